@@ -1,0 +1,81 @@
+package deed
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// A Code says, to a program, why a request failed. The set is closed: it is
+// the error table of the interface document, and each code has exactly one
+// HTTP status.
+type Code string
+
+// The codes a caller can meet, in the order of the interface document, section 7.
+const (
+	CodeValidation          Code = "VALIDATION_ERROR"
+	CodeTLDNotSupported     Code = "TLD_NOT_SUPPORTED"
+	CodeTooExpensive        Code = "DOMAIN_TOO_EXPENSIVE"
+	CodeAuthRequired        Code = "AUTH_REQUIRED"
+	CodeTokenExpired        Code = "TOKEN_EXPIRED"
+	CodeTokenInvalid        Code = "TOKEN_INVALID"
+	CodePaymentRequired     Code = "PAYMENT_REQUIRED"
+	CodePaymentInvalid      Code = "PAYMENT_INVALID"
+	CodePaymentInsufficient Code = "PAYMENT_INSUFFICIENT"
+	CodeOwnershipDenied     Code = "OWNERSHIP_DENIED"
+	CodeNotFound            Code = "NOT_FOUND"
+	CodeDomainUnavailable   Code = "DOMAIN_UNAVAILABLE"
+	CodeRateLimited         Code = "RATE_LIMITED"
+	CodeRegistrationFailed  Code = "REGISTRATION_FAILED"
+	CodeDNS                 Code = "DNS_ERROR"
+	CodeUnavailable         Code = "SERVICE_UNAVAILABLE"
+)
+
+// An Error is a failure the caller may see. Every other error is ours: it is
+// logged, and the caller is told only that the service is unavailable.
+type Error struct {
+	Code    Code
+	Message string        // one sentence for a person, no secrets
+	Hint    string        // what to do next; may be empty
+	Details []Detail      // which parts of the input are wrong; may be empty
+	Retry   time.Duration // when to try again; zero when waiting does not help
+	Err     error         // the cause, for the log; may be nil
+}
+
+// A Detail says what is wrong with one part of a request.
+type Detail struct {
+	Field  string // as the caller wrote it: "domain", "dns_records[2].ttl"
+	Reason string
+}
+
+func (e *Error) Error() string {
+	if e.Err != nil {
+		return fmt.Sprintf("%s: %s: %v", e.Code, e.Message, e.Err)
+	}
+	return fmt.Sprintf("%s: %s", e.Code, e.Message)
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Errorf returns an Error with the given code and message.
+func Errorf(code Code, format string, args ...any) error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// Invalid returns a CodeValidation about one field of the input.
+func Invalid(field, format string, args ...any) error {
+	reason := fmt.Sprintf(format, args...)
+	return &Error{Code: CodeValidation, Message: field + ": " + reason, Details: []Detail{{field, reason}}}
+}
+
+// CodeOf returns the code of the first Error in err's chain, CodeUnavailable
+// when there is none, and "" when err is nil.
+func CodeOf(err error) Code {
+	if err == nil {
+		return ""
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Code
+	}
+	return CodeUnavailable
+}

@@ -1,0 +1,3 @@
+module deed.example/deed
+
+go 1.26.0
