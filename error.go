@@ -3,6 +3,7 @@ package deed
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 )
 
@@ -78,4 +79,14 @@ func CodeOf(err error) Code {
 		return e.Code
 	}
 	return CodeUnavailable
+}
+
+// quote returns a caller's text for a message: escaped, so that it cannot pass
+// for ours, and cut where it grows long.
+func quote(s string) string {
+	const most = 64
+	if len(s) > most {
+		return strconv.QuoteToASCII(s[:most]) + "…"
+	}
+	return strconv.QuoteToASCII(s)
 }

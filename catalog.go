@@ -1,0 +1,66 @@
+package deed
+
+// A Listing is one TLD of a price list, ours or a wholesaler's. Prices are per
+// year.
+type Listing struct {
+	TLD          TLD
+	Registration USDC
+	Renewal      USDC
+	Transfer     USDC
+	Restore      USDC // for a name in redemption, on top of its renewal
+	MinYears     int
+	MaxYears     int
+	GraceDays    int  // to renew after expiry
+	DeleteDays   int  // to take a new registration back
+	Privacy      bool // the registry lets the owner's data be hidden
+	IDN          bool // labels beyond ASCII are sold
+}
+
+// A Markup turns what a name costs us into what we ask for it.
+type Markup struct {
+	BasisPoints int64 // hundredths of a percent: 2000 is 20 %
+	Fee         USDC
+}
+
+// Price returns wholesale × (1 + markup) + fee, rounded up to the cent.
+func (m Markup) Price(wholesale USDC) USDC {
+	// In two parts, so that the share is rounded up and never down.
+	share := (int64(wholesale)*m.BasisPoints + 9_999) / 10_000
+	return (wholesale + USDC(share) + m.Fee).UpToCent()
+}
+
+// Marked returns the listing as we publish it.
+func (l Listing) Marked(m Markup) Listing {
+	l.Registration = m.Price(l.Registration)
+	l.Renewal = m.Price(l.Renewal)
+	l.Transfer = m.Price(l.Transfer)
+	l.Restore = m.Price(l.Restore)
+	return l
+}
+
+// A Quote is the price of one order, as told to the caller.
+type Quote struct {
+	Amount USDC
+	Years  int
+	For    string // "example.com for 2 years"
+}
+
+// RegistrationPrice returns the price of a new name for so many years: the
+// first at the registration price, the others at the renewal price, each as
+// published. It fails with CodeValidation when the registry does not sell
+// that many at once.
+func (l Listing) RegistrationPrice(years int) (USDC, error) {
+	if years < l.MinYears || years > l.MaxYears {
+		return 0, Invalid("years", ".%s is sold for %d to %d years at once, not for %d", l.TLD, l.MinYears, l.MaxYears, years)
+	}
+	return l.Registration + USDC(years-1)*l.Renewal, nil
+}
+
+// Within fails with CodeTooExpensive when the quote is above the ceiling: a
+// price that high is more often a mistake than a wish.
+func (q Quote) Within(ceiling USDC) error {
+	if q.Amount > ceiling {
+		return Errorf(CodeTooExpensive, "%s costs %s USDC and we sell up to %s USDC an order", q.For, q.Amount, ceiling)
+	}
+	return nil
+}

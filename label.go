@@ -1,0 +1,88 @@
+package deed
+
+import (
+	"errors"
+	"strings"
+	"unicode"
+
+	"golang.org/x/net/idna"
+)
+
+// checkLabel says why the A-label cannot be registered, nil when it can.
+func checkLabel(label string) error {
+	switch {
+	case label == "":
+		return errors.New("a label is empty")
+	case len(label) > 63:
+		return errors.New("a label has at most 63 characters")
+	case label[0] == '-' || label[len(label)-1] == '-':
+		return errors.New("a label neither begins nor ends with a hyphen")
+	case len(label) > 3 && label[2:4] == "--" && !strings.HasPrefix(label, "xn--"):
+		return errors.New("hyphens in the third and fourth place are kept for xn--")
+	}
+	if !strings.HasPrefix(label, "xn--") {
+		return nil
+	}
+	return checkULabel(label)
+}
+
+// checkULabel holds an internationalised label to what registries sell: letters
+// of one script that survive the way to ASCII and back.
+func checkULabel(label string) error {
+	unicodeLabel, err := idna.Registration.ToUnicode(label)
+	if err != nil {
+		return errors.New("it is not a valid internationalised label")
+	}
+	if back, err := idna.Registration.ToASCII(unicodeLabel); err != nil || back != label {
+		return errors.New("it is not the canonical form of its label")
+	}
+	for _, r := range unicodeLabel {
+		if r != '-' && !unicode.In(r, unicode.L, unicode.M, unicode.Nd) {
+			return errors.New("symbols cannot be registered")
+		}
+	}
+	if !oneScript(unicodeLabel) {
+		return errors.New("its letters come from more than one script")
+	}
+	return nil
+}
+
+// writing lists the scripts that one language uses together: Japanese,
+// Korean, and Chinese with Bopomofo (UTS 39, 5.1, the augmented script sets).
+var writing = [][]string{
+	{"Han", "Hiragana", "Katakana"},
+	{"Han", "Hangul"},
+	{"Han", "Bopomofo"},
+}
+
+// oneScript says whether all letters of the label belong to one script, or to
+// scripts that one language writes together.
+func oneScript(label string) bool {
+	used := map[string]bool{}
+	for _, r := range label {
+		if unicode.In(r, unicode.Common, unicode.Inherited) {
+			continue
+		}
+		for name, table := range unicode.Scripts {
+			if unicode.Is(table, r) {
+				used[name] = true
+				break
+			}
+		}
+	}
+	if len(used) <= 1 {
+		return true
+	}
+	for _, together := range writing {
+		rest := len(used)
+		for _, script := range together {
+			if used[script] {
+				rest--
+			}
+		}
+		if rest == 0 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,108 @@
+package deed
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
+	"golang.org/x/net/publicsuffix"
+)
+
+// A Name is a registrable domain name in its one canonical form: lowercase
+// A-labels, no trailing dot, exactly one label in front of a public suffix,
+// for example "example.com". Make one with ParseName.
+type Name string
+
+// A Label is the part of a name its owner chose: "example" of "example.com".
+type Label string
+
+// A TLD is what a name is registered under: "com", "co.uk". Make one with
+// ParseTLD.
+type TLD string
+
+// maxNameText bounds what we try to read as a name: 253 characters of a name
+// (RFC 1035, 2.3.4), each up to four bytes long in UTF-8.
+const maxNameText = 4 * 253
+
+// ParseName returns the canonical form of s. Upper case, one trailing dot and
+// Unicode labels are accepted and folded away.
+//
+// It fails with CodeValidation when s is not a registrable name: bad labels,
+// an address, a host below a registrable name, or a public suffix itself.
+func ParseName(s string) (Name, error) {
+	ascii, ok := toASCII(s)
+	label, suffix, dotted := strings.Cut(ascii, ".")
+	if !ok || !dotted || !validTLD(suffix) {
+		return "", Invalid("domain", "%s is not a domain name", quote(s))
+	}
+	if err := checkLabel(label); err != nil {
+		return "", Invalid("domain", "%s is not a domain name: %v", quote(s), err)
+	}
+	switch public := icannSuffix(ascii); {
+	case public == ascii:
+		return "", Invalid("domain", "%s is a public suffix, not a name that can be registered", quote(s))
+	case public != suffix:
+		labels := strings.Split(strings.TrimSuffix(ascii, "."+public), ".")
+		return "", Invalid("domain", "%s is a host name; the registered name is %s.%s", quote(s), labels[len(labels)-1], public)
+	}
+	return Name(ascii), nil
+}
+
+// ParseTLD returns the canonical form of s: "COM", ".com" and "com." mean
+// "com". It fails with CodeTLDNotSupported, since what is no TLD is none of ours.
+func ParseTLD(s string) (TLD, error) {
+	ascii, ok := toASCII(strings.TrimPrefix(s, "."))
+	if !ok || !validTLD(ascii) {
+		return "", Errorf(CodeTLDNotSupported, "%s is not a TLD: GET /domains/pricing lists the ones we sell", quote(s))
+	}
+	return TLD(ascii), nil
+}
+
+// TLD returns everything after the first dot: "com" of "example.com",
+// "co.uk" of "example.co.uk".
+func (n Name) TLD() TLD {
+	_, tld, _ := strings.Cut(string(n), ".")
+	return TLD(tld)
+}
+
+// Label returns everything before the first dot.
+func (n Name) Label() Label {
+	label, _, _ := strings.Cut(string(n), ".")
+	return Label(label)
+}
+
+// IsIDN says whether the label is written in letters beyond ASCII.
+func (l Label) IsIDN() bool { return strings.HasPrefix(string(l), "xn--") }
+
+// toASCII folds s to lowercase A-labels without a trailing dot.
+func toASCII(s string) (string, bool) {
+	if len(s) > maxNameText || !utf8.ValidString(s) {
+		return "", false
+	}
+	ascii, err := idna.Lookup.ToASCII(strings.TrimSuffix(s, "."))
+	if err != nil || len(ascii) > 253 || strings.Contains("."+ascii+".", "..") {
+		return "", false
+	}
+	return ascii, true
+}
+
+// validTLD keeps addresses out: the last label of a name is never a number.
+func validTLD(s string) bool {
+	last := s[strings.LastIndexByte(s, '.')+1:]
+	return last != "" && len(last) <= 63 && strings.IndexFunc(last, unicode.IsLetter) >= 0
+}
+
+// icannSuffix returns the public suffix of name by the rules of registries
+// only. The list also has private suffixes, such as a host's user pages; names
+// like that host's own are sold like any other.
+func icannSuffix(name string) string {
+	for {
+		suffix, icann := publicsuffix.PublicSuffix(name)
+		_, parent, dotted := strings.Cut(suffix, ".")
+		if icann || !dotted {
+			return suffix
+		}
+		name = parent
+	}
+}

@@ -1,0 +1,58 @@
+package deed
+
+import (
+	"context"
+	"time"
+)
+
+// A Limit allows Max calls per Window. Its windows are fixed: they begin at
+// whole multiples of Window since 1970, for every caller at once.
+type Limit struct {
+	Name   string // of the counter; calls that share a name share a count
+	Max    int
+	Window time.Duration
+
+	// Durable counts outlive a restart: they are kept in the database.
+	Durable bool
+}
+
+// Limits is the table of the interface document, chapter 8: one row, one
+// counter.
+type Limits struct {
+	Search   Limit // per address: search, check
+	Register Limit // per address: register, renew, transfer
+	DNS      Limit // per wallet: /dns/*, and an owner's other calls
+	Account  Limit // per wallet: /account/*, revoke
+	SignIn   Limit // per address: nonce, verify, refresh
+}
+
+// DefaultLimits are the figures of the interface document.
+func DefaultLimits() Limits {
+	return Limits{
+		Search:   Limit{Name: "search", Max: 60, Window: time.Minute},
+		Register: Limit{Name: "register", Max: 10, Window: 24 * time.Hour, Durable: true},
+		DNS:      Limit{Name: "dns", Max: 100, Window: time.Hour},
+		Account:  Limit{Name: "account", Max: 30, Window: time.Minute},
+		SignIn:   Limit{Name: "signin", Max: 30, Window: time.Minute},
+	}
+}
+
+// WindowEnd returns when the fixed window that holds now ends.
+func WindowEnd(now time.Time, window time.Duration) time.Time {
+	seconds := int64(window / time.Second)
+	return time.Unix((now.Unix()/seconds+1)*seconds, 0)
+}
+
+// A Counter counts calls in fixed windows of whole seconds.
+//
+// Implementations must be safe for concurrent use and exact under it: of n
+// calls in one window each gets another count from 1 to n. A window is the one
+// WindowEnd describes, by the implementation's own clock, and a count is
+// forgotten when its window has ended. An error means that nothing is known
+// about the count; the caller may not take it for a refusal.
+// Every implementation passes the suite in cachetest.
+type Counter interface {
+	// Count adds one to key and returns its count in the current window and
+	// the time at which that window ends.
+	Count(ctx context.Context, key string, window time.Duration) (n int, reset time.Time, err error)
+}
