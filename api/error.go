@@ -1,0 +1,19 @@
+package api
+
+// Error is the body of every failure (interface document, 2.7). The fields
+// after Code are help, never needed to understand the failure.
+type Error struct {
+	Error      string   `json:"error"`
+	Message    string   `json:"message"`
+	Code       string   `json:"code"`
+	RequestID  string   `json:"requestId,omitzero"`
+	Details    []Detail `json:"details,omitzero"`
+	Hint       string   `json:"hint,omitzero"`
+	RetryAfter int      `json:"retryAfter,omitzero"` // seconds
+}
+
+// Detail says what is wrong with one field of a request.
+type Detail struct {
+	Field  string `json:"field"`
+	Reason string `json:"reason"`
+}
