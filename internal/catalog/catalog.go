@@ -1,0 +1,95 @@
+// Package catalog knows which TLDs we sell and what they cost.
+//
+// The wholesale prices and the rules of each registry (years, grace days,
+// privacy, internationalised labels) stand in tlds.csv, embedded in the binary.
+// At the start every price is marked up and rounded up to the cent, once; what
+// is published from then on is what is charged.
+package catalog
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"deed.example/deed"
+)
+
+// Pricing says how wholesale prices become ours.
+type Pricing struct {
+	Markup  deed.Markup              // for every TLD
+	PerTLD  map[deed.TLD]deed.Markup // instead of Markup
+	Ceiling deed.USDC                // no order may cost more
+}
+
+// DefaultPricing is a fifth and half a dollar, and no order above 500 USDC.
+func DefaultPricing() Pricing {
+	return Pricing{Markup: deed.Markup{BasisPoints: 2000, Fee: 50 * deed.Cent}, Ceiling: 50_000 * deed.Cent}
+}
+
+// Service answers questions about prices. Make one with New; it never changes.
+type Service struct {
+	updated  time.Time
+	ceiling  deed.USDC
+	listings []deed.Listing // ours, sorted by TLD
+}
+
+// New prices the TLDs of the embedded file. It fails when the pricing speaks of
+// a TLD that we do not sell: that is a mistake in the configuration.
+func New(p Pricing) (*Service, error) {
+	wholesale, err := readWholesale(wholesaleFile)
+	if err != nil {
+		return nil, fmt.Errorf("read the embedded price list: %w", err)
+	}
+	s := &Service{updated: wholesaleDate, ceiling: p.Ceiling}
+	for _, l := range wholesale {
+		m, own := p.PerTLD[l.TLD]
+		if !own {
+			m = p.Markup
+		}
+		s.listings = append(s.listings, l.Marked(m))
+	}
+	for tld := range p.PerTLD {
+		if _, err := s.Listing(tld); err != nil {
+			return nil, fmt.Errorf("a markup of its own for .%s: %w", tld, err)
+		}
+	}
+	return s, nil
+}
+
+// Updated returns the day of the figures behind the prices.
+func (s *Service) Updated() time.Time { return s.updated }
+
+// Listings returns every TLD we sell, sorted. The caller must not change it.
+func (s *Service) Listings() []deed.Listing { return s.listings }
+
+// Listing returns one TLD, or CodeTLDNotSupported.
+func (s *Service) Listing(tld deed.TLD) (deed.Listing, error) {
+	i, found := slices.BinarySearchFunc(s.listings, tld, func(l deed.Listing, tld deed.TLD) int {
+		return strings.Compare(string(l.TLD), string(tld))
+	})
+	if !found {
+		return deed.Listing{}, deed.Errorf(deed.CodeTLDNotSupported, "we do not sell .%s: GET /domains/pricing lists the TLDs we sell", tld)
+	}
+	return s.listings[i], nil
+}
+
+// Registration returns the price of a new name for so many years.
+//
+// It fails with CodeTLDNotSupported, with CodeValidation when the registry does
+// not sell the name for that long or in that script, and with CodeTooExpensive.
+func (s *Service) Registration(name deed.Name, years int) (deed.Quote, error) {
+	l, err := s.Listing(name.TLD())
+	if err != nil {
+		return deed.Quote{}, err
+	}
+	if name.Label().IsIDN() && !l.IDN {
+		return deed.Quote{}, deed.Invalid("domain", ".%s is sold in ASCII letters only", l.TLD)
+	}
+	amount, err := l.RegistrationPrice(years)
+	if err != nil {
+		return deed.Quote{}, err
+	}
+	q := deed.Quote{Amount: amount, Years: years, For: fmt.Sprintf("%s for %d years", name, years)}
+	return q, q.Within(s.ceiling)
+}
