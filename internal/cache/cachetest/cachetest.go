@@ -1,0 +1,101 @@
+// Package cachetest is the suite that every deed.Counter passes: the one in
+// memory, the one in Redis, and the durable one in the database.
+package cachetest
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"deed.example/deed"
+)
+
+// A Bench is a fresh counter and the hand that moves its clock to the next
+// window. With a clock that cannot be moved, Next waits for it.
+type Bench struct {
+	Counter deed.Counter
+	Now     func() time.Time // the counter's own clock
+	Next    func(window time.Duration)
+}
+
+// window is short, so that a clock that cannot be moved need not be awaited long.
+const window = 2 * time.Second
+
+// Run runs the suite. open returns a fresh bench for each case.
+func Run(t *testing.T, open func(t *testing.T) Bench) {
+	for name, f := range map[string]func(*testing.T, Bench){
+		"counts each key by itself":    eachKey,
+		"windows end at whole windows": aligned,
+		"a new window begins at one":   newWindow,
+		"exact when raced":             raced,
+	} {
+		t.Run(name, func(t *testing.T) { f(t, open(t)) })
+	}
+}
+
+func eachKey(t *testing.T, b Bench) {
+	for i := range 3 {
+		for _, key := range []string{"a", "b"} {
+			if n, _ := b.count(t, key, 24*time.Hour); n != i+1 {
+				t.Errorf("%s: got %d, want %d", key, n, i+1)
+			}
+		}
+	}
+}
+
+func aligned(t *testing.T, b Bench) {
+	for _, w := range []time.Duration{window, time.Minute, time.Hour, 24 * time.Hour} {
+		before := b.Now()
+		_, reset := b.count(t, "a", w)
+		// The clock may cross into the next window between the two readings.
+		if reset.Before(deed.WindowEnd(before, w)) || reset.After(deed.WindowEnd(b.Now(), w)) {
+			t.Errorf("%s: at %s the window ends at %s", w, before, reset)
+		}
+		if s := int64(w / time.Second); reset.Unix()%s != 0 || reset.Nanosecond() != 0 {
+			t.Errorf("%s: %s is not the edge of a window", w, reset)
+		}
+	}
+}
+
+func newWindow(t *testing.T, b Bench) {
+	b.Next(window)
+	first, reset := b.count(t, "a", window)
+	second, same := b.count(t, "a", window)
+	b.Next(window)
+	third, next := b.count(t, "a", window)
+	if first != 1 || second != 2 || !same.Equal(reset) || third != 1 || next.Before(reset.Add(window)) {
+		t.Errorf("got %d, %d until %s, then %d until %s", first, second, reset, third, next)
+	}
+}
+
+func raced(t *testing.T, b Bench) {
+	const callers, calls = 16, 20
+	var wg sync.WaitGroup
+	counts := make([][]int, callers)
+	for i := range counts {
+		wg.Go(func() {
+			for range calls {
+				n, _ := b.count(t, "a", 24*time.Hour)
+				counts[i] = append(counts[i], n)
+			}
+		})
+	}
+	wg.Wait()
+	all := slices.Sorted(slices.Values(slices.Concat(counts...)))
+	for i, n := range all {
+		if n != i+1 {
+			t.Fatalf("the counts are not 1 to %d: %s", callers*calls, fmt.Sprint(all))
+		}
+	}
+}
+
+func (b Bench) count(t *testing.T, key string, w time.Duration) (int, time.Time) {
+	t.Helper()
+	n, reset, err := b.Counter.Count(t.Context(), key, w)
+	if err != nil {
+		t.Error(err) // not Fatal: races count from goroutines of their own
+	}
+	return n, reset
+}

@@ -1,0 +1,59 @@
+// Package memory keeps short-lived values in this process. It is the cache of
+// a single node, and what a node falls back to when the shared cache is down.
+//
+// Windows are the same for all callers, so a window that has ended is dropped
+// whole, and nothing has to look for old entries.
+package memory
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"deed.example/deed"
+)
+
+// maxKeys bounds the memory of one window: some 100 MB. Callers beyond it are
+// let through uncounted until the window ends; to refuse them would let a
+// stranger with many addresses lock everybody else out.
+const maxKeys = 1_000_000
+
+// Cache is a cache in memory. Its zero value is ready to use once Now is set.
+type Cache struct {
+	Now func() time.Time
+
+	mu      sync.Mutex
+	windows map[time.Duration]*window // guarded by mu, as all below it
+}
+
+type window struct {
+	reset  time.Time
+	counts map[string]int
+}
+
+// Count implements deed.Counter.
+func (c *Cache) Count(_ context.Context, key string, length time.Duration) (int, time.Time, error) {
+	now := c.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w := c.window(now, length)
+	n := w.counts[key] + 1
+	if n > 1 || len(w.counts) < maxKeys {
+		w.counts[key] = n
+	}
+	return n, w.reset, nil
+}
+
+// window returns the window of the given length that holds now.
+func (c *Cache) window(now time.Time, length time.Duration) *window {
+	w := c.windows[length]
+	if w != nil && now.Before(w.reset) {
+		return w
+	}
+	if c.windows == nil {
+		c.windows = map[time.Duration]*window{}
+	}
+	w = &window{reset: deed.WindowEnd(now, length), counts: map[string]int{}}
+	c.windows[length] = w
+	return w
+}

@@ -1,0 +1,133 @@
+package redis_test
+
+import (
+	"context"
+	"crypto/rand"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	client "github.com/redis/go-redis/v9"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/cache/cachetest"
+	"deed.example/deed/internal/cache/redis"
+)
+
+// prefixed gives each test keys of its own on the shared server.
+type prefixed struct {
+	deed.Counter
+	prefix string
+}
+
+func (p prefixed) Count(ctx context.Context, key string, window time.Duration) (int, time.Time, error) {
+	return p.Counter.Count(ctx, p.prefix+key, window)
+}
+
+func server(t *testing.T) string {
+	t.Helper()
+	url := os.Getenv("TEST_REDIS_URL")
+	if url == "" {
+		t.Skip("TEST_REDIS_URL is not set: `make test` starts a Redis server and sets it")
+	}
+	return url
+}
+
+func open(t *testing.T, url string) *redis.Cache {
+	t.Helper()
+	c, err := redis.Open(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() }) // the connections go away with the test
+	return c
+}
+
+func TestCounter(t *testing.T) {
+	url := server(t)
+	cachetest.Run(t, func(t *testing.T) cachetest.Bench {
+		return cachetest.Bench{
+			Counter: prefixed{open(t, url), rand.Text()},
+			Now:     time.Now,
+			// The clock is Redis's own: wait for the edge of its window.
+			Next: func(w time.Duration) { time.Sleep(time.Until(deed.WindowEnd(time.Now(), w))) },
+		}
+	})
+}
+
+// A Redis that was restarted has forgotten our script; it is sent again.
+func TestScriptIsSentAgain(t *testing.T) {
+	url := server(t)
+	c, key := open(t, url), rand.Text()
+	opts, err := client.ParseURL(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw := client.NewClient(opts)
+	defer raw.Close() // only a test's connection
+	for want := 1; want <= 2; want++ {
+		if n, _, err := c.Count(t.Context(), key, time.Hour); err != nil || n != want {
+			t.Errorf("got %d, %v, want %d", n, err, want)
+		}
+		if err := raw.ScriptFlush(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A caller who hangs up is no reason to think that Redis is down.
+func TestCallerWhoLeftDoesNotOpenTheBreaker(t *testing.T) {
+	c, key := open(t, server(t)), rand.Text()
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 10 {
+		if _, _, err := c.Count(gone, key, time.Hour); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, _, err := c.Count(t.Context(), key, time.Hour); err != nil || n != 11 {
+		t.Errorf("got %d, %v, want 11", n, err)
+	}
+}
+
+// After a few failures nobody is asked any more, and later somebody is again.
+func TestDeadServerIsLeftAlone(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := make(chan struct{}, 100)
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			conn.Close() // a server that is going down
+			asked <- struct{}{}
+		}
+	}()
+	defer l.Close() // ends the loop above
+	c := open(t, "redis://"+l.Addr().String())
+	for range 20 {
+		if _, _, err := c.Count(t.Context(), "a", time.Hour); err == nil {
+			t.Fatal("a dead server counted")
+		}
+	}
+	if n := len(asked); n > 10 {
+		t.Errorf("the dead server was asked %d times", n)
+	}
+	if err := c.Ping(t.Context()); err == nil {
+		t.Error("a dead server is up")
+	}
+}
+
+func TestPasswordStaysOutOfErrors(t *testing.T) {
+	for _, url := range []string{"redis://:hunter2@127.0.0.1:port", "redis://:hunter2@[::1", "http://:hunter2@127.0.0.1"} {
+		if _, err := redis.Open(url); err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: got %v", url, err)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+// Package ratelimit says whether a caller may make one more call.
+//
+// Short windows are counted in the shared cache, so that all nodes count as
+// one. When the cache does not answer, this process counts by itself: a caller
+// never meets an error because a cache is down. The daily window is counted in
+// the database, so that a restart does not reset it; without the database the
+// calls it guards could not be served anyway.
+package ratelimit
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"deed.example/deed"
+)
+
+// A Decision is the answer for one call. It is sent with every answer of a
+// limited call, allowed or not.
+type Decision struct {
+	Limit     deed.Limit
+	Remaining int
+	Reset     time.Time
+}
+
+// Limiter applies limits. Fill every field; Shared and Local may be the same.
+type Limiter struct {
+	Shared  deed.Counter // for all nodes
+	Local   deed.Counter // for this process, when Shared does not answer
+	Durable deed.Counter // for limits that outlive a restart
+	Now     func() time.Time
+	Missed  func(error) // told each time Shared did not answer
+}
+
+// Spend counts one call by caller. When the caller is over the limit it fails
+// with CodeRateLimited; the decision is valid in both cases, and nil when the
+// count is not known.
+func (l *Limiter) Spend(ctx context.Context, lim deed.Limit, caller string) (*Decision, error) {
+	n, reset, err := l.count(ctx, lim, lim.Name+":"+caller)
+	if err != nil {
+		return nil, fmt.Errorf("count %s: %w", lim.Name, err)
+	}
+	d := &Decision{Limit: lim, Remaining: max(0, lim.Max-n), Reset: reset}
+	if n <= lim.Max {
+		return d, nil
+	}
+	wait := max(time.Second, reset.Sub(l.Now()))
+	wait = (wait + time.Second - 1).Truncate(time.Second) // a caller that waits this long is let in
+	return d, &deed.Error{
+		Code:    deed.CodeRateLimited,
+		Message: fmt.Sprintf("%d calls are allowed in %s: wait %d seconds", lim.Max, inWords(lim.Window), int(wait.Seconds())),
+		Retry:   wait,
+	}
+}
+
+func (l *Limiter) count(ctx context.Context, lim deed.Limit, key string) (int, time.Time, error) {
+	if lim.Durable {
+		return l.Durable.Count(ctx, key, lim.Window)
+	}
+	n, reset, err := l.Shared.Count(ctx, key, lim.Window)
+	if err == nil {
+		return n, reset, nil
+	}
+	l.Missed(err)
+	return l.Local.Count(ctx, key, lim.Window)
+}
+
+func inWords(window time.Duration) string {
+	switch window {
+	case time.Minute:
+		return "a minute"
+	case time.Hour:
+		return "an hour"
+	case 24 * time.Hour:
+		return "a day"
+	}
+	return window.String()
+}

@@ -1,0 +1,37 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"deed.example/deed"
+)
+
+// Limits implements deed.Counter for windows that must outlive a restart. Fill
+// both fields.
+type Limits struct {
+	DB  *DB
+	Now func() time.Time
+}
+
+// Count implements deed.Counter.
+func (s Limits) Count(ctx context.Context, key string, window time.Duration) (int, time.Time, error) {
+	now := s.Now()
+	reset := deed.WindowEnd(now, window)
+	var n int
+	err := s.DB.tx(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		err := tx.QueryRowContext(ctx, `
+			INSERT INTO limits (ends, key, n) VALUES ($1, $2, 1)
+			ON CONFLICT (ends, key) DO UPDATE SET n = limits.n + 1
+			RETURNING n`,
+			reset.Unix(), key).Scan(&n)
+		if err != nil || n > 1 {
+			return err
+		}
+		// Whoever is new in a window clears away the windows that have ended.
+		_, err = tx.ExecContext(ctx, `DELETE FROM limits WHERE ends <= $1`, now.Unix())
+		return err
+	})
+	return n, reset, err
+}

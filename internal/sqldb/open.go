@@ -1,0 +1,83 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"runtime"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	_ "modernc.org/sqlite" // the driver "sqlite"
+)
+
+type dialect string
+
+const (
+	sqlite   dialect = "SQLite"
+	postgres dialect = "PostgreSQL"
+)
+
+// OpenSQLite opens the file at path, makes it when it is not there, and brings
+// its schema up to date. It fails when another process has the file open.
+//
+// SQLite has one writer at a time: writers queue for the one connection of the
+// write pool, not for the lock of the file. Readers have a pool of their own,
+// which cannot write and which no writer holds up (WAL). A commit is on the disk
+// before it returns (synchronous FULL), because the rows are money.
+func OpenSQLite(ctx context.Context, path string) (*DB, error) {
+	release, err := lockFile(path + ".lock")
+	if err != nil {
+		return nil, err
+	}
+	write, err := openFile(path, "_txlock=immediate", "_pragma=journal_mode(WAL)", "_pragma=synchronous(FULL)")
+	if err != nil {
+		return nil, errors.Join(err, release())
+	}
+	write.SetMaxOpenConns(1)
+	read, err := openFile(path, "mode=ro")
+	if err != nil {
+		return nil, errors.Join(err, write.Close(), release())
+	}
+	read.SetMaxOpenConns(4 * runtime.NumCPU())
+	read.SetMaxIdleConns(4 * runtime.NumCPU())
+	return (&DB{write: write, read: read, dialect: sqlite, release: release}).ready(ctx)
+}
+
+func openFile(path string, options ...string) (*sql.DB, error) {
+	dsn := (&url.URL{Scheme: "file", Opaque: url.PathEscape(path)}).String() + "?_pragma=busy_timeout(10000)&_pragma=foreign_keys(1)"
+	for _, o := range options {
+		dsn += "&" + o
+	}
+	db, err := sql.Open("sqlite", dsn)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	return db, nil
+}
+
+// OpenPostgres connects to the database at url and brings its schema up to
+// date. Any number of processes may share it.
+func OpenPostgres(ctx context.Context, url string) (*DB, error) {
+	conf, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("read the address of PostgreSQL: %w", err)
+	}
+	conf.ConnConfig.ConnectTimeout = patience
+	pool, err := pgxpool.NewWithConfig(ctx, conf)
+	if err != nil {
+		return nil, fmt.Errorf("open PostgreSQL: %w", err)
+	}
+	db := stdlib.OpenDBFromPool(pool)
+	release := func() error { pool.Close(); return nil }
+	return (&DB{write: db, read: db, dialect: postgres, release: release}).ready(ctx)
+}
+
+func (db *DB) ready(ctx context.Context) (*DB, error) {
+	if err := db.migrate(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("bring the schema of %s up to date: %w", db.dialect, err), db.Close())
+	}
+	return db, nil
+}

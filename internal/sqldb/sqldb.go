@@ -1,0 +1,59 @@
+// Package sqldb keeps everything the service must not forget, in SQLite or in
+// PostgreSQL.
+//
+// Open one DB; each use case gets its own narrow type over it (Limits, …).
+// Both databases run the same statements. They keep to the part of SQL the two
+// share: $1 placeholders, ON CONFLICT, RETURNING, BIGINT for money and for
+// times (Unix seconds), TEXT for the rest. One method is one transaction and
+// one fact, and none waits longer than patience for a database that hangs.
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// patience is how long one transaction may take, its wait for a connection
+// included.
+const patience = 2 * time.Second
+
+// DB is an open database. On PostgreSQL both pools are the same.
+type DB struct {
+	write, read *sql.DB
+	dialect     dialect
+	release     func() error // gives back what only one process may hold
+}
+
+// Close closes the database. A second call does nothing.
+func (db *DB) Close() error {
+	err := errors.Join(db.read.Close(), db.write.Close(), db.release())
+	db.release = func() error { return nil }
+	return err
+}
+
+// Ping fails when the database does not answer.
+func (db *DB) Ping(ctx context.Context) error {
+	var version int64
+	return db.read.QueryRowContext(ctx, `SELECT max(version_id) FROM goose_db_version`).Scan(&version)
+}
+
+// Kind names the database for a person: "SQLite" or "PostgreSQL".
+func (db *DB) Kind() string { return string(db.dialect) }
+
+// tx runs f in a transaction and commits it when f returns nil.
+func (db *DB) tx(ctx context.Context, f func(context.Context, *sql.Tx) error) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	tx, err := db.write.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	defer tx.Rollback() // does nothing after Commit; before it, the first error is the one to tell
+	if err := f(ctx, tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
