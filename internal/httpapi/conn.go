@@ -1,0 +1,127 @@
+package httpapi
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"sync"
+
+	"deed.example/deed"
+)
+
+// maxConns is how many connections one address may hold. A proxy that we trust
+// may hold any number.
+const maxConns = 256
+
+// Listen wraps l: it bounds the connections of one address and makes the
+// answers that net/http gives by itself, before any handler is asked, speak
+// JSON like all others.
+func Listen(l net.Listener, trusted []netip.Prefix) net.Listener {
+	return &listener{Listener: l, trusted: trusted, open: map[string]int{}}
+}
+
+type listener struct {
+	net.Listener
+	trusted []netip.Prefix
+
+	mu   sync.Mutex
+	open map[string]int // connections by client key; guarded by mu
+}
+
+// Accept implements net.Listener. A connection too many is closed unanswered.
+func (l *listener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		peer, _ := netip.ParseAddrPort(c.RemoteAddr().String()) // a zero address is counted as one caller
+		addr := peer.Addr().Unmap()
+		if within(addr, l.trusted) {
+			return &conn{Conn: c, release: func() {}}, nil
+		}
+		key := clientKey(addr)
+		if l.take(key) {
+			return &conn{Conn: c, release: sync.OnceFunc(func() { l.give(key) })}, nil
+		}
+		_ = c.Close() // it was never used
+	}
+}
+
+func (l *listener) take(key string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open[key] >= maxConns {
+		return false
+	}
+	l.open[key]++
+	return true
+}
+
+func (l *listener) give(key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open[key]--; l.open[key] == 0 {
+		delete(l.open, key)
+	}
+}
+
+type conn struct {
+	net.Conn
+	release func()
+}
+
+// Close implements net.Conn.
+func (c *conn) Close() error {
+	c.release()
+	return c.Conn.Close()
+}
+
+// CloseWrite lets net/http linger after a refusal, so that the caller can read it.
+func (c *conn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
+// What an answer by net/http itself looks like. It is written in one piece,
+// straight to the connection; no handler of ours sends text/plain.
+var (
+	rawPrefix  = []byte("HTTP/1.1 ")
+	rawHeaders = []byte("\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n")
+	rawExpect  = []byte("HTTP/1.1 417 ")
+)
+
+// Write implements net.Conn.
+func (c *conn) Write(p []byte) (int, error) {
+	if !bytes.HasPrefix(p, rawPrefix) || !bytes.HasPrefix(p, rawExpect) && !bytes.Contains(p[:min(len(p), 256)], rawHeaders) {
+		return c.Conn.Write(p)
+	}
+	status, err := strconv.Atoi(string(p[len(rawPrefix):min(len(p), len(rawPrefix)+3)]))
+	if err != nil {
+		return c.Conn.Write(p)
+	}
+	if _, err := c.Conn.Write(rawRefusal(status)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// rawRefusal returns a whole answer. All that net/http refuses by itself is a
+// malformed request, except headers that are too large.
+func rawRefusal(status int) []byte {
+	e := &deed.Error{Code: deed.CodeValidation, Message: "this is not an HTTP/1.1 request we can read"}
+	if status == http.StatusRequestHeaderFieldsTooLarge {
+		e.Message = fmt.Sprintf("the headers are larger than %d bytes", maxHeaderBytes)
+	} else {
+		status = http.StatusBadRequest
+	}
+	id := newRequestID()
+	raw := encode(body(id, status, e))
+	return fmt.Appendf(nil, "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\nX-Request-Id: %s\r\nCache-Control: no-store\r\nAccess-Control-Allow-Origin: *\r\nConnection: close\r\n\r\n%s",
+		status, http.StatusText(status), len(raw), id, raw)
+}

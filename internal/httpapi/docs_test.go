@@ -1,0 +1,41 @@
+package httpapi_test
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var routeRow = regexp.MustCompile("(?m)^\\| `([A-Z]+ [^`]+)` \\| (yes|not yet)")
+
+// docs/routes.md says of every call whether it is built, and is right.
+func TestRoutesPaperIsTrue(t *testing.T) {
+	paper, err := os.ReadFile("../../docs/routes.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := open(t, options{limits: generous(), trusted: loopback})
+	addr, wallet := caller()
+	bodies := map[string]string{
+		"POST /auth/verify":  `{"message":"m","signature":"0x00"}`,
+		"POST /auth/refresh": `{"refreshToken":"r"}`,
+	}
+	rows := routeRow.FindAllStringSubmatch(string(paper), -1)
+	if len(rows) < 20 {
+		t.Fatalf("the paper has %d calls", len(rows))
+	}
+	for _, row := range rows {
+		endpoint, built := row[1], row[2] == "yes"
+		var got answer
+		if body, ok := bodies[endpoint]; ok {
+			method, path, _ := strings.Cut(endpoint, " ")
+			got = h.do(t, method, path, body)
+		} else {
+			got = h.call(t, endpoint, addr, wallet)
+		}
+		if pending := got.status == 503 && strings.Contains(got.body, "not built yet"); pending == built || got.status == 404 && !strings.Contains(endpoint, "{") {
+			t.Errorf("%s: the paper says built is %v, the server answers %d %s", endpoint, built, got.status, got.body)
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package httpapi
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/api"
+)
+
+// statuses is the error table of the interface document, chapter 7, with a short
+// title for each code.
+var statuses = map[deed.Code]struct {
+	status int
+	title  string
+}{
+	deed.CodeValidation:          {http.StatusBadRequest, "Invalid request"},
+	deed.CodeTLDNotSupported:     {http.StatusBadRequest, "TLD not supported"},
+	deed.CodeTooExpensive:        {http.StatusBadRequest, "Domain too expensive"},
+	deed.CodeAuthRequired:        {http.StatusUnauthorized, "Sign-in required"},
+	deed.CodeTokenExpired:        {http.StatusUnauthorized, "Token expired"},
+	deed.CodeTokenInvalid:        {http.StatusUnauthorized, "Token invalid"},
+	deed.CodePaymentRequired:     {http.StatusPaymentRequired, "Payment required"},
+	deed.CodePaymentInvalid:      {http.StatusPaymentRequired, "Payment invalid"},
+	deed.CodePaymentInsufficient: {http.StatusPaymentRequired, "Insufficient funds"},
+	deed.CodeOwnershipDenied:     {http.StatusForbidden, "Not the owner"},
+	deed.CodeNotFound:            {http.StatusNotFound, "Not found"},
+	deed.CodeDomainUnavailable:   {http.StatusConflict, "Domain unavailable"},
+	deed.CodeRateLimited:         {http.StatusTooManyRequests, "Too many requests"},
+	deed.CodeRegistrationFailed:  {http.StatusInternalServerError, "Registration failed"},
+	deed.CodeDNS:                 {http.StatusInternalServerError, "DNS change failed"},
+	deed.CodeUnavailable:         {http.StatusServiceUnavailable, "Service unavailable"},
+}
+
+// refusals are the statuses of HTTP itself that are not in the table, each with
+// the nearest code.
+var refusals = map[int]deed.Code{
+	http.StatusNotFound:                    deed.CodeNotFound,
+	http.StatusMethodNotAllowed:            deed.CodeNotFound,
+	http.StatusRequestEntityTooLarge:       deed.CodeValidation,
+	http.StatusUnsupportedMediaType:        deed.CodeValidation,
+	http.StatusRequestHeaderFieldsTooLarge: deed.CodeValidation,
+}
+
+// A refusal is an Error that HTTP has a status of its own for.
+type refusal struct {
+	status int
+	error
+}
+
+func (r refusal) Unwrap() error { return r.error }
+
+// refuse returns the error for a status of HTTP itself.
+func refuse(status int, format string, args ...any) error {
+	return refusal{status, deed.Errorf(refusals[status], format, args...)}
+}
+
+// ourFault is all that a caller learns of an error without a code.
+var ourFault = &deed.Error{
+	Code:    deed.CodeUnavailable,
+	Message: "the service is unavailable: try again in a moment, GET /health says what is wrong",
+	Retry:   2 * time.Second,
+}
+
+// fail writes the one error body. An error without a code is ours: the caller
+// learns that the service is unavailable, the log learns why.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	e, ok := errors.AsType[*deed.Error](err)
+	if !ok {
+		e = ourFault
+	}
+	status := statusOf(err, e)
+	if status >= 500 {
+		s.Log.ErrorContext(r.Context(), "request failed", "route", r.Pattern, "status", status,
+			"requestId", w.Header().Get("X-Request-Id"), "err", err)
+	}
+	h := w.Header()
+	if e.Retry > 0 {
+		h.Set("Retry-After", strconv.Itoa(seconds(e.Retry)))
+	}
+	if status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", "Bearer")
+	}
+	h.Del("ETag")
+	h.Set("Cache-Control", "no-store")
+	s.reply(w, status, body(h.Get("X-Request-Id"), status, e))
+}
+
+// statusOf returns the status of e: its code's, unless HTTP has one of its own.
+func statusOf(err error, e *deed.Error) int {
+	if r, ok := errors.AsType[refusal](err); ok {
+		return r.status
+	}
+	return statuses[e.Code].status
+}
+
+func body(requestID string, status int, e *deed.Error) api.Error {
+	out := api.Error{
+		Error:      statuses[e.Code].title,
+		Message:    e.Message,
+		Code:       string(e.Code),
+		RequestID:  requestID,
+		Hint:       e.Hint,
+		RetryAfter: seconds(e.Retry),
+	}
+	if status != statuses[e.Code].status {
+		out.Error = http.StatusText(status)
+	}
+	for _, d := range e.Details {
+		out.Details = append(out.Details, api.Detail{Field: d.Field, Reason: d.Reason})
+	}
+	return out
+}
+
+func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
+
+// panicked is the error of a handler that did not return.
+func panicked(v any) error { return fmt.Errorf("panic: %v", v) }

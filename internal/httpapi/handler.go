@@ -1,0 +1,98 @@
+package httpapi
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/ratelimit"
+)
+
+// A handler answers one request, or returns why it could not.
+type handler func(w http.ResponseWriter, r *http.Request) error
+
+// walletHandler is a handler for a signed-in wallet.
+type walletHandler func(w http.ResponseWriter, r *http.Request, who deed.Wallet) error
+
+// handle turns h into an http.Handler: it is the one place where an error
+// becomes a response.
+func (s *Server) handle(h handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := h(w, r); err != nil {
+			s.fail(w, r, err)
+		}
+	})
+}
+
+// address lets an address that is within its limit through to h.
+func (s *Server) address(lim deed.Limit, h handler) http.Handler {
+	return s.handle(func(w http.ResponseWriter, r *http.Request) error {
+		if err := s.spend(w, r, lim, clientKey(clientAddr(r, s.Trusted))); err != nil {
+			return err
+		}
+		return h(w, r)
+	})
+}
+
+// wallet lets a signed-in wallet that is within its limit through to h. Who is
+// not signed in is counted nowhere: there is no wallet to count for.
+func (s *Server) wallet(lim deed.Limit, h walletHandler) http.Handler {
+	return s.handle(func(w http.ResponseWriter, r *http.Request) error {
+		token, err := bearer(r)
+		if err != nil {
+			return err
+		}
+		who, err := s.SignIn(r.Context(), token)
+		if err != nil {
+			return err
+		}
+		if err := s.spend(w, r, lim, string(who)); err != nil {
+			return err
+		}
+		return h(w, r, who)
+	})
+}
+
+// spend counts one call and tells the caller where its limit stands.
+func (s *Server) spend(w http.ResponseWriter, r *http.Request, lim deed.Limit, caller string) error {
+	d, err := s.Limiter.Spend(r.Context(), lim, caller)
+	if d != nil {
+		setLimitHeaders(w.Header(), d)
+	}
+	return err
+}
+
+func setLimitHeaders(h http.Header, d *ratelimit.Decision) {
+	// Not with Set, which would spell them X-Ratelimit-….
+	h["X-RateLimit-Limit"] = []string{strconv.Itoa(d.Limit.Max)}
+	h["X-RateLimit-Remaining"] = []string{strconv.Itoa(d.Remaining)}
+	h["X-RateLimit-Reset"] = []string{strconv.FormatInt(d.Reset.Unix(), 10)}
+}
+
+// bearer returns the one token of the Authorization header (interface document,
+// chapter 5, rule 5). The scheme's letter case does not count (RFC 9110, 11.1).
+func bearer(r *http.Request) (string, error) {
+	values := r.Header.Values("Authorization")
+	if len(values) == 1 {
+		scheme, token, _ := strings.Cut(values[0], " ")
+		if token = strings.TrimSpace(token); strings.EqualFold(scheme, "Bearer") && token != "" {
+			return token, nil
+		}
+	}
+	return "", &deed.Error{
+		Code:    deed.CodeAuthRequired,
+		Message: "this call needs one header Authorization: Bearer <access token>",
+		Hint:    "sign in: GET /auth/nonce, sign the message, POST /auth/verify",
+	}
+}
+
+// unbuilt answers for a use case that another piece of work brings; the table
+// in docs/routes.md says which.
+func (s *Server) unbuilt(_ http.ResponseWriter, r *http.Request) error {
+	return deed.Errorf(deed.CodeUnavailable, "%s is not built yet: docs/routes.md says what is", r.Pattern)
+}
+
+func (s *Server) unbuiltForWallet(w http.ResponseWriter, r *http.Request, _ deed.Wallet) error {
+	return s.unbuilt(w, r)
+}

@@ -1,0 +1,57 @@
+package httpapi
+
+import (
+	"net/http"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/api"
+	"deed.example/deed/internal/health"
+)
+
+// down is what a 503 of the health checks says.
+var down = &deed.Error{
+	Code:    deed.CodeUnavailable,
+	Message: "something the service cannot work without is down",
+	Retry:   2 * time.Second,
+}
+
+func (s *Server) health(w http.ResponseWriter, r *http.Request) error {
+	report := s.Health.Report(r.Context())
+	out := api.Health{
+		Status:        string(report.Status),
+		Version:       s.Version,
+		UptimeSeconds: int64(s.Now().Sub(s.Started).Seconds()),
+		Checks:        map[string]api.HealthCheck{},
+		Timestamp:     report.At.UTC(),
+	}
+	for name, part := range report.Parts {
+		out.Checks[name] = api.HealthCheck{Status: string(part.Status), LatencyMs: part.Took.Milliseconds()}
+	}
+	if report.Status == health.Down {
+		w.Header().Set("Retry-After", "2")
+		e := body(w.Header().Get("X-Request-Id"), http.StatusServiceUnavailable, down)
+		s.reply(w, http.StatusServiceUnavailable, api.Unhealthy{Error: e, Health: out})
+		return nil
+	}
+	s.reply(w, http.StatusOK, out)
+	return nil
+}
+
+// live says that this process answers; nothing more.
+func (s *Server) live(w http.ResponseWriter, _ *http.Request) error {
+	s.reply(w, http.StatusOK, api.Status{Status: "ok"})
+	return nil
+}
+
+// ready says whether a load balancer should send requests here.
+func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
+	if s.draining.Load() {
+		return deed.Errorf(deed.CodeUnavailable, "this node is about to stop")
+	}
+	if s.Health.Report(r.Context()).Status == health.Down {
+		return down
+	}
+	s.reply(w, http.StatusOK, api.Status{Status: "ok"})
+	return nil
+}

@@ -1,0 +1,202 @@
+package httpapi_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"deed.example/deed"
+	"deed.example/deed/api"
+	"deed.example/deed/internal/apitest"
+	"deed.example/deed/internal/cache/memory"
+	"deed.example/deed/internal/cache/redis"
+	"deed.example/deed/internal/catalog"
+	"deed.example/deed/internal/health"
+	"deed.example/deed/internal/httpapi"
+	"deed.example/deed/internal/ratelimit"
+	"deed.example/deed/internal/sqldb"
+	"deed.example/deed/internal/sqldb/sqldbtest"
+)
+
+// house is the whole service behind a real listener. Every exchange through
+// client is held against openapi.yaml.
+type house struct {
+	api    *httpapi.Server
+	http   *http.Server
+	db     *sqldb.DB
+	addr   string
+	client *http.Client
+}
+
+// options change a house before it is opened.
+type options struct {
+	db      *sqldb.DB    // default: SQLite
+	shared  deed.Counter // default: memory
+	limits  *deed.Limits // default: those of the interface document
+	checks  []health.Check
+	trusted []netip.Prefix
+	setHTTP func(*http.Server)
+	setAPI  func(*httpapi.Server)
+}
+
+// loopback is trusted where a test speaks for many addresses.
+var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+
+func open(t *testing.T, o options) *house {
+	t.Helper()
+	if o.db == nil {
+		o.db = sqldbtest.SQLite(t)
+	}
+	prices, err := catalog.New(catalog.DefaultPricing())
+	if err != nil {
+		t.Fatal(err)
+	}
+	local := &memory.Cache{Now: time.Now}
+	if o.shared == nil {
+		o.shared = local
+	}
+	limits := deed.DefaultLimits()
+	if o.limits != nil {
+		limits = *o.limits
+	}
+	if o.checks == nil {
+		o.checks = []health.Check{{Name: "database", Essential: true, Ping: o.db.Ping}, {Name: "cache"}, {Name: "registrar"}, {Name: "chain"}, {Name: "dns"}}
+	}
+	h := &house{db: o.db}
+	h.api = &httpapi.Server{
+		Catalog:   prices,
+		Health:    &health.Service{Checks: o.checks, Now: time.Now},
+		Limiter:   &ratelimit.Limiter{Shared: o.shared, Local: local, Durable: sqldb.Limits{DB: o.db, Now: time.Now}, Now: time.Now, Missed: func(error) {}},
+		Limits:    limits,
+		SignIn:    signIn,
+		Trusted:   o.trusted,
+		Version:   "test",
+		PublicURL: "https://deed.example",
+		Started:   time.Now(),
+		Now:       time.Now,
+		Log:       slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Observe:   func(string, int, time.Duration) {},
+	}
+	if o.setAPI != nil {
+		o.setAPI(h.api)
+	}
+	h.http = h.api.Configure()
+	if o.setHTTP != nil {
+		o.setHTTP(h.http)
+	}
+	h.serve(t, o.trusted)
+	return h
+}
+
+func (h *house) serve(t *testing.T, trusted []netip.Prefix) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := h.http.Serve(httpapi.Listen(l, trusted)); err != http.ErrServerClosed {
+			t.Error(err)
+		}
+	}()
+	t.Cleanup(func() { h.http.Close(); <-done })
+	h.addr = l.Addr().String()
+	h.client = apitest.Client(t, &http.Transport{MaxIdleConnsPerHost: 64})
+	t.Cleanup(h.client.CloseIdleConnections)
+}
+
+// signIn takes a wallet for its own token, until there are real ones.
+func signIn(_ context.Context, token string) (deed.Wallet, error) {
+	w, err := deed.ParseWallet(token)
+	if err != nil {
+		return "", deed.Errorf(deed.CodeTokenInvalid, "this is no token of ours")
+	}
+	return w, nil
+}
+
+// eachStore runs f on every pair of database and cache.
+func eachStore(t *testing.T, f func(t *testing.T, o options)) {
+	for dbName, openDB := range map[string]func(testing.TB) *sqldb.DB{"sqlite": sqldbtest.SQLite, "postgres": sqldbtest.Postgres} {
+		t.Run(dbName+"+memory", func(t *testing.T) { f(t, options{db: openDB(t)}) })
+		t.Run(dbName+"+redis", func(t *testing.T) { f(t, options{db: openDB(t), shared: openRedis(t)}) })
+	}
+}
+
+func openRedis(t *testing.T) *redis.Cache {
+	t.Helper()
+	url := os.Getenv("TEST_REDIS_URL")
+	if url == "" {
+		t.Skip("TEST_REDIS_URL is not set: `make test` starts a Redis server and sets it")
+	}
+	c, err := redis.Open(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() }) // the connections go away with the test
+	return c
+}
+
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+func (a answer) error(t *testing.T) api.Error {
+	t.Helper()
+	var e api.Error
+	if err := json.Unmarshal([]byte(a.body), &e); err != nil {
+		t.Errorf("%s is no error body: %v", a.body, err)
+	}
+	return e
+}
+
+// do sends a request with headers given as names and values in turn.
+func (h *house) do(t *testing.T, method, path, body string, headers ...string) answer {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+h.addr+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	res, err := h.client.Do(req)
+	if err != nil {
+		t.Error(err) // not Fatal: races send from goroutines of their own
+		return answer{}
+	}
+	defer res.Body.Close() // it was read to its end, or we have told why not
+	raw, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Error(err)
+	}
+	return answer{res.StatusCode, res.Header, string(raw)}
+}
+
+func (h *house) get(t *testing.T, path string, headers ...string) answer {
+	t.Helper()
+	return h.do(t, "GET", path, "", headers...)
+}
+
+// expect fails unless the answer has the status and the code.
+func (a answer) expect(t *testing.T, status int, code deed.Code) {
+	t.Helper()
+	if e := a.error(t); a.status != status || e.Code != string(code) {
+		t.Errorf("got %d %s, want %d %s", a.status, a.body, status, code)
+	}
+}

@@ -1,0 +1,140 @@
+package httpapi
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"deed.example/deed"
+)
+
+// How large a JSON body may be, and how deep.
+const (
+	maxAuthBody = 16 << 10
+	maxDepth    = 16
+)
+
+// decode reads the one JSON value of the body into v: UTF-8, no key twice, no
+// key we do not know, letter case exactly as we spell it.
+func decode(w http.ResponseWriter, r *http.Request, most int64, v any) error {
+	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if charset := params["charset"]; err != nil || media != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") {
+		return refuse(http.StatusUnsupportedMediaType, "send the body as Content-Type: application/json")
+	}
+	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return refuse(http.StatusUnsupportedMediaType, "send the body as it is, without Content-Encoding")
+	}
+	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
+	if err != nil {
+		return unread(err)
+	}
+	if len(raw) == 0 {
+		return deed.Errorf(deed.CodeValidation, "the body is empty: send a JSON object")
+	}
+	if err := checkDepth(raw); err != nil {
+		return malformed(err)
+	}
+	if err := json.Unmarshal(raw, v, json.RejectUnknownMembers(true)); err != nil {
+		return malformed(err)
+	}
+	return nil
+}
+
+// unread says why a body could not be read to its end.
+func unread(err error) error {
+	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return refuse(http.StatusRequestEntityTooLarge, "the body is larger than the %d bytes this call takes", tooLarge.Limit)
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return deed.Errorf(deed.CodeValidation, "the body did not arrive in time: send it within 10 seconds")
+	}
+	return &deed.Error{Code: deed.CodeValidation, Message: "the body ended before it was complete", Err: err}
+}
+
+// checkDepth walks the tokens of raw. It also finds what follows the first value.
+func checkDepth(raw []byte) error {
+	dec := jsontext.NewDecoder(strings.NewReader(string(raw)))
+	for {
+		if _, err := dec.ReadToken(); err != nil {
+			if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+				return nil
+			}
+			return err
+		}
+		if dec.StackDepth() > maxDepth {
+			return fmt.Errorf("it is nested deeper than %d levels", maxDepth)
+		}
+	}
+}
+
+// malformed turns an error of the JSON library into our words.
+func malformed(err error) error {
+	if semantic, ok := errors.AsType[*json.SemanticError](err); ok {
+		return deed.Invalid(field(semantic.JSONPointer), "%s", reason(semantic))
+	}
+	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		return deed.Errorf(deed.CodeValidation, "the body is not the JSON we expect: %v at byte %d", syntactic.Err, syntactic.ByteOffset)
+	}
+	return deed.Errorf(deed.CodeValidation, "the body is not the JSON we expect: %v", err)
+}
+
+func reason(e *json.SemanticError) string {
+	switch {
+	case errors.Is(e, json.ErrUnknownName):
+		return "there is no such field"
+	case e.JSONKind == 0:
+		return "is not as we expect it"
+	}
+	return fmt.Sprintf("cannot be a JSON %s", e.JSONKind)
+}
+
+// field spells a JSON pointer as people do: /dns_records/2/ttl is
+// dns_records[2].ttl.
+func field(p jsontext.Pointer) string {
+	var b strings.Builder
+	for token := range p.Tokens() {
+		if _, err := strconv.Atoi(token); err == nil {
+			fmt.Fprintf(&b, "[%s]", token)
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('.')
+		}
+		b.WriteString(token)
+	}
+	if b.Len() == 0 {
+		return "body"
+	}
+	return b.String()
+}
+
+// reply writes v as JSON.
+func (s *Server) reply(w http.ResponseWriter, status int, v any) {
+	write(w, status, encode(v))
+}
+
+// encode returns v as one line of JSON.
+func encode(v any) []byte {
+	raw, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		// Only a programmer can cause this, and door turns it into a 503.
+		panic(fmt.Sprintf("encode %T: %v", v, err))
+	}
+	return append(raw, '\n')
+}
+
+func write(w http.ResponseWriter, status int, raw []byte) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(raw)))
+	w.WriteHeader(status)
+	_, _ = w.Write(raw) // the client is gone if this fails
+}

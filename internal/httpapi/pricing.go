@@ -1,0 +1,82 @@
+package httpapi
+
+import (
+	"net/http"
+	"strings"
+
+	"deed.example/deed"
+	"deed.example/deed/api"
+)
+
+func (s *Server) listPrices(w http.ResponseWriter, r *http.Request) error {
+	if only := r.URL.Query().Get("tlds"); only != "" {
+		listings, err := s.listings(only)
+		if err != nil {
+			return err
+		}
+		return newDocument(s.pricing(listings)).serve(w, r)
+	}
+	all := s.prices.Load()
+	if all == nil { // prices do not change while we run; two may make the same list
+		all = newDocument(s.pricing(s.Catalog.Listings()))
+		s.prices.Store(all)
+	}
+	return all.serve(w, r)
+}
+
+func (s *Server) onePrice(w http.ResponseWriter, r *http.Request) error {
+	tld, err := deed.ParseTLD(r.PathValue("tld"))
+	if err != nil {
+		return err
+	}
+	l, err := s.Catalog.Listing(tld)
+	if err != nil {
+		return err
+	}
+	return newDocument(fromListing(l)).serve(w, r)
+}
+
+// listings returns the TLDs of a comma-separated list, each once.
+func (s *Server) listings(list string) ([]deed.Listing, error) {
+	var out []deed.Listing
+	seen := map[deed.TLD]bool{}
+	for text := range strings.SplitSeq(list, ",") {
+		tld, err := deed.ParseTLD(strings.TrimSpace(text))
+		if err != nil {
+			return nil, err
+		}
+		l, err := s.Catalog.Listing(tld)
+		if err != nil {
+			return nil, err
+		}
+		if !seen[tld] {
+			out = append(out, l)
+		}
+		seen[tld] = true
+	}
+	return out, nil
+}
+
+func (s *Server) pricing(listings []deed.Listing) api.Pricing {
+	out := api.Pricing{Pricing: make([]api.TLDPrice, 0, len(listings)), Count: len(listings), Currency: currency, UpdatedAt: s.Catalog.Updated()}
+	for _, l := range listings {
+		out.Pricing = append(out.Pricing, fromListing(l))
+	}
+	return out
+}
+
+// currency is what all prices are in.
+const currency = "USDC"
+
+func fromListing(l deed.Listing) api.TLDPrice {
+	return api.TLDPrice{
+		TLD:               string(l.TLD),
+		RegistrationPrice: l.Registration.String(),
+		RenewalPrice:      l.Renewal.String(),
+		TransferPrice:     l.Transfer.String(),
+		Currency:          currency,
+		RestorePrice:      l.Restore.String(),
+		MinYears:          l.MinYears,
+		MaxYears:          l.MaxYears,
+	}
+}

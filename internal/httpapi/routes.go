@@ -1,0 +1,94 @@
+package httpapi
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// A route is one row of the interface document, chapter 4, or one of ours.
+type route struct {
+	pattern string // "GET /auth/nonce"
+	handler http.Handler
+}
+
+// routes returns the routes of the interface document in its order, then ours.
+func (s *Server) routes() []route {
+	l := s.Limits
+	return []route{
+		{"GET /auth/nonce", s.address(l.SignIn, s.unbuilt)},
+		{"POST /auth/verify", s.address(l.SignIn, s.verify)},
+		{"POST /auth/refresh", s.address(l.SignIn, s.refresh)},
+		{"POST /auth/revoke", s.wallet(l.Account, s.unbuiltForWallet)},
+		{"GET /dns/{domain}", s.wallet(l.DNS, s.unbuiltForWallet)},
+		{"POST /dns/{domain}", s.wallet(l.DNS, s.unbuiltForWallet)},
+		{"PUT /dns/{domain}/{recordId}", s.wallet(l.DNS, s.unbuiltForWallet)},
+		{"DELETE /dns/{domain}/{recordId}", s.wallet(l.DNS, s.unbuiltForWallet)},
+		{"GET /account", s.wallet(l.Account, s.unbuiltForWallet)},
+		{"GET /account/domains", s.wallet(l.Account, s.unbuiltForWallet)},
+		{"GET /account/transactions", s.wallet(l.Account, s.unbuiltForWallet)},
+		{"GET /domains/search", s.address(l.Search, s.unbuilt)},
+		{"GET /domains/pricing", s.handle(s.listPrices)},
+		{"GET /domains/pricing/{tld}", s.handle(s.onePrice)},
+		{"POST /domains/register", s.address(l.Register, s.unbuilt)},
+		{"POST /domains/renew", s.address(l.Register, s.unbuilt)},
+		{"GET /domains/status/{jobId}", s.handle(s.unbuilt)},
+		{"GET /domains/{domain}", s.handle(s.unbuilt)},
+		{"GET /health", s.handle(s.health)},
+		{"GET /.well-known/agent-card.json", s.handle(s.unbuilt)},
+
+		{"GET /livez", s.handle(s.live)},
+		{"GET /readyz", s.handle(s.ready)},
+		{"GET /openapi.json", s.handle(s.openAPI)},
+	}
+}
+
+// shadows are the paths that only take a POST, and that GET /domains/{domain}
+// would take for a name.
+var shadows = []string{"/domains/register", "/domains/renew"}
+
+// Handler returns the door with all routes behind it.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	known := map[string]bool{}
+	for _, r := range s.routes() {
+		mux.Handle(r.pattern, r.handler)
+		known[r.pattern] = true
+	}
+	missing := s.handle(s.missing(mux, known))
+	for _, path := range shadows {
+		mux.Handle("GET "+path, missing)
+	}
+	mux.Handle("/", missing)
+	return s.door(mux)
+}
+
+// methods are those that a path of ours may take, as Allow lists them.
+var methods = []string{"GET", "HEAD", "POST", "PUT", "DELETE"}
+
+// missing answers what no route takes: 204 to OPTIONS and 405 for a path that
+// takes other methods, 404 for any other path.
+func (s *Server) missing(mux *http.ServeMux, known map[string]bool) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		r.Pattern = "" // what we tell Observe
+		allowed := slices.DeleteFunc(slices.Clone(methods), func(m string) bool {
+			other := r.Clone(r.Context())
+			other.Method = m
+			_, pattern := mux.Handler(other)
+			return !known[pattern]
+		})
+		preflight := r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != ""
+		switch {
+		case r.Method == http.MethodOptions && (preflight || len(allowed) > 0):
+			if len(allowed) > 0 {
+				w.Header().Set("Allow", strings.Join(allowed, ", "))
+			}
+			w.WriteHeader(http.StatusNoContent)
+			return nil
+		case len(allowed) > 0:
+			w.Header().Set("Allow", strings.Join(allowed, ", "))
+			return refuse(http.StatusMethodNotAllowed, "%s takes %s, not %s", r.URL.Path, strings.Join(allowed, ", "), r.Method)
+		}
+		return refuse(http.StatusNotFound, "there is nothing at %s: GET /openapi.json describes every path", r.URL.Path)
+	}
+}
