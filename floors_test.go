@@ -22,6 +22,19 @@ var floors = []struct {
 }{
 	{".", 0},
 	{"api", 0},
+	{"internal/catalog", 1},
+	{"internal/health", 1},
+	{"internal/ratelimit", 1},
+	{"internal/apitest", 2},
+	{"internal/cache/", 2},
+	{"internal/httpapi", 2},
+	{"internal/interfacedoc", 2},
+	{"internal/metrics", 2},
+	{"internal/sqldb", 2},
+	{"internal/sqldb/sqldbtest", 3},
+	{"bench", 3},
+	{"cmd/", 3},
+	{"scripts/", 3},
 }
 
 // groundImports are the modules the ground floor may stand on: rules without I/O.

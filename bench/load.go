@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	conns  = 32 // connections that call at once
+	rounds = 5  // of each side
+	round  = 1500 * time.Millisecond
+)
+
+// measure calls both servers in turns and returns the median rate of each.
+func measure(ours, limit, request string) (oursRate, limitRate float64, err error) {
+	var a, b []float64
+	for i := range 2 * rounds {
+		addr, rates := ours, &a
+		if i%2 == 1 {
+			addr, rates = limit, &b
+		}
+		rate, err := load(addr, request)
+		if err != nil {
+			return 0, 0, err
+		}
+		*rates = append(*rates, rate)
+	}
+	return median(a), median(b), nil
+}
+
+func median(v []float64) float64 {
+	slices.SortFunc(v, cmp.Compare[float64])
+	return v[len(v)/2]
+}
+
+// load sends the request over and over for one round and returns the answers
+// per second. It does as little as a client can, so that the servers' costs
+// show: all answers are of one length, and only that is read.
+func load(addr, request string) (float64, error) {
+	length, err := answerLength(addr, request)
+	if err != nil {
+		return 0, err
+	}
+	var wg sync.WaitGroup
+	var answers atomic.Int64
+	errs := make(chan error, conns)
+	began := time.Now()
+	for range conns {
+		wg.Go(func() {
+			n, err := loadConn(addr, request, length, began.Add(round))
+			answers.Add(n)
+			if err != nil {
+				errs <- err
+			}
+		})
+	}
+	wg.Wait()
+	select {
+	case err := <-errs:
+		return 0, err
+	default:
+		return float64(answers.Load()) / time.Since(began).Seconds(), nil
+	}
+}
+
+func loadConn(addr, request string, length int, until time.Time) (int64, error) {
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		return 0, err
+	}
+	defer c.Close() // the round is over
+	var n int64
+	out, in := []byte(request), make([]byte, length)
+	for time.Now().Before(until) {
+		if _, err := c.Write(out); err != nil {
+			return n, err
+		}
+		if _, err := io.ReadFull(c, in); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// answerLength returns how many bytes an answer has, headers included.
+func answerLength(addr, request string) (int, error) {
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		return 0, err
+	}
+	defer c.Close() // one answer is enough
+	if _, err := io.WriteString(c, request); err != nil {
+		return 0, err
+	}
+	counted := &countReader{r: c}
+	res, err := http.ReadResponse(bufio.NewReaderSize(counted, 1<<20), nil)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := io.Copy(io.Discard, res.Body); err != nil {
+		return 0, fmt.Errorf("read an answer: %w", err)
+	}
+	return counted.n, nil
+}
+
+type countReader struct {
+	r io.Reader
+	n int
+}
+
+func (c *countReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += n
+	return n, err
+}

@@ -1,0 +1,35 @@
+// Command bench prints what our code costs, as ratios to the limits it cannot
+// pass: the same work done by the bare library or the bare machine. Both sides
+// of a ratio are measured in one run, in turns, on real sockets, so that a slow
+// or busy machine slows both. `make bench` runs it.
+package main
+
+import (
+	"fmt"
+	"os"
+	"text/tabwriter"
+)
+
+// A row is one ratio.
+type row struct {
+	what, against string
+	ours, limit   float64 // per second
+	aim           float64
+}
+
+func main() {
+	rows, err := httpRows()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "WHAT\tOURS/S\tLIMIT/S\tRATIO\tAIM\tTHE LIMIT IS")
+	for _, r := range rows {
+		fmt.Fprintf(table, "%s\t%.0f\t%.0f\t%.2f\t≥ %.2f\t%s\n", r.what, r.ours, r.limit, r.ours/r.limit, r.aim, r.against)
+	}
+	if err := table.Flush(); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"deed.example/deed/internal/catalog"
+)
+
+func configCommand() *cobra.Command {
+	config := &cobra.Command{Use: "config", Short: "Look at the configuration"}
+	check := &cobra.Command{
+		Use:   "check",
+		Short: "Explain what `deed serve` would run with the same configuration",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, settings, err := readConfig(cmd.Flags(), os.Environ())
+			if err != nil {
+				return err
+			}
+			return explain(cmd.OutOrStdout(), c, settings)
+		},
+	}
+	addFlags(check)
+	config.AddCommand(check)
+	return config
+}
+
+// explain prints every setting, where it comes from, and what it adds up to.
+func explain(out io.Writer, c *config, settings []*setting) error {
+	prices, err := catalog.New(c.Pricing)
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "SETTING\tVALUE\tFROM")
+	for _, s := range settings {
+		from := s.from
+		if from == "" {
+			from = "default"
+		}
+		value := s.value.String()
+		if value == "" {
+			value = "-"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\n", s.key, value, from)
+	}
+	for tld, m := range c.Pricing.PerTLD {
+		fmt.Fprintf(table, "%s%s\t%s + %s USDC\tfile\n", perTLD, tld, percent(&m.BasisPoints), m.Fee)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "\nThis would run:\n  database  %s\n  cache     %s\n  prices    %d TLDs\n", databaseInWords(c), cacheInWords(c), len(prices.Listings()))
+	for _, w := range warnings(c) {
+		fmt.Fprintln(out, "  warning   "+w)
+	}
+	return nil
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/catalog"
+)
+
+// config is all that an operator can say. Its zero value is not usable; begin
+// with defaultConfig.
+type config struct {
+	Listen        string
+	PublicURL     string
+	Data          string
+	DatabaseURL   deed.Secret // empty: a SQLite file in Data
+	CacheURL      deed.Secret // empty: the memory of this process
+	MetricsListen string
+	Proxies       []netip.Prefix
+	LogLevel      slog.Level
+	LogFormat     string
+	Limits        deed.Limits
+	Pricing       catalog.Pricing
+}
+
+// defaultConfig is the whole service on embedded parts.
+func defaultConfig() *config {
+	return &config{
+		Listen:        "127.0.0.1:8080",
+		Data:          "./deed-data",
+		MetricsListen: "127.0.0.1:8081",
+		LogLevel:      slog.LevelInfo,
+		LogFormat:     "auto",
+		Limits:        deed.DefaultLimits(),
+		Pricing:       catalog.DefaultPricing(),
+	}
+}
+
+// settings are the keys of the configuration, in the order in which they are
+// shown. A key "database.url" is DEED_DATABASE_URL in the environment and
+// --database-url among the flags.
+func (c *config) settings() []*setting {
+	return []*setting{
+		{key: "listen", help: "address of the HTTP interface; port 0 takes a free one", value: text(&c.Listen, address)},
+		{key: "public_url", help: "where callers reach us; default: http:// and the address", value: text(&c.PublicURL, publicURL)},
+		{key: "data", help: "folder for everything this node keeps", value: text(&c.Data, notEmpty)},
+		{key: "database.url", help: "postgres://… instead of a SQLite file in the data folder", value: secret(&c.DatabaseURL, "postgres", "postgresql")},
+		{key: "cache.url", help: "redis://… instead of the memory of this process", value: secret(&c.CacheURL, "redis", "rediss", "unix")},
+		{key: "metrics.listen", help: "address for operators: /metrics and /debug/pprof/; off turns it off", value: text(&c.MetricsListen, addressOrOff)},
+		{key: "proxies", help: "networks of proxies whose X-Forwarded-For is believed", value: prefixes(&c.Proxies)},
+		{key: "log.level", help: "debug, info, warn or error", value: level(&c.LogLevel)},
+		{key: "log.format", help: "json, text, or auto: text on a terminal", value: text(&c.LogFormat, oneOf("auto", "json", "text"))},
+		{key: "limits.search", help: "searches a minute, per address", value: positive(&c.Limits.Search.Max)},
+		{key: "limits.register", help: "orders a day, per address", value: positive(&c.Limits.Register.Max)},
+		{key: "limits.dns", help: "DNS calls an hour, per wallet", value: positive(&c.Limits.DNS.Max)},
+		{key: "limits.account", help: "account calls a minute, per wallet", value: positive(&c.Limits.Account.Max)},
+		{key: "limits.signin", help: "sign-in calls a minute, per address", value: positive(&c.Limits.SignIn.Max)},
+		{key: "catalog.markup", help: "what we add to wholesale prices", value: percent(&c.Pricing.Markup.BasisPoints)},
+		{key: "catalog.fee_usd", help: "what we add after the markup", value: amount(&c.Pricing.Markup.Fee)},
+		{key: "catalog.ceiling_usd", help: "no order may cost more", value: amount(&c.Pricing.Ceiling)},
+	}
+}
+
+// perTLD is what stands before the TLD in keys such as catalog.tld.com.markup,
+// which override the markup of one TLD. They can be set in the file only.
+const perTLD = "catalog.tld."
+
+// setPerTLD sets one key that begins with perTLD.
+func (c *config) setPerTLD(key, value string) error {
+	rest := strings.TrimPrefix(key, perTLD)
+	dot := strings.LastIndexByte(rest, '.')
+	if dot < 0 {
+		return errors.New("write it as a table: [catalog.tld.com] with markup and fee_usd")
+	}
+	tld, err := deed.ParseTLD(rest[:dot])
+	if err != nil {
+		return err
+	}
+	m, ok := c.Pricing.PerTLD[tld]
+	if !ok {
+		m = c.Pricing.Markup
+	}
+	switch rest[dot+1:] {
+	case "markup":
+		err = percent(&m.BasisPoints).Set(value)
+	case "fee_usd":
+		err = amount(&m.Fee).Set(value)
+	default:
+		err = errors.New("a TLD has the keys markup and fee_usd")
+	}
+	if c.Pricing.PerTLD == nil {
+		c.Pricing.PerTLD = map[deed.TLD]deed.Markup{}
+	}
+	c.Pricing.PerTLD[tld] = m
+	return err
+}
+
+func notEmpty(s string) error {
+	if s == "" {
+		return errors.New("must not be empty")
+	}
+	return nil
+}
+
+func address(s string) error {
+	if _, _, err := net.SplitHostPort(s); err != nil {
+		return fmt.Errorf("%q is not an address: write host:port", s)
+	}
+	return nil
+}
+
+func addressOrOff(s string) error {
+	if s == "off" {
+		return nil
+	}
+	return address(s)
+}
+
+func publicURL(s string) error {
+	u, err := url.Parse(s)
+	if s != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "") {
+		return fmt.Errorf("%q is not a base address: write https://host", s)
+	}
+	return nil
+}
+
+func oneOf(words ...string) func(string) error {
+	return func(s string) error {
+		if !slices.Contains(words, s) {
+			return fmt.Errorf("%q is none of %s", s, strings.Join(words, ", "))
+		}
+		return nil
+	}
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"deed.example/deed"
+)
+
+// read reads a configuration from the text of a file, the environment and flags.
+func read(t *testing.T, file string, environ, args []string) (*config, string, error) {
+	t.Helper()
+	if file != "" {
+		path := filepath.Join(t.TempDir(), "deed.toml")
+		if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, "--config", path)
+	}
+	cmd := serveCommand()
+	if err := cmd.ParseFlags(args); err != nil {
+		return nil, "", err
+	}
+	c, settings, err := readConfig(cmd.Flags(), environ)
+	if err != nil {
+		return nil, "", err
+	}
+	var out bytes.Buffer
+	if err := explain(&out, c, settings); err != nil {
+		return nil, "", err
+	}
+	return c, out.String(), nil
+}
+
+// Zero configuration is the whole service on embedded parts.
+func TestDefaults(t *testing.T) {
+	c, out, err := read(t, "", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Listen != "127.0.0.1:8080" || c.Data != "./deed-data" || c.Limits != deed.DefaultLimits() || c.DatabaseURL != "" || c.CacheURL != "" {
+		t.Errorf("got %+v", c)
+	}
+	for _, want := range []string{"SQLite in deed-data/deed.db", "the memory of this process", "543 TLDs"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("got %s, want %q", out, want)
+		}
+	}
+}
+
+// Defaults, then the file, then the environment, then the flags.
+func TestLastWordCounts(t *testing.T) {
+	const file = `
+		listen = "127.0.0.1:1001"
+		data = "/file"
+		public_url = "https://deed.example"
+		proxies = ["10.0.0.0/8", "2001:db8::/32"]
+		[limits]
+		search = 1
+		dns = 2
+		[catalog]
+		markup = "12.5%"
+		fee_usd = "0.25"
+		[catalog.tld.com]
+		markup = "0%"
+		[catalog.tld.io]
+		fee_usd = "1"`
+	c, out, err := read(t, file, []string{"DEED_LISTEN=127.0.0.1:1002", "DEED_DATA=/environment", "DEED_LIMITS_SEARCH=3", "PATH=/bin"}, []string{"--listen", "127.0.0.1:1003"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Listen != "127.0.0.1:1003" || c.Data != "/environment" || c.PublicURL != "https://deed.example" || len(c.Proxies) != 2 {
+		t.Errorf("got %+v", c)
+	}
+	if c.Limits.Search.Max != 3 || c.Limits.DNS.Max != 2 || c.Limits.Account.Max != 30 {
+		t.Errorf("got limits %+v", c.Limits)
+	}
+	base := deed.Markup{BasisPoints: 1250, Fee: 250_000}
+	if c.Pricing.Markup != base || c.Pricing.PerTLD["com"] != (deed.Markup{Fee: 250_000}) || c.Pricing.PerTLD["io"] != (deed.Markup{BasisPoints: 1250, Fee: 1_000_000}) {
+		t.Errorf("got prices %+v", c.Pricing)
+	}
+	for _, want := range []string{"--listen", "DEED_DATA", "deed.toml", "default", "10.0.0.0/8,2001:db8::/32", "12.50%"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("got %s, want %q", out, want)
+		}
+	}
+}
+
+func TestMistakesAreRefused(t *testing.T) {
+	tests := []struct {
+		name, file string
+		environ    []string
+		args       []string
+		says       string
+	}{
+		{"unknown key", "lisen = \"127.0.0.1:1\"", nil, nil, "there is no key lisen"},
+		{"unknown table", "[databse]\nurl = \"postgres://a\"", nil, nil, "databse.url"},
+		{"unknown key of a TLD", "[catalog.tld.com]\nprice = \"1\"", nil, nil, "markup and fee_usd"},
+		{"a TLD we do not sell", "[catalog.tld.cmo]\nmarkup = \"1%\"", nil, nil, "cmo"},
+		{"not TOML", "listen", nil, nil, "deed.toml"},
+		{"unknown variable", "", []string{"DEED_LISEN=1"}, nil, "there is no variable DEED_LISEN"},
+		{"unknown flag", "", nil, []string{"--lisen", "1"}, "lisen"},
+		{"no such file", "", nil, []string{"--config", "/nonexistent/deed.toml"}, "no such file"},
+		{"address", "", nil, []string{"--listen", "8080"}, "host:port"},
+		{"public address", "", nil, []string{"--public-url", "deed.example"}, "https://"},
+		{"public address with a path", "", nil, []string{"--public-url", "https://deed.example/api"}, "https://"},
+		{"number", "", []string{"DEED_LIMITS_SEARCH=0"}, nil, "above 0"},
+		{"share", "", []string{"DEED_CATALOG_MARKUP=0.2"}, nil, "20%"},
+		{"amount", "", []string{"DEED_CATALOG_FEE_USD=-1"}, nil, "12.50"},
+		{"network", "", []string{"DEED_PROXIES=10.0.0.1"}, nil, "10.0.0.0/8"},
+		{"level", "", []string{"DEED_LOG_LEVEL=loud"}, nil, "debug"},
+		{"format", "", []string{"DEED_LOG_FORMAT=xml"}, nil, "json"},
+		{"database", "", []string{"DEED_DATABASE_URL=mysql://u:hunter2@h/d"}, nil, "postgres://"},
+		{"password alone", "", []string{"DEED_DATABASE_URL=hunter2"}, nil, "postgres://"},
+		{"cache", "", []string{"DEED_CACHE_URL=memcache://:hunter2@h"}, nil, "redis://"},
+		{"missing secret file", "", []string{"DEED_DATABASE_URL=file:/nonexistent/url"}, nil, "no such file"},
+		{"empty data folder", "", []string{"DEED_DATA="}, nil, "empty"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, _, err := read(t, tt.file, tt.environ, tt.args)
+			if err == nil || !strings.Contains(err.Error(), tt.says) || strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("got %v, want it to say %q", err, tt.says)
+			}
+		})
+	}
+}
+
+func TestSecretsAreReadFromFilesAndNotShown(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "url")
+	if err := os.WriteFile(path, []byte("postgres://deed:hunter2@db.example/deed?password=hunter2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, out, err := read(t, "", []string{"DEED_DATABASE_URL=file:" + path}, []string{"--cache-url", "redis://:hunter2@cache.example:6379/0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.DatabaseURL.Reveal() != "postgres://deed:hunter2@db.example/deed?password=hunter2" {
+		t.Errorf("got %s", c.DatabaseURL.Reveal())
+	}
+	if strings.Contains(out, "hunter2") || !strings.Contains(out, "db.example") || !strings.Contains(out, "cache.example") {
+		t.Errorf("got %s", out)
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	c := defaultConfig()
+	if w := warnings(c); len(w) != 0 {
+		t.Errorf("the defaults: got %q", w)
+	}
+	c.MetricsListen, c.DatabaseURL = "0.0.0.0:8081", "postgres://db.example/deed"
+	if w := warnings(c); len(w) != 2 {
+		t.Errorf("got %q, want two", w)
+	}
+}
+
+// Every setting has a line in the papers.
+func TestSettingsAreDocumented(t *testing.T) {
+	paper, err := os.ReadFile("../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range defaultConfig().settings() {
+		if !strings.Contains(string(paper), "`"+s.key+"`") || !strings.Contains(string(paper), "`"+s.env()+"`") {
+			t.Errorf("docs/configuration.md does not tell of %s and %s", s.key, s.env())
+		}
+	}
+}

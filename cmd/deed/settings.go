@@ -1,0 +1,158 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// A setting is one key of the configuration.
+type setting struct {
+	key, help string
+	value     flag.Value
+	from      string // where its value comes from; "" is the default
+}
+
+func (s *setting) env() string {
+	return "DEED_" + strings.ToUpper(strings.ReplaceAll(s.key, ".", "_"))
+}
+func (s *setting) flag() string { return strings.NewReplacer(".", "-", "_", "-").Replace(s.key) }
+
+// addFlags gives cmd a flag for every setting, and --config.
+func addFlags(cmd *cobra.Command) {
+	cmd.Flags().String("config", os.Getenv("DEED_CONFIG"), "TOML file to read first (DEED_CONFIG)")
+	for _, s := range defaultConfig().settings() {
+		cmd.Flags().String(s.flag(), s.value.String(), s.help+" ("+s.env()+")")
+	}
+}
+
+// readConfig puts the configuration together: defaults, then the file, then the
+// environment, then the flags; the last word counts. It also returns the
+// settings, with where each value comes from.
+func readConfig(flags *pflag.FlagSet, environ []string) (*config, []*setting, error) {
+	c := defaultConfig()
+	settings := c.settings()
+	path, err := flags.GetString("config")
+	if err != nil {
+		return nil, nil, err
+	}
+	if path != "" {
+		if err := readFile(c, settings, path); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	if err := readEnviron(settings, environ); err != nil {
+		return nil, nil, err
+	}
+	for _, s := range settings {
+		if f := flags.Lookup(s.flag()); f.Changed {
+			if err := s.set(f.Value.String(), "--"+s.flag()); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	return c, settings, nil
+}
+
+func (s *setting) set(text, from string) error {
+	if err := s.value.Set(text); err != nil {
+		return fmt.Errorf("%s (from %s): %w", s.key, from, err)
+	}
+	s.from = from
+	return nil
+}
+
+// readFile reads the keys of a TOML file. A key that we do not know is a
+// mistake, and a mistake must not run.
+func readFile(c *config, settings []*setting, path string) error {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	var tables map[string]any
+	if err := toml.Unmarshal(raw, &tables); err != nil {
+		return err
+	}
+	values := map[string]string{}
+	flatten("", tables, values)
+	keys := slices.Sorted(maps.Keys(values))
+	for _, key := range keys {
+		s := find(settings, key)
+		switch {
+		case s != nil:
+			err = s.set(values[key], path)
+		case !strings.HasPrefix(key, perTLD):
+			err = unknown("key", key, settings, func(s *setting) string { return s.key })
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, key := range keys { // after the markup that they override
+		if strings.HasPrefix(key, perTLD) {
+			if err := c.setPerTLD(key, values[key]); err != nil {
+				return fmt.Errorf("%s: %w", key, err)
+			}
+		}
+	}
+	return nil
+}
+
+// flatten writes nested tables as dotted keys.
+func flatten(prefix string, in map[string]any, out map[string]string) {
+	for key, v := range in {
+		switch v := v.(type) {
+		case map[string]any:
+			flatten(prefix+key+".", v, out)
+		case []any:
+			words := make([]string, len(v))
+			for i, w := range v {
+				words[i] = fmt.Sprint(w)
+			}
+			out[prefix+key] = strings.Join(words, ",")
+		default:
+			out[prefix+key] = fmt.Sprint(v)
+		}
+	}
+}
+
+// readEnviron reads the variables that begin with DEED_.
+func readEnviron(settings []*setting, environ []string) error {
+	for _, e := range environ {
+		name, text, _ := strings.Cut(e, "=")
+		if !strings.HasPrefix(name, "DEED_") || name == "DEED_CONFIG" {
+			continue
+		}
+		i := slices.IndexFunc(settings, func(s *setting) bool { return s.env() == name })
+		if i < 0 {
+			return unknown("variable", name, settings, (*setting).env)
+		}
+		if err := settings[i].set(text, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func find(settings []*setting, key string) *setting {
+	if i := slices.IndexFunc(settings, func(s *setting) bool { return s.key == key }); i >= 0 {
+		return settings[i]
+	}
+	return nil
+}
+
+func unknown(what, name string, settings []*setting, spell func(*setting) string) error {
+	known := make([]string, len(settings))
+	for i, s := range settings {
+		known[i] = spell(s)
+	}
+	return errors.New("there is no " + what + " " + name + "; there are " + strings.Join(known, ", "))
+}

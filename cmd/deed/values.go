@@ -1,0 +1,128 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+
+	"deed.example/deed"
+)
+
+// A value is one setting's place in the configuration. It implements
+// flag.Value.
+type value[T any] struct {
+	at    *T
+	parse func(string) (T, error)
+	show  func(T) string
+}
+
+func (v value[T]) String() string { return v.show(*v.at) }
+
+func (v value[T]) Set(s string) error {
+	t, err := v.parse(s)
+	if err != nil {
+		return err
+	}
+	*v.at = t
+	return nil
+}
+
+// text is any text that check lets pass.
+func text(at *string, check func(string) error) value[string] {
+	return value[string]{at, func(s string) (string, error) { return s, check(s) }, func(s string) string { return s }}
+}
+
+// secret is an address that may hold a password, with one of the given schemes,
+// or file:PATH for a file that holds it.
+func secret(at *deed.Secret, schemes ...string) value[deed.Secret] {
+	parse := func(s string) (deed.Secret, error) {
+		if path, ok := strings.CutPrefix(s, "file:"); ok {
+			raw, err := os.ReadFile(path)
+			if err != nil {
+				return "", err
+			}
+			s = strings.TrimSpace(string(raw))
+		}
+		scheme, _, _ := strings.Cut(s, "://")
+		if s != "" && oneOf(schemes...)(scheme) != nil {
+			// Not a word of the text itself: it may be the password alone.
+			return "", fmt.Errorf("it must begin with %s://, or be file: and the path of a file that does", schemes[0])
+		}
+		return deed.Secret(s), nil
+	}
+	return value[deed.Secret]{at, parse, shown}
+}
+
+// shown is an address without its password.
+func shown(s deed.Secret) string {
+	if s == "" {
+		return ""
+	}
+	u, err := url.Parse(s.Reveal())
+	if err != nil {
+		return s.LogValue().String()
+	}
+	u.RawQuery = "" // it may hold a password too
+	return u.Redacted()
+}
+
+func positive(at *int) value[int] {
+	return value[int]{at, func(s string) (int, error) {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 {
+			return 0, fmt.Errorf("%q is not a number above 0", s)
+		}
+		return n, nil
+	}, strconv.Itoa}
+}
+
+func amount(at *deed.USDC) value[deed.USDC] {
+	return value[deed.USDC]{at, deed.ParseUSDC, deed.USDC.String}
+}
+
+// percent is a share such as 20% or 12.5%, kept in hundredths of a percent.
+func percent(at *int64) value[int64] {
+	return value[int64]{at, func(s string) (int64, error) {
+		// Two digits after the point are what an amount in cents has too.
+		n, err := deed.ParseUSDC(strings.TrimSuffix(s, "%"))
+		if err != nil || !strings.HasSuffix(s, "%") || n%deed.Cent != 0 || n > 1000*100*deed.Cent {
+			return 0, fmt.Errorf("%q is not a share: write it like 20%% or 12.5%%", s)
+		}
+		return int64(n / deed.Cent), nil
+	}, func(n int64) string { return (deed.USDC(n) * deed.Cent).String() + "%" }}
+}
+
+func prefixes(at *[]netip.Prefix) value[[]netip.Prefix] {
+	parse := func(s string) ([]netip.Prefix, error) {
+		var out []netip.Prefix
+		for word := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == ',' || r == ' ' }) {
+			p, err := netip.ParsePrefix(word)
+			if err != nil {
+				return nil, fmt.Errorf("%q is not a network: write it like 10.0.0.0/8", word)
+			}
+			out = append(out, p.Masked())
+		}
+		return out, nil
+	}
+	return value[[]netip.Prefix]{at, parse, func(ps []netip.Prefix) string {
+		words := make([]string, len(ps))
+		for i, p := range ps {
+			words[i] = p.String()
+		}
+		return strings.Join(words, ",")
+	}}
+}
+
+func level(at *slog.Level) value[slog.Level] {
+	return value[slog.Level]{at, func(s string) (l slog.Level, err error) {
+		if l.UnmarshalText([]byte(s)) != nil {
+			return l, errors.New("write debug, info, warn or error")
+		}
+		return l, nil
+	}, func(l slog.Level) string { return strings.ToLower(l.String()) }}
+}

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Fails on format, vet, staticcheck and floors. Sizes are printed: where a large
+# file reads well, it may be large.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+unformatted=$(gofmt -l . | grep -v node_modules || true)
+if [ -n "$unformatted" ]; then
+	printf 'Run gofmt -w on:\n%s\n' "$unformatted" >&2
+	exit 1
+fi
+go vet ./...
+go vet -tags long ./...
+go tool -modfile=tools/go.mod staticcheck ./...
+go test -run TestImportsPointDown . >/dev/null || go test -run TestImportsPointDown .
+echo "format, vet, staticcheck and floors are in order"
+go run ./scripts/sizes

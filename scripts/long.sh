@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# What does not fit into `make test`. FUZZ is how long each fuzz target runs.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+scripts/need.sh go ca-certificates cc postgres redis setpriv
+. scripts/servers.sh
+. scripts/suites.sh
+trap stop_servers EXIT
+start_servers
+
+suite "everything, with the race detector and the tag long" go_tests -race -tags long -timeout 60m ./...
+
+fuzz() { go test -run '^$' -fuzz "^$2\$" -fuzztime "${FUZZ:-60s}" "$1"; }
+while read -r package target; do
+	suite "fuzz $package $target" fuzz "$package" "$target"
+done < <(grep -rnoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' . | sed -E 's#^(.*)/[^/]*:[0-9]+:func #\1 #')
+close_suites

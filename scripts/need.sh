@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# need.sh THING…: makes sure that each thing is there. What is missing is
+# installed from Debian's packages where that is allowed; otherwise it says
+# plainly what to install, and fails.
+set -euo pipefail
+
+# present THING and package THING: how to see it, and where it comes from.
+present() {
+	case $1 in
+	go) command -v go ;;
+	cc) command -v cc || command -v gcc ;;
+	ca-certificates) [ -s /etc/ssl/certs/ca-certificates.crt ] || [ -s /etc/pki/tls/certs/ca-bundle.crt ] || [ "$(uname)" = Darwin ] ;;
+	postgres) ls -d /usr/lib/postgresql/*/bin/initdb || command -v initdb ;;
+	redis) command -v redis-server || command -v valkey-server ;;
+	setpriv) [ "$(id -u)" != 0 ] || command -v setpriv ;;
+	esac >/dev/null 2>&1
+}
+package() {
+	case $1 in
+	cc) echo gcc libc6-dev ;;
+	postgres) echo postgresql ;;
+	redis) echo redis-server ;;
+	setpriv) echo util-linux ;;
+	*) echo "$1" ;;
+	esac
+}
+
+missing=()
+for thing; do
+	present "$thing" || missing+=("$thing")
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+if [[ " ${missing[*]} " == *" go "* ]]; then
+	echo "deed: Go is not installed. Install Go $(awk '$1 == "go" {print $2}' go.mod) or later from https://go.dev/dl/ and put it on your PATH." >&2
+	exit 1
+fi
+packages=()
+for thing in "${missing[@]}"; do
+	read -ra names <<<"$(package "$thing")"
+	packages+=("${names[@]}")
+done
+
+sudo=()
+if [ "$(id -u)" != 0 ]; then
+	sudo=(sudo -n)
+	sudo -n true 2>/dev/null || sudo=(refused)
+fi
+if ! command -v apt-get >/dev/null || [ "${sudo[*]}" = refused ]; then
+	echo "deed: this needs ${missing[*]}, which this user may not install here. Have it installed, then try again:" >&2
+	echo "  apt-get install --no-install-recommends ${packages[*]}" >&2
+	exit 1
+fi
+
+echo "deed: installing ${packages[*]}"
+log=$(mktemp)
+policy=/usr/sbin/policy-rc.d
+quiet() { "$@" >>"$log" 2>&1 || { cat "$log" >&2; echo "deed: could not install ${packages[*]}" >&2; exit 1; }; }
+# The tests start servers of their own: no package may start one for the machine.
+if [ ! -e $policy ]; then
+	printf '#!/bin/sh\nexit 101\n' | "${sudo[@]}" tee $policy >/dev/null
+	"${sudo[@]}" chmod 755 $policy
+	trap '"${sudo[@]}" rm -f $policy' EXIT
+fi
+if [[ " ${packages[*]} " == *" postgresql "* ]]; then
+	"${sudo[@]}" mkdir -p /etc/postgresql-common/createcluster.d
+	echo 'create_main_cluster = false' | "${sudo[@]}" tee /etc/postgresql-common/createcluster.d/deed.conf >/dev/null
+fi
+quiet "${sudo[@]}" apt-get update -qq
+quiet "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${packages[@]}"
+rm -f "$log"

@@ -1,0 +1,87 @@
+# shellcheck shell=bash
+# To be sourced: start_servers starts a PostgreSQL and a Redis of our own, on
+# free ports, in a temporary folder, as an unprivileged user, and sets
+# TEST_POSTGRES_URL and TEST_REDIS_URL; stop_servers ends them and leaves
+# nothing behind.
+
+servers=
+
+start_servers() {
+	servers=$(mktemp -d "${TMPDIR:-/tmp}/deed-test.XXXXXX")
+	chmod 755 "$servers"
+	mkdir "$servers/home"
+	if [ "$(id -u)" = 0 ]; then
+		user=nobody
+		id postgres >/dev/null 2>&1 && user=postgres
+		chown -R "$user" "$servers"
+	fi
+	start_postgres
+	start_redis
+}
+
+# unprivileged runs a command as a user who owns nothing; PostgreSQL refuses to
+# run as root.
+unprivileged() {
+	if [ "$(id -u)" = 0 ]; then
+		(cd "$servers" && setpriv --reuid="$user" --regid="$(id -g "$user")" --clear-groups env HOME="$servers/home" "$@")
+	else
+		(cd "$servers" && "$@")
+	fi
+}
+
+# free_port prints a port that nobody listens on. Another process may take it
+# before we do, so whoever uses it tries again.
+free_port() {
+	local port
+	while :; do
+		port=$((20000 + RANDOM % 12000))
+		(exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || { echo "$port"; return; }
+	done
+}
+
+start_postgres() {
+	local bin port
+	bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -1)
+	[ -n "$bin" ] || bin=$(dirname "$(command -v initdb)")
+	pg_ctl=$bin/pg_ctl
+	# Test data need not survive the machine: no fsync.
+	unprivileged "$bin/initdb" -D "$servers/postgres" -U deed -A trust --no-locale -E UTF8 -N >"$servers/initdb.log" 2>&1 ||
+		{ cat "$servers/initdb.log" >&2; return 1; }
+	for _ in 1 2 3 4 5; do
+		port=$(free_port)
+		if unprivileged "$pg_ctl" -D "$servers/postgres" -s -w -t 60 -l "$servers/home/postgres.log" \
+			-o "-p $port -h 127.0.0.1 -k $servers -c fsync=off -c full_page_writes=off -c synchronous_commit=off -c max_connections=300" start; then
+			export TEST_POSTGRES_URL="postgres://deed@127.0.0.1:$port/postgres?sslmode=disable"
+			return
+		fi
+	done
+	cat "$servers/home/postgres.log" >&2
+	return 1
+}
+
+start_redis() {
+	local bin port
+	bin=$(command -v redis-server || command -v valkey-server)
+	for _ in 1 2 3 4 5; do
+		port=$(free_port)
+		unprivileged "$bin" --port "$port" --bind 127.0.0.1 --dir "$servers/home" --save '' --appendonly no \
+			--daemonize yes --pidfile "$servers/home/redis.pid" --logfile "$servers/home/redis.log" >/dev/null
+		for _ in $(seq 100); do
+			if [ -s "$servers/home/redis.pid" ] && (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
+				export TEST_REDIS_URL="redis://127.0.0.1:$port/0"
+				return
+			fi
+			sleep 0.05
+		done
+	done
+	cat "$servers/home/redis.log" >&2
+	return 1
+}
+
+stop_servers() {
+	[ -n "$servers" ] || return 0
+	[ ! -s "$servers/home/redis.pid" ] || kill "$(cat "$servers/home/redis.pid")" || true
+	[ ! -d "$servers/postgres" ] || unprivileged "$pg_ctl" -D "$servers/postgres" -s -m immediate stop || true
+	rm -rf "$servers"
+	servers=
+}

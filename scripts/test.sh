@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# All tests within the budget of docs/testing.md: 15 minutes on 2 cores, from cold.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+scripts/need.sh go ca-certificates cc postgres redis setpriv
+. scripts/servers.sh
+. scripts/suites.sh
+trap stop_servers EXIT
+start_servers
+
+# The race detector watches where state is shared: the rules, the use cases, and
+# what keeps their promises. It slows a test about five times.
+raced=(. ./api/... ./internal/catalog/... ./internal/health/... ./internal/ratelimit/... ./internal/cache/... ./internal/sqldb/...)
+rest=$(go list ./... | grep -vxFf <(go list "${raced[@]}"))
+
+suite "lint" scripts/lint.sh
+suite "ground floor, use cases, databases, caches (race detector)" go_tests -race "${raced[@]}"
+# shellcheck disable=SC2086
+suite "ways in, wiring" go_tests $rest
+close_suites
