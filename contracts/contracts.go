@@ -1,0 +1,51 @@
+// Package contracts holds our Solidity sources and what they compile to: the
+// play USDC and its company on the embedded chain, and the check of signatures
+// that we hand to any chain.
+//
+// Each JSON file has a contract's ABI, its creation code and the code that
+// lives on the chain. `npm ci && npm run compile` in this folder makes them, and
+// `make long` compiles them anew and compares.
+package contracts
+
+import (
+	"embed"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+//go:embed Multicall.json SignatureCheck.json USDC.json Wallet.json WalletFactory.json
+var files embed.FS
+
+// A Contract is one of ours, compiled.
+type Contract struct {
+	ABI    json.RawMessage
+	Create []byte // the code that makes one
+	Code   []byte // the code that lives on the chain
+}
+
+// Compiled returns the contract called USDC, Multicall, Wallet, WalletFactory or
+// SignatureCheck. It panics for any other name.
+func Compiled(name string) Contract {
+	raw, err := files.ReadFile(name + ".json")
+	if err != nil {
+		panic(fmt.Sprintf("contracts: there is no %s", name))
+	}
+	var file struct {
+		ABI          json.RawMessage
+		Create, Code string
+	}
+	if err := json.Unmarshal(raw, &file); err != nil {
+		panic(fmt.Sprintf("contracts: read %s: %v", name, err))
+	}
+	return Contract{ABI: file.ABI, Create: mustHex(file.Create), Code: mustHex(file.Code)}
+}
+
+func mustHex(s string) []byte {
+	b, err := hex.DecodeString(strings.TrimPrefix(s, "0x"))
+	if err != nil {
+		panic(fmt.Sprintf("contracts: %v", err))
+	}
+	return b
+}

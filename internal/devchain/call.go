@@ -1,0 +1,154 @@
+package devchain
+
+import (
+	"context"
+	"errors"
+	"math/big"
+
+	"github.com/ethereum/go-ethereum/accounts/abi"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/core/vm"
+	"github.com/ethereum/go-ethereum/params"
+	"github.com/holiman/uint256"
+)
+
+// callGas is the most a call may burn: as much as any transaction could.
+const callGas = params.MaxTxGas
+
+// callArgs say what to call. Prices are not among them: calls are free.
+type callArgs struct {
+	From              common.Address               `json:"from"`
+	To                *common.Address              `json:"to"` // nil to run Data as creation code
+	Gas               *hexutil.Uint64              `json:"gas"`
+	Value             *hexutil.Big                 `json:"value"`
+	Data              hexutil.Bytes                `json:"data"`
+	Input             hexutil.Bytes                `json:"input"` // the newer name of Data
+	AccessList        types.AccessList             `json:"accessList"`
+	AuthorizationList []types.SetCodeAuthorization `json:"authorizationList"`
+}
+
+func (a callArgs) message(gas uint64) (*core.Message, error) {
+	value, data := new(uint256.Int), a.Input
+	if a.Value != nil && value.SetFromBig((*big.Int)(a.Value)) {
+		return nil, invalidParams("value is larger than 256 bits")
+	}
+	if data == nil {
+		data = a.Data
+	}
+	if a.Gas != nil && *a.Gas > 0 {
+		gas = min(gas, uint64(*a.Gas))
+	}
+	msg := &core.Message{
+		From: a.From, To: a.To, Value: value, GasLimit: gas, Data: data,
+		GasPrice: new(uint256.Int), GasFeeCap: new(uint256.Int), GasTipCap: new(uint256.Int),
+		AccessList: a.AccessList, SetCodeAuthorizations: a.AuthorizationList,
+	}
+	return msg.SkipNonceCheck().SkipEOACheck(), nil
+}
+
+// call executes a call on the state at a block and keeps nothing of it. Calls
+// on the newest block see the time that a transaction sent now would see.
+func (c *Chain) call(ctx context.Context, args callArgs, gas uint64, at blockRef) (*core.ExecutionResult, error) {
+	msg, err := args.message(gas)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	b, v, err := c.viewAt(at)
+	if err != nil {
+		return nil, err
+	}
+	h := b.header
+	if b == c.head {
+		h = types.CopyHeader(h)
+		h.Time = max(h.Time, uint64(c.now().Unix()))
+	}
+	evm := newEVM(newDraft(v), h, c.history.hashOf, vm.Config{NoBaseFee: true})
+	defer context.AfterFunc(ctx, evm.Cancel)()
+	res, err := core.ApplyMessage(evm, msg, nil)
+	if evm.Cancelled() {
+		return nil, errors.New("execution aborted (timeout)")
+	}
+	return res, err
+}
+
+// viewAt returns a block and the state after it. The caller holds mu.
+func (c *Chain) viewAt(at blockRef) (*block, view, error) {
+	number, ok := c.history.find(at)
+	if !ok {
+		return nil, nil, errors.New("header not found")
+	}
+	if number == c.head.number() {
+		return c.head, c.state, nil
+	}
+	undos, err := c.history.undos(number)
+	if err != nil {
+		return nil, nil, err
+	}
+	b, err := c.history.block(number)
+	if err != nil {
+		return nil, nil, err
+	}
+	return b, c.state.before(undos), nil
+}
+
+// estimate finds a gas limit with which a call succeeds: the least one, to
+// within a hundredth.
+func (c *Chain) estimate(ctx context.Context, args callArgs, at blockRef) (uint64, error) {
+	res, err := c.call(ctx, args, callGas, at)
+	if err != nil {
+		return 0, err
+	}
+	if res.Err != nil {
+		return 0, revertError(res)
+	}
+	used, most := res.UsedGas, uint64(callGas)
+	if args.Gas != nil && *args.Gas > 0 {
+		most = min(most, uint64(*args.Gas))
+	}
+	// Plain calls need what they use. Where calls nest, each is given 63/64 of
+	// what is left, and refunds come only at the end, so the need is higher.
+	guesses := []uint64{used, (res.MaxUsedGas + params.CallStipend) * 64 / 63}
+	low, high := used-1, most // too little, enough
+	for high-low > 1+high/100 {
+		guess := low + (high-low)/2
+		if len(guesses) > 0 {
+			guess, guesses = min(max(guesses[0], low+1), high-1), guesses[1:]
+		}
+		ok, err := c.enough(ctx, args, guess, at)
+		switch {
+		case err != nil:
+			return 0, err
+		case ok:
+			high = guess
+		default:
+			low = guess
+		}
+	}
+	return high, nil
+}
+
+// enough says whether a call succeeds with so much gas.
+func (c *Chain) enough(ctx context.Context, args callArgs, gas uint64, at blockRef) (bool, error) {
+	res, err := c.call(ctx, args, gas, at)
+	if errors.Is(err, core.ErrIntrinsicGas) || errors.Is(err, core.ErrFloorDataGas) {
+		return false, nil
+	}
+	return err == nil && res.Err == nil, err
+}
+
+// revertError tells why a call failed, with what the contract said.
+func revertError(res *core.ExecutionResult) error {
+	if !errors.Is(res.Err, vm.ErrExecutionReverted) {
+		return res.Err
+	}
+	message := res.Err.Error()
+	if reason, err := abi.UnpackRevert(res.Revert()); err == nil {
+		message += ": " + reason
+	}
+	return &rpcError{Code: codeReverted, Message: message, Data: hexutil.Encode(res.Revert())}
+}

@@ -1,0 +1,23 @@
+//go:build unix
+
+package devchain
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// lockFile takes the lock at path until the file is closed or the process ends,
+// however it ends: two writers would tear the block log.
+func lockFile(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		f.Close() // nothing was written to it
+		return nil, errors.New("another process has it open")
+	}
+	return f, nil
+}
