@@ -12,9 +12,26 @@ const (
 // A Nonce is a one-time value for one sign-in message: letters and digits only.
 type Nonce string
 
-// A Session is what a good access token says: who signed in, and until when
-// that may be believed.
+// A Session is one sign-in of a wallet, as it is written down. A session lives
+// on through refresh tokens that replace each other: its family.
 type Session struct {
-	Wallet  Wallet
+	Wallet    Wallet
+	Family    string
+	Nonce     Nonce     // used up by this sign-in
+	NonceEnds time.Time // always the same for one nonce
+	Refresh   RefreshToken
+}
+
+// A RefreshToken is what is kept of one: its hash, never the token itself.
+type RefreshToken struct {
+	Hash    string
+	Issued  time.Time
 	Expires time.Time
+}
+
+// A TokenKey makes and checks tokens. Its ID says which of several made one, so
+// that keys can be changed without logging anyone out.
+type TokenKey struct {
+	ID     string
+	Secret Secret
 }

@@ -2,7 +2,6 @@ package sqldb
 
 import (
 	"context"
-	"database/sql"
 	"path/filepath"
 	"testing"
 )
@@ -46,7 +45,7 @@ func TestReadersDoNotWaitForTheWriter(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close() // the file goes away with the test
-	err = db.tx(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+	err = db.tx(t.Context(), func(ctx context.Context, tx *Tx) error {
 		if _, err := tx.ExecContext(ctx, `INSERT INTO limits (ends, key, n) VALUES (1, 'a', 1)`); err != nil {
 			return err
 		}

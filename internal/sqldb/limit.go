@@ -2,7 +2,6 @@ package sqldb
 
 import (
 	"context"
-	"database/sql"
 	"time"
 
 	"deed.example/deed"
@@ -20,7 +19,7 @@ func (s Limits) Count(ctx context.Context, key string, window time.Duration) (in
 	now := s.Now()
 	reset := deed.WindowEnd(now, window)
 	var n int
-	err := s.DB.tx(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		err := tx.QueryRowContext(ctx, `
 			INSERT INTO limits (ends, key, n) VALUES ($1, $2, 1)
 			ON CONFLICT (ends, key) DO UPDATE SET n = limits.n + 1

@@ -24,7 +24,8 @@ const (
 // its schema up to date. It fails when another process has the file open.
 //
 // SQLite has one writer at a time: writers queue for the one connection of the
-// write pool, not for the lock of the file. Readers have a pool of their own,
+// write pool, not for the lock of the file, and those that wait together share
+// a commit (see group). Readers have a pool of their own,
 // which cannot write and which no writer holds up (WAL). A commit is on the disk
 // before it returns (synchronous FULL), because the rows are money.
 func OpenSQLite(ctx context.Context, path string) (*DB, error) {
@@ -43,7 +44,7 @@ func OpenSQLite(ctx context.Context, path string) (*DB, error) {
 	}
 	read.SetMaxOpenConns(4 * runtime.NumCPU())
 	read.SetMaxIdleConns(4 * runtime.NumCPU())
-	return (&DB{write: write, read: read, dialect: sqlite, release: release}).ready(ctx)
+	return (&DB{write: write, read: read, dialect: sqlite, group: newGroup(write), release: release}).ready(ctx)
 }
 
 func openFile(path string, options ...string) (*sql.DB, error) {

@@ -13,6 +13,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 )
 
@@ -24,13 +25,20 @@ const patience = 2 * time.Second
 type DB struct {
 	write, read *sql.DB
 	dialect     dialect
+	group       *group       // nil on PostgreSQL, which has its own
 	release     func() error // gives back what only one process may hold
+	closing     sync.Once
 }
 
 // Close closes the database. A second call does nothing.
 func (db *DB) Close() error {
-	err := errors.Join(db.read.Close(), db.write.Close(), db.release())
-	db.release = func() error { return nil }
+	var err error
+	db.closing.Do(func() {
+		if db.group != nil {
+			db.group.close()
+		}
+		err = errors.Join(db.read.Close(), db.write.Close(), db.release())
+	})
 	return err
 }
 
@@ -44,16 +52,29 @@ func (db *DB) Ping(ctx context.Context) error {
 func (db *DB) Kind() string { return string(db.dialect) }
 
 // tx runs f in a transaction and commits it when f returns nil.
-func (db *DB) tx(ctx context.Context, f func(context.Context, *sql.Tx) error) error {
+func (db *DB) tx(ctx context.Context, f func(context.Context, *Tx) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	tx, err := db.write.BeginTx(ctx, nil)
+	if db.group != nil {
+		return db.group.tx(ctx, f)
+	}
+	raw, err := db.write.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
+	tx := &Tx{Tx: raw}
 	defer tx.Rollback() // does nothing after Commit; before it, the first error is the one to tell
 	if err := f(ctx, tx); err != nil {
 		return err
 	}
 	return tx.Commit()
+}
+
+// touched says whether the statement changed a row.
+func touched(res sql.Result, err error) (bool, error) {
+	if err != nil {
+		return false, err
+	}
+	n, err := res.RowsAffected()
+	return n > 0, err
 }

@@ -1,0 +1,85 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync"
+
+	"deed.example/deed"
+)
+
+// maxGenerations bounds the memory of one process.
+const maxGenerations = 1_000_000
+
+// generations answers which generation of tokens a wallet is at. It is asked
+// with every bearer request.
+//
+// A SQLite file is ours alone, so what was read once stays true until we change
+// it, and is kept in memory. On PostgreSQL another node may have raised it a
+// moment ago, so it is read each time, by its primary key.
+type generations struct {
+	db *DB
+
+	mu   sync.RWMutex // held while a generation is read to be kept, or changed
+	kept map[deed.Wallet]int64
+}
+
+func newGenerations(db *DB) *generations {
+	return &generations{db: db, kept: map[deed.Wallet]int64{}}
+}
+
+// of returns the generation of a wallet, 0 when it never signed in.
+func (g *generations) of(ctx context.Context, w deed.Wallet) (int64, error) {
+	if g.db.dialect == postgres {
+		return g.read(ctx, w)
+	}
+	g.mu.RLock()
+	n, ok := g.kept[w]
+	g.mu.RUnlock()
+	if ok {
+		return n, nil
+	}
+	// Under the lock, so that no change comes between reading and keeping.
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	n, err := g.read(ctx, w)
+	if err == nil && n > 0 {
+		g.keep(w, n)
+	}
+	return n, err
+}
+
+// change runs f, which raises the generation and returns the new one.
+func (g *generations) change(w deed.Wallet, f func() (int64, error)) error {
+	if g.db.dialect == postgres {
+		_, err := f()
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.kept, w) // an error leaves open whether it was raised
+	n, err := f()
+	if err == nil {
+		g.keep(w, n)
+	}
+	return err
+}
+
+// keep remembers a generation. The caller holds mu.
+func (g *generations) keep(w deed.Wallet, n int64) {
+	if len(g.kept) >= maxGenerations {
+		clear(g.kept)
+	}
+	g.kept[w] = n
+}
+
+func (g *generations) read(ctx context.Context, w deed.Wallet) (n int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err = g.db.read.QueryRowContext(ctx, `SELECT generation FROM wallets WHERE address = $1`, w).Scan(&n)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	return n, err
+}

@@ -1,0 +1,204 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"deed.example/deed"
+)
+
+const (
+	// sweepEvery is how often what has expired is cleared away, at most.
+	sweepEvery = 10 * time.Second
+
+	// knownFor is how long an expired refresh token is still known as such.
+	knownFor = 365 * 24 * time.Hour
+)
+
+// Sessions implements signin.Store. Make one with NewSessions.
+type Sessions struct {
+	db          *DB
+	now         func() time.Time
+	generations *generations
+	swept       atomic.Int64 // when, in Unix seconds
+}
+
+// NewSessions returns the sessions in db.
+func NewSessions(db *DB, now func() time.Time) *Sessions {
+	return &Sessions{db: db, now: now, generations: newGenerations(db)}
+}
+
+// CreateSession implements signin.Store.
+func (s *Sessions) CreateSession(ctx context.Context, ses deed.Session) (generation int64, err error) {
+	issued := ses.Refresh.Issued.Unix()
+	err = s.db.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		fresh, err := touched(tx.ExecContext(ctx, `
+			INSERT INTO used_nonces (ends, nonce) VALUES ($1, $2)
+			ON CONFLICT DO NOTHING`,
+			ses.NonceEnds.Unix(), ses.Nonce))
+		if err != nil {
+			return err
+		}
+		if !fresh {
+			return deed.Invalid("message", "its nonce was used before: ask GET /auth/nonce for a new one")
+		}
+		err = tx.QueryRowContext(ctx, `
+			INSERT INTO wallets (address, generation, created_at, last_active_at) VALUES ($1, 1, $2, $2)
+			ON CONFLICT (address) DO UPDATE SET last_active_at = excluded.last_active_at
+			RETURNING generation`,
+			ses.Wallet, issued).Scan(&generation)
+		if err != nil {
+			return err
+		}
+		if err := insertRefresh(ctx, tx, ses.Wallet, ses.Family, ses.Refresh); err != nil {
+			return err
+		}
+		return s.sweep(ctx, tx)
+	})
+	return generation, err
+}
+
+func insertRefresh(ctx context.Context, tx *Tx, w deed.Wallet, family string, r deed.RefreshToken) error {
+	_, err := tx.ExecContext(ctx, `
+		INSERT INTO refresh_tokens (hash, family, wallet, issued_at, expires_at)
+		VALUES ($1, $2, $3, $4, $5)`,
+		r.Hash, family, w, r.Issued.Unix(), r.Expires.Unix())
+	return err
+}
+
+// sweep clears away what has expired, now and then.
+func (s *Sessions) sweep(ctx context.Context, tx *Tx) error {
+	now := s.now().Unix()
+	last := s.swept.Load()
+	if now-last < int64(sweepEvery/time.Second) || !s.swept.CompareAndSwap(last, now) {
+		return nil
+	}
+	if _, err := tx.ExecContext(ctx, `DELETE FROM used_nonces WHERE ends <= $1`, now); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, `DELETE FROM refresh_tokens WHERE expires_at <= $1`, now-int64(knownFor/time.Second))
+	return err
+}
+
+// RotateRefresh implements signin.Store.
+func (s *Sessions) RotateRefresh(ctx context.Context, hash string, next deed.RefreshToken) (w deed.Wallet, generation int64, err error) {
+	var refused error // a refusal may end a family, and that must be committed
+	err = s.db.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		var family string
+		err := tx.QueryRowContext(ctx, `SELECT wallet, family FROM refresh_tokens WHERE hash = $1`, hash).Scan(&w, &family)
+		if errors.Is(err, sql.ErrNoRows) {
+			refused = deed.Errorf(deed.CodeTokenInvalid, "this is no refresh token of ours: sign in again")
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		// The wallet's row is the lock: all that changes its tokens waits here.
+		err = tx.QueryRowContext(ctx, `
+			UPDATE wallets SET last_active_at = $1 WHERE address = $2 RETURNING generation`,
+			next.Issued.Unix(), w).Scan(&generation)
+		if err != nil {
+			return err
+		}
+		used, err := touched(tx.ExecContext(ctx, `
+			UPDATE refresh_tokens SET used_at = $1
+			 WHERE hash = $2 AND used_at IS NULL AND ended_at IS NULL AND expires_at > $1`,
+			next.Issued.Unix(), hash))
+		if err != nil {
+			return err
+		}
+		if !used {
+			refused, err = refuseRefresh(ctx, tx, hash, family, next.Issued)
+			return err
+		}
+		return insertRefresh(ctx, tx, w, family, next)
+	})
+	if err == nil {
+		err = refused
+	}
+	return w, generation, err
+}
+
+// refuseRefresh says why a known token is not exchanged. One that was used is
+// in two hands, and nobody can tell which is the thief's: its family ends.
+func refuseRefresh(ctx context.Context, tx *Tx, hash, family string, at time.Time) (refused, err error) {
+	var used, ended sql.NullInt64
+	err = tx.QueryRowContext(ctx, `SELECT used_at, ended_at FROM refresh_tokens WHERE hash = $1`, hash).Scan(&used, &ended)
+	switch {
+	case err != nil:
+		return nil, err
+	case used.Valid:
+		_, err = tx.ExecContext(ctx, `
+			UPDATE refresh_tokens SET ended_at = $1
+			 WHERE family = $2 AND used_at IS NULL AND ended_at IS NULL`,
+			at.Unix(), family)
+		return deed.Errorf(deed.CodeTokenInvalid, "this refresh token was used before, so its session is ended: sign in again"), err
+	case ended.Valid:
+		return deed.Errorf(deed.CodeTokenInvalid, "this session was ended: sign in again"), nil
+	}
+	return deed.Errorf(deed.CodeTokenExpired, "the refresh token has expired: sign in again"), nil
+}
+
+// RevokeWallet implements signin.Store.
+func (s *Sessions) RevokeWallet(ctx context.Context, w deed.Wallet, at time.Time) (sessions int, err error) {
+	err = s.generations.change(w, func() (generation int64, err error) {
+		err = s.db.tx(ctx, func(ctx context.Context, tx *Tx) error {
+			err := tx.QueryRowContext(ctx, `
+				UPDATE wallets SET generation = generation + 1 WHERE address = $1 RETURNING generation`,
+				w).Scan(&generation)
+			if err != nil {
+				return err
+			}
+			res, err := tx.ExecContext(ctx, `
+				UPDATE refresh_tokens SET ended_at = $1
+				 WHERE wallet = $2 AND used_at IS NULL AND ended_at IS NULL AND expires_at > $1`,
+				at.Unix(), w)
+			if err != nil {
+				return err
+			}
+			n, err := res.RowsAffected()
+			sessions = int(n)
+			return err
+		})
+		return generation, err
+	})
+	return sessions, err
+}
+
+// Generation implements signin.Store.
+func (s *Sessions) Generation(ctx context.Context, w deed.Wallet) (int64, error) {
+	return s.generations.of(ctx, w)
+}
+
+// CheckKeys compares the prints of this node's keys, by their IDs, with those of
+// every node before it. It fails when none of them made tokens here before,
+// although others did: tokens of one node would be worthless on the next.
+func (s *Sessions) CheckKeys(ctx context.Context, prints map[string]string) error {
+	return s.db.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		var others, known int
+		if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM token_keys`).Scan(&others); err != nil {
+			return err
+		}
+		for id, print := range prints {
+			same, err := touched(tx.ExecContext(ctx, `UPDATE token_keys SET print = print WHERE id = $1 AND print = $2`, id, print))
+			if err != nil {
+				return err
+			}
+			if same {
+				known++
+			}
+		}
+		if others > 0 && known == 0 {
+			return errors.New("other token keys than this node's are in use on this database: copy the file signin.keys names from a node that runs")
+		}
+		for id, print := range prints {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO token_keys (id, print) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING`, id, print); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
