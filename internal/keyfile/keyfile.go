@@ -1,0 +1,136 @@
+// Package keyfile keeps the keys of tokens in a file that only we can read.
+//
+// The file has one key a line, an ID and a secret. The first makes new tokens,
+// all of them check old ones, so keys are changed by putting a new line first
+// and taking the last one out an hour later, when its tokens have expired. A
+// changed file is read within a second. Nodes that share a database share the
+// file.
+package keyfile
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"deed.example/deed"
+)
+
+const (
+	secretBytes = 32
+	lookEvery   = time.Second
+)
+
+// A Ring is the keys of one file. Make one with Open.
+type Ring struct {
+	path string
+	now  func() time.Time
+
+	mu       sync.Mutex
+	keys     []deed.TokenKey // guarded by mu, as all below it; never empty
+	modified time.Time
+	looked   time.Time
+}
+
+// Open reads the file at path, and makes it with one key when it is not there.
+func Open(path string, now func() time.Time) (*Ring, error) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		if err := Rotate(path); err != nil {
+			return nil, err
+		}
+	}
+	r := &Ring{path: path, now: now, looked: now()}
+	if err := r.read(); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// Keys returns the keys; the first makes new tokens. The caller must not change
+// the slice. A file that became unreadable leaves the keys as they were.
+func (r *Ring) Keys() []deed.TokenKey {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now := r.now(); now.Sub(r.looked) >= lookEvery || now.Before(r.looked) {
+		r.looked = now
+		if info, err := os.Stat(r.path); err == nil && !info.ModTime().Equal(r.modified) {
+			_ = r.read() // the old keys are still good
+		}
+	}
+	return r.keys
+}
+
+// read reads the file. The caller holds mu, or is alone.
+func (r *Ring) read() error {
+	info, err := os.Stat(r.path)
+	if err != nil {
+		return fmt.Errorf("read the token keys: %w", err)
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return fmt.Errorf("the token keys in %s can be read by others: chmod 600 it", r.path)
+	}
+	raw, err := os.ReadFile(r.path)
+	if err != nil {
+		return fmt.Errorf("read the token keys: %w", err)
+	}
+	keys, err := parse(string(raw))
+	if err != nil {
+		return fmt.Errorf("read the token keys in %s: %w", r.path, err)
+	}
+	r.keys, r.modified = keys, info.ModTime()
+	return nil
+}
+
+func parse(text string) ([]deed.TokenKey, error) {
+	var keys []deed.TokenKey
+	seen := map[string]bool{}
+	for line := range strings.Lines(text) {
+		words := strings.Fields(line)
+		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
+			continue
+		}
+		if len(words) != 2 || seen[words[0]] {
+			return nil, errors.New("a line is not an ID of its own and a secret")
+		}
+		secret, err := base64.StdEncoding.DecodeString(words[1])
+		if err != nil || len(secret) < secretBytes {
+			return nil, fmt.Errorf("the secret of %s is not %d bytes or more in base64", words[0], secretBytes)
+		}
+		seen[words[0]] = true
+		keys = append(keys, deed.TokenKey{ID: words[0], Secret: deed.Secret(secret)})
+	}
+	if len(keys) == 0 {
+		return nil, errors.New("there is no key in it")
+	}
+	return keys, nil
+}
+
+// Rotate puts a new key first in the file at path, and makes the file when it
+// is not there. Nobody ever sees half of it.
+func Rotate(path string) error {
+	old, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read the token keys: %w", err)
+	}
+	secret := make([]byte, secretBytes)
+	rand.Read(secret) // it never fails
+	line := fmt.Sprintf("%s %s\n", strings.ToLower(rand.Text()[:8]), base64.StdEncoding.EncodeToString(secret))
+	next, err := os.CreateTemp(filepath.Dir(path), ".keys-*") // mode 0600
+	if err != nil {
+		return fmt.Errorf("write the token keys: %w", err)
+	}
+	_, err = next.WriteString(line + string(old))
+	if err = errors.Join(err, next.Sync(), next.Close()); err == nil {
+		err = os.Rename(next.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("write the token keys: %w", err), os.Remove(next.Name()))
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+package keyfile_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"deed.example/deed/internal/keyfile"
+)
+
+func TestOpenMakesOneKey(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keys")
+	r, err := keyfile.Open(path, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("got mode %s, %v, want 0600", info.Mode(), err)
+	}
+	again, err := keyfile.Open(path, time.Now)
+	if err != nil || len(r.Keys()) != 1 || r.Keys()[0] != again.Keys()[0] || len(r.Keys()[0].Secret.Reveal()) != 32 {
+		t.Errorf("got %v then %v, %v", r.Keys(), again.Keys(), err)
+	}
+}
+
+// A new key comes first and the old one stays good; running nodes notice.
+func TestRotate(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keys")
+	now := time.Now()
+	var mu sync.Mutex
+	clock := func() time.Time { mu.Lock(); defer mu.Unlock(); return now }
+	r, err := keyfile.Open(path, clock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := r.Keys()[0]
+	if err := keyfile.Rotate(path); err != nil {
+		t.Fatal(err)
+	}
+	later := time.Now().Add(time.Hour) // file systems may keep whole seconds only
+	if err := os.Chtimes(path, later, later); err != nil {
+		t.Fatal(err)
+	}
+	mu.Lock()
+	now = now.Add(time.Second)
+	mu.Unlock()
+	keys := r.Keys()
+	if len(keys) != 2 || keys[1] != old || keys[0].ID == old.ID || keys[0].Secret == old.Secret {
+		t.Errorf("got %v after %v", keys, old)
+	}
+	left, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*"))
+	if err != nil || len(left) != 1 {
+		t.Errorf("it left %v behind", left)
+	}
+}
+
+// A file that was spoilt while we run leaves us with the keys we have.
+func TestSpoiltFileIsNotTakenOver(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keys")
+	now := time.Now()
+	r, err := keyfile.Open(path, func() time.Time { now = now.Add(2 * time.Second); return now })
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := r.Keys()[0]
+	if err := os.WriteFile(path, []byte("nonsense"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.Keys(); len(got) != 1 || got[0] != want {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestBadFilesAreRefused(t *testing.T) {
+	secret := "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
+	for name, tt := range map[string]struct {
+		text string
+		mode os.FileMode
+	}{
+		"empty":             {"\n# nothing\n", 0o600},
+		"short secret":      {"a c2hvcnQ=\n", 0o600},
+		"not base64":        {"a " + strings.Repeat("!", 44), 0o600},
+		"an ID twice":       {"a " + secret + "\na " + secret, 0o600},
+		"three words":       {"a b " + secret, 0o600},
+		"readable by all":   {"a " + secret, 0o644},
+		"readable by group": {"a " + secret, 0o640},
+	} {
+		path := filepath.Join(t.TempDir(), "keys")
+		if err := os.WriteFile(path, []byte(tt.text), tt.mode); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := keyfile.Open(path, time.Now); err == nil || strings.Contains(err.Error(), secret) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,195 @@
+// Package signin lets a wallet in.
+//
+// The order is: hand out a nonce; read the message that the wallet signed; check
+// that it speaks of us, of now and of a nonce of ours; check the signature; then,
+// in one transaction, use the nonce up and write the session down. What must
+// stay true: a nonce opens one session at most, a refresh token is exchanged
+// once at most, and after a revocation no token of the wallet is good, on any
+// node, at once.
+package signin
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+
+	"deed.example/deed"
+)
+
+const (
+	clockSkew = 10 * time.Minute // how far a wallet's clock may be off
+	maxSigned = 8 << 10          // bytes of a signature; contract wallets may need many
+)
+
+// Store keeps sessions.
+type Store interface {
+	// CreateSession uses up the nonce and writes the session down, in one
+	// transaction. It returns the generation of the wallet's tokens. It fails
+	// with CodeValidation when the nonce was used before.
+	CreateSession(ctx context.Context, s deed.Session) (generation int64, err error)
+
+	// RotateRefresh puts next in the place of the token with the hash, once. It
+	// fails with CodeTokenExpired when that is unused and expired, and with
+	// CodeTokenInvalid when it is unknown, used or ended. A used one ends its
+	// family.
+	RotateRefresh(ctx context.Context, hash string, next deed.RefreshToken) (w deed.Wallet, generation int64, err error)
+
+	// RevokeWallet ends every token of the wallet and returns how many
+	// sessions that ended.
+	RevokeWallet(ctx context.Context, w deed.Wallet, at time.Time) (sessions int, err error)
+
+	// Generation returns the generation that the wallet's tokens must have.
+	Generation(ctx context.Context, w deed.Wallet) (int64, error)
+}
+
+// A Verifier says whether a wallet signed a hash: by its key, or, when it is a
+// contract, by its own word. An error means that nobody knows.
+type Verifier interface {
+	Signed(ctx context.Context, w deed.Wallet, hash [32]byte, signature []byte) (bool, error)
+}
+
+// A Site is who we are in a sign-in message.
+type Site struct {
+	Scheme  string // "https"
+	Domain  string // host, and port where it is not the scheme's own
+	URI     string
+	ChainID uint64
+}
+
+// Service signs wallets in. Fill every exported field.
+type Service struct {
+	Store    Store
+	Verifier Verifier
+	Keys     func() []deed.TokenKey // the first makes new tokens, all check them; never empty
+	Site     Site
+	Now      func() time.Time
+
+	seen seenTokens
+}
+
+// Tokens is what a caller gets for a sign-in.
+type Tokens struct {
+	Wallet  deed.Wallet
+	Access  string
+	Refresh string
+}
+
+// Nonce returns a new nonce. It stores nothing.
+func (s *Service) Nonce() deed.Nonce { return newNonce(s.Keys()[0], s.Now()) }
+
+// SignIn exchanges a signed message for tokens. It fails with CodeValidation
+// when the message or the signature will not do.
+func (s *Service) SignIn(ctx context.Context, message, signature string) (Tokens, error) {
+	now := s.Now()
+	m, err := ParseMessage(message)
+	if err != nil {
+		return Tokens{}, deed.Invalid("message", "this is not a sign-in message (EIP-4361): %v", err)
+	}
+	if err := s.check(m, now); err != nil {
+		return Tokens{}, err
+	}
+	ends, ours := checkNonce(s.Keys(), m.Nonce, now)
+	if !ours {
+		return Tokens{}, deed.Invalid("message", "its nonce is not one of ours or is older than %d minutes: ask GET /auth/nonce for a new one", int(deed.NonceLifetime.Minutes()))
+	}
+	raw, err := parseSignature(signature)
+	if err != nil {
+		return Tokens{}, err
+	}
+	good, err := s.Verifier.Signed(ctx, m.Wallet, m.Hash(), raw)
+	if err != nil {
+		return Tokens{}, fmt.Errorf("check the signature of %s: %w", m.Wallet, err)
+	}
+	if !good {
+		return Tokens{}, deed.Invalid("signature", "%s did not sign this message", m.Wallet)
+	}
+	refresh, kept := newRefresh(now)
+	generation, err := s.Store.CreateSession(ctx, deed.Session{
+		Wallet: m.Wallet, Family: rand.Text(), Nonce: deed.Nonce(m.Nonce), NonceEnds: ends, Refresh: kept,
+	})
+	if err != nil {
+		return Tokens{}, fmt.Errorf("create the session of %s: %w", m.Wallet, err)
+	}
+	return s.tokens(m.Wallet, generation, refresh, now)
+}
+
+// check compares a message with who we are and what time it is.
+func (s *Service) check(m Message, now time.Time) error {
+	says := func(format string, args ...any) error { return deed.Invalid("message", format, args...) }
+	switch {
+	case !strings.EqualFold(m.Domain, s.Site.Domain):
+		return says("it is for %s and we are %s", m.Domain, s.Site.Domain)
+	case m.Scheme != "" && m.Scheme != s.Site.Scheme:
+		return says("its scheme is %s and ours is %s", m.Scheme, s.Site.Scheme)
+	case m.URI != s.Site.URI:
+		return says("its URI is %s and ours is %s", m.URI, s.Site.URI)
+	case m.ChainID != s.Site.ChainID:
+		return says("its chain ID is %d and ours is %d", m.ChainID, s.Site.ChainID)
+	case m.IssuedAt.Before(now.Add(-clockSkew)) || m.IssuedAt.After(now.Add(clockSkew)):
+		return says("it was issued at %s and now it is %s: check your clock", m.IssuedAt.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
+	case m.Expires != nil && !now.Before(*m.Expires):
+		return says("it has expired: sign a new one")
+	case m.NotBefore != nil && now.Before(*m.NotBefore):
+		return says("it is not valid yet")
+	}
+	return nil
+}
+
+func parseSignature(text string) ([]byte, error) {
+	digits, prefixed := strings.CutPrefix(text, "0x")
+	raw, err := hex.DecodeString(digits)
+	if err != nil || !prefixed || len(raw) == 0 || len(raw) > maxSigned {
+		return nil, deed.Invalid("signature", "write it as 0x and hex digits, at most %d bytes", maxSigned)
+	}
+	return raw, nil
+}
+
+// Refresh exchanges a refresh token for a new pair, once. It fails with
+// CodeTokenExpired or CodeTokenInvalid.
+func (s *Service) Refresh(ctx context.Context, token string) (Tokens, error) {
+	now := s.Now()
+	refresh, kept := newRefresh(now)
+	w, generation, err := s.Store.RotateRefresh(ctx, hashOf(token), kept)
+	if err != nil {
+		return Tokens{}, fmt.Errorf("exchange a refresh token: %w", err)
+	}
+	return s.tokens(w, generation, refresh, now)
+}
+
+func (s *Service) tokens(w deed.Wallet, generation int64, refresh string, now time.Time) (Tokens, error) {
+	access, err := s.newAccess(w, generation, now)
+	if err != nil {
+		return Tokens{}, fmt.Errorf("sign an access token: %w", err)
+	}
+	return Tokens{Wallet: w, Access: access, Refresh: refresh}, nil
+}
+
+// Revoke ends every token of the wallet and returns how many sessions it ended.
+func (s *Service) Revoke(ctx context.Context, w deed.Wallet) (int, error) {
+	n, err := s.Store.RevokeWallet(ctx, w, s.Now())
+	if err != nil {
+		return 0, fmt.Errorf("revoke the tokens of %s: %w", w, err)
+	}
+	return n, nil
+}
+
+// Authenticate returns the wallet of an access token. It fails with
+// CodeTokenInvalid or CodeTokenExpired.
+func (s *Service) Authenticate(ctx context.Context, token string) (deed.Wallet, error) {
+	c, err := s.readAccess(token, s.Now())
+	if err != nil {
+		return "", err
+	}
+	w := deed.Wallet(c.Subject)
+	generation, err := s.Store.Generation(ctx, w)
+	if err != nil {
+		return "", fmt.Errorf("read the generation of %s: %w", w, err)
+	}
+	if generation != c.Generation {
+		return "", deed.Errorf(deed.CodeTokenInvalid, "the tokens of this wallet were revoked: sign in again")
+	}
+	return w, nil
+}

@@ -1,0 +1,115 @@
+package signin
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"deed.example/deed"
+)
+
+// maxToken bounds what we try to read as an access token; ours are below 500.
+const maxToken = 1 << 10
+
+// claims are what an access token says.
+type claims struct {
+	jwt.RegisteredClaims
+
+	// Generation is the wallet's at the time of issue. Revoking raises the
+	// wallet's, and every token of an earlier one is void.
+	Generation int64 `json:"gen"`
+}
+
+var method = jwt.SigningMethodHS256
+
+// newAccess makes an access token with the first key.
+func (s *Service) newAccess(w deed.Wallet, generation int64, now time.Time) (string, error) {
+	key := s.Keys()[0]
+	token := jwt.NewWithClaims(method, claims{
+		RegisteredClaims: jwt.RegisteredClaims{
+			Issuer:    s.Site.URI,
+			Audience:  jwt.ClaimStrings{s.Site.URI},
+			Subject:   string(w),
+			IssuedAt:  jwt.NewNumericDate(now),
+			ExpiresAt: jwt.NewNumericDate(now.Add(deed.AccessLifetime)),
+			ID:        rand.Text(),
+		},
+		Generation: generation,
+	})
+	token.Header["kid"] = key.ID
+	return token.SignedString([]byte(key.Secret.Reveal()))
+}
+
+// readAccess returns what a token of ours says. A token that was read before is
+// not read again: the same text says the same until it expires.
+func (s *Service) readAccess(token string, now time.Time) (claims, error) {
+	keys := s.Keys()
+	if c, ok := s.seen.get(token, keys); ok && now.Before(c.ExpiresAt.Time) {
+		return c, nil
+	}
+	c, err := s.parseAccess(token, now)
+	if err == nil {
+		s.seen.put(token, c, keys)
+	}
+	return c, err
+}
+
+// parseAccess reads a token. A bad signature is told before an expiry. It fails
+// with CodeTokenInvalid or CodeTokenExpired.
+func (s *Service) parseAccess(token string, now time.Time) (claims, error) {
+	invalid := deed.Errorf(deed.CodeTokenInvalid, "this is no access token of ours: sign in again")
+	if len(token) > maxToken {
+		return claims{}, invalid
+	}
+	var c claims
+	_, err := jwt.ParseWithClaims(token, &c, s.keyOf,
+		jwt.WithValidMethods([]string{method.Alg()}),
+		jwt.WithIssuer(s.Site.URI),
+		jwt.WithAudience(s.Site.URI),
+		jwt.WithExpirationRequired(),
+		jwt.WithStrictDecoding(),
+		jwt.WithTimeFunc(func() time.Time { return now }))
+	switch {
+	case errors.Is(err, jwt.ErrTokenExpired) && !errors.Is(err, jwt.ErrTokenInvalidIssuer) && !errors.Is(err, jwt.ErrTokenInvalidAudience):
+		return claims{}, deed.Errorf(deed.CodeTokenExpired, "the access token has expired: exchange the refresh token at POST /auth/refresh")
+	case err != nil:
+		return claims{}, invalid
+	}
+	return c, nil
+}
+
+var errUnknownKey = errors.New("no key of ours made it")
+
+// keyOf finds the key that a token says it was made with.
+func (s *Service) keyOf(t *jwt.Token) (any, error) {
+	kid, _ := t.Header["kid"].(string)
+	if typ, _ := t.Header["typ"].(string); typ != "JWT" {
+		return nil, errUnknownKey
+	}
+	for _, key := range s.Keys() {
+		if key.ID == kid {
+			return []byte(key.Secret.Reveal()), nil
+		}
+	}
+	return nil, errUnknownKey
+}
+
+// newRefresh makes a refresh token and what is kept of it.
+func newRefresh(now time.Time) (string, deed.RefreshToken) {
+	token := refreshPrefix + rand.Text() + rand.Text()
+	return token, deed.RefreshToken{Hash: hashOf(token), Issued: now, Expires: now.Add(deed.RefreshLifetime)}
+}
+
+// refreshPrefix tells a person what lies there, and a secret scanner too.
+const refreshPrefix = "deed_refresh_"
+
+// hashOf is what the database knows of a refresh token. The token has 256
+// random bits, so a plain hash cannot be turned back.
+func hashOf(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
+}

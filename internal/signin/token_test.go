@@ -1,0 +1,59 @@
+package signin
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"deed.example/deed"
+)
+
+var (
+	testKeys = []deed.TokenKey{{ID: "test", Secret: "0123456789abcdef0123456789abcdef"}}
+	site     = Site{Scheme: "https", Domain: "deed.example", URI: "https://deed.example", ChainID: 84532}
+)
+
+// Nothing but a token of ours is taken for one, and nothing makes it panic.
+func FuzzReadToken(f *testing.F) {
+	f.Add("eyJhbGciOiJIUzI1NiIsImtpZCI6InRlc3QiLCJ0eXAiOiJKV1QifQ.e30.AAAA")
+	f.Add("a.b.c")
+	f.Add("..")
+	f.Add(strings.Repeat("e30.", 300))
+	service := &Service{Keys: func() []deed.TokenKey { return testKeys }, Site: site, Now: time.Now}
+	f.Fuzz(func(t *testing.T, token string) {
+		if w, err := service.Authenticate(t.Context(), token); err == nil {
+			t.Errorf("%q is %s", token, w)
+		} else if code := deed.CodeOf(err); code != deed.CodeTokenInvalid && code != deed.CodeTokenExpired {
+			t.Errorf("%q: %v", token, err)
+		}
+	})
+}
+
+// A nonce that was changed, or that another key made, is not ours.
+func FuzzCheckNonce(f *testing.F) {
+	now := time.Unix(1_800_000_000, 0)
+	good := string(newNonce(testKeys[0], now))
+	f.Add(good)
+	f.Add(strings.ToLower(good))
+	f.Add(good[1:])
+	f.Add(string(newNonce(deed.TokenKey{Secret: "another"}, now)))
+	f.Fuzz(func(t *testing.T, nonce string) {
+		if _, ok := checkNonce(testKeys, nonce, now); ok != (nonce == good) {
+			t.Errorf("%q beside %q", nonce, good)
+		}
+	})
+}
+
+// A nonce is long enough for every client, and of letters and digits alone.
+func TestNonce(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	n := string(newNonce(testKeys[0], now))
+	if len(n) < 17 || !all(n, alphanumeric) {
+		t.Errorf("got %q", n)
+	}
+	for age, want := range map[time.Duration]bool{-time.Minute: true, 0: true, deed.NonceLifetime - time.Second: true, deed.NonceLifetime: false, -time.Hour: false} {
+		if ends, got := checkNonce(testKeys, n, now.Add(age)); got != want || !ends.Equal(now.Add(deed.NonceLifetime)) {
+			t.Errorf("%s old: got %v until %s, want %v", age, got, ends, want)
+		}
+	}
+}
