@@ -1,0 +1,120 @@
+// Package chain asks an EVM chain, over any JSON-RPC endpoint.
+//
+// So far it answers one question: did this wallet sign this? A plain wallet is
+// answered by arithmetic alone. A wallet made of code answers for itself
+// (ERC-1271), also one that is not on the chain yet (ERC-6492): we hand the
+// chain the creation code of a contract that asks it, in one call that changes
+// nothing, and that is bounded in gas, time and number. When the chain does not
+// answer, nobody knows, and that is an error, never a no.
+package chain
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/go-json-experiment/json"
+)
+
+const (
+	patience  = 5 * time.Second // for one answer
+	maxAnswer = 4 << 20         // bytes
+	maxAtOnce = 8               // questions under way
+)
+
+// Client asks one endpoint. Make one with Dial.
+type Client struct {
+	url   string
+	http  *http.Client
+	slots chan struct{} // holds a token for each question under way
+}
+
+// Dial returns a client for the endpoint at url. It does not connect.
+func Dial(url string) *Client {
+	return &Client{
+		url: url,
+		http: &http.Client{
+			Timeout:   patience,
+			Transport: &http.Transport{MaxIdleConnsPerHost: maxAtOnce, IdleConnTimeout: time.Minute},
+			// An endpoint that sends us elsewhere is not the one we were told of.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+		slots: make(chan struct{}, maxAtOnce),
+	}
+}
+
+// A RemoteError is an answer that says why there is none.
+type RemoteError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+}
+
+func (e *RemoteError) Error() string { return fmt.Sprintf("the chain says %d: %s", e.Code, e.Message) }
+
+// reverted is the code of a call that the EVM took back.
+const reverted = 3
+
+// call asks one question and reads the answer into out.
+func (c *Client) call(ctx context.Context, out any, method string, params ...any) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	select {
+	case c.slots <- struct{}{}:
+		defer func() { <-c.slots }()
+	case <-ctx.Done():
+		return fmt.Errorf("wait to ask the chain: %w", ctx.Err())
+	}
+	raw, err := c.post(ctx, method, params)
+	if err != nil {
+		return fmt.Errorf("ask the chain for %s: %w", method, err)
+	}
+	var answer struct {
+		Result any          `json:"result"`
+		Error  *RemoteError `json:"error"`
+	}
+	answer.Result = out
+	if err := json.Unmarshal(raw, &answer); err != nil {
+		return fmt.Errorf("read the chain's answer to %s: %w", method, err)
+	}
+	if answer.Error != nil {
+		return answer.Error
+	}
+	return nil
+}
+
+func (c *Client) post(ctx context.Context, method string, params []any) ([]byte, error) {
+	question, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(question))
+	if err != nil {
+		return nil, errors.New("the endpoint's address is malformed") // not the address itself: it may hold a key
+	}
+	req.Header.Set("Content-Type", "application/json")
+	res, err := c.http.Do(req)
+	if err != nil {
+		return nil, withoutURL(err)
+	}
+	defer res.Body.Close() // it is read below, or not wanted
+	if res.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("the endpoint answered %d", res.StatusCode)
+	}
+	return io.ReadAll(http.MaxBytesReader(nil, res.Body, maxAnswer))
+}
+
+// Ping fails unless the endpoint answers and is on the given chain.
+func (c *Client) Ping(ctx context.Context, chainID uint64) error {
+	var answer quantity
+	if err := c.call(ctx, &answer, "eth_chainId"); err != nil {
+		return err
+	}
+	if uint64(answer) != chainID {
+		return fmt.Errorf("the endpoint is on chain %d, not on %d", answer, chainID)
+	}
+	return nil
+}

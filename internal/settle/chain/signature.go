@@ -1,0 +1,81 @@
+package chain
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"deed.example/deed"
+	"deed.example/deed/contracts"
+)
+
+// checkGas is what a contract wallet may burn to look at one signature. A wallet
+// not yet on the chain is deployed within it.
+const checkGas = 5_000_000
+
+// checkCode is the creation code that asks the wallet.
+var checkCode = contracts.Compiled("SignatureCheck").Create
+
+// Signed implements signin.Verifier.
+func (c *Client) Signed(ctx context.Context, w deed.Wallet, hash [32]byte, signature []byte) (bool, error) {
+	if signer, ok := recoverSigner(hash, signature); ok && signer == common.HexToAddress(string(w)) {
+		return true, nil
+	}
+	return c.askWallet(ctx, w, hash, signature)
+}
+
+// recoverSigner returns the account whose key made the signature. Of the forms
+// that say the same only one counts: 65 bytes, the low s, and 0, 1, 27 or 28 at
+// the end.
+func recoverSigner(hash [32]byte, signature []byte) (common.Address, bool) {
+	if len(signature) != crypto.SignatureLength {
+		return common.Address{}, false
+	}
+	sig := [crypto.SignatureLength]byte(signature)
+	if sig[64] >= 27 {
+		sig[64] -= 27
+	}
+	r, s := new(big.Int).SetBytes(sig[:32]), new(big.Int).SetBytes(sig[32:64])
+	if !crypto.ValidateSignatureValues(sig[64], r, s, true) {
+		return common.Address{}, false
+	}
+	key, err := crypto.SigToPub(hash[:], sig[:])
+	if err != nil {
+		return common.Address{}, false
+	}
+	return crypto.PubkeyToAddress(*key), true
+}
+
+// askWallet lets the wallet's own code judge the signature. A wallet that
+// reverts, burns all gas or answers anything but yes did not sign.
+func (c *Client) askWallet(ctx context.Context, w deed.Wallet, hash [32]byte, signature []byte) (bool, error) {
+	question := map[string]string{
+		"data": "0x" + hex.EncodeToString(slices.Concat(checkCode, checkArguments(w, hash, signature))),
+		"gas":  fmt.Sprintf("0x%x", checkGas),
+	}
+	var answer string
+	err := c.call(ctx, &answer, "eth_call", question, "latest")
+	if e, ok := errors.AsType[*RemoteError](err); ok && e.Code == reverted {
+		return false, nil // only what the caller sent can make it revert
+	}
+	if err != nil {
+		return false, err
+	}
+	return answer == "0x01", nil
+}
+
+// checkArguments encodes (address, bytes32, bytes) for a constructor.
+func checkArguments(w deed.Wallet, hash [32]byte, signature []byte) []byte {
+	word := func(n int) []byte { return common.LeftPadBytes(big.NewInt(int64(n)).Bytes(), 32) }
+	out := common.LeftPadBytes(common.HexToAddress(string(w)).Bytes(), 32)
+	out = append(out, hash[:]...)
+	out = append(out, word(3*32)...) // where the bytes begin
+	out = append(out, word(len(signature))...)
+	return append(out, common.RightPadBytes(signature, (len(signature)+31)/32*32)...)
+}
