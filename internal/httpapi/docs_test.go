@@ -5,6 +5,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"deed.example/deed/internal/devchain"
+	"deed.example/deed/internal/httpapi"
 )
 
 var routeRow = regexp.MustCompile("(?m)^\\| `([A-Z]+ [^`]+)` \\| (yes|not yet)")
@@ -15,8 +18,10 @@ func TestRoutesPaperIsTrue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := open(t, options{limits: generous(), trusted: loopback})
-	addr, wallet := caller()
+	h := open(t, options{limits: generous(), trusted: loopback, setAPI: func(s *httpapi.Server) {
+		s.Sandbox = &httpapi.Sandbox{RPCURL: "http://127.0.0.1:1", USDC: devchain.USDC}
+	}})
+	addr, wallet := caller(t)
 	bodies := map[string]string{
 		"POST /auth/verify":  `{"message":"m","signature":"0x00"}`,
 		"POST /auth/refresh": `{"refreshToken":"r"}`,

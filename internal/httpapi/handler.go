@@ -43,7 +43,7 @@ func (s *Server) wallet(lim deed.Limit, h walletHandler) http.Handler {
 		if err != nil {
 			return err
 		}
-		who, err := s.SignIn(r.Context(), token)
+		who, err := s.SignIn.Authenticate(r.Context(), token)
 		if err != nil {
 			return err
 		}

@@ -1,7 +1,6 @@
 package httpapi_test
 
 import (
-	"context"
 	"io"
 	"log/slog"
 	"net"
@@ -20,9 +19,12 @@ import (
 	"deed.example/deed/internal/cache/memory"
 	"deed.example/deed/internal/cache/redis"
 	"deed.example/deed/internal/catalog"
+	"deed.example/deed/internal/devchain"
 	"deed.example/deed/internal/health"
 	"deed.example/deed/internal/httpapi"
 	"deed.example/deed/internal/ratelimit"
+	"deed.example/deed/internal/settle/chain"
+	"deed.example/deed/internal/signin"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
@@ -42,6 +44,8 @@ type options struct {
 	db      *sqldb.DB    // default: SQLite
 	shared  deed.Counter // default: memory
 	limits  *deed.Limits // default: those of the interface document
+	rpcURL  string       // of a chain; default: one that is down
+	now     func() time.Time
 	checks  []health.Check
 	trusted []netip.Prefix
 	setHTTP func(*http.Server)
@@ -55,6 +59,12 @@ func open(t *testing.T, o options) *house {
 	t.Helper()
 	if o.db == nil {
 		o.db = sqldbtest.SQLite(t)
+	}
+	if o.now == nil {
+		o.now = time.Now
+	}
+	if o.rpcURL == "" {
+		o.rpcURL = "http://127.0.0.1:1"
 	}
 	prices, err := catalog.New(catalog.DefaultPricing())
 	if err != nil {
@@ -73,11 +83,17 @@ func open(t *testing.T, o options) *house {
 	}
 	h := &house{db: o.db}
 	h.api = &httpapi.Server{
-		Catalog:   prices,
-		Health:    &health.Service{Checks: o.checks, Now: time.Now},
-		Limiter:   &ratelimit.Limiter{Shared: o.shared, Local: local, Durable: sqldb.Limits{DB: o.db, Now: time.Now}, Now: time.Now, Missed: func(error) {}},
-		Limits:    limits,
-		SignIn:    signIn,
+		Catalog: prices,
+		Health:  &health.Service{Checks: o.checks, Now: time.Now},
+		Limiter: &ratelimit.Limiter{Shared: o.shared, Local: local, Durable: sqldb.Limits{DB: o.db, Now: time.Now}, Now: time.Now, Missed: func(error) {}},
+		Limits:  limits,
+		SignIn: &signin.Service{
+			Store:    sqldb.NewSessions(o.db, o.now),
+			Verifier: chain.Dial(o.rpcURL),
+			Keys:     func() []deed.TokenKey { return testKeys },
+			Site:     siteOf,
+			Now:      o.now,
+		},
 		Trusted:   o.trusted,
 		Version:   "test",
 		PublicURL: "https://deed.example",
@@ -116,14 +132,12 @@ func (h *house) serve(t *testing.T, trusted []netip.Prefix) {
 	t.Cleanup(h.client.CloseIdleConnections)
 }
 
-// signIn takes a wallet for its own token, until there are real ones.
-func signIn(_ context.Context, token string) (deed.Wallet, error) {
-	w, err := deed.ParseWallet(token)
-	if err != nil {
-		return "", deed.Errorf(deed.CodeTokenInvalid, "this is no token of ours")
-	}
-	return w, nil
-}
+// testKeys are the token keys of every house, so that houses on one database
+// are nodes of one service.
+var testKeys = []deed.TokenKey{{ID: "test", Secret: "0123456789abcdef0123456789abcdef"}}
+
+// siteOf is who we are in sign-in messages.
+var siteOf = signin.Site{Scheme: "https", Domain: "deed.example", URI: "https://deed.example", ChainID: devchain.ChainID}
 
 // eachStore runs f on every pair of database and cache.
 func eachStore(t *testing.T, f func(t *testing.T, o options)) {

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -59,9 +60,12 @@ func unread(err error) error {
 	return &deed.Error{Code: deed.CodeValidation, Message: "the body ended before it was complete", Err: err}
 }
 
-// checkDepth walks the tokens of raw. It also finds what follows the first value.
+// checkDepth walks the tokens of a value that could be too deep.
 func checkDepth(raw []byte) error {
-	dec := jsontext.NewDecoder(strings.NewReader(string(raw)))
+	if bytes.Count(raw, []byte("{"))+bytes.Count(raw, []byte("[")) <= maxDepth {
+		return nil
+	}
+	dec := jsontext.NewDecoder(bytes.NewBuffer(raw))
 	for {
 		if _, err := dec.ReadToken(); err != nil {
 			if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {

@@ -27,11 +27,10 @@ func oneWindow() *deed.Limits {
 
 // caller returns an address and a wallet of their own for one test, so that
 // tests on one Redis do not count for each other.
-var callers atomic.Int64
-
-func caller() (addr, wallet string) {
-	n := time.Now().UnixNano()%1_000_000_000*100 + callers.Add(1)%100
-	return fmt.Sprintf("2001:db8:%x:%x::1", n>>16&0xffff, n&0xffff), fmt.Sprintf("0x%040x", n)
+func caller(t *testing.T) (addr string, w *account) {
+	t.Helper()
+	w = newAccount(t)
+	return fmt.Sprintf("2001:db8:%s:%s::1", w.wallet[2:6], w.wallet[6:10]), w
 }
 
 // Every group of chapter 8: the endpoints share one counter, every answer says
@@ -42,7 +41,7 @@ func TestEveryLimitOfTheInterfaceDocument(t *testing.T) {
 		h := open(t, o)
 		for _, lim := range interfacedoc.Limits() {
 			t.Run(lim.Endpoints[0], func(t *testing.T) {
-				addr, wallet := caller()
+				addr, wallet := caller(t)
 				for i := 1; i <= lim.Max+1; i++ {
 					got := h.call(t, lim.Endpoints[i%len(lim.Endpoints)], addr, wallet)
 					if left := max(0, lim.Max-i); got.header.Get("X-RateLimit-Limit") != strconv.Itoa(lim.Max) || got.header.Get("X-RateLimit-Remaining") != strconv.Itoa(left) {
@@ -55,7 +54,7 @@ func TestEveryLimitOfTheInterfaceDocument(t *testing.T) {
 				got := h.call(t, lim.Endpoints[0], addr, wallet)
 				got.expect(t, 429, deed.CodeRateLimited)
 				checkWait(t, got)
-				otherAddr, otherWallet := caller()
+				otherAddr, otherWallet := caller(t)
 				if got := h.call(t, lim.Endpoints[0], otherAddr, otherWallet); got.status == 429 {
 					t.Error("another caller was refused too")
 				}
@@ -79,7 +78,7 @@ func checkWait(t *testing.T, got answer) {
 }
 
 // call makes a call to an endpoint such as "PUT /dns/{domain}/{recordId}".
-func (h *house) call(t *testing.T, endpoint, addr, wallet string) answer {
+func (h *house) call(t *testing.T, endpoint, addr string, w *account) answer {
 	t.Helper()
 	method, path, _ := strings.Cut(endpoint, " ")
 	path = strings.NewReplacer("{domain}", "example.com", "{recordId}", "1", "{tld}", "com", "{jobId}", "1").Replace(path)
@@ -87,14 +86,18 @@ func (h *house) call(t *testing.T, endpoint, addr, wallet string) answer {
 	if method == "POST" || method == "PUT" {
 		body = "{}"
 	}
-	return h.do(t, method, path, body, "X-Forwarded-For", addr, "Authorization", "Bearer "+wallet)
+	headers := []string{"X-Forwarded-For", addr}
+	if w != nil {
+		headers = append(headers, "Authorization", "Bearer "+h.tokens(t, w).Access)
+	}
+	return h.do(t, method, path, body, headers...)
 }
 
 func TestUnlimitedRoutesAreNeverRefused(t *testing.T) {
 	h := open(t, options{})
 	for _, endpoint := range append(interfacedoc.Unlimited(), "GET /livez", "GET /readyz", "GET /openapi.json") {
 		for range 130 {
-			got := h.call(t, endpoint, "", "")
+			got := h.call(t, endpoint, "", nil)
 			if got.status == 429 || got.header.Get("X-RateLimit-Limit") != "" {
 				t.Fatalf("%s: got %d %v", endpoint, got.status, got.header)
 			}
@@ -131,7 +134,7 @@ func TestLimitIsExactWhenRaced(t *testing.T) {
 		o.limits, o.trusted = oneWindow(), loopback
 		h := open(t, o)
 		for _, endpoint := range []string{"GET /domains/search", "POST /domains/register", "GET /account"} {
-			addr, wallet := caller()
+			addr, wallet := caller(t)
 			lim := interfacedoc.Limits()[slices.IndexFunc(interfacedoc.Limits(), func(l interfacedoc.Limit) bool { return slices.Contains(l.Endpoints, endpoint) })]
 			var wg sync.WaitGroup
 			var allowed atomic.Int64
@@ -153,12 +156,12 @@ func TestLimitIsExactWhenRaced(t *testing.T) {
 // Who is not signed in is counted nowhere.
 func TestUnauthorizedIsNotCounted(t *testing.T) {
 	h := open(t, options{limits: oneWindow()})
-	_, wallet := caller()
+	_, wallet := caller(t)
 	for range 40 {
 		h.get(t, "/account").expect(t, 401, deed.CodeAuthRequired)
 		h.get(t, "/account", "Authorization", "Bearer nonsense").expect(t, 401, deed.CodeTokenInvalid)
 	}
-	if got := h.get(t, "/account", "Authorization", "Bearer "+wallet); got.header.Get("X-RateLimit-Remaining") != "29" {
+	if got := h.get(t, "/account", "Authorization", "Bearer "+h.tokens(t, wallet).Access); got.header.Get("X-RateLimit-Remaining") != "29" {
 		t.Errorf("the first call of a wallet: got %v", got.header)
 	}
 }
@@ -213,12 +216,12 @@ func TestDailyWindowIsSharedByNodes(t *testing.T) {
 	eachStore(t, func(t *testing.T, o options) {
 		o.limits, o.trusted = oneWindow(), loopback
 		nodes := []*house{open(t, o), open(t, o)}
-		addr, _ := caller()
+		addr, _ := caller(t)
 		for i := range 10 {
-			if got := nodes[i%2].call(t, "POST /domains/renew", addr, ""); got.header.Get("X-RateLimit-Remaining") != strconv.Itoa(9-i) {
+			if got := nodes[i%2].call(t, "POST /domains/renew", addr, nil); got.header.Get("X-RateLimit-Remaining") != strconv.Itoa(9-i) {
 				t.Errorf("call %d: got %v", i+1, got.header)
 			}
 		}
-		nodes[0].call(t, "POST /domains/register", addr, "").expect(t, 429, deed.CodeRateLimited)
+		nodes[0].call(t, "POST /domains/register", addr, nil).expect(t, 429, deed.CodeRateLimited)
 	})
 }

@@ -16,10 +16,10 @@ type route struct {
 func (s *Server) routes() []route {
 	l := s.Limits
 	return []route{
-		{"GET /auth/nonce", s.address(l.SignIn, s.unbuilt)},
+		{"GET /auth/nonce", s.address(l.SignIn, s.nonce)},
 		{"POST /auth/verify", s.address(l.SignIn, s.verify)},
 		{"POST /auth/refresh", s.address(l.SignIn, s.refresh)},
-		{"POST /auth/revoke", s.wallet(l.Account, s.unbuiltForWallet)},
+		{"POST /auth/revoke", s.wallet(l.Account, s.revoke)},
 		{"GET /dns/{domain}", s.wallet(l.DNS, s.unbuiltForWallet)},
 		{"POST /dns/{domain}", s.wallet(l.DNS, s.unbuiltForWallet)},
 		{"PUT /dns/{domain}/{recordId}", s.wallet(l.DNS, s.unbuiltForWallet)},
@@ -40,6 +40,8 @@ func (s *Server) routes() []route {
 		{"GET /livez", s.handle(s.live)},
 		{"GET /readyz", s.handle(s.ready)},
 		{"GET /openapi.json", s.handle(s.openAPI)},
+		{"GET /sandbox", s.sandboxed(s.showSandbox)},
+		{"POST /sandbox/faucet", s.sandboxed(s.faucet)},
 	}
 }
 

@@ -10,7 +10,6 @@
 package httpapi
 
 import (
-	"context"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -21,6 +20,7 @@ import (
 	"deed.example/deed/internal/catalog"
 	"deed.example/deed/internal/health"
 	"deed.example/deed/internal/ratelimit"
+	"deed.example/deed/internal/signin"
 )
 
 // Server answers the HTTP interface. Fill every exported field.
@@ -30,9 +30,8 @@ type Server struct {
 	Limiter *ratelimit.Limiter
 	Limits  deed.Limits
 
-	// SignIn returns the wallet of an access token, or CodeTokenInvalid or
-	// CodeTokenExpired.
-	SignIn func(ctx context.Context, token string) (deed.Wallet, error)
+	SignIn  *signin.Service
+	Sandbox *Sandbox // nil when there is none
 
 	Trusted []netip.Prefix // proxies whose X-Forwarded-For is believed
 	Version string

@@ -7,6 +7,18 @@ import (
 	"deed.example/deed/api"
 )
 
+func (s *Server) nonce(w http.ResponseWriter, _ *http.Request) error {
+	s.reply(w, http.StatusOK, api.Nonce{
+		Nonce:     string(s.SignIn.Nonce()),
+		Domain:    s.SignIn.Site.Domain,
+		URI:       s.SignIn.Site.URI,
+		ChainID:   s.SignIn.Site.ChainID,
+		Version:   "1",
+		ExpiresIn: int(deed.NonceLifetime.Seconds()),
+	})
+	return nil
+}
+
 func (s *Server) verify(w http.ResponseWriter, r *http.Request) error {
 	var in api.VerifyRequest
 	if err := decode(w, r, maxAuthBody, &in); err != nil {
@@ -15,7 +27,17 @@ func (s *Server) verify(w http.ResponseWriter, r *http.Request) error {
 	if err := required("message", in.Message, "signature", in.Signature); err != nil {
 		return err
 	}
-	return s.unbuilt(w, r)
+	t, err := s.SignIn.SignIn(r.Context(), in.Message, in.Signature)
+	if err != nil {
+		return err
+	}
+	s.reply(w, http.StatusOK, api.TokenSet{
+		AccessToken:   t.Access,
+		RefreshToken:  t.Refresh,
+		WalletAddress: string(t.Wallet),
+		ExpiresIn:     int(deed.AccessLifetime.Seconds()),
+	})
+	return nil
 }
 
 func (s *Server) refresh(w http.ResponseWriter, r *http.Request) error {
@@ -26,7 +48,21 @@ func (s *Server) refresh(w http.ResponseWriter, r *http.Request) error {
 	if err := required("refreshToken", in.RefreshToken); err != nil {
 		return err
 	}
-	return s.unbuilt(w, r)
+	t, err := s.SignIn.Refresh(r.Context(), in.RefreshToken)
+	if err != nil {
+		return err
+	}
+	s.reply(w, http.StatusOK, api.TokenSet{AccessToken: t.Access, RefreshToken: t.Refresh})
+	return nil
+}
+
+func (s *Server) revoke(w http.ResponseWriter, r *http.Request, who deed.Wallet) error {
+	n, err := s.SignIn.Revoke(r.Context(), who)
+	if err != nil {
+		return err
+	}
+	s.reply(w, http.StatusOK, api.Revoked{Message: "All sessions revoked", Revoked: n})
+	return nil
 }
 
 // required takes names and values in turn and fails for the first empty value.

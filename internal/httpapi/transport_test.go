@@ -112,9 +112,9 @@ func TestBodies(t *testing.T) {
 		code       deed.Code
 		says       string
 	}{
-		{"well-formed", `{"message":"m","signature":"0x"}`, nil, 503, deed.CodeUnavailable, "not built yet"},
-		{"white space around it", " \n{\"message\":\"m\",\"signature\":\"0x\"}\n ", nil, 503, deed.CodeUnavailable, ""},
-		{"UTF-8 named", `{"message":"m","signature":"0x"}`, []string{"Content-Type", "application/json; charset=UTF-8"}, 503, deed.CodeUnavailable, ""},
+		{"well-formed", `{"message":"m","signature":"0x"}`, nil, 400, deed.CodeValidation, "not a sign-in message"},
+		{"white space around it", " \n{\"message\":\"m\",\"signature\":\"0x\"}\n ", nil, 400, deed.CodeValidation, "not a sign-in message"},
+		{"UTF-8 named", `{"message":"m","signature":"0x"}`, []string{"Content-Type", "application/json; charset=UTF-8"}, 400, deed.CodeValidation, "not a sign-in message"},
 		{"empty", "", []string{"Content-Type", "application/json"}, 400, deed.CodeValidation, "empty"},
 		{"missing field", `{"message":"m"}`, nil, 400, deed.CodeValidation, "signature"},
 		{"unknown field", `{"message":"m","signature":"0x","extra":1}`, nil, 400, deed.CodeValidation, "extra"},
@@ -326,7 +326,7 @@ func TestConnectionsPerAddress(t *testing.T) {
 
 func TestEveryErrorHasTheShape(t *testing.T) {
 	h := open(t, options{})
-	for _, path := range []string{"/nope", "/domains/pricing/nope", "/dns/a.com", "/auth/nonce", "/domains/a.com"} {
+	for _, path := range []string{"/nope", "/domains/pricing/nope", "/dns/a.com", "/domains/search?query=a", "/domains/a.com"} {
 		var e api.Error
 		got := h.get(t, path)
 		if err := json.Unmarshal([]byte(got.body), &e, json.RejectUnknownMembers(true)); err != nil || e.Error == "" || e.Message == "" || e.Code == "" {

@@ -1,0 +1,23 @@
+package api
+
+import "time"
+
+// Sandbox says what the embedded parts are and where they listen.
+type Sandbox struct {
+	ChainID uint64    `json:"chainId"`
+	RPCURL  string    `json:"rpcUrl"`
+	USDC    string    `json:"usdc"`
+	Now     time.Time `json:"now"`
+}
+
+// FaucetRequest asks for play USDC.
+type FaucetRequest struct {
+	WalletAddress string `json:"walletAddress"`
+	Amount        string `json:"amount_usd"`
+}
+
+// Faucet says what the faucet gave.
+type Faucet struct {
+	TxHash  string `json:"txHash"`
+	Balance string `json:"balance_usd"`
+}
