@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -99,7 +98,6 @@ func newAPI() (*httpapi.Server, error) {
 		Health:  &health.Service{Now: time.Now},
 		Limiter: &ratelimit.Limiter{Shared: counter, Local: counter, Durable: counter, Now: time.Now, Missed: counters.CacheMissed},
 		Limits:  limits,
-		SignIn:  func(context.Context, string) (deed.Wallet, error) { return "", io.EOF },
 		Started: time.Now(),
 		Now:     time.Now,
 		Log:     slog.New(slog.DiscardHandler),

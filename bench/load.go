@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -49,26 +48,14 @@ func load(addr, request string) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	var wg sync.WaitGroup
 	var answers atomic.Int64
-	errs := make(chan error, conns)
 	began := time.Now()
-	for range conns {
-		wg.Go(func() {
-			n, err := loadConn(addr, request, length, began.Add(round))
-			answers.Add(n)
-			if err != nil {
-				errs <- err
-			}
-		})
-	}
-	wg.Wait()
-	select {
-	case err := <-errs:
-		return 0, err
-	default:
-		return float64(answers.Load()) / time.Since(began).Seconds(), nil
-	}
+	err = atOnce(conns, func() error {
+		n, err := loadConn(addr, request, length, began.Add(round))
+		answers.Add(n)
+		return err
+	})
+	return float64(answers.Load()) / time.Since(began).Seconds(), err
 }
 
 func loadConn(addr, request string, length int, until time.Time) (int64, error) {

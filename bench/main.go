@@ -18,10 +18,14 @@ type row struct {
 }
 
 func main() {
-	rows, err := httpRows()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
+	var rows []row
+	for _, measure := range []func() ([]row, error){httpRows, signInRows} {
+		more, err := measure()
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		rows = append(rows, more...)
 	}
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "WHAT\tOURS/S\tLIMIT/S\tRATIO\tAIM\tTHE LIMIT IS")

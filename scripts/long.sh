@@ -5,6 +5,8 @@ cd "$(dirname "$0")/.."
 scripts/need.sh go ca-certificates cc postgres redis setpriv
 . scripts/servers.sh
 . scripts/suites.sh
+. scripts/node.sh
+use_node
 trap stop_servers EXIT
 start_servers
 

@@ -5,16 +5,19 @@ cd "$(dirname "$0")/.."
 scripts/need.sh go ca-certificates cc postgres redis setpriv
 . scripts/servers.sh
 . scripts/suites.sh
+. scripts/node.sh
+use_node
 trap stop_servers EXIT
 start_servers
 
 # The race detector watches where state is shared: the rules, the use cases, and
 # what keeps their promises. It slows a test about five times.
-raced=(. ./api/... ./internal/catalog/... ./internal/health/... ./internal/ratelimit/... ./internal/cache/... ./internal/sqldb/...)
+raced=(. ./api/... ./internal/catalog/... ./internal/health/... ./internal/ratelimit/... ./internal/signin/...
+	./internal/cache/... ./internal/keyfile/... ./internal/sqldb/... ./internal/settle/... ./internal/devchain/...)
 rest=$(go list ./... | grep -vxFf <(go list "${raced[@]}"))
 
 suite "lint" scripts/lint.sh
-suite "ground floor, use cases, databases, caches (race detector)" go_tests -race "${raced[@]}"
+suite "ground floor, use cases, databases, caches, chain (race detector)" go_tests -race "${raced[@]}"
 # shellcheck disable=SC2086
 suite "ways in, wiring" go_tests $rest
 close_suites

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -13,6 +11,8 @@ import (
 	"deed.example/deed/internal/cache/memory"
 	"deed.example/deed/internal/cache/redis"
 	"deed.example/deed/internal/ratelimit"
+	"deed.example/deed/internal/settle/chain"
+	"deed.example/deed/internal/signin"
 	"deed.example/deed/internal/sqldb"
 )
 
@@ -21,14 +21,14 @@ var (
 	_ deed.Counter = (*memory.Cache)(nil)
 	_ deed.Counter = (*redis.Cache)(nil)
 	_ deed.Counter = sqldb.Limits{}
+
+	_ signin.Store    = (*sqldb.Sessions)(nil)
+	_ signin.Verifier = (*chain.Client)(nil)
 )
 
 func openDatabase(ctx context.Context, c *config) (*sqldb.DB, error) {
 	if c.DatabaseURL != "" {
 		return sqldb.OpenPostgres(ctx, c.DatabaseURL.Reveal())
-	}
-	if err := os.MkdirAll(c.Data, 0o700); err != nil {
-		return nil, fmt.Errorf("make the data folder: %w", err)
 	}
 	return sqldb.OpenSQLite(ctx, databaseFile(c))
 }
@@ -83,6 +83,12 @@ func warnings(c *config) []string {
 	var out []string
 	if c.MetricsListen != "off" && !loopback(c.MetricsListen) {
 		out = append(out, "metrics.listen "+c.MetricsListen+" can be reached from other machines: profiles show what this process does")
+	}
+	if c.ChainRPCURL == "" && !loopback(c.Listen) {
+		out = append(out, "SANDBOX: callers from other machines reach a service that takes play money; set chain.rpc_url before anyone relies on it")
+	}
+	if c.ChainRPCURL == "" && !loopback(c.ChainListen) {
+		out = append(out, "SANDBOX: chain.listen "+c.ChainListen+" lets other machines use the embedded chain")
 	}
 	if c.DatabaseURL != "" && c.CacheURL == "" {
 		out = append(out, "database.url is shared but cache.url is not set: each node counts the short limits by itself")

@@ -55,7 +55,8 @@ func explain(out io.Writer, c *config, settings []*setting) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "\nThis would run:\n  database  %s\n  cache     %s\n  prices    %d TLDs\n", databaseInWords(c), cacheInWords(c), len(prices.Listings()))
+	fmt.Fprintf(out, "\nThis would run:\n  database  %s\n  cache     %s\n  chain     %s\n  keys      %s\n  prices    %d TLDs\n",
+		databaseInWords(c), cacheInWords(c), chainInWords(c), keysFile(c), len(prices.Listings()))
 	for _, w := range warnings(c) {
 		fmt.Fprintln(out, "  warning   "+w)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/catalog"
+	"deed.example/deed/internal/devchain"
 )
 
 // config is all that an operator can say. Its zero value is not usable; begin
@@ -22,6 +23,10 @@ type config struct {
 	Data          string
 	DatabaseURL   deed.Secret // empty: a SQLite file in Data
 	CacheURL      deed.Secret // empty: the memory of this process
+	ChainListen   string      // of the embedded chain
+	ChainRPCURL   deed.Secret // empty: the embedded chain
+	ChainID       uint64
+	SigninKeys    string // empty: a file in Data
 	MetricsListen string
 	Proxies       []netip.Prefix
 	LogLevel      slog.Level
@@ -35,6 +40,8 @@ func defaultConfig() *config {
 	return &config{
 		Listen:        "127.0.0.1:8080",
 		Data:          "./deed-data",
+		ChainListen:   "127.0.0.1:8545",
+		ChainID:       devchain.ChainID,
 		MetricsListen: "127.0.0.1:8081",
 		LogLevel:      slog.LevelInfo,
 		LogFormat:     "auto",
@@ -53,6 +60,10 @@ func (c *config) settings() []*setting {
 		{key: "data", help: "folder for everything this node keeps", value: text(&c.Data, notEmpty)},
 		{key: "database.url", help: "postgres://… instead of a SQLite file in the data folder", value: secret(&c.DatabaseURL, "postgres", "postgresql")},
 		{key: "cache.url", help: "redis://… instead of the memory of this process", value: secret(&c.CacheURL, "redis", "rediss", "unix")},
+		{key: "chain.listen", help: "address of the embedded chain's JSON-RPC", value: text(&c.ChainListen, address)},
+		{key: "chain.rpc_url", help: "JSON-RPC of a real chain instead of the embedded one", value: secret(&c.ChainRPCURL, "https", "http")},
+		{key: "chain.id", help: "the chain that wallets sign in on", value: chainID(&c.ChainID)},
+		{key: "signin.keys", help: "file with the keys of tokens, the same on every node; default: signin.keys in the data folder", value: text(&c.SigninKeys, anything)},
 		{key: "metrics.listen", help: "address for operators: /metrics and /debug/pprof/; off turns it off", value: text(&c.MetricsListen, addressOrOff)},
 		{key: "proxies", help: "networks of proxies whose X-Forwarded-For is believed", value: prefixes(&c.Proxies)},
 		{key: "log.level", help: "debug, info, warn or error", value: level(&c.LogLevel)},
@@ -101,6 +112,8 @@ func (c *config) setPerTLD(key, value string) error {
 	c.Pricing.PerTLD[tld] = m
 	return err
 }
+
+func anything(string) error { return nil }
 
 func notEmpty(s string) error {
 	if s == "" {

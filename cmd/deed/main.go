@@ -1,7 +1,7 @@
 // Command deed sells domain names and runs their DNS for anyone with a wallet.
 //
 // `deed serve` without any configuration is the whole service on embedded
-// parts: a SQLite file, a cache in memory. This package reads the configuration
+// parts: a SQLite file, a cache in memory, a chain with play money. This package reads the configuration
 // (config.go), chooses the parts (backends.go), wires them (serve.go) and does
 // nothing else.
 package main
@@ -36,7 +36,7 @@ func rootCommand() *cobra.Command {
 		SilenceErrors: true,
 		Version:       version(),
 	}
-	root.AddCommand(serveCommand(), configCommand(), &cobra.Command{
+	root.AddCommand(serveCommand(), configCommand(), keysCommand(), &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Args:  cobra.NoArgs,

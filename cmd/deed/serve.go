@@ -8,12 +8,12 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"deed.example/deed"
 	"deed.example/deed/internal/cache/memory"
 	"deed.example/deed/internal/catalog"
 	"deed.example/deed/internal/health"
@@ -45,6 +45,9 @@ func serveCommand() *cobra.Command {
 // serve opens the backends, wires the house, and answers until ctx is done.
 func serve(ctx context.Context, c *config, out, logs io.Writer) (err error) {
 	log := newLogger(c, logs)
+	if err := os.MkdirAll(c.Data, 0o700); err != nil {
+		return fmt.Errorf("make the data folder: %w", err)
+	}
 	db, err := openDatabase(ctx, c)
 	if err != nil {
 		return err
@@ -56,7 +59,25 @@ func serve(ctx context.Context, c *config, out, logs io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, cache.close()) }()
+	blocks, err := openChain(c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, blocks.close()) }()
 	prices, err := catalog.New(c.Pricing)
+	if err != nil {
+		return err
+	}
+	callers, err := net.Listen("tcp", c.Listen)
+	if err != nil {
+		return fmt.Errorf("listen for callers: %w", err)
+	}
+	defer callers.Close() // the server has closed it already, unless we failed on the way
+	base, err := publicBase(c, callers.Addr())
+	if err != nil {
+		return err
+	}
+	signIn, err := newSignIn(ctx, c, db, blocks, base)
 	if err != nil {
 		return err
 	}
@@ -67,70 +88,86 @@ func serve(ctx context.Context, c *config, out, logs io.Writer) (err error) {
 			{Name: "database", Essential: true, Ping: db.Ping},
 			{Name: "cache", Ping: cache.ping},
 			{Name: "registrar"},
-			{Name: "chain"},
+			{Name: "chain", Ping: func(ctx context.Context) error { return blocks.Ping(ctx, c.ChainID) }},
 			{Name: "dns"},
 		}},
-		Limiter: newLimiter(db, cache, local, counters.CacheMissed),
-		Limits:  c.Limits,
-		SignIn:  noSignIn,
-		Trusted: c.Proxies,
-		Version: version(),
-		Started: time.Now(),
-		Now:     time.Now,
-		Log:     log,
-		Observe: counters.Observe,
+		Limiter:   newLimiter(db, cache, local, counters.CacheMissed),
+		Limits:    c.Limits,
+		SignIn:    signIn,
+		Sandbox:   blocks.sandbox,
+		Trusted:   c.Proxies,
+		Version:   version(),
+		PublicURL: base.String(),
+		Started:   time.Now(),
+		Now:       time.Now,
+		Log:       log,
+		Observe:   counters.Observe,
 	}
 	for _, w := range warnings(c) {
 		log.Warn(w)
 	}
-	return listen(ctx, c, api, counters.Handler(), log, out)
-}
-
-// noSignIn stands where the use case of signing in will.
-func noSignIn(context.Context, string) (deed.Wallet, error) {
-	return "", deed.Errorf(deed.CodeUnavailable, "signing in is not built yet: docs/routes.md says what is")
-}
-
-// listen answers on both listeners until ctx is done, then lets the requests
-// that are under way finish.
-func listen(ctx context.Context, c *config, api *httpapi.Server, operators http.Handler, log *slog.Logger, out io.Writer) error {
-	public, err := net.Listen("tcp", c.Listen)
-	if err != nil {
-		return fmt.Errorf("listen for callers: %w", err)
+	servers := []*listening{{httpapi.Listen(callers, c.Proxies), api.Configure()}}
+	if blocks.serve != nil {
+		servers = append(servers, blocks.serve)
 	}
-	if c.PublicURL == "" {
-		c.PublicURL = "http://" + public.Addr().String()
-	}
-	api.PublicURL = c.PublicURL
-	servers := []*http.Server{api.Configure()}
-	listeners := []net.Listener{httpapi.Listen(public, c.Proxies)}
-	private := "off"
+	operators := "off"
 	if c.MetricsListen != "off" {
 		l, err := net.Listen("tcp", c.MetricsListen)
 		if err != nil {
-			return errors.Join(fmt.Errorf("listen for operators: %w", err), public.Close())
+			return fmt.Errorf("listen for operators: %w", err)
 		}
-		private = "http://" + l.Addr().String()
-		servers = append(servers, &http.Server{Handler: operators, ReadHeaderTimeout: 5 * time.Second})
-		listeners = append(listeners, l)
+		operators = "http://" + l.Addr().String()
+		servers = append(servers, &listening{l, &http.Server{Handler: counters.Handler(), ReadHeaderTimeout: 5 * time.Second}})
 	}
-	ended := make(chan error, len(servers))
-	for i, s := range servers {
-		go func() { ended <- s.Serve(listeners[i]) }()
-	}
-	welcome(out, c, public.Addr(), private)
-	log.Info("serving", "listen", public.Addr().String(), "version", version())
+	welcome(out, places{"http://" + callers.Addr().String(), operators, databaseInWords(c), cacheInWords(c), chainInWords(c), blocks.sandbox != nil})
+	log.Info("serving", "listen", callers.Addr().String(), "version", version())
+	return run(ctx, servers, api.Drain, log)
+}
 
+// publicBase returns the address callers know us by.
+func publicBase(c *config, addr net.Addr) (*url.URL, error) {
+	if c.PublicURL != "" {
+		u, err := url.Parse(c.PublicURL)
+		if err != nil {
+			return nil, fmt.Errorf("public_url: %w", err)
+		}
+		u.Path = ""
+		return u, nil
+	}
+	host, port, err := net.SplitHostPort(addr.String())
+	if err != nil {
+		return nil, fmt.Errorf("read our own address: %w", err)
+	}
+	if ip := net.ParseIP(host); ip.IsUnspecified() {
+		host = "localhost" // no caller can write 0.0.0.0
+	}
+	return &url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}, nil
+}
+
+// listening is a server and where it listens.
+type listening struct {
+	net.Listener
+	*http.Server
+}
+
+// run answers on all listeners until ctx is done or one of them fails, then lets
+// the requests that are under way finish.
+func run(ctx context.Context, servers []*listening, drain func(), log *slog.Logger) error {
+	ended := make(chan error, len(servers))
+	for _, s := range servers {
+		go func() { ended <- s.Server.Serve(s.Listener) }()
+	}
+	var err error
 	select {
 	case err = <-ended:
 	case <-ctx.Done():
 		log.Info("stopping", "patience", lastRequests.String())
 	}
-	api.Drain()
+	drain()
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastRequests)
 	defer cancel()
 	for _, s := range servers {
-		err = errors.Join(err, s.Shutdown(last))
+		err = errors.Join(err, s.Server.Shutdown(last))
 	}
 	log.Info("stopped")
 	return err

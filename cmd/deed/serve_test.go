@@ -70,7 +70,7 @@ func (l *lockedBuffer) String() string {
 func start(t *testing.T, dir string, environ ...string) *node {
 	t.Helper()
 	n := &node{log: &lockedBuffer{}, client: apitest.Client(t, nil)}
-	n.cmd = exec.Command(binary, "serve", "--data", dir, "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0")
+	n.cmd = exec.Command(binary, "serve", "--data", dir, "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0", "--chain-listen", "127.0.0.1:0")
 	n.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH")}, environ...) // not even a home
 	n.cmd.Stderr = n.log
 	out, err := n.cmd.StdoutPipe()
@@ -153,16 +153,32 @@ func TestServeOnPostgresAndRedis(t *testing.T) {
 	if redis == "" {
 		t.Skip("TEST_REDIS_URL is not set: `make test` starts a Redis server and sets it")
 	}
-	environ := []string{"DEED_DATABASE_URL=" + sqldbtest.PostgresURL(t), "DEED_CACHE_URL=" + redis}
-	one, two := start(t, t.TempDir(), environ...), start(t, t.TempDir(), environ...)
+	environ := []string{"DEED_DATABASE_URL=" + sqldbtest.PostgresURL(t), "DEED_CACHE_URL=" + redis, "DEED_SIGNIN_KEYS=" + filepath.Join(t.TempDir(), "keys")}
+	one := start(t, t.TempDir(), environ...)
+	two := start(t, t.TempDir(), append(environ, "DEED_CHAIN_RPC_URL="+one.sandbox(t).RPCURL)...)
 	for _, n := range []*node{one, two} {
 		status, body, _ := n.get(t, n.callers+"/health")
 		if status != 200 || !strings.Contains(body, `"cache":{"status":"ok"`) || !strings.Contains(n.welcome, "PostgreSQL") {
 			t.Errorf("got %d %s", status, body)
 		}
 	}
-	one.stop(t)
+	if status, _, _ := two.get(t, two.callers+"/sandbox"); status != 404 {
+		t.Errorf("the second node has a sandbox of its own: got %d", status)
+	}
 	two.stop(t)
+	one.stop(t)
+}
+
+// A node with other token keys than its neighbours would refuse their tokens;
+// it does not start.
+func TestNodeWithOtherKeysIsRefused(t *testing.T) {
+	url := "DEED_DATABASE_URL=" + sqldbtest.PostgresURL(t)
+	start(t, t.TempDir(), url)
+	cmd := exec.Command(binary, "serve", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--metrics-listen", "off", "--chain-listen", "127.0.0.1:0")
+	cmd.Env = []string{url}
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "signin.keys") {
+		t.Errorf("got %v: %s", err, out)
+	}
 }
 
 // A restart, gentle or not, does not reset the daily window.
@@ -195,7 +211,7 @@ func TestRestartKeepsTheDailyWindow(t *testing.T) {
 func TestSecondProcessOnOneFolderIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	start(t, dir)
-	out, err := exec.Command(binary, "serve", "--data", dir, "--listen", "127.0.0.1:0", "--metrics-listen", "off").CombinedOutput()
+	out, err := exec.Command(binary, "serve", "--data", dir, "--listen", "127.0.0.1:0", "--metrics-listen", "off", "--chain-listen", "127.0.0.1:0").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "another process is using this database") {
 		t.Errorf("got %v: %s", err, out)
 	}
@@ -229,8 +245,8 @@ func TestGracefulStop(t *testing.T) {
 	if err != nil {
 		t.Fatalf("the answer was lost: %v", err)
 	}
-	res.Body.Close() // only the status counts
-	if res.StatusCode != 503 {
+	res.Body.Close()           // only the status counts
+	if res.StatusCode != 400 { // it is no sign-in message, and that was told
 		t.Errorf("got %d", res.StatusCode)
 	}
 	if err := n.cmd.Wait(); err != nil {
@@ -265,10 +281,12 @@ func TestStartFailsWithAReason(t *testing.T) {
 	}{
 		"port taken":        {[]string{"--listen", taken.Addr().String()}, "address already in use"},
 		"no data folder":    {[]string{"--data", filepath.Join(file, "below")}, "data folder"},
+		"chain port taken":  {[]string{"--chain-listen", taken.Addr().String()}, "address already in use"},
+		"another chain":     {[]string{"--chain-id", "8453"}, "chain.rpc_url"},
 		"no such database":  {[]string{"--database-url", "postgres://u:hunter2@127.0.0.1:1/d"}, "127.0.0.1"},
 		"an extra argument": {[]string{"now"}, "now"},
 	} {
-		args := append([]string{"serve", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--metrics-listen", "off"}, tt.args...)
+		args := append([]string{"serve", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--metrics-listen", "off", "--chain-listen", "127.0.0.1:0"}, tt.args...)
 		out, err := exec.Command(binary, args...).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), tt.says) || strings.Contains(string(out), "hunter2") {
 			t.Errorf("%s: got %v: %s", name, err, out)

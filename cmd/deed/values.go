@@ -81,6 +81,16 @@ func positive(at *int) value[int] {
 	}, strconv.Itoa}
 }
 
+func chainID(at *uint64) value[uint64] {
+	return value[uint64]{at, func(s string) (uint64, error) {
+		n, err := strconv.ParseUint(s, 10, 64)
+		if err != nil || n == 0 {
+			return 0, fmt.Errorf("%q is not a chain ID", s)
+		}
+		return n, nil
+	}, func(n uint64) string { return strconv.FormatUint(n, 10) }}
+}
+
 func amount(at *deed.USDC) value[deed.USDC] {
 	return value[deed.USDC]{at, deed.ParseUSDC, deed.USDC.String}
 }

@@ -1,0 +1,245 @@
+package main
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ethereum/go-ethereum/accounts"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/go-json-experiment/json"
+
+	"deed.example/deed"
+	"deed.example/deed/api"
+	"deed.example/deed/internal/httpapi"
+	"deed.example/deed/internal/settle/chain"
+	"deed.example/deed/internal/signin"
+	"deed.example/deed/internal/sqldb"
+)
+
+// signIns is how many sign-ins one round makes.
+const signIns = 3000
+
+// signInRows compares signing in with what it cannot do without, and a read
+// whose bearer token is checked with the same read unchecked.
+func signInRows() (rows []row, err error) {
+	dir, err := os.MkdirTemp("", "deed-bench")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir) // it is temporary
+	db, err := sqldb.OpenSQLite(context.Background(), filepath.Join(dir, "deed.db"))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	bare, err := openBare(filepath.Join(dir, "bare.db"))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, bare.Close()) }()
+	api, err := newAPI()
+	if err != nil {
+		return nil, err
+	}
+	api.SignIn = &signin.Service{
+		Store:    sqldb.NewSessions(db, time.Now),
+		Verifier: chain.Dial("http://127.0.0.1:1"), // plain wallets need no chain
+		Keys: func() []deed.TokenKey {
+			return []deed.TokenKey{{ID: "bench", Secret: "0123456789abcdef0123456789abcdef"}}
+		},
+		Site: signin.Site{Scheme: "https", Domain: "deed.example", URI: "https://deed.example", ChainID: 84532},
+		Now:  time.Now,
+	}
+	addr, err := listen(func(l net.Listener) error { return api.Configure().Serve(httpapi.Listen(l, nil)) })
+	if err != nil {
+		return nil, err
+	}
+	signing, err := compareSignIn(api.SignIn, addr, bare)
+	if err != nil {
+		return nil, err
+	}
+	bearer, err := compareBearer(api)
+	return []row{signing, bearer}, err
+}
+
+// compareSignIn signs in over HTTP, and does one ecrecover and one durable
+// commit instead, in turns.
+func compareSignIn(s *signin.Service, addr string, bare *sql.DB) (row, error) {
+	key, err := crypto.GenerateKey()
+	if err != nil {
+		return row{}, err
+	}
+	var ours, limits []float64
+	for range 3 {
+		requests, err := signedRequests(s, key)
+		if err != nil {
+			return row{}, err
+		}
+		rate, err := sendAll(addr, requests)
+		if err != nil {
+			return row{}, err
+		}
+		ours = append(ours, rate)
+		if rate, err = leastWork(bare, key); err != nil {
+			return row{}, err
+		}
+		limits = append(limits, rate)
+	}
+	return row{"sign-in over HTTP, SQLite: POST /auth/verify", "one ecrecover, then one durable commit, without HTTP", median(ours), median(limits), 0.80}, nil
+}
+
+// compareBearer reads a price with and without a check of the bearer token.
+func compareBearer(api *httpapi.Server) (row, error) {
+	key, err := crypto.GenerateKey()
+	if err != nil {
+		return row{}, err
+	}
+	text, sig, err := signedMessage(api.SignIn, key)
+	if err != nil {
+		return row{}, err
+	}
+	tokens, err := api.SignIn.SignIn(context.Background(), text, sig)
+	if err != nil {
+		return row{}, err
+	}
+	prices := api.Handler()
+	checked, err := listen(func(l net.Listener) error {
+		return http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+			if _, err := api.SignIn.Authenticate(r.Context(), token); err != nil {
+				w.WriteHeader(http.StatusUnauthorized)
+				return
+			}
+			prices.ServeHTTP(w, r)
+		}))
+	})
+	if err != nil {
+		return row{}, err
+	}
+	unchecked, err := listen(func(l net.Listener) error { return http.Serve(l, prices) })
+	if err != nil {
+		return row{}, err
+	}
+	with, without, err := measure(checked, unchecked, "GET /domains/pricing/com HTTP/1.1\r\nHost: deed.example\r\nAuthorization: Bearer "+tokens.Access+"\r\n\r\n")
+	return row{"a read with its bearer token checked, SQLite", "the same read unchecked", with, without, 0.85}, err
+}
+
+// signedMessage returns a sign-in message and its signature.
+func signedMessage(s *signin.Service, key *ecdsa.PrivateKey) (text, signature string, err error) {
+	text = fmt.Sprintf("%s wants you to sign in with your Ethereum account:\n%s\n\n\nURI: %s\nVersion: 1\nChain ID: %d\nNonce: %s\nIssued At: %s",
+		s.Site.Domain, crypto.PubkeyToAddress(key.PublicKey).Hex(), s.Site.URI, s.Site.ChainID, s.Nonce(), time.Now().UTC().Format(time.RFC3339))
+	sig, err := crypto.Sign(accounts.TextHash([]byte(text)), key)
+	if err != nil {
+		return "", "", err
+	}
+	return text, "0x" + hex.EncodeToString(sig), nil
+}
+
+func signedRequests(s *signin.Service, key *ecdsa.PrivateKey) ([]string, error) {
+	requests := make([]string, signIns)
+	for i := range requests {
+		text, sig, err := signedMessage(s, key)
+		if err != nil {
+			return nil, err
+		}
+		body, err := json.Marshal(api.VerifyRequest{Message: text, Signature: sig})
+		if err != nil {
+			return nil, err
+		}
+		requests[i] = fmt.Sprintf("POST /auth/verify HTTP/1.1\r\nHost: deed.example\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	}
+	return requests, nil
+}
+
+// sendAll sends each request once and returns how many a second were answered.
+func sendAll(addr string, requests []string) (float64, error) {
+	var next atomic.Int64
+	began := time.Now()
+	err := atOnce(conns, func() error {
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			return err
+		}
+		defer c.Close() // the round is over
+		in := make([]byte, 8<<10)
+		for {
+			i := int(next.Add(1)) - 1
+			if i >= len(requests) {
+				return nil
+			}
+			if _, err := c.Write([]byte(requests[i])); err != nil {
+				return err
+			}
+			n, err := c.Read(in) // an answer this small comes in one piece
+			if err != nil {
+				return err
+			}
+			if !strings.HasPrefix(string(in[:n]), "HTTP/1.1 200") {
+				return fmt.Errorf("sign in: got %s", in[:n])
+			}
+		}
+	})
+	return float64(len(requests)) / time.Since(began).Seconds(), err
+}
+
+// leastWork does what a sign-in cannot do without, one after the other.
+func leastWork(db *sql.DB, key *ecdsa.PrivateKey) (float64, error) {
+	hash := crypto.Keccak256([]byte("bench"))
+	sig, err := crypto.Sign(hash, key)
+	if err != nil {
+		return 0, err
+	}
+	began := time.Now()
+	for range signIns {
+		if _, err := crypto.SigToPub(hash, sig); err != nil {
+			return 0, err
+		}
+		if _, err := db.Exec(`INSERT INTO t (v) VALUES ('x')`); err != nil {
+			return 0, err
+		}
+	}
+	return signIns / time.Since(began).Seconds(), nil
+}
+
+// openBare opens a database with one table and the settings of ours.
+func openBare(path string) (*sql.DB, error) {
+	db, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=busy_timeout(10000)")
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	_, err = db.Exec(`CREATE TABLE t (v TEXT)`)
+	return db, err
+}
+
+// atOnce runs f in n goroutines and returns what went wrong first.
+func atOnce(n int, f func() error) error {
+	var wg sync.WaitGroup
+	errs := make(chan error, n)
+	for range n {
+		wg.Go(func() {
+			if err := f(); err != nil {
+				errs <- err
+			}
+		})
+	}
+	wg.Wait()
+	select {
+	case err := <-errs:
+		return err
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/devchain"
+	"deed.example/deed/internal/httpapi"
+	"deed.example/deed/internal/settle/chain"
+)
+
+// beat is how often the embedded chain makes a block when nothing happens, so
+// that its clock does not stand still.
+const beat = 15 * time.Second
+
+// A chainBackend is the chain we ask: a real one, or the embedded one with its
+// JSON-RPC on a listener of its own.
+type chainBackend struct {
+	*chain.Client
+	sandbox *httpapi.Sandbox // nil for a real chain
+	serve   *listening       // likewise
+	close   func() error
+}
+
+func openChain(c *config) (*chainBackend, error) {
+	if c.ChainRPCURL != "" {
+		return &chainBackend{Client: chain.Dial(c.ChainRPCURL.Reveal()), close: func() error { return nil }}, nil
+	}
+	if c.ChainID != devchain.ChainID {
+		return nil, fmt.Errorf("chain.id is %d and the embedded chain is %d: set chain.rpc_url too", c.ChainID, devchain.ChainID)
+	}
+	embedded, err := devchain.Open(devchain.Config{Dir: chainFolder(c), Now: time.Now, Beat: beat})
+	if err != nil {
+		return nil, fmt.Errorf("open the embedded chain: %w", err)
+	}
+	l, err := net.Listen("tcp", c.ChainListen)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("listen for wallets: %w", err), embedded.Close())
+	}
+	url := "http://" + l.Addr().String()
+	return &chainBackend{
+		Client: chain.Dial(url),
+		sandbox: &httpapi.Sandbox{ChainID: devchain.ChainID, RPCURL: url, USDC: devchain.USDC, Faucet: func(ctx context.Context, w deed.Wallet, amount deed.USDC) (string, deed.USDC, error) {
+			txHash, balance, err := embedded.Faucet(ctx, string(w), int64(amount))
+			return txHash, deed.USDC(balance), err
+		}},
+		serve: &listening{l, &http.Server{Handler: embedded.Handler(), ReadHeaderTimeout: 5 * time.Second}},
+		close: embedded.Close,
+	}, nil
+}
+
+func chainInWords(c *config) string {
+	if c.ChainRPCURL != "" {
+		return fmt.Sprintf("%d at %s", c.ChainID, shown(c.ChainRPCURL))
+	}
+	return fmt.Sprintf("%d, embedded, with play money, in %s", c.ChainID, chainFolder(c))
+}
+
+func chainFolder(c *config) string { return filepath.Join(c.Data, "chain") }
