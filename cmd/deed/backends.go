@@ -2,15 +2,17 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"time"
 
 	"deed.example/deed"
 	"deed.example/deed/internal/cache/memory"
 	"deed.example/deed/internal/cache/redis"
-	"deed.example/deed/internal/ratelimit"
 	"deed.example/deed/internal/settle/chain"
 	"deed.example/deed/internal/signin"
 	"deed.example/deed/internal/sqldb"
@@ -25,6 +27,50 @@ var (
 	_ signin.Store    = (*sqldb.Sessions)(nil)
 	_ signin.Verifier = (*chain.Client)(nil)
 )
+
+// backends are the parts that a configuration chooses.
+type backends struct {
+	db    *sqldb.DB
+	local deed.Counter // in this process
+	cache sharedCache
+	chain *chainBackend
+}
+
+// openBackends opens all of them, or none.
+func openBackends(ctx context.Context, c *config) (b *backends, err error) {
+	if err := os.MkdirAll(c.Data, 0o700); err != nil {
+		return nil, fmt.Errorf("make the data folder: %w", err)
+	}
+	b = &backends{local: &memory.Cache{Now: time.Now}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, b.close())
+		}
+	}()
+	if b.db, err = openDatabase(ctx, c); err != nil {
+		return b, err
+	}
+	if b.cache, err = openCache(c, b.local); err != nil {
+		return b, err
+	}
+	b.chain, err = openChain(c)
+	return b, err
+}
+
+// close closes what is open, the last first.
+func (b *backends) close() error {
+	var err error
+	if b.chain != nil {
+		err = b.chain.close()
+	}
+	if b.cache.close != nil {
+		err = errors.Join(err, b.cache.close())
+	}
+	if b.db != nil {
+		err = errors.Join(err, b.db.Close())
+	}
+	return err
+}
 
 func openDatabase(ctx context.Context, c *config) (*sqldb.DB, error) {
 	if c.DatabaseURL != "" {
@@ -66,16 +112,6 @@ func cacheInWords(c *config) string {
 		return "Redis at " + shown(c.CacheURL)
 	}
 	return "the memory of this process"
-}
-
-func newLimiter(db *sqldb.DB, shared, local deed.Counter, missed func(error)) *ratelimit.Limiter {
-	return &ratelimit.Limiter{
-		Shared:  shared,
-		Local:   local,
-		Durable: sqldb.Limits{DB: db, Now: time.Now},
-		Now:     time.Now,
-		Missed:  missed,
-	}
 }
 
 // warnings says what an operator may not have meant.

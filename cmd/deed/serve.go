@@ -14,11 +14,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"deed.example/deed/internal/cache/memory"
 	"deed.example/deed/internal/catalog"
 	"deed.example/deed/internal/health"
 	"deed.example/deed/internal/httpapi"
 	"deed.example/deed/internal/metrics"
+	"deed.example/deed/internal/ratelimit"
+	"deed.example/deed/internal/sqldb"
 )
 
 // lastRequests is how long requests that are under way may take to finish when
@@ -45,29 +46,11 @@ func serveCommand() *cobra.Command {
 // serve opens the backends, wires the house, and answers until ctx is done.
 func serve(ctx context.Context, c *config, out, logs io.Writer) (err error) {
 	log := newLogger(c, logs)
-	if err := os.MkdirAll(c.Data, 0o700); err != nil {
-		return fmt.Errorf("make the data folder: %w", err)
-	}
-	db, err := openDatabase(ctx, c)
+	b, err := openBackends(ctx, c)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	local := &memory.Cache{Now: time.Now}
-	cache, err := openCache(c, local)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, cache.close()) }()
-	blocks, err := openChain(c)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, blocks.close()) }()
-	prices, err := catalog.New(c.Pricing)
-	if err != nil {
-		return err
-	}
+	defer func() { err = errors.Join(err, b.close()) }()
 	callers, err := net.Listen("tcp", c.Listen)
 	if err != nil {
 		return fmt.Errorf("listen for callers: %w", err)
@@ -77,51 +60,77 @@ func serve(ctx context.Context, c *config, out, logs io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	signIn, err := newSignIn(ctx, c, db, blocks, base)
+	counters := metrics.New(version())
+	api, err := wire(ctx, c, b, base, counters)
 	if err != nil {
 		return err
 	}
-	counters := metrics.New(version())
-	api := &httpapi.Server{
+	api.Log = log
+	servers := []*listening{{httpapi.Listen(callers, c.Proxies), api.Configure()}}
+	if b.chain.serve != nil {
+		servers = append(servers, b.chain.serve)
+	}
+	operators, err := listenForOperators(c, counters.Handler())
+	if err != nil {
+		return err
+	}
+	servers = append(servers, operators...)
+	for _, w := range warnings(c) {
+		log.Warn(w)
+	}
+	welcome(out, c, servers, b.chain.sandbox != nil)
+	log.Info("serving", "listen", callers.Addr().String(), "version", version())
+	return run(ctx, servers, api.Drain, log)
+}
+
+// wire hands the backends to the use cases, and those to the way in.
+func wire(ctx context.Context, c *config, b *backends, base *url.URL, counters *metrics.Metrics) (*httpapi.Server, error) {
+	prices, err := catalog.New(c.Pricing)
+	if err != nil {
+		return nil, err
+	}
+	signIn, err := newSignIn(ctx, c, b.db, b.chain, base)
+	if err != nil {
+		return nil, err
+	}
+	return &httpapi.Server{
 		Catalog: prices,
 		Health: &health.Service{Now: time.Now, Checks: []health.Check{
-			{Name: "database", Essential: true, Ping: db.Ping},
-			{Name: "cache", Ping: cache.ping},
+			{Name: "database", Essential: true, Ping: b.db.Ping},
+			{Name: "cache", Ping: b.cache.ping},
 			{Name: "registrar"},
-			{Name: "chain", Ping: func(ctx context.Context) error { return blocks.Ping(ctx, c.ChainID) }},
+			{Name: "chain", Ping: func(ctx context.Context) error { return b.chain.Ping(ctx, c.ChainID) }},
 			{Name: "dns"},
 		}},
-		Limiter:   newLimiter(db, cache, local, counters.CacheMissed),
+		Limiter: &ratelimit.Limiter{
+			Shared:  b.cache,
+			Local:   b.local,
+			Durable: sqldb.Limits{DB: b.db, Now: time.Now},
+			Now:     time.Now,
+			Missed:  counters.CacheMissed,
+		},
 		Limits:    c.Limits,
 		SignIn:    signIn,
-		Sandbox:   blocks.sandbox,
+		Sandbox:   b.chain.sandbox,
 		Trusted:   c.Proxies,
 		Version:   version(),
 		PublicURL: base.String(),
 		Started:   time.Now(),
 		Now:       time.Now,
-		Log:       log,
 		Observe:   counters.Observe,
+	}, nil
+}
+
+// listenForOperators returns the server of the private listener, or none.
+func listenForOperators(c *config, h http.Handler) ([]*listening, error) {
+	if c.MetricsListen == "off" {
+		return nil, nil
 	}
-	for _, w := range warnings(c) {
-		log.Warn(w)
+	l, err := net.Listen("tcp", c.MetricsListen)
+	if err != nil {
+		return nil, fmt.Errorf("listen for operators: %w", err)
 	}
-	servers := []*listening{{httpapi.Listen(callers, c.Proxies), api.Configure()}}
-	if blocks.serve != nil {
-		servers = append(servers, blocks.serve)
-	}
-	operators := "off"
-	if c.MetricsListen != "off" {
-		l, err := net.Listen("tcp", c.MetricsListen)
-		if err != nil {
-			return fmt.Errorf("listen for operators: %w", err)
-		}
-		operators = "http://" + l.Addr().String()
-		servers = append(servers, &listening{l, &http.Server{Handler: counters.Handler(), ReadHeaderTimeout: 5 * time.Second}})
-	}
-	welcome(out, places{"http://" + callers.Addr().String(), operators, databaseInWords(c), cacheInWords(c), chainInWords(c), blocks.sandbox != nil})
-	log.Info("serving", "listen", callers.Addr().String(), "version", version())
-	return run(ctx, servers, api.Drain, log)
+	return []*listening{{l, &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second}}}, nil
 }
 
 // publicBase returns the address callers know us by.
@@ -146,16 +155,18 @@ func publicBase(c *config, addr net.Addr) (*url.URL, error) {
 
 // listening is a server and where it listens.
 type listening struct {
-	net.Listener
+	Listener net.Listener
 	*http.Server
 }
+
+func (l *listening) url() string { return "http://" + l.Listener.Addr().String() }
 
 // run answers on all listeners until ctx is done or one of them fails, then lets
 // the requests that are under way finish.
 func run(ctx context.Context, servers []*listening, drain func(), log *slog.Logger) error {
 	ended := make(chan error, len(servers))
 	for _, s := range servers {
-		go func() { ended <- s.Server.Serve(s.Listener) }()
+		go func() { ended <- s.Serve(s.Listener) }()
 	}
 	var err error
 	select {
@@ -167,7 +178,7 @@ func run(ctx context.Context, servers []*listening, drain func(), log *slog.Logg
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastRequests)
 	defer cancel()
 	for _, s := range servers {
-		err = errors.Join(err, s.Server.Shutdown(last))
+		err = errors.Join(err, s.Shutdown(last))
 	}
 	log.Info("stopped")
 	return err

@@ -5,15 +5,13 @@ import (
 	"io"
 )
 
-// places is where everything is, for a person.
-type places struct {
-	callers, operators, database, cache, chain string
-
-	sandbox bool // with play money
-}
-
-// welcome says where we listen and what to try first.
-func welcome(out io.Writer, p places) {
+// welcome says where we listen and what to try first. The first server is the
+// callers', and the last the operators', where there is one.
+func welcome(out io.Writer, c *config, servers []*listening, sandbox bool) {
+	callers, operators := servers[0].url(), "off"
+	if c.MetricsListen != "off" {
+		operators = servers[len(servers)-1].url()
+	}
 	fmt.Fprintf(out, `Deed %s is up.
 
   callers    %s
@@ -25,9 +23,9 @@ func welcome(out io.Writer, p places) {
 Try:
   curl %s/domains/pricing/com
   curl %s/health
-`, version(), p.callers, p.operators, p.database, p.cache, p.chain, p.callers, p.callers)
-	if p.sandbox {
-		fmt.Fprintf(out, "  curl %s/sandbox\n", p.callers)
+`, version(), callers, operators, databaseInWords(c), cacheInWords(c), chainInWords(c), callers, callers)
+	if sandbox {
+		fmt.Fprintf(out, "  curl %s/sandbox\n", callers)
 	}
-	fmt.Fprintf(out, "  curl %s/openapi.json\n", p.callers)
+	fmt.Fprintf(out, "  curl %s/openapi.json\n", callers)
 }
