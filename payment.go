@@ -1,18 +1,17 @@
 package deed
 
-import (
-	"slices"
-	"time"
-)
+import "slices"
 
 // An Authorization is a payer's signed promise to pay, as x402 carries it
 // (EIP-3009).
 type Authorization struct {
 	Payer       Wallet
+	PayTo       Wallet
 	Amount      USDC
-	ValidAfter  time.Time
-	ValidBefore time.Time
-	Nonce       string // 0x and 64 hex digits; the chain takes it once per payer
+	ValidAfter  int64  // Unix seconds, by the chain's clock
+	ValidBefore int64  // likewise
+	Nonce       string // 0x and 64 lowercase hex digits; the chain takes it once per payer
+	Signature   []byte
 }
 
 // A Payment is the record of one authorization and of what became of it.
