@@ -3,6 +3,8 @@
 # the machine has none, npm comes from Debian and Node from npm, into .tmp.
 
 use_node() {
+	# Node brings certificates of its own; behind a proxy the machine's count too.
+	[ ! -s /etc/ssl/certs/ca-certificates.crt ] || export NODE_EXTRA_CA_CERTS=${NODE_EXTRA_CA_CERTS:-/etc/ssl/certs/ca-certificates.crt}
 	new_enough "$(command -v node || true)" && command -v npm >/dev/null && return
 	local home=$PWD/.tmp/node
 	scripts/need.sh npm
