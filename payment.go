@@ -1,6 +1,13 @@
 package deed
 
-import "slices"
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"time"
+)
 
 // An Authorization is a payer's signed promise to pay, as x402 carries it
 // (EIP-3009).
@@ -14,12 +21,51 @@ type Authorization struct {
 	Signature   []byte
 }
 
-// A Payment is the record of one authorization and of what became of it.
+// PaymentID names the payment of a on one chain and token. The payer and the
+// nonce make it, and not the signature or the request, because that pair is what
+// the chain takes once.
+func (a Authorization) PaymentID(chainID uint64, asset Wallet) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s %s %s", chainID, asset, a.Payer, a.Nonce))
+	return "pay_" + hex.EncodeToString(sum[:16])
+}
+
+// A Purchase is what a payment buys, as plain data: it is stored with the
+// payment and may be delivered later, by another process. Its fields are stored
+// by name, so a field that is renamed needs a migration.
+type Purchase struct {
+	Kind  PurchaseKind
+	Name  Name
+	Years int
+}
+
+// A PurchaseKind says what a Purchase is.
+type PurchaseKind string
+
+// The kinds of purchase. Money that came without a request buys nothing, and
+// goes back.
+const (
+	PurchaseRegistration PurchaseKind = "registration"
+	PurchaseNothing      PurchaseKind = "nothing"
+)
+
+// Fingerprint is equal for equal purchases. A payment is bound to it, because
+// its signature covers neither the path nor the body of the request.
+func (p Purchase) Fingerprint() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %d", p.Kind, p.Name, p.Years))
+	return hex.EncodeToString(sum[:])
+}
+
+// A Payment is the record of one authorization, of what it buys and of what
+// became of both.
 type Payment struct {
-	ID     string
-	Auth   Authorization
-	State  PaymentState
-	TxHash string // set from settled on
+	ID       string
+	Auth     Authorization
+	Purchase Purchase
+	State    PaymentState
+	TxHash   string // of the settlement, from settled on
+	RefundTx string // of the refund, once refunded
+	AliasOf  string // the payment that is delivered instead; "" for most
+	Created  time.Time
 }
 
 // A PaymentState is a step in the life of a payment:
@@ -58,4 +104,20 @@ var paymentArrows = map[PaymentState][]PaymentState{
 // MayBecome says whether an arrow leads from s to next.
 func (s PaymentState) MayBecome(next PaymentState) bool {
 	return slices.Contains(paymentArrows[s], next)
+}
+
+// A Checkout collects the price of one request. Each way in (HTTP, MCP) makes
+// its own, because each carries the payment differently.
+type Checkout interface {
+	// Resume returns the payment of an earlier try at the same purchase, and
+	// false when there was none. It fails with CodePaymentInvalid when the
+	// payment was given for another purchase.
+	Resume(ctx context.Context, p Purchase) (Payment, bool, error)
+
+	// Collect takes the quoted amount for the purchase and returns its payment,
+	// settled or on its way there. It fails with CodePaymentRequired when no
+	// payment was offered, with CodePaymentInvalid or CodePaymentInsufficient
+	// when it will not do, with CodeDomainUnavailable when another buyer was
+	// faster, and without a code when nobody knows; no money moves then.
+	Collect(ctx context.Context, q Quote, p Purchase) (Payment, error)
 }

@@ -55,4 +55,7 @@ type Counter interface {
 	// Count adds one to key and returns its count in the current window and
 	// the time at which that window ends.
 	Count(ctx context.Context, key string, window time.Duration) (n int, reset time.Time, err error)
+
+	// Peek returns the same without adding anything.
+	Peek(ctx context.Context, key string, window time.Duration) (n int, reset time.Time, err error)
 }

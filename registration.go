@@ -2,16 +2,19 @@ package deed
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
 // A Registration is a name that we hold for a wallet.
 type Registration struct {
-	Name    Name
-	Owner   Wallet
-	Status  Status
-	Created time.Time
-	Expires time.Time
+	Name      Name
+	Owner     Wallet
+	Status    Status
+	Reference string // of the order at the registrar
+	PaymentID string // that bought it
+	Created   time.Time
+	Expires   time.Time
 }
 
 // A Status says where a registration stands in its life.
@@ -31,11 +34,39 @@ const (
 
 // A Job is the work that one payment for a name has set going.
 type Job struct {
-	ID    string
-	Name  Name
-	Years int
-	State JobState
+	ID        string
+	PaymentID string
+	Purchase  Purchase
+	Owner     Wallet // the payer
+	State     JobState
+	Reference string // of the order at the registrar, once it is submitted
+	Attempts  int
+	Submitted time.Time // the last attempt
+	Lease     time.Time // until then the process that submitted is at work
+	Refusal   Code      // the registrar's final no to the last attempt; "" when there was none
+	Failure   string    // one sentence for the buyer, once it failed
+	Created   time.Time
+	Updated   time.Time
+	Deadline  time.Time
+	Steps     []Step
 }
+
+// JobID names the job of a payment; there is one at most.
+func JobID(paymentID string) string { return "job_" + strings.TrimPrefix(paymentID, "pay_") }
+
+// A Step is a state of a job and when it was reached.
+type Step struct {
+	State JobState
+	At    time.Time
+}
+
+// How long a job waits for what.
+const (
+	JobLease    = 30 * time.Second // for the registrar's answer
+	QuietWindow = 20 * time.Second // before an order that is absent counts as not placed
+	JobDeadline = 15 * time.Minute // before the buyer gets the money back
+	JobAttempts = 3
+)
 
 // A JobState is a step in the life of a job:
 //

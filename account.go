@@ -1,0 +1,28 @@
+package deed
+
+import "time"
+
+// An Account is what we know of a wallet.
+type Account struct {
+	Wallet       Wallet
+	Created      time.Time // the first sign-in
+	LastActive   time.Time
+	Spent        USDC // all that it paid, refunds not taken off
+	Refunded     USDC
+	Domains      int // names it holds, in any state
+	Active       int
+	ExpiringSoon int
+}
+
+// A Movement is a payment that a wallet made, or its refund.
+type Movement struct {
+	PaymentID string
+	Refund    bool
+	Kind      PurchaseKind
+	Name      Name
+	State     PaymentState
+	Amount    USDC
+	TxHash    string
+	Payer     Wallet
+	At        time.Time
+}
