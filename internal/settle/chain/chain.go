@@ -1,11 +1,19 @@
-// Package chain asks an EVM chain, over any JSON-RPC endpoint.
+// Package chain asks an EVM chain, over any JSON-RPC endpoint, and moves USDC
+// on it.
 //
-// So far it answers one question: did this wallet sign this? A plain wallet is
-// answered by arithmetic alone. A wallet made of code answers for itself
-// (ERC-1271), also one that is not on the chain yet (ERC-6492): we hand the
-// chain the creation code of a contract that asks it, in one call that changes
-// nothing, and that is bounded in gas, time and number. When the chain does not
-// answer, nobody knows, and that is an error, never a no.
+// Client answers whether a wallet signed. A plain wallet is answered by
+// arithmetic, one made of code answers for itself (ERC-1271, ERC-6492), in one
+// call that changes nothing and is bounded in gas, time and number. When the
+// chain does not answer, nobody knows, and that is an error, never a no.
+//
+// Settler settles payments and refunds. Callers wait, and one of them works for
+// all, in rounds: look at the final block, and answer those whose fate it shows;
+// for the others, try the transfer, write the signed transaction down with its
+// nonce, and only then send it. What is signed is sent until it is mined. What
+// was mined is never written down: the chain is asked each time, so a crash, a
+// lost answer, a stranger who was faster and a reorganisation are one case. A
+// payment is settled by its logs alone, and refused only when the final block
+// shows that the money cannot move any more.
 package chain
 
 import (
@@ -60,6 +68,7 @@ const reverted = 3
 
 // call asks one question and reads the answer into out.
 func (c *Client) call(ctx context.Context, out any, method string, params ...any) error {
+	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	select {
@@ -67,6 +76,9 @@ func (c *Client) call(ctx context.Context, out any, method string, params ...any
 		defer func() { <-c.slots }()
 	case <-ctx.Done():
 		return fmt.Errorf("wait to ask the chain: %w", ctx.Err())
+	}
+	if err := caller.Err(); err != nil { // our own context hears of it a moment later
+		return fmt.Errorf("wait to ask the chain: %w", err)
 	}
 	raw, err := c.post(ctx, method, params)
 	if err != nil {

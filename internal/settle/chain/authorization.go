@@ -1,0 +1,117 @@
+package chain
+
+import (
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"deed.example/deed"
+)
+
+const maxSignature = 4096 // bytes
+
+var (
+	domainType   = crypto.Keccak256([]byte("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"))
+	transferType = crypto.Keccak256([]byte("TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"))
+
+	// wrappedEnd is the end of a signature that brings along how to make its
+	// wallet (ERC-6492). The token does not know that form.
+	wrappedEnd = bytes.Repeat([]byte{0x64, 0x92}, 16)
+)
+
+// An authorization is one in the chain's words.
+type authorization struct {
+	deed.Authorization
+	from, to common.Address
+	nonce    common.Hash
+	sig      []byte // as the token wants it
+}
+
+// read parses an authorization and fails with CodePaymentInvalid for one that
+// no token could take.
+func read(a deed.Authorization) (*authorization, error) {
+	nonce, err := hex.DecodeString(strings.TrimPrefix(a.Nonce, "0x"))
+	switch {
+	case err != nil || len(nonce) != 32 || a.Nonce != "0x"+hex.EncodeToString(nonce):
+		return nil, invalid("its nonce is not 0x and 64 lowercase hex digits")
+	case !isWallet(a.Payer) || !isWallet(a.PayTo):
+		return nil, invalid("its payer or payee is not a wallet")
+	case a.Amount <= 0:
+		return nil, invalid("its amount is not above zero")
+	case a.ValidAfter < 0 || a.ValidBefore <= a.ValidAfter:
+		return nil, invalid("it is valid at no time")
+	}
+	sig := slices.Clone(a.Signature)
+	if len(sig) == crypto.SignatureLength && sig[64] < 2 {
+		sig[64] += 27
+	}
+	return &authorization{
+		Authorization: a, from: common.HexToAddress(string(a.Payer)), to: common.HexToAddress(string(a.PayTo)),
+		nonce: common.Hash(nonce), sig: sig,
+	}, nil
+}
+
+// checkForm refuses what the token may know, and we do not take.
+func (s *Settler) checkForm(a *authorization) error {
+	switch {
+	case a.to != s.PayTo:
+		return invalid("it pays to another address than ours")
+	case a.from == s.PayTo:
+		return invalid("it pays from our own address")
+	case len(a.sig) == 0 || len(a.sig) > maxSignature:
+		return invalid("its signature is empty or too long")
+	case bytes.HasSuffix(a.sig, wrappedEnd):
+		return invalid("its signature is wrapped (ERC-6492): deploy the wallet first, then sign plainly")
+	}
+	return nil
+}
+
+func isWallet(w deed.Wallet) bool {
+	parsed, err := deed.ParseWallet(string(w))
+	return err == nil && parsed == w
+}
+
+// invalid returns the refusal of a payment.
+func invalid(format string, args ...any) error {
+	return deed.Errorf(deed.CodePaymentInvalid, "the payment is invalid: "+format, args...)
+}
+
+func word(n *big.Int) []byte { return common.LeftPadBytes(n.Bytes(), 32) }
+
+// separator returns the EIP-712 domain of the token.
+func (s *Settler) separator() common.Hash {
+	return crypto.Keccak256Hash(domainType, crypto.Keccak256([]byte(s.Name)), crypto.Keccak256([]byte(s.Version)),
+		word(new(big.Int).SetUint64(s.ChainID)), common.LeftPadBytes(s.USDC[:], 32))
+}
+
+// digest returns what the payer signs (EIP-712).
+func (a *authorization) digest(separator common.Hash) common.Hash {
+	what := crypto.Keccak256(transferType, common.LeftPadBytes(a.from[:], 32), common.LeftPadBytes(a.to[:], 32),
+		word(big.NewInt(int64(a.Amount))), word(big.NewInt(a.ValidAfter)), word(big.NewInt(a.ValidBefore)), a.nonce[:])
+	return crypto.Keccak256Hash([]byte{0x19, 1}, separator[:], what)
+}
+
+// signedByKey says whether the payer's own key made the signature. A payer
+// with code may still be asked for another one.
+func (a *authorization) signedByKey(separator common.Hash) bool {
+	signer, ok := recoverSigner(a.digest(separator), a.sig)
+	return ok && signer == a.from
+}
+
+// call encodes the call that settles it.
+func (a *authorization) call() []byte {
+	return pack(tokenABI, payMethod, a.from, a.to, big.NewInt(int64(a.Amount)),
+		big.NewInt(a.ValidAfter), big.NewInt(a.ValidBefore), a.nonce, a.sig)
+}
+
+// purpose is what its transactions are written down for. The token is part of
+// it, and the store adds the chain.
+func (a *authorization) purpose(token common.Address) string {
+	return fmt.Sprintf("settle %x %s %s", token, a.Payer, a.Nonce)
+}

@@ -1,0 +1,92 @@
+package chain_test
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/settle/chain"
+	"deed.example/deed/internal/sqldb"
+)
+
+// An errand is what a process of its own is told to settle, and where to die.
+type errand struct {
+	Path, URL, Hot, Purse, Treasury, Step string
+	Auth                                  deed.Authorization
+}
+
+// TestErrand is the process that is killed. It does nothing when run by itself.
+func TestErrand(t *testing.T) {
+	var e errand
+	if json.Unmarshal([]byte(os.Getenv("TEST_ERRAND")), &e) != nil {
+		t.Skip("run by TestKilled")
+	}
+	db, err := sqldb.OpenSQLite(t.Context(), e.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := houseConfig(t, e.URL, db)
+	cfg.HotKey, err = crypto.HexToECDSA(e.Hot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cfg.RefundKey, err = crypto.HexToECDSA(e.Purse); err != nil {
+		t.Fatal(err)
+	}
+	copy(cfg.PayTo[:], bytesOf(e.Treasury))
+	cfg.Now = time.Now
+	cfg.Step = func(name string) {
+		if name == e.Step {
+			syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {} // it comes at once, but not before the call returns
+		}
+	}
+	s, err := chain.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Fatal(s.Settle(t.Context(), e.Auth))
+}
+
+// A process that is killed with -9 leaves all that its successor needs.
+func TestKilled(t *testing.T) {
+	for _, step := range []string{"before store", "after store", "after send"} {
+		t.Run(step, func(t *testing.T) {
+			h := newHouse(t, nil)
+			e := errand{
+				Path: filepath.Join(t.TempDir(), "deed.db"), URL: h.url, Step: step, Auth: h.pay("1"),
+				Hot:   hex.EncodeToString(crypto.FromECDSA(h.cfg.HotKey)),
+				Purse: hex.EncodeToString(crypto.FromECDSA(h.cfg.RefundKey)), Treasury: h.cfg.PayTo.Hex(),
+			}
+			told, err := json.Marshal(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestErrand$")
+			child.Env = append(os.Environ(), "TEST_ERRAND="+string(told))
+			out, _ := child.CombinedOutput() // how it ended is asked below
+			if status, ok := child.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
+				t.Fatalf("it was not killed: %s", out)
+			}
+			db, err := sqldb.OpenSQLite(t.Context(), e.Path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close() // the file goes away with the test
+			h.cfg.Store = sqldb.Settlements{DB: db, ChainID: h.cfg.ChainID}
+			h.settled(h.settleLater(h.settler(), h.pay("1")))
+			if h.moved() != 1 {
+				t.Errorf("got %d transfers, want 1", h.moved())
+			}
+			h.noGap(h.cfg.HotKey)
+		})
+	}
+}

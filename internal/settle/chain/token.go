@@ -1,0 +1,104 @@
+package chain
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+
+	"github.com/ethereum/go-ethereum/accounts/abi"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"deed.example/deed/contracts"
+)
+
+var (
+	tokenABI = mustABI("USDC")
+	batchABI = mustABI("Multicall")
+
+	// payMethod is transferWithAuthorization with the signature whole: the
+	// overload that knows wallets made of code.
+	payMethod = mustMethod(tokenABI, 0xcf092995)
+
+	usedTopic     = crypto.Keccak256Hash([]byte("AuthorizationUsed(address,bytes32)"))
+	canceledTopic = crypto.Keccak256Hash([]byte("AuthorizationCanceled(address,bytes32)"))
+	transferTopic = crypto.Keccak256Hash([]byte("Transfer(address,address,uint256)"))
+)
+
+func mustABI(name string) abi.ABI {
+	a, err := abi.JSON(bytes.NewReader(contracts.Compiled(name).ABI))
+	if err != nil {
+		panic(fmt.Sprintf("chain: the ABI of %s: %v", name, err)) // it is compiled in
+	}
+	return a
+}
+
+func mustMethod(a abi.ABI, selector uint32) string {
+	for name, m := range a.Methods {
+		if new(big.Int).SetBytes(m.ID).Uint64() == uint64(selector) {
+			return name
+		}
+	}
+	panic(fmt.Sprintf("chain: the token has no method %x", selector)) // likewise
+}
+
+// pack encodes a call. The arguments are of our own types, so it cannot fail.
+func pack(a abi.ABI, method string, args ...any) []byte {
+	data, err := a.Pack(method, args...)
+	if err != nil {
+		panic(fmt.Sprintf("chain: encode %s: %v", method, err))
+	}
+	return data
+}
+
+// A member is one call of a batch. The names are those of Multicall3.
+type member struct {
+	Target       common.Address
+	AllowFailure bool
+	CallData     []byte
+}
+
+// An outcome is what a member of a batch answered.
+type outcome struct {
+	Success    bool
+	ReturnData []byte
+}
+
+func (o outcome) reason() string {
+	reason, err := abi.UnpackRevert(o.ReturnData)
+	if err != nil {
+		return ""
+	}
+	return reason
+}
+
+func (o outcome) number() (*big.Int, error) {
+	if !o.Success || len(o.ReturnData) != 32 {
+		return nil, errors.New("the chain did not answer with a number")
+	}
+	return new(big.Int).SetBytes(o.ReturnData), nil
+}
+
+// batch encodes calls for one transaction. Each may fail alone.
+func batch(target common.Address, calls ...[]byte) []byte {
+	var members []member
+	for _, data := range calls {
+		members = append(members, member{target, true, data})
+	}
+	return pack(batchABI, "aggregate3", members)
+}
+
+// askBatch makes many calls at once on the state after a block.
+func (s *Settler) askBatch(ctx context.Context, data []byte, gas uint64, at any) ([]outcome, error) {
+	raw, err := s.Client.ask(ctx, question{from: s.hot(), to: s.Multicall, data: data, gas: gas}, at)
+	if err != nil {
+		return nil, err
+	}
+	out, err := batchABI.Unpack("aggregate3", raw)
+	if err != nil {
+		return nil, fmt.Errorf("read the answers of a batch: %w", err)
+	}
+	return *abi.ConvertType(out[0], new([]outcome)).(*[]outcome), nil
+}

@@ -1,0 +1,260 @@
+// Package settletest is the suite that every deed.Settler passes.
+//
+// It asks for the three answers of the contract, breaks the way to the chain in
+// both ways (not done, done but the reply lost), lets strangers and payers come
+// in between, and races. Throughout, one authorization moves money once at most,
+// and so does one refund.
+package settletest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"deed.example/deed"
+)
+
+// A Bench is a fresh settler with its chain, and the hands to set them up.
+type Bench struct {
+	Settler  deed.Settler
+	Pay      func(nonce string) deed.Authorization    // signs a payment that is good
+	Cancel   func(a deed.Authorization)               // spends its nonce on nothing
+	Expire   func()                                   // lets the chain's clock pass the end of all that is signed
+	Stranger func(all ...deed.Authorization) string   // settles them in one transaction of a stranger's
+	Break    func(done bool) (broken <-chan struct{}) // what is sent is lost, or its answer; closed when that happened
+	Mend     func()                                   // ends that
+	Moved    func() int                               // transfers made to us
+	Balance  func(w deed.Wallet) deed.USDC
+}
+
+// Run runs the suite. open returns a fresh bench for each case.
+func Run(t *testing.T, open func(t *testing.T) Bench) {
+	for name, f := range map[string]func(*testing.T, Bench){
+		"settled once":           settledOnce,
+		"good ones pass":         checked,
+		"refused when cancelled": cancelled,
+		"refused when expired":   expired,
+		"failed, not done":       func(t *testing.T, b Bench) { failed(t, b, false) },
+		"failed, but done":       func(t *testing.T, b Bench) { failed(t, b, true) },
+		"raced":                  raced,
+		"a stranger was faster":  stranger,
+		"refunded once":          refundedOnce,
+		"refund fails, not done": func(t *testing.T, b Bench) { failedRefund(t, b, false) },
+		"refund fails, but done": func(t *testing.T, b Bench) { failedRefund(t, b, true) },
+		"incoming sees all":      incoming,
+	} {
+		t.Run(name, func(t *testing.T) { f(t, open(t)) })
+	}
+}
+
+func settledOnce(t *testing.T, b Bench) {
+	first := b.settled(t, b.Pay("1"))
+	if again := b.settled(t, b.Pay("1")); again != first || b.Moved() != 1 {
+		t.Errorf("got %s then %s with %d transfers, want one", first, again, b.Moved())
+	}
+	if other := b.settled(t, b.Pay("2")); other == first || b.Moved() != 2 {
+		t.Errorf("another payment: got %s after %s with %d transfers, want two", other, first, b.Moved())
+	}
+	b.Expire()
+	if late := b.settled(t, b.Pay("1")); late != first || b.Moved() != 2 {
+		t.Errorf("after its end: got %s, want %s", late, first)
+	}
+}
+
+func checked(t *testing.T, b Bench) {
+	good := b.Pay("1")
+	if err := b.Settler.Check(t.Context(), good); err != nil || b.Moved() != 0 {
+		t.Errorf("got %v and %d transfers, want none of either", err, b.Moved())
+	}
+	other := good
+	other.Amount++
+	if err := b.Settler.Check(t.Context(), other); deed.CodeOf(err) != deed.CodePaymentInvalid {
+		t.Errorf("another amount than signed: got %v, want %s", err, deed.CodePaymentInvalid)
+	}
+	b.settled(t, good)
+	if err := b.Settler.Check(t.Context(), good); deed.CodeOf(err) != deed.CodePaymentInvalid {
+		t.Errorf("after it was settled: got %v, want %s", err, deed.CodePaymentInvalid)
+	}
+}
+
+func cancelled(t *testing.T, b Bench) {
+	b.Cancel(b.Pay("1"))
+	b.refused(t, b.Pay("1"))
+	b.refused(t, b.Pay("1"))
+}
+
+func expired(t *testing.T, b Bench) {
+	a := b.Pay("1")
+	b.Expire()
+	b.refused(t, a)
+	b.refused(t, a)
+}
+
+// cut calls f with a context that ends when the way to the chain is broken.
+func (b Bench) cut(t *testing.T, done bool, f func(context.Context) (string, error)) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	broken := b.Break(done)
+	go func() {
+		select {
+		case <-broken:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	if txHash, err := f(ctx); err == nil || deed.Refused(err) {
+		t.Fatalf("got %q, %v, want an error that is no refusal", txHash, err)
+	}
+	b.Mend()
+}
+
+func failed(t *testing.T, b Bench, done bool) {
+	want := 0
+	if done {
+		want = 1
+	}
+	a := b.Pay("1")
+	b.cut(t, done, func(ctx context.Context) (string, error) { return b.Settler.Settle(ctx, a) })
+	if b.Moved() != want {
+		t.Fatalf("got %d transfers, want %d", b.Moved(), want)
+	}
+	if b.settled(t, a); b.Moved() != 1 {
+		t.Errorf("after the second try: got %d transfers, want 1", b.Moved())
+	}
+}
+
+func raced(t *testing.T, b Bench) {
+	var wg sync.WaitGroup
+	var all []deed.Authorization
+	for i := range 4 {
+		all = append(all, b.Pay(fmt.Sprint(i)))
+	}
+	hashes := make([]string, 32) // of four payments, eight callers each
+	for i := range hashes {
+		wg.Go(func() {
+			txHash, err := b.Settler.Settle(t.Context(), all[i%4])
+			if err != nil {
+				t.Errorf("caller %d: %v", i, err)
+			}
+			hashes[i] = txHash
+		})
+	}
+	wg.Wait()
+	for i, got := range hashes {
+		if want := hashes[i%4]; got != want {
+			t.Errorf("caller %d: got %s, want %s", i, got, want)
+		}
+	}
+	if b.Moved() != 4 {
+		t.Errorf("got %d transfers, want 4", b.Moved())
+	}
+}
+
+func stranger(t *testing.T, b Bench) {
+	var all []deed.Authorization
+	for i := range 4 {
+		all = append(all, b.Pay(fmt.Sprint(i)))
+	}
+	want := b.Stranger(all...)
+	for _, a := range all {
+		if got := b.settled(t, a); got != want {
+			t.Errorf("got %s, want the stranger's %s", got, want)
+		}
+		twin := a // the payer signed nothing of the kind, and the nonce is gone
+		twin.Amount++
+		b.refused(t, twin)
+	}
+	if b.Moved() != 4 {
+		t.Errorf("got %d transfers, want 4", b.Moved())
+	}
+}
+
+const payee = deed.Wallet("0x00000000000000000000000000000000000000bb")
+
+func refundedOnce(t *testing.T, b Bench) {
+	var wg sync.WaitGroup
+	hashes := make([]string, 8)
+	for i := range hashes {
+		wg.Go(func() { hashes[i] = b.refund(t, "1", 70_000) })
+	}
+	wg.Wait()
+	for _, got := range append(hashes, b.refund(t, "1", 70_000)) {
+		if got != hashes[0] {
+			t.Errorf("got %s and %s for one refund", hashes[0], got)
+		}
+	}
+	if got := b.Balance(payee); got != 70_000 {
+		t.Errorf("got %s back, want 0.07", got)
+	}
+	if other := b.refund(t, "2", 1); other == hashes[0] || b.Balance(payee) != 70_001 {
+		t.Errorf("another refund: got %s and %s", other, b.Balance(payee))
+	}
+}
+
+func failedRefund(t *testing.T, b Bench, done bool) {
+	b.cut(t, done, func(ctx context.Context) (string, error) { return b.Settler.Refund(ctx, "1", payee, 70_000) })
+	b.refund(t, "1", 70_000)
+	if got := b.Balance(payee); got != 70_000 {
+		t.Errorf("got %s back, want 0.07", got)
+	}
+}
+
+func incoming(t *testing.T, b Bench) {
+	want := map[string]string{} // transaction by nonce
+	ours := b.Pay("1")
+	want[ours.Nonce] = b.settled(t, ours)
+	strangers := []deed.Authorization{b.Pay("2"), b.Pay("3")}
+	txHash := b.Stranger(strangers...)
+	for _, a := range strangers {
+		want[a.Nonce] = txHash
+	}
+	b.Cancel(b.Pay("4"))
+	var from uint64
+	for {
+		transfers, next, err := b.Settler.Incoming(t.Context(), from)
+		if err != nil || next < from {
+			t.Fatalf("got %v, next %d after %d", err, next, from)
+		}
+		for _, got := range transfers {
+			if got.TxHash != want[got.Nonce] || got.Payer != ours.Payer || got.Amount != ours.Amount || got.Block < from || got.At.IsZero() {
+				t.Errorf("got %+v, want transaction %s", got, want[got.Nonce])
+			}
+			delete(want, got.Nonce)
+		}
+		if next == from {
+			break
+		}
+		from = next
+	}
+	if len(want) > 0 {
+		t.Errorf("not seen: %v", want)
+	}
+}
+
+func (b Bench) settled(t *testing.T, a deed.Authorization) string {
+	t.Helper()
+	txHash, err := b.Settler.Settle(t.Context(), a)
+	if err != nil || txHash == "" {
+		t.Fatalf("settle %s: got %q, %v, want a transaction", a.Nonce, txHash, err)
+	}
+	return txHash
+}
+
+func (b Bench) refused(t *testing.T, a deed.Authorization) {
+	t.Helper()
+	moved := b.Moved()
+	if txHash, err := b.Settler.Settle(t.Context(), a); !deed.Refused(err) || b.Moved() != moved {
+		t.Errorf("got %q, %v and %d more transfers, want a refusal", txHash, err, b.Moved()-moved)
+	}
+}
+
+func (b Bench) refund(t *testing.T, id string, amount deed.USDC) string {
+	t.Helper()
+	txHash, err := b.Settler.Refund(t.Context(), id, payee, amount)
+	if err != nil || txHash == "" {
+		t.Errorf("refund %s: got %q, %v, want a transaction", id, txHash, err)
+	}
+	return txHash
+}

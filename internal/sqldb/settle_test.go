@@ -1,0 +1,102 @@
+package sqldb_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/sqldb"
+	"deed.example/deed/internal/sqldb/sqldbtest"
+)
+
+const signer = deed.Wallet("0x00000000000000000000000000000000000000aa")
+
+// signAs returns a signature that notes what it signs.
+func signAs(hash string) func(uint64, []string) (deed.Transaction, error) {
+	return func(nonce uint64, purposes []string) (deed.Transaction, error) {
+		return deed.Transaction{From: signer, Nonce: nonce, Hash: hash, Raw: []byte(strings.Join(purposes, ",")), SignedAt: time.Unix(1_800_000_000, 0)}, nil
+	}
+}
+
+func TestSettlements(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		s := sqldb.Settlements{DB: db, ChainID: 84532}
+		sign := func(hash string, attempt int, purposes ...string) {
+			t.Helper()
+			in := deed.Intent{From: signer, First: 7, Purposes: purposes, Attempt: attempt}
+			if err := s.Sign(t.Context(), in, signAs(hash)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		sign("one", 1, "a", "b")
+		sign("none", 1, "b", "a") // both are taken
+		sign("two", 1, "b", "c")
+		sign("three", 2, "a")
+		unsigned := errors.New("no key")
+		err := s.Sign(t.Context(), deed.Intent{From: signer, Purposes: []string{"d"}, Attempt: 1},
+			func(uint64, []string) (deed.Transaction, error) { return deed.Transaction{}, unsigned })
+		if !errors.Is(err, unsigned) {
+			t.Errorf("got %v, want %v", err, unsigned)
+		}
+		outbid := deed.Transaction{From: signer, Nonce: 8, Hash: "dearer", Raw: []byte("c"), SignedAt: time.Unix(1_800_000_030, 0)}
+		if err := errors.Join(s.Outbid(t.Context(), outbid), s.Outbid(t.Context(), outbid)); err != nil {
+			t.Error(err)
+		}
+
+		sent, err := s.Sent(t.Context(), []string{"a", "c", "d"})
+		if got, want := fmt.Sprint(brief(sent["a"]), brief(sent["c"]), brief(sent["d"])), "[7/1 one 9/2 three] [8/1 two 8/1 dearer] []"; err != nil || got != want {
+			t.Errorf("got %s, %v, want %s", got, err, want)
+		}
+		all, err := s.Unmined(t.Context(), signer, 8)
+		if got, want := fmt.Sprint(brief(all)), "[8/0 two 8/0 dearer 9/0 three]"; err != nil || got != want || string(all[0].Raw) != "c" {
+			t.Errorf("got %s, %v, want %s", got, err, want)
+		}
+		if other, err := (sqldb.Settlements{DB: db, ChainID: 1}).Unmined(t.Context(), signer, 0); err != nil || len(other) != 0 {
+			t.Errorf("another chain: got %v, %v", other, err)
+		}
+	})
+}
+
+func brief(all []deed.Transaction) (words []string) {
+	for _, tx := range all {
+		words = append(words, fmt.Sprintf("%d/%d %s", tx.Nonce, tx.Attempt, tx.Hash))
+	}
+	return words
+}
+
+// Many who sign at once get one nonce each, and none is left out.
+func TestSettlementsRaced(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		s := sqldb.Settlements{DB: db, ChainID: 84532}
+		var wg sync.WaitGroup
+		for i := range 40 { // twenty purposes, twice
+			wg.Go(func() {
+				in := deed.Intent{From: signer, First: 3, Purposes: []string{fmt.Sprint(i % 20)}, Attempt: 1}
+				if err := s.Sign(t.Context(), in, signAs(fmt.Sprint(i))); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		all, err := s.Unmined(t.Context(), signer, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var nonces []uint64
+		for _, tx := range all {
+			nonces = append(nonces, tx.Nonce)
+		}
+		var want []uint64
+		for n := range uint64(20) {
+			want = append(want, n+3)
+		}
+		if !slices.Equal(nonces, want) {
+			t.Errorf("got nonces %v, want %v", nonces, want)
+		}
+	})
+}
