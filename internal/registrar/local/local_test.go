@@ -1,0 +1,171 @@
+package local_test
+
+import (
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/registrar/local"
+	"deed.example/deed/internal/registrar/registrartest"
+	"deed.example/deed/internal/sqldb"
+	"deed.example/deed/internal/sqldb/sqldbtest"
+)
+
+// start is a leap day, when a year is not what it seems.
+var start = time.Date(2028, time.February, 29, 12, 0, 0, 500, time.UTC)
+
+// A clock stands still until it is moved.
+type clock struct{ passed atomic.Int64 }
+
+func (c *clock) Now() time.Time          { return start.Add(time.Duration(c.passed.Load())) }
+func (c *clock) Advance(d time.Duration) { c.passed.Add(int64(d)) }
+
+func open(db *sqldb.DB) (*local.Registry, *clock) {
+	c := &clock{}
+	return &local.Registry{Store: sqldb.Registry{DB: db}, Now: c.Now, Faults: &local.Faults{Slow: time.Hour, Late: time.Minute}}, c
+}
+
+func TestRegistrar(t *testing.T) {
+	for kind, database := range map[string]func(testing.TB) *sqldb.DB{"sqlite": sqldbtest.SQLite, "postgres": sqldbtest.Postgres} {
+		t.Run(kind, func(t *testing.T) {
+			registrartest.Run(t, func(t *testing.T) registrartest.Bench {
+				r, c := open(database(t))
+				return registrartest.Bench{
+					Registrar: r,
+					Reserved:  "whois.com",
+					Now:       c.Now,
+					Advance:   c.Advance,
+					Late:      r.Faults.Late,
+					Break: func(t *testing.T, f registrartest.Fault, times int) {
+						kind, err := local.ParseFault(string(f))
+						if err != nil {
+							t.Fatal(err)
+						}
+						r.Faults.Set(kind, times)
+					},
+				}
+			})
+		})
+	}
+}
+
+// A name goes to the next buyer when its last day is over, and not before. The
+// first buyer's order says from then on that the name is not ours.
+func TestNameIsSoldAgain(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		r, c := open(db)
+		buy := func(reference string) deed.Code {
+			return deed.CodeOf(r.Register(t.Context(), deed.RegistryOrder{Reference: reference, Name: "suite.dev", Years: 1}))
+		}
+		if code := buy("first"); code != "" {
+			t.Fatal(code)
+		}
+		free := start.AddDate(1, 0, 45+30+5)
+		c.Advance(free.Add(-time.Second).Sub(start))
+		if code := buy("too early"); code != deed.CodeDomainUnavailable {
+			t.Errorf("a second before it is free: got %q", code)
+		}
+		c.Advance(time.Second)
+		if a, err := r.Available(t.Context(), "suite.dev"); err != nil || !a.Available {
+			t.Errorf("free again: got %+v, %v", a, err)
+		}
+		if code := buy("second"); code != "" {
+			t.Errorf("free again: got %q", code)
+		}
+		for reference, want := range map[string]deed.OrderState{"first": deed.OrderAbsent, "too early": deed.OrderAbsent, "second": deed.OrderDone} {
+			if got, err := r.Order(t.Context(), reference, "suite.dev"); err != nil || got.State != want {
+				t.Errorf("%s: got %s, %v, want %s", reference, got.State, err, want)
+			}
+		}
+		if code := buy("first"); code != deed.CodeDomainUnavailable {
+			t.Errorf("the first again: got %q", code)
+		}
+	})
+}
+
+// Names, and orders that are still to come, outlive the process. Faults do not.
+func TestRestart(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "deed.db")
+	run := func(f func(*local.Registry, *clock)) {
+		db, err := sqldb.OpenSQLite(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f(open(db))
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	run(func(r *local.Registry, _ *clock) {
+		if err := r.Register(t.Context(), deed.RegistryOrder{Reference: "a", Name: "one.dev", Years: 1}); err != nil {
+			t.Error(err)
+		}
+		r.Faults.Set(local.FaultLate, 0)
+		if err := r.Register(t.Context(), deed.RegistryOrder{Reference: "b", Name: "two.dev", Years: 1}); err == nil {
+			t.Error("the late order was confirmed")
+		}
+	})
+	run(func(r *local.Registry, c *clock) {
+		c.Advance(time.Hour)
+		for reference, name := range map[string]deed.Name{"a": "one.dev", "b": "two.dev"} {
+			if got, err := r.Order(t.Context(), reference, name); err != nil || got.State != deed.OrderDone {
+				t.Errorf("%s: got %+v, %v, want done", name, got, err)
+			}
+		}
+		if kind, _ := r.Faults.On(); kind != local.FaultNone {
+			t.Errorf("got %s, want no fault", kind)
+		}
+	})
+}
+
+func TestReservedAndPremium(t *testing.T) {
+	r, _ := open(sqldbtest.SQLite(t))
+	r.Own = []deed.Name{"deed.dev"}
+	for name, want := range map[deed.Name]deed.Availability{
+		"anything.test":      {Reason: "reserved"},
+		"anything.home.arpa": {Reason: "reserved"},
+		"example.com":        {Reason: "reserved"},
+		"example.dev":        {Available: true},
+		"test.com":           {Available: true},
+		"nic.dev":            {Reason: "reserved"},
+		"www.co.uk":          {Reason: "reserved"},
+		"x.org":              {Reason: "reserved"},
+		"x.io":               {Available: true},
+		"7.org":              {Available: true},
+		"deed.dev":           {Reason: "reserved"},
+		"ab.io":              {Available: true, Premium: true, Wholesale: 250_000_000},
+		"ab.com":             {Available: true, Premium: true, Wholesale: 2_500_000_000},
+		"ab.dev":             {Available: true},
+		"abc.com":            {Available: true},
+	} {
+		if got, err := r.Available(t.Context(), name); err != nil || got != want {
+			t.Errorf("%s: got %+v, %v, want %+v", name, got, err, want)
+		}
+	}
+}
+
+// A name that is reserved after it was sold stays with its buyer.
+func TestReservedTooLate(t *testing.T) {
+	r, _ := open(sqldbtest.SQLite(t))
+	for range 2 {
+		if err := r.Register(t.Context(), deed.RegistryOrder{Reference: "a", Name: "deed.dev", Years: 1}); err != nil {
+			t.Error(err)
+		}
+		r.Own = []deed.Name{"deed.dev"}
+	}
+}
+
+func TestOrdersTheRegistryNeverTakes(t *testing.T) {
+	r, _ := open(sqldbtest.SQLite(t))
+	for _, o := range []deed.RegistryOrder{
+		{Reference: "", Name: "one.dev", Years: 1},
+		{Reference: "a", Name: "one.dev", Years: 0},
+		{Reference: "a", Name: "one.dev", Years: 11},
+	} {
+		if err := r.Register(t.Context(), o); deed.CodeOf(err) != deed.CodeRegistrationFailed {
+			t.Errorf("%+v: got %v", o, err)
+		}
+	}
+}

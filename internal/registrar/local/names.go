@@ -1,0 +1,47 @@
+package local
+
+import (
+	"slices"
+	"strings"
+
+	"deed.example/deed"
+)
+
+// specialUse are the TLDs that are never delegated (RFC 6761, 6762, 7686, 9476)
+// or never sold.
+var specialUse = []string{"example", "test", "invalid", "localhost", "local", "onion", "alt", "internal", "arpa"}
+
+// registryLabels are the labels that registries keep for their own service.
+var registryLabels = []deed.Label{"nic", "whois", "www", "rdds"}
+
+// oldTLDs keep single letters, and the names in documentation (RFC 6761, 6.5).
+var oldTLDs = []deed.TLD{"com", "net", "org"}
+
+// isReserved says whether nobody can buy the name.
+func isReserved(name deed.Name) bool {
+	top := string(name)[strings.LastIndexByte(string(name), '.')+1:]
+	label := name.Label()
+	switch {
+	case slices.Contains(specialUse, top), slices.Contains(registryLabels, label):
+		return true
+	case !slices.Contains(oldTLDs, name.TLD()):
+		return false
+	}
+	return label == "example" || len(label) == 1 && 'a' <= label[0] && label[0] <= 'z'
+}
+
+// premiumPrices are what a label of two characters costs for its first year: one
+// below the price that most callers accept, one above it.
+var premiumPrices = map[deed.TLD]deed.USDC{
+	"io":  250_000_000,
+	"com": 2_500_000_000,
+}
+
+// premiumPrice returns what a premium name costs us for its first year.
+func premiumPrice(name deed.Name) (wholesale deed.USDC, premium bool) {
+	if len(name.Label()) != 2 {
+		return 0, false
+	}
+	wholesale, premium = premiumPrices[name.TLD()]
+	return wholesale, premium
+}

@@ -1,0 +1,162 @@
+package registrartest
+
+import (
+	"context"
+	"testing"
+
+	"deed.example/deed"
+)
+
+func notDone(t *testing.T, b Bench) {
+	b.Break(t, Down, 4)
+	_, err := b.Registrar.Available(t.Context(), name)
+	wantUnknown(t, err)
+	wantUnknown(t, b.register(t, ref, name))
+	_, err = b.Registrar.Order(t.Context(), ref, name)
+	wantUnknown(t, err)
+	wantUnknown(t, b.Registrar.Cancel(t.Context(), ref))
+	b.wantOrder(t, ref, name, deed.OrderAbsent)
+	b.wantAvailable(t, name, true, "")
+	b.registered(t, ref, name)
+}
+
+func butDone(t *testing.T, b Bench) {
+	b.Break(t, LostReply, 1)
+	wantUnknown(t, b.register(t, ref, name))
+	first := b.wantOrder(t, ref, name, deed.OrderDone)
+	b.Advance(b.Late)
+	b.registered(t, ref, name)
+	if again := b.wantOrder(t, ref, name, deed.OrderDone); again != first {
+		t.Errorf("got %+v after %+v, want no change", again, first)
+	}
+}
+
+func lostRefusal(t *testing.T, b Bench) {
+	b.registered(t, rival, name)
+	b.Break(t, LostReply, 1)
+	wantUnknown(t, b.register(t, ref, name))
+	b.wantOrder(t, ref, name, deed.OrderAbsent)
+	wantCode(t, b.register(t, ref, name), deed.CodeDomainUnavailable)
+}
+
+func refuse(t *testing.T, b Bench) { denied(t, b, Refuse, deed.CodeRegistrationFailed) }
+
+func taken(t *testing.T, b Bench) { denied(t, b, Taken, deed.CodeDomainUnavailable) }
+
+// denied asks twice: a coded answer is final, so the order is never executed.
+func denied(t *testing.T, b Bench, f Fault, want deed.Code) {
+	b.Break(t, f, 1)
+	for range 2 {
+		wantCode(t, b.register(t, ref, name), want)
+		b.wantOrder(t, ref, name, deed.OrderAbsent)
+	}
+	b.registered(t, rival, name)
+	b.Break(t, f, 1)
+	b.registered(t, rival, name) // "taken" by ourselves is success
+}
+
+func late(t *testing.T, b Bench) {
+	b.Break(t, Late, 1)
+	placed := b.Now()
+	wantUnknown(t, b.register(t, ref, name))
+	b.wantOrder(t, ref, name, deed.OrderAbsent)
+	wantUnknown(t, b.register(t, ref, name)) // it is not placed a second time
+	b.wantOrder(t, ref, name, deed.OrderAbsent)
+	b.Advance(b.Late)
+	got := b.wantOrder(t, ref, name, deed.OrderDone)
+	if want := got.Created.AddDate(1, 0, 0); !got.Expires.Equal(want) || !got.Created.After(placed) {
+		t.Errorf("placed %s: got created %s and expires %s, want later and a year", placed, got.Created, got.Expires)
+	}
+	b.registered(t, ref, name)
+	b.wantAvailable(t, name, false, "taken")
+}
+
+func lateLoses(t *testing.T, b Bench) {
+	b.Break(t, Late, 1)
+	wantUnknown(t, b.register(t, ref, name))
+	b.registered(t, rival, name)
+	b.Advance(b.Late)
+	b.wantOrder(t, ref, name, deed.OrderAbsent)
+	wantCode(t, b.register(t, ref, name), deed.CodeDomainUnavailable)
+	b.wantOrder(t, rival, name, deed.OrderDone)
+}
+
+func lateWins(t *testing.T, b Bench) {
+	b.Break(t, Late, 1)
+	wantUnknown(t, b.register(t, ref, name))
+	b.Advance(b.Late)
+	b.wantAvailable(t, name, false, "taken")
+	wantCode(t, b.register(t, rival, name), deed.CodeDomainUnavailable)
+	b.wantOrder(t, ref, name, deed.OrderDone)
+}
+
+func lateCancelled(t *testing.T, b Bench) {
+	b.Break(t, Late, 1)
+	wantUnknown(t, b.register(t, ref, name))
+	if err := b.Registrar.Cancel(t.Context(), ref); err != nil {
+		t.Fatal(err)
+	}
+	b.Advance(2 * b.Late)
+	b.wantOrder(t, ref, name, deed.OrderAbsent)
+	b.wantAvailable(t, name, true, "")
+}
+
+func cancelledTooLate(t *testing.T, b Bench) {
+	b.Break(t, Late, 1)
+	wantUnknown(t, b.register(t, ref, name))
+	b.Advance(b.Late)
+	wantCode(t, b.Registrar.Cancel(t.Context(), ref), deed.CodeNotFound)
+	b.wantOrder(t, ref, name, deed.OrderDone)
+}
+
+func parked(t *testing.T, b Bench) {
+	b.Break(t, Parked, 1)
+	wantUnknown(t, b.register(t, ref, name))
+	b.Advance(2 * b.Late)
+	b.wantOrder(t, ref, name, deed.OrderParked)
+	for range 2 { // a caller who lost the first reply asks again
+		if err := b.Registrar.Cancel(t.Context(), ref); err != nil {
+			t.Fatal(err)
+		}
+		b.wantOrder(t, ref, name, deed.OrderAbsent)
+	}
+	if err := b.register(t, ref, name); err == nil {
+		t.Error("a cancelled order was placed again")
+	}
+	b.wantOrder(t, ref, name, deed.OrderAbsent)
+	b.registered(t, rival, name)
+}
+
+// A registry may even say that all went well; only the look-up counts.
+func wrongAccount(t *testing.T, b Bench) {
+	b.Break(t, WrongAccount, 1)
+	_ = b.register(t, ref, name) // whatever it says
+	b.wantOrder(t, ref, name, deed.OrderAbsent)
+	b.wantAvailable(t, name, false, "taken")
+	wantCode(t, b.register(t, ref, name), deed.CodeDomainUnavailable)
+	b.wantOrder(t, ref, name, deed.OrderAbsent)
+}
+
+// Checks neither meet the faults of orders nor use them up.
+func checksGoOn(t *testing.T, b Bench) {
+	for _, f := range []Fault{LostReply, Late, Parked, Taken, WrongAccount, Refuse} {
+		b.Break(t, f, 1)
+		b.wantAvailable(t, name, true, "")
+		b.wantOrder(t, ref, name, deed.OrderAbsent)
+		wantCode(t, b.Registrar.Cancel(t.Context(), ref), deed.CodeNotFound)
+	}
+	wantCode(t, b.register(t, ref, name), deed.CodeRegistrationFailed)
+}
+
+// The caller leaves while the registry is thinking. It has not begun, and never will.
+func slow(t *testing.T, b Bench) {
+	b.Break(t, Slow, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	result := make(chan error, 1)
+	go func() {
+		result <- b.Registrar.Register(ctx, deed.RegistryOrder{Reference: ref, Name: name, Years: 1})
+	}()
+	cancel()
+	wantUnknown(t, <-result)
+	b.registered(t, ref, name)
+}

@@ -1,0 +1,84 @@
+package registrartest
+
+import (
+	"testing"
+	"time"
+
+	"deed.example/deed"
+)
+
+func available(t *testing.T, b Bench) {
+	b.wantAvailable(t, name, true, "")
+	b.wantOrder(t, ref, name, deed.OrderAbsent)
+	b.registered(t, ref, name)
+	b.wantAvailable(t, name, false, "taken")
+	b.wantAvailable(t, other, true, "")
+}
+
+func reserved(t *testing.T, b Bench) {
+	b.wantAvailable(t, b.Reserved, false, "reserved")
+	wantCode(t, b.register(t, ref, b.Reserved), deed.CodeDomainUnavailable)
+	b.wantOrder(t, ref, b.Reserved, deed.OrderAbsent)
+}
+
+func dates(t *testing.T, b Bench) {
+	before := b.Now().UTC().Truncate(time.Second)
+	if err := b.Registrar.Register(t.Context(), deed.RegistryOrder{Reference: ref, Name: name, Years: 3}); err != nil {
+		t.Fatal(err)
+	}
+	after := b.Now()
+	got := b.wantOrder(t, ref, name, deed.OrderDone)
+	if got.Created.Before(before) || got.Created.After(after) {
+		t.Errorf("created %s, want between %s and %s", got.Created, before, after)
+	}
+	if want := got.Created.AddDate(3, 0, 0); !got.Expires.Equal(want) {
+		t.Errorf("expires %s, want %s", got.Expires, want)
+	}
+}
+
+func twice(t *testing.T, b Bench) {
+	b.registered(t, ref, name)
+	first := b.wantOrder(t, ref, name, deed.OrderDone)
+	b.Advance(time.Hour)
+	b.registered(t, ref, name)
+	if again := b.wantOrder(t, ref, name, deed.OrderDone); again != first {
+		t.Errorf("got %+v after %+v, want no change", again, first)
+	}
+}
+
+func oneOrder(t *testing.T, b Bench) {
+	b.registered(t, ref, name)
+	if err := b.register(t, ref, other); err == nil {
+		t.Error("one reference bought two names")
+	}
+	b.wantOrder(t, ref, other, deed.OrderAbsent)
+	b.wantOrder(t, ref, name, deed.OrderDone)
+	b.wantAvailable(t, other, true, "")
+}
+
+func refusedForGood(t *testing.T, b Bench) {
+	b.registered(t, ref, name)
+	for range 2 {
+		wantCode(t, b.register(t, rival, name), deed.CodeDomainUnavailable)
+		b.wantOrder(t, rival, name, deed.OrderAbsent)
+	}
+	b.wantOrder(t, ref, name, deed.OrderDone)
+}
+
+func nothingToCancel(t *testing.T, b Bench) {
+	wantCode(t, b.Registrar.Cancel(t.Context(), ref), deed.CodeNotFound)
+	b.registered(t, ref, name)
+	wantCode(t, b.Registrar.Cancel(t.Context(), ref), deed.CodeNotFound)
+	b.wantOrder(t, ref, name, deed.OrderDone)
+}
+
+func gone(t *testing.T, b Bench) {
+	ctx := leave(t)
+	_, err := b.Registrar.Available(ctx, name)
+	wantUnknown(t, err)
+	wantUnknown(t, b.Registrar.Register(ctx, deed.RegistryOrder{Reference: ref, Name: name, Years: 1}))
+	_, err = b.Registrar.Order(ctx, ref, name)
+	wantUnknown(t, err)
+	wantUnknown(t, b.Registrar.Cancel(ctx, ref))
+	b.registered(t, ref, name)
+}
