@@ -74,6 +74,12 @@ func (s *Service) Listing(tld deed.TLD) (deed.Listing, error) {
 	return s.listings[i], nil
 }
 
+// MinYears returns for how many years a new name is sold at least.
+func (s *Service) MinYears(tld deed.TLD) (int, error) {
+	l, err := s.Listing(tld)
+	return l.MinYears, err
+}
+
 // Registration returns the price of a new name for so many years.
 //
 // It fails with CodeTLDNotSupported, with CodeValidation when the registry does
@@ -90,6 +96,13 @@ func (s *Service) Registration(name deed.Name, years int) (deed.Quote, error) {
 	if err != nil {
 		return deed.Quote{}, err
 	}
-	q := deed.Quote{Amount: amount, Years: years, For: fmt.Sprintf("%s for %d years", name, years)}
+	q := deed.Quote{Amount: amount, Years: years, For: fmt.Sprintf("%s for %s", name, inYears(years))}
 	return q, q.Within(s.ceiling)
+}
+
+func inYears(n int) string {
+	if n == 1 {
+		return "1 year"
+	}
+	return fmt.Sprintf("%d years", n)
 }

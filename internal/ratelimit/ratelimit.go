@@ -36,14 +36,11 @@ type Limiter struct {
 // with CodeRateLimited; the decision is valid in both cases, and nil when the
 // count is not known.
 func (l *Limiter) Spend(ctx context.Context, lim deed.Limit, caller string) (*Decision, error) {
-	n, reset, err := l.count(ctx, lim, lim.Name+":"+caller)
-	if err != nil {
-		return nil, fmt.Errorf("count %s: %w", lim.Name, err)
+	d, n, err := l.ask(ctx, lim, caller, deed.Counter.Count)
+	if err != nil || n <= lim.Max {
+		return d, err
 	}
-	d := &Decision{Limit: lim, Remaining: max(0, lim.Max-n), Reset: reset}
-	if n <= lim.Max {
-		return d, nil
-	}
+	reset := d.Reset
 	wait := max(time.Second, reset.Sub(l.Now()))
 	wait = (wait + time.Second - 1).Truncate(time.Second) // a caller that waits this long is let in
 	return d, &deed.Error{
@@ -53,16 +50,29 @@ func (l *Limiter) Spend(ctx context.Context, lim deed.Limit, caller string) (*De
 	}
 }
 
-func (l *Limiter) count(ctx context.Context, lim deed.Limit, key string) (int, time.Time, error) {
+// Look returns where the caller stands, and counts nothing.
+func (l *Limiter) Look(ctx context.Context, lim deed.Limit, caller string) (*Decision, error) {
+	d, _, err := l.ask(ctx, lim, caller, deed.Counter.Peek)
+	return d, err
+}
+
+// question is Count or Peek.
+type question func(c deed.Counter, ctx context.Context, key string, window time.Duration) (int, time.Time, error)
+
+func (l *Limiter) ask(ctx context.Context, lim deed.Limit, caller string, q question) (*Decision, int, error) {
+	counter, key := l.Shared, lim.Name+":"+caller
 	if lim.Durable {
-		return l.Durable.Count(ctx, key, lim.Window)
+		counter = l.Durable
 	}
-	n, reset, err := l.Shared.Count(ctx, key, lim.Window)
-	if err == nil {
-		return n, reset, nil
+	n, reset, err := q(counter, ctx, key, lim.Window)
+	if err != nil && !lim.Durable {
+		l.Missed(err)
+		n, reset, err = q(l.Local, ctx, key, lim.Window)
 	}
-	l.Missed(err)
-	return l.Local.Count(ctx, key, lim.Window)
+	if err != nil {
+		return nil, 0, fmt.Errorf("count %s: %w", lim.Name, err)
+	}
+	return &Decision{Limit: lim, Remaining: max(0, lim.Max-n), Reset: reset}, n, nil
 }
 
 func inWords(window time.Duration) string {

@@ -18,6 +18,10 @@ func (broken) Count(context.Context, string, time.Duration) (int, time.Time, err
 	return 0, time.Time{}, errors.New("connection refused")
 }
 
+func (b broken) Peek(ctx context.Context, key string, w time.Duration) (int, time.Time, error) {
+	return b.Count(ctx, key, w)
+}
+
 func limiter(now *time.Time) *ratelimit.Limiter {
 	clock := func() time.Time { return *now }
 	local := &memory.Cache{Now: clock}

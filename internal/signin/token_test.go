@@ -1,6 +1,7 @@
 package signin
 
 import (
+	"encoding/base32"
 	"strings"
 	"testing"
 	"time"
@@ -29,19 +30,43 @@ func FuzzReadToken(f *testing.F) {
 	})
 }
 
-// A nonce that was changed, or that another key made, is not ours.
+// What is taken for a nonce of ours has one spelling, and nothing makes the
+// check panic.
 func FuzzCheckNonce(f *testing.F) {
 	now := time.Unix(1_800_000_000, 0)
 	good := string(newNonce(testKeys[0], now))
 	f.Add(good)
 	f.Add(strings.ToLower(good))
 	f.Add(good[1:])
-	f.Add(string(newNonce(deed.TokenKey{Secret: "another"}, now)))
+	f.Add(good + "=")
 	f.Fuzz(func(t *testing.T, nonce string) {
-		if _, ok := checkNonce(testKeys, nonce, now); ok != (nonce == good) {
-			t.Errorf("%q beside %q", nonce, good)
+		if _, ok := checkNonce(testKeys, nonce, now); !ok {
+			return
+		}
+		raw, err := base32.StdEncoding.DecodeString(nonce)
+		if err != nil || base32.StdEncoding.EncodeToString(raw) != nonce || len(nonce) != 40 {
+			t.Errorf("%q is taken for a nonce", nonce)
 		}
 	})
+}
+
+// A nonce that was changed in any place, or that another key made, is not ours.
+func TestChangedNonce(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	good := []byte(newNonce(testKeys[0], now))
+	for i, c := range good {
+		good[i] = 'A' + (c-'A'+1)%26 // another letter
+		if _, ok := checkNonce(testKeys, string(good), now); ok {
+			t.Errorf("changed at %d: %s", i, good)
+		}
+		good[i] = c
+	}
+	if _, ok := checkNonce(testKeys, string(newNonce(deed.TokenKey{ID: "test", Secret: "another"}, now)), now); ok {
+		t.Error("another key's nonce is ours")
+	}
+	if _, ok := checkNonce(testKeys, string(good), now); !ok {
+		t.Error("the unchanged one is not")
+	}
 }
 
 // A nonce is long enough for every client, and of letters and digits alone.

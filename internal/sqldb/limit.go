@@ -34,3 +34,13 @@ func (s Limits) Count(ctx context.Context, key string, window time.Duration) (in
 	})
 	return n, reset, err
 }
+
+// Peek implements deed.Counter.
+func (s Limits) Peek(ctx context.Context, key string, window time.Duration) (int, time.Time, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	defer cancel()
+	reset := deed.WindowEnd(s.Now(), window)
+	var n int
+	err := s.DB.read.QueryRowContext(ctx, `SELECT coalesce(sum(n), 0) FROM limits WHERE ends = $1 AND key = $2`, reset.Unix(), key).Scan(&n)
+	return n, reset, err
+}

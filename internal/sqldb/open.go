@@ -44,7 +44,17 @@ func OpenSQLite(ctx context.Context, path string) (*DB, error) {
 	}
 	read.SetMaxOpenConns(4 * runtime.NumCPU())
 	read.SetMaxIdleConns(4 * runtime.NumCPU())
-	return (&DB{write: write, read: read, dialect: sqlite, group: newGroup(write), release: release}).ready(ctx)
+	return (&DB{Patience: patience, write: write, read: read, dialect: sqlite, group: newGroup(write), release: release}).ready(ctx)
+}
+
+// OpenSQLiteToRead opens the file at path to look at it only, also while another
+// process owns it. Its schema must be up to date.
+func OpenSQLiteToRead(path string) (*DB, error) {
+	read, err := openFile(path, "mode=ro")
+	if err != nil {
+		return nil, err
+	}
+	return &DB{Patience: patience, write: read, read: read, dialect: sqlite, release: func() error { return nil }}, nil
 }
 
 func openFile(path string, options ...string) (*sql.DB, error) {
@@ -73,7 +83,7 @@ func OpenPostgres(ctx context.Context, url string) (*DB, error) {
 	}
 	db := stdlib.OpenDBFromPool(pool)
 	release := func() error { pool.Close(); return nil }
-	return (&DB{write: db, read: db, dialect: postgres, release: release}).ready(ctx)
+	return (&DB{Patience: patience, write: db, read: db, dialect: postgres, release: release}).ready(ctx)
 }
 
 func (db *DB) ready(ctx context.Context) (*DB, error) {

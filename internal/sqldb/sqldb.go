@@ -18,11 +18,15 @@ import (
 )
 
 // patience is how long one transaction may take, its wait for a connection
-// included.
+// included, unless somebody says otherwise.
 const patience = 2 * time.Second
 
 // DB is an open database. On PostgreSQL both pools are the same.
 type DB struct {
+	// Patience is how long one transaction may take. Change it before the first
+	// use only; tests do, because a busy machine is no fault of ours.
+	Patience time.Duration
+
 	write, read *sql.DB
 	dialect     dialect
 	group       *group       // nil on PostgreSQL, which has its own
@@ -53,7 +57,7 @@ func (db *DB) Kind() string { return string(db.dialect) }
 
 // tx runs f in a transaction and commits it when f returns nil.
 func (db *DB) tx(ctx context.Context, f func(context.Context, *Tx) error) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, db.Patience)
 	defer cancel()
 	if db.group != nil {
 		return db.group.tx(ctx, f)

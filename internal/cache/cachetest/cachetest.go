@@ -29,6 +29,7 @@ func Run(t *testing.T, open func(t *testing.T) Bench) {
 		"counts each key by itself":    eachKey,
 		"windows end at whole windows": aligned,
 		"a new window begins at one":   newWindow,
+		"peeking adds nothing":         peeking,
 		"exact when raced":             raced,
 	} {
 		t.Run(name, func(t *testing.T) { f(t, open(t)) })
@@ -67,6 +68,22 @@ func newWindow(t *testing.T, b Bench) {
 	third, next := b.count(t, "a", window)
 	if first != 1 || second != 2 || !same.Equal(reset) || third != 1 || next.Before(reset.Add(window)) {
 		t.Errorf("got %d, %d until %s, then %d until %s", first, second, reset, third, next)
+	}
+}
+
+func peeking(t *testing.T, b Bench) {
+	for want := range 3 {
+		for range 2 {
+			n, reset, err := b.Counter.Peek(t.Context(), "a", 24*time.Hour)
+			if err != nil || n != want || reset.Before(b.Now()) {
+				t.Errorf("got %d until %s, %v, want %d", n, reset, err, want)
+			}
+		}
+		b.count(t, "a", 24*time.Hour)
+	}
+	b.Next(window)
+	if n, _, err := b.Counter.Peek(t.Context(), "b", window); err != nil || n != 0 {
+		t.Errorf("a key nobody counted: got %d, %v", n, err)
 	}
 }
 

@@ -44,6 +44,15 @@ func (c *Cache) Count(_ context.Context, key string, length time.Duration) (int,
 	return n, w.reset, nil
 }
 
+// Peek implements deed.Counter.
+func (c *Cache) Peek(_ context.Context, key string, length time.Duration) (int, time.Time, error) {
+	now := c.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w := c.window(now, length)
+	return w.counts[key], w.reset, nil
+}
+
 // window returns the window of the given length that holds now.
 func (c *Cache) window(now time.Time, length time.Duration) *window {
 	w := c.windows[length]

@@ -18,21 +18,25 @@ import (
 	"github.com/sony/gobreaker/v2"
 )
 
+// Patience is how long a request should wait for Redis at the most.
+const Patience = 100 * time.Millisecond
+
 const (
-	patience = 100 * time.Millisecond // for one call
-	failures = 3                      // in a row, before we stop asking
-	pause    = time.Second            // before we ask again
+	failures = 3           // in a row, before we stop asking
+	pause    = time.Second // before we ask again
 )
 
 // Cache is a connection to Redis. Make one with Open.
 type Cache struct {
-	client  *redis.Client
-	breaker *gobreaker.CircuitBreaker[[]int64]
+	client   *redis.Client
+	breaker  *gobreaker.CircuitBreaker[[]int64]
+	patience time.Duration // for one call
 }
 
 // Open reads the address, redis://[user:password@]host:port/database. It does
-// not connect: Redis may come later than we do.
-func Open(address string) (*Cache, error) {
+// not connect: Redis may come later than we do. A call waits no longer than
+// patience.
+func Open(address string, patience time.Duration) (*Cache, error) {
 	opts, err := redis.ParseURL(address)
 	if err != nil {
 		return nil, fmt.Errorf("read the address of redis: %w", withoutURL(err))
@@ -43,7 +47,8 @@ func Open(address string) (*Cache, error) {
 	opts.MaxRetries, opts.DialerRetries = -1, 1 // the caller has another way to go on
 	redis.SetLogger(silence{})
 	return &Cache{
-		client: redis.NewClient(opts),
+		patience: patience,
+		client:   redis.NewClient(opts),
 		breaker: gobreaker.NewCircuitBreaker[[]int64](gobreaker.Settings{
 			Name:        "redis",
 			Timeout:     pause,
@@ -71,7 +76,7 @@ func (c *Cache) Close() error { return c.client.Close() }
 
 // Ping asks whether Redis answers, past the breaker.
 func (c *Cache) Ping(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, c.patience)
 	defer cancel()
 	return c.client.Ping(ctx).Err()
 }
@@ -86,13 +91,29 @@ local reset = (math.floor(tonumber(redis.call('TIME')[1]) / length) + 1) * lengt
 if n == 1 then redis.call('PEXPIREAT', KEYS[1], reset * 1000 - 1) end
 return {n, reset}`)
 
+// peek reads the same key. It is there only while its window runs.
+var peek = redis.NewScript(`
+local n = tonumber(redis.call('GET', KEYS[1]) or 0)
+local length = tonumber(ARGV[1])
+return {n, (math.floor(tonumber(redis.call('TIME')[1]) / length) + 1) * length}`)
+
 // Count implements deed.Counter.
 func (c *Cache) Count(ctx context.Context, key string, window time.Duration) (int, time.Time, error) {
+	return c.run(ctx, count, key, window)
+}
+
+// Peek implements deed.Counter.
+func (c *Cache) Peek(ctx context.Context, key string, window time.Duration) (int, time.Time, error) {
+	return c.run(ctx, peek, key, window)
+}
+
+// run runs a script that returns a count and the end of its window.
+func (c *Cache) run(ctx context.Context, script *redis.Script, key string, window time.Duration) (int, time.Time, error) {
 	// The caller who hangs up must not count as a failure of Redis.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.patience)
 	defer cancel()
 	v, err := c.breaker.Execute(func() ([]int64, error) {
-		v, err := count.Run(ctx, c.client, []string{"deed:count:" + key}, int64(window/time.Second)).Int64Slice()
+		v, err := script.Run(ctx, c.client, []string{"deed:count:" + key}, int64(window/time.Second)).Int64Slice()
 		if err == nil && len(v) != 2 {
 			return nil, fmt.Errorf("redis answered %d numbers instead of 2", len(v))
 		}

@@ -26,6 +26,10 @@ func (p prefixed) Count(ctx context.Context, key string, window time.Duration) (
 	return p.Counter.Count(ctx, p.prefix+key, window)
 }
 
+func (p prefixed) Peek(ctx context.Context, key string, window time.Duration) (int, time.Time, error) {
+	return p.Counter.Peek(ctx, p.prefix+key, window)
+}
+
 func server(t *testing.T) string {
 	t.Helper()
 	url := os.Getenv("TEST_REDIS_URL")
@@ -37,7 +41,7 @@ func server(t *testing.T) string {
 
 func open(t *testing.T, url string) *redis.Cache {
 	t.Helper()
-	c, err := redis.Open(url)
+	c, err := redis.Open(url, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +130,7 @@ func TestDeadServerIsLeftAlone(t *testing.T) {
 
 func TestPasswordStaysOutOfErrors(t *testing.T) {
 	for _, url := range []string{"redis://:hunter2@127.0.0.1:port", "redis://:hunter2@[::1", "http://:hunter2@127.0.0.1"} {
-		if _, err := redis.Open(url); err == nil || strings.Contains(err.Error(), "hunter2") {
+		if _, err := redis.Open(url, time.Minute); err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: got %v", url, err)
 		}
 	}

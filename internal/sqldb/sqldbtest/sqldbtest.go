@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 
@@ -43,6 +44,7 @@ func opened(t testing.TB, db *sqldb.DB, err error) *sqldb.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
+	db.Patience = time.Minute        // a busy machine must not fail a test
 	t.Cleanup(func() { db.Close() }) // the database goes away with the test
 	return db
 }

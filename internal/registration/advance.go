@@ -1,0 +1,141 @@
+package registration
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"deed.example/deed"
+)
+
+// ask is how long one question to the registrar may take.
+const ask = 20 * time.Second
+
+// look is how long the worker leaves an order alone between two looks.
+const look = 2 * time.Second
+
+// Advance makes the next step of the job, if one can be made now. It may be
+// called by anyone, at any time, any number of times at once: of those who
+// come together one makes the step.
+func (s *Service) Advance(ctx context.Context, id string) error {
+	j, err := s.Store.Job(ctx, id)
+	if err != nil {
+		return err
+	}
+	s.step(string(j.State))
+	switch j.State {
+	case deed.JobQueued:
+		err = s.submit(ctx, j)
+	case deed.JobSubmitting:
+		err = s.takeOver(ctx, j)
+	case deed.JobVerifying:
+		err = s.verify(ctx, j)
+	}
+	if err != nil {
+		return fmt.Errorf("advance job %s: %w", id, err)
+	}
+	return nil
+}
+
+// submit places the order. The reference is written down first; from then on
+// only a look-up under it says what became of the order.
+func (s *Service) submit(ctx context.Context, j deed.Job) error {
+	now := s.Now()
+	j.Attempts++
+	j.Reference = fmt.Sprintf("%s-%d", j.ID, j.Attempts)
+	j.Submitted, j.Lease, j.Refusal = now, now.Add(deed.JobLease), ""
+	mine, err := s.Store.MoveJob(ctx, j, deed.JobSubmitting, j.Lease)
+	if err != nil || !mine {
+		return err
+	}
+	j.State = deed.JobSubmitting
+	s.step("about to order")
+	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), ask)
+	defer cancel()
+	err = s.Registrar.Register(call, deed.RegistryOrder{Reference: j.Reference, Name: j.Purchase.Name, Years: j.Purchase.Years})
+	s.step("ordered")
+	if code := deed.CodeOf(err); err != nil && code != deed.CodeUnavailable {
+		j.Refusal = code
+	}
+	_, err = s.Store.MoveJob(context.WithoutCancel(ctx), j, deed.JobVerifying, s.Now())
+	return err
+}
+
+// takeOver goes on for a process that asked the registrar and was not heard of
+// again. While its lease runs, it is at work.
+func (s *Service) takeOver(ctx context.Context, j deed.Job) error {
+	if s.Now().Before(j.Lease) {
+		return nil
+	}
+	_, err := s.Store.MoveJob(ctx, j, deed.JobVerifying, s.Now())
+	return err
+}
+
+// verify looks the order up. Done is done, whatever was said before. Absent may
+// mean "not yet": without a final refusal we wait out a quiet window before we
+// believe it. A parked order is taken back when the deadline has passed.
+func (s *Service) verify(ctx context.Context, j deed.Job) error {
+	o, err := s.Registrar.Order(ctx, j.Reference, j.Purchase.Name)
+	if err != nil {
+		return s.later(ctx, j)
+	}
+	s.step("looked up")
+	now := s.Now()
+	switch {
+	case o.State == deed.OrderDone:
+		return s.Store.CompleteJob(ctx, j, deed.Registration{
+			Name: j.Purchase.Name, Owner: j.Owner, Status: deed.StatusActive, Reference: j.Reference, PaymentID: j.PaymentID, Created: o.Created, Expires: o.Expires,
+		})
+	case o.State == deed.OrderParked:
+		if !now.Before(j.Deadline) {
+			_ = s.Registrar.Cancel(ctx, j.Reference) // whether it could be taken back, the next look says
+		}
+		return s.later(ctx, j)
+	case j.Refusal != "":
+		return s.fail(ctx, j, refusedBecause(j))
+	case now.Before(j.Submitted.Add(deed.QuietWindow)):
+		return s.later(ctx, j)
+	}
+	return s.absent(ctx, j, now)
+}
+
+// absent decides on an order that was not placed: it is placed again under a new
+// reference, or given up. The old reference is closed first, so that an order
+// that is executed late can never be a second one.
+func (s *Service) absent(ctx context.Context, j deed.Job, now time.Time) error {
+	if err := s.Registrar.Cancel(ctx, j.Reference); err != nil && deed.CodeOf(err) != deed.CodeNotFound {
+		return s.later(ctx, j)
+	}
+	if o, err := s.Registrar.Order(ctx, j.Reference, j.Purchase.Name); err != nil || o.State != deed.OrderAbsent {
+		return s.later(ctx, j) // it was executed while we closed it
+	}
+	if j.Attempts < deed.JobAttempts && now.Before(j.Deadline) {
+		_, err := s.Store.MoveJob(ctx, j, deed.JobQueued, now)
+		return err
+	}
+	return s.fail(ctx, j, "the registry did not answer; the payment goes back to the payer")
+}
+
+func refusedBecause(j deed.Job) string {
+	if j.Refusal == deed.CodeDomainUnavailable {
+		return fmt.Sprintf("%s was taken by somebody else; the payment goes back to the payer", j.Purchase.Name)
+	}
+	return "the registry refused the order; the payment goes back to the payer"
+}
+
+func (s *Service) fail(ctx context.Context, j deed.Job, why string) error {
+	j.Failure = why
+	return s.Store.FailJob(ctx, j)
+}
+
+// later leaves the job as it is for a while.
+func (s *Service) later(ctx context.Context, j deed.Job) error {
+	_, err := s.Store.MoveJob(context.WithoutCancel(ctx), j, j.State, s.Now().Add(look))
+	return err
+}
+
+func (s *Service) step(name string) {
+	if s.Step != nil {
+		s.Step("job: " + name)
+	}
+}

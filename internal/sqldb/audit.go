@@ -1,0 +1,101 @@
+package sqldb
+
+import (
+	"context"
+	"fmt"
+
+	"deed.example/deed"
+)
+
+// Audit looks whether what must always be true is true. Fill the field.
+type Audit struct{ DB *DB }
+
+// A Finding is one thing that must be true, and how often it is not.
+type Finding struct {
+	Invariant string
+	Broken    int
+}
+
+// invariants are questions that must all be answered with zero.
+var invariants = []struct{ name, query string }{
+	{"a payment has one job at most", `
+		SELECT count(*) FROM (SELECT payment_id FROM jobs GROUP BY payment_id HAVING count(*) > 1) d`},
+	{"a job at work has its money", `
+		SELECT count(*) FROM jobs j JOIN payments p ON p.id = j.payment_id
+		 WHERE j.state IN ('queued', 'submitting', 'verifying') AND p.state <> 'settled'`},
+	{"a completed job's payment is consumed, and the reverse", `
+		SELECT count(*) FROM jobs j JOIN payments p ON p.id = j.payment_id
+		 WHERE (j.state = 'completed') <> (p.state = 'consumed')`},
+	{"a failed job's payment goes back, and the reverse", `
+		SELECT count(*) FROM jobs j JOIN payments p ON p.id = j.payment_id
+		 WHERE (j.state = 'failed') <> (p.state IN ('refund_due', 'refunding', 'refunded'))`},
+	{"a cancelled job's payment is void, and the reverse", `
+		SELECT count(*) FROM jobs j JOIN payments p ON p.id = j.payment_id
+		 WHERE (j.state = 'cancelled') <> (p.state = 'void')`},
+	{"a payment for a name has a job", `
+		SELECT count(*) FROM payments p LEFT JOIN jobs j ON j.payment_id = p.id
+		 WHERE p.kind = 'registration' AND p.alias_of IS NULL AND p.state IN ('settling', 'settled', 'consumed') AND j.id IS NULL`},
+	{"a name belongs to who paid for it", `
+		SELECT count(*) FROM registrations r JOIN payments p ON p.id = r.payment_id
+		 WHERE r.owner <> p.payer OR p.state <> 'consumed' OR r.domain <> p.domain`},
+	{"every open order has its claim", `
+		SELECT count(*) FROM jobs j LEFT JOIN claims c ON c.job_id = j.id
+		 WHERE j.state IN ('awaiting_payment', 'queued', 'submitting', 'verifying') AND c.job_id IS NULL`},
+	{"no other claim is there", `
+		SELECT count(*) FROM claims c LEFT JOIN jobs j ON j.id = c.job_id
+		 WHERE j.id IS NULL OR j.state NOT IN ('awaiting_payment', 'queued', 'submitting', 'verifying')`},
+	{"an entry of the ledger sums to zero", `
+		SELECT count(*) FROM (SELECT payment_id, entry FROM ledger GROUP BY payment_id, entry HAVING sum(amount) <> 0) d`},
+	{"money that moved is in the ledger, and no other", `
+		SELECT count(*) FROM payments p
+		 WHERE (p.tx_hash <> '') <> EXISTS (SELECT 1 FROM ledger l WHERE l.payment_id = p.id AND l.entry = 'settled' AND l.account = 'treasury' AND l.amount = p.amount)`},
+	{"what is consumed or refunded is in the ledger, and no other", `
+		SELECT count(*) FROM payments p
+		 WHERE (p.state = 'consumed') <> EXISTS (SELECT 1 FROM ledger l WHERE l.payment_id = p.id AND l.entry = 'consumed')
+		    OR (p.state = 'refunded') <> EXISTS (SELECT 1 FROM ledger l WHERE l.payment_id = p.id AND l.entry = 'refunded')`},
+	{"what we owe is what is neither earned nor returned", `
+		SELECT CASE WHEN coalesce((SELECT sum(-amount) FROM ledger WHERE account = 'owed'), 0) =
+		                 coalesce((SELECT sum(amount) FROM payments WHERE state IN ('settled', 'refund_due', 'refunding')), 0)
+		            THEN 0 ELSE 1 END`},
+	{"a session has one active refresh token at most", `
+		SELECT count(*) FROM (SELECT family FROM refresh_tokens WHERE used_at IS NULL AND ended_at IS NULL GROUP BY family HAVING count(*) > 1) d`},
+}
+
+// Run asks every question.
+func (a Audit) Run(ctx context.Context) ([]Finding, error) {
+	findings := make([]Finding, 0, len(invariants))
+	for _, i := range invariants {
+		f := Finding{Invariant: i.name}
+		if err := a.DB.read.QueryRowContext(ctx, i.query).Scan(&f.Broken); err != nil {
+			return nil, fmt.Errorf("audit %q: %w", i.name, err)
+		}
+		findings = append(findings, f)
+	}
+	return findings, nil
+}
+
+// Open counts payments and jobs that have not come to an end.
+func (a Audit) Open(ctx context.Context) (n int, err error) {
+	err = a.DB.read.QueryRowContext(ctx, `
+		SELECT (SELECT count(*) FROM payments WHERE next_at IS NOT NULL OR state = 'settled') +
+		       (SELECT count(*) FROM jobs WHERE next_at IS NOT NULL)`).Scan(&n)
+	return n, err
+}
+
+// Moved implements payment.Ledger.
+func (a Audit) Moved(ctx context.Context) (map[string]deed.Movement, error) {
+	rows, err := a.DB.read.QueryContext(ctx, `SELECT id, payer, amount, tx_hash, state FROM payments WHERE tx_hash <> ''`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() // rows.Err below tells what went wrong
+	moved := map[string]deed.Movement{}
+	for rows.Next() {
+		var m deed.Movement
+		if err := rows.Scan(&m.PaymentID, &m.Payer, &m.Amount, &m.TxHash, &m.State); err != nil {
+			return nil, err
+		}
+		moved[m.PaymentID] = m
+	}
+	return moved, rows.Err()
+}

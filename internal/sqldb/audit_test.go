@@ -1,0 +1,141 @@
+package sqldb_test
+
+import (
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/sqldb"
+)
+
+// sample fills a database with a payment in each of its states.
+func sample(t *testing.T, db *sqldb.DB) {
+	t.Helper()
+	now := func() time.Time { return noon }
+	payments := sqldb.Payments{DB: db, ChainID: 84532, Asset: "0x036cbd53842c5426634e7929541ec2318f3dcf7e", Now: now}
+	jobs := sqldb.Jobs{DB: db, Now: now}
+	pay := func(n int, to ...deed.PaymentState) deed.Payment {
+		auth := deed.Authorization{Payer: deed.Wallet(fmt.Sprintf("0x%040d", n)), PayTo: wallet, Amount: deed.USDC(1000 + n), Nonce: fmt.Sprint(n)}
+		p := deed.Payment{ID: auth.PaymentID(84532, payments.Asset), Auth: auth, Purchase: deed.Purchase{Kind: deed.PurchaseRegistration, Name: deed.Name(fmt.Sprintf("name%d.com", n)), Years: 1}}
+		p, err := payments.AuthorizePayment(t.Context(), p)
+		for _, next := range to {
+			if err == nil {
+				p, err = payments.MovePayment(t.Context(), p, next, fmt.Sprintf("0xfeed%d", n))
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	settled := []deed.PaymentState{deed.PaymentSettling, deed.PaymentSettled}
+	advance := func(p deed.Payment, end func(j deed.Job) error) {
+		j, err := jobs.Job(t.Context(), deed.JobID(p.ID))
+		if err != nil {
+			t.Fatal(err)
+		}
+		j.Attempts, j.Reference, j.Submitted, j.Lease = 1, j.ID+"-1", noon, noon
+		for _, to := range []deed.JobState{deed.JobSubmitting, deed.JobVerifying} {
+			if moved, err := jobs.MoveJob(t.Context(), j, to, noon); err != nil || !moved {
+				t.Fatal(moved, err)
+			}
+			j.State = to
+		}
+		if err := end(j); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pay(1)
+	pay(2, deed.PaymentSettling, deed.PaymentVoid)
+	pay(3, settled...)
+	consumed := pay(4, settled...)
+	advance(consumed, func(j deed.Job) error {
+		return jobs.CompleteJob(t.Context(), j, deed.Registration{Name: j.Purchase.Name, Owner: j.Owner, Status: deed.StatusActive, Reference: j.Reference, PaymentID: j.PaymentID, Created: noon, Expires: noon.AddDate(1, 0, 0)})
+	})
+	refunded := pay(5, settled...)
+	advance(refunded, func(j deed.Job) error { j.Failure = "refused"; return jobs.FailJob(t.Context(), j) })
+	p, err := payments.Payment(t.Context(), refunded.ID)
+	for _, to := range []deed.PaymentState{deed.PaymentRefunding, deed.PaymentRefunded} {
+		if err == nil {
+			p, err = payments.MovePayment(t.Context(), p, to, "0xback")
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	create(t, sqldb.NewSessions(db, now), "n1", "f1", "a0")
+}
+
+// One wrong row, and the audit reports exactly what is wrong.
+func TestAuditFindsWhatIsWrong(t *testing.T) {
+	const where = ` WHERE payment_id = (SELECT id FROM payments WHERE domain = 'name%d.com')`
+	job := func(set string, n int) string { return `UPDATE jobs SET ` + set + fmt.Sprintf(where, n) }
+	corruptions := map[string][]string{
+		"": nil, // a sound database
+		"a payment has one job at most": {`DROP INDEX jobs_payment`,
+			`INSERT INTO jobs SELECT 'job_twin', payment_id, domain, owner, state, '', 0, 0, 0, '', '', 0, 0, 0, NULL FROM jobs WHERE state = 'cancelled'`},
+		"a job at work has its money":                                 {job(`state = 'queued', next_at = 1`, 1)},
+		"a completed job's payment is consumed, and the reverse":      {job(`state = 'verifying', next_at = 1`, 4), `INSERT INTO claims SELECT domain, id FROM jobs WHERE state = 'verifying'`},
+		"a failed job's payment goes back, and the reverse":           {job(`state = 'failed', failure = 'x', next_at = NULL`, 3), `DELETE FROM claims WHERE domain = 'name3.com'`},
+		"a cancelled job's payment is void, and the reverse":          {job(`state = 'cancelled'`, 1), `DELETE FROM claims WHERE domain = 'name1.com'`},
+		"a payment for a name has a job":                              {`DELETE FROM job_steps`, `DELETE FROM claims WHERE domain = 'name3.com'`, `DELETE FROM jobs WHERE domain = 'name3.com'`},
+		"a name belongs to who paid for it":                           {`UPDATE registrations SET owner = '0x1'`},
+		"every open order has its claim":                              {`DELETE FROM claims WHERE domain = 'name3.com'`},
+		"no other claim is there":                                     {`INSERT INTO claims SELECT 'other.com', id FROM jobs WHERE state = 'completed'`},
+		"an entry of the ledger sums to zero":                         {`UPDATE ledger SET amount = amount - 1 WHERE account = 'revenue'`},
+		"money that moved is in the ledger, and no other":             {`UPDATE payments SET amount = amount + 1 WHERE state = 'consumed'`},
+		"what is consumed or refunded is in the ledger, and no other": {`DELETE FROM ledger WHERE entry = 'consumed' AND account = 'revenue'`, `DELETE FROM ledger WHERE entry = 'refunded' AND account = 'refunds'`, `UPDATE ledger SET entry = 'refunded' WHERE entry = 'consumed'`},
+		"what we owe is what is neither earned nor returned":          {`UPDATE ledger SET amount = amount + 1 WHERE account = 'owed' AND entry = 'settled'`},
+		"a session has one active refresh token at most":              {`DROP INDEX refresh_tokens_active`, `INSERT INTO refresh_tokens SELECT 'twin', family, wallet, issued_at, expires_at, NULL, NULL FROM refresh_tokens`},
+	}
+	// Some rows break a second rule on the way: what is not there does not sum up.
+	also := map[string]string{
+		"a job at work has its money":                                 "",
+		"a completed job's payment is consumed, and the reverse":      "a job at work has its money",
+		"what is consumed or refunded is in the ledger, and no other": "an entry of the ledger sums to zero",
+		"what we owe is what is neither earned nor returned":          "an entry of the ledger sums to zero",
+	}
+	for name, statements := range corruptions {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "deed.db")
+			db, err := sqldb.OpenSQLite(t.Context(), path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close() // the file goes away with the test
+			sample(t, db)
+			corrupt(t, path, statements)
+			findings, err := sqldb.Audit{DB: db}.Run(t.Context())
+			if err != nil || len(findings) != len(corruptions)-1 {
+				t.Fatalf("got %d findings, %v: every invariant needs a row above", len(findings), err)
+			}
+			for _, f := range findings {
+				if want := f.Invariant == name || f.Invariant == also[name]; (f.Broken > 0) != want {
+					t.Errorf("%s: broken %d times", f.Invariant, f.Broken)
+				}
+			}
+		})
+	}
+}
+
+// corrupt changes rows past every rule of the schema.
+func corrupt(t *testing.T, path string, statements []string) {
+	t.Helper()
+	raw, err := sql.Open("sqlite", "file:"+path+"?_pragma=foreign_keys(0)&_pragma=ignore_check_constraints(1)&_pragma=busy_timeout(10000)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close() // only a test's connection
+	for _, s := range statements {
+		res, err := raw.ExecContext(t.Context(), s)
+		if err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+		if n, err := res.RowsAffected(); err != nil || n == 0 && s[:4] != "DROP" {
+			t.Fatalf("%s changed nothing: %v", s, err)
+		}
+	}
+}
