@@ -63,6 +63,16 @@ func (s *Server) spend(w http.ResponseWriter, r *http.Request, lim deed.Limit, c
 	return err
 }
 
+// look tells the caller where its limit stands, without counting: what was paid
+// for may be asked for again.
+func (s *Server) look(w http.ResponseWriter, r *http.Request, lim deed.Limit, caller string) error {
+	d, err := s.Limiter.Look(r.Context(), lim, caller)
+	if d != nil {
+		setLimitHeaders(w.Header(), d)
+	}
+	return err
+}
+
 func setLimitHeaders(h http.Header, d *ratelimit.Decision) {
 	// Not with Set, which would spell them X-Ratelimit-….
 	h["X-RateLimit-Limit"] = []string{strconv.Itoa(d.Limit.Max)}

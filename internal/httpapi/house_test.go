@@ -15,6 +15,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/api"
+	accounts "deed.example/deed/internal/account"
 	"deed.example/deed/internal/apitest"
 	"deed.example/deed/internal/cache/memory"
 	"deed.example/deed/internal/cache/redis"
@@ -94,6 +95,7 @@ func open(t *testing.T, o options) *house {
 			Site:     siteOf,
 			Now:      o.now,
 		},
+		Accounts:  &accounts.Service{Store: sqldb.Accounts{DB: o.db}, Now: o.now},
 		Trusted:   o.trusted,
 		Version:   "test",
 		PublicURL: "https://deed.example",
@@ -153,7 +155,7 @@ func openRedis(t *testing.T) *redis.Cache {
 	if url == "" {
 		t.Skip("TEST_REDIS_URL is not set: `make test` starts a Redis server and sets it")
 	}
-	c, err := redis.Open(url)
+	c, err := redis.Open(url, time.Minute) // a busy machine must not fail a test
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,15 +24,15 @@ func (s *Server) routes() []route {
 		{"POST /dns/{domain}", s.wallet(l.DNS, s.unbuiltForWallet)},
 		{"PUT /dns/{domain}/{recordId}", s.wallet(l.DNS, s.unbuiltForWallet)},
 		{"DELETE /dns/{domain}/{recordId}", s.wallet(l.DNS, s.unbuiltForWallet)},
-		{"GET /account", s.wallet(l.Account, s.unbuiltForWallet)},
+		{"GET /account", s.wallet(l.Account, s.account)},
 		{"GET /account/domains", s.wallet(l.Account, s.unbuiltForWallet)},
-		{"GET /account/transactions", s.wallet(l.Account, s.unbuiltForWallet)},
+		{"GET /account/transactions", s.wallet(l.Account, s.transactions)},
 		{"GET /domains/search", s.address(l.Search, s.unbuilt)},
 		{"GET /domains/pricing", s.handle(s.listPrices)},
 		{"GET /domains/pricing/{tld}", s.handle(s.onePrice)},
-		{"POST /domains/register", s.address(l.Register, s.unbuilt)},
+		{"POST /domains/register", s.handle(s.register)},
 		{"POST /domains/renew", s.address(l.Register, s.unbuilt)},
-		{"GET /domains/status/{jobId}", s.handle(s.unbuilt)},
+		{"GET /domains/status/{jobId}", s.handle(s.job)},
 		{"GET /domains/{domain}", s.handle(s.unbuilt)},
 		{"GET /health", s.handle(s.health)},
 		{"GET /.well-known/agent-card.json", s.handle(s.unbuilt)},
@@ -42,6 +42,7 @@ func (s *Server) routes() []route {
 		{"GET /openapi.json", s.handle(s.openAPI)},
 		{"GET /sandbox", s.sandboxed(s.showSandbox)},
 		{"POST /sandbox/faucet", s.sandboxed(s.faucet)},
+		{"POST /sandbox/faults", s.sandboxed(s.setFaults)},
 	}
 }
 

@@ -18,6 +18,12 @@ type Sandbox struct {
 	// Faucet gives a wallet play USDC and returns, once it is there, the
 	// transaction and the wallet's balance.
 	Faucet func(ctx context.Context, w deed.Wallet, amount deed.USDC) (txHash string, balance deed.USDC, err error)
+
+	// Faults breaks the embedded registry on demand.
+	Faults interface {
+		Set(kind string, times int) error // times 0 is until it is set again
+		On() string
+	}
 }
 
 // What the faucet gives when it is not told how much, and at the most.
@@ -39,7 +45,26 @@ func (s *Server) sandboxed(h handler) http.Handler {
 }
 
 func (s *Server) showSandbox(w http.ResponseWriter, _ *http.Request) error {
-	s.reply(w, http.StatusOK, api.Sandbox{ChainID: s.Sandbox.ChainID, RPCURL: s.Sandbox.RPCURL, USDC: s.Sandbox.USDC, Now: s.Now().UTC()})
+	s.reply(w, http.StatusOK, api.Sandbox{ChainID: s.Sandbox.ChainID, RPCURL: s.Sandbox.RPCURL, USDC: s.Sandbox.USDC, Now: s.Now().UTC(), Faults: s.faults()})
+	return nil
+}
+
+func (s *Server) faults() api.SandboxFaults {
+	return api.SandboxFaults{Registrar: s.Sandbox.Faults.On()}
+}
+
+func (s *Server) setFaults(w http.ResponseWriter, r *http.Request) error {
+	var in api.FaultsRequest
+	if err := decode(w, r, maxAuthBody, &in); err != nil {
+		return err
+	}
+	if in.Times < 0 {
+		return deed.Invalid("times", "must be 0 or above; 0 is until it is set again")
+	}
+	if err := s.Sandbox.Faults.Set(in.Registrar, in.Times); err != nil {
+		return err
+	}
+	s.reply(w, http.StatusOK, s.faults())
 	return nil
 }
 

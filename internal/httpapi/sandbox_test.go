@@ -35,10 +35,16 @@ func openSandbox(t *testing.T, o options) (*house, *devchain.Chain, *httptest.Se
 		s.Sandbox = &httpapi.Sandbox{ChainID: devchain.ChainID, RPCURL: rpc.URL, USDC: devchain.USDC, Faucet: func(ctx context.Context, w deed.Wallet, amount deed.USDC) (string, deed.USDC, error) {
 			tx, balance, err := c.Faucet(ctx, string(w), int64(amount))
 			return tx, deed.USDC(balance), err
-		}}
+		}, Faults: noFaults{}}
 	}
 	return open(t, o), c, rpc
 }
+
+// noFaults is a registry that cannot be broken.
+type noFaults struct{}
+
+func (noFaults) Set(string, int) error { return nil }
+func (noFaults) On() string            { return "none" }
 
 func TestFaucet(t *testing.T) {
 	h, _, _ := openSandbox(t, options{})

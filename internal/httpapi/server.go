@@ -17,9 +17,12 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/account"
 	"deed.example/deed/internal/catalog"
 	"deed.example/deed/internal/health"
+	"deed.example/deed/internal/payment"
 	"deed.example/deed/internal/ratelimit"
+	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/signin"
 )
 
@@ -30,7 +33,13 @@ type Server struct {
 	Limiter *ratelimit.Limiter
 	Limits  deed.Limits
 
-	SignIn  *signin.Service
+	SignIn *signin.Service
+
+	Registrations *registration.Service
+	Payments      *payment.Service
+	Accounts      *account.Service
+	Terms         PaymentTerms
+
 	Sandbox *Sandbox // nil when there is none
 
 	Trusted []netip.Prefix // proxies whose X-Forwarded-For is believed

@@ -1,0 +1,41 @@
+package api
+
+import "time"
+
+// Account is what we know of a wallet. Names that mix cases are those of
+// clients that already exist.
+type Account struct {
+	WalletAddressOld  string    `json:"wallet_address"`
+	WalletAddress     string    `json:"walletAddress"`
+	CreatedAt         time.Time `json:"created_at"`
+	LastActiveAt      time.Time `json:"last_active_at"`
+	TotalSpentCents   int64     `json:"total_spent_cents"`
+	TotalSpent        string    `json:"total_spent_usd"`
+	Refunded          string    `json:"refunded_usd"`
+	DomainsRegistered int       `json:"domains_registered"`
+	ActiveDomains     int       `json:"active_domains"`
+	ExpiringSoon      int       `json:"expiring_soon"`
+}
+
+// Transactions is a page of what a wallet paid and got back.
+type Transactions struct {
+	Transactions []Transaction `json:"transactions"`
+	Total        int           `json:"total"`
+	Limit        int           `json:"limit"`
+	Offset       int           `json:"offset"`
+}
+
+// Transaction is one payment or refund.
+type Transaction struct {
+	TransactionID string    `json:"transactionId"`
+	Type          string    `json:"type"`
+	Domain        string    `json:"domain"`
+	Status        string    `json:"status"`
+	Price         string    `json:"price_usd"`
+	Currency      string    `json:"currency"`
+	Network       string    `json:"network"`
+	TxHash        *string   `json:"txHash"`
+	Payer         string    `json:"payer"`
+	JobID         string    `json:"jobId,omitzero"`
+	CreatedAt     time.Time `json:"createdAt"`
+}

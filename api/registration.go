@@ -1,0 +1,112 @@
+package api
+
+import "time"
+
+// RegisterRequest is the body of POST /domains/register.
+type RegisterRequest struct {
+	Domain      string   `json:"domain"`
+	Years       int      `json:"years"`
+	DNSRecords  []Record `json:"dns_records"`
+	Nameservers []string `json:"nameservers"`
+	MaxPrice    string   `json:"maxPriceUsd"`
+	DryRun      bool     `json:"dryRun"`
+}
+
+// Record is a DNS record (interface document, 2.3) as a caller writes it.
+type Record struct {
+	Type     string `json:"type"`
+	Host     string `json:"host"`
+	Value    string `json:"value"`
+	TTL      int    `json:"ttl"`
+	Distance *int   `json:"distance"`
+	Priority *int   `json:"priority"`
+}
+
+// Quote is the answer to a dry run.
+type Quote struct {
+	DryRun   bool   `json:"dryRun"`
+	Domain   string `json:"domain"`
+	Years    int    `json:"years"`
+	Price    string `json:"price_usd"`
+	Currency string `json:"currency"`
+}
+
+// Payment is what became of the money for an order.
+type Payment struct {
+	Amount  string  `json:"amountUsd"`
+	TxHash  *string `json:"txHash"`
+	Network string  `json:"network"`
+	Payer   string  `json:"payer"`
+	Settled bool    `json:"settled"`
+}
+
+// Refund is what became of money that goes back.
+type Refund struct {
+	Status string  `json:"status"` // due, sent, confirmed
+	Amount string  `json:"amount_usd"`
+	TxHash *string `json:"txHash"`
+}
+
+// Registration is the answer to an order that is done.
+type Registration struct {
+	TransactionID string    `json:"transactionId"`
+	JobID         string    `json:"jobId"`
+	Domain        string    `json:"domain"`
+	Status        string    `json:"status"`
+	Years         int       `json:"years"`
+	Price         string    `json:"price_usd"`
+	RegisteredAt  time.Time `json:"registeredAt"`
+	ExpiresAt     time.Time `json:"expiresAt"`
+	Nameservers   []string  `json:"nameservers"`
+	DNSRecords    []Record  `json:"dnsRecords"`
+	WalletAddress string    `json:"walletAddress"`
+	Payment       Payment   `json:"payment"`
+	Warnings      []string  `json:"warnings"`
+}
+
+// PendingOrder is the answer to an order that still runs.
+type PendingOrder struct {
+	Status       string  `json:"status"`
+	JobID        string  `json:"jobId"`
+	Domain       string  `json:"domain"`
+	Message      string  `json:"message"`
+	PollURL      string  `json:"poll_url"`
+	PollInterval int     `json:"poll_interval_ms"`
+	Payment      Payment `json:"payment"`
+}
+
+// FailedOrder is the answer to an order that the registry refused.
+type FailedOrder struct {
+	Error
+	JobID  string `json:"jobId"`
+	Refund Refund `json:"refund"`
+}
+
+// Job says how far an order is.
+type Job struct {
+	ID            string        `json:"id"`
+	JobID         string        `json:"jobId"`
+	Type          string        `json:"type"`
+	Status        string        `json:"status"`
+	Completed     bool          `json:"completed"`
+	Domain        string        `json:"domain"`
+	Years         int           `json:"years"`
+	WalletAddress string        `json:"walletAddress"`
+	Result        *Registration `json:"result"`
+	Payment       Payment       `json:"payment"`
+	Refund        *Refund       `json:"refund,omitzero"`
+	Steps         []JobStep     `json:"steps"`
+	CreatedAt     time.Time     `json:"createdAt"`
+	UpdatedAt     time.Time     `json:"updatedAt"`
+	DeadlineAt    time.Time     `json:"deadlineAt"`
+	PollInterval  int           `json:"poll_interval_ms"`
+	Error         string        `json:"error,omitzero"`
+	Message       string        `json:"message,omitzero"`
+	Code          string        `json:"code,omitzero"`
+}
+
+// JobStep is a state of a job and when it was reached.
+type JobStep struct {
+	Name string    `json:"name"`
+	At   time.Time `json:"at"`
+}

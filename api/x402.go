@@ -1,0 +1,95 @@
+package api
+
+// The bodies and headers of x402, versions 1 and 2. Header values are padded
+// standard base64 of JSON.
+
+// PaymentOffer is what version 2 asks for, in the header PAYMENT-REQUIRED.
+type PaymentOffer struct {
+	X402Version int               `json:"x402Version"`
+	Error       string            `json:"error,omitzero"`
+	Resource    Resource          `json:"resource"`
+	Accepts     []RequirementsV2  `json:"accepts"`
+	Extensions  map[string]string `json:"extensions,omitzero"`
+}
+
+// Resource is what is paid for.
+type Resource struct {
+	URL         string `json:"url"`
+	Description string `json:"description,omitzero"`
+	MimeType    string `json:"mimeType,omitzero"`
+}
+
+// RequirementsV2 is one way to pay, in the words of version 2.
+type RequirementsV2 struct {
+	Scheme            string       `json:"scheme"`
+	Network           string       `json:"network"` // CAIP-2
+	Amount            string       `json:"amount"`  // millionths of a USDC
+	Asset             string       `json:"asset"`
+	PayTo             string       `json:"payTo"`
+	MaxTimeoutSeconds int          `json:"maxTimeoutSeconds"`
+	Extra             PaymentExtra `json:"extra"`
+}
+
+// RequirementsV1 is one way to pay, in the words of version 1.
+type RequirementsV1 struct {
+	Scheme            string       `json:"scheme"`
+	Network           string       `json:"network"` // a name
+	MaxAmountRequired string       `json:"maxAmountRequired"`
+	Resource          string       `json:"resource"`
+	Description       string       `json:"description"`
+	MimeType          string       `json:"mimeType"`
+	PayTo             string       `json:"payTo"`
+	MaxTimeoutSeconds int          `json:"maxTimeoutSeconds"`
+	Asset             string       `json:"asset"`
+	Extra             PaymentExtra `json:"extra"`
+}
+
+// PaymentExtra is what a wallet needs to know of the token to sign (EIP-712).
+type PaymentExtra struct {
+	Name        string `json:"name"`
+	Version     string `json:"version"`
+	PaymentFlow string `json:"paymentFlow,omitzero"`
+}
+
+// PaymentHeader is a payment, of either version.
+type PaymentHeader struct {
+	X402Version int             `json:"x402Version"`
+	Scheme      string          `json:"scheme"`   // version 1
+	Network     string          `json:"network"`  // version 1
+	Accepted    *RequirementsV2 `json:"accepted"` // version 2
+	Payload     struct {
+		Signature     string `json:"signature"`
+		Authorization *struct {
+			From        string `json:"from"`
+			To          string `json:"to"`
+			Value       string `json:"value"`
+			ValidAfter  string `json:"validAfter"`
+			ValidBefore string `json:"validBefore"`
+			Nonce       string `json:"nonce"`
+		} `json:"authorization"`
+	} `json:"payload"`
+}
+
+// SettleResponse is the receipt, in PAYMENT-RESPONSE or X-PAYMENT-RESPONSE.
+type SettleResponse struct {
+	Success     bool   `json:"success"`
+	ErrorReason string `json:"errorReason,omitzero"`
+	Payer       string `json:"payer,omitzero"`
+	Transaction string `json:"transaction"`
+	Network     string `json:"network"`
+}
+
+// PaymentRequired is the body of every 402: our error, and the offer of version
+// 1. An empty list of offers says not to pay.
+type PaymentRequired struct {
+	Error
+	Reason      string           `json:"reason,omitzero"`
+	Domain      string           `json:"domain,omitzero"`
+	Price       string           `json:"price_usd,omitzero"`
+	Years       int              `json:"years,omitzero"`
+	Currency    string           `json:"currency"`
+	Network     string           `json:"network"`
+	JobID       string           `json:"jobId,omitzero"`
+	X402Version int              `json:"x402Version"`
+	Accepts     []RequirementsV1 `json:"accepts"`
+}

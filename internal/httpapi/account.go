@@ -1,0 +1,82 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"deed.example/deed"
+	"deed.example/deed/api"
+)
+
+func (s *Server) account(w http.ResponseWriter, r *http.Request, who deed.Wallet) error {
+	a, err := s.Accounts.Account(r.Context(), who)
+	if err != nil {
+		return err
+	}
+	s.reply(w, http.StatusOK, api.Account{
+		WalletAddressOld: string(who), WalletAddress: string(who), CreatedAt: a.Created.UTC(), LastActiveAt: a.LastActive.UTC(),
+		TotalSpentCents: int64(a.Spent.UpToCent() / deed.Cent), TotalSpent: a.Spent.String(), Refunded: a.Refunded.String(),
+		DomainsRegistered: a.Domains, ActiveDomains: a.Active, ExpiringSoon: a.ExpiringSoon,
+	})
+	return nil
+}
+
+func (s *Server) transactions(w http.ResponseWriter, r *http.Request, who deed.Wallet) error {
+	limit, offset, err := page(r.URL.Query())
+	if err != nil {
+		return err
+	}
+	list, total, err := s.Accounts.Transactions(r.Context(), who, limit, offset)
+	if err != nil {
+		return err
+	}
+	out := api.Transactions{Transactions: make([]api.Transaction, 0, len(list)), Total: total, Limit: limit, Offset: offset}
+	for _, m := range list {
+		out.Transactions = append(out.Transactions, s.fromMovement(m))
+	}
+	s.reply(w, http.StatusOK, out)
+	return nil
+}
+
+// page reads limit and offset: 50 from the first when they are not given.
+func page(q url.Values) (limit, offset int, err error) {
+	limit = 50
+	if text := q.Get("limit"); text != "" {
+		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > 100 {
+			return 0, 0, deed.Invalid("limit", "must be a number from 1 to 100")
+		}
+	}
+	if text := q.Get("offset"); text != "" {
+		if offset, err = strconv.Atoi(text); err != nil || offset < 0 {
+			return 0, 0, deed.Invalid("offset", "must be a number, 0 or above")
+		}
+	}
+	return limit, offset, nil
+}
+
+// movementStatus spells the states of a payment as callers know them.
+var movementStatus = map[deed.PaymentState]string{
+	deed.PaymentAuthorized: "pending",
+	deed.PaymentSettling:   "pending",
+	deed.PaymentSettled:    "settled",
+	deed.PaymentConsumed:   "settled",
+	deed.PaymentRefundDue:  "pending",
+	deed.PaymentRefunding:  "pending",
+	deed.PaymentRefunded:   "refunded",
+	deed.PaymentVoid:       "failed",
+}
+
+func (s *Server) fromMovement(m deed.Movement) api.Transaction {
+	out := api.Transaction{
+		TransactionID: m.PaymentID, Type: string(m.Kind), Domain: string(m.Name), Status: movementStatus[m.State], Price: m.Amount.String(),
+		Currency: currency, Network: s.Terms.NetworkV1, TxHash: textOrNull(m.TxHash), Payer: string(m.Payer), CreatedAt: m.At.UTC(),
+	}
+	if m.Kind == deed.PurchaseRegistration {
+		out.JobID = deed.JobID(m.PaymentID)
+	}
+	if m.Refund || m.Kind == deed.PurchaseNothing {
+		out.Type = "refund"
+	}
+	return out
+}

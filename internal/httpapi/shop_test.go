@@ -1,0 +1,242 @@
+package httpapi_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"math/big"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/go-json-experiment/json"
+
+	"deed.example/deed"
+	"deed.example/deed/api"
+	"deed.example/deed/internal/devchain"
+	"deed.example/deed/internal/httpapi"
+	"deed.example/deed/internal/payment"
+	"deed.example/deed/internal/registrar/local"
+	"deed.example/deed/internal/registration"
+	"deed.example/deed/internal/settle/chain"
+	"deed.example/deed/internal/sqldb"
+	"deed.example/deed/internal/sqldb/sqldbtest"
+)
+
+// A shop is a house that sells names on an embedded chain and registry.
+type shop struct {
+	*house
+	chain   *devchain.Chain
+	faults  *local.Faults
+	settler *chain.Settler
+	payTo   common.Address
+	clock   *clock // of the jobs and the registry
+	db      *sqldb.DB
+	rpc     string
+}
+
+func openShop(t *testing.T, o options) *shop {
+	t.Helper()
+	h, c, rpc := openSandbox(t, o)
+	keys := make([]*ecdsa.PrivateKey, 3)
+	for i := range keys {
+		keys[i] = newAccount(t).key
+		if _, _, err := c.Faucet(t.Context(), crypto.PubkeyToAddress(keys[i].PublicKey).Hex(), 1_000_000_000_000); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := &shop{house: h, chain: c, faults: &local.Faults{Slow: time.Millisecond}, payTo: crypto.PubkeyToAddress(keys[0].PublicKey), clock: newClock(), db: h.db, rpc: rpc.URL}
+	var err error
+	s.settler, err = chain.Open(t.Context(), chain.Config{
+		Client: chain.Dial(rpc.URL), Store: sqldb.Settlements{DB: h.db, ChainID: devchain.ChainID}, Now: time.Now,
+		ChainID: devchain.ChainID, USDC: common.HexToAddress(devchain.USDC), Name: "USDC", Version: "2", Multicall: common.HexToAddress(devchain.Multicall),
+		PayTo: s.payTo, HotKey: keys[1], RefundKey: keys[2], Depth: func(deed.USDC) uint64 { return 1 }, Poll: 5 * time.Millisecond,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asset := deed.Wallet(strings.ToLower(devchain.USDC))
+	rows := sqldb.Payments{DB: h.db, ChainID: devchain.ChainID, Asset: asset, Now: s.clock.Now}
+	jobs := sqldb.Jobs{DB: h.db, Now: s.clock.Now}
+	registry := &local.Registry{Store: sqldb.Registry{DB: h.db}, Now: s.clock.Now, Faults: s.faults}
+	h.api.Payments = &payment.Service{Store: rows, Watch: rows, Settler: s.settler, Now: s.clock.Now,
+		Terms: payment.Terms{ChainID: devchain.ChainID, Asset: asset, PayTo: deed.Wallet(strings.ToLower(s.payTo.Hex()))}}
+	h.api.Registrations = &registration.Service{Store: jobs, Names: jobs, Registrar: registry, Prices: h.api.Catalog, Wait: 8 * time.Second, Now: s.clock.Now}
+	h.api.Terms = httpapi.PaymentTerms{NetworkV1: "base-sepolia", NetworkV2: "eip155:84532", Asset: devchain.USDC, PayTo: s.payTo.Hex(), TokenName: "USDC", TokenVersion: "2"}
+	return s
+}
+
+// eachShop opens a shop on both databases.
+func eachShop(t *testing.T, f func(t *testing.T, s *shop)) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) { f(t, openShop(t, options{db: db})) })
+}
+
+// buyer returns a wallet with money.
+func (s *shop) buyer(t *testing.T) *account {
+	t.Helper()
+	a := newAccount(t)
+	if _, _, err := s.chain.Faucet(t.Context(), string(a.wallet), 1_000_000_000); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// promise is an authorization in the making.
+type promise struct {
+	from, to              common.Address
+	value, after, before  *big.Int
+	nonce                 [32]byte
+	key                   *ecdsa.PrivateKey
+	network, asset, payTo string
+}
+
+// promise returns a good authorization of the amount, to be changed and signed.
+func (s *shop) promise(a *account, amount deed.USDC) *promise {
+	p := &promise{
+		from: common.HexToAddress(string(a.wallet)), to: s.payTo, value: big.NewInt(int64(amount)), after: new(big.Int),
+		before: big.NewInt(time.Now().Add(5 * time.Minute).Unix()), key: a.key, network: "eip155:84532", asset: devchain.USDC, payTo: s.payTo.Hex(),
+	}
+	rand.Read(p.nonce[:]) // it never fails
+	return p
+}
+
+// digest is what the wallet signs (EIP-712).
+func (p *promise) digest() []byte {
+	word := func(b []byte) []byte { return common.LeftPadBytes(b, 32) }
+	hash := func(s string) []byte { return crypto.Keccak256([]byte(s)) }
+	domain := crypto.Keccak256(hash("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"),
+		hash("USDC"), hash("2"), word(big.NewInt(devchain.ChainID).Bytes()), word(common.HexToAddress(devchain.USDC).Bytes()))
+	message := crypto.Keccak256(hash("TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"),
+		word(p.from.Bytes()), word(p.to.Bytes()), word(p.value.Bytes()), word(p.after.Bytes()), word(p.before.Bytes()), p.nonce[:])
+	return crypto.Keccak256([]byte{0x19, 1}, domain, message)
+}
+
+func (p *promise) sign(t *testing.T) []byte {
+	t.Helper()
+	sig, err := crypto.Sign(p.digest(), p.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sig[64] += 27
+	return sig
+}
+
+func (p *promise) authorization() string {
+	return fmt.Sprintf(`{"from":%q,"to":%q,"value":%q,"validAfter":%q,"validBefore":%q,"nonce":"0x%x"}`,
+		p.from.Hex(), p.to.Hex(), p.value.String(), p.after.String(), p.before.String(), p.nonce)
+}
+
+// header returns the payment for PAYMENT-SIGNATURE.
+func (p *promise) header(t *testing.T) string {
+	t.Helper()
+	return base64.StdEncoding.EncodeToString(fmt.Appendf(nil,
+		`{"x402Version":2,"accepted":{"scheme":"exact","network":%q,"amount":%q,"asset":%q,"payTo":%q,"maxTimeoutSeconds":300,"extra":{"name":"USDC","version":"2"}},"payload":{"signature":"0x%s","authorization":%s}}`,
+		p.network, p.value.String(), p.asset, p.payTo, hex.EncodeToString(p.sign(t)), p.authorization()))
+}
+
+// headerV1 returns the payment for X-PAYMENT.
+func (p *promise) headerV1(t *testing.T) string {
+	t.Helper()
+	return base64.StdEncoding.EncodeToString(fmt.Appendf(nil, `{"x402Version":1,"scheme":"exact","network":"base-sepolia","payload":{"signature":"0x%s","authorization":%s}}`,
+		hex.EncodeToString(p.sign(t)), p.authorization()))
+}
+
+const comPrice deed.USDC = 13_060_000
+
+// register orders a name, with a payment unless it is "".
+func (s *shop) register(t *testing.T, domain, payment string) answer {
+	t.Helper()
+	headers := []string{}
+	if payment != "" {
+		headers = []string{"PAYMENT-SIGNATURE", payment}
+	}
+	return s.do(t, "POST", "/domains/register", fmt.Sprintf(`{"domain":%q}`, domain), headers...)
+}
+
+// balance is the play USDC of an address.
+func (s *shop) balance(t *testing.T, a common.Address) deed.USDC {
+	t.Helper()
+	question := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[{"to":%q,"data":"0x70a08231%064x"},"latest"]}`, devchain.USDC, a.Bytes())
+	res, err := http.Post(s.rpc, "application/json", strings.NewReader(question))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close() // it is read below
+	var answer struct {
+		Result hexutil.Bytes `json:"result"`
+	}
+	if err := json.UnmarshalRead(res.Body, &answer, json.RejectUnknownMembers(false)); err != nil {
+		t.Fatal(err)
+	}
+	return deed.USDC(new(big.Int).SetBytes(answer.Result).Int64())
+}
+
+// work advances everything that is due until nothing is open any more, moving
+// the clock of jobs and registry along.
+func (s *shop) work(t *testing.T) {
+	t.Helper()
+	for range 2000 {
+		if err := s.api.Payments.ReadChain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		payments, err := s.api.Payments.Due(t.Context(), 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range payments {
+			_, _ = s.api.Payments.Advance(t.Context(), id) // what is open stays due
+		}
+		jobs, err := s.api.Registrations.Due(t.Context(), 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range jobs {
+			_ = s.api.Registrations.Advance(t.Context(), id) // likewise
+		}
+		if s.open(t) == 0 {
+			return
+		}
+		if len(payments)+len(jobs) == 0 {
+			s.clock.advance(time.Second)
+		}
+	}
+	t.Fatal("something stays open for ever")
+}
+
+// open counts what has not come to its end.
+func (s *shop) open(t *testing.T) int {
+	t.Helper()
+	n, err := sqldb.Audit{DB: s.db}.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// audit fails the test when an invariant is broken.
+func (s *shop) audit(t *testing.T) {
+	t.Helper()
+	findings, err := sqldb.Audit{DB: s.db}.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range findings {
+		if f.Broken > 0 {
+			t.Errorf("%d × %s", f.Broken, f.Invariant)
+		}
+	}
+	c, err := s.api.Payments.Compare(t.Context(), sqldb.Audit{DB: s.db})
+	if err != nil || len(c.Unbooked)+len(c.Unproved) > 0 || c.Transfers == 0 {
+		t.Errorf("the books and the chain differ: %+v, %v", c, err)
+	}
+}
+
+func job(t *testing.T, h *house, id string) api.Job {
+	return read[api.Job](t, h.get(t, "/domains/status/"+id))
+}

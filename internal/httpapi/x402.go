@@ -1,0 +1,242 @@
+package httpapi
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"deed.example/deed"
+	"deed.example/deed/api"
+)
+
+// PaymentTerms is what a wallet must know to pay us.
+type PaymentTerms struct {
+	NetworkV1    string // "base-sepolia"
+	NetworkV2    string // "eip155:84532"
+	Asset        string // address of the token
+	PayTo        string
+	TokenName    string // as the token's EIP-712 domain has it
+	TokenVersion string
+}
+
+const (
+	maxPaymentHeader = 8 << 10
+	payWithin        = 300 // seconds a wallet should make its promise good for
+	exact            = "exact"
+)
+
+// offered is a payment as the request carries it: an authorization, or why there
+// is none, and in which version of x402 it came.
+type offered struct {
+	auth    *deed.Authorization
+	version int
+	err     error // a CodePaymentInvalid about the header itself
+}
+
+// payment reads the payment of a request. Header and version belong together:
+// PAYMENT-SIGNATURE is 2, X-PAYMENT is 1.
+func (s *Server) payment(r *http.Request) offered {
+	v2, v1 := r.Header.Values("PAYMENT-SIGNATURE"), r.Header.Values("X-PAYMENT")
+	switch {
+	case len(v2)+len(v1) == 0:
+		return offered{version: 2}
+	case len(v2)+len(v1) > 1:
+		return offered{version: 2, err: unpayable("invalid_payload", "send one payment: either PAYMENT-SIGNATURE or X-PAYMENT")}
+	case len(v2) == 1:
+		return s.readPayment(v2[0], 2)
+	}
+	return s.readPayment(v1[0], 1)
+}
+
+func (s *Server) readPayment(header string, version int) offered {
+	auth, err := s.parsePayment(header, version)
+	return offered{auth: auth, version: version, err: err}
+}
+
+func (s *Server) parsePayment(header string, version int) (*deed.Authorization, error) {
+	if len(header) > maxPaymentHeader {
+		return nil, unpayable("invalid_payload", "the payment is larger than %d bytes", maxPaymentHeader)
+	}
+	raw, err := base64.StdEncoding.DecodeString(header)
+	if err != nil {
+		return nil, unpayable("invalid_payload", "the payment is not base64")
+	}
+	var h api.PaymentHeader
+	if err := json.Unmarshal(raw, &h); err != nil {
+		return nil, unpayable("invalid_payload", "the payment is not the JSON of x402")
+	}
+	if h.X402Version != version {
+		return nil, unpayable("invalid_x402_version", "the payment says version %d in the header of version %d", h.X402Version, version)
+	}
+	if err := s.checkTerms(h); err != nil {
+		return nil, err
+	}
+	return s.parseAuthorization(h)
+}
+
+// checkTerms compares what the payer accepted with what we ask for, but for the
+// amount: only the use case knows the price.
+func (s *Server) checkTerms(h api.PaymentHeader) error {
+	scheme, network, want := h.Scheme, h.Network, s.Terms.NetworkV1
+	if h.X402Version == 2 {
+		if h.Accepted == nil {
+			return unpayable("invalid_payload", "the payment does not say what it accepts")
+		}
+		scheme, network, want = h.Accepted.Scheme, h.Accepted.Network, s.Terms.NetworkV2
+		if !strings.EqualFold(h.Accepted.Asset, s.Terms.Asset) || !strings.EqualFold(h.Accepted.PayTo, s.Terms.PayTo) {
+			return unpayable("no_matching_payment_requirements", "the payment is for another token or payee than the offer")
+		}
+	}
+	if scheme != exact {
+		return unpayable("unsupported_scheme", "we take the scheme exact only")
+	}
+	if network != want {
+		return unpayable("invalid_network", "the payment is on %s and we are on %s", network, want)
+	}
+	return nil
+}
+
+func (s *Server) parseAuthorization(h api.PaymentHeader) (*deed.Authorization, error) {
+	in := h.Payload.Authorization
+	if in == nil {
+		return nil, unpayable("invalid_payload", "the payment has no authorization (EIP-3009)")
+	}
+	payer, err1 := deed.ParseWallet(in.From)
+	payTo, err2 := deed.ParseWallet(in.To)
+	amount, err3 := decimal(in.Value)
+	after, err4 := decimal(in.ValidAfter)
+	before, err5 := decimal(in.ValidBefore)
+	nonce, err6 := parseHex(in.Nonce, 32, 32)
+	if err := errors.Join(err1, err2, err3, err4, err5, err6); err != nil {
+		return nil, unpayable("invalid_payload", "the authorization has a malformed address, number or nonce")
+	}
+	signature, err := parseHex(h.Payload.Signature, 1, 4<<10)
+	if err != nil {
+		return nil, unpayable("invalid_exact_evm_payload_signature", "the signature is malformed")
+	}
+	if !strings.EqualFold(in.To, s.Terms.PayTo) {
+		return nil, unpayable("invalid_exact_evm_payload_recipient_mismatch", "the authorization pays %s and the offer says %s", payTo, s.Terms.PayTo)
+	}
+	return &deed.Authorization{
+		Payer: payer, PayTo: payTo, Amount: deed.USDC(amount), ValidAfter: after, ValidBefore: before,
+		Nonce: "0x" + hex.EncodeToString(nonce), Signature: signature,
+	}, nil
+}
+
+// decimal reads a whole number in decimal digits, without sign or leading zeros.
+// One beyond 63 bits can be no price of ours.
+func decimal(s string) (int64, error) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || strconv.FormatInt(n, 10) != s || n < 0 {
+		return 0, errors.New("not a decimal number")
+	}
+	return n, nil
+}
+
+func parseHex(s string, least, most int) ([]byte, error) {
+	digits, prefixed := strings.CutPrefix(s, "0x")
+	b, err := hex.DecodeString(digits)
+	if err != nil || !prefixed || len(b) < least || len(b) > most {
+		return nil, errors.New("not hex")
+	}
+	return b, nil
+}
+
+// A payError is a refusal of a payment with the word that x402 has for it.
+type payError struct {
+	reason string
+	error
+}
+
+func (e payError) Unwrap() error { return e.error }
+
+func unpayable(reason, format string, args ...any) error {
+	return payError{reason, deed.Errorf(deed.CodePaymentInvalid, format, args...)}
+}
+
+// reasonOf returns x402's word for why a payment will not do.
+func reasonOf(err error) string {
+	if e, ok := errors.AsType[payError](err); ok {
+		return e.reason
+	}
+	switch deed.CodeOf(err) {
+	case deed.CodePaymentInsufficient:
+		return "insufficient_funds"
+	case deed.CodePaymentInvalid:
+		return "invalid_payment"
+	}
+	return ""
+}
+
+// encodeHeader returns v as a value of an x402 header.
+func encodeHeader(v any) string {
+	raw := encode(v)
+	return base64.StdEncoding.EncodeToString(raw[:len(raw)-1])
+}
+
+// setReceipt tells an x402 client what became of its payment, in the header of
+// its version.
+func (s *Server) setReceipt(h http.Header, version int, p deed.Payment) {
+	receipt := api.SettleResponse{Success: p.TxHash != "", Payer: string(p.Auth.Payer), Transaction: p.TxHash, Network: s.Terms.NetworkV2}
+	if !receipt.Success {
+		receipt.ErrorReason = "settlement_pending" // sign nothing new
+	}
+	name := "PAYMENT-RESPONSE"
+	if version == 1 {
+		name, receipt.Network = "X-PAYMENT-RESPONSE", s.Terms.NetworkV1
+	}
+	h[name] = []string{encodeHeader(receipt)}
+	h.Set("Cache-Control", "private")
+}
+
+// An offer is what a caller is asked to pay, and for what.
+type offer struct {
+	quote  deed.Quote
+	domain deed.Name
+	jobID  string // of the purchase that the payment belongs to; nothing is offered then
+}
+
+// failUnpaid answers 402, with the offer in both versions.
+func (s *Server) failUnpaid(w http.ResponseWriter, r *http.Request, err error, o offer) error {
+	e, ok := errors.AsType[*deed.Error](err)
+	if !ok {
+		return err
+	}
+	reason := reasonOf(err)
+	resource := api.Resource{URL: s.PublicURL + r.URL.Path, Description: o.quote.For, MimeType: "application/json"}
+	v2 := api.PaymentOffer{X402Version: 2, Error: reason, Resource: resource, Accepts: []api.RequirementsV2{}}
+	out := api.PaymentRequired{
+		Error: body(w.Header().Get("X-Request-Id"), http.StatusPaymentRequired, e), Reason: reason, Domain: string(o.domain), Years: o.quote.Years,
+		Currency: currency, Network: s.Terms.NetworkV1, JobID: o.jobID, X402Version: 1, Accepts: []api.RequirementsV1{},
+	}
+	if o.quote.Amount > 0 {
+		out.Price = o.quote.Amount.String()
+		out.Accepts = append(out.Accepts, s.requirementsV1(o.quote, resource))
+		v2.Accepts = append(v2.Accepts, s.requirementsV2(o.quote))
+	}
+	w.Header()["PAYMENT-REQUIRED"] = []string{encodeHeader(v2)}
+	w.Header().Set("Cache-Control", "no-store")
+	s.reply(w, http.StatusPaymentRequired, out)
+	return nil
+}
+
+func (s *Server) requirementsV1(q deed.Quote, resource api.Resource) api.RequirementsV1 {
+	return api.RequirementsV1{
+		Scheme: exact, Network: s.Terms.NetworkV1, MaxAmountRequired: fmt.Sprint(int64(q.Amount)), Resource: resource.URL, Description: resource.Description,
+		MimeType: resource.MimeType, PayTo: s.Terms.PayTo, MaxTimeoutSeconds: payWithin, Asset: s.Terms.Asset,
+		Extra: api.PaymentExtra{Name: s.Terms.TokenName, Version: s.Terms.TokenVersion},
+	}
+}
+
+func (s *Server) requirementsV2(q deed.Quote) api.RequirementsV2 {
+	return api.RequirementsV2{
+		Scheme: exact, Network: s.Terms.NetworkV2, Amount: fmt.Sprint(int64(q.Amount)), Asset: s.Terms.Asset, PayTo: s.Terms.PayTo, MaxTimeoutSeconds: payWithin,
+		Extra: api.PaymentExtra{Name: s.Terms.TokenName, Version: s.Terms.TokenVersion, PaymentFlow: "upfront"},
+	}
+}
