@@ -13,6 +13,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/internal/cache/memory"
 	"deed.example/deed/internal/cache/redis"
+	"deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/settle/chain"
 	"deed.example/deed/internal/signin"
 	"deed.example/deed/internal/sqldb"
@@ -34,6 +35,15 @@ type backends struct {
 	local deed.Counter // in this process
 	cache sharedCache
 	chain *chainBackend
+	money *money // nil when no payments are taken
+
+	registrar registrarBackend
+}
+
+// A registrarBackend sells us names, and says whether it is there.
+type registrarBackend interface {
+	deed.Registrar
+	Ping(ctx context.Context) error
 }
 
 // openBackends opens all of them, or none.
@@ -53,8 +63,32 @@ func openBackends(ctx context.Context, c *config) (b *backends, err error) {
 	if b.cache, err = openCache(c, b.local); err != nil {
 		return b, err
 	}
-	b.chain, err = openChain(c)
+	if b.chain, err = openChain(c); err != nil {
+		return b, err
+	}
+	faults := &local.Faults{}
+	b.registrar = &local.Registry{Store: sqldb.Registry{DB: b.db}, Now: time.Now, Faults: faults}
+	if b.chain.sandbox != nil {
+		b.chain.sandbox.Faults = sandboxFaults{faults}
+	}
+	b.money, err = openMoney(ctx, c, b.db, b.chain)
 	return b, err
+}
+
+// sandboxFaults lets a caller on this machine break the embedded registry.
+type sandboxFaults struct{ *local.Faults }
+
+func (f sandboxFaults) Set(kind string, times int) error {
+	fault, err := local.ParseFault(kind)
+	if err == nil {
+		f.Faults.Set(fault, times)
+	}
+	return err
+}
+
+func (f sandboxFaults) On() string {
+	kind, _ := f.Faults.On()
+	return string(kind)
 }
 
 // close closes what is open, the last first.
@@ -100,7 +134,7 @@ func openCache(c *config, local deed.Counter) (sharedCache, error) {
 		here := func(context.Context) error { return nil } // our own memory answers when we do
 		return sharedCache{Counter: local, ping: here, close: func() error { return nil }}, nil
 	}
-	r, err := redis.Open(c.CacheURL.Reveal())
+	r, err := redis.Open(c.CacheURL.Reveal(), redis.Patience)
 	if err != nil {
 		return sharedCache{}, err
 	}

@@ -24,7 +24,6 @@ const beat = 15 * time.Second
 type chainBackend struct {
 	*chain.Client
 	sandbox *httpapi.Sandbox // nil for a real chain
-	serve   *listening       // likewise
 	close   func() error
 }
 
@@ -43,6 +42,10 @@ func openChain(c *config) (*chainBackend, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("listen for wallets: %w", err), embedded.Close())
 	}
+	// It answers from now on: we ask it ourselves before anyone else does.
+	server := &http.Server{Handler: embedded.Handler(), ReadHeaderTimeout: 5 * time.Second}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(l) }()
 	url := "http://" + l.Addr().String()
 	return &chainBackend{
 		Client: chain.Dial(url),
@@ -50,8 +53,13 @@ func openChain(c *config) (*chainBackend, error) {
 			txHash, balance, err := embedded.Faucet(ctx, string(w), int64(amount))
 			return txHash, deed.USDC(balance), err
 		}},
-		serve: &listening{l, &http.Server{Handler: embedded.Handler(), ReadHeaderTimeout: 5 * time.Second}},
-		close: embedded.Close,
+		close: func() error {
+			err := server.Close()
+			if served := <-ended; !errors.Is(served, http.ErrServerClosed) {
+				err = errors.Join(err, served)
+			}
+			return errors.Join(err, embedded.Close())
+		},
 	}, nil
 }
 

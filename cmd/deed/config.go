@@ -26,6 +26,9 @@ type config struct {
 	ChainListen   string      // of the embedded chain
 	ChainRPCURL   deed.Secret // empty: the embedded chain
 	ChainID       uint64
+	PayTo         string // the treasury
+	GasKey        string // files of private keys
+	RefundKey     string
 	SigninKeys    string // empty: a file in Data
 	MetricsListen string
 	Proxies       []netip.Prefix
@@ -63,6 +66,9 @@ func (c *config) settings() []*setting {
 		{key: "chain.listen", help: "address of the embedded chain's JSON-RPC", value: text(&c.ChainListen, address)},
 		{key: "chain.rpc_url", help: "JSON-RPC of a real chain instead of the embedded one", value: secret(&c.ChainRPCURL, "https", "http")},
 		{key: "chain.id", help: "the chain that wallets sign in on", value: chainID(&c.ChainID)},
+		{key: "pay_to", help: "treasury that callers pay to; its key stays elsewhere", value: text(&c.PayTo, walletOrNone)},
+		{key: "chain.gas_key", help: "file with the key that pays for gas, in hex", value: text(&c.GasKey, anything)},
+		{key: "chain.refund_key", help: "file with the key that pays refunds, in hex", value: text(&c.RefundKey, anything)},
 		{key: "signin.keys", help: "file with the keys of tokens, the same on every node; default: signin.keys in the data folder", value: text(&c.SigninKeys, anything)},
 		{key: "metrics.listen", help: "address for operators: /metrics and /debug/pprof/; off turns it off", value: text(&c.MetricsListen, addressOrOff)},
 		{key: "proxies", help: "networks of proxies whose X-Forwarded-For is believed", value: prefixes(&c.Proxies)},
@@ -114,6 +120,14 @@ func (c *config) setPerTLD(key, value string) error {
 }
 
 func anything(string) error { return nil }
+
+func walletOrNone(s string) error {
+	if s == "" {
+		return nil
+	}
+	_, err := deed.ParseWallet(s)
+	return err
+}
 
 func notEmpty(s string) error {
 	if s == "" {

@@ -36,7 +36,7 @@ func rootCommand() *cobra.Command {
 		SilenceErrors: true,
 		Version:       version(),
 	}
-	root.AddCommand(serveCommand(), configCommand(), keysCommand(), &cobra.Command{
+	root.AddCommand(serveCommand(), configCommand(), keysCommand(), adminCommand(), &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
@@ -58,3 +58,7 @@ func version() string {
 	}
 	return "devel"
 }
+
+// failpoint is called between the steps of paying, registering and refunding.
+// It is nil but in the binary that tests build to die there (failpoint.go).
+var failpoint func(name string)

@@ -14,11 +14,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"deed.example/deed/internal/account"
 	"deed.example/deed/internal/catalog"
 	"deed.example/deed/internal/health"
 	"deed.example/deed/internal/httpapi"
 	"deed.example/deed/internal/metrics"
 	"deed.example/deed/internal/ratelimit"
+	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/sqldb"
 )
 
@@ -67,9 +69,6 @@ func serve(ctx context.Context, c *config, out, logs io.Writer) (err error) {
 	}
 	api.Log = log
 	servers := []*listening{{httpapi.Listen(callers, c.Proxies), api.Configure()}}
-	if b.chain.serve != nil {
-		servers = append(servers, b.chain.serve)
-	}
 	operators, err := listenForOperators(c, counters.Handler())
 	if err != nil {
 		return err
@@ -78,6 +77,8 @@ func serve(ctx context.Context, c *config, out, logs io.Writer) (err error) {
 	for _, w := range warnings(c) {
 		log.Warn(w)
 	}
+	worker := startWork(b, api, log)
+	defer worker.stop()
 	welcome(out, c, servers, b.chain.sandbox != nil)
 	log.Info("serving", "listen", callers.Addr().String(), "version", version())
 	return run(ctx, servers, api.Drain, log)
@@ -93,12 +94,12 @@ func wire(ctx context.Context, c *config, b *backends, base *url.URL, counters *
 	if err != nil {
 		return nil, err
 	}
-	return &httpapi.Server{
+	api := &httpapi.Server{
 		Catalog: prices,
 		Health: &health.Service{Now: time.Now, Checks: []health.Check{
 			{Name: "database", Essential: true, Ping: b.db.Ping},
 			{Name: "cache", Ping: b.cache.ping},
-			{Name: "registrar"},
+			{Name: "registrar", Ping: b.registrar.Ping},
 			{Name: "chain", Ping: func(ctx context.Context) error { return b.chain.Ping(ctx, c.ChainID) }},
 			{Name: "dns"},
 		}},
@@ -111,6 +112,7 @@ func wire(ctx context.Context, c *config, b *backends, base *url.URL, counters *
 		},
 		Limits:    c.Limits,
 		SignIn:    signIn,
+		Accounts:  &account.Service{Store: sqldb.Accounts{DB: b.db}, Now: time.Now},
 		Sandbox:   b.chain.sandbox,
 		Trusted:   c.Proxies,
 		Version:   version(),
@@ -118,8 +120,18 @@ func wire(ctx context.Context, c *config, b *backends, base *url.URL, counters *
 		Started:   time.Now(),
 		Now:       time.Now,
 		Observe:   counters.Observe,
-	}, nil
+	}
+	if b.money != nil {
+		jobs := sqldb.Jobs{DB: b.db, Now: time.Now}
+		api.Payments, api.Terms = b.money.payments, b.money.terms
+		api.Registrations = &registration.Service{Store: jobs, Names: jobs, Registrar: b.registrar, Prices: prices, Wait: requestWait, Now: time.Now, Step: failpoint}
+		api.Payments.Step = failpoint
+	}
+	return api, nil
 }
+
+// requestWait is how long a request for a name waits for its job.
+const requestWait = 8 * time.Second
 
 // listenForOperators returns the server of the private listener, or none.
 func listenForOperators(c *config, h http.Handler) ([]*listening, error) {

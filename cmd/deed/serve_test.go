@@ -69,8 +69,13 @@ func (l *lockedBuffer) String() string {
 // start runs `deed serve` on free ports with dir as its data folder.
 func start(t *testing.T, dir string, environ ...string) *node {
 	t.Helper()
+	return startBinary(t, binary, dir, environ...)
+}
+
+func startBinary(t *testing.T, path, dir string, environ ...string) *node {
+	t.Helper()
 	n := &node{log: &lockedBuffer{}, client: apitest.Client(t, nil)}
-	n.cmd = exec.Command(binary, "serve", "--data", dir, "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0", "--chain-listen", "127.0.0.1:0")
+	n.cmd = exec.Command(path, "serve", "--data", dir, "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0", "--chain-listen", "127.0.0.1:0")
 	n.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH")}, environ...) // not even a home
 	n.cmd.Stderr = n.log
 	out, err := n.cmd.StdoutPipe()

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/spf13/cobra"
+
+	"deed.example/deed/internal/settle/chain"
+	"deed.example/deed/internal/sqldb"
+)
+
+func adminCommand() *cobra.Command {
+	admin := &cobra.Command{Use: "admin", Short: "Look after a service"}
+	audit := &cobra.Command{
+		Use:   "audit",
+		Short: "Check that every dollar is accounted for, in the database and on the chain; changes nothing",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, _, err := readConfig(cmd.Flags(), os.Environ())
+			if err != nil {
+				return err
+			}
+			return audit(cmd.Context(), c, cmd.OutOrStdout())
+		},
+	}
+	addFlags(audit)
+	admin.AddCommand(audit)
+	return admin
+}
+
+// errUnsound ends an audit that found something.
+var errUnsound = errors.New("the audit found something: do not sell anything before it is understood")
+
+// audit asks every question of the database, then holds the books against the
+// chain.
+func audit(ctx context.Context, c *config, out io.Writer) (err error) {
+	db, err := openToRead(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	books := sqldb.Audit{DB: db}
+	findings, err := books.Run(ctx)
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	broken := 0
+	for _, f := range findings {
+		verdict := "ok"
+		if f.Broken > 0 {
+			verdict = fmt.Sprintf("BROKEN × %d", f.Broken)
+			broken++
+		}
+		fmt.Fprintf(table, "%s\t%s\n", verdict, f.Invariant)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	sound, err := auditChain(ctx, c, db, books, out)
+	if err != nil {
+		return err
+	}
+	open, err := books.Open(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "\n%d invariants, %d broken; %d payments and jobs are open\n", len(findings), broken, open)
+	if broken > 0 || !sound {
+		return errUnsound
+	}
+	return nil
+}
+
+// auditChain compares the books with the chain, when it can be asked.
+func auditChain(ctx context.Context, c *config, db *sqldb.DB, books sqldb.Audit, out io.Writer) (sound bool, err error) {
+	m, err := openMoneyToRead(ctx, c, db)
+	if err != nil || m == nil {
+		fmt.Fprintf(out, "skipped  the chain could not be asked: %v\n", err)
+		return true, nil
+	}
+	cmp, err := m.payments.Compare(ctx, books)
+	if err != nil {
+		return false, err
+	}
+	fmt.Fprintf(out, "%d transfers of %s USDC in all on the chain, %d not in the books, %d in the books only\n", cmp.Transfers, cmp.Sum, len(cmp.Unbooked), len(cmp.Unproved))
+	for _, line := range append(cmp.Unbooked, cmp.Unproved...) {
+		fmt.Fprintln(out, "  "+line)
+	}
+	return len(cmp.Unbooked)+len(cmp.Unproved) == 0, nil
+}
+
+func openToRead(ctx context.Context, c *config) (*sqldb.DB, error) {
+	if c.DatabaseURL != "" {
+		return sqldb.OpenPostgres(ctx, c.DatabaseURL.Reveal())
+	}
+	if _, err := os.Stat(databaseFile(c)); err != nil {
+		return nil, err
+	}
+	return sqldb.OpenSQLiteToRead(databaseFile(c))
+}
+
+// openMoneyToRead opens the settlement of a service that runs, with the
+// sandbox's own keys where there is a sandbox.
+func openMoneyToRead(ctx context.Context, c *config, db *sqldb.DB) (*money, error) {
+	conf := *c
+	rpc := c.ChainRPCURL.Reveal()
+	if rpc == "" {
+		rpc = "http://" + c.ChainListen
+		treasury, err := readKey(filepath.Join(chainFolder(c), "treasury.key"))
+		if err != nil {
+			return nil, err
+		}
+		conf.GasKey, conf.RefundKey = filepath.Join(chainFolder(c), "gas.key"), filepath.Join(chainFolder(c), "refund.key")
+		if conf.PayTo == "" {
+			conf.PayTo = strings.ToLower(crypto.PubkeyToAddress(treasury.PublicKey).Hex())
+		}
+	}
+	return openMoney(ctx, &conf, db, &chainBackend{Client: chain.Dial(rpc)})
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/devchain"
+	"deed.example/deed/internal/httpapi"
+	"deed.example/deed/internal/payment"
+	"deed.example/deed/internal/settle/chain"
+	"deed.example/deed/internal/sqldb"
+)
+
+// A network is a chain that we can be paid on.
+type network struct {
+	v1, v2              string // as x402 calls it
+	usdc, name, version string // the token, as wallets sign for it
+}
+
+var networks = map[uint64]network{
+	84532: {"base-sepolia", "eip155:84532", devchain.USDC, "USDC", "2"},
+	8453:  {"base", "eip155:8453", "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", "USD Coin", "2"},
+}
+
+// money is what purchases need of a chain.
+type money struct {
+	settler  *chain.Settler
+	payments *payment.Service
+	terms    httpapi.PaymentTerms
+}
+
+// openMoney returns nil when this deployment takes no payments: a real chain
+// without a treasury.
+func openMoney(ctx context.Context, c *config, db *sqldb.DB, b *chainBackend) (*money, error) {
+	sandbox := b.sandbox != nil
+	if c.PayTo == "" && !sandbox {
+		return nil, nil
+	}
+	net, ok := networks[c.ChainID]
+	if !ok {
+		return nil, fmt.Errorf("chain.id %d: we know the USDC of Base and Base Sepolia only", c.ChainID)
+	}
+	keys, err := readWallets(ctx, c, b)
+	if err != nil {
+		return nil, err
+	}
+	conf := chain.Config{
+		Client: b.Client, Store: sqldb.Settlements{DB: db, ChainID: c.ChainID}, Now: time.Now,
+		ChainID: c.ChainID, USDC: common.HexToAddress(net.usdc), Name: net.name, Version: net.version, Multicall: common.HexToAddress(devchain.Multicall),
+		PayTo: keys.payTo, HotKey: keys.gas, RefundKey: keys.refund, Step: failpoint,
+	}
+	if sandbox {
+		conf.Depth = func(deed.USDC) uint64 { return 1 } // its blocks are never taken back
+		conf.Poll = 20 * time.Millisecond
+	}
+	settler, err := chain.Open(ctx, conf)
+	if err != nil {
+		return nil, fmt.Errorf("open the settlement: %w", err)
+	}
+	payTo, asset := deed.Wallet(strings.ToLower(keys.payTo.Hex())), deed.Wallet(strings.ToLower(net.usdc))
+	rows := sqldb.Payments{DB: db, ChainID: c.ChainID, Asset: asset, Now: time.Now}
+	return &money{
+		settler: settler,
+		payments: &payment.Service{
+			Store: rows, Watch: rows, Settler: settler, Now: time.Now,
+			Terms: payment.Terms{ChainID: c.ChainID, Asset: asset, PayTo: payTo},
+		},
+		terms: httpapi.PaymentTerms{NetworkV1: net.v1, NetworkV2: net.v2, Asset: net.usdc, PayTo: keys.payTo.Hex(), TokenName: net.name, TokenVersion: net.version},
+	}, nil
+}
+
+// wallets are our three addresses: the treasury, whose key is not here, one that
+// pays for gas, and one that pays refunds.
+type wallets struct {
+	payTo       common.Address
+	gas, refund *ecdsa.PrivateKey
+}
+
+// sandboxPurse is the play USDC that refunds are paid from.
+const sandboxPurse = 1_000_000_000_000
+
+func readWallets(ctx context.Context, c *config, b *chainBackend) (w wallets, err error) {
+	if b.sandbox == nil {
+		if w.gas, err = readKey(c.GasKey); err != nil {
+			return w, fmt.Errorf("chain.gas_key: %w", err)
+		}
+		if w.refund, err = readKey(c.RefundKey); err != nil {
+			return w, fmt.Errorf("chain.refund_key: %w", err)
+		}
+		w.payTo = common.HexToAddress(c.PayTo)
+		return w, nil
+	}
+	// In the sandbox we make our own, and give them play money.
+	treasury, _, err := sandboxKey(c, "treasury.key")
+	if err != nil {
+		return w, err
+	}
+	var fresh [2]bool
+	for i, key := range []**ecdsa.PrivateKey{&w.gas, &w.refund} {
+		if *key, fresh[i], err = sandboxKey(c, []string{"gas.key", "refund.key"}[i]); err != nil {
+			return w, err
+		}
+		if fresh[i] {
+			wallet := deed.Wallet(strings.ToLower(crypto.PubkeyToAddress((*key).PublicKey).Hex()))
+			if _, _, err := b.sandbox.Faucet(ctx, wallet, []deed.USDC{1, sandboxPurse}[i]); err != nil {
+				return w, fmt.Errorf("give play money to our own wallets: %w", err)
+			}
+		}
+	}
+	w.payTo = crypto.PubkeyToAddress(treasury.PublicKey)
+	if c.PayTo != "" {
+		w.payTo = common.HexToAddress(c.PayTo)
+	}
+	return w, nil
+}
+
+// readKey reads a private key in hex from a file that nobody else can read.
+func readKey(path string) (*ecdsa.PrivateKey, error) {
+	if path == "" {
+		return nil, errors.New("name the file of a private key")
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("%s can be read by others: chmod 600 it", path)
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	key, err := crypto.HexToECDSA(strings.TrimPrefix(strings.TrimSpace(string(raw)), "0x"))
+	if err != nil {
+		return nil, fmt.Errorf("%s holds no private key in hex", path) // not a word of what it holds
+	}
+	return key, nil
+}
+
+// sandboxKey reads a key of the sandbox, and makes it when it is not there. Its
+// file lies with the chain, and goes with it.
+func sandboxKey(c *config, name string) (key *ecdsa.PrivateKey, fresh bool, err error) {
+	path := filepath.Join(chainFolder(c), name)
+	if key, err = readKey(path); !errors.Is(err, fs.ErrNotExist) {
+		return key, false, err
+	}
+	if key, err = crypto.GenerateKey(); err != nil {
+		return nil, false, err
+	}
+	return key, true, os.WriteFile(path, []byte(hex.EncodeToString(crypto.FromECDSA(key))+"\n"), 0o600)
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+
+	"deed.example/deed/internal/httpapi"
+	"deed.example/deed/internal/work"
+)
+
+// working is the loop that goes on with what no request waits for any more.
+type working struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+// startWork starts the loop. It outlives the last request: what that one left
+// behind may still be advanced while we stop.
+func startWork(b *backends, api *httpapi.Server, log *slog.Logger) *working {
+	ctx, cancel := context.WithCancel(context.Background())
+	w := &working{cancel, make(chan struct{})}
+	loop := &work.Loop{Log: log}
+	if b.money != nil {
+		loop.Rows = []work.Rows{
+			{Name: "payments", Due: api.Payments.Due, Advance: func(ctx context.Context, id string) error {
+				_, err := api.Payments.Advance(ctx, id)
+				return err
+			}},
+			{Name: "jobs", Due: api.Registrations.Due, Advance: api.Registrations.Advance},
+		}
+		loop.Chain = []func(context.Context) error{b.money.settler.Tick, api.Payments.ReadChain}
+	}
+	go func() {
+		defer close(w.done)
+		loop.Run(ctx)
+	}()
+	return w
+}
+
+func (w *working) stop() {
+	w.cancel()
+	<-w.done
+}
