@@ -8,6 +8,15 @@ import (
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
+// The points at which money, names or memory could get lost.
+var mortalPoints = []string{
+	"payment: authorized", "payment: settling", "before store", "after store", "after send", "payment: money moved", "payment: settled",
+	"job: queued", "job: about to order", "job: ordered", "job: verifying", "job: looked up",
+}
+
+// The points of giving money back.
+var mortalRefunds = []string{"payment: refund_due", "payment: refunding", "payment: money returned"}
+
 // Every point, on both databases.
 func TestKillNineEverywhere(t *testing.T) {
 	for _, name := range []string{"sqlite", "postgres"} {

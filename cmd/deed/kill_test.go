@@ -125,15 +125,6 @@ func killAt(t *testing.T, point string, fault string, environ ...string) {
 	n.stop(t)
 }
 
-// The points at which money, names or memory could get lost.
-var mortalPoints = []string{
-	"payment: authorized", "payment: settling", "before store", "after store", "after send", "payment: money moved", "payment: settled",
-	"job: queued", "job: about to order", "job: ordered", "job: verifying", "job: looked up",
-}
-
-// The points of giving money back.
-var mortalRefunds = []string{"payment: refund_due", "payment: refunding", "payment: money returned"}
-
 // A server killed in the middle of buying a name delivers it after all.
 func TestKillNine(t *testing.T) {
 	for _, point := range []string{"payment: settling", "after send", "job: ordered"} { // all of them: make long

@@ -315,6 +315,24 @@ func TestSignedAnew(t *testing.T) {
 	})
 }
 
+// A wallet that signs many promises for one name at once pays one of them.
+func TestSignedAnewRaced(t *testing.T) {
+	eachShop(t, func(t *testing.T, s *shop) {
+		a := s.buyer(t)
+		headers := make(chan string, 20)
+		for range cap(headers) {
+			headers <- s.promise(a, comPrice).header(t)
+		}
+		count := race(cap(headers), func() int { return s.register(t, "first.com", <-headers).status })
+		s.work(t)
+		// Who comes when the name is bought already is told that it is taken.
+		if count[201]+count[202]+count[409] != 20 || count[201]+count[202] == 0 || s.balance(t, s.payTo) != 1_000_000_000_000+comPrice {
+			t.Errorf("got %v, and %s were paid", count, s.balance(t, s.payTo)-1_000_000_000_000)
+		}
+		s.audit(t)
+	})
+}
+
 // Whatever the registry does, the buyer ends with the name or with the money.
 func TestRegistryFaults(t *testing.T) {
 	for fault, delivered := range map[local.Fault]bool{

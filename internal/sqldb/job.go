@@ -31,16 +31,26 @@ func createJob(ctx context.Context, tx *Tx, p deed.Payment, now time.Time) error
 	if err := addStep(ctx, tx, id, deed.JobAwaitingPayment, now); err != nil {
 		return err
 	}
-	claimed, err := touched(tx.ExecContext(ctx, `
-		INSERT INTO claims (domain, job_id)
-		SELECT $1, $2 WHERE NOT EXISTS (SELECT 1 FROM registrations WHERE domain = $1)
-		ON CONFLICT DO NOTHING`,
-		p.Purchase.Name, id))
+	return claim(ctx, tx, p.Purchase.Name, id)
+}
+
+// claim takes the name for a job. The claim comes first and the look at what is
+// registered second: a claim waits for the one before it to end, and only a
+// statement that begins after that sees what it left behind.
+func claim(ctx context.Context, tx *Tx, name deed.Name, id string) error {
+	claimed, err := touched(tx.ExecContext(ctx, `INSERT INTO claims (domain, job_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`, name, id))
 	if err != nil {
 		return err
 	}
 	if !claimed {
-		return deed.Errorf(deed.CodeDomainUnavailable, "%s is being bought by somebody else", p.Purchase.Name)
+		return deed.Errorf(deed.CodeDomainUnavailable, "%s is being bought by somebody else", name)
+	}
+	var held int
+	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM registrations WHERE domain = $1`, name).Scan(&held); err != nil {
+		return err
+	}
+	if held > 0 {
+		return deed.Errorf(deed.CodeDomainUnavailable, "%s is taken", name)
 	}
 	return nil
 }

@@ -22,33 +22,45 @@ type Payments struct {
 // AuthorizePayment implements payment.Store.
 func (s Payments) AuthorizePayment(ctx context.Context, p deed.Payment) (deed.Payment, error) {
 	err := s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
-		now := s.Now()
-		// A client that lost its answer may have signed anew: what it paid for
-		// before is delivered, and this promise is not called in.
-		err := tx.QueryRowContext(ctx, `
-			SELECT id FROM payments
-			 WHERE payer = $1 AND fingerprint = $2 AND alias_of IS NULL
-			   AND state IN ('authorized', 'settling', 'settled')`,
-			p.Auth.Payer, p.Purchase.Fingerprint()).Scan(&p.AliasOf)
-		if err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return err
+		written, err := s.authorize(ctx, tx, p)
+		if deed.CodeOf(err) == deed.CodeNotFound {
+			// Another promise for the same purchase was written while we looked:
+			// now it is seen, and ours is its alias.
+			written, err = s.authorize(ctx, tx, p)
 		}
-		if p.AliasOf == p.ID {
-			p.AliasOf = ""
-		}
-		fresh, err := s.insertPayment(ctx, tx, p, now)
-		if err != nil {
-			return err
-		}
-		if fresh && p.AliasOf == "" {
-			if err := createJob(ctx, tx, p, now); err != nil {
-				return err
-			}
-		}
-		p, err = readPayment(ctx, tx, p.ID)
+		p = written
 		return err
 	})
 	return p, err
+}
+
+// authorize writes the payment down, or finds it written. It fails with
+// CodeNotFound when another open payment for the same purchase keeps it out.
+func (s Payments) authorize(ctx context.Context, tx *Tx, p deed.Payment) (deed.Payment, error) {
+	now := s.Now()
+	// A client that lost its answer may have signed anew: what it paid for
+	// before is delivered, and this promise is not called in.
+	err := tx.QueryRowContext(ctx, `
+		SELECT id FROM payments
+		 WHERE payer = $1 AND fingerprint = $2 AND alias_of IS NULL
+		   AND state IN ('authorized', 'settling', 'settled')`,
+		p.Auth.Payer, p.Purchase.Fingerprint()).Scan(&p.AliasOf)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return p, err
+	}
+	if p.AliasOf == p.ID {
+		p.AliasOf = ""
+	}
+	fresh, err := s.insertPayment(ctx, tx, p, now)
+	if err != nil {
+		return p, err
+	}
+	if fresh && p.AliasOf == "" {
+		if err := createJob(ctx, tx, p, now); err != nil {
+			return p, err
+		}
+	}
+	return readPayment(ctx, tx, p.ID)
 }
 
 func (s Payments) insertPayment(ctx context.Context, tx *Tx, p deed.Payment, now time.Time) (fresh bool, err error) {
@@ -60,7 +72,7 @@ func (s Payments) insertPayment(ctx context.Context, tx *Tx, p deed.Payment, now
 		INSERT INTO payments (id, chain_id, asset, payer, nonce, pay_to, amount, valid_after, valid_before, signature,
 		                      kind, domain, years, fingerprint, state, tx_hash, refund_tx, alias_of, created_at, changed_at, next_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, '', '', $16, $17, $17, $18)
-		ON CONFLICT (id) DO NOTHING`,
+		ON CONFLICT DO NOTHING`,
 		p.ID, s.ChainID, s.Asset, p.Auth.Payer, p.Auth.Nonce, p.Auth.PayTo, p.Auth.Amount, p.Auth.ValidAfter, p.Auth.ValidBefore,
 		hex.EncodeToString(p.Auth.Signature), p.Purchase.Kind, p.Purchase.Name, p.Purchase.Years, p.Purchase.Fingerprint(),
 		deed.PaymentAuthorized, sql.NullString{String: p.AliasOf, Valid: p.AliasOf != ""}, now.Unix(), next))
