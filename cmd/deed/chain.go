@@ -29,7 +29,7 @@ type chainBackend struct {
 
 func openChain(c *config) (*chainBackend, error) {
 	if c.ChainRPCURL != "" {
-		return &chainBackend{Client: chain.Dial(c.ChainRPCURL.Reveal()), close: func() error { return nil }}, nil
+		return &chainBackend{Client: dialChain(c), close: func() error { return nil }}, nil
 	}
 	if c.ChainID != devchain.ChainID {
 		return nil, fmt.Errorf("chain.id is %d and the embedded chain is %d: set chain.rpc_url too", c.ChainID, devchain.ChainID)
@@ -61,6 +61,15 @@ func openChain(c *config) (*chainBackend, error) {
 			return errors.Join(err, embedded.Close())
 		},
 	}, nil
+}
+
+// dialChain returns a client for the real chain that the configuration names.
+func dialChain(c *config) *chain.Client {
+	urls := []string{c.ChainRPCURL.Reveal()}
+	if c.ChainFallback != "" {
+		urls = append(urls, c.ChainFallback.Reveal())
+	}
+	return chain.Dial(urls...)
 }
 
 func chainInWords(c *config) string {

@@ -25,6 +25,7 @@ type config struct {
 	CacheURL      deed.Secret // empty: the memory of this process
 	ChainListen   string      // of the embedded chain
 	ChainRPCURL   deed.Secret // empty: the embedded chain
+	ChainFallback deed.Secret // asked when that does not answer
 	ChainID       uint64
 	PayTo         string // the treasury
 	GasKey        string // files of private keys
@@ -65,6 +66,7 @@ func (c *config) settings() []*setting {
 		{key: "cache.url", help: "redis://… instead of the memory of this process", value: secret(&c.CacheURL, "redis", "rediss", "unix")},
 		{key: "chain.listen", help: "address of the embedded chain's JSON-RPC", value: text(&c.ChainListen, address)},
 		{key: "chain.rpc_url", help: "JSON-RPC of a real chain instead of the embedded one", value: secret(&c.ChainRPCURL, "https", "http")},
+		{key: "chain.rpc_fallback_url", help: "JSON-RPC to ask when the first does not answer", value: secret(&c.ChainFallback, "https", "http")},
 		{key: "chain.id", help: "the chain that wallets sign in on", value: chainID(&c.ChainID)},
 		{key: "pay_to", help: "treasury that callers pay to; its key stays elsewhere", value: text(&c.PayTo, walletOrNone)},
 		{key: "chain.gas_key", help: "file with the key that pays for gas, in hex", value: text(&c.GasKey, anything)},

@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -34,17 +35,20 @@ const (
 	maxAtOnce = 8               // questions under way
 )
 
-// Client asks one endpoint. Make one with Dial.
+// Client asks one endpoint, and another one when that does not answer. Make one
+// with Dial.
 type Client struct {
-	url   string
+	urls  []string
+	good  atomic.Int64 // which endpoint answered last
 	http  *http.Client
 	slots chan struct{} // holds a token for each question under way
 }
 
-// Dial returns a client for the endpoint at url. It does not connect.
-func Dial(url string) *Client {
+// Dial returns a client for the endpoints at the given addresses, all of one
+// chain. It does not connect.
+func Dial(urls ...string) *Client {
 	return &Client{
-		url: url,
+		urls: urls,
 		http: &http.Client{
 			Timeout:   patience,
 			Transport: &http.Transport{MaxIdleConnsPerHost: maxAtOnce, IdleConnTimeout: time.Minute},
@@ -98,12 +102,31 @@ func (c *Client) call(ctx context.Context, out any, method string, params ...any
 	return nil
 }
 
+// post asks the endpoint that answered last, and then the others. Each has its
+// share of the time.
 func (c *Client) post(ctx context.Context, method string, params []any) ([]byte, error) {
 	question, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 	if err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(question))
+	var errs []error
+	first := c.good.Load()
+	for i := range int64(len(c.urls)) {
+		which := (first + i) % int64(len(c.urls))
+		answer, err := c.postTo(ctx, c.urls[which], question)
+		if err == nil {
+			c.good.Store(which)
+			return answer, nil
+		}
+		errs = append(errs, err)
+	}
+	return nil, errors.Join(errs...)
+}
+
+func (c *Client) postTo(ctx context.Context, url string, question []byte) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience/time.Duration(len(c.urls)))
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(question))
 	if err != nil {
 		return nil, errors.New("the endpoint's address is malformed") // not the address itself: it may hold a key
 	}

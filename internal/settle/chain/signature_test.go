@@ -270,6 +270,26 @@ func TestPing(t *testing.T) {
 	}
 }
 
+// A second endpoint answers for one that is down, lies in the way or is broken.
+func TestSecondEndpoint(t *testing.T) {
+	b := open(t)
+	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }))
+	defer broken.Close()
+	for _, bad := range []string{"http://127.0.0.1:1", broken.URL} {
+		for _, urls := range [][]string{{bad, b.server.URL}, {b.server.URL, bad}} {
+			client := chain.Dial(urls...)
+			for range 3 {
+				if err := client.Ping(t.Context(), devchain.ChainID); err != nil {
+					t.Errorf("%v: %v", urls, err)
+				}
+			}
+		}
+	}
+	if err := chain.Dial("http://127.0.0.1:1", broken.URL).Ping(t.Context(), devchain.ChainID); err == nil || strings.Contains(err.Error(), "http://") {
+		t.Errorf("both down: got %v", err)
+	}
+}
+
 // balance asks the token itself.
 func (b *bench) balance(t *testing.T, w deed.Wallet) int64 {
 	t.Helper()
