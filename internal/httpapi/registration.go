@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"regexp"
 
 	"deed.example/deed"
 	"deed.example/deed/api"
@@ -176,11 +177,18 @@ func (s *Server) replyFailed(w http.ResponseWriter, j deed.Job, p deed.Payment) 
 	s.reply(w, http.StatusInternalServerError, api.FailedOrder{Error: body(w.Header().Get("X-Request-Id"), http.StatusInternalServerError, e), JobID: j.ID, Refund: *refund})
 }
 
+// jobIDs are the ids that a job of ours can have; others never reach the database.
+var jobIDs = regexp.MustCompile(`^job_[0-9a-f]{32}$`)
+
 func (s *Server) job(w http.ResponseWriter, r *http.Request) error {
 	if s.Payments == nil {
 		return errNoPayments
 	}
-	j, err := s.Registrations.Store.Job(r.Context(), r.PathValue("jobId"))
+	id := r.PathValue("jobId")
+	if !jobIDs.MatchString(id) {
+		return deed.Errorf(deed.CodeNotFound, "there is no such job: its id is the jobId of an order's answer")
+	}
+	j, err := s.Registrations.Store.Job(r.Context(), id)
 	if err != nil {
 		return err
 	}

@@ -180,6 +180,15 @@ func TestDryRunAndIndicativeOffer(t *testing.T) {
 	s.do(t, "POST", "/domains/register", "", "PAYMENT-SIGNATURE", s.promise(s.buyer(t), comPrice).header(t), "Content-Type", "application/json").expect(t, 400, deed.CodeValidation)
 }
 
+// An id that no job can have is not found, on every database.
+func TestUnknownJobs(t *testing.T) {
+	eachShop(t, func(t *testing.T, s *shop) {
+		for _, id := range []string{"x", "job_%00", "job_" + strings.Repeat("0", 32), strings.Repeat("a", 3000), "job_%27%20or%201=1", "%F0%9F"} {
+			s.get(t, "/domains/status/"+id).expect(t, 404, deed.CodeNotFound)
+		}
+	})
+}
+
 // A token that names another wallet than the payer is refused before money moves.
 func TestPayerAndTokenDiffer(t *testing.T) {
 	s := openShop(t, options{})
