@@ -1,0 +1,242 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/ethereum/go-ethereum/accounts/abi"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"deed.example/deed"
+	"deed.example/deed/contracts"
+	"deed.example/deed/internal/devchain"
+	"deed.example/deed/internal/settle/chain"
+	"deed.example/deed/internal/sqldb"
+)
+
+// payments is how many payments one round makes.
+const payments = 512
+
+// till is a chain, a payer with money, and a settler that collects it.
+type till struct {
+	chain       *devchain.Chain
+	rpc         string
+	payer, hand *ecdsa.PrivateKey // the hand sends the bare transactions
+	payTo       common.Address
+	settler     *chain.Settler
+	handNonce   uint64
+}
+
+// paymentRows compares checking and settling payments with the bare calls to the
+// chain that they cannot do without.
+func paymentRows() (rows []row, err error) {
+	dir, err := os.MkdirTemp("", "deed-bench")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir) // it is temporary
+	db, err := sqldb.OpenSQLite(context.Background(), filepath.Join(dir, "deed.db"))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	t, err := openTill(dir, db)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, t.chain.Close()) }()
+	var check, call, settle, bare []float64
+	for range 3 {
+		for _, m := range []struct {
+			measure func([]deed.Authorization) (float64, error)
+			rates   *[]float64
+		}{{t.check, &check}, {t.bareCalls, &call}, {t.settle, &settle}, {t.bareBatches, &bare}} {
+			rate, err := m.measure(t.promises())
+			if err != nil {
+				return nil, err
+			}
+			*m.rates = append(*m.rates, rate)
+		}
+	}
+	return []row{
+		{"a payment checked", "one eth_call of the transfer", median(check), median(call), 0},
+		{"payments settled, 512 at once, SQLite", "the chain given full batches, nothing written or proved", median(settle), median(bare), 0},
+	}, nil
+}
+
+func openTill(dir string, db *sqldb.DB) (*till, error) {
+	c, err := devchain.Open(devchain.Config{Dir: filepath.Join(dir, "chain"), Now: time.Now})
+	if err != nil {
+		return nil, err
+	}
+	addr, err := listen(func(l net.Listener) error { return http.Serve(l, c.Handler()) })
+	if err != nil {
+		return nil, err
+	}
+	t := &till{chain: c, rpc: "http://" + addr}
+	keys := make([]*ecdsa.PrivateKey, 5)
+	for i := range keys {
+		if keys[i], err = crypto.GenerateKey(); err != nil {
+			return nil, err
+		}
+		if _, _, err := c.Faucet(context.Background(), crypto.PubkeyToAddress(keys[i].PublicKey).Hex(), 1e12); err != nil {
+			return nil, err
+		}
+	}
+	t.payer, t.hand, t.payTo = keys[0], keys[1], crypto.PubkeyToAddress(keys[2].PublicKey)
+	t.settler, err = chain.Open(context.Background(), chain.Config{
+		Client: chain.Dial(t.rpc), Store: sqldb.Settlements{DB: db, ChainID: devchain.ChainID}, Now: time.Now, ChainID: devchain.ChainID,
+		USDC: common.HexToAddress(devchain.USDC), Name: "USDC", Version: "2", Multicall: common.HexToAddress(devchain.Multicall),
+		PayTo: t.payTo, HotKey: keys[3], RefundKey: keys[4], Depth: func(deed.USDC) uint64 { return 1 }, Poll: 5 * time.Millisecond,
+	})
+	return t, err
+}
+
+// promises signs a round of payments.
+func (t *till) promises() []deed.Authorization {
+	word := func(b []byte) []byte { return common.LeftPadBytes(b, 32) }
+	hash := func(s string) []byte { return crypto.Keccak256([]byte(s)) }
+	site := crypto.Keccak256(hash("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"),
+		hash("USDC"), hash("2"), word(big.NewInt(devchain.ChainID).Bytes()), word(common.HexToAddress(devchain.USDC).Bytes()))
+	from, before := crypto.PubkeyToAddress(t.payer.PublicKey), time.Now().Add(5*time.Minute).Unix()
+	out := make([]deed.Authorization, payments)
+	for i := range out {
+		var nonce [32]byte
+		rand.Read(nonce[:]) // it never fails
+		promise := crypto.Keccak256(hash("TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"),
+			word(from.Bytes()), word(t.payTo.Bytes()), word(big.NewInt(100_000).Bytes()), word(nil), word(big.NewInt(before).Bytes()), nonce[:])
+		sig, err := crypto.Sign(crypto.Keccak256([]byte{0x19, 1}, site, promise), t.payer)
+		if err != nil {
+			panic(err) // the key is ours and good
+		}
+		sig[64] += 27
+		out[i] = deed.Authorization{
+			Payer: deed.Wallet(strings.ToLower(from.Hex())), PayTo: deed.Wallet(strings.ToLower(t.payTo.Hex())), Amount: 100_000,
+			ValidBefore: before, Nonce: hexutil.Encode(nonce[:]), Signature: sig,
+		}
+	}
+	return out
+}
+
+// each runs f for every promise, some at once, and returns how many a second.
+func each(promises []deed.Authorization, workers int, f func(deed.Authorization) error) (float64, error) {
+	var next atomic.Int64
+	began := time.Now()
+	err := atOnce(workers, func() error {
+		for {
+			i := int(next.Add(1)) - 1
+			if i >= len(promises) {
+				return nil
+			}
+			if err := f(promises[i]); err != nil {
+				return err
+			}
+		}
+	})
+	return float64(len(promises)) / time.Since(began).Seconds(), err
+}
+
+func (t *till) check(promises []deed.Authorization) (float64, error) {
+	return each(promises, 8, func(a deed.Authorization) error { return t.settler.Check(context.Background(), a) })
+}
+
+func (t *till) settle(promises []deed.Authorization) (float64, error) {
+	return each(promises, payments, func(a deed.Authorization) error {
+		_, err := t.settler.Settle(context.Background(), a)
+		return err
+	})
+}
+
+var (
+	tokenABI = mustABI("USDC")
+	batchABI = mustABI("Multicall")
+)
+
+func mustABI(name string) abi.ABI {
+	a, err := abi.JSON(bytes.NewReader(contracts.Compiled(name).ABI))
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	return a
+}
+
+// transfer is the call that moves the money of a promise.
+func transfer(a deed.Authorization) []byte {
+	data, err := tokenABI.Pack("transferWithAuthorization", common.HexToAddress(string(a.Payer)), common.HexToAddress(string(a.PayTo)), big.NewInt(int64(a.Amount)),
+		big.NewInt(a.ValidAfter), big.NewInt(a.ValidBefore), common.HexToHash(a.Nonce), a.Signature)
+	if err != nil {
+		panic(err) // the types are right
+	}
+	return data
+}
+
+func (t *till) bareCalls(promises []deed.Authorization) (float64, error) {
+	return each(promises, 8, func(a deed.Authorization) error {
+		return t.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[{"to":%q,"data":%q},"latest"]}`, devchain.USDC, hexutil.Encode(transfer(a))))
+	})
+}
+
+// bareBatches sends the promises 64 at a time, one transaction after the other.
+func (t *till) bareBatches(promises []deed.Authorization) (float64, error) {
+	type call struct {
+		Target       common.Address
+		AllowFailure bool
+		CallData     []byte
+	}
+	began := time.Now()
+	for batch := range len(promises) / 64 {
+		var calls []call
+		for _, a := range promises[batch*64 : batch*64+64] {
+			calls = append(calls, call{common.HexToAddress(devchain.USDC), true, transfer(a)})
+		}
+		data, err := batchABI.Pack("aggregate3", calls)
+		if err != nil {
+			return 0, err
+		}
+		to := common.HexToAddress(devchain.Multicall)
+		tx, err := types.SignNewTx(t.hand, types.LatestSignerForChainID(big.NewInt(devchain.ChainID)), &types.DynamicFeeTx{
+			ChainID: big.NewInt(devchain.ChainID), Nonce: t.handNonce, GasTipCap: big.NewInt(1e9), GasFeeCap: big.NewInt(2e9), Gas: 8_000_000, To: &to, Data: data,
+		})
+		if err != nil {
+			return 0, err
+		}
+		t.handNonce++
+		raw, err := tx.MarshalBinary()
+		if err != nil {
+			return 0, err
+		}
+		if err := t.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"eth_sendRawTransaction","params":[%q]}`, hexutil.Encode(raw))); err != nil {
+			return 0, err
+		}
+	}
+	return float64(len(promises)) / time.Since(began).Seconds(), nil
+}
+
+func (t *till) post(question string) error {
+	res, err := http.Post(t.rpc, "application/json", strings.NewReader(question))
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close() // it is read below
+	answer, err := io.ReadAll(res.Body)
+	if err == nil && bytes.Contains(answer, []byte(`"error"`)) {
+		err = fmt.Errorf("the chain says %s", answer)
+	}
+	return err
+}
