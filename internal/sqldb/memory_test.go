@@ -1,0 +1,32 @@
+package sqldb_test
+
+import (
+	"testing"
+
+	"deed.example/deed/internal/sqldb"
+)
+
+// Two databases in memory have the schema of a file, and nothing of each other.
+func TestOpenMemory(t *testing.T) {
+	for range 2 {
+		db, err := sqldb.OpenMemory(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close() // it goes away with the test
+		if err := db.Ping(t.Context()); err != nil {
+			t.Error(err)
+		}
+		findings, err := sqldb.Audit{DB: db}.Run(t.Context())
+		if err != nil || len(findings) == 0 {
+			t.Errorf("got %v, %v", findings, err)
+		}
+		rows := sqldb.Payments{DB: db, ChainID: 1}
+		if next, err := rows.Watched(t.Context()); err != nil || next != 0 {
+			t.Errorf("got block %d, %v, want a fresh database", next, err)
+		}
+		if err := rows.AdoptTransfers(t.Context(), nil, "", 7); err != nil {
+			t.Error(err)
+		}
+	}
+}
