@@ -42,7 +42,7 @@ type Job struct {
 	Reference string // of the order at the registrar, once it is submitted
 	Attempts  int
 	Submitted time.Time // the last attempt
-	Lease     time.Time // until then the process that submitted is at work
+	Lease     time.Time // until then the process that submitted is, or was, at work
 	Refusal   Code      // the registrar's final no to the last attempt; "" when there was none
 	Failure   string    // one sentence for the buyer, once it failed
 	Created   time.Time
@@ -63,7 +63,7 @@ type Step struct {
 // How long a job waits for what.
 const (
 	JobLease    = 30 * time.Second // for the registrar's answer
-	QuietWindow = 20 * time.Second // before an order that is absent counts as not placed
+	QuietWindow = 20 * time.Second // after the lease, before an order that is absent counts as not placed
 	JobDeadline = 15 * time.Minute // before the buyer gets the money back
 	JobAttempts = 3
 )

@@ -50,13 +50,18 @@ func (s *Service) submit(ctx context.Context, j deed.Job) error {
 	}
 	j.State = deed.JobSubmitting
 	s.step("about to order")
-	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), ask)
+	left := ask - s.Now().Sub(now)
+	if left <= 0 {
+		return nil // we stood still, and others may have looked and found nothing: an order sent now would be a second one
+	}
+	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), left)
 	defer cancel()
 	err = s.Registrar.Register(call, deed.RegistryOrder{Reference: j.Reference, Name: j.Purchase.Name, Years: j.Purchase.Years})
 	s.step("ordered")
 	if code := deed.CodeOf(err); err != nil && code != deed.CodeUnavailable {
 		j.Refusal = code
 	}
+	j.Lease = s.Now() // given back: from here on nothing more is sent
 	_, err = s.Store.MoveJob(context.WithoutCancel(ctx), j, deed.JobVerifying, s.Now())
 	return err
 }
@@ -73,7 +78,9 @@ func (s *Service) takeOver(ctx context.Context, j deed.Job) error {
 
 // verify looks the order up. Done is done, whatever was said before. Absent may
 // mean "not yet": without a final refusal we wait out a quiet window before we
-// believe it. A parked order is taken back when the deadline has passed.
+// believe it. It begins when the call has ended, since the order may have been
+// sent as late as that. A parked order is taken back when the deadline has
+// passed.
 func (s *Service) verify(ctx context.Context, j deed.Job) error {
 	o, err := s.Registrar.Order(ctx, j.Reference, j.Purchase.Name)
 	if err != nil {
@@ -93,7 +100,7 @@ func (s *Service) verify(ctx context.Context, j deed.Job) error {
 		return s.later(ctx, j)
 	case j.Refusal != "":
 		return s.fail(ctx, j, refusedBecause(j))
-	case now.Before(j.Submitted.Add(deed.QuietWindow)):
+	case now.Before(j.Lease.Add(deed.QuietWindow)):
 		return s.later(ctx, j)
 	}
 	return s.absent(ctx, j, now)
