@@ -130,13 +130,21 @@ func (s *Service) Register(ctx context.Context, o Order, pay deed.Checkout) (Out
 	}
 	want := deed.Purchase{Kind: deed.PurchaseRegistration, Name: o.Name, Years: years}
 	p, known, err := pay.Resume(ctx, want)
-	if !known && err == nil {
+	if err != nil && !known {
+		return Outcome{}, err
+	}
+	if !known {
 		var q deed.Quote
-		if q, err = s.Quote(ctx, o); err != nil {
-			return Outcome{Quote: q}, err
+		if q, err = s.Quote(ctx, o); err == nil {
+			p, err = pay.Collect(ctx, q, want)
 		}
-		if p, err = pay.Collect(ctx, q, want); err != nil {
-			return Outcome{Quote: q}, err
+		if err != nil {
+			// The same payment may have come twice at once, and the other request
+			// was faster: then its answer is ours, and nobody pays again.
+			no := err
+			if p, known, err = pay.Resume(ctx, want); !known && err == nil {
+				return Outcome{Quote: q}, no
+			}
 		}
 	}
 	if err != nil {
