@@ -1,0 +1,113 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/registration"
+)
+
+// A request is one that a client made and may repeat.
+type request struct {
+	auth deed.Authorization
+	name deed.Name
+}
+
+// ask sends a request: a new one, one again, or a payment for another name.
+func (w *world) ask(p *process) {
+	r := w.request()
+	p.do(fmt.Sprintf("%s asks for %s with %s", r.auth.Payer, r.name, id(r.auth)), func(ctx context.Context) {
+		out, err := p.names.Register(ctx, registration.Order{Name: r.name, Years: 1}, p.pay.Checkout(&r.auth))
+		w.tell("%d: answer: job %s is %s, %v", p.id, out.Job.ID, out.Job.State, err)
+		if w.broken == nil {
+			w.broken = w.answered(r, out, err)
+		}
+	})
+}
+
+func (w *world) request() *request {
+	if n := len(w.requests); n > 0 && (n >= 10 || w.rng.IntN(2) == 0) {
+		r := *w.requests[w.rng.IntN(n)]
+		if w.rng.IntN(6) == 0 {
+			r.name = w.names[w.rng.IntN(len(w.names))]
+		}
+		return &r
+	}
+	r := &request{name: w.names[w.rng.IntN(len(w.names))]}
+	payer := w.buyers[w.rng.IntN(len(w.buyers))]
+	if n := len(w.requests); n > 0 && w.rng.IntN(3) == 0 { // signs anew for what was asked for before
+		last := w.requests[w.rng.IntN(n)]
+		payer, r.name = last.auth.Payer, last.name
+	}
+	r.auth = deed.Authorization{Payer: payer, PayTo: treasury, Amount: price, Nonce: fmt.Sprintf("0x%064x", len(w.requests)+1), Signature: []byte{1}}
+	r.auth.ValidBefore = w.now.Add([]time.Duration{time.Minute, 5 * time.Minute, time.Hour}[w.rng.IntN(3)]).Unix()
+	if w.rng.IntN(10) == 0 {
+		r.auth.Amount--
+	}
+	w.requests = append(w.requests, r)
+	w.signed = append(w.signed, r.auth)
+	return r
+}
+
+func id(a deed.Authorization) string { return a.PaymentID(chainID, asset) }
+
+// answered checks what a client is told. It is told of one job for ever, and
+// never to pay again while its money may still buy what it was given for.
+func (w *world) answered(r *request, out registration.Outcome, err error) error {
+	key := id(r.auth)
+	if err == nil && out.Job.ID != "" {
+		if told := w.jobs[key]; told != "" && told != out.Job.ID {
+			return fmt.Errorf("%s was told of %s, and then of %s", key, told, out.Job.ID)
+		}
+		w.jobs[key] = out.Job.ID
+		if out.Job.Owner != r.auth.Payer || out.Job.Purchase.Name != r.name {
+			return fmt.Errorf("%s was told of the job of another: %+v", key, out.Job)
+		}
+	}
+	if deed.Refused(err) && out.Quote.Amount > 0 {
+		known, err := w.payment(key)
+		if err == nil && slices.Contains([]deed.PaymentState{deed.PaymentAuthorized, deed.PaymentSettling, deed.PaymentSettled, deed.PaymentConsumed}, known.State) && known.AliasOf == "" {
+			return fmt.Errorf("%s was asked to pay again while its payment is %s", key, known.State)
+		}
+	}
+	if err == nil && out.Job.State == deed.JobCompleted && (out.Registration.Owner != r.auth.Payer || out.Registration.Name != r.name) {
+		return fmt.Errorf("%s was told that it bought %+v", key, out.Registration)
+	}
+	return nil
+}
+
+// interfere is what payers and strangers do on the chain by themselves.
+func (w *world) interfere() {
+	if len(w.signed) == 0 {
+		return
+	}
+	a := w.signed[w.rng.IntN(len(w.signed))]
+	t := &transaction{kind: transfer, auth: a}
+	switch w.rng.IntN(6) {
+	case 0:
+		t.kind = cancel
+	case 1:
+		t.kind, t.from, t.to, t.amount = move, a.Payer, "0x00000000000000000000000000000000000000ee", w.chain.head().balance[a.Payer]/2
+	case 2: // the payer signs the same nonce again
+		t.auth.ValidBefore = w.now.Add(time.Hour).Unix()
+		if w.rng.IntN(2) == 0 {
+			t.auth.Amount = price / 2
+		}
+	}
+	w.chain.strange++
+	t.hash = fmt.Sprintf("strange #%d", w.chain.strange)
+	w.chain.add(t)
+	w.tell("strangers: %s of %s, %s", t.kind, id(a), t.auth.Amount)
+}
+
+// outbuy lets somebody else buy a name elsewhere.
+func (w *world) outbuy() {
+	name := w.names[w.rng.IntN(len(w.names))]
+	if w.registry.holder[name] == "" && w.rng.IntN(2) == 0 {
+		w.registry.holder[name] = outsider
+		w.tell("an outsider buys %s", name)
+	}
+}

@@ -1,0 +1,230 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/payment"
+	"deed.example/deed/internal/registration"
+	"deed.example/deed/internal/sqldb"
+)
+
+// A process is one set of services on the common database. All it calls, the
+// stores and the outside, goes through call: that is where it can be stopped.
+type process struct {
+	w     *world
+	id    int
+	lives int // how often it has died
+	pay   *payment.Service
+	names *registration.Service
+}
+
+// death is what a process panics with when it dies.
+type death struct{}
+
+// callTime is how long one call to the registrar takes at most.
+const callTime = 20 * time.Second
+
+var errLost = errors.New("the answer was lost")
+
+func newProcess(w *world, id int) *process {
+	p := &process{w: w, id: id}
+	clock := func() time.Time { return w.now }
+	rows := sqldb.Payments{DB: w.db, ChainID: chainID, Asset: asset, Now: clock}
+	jobs := sqldb.Jobs{DB: w.db, Now: clock}
+	p.pay = &payment.Service{Store: payments{p, rows}, Watch: watch{p, rows}, Settler: outside{p, settler{w.chain}, w.registry},
+		Terms: payment.Terms{ChainID: chainID, Asset: asset, PayTo: treasury}, Now: clock}
+	p.names = &registration.Service{Store: jobStore{p, jobs}, Names: jobStore{p, jobs}, Registrar: outside{p, settler{w.chain}, w.registry},
+		Prices: prices{}, Wait: time.Hour, Now: clock}
+	return p
+}
+
+// do runs f in the process until it ends or the process dies.
+func (p *process) do(what string, f func(ctx context.Context)) {
+	p.w.tell("%d: %s", p.id, what)
+	defer func() {
+		if v := recover(); v != nil {
+			if _, died := v.(death); !died {
+				panic(v)
+			}
+		}
+	}()
+	f(context.Background())
+}
+
+// yield is a point between two acts of the process. There others may go on for
+// any time, the process may die, and it may have died meanwhile.
+func (p *process) yield(where string) {
+	lives := p.lives
+	p.w.others()
+	if p.lives == lives && p.w.fault(120) {
+		p.lives++
+		p.w.tell("%d: dies %s", p.id, where)
+	}
+	if p.lives != lives {
+		panic(death{})
+	}
+}
+
+// call makes one call, which may fail before it is done, or after.
+func call[T any](p *process, what string, f func() (T, error)) (T, error) {
+	var none T
+	p.yield("before " + what)
+	if p.w.fault(50) {
+		p.w.tell("%d: %s was not done", p.id, what)
+		return none, errLost
+	}
+	got, err := f()
+	p.w.dirty = p.w.dirty || writes(what)
+	p.yield("after " + what)
+	if p.w.fault(50) {
+		p.w.tell("%d: %s: the answer is lost", p.id, what)
+		return none, errLost
+	}
+	return got, err
+}
+
+// writes says whether a call changes rows that are checked.
+func writes(what string) bool {
+	verb, _, _ := strings.Cut(what, " ")
+	switch verb {
+	case "AuthorizePayment", "MovePayment", "AdoptTransfers", "MoveJob", "CompleteJob", "FailJob":
+		return true
+	}
+	return false
+}
+
+func act(p *process, what string, f func() error) error {
+	_, err := call(p, what, func() (struct{}, error) { return struct{}{}, f() })
+	return err
+}
+
+type payments struct {
+	p *process
+	s sqldb.Payments
+}
+
+func (s payments) AuthorizePayment(ctx context.Context, a deed.Payment) (deed.Payment, error) {
+	return call(s.p, "AuthorizePayment", func() (deed.Payment, error) { return s.s.AuthorizePayment(ctx, a) })
+}
+
+func (s payments) Payment(ctx context.Context, id string) (deed.Payment, error) {
+	return call(s.p, "Payment", func() (deed.Payment, error) { return s.s.Payment(ctx, id) })
+}
+
+func (s payments) MovePayment(ctx context.Context, a deed.Payment, to deed.PaymentState, hash string) (deed.Payment, error) {
+	return call(s.p, "MovePayment "+string(to), func() (deed.Payment, error) { return s.s.MovePayment(ctx, a, to, hash) })
+}
+
+func (s payments) DelayPayment(ctx context.Context, id string, until time.Time) error {
+	return act(s.p, "DelayPayment", func() error { return s.s.DelayPayment(ctx, id, until) })
+}
+
+func (s payments) DuePayments(ctx context.Context, most int) ([]string, error) {
+	return call(s.p, "DuePayments", func() ([]string, error) { return s.s.DuePayments(ctx, most) })
+}
+
+type watch struct {
+	p *process
+	s sqldb.Payments
+}
+
+func (s watch) Watched(ctx context.Context) (uint64, error) {
+	return call(s.p, "Watched", func() (uint64, error) { return s.s.Watched(ctx) })
+}
+
+func (s watch) AdoptTransfers(ctx context.Context, found []deed.Transfer, payTo deed.Wallet, next uint64) error {
+	return act(s.p, "AdoptTransfers", func() error { return s.s.AdoptTransfers(ctx, found, payTo, next) })
+}
+
+type jobStore struct {
+	p *process
+	s sqldb.Jobs
+}
+
+func (s jobStore) Job(ctx context.Context, id string) (deed.Job, error) {
+	return call(s.p, "Job", func() (deed.Job, error) { return s.s.Job(ctx, id) })
+}
+
+func (s jobStore) JobOf(ctx context.Context, a deed.Payment) (deed.Job, error) {
+	return call(s.p, "JobOf", func() (deed.Job, error) { return s.s.JobOf(ctx, a) })
+}
+
+func (s jobStore) MoveJob(ctx context.Context, j deed.Job, to deed.JobState, next time.Time) (bool, error) {
+	return call(s.p, "MoveJob "+string(to), func() (bool, error) { return s.s.MoveJob(ctx, j, to, next) })
+}
+
+func (s jobStore) CompleteJob(ctx context.Context, j deed.Job, r deed.Registration) error {
+	return act(s.p, "CompleteJob", func() error { return s.s.CompleteJob(ctx, j, r) })
+}
+
+func (s jobStore) FailJob(ctx context.Context, j deed.Job) error {
+	return act(s.p, "FailJob", func() error { return s.s.FailJob(ctx, j) })
+}
+
+func (s jobStore) DueJobs(ctx context.Context, most int) ([]string, error) {
+	return call(s.p, "DueJobs", func() ([]string, error) { return s.s.DueJobs(ctx, most) })
+}
+
+func (s jobStore) Registration(ctx context.Context, name deed.Name) (deed.Registration, error) {
+	return call(s.p, "Registration", func() (deed.Registration, error) { return s.s.Registration(ctx, name) })
+}
+
+// outside is the chain and the registry, as one process meets them.
+type outside struct {
+	p *process
+	s settler
+	r *registry
+}
+
+func (o outside) Check(ctx context.Context, a deed.Authorization) error {
+	return act(o.p, "Check", func() error { return o.s.Check(ctx, a) })
+}
+
+func (o outside) Settle(ctx context.Context, a deed.Authorization) (string, error) {
+	return call(o.p, "Settle", func() (string, error) { return o.s.Settle(ctx, a) })
+}
+
+func (o outside) Refund(ctx context.Context, id string, to deed.Wallet, amount deed.USDC) (string, error) {
+	return call(o.p, "Refund", func() (string, error) { return o.s.Refund(ctx, id, to, amount) })
+}
+
+func (o outside) Incoming(ctx context.Context, from uint64) ([]deed.Transfer, uint64, error) {
+	next := uint64(0)
+	found, err := call(o.p, "Incoming", func() (found []deed.Transfer, err error) {
+		found, next, err = o.s.Incoming(ctx, from)
+		return found, err
+	})
+	return found, next, err
+}
+
+func (o outside) Available(ctx context.Context, name deed.Name) (deed.Availability, error) {
+	return call(o.p, "Available", func() (deed.Availability, error) { return o.r.Available(ctx, name) })
+}
+
+// Register is not sent when its process slept past the deadline of the call:
+// the context has ended then. Contexts know real time only, so the deadline is
+// carried over to the clock of the world.
+func (o outside) Register(ctx context.Context, order deed.RegistryOrder) error {
+	deadline := o.p.w.now.Add(callTime)
+	if d, ok := ctx.Deadline(); ok {
+		deadline = o.p.w.now.Add(time.Until(d).Round(time.Second))
+	}
+	return act(o.p, "Register "+order.Reference, func() error {
+		if o.p.w.now.After(deadline) {
+			return context.DeadlineExceeded
+		}
+		return o.r.Register(order, deadline.Sub(o.p.w.now))
+	})
+}
+
+func (o outside) Order(ctx context.Context, reference string, name deed.Name) (deed.OrderStatus, error) {
+	return call(o.p, "Order "+reference, func() (deed.OrderStatus, error) { return o.r.Order(ctx, reference, name) })
+}
+
+func (o outside) Cancel(ctx context.Context, reference string) error {
+	return act(o.p, "Cancel "+reference, func() error { return o.r.Cancel(ctx, reference) })
+}

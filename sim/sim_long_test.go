@@ -1,0 +1,6 @@
+//go:build long
+
+package sim
+
+// usualSeeds is what the long run does.
+const usualSeeds = 4000

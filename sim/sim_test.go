@@ -1,0 +1,90 @@
+package sim
+
+import (
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// TestSimulation runs many seeds. SIM_SEED=7 runs that one alone, and tells what
+// happened in it.
+func TestSimulation(t *testing.T) {
+	if text := os.Getenv("SIM_SEED"); text != "" {
+		seed, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := run(seed, true)
+		t.Log("\n" + strings.Join(w.trace, "\n"))
+		if err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+		}
+		return
+	}
+	simulate(t, seeds())
+}
+
+// seeds is how many seeds a test runs: SIM_SEEDS, or the number of this build.
+func seeds() uint64 {
+	if n, err := strconv.ParseUint(os.Getenv("SIM_SEEDS"), 10, 64); err == nil {
+		return n
+	}
+	return usualSeeds
+}
+
+// simulate runs the seeds from 1 on, on all processors, and tells of the first
+// that breaks something what happened in it.
+func simulate(t *testing.T, n uint64) {
+	t.Helper()
+	start := time.Now()
+	var next, done atomic.Uint64
+	var mu sync.Mutex
+	worst, why := uint64(0), error(nil) // guarded by mu
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for seed := next.Add(1); seed <= n; seed = next.Add(1) {
+				mu.Lock()
+				stop := worst != 0 && worst < seed
+				mu.Unlock()
+				if stop {
+					return
+				}
+				_, err := run(seed, false)
+				done.Add(1)
+				mu.Lock()
+				if err != nil && (worst == 0 || seed < worst) {
+					worst, why = seed, err
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	t.Logf("%d seeds, %.0f a second", done.Load(), float64(done.Load())/time.Since(start).Seconds())
+	if worst == 0 {
+		return
+	}
+	w, again := run(worst, true)
+	t.Log("\n" + strings.Join(w.trace, "\n"))
+	t.Errorf("seed %d: %v", worst, why)
+	if again == nil || again.Error() != why.Error() {
+		t.Errorf("seed %d ran differently the second time: %v", worst, again)
+	}
+}
+
+// A seed is one run, whoever runs it.
+func TestSeedIsReproducible(t *testing.T) {
+	for seed := uint64(1); seed <= 3; seed++ {
+		first, _ := run(seed, true)
+		second, _ := run(seed, true)
+		if a, b := strings.Join(first.trace, "\n"), strings.Join(second.trace, "\n"); a != b || len(first.trace) < steps/2 {
+			t.Errorf("seed %d: got another run of %d and %d lines", seed, len(first.trace), len(second.trace))
+		}
+	}
+}

@@ -1,0 +1,200 @@
+// Package sim runs the code that handles money against a world that fails.
+//
+// A run is one seed: two processes of ours on one database in memory, a chain, a
+// registry, buyers and strangers, all on one goroutine and one clock, so that a
+// seed is the same run for ever. Whatever a process calls, a store or the
+// outside, is a point where it can die, where the call can be lost before or
+// after it is done, and where all others can go on for any time. The world knows
+// nothing of the states of payments and jobs: it calls the services as the
+// server and the worker do, and checks after every step what must be true (see
+// check). At the end nothing fails any more, and everything must come to rest.
+package sim
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/sqldb"
+)
+
+const (
+	chainID             = 84532
+	asset   deed.Wallet = "0x036cbd53842c5426634e7929541ec2318f3dcf7e"
+	price   deed.USDC   = 13_060_000
+	steps               = 160 // in a run, before it comes to rest
+)
+
+// prices sells every name for the same.
+type prices struct{}
+
+func (prices) Registration(name deed.Name, years int) (deed.Quote, error) {
+	return deed.Quote{Amount: price, Years: years, For: string(name)}, nil
+}
+func (prices) MinYears(deed.TLD) (int, error) { return 1, nil }
+
+// A world is one run.
+type world struct {
+	rng      *rand.Rand
+	now      time.Time
+	db       *sqldb.DB
+	chain    *chain
+	registry *registry
+	procs    []*process
+	buyers   []deed.Wallet
+	names    []deed.Name
+	requests []*request
+	signed   []deed.Authorization // everything that a payer ever signed
+	jobs     map[string]string    // by authorization: the job it was told of
+
+	faulty bool // whether things fail
+	left   int  // steps
+	nested int  // how many processes stand still while others go on
+	dirty  bool // something was called since the last check
+	broken error
+	loud   bool // whether the trace is kept
+	trace  []string
+}
+
+// run runs the seed and returns the world as it ended.
+func run(seed uint64, loud bool) (w *world, err error) {
+	db, err := sqldb.OpenMemory(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close() // it is gone with the run
+	db.Patience = time.Minute
+	w = &world{rng: rand.New(rand.NewPCG(seed, 0)), now: time.Unix(1_800_000_000, 0).UTC(), db: db, faulty: true, left: steps, jobs: map[string]string{}, loud: loud}
+	for i := range 3 {
+		w.buyers = append(w.buyers, deed.Wallet(fmt.Sprintf("0x%040d", i+1)))
+	}
+	w.names = []deed.Name{"first.com", "second.com", "third.com"}
+	w.chain, w.registry = newChain(w, w.buyers), newRegistry(w)
+	w.procs = []*process{newProcess(w, 0), newProcess(w, 1)}
+	for w.left > 0 && w.broken == nil {
+		w.step()
+	}
+	w.rest()
+	return w, w.broken
+}
+
+func (w *world) tell(format string, args ...any) {
+	if w.loud {
+		w.trace = append(w.trace, fmt.Sprintf("%5d s, block %3d, %*s", w.now.Unix()-1_800_000_000, len(w.chain.blocks)-1, 2*w.nested, "")+fmt.Sprintf(format, args...))
+	}
+}
+
+// fault says whether something fails now that fails once in so many times.
+func (w *world) fault(once int) bool { return w.faulty && w.rng.IntN(once) == 0 }
+
+// tick lets time pass.
+func (w *world) tick(d time.Duration) {
+	w.now = w.now.Add(d)
+	w.registry.run()
+}
+
+// others lets the rest of the world go on, sometimes, while a process stands
+// still between two acts.
+func (w *world) others() {
+	if w.nested >= 2 || w.left <= 0 || w.broken != nil || !w.fault(16) {
+		return
+	}
+	w.nested++
+	for range 1 + w.rng.IntN(4) {
+		w.step()
+	}
+	w.nested--
+}
+
+// step does one thing and looks whether all is well.
+func (w *world) step() {
+	if w.left--; w.broken != nil {
+		return
+	}
+	p := w.procs[w.rng.IntN(len(w.procs))]
+	switch n := w.rng.IntN(100); {
+	case n < 22:
+		w.ask(p)
+	case n < 38:
+		w.advancePayments(p)
+	case n < 58:
+		w.advanceJobs(p)
+	case n < 63:
+		w.readChain(p)
+	case n < 74:
+		w.tick(2 * time.Second)
+		w.chain.mine()
+	case n < 86:
+		w.tick(time.Duration(1+w.rng.IntN(12)) * time.Second)
+	case n < 89:
+		w.tick(time.Duration(1+w.rng.IntN(6)) * time.Minute)
+		w.tell("time has passed")
+	case n < 92:
+		w.chain.reorganize()
+	case n < 98:
+		w.interfere()
+	default:
+		w.outbuy()
+	}
+	if w.dirty && w.broken == nil {
+		w.dirty = false
+		w.broken = w.check()
+	}
+}
+
+// advancePayments, advanceJobs and readChain are what the worker does.
+func (w *world) advancePayments(p *process) {
+	p.do("due payments", func(ctx context.Context) {
+		ids, _ := p.pay.Due(ctx, 8) // a worker that cannot read tries again
+		for _, id := range ids {
+			p.do("advance "+id, func(ctx context.Context) {
+				pay, err := p.pay.Advance(ctx, id)
+				w.tell("%d: %s is %s, %v", p.id, id, pay.State, err)
+			})
+		}
+	})
+}
+
+func (w *world) advanceJobs(p *process) {
+	p.do("due jobs", func(ctx context.Context) {
+		ids, _ := p.names.Due(ctx, 8) // a worker that cannot read tries again
+		for _, id := range ids {
+			p.do("advance "+id, func(ctx context.Context) {
+				err := p.names.Advance(ctx, id)
+				w.tell("%d: %s was advanced, %v", p.id, id, err)
+			})
+		}
+	})
+}
+
+func (w *world) readChain(p *process) {
+	p.do("read the chain", func(ctx context.Context) {
+		err := p.pay.ReadChain(ctx)
+		w.tell("%d: the chain was read, %v", p.id, err)
+	})
+}
+
+// rest lets time pass without faults until everything has come to its end.
+func (w *world) rest() {
+	w.faulty = false
+	w.tell("from here on nothing fails")
+	for i := range 600 {
+		if w.broken != nil {
+			return
+		}
+		w.tick(5 * time.Second)
+		w.chain.mine()
+		p := w.procs[i%len(w.procs)]
+		w.advancePayments(p)
+		w.advanceJobs(p)
+		w.readChain(p)
+		if open, err := (sqldb.Audit{DB: w.db}).Open(context.Background()); err != nil || open == 0 && i > 2*depth && len(w.chain.pool) == 0 && w.registry.idle() {
+			break
+		}
+	}
+	if w.broken = w.check(); w.broken == nil {
+		w.broken = w.checkRest()
+	}
+}
