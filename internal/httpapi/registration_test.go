@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/api"
 	"deed.example/deed/internal/registrar/local"
+	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
 // The first bought name, from the offer to the account.
@@ -84,10 +86,18 @@ func TestRegisterWithVersion1(t *testing.T) {
 
 // Every way in which a payment can be wrong: nothing is written, nothing moves.
 func TestPaymentRefusals(t *testing.T) {
-	s := openShop(t, options{})
+	eachShop(t, testPaymentRefusals)
+}
+
+func testPaymentRefusals(t *testing.T, s *shop) {
 	a, poor := s.buyer(t), newAccount(t)
 	change := func(f func(*promise)) string { p := s.promise(a, comPrice); f(p); return p.header(t) }
 	good := s.promise(a, comPrice).header(t)
+	outlaw := s.buyer(t)
+	if err := s.chain.Blacklist(t.Context(), string(outlaw.wallet), true); err != nil {
+		t.Fatal(err)
+	}
+	barred := s.promise(outlaw, comPrice).header(t)
 	tests := map[string]struct {
 		header string
 		code   deed.Code
@@ -105,6 +115,8 @@ func TestPaymentRefusals(t *testing.T) {
 		"good until 2100":     {change(func(p *promise) { p.before.SetInt64(4102444800) }), deed.CodePaymentInvalid},
 		"another's signature": {change(func(p *promise) { p.key = poor.key }), deed.CodePaymentInvalid},
 		"an empty wallet":     {s.promise(poor, comPrice).header(t), deed.CodePaymentInsufficient},
+		"a malleated twin":    {change(func(p *promise) { p.malleate = true }), deed.CodePaymentInvalid},
+		"a barred payer":      {barred, deed.CodePaymentInvalid},
 		"not base64":          {"!!!", deed.CodePaymentInvalid},
 		"not JSON":            {base64.StdEncoding.EncodeToString([]byte("hello")), deed.CodePaymentInvalid},
 		"an exponent":         {reencode(t, good, `"value":"13060000"`, `"value":"1306e4"`), deed.CodePaymentInvalid},
@@ -297,6 +309,86 @@ func TestPaymentForAnotherRequest(t *testing.T) {
 	}
 }
 
+// The same promise in other bytes is the same promise.
+func TestReencodedPayment(t *testing.T) {
+	s := openShop(t, options{})
+	header := s.promise(s.buyer(t), comPrice).header(t)
+	first := s.register(t, "first.com", header)
+	again := s.register(t, "first.com", reencode(t, header, `{"x402Version":2,`, `{ "extra": 1, "x402Version": 2 ,`))
+	if first.status != 201 || again.status != 201 || again.body != first.body || s.balance(t, s.payTo) != 1_000_000_000_000+comPrice {
+		t.Errorf("got %d, then %d %s", first.status, again.status, again.body)
+	}
+}
+
+// Empty wallets cannot keep names from those who pay.
+func TestEmptyWalletsClaimNothing(t *testing.T) {
+	s := openShop(t, options{})
+	for i := range 200 {
+		s.register(t, fmt.Sprintf("name%d.com", i), s.promise(newAccount(t), comPrice).header(t)).expect(t, 402, deed.CodePaymentInsufficient)
+	}
+	if s.open(t) != 0 {
+		t.Error("something was written")
+	}
+	if got := s.register(t, "name7.com", s.promise(s.buyer(t), comPrice).header(t)); got.status != 201 {
+		t.Errorf("got %d %s", got.status, got.body)
+	}
+}
+
+// A stranger sends the promise to the chain at the same time as we do, and one of
+// the two transactions fails: it pays all the same, and once.
+func TestStrangerSendsItToo(t *testing.T) {
+	eachShop(t, func(t *testing.T, s *shop) {
+		p := s.promise(s.buyer(t), comPrice)
+		s.chain.Pause()
+		s.api.Registrations.Wait = 50 * time.Millisecond
+		if got := s.register(t, "first.com", p.header(t)); got.status != 202 {
+			t.Fatalf("got %d %s", got.status, got.body)
+		}
+		s.chain.Resume()
+		s.broadcastIfFirst(t, p)
+		s.api.Registrations.Wait = 8 * time.Second
+		s.work(t)
+		if got := s.register(t, "first.com", p.header(t)); got.status != 201 || s.balance(t, s.payTo) != 1_000_000_000_000+comPrice {
+			t.Errorf("got %d %s", got.status, got.body)
+		}
+		s.audit(t)
+	})
+}
+
+// Two nodes of one service, on one database: many callers with one payment, and
+// many with their own, through both at once.
+func TestTwoNodesSell(t *testing.T) {
+	s := openShop(t, options{db: sqldbtest.Postgres(t)})
+	other := s.secondNode(t)
+	nodes := []*shop{s, other}
+	one := s.promise(s.buyer(t), comPrice).header(t)
+	var turn atomic.Int64
+	node := func() *shop { return nodes[turn.Add(1)%2] }
+	if count := race(100, func() int { return node().register(t, "first.com", one).status }); count[201]+count[202] != 100 {
+		t.Errorf("one payment: got %v", count)
+	}
+	headers := make(chan string, 100)
+	for range cap(headers) {
+		headers <- s.promise(s.buyer(t), comPrice).header(t)
+	}
+	var name atomic.Int64
+	if count := race(cap(headers), func() int { return node().register(t, fmt.Sprintf("name%d.com", name.Add(1)), <-headers).status }); count[201]+count[202] != 100 {
+		t.Errorf("many payments: got %v", count)
+	}
+	rivals := make(chan string, 8)
+	for range cap(rivals) {
+		rivals <- s.promise(s.buyer(t), comPrice).header(t)
+	}
+	if count := race(cap(rivals), func() int { return node().register(t, "wanted.com", <-rivals).status }); count[201]+count[202] != 1 || count[409] != 7 {
+		t.Errorf("one name: got %v", count)
+	}
+	s.work(t)
+	if got, want := s.balance(t, s.payTo), 1_000_000_000_000+102*comPrice; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	s.audit(t)
+}
+
 // A client that lost the answer signs anew: it gets what it paid for before, and
 // pays once.
 func TestSignedAnew(t *testing.T) {
@@ -410,8 +502,24 @@ func TestMoneyThatNobodyAskedFor(t *testing.T) {
 	})
 }
 
+// broadcastIfFirst sends a promise to the chain, unless we were faster after all.
+func (s *shop) broadcastIfFirst(t *testing.T, p *promise) {
+	t.Helper()
+	if _, _, err := s.chain.Act(t.Context(), s.api.Terms.Asset, p.call(t)); err != nil && !strings.Contains(err.Error(), "used") && !strings.Contains(err.Error(), "reverted") {
+		t.Fatal(err)
+	}
+}
+
 // broadcast sends a promise to the chain without us.
 func (s *shop) broadcast(t *testing.T, p *promise) {
+	t.Helper()
+	if _, _, err := s.chain.Act(t.Context(), s.api.Terms.Asset, p.call(t)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// call is what moves the money of a promise on the chain.
+func (p *promise) call(t *testing.T) []byte {
 	t.Helper()
 	word := func(b []byte) []byte { return common.LeftPadBytes(b, 32) }
 	sig := p.sign(t)
@@ -419,8 +527,5 @@ func (s *shop) broadcast(t *testing.T, p *promise) {
 	for _, w := range [][]byte{p.to.Bytes(), p.value.Bytes(), p.after.Bytes(), p.before.Bytes(), p.nonce[:], big.NewInt(7 * 32).Bytes(), big.NewInt(65).Bytes()} {
 		data = append(data, word(w)...)
 	}
-	data = append(data, common.RightPadBytes(sig, 96)...)
-	if _, _, err := s.chain.Act(t.Context(), s.api.Terms.Asset, data); err != nil {
-		t.Fatal(err)
-	}
+	return append(data, common.RightPadBytes(sig, 96)...)
 }

@@ -32,6 +32,7 @@ import (
 // A shop is a house that sells names on an embedded chain and registry.
 type shop struct {
 	*house
+	keys    []*ecdsa.PrivateKey
 	chain   *devchain.Chain
 	faults  *local.Faults
 	settler *chain.Settler
@@ -51,25 +52,41 @@ func openShop(t *testing.T, o options) *shop {
 			t.Fatal(err)
 		}
 	}
-	s := &shop{house: h, chain: c, faults: &local.Faults{Slow: time.Millisecond}, payTo: crypto.PubkeyToAddress(keys[0].PublicKey), clock: newClock(), db: h.db, rpc: rpc.URL}
+	s := &shop{house: h, keys: keys, chain: c, faults: &local.Faults{Slow: time.Millisecond}, payTo: crypto.PubkeyToAddress(keys[0].PublicKey), clock: newClock(), db: h.db, rpc: rpc.URL}
+	s.wire(t)
+	return s
+}
+
+// secondNode is another process of the same service.
+func (s *shop) secondNode(t *testing.T) *shop {
+	t.Helper()
+	o := options{db: s.db, limits: generous(), rpcURL: s.rpc}
+	n := *s
+	n.house = open(t, o)
+	n.wire(t)
+	return &n
+}
+
+// wire gives the house of a shop what it sells with.
+func (s *shop) wire(t *testing.T) {
+	t.Helper()
 	var err error
 	s.settler, err = chain.Open(t.Context(), chain.Config{
-		Client: chain.Dial(rpc.URL), Store: sqldb.Settlements{DB: h.db, ChainID: devchain.ChainID}, Now: time.Now,
+		Client: chain.Dial(s.rpc), Store: sqldb.Settlements{DB: s.db, ChainID: devchain.ChainID}, Now: time.Now,
 		ChainID: devchain.ChainID, USDC: common.HexToAddress(devchain.USDC), Name: "USDC", Version: "2", Multicall: common.HexToAddress(devchain.Multicall),
-		PayTo: s.payTo, HotKey: keys[1], RefundKey: keys[2], Depth: func(deed.USDC) uint64 { return 1 }, Poll: 5 * time.Millisecond,
+		PayTo: s.payTo, HotKey: s.keys[1], RefundKey: s.keys[2], Depth: func(deed.USDC) uint64 { return 1 }, Poll: 5 * time.Millisecond,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	asset := deed.Wallet(strings.ToLower(devchain.USDC))
-	rows := sqldb.Payments{DB: h.db, ChainID: devchain.ChainID, Asset: asset, Now: s.clock.Now}
-	jobs := sqldb.Jobs{DB: h.db, Now: s.clock.Now}
-	registry := &local.Registry{Store: sqldb.Registry{DB: h.db}, Now: s.clock.Now, Faults: s.faults}
-	h.api.Payments = &payment.Service{Store: rows, Watch: rows, Settler: s.settler, Now: s.clock.Now,
+	rows := sqldb.Payments{DB: s.db, ChainID: devchain.ChainID, Asset: asset, Now: s.clock.Now}
+	jobs := sqldb.Jobs{DB: s.db, Now: s.clock.Now}
+	registry := &local.Registry{Store: sqldb.Registry{DB: s.db}, Now: s.clock.Now, Faults: s.faults}
+	s.api.Payments = &payment.Service{Store: rows, Watch: rows, Settler: s.settler, Now: s.clock.Now,
 		Terms: payment.Terms{ChainID: devchain.ChainID, Asset: asset, PayTo: deed.Wallet(strings.ToLower(s.payTo.Hex()))}}
-	h.api.Registrations = &registration.Service{Store: jobs, Names: jobs, Registrar: registry, Prices: h.api.Catalog, Wait: 8 * time.Second, Now: s.clock.Now}
-	h.api.Terms = httpapi.PaymentTerms{NetworkV1: "base-sepolia", NetworkV2: "eip155:84532", Asset: devchain.USDC, PayTo: s.payTo.Hex(), TokenName: "USDC", TokenVersion: "2"}
-	return s
+	s.api.Registrations = &registration.Service{Store: jobs, Names: jobs, Registrar: registry, Prices: s.api.Catalog, Wait: 8 * time.Second, Now: s.clock.Now}
+	s.api.Terms = httpapi.PaymentTerms{NetworkV1: "base-sepolia", NetworkV2: "eip155:84532", Asset: devchain.USDC, PayTo: s.payTo.Hex(), TokenName: "USDC", TokenVersion: "2"}
 }
 
 // eachShop opens a shop on both databases.
@@ -94,6 +111,7 @@ type promise struct {
 	nonce                 [32]byte
 	key                   *ecdsa.PrivateKey
 	network, asset, payTo string
+	malleate              bool // sign with the high s
 }
 
 // promise returns a good authorization of the amount, to be changed and signed.
@@ -124,6 +142,11 @@ func (p *promise) sign(t *testing.T) []byte {
 		t.Fatal(err)
 	}
 	sig[64] += 27
+	if p.malleate {
+		n := crypto.S256().Params().N
+		new(big.Int).Sub(n, new(big.Int).SetBytes(sig[32:64])).FillBytes(sig[32:64])
+		sig[64] ^= 27 ^ 28
+	}
 	return sig
 }
 

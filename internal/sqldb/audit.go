@@ -57,6 +57,17 @@ var invariants = []struct{ name, query string }{
 		SELECT CASE WHEN coalesce((SELECT sum(-amount) FROM ledger WHERE account = 'owed'), 0) =
 		                 coalesce((SELECT sum(amount) FROM payments WHERE state IN ('settled', 'refund_due', 'refunding')), 0)
 		            THEN 0 ELSE 1 END`},
+	{"a refund goes out once: an attempt only after the one before it", `
+		SELECT count(*) FROM (SELECT purpose FROM attempts WHERE purpose LIKE 'refund%' GROUP BY chain, purpose HAVING count(*) <> max(attempt)) d`},
+	{"only what is owed back is refunded", `
+		SELECT count(*) FROM payments p WHERE p.state NOT IN ('refund_due', 'refunding', 'refunded')
+		   AND EXISTS (SELECT 1 FROM attempts a WHERE a.purpose LIKE 'refund%' AND a.purpose LIKE '%' || p.id)`},
+	{"no nonce of our wallets is left out", `
+		SELECT count(*) FROM signers s
+		 WHERE (SELECT count(DISTINCT nonce) FROM transactions t WHERE t.chain = s.chain AND t.signer = s.address) <>
+		       (SELECT coalesce(max(nonce) - min(nonce) + 1, 0) FROM transactions t WHERE t.chain = s.chain AND t.signer = s.address)`},
+	{"no job goes on an hour after its deadline", `
+		SELECT count(*) FROM jobs WHERE next_at IS NOT NULL AND deadline_at < updated_at - 3600`},
 	{"a session has one active refresh token at most", `
 		SELECT count(*) FROM (SELECT family FROM refresh_tokens WHERE used_at IS NULL AND ended_at IS NULL GROUP BY family HAVING count(*) > 1) d`},
 }
