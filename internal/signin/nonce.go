@@ -32,8 +32,8 @@ func newNonce(key deed.TokenKey, now time.Time) deed.Nonce {
 // and when it ends. Whether it was used before, only the store knows.
 func checkNonce(keys []deed.TokenKey, nonce string, now time.Time) (ends time.Time, ok bool) {
 	raw, err := base32.StdEncoding.DecodeString(nonce)
-	if err != nil || len(raw) != nonceBytes {
-		return time.Time{}, false
+	if err != nil || len(raw) != nonceBytes || base32.StdEncoding.EncodeToString(raw) != nonce {
+		return time.Time{}, false // the decoder reads past line feeds: one nonce has one spelling
 	}
 	said, code := raw[:nonceTime+nonceRandom], raw[nonceTime+nonceRandom:]
 	for _, key := range keys {

@@ -39,6 +39,7 @@ func FuzzCheckNonce(f *testing.F) {
 	f.Add(strings.ToLower(good))
 	f.Add(good[1:])
 	f.Add(good + "=")
+	f.Add(good[:5] + "\n" + good[5:])
 	f.Fuzz(func(t *testing.T, nonce string) {
 		if _, ok := checkNonce(testKeys, nonce, now); !ok {
 			return
