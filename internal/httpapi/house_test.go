@@ -24,7 +24,6 @@ import (
 	"deed.example/deed/internal/health"
 	"deed.example/deed/internal/httpapi"
 	"deed.example/deed/internal/ratelimit"
-	"deed.example/deed/internal/settle/chain"
 	"deed.example/deed/internal/signin"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
@@ -90,7 +89,7 @@ func open(t *testing.T, o options) *house {
 		Limits:  limits,
 		SignIn: &signin.Service{
 			Store:    sqldb.NewSessions(o.db, o.now),
-			Verifier: chain.Dial(o.rpcURL),
+			Verifier: patient(o.rpcURL),
 			Keys:     func() []deed.TokenKey { return testKeys },
 			Site:     siteOf,
 			Now:      o.now,

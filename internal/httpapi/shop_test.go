@@ -67,12 +67,19 @@ func (s *shop) secondNode(t *testing.T) *shop {
 	return &n
 }
 
+// patient is a client that a busy machine does not make fail.
+func patient(url string) *chain.Client {
+	c := chain.Dial(url)
+	c.Patience = time.Minute
+	return c
+}
+
 // wire gives the house of a shop what it sells with.
 func (s *shop) wire(t *testing.T) {
 	t.Helper()
 	var err error
 	s.settler, err = chain.Open(t.Context(), chain.Config{
-		Client: chain.Dial(s.rpc), Store: sqldb.Settlements{DB: s.db, ChainID: devchain.ChainID}, Now: time.Now,
+		Client: patient(s.rpc), Store: sqldb.Settlements{DB: s.db, ChainID: devchain.ChainID}, Now: time.Now,
 		ChainID: devchain.ChainID, USDC: common.HexToAddress(devchain.USDC), Name: "USDC", Version: "2", Multicall: common.HexToAddress(devchain.Multicall),
 		PayTo: s.payTo, HotKey: s.keys[1], RefundKey: s.keys[2], Depth: func(deed.USDC) uint64 { return 1 }, Poll: 5 * time.Millisecond,
 	})

@@ -30,7 +30,7 @@ import (
 )
 
 const (
-	patience  = 5 * time.Second // for one answer
+	patience  = 5 * time.Second // for one answer, unless somebody says otherwise
 	maxAnswer = 4 << 20         // bytes
 	maxAtOnce = 8               // questions under way
 )
@@ -38,6 +38,10 @@ const (
 // Client asks one endpoint, and another one when that does not answer. Make one
 // with Dial.
 type Client struct {
+	// Patience is how long one answer may take, the wait for a turn included.
+	// Change it before the first use only.
+	Patience time.Duration
+
 	urls  []string
 	good  atomic.Int64 // which endpoint answered last
 	http  *http.Client
@@ -48,9 +52,9 @@ type Client struct {
 // chain. It does not connect.
 func Dial(urls ...string) *Client {
 	return &Client{
-		urls: urls,
+		Patience: patience,
+		urls:     urls,
 		http: &http.Client{
-			Timeout:   patience,
 			Transport: &http.Transport{MaxIdleConnsPerHost: maxAtOnce, IdleConnTimeout: time.Minute},
 			// An endpoint that sends us elsewhere is not the one we were told of.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -73,7 +77,7 @@ const reverted = 3
 // call asks one question and reads the answer into out.
 func (c *Client) call(ctx context.Context, out any, method string, params ...any) error {
 	caller := ctx
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, c.Patience)
 	defer cancel()
 	select {
 	case c.slots <- struct{}{}:
@@ -124,7 +128,7 @@ func (c *Client) post(ctx context.Context, method string, params []any) ([]byte,
 }
 
 func (c *Client) postTo(ctx context.Context, url string, question []byte) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience/time.Duration(len(c.urls)))
+	ctx, cancel := context.WithTimeout(ctx, c.Patience/time.Duration(len(c.urls)))
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(question))
 	if err != nil {
