@@ -43,10 +43,13 @@ func (w *world) check() error {
 
 // checkPayment compares a payment with the chain.
 func (w *world) checkPayment(p deed.Payment) error {
-	u := w.chain.final().used[keyOf(p.Auth)]
+	u, used := w.chain.final().used[keyOf(p.Auth)]
 	back := w.chain.head().refunds[p.ID]
 	if p.TxHash != "" && (!u.paid || u.amount != p.Auth.Amount || u.hash != p.TxHash) {
 		return fmt.Errorf("%s is %s, and the chain has no transfer of %s for it", p.ID, p.State, p.Auth.Amount)
+	}
+	if p.State == deed.PaymentVoid && !used && w.chain.final().at.Unix() < p.Auth.ValidBefore {
+		return fmt.Errorf("%s is void while its money can still move", p.ID)
 	}
 	if len(back) > 1 {
 		return fmt.Errorf("%s went back %d times", p.ID, len(back))

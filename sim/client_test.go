@@ -58,6 +58,9 @@ func id(a deed.Authorization) string { return a.PaymentID(chainID, asset) }
 // never to pay again while its money may still buy what it was given for.
 func (w *world) answered(r *request, out registration.Outcome, err error) error {
 	key := id(r.auth)
+	if deed.CodeOf(err) == deed.CodeNotFound {
+		return fmt.Errorf("%s was told that something is not there: %w", key, err)
+	}
 	if err == nil && out.Job.ID != "" {
 		if told := w.jobs[key]; told != "" && told != out.Job.ID {
 			return fmt.Errorf("%s was told of %s, and then of %s", key, told, out.Job.ID)

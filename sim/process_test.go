@@ -154,7 +154,11 @@ func (s jobStore) JobOf(ctx context.Context, a deed.Payment) (deed.Job, error) {
 }
 
 func (s jobStore) MoveJob(ctx context.Context, j deed.Job, to deed.JobState, next time.Time) (bool, error) {
-	return call(s.p, "MoveJob "+string(to), func() (bool, error) { return s.s.MoveJob(ctx, j, to, next) })
+	what := "MoveJob " + string(to)
+	if to == j.State {
+		what = "delay the job"
+	}
+	return call(s.p, what, func() (bool, error) { return s.s.MoveJob(ctx, j, to, next) })
 }
 
 func (s jobStore) CompleteJob(ctx context.Context, j deed.Job, r deed.Registration) error {

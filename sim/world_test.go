@@ -102,10 +102,24 @@ func (w *world) others() {
 		return
 	}
 	w.nested++
-	for range 1 + w.rng.IntN(4) {
-		w.step()
+	if w.rng.IntN(4) == 0 {
+		w.sleep()
+	} else {
+		for range 1 + w.rng.IntN(4) {
+			w.step()
+		}
 	}
 	w.nested--
+}
+
+// sleep is a process that stands still for a minute or more, while the work goes
+// on elsewhere.
+func (w *world) sleep() {
+	w.tell("somebody sleeps")
+	for range 1 + w.rng.IntN(6) {
+		w.tick(time.Duration(5+w.rng.IntN(25)) * time.Second)
+		w.advanceJobs(w.procs[w.rng.IntN(len(w.procs))])
+	}
 }
 
 // step does one thing and looks whether all is well.

@@ -171,6 +171,11 @@ func (s *Service) await(ctx context.Context, p deed.Payment) (Outcome, error) {
 	read := context.WithoutCancel(ctx)
 	for {
 		j, err := s.Store.JobOf(read, p)
+		if deed.CodeOf(err) == deed.CodeNotFound {
+			// It was signed anew for an order that was paid, and its payer sent it
+			// to the chain himself.
+			return Outcome{}, deed.Errorf(deed.CodePaymentInvalid, "this payment came on top of another for the same order: it goes back to the payer")
+		}
 		if err != nil {
 			return Outcome{}, fmt.Errorf("read the job of payment %s: %w", p.ID, err)
 		}
