@@ -107,6 +107,20 @@ func (w *world) checkNames() error {
 	return nil
 }
 
+// count notes how a payment ended.
+func (w *world) count(p deed.Payment, err error) {
+	switch {
+	case err != nil:
+		w.ends["refused"]++
+	case p.AliasOf != "":
+		w.ends["alias"]++
+	case p.Purchase.Kind == deed.PurchaseNothing:
+		w.ends["adopted and "+string(p.State)]++
+	default:
+		w.ends[string(p.State)]++
+	}
+}
+
 // idle says whether no order is under way.
 func (r *registry) idle() bool {
 	for _, ref := range r.sent {
@@ -131,6 +145,7 @@ func (w *world) checkRest() error {
 			in += u.amount
 		}
 		p, err := w.payment(id(a))
+		w.count(p, err)
 		switch {
 		case deed.CodeOf(err) == deed.CodeNotFound && !u.paid:
 		case err != nil:

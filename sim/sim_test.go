@@ -44,7 +44,7 @@ func simulate(t *testing.T, n uint64) {
 	start := time.Now()
 	var next, done atomic.Uint64
 	var mu sync.Mutex
-	worst, why := uint64(0), error(nil) // guarded by mu
+	worst, why, ends := uint64(0), error(nil), map[string]int{} // guarded by mu
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
@@ -55,9 +55,12 @@ func simulate(t *testing.T, n uint64) {
 				if stop {
 					return
 				}
-				_, err := run(seed, false)
+				w, err := run(seed, false)
 				done.Add(1)
 				mu.Lock()
+				for end, n := range w.ends {
+					ends[end] += n
+				}
 				if err != nil && (worst == 0 || seed < worst) {
 					worst, why = seed, err
 				}
@@ -67,7 +70,14 @@ func simulate(t *testing.T, n uint64) {
 	}
 	wg.Wait()
 	t.Logf("%d seeds, %.0f a second", done.Load(), float64(done.Load())/time.Since(start).Seconds())
+	t.Logf("payments ended: %v", ends)
 	if worst == 0 {
+		// A world in which some end is never reached would prove nothing of it.
+		for _, end := range []string{"alias", "consumed", "refunded", "void", "adopted and refunded"} {
+			if ends[end] == 0 && n >= 100 {
+				t.Errorf("in %d seeds no payment ended as %s", n, end)
+			}
+		}
 		return
 	}
 	w, again := run(worst, true)

@@ -54,7 +54,8 @@ type world struct {
 	nested int  // how many processes stand still while others go on
 	dirty  bool // something was called since the last check
 	broken error
-	loud   bool // whether the trace is kept
+	ends   map[string]int // how many payments ended how
+	loud   bool           // whether the trace is kept
 	trace  []string
 }
 
@@ -62,15 +63,15 @@ type world struct {
 func run(seed uint64, loud bool) (w *world, err error) {
 	db, err := sqldb.OpenMemory(context.Background())
 	if err != nil {
-		return nil, err
+		return &world{}, err
 	}
 	defer db.Close() // it is gone with the run
 	db.Patience = time.Minute
-	w = &world{rng: rand.New(rand.NewPCG(seed, 0)), now: time.Unix(1_800_000_000, 0).UTC(), db: db, faulty: true, left: steps, jobs: map[string]string{}, loud: loud}
+	w = &world{rng: rand.New(rand.NewPCG(seed, 0)), now: time.Unix(1_800_000_000, 0).UTC(), db: db, faulty: true, left: steps, jobs: map[string]string{}, ends: map[string]int{}, loud: loud}
 	for i := range 3 {
 		w.buyers = append(w.buyers, deed.Wallet(fmt.Sprintf("0x%040d", i+1)))
 	}
-	w.names = []deed.Name{"first.com", "second.com", "third.com"}
+	w.names = []deed.Name{"first.com", "second.com", "third.com", "fourth.com"}
 	w.chain, w.registry = newChain(w, w.buyers), newRegistry(w)
 	w.procs = []*process{newProcess(w, 0), newProcess(w, 1)}
 	for w.left > 0 && w.broken == nil {
