@@ -77,7 +77,9 @@ const (
 // Submitting: the registrar has been asked. Verifying: its answer was lost or
 // said no, and we ask what became of it before anything else. Completed: a
 // separate look-up has shown the name to be ours. Failed: the payment goes
-// back. Cancelled: the money never came.
+// back. Cancelled: the money never came; if it comes after all, or comes in
+// another way than it was promised, the watcher makes the job a failed one and
+// the money goes back.
 type JobState string
 
 // The states of a job.
