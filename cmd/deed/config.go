@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"deed.example/deed"
@@ -27,6 +28,7 @@ type config struct {
 	ChainRPCURL   deed.Secret // empty: the embedded chain
 	ChainFallback deed.Secret // asked when that does not answer
 	ChainID       uint64
+	ChainDepth    string // "auto", or how many blocks
 	PayTo         string // the treasury
 	GasKey        string // files of private keys
 	RefundKey     string
@@ -46,6 +48,7 @@ func defaultConfig() *config {
 		Data:          "./deed-data",
 		ChainListen:   "127.0.0.1:8545",
 		ChainID:       devchain.ChainID,
+		ChainDepth:    "auto",
 		MetricsListen: "127.0.0.1:8081",
 		LogLevel:      slog.LevelInfo,
 		LogFormat:     "auto",
@@ -68,6 +71,7 @@ func (c *config) settings() []*setting {
 		{key: "chain.rpc_url", help: "JSON-RPC of a real chain instead of the embedded one", value: secret(&c.ChainRPCURL, "https", "http")},
 		{key: "chain.rpc_fallback_url", help: "JSON-RPC to ask when the first does not answer", value: secret(&c.ChainFallback, "https", "http")},
 		{key: "chain.id", help: "the chain that wallets sign in on", value: chainID(&c.ChainID)},
+		{key: "chain.depth", help: "how many blocks deep a payment must lie; auto: by its amount", value: text(&c.ChainDepth, depth)},
 		{key: "pay_to", help: "treasury that callers pay to; its key stays elsewhere", value: text(&c.PayTo, walletOrNone)},
 		{key: "chain.gas_key", help: "file with the key that pays for gas, in hex", value: text(&c.GasKey, anything)},
 		{key: "chain.refund_key", help: "file with the key that pays refunds, in hex", value: text(&c.RefundKey, anything)},
@@ -122,6 +126,13 @@ func (c *config) setPerTLD(key, value string) error {
 }
 
 func anything(string) error { return nil }
+
+func depth(s string) error {
+	if n, err := strconv.ParseUint(s, 10, 16); s != "auto" && (err != nil || n == 0) {
+		return fmt.Errorf("%q is neither auto nor a number of blocks", s)
+	}
+	return nil
+}
 
 func walletOrNone(s string) error {
 	if s == "" {

@@ -117,6 +117,8 @@ func TestMistakesAreRefused(t *testing.T) {
 		{"password alone", "", []string{"DEED_DATABASE_URL=hunter2"}, nil, "postgres://"},
 		{"cache", "", []string{"DEED_CACHE_URL=memcache://:hunter2@h"}, nil, "redis://"},
 		{"missing secret file", "", []string{"DEED_DATABASE_URL=file:/nonexistent/url"}, nil, "no such file"},
+		{"depth", "", []string{"DEED_CHAIN_DEPTH=0"}, nil, "auto"},
+		{"treasury", "", []string{"DEED_PAY_TO=0x1"}, nil, "40 hex digits"},
 		{"empty data folder", "", []string{"DEED_DATA="}, nil, "empty"},
 	}
 	for _, tt := range tests {

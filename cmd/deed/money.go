@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -64,6 +65,9 @@ func openMoney(ctx context.Context, c *config, db *sqldb.DB, b *chainBackend) (*
 	if sandbox {
 		conf.Depth = func(deed.USDC) uint64 { return 1 } // its blocks are never taken back
 		conf.Poll = 20 * time.Millisecond
+	}
+	if n, err := strconv.ParseUint(c.ChainDepth, 10, 16); err == nil {
+		conf.Depth = func(deed.USDC) uint64 { return n }
 	}
 	settler, err := chain.Open(ctx, conf)
 	if err != nil {

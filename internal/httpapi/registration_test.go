@@ -309,6 +309,47 @@ func TestPaymentForAnotherRequest(t *testing.T) {
 	}
 }
 
+// A payment that became void is told so, with a new offer, and its job is over.
+// Should its money come after all, it goes back.
+func TestVoidPayment(t *testing.T) {
+	eachShop(t, func(t *testing.T, s *shop) {
+		a := s.buyer(t)
+		before := s.balance(t, common.HexToAddress(string(a.wallet)))
+		header := s.promise(a, comPrice).header(t)
+		s.chain.Pause()
+		s.api.Registrations.Wait = 50 * time.Millisecond
+		var pending api.PendingOrder
+		if err := json.Unmarshal([]byte(s.register(t, "first.com", header).body), &pending); err != nil {
+			t.Fatal(err)
+		}
+		p, err := s.api.Payments.Find(t.Context(), "pay_"+strings.TrimPrefix(pending.JobID, "job_"))
+		if err == nil {
+			_, err = s.api.Payments.Store.MovePayment(t.Context(), p, deed.PaymentVoid, "")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := s.register(t, "first.com", header)
+		got.expect(t, 402, deed.CodePaymentInvalid)
+		if !strings.Contains(got.body, `"maxAmountRequired":"13060000"`) {
+			t.Errorf("paying anew is right, and not offered: %s", got.body)
+		}
+		if j := job(t, s.house, pending.JobID); j.Status != "failed" || j.Code != string(deed.CodePaymentInvalid) {
+			t.Errorf("got %+v", j)
+		}
+		s.chain.Resume() // and its transaction was on its way
+		s.api.Registrations.Wait = 8 * time.Second
+		if got := s.register(t, "first.com", s.promise(s.buyer(t), comPrice).header(t)); got.status != 201 {
+			t.Errorf("the name is not free again: got %d %s", got.status, got.body)
+		}
+		s.work(t)
+		if got := s.balance(t, common.HexToAddress(string(a.wallet))); got != before {
+			t.Errorf("got %s back of %s", got, before)
+		}
+		s.audit(t)
+	})
+}
+
 // The same promise in other bytes is the same promise.
 func TestReencodedPayment(t *testing.T) {
 	s := openShop(t, options{})
