@@ -77,7 +77,8 @@ type Payment struct {
 // Authorized: the promise and what it buys are written down. Settling: the
 // money may move at any time. Settled: it has moved. Consumed: what it bought
 // was done, in the same transaction. Refund due: it cannot be done any more.
-// Void: the money has not moved and never will.
+// Void: the money has not moved by this promise and never will; what its payer
+// sends with another under the same nonce is owed back.
 type PaymentState string
 
 // The states of a payment.

@@ -12,13 +12,15 @@ type WatchStore interface {
 	// Watched returns the block to read from.
 	Watched(ctx context.Context) (next uint64, err error)
 
-	// AdoptTransfers writes down that transfers nobody asked for are owed back,
-	// and that the chain was read up to next, in one transaction.
+	// AdoptTransfers writes down which promises the transfers have kept, that all
+	// others are owed back as they came, and that the chain was read up to next,
+	// in one transaction.
 	AdoptTransfers(ctx context.Context, transfers []deed.Transfer, payTo deed.Wallet, next uint64) error
 }
 
 // ReadChain looks for money that arrived without us: a promise that we refused
-// and that its payer sent to the chain himself. It goes back.
+// and that its payer sent to the chain himself, or a nonce that he signed twice.
+// It goes back.
 func (s *Service) ReadChain(ctx context.Context) error {
 	from, err := s.Watch.Watched(ctx)
 	if err != nil {

@@ -89,8 +89,11 @@ func (s Payments) settleKnown(ctx context.Context, tx *Tx, p deed.Payment, t dee
 		p.State = deed.PaymentSettling
 	}
 	moved, err := movePayment(ctx, tx, p, deed.PaymentSettled, t.TxHash, now)
-	if err != nil || !moved {
-		return err // another try has moved it, by the same transfer
+	if err == nil && !moved {
+		err = fmt.Errorf("payment %s is no longer %s", p.ID, p.State) // the next reading sees what it is
+	}
+	if err != nil {
+		return err
 	}
 	return s.afterMove(ctx, tx, p, deed.PaymentSettled, now)
 }
