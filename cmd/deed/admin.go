@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/spf13/cobra"
@@ -124,5 +125,5 @@ func openMoneyToRead(ctx context.Context, c *config, db *sqldb.DB) (*money, erro
 			conf.PayTo = strings.ToLower(crypto.PubkeyToAddress(treasury.PublicKey).Hex())
 		}
 	}
-	return openMoney(ctx, &conf, db, &chainBackend{Client: chain.Dial(rpc)})
+	return openMoney(ctx, &conf, db, &chainBackend{Client: chain.Dial(rpc)}, time.Now)
 }

@@ -32,6 +32,7 @@ var (
 // backends are the parts that a configuration chooses.
 type backends struct {
 	db    *sqldb.DB
+	clock *sqldb.Clock // of all nodes
 	local deed.Counter // in this process
 	cache sharedCache
 	chain *chainBackend
@@ -60,6 +61,10 @@ func openBackends(ctx context.Context, c *config) (b *backends, err error) {
 	if b.db, err = openDatabase(ctx, c); err != nil {
 		return b, err
 	}
+	b.clock = sqldb.NewClock(b.db, time.Now)
+	if err = b.clock.Sync(ctx); err != nil {
+		return b, err
+	}
 	if b.cache, err = openCache(c, b.local); err != nil {
 		return b, err
 	}
@@ -67,11 +72,11 @@ func openBackends(ctx context.Context, c *config) (b *backends, err error) {
 		return b, err
 	}
 	faults := &local.Faults{}
-	b.registrar = &local.Registry{Store: sqldb.Registry{DB: b.db}, Now: time.Now, Faults: faults}
+	b.registrar = &local.Registry{Store: sqldb.Registry{DB: b.db}, Now: b.clock.Now, Faults: faults}
 	if b.chain.sandbox != nil {
 		b.chain.sandbox.Faults = sandboxFaults{faults}
 	}
-	b.money, err = openMoney(ctx, c, b.db, b.chain)
+	b.money, err = openMoney(ctx, c, b.db, b.chain, b.clock.Now)
 	return b, err
 }
 

@@ -44,7 +44,7 @@ type money struct {
 
 // openMoney returns nil when this deployment takes no payments: a real chain
 // without a treasury.
-func openMoney(ctx context.Context, c *config, db *sqldb.DB, b *chainBackend) (*money, error) {
+func openMoney(ctx context.Context, c *config, db *sqldb.DB, b *chainBackend, now func() time.Time) (*money, error) {
 	sandbox := b.sandbox != nil
 	if c.PayTo == "" && !sandbox {
 		return nil, nil
@@ -74,11 +74,11 @@ func openMoney(ctx context.Context, c *config, db *sqldb.DB, b *chainBackend) (*
 		return nil, fmt.Errorf("open the settlement: %w", err)
 	}
 	payTo, asset := deed.Wallet(strings.ToLower(keys.payTo.Hex())), deed.Wallet(strings.ToLower(net.usdc))
-	rows := sqldb.Payments{DB: db, ChainID: c.ChainID, Asset: asset, Now: time.Now}
+	rows := sqldb.Payments{DB: db, ChainID: c.ChainID, Asset: asset, Now: now}
 	return &money{
 		settler: settler,
 		payments: &payment.Service{
-			Store: rows, Watch: rows, Settler: settler, Now: time.Now,
+			Store: rows, Watch: rows, Settler: settler, Now: now,
 			Terms: payment.Terms{ChainID: c.ChainID, Asset: asset, PayTo: payTo},
 		},
 		terms: httpapi.PaymentTerms{NetworkV1: net.v1, NetworkV2: net.v2, Asset: net.usdc, PayTo: keys.payTo.Hex(), TokenName: net.name, TokenVersion: net.version},

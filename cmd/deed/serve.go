@@ -122,9 +122,9 @@ func wire(ctx context.Context, c *config, b *backends, base *url.URL, counters *
 		Observe:   counters.Observe,
 	}
 	if b.money != nil {
-		jobs := sqldb.Jobs{DB: b.db, Now: time.Now}
+		jobs := sqldb.Jobs{DB: b.db, Now: b.clock.Now}
 		api.Payments, api.Terms = b.money.payments, b.money.terms
-		api.Registrations = &registration.Service{Store: jobs, Names: jobs, Registrar: b.registrar, Prices: prices, Wait: requestWait, Now: time.Now, Step: failpoint}
+		api.Registrations = &registration.Service{Store: jobs, Names: jobs, Registrar: b.registrar, Prices: prices, Wait: requestWait, Now: b.clock.Now, Step: failpoint}
 		api.Payments.Step = failpoint
 	}
 	return api, nil

@@ -28,7 +28,7 @@ func startWork(b *backends, api *httpapi.Server, log *slog.Logger) *working {
 			}},
 			{Name: "jobs", Due: api.Registrations.Due, Advance: api.Registrations.Advance},
 		}
-		loop.Chain = []func(context.Context) error{b.money.settler.Tick, api.Payments.ReadChain}
+		loop.Every = []func(context.Context) error{b.money.settler.Tick, api.Payments.ReadChain, b.clock.Sync}
 	}
 	go func() {
 		defer close(w.done)

@@ -20,7 +20,7 @@ import (
 
 const (
 	pollEvery  = 500 * time.Millisecond
-	chainEvery = 5 * time.Second
+	fewSeconds = 5 * time.Second
 	atOnce     = 16               // rows advanced at the same time
 	oneRow     = 15 * time.Second // for one of them
 )
@@ -35,7 +35,7 @@ type Rows struct {
 // Loop advances what is due. Fill every field.
 type Loop struct {
 	Rows  []Rows
-	Chain []func(ctx context.Context) error // called every few seconds
+	Every []func(ctx context.Context) error // called every few seconds
 	Log   *slog.Logger
 }
 
@@ -45,8 +45,8 @@ func (l *Loop) Run(ctx context.Context) {
 	for _, rows := range l.Rows {
 		wg.Go(func() { every(ctx, pollEvery, func() { l.poll(ctx, rows) }) })
 	}
-	for _, f := range l.Chain {
-		wg.Go(func() { every(ctx, chainEvery, func() { l.tell("chain", "", f(ctx)) }) })
+	for _, f := range l.Every {
+		wg.Go(func() { every(ctx, fewSeconds, func() { l.tell("every few seconds", "", f(ctx)) }) })
 	}
 	wg.Wait()
 }
