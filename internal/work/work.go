@@ -19,10 +19,10 @@ import (
 )
 
 const (
-	pollEvery  = 500 * time.Millisecond
-	fewSeconds = 5 * time.Second
-	atOnce     = 16               // rows advanced at the same time
-	oneRow     = 15 * time.Second // for one of them
+	pollEvery = 500 * time.Millisecond
+	slowPace  = 5 * time.Second
+	atOnce    = 16               // rows advanced at the same time
+	oneRow    = 15 * time.Second // for one of them
 )
 
 // Rows are advanced one by one.
@@ -46,7 +46,7 @@ func (l *Loop) Run(ctx context.Context) {
 		wg.Go(func() { every(ctx, pollEvery, func() { l.poll(ctx, rows) }) })
 	}
 	for _, f := range l.Every {
-		wg.Go(func() { every(ctx, fewSeconds, func() { l.tell("every few seconds", "", f(ctx)) }) })
+		wg.Go(func() { every(ctx, slowPace, func() { l.tell("every few seconds", "", f(ctx)) }) })
 	}
 	wg.Wait()
 }
