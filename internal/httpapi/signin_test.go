@@ -311,9 +311,9 @@ func forge(t *testing.T, method jwt.SigningMethod, key any, header map[string]an
 	return signed
 }
 
-func TestForgedTokens(t *testing.T) {
-	c := newClock()
-	h := open(t, options{limits: generous(), now: c.Now})
+func TestForgedTokens(t *testing.T) { eachSignIn(t, testForgedTokens) }
+
+func testForgedTokens(t *testing.T, h *house, c *clock) {
 	a := newAccount(t)
 	good := h.tokens(t, a).Access
 	secret := []byte(testKeys[0].Secret.Reveal())
@@ -380,7 +380,10 @@ func TestBadTokenOnAPublicCall(t *testing.T) {
 
 // New keys make new tokens, and old tokens stay good.
 func TestKeysAreChangedWithoutLoggingAnyoneOut(t *testing.T) {
-	h := open(t, options{limits: generous()})
+	eachSignIn(t, testKeysAreChanged)
+}
+
+func testKeysAreChanged(t *testing.T, h *house, _ *clock) {
 	var mu sync.Mutex
 	keys := testKeys
 	h.api.SignIn.Keys = func() []deed.TokenKey { mu.Lock(); defer mu.Unlock(); return keys }
