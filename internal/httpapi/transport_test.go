@@ -18,8 +18,7 @@ import (
 	"deed.example/deed/api"
 )
 
-// raw sends bytes as they are and returns all answers until the server hangs up
-// or, with keep, the first one.
+// raw sends bytes as they are and returns all answers until the server hangs up.
 func (h *house) raw(t *testing.T, text string) []answer {
 	t.Helper()
 	conn, err := net.Dial("tcp", h.addr)
