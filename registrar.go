@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// A Registrar buys names at a registry.
+// A Registrar sells us names of a registry: new ones, more years, and names that
+// come from another registrar.
 //
 // Implementations must be safe for concurrent use, by several processes, and
 // idempotent by our reference: an order that was placed before under the same
@@ -19,18 +20,49 @@ type Registrar interface {
 	// code when the registry does not say; that is never a yes.
 	Available(ctx context.Context, name Name) (Availability, error)
 
-	// Register orders the name. It fails with CodeDomainUnavailable when
-	// somebody has it, and with CodeRegistrationFailed when the registry
-	// refuses for good.
-	Register(ctx context.Context, o RegistryOrder) error
+	// Place places an order. It fails with CodeDomainUnavailable when somebody
+	// has the name that is to be registered, with CodeNotFound when the name to
+	// renew is not ours, with CodeValidation when a renewal begins at another
+	// expiry than the name has or the code of a transfer is wrong, and with
+	// CodeRegistrationFailed when the registry refuses for good.
+	Place(ctx context.Context, o RegistryOrder) error
 
-	// Order says what became of the order with our reference: done, absent, or
-	// parked. Only a done order makes a name ours.
+	// Order says what became of the order with our reference: done, absent,
+	// pending, or parked. Only a done order makes a name ours, or longer ours.
 	Order(ctx context.Context, reference string, name Name) (OrderStatus, error)
 
-	// Cancel takes a parked order back, for good. It fails with CodeNotFound
-	// when there is none to take back: it was executed, or never placed.
+	// Cancel takes a parked or pending order back, for good. It fails with
+	// CodeNotFound when there is none to take back: it was executed, or never
+	// placed.
 	Cancel(ctx context.Context, reference string) error
+}
+
+// A Keeper looks after the names that are ours at the registry. All of it is
+// free, and doing it twice equals doing it once. It fails with CodeNotFound when
+// the name is not in our account, with CodeValidation when the registry does
+// not allow it in the name's present state, and without a code when nobody
+// knows.
+type Keeper interface {
+	// Holding returns the name as the registry has it.
+	Holding(ctx context.Context, name Name) (Holding, error)
+
+	SetNameservers(ctx context.Context, name Name, hosts []string) error
+
+	// SetLock forbids or allows a transfer to another registrar.
+	SetLock(ctx context.Context, name Name, locked bool) error
+
+	// AuthCode makes a new code with which another registrar can ask for the
+	// name; older codes end.
+	AuthCode(ctx context.Context, name Name) (Secret, error)
+
+	// SetDS says which keys sign the zone; none is an unsigned zone.
+	SetDS(ctx context.Context, name Name, ds []DS) error
+}
+
+// An Inventory lists every name in our account, for the reconciler.
+type Inventory interface {
+	// Holdings returns at most so many names after the given one, sorted.
+	Holdings(ctx context.Context, after Name, most int) ([]Holding, error)
 }
 
 // An Availability is what a registry says of a name.
@@ -39,20 +71,36 @@ type Availability struct {
 	Reason    string // "taken", "reserved"; "" when available
 	Premium   bool
 	Wholesale USDC // of a premium name, for the first year
+	Renewal   USDC // of a premium name, for each further year
 }
 
-// A RegistryOrder is an order for a new name.
+// An OrderKind says what an order asks of a registry.
+type OrderKind string
+
+// The kinds of order.
+const (
+	OrderRegister OrderKind = "register"
+	OrderRenew    OrderKind = "renew"
+	OrderTransfer OrderKind = "transfer"
+)
+
+// A RegistryOrder is an order at a registry.
 type RegistryOrder struct {
-	Reference string // ours, unique for each order
-	Name      Name
-	Years     int
+	Kind        OrderKind
+	Reference   string // ours, unique for each order
+	Name        Name
+	Years       int
+	Nameservers []string  // of a new name
+	From        time.Time // the expiry that a renewal begins at
+	Restore     bool      // a renewal takes the name out of redemption first
+	AuthCode    Secret    // of a transfer
 }
 
 // An OrderStatus is what became of an order at the registry.
 type OrderStatus struct {
 	State   OrderState
 	Created time.Time // of the name, when the order is done
-	Expires time.Time // likewise
+	Expires time.Time // likewise, as the order left it
 }
 
 // An OrderState says how far an order is.
@@ -60,7 +108,29 @@ type OrderState string
 
 // The states of an order at the registry.
 const (
-	OrderAbsent OrderState = "absent" // never placed, refused or cancelled, as far as the registry knows
-	OrderParked OrderState = "parked" // placed, and waiting for a person
-	OrderDone   OrderState = "done"   // the name is ours under this reference
+	OrderAbsent  OrderState = "absent"  // never placed, refused or cancelled, as far as the registry knows
+	OrderParked  OrderState = "parked"  // placed, and waiting for a person
+	OrderPending OrderState = "pending" // placed, and will be done or refused by itself: a transfer that the other side may still stop
+	OrderDone    OrderState = "done"    // the name is ours under this reference, or longer ours
 )
+
+// A Holding is a name in our account, as the registry has it.
+type Holding struct {
+	Name        Name
+	Reference   string // of the order that brought it
+	Created     time.Time
+	Expires     time.Time
+	Phase       Phase
+	EPPStatus   []string // RFC 5731 and 3915: "ok", "clientTransferProhibited", …
+	Locked      bool
+	Nameservers []string
+	DS          []DS
+}
+
+// A DS names a key that signs a zone, as its parent publishes it (RFC 4034, 5).
+type DS struct {
+	KeyTag     uint16
+	Algorithm  uint8
+	DigestType uint8
+	Digest     string // hex, lowercase
+}

@@ -209,19 +209,19 @@ func (o outside) Available(ctx context.Context, name deed.Name) (deed.Availabili
 	return call(o.p, "Available", func() (deed.Availability, error) { return o.r.Available(ctx, name) })
 }
 
-// Register is not sent when its process slept past the deadline of the call:
+// Place is not sent when its process slept past the deadline of the call:
 // the context has ended then. Contexts know real time only, so the deadline is
 // carried over to the clock of the world.
-func (o outside) Register(ctx context.Context, order deed.RegistryOrder) error {
+func (o outside) Place(ctx context.Context, order deed.RegistryOrder) error {
 	deadline := o.p.w.now.Add(callTime)
 	if d, ok := ctx.Deadline(); ok {
 		deadline = o.p.w.now.Add(time.Until(d).Round(time.Second))
 	}
-	return act(o.p, "Register "+order.Reference, func() error {
+	return act(o.p, "Place "+order.Reference, func() error {
 		if o.p.w.now.After(deadline) {
 			return context.DeadlineExceeded
 		}
-		return o.r.Register(order, deadline.Sub(o.p.w.now))
+		return o.r.Place(order, deadline.Sub(o.p.w.now))
 	})
 }
 

@@ -75,9 +75,9 @@ func (r *registry) Available(_ context.Context, name deed.Name) (deed.Availabili
 	return deed.Availability{Available: true}, nil
 }
 
-// Register takes an order. The call takes a while, at most as long as is left;
+// Place takes an order. The call takes a while, at most as long as is left;
 // an order still on its way then arrives within the quiet window.
-func (r *registry) Register(o deed.RegistryOrder, left time.Duration) error {
+func (r *registry) Place(o deed.RegistryOrder, left time.Duration) error {
 	if old := r.orders[o.Reference]; old != nil {
 		return r.outcome(old)
 	}

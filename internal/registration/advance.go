@@ -56,7 +56,7 @@ func (s *Service) submit(ctx context.Context, j deed.Job) error {
 	}
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), left)
 	defer cancel()
-	err = s.Registrar.Register(call, deed.RegistryOrder{Reference: j.Reference, Name: j.Purchase.Name, Years: j.Purchase.Years})
+	err = s.Registrar.Place(call, deed.RegistryOrder{Kind: deed.OrderRegister, Reference: j.Reference, Name: j.Purchase.Name, Years: j.Purchase.Years})
 	s.step("ordered")
 	if code := deed.CodeOf(err); err != nil && code != deed.CodeUnavailable {
 		j.Refusal = code

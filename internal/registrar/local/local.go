@@ -84,8 +84,8 @@ func (r *Registry) Available(ctx context.Context, name deed.Name) (deed.Availabi
 	return a, nil
 }
 
-// Register implements deed.Registrar.
-func (r *Registry) Register(ctx context.Context, o deed.RegistryOrder) error {
+// Place implements deed.Registrar.
+func (r *Registry) Place(ctx context.Context, o deed.RegistryOrder) error {
 	fault, err := r.Faults.meet(ctx, order)
 	if err != nil {
 		return fmt.Errorf("order %s: %w", o.Name, err)
@@ -101,7 +101,7 @@ func (r *Registry) Register(ctx context.Context, o deed.RegistryOrder) error {
 	switch {
 	case fault == FaultLostReply:
 		return fmt.Errorf("order %s: %w", o.Name, errLost)
-	case p.RegistryOrder != o:
+	case p.Name != o.Name || p.Years != o.Years:
 		return deed.Errorf(deed.CodeRegistrationFailed, "reference %s is taken by another order, for %s", o.Reference, p.Name)
 	case fault == FaultWrongAccount && p.State == deed.PlacementDone:
 		return nil // the registry believes that all went well

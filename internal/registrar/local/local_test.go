@@ -57,7 +57,7 @@ func TestNameIsSoldAgain(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		r, c := open(db)
 		buy := func(reference string) deed.Code {
-			return deed.CodeOf(r.Register(t.Context(), deed.RegistryOrder{Reference: reference, Name: "suite.dev", Years: 1}))
+			return deed.CodeOf(r.Place(t.Context(), deed.RegistryOrder{Kind: deed.OrderRegister, Reference: reference, Name: "suite.dev", Years: 1}))
 		}
 		if code := buy("first"); code != "" {
 			t.Fatal(code)
@@ -99,11 +99,11 @@ func TestRestart(t *testing.T) {
 		}
 	}
 	run(func(r *local.Registry, _ *clock) {
-		if err := r.Register(t.Context(), deed.RegistryOrder{Reference: "a", Name: "one.dev", Years: 1}); err != nil {
+		if err := r.Place(t.Context(), deed.RegistryOrder{Kind: deed.OrderRegister, Reference: "a", Name: "one.dev", Years: 1}); err != nil {
 			t.Error(err)
 		}
 		r.Faults.Set(local.FaultLate, 0)
-		if err := r.Register(t.Context(), deed.RegistryOrder{Reference: "b", Name: "two.dev", Years: 1}); err == nil {
+		if err := r.Place(t.Context(), deed.RegistryOrder{Kind: deed.OrderRegister, Reference: "b", Name: "two.dev", Years: 1}); err == nil {
 			t.Error("the late order was confirmed")
 		}
 	})
@@ -150,7 +150,7 @@ func TestReservedAndPremium(t *testing.T) {
 func TestReservedTooLate(t *testing.T) {
 	r, _ := open(sqldbtest.SQLite(t))
 	for range 2 {
-		if err := r.Register(t.Context(), deed.RegistryOrder{Reference: "a", Name: "deed.dev", Years: 1}); err != nil {
+		if err := r.Place(t.Context(), deed.RegistryOrder{Kind: deed.OrderRegister, Reference: "a", Name: "deed.dev", Years: 1}); err != nil {
 			t.Error(err)
 		}
 		r.Own = []deed.Name{"deed.dev"}
@@ -160,11 +160,11 @@ func TestReservedTooLate(t *testing.T) {
 func TestOrdersTheRegistryNeverTakes(t *testing.T) {
 	r, _ := open(sqldbtest.SQLite(t))
 	for _, o := range []deed.RegistryOrder{
-		{Reference: "", Name: "one.dev", Years: 1},
-		{Reference: "a", Name: "one.dev", Years: 0},
-		{Reference: "a", Name: "one.dev", Years: 11},
+		{Kind: deed.OrderRegister, Reference: "", Name: "one.dev", Years: 1},
+		{Kind: deed.OrderRegister, Reference: "a", Name: "one.dev", Years: 0},
+		{Kind: deed.OrderRegister, Reference: "a", Name: "one.dev", Years: 11},
 	} {
-		if err := r.Register(t.Context(), o); deed.CodeOf(err) != deed.CodeRegistrationFailed {
+		if err := r.Place(t.Context(), o); deed.CodeOf(err) != deed.CodeRegistrationFailed {
 			t.Errorf("%+v: got %v", o, err)
 		}
 	}

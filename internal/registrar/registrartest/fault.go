@@ -154,7 +154,7 @@ func slow(t *testing.T, b Bench) {
 	ctx, cancel := context.WithCancel(t.Context())
 	result := make(chan error, 1)
 	go func() {
-		result <- b.Registrar.Register(ctx, deed.RegistryOrder{Reference: ref, Name: name, Years: 1})
+		result <- b.Registrar.Place(ctx, deed.RegistryOrder{Kind: deed.OrderRegister, Reference: ref, Name: name, Years: 1})
 	}()
 	cancel()
 	wantUnknown(t, <-result)

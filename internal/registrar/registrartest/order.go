@@ -23,7 +23,7 @@ func reserved(t *testing.T, b Bench) {
 
 func dates(t *testing.T, b Bench) {
 	before := b.Now().UTC().Truncate(time.Second)
-	if err := b.Registrar.Register(t.Context(), deed.RegistryOrder{Reference: ref, Name: name, Years: 3}); err != nil {
+	if err := b.Registrar.Place(t.Context(), deed.RegistryOrder{Kind: deed.OrderRegister, Reference: ref, Name: name, Years: 3}); err != nil {
 		t.Fatal(err)
 	}
 	after := b.Now()
@@ -76,7 +76,7 @@ func gone(t *testing.T, b Bench) {
 	ctx := leave(t)
 	_, err := b.Registrar.Available(ctx, name)
 	wantUnknown(t, err)
-	wantUnknown(t, b.Registrar.Register(ctx, deed.RegistryOrder{Reference: ref, Name: name, Years: 1}))
+	wantUnknown(t, b.Registrar.Place(ctx, deed.RegistryOrder{Kind: deed.OrderRegister, Reference: ref, Name: name, Years: 1}))
 	_, err = b.Registrar.Order(ctx, ref, name)
 	wantUnknown(t, err)
 	wantUnknown(t, b.Registrar.Cancel(ctx, ref))

@@ -88,7 +88,7 @@ func Run(t *testing.T, open func(t *testing.T) Bench) {
 
 func (b Bench) register(t *testing.T, reference string, n deed.Name) error {
 	t.Helper()
-	return b.Registrar.Register(t.Context(), deed.RegistryOrder{Reference: reference, Name: n, Years: 1})
+	return b.Registrar.Place(t.Context(), deed.RegistryOrder{Kind: deed.OrderRegister, Reference: reference, Name: n, Years: 1})
 }
 
 // registered orders a name and fails unless that works.
