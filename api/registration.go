@@ -4,22 +4,30 @@ import "time"
 
 // RegisterRequest is the body of POST /domains/register.
 type RegisterRequest struct {
-	Domain      string   `json:"domain"`
-	Years       int      `json:"years"`
-	DNSRecords  []Record `json:"dns_records"`
-	Nameservers []string `json:"nameservers"`
-	MaxPrice    string   `json:"maxPriceUsd"`
-	DryRun      bool     `json:"dryRun"`
+	Domain      string          `json:"domain"`
+	Years       int             `json:"years,omitzero"`
+	DNSRecords  []RecordRequest `json:"dns_records,omitempty"`
+	Nameservers []string        `json:"nameservers,omitempty"`
+	MaxPrice    string          `json:"maxPriceUsd,omitzero"`
+	DryRun      bool            `json:"dryRun,omitzero"`
 }
 
-// Record is a DNS record (interface document, 2.3) as a caller writes it.
-type Record struct {
-	Type     string `json:"type"`
-	Host     string `json:"host"`
-	Value    string `json:"value"`
-	TTL      int    `json:"ttl"`
-	Distance *int   `json:"distance"`
-	Priority *int   `json:"priority"`
+// RenewRequest is the body of POST /domains/renew.
+type RenewRequest struct {
+	Domain            string    `json:"domain"`
+	Years             int       `json:"years,omitzero"`
+	ExpectedExpiresAt time.Time `json:"expectedExpiresAt,omitzero"` // refuse when the name expires at another time
+	MaxPrice          string    `json:"maxPriceUsd,omitzero"`
+	DryRun            bool      `json:"dryRun,omitzero"`
+}
+
+// TransferRequest is the body of POST /domains/transfer.
+type TransferRequest struct {
+	Domain      string   `json:"domain"`
+	AuthCode    string   `json:"authCode"`
+	Nameservers []string `json:"nameservers,omitempty"`
+	MaxPrice    string   `json:"maxPriceUsd,omitzero"`
+	DryRun      bool     `json:"dryRun,omitzero"`
 }
 
 // Quote is the answer to a dry run.
@@ -47,7 +55,8 @@ type Refund struct {
 	TxHash *string `json:"txHash"`
 }
 
-// Registration is the answer to an order that is done.
+// Registration is the answer to an order that is done: a new name, more years,
+// or a name that came from another registrar.
 type Registration struct {
 	TransactionID string    `json:"transactionId"`
 	JobID         string    `json:"jobId"`
@@ -62,6 +71,11 @@ type Registration struct {
 	WalletAddress string    `json:"walletAddress"`
 	Payment       Payment   `json:"payment"`
 	Warnings      []string  `json:"warnings"`
+
+	// Of a renewal only.
+	PreviousExpiresAt time.Time `json:"previousExpiresAt,omitzero"`
+	NewExpiresAt      time.Time `json:"newExpiresAt,omitzero"`
+	RenewedAt         time.Time `json:"renewedAt,omitzero"`
 }
 
 // PendingOrder is the answer to an order that still runs.

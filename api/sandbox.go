@@ -34,3 +34,33 @@ type Faucet struct {
 	TxHash  string `json:"txHash"`
 	Balance string `json:"balance_usd"`
 }
+
+// ClockRequest moves the clock of the registry and of expiry forward.
+type ClockRequest struct {
+	Advance string `json:"advance"` // "36h", "400d"
+}
+
+// Clock is what that clock now says.
+type Clock struct {
+	Now time.Time `json:"now"`
+}
+
+// ElsewhereRequest registers a name at another registrar, or moves one of ours
+// there with its code.
+type ElsewhereRequest struct {
+	Domain   string `json:"domain"`
+	AuthCode string `json:"authCode,omitzero"`
+}
+
+// Elsewhere is a name at another registrar.
+type Elsewhere struct {
+	Domain   string `json:"domain"`
+	AuthCode string `json:"authCode,omitzero"`
+	Message  string `json:"message"`
+}
+
+// DecisionRequest ends a transfer that is under way.
+type DecisionRequest struct {
+	Domain  string `json:"domain"`
+	Approve bool   `json:"approve"`
+}

@@ -1,0 +1,93 @@
+package api
+
+import "time"
+
+// Domain is a name that we hold.
+type Domain struct {
+	Domain        string        `json:"domain"`
+	TLD           string        `json:"tld"`
+	Status        string        `json:"status"`
+	RegisteredAt  time.Time     `json:"registeredAt"`
+	ExpiresAt     time.Time     `json:"expiresAt"`
+	AutoRenew     bool          `json:"autoRenew"`
+	Locked        bool          `json:"locked"`
+	Privacy       bool          `json:"privacy"`
+	Nameservers   []string      `json:"nameservers"`
+	WalletAddress string        `json:"walletAddress"`
+	EPPStatus     []string      `json:"eppStatus"`
+	DNSSEC        DNSSEC        `json:"dnssec"`
+	Grace         *Grace        `json:"grace,omitzero"`
+	Events        []DomainEvent `json:"events"`
+	Warnings      []string      `json:"warnings"`
+	UpdatedAt     time.Time     `json:"updatedAt"`
+}
+
+// DNSSEC says whether the zone of a name is signed, and which keys its parent
+// names.
+type DNSSEC struct {
+	Enabled bool `json:"enabled"`
+	DS      []DS `json:"ds"`
+}
+
+// DS names a key that signs a zone (RFC 4034, 5).
+type DS struct {
+	KeyTag     uint16 `json:"keyTag"`
+	Algorithm  uint8  `json:"algorithm"`
+	DigestType uint8  `json:"digestType"`
+	Digest     string `json:"digest"`
+}
+
+// Grace says how long an expired name can be kept, and for how much.
+type Grace struct {
+	Phase  string    `json:"phase"`
+	EndsAt time.Time `json:"endsAt"`
+	Price  string    `json:"price_usd,omitzero"` // of a year; "" when it is too late
+}
+
+// DomainEvent is something that happened to a name.
+type DomainEvent struct {
+	Type string    `json:"type"`
+	At   time.Time `json:"at"`
+}
+
+// AccountDomains is a page of the names of a wallet.
+type AccountDomains struct {
+	Domains []AccountDomain `json:"domains"`
+	Total   int             `json:"total"`
+	Limit   int             `json:"limit"`
+	Offset  int             `json:"offset"`
+}
+
+// AccountDomain is a name of a wallet, in short.
+type AccountDomain struct {
+	Domain       string        `json:"domain"`
+	Status       string        `json:"status"`
+	RegisteredAt time.Time     `json:"registeredAt"`
+	ExpiresAt    time.Time     `json:"expiresAt"`
+	Locked       bool          `json:"locked"`
+	RenewalPrice string        `json:"renewal_price_usd"`
+	Events       []DomainEvent `json:"events"`
+}
+
+// AuthCode is what another registrar needs to take a name over.
+type AuthCode struct {
+	Domain   string `json:"domain"`
+	AuthCode string `json:"authCode"`
+	Locked   bool   `json:"locked"`
+}
+
+// LockRequest is the body of PUT /domains/{domain}/lock.
+type LockRequest struct {
+	Locked bool `json:"locked"`
+}
+
+// NameserversRequest is the body of PUT /domains/{domain}/nameservers. None
+// brings the name back to our own servers.
+type NameserversRequest struct {
+	Nameservers []string `json:"nameservers"`
+}
+
+// OwnerRequest is the body of PUT /domains/{domain}/owner.
+type OwnerRequest struct {
+	WalletAddress string `json:"walletAddress"`
+}
