@@ -1,6 +1,7 @@
 package deed_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -11,18 +12,39 @@ func date(year int, month time.Month, day int) time.Time {
 	return time.Date(year, month, day, 12, 0, 0, 0, time.UTC)
 }
 
-func TestNameIsFreeAfterItsLastDay(t *testing.T) {
-	for _, c := range []struct{ expires, free time.Time }{
-		{date(2027, time.January, 1), date(2027, time.March, 22)},
-		{date(2028, time.January, 1), date(2028, time.March, 21)}, // a leap year
-		{date(2027, time.November, 15), date(2028, time.February, 3)},
+// Each phase begins at its second, across leap days and the ends of months.
+func TestPhasesBeginAtTheirSecond(t *testing.T) {
+	for _, c := range []struct {
+		expires                         time.Time
+		grace                           int
+		redemption, pendingDelete, gone time.Time
+	}{
+		{date(2027, time.January, 1), 45, date(2027, time.February, 15), date(2027, time.March, 17), date(2027, time.March, 22)},
+		{date(2028, time.January, 1), 45, date(2028, time.February, 15), date(2028, time.March, 16), date(2028, time.March, 21)}, // a leap year
+		{date(2027, time.November, 15), 45, date(2027, time.December, 30), date(2028, time.January, 29), date(2028, time.February, 3)},
+		{date(2028, time.February, 29), 30, date(2028, time.March, 30), date(2028, time.April, 29), date(2028, time.May, 4)},
+		{date(2027, time.January, 31), 0, date(2027, time.January, 31), date(2027, time.March, 2), date(2027, time.March, 7)},
+		{date(2100, time.February, 28), 1, date(2100, time.March, 1), date(2100, time.March, 31), date(2100, time.April, 5)}, // no leap year
 	} {
-		e := deed.RegistryEntry{Reference: "a", Expires: c.expires}
-		if got := e.FreeAt(); !got.Equal(c.free) {
-			t.Errorf("expired %s: got free at %s, want %s", c.expires, got, c.free)
+		e := deed.RegistryEntry{Reference: "a", Expires: c.expires, GraceDays: c.grace}
+		before := deed.PhaseActive
+		for _, b := range []struct {
+			at    time.Time
+			phase deed.Phase
+		}{{c.expires, deed.PhaseGrace}, {c.redemption, deed.PhaseRedemption}, {c.pendingDelete, deed.PhasePendingDelete}, {c.gone, deed.PhaseGone}} {
+			if b.phase == deed.PhaseGrace && c.grace == 0 {
+				continue
+			}
+			if got := e.Phase(b.at.Add(-time.Second)); got != before {
+				t.Errorf("expires %s: a second before %s: got %s, want %s", c.expires, b.at, got, before)
+			}
+			if got := e.Phase(b.at); got != b.phase {
+				t.Errorf("expires %s: at %s: got %s, want %s", c.expires, b.at, got, b.phase)
+			}
+			before = b.phase
 		}
-		if !e.HeldAt(c.free.Add(-time.Second)) || e.HeldAt(c.free) {
-			t.Errorf("expired %s: held or free on the wrong side of %s", c.expires, c.free)
+		if !e.FreeAt().Equal(c.gone) {
+			t.Errorf("expires %s: free at %s, want %s", c.expires, e.FreeAt(), c.gone)
 		}
 	}
 	if (deed.RegistryEntry{}).HeldAt(time.Time{}.AddDate(-1, 0, 0)) {
@@ -30,28 +52,30 @@ func TestNameIsFreeAfterItsLastDay(t *testing.T) {
 	}
 }
 
-func TestPlacementExecutes(t *testing.T) {
-	due := date(2028, time.February, 29)
-	p := deed.Placement{
-		RegistryOrder: deed.RegistryOrder{Reference: "new", Name: "example.dev", Years: 2},
-		Account:       "ours", State: deed.PlacementPlaced, Due: due,
-	}
-	mine := deed.RegistryEntry{Name: "example.dev", Reference: "new", Account: "ours", Created: due, Expires: date(2030, time.March, 1)}
-	other := deed.RegistryEntry{Name: "example.dev", Reference: "old", Account: "theirs", Expires: due}
-	lapsed := other
-	lapsed.Expires = due.AddDate(-1, 0, 0)
+// The statuses are those of RFC 5731 and RFC 3915, and ok is never beside
+// another of the first (RFC 5731, 2.3).
+func TestEPPStatus(t *testing.T) {
+	created := date(2026, time.January, 31)
+	expires := date(2027, time.January, 31)
 	for name, c := range map[string]struct {
-		held, want deed.RegistryEntry
-		state      deed.PlacementState
-		refusal    deed.Code
+		at   time.Time
+		e    deed.RegistryEntry
+		want []string
 	}{
-		"never held": {deed.RegistryEntry{}, mine, deed.PlacementDone, ""},
-		"held":       {other, other, deed.PlacementRefused, deed.CodeDomainUnavailable},
-		"free again": {lapsed, mine, deed.PlacementDone, ""},
+		"new":              {created, deed.RegistryEntry{}, []string{"serverTransferProhibited", "addPeriod"}},
+		"new and locked":   {created.AddDate(0, 0, 5).Add(-1), deed.RegistryEntry{Locked: true}, []string{"clientTransferProhibited", "serverTransferProhibited", "addPeriod"}},
+		"add grace over":   {created.AddDate(0, 0, 5), deed.RegistryEntry{}, []string{"serverTransferProhibited"}},
+		"old enough":       {created.AddDate(0, 0, 60), deed.RegistryEntry{}, []string{"ok"}},
+		"locked":           {created.AddDate(0, 0, 60), deed.RegistryEntry{Locked: true}, []string{"clientTransferProhibited"}},
+		"leaving":          {created.AddDate(0, 0, 60), deed.RegistryEntry{Transfer: "b"}, []string{"pendingTransfer"}},
+		"moved":            {created.AddDate(0, 0, 100), deed.RegistryEntry{Moved: created.AddDate(0, 0, 98)}, []string{"serverTransferProhibited", "transferPeriod"}},
+		"grace":            {expires, deed.RegistryEntry{}, []string{"ok", "autoRenewPeriod"}},
+		"redemption":       {expires.AddDate(0, 0, 45), deed.RegistryEntry{}, []string{"serverHold", "redemptionPeriod"}},
+		"locked until end": {expires.AddDate(0, 0, 75), deed.RegistryEntry{Locked: true}, []string{"clientTransferProhibited", "serverHold", "pendingDelete"}},
 	} {
-		got, entry := p.Execute(c.held)
-		if got.State != c.state || got.Refusal != c.refusal || entry != c.want {
-			t.Errorf("%s: got %s %s and %+v, want %s and %+v", name, got.State, got.Refusal, entry, c.state, c.want)
+		c.e.Reference, c.e.Created, c.e.Expires, c.e.GraceDays = "a", created, expires, 45
+		if got := c.e.EPPStatus(c.at); !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %v, want %v", name, got, c.want)
 		}
 	}
 }

@@ -71,7 +71,7 @@ func openBackends(ctx context.Context, c *config) (b *backends, err error) {
 	if b.chain, err = openChain(c); err != nil {
 		return b, err
 	}
-	faults := &local.Faults{}
+	faults := &local.Faults{Store: sqldb.Faults{DB: b.db}}
 	b.registrar = &local.Registry{Store: sqldb.Registry{DB: b.db}, Now: b.clock.Now, Faults: faults}
 	if b.chain.sandbox != nil {
 		b.chain.sandbox.Faults = sandboxFaults{faults}
@@ -85,14 +85,17 @@ type sandboxFaults struct{ *local.Faults }
 
 func (f sandboxFaults) Set(kind string, times int) error {
 	fault, err := local.ParseFault(kind)
-	if err == nil {
-		f.Faults.Set(fault, times)
+	if err != nil {
+		return err
 	}
-	return err
+	return f.Faults.Set(fault, times)
 }
 
 func (f sandboxFaults) On() string {
-	kind, _ := f.Faults.On()
+	kind, _, err := f.Faults.On(context.Background())
+	if err != nil {
+		return "unknown" // the database does not say, and the next call will
+	}
 	return string(kind)
 }
 

@@ -11,6 +11,8 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/registrar/local"
+	"deed.example/deed/internal/sqldb"
+	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
 func TestParseFault(t *testing.T) {
@@ -28,34 +30,55 @@ func TestParseFault(t *testing.T) {
 // these tests then need not have.
 const reserved deed.Name = "nic.dev"
 
-// Many callers at once meet a fault exactly as often as it was set.
+// set switches a fault on.
+func set(t *testing.T, r *local.Registry, kind local.Fault, times int) {
+	t.Helper()
+	if err := r.Faults.Set(kind, times); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Many callers at once, on two nodes, meet a fault exactly as often as it was
+// set, wherever the switch is kept.
 func TestFaultsCountDown(t *testing.T) {
-	r := &local.Registry{Now: time.Now, Faults: &local.Faults{}}
-	r.Faults.Set(local.FaultDown, 10)
+	t.Run("memory", func(t *testing.T) {
+		r := &local.Registry{Now: time.Now, Faults: &local.Faults{}}
+		countDown(t, r, r)
+	})
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		one, _ := open(db)
+		two, _ := open(db)
+		countDown(t, one, two)
+	})
+}
+
+func countDown(t *testing.T, nodes ...*local.Registry) {
+	t.Helper()
+	set(t, nodes[0], local.FaultDown, 10)
 	var wg sync.WaitGroup
 	var failed atomic.Int64
-	for range 32 {
+	for i := range 32 {
 		wg.Go(func() {
-			if _, err := r.Available(t.Context(), reserved); err != nil {
+			if _, err := nodes[i%len(nodes)].Available(t.Context(), reserved); err != nil {
 				failed.Add(1)
 			}
 		})
 	}
 	wg.Wait()
-	if kind, times := r.Faults.On(); failed.Load() != 10 || kind != local.FaultNone || times != 0 {
-		t.Errorf("got %d failures and then %s, want 10 and none", failed.Load(), kind)
+	if kind, times, err := nodes[0].Faults.On(t.Context()); err != nil || failed.Load() != 10 || kind != local.FaultNone || times != 0 {
+		t.Errorf("got %d failures and then %s, %v, want 10 and none", failed.Load(), kind, err)
 	}
 }
 
 func TestFaultStaysUntilSwitchedOff(t *testing.T) {
 	r := &local.Registry{Now: time.Now, Faults: &local.Faults{}}
-	r.Faults.Set(local.FaultDown, 0)
+	set(t, r, local.FaultDown, 0)
 	for range 3 {
 		if _, err := r.Available(t.Context(), reserved); err == nil {
 			t.Error("a registry that is down replied")
 		}
 	}
-	r.Faults.Set(local.FaultNone, 0)
+	set(t, r, local.FaultNone, 0)
 	if _, err := r.Available(t.Context(), reserved); err != nil {
 		t.Error(err)
 	}
@@ -69,7 +92,7 @@ func TestFaultStaysUntilSwitchedOff(t *testing.T) {
 func TestSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &local.Registry{Now: time.Now, Faults: &local.Faults{}}
-		r.Faults.Set(local.FaultSlow, 1)
+		set(t, r, local.FaultSlow, 1)
 		began := time.Now()
 		a, err := r.Available(t.Context(), reserved)
 		if took := time.Since(began); err != nil || a.Reason != "reserved" || took != 3*time.Second {
@@ -81,7 +104,7 @@ func TestSlow(t *testing.T) {
 // A caller who leaves a slow registry is not kept waiting.
 func TestSlowCallerLeaves(t *testing.T) {
 	r := &local.Registry{Now: time.Now, Faults: &local.Faults{Slow: time.Hour}}
-	r.Faults.Set(local.FaultSlow, 1)
+	set(t, r, local.FaultSlow, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if a, err := r.Available(ctx, reserved); !errors.Is(err, context.Canceled) {

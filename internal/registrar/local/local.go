@@ -3,7 +3,8 @@
 //
 // It is durable, in our own database, and behaves as a registry in the world
 // does, in the ways that cost money: it refuses reserved names, asks more for
-// premium ones, keeps a name with its holder for weeks after it has expired, and
+// premium ones, keeps a name with its holder for weeks after it has expired,
+// holds fresh names back from transfers and lets the other side stop them, and
 // can be told to fail (see Faults).
 //
 // An order is written down under the caller's reference and brought to its end
@@ -13,7 +14,6 @@ package local
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -21,24 +21,22 @@ import (
 	"deed.example/deed"
 )
 
+// The accounts at this registry.
 const (
-	// account is ours at this registry.
-	account = "deed"
-
-	// stranger is the account that a wrong_account order ends up in.
-	stranger = "stranger"
-
-	// maxYears is how long a name is sold for at once.
-	maxYears = 10
+	account   = "deed"      // ours
+	stranger  = "stranger"  // whom a wrong_account order ends up with
+	elsewhere = "elsewhere" // another registrar's, from which names come and to which they go
 )
 
 // A Store keeps the names and the orders. Every method sees the registry as it
 // is at the time at: what is due by then is executed before it answers.
 type Store interface {
-	// Entry returns who has or last had the name; the zero entry when nobody
-	// ever had it.
-	Entry(ctx context.Context, name deed.Name, at time.Time) (deed.RegistryEntry, error)
+	Orders
+	Names
+}
 
+// Orders are the half of a Store that is about orders.
+type Orders interface {
 	// Place writes the order down and returns it as it then is. An order whose
 	// reference is known is not placed again: it returns the first one.
 	Place(ctx context.Context, p deed.Placement, at time.Time) (deed.Placement, error)
@@ -50,18 +48,55 @@ type Store interface {
 	// doing it once. It fails with CodeNotFound when the order is unknown, done
 	// or refused.
 	Cancel(ctx context.Context, reference string, at time.Time) error
+
+	// Decide ends the name's pending transfer now: it is done, or refused. It
+	// fails with CodeNotFound when none is pending.
+	Decide(ctx context.Context, name deed.Name, approve bool, at time.Time) error
 }
 
-// A Registry implements deed.Registrar. Fill the fields before its first use.
+// Names are the half of a Store that is about names.
+type Names interface {
+	// Entry returns who has or last had the name; the zero entry when nobody
+	// ever had it.
+	Entry(ctx context.Context, name deed.Name, at time.Time) (deed.RegistryEntry, error)
+
+	// Change puts what change makes of the name's entry in its place, while
+	// nobody else can. An error of change is returned, and nothing is changed.
+	Change(ctx context.Context, name deed.Name, at time.Time, change func(deed.RegistryEntry) (deed.RegistryEntry, error)) error
+
+	// Entries returns at most so many entries that the account holds, after the
+	// given name, sorted.
+	Entries(ctx context.Context, account string, after deed.Name, most int, at time.Time) ([]deed.RegistryEntry, error)
+}
+
+// A Registry implements deed.Registrar, deed.Keeper and deed.Inventory. Fill the
+// fields before its first use.
 type Registry struct {
 	Store  Store
-	Now    func() time.Time
-	Own    []deed.Name // names of the service itself, which nobody can buy
-	Faults *Faults     // nil for none
+	Now    func() time.Time     // may jump forward by years
+	Own    []deed.Name          // names of the service itself, which nobody can buy
+	Rules  func(deed.TLD) Rules // nil for the same everywhere
+	Faults *Faults              // nil for none
 }
 
-// errLost stands for a reply that never came: the caller cannot know more.
-var errLost = errors.New("the registry did not reply")
+// Rules are what a registry holds the names of one TLD to. The zero Rules are
+// 1 to 10 years at once and 45 days of grace.
+type Rules struct {
+	MinYears  int
+	MaxYears  int
+	GraceDays int // to renew after expiry
+}
+
+func (r *Registry) rules(tld deed.TLD) Rules {
+	var rules Rules
+	if r.Rules != nil {
+		rules = r.Rules(tld)
+	}
+	if rules == (Rules{}) {
+		return Rules{MinYears: 1, MaxYears: deed.RegistryMostYears, GraceDays: 45}
+	}
+	return rules
+}
 
 // Available implements deed.Registrar.
 func (r *Registry) Available(ctx context.Context, name deed.Name) (deed.Availability, error) {
@@ -76,139 +111,12 @@ func (r *Registry) Available(ctx context.Context, name deed.Name) (deed.Availabi
 	if err != nil {
 		return deed.Availability{}, fmt.Errorf("check %s: %w", name, err)
 	}
-	wholesale, premium := premiumPrice(name)
-	a := deed.Availability{Available: true, Premium: premium, Wholesale: wholesale}
+	price, premium := premiumPrice(name)
+	a := deed.Availability{Available: true, Premium: premium, Wholesale: price.first, Renewal: price.further}
 	if entry.HeldAt(now) {
 		a.Available, a.Reason = false, "taken"
 	}
 	return a, nil
-}
-
-// Place implements deed.Registrar.
-func (r *Registry) Place(ctx context.Context, o deed.RegistryOrder) error {
-	fault, err := r.Faults.meet(ctx, order)
-	if err != nil {
-		return fmt.Errorf("order %s: %w", o.Name, err)
-	}
-	if err := checkOrder(o); err != nil {
-		return err
-	}
-	now := r.now()
-	p, err := r.Store.Place(ctx, r.placement(o, fault, now), now)
-	if err != nil {
-		return fmt.Errorf("order %s: %w", o.Name, err)
-	}
-	switch {
-	case fault == FaultLostReply:
-		return fmt.Errorf("order %s: %w", o.Name, errLost)
-	case p.Name != o.Name || p.Years != o.Years:
-		return deed.Errorf(deed.CodeRegistrationFailed, "reference %s is taken by another order, for %s", o.Reference, p.Name)
-	case fault == FaultWrongAccount && p.State == deed.PlacementDone:
-		return nil // the registry believes that all went well
-	}
-	return r.outcome(ctx, p, now)
-}
-
-// checkOrder fails for an order that this registry can never have taken.
-func checkOrder(o deed.RegistryOrder) error {
-	if o.Reference == "" {
-		return deed.Errorf(deed.CodeRegistrationFailed, "an order needs a reference")
-	}
-	if o.Years < 1 || o.Years > maxYears {
-		return deed.Errorf(deed.CodeRegistrationFailed, "%s is sold for 1 to %d years at once, not for %d", o.Name, maxYears, o.Years)
-	}
-	return nil
-}
-
-// placement returns the order as it is placed. One that was placed before keeps
-// the outcome it had, whatever fault is on now and whatever is reserved since.
-func (r *Registry) placement(o deed.RegistryOrder, fault Fault, now time.Time) deed.Placement {
-	p := deed.Placement{RegistryOrder: o, Account: account, State: deed.PlacementPlaced, Placed: now, Due: now}
-	switch fault {
-	case FaultRefuse:
-		p.State, p.Refusal = deed.PlacementRefused, deed.CodeRegistrationFailed
-	case FaultTaken:
-		p.State, p.Refusal = deed.PlacementRefused, deed.CodeDomainUnavailable
-	case FaultParked:
-		p.State = deed.PlacementParked
-	case FaultLate:
-		p.Due = now.Add(r.Faults.late())
-	case FaultWrongAccount:
-		p.Account = stranger
-	}
-	if r.reserved(o.Name) {
-		p.State, p.Refusal = deed.PlacementRefused, deed.CodeDomainUnavailable
-	}
-	return p
-}
-
-// outcome says what became of a placed order, in the words of Register.
-func (r *Registry) outcome(ctx context.Context, p deed.Placement, now time.Time) error {
-	switch p.State {
-	case deed.PlacementDone:
-		_, ours, err := r.ours(ctx, p, now)
-		if err == nil && !ours {
-			err = deed.Errorf(deed.CodeDomainUnavailable, "%s is not ours under reference %s", p.Name, p.Reference)
-		}
-		return err
-	case deed.PlacementRefused:
-		if p.Refusal == deed.CodeDomainUnavailable {
-			return deed.Errorf(p.Refusal, "%s is taken or reserved", p.Name)
-		}
-		return deed.Errorf(p.Refusal, "the registry refuses to register %s", p.Name)
-	case deed.PlacementCancelled:
-		return deed.Errorf(deed.CodeRegistrationFailed, "the order for %s was cancelled", p.Name)
-	}
-	return fmt.Errorf("order %s: %w", p.Name, errLost) // parked, or not yet due
-}
-
-// Order implements deed.Registrar.
-func (r *Registry) Order(ctx context.Context, reference string, name deed.Name) (deed.OrderStatus, error) {
-	absent := deed.OrderStatus{State: deed.OrderAbsent}
-	if _, err := r.Faults.meet(ctx, check); err != nil {
-		return deed.OrderStatus{}, fmt.Errorf("look up order %s: %w", reference, err)
-	}
-	now := r.now()
-	p, err := r.Store.Placement(ctx, reference, now)
-	switch {
-	case deed.CodeOf(err) == deed.CodeNotFound:
-		return absent, nil
-	case err != nil:
-		return deed.OrderStatus{}, fmt.Errorf("look up order %s: %w", reference, err)
-	case p.Name != name:
-		return absent, nil
-	case p.State == deed.PlacementParked:
-		return deed.OrderStatus{State: deed.OrderParked}, nil
-	case p.State != deed.PlacementDone:
-		return absent, nil
-	}
-	entry, ours, err := r.ours(ctx, p, now)
-	if err != nil {
-		return deed.OrderStatus{}, err
-	}
-	if !ours {
-		return absent, nil
-	}
-	return deed.OrderStatus{State: deed.OrderDone, Created: entry.Created, Expires: entry.Expires}, nil
-}
-
-// ours says whether the name of a done order is in our account, under its
-// reference, today.
-func (r *Registry) ours(ctx context.Context, p deed.Placement, now time.Time) (deed.RegistryEntry, bool, error) {
-	entry, err := r.Store.Entry(ctx, p.Name, now)
-	if err != nil {
-		return deed.RegistryEntry{}, false, fmt.Errorf("look up %s: %w", p.Name, err)
-	}
-	return entry, entry.HeldAt(now) && entry.Reference == p.Reference && entry.Account == account, nil
-}
-
-// Cancel implements deed.Registrar. It also takes an order back that would have
-// been executed late.
-func (r *Registry) Cancel(ctx context.Context, reference string) error {
-	if _, err := r.Faults.meet(ctx, check); err != nil {
-		return fmt.Errorf("cancel order %s: %w", reference, err)
-	}
-	return r.Store.Cancel(ctx, reference, r.now())
 }
 
 func (r *Registry) reserved(name deed.Name) bool {
@@ -220,6 +128,6 @@ func (r *Registry) now() time.Time { return r.Now().UTC().Truncate(time.Second) 
 
 // Ping fails when the registry does not answer.
 func (r *Registry) Ping(ctx context.Context) error {
-	_, err := r.Available(ctx, "nic.com") // reserved for ever, so nothing is looked up
+	_, err := r.Available(ctx, "nic.com") // reserved for ever, so no name is looked up
 	return err
 }

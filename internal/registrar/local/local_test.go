@@ -24,7 +24,7 @@ func (c *clock) Advance(d time.Duration) { c.passed.Add(int64(d)) }
 
 func open(db *sqldb.DB) (*local.Registry, *clock) {
 	c := &clock{}
-	return &local.Registry{Store: sqldb.Registry{DB: db}, Now: c.Now, Faults: &local.Faults{Slow: time.Hour, Late: time.Minute}}, c
+	return &local.Registry{Store: sqldb.Registry{DB: db}, Now: c.Now, Faults: &local.Faults{Slow: time.Hour, Late: time.Minute, Store: sqldb.Faults{DB: db}}}, c
 }
 
 func TestRegistrar(t *testing.T) {
@@ -43,7 +43,9 @@ func TestRegistrar(t *testing.T) {
 						if err != nil {
 							t.Fatal(err)
 						}
-						r.Faults.Set(kind, times)
+						if err := r.Faults.Set(kind, times); err != nil {
+							t.Fatal(err)
+						}
 					},
 				}
 			})
@@ -85,7 +87,7 @@ func TestNameIsSoldAgain(t *testing.T) {
 	})
 }
 
-// Names, and orders that are still to come, outlive the process. Faults do not.
+// Names, orders that are still to come, and faults outlive the process.
 func TestRestart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "deed.db")
 	run := func(f func(*local.Registry, *clock)) {
@@ -102,7 +104,9 @@ func TestRestart(t *testing.T) {
 		if err := r.Place(t.Context(), deed.RegistryOrder{Kind: deed.OrderRegister, Reference: "a", Name: "one.dev", Years: 1}); err != nil {
 			t.Error(err)
 		}
-		r.Faults.Set(local.FaultLate, 0)
+		if err := r.Faults.Set(local.FaultLate, 0); err != nil {
+			t.Error(err)
+		}
 		if err := r.Place(t.Context(), deed.RegistryOrder{Kind: deed.OrderRegister, Reference: "b", Name: "two.dev", Years: 1}); err == nil {
 			t.Error("the late order was confirmed")
 		}
@@ -114,8 +118,8 @@ func TestRestart(t *testing.T) {
 				t.Errorf("%s: got %+v, %v, want done", name, got, err)
 			}
 		}
-		if kind, _ := r.Faults.On(); kind != local.FaultNone {
-			t.Errorf("got %s, want no fault", kind)
+		if kind, times, err := r.Faults.On(t.Context()); err != nil || kind != local.FaultLate || times != 0 {
+			t.Errorf("got %s %d, %v, want late without an end", kind, times, err)
 		}
 	})
 }
@@ -135,8 +139,8 @@ func TestReservedAndPremium(t *testing.T) {
 		"x.io":               {Available: true},
 		"7.org":              {Available: true},
 		"deed.dev":           {Reason: "reserved"},
-		"ab.io":              {Available: true, Premium: true, Wholesale: 250_000_000},
-		"ab.com":             {Available: true, Premium: true, Wholesale: 2_500_000_000},
+		"ab.io":              {Available: true, Premium: true, Wholesale: 250_000_000, Renewal: 80_000_000},
+		"ab.com":             {Available: true, Premium: true, Wholesale: 2_500_000_000, Renewal: 2_500_000_000},
 		"ab.dev":             {Available: true},
 		"abc.com":            {Available: true},
 	} {

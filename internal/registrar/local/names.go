@@ -30,18 +30,21 @@ func isReserved(name deed.Name) bool {
 	return label == "example" || len(label) == 1 && 'a' <= label[0] && label[0] <= 'z'
 }
 
-// premiumPrices are what a label of two characters costs for its first year: one
-// below the price that most callers accept, one above it.
-var premiumPrices = map[deed.TLD]deed.USDC{
-	"io":  250_000_000,
-	"com": 2_500_000_000,
+// A price is what a premium name costs us.
+type price struct{ first, further deed.USDC } // the first year, and each further one
+
+// premiumPrices are what a label of two characters costs: one below the price
+// that most callers accept, one above it.
+var premiumPrices = map[deed.TLD]price{
+	"io":  {first: 250_000_000, further: 80_000_000},
+	"com": {first: 2_500_000_000, further: 2_500_000_000},
 }
 
-// premiumPrice returns what a premium name costs us for its first year.
-func premiumPrice(name deed.Name) (wholesale deed.USDC, premium bool) {
+// premiumPrice returns what a premium name costs us a year.
+func premiumPrice(name deed.Name) (p price, premium bool) {
 	if len(name.Label()) != 2 {
-		return 0, false
+		return price{}, false
 	}
-	wholesale, premium = premiumPrices[name.TLD()]
-	return wholesale, premium
+	p, premium = premiumPrices[name.TLD()]
+	return p, premium
 }

@@ -1,0 +1,110 @@
+package local
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"deed.example/deed"
+)
+
+// Holding implements deed.Keeper.
+func (r *Registry) Holding(ctx context.Context, name deed.Name) (deed.Holding, error) {
+	if _, err := r.Faults.meet(ctx, check); err != nil {
+		return deed.Holding{}, fmt.Errorf("look up %s: %w", name, err)
+	}
+	now := r.now()
+	e, err := r.Store.Entry(ctx, name, now)
+	if err != nil {
+		return deed.Holding{}, fmt.Errorf("look up %s: %w", name, err)
+	}
+	if !e.HeldBy(account, now) {
+		return deed.Holding{}, notOurs(name)
+	}
+	return e.Holding(now), nil
+}
+
+// Holdings implements deed.Inventory.
+func (r *Registry) Holdings(ctx context.Context, after deed.Name, most int) ([]deed.Holding, error) {
+	if _, err := r.Faults.meet(ctx, check); err != nil {
+		return nil, fmt.Errorf("list names: %w", err)
+	}
+	now := r.now()
+	entries, err := r.Store.Entries(ctx, account, after, most, now)
+	if err != nil {
+		return nil, fmt.Errorf("list names: %w", err)
+	}
+	holdings := make([]deed.Holding, 0, len(entries))
+	for _, e := range entries {
+		holdings = append(holdings, e.Holding(now))
+	}
+	return holdings, nil
+}
+
+// SetNameservers implements deed.Keeper.
+func (r *Registry) SetNameservers(ctx context.Context, name deed.Name, hosts []string) error {
+	return r.change(ctx, name, func(e deed.RegistryEntry, now time.Time) (deed.RegistryEntry, error) {
+		return e.WithNameservers(hosts, now)
+	})
+}
+
+// SetLock implements deed.Keeper. A name is locked when it is new here.
+func (r *Registry) SetLock(ctx context.Context, name deed.Name, locked bool) error {
+	return r.change(ctx, name, func(e deed.RegistryEntry, now time.Time) (deed.RegistryEntry, error) {
+		return e.WithLock(locked, now)
+	})
+}
+
+// AuthCode implements deed.Keeper. Only a hash of the code is kept.
+func (r *Registry) AuthCode(ctx context.Context, name deed.Name) (deed.Secret, error) {
+	code := deed.Secret(rand.Text())
+	err := r.change(ctx, name, func(e deed.RegistryEntry, now time.Time) (deed.RegistryEntry, error) {
+		return e.WithAuthHash(hashCode(code), now)
+	})
+	if err != nil {
+		return "", err
+	}
+	return code, nil
+}
+
+// SetDS implements deed.Keeper.
+func (r *Registry) SetDS(ctx context.Context, name deed.Name, ds []deed.DS) error {
+	return r.change(ctx, name, func(e deed.RegistryEntry, now time.Time) (deed.RegistryEntry, error) {
+		return e.WithDS(ds, now)
+	})
+}
+
+// change changes a name of ours.
+func (r *Registry) change(ctx context.Context, name deed.Name, f func(deed.RegistryEntry, time.Time) (deed.RegistryEntry, error)) error {
+	if _, err := r.Faults.meet(ctx, check); err != nil {
+		return fmt.Errorf("change %s: %w", name, err)
+	}
+	now := r.now()
+	err := r.Store.Change(ctx, name, now, func(e deed.RegistryEntry) (deed.RegistryEntry, error) {
+		if !e.HeldBy(account, now) {
+			return e, notOurs(name)
+		}
+		return f(e, now)
+	})
+	if err != nil {
+		return fmt.Errorf("change %s: %w", name, err)
+	}
+	return nil
+}
+
+func notOurs(name deed.Name) error {
+	return deed.Errorf(deed.CodeNotFound, "%s is not in our account", name)
+}
+
+// hashCode returns what is kept of a code. Codes are random and long, so that a
+// fast hash hides them. No code has no hash.
+func hashCode(code deed.Secret) string {
+	if code == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(code.Reveal()))
+	return hex.EncodeToString(sum[:])
+}

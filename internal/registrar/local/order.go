@@ -1,0 +1,195 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"deed.example/deed"
+)
+
+// errLost stands for a reply that never came: the caller cannot know more.
+var errLost = errors.New("the registry did not reply")
+
+// Place implements deed.Registrar. A transfer that is accepted is placed: it is
+// done days later, or stopped.
+func (r *Registry) Place(ctx context.Context, o deed.RegistryOrder) error {
+	fault, err := r.Faults.meet(ctx, order)
+	if err != nil {
+		return fmt.Errorf("order %s: %w", o.Name, err)
+	}
+	if o, err = r.checkOrder(o); err != nil {
+		return err
+	}
+	now := r.now()
+	p, err := r.Store.Place(ctx, r.placement(o, fault, now), now)
+	switch {
+	case err != nil:
+		return fmt.Errorf("order %s: %w", o.Name, err)
+	case fault == FaultLostReply:
+		return fmt.Errorf("order %s: %w", o.Name, errLost)
+	case !sameOrder(p.RegistryOrder, o):
+		return deed.Errorf(deed.CodeRegistrationFailed, "reference %s is taken by another order, for %s", o.Reference, p.Name)
+	case fault == FaultWrongAccount && p.Account != account && p.State != deed.PlacementRefused:
+		return nil // the registry believes that all went well
+	}
+	return r.outcome(ctx, p, now)
+}
+
+// checkOrder returns the order in the one form that it is kept in. It fails for
+// an order that this registry can never have taken.
+func (r *Registry) checkOrder(o deed.RegistryOrder) (deed.RegistryOrder, error) {
+	rules := r.rules(o.Name.TLD())
+	o.From = o.From.UTC().Truncate(time.Second)
+	switch o.Kind {
+	case deed.OrderRegister:
+		o.From, o.Restore, o.AuthCode = time.Time{}, false, ""
+		if len(o.Nameservers) > 0 {
+			hosts, err := deed.ParseNameservers(o.Nameservers)
+			if err != nil {
+				return o, err
+			}
+			o.Nameservers = hosts
+		}
+	case deed.OrderRenew:
+		o.AuthCode, o.Nameservers = "", nil
+	case deed.OrderTransfer:
+		o.Years, o.From, o.Restore, o.Nameservers = 1, time.Time{}, false, nil
+		rules.MinYears = 1 // a transfer brings one year everywhere
+	default:
+		return o, deed.Errorf(deed.CodeRegistrationFailed, "the registry knows no orders of kind %q", o.Kind)
+	}
+	if o.Reference == "" {
+		return o, deed.Errorf(deed.CodeRegistrationFailed, "an order needs a reference")
+	}
+	if o.Years < rules.MinYears || o.Years > rules.MaxYears {
+		return o, deed.Errorf(deed.CodeRegistrationFailed, "%s is sold for %d to %d years at once, not for %d", o.Name, rules.MinYears, rules.MaxYears, o.Years)
+	}
+	return o, nil
+}
+
+// sameOrder says whether two orders under one reference are the same one.
+func sameOrder(a, b deed.RegistryOrder) bool {
+	return a.Kind == b.Kind && a.Name == b.Name && a.Years == b.Years && a.From.Equal(b.From) && a.Restore == b.Restore
+}
+
+// placement returns the order as it is placed. One that was placed before keeps
+// the outcome it had, whatever fault is on now and whatever is reserved since.
+func (r *Registry) placement(o deed.RegistryOrder, fault Fault, now time.Time) deed.Placement {
+	p := deed.Placement{
+		RegistryOrder: o,
+		AuthHash:      hashCode(o.AuthCode),
+		Account:       account,
+		GraceDays:     r.rules(o.Name.TLD()).GraceDays,
+		State:         deed.PlacementPlaced,
+		Placed:        now,
+		Due:           now,
+	}
+	p.AuthCode = ""
+	switch fault {
+	case FaultRefuse:
+		p = p.Refuse(deed.Errorf(deed.CodeRegistrationFailed, "the registry refuses the order for %s", p.Name))
+	case FaultTaken:
+		p = p.Refuse(taken(p))
+	case FaultParked:
+		p.State = deed.PlacementParked
+	case FaultLate:
+		p.Due = now.Add(r.Faults.late())
+	case FaultWrongAccount:
+		p.Account = stranger
+		if p.Kind == deed.OrderRenew {
+			p.State = deed.PlacementDone // somebody else's name has our years
+		}
+	}
+	if p.Kind == deed.OrderRegister && r.reserved(o.Name) {
+		p = p.Refuse(deed.Errorf(deed.CodeDomainUnavailable, "%s is reserved", p.Name))
+	}
+	return p
+}
+
+// taken is what a registry says when somebody else has the name, or is faster.
+func taken(p deed.Placement) error {
+	switch p.Kind {
+	case deed.OrderRenew:
+		return deed.Errorf(deed.CodeNotFound, "%s is not in our account", p.Name)
+	case deed.OrderTransfer:
+		return deed.Errorf(deed.CodeRegistrationFailed, "another transfer of %s is pending", p.Name)
+	}
+	return deed.Errorf(deed.CodeDomainUnavailable, "%s is taken", p.Name)
+}
+
+// outcome says what became of a placed order, in the words of Place.
+func (r *Registry) outcome(ctx context.Context, p deed.Placement, now time.Time) error {
+	switch {
+	case p.State == deed.PlacementRefused:
+		return deed.Errorf(p.Refusal, "%s", p.Reason)
+	case p.State == deed.PlacementCancelled:
+		return deed.Errorf(deed.CodeRegistrationFailed, "the order for %s was cancelled", p.Name)
+	case p.State == deed.PlacementDone, p.Pending():
+		ours, err := r.ours(ctx, p, now)
+		if err != nil || ours {
+			return err
+		}
+		code := deed.CodeRegistrationFailed
+		if p.Kind == deed.OrderRegister {
+			code = deed.CodeDomainUnavailable
+		}
+		return deed.Errorf(code, "%s is not ours under reference %s", p.Name, p.Reference)
+	}
+	return fmt.Errorf("order %s: %w", p.Name, errLost) // parked, or not yet due
+}
+
+// Order implements deed.Registrar. An order that brought a name says absent
+// again when the name has gone or left; a renewal stays done for ever.
+func (r *Registry) Order(ctx context.Context, reference string, name deed.Name) (deed.OrderStatus, error) {
+	absent := deed.OrderStatus{State: deed.OrderAbsent}
+	if _, err := r.Faults.meet(ctx, check); err != nil {
+		return deed.OrderStatus{}, fmt.Errorf("look up order %s: %w", reference, err)
+	}
+	now := r.now()
+	p, err := r.Store.Placement(ctx, reference, now)
+	switch {
+	case deed.CodeOf(err) == deed.CodeNotFound:
+		return absent, nil
+	case err != nil:
+		return deed.OrderStatus{}, fmt.Errorf("look up order %s: %w", reference, err)
+	case p.Name != name:
+		return absent, nil
+	case p.State == deed.PlacementParked:
+		return deed.OrderStatus{State: deed.OrderParked}, nil
+	case p.State != deed.PlacementDone && !p.Pending():
+		return absent, nil
+	}
+	switch ours, err := r.ours(ctx, p, now); {
+	case err != nil:
+		return deed.OrderStatus{}, err
+	case !ours:
+		return absent, nil
+	case p.Pending():
+		return deed.OrderStatus{State: deed.OrderPending}, nil
+	}
+	return deed.OrderStatus{State: deed.OrderDone, Created: p.Created, Expires: p.Expires}, nil
+}
+
+// ours says whether a pending or done order is for our account and, when it
+// brought the name, whether the name is there under its reference today.
+func (r *Registry) ours(ctx context.Context, p deed.Placement, now time.Time) (bool, error) {
+	if p.Account != account || p.Kind == deed.OrderRenew || p.Pending() {
+		return p.Account == account, nil
+	}
+	entry, err := r.Store.Entry(ctx, p.Name, now)
+	if err != nil {
+		return false, fmt.Errorf("look up %s: %w", p.Name, err)
+	}
+	return entry.HeldBy(account, now) && entry.Reference == p.Reference, nil
+}
+
+// Cancel implements deed.Registrar. It also takes an order back that would have
+// been executed late.
+func (r *Registry) Cancel(ctx context.Context, reference string) error {
+	if _, err := r.Faults.meet(ctx, check); err != nil {
+		return fmt.Errorf("cancel order %s: %w", reference, err)
+	}
+	return r.Store.Cancel(ctx, reference, r.now())
+}

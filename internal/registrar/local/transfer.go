@@ -1,0 +1,67 @@
+package local
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+
+	"deed.example/deed"
+)
+
+// elsewhereDays is how old a name is that Elsewhere makes: old enough to move.
+const elsewhereDays = 90
+
+// Elsewhere registers a name for a year at another registrar, which is ready to
+// let it go: unlocked, old enough, and with the code that it returns. It is a
+// hand of the sandbox, and fails with CodeDomainUnavailable when the name cannot
+// be had.
+func (r *Registry) Elsewhere(ctx context.Context, name deed.Name) (deed.Secret, error) {
+	now := r.now()
+	o := deed.RegistryOrder{Kind: deed.OrderRegister, Reference: elsewhere + "-" + rand.Text(), Name: name, Years: 1}
+	p := r.placement(o, FaultNone, now)
+	p.Account = elsewhere
+	p, err := r.Store.Place(ctx, p, now)
+	if err != nil {
+		return "", fmt.Errorf("register %s elsewhere: %w", name, err)
+	}
+	if p.State == deed.PlacementRefused {
+		return "", deed.Errorf(p.Refusal, "%s", p.Reason)
+	}
+	code := deed.Secret(rand.Text())
+	err = r.Store.Change(ctx, name, now, func(e deed.RegistryEntry) (deed.RegistryEntry, error) {
+		if e.Reference != p.Reference {
+			return e, fmt.Errorf("%s has moved on", name)
+		}
+		e.Created = e.Created.AddDate(0, 0, -elsewhereDays)
+		e.Locked, e.AuthHash = false, hashCode(code)
+		return e, nil
+	})
+	if err != nil {
+		return "", fmt.Errorf("make %s ready to leave: %w", name, err)
+	}
+	return code, nil
+}
+
+// Leave lets another registrar ask for a name with its code. It is a hand of the
+// sandbox, and fails as a transfer to us does.
+func (r *Registry) Leave(ctx context.Context, name deed.Name, code deed.Secret) error {
+	now := r.now()
+	o := deed.RegistryOrder{Kind: deed.OrderTransfer, Reference: elsewhere + "-" + rand.Text(), Name: name, Years: 1, AuthCode: code}
+	p := r.placement(o, FaultNone, now)
+	p.Account = elsewhere
+	p, err := r.Store.Place(ctx, p, now)
+	if err != nil {
+		return fmt.Errorf("transfer %s away: %w", name, err)
+	}
+	if p.State == deed.PlacementRefused {
+		return deed.Errorf(p.Refusal, "%s", p.Reason)
+	}
+	return nil
+}
+
+// Decide ends the pending transfer of a name, to us or away, at once: the losing
+// side approves or rejects it. It is a hand of the sandbox, and fails with
+// CodeNotFound when none is pending.
+func (r *Registry) Decide(ctx context.Context, name deed.Name, approve bool) error {
+	return r.Store.Decide(ctx, name, approve, r.now())
+}

@@ -1,0 +1,87 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"deed.example/deed"
+)
+
+// maxAhead is how far a calendar can be moved in all: a hundred years.
+const maxAhead = 36525 * 24 * time.Hour
+
+// A Calendar is a clock that the sandbox can move forward, so that a name grows
+// old in an instant. Names and their lives go by it; the chain, tokens and
+// payments never do.
+//
+// How far it is ahead stands in the database: a restart keeps it, and every node
+// that calls Sync once a second follows within a second.
+type Calendar struct {
+	db    *DB
+	now   func() time.Time
+	ahead atomic.Int64 // nanoseconds; it only grows
+}
+
+// NewCalendar returns the calendar of db over a clock. Call Sync before its
+// first use.
+func NewCalendar(db *DB, now func() time.Time) *Calendar { return &Calendar{db: db, now: now} }
+
+// Now returns the date of the calendar.
+func (c *Calendar) Now() time.Time { return c.now().Add(time.Duration(c.ahead.Load())) }
+
+// Sync asks the database how far the calendar was moved. Call it every second.
+func (c *Calendar) Sync(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, c.db.Patience)
+	defer cancel()
+	var ahead int64
+	err := c.db.read.QueryRowContext(ctx, `SELECT ahead FROM calendar WHERE id = 1`).Scan(&ahead)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the calendar: %w", err)
+	}
+	c.move(ahead)
+	return nil
+}
+
+// Advance moves the calendar of all nodes forward and returns its new date. It
+// fails with CodeValidation when d is not forward, or too far.
+func (c *Calendar) Advance(ctx context.Context, d time.Duration) (time.Time, error) {
+	if d <= 0 || d > maxAhead {
+		return time.Time{}, errAdvance
+	}
+	var ahead int64
+	err := c.db.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		return tx.QueryRowContext(ctx, `
+			INSERT INTO calendar (id, ahead) VALUES (1, $1)
+			ON CONFLICT (id) DO UPDATE SET ahead = calendar.ahead + excluded.ahead
+			 WHERE calendar.ahead + excluded.ahead <= $2
+			RETURNING ahead`,
+			int64(d), int64(maxAhead)).Scan(&ahead)
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return time.Time{}, errAdvance
+	}
+	if err != nil {
+		return time.Time{}, fmt.Errorf("move the calendar: %w", err)
+	}
+	c.move(ahead)
+	return c.Now(), nil
+}
+
+var errAdvance = deed.Invalid("advance", "the calendar goes forward only, and up to a hundred years in all")
+
+// move takes over a new lead. An older one, read before it and told after it,
+// changes nothing.
+func (c *Calendar) move(ahead int64) {
+	for old := c.ahead.Load(); ahead > old; old = c.ahead.Load() {
+		if c.ahead.CompareAndSwap(old, ahead) {
+			return
+		}
+	}
+}

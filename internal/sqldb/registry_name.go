@@ -1,0 +1,171 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"deed.example/deed"
+)
+
+// Entry implements local.Store. Most often nothing is due, and then nothing is
+// written: the one question asks for both.
+func (s Registry) Entry(ctx context.Context, name deed.Name, at time.Time) (deed.RegistryEntry, error) {
+	entry, due, err := s.entry(ctx, name, at)
+	if err != nil || !due {
+		return entry, err
+	}
+	if err := s.catchUp(ctx, name, at); err != nil {
+		return deed.RegistryEntry{}, err
+	}
+	entry, _, err = s.entry(ctx, name, at)
+	return entry, err
+}
+
+func (s Registry) entry(ctx context.Context, name deed.Name, at time.Time) (deed.RegistryEntry, bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	defer cancel()
+	return scanEntry(s.DB.read.QueryRowContext(ctx, selectEntry, name, at.Unix()))
+}
+
+// Change implements local.Store.
+func (s Registry) Change(ctx context.Context, name deed.Name, at time.Time, change func(deed.RegistryEntry) (deed.RegistryEntry, error)) error {
+	return s.hold(ctx, name, func(ctx context.Context, tx *Tx) error {
+		if err := executeDue(ctx, tx, name, at); err != nil {
+			return err
+		}
+		held, _, err := scanEntry(tx.QueryRowContext(ctx, selectEntry, name, at.Unix()))
+		if err != nil {
+			return err
+		}
+		next, err := change(held)
+		if err != nil {
+			return err
+		}
+		return saveEntry(ctx, tx, next, held)
+	})
+}
+
+// Entries implements local.Store.
+func (s Registry) Entries(ctx context.Context, account string, after deed.Name, most int, at time.Time) (entries []deed.RegistryEntry, err error) {
+	if err := s.catchUpAll(ctx, at); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	defer cancel()
+	rows, err := s.DB.read.QueryContext(ctx, `
+		SELECT `+entryColumns+`
+		  FROM registry_names n
+		 WHERE account = $1 AND name > $3 AND expires_at + 86400 * (grace_days + $4) > $2
+		 ORDER BY name LIMIT $5`,
+		account, at.Unix(), after, deed.RedemptionDays+deed.PendingDeleteDays, most)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		e, _, err := scanEntry(rows)
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, e)
+	}
+	return entries, rows.Err()
+}
+
+// catchUpAll executes what is due for any name.
+func (s Registry) catchUpAll(ctx context.Context, at time.Time) error {
+	for {
+		name, err := s.nextDue(ctx, at)
+		if err != nil || name == "" {
+			return err
+		}
+		if err := s.catchUp(ctx, name, at); err != nil {
+			return err
+		}
+	}
+}
+
+// nextDue returns a name for which something is due, "" when there is none.
+func (s Registry) nextDue(ctx context.Context, at time.Time) (name deed.Name, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	defer cancel()
+	err = s.DB.read.QueryRowContext(ctx, `
+		SELECT name FROM registry_orders WHERE state = 'placed' AND due_at <= $1 ORDER BY due_at LIMIT 1`,
+		at.Unix()).Scan(&name)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return name, err
+}
+
+// entryColumns also say which transfer is pending, and whether an order for the
+// name is due by $2. The states are written out, so that the indexes of placed
+// orders serve the questions.
+const entryColumns = `
+	name, coalesce(reference, ''), coalesce(account, ''), created_at, moved_at, expires_at,
+	grace_days, locked, auth_hash, nameservers, ds,
+	coalesce((SELECT o.reference FROM registry_orders o WHERE o.name = n.name AND o.state = 'placed' AND o.accepted_at IS NOT NULL), ''),
+	EXISTS (SELECT 1 FROM registry_orders o WHERE o.name = n.name AND o.state = 'placed' AND o.due_at <= $2)`
+
+const selectEntry = `SELECT ` + entryColumns + ` FROM registry_names n WHERE name = $1`
+
+// scanEntry returns the zero entry for a name that nobody ever had.
+func scanEntry(row interface{ Scan(...any) error }) (e deed.RegistryEntry, due bool, err error) {
+	var created, moved, expires sql.NullInt64
+	var hosts, ds string
+	err = row.Scan(&e.Name, &e.Reference, &e.Account, &created, &moved, &expires,
+		&e.GraceDays, &e.Locked, &e.AuthHash, &hosts, &ds, &e.Transfer, &due)
+	if errors.Is(err, sql.ErrNoRows) {
+		return deed.RegistryEntry{}, false, nil // an order makes the row before anything else
+	}
+	if err != nil || e.Reference == "" {
+		return deed.RegistryEntry{}, due, err
+	}
+	e.Created, e.Moved, e.Expires = timeOrZero(created), timeOrZero(moved), timeOrZero(expires)
+	e.Nameservers = strings.Fields(hosts)
+	e.DS, err = parseDS(ds)
+	return e, due, err
+}
+
+// saveEntry puts the entry in the place of held. The caller holds the row.
+func saveEntry(ctx context.Context, tx *Tx, e, held deed.RegistryEntry) error {
+	moved, err := touched(tx.ExecContext(ctx, `
+		UPDATE registry_names
+		   SET reference = $1, account = $2, created_at = $3, moved_at = $4, expires_at = $5,
+		       grace_days = $6, locked = $7, auth_hash = $8, nameservers = $9, ds = $10
+		 WHERE name = $11 AND coalesce(reference, '') = $12`,
+		e.Reference, e.Account, e.Created.Unix(), secondsOrNull(e.Moved), e.Expires.Unix(),
+		e.GraceDays, oneIf(e.Locked), e.AuthHash, strings.Join(e.Nameservers, " "), formatDS(e.DS),
+		e.Name, held.Reference))
+	if err == nil && !moved {
+		err = fmt.Errorf("%s changed hands although its row was held", e.Name)
+	}
+	return err
+}
+
+// formatDS and parseDS keep keys as a master file writes them (RFC 4034, 5.3).
+func formatDS(keys []deed.DS) string {
+	var lines []string
+	for _, k := range keys {
+		lines = append(lines, fmt.Sprintf("%d %d %d %s", k.KeyTag, k.Algorithm, k.DigestType, k.Digest))
+	}
+	return strings.Join(lines, ",")
+}
+
+func parseDS(text string) (keys []deed.DS, err error) {
+	for line := range strings.SplitSeq(text, ",") {
+		if line == "" {
+			continue
+		}
+		var k deed.DS
+		if _, err := fmt.Sscan(line, &k.KeyTag, &k.Algorithm, &k.DigestType, &k.Digest); err != nil {
+			return nil, fmt.Errorf("read the key %q: %w", line, err)
+		}
+		keys = append(keys, k)
+	}
+	return keys, nil
+}
