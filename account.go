@@ -26,3 +26,12 @@ type Movement struct {
 	Payer     Wallet
 	At        time.Time
 }
+
+// A Held is a name of a wallet, with what happened to it.
+type Held struct {
+	Registration
+	Events []Event
+}
+
+// A Page is a part of a list.
+type Page struct{ Limit, Offset int }

@@ -1,5 +1,7 @@
 package deed
 
+import "time"
+
 // A Listing is one TLD of a price list, ours or a wholesaler's. Prices are per
 // year.
 type Listing struct {
@@ -43,6 +45,16 @@ type Quote struct {
 	Amount USDC
 	Years  int
 	For    string // "example.com for 2 years"
+	Held   USDC   // what it cost until a moment ago, and may still be paid; 0 for nothing
+}
+
+// HoldPrice is how long a price that we quoted can be paid after it changed.
+const HoldPrice = 300 * time.Second
+
+// Accepts says whether the amount pays for the quote: exactly the price, or
+// exactly the one it replaced a moment ago.
+func (q Quote) Accepts(amount USDC) bool {
+	return amount == q.Amount || q.Held > 0 && amount == q.Held
 }
 
 // RegistrationPrice returns the price of a new name for so many years: the
@@ -54,6 +66,24 @@ func (l Listing) RegistrationPrice(years int) (USDC, error) {
 		return 0, Invalid("years", ".%s is sold for %d to %d years at once, not for %d", l.TLD, l.MinYears, l.MaxYears, years)
 	}
 	return l.Registration + USDC(years-1)*l.Renewal, nil
+}
+
+// RenewalPrice returns the price of so many more years, out of redemption or
+// not.
+func (l Listing) RenewalPrice(years int, restore bool) USDC {
+	price := USDC(years) * l.Renewal
+	if restore {
+		price += l.Restore
+	}
+	return price
+}
+
+// AsPremium returns the listing with the prices of a premium name, as its
+// registry asks for them, marked up. A name that comes from elsewhere costs a
+// year.
+func (l Listing) AsPremium(wholesale, renewal USDC, m Markup) Listing {
+	l.Registration, l.Renewal, l.Transfer = m.Price(wholesale), m.Price(renewal), m.Price(renewal)
+	return l
 }
 
 // Within fails with CodeTooExpensive when the quote is above the ceiling: a

@@ -29,32 +29,6 @@ func (a Authorization) PaymentID(chainID uint64, asset Wallet) string {
 	return "pay_" + hex.EncodeToString(sum[:16])
 }
 
-// A Purchase is what a payment buys, as plain data: it is stored with the
-// payment and may be delivered later, by another process. Its fields are stored
-// by name, so a field that is renamed needs a migration.
-type Purchase struct {
-	Kind  PurchaseKind
-	Name  Name
-	Years int
-}
-
-// A PurchaseKind says what a Purchase is.
-type PurchaseKind string
-
-// The kinds of purchase. Money that came without a request buys nothing, and
-// goes back.
-const (
-	PurchaseRegistration PurchaseKind = "registration"
-	PurchaseNothing      PurchaseKind = "nothing"
-)
-
-// Fingerprint is equal for equal purchases. A payment is bound to it, because
-// its signature covers neither the path nor the body of the request.
-func (p Purchase) Fingerprint() string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %d", p.Kind, p.Name, p.Years))
-	return hex.EncodeToString(sum[:])
-}
-
 // A Payment is the record of one authorization, of what it buys and of what
 // became of both.
 type Payment struct {

@@ -20,6 +20,13 @@ type Registrar interface {
 	// code when the registry does not say; that is never a yes.
 	Available(ctx context.Context, name Name) (Availability, error)
 
+	// Transferable says whether the name could come to us from another
+	// registrar with this code. It fails with CodeNotFound when nobody has the
+	// name, with CodeDomainUnavailable when it is reserved or ours already, with
+	// CodeValidation when the code is wrong or the name is locked, and without a
+	// code when the registry does not say. It changes nothing.
+	Transferable(ctx context.Context, name Name, code Secret) error
+
 	// Place places an order. It fails with CodeDomainUnavailable when somebody
 	// has the name that is to be registered, with CodeNotFound when the name to
 	// renew is not ours, with CodeValidation when a renewal begins at another
@@ -99,6 +106,7 @@ type RegistryOrder struct {
 // An OrderStatus is what became of an order at the registry.
 type OrderStatus struct {
 	State   OrderState
+	Refusal Code      // why the registry refused it for good, when it is absent and the registry says so
 	Created time.Time // of the name, when the order is done
 	Expires time.Time // likewise, as the order left it
 }

@@ -11,11 +11,51 @@ type Registration struct {
 	Name      Name
 	Owner     Wallet
 	Status    Status
-	Reference string // of the order at the registrar
+	Reference string // of the order at the registrar that brought it
 	PaymentID string // that bought it
 	Created   time.Time
 	Expires   time.Time
+	Updated   time.Time
+
+	Locked         bool // against a transfer to another registrar
+	Nameservers    []string
+	DS             []DS
+	PremiumRenewal USDC // what a year of a premium name costs us; 0 for the price of its TLD
 }
+
+// OwnedBy fails with CodeOwnershipDenied unless who owns the name.
+func (r Registration) OwnedBy(who Wallet) error {
+	if r.Owner != who {
+		return Errorf(CodeOwnershipDenied, "%s belongs to another wallet", r.Name)
+	}
+	return nil
+}
+
+// Equal says whether nothing has changed between r and o that callers see.
+func (r Registration) Equal(o Registration) bool {
+	return r.Owner == o.Owner && r.Status == o.Status && r.Expires.Equal(o.Expires) && r.Locked == o.Locked &&
+		slices.Equal(r.Nameservers, o.Nameservers) && slices.Equal(r.DS, o.DS)
+}
+
+// An Act is something that the owner of a name did to it. Acts are written down
+// and never taken back.
+type Act struct {
+	Wallet Wallet // who did it
+	Kind   ActKind
+	Detail string // the new owner, the new name servers
+}
+
+// An ActKind says what was done.
+type ActKind string
+
+// The kinds of act.
+const (
+	ActAuthCode    ActKind = "authcode"
+	ActLock        ActKind = "lock"
+	ActUnlock      ActKind = "unlock"
+	ActNameservers ActKind = "nameservers"
+	ActHandover    ActKind = "handover"
+)
 
 // A Status says where a registration stands in its life.
 type Status string
@@ -32,6 +72,23 @@ const (
 	StatusSuspended     Status = "suspended"
 )
 
+// statuses are all of them.
+var statuses = []Status{
+	StatusPending, StatusActive, StatusExpired, StatusRedemption, StatusPendingDelete, StatusTransferring, StatusTransferred, StatusSuspended,
+}
+
+// Known says whether there is such a status.
+func (s Status) Known() bool { return slices.Contains(statuses, s) }
+
+// StatusWords lists the statuses for a person.
+func StatusWords() string {
+	words := make([]string, len(statuses))
+	for i, s := range statuses {
+		words[i] = string(s)
+	}
+	return strings.Join(words, ", ")
+}
+
 // A Job is the work that one payment for a name has set going.
 type Job struct {
 	ID        string
@@ -43,6 +100,8 @@ type Job struct {
 	Attempts  int
 	Submitted time.Time // the last attempt
 	Lease     time.Time // until then the process that submitted is, or was, at work
+	From      time.Time // the expiry that a renewal began at, once it is submitted
+	Until     time.Time // the expiry that the completed job left behind
 	Refusal   Code      // the registrar's final no to the last attempt; "" when there was none
 	Failure   string    // one sentence for the buyer, once it failed
 	Created   time.Time
@@ -66,18 +125,29 @@ const (
 	QuietWindow = 20 * time.Second // after the lease, before an order that is absent counts as not placed
 	JobDeadline = 15 * time.Minute // before the buyer gets the money back
 	JobAttempts = 3
+
+	TransferDeadline = 8 * 24 * time.Hour // the registrar that loses a name has five days to object
 )
+
+// Deadline returns when a job that is created then must be at its end.
+func (p Purchase) Deadline(created time.Time) time.Time {
+	if p.Kind == PurchaseTransfer {
+		return created.Add(TransferDeadline)
+	}
+	return created.Add(JobDeadline)
+}
 
 // A JobState is a step in the life of a job:
 //
 //	awaiting_payment ─► queued ─► submitting ─► completed
-//	    └─► cancelled     ▲           └─► verifying ─► completed | failed
-//	                      └── absent after the quiet window ──┘
+//	    └─► cancelled     ▲  │        └─► verifying ─► completed | failed
+//	                      │  └─► failed        │
+//	                      └── absent after the quiet window
 //
 // Submitting: the registrar has been asked. Verifying: its answer was lost or
 // said no, and we ask what became of it before anything else. Completed: a
 // separate look-up has shown the name to be ours. Failed: the payment goes
-// back. Cancelled: the money never came; if it comes after all, or comes in
+// back; from queued, because what was to be renewed is no longer there. Cancelled: the money never came; if it comes after all, or comes in
 // another way than it was promised, the watcher makes the job a failed one and
 // the money goes back.
 type JobState string
@@ -96,7 +166,7 @@ const (
 // jobArrows are the arrows of the drawing above.
 var jobArrows = map[JobState][]JobState{
 	JobAwaitingPayment: {JobQueued, JobCancelled},
-	JobQueued:          {JobSubmitting},
+	JobQueued:          {JobSubmitting, JobFailed},
 	JobSubmitting:      {JobCompleted, JobVerifying},
 	JobVerifying:       {JobCompleted, JobFailed, JobQueued},
 }

@@ -203,7 +203,14 @@ func TestCodeListIsTheInterfaceDocuments(t *testing.T) {
 
 func TestLimitsAreDocumented(t *testing.T) {
 	doc := document(t)
-	limited := map[string]bool{}
+	limited := map[string]bool{ // ours, each counted with a group of the interface document
+		"GET /domains/check":                true,
+		"POST /domains/transfer":            true,
+		"POST /domains/{domain}/authcode":   true,
+		"PUT /domains/{domain}/lock":        true,
+		"PUT /domains/{domain}/nameservers": true,
+		"PUT /domains/{domain}/owner":       true,
+	}
 	for _, l := range interfacedoc.Limits() {
 		for _, e := range l.Endpoints {
 			limited[e] = true

@@ -13,7 +13,8 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/internal/cache/memory"
 	"deed.example/deed/internal/cache/redis"
-	"deed.example/deed/internal/registrar/local"
+	"deed.example/deed/internal/catalog"
+	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/settle/chain"
 	"deed.example/deed/internal/signin"
 	"deed.example/deed/internal/sqldb"
@@ -33,17 +34,24 @@ var (
 type backends struct {
 	db    *sqldb.DB
 	clock *sqldb.Clock // of all nodes
-	local deed.Counter // in this process
-	cache sharedCache
-	chain *chainBackend
-	money *money // nil when no payments are taken
+
+	calendar *sqldb.Calendar // of the registry; in the sandbox it can be moved
+	prices   *catalog.Service
+	local    deed.Counter // in this process
+	cache    sharedCache
+	chain    *chainBackend
+	money    *money // nil when no payments are taken
 
 	registrar registrarBackend
+	sandbox   *sandboxRegistry        // nil when there is none
+	lives     *registration.Lifecycle // of the names we hold; nil when no payments are taken
 }
 
 // A registrarBackend sells us names, and says whether it is there.
 type registrarBackend interface {
 	deed.Registrar
+	deed.Keeper
+	deed.Inventory
 	Ping(ctx context.Context) error
 }
 
@@ -65,38 +73,32 @@ func openBackends(ctx context.Context, c *config) (b *backends, err error) {
 	if err = b.clock.Sync(ctx); err != nil {
 		return b, err
 	}
+	b.calendar = sqldb.NewCalendar(b.db, b.clock.Now)
+	if err = b.calendar.Sync(ctx); err != nil {
+		return b, err
+	}
+	if b.prices, err = openPrices(ctx, c, b); err != nil {
+		return b, err
+	}
 	if b.cache, err = openCache(c, b.local); err != nil {
 		return b, err
 	}
 	if b.chain, err = openChain(c); err != nil {
 		return b, err
 	}
-	faults := &local.Faults{Store: sqldb.Faults{DB: b.db}}
-	b.registrar = &local.Registry{Store: sqldb.Registry{DB: b.db}, Now: b.clock.Now, Faults: faults}
-	if b.chain.sandbox != nil {
-		b.chain.sandbox.Faults = sandboxFaults{faults}
-	}
+	b.openRegistry()
 	b.money, err = openMoney(ctx, c, b.db, b.chain, b.clock.Now)
 	return b, err
 }
 
-// sandboxFaults lets a caller on this machine break the embedded registry.
-type sandboxFaults struct{ *local.Faults }
-
-func (f sandboxFaults) Set(kind string, times int) error {
-	fault, err := local.ParseFault(kind)
+// openPrices publishes the price list, so that what it replaces can be paid for
+// a while.
+func openPrices(ctx context.Context, c *config, b *backends) (*catalog.Service, error) {
+	prices, err := catalog.New(c.Pricing)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return f.Faults.Set(fault, times)
-}
-
-func (f sandboxFaults) On() string {
-	kind, _, err := f.Faults.On(context.Background())
-	if err != nil {
-		return "unknown" // the database does not say, and the next call will
-	}
-	return string(kind)
+	return prices, prices.Publish(ctx, sqldb.Prices{DB: b.db}, b.clock.Now)
 }
 
 // close closes what is open, the last first.

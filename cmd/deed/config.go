@@ -33,6 +33,7 @@ type config struct {
 	GasKey        string // files of private keys
 	RefundKey     string
 	SigninKeys    string // empty: a file in Data
+	Nameservers   []string
 	MetricsListen string
 	Proxies       []netip.Prefix
 	LogLevel      slog.Level
@@ -49,6 +50,7 @@ func defaultConfig() *config {
 		ChainListen:   "127.0.0.1:8545",
 		ChainID:       devchain.ChainID,
 		ChainDepth:    "auto",
+		Nameservers:   []string{"ns1.deed.example", "ns2.deed.example"},
 		MetricsListen: "127.0.0.1:8081",
 		LogLevel:      slog.LevelInfo,
 		LogFormat:     "auto",
@@ -76,6 +78,7 @@ func (c *config) settings() []*setting {
 		{key: "chain.gas_key", help: "file with the key that pays for gas, in hex", value: text(&c.GasKey, anything)},
 		{key: "chain.refund_key", help: "file with the key that pays refunds, in hex", value: text(&c.RefundKey, anything)},
 		{key: "signin.keys", help: "file with the keys of tokens, the same on every node; default: signin.keys in the data folder", value: text(&c.SigninKeys, anything)},
+		{key: "dns.nameservers", help: "host names of our name servers, which names are delegated to", value: hosts(&c.Nameservers)},
 		{key: "metrics.listen", help: "address for operators: /metrics and /debug/pprof/; off turns it off", value: text(&c.MetricsListen, addressOrOff)},
 		{key: "proxies", help: "networks of proxies whose X-Forwarded-For is believed", value: prefixes(&c.Proxies)},
 		{key: "log.level", help: "debug, info, warn or error", value: level(&c.LogLevel)},

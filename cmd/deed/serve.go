@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"deed.example/deed/internal/account"
-	"deed.example/deed/internal/catalog"
 	"deed.example/deed/internal/health"
 	"deed.example/deed/internal/httpapi"
 	"deed.example/deed/internal/metrics"
@@ -86,16 +85,12 @@ func serve(ctx context.Context, c *config, out, logs io.Writer) (err error) {
 
 // wire hands the backends to the use cases, and those to the way in.
 func wire(ctx context.Context, c *config, b *backends, base *url.URL, counters *metrics.Metrics) (*httpapi.Server, error) {
-	prices, err := catalog.New(c.Pricing)
-	if err != nil {
-		return nil, err
-	}
 	signIn, err := newSignIn(ctx, c, b.db, b.chain, base)
 	if err != nil {
 		return nil, err
 	}
 	api := &httpapi.Server{
-		Catalog: prices,
+		Catalog: b.prices,
 		Health: &health.Service{Now: time.Now, Checks: []health.Check{
 			{Name: "database", Essential: true, Ping: b.db.Ping},
 			{Name: "cache", Ping: b.cache.ping},
@@ -112,7 +107,7 @@ func wire(ctx context.Context, c *config, b *backends, base *url.URL, counters *
 		},
 		Limits:    c.Limits,
 		SignIn:    signIn,
-		Accounts:  &account.Service{Store: sqldb.Accounts{DB: b.db}, Now: time.Now},
+		Accounts:  &account.Service{Store: sqldb.Accounts{DB: b.db}, Now: b.calendar.Now},
 		Sandbox:   b.chain.sandbox,
 		Trusted:   c.Proxies,
 		Version:   version(),
@@ -122,12 +117,34 @@ func wire(ctx context.Context, c *config, b *backends, base *url.URL, counters *
 		Observe:   counters.Observe,
 	}
 	if b.money != nil {
-		jobs := sqldb.Jobs{DB: b.db, Now: b.clock.Now}
 		api.Payments, api.Terms = b.money.payments, b.money.terms
-		api.Registrations = &registration.Service{Store: jobs, Names: jobs, Registrar: b.registrar, Prices: prices, Wait: requestWait, Now: b.clock.Now, Step: failpoint}
 		api.Payments.Step = failpoint
+		api.Registrations = wireNames(c, b)
 	}
 	return api, nil
+}
+
+// wireNames returns what buys names and looks after them.
+func wireNames(c *config, b *backends) *registration.Service {
+	jobs, held := sqldb.Jobs{DB: b.db, Now: b.clock.Now}, sqldb.Registrations{DB: b.db, Now: b.calendar.Now}
+	names := &registration.Service{
+		Store: jobs, Queue: jobs, Names: held, Registrar: b.registrar, Keeper: b.registrar, Prices: b.prices,
+		Nameservers: c.Nameservers, Wait: requestWait, Now: b.clock.Now, Life: b.calendar.Now, Pause: pause, Step: failpoint,
+	}
+	b.lives = &registration.Lifecycle{Names: held, Keeper: b.registrar, Grace: b.prices.GraceDays, Now: b.calendar.Now}
+	if b.sandbox != nil {
+		b.sandbox.names, b.sandbox.lives = names, b.lives
+	}
+	return names
+}
+
+// pause is how long a request waits before it looks again at a job that another
+// is at work on.
+func pause(ctx context.Context) {
+	select {
+	case <-time.After(50 * time.Millisecond):
+	case <-ctx.Done():
+	}
 }
 
 // requestWait is how long a request for a name waits for its job.

@@ -128,6 +128,13 @@ func prefixes(at *[]netip.Prefix) value[[]netip.Prefix] {
 	}}
 }
 
+func hosts(at *[]string) value[[]string] {
+	parse := func(s string) ([]string, error) {
+		return deed.ParseNameservers(strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' }))
+	}
+	return value[[]string]{at, parse, func(all []string) string { return strings.Join(all, ",") }}
+}
+
 func level(at *slog.Level) value[slog.Level] {
 	return value[slog.Level]{at, func(s string) (l slog.Level, err error) {
 		if l.UnmarshalText([]byte(s)) != nil {

@@ -27,6 +27,12 @@ func startWork(b *backends, api *httpapi.Server, log *slog.Logger) *working {
 				return err
 			}},
 			{Name: "jobs", Due: api.Registrations.Due, Advance: api.Registrations.Advance},
+			{Name: "names", Due: func(ctx context.Context, most int) ([]string, error) {
+				if err := b.calendar.Sync(ctx); err != nil { // another node may have moved it
+					return nil, err
+				}
+				return b.lives.Due(ctx, most)
+			}, Advance: b.lives.Advance},
 		}
 		loop.Every = []func(context.Context) error{b.money.settler.Tick, api.Payments.ReadChain, b.clock.Sync}
 	}

@@ -27,11 +27,14 @@ func DefaultPricing() Pricing {
 	return Pricing{Markup: deed.Markup{BasisPoints: 2000, Fee: 50 * deed.Cent}, Ceiling: 50_000 * deed.Cent}
 }
 
-// Service answers questions about prices. Make one with New; it never changes.
+// Service answers questions about prices. Make one with New.
 type Service struct {
 	updated  time.Time
-	ceiling  deed.USDC
+	pricing  Pricing
 	listings []deed.Listing // ours, sorted by TLD
+
+	before []deed.Listing // those of the list before, sorted likewise
+	held   func() bool    // whether they can still be paid
 }
 
 // New prices the TLDs of the embedded file. It fails when the pricing speaks of
@@ -41,13 +44,9 @@ func New(p Pricing) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the embedded price list: %w", err)
 	}
-	s := &Service{updated: wholesaleDate, ceiling: p.Ceiling}
+	s := &Service{updated: wholesaleDate, pricing: p}
 	for _, l := range wholesale {
-		m, own := p.PerTLD[l.TLD]
-		if !own {
-			m = p.Markup
-		}
-		s.listings = append(s.listings, l.Marked(m))
+		s.listings = append(s.listings, l.Marked(s.markup(l.TLD)))
 	}
 	for tld := range p.PerTLD {
 		if _, err := s.Listing(tld); err != nil {
@@ -55,6 +54,13 @@ func New(p Pricing) (*Service, error) {
 		}
 	}
 	return s, nil
+}
+
+func (s *Service) markup(tld deed.TLD) deed.Markup {
+	if m, own := s.pricing.PerTLD[tld]; own {
+		return m
+	}
+	return s.pricing.Markup
 }
 
 // Updated returns the day of the figures behind the prices.
@@ -65,39 +71,20 @@ func (s *Service) Listings() []deed.Listing { return s.listings }
 
 // Listing returns one TLD, or CodeTLDNotSupported.
 func (s *Service) Listing(tld deed.TLD) (deed.Listing, error) {
-	i, found := slices.BinarySearchFunc(s.listings, tld, func(l deed.Listing, tld deed.TLD) int {
+	if l, found := find(s.listings, tld); found {
+		return l, nil
+	}
+	return deed.Listing{}, deed.Errorf(deed.CodeTLDNotSupported, "we do not sell .%s: GET /domains/pricing lists the TLDs we sell", tld)
+}
+
+func find(listings []deed.Listing, tld deed.TLD) (deed.Listing, bool) {
+	i, found := slices.BinarySearchFunc(listings, tld, func(l deed.Listing, tld deed.TLD) int {
 		return strings.Compare(string(l.TLD), string(tld))
 	})
 	if !found {
-		return deed.Listing{}, deed.Errorf(deed.CodeTLDNotSupported, "we do not sell .%s: GET /domains/pricing lists the TLDs we sell", tld)
+		return deed.Listing{}, false
 	}
-	return s.listings[i], nil
-}
-
-// MinYears returns for how many years a new name is sold at least.
-func (s *Service) MinYears(tld deed.TLD) (int, error) {
-	l, err := s.Listing(tld)
-	return l.MinYears, err
-}
-
-// Registration returns the price of a new name for so many years.
-//
-// It fails with CodeTLDNotSupported, with CodeValidation when the registry does
-// not sell the name for that long or in that script, and with CodeTooExpensive.
-func (s *Service) Registration(name deed.Name, years int) (deed.Quote, error) {
-	l, err := s.Listing(name.TLD())
-	if err != nil {
-		return deed.Quote{}, err
-	}
-	if name.Label().IsIDN() && !l.IDN {
-		return deed.Quote{}, deed.Invalid("domain", ".%s is sold in ASCII letters only", l.TLD)
-	}
-	amount, err := l.RegistrationPrice(years)
-	if err != nil {
-		return deed.Quote{}, err
-	}
-	q := deed.Quote{Amount: amount, Years: years, For: fmt.Sprintf("%s for %s", name, inYears(years))}
-	return q, q.Within(s.ceiling)
+	return listings[i], true
 }
 
 func inYears(n int) string {

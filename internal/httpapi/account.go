@@ -7,6 +7,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/api"
+	"deed.example/deed/internal/account"
 )
 
 func (s *Server) account(w http.ResponseWriter, r *http.Request, who deed.Wallet) error {
@@ -20,6 +21,40 @@ func (s *Server) account(w http.ResponseWriter, r *http.Request, who deed.Wallet
 		DomainsRegistered: a.Domains, ActiveDomains: a.Active, ExpiringSoon: a.ExpiringSoon,
 	})
 	return nil
+}
+
+func (s *Server) accountDomains(w http.ResponseWriter, r *http.Request, who deed.Wallet) error {
+	q := r.URL.Query()
+	limit, offset, err := page(q)
+	if err != nil {
+		return err
+	}
+	f := account.Filter{Status: deed.Status(q.Get("status"))}
+	if text := q.Get("expiringWithinDays"); text != "" {
+		if f.Days, err = strconv.Atoi(text); err != nil || f.Days < 1 || f.Days > 3650 {
+			return deed.Invalid("expiringWithinDays", "must be a number from 1 to 3650")
+		}
+	}
+	names, total, err := s.Accounts.Domains(r.Context(), who, f, deed.Page{Limit: limit, Offset: offset})
+	if err != nil {
+		return err
+	}
+	out := api.AccountDomains{Domains: make([]api.AccountDomain, 0, len(names)), Total: total, Limit: limit, Offset: offset}
+	for _, n := range names {
+		out.Domains = append(out.Domains, s.fromHolding(n))
+	}
+	s.reply(w, http.StatusOK, out)
+	return nil
+}
+
+func (s *Server) fromHolding(n deed.Held) api.AccountDomain {
+	out := api.AccountDomain{
+		Domain: string(n.Name), Status: string(n.Status), RegisteredAt: n.Created, ExpiresAt: n.Expires, Locked: n.Locked, Events: fromEvents(n.Events),
+	}
+	if q, err := s.Catalog.Renewal(n.Registration, 1, n.Status == deed.StatusRedemption); err == nil || deed.CodeOf(err) == deed.CodeTooExpensive {
+		out.RenewalPrice = q.Amount.String()
+	}
+	return out
 }
 
 func (s *Server) transactions(w http.ResponseWriter, r *http.Request, who deed.Wallet) error {
@@ -72,7 +107,7 @@ func (s *Server) fromMovement(m deed.Movement) api.Transaction {
 		TransactionID: m.PaymentID, Type: string(m.Kind), Domain: string(m.Name), Status: movementStatus[m.State], Price: m.Amount.String(),
 		Currency: currency, Network: s.Terms.NetworkV1, TxHash: textOrNull(m.TxHash), Payer: string(m.Payer), CreatedAt: m.At.UTC(),
 	}
-	if m.Kind == deed.PurchaseRegistration {
+	if _, shown := jobTypes[m.Kind]; shown {
 		out.JobID = deed.JobID(m.PaymentID)
 	}
 	if m.Refund || m.Kind == deed.PurchaseNothing {

@@ -1,9 +1,68 @@
 package httpapi
 
 import (
+	"context"
+	"net/http"
+	"regexp"
+
 	"deed.example/deed"
 	"deed.example/deed/api"
 )
+
+// jobIDs are the ids that a job of ours can have; others never reach the database.
+var jobIDs = regexp.MustCompile(`^job_[0-9a-f]{32}$`)
+
+func (s *Server) job(w http.ResponseWriter, r *http.Request) error {
+	if s.Payments == nil {
+		return errNoPayments
+	}
+	id := r.PathValue("jobId")
+	if !jobIDs.MatchString(id) {
+		return deed.Errorf(deed.CodeNotFound, "there is no such job: its id is the jobId of an order's answer")
+	}
+	out, err := s.readJob(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	w.Header().Add("Vary", "Accept")
+	if wantsEvents(r) {
+		return s.streamJob(w, r, out)
+	}
+	s.reply(w, http.StatusOK, out)
+	return nil
+}
+
+// readJob returns a job as callers see it, with what it brought.
+func (s *Server) readJob(ctx context.Context, id string) (out api.Job, err error) {
+	j, err := s.Registrations.Store.Job(ctx, id)
+	if err != nil {
+		return out, err
+	}
+	if _, ours := jobTypes[j.Purchase.Kind]; !ours {
+		return out, deed.Errorf(deed.CodeNotFound, "there is no such job: its id is the jobId of an order's answer")
+	}
+	p, err := s.Payments.Find(ctx, j.PaymentID)
+	if err != nil {
+		return out, err
+	}
+	out = s.fromJob(j, p)
+	if j.State == deed.JobCompleted {
+		reg, err := s.Registrations.Result(ctx, j)
+		if err != nil {
+			return out, err
+		}
+		result := s.fromRegistration(j, p, reg)
+		out.Result = &result
+	}
+	return out, nil
+}
+
+// jobTypes spells what a job is for as callers know it.
+var jobTypes = map[deed.PurchaseKind]string{
+	deed.PurchaseRegistration: "domain_registration",
+	deed.PurchaseRenewal:      "domain_renewal",
+	deed.PurchaseTransfer:     "domain_transfer",
+}
 
 // jobStatus spells the states of a job as callers know them.
 var jobStatus = map[deed.JobState]string{
@@ -18,7 +77,7 @@ var jobStatus = map[deed.JobState]string{
 
 func (s *Server) fromJob(j deed.Job, p deed.Payment) api.Job {
 	out := api.Job{
-		ID: j.ID, JobID: j.ID, Type: "domain_registration", Status: jobStatus[j.State], Completed: j.State == deed.JobCompleted,
+		ID: j.ID, JobID: j.ID, Type: jobTypes[j.Purchase.Kind], Status: jobStatus[j.State], Completed: j.State == deed.JobCompleted,
 		Domain: string(j.Purchase.Name), Years: j.Purchase.Years, WalletAddress: string(j.Owner),
 		Payment: s.fromPayment(p), Refund: fromRefund(p), Steps: make([]api.JobStep, 0, len(j.Steps)),
 		CreatedAt: j.Created.UTC(), UpdatedAt: j.Updated.UTC(), DeadlineAt: j.Deadline.UTC(), PollInterval: pollInterval,
@@ -61,11 +120,23 @@ func fromRefund(p deed.Payment) *api.Refund {
 }
 
 func (s *Server) fromRegistration(j deed.Job, p deed.Payment, r deed.Registration) api.Registration {
-	return api.Registration{
+	out := api.Registration{
 		TransactionID: p.ID, JobID: j.ID, Domain: string(r.Name), Status: string(r.Status), Years: j.Purchase.Years, Price: p.Auth.Amount.String(),
-		RegisteredAt: r.Created.UTC(), ExpiresAt: r.Expires.UTC(), Nameservers: []string{}, DNSRecords: []api.Record{},
+		RegisteredAt: r.Created.UTC(), ExpiresAt: j.Until.UTC(), Nameservers: list(r.Nameservers), DNSRecords: []api.Record{},
 		WalletAddress: string(r.Owner), Payment: s.fromPayment(p), Warnings: []string{"the DNS of this name is not served yet"},
 	}
+	if j.Purchase.Kind == deed.PurchaseRenewal {
+		out.PreviousExpiresAt, out.NewExpiresAt, out.RenewedAt = j.From.UTC(), j.Until.UTC(), j.Updated.UTC()
+	}
+	return out
+}
+
+// list writes none as an empty list.
+func list[T any](all []T) []T {
+	if all == nil {
+		return []T{}
+	}
+	return all
 }
 
 func textOrNull(s string) *string {

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"net/http"
-	"regexp"
 
 	"deed.example/deed"
 	"deed.example/deed/api"
@@ -18,32 +17,31 @@ const (
 // errNoPayments is for a deployment on a real chain without a treasury.
 var errNoPayments = deed.Errorf(deed.CodeUnavailable, "this deployment takes no payments: its operator has not set pay_to")
 
-func (s *Server) register(w http.ResponseWriter, r *http.Request) error {
-	pay := s.payment(r)
-	if err := s.countOrder(w, r, pay.auth); err != nil {
-		return err
+// order answers a paid route about a name. What it buys is read from the body.
+func (s *Server) order(read func(w http.ResponseWriter, r *http.Request) (o registration.Order, dryRun bool, err error)) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		pay := s.payment(r)
+		if err := s.countOrder(w, r, pay.auth); err != nil {
+			return err
+		}
+		if s.Payments == nil {
+			return errNoPayments
+		}
+		if r.ContentLength == 0 && pay.auth == nil && pay.err == nil {
+			return s.indicativeOffer(w, r)
+		}
+		o, dryRun, err := read(w, r)
+		if err != nil {
+			return err
+		}
+		if dryRun {
+			return s.dryRun(w, r, o)
+		}
+		if err := s.samePayer(r, o.Kind, pay.auth); err != nil {
+			return err
+		}
+		return s.buy(w, r, o, pay)
 	}
-	if s.Payments == nil {
-		return errNoPayments
-	}
-	if r.ContentLength == 0 && pay.auth == nil && pay.err == nil {
-		return s.indicativeOffer(w, r)
-	}
-	var in api.RegisterRequest
-	if err := decode(w, r, maxBody, &in); err != nil {
-		return err
-	}
-	o, err := toOrder(in)
-	if err != nil {
-		return err
-	}
-	if in.DryRun {
-		return s.dryRun(w, r, o)
-	}
-	if err := s.samePayer(r, pay.auth); err != nil {
-		return err
-	}
-	return s.buy(w, r, o, pay)
 }
 
 // countOrder counts an order against its limit. What was paid for may be asked
@@ -74,22 +72,67 @@ func (s *Server) indicativeOffer(w http.ResponseWriter, r *http.Request) error {
 	}, offer{quote: q})
 }
 
-// toOrder reads an order. What is not built yet is refused, not ignored.
-func toOrder(in api.RegisterRequest) (registration.Order, error) {
-	name, err := deed.ParseName(in.Domain)
+func readRegister(w http.ResponseWriter, r *http.Request) (o registration.Order, dryRun bool, err error) {
+	var in api.RegisterRequest
+	if err := decode(w, r, maxBody, &in); err != nil {
+		return o, false, err
+	}
+	if o, err = toOrder(deed.PurchaseRegistration, in.Domain, in.Years, in.MaxPrice); err != nil {
+		return o, false, err
+	}
+	if len(in.DNSRecords) > 0 {
+		return o, false, deed.Invalid("dns_records", "are not taken yet: leave them out")
+	}
+	o.Nameservers, err = parseNameservers(in.Nameservers)
+	return o, in.DryRun, err
+}
+
+func readRenew(w http.ResponseWriter, r *http.Request) (o registration.Order, dryRun bool, err error) {
+	var in api.RenewRequest
+	if err := decode(w, r, maxBody, &in); err != nil {
+		return o, false, err
+	}
+	o, err = toOrder(deed.PurchaseRenewal, in.Domain, in.Years, in.MaxPrice)
+	o.From = in.ExpectedExpiresAt
+	return o, in.DryRun, err
+}
+
+func readTransfer(w http.ResponseWriter, r *http.Request) (o registration.Order, dryRun bool, err error) {
+	var in api.TransferRequest
+	if err := decode(w, r, maxBody, &in); err != nil {
+		return o, false, err
+	}
+	if o, err = toOrder(deed.PurchaseTransfer, in.Domain, 1, in.MaxPrice); err != nil {
+		return o, false, err
+	}
+	if in.AuthCode == "" || len(in.AuthCode) > 255 {
+		return o, false, deed.Invalid("authCode", "is the code that the present registrar gives out, of 1 to 255 characters")
+	}
+	o.AuthCode = deed.Secret(in.AuthCode)
+	o.Nameservers, err = parseNameservers(in.Nameservers)
+	return o, in.DryRun, err
+}
+
+// parseNameservers reads the name servers of an order; it need not name any.
+func parseNameservers(hosts []string) ([]string, error) {
+	if len(hosts) == 0 {
+		return nil, nil
+	}
+	return deed.ParseNameservers(hosts)
+}
+
+// toOrder reads what all orders have.
+func toOrder(kind deed.PurchaseKind, domain string, years int, maxPrice string) (registration.Order, error) {
+	name, err := deed.ParseName(domain)
 	if err != nil {
 		return registration.Order{}, err
 	}
-	o := registration.Order{Name: name, Years: in.Years}
-	switch {
-	case in.Years < 0 || in.Years > 10:
+	o := registration.Order{Kind: kind, Name: name, Years: years}
+	if years < 0 || years > 10 {
 		return o, deed.Invalid("years", "must be from 1 to 10")
-	case len(in.DNSRecords) > 0:
-		return o, deed.Invalid("dns_records", "are not taken yet: leave them out")
-	case len(in.Nameservers) > 0:
-		return o, deed.Invalid("nameservers", "are not taken yet: leave them out")
-	case in.MaxPrice != "":
-		if o.MaxPrice, err = deed.ParseUSDC(in.MaxPrice); err != nil {
+	}
+	if maxPrice != "" {
+		if o.MaxPrice, err = deed.ParseUSDC(maxPrice); err != nil {
 			return o, deed.Invalid("maxPriceUsd", "write it like 12.50")
 		}
 	}
@@ -97,7 +140,7 @@ func toOrder(in api.RegisterRequest) (registration.Order, error) {
 }
 
 func (s *Server) dryRun(w http.ResponseWriter, r *http.Request, o registration.Order) error {
-	q, err := s.Registrations.Quote(r.Context(), o)
+	q, _, err := s.Registrations.Quote(r.Context(), o)
 	if err != nil {
 		return err
 	}
@@ -105,11 +148,11 @@ func (s *Server) dryRun(w http.ResponseWriter, r *http.Request, o registration.O
 	return nil
 }
 
-// samePayer refuses a payment by another wallet than the one that is signed in:
-// the payer becomes the owner. A token that is not good is ignored.
-func (s *Server) samePayer(r *http.Request, auth *deed.Authorization) error {
+// samePayer refuses a payment by another wallet than the one that is signed in,
+// where the payer becomes the owner. A token that is not good is ignored.
+func (s *Server) samePayer(r *http.Request, kind deed.PurchaseKind, auth *deed.Authorization) error {
 	token, err := bearer(r)
-	if err != nil || auth == nil {
+	if err != nil || auth == nil || !kind.ClaimsName() {
 		return nil
 	}
 	who, err := s.SignIn.Authenticate(r.Context(), token)
@@ -124,7 +167,7 @@ func (s *Server) buy(w http.ResponseWriter, r *http.Request, o registration.Orde
 	if pay.err != nil {
 		checkout = refusing{pay.err}
 	}
-	out, err := s.Registrations.Register(r.Context(), o, checkout)
+	out, err := s.Registrations.Buy(r.Context(), o, checkout)
 	if code := deed.CodeOf(err); code == deed.CodePaymentRequired || code == deed.CodePaymentInvalid || code == deed.CodePaymentInsufficient {
 		return s.failUnpaid(w, r, err, offer{out.Quote, o.Name, out.Job.ID})
 	}
@@ -140,7 +183,11 @@ func (s *Server) buy(w http.ResponseWriter, r *http.Request, o registration.Orde
 	case err != nil:
 		s.replyFailed(w, out.Job, p)
 	case out.Job.State == deed.JobCompleted:
-		s.reply(w, http.StatusCreated, s.fromRegistration(out.Job, p, out.Registration))
+		status := http.StatusCreated
+		if o.Kind == deed.PurchaseRenewal {
+			status = http.StatusOK
+		}
+		s.reply(w, status, s.fromRegistration(out.Job, p, out.Registration))
 	default:
 		s.replyPending(w, out.Job, p)
 	}
@@ -175,36 +222,4 @@ func (s *Server) replyFailed(w http.ResponseWriter, j deed.Job, p deed.Payment) 
 	e := &deed.Error{Code: deed.CodeRegistrationFailed, Message: j.Failure}
 	refund := fromRefund(p)
 	s.reply(w, http.StatusInternalServerError, api.FailedOrder{Error: body(w.Header().Get("X-Request-Id"), http.StatusInternalServerError, e), JobID: j.ID, Refund: *refund})
-}
-
-// jobIDs are the ids that a job of ours can have; others never reach the database.
-var jobIDs = regexp.MustCompile(`^job_[0-9a-f]{32}$`)
-
-func (s *Server) job(w http.ResponseWriter, r *http.Request) error {
-	if s.Payments == nil {
-		return errNoPayments
-	}
-	id := r.PathValue("jobId")
-	if !jobIDs.MatchString(id) {
-		return deed.Errorf(deed.CodeNotFound, "there is no such job: its id is the jobId of an order's answer")
-	}
-	j, err := s.Registrations.Store.Job(r.Context(), id)
-	if err != nil {
-		return err
-	}
-	p, err := s.Payments.Find(r.Context(), j.PaymentID)
-	if err != nil {
-		return err
-	}
-	out := s.fromJob(j, p)
-	if j.State == deed.JobCompleted {
-		reg, err := s.Registrations.Names.Registration(r.Context(), j.Purchase.Name)
-		if err != nil {
-			return err
-		}
-		result := s.fromRegistration(j, p, reg)
-		out.Result = &result
-	}
-	s.reply(w, http.StatusOK, out)
-	return nil
 }

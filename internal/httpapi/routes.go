@@ -25,30 +25,38 @@ func (s *Server) routes() []route {
 		{"PUT /dns/{domain}/{recordId}", s.wallet(l.DNS, s.unbuiltForWallet)},
 		{"DELETE /dns/{domain}/{recordId}", s.wallet(l.DNS, s.unbuiltForWallet)},
 		{"GET /account", s.wallet(l.Account, s.account)},
-		{"GET /account/domains", s.wallet(l.Account, s.unbuiltForWallet)},
+		{"GET /account/domains", s.wallet(l.Account, s.accountDomains)},
 		{"GET /account/transactions", s.wallet(l.Account, s.transactions)},
 		{"GET /domains/search", s.address(l.Search, s.unbuilt)},
 		{"GET /domains/pricing", s.handle(s.listPrices)},
 		{"GET /domains/pricing/{tld}", s.handle(s.onePrice)},
-		{"POST /domains/register", s.handle(s.register)},
-		{"POST /domains/renew", s.address(l.Register, s.unbuilt)},
+		{"POST /domains/register", s.handle(s.order(readRegister))},
+		{"POST /domains/renew", s.handle(s.order(readRenew))},
 		{"GET /domains/status/{jobId}", s.handle(s.job)},
-		{"GET /domains/{domain}", s.handle(s.unbuilt)},
+		{"GET /domains/{domain}", s.handle(s.domain)},
 		{"GET /health", s.handle(s.health)},
 		{"GET /.well-known/agent-card.json", s.handle(s.unbuilt)},
 
+		{"POST /domains/transfer", s.handle(s.order(readTransfer))},
+		{"POST /domains/{domain}/authcode", s.wallet(l.DNS, s.owner(s.authCode))},
+		{"PUT /domains/{domain}/lock", s.wallet(l.DNS, s.owner(s.setLock))},
+		{"PUT /domains/{domain}/nameservers", s.wallet(l.DNS, s.owner(s.setNameservers))},
+		{"PUT /domains/{domain}/owner", s.wallet(l.DNS, s.owner(s.setOwner))},
 		{"GET /livez", s.handle(s.live)},
 		{"GET /readyz", s.handle(s.ready)},
 		{"GET /openapi.json", s.handle(s.openAPI)},
 		{"GET /sandbox", s.sandboxed(s.showSandbox)},
 		{"POST /sandbox/faucet", s.sandboxed(s.faucet)},
 		{"POST /sandbox/faults", s.sandboxed(s.setFaults)},
+		{"POST /sandbox/clock", s.sandboxed(s.moveClock)},
+		{"POST /sandbox/elsewhere", s.sandboxed(s.elsewhere)},
+		{"POST /sandbox/transfers", s.sandboxed(s.decideTransfer)},
 	}
 }
 
 // shadows are the paths that only take a POST, and that GET /domains/{domain}
 // would take for a name.
-var shadows = []string{"/domains/register", "/domains/renew"}
+var shadows = []string{"/domains/register", "/domains/renew", "/domains/transfer"}
 
 // Handler returns the door with all routes behind it.
 func (s *Server) Handler() http.Handler {

@@ -4,6 +4,9 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"regexp"
+	"strconv"
+	"time"
 
 	"deed.example/deed"
 	"deed.example/deed/api"
@@ -19,11 +22,32 @@ type Sandbox struct {
 	// transaction and the wallet's balance.
 	Faucet func(ctx context.Context, w deed.Wallet, amount deed.USDC) (txHash string, balance deed.USDC, err error)
 
+	// Registry is the embedded registry's clock, and what happens to names at
+	// other registrars.
+	Registry SandboxRegistry
+
 	// Faults breaks the embedded registry on demand.
 	Faults interface {
 		Set(kind string, times int) error // times 0 is until it is set again
 		On() string
 	}
+}
+
+// A SandboxRegistry lets a caller on this machine play the rest of the world.
+type SandboxRegistry interface {
+	// Now is the registry's clock, and Advance moves it forward. What is then
+	// due has happened when it returns.
+	Now() time.Time
+	Advance(ctx context.Context, d time.Duration) (time.Time, error)
+
+	// Elsewhere registers a name at another registrar and returns its code.
+	Elsewhere(ctx context.Context, name deed.Name) (deed.Secret, error)
+
+	// Leave lets another registrar ask for one of our names, with its code.
+	Leave(ctx context.Context, name deed.Name, code deed.Secret) error
+
+	// Decide ends a transfer that is under way, one way or the other.
+	Decide(ctx context.Context, name deed.Name, approve bool) error
 }
 
 // What the faucet gives when it is not told how much, and at the most.
@@ -45,7 +69,7 @@ func (s *Server) sandboxed(h handler) http.Handler {
 }
 
 func (s *Server) showSandbox(w http.ResponseWriter, _ *http.Request) error {
-	s.reply(w, http.StatusOK, api.Sandbox{ChainID: s.Sandbox.ChainID, RPCURL: s.Sandbox.RPCURL, USDC: s.Sandbox.USDC, Now: s.Now().UTC(), Faults: s.faults()})
+	s.reply(w, http.StatusOK, api.Sandbox{ChainID: s.Sandbox.ChainID, RPCURL: s.Sandbox.RPCURL, USDC: s.Sandbox.USDC, Now: s.Sandbox.Registry.Now().UTC(), Faults: s.faults()})
 	return nil
 }
 
@@ -91,5 +115,83 @@ func (s *Server) faucet(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	s.reply(w, http.StatusOK, api.Faucet{TxHash: txHash, Balance: balance.String()})
+	return nil
+}
+
+// mostAdvance is how far the clock is moved at once: ten years and the phases
+// after them.
+const mostAdvance = 4000 * 24 * time.Hour
+
+var inDays = regexp.MustCompile(`^([0-9]{1,4})d$`)
+
+// parseAdvance reads "36h" or "400d".
+func parseAdvance(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	if m := inDays.FindStringSubmatch(s); m != nil {
+		days, _ := strconv.Atoi(m[1]) // four digits
+		d, err = time.Duration(days)*24*time.Hour, nil
+	}
+	if err != nil || d <= 0 || d > mostAdvance {
+		return 0, deed.Invalid("advance", "is a time forward like 36h or 400d, at most 4000d")
+	}
+	return d, nil
+}
+
+func (s *Server) moveClock(w http.ResponseWriter, r *http.Request) error {
+	var in api.ClockRequest
+	if err := decode(w, r, maxAuthBody, &in); err != nil {
+		return err
+	}
+	d, err := parseAdvance(in.Advance)
+	if err != nil {
+		return err
+	}
+	now, err := s.Sandbox.Registry.Advance(r.Context(), d)
+	if err != nil {
+		return err
+	}
+	s.reply(w, http.StatusOK, api.Clock{Now: now.UTC()})
+	return nil
+}
+
+// elsewhere makes a name at another registrar, to be transferred here; with a
+// code, it lets that registrar ask for a name of ours.
+func (s *Server) elsewhere(w http.ResponseWriter, r *http.Request) error {
+	var in api.ElsewhereRequest
+	if err := decode(w, r, maxAuthBody, &in); err != nil {
+		return err
+	}
+	name, err := deed.ParseName(in.Domain)
+	if err != nil {
+		return err
+	}
+	out := api.Elsewhere{Domain: string(name), Message: "another registrar has asked for the name: it leaves in five days, unless the transfer is decided before"}
+	if in.AuthCode != "" {
+		err = s.Sandbox.Registry.Leave(r.Context(), name, deed.Secret(in.AuthCode))
+	} else {
+		var code deed.Secret
+		code, err = s.Sandbox.Registry.Elsewhere(r.Context(), name)
+		out.AuthCode, out.Message = code.Reveal(), "the name is at another registrar: POST /domains/transfer brings it here with this code"
+	}
+	if err != nil {
+		return err
+	}
+	s.reply(w, http.StatusOK, out)
+	return nil
+}
+
+func (s *Server) decideTransfer(w http.ResponseWriter, r *http.Request) error {
+	var in api.DecisionRequest
+	if err := decode(w, r, maxAuthBody, &in); err != nil {
+		return err
+	}
+	name, err := deed.ParseName(in.Domain)
+	if err != nil {
+		return err
+	}
+	if err := s.Sandbox.Registry.Decide(r.Context(), name, in.Approve); err != nil {
+		return err
+	}
+	s.reply(w, http.StatusOK, api.Elsewhere{Domain: string(name), Message: "decided"})
 	return nil
 }

@@ -57,6 +57,7 @@ type Server struct {
 	Observe func(route string, status int, took time.Duration)
 
 	draining    atomic.Bool
+	streams     atomic.Int64             // callers who watch a job
 	prices      atomic.Pointer[document] // the whole price list, once it was asked for
 	description atomic.Pointer[document] // openapi.json, likewise
 }

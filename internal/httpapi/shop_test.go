@@ -38,8 +38,11 @@ type shop struct {
 	settler *chain.Settler
 	payTo   common.Address
 	clock   *clock // of the jobs and the registry
-	db      *sqldb.DB
-	rpc     string
+
+	registry *local.Registry
+	lives    *registration.Lifecycle
+	db       *sqldb.DB
+	rpc      string
 }
 
 func openShop(t *testing.T, o options) *shop {
@@ -89,10 +92,16 @@ func (s *shop) wire(t *testing.T) {
 	asset := deed.Wallet(strings.ToLower(devchain.USDC))
 	rows := sqldb.Payments{DB: s.db, ChainID: devchain.ChainID, Asset: asset, Now: s.clock.Now}
 	jobs := sqldb.Jobs{DB: s.db, Now: s.clock.Now}
-	registry := &local.Registry{Store: sqldb.Registry{DB: s.db}, Now: s.clock.Now, Faults: s.faults}
+	held := sqldb.Registrations{DB: s.db, Now: s.clock.Now}
+	s.registry = &local.Registry{Store: sqldb.Registry{DB: s.db}, Now: s.clock.Now, Faults: s.faults}
 	s.api.Payments = &payment.Service{Store: rows, Watch: rows, Settler: s.settler, Now: s.clock.Now,
 		Terms: payment.Terms{ChainID: devchain.ChainID, Asset: asset, PayTo: deed.Wallet(strings.ToLower(s.payTo.Hex()))}}
-	s.api.Registrations = &registration.Service{Store: jobs, Names: jobs, Registrar: registry, Prices: s.api.Catalog, Wait: 8 * time.Second, Now: s.clock.Now}
+	s.api.Registrations = &registration.Service{
+		Store: jobs, Queue: jobs, Names: held, Registrar: s.registry, Keeper: s.registry, Prices: s.api.Catalog,
+		Nameservers: []string{"ns1.deed.example", "ns2.deed.example"}, Wait: 8 * time.Second, Now: s.clock.Now, Life: s.clock.Now,
+	}
+	s.lives = &registration.Lifecycle{Names: held, Keeper: s.registry, Grace: s.api.Catalog.GraceDays, Now: s.clock.Now}
+	s.api.Accounts.Now = s.clock.Now
 	s.api.Terms = httpapi.PaymentTerms{NetworkV1: "base-sepolia", NetworkV2: "eip155:84532", Asset: devchain.USDC, PayTo: s.payTo.Hex(), TokenName: "USDC", TokenVersion: "2"}
 }
 

@@ -64,7 +64,7 @@ func (c *checkout) Collect(ctx context.Context, q deed.Quote, want deed.Purchase
 	if c.auth == nil {
 		return deed.Payment{}, &deed.Error{Code: deed.CodePaymentRequired, Message: fmt.Sprintf("%s costs %s USDC", q.For, q.Amount), Hint: capHint}
 	}
-	if c.auth.Amount != q.Amount {
+	if !q.Accepts(c.auth.Amount) {
 		return deed.Payment{}, deed.Errorf(deed.CodePaymentInvalid, "%s costs %s USDC, neither less nor more", q.For, q.Amount)
 	}
 	if err := c.s.Settler.Check(ctx, *c.auth); err != nil {
@@ -84,7 +84,7 @@ const capHint = "pay with an x402 client (version 1 or 2); most refuse more than
 // this very purchase. Its outcome being open is not an error here: the payment
 // returned says so.
 func (c *checkout) goOn(ctx context.Context, p deed.Payment, want deed.Purchase) (deed.Payment, error) {
-	if p.Auth.Amount != c.auth.Amount || p.Auth.PayTo != c.auth.PayTo || p.Purchase != want {
+	if p.Auth.Amount != c.auth.Amount || p.Auth.PayTo != c.auth.PayTo || p.Purchase.Fingerprint() != want.Fingerprint() {
 		return p, deed.Errorf(deed.CodePaymentInvalid, "this payment was given for another request")
 	}
 	if p.AliasOf != "" {

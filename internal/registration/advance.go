@@ -14,6 +14,9 @@ const ask = 20 * time.Second
 // look is how long the worker leaves an order alone between two looks.
 const look = 2 * time.Second
 
+// patience is how long it leaves one alone that waits for somebody else.
+var patience = map[deed.OrderState]time.Duration{deed.OrderParked: look, deed.OrderPending: time.Minute}
+
 // Advance makes the next step of the job, if one can be made now. It may be
 // called by anyone, at any time, any number of times at once: of those who
 // come together one makes the step.
@@ -41,6 +44,16 @@ func (s *Service) Advance(ctx context.Context, id string) error {
 // only a look-up under it says what became of the order.
 func (s *Service) submit(ctx context.Context, j deed.Job) error {
 	now := s.Now()
+	if j.Purchase.Kind == deed.PurchaseRenewal {
+		from, why, err := s.startOf(ctx, j)
+		if err != nil {
+			return err
+		}
+		if why != "" {
+			return s.fail(ctx, j, why)
+		}
+		j.From = from
+	}
 	j.Attempts++
 	j.Reference = fmt.Sprintf("%s-%d", j.ID, j.Attempts)
 	j.Submitted, j.Lease, j.Refusal = now, now.Add(deed.JobLease), ""
@@ -56,7 +69,7 @@ func (s *Service) submit(ctx context.Context, j deed.Job) error {
 	}
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), left)
 	defer cancel()
-	err = s.Registrar.Place(call, deed.RegistryOrder{Kind: deed.OrderRegister, Reference: j.Reference, Name: j.Purchase.Name, Years: j.Purchase.Years})
+	err = s.Registrar.Place(call, s.order(j))
 	s.step("ordered")
 	if code := deed.CodeOf(err); err != nil && code != deed.CodeUnavailable {
 		j.Refusal = code
@@ -64,6 +77,45 @@ func (s *Service) submit(ctx context.Context, j deed.Job) error {
 	j.Lease = s.Now() // given back: from here on nothing more is sent
 	_, err = s.Store.MoveJob(context.WithoutCancel(ctx), j, deed.JobVerifying, s.Now())
 	return err
+}
+
+// startOf returns the expiry that a renewal begins at, or why it cannot begin any
+// more: the name has left us while the money was on its way, or another renewal
+// was faster and this one was meant for one start only.
+func (s *Service) startOf(ctx context.Context, j deed.Job) (from time.Time, why string, err error) {
+	r, err := s.Names.Registration(ctx, j.Purchase.Name)
+	switch {
+	case deed.CodeOf(err) == deed.CodeNotFound:
+		return from, fmt.Sprintf("%s is no longer registered here; the payment goes back to the payer", j.Purchase.Name), nil
+	case err != nil:
+		return from, "", err
+	case !j.Purchase.From.IsZero() && !j.Purchase.From.Equal(r.Expires):
+		return from, fmt.Sprintf("%s expires at %s by now; the payment goes back to the payer", r.Name, r.Expires.Format(time.RFC3339)), nil
+	case !s.Now().Before(j.Deadline):
+		return from, "an earlier renewal of the name did not come to an end; the payment goes back to the payer", nil
+	}
+	return r.Expires, "", nil
+}
+
+// order returns what is asked of the registrar.
+func (s *Service) order(j deed.Job) deed.RegistryOrder {
+	p := j.Purchase
+	o := deed.RegistryOrder{Kind: deed.OrderRegister, Reference: j.Reference, Name: p.Name, Years: p.Years, Nameservers: s.servers(p)}
+	switch p.Kind {
+	case deed.PurchaseRenewal:
+		o.Kind, o.From, o.Restore, o.Nameservers = deed.OrderRenew, j.From, p.Facts.Restore, nil
+	case deed.PurchaseTransfer:
+		o.Kind, o.AuthCode, o.Nameservers = deed.OrderTransfer, deed.Secret(p.AuthCode), p.Nameservers
+	}
+	return o
+}
+
+// servers returns the name servers of a new name.
+func (s *Service) servers(p deed.Purchase) []string {
+	if len(p.Nameservers) > 0 {
+		return p.Nameservers
+	}
+	return s.Nameservers
 }
 
 // takeOver goes on for a process that asked the registrar and was not heard of
@@ -79,31 +131,48 @@ func (s *Service) takeOver(ctx context.Context, j deed.Job) error {
 // verify looks the order up. Done is done, whatever was said before. Absent may
 // mean "not yet": without a final refusal we wait out a quiet window before we
 // believe it. It begins when the call has ended, since the order may have been
-// sent as late as that. A parked order is taken back when the deadline has
-// passed.
+// sent as late as that. An order that waits for somebody is taken back when the
+// deadline has passed.
 func (s *Service) verify(ctx context.Context, j deed.Job) error {
 	o, err := s.Registrar.Order(ctx, j.Reference, j.Purchase.Name)
 	if err != nil {
-		return s.later(ctx, j)
+		return s.later(ctx, j, look)
 	}
 	s.step("looked up")
 	now := s.Now()
 	switch {
 	case o.State == deed.OrderDone:
-		return s.Store.CompleteJob(ctx, j, deed.Registration{
-			Name: j.Purchase.Name, Owner: j.Owner, Status: deed.StatusActive, Reference: j.Reference, PaymentID: j.PaymentID, Created: o.Created, Expires: o.Expires,
-		})
-	case o.State == deed.OrderParked:
+		return s.Store.CompleteJob(ctx, j, s.brought(ctx, j, o))
+	case o.State == deed.OrderParked, o.State == deed.OrderPending:
 		if !now.Before(j.Deadline) {
 			_ = s.Registrar.Cancel(ctx, j.Reference) // whether it could be taken back, the next look says
 		}
-		return s.later(ctx, j)
+		return s.later(ctx, j, patience[o.State])
+	case o.Refusal != "":
+		j.Refusal = o.Refusal
+		return s.fail(ctx, j, refusedBecause(j))
 	case j.Refusal != "":
 		return s.fail(ctx, j, refusedBecause(j))
 	case now.Before(j.Lease.Add(deed.QuietWindow)):
-		return s.later(ctx, j)
+		return s.later(ctx, j, look)
 	}
 	return s.absent(ctx, j, now)
+}
+
+// brought returns the name as a done order has left it. What the registry says
+// beyond its dates is asked for once; the reconciler asks again.
+func (s *Service) brought(ctx context.Context, j deed.Job, o deed.OrderStatus) deed.Registration {
+	r := deed.Registration{
+		Name: j.Purchase.Name, Owner: j.Owner, Status: deed.StatusActive, Reference: j.Reference, PaymentID: j.PaymentID,
+		Created: o.Created, Expires: o.Expires, Nameservers: s.servers(j.Purchase), Locked: true, PremiumRenewal: j.Purchase.Facts.PremiumRenewal,
+	}
+	if j.Purchase.Kind == deed.PurchaseRenewal {
+		return r
+	}
+	if h, err := s.Keeper.Holding(ctx, r.Name); err == nil {
+		r.Locked, r.Nameservers, r.DS = h.Locked, h.Nameservers, h.DS
+	}
+	return r
 }
 
 // absent decides on an order that was not placed: it is placed again under a new
@@ -111,10 +180,10 @@ func (s *Service) verify(ctx context.Context, j deed.Job) error {
 // that is executed late can never be a second one.
 func (s *Service) absent(ctx context.Context, j deed.Job, now time.Time) error {
 	if err := s.Registrar.Cancel(ctx, j.Reference); err != nil && deed.CodeOf(err) != deed.CodeNotFound {
-		return s.later(ctx, j)
+		return s.later(ctx, j, look)
 	}
 	if o, err := s.Registrar.Order(ctx, j.Reference, j.Purchase.Name); err != nil || o.State != deed.OrderAbsent {
-		return s.later(ctx, j) // it was executed while we closed it
+		return s.later(ctx, j, look) // it was executed while we closed it
 	}
 	if j.Attempts < deed.JobAttempts && now.Before(j.Deadline) {
 		_, err := s.Store.MoveJob(ctx, j, deed.JobQueued, now)
@@ -124,8 +193,11 @@ func (s *Service) absent(ctx context.Context, j deed.Job, now time.Time) error {
 }
 
 func refusedBecause(j deed.Job) string {
-	if j.Refusal == deed.CodeDomainUnavailable {
+	switch {
+	case j.Refusal == deed.CodeDomainUnavailable:
 		return fmt.Sprintf("%s was taken by somebody else; the payment goes back to the payer", j.Purchase.Name)
+	case j.Refusal == deed.CodeValidation && j.Purchase.Kind == deed.PurchaseTransfer:
+		return "the registry refused the code, or the name is locked; the payment goes back to the payer"
 	}
 	return "the registry refused the order; the payment goes back to the payer"
 }
@@ -136,8 +208,8 @@ func (s *Service) fail(ctx context.Context, j deed.Job, why string) error {
 }
 
 // later leaves the job as it is for a while.
-func (s *Service) later(ctx context.Context, j deed.Job) error {
-	_, err := s.Store.MoveJob(context.WithoutCancel(ctx), j, j.State, s.Now().Add(look))
+func (s *Service) later(ctx context.Context, j deed.Job, d time.Duration) error {
+	_, err := s.Store.MoveJob(context.WithoutCancel(ctx), j, j.State, s.Now().Add(d))
 	return err
 }
 

@@ -1,11 +1,14 @@
-// Package registration buys names.
+// Package registration buys names, renews them, takes them over from other
+// registrars, and lives with them until they end.
 //
-// Register does everything that can be refused for free, collects the price, and
+// Buy does everything that can be refused for free, collects the price, and
 // waits a while for the job that the payment set going. The job is advanced by
 // whoever comes: the waiting request or the worker, on any node. Its order is:
 // write down that we ask, ask the registrar, write down that we look, look the
 // order up under our own reference, and only then call the name ours. A
-// registrar's silence is never taken for a yes or a no.
+// registrar's silence is never taken for a yes or a no. From then on Lifecycle
+// compares the name with the registry, whose word counts, and tells its owner
+// what is coming.
 package registration
 
 import (
@@ -16,7 +19,7 @@ import (
 	"deed.example/deed"
 )
 
-// Store keeps jobs and registrations.
+// Store keeps jobs.
 type Store interface {
 	// Job returns the job with its steps, or CodeNotFound.
 	Job(ctx context.Context, id string) (deed.Job, error)
@@ -26,11 +29,13 @@ type Store interface {
 	JobOf(ctx context.Context, p deed.Payment) (deed.Job, error)
 
 	// MoveJob writes j down in its next state, to be looked at again at next.
-	// It returns false when another process has moved it.
+	// It returns false when another process has moved it, or when it must wait
+	// for another job of its name.
 	MoveJob(ctx context.Context, j deed.Job, to deed.JobState, next time.Time) (moved bool, err error)
 
-	// CompleteJob ends the job with a name: the registration is written, the
-	// claim dropped and the payment consumed, in one transaction.
+	// CompleteJob ends the job with a name that is ours, or longer ours: the
+	// registration is written, the claim dropped and the payment consumed, in
+	// one transaction.
 	CompleteJob(ctx context.Context, j deed.Job, r deed.Registration) error
 
 	// FailJob ends the job without one: the claim is dropped and the payment is
@@ -38,39 +43,56 @@ type Store interface {
 	FailJob(ctx context.Context, j deed.Job) error
 }
 
-// Registrations finds what is due and what we hold.
-type Registrations interface {
+// Queue says which jobs are due.
+type Queue interface {
 	// DueJobs returns jobs that Advance should be called for now.
 	DueJobs(ctx context.Context, most int) ([]string, error)
 
+	// WakeJobs makes every open job due, because the registry's clock was moved.
+	WakeJobs(ctx context.Context) error
+}
+
+// Names are the names we hold.
+type Names interface {
 	// Registration returns the name, or CodeNotFound.
 	Registration(ctx context.Context, name deed.Name) (deed.Registration, error)
+
+	// Events returns what happened to a registration, oldest first.
+	Events(ctx context.Context, reference string) ([]deed.Event, error)
+
+	// Act writes down what its owner made of a name. It fails with
+	// CodeOwnershipDenied when the name has changed hands meanwhile.
+	Act(ctx context.Context, is deed.Registration, a deed.Act) error
 }
 
-// Prices says what a new name costs.
+// Prices says what orders cost.
 type Prices interface {
-	Registration(name deed.Name, years int) (deed.Quote, error)
+	NewName(name deed.Name, years int, a deed.Availability) (deed.Quote, error)
+	Renewal(r deed.Registration, years int, restore bool) (deed.Quote, error)
+	Transfer(name deed.Name) (deed.Quote, error)
 	MinYears(tld deed.TLD) (int, error)
+	GraceDays(tld deed.TLD) int
 }
 
-// Service buys names. Fill every field but Step.
+// Service buys names and looks after them. Fill every field but Pause and Step.
 type Service struct {
-	Store     Store
-	Names     Registrations
-	Registrar deed.Registrar
-	Prices    Prices
-	Wait      time.Duration // how long a request waits for its job
-	Now       func() time.Time
+	Store       Store
+	Queue       Queue
+	Names       Names
+	Registrar   deed.Registrar
+	Keeper      deed.Keeper
+	Prices      Prices
+	Nameservers []string         // ours, that a new name is given when its buyer names none
+	Wait        time.Duration    // how long a request waits for its job
+	Now         func() time.Time // of all nodes
+	Life        func() time.Time // the registry's clock
+
+	// Pause waits a moment, while somebody else is at work on the job that a
+	// request waits for. Without it the request does not wait.
+	Pause func(ctx context.Context)
 
 	// Step is called between any two steps, where a test may let us die.
 	Step func(name string)
-}
-
-// An Order is a request for a new name.
-type Order struct {
-	Name     deed.Name
-	Years    int       // 0 is the least the registry sells
-	MaxPrice deed.USDC // 0 is any
 }
 
 // An Outcome is how far an order got while its request waited.
@@ -80,62 +102,23 @@ type Outcome struct {
 	Registration deed.Registration // when the job is completed
 }
 
-// Quote checks an order and returns its price. All checks are free and come
-// before any money moves.
-func (s *Service) Quote(ctx context.Context, o Order) (deed.Quote, error) {
-	q, err := s.price(o)
-	if err != nil {
-		return q, err
-	}
-	if o.MaxPrice > 0 && q.Amount > o.MaxPrice {
-		return q, deed.Invalid("maxPriceUsd", "%s costs %s USDC, which is more", q.For, q.Amount)
-	}
-	a, err := s.Registrar.Available(ctx, o.Name)
-	if err != nil {
-		return q, fmt.Errorf("ask whether %s is available: %w", o.Name, err)
-	}
-	if !a.Available {
-		return q, deed.Errorf(deed.CodeDomainUnavailable, "%s is %s", o.Name, a.Reason)
-	}
-	if a.Premium {
-		// Premium names have a price of their own, which we do not sell at yet.
-		return q, deed.Errorf(deed.CodeDomainUnavailable, "%s is a premium name, and those are not sold yet", o.Name)
-	}
-	return q, nil
-}
-
-func (s *Service) price(o Order) (deed.Quote, error) {
-	years := o.Years
-	if years == 0 {
-		var err error
-		if years, err = s.Prices.MinYears(o.Name.TLD()); err != nil {
-			return deed.Quote{}, err
-		}
-	}
-	return s.Prices.Registration(o.Name, years)
-}
-
-// Register buys a name. It returns as soon as the job has ended, and at the
-// latest when the request has waited long enough.
+// Buy does what the order asks for. It returns as soon as the job has ended, and
+// at the latest when the request has waited long enough.
 //
 // It fails with the codes of Quote, with those of deed.Checkout, and with
 // CodeRegistrationFailed or CodeDomainUnavailable when the registry said no
 // while the request waited; the payment is then on its way back.
-func (s *Service) Register(ctx context.Context, o Order, pay deed.Checkout) (Outcome, error) {
+func (s *Service) Buy(ctx context.Context, o Order, pay deed.Checkout) (Outcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.Wait)
 	defer cancel()
-	years := o.Years
-	if q, err := s.price(o); err == nil {
-		years = q.Years
-	}
-	want := deed.Purchase{Kind: deed.PurchaseRegistration, Name: o.Name, Years: years}
+	want := s.purchase(o)
 	p, known, err := pay.Resume(ctx, want)
 	if err != nil && !known {
 		return Outcome{}, err
 	}
 	if !known {
 		var q deed.Quote
-		if q, err = s.Quote(ctx, o); err == nil {
+		if q, want.Facts, err = s.Quote(ctx, o); err == nil {
 			p, err = pay.Collect(ctx, q, want)
 		}
 		if err != nil {
@@ -158,7 +141,7 @@ func (s *Service) Register(ctx context.Context, o Order, pay deed.Checkout) (Out
 // purchase may not: its job is named.
 func (s *Service) refused(ctx context.Context, o Order, p deed.Payment) Outcome {
 	if p.State == deed.PaymentVoid {
-		q, _ := s.price(o) // without a price there is no offer
+		q, _, _ := s.Quote(context.WithoutCancel(ctx), o) // without a price there is no offer
 		return Outcome{Quote: q}
 	}
 	j, _ := s.Store.JobOf(context.WithoutCancel(ctx), p) // without a job there is none to name
@@ -179,23 +162,51 @@ func (s *Service) await(ctx context.Context, p deed.Payment) (Outcome, error) {
 		if err != nil {
 			return Outcome{}, fmt.Errorf("read the job of payment %s: %w", p.ID, err)
 		}
-		q := deed.Quote{Amount: p.Auth.Amount, Years: j.Purchase.Years, For: string(j.Purchase.Name)}
+		out := Outcome{Job: j, Quote: deed.Quote{Amount: p.Auth.Amount, Years: j.Purchase.Years, For: string(j.Purchase.Name)}}
 		switch j.State {
 		case deed.JobCompleted:
-			r, err := s.Names.Registration(read, j.Purchase.Name)
-			return Outcome{Job: j, Quote: q, Registration: r}, err
+			out.Registration, err = s.Result(read, j)
+			return out, err
 		case deed.JobFailed:
-			return Outcome{Job: j, Quote: q}, failure(j)
+			return out, failure(j)
 		case deed.JobAwaitingPayment, deed.JobCancelled:
-			return Outcome{Job: j, Quote: q}, nil
+			return out, nil
 		}
 		if err := s.Advance(ctx, j.ID); err != nil || ctx.Err() != nil {
-			return Outcome{Job: j, Quote: q}, nil // the worker goes on
+			return out, nil // the worker goes on
 		}
-		if again, err := s.Store.Job(read, j.ID); err == nil && again.State == j.State && again.Attempts == j.Attempts {
-			return Outcome{Job: again, Quote: q}, nil // it waits for something: so does the caller, elsewhere
+		again, err := s.Store.Job(read, j.ID)
+		if err == nil && again.State == j.State && again.Attempts == j.Attempts && !s.pause(ctx, again) {
+			return Outcome{Job: again, Quote: out.Quote}, nil // it waits for something: so does the caller, elsewhere
 		}
 	}
+}
+
+// pause waits for another who is at work on the job. It returns false when
+// there is nothing to wait for that a request can wait for.
+func (s *Service) pause(ctx context.Context, j deed.Job) bool {
+	working := j.State == deed.JobSubmitting || j.State == deed.JobQueued
+	if s.Pause == nil || !working || ctx.Err() != nil {
+		return false
+	}
+	s.Pause(ctx)
+	return ctx.Err() == nil
+}
+
+// Result returns the name that a completed job has brought, as it is now. When
+// it is no longer ours, it returns what the job left behind.
+func (s *Service) Result(ctx context.Context, j deed.Job) (deed.Registration, error) {
+	r, err := s.Names.Registration(ctx, j.Purchase.Name)
+	brought := j.Purchase.Kind == deed.PurchaseRenewal || r.Reference == j.Reference
+	if err == nil && brought {
+		return r, nil
+	}
+	if err != nil && deed.CodeOf(err) != deed.CodeNotFound {
+		return r, err
+	}
+	return deed.Registration{
+		Name: j.Purchase.Name, Owner: j.Owner, Status: deed.StatusTransferred, Created: j.Updated, Expires: j.Until, Nameservers: j.Purchase.Nameservers,
+	}, nil
 }
 
 // failure is what a buyer is told of a job that failed.
@@ -209,5 +220,5 @@ func failure(j deed.Job) error {
 
 // Due returns jobs that Advance should be called for now.
 func (s *Service) Due(ctx context.Context, most int) ([]string, error) {
-	return s.Names.DueJobs(ctx, most)
+	return s.Queue.DueJobs(ctx, most)
 }

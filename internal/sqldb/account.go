@@ -32,11 +32,40 @@ func (s Accounts) Wallet(ctx context.Context, w deed.Wallet, soon time.Time) (de
 		return a, err
 	}
 	err = s.DB.read.QueryRowContext(ctx, `
-		SELECT count(*), coalesce(sum(CASE WHEN status = 'active' THEN 1 ELSE 0 END), 0),
-		       coalesce(sum(CASE WHEN status = 'active' AND expires_at <= $2 THEN 1 ELSE 0 END), 0)
+		SELECT count(*), coalesce(sum(CASE WHEN status IN ('active', 'transferring') THEN 1 ELSE 0 END), 0),
+		       coalesce(sum(CASE WHEN status IN ('active', 'transferring') AND expires_at <= $2 THEN 1 ELSE 0 END), 0)
 		  FROM registrations WHERE owner = $1`,
 		w, soon.Unix()).Scan(&a.Domains, &a.Active, &a.ExpiringSoon)
 	return a, err
+}
+
+// Domains implements account.Store.
+func (s Accounts) Domains(ctx context.Context, w deed.Wallet, status deed.Status, before time.Time, p deed.Page) (list []deed.Held, total int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	defer cancel()
+	const where = `WHERE owner = $1 AND (status = $2 OR $2 = '') AND (expires_at <= $3 OR $3 = 0)`
+	err = s.DB.read.QueryRowContext(ctx, `SELECT count(*) FROM registrations `+where, w, string(status), unix(before)).Scan(&total)
+	if err != nil {
+		return nil, 0, err
+	}
+	rows, err := s.DB.read.QueryContext(ctx, selectRegistration+where+` ORDER BY domain LIMIT $4 OFFSET $5`, w, string(status), unix(before), p.Limit, p.Offset)
+	if err != nil {
+		return nil, 0, err
+	}
+	err = each(rows, func() error {
+		r, err := scanRegistration(rows)
+		list = append(list, deed.Held{Registration: r})
+		return err
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	for i, held := range list {
+		if list[i].Events, err = (Registrations{DB: s.DB}).Events(ctx, held.Reference); err != nil {
+			return nil, 0, err
+		}
+	}
+	return list, total, nil
 }
 
 // Transactions implements account.Store. A refund is a transaction of its own,

@@ -34,16 +34,28 @@ var invariants = []struct{ name, query string }{
 		 WHERE (j.state = 'cancelled') <> (p.state = 'void')`},
 	{"a payment for a name has a job", `
 		SELECT count(*) FROM payments p LEFT JOIN jobs j ON j.payment_id = p.id
-		 WHERE p.kind = 'registration' AND p.alias_of IS NULL AND p.state IN ('settling', 'settled', 'consumed') AND j.id IS NULL`},
-	{"a name belongs to who paid for it", `
+		 WHERE p.kind <> 'nothing' AND p.alias_of IS NULL AND p.state IN ('settling', 'settled', 'consumed') AND j.id IS NULL`},
+	{"a name belongs to who paid for it, or to whom he gave it", `
 		SELECT count(*) FROM registrations r JOIN payments p ON p.id = r.payment_id
-		 WHERE r.owner <> p.payer OR p.state <> 'consumed' OR r.domain <> p.domain`},
+		 WHERE p.state <> 'consumed' OR r.domain <> p.domain OR p.kind NOT IN ('registration', 'transfer')
+		    OR r.owner <> coalesce((SELECT a.detail FROM acts a WHERE a.reference = r.reference AND a.act = 'handover'
+		                             ORDER BY a.n DESC LIMIT 1), p.payer)`},
+	{"what was bought is there, or was once", `
+		SELECT count(*) FROM payments p
+		 WHERE p.state = 'consumed' AND p.kind IN ('registration', 'transfer')
+		   AND NOT EXISTS (SELECT 1 FROM registrations r WHERE r.payment_id = p.id)
+		   AND NOT EXISTS (SELECT 1 FROM former_registrations f WHERE f.payment_id = p.id)`},
+	{"a name does not expire before its last renewal says", `
+		SELECT count(*) FROM registrations r JOIN jobs j ON j.domain = r.domain
+		 WHERE j.kind = 'renewal' AND j.state = 'completed' AND j.created_at >= r.created_at AND r.expires_at < j.until_at
+		   AND NOT EXISTS (SELECT 1 FROM events e WHERE e.reference = r.reference AND e.type = 'corrected_by_registry')`},
 	{"every open order has its claim", `
 		SELECT count(*) FROM jobs j LEFT JOIN claims c ON c.job_id = j.id
-		 WHERE j.state IN ('awaiting_payment', 'queued', 'submitting', 'verifying') AND c.job_id IS NULL`},
+		 WHERE c.job_id IS NULL
+		   AND (j.state IN ('submitting', 'verifying') OR j.kind IN ('registration', 'transfer') AND j.state IN ('awaiting_payment', 'queued'))`},
 	{"no other claim is there", `
 		SELECT count(*) FROM claims c LEFT JOIN jobs j ON j.id = c.job_id
-		 WHERE j.id IS NULL OR j.state NOT IN ('awaiting_payment', 'queued', 'submitting', 'verifying')`},
+		 WHERE j.id IS NULL OR j.domain <> c.domain OR j.state NOT IN ('awaiting_payment', 'queued', 'submitting', 'verifying')`},
 	{"an entry of the ledger sums to zero", `
 		SELECT count(*) FROM (SELECT payment_id, entry FROM ledger GROUP BY payment_id, entry HAVING sum(amount) <> 0) d`},
 	{"money that moved is in the ledger, and no other", `

@@ -16,20 +16,24 @@ type Jobs struct {
 	Now func() time.Time
 }
 
-// createJob writes the job of a payment down and claims its name. It fails with
-// CodeDomainUnavailable when another job is buying the name, or somebody has it.
+// createJob writes the job of a payment down and claims its name, when it buys
+// one. It fails with CodeDomainUnavailable when another job is buying the name,
+// or somebody has it.
 func createJob(ctx context.Context, tx *Tx, p deed.Payment, now time.Time) error {
 	id := deed.JobID(p.ID)
 	_, err := tx.ExecContext(ctx, `
-		INSERT INTO jobs (id, payment_id, domain, owner, state, reference, attempts, submitted_at, lease_until,
+		INSERT INTO jobs (id, payment_id, kind, domain, owner, state, reference, attempts, submitted_at, lease_until,
 		                  refusal, failure, created_at, updated_at, deadline_at)
-		VALUES ($1, $2, $3, $4, $5, '', 0, 0, 0, '', '', $6, $6, $7)`,
-		id, p.ID, p.Purchase.Name, p.Auth.Payer, deed.JobAwaitingPayment, now.Unix(), now.Add(deed.JobDeadline).Unix())
+		VALUES ($1, $2, $3, $4, $5, $6, '', 0, 0, 0, '', '', $7, $7, $8)`,
+		id, p.ID, p.Purchase.Kind, p.Purchase.Name, p.Auth.Payer, deed.JobAwaitingPayment, now.Unix(), p.Purchase.Deadline(now).Unix())
 	if err != nil {
 		return err
 	}
 	if err := addStep(ctx, tx, id, deed.JobAwaitingPayment, now); err != nil {
 		return err
+	}
+	if !p.Purchase.Kind.ClaimsName() {
+		return nil
 	}
 	return claim(ctx, tx, p.Purchase.Name, id)
 }
@@ -124,28 +128,81 @@ func (s Jobs) JobOf(ctx context.Context, p deed.Payment) (deed.Job, error) {
 
 func readJob(ctx context.Context, from rower, id string) (deed.Job, error) {
 	j := deed.Job{ID: id}
-	var submitted, lease, created, updated, deadline int64
+	var submitted, lease, since, until, created, updated, deadline int64
+	var purchase string
 	err := from.QueryRowContext(ctx, `
-		SELECT j.payment_id, p.kind, p.domain, p.years, j.owner, j.state, j.reference, j.attempts, j.submitted_at, j.lease_until,
-		       j.refusal, j.failure, j.created_at, j.updated_at, j.deadline_at
+		SELECT j.payment_id, p.kind, p.domain, p.years, p.purchase, j.owner, j.state, j.reference, j.attempts, j.submitted_at, j.lease_until,
+		       j.from_at, j.until_at, j.refusal, j.failure, j.created_at, j.updated_at, j.deadline_at
 		  FROM jobs j JOIN payments p ON p.id = j.payment_id
 		 WHERE j.id = $1`,
-		id).Scan(&j.PaymentID, &j.Purchase.Kind, &j.Purchase.Name, &j.Purchase.Years, &j.Owner, &j.State, &j.Reference, &j.Attempts,
-		&submitted, &lease, &j.Refusal, &j.Failure, &created, &updated, &deadline)
+		id).Scan(&j.PaymentID, &j.Purchase.Kind, &j.Purchase.Name, &j.Purchase.Years, &purchase, &j.Owner, &j.State, &j.Reference, &j.Attempts,
+		&submitted, &lease, &since, &until, &j.Refusal, &j.Failure, &created, &updated, &deadline)
 	if errors.Is(err, sql.ErrNoRows) {
 		return j, deed.Errorf(deed.CodeNotFound, "there is no job %s", id)
 	}
+	if err != nil {
+		return j, err
+	}
 	j.Submitted, j.Lease, j.Created, j.Updated, j.Deadline = time.Unix(submitted, 0), time.Unix(lease, 0), time.Unix(created, 0), time.Unix(updated, 0), time.Unix(deadline, 0)
-	return j, err
+	j.From, j.Until = moment(since), moment(until)
+	return j, readPurchase(&j.Purchase, purchase)
+}
+
+// moment reads a time that may be none.
+func moment(unix int64) time.Time {
+	if unix == 0 {
+		return time.Time{}
+	}
+	return time.Unix(unix, 0).UTC()
+}
+
+// unix writes a time that may be none.
+func unix(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.Unix()
 }
 
 // MoveJob implements registration.Store.
 func (s Jobs) MoveJob(ctx context.Context, j deed.Job, to deed.JobState, next time.Time) (moved bool, err error) {
 	err = s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		if to == deed.JobSubmitting && !j.Purchase.Kind.ClaimsName() {
+			// Renewals of one name go one by one: each begins where the one
+			// before it ended.
+			if free, err := takeTurn(ctx, tx, j.Purchase.Name, j.ID); err != nil || !free {
+				moved = false
+				return err
+			}
+		}
 		moved, err = s.move(ctx, tx, j, to, next)
+		if err == nil && !moved {
+			return errNotMoved // and no claim of ours stays
+		}
 		return err
 	})
+	if errors.Is(err, errNotMoved) {
+		return false, nil
+	}
 	return moved, err
+}
+
+// errNotMoved takes a transaction back that came too late.
+var errNotMoved = errors.New("the job was moved already")
+
+// takeTurn claims a name that we hold for one of its jobs. It returns false
+// while another has it.
+func takeTurn(ctx context.Context, tx *Tx, name deed.Name, id string) (bool, error) {
+	_, err := tx.ExecContext(ctx, `INSERT INTO claims (domain, job_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`, name, id)
+	if err != nil {
+		return false, err
+	}
+	var holder string
+	err = tx.QueryRowContext(ctx, `SELECT job_id FROM claims WHERE domain = $1`, name).Scan(&holder)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil // another let go of it while we looked: the next try gets it
+	}
+	return holder == id, err
 }
 
 // move writes the job as it is now, in its next state. It returns false when
@@ -165,9 +222,10 @@ func (s Jobs) move(ctx context.Context, tx *Tx, j deed.Job, to deed.JobState, ne
 	}
 	moved, err := touched(tx.ExecContext(ctx, `
 		UPDATE jobs SET state = $1, reference = $2, attempts = $3, submitted_at = $4, lease_until = $5, refusal = $6, failure = $7,
-		                updated_at = $8, next_at = $9
-		 WHERE id = $10 AND state = $11 AND attempts = $12`,
-		to, j.Reference, j.Attempts, j.Submitted.Unix(), j.Lease.Unix(), j.Refusal, j.Failure, now.Unix(), nextAt, j.ID, j.State, attempts))
+		                updated_at = $8, next_at = $9, from_at = $10, until_at = $11
+		 WHERE id = $12 AND state = $13 AND attempts = $14`,
+		to, j.Reference, j.Attempts, j.Submitted.Unix(), j.Lease.Unix(), j.Refusal, j.Failure, now.Unix(), nextAt, unix(j.From), unix(j.Until),
+		j.ID, j.State, attempts))
 	if err != nil || !moved || j.State == to {
 		return moved, err
 	}
@@ -177,14 +235,16 @@ func (s Jobs) move(ctx context.Context, tx *Tx, j deed.Job, to deed.JobState, ne
 // CompleteJob implements registration.Store.
 func (s Jobs) CompleteJob(ctx context.Context, j deed.Job, r deed.Registration) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		j.Until = r.Expires
 		moved, err := s.move(ctx, tx, j, deed.JobCompleted, time.Time{})
 		if err != nil || !moved {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `
-			INSERT INTO registrations (domain, owner, status, reference, payment_id, created_at, expires_at, updated_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-			r.Name, r.Owner, r.Status, r.Reference, r.PaymentID, r.Created.Unix(), r.Expires.Unix(), s.Now().Unix())
+		if j.Purchase.Kind == deed.PurchaseRenewal {
+			err = extendRegistration(ctx, tx, j, r, s.Now())
+		} else {
+			err = insertRegistration(ctx, tx, j, r, s.Now())
+		}
 		if err != nil {
 			return err
 		}
@@ -224,23 +284,15 @@ func (s Jobs) settleAccounts(ctx context.Context, tx *Tx, j deed.Job, to deed.Pa
 	return post(ctx, tx, p, "consumed", "owed", "revenue", s.Now())
 }
 
-// DueJobs implements registration.Store.
-func (s Jobs) DueJobs(ctx context.Context, most int) ([]string, error) {
-	return due(ctx, s.DB, `SELECT id FROM jobs WHERE next_at <= $1 ORDER BY next_at LIMIT $2`, s.Now(), most)
+// WakeJobs implements registration.Queue.
+func (s Jobs) WakeJobs(ctx context.Context) error {
+	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE jobs SET next_at = $1 WHERE next_at > $1 AND state = 'verifying'`, s.Now().Unix())
+		return err
+	})
 }
 
-// Registration implements registration.Store.
-func (s Jobs) Registration(ctx context.Context, name deed.Name) (deed.Registration, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
-	defer cancel()
-	r := deed.Registration{Name: name}
-	var created, expires int64
-	err := s.DB.read.QueryRowContext(ctx, `
-		SELECT owner, status, reference, payment_id, created_at, expires_at FROM registrations WHERE domain = $1`,
-		name).Scan(&r.Owner, &r.Status, &r.Reference, &r.PaymentID, &created, &expires)
-	if errors.Is(err, sql.ErrNoRows) {
-		return r, deed.Errorf(deed.CodeNotFound, "%s is not registered here", name)
-	}
-	r.Created, r.Expires = time.Unix(created, 0).UTC(), time.Unix(expires, 0).UTC()
-	return r, err
+// DueJobs implements registration.Queue.
+func (s Jobs) DueJobs(ctx context.Context, most int) ([]string, error) {
+	return due(ctx, s.DB, `SELECT id FROM jobs WHERE next_at <= $1 ORDER BY next_at LIMIT $2`, s.Now(), most)
 }

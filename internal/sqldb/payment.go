@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -70,12 +71,29 @@ func (s Payments) insertPayment(ctx context.Context, tx *Tx, p deed.Payment, now
 	}
 	return touched(tx.ExecContext(ctx, `
 		INSERT INTO payments (id, chain_id, asset, payer, nonce, pay_to, amount, valid_after, valid_before, signature,
-		                      kind, domain, years, fingerprint, state, tx_hash, refund_tx, alias_of, created_at, changed_at, next_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, '', '', $16, $17, $17, $18)
+		                      kind, domain, years, fingerprint, state, tx_hash, refund_tx, alias_of, created_at, changed_at, next_at, purchase)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, '', '', $16, $17, $17, $18, $19)
 		ON CONFLICT DO NOTHING`,
 		p.ID, s.ChainID, s.Asset, p.Auth.Payer, p.Auth.Nonce, p.Auth.PayTo, p.Auth.Amount, p.Auth.ValidAfter, p.Auth.ValidBefore,
 		hex.EncodeToString(p.Auth.Signature), p.Purchase.Kind, p.Purchase.Name, p.Purchase.Years, p.Purchase.Fingerprint(),
-		deed.PaymentAuthorized, sql.NullString{String: p.AliasOf, Valid: p.AliasOf != ""}, now.Unix(), next))
+		deed.PaymentAuthorized, sql.NullString{String: p.AliasOf, Valid: p.AliasOf != ""}, now.Unix(), next, purchaseColumn(p.Purchase)))
+}
+
+// purchaseColumn writes a purchase as the column keeps it.
+func purchaseColumn(p deed.Purchase) string {
+	text, err := json.Marshal(p)
+	if err != nil {
+		panic(err) // plain data: only a programmer can make it fail
+	}
+	return string(text)
+}
+
+// readPurchase fills in the particulars of a purchase. Old rows have none.
+func readPurchase(p *deed.Purchase, column string) error {
+	if column == "" {
+		return nil
+	}
+	return json.Unmarshal([]byte(column), p)
 }
 
 // Payment implements payment.Store.
@@ -194,16 +212,16 @@ type rower interface {
 
 func readPayment(ctx context.Context, from rower, id string) (deed.Payment, error) {
 	p := deed.Payment{ID: id}
-	var signature string
+	var signature, purchase string
 	var alias sql.NullString
 	var created int64
 	err := from.QueryRowContext(ctx, `
-		SELECT payer, nonce, pay_to, amount, valid_after, valid_before, signature, kind, domain, years,
+		SELECT payer, nonce, pay_to, amount, valid_after, valid_before, signature, kind, domain, years, purchase,
 		       state, tx_hash, refund_tx, alias_of, created_at
 		  FROM payments
 		 WHERE id = $1`,
 		id).Scan(&p.Auth.Payer, &p.Auth.Nonce, &p.Auth.PayTo, &p.Auth.Amount, &p.Auth.ValidAfter, &p.Auth.ValidBefore, &signature,
-		&p.Purchase.Kind, &p.Purchase.Name, &p.Purchase.Years, &p.State, &p.TxHash, &p.RefundTx, &alias, &created)
+		&p.Purchase.Kind, &p.Purchase.Name, &p.Purchase.Years, &purchase, &p.State, &p.TxHash, &p.RefundTx, &alias, &created)
 	if errors.Is(err, sql.ErrNoRows) {
 		return p, deed.Errorf(deed.CodeNotFound, "no payment %s", id)
 	}
@@ -211,6 +229,8 @@ func readPayment(ctx context.Context, from rower, id string) (deed.Payment, erro
 		return p, err
 	}
 	p.AliasOf, p.Created = alias.String, time.Unix(created, 0)
-	p.Auth.Signature, err = hex.DecodeString(signature)
-	return p, err
+	if p.Auth.Signature, err = hex.DecodeString(signature); err != nil {
+		return p, err
+	}
+	return p, readPurchase(&p.Purchase, purchase)
 }

@@ -158,6 +158,9 @@ func (r *Registry) Order(ctx context.Context, reference string, name deed.Name) 
 		return absent, nil
 	case p.State == deed.PlacementParked:
 		return deed.OrderStatus{State: deed.OrderParked}, nil
+	case p.State == deed.PlacementRefused:
+		absent.Refusal = p.Refusal
+		return absent, nil
 	case p.State != deed.PlacementDone && !p.Pending():
 		return absent, nil
 	}

@@ -65,3 +65,27 @@ func (r *Registry) Leave(ctx context.Context, name deed.Name, code deed.Secret) 
 func (r *Registry) Decide(ctx context.Context, name deed.Name, approve bool) error {
 	return r.Store.Decide(ctx, name, approve, r.now())
 }
+
+// Transferable implements deed.Registrar: it tries the transfer on a copy of the
+// name's entry.
+func (r *Registry) Transferable(ctx context.Context, name deed.Name, code deed.Secret) error {
+	if _, err := r.Faults.meet(ctx, check); err != nil {
+		return fmt.Errorf("ask about %s: %w", name, err)
+	}
+	now := r.now()
+	held, err := r.Store.Entry(ctx, name, now)
+	if err != nil {
+		return fmt.Errorf("ask about %s: %w", name, err)
+	}
+	if held.HeldBy(account, now) || r.reserved(name) {
+		return deed.Errorf(deed.CodeDomainUnavailable, "%s is reserved, or here already", name)
+	}
+	p := r.placement(deed.RegistryOrder{Kind: deed.OrderTransfer, Reference: "try", Name: name, Years: 1, AuthCode: code}, FaultNone, now)
+	switch p, _ = p.Execute(held); {
+	case p.State != deed.PlacementRefused:
+		return nil
+	case p.Refusal == deed.CodeRegistrationFailed:
+		return deed.Invalid("domain", "%s", p.Reason) // it can be put right, and nothing was paid
+	}
+	return deed.Errorf(p.Refusal, "%s", p.Reason)
+}

@@ -1,0 +1,121 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"deed.example/deed"
+)
+
+// MinYears returns for how many years a new name is sold at least.
+func (s *Service) MinYears(tld deed.TLD) (int, error) {
+	l, err := s.Listing(tld)
+	return l.MinYears, err
+}
+
+// GraceDays returns for how long after its expiry a name can be renewed.
+func (s *Service) GraceDays(tld deed.TLD) int {
+	if l, found := find(s.listings, tld); found {
+		return l.GraceDays
+	}
+	return defaultGraceDays
+}
+
+// defaultGraceDays is for a TLD that we no longer sell.
+const defaultGraceDays = 45
+
+// Registration returns the price of a new name for so many years.
+//
+// It fails with CodeTLDNotSupported, with CodeValidation when the registry does
+// not sell the name for that long or in that script, and with CodeTooExpensive.
+func (s *Service) Registration(name deed.Name, years int) (deed.Quote, error) {
+	return s.NewName(name, years, deed.Availability{})
+}
+
+// NewName returns the price of a new name for so many years, premium or not, as the
+// registry says.
+func (s *Service) NewName(name deed.Name, years int, a deed.Availability) (deed.Quote, error) {
+	l, err := s.Listing(name.TLD())
+	if err != nil {
+		return deed.Quote{}, err
+	}
+	if name.Label().IsIDN() && !l.IDN {
+		return deed.Quote{}, deed.Invalid("domain", ".%s is sold in ASCII letters only", l.TLD)
+	}
+	if a.Premium {
+		l = l.AsPremium(a.Wholesale, a.Renewal, s.markup(l.TLD))
+	}
+	amount, err := l.RegistrationPrice(years)
+	if err != nil {
+		return deed.Quote{}, err
+	}
+	q := deed.Quote{Amount: amount, Years: years, For: fmt.Sprintf("%s for %s", name, inYears(years))}
+	if before, ok := s.replaced(name.TLD()); ok && !a.Premium {
+		q.Held, _ = before.RegistrationPrice(years) // other years than today's were not quoted
+	}
+	return q, q.Within(s.pricing.Ceiling)
+}
+
+// Renewal returns the price of so many more years for a name we hold, out of
+// redemption or not.
+func (s *Service) Renewal(r deed.Registration, years int, restore bool) (deed.Quote, error) {
+	l, err := s.Listing(r.Name.TLD())
+	if err != nil {
+		return deed.Quote{}, err
+	}
+	before, held := s.replaced(r.Name.TLD())
+	if r.PremiumRenewal > 0 {
+		l, held = l.AsPremium(r.PremiumRenewal, r.PremiumRenewal, s.markup(l.TLD)), false
+	}
+	q := deed.Quote{Amount: l.RenewalPrice(years, restore), Years: years, For: fmt.Sprintf("%s for %s more", r.Name, inYears(years))}
+	if held {
+		q.Held = before.RenewalPrice(years, restore)
+	}
+	if restore {
+		q.For += ", out of redemption"
+	}
+	return q, q.Within(s.pricing.Ceiling)
+}
+
+// Transfer returns the price of a name that comes from another registrar, with
+// the year it brings.
+func (s *Service) Transfer(name deed.Name) (deed.Quote, error) {
+	l, err := s.Listing(name.TLD())
+	if err != nil {
+		return deed.Quote{}, err
+	}
+	q := deed.Quote{Amount: l.Transfer, Years: 1, For: fmt.Sprintf("the transfer of %s and 1 year", name)}
+	if before, ok := s.replaced(name.TLD()); ok {
+		q.Held = before.Transfer
+	}
+	return q, q.Within(s.pricing.Ceiling)
+}
+
+// A PriceStore remembers the price lists that we published.
+type PriceStore interface {
+	// PublishPrices writes the list down if it differs from the last one, and
+	// returns the one before it and when it was replaced; none at the first.
+	PublishPrices(ctx context.Context, list []deed.Listing, at time.Time) (before []deed.Listing, replaced time.Time, err error)
+}
+
+// Publish makes our prices known to all nodes, and holds those they replace for
+// as long as we promised.
+func (s *Service) Publish(ctx context.Context, store PriceStore, now func() time.Time) error {
+	before, replaced, err := store.PublishPrices(ctx, s.listings, now())
+	if err != nil {
+		return fmt.Errorf("publish the prices: %w", err)
+	}
+	s.before = before
+	s.held = func() bool { return now().Before(replaced.Add(deed.HoldPrice)) }
+	return nil
+}
+
+// replaced returns the listing that was replaced so recently that its prices can
+// still be paid.
+func (s *Service) replaced(tld deed.TLD) (deed.Listing, bool) {
+	if len(s.before) == 0 || !s.held() {
+		return deed.Listing{}, false
+	}
+	return find(s.before, tld)
+}

@@ -1,0 +1,131 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"deed.example/deed"
+	"deed.example/deed/api"
+	"deed.example/deed/internal/registration"
+)
+
+func (s *Server) domain(w http.ResponseWriter, r *http.Request) error {
+	name, err := deed.ParseName(r.PathValue("domain"))
+	if err != nil {
+		return err
+	}
+	return s.replyDomain(w, r, name)
+}
+
+func (s *Server) replyDomain(w http.ResponseWriter, r *http.Request, name deed.Name) error {
+	if s.Registrations == nil {
+		return errNoPayments
+	}
+	v, err := s.Registrations.Name(r.Context(), name)
+	if err != nil {
+		return err
+	}
+	s.reply(w, http.StatusOK, s.fromView(v))
+	return nil
+}
+
+func (s *Server) fromView(v registration.View) api.Domain {
+	listing, _ := s.Catalog.Listing(v.Name.TLD()) // of a TLD that we no longer sell we promise nothing
+	out := api.Domain{
+		Domain: string(v.Name), TLD: string(v.Name.TLD()), Status: string(v.Status), RegisteredAt: v.Created, ExpiresAt: v.Expires,
+		Locked: v.Locked, Privacy: listing.Privacy, Nameservers: list(v.Nameservers), WalletAddress: string(v.Owner), EPPStatus: v.EPPStatus(),
+		DNSSEC: api.DNSSEC{Enabled: len(v.DS) > 0, DS: []api.DS{}}, Events: fromEvents(v.Events), Warnings: []string{}, UpdatedAt: v.Updated,
+	}
+	for _, ds := range v.DS {
+		out.DNSSEC.DS = append(out.DNSSEC.DS, api.DS(ds))
+	}
+	if v.Life.Phase == deed.PhaseActive {
+		return out
+	}
+	out.Grace = &api.Grace{Phase: string(v.Life.Phase), EndsAt: v.Life.Ends}
+	if v.Renewal.Amount > 0 {
+		out.Grace.Price = v.Renewal.Amount.String()
+	}
+	out.Warnings = append(out.Warnings, phaseWarnings[v.Life.Phase])
+	return out
+}
+
+// phaseWarnings tell an owner what a phase means.
+var phaseWarnings = map[deed.Phase]string{
+	deed.PhaseGrace:         "the name has expired: renew it, or it stops working when its grace ends",
+	deed.PhaseRedemption:    "the name has expired and does not work any more: renew it, with its restore fee, or it is deleted",
+	deed.PhasePendingDelete: "the name is about to be deleted and cannot be saved any more",
+	deed.PhaseGone:          "the name is being deleted",
+}
+
+func fromEvents(events []deed.Event) []api.DomainEvent {
+	out := make([]api.DomainEvent, 0, len(events))
+	for _, e := range events {
+		out = append(out, api.DomainEvent{Type: string(e.Type), At: e.At})
+	}
+	return out
+}
+
+// owner is a handler for the owner of the name in the path.
+func (s *Server) owner(h func(w http.ResponseWriter, r *http.Request, who deed.Wallet, name deed.Name) error) walletHandler {
+	return func(w http.ResponseWriter, r *http.Request, who deed.Wallet) error {
+		name, err := deed.ParseName(r.PathValue("domain"))
+		if err != nil {
+			return err
+		}
+		if s.Registrations == nil {
+			return errNoPayments
+		}
+		return h(w, r, who, name)
+	}
+}
+
+func (s *Server) authCode(w http.ResponseWriter, r *http.Request, who deed.Wallet, name deed.Name) error {
+	code, err := s.Registrations.AuthCode(r.Context(), who, name)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	s.reply(w, http.StatusOK, api.AuthCode{Domain: string(name), AuthCode: code.Reveal()})
+	return nil
+}
+
+func (s *Server) setLock(w http.ResponseWriter, r *http.Request, who deed.Wallet, name deed.Name) error {
+	var in api.LockRequest
+	if err := decode(w, r, maxAuthBody, &in); err != nil {
+		return err
+	}
+	if err := s.Registrations.SetLock(r.Context(), who, name, in.Locked); err != nil {
+		return err
+	}
+	return s.replyDomain(w, r, name)
+}
+
+func (s *Server) setNameservers(w http.ResponseWriter, r *http.Request, who deed.Wallet, name deed.Name) error {
+	var in api.NameserversRequest
+	if err := decode(w, r, maxAuthBody, &in); err != nil {
+		return err
+	}
+	hosts, err := parseNameservers(in.Nameservers)
+	if err != nil {
+		return err
+	}
+	if err := s.Registrations.SetNameservers(r.Context(), who, name, hosts); err != nil {
+		return err
+	}
+	return s.replyDomain(w, r, name)
+}
+
+func (s *Server) setOwner(w http.ResponseWriter, r *http.Request, who deed.Wallet, name deed.Name) error {
+	var in api.OwnerRequest
+	if err := decode(w, r, maxAuthBody, &in); err != nil {
+		return err
+	}
+	to, err := deed.ParseWallet(in.WalletAddress)
+	if err != nil {
+		return err
+	}
+	if err := s.Registrations.HandOver(r.Context(), who, name, to); err != nil {
+		return err
+	}
+	return s.replyDomain(w, r, name)
+}

@@ -1,0 +1,107 @@
+package registration
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"deed.example/deed"
+)
+
+// A View is a name as its page shows it.
+type View struct {
+	deed.Registration
+	Life    deed.Life
+	Events  []deed.Event
+	Renewal deed.Quote // of one year, as things stand; zero when it is too late
+}
+
+// Name returns a name we hold, with what has happened to it, or CodeNotFound.
+func (s *Service) Name(ctx context.Context, name deed.Name) (View, error) {
+	r, err := s.Names.Registration(ctx, name)
+	if err != nil {
+		return View{}, err
+	}
+	v := View{Registration: r, Life: r.LifeAt(s.Life(), s.Prices.GraceDays(name.TLD()))}
+	if v.Events, err = s.Names.Events(ctx, r.Reference); err != nil {
+		return v, fmt.Errorf("read what happened to %s: %w", name, err)
+	}
+	if r.Status == deed.StatusActive || r.Status == deed.StatusExpired || r.Status == deed.StatusRedemption {
+		v.Renewal, _ = s.Prices.Renewal(r, 1, r.Status == deed.StatusRedemption) // a TLD that we no longer sell has no price
+	}
+	return v, nil
+}
+
+// owned returns a name that the wallet may act on.
+func (s *Service) owned(ctx context.Context, who deed.Wallet, name deed.Name) (deed.Registration, error) {
+	r, err := s.Names.Registration(ctx, name)
+	if err != nil {
+		return r, err
+	}
+	return r, r.OwnedBy(who)
+}
+
+// AuthCode unlocks the name and returns the code with which another registrar
+// can ask for it.
+func (s *Service) AuthCode(ctx context.Context, who deed.Wallet, name deed.Name) (deed.Secret, error) {
+	r, err := s.owned(ctx, who, name)
+	if err != nil {
+		return "", err
+	}
+	if err := s.Keeper.SetLock(ctx, name, false); err != nil {
+		return "", fmt.Errorf("unlock %s: %w", name, err)
+	}
+	code, err := s.Keeper.AuthCode(ctx, name)
+	if err != nil {
+		return "", fmt.Errorf("ask for the code of %s: %w", name, err)
+	}
+	r.Locked = false
+	return code, s.Names.Act(ctx, r, deed.Act{Wallet: who, Kind: deed.ActAuthCode})
+}
+
+// SetLock forbids or allows a transfer to another registrar.
+func (s *Service) SetLock(ctx context.Context, who deed.Wallet, name deed.Name, locked bool) error {
+	r, err := s.owned(ctx, who, name)
+	if err != nil {
+		return err
+	}
+	if err := s.Keeper.SetLock(ctx, name, locked); err != nil {
+		return fmt.Errorf("lock %s: %w", name, err)
+	}
+	r.Locked = locked
+	act := deed.Act{Wallet: who, Kind: deed.ActUnlock}
+	if locked {
+		act.Kind = deed.ActLock
+	}
+	return s.Names.Act(ctx, r, act)
+}
+
+// SetNameservers delegates the name to these servers; none is ours.
+func (s *Service) SetNameservers(ctx context.Context, who deed.Wallet, name deed.Name, hosts []string) error {
+	r, err := s.owned(ctx, who, name)
+	if err != nil {
+		return err
+	}
+	if len(hosts) == 0 {
+		hosts = s.Nameservers
+	}
+	if err := s.Keeper.SetNameservers(ctx, name, hosts); err != nil {
+		return fmt.Errorf("delegate %s: %w", name, err)
+	}
+	r.Nameservers = hosts
+	return s.Names.Act(ctx, r, deed.Act{Wallet: who, Kind: deed.ActNameservers, Detail: strings.Join(hosts, " ")})
+}
+
+// HandOver gives the name to another wallet. From then on that wallet counts as
+// the one that registered it.
+func (s *Service) HandOver(ctx context.Context, who deed.Wallet, name deed.Name, to deed.Wallet) error {
+	r, err := s.owned(ctx, who, name)
+	if err != nil {
+		return err
+	}
+	if to == who {
+		return deed.Invalid("walletAddress", "%s has the name already", who)
+	}
+	r.Owner = to
+	return s.Names.Act(ctx, r, deed.Act{Wallet: who, Kind: deed.ActHandover, Detail: string(to)})
+}

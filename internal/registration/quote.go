@@ -1,0 +1,147 @@
+package registration
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"deed.example/deed"
+)
+
+// An Order is a request for a new name, for more years, or for a name that is at
+// another registrar.
+type Order struct {
+	Kind        deed.PurchaseKind
+	Name        deed.Name
+	Years       int           // 0 is the least there is
+	MaxPrice    deed.USDC     // 0 is any
+	Nameservers []string      // none for ours
+	Records     []deed.Record // that a new name starts with
+	AuthCode    deed.Secret   // of a transfer
+	From        time.Time     // the expiry that a renewal must begin at; zero for any
+}
+
+// purchase returns what the order asks for, as plain data.
+func (s *Service) purchase(o Order) deed.Purchase {
+	years := o.Years
+	if years == 0 {
+		years = 1
+		if o.Kind == deed.PurchaseRegistration {
+			if least, err := s.Prices.MinYears(o.Name.TLD()); err == nil {
+				years = least
+			}
+		}
+	}
+	return deed.Purchase{
+		Kind: o.Kind, Name: o.Name, Years: years,
+		Nameservers: o.Nameservers, Records: o.Records, AuthCode: o.AuthCode.Reveal(), From: o.From.UTC(),
+	}
+}
+
+// Quote checks an order and returns its price, and what it found out. All checks
+// are free and come before any money moves.
+func (s *Service) Quote(ctx context.Context, o Order) (q deed.Quote, facts deed.PurchaseFacts, err error) {
+	years := s.purchase(o).Years
+	switch o.Kind {
+	case deed.PurchaseRenewal:
+		q, facts, err = s.quoteRenewal(ctx, o, years)
+	case deed.PurchaseTransfer:
+		q, err = s.quoteTransfer(ctx, o)
+	default:
+		q, facts, err = s.quoteNew(ctx, o, years)
+	}
+	return q, facts, err
+}
+
+func (s *Service) quoteNew(ctx context.Context, o Order, years int) (q deed.Quote, facts deed.PurchaseFacts, err error) {
+	if q, err = s.Prices.NewName(o.Name, years, deed.Availability{}); err != nil {
+		return q, facts, err
+	}
+	a, err := s.Registrar.Available(ctx, o.Name)
+	if err != nil {
+		return q, facts, fmt.Errorf("ask whether %s is available: %w", o.Name, err)
+	}
+	if a.Premium {
+		facts.PremiumRenewal = a.Renewal
+		if q, err = s.Prices.NewName(o.Name, years, a); err != nil {
+			return q, facts, err
+		}
+	}
+	if err := o.affords(q); err != nil {
+		return q, facts, err
+	}
+	if !a.Available {
+		return q, facts, deed.Errorf(deed.CodeDomainUnavailable, "%s is %s", o.Name, a.Reason)
+	}
+	return q, facts, nil
+}
+
+// affords fails when the caller would not pay that much.
+func (o Order) affords(q deed.Quote) error {
+	if o.MaxPrice > 0 && q.Amount > o.MaxPrice {
+		return deed.Invalid("maxPriceUsd", "%s costs %s USDC, which is more", q.For, q.Amount)
+	}
+	return nil
+}
+
+// mostYears is how far ahead a registry lets a name be held.
+const mostYears = 10
+
+func (s *Service) quoteRenewal(ctx context.Context, o Order, years int) (q deed.Quote, facts deed.PurchaseFacts, err error) {
+	r, err := s.Names.Registration(ctx, o.Name)
+	if err != nil {
+		return q, facts, err
+	}
+	now := s.Life()
+	life := r.LifeAt(now, s.Prices.GraceDays(r.Name.TLD()))
+	switch {
+	case life.Phase == deed.PhasePendingDelete, life.Phase == deed.PhaseGone:
+		return q, facts, deed.Invalid("domain", "%s waits to be deleted: it is too late to renew it", r.Name)
+	case r.Status == deed.StatusTransferring:
+		return q, facts, deed.Invalid("domain", "%s is on its way to another registrar", r.Name)
+	case !o.From.IsZero() && !o.From.Equal(r.Expires):
+		return q, facts, deed.Invalid("expectedExpiresAt", "%s expires at %s", r.Name, r.Expires.Format(time.RFC3339))
+	case r.Expires.AddDate(years, 0, 0).After(now.AddDate(mostYears, 0, 0)):
+		return q, facts, deed.Invalid("years", "%s expires at %s, and no name can be held for more than ten years ahead", r.Name, r.Expires.Format(time.RFC3339))
+	}
+	facts.Restore = life.Phase == deed.PhaseRedemption
+	if q, err = s.Prices.Renewal(r, years, facts.Restore); err != nil {
+		return q, facts, err
+	}
+	if err := o.affords(q); err != nil {
+		return q, facts, err
+	}
+	return q, facts, s.reachable(ctx, r)
+}
+
+// reachable fails, without a code, when the registry could not deliver a renewal
+// now.
+func (s *Service) reachable(ctx context.Context, r deed.Registration) error {
+	h, err := s.Keeper.Holding(ctx, r.Name)
+	if err != nil {
+		return &deed.Error{Code: deed.CodeUnavailable, Message: fmt.Sprintf("the registry cannot be asked about %s now: try again in a minute", r.Name), Err: err, Retry: time.Minute}
+	}
+	if !h.Expires.Equal(r.Expires) {
+		return &deed.Error{Code: deed.CodeUnavailable, Message: fmt.Sprintf("the registry has another expiry for %s, which we are looking into: try again in a minute", r.Name), Retry: time.Minute}
+	}
+	return nil
+}
+
+func (s *Service) quoteTransfer(ctx context.Context, o Order) (deed.Quote, error) {
+	q, err := s.Prices.Transfer(o.Name)
+	if err != nil {
+		return q, err
+	}
+	if err := o.affords(q); err != nil {
+		return q, err
+	}
+	if _, err := s.Names.Registration(ctx, o.Name); err == nil {
+		return q, deed.Errorf(deed.CodeDomainUnavailable, "%s is registered here already", o.Name)
+	} else if deed.CodeOf(err) != deed.CodeNotFound {
+		return q, err
+	}
+	if err := s.Registrar.Transferable(ctx, o.Name, o.AuthCode); err != nil {
+		return q, fmt.Errorf("ask whether %s can be transferred: %w", o.Name, err)
+	}
+	return q, nil
+}

@@ -1,0 +1,88 @@
+package sqldb
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"deed.example/deed"
+)
+
+// LiveOn implements registration.Lives: it writes down what became of the name
+// since was read, its new events, and when to look again. It returns false when
+// the name has changed meanwhile, and nothing is written then.
+func (s Registrations) LiveOn(ctx context.Context, was, is deed.Registration, events []deed.Event, next time.Time) (written bool, err error) {
+	err = s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		now := s.Now()
+		changed := was.Updated
+		if !was.Equal(is) {
+			changed = now
+		}
+		written, err = touched(tx.ExecContext(ctx, `
+			UPDATE registrations SET status = $1, expires_at = $2, locked_at = $3, nameservers = $4, ds = $5, updated_at = $6, next_at = $7
+			 WHERE domain = $8 AND reference = $9 AND expires_at = $10 AND status = $11 AND updated_at = $12`,
+			is.Status, is.Expires.Unix(), lockedAt(is.Locked, now), strings.Join(is.Nameservers, " "), dsColumn(is.DS), changed.Unix(), next.Unix(),
+			was.Name, was.Reference, was.Expires.Unix(), was.Status, was.Updated.Unix()))
+		if err != nil || !written {
+			return err
+		}
+		return addEvents(ctx, tx, events)
+	})
+	return written, err
+}
+
+// EndRegistration implements registration.Lives: the name is no longer ours, and
+// all that hangs on it ends with it.
+func (s Registrations) EndRegistration(ctx context.Context, was deed.Registration, reason string, events []deed.Event) error {
+	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		ended, err := touched(tx.ExecContext(ctx, `
+			DELETE FROM registrations WHERE domain = $1 AND reference = $2 AND expires_at = $3`,
+			was.Name, was.Reference, was.Expires.Unix()))
+		if err != nil || !ended {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `
+			INSERT INTO former_registrations (reference, domain, owner, payment_id, created_at, expires_at, ended_at, reason)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+			was.Reference, was.Name, was.Owner, was.PaymentID, was.Created.Unix(), was.Expires.Unix(), s.Now().Unix(), reason)
+		if err != nil {
+			return err
+		}
+		return addEvents(ctx, tx, events)
+	})
+}
+
+func addEvents(ctx context.Context, tx *Tx, events []deed.Event) error {
+	for _, e := range events {
+		if err := addEvent(ctx, tx, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Act implements registration.Names: it writes down what the owner made of the
+// name, and that he did.
+func (s Registrations) Act(ctx context.Context, is deed.Registration, a deed.Act) error {
+	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		now := s.Now()
+		moved, err := touched(tx.ExecContext(ctx, `
+			UPDATE registrations SET owner = $1, locked_at = $2, nameservers = $3, updated_at = $4
+			 WHERE domain = $5 AND reference = $6 AND owner = $7`,
+			is.Owner, lockedAt(is.Locked, now), strings.Join(is.Nameservers, " "), now.Unix(), is.Name, is.Reference, a.Wallet))
+		if err == nil && !moved {
+			err = deed.Errorf(deed.CodeOwnershipDenied, "%s has changed hands meanwhile", is.Name)
+		}
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `
+			INSERT INTO acts (reference, n, domain, wallet, act, detail, at)
+			SELECT $1, count(*), $2, $3, $4, $5, $6 FROM acts WHERE reference = $1`,
+			is.Reference, is.Name, a.Wallet, a.Kind, a.Detail, now.Unix())
+		if err != nil || a.Kind != deed.ActHandover {
+			return err
+		}
+		return addEvent(ctx, tx, deed.Event{Name: is.Name, Reference: is.Reference, Type: deed.EventHandedOver, At: now, About: now})
+	})
+}

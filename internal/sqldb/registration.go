@@ -1,0 +1,151 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"deed.example/deed"
+)
+
+// Registrations keeps the names we hold. Fill both fields.
+type Registrations struct {
+	DB  *DB
+	Now func() time.Time // the registry's clock
+}
+
+// insertRegistration writes a name down that a job has brought.
+func insertRegistration(ctx context.Context, tx *Tx, j deed.Job, r deed.Registration, now time.Time) error {
+	_, err := tx.ExecContext(ctx, `
+		INSERT INTO registrations (domain, owner, status, reference, payment_id, created_at, expires_at, updated_at,
+		                           locked_at, nameservers, ds, premium_renewal, next_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 0)`,
+		r.Name, r.Owner, r.Status, r.Reference, r.PaymentID, r.Created.Unix(), r.Expires.Unix(), now.Unix(),
+		lockedAt(r.Locked, now), strings.Join(r.Nameservers, " "), dsColumn(r.DS), r.PremiumRenewal)
+	if err != nil {
+		return fmt.Errorf("write %s down: %w", r.Name, err)
+	}
+	event := deed.EventRegistered
+	if j.Purchase.Kind == deed.PurchaseTransfer {
+		event = deed.EventTransferredIn
+	}
+	return addEvent(ctx, tx, deed.Event{Name: r.Name, Reference: r.Reference, Type: event, At: r.Created, About: r.Expires})
+}
+
+// extendRegistration moves the expiry of a name we hold. When the name has left
+// us while it was renewed there is nothing to move, and the service was
+// delivered all the same.
+func extendRegistration(ctx context.Context, tx *Tx, j deed.Job, r deed.Registration, now time.Time) error {
+	var reference string
+	err := tx.QueryRowContext(ctx, `
+		UPDATE registrations SET expires_at = $1, status = $2, updated_at = $3, next_at = 0
+		 WHERE domain = $4 AND expires_at < $1
+		RETURNING reference`,
+		r.Expires.Unix(), deed.StatusActive, now.Unix(), r.Name).Scan(&reference)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return addEvent(ctx, tx, deed.Event{Name: r.Name, Reference: reference, Type: deed.EventRenewed, At: now, About: j.Until})
+}
+
+func addEvent(ctx context.Context, tx *Tx, e deed.Event) error {
+	_, err := tx.ExecContext(ctx, `
+		INSERT INTO events (reference, type, about_at, domain, at) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT DO NOTHING`,
+		e.Reference, e.Type, e.About.Unix(), e.Name, e.At.Unix())
+	return err
+}
+
+func lockedAt(locked bool, now time.Time) any {
+	if locked {
+		return now.Unix()
+	}
+	return nil
+}
+
+func dsColumn(ds []deed.DS) string {
+	if len(ds) == 0 {
+		return ""
+	}
+	text, err := json.Marshal(ds)
+	if err != nil {
+		panic(err) // plain data: only a programmer can make it fail
+	}
+	return string(text)
+}
+
+// selectRegistration reads names; add where to stop.
+const selectRegistration = `
+	SELECT domain, owner, status, reference, payment_id, created_at, expires_at, updated_at,
+	       locked_at, nameservers, ds, premium_renewal
+	  FROM registrations `
+
+// scanner is a row, or rows.
+type scanner interface{ Scan(into ...any) error }
+
+func scanRegistration(row scanner) (r deed.Registration, err error) {
+	var created, expires, updated int64
+	var locked sql.NullInt64
+	var nameservers, ds string
+	err = row.Scan(&r.Name, &r.Owner, &r.Status, &r.Reference, &r.PaymentID, &created, &expires, &updated,
+		&locked, &nameservers, &ds, &r.PremiumRenewal)
+	if err != nil {
+		return r, err
+	}
+	r.Created, r.Expires, r.Updated = moment(created), moment(expires), moment(updated)
+	r.Locked, r.Nameservers = locked.Valid, strings.Fields(nameservers)
+	if ds != "" {
+		err = json.Unmarshal([]byte(ds), &r.DS)
+	}
+	return r, err
+}
+
+// Registration implements registration.Names.
+func (s Registrations) Registration(ctx context.Context, name deed.Name) (deed.Registration, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	defer cancel()
+	return readRegistration(ctx, s.DB.read, name)
+}
+
+func readRegistration(ctx context.Context, from rower, name deed.Name) (deed.Registration, error) {
+	r, err := scanRegistration(from.QueryRowContext(ctx, selectRegistration+`WHERE domain = $1`, name))
+	if errors.Is(err, sql.ErrNoRows) {
+		return r, deed.Errorf(deed.CodeNotFound, "%s is not registered here", name)
+	}
+	return r, err
+}
+
+// Events implements registration.Names: what happened to the name since it is
+// ours, oldest first.
+func (s Registrations) Events(ctx context.Context, reference string) (events []deed.Event, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	defer cancel()
+	rows, err := s.DB.read.QueryContext(ctx, `
+		SELECT type, about_at, domain, at FROM events WHERE reference = $1 ORDER BY at, about_at, type`, reference)
+	if err != nil {
+		return nil, err
+	}
+	err = each(rows, func() error {
+		e := deed.Event{Reference: reference}
+		var about, at int64
+		if err := rows.Scan(&e.Type, &about, &e.Name, &at); err != nil {
+			return err
+		}
+		e.About, e.At = moment(about), moment(at)
+		events = append(events, e)
+		return nil
+	})
+	return events, err
+}
+
+// DueNames implements registration.Lives.
+func (s Registrations) DueNames(ctx context.Context, most int) ([]string, error) {
+	return due(ctx, s.DB, `SELECT domain FROM registrations WHERE next_at <= $1 ORDER BY next_at LIMIT $2`, s.Now(), most)
+}
