@@ -4,56 +4,57 @@ import (
 	"testing"
 
 	"deed.example/deed"
-	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
 // A refund is believed at its depth, survives a reorganisation, and pays once.
 func TestRefundDepth(t *testing.T) {
 	const payee = deed.Wallet("0x00000000000000000000000000000000000000bb")
-	h := newHouse(t, sqldbtest.SQLite(t))
-	h.cfg.Depth = func(deed.USDC) uint64 { return 3 }
-	s := h.settler()
-	c := later(func() (string, error) { return s.Refund(t.Context(), "1", payee, 7) })
-	h.wait(func() bool { return h.usdc(payee) == 7 })
-	h.Pause()
-	if _, err := h.Rewind(1); err != nil {
-		t.Fatal(err)
-	}
-	h.inPool(1) // sent again
-	h.pass(pauseOver)
-	h.Resume()
-	h.wait(func() bool { return h.usdc(payee) == 7 })
-	for depth := 1; depth < 3; depth++ {
-		h.rounds()
-		select {
-		case got := <-c:
-			t.Fatalf("got %q, %v at depth %d, want no answer", got.txHash, got.err, depth)
-		default:
+	eachHouse(t, func(t *testing.T, h *house) {
+		h.cfg.Depth = func(deed.USDC) uint64 { return 3 }
+		s := h.settler()
+		c := later(func() (string, error) { return s.Refund(t.Context(), "1", payee, 7) })
+		h.wait(func() bool { return h.usdc(payee) == 7 })
+		h.Pause()
+		if _, err := h.Rewind(1); err != nil {
+			t.Fatal(err)
 		}
-		h.mine(1)
-	}
-	h.settled(c)
-	if h.usdc(payee) != 7 || len(h.signedBy(h.cfg.RefundKey)) != 1 {
-		t.Errorf("got %s back by %d transactions, want 0.000007 by one", h.usdc(payee), len(h.signedBy(h.cfg.RefundKey)))
-	}
+		h.inPool(1) // sent again
+		h.pass(pauseOver)
+		h.Resume()
+		h.wait(func() bool { return h.usdc(payee) == 7 })
+		for depth := 1; depth < 3; depth++ {
+			h.rounds()
+			select {
+			case got := <-c:
+				t.Fatalf("got %q, %v at depth %d, want no answer", got.txHash, got.err, depth)
+			default:
+			}
+			h.mine(1)
+		}
+		h.settled(c)
+		if h.usdc(payee) != 7 || len(h.signedBy(h.cfg.RefundKey)) != 1 {
+			t.Errorf("got %s back by %d transactions, want 0.000007 by one", h.usdc(payee), len(h.signedBy(h.cfg.RefundKey)))
+		}
+	})
 }
 
 // The same refund with other particulars is neither made nor called made.
 func TestRefundOfAnotherAmount(t *testing.T) {
 	const payee = deed.Wallet("0x00000000000000000000000000000000000000bb")
-	h := newHouse(t, sqldbtest.SQLite(t))
-	s := h.settler()
-	if _, err := s.Refund(t.Context(), "1", payee, 7); err != nil {
-		t.Fatal(err)
-	}
-	c := later(func() (string, error) { return s.Refund(t.Context(), "1", payee, 8) })
-	h.wait(func() bool { return s.Cause() != nil })
-	if h.usdc(payee) != 7 {
-		t.Errorf("got %s back, want 0.000007", h.usdc(payee))
-	}
-	select {
-	case got := <-c:
-		t.Errorf("got %q, %v, want no answer", got.txHash, got.err)
-	default:
-	}
+	eachHouse(t, func(t *testing.T, h *house) {
+		s := h.settler()
+		if _, err := s.Refund(t.Context(), "1", payee, 7); err != nil {
+			t.Fatal(err)
+		}
+		c := later(func() (string, error) { return s.Refund(t.Context(), "1", payee, 8) })
+		h.wait(func() bool { return s.Cause() != nil })
+		if h.usdc(payee) != 7 {
+			t.Errorf("got %s back, want 0.000007", h.usdc(payee))
+		}
+		select {
+		case got := <-c:
+			t.Errorf("got %q, %v, want no answer", got.txHash, got.err)
+		default:
+		}
+	})
 }
