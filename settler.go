@@ -50,6 +50,14 @@ type Transfer struct {
 	At     time.Time
 }
 
+// A Payout is money that left our refund wallet on the chain.
+type Payout struct {
+	To     Wallet
+	Amount USDC
+	TxHash string
+	Block  uint64
+}
+
 // Refused says whether a Settler's err is a refusal. All that is not a refusal
 // leaves the outcome open.
 func Refused(err error) bool {

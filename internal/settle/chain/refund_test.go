@@ -3,6 +3,8 @@ package chain_test
 import (
 	"testing"
 
+	"github.com/ethereum/go-ethereum/common"
+
 	"deed.example/deed"
 )
 
@@ -55,6 +57,34 @@ func TestRefundOfAnotherAmount(t *testing.T) {
 		case got := <-c:
 			t.Errorf("got %q, %v, want no answer", got.txHash, got.err)
 		default:
+		}
+	})
+}
+
+// What left the refund wallet is seen when it is final; until then its
+// transaction is known to be a young one.
+func TestOutgoing(t *testing.T) {
+	const payee = deed.Wallet("0x00000000000000000000000000000000000000bb")
+	eachHouse(t, func(t *testing.T, h *house) {
+		hash := h.settled(later(func() (string, error) { return h.settler().Refund(t.Context(), "1", payee, 7) }))
+		h.settled(h.settleLater(h.settler(), h.pay("1"))) // what comes in is no payout
+		h.cfg.Depth = func(deed.USDC) uint64 { return 3 }
+		s := h.settler()
+		got, next, err := s.Outgoing(t.Context(), 0)
+		young, sinceErr := s.Since(t.Context(), hash, next)
+		if err != nil || sinceErr != nil || len(got) != 0 || !young {
+			t.Errorf("at depth 2: got %+v, young is %v, %v, %v", got, young, err, sinceErr)
+		}
+		h.mine(1)
+		got, next, err = s.Outgoing(t.Context(), next)
+		if err != nil || len(got) != 1 || got[0].To != payee || got[0].Amount != 7 || got[0].TxHash != hash {
+			t.Errorf("at depth 3: got %+v, %v", got, err)
+		}
+		if young, err := s.Since(t.Context(), hash, next); err != nil || young {
+			t.Errorf("at depth 3: young is %v, %v", young, err)
+		}
+		if young, err := s.Since(t.Context(), common.Hash{1}.Hex(), 0); err != nil || young {
+			t.Errorf("one that nobody knows: young is %v, %v", young, err)
 		}
 	})
 }
