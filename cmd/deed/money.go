@@ -58,7 +58,7 @@ func openMoney(ctx context.Context, c *config, db *sqldb.DB, b *chainBackend, no
 		return nil, err
 	}
 	conf := chain.Config{
-		Client: b.Client, Store: sqldb.Settlements{DB: db, ChainID: c.ChainID}, Now: time.Now,
+		Client: b.Client, Store: sqldb.Settlements{DB: db, ChainID: c.ChainID}, Now: now,
 		ChainID: c.ChainID, USDC: common.HexToAddress(net.usdc), Name: net.name, Version: net.version, Multicall: common.HexToAddress(devchain.Multicall),
 		PayTo: keys.payTo, HotKey: keys.gas, RefundKey: keys.refund, Step: failpoint,
 	}
