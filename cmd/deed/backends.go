@@ -13,6 +13,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/internal/cache/memory"
 	"deed.example/deed/internal/cache/redis"
+	"deed.example/deed/internal/health"
 	"deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/settle/chain"
 	"deed.example/deed/internal/signin"
@@ -78,6 +79,18 @@ func openBackends(ctx context.Context, c *config) (b *backends, err error) {
 	}
 	b.money, err = openMoney(ctx, c, b.db, b.chain, b.clock.Now)
 	return b, err
+}
+
+// chainCheck asks whether the chain is there, and our wallets have what they need
+// on it.
+func (b *backends) chainCheck(c *config) health.Check {
+	there := func(ctx context.Context) error { return b.chain.Ping(ctx, c.ChainID) }
+	if b.money == nil {
+		return health.Check{Name: "chain", Ping: there}
+	}
+	return health.Check{Name: "chain", Low: b.money.reserve.Low, Ping: func(ctx context.Context) error {
+		return errors.Join(there(ctx), b.money.reserve.Enough())
+	}}
 }
 
 // sandboxFaults lets a caller on this machine break the embedded registry.

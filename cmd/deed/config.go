@@ -32,7 +32,8 @@ type config struct {
 	PayTo         string // the treasury
 	GasKey        string // files of private keys
 	RefundKey     string
-	SigninKeys    string // empty: a file in Data
+	RefundFloor   deed.USDC // of the refund wallet; below it we warn
+	SigninKeys    string    // empty: a file in Data
 	MetricsListen string
 	Proxies       []netip.Prefix
 	LogLevel      slog.Level
@@ -49,6 +50,7 @@ func defaultConfig() *config {
 		ChainListen:   "127.0.0.1:8545",
 		ChainID:       devchain.ChainID,
 		ChainDepth:    "auto",
+		RefundFloor:   10_000 * deed.Cent,
 		MetricsListen: "127.0.0.1:8081",
 		LogLevel:      slog.LevelInfo,
 		LogFormat:     "auto",
@@ -75,6 +77,7 @@ func (c *config) settings() []*setting {
 		{key: "pay_to", help: "treasury that callers pay to; its key stays elsewhere", value: text(&c.PayTo, walletOrNone)},
 		{key: "chain.gas_key", help: "file with the key that pays for gas, in hex", value: text(&c.GasKey, anything)},
 		{key: "chain.refund_key", help: "file with the key that pays refunds, in hex", value: text(&c.RefundKey, anything)},
+		{key: "chain.refund_floor_usd", help: "warn when the refund wallet has less", value: amount(&c.RefundFloor)},
 		{key: "signin.keys", help: "file with the keys of tokens, the same on every node; default: signin.keys in the data folder", value: text(&c.SigninKeys, anything)},
 		{key: "metrics.listen", help: "address for operators: /metrics and /debug/pprof/; off turns it off", value: text(&c.MetricsListen, addressOrOff)},
 		{key: "proxies", help: "networks of proxies whose X-Forwarded-For is believed", value: prefixes(&c.Proxies)},

@@ -28,7 +28,7 @@ func startWork(b *backends, api *httpapi.Server, log *slog.Logger) *working {
 			}},
 			{Name: "jobs", Due: api.Registrations.Due, Advance: api.Registrations.Advance},
 		}
-		loop.Every = []func(context.Context) error{b.money.settler.Tick, api.Payments.ReadChain, b.clock.Sync}
+		loop.Every = []func(context.Context) error{b.money.settler.Tick, api.Payments.ReadChain, b.money.reserve.Look, b.clock.Sync}
 	}
 	go func() {
 		defer close(w.done)

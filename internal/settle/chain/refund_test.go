@@ -1,6 +1,7 @@
 package chain_test
 
 import (
+	"math/big"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -87,4 +88,24 @@ func TestOutgoing(t *testing.T) {
 			t.Errorf("one that nobody knows: young is %v, %v", young, err)
 		}
 	})
+}
+
+// Our wallets are asked for, not believed.
+func TestReserves(t *testing.T) {
+	h := newHouse(t, nil)
+	got, err := h.settler().Reserves(t.Context())
+	if err != nil || got.Gas.Cmp(big.NewInt(1e18)) != 0 || got.USDC != 1_000_000_000 || got.Batches < 1 || got.Settlements < 30*got.Batches || got.Refunds < got.Settlements {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	h.cfg.HotKey, _ = newKey(t)
+	h.cfg.RefundKey, _ = newKey(t)
+	s := h.settler()
+	got, err = s.Reserves(t.Context())
+	if err != nil || got.Gas.Sign() != 0 || got.Settlements+got.Batches+got.Refunds+int64(got.USDC) != 0 {
+		t.Errorf("empty wallets: got %+v, %v", got, err)
+	}
+	h.way.cut()
+	if _, err := s.Reserves(t.Context()); err == nil {
+		t.Error("no chain: got an answer")
+	}
 }
