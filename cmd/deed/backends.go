@@ -178,6 +178,9 @@ func warnings(c *config) []string {
 	if c.ChainRPCURL == "" && !loopback(c.ChainListen) {
 		out = append(out, "SANDBOX: chain.listen "+c.ChainListen+" lets other machines use the embedded chain")
 	}
+	if c.ChainRPCURL != "" && c.PayTo != "" && c.ChainFirst == 0 {
+		out = append(out, "chain.from_block is 0: whatever was ever paid to pay_to by authorization counts as ours, and goes back when nobody ordered anything; set it to the newest block before the first start")
+	}
 	if c.DatabaseURL != "" && c.CacheURL == "" {
 		out = append(out, "database.url is shared but cache.url is not set: each node counts the short limits by itself")
 	}

@@ -29,6 +29,7 @@ type config struct {
 	ChainFallback deed.Secret // asked when that does not answer
 	ChainID       uint64
 	ChainDepth    string // "auto", or how many blocks
+	ChainFirst    uint64 // block from which on the treasury is ours
 	PayTo         string // the treasury
 	GasKey        string // files of private keys
 	RefundKey     string
@@ -74,6 +75,7 @@ func (c *config) settings() []*setting {
 		{key: "chain.rpc_fallback_url", help: "JSON-RPC to ask when the first does not answer", value: secret(&c.ChainFallback, "https", "http")},
 		{key: "chain.id", help: "the chain that wallets sign in on", value: chainID(&c.ChainID)},
 		{key: "chain.depth", help: "how many blocks deep a payment must lie; auto: by its amount", value: text(&c.ChainDepth, depth)},
+		{key: "chain.from_block", help: "block from which on the treasury is ours: older money is neither counted nor returned", value: blockNumber(&c.ChainFirst)},
 		{key: "pay_to", help: "treasury that callers pay to; its key stays elsewhere", value: text(&c.PayTo, walletOrNone)},
 		{key: "chain.gas_key", help: "file with the key that pays for gas, in hex", value: text(&c.GasKey, anything)},
 		{key: "chain.refund_key", help: "file with the key that pays refunds, in hex", value: text(&c.RefundKey, anything)},

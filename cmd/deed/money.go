@@ -84,7 +84,7 @@ func openMoney(ctx context.Context, c *config, db *sqldb.DB, b *chainBackend, no
 		reserve: reserve,
 		payments: &payment.Service{
 			Store: rows, Watch: rows, Settler: settler, Now: now, Reserve: reserve,
-			Terms: payment.Terms{ChainID: c.ChainID, Asset: asset, PayTo: payTo},
+			Terms: payment.Terms{ChainID: c.ChainID, Asset: asset, PayTo: payTo, First: c.ChainFirst},
 		},
 		terms: httpapi.PaymentTerms{NetworkV1: net.v1, NetworkV2: net.v2, Asset: net.usdc, PayTo: keys.payTo.Hex(), TokenName: net.name, TokenVersion: net.version},
 	}, nil

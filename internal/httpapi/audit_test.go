@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ethereum/go-ethereum/common"
+
 	"deed.example/deed"
 	"deed.example/deed/internal/registrar/local"
 )
@@ -17,6 +19,29 @@ type crooked struct {
 
 func (c crooked) Refund(ctx context.Context, id string, to deed.Wallet, amount deed.USDC) (string, error) {
 	return c.refund(ctx, id, to, amount)
+}
+
+// What the treasury was paid before our first block is neither counted nor
+// returned.
+func TestOldMoneyIsNotOurs(t *testing.T) {
+	eachShop(t, func(t *testing.T, s *shop) {
+		a, b := s.buyer(t), s.buyer(t)
+		s.broadcast(t, s.promise(a, comPrice))
+		_, first, err := s.settler.Incoming(t.Context(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.api.Payments.Terms.First = first
+		before := s.balance(t, common.HexToAddress(string(a.wallet)))
+		s.broadcast(t, s.promise(b, comPrice)) // this one is, and goes back
+		s.work(t)
+		if err := s.api.Payments.ReadChain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if c := s.compare(t); c.Transfers != 1 || c.Payouts != 1 || !c.Sound() || s.balance(t, common.HexToAddress(string(a.wallet))) != before {
+			t.Errorf("got %+v", c)
+		}
+	})
 }
 
 // Of every refund the audit wants to see one transfer to the payer, and of every

@@ -49,7 +49,7 @@ func (c Comparison) Differences() []string {
 	return slices.Concat(c.Unbooked, c.Unproved, c.Unowed, c.Unpaid)
 }
 
-// Compare reads the chain from its beginning, and then the books. What the books
+// Compare reads the chain from our first block on, and then the books. What the books
 // believe already, and the chain does not call final yet, is left to the next
 // audit; what is final and is being booked meanwhile may stand on one side only.
 func (s *Service) Compare(ctx context.Context, books Ledger, on Chain) (Comparison, error) {
@@ -57,11 +57,11 @@ func (s *Service) Compare(ctx context.Context, books Ledger, on Chain) (Comparis
 	if err := s.compareIncoming(ctx, books, on, &c); err != nil {
 		return c, err
 	}
-	return c, compareOutgoing(ctx, books, on, &c)
+	return c, s.compareOutgoing(ctx, books, on, &c)
 }
 
 func (s *Service) compareIncoming(ctx context.Context, books Ledger, on Chain, c *Comparison) error {
-	transfers, next, err := readAll(ctx, s.Settler.Incoming)
+	transfers, next, err := readAll(ctx, s.Terms.First, s.Settler.Incoming)
 	if err != nil {
 		return err
 	}
@@ -90,8 +90,8 @@ func (s *Service) compareIncoming(ctx context.Context, books Ledger, on Chain, c
 	return nil
 }
 
-func compareOutgoing(ctx context.Context, books Ledger, on Chain, c *Comparison) error {
-	payouts, next, err := readAll(ctx, on.Outgoing)
+func (s *Service) compareOutgoing(ctx context.Context, books Ledger, on Chain, c *Comparison) error {
+	payouts, next, err := readAll(ctx, s.Terms.First, on.Outgoing)
 	if err != nil {
 		return err
 	}
@@ -136,9 +136,9 @@ func refundOf(p deed.Payout, refunds []deed.Movement) int {
 	})
 }
 
-// readAll reads the chain from its first block to the last that is final.
-func readAll[T any](ctx context.Context, read func(context.Context, uint64) ([]T, uint64, error)) (all []T, next uint64, err error) {
-	for {
+// readAll reads the chain from a block to the last that is final.
+func readAll[T any](ctx context.Context, from uint64, read func(context.Context, uint64) ([]T, uint64, error)) (all []T, next uint64, err error) {
+	for next = from; ; {
 		some, after, err := read(ctx, next)
 		if err != nil {
 			return nil, next, fmt.Errorf("read the chain from block %d: %w", next, err)

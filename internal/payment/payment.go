@@ -62,6 +62,7 @@ type Terms struct {
 	ChainID uint64
 	Asset   deed.Wallet // the token
 	PayTo   deed.Wallet
+	First   uint64 // block from which on the treasury is ours: what came before it is not looked at
 }
 
 // Advance takes the payment as far as it goes now and returns it as it then is.
