@@ -3,6 +3,7 @@ package deed
 import (
 	"context"
 	"errors"
+	"math/big"
 	"time"
 )
 
@@ -48,6 +49,24 @@ type Transfer struct {
 	TxHash string
 	Block  uint64
 	At     time.Time
+}
+
+// A Payout is money that left our refund wallet on the chain.
+type Payout struct {
+	To     Wallet
+	Amount USDC
+	TxHash string
+	Block  uint64
+}
+
+// Reserves are what our own wallets have to work with. Each number says how many
+// the wallet could pay for at the highest fee it would offer now.
+type Reserves struct {
+	Gas         *big.Int // in the gas wallet, in wei
+	Settlements int64    // of one payment each
+	Batches     int64    // of as many payments as share a transaction
+	Refunds     int64    // by the gas of the refund wallet
+	USDC        USDC     // in the refund wallet
 }
 
 // Refused says whether a Settler's err is a refusal. All that is not a refusal

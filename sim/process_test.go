@@ -17,7 +17,9 @@ import (
 type process struct {
 	w     *world
 	id    int
-	lives int // how often it has died
+	lives int           // how often it has died
+	skew  time.Duration // of its own watch
+	clock *sqldb.Clock  // the database's, as it knows it
 	pay   *payment.Service
 	names *registration.Service
 }
@@ -32,7 +34,8 @@ var errLost = errors.New("the answer was lost")
 
 func newProcess(w *world, id int) *process {
 	p := &process{w: w, id: id}
-	clock := func() time.Time { return w.now }
+	p.boot()
+	clock := func() time.Time { return p.clock.Now() }
 	rows := sqldb.Payments{DB: w.db, ChainID: chainID, Asset: asset, Now: clock}
 	jobs := sqldb.Jobs{DB: w.db, Now: clock}
 	p.pay = &payment.Service{Store: payments{p, rows}, Watch: watch{p, rows}, Settler: outside{p, settler{w.chain}, w.registry},
@@ -41,6 +44,20 @@ func newProcess(w *world, id int) *process {
 		Prices: prices{}, Wait: time.Hour, Now: clock}
 	return p
 }
+
+// boot is what the process does before all else, in each of its lives: it asks
+// the database for the time, because its own watch is wrong by minutes.
+func (p *process) boot() {
+	p.skew = p.w.wrong()
+	p.clock = sqldb.NewClock(p.w.db, p.watch)
+	if err := p.clock.Sync(context.Background()); err != nil {
+		p.w.broken = err
+	}
+	p.w.tell("%d: starts with a watch that is %s off", p.id, p.skew)
+}
+
+// watch is the process's own clock. Nothing that is shared may go by it.
+func (p *process) watch() time.Time { return p.w.now.Add(p.skew) }
 
 // do runs f in the process until it ends or the process dies.
 func (p *process) do(what string, f func(ctx context.Context)) {
@@ -63,6 +80,7 @@ func (p *process) yield(where string) {
 	if p.lives == lives && p.w.fault(120) {
 		p.lives++
 		p.w.tell("%d: dies %s", p.id, where)
+		p.boot()
 	}
 	if p.lives != lives {
 		panic(death{})

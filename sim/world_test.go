@@ -1,8 +1,10 @@
 // Package sim runs the code that handles money against a world that fails.
 //
 // A run is one seed: two processes of ours on one database in memory, a chain, a
-// registry, buyers and strangers, all on one goroutine and one clock, so that a
-// seed is the same run for ever. Whatever a process calls, a store or the
+// registry, buyers and strangers, all on one goroutine and one time, so that a
+// seed is the same run for ever. The watches of the processes and of the database
+// are each wrong by up to ten minutes against that time, which is the chain's.
+// Whatever a process calls, a store or the
 // outside, is a point where it can die, where the call can be lost before or
 // after it is done, and where all others can go on for any time. The world knows
 // nothing of the states of payments and jobs: it calls the services as the
@@ -38,6 +40,7 @@ func (prices) MinYears(deed.TLD) (int, error) { return 1, nil }
 // A world is one run.
 type world struct {
 	rng      *rand.Rand
+	watches  *rand.Rand // how wrong watches are; apart, so that a seed is the same run with good ones
 	now      time.Time
 	db       *sqldb.DB
 	chain    *chain
@@ -67,7 +70,9 @@ func run(seed uint64, loud bool) (w *world, err error) {
 	}
 	defer db.Close() // it is gone with the run
 	db.Patience = time.Minute
-	w = &world{rng: rand.New(rand.NewPCG(seed, 0)), now: time.Unix(1_800_000_000, 0).UTC(), db: db, faulty: true, left: steps, jobs: map[string]string{}, ends: map[string]int{}, loud: loud}
+	w = &world{rng: rand.New(rand.NewPCG(seed, 0)), watches: rand.New(rand.NewPCG(seed, 1)), now: time.Unix(1_800_000_000, 0).UTC(), db: db, faulty: true, left: steps, jobs: map[string]string{}, ends: map[string]int{}, loud: loud}
+	off := w.wrong()
+	db.Time = func() time.Time { return w.now.Add(off) }
 	for i := range 3 {
 		w.buyers = append(w.buyers, deed.Wallet(fmt.Sprintf("0x%040d", i+1)))
 	}
@@ -85,6 +90,11 @@ func (w *world) tell(format string, args ...any) {
 	if w.loud {
 		w.trace = append(w.trace, fmt.Sprintf("%5d s, block %3d, %*s", w.now.Unix()-1_800_000_000, len(w.chain.blocks)-1, 2*w.nested, "")+fmt.Sprintf(format, args...))
 	}
+}
+
+// wrong is how far a watch is off: ten minutes at the most, either way.
+func (w *world) wrong() time.Duration {
+	return time.Duration(w.watches.IntN(1201)-600) * time.Second
 }
 
 // fault says whether something fails now that fails once in so many times.

@@ -88,15 +88,16 @@ func auditChain(ctx context.Context, c *config, db *sqldb.DB, books sqldb.Audit,
 		fmt.Fprintf(out, "skipped  the chain could not be asked: %v\n", err)
 		return true, nil
 	}
-	cmp, err := m.payments.Compare(ctx, books)
+	cmp, err := m.payments.Compare(ctx, books, m.settler)
 	if err != nil {
 		return false, err
 	}
 	fmt.Fprintf(out, "%d transfers of %s USDC in all on the chain, %d not in the books, %d in the books only\n", cmp.Transfers, cmp.Sum, len(cmp.Unbooked), len(cmp.Unproved))
-	for _, line := range append(cmp.Unbooked, cmp.Unproved...) {
+	fmt.Fprintf(out, "%d refunds of %s USDC in all on the chain, %d not in the books, %d in the books only\n", cmp.Payouts, cmp.Returned, len(cmp.Unowed), len(cmp.Unpaid))
+	for _, line := range cmp.Differences() {
 		fmt.Fprintln(out, "  "+line)
 	}
-	return len(cmp.Unbooked)+len(cmp.Unproved) == 0, nil
+	return cmp.Sound(), nil
 }
 
 func openToRead(ctx context.Context, c *config) (*sqldb.DB, error) {

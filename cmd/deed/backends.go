@@ -14,6 +14,7 @@ import (
 	"deed.example/deed/internal/cache/memory"
 	"deed.example/deed/internal/cache/redis"
 	"deed.example/deed/internal/catalog"
+	"deed.example/deed/internal/health"
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/settle/chain"
 	"deed.example/deed/internal/signin"
@@ -101,6 +102,18 @@ func openPrices(ctx context.Context, c *config, b *backends) (*catalog.Service, 
 	return prices, prices.Publish(ctx, sqldb.Prices{DB: b.db}, b.clock.Now)
 }
 
+// chainCheck asks whether the chain is there, and our wallets have what they need
+// on it.
+func (b *backends) chainCheck(c *config) health.Check {
+	there := func(ctx context.Context) error { return b.chain.Ping(ctx, c.ChainID) }
+	if b.money == nil {
+		return health.Check{Name: "chain", Ping: there}
+	}
+	return health.Check{Name: "chain", Low: b.money.reserve.Low, Ping: func(ctx context.Context) error {
+		return errors.Join(there(ctx), b.money.reserve.Enough())
+	}}
+}
+
 // close closes what is open, the last first.
 func (b *backends) close() error {
 	var err error
@@ -169,6 +182,9 @@ func warnings(c *config) []string {
 	}
 	if c.ChainRPCURL == "" && !loopback(c.ChainListen) {
 		out = append(out, "SANDBOX: chain.listen "+c.ChainListen+" lets other machines use the embedded chain")
+	}
+	if c.ChainRPCURL != "" && c.PayTo != "" && c.ChainFirst == 0 {
+		out = append(out, "chain.from_block is 0: whatever was ever paid to pay_to by authorization counts as ours, and goes back when nobody ordered anything; set it to the newest block before the first start")
 	}
 	if c.DatabaseURL != "" && c.CacheURL == "" {
 		out = append(out, "database.url is shared but cache.url is not set: each node counts the short limits by itself")

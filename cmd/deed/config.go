@@ -29,10 +29,12 @@ type config struct {
 	ChainFallback deed.Secret // asked when that does not answer
 	ChainID       uint64
 	ChainDepth    string // "auto", or how many blocks
+	ChainFirst    uint64 // block from which on the treasury is ours
 	PayTo         string // the treasury
 	GasKey        string // files of private keys
 	RefundKey     string
-	SigninKeys    string // empty: a file in Data
+	RefundFloor   deed.USDC // of the refund wallet; below it we warn
+	SigninKeys    string    // empty: a file in Data
 	Nameservers   []string
 	MetricsListen string
 	Proxies       []netip.Prefix
@@ -51,6 +53,7 @@ func defaultConfig() *config {
 		ChainID:       devchain.ChainID,
 		ChainDepth:    "auto",
 		Nameservers:   []string{"ns1.deed.example", "ns2.deed.example"},
+		RefundFloor:   10_000 * deed.Cent,
 		MetricsListen: "127.0.0.1:8081",
 		LogLevel:      slog.LevelInfo,
 		LogFormat:     "auto",
@@ -74,9 +77,11 @@ func (c *config) settings() []*setting {
 		{key: "chain.rpc_fallback_url", help: "JSON-RPC to ask when the first does not answer", value: secret(&c.ChainFallback, "https", "http")},
 		{key: "chain.id", help: "the chain that wallets sign in on", value: chainID(&c.ChainID)},
 		{key: "chain.depth", help: "how many blocks deep a payment must lie; auto: by its amount", value: text(&c.ChainDepth, depth)},
+		{key: "chain.from_block", help: "block from which on the treasury is ours: older money is neither counted nor returned", value: blockNumber(&c.ChainFirst)},
 		{key: "pay_to", help: "treasury that callers pay to; its key stays elsewhere", value: text(&c.PayTo, walletOrNone)},
 		{key: "chain.gas_key", help: "file with the key that pays for gas, in hex", value: text(&c.GasKey, anything)},
 		{key: "chain.refund_key", help: "file with the key that pays refunds, in hex", value: text(&c.RefundKey, anything)},
+		{key: "chain.refund_floor_usd", help: "warn when the refund wallet has less", value: amount(&c.RefundFloor)},
 		{key: "signin.keys", help: "file with the keys of tokens, the same on every node; default: signin.keys in the data folder", value: text(&c.SigninKeys, anything)},
 		{key: "dns.nameservers", help: "host names of our name servers, which names are delegated to", value: hosts(&c.Nameservers)},
 		{key: "metrics.listen", help: "address for operators: /metrics and /debug/pprof/; off turns it off", value: text(&c.MetricsListen, addressOrOff)},

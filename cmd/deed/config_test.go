@@ -118,6 +118,7 @@ func TestMistakesAreRefused(t *testing.T) {
 		{"cache", "", []string{"DEED_CACHE_URL=memcache://:hunter2@h"}, nil, "redis://"},
 		{"missing secret file", "", []string{"DEED_DATABASE_URL=file:/nonexistent/url"}, nil, "no such file"},
 		{"depth", "", []string{"DEED_CHAIN_DEPTH=0"}, nil, "auto"},
+		{"first block", "", []string{"DEED_CHAIN_FROM_BLOCK=latest"}, nil, "number of a block"},
 		{"treasury", "", []string{"DEED_PAY_TO=0x1"}, nil, "40 hex digits"},
 		{"empty data folder", "", []string{"DEED_DATA="}, nil, "empty"},
 	}
@@ -156,6 +157,14 @@ func TestWarnings(t *testing.T) {
 	c.MetricsListen, c.DatabaseURL = "0.0.0.0:8081", "postgres://db.example/deed"
 	if w := warnings(c); len(w) != 2 {
 		t.Errorf("got %q, want two", w)
+	}
+	c = defaultConfig()
+	c.ChainRPCURL, c.PayTo = "https://rpc.example", "0x71c7656ec7ab88b098defb751b7401b5f6d8976f"
+	if w := warnings(c); len(w) != 1 || !strings.Contains(w[0], "chain.from_block") {
+		t.Errorf("got %q, want one about old money", w)
+	}
+	if c.ChainFirst = 1; len(warnings(c)) != 0 {
+		t.Errorf("got %q, want none", warnings(c))
 	}
 }
 

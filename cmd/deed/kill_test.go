@@ -119,7 +119,8 @@ func killAt(t *testing.T, point string, fault string, environ ...string) {
 	}
 	cmd := exec.Command(binary, "admin", "audit", "--data", dir, "--chain-listen", strings.TrimPrefix(n.sandbox(t).RPCURL, "http://"))
 	cmd.Env = environ
-	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "1 transfers of 13.06 USDC") || !strings.Contains(string(out), "0 payments and jobs are open") {
+	back := map[int]string{201: "0 refunds of 0.00 USDC", 500: "1 refunds of 13.06 USDC"}[status]
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "1 transfers of 13.06 USDC") || !strings.Contains(string(out), back) || !strings.Contains(string(out), "0 payments and jobs are open") {
 		t.Errorf("audit: %v: %s", err, out)
 	}
 	n.stop(t)

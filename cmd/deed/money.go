@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -19,6 +20,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/internal/devchain"
 	"deed.example/deed/internal/httpapi"
+	"deed.example/deed/internal/metrics"
 	"deed.example/deed/internal/payment"
 	"deed.example/deed/internal/settle/chain"
 	"deed.example/deed/internal/sqldb"
@@ -39,6 +41,7 @@ var networks = map[uint64]network{
 type money struct {
 	settler  *chain.Settler
 	payments *payment.Service
+	reserve  *payment.Reserve
 	terms    httpapi.PaymentTerms
 }
 
@@ -58,7 +61,7 @@ func openMoney(ctx context.Context, c *config, db *sqldb.DB, b *chainBackend, no
 		return nil, err
 	}
 	conf := chain.Config{
-		Client: b.Client, Store: sqldb.Settlements{DB: db, ChainID: c.ChainID}, Now: time.Now,
+		Client: b.Client, Store: sqldb.Settlements{DB: db, ChainID: c.ChainID}, Now: now,
 		ChainID: c.ChainID, USDC: common.HexToAddress(net.usdc), Name: net.name, Version: net.version, Multicall: common.HexToAddress(devchain.Multicall),
 		PayTo: keys.payTo, HotKey: keys.gas, RefundKey: keys.refund, Step: failpoint,
 	}
@@ -75,14 +78,29 @@ func openMoney(ctx context.Context, c *config, db *sqldb.DB, b *chainBackend, no
 	}
 	payTo, asset := deed.Wallet(strings.ToLower(keys.payTo.Hex())), deed.Wallet(strings.ToLower(net.usdc))
 	rows := sqldb.Payments{DB: db, ChainID: c.ChainID, Asset: asset, Now: now}
+	reserve := &payment.Reserve{Purse: settler, Floor: c.RefundFloor}
 	return &money{
 		settler: settler,
+		reserve: reserve,
 		payments: &payment.Service{
-			Store: rows, Watch: rows, Settler: settler, Now: now,
-			Terms: payment.Terms{ChainID: c.ChainID, Asset: asset, PayTo: payTo},
+			Store: rows, Watch: rows, Settler: settler, Now: now, Reserve: reserve,
+			Terms: payment.Terms{ChainID: c.ChainID, Asset: asset, PayTo: payTo, First: c.ChainFirst},
 		},
 		terms: httpapi.PaymentTerms{NetworkV1: net.v1, NetworkV2: net.v2, Asset: net.usdc, PayTo: keys.payTo.Hex(), TokenName: net.name, TokenVersion: net.version},
 	}, nil
+}
+
+// watch lets operators see what our wallets have, and hear of it when it is
+// little.
+func (m *money) watch(counters *metrics.Metrics, log *slog.Logger) {
+	m.reserve.Seen = counters.Reserves
+	m.reserve.Warn = func(low string, r deed.Reserves) {
+		if low == "" {
+			log.Info("our wallets have enough again")
+			return
+		}
+		log.Warn("our wallets run low: "+low, "gasWei", r.Gas.String(), "settlements", r.Settlements, "refunds", r.Refunds, "refundUsdc", r.USDC.String())
+	}
 }
 
 // wallets are our three addresses: the treasury, whose key is not here, one that

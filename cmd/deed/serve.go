@@ -67,6 +67,9 @@ func serve(ctx context.Context, c *config, out, logs io.Writer) (err error) {
 		return err
 	}
 	api.Log = log
+	if b.money != nil {
+		b.money.watch(counters, log)
+	}
 	servers := []*listening{{httpapi.Listen(callers, c.Proxies), api.Configure()}}
 	operators, err := listenForOperators(c, counters.Handler())
 	if err != nil {
@@ -95,7 +98,7 @@ func wire(ctx context.Context, c *config, b *backends, base *url.URL, counters *
 			{Name: "database", Essential: true, Ping: b.db.Ping},
 			{Name: "cache", Ping: b.cache.ping},
 			{Name: "registrar", Ping: b.registrar.Ping},
-			{Name: "chain", Ping: func(ctx context.Context) error { return b.chain.Ping(ctx, c.ChainID) }},
+			b.chainCheck(c),
 			{Name: "dns"},
 		}},
 		Limiter: &ratelimit.Limiter{

@@ -139,6 +139,10 @@ func TestServeOnEmbeddedDefaults(t *testing.T) {
 			}
 		}
 	}
+	waitFor(t, func() bool { // the first look into our wallets
+		_, body, _ := n.get(t, n.operators+"/metrics")
+		return strings.Contains(body, "deed_gas_wallet_ether 1\n") && strings.Contains(body, "deed_refund_wallet_usdc 1e+06\n")
+	})
 	if status, body, _ := n.get(t, n.operators+"/metrics"); status != 200 || !strings.Contains(body, `deed_http_request_seconds_count{route="GET /domains/pricing/{tld}",status="200"} 1`) {
 		t.Errorf("metrics: got %d %s", status, body)
 	}

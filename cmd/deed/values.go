@@ -91,6 +91,16 @@ func chainID(at *uint64) value[uint64] {
 	}, func(n uint64) string { return strconv.FormatUint(n, 10) }}
 }
 
+func blockNumber(at *uint64) value[uint64] {
+	return value[uint64]{at, func(s string) (uint64, error) {
+		n, err := strconv.ParseUint(s, 10, 63)
+		if err != nil {
+			return 0, fmt.Errorf("%q is not the number of a block", s)
+		}
+		return n, nil
+	}, func(n uint64) string { return strconv.FormatUint(n, 10) }}
+}
+
 func amount(at *deed.USDC) value[deed.USDC] {
 	return value[deed.USDC]{at, deed.ParseUSDC, deed.USDC.String}
 }

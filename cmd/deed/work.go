@@ -34,7 +34,7 @@ func startWork(b *backends, api *httpapi.Server, log *slog.Logger) *working {
 				return b.lives.Due(ctx, most)
 			}, Advance: b.lives.Advance},
 		}
-		loop.Every = []func(context.Context) error{b.money.settler.Tick, api.Payments.ReadChain, b.clock.Sync}
+		loop.Every = []func(context.Context) error{b.money.settler.Tick, api.Payments.ReadChain, b.money.reserve.Look, b.clock.Sync}
 	}
 	go func() {
 		defer close(w.done)

@@ -3,7 +3,7 @@
 // A report is made by asking all of them at once, each for a second at most,
 // and is then good for a second: however often health is asked for, the
 // database is asked once. The service is down only when it cannot do its job;
-// when something it can work without is missing, it is degraded.
+// when something it can work without is missing, or runs low, it is degraded.
 package health
 
 import (
@@ -33,6 +33,7 @@ type Check struct {
 	Name      string
 	Essential bool                            // without it the service is down
 	Ping      func(ctx context.Context) error // nil when there is no such part
+	Low       func() error                    // what will be missing soon; may be nil
 }
 
 // A Result is what one check found.
@@ -80,11 +81,10 @@ func (s *Service) ask(ctx context.Context) Report {
 	r := Report{Status: OK, At: s.Now(), Parts: map[string]Result{}}
 	for i, c := range s.Checks {
 		r.Parts[c.Name] = results[i]
-		switch {
-		case results[i].Status != Down:
-		case c.Essential:
+		switch down := results[i].Status == Down; {
+		case down && c.Essential:
 			r.Status = Down
-		case r.Status == OK:
+		case r.Status == OK && (down || c.Low != nil && c.Low() != nil):
 			r.Status = Degraded
 		}
 	}

@@ -77,11 +77,12 @@ func TestRegister(t *testing.T) {
 }
 
 func TestRegisterWithVersion1(t *testing.T) {
-	s := openShop(t, options{})
-	got := s.do(t, "POST", "/domains/register", `{"domain":"first.com"}`, "X-PAYMENT", s.promise(s.buyer(t), comPrice).headerV1(t))
-	if got.status != 201 || got.header.Get("X-PAYMENT-RESPONSE") == "" || got.header.Get("PAYMENT-RESPONSE") != "" {
-		t.Errorf("got %d %s %v", got.status, got.body, got.header)
-	}
+	eachShop(t, func(t *testing.T, s *shop) {
+		got := s.do(t, "POST", "/domains/register", `{"domain":"first.com"}`, "X-PAYMENT", s.promise(s.buyer(t), comPrice).headerV1(t))
+		if got.status != 201 || got.header.Get("X-PAYMENT-RESPONSE") == "" || got.header.Get("PAYMENT-RESPONSE") != "" {
+			t.Errorf("got %d %s %v", got.status, got.body, got.header)
+		}
+	})
 }
 
 // Every way in which a payment can be wrong: nothing is written, nothing moves.
@@ -104,11 +105,13 @@ func testPaymentRefusals(t *testing.T, s *shop) {
 	}{
 		"a millionth less":    {change(func(p *promise) { p.value.Sub(p.value, big.NewInt(1)) }), deed.CodePaymentInvalid},
 		"a millionth more":    {change(func(p *promise) { p.value.Add(p.value, big.NewInt(1)) }), deed.CodePaymentInvalid},
-		"beyond 256 bits":     {change(func(p *promise) { p.value.Lsh(big.NewInt(1), 255) }), deed.CodePaymentInvalid},
+		"beyond 256 bits":     {change(func(p *promise) { p.value.Lsh(big.NewInt(1), 256) }), deed.CodePaymentInvalid},
 		"another payee":       {change(func(p *promise) { p.to = common.HexToAddress("0x01") }), deed.CodePaymentInvalid},
 		"another payee in it": {change(func(p *promise) { p.payTo = common.HexToAddress("0x01").Hex() }), deed.CodePaymentInvalid},
 		"another token":       {change(func(p *promise) { p.asset = common.HexToAddress("0x01").Hex() }), deed.CodePaymentInvalid},
 		"another network":     {change(func(p *promise) { p.network = "eip155:8453" }), deed.CodePaymentInvalid},
+		"another domain":      {change(func(p *promise) { p.token = "USD Coin" }), deed.CodePaymentInvalid},
+		"another chain":       {change(func(p *promise) { p.chainID = 8453 }), deed.CodePaymentInvalid},
 		"expired":             {change(func(p *promise) { p.before.SetInt64(time.Now().Unix() - 1) }), deed.CodePaymentInvalid},
 		"about to expire":     {change(func(p *promise) { p.before.SetInt64(time.Now().Unix() + 5) }), deed.CodePaymentInvalid},
 		"not yet valid":       {change(func(p *promise) { p.after.SetInt64(time.Now().Unix() + 600) }), deed.CodePaymentInvalid},
@@ -156,40 +159,42 @@ func reencode(t *testing.T, header, old, new string) string {
 }
 
 func TestOrderRefusals(t *testing.T) {
-	s := openShop(t, options{})
-	pay := s.promise(s.buyer(t), comPrice).header(t)
-	for body, want := range map[string]struct {
-		status int
-		code   deed.Code
-	}{
-		`{}`:                                             {400, deed.CodeValidation},
-		`{"domain":"-a.com"}`:                            {400, deed.CodeValidation},
-		`{"domain":"first.com","years":11}`:              {400, deed.CodeValidation},
-		`{"domain":"first.com","years":-1}`:              {400, deed.CodeValidation},
-		`{"domain":"first.com","maxPriceUsd":"1"}`:       {400, deed.CodeValidation},
-		`{"domain":"first.com","maxPriceUsd":"much"}`:    {400, deed.CodeValidation},
-		`{"domain":"first.com","nameservers":["a","b"]}`: {400, deed.CodeValidation},
-		`{"domain":"first.com","unknown":1}`:             {400, deed.CodeValidation},
-		`{"domain":"first.ai","years":1}`:                {400, deed.CodeValidation},
-		`{"domain":"first.nope"}`:                        {400, deed.CodeTLDNotSupported},
-		`{"domain":"first.sexy"}`:                        {400, deed.CodeTooExpensive},
-		`{"domain":"nic.com"}`:                           {409, deed.CodeDomainUnavailable},
-	} {
-		s.do(t, "POST", "/domains/register", body, "PAYMENT-SIGNATURE", pay).expect(t, want.status, want.code)
-	}
-	if s.balance(t, s.payTo) != 1_000_000_000_000 {
-		t.Error("something was paid")
-	}
+	eachShop(t, func(t *testing.T, s *shop) {
+		pay := s.promise(s.buyer(t), comPrice).header(t)
+		for body, want := range map[string]struct {
+			status int
+			code   deed.Code
+		}{
+			`{}`:                                             {400, deed.CodeValidation},
+			`{"domain":"-a.com"}`:                            {400, deed.CodeValidation},
+			`{"domain":"first.com","years":11}`:              {400, deed.CodeValidation},
+			`{"domain":"first.com","years":-1}`:              {400, deed.CodeValidation},
+			`{"domain":"first.com","maxPriceUsd":"1"}`:       {400, deed.CodeValidation},
+			`{"domain":"first.com","maxPriceUsd":"much"}`:    {400, deed.CodeValidation},
+			`{"domain":"first.com","nameservers":["a","b"]}`: {400, deed.CodeValidation},
+			`{"domain":"first.com","unknown":1}`:             {400, deed.CodeValidation},
+			`{"domain":"first.ai","years":1}`:                {400, deed.CodeValidation},
+			`{"domain":"first.nope"}`:                        {400, deed.CodeTLDNotSupported},
+			`{"domain":"first.sexy"}`:                        {400, deed.CodeTooExpensive},
+			`{"domain":"nic.com"}`:                           {409, deed.CodeDomainUnavailable},
+		} {
+			s.do(t, "POST", "/domains/register", body, "PAYMENT-SIGNATURE", pay).expect(t, want.status, want.code)
+		}
+		if s.balance(t, s.payTo) != 1_000_000_000_000 {
+			t.Error("something was paid")
+		}
+	})
 }
 
 func TestDryRunAndIndicativeOffer(t *testing.T) {
-	s := openShop(t, options{})
-	got := read[api.Quote](t, s.do(t, "POST", "/domains/register", `{"domain":"First.COM.","years":2,"dryRun":true}`))
-	if got.Domain != "first.com" || got.Years != 2 || got.Price != "26.12" || !got.DryRun {
-		t.Errorf("got %+v", got)
-	}
-	s.do(t, "POST", "/domains/register", "").expect(t, 402, deed.CodePaymentRequired)
-	s.do(t, "POST", "/domains/register", "", "PAYMENT-SIGNATURE", s.promise(s.buyer(t), comPrice).header(t), "Content-Type", "application/json").expect(t, 400, deed.CodeValidation)
+	eachShop(t, func(t *testing.T, s *shop) {
+		got := read[api.Quote](t, s.do(t, "POST", "/domains/register", `{"domain":"First.COM.","years":2,"dryRun":true}`))
+		if got.Domain != "first.com" || got.Years != 2 || got.Price != "26.12" || !got.DryRun {
+			t.Errorf("got %+v", got)
+		}
+		s.do(t, "POST", "/domains/register", "").expect(t, 402, deed.CodePaymentRequired)
+		s.do(t, "POST", "/domains/register", "", "PAYMENT-SIGNATURE", s.promise(s.buyer(t), comPrice).header(t), "Content-Type", "application/json").expect(t, 400, deed.CodeValidation)
+	})
 }
 
 // An id that no job can have is not found, on every database.
@@ -203,16 +208,17 @@ func TestUnknownJobs(t *testing.T) {
 
 // A token that names another wallet than the payer is refused before money moves.
 func TestPayerAndTokenDiffer(t *testing.T) {
-	s := openShop(t, options{})
-	a, other := s.buyer(t), newAccount(t)
-	pay := s.promise(a, comPrice).header(t)
-	order := func(token string) answer {
-		return s.do(t, "POST", "/domains/register", `{"domain":"first.com"}`, "PAYMENT-SIGNATURE", pay, "Authorization", "Bearer "+token)
-	}
-	order(s.tokens(t, other).Access).expect(t, 403, deed.CodeOwnershipDenied)
-	if got := order("nonsense"); got.status != 201 {
-		t.Errorf("a bad token: got %d %s", got.status, got.body)
-	}
+	eachShop(t, func(t *testing.T, s *shop) {
+		a, other := s.buyer(t), newAccount(t)
+		pay := s.promise(a, comPrice).header(t)
+		order := func(token string) answer {
+			return s.do(t, "POST", "/domains/register", `{"domain":"first.com"}`, "PAYMENT-SIGNATURE", pay, "Authorization", "Bearer "+token)
+		}
+		order(s.tokens(t, other).Access).expect(t, 403, deed.CodeOwnershipDenied)
+		if got := order("nonsense"); got.status != 201 {
+			t.Errorf("a bad token: got %d %s", got.status, got.body)
+		}
+	})
 }
 
 func TestOnePaymentRaced(t *testing.T) {
@@ -299,14 +305,15 @@ func TestTwoBuyersOfOneName(t *testing.T) {
 
 // One payment buys one thing.
 func TestPaymentForAnotherRequest(t *testing.T) {
-	s := openShop(t, options{})
-	header := s.promise(s.buyer(t), comPrice).header(t)
-	first := s.register(t, "first.com", header)
-	got := s.register(t, "second.com", header)
-	got.expect(t, 402, deed.CodePaymentInvalid)
-	if first.status != 201 || !strings.Contains(got.body, `"accepts":[]`) || !strings.Contains(got.body, `"jobId":"job_`) {
-		t.Errorf("got %d, then %s", first.status, got.body)
-	}
+	eachShop(t, func(t *testing.T, s *shop) {
+		header := s.promise(s.buyer(t), comPrice).header(t)
+		first := s.register(t, "first.com", header)
+		got := s.register(t, "second.com", header)
+		got.expect(t, 402, deed.CodePaymentInvalid)
+		if first.status != 201 || !strings.Contains(got.body, `"accepts":[]`) || !strings.Contains(got.body, `"jobId":"job_`) {
+			t.Errorf("got %d, then %s", first.status, got.body)
+		}
+	})
 }
 
 // A payment that became void is told so, with a new offer, and its job is over.
@@ -352,27 +359,29 @@ func TestVoidPayment(t *testing.T) {
 
 // The same promise in other bytes is the same promise.
 func TestReencodedPayment(t *testing.T) {
-	s := openShop(t, options{})
-	header := s.promise(s.buyer(t), comPrice).header(t)
-	first := s.register(t, "first.com", header)
-	again := s.register(t, "first.com", reencode(t, header, `{"x402Version":2,`, `{ "extra": 1, "x402Version": 2 ,`))
-	if first.status != 201 || again.status != 201 || again.body != first.body || s.balance(t, s.payTo) != 1_000_000_000_000+comPrice {
-		t.Errorf("got %d, then %d %s", first.status, again.status, again.body)
-	}
+	eachShop(t, func(t *testing.T, s *shop) {
+		header := s.promise(s.buyer(t), comPrice).header(t)
+		first := s.register(t, "first.com", header)
+		again := s.register(t, "first.com", reencode(t, header, `{"x402Version":2,`, `{ "extra": 1, "x402Version": 2 ,`))
+		if first.status != 201 || again.status != 201 || again.body != first.body || s.balance(t, s.payTo) != 1_000_000_000_000+comPrice {
+			t.Errorf("got %d, then %d %s", first.status, again.status, again.body)
+		}
+	})
 }
 
 // Empty wallets cannot keep names from those who pay.
 func TestEmptyWalletsClaimNothing(t *testing.T) {
-	s := openShop(t, options{})
-	for i := range 200 {
-		s.register(t, fmt.Sprintf("name%d.com", i), s.promise(newAccount(t), comPrice).header(t)).expect(t, 402, deed.CodePaymentInsufficient)
-	}
-	if s.open(t) != 0 {
-		t.Error("something was written")
-	}
-	if got := s.register(t, "name7.com", s.promise(s.buyer(t), comPrice).header(t)); got.status != 201 {
-		t.Errorf("got %d %s", got.status, got.body)
-	}
+	eachShop(t, func(t *testing.T, s *shop) {
+		for i := range 1000 {
+			s.register(t, fmt.Sprintf("name%d.com", i), s.promise(newAccount(t), comPrice).header(t)).expect(t, 402, deed.CodePaymentInsufficient)
+		}
+		if s.open(t) != 0 {
+			t.Error("something was written")
+		}
+		if got := s.register(t, "name7.com", s.promise(s.buyer(t), comPrice).header(t)); got.status != 201 {
+			t.Errorf("got %d %s", got.status, got.body)
+		}
+	})
 }
 
 // A stranger sends the promise to the chain at the same time as we do, and one of
@@ -513,12 +522,13 @@ func TestRegistryFaults(t *testing.T) {
 
 // A registry that is down costs nobody anything.
 func TestRegistryDown(t *testing.T) {
-	s := openShop(t, options{})
-	s.faults.Set(local.FaultDown, 0)
-	s.register(t, "first.com", s.promise(s.buyer(t), comPrice).header(t)).expect(t, 503, deed.CodeUnavailable)
-	if s.balance(t, s.payTo) != 1_000_000_000_000 || s.open(t) != 0 {
-		t.Error("something moved")
-	}
+	eachShop(t, func(t *testing.T, s *shop) {
+		s.faults.Set(local.FaultDown, 0)
+		s.register(t, "first.com", s.promise(s.buyer(t), comPrice).header(t)).expect(t, 503, deed.CodeUnavailable)
+		if s.balance(t, s.payTo) != 1_000_000_000_000 || s.open(t) != 0 {
+			t.Error("something moved")
+		}
+	})
 }
 
 // A payer whose order we refused sends the promise to the chain himself: the

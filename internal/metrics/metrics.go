@@ -4,6 +4,7 @@
 package metrics
 
 import (
+	"math/big"
 	"net/http"
 	"net/http/pprof"
 	"strconv"
@@ -12,6 +13,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"deed.example/deed"
 )
 
 // Metrics are the counters of one process. Make them with New.
@@ -19,7 +22,11 @@ type Metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.HistogramVec
 	missed   prometheus.Counter
+	wallets  wallets
 }
+
+// wallets are the gauges of what our own wallets have.
+type wallets struct{ gas, settlements, refunds, usdc prometheus.Gauge }
 
 // New returns counters that are all at zero.
 func New(version string) *Metrics {
@@ -35,11 +42,20 @@ func New(version string) *Metrics {
 			Help: "Calls that were counted in this process because the shared cache did not answer.",
 		}),
 	}
+	gauge := func(name, help string) prometheus.Gauge {
+		return prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
+	}
+	m.wallets = wallets{
+		gas:         gauge("deed_gas_wallet_ether", "What the gas wallet has."),
+		settlements: gauge("deed_gas_wallet_settlements", "Payments that the gas wallet can settle at the highest fee it would offer now."),
+		refunds:     gauge("deed_refund_wallet_refunds", "Refunds that the refund wallet can pay the gas for."),
+		usdc:        gauge("deed_refund_wallet_usdc", "What the refund wallet has to pay back with."),
+	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "deed_build_info", Help: "Always 1; the label says which version runs.", ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
-	m.registry.MustRegister(m.requests, m.missed, build,
+	m.registry.MustRegister(m.requests, m.missed, build, m.wallets.gas, m.wallets.settlements, m.wallets.refunds, m.wallets.usdc,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -55,6 +71,16 @@ func (m *Metrics) Observe(route string, status int, took time.Duration) {
 
 // CacheMissed counts one call that the shared cache did not answer.
 func (m *Metrics) CacheMissed(error) { m.missed.Inc() }
+
+// Reserves shows what our own wallets have. Gauges are for people to look at, so
+// here, and nowhere else, money is a float.
+func (m *Metrics) Reserves(r deed.Reserves) {
+	ether, _ := new(big.Float).Quo(new(big.Float).SetInt(r.Gas), big.NewFloat(1e18)).Float64()
+	m.wallets.gas.Set(ether)
+	m.wallets.settlements.Set(float64(r.Settlements))
+	m.wallets.refunds.Set(float64(r.Refunds))
+	m.wallets.usdc.Set(float64(r.USDC) / float64(100*deed.Cent))
+}
 
 // Handler serves /metrics and the profiles under /debug/pprof/.
 func (m *Metrics) Handler() http.Handler {

@@ -61,6 +61,9 @@ func (c *checkout) Resume(ctx context.Context, want deed.Purchase) (deed.Payment
 
 // Collect implements deed.Checkout.
 func (c *checkout) Collect(ctx context.Context, q deed.Quote, want deed.Purchase) (deed.Payment, error) {
+	if err := c.s.Reserve.Enough(); err != nil {
+		return deed.Payment{}, err
+	}
 	if c.auth == nil {
 		return deed.Payment{}, &deed.Error{Code: deed.CodePaymentRequired, Message: fmt.Sprintf("%s costs %s USDC", q.For, q.Amount), Hint: capHint}
 	}

@@ -44,13 +44,14 @@ type Store interface {
 // retry is how long the worker leaves a payment alone whose outcome is open.
 const retry = 2 * time.Second
 
-// Service collects and returns money. Fill every field but Step.
+// Service collects and returns money. Fill every field but Reserve and Step.
 type Service struct {
 	Store   Store
 	Watch   WatchStore
 	Settler deed.Settler
 	Terms   Terms
 	Now     func() time.Time
+	Reserve *Reserve // may be nil
 
 	// Step is called between any two steps, where a test may let us die.
 	Step func(name string)
@@ -61,6 +62,7 @@ type Terms struct {
 	ChainID uint64
 	Asset   deed.Wallet // the token
 	PayTo   deed.Wallet
+	First   uint64 // block from which on the treasury is ours: what came before it is not looked at
 }
 
 // Advance takes the payment as far as it goes now and returns it as it then is.

@@ -26,6 +26,7 @@ func (s *Service) ReadChain(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read how far the chain was read: %w", err)
 	}
+	from = max(from, s.Terms.First)
 	transfers, next, err := s.Settler.Incoming(ctx, from)
 	if err != nil {
 		return fmt.Errorf("read the chain from block %d: %w", from, err)

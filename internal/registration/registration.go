@@ -144,7 +144,10 @@ func (s *Service) refused(ctx context.Context, o Order, p deed.Payment) Outcome 
 		q, _, _ := s.Quote(context.WithoutCancel(ctx), o) // without a price there is no offer
 		return Outcome{Quote: q}
 	}
-	j, _ := s.Store.JobOf(context.WithoutCancel(ctx), p) // without a job there is none to name
+	j, err := s.Store.JobOf(context.WithoutCancel(ctx), p)
+	if err != nil {
+		return Outcome{} // without a job there is none to name
+	}
 	return Outcome{Job: j}
 }
 

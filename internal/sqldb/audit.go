@@ -122,3 +122,21 @@ func (a Audit) Moved(ctx context.Context) (map[string]deed.Movement, error) {
 	}
 	return moved, rows.Err()
 }
+
+// Refunds implements payment.Ledger.
+func (a Audit) Refunds(ctx context.Context) ([]deed.Movement, error) {
+	rows, err := a.DB.read.QueryContext(ctx, `SELECT id, payer, amount, refund_tx, state FROM payments WHERE state IN ('refunding', 'refunded')`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() // rows.Err below tells what went wrong
+	var refunds []deed.Movement
+	for rows.Next() {
+		m := deed.Movement{Refund: true}
+		if err := rows.Scan(&m.PaymentID, &m.Payer, &m.Amount, &m.TxHash, &m.State); err != nil {
+			return nil, err
+		}
+		refunds = append(refunds, m)
+	}
+	return refunds, rows.Err()
+}

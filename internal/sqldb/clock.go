@@ -28,19 +28,28 @@ func (c *Clock) Now() time.Time { return c.now().Add(time.Duration(c.offset.Load
 // Sync asks the database what time it is. Call it before the first use and every
 // few seconds from then on.
 func (c *Clock) Sync(ctx context.Context) error {
-	if c.db.dialect != postgres {
+	if c.db.dialect != postgres && c.db.Time == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.db.Patience)
-	defer cancel()
-	var micros int64
 	before := c.now()
-	err := c.db.read.QueryRowContext(ctx, `SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)`).Scan(&micros)
+	theirs, err := c.db.time(ctx)
 	if err != nil {
 		return fmt.Errorf("ask the database for the time: %w", err)
 	}
 	after := c.now()
 	middle := before.Add(after.Sub(before) / 2)
-	c.offset.Store(int64(time.UnixMicro(micros).Sub(middle)))
+	c.offset.Store(int64(theirs.Sub(middle)))
 	return nil
+}
+
+// time returns what the database's own clock shows.
+func (db *DB) time(ctx context.Context) (time.Time, error) {
+	if db.Time != nil {
+		return db.Time(), nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, db.Patience)
+	defer cancel()
+	var micros int64
+	err := db.read.QueryRowContext(ctx, `SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)`).Scan(&micros)
+	return time.UnixMicro(micros), err
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync/atomic"
 )
 
 // maxGroup bounds how many transactions share one commit, and so how long the
@@ -32,6 +33,8 @@ type group struct {
 type member struct {
 	ctx    context.Context
 	f      func(context.Context, *Tx) error
+	taken  atomic.Bool   // by the goroutine, to run it, or by its caller, to leave
+	ran    chan struct{} // closed when f has returned
 	result chan error
 }
 
@@ -43,6 +46,7 @@ func newGroup(pool *sql.DB) *group {
 
 // run runs f. A panic is an error here: the goroutine serves others too.
 func (m *member) run(ctx context.Context, tx *Tx) (err error) {
+	defer close(m.ran)
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
@@ -52,9 +56,10 @@ func (m *member) run(ctx context.Context, tx *Tx) (err error) {
 }
 
 // tx runs f in a transaction. A caller who leaves while f waits for its turn
-// has changed nothing; one who leaves later is told that nobody knows.
+// has changed nothing; one who leaves later is told that nobody knows. Nobody
+// leaves while f runs, because f writes into variables of its caller's.
 func (g *group) tx(ctx context.Context, f func(context.Context, *Tx) error) error {
-	m := &member{ctx: ctx, f: f, result: make(chan error, 1)}
+	m := &member{ctx: ctx, f: f, ran: make(chan struct{}), result: make(chan error, 1)}
 	select {
 	case g.wait <- m:
 	case <-ctx.Done():
@@ -66,6 +71,10 @@ func (g *group) tx(ctx context.Context, f func(context.Context, *Tx) error) erro
 	case err := <-m.result:
 		return err
 	case <-ctx.Done():
+		if m.taken.CompareAndSwap(false, true) {
+			return fmt.Errorf("wait to write: %w", ctx.Err())
+		}
+		<-m.ran
 		return fmt.Errorf("wait for the commit: %w", ctx.Err())
 	}
 }
@@ -144,6 +153,10 @@ func runOne(tx *Tx, m *member) (said, broken error) {
 	ctx := context.WithoutCancel(m.ctx)
 	if _, err := tx.ExecContext(ctx, `SAVEPOINT member`); err != nil {
 		return nil, fmt.Errorf("set a savepoint: %w", err)
+	}
+	if !m.taken.CompareAndSwap(false, true) { // its caller left: take back nothing, and let go
+		_, err := tx.ExecContext(ctx, `RELEASE member`)
+		return context.Canceled, err
 	}
 	if said = m.run(ctx, tx); said != nil {
 		if _, err := tx.ExecContext(ctx, `ROLLBACK TO member`); err != nil {

@@ -109,6 +109,25 @@ func TestCallerWhoLeavesTakesNobodyAlong(t *testing.T) {
 	}
 }
 
+// A caller who leaves while its transaction runs is held until that has run: it
+// writes into variables of the caller's.
+func TestCallerStaysWhileItsTransactionRuns(t *testing.T) {
+	db := openFresh(t)
+	for i := range 200 {
+		gone, cancel := context.WithCancel(t.Context())
+		ran := false
+		err := db.tx(gone, func(ctx context.Context, tx *Tx) error {
+			cancel()
+			err := insertLimit(fmt.Sprint(i))(ctx, tx)
+			ran = true
+			return err
+		})
+		if !ran || err != nil && !errors.Is(err, context.Canceled) {
+			t.Fatalf("%d: got %v, and it ran is %v", i, err, ran)
+		}
+	}
+}
+
 // A statement goes on being right when it is run prepared, again and again.
 func TestPreparedStatements(t *testing.T) {
 	db := openFresh(t)

@@ -27,6 +27,10 @@ type DB struct {
 	// use only; tests do, because a busy machine is no fault of ours.
 	Patience time.Duration
 
+	// Time is the clock of a database in memory that a simulation shares among
+	// nodes; nil for all others. Set it before the first use only.
+	Time func() time.Time
+
 	write, read *sql.DB
 	dialect     dialect
 	group       *group       // nil on PostgreSQL, which has its own

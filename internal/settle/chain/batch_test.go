@@ -49,66 +49,68 @@ func (h *house) together(s *chain.Settler, first deed.Authorization, others ...d
 }
 
 func TestPaymentsThatWaitTogetherShareATransaction(t *testing.T) {
-	h := newHouse(t, sqldbtest.SQLite(t))
-	h.settled(h.settleLater(h.settler(), h.pay("the treasury's first"))) // which costs more
-	var others []deed.Authorization
-	for _, key := range h.payers(64) {
-		others = append(others, h.payFrom(key, "1"))
-	}
-	alone, all := h.together(h.settler(), h.payFrom(h.payers(1)[0], "1"), others...)
-	hash := h.settled(alone)
-	batch := h.settled(all[0])
-	for _, c := range all[1:] {
-		if got := h.settled(c); got != batch {
-			t.Errorf("got %s, want %s for all", got, batch)
+	eachHouse(t, func(t *testing.T, h *house) {
+		h.settled(h.settleLater(h.settler(), h.pay("the treasury's first"))) // which costs more
+		var others []deed.Authorization
+		for _, key := range h.payers(64) {
+			others = append(others, h.payFrom(key, "1"))
 		}
-	}
-	if h.moved() != 66 {
-		t.Errorf("got %d transfers, want 66", h.moved())
-	}
-	h.noGap(h.cfg.HotKey)
-	t.Logf("gas: %d alone, %d each in a batch of 64", h.gasUsed(hash), h.gasUsed(batch)/64)
+		alone, all := h.together(h.settler(), h.payFrom(h.payers(1)[0], "1"), others...)
+		hash := h.settled(alone)
+		batch := h.settled(all[0])
+		for _, c := range all[1:] {
+			if got := h.settled(c); got != batch {
+				t.Errorf("got %s, want %s for all", got, batch)
+			}
+		}
+		if h.moved() != 66 {
+			t.Errorf("got %d transfers, want 66", h.moved())
+		}
+		h.noGap(h.cfg.HotKey)
+		t.Logf("gas: %d alone, %d each in a batch of 64", h.gasUsed(hash), h.gasUsed(batch)/64)
+	})
 }
 
 // One who drained his wallet does not spoil the others, and is not refused
 // either: when the money is back, his payment is settled.
 func TestOneOfABatchFails(t *testing.T) {
-	h := newHouse(t, sqldbtest.SQLite(t))
-	s := h.settler()
-	keys := h.payers(3)
-	poor, rich := h.payFrom(keys[0], "1"), h.payFrom(keys[1], "1")
-	drain := h.payFrom(keys[0], "drain")
-	drain.PayTo = "0x00000000000000000000000000000000000000cc"
-	drain = h.signed(keys[0], drain)
+	eachHouse(t, func(t *testing.T, h *house) {
+		s := h.settler()
+		keys := h.payers(3)
+		poor, rich := h.payFrom(keys[0], "1"), h.payFrom(keys[1], "1")
+		drain := h.payFrom(keys[0], "drain")
+		drain.PayTo = "0x00000000000000000000000000000000000000cc"
+		drain = h.signed(keys[0], drain)
 
-	h.Pause()
-	drained := make(chan struct{})
-	go func() {
-		defer close(drained)
-		h.stranger(drain)
-	}()
-	h.inPool(1) // it comes before ours
-	alone, both := h.together(s, h.payFrom(keys[2], "1"), poor, rich)
-	h.inPool(3)
-	h.Resume()
-	<-drained
-	h.settled(alone)
-	h.settled(both[1])
-	if h.moved() != 2 {
-		t.Errorf("got %d transfers, want 2", h.moved())
-	}
-	select {
-	case got := <-both[0]:
-		t.Errorf("the drained wallet: got %q, %v, want no answer", got.txHash, got.err)
-	default:
-	}
-	h.give(poor.Payer, int64(price))
-	h.pass(pauseOver)
-	h.settled(both[0])
-	if h.moved() != 3 {
-		t.Errorf("got %d transfers, want 3", h.moved())
-	}
-	h.noGap(h.cfg.HotKey)
+		h.Pause()
+		drained := make(chan struct{})
+		go func() {
+			defer close(drained)
+			h.stranger(drain)
+		}()
+		h.inPool(1) // it comes before ours
+		alone, both := h.together(s, h.payFrom(keys[2], "1"), poor, rich)
+		h.inPool(3)
+		h.Resume()
+		<-drained
+		h.settled(alone)
+		h.settled(both[1])
+		if h.moved() != 2 {
+			t.Errorf("got %d transfers, want 2", h.moved())
+		}
+		select {
+		case got := <-both[0]:
+			t.Errorf("the drained wallet: got %q, %v, want no answer", got.txHash, got.err)
+		default:
+		}
+		h.give(poor.Payer, int64(price))
+		h.pass(pauseOver)
+		h.settled(both[0])
+		if h.moved() != 3 {
+			t.Errorf("got %d transfers, want 3", h.moved())
+		}
+		h.noGap(h.cfg.HotKey)
+	})
 }
 
 // Two nodes with one database and one hot wallet are asked for the same hundred

@@ -24,6 +24,7 @@ import (
 	"deed.example/deed/internal/settle/chain"
 	"deed.example/deed/internal/settle/settletest"
 	"deed.example/deed/internal/sqldb"
+	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
 // A house is an embedded chain, a way to it that can be broken, and what a
@@ -67,6 +68,11 @@ func newHouse(t *testing.T, db *sqldb.DB) *house {
 	h.payer, payer = newKey(t)
 	h.give(payer, 1_000_000_000)
 	return h
+}
+
+// eachHouse opens a house on both databases.
+func eachHouse(t *testing.T, f func(t *testing.T, h *house)) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) { f(t, newHouse(t, db)) })
 }
 
 // houseConfig has all but the clock, the keys and the treasury.

@@ -1,11 +1,13 @@
 package chain_test
 
 import (
+	"context"
 	"encoding/hex"
 	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -15,12 +17,21 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/internal/settle/chain"
 	"deed.example/deed/internal/sqldb"
+	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
 // An errand is what a process of its own is told to settle, and where to die.
 type errand struct {
-	Path, URL, Hot, Purse, Treasury, Step string
-	Auth                                  deed.Authorization
+	Database, URL, Hot, Purse, Treasury, Step string
+	Auth                                      deed.Authorization
+}
+
+// openDatabase opens a PostgreSQL by its address, or a SQLite file by its path.
+func openDatabase(ctx context.Context, where string) (*sqldb.DB, error) {
+	if strings.HasPrefix(where, "postgres") {
+		return sqldb.OpenPostgres(ctx, where)
+	}
+	return sqldb.OpenSQLite(ctx, where)
 }
 
 // TestErrand is the process that is killed. It does nothing when run by itself.
@@ -29,7 +40,7 @@ func TestErrand(t *testing.T) {
 	if json.Unmarshal([]byte(os.Getenv("TEST_ERRAND")), &e) != nil {
 		t.Skip("run by TestKilled")
 	}
-	db, err := sqldb.OpenSQLite(t.Context(), e.Path)
+	db, err := openDatabase(t.Context(), e.Database)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,35 +69,42 @@ func TestErrand(t *testing.T) {
 
 // A process that is killed with -9 leaves all that its successor needs.
 func TestKilled(t *testing.T) {
-	for _, step := range []string{"before store", "after store", "after send"} {
-		t.Run(step, func(t *testing.T) {
-			h := newHouse(t, nil)
-			e := errand{
-				Path: filepath.Join(t.TempDir(), "deed.db"), URL: h.url, Step: step, Auth: h.pay("1"),
-				Hot:   hex.EncodeToString(crypto.FromECDSA(h.cfg.HotKey)),
-				Purse: hex.EncodeToString(crypto.FromECDSA(h.cfg.RefundKey)), Treasury: h.cfg.PayTo.Hex(),
-			}
-			told, err := json.Marshal(e)
-			if err != nil {
-				t.Fatal(err)
-			}
-			child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestErrand$")
-			child.Env = append(os.Environ(), "TEST_ERRAND="+string(told))
-			out, _ := child.CombinedOutput() // how it ended is asked below
-			if status, ok := child.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
-				t.Fatalf("it was not killed: %s", out)
-			}
-			db, err := sqldb.OpenSQLite(t.Context(), e.Path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer db.Close() // the file goes away with the test
-			h.cfg.Store = sqldb.Settlements{DB: db, ChainID: h.cfg.ChainID}
-			h.settled(h.settleLater(h.settler(), h.pay("1")))
-			if h.moved() != 1 {
-				t.Errorf("got %d transfers, want 1", h.moved())
-			}
-			h.noGap(h.cfg.HotKey)
-		})
+	for name, where := range map[string]func(t *testing.T) string{
+		"sqlite":   func(t *testing.T) string { return filepath.Join(t.TempDir(), "deed.db") },
+		"postgres": func(t *testing.T) string { return sqldbtest.PostgresURL(t) },
+	} {
+		for _, step := range []string{"before store", "after store", "after send"} {
+			t.Run(step+"/"+name, func(t *testing.T) { testKilled(t, step, where(t)) })
+		}
 	}
+}
+
+func testKilled(t *testing.T, step, database string) {
+	h := newHouse(t, nil)
+	e := errand{
+		Database: database, URL: h.url, Step: step, Auth: h.pay("1"),
+		Hot:   hex.EncodeToString(crypto.FromECDSA(h.cfg.HotKey)),
+		Purse: hex.EncodeToString(crypto.FromECDSA(h.cfg.RefundKey)), Treasury: h.cfg.PayTo.Hex(),
+	}
+	told, err := json.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestErrand$")
+	child.Env = append(os.Environ(), "TEST_ERRAND="+string(told))
+	out, _ := child.CombinedOutput() // how it ended is asked below
+	if status, ok := child.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
+		t.Fatalf("it was not killed: %s", out)
+	}
+	db, err := openDatabase(t.Context(), e.Database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close() // the file goes away with the test
+	h.cfg.Store = sqldb.Settlements{DB: db, ChainID: h.cfg.ChainID}
+	h.settled(h.settleLater(h.settler(), h.pay("1")))
+	if h.moved() != 1 {
+		t.Errorf("got %d transfers, want 1", h.moved())
+	}
+	h.noGap(h.cfg.HotKey)
 }

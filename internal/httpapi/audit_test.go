@@ -1,0 +1,101 @@
+package httpapi_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/registrar/local"
+)
+
+// A crooked settler returns money in a way of its own.
+type crooked struct {
+	deed.Settler
+	refund func(ctx context.Context, id string, to deed.Wallet, amount deed.USDC) (string, error)
+}
+
+func (c crooked) Refund(ctx context.Context, id string, to deed.Wallet, amount deed.USDC) (string, error) {
+	return c.refund(ctx, id, to, amount)
+}
+
+// What the treasury was paid before our first block is neither counted nor
+// returned.
+func TestOldMoneyIsNotOurs(t *testing.T) {
+	eachShop(t, func(t *testing.T, s *shop) {
+		a, b := s.buyer(t), s.buyer(t)
+		s.broadcast(t, s.promise(a, comPrice))
+		_, first, err := s.settler.Incoming(t.Context(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.api.Payments.Terms.First = first
+		before := s.balance(t, common.HexToAddress(string(a.wallet)))
+		s.broadcast(t, s.promise(b, comPrice)) // this one is, and goes back
+		s.work(t)
+		if err := s.api.Payments.ReadChain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if c := s.compare(t); c.Transfers != 1 || c.Payouts != 1 || !c.Sound() || s.balance(t, common.HexToAddress(string(a.wallet))) != before {
+			t.Errorf("got %+v", c)
+		}
+	})
+}
+
+// Of every refund the audit wants to see one transfer to the payer, and of every
+// transfer out of the refund wallet the refund. It reports exactly what is wrong.
+func TestAuditOfRefunds(t *testing.T) {
+	const other = deed.Wallet("0x00000000000000000000000000000000000000cc")
+	type refunding = func(ctx context.Context, id string, to deed.Wallet, amount deed.USDC) (string, error)
+	for name, tt := range map[string]struct {
+		refund         func(s *shop) refunding
+		payouts        int
+		unowed, unpaid string // a part of the one line
+	}{
+		"sound": {func(s *shop) refunding { return s.settler.Refund }, 1, "", ""},
+		"in the books only": {func(*shop) refunding {
+			return func(context.Context, string, deed.Wallet, deed.USDC) (string, error) {
+				return "0x" + strings.Repeat("fe", 32), nil
+			}
+		}, 0, "", "in 0xfefe"},
+		"paid twice": {func(s *shop) refunding {
+			return func(ctx context.Context, id string, to deed.Wallet, amount deed.USDC) (string, error) {
+				if _, err := s.settler.Refund(ctx, "again "+id, to, amount); err != nil {
+					return "", err
+				}
+				return s.settler.Refund(ctx, id, to, amount)
+			}
+		}, 2, "13.06 to 0x", ""},
+		"to another payee": {func(s *shop) refunding {
+			return func(ctx context.Context, id string, _ deed.Wallet, amount deed.USDC) (string, error) {
+				return s.settler.Refund(ctx, id, other, amount)
+			}
+		}, 1, "13.06 to " + string(other), ""},
+		"too much": {func(s *shop) refunding {
+			return func(ctx context.Context, id string, to deed.Wallet, amount deed.USDC) (string, error) {
+				return s.settler.Refund(ctx, id, to, amount+1)
+			}
+		}, 1, "13.060001 to 0x", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachShop(t, func(t *testing.T, s *shop) {
+				s.api.Payments.Settler = crooked{s.settler, tt.refund(s)}
+				s.faults.Set(local.FaultRefuse, 1)
+				s.register(t, "first.com", s.promise(s.buyer(t), comPrice).header(t)).expect(t, 500, deed.CodeRegistrationFailed)
+				s.work(t)
+				c := s.compare(t)
+				one := func(lines []string, part string) bool {
+					return part == "" && len(lines) == 0 || part != "" && len(lines) == 1 && strings.Contains(lines[0], part)
+				}
+				if c.Transfers != 1 || c.Payouts != tt.payouts || len(c.Unbooked)+len(c.Unproved) > 0 || !one(c.Unowed, tt.unowed) || !one(c.Unpaid, tt.unpaid) {
+					t.Errorf("got %+v", c)
+				}
+				if c.Sound() != (name == "sound") {
+					t.Errorf("sound is %v", c.Sound())
+				}
+			})
+		})
+	}
+}
