@@ -27,10 +27,17 @@ func DefaultPricing() Pricing {
 	return Pricing{Markup: deed.Markup{BasisPoints: 2000, Fee: 50 * deed.Cent}, Ceiling: 50_000 * deed.Cent}
 }
 
+func (p Pricing) markup(tld deed.TLD) deed.Markup {
+	if own, ok := p.PerTLD[tld]; ok {
+		return own
+	}
+	return p.Markup
+}
+
 // Service answers questions about prices. Make one with New; it never changes.
 type Service struct {
 	updated  time.Time
-	ceiling  deed.USDC
+	pricing  Pricing
 	listings []deed.Listing // ours, sorted by TLD
 }
 
@@ -41,13 +48,9 @@ func New(p Pricing) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the embedded price list: %w", err)
 	}
-	s := &Service{updated: wholesaleDate, ceiling: p.Ceiling}
+	s := &Service{updated: wholesaleDate, pricing: p}
 	for _, l := range wholesale {
-		m, own := p.PerTLD[l.TLD]
-		if !own {
-			m = p.Markup
-		}
-		s.listings = append(s.listings, l.Marked(m))
+		s.listings = append(s.listings, l.Marked(p.markup(l.TLD)))
 	}
 	for tld := range p.PerTLD {
 		if _, err := s.Listing(tld); err != nil {
@@ -74,6 +77,32 @@ func (s *Service) Listing(tld deed.TLD) (deed.Listing, error) {
 	return s.listings[i], nil
 }
 
+// maxWholesale is above the price of every name ever sold. A registrar that asks
+// more made a mistake, and marking such a sum up could overflow.
+const maxWholesale = 100_000_000 * 100 * deed.Cent
+
+// Offer returns the listing that holds for a name of the TLD, of which the
+// registry said a. A premium name has prices of its own; a year that the
+// registry named no price for costs what the TLD costs.
+//
+// It fails with CodeTLDNotSupported, and without a code when the registry's
+// price cannot be true: a name is never sold at a guess.
+func (s *Service) Offer(tld deed.TLD, a deed.Availability) (deed.Listing, error) {
+	l, err := s.Listing(tld)
+	if err != nil || !a.Premium {
+		return l, err
+	}
+	if a.Wholesale <= 0 || a.Wholesale > maxWholesale || a.Renewal < 0 || a.Renewal > maxWholesale {
+		return deed.Listing{}, fmt.Errorf("price a premium name of .%s: the registry asks %s USDC, then %s", tld, a.Wholesale, a.Renewal)
+	}
+	m := s.pricing.markup(tld)
+	l.Registration = m.Price(a.Wholesale)
+	if a.Renewal > 0 {
+		l.Renewal = m.Price(a.Renewal)
+	}
+	return l, nil
+}
+
 // MinYears returns for how many years a new name is sold at least.
 func (s *Service) MinYears(tld deed.TLD) (int, error) {
 	l, err := s.Listing(tld)
@@ -97,7 +126,7 @@ func (s *Service) Registration(name deed.Name, years int) (deed.Quote, error) {
 		return deed.Quote{}, err
 	}
 	q := deed.Quote{Amount: amount, Years: years, For: fmt.Sprintf("%s for %s", name, inYears(years))}
-	return q, q.Within(s.ceiling)
+	return q, q.Within(s.pricing.Ceiling)
 }
 
 func inYears(n int) string {
