@@ -1,9 +1,14 @@
-// Package catalog knows which TLDs we sell and what they cost.
+// Package catalog knows which TLDs we sell, what they cost, and which names
+// under them can be bought.
 //
 // The wholesale prices and the rules of each registry (years, grace days,
 // privacy, internationalised labels) stand in tlds.csv, embedded in the binary.
 // At the start every price is marked up and rounded up to the cent, once; what
 // is published from then on is what is charged.
+//
+// A search (Searcher) asks the registrar about many names at once, remembers its
+// answers for a few seconds, and calls nothing available that it did not say so
+// of.
 package catalog
 
 import (
