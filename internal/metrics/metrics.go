@@ -19,6 +19,7 @@ type Metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.HistogramVec
 	missed   prometheus.Counter
+	unsaid   prometheus.Counter
 }
 
 // New returns counters that are all at zero.
@@ -34,12 +35,16 @@ func New(version string) *Metrics {
 			Name: "deed_cache_missed_total",
 			Help: "Calls that were counted in this process because the shared cache did not answer.",
 		}),
+		unsaid: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "deed_registrar_missed_total",
+			Help: "Questions of searches that the registrar did not answer.",
+		}),
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "deed_build_info", Help: "Always 1; the label says which version runs.", ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
-	m.registry.MustRegister(m.requests, m.missed, build,
+	m.registry.MustRegister(m.requests, m.missed, m.unsaid, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -55,6 +60,9 @@ func (m *Metrics) Observe(route string, status int, took time.Duration) {
 
 // CacheMissed counts one call that the shared cache did not answer.
 func (m *Metrics) CacheMissed(error) { m.missed.Inc() }
+
+// RegistrarMissed counts one question that the registrar did not answer.
+func (m *Metrics) RegistrarMissed(error) { m.unsaid.Inc() }
 
 // Handler serves /metrics and the profiles under /debug/pprof/.
 func (m *Metrics) Handler() http.Handler {
