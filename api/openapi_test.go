@@ -203,7 +203,7 @@ func TestCodeListIsTheInterfaceDocuments(t *testing.T) {
 
 func TestLimitsAreDocumented(t *testing.T) {
 	doc := document(t)
-	limited := map[string]bool{}
+	limited := map[string]bool{"GET /domains/check": true} // ours, and counted as a search
 	for _, l := range interfacedoc.Limits() {
 		for _, e := range l.Endpoints {
 			limited[e] = true

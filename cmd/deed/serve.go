@@ -96,6 +96,7 @@ func wire(ctx context.Context, c *config, b *backends, base *url.URL, counters *
 	}
 	api := &httpapi.Server{
 		Catalog: prices,
+		Search:  newSearch(prices, b.registrar, counters),
 		Health: &health.Service{Now: time.Now, Checks: []health.Check{
 			{Name: "database", Essential: true, Ping: b.db.Ping},
 			{Name: "cache", Ping: b.cache.ping},
@@ -128,6 +129,21 @@ func wire(ctx context.Context, c *config, b *backends, base *url.URL, counters *
 		api.Payments.Step = failpoint
 	}
 	return api, nil
+}
+
+// newSearch lets callers look around. A registrar's answer is as good as new for
+// a few seconds, and no search takes more than a quarter of its questions.
+func newSearch(prices *catalog.Service, registrar catalog.Checker, counters *metrics.Metrics) *catalog.Searcher {
+	return &catalog.Searcher{
+		Prices:    prices,
+		Registrar: registrar,
+		Keep:      3 * time.Second,
+		Patience:  3 * time.Second,
+		AtOnce:    16,
+		Slots:     make(chan struct{}, 64),
+		Missed:    counters.RegistrarMissed,
+		Now:       time.Now,
+	}
 }
 
 // requestWait is how long a request for a name waits for its job.

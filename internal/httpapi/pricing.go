@@ -41,7 +41,7 @@ func (s *Server) listings(list string) ([]deed.Listing, error) {
 	var out []deed.Listing
 	seen := map[deed.TLD]bool{}
 	for text := range strings.SplitSeq(list, ",") {
-		tld, err := deed.ParseTLD(strings.TrimSpace(text))
+		tld, err := deed.ParseTLD(strings.Trim(text, " "))
 		if err != nil {
 			return nil, err
 		}

@@ -27,7 +27,7 @@ func (s *Server) routes() []route {
 		{"GET /account", s.wallet(l.Account, s.account)},
 		{"GET /account/domains", s.wallet(l.Account, s.unbuiltForWallet)},
 		{"GET /account/transactions", s.wallet(l.Account, s.transactions)},
-		{"GET /domains/search", s.address(l.Search, s.unbuilt)},
+		{"GET /domains/search", s.address(l.Search, s.search)},
 		{"GET /domains/pricing", s.handle(s.listPrices)},
 		{"GET /domains/pricing/{tld}", s.handle(s.onePrice)},
 		{"POST /domains/register", s.handle(s.register)},
@@ -37,6 +37,7 @@ func (s *Server) routes() []route {
 		{"GET /health", s.handle(s.health)},
 		{"GET /.well-known/agent-card.json", s.handle(s.unbuilt)},
 
+		{"GET /domains/check", s.address(l.Search, s.check)},
 		{"GET /livez", s.handle(s.live)},
 		{"GET /readyz", s.handle(s.ready)},
 		{"GET /openapi.json", s.handle(s.openAPI)},

@@ -90,6 +90,7 @@ func (s *shop) wire(t *testing.T) {
 	rows := sqldb.Payments{DB: s.db, ChainID: devchain.ChainID, Asset: asset, Now: s.clock.Now}
 	jobs := sqldb.Jobs{DB: s.db, Now: s.clock.Now}
 	registry := &local.Registry{Store: sqldb.Registry{DB: s.db}, Now: s.clock.Now, Faults: s.faults}
+	s.api.Search = openSearch(s.api.Catalog, registry)
 	s.api.Payments = &payment.Service{Store: rows, Watch: rows, Settler: s.settler, Now: s.clock.Now,
 		Terms: payment.Terms{ChainID: devchain.ChainID, Asset: asset, PayTo: deed.Wallet(strings.ToLower(s.payTo.Hex()))}}
 	s.api.Registrations = &registration.Service{Store: jobs, Names: jobs, Registrar: registry, Prices: s.api.Catalog, Wait: 8 * time.Second, Now: s.clock.Now}
