@@ -137,7 +137,7 @@ func (h *house) serve(t *testing.T, trusted []netip.Prefix) {
 	}()
 	t.Cleanup(func() { h.http.Close(); <-done })
 	h.addr = l.Addr().String()
-	h.client = apitest.Client(t, &http.Transport{MaxIdleConnsPerHost: 64})
+	h.client = apitest.Client(t, &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true})
 	t.Cleanup(h.client.CloseIdleConnections)
 }
 

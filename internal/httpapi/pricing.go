@@ -18,7 +18,7 @@ func (s *Server) listPrices(w http.ResponseWriter, r *http.Request) error {
 	}
 	all := s.prices.Load()
 	if all == nil { // prices do not change while we run; two may make the same list
-		all = newDocument(s.pricing(s.Catalog.Listings()))
+		all = newDocument(s.pricing(s.Catalog.Listings())).compressed()
 		s.prices.Store(all)
 	}
 	return all.serve(w, r)
