@@ -11,6 +11,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/api"
+	"deed.example/deed/internal/httpapi"
 	"deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
@@ -30,11 +31,18 @@ func (c *counter) Available(ctx context.Context, name deed.Name) (deed.Availabil
 // eachSearch opens a house with a registry of its own on both databases.
 func eachSearch(t *testing.T, f func(t *testing.T, h *house, r *counter)) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		h := open(t, options{db: db, limits: generous()})
 		r := &counter{Registry: &local.Registry{Store: sqldb.Registry{DB: db}, Now: time.Now, Faults: &local.Faults{Slow: time.Hour}}}
-		h.api.Search = openSearch(h.api.Catalog, r)
-		f(t, h, r)
+		f(t, openWith(t, db, r, time.Minute), r)
 	})
+}
+
+// openWith opens a house whose searches ask the registry, for so long.
+func openWith(t *testing.T, db *sqldb.DB, r *counter, patience time.Duration) *house {
+	t.Helper()
+	return open(t, options{db: db, limits: generous(), setAPI: func(s *httpapi.Server) {
+		s.Search = openSearch(s.Catalog, r)
+		s.Search.Patience = patience
+	}})
 }
 
 // found returns what an answer says of its names: the reason, or the price.
@@ -225,13 +233,11 @@ func TestRegistryDownOrSlow(t *testing.T) {
 			t.Errorf("down once: got %s", got)
 		}
 		r.Faults.Set(local.FaultSlow, 0) // an hour
-		h.api.Search = openSearch(h.api.Catalog, r)
-		h.api.Search.Patience = time.Millisecond
-		if got := found(read[api.SearchResult](t, h.get(t, "/domains/search?query=first&tlds=com,io")).Results); got != unknown {
+		hasty := openWith(t, h.db, r, time.Millisecond)
+		if got := found(read[api.SearchResult](t, hasty.get(t, "/domains/search?query=first&tlds=com,io")).Results); got != unknown {
 			t.Errorf("slow: got %s", got)
 		}
 		r.Faults.Set(local.FaultNone, 0)
-		h.api.Search = openSearch(h.api.Catalog, r)
 		if err := h.db.Close(); err != nil {
 			t.Fatal(err)
 		}
