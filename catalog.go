@@ -78,14 +78,6 @@ func (l Listing) RenewalPrice(years int, restore bool) USDC {
 	return price
 }
 
-// AsPremium returns the listing with the prices of a premium name, as its
-// registry asks for them, marked up. A name that comes from elsewhere costs a
-// year.
-func (l Listing) AsPremium(wholesale, renewal USDC, m Markup) Listing {
-	l.Registration, l.Renewal, l.Transfer = m.Price(wholesale), m.Price(renewal), m.Price(renewal)
-	return l
-}
-
 // Within fails with CodeTooExpensive when the quote is above the ceiling: a
 // price that high is more often a mistake than a wish.
 func (q Quote) Within(ceiling USDC) error {

@@ -91,6 +91,7 @@ func newAPI() (*httpapi.Server, error) {
 	// So high that nobody is refused and its digits stay as many.
 	limits := deed.DefaultLimits()
 	limits.SignIn.Max = 2_000_000_000
+	limits.Search.Max = 2_000_000_000
 	counter := &memory.Cache{Now: time.Now}
 	counters := metrics.New("bench")
 	return &httpapi.Server{

@@ -19,7 +19,7 @@ type row struct {
 
 func main() {
 	var rows []row
-	for _, measure := range []func() ([]row, error){httpRows, signInRows, paymentRows} {
+	for _, measure := range []func() ([]row, error){httpRows, searchRows, signInRows, paymentRows} {
 		more, err := measure()
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "bench:", err)

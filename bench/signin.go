@@ -187,7 +187,7 @@ func sendAll(addr string, requests []string) (float64, error) {
 				return err
 			}
 			if !strings.HasPrefix(string(in[:n]), "HTTP/1.1 200") {
-				return fmt.Errorf("sign in: got %s", in[:n])
+				return fmt.Errorf("send a request: got %s", in[:n])
 			}
 		}
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"deed.example/deed/internal/account"
+	"deed.example/deed/internal/catalog"
 	"deed.example/deed/internal/health"
 	"deed.example/deed/internal/httpapi"
 	"deed.example/deed/internal/metrics"
@@ -94,6 +95,7 @@ func wire(ctx context.Context, c *config, b *backends, base *url.URL, counters *
 	}
 	api := &httpapi.Server{
 		Catalog: b.prices,
+		Search:  newSearch(b.prices, b.registrar, counters),
 		Health: &health.Service{Now: time.Now, Checks: []health.Check{
 			{Name: "database", Essential: true, Ping: b.db.Ping},
 			{Name: "cache", Ping: b.cache.ping},
@@ -147,6 +149,21 @@ func pause(ctx context.Context) {
 	select {
 	case <-time.After(50 * time.Millisecond):
 	case <-ctx.Done():
+	}
+}
+
+// newSearch lets callers look around. A registrar's answer is as good as new for
+// a few seconds, and no search takes more than a quarter of its questions.
+func newSearch(prices *catalog.Service, registrar catalog.Checker, counters *metrics.Metrics) *catalog.Searcher {
+	return &catalog.Searcher{
+		Prices:    prices,
+		Registrar: registrar,
+		Keep:      3 * time.Second,
+		Patience:  3 * time.Second,
+		AtOnce:    16,
+		Slots:     make(chan struct{}, 64),
+		Missed:    counters.RegistrarMissed,
+		Now:       time.Now,
 	}
 }
 

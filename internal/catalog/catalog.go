@@ -1,9 +1,14 @@
-// Package catalog knows which TLDs we sell and what they cost.
+// Package catalog knows which TLDs we sell, what they cost, and which names
+// under them can be bought.
 //
 // The wholesale prices and the rules of each registry (years, grace days,
 // privacy, internationalised labels) stand in tlds.csv, embedded in the binary.
 // At the start every price is marked up and rounded up to the cent, once; what
 // is published from then on is what is charged.
+//
+// A search (Searcher) asks the registrar about many names at once, remembers its
+// answers for a few seconds, and calls nothing available that it did not say so
+// of.
 package catalog
 
 import (
@@ -27,6 +32,13 @@ func DefaultPricing() Pricing {
 	return Pricing{Markup: deed.Markup{BasisPoints: 2000, Fee: 50 * deed.Cent}, Ceiling: 50_000 * deed.Cent}
 }
 
+func (p Pricing) markup(tld deed.TLD) deed.Markup {
+	if own, ok := p.PerTLD[tld]; ok {
+		return own
+	}
+	return p.Markup
+}
+
 // Service answers questions about prices. Make one with New.
 type Service struct {
 	updated  time.Time
@@ -46,7 +58,7 @@ func New(p Pricing) (*Service, error) {
 	}
 	s := &Service{updated: wholesaleDate, pricing: p}
 	for _, l := range wholesale {
-		s.listings = append(s.listings, l.Marked(s.markup(l.TLD)))
+		s.listings = append(s.listings, l.Marked(p.markup(l.TLD)))
 	}
 	for tld := range p.PerTLD {
 		if _, err := s.Listing(tld); err != nil {
@@ -54,13 +66,6 @@ func New(p Pricing) (*Service, error) {
 		}
 	}
 	return s, nil
-}
-
-func (s *Service) markup(tld deed.TLD) deed.Markup {
-	if m, own := s.pricing.PerTLD[tld]; own {
-		return m
-	}
-	return s.pricing.Markup
 }
 
 // Updated returns the day of the figures behind the prices.
@@ -85,6 +90,32 @@ func find(listings []deed.Listing, tld deed.TLD) (deed.Listing, bool) {
 		return deed.Listing{}, false
 	}
 	return listings[i], true
+}
+
+// maxWholesale is above the price of every name ever sold. A registrar that asks
+// more made a mistake, and marking such a sum up could overflow.
+const maxWholesale = 100_000_000 * 100 * deed.Cent
+
+// Offer returns the listing that holds for a name of the TLD, of which the
+// registry said a. A premium name has prices of its own; a year that the
+// registry named no price for costs what the TLD costs.
+//
+// It fails with CodeTLDNotSupported, and without a code when the registry's
+// price cannot be true: a name is never sold at a guess.
+func (s *Service) Offer(tld deed.TLD, a deed.Availability) (deed.Listing, error) {
+	l, err := s.Listing(tld)
+	if err != nil || !a.Premium {
+		return l, err
+	}
+	if a.Wholesale <= 0 || a.Wholesale > maxWholesale || a.Renewal < 0 || a.Renewal > maxWholesale {
+		return deed.Listing{}, fmt.Errorf("price a premium name of .%s: the registry asks %s USDC, then %s", tld, a.Wholesale, a.Renewal)
+	}
+	m := s.pricing.markup(tld)
+	l.Registration = m.Price(a.Wholesale)
+	if a.Renewal > 0 {
+		l.Renewal = m.Price(a.Renewal)
+	}
+	return l, nil
 }
 
 func inYears(n int) string {

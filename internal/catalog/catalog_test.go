@@ -59,6 +59,40 @@ func TestMarkupOfOneTLD(t *testing.T) {
 	}
 }
 
+func TestOffer(t *testing.T) {
+	p := DefaultPricing()
+	p.PerTLD = map[deed.TLD]deed.Markup{"net": {Fee: deed.Cent}}
+	s := open(t, p)
+	const usd = 100 * deed.Cent
+	tests := []struct {
+		tld  deed.TLD
+		said deed.Availability
+		want string // registration and renewal, or the code
+	}{
+		{"com", deed.Availability{Available: true}, "13.06 13.06"},
+		{"com", deed.Availability{Available: true, Wholesale: 99 * usd}, "13.06 13.06"}, // not premium
+		{"com", deed.Availability{Available: true, Premium: true, Wholesale: 100 * usd}, "120.50 13.06"},
+		{"com", deed.Availability{Available: true, Premium: true, Wholesale: 100 * usd, Renewal: 50 * usd}, "120.50 60.50"},
+		{"net", deed.Availability{Available: true, Premium: true, Wholesale: 100 * usd, Renewal: 50 * usd}, "100.01 50.01"},
+		{"com", deed.Availability{Available: true, Premium: true, Wholesale: maxWholesale}, "120000000.50 13.06"},
+		{"com", deed.Availability{Available: true, Premium: true}, "SERVICE_UNAVAILABLE"},
+		{"com", deed.Availability{Available: true, Premium: true, Wholesale: -1}, "SERVICE_UNAVAILABLE"},
+		{"com", deed.Availability{Available: true, Premium: true, Wholesale: usd, Renewal: -1}, "SERVICE_UNAVAILABLE"},
+		{"com", deed.Availability{Available: true, Premium: true, Wholesale: maxWholesale + 1}, "SERVICE_UNAVAILABLE"},
+		{"nope", deed.Availability{Available: true}, "TLD_NOT_SUPPORTED"},
+	}
+	for _, tt := range tests {
+		l, err := s.Offer(tt.tld, tt.said)
+		got := l.Registration.String() + " " + l.Renewal.String()
+		if err != nil {
+			got = string(deed.CodeOf(err))
+		}
+		if got != tt.want {
+			t.Errorf(".%s with %+v: got %s, want %s", tt.tld, tt.said, got, tt.want)
+		}
+	}
+}
+
 func TestRegistrationQuote(t *testing.T) {
 	s := open(t, DefaultPricing())
 	tests := []struct {

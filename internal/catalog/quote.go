@@ -36,15 +36,12 @@ func (s *Service) Registration(name deed.Name, years int) (deed.Quote, error) {
 // NewName returns the price of a new name for so many years, premium or not, as the
 // registry says.
 func (s *Service) NewName(name deed.Name, years int, a deed.Availability) (deed.Quote, error) {
-	l, err := s.Listing(name.TLD())
+	l, err := s.Offer(name.TLD(), a)
 	if err != nil {
 		return deed.Quote{}, err
 	}
 	if name.Label().IsIDN() && !l.IDN {
 		return deed.Quote{}, deed.Invalid("domain", ".%s is sold in ASCII letters only", l.TLD)
-	}
-	if a.Premium {
-		l = l.AsPremium(a.Wholesale, a.Renewal, s.markup(l.TLD))
 	}
 	amount, err := l.RegistrationPrice(years)
 	if err != nil {
@@ -60,16 +57,13 @@ func (s *Service) NewName(name deed.Name, years int, a deed.Availability) (deed.
 // Renewal returns the price of so many more years for a name we hold, out of
 // redemption or not.
 func (s *Service) Renewal(r deed.Registration, years int, restore bool) (deed.Quote, error) {
-	l, err := s.Listing(r.Name.TLD())
+	premium := r.PremiumRenewal > 0
+	l, err := s.Offer(r.Name.TLD(), deed.Availability{Premium: premium, Wholesale: r.PremiumRenewal, Renewal: r.PremiumRenewal})
 	if err != nil {
 		return deed.Quote{}, err
 	}
-	before, held := s.replaced(r.Name.TLD())
-	if r.PremiumRenewal > 0 {
-		l, held = l.AsPremium(r.PremiumRenewal, r.PremiumRenewal, s.markup(l.TLD)), false
-	}
 	q := deed.Quote{Amount: l.RenewalPrice(years, restore), Years: years, For: fmt.Sprintf("%s for %s more", r.Name, inYears(years))}
-	if held {
+	if before, held := s.replaced(l.TLD); held && !premium {
 		q.Held = before.RenewalPrice(years, restore)
 	}
 	if restore {

@@ -44,3 +44,15 @@ func TestRoutesPaperIsTrue(t *testing.T) {
 		}
 	}
 }
+
+// example returns the JSON that a paper shows, on one line.
+func example(t *testing.T, paper string) string {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/" + paper)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "```json\n")
+	block, _, _ := strings.Cut(rest, "\n```")
+	return strings.ReplaceAll(block, "\n  ", "")
+}

@@ -24,6 +24,7 @@ import (
 	"deed.example/deed/internal/health"
 	"deed.example/deed/internal/httpapi"
 	"deed.example/deed/internal/ratelimit"
+	registry "deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/signin"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
@@ -84,6 +85,7 @@ func open(t *testing.T, o options) *house {
 	h := &house{db: o.db}
 	h.api = &httpapi.Server{
 		Catalog: prices,
+		Search:  openSearch(prices, &registry.Registry{Store: sqldb.Registry{DB: o.db}, Now: time.Now}),
 		Health:  &health.Service{Checks: o.checks, Now: time.Now},
 		Limiter: &ratelimit.Limiter{Shared: o.shared, Local: local, Durable: sqldb.Limits{DB: o.db, Now: time.Now}, Now: time.Now, Missed: func(error) {}},
 		Limits:  limits,
@@ -114,6 +116,12 @@ func open(t *testing.T, o options) *house {
 	return h
 }
 
+// openSearch returns a search that remembers nothing, and that a busy machine
+// does not make give up.
+func openSearch(prices *catalog.Service, r catalog.Checker) *catalog.Searcher {
+	return &catalog.Searcher{Prices: prices, Registrar: r, Patience: time.Minute, AtOnce: 16, Slots: make(chan struct{}, 64), Missed: func(error) {}, Now: time.Now}
+}
+
 func (h *house) serve(t *testing.T, trusted []netip.Prefix) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -129,7 +137,7 @@ func (h *house) serve(t *testing.T, trusted []netip.Prefix) {
 	}()
 	t.Cleanup(func() { h.http.Close(); <-done })
 	h.addr = l.Addr().String()
-	h.client = apitest.Client(t, &http.Transport{MaxIdleConnsPerHost: 64})
+	h.client = apitest.Client(t, &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true})
 	t.Cleanup(h.client.CloseIdleConnections)
 }
 

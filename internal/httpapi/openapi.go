@@ -28,7 +28,7 @@ func (s *Server) openAPIDocument() (*document, error) {
 		return nil, fmt.Errorf("read the embedded openapi.yaml: %w", err)
 	}
 	v["servers"] = []any{map[string]any{"url": s.PublicURL}}
-	d := newDocument(v)
+	d := newDocument(v).compressed()
 	s.description.Store(d)
 	return d, nil
 }

@@ -18,7 +18,7 @@ func (s *Server) listPrices(w http.ResponseWriter, r *http.Request) error {
 	}
 	all := s.prices.Load()
 	if all == nil { // prices do not change while we run; two may make the same list
-		all = newDocument(s.pricing(s.Catalog.Listings()))
+		all = newDocument(s.pricing(s.Catalog.Listings())).compressed()
 		s.prices.Store(all)
 	}
 	return all.serve(w, r)
@@ -41,7 +41,7 @@ func (s *Server) listings(list string) ([]deed.Listing, error) {
 	var out []deed.Listing
 	seen := map[deed.TLD]bool{}
 	for text := range strings.SplitSeq(list, ",") {
-		tld, err := deed.ParseTLD(strings.TrimSpace(text))
+		tld, err := deed.ParseTLD(strings.Trim(text, " "))
 		if err != nil {
 			return nil, err
 		}

@@ -1,7 +1,10 @@
 package httpapi_test
 
 import (
+	"compress/gzip"
+	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -89,6 +92,48 @@ func TestConditionalReads(t *testing.T) {
 	}
 	if a, b := h.get(t, "/domains/pricing/com").header.Get("ETag"), h.get(t, "/domains/pricing/net").header.Get("ETag"); a == b {
 		t.Error("different prices have the same tag")
+	}
+}
+
+// The large documents come compressed to those who say that they take it, and
+// both copies count as the same document.
+func TestCompressedDocuments(t *testing.T) {
+	h := open(t, options{})
+	ask := func(path, accept, match string) answer {
+		return h.raw(t, "GET "+path+" HTTP/1.1\r\nHost: a\r\nConnection: close\r\nAccept-Encoding: "+accept+"\r\nIf-None-Match: "+match+"\r\n\r\n")[0]
+	}
+	for _, path := range []string{"/domains/pricing", "/openapi.json"} {
+		plain := h.get(t, path)
+		tag := plain.header.Get("ETag")
+		for _, accept := range []string{"gzip", "br, GZIP;q=0.001", "deflate, *", "*;q=0, gzip", "x-gzip", "gzip ; q=1.0"} {
+			got := ask(path, accept, `"other"`)
+			z, err := gzip.NewReader(strings.NewReader(got.body))
+			if err != nil {
+				t.Fatalf("%s with %s: %v in %v", path, accept, err, got.header)
+			}
+			text, err := io.ReadAll(z)
+			if err != nil || string(text) != plain.body || len(got.body) > len(plain.body)/4 {
+				t.Errorf("%s with %s: got %d bytes in %d, %v", path, accept, len(text), len(got.body), err)
+			}
+			if got.header.Get("Content-Encoding") != "gzip" || got.header.Get("Vary") != "Accept-Encoding" || got.header.Get("ETag") != "W/"+tag || got.header.Get("Content-Length") != strconv.Itoa(len(got.body)) {
+				t.Errorf("%s with %s: got %v", path, accept, got.header)
+			}
+		}
+		for _, accept := range []string{"", "identity", "br", "gzip;q=0", "gzip;q=0.000, *", "*;q=0"} {
+			got := ask(path, accept, `"other"`)
+			if got.body != plain.body || got.header.Get("Content-Encoding") != "" || got.header.Get("Vary") != "Accept-Encoding" || got.header.Get("ETag") != tag {
+				t.Errorf("%s with %q: got %v", path, accept, got.header)
+			}
+		}
+		for _, match := range []string{tag, "W/" + tag} {
+			got := ask(path, "gzip", match)
+			if got.status != http.StatusNotModified || got.body != "" || got.header.Get("Content-Encoding") != "" || got.header.Get("Vary") != "Accept-Encoding" || got.header.Get("ETag") != "W/"+tag {
+				t.Errorf("%s with %s: got %d %v", path, match, got.status, got.header)
+			}
+		}
+	}
+	if got := ask("/domains/pricing/com", "gzip", `"other"`); got.header.Get("Content-Encoding") != "" || got.header.Get("Vary") != "" {
+		t.Errorf("a small document: got %v", got.header)
 	}
 }
 

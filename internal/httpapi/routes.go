@@ -27,7 +27,7 @@ func (s *Server) routes() []route {
 		{"GET /account", s.wallet(l.Account, s.account)},
 		{"GET /account/domains", s.wallet(l.Account, s.accountDomains)},
 		{"GET /account/transactions", s.wallet(l.Account, s.transactions)},
-		{"GET /domains/search", s.address(l.Search, s.unbuilt)},
+		{"GET /domains/search", s.address(l.Search, s.search)},
 		{"GET /domains/pricing", s.handle(s.listPrices)},
 		{"GET /domains/pricing/{tld}", s.handle(s.onePrice)},
 		{"POST /domains/register", s.handle(s.order(readRegister))},
@@ -37,6 +37,7 @@ func (s *Server) routes() []route {
 		{"GET /health", s.handle(s.health)},
 		{"GET /.well-known/agent-card.json", s.handle(s.unbuilt)},
 
+		{"GET /domains/check", s.address(l.Search, s.check)},
 		{"POST /domains/transfer", s.handle(s.order(readTransfer))},
 		{"POST /domains/{domain}/authcode", s.wallet(l.DNS, s.owner(s.authCode))},
 		{"PUT /domains/{domain}/lock", s.wallet(l.DNS, s.owner(s.setLock))},

@@ -29,6 +29,7 @@ import (
 // Server answers the HTTP interface. Fill every exported field.
 type Server struct {
 	Catalog *catalog.Service
+	Search  *catalog.Searcher
 	Health  *health.Service
 	Limiter *ratelimit.Limiter
 	Limits  deed.Limits

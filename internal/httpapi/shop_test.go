@@ -94,6 +94,7 @@ func (s *shop) wire(t *testing.T) {
 	jobs := sqldb.Jobs{DB: s.db, Now: s.clock.Now}
 	held := sqldb.Registrations{DB: s.db, Now: s.clock.Now}
 	s.registry = &local.Registry{Store: sqldb.Registry{DB: s.db}, Now: s.clock.Now, Faults: s.faults}
+	s.api.Search = openSearch(s.api.Catalog, s.registry)
 	s.api.Payments = &payment.Service{Store: rows, Watch: rows, Settler: s.settler, Now: s.clock.Now,
 		Terms: payment.Terms{ChainID: devchain.ChainID, Asset: asset, PayTo: deed.Wallet(strings.ToLower(s.payTo.Hex()))}}
 	s.api.Registrations = &registration.Service{

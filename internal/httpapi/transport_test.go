@@ -221,6 +221,7 @@ func TestPathsAndMethods(t *testing.T) {
 		{"GET", "/domains/./search", 404, ""},
 		{"GET", "/dns", 404, ""},
 		{"DELETE", "/domains/search", 405, "GET, HEAD"},
+		{"POST", "/domains/check", 405, "GET, HEAD"},
 		{"POST", "/health", 405, "GET, HEAD"},
 		{"GET", "/auth/verify", 405, "POST"},
 		{"GET", "/domains/register", 405, "POST"},
@@ -325,7 +326,7 @@ func TestConnectionsPerAddress(t *testing.T) {
 
 func TestEveryErrorHasTheShape(t *testing.T) {
 	h := open(t, options{})
-	for _, path := range []string{"/nope", "/domains/pricing/nope", "/dns/a.com", "/domains/search?query=a", "/domains/a.com"} {
+	for _, path := range []string{"/nope", "/domains/pricing/nope", "/dns/a.com", "/domains/search", "/domains/check", "/domains/a.com"} {
 		var e api.Error
 		got := h.get(t, path)
 		if err := json.Unmarshal([]byte(got.body), &e, json.RejectUnknownMembers(true)); err != nil || e.Error == "" || e.Message == "" || e.Code == "" {

@@ -22,6 +22,7 @@ type Metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.HistogramVec
 	missed   prometheus.Counter
+	unsaid   prometheus.Counter
 	wallets  wallets
 }
 
@@ -41,6 +42,10 @@ func New(version string) *Metrics {
 			Name: "deed_cache_missed_total",
 			Help: "Calls that were counted in this process because the shared cache did not answer.",
 		}),
+		unsaid: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "deed_registrar_missed_total",
+			Help: "Questions of searches that the registrar did not answer.",
+		}),
 	}
 	gauge := func(name, help string) prometheus.Gauge {
 		return prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
@@ -55,7 +60,7 @@ func New(version string) *Metrics {
 		Name: "deed_build_info", Help: "Always 1; the label says which version runs.", ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
-	m.registry.MustRegister(m.requests, m.missed, build, m.wallets.gas, m.wallets.settlements, m.wallets.refunds, m.wallets.usdc,
+	m.registry.MustRegister(m.requests, m.missed, m.unsaid, build, m.wallets.gas, m.wallets.settlements, m.wallets.refunds, m.wallets.usdc,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -71,6 +76,9 @@ func (m *Metrics) Observe(route string, status int, took time.Duration) {
 
 // CacheMissed counts one call that the shared cache did not answer.
 func (m *Metrics) CacheMissed(error) { m.missed.Inc() }
+
+// RegistrarMissed counts one question that the registrar did not answer.
+func (m *Metrics) RegistrarMissed(error) { m.unsaid.Inc() }
 
 // Reserves shows what our own wallets have. Gauges are for people to look at, so
 // here, and nowhere else, money is a float.

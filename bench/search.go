@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/catalog"
+	"deed.example/deed/internal/httpapi"
+	"deed.example/deed/internal/registrar/local"
+	"deed.example/deed/internal/sqldb"
+)
+
+// searches is how many searches one round makes, each for another label: what
+// was asked a moment ago is answered from memory, and would cost nothing.
+const searches = 3000
+
+// searchRows compares a search over the standard set with the reads that it
+// cannot do without.
+func searchRows() (rows []row, err error) {
+	dir, err := os.MkdirTemp("", "deed-bench")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir) // it is temporary
+	db, err := sqldb.OpenSQLite(context.Background(), filepath.Join(dir, "deed.db"))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	api, err := newAPI()
+	if err != nil {
+		return nil, err
+	}
+	registry := &local.Registry{Store: sqldb.Registry{DB: db}, Now: time.Now}
+	api.Search = &catalog.Searcher{
+		Prices: api.Catalog, Registrar: registry, Keep: 3 * time.Second, Patience: time.Minute, AtOnce: 16, Slots: make(chan struct{}, 64),
+		Missed: func(error) {}, Now: time.Now,
+	}
+	addr, err := listen(func(l net.Listener) error { return api.Configure().Serve(httpapi.Listen(l, nil)) })
+	if err != nil {
+		return nil, err
+	}
+	var ours, bare []float64
+	for i := range 3 {
+		rate, err := sendAll(addr, searchRequests(i))
+		if err != nil {
+			return nil, err
+		}
+		ours = append(ours, rate)
+		if rate, err = bareReads(registry, api.Catalog.Standard(), i); err != nil {
+			return nil, err
+		}
+		bare = append(bare, rate)
+	}
+	return []row{{"search over 10 TLDs, SQLite: GET /domains/search", "ten bare questions to the registry, without HTTP", median(ours), median(bare), 0}}, nil
+}
+
+func label(round, i int) string { return fmt.Sprintf("label-%d-%d", round, i) }
+
+func searchRequests(round int) []string {
+	requests := make([]string, searches)
+	for i := range requests {
+		requests[i] = fmt.Sprintf("GET /domains/search?query=%s HTTP/1.1\r\nHost: deed.example\r\n\r\n", label(round, i))
+	}
+	return requests
+}
+
+// bareReads asks the registry what a search asks, from as many callers at once.
+func bareReads(r *local.Registry, under []deed.Listing, round int) (float64, error) {
+	var next atomic.Int64
+	began := time.Now()
+	err := atOnce(conns, func() error {
+		for {
+			i := int(next.Add(1)) - 1
+			if i >= searches {
+				return nil
+			}
+			for _, l := range under {
+				if _, err := r.Available(context.Background(), deed.Name(label(round, i)+"."+string(l.TLD))); err != nil {
+					return err
+				}
+			}
+		}
+	})
+	return searches / time.Since(began).Seconds(), err
+}

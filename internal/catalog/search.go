@@ -1,0 +1,165 @@
+package catalog
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+
+	"deed.example/deed"
+)
+
+// standardTLDs are searched when a caller names none.
+var standardTLDs = []deed.TLD{"com", "net", "org", "io", "xyz", "dev", "app", "ai", "co", "me"}
+
+// Standard returns the listings that are searched when a caller names none.
+func (s *Service) Standard() []deed.Listing {
+	out := make([]deed.Listing, 0, len(standardTLDs))
+	for _, tld := range standardTLDs {
+		if l, err := s.Listing(tld); err == nil { // a test holds the set against the embedded list
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// Why a name is not available.
+const (
+	Taken    = "taken"
+	Reserved = "reserved"
+	Invalid  = "invalid" // nobody can register such a name under this TLD
+	Unknown  = "unknown" // the registrar did not say
+)
+
+// A Result is what a search says of one name.
+type Result struct {
+	Domain    string // in lower case; a deed.Name unless Reason is Invalid
+	TLD       deed.TLD
+	Available bool
+	Reason    string // "" when available
+
+	// Of a name that is available:
+	Premium bool
+	Offer   deed.Listing // what it costs
+}
+
+// A Searcher says which names can be bought, for looking around: what it says
+// may be a few seconds old, so a purchase asks the registrar again.
+//
+// Names the registrar spoke of a moment ago are answered from memory. The others
+// are asked for, some at once, and those it says nothing of in time stay unknown.
+// Searches that ask the same at the same time share one question, which is why a
+// question goes on when the caller who began it is gone.
+//
+// It is safe for concurrent use. Fill every field.
+type Searcher struct {
+	Prices    *Service
+	Registrar Checker
+	Keep      time.Duration // how long an answer of the registrar is repeated
+	Patience  time.Duration // how long a search takes at most, and a question
+	AtOnce    int           // how many questions of one search are open at once
+	Slots     chan struct{} // holds as many as may be open in this process
+	Missed    func(error)   // told each time the registrar did not answer
+	Now       func() time.Time
+
+	recent    recent
+	questions singleflight.Group
+}
+
+// Search looks for the label under each of the listings. It fails with
+// CodeValidation when the query breaks the rules of the interface document,
+// chapter 4; a label that keeps them and still cannot be registered is Invalid.
+func (s *Searcher) Search(ctx context.Context, query string, under []deed.Listing) ([]Result, error) {
+	if err := checkQuery(query); err != nil {
+		return nil, err
+	}
+	results := make([]Result, len(under))
+	for i, l := range under {
+		domain := strings.ToLower(query) + "." + string(l.TLD)
+		results[i] = Result{Domain: domain, TLD: l.TLD, Reason: Invalid}
+		if name, err := deed.ParseName(domain); err == nil {
+			results[i] = toAsk(name, l)
+		}
+	}
+	s.fill(ctx, results)
+	return results, nil
+}
+
+// Check looks for each of the names. It fails with CodeTLDNotSupported.
+func (s *Searcher) Check(ctx context.Context, names []deed.Name) ([]Result, error) {
+	results := make([]Result, len(names))
+	for i, name := range names {
+		l, err := s.Prices.Listing(name.TLD())
+		if err != nil {
+			return nil, err
+		}
+		results[i] = toAsk(name, l)
+	}
+	s.fill(ctx, results)
+	return results, nil
+}
+
+// maxQuery is the length of a label (RFC 1035, 2.3.4).
+const maxQuery = 63
+
+func checkQuery(query string) error {
+	switch {
+	case query == "":
+		return deed.Invalid("query", "is missing: send the label to look for, such as example")
+	case strings.Contains(query, "."):
+		return deed.Invalid("query", "is a label without its TLD: send example, not example.com, or ask GET /domains/check")
+	case strings.ContainsFunc(query, notInLabel):
+		return deed.Invalid("query", "has letters a to z, digits and hyphens only")
+	case len(query) > maxQuery:
+		return deed.Invalid("query", "has at most %d characters, not %d", maxQuery, len(query))
+	}
+	return nil
+}
+
+func notInLabel(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-'
+}
+
+// toAsk returns the result of a name before anybody was asked.
+func toAsk(name deed.Name, l deed.Listing) Result {
+	r := Result{Domain: string(name), TLD: l.TLD, Reason: Unknown}
+	if name.Label().IsIDN() && !l.IDN {
+		r.Reason = Invalid
+	}
+	return r
+}
+
+// fill asks for the results that are unknown.
+func (s *Searcher) fill(ctx context.Context, results []Result) {
+	names := make([]deed.Name, 0, len(results))
+	for _, r := range results {
+		if r.Reason == Unknown {
+			names = append(names, deed.Name(r.Domain))
+		}
+	}
+	said := s.ask(ctx, names)
+	for i, r := range results {
+		if a, ok := said[deed.Name(r.Domain)]; ok {
+			results[i] = s.result(r, a)
+		}
+	}
+}
+
+// result returns r with what the registrar said. What makes no sense leaves it
+// unknown.
+func (s *Searcher) result(r Result, a deed.Availability) Result {
+	if !a.Available {
+		if a.Reason == Taken || a.Reason == Reserved {
+			r.Reason = a.Reason
+		}
+		return r
+	}
+	offer, err := s.Prices.Offer(r.TLD, a)
+	if err != nil {
+		s.Missed(err)
+		return r
+	}
+	r.Available, r.Reason, r.Premium, r.Offer = true, "", a.Premium, offer
+	return r
+}
