@@ -3,7 +3,9 @@ package deed
 import (
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -56,7 +58,7 @@ func Compose(c Composition) (ServedZone, error) {
 	if err != nil {
 		return ServedZone{}, fmt.Errorf("compose zone %s: %w", c.Origin, err)
 	}
-	return ServedZone{Origin: c.Origin, Serial: c.Serial, RRs: canonical(append(own, c.RRs...))}, nil
+	return ServedZone{Origin: c.Origin, Serial: c.Serial, RRs: canonical(own, c.RRs)}, nil
 }
 
 // admit says why the record cannot be among the ones handed in.
@@ -75,7 +77,7 @@ func (c Composition) admit(rr RR) error {
 		return fmt.Errorf("%s at %s is not for others to add", dns.TypeToString[rr.Type], rr.Owner)
 	case dns.TypeNS:
 		if rr.Owner == c.Origin {
-			return fmt.Errorf("NS at the apex is not for others to add")
+			return errors.New("NS at the apex is not for others to add")
 		}
 	}
 	return nil
@@ -84,7 +86,7 @@ func (c Composition) admit(rr RR) error {
 // apex returns the SOA and the NS records of the zone itself.
 func (c Composition) apex() ([]RR, error) {
 	if len(c.Servers) == 0 {
-		return nil, fmt.Errorf("no name servers")
+		return nil, errors.New("it has no name servers")
 	}
 	soa, err := c.SOA.rr(c.Origin, c.Serial)
 	if err != nil {
@@ -139,10 +141,10 @@ func without(rrs, others []RR) []RR {
 	return rest
 }
 
-// canonical returns the records in canonical order with one TTL for each owner
-// and type, every record once. rrs itself is left as it was.
-func canonical(rrs []RR) []RR {
-	rrs = slices.Clone(rrs)
+// canonical returns the records of all parts in canonical order, with one TTL
+// for each owner and type, every record once. The parts are left as they were.
+func canonical(parts ...[]RR) []RR {
+	rrs := slices.Concat(parts...)
 	slices.SortFunc(rrs, compareRR)
 	for set := range sets(rrs) {
 		ttl := slices.MinFunc(set, func(a, b RR) int { return cmp.Compare(a.TTL, b.TTL) }).TTL
@@ -155,7 +157,7 @@ func canonical(rrs []RR) []RR {
 
 // sets yields the record sets of rrs, which are in canonical order: the runs of
 // one owner and type.
-func sets(rrs []RR) func(yield func([]RR) bool) {
+func sets(rrs []RR) iter.Seq[[]RR] {
 	return func(yield func([]RR) bool) {
 		for start := 0; start < len(rrs); {
 			end := start + 1
