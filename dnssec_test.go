@@ -1,0 +1,313 @@
+package deed_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/miekg/dns"
+	"pgregory.net/rapid"
+
+	"deed.example/deed"
+)
+
+// checkSigned holds a signed zone to RFC 4035, 2, by the library's eyes and by
+// rules written a second time, plainly.
+func checkSigned(t rapid.TB, unsigned, signed deed.ServedZone, now time.Time) {
+	t.Helper()
+	var bare []deed.RR
+	for _, rr := range signed.RRs {
+		if !slices.Contains([]uint16{dns.TypeRRSIG, dns.TypeNSEC, dns.TypeDNSKEY}, rr.Type) {
+			bare = append(bare, rr)
+		}
+	}
+	if diff := cmp.Diff(unsigned.RRs, bare); diff != "" {
+		t.Fatalf("signing changed the records (-unsigned +signed):\n%s", diff)
+	}
+	checkSignatures(t, signed, now)
+	checkChain(t, signed)
+}
+
+// checkSignatures wants exactly one good signature over every set that has one.
+func checkSignatures(t rapid.TB, z deed.ServedZone, now time.Time) {
+	t.Helper()
+	key := toLibrary(t, zoneKey(t, z.Origin).DNSKEY()).(*dns.DNSKEY)
+	sigs := map[rrset]*dns.RRSIG{}
+	for _, rr := range z.RRs {
+		if rr.Type != dns.TypeRRSIG {
+			continue
+		}
+		sig := toLibrary(t, rr).(*dns.RRSIG)
+		id := rrset{rr.Owner, sig.TypeCovered}
+		if sigs[id] != nil {
+			t.Fatalf("%v has two signatures", id)
+		}
+		sigs[id] = sig
+	}
+	for id, rrs := range rrsets(z.RRs) {
+		where := standing(z, id.owner)
+		want := where == "ours" || where == "cut" && (id.kind == dns.TypeDS || id.kind == dns.TypeNSEC)
+		if id.kind == dns.TypeRRSIG {
+			continue
+		}
+		sig := sigs[id]
+		delete(sigs, id)
+		if (sig != nil) != want {
+			t.Fatalf("%v, %s: got signature %v", id, where, sig)
+		}
+		if sig == nil {
+			continue
+		}
+		var set []dns.RR
+		for _, rr := range rrs {
+			set = append(set, toLibrary(t, rr))
+		}
+		if err := sig.Verify(key, set); err != nil || !sig.ValidityPeriod(now) || sig.Hdr.Ttl != rrs[0].TTL || sig.OrigTtl != rrs[0].TTL {
+			t.Fatalf("%v: the signature is wrong: %v\n%v", set, err, sig)
+		}
+	}
+	if len(sigs) > 0 {
+		t.Fatalf("signatures over nothing: %v", sigs)
+	}
+}
+
+// checkChain wants an NSEC at each name that is ours or a cut, with the types
+// there, in a ring through all of them in canonical order.
+func checkChain(t rapid.TB, z deed.ServedZone) {
+	t.Helper()
+	types := map[string][]uint16{}
+	for id := range rrsets(z.RRs) {
+		where := standing(z, id.owner)
+		if where == "ours" || where == "cut" && slices.Contains([]uint16{dns.TypeNS, dns.TypeDS, dns.TypeNSEC, dns.TypeRRSIG}, id.kind) {
+			types[id.owner] = append(types[id.owner], id.kind)
+		}
+	}
+	owners := slices.SortedFunc(maps.Keys(types), func(a, b string) int { return slices.Compare(reversed(a), reversed(b)) })
+	nsecs := map[string]deed.RR{}
+	for _, rr := range z.RRs {
+		if rr.Type == dns.TypeNSEC {
+			nsecs[rr.Owner] = rr
+		}
+	}
+	if len(nsecs) != len(owners) {
+		t.Fatalf("got %d names with NSEC, want %d", len(nsecs), len(owners))
+	}
+	for i, owner := range owners {
+		nsec, ok := toLibrary(t, nsecs[owner]).(*dns.NSEC)
+		next := owners[(i+1)%len(owners)] + "."
+		slices.Sort(types[owner])
+		if !ok || nsec.NextDomain != next || nsec.Hdr.Ttl != 300 || !slices.Equal(nsec.TypeBitMap, types[owner]) {
+			t.Fatalf("%s: got %v, want next %s, types %v", owner, nsec, next, types[owner])
+		}
+	}
+}
+
+func TestSignedZonesHold(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		now := date(2027, 1, 1)
+		unsigned := compose(t, "example.com", 1, randomRecords(t))
+		signed := sign(t, deed.ServedZone{}, unsigned, now)
+		checkSigned(t, unsigned, signed, now)
+		if got, want := signed.RRs[0], unsigned.RRs[0]; got != want {
+			t.Fatalf("it begins with %v, want the SOA", got)
+		}
+	})
+}
+
+// withoutTimes returns the zone with all that depends on when it was signed
+// blanked out of its signatures.
+func withoutTimes(t rapid.TB, z deed.ServedZone) []string {
+	var lines []string
+	for _, rr := range z.RRs {
+		out := toLibrary(t, rr)
+		if sig, ok := out.(*dns.RRSIG); ok {
+			sig.Inception, sig.Expiration, sig.Signature = 0, 0, ""
+		}
+		lines = append(lines, out.String())
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+func TestSigningAgainEqualsSigningAfresh(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		then := date(2027, 1, 1)
+		now := then.Add(time.Duration(rapid.IntRange(0, 16*24*3600).Draw(t, "seconds")) * time.Second)
+		rrs := randomRecords(t)
+		old := sign(t, deed.ServedZone{}, compose(t, "example.com", 1, rrs), then)
+		changed := slices.DeleteFunc(slices.Clone(rrs), func(deed.RR) bool { return rapid.IntRange(0, 9).Draw(t, "drop") == 0 })
+		changed = append(changed, randomPlain(t, "new.example.com")...)
+		next := compose(t, "example.com", 2, changed)
+
+		again, afresh := sign(t, old, next, now), sign(t, deed.ServedZone{}, next, now)
+		checkSigned(t, next, again, now)
+		if diff := cmp.Diff(withoutTimes(t, afresh), withoutTimes(t, again)); diff != "" {
+			t.Fatalf("signed again differs (-afresh +again):\n%s", diff)
+		}
+		if !again.RenewAt().After(now) {
+			t.Fatalf("signed at %s, to be renewed at %s", now, again.RenewAt())
+		}
+		if due := !now.Before(old.RenewAt()); due {
+			if diff := cmp.Diff(afresh, again); diff != "" {
+				t.Fatalf("an old signature stands (-afresh +again):\n%s", diff)
+			}
+			return
+		}
+		checkKept(t, old, again)
+	})
+}
+
+// checkKept wants the old signature over every set that is the same.
+func checkKept(t rapid.TB, old, again deed.ServedZone) {
+	t.Helper()
+	before, after := rrsets(old.RRs), rrsets(again.RRs)
+	for _, rr := range old.RRs {
+		if rr.Type != dns.TypeRRSIG {
+			continue
+		}
+		id := rrset{rr.Owner, toLibrary(t, rr).(*dns.RRSIG).TypeCovered}
+		same := slices.Equal(before[id], after[id])
+		// A set may be the same and have come to lie below a delegation.
+		if same && standing(again, id.owner) == standing(old, id.owner) && !slices.Contains(again.RRs, rr) {
+			t.Fatalf("%v is the same and was signed again", id)
+		}
+	}
+}
+
+// newSignatures counts the signatures that came with the change.
+func newSignatures(old, next deed.ServedZone) int {
+	_, came := old.Diff(next)
+	n := 0
+	for _, rr := range came {
+		if rr.Type == dns.TypeRRSIG {
+			n++
+		}
+	}
+	return n
+}
+
+func TestAChangeCostsFewSignatures(t *testing.T) {
+	rrs := tenRecords(t)
+	now := date(2027, 1, 1)
+	old := sign(t, deed.ServedZone{}, compose(t, "example.com", 1, rrs), now)
+	replaced := slices.Clone(rrs)
+	replaced[0] = fromText(t, "www.example.com. 300 A 192.0.2.99")
+	for _, c := range []struct {
+		name string
+		rrs  []deed.RR
+		want int
+	}{
+		{"nothing but the serial: SOA", rrs, 1},
+		{"another address: SOA, A", replaced, 2},
+		{"a new type: SOA, AAAA, NSEC", append(slices.Clone(rrs), fromText(t, "www.example.com. 300 AAAA 2001:db8::1")), 3},
+		{"a new host: SOA, A, NSEC of it and before it", append(slices.Clone(rrs), fromText(t, "new.example.com. 300 A 192.0.2.1")), 4},
+		{"a host gone: SOA, NSEC before it", rrs[1:], 2},
+	} {
+		next := sign(t, old, compose(t, "example.com", 2, c.rrs), now.Add(time.Hour))
+		if got := newSignatures(old, next); got != c.want {
+			t.Errorf("%s: got %d new signatures, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+func TestSignaturesAreRenewedInTime(t *testing.T) {
+	now := date(2027, 1, 1)
+	early := map[time.Time]bool{}
+	for _, origin := range []string{"example.com", "example.org", "example.net", "dev"} {
+		unsigned := compose(t, origin, 1, nil)
+		z := sign(t, deed.ServedZone{}, unsigned, now)
+		at := z.RenewAt()
+		if at.Before(now.AddDate(0, 0, 7)) || at.After(now.AddDate(0, 0, 9)) {
+			t.Errorf("%s: renewed at %s, want 7 to 9 days after %s", origin, at, now)
+		}
+		early[at] = true
+		if again := sign(t, z, unsigned, at.Add(-time.Second)); newSignatures(z, again) != 0 {
+			t.Errorf("%s: a signature was renewed before its time", origin)
+		}
+		if again := sign(t, z, unsigned, at); !again.RenewAt().After(at) {
+			t.Errorf("%s: signed again at %s, and it must be signed again at %s", origin, at, again.RenewAt())
+		}
+		if again := sign(t, z, unsigned, now.Add(-2*time.Hour)); newSignatures(z, again) == 0 {
+			t.Errorf("%s: signatures from the future stand", origin)
+		}
+	}
+	if len(early) == 1 {
+		t.Error("all zones are renewed at the same time")
+	}
+	if at := compose(t, "example.com", 1, nil).RenewAt(); !at.IsZero() {
+		t.Errorf("an unsigned zone is renewed at %s", at)
+	}
+}
+
+func TestAnotherKeySignsEverythingAnew(t *testing.T) {
+	now := date(2027, 1, 1)
+	key := zoneKey(t, "example.com")
+	twin := key.DNSKEY() // the same sum, so the same tag, but another key
+	twin.Data = twin.Data[:4] + twin.Data[6:8] + twin.Data[4:6] + twin.Data[8:]
+	other, err := deed.DeriveZoneKey(testMaster, "example.com", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		rrs  []deed.RR
+		key  deed.ZoneKey
+	}{
+		{"the next generation", nil, other},
+		{"the next generation, seen before", []deed.RR{other.DNSKEY()}, other},
+		{"a key with the tag of another", []deed.RR{twin}, key},
+	} {
+		next := compose(t, "example.com", 1, c.rrs)
+		old := sign(t, deed.ServedZone{}, next, now)
+		again, err := deed.Sign(old, next, c.key, now.Add(time.Hour))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, rr := range again.RRs {
+			if rr.Type == dns.TypeRRSIG && slices.Contains(old.RRs, rr) {
+				t.Errorf("%s: an old signature stands: %v", c.name, toLibrary(t, rr))
+			}
+		}
+	}
+}
+
+func TestSignRefuses(t *testing.T) {
+	now := date(2027, 1, 1)
+	z := compose(t, "example.com", 1, nil)
+	bad := deed.ServedZone{Origin: z.Origin, RRs: append(slices.Clone(z.RRs), deed.RR{Owner: strings.Repeat("a", 64) + ".example.com", Type: dns.TypeA})}
+	for _, c := range []struct {
+		name string
+		zone deed.ServedZone
+		key  deed.ZoneKey
+	}{
+		{"no key", z, deed.ZoneKey{}},
+		{"the key of another zone", z, zoneKey(t, "example.org")},
+		{"no records", deed.ServedZone{Origin: "example.com"}, zoneKey(t, "example.com")},
+		{"no SOA", deed.ServedZone{Origin: "example.com", RRs: z.RRs[1:]}, zoneKey(t, "example.com")},
+		{"a signed zone", sign(t, deed.ServedZone{}, z, now), zoneKey(t, "example.com")},
+		{"a name too long", bad, zoneKey(t, "example.com")},
+	} {
+		if _, err := deed.Sign(deed.ServedZone{}, c.zone, c.key, now); err == nil {
+			t.Errorf("%s: it was signed", c.name)
+		}
+	}
+}
+
+func TestSignLeavesItsArgumentsAlone(t *testing.T) {
+	now := date(2027, 1, 1)
+	next := compose(t, "example.com", 2, tenRecords(t))
+	next.RRs = slices.Grow(next.RRs, 100) // room that must not be written to
+	before := slices.Clone(next.RRs[:cap(next.RRs)])
+	prev := sign(t, deed.ServedZone{}, next, now)
+	slices.Reverse(prev.RRs) // a store may return them in any order
+	kept := slices.Clone(prev.RRs)
+	if again := sign(t, prev, next, now.Add(time.Hour)); newSignatures(prev, again) != 0 {
+		t.Error("the order of the earlier zone counts")
+	}
+	if !slices.Equal(before, next.RRs[:cap(next.RRs)]) || !slices.Equal(kept, prev.RRs) {
+		t.Error("an argument was changed")
+	}
+}
