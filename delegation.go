@@ -2,6 +2,7 @@ package deed
 
 import (
 	"net/netip"
+	"strings"
 
 	"github.com/miekg/dns"
 )
@@ -56,19 +57,23 @@ func (d Delegation) RRs() ([]RR, error) {
 // glue returns the addresses of a server that lies in the zone it answers for.
 // A server elsewhere needs none, even under the same parent (RFC 9471, 2).
 func (s Nameserver) glue(zone string) ([]RR, error) {
-	if s.Host != zone && !below(s.Host, zone) {
+	host := strings.ToLower(strings.TrimSuffix(s.Host, "."))
+	if host != zone && !below(host, zone) {
 		return nil, nil
 	}
 	if len(s.Addresses) == 0 {
-		return nil, Invalid("nameservers", "%s lies in %s and needs its addresses beside it", s.Host, zone)
+		return nil, Invalid("nameservers", "%s lies in %s and needs its addresses beside it", host, zone)
 	}
 	var rrs []RR
 	for _, a := range s.Addresses {
+		if !a.IsValid() {
+			return nil, Invalid("nameservers", "%s has an address that is none", host)
+		}
 		kind := dns.TypeAAAA
 		if a = a.Unmap(); a.Is4() {
 			kind = dns.TypeA
 		}
-		rrs = append(rrs, RR{s.Host, kind, servedTTL, string(a.AsSlice())})
+		rrs = append(rrs, RR{host, kind, servedTTL, string(a.AsSlice())})
 	}
 	return rrs, nil
 }

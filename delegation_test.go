@@ -20,7 +20,7 @@ func parentZone(t testing.TB) deed.ServedZone {
 		{Name: "plain.dev", Nameservers: elsewhere},
 		{Name: "inside.dev", Nameservers: []deed.Nameserver{
 			{Host: "ns.inside.dev", Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.53"), netip.MustParseAddr("2001:db8::53")}},
-			{Host: "inside.dev", Addresses: []netip.Addr{netip.MustParseAddr("::ffff:192.0.2.55")}},
+			{Host: "Inside.dev.", Addresses: []netip.Addr{netip.MustParseAddr("::ffff:192.0.2.55")}},
 		}, DS: zoneKey(t, "inside.dev").DS()},
 		{Name: "beside.dev", Nameservers: []deed.Nameserver{{Host: "ns.inside.dev", Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.1")}}}},
 	} {
@@ -76,6 +76,7 @@ func TestDelegationRefuses(t *testing.T) {
 		{"a server without a name", deed.Delegation{Name: "example.dev", Nameservers: []deed.Nameserver{{}}}},
 		{"a server with a long label", deed.Delegation{Name: "example.dev", Nameservers: []deed.Nameserver{{Host: strings.Repeat("a", 64) + ".net"}}}},
 		{"a server inside without addresses", deed.Delegation{Name: "example.dev", Nameservers: []deed.Nameserver{outside, {Host: "ns.example.dev"}}}},
+		{"a server inside with no real address", deed.Delegation{Name: "example.dev", Nameservers: []deed.Nameserver{{Host: "ns.example.dev", Addresses: []netip.Addr{{}}}}}},
 		{"a DS without a digest", deed.Delegation{Name: "example.dev", Nameservers: []deed.Nameserver{outside}, DS: []deed.DS{{KeyTag: 1}}}},
 	} {
 		if _, err := c.in.RRs(); deed.CodeOf(err) != deed.CodeValidation {

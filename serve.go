@@ -66,7 +66,7 @@ func (c Composition) admit(rr RR) error {
 	if rr.Owner != c.Origin && !below(rr.Owner, c.Origin) {
 		return fmt.Errorf("%s lies outside", rr.Owner)
 	}
-	if _, err := wireName(rr.Owner); err != nil {
+	if err := checkOwner(rr.Owner); err != nil {
 		return err
 	}
 	if len(rr.Data) > 0xffff {
@@ -85,6 +85,9 @@ func (c Composition) admit(rr RR) error {
 
 // apex returns the SOA and the NS records of the zone itself.
 func (c Composition) apex() ([]RR, error) {
+	if err := checkOwner(c.Origin); err != nil {
+		return nil, err
+	}
 	if len(c.Servers) == 0 {
 		return nil, errors.New("it has no name servers")
 	}
@@ -210,6 +213,15 @@ func compareNames(a, b string) int {
 func below(name, ancestor string) bool {
 	rest, found := strings.CutSuffix(name, ancestor)
 	return found && strings.HasSuffix(rest, ".")
+}
+
+// checkOwner says why a name cannot be an owner as an RR holds it.
+func checkOwner(name string) error {
+	if name != strings.ToLower(name) || strings.HasSuffix(name, ".") || strings.Contains(name, `\`) {
+		return fmt.Errorf("%s is not lowercase, without escapes and without the last dot", quote(name))
+	}
+	_, err := wireName(name)
+	return err
 }
 
 // wireName returns the name on the wire, without compression, in lowercase.

@@ -56,6 +56,10 @@ func TestComposeRefuses(t *testing.T) {
 		}},
 		{"a signature", func(c *deed.Composition) { c.RRs = []deed.RR{{Owner: "example.com", Type: dns.TypeRRSIG}} }},
 		{"a label too long", func(c *deed.Composition) { c.RRs = []deed.RR{{Owner: long + ".example.com", Type: dns.TypeA}} }},
+		{"an owner in upper case", func(c *deed.Composition) { c.RRs = []deed.RR{{Owner: "WWW.example.com", Type: dns.TypeA}} }},
+		{"an owner with an escape", func(c *deed.Composition) { c.RRs = []deed.RR{{Owner: `a\.b.example.com`, Type: dns.TypeA}} }},
+		{"an origin with its last dot", func(c *deed.Composition) { c.Origin = "example.com." }},
+		{"no origin", func(c *deed.Composition) { c.Origin = "" }},
 		{"data too long", func(c *deed.Composition) {
 			c.RRs = []deed.RR{{Owner: "example.com", Type: dns.TypeTXT, Data: strings.Repeat("a", 1<<16)}}
 		}},
