@@ -113,31 +113,25 @@ type signedSet struct {
 	sig RR
 }
 
-// signed returns the sets of a zone with the signatures that this key made. A
-// signature names its key by a number of 16 bits only, so there are none when
-// another key in the zone has the same.
+// signed returns the sets of a zone with their signatures. A signature names its
+// key by a number of 16 bits only: where another key in the zone has the number
+// of this one, nobody knows which of them made it, and there are none.
 func (k ZoneKey) signed(z ServedZone) map[setID]signedSet {
 	rrs := slices.Clone(z.RRs)
 	slices.SortFunc(rrs, compareRR)
 	found := make(map[setID]signedSet, len(rrs)/2)
-	ours := false
 	for set := range sets(rrs) {
+		id := setID{set[0].Owner, set[0].Type}
+		found[id] = signedSet{set, found[id].sig}
 		for _, rr := range set {
 			switch {
 			case rr.Type == dns.TypeRRSIG:
-				id := setID{rr.Owner, binary.BigEndian.Uint16([]byte(rr.Data))}
-				found[id] = signedSet{found[id].rrs, rr}
-			case rr.Type == dns.TypeDNSKEY && rr.Data == k.data:
-				ours = true
-			case rr.Type == dns.TypeDNSKEY && keyTag(rr.Data) == k.tag:
+				covered := setID{rr.Owner, binary.BigEndian.Uint16([]byte(rr.Data))}
+				found[covered] = signedSet{found[covered].rrs, rr}
+			case rr.Type == dns.TypeDNSKEY && rr.Data != k.data && keyTag(rr.Data) == k.tag:
 				return nil
 			}
 		}
-		id := setID{set[0].Owner, set[0].Type}
-		found[id] = signedSet{set, found[id].sig}
-	}
-	if !ours {
-		return nil
 	}
 	return found
 }
@@ -191,7 +185,7 @@ func (s signing) kept(set []RR) (RR, bool) {
 	}
 	from, to := signatureTimes(old.sig)
 	head := s.key.signatureHead(set[0], from, to)
-	good := strings.HasPrefix(old.sig.Data, string(head)) && old.sig.TTL == set[0].TTL &&
+	good := strings.HasPrefix(old.sig.Data, string(head)) &&
 		!s.now.Before(from) && s.now.Before(renewalOf(s.key.origin, old.sig))
 	return old.sig, good
 }
