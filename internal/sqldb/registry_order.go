@@ -71,7 +71,9 @@ func timeOrZero(seconds sql.NullInt64) time.Time {
 	return time.Unix(seconds.Int64, 0).UTC()
 }
 
-func secondsOrNull(t time.Time) sql.NullInt64 { return sql.NullInt64{Int64: t.Unix(), Valid: !t.IsZero()} }
+func secondsOrNull(t time.Time) sql.NullInt64 {
+	return sql.NullInt64{Int64: t.Unix(), Valid: !t.IsZero()}
+}
 
 // oneIf is how a yes or no is kept.
 func oneIf(yes bool) int {

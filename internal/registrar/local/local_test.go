@@ -1,6 +1,7 @@
 package local_test
 
 import (
+	"context"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
@@ -27,29 +28,49 @@ func open(db *sqldb.DB) (*local.Registry, *clock) {
 	return &local.Registry{Store: sqldb.Registry{DB: db}, Now: c.Now, Faults: &local.Faults{Slow: time.Hour, Late: time.Minute, Store: sqldb.Faults{DB: db}}}, c
 }
 
-func TestRegistrar(t *testing.T) {
+// bench returns the registry on db as the suites take it.
+func bench(db *sqldb.DB) registrartest.Bench {
+	r, c := open(db)
+	return registrartest.Bench{
+		Registrar: r,
+		Reserved:  "whois.com",
+		Now:       c.Now,
+		Advance:   c.Advance,
+		Late:      r.Faults.Late,
+		Break: func(t *testing.T, f registrartest.Fault, times int) {
+			kind, err := local.ParseFault(string(f))
+			if err != nil {
+				t.Fatal(err)
+			}
+			set(t, r, kind, times)
+		},
+		Keeper:    r,
+		Inventory: r,
+		GraceDays: 45,
+		Elsewhere: func(t *testing.T, n deed.Name) deed.Secret {
+			code, err := r.Elsewhere(t.Context(), n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return code
+		},
+		Leave:  func(n deed.Name, code deed.Secret) error { return r.Leave(context.Background(), n, code) },
+		Decide: func(n deed.Name, approve bool) error { return r.Decide(context.Background(), n, approve) },
+	}
+}
+
+func TestSuites(t *testing.T) {
 	for kind, database := range map[string]func(testing.TB) *sqldb.DB{"sqlite": sqldbtest.SQLite, "postgres": sqldbtest.Postgres} {
-		t.Run(kind, func(t *testing.T) {
-			registrartest.Run(t, func(t *testing.T) registrartest.Bench {
-				r, c := open(database(t))
-				return registrartest.Bench{
-					Registrar: r,
-					Reserved:  "whois.com",
-					Now:       c.Now,
-					Advance:   c.Advance,
-					Late:      r.Faults.Late,
-					Break: func(t *testing.T, f registrartest.Fault, times int) {
-						kind, err := local.ParseFault(string(f))
-						if err != nil {
-							t.Fatal(err)
-						}
-						if err := r.Faults.Set(kind, times); err != nil {
-							t.Fatal(err)
-						}
-					},
-				}
-			})
-		})
+		fresh := func(t *testing.T) registrartest.Bench { return bench(database(t)) }
+		for suite, run := range map[string]func(*testing.T, func(*testing.T) registrartest.Bench){
+			"register":  registrartest.Run,
+			"renew":     registrartest.Renewals,
+			"transfer":  registrartest.Transfers,
+			"keeper":    registrartest.Keeper,
+			"inventory": registrartest.Inventory,
+		} {
+			t.Run(kind+"/"+suite, func(t *testing.T) { run(t, fresh) })
+		}
 	}
 }
 
