@@ -16,7 +16,7 @@ type Faults struct {
 func (s Faults) Fault(ctx context.Context) (kind string, times int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
 	defer cancel()
-	err = s.DB.read.QueryRowContext(ctx, `SELECT kind, times FROM registry_faults WHERE id = 1`).Scan(&kind, &times)
+	err = s.DB.ask(ctx, `SELECT kind, times FROM registry_faults WHERE id = 1`).Scan(&kind, &times)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "none", 0, nil
 	}

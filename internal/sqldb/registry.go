@@ -50,7 +50,7 @@ func (s Registry) Placement(ctx context.Context, reference string, at time.Time)
 func (s Registry) placement(ctx context.Context, reference string) (deed.Placement, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
 	defer cancel()
-	return scanPlacement(reference, s.DB.read.QueryRowContext(ctx, selectPlacement, reference))
+	return scanPlacement(reference, s.DB.ask(ctx, selectPlacement, reference))
 }
 
 // Cancel implements local.Store.

@@ -28,7 +28,7 @@ func (s Registry) Entry(ctx context.Context, name deed.Name, at time.Time) (deed
 func (s Registry) entry(ctx context.Context, name deed.Name, at time.Time) (deed.RegistryEntry, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
 	defer cancel()
-	return scanEntry(s.DB.read.QueryRowContext(ctx, selectEntry, name, at.Unix()))
+	return scanEntry(s.DB.ask(ctx, selectEntry, name, at.Unix()))
 }
 
 // Change implements local.Store.
@@ -93,7 +93,7 @@ func (s Registry) catchUpAll(ctx context.Context, at time.Time) error {
 func (s Registry) nextDue(ctx context.Context, at time.Time) (name deed.Name, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
 	defer cancel()
-	err = s.DB.read.QueryRowContext(ctx, `
+	err = s.DB.ask(ctx, `
 		SELECT name FROM registry_orders WHERE state = 'placed' AND due_at <= $1 ORDER BY due_at LIMIT 1`,
 		at.Unix()).Scan(&name)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -36,6 +36,7 @@ type DB struct {
 	group       *group       // nil on PostgreSQL, which has its own
 	release     func() error // gives back what only one process may hold
 	closing     sync.Once
+	asked       sync.Map // the *sql.Stmt of each question that ask was asked
 }
 
 // Close closes the database. A second call does nothing.

@@ -1,7 +1,8 @@
 package local_test
 
 import (
-	"path/filepath"
+	"context"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -27,29 +28,49 @@ func open(db *sqldb.DB) (*local.Registry, *clock) {
 	return &local.Registry{Store: sqldb.Registry{DB: db}, Now: c.Now, Faults: &local.Faults{Slow: time.Hour, Late: time.Minute, Store: sqldb.Faults{DB: db}}}, c
 }
 
-func TestRegistrar(t *testing.T) {
+// bench returns the registry on db as the suites take it.
+func bench(db *sqldb.DB) registrartest.Bench {
+	r, c := open(db)
+	return registrartest.Bench{
+		Registrar: r,
+		Reserved:  "whois.com",
+		Now:       c.Now,
+		Advance:   c.Advance,
+		Late:      r.Faults.Late,
+		Break: func(t *testing.T, f registrartest.Fault, times int) {
+			kind, err := local.ParseFault(string(f))
+			if err != nil {
+				t.Fatal(err)
+			}
+			set(t, r, kind, times)
+		},
+		Keeper:    r,
+		Inventory: r,
+		GraceDays: 45,
+		Elsewhere: func(t *testing.T, n deed.Name) deed.Secret {
+			code, err := r.Elsewhere(t.Context(), n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return code
+		},
+		Leave:  func(n deed.Name, code deed.Secret) error { return r.Leave(context.Background(), n, code) },
+		Decide: func(n deed.Name, approve bool) error { return r.Decide(context.Background(), n, approve) },
+	}
+}
+
+func TestSuites(t *testing.T) {
 	for kind, database := range map[string]func(testing.TB) *sqldb.DB{"sqlite": sqldbtest.SQLite, "postgres": sqldbtest.Postgres} {
-		t.Run(kind, func(t *testing.T) {
-			registrartest.Run(t, func(t *testing.T) registrartest.Bench {
-				r, c := open(database(t))
-				return registrartest.Bench{
-					Registrar: r,
-					Reserved:  "whois.com",
-					Now:       c.Now,
-					Advance:   c.Advance,
-					Late:      r.Faults.Late,
-					Break: func(t *testing.T, f registrartest.Fault, times int) {
-						kind, err := local.ParseFault(string(f))
-						if err != nil {
-							t.Fatal(err)
-						}
-						if err := r.Faults.Set(kind, times); err != nil {
-							t.Fatal(err)
-						}
-					},
-				}
-			})
-		})
+		fresh := func(t *testing.T) registrartest.Bench { return bench(database(t)) }
+		for suite, run := range map[string]func(*testing.T, func(*testing.T) registrartest.Bench){
+			"register":  registrartest.Run,
+			"renew":     registrartest.Renewals,
+			"transfer":  registrartest.Transfers,
+			"keeper":    registrartest.Keeper,
+			"inventory": registrartest.Inventory,
+		} {
+			t.Run(kind+"/"+suite, func(t *testing.T) { run(t, fresh) })
+		}
 	}
 }
 
@@ -83,43 +104,6 @@ func TestNameIsSoldAgain(t *testing.T) {
 		}
 		if code := buy("first"); code != deed.CodeDomainUnavailable {
 			t.Errorf("the first again: got %q", code)
-		}
-	})
-}
-
-// Names, orders that are still to come, and faults outlive the process.
-func TestRestart(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "deed.db")
-	run := func(f func(*local.Registry, *clock)) {
-		db, err := sqldb.OpenSQLite(t.Context(), path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f(open(db))
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	}
-	run(func(r *local.Registry, _ *clock) {
-		if err := r.Place(t.Context(), deed.RegistryOrder{Kind: deed.OrderRegister, Reference: "a", Name: "one.dev", Years: 1}); err != nil {
-			t.Error(err)
-		}
-		if err := r.Faults.Set(local.FaultLate, 0); err != nil {
-			t.Error(err)
-		}
-		if err := r.Place(t.Context(), deed.RegistryOrder{Kind: deed.OrderRegister, Reference: "b", Name: "two.dev", Years: 1}); err == nil {
-			t.Error("the late order was confirmed")
-		}
-	})
-	run(func(r *local.Registry, c *clock) {
-		c.Advance(time.Hour)
-		for reference, name := range map[string]deed.Name{"a": "one.dev", "b": "two.dev"} {
-			if got, err := r.Order(t.Context(), reference, name); err != nil || got.State != deed.OrderDone {
-				t.Errorf("%s: got %+v, %v, want done", name, got, err)
-			}
-		}
-		if kind, times, err := r.Faults.On(t.Context()); err != nil || kind != local.FaultLate || times != 0 {
-			t.Errorf("got %s %d, %v, want late without an end", kind, times, err)
 		}
 	})
 }
@@ -167,9 +151,80 @@ func TestOrdersTheRegistryNeverTakes(t *testing.T) {
 		{Kind: deed.OrderRegister, Reference: "", Name: "one.dev", Years: 1},
 		{Kind: deed.OrderRegister, Reference: "a", Name: "one.dev", Years: 0},
 		{Kind: deed.OrderRegister, Reference: "a", Name: "one.dev", Years: 11},
+		{Kind: deed.OrderRenew, Reference: "a", Name: "one.dev", Years: 0},
+		{Kind: deed.OrderTransfer, Reference: "", Name: "one.dev"},
+		{Kind: "", Reference: "a", Name: "one.dev", Years: 1},
+		{Kind: "delete", Reference: "a", Name: "one.dev", Years: 1},
 	} {
 		if err := r.Place(t.Context(), o); deed.CodeOf(err) != deed.CodeRegistrationFailed {
 			t.Errorf("%+v: got %v", o, err)
 		}
+	}
+	bad := deed.RegistryOrder{Kind: deed.OrderRegister, Reference: "a", Name: "one.dev", Years: 1, Nameservers: []string{"one"}}
+	if err := r.Place(t.Context(), bad); deed.CodeOf(err) != deed.CodeValidation {
+		t.Errorf("%+v: got %v", bad, err)
+	}
+}
+
+// Each TLD has its own years and its own grace, which may be none.
+func TestRules(t *testing.T) {
+	r, c := open(sqldbtest.SQLite(t))
+	r.Rules = func(tld deed.TLD) local.Rules {
+		return map[deed.TLD]local.Rules{
+			"ai": {MinYears: 2, MaxYears: 9, GraceDays: 30},
+			"de": {MinYears: 1, MaxYears: 1},
+		}[tld]
+	}
+	for name, years := range map[deed.Name][2]int{"one.ai": {2, 9}, "one.de": {1, 1}, "one.dev": {1, 10}} {
+		for _, y := range []int{years[0] - 1, years[1] + 1} {
+			o := deed.RegistryOrder{Kind: deed.OrderRegister, Reference: fmt.Sprint(name, y), Name: name, Years: y}
+			if err := r.Place(t.Context(), o); deed.CodeOf(err) != deed.CodeRegistrationFailed {
+				t.Errorf("%s for %d years: got %v", name, y, err)
+			}
+		}
+		o := deed.RegistryOrder{Kind: deed.OrderRegister, Reference: string(name), Name: name, Years: 2}
+		if name == "one.de" {
+			o.Years = 1
+		}
+		if err := r.Place(t.Context(), o); err != nil {
+			t.Error(err)
+		}
+	}
+	phases := func(want map[deed.Name]deed.Phase) {
+		t.Helper()
+		for name, phase := range want {
+			if h, err := r.Holding(t.Context(), name); err != nil || h.Phase != phase {
+				t.Errorf("%s: got %s, %v, want %s", name, h.Phase, err, phase)
+			}
+		}
+	}
+	c.Advance(start.AddDate(1, 0, 0).Sub(c.Now()))
+	phases(map[deed.Name]deed.Phase{"one.ai": deed.PhaseActive, "one.de": deed.PhaseRedemption})
+	c.Advance(start.AddDate(2, 0, 30).Sub(c.Now()))
+	phases(map[deed.Name]deed.Phase{"one.ai": deed.PhaseRedemption, "one.dev": deed.PhaseGrace})
+	if a, err := r.Available(t.Context(), "one.de"); err != nil || !a.Available {
+		t.Errorf("a name without grace: got %+v, %v", a, err)
+	}
+}
+
+// The other registrar's hands are refused as anybody is.
+func TestHands(t *testing.T) {
+	r, _ := open(sqldbtest.SQLite(t))
+	if err := r.Place(t.Context(), deed.RegistryOrder{Kind: deed.OrderRegister, Reference: "a", Name: "one.dev", Years: 1}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []deed.Name{"one.dev", "nic.dev"} {
+		if _, err := r.Elsewhere(t.Context(), name); deed.CodeOf(err) != deed.CodeDomainUnavailable {
+			t.Errorf("%s elsewhere: got %v", name, err)
+		}
+	}
+	if err := r.Leave(t.Context(), "two.dev", "code"); deed.CodeOf(err) != deed.CodeNotFound {
+		t.Errorf("leave: got %v", err)
+	}
+	if err := r.Decide(t.Context(), "two.dev", true); deed.CodeOf(err) != deed.CodeNotFound {
+		t.Errorf("decide: got %v", err)
+	}
+	if a, err := r.Available(t.Context(), "two.dev"); err != nil || !a.Available {
+		t.Errorf("got %+v, %v", a, err)
 	}
 }

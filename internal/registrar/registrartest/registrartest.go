@@ -1,9 +1,11 @@
-// Package registrartest is the suite that every deed.Registrar passes.
+// Package registrartest holds the suites that every deed.Registrar, deed.Keeper
+// and deed.Inventory passes: Run for new names, Renewals, Transfers, Keeper and
+// Inventory. A backend runs those whose contracts it keeps.
 //
-// It asks for each answer of the contract, breaks the registry in every way that
+// They ask for each answer of the contract, break the registry in every way that
 // its backend can be broken (not done, done but the reply lost, done later,
-// parked, done for somebody else) and races it. Throughout, one reference buys
-// one name once at most, and a name is ours only when a separate look-up says so.
+// parked, done for somebody else) and race it. Throughout, one reference acts
+// once at most, and a name is ours only when a separate look-up says so.
 package registrartest
 
 import (
@@ -41,6 +43,18 @@ type Bench struct {
 	// Break breaks the next calls that the fault hits, so many of them. A
 	// backend that cannot be broken that way skips the test.
 	Break func(t *testing.T, f Fault, times int)
+
+	Keeper    deed.Keeper
+	Inventory deed.Inventory
+	GraceDays int // of the suite's names
+
+	// Elsewhere registers a name at another registrar, unlocked and old enough to
+	// be transferred, and returns its code. Leave lets that registrar ask for a
+	// name of ours. Decide lets the losing side end a pending transfer. A suite
+	// that needs a hand which is nil skips.
+	Elsewhere func(t *testing.T, n deed.Name) deed.Secret
+	Leave     func(n deed.Name, code deed.Secret) error
+	Decide    func(n deed.Name, approve bool) error
 }
 
 // The names and references of the suite.
@@ -51,7 +65,7 @@ const (
 	rival           = "order-2"
 )
 
-// Run runs the suite. open returns a fresh bench for each case.
+// Run runs the suite for new names. open returns a fresh bench for each case.
 func Run(t *testing.T, open func(t *testing.T) Bench) {
 	for title, f := range map[string]func(*testing.T, Bench){
 		"available, then taken":            available,

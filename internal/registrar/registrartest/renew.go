@@ -1,0 +1,217 @@
+package registrartest
+
+import (
+	"testing"
+	"time"
+
+	"deed.example/deed"
+)
+
+const day = 24 * time.Hour
+
+// Renewals runs the suite for renewals. The bench has a Keeper.
+func Renewals(t *testing.T, open func(t *testing.T) Bench) {
+	runActs(t, open, renewing)
+	for title, f := range map[string]func(*testing.T, Bench){
+		"from another expiry":        renewFromElsewhere,
+		"a name that is not ours":    renewNotOurs,
+		"again and again":            renewAgain,
+		"never past ten years":       renewTooFar,
+		"in grace":                   renewInGrace,
+		"restored from redemption":   renewRestores,
+		"too late in pending delete": renewTooLate,
+		"asked again years later":    renewYearsLater,
+	} {
+		t.Run(title, func(t *testing.T) { f(t, open(t)) })
+	}
+}
+
+// renewing returns a renewal by a year of a name that we have.
+func renewing(t *testing.T, b Bench) act {
+	b.registered(t, "order-0", name)
+	from := b.holding(t, name).Expires
+	return act{
+		Bench:  b,
+		order:  b.renewal("", from),
+		placed: deed.OrderDone,
+		taken:  deed.CodeNotFound,
+		second: deed.CodeValidation,
+		acted: func(t *testing.T) bool {
+			t.Helper()
+			got := b.holding(t, name).Expires
+			if !got.Equal(from) && !got.Equal(from.AddDate(1, 0, 0)) {
+				t.Errorf("expired %s before and %s after, want no year or one", from, got)
+			}
+			return !got.Equal(from)
+		},
+	}
+}
+
+func (b Bench) renewal(reference string, from time.Time) deed.RegistryOrder {
+	return deed.RegistryOrder{Kind: deed.OrderRenew, Reference: reference, Name: name, Years: 1, From: from}
+}
+
+// holding returns the name as we hold it.
+func (b Bench) holding(t *testing.T, n deed.Name) deed.Holding {
+	t.Helper()
+	h, err := b.Keeper.Holding(t.Context(), n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func (b Bench) wantNotOurs(t *testing.T, n deed.Name) {
+	t.Helper()
+	h, err := b.Keeper.Holding(t.Context(), n)
+	if deed.CodeOf(err) != deed.CodeNotFound {
+		t.Errorf("got %+v, %v, want a name that is not ours", h, err)
+	}
+}
+
+// bought registers the name and returns its expiry.
+func (b Bench) bought(t *testing.T) time.Time {
+	t.Helper()
+	b.registered(t, "order-0", name)
+	return b.holding(t, name).Expires
+}
+
+// until moves the clock there.
+func (b Bench) until(at time.Time) { b.Advance(at.Sub(b.Now())) }
+
+func renewFromElsewhere(t *testing.T, b Bench) {
+	from := b.bought(t)
+	for i, wrong := range []time.Time{{}, from.Add(-time.Second), from.AddDate(1, 0, 0)} {
+		reference := ref + string(rune('a'+i))
+		for range 2 {
+			wantCode(t, b.Registrar.Place(t.Context(), b.renewal(reference, wrong)), deed.CodeValidation)
+		}
+		b.wantOrder(t, reference, name, deed.OrderAbsent)
+	}
+	if got := b.holding(t, name).Expires; !got.Equal(from) {
+		t.Errorf("expires %s, want %s", got, from)
+	}
+}
+
+func renewNotOurs(t *testing.T, b Bench) {
+	wantCode(t, b.Registrar.Place(t.Context(), b.renewal(ref, b.Now())), deed.CodeNotFound)
+	b.wantOrder(t, ref, name, deed.OrderAbsent)
+	b.wantAvailable(t, name, true, "")
+}
+
+// Two renewals are two, each done with the expiry that it left.
+func renewAgain(t *testing.T, b Bench) {
+	from := b.bought(t)
+	for i := range 3 {
+		reference := ref + string(rune('a'+i))
+		if err := b.Registrar.Place(t.Context(), b.renewal(reference, from.AddDate(i, 0, 0))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 3 {
+		got := b.wantOrder(t, ref+string(rune('a'+i)), name, deed.OrderDone)
+		if want := from.AddDate(i+1, 0, 0); !got.Expires.Equal(want) {
+			t.Errorf("renewal %d left %s, want %s", i+1, got.Expires, want)
+		}
+	}
+	first := b.wantOrder(t, "order-0", name, deed.OrderDone)
+	if !first.Expires.Equal(from) {
+		t.Errorf("the registration left %s, want %s", first.Expires, from)
+	}
+}
+
+func renewTooFar(t *testing.T, b Bench) {
+	from := b.bought(t)
+	o := b.renewal(ref, from)
+	o.Years = 10
+	wantCode(t, b.Registrar.Place(t.Context(), o), deed.CodeRegistrationFailed)
+	o.Reference, o.Years = rival, 9
+	if err := b.Registrar.Place(t.Context(), o); err != nil {
+		t.Error(err)
+	}
+	if got, want := b.holding(t, name).Expires, from.AddDate(9, 0, 0); !got.Equal(want) {
+		t.Errorf("expires %s, want %s", got, want)
+	}
+}
+
+func (b Bench) wantPhase(t *testing.T, want deed.Phase) {
+	t.Helper()
+	if got := b.holding(t, name); got.Phase != want {
+		t.Errorf("got %s, want %s", got.Phase, want)
+	}
+}
+
+func renewInGrace(t *testing.T, b Bench) {
+	from := b.bought(t)
+	b.until(from.AddDate(0, 0, b.GraceDays).Add(-time.Second))
+	b.wantPhase(t, deed.PhaseGrace)
+	b.wantAvailable(t, name, false, "taken")
+	restored := b.renewal(rival, from)
+	restored.Restore = true
+	wantCode(t, b.Registrar.Place(t.Context(), restored), deed.CodeRegistrationFailed)
+	if err := b.Registrar.Place(t.Context(), b.renewal(ref, from)); err != nil {
+		t.Fatal(err)
+	}
+	b.wantPhase(t, deed.PhaseActive)
+	if got := b.holding(t, name).Expires; !got.Equal(from.AddDate(1, 0, 0)) {
+		t.Errorf("expires %s, want a year after %s", got, from)
+	}
+}
+
+func renewRestores(t *testing.T, b Bench) {
+	from := b.bought(t)
+	b.until(from.AddDate(0, 0, b.GraceDays).Add(time.Second))
+	b.wantPhase(t, deed.PhaseRedemption)
+	b.wantAvailable(t, name, false, "taken")
+	wantCode(t, b.Registrar.Place(t.Context(), b.renewal(rival, from)), deed.CodeRegistrationFailed)
+	restored := b.renewal(ref, from)
+	restored.Restore = true
+	for range 2 {
+		if err := b.Registrar.Place(t.Context(), restored); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.wantPhase(t, deed.PhaseActive)
+	if got := b.wantOrder(t, ref, name, deed.OrderDone); !got.Expires.Equal(from.AddDate(1, 0, 0)) {
+		t.Errorf("expires %s, want a year after %s", got.Expires, from)
+	}
+}
+
+func renewTooLate(t *testing.T, b Bench) {
+	from := b.bought(t)
+	b.until(from.AddDate(0, 0, b.GraceDays+deed.RedemptionDays).Add(time.Second))
+	b.wantPhase(t, deed.PhasePendingDelete)
+	restored := b.renewal(ref, from)
+	restored.Restore = true
+	wantCode(t, b.Registrar.Place(t.Context(), restored), deed.CodeRegistrationFailed)
+	b.Advance(deed.PendingDeleteDays * day)
+	restored.Reference = rival
+	wantCode(t, b.Registrar.Place(t.Context(), restored), deed.CodeNotFound)
+	b.wantNotOurs(t, name)
+	b.wantAvailable(t, name, true, "")
+}
+
+// A reference that acted once never acts again, however late it is repeated.
+func renewYearsLater(t *testing.T, b Bench) {
+	from := b.bought(t)
+	o := b.renewal(ref, from)
+	o.Years = 5
+	if err := b.Registrar.Place(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	want := b.holding(t, name).Expires
+	for range 3 {
+		b.Advance(500 * day)
+		if err := b.Registrar.Place(t.Context(), o); err != nil {
+			t.Error(err)
+		}
+		if got := b.holding(t, name).Expires; !got.Equal(want) {
+			t.Errorf("expires %s, want %s", got, want)
+		}
+	}
+	b.until(want.AddDate(0, 0, b.GraceDays+deed.RedemptionDays+deed.PendingDeleteDays))
+	if err := b.Registrar.Place(t.Context(), o); err != nil {
+		t.Errorf("after the name has gone: %v", err)
+	}
+	b.wantNotOurs(t, name)
+}

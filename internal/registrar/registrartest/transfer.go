@@ -1,0 +1,243 @@
+package registrartest
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"deed.example/deed"
+)
+
+// Transfers runs the suite for transfers, to us and away. The bench has a Keeper
+// and the hands of another registrar.
+func Transfers(t *testing.T, open func(t *testing.T) Bench) {
+	ready := func(t *testing.T) Bench {
+		b := open(t)
+		if b.Elsewhere == nil || b.Leave == nil || b.Decide == nil {
+			t.Skip("there is no other registrar")
+		}
+		return b
+	}
+	runActs(t, ready, transferring)
+	for title, f := range map[string]func(*testing.T, Bench){
+		"pending, then ours with a year more": transferIn,
+		"pending, then cancelled":             transferCancelled,
+		"pending, then rejected":              transferRejected,
+		"approved at once":                    transferApproved,
+		"wrong code":                          transferWrongCode,
+		"nobody has it":                       transferNobody,
+		"ours already":                        transferOurs,
+		"away":                                transferAway,
+		"away, and rejected":                  transferAwayRejected,
+		"away with an old code, or locked":    transferAwayRefused,
+		"away too early":                      transferAwayTooEarly,
+		"away, and the code with it":          transferAwayWithCode,
+	} {
+		t.Run(title, func(t *testing.T) { f(t, ready(t)) })
+	}
+}
+
+// transferTime is for how long the losing side may stop a transfer.
+const transferTime = deed.TransferDays * day
+
+// transferring returns a transfer of a name that somebody else has.
+func transferring(t *testing.T, b Bench) act {
+	code := b.Elsewhere(t, name)
+	return act{
+		Bench:  b,
+		order:  b.transfer("", code),
+		placed: deed.OrderPending,
+		taken:  deed.CodeRegistrationFailed,
+		second: deed.CodeRegistrationFailed,
+		acted: func(t *testing.T) bool {
+			t.Helper()
+			b.Advance(transferTime)
+			_, err := b.Keeper.Holding(t.Context(), name)
+			return err == nil
+		},
+	}
+}
+
+func (b Bench) transfer(reference string, code deed.Secret) deed.RegistryOrder {
+	return deed.RegistryOrder{Kind: deed.OrderTransfer, Reference: reference, Name: name, Years: 1, AuthCode: code}
+}
+
+// asked places a transfer of the name and fails unless it is pending.
+func (b Bench) asked(t *testing.T, reference string, code deed.Secret) {
+	t.Helper()
+	if err := b.Registrar.Place(t.Context(), b.transfer(reference, code)); err != nil {
+		t.Fatal(err)
+	}
+	b.wantOrder(t, reference, name, deed.OrderPending)
+}
+
+func (b Bench) decided(t *testing.T, approve bool) {
+	t.Helper()
+	if err := b.Decide(name, approve); err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, b.Decide(name, approve), deed.CodeNotFound)
+}
+
+func transferIn(t *testing.T, b Bench) {
+	b.asked(t, ref, b.Elsewhere(t, name))
+	b.wantAvailable(t, name, false, "taken")
+	b.Advance(transferTime - time.Second)
+	b.wantOrder(t, ref, name, deed.OrderPending)
+	b.wantNotOurs(t, name)
+	b.Advance(time.Second)
+	got := b.wantOrder(t, ref, name, deed.OrderDone)
+	h := b.holding(t, name)
+	if h.Reference != ref || !h.Expires.Equal(got.Expires) || !h.Created.Equal(got.Created) {
+		t.Errorf("got %+v, want what the order says: %+v", h, got)
+	}
+	if least := b.Now().AddDate(1, 0, 0); h.Expires.Before(least) {
+		t.Errorf("expires %s, want a year more than it had, after %s", h.Expires, least)
+	}
+	b.wantAvailable(t, name, false, "taken")
+}
+
+func transferCancelled(t *testing.T, b Bench) {
+	code := b.Elsewhere(t, name)
+	b.asked(t, ref, code)
+	for range 2 {
+		if err := b.Registrar.Cancel(t.Context(), ref); err != nil {
+			t.Fatal(err)
+		}
+		b.wantOrder(t, ref, name, deed.OrderAbsent)
+	}
+	wantCode(t, b.Decide(name, true), deed.CodeNotFound)
+	b.Advance(2 * transferTime)
+	b.wantNotOurs(t, name)
+	b.asked(t, rival, code)
+}
+
+func transferRejected(t *testing.T, b Bench) {
+	code := b.Elsewhere(t, name)
+	b.asked(t, ref, code)
+	b.decided(t, false)
+	b.wantOrder(t, ref, name, deed.OrderAbsent)
+	wantCode(t, b.Registrar.Place(t.Context(), b.transfer(ref, code)), deed.CodeRegistrationFailed)
+	b.Advance(2 * transferTime)
+	b.wantNotOurs(t, name)
+}
+
+func transferApproved(t *testing.T, b Bench) {
+	code := b.Elsewhere(t, name)
+	b.asked(t, ref, code)
+	b.decided(t, true)
+	first := b.wantOrder(t, ref, name, deed.OrderDone)
+	b.Advance(2 * transferTime)
+	if again := b.wantOrder(t, ref, name, deed.OrderDone); again != first {
+		t.Errorf("got %+v after %+v, want no change", again, first)
+	}
+	wantCode(t, b.Registrar.Cancel(t.Context(), ref), deed.CodeNotFound)
+}
+
+func transferWrongCode(t *testing.T, b Bench) {
+	code := b.Elsewhere(t, name)
+	for i, wrong := range []deed.Secret{"", "wrong", code + "x"} {
+		reference := ref + string(rune('a'+i))
+		for range 2 {
+			wantCode(t, b.Registrar.Place(t.Context(), b.transfer(reference, wrong)), deed.CodeValidation)
+		}
+		b.wantOrder(t, reference, name, deed.OrderAbsent)
+	}
+	b.asked(t, ref, code)
+}
+
+func transferNobody(t *testing.T, b Bench) {
+	wantCode(t, b.Registrar.Place(t.Context(), b.transfer(ref, "code")), deed.CodeNotFound)
+	b.wantAvailable(t, name, true, "")
+}
+
+func transferOurs(t *testing.T, b Bench) {
+	b.registered(t, ref, name)
+	wantCode(t, b.Registrar.Place(t.Context(), b.transfer(rival, "code")), deed.CodeRegistrationFailed)
+}
+
+// movable registers a name that may leave, and returns its code.
+func (b Bench) movable(t *testing.T) deed.Secret {
+	t.Helper()
+	b.registered(t, "order-0", name)
+	b.Advance(deed.TransferLockDays * day)
+	return b.unlocked(t)
+}
+
+func (b Bench) unlocked(t *testing.T) deed.Secret {
+	t.Helper()
+	if err := b.Keeper.SetLock(t.Context(), name, false); err != nil {
+		t.Fatal(err)
+	}
+	code, err := b.Keeper.AuthCode(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return code
+}
+
+func (b Bench) leaves(t *testing.T, code deed.Secret) {
+	t.Helper()
+	if err := b.Leave(name, code); err != nil {
+		t.Fatal(err)
+	}
+	if h := b.holding(t, name); !slices.Contains(h.EPPStatus, "pendingTransfer") {
+		t.Errorf("got %v, want pendingTransfer", h.EPPStatus)
+	}
+}
+
+func transferAway(t *testing.T, b Bench) {
+	b.leaves(t, b.movable(t))
+	wantCode(t, b.Keeper.SetLock(t.Context(), name, true), deed.CodeValidation)
+	wantCode(t, b.Registrar.Place(t.Context(), b.renewal(rival, b.holding(t, name).Expires)), deed.CodeRegistrationFailed)
+	b.Advance(transferTime - time.Second)
+	b.wantOrder(t, "order-0", name, deed.OrderDone)
+	b.Advance(time.Second)
+	b.wantNotOurs(t, name)
+	b.wantOrder(t, "order-0", name, deed.OrderAbsent)
+	b.wantAvailable(t, name, false, "taken")
+	wantCode(t, b.register(t, "order-0", name), deed.CodeDomainUnavailable)
+}
+
+func transferAwayRejected(t *testing.T, b Bench) {
+	b.leaves(t, b.movable(t))
+	before := b.holding(t, name).Expires
+	b.decided(t, false)
+	b.Advance(2 * transferTime)
+	h := b.holding(t, name)
+	if slices.Contains(h.EPPStatus, "pendingTransfer") || !h.Expires.Equal(before) {
+		t.Errorf("got %+v, want it as before", h)
+	}
+}
+
+func transferAwayRefused(t *testing.T, b Bench) {
+	first := b.movable(t)
+	second := b.unlocked(t)
+	wantCode(t, b.Leave(name, first), deed.CodeValidation) // older codes end
+	wantCode(t, b.Leave(name, ""), deed.CodeValidation)
+	if err := b.Keeper.SetLock(t.Context(), name, true); err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, b.Leave(name, second), deed.CodeRegistrationFailed)
+	b.Advance(2 * transferTime)
+	b.holding(t, name)
+}
+
+func transferAwayTooEarly(t *testing.T, b Bench) {
+	b.registered(t, ref, name)
+	b.Advance(deed.TransferLockDays*day - time.Second)
+	code := b.unlocked(t)
+	wantCode(t, b.Leave(name, code), deed.CodeRegistrationFailed)
+	b.Advance(time.Second)
+	b.leaves(t, code)
+}
+
+// The code that let a name go does not bring it back.
+func transferAwayWithCode(t *testing.T, b Bench) {
+	code := b.movable(t)
+	b.leaves(t, code)
+	b.decided(t, true)
+	b.Advance(deed.TransferLockDays * day)
+	wantCode(t, b.Registrar.Place(t.Context(), b.transfer(ref, code)), deed.CodeValidation)
+	b.wantNotOurs(t, name)
+}
