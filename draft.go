@@ -36,7 +36,9 @@ func newDraft(z Zone) *draft {
 		touched: map[string]int{},
 	}
 	for i, r := range z.Records {
-		d.places[r.ID] = i
+		if r.ID != "" {
+			d.places[r.ID] = i
+		}
 	}
 	return d
 }
@@ -85,7 +87,9 @@ func (d *draft) add(op RecordOp, now time.Time, at int) error {
 	if !now.IsZero() {
 		rec.Created, rec.Updated = now, now
 	}
-	d.places[op.ID] = len(d.records)
+	if op.ID != "" { // a dry run may come before the IDs
+		d.places[op.ID] = len(d.records)
+	}
 	d.records = append(d.records, rec)
 	d.gone = append(d.gone, false)
 	d.touched[rec.Host] = at
@@ -95,7 +99,7 @@ func (d *draft) add(op RecordOp, now time.Time, at int) error {
 // zone returns what the ops made, when it may stand.
 func (d *draft) zone() (Zone, error) {
 	z := d.before
-	z.Records = make([]Record, 0, len(d.places))
+	z.Records = make([]Record, 0, len(d.records))
 	hosts := map[string][]Record{}
 	for i, r := range d.records {
 		if d.gone[i] {

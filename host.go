@@ -15,10 +15,7 @@ const maxNameLength = 253
 // relativeHost returns the host as it stands in a zone: relative, lowercase
 // A-labels, "@" for the apex. A name that ends in the zone is accepted.
 func relativeHost(s string, zone Name) (string, error) {
-	switch s {
-	case "":
-		return "", Invalid("host", "is missing: write @ for %s itself or a name below it, such as www", zone)
-	case "@":
+	if s == "@" {
 		return s, nil
 	}
 	name, absolute := strings.CutSuffix(s, ".")

@@ -80,3 +80,61 @@ func (z Zone) apply(op RecordOp) (Zone, error) {
 	}
 	return d.zone()
 }
+
+// checkHost says whether the records of one host may live together.
+func checkHost(zone Name, recs []Record) error {
+	seen := make(map[dataKey]bool, len(recs))
+	sizes := map[string]int{} // by type
+	for _, r := range recs {
+		key := r.dataKey()
+		if seen[key] {
+			return Invalid("value", "%s has this %s record already: change the one that is there", quote(absolute(r.Host, zone)), r.Type)
+		}
+		seen[key] = true
+		rr, err := r.served(zone)
+		if err != nil {
+			return err
+		}
+		sizes[r.Type] += len(rr.Data)
+		if sizes[r.Type] > maxSetBytes {
+			return Invalid("value", "the %s records of %s would take more than %d bytes: delete some first", r.Type, quote(absolute(r.Host, zone)), maxSetBytes)
+		}
+	}
+	return checkCompany(absolute(recs[0].Host, zone), recs)
+}
+
+// checkCompany holds the records of one host to the rules for types that do not
+// bear others beside them.
+func checkCompany(host string, recs []Record) error {
+	count := map[string]int{}
+	nullMX := false
+	for _, r := range recs {
+		count[r.Type]++
+		nullMX = nullMX || r.Type == "MX" && r.Value == "."
+	}
+	switch {
+	case count["CNAME"] > 0 && len(recs) > 1: // RFC 1034, 3.6.2
+		return Invalid("host", "a CNAME must be the only record at %s: delete the others or choose another host", quote(host))
+	case nullMX && count["MX"] > 1: // RFC 7505, 3
+		return Invalid("value", `the MX "." says that %s takes no mail, so it must be the only one there`, quote(host))
+	case count["DS"] > 0 && count["NS"] == 0: // RFC 4035, 2.4
+		return Invalid("type", "a DS stands only where NS records delegate %s: add those, and delete them last", quote(host))
+	}
+	return nil
+}
+
+// A dataKey is what makes two records of a zone the same in the DNS.
+type dataKey struct {
+	host, kind, value string
+	distance          int
+}
+
+// dataKey returns the key of a canonical record. The weight of an SRV is in its
+// value too, so that only an MX needs the distance.
+func (r Record) dataKey() dataKey {
+	key := dataKey{host: r.Host, kind: r.Type, value: r.Value}
+	if r.Type == "MX" && r.Distance != nil {
+		key.distance = *r.Distance
+	}
+	return key
+}
