@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -188,10 +189,10 @@ func (p *masterParser) value(kind string, data []string) (value string, distance
 		text, err := masterText(data)
 		return text, nil, err
 	case "CNAME", "NS", "PTR", "MX", "SRV", "NAPTR":
-		data[len(data)-1] = p.whole(data[len(data)-1])
+		data[len(data)-1] = p.target(data[len(data)-1])
 	case "HTTPS", "SVCB":
 		if len(data) > 1 {
-			data[1] = p.whole(data[1])
+			data[1] = p.target(data[1])
 		}
 	}
 	if kind != "MX" {
@@ -222,6 +223,15 @@ func masterText(data []string) (string, error) {
 		b.WriteString(text)
 	}
 	return showText(b.String()), checkText(b.String())
+}
+
+// target returns a name inside the data with the last dot. An address stays as
+// it is, to be refused: nobody means 192.0.2.1.example.com.
+func (p *masterParser) target(name string) string {
+	if _, err := netip.ParseAddr(name); err == nil {
+		return name
+	}
+	return p.whole(name)
 }
 
 // whole returns a name of the file with the last dot.

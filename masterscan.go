@@ -80,38 +80,44 @@ func firstLine(s string) string {
 // word returns the word that the rest begins with: up to a blank, or a string
 // in quotes, or a parameter with one behind its "=". It ends on its line.
 func (s *masterScanner) word() (string, error) {
-	line := firstLine(s.rest)
 	end, inside := 0, false
-	for end < len(line) {
-		c := line[end]
-		if !inside && strings.IndexByte(" \t;()", c) >= 0 {
-			break
-		}
-		if c == '\\' {
+	for end < len(s.rest) && s.rest[end] != '\n' && (inside || !endsWord(s.rest[end])) {
+		switch c := s.rest[end]; {
+		case c == '\\':
 			end++
-		}
-		if c == '"' {
-			if !inside && end > 0 && line[end-1] != '=' {
-				return "", errors.New("there is no space between a word and a string in quotes")
-			}
-			if inside = !inside; !inside {
-				end++
-				break
-			}
+		case c == '"' && inside:
+			end++
+			return s.take(end)
+		case c == '"' && end > 0 && s.rest[end-1] != '=':
+			return "", errNoSpace
+		case c == '"':
+			inside = true
 		}
 		end++
 	}
-	if inside || end > len(line) {
-		return "", errors.New("a double quote is not closed, or a backslash stands at the end of the line")
-	}
-	word := line[:end]
 	switch {
-	case word == "":
+	case inside:
+		return "", errors.New("a double quote is not closed on its line")
+	case end > len(s.rest) || end > 0 && s.rest[end-1] == '\n':
+		return "", errors.New("a backslash stands at the end of the line")
+	case end == 0:
 		return "", errors.New("a parenthesis closes that was not opened")
+	}
+	return s.take(end)
+}
+
+var errNoSpace = errors.New("there is no space between a word and a string in quotes")
+
+func endsWord(c byte) bool { return strings.IndexByte(" \t\n;()", c) >= 0 }
+
+// take takes the word that ends there off the rest.
+func (s *masterScanner) take(end int) (string, error) {
+	word := s.rest[:end]
+	switch {
 	case !utf8.ValidString(word) || strings.IndexFunc(word, unicode.IsControl) >= 0:
 		return "", fmt.Errorf("%s has control characters or is not UTF-8", quote(word))
-	case end < len(line) && strings.IndexByte(" \t;()", line[end]) < 0:
-		return "", errors.New("there is no space between a word and a string in quotes")
+	case end < len(s.rest) && !endsWord(s.rest[end]):
+		return "", errNoSpace
 	}
 	s.rest = s.rest[end:]
 	return word, nil
