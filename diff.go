@@ -85,7 +85,7 @@ func (r Record) patchTo(want Record) RecordPatch {
 	if r.TTL != want.TTL {
 		p.TTL = &want.TTL
 	}
-	if r.Type == "MX" && *r.Distance != *want.Distance {
+	if r.preference() != want.preference() {
 		p.Distance = want.Distance // the weight of an SRV comes with its value
 	}
 	return p

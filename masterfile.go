@@ -55,7 +55,7 @@ func (r Record) masterData() string {
 		}
 		return strings.Join(parts, " ")
 	case "MX":
-		return strconv.Itoa(*r.Distance) + " " + dotted(r.Value)
+		return strconv.Itoa(r.preference()) + " " + dotted(r.Value)
 	case "CNAME", "NS", "PTR", "SRV", "NAPTR": // the name comes last
 		return dotted(r.Value)
 	case "HTTPS", "SVCB":
@@ -84,7 +84,7 @@ func ParseZoneFile(zone Name, r io.Reader) ([]Record, error) {
 		return nil, Invalid("body", "a master file has at most %d bytes: import it in parts", maxZoneFile)
 	}
 	p := masterParser{zone: zone, origin: string(zone), seen: map[dataKey]bool{}}
-	s := masterScanner{rest: strings.ReplaceAll(string(text), "\r\n", "\n"), line: 1}
+	s := masterScanner{rest: strings.ReplaceAll(strings.TrimPrefix(string(text), "\ufeff"), "\r\n", "\n"), line: 1}
 	for {
 		entry, err := s.next()
 		if errors.Is(err, io.EOF) {
@@ -200,7 +200,7 @@ func (p *masterParser) value(kind string, data []string) (value string, distance
 	}
 	n, err := strconv.ParseUint(data[0], 10, 16)
 	if err != nil || len(data) != 2 {
-		return "", nil, errors.New("an MX record holds preference and name, such as 10 mail.example.com.")
+		return "", nil, errors.New("an MX record holds preference and name, such as 10 mail")
 	}
 	preference := int(n)
 	return data[1], &preference, nil

@@ -70,6 +70,7 @@ var sampleRecords = []string{
 func TestParseZoneFile(t *testing.T) {
 	for name, file := range map[string]string{
 		"as it is":        sampleFile,
+		"with a mark":     "\ufeff" + sampleFile,
 		"lines of DOS":    strings.ReplaceAll(sampleFile, "\n", "\r\n"),
 		"no last newline": strings.TrimSuffix(sampleFile, "\n"),
 		"twice":           sampleFile + "$ORIGIN example.com.\n" + sampleFile,

@@ -33,7 +33,7 @@ func showCAA(rr dns.RR) string {
 
 // readNAPTR reads the value of a NAPTR record (RFC 3403).
 func readNAPTR(f []field) (string, error) {
-	const form = `a NAPTR record holds order, preference, "flags", "services", "regexp" and replacement, such as 100 10 "U" "E2U+sip" "!^.*$!sip:info@example.com!" .`
+	const form = `a NAPTR record holds order, preference, "flags", "services", "regexp" and replacement, such as 100 10 "S" "SIP+D2U" "" _sip._udp.example.com`
 	if len(f) != 6 || f[5].quoted {
 		return "", errors.New(form)
 	}

@@ -11,6 +11,7 @@ import (
 	"deed.example/deed"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/miekg/dns"
 	"pgregory.net/rapid"
 )
 
@@ -188,6 +189,36 @@ func TestZoneSurvivesItsFile(t *testing.T) {
 		got, err := deed.ParseZoneFile(z.Name, strings.NewReader(file))
 		if diff := cmp.Diff(lines(z.Records), lines(got)); err != nil || diff != "" {
 			t.Errorf("%v\n%s\n%s", err, diff, file)
+		}
+	})
+}
+
+// Another reader of master files finds in ours the very records that we serve.
+func TestFileMeansWhatIsServed(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		z := genZone(t)
+		for i := range z.Records {
+			z.Records[i].TTL = 300 // the file has each its own, the wire the smallest
+		}
+		want, err := z.RRs()
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := deed.FormatZone(z, nil)
+		parser := dns.NewZoneParser(strings.NewReader(file), "", "")
+		var got []deed.RR
+		for rr, ok := parser.Next(); ok; rr, ok = parser.Next() {
+			buf := make([]byte, 65535)
+			end, err := dns.PackRR(rr, buf, 0, nil, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			h := rr.Header()
+			got = append(got, deed.RR{Owner: strings.TrimSuffix(h.Name, "."), Type: h.Rrtype, TTL: h.Ttl, Data: string(buf[end-int(h.Rdlength) : end])})
+		}
+		byData := cmpopts.SortSlices(func(a, b deed.RR) bool { return fmt.Sprint(a) < fmt.Sprint(b) })
+		if diff := cmp.Diff(want, got, byData, cmpopts.EquateEmpty()); parser.Err() != nil || diff != "" {
+			t.Errorf("%v\n%s\n%s", parser.Err(), diff, file)
 		}
 	})
 }

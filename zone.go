@@ -126,15 +126,19 @@ func checkCompany(host string, recs []Record) error {
 // A dataKey is what makes two records of a zone the same in the DNS.
 type dataKey struct {
 	host, kind, value string
-	distance          int
+	preference        int
 }
 
 // dataKey returns the key of a canonical record. The weight of an SRV is in its
 // value too, so that only an MX needs the distance.
 func (r Record) dataKey() dataKey {
-	key := dataKey{host: r.Host, kind: r.Type, value: r.Value}
-	if r.Type == "MX" && r.Distance != nil {
-		key.distance = *r.Distance
+	return dataKey{r.Host, r.Type, r.Value, r.preference()}
+}
+
+// preference returns the distance of an MX, and 0 for all others.
+func (r Record) preference() int {
+	if r.Type != "MX" || r.Distance == nil {
+		return 0
 	}
-	return key
+	return *r.Distance
 }
