@@ -81,7 +81,7 @@ func checkParam(key, value string) error {
 // paramChecks say whether a parameter may have a value.
 var paramChecks = map[string]func(value string) bool{
 	"alpn":            each(func(s string) bool { return s != "" && len(s) <= 255 }),
-	"dohpath":         func(s string) bool { return strings.HasPrefix(s, "/") },
+	"dohpath":         func(s string) bool { return strings.HasPrefix(s, "/") && strings.Contains(s, "{?dns}") },
 	"ech":             isBase64,
 	"ipv4hint":        each(isIPv4),
 	"ipv6hint":        each(isIPv6),

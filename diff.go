@@ -42,7 +42,7 @@ func (z Zone) match(want []Record) (missing []Record, surplus map[setKey][]Recor
 	surplus = map[setKey][]Record{}
 	for _, r := range z.Records {
 		i, ok := wanted[r.dataKey()]
-		if !ok || met[i] {
+		if !ok {
 			set := setKey{r.Host, r.Type}
 			surplus[set] = append(surplus[set], r)
 			continue

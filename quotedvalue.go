@@ -3,6 +3,7 @@ package deed
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/miekg/dns"
@@ -54,7 +55,56 @@ func readNAPTR(f []field) (string, error) {
 	if f[4].text != "" && name != "." {
 		return "", errors.New("a NAPTR record has a regexp or a replacement, not both: write . for the replacement")
 	}
+	if !validSubstitution(f[4].text) {
+		return "", errors.New(quote(f[4].text) + ` is not a substitution, such as "!^(.*)$!sip:\\1@example.com!i" with one delimiter three times`)
+	}
 	return out + " " + name, nil
+}
+
+// validSubstitution checks the regexp of a NAPTR record: delimiter, expression,
+// delimiter, replacement, delimiter, and "i" or nothing (RFC 3402, 3.2). Some
+// secondaries refuse the whole zone for a bad one.
+func validSubstitution(s string) bool {
+	if s == "" {
+		return true
+	}
+	if strings.IndexByte(`0123456789\i`, s[0]) >= 0 {
+		return false
+	}
+	parts := cutUnescaped(s[1:], s[0])
+	if len(parts) != 3 || parts[2] != "" && parts[2] != "i" {
+		return false
+	}
+	expression, err := regexp.CompilePOSIX(parts[0])
+	if parts[0] == "" || err != nil {
+		return false
+	}
+	for i := 0; i < len(parts[1]); i++ {
+		if parts[1][i] != '\\' {
+			continue
+		}
+		i++
+		if i == len(parts[1]) || digits(parts[1][i:i+1]) && (parts[1][i] == '0' || int(parts[1][i]-'0') > expression.NumSubexp()) {
+			return false
+		}
+	}
+	return true
+}
+
+// cutUnescaped cuts s at every delimiter that has no backslash in front.
+func cutUnescaped(s string, delimiter byte) []string {
+	var parts []string
+	begin := 0
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case delimiter:
+			parts = append(parts, s[begin:i])
+			begin = i + 1
+		}
+	}
+	return append(parts, s[begin:])
 }
 
 func showNAPTR(rr dns.RR) string {

@@ -114,7 +114,8 @@ func genRecord(t *rapid.T) deed.Record {
 	case "DS":
 		r.Value = fmt.Sprintf("%d 13 4 %s", number(), genHex(t, 48))
 	case "NAPTR":
-		r.Value = fmt.Sprintf(`%d %d "u" %s %s .`, number(), number(), genQuoted(t), genQuoted(t))
+		substitution := rapid.SampledFrom([]string{`""`, `"!^(.*)$!sip:\\1@example.com!"`, `"/a\\/b; (c)/\"\\1\"/i"`}).Draw(t, "substitution")
+		r.Value = fmt.Sprintf(`%d %d "u" %s %s .`, number(), number(), genQuoted(t), substitution)
 	}
 	return r
 }

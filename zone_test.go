@@ -146,6 +146,36 @@ func TestZoneSizes(t *testing.T) {
 	}
 }
 
+// A TLSA record takes three bytes and its data, so that it can meet every limit
+// to the byte.
+func TestZoneSizesToTheByte(t *testing.T) {
+	tlsa := func(bytes int, digit string) deed.Record {
+		return rec("TLSA", "a", "3 1 0 "+strings.Repeat(digit, 2*(bytes-3)))
+	}
+	_, err := tlsa(4097, "a").Canonical(zoneName)
+	refused(t, "4,097 bytes", err)
+	z := zoneOf(t, tlsa(4096, "a"), tlsa(4092, "b"))
+	if _, err := z.Add(tlsa(4, "c")); err != nil {
+		t.Errorf("8,192 bytes: %v", err)
+	}
+	_, err = z.Add(tlsa(5, "c"))
+	refused(t, "8,193 bytes", err)
+}
+
+func TestNameLengths(t *testing.T) {
+	name := func(n int) string { return strings.Repeat("aa.", 83)[:n-2] + "aa" } // 253 is the most
+	for n, ok := range map[int]bool{241: true, 242: false} {
+		if _, err := rec("A", name(n), "192.0.2.1").Canonical(zoneName); (err == nil) != ok {
+			t.Errorf("a host of %d characters before .example.com: %v", n, err)
+		}
+	}
+	for n, ok := range map[int]bool{253: true, 254: false} {
+		if _, err := rec("CNAME", "a", name(n-4)+".com").Canonical(zoneName); (err == nil) != ok {
+			t.Errorf("a target of %d characters: %v", n, err)
+		}
+	}
+}
+
 func TestZoneHoldsAThousandRecords(t *testing.T) {
 	z := fullZone(t, 1000)
 	_, err := z.Add(rec("A", "one-more", "192.0.2.1"))
@@ -204,7 +234,7 @@ func TestServedData(t *testing.T) {
 		{rec("TXT", "a", `a\"; b`), "\x06" + `a\"; b`},
 		{rec("TXT", "a", long(256)), "\xff" + long(255) + "\x01a"},
 		{rec("CAA", "a", `128 Issue "a\\b\";"`), "\x80\x05issue" + `a\b";`},
-		{rec("NAPTR", "a", `1 2 "u" "" "!a\\1!\"" .`), "\x00\x01\x00\x02\x01u\x00\x06!a\\1!\"\x00"},
+		{rec("NAPTR", "a", `1 2 "u" "" "!(a)!\\1\"!" .`), "\x00\x01\x00\x02\x01u\x00\x09!(a)!\\1\"!\x00"},
 		{rec("HTTPS", "a", `1 . port=1 alpn=h2`), "\x00\x01\x00\x00\x01\x00\x03\x02h2\x00\x03\x00\x02\x00\x01"},
 		{rec("SSHFP", "a", "1 1 "+strings.Repeat("0A", 20)), "\x01\x01" + strings.Repeat("\x0a", 20)},
 		{rec("AAAA", "a", "::ffff:192.0.2.1"), strings.Repeat("\x00", 10) + "\xff\xff\xc0\x00\x02\x01"},
