@@ -1,23 +1,144 @@
 package deed
 
+import "time"
+
 // A RecordID names one record for as long as it exists.
 type RecordID string
 
 // A Record is one DNS resource record of a zone (interface document, 2.3).
+// Canonical makes its one canonical form; the records of a Zone have it.
 type Record struct {
 	ID       RecordID
-	Type     string // "A", "MX", …
-	Host     string // relative to the zone; "@" is the apex
-	Value    string
-	TTL      int  // seconds
-	Distance *int // MX preference or SRV weight; nil for other types
+	Type     string    // "A", "MX", …
+	Host     string    // relative to the zone; "@" is the apex
+	Value    string    // names in it are absolute and without the last dot; a TXT is its text
+	TTL      int       // seconds
+	Distance *int      `json:",omitempty"` // MX preference or SRV weight; nil for other types
+	Created  time.Time `json:",omitzero"`
+	Updated  time.Time `json:",omitzero"`
 }
 
 // A Zone is the full set of records of one registered name. Serial is the SOA
-// serial; it grows with every change.
+// serial; it grows with every change. The SOA and the NS records at the apex
+// are ours and not among Records.
 type Zone struct {
 	Name    Name
 	Owner   Wallet
 	Serial  uint32
 	Records []Record
+}
+
+// OwnedBy fails with CodeOwnershipDenied unless who owns the zone.
+func (z Zone) OwnedBy(who Wallet) error {
+	if z.Owner != who {
+		return Errorf(CodeOwnershipDenied, "%s belongs to another wallet", z.Name)
+	}
+	return nil
+}
+
+// Record returns the record with the given ID, or CodeNotFound.
+func (z Zone) Record(id RecordID) (Record, error) {
+	for _, r := range z.Records {
+		if r.ID == id {
+			return r, nil
+		}
+	}
+	return Record{}, z.noRecord(id)
+}
+
+func (z Zone) noRecord(id RecordID) error {
+	return Errorf(CodeNotFound, "%s has no record %s: GET /dns/%s lists the ones it has", z.Name, quote(string(id)), z.Name)
+}
+
+// Add returns the zone with the canonical form of rec added. The receiver is
+// left as it was, and so are the serial and the times: ZoneChange.Apply keeps
+// those.
+//
+// It fails with CodeValidation when rec is malformed or cannot live beside the
+// records already there.
+func (z Zone) Add(rec Record) (Zone, error) {
+	return z.apply(RecordOp{Op: OpAdd, ID: rec.ID, Record: rec})
+}
+
+// Update returns the zone with the record changed by p. It fails with
+// CodeNotFound when there is no such record, and as Add does.
+func (z Zone) Update(id RecordID, p RecordPatch) (Zone, error) {
+	return z.apply(RecordOp{Op: OpUpdate, ID: id, Patch: p})
+}
+
+// Delete returns the zone without the record. It fails with CodeNotFound when
+// there is no such record, and with CodeValidation when another one needs it: a
+// DS stands beside an NS.
+func (z Zone) Delete(id RecordID) (Zone, error) {
+	return z.apply(RecordOp{Op: OpDelete, ID: id})
+}
+
+func (z Zone) apply(op RecordOp) (Zone, error) {
+	d := newDraft(z)
+	if err := d.do(op, time.Time{}); err != nil {
+		return Zone{}, err
+	}
+	return d.zone()
+}
+
+// checkHost says whether the records of one host may live together.
+func checkHost(zone Name, recs []Record) error {
+	seen := make(map[dataKey]bool, len(recs))
+	sizes := map[string]int{} // by type
+	for _, r := range recs {
+		key := r.dataKey()
+		if seen[key] {
+			return Invalid("value", "%s has this %s record already: change the one that is there", quote(absolute(r.Host, zone)), r.Type)
+		}
+		seen[key] = true
+		rr, err := r.served(zone)
+		if err != nil {
+			return err
+		}
+		sizes[r.Type] += len(rr.Data)
+		if sizes[r.Type] > maxSetBytes {
+			return Invalid("value", "the %s records of %s would take more than %d bytes: delete some first", r.Type, quote(absolute(r.Host, zone)), maxSetBytes)
+		}
+	}
+	return checkCompany(absolute(recs[0].Host, zone), recs)
+}
+
+// checkCompany holds the records of one host to the rules for types that do not
+// bear others beside them.
+func checkCompany(host string, recs []Record) error {
+	count := map[string]int{}
+	nullMX := false
+	for _, r := range recs {
+		count[r.Type]++
+		nullMX = nullMX || r.Type == "MX" && r.Value == "."
+	}
+	switch {
+	case count["CNAME"] > 0 && len(recs) > 1: // RFC 1034, 3.6.2
+		return Invalid("host", "a CNAME must be the only record at %s: delete the others or choose another host", quote(host))
+	case nullMX && count["MX"] > 1: // RFC 7505, 3
+		return Invalid("value", `the MX "." says that %s takes no mail, so it must be the only one there`, quote(host))
+	case count["DS"] > 0 && count["NS"] == 0: // RFC 4035, 2.4
+		return Invalid("type", "a DS stands only where NS records delegate %s: add those, and delete them last", quote(host))
+	}
+	return nil
+}
+
+// A dataKey is what makes two records of a zone the same in the DNS.
+type dataKey struct {
+	host, kind, value string
+	preference        int
+}
+
+// dataKey returns the key of a canonical record. The weight of an SRV is in its
+// value too, so that only an MX needs the distance.
+func (r Record) dataKey() dataKey {
+	return dataKey{r.Host, r.Type, r.Value, r.preference()}
+}
+
+// preference returns the distance of an MX, and 0 for all others.
+func (r Record) preference() int {
+	if r.Type != "MX" || r.Distance == nil {
+		return 0
+	}
+	return *r.Distance
 }
