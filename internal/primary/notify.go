@@ -1,0 +1,149 @@
+package primary
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"deed.example/deed"
+)
+
+// lookEvery is how often the catalog is looked at for zones that came or went
+// on another node.
+const lookEvery = time.Second
+
+// A Notifier tells every secondary when a zone has a new serial, and when a zone
+// has come or gone. It implements deed.Publisher: it publishes by telling those
+// who will ask. Fill the exported fields, call Start, and Close at the end.
+//
+// Nobody waits for it. A notice is sent at once, but for one zone not more often
+// than every 75 ms; until the secondary confirms it, it is sent again, ever more
+// rarely and for a few minutes. A newer serial takes its place.
+type Notifier struct {
+	Secondaries []Secondary
+	Catalog     *Catalog // nil when there is none
+	Now         func() time.Time
+	Log         *slog.Logger
+
+	lines []*line // one for each secondary; not changed after Start
+	stop  context.CancelFunc
+	wg    sync.WaitGroup
+	wake  chan struct{} // holds one when the catalog should be looked at
+
+	mu      sync.Mutex
+	serials map[string]uint32 // last published, by origin; guarded by mu, nil when it is not running
+}
+
+var _ deed.Publisher = (*Notifier)(nil)
+
+var errStopped = errors.New("the notifier does not run")
+
+// Start makes the notifier ready.
+func (n *Notifier) Start() {
+	ctx, stop := context.WithCancel(context.Background())
+	n.stop = stop
+	n.wake = make(chan struct{}, 1)
+	for _, to := range n.Secondaries {
+		n.lines = append(n.lines, newLine(ctx, to, n.Now, n.Log))
+	}
+	n.mu.Lock()
+	n.serials = map[string]uint32{}
+	n.mu.Unlock()
+	if n.Catalog != nil {
+		n.wg.Go(func() { n.watchCatalog(ctx) })
+	}
+}
+
+// Close stops telling anybody anything. It returns when nothing is under way.
+func (n *Notifier) Close() {
+	n.mu.Lock()
+	n.serials = nil
+	n.mu.Unlock()
+	n.stop()
+	n.wg.Wait()
+	for _, l := range n.lines {
+		l.wg.Wait()
+	}
+}
+
+// Publish implements deed.Publisher.
+func (n *Notifier) Publish(_ context.Context, z deed.ServedZone) error {
+	soa, _, err := takeSOA(z.RRs, z.Serial)
+	if err != nil {
+		return fmt.Errorf("tell the secondaries of %s: %w", z.Origin, err)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.serials == nil {
+		return errStopped
+	}
+	last, known := n.serials[z.Origin]
+	if known && !newer(z.Serial, last) {
+		return nil
+	}
+	n.serials[z.Origin] = z.Serial
+	n.tell(soa)
+	if !known {
+		n.look()
+	}
+	return nil
+}
+
+// Withdraw implements deed.Publisher.
+func (n *Notifier) Withdraw(_ context.Context, origin string) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.serials == nil {
+		return errStopped
+	}
+	delete(n.serials, origin)
+	for _, l := range n.lines {
+		l.forget(origin)
+	}
+	n.look()
+	return nil
+}
+
+// tell gives a zone's SOA to every line.
+func (n *Notifier) tell(soa deed.RR) {
+	for _, l := range n.lines {
+		l.tell(soa)
+	}
+}
+
+// look has the catalog looked at soon.
+func (n *Notifier) look() {
+	select {
+	case n.wake <- struct{}{}:
+	default: // it will be looked at anyway
+	}
+}
+
+// watchCatalog tells of every new serial of the catalog, and of the first it
+// sees: a secondary may have missed some while we were away.
+func (n *Notifier) watchCatalog(ctx context.Context) {
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	var told deed.RR
+	failing := false
+	for {
+		soa, err := n.Catalog.SOA(ctx, n.Catalog.Origin)
+		if err != nil && !failing && ctx.Err() == nil {
+			n.Log.Warn("the catalog could not be looked at", "err", err)
+		}
+		failing = err != nil
+		if err == nil && soa != told {
+			n.tell(soa)
+			told = soa
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-n.wake:
+		case <-ticker.C:
+		}
+	}
+}
