@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"fmt"
 	"strings"
 	"time"
 
@@ -36,6 +37,9 @@ func ParseKey(name, secret string) (Key, error) {
 	}
 	return Key{name: dns.CanonicalName(name), secret: deed.Secret(raw)}, nil
 }
+
+// Format writes the name of the key, whatever the verb.
+func (k Key) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(k.name)) } // fmt has nowhere to report it
 
 func (k Key) zero() bool { return k.name == "" }
 
