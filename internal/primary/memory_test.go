@@ -191,3 +191,8 @@ func fromWire(t *testing.T, from dns.RR) deed.RR {
 	h := from.Header()
 	return deed.RR{Owner: strings.TrimSuffix(dns.CanonicalName(h.Name), "."), Type: h.Rrtype, TTL: h.Ttl, Data: string(data)}
 }
+
+// serialIn returns the serial of a SOA.
+func serialIn(soa deed.RR) uint32 {
+	return binary.BigEndian.Uint32([]byte(soa.Data[len(soa.Data)-20:]))
+}
