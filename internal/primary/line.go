@@ -53,10 +53,7 @@ func (l *line) tell(soa deed.RR) {
 	defer l.mu.Unlock()
 	if n := l.zones[soa.Owner]; n != nil {
 		n.soa = soa
-		select {
-		case n.news <- struct{}{}:
-		default: // it knows
-		}
+		n.hurry()
 		return
 	}
 	if len(l.zones) >= maxZones || l.ctx.Err() != nil {
@@ -71,7 +68,25 @@ func (l *line) tell(soa deed.RR) {
 func (l *line) forget(origin string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.zones, origin)
+	if n := l.zones[origin]; n != nil {
+		delete(l.zones, origin)
+		n.hurry()
+	}
+}
+
+// waiting returns how many zones the secondary is being told of.
+func (l *line) waiting() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.zones)
+}
+
+// hurry wakes whoever waits to send the notice again.
+func (n *notice) hurry() {
+	select {
+	case n.news <- struct{}{}:
+	default: // it is awake
+	}
 }
 
 // carry tells of one zone, until there is nothing new about it.

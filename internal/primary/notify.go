@@ -107,6 +107,16 @@ func (n *Notifier) Withdraw(_ context.Context, origin string) error {
 	return nil
 }
 
+// Waiting returns how many notices are under way or wait for a confirmation, of
+// all secondaries together.
+func (n *Notifier) Waiting() int {
+	sum := 0
+	for _, l := range n.lines {
+		sum += l.waiting()
+	}
+	return sum
+}
+
 // tell gives a zone's SOA to every line.
 func (n *Notifier) tell(soa deed.RR) {
 	for _, l := range n.lines {
