@@ -160,27 +160,38 @@ func (s *secondary) awaitStart(t *testing.T, exited <-chan struct{}) {
 // await asks until it is done.
 func (s *secondary) await(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	if !until(t.Context(), done) {
+		t.Fatalf("%s: waited in vain for: %s", s.name, what)
+	}
+}
+
+// until asks again and again until it is done, and reports whether it is.
+func until(ctx context.Context, done func() bool) bool {
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for !done() {
 		select {
 		case <-ctx.Done():
-			t.Fatalf("%s: waited in vain for: %s", s.name, what)
+			return false
 		case <-tick.C:
 		}
 	}
+	return true
+}
+
+// serves reports whether the server answers with the serial of z.
+func (s *secondary) serves(ctx context.Context, z deed.ServedZone) bool {
+	drift := &primary.Drift{Servers: []primary.Secondary{{Name: s.name, Addr: s.addr}}}
+	state := drift.Check(ctx, z.Origin, z.Serial)[0]
+	return state.Err == nil && state.Serial == z.Serial
 }
 
 // awaitSerial waits until the server answers with the serial of z.
 func (s *secondary) awaitSerial(t *testing.T, z deed.ServedZone) {
 	t.Helper()
-	drift := &primary.Drift{Servers: []primary.Secondary{{Name: s.name, Addr: s.addr}}}
-	s.await(t, fmt.Sprintf("%s with the serial %d", z.Origin, z.Serial), func() bool {
-		state := drift.Check(t.Context(), z.Origin, z.Serial)[0]
-		return state.Err == nil && state.Serial == z.Serial
-	})
+	s.await(t, fmt.Sprintf("%s with the serial %d", z.Origin, z.Serial), func() bool { return s.serves(t.Context(), z) })
 }
 
 // awaitGone waits until the server does not serve the zone any more.

@@ -84,37 +84,61 @@ func TestCatalogFeedsSecondaries(t *testing.T) {
 			dice := rand.New(rand.NewPCG(1, 2))
 			for range 100 {
 				origin := origins[dice.IntN(len(origins))]
-				z := h.edit(origin, randomEdit(t, dice, origin))
-				publish(t, n, z)
+				publish(t, n, h.edit(origin, randomEdit(t, dice, origin)))
 			}
 			h.remove(sold.Origin)
-			if err := n.Withdraw(t.Context(), sold.Origin); err != nil {
-				t.Fatal(err)
-			}
+			withdraw(t, n, sold.Origin)
 			s.awaitGone(t, sold.Origin)
 			for _, origin := range origins {
-				z, err := h.Zone(t.Context(), origin)
-				if err != nil {
-					t.Fatal(err)
-				}
-				s.awaitSerial(t, z)
-				s.sameZone(t, z)
+				s.hasCaughtUp(t, h, origin)
 			}
-			// One edit at a time, each answered before the next, is never a whole transfer.
-			full := h.count("axfr")
-			for range 20 {
-				z := h.edit("example.com", randomEdit(t, dice, "example.com"))
-				publish(t, n, z)
-				s.awaitSerial(t, z)
-			}
-			z, err := h.Zone(t.Context(), "example.com")
-			if err != nil {
-				t.Fatal(err)
-			}
-			s.sameZone(t, z)
-			if got := h.count("axfr"); got != full {
-				t.Errorf("%d of 20 single edits were transferred whole", got-full)
-			}
+			singleEdits(t, h, n, s)
+			changeOfHands(t, h, n, s)
 		})
+	}
+}
+
+// hasCaughtUp waits until the server has the zone, and compares it with ours.
+func (s *secondary) hasCaughtUp(t *testing.T, h *house, origin string) {
+	t.Helper()
+	z, err := h.Zone(t.Context(), origin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.awaitSerial(t, z)
+	s.sameZone(t, z)
+}
+
+// singleEdits makes edits one at a time, each answered before the next: none of
+// them is a whole transfer.
+func singleEdits(t *testing.T, h *house, n *primary.Notifier, s *secondary) {
+	t.Helper()
+	dice := rand.New(rand.NewPCG(5, 6))
+	full := h.count("axfr")
+	for range 20 {
+		z := h.edit("example.com", randomEdit(t, dice, "example.com"))
+		publish(t, n, z)
+		s.awaitSerial(t, z)
+	}
+	s.hasCaughtUp(t, h, "example.com")
+	if got := h.count("axfr"); got != full {
+		t.Errorf("%s: %d of 20 single edits were transferred whole", s.name, got-full)
+	}
+}
+
+// changeOfHands sells a name to somebody else. Its zone begins again, with an
+// older serial and a new label, and nothing of the old one stays.
+func changeOfHands(t *testing.T, h *house, n *primary.Notifier, s *secondary) {
+	t.Helper()
+	h.remove("example.com")
+	withdraw(t, n, "example.com")
+	publish(t, n, h.add(t, "example.com", "e5", "new.example.com. 60 IN A 192.0.2.9"))
+	s.hasCaughtUp(t, h, "example.com")
+}
+
+func withdraw(t *testing.T, n *primary.Notifier, origin string) {
+	t.Helper()
+	if err := n.Withdraw(t.Context(), origin); err != nil {
+		t.Fatal(err)
 	}
 }
