@@ -3,6 +3,7 @@ package primary_test
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"io"
 	"strconv"
 	"testing"
 	"time"
@@ -79,6 +80,34 @@ func TestUnsigned(t *testing.T) {
 					t.Errorf("%s %v: got %v", network, m.Question, r)
 				}
 			}
+		}
+	}
+}
+
+// A stranger is hung up on, and may not hold a connection.
+func TestStrangersAreHungUpOn(t *testing.T) {
+	h := open(t)
+	h.add(t, "example.com", "a1")
+	for name, raw := range map[string][]byte{
+		"unsigned":  pack(t, question("example.com.", dns.TypeSOA)),
+		"wrong key": sign(t, question("example.com.", dns.TypeSOA), "stranger.", secret),
+	} {
+		c, err := dns.Dial("tcp", h.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if err := c.SetDeadline(time.Now().Add(10 * time.Second)); err != nil { // less than a secondary may be idle
+			t.Fatal(err)
+		}
+		if _, err := c.Write(raw); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.ReadMsgHeader(nil); err != nil {
+			t.Errorf("%s: got no answer: %v", name, err)
+		}
+		if _, err := c.Conn.Read(make([]byte, 1)); err != io.EOF {
+			t.Errorf("%s: got %v, want the connection closed", name, err)
 		}
 	}
 }

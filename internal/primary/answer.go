@@ -19,17 +19,20 @@ type source interface {
 	Changes(ctx context.Context, origin string, from uint32) (gone, came []deed.RR, serial uint32, err error)
 }
 
-// answer answers one question. A transfer that broke cannot be mended: the
-// connection is closed, and the secondary asks again.
+// answer answers one question. A stranger is hung up on, so that none can hold
+// a connection for long. A transfer that broke cannot be mended: the connection
+// is closed, and the secondary asks again.
 func (s *Server) answer(w dns.ResponseWriter, r *dns.Msg) {
 	x := &exchange{w: w, r: r, now: s.Now}
-	allowed, err := s.admit(x)
-	if allowed {
+	admitted, err := s.admit(x)
+	if admitted {
 		err = s.serve(x)
 	}
 	if err != nil {
 		s.Log.Warn("a secondary got no answer", "peer", w.RemoteAddr().String(), "zone", r.Question[0].Name, "err", err)
-		_ = w.Close() // nothing more can be said on it
+	}
+	if err != nil || !admitted {
+		_ = w.Close() // nothing more is said on it
 	}
 }
 

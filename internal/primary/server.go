@@ -113,9 +113,12 @@ func (s *Server) Addr() netip.AddrPort {
 	return s.listener.Addr().(*net.TCPAddr).AddrPort()
 }
 
-// Close stops the server. Transfers under way may end before ctx does, then
-// they are cut.
+// Close stops the server, if it listens. Transfers under way may end before ctx
+// does, then they are cut.
 func (s *Server) Close(ctx context.Context) error {
+	if s.listener == nil {
+		return nil
+	}
 	udp, tcp := s.udp.ShutdownContext(ctx), s.tcp.ShutdownContext(ctx)
 	s.listener.cut()
 	return errors.Join(udp, tcp)

@@ -1,6 +1,8 @@
 package primary_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -198,5 +200,43 @@ func TestCloseWithOpenConnections(t *testing.T) {
 	h.close(t)
 	if _, err := c.Read(make([]byte, 1)); err == nil {
 		t.Error("the connection is still open")
+	}
+}
+
+// Close does not wait for a secondary that has stopped reading.
+func TestCloseCutsTransfers(t *testing.T) {
+	h := open(t)
+	h.add(t, "example.com", "a1")
+	h.edit("example.com", func(others []deed.RR) []deed.RR {
+		data := strings.Repeat("\xff"+strings.Repeat("y", 255), 200)
+		for i := range 500 { // more than the buffers of a connection take
+			others = append(others, deed.RR{Owner: fmt.Sprintf("large%d.example.com", i), Type: dns.TypeTXT, TTL: 60, Data: data})
+		}
+		return others
+	})
+	c, err := dns.Dial("tcp", h.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Write(sign(t, question("example.com.", dns.TypeAXFR), keyName+".", secret)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(c.Conn, make([]byte, 1000)); err != nil { // it has begun
+		t.Fatal(err)
+	}
+	h.closed.Do(func() {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := h.server.Close(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v, want to be told that it was cut", err)
+		}
+	})
+	if err := c.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	rest, err := io.Copy(io.Discard, c.Conn)
+	if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() || rest >= 500*200*256 {
+		t.Errorf("the transfer went on: %d bytes more, %v", rest, err)
 	}
 }
