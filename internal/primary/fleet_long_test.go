@@ -4,10 +4,12 @@ package primary_test
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,8 +25,7 @@ import (
 // NSD of Debian 12 reads no catalog: each zone is in its configuration.
 var nsd = recipe{name: "NSD", program: "nsd", debian: "nsd", signs: true,
 	prepare: func(t *testing.T, s *secondary, zones []string) []string {
-		var text strings.Builder
-		text.WriteString(`
+		text := `
 server:
 	ip-address: 127.0.0.1@{port}
 	username: ""
@@ -36,48 +37,34 @@ server:
 	xfrdir: "{dir}"
 	zonelistfile: "{dir}/zone.list"
 	server-count: 1
-	xfrd-reload-timeout: 0
 	verbosity: 1
 remote-control:
 	control-enable: no
-key:
-	name: "{key}"
-	algorithm: hmac-sha256
-	secret: "{secret}"
-`)
+`
+		all, one, _ := strings.Cut(s.fromPaper(t), "zone:\n")
+		text += all
 		for _, zone := range zones {
-			fmt.Fprintf(&text, `
-zone:
-	name: %q
-	zonefile: "%s.zone"
-	request-xfr: 127.0.0.1@{from} {key}
-	allow-notify: 127.0.0.0/8 {key}
-	provide-xfr: 127.0.0.0/8 NOKEY
-`, zone, zone)
+			text += "zone:\n" + strings.ReplaceAll(one, "example.com", zone)
 		}
-		return []string{"-d", "-c", s.write(t, "nsd.conf", text.String())}
+		return []string{"-d", "-c", s.write(t, "nsd.conf", text)}
 	}}
 
 // PowerDNS asks for the zones of a catalog without a signature.
 var powerDNS = recipe{name: "PowerDNS", program: "pdns_server", debian: "pdns-server pdns-backend-sqlite3", signs: false,
 	prepare: func(t *testing.T, s *secondary, _ []string) []string {
-		const schema = "/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql"
-		text, err := os.ReadFile(schema)
+		schema, err := os.ReadFile("/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql")
 		if err != nil {
-			t.Skipf("PowerDNS has no SQLite here: apt-get install --no-install-recommends pdns-backend-sqlite3")
+			t.Skip("PowerDNS has no SQLite here: apt-get install --no-install-recommends pdns-backend-sqlite3")
 		}
 		db, err := sql.Open("sqlite", filepath.Join(s.dir, "pdns.sqlite"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer db.Close()
-		for _, statement := range []string{string(text), fmt.Sprintf("INSERT INTO domains (name, master, type) VALUES ('%s', '%s', 'CONSUMER')", catalog, s.primary)} {
-			if _, err := db.Exec(statement); err != nil {
-				t.Fatal(err)
-			}
+		_, err = db.Exec(string(schema))
+		if err = errors.Join(err, db.Close()); err != nil {
+			t.Fatal(err)
 		}
-		s.write(t, "pdns.conf", `
-launch=gsqlite3
+		s.write(t, "pdns.conf", s.fromPaper(t)+`
 gsqlite3-database={dir}/pdns.sqlite
 gsqlite3-pragma-synchronous=0
 local-address=127.0.0.1
@@ -85,16 +72,16 @@ local-port={port}
 socket-dir={dir}
 daemon=no
 guardian=no
-secondary=yes
-xfr-cycle-interval=1
-allow-notify-from=127.0.0.0/8
-allow-axfr-ips=127.0.0.0/8
 cache-ttl=0
 query-cache-ttl=0
 negquery-cache-ttl=0
-zone-cache-refresh-interval=0
 loglevel=4
 `)
+		for _, command := range [][]string{{"create-secondary-zone", catalog, s.primary}, {"set-kind", catalog, "consumer"}} {
+			if out, err := exec.Command("pdnsutil", append([]string{"--config-dir", s.dir}, command...)...).CombinedOutput(); err != nil {
+				t.Fatalf("pdnsutil %v: %v: %s", command, err, out)
+			}
+		}
 		return []string{"--config-dir=" + s.dir}
 	}}
 

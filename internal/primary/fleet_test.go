@@ -30,7 +30,7 @@ type recipe struct {
 	name    string
 	program string // its program and the Debian package it is in
 	debian  string
-	signs   bool // it takes and confirms signed notices
+	signs   bool // it takes and gives what is signed with our key
 
 	// prepare writes the configuration and returns the command line.
 	prepare func(t *testing.T, s *secondary, zones []string) []string
@@ -117,8 +117,7 @@ func tail(s string) string { return s[max(0, len(s)-8000):] }
 // replaced by what they name.
 func (s *secondary) write(t *testing.T, name, text string) string {
 	t.Helper()
-	text = strings.NewReplacer("{dir}", s.dir, "{port}", fmt.Sprint(s.port), "{from}", fmt.Sprint(s.from),
-		"{key}", keyName, "{secret}", secret, "{catalog}", catalog).Replace(text)
+	text = strings.NewReplacer("{dir}", s.dir, "{port}", fmt.Sprint(s.port), "{from}", fmt.Sprint(s.from)).Replace(text)
 	path := filepath.Join(s.dir, name)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -206,7 +205,11 @@ func (s *secondary) awaitGone(t *testing.T, origin string) {
 // sameZone compares the zone there, record by record.
 func (s *secondary) sameZone(t *testing.T, z deed.ServedZone) {
 	t.Helper()
-	rrs, _ := transfer(t, s.addr, question(z.Origin+".", dns.TypeAXFR))
+	m := question(z.Origin+".", dns.TypeAXFR)
+	if s.signs {
+		signed(m)
+	}
+	rrs, _ := transfer(t, s.addr, m)
 	sameRecords(t, s.name+" "+z.Origin, body(t, rrs), z.RRs)
 }
 

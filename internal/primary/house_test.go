@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	keyName = "fleet-key"
+	keyName = "fleet-2026" // as in docs/secondaries.md
 	secret  = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
 	catalog = "catalog.invalid"
 )

@@ -2,7 +2,29 @@
 
 package primary_test
 
-import "testing"
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// fromPaper returns the first block under a heading of docs/secondaries.md, with
+// this house in the place of the one in the paper.
+func (s *secondary) fromPaper(t *testing.T) string {
+	t.Helper()
+	paper, err := os.ReadFile("../../docs/secondaries.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(paper), "\n## "+s.name+"\n")
+	_, block, _ := strings.Cut(section, "\n```")
+	_, block, _ = strings.Cut(block, "\n") // the language
+	block, _, found := strings.Cut(block, "\n```")
+	if !found {
+		t.Fatalf("docs/secondaries.md has no block for %s", s.name)
+	}
+	return strings.NewReplacer("192.0.2.53", "127.0.0.1", "5354", "{from}", "SECRET", secret).Replace(block) + "\n"
+}
 
 var knot = recipe{name: "Knot", program: "knotd", debian: "knot", signs: true,
 	prepare: func(t *testing.T, s *secondary, _ []string) []string {
@@ -19,49 +41,12 @@ log:
 database:
     storage: {dir}
     journal-db-max-size: 64M
-key:
-  - id: {key}
-    algorithm: hmac-sha256
-    secret: {secret}
-remote:
-  - id: primary
-    address: 127.0.0.1@{from}
-    key: {key}
-acl:
-  - id: notices
-    key: {key}
-    action: notify
-  - id: readers
-    address: 127.0.0.0/8
-    action: transfer
-template:
-  - id: default
-    storage: {dir}
-    zonefile-sync: -1
-    zonefile-load: none
-    journal-content: all
-  - id: member
-    storage: {dir}
-    master: primary
-    acl: [notices, readers]
-    zonefile-sync: -1
-    zonefile-load: none
-    journal-content: all
-zone:
-  - domain: {catalog}
-    master: primary
-    acl: notices
-    catalog-role: interpret
-    catalog-template: member
-`)}
+`+s.fromPaper(t))}
 	}}
 
 var bind = recipe{name: "BIND", program: "named", debian: "bind9", signs: true,
 	prepare: func(t *testing.T, s *secondary, _ []string) []string {
-		return []string{"-g", "-n", "1", "-c", s.write(t, "named.conf", `
-key "{key}" { algorithm hmac-sha256; secret "{secret}"; };
-controls { };
-options {
+		ours := `options {
 	directory "{dir}";
 	pid-file "{dir}/named.pid";
 	session-keyfile "{dir}/session.key";
@@ -69,21 +54,7 @@ options {
 	lock-file none;
 	listen-on port {port} { 127.0.0.1; };
 	listen-on-v6 { none; };
-	recursion no;
-	dnssec-validation no;
-	notify no;
-	allow-transfer { 127.0.0.0/8; };
-	serial-query-rate 1000;
-	catalog-zones {
-		zone "{catalog}" default-primaries { 127.0.0.1 port {from} key "{key}"; } in-memory yes min-update-interval 0;
-	};
-};
-zone "{catalog}" {
-	type secondary;
-	file "catalog.db";
-	primaries { 127.0.0.1 port {from} key "{key}"; };
-	allow-query { none; };
-	allow-transfer { none; };
-};
-`)}
+`
+		text := strings.Replace(s.fromPaper(t), "options {\n", ours, 1)
+		return []string{"-g", "-n", "1", "-c", s.write(t, "named.conf", "controls { };\n"+text)}
 	}}
