@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"io"
+	"math/rand/v2"
 	"strconv"
 	"testing"
 	"time"
@@ -262,6 +263,32 @@ func TestMalformed(t *testing.T) {
 		}
 	}
 	if r := h.ask(t, "udp", signed(question("example.com.", dns.TypeSOA))); r.Rcode != dns.RcodeSuccess {
+		t.Errorf("after all that: got %v", r)
+	}
+}
+
+// Whatever comes, the primary goes on: a panic would end this test.
+func TestMutilatedQuestions(t *testing.T) {
+	h := open(t)
+	h.add(t, "example.com", "a1")
+	dice := rand.New(rand.NewPCG(7, 8))
+	c, err := dns.Dial("udp", h.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for i := range 3000 {
+		m := ixfr("example.com", 1)
+		m.SetEdns0(1232, i%2 == 0)
+		raw := sign(t, m, keyName+".", secret)
+		for range 1 + dice.IntN(4) {
+			raw[dice.IntN(len(raw))] = byte(dice.Uint32())
+		}
+		if _, err := c.Write(raw[:1+dice.IntN(len(raw))]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r := h.ask(t, "tcp", signed(question("example.com.", dns.TypeSOA))); r.Rcode != dns.RcodeSuccess {
 		t.Errorf("after all that: got %v", r)
 	}
 }

@@ -2,12 +2,15 @@ package primary_test
 
 import (
 	"fmt"
+	"log/slog"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/miekg/dns"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/primary"
 )
 
 // members returns the zones that a catalog lists, by label.
@@ -107,4 +110,33 @@ func TestCatalogForgets(t *testing.T) {
 	if !slices.Contains(came, rr(t, "l299.zones.catalog.invalid. 0 IN PTR example.com.")) {
 		t.Errorf("came: %v", came)
 	}
+}
+
+// Zones that come and go are told as a new serial of the catalog, here and on
+// another node, and so is the catalog we find at the start.
+func TestCatalogNotice(t *testing.T) {
+	store := newMemory()
+	e := listen(t, confirm, false)
+	n := &primary.Notifier{
+		Secondaries: []primary.Secondary{{Name: "a", Addr: e.addr, Key: key(t)}}, Catalog: &primary.Catalog{Origin: catalog, Store: store},
+		Now: time.Now, Log: slog.New(slog.DiscardHandler),
+	}
+	n.Start()
+	t.Cleanup(n.Close)
+	of := func(serial uint32) func(heard) bool {
+		return func(h heard) bool { return h == heard{catalog + ".", serial, true} }
+	}
+	e.until(t, of(1))
+	z := store.add(t, "example.com", "a1")
+	if err := n.Publish(t.Context(), z); err != nil {
+		t.Fatal(err)
+	}
+	e.until(t, of(2))
+	store.remove("example.com")
+	if err := n.Withdraw(t.Context(), "example.com"); err != nil {
+		t.Fatal(err)
+	}
+	e.until(t, of(3))
+	store.add(t, "example.org", "b2") // nobody tells us
+	e.until(t, of(4))
 }
