@@ -122,7 +122,7 @@ func TestCatalogNotice(t *testing.T) {
 		Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	}
 	n.Start()
-	t.Cleanup(n.Close)
+	t.Cleanup(func() { giveUp(n) })
 	of := func(serial uint32) func(heard) bool {
 		return func(h heard) bool { return h == heard{catalog + ".", serial, true} }
 	}

@@ -11,9 +11,14 @@ import (
 	"deed.example/deed"
 )
 
-// lookEvery is how often the catalog is looked at for zones that came or went
-// on another node.
-const lookEvery = time.Second
+const (
+	// lookEvery is how often the catalog is looked at for zones that came or
+	// went on another node.
+	lookEvery = time.Second
+
+	// drainEvery is how often Close looks whether all is confirmed.
+	drainEvery = 5 * time.Millisecond
+)
 
 // A Notifier tells every secondary when a zone has a new serial, and when a zone
 // has come or gone. It implements deed.Publisher: it publishes by telling those
@@ -32,6 +37,10 @@ type Notifier struct {
 	stop  context.CancelFunc
 	wg    sync.WaitGroup
 	wake  chan struct{} // holds one when the catalog should be looked at
+
+	looking sync.Mutex
+	told    deed.RR // the catalog's last SOA; guarded by looking, as blind
+	blind   bool    // the last look failed
 
 	mu      sync.Mutex
 	serials map[string]uint32 // last published, by origin; guarded by mu, nil when it is not running
@@ -52,20 +61,34 @@ func (n *Notifier) Start() {
 	n.mu.Lock()
 	n.serials = map[string]uint32{}
 	n.mu.Unlock()
-	if n.Catalog != nil {
-		n.wg.Go(func() { n.watchCatalog(ctx) })
-	}
+	n.wg.Go(func() { n.watchCatalog(ctx) })
 }
 
-// Close stops telling anybody anything. It returns when nothing is under way.
-func (n *Notifier) Close() {
+// Close takes no more zones. Notices under way may be confirmed before ctx is
+// done, then they are given up. It returns when nothing is under way.
+func (n *Notifier) Close(ctx context.Context) {
 	n.mu.Lock()
 	n.serials = nil
 	n.mu.Unlock()
+	n.lookAtCatalog(ctx)
+	n.drain(ctx)
 	n.stop()
 	n.wg.Wait()
 	for _, l := range n.lines {
 		l.wg.Wait()
+	}
+}
+
+// drain waits until all notices are confirmed, or ctx is done.
+func (n *Notifier) drain(ctx context.Context) {
+	ticker := time.NewTicker(drainEvery)
+	defer ticker.Stop()
+	for n.Waiting() > 0 {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
 	}
 }
 
@@ -132,28 +155,40 @@ func (n *Notifier) look() {
 	}
 }
 
-// watchCatalog tells of every new serial of the catalog, and of the first it
-// sees: a secondary may have missed some while we were away.
+// watchCatalog looks at the catalog when it is told to, and every second.
 func (n *Notifier) watchCatalog(ctx context.Context) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
-	var told deed.RR
-	failing := false
 	for {
-		soa, err := n.Catalog.SOA(ctx, n.Catalog.Origin)
-		if err != nil && !failing && ctx.Err() == nil {
-			n.Log.Warn("the catalog could not be looked at", "err", err)
-		}
-		failing = err != nil
-		if err == nil && soa != told {
-			n.tell(soa)
-			told = soa
-		}
+		n.lookAtCatalog(ctx)
 		select {
 		case <-ctx.Done():
 			return
 		case <-n.wake:
 		case <-ticker.C:
 		}
+	}
+}
+
+// lookAtCatalog tells of a new serial of the catalog, and of the first it sees:
+// a secondary may have missed some while we were away.
+func (n *Notifier) lookAtCatalog(ctx context.Context) {
+	if n.Catalog == nil {
+		return
+	}
+	n.looking.Lock()
+	defer n.looking.Unlock()
+	soa, err := n.Catalog.SOA(ctx, n.Catalog.Origin)
+	if err != nil {
+		if !n.blind && ctx.Err() == nil {
+			n.Log.Warn("the catalog could not be looked at", "err", err)
+		}
+		n.blind = true
+		return
+	}
+	n.blind = false
+	if soa != n.told {
+		n.tell(soa)
+		n.told = soa
 	}
 }

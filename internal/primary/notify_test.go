@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"sync"
 	"testing"
 	"time"
 
@@ -15,97 +14,20 @@ import (
 	"deed.example/deed/internal/primary"
 )
 
-// heard is a notice as a secondary got it.
-type heard struct {
-	origin string
-	serial uint32
-	signed bool // by our key
-}
-
-// ear is a secondary that does nothing but hear notices. Like a real one it may
-// be silent, refuse, or confirm.
-type ear struct {
-	addr    string
-	notices chan heard
-
-	mu     sync.Mutex
-	answer func(heard) (rcode int, reply bool) // guarded by mu
-}
-
-func confirm(heard) (int, bool) { return dns.RcodeSuccess, true }
-func refuse(heard) (int, bool)  { return dns.RcodeNotAuth, true }
-func silent(heard) (int, bool)  { return 0, false }
-
-// listen starts a secondary that answers so. It signs what was signed, unless
-// it is forgetful.
-func listen(t *testing.T, answer func(heard) (int, bool), forgetful bool) *ear {
-	t.Helper()
-	p, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := &ear{addr: p.LocalAddr().String(), notices: make(chan heard, 10_000), answer: answer}
-	started := make(chan struct{})
-	server := &dns.Server{PacketConn: p, TsigSecret: secrets, NotifyStartedFunc: func() { close(started) }, Handler: dns.HandlerFunc(func(w dns.ResponseWriter, r *dns.Msg) {
-		h := heard{signed: r.IsTsig() != nil && w.TsigStatus() == nil}
-		if soa, ok := r.Answer[0].(*dns.SOA); ok && r.Opcode == dns.OpcodeNotify && r.Authoritative && soa.Hdr.Name == r.Question[0].Name {
-			h.origin, h.serial = soa.Hdr.Name, soa.Serial
-		}
-		e.notices <- h
-		rcode, reply := e.answers(h)
-		if !reply {
-			return
-		}
-		m := new(dns.Msg)
-		m.SetRcode(r, rcode)
-		if h.signed && !forgetful {
-			signed(m)
-		}
-		_ = w.WriteMsg(m) // a lost answer is heard again
-	})}
-	go func() { _ = server.ActivateAndServe() }() // it ends with the test
-	<-started
-	t.Cleanup(func() { _ = server.Shutdown() })
-	return e
-}
-
-func (e *ear) answers(h heard) (int, bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.answer(h)
-}
-
-func (e *ear) from(answer func(heard) (int, bool)) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.answer = answer
-}
-
-// until hears notices until one is right, and returns all of them.
-func (e *ear) until(t *testing.T, right func(heard) bool) []heard {
-	t.Helper()
-	var all []heard
-	deadline := time.After(time.Minute)
-	for {
-		select {
-		case h := <-e.notices:
-			all = append(all, h)
-			if right(h) {
-				return all
-			}
-		case <-deadline:
-			t.Fatalf("waited in vain; heard %v", all)
-		}
-	}
-}
-
 // tellers starts a notifier without a catalog.
 func tellers(t *testing.T, to ...primary.Secondary) *primary.Notifier {
 	t.Helper()
 	n := &primary.Notifier{Secondaries: to, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
 	n.Start()
-	t.Cleanup(n.Close)
+	t.Cleanup(func() { giveUp(n) })
 	return n
+}
+
+// giveUp closes the notifier without waiting for confirmations.
+func giveUp(n *primary.Notifier) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	n.Close(ctx)
 }
 
 // quiet waits until all notices are confirmed or given up.
@@ -250,12 +172,36 @@ func TestDeadSecondary(t *testing.T) {
 		t.Errorf("%d notices are remembered", got)
 	}
 	e.until(t, func(h heard) bool { return h.serial == 1 })
-	n.Close()
+	giveUp(n)
 	if err := n.Publish(t.Context(), zoneAt("example.com", 8)); err == nil {
 		t.Error("a closed notifier took a zone")
 	}
 	if err := n.Withdraw(t.Context(), "example.com"); err == nil {
 		t.Error("a closed notifier withdrew a zone")
+	}
+}
+
+// What was published before Close is told, also when it had to wait for its turn.
+func TestCloseTellsTheRest(t *testing.T) {
+	store := newMemory()
+	e := listen(t, confirm, false)
+	n := &primary.Notifier{
+		Secondaries: []primary.Secondary{{Name: "a", Addr: e.addr, Key: key(t)}}, Catalog: &primary.Catalog{Origin: catalog, Store: store},
+		Now: time.Now, Log: slog.New(slog.DiscardHandler),
+	}
+	n.Start()
+	tellOf(t, n, "example.com", 7)
+	e.until(t, func(h heard) bool { return h.serial == 7 })
+	tellOf(t, n, "example.com", 8)
+	store.add(t, "example.org", "b2")
+	n.Close(t.Context())
+	last := map[string]uint32{}
+	for len(e.notices) > 0 {
+		h := <-e.notices
+		last[h.origin] = h.serial
+	}
+	if last["example.com."] != 8 || last[catalog+"."] != 2 {
+		t.Errorf("the last notices are %v, want example.com 8 and the catalog 2", last)
 	}
 }
 

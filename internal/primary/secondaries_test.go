@@ -22,7 +22,7 @@ func (h *house) notifier(t *testing.T, servers ...*secondary) *primary.Notifier 
 		n.Secondaries = append(n.Secondaries, s.asSecondary(t))
 	}
 	n.Start()
-	t.Cleanup(n.Close)
+	t.Cleanup(func() { giveUp(n) })
 	return n
 }
 
