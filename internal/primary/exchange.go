@@ -1,0 +1,98 @@
+package primary
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"net"
+	"time"
+
+	"github.com/miekg/dns"
+
+	"deed.example/deed"
+)
+
+// chunk is how many bytes of records go into one message of a transfer. Names
+// are compressed within the first 16 KiB of a message only (RFC 1035, 4.1.4).
+const chunk = 16 << 10
+
+// An exchange is one question and its answer.
+type exchange struct {
+	w   dns.ResponseWriter
+	r   *dns.Msg
+	now func() time.Time
+}
+
+// udp reports whether the answer must fit into one packet.
+func (x *exchange) udp() bool {
+	_, ok := x.w.RemoteAddr().(*net.UDPAddr)
+	return ok
+}
+
+// reply answers in one message, signed when the question was.
+func (x *exchange) reply(rcode int, rrs ...dns.RR) error {
+	m := x.message(rcode)
+	m.Answer = rrs
+	if t := x.r.IsTsig(); t != nil && x.w.TsigStatus() == nil {
+		m.SetTsig(t.Hdr.Name, t.Algorithm, fudge, x.now().Unix())
+	}
+	return x.w.WriteMsg(m)
+}
+
+func (x *exchange) message(rcode int) *dns.Msg {
+	m := new(dns.Msg)
+	m.SetRcode(x.r, rcode)
+	m.Authoritative = rcode == dns.RcodeSuccess
+	m.Compress = true
+	if x.r.IsEdns0() != nil {
+		m.SetEdns0(udpSize, false)
+	}
+	return m
+}
+
+// stream answers with all records, in as many messages as they need. Each is
+// signed over the one before it (RFC 8945, 5.3.1).
+func (x *exchange) stream(rrs iter.Seq[deed.RR]) error {
+	var part []dns.RR
+	size := 0
+	for rr := range rrs {
+		if length := wireLength(rr); size+length > chunk && len(part) > 0 {
+			if err := x.reply(dns.RcodeSuccess, part...); err != nil {
+				return fmt.Errorf("write a part of the zone: %w", err)
+			}
+			x.w.TsigTimersOnly(true)
+			part, size = nil, 0
+		}
+		part = append(part, message(rr))
+		size += wireLength(rr)
+	}
+	if err := x.reply(dns.RcodeSuccess, part...); err != nil {
+		return fmt.Errorf("write the last part of the zone: %w", err)
+	}
+	return nil
+}
+
+// refuseSignature tells why the signature is not good (RFC 8945, 5.2). Only a
+// peer who has the key, but not the time, gets a signed answer.
+func (x *exchange) refuseSignature(reason error) error {
+	asked := x.r.IsTsig()
+	t := &dns.TSIG{
+		Hdr:        dns.RR_Header{Name: asked.Hdr.Name, Rrtype: dns.TypeTSIG, Class: dns.ClassANY},
+		Algorithm:  asked.Algorithm,
+		TimeSigned: asked.TimeSigned,
+		Fudge:      fudge,
+		OrigId:     x.r.Id,
+	}
+	switch {
+	case errors.Is(reason, dns.ErrSecret), errors.Is(reason, dns.ErrKeyAlg):
+		t.Error = dns.RcodeBadKey
+	case errors.Is(reason, dns.ErrTime):
+		t.Error = dns.RcodeBadTime
+		t.OtherLen, t.OtherData = 6, fmt.Sprintf("%012x", x.now().Unix())
+	default:
+		t.Error = dns.RcodeBadSig
+	}
+	m := x.message(dns.RcodeNotAuth)
+	m.Extra = append(m.Extra, t)
+	return x.w.WriteMsg(m)
+}

@@ -1,0 +1,87 @@
+package primary
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/miekg/dns"
+
+	"deed.example/deed"
+)
+
+const (
+	minSecret = 16  // bytes of a key
+	fudge     = 300 // seconds by which clocks may differ (RFC 8945, 10)
+)
+
+// A Key signs messages with hmac-sha256. The zero Key signs nothing.
+type Key struct {
+	name   string // canonical, with the last dot
+	secret deed.Secret
+}
+
+// ParseKey reads a key as name servers have it in their configuration: a domain
+// name, and a secret of 16 bytes or more in base64. It fails with CodeValidation.
+func ParseKey(name, secret string) (Key, error) {
+	if _, ok := dns.IsDomainName(name); !ok || strings.Trim(name, ".") == "" {
+		return Key{}, deed.Invalid("key", "its name must be a domain name, such as \"fleet-2026\"")
+	}
+	raw, err := base64.StdEncoding.DecodeString(secret)
+	if err != nil || len(raw) < minSecret {
+		return Key{}, deed.Invalid("key", "its secret must be %d bytes or more in base64", minSecret)
+	}
+	return Key{name: dns.CanonicalName(name), secret: deed.Secret(raw)}, nil
+}
+
+// Format writes the name of the key, whatever the verb.
+func (k Key) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(k.name)) } // fmt has nowhere to report it
+
+func (k Key) zero() bool { return k.name == "" }
+
+// sign puts a signature on m that is filled in when m is written.
+func (k Key) sign(m *dns.Msg, at time.Time) { m.SetTsig(k.name, dns.HmacSHA256, fudge, at.Unix()) }
+
+// A ring is keys by name. It implements dns.TsigProvider, and knows no weaker
+// algorithm than ours.
+type ring map[string]Key
+
+func newRing(keys ...Key) ring {
+	r := ring{}
+	for _, k := range keys {
+		if !k.zero() {
+			r[k.name] = k
+		}
+	}
+	return r
+}
+
+// Generate implements dns.TsigProvider.
+func (r ring) Generate(msg []byte, t *dns.TSIG) ([]byte, error) {
+	k, ok := r[dns.CanonicalName(t.Hdr.Name)]
+	if !ok {
+		return nil, dns.ErrSecret
+	}
+	if dns.CanonicalName(t.Algorithm) != dns.HmacSHA256 {
+		return nil, dns.ErrKeyAlg
+	}
+	h := hmac.New(sha256.New, []byte(k.secret.Reveal()))
+	h.Write(msg)
+	return h.Sum(nil), nil
+}
+
+// Verify implements dns.TsigProvider.
+func (r ring) Verify(msg []byte, t *dns.TSIG) error {
+	want, err := r.Generate(msg, t)
+	if err != nil {
+		return err
+	}
+	if got, err := hex.DecodeString(t.MAC); err != nil || !hmac.Equal(got, want) {
+		return dns.ErrSig
+	}
+	return nil
+}

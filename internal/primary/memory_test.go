@@ -1,0 +1,198 @@
+package primary_test
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/miekg/dns"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/primary"
+)
+
+// memory is a Store that forgets nothing but what it is told to forget.
+type memory struct {
+	mu      sync.Mutex
+	broken  bool // every call fails; guarded by mu, as all below it
+	catalog uint32
+	zones   map[string]*history
+}
+
+type history struct {
+	label    string
+	editions []deed.ServedZone // oldest first
+}
+
+func newMemory() *memory { return &memory{catalog: 1, zones: map[string]*history{}} }
+
+var _ primary.Store = (*memory)(nil)
+
+var errBroken = errors.New("the database is away")
+
+// zone returns the history of a zone. The caller holds mu.
+func (m *memory) zone(origin string) (*history, error) {
+	if m.broken {
+		return nil, errBroken
+	}
+	if h := m.zones[origin]; h != nil {
+		return h, nil
+	}
+	return nil, deed.Errorf(deed.CodeNotFound, "there is no zone %s", origin)
+}
+
+func (h *history) last() deed.ServedZone { return h.editions[len(h.editions)-1] }
+
+func (m *memory) CatalogSerial(context.Context) (uint32, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.broken {
+		return 0, errBroken
+	}
+	return m.catalog, nil
+}
+
+func (m *memory) Members(context.Context) ([]primary.Member, uint32, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var members []primary.Member
+	for origin, h := range m.zones {
+		members = append(members, primary.Member{Origin: origin, Label: h.label, Serial: h.last().Serial})
+	}
+	return members, m.catalog, nil
+}
+
+func (m *memory) SOA(_ context.Context, origin string) (deed.RR, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	h, err := m.zone(origin)
+	if err != nil {
+		return deed.RR{}, err
+	}
+	return h.last().RRs[0], nil
+}
+
+func (m *memory) Zone(_ context.Context, origin string) (deed.ServedZone, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	h, err := m.zone(origin)
+	if err != nil {
+		return deed.ServedZone{}, err
+	}
+	return h.last(), nil
+}
+
+func (m *memory) Changes(_ context.Context, origin string, from uint32) (gone, came []deed.RR, serial uint32, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	h, err := m.zone(origin)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	for _, old := range h.editions {
+		if old.Serial == from {
+			now := h.last()
+			return minus(old.RRs, now.RRs), minus(now.RRs, old.RRs), now.Serial, nil
+		}
+	}
+	return nil, nil, 0, deed.Errorf(deed.CodeNotFound, "%s never had the serial %d", origin, from)
+}
+
+// add makes a zone with these records besides its SOA and NS.
+func (m *memory) add(t *testing.T, origin, label string, records ...string) deed.ServedZone {
+	t.Helper()
+	rrs := []deed.RR{soaOf(origin, 100), rr(t, origin+". 300 IN NS ns1.example.net.")}
+	for _, text := range records {
+		rrs = append(rrs, rr(t, text))
+	}
+	z := deed.ServedZone{Origin: origin, Serial: 100, RRs: rrs}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.zones[origin] = &history{label: label, editions: []deed.ServedZone{z}}
+	m.catalog++
+	return z
+}
+
+// edit makes the next edition of a zone.
+func (m *memory) edit(origin string, edit func(others []deed.RR) []deed.RR) deed.ServedZone {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	h := m.zones[origin]
+	old := h.last()
+	serial := old.Serial + 1
+	rrs := append([]deed.RR{soaOf(origin, serial)}, edit(slices.Clone(old.RRs[1:]))...)
+	z := deed.ServedZone{Origin: origin, Serial: serial, RRs: rrs}
+	h.editions = append(h.editions, z)
+	return z
+}
+
+// remove takes a zone away.
+func (m *memory) remove(origin string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.zones, origin)
+	m.catalog++
+}
+
+// relabel gives a zone to somebody else.
+func (m *memory) relabel(origin, label string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.zones[origin].label = label
+	m.catalog++
+}
+
+// breakDown makes every call fail from now on.
+func (m *memory) breakDown() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.broken = true
+}
+
+func minus(a, b []deed.RR) []deed.RR {
+	return slices.DeleteFunc(slices.Clone(a), func(rr deed.RR) bool { return slices.Contains(b, rr) })
+}
+
+// soaOf returns the SOA that every zone of these tests has.
+func soaOf(origin string, serial uint32) deed.RR {
+	data := []byte("\x03ns1\x07example\x03net\x00\x0ahostmaster\x07example\x03net\x00")
+	for _, n := range []uint32{serial, 1800, 300, 2419200, 300} {
+		data = binary.BigEndian.AppendUint32(data, n)
+	}
+	return deed.RR{Owner: origin, Type: dns.TypeSOA, TTL: 300, Data: string(data)}
+}
+
+// rr reads a record from text.
+func rr(t *testing.T, text string) deed.RR {
+	t.Helper()
+	parsed, err := dns.NewRR(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fromWire(t, parsed)
+}
+
+// fromWire turns a record of the library into ours.
+func fromWire(t *testing.T, from dns.RR) deed.RR {
+	t.Helper()
+	var raw dns.RFC3597
+	if err := raw.ToRFC3597(from); err != nil {
+		t.Fatal(err)
+	}
+	data, err := hex.DecodeString(raw.Rdata)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := from.Header()
+	return deed.RR{Owner: strings.TrimSuffix(dns.CanonicalName(h.Name), "."), Type: h.Rrtype, TTL: h.Ttl, Data: string(data)}
+}
+
+// serialIn returns the serial of a SOA.
+func serialIn(soa deed.RR) uint32 {
+	return binary.BigEndian.Uint32([]byte(soa.Data[len(soa.Data)-20:]))
+}

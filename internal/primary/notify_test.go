@@ -1,0 +1,219 @@
+package primary_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/miekg/dns"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/primary"
+)
+
+// tellers starts a notifier without a catalog.
+func tellers(t *testing.T, to ...primary.Secondary) *primary.Notifier {
+	t.Helper()
+	n := &primary.Notifier{Secondaries: to, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+	n.Start()
+	t.Cleanup(func() { giveUp(n) })
+	return n
+}
+
+// giveUp closes the notifier without waiting for confirmations.
+func giveUp(n *primary.Notifier) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	n.Close(ctx)
+}
+
+// quiet waits until all notices are confirmed or given up.
+func quiet(t *testing.T, n *primary.Notifier) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for n.Waiting() > 0 {
+		select {
+		case <-ctx.Done():
+			t.Fatalf("%d notices are still waiting", n.Waiting())
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+func zoneAt(origin string, serial uint32) deed.ServedZone {
+	return deed.ServedZone{Origin: origin, Serial: serial, RRs: []deed.RR{soaOf(origin, serial)}}
+}
+
+func tellOf(t *testing.T, n *primary.Notifier, origin string, serial uint32) {
+	t.Helper()
+	if err := n.Publish(t.Context(), zoneAt(origin, serial)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestNotice(t *testing.T) {
+	withKey, without := listen(t, confirm, false), listen(t, confirm, false)
+	n := tellers(t, primary.Secondary{Name: "a", Addr: withKey.addr, Key: key(t)}, primary.Secondary{Name: "b", Addr: without.addr})
+	tellOf(t, n, "example.com", 7)
+	quiet(t, n)
+	if got, want := <-withKey.notices, (heard{"example.com.", 7, true}); got != want {
+		t.Errorf("with a key: got %v, want %v", got, want)
+	}
+	if got, want := <-without.notices, (heard{"example.com.", 7, false}); got != want {
+		t.Errorf("without: got %v, want %v", got, want)
+	}
+	if len(withKey.notices) > 0 || len(without.notices) > 0 {
+		t.Error("a confirmed notice was sent again")
+	}
+}
+
+// A notice is sent again while nobody confirms it, whatever is answered instead.
+func TestNoticeIsRepeated(t *testing.T) {
+	for name, answer := range map[string]func(heard) (int, bool){"refused": refuse, "lost": silent} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := listen(t, answer, false)
+			n := tellers(t, primary.Secondary{Name: "a", Addr: e.addr, Key: key(t)})
+			tellOf(t, n, "example.com", 7)
+			for range 3 {
+				if got := <-e.notices; got.serial != 7 {
+					t.Errorf("got %v", got)
+				}
+			}
+			e.from(confirm)
+			quiet(t, n)
+		})
+	}
+}
+
+// Anybody can send an answer without a signature.
+func TestUnsignedConfirmationIsNone(t *testing.T) {
+	e := listen(t, confirm, true)
+	n := tellers(t, primary.Secondary{Name: "a", Addr: e.addr, Key: key(t)})
+	tellOf(t, n, "example.com", 7)
+	for range 3 {
+		if got := <-e.notices; got.serial != 7 || !got.signed {
+			t.Errorf("got %v", got)
+		}
+	}
+	if n.Waiting() != 1 {
+		t.Error("an unsigned confirmation was believed")
+	}
+}
+
+// A newer serial takes the place of one that nobody confirms, at once.
+func TestNewerSerialReplaces(t *testing.T) {
+	e := listen(t, refuse, false)
+	n := tellers(t, primary.Secondary{Name: "a", Addr: e.addr, Key: key(t)})
+	tellOf(t, n, "example.com", 7)
+	<-e.notices
+	tellOf(t, n, "example.com", 9)
+	tellOf(t, n, "example.com", 8) // too late
+	e.until(t, func(h heard) bool { return h.serial == 9 })
+	e.from(func(h heard) (int, bool) { return dns.RcodeSuccess, h.serial == 9 })
+	quiet(t, n)
+	for len(e.notices) > 0 {
+		if h := <-e.notices; h.serial != 9 {
+			t.Errorf("after serial 9: got %v", h)
+		}
+	}
+}
+
+// Many changes at once are few notices, and the last one is among them.
+func TestNoticesAreFew(t *testing.T) {
+	e := listen(t, confirm, false)
+	n := tellers(t, primary.Secondary{Name: "a", Addr: e.addr, Key: key(t)})
+	for serial := range uint32(500) {
+		tellOf(t, n, "example.com", serial+1)
+	}
+	all := e.until(t, func(h heard) bool { return h.serial == 500 })
+	if len(all) > 100 {
+		t.Errorf("500 changes were told in %d notices", len(all))
+	}
+}
+
+// After Withdraw nothing is told any more, and any serial is new.
+func TestWithdraw(t *testing.T) {
+	e := listen(t, refuse, false)
+	n := tellers(t, primary.Secondary{Name: "a", Addr: e.addr, Key: key(t)})
+	tellOf(t, n, "example.com", 7)
+	<-e.notices
+	for range 2 {
+		if err := n.Withdraw(t.Context(), "example.com"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	quiet(t, n)
+	e.from(confirm)
+	tellOf(t, n, "example.com", 3)
+	e.until(t, func(h heard) bool { return h.serial == 3 })
+}
+
+// A dead secondary keeps nobody waiting, neither the publisher nor the others,
+// and what is remembered for it is bounded.
+func TestDeadSecondary(t *testing.T) {
+	dead, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dead.Close()
+	e := listen(t, confirm, false)
+	n := tellers(t, primary.Secondary{Name: "dead", Addr: dead.LocalAddr().String(), Key: key(t)},
+		primary.Secondary{Name: "nowhere", Addr: "no.such.host.invalid:53"}, primary.Secondary{Name: "a", Addr: e.addr, Key: key(t)})
+	for i := range 5000 {
+		tellOf(t, n, fmt.Sprintf("z%d.example", i), 1)
+	}
+	tellOf(t, n, "example.com", 7)
+	if got := n.Waiting(); got > 3*4096 {
+		t.Errorf("%d notices are remembered", got)
+	}
+	e.until(t, func(h heard) bool { return h.serial == 1 })
+	giveUp(n)
+	if err := n.Publish(t.Context(), zoneAt("example.com", 8)); err == nil {
+		t.Error("a closed notifier took a zone")
+	}
+	if err := n.Withdraw(t.Context(), "example.com"); err == nil {
+		t.Error("a closed notifier withdrew a zone")
+	}
+}
+
+// What was published before Close is told, also when it had to wait for its turn.
+func TestCloseTellsTheRest(t *testing.T) {
+	store := newMemory()
+	e := listen(t, confirm, false)
+	n := &primary.Notifier{
+		Secondaries: []primary.Secondary{{Name: "a", Addr: e.addr, Key: key(t)}}, Catalog: &primary.Catalog{Origin: catalog, Store: store},
+		Now: time.Now, Log: slog.New(slog.DiscardHandler),
+	}
+	n.Start()
+	tellOf(t, n, "example.com", 7)
+	e.until(t, func(h heard) bool { return h.serial == 7 })
+	tellOf(t, n, "example.com", 8)
+	store.add(t, "example.org", "b2")
+	n.Close(t.Context())
+	last := map[string]uint32{}
+	for len(e.notices) > 0 {
+		h := <-e.notices
+		last[h.origin] = h.serial
+	}
+	if last["example.com."] != 8 || last[catalog+"."] != 2 {
+		t.Errorf("the last notices are %v, want example.com 8 and the catalog 2", last)
+	}
+}
+
+func TestPublishWantsSOA(t *testing.T) {
+	n := tellers(t)
+	for _, z := range []deed.ServedZone{
+		{Origin: "example.com", Serial: 7},
+		{Origin: "example.com", Serial: 8, RRs: []deed.RR{soaOf("example.com", 7)}},
+		{Origin: "example.com", Serial: 7, RRs: []deed.RR{{Owner: "example.com", Type: dns.TypeSOA, Data: "\x00"}}},
+	} {
+		if err := n.Publish(t.Context(), z); err == nil {
+			t.Errorf("%v was published", z)
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package primary
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"time"
+
+	"github.com/miekg/dns"
+)
+
+const (
+	maxUDP      = 64 // questions over UDP under way at once; those too many are dropped
+	udpSize     = 4096
+	readTimeout = 5 * time.Second  // for the first question of a connection
+	idleTimeout = 30 * time.Second // between two questions
+	storeTime   = 10 * time.Second // for reading one zone
+)
+
+// A Server answers the secondaries: SOA, AXFR and IXFR, and nothing else. Fill
+// the exported fields, then call Listen.
+type Server struct {
+	Store   Store
+	Catalog *Catalog // nil when there is none
+	Keys    []Key    // who signs with one of them may read everything
+
+	// Allow are addresses that may read everything without a signature, for
+	// secondaries that cannot sign for the zones of a catalog (PowerDNS).
+	Allow []netip.Prefix
+
+	Now func() time.Time
+	Log *slog.Logger
+
+	// Observe is told of every answer: "soa", "axfr", "ixfr" or "refused". It
+	// may be nil.
+	Observe func(answer string)
+
+	udp, tcp *dns.Server
+	listener *listener
+	slots    chan struct{} // one for each question over UDP under way
+}
+
+// Listen takes the address, over TCP and UDP, and answers from then on. Port 0
+// takes a free one.
+func (s *Server) Listen(address string) error {
+	l, p, err := bind(address)
+	if err != nil {
+		return fmt.Errorf("listen for secondaries: %w", err)
+	}
+	s.listener = newListener(l)
+	s.slots = make(chan struct{}, maxUDP)
+	s.tcp, s.udp = s.configure(), s.configure()
+	s.tcp.Listener, s.tcp.Handler = s.listener, dns.HandlerFunc(s.answer)
+	s.udp.PacketConn, s.udp.Handler = p, dns.HandlerFunc(s.answerUDP)
+	for _, server := range []*dns.Server{s.tcp, s.udp} {
+		started := make(chan struct{})
+		server.NotifyStartedFunc = func() { close(started) }
+		go s.run(server)
+		<-started
+	}
+	return nil
+}
+
+// bind takes one port for both. A free port for one need not be free for the
+// other, so it looks for a while.
+func bind(address string) (net.Listener, net.PacketConn, error) {
+	const tries = 16
+	var err error
+	for range tries {
+		l, failed := net.Listen("tcp", address)
+		if failed != nil {
+			return nil, nil, failed
+		}
+		p, failed := net.ListenPacket("udp", l.Addr().String())
+		if failed == nil {
+			return l, p, nil
+		}
+		err = errors.Join(failed, l.Close())
+	}
+	return nil, nil, err
+}
+
+func (s *Server) configure() *dns.Server {
+	return &dns.Server{
+		UDPSize:       udpSize,
+		ReadTimeout:   readTimeout,
+		IdleTimeout:   func() time.Duration { return idleTimeout },
+		TsigProvider:  newRing(s.Keys...),
+		MsgAcceptFunc: accept,
+	}
+}
+
+// accept refuses, unread, all that is no question: updates, notices, answers.
+func accept(h dns.Header) dns.MsgAcceptAction {
+	action := dns.DefaultMsgAcceptFunc(h)
+	if opcode := int(h.Bits>>11) & 0xF; action == dns.MsgAccept && opcode != dns.OpcodeQuery {
+		return dns.MsgRejectNotImplemented
+	}
+	return action
+}
+
+func (s *Server) run(server *dns.Server) {
+	if err := server.ActivateAndServe(); err != nil {
+		s.Log.Error("the primary stopped answering", "err", err)
+	}
+}
+
+// Addr returns where the server listens.
+func (s *Server) Addr() netip.AddrPort {
+	return s.listener.Addr().(*net.TCPAddr).AddrPort()
+}
+
+// Close stops the server, if it listens. Transfers under way may end before ctx
+// does, then they are cut.
+func (s *Server) Close(ctx context.Context) error {
+	if s.listener == nil {
+		return nil
+	}
+	udp, tcp := s.udp.ShutdownContext(ctx), s.tcp.ShutdownContext(ctx)
+	s.listener.cut()
+	return errors.Join(udp, tcp)
+}
+
+// answerUDP answers, or drops the question when there are too many.
+func (s *Server) answerUDP(w dns.ResponseWriter, r *dns.Msg) {
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+		s.answer(w, r)
+	default:
+	}
+}
+
+func (s *Server) observe(answer string) {
+	if s.Observe != nil {
+		s.Observe(answer)
+	}
+}

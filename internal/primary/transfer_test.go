@@ -1,0 +1,241 @@
+package primary_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/miekg/dns"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/primary"
+)
+
+func TestParseKey(t *testing.T) {
+	for _, c := range []struct{ name, secret string }{
+		{"", secret}, {".", secret}, {strings.Repeat("a", 64), secret},
+		{keyName, ""}, {keyName, "not base64"}, {keyName, "c2hvcnQ="},
+	} {
+		if _, err := primary.ParseKey(c.name, c.secret); deed.CodeOf(err) != deed.CodeValidation {
+			t.Errorf("%q %q: got %v", c.name, c.secret, err)
+		}
+	}
+	if text := fmt.Sprintf("%v %+v %#v", key(t), key(t), key(t)); strings.Contains(text, "0123456789abcdef") {
+		t.Errorf("a key shows its secret: %s", text)
+	}
+}
+
+func TestSOA(t *testing.T) {
+	h := open(t)
+	z := h.add(t, "example.com", "a1")
+	for _, network := range []string{"udp", "tcp"} {
+		r := h.ask(t, network, signed(question("EXAMPLE.com.", dns.TypeSOA)))
+		if r.Rcode != dns.RcodeSuccess || !r.Authoritative || len(r.Answer) != 1 || fromWire(t, r.Answer[0]) != z.RRs[0] || r.IsTsig() == nil {
+			t.Errorf("%s: got %v", network, r)
+		}
+	}
+}
+
+func TestAXFR(t *testing.T) {
+	h := open(t)
+	z := h.add(t, "example.com", "a1",
+		"www.example.com. 60 IN A 192.0.2.1", "*.example.com. 60 IN AAAA 2001:db8::1",
+		"example.com. 60 IN MX 10 mail.example.net.", `example.com. 60 IN TXT "a; b" "c\"d"`,
+		"_sip._tcp.example.com. 60 IN SRV 1 2 5060 sip.example.net.",
+		"example.com. 60 IN HTTPS 1 . alpn=h2,h3 ipv4hint=192.0.2.1", "odd.example.com. 60 IN TYPE65280 \\# 3 0a0b0c")
+	rrs, _ := transfer(t, h.addr, signed(question("example.com.", dns.TypeAXFR)))
+	sameRecords(t, "AXFR", body(t, rrs), z.RRs)
+}
+
+// A large zone comes in parts, each of which fits into a message and is signed.
+func TestAXFRInParts(t *testing.T) {
+	h := open(t)
+	h.add(t, "example.com", "a1")
+	z := h.edit("example.com", func(others []deed.RR) []deed.RR {
+		for i := range 1000 {
+			text := string(rune('a'+i%26)) + strings.Repeat("x", i%250)
+			others = append(others, deed.RR{Owner: fmt.Sprintf("t%d.example.com", i), Type: dns.TypeTXT, TTL: 60, Data: string([]byte{byte(len(text))}) + text})
+		}
+		for i := range 12 { // a few that are larger than a part
+			data := strings.Repeat("\xff"+strings.Repeat("y", 255), 80+i)
+			others = append(others, deed.RR{Owner: fmt.Sprintf("large%d.example.com", i), Type: dns.TypeTXT, TTL: 60, Data: data})
+		}
+		return others
+	})
+	rrs, messages := transfer(t, h.addr, signed(question("example.com.", dns.TypeAXFR)))
+	sameRecords(t, "AXFR", body(t, rrs), z.RRs)
+	if messages < 15 {
+		t.Errorf("got %d messages, want more", messages)
+	}
+}
+
+// A change while a transfer is under way does not get into it.
+func TestAXFRIsOfOneMoment(t *testing.T) {
+	h := open(t)
+	h.add(t, "example.com", "a1")
+	z := h.edit("example.com", func(others []deed.RR) []deed.RR {
+		for i := range 4000 {
+			others = append(others, deed.RR{Owner: fmt.Sprintf("t%d.example.com", i), Type: dns.TypeTXT, TTL: 60, Data: "\xff" + strings.Repeat("z", 255)})
+		}
+		return others
+	})
+	tr := &dns.Transfer{TsigSecret: secrets, ReadTimeout: 10 * time.Second}
+	parts, err := tr.In(signed(question("example.com.", dns.TypeAXFR)), h.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []deed.RR
+	for part := range parts {
+		if part.Error != nil {
+			t.Fatal(part.Error)
+		}
+		if got == nil {
+			h.edit("example.com", func([]deed.RR) []deed.RR { return nil })
+		}
+		for _, rr := range part.RR {
+			got = append(got, fromWire(t, rr))
+		}
+	}
+	if got = body(t, got); !slices.Equal(got, z.RRs) {
+		t.Errorf("got %d records of another moment, want %d", len(got), len(z.RRs))
+	}
+}
+
+func TestIXFR(t *testing.T) {
+	h := open(t)
+	first := h.add(t, "example.com", "a1", "www.example.com. 60 IN A 192.0.2.1")
+	second := h.edit("example.com", func(others []deed.RR) []deed.RR {
+		return append(others, rr(t, "ftp.example.com. 60 IN A 192.0.2.2"), rr(t, "brief.example.com. 60 IN A 192.0.2.3"))
+	})
+	third := h.edit("example.com", func(others []deed.RR) []deed.RR {
+		return slices.DeleteFunc(others, func(rr deed.RR) bool {
+			return rr.Owner == "www.example.com" || rr.Owner == "brief.example.com"
+		})
+	})
+	for _, old := range []deed.ServedZone{first, second} {
+		rrs, _ := transfer(t, h.addr, signed(ixfr("example.com", old.Serial)))
+		sameRecords(t, fmt.Sprintf("IXFR from %d", old.Serial), apply(t, old.RRs, rrs), third.RRs)
+	}
+	if h.count("ixfr") != 2 || h.count("axfr") != 0 {
+		t.Errorf("got %v, want 2 incremental transfers", h.answers)
+	}
+	rrs, _ := transfer(t, h.addr, signed(ixfr("example.com", 7)))
+	sameRecords(t, "IXFR from a serial that never was", body(t, rrs), third.RRs)
+	for _, c := range []struct {
+		network string
+		have    uint32
+	}{{"tcp", third.Serial}, {"tcp", third.Serial + 1}, {"tcp", third.Serial + 1<<30}, {"udp", first.Serial}, {"udp", third.Serial}, {"udp", 7}} {
+		r := h.ask(t, c.network, signed(ixfr("example.com", c.have)))
+		if len(r.Answer) != 1 || fromWire(t, r.Answer[0]) != third.RRs[0] {
+			t.Errorf("IXFR from %d over %s: got %v, want the SOA alone", c.have, c.network, r.Answer)
+		}
+	}
+}
+
+// Serials go round: 4294967295 is followed by 0.
+func TestIXFRAcrossTheEndOfSerials(t *testing.T) {
+	h := open(t)
+	h.add(t, "example.com", "a1")
+	last := deed.ServedZone{Origin: "example.com", Serial: 1<<32 - 1, RRs: []deed.RR{soaOf("example.com", 1<<32-1)}}
+	h.zones["example.com"].editions = []deed.ServedZone{last}
+	now := h.edit("example.com", func([]deed.RR) []deed.RR { return []deed.RR{rr(t, "example.com. 300 IN NS ns1.example.net.")} })
+	r := h.ask(t, "tcp", signed(ixfr("example.com", last.Serial)))
+	var rrs []deed.RR
+	for _, rr := range r.Answer {
+		rrs = append(rrs, fromWire(t, rr))
+	}
+	sameRecords(t, "IXFR", apply(t, last.RRs, rrs), now.RRs)
+}
+
+func TestAllowedAddress(t *testing.T) {
+	h := open(t, netip.MustParsePrefix("127.0.0.0/8"))
+	z := h.add(t, "example.com", "a1")
+	rrs, _ := transfer(t, h.addr, question("example.com.", dns.TypeAXFR))
+	sameRecords(t, "AXFR without a signature", body(t, rrs), z.RRs)
+	r := h.send(t, "tcp", sign(t, question("example.com.", dns.TypeAXFR), "stranger.", secret))
+	if r.Rcode != dns.RcodeNotAuth || len(r.Answer) > 0 {
+		t.Errorf("a bad signature from an allowed address: got %v", r)
+	}
+}
+
+// One address cannot take all connections.
+func TestConnectionsAreBounded(t *testing.T) {
+	h := open(t)
+	h.add(t, "example.com", "a1")
+	var conns []net.Conn
+	for range 33 {
+		c, err := net.Dial("tcp", h.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		conns = append(conns, c)
+	}
+	last := conns[len(conns)-1]
+	if err := last.SetReadDeadline(time.Now().Add(4 * time.Second)); err != nil { // less than the primary waits for a question
+		t.Fatal(err)
+	}
+	if _, err := last.Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("the connection too many: got %v, want it closed", err)
+	}
+	h.ask(t, "udp", signed(question("example.com.", dns.TypeSOA))) // another way in stays open
+}
+
+// Close ends also when somebody holds a connection.
+func TestCloseWithOpenConnections(t *testing.T) {
+	h := open(t)
+	c, err := net.Dial("tcp", h.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	h.close(t)
+	if _, err := c.Read(make([]byte, 1)); err == nil {
+		t.Error("the connection is still open")
+	}
+}
+
+// Close does not wait for a secondary that has stopped reading.
+func TestCloseCutsTransfers(t *testing.T) {
+	h := open(t)
+	h.add(t, "example.com", "a1")
+	h.edit("example.com", func(others []deed.RR) []deed.RR {
+		data := strings.Repeat("\xff"+strings.Repeat("y", 255), 200)
+		for i := range 500 { // more than the buffers of a connection take
+			others = append(others, deed.RR{Owner: fmt.Sprintf("large%d.example.com", i), Type: dns.TypeTXT, TTL: 60, Data: data})
+		}
+		return others
+	})
+	c, err := dns.Dial("tcp", h.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Write(sign(t, question("example.com.", dns.TypeAXFR), keyName+".", secret)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(c.Conn, make([]byte, 1000)); err != nil { // it has begun
+		t.Fatal(err)
+	}
+	h.closed.Do(func() {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := h.server.Close(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v, want to be told that it was cut", err)
+		}
+	})
+	if err := c.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	rest, err := io.Copy(io.Discard, c.Conn)
+	if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() || rest >= 500*200*256 {
+		t.Errorf("the transfer went on: %d bytes more, %v", rest, err)
+	}
+}
