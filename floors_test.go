@@ -37,6 +37,8 @@ var floors = []struct {
 	{"internal/interfacedoc", 2},
 	{"internal/keyfile", 2},
 	{"internal/metrics", 2},
+	{"internal/nameserver", 2},
+	{"internal/nameserver/publishtest", 2},
 	{"internal/registrar/", 2},
 	{"internal/settle/", 2},
 	{"internal/sqldb", 2},
