@@ -38,6 +38,7 @@ var floors = []struct {
 	{"internal/keyfile", 2},
 	{"internal/metrics", 2},
 	{"internal/nameserver", 2},
+	{"internal/nameserver/peer", 2},
 	{"internal/nameserver/publishtest", 2},
 	{"internal/registrar/", 2},
 	{"internal/settle/", 2},

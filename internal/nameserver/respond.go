@@ -5,15 +5,16 @@ import (
 	"encoding/binary"
 )
 
-// maxHops is how many CNAMEs in a row we follow; a loop ends there too.
-const maxHops = 8
+// maxHops is how many CNAMEs in a row we follow.
+const maxHops = 10
 
 // A worker answers one query at a time. Each reader of a socket has its own.
 type worker struct {
 	q    query
 	r    reply
 	zone *zone
-	keys [2][maxKey]byte // of the name in question and of the one it leads to
+	keys [maxHops + 1][maxKey]byte // of the name in question and of those it leads to
+	seen [maxHops][]byte           // of them, those answered for
 }
 
 func newWorker(longest int) *worker {
@@ -70,12 +71,24 @@ func (w *worker) follow(key []byte) (rcode int) {
 		if s.typ != typeCNAME || q.typ == typeCNAME || q.typ == typeANY || q.typ == typeRRSIG {
 			return rcodeOK
 		}
-		next, inside := z.target(w.keys[hop%2][:], s)
-		if !inside || hop == maxHops || r.full {
+		next, inside := z.target(w.keys[hop][:], s)
+		if !inside || hop == maxHops || r.full || w.loops(hop, key, next) {
 			return rcodeOK
 		}
 		key, o = next, owner{at: target, key: next}
 	}
+}
+
+// loops says whether the next name was answered for before, the current one
+// included, which it notes.
+func (w *worker) loops(hop int, current, next []byte) bool {
+	w.seen[hop-1] = current
+	for _, key := range w.seen[:hop] {
+		if bytes.Equal(key, next) {
+			return true
+		}
+	}
+	return false
 }
 
 // pick returns the set that answers a question of this type at a node: the one
@@ -88,8 +101,8 @@ func (z *zone) pick(node int, typ uint16) *set {
 	if typ == typeANY || typ == typeRRSIG {
 		return z.smallest(node, typ == typeRRSIG)
 	}
-	if s := z.set(node, typ); s != nil {
-		return s
+	if s := z.set(node, typ); s != nil || typ == typeNSEC {
+		return s // an NSEC stands beside a CNAME (RFC 4035, 2.5)
 	}
 	return z.set(node, typeCNAME)
 }

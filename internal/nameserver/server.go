@@ -21,10 +21,11 @@ type Server struct {
 	tcp   net.Listener
 	counts
 
-	closing chan struct{}
-	once    sync.Once
-	wg      sync.WaitGroup
-	conns   conns
+	conns conns
+	wg    sync.WaitGroup // readers and connections
+
+	mu      sync.Mutex    // held while readers start, and while the server closes
+	closing chan struct{} // closed by Close
 }
 
 // Counts are what a server has done since it was opened.
@@ -64,36 +65,58 @@ func (s *Server) Addr() netip.AddrPort {
 // Serve answers until Close is called, and returns nil then. An error means
 // that a socket broke; the server is closed.
 func (s *Server) Serve() error {
-	broken := make(chan error, len(s.udp)+1)
-	s.wg.Go(func() { broken <- s.acceptAll() })
-	for _, c := range s.udp {
-		s.wg.Go(func() { broken <- s.serveUDP(c) })
-	}
-	var err error
-	select {
-	case <-s.closing:
-	case err = <-broken:
-	}
-	select {
-	case <-s.closing: // then whatever broke, broke because we closed it
-		err = nil
-	default:
+	err := <-s.start()
+	if s.isClosing() {
+		err = nil // it broke because we closed it
 	}
 	return errors.Join(err, s.Close())
 }
 
+// start starts a reader for each socket, and returns a channel that tells why
+// one ended.
+func (s *Server) start() <-chan error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	broken := make(chan error, len(s.udp)+1)
+	if s.isClosing() {
+		broken <- net.ErrClosed
+		return broken
+	}
+	s.wg.Go(func() { broken <- s.acceptAll() })
+	for _, c := range s.udp {
+		s.wg.Go(func() { broken <- s.serveUDP(c) })
+	}
+	return broken
+}
+
+func (s *Server) isClosing() bool {
+	select {
+	case <-s.closing:
+		return true
+	default:
+		return false
+	}
+}
+
 // Close gives the port back and returns when all answers under way are sent.
 func (s *Server) Close() error {
-	var err error
-	s.once.Do(func() {
-		close(s.closing)
-		err = s.tcp.Close()
-		for _, c := range s.udp {
-			err = errors.Join(err, c.Close())
-		}
-		s.conns.closeAll()
-	})
+	err := s.shut()
 	s.wg.Wait()
+	return err
+}
+
+func (s *Server) shut() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.isClosing() {
+		return nil
+	}
+	close(s.closing)
+	err := s.tcp.Close()
+	for _, c := range s.udp {
+		err = errors.Join(err, c.Close())
+	}
+	s.conns.closeAll()
 	return err
 }
 
