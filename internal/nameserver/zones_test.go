@@ -135,6 +135,11 @@ func file(t testing.TB, z deed.ServedZone) peer.Zone {
 	return peer.Zone{Origin: z.Origin, File: b.String()}
 }
 
+func zoneOf(t testing.TB, origin string, lines []string) deed.ServedZone {
+	t.Helper()
+	return publishtest.Zone(t, origin, 1, lines...)
+}
+
 func toLibrary(t testing.TB, rr deed.RR) dns.RR {
 	t.Helper()
 	out, _, err := dns.UnpackRR(packed(t, rr), 0)
