@@ -220,9 +220,9 @@ func TestParentAndChild(t *testing.T) {
 func TestPublishRefuses(t *testing.T) {
 	s := serve(t, config())
 	good := publishtest.Zone(t, "house.test", 1, "@ 300 NS ns.example.net.")
-	with := func(rr deed.RR) deed.ServedZone {
+	with := func(rrs ...deed.RR) deed.ServedZone {
 		z := good
-		z.RRs = append(slices.Clone(z.RRs), rr)
+		z.RRs = append(slices.Clone(z.RRs), rrs...)
 		return z
 	}
 	for name, z := range map[string]deed.ServedZone{
@@ -236,6 +236,7 @@ func TestPublishRefuses(t *testing.T) {
 		"a name without its end":  with(deed.RR{Owner: "house.test", Type: dns.TypeNS, Data: "\x03www"}),
 		"a name that points":      with(deed.RR{Owner: "house.test", Type: dns.TypeNS, Data: "\xc0\x0c"}),
 		"an MX of one byte":       with(deed.RR{Owner: "house.test", Type: dns.TypeMX, Data: "\x00"}),
+		"two CNAMEs":              with(deed.RR{Owner: "a.house.test", Type: dns.TypeCNAME, Data: "\x00"}, deed.RR{Owner: "a.house.test", Type: dns.TypeCNAME, Data: "\x01a\x00"}),
 		"a DNAME":                 with(deed.RR{Owner: "a.house.test", Type: dns.TypeDNAME, Data: "\x00"}),
 		"a set that fits nowhere": with(deed.RR{Owner: "a.house.test", Type: dns.TypeTXT, Data: strings.Repeat("\x01a", 32767)}),
 	} {

@@ -7,6 +7,7 @@ import (
 )
 
 // Config says where the server listens and what a stranger may take from it.
+// Begin with Defaults.
 type Config struct {
 	Listen  string // address and port of UDP and TCP; port 0 takes a free one
 	Sockets int    // UDP sockets that share the port, each with its own reader
@@ -24,7 +25,7 @@ type Config struct {
 	Amplification int
 
 	Conns          int           // TCP connections at once
-	ConnsPerClient int           // of them, to one address
+	ConnsPerClient int           // of them, from one address of IPv4 or /56 of IPv6
 	Idle           time.Duration // how long a connection may take to bring its next query
 
 	Now func() time.Time

@@ -213,6 +213,9 @@ func (z *zone) inspect(soa deed.RR) error {
 	cut := 0
 	for i := range z.nodes[:len(z.nodes)-1] {
 		key := z.key(i)
+		if cname := z.set(i, typeCNAME); cname != nil && cname.count > 1 {
+			return errors.New("a name in it has more than one CNAME")
+		}
 		if bytes.HasPrefix(key, []byte("*\x00")) || bytes.Contains(key, []byte("\x00*\x00")) {
 			z.wild = true
 		}

@@ -1,10 +1,10 @@
 package nameserver_test
 
-import "syscall"
+import "golang.org/x/sys/unix"
 
 // reuse sets what multicast DNS daemons set.
 func reuse(fd uintptr) {
-	for _, option := range []int{syscall.SO_REUSEADDR, 15 /* SO_REUSEPORT */} {
-		_ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, option, 1) // binding fails without
+	for _, option := range []int{unix.SO_REUSEADDR, unix.SO_REUSEPORT} {
+		_ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, option, 1) // without it binding fails
 	}
 }

@@ -33,7 +33,7 @@ func (c *conns) open(cfg Config) {
 
 // enter says whether there is room for one more connection.
 func (c *conns) enter(conn net.Conn) bool {
-	from := conn.RemoteAddr().(*net.TCPAddr).AddrPort().Addr().Unmap()
+	from := clientOf(conn.RemoteAddr().(*net.TCPAddr).AddrPort().Addr().Unmap())
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed || len(c.all) >= c.most || c.client[from] >= c.mostPerClient {
@@ -42,6 +42,17 @@ func (c *conns) enter(conn net.Conn) bool {
 	c.all[conn] = from
 	c.client[from]++
 	return true
+}
+
+// clientOf returns what counts as one client: an address of IPv4, or a /56 of
+// IPv6, in which one customer has all addresses.
+func clientOf(a netip.Addr) netip.Addr {
+	if a.Is4() {
+		return a
+	}
+	b := a.As16()
+	clear(b[7:])
+	return netip.AddrFrom16(b)
 }
 
 func (c *conns) leave(conn net.Conn) {
