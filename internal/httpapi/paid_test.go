@@ -25,6 +25,10 @@ var paidRoutes = []paidRoute{
 	{"POST /domains/register", comPrice, func(*testing.T, *shop, *account) (string, string, []string) {
 		return "/domains/register", `{"domain":"first.com"}`, nil
 	}},
+	{"POST /domains/renew", comRenewal, func(t *testing.T, s *shop, _ *account) (string, string, []string) {
+		s.bought(t, "first.com")
+		return "/domains/renew", `{"domain":"first.com"}`, nil
+	}},
 }
 
 // allMethods are those of RFC 9110 and RFC 5789 but CONNECT, and two of others.

@@ -35,10 +35,15 @@ func openSandbox(t *testing.T, o options) (*house, *devchain.Chain, *httptest.Se
 		s.Sandbox = &httpapi.Sandbox{ChainID: devchain.ChainID, RPCURL: rpc.URL, USDC: devchain.USDC, Faucet: func(ctx context.Context, w deed.Wallet, amount deed.USDC) (string, deed.USDC, error) {
 			tx, balance, err := c.Faucet(ctx, string(w), int64(amount))
 			return tx, deed.USDC(balance), err
-		}, Faults: noFaults{}}
+		}, Faults: noFaults{}, Registry: noRegistry{}}
 	}
 	return open(t, o), c, rpc
 }
+
+// noRegistry is a registry whose clock nobody moves.
+type noRegistry struct{ httpapi.SandboxRegistry }
+
+func (noRegistry) Now() time.Time { return time.Now() }
 
 // noFaults is a registry that cannot be broken.
 type noFaults struct{}

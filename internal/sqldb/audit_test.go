@@ -76,13 +76,15 @@ func TestAuditFindsWhatIsWrong(t *testing.T) {
 	corruptions := map[string][]string{
 		"": nil, // a sound database
 		"a payment has one job at most": {`DROP INDEX jobs_payment`,
-			`INSERT INTO jobs SELECT 'job_twin', payment_id, domain, owner, state, '', 0, 0, 0, '', '', 0, 0, 0, NULL FROM jobs WHERE state = 'cancelled'`},
+			`INSERT INTO jobs SELECT 'job_twin', payment_id, domain, owner, state, '', 0, 0, 0, '', '', 0, 0, 0, NULL, kind, 0, 0 FROM jobs WHERE state = 'cancelled'`},
 		"a job at work has its money":                                     {job(`state = 'queued', next_at = 1`, 1)},
 		"a completed job's payment is consumed, and the reverse":          {job(`state = 'verifying', next_at = 1`, 4), `INSERT INTO claims SELECT domain, id FROM jobs WHERE state = 'verifying'`},
 		"a failed job's payment goes back, and the reverse":               {job(`state = 'failed', failure = 'x', next_at = NULL`, 3), `DELETE FROM claims WHERE domain = 'name3.com'`},
 		"a cancelled job's payment is void, and the reverse":              {job(`state = 'cancelled'`, 1), `DELETE FROM claims WHERE domain = 'name1.com'`},
 		"a payment for a name has a job":                                  {`DELETE FROM job_steps`, `DELETE FROM claims WHERE domain = 'name3.com'`, `DELETE FROM jobs WHERE domain = 'name3.com'`},
-		"a name belongs to who paid for it":                               {`UPDATE registrations SET owner = '0x1'`},
+		"a name belongs to who paid for it, or to whom he gave it":        {`UPDATE registrations SET owner = '0x1'`},
+		"what was bought is there, or was once":                           {`DELETE FROM registrations`},
+		"a name does not expire before its last renewal says":             {`UPDATE jobs SET kind = 'renewal', until_at = until_at + 9, created_at = 2000000000 WHERE state = 'completed'`},
 		"every open order has its claim":                                  {`DELETE FROM claims WHERE domain = 'name3.com'`},
 		"no other claim is there":                                         {`INSERT INTO claims SELECT 'other.com', id FROM jobs WHERE state = 'completed'`},
 		"an entry of the ledger sums to zero":                             {`UPDATE ledger SET amount = amount - 1 WHERE account = 'revenue'`},

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/miekg/dns"
+	"golang.org/x/net/ipv4"
+)
+
+const (
+	dnsClients = 4  // sockets that ask
+	dnsWindow  = 32 // queries under way on each
+	dnsWait    = 50 * time.Millisecond
+)
+
+// benchQueries are what resolvers ask for: mostly addresses that exist, some
+// aliases, and some names that do not.
+func benchQueries() ([][]byte, error) {
+	var queries [][]byte
+	for i := range dnsZones {
+		for _, q := range []struct {
+			host string
+			typ  uint16
+		}{
+			{"", dns.TypeA}, {"", dns.TypeMX}, {"www.", dns.TypeA}, {"www.", dns.TypeAAAA}, {"api.", dns.TypeA}, {"mail.", dns.TypeA},
+			{"x.dev.", dns.TypeA}, {"missing.", dns.TypeA}, {"", dns.TypeNS}, {"api.", dns.TypeA},
+		} {
+			m := new(dns.Msg).SetQuestion(fmt.Sprintf("%szone%d.test.", q.host, (i*617)%dnsZones), q.typ).SetEdns0(1232, false)
+			b, err := m.Pack()
+			if err != nil {
+				return nil, err
+			}
+			queries = append(queries, b)
+		}
+	}
+	return queries, nil
+}
+
+// answersPerCPUSecond asks for one round, and returns how many answers came per
+// second of the server's CPU time.
+func answersPerCPUSecond(s *dnsServer, queries [][]byte) (float64, error) {
+	before, err := cpuTime(s.pid)
+	if err != nil {
+		return 0, err
+	}
+	until := time.Now().Add(dnsRound)
+	answers := make(chan int, dnsClients)
+	err = atOnce(dnsClients, func() error {
+		n, err := askUntil(until, s.addr, queries)
+		answers <- n
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	total := 0
+	for range dnsClients {
+		total += <-answers
+	}
+	after, err := cpuTime(s.pid)
+	if err == nil && after <= before {
+		err = fmt.Errorf("%s used no CPU time for %d answers", s.name, total)
+	}
+	return float64(total) / (after - before).Seconds(), err
+}
+
+// askUntil sends a window of queries at once and waits for the answers, over
+// and over.
+func askUntil(until time.Time, addr string, queries [][]byte) (answers int, err error) {
+	c, err := net.Dial("udp4", addr)
+	if err != nil {
+		return 0, err
+	}
+	defer c.Close() // the round is over
+	conn := ipv4.NewPacketConn(c.(*net.UDPConn))
+	out, in := make([]ipv4.Message, dnsWindow), make([]ipv4.Message, dnsWindow)
+	for i := range in {
+		in[i].Buffers = [][]byte{make([]byte, 1500)}
+	}
+	for next := 0; time.Now().Before(until); {
+		for i := range out {
+			out[i].Buffers = [][]byte{queries[next%len(queries)]}
+			next++
+		}
+		for sent := 0; sent < len(out); {
+			n, err := conn.WriteBatch(out[sent:], 0)
+			if err != nil {
+				return answers, err
+			}
+			sent += n
+		}
+		if err := conn.SetReadDeadline(time.Now().Add(dnsWait)); err != nil {
+			return answers, err
+		}
+		for got := 0; got < dnsWindow; {
+			n, err := conn.ReadBatch(in, 0)
+			if err != nil {
+				break // some were lost
+			}
+			got += n
+			answers += n
+		}
+	}
+	return answers, nil
+}
+
+// cpuTime returns what a process and its descendants have used so far.
+func cpuTime(pid int) (time.Duration, error) {
+	used, err := ownTime(pid)
+	if err != nil {
+		return 0, err
+	}
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return 0, err
+	}
+	for _, path := range stats {
+		child, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if err != nil {
+			return 0, err
+		}
+		fields, err := procFields(child)
+		if err != nil || fields[1] != strconv.Itoa(pid) {
+			continue // it has ended, or is another's
+		}
+		more, err := cpuTime(child)
+		if err != nil {
+			return 0, err
+		}
+		used += more
+	}
+	return used, nil
+}
+
+func ownTime(pid int) (time.Duration, error) {
+	const tick = 10 * time.Millisecond // of Linux on every machine we know
+	fields, err := procFields(pid)
+	if err != nil {
+		return 0, err
+	}
+	user, err := strconv.Atoi(fields[11])
+	if err != nil {
+		return 0, err
+	}
+	system, err := strconv.Atoi(fields[12])
+	return time.Duration(user+system) * tick, err
+}
+
+// procFields returns what stands behind the name in /proc/PID/stat: the state,
+// the parent, and so on (proc(5)).
+func procFields(pid int) ([]string, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return nil, err
+	}
+	_, rest, _ := strings.Cut(string(text), ") ")
+	fields := strings.Fields(rest)
+	if len(fields) < 13 {
+		return nil, fmt.Errorf("/proc/%d/stat is too short", pid)
+	}
+	return fields, nil
+}

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/miekg/dns"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/nameserver"
+	"deed.example/deed/internal/nameserver/peer"
+)
+
+const (
+	dnsZones   = 1000
+	dnsRounds  = 5
+	dnsRound   = time.Second
+	dnsServant = "answer-queries" // the argument that makes us the server
+)
+
+// dnsRows compares the CPU time of an answer over UDP with that of the name
+// servers everybody uses, on one thread each. Those that are not installed are
+// left out.
+func dnsRows() (rows []row, err error) {
+	zones := benchZones()
+	servers, err := startServers(zones)
+	defer func() {
+		for _, s := range servers {
+			err = errors.Join(err, s.stop())
+		}
+	}()
+	if err != nil {
+		return nil, err
+	}
+	queries, err := benchQueries()
+	if err != nil {
+		return nil, err
+	}
+	for i := range (1 + dnsRounds) * len(servers) {
+		s := servers[i%len(servers)]
+		cost, err := answersPerCPUSecond(s, queries)
+		if err != nil {
+			return nil, err
+		}
+		if i >= len(servers) { // the first round warms up
+			s.rates = append(s.rates, cost)
+		}
+	}
+	ours := median(servers[0].rates)
+	for _, s := range servers[1:] {
+		limit := median(s.rates)
+		fmt.Fprintf(os.Stderr, "bench: an answer over UDP costs us %.2f µs of CPU, %s %.2f µs\n", 1e6/ours, s.name, 1e6/limit)
+		r := row{what: "DNS answers over UDP per second of CPU", against: "the same answers by " + s.name, ours: ours, limit: limit}
+		if s.name == "nsd" {
+			r.aim = 1
+		}
+		rows = append(rows, r)
+	}
+	return rows, nil
+}
+
+// A dnsServer is ours or a peer, in a process of its own.
+type dnsServer struct {
+	name  string
+	addr  string
+	pid   int
+	stop  func() error
+	rates []float64
+}
+
+// startServers starts ours first, then the peers that are installed.
+func startServers(zones []peer.Zone) ([]*dnsServer, error) {
+	ours, err := startOurs()
+	if err != nil {
+		return nil, err
+	}
+	servers := []*dnsServer{ours}
+	for _, name := range peer.Names {
+		dir, err := os.MkdirTemp("", "deed-bench")
+		if err != nil {
+			return servers, err
+		}
+		p, err := peer.Start(name, dir, zones)
+		if errors.Is(err, peer.ErrMissing) {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			continue
+		}
+		if err != nil {
+			return servers, err
+		}
+		servers = append(servers, &dnsServer{name: name, addr: p.Addr.String(), pid: p.Pid, stop: func() error {
+			return errors.Join(p.Stop(), os.RemoveAll(dir))
+		}})
+	}
+	return servers, nil
+}
+
+// startOurs starts this program again, as a server, so that its CPU time is
+// its own. It ends when its input does.
+func startOurs() (*dnsServer, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(self, dnsServant)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	stop := func() error { return errors.Join(in.Close(), cmd.Wait()) }
+	addr, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		return nil, errors.Join(err, stop())
+	}
+	return &dnsServer{name: "deed", addr: strings.TrimSpace(addr), pid: cmd.Process.Pid, stop: stop}, nil
+}
+
+// answerQueries is the server that startOurs starts: it prints its address and
+// answers until its input ends.
+func answerQueries() error {
+	cfg := nameserver.Defaults()
+	cfg.Listen, cfg.Sockets = "127.0.0.1:0", 1
+	s, err := nameserver.Open(cfg)
+	if err != nil {
+		return err
+	}
+	for _, z := range benchZones() {
+		served, err := serve(z)
+		if err != nil {
+			return err
+		}
+		if err := s.Publish(context.Background(), served); err != nil {
+			return err
+		}
+	}
+	done := make(chan error, 1)
+	go func() { done <- s.Serve() }()
+	fmt.Println(s.Addr())
+	_, err = io.Copy(io.Discard, os.Stdin)
+	return errors.Join(err, s.Close(), <-done)
+}
+
+func benchZones() []peer.Zone {
+	zones := make([]peer.Zone, dnsZones)
+	for i := range zones {
+		zones[i].Origin = fmt.Sprintf("zone%d.test", i)
+		zones[i].File = fmt.Sprintf("$ORIGIN %s.\n", zones[i].Origin) + `$TTL 300
+@ IN SOA ns1.example.net. hostmaster.example.net. 1 3600 600 1209600 300
+@ IN NS ns1.example.net.
+@ IN NS ns2.example.net.
+@ IN A 192.0.2.1
+@ IN MX 10 mail
+@ IN TXT "v=spf1 mx -all"
+www IN CNAME @
+mail IN A 192.0.2.2
+api IN A 192.0.2.3
+*.dev IN A 192.0.2.4
+`
+	}
+	return zones
+}
+
+// serve reads a master file.
+func serve(z peer.Zone) (deed.ServedZone, error) {
+	out := deed.ServedZone{Origin: z.Origin, Serial: 1}
+	parser := dns.NewZoneParser(strings.NewReader(z.File), "", "")
+	for rr, ok := parser.Next(); ok; rr, ok = parser.Next() {
+		buf := make([]byte, 1024)
+		n, err := dns.PackRR(rr, buf, 0, nil, false)
+		if err != nil {
+			return out, err
+		}
+		h := rr.Header()
+		out.RRs = append(out.RRs, deed.RR{Owner: strings.TrimSuffix(h.Name, "."), Type: h.Rrtype, TTL: h.Ttl, Data: string(buf[n-int(h.Rdlength) : n])})
+	}
+	return out, parser.Err()
+}

@@ -1,0 +1,278 @@
+package nameserver_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/miekg/dns"
+
+	"deed.example/deed/internal/nameserver"
+)
+
+// message returns the wire form of a query for www.house.test A, changed.
+func message(t testing.TB, change func(m *dns.Msg)) []byte {
+	t.Helper()
+	m := query("www.house.test", dns.TypeA)
+	m.Id = 0x1234
+	change(m)
+	b, err := m.Pack()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func same(*dns.Msg) {}
+
+// counted returns the message with other counts in its header.
+func counted(msg []byte, questions, answers, authorities, additional uint16) []byte {
+	for i, n := range []uint16{questions, answers, authorities, additional} {
+		binary.BigEndian.PutUint16(msg[4+2*i:], n)
+	}
+	return msg
+}
+
+const nothing = -1
+
+// Whatever comes, the answer is an error that can be read, or nothing.
+func TestMalformed(t *testing.T) {
+	s := serve(t, config())
+	publish(t, s, "house.test", house...)
+	good := func() []byte { return message(t, same) }
+	question := good()[12:]
+	opt := []byte{0, 0, 41, 4, 208, 0, 0, 0, 0, 0, 0}
+	cases := map[string]struct {
+		msg  []byte
+		want int
+	}{
+		"one byte":                         {[]byte{1}, nothing},
+		"eleven bytes":                     {good()[:11], nothing},
+		"an answer":                        {message(t, func(m *dns.Msg) { m.Response = true }), nothing},
+		"no question":                      {counted(good()[:12], 0, 0, 0, 0), dns.RcodeFormatError},
+		"two questions":                    {counted(append(good(), question...), 2, 0, 0, 0), dns.RcodeFormatError},
+		"a question that is not there":     {good()[:12], dns.RcodeFormatError},
+		"a question cut short":             {good()[:len(good())-1], dns.RcodeFormatError},
+		"something behind the question":    {append(good(), 0), dns.RcodeFormatError},
+		"an answer in the query":           {counted(append(good(), "\x00\x00\x01\x00\x01\x00\x00\x00\x00\x00\x00"...), 1, 1, 0, 0), dns.RcodeFormatError},
+		"a name that points at itself":     {counted(append(good()[:12], 0xc0, 12, 0, 1, 0, 1), 1, 0, 0, 0), dns.RcodeFormatError},
+		"a name that points ahead":         {counted(append(good()[:12], 0xc0, 14, 0xc0, 12, 0, 1, 0, 1), 1, 0, 0, 0), dns.RcodeFormatError},
+		"a label of a kind that is none":   {counted(append(good()[:12], 0x41, 'a', 0, 0, 1, 0, 1), 1, 0, 0, 0), dns.RcodeFormatError},
+		"a name of 256 bytes":              {counted(append(good()[:12], strings.Repeat("\x03abc", 64)+"\x00\x00\x01\x00\x01"...), 1, 0, 0, 0), dns.RcodeFormatError},
+		"a loop of pointers in additional": {counted(append(good(), 0xc0, byte(len(good())), 0, 1, 0, 1, 0, 0, 0, 0, 0, 0), 1, 0, 0, 1), dns.RcodeSuccess},
+		"more records than there are":      {counted(good(), 1, 0, 0, 9), dns.RcodeFormatError},
+		"two OPT":                          {counted(append(append(good(), opt...), opt...), 1, 0, 0, 2), dns.RcodeFormatError},
+		"an OPT whose options overflow":    {counted(append(append(good(), opt[:9]...), 0, 4, 0, 10, 0, 9), 1, 0, 0, 1), dns.RcodeFormatError},
+		"UPDATE":                           {message(t, func(m *dns.Msg) { m.SetUpdate("house.test.") }), dns.RcodeNotImplemented},
+		"NOTIFY":                           {message(t, func(m *dns.Msg) { m.SetNotify("house.test.") }), dns.RcodeNotImplemented},
+		"STATUS":                           {message(t, func(m *dns.Msg) { m.Opcode = dns.OpcodeStatus }), dns.RcodeNotImplemented},
+		"AXFR":                             {message(t, func(m *dns.Msg) { m.SetAxfr("house.test.") }), dns.RcodeRefused},
+		"IXFR with its SOA":                {message(t, func(m *dns.Msg) { m.SetIxfr("house.test.", 1, "a.", "b.") }), dns.RcodeRefused},
+		"CHAOS":                            {message(t, func(m *dns.Msg) { m.SetQuestion("version.bind.", dns.TypeTXT); m.Question[0].Qclass = dns.ClassCHAOS }), dns.RcodeRefused},
+		"class ANY":                        {message(t, func(m *dns.Msg) { m.Question[0].Qclass = dns.ClassANY }), dns.RcodeRefused},
+		"a question about OPT":             {message(t, func(m *dns.Msg) { m.Question[0].Qtype = dns.TypeOPT }), dns.RcodeFormatError},
+		"1,500 bytes of nothing":           {make([]byte, 1500), dns.RcodeFormatError},
+		"9,000 bytes of nothing":           {make([]byte, 9000), dns.RcodeFormatError},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := raw(t, s, c.msg)
+			if c.want == nothing {
+				if got != nil {
+					t.Fatalf("got %v, want nothing", got)
+				}
+				return
+			}
+			if got == nil || got.Rcode != c.want || !got.Response || got.Id != binary.BigEndian.Uint16(c.msg) {
+				t.Errorf("got %v, want %s", got, dns.RcodeToString[c.want])
+			}
+		})
+	}
+}
+
+// raw sends a datagram, and then a good query: an answer to that alone says
+// that there was none to the first.
+func raw(t *testing.T, s *nameserver.Server, msg []byte) *dns.Msg {
+	t.Helper()
+	c := dial(t, "udp", s)
+	for _, m := range [][]byte{msg, message(t, func(m *dns.Msg) { m.Id = 0xfffe })} {
+		if _, err := c.Write(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var first *dns.Msg
+	for {
+		m, err := c.ReadMsg()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Id == 0xfffe {
+			return first
+		}
+		first = m
+	}
+}
+
+func dial(t testing.TB, network string, s *nameserver.Server) *dns.Conn {
+	t.Helper()
+	c, err := net.Dial(network, s.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	if err := c.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	return &dns.Conn{Conn: c, UDPSize: 65535}
+}
+
+// No answer over UDP is more than ten times as long as its query.
+func TestAmplification(t *testing.T) {
+	s := serve(t, config())
+	z := newSigner(t, "house.test").sign(t, zoneOf(t, "house.test", big()))
+	if err := s.Publish(t.Context(), z); err != nil {
+		t.Fatal(err)
+	}
+	longest, short := 0.0, 0
+	for _, name := range []string{"", "www.", "many.", "forty.", "text.", "missing.", "x.sub.", "x.wild.", "bigalias."} {
+		for _, typ := range []uint16{dns.TypeANY, dns.TypeA, dns.TypeTXT, dns.TypeDNSKEY, dns.TypeRRSIG, dns.TypeMX} {
+			for _, edns := range []uint16{0, 512, 4096, 65535} {
+				m := query(name+"house.test", typ)
+				if edns > 0 {
+					m.SetEdns0(edns, true)
+				}
+				out, err := m.Pack()
+				if err != nil {
+					t.Fatal(err)
+				}
+				c := dial(t, "udp", s)
+				if _, err := c.Write(out); err != nil {
+					t.Fatal(err)
+				}
+				in := make([]byte, 65535)
+				n, err := c.Conn.Read(in)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if in[2]&2 != 0 {
+					short++
+				}
+				longest = max(longest, float64(n)/float64(len(out)))
+			}
+		}
+	}
+	if longest > 10 || longest < 3 || short == 0 {
+		t.Errorf("got up to %.1f times the query, %d cut short, want at most 10 and some cut short", longest, short)
+	}
+}
+
+// Above the rate, every second answer is cut short and the others are dropped,
+// for the network that asks too much and for no other. TCP has no rate.
+func TestRateLimit(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	cfg := config()
+	cfg.RatePerSecond, cfg.Exempt, cfg.Sockets = 10, nil, 1
+	cfg.Now = func() time.Time { return now }
+	s := serve(t, cfg)
+	publish(t, s, "house.test", house...)
+	whole, short := flood(t, s, "127.0.0.1", 30)
+	if whole != 10 || short != 10 {
+		t.Errorf("of 30: got %d whole and %d cut short, want 10 and 10", whole, short)
+	}
+	whole, short = flood(t, s, "127.0.0.77", 4) // of the same /24
+	if whole != 0 || short != 2 {
+		t.Errorf("its neighbour: got %d whole and %d cut short, want 0 and 2", whole, short)
+	}
+	whole, short = flood(t, s, "127.0.1.1", 4)
+	if whole != 4 || short != 0 {
+		t.Errorf("another network: got %d whole and %d cut short, want 4 and 0", whole, short)
+	}
+	for range 20 {
+		if got := ask(t, s, "tcp", query("www.house.test", dns.TypeA)); len(got.Answer) != 2 {
+			t.Fatalf("over TCP: got %v", got)
+		}
+	}
+	if got := s.Counts(); got.Limited != 24 {
+		t.Errorf("got %d limited, want 24", got.Limited)
+	}
+}
+
+// flood sends n queries from an address and counts the answers. Then it asks
+// from a network of its own: there is one reader, so when that is answered all
+// answers to the flood have arrived.
+func flood(t *testing.T, s *nameserver.Server, from string, n int) (whole, short int) {
+	t.Helper()
+	c, last := dialFrom(t, from, s), dialFrom(t, "127.99"+from[len("127.0"):], s)
+	for i := range n {
+		if _, err := c.Write(message(t, func(m *dns.Msg) { m.Id = uint16(i) })); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := last.Write(message(t, same)); err != nil {
+		t.Fatal(err)
+	}
+	buf := make([]byte, 65535)
+	if _, err := last.Read(buf); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := c.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for err == nil {
+		if buf[2]&2 != 0 {
+			short++
+		} else {
+			whole++
+		}
+		if failed := raw.Read(func(fd uintptr) bool {
+			_, _, err = syscall.Recvfrom(int(fd), buf, syscall.MSG_DONTWAIT)
+			return true
+		}); failed != nil {
+			t.Fatal(failed)
+		}
+	}
+	return whole - 1, short // the first was to the last query
+}
+
+func dialFrom(t *testing.T, from string, s *nameserver.Server) *net.UDPConn {
+	t.Helper()
+	c, err := net.DialUDP("udp", &net.UDPAddr{IP: net.ParseIP(from)}, net.UDPAddrFromAddrPort(s.Addr()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	if err := c.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestExemptNetworksHaveNoRate(t *testing.T) {
+	cfg := config()
+	cfg.RatePerSecond = 1
+	s := serve(t, cfg)
+	publish(t, s, "house.test", house...)
+	for i := range 50 {
+		if got := ask(t, s, "udp", query("www.house.test", dns.TypeA)); got.Truncated {
+			t.Fatalf("answer %d was cut short", i)
+		}
+	}
+}
+
+// A chain of CNAMEs that goes on and on is followed for a while.
+func TestLongChain(t *testing.T) {
+	s := serve(t, config())
+	lines := []string{"@ 300 NS ns.example.net."}
+	for i := range 50 {
+		lines = append(lines, fmt.Sprintf("c%d 300 CNAME c%d", i, i+1))
+	}
+	publish(t, s, "house.test", lines...)
+	if got := ask(t, s, "tcp", query("c0.house.test", dns.TypeA)); len(got.Answer) != 10 || got.Rcode != dns.RcodeSuccess {
+		t.Errorf("got %d records, %s, want 10", len(got.Answer), dns.RcodeToString[got.Rcode])
+	}
+}

@@ -1,0 +1,129 @@
+package nameserver
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/miekg/dns"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/nameserver/publishtest"
+)
+
+// tenRecords is the zone that costs are told for.
+func tenRecords(b testing.TB, origin string) deed.ServedZone {
+	return publishtest.Zone(b, origin, 1,
+		"@ 300 NS ns1.example.net.", "@ 300 NS ns2.example.net.", "@ 300 A 192.0.2.1", "@ 300 MX 10 mail",
+		"www 300 CNAME @", "mail 300 A 192.0.2.2", `@ 300 TXT "v=spf1 mx -all"`, "api 300 A 192.0.2.3", "*.dev 300 A 192.0.2.4")
+}
+
+// BenchmarkAnswer is what answering costs without sockets. It must not allocate.
+func BenchmarkAnswer(b *testing.B) {
+	var zones table
+	zones.open()
+	for i := range 1000 {
+		z, err := pack(tenRecords(b, fmt.Sprintf("zone%d.test", i)))
+		if err != nil {
+			b.Fatal(err)
+		}
+		zones.put(z)
+	}
+	for _, c := range []struct {
+		what, name string
+	}{{"address", "api.zone%d.test."}, {"chain", "www.zone%d.test."}, {"wildcard", "x.dev.zone%d.test."}, {"no such name", "missing.zone%d.test."}, {"foreign", "www.zone%d.example."}} {
+		b.Run(c.what, func(b *testing.B) {
+			msgs := make([][]byte, 1000)
+			for i := range msgs {
+				m, err := new(dns.Msg).SetQuestion(fmt.Sprintf(c.name, i), dns.TypeA).SetEdns0(1232, false).Pack()
+				if err != nil {
+					b.Fatal(err)
+				}
+				msgs[i] = m
+			}
+			w := newWorker(math.MaxUint16)
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				msg := msgs[i%len(msgs)]
+				rcode, _ := w.q.read(msg)
+				w.answer(&zones, msg, rcode, mostUDP)
+			}
+		})
+	}
+}
+
+// Answering allocates nothing: there is no garbage to be collected while a
+// flood lasts.
+func TestAnswersWithoutAllocating(t *testing.T) {
+	var zones table
+	zones.open()
+	z, err := pack(tenRecords(t, "house.test"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	zones.put(z)
+	w := newWorker(mostUDP)
+	for _, name := range []string{"house.test.", "www.house.test.", "x.dev.house.test.", "missing.house.test.", "example."} {
+		msg, err := new(dns.Msg).SetQuestion(name, dns.TypeA).SetEdns0(1232, true).Pack()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := testing.AllocsPerRun(100, func() {
+			rcode, _ := w.q.read(msg)
+			w.answer(&zones, msg, rcode, mostUDP)
+		}); n != 0 {
+			t.Errorf("%s: got %v allocations, want none", name, n)
+		}
+	}
+}
+
+// BenchmarkHundredThousandZones tells how long it takes to publish them and what
+// memory they take.
+func BenchmarkHundredThousandZones(b *testing.B) {
+	const n = 100_000
+	template := tenRecords(b, "zone.test")
+	for b.Loop() {
+		before := heap()
+		var took time.Duration
+		var zones table
+		zones.open()
+		for i := range n {
+			z := renamed(template, fmt.Sprintf("zone%06d.test", i))
+			began := time.Now()
+			packed, err := pack(z)
+			if err != nil {
+				b.Fatal(err)
+			}
+			zones.put(packed)
+			took += time.Since(began)
+		}
+		b.ReportMetric(float64(heap()-before)/1e6, "MB")
+		b.ReportMetric(took.Seconds(), "s-to-publish")
+		runtime.KeepAlive(&zones)
+	}
+}
+
+// renamed returns a copy of the zone under another origin.
+func renamed(z deed.ServedZone, origin string) deed.ServedZone {
+	rrs := make([]deed.RR, len(z.RRs))
+	old, _ := wireName(z.Origin)
+	wire, _ := wireName(origin)
+	for i, rr := range z.RRs {
+		rr.Owner = rr.Owner[:len(rr.Owner)-len(z.Origin)] + origin
+		if data, below := strings.CutSuffix(rr.Data, old); below {
+			rr.Data = data + wire
+		}
+		rrs[i] = rr
+	}
+	return deed.ServedZone{Origin: origin, Serial: z.Serial, RRs: rrs}
+}
+
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}

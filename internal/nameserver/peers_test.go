@@ -1,0 +1,299 @@
+package nameserver_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/miekg/dns"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/nameserver/peer"
+	"deed.example/deed/internal/nameserver/publishtest"
+)
+
+// Knot and NSD, given the same zones and asked the same questions, answer as we
+// do: in code, flags, answer and authority. What may differ stands in tolerated.
+func TestAnswersLikeKnot(t *testing.T) { compareWith(t, "knot", 3000) }
+func TestAnswersLikeNSD(t *testing.T)  { compareWith(t, "nsd", 3000) }
+
+func compareWith(t *testing.T, name string, questions int) {
+	r := rand.New(rand.NewPCG(1, uint64(questions)))
+	zones := comparedZones(t, r)
+	var files []peer.Zone
+	cfg := config()
+	cfg.Amplification = 0 // others have no such bound
+	ours := serve(t, cfg)
+	for _, z := range zones {
+		files = append(files, file(t, z))
+		if err := ours.Publish(t.Context(), z); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := peer.Start(name, t.TempDir(), files)
+	if errors.Is(err, peer.ErrMissing) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := p.Stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	g := newGenerator(r, zones)
+	a, b := newAsker(t, ours.Addr().String()), newAsker(t, p.Addr.String())
+	different, codes := 0, map[string]int{}
+	for range questions {
+		q := g.next()
+		got, want := a.ask(t, q), b.ask(t, q)
+		codes[kindOf(got)]++
+		if why := difference(q, got, want); why != "" && !tolerated(name, q, got, want) {
+			t.Errorf("%s (edns %d, do %v, tcp %v): %s\nours:\n%v\n%s:\n%v", q, q.edns, q.do, q.tcp, why, got, name, want)
+			if different++; different == 5 {
+				t.Fatal("and so on")
+			}
+		}
+	}
+	for _, kind := range []string{"positive", "empty", "no such name", "referral", "refused", "truncated"} {
+		if codes[kind] == 0 {
+			t.Errorf("no answer was %s: the questions test too little", kind)
+		}
+	}
+	t.Logf("%d questions: %v", questions, codes)
+}
+
+// kindOf names what the questions are meant to bring about.
+func kindOf(m *dns.Msg) string {
+	switch {
+	case m.Truncated:
+		return "truncated"
+	case m.Rcode == dns.RcodeRefused:
+		return "refused"
+	case m.Rcode == dns.RcodeNameError:
+		return "no such name"
+	case len(m.Answer) > 0:
+		return "positive"
+	case !m.Authoritative:
+		return "referral"
+	}
+	return "empty"
+}
+
+// comparedZones are plain and signed, one of them with its child.
+func comparedZones(t *testing.T, r *rand.Rand) []deed.ServedZone {
+	zones := []deed.ServedZone{publishtest.Zone(t, "plain.test", 1, big()...)}
+	child := newSigner(t, "child.signed.test")
+	parent := append(big(), "child 300 NS ns.child", "ns.child 300 A 192.0.2.56", strings.ReplaceAll(child.key.ToDS(dns.SHA256).String(), "\t", " "))
+	zones = append(zones,
+		newSigner(t, "signed.test").sign(t, publishtest.Zone(t, "signed.test", 1, parent...)),
+		child.sign(t, publishtest.Zone(t, "child.signed.test", 1, "@ 300 NS ns", "ns 300 A 192.0.2.56", "*.w 300 A 192.0.2.57")))
+	for i := range 8 {
+		origin := fmt.Sprintf("random%d.test", i)
+		z := publishtest.Zone(t, origin, 1, random(r)...)
+		if i%2 == 0 {
+			z = newSigner(t, origin).sign(t, z)
+		}
+		zones = append(zones, z)
+	}
+	return zones
+}
+
+// A question is what we ask all servers.
+type question struct {
+	name string
+	typ  uint16
+	edns uint16 // 0 is none
+	do   bool
+	tcp  bool
+}
+
+func (q question) String() string { return q.name + " " + dns.Type(q.typ).String() }
+
+// A generator makes questions about zones.
+type generator struct {
+	*rand.Rand
+	owners []string // per zone as many as it has
+	zones  []string
+}
+
+func newGenerator(r *rand.Rand, zones []deed.ServedZone) *generator {
+	g := &generator{Rand: r}
+	seen := map[string]bool{}
+	for _, z := range zones {
+		g.zones = append(g.zones, z.Origin)
+		for _, rr := range z.RRs {
+			seen[rr.Owner] = true
+		}
+	}
+	g.owners = slices.Sorted(maps.Keys(seen))
+	return g
+}
+
+var askedTypes = []uint16{
+	dns.TypeA, dns.TypeA, dns.TypeA, dns.TypeAAAA, dns.TypeTXT, dns.TypeMX, dns.TypeNS, dns.TypeSOA, dns.TypeCNAME, dns.TypeDS,
+	dns.TypeDNSKEY, dns.TypeNSEC, dns.TypeSRV, dns.TypeCAA, dns.TypePTR, dns.TypeHTTPS, dns.TypeTLSA, 65280, 65281,
+}
+
+func (g *generator) next() question {
+	q := question{typ: askedTypes[g.IntN(len(askedTypes))]}
+	name := g.owners[g.IntN(len(g.owners))]
+	switch g.IntN(12) {
+	case 0: // below a name that exists
+		name = g.label() + "." + name
+	case 1:
+		name = g.label() + "." + g.label() + "." + name
+	case 2, 3: // above it, or beside it
+		_, name, _ = strings.Cut(name, ".")
+	case 4:
+		_, name, _ = strings.Cut(name, ".")
+		name = g.label() + "." + name
+	case 5:
+		name = g.label() + "." + g.zones[g.IntN(len(g.zones))]
+	case 6:
+		name = []string{"example.org", "test", "", "www.plain.test.example.org"}[g.IntN(4)]
+	case 7: // what a wildcard stands for
+		name = strings.Replace(name, "*", g.label(), 1)
+	}
+	q.name = g.mixCase(dns.Fqdn(name))
+	q.edns = []uint16{0, 512, 1232, 4096}[g.IntN(4)]
+	q.do = q.edns > 0 && g.IntN(2) == 0
+	q.tcp = g.IntN(8) == 0
+	return q
+}
+
+func (g *generator) label() string {
+	return []string{"a", "www", "zzz", "*", "0", "_x", "b", "c", "x1", "y"}[g.IntN(10)]
+}
+
+// mixCase writes some letters large, as clients do to be harder to deceive.
+func (g *generator) mixCase(name string) string {
+	b := []byte(name)
+	for i, c := range b {
+		if c >= 'a' && c <= 'z' && g.IntN(3) == 0 {
+			b[i] = c - 32
+		}
+	}
+	return string(b)
+}
+
+// An asker asks one server over one connection each.
+type asker struct {
+	udp, tcp *dns.Conn
+	id       uint16
+}
+
+func newAsker(t *testing.T, addr string) *asker {
+	t.Helper()
+	a := &asker{}
+	for network, c := range map[string]**dns.Conn{"udp": &a.udp, "tcp": &a.tcp} {
+		conn, err := net.Dial(network, addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		*c = &dns.Conn{Conn: conn, UDPSize: 65535}
+	}
+	return a
+}
+
+func (a *asker) ask(t *testing.T, q question) *dns.Msg {
+	t.Helper()
+	a.id++
+	m := new(dns.Msg).SetQuestion(q.name, q.typ)
+	m.Id, m.RecursionDesired = a.id, a.id%2 == 0
+	if q.edns > 0 {
+		m.SetEdns0(q.edns, q.do)
+	}
+	conn := a.udp
+	if q.tcp {
+		conn = a.tcp
+	}
+	if err := conn.WriteMsg(m); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := conn.ReadMsg()
+	if err != nil || answer.Id != m.Id {
+		t.Fatalf("%s: got %v, %v", q, answer, err)
+	}
+	return answer
+}
+
+// difference says how two answers differ; "" is not at all. Case, order and
+// additional records do not count.
+func difference(q question, got, want *dns.Msg) string {
+	switch {
+	case len(got.Question) != 1 || got.Question[0].Name != q.name:
+		return "the question came back changed"
+	case got.Rcode != want.Rcode:
+		return fmt.Sprintf("got %s, want %s", dns.RcodeToString[got.Rcode], dns.RcodeToString[want.Rcode])
+	case got.Truncated != want.Truncated:
+		return fmt.Sprintf("truncated: got %v, want %v", got.Truncated, want.Truncated)
+	case got.Truncated:
+		return "" // what is in it does not matter (RFC 2181, 9)
+	case got.Authoritative != want.Authoritative:
+		return fmt.Sprintf("authoritative: got %v, want %v", got.Authoritative, want.Authoritative)
+	case got.RecursionDesired != want.RecursionDesired || got.RecursionAvailable:
+		return "recursion"
+	case !sameRecords(got.Answer, want.Answer):
+		return "the answers differ"
+	case !sameRecords(got.Ns, want.Ns):
+		return "the authorities differ"
+	case (got.IsEdns0() == nil) != (want.IsEdns0() == nil):
+		return "one has EDNS"
+	}
+	return ""
+}
+
+func sameRecords(a, b []dns.RR) bool {
+	return slices.Equal(recordTexts(a), recordTexts(b))
+}
+
+func containsRecords(all, some []dns.RR) bool {
+	texts := recordTexts(all)
+	return !slices.ContainsFunc(recordTexts(some), func(s string) bool { return !slices.Contains(texts, s) })
+}
+
+func recordTexts(rrs []dns.RR) []string {
+	var texts []string
+	for _, rr := range rrs {
+		texts = append(texts, strings.ToLower(rr.String()))
+	}
+	slices.Sort(texts)
+	return slices.Compact(texts) // Knot goes round a loop of CNAMEs once more
+}
+
+// tolerated says whether a difference is one that the standards leave open.
+func tolerated(name string, q question, got, want *dns.Msg) bool {
+	switch {
+	case q.typ == dns.TypeNSEC && name == "nsd" && len(got.Answer) == 0 && len(want.Answer) > 0 && want.Answer[0].Header().Rrtype == dns.TypeCNAME:
+		// An NSEC may stand beside a CNAME (RFC 4035, 2.5), so who asks for one
+		// is not sent along. NSD does so where there is none.
+		return true
+	case q.typ == dns.TypeNSEC && name == "knot" && sameRecords(got.Answer, want.Answer) && len(want.Ns) == 0:
+		// An NSEC made from a wildcard needs the proof that the name does not
+		// exist (RFC 4035, 3.1.3.3). Knot takes the NSEC itself for that.
+		return true
+	case strings.HasPrefix(q.name, "*.") && name == "knot" && sameRecords(got.Answer, want.Answer) && got.Rcode == want.Rcode && got.Truncated == want.Truncated:
+		// A name that begins with an asterisk and does not exist is made from a
+		// wildcard like any other (RFC 4592, 2.3), and needs the same proof. Knot
+		// leaves that out.
+		return containsRecords(got.Ns, want.Ns)
+	case got.Rcode != want.Rcode || got.Truncated == want.Truncated:
+		return false
+	}
+	// How well names are compressed is up to the server (RFC 1035, 4.1.4): an
+	// answer that just fits for one may just not fit for another.
+	whole, limit := got, max(dns.MinMsgSize, min(int(q.edns), 1232))
+	if got.Truncated {
+		whole = want
+	}
+	whole.Compress = true
+	return whole.Len() > limit-64
+}

@@ -1,0 +1,167 @@
+package nameserver
+
+import "encoding/binary"
+
+// Response codes (RFC 1035, 4.1.1; RFC 6891, 9).
+const (
+	rcodeOK      = 0
+	rcodeFormat  = 1
+	rcodeNoName  = 3
+	rcodeNoImpl  = 4
+	rcodeRefused = 5
+	rcodeBadVers = 16
+)
+
+const (
+	minUDP  = 512  // what every client takes (RFC 1035, 4.2.1)
+	mostUDP = 1232 // what crosses the net in one piece
+)
+
+// A query is a message as we understand it. Its memory is used again for the
+// next one.
+type query struct {
+	id      uint16
+	opcode  uint8
+	rd      bool // copied into the answer
+	typ     uint16
+	class   uint16
+	name    [maxName]byte // in lower case
+	nameLen int
+	starts  [maxName/2 + 1]uint8 // of each label in name, the root's last
+	labels  int                  // without the root
+	end     int                  // of the question in the message; 0 when it could not be read
+	edns    bool
+	dnssec  bool // the DO bit (RFC 3225)
+	version uint8
+	size    int // what the client takes over UDP
+}
+
+// read understands a message. It returns how to answer: rcodeOK, or the error
+// to send. ok is false for what is no query and must not be answered at all.
+func (q *query) read(msg []byte) (rcode int, ok bool) {
+	if len(msg) < headerSize || msg[2]&0x80 != 0 {
+		return 0, false
+	}
+	q.id = binary.BigEndian.Uint16(msg)
+	q.opcode = msg[2] >> 3 & 0xf
+	q.rd = msg[2]&1 != 0
+	q.end, q.edns, q.dnssec, q.version, q.size = 0, false, false, 0, minUDP
+	if q.opcode != 0 {
+		return rcodeNoImpl, true
+	}
+	// One question and nothing answered (RFC 9619). An IXFR brings an SOA, but
+	// it is refused whatever it brings.
+	questions, answers := binary.BigEndian.Uint16(msg[4:]), binary.BigEndian.Uint16(msg[6:])
+	if questions != 1 || !q.readQuestion(msg) {
+		return rcodeFormat, true
+	}
+	at, ok := q.end, true
+	for n := int(answers) + int(binary.BigEndian.Uint16(msg[8:])); n > 0 && ok; n-- {
+		at, ok = skipRR(msg, at)
+	}
+	for n := binary.BigEndian.Uint16(msg[10:]); n > 0 && ok; n-- {
+		at, ok = q.readAdditional(msg, at)
+	}
+	switch {
+	case !ok || at != len(msg):
+		return rcodeFormat, true
+	case q.version != 0:
+		return rcodeBadVers, true
+	case q.typ == typeAXFR || q.typ == typeIXFR:
+		return rcodeRefused, true
+	case answers != 0 || msg[8] != 0 || msg[9] != 0 || q.typ == typeOPT:
+		return rcodeFormat, true
+	case q.class != classIN:
+		return rcodeRefused, true
+	}
+	return rcodeOK, true
+}
+
+// readQuestion reads the name in one pass: in lower case, and where its labels
+// are. A pointer has nothing before it to point to.
+func (q *query) readQuestion(msg []byte) bool {
+	n, labels := 0, 0
+	for rest := msg[headerSize:]; ; {
+		if n >= len(rest) || n >= maxName {
+			return false
+		}
+		l := int(rest[n])
+		q.starts[labels] = uint8(n)
+		if l == 0 {
+			break
+		}
+		if l > 63 || n+1+l >= len(rest) || n+1+l >= maxName {
+			return false
+		}
+		q.name[n] = byte(l)
+		for i := n + 1; i <= n+l; i++ {
+			c := rest[i]
+			if c-'A' < 26 {
+				c |= 0x20
+			}
+			q.name[i] = c
+		}
+		n += 1 + l
+		labels++
+	}
+	q.name[n] = 0
+	q.nameLen, q.labels = n+1, labels
+	at := headerSize + q.nameLen
+	if at+4 > len(msg) {
+		return false
+	}
+	q.typ = binary.BigEndian.Uint16(msg[at:])
+	q.class = binary.BigEndian.Uint16(msg[at+2:])
+	q.end = at + 4
+	return true
+}
+
+// readAdditional reads one record behind the question: of interest is OPT, of
+// which there may be one (RFC 6891, 6.1.1).
+func (q *query) readAdditional(msg []byte, at int) (next int, ok bool) {
+	next, ok = skipRR(msg, at)
+	if !ok || at+11 > len(msg) || msg[at] != 0 || binary.BigEndian.Uint16(msg[at+1:]) != typeOPT {
+		return next, ok
+	}
+	if q.edns || !validOptions(msg[at+11:next]) {
+		return next, false
+	}
+	q.edns = true
+	q.size = max(minUDP, int(binary.BigEndian.Uint16(msg[at+3:])))
+	q.version = msg[at+6]
+	q.dnssec = msg[at+7]&0x80 != 0
+	return next, true
+}
+
+// validOptions says whether the options fill the data exactly.
+func validOptions(data []byte) bool {
+	for len(data) >= 4 {
+		n := 4 + int(binary.BigEndian.Uint16(data[2:]))
+		if n > len(data) {
+			return false
+		}
+		data = data[n:]
+	}
+	return len(data) == 0
+}
+
+// skipRR returns where the record that begins at at ends. A name ends at its
+// first pointer; where that points to does not matter to us, so a loop of
+// pointers is not walked.
+func skipRR(msg []byte, at int) (next int, ok bool) {
+	for at < len(msg) && msg[at] != 0 {
+		if msg[at] >= pointer {
+			at++
+			break
+		}
+		if msg[at] > 63 {
+			return 0, false
+		}
+		at += 1 + int(msg[at])
+	}
+	if at+11 > len(msg) {
+		return 0, false
+	}
+	next = at + 11 + int(binary.BigEndian.Uint16(msg[at+9:]))
+	return next, next <= len(msg)
+}

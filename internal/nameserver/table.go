@@ -1,0 +1,156 @@
+package nameserver
+
+import (
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+)
+
+// shardCount is how many parts the table has. A part is copied when it grows,
+// while only its own writers wait: with 100,000 zones it has some 400 entries.
+const shardCount = 256
+
+// table finds zones by origin. Readers take no lock: an entry is one pointer,
+// stored atomically.
+type table struct {
+	seed   maphash.Seed
+	depth  atomic.Int32 // the most labels an origin ever had: longer suffixes need no look-up
+	shards [shardCount]shard
+}
+
+type shard struct {
+	mu    sync.Mutex // held by writers
+	slots atomic.Pointer[[]slot]
+	used  int // slots that are not empty, guarded by mu
+}
+
+// A slot is empty, has a zone, or has gone. Look-ups pass over what has gone.
+type slot = atomic.Pointer[zone]
+
+var gone = new(zone)
+
+func (t *table) open() {
+	t.seed = maphash.MakeSeed()
+	for i := range t.shards {
+		slots := make([]slot, 4)
+		t.shards[i].slots.Store(&slots)
+	}
+}
+
+// find returns the zone with exactly this origin, given in wire form.
+func (t *table) find(origin []byte) *zone {
+	h := maphash.Bytes(t.seed, origin)
+	slots := *t.shards[h%shardCount].slots.Load()
+	for i := h / shardCount; ; i++ {
+		z := slots[i&uint64(len(slots)-1)].Load()
+		if z == nil {
+			return nil
+		}
+		if z != gone && z.origin == string(origin) {
+			return z
+		}
+	}
+}
+
+// above returns the zone with the longest origin that the name ends in, leaving
+// out origins with more labels than most. skip is the length of what precedes
+// the origin.
+func (t *table) above(q *query, most int) (z *zone, skip int) {
+	for n := min(q.labels, most, int(t.depth.Load())); n >= 0; n-- {
+		skip = int(q.starts[q.labels-n])
+		if z = t.find(q.name[skip:q.nameLen]); z != nil {
+			return z, skip
+		}
+	}
+	return nil, 0
+}
+
+func (t *table) byOrigin(origin string) *zone {
+	wire, err := wireName(origin)
+	if err != nil {
+		return nil
+	}
+	return t.find([]byte(wire))
+}
+
+// put stores the zone unless there is one that is as new.
+func (t *table) put(z *zone) {
+	h := maphash.String(t.seed, z.origin)
+	s := &t.shards[h%shardCount]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.used*4 >= len(*s.slots.Load())*3 {
+		s.grow(t.seed)
+	}
+	at, old := s.place(h, z.origin)
+	switch {
+	case old == nil:
+		s.used++
+	case !newer(z.serial, old.serial):
+		return
+	}
+	for {
+		depth := t.depth.Load()
+		if int32(z.labels) <= depth || t.depth.CompareAndSwap(depth, int32(z.labels)) {
+			break
+		}
+	}
+	at.Store(z)
+}
+
+func (t *table) remove(origin string) {
+	wire, err := wireName(origin)
+	if err != nil {
+		return // then it was never published
+	}
+	h := maphash.String(t.seed, wire)
+	s := &t.shards[h%shardCount]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if at, old := s.place(h, wire); old != nil {
+		at.Store(gone)
+	}
+}
+
+// place returns the slot that has the origin, or else the empty one at which
+// the search for it ends.
+func (s *shard) place(h uint64, origin string) (at *slot, old *zone) {
+	slots := *s.slots.Load()
+	for i := h / shardCount; ; i++ {
+		at := &slots[i&uint64(len(slots)-1)]
+		z := at.Load()
+		if z == nil || z != gone && z.origin == origin {
+			return at, z
+		}
+	}
+}
+
+// grow moves the zones to new slots, twice as many as they need, and leaves
+// what has gone behind.
+func (s *shard) grow(seed maphash.Seed) {
+	old := *s.slots.Load()
+	live := 0
+	for i := range old {
+		if z := old[i].Load(); z != nil && z != gone {
+			live++
+		}
+	}
+	size := 4
+	for size < 2*(live+1) {
+		size *= 2
+	}
+	slots := make([]slot, size)
+	for i := range old {
+		z := old[i].Load()
+		if z == nil || z == gone {
+			continue
+		}
+		j := maphash.String(seed, z.origin) / shardCount
+		for slots[j&uint64(size-1)].Load() != nil {
+			j++
+		}
+		slots[j&uint64(size-1)].Store(z)
+	}
+	s.slots.Store(&slots)
+	s.used = live
+}
