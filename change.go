@@ -125,6 +125,9 @@ func (c ZoneChange) Same(d ZoneChange) bool {
 }
 
 func withoutGivenIDs(ops []RecordOp) []RecordOp {
+	if len(ops) == 0 {
+		return nil
+	}
 	out := make([]RecordOp, len(ops))
 	for i, op := range ops {
 		if op.Op == OpAdd {

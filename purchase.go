@@ -21,6 +21,9 @@ type Purchase struct {
 	AuthCode    string    `json:",omitzero"`  // of a transfer
 	From        time.Time `json:",omitzero"`  // the expiry that a renewal must begin at; zero for any
 
+	Change ZoneChange `json:",omitzero"` // of the DNS
+	Asked  string     `json:",omitzero"` // what the caller asked for, when the change only follows from it
+
 	Facts PurchaseFacts `json:",omitzero"`
 }
 
@@ -40,8 +43,30 @@ const (
 	PurchaseRegistration PurchaseKind = "registration"
 	PurchaseRenewal      PurchaseKind = "renewal"
 	PurchaseTransfer     PurchaseKind = "transfer"
+	PurchaseDNSAdd       PurchaseKind = "dns_add"
+	PurchaseDNSUpdate    PurchaseKind = "dns_update"
+	PurchaseDNSDelete    PurchaseKind = "dns_delete"
+	PurchaseDNSBatch     PurchaseKind = "dns_batch"
 	PurchaseNothing      PurchaseKind = "nothing"
 )
+
+// changePurchases are the purchases of changes to the DNS.
+var changePurchases = map[ChangeKind]PurchaseKind{
+	ChangeAdd:    PurchaseDNSAdd,
+	ChangeUpdate: PurchaseDNSUpdate,
+	ChangeDelete: PurchaseDNSDelete,
+	ChangeBatch:  PurchaseDNSBatch,
+}
+
+// Purchase returns what buys the change.
+func (c ZoneChange) Purchase() Purchase {
+	return Purchase{Kind: changePurchases[c.Kind], Name: c.Zone, Change: c}
+}
+
+// ChangesDNS says whether the purchase is a change to the DNS.
+func (k PurchaseKind) ChangesDNS() bool {
+	return k == PurchaseDNSAdd || k == PurchaseDNSUpdate || k == PurchaseDNSDelete || k == PurchaseDNSBatch
+}
 
 // ClaimsName says whether the name is kept from all other buyers from the moment
 // the purchase is promised: nobody has it yet.
@@ -56,6 +81,10 @@ func (p Purchase) Fingerprint() string {
 	asked := p
 	asked.Facts = PurchaseFacts{}
 	asked.Kind, asked.Name, asked.Years = "", "", 0
+	asked.Change.Ops = withoutGivenIDs(p.Change.Ops)
+	if p.Asked != "" {
+		asked.Change = ZoneChange{By: p.Change.By}
+	}
 	if more, err := json.Marshal(asked); err == nil && string(more) != emptyPurchase { // plain data cannot fail
 		plain = append(plain, more...)
 	}

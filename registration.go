@@ -102,6 +102,7 @@ type Job struct {
 	Lease     time.Time // until then the process that submitted is, or was, at work
 	From      time.Time // the expiry that a renewal began at, once it is submitted
 	Until     time.Time // the expiry that the completed job left behind
+	Revision  uint32    // of the zone, that the completed change of its DNS left behind
 	Refusal   Code      // the registrar's final no to the last attempt; "" when there was none
 	Failure   string    // one sentence for the buyer, once it failed
 	Created   time.Time
@@ -141,15 +142,16 @@ func (p Purchase) Deadline(created time.Time) time.Time {
 //
 //	awaiting_payment ─► queued ─► submitting ─► completed
 //	    └─► cancelled     ▲  │        └─► verifying ─► completed | failed
-//	                      │  └─► failed        │
-//	                      └── absent after the quiet window
+//	                      │  └─► completed | failed
+//	                      └── absent after the quiet window ──┘ (from verifying)
 //
 // Submitting: the registrar has been asked. Verifying: its answer was lost or
 // said no, and we ask what became of it before anything else. Completed: a
 // separate look-up has shown the name to be ours. Failed: the payment goes
-// back; from queued, because what was to be renewed is no longer there. Cancelled: the money never came; if it comes after all, or comes in
-// another way than it was promised, the watcher makes the job a failed one and
-// the money goes back.
+// back. A change of the DNS is ours to make, so it goes from queued to its end in
+// one step; so does a renewal of a name that is no longer there. Cancelled: the
+// money never came; if it comes after all, or comes in another way than it was
+// promised, the watcher makes the job a failed one and the money goes back.
 type JobState string
 
 // The states of a job.
@@ -166,7 +168,7 @@ const (
 // jobArrows are the arrows of the drawing above.
 var jobArrows = map[JobState][]JobState{
 	JobAwaitingPayment: {JobQueued, JobCancelled},
-	JobQueued:          {JobSubmitting, JobFailed},
+	JobQueued:          {JobSubmitting, JobFailed, JobCompleted},
 	JobSubmitting:      {JobCompleted, JobVerifying},
 	JobVerifying:       {JobCompleted, JobFailed, JobQueued},
 }

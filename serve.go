@@ -129,6 +129,13 @@ func (z ServedZone) Diff(next ServedZone) (gone, came []RR) {
 	return without(z.RRs, next.RRs), without(next.RRs, z.RRs)
 }
 
+// Sorted returns the zone in the order of Compose, for records that were kept
+// without one.
+func (z ServedZone) Sorted() ServedZone {
+	z.RRs = canonical(z.RRs)
+	return z
+}
+
 // without returns the records of rrs that are not among others.
 func without(rrs, others []RR) []RR {
 	has := make(map[RR]bool, len(others))

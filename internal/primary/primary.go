@@ -23,11 +23,7 @@ import (
 )
 
 // A Member is a zone as the catalog lists it.
-type Member struct {
-	Origin string // "example.com", without the last dot
-	Label  string // random, lowercase, and a new one when the name changes hands (RFC 9432, 5.4)
-	Serial uint32 // of its SOA
-}
+type Member = deed.Member
 
 // A Store keeps the zones. Every method sees one moment of the database, the
 // latest that was committed before the call. A zone that is not served, or not

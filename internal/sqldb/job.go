@@ -10,10 +10,11 @@ import (
 	"deed.example/deed"
 )
 
-// Jobs implements registration.Store. Fill both fields.
+// Jobs implements registration.Store. Fill every field.
 type Jobs struct {
-	DB  *DB
-	Now func() time.Time
+	DB    *DB
+	Now   func() time.Time
+	Zones Zones // a new name gets one
 }
 
 // createJob writes the job of a payment down and claims its name, when it buys
@@ -128,15 +129,15 @@ func (s Jobs) JobOf(ctx context.Context, p deed.Payment) (deed.Job, error) {
 
 func readJob(ctx context.Context, from rower, id string) (deed.Job, error) {
 	j := deed.Job{ID: id}
-	var submitted, lease, since, until, created, updated, deadline int64
+	var submitted, lease, since, until, revision, created, updated, deadline int64
 	var purchase string
 	err := from.QueryRowContext(ctx, `
 		SELECT j.payment_id, p.kind, p.domain, p.years, p.purchase, j.owner, j.state, j.reference, j.attempts, j.submitted_at, j.lease_until,
-		       j.from_at, j.until_at, j.refusal, j.failure, j.created_at, j.updated_at, j.deadline_at
+		       j.from_at, j.until_at, j.revision, j.refusal, j.failure, j.created_at, j.updated_at, j.deadline_at
 		  FROM jobs j JOIN payments p ON p.id = j.payment_id
 		 WHERE j.id = $1`,
 		id).Scan(&j.PaymentID, &j.Purchase.Kind, &j.Purchase.Name, &j.Purchase.Years, &purchase, &j.Owner, &j.State, &j.Reference, &j.Attempts,
-		&submitted, &lease, &since, &until, &j.Refusal, &j.Failure, &created, &updated, &deadline)
+		&submitted, &lease, &since, &until, &revision, &j.Refusal, &j.Failure, &created, &updated, &deadline)
 	if errors.Is(err, sql.ErrNoRows) {
 		return j, deed.Errorf(deed.CodeNotFound, "there is no job %s", id)
 	}
@@ -144,7 +145,7 @@ func readJob(ctx context.Context, from rower, id string) (deed.Job, error) {
 		return j, err
 	}
 	j.Submitted, j.Lease, j.Created, j.Updated, j.Deadline = time.Unix(submitted, 0), time.Unix(lease, 0), time.Unix(created, 0), time.Unix(updated, 0), time.Unix(deadline, 0)
-	j.From, j.Until = moment(since), moment(until)
+	j.From, j.Until, j.Revision = moment(since), moment(until), uint32(revision)
 	return j, readPurchase(&j.Purchase, purchase)
 }
 
@@ -190,6 +191,11 @@ func (s Jobs) MoveJob(ctx context.Context, j deed.Job, to deed.JobState, next ti
 // errNotMoved takes a transaction back that came too late.
 var errNotMoved = errors.New("the job was moved already")
 
+// DueChanges implements zone.Store.
+func (s Jobs) DueChanges(ctx context.Context, most int) ([]string, error) {
+	return due(ctx, s.DB, `SELECT id FROM jobs WHERE next_at <= $1 AND kind LIKE 'dns%' ORDER BY next_at LIMIT $2`, s.Now(), most)
+}
+
 // takeTurn claims a name that we hold for one of its jobs. It returns false
 // while another has it.
 func takeTurn(ctx context.Context, tx *Tx, name deed.Name, id string) (bool, error) {
@@ -222,9 +228,9 @@ func (s Jobs) move(ctx context.Context, tx *Tx, j deed.Job, to deed.JobState, ne
 	}
 	moved, err := touched(tx.ExecContext(ctx, `
 		UPDATE jobs SET state = $1, reference = $2, attempts = $3, submitted_at = $4, lease_until = $5, refusal = $6, failure = $7,
-		                updated_at = $8, next_at = $9, from_at = $10, until_at = $11
-		 WHERE id = $12 AND state = $13 AND attempts = $14`,
-		to, j.Reference, j.Attempts, j.Submitted.Unix(), j.Lease.Unix(), j.Refusal, j.Failure, now.Unix(), nextAt, unix(j.From), unix(j.Until),
+		                updated_at = $8, next_at = $9, from_at = $10, until_at = $11, revision = $12
+		 WHERE id = $13 AND state = $14 AND attempts = $15`,
+		to, j.Reference, j.Attempts, j.Submitted.Unix(), j.Lease.Unix(), j.Refusal, j.Failure, now.Unix(), nextAt, unix(j.From), unix(j.Until), j.Revision,
 		j.ID, j.State, attempts))
 	if err != nil || !moved || j.State == to {
 		return moved, err
@@ -241,9 +247,9 @@ func (s Jobs) CompleteJob(ctx context.Context, j deed.Job, r deed.Registration) 
 			return err
 		}
 		if j.Purchase.Kind == deed.PurchaseRenewal {
-			err = extendRegistration(ctx, tx, j, r, s.Now())
+			err = s.extendRegistration(ctx, tx, j, r)
 		} else {
-			err = insertRegistration(ctx, tx, j, r, s.Now())
+			err = s.insertRegistration(ctx, tx, j, r)
 		}
 		if err != nil {
 			return err
@@ -294,5 +300,5 @@ func (s Jobs) WakeJobs(ctx context.Context) error {
 
 // DueJobs implements registration.Queue.
 func (s Jobs) DueJobs(ctx context.Context, most int) ([]string, error) {
-	return due(ctx, s.DB, `SELECT id FROM jobs WHERE next_at <= $1 ORDER BY next_at LIMIT $2`, s.Now(), most)
+	return due(ctx, s.DB, `SELECT id FROM jobs WHERE next_at <= $1 AND kind NOT LIKE 'dns%' ORDER BY next_at LIMIT $2`, s.Now(), most)
 }

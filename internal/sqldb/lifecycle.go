@@ -26,6 +26,9 @@ func (s Registrations) LiveOn(ctx context.Context, was, is deed.Registration, ev
 		if err != nil || !written {
 			return err
 		}
+		if err := s.Zones.setDark(ctx, tx, is.Name, !is.Status.Resolves()); err != nil {
+			return err
+		}
 		return addEvents(ctx, tx, events)
 	})
 	return written, err
@@ -45,6 +48,9 @@ func (s Registrations) EndRegistration(ctx context.Context, was deed.Registratio
 			INSERT INTO former_registrations (reference, domain, owner, payment_id, created_at, expires_at, ended_at, reason)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
 			was.Reference, was.Name, was.Owner, was.PaymentID, was.Created.Unix(), was.Expires.Unix(), s.Now().Unix(), reason)
+		if err == nil {
+			err = s.Zones.endZone(ctx, tx, was.Name)
+		}
 		if err != nil {
 			return err
 		}
@@ -81,6 +87,9 @@ func (s Registrations) Act(ctx context.Context, is deed.Registration, a deed.Act
 			SELECT $1, count(*), $2, $3, $4, $5, $6 FROM acts WHERE reference = $1`,
 			is.Reference, is.Name, a.Wallet, a.Kind, a.Detail, now.Unix())
 		if err != nil || a.Kind != deed.ActHandover {
+			return err
+		}
+		if err := s.Zones.relabel(ctx, tx, is.Name); err != nil {
 			return err
 		}
 		return addEvent(ctx, tx, deed.Event{Name: is.Name, Reference: is.Reference, Type: deed.EventHandedOver, At: now, About: now})

@@ -12,14 +12,17 @@ import (
 	"deed.example/deed"
 )
 
-// Registrations keeps the names we hold. Fill both fields.
+// Registrations keeps the names we hold. Fill every field.
 type Registrations struct {
-	DB  *DB
-	Now func() time.Time // the registry's clock
+	DB    *DB
+	Now   func() time.Time // the registry's clock
+	Zones Zones            // of the names
 }
 
-// insertRegistration writes a name down that a job has brought.
-func insertRegistration(ctx context.Context, tx *Tx, j deed.Job, r deed.Registration, now time.Time) error {
+// insertRegistration writes a name down that a job has brought, and makes its
+// zone.
+func (s Jobs) insertRegistration(ctx context.Context, tx *Tx, j deed.Job, r deed.Registration) error {
+	now := s.Now()
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO registrations (domain, owner, status, reference, payment_id, created_at, expires_at, updated_at,
 		                           locked_at, nameservers, ds, premium_renewal, next_at)
@@ -28,6 +31,9 @@ func insertRegistration(ctx context.Context, tx *Tx, j deed.Job, r deed.Registra
 		lockedAt(r.Locked, now), strings.Join(r.Nameservers, " "), dsColumn(r.DS), r.PremiumRenewal)
 	if err != nil {
 		return fmt.Errorf("write %s down: %w", r.Name, err)
+	}
+	if err := s.Zones.createZone(ctx, tx, r, j.Purchase.Records); err != nil {
+		return err
 	}
 	event := deed.EventRegistered
 	if j.Purchase.Kind == deed.PurchaseTransfer {
@@ -39,7 +45,8 @@ func insertRegistration(ctx context.Context, tx *Tx, j deed.Job, r deed.Registra
 // extendRegistration moves the expiry of a name we hold. When the name has left
 // us while it was renewed there is nothing to move, and the service was
 // delivered all the same.
-func extendRegistration(ctx context.Context, tx *Tx, j deed.Job, r deed.Registration, now time.Time) error {
+func (s Jobs) extendRegistration(ctx context.Context, tx *Tx, j deed.Job, r deed.Registration) error {
+	now := s.Now()
 	var reference string
 	err := tx.QueryRowContext(ctx, `
 		UPDATE registrations SET expires_at = $1, status = $2, updated_at = $3, next_at = 0
@@ -50,6 +57,9 @@ func extendRegistration(ctx context.Context, tx *Tx, j deed.Job, r deed.Registra
 		return nil
 	}
 	if err != nil {
+		return err
+	}
+	if err := s.Zones.setDark(ctx, tx, r.Name, false); err != nil {
 		return err
 	}
 	return addEvent(ctx, tx, deed.Event{Name: r.Name, Reference: reference, Type: deed.EventRenewed, At: now, About: j.Until})

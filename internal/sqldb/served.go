@@ -1,0 +1,199 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"time"
+
+	"deed.example/deed"
+)
+
+// Served reads what name servers give out. Fill the field.
+type Served struct{ DB *DB }
+
+// A zone is served while it is ours and its name has not gone dark.
+const isServed = ` z.ended_at IS NULL AND z.dark_at IS NULL`
+
+// Zone implements primary.Store and zone.Served: the zone as it is served now.
+func (s Served) Zone(ctx context.Context, origin string) (z deed.ServedZone, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	defer cancel()
+	rows, err := s.DB.read.QueryContext(ctx, `
+		SELECT z.serial, s.owner, s.type, s.ttl, s.data
+		  FROM zones z JOIN served s ON s.zone_id = z.id
+		 WHERE z.domain = $1 AND s.died IS NULL AND`+isServed, origin)
+	if err != nil {
+		return z, err
+	}
+	z.Origin = origin
+	err = each(rows, func() error {
+		rr, err := scanRR(rows, &z.Serial)
+		z.RRs = append(z.RRs, rr)
+		return err
+	})
+	if err == nil && len(z.RRs) == 0 {
+		err = notServed(origin)
+	}
+	return z.Sorted(), err
+}
+
+func notServed(origin string) error {
+	return deed.Errorf(deed.CodeNotFound, "%s is not served here", origin)
+}
+
+// scanRR reads a record behind what stands before it.
+func scanRR(rows *sql.Rows, before ...any) (rr deed.RR, err error) {
+	var data string
+	if err := rows.Scan(append(before, &rr.Owner, &rr.Type, &rr.TTL, &data)...); err != nil {
+		return rr, err
+	}
+	raw, err := hex.DecodeString(data)
+	rr.Data = string(raw)
+	return rr, err
+}
+
+// All implements zone.Served: it yields every zone that is served, one after the
+// other.
+func (s Served) All(ctx context.Context, yield func(deed.ServedZone) error) error {
+	rows, err := s.DB.read.QueryContext(ctx, `
+		SELECT z.domain, z.serial, s.owner, s.type, s.ttl, s.data
+		  FROM served s JOIN zones z ON z.id = s.zone_id
+		 WHERE s.died IS NULL AND`+isServed+`
+		 ORDER BY s.zone_id`)
+	if err != nil {
+		return err
+	}
+	var z deed.ServedZone
+	err = each(rows, func() error {
+		var origin string
+		var serial uint32
+		rr, err := scanRR(rows, &origin, &serial)
+		if err != nil {
+			return err
+		}
+		if origin != z.Origin && z.Origin != "" {
+			if err := yield(z.Sorted()); err != nil {
+				return err
+			}
+			z = deed.ServedZone{}
+		}
+		z.Origin, z.Serial = origin, serial
+		z.RRs = append(z.RRs, rr)
+		return nil
+	})
+	if err != nil || z.Origin == "" {
+		return err
+	}
+	return yield(z.Sorted())
+}
+
+// Changed implements zone.Served: the zones that changed since, served or not
+// any more, and the time to ask with next.
+func (s Served) Changed(ctx context.Context, since time.Time) (origins []string, next time.Time, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	defer cancel()
+	rows, err := s.DB.read.QueryContext(ctx, `SELECT domain, changed_at FROM zones WHERE changed_at >= $1 ORDER BY changed_at`, since.UnixMilli())
+	if err != nil {
+		return nil, since, err
+	}
+	next = since
+	err = each(rows, func() error {
+		var origin string
+		var at int64
+		err := rows.Scan(&origin, &at)
+		origins, next = append(origins, origin), time.UnixMilli(at)
+		return err
+	})
+	return origins, next, err
+}
+
+// CatalogSerial implements primary.Store.
+func (s Served) CatalogSerial(ctx context.Context) (serial uint32, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	defer cancel()
+	err = s.DB.read.QueryRowContext(ctx, `SELECT coalesce(max(serial), 1) FROM catalog`).Scan(&serial)
+	return serial, err
+}
+
+// Members implements primary.Store. The serial is read first: members that come
+// meanwhile are in the next one too.
+func (s Served) Members(ctx context.Context) (members []deed.Member, serial uint32, err error) {
+	if serial, err = s.CatalogSerial(ctx); err != nil {
+		return nil, 0, err
+	}
+	rows, err := s.DB.read.QueryContext(ctx, `SELECT z.domain, z.member, z.serial FROM zones z WHERE`+isServed)
+	if err != nil {
+		return nil, 0, err
+	}
+	err = each(rows, func() error {
+		var m deed.Member
+		err := rows.Scan(&m.Origin, &m.Label, &m.Serial)
+		members = append(members, m)
+		return err
+	})
+	return members, serial, err
+}
+
+const soaType = 6 // RFC 1035, 3.2.2
+
+// SOA implements primary.Store.
+func (s Served) SOA(ctx context.Context, origin string) (rr deed.RR, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	defer cancel()
+	var data string
+	err = s.DB.read.QueryRowContext(ctx, `
+		SELECT s.owner, s.type, s.ttl, s.data
+		  FROM zones z JOIN served s ON s.zone_id = z.id
+		 WHERE z.domain = $1 AND s.type = $2 AND s.died IS NULL AND`+isServed,
+		origin, soaType).Scan(&rr.Owner, &rr.Type, &rr.TTL, &data)
+	if errors.Is(err, sql.ErrNoRows) {
+		return rr, notServed(origin)
+	}
+	if err != nil {
+		return rr, err
+	}
+	raw, err := hex.DecodeString(data)
+	rr.Data = string(raw)
+	return rr, err
+}
+
+// Changes implements primary.Store.
+func (s Served) Changes(ctx context.Context, origin string, from uint32) (gone, came []deed.RR, serial uint32, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	defer cancel()
+	rows, err := s.DB.read.QueryContext(ctx, `
+		SELECT z.serial, CASE WHEN s.died IS NULL THEN 0 ELSE 1 END, s.owner, s.type, s.ttl, s.data
+		  FROM zones z JOIN served s ON s.zone_id = z.id
+		 WHERE z.domain = $1 AND (s.born > $2 AND s.died IS NULL OR s.born <= $2 AND s.died > $2) AND`+isServed,
+		origin, from)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	known := false
+	err = each(rows, func() error {
+		var died int
+		rr, err := scanRR(rows, &serial, &died)
+		if died == 1 {
+			known = known || rr.Type == soaType && soaSerial(rr) == from
+			gone = append(gone, rr)
+		} else {
+			came = append(came, rr)
+		}
+		return err
+	})
+	if err == nil && !known {
+		err = deed.Errorf(deed.CodeNotFound, "serial %d of %s is not known any more", from, origin)
+	}
+	return deed.ServedZone{RRs: gone}.Sorted().RRs, deed.ServedZone{RRs: came}.Sorted().RRs, serial, err
+}
+
+// soaSerial reads the serial out of a SOA: five numbers stand at its end.
+func soaSerial(rr deed.RR) uint32 {
+	tail := []byte(rr.Data[max(0, len(rr.Data)-20):])
+	if len(tail) < 4 {
+		return 0
+	}
+	return uint32(tail[0])<<24 | uint32(tail[1])<<16 | uint32(tail[2])<<8 | uint32(tail[3])
+}

@@ -1,0 +1,193 @@
+package sqldb
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"deed.example/deed"
+)
+
+// Zones keeps the zones of the names we hold: their records, and what name
+// servers give out for them, which is made in the same transaction. Fill every
+// field but Generation.
+type Zones struct {
+	DB         *DB
+	Now        func() time.Time
+	Publishing deed.Publishing
+	Generation int // of the keys of new zones; 0 leaves them unsigned
+}
+
+// A zoneRow is a zone without its records.
+type zoneRow struct {
+	id         string
+	generation int
+	deed.Zone
+}
+
+const selectZone = `
+	SELECT z.id, z.serial, z.generation, r.owner
+	  FROM zones z JOIN registrations r ON r.domain = z.domain
+	 WHERE z.domain = $1 AND z.ended_at IS NULL`
+
+// Zone implements zone.Store: the zone with its owner and records.
+func (s Zones) Zone(ctx context.Context, name deed.Name) (deed.Zone, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	defer cancel()
+	z, err := scanZone(name, s.DB.read.QueryRowContext(ctx, selectZone, name))
+	if err != nil {
+		return z.Zone, err
+	}
+	rows, err := s.DB.read.QueryContext(ctx, selectRecords+`zone_id = $1 AND died IS NULL`, z.id)
+	if err != nil {
+		return z.Zone, err
+	}
+	z.Records, err = scanRecords(rows)
+	return z.Zone, err
+}
+
+func scanZone(name deed.Name, row *sql.Row) (zoneRow, error) {
+	z := zoneRow{Zone: deed.Zone{Name: name}}
+	err := row.Scan(&z.id, &z.Serial, &z.generation, &z.Owner)
+	if errors.Is(err, sql.ErrNoRows) {
+		return z, deed.Errorf(deed.CodeNotFound, "%s is not registered here", name)
+	}
+	return z, err
+}
+
+const selectRecords = `
+	SELECT id, type, host, value, ttl, distance, created_at, updated_at FROM records WHERE `
+
+func scanRecords(rows *sql.Rows) (records []deed.Record, err error) {
+	err = each(rows, func() error {
+		var r deed.Record
+		var distance sql.NullInt64
+		var created, updated int64
+		if err := rows.Scan(&r.ID, &r.Type, &r.Host, &r.Value, &r.TTL, &distance, &created, &updated); err != nil {
+			return err
+		}
+		if distance.Valid {
+			n := int(distance.Int64)
+			r.Distance = &n
+		}
+		r.Created, r.Updated = moment(created), moment(updated)
+		records = append(records, r)
+		return nil
+	})
+	return records, err
+}
+
+// RecordAt implements zone.Store: the record as it was after the revision, or
+// CodeNotFound.
+func (s Zones) RecordAt(ctx context.Context, id deed.RecordID, revision uint32) (deed.Record, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	defer cancel()
+	rows, err := s.DB.read.QueryContext(ctx, selectRecords+`id = $1 AND born <= $2 AND (died IS NULL OR died > $2)`, id, revision)
+	if err != nil {
+		return deed.Record{}, err
+	}
+	records, err := scanRecords(rows)
+	if err == nil && len(records) == 0 {
+		err = deed.Errorf(deed.CodeNotFound, "there was no record %s at revision %d", id, revision)
+	}
+	if err != nil {
+		return deed.Record{}, err
+	}
+	return records[0], nil
+}
+
+// RecordsAt implements zone.History: all records as they were at the revision,
+// or CodeNotFound when there was none.
+func (s Zones) RecordsAt(ctx context.Context, name deed.Name, revision uint32) ([]deed.Record, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	defer cancel()
+	z, err := scanZone(name, s.DB.read.QueryRowContext(ctx, selectZone, name))
+	if err != nil {
+		return nil, err
+	}
+	var known int
+	err = s.DB.read.QueryRowContext(ctx, `SELECT count(*) FROM revisions WHERE zone_id = $1 AND serial = $2`, z.id, revision).Scan(&known)
+	if err != nil {
+		return nil, err
+	}
+	if known == 0 {
+		return nil, deed.Errorf(deed.CodeNotFound, "%s has no revision %d: GET /dns/%s/revisions lists those it has", name, revision, name)
+	}
+	rows, err := s.DB.read.QueryContext(ctx, selectRecords+`zone_id = $1 AND born <= $2 AND (died IS NULL OR died > $2)`, z.id, revision)
+	if err != nil {
+		return nil, err
+	}
+	return scanRecords(rows)
+}
+
+// mostRevisions is how much of a zone's history is shown.
+const mostRevisions = 100
+
+// Revisions implements zone.History: the newest revisions, newest first.
+func (s Zones) Revisions(ctx context.Context, name deed.Name) (list []deed.Revision, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	defer cancel()
+	rows, err := s.DB.read.QueryContext(ctx, `
+		SELECT v.serial, v.at, v.added, v.deleted, v.records
+		  FROM revisions v JOIN zones z ON z.id = v.zone_id
+		 WHERE z.domain = $1 AND z.ended_at IS NULL ORDER BY v.serial DESC LIMIT $2`,
+		name, mostRevisions)
+	if err != nil {
+		return nil, err
+	}
+	err = each(rows, func() error {
+		var v deed.Revision
+		var at int64
+		if err := rows.Scan(&v.Serial, &at, &v.Added, &v.Deleted, &v.Records); err != nil {
+			return err
+		}
+		v.At = moment(at)
+		list = append(list, v)
+		return nil
+	})
+	return list, err
+}
+
+// createZone makes the zone of a name that has just become ours.
+func (s Zones) createZone(ctx context.Context, tx *Tx, r deed.Registration, records []deed.Record) error {
+	now := s.Now()
+	z := zoneRow{id: "zone_" + strings.ToLower(rand.Text()), generation: s.Generation, Zone: deed.Zone{Name: r.Name, Owner: r.Owner, Serial: uint32(now.Unix())}}
+	var last sql.NullInt64
+	if err := tx.QueryRowContext(ctx, `SELECT max(serial) FROM zones WHERE domain = $1`, r.Name).Scan(&last); err != nil {
+		return err
+	}
+	z.Serial = max(z.Serial, uint32(last.Int64)+1) // servers must not take the new zone for an old one
+	for _, rec := range records {
+		rec.ID = newRecordID()
+		rec.Created, rec.Updated = now, now
+		z.Records = append(z.Records, rec)
+	}
+	_, err := tx.ExecContext(ctx, `
+		INSERT INTO zones (id, domain, serial, member, generation, renew_at, changed_at) VALUES ($1, $2, $3, $4, $5, 0, 0)`,
+		z.id, r.Name, z.Serial, newMember(), z.generation)
+	if err != nil {
+		return fmt.Errorf("make the zone of %s: %w", r.Name, err)
+	}
+	if err := s.writeZone(ctx, tx, z, deed.Zone{Name: r.Name}); err != nil {
+		return err
+	}
+	return bumpCatalog(ctx, tx, now)
+}
+
+func newRecordID() deed.RecordID { return deed.RecordID("rec_" + strings.ToLower(rand.Text())) }
+
+// newMember returns a label that tells nobody which name it stands for.
+func newMember() string { return strings.ToLower(rand.Text()) }
+
+// bumpCatalog says that a zone came, went or got a new label.
+func bumpCatalog(ctx context.Context, tx *Tx, now time.Time) error {
+	_, err := tx.ExecContext(ctx, `
+		INSERT INTO catalog (id, serial) VALUES (1, $1)
+		ON CONFLICT (id) DO UPDATE SET serial = CASE WHEN catalog.serial >= $1 THEN catalog.serial + 1 ELSE $1 END`,
+		now.Unix())
+	return err
+}

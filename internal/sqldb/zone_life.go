@@ -1,0 +1,81 @@
+package sqldb
+
+import (
+	"context"
+
+	"deed.example/deed"
+)
+
+// setDark stops serving the zone, or begins to serve it again.
+func (s Zones) setDark(ctx context.Context, tx *Tx, name deed.Name, dark bool) error {
+	now := s.Now()
+	query := `UPDATE zones SET dark_at = NULL, changed_at = $1 WHERE domain = $2 AND ended_at IS NULL AND dark_at IS NOT NULL`
+	if dark {
+		query = `UPDATE zones SET dark_at = $1 / 1000, changed_at = $1 WHERE domain = $2 AND ended_at IS NULL AND dark_at IS NULL`
+	}
+	moved, err := touched(tx.ExecContext(ctx, query, now.UnixMilli(), name))
+	if err != nil || !moved {
+		return err
+	}
+	if err := bumpCatalog(ctx, tx, now); err != nil {
+		return err
+	}
+	return s.DB.wake(ctx, tx, string(name))
+}
+
+// endZone ends the zone of a name that is no longer ours. Its records are gone,
+// and the next owner of the name never sees them.
+func (s Zones) endZone(ctx context.Context, tx *Tx, name deed.Name) error {
+	now := s.Now()
+	var id string
+	var serial int64
+	err := tx.QueryRowContext(ctx, `
+		UPDATE zones SET ended_at = $1 / 1000, changed_at = $1, serial = serial + 1 WHERE domain = $2 AND ended_at IS NULL
+		RETURNING id, serial`,
+		now.UnixMilli(), name).Scan(&id, &serial)
+	if err != nil {
+		return err
+	}
+	for _, query := range []string{
+		`UPDATE records SET died = $1 WHERE zone_id = $2 AND died IS NULL`,
+		`DELETE FROM served WHERE zone_id = $2 AND born <= $1`,
+		`DELETE FROM outbox WHERE zone_id = $2 AND serial <= $1`,
+	} {
+		if _, err := tx.ExecContext(ctx, query, serial, id); err != nil {
+			return err
+		}
+	}
+	if err := bumpCatalog(ctx, tx, now); err != nil {
+		return err
+	}
+	return s.DB.wake(ctx, tx, string(name))
+}
+
+// relabel gives the zone a new label in the catalog, because the name changes
+// hands: secondaries then forget what they know of it (RFC 9432, 5.4).
+func (s Zones) relabel(ctx context.Context, tx *Tx, name deed.Name) error {
+	_, err := tx.ExecContext(ctx, `UPDATE zones SET member = $1 WHERE domain = $2 AND ended_at IS NULL`, newMember(), name)
+	if err != nil {
+		return err
+	}
+	return bumpCatalog(ctx, tx, s.Now())
+}
+
+// DueZones implements zone.Signatures: zones whose signatures must be renewed.
+func (s Zones) DueZones(ctx context.Context, most int) ([]string, error) {
+	return due(ctx, s.DB, `
+		SELECT domain FROM zones WHERE renew_at <= $1 AND renew_at > 0 AND ended_at IS NULL ORDER BY renew_at LIMIT $2`, s.Now(), most)
+}
+
+// Resign implements zone.Signatures: the zone is served under a new serial, with
+// new signatures where the old ones grow old.
+func (s Zones) Resign(ctx context.Context, name deed.Name) error {
+	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		z, err := s.holdZone(ctx, tx, name)
+		if err != nil {
+			return err
+		}
+		z.Serial = max(z.Serial+1, uint32(s.Now().Unix()))
+		return s.serve(ctx, tx, z)
+	})
+}

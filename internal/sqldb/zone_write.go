@@ -1,0 +1,243 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	"deed.example/deed"
+)
+
+// keepServed is how many seconds of what was served before are kept, for
+// secondaries that were away.
+const keepServed = 30 * 24 * 3600
+
+// ChangeZone implements zone.Store: the change is made, the serial raised, what
+// is served made anew, the outbox written, the job completed and the payment
+// consumed, in one transaction. When the rule says no, the job has failed and the
+// payment is owed back instead. It returns false when another process was
+// faster.
+func (s Zones) ChangeZone(ctx context.Context, j deed.Job) (done bool, err error) {
+	jobs := Jobs{DB: s.DB, Now: s.Now, Zones: s}
+	err = s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		done = false
+		z, err := s.holdZone(ctx, tx, j.Purchase.Name)
+		if err != nil && deed.CodeOf(err) != deed.CodeNotFound {
+			return err
+		}
+		var next deed.Zone
+		if err == nil {
+			next, err = j.Purchase.Change.Apply(z.Zone, s.Now().UTC().Truncate(time.Second))
+		}
+		if no, refused := errors.AsType[*deed.Error](err); refused {
+			done, err = jobs.failChange(ctx, tx, j, no)
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		was := z.Zone
+		z.Zone, j.Revision = next, next.Serial
+		if done, err = jobs.move(ctx, tx, j, deed.JobCompleted, time.Time{}); err != nil || !done {
+			return err
+		}
+		if err := s.writeZone(ctx, tx, z, was); err != nil {
+			return err
+		}
+		return jobs.settleAccounts(ctx, tx, j, deed.PaymentConsumed)
+	})
+	return done, err
+}
+
+// failChange ends the job of a change that can no longer be made.
+func (s Jobs) failChange(ctx context.Context, tx *Tx, j deed.Job, no *deed.Error) (bool, error) {
+	j.Refusal = no.Code
+	j.Failure = "the change could not be made any more: " + no.Message + "; the payment goes back to the payer"
+	moved, err := s.move(ctx, tx, j, deed.JobFailed, time.Time{})
+	if err != nil || !moved {
+		return moved, err
+	}
+	return true, s.settleAccounts(ctx, tx, j, deed.PaymentRefundDue)
+}
+
+// holdZone returns the zone and holds its row until the transaction ends.
+func (s Zones) holdZone(ctx context.Context, tx *Tx, name deed.Name) (zoneRow, error) {
+	held, err := touched(tx.ExecContext(ctx, `UPDATE zones SET changed_at = changed_at WHERE domain = $1 AND ended_at IS NULL`, name))
+	if err != nil {
+		return zoneRow{}, err
+	}
+	if !held {
+		return zoneRow{}, deed.Errorf(deed.CodeNotFound, "%s is not registered here", name)
+	}
+	z, err := scanZone(name, tx.QueryRowContext(ctx, selectZone, name))
+	if err != nil {
+		return z, err
+	}
+	rows, err := tx.QueryContext(ctx, selectRecords+`zone_id = $1 AND died IS NULL`, z.id)
+	if err != nil {
+		return z, err
+	}
+	z.Records, err = scanRecords(rows)
+	return z, err
+}
+
+// writeZone writes a zone down that was another: its records, what is served,
+// its serial, its history and the outbox.
+func (s Zones) writeZone(ctx context.Context, tx *Tx, z zoneRow, was deed.Zone) error {
+	added, deleted, err := s.writeRecords(ctx, tx, z, was)
+	if err != nil {
+		return fmt.Errorf("write the records of %s: %w", z.Name, err)
+	}
+	_, err = tx.ExecContext(ctx, `
+		INSERT INTO revisions (zone_id, serial, at, added, deleted, records) VALUES ($1, $2, $3, $4, $5, $6)`,
+		z.id, z.Serial, s.Now().Unix(), added, deleted, len(z.Records))
+	if err != nil {
+		return err
+	}
+	return s.serve(ctx, tx, z)
+}
+
+func (s Zones) writeRecords(ctx context.Context, tx *Tx, z zoneRow, was deed.Zone) (added, deleted int, err error) {
+	old := map[deed.RecordID]deed.Record{}
+	for _, r := range was.Records {
+		old[r.ID] = r
+	}
+	for _, r := range z.Records {
+		before, known := old[r.ID]
+		delete(old, r.ID)
+		if known && reflect.DeepEqual(before, r) {
+			continue
+		}
+		if known {
+			if err := buryRecord(ctx, tx, z, r.ID); err != nil {
+				return 0, 0, err
+			}
+			deleted++
+		}
+		if err := insertRecord(ctx, tx, z, r); err != nil {
+			return 0, 0, err
+		}
+		added++
+	}
+	for id := range old {
+		if err := buryRecord(ctx, tx, z, id); err != nil {
+			return 0, 0, err
+		}
+		deleted++
+	}
+	return added, deleted, nil
+}
+
+func buryRecord(ctx context.Context, tx *Tx, z zoneRow, id deed.RecordID) error {
+	_, err := tx.ExecContext(ctx, `UPDATE records SET died = $1 WHERE zone_id = $2 AND id = $3 AND died IS NULL`, z.Serial, z.id, id)
+	return err
+}
+
+func insertRecord(ctx context.Context, tx *Tx, z zoneRow, r deed.Record) error {
+	var distance any
+	if r.Distance != nil {
+		distance = *r.Distance
+	}
+	_, err := tx.ExecContext(ctx, `
+		INSERT INTO records (zone_id, id, type, host, value, ttl, distance, created_at, updated_at, born)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+		z.id, r.ID, r.Type, r.Host, r.Value, r.TTL, distance, r.Created.Unix(), r.Updated.Unix(), z.Serial)
+	return err
+}
+
+// serve makes what name servers give out for the zone, and writes down how it
+// differs from what they gave out before.
+func (s Zones) serve(ctx context.Context, tx *Tx, z zoneRow) error {
+	now := s.Now()
+	prev, err := readServed(ctx, tx, z.id)
+	if err != nil {
+		return err
+	}
+	prev.Origin = string(z.Name)
+	next, err := s.Publishing.Serve(z.Zone, prev, z.generation, now)
+	if err != nil {
+		return err
+	}
+	gone, came := prev.Diff(next)
+	for _, rr := range gone {
+		_, err := tx.ExecContext(ctx, `
+			UPDATE served SET died = $1 WHERE zone_id = $2 AND owner = $3 AND type = $4 AND ttl = $5 AND data = $6 AND died IS NULL`,
+			z.Serial, z.id, rr.Owner, rr.Type, rr.TTL, hex.EncodeToString([]byte(rr.Data)))
+		if err != nil {
+			return err
+		}
+	}
+	for _, rr := range came {
+		_, err := tx.ExecContext(ctx, `
+			INSERT INTO served (zone_id, owner, type, ttl, data, born) VALUES ($1, $2, $3, $4, $5, $6)`,
+			z.id, rr.Owner, rr.Type, rr.TTL, hex.EncodeToString([]byte(rr.Data)), z.Serial)
+		if err != nil {
+			return err
+		}
+	}
+	_, err = tx.ExecContext(ctx, `DELETE FROM served WHERE zone_id = $1 AND died < $2`, z.id, int64(z.Serial)-keepServed)
+	if err != nil {
+		return err
+	}
+	return s.announce(ctx, tx, z, next.RenewAt(), now)
+}
+
+// announce raises the serial of the zone, and tells those who follow.
+func (s Zones) announce(ctx context.Context, tx *Tx, z zoneRow, renew, now time.Time) error {
+	_, err := tx.ExecContext(ctx, `
+		UPDATE zones SET serial = $1, renew_at = $2, changed_at = $3 WHERE id = $4`, z.Serial, unix(renew), now.UnixMilli(), z.id)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `
+		INSERT INTO outbox (zone_id, serial, told, at) VALUES ($1, $2, 0, $3)
+		ON CONFLICT (zone_id) DO UPDATE SET serial = excluded.serial, at = excluded.at`,
+		z.id, z.Serial, now.Unix())
+	if err != nil {
+		return err
+	}
+	return s.DB.wake(ctx, tx, string(z.Name))
+}
+
+// wake tells the other nodes that a zone has changed, when the change is made.
+// On SQLite there are none.
+func (db *DB) wake(ctx context.Context, tx *Tx, name string) error {
+	if db.dialect != postgres {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, `SELECT pg_notify('zones', $1)`, name)
+	return err
+}
+
+func readServed(ctx context.Context, from querier, zoneID string) (deed.ServedZone, error) {
+	rows, err := from.QueryContext(ctx, `SELECT owner, type, ttl, data FROM served WHERE zone_id = $1 AND died IS NULL`, zoneID)
+	if err != nil {
+		return deed.ServedZone{}, err
+	}
+	rrs, err := scanServed(rows)
+	return deed.ServedZone{RRs: rrs}.Sorted(), err
+}
+
+// querier is a transaction or a pool.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+func scanServed(rows *sql.Rows) (rrs []deed.RR, err error) {
+	err = each(rows, func() error {
+		var rr deed.RR
+		var data string
+		if err := rows.Scan(&rr.Owner, &rr.Type, &rr.TTL, &data); err != nil {
+			return err
+		}
+		raw, err := hex.DecodeString(data)
+		rr.Data = string(raw)
+		rrs = append(rrs, rr)
+		return err
+	})
+	return rrs, err
+}
