@@ -15,48 +15,66 @@ import (
 	"deed.example/deed/internal/sqldb"
 )
 
-// Names and what was said of them, orders that are still to come, and faults
-// outlive the process.
+// A process opens the file, works on it, and ends.
+func process(t *testing.T, path string, f func(*local.Registry, *clock)) {
+	t.Helper()
+	db, err := sqldb.OpenSQLite(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f(open(db))
+	if err := db.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Names, orders that are still to come, and faults outlive the process.
 func TestRestart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "deed.db")
-	run := func(f func(*local.Registry, *clock)) {
-		db, err := sqldb.OpenSQLite(t.Context(), path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f(open(db))
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	}
-	hosts := []string{"ns1.example.com", "ns2.example.com"}
-	keys := []deed.DS{{KeyTag: 1, Algorithm: 13, DigestType: 2, Digest: strings.Repeat("ab", 32)}}
-	var code deed.Secret
-	run(func(r *local.Registry, _ *clock) {
+	process(t, path, func(r *local.Registry, _ *clock) {
 		if err := r.Place(t.Context(), deed.RegistryOrder{Kind: deed.OrderRegister, Reference: "a", Name: "one.dev", Years: 1}); err != nil {
 			t.Error(err)
 		}
-		var err error
-		if code, err = r.AuthCode(t.Context(), "one.dev"); err != nil {
-			t.Error(err)
-		}
-		if err := errors.Join(r.SetNameservers(t.Context(), "one.dev", hosts), r.SetLock(t.Context(), "one.dev", false), r.SetDS(t.Context(), "one.dev", keys)); err != nil {
-			t.Error(err)
-		}
-		if err := r.Faults.Set(local.FaultLate, 0); err != nil {
-			t.Error(err)
-		}
+		set(t, r, local.FaultLate, 0)
 		if err := r.Place(t.Context(), deed.RegistryOrder{Kind: deed.OrderRegister, Reference: "b", Name: "two.dev", Years: 1}); err == nil {
 			t.Error("the late order was confirmed")
 		}
 	})
-	run(func(r *local.Registry, c *clock) {
+	process(t, path, func(r *local.Registry, c *clock) {
 		c.Advance(time.Hour)
 		for reference, name := range map[string]deed.Name{"a": "one.dev", "b": "two.dev"} {
 			if got, err := r.Order(t.Context(), reference, name); err != nil || got.State != deed.OrderDone {
 				t.Errorf("%s: got %+v, %v, want done", name, got, err)
 			}
 		}
+		if kind, times, err := r.Faults.On(t.Context()); err != nil || kind != local.FaultLate || times != 0 {
+			t.Errorf("got %s %d, %v, want late without an end", kind, times, err)
+		}
+	})
+}
+
+// What a holder has said of a name outlives the process, and the code is nowhere
+// in the file.
+func TestKeeperOutlivesTheProcess(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "deed.db")
+	hosts := []string{"ns1.example.com", "ns2.example.com"}
+	keys := []deed.DS{{KeyTag: 1, Algorithm: 13, DigestType: 2, Digest: strings.Repeat("ab", 32)}}
+	var code deed.Secret
+	process(t, path, func(r *local.Registry, _ *clock) {
+		err := r.Place(t.Context(), deed.RegistryOrder{Kind: deed.OrderRegister, Reference: "a", Name: "one.dev", Years: 1})
+		if err == nil {
+			code, err = r.AuthCode(t.Context(), "one.dev")
+		}
+		err = errors.Join(err, r.SetNameservers(t.Context(), "one.dev", hosts), r.SetLock(t.Context(), "one.dev", false), r.SetDS(t.Context(), "one.dev", keys))
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+	content, err := os.ReadFile(path)
+	if err != nil || bytes.Contains(content, []byte(code.Reveal())) || !bytes.Contains(content, []byte(keys[0].Digest)) {
+		t.Errorf("the file holds the code, or not the key; %v", err)
+	}
+	process(t, path, func(r *local.Registry, c *clock) {
 		h, err := r.Holding(t.Context(), "one.dev")
 		if err != nil || h.Locked || !slices.Equal(h.Nameservers, hosts) || !slices.Equal(h.DS, keys) {
 			t.Errorf("got %+v, %v", h, err)
@@ -65,12 +83,5 @@ func TestRestart(t *testing.T) {
 		if err := r.Leave(t.Context(), "one.dev", code); err != nil {
 			t.Error(err)
 		}
-		if kind, times, err := r.Faults.On(t.Context()); err != nil || kind != local.FaultLate || times != 0 {
-			t.Errorf("got %s %d, %v, want late without an end", kind, times, err)
-		}
 	})
-	content, err := os.ReadFile(path)
-	if err != nil || bytes.Contains(content, []byte(code.Reveal())) {
-		t.Errorf("the code is in the file, %v", err)
-	}
 }
