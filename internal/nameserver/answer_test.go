@@ -217,6 +217,34 @@ func TestParentAndChild(t *testing.T) {
 	}
 }
 
+// Of zones within zones, the one with the longest origin answers; the root is
+// a zone like any other, and the longest name is a name.
+func TestZonesWithinZones(t *testing.T) {
+	s := serve(t, config())
+	longest := strings.Repeat("a.", 121) + "house.test" // 254 characters with the last dot
+	for _, origin := range []string{"house.test", "", "test", "b.house.test"} {
+		publish(t, s, origin, "@ 300 NS ns.example.net.", fmt.Sprintf("@ 300 TXT %q", "I am "+origin), "* 300 A 192.0.2.1")
+	}
+	for name, want := range map[string]string{"": "", "test": "test", "house.test": "house.test", "b.house.test": "b.house.test"} {
+		m := ask(t, s, "udp", query(name, dns.TypeTXT))
+		if len(m.Answer) != 1 || m.Answer[0].(*dns.TXT).Txt[0] != "I am "+want {
+			t.Errorf("%q: got %v", name, m)
+		}
+	}
+	for name, want := range map[string]string{"example.org": ".", "x.test": "test.", "x.house.test": "house.test.", "a.x.b.house.test": "b.house.test.", longest: "house.test."} {
+		m := ask(t, s, "udp", query(name, dns.TypeMX))
+		if len(m.Ns) != 1 || m.Ns[0].Header().Name != want {
+			t.Errorf("%q: got %v, want the SOA of %q", name, m, want)
+		}
+	}
+	if err := s.Withdraw(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	if m := ask(t, s, "udp", query("example.org", dns.TypeA)); m.Rcode != dns.RcodeRefused {
+		t.Errorf("without the root: got %v", m)
+	}
+}
+
 func TestPublishRefuses(t *testing.T) {
 	s := serve(t, config())
 	good := publishtest.Zone(t, "house.test", 1, "@ 300 NS ns.example.net.")
