@@ -200,6 +200,32 @@ func TestTruncation(t *testing.T) {
 	}
 }
 
+// Without the addresses below a cut nobody gets there, so they must come or the
+// answer is cut short; others come as far as there is room (RFC 9471, 3).
+func TestGlueThatDoesNotFit(t *testing.T) {
+	cfg := config()
+	cfg.Amplification = 0
+	s := serve(t, cfg)
+	lines := []string{"@ 300 NS ns.example.net."}
+	for i := range 16 {
+		for _, at := range []string{"below", "beside"} {
+			host := fmt.Sprintf("n%d.%s", i, map[string]string{"below": "below", "beside": "other"}[at])
+			lines = append(lines, at+" 300 NS "+host, fmt.Sprintf("%s 300 AAAA 2001:db8::%d", host, i))
+		}
+	}
+	publish(t, s, "house.test", lines...)
+	if m := ask(t, s, "udp", query("x.below.house.test", dns.TypeA)); !m.Truncated {
+		t.Errorf("glue below the cut: got %v, want it cut short", m)
+	}
+	m := ask(t, s, "udp", query("x.beside.house.test", dns.TypeA))
+	if m.Truncated || len(m.Ns) != 16 || len(m.Extra) == 0 || len(m.Extra) == 16 {
+		t.Errorf("glue beside the cut: got %v, want some of it", m)
+	}
+	if m := ask(t, s, "tcp", query("x.below.house.test", dns.TypeA)); len(m.Extra) != 16 {
+		t.Errorf("over TCP: got %d addresses, want 16", len(m.Extra))
+	}
+}
+
 // A parent and its child are both here: the parent has the DS, the child the rest.
 func TestParentAndChild(t *testing.T) {
 	s := serve(t, config())
