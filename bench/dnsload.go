@@ -14,8 +14,7 @@ import (
 )
 
 const (
-	dnsClients = 4  // sockets that ask
-	dnsWindow  = 32 // queries under way on each
+	dnsClients = 4 // sockets that ask
 	dnsWait    = 50 * time.Millisecond
 )
 
@@ -44,7 +43,7 @@ func benchQueries() ([][]byte, error) {
 
 // answersPerCPUSecond asks for one round, and returns how many answers came per
 // second of the server's CPU time.
-func answersPerCPUSecond(s *dnsServer, queries [][]byte) (float64, error) {
+func answersPerCPUSecond(s *dnsServer, window int, queries [][]byte) (float64, error) {
 	before, err := cpuTime(s.pid)
 	if err != nil {
 		return 0, err
@@ -52,7 +51,7 @@ func answersPerCPUSecond(s *dnsServer, queries [][]byte) (float64, error) {
 	until := time.Now().Add(dnsRound)
 	answers := make(chan int, dnsClients)
 	err = atOnce(dnsClients, func() error {
-		n, err := askUntil(until, s.addr, queries)
+		n, err := askUntil(until, s.addr, window, queries)
 		answers <- n
 		return err
 	})
@@ -72,14 +71,14 @@ func answersPerCPUSecond(s *dnsServer, queries [][]byte) (float64, error) {
 
 // askUntil sends a window of queries at once and waits for the answers, over
 // and over.
-func askUntil(until time.Time, addr string, queries [][]byte) (answers int, err error) {
+func askUntil(until time.Time, addr string, window int, queries [][]byte) (answers int, err error) {
 	c, err := net.Dial("udp4", addr)
 	if err != nil {
 		return 0, err
 	}
 	defer c.Close() // the round is over
 	conn := ipv4.NewPacketConn(c.(*net.UDPConn))
-	out, in := make([]ipv4.Message, dnsWindow), make([]ipv4.Message, dnsWindow)
+	out, in := make([]ipv4.Message, window), make([]ipv4.Message, window)
 	for i := range in {
 		in[i].Buffers = [][]byte{make([]byte, 1500)}
 	}
@@ -98,7 +97,7 @@ func askUntil(until time.Time, addr string, queries [][]byte) (answers int, err 
 		if err := conn.SetReadDeadline(time.Now().Add(dnsWait)); err != nil {
 			return answers, err
 		}
-		for got := 0; got < dnsWindow; {
+		for got := 0; got < window; {
 			n, err := conn.ReadBatch(in, 0)
 			if err != nil {
 				break // some were lost

@@ -183,7 +183,7 @@ func TestRateLimit(t *testing.T) {
 	if whole != 10 || short != 10 {
 		t.Errorf("of 30: got %d whole and %d cut short, want 10 and 10", whole, short)
 	}
-	whole, short = flood(t, s, "127.0.0.77", 4) // of the same /24
+	whole, short = flood(t, s, "127.0.0.200", 4) // of the same /24
 	if whole != 0 || short != 2 {
 		t.Errorf("its neighbour: got %d whole and %d cut short, want 0 and 2", whole, short)
 	}

@@ -200,6 +200,32 @@ func TestTruncation(t *testing.T) {
 	}
 }
 
+// Without the addresses below a cut nobody gets there, so they must come or the
+// answer is cut short; others come as far as there is room (RFC 9471, 3).
+func TestGlueThatDoesNotFit(t *testing.T) {
+	cfg := config()
+	cfg.Amplification = 0
+	s := serve(t, cfg)
+	lines := []string{"@ 300 NS ns.example.net."}
+	for i := range 16 {
+		for _, at := range []string{"below", "beside"} {
+			host := fmt.Sprintf("n%d.%s", i, map[string]string{"below": "below", "beside": "other"}[at])
+			lines = append(lines, at+" 300 NS "+host, fmt.Sprintf("%s 300 AAAA 2001:db8::%d", host, i))
+		}
+	}
+	publish(t, s, "house.test", lines...)
+	if m := ask(t, s, "udp", query("x.below.house.test", dns.TypeA)); !m.Truncated {
+		t.Errorf("glue below the cut: got %v, want it cut short", m)
+	}
+	m := ask(t, s, "udp", query("x.beside.house.test", dns.TypeA))
+	if m.Truncated || len(m.Ns) != 16 || len(m.Extra) == 0 || len(m.Extra) == 16 {
+		t.Errorf("glue beside the cut: got %v, want some of it", m)
+	}
+	if m := ask(t, s, "tcp", query("x.below.house.test", dns.TypeA)); len(m.Extra) != 16 {
+		t.Errorf("over TCP: got %d addresses, want 16", len(m.Extra))
+	}
+}
+
 // A parent and its child are both here: the parent has the DS, the child the rest.
 func TestParentAndChild(t *testing.T) {
 	s := serve(t, config())
@@ -214,6 +240,34 @@ func TestParentAndChild(t *testing.T) {
 		if got := summary(ask(t, s, "udp", query(c.name, dns.StringToType[c.typ]))); got != c.want {
 			t.Errorf("%s %s: got %s, want %s", c.name, c.typ, got, c.want)
 		}
+	}
+}
+
+// Of zones within zones, the one with the longest origin answers; the root is
+// a zone like any other, and the longest name is a name.
+func TestZonesWithinZones(t *testing.T) {
+	s := serve(t, config())
+	longest := strings.Repeat("a.", 121) + "house.test" // 254 characters with the last dot
+	for _, origin := range []string{"house.test", "", "test", "b.house.test"} {
+		publish(t, s, origin, "@ 300 NS ns.example.net.", fmt.Sprintf("@ 300 TXT %q", "I am "+origin), "* 300 A 192.0.2.1")
+	}
+	for name, want := range map[string]string{"": "", "test": "test", "house.test": "house.test", "b.house.test": "b.house.test"} {
+		m := ask(t, s, "udp", query(name, dns.TypeTXT))
+		if len(m.Answer) != 1 || m.Answer[0].(*dns.TXT).Txt[0] != "I am "+want {
+			t.Errorf("%q: got %v", name, m)
+		}
+	}
+	for name, want := range map[string]string{"example.org": ".", "x.test": "test.", "x.house.test": "house.test.", "a.x.b.house.test": "b.house.test.", longest: "house.test."} {
+		m := ask(t, s, "udp", query(name, dns.TypeMX))
+		if len(m.Ns) != 1 || m.Ns[0].Header().Name != want {
+			t.Errorf("%q: got %v, want the SOA of %q", name, m, want)
+		}
+	}
+	if err := s.Withdraw(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	if m := ask(t, s, "udp", query("example.org", dns.TypeA)); m.Rcode != dns.RcodeRefused {
+		t.Errorf("without the root: got %v", m)
 	}
 }
 

@@ -12,6 +12,9 @@ import (
 // portTries is how often we look for a port that is free for UDP and TCP.
 const portTries = 32
 
+// readBuffer is how many bytes of datagrams may wait while we answer others.
+const readBuffer = 4 << 20
+
 // listen takes the port for TCP alone, then for UDP with n sockets that share it.
 func listen(addr string, n int) (net.Listener, []*net.UDPConn, error) {
 	want, err := net.ResolveTCPAddr("tcp", addr)
@@ -62,7 +65,9 @@ func listenUDP(at netip.AddrPort, n int, alone bool) ([]*net.UDPConn, error) {
 			}
 			return nil, err
 		}
-		conns = append(conns, c.(*net.UDPConn))
+		udp := c.(*net.UDPConn)
+		_ = udp.SetReadBuffer(readBuffer) // the system may grant less
+		conns = append(conns, udp)
 	}
 	return conns, nil
 }

@@ -84,15 +84,6 @@ func appendLabels(wire []byte, key []byte) []byte {
 	return wire
 }
 
-// parentKey returns the key of the name one label up.
-func parentKey(key []byte) []byte {
-	end := len(key) - 1
-	for end > 0 && key[end-1] != 0 {
-		end--
-	}
-	return key[:max(0, end)]
-}
-
 // sharedKey returns how much of a is the key of a name that stands above both
 // names, or is one of them.
 func sharedKey(a, b []byte) int {

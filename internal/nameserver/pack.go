@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"deed.example/deed"
 )
@@ -22,7 +23,7 @@ func pack(from deed.ServedZone) (*zone, error) {
 	if len(from.RRs) == 0 || from.RRs[0].Type != typeSOA || from.RRs[0].Owner != from.Origin {
 		return nil, errors.New("its SOA must come first")
 	}
-	p := &packer{origin: origin}
+	p := &packer{origin: origin, rrs: make([]packedRR, 0, len(from.RRs))}
 	for _, rr := range from.RRs {
 		if err := p.add(rr); err != nil {
 			return nil, fmt.Errorf("%s of type %d: %w", rr.Owner, rr.Type, err)
@@ -155,7 +156,7 @@ func (p *packer) fill(z *zone) error {
 	}
 	z.nodes = append(z.nodes, node{sets: uint32(len(z.sets))})
 	z.data = data
-	z.origin = shareString(z.data[:len(p.origin)])
+	z.origin = unsafe.String(&z.data[0], len(p.origin)) // data never changes
 	return nil
 }
 

@@ -2,6 +2,7 @@ package nameserver
 
 import (
 	"encoding/binary"
+	"errors"
 	"net"
 	"net/netip"
 	"syscall"
@@ -90,30 +91,28 @@ func (b *batch) clear(i int) {
 }
 
 // serveUDP reads what has arrived, answers it, sends the answers, and waits for
-// more.
+// more. It stays within one Read for good: that is told of every datagram that
+// arrives meanwhile, so there is no need to look for one before waiting.
 func (s *Server) serveUDP(c *net.UDPConn) error {
 	raw, err := c.SyscallConn()
 	if err != nil {
 		return err
 	}
 	b, w := newBatch(s.Addr().Addr().IsUnspecified()), &worker{}
-	read, write := b.read, b.write
-	for {
-		if err := raw.Read(read); err != nil {
-			return err
+	err = raw.Read(func(fd uintptr) (broken bool) {
+		for b.read(fd) {
+			s.counts.udp.Add(int64(b.got))
+			b.answer(s, w)
+			if !b.write(fd) {
+				_ = raw.Write(b.write) // fails when the socket is closed, as Read will
+			}
+			if b.got < batchSize {
+				return false
+			}
 		}
-		if b.err != 0 {
-			return b.err
-		}
-		s.counts.udp.Add(int64(b.got))
-		b.answer(s, w)
-		if b.ready == 0 {
-			continue
-		}
-		if err := raw.Write(write); err != nil {
-			return err
-		}
-	}
+		return b.err != 0
+	})
+	return errors.Join(err, b.failure())
 }
 
 // answer writes the answers to all that was read.
@@ -170,13 +169,15 @@ func (l *letter) forgetInterface() {
 // linkLocal says whether an address has meaning on its interface only.
 func linkLocal(addr []byte) bool { return addr[0] == 0xfe && addr[1]&0xc0 == 0x80 }
 
-// read is called with the socket until it has something to read.
-func (b *batch) read(fd uintptr) (done bool) {
+// read reads what has arrived, and says whether that is anything. Neither it
+// nor write ever waits in the kernel, so the scheduler need not be told of
+// their calls (RawSyscall), which would cost as much as answering.
+func (b *batch) read(fd uintptr) bool {
 	for {
-		n, _, err := syscall.Syscall6(unix.SYS_RECVMMSG, fd, uintptr(unsafe.Pointer(&b.incoming)), batchSize, unix.MSG_DONTWAIT, 0, 0)
+		n, _, err := syscall.RawSyscall6(unix.SYS_RECVMMSG, fd, uintptr(unsafe.Pointer(&b.incoming)), batchSize, unix.MSG_DONTWAIT, 0, 0)
 		switch err {
 		case 0:
-			b.got, b.err = int(n), 0
+			b.got = int(n)
 			return true
 		case syscall.EAGAIN:
 			return false
@@ -184,15 +185,15 @@ func (b *batch) read(fd uintptr) (done bool) {
 			continue // of an earlier answer, or for a moment
 		}
 		b.err = err
-		return true
+		return false
 	}
 }
 
-// write is called with the socket until all answers are sent. One that cannot
-// be sent is left out: the client asks again.
+// write sends the answers until all are sent or the socket has no room. One
+// that cannot be sent is left out: the client asks again.
 func (b *batch) write(fd uintptr) (done bool) {
 	for b.sent < b.ready {
-		n, _, err := syscall.Syscall6(unix.SYS_SENDMMSG, fd, uintptr(unsafe.Pointer(&b.outgoing[b.sent])), uintptr(b.ready-b.sent), unix.MSG_DONTWAIT, 0, 0)
+		n, _, err := syscall.RawSyscall6(unix.SYS_SENDMMSG, fd, uintptr(unsafe.Pointer(&b.outgoing[b.sent])), uintptr(b.ready-b.sent), unix.MSG_DONTWAIT, 0, 0)
 		switch err {
 		case 0:
 			b.sent += int(n)
@@ -204,4 +205,11 @@ func (b *batch) write(fd uintptr) (done bool) {
 		}
 	}
 	return true
+}
+
+func (b *batch) failure() error {
+	if b.err != 0 {
+		return b.err
+	}
+	return nil
 }
