@@ -109,7 +109,7 @@ func (c *Client) open(ctx context.Context, r request, token, payment string) (*h
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	if payment != "" {
-		req.Header["PAYMENT-SIGNATURE"] = []string{payment}
+		req.Header.Set("PAYMENT-SIGNATURE", payment)
 	}
 	return c.http.Do(req)
 }

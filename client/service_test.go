@@ -100,7 +100,7 @@ func newWire(t *testing.T) *wire {
 func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	w.mu.Lock()
 	paid := ""
-	if len(req.Header["PAYMENT-SIGNATURE"]) > 0 {
+	if paying(req) {
 		paid = " paid"
 	}
 	w.calls[req.Method+" "+req.URL.Path+paid]++
@@ -137,7 +137,7 @@ func (w *wire) set(block func(*http.Request) error, spoil func(*http.Request, *h
 var errCut = errors.New("the line was cut")
 
 // paying reports whether a request carries a payment.
-func paying(req *http.Request) bool { return len(req.Header["PAYMENT-SIGNATURE"]) > 0 }
+func paying(req *http.Request) bool { return req.Header.Get("PAYMENT-SIGNATURE") != "" }
 
 // newKey returns a wallet without money.
 func newKey(t *testing.T) *client.Key {
