@@ -40,6 +40,7 @@ var floors = []struct {
 	{"internal/keyfile", 2},
 	{"internal/metrics", 2},
 	{"internal/registrar/", 2},
+	{"internal/servicetest", 2},
 	{"internal/settle/", 2},
 	{"internal/sqldb", 2},
 	{"internal/work", 2},

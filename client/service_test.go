@@ -1,14 +1,10 @@
 package client_test
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 
@@ -17,6 +13,7 @@ import (
 	"deed.example/deed/api"
 	"deed.example/deed/client"
 	"deed.example/deed/internal/apitest"
+	"deed.example/deed/internal/servicetest"
 )
 
 // service is the address of a whole service on embedded parts: the command
@@ -31,53 +28,15 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		defer os.RemoveAll(dir) // it is temporary
-		stop, err := serve(dir)
+		s, err := servicetest.Start(dir)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
-		defer stop()
+		defer s.Stop()
+		service = s.URL
 		return m.Run()
 	}())
-}
-
-// serve builds the command and runs it on free ports, with limits that tests do
-// not reach.
-func serve(dir string) (stop func(), err error) {
-	binary := filepath.Join(dir, "deed")
-	if out, err := exec.Command("go", "build", "-o", binary, "../cmd/deed").CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("build: %w: %s", err, out)
-	}
-	cmd := exec.Command(binary, "serve", "--data", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0", "--metrics-listen", "off", "--chain-listen", "127.0.0.1:0")
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
-	for _, group := range []string{"SEARCH", "REGISTER", "DNS", "ACCOUNT", "SIGNIN"} {
-		cmd.Env = append(cmd.Env, "DEED_LIMITS_"+group+"=1000000")
-	}
-	logs, err := os.Create(filepath.Join(dir, "log"))
-	if err != nil {
-		return nil, err
-	}
-	cmd.Stderr = logs
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	stop = func() { cmd.Process.Kill(); cmd.Wait() } // its data goes with it
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		words := strings.Fields(lines.Text())
-		if len(words) == 2 && words[0] == "callers" {
-			service = words[1]
-		}
-		if len(words) == 2 && strings.HasSuffix(words[1], "/openapi.json") {
-			return stop, nil
-		}
-	}
-	stop()
-	said, _ := os.ReadFile(logs.Name()) // whatever there is
-	return nil, fmt.Errorf("it did not start: %s", said)
 }
 
 // A wire is a network between a client and the service. Every exchange through
@@ -206,12 +165,7 @@ func fresh(t *testing.T) string {
 // built skips a test while its route is not there.
 func built(t *testing.T, err error) {
 	t.Helper()
-	e, ok := errors.AsType[*client.Error](err)
-	if !ok {
-		return
-	}
-	if e.Status == 503 && strings.Contains(e.Message, "not built yet") || e.Status == 404 && strings.Contains(e.Message, "there is nothing at") ||
-		e.Status == 405 {
+	if servicetest.NotBuilt(err) {
 		t.Skipf("the route is not there yet: %v", err)
 	}
 }

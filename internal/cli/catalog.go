@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -64,8 +65,11 @@ func foundList(all []api.Found) list {
 		if !f.Available {
 			state = orDash(f.Reason)
 		}
-		if f.Premium {
+		if f.Premium != nil && *f.Premium {
 			state += " (premium)"
+		}
+		if f.MinYears > 1 {
+			state += fmt.Sprintf(" (%d years or more)", f.MinYears)
 		}
 		l.add(f.Domain, state, orDash(f.Price), orDash(f.RenewalPrice))
 	}

@@ -65,6 +65,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return cmd.Help()
 	}
+	cmd.SuggestionsMinimumDistance = 2
 	text := fmt.Sprintf("%s has no command %q", cmd.CommandPath(), args[0])
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		text += "; did you mean " + strings.Join(near, " or ") + "?"

@@ -5,8 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/url"
+	"slices"
+	"strings"
 
+	"deed.example/deed/api"
 	"deed.example/deed/client"
 )
 
@@ -66,10 +70,7 @@ func ExitCode(err error) int {
 		return exitInterrupted
 	}
 	if e, ok := errors.AsType[*client.Error](err); ok && !isUnknown(err) {
-		if code, known := exits[e.Code]; known {
-			return code
-		}
-		return exitService
+		return exitOf(e)
 	}
 	switch {
 	case is[usageError](err):
@@ -84,6 +85,19 @@ func ExitCode(err error) int {
 		return exitService
 	}
 	return exitOther
+}
+
+// exitOf returns the exit code for what the service said. A price above the limit
+// that we sent along is a matter of payment.
+func exitOf(e *client.Error) int {
+	overCap := func(d api.Detail) bool { return d.Field == "maxPriceUsd" }
+	if slices.ContainsFunc(e.Details, overCap) {
+		return exitPayment
+	}
+	if code, known := exits[e.Code]; known {
+		return code
+	}
+	return exitService
 }
 
 func isUnknown(err error) bool { return is[*client.Unknown](err) }
@@ -104,9 +118,14 @@ func Report(w io.Writer, err error) int {
 		return exitInterrupted
 	}
 	fmt.Fprintln(w, "deed:", clean(err.Error()))
+	if e, ok := errors.AsType[*net.OpError](err); ok && e.Op == "dial" {
+		fmt.Fprintln(w, "  hint: no service answers there; name it with --server or DEED_SERVER, or run `deed serve`")
+	}
 	if e, ok := errors.AsType[*client.Error](err); ok {
 		for _, d := range e.Details {
-			fmt.Fprintf(w, "  %s: %s\n", clean(d.Field), clean(d.Reason))
+			if !strings.Contains(e.Message, d.Reason) {
+				fmt.Fprintf(w, "  %s: %s\n", clean(d.Field), clean(d.Reason))
+			}
 		}
 		if e.Hint != "" {
 			fmt.Fprintln(w, "  hint:", clean(e.Hint))

@@ -49,9 +49,9 @@ type kdfParams struct {
 	PRF   string `json:"prf,omitzero"`
 }
 
-// The cost of guessing a password, as wallets usually set it: 256 MiB and about
-// a second for each guess.
-const scryptN, scryptR, scryptP = 1 << 18, 8, 1
+// The cost of guessing a password: 128 MiB and a good part of a second for each
+// guess.
+const scryptN, scryptR, scryptP = 1 << 17, 8, 1
 
 var errPassword = errors.New("this is not the password of the wallet")
 
