@@ -63,7 +63,7 @@ func (c *Client) WatchJob(ctx context.Context, id string) iter.Seq2[api.Job, err
 				yield(w.last, err)
 				return
 			default:
-				wait = min(2*wait, lastPause)
+				w.plain, wait = true, min(2*wait, lastPause) // a stream may be what it cannot give
 			}
 			if err := pause(ctx, max(wait, w.interval())); err != nil {
 				yield(w.last, err)
@@ -79,6 +79,7 @@ type watch struct {
 	last  api.Job
 	seen  bool
 	over  bool // nothing more is to be told
+	plain bool // do not ask for a stream
 }
 
 // tell yields a job that differs from the last.
@@ -98,16 +99,27 @@ func (w *watch) interval() time.Duration {
 	return time.Duration(w.last.PollInterval) * time.Millisecond
 }
 
+// silence is how long nothing may come on a stream. The service gives a sign of
+// life every 15 seconds.
+const silence = time.Minute
+
 // look asks once, and follows the stream to its end when there is one.
 func (c *Client) look(ctx context.Context, id string, w *watch) error {
 	r := request{method: "GET", path: path("domains", "status", id), accept: "text/event-stream, application/json;q=0.9"}
+	if w.plain {
+		r.accept = ""
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	alarm := time.AfterFunc(silence, cancel)
+	defer alarm.Stop()
 	res, err := c.open(ctx, r, "", "")
 	if err != nil {
 		return err
 	}
 	defer res.Body.Close() // it is read to its end, or nobody wants the rest
 	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind == "text/event-stream" && res.StatusCode == http.StatusOK {
-		return follow(res.Body, w)
+		return follow(res.Body, w, func() { alarm.Reset(silence) })
 	}
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
 	if err != nil {
@@ -124,12 +136,14 @@ func (c *Client) look(ctx context.Context, id string, w *watch) error {
 	return err
 }
 
-// follow reads an event stream whose events are jobs.
-func follow(body io.Reader, w *watch) error {
+// follow reads an event stream whose events are jobs. It calls alive for every
+// line.
+func follow(body io.Reader, w *watch, alive func()) error {
 	lines := bufio.NewScanner(body)
 	lines.Buffer(nil, maxAnswer)
 	data := ""
 	for lines.Scan() {
+		alive()
 		if text, ok := strings.CutPrefix(lines.Text(), "data:"); ok {
 			data += strings.TrimPrefix(text, " ") + "\n"
 			continue

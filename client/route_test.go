@@ -170,12 +170,31 @@ func TestRenew(t *testing.T) {
 	}
 }
 
+// A name comes here from another registrar, and goes there.
 func TestTransfer(t *testing.T) {
 	s := newShopper(t)
-	_, err := s.Transfer(t.Context(), api.TransferRequest{Domain: fresh(t), AuthCode: "wrong"})
+	name := fresh(t)
+	there, err := s.Elsewhere(t.Context(), api.ElsewhereRequest{Domain: name})
 	built(t, err)
-	if client.CodeOf(err) == "" {
-		t.Errorf("a name that is registered nowhere came here: %v", err)
+	if err != nil || there.AuthCode == "" {
+		t.Fatalf("got %+v, %v", there, err)
+	}
+	in := api.TransferRequest{Domain: name, AuthCode: there.AuthCode}
+	if q, err := s.QuoteTransfer(t.Context(), in); err != nil || q.Domain != name {
+		t.Fatalf("got %+v, %v", q, err)
+	}
+	order, err := s.Transfer(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if order.Done == nil {
+		if _, err := s.DecideTransfer(t.Context(), api.DecisionRequest{Domain: name, Approve: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	job, err := s.WaitJob(t.Context(), order.JobID)
+	if err != nil || !job.Completed || job.Type != "domain_transfer" {
+		t.Errorf("got %+v, %v", job, err)
 	}
 }
 

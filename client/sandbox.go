@@ -27,3 +27,14 @@ func (c *Client) AdvanceClock(ctx context.Context, by string) (api.Clock, error)
 func (c *Client) SetFaults(ctx context.Context, in api.FaultsRequest) (api.SandboxFaults, error) {
 	return call[api.SandboxFaults](ctx, c, request{method: "POST", path: "/sandbox/faults"}, in)
 }
+
+// Elsewhere registers a name at another registrar and returns its code; with a
+// code, it lets that registrar ask for a name of ours.
+func (c *Client) Elsewhere(ctx context.Context, in api.ElsewhereRequest) (api.Elsewhere, error) {
+	return call[api.Elsewhere](ctx, c, request{method: "POST", path: "/sandbox/elsewhere"}, in)
+}
+
+// DecideTransfer ends a transfer that is under way at the embedded registry.
+func (c *Client) DecideTransfer(ctx context.Context, in api.DecisionRequest) (api.Elsewhere, error) {
+	return call[api.Elsewhere](ctx, c, request{method: "POST", path: "/sandbox/transfers"}, in)
+}
