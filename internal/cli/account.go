@@ -10,7 +10,7 @@ import (
 
 func accountCommand() *cobra.Command {
 	return command("account", "Show what the wallet has and spent", cobra.NoArgs, func(s *session, _ []string) error {
-		c, err := s.openWallet()
+		c, err := s.openOwner()
 		if err != nil {
 			return err
 		}
@@ -28,7 +28,7 @@ func accountCommand() *cobra.Command {
 func transactionCommand() *cobra.Command {
 	var most int
 	ls := command("ls", "List what the wallet paid and got back, newest first", cobra.NoArgs, func(s *session, _ []string) error {
-		c, err := s.openWallet()
+		c, err := s.openOwner()
 		if err != nil {
 			return err
 		}

@@ -21,7 +21,7 @@ var errDeclined = errors.New("nothing was done")
 // that was given is the consent.
 func (s *session) confirmPayment(ctx context.Context, o client.Offer) error {
 	if _, asks := terminal(s.in); s.yes || !asks {
-		fmt.Fprintf(s.errs, "paying %s USDC for %s\n", o.Price, clean(o.For))
+		fmt.Fprintf(s.errs, "paying %s USDC on %s for %s\n", o.Price, networkName(o.Network), clean(o.For))
 		return nil
 	}
 	return s.ask(ctx, fmt.Sprintf("Pay %s USDC on %s for %s?", o.Price, networkName(o.Network), clean(o.For)))

@@ -38,7 +38,7 @@ func onDomain(use, short string, args cobra.PositionalArgs, owner bool, do func(
 	return command(use, short, args, func(s *session, args []string) error {
 		open := s.open
 		if owner {
-			open = s.openWallet
+			open = s.openOwner
 		}
 		c, err := open()
 		if err != nil {
@@ -69,7 +69,7 @@ func (s *session) showDomain(d api.Domain) error {
 func domainListCommand() *cobra.Command {
 	var f client.DomainFilter
 	cmd := command("ls", "List the names of the wallet", cobra.NoArgs, func(s *session, _ []string) error {
-		c, err := s.openWallet()
+		c, err := s.openOwner()
 		if err != nil {
 			return err
 		}
@@ -97,7 +97,7 @@ func nameserverCommand() *cobra.Command {
 		if home && len(servers) > 0 {
 			return usagef("--default brings the name back to the service's own servers: name none, or leave it out")
 		}
-		open := s.openWallet
+		open := s.openOwner
 		if !home && len(servers) == 0 {
 			open = s.open
 		}
@@ -126,7 +126,7 @@ func nameserverCommand() *cobra.Command {
 
 func authCodeCommand() *cobra.Command {
 	return command("authcode NAME", "Unlock a name and print the code that another registrar needs", cobra.ExactArgs(1), func(s *session, args []string) error {
-		c, err := s.openWallet()
+		c, err := s.openOwner()
 		if err != nil {
 			return err
 		}

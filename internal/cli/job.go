@@ -59,28 +59,34 @@ func jobList(j api.Job) list {
 
 // watchJob follows a job to its end, and shows it then.
 func (s *session) watchJob(c *client.Client, id string) error {
-	tell, end := s.lines, func() {}
-	if _, people := terminal(s.errs); people {
-		tell, end = s.timeline, func() { fmt.Fprintln(s.errs) }
+	job, err := s.follow(c, id)
+	if err != nil {
+		return err
 	}
-	var last api.Job
+	if err := s.show(job, jobList(job)); err != nil {
+		return err
+	}
+	return client.JobError(job)
+}
+
+// follow tells what becomes of a job until it is over.
+func (s *session) follow(c *client.Client, id string) (last api.Job, err error) {
+	tell := s.lines
+	if _, people := terminal(s.errs); people {
+		tell = s.timeline
+		defer fmt.Fprintln(s.errs) // the line is drawn again and again until then
+	}
 	for job, err := range c.WatchJob(s.ctx, id) {
 		if errors.Is(err, context.DeadlineExceeded) {
-			end()
-			return fmt.Errorf("%s: %w", id, errRunning)
+			return last, fmt.Errorf("%s: %w", id, errRunning)
 		}
 		if err != nil {
-			end()
-			return err
+			return last, err
 		}
 		tell(last, job)
 		last = job
 	}
-	end()
-	if err := s.show(last, jobList(last)); err != nil {
-		return err
-	}
-	return client.JobError(last)
+	return last, nil
 }
 
 // lines writes one line for each change, for a log.

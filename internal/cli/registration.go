@@ -120,13 +120,25 @@ func (s *session) order(how ordering, quote func(*client.Client) (api.Quote, err
 		return s.showRegistration(*out.Done)
 	}
 	if _, people := terminal(s.errs); how.wait || people {
-		return s.watchJob(c, out.JobID)
+		return s.await(c, out.JobID)
 	}
 	fmt.Fprintf(s.errs, "%s: the order runs; `deed job watch %s` tells its end\n", clean(out.Domain), clean(out.JobID))
 	if err := s.show(out.Pending, list{rows: [][]string{{"job", out.JobID}, {"name", out.Domain}, {"status", out.Pending.Status}}}); err != nil {
 		return err
 	}
 	return errRunning
+}
+
+// await follows an order to its end and shows what was bought.
+func (s *session) await(c *client.Client, id string) error {
+	job, err := s.follow(c, id)
+	if err != nil {
+		return err
+	}
+	if job.Result == nil {
+		return client.JobError(job)
+	}
+	return s.showRegistration(*job.Result)
 }
 
 // explainCap names the flag to somebody who did not say how much may be paid.

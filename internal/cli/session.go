@@ -2,9 +2,11 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"io"
 	"math"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -46,6 +48,7 @@ func newSession(cmd *cobra.Command) (*session, error) {
 	if s.server == "" {
 		s.server = defaultServer
 	}
+	s.server = strings.TrimRight(s.server, "/")
 	s.wallet = setting(cmd, "wallet", "") // the environment comes after DEED_PRIVATE_KEY
 	s.passwordFile = setting(cmd, "password-file", "DEED_PASSWORD_FILE")
 	if text := setting(cmd, "max-price", "DEED_MAX_PRICE"); text != "" {
@@ -86,6 +89,29 @@ func (s *session) openWallet() (*client.Client, error) {
 		return nil, err
 	}
 	return s.client(w)
+}
+
+// openOwner returns a client for a free call of an owner. A sign-in that is kept
+// will do where the wallet is not here.
+func (s *session) openOwner() (*client.Client, error) {
+	w, err := s.signer()
+	if errors.Is(err, client.ErrNotSignedIn) && s.signedIn() {
+		return s.open()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.client(w)
+}
+
+// signedIn reports whether a sign-in is kept.
+func (s *session) signedIn() bool {
+	folder, err := configFolder()
+	if err != nil {
+		return false
+	}
+	t, err := newTokenFile(folder, s.server).Tokens(s.ctx)
+	return err == nil && t.Refresh != ""
 }
 
 func (s *session) client(w client.Signer) (*client.Client, error) {

@@ -36,7 +36,7 @@ func logoutCommand() *cobra.Command {
 	var everywhere bool
 	cmd := command("logout", "Forget the sign-in on this machine, or end all of the wallet", cobra.NoArgs, func(s *session, _ []string) error {
 		if everywhere {
-			c, err := s.openWallet()
+			c, err := s.openOwner()
 			if err != nil {
 				return err
 			}

@@ -23,7 +23,7 @@ func dnsCommand() *cobra.Command {
 func recordListCommand() *cobra.Command {
 	var f client.RecordFilter
 	cmd := command("ls NAME", "List the records", cobra.ExactArgs(1), func(s *session, args []string) error {
-		c, err := s.openWallet()
+		c, err := s.openOwner()
 		if err != nil {
 			return err
 		}
@@ -136,7 +136,7 @@ func recordRemoveCommand() *cobra.Command {
 
 func zoneExportCommand() *cobra.Command {
 	return command("export NAME", "Print the zone as a master file", cobra.ExactArgs(1), func(s *session, args []string) error {
-		c, err := s.openWallet()
+		c, err := s.openOwner()
 		if err != nil {
 			return err
 		}
@@ -226,7 +226,7 @@ func (s *session) showChanges(z api.ZoneChanged) error {
 
 func zoneHistoryCommand() *cobra.Command {
 	return command("history NAME", "List what the zone was before", cobra.ExactArgs(1), func(s *session, args []string) error {
-		c, err := s.openWallet()
+		c, err := s.openOwner()
 		if err != nil {
 			return err
 		}
