@@ -101,7 +101,7 @@ func (a answer) err() error {
 		return nil
 	}
 	e := &Error{Status: a.status, RequestID: a.header.Get("X-Request-Id")}
-	if n, err := strconv.Atoi(a.header.Get("Retry-After")); err == nil && n >= 0 {
+	if n, err := strconv.ParseUint(a.header.Get("Retry-After"), 10, 31); err == nil {
 		e.RetryAfter = time.Duration(n) * time.Second
 	}
 	var in api.FailedOrder

@@ -113,8 +113,9 @@ func (c *Client) most(r request) (*USDC, error) {
 }
 
 const (
-	firstPause = 250 * time.Millisecond
-	lastPause  = 5 * time.Second
+	firstPause   = 250 * time.Millisecond
+	lastPause    = 5 * time.Second
+	longestPause = time.Minute // whatever the service asks for
 )
 
 // settle sends r with its payment until the service says what became of it.
@@ -131,7 +132,7 @@ func (c *Client) settle(ctx context.Context, r request, key, payment string) (an
 		case err == nil || said && !lost(e):
 			return a, errors.Join(err, c.forget(ctx, key))
 		case said:
-			wait = max(wait, e.RetryAfter)
+			wait = max(wait, min(e.RetryAfter, longestPause))
 		}
 		if pause(ctx, wait) != nil {
 			return answer{}, &Unknown{Payment: payment, Err: errors.Join(ctx.Err(), err)}

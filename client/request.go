@@ -23,6 +23,7 @@ const maxAnswer = 16 << 20
 type request struct {
 	method, path string // the path is escaped
 	query        url.Values
+	header       http.Header // besides those that follow from the rest
 	body         []byte
 	contentType  string // of the body; "": JSON
 	accept       string // "": JSON
@@ -101,8 +102,12 @@ func (c *Client) open(ctx context.Context, r request, token, payment string) (*h
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("Accept", orJSON(r.accept))
-	if r.body != nil {
+	if r.header != nil {
+		req.Header = r.header.Clone()
+	} else {
+		req.Header.Set("Accept", orJSON(r.accept))
+	}
+	if r.body != nil && req.Header.Get("Content-Type") == "" {
 		req.Header.Set("Content-Type", orJSON(r.contentType))
 	}
 	if token != "" {

@@ -82,10 +82,7 @@ func (c *Client) signIn(ctx context.Context) (Tokens, error) {
 	if err != nil {
 		return Tokens{}, err
 	}
-	return Tokens{
-		Wallet: set.WalletAddress, Access: set.AccessToken, Refresh: set.RefreshToken,
-		Expires: c.now().Add(time.Duration(set.ExpiresIn) * time.Second),
-	}, nil
+	return Tokens{Wallet: lower(c.wallet), Access: set.AccessToken, Refresh: set.RefreshToken, Expires: c.now().Add(lifetime)}, nil
 }
 
 // message is the text to sign (EIP-4361), without a statement.

@@ -40,6 +40,7 @@ func AdminCommands() []*cobra.Command {
 // Finish makes every mistake in using root or a command below it a usage error.
 func Finish(root *cobra.Command) {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.InitDefaultCompletionCmd()
 	finish(root)
 }
 
