@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/spf13/cobra"
@@ -18,7 +19,7 @@ import (
 
 func demoCommand(start Start) *cobra.Command {
 	return command("demo", "Buy a name with play money and see its DNS answer, step by step", cobra.NoArgs, func(s *session, _ []string) error {
-		if s.server != defaultServer || os.Getenv("DEED_SERVER") != "" {
+		if s.named {
 			return s.demo()
 		}
 		return s.demoAlone(start)
@@ -161,15 +162,38 @@ func (d *showing) resolve() error {
 		d.say("Left out resolving the name: this service runs no name server.")
 		return nil
 	}
-	resolver := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, network, box.DNS)
-	}}
-	addresses, err := resolver.LookupHost(d.ctx, d.host+".")
+	addresses, err := lookUp(d.ctx, box.DNS, d.host)
 	if err != nil {
 		return fmt.Errorf("ask the name server at %s: %w", box.DNS, err)
 	}
 	d.say("The name server at %s says that %s is at %s.", box.DNS, d.host, strings.Join(addresses, ", "))
 	return nil
+}
+
+// A change is published soon after it is paid for, so a name that is not there
+// yet is asked for again.
+const (
+	lookUps       = 40
+	betweenLookUp = 250 * time.Millisecond
+)
+
+// lookUp asks one name server for the addresses of a host.
+func lookUp(ctx context.Context, server, host string) (addresses []string, err error) {
+	resolver := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, network, server)
+	}}
+	for range lookUps {
+		addresses, err = resolver.LookupHost(ctx, host+".")
+		if e, ok := errors.AsType[*net.DNSError](err); !ok || !e.IsNotFound {
+			return addresses, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(betweenLookUp):
+		}
+	}
+	return addresses, err
 }
 
 func (d *showing) receipt() error {

@@ -22,6 +22,7 @@ type session struct {
 	errs io.Writer // everything else
 
 	server       string
+	named        bool   // the server was named, not assumed
 	wallet       string // a name, an address or a path; "": the only one
 	passwordFile string
 	maxPrice     *client.USDC // nil: nobody said
@@ -45,7 +46,7 @@ func addFlags(cmd *cobra.Command) {
 func newSession(cmd *cobra.Command) (*session, error) {
 	s := &session{ctx: cmd.Context(), in: cmd.InOrStdin(), out: cmd.OutOrStdout(), errs: cmd.ErrOrStderr()}
 	s.server = setting(cmd, "server", "DEED_SERVER")
-	if s.server == "" {
+	if s.named = s.server != ""; !s.named {
 		s.server = defaultServer
 	}
 	s.server = strings.TrimRight(s.server, "/")
