@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,22 +20,28 @@ func manCommand() *cobra.Command {
 }
 
 // manualEnd is what no command says of itself.
-const manualEnd = `.SH ENVIRONMENT
+const manualEnd = `.SH ENVIRONMENT AND FLAGS OF ALL
 .TP
-.B DEED_SERVER
+.B DEED_SERVER, \-\-server
 Address of the service; http://127.0.0.1:8080 when it is not set.
 .TP
 .B DEED_PRIVATE_KEY
 Private key in hex, for agents. It goes before DEED_WALLET.
 .TP
-.B DEED_WALLET
+.B DEED_WALLET, \-\-wallet
 Wallet to use: its name, its address, or the path of a keystore file.
 .TP
-.B DEED_PASSWORD_FILE
+.B DEED_PASSWORD_FILE, \-\-password\-file
 File with the password of the wallet.
 .TP
-.B DEED_MAX_PRICE
+.B DEED_MAX_PRICE, \-\-max\-price
 The most USDC that may be paid at once.
+.TP
+.B \-\-json
+Print the objects of the service.
+.TP
+.B \-\-yes
+Do not ask before paying.
 .TP
 .B NO_COLOR
 Set it to have no colours.
@@ -69,9 +76,12 @@ func manualCommands(b *strings.Builder, cmd *cobra.Command) {
 	}
 }
 
+var notASCII = regexp.MustCompile(`[^\x00-\x7f]`)
+
 // roff escapes what a manual page gives a meaning to.
 func roff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, `-`, `\-`, "\n", " ").Replace(text)
+	text = notASCII.ReplaceAllStringFunc(text, func(r string) string { return fmt.Sprintf(`\[u%04X]`, []rune(r)[0]) })
 	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {
 		text = `\&` + text
 	}
