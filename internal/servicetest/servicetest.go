@@ -30,11 +30,12 @@ func Start(dir string) (*Service, error) {
 	if out, err := exec.Command("go", "build", "-o", s.Binary, "deed.example/deed/cmd/deed").CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build: %w: %s", err, out)
 	}
-	s.cmd = exec.Command(s.Binary, "serve", "--data", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0", "--metrics-listen", "off", "--chain-listen", "127.0.0.1:0")
-	s.cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
-	for _, group := range []string{"SEARCH", "REGISTER", "DNS", "ACCOUNT", "SIGNIN"} {
-		s.cmd.Env = append(s.cmd.Env, "DEED_LIMITS_"+group+"=1000000")
+	settings, err := chosen(s.Binary)
+	if err != nil {
+		return nil, err
 	}
+	s.cmd = exec.Command(s.Binary, "serve", "--data", filepath.Join(dir, "data"))
+	s.cmd.Env = append(settings, "PATH="+os.Getenv("PATH"))
 	logs, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {
 		return nil, err
@@ -60,6 +61,29 @@ func Start(dir string) (*Service, error) {
 	s.Stop()
 	said, _ := os.ReadFile(logs.Name()) // whatever there is
 	return nil, fmt.Errorf("it did not start: %s", said)
+}
+
+// chosen returns the variables for a service beside others: every listener takes
+// a free port, and no limit is near.
+func chosen(binary string) ([]string, error) {
+	check := exec.Command(binary, "config", "check")
+	check.Env = []string{} // not even ours
+	out, err := check.Output()
+	if err != nil {
+		return nil, fmt.Errorf("ask for the settings: %w", err)
+	}
+	var env []string
+	for line := range strings.Lines(string(out)) {
+		key, _, _ := strings.Cut(line, " ")
+		name := "DEED_" + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
+		switch {
+		case strings.HasSuffix(key, "listen"):
+			env = append(env, name+"=127.0.0.1:0")
+		case strings.HasPrefix(key, "limits."):
+			env = append(env, name+"=1000000")
+		}
+	}
+	return env, nil
 }
 
 // Stop ends the service. Its data goes with the folder.
