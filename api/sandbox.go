@@ -7,6 +7,7 @@ type Sandbox struct {
 	ChainID uint64    `json:"chainId"`
 	RPCURL  string    `json:"rpcUrl"`
 	USDC    string    `json:"usdc"`
+	DNS     string    `json:"dns,omitzero"` // address of the embedded name server
 	Now     time.Time `json:"now"`
 
 	Faults SandboxFaults `json:"faults"`

@@ -58,16 +58,20 @@ type PaymentHeader struct {
 	Network     string          `json:"network"`  // version 1
 	Accepted    *RequirementsV2 `json:"accepted"` // version 2
 	Payload     struct {
-		Signature     string `json:"signature"`
-		Authorization *struct {
-			From        string `json:"from"`
-			To          string `json:"to"`
-			Value       string `json:"value"`
-			ValidAfter  string `json:"validAfter"`
-			ValidBefore string `json:"validBefore"`
-			Nonce       string `json:"nonce"`
-		} `json:"authorization"`
+		Signature     string                `json:"signature"`
+		Authorization *PaymentAuthorization `json:"authorization"`
 	} `json:"payload"`
+}
+
+// PaymentAuthorization is what a payer signs (EIP-3009), with its numbers in
+// decimal digits.
+type PaymentAuthorization struct {
+	From        string `json:"from"`
+	To          string `json:"to"`
+	Value       string `json:"value"`
+	ValidAfter  string `json:"validAfter"`
+	ValidBefore string `json:"validBefore"`
+	Nonce       string `json:"nonce"`
 }
 
 // SettleResponse is the receipt, in PAYMENT-RESPONSE or X-PAYMENT-RESPONSE.

@@ -14,6 +14,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/spf13/cobra"
 
+	"deed.example/deed/internal/cli"
 	"deed.example/deed/internal/settle/chain"
 	"deed.example/deed/internal/sqldb"
 )
@@ -34,6 +35,7 @@ func adminCommand() *cobra.Command {
 	}
 	addFlags(audit)
 	admin.AddCommand(audit)
+	admin.AddCommand(cli.AdminCommands()...)
 	return admin
 }
 

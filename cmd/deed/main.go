@@ -1,9 +1,10 @@
 // Command deed sells domain names and runs their DNS for anyone with a wallet.
 //
 // `deed serve` without any configuration is the whole service on embedded
-// parts: a SQLite file, a cache in memory, a chain with play money. This package reads the configuration
-// (config.go), chooses the parts (backends.go), wires them (serve.go) and does
-// nothing else.
+// parts: a SQLite file, a cache in memory, a chain with play money. This package
+// reads the configuration (config.go), chooses the parts (backends.go), wires
+// them (serve.go) and does nothing else. The client commands are in
+// internal/cli.
 package main
 
 import (
@@ -15,6 +16,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"deed.example/deed/internal/cli"
 )
 
 func main() {
@@ -22,10 +25,7 @@ func main() {
 	// usual effect again, so that a second one ends the process.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
-	if err := rootCommand().ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "deed:", err)
-		os.Exit(1)
-	}
+	os.Exit(cli.Report(os.Stderr, rootCommand().ExecuteContext(ctx)))
 }
 
 func rootCommand() *cobra.Command {
@@ -42,6 +42,8 @@ func rootCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		Run:   func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), version()) },
 	})
+	root.AddCommand(cli.Commands(startSandbox)...)
+	cli.Finish(root)
 	return root
 }
 

@@ -124,11 +124,15 @@ func flatten(prefix string, in map[string]any, out map[string]string) {
 	}
 }
 
+// notSettings are the variables that are not of the service: one names its file,
+// the others are for the client commands.
+var notSettings = []string{"DEED_CONFIG", "DEED_SERVER", "DEED_PRIVATE_KEY", "DEED_WALLET", "DEED_MAX_PRICE", "DEED_PASSWORD_FILE"}
+
 // readEnviron reads the variables that begin with DEED_.
 func readEnviron(settings []*setting, environ []string) error {
 	for _, e := range environ {
 		name, text, _ := strings.Cut(e, "=")
-		if !strings.HasPrefix(name, "DEED_") || name == "DEED_CONFIG" {
+		if !strings.HasPrefix(name, "DEED_") || slices.Contains(notSettings, name) {
 			continue
 		}
 		i := slices.IndexFunc(settings, func(s *setting) bool { return s.env() == name })

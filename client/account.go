@@ -1,0 +1,93 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/url"
+	"strconv"
+
+	"deed.example/deed/api"
+)
+
+// A Page chooses a part of a list. A Limit of 0 is the service's own, 50.
+type Page struct{ Limit, Offset int }
+
+func (p Page) query() url.Values {
+	q := url.Values{}
+	if p.Limit > 0 {
+		q.Set("limit", strconv.Itoa(p.Limit))
+	}
+	if p.Offset > 0 {
+		q.Set("offset", strconv.Itoa(p.Offset))
+	}
+	return q
+}
+
+// A DomainFilter chooses names of a wallet. Empty fields choose all.
+type DomainFilter struct {
+	Status             string
+	ExpiringWithinDays int
+}
+
+// Account returns what the service knows of the wallet.
+func (c *Client) Account(ctx context.Context) (api.Account, error) {
+	return call[api.Account](ctx, c, request{method: "GET", path: "/account", bearer: true}, nil)
+}
+
+// DomainPage returns a page of the wallet's names.
+func (c *Client) DomainPage(ctx context.Context, f DomainFilter, p Page) (api.AccountDomains, error) {
+	q := p.query()
+	if f.Status != "" {
+		q.Set("status", f.Status)
+	}
+	if f.ExpiringWithinDays > 0 {
+		q.Set("expiringWithinDays", strconv.Itoa(f.ExpiringWithinDays))
+	}
+	return call[api.AccountDomains](ctx, c, request{method: "GET", path: "/account/domains", query: q, bearer: true}, nil)
+}
+
+// TransactionPage returns a page of what the wallet paid and got back, newest
+// first.
+func (c *Client) TransactionPage(ctx context.Context, p Page) (api.Transactions, error) {
+	return call[api.Transactions](ctx, c, request{method: "GET", path: "/account/transactions", query: p.query(), bearer: true}, nil)
+}
+
+// Domains yields all names of the wallet, page by page. An error ends it.
+func (c *Client) Domains(ctx context.Context, f DomainFilter) iter.Seq2[api.AccountDomain, error] {
+	return pages(func(p Page) ([]api.AccountDomain, int, error) {
+		out, err := c.DomainPage(ctx, f, p)
+		return out.Domains, out.Total, err
+	})
+}
+
+// Transactions yields all that the wallet paid and got back, newest first. An
+// error ends it.
+func (c *Client) Transactions(ctx context.Context) iter.Seq2[api.Transaction, error] {
+	return pages(func(p Page) ([]api.Transaction, int, error) {
+		out, err := c.TransactionPage(ctx, p)
+		return out.Transactions, out.Total, err
+	})
+}
+
+// pageSize is the most that the service gives at once.
+const pageSize = 100
+
+func pages[T any](page func(Page) ([]T, int, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for offset := 0; ; {
+			list, total, err := page(Page{Limit: pageSize, Offset: offset})
+			if err != nil {
+				yield(*new(T), err)
+				return
+			}
+			for _, v := range list {
+				if !yield(v, nil) {
+					return
+				}
+			}
+			if offset += len(list); len(list) == 0 || offset >= total {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// A Client calls one service for one wallet. It is safe for concurrent use.
+type Client struct {
+	base    *url.URL
+	http    *http.Client
+	wallet  Signer // nil: it cannot sign
+	cap     *USDC  // nil: it pays nothing
+	confirm func(context.Context, Offer) error
+	journal Journal
+	tokens  TokenStore
+	site    string // the domain of sign-in messages; "": that of base
+	now     func() time.Time
+}
+
+// An Option changes a new Client.
+type Option func(*Client)
+
+// WithWallet lets the client sign in and, below a cap, pay.
+func WithWallet(w Signer) Option { return func(c *Client) { c.wallet = w } }
+
+// WithMaxPayment lets the client pay up to this amount in one call. Without it,
+// only calls that carry a price limit of their own are paid.
+func WithMaxPayment(most USDC) Option { return func(c *Client) { c.cap = &most } }
+
+// WithConfirm has somebody asked before each payment is signed. An error keeps
+// the money where it is, and is returned to the caller.
+func WithConfirm(ask func(context.Context, Offer) error) Option {
+	return func(c *Client) { c.confirm = ask }
+}
+
+// WithHTTPClient makes calls through h. Redirects are not followed: a token or a
+// payment is for one service.
+func WithHTTPClient(h *http.Client) Option { return func(c *Client) { c.http = h } }
+
+// WithTokens keeps the tokens outside this client, so that a sign-in outlives it.
+func WithTokens(s TokenStore) Option { return func(c *Client) { c.tokens = s } }
+
+// WithJournal keeps payments whose outcome is not known outside this client, so
+// that another process can repeat them.
+func WithJournal(j Journal) Option { return func(c *Client) { c.journal = j } }
+
+// WithSite names the domain that the service may ask to sign in for, where it is
+// not the host of its address.
+func WithSite(domain string) Option { return func(c *Client) { c.site = domain } }
+
+// New returns a client of the service at base, such as https://deed.example.
+func New(base string, opts ...Option) (*Client, error) {
+	u, err := url.Parse(base)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, fmt.Errorf("%q is not the address of a service: write https://host", base)
+	}
+	u.Path, u.RawQuery, u.Fragment = strings.TrimRight(u.Path, "/"), "", ""
+	c := &Client{base: u, http: &http.Client{}, now: time.Now}
+	for _, opt := range opts {
+		opt(c)
+	}
+	if c.cap != nil && *c.cap < 0 {
+		return nil, errors.New("the most that may be paid is below nothing")
+	}
+	if c.tokens == nil {
+		c.tokens = newMemoryTokens()
+	}
+	if c.journal == nil {
+		c.journal = &memoryJournal{payments: map[string]string{}}
+	}
+	h := *c.http
+	h.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	c.http = &h
+	return c, nil
+}
+
+// Base returns the address of the service.
+func (c *Client) Base() string { return c.base.String() }

@@ -1,0 +1,76 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"deed.example/deed/api"
+	"deed.example/deed/client"
+)
+
+// A wallet buys a name. The service here has play money; elsewhere the wallet
+// needs USDC.
+func Example() {
+	ctx := context.Background()
+	secret, err := crypto.GenerateKey()
+	if err != nil {
+		log.Fatal(err)
+	}
+	key := client.NewKey(secret)
+	c, err := client.New(service, client.WithWallet(key), client.WithMaxPayment(20*client.Dollar))
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := c.Faucet(ctx, api.FaucetRequest{WalletAddress: key.Address().Hex()}); err != nil {
+		log.Fatal(err)
+	}
+	order, err := c.Register(ctx, api.RegisterRequest{Domain: "an-example.com"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	job, err := c.WaitJob(ctx, order.JobID)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(job.Domain, job.Result.Status, job.Payment.Amount)
+	for tx, err := range c.Transactions(ctx) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(tx.Type, tx.Price, tx.Status)
+	}
+	// Output:
+	// an-example.com active 13.06
+	// registration 13.06 settled
+}
+
+// Prices need neither a wallet nor a sign-in.
+func ExampleClient_Price() {
+	c, err := client.New(service)
+	if err != nil {
+		log.Fatal(err)
+	}
+	com, err := c.Price(context.Background(), "com")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(com.RegistrationPrice, com.RenewalPrice, com.Currency)
+	// Output: 13.06 13.06 USDC
+}
+
+// A client without a wallet is told what a call would cost.
+func ExampleError() {
+	c, err := client.New(service)
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = c.Register(context.Background(), api.RegisterRequest{Domain: "another-example.com", Years: 2})
+	if e, ok := errors.AsType[*client.Error](err); ok {
+		fmt.Println(e.Status, e.Code, e.Offer.Price)
+	}
+	// Output: 402 PAYMENT_REQUIRED 26.12
+}

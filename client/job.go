@@ -1,0 +1,164 @@
+package client
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"deed.example/deed/api"
+)
+
+// Job says how far an order is.
+func (c *Client) Job(ctx context.Context, id string) (api.Job, error) {
+	return call[api.Job](ctx, c, request{method: "GET", path: path("domains", "status", id)}, nil)
+}
+
+// WaitJob returns a job when it is over. A job that failed is returned with an
+// Error that says why.
+func (c *Client) WaitJob(ctx context.Context, id string) (api.Job, error) {
+	var last api.Job
+	for job, err := range c.WatchJob(ctx, id) {
+		if err != nil {
+			return last, err
+		}
+		last = job
+	}
+	return last, JobError(last)
+}
+
+// JobError returns why a job failed, or nil when it did not.
+func JobError(j api.Job) error {
+	if j.Status != "failed" {
+		return nil
+	}
+	return &Error{Status: http.StatusOK, Code: j.Code, Title: j.Error, Message: j.Message, JobID: j.JobID, Refund: j.Refund}
+}
+
+// WatchJob yields a job now and whenever it changes, until it is over. It takes
+// the event stream where the service offers one, and asks again and again where
+// it does not. A service that does not answer for a while is asked again until
+// the context ends.
+func (c *Client) WatchJob(ctx context.Context, id string) iter.Seq2[api.Job, error] {
+	return func(yield func(api.Job, error) bool) {
+		w := watch{yield: yield}
+		for wait := firstPause; ; {
+			err := c.look(ctx, id, &w)
+			if w.over {
+				return
+			}
+			e, said := errors.AsType[*Error](err)
+			switch {
+			case err == nil:
+				wait = firstPause
+			case said && !lost(e) || ctx.Err() != nil:
+				yield(w.last, err)
+				return
+			default:
+				w.plain, wait = true, min(2*wait, lastPause) // a stream may be what it cannot give
+			}
+			if err := pause(ctx, max(wait, w.interval())); err != nil {
+				yield(w.last, err)
+				return
+			}
+		}
+	}
+}
+
+// watch is what a watcher has seen.
+type watch struct {
+	yield func(api.Job, error) bool
+	last  api.Job
+	seen  bool
+	over  bool // nothing more is to be told
+	plain bool // do not ask for a stream
+}
+
+// tell yields a job that differs from the last.
+func (w *watch) tell(j api.Job) {
+	changed := !w.seen || !j.UpdatedAt.Equal(w.last.UpdatedAt) || j.Status != w.last.Status || len(j.Steps) != len(w.last.Steps)
+	w.last, w.seen = j, true
+	if changed && !w.yield(j, nil) {
+		w.over = true
+	}
+	if j.Status == "completed" || j.Status == "failed" {
+		w.over = true
+	}
+}
+
+// interval is how long the service wants us to wait.
+func (w *watch) interval() time.Duration {
+	return time.Duration(w.last.PollInterval) * time.Millisecond
+}
+
+// silence is how long nothing may come on a stream. The service gives a sign of
+// life every 15 seconds.
+const silence = time.Minute
+
+// look asks once, and follows the stream to its end when there is one.
+func (c *Client) look(ctx context.Context, id string, w *watch) error {
+	r := request{method: "GET", path: path("domains", "status", id), accept: "text/event-stream, application/json;q=0.9"}
+	if w.plain {
+		r.accept = ""
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	alarm := time.AfterFunc(silence, cancel)
+	defer alarm.Stop()
+	res, err := c.open(ctx, r, "", "")
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close() // it is read to its end, or nobody wants the rest
+	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind == "text/event-stream" && res.StatusCode == http.StatusOK {
+		return follow(res.Body, w, func() { alarm.Reset(silence) })
+	}
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	if err != nil {
+		return err
+	}
+	a := answer{res.StatusCode, res.Header, body}
+	if err := a.err(); err != nil {
+		return err
+	}
+	job, err := read[api.Job](a)
+	if err == nil {
+		w.tell(job)
+	}
+	return err
+}
+
+// follow reads an event stream whose events are jobs. It calls alive for every
+// line.
+func follow(body io.Reader, w *watch, alive func()) error {
+	lines := bufio.NewScanner(body)
+	lines.Buffer(nil, maxAnswer)
+	data := ""
+	for lines.Scan() {
+		alive()
+		if text, ok := strings.CutPrefix(lines.Text(), "data:"); ok {
+			data += strings.TrimPrefix(text, " ") + "\n"
+			continue
+		}
+		if lines.Text() != "" || data == "" {
+			continue // an empty line ends an event; other lines mean nothing to us
+		}
+		var job api.Job
+		if err := json.Unmarshal([]byte(data), &job); err != nil {
+			return fmt.Errorf("read an event: %w", err)
+		}
+		data = ""
+		if w.tell(job); w.over {
+			return nil
+		}
+	}
+	return lines.Err()
+}

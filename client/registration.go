@@ -1,0 +1,75 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/go-json-experiment/json"
+
+	"deed.example/deed/api"
+)
+
+// An Order is an order that was paid: it is done, or it still runs and WaitJob
+// tells its end.
+type Order struct {
+	JobID   string
+	Domain  string
+	Done    *api.Registration // nil while it runs
+	Pending *api.PendingOrder // nil when it is done
+	Receipt *api.SettleResponse
+}
+
+// Register buys a name for the wallet that pays. An order that the registry
+// refused is an Error with its Refund.
+func (c *Client) Register(ctx context.Context, in api.RegisterRequest) (Order, error) {
+	in.DryRun = false
+	return c.order(ctx, "/domains/register", in, in.MaxPrice)
+}
+
+// QuoteRegistration makes every check of Register and buys nothing.
+func (c *Client) QuoteRegistration(ctx context.Context, in api.RegisterRequest) (api.Quote, error) {
+	in.DryRun = true
+	return call[api.Quote](ctx, c, request{method: "POST", path: "/domains/register"}, in)
+}
+
+// Renew adds years to a name. Anyone may; the owner stays the owner.
+func (c *Client) Renew(ctx context.Context, in api.RenewRequest) (Order, error) {
+	in.DryRun = false
+	return c.order(ctx, "/domains/renew", in, in.MaxPrice)
+}
+
+// QuoteRenewal makes every check of Renew and buys nothing.
+func (c *Client) QuoteRenewal(ctx context.Context, in api.RenewRequest) (api.Quote, error) {
+	in.DryRun = true
+	return call[api.Quote](ctx, c, request{method: "POST", path: "/domains/renew"}, in)
+}
+
+// Transfer brings a name here from another registrar, for the wallet that pays.
+func (c *Client) Transfer(ctx context.Context, in api.TransferRequest) (Order, error) {
+	in.DryRun = false
+	return c.order(ctx, "/domains/transfer", in, in.MaxPrice)
+}
+
+// QuoteTransfer makes every check of Transfer and buys nothing.
+func (c *Client) QuoteTransfer(ctx context.Context, in api.TransferRequest) (api.Quote, error) {
+	in.DryRun = true
+	return call[api.Quote](ctx, c, request{method: "POST", path: "/domains/transfer"}, in)
+}
+
+func (c *Client) order(ctx context.Context, path string, in any, maxPrice string) (Order, error) {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return Order{}, fmt.Errorf("write the request: %w", err)
+	}
+	a, err := c.do(ctx, request{method: "POST", path: path, body: body, paid: true, maxPrice: maxPrice})
+	if err != nil {
+		return Order{}, err
+	}
+	if a.status == http.StatusAccepted {
+		pending, err := read[api.PendingOrder](a)
+		return Order{JobID: pending.JobID, Domain: pending.Domain, Pending: &pending, Receipt: a.receipt()}, err
+	}
+	done, err := read[api.Registration](a)
+	return Order{JobID: done.JobID, Domain: done.Domain, Done: &done, Receipt: a.receipt()}, err
+}

@@ -1,0 +1,113 @@
+package client
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"deed.example/deed/api"
+)
+
+// lifetime of an access token (interface document, 5).
+const lifetime = time.Hour
+
+// Nonce returns what a sign-in message is made of.
+func (c *Client) Nonce(ctx context.Context) (api.Nonce, error) {
+	return call[api.Nonce](ctx, c, request{method: "GET", path: "/auth/nonce"}, nil)
+}
+
+// Verify trades a signed message for tokens. SignIn does all of it.
+func (c *Client) Verify(ctx context.Context, in api.VerifyRequest) (api.TokenSet, error) {
+	return call[api.TokenSet](ctx, c, request{method: "POST", path: "/auth/verify"}, in)
+}
+
+// Refresh trades a refresh token for a new pair; the old one is used up. Calls
+// that need a token do it by themselves.
+func (c *Client) Refresh(ctx context.Context, refreshToken string) (api.TokenSet, error) {
+	return call[api.TokenSet](ctx, c, request{method: "POST", path: "/auth/refresh"}, api.RefreshRequest{RefreshToken: refreshToken})
+}
+
+// SignIn signs in anew and keeps the tokens. Calls that need a token do it by
+// themselves when there is none.
+func (c *Client) SignIn(ctx context.Context) (Tokens, error) {
+	if c.wallet == nil {
+		return Tokens{}, ErrNotSignedIn
+	}
+	unlock, err := c.tokens.Lock(ctx)
+	if err != nil {
+		return Tokens{}, err
+	}
+	defer unlock()
+	t, err := c.signIn(ctx)
+	if err != nil {
+		return Tokens{}, err
+	}
+	return t, c.tokens.Save(ctx, t)
+}
+
+// Revoke ends every sign-in of the wallet, on every machine.
+func (c *Client) Revoke(ctx context.Context) (api.Revoked, error) {
+	out, err := call[api.Revoked](ctx, c, request{method: "POST", path: "/auth/revoke", bearer: true}, nil)
+	if err != nil {
+		return out, err
+	}
+	return out, c.tokens.Save(ctx, Tokens{})
+}
+
+func (c *Client) signIn(ctx context.Context) (Tokens, error) {
+	n, err := c.Nonce(ctx)
+	if err != nil {
+		return Tokens{}, err
+	}
+	if err := c.checkSite(n.Domain); err != nil {
+		return Tokens{}, err
+	}
+	if strings.ContainsFunc(n.Domain+n.URI+n.Version+n.Nonce, unicode.IsControl) {
+		return Tokens{}, errors.New("the service wants lines of its own in the message to sign")
+	}
+	text := message(n, c.wallet.Address().Hex(), c.now())
+	digest := crypto.Keccak256Hash(fmt.Appendf(nil, "\x19Ethereum Signed Message:\n%d%s", len(text), text)) // EIP-191
+	sig, err := c.wallet.Sign(ctx, digest)
+	if err != nil {
+		return Tokens{}, fmt.Errorf("sign in: %w", err)
+	}
+	set, err := c.Verify(ctx, api.VerifyRequest{Message: text, Signature: "0x" + hex.EncodeToString(sig)})
+	if err != nil {
+		return Tokens{}, err
+	}
+	return Tokens{Wallet: lower(c.wallet), Access: set.AccessToken, Refresh: set.RefreshToken, Expires: c.now().Add(lifetime)}, nil
+}
+
+// message is the text to sign (EIP-4361), without a statement.
+func message(n api.Nonce, address string, now time.Time) string {
+	return fmt.Sprintf("%s wants you to sign in with your Ethereum account:\n%s\n\n\nURI: %s\nVersion: %s\nChain ID: %d\nNonce: %s\nIssued At: %s",
+		n.Domain, address, n.URI, n.Version, n.ChainID, n.Nonce, now.UTC().Format(time.RFC3339))
+}
+
+// checkSite refuses to sign in for another site than the one we call: who asks
+// for that may want to sign in there in our name. A service on this machine may
+// know itself by its public name.
+func (c *Client) checkSite(domain string) error {
+	want := c.base.Host
+	if c.site != "" {
+		want = c.site
+	}
+	if strings.EqualFold(domain, want) || c.site == "" && loopback(c.base.Hostname()) {
+		return nil
+	}
+	return fmt.Errorf("the service at %s wants a sign-in for %s: call it by that name, or name the site", want, domain)
+}
+
+func loopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+func lower(w Signer) string { return strings.ToLower(w.Address().Hex()) }

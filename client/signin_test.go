@@ -1,0 +1,168 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"deed.example/deed/client"
+)
+
+// tokens is a store that a test can look into.
+type tokens struct {
+	lock sync.Mutex // what Lock gives out
+	mu   sync.Mutex // guards t
+	t    client.Tokens
+}
+
+func (s *tokens) Tokens(context.Context) (client.Tokens, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.t, nil
+}
+
+func (s *tokens) Save(_ context.Context, t client.Tokens) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.t = t
+	return nil
+}
+
+func (s *tokens) Lock(context.Context) (func(), error) {
+	s.lock.Lock()
+	return s.lock.Unlock, nil
+}
+
+func TestSignInByItself(t *testing.T) {
+	key, w, store := newKey(t), newWire(t), &tokens{}
+	c := open(t, w, client.WithWallet(key), client.WithTokens(store))
+	wallet := strings.ToLower(key.Address().Hex())
+	for range 3 {
+		a, err := c.Account(t.Context())
+		if err != nil || a.WalletAddress != wallet {
+			t.Fatalf("got %+v, %v", a, err)
+		}
+	}
+	if n := w.count("POST /auth/verify"); n != 1 {
+		t.Errorf("got %d sign-ins, want 1", n)
+	}
+	if store.t.Wallet != wallet || store.t.Expires.Before(time.Now().Add(59*time.Minute)) {
+		t.Errorf("got %+v", store.t)
+	}
+}
+
+// A token near its end is traded once, however many callers need it; another
+// process with the same store uses what the first one got.
+func TestTokensAreTradedOnce(t *testing.T) {
+	key, w, store := newKey(t), newWire(t), &tokens{}
+	c := open(t, w, client.WithWallet(key), client.WithTokens(store))
+	if _, err := c.SignIn(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	store.t.Expires = time.Now()
+	other := open(t, w, client.WithTokens(store)) // without a wallet
+	var wg sync.WaitGroup
+	for i := range 16 {
+		wg.Go(func() {
+			if _, err := []*client.Client{c, other}[i%2].Account(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := w.count("POST /auth/refresh"); n != 1 {
+		t.Errorf("got %d refreshes, want 1", n)
+	}
+	if n := w.count("POST /auth/verify"); n != 1 {
+		t.Errorf("got %d sign-ins, want 1", n)
+	}
+}
+
+// A token that the service does not take any more, although it looks good, is
+// replaced, and a sign-in that has ended is made anew.
+func TestRefusedTokens(t *testing.T) {
+	key, w, store := newKey(t), newWire(t), &tokens{}
+	c := open(t, w, client.WithWallet(key), client.WithTokens(store))
+	if _, err := c.SignIn(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	store.t.Access += "x"
+	if _, err := c.Account(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := w.count("POST /auth/refresh"); n != 1 {
+		t.Errorf("got %d refreshes, want 1", n)
+	}
+	old := store.t
+	if out, err := c.Revoke(t.Context()); err != nil || out.Revoked == 0 || store.t != (client.Tokens{}) {
+		t.Fatalf("got %+v, %v; kept %+v", out, err, store.t)
+	}
+	store.t = old
+	if _, err := c.Account(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := w.count("POST /auth/verify"); n != 2 {
+		t.Errorf("got %d sign-ins, want 2", n)
+	}
+	store.t = old
+	_, err := open(t, w, client.WithTokens(store)).Account(t.Context())
+	refused(t, err, 401, client.CodeTokenInvalid)
+}
+
+func TestNoSignIn(t *testing.T) {
+	c := open(t, newWire(t))
+	if _, err := c.Account(t.Context()); !errors.Is(err, client.ErrNotSignedIn) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := c.SignIn(t.Context()); !errors.Is(err, client.ErrNotSignedIn) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Tokens of one wallet are not used for another.
+func TestTokensOfAnotherWallet(t *testing.T) {
+	w, store := newWire(t), &tokens{}
+	first, second := newKey(t), newKey(t)
+	if _, err := open(t, w, client.WithWallet(first), client.WithTokens(store)).SignIn(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	a, err := open(t, w, client.WithWallet(second), client.WithTokens(store)).Account(t.Context())
+	if err != nil || a.WalletAddress != strings.ToLower(second.Address().Hex()) {
+		t.Errorf("got %+v, %v", a, err)
+	}
+}
+
+// A service that wants a sign-in for another site gets none.
+func TestSignInForAnotherSite(t *testing.T) {
+	signer := &counting{Key: newKey(t)}
+	c := open(t, newWire(t), client.WithWallet(signer), client.WithSite("deed.example"))
+	if _, err := c.SignIn(t.Context()); err == nil || !strings.Contains(err.Error(), "deed.example") {
+		t.Errorf("got %v", err)
+	}
+	if signer.signed != 0 {
+		t.Error("it signed")
+	}
+}
+
+// A token never goes where the service sends us.
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it went there") }))
+	defer elsewhere.Close()
+	first := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
+	defer first.Close()
+	store := &tokens{t: client.Tokens{Access: "a.b.c", Expires: time.Now().Add(time.Hour)}}
+	c, err := client.New(first.URL, client.WithTokens(store))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Account(t.Context()); err == nil {
+		t.Error("got an account")
+	} else {
+		refused(t, err, 307, "")
+	}
+}

@@ -1,0 +1,96 @@
+package client
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+
+	"deed.example/deed/api"
+)
+
+// A RecordFilter chooses records. Empty fields choose all.
+type RecordFilter struct{ Type, Host string }
+
+// Records lists the DNS records of a name of ours. It is free.
+func (c *Client) Records(ctx context.Context, domain string, f RecordFilter) (api.RecordList, error) {
+	q := url.Values{}
+	if f.Type != "" {
+		q.Set("type", f.Type)
+	}
+	if f.Host != "" {
+		q.Set("host", f.Host)
+	}
+	return call[api.RecordList](ctx, c, request{method: "GET", path: path("dns", domain), query: q, bearer: true}, nil)
+}
+
+// AddRecord adds a record. It costs 0.10 USDC, as every change of a record does.
+func (c *Client) AddRecord(ctx context.Context, domain string, in api.RecordRequest) (api.Record, error) {
+	return call[api.Record](ctx, c, change("POST", path("dns", domain)), in)
+}
+
+// UpdateRecord changes what in holds of a record, and leaves the rest.
+func (c *Client) UpdateRecord(ctx context.Context, domain, id string, in api.RecordUpdate) (api.RecordUpdated, error) {
+	return call[api.RecordUpdated](ctx, c, change("PUT", path("dns", domain, id)), in)
+}
+
+// DeleteRecord deletes a record.
+func (c *Client) DeleteRecord(ctx context.Context, domain, id string) (api.RecordDeleted, error) {
+	return call[api.RecordDeleted](ctx, c, change("DELETE", path("dns", domain, id)), nil)
+}
+
+// ChangeRecords makes all changes or none, for one payment.
+func (c *Client) ChangeRecords(ctx context.Context, domain string, in api.BatchRequest) (api.ZoneChanged, error) {
+	return call[api.ZoneChanged](ctx, c, change("POST", path("dns", domain, "batch")), in)
+}
+
+// ExportZone returns the zone as a master file (RFC 1035, 5).
+func (c *Client) ExportZone(ctx context.Context, domain string) ([]byte, error) {
+	a, err := c.do(ctx, request{method: "GET", path: path("dns", domain, "export"), accept: "text/dns, */*;q=0.1", bearer: true})
+	return a.body, err
+}
+
+// An Import says how a master file meets the records that are there.
+type Import struct {
+	Replace bool // records that the file does not have go
+	DryRun  bool // only tell the difference; it is free
+}
+
+// ImportZone brings a master file in, and returns the difference. It costs as
+// many changes as there are.
+func (c *Client) ImportZone(ctx context.Context, domain string, file []byte, how Import) (api.ZoneChanged, error) {
+	r := change("POST", path("dns", domain, "import"))
+	r.body, r.contentType = file, "text/dns"
+	r.query = url.Values{"mode": {"merge"}}
+	if how.Replace {
+		r.query.Set("mode", "replace")
+	}
+	if how.DryRun {
+		r.query.Set("dryRun", "true")
+	}
+	return call[api.ZoneChanged](ctx, c, r, nil)
+}
+
+// Revisions lists the history of a zone, newest first.
+func (c *Client) Revisions(ctx context.Context, domain string) (api.Revisions, error) {
+	return call[api.Revisions](ctx, c, request{method: "GET", path: path("dns", domain, "revisions"), bearer: true}, nil)
+}
+
+// Rollback brings the zone back to what it was at a revision, or only tells the
+// difference.
+func (c *Client) Rollback(ctx context.Context, domain string, revision uint32, dryRun bool) (api.ZoneChanged, error) {
+	r := change("POST", path("dns", domain, "rollback", strconv.FormatUint(uint64(revision), 10)))
+	if dryRun {
+		r.query = url.Values{"dryRun": {"true"}}
+	}
+	return call[api.ZoneChanged](ctx, c, r, nil)
+}
+
+// Propagation says what every name server gives out.
+func (c *Client) Propagation(ctx context.Context, domain string) (api.Propagation, error) {
+	return call[api.Propagation](ctx, c, request{method: "GET", path: path("dns", domain, "propagation"), bearer: true}, nil)
+}
+
+// change is a paid call of an owner.
+func change(method, path string) request {
+	return request{method: method, path: path, bearer: true, paid: true}
+}

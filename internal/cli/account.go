@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"deed.example/deed/api"
+)
+
+func accountCommand() *cobra.Command {
+	return command("account", "Show what the wallet has and spent", cobra.NoArgs, func(s *session, _ []string) error {
+		c, err := s.openOwner()
+		if err != nil {
+			return err
+		}
+		a, err := c.Account(s.ctx)
+		if err != nil {
+			return err
+		}
+		return s.show(a, list{rows: [][]string{
+			{"wallet", a.WalletAddress}, {"since", day(a.CreatedAt)}, {"names", strconv.Itoa(a.ActiveDomains)}, {"expiring soon", strconv.Itoa(a.ExpiringSoon)},
+			{"spent", a.TotalSpent + " USDC"}, {"refunded", a.Refunded + " USDC"},
+		}})
+	})
+}
+
+func transactionCommand() *cobra.Command {
+	var most int
+	ls := command("ls", "List what the wallet paid and got back, newest first", cobra.NoArgs, func(s *session, _ []string) error {
+		c, err := s.openOwner()
+		if err != nil {
+			return err
+		}
+		out := api.Transactions{Transactions: []api.Transaction{}}
+		l := list{heads: []string{"AT", "TYPE", "NAME", "USDC", "STATUS", "TRANSACTION"}}
+		for tx, err := range c.Transactions(s.ctx) {
+			if err != nil {
+				return err
+			}
+			out.Transactions = append(out.Transactions, tx)
+			l.add(day(tx.CreatedAt), tx.Type, tx.Domain, tx.Price, tx.Status, hashOf(tx.TxHash))
+			if len(out.Transactions) == most {
+				break
+			}
+		}
+		out.Total, out.Limit = len(out.Transactions), len(out.Transactions)
+		return s.show(out, l)
+	})
+	ls.Flags().IntVar(&most, "limit", 0, "how many to list at the most")
+	return group("tx", "Payments and refunds", ls)
+}

@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+
+	"deed.example/deed/client"
+)
+
+// errDeclined ends a command whose question was answered with no.
+var errDeclined = errors.New("nothing was done")
+
+// confirmPayment asks before a payment is signed. Where nobody sits, the limit
+// that was given is the consent.
+func (s *session) confirmPayment(ctx context.Context, o client.Offer) error {
+	if _, asks := terminal(s.in); s.yes || !asks {
+		fmt.Fprintf(s.errs, "paying %s USDC on %s for %s\n", o.Price, networkName(o.Network), clean(o.For))
+		return nil
+	}
+	return s.ask(ctx, fmt.Sprintf("Pay %s USDC on %s for %s?", o.Price, networkName(o.Network), clean(o.For)))
+}
+
+func networkName(id string) string {
+	switch id {
+	case "eip155:8453":
+		return "Base"
+	case "eip155:84532":
+		return "Base Sepolia, play money,"
+	}
+	return id
+}
+
+// confirm asks before something that cannot be undone. Without a terminal it
+// takes --yes.
+func (s *session) confirm(question string) error {
+	if s.yes {
+		return nil
+	}
+	if _, asks := terminal(s.in); !asks {
+		return usagef("this cannot be undone: say --yes")
+	}
+	return s.ask(s.ctx, question)
+}
+
+func (s *session) ask(ctx context.Context, question string) error {
+	fmt.Fprint(s.errs, question+" [y/N] ")
+	answer, err := s.readLine(ctx)
+	if err != nil {
+		return err
+	}
+	if a := strings.ToLower(strings.TrimSpace(answer)); a != "y" && a != "yes" {
+		return errDeclined
+	}
+	return nil
+}
+
+// readLine reads to the end of the line and no further: what follows may be
+// somebody else's.
+func (s *session) readLine(ctx context.Context) (string, error) {
+	return interruptible(ctx, func() (string, error) {
+		var line bytes.Buffer
+		b := make([]byte, 1)
+		for {
+			n, err := s.in.Read(b)
+			if n == 1 && b[0] != '\n' {
+				line.WriteByte(b[0])
+			}
+			if n == 1 && b[0] == '\n' || err == io.EOF {
+				return line.String(), nil
+			}
+			if err != nil {
+				return "", err
+			}
+		}
+	})
+}
+
+// interruptible returns when read does or the context ends. In the second case
+// read stays behind until the process ends, which is soon.
+func interruptible(ctx context.Context, read func() (string, error)) (string, error) {
+	type result struct {
+		text string
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		text, err := read()
+		done <- result{text, err}
+	}()
+	select {
+	case r := <-done:
+		return r.text, r.err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+// password returns the password of a wallet: from the file, or from a person.
+func (s *session) password(prompt string) (string, error) {
+	if s.passwordFile != "" {
+		raw, err := os.ReadFile(s.passwordFile)
+		if err != nil {
+			return "", err
+		}
+		return strings.TrimRight(string(raw), "\r\n"), nil
+	}
+	return s.secret(prompt, "--password-file")
+}
+
+// newPassword asks twice, so that nobody locks themselves out.
+func (s *session) newPassword() (string, error) {
+	first, err := s.password("New password: ")
+	if err != nil || s.passwordFile != "" {
+		return first, err
+	}
+	again, err := s.password("The same again: ")
+	if err != nil {
+		return "", err
+	}
+	if first != again {
+		return "", errors.New("these are two passwords")
+	}
+	return first, nil
+}
+
+// secret reads a line without showing it. Without a terminal it names the flag.
+func (s *session) secret(prompt, flag string) (string, error) {
+	f, asks := terminal(s.in)
+	if !asks {
+		return "", usagef("there is no terminal to ask at: use %s", flag)
+	}
+	before, err := term.GetState(int(f.Fd()))
+	if err != nil {
+		return "", err
+	}
+	fmt.Fprint(s.errs, prompt)
+	text, err := interruptible(s.ctx, func() (string, error) {
+		raw, err := term.ReadPassword(int(f.Fd()))
+		return string(raw), err
+	})
+	fmt.Fprintln(s.errs)
+	if err != nil {
+		return "", errors.Join(err, term.Restore(int(f.Fd()), before))
+	}
+	return text, nil
+}

@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"deed.example/deed/api"
+	"deed.example/deed/client"
+)
+
+func domainCommand() *cobra.Command {
+	return group("domain", "Look after names",
+		domainListCommand(),
+		onDomain("show NAME", "Show a name", cobra.ExactArgs(1), false, func(s *session, c *client.Client, args []string) (api.Domain, error) {
+			return c.Domain(s.ctx, args[0])
+		}),
+		onDomain("lock NAME", "Keep a name from being transferred away", cobra.ExactArgs(1), true, func(s *session, c *client.Client, args []string) (api.Domain, error) {
+			return c.SetLock(s.ctx, args[0], true)
+		}),
+		onDomain("unlock NAME", "Let a name be transferred away", cobra.ExactArgs(1), true, func(s *session, c *client.Client, args []string) (api.Domain, error) {
+			return c.SetLock(s.ctx, args[0], false)
+		}),
+		nameserverCommand(), authCodeCommand(),
+		onDomain("handover NAME WALLET", "Give a name to another wallet, for good", cobra.ExactArgs(2), true, func(s *session, c *client.Client, args []string) (api.Domain, error) {
+			if err := s.confirm(fmt.Sprintf("Give %s to %s? Only that wallet can give it back.", clean(args[0]), clean(args[1]))); err != nil {
+				return api.Domain{}, err
+			}
+			return c.SetOwner(s.ctx, args[0], args[1])
+		}),
+	)
+}
+
+// onDomain makes a command that does one thing to a name and shows it. An
+// owner's command signs in.
+func onDomain(use, short string, args cobra.PositionalArgs, owner bool, do func(*session, *client.Client, []string) (api.Domain, error)) *cobra.Command {
+	return command(use, short, args, func(s *session, args []string) error {
+		open := s.open
+		if owner {
+			open = s.openOwner
+		}
+		c, err := open()
+		if err != nil {
+			return err
+		}
+		d, err := do(s, c, args)
+		if err != nil {
+			return err
+		}
+		return s.showDomain(d)
+	})
+}
+
+func (s *session) showDomain(d api.Domain) error {
+	l := list{rows: [][]string{
+		{"name", d.Domain}, {"status", d.Status}, {"owner", d.WalletAddress}, {"registered", day(d.RegisteredAt)}, {"expires", day(d.ExpiresAt)},
+		{"locked", yesNo(d.Locked)}, {"name servers", strings.Join(d.Nameservers, " ")}, {"signed", yesNo(d.DNSSEC.Enabled)},
+	}}
+	if d.Grace != nil {
+		l.add("phase", fmt.Sprintf("%s until %s, %s USDC to keep it", d.Grace.Phase, day(d.Grace.EndsAt), orDash(d.Grace.Price)))
+	}
+	for _, w := range d.Warnings {
+		fmt.Fprintln(s.errs, "note:", clean(w))
+	}
+	return s.show(d, l)
+}
+
+func domainListCommand() *cobra.Command {
+	var f client.DomainFilter
+	cmd := command("ls", "List the names of the wallet", cobra.NoArgs, func(s *session, _ []string) error {
+		c, err := s.openOwner()
+		if err != nil {
+			return err
+		}
+		out := api.AccountDomains{Domains: []api.AccountDomain{}}
+		l := list{heads: []string{"NAME", "STATUS", "EXPIRES", "LOCKED", "RENEWAL"}}
+		for d, err := range c.Domains(s.ctx, f) {
+			if err != nil {
+				return err
+			}
+			out.Domains = append(out.Domains, d)
+			l.add(d.Domain, d.Status, day(d.ExpiresAt), yesNo(d.Locked), d.RenewalPrice)
+		}
+		out.Total, out.Limit = len(out.Domains), len(out.Domains)
+		return s.show(out, l)
+	})
+	cmd.Flags().StringVar(&f.Status, "status", "", "only names in this state")
+	cmd.Flags().IntVar(&f.ExpiringWithinDays, "expiring", 0, "only names that expire within so many days")
+	return cmd
+}
+
+func nameserverCommand() *cobra.Command {
+	var home bool
+	cmd := command("ns NAME [SERVER]...", "Set the name servers of a name, or show them", cobra.MinimumNArgs(1), func(s *session, args []string) error {
+		name, servers := args[0], args[1:]
+		if home && len(servers) > 0 {
+			return usagef("--default brings the name back to the service's own servers: name none, or leave it out")
+		}
+		open := s.openOwner
+		if !home && len(servers) == 0 {
+			open = s.open
+		}
+		c, err := open()
+		if err != nil {
+			return err
+		}
+		var d api.Domain
+		if home || len(servers) > 0 {
+			d, err = c.SetNameservers(s.ctx, name, servers...)
+		} else {
+			d, err = c.Domain(s.ctx, name)
+		}
+		if err != nil {
+			return err
+		}
+		l := list{}
+		for _, server := range d.Nameservers {
+			l.add(server)
+		}
+		return s.show(d, l)
+	})
+	cmd.Flags().BoolVar(&home, "default", false, "go back to the service's own servers")
+	return cmd
+}
+
+func authCodeCommand() *cobra.Command {
+	return command("authcode NAME", "Unlock a name and print the code that another registrar needs", cobra.ExactArgs(1), func(s *session, args []string) error {
+		c, err := s.openOwner()
+		if err != nil {
+			return err
+		}
+		code, err := c.AuthCode(s.ctx, args[0])
+		if err != nil {
+			return err
+		}
+		return s.show(code, list{rows: [][]string{{code.AuthCode}}})
+	})
+}

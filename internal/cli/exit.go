@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+
+	"deed.example/deed/api"
+	"deed.example/deed/client"
+)
+
+// The exit codes.
+const (
+	exitOther       = 1
+	exitUsage       = 2
+	exitSignIn      = 3
+	exitPayment     = 4 // required, insufficient, over the cap
+	exitNotFound    = 5
+	exitConflict    = 6
+	exitRateLimited = 7
+	exitService     = 8 // the service or the registry
+	exitRunning     = 9 // still under way
+	exitInterrupted = 130
+)
+
+// A usageError is a command that was written wrongly.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// A paymentError is a payment that nobody allowed.
+type paymentError struct{ error }
+
+// errRunning ends a command whose order still runs.
+var errRunning = errors.New("it still runs")
+
+// exits is the exit code of each code of the service.
+var exits = map[string]int{
+	client.CodeValidation:          exitUsage,
+	client.CodeTLDNotSupported:     exitUsage,
+	client.CodeTooExpensive:        exitPayment,
+	client.CodeAuthRequired:        exitSignIn,
+	client.CodeTokenExpired:        exitSignIn,
+	client.CodeTokenInvalid:        exitSignIn,
+	client.CodeOwnershipDenied:     exitSignIn,
+	client.CodePaymentRequired:     exitPayment,
+	client.CodePaymentInvalid:      exitPayment,
+	client.CodePaymentInsufficient: exitPayment,
+	client.CodeNotFound:            exitNotFound,
+	client.CodeDomainUnavailable:   exitConflict,
+	client.CodeRateLimited:         exitRateLimited,
+	client.CodeRegistrationFailed:  exitService,
+	client.CodeDNS:                 exitService,
+	client.CodeUnavailable:         exitService,
+}
+
+// ExitCode returns the exit code that says what kind of error err is.
+func ExitCode(err error) int {
+	if err == nil {
+		return 0
+	}
+	if errors.Is(err, context.Canceled) {
+		return exitInterrupted
+	}
+	if e, ok := errors.AsType[*client.Error](err); ok && !isUnknown(err) {
+		return exitOf(e)
+	}
+	switch {
+	case is[usageError](err):
+		return exitUsage
+	case errors.Is(err, client.ErrNotSignedIn):
+		return exitSignIn
+	case is[*client.OverCap](err), is[paymentError](err), errors.Is(err, client.ErrBadOffer):
+		return exitPayment
+	case isUnknown(err), errors.Is(err, errRunning):
+		return exitRunning
+	case is[*url.Error](err), errors.Is(err, context.DeadlineExceeded):
+		return exitService
+	}
+	return exitOther
+}
+
+// exitOf returns the exit code for what the service said. A price above the limit
+// that we sent along is a matter of payment.
+func exitOf(e *client.Error) int {
+	overCap := func(d api.Detail) bool { return d.Field == "maxPriceUsd" }
+	if slices.ContainsFunc(e.Details, overCap) {
+		return exitPayment
+	}
+	if code, known := exits[e.Code]; known {
+		return code
+	}
+	return exitService
+}
+
+func isUnknown(err error) bool { return is[*client.Unknown](err) }
+
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
+// Report tells a person what went wrong and what to do, and returns the exit
+// code.
+func Report(w io.Writer, err error) int {
+	if err == nil {
+		return 0
+	}
+	if errors.Is(err, context.Canceled) && !isUnknown(err) {
+		fmt.Fprintln(w, "deed: interrupted")
+		return exitInterrupted
+	}
+	fmt.Fprintln(w, "deed:", clean(err.Error()))
+	if e, ok := errors.AsType[*net.OpError](err); ok && e.Op == "dial" {
+		fmt.Fprintln(w, "  hint: no service answers there; name it with --server or DEED_SERVER, or run `deed serve`")
+	}
+	if e, ok := errors.AsType[*client.Error](err); ok {
+		for _, d := range e.Details {
+			if !strings.Contains(e.Message, d.Reason) {
+				fmt.Fprintf(w, "  %s: %s\n", clean(d.Field), clean(d.Reason))
+			}
+		}
+		if e.Hint != "" {
+			fmt.Fprintln(w, "  hint:", clean(e.Hint))
+		}
+		if e.JobID != "" {
+			fmt.Fprintln(w, "  job:", clean(e.JobID))
+		}
+		if e.Refund != nil {
+			fmt.Fprintf(w, "  refund: %s USDC, %s\n", clean(e.Refund.Amount), clean(e.Refund.Status))
+		}
+		if e.Status >= 500 && e.RequestID != "" {
+			fmt.Fprintln(w, "  request:", clean(e.RequestID))
+		}
+	}
+	return ExitCode(err)
+}

@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// configFolder is where we keep things between runs.
+func configFolder() (string, error) {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", fmt.Errorf("there is no configuration folder: set XDG_CONFIG_HOME or HOME: %w", err)
+	}
+	return filepath.Join(dir, "deed"), nil
+}
+
+// writeFile puts a file in place in one step: after a crash there is the old one
+// or the new one, whole. Only its owner can read it.
+func writeFile(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // it is gone when all went well
+	if _, err := f.Write(data); err != nil {
+		f.Close() // the first error counts
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		f.Close() // likewise
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"deed.example/deed/api"
+	"deed.example/deed/client"
+)
+
+func jobCommand() *cobra.Command {
+	show := command("show ID", "Say how far an order is", cobra.ExactArgs(1), func(s *session, args []string) error {
+		c, err := s.open()
+		if err != nil {
+			return err
+		}
+		job, err := c.Job(s.ctx, args[0])
+		if err != nil {
+			return err
+		}
+		return s.show(job, jobList(job))
+	})
+	var patience time.Duration
+	watch := command("watch ID", "Follow an order to its end", cobra.ExactArgs(1), func(s *session, args []string) error {
+		c, err := s.open()
+		if err != nil {
+			return err
+		}
+		if patience > 0 {
+			ctx, cancel := context.WithTimeout(s.ctx, patience)
+			defer cancel()
+			s.ctx = ctx
+		}
+		return s.watchJob(c, args[0])
+	})
+	watch.Flags().DurationVar(&patience, "timeout", 0, "how long to wait at the most, such as 5m")
+	return group("job", "Orders and how far they are", show, watch)
+}
+
+func jobList(j api.Job) list {
+	l := list{rows: [][]string{{"job", j.JobID}, {"type", j.Type}, {"name", j.Domain}, {"status", j.Status}, {"paid", j.Payment.Amount + " USDC"}, {"transaction", hashOf(j.Payment.TxHash)}}}
+	if j.Message != "" {
+		l.add("reason", j.Message)
+	}
+	if j.Refund != nil {
+		l.add("refund", j.Refund.Amount+" USDC, "+j.Refund.Status)
+	}
+	for _, step := range j.Steps {
+		l.add(step.Name, day(step.At))
+	}
+	return l
+}
+
+// watchJob follows a job to its end, and shows it then.
+func (s *session) watchJob(c *client.Client, id string) error {
+	job, err := s.follow(c, id)
+	if err != nil {
+		return err
+	}
+	if err := s.show(job, jobList(job)); err != nil {
+		return err
+	}
+	return client.JobError(job)
+}
+
+// follow tells what becomes of a job until it is over.
+func (s *session) follow(c *client.Client, id string) (last api.Job, err error) {
+	tell := s.lines
+	if _, people := terminal(s.errs); people {
+		tell = s.timeline
+		defer fmt.Fprintln(s.errs) // the line is drawn again and again until then
+	}
+	for job, err := range c.WatchJob(s.ctx, id) {
+		if errors.Is(err, context.DeadlineExceeded) {
+			return last, fmt.Errorf("%s: %w", id, errRunning)
+		}
+		if err != nil {
+			return last, err
+		}
+		tell(last, job)
+		last = job
+	}
+	return last, nil
+}
+
+// lines writes one line for each change, for a log.
+func (s *session) lines(last, job api.Job) {
+	for _, step := range job.Steps[min(len(last.Steps), len(job.Steps)):] {
+		fmt.Fprintf(s.errs, "%s %s %s\n", day(step.At), clean(job.Domain), clean(step.Name))
+	}
+}
+
+// A stage is a part of an order that people know, and the steps that end it.
+type stage struct {
+	name string
+	done []string
+}
+
+var stages = []stage{
+	{"paid", []string{"queued", "submitting", "verifying", "completed", "failed"}},
+	{"submitted", []string{"submitting", "verifying", "completed", "failed"}},
+	{"registry", []string{"completed"}},
+}
+
+// timeline draws how far a job is, over what it drew before.
+func (s *session) timeline(_, job api.Job) {
+	var parts []string
+	for _, st := range stages {
+		mark := "…"
+		if slices.ContainsFunc(job.Steps, func(step api.JobStep) bool { return slices.Contains(st.done, step.Name) }) {
+			mark = "✓"
+		}
+		parts = append(parts, st.name+" "+mark)
+	}
+	switch job.Status {
+	case "completed":
+		parts = append(parts, "done")
+	case "failed":
+		parts = append(parts, "failed")
+	}
+	fmt.Fprintf(s.errs, "\r\x1b[K%s  %s", clean(job.Domain), strings.Join(parts, " → "))
+}

@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"deed.example/deed/api"
+	"deed.example/deed/client"
+)
+
+func registerCommand() *cobra.Command {
+	var in api.RegisterRequest
+	var records []string
+	var how ordering
+	cmd := command("register NAME", "Buy a name", cobra.ExactArgs(1), func(s *session, args []string) error {
+		in.Domain, in.MaxPrice = args[0], s.maxPriceText()
+		for _, text := range records {
+			rec, err := parseRecord(text)
+			if err != nil {
+				return usageError{err}
+			}
+			in.DNSRecords = append(in.DNSRecords, rec)
+		}
+		return s.order(how,
+			func(c *client.Client) (api.Quote, error) { return c.QuoteRegistration(s.ctx, in) },
+			func(ctx context.Context, c *client.Client) (client.Order, error) { return c.Register(ctx, in) })
+	})
+	cmd.Flags().IntVar(&in.Years, "years", 0, "for how many years (default: the fewest that the TLD allows)")
+	cmd.Flags().StringArrayVar(&records, "dns", nil, `first record, as "TYPE HOST VALUE"; may be given again`)
+	cmd.Flags().StringSliceVar(&in.Nameservers, "ns", nil, "name servers to use instead of the service's own")
+	how.flags(cmd)
+	return cmd
+}
+
+func renewCommand() *cobra.Command {
+	var in api.RenewRequest
+	var how ordering
+	cmd := command("renew NAME", "Add years to a name", cobra.ExactArgs(1), func(s *session, args []string) error {
+		in.Domain, in.MaxPrice = args[0], s.maxPriceText()
+		c, err := s.open()
+		if err != nil {
+			return err
+		}
+		held, err := c.Domain(s.ctx, in.Domain)
+		if err != nil {
+			return err
+		}
+		in.ExpectedExpiresAt = held.ExpiresAt // the same command twice adds its years once
+		return s.order(how,
+			func(c *client.Client) (api.Quote, error) { return c.QuoteRenewal(s.ctx, in) },
+			func(ctx context.Context, c *client.Client) (client.Order, error) { return c.Renew(ctx, in) })
+	})
+	cmd.Flags().IntVar(&in.Years, "years", 1, "how many years to add")
+	how.flags(cmd)
+	return cmd
+}
+
+func transferCommand() *cobra.Command {
+	var in api.TransferRequest
+	var codeFile string
+	var how ordering
+	cmd := command("transfer NAME", "Bring a name here from another registrar", cobra.ExactArgs(1), func(s *session, args []string) error {
+		in.Domain, in.MaxPrice = args[0], s.maxPriceText()
+		code, err := s.readSecret(codeFile, "Code of the other registrar: ", "--auth-code-file")
+		if err != nil {
+			return err
+		}
+		in.AuthCode = code
+		return s.order(how,
+			func(c *client.Client) (api.Quote, error) { return c.QuoteTransfer(s.ctx, in) },
+			func(ctx context.Context, c *client.Client) (client.Order, error) { return c.Transfer(ctx, in) })
+	})
+	cmd.Flags().StringVar(&codeFile, "auth-code-file", "", "file with the code that the other registrar gave; - is stdin")
+	how.flags(cmd)
+	return cmd
+}
+
+// ordering is how an order is made.
+type ordering struct{ dryRun, wait bool }
+
+func (o *ordering) flags(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "make every check, say the price, and buy nothing")
+	cmd.Flags().BoolVar(&o.wait, "wait", false, "wait until the order is done; on a terminal it always does")
+}
+
+// maxPriceText is the limit that the service is told.
+func (s *session) maxPriceText() string {
+	if s.maxPrice == nil {
+		return ""
+	}
+	return s.maxPrice.String()
+}
+
+// order quotes or buys, and tells how it went.
+func (s *session) order(how ordering, quote func(*client.Client) (api.Quote, error), buy func(context.Context, *client.Client) (client.Order, error)) error {
+	if how.dryRun {
+		c, err := s.open()
+		if err != nil {
+			return err
+		}
+		q, err := quote(c)
+		if err != nil {
+			return err
+		}
+		return s.show(q, list{rows: [][]string{{"name", q.Domain}, {"years", strconv.Itoa(q.Years)}, {"price", q.Price + " " + q.Currency}}})
+	}
+	c, err := s.openWallet()
+	if err != nil {
+		return err
+	}
+	out, err := buy(s.ctx, c)
+	if err != nil {
+		return s.explainCap(err)
+	}
+	if out.Done != nil {
+		return s.showRegistration(*out.Done)
+	}
+	if _, people := terminal(s.errs); how.wait || people {
+		return s.await(c, out.JobID)
+	}
+	fmt.Fprintf(s.errs, "%s: the order runs; `deed job watch %s` tells its end\n", clean(out.Domain), clean(out.JobID))
+	if err := s.show(out.Pending, list{rows: [][]string{{"job", out.JobID}, {"name", out.Domain}, {"status", out.Pending.Status}}}); err != nil {
+		return err
+	}
+	return errRunning
+}
+
+// await follows an order to its end and shows what was bought.
+func (s *session) await(c *client.Client, id string) error {
+	job, err := s.follow(c, id)
+	if err != nil {
+		return err
+	}
+	if job.Result == nil {
+		return client.JobError(job)
+	}
+	return s.showRegistration(*job.Result)
+}
+
+// explainCap names the flag to somebody who did not say how much may be paid.
+func (s *session) explainCap(err error) error {
+	e := asError(err)
+	if e != nil && e.Code == client.CodePaymentRequired && e.Offer != nil && s.maxPrice == nil {
+		return paymentError{fmt.Errorf("%s costs %s USDC: allow it with --max-price %s", clean(e.Offer.For), e.Offer.Price, e.Offer.Price)}
+	}
+	return err
+}
+
+func (s *session) showRegistration(r api.Registration) error {
+	l := list{rows: [][]string{{"name", r.Domain}, {"status", r.Status}, {"expires", day(r.ExpiresAt)}, {"paid", r.Price + " USDC"}, {"transaction", hashOf(r.Payment.TxHash)}, {"job", r.JobID}}}
+	for _, w := range r.Warnings {
+		fmt.Fprintln(s.errs, "note:", clean(w))
+	}
+	return s.show(r, l)
+}
+
+// parseRecord reads "TYPE HOST VALUE". For MX the value begins with the
+// preference, as in a zone file.
+func parseRecord(text string) (api.RecordRequest, error) {
+	words := strings.SplitN(strings.TrimSpace(text), " ", 3)
+	if len(words) != 3 {
+		return api.RecordRequest{}, fmt.Errorf("%q is no record: write \"TYPE HOST VALUE\", such as \"A @ 192.0.2.10\"", text)
+	}
+	return record(words[0], words[1], strings.TrimSpace(words[2])), nil
+}
+
+func record(kind, host, value string) api.RecordRequest {
+	rec := api.RecordRequest{Type: strings.ToUpper(kind), Host: host, Value: value}
+	if first, rest, ok := strings.Cut(value, " "); ok && rec.Type == "MX" {
+		if n, err := strconv.Atoi(first); err == nil {
+			rec.Distance, rec.Value = &n, strings.TrimSpace(rest)
+		}
+	}
+	return rec
+}

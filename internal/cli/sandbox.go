@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"deed.example/deed/api"
+)
+
+func clockCommand() *cobra.Command {
+	return command("clock [36h | 400d]", "Show the clock of a sandbox, or move it forward", cobra.MaximumNArgs(1), func(s *session, args []string) error {
+		c, err := s.open()
+		if err != nil {
+			return err
+		}
+		if len(args) == 0 {
+			box, err := c.Sandbox(s.ctx)
+			if err != nil {
+				return err
+			}
+			return s.show(api.Clock{Now: box.Now}, list{rows: [][]string{{day(box.Now)}}})
+		}
+		out, err := c.AdvanceClock(s.ctx, args[0])
+		if err != nil {
+			return err
+		}
+		return s.show(out, list{rows: [][]string{{day(out.Now)}}})
+	})
+}
+
+func faultsCommand() *cobra.Command {
+	var times int
+	cmd := command("faults [none | down | slow | refuse | lost_reply | late | parked | taken]", "Show how the registry of a sandbox fails, or have it fail", cobra.MaximumNArgs(1), func(s *session, args []string) error {
+		c, err := s.open()
+		if err != nil {
+			return err
+		}
+		var out api.SandboxFaults
+		if len(args) == 0 {
+			box, err := c.Sandbox(s.ctx)
+			if err != nil {
+				return err
+			}
+			out = box.Faults
+		} else if out, err = c.SetFaults(s.ctx, api.FaultsRequest{Registrar: args[0], Times: times}); err != nil {
+			return err
+		}
+		return s.show(out, list{rows: [][]string{{"registrar", out.Registrar}}})
+	})
+	cmd.Flags().IntVar(&times, "times", 0, "how often (default: until it is set again)")
+	return cmd
+}

@@ -1,0 +1,190 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/creack/pty"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"deed.example/deed/api"
+	"deed.example/deed/client"
+	"deed.example/deed/internal/servicetest"
+)
+
+// service is a running `deed serve`; its command is the one that scripts run.
+var service *servicetest.Service
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		dir, err := os.MkdirTemp("", "deed-cli")
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer os.RemoveAll(dir) // it is temporary
+		if service, err = servicetest.Start(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer service.Stop()
+		return m.Run()
+	}())
+}
+
+// TestScripts runs every command as a person or a program would. A script has a
+// wallet of its own with 1000 play USDC in DEED_PRIVATE_KEY, and a fresh label
+// in LABEL.
+func TestScripts(t *testing.T) { runScripts(t, "testdata/script", service) }
+
+// TestFaults runs a script that breaks the registry, on a service of its own.
+func TestFaults(t *testing.T) {
+	broken, err := servicetest.Start(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(broken.Stop)
+	runScripts(t, "testdata/faults", broken)
+}
+
+func runScripts(t *testing.T, dir string, s *servicetest.Service) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 dir,
+		Setup:               func(env *testscript.Env) error { return setUp(env, s) },
+		Condition:           condition,
+		RequireExplicitExec: true,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits,
+			"tty":   tty,
+		},
+	})
+}
+
+func setUp(env *testscript.Env, service *servicetest.Service) error {
+	key, err := crypto.GenerateKey()
+	if err != nil {
+		return err
+	}
+	address := crypto.PubkeyToAddress(key.PublicKey)
+	c, err := client.New(service.URL)
+	if err != nil {
+		return err
+	}
+	if _, err := c.Faucet(context.Background(), api.FaucetRequest{WalletAddress: address.Hex()}); err != nil {
+		return err
+	}
+	env.Setenv("PATH", filepath.Dir(service.Binary)+string(os.PathListSeparator)+env.Getenv("PATH"))
+	env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, "config"))
+	env.Setenv("DEED_SERVER", service.URL)
+	env.Setenv("DEED_PRIVATE_KEY", hex.EncodeToString(crypto.FromECDSA(key)))
+	env.Setenv("ADDRESS", address.Hex())
+	env.Setenv("WALLET", strings.ToLower(address.Hex()))
+	env.Setenv("LABEL", fmt.Sprintf("s%x", address.Bytes()[:8]))
+	return nil
+}
+
+// probes are calls that tell whether a route is there.
+var probes = map[string]func(context.Context, *client.Client) error{
+	"search": func(ctx context.Context, c *client.Client) error { _, err := c.Search(ctx, "a"); return err },
+	"check":  func(ctx context.Context, c *client.Client) error { _, err := c.Check(ctx, "a.com"); return err },
+	"domain": func(ctx context.Context, c *client.Client) error { _, err := c.Domain(ctx, "a.com"); return err },
+	"owner":  func(ctx context.Context, c *client.Client) error { _, err := c.SetLock(ctx, "a.com", true); return err },
+	"domains": func(ctx context.Context, c *client.Client) error {
+		_, err := c.DomainPage(ctx, client.DomainFilter{}, client.Page{})
+		return err
+	},
+	"dns": func(ctx context.Context, c *client.Client) error {
+		_, err := c.Records(ctx, "a.com", client.RecordFilter{})
+		return err
+	},
+	"zone":  func(ctx context.Context, c *client.Client) error { _, err := c.ExportZone(ctx, "a.com"); return err },
+	"clock": func(ctx context.Context, c *client.Client) error { _, err := c.AdvanceClock(ctx, "1s"); return err },
+	"renew": func(ctx context.Context, c *client.Client) error {
+		_, err := c.QuoteRenewal(ctx, api.RenewRequest{Domain: "a.com"})
+		return err
+	},
+	"transfer": func(ctx context.Context, c *client.Client) error {
+		_, err := c.QuoteTransfer(ctx, api.TransferRequest{Domain: "a.com", AuthCode: "a"})
+		return err
+	},
+}
+
+// condition is [built:WORD]: the route is there.
+func condition(cond string) (bool, error) {
+	word, ok := strings.CutPrefix(cond, "built:")
+	probe := probes[word]
+	if !ok || probe == nil {
+		return false, fmt.Errorf("there is no condition %s", cond)
+	}
+	key, err := crypto.GenerateKey()
+	if err != nil {
+		return false, err
+	}
+	c, err := client.New(service.URL, client.WithWallet(client.NewKey(key)))
+	if err != nil {
+		return false, err
+	}
+	return !servicetest.NotBuilt(probe(context.Background(), c)), nil
+}
+
+// exits runs a command and wants its exit code: exits 4 deed register a.com
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND...")
+	}
+	check(ts, ts.Exec(args[1], args[2:]...), args[0])
+}
+
+func check(ts *testscript.TestScript, err error, want string) {
+	code := 0
+	if e, ok := errors.AsType[*exec.ExitError](err); ok {
+		code = e.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if strconv.Itoa(code) != want {
+		ts.Fatalf("got exit code %d, want %s", code, want)
+	}
+}
+
+// tty runs a command on a terminal, types a file into it, and keeps what the
+// terminal showed in the file "screen": tty 0 typed deed register a.com
+func tty(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: tty CODE FILE COMMAND...")
+	}
+	program := args[2]
+	if program == "deed" {
+		program = service.Binary
+	}
+	cmd := exec.Command(program, args[3:]...)
+	cmd.Dir = ts.Getenv("WORK")
+	for _, name := range []string{"PATH", "WORK", "XDG_CONFIG_HOME", "DEED_SERVER", "DEED_PRIVATE_KEY", "DEED_WALLET", "DEED_MAX_PRICE", "NO_COLOR"} {
+		if value := ts.Getenv(name); value != "" {
+			cmd.Env = append(cmd.Env, name+"="+value)
+		}
+	}
+	cmd.Env = append(cmd.Env, "TERM=xterm-256color")
+	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 40, Cols: 200})
+	ts.Check(err)
+	defer terminal.Close() // it was read to its end
+	_, err = io.WriteString(terminal, ts.ReadFile(args[1]))
+	ts.Check(err)
+	var screen bytes.Buffer
+	_, _ = io.Copy(&screen, terminal) // it ends with an error when the command ends
+	err = cmd.Wait()
+	ts.Logf("[screen]\n%s", &screen)
+	ts.Check(os.WriteFile(ts.MkAbs("screen"), screen.Bytes(), 0o600))
+	check(ts, err, args[0])
+}

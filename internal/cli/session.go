@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"deed.example/deed/client"
+)
+
+// A session is one run of a command.
+type session struct {
+	ctx  context.Context
+	in   io.Reader
+	out  io.Writer // data
+	errs io.Writer // everything else
+
+	server       string
+	named        bool   // the server was named, not assumed
+	wallet       string // a name, an address or a path; "": the only one
+	passwordFile string
+	maxPrice     *client.USDC // nil: nobody said
+	json, yes    bool
+}
+
+// defaultServer is where `deed serve` listens when nobody says otherwise.
+const defaultServer = "http://127.0.0.1:8080"
+
+// addFlags gives a command and those below it the flags of all.
+func addFlags(cmd *cobra.Command) {
+	f := cmd.PersistentFlags()
+	f.String("server", "", "address of the service (DEED_SERVER, default "+defaultServer+")")
+	f.String("wallet", "", "wallet to use: its name, its address, or the path of a keystore file (DEED_WALLET)")
+	f.String("password-file", "", "file with the password of the wallet (DEED_PASSWORD_FILE)")
+	f.String("max-price", "", "the most USDC that may be paid at once (DEED_MAX_PRICE)")
+	f.Bool("json", false, "print the objects of the service")
+	f.Bool("yes", false, "do not ask before paying")
+}
+
+func newSession(cmd *cobra.Command) (*session, error) {
+	s := &session{ctx: cmd.Context(), in: cmd.InOrStdin(), out: cmd.OutOrStdout(), errs: cmd.ErrOrStderr()}
+	s.server = setting(cmd, "server", "DEED_SERVER")
+	if s.named = s.server != ""; !s.named {
+		s.server = defaultServer
+	}
+	s.server = strings.TrimRight(s.server, "/")
+	s.wallet = setting(cmd, "wallet", "") // the environment comes after DEED_PRIVATE_KEY
+	s.passwordFile = setting(cmd, "password-file", "DEED_PASSWORD_FILE")
+	if text := setting(cmd, "max-price", "DEED_MAX_PRICE"); text != "" {
+		most, err := client.ParseUSDC(text)
+		if err != nil {
+			return nil, usagef("--max-price: %w", err)
+		}
+		s.maxPrice = &most
+	}
+	s.json = cmd.Flag("json").Value.String() == "true"
+	s.yes = cmd.Flag("yes").Value.String() == "true"
+	return s, nil
+}
+
+// setting returns a flag, or where it is not given the variable.
+func setting(cmd *cobra.Command, flag, variable string) string {
+	if f := cmd.Flag(flag); f.Changed || variable == "" {
+		return f.Value.String()
+	}
+	return os.Getenv(variable)
+}
+
+// terminal returns the file behind a stream when it is a terminal.
+func terminal(stream any) (*os.File, bool) {
+	f, ok := stream.(*os.File)
+	return f, ok && term.IsTerminal(int(f.Fd()))
+}
+
+// open returns a client without a wallet, for what everyone may ask.
+func (s *session) open() (*client.Client, error) {
+	return s.client(nil)
+}
+
+// openWallet returns a client that signs in, and pays where it may.
+func (s *session) openWallet() (*client.Client, error) {
+	w, err := s.signer()
+	if err != nil {
+		return nil, err
+	}
+	return s.client(w)
+}
+
+// openOwner returns a client for a free call of an owner. A sign-in that is kept
+// will do where the wallet is not here.
+func (s *session) openOwner() (*client.Client, error) {
+	w, err := s.signer()
+	if errors.Is(err, client.ErrNotSignedIn) && s.signedIn() {
+		return s.open()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.client(w)
+}
+
+// signedIn reports whether a sign-in is kept.
+func (s *session) signedIn() bool {
+	folder, err := configFolder()
+	if err != nil {
+		return false
+	}
+	t, err := newTokenFile(folder, s.server).Tokens(s.ctx)
+	return err == nil && t.Refresh != ""
+}
+
+func (s *session) client(w client.Signer) (*client.Client, error) {
+	folder, err := configFolder()
+	if err != nil {
+		return nil, err
+	}
+	opts := []client.Option{client.WithTokens(newTokenFile(folder, s.server)), client.WithJournal(journal{folder: folder})}
+	if w != nil {
+		opts = append(opts, client.WithWallet(w), client.WithConfirm(s.confirmPayment))
+	}
+	if s.maxPrice != nil {
+		opts = append(opts, client.WithMaxPayment(*s.maxPrice))
+	} else if _, asks := terminal(s.in); asks && !s.yes {
+		opts = append(opts, client.WithMaxPayment(math.MaxInt64)) // the person who is asked sets the limit
+	}
+	c, err := client.New(s.server, opts...)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return c, nil
+}

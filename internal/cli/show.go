@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode"
+
+	"charm.land/lipgloss/v2"
+	"charm.land/lipgloss/v2/table"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// A list is data in rows. Its heads are for people only.
+type list struct {
+	heads []string
+	rows  [][]string
+}
+
+func (l *list) add(cells ...string) { l.rows = append(l.rows, cells) }
+
+// show prints v, the object of the service, or the same as a list.
+func (s *session) show(v any, l list) error {
+	if s.json {
+		if err := json.MarshalWrite(s.out, v, json.Deterministic(true), jsontext.WithIndent("  ")); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintln(s.out)
+		return err
+	}
+	for _, row := range l.rows {
+		for i := range row {
+			row[i] = clean(row[i])
+		}
+	}
+	if _, people := terminal(s.out); people {
+		return drawTable(s.out, l)
+	}
+	for _, row := range l.rows {
+		if _, err := fmt.Fprintln(s.out, strings.Join(row, "\t")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drawTable draws a list for people, in colour where they like it.
+func drawTable(w io.Writer, l list) error {
+	if len(l.rows) == 0 {
+		return nil
+	}
+	cell, head, key := lipgloss.NewStyle().PaddingRight(2), lipgloss.NewStyle().PaddingRight(2).Bold(true), lipgloss.NewStyle().PaddingRight(2).Faint(true)
+	t := table.New().Border(lipgloss.HiddenBorder()).
+		BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).BorderColumn(false).BorderHeader(false).
+		StyleFunc(func(row, col int) lipgloss.Style {
+			switch {
+			case row == table.HeaderRow:
+				return head
+			case len(l.heads) == 0 && col == 0:
+				return key
+			}
+			return cell
+		}).Rows(l.rows...)
+	if len(l.heads) > 0 {
+		t = t.Headers(l.heads...)
+	}
+	_, err := lipgloss.Fprintln(w, t.Render())
+	return err
+}
+
+// clean takes out what could move a cursor or break a column. Records and
+// messages are other people's words.
+func clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return ' '
+		case unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r):
+			return '\uFFFD'
+		}
+		return r
+	}, text)
+}
+
+// day spells a time for people; the zero time is "-".
+func day(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+func hashOf(p *string) string {
+	if p == nil {
+		return "-"
+	}
+	return *p
+}

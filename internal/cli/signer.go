@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"deed.example/deed/client"
+)
+
+// A walletFile is a keystore in a file.
+type walletFile struct {
+	name string // of the file, without its ending
+	path string
+	*keystore
+}
+
+func keystoreFolder() (string, error) {
+	folder, err := configFolder()
+	return filepath.Join(folder, "keystore"), err
+}
+
+func readWallet(path string) (walletFile, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return walletFile{}, err
+	}
+	k, err := parseKeystore(raw)
+	if err != nil {
+		return walletFile{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return walletFile{strings.TrimSuffix(filepath.Base(path), ".json"), path, k}, nil
+}
+
+// wallets returns our own keystores, by name.
+func wallets() ([]walletFile, error) {
+	folder, err := keystoreFolder()
+	if err != nil {
+		return nil, err
+	}
+	paths, err := filepath.Glob(filepath.Join(folder, "*.json"))
+	if err != nil {
+		return nil, err
+	}
+	var out []walletFile
+	for _, path := range paths {
+		w, err := readWallet(path)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, w)
+	}
+	return out, nil
+}
+
+// findWallet returns the wallet that word names: by path, name or address. ""
+// is the only one.
+func findWallet(word string) (walletFile, error) {
+	if strings.ContainsRune(word, filepath.Separator) || strings.HasSuffix(word, ".json") {
+		return readWallet(word)
+	}
+	all, err := wallets()
+	if err != nil {
+		return walletFile{}, err
+	}
+	if word == "" {
+		switch len(all) {
+		case 0:
+			return walletFile{}, noWallet("there is no wallet: make one with `deed wallet new`, or set DEED_PRIVATE_KEY")
+		case 1:
+			return all[0], nil
+		}
+		return walletFile{}, usagef("there are %d wallets: choose one with --wallet", len(all))
+	}
+	for _, w := range all {
+		address, ok := w.address()
+		if w.name == word || ok && common.IsHexAddress(word) && address == common.HexToAddress(word) {
+			return w, nil
+		}
+	}
+	return walletFile{}, noWallet(fmt.Sprintf("there is no wallet %s: `deed wallet ls` lists them", word))
+}
+
+// noWallet is the error of somebody who cannot sign.
+func noWallet(text string) error { return fmt.Errorf("%s: %w", text, client.ErrNotSignedIn) }
+
+// signer returns the wallet to use: the one that the flag names, the key in the
+// environment, the one that the environment names, or the only one.
+func (s *session) signer() (client.Signer, error) {
+	word := s.wallet
+	if word == "" {
+		if secret := os.Getenv("DEED_PRIVATE_KEY"); secret != "" {
+			key, err := client.ParseKey(secret)
+			if err != nil {
+				return nil, usagef("DEED_PRIVATE_KEY: %w", err)
+			}
+			return key, nil
+		}
+		word = os.Getenv("DEED_WALLET")
+	}
+	w, err := findWallet(word)
+	if err != nil {
+		return nil, err
+	}
+	address, ok := w.address()
+	if !ok {
+		return nil, errors.New(w.path + " does not say whose key it holds: `deed wallet import` it")
+	}
+	return &lockedSigner{address: address, unlock: sync.OnceValues(func() (*client.Key, error) { return s.unlock(w) })}, nil
+}
+
+func (s *session) unlock(w walletFile) (*client.Key, error) {
+	password, err := s.password("Password of " + w.name + ": ")
+	if err != nil {
+		return nil, err
+	}
+	key, err := w.keystore.unlock(password)
+	if err != nil {
+		return nil, err
+	}
+	return client.NewKey(key), nil
+}
+
+// A lockedSigner asks for the password when it first signs, and not before.
+type lockedSigner struct {
+	address common.Address
+	unlock  func() (*client.Key, error)
+}
+
+// Address returns the address that the file names.
+func (l *lockedSigner) Address() common.Address { return l.address }
+
+// Sign unlocks the key and signs.
+func (l *lockedSigner) Sign(ctx context.Context, digest [32]byte) ([]byte, error) {
+	key, err := l.unlock()
+	if err != nil {
+		return nil, err
+	}
+	return key.Sign(ctx, digest)
+}

@@ -1,0 +1,101 @@
+// Package servicetest runs the command `deed` itself, as a whole service on
+// embedded parts, for tests that call it from outside. A route that is built
+// later is met as soon as the command has it; until then NotBuilt tells.
+package servicetest
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"deed.example/deed/client"
+)
+
+// A Service is a running `deed serve`.
+type Service struct {
+	Binary string // path of the command
+	URL    string // base address
+
+	cmd *exec.Cmd
+}
+
+// Start builds the command into dir and runs it there on free ports, with limits
+// that tests do not reach.
+func Start(dir string) (*Service, error) {
+	s := &Service{Binary: filepath.Join(dir, "deed")}
+	if out, err := exec.Command("go", "build", "-o", s.Binary, "deed.example/deed/cmd/deed").CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("build: %w: %s", err, out)
+	}
+	settings, err := chosen(s.Binary)
+	if err != nil {
+		return nil, err
+	}
+	s.cmd = exec.Command(s.Binary, "serve", "--data", filepath.Join(dir, "data"))
+	s.cmd.Env = append(settings, "PATH="+os.Getenv("PATH"))
+	logs, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		return nil, err
+	}
+	defer logs.Close() // the command has its own
+	s.cmd.Stderr = logs
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.cmd.Start(); err != nil {
+		return nil, err
+	}
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		words := strings.Fields(lines.Text())
+		if len(words) == 2 && words[0] == "callers" {
+			s.URL = words[1]
+		}
+		if len(words) == 2 && strings.HasSuffix(words[1], "/openapi.json") {
+			return s, nil
+		}
+	}
+	s.Stop()
+	said, _ := os.ReadFile(logs.Name()) // whatever there is
+	return nil, fmt.Errorf("it did not start: %s", said)
+}
+
+// chosen returns the variables for a service beside others: every listener takes
+// a free port, and no limit is near.
+func chosen(binary string) ([]string, error) {
+	check := exec.Command(binary, "config", "check")
+	check.Env = []string{} // not even ours
+	out, err := check.Output()
+	if err != nil {
+		return nil, fmt.Errorf("ask for the settings: %w", err)
+	}
+	var env []string
+	for line := range strings.Lines(string(out)) {
+		key, _, _ := strings.Cut(line, " ")
+		name := "DEED_" + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
+		switch {
+		case strings.HasSuffix(key, "listen"):
+			env = append(env, name+"=127.0.0.1:0")
+		case strings.HasPrefix(key, "limits."):
+			env = append(env, name+"=1000000")
+		}
+	}
+	return env, nil
+}
+
+// Stop ends the service. Its data goes with the folder.
+func (s *Service) Stop() {
+	s.cmd.Process.Kill() // it may have ended already
+	s.cmd.Wait()         // it was killed
+}
+
+// NotBuilt reports whether a call failed because its route is not there yet.
+func NotBuilt(err error) bool {
+	e, ok := errors.AsType[*client.Error](err)
+	return ok && (e.Status == 503 && strings.Contains(e.Message, "not built yet") || e.Status == 405 ||
+		e.Status == 404 && strings.Contains(e.Message, "there is nothing at") ||
+		e.Status == 400 && strings.Contains(e.Message, "not taken yet"))
+}
