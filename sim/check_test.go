@@ -66,7 +66,7 @@ func (w *world) checkPayment(p deed.Payment) error {
 		return fmt.Errorf("%s is refunded, and the chain has no refund", p.ID)
 	}
 	if p.State == deed.PaymentConsumed {
-		r, err := sqldb.Jobs{DB: w.db}.Registration(context.Background(), p.Purchase.Name)
+		r, err := sqldb.Registrations{DB: w.db}.Registration(context.Background(), p.Purchase.Name)
 		if err != nil || r.PaymentID != p.ID || r.Owner != p.Auth.Payer {
 			return fmt.Errorf("%s is consumed, and its payer does not have %s: %+v, %v", p.ID, p.Purchase.Name, r, err)
 		}
@@ -79,7 +79,7 @@ func (w *world) checkPayment(p deed.Payment) error {
 func (w *world) checkNames() error {
 	for _, name := range w.names {
 		holder, ours := w.registry.holder[name], w.registry.holder[name] != "" && w.registry.holder[name] != outsider
-		r, err := sqldb.Jobs{DB: w.db}.Registration(context.Background(), name)
+		r, err := sqldb.Registrations{DB: w.db}.Registration(context.Background(), name)
 		if err != nil && deed.CodeOf(err) != deed.CodeNotFound {
 			return err
 		}
@@ -165,7 +165,7 @@ func (w *world) checkRest() error {
 	}
 	for _, name := range w.names {
 		if holder := w.registry.holder[name]; holder != "" && holder != outsider {
-			if _, err := (sqldb.Jobs{DB: w.db}).Registration(context.Background(), name); err != nil {
+			if _, err := (sqldb.Registrations{DB: w.db}).Registration(context.Background(), name); err != nil {
 				return fmt.Errorf("%s was bought under %s and given to nobody: %w", name, holder, err)
 			}
 		}

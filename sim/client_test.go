@@ -20,7 +20,7 @@ type request struct {
 func (w *world) ask(p *process) {
 	r := w.request()
 	p.do(fmt.Sprintf("%s asks for %s with %s", r.auth.Payer, r.name, id(r.auth)), func(ctx context.Context) {
-		out, err := p.names.Register(ctx, registration.Order{Name: r.name, Years: 1}, p.pay.Checkout(&r.auth))
+		out, err := p.names.Buy(ctx, registration.Order{Kind: deed.PurchaseRegistration, Name: r.name, Years: 1}, p.pay.Checkout(&r.auth))
 		w.tell("%d: answer: job %s is %s, %v", p.id, out.Job.ID, out.Job.State, err)
 		if w.broken == nil {
 			w.broken = w.answered(r, out, err)

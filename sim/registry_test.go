@@ -38,6 +38,27 @@ func newRegistry(w *world) *registry {
 
 var errSilent = errors.New("the registry did not reply")
 
+// now is the registry's own clock.
+func (r *registry) now() time.Time { return r.w.now }
+
+// Holding implements deed.Keeper.
+func (r *registry) Holding(_ context.Context, name deed.Name) (deed.Holding, error) {
+	ref := r.holder[name]
+	switch {
+	case r.w.fault(12):
+		return deed.Holding{}, errSilent
+	case ref == "" || ref == outsider:
+		return deed.Holding{}, deed.Errorf(deed.CodeNotFound, "%s is not in our account", name)
+	}
+	o := r.orders[ref]
+	return deed.Holding{Name: name, Reference: ref, Created: o.done, Expires: o.done.AddDate(o.Years, 0, 0), Locked: true, Nameservers: o.Nameservers}, nil
+}
+
+// Transferable implements deed.Registrar.
+func (r *registry) Transferable(context.Context, deed.Name, deed.Secret) error {
+	return errSilent
+}
+
 // run executes what is due.
 func (r *registry) run() {
 	for _, ref := range r.sent {

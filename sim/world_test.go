@@ -32,10 +32,20 @@ const (
 // prices sells every name for the same.
 type prices struct{}
 
-func (prices) Registration(name deed.Name, years int) (deed.Quote, error) {
+func (prices) NewName(name deed.Name, years int, _ deed.Availability) (deed.Quote, error) {
 	return deed.Quote{Amount: price, Years: years, For: string(name)}, nil
 }
+func (prices) Renewal(r deed.Registration, years int, _ bool) (deed.Quote, error) {
+	return deed.Quote{Amount: price, Years: years, For: string(r.Name)}, nil
+}
+func (prices) Transfer(name deed.Name) (deed.Quote, error) {
+	return deed.Quote{Amount: price, Years: 1, For: string(name)}, nil
+}
 func (prices) MinYears(deed.TLD) (int, error) { return 1, nil }
+func (prices) GraceDays(deed.TLD) int         { return 30 }
+
+// ourServers are what a new name is given.
+var ourServers = []string{"ns1.example.com", "ns2.example.com"}
 
 // A world is one run.
 type world struct {
