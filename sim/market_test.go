@@ -26,6 +26,19 @@ func (s nameStore) Act(ctx context.Context, is deed.Registration, a deed.Act) er
 	return act(s.p, "Act", func() error { return s.s.Act(ctx, is, a) })
 }
 
+func (s nameStore) DueNames(ctx context.Context, most int) ([]string, error) {
+	return call(s.p, "DueNames", func() ([]string, error) { return s.s.DueNames(ctx, most) })
+}
+
+func (s nameStore) LiveOn(ctx context.Context, was, is deed.Registration, events []deed.Event, next time.Time) (bool, error) {
+	return call(s.p, "LiveOn", func() (bool, error) { return s.s.LiveOn(ctx, was, is, events, next) })
+}
+
+func (s nameStore) EndRegistration(ctx context.Context, was deed.Registration, reason string, events []deed.Event) error {
+	s.p.w.ends[reason]++
+	return act(s.p, "EndRegistration "+reason, func() error { return s.s.EndRegistration(ctx, was, reason, events) })
+}
+
 // registrar is the registry that sells, as one process meets it.
 type registrar struct {
 	p *process

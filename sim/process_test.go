@@ -22,6 +22,7 @@ type process struct {
 	clock *sqldb.Clock  // the database's, as it knows it
 	pay   *payment.Service
 	names *registration.Service
+	life  *registration.Lifecycle
 }
 
 // death is what a process panics with when it dies.
@@ -38,12 +39,13 @@ func newProcess(w *world, id int) *process {
 	clock := func() time.Time { return p.clock.Now() }
 	rows := sqldb.Payments{DB: w.db, ChainID: chainID, Asset: asset, Now: clock}
 	jobs := jobStore{p, sqldb.Jobs{DB: w.db, Now: clock}}
-	life := w.registry.now
+	life := func() time.Time { return p.clock.Now().Add(w.registry.ahead) }
 	p.pay = &payment.Service{Store: payments{p, rows}, Watch: watch{p, rows}, Settler: outside{p, settler{w.chain}},
 		Terms: payment.Terms{ChainID: chainID, Asset: asset, PayTo: treasury}, Now: clock}
 	held := nameStore{p, sqldb.Registrations{DB: w.db, Now: life}}
 	p.names = &registration.Service{Store: jobs, Queue: jobs, Names: held, Registrar: registrar{p, w.registry}, Keeper: keeper{p: p, r: w.registry},
 		Prices: prices{}, Nameservers: ourServers, Wait: time.Hour, Now: clock, Life: life}
+	p.life = &registration.Lifecycle{Names: held, Keeper: keeper{p: p, r: w.registry}, Grace: prices{}.GraceDays, Now: life}
 	return p
 }
 
@@ -111,7 +113,7 @@ func call[T any](p *process, what string, f func() (T, error)) (T, error) {
 func writes(what string) bool {
 	verb, _, _ := strings.Cut(what, " ")
 	switch verb {
-	case "AuthorizePayment", "MovePayment", "AdoptTransfers", "MoveJob", "CompleteJob", "FailJob":
+	case "AuthorizePayment", "MovePayment", "AdoptTransfers", "MoveJob", "CompleteJob", "FailJob", "LiveOn", "EndRegistration":
 		return true
 	}
 	return false
