@@ -27,6 +27,7 @@ func (w *world) check() error {
 			return fmt.Errorf("audit: %s: broken %d times", f.Invariant, f.Broken)
 		}
 	}
+	paid := paid{}
 	for _, a := range w.signed {
 		p, err := w.payment(id(a))
 		if deed.CodeOf(err) == deed.CodeNotFound {
@@ -38,8 +39,21 @@ func (w *world) check() error {
 		if err != nil {
 			return err
 		}
+		paid[deed.JobID(p.ID)] = p
 	}
-	return w.checkOrders()
+	if err := w.checkOrders(paid); err != nil {
+		return err
+	}
+	return w.checkNames(paid)
+}
+
+// paid are the payments we know, by their jobs.
+type paid map[string]deed.Payment
+
+// of returns the payment of an order at the registry.
+func (p paid) of(reference string) deed.Payment {
+	job, _, _ := strings.Cut(reference, "-")
+	return p[job]
 }
 
 // checkPayment compares a payment with the chain.
@@ -72,18 +86,14 @@ func (w *world) checkPayment(p deed.Payment) error {
 // checkOrders compares what the registry did for us with what we were paid for:
 // an order that is done, or may yet be, has the money of one payer, and no
 // payment has two that are done.
-func (w *world) checkOrders() error {
+func (w *world) checkOrders(paid paid) error {
 	done := map[string]string{} // by payment
 	for _, ref := range w.registry.sent {
 		o := w.registry.orders[ref]
 		if o.Account != us || !o.open() && o.State != deed.PlacementDone {
 			continue
 		}
-		job, _, _ := strings.Cut(ref, "-")
-		p, err := w.payment(strings.Replace(job, "job_", "pay_", 1))
-		if err != nil {
-			return fmt.Errorf("%s of %s was ordered for nobody: %w", o.Kind, o.Name, err)
-		}
+		p := paid.of(ref)
 		if u := w.chain.final().used[keyOf(p.Auth)]; !u.paid || u.amount != cost(p.Purchase) {
 			return fmt.Errorf("%s of %s was ordered unpaid, for %s", o.Kind, o.Name, p.ID)
 		}
@@ -99,11 +109,11 @@ func (w *world) checkOrders() error {
 		done[p.ID] = ref
 	}
 	for _, a := range w.signed {
-		if p, err := w.payment(id(a)); err == nil && p.State == deed.PaymentConsumed && done[p.ID] == "" {
+		if p := paid[deed.JobID(id(a))]; p.State == deed.PaymentConsumed && done[p.ID] == "" {
 			return fmt.Errorf("%s is consumed, and the registry did nothing for it", p.ID)
 		}
 	}
-	return w.checkNames()
+	return nil
 }
 
 func (w *world) registration(name deed.Name) (deed.Registration, error) {
@@ -113,7 +123,7 @@ func (w *world) registration(name deed.Name) (deed.Registration, error) {
 // checkNames follows each name through the orders that were executed: it expires
 // at its start and all years that were paid since, and we never say less than
 // what we have told its payers, nor more than the registry.
-func (w *world) checkNames() error {
+func (w *world) checkNames(paid paid) error {
 	expires, told := map[deed.Name]time.Time{}, map[deed.Name]time.Time{}
 	for _, o := range w.registry.done {
 		if o.Kind != deed.OrderRenew {
@@ -121,8 +131,7 @@ func (w *world) checkNames() error {
 			continue
 		}
 		expires[o.Name] = expires[o.Name].AddDate(o.Years, 0, 0)
-		job, _, _ := strings.Cut(o.Reference, "-")
-		if p, err := w.payment(strings.Replace(job, "job_", "pay_", 1)); err == nil && p.State == deed.PaymentConsumed {
+		if paid.of(o.Reference).State == deed.PaymentConsumed {
 			told[o.Name] = expires[o.Name]
 		}
 	}
@@ -134,7 +143,7 @@ func (w *world) checkNames() error {
 		if !e.Expires.Equal(expires[name]) {
 			return fmt.Errorf("%s expires at %s, and %s was paid for", name, e.Expires, expires[name])
 		}
-		if err := w.checkName(e, told[name]); err != nil {
+		if err := w.checkName(e, paid.of(e.Reference), told[name]); err != nil {
 			return err
 		}
 	}
@@ -142,12 +151,7 @@ func (w *world) checkNames() error {
 }
 
 // checkName compares a name that is ours at the registry with our books.
-func (w *world) checkName(e deed.RegistryEntry, told time.Time) error {
-	job, _, _ := strings.Cut(e.Reference, "-")
-	p, err := w.payment(strings.Replace(job, "job_", "pay_", 1))
-	if err != nil {
-		return err
-	}
+func (w *world) checkName(e deed.RegistryEntry, p deed.Payment, told time.Time) error {
 	r, err := w.registration(e.Name)
 	switch {
 	case deed.CodeOf(err) == deed.CodeNotFound && p.State != deed.PaymentConsumed:
