@@ -36,15 +36,20 @@ func (w *world) request() *request {
 		}
 		return &r
 	}
-	r := &request{Order: w.order()}
-	payer := w.buyers[w.rng.IntN(len(w.buyers))]
+	order, payer := w.order(), w.buyers[w.rng.IntN(len(w.buyers))]
 	if n := len(w.requests); n > 0 && w.rng.IntN(4) == 0 { // signs anew for what was asked for before
 		last := w.requests[w.rng.IntN(n)]
-		payer, r.Order = last.auth.Payer, last.Order
+		payer, order = last.auth.Payer, last.Order
 	}
-	r.auth = deed.Authorization{Payer: payer, PayTo: treasury, Amount: w.offer(r.Order), Nonce: fmt.Sprintf("0x%064x", len(w.requests)+1), Signature: []byte{1}}
+	return w.sign(payer, order)
+}
+
+// sign makes a new request.
+func (w *world) sign(payer deed.Wallet, o registration.Order) *request {
+	r := &request{Order: o}
+	r.auth = deed.Authorization{Payer: payer, PayTo: treasury, Amount: w.offer(o), Nonce: fmt.Sprintf("0x%064x", len(w.requests)+1), Signature: []byte{1}}
 	r.auth.ValidBefore = w.now.Add([]time.Duration{time.Minute, 5 * time.Minute, time.Hour}[w.rng.IntN(3)]).Unix()
-	if w.rng.IntN(12) == 0 {
+	if w.fault(12) {
 		r.auth.Amount--
 	}
 	w.requests = append(w.requests, r)

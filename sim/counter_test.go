@@ -71,7 +71,10 @@ func (r *registry) Place(o deed.RegistryOrder, left time.Duration) error {
 		r.w.tick(time.Duration(r.w.rng.IntN(int(left/time.Second)+1)) * time.Second)
 	}
 	fate := r.w.rng.IntN(16)
-	if !r.w.faulty {
+	switch {
+	case r.parking:
+		fate = 5
+	case !r.w.faulty:
 		fate = 0
 	}
 	r.w.tell("the registry meets %s %s for %s with fate %d", o.Kind, o.Reference, o.Name, fate)

@@ -44,6 +44,7 @@ type registry struct {
 	sent    []string // references, in the order they came
 	done    []*order // in the order they were executed
 	leaving int      // transfers that others asked for
+	parking bool     // every order waits for a person
 }
 
 func newRegistry(w *world) *registry {

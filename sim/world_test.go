@@ -98,27 +98,36 @@ type world struct {
 
 // run runs the seed and returns the world as it ended.
 func run(seed uint64, loud bool) (w *world, err error) {
-	db, err := sqldb.OpenMemory(context.Background())
+	w, err = newWorld(seed, loud)
 	if err != nil {
 		return &world{}, err
 	}
-	defer db.Close() // it is gone with the run
-	db.Patience = time.Minute
-	w = &world{rng: rand.New(rand.NewPCG(seed, 0)), watches: rand.New(rand.NewPCG(seed, 1)), now: time.Unix(1_800_000_000, 0).UTC(), db: db, faulty: true, left: steps, jobs: map[string]string{}, ends: map[string]int{}, loud: loud}
-	off := w.wrong()
-	db.Time = func() time.Time { return w.now.Add(off) }
-	for i := range 3 {
-		w.buyers = append(w.buyers, deed.Wallet(fmt.Sprintf("0x%040d", i+1)))
-	}
-	w.names = []deed.Name{"first.com", "second.com", "third.com", "fourth.com"}
-	w.away = []deed.Name{"afar.com", "beyond.com"}
-	w.chain, w.registry = newChain(w, w.buyers), newRegistry(w)
-	w.procs = []*process{newProcess(w, 0), newProcess(w, 1)}
+	defer w.db.Close() // it is gone with the run
 	for w.left > 0 && w.broken == nil {
 		w.step()
 	}
 	w.rest()
 	return w, w.broken
+}
+
+// newWorld returns the world of a seed as it begins.
+func newWorld(seed uint64, loud bool) (*world, error) {
+	db, err := sqldb.OpenMemory(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	db.Patience = time.Minute
+	w := &world{rng: rand.New(rand.NewPCG(seed, 0)), watches: rand.New(rand.NewPCG(seed, 1)), now: time.Unix(1_800_000_000, 0).UTC(), db: db, faulty: true, left: steps, jobs: map[string]string{}, ends: map[string]int{}, loud: loud}
+	off := w.wrong()
+	db.Time = func() time.Time { return w.now.Add(off) }
+	for i := range 3 {
+		w.buyers = append(w.buyers, deed.Wallet(fmt.Sprintf("0x%040d", i+1)))
+	}
+	w.names = []deed.Name{"first.com", "second.com", "third.com", "fourth.com"}[:1+w.rng.IntN(4)] // the fewer, the more they are fought for
+	w.away = []deed.Name{"afar.com", "beyond.com"}[:1+w.rng.IntN(2)]
+	w.chain, w.registry = newChain(w, w.buyers), newRegistry(w)
+	w.procs = []*process{newProcess(w, 0), newProcess(w, 1)}
+	return w, nil
 }
 
 func (w *world) tell(format string, args ...any) {
