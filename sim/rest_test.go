@@ -100,6 +100,30 @@ func (w *world) checkHeld() error {
 			return fmt.Errorf("%s is %s in our books, and not ours", name, r.Status)
 		}
 	}
+	return w.checkTold()
+}
+
+// checkTold says which renewal of a name that is ours its owner was not told of.
+func (w *world) checkTold() error {
+	renewed := map[deed.Name][]time.Time{}
+	for _, o := range w.registry.done {
+		if o.Kind != deed.OrderRenew {
+			delete(renewed, o.Name) // a new life begins
+			continue
+		}
+		renewed[o.Name] = append(renewed[o.Name], o.Expires)
+	}
+	for _, name := range slices.Concat(w.names, w.away) {
+		events, err := (sqldb.Registrations{DB: w.db}).Events(context.Background(), w.registry.entries[name].Reference)
+		if err != nil {
+			return err
+		}
+		for _, until := range renewed[name] {
+			if w.registry.ours(name) && !slices.ContainsFunc(events, func(e deed.Event) bool { return e.Type == deed.EventRenewed && e.About.Equal(until) }) {
+				return fmt.Errorf("nobody was told of the renewal of %s until %s", name, until)
+			}
+		}
+	}
 	return nil
 }
 
