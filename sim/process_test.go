@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -20,6 +21,7 @@ type process struct {
 	lives int           // how often it has died
 	skew  time.Duration // of its own watch
 	clock *sqldb.Clock  // the database's, as it knows it
+	ahead time.Duration // of the registry's clock, as it knows it
 	pay   *payment.Service
 	names *registration.Service
 	life  *registration.Lifecycle
@@ -39,7 +41,7 @@ func newProcess(w *world, id int) *process {
 	clock := func() time.Time { return p.clock.Now() }
 	rows := sqldb.Payments{DB: w.db, ChainID: chainID, Asset: asset, Now: clock}
 	jobs := jobStore{p, sqldb.Jobs{DB: w.db, Now: clock}}
-	life := func() time.Time { return p.clock.Now().Add(w.registry.ahead) }
+	life := func() time.Time { return p.clock.Now().Add(p.ahead) }
 	p.pay = &payment.Service{Store: payments{p, rows}, Watch: watch{p, rows}, Settler: outside{p, settler{w.chain}},
 		Terms: payment.Terms{ChainID: chainID, Asset: asset, PayTo: treasury}, Now: clock}
 	held := nameStore{p, sqldb.Registrations{DB: w.db, Now: life}}
@@ -52,7 +54,7 @@ func newProcess(w *world, id int) *process {
 // boot is what the process does before all else, in each of its lives: it asks
 // the database for the time, because its own watch is wrong by minutes.
 func (p *process) boot() {
-	p.skew = p.w.wrong()
+	p.skew, p.ahead = p.w.wrong(), p.w.registry.ahead
 	p.clock = sqldb.NewClock(p.w.db, p.watch)
 	if err := p.clock.Sync(context.Background()); err != nil {
 		p.w.broken = err
@@ -168,7 +170,17 @@ type jobStore struct {
 }
 
 func (s jobStore) Job(ctx context.Context, id string) (deed.Job, error) {
-	return call(s.p, "Job", func() (deed.Job, error) { return s.s.Job(ctx, id) })
+	return call(s.p, "Job", func() (deed.Job, error) {
+		j, err := s.s.Job(ctx, id)
+		if err != nil {
+			return j, err
+		}
+		if tried := s.p.w.tried[id]; j.Attempts < tried && s.p.w.broken == nil {
+			s.p.w.broken = fmt.Errorf("%s was tried %d times, and says %d", id, tried, j.Attempts)
+		}
+		s.p.w.tried[id] = j.Attempts
+		return j, nil
+	})
 }
 
 func (s jobStore) JobOf(ctx context.Context, a deed.Payment) (deed.Job, error) {

@@ -85,6 +85,7 @@ type world struct {
 	requests []*request
 	signed   []deed.Authorization // everything that a payer ever signed
 	jobs     map[string]string    // by authorization: the job it was told of
+	tried    map[string]int       // by job: how often, as it was last seen
 
 	faulty bool // whether things fail
 	left   int  // steps
@@ -117,7 +118,7 @@ func newWorld(seed uint64, loud bool) (*world, error) {
 		return nil, err
 	}
 	db.Patience = time.Minute
-	w := &world{rng: rand.New(rand.NewPCG(seed, 0)), watches: rand.New(rand.NewPCG(seed, 1)), now: time.Unix(1_800_000_000, 0).UTC(), db: db, faulty: true, left: steps, jobs: map[string]string{}, ends: map[string]int{}, loud: loud}
+	w := &world{rng: rand.New(rand.NewPCG(seed, 0)), watches: rand.New(rand.NewPCG(seed, 1)), now: time.Unix(1_800_000_000, 0).UTC(), db: db, faulty: true, left: steps, jobs: map[string]string{}, tried: map[string]int{}, ends: map[string]int{}, loud: loud}
 	off := w.wrong()
 	db.Time = func() time.Time { return w.now.Add(off) }
 	for i := range 3 {
@@ -266,6 +267,7 @@ func (w *world) advanceJobs(p *process) {
 }
 
 func (w *world) advanceNames(p *process) {
+	p.ahead = w.registry.ahead // it learns of a jump only now
 	p.do("due names", func(ctx context.Context) {
 		names, _ := p.life.Due(ctx, 8) // a worker that cannot read tries again
 		for _, name := range names {
