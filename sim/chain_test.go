@@ -76,7 +76,7 @@ type chain struct {
 func newChain(w *world, buyers []deed.Wallet) *chain {
 	genesis := &block{at: w.now, balance: map[deed.Wallet]deed.USDC{}, used: map[string]use{}, mined: map[string]bool{}, refunds: map[string][]refunded{}}
 	for _, b := range buyers {
-		genesis.balance[b] = price * deed.USDC(2+w.rng.IntN(5))
+		genesis.balance[b] = price * deed.USDC(3+w.rng.IntN(8))
 	}
 	return &chain{w: w, blocks: []*block{genesis}, signed: map[string][]*transaction{}}
 }

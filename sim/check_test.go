@@ -2,9 +2,10 @@ package sim
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"deed.example/deed"
 	"deed.example/deed/internal/sqldb"
@@ -26,6 +27,7 @@ func (w *world) check() error {
 			return fmt.Errorf("audit: %s: broken %d times", f.Invariant, f.Broken)
 		}
 	}
+	paid := paid{}
 	for _, a := range w.signed {
 		p, err := w.payment(id(a))
 		if deed.CodeOf(err) == deed.CodeNotFound {
@@ -37,8 +39,21 @@ func (w *world) check() error {
 		if err != nil {
 			return err
 		}
+		paid[deed.JobID(p.ID)] = p
 	}
-	return w.checkNames()
+	if err := w.checkOrders(paid); err != nil {
+		return err
+	}
+	return w.checkNames(paid)
+}
+
+// paid are the payments we know, by their jobs.
+type paid map[string]deed.Payment
+
+// of returns the payment of an order at the registry.
+func (p paid) of(reference string) deed.Payment {
+	job, _, _ := strings.Cut(reference, "-")
+	return p[job]
 }
 
 // checkPayment compares a payment with the chain.
@@ -65,110 +80,88 @@ func (w *world) checkPayment(p deed.Payment) error {
 	if p.State == deed.PaymentRefunded && len(w.chain.final().refunds[p.ID]) != 1 {
 		return fmt.Errorf("%s is refunded, and the chain has no refund", p.ID)
 	}
-	if p.State == deed.PaymentConsumed {
-		r, err := sqldb.Jobs{DB: w.db}.Registration(context.Background(), p.Purchase.Name)
-		if err != nil || r.PaymentID != p.ID || r.Owner != p.Auth.Payer {
-			return fmt.Errorf("%s is consumed, and its payer does not have %s: %+v, %v", p.ID, p.Purchase.Name, r, err)
-		}
-	}
 	return nil
 }
 
-// checkNames compares what the registry has sold us with what we were paid for
-// and with what we say that we sold.
-func (w *world) checkNames() error {
-	for _, name := range w.names {
-		holder, ours := w.registry.holder[name], w.registry.holder[name] != "" && w.registry.holder[name] != outsider
-		r, err := sqldb.Jobs{DB: w.db}.Registration(context.Background(), name)
-		if err != nil && deed.CodeOf(err) != deed.CodeNotFound {
-			return err
-		}
-		if err == nil && r.Reference != holder {
-			return fmt.Errorf("we say that %s was sold under %s, the registry has it under %q", name, r.Reference, holder)
-		}
-		if !ours {
+// checkOrders compares what the registry did for us with what we were paid for:
+// an order that is done, or may yet be, has the money of one payer, and no
+// payment has two that are done.
+func (w *world) checkOrders(paid paid) error {
+	done := map[string]string{} // by payment
+	for _, ref := range w.registry.sent {
+		o := w.registry.orders[ref]
+		if o.Account != us || !o.open() && o.State != deed.PlacementDone {
 			continue
 		}
-		job, _, _ := strings.Cut(holder, "-")
-		p, err := w.payment(strings.Replace(job, "job_", "pay_", 1))
-		if err != nil {
-			return fmt.Errorf("%s was bought for nobody: %w", name, err)
+		p := paid.of(ref)
+		if u := w.chain.final().used[keyOf(p.Auth)]; !u.paid || u.amount != cost(p.Purchase) {
+			return fmt.Errorf("%s of %s was ordered unpaid, for %s", o.Kind, o.Name, p.ID)
 		}
-		if u := w.chain.final().used[keyOf(p.Auth)]; !u.paid || u.amount != price {
-			return fmt.Errorf("%s was bought unpaid, for %s", name, p.ID)
+		if p.State != deed.PaymentSettled && (o.open() || p.State != deed.PaymentConsumed) {
+			return fmt.Errorf("%s of %s is %q for %s, which is %s", o.Kind, o.Name, o.State, p.ID, p.State)
 		}
-		if p.State != deed.PaymentSettled && p.State != deed.PaymentConsumed {
-			return fmt.Errorf("%s was bought for %s, which is %s", name, p.ID, p.State)
+		if o.open() {
+			continue
 		}
-		if w.registry.bought[name] != 1 {
-			return fmt.Errorf("%s was bought %d times", name, w.registry.bought[name])
+		if first := done[p.ID]; first != "" {
+			return fmt.Errorf("%s was delivered under %s and again under %s", p.ID, first, ref)
+		}
+		done[p.ID] = ref
+	}
+	for _, a := range w.signed {
+		if p := paid[deed.JobID(id(a))]; p.State == deed.PaymentConsumed && done[p.ID] == "" {
+			return fmt.Errorf("%s is consumed, and the registry did nothing for it", p.ID)
 		}
 	}
 	return nil
 }
 
-// count notes how a payment ended.
-func (w *world) count(p deed.Payment, err error) {
+func (w *world) registration(name deed.Name) (deed.Registration, error) {
+	return sqldb.Registrations{DB: w.db}.Registration(context.Background(), name)
+}
+
+// checkNames follows each name through the orders that were executed: it expires
+// at its start and all years that were paid since, and we never say less than
+// what we have told its payers, nor more than the registry.
+func (w *world) checkNames(paid paid) error {
+	expires, told := map[deed.Name]time.Time{}, map[deed.Name]time.Time{}
+	for _, o := range w.registry.done {
+		if o.Kind != deed.OrderRenew {
+			expires[o.Name], told[o.Name] = o.Expires, o.Expires
+			continue
+		}
+		expires[o.Name] = expires[o.Name].AddDate(o.Years, 0, 0)
+		if paid.of(o.Reference).State == deed.PaymentConsumed {
+			told[o.Name] = expires[o.Name]
+		}
+	}
+	for _, name := range slices.Concat(w.names, w.away) {
+		e := w.registry.entries[name]
+		if !w.registry.ours(name) {
+			continue
+		}
+		if !e.Expires.Equal(expires[name]) {
+			return fmt.Errorf("%s expires at %s, and %s was paid for", name, e.Expires, expires[name])
+		}
+		if err := w.checkName(e, paid.of(e.Reference), told[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkName compares a name that is ours at the registry with our books.
+func (w *world) checkName(e deed.RegistryEntry, p deed.Payment, told time.Time) error {
+	r, err := w.registration(e.Name)
 	switch {
+	case deed.CodeOf(err) == deed.CodeNotFound && p.State != deed.PaymentConsumed:
+		return nil // its job is still looking
 	case err != nil:
-		w.ends["refused"]++
-	case p.AliasOf != "":
-		w.ends["alias"]++
-	case p.Purchase.Kind == deed.PurchaseNothing:
-		w.ends["adopted and "+string(p.State)]++
-	default:
-		w.ends[string(p.State)]++
-	}
-}
-
-// idle says whether no order is under way.
-func (r *registry) idle() bool {
-	for _, ref := range r.sent {
-		if s := r.orders[ref].state; s == "travelling" || s == "late" || s == "parked" {
-			return false
-		}
-	}
-	return true
-}
-
-// checkRest says what is not as it must be when all has come to its end: every
-// transfer to us has bought one name or went back once, and nothing is open.
-func (w *world) checkRest() error {
-	open, err := (sqldb.Audit{DB: w.db}).Open(context.Background())
-	if err != nil || open != 0 {
-		return errors.Join(fmt.Errorf("%d payments and jobs never end", open), err)
-	}
-	var in, consumed, back deed.USDC
-	for _, a := range w.signed {
-		u := w.chain.final().used[keyOf(a)]
-		if u.paid {
-			in += u.amount
-		}
-		p, err := w.payment(id(a))
-		w.count(p, err)
-		switch {
-		case deed.CodeOf(err) == deed.CodeNotFound && !u.paid:
-		case err != nil:
-			return fmt.Errorf("%s came in and nobody knows of it: %w", u.amount, err)
-		case p.State == deed.PaymentConsumed:
-			consumed += p.Auth.Amount
-		case p.State == deed.PaymentRefunded:
-			back += p.Auth.Amount
-		case u.paid:
-			return fmt.Errorf("%s has %s of its payer and is %s", p.ID, u.amount, p.State)
-		case p.State != deed.PaymentVoid && p.AliasOf == "":
-			return fmt.Errorf("%s never ends: it is %s", p.ID, p.State)
-		}
-	}
-	if in != consumed+back || w.chain.final().balance[treasury] != consumed {
-		return fmt.Errorf("%s came in, %s was earned and %s went back, and the treasury has %s", in, consumed, back, w.chain.final().balance[treasury])
-	}
-	for _, name := range w.names {
-		if holder := w.registry.holder[name]; holder != "" && holder != outsider {
-			if _, err := (sqldb.Jobs{DB: w.db}).Registration(context.Background(), name); err != nil {
-				return fmt.Errorf("%s was bought under %s and given to nobody: %w", name, holder, err)
-			}
-		}
+		return fmt.Errorf("%s is consumed, and nobody has %s: %w", p.ID, e.Name, err)
+	case r.Reference != e.Reference || r.PaymentID != p.ID || r.Owner != p.Auth.Payer:
+		return fmt.Errorf("%s was bought with %s, and we say %+v", e.Name, p.ID, r)
+	case r.Expires.Before(told) || r.Expires.After(e.Expires):
+		return fmt.Errorf("we say that %s expires at %s, told its payers %s, and the registry has %s", e.Name, r.Expires, told, e.Expires)
 	}
 	return nil
 }

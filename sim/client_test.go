@@ -12,15 +12,15 @@ import (
 
 // A request is one that a client made and may repeat.
 type request struct {
+	registration.Order
 	auth deed.Authorization
-	name deed.Name
 }
 
 // ask sends a request: a new one, one again, or a payment for another name.
 func (w *world) ask(p *process) {
 	r := w.request()
-	p.do(fmt.Sprintf("%s asks for %s with %s", r.auth.Payer, r.name, id(r.auth)), func(ctx context.Context) {
-		out, err := p.names.Register(ctx, registration.Order{Name: r.name, Years: 1}, p.pay.Checkout(&r.auth))
+	p.do(fmt.Sprintf("%s asks for %s of %s, %d years, with %s", r.auth.Payer, r.Kind, r.Name, r.Years, id(r.auth)), func(ctx context.Context) {
+		out, err := p.names.Buy(ctx, r.Order, p.pay.Checkout(&r.auth))
 		w.tell("%d: answer: job %s is %s, %v", p.id, out.Job.ID, out.Job.State, err)
 		if w.broken == nil {
 			w.broken = w.answered(r, out, err)
@@ -29,27 +29,55 @@ func (w *world) ask(p *process) {
 }
 
 func (w *world) request() *request {
-	if n := len(w.requests); n > 0 && (n >= 10 || w.rng.IntN(2) == 0) {
+	if n := len(w.requests); n > 0 && (n >= 16 || w.rng.IntN(2) == 0) {
 		r := *w.requests[w.rng.IntN(n)]
 		if w.rng.IntN(6) == 0 {
-			r.name = w.names[w.rng.IntN(len(w.names))]
+			r.Name = w.anyName()
 		}
 		return &r
 	}
-	r := &request{name: w.names[w.rng.IntN(len(w.names))]}
-	payer := w.buyers[w.rng.IntN(len(w.buyers))]
-	if n := len(w.requests); n > 0 && w.rng.IntN(3) == 0 { // signs anew for what was asked for before
+	order, payer := w.order(), w.buyers[w.rng.IntN(len(w.buyers))]
+	if n := len(w.requests); n > 0 && w.rng.IntN(4) == 0 { // signs anew for what was asked for before
 		last := w.requests[w.rng.IntN(n)]
-		payer, r.name = last.auth.Payer, last.name
+		payer, order = last.auth.Payer, last.Order
 	}
-	r.auth = deed.Authorization{Payer: payer, PayTo: treasury, Amount: price, Nonce: fmt.Sprintf("0x%064x", len(w.requests)+1), Signature: []byte{1}}
+	return w.sign(payer, order)
+}
+
+// sign makes a new request.
+func (w *world) sign(payer deed.Wallet, o registration.Order) *request {
+	r := &request{Order: o}
+	r.auth = deed.Authorization{Payer: payer, PayTo: treasury, Amount: w.offer(o), Nonce: fmt.Sprintf("0x%064x", len(w.requests)+1), Signature: []byte{1}}
 	r.auth.ValidBefore = w.now.Add([]time.Duration{time.Minute, 5 * time.Minute, time.Hour}[w.rng.IntN(3)]).Unix()
-	if w.rng.IntN(10) == 0 {
+	if w.fault(12) {
 		r.auth.Amount--
 	}
 	w.requests = append(w.requests, r)
 	w.signed = append(w.signed, r.auth)
 	return r
+}
+
+// order is what somebody may want: more years for a name that is ours, a name
+// that is elsewhere, or else a new one.
+func (w *world) order() registration.Order {
+	name := w.anyName()
+	switch e := w.registry.entries[name]; {
+	case w.registry.ours(name):
+		o := registration.Order{Kind: deed.PurchaseRenewal, Name: name, Years: 1 + w.rng.IntN(2)}
+		if w.rng.IntN(3) == 0 {
+			o.From = e.Expires
+		}
+		return o
+	case slices.Contains(w.away, name):
+		return registration.Order{Kind: deed.PurchaseTransfer, Name: name, Years: 1, AuthCode: code}
+	}
+	return registration.Order{Kind: deed.PurchaseRegistration, Name: name, Years: 1}
+}
+
+// offer is what a client was told that its order costs.
+func (w *world) offer(o registration.Order) deed.USDC {
+	restore := w.registry.entries[o.Name].Phase(w.registry.now()) == deed.PhaseRedemption
+	return cost(deed.Purchase{Kind: o.Kind, Name: o.Name, Years: o.Years, Facts: deed.PurchaseFacts{Restore: restore}})
 }
 
 func id(a deed.Authorization) string { return a.PaymentID(chainID, asset) }
@@ -58,7 +86,7 @@ func id(a deed.Authorization) string { return a.PaymentID(chainID, asset) }
 // never to pay again while its money may still buy what it was given for.
 func (w *world) answered(r *request, out registration.Outcome, err error) error {
 	key := id(r.auth)
-	if deed.CodeOf(err) == deed.CodeNotFound {
+	if deed.CodeOf(err) == deed.CodeNotFound && r.Kind == deed.PurchaseRegistration {
 		return fmt.Errorf("%s was told that something is not there: %w", key, err)
 	}
 	if err == nil && out.Job.ID != "" {
@@ -66,7 +94,7 @@ func (w *world) answered(r *request, out registration.Outcome, err error) error 
 			return fmt.Errorf("%s was told of %s, and then of %s", key, told, out.Job.ID)
 		}
 		w.jobs[key] = out.Job.ID
-		if out.Job.Owner != r.auth.Payer || out.Job.Purchase.Name != r.name {
+		if out.Job.Owner != r.auth.Payer || out.Job.Purchase.Name != r.Name || out.Job.Purchase.Kind != r.Kind {
 			return fmt.Errorf("%s was told of the job of another: %+v", key, out.Job)
 		}
 	}
@@ -76,7 +104,8 @@ func (w *world) answered(r *request, out registration.Outcome, err error) error 
 			return fmt.Errorf("%s was asked to pay again while its payment is %s", key, known.State)
 		}
 	}
-	if err == nil && out.Job.State == deed.JobCompleted && (out.Registration.Owner != r.auth.Payer || out.Registration.Name != r.name) {
+	own := r.Kind == deed.PurchaseRenewal || out.Registration.Owner == r.auth.Payer
+	if err == nil && out.Job.State == deed.JobCompleted && (!own || out.Registration.Name != r.Name) {
 		return fmt.Errorf("%s was told that it bought %+v", key, out.Registration)
 	}
 	return nil
@@ -104,13 +133,4 @@ func (w *world) interfere() {
 	t.hash = fmt.Sprintf("strange #%d", w.chain.strange)
 	w.chain.add(t)
 	w.tell("strangers: %s of %s, %s", t.kind, id(a), t.auth.Amount)
-}
-
-// outbuy lets somebody else buy a name elsewhere.
-func (w *world) outbuy() {
-	name := w.names[w.rng.IntN(len(w.names))]
-	if w.registry.holder[name] == "" && w.rng.IntN(2) == 0 {
-		w.registry.holder[name] = outsider
-		w.tell("an outsider buys %s", name)
-	}
 }

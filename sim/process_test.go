@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -20,8 +21,10 @@ type process struct {
 	lives int           // how often it has died
 	skew  time.Duration // of its own watch
 	clock *sqldb.Clock  // the database's, as it knows it
+	ahead time.Duration // of the registry's clock, as it knows it
 	pay   *payment.Service
 	names *registration.Service
+	life  *registration.Lifecycle
 }
 
 // death is what a process panics with when it dies.
@@ -37,18 +40,21 @@ func newProcess(w *world, id int) *process {
 	p.boot()
 	clock := func() time.Time { return p.clock.Now() }
 	rows := sqldb.Payments{DB: w.db, ChainID: chainID, Asset: asset, Now: clock}
-	jobs := sqldb.Jobs{DB: w.db, Now: clock}
-	p.pay = &payment.Service{Store: payments{p, rows}, Watch: watch{p, rows}, Settler: outside{p, settler{w.chain}, w.registry},
+	jobs := jobStore{p, sqldb.Jobs{DB: w.db, Now: clock}}
+	life := func() time.Time { return p.clock.Now().Add(p.ahead) }
+	p.pay = &payment.Service{Store: payments{p, rows}, Watch: watch{p, rows}, Settler: outside{p, settler{w.chain}},
 		Terms: payment.Terms{ChainID: chainID, Asset: asset, PayTo: treasury}, Now: clock}
-	p.names = &registration.Service{Store: jobStore{p, jobs}, Names: jobStore{p, jobs}, Registrar: outside{p, settler{w.chain}, w.registry},
-		Prices: prices{}, Wait: time.Hour, Now: clock}
+	held := nameStore{p, sqldb.Registrations{DB: w.db, Now: life}}
+	p.names = &registration.Service{Store: jobs, Queue: jobs, Names: held, Registrar: registrar{p, w.registry}, Keeper: keeper{p: p, r: w.registry},
+		Prices: prices{}, Nameservers: ourServers, Wait: time.Hour, Now: clock, Life: life}
+	p.life = &registration.Lifecycle{Names: held, Keeper: keeper{p: p, r: w.registry}, Grace: prices{}.GraceDays, Now: life}
 	return p
 }
 
 // boot is what the process does before all else, in each of its lives: it asks
 // the database for the time, because its own watch is wrong by minutes.
 func (p *process) boot() {
-	p.skew = p.w.wrong()
+	p.skew, p.ahead = p.w.wrong(), p.w.registry.ahead
 	p.clock = sqldb.NewClock(p.w.db, p.watch)
 	if err := p.clock.Sync(context.Background()); err != nil {
 		p.w.broken = err
@@ -109,7 +115,7 @@ func call[T any](p *process, what string, f func() (T, error)) (T, error) {
 func writes(what string) bool {
 	verb, _, _ := strings.Cut(what, " ")
 	switch verb {
-	case "AuthorizePayment", "MovePayment", "AdoptTransfers", "MoveJob", "CompleteJob", "FailJob":
+	case "AuthorizePayment", "MovePayment", "AdoptTransfers", "MoveJob", "CompleteJob", "FailJob", "LiveOn", "EndRegistration":
 		return true
 	}
 	return false
@@ -164,7 +170,17 @@ type jobStore struct {
 }
 
 func (s jobStore) Job(ctx context.Context, id string) (deed.Job, error) {
-	return call(s.p, "Job", func() (deed.Job, error) { return s.s.Job(ctx, id) })
+	return call(s.p, "Job", func() (deed.Job, error) {
+		j, err := s.s.Job(ctx, id)
+		if err != nil {
+			return j, err
+		}
+		if tried := s.p.w.tried[id]; j.Attempts < tried && s.p.w.broken == nil {
+			s.p.w.broken = fmt.Errorf("%s was tried %d times, and says %d", id, tried, j.Attempts)
+		}
+		s.p.w.tried[id] = j.Attempts
+		return j, nil
+	})
 }
 
 func (s jobStore) JobOf(ctx context.Context, a deed.Payment) (deed.Job, error) {
@@ -191,15 +207,14 @@ func (s jobStore) DueJobs(ctx context.Context, most int) ([]string, error) {
 	return call(s.p, "DueJobs", func() ([]string, error) { return s.s.DueJobs(ctx, most) })
 }
 
-func (s jobStore) Registration(ctx context.Context, name deed.Name) (deed.Registration, error) {
-	return call(s.p, "Registration", func() (deed.Registration, error) { return s.s.Registration(ctx, name) })
+func (s jobStore) WakeJobs(ctx context.Context) error {
+	return act(s.p, "WakeJobs", func() error { return s.s.WakeJobs(ctx) })
 }
 
-// outside is the chain and the registry, as one process meets them.
+// outside is the chain, as one process meets it.
 type outside struct {
 	p *process
 	s settler
-	r *registry
 }
 
 func (o outside) Check(ctx context.Context, a deed.Authorization) error {
@@ -221,32 +236,4 @@ func (o outside) Incoming(ctx context.Context, from uint64) ([]deed.Transfer, ui
 		return found, err
 	})
 	return found, next, err
-}
-
-func (o outside) Available(ctx context.Context, name deed.Name) (deed.Availability, error) {
-	return call(o.p, "Available", func() (deed.Availability, error) { return o.r.Available(ctx, name) })
-}
-
-// Place is not sent when its process slept past the deadline of the call:
-// the context has ended then. Contexts know real time only, so the deadline is
-// carried over to the clock of the world.
-func (o outside) Place(ctx context.Context, order deed.RegistryOrder) error {
-	deadline := o.p.w.now.Add(callTime)
-	if d, ok := ctx.Deadline(); ok {
-		deadline = o.p.w.now.Add(time.Until(d).Round(time.Second))
-	}
-	return act(o.p, "Place "+order.Reference, func() error {
-		if o.p.w.now.After(deadline) {
-			return context.DeadlineExceeded
-		}
-		return o.r.Place(order, deadline.Sub(o.p.w.now))
-	})
-}
-
-func (o outside) Order(ctx context.Context, reference string, name deed.Name) (deed.OrderStatus, error) {
-	return call(o.p, "Order "+reference, func() (deed.OrderStatus, error) { return o.r.Order(ctx, reference, name) })
-}
-
-func (o outside) Cancel(ctx context.Context, reference string) error {
-	return act(o.p, "Cancel "+reference, func() error { return o.r.Cancel(ctx, reference) })
 }

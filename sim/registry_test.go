@@ -1,161 +1,176 @@
 package sim
 
 import (
-	"context"
-	"errors"
+	"fmt"
 	"slices"
 	"time"
 
 	"deed.example/deed"
 )
 
-// outsider is who buys a name elsewhere.
-const outsider = "outsider"
+// us is our account at the registry, and them the account of all others.
+const (
+	us   = "us"
+	them = "them"
+)
 
-// An order is one that was sent to the registry.
+// code is what moves a name that is elsewhere.
+const code = "open sesame"
+
+// An order is one that was sent to the registry. Until it arrives it has no
+// state there.
 type order struct {
-	deed.RegistryOrder
-	state   string    // "sending", "travelling", "late", "parked", "done", "refused", "cancelled"
-	due     time.Time // when it arrives, is executed, or is released by a person
-	visible time.Time // when a look-up finds it, once it is done
-	done    time.Time
+	deed.Placement
+	arrives  time.Time // by the world's time
+	freed    time.Time // likewise: when a person lets a parked order go on
+	shows    time.Time // likewise: a look-up finds it from then on
+	objected bool      // a transfer that the other side stops when it is due
 }
 
-// A registry is behind a deed.Registrar with every fault that a registrar may
-// have by its contract, and one more: it says that a name is taken which it has
-// just given us. It survives every crash of ours.
+// open says whether the order may still be executed.
+func (o *order) open() bool {
+	return o.State == "" || o.State == deed.PlacementPlaced || o.State == deed.PlacementParked
+}
+
+// A registry keeps names by the rules of the ground floor, and is behind a
+// deed.Registrar with every fault that one may have by its contract, and one
+// more: it refuses what it has just done. It survives every crash of ours. Its
+// own clock jumps.
 type registry struct {
-	w      *world
-	holder map[deed.Name]string // a reference, or outsider
-	orders map[string]*order
-	sent   []string // references, in the order they came
-	bought map[deed.Name]int
+	w       *world
+	ahead   time.Duration // of the world's time
+	entries map[deed.Name]deed.RegistryEntry
+	orders  map[string]*order
+	sent    []string // references, in the order they came
+	done    []*order // in the order they were executed
+	leaving int      // transfers that others asked for
+	parking bool     // every order waits for a person
 }
 
 func newRegistry(w *world) *registry {
-	return &registry{w: w, holder: map[deed.Name]string{}, orders: map[string]*order{}, bought: map[deed.Name]int{}}
+	r := &registry{w: w, entries: map[deed.Name]deed.RegistryEntry{}, orders: map[string]*order{}}
+	for _, name := range w.away {
+		r.entries[name] = deed.RegistryEntry{
+			Name: name, Reference: them, Account: them, Created: w.now.AddDate(-1, 0, 0), Expires: w.now.AddDate(0, 2+w.rng.IntN(20), 0),
+			GraceDays: graceDays, AuthHash: code, Nameservers: ourServers,
+		}
+	}
+	return r
 }
 
-var errSilent = errors.New("the registry did not reply")
+// now is the registry's own clock.
+func (r *registry) now() time.Time { return r.w.now.Add(r.ahead) }
 
-// run executes what is due.
+// jump moves the registry's own clock.
+func (r *registry) jump() {
+	days := 1 + r.w.rng.IntN(6)
+	switch r.w.rng.IntN(6) {
+	case 0:
+		days = 25 + r.w.rng.IntN(40)
+	case 1:
+		days = 300 + r.w.rng.IntN(100)
+	}
+	r.ahead += time.Duration(days) * 24 * time.Hour
+	r.w.tell("the registry's clock jumps by %d days", days)
+	r.w.dirty = true
+	r.run()
+}
+
+// run executes what is due, in the order it became due.
 func (r *registry) run() {
 	for _, ref := range r.sent {
 		o := r.orders[ref]
-		if r.w.now.Before(o.due) {
-			continue
-		}
-		switch o.state {
-		case "travelling", "late", "parked":
-			r.execute(o)
+		arrived := o.State == "" && !r.w.now.Before(o.arrives)
+		if arrived || o.State == deed.PlacementParked && !r.w.now.Before(o.freed) {
+			o.State, o.Due = deed.PlacementPlaced, r.now()
 		}
 	}
+	for o := r.next(); o != nil; o = r.next() {
+		r.execute(o)
+	}
+}
+
+// next returns the order that is due first.
+func (r *registry) next() (first *order) {
+	for _, ref := range r.sent {
+		o := r.orders[ref]
+		if o.State == deed.PlacementPlaced && !r.now().Before(o.Due) && (first == nil || o.Due.Before(first.Due)) {
+			first = o
+		}
+	}
+	return first
 }
 
 func (r *registry) execute(o *order) {
-	if r.holder[o.Name] != "" {
-		o.state = "refused"
+	r.w.dirty = true
+	accepted, e := o.Pending(), r.entries[o.Name]
+	if accepted && o.objected {
+		o.Placement, e.Transfer = o.Refuse(deed.Errorf(deed.CodeRegistrationFailed, "the holder objects")), ""
+	} else {
+		o.Placement, e = o.Execute(e)
+	}
+	if o.State == deed.PlacementDone {
+		r.done = append(r.done, o)
+		if o.Account == them {
+			e.AuthHash, e.Locked = code, false
+		}
+	}
+	r.entries[o.Name] = e
+	r.w.tell("the registry makes %s %s of %s: %s %s", o.Kind, o.Reference, o.Name, o.State, o.Reason)
+	if !accepted && o.Pending() {
+		r.decide(o)
+	}
+}
+
+// decide says what the other side makes of a transfer.
+func (r *registry) decide(o *order) {
+	switch r.w.rng.IntN(5) {
+	case 0:
+		o.objected, o.Due = true, o.Accepted.AddDate(0, 0, 1+r.w.rng.IntN(4))
+	case 1:
+		o.Due = o.Due.AddDate(0, 0, 5) // later than we wait
+	}
+}
+
+// ours says whether the name is in our account.
+func (r *registry) ours(name deed.Name) bool { return r.entries[name].HeldBy(us, r.now()) }
+
+// outbuy lets somebody else buy a name elsewhere.
+func (r *registry) outbuy(name deed.Name) {
+	if r.entries[name].HeldAt(r.now()) {
 		return
 	}
-	o.state, o.done = "done", r.w.now
-	r.holder[o.Name] = o.Reference
-	r.bought[o.Name]++
-	r.w.dirty = true
-	r.w.tell("the registry executes %s for %s", o.Reference, o.Name)
+	r.entries[name] = deed.RegistryEntry{Name: name, Reference: them, Account: them, Created: r.now(), Expires: r.now().AddDate(1, 0, 0), GraceDays: graceDays, AuthHash: code}
+	r.w.tell("an outsider buys %s", name)
 }
 
-// Available implements deed.Registrar. What it says may be old.
-func (r *registry) Available(_ context.Context, name deed.Name) (deed.Availability, error) {
-	if r.w.fault(12) {
-		return deed.Availability{}, errSilent
+// leave begins to move a name of ours to another registrar.
+func (r *registry) leave(name deed.Name) {
+	e := r.entries[name]
+	if !r.ours(name) || e.Transfer != "" || r.now().AddDate(0, 0, deed.TransferDays).After(e.Expires) {
+		return
 	}
-	if r.holder[name] != "" && !r.w.fault(5) {
-		return deed.Availability{Reason: "taken"}, nil
-	}
-	return deed.Availability{Available: true}, nil
+	r.leaving++
+	o := &order{Placement: deed.Placement{
+		RegistryOrder: deed.RegistryOrder{Kind: deed.OrderTransfer, Reference: fmt.Sprintf("%s-%d", them, r.leaving), Name: name, Years: 1},
+		Account:       them, GraceDays: graceDays, State: deed.PlacementPlaced, Accepted: r.now(), Due: r.now().AddDate(0, 0, deed.TransferDays),
+	}}
+	e.Transfer = o.Reference
+	r.entries[name], r.orders[o.Reference], r.sent = e, o, append(r.sent, o.Reference)
+	r.w.tell("%s begins to leave us", name)
 }
 
-// Place takes an order. The call takes a while, at most as long as is left;
-// an order still on its way then arrives within the quiet window.
-func (r *registry) Place(o deed.RegistryOrder, left time.Duration) error {
-	if old := r.orders[o.Reference]; old != nil {
-		return r.outcome(old)
+// pending counts the transfers to us that wait for the other side.
+func (r *registry) pending() (n int) {
+	for _, o := range r.orders {
+		if o.Account == us && o.Pending() {
+			n++
+		}
 	}
-	n := &order{RegistryOrder: o, state: "sending"}
-	r.orders[o.Reference], r.sent = n, append(r.sent, o.Reference)
-	if r.w.fault(3) {
-		r.w.tick(time.Duration(r.w.rng.IntN(int(left/time.Second)+1)) * time.Second)
-	}
-	fate := r.w.rng.IntN(16)
-	if !r.w.faulty {
-		fate = 0
-	}
-	soon := time.Duration(1+r.w.rng.IntN(int(deed.QuietWindow/time.Second)-1)) * time.Second
-	r.w.tell("the registry meets %s for %s with fate %d", o.Reference, o.Name, fate)
-	switch fate {
-	case 1, 2:
-		n.state, n.due = "travelling", r.w.now.Add(soon)
-		return errSilent
-	case 3, 4:
-		n.state, n.due = "late", r.w.now.Add(time.Duration(1+r.w.rng.IntN(90))*time.Second)
-		return errSilent
-	case 5, 6:
-		n.state, n.due = "parked", r.w.now.Add(time.Duration(r.w.rng.IntN(60))*time.Minute)
-		return errSilent
-	case 7:
-		n.state = "refused"
-		return deed.Errorf(deed.CodeRegistrationFailed, "the registry refuses")
-	case 8: // never arrives
-		delete(r.orders, o.Reference)
-		r.sent = slices.DeleteFunc(r.sent, func(ref string) bool { return ref == o.Reference })
-		return errSilent
-	case 9, 10: // a lie
-		r.execute(n)
-		return deed.Errorf(deed.CodeDomainUnavailable, "the name is taken")
-	case 11: // found later than done
-		r.execute(n)
-		n.visible = r.w.now.Add(soon)
-		return errSilent
-	}
-	r.execute(n)
-	return r.outcome(n)
+	return n
 }
 
-func (r *registry) outcome(o *order) error {
-	switch o.state {
-	case "done":
-		return nil
-	case "refused":
-		return deed.Errorf(deed.CodeDomainUnavailable, "the name is taken")
-	case "cancelled":
-		return deed.Errorf(deed.CodeRegistrationFailed, "the order was cancelled")
-	}
-	return errSilent
-}
-
-// Order implements deed.Registrar.
-func (r *registry) Order(_ context.Context, reference string, name deed.Name) (deed.OrderStatus, error) {
-	o := r.orders[reference]
-	switch {
-	case r.w.fault(10):
-		return deed.OrderStatus{}, errSilent
-	case o == nil || o.Name != name || o.state == "done" && r.w.now.Before(o.visible):
-		return deed.OrderStatus{State: deed.OrderAbsent}, nil
-	case o.state == "parked":
-		return deed.OrderStatus{State: deed.OrderParked}, nil
-	case o.state == "done":
-		return deed.OrderStatus{State: deed.OrderDone, Created: o.done, Expires: o.done.AddDate(o.Years, 0, 0)}, nil
-	}
-	return deed.OrderStatus{State: deed.OrderAbsent}, nil
-}
-
-// Cancel implements deed.Registrar. It does not meet an order that has not
-// arrived.
-func (r *registry) Cancel(_ context.Context, reference string) error {
-	o := r.orders[reference]
-	if o == nil || o.state != "late" && o.state != "parked" && o.state != "cancelled" {
-		return deed.Errorf(deed.CodeNotFound, "there is nothing to take back")
-	}
-	o.state = "cancelled"
-	return nil
+// idle says whether no order of ours is under way.
+func (r *registry) idle() bool {
+	return !slices.ContainsFunc(r.sent, func(ref string) bool { return r.orders[ref].Account == us && r.orders[ref].open() })
 }

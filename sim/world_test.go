@@ -23,19 +23,52 @@ import (
 )
 
 const (
-	chainID             = 84532
-	asset   deed.Wallet = "0x036cbd53842c5426634e7929541ec2318f3dcf7e"
-	price   deed.USDC   = 13_060_000
-	steps               = 160 // in a run, before it comes to rest
+	chainID               = 84532
+	asset     deed.Wallet = "0x036cbd53842c5426634e7929541ec2318f3dcf7e"
+	price     deed.USDC   = 13_060_000
+	steps                 = 200 // in a run, before it comes to rest
+	graceDays             = 30
 )
 
-// prices sells every name for the same.
+// prices sells every name for the same, but each kind of order for another
+// price.
 type prices struct{}
 
-func (prices) Registration(name deed.Name, years int) (deed.Quote, error) {
-	return deed.Quote{Amount: price, Years: years, For: string(name)}, nil
+func (prices) NewName(name deed.Name, years int, _ deed.Availability) (deed.Quote, error) {
+	return deed.Quote{Amount: price * deed.USDC(years), Years: years, For: string(name)}, nil
 }
+
+func (prices) Renewal(r deed.Registration, years int, restore bool) (deed.Quote, error) {
+	q := deed.Quote{Amount: (price - 1_000_000) * deed.USDC(years), Years: years, For: string(r.Name)}
+	if restore {
+		q.Amount += price
+	}
+	return q, nil
+}
+
+func (prices) Transfer(name deed.Name) (deed.Quote, error) {
+	return deed.Quote{Amount: price - 2_000_000, Years: 1, For: string(name)}, nil
+}
+
 func (prices) MinYears(deed.TLD) (int, error) { return 1, nil }
+func (prices) GraceDays(deed.TLD) int         { return graceDays }
+
+// cost is what a purchase must have cost.
+func cost(p deed.Purchase) deed.USDC {
+	var q deed.Quote
+	switch p.Kind { // none of them fails
+	case deed.PurchaseRegistration:
+		q, _ = prices{}.NewName(p.Name, p.Years, deed.Availability{})
+	case deed.PurchaseRenewal:
+		q, _ = prices{}.Renewal(deed.Registration{Name: p.Name}, p.Years, p.Facts.Restore)
+	case deed.PurchaseTransfer:
+		q, _ = prices{}.Transfer(p.Name)
+	}
+	return q.Amount
+}
+
+// ourServers are what a new name is given.
+var ourServers = []string{"ns1.example.com", "ns2.example.com"}
 
 // A world is one run.
 type world struct {
@@ -47,10 +80,12 @@ type world struct {
 	registry *registry
 	procs    []*process
 	buyers   []deed.Wallet
-	names    []deed.Name
+	names    []deed.Name // that anybody can buy
+	away     []deed.Name // that are at another registrar
 	requests []*request
 	signed   []deed.Authorization // everything that a payer ever signed
 	jobs     map[string]string    // by authorization: the job it was told of
+	tried    map[string]int       // by job: how often, as it was last seen
 
 	faulty bool // whether things fail
 	left   int  // steps
@@ -64,26 +99,36 @@ type world struct {
 
 // run runs the seed and returns the world as it ended.
 func run(seed uint64, loud bool) (w *world, err error) {
-	db, err := sqldb.OpenMemory(context.Background())
+	w, err = newWorld(seed, loud)
 	if err != nil {
 		return &world{}, err
 	}
-	defer db.Close() // it is gone with the run
-	db.Patience = time.Minute
-	w = &world{rng: rand.New(rand.NewPCG(seed, 0)), watches: rand.New(rand.NewPCG(seed, 1)), now: time.Unix(1_800_000_000, 0).UTC(), db: db, faulty: true, left: steps, jobs: map[string]string{}, ends: map[string]int{}, loud: loud}
-	off := w.wrong()
-	db.Time = func() time.Time { return w.now.Add(off) }
-	for i := range 3 {
-		w.buyers = append(w.buyers, deed.Wallet(fmt.Sprintf("0x%040d", i+1)))
-	}
-	w.names = []deed.Name{"first.com", "second.com", "third.com", "fourth.com"}
-	w.chain, w.registry = newChain(w, w.buyers), newRegistry(w)
-	w.procs = []*process{newProcess(w, 0), newProcess(w, 1)}
+	defer w.db.Close() // it is gone with the run
 	for w.left > 0 && w.broken == nil {
 		w.step()
 	}
 	w.rest()
 	return w, w.broken
+}
+
+// newWorld returns the world of a seed as it begins.
+func newWorld(seed uint64, loud bool) (*world, error) {
+	db, err := sqldb.OpenMemory(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	db.Patience = time.Minute
+	w := &world{rng: rand.New(rand.NewPCG(seed, 0)), watches: rand.New(rand.NewPCG(seed, 1)), now: time.Unix(1_800_000_000, 0).UTC(), db: db, faulty: true, left: steps, jobs: map[string]string{}, tried: map[string]int{}, ends: map[string]int{}, loud: loud}
+	off := w.wrong()
+	db.Time = func() time.Time { return w.now.Add(off) }
+	for i := range 3 {
+		w.buyers = append(w.buyers, deed.Wallet(fmt.Sprintf("0x%040d", i+1)))
+	}
+	w.names = []deed.Name{"first.com", "second.com", "third.com", "fourth.com"}[:1+w.rng.IntN(4)] // the fewer, the more they are fought for
+	w.away = []deed.Name{"afar.com", "beyond.com"}[:1+w.rng.IntN(2)]
+	w.chain, w.registry = newChain(w, w.buyers), newRegistry(w)
+	w.procs = []*process{newProcess(w, 0), newProcess(w, 1)}
+	return w, nil
 }
 
 func (w *world) tell(format string, args ...any) {
@@ -142,26 +187,24 @@ func (w *world) step() {
 	switch n := w.rng.IntN(100); {
 	case n < 22:
 		w.ask(p)
-	case n < 38:
+	case n < 36:
 		w.advancePayments(p)
-	case n < 58:
+	case n < 54:
 		w.advanceJobs(p)
-	case n < 63:
+	case n < 60:
+		w.advanceNames(p)
+	case n < 65:
 		w.readChain(p)
-	case n < 74:
+	case n < 75:
 		w.tick(2 * time.Second)
 		w.chain.mine()
-	case n < 86:
+	case n < 85:
 		w.tick(time.Duration(1+w.rng.IntN(12)) * time.Second)
-	case n < 89:
+	case n < 88:
 		w.tick(time.Duration(1+w.rng.IntN(6)) * time.Minute)
 		w.tell("time has passed")
-	case n < 92:
-		w.chain.reorganize()
-	case n < 98:
-		w.interfere()
 	default:
-		w.outbuy()
+		w.happen(p, n)
 	}
 	if w.dirty && w.broken == nil {
 		w.dirty = false
@@ -169,7 +212,36 @@ func (w *world) step() {
 	}
 }
 
-// advancePayments, advanceJobs and readChain are what the worker does.
+// happen is what nobody asked us about.
+func (w *world) happen(p *process, n int) {
+	switch {
+	case n < 90:
+		w.chain.reorganize()
+	case n < 95:
+		w.interfere()
+	case n < 98:
+		w.registry.jump()
+		p.do("wake the jobs", func(ctx context.Context) {
+			_ = p.names.Queue.WakeJobs(ctx) // who is not woken looks by himself, later
+		})
+	case n < 99:
+		w.registry.leave(w.anyName())
+	default:
+		w.registry.outbuy(w.anyName())
+	}
+}
+
+// anyName returns a name that somebody may want.
+func (w *world) anyName() deed.Name {
+	n := w.rng.IntN(len(w.names) + len(w.away))
+	if n < len(w.names) {
+		return w.names[n]
+	}
+	return w.away[n-len(w.names)]
+}
+
+// advancePayments, advanceJobs, advanceNames and readChain are what the worker
+// does.
 func (w *world) advancePayments(p *process) {
 	p.do("due payments", func(ctx context.Context) {
 		ids, _ := p.pay.Due(ctx, 8) // a worker that cannot read tries again
@@ -194,32 +266,22 @@ func (w *world) advanceJobs(p *process) {
 	})
 }
 
+func (w *world) advanceNames(p *process) {
+	p.ahead = w.registry.ahead // it learns of a jump only now
+	p.do("due names", func(ctx context.Context) {
+		names, _ := p.life.Due(ctx, 8) // a worker that cannot read tries again
+		for _, name := range names {
+			p.do("look after "+name, func(ctx context.Context) {
+				err := p.life.Advance(ctx, name)
+				w.tell("%d: %s was looked after, %v", p.id, name, err)
+			})
+		}
+	})
+}
+
 func (w *world) readChain(p *process) {
 	p.do("read the chain", func(ctx context.Context) {
 		err := p.pay.ReadChain(ctx)
 		w.tell("%d: the chain was read, %v", p.id, err)
 	})
-}
-
-// rest lets time pass without faults until everything has come to its end.
-func (w *world) rest() {
-	w.faulty = false
-	w.tell("from here on nothing fails")
-	for i := range 600 {
-		if w.broken != nil {
-			return
-		}
-		w.tick(5 * time.Second)
-		w.chain.mine()
-		p := w.procs[i%len(w.procs)]
-		w.advancePayments(p)
-		w.advanceJobs(p)
-		w.readChain(p)
-		if open, err := (sqldb.Audit{DB: w.db}).Open(context.Background()); err != nil || open == 0 && i > 2*depth && len(w.chain.pool) == 0 && w.registry.idle() {
-			break
-		}
-	}
-	if w.broken = w.check(); w.broken == nil {
-		w.broken = w.checkRest()
-	}
 }

@@ -29,9 +29,6 @@ var (
 
 	_ signin.Store    = (*sqldb.Sessions)(nil)
 	_ signin.Verifier = (*chain.Client)(nil)
-
-	_ deed.Keeper    = (*local.Registry)(nil)
-	_ deed.Inventory = (*local.Registry)(nil)
 )
 
 // backends are the parts that a configuration chooses.

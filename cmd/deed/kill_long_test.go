@@ -17,24 +17,40 @@ var mortalPoints = []string{
 // The points of giving money back.
 var mortalRefunds = []string{"payment: refund_due", "payment: refunding", "payment: money returned"}
 
-// Every point, on both databases.
+// Every point of every kind of order, on both databases.
 func TestKillNineEverywhere(t *testing.T) {
-	for _, name := range []string{"sqlite", "postgres"} {
-		for _, point := range append(mortalPoints, mortalRefunds...) {
-			t.Run(name+" "+point, func(t *testing.T) {
-				t.Parallel()
-				var environ []string
-				if name == "postgres" {
-					environ = []string{"DEED_DATABASE_URL=" + sqldbtest.PostgresURL(t)}
-				}
-				fault := ""
-				for _, p := range mortalRefunds {
-					if p == point {
-						fault = "refuse"
+	orders := map[string]struct{ good, bad mortalOrder }{
+		"register": {registerMortal, registerMortal},
+		"renew":    {renewMortal, renewMortal},
+		"transfer": {transferMortal, refusedMortal},
+	}
+	for _, database := range []string{"sqlite", "postgres"} {
+		for kind, order := range orders {
+			for _, point := range mortalPoints {
+				t.Run(database+" "+kind+" "+point, func(t *testing.T) {
+					t.Parallel()
+					killAt(t, order.good, point, "", databaseOf(t, database)...)
+				})
+			}
+			for _, point := range mortalRefunds {
+				t.Run(database+" "+kind+" "+point, func(t *testing.T) {
+					t.Parallel()
+					fault := "refuse"
+					if order.bad.refused {
+						fault = "" // the other registrar says no, and not ours
 					}
-				}
-				killAt(t, point, fault, environ...)
-			})
+					killAt(t, order.bad, point, fault, databaseOf(t, database)...)
+				})
+			}
 		}
 	}
+}
+
+// databaseOf returns the settings for a database of the test's own.
+func databaseOf(t *testing.T, name string) []string {
+	t.Helper()
+	if name == "postgres" {
+		return []string{"DEED_DATABASE_URL=" + sqldbtest.PostgresURL(t)}
+	}
+	return nil
 }

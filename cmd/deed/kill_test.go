@@ -1,17 +1,18 @@
 package main
 
 import (
-	"bytes"
 	"crypto/ecdsa"
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math/big"
 	"net/http"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +21,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
 
+	"deed.example/deed"
 	"deed.example/deed/api"
 	"deed.example/deed/internal/devchain"
 )
@@ -34,12 +36,13 @@ var mortal = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// payment makes a payment for the offer of a server, as an x402 client would.
-func (n *node) payment(t *testing.T, key *ecdsa.PrivateKey, domain string) string {
+// payment makes a payment for what the server wants for an order, as an x402
+// client would, and returns it with its amount.
+func (n *node) payment(t *testing.T, key *ecdsa.PrivateKey, path, order string) (string, deed.USDC) {
 	t.Helper()
 	var offer api.PaymentRequired
-	if status := n.call(t, "POST", "/domains/register", "", map[string]string{"domain": domain}, &offer); status != 402 {
-		t.Fatalf("the offer for %s: got %d", domain, status)
+	if status := n.call(t, "POST", path, "", json.RawMessage(order), &offer); status != 402 {
+		t.Fatalf("the offer for %s: got %d", order, status)
 	}
 	want := offer.Accepts[0]
 	value, _ := new(big.Int).SetString(want.MaxAmountRequired, 10)
@@ -58,78 +61,175 @@ func (n *node) payment(t *testing.T, key *ecdsa.PrivateKey, domain string) strin
 		t.Fatal(err)
 	}
 	sig[64] += 27
-	return base64.StdEncoding.EncodeToString(fmt.Appendf(nil,
+	header := base64.StdEncoding.EncodeToString(fmt.Appendf(nil,
 		`{"x402Version":1,"scheme":"exact","network":%q,"payload":{"signature":"0x%s","authorization":{"from":%q,"to":%q,"value":%q,"validAfter":"0","validBefore":%q,"nonce":"0x%s"}}}`,
 		want.Network, hex.EncodeToString(sig), from.Hex(), want.PayTo, value.String(), before.String(), hex.EncodeToString(nonce)))
+	return header, deed.USDC(value.Int64())
 }
 
-// register sends a paid order. It returns 0 when the answer was lost.
-func (n *node) register(t *testing.T, domain, payment string) (int, string) {
+// send posts a body, with a payment unless it is "". It returns 0 when the answer
+// was lost.
+func (n *node) send(t *testing.T, path, body, payment string) (int, string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), "POST", n.callers+"/domains/register", bytes.NewReader(fmt.Appendf(nil, `{"domain":%q}`, domain)))
+	req, err := http.NewRequestWithContext(t.Context(), "POST", n.callers+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("X-PAYMENT", payment)
+	if payment != "" {
+		req.Header.Set("X-PAYMENT", payment)
+	}
 	res, err := n.client.Do(req)
 	if err != nil {
 		return 0, ""
 	}
 	defer res.Body.Close() // it is read below
-	body, err := io.ReadAll(res.Body)
+	answer, err := io.ReadAll(res.Body)
 	if err != nil {
 		return 0, ""
 	}
-	return res.StatusCode, string(body)
+	return res.StatusCode, string(answer)
 }
 
-// killAt lets a server die at a point of buying a name, starts it again, repeats
-// the same request, and wants the name or the money.
-func killAt(t *testing.T, point string, fault string, environ ...string) {
+// A mortalOrder is what a server is asked for when it dies.
+type mortalOrder struct {
+	path string
+	done int // the status of the answer when it is done
+
+	// prepare makes the order possible, on a server that lives, and returns its
+	// body and what that cost somebody. Without it the order is for a new name.
+	prepare func(t *testing.T, n *node) (body string, cost deed.USDC)
+
+	decision string // of the other registrar; "" when there is none
+	refused  bool   // and that it is a no
+}
+
+var (
+	registerMortal = mortalOrder{path: "/domains/register", done: 201}
+	renewMortal    = mortalOrder{path: "/domains/renew", done: 200, prepare: soldMortal}
+	transferMortal = mortalOrder{path: "/domains/transfer", done: 201, prepare: mortalElsewhere, decision: `{"domain":"mortal.com","approve":true}`}
+	refusedMortal  = mortalOrder{path: "/domains/transfer", done: 201, prepare: mortalElsewhere, decision: `{"domain":"mortal.com","approve":false}`, refused: true}
+)
+
+// soldMortal sells the name to another wallet, and returns an order for a year
+// more.
+func soldMortal(t *testing.T, n *node) (string, deed.USDC) {
+	t.Helper()
+	key := newKey(t)
+	n.call(t, "POST", "/sandbox/faucet", "", api.FaucetRequest{WalletAddress: crypto.PubkeyToAddress(key.PublicKey).Hex()}, nil)
+	payment, price := n.payment(t, key, "/domains/register", newMortal)
+	if status, body := n.send(t, "/domains/register", newMortal, payment); status != 201 {
+		t.Fatalf("got %d %s", status, body)
+	}
+	return `{"domain":"mortal.com","years":1}`, price
+}
+
+// mortalElsewhere puts the name at another registrar, and returns an order for
+// its transfer.
+func mortalElsewhere(t *testing.T, n *node) (string, deed.USDC) {
+	t.Helper()
+	var there api.Elsewhere
+	if status := n.call(t, "POST", "/sandbox/elsewhere", "", api.ElsewhereRequest{Domain: "mortal.com"}, &there); status != 200 {
+		t.Fatalf("got %d", status)
+	}
+	return fmt.Sprintf(`{"domain":"mortal.com","authCode":%q}`, there.AuthCode), 0
+}
+
+const newMortal = `{"domain":"mortal.com"}`
+
+// place sends the order, and then what the other registrar decides.
+func (o mortalOrder) place(t *testing.T, n *node, body, payment string) (int, string) {
+	t.Helper()
+	status, answer := n.send(t, o.path, body, payment)
+	if o.decision != "" && status == 202 {
+		n.send(t, "/sandbox/transfers", o.decision, "") // it may come before the transfer, and is then sent again
+	}
+	return status, answer
+}
+
+// killAt lets a server die at a point of an order, starts it again, repeats the
+// same request, and wants what was bought or the money.
+func killAt(t *testing.T, o mortalOrder, point, fault string, environ ...string) {
 	t.Helper()
 	path, err := mortal()
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, key := t.TempDir(), newKey(t)
-	wallet := crypto.PubkeyToAddress(key.PublicKey).Hex()
-	mortalNode := startBinary(t, path, dir, append(environ, "FAILPOINT="+point)...)
-	site := "DEED_PUBLIC_URL=" + mortalNode.callers
-	mortalNode.call(t, "POST", "/sandbox/faucet", "", api.FaucetRequest{WalletAddress: wallet}, nil)
+	dir, key, site := t.TempDir(), newKey(t), slices.Clone(environ)
+	order, spent := newMortal, deed.USDC(0)
+	if o.prepare != nil {
+		n := start(t, dir, environ...)
+		order, spent = o.prepare(t, n)
+		n.stop(t)
+	}
+	mortalNode := startBinary(t, path, dir, append(site, "FAILPOINT="+point)...)
+	site = append(site, "DEED_PUBLIC_URL="+mortalNode.callers)
+	wallet := api.FaucetRequest{WalletAddress: crypto.PubkeyToAddress(key.PublicKey).Hex(), Amount: "1000.00"}
+	mortalNode.call(t, "POST", "/sandbox/faucet", "", wallet, nil)
 	if fault != "" {
 		mortalNode.call(t, "POST", "/sandbox/faults", "", api.FaultsRequest{Registrar: fault, Times: 1}, nil)
 	}
-	payment := mortalNode.payment(t, key, "mortal.com")
-	mortalNode.register(t, "mortal.com", payment)
+	payment, price := mortalNode.payment(t, key, o.path, order)
+	o.place(t, mortalNode, order, payment)
 	if err := mortalNode.cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
 		t.Fatalf("it did not die at %q: %v %s", point, err, mortalNode.log)
 	}
-	n := start(t, dir, append(environ, site)...)
+	n := start(t, dir, site...)
 	var status int
 	var body string
 	waitFor(t, func() bool {
-		status, body = n.register(t, "mortal.com", payment)
-		return status == 201 || status == 500 && strings.Contains(body, `"confirmed"`)
+		status, body = o.place(t, n, order, payment)
+		return status == o.done || status == 500 && strings.Contains(body, `"confirmed"`)
 	})
+	refunds, left := "1 refunds of "+price.String(), deed.USDC(1_001_000_000)
+	if status == o.done {
+		refunds, left = "0 refunds of 0.00", left-price
+	}
+	if refused := fault == "refuse" || o.refused; refused != (status == 500) {
+		t.Errorf("got %d %s", status, body)
+	}
 	var got api.Faucet
-	n.call(t, "POST", "/sandbox/faucet", "", api.FaucetRequest{WalletAddress: wallet, Amount: "1.00"}, &got)
-	if want := map[int]string{201: "987.94", 500: "1001.00"}[status]; got.Balance != want {
-		t.Errorf("%d and a balance of %s, want %s", status, got.Balance, want)
+	wallet.Amount = "1.00"
+	if n.call(t, "POST", "/sandbox/faucet", "", wallet, &got); got.Balance != left.String() {
+		t.Errorf("%d and a balance of %s, want %s", status, got.Balance, left)
 	}
-	cmd := exec.Command(binary, "admin", "audit", "--data", dir, "--chain-listen", strings.TrimPrefix(n.sandbox(t).RPCURL, "http://"))
-	cmd.Env = environ
-	back := map[int]string{201: "0 refunds of 0.00 USDC", 500: "1 refunds of 13.06 USDC"}[status]
-	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "1 transfers of 13.06 USDC") || !strings.Contains(string(out), back) || !strings.Contains(string(out), "0 payments and jobs are open") {
-		t.Errorf("audit: %v: %s", err, out)
-	}
+	n.audit(t, dir, environ, fmt.Sprintf("%d transfers of %s USDC", 1+min(spent, 1), price+spent), refunds+" USDC", "0 payments and jobs are open")
 	n.stop(t)
 }
 
-// A server killed in the middle of buying a name delivers it after all.
-func TestKillNine(t *testing.T) {
-	for _, point := range []string{"payment: settling", "after send", "job: ordered"} { // all of them: make long
-		t.Run(point, func(t *testing.T) { killAt(t, point, "") })
+// audit runs the audit beside the server and wants these words in it.
+func (n *node) audit(t *testing.T, dir string, environ []string, words ...string) {
+	t.Helper()
+	cmd := exec.Command(binary, "admin", "audit", "--data", dir, "--chain-listen", strings.TrimPrefix(n.sandbox(t).RPCURL, "http://"))
+	cmd.Env = environ
+	out, err := cmd.CombinedOutput()
+	for _, want := range words {
+		if err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("audit: %v, want %q in %s", err, want, out)
+		}
 	}
-	t.Run("refund", func(t *testing.T) { killAt(t, "payment: money returned", "refuse") })
+}
+
+// A server killed in the middle of an order delivers it after all, or gives the
+// money back.
+func TestKillNine(t *testing.T) {
+	for _, c := range []struct { // all of them: make long
+		name  string
+		order mortalOrder
+		point string
+		fault string
+	}{
+		{"settling", registerMortal, "payment: settling", ""},
+		{"sent", registerMortal, "after send", ""},
+		{"ordered", registerMortal, "job: ordered", ""},
+		{"refund", registerMortal, "payment: money returned", "refuse"},
+		{"renewal", renewMortal, "job: looked up", ""},
+		{"transfer", transferMortal, "job: looked up", ""},
+		{"transfer refused", refusedMortal, "payment: refund_due", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			killAt(t, c.order, c.point, c.fault)
+		})
+	}
 }

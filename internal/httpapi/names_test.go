@@ -228,6 +228,26 @@ func TestRenewalsRaced(t *testing.T) {
 	})
 }
 
+// As many as the registry has room for renew one name at once: each begins where
+// the one before it ended, and nobody is sent away.
+func TestRenewalsRacedWithRoom(t *testing.T) {
+	eachShop(t, func(t *testing.T, s *shop) {
+		s.bought(t, "first.com")
+		was := s.domain(t, "first.com").ExpiresAt
+		headers := make(chan string, 9)
+		for range cap(headers) {
+			headers <- s.promise(s.buyer(t), comRenewal).header(t)
+		}
+		count := race(cap(headers), func() int { return s.renew(t, "first.com", 1, <-headers).status })
+		s.work(t)
+		years := s.domain(t, "first.com").ExpiresAt.Year() - was.Year()
+		if paid := s.balance(t, s.payTo) - 1_000_000_000_000 - comPrice; count[200]+count[202] != 9 || years != 9 || paid != 9*comRenewal {
+			t.Errorf("got %v: %d years, and %s came in", count, years, paid)
+		}
+		s.audit(t)
+	})
+}
+
 // One payment for a renewal, a hundred times at once, is one renewal.
 func TestOneRenewalRaced(t *testing.T) {
 	eachShop(t, func(t *testing.T, s *shop) {

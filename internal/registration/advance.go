@@ -43,7 +43,7 @@ func (s *Service) Advance(ctx context.Context, id string) error {
 // submit places the order. The reference is written down first; from then on
 // only a look-up under it says what became of the order.
 func (s *Service) submit(ctx context.Context, j deed.Job) error {
-	now := s.Now()
+	now, waiting := s.Now(), j
 	if j.Purchase.Kind == deed.PurchaseRenewal {
 		from, why, err := s.startOf(ctx, j)
 		if err != nil {
@@ -58,8 +58,11 @@ func (s *Service) submit(ctx context.Context, j deed.Job) error {
 	j.Reference = fmt.Sprintf("%s-%d", j.ID, j.Attempts)
 	j.Submitted, j.Lease, j.Refusal = now, now.Add(deed.JobLease), ""
 	mine, err := s.Store.MoveJob(ctx, j, deed.JobSubmitting, j.Lease)
-	if err != nil || !mine {
+	if err != nil {
 		return err
+	}
+	if !mine {
+		return s.later(ctx, waiting, look) // for its turn; no others wait behind it meanwhile
 	}
 	j.State = deed.JobSubmitting
 	s.step("about to order")

@@ -171,8 +171,7 @@ func (s Jobs) MoveJob(ctx context.Context, j deed.Job, to deed.JobState, next ti
 		if to == deed.JobSubmitting && !j.Purchase.Kind.ClaimsName() {
 			// Renewals of one name go one by one: each begins where the one
 			// before it ended.
-			if free, err := takeTurn(ctx, tx, j.Purchase.Name, j.ID); err != nil || !free {
-				moved = false
+			if err := takeTurn(ctx, tx, j); err != nil {
 				return err
 			}
 		}
@@ -188,27 +187,31 @@ func (s Jobs) MoveJob(ctx context.Context, j deed.Job, to deed.JobState, next ti
 	return moved, err
 }
 
-// errNotMoved takes a transaction back that came too late.
-var errNotMoved = errors.New("the job was moved already")
+// errNotMoved takes a transaction back that came too late, or too early.
+var errNotMoved = errors.New("the job was not moved")
 
 // DueChanges implements zone.Store.
 func (s Jobs) DueChanges(ctx context.Context, most int) ([]string, error) {
 	return due(ctx, s.DB, `SELECT id FROM jobs WHERE next_at <= $1 AND kind LIKE 'dns%' ORDER BY next_at LIMIT $2`, s.Now(), most)
 }
 
-// takeTurn claims a name that we hold for one of its jobs. It returns false
-// while another has it.
-func takeTurn(ctx context.Context, tx *Tx, name deed.Name, id string) (bool, error) {
-	_, err := tx.ExecContext(ctx, `INSERT INTO claims (domain, job_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`, name, id)
+// takeTurn claims a name that we hold for one of its jobs. It fails with
+// errNotMoved while another has it, and when another has ended since this one
+// read where it begins: the claim comes first and the look second, as in claim.
+func takeTurn(ctx context.Context, tx *Tx, j deed.Job) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO claims (domain, job_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`, j.Purchase.Name, j.ID)
 	if err != nil {
-		return false, err
+		return err
 	}
-	var holder string
-	err = tx.QueryRowContext(ctx, `SELECT job_id FROM claims WHERE domain = $1`, name).Scan(&holder)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil // another let go of it while we looked: the next try gets it
+	var mine int
+	err = tx.QueryRowContext(ctx, `
+		SELECT count(*) FROM claims c JOIN registrations r ON r.domain = c.domain
+		 WHERE c.domain = $1 AND c.job_id = $2 AND r.expires_at = $3`,
+		j.Purchase.Name, j.ID, unix(j.From)).Scan(&mine)
+	if err == nil && mine == 0 {
+		err = errNotMoved
 	}
-	return holder == id, err
+	return err
 }
 
 // move writes the job as it is now, in its next state. It returns false when

@@ -44,13 +44,14 @@ func (s Jobs) insertRegistration(ctx context.Context, tx *Tx, j deed.Job, r deed
 
 // extendRegistration moves the expiry of a name we hold. When the name has left
 // us while it was renewed there is nothing to move, and the service was
-// delivered all the same.
+// delivered all the same. When Lifecycle has seen the new expiry first, its owner
+// is told all the same.
 func (s Jobs) extendRegistration(ctx context.Context, tx *Tx, j deed.Job, r deed.Registration) error {
 	now := s.Now()
 	var reference string
 	err := tx.QueryRowContext(ctx, `
 		UPDATE registrations SET expires_at = $1, status = $2, updated_at = $3, next_at = 0
-		 WHERE domain = $4 AND expires_at < $1
+		 WHERE domain = $4 AND expires_at <= $1
 		RETURNING reference`,
 		r.Expires.Unix(), deed.StatusActive, now.Unix(), r.Name).Scan(&reference)
 	if errors.Is(err, sql.ErrNoRows) {

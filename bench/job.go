@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/registrar/local"
+	"deed.example/deed/internal/registration"
+	"deed.example/deed/internal/sqldb"
+)
+
+const (
+	jobs        = 512 // that one round brings to their end
+	jobsAtOnce  = 16  // as many as the worker advances
+	jobsCommits = 4   // that a job needs: that we ask, the order, that we look, the name
+)
+
+// jobRows compares the jobs of paid names with the bare commits that they cannot
+// do without.
+func jobRows() (rows []row, err error) {
+	dir, err := os.MkdirTemp("", "deed-bench")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir) // it is temporary
+	db, err := sqldb.OpenSQLite(context.Background(), filepath.Join(dir, "deed.db"))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	bare, err := openBare(filepath.Join(dir, "bare.db"))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, bare.Close()) }()
+	registry := &local.Registry{Store: sqldb.Registry{DB: db}, Now: time.Now}
+	names := &registration.Service{Store: sqldb.Jobs{DB: db, Now: time.Now}, Registrar: registry, Keeper: registry, Now: time.Now}
+	var ours, limits []float64
+	for round := range 3 {
+		ids, err := paidJobs(db, round)
+		if err != nil {
+			return nil, err
+		}
+		rate, err := finishJobs(names, ids)
+		if err != nil {
+			return nil, err
+		}
+		ours = append(ours, rate)
+		if rate, err = bareCommits(bare); err != nil {
+			return nil, err
+		}
+		limits = append(limits, rate)
+	}
+	return []row{{"jobs of paid names, 16 at once, SQLite", "the four commits of each, one bare row, shared by 16", median(ours), median(limits), 0}}, nil
+}
+
+// paidJobs returns jobs whose money has arrived.
+func paidJobs(db *sqldb.DB, round int) ([]string, error) {
+	const payer, payTo = "0x0000000000000000000000000000000000000001", "0x0000000000000000000000000000000000000002"
+	payments := sqldb.Payments{DB: db, ChainID: 84532, Asset: payTo, Now: time.Now}
+	ids := make([]string, jobs)
+	for i := range ids {
+		a := deed.Authorization{Payer: payer, PayTo: payTo, Amount: 13_060_000, ValidBefore: time.Now().Add(time.Hour).Unix(), Nonce: fmt.Sprintf("0x%064x", round*jobs+i)}
+		p, err := payments.AuthorizePayment(context.Background(), deed.Payment{
+			ID: a.PaymentID(84532, payTo), Auth: a, Purchase: deed.Purchase{Kind: deed.PurchaseRegistration, Name: deed.Name(fmt.Sprintf("bench-%d-%d.com", round, i)), Years: 1},
+		})
+		if err == nil {
+			p, err = payments.MovePayment(context.Background(), p, deed.PaymentSettling, "")
+		}
+		if err == nil {
+			p, err = payments.MovePayment(context.Background(), p, deed.PaymentSettled, fmt.Sprintf("0x%064x", round*jobs+i+1))
+		}
+		if err != nil {
+			return nil, err
+		}
+		ids[i] = deed.JobID(p.ID)
+	}
+	return ids, nil
+}
+
+// finishJobs advances the jobs until each has brought its name.
+func finishJobs(s *registration.Service, ids []string) (float64, error) {
+	var next atomic.Int64
+	began := time.Now()
+	err := atOnce(jobsAtOnce, func() error {
+		for {
+			i := int(next.Add(1)) - 1
+			if i >= len(ids) {
+				return nil
+			}
+			for range 2 { // it is ordered, and it is looked up
+				if err := s.Advance(context.Background(), ids[i]); err != nil {
+					return err
+				}
+			}
+			if j, err := s.Store.Job(context.Background(), ids[i]); err != nil || j.State != deed.JobCompleted {
+				return errors.Join(fmt.Errorf("job %s is %s", ids[i], j.State), err)
+			}
+		}
+	})
+	return float64(len(ids)) / time.Since(began).Seconds(), err
+}
+
+// bareCommits commits as often as so many jobs must that share their commits.
+func bareCommits(db *sql.DB) (float64, error) {
+	began := time.Now()
+	for range jobs / jobsAtOnce * jobsCommits {
+		tx, err := db.Begin()
+		if err != nil {
+			return 0, err
+		}
+		for range jobsAtOnce {
+			if _, err = tx.Exec(`INSERT INTO t (v) VALUES ('x')`); err != nil {
+				return 0, errors.Join(err, tx.Rollback())
+			}
+		}
+		if err := tx.Commit(); err != nil {
+			return 0, err
+		}
+	}
+	return jobs / time.Since(began).Seconds(), nil
+}

@@ -1,0 +1,179 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"deed.example/deed"
+)
+
+var errSilent = errors.New("the registry did not reply")
+
+// lies are what the registry says of an order that it has just executed.
+var lies = map[deed.OrderKind]error{
+	deed.OrderRegister: deed.Errorf(deed.CodeDomainUnavailable, "the name is taken"),
+	deed.OrderRenew:    deed.Invalid("from", "the name has another expiry"),
+	deed.OrderTransfer: deed.Errorf(deed.CodeDomainUnavailable, "the name is taken"),
+}
+
+// Available implements deed.Registrar. What it says may be old.
+func (r *registry) Available(_ context.Context, name deed.Name) (deed.Availability, error) {
+	if r.w.fault(12) {
+		return deed.Availability{}, errSilent
+	}
+	if r.entries[name].HeldAt(r.now()) && !r.w.fault(5) {
+		return deed.Availability{Reason: "taken"}, nil
+	}
+	return deed.Availability{Available: true}, nil
+}
+
+// Transferable implements deed.Registrar. What it says may be old.
+func (r *registry) Transferable(_ context.Context, name deed.Name, given deed.Secret) error {
+	e := r.entries[name]
+	switch {
+	case r.w.fault(12):
+		return errSilent
+	case r.w.fault(5):
+		return nil
+	case !e.HeldAt(r.now()):
+		return deed.Errorf(deed.CodeNotFound, "nobody has %s", name)
+	case e.Account == us:
+		return deed.Errorf(deed.CodeDomainUnavailable, "%s is ours", name)
+	case e.AuthHash != given.Reveal() || e.Locked:
+		return deed.Invalid("authCode", "is not the code")
+	}
+	return nil
+}
+
+// Holding implements deed.Keeper.
+func (r *registry) Holding(_ context.Context, name deed.Name) (deed.Holding, error) {
+	if r.w.fault(12) {
+		return deed.Holding{}, errSilent
+	}
+	if !r.ours(name) {
+		return deed.Holding{}, deed.Errorf(deed.CodeNotFound, "%s is not in our account", name)
+	}
+	return r.entries[name].Holding(r.now()), nil
+}
+
+// Place takes an order. The call takes a while, at most as long as is left;
+// an order still on its way then arrives within the quiet window.
+func (r *registry) Place(o deed.RegistryOrder, left time.Duration) error {
+	if old := r.orders[o.Reference]; old != nil {
+		return old.answer()
+	}
+	n := &order{Placement: deed.Placement{RegistryOrder: o, AuthHash: o.AuthCode.Reveal(), Account: us, GraceDays: graceDays}, arrives: r.w.now.Add(left + time.Hour)}
+	r.orders[o.Reference], r.sent = n, append(r.sent, o.Reference)
+	if r.w.fault(3) {
+		r.w.tick(time.Duration(r.w.rng.IntN(int(left/time.Second)+1)) * time.Second)
+	}
+	fate := r.w.rng.IntN(16)
+	switch {
+	case r.parking:
+		fate = 5
+	case !r.w.faulty:
+		fate = 0
+	}
+	r.w.tell("the registry meets %s %s for %s with fate %d", o.Kind, o.Reference, o.Name, fate)
+	if r.w.broken == nil {
+		r.w.broken = r.begins(o)
+	}
+	return r.meet(n, fate)
+}
+
+// begins says what is wrong with where a renewal begins. Only one of a name is
+// under way at a time, so it always begins at the name's expiry.
+func (r *registry) begins(o deed.RegistryOrder) error {
+	if e := r.entries[o.Name]; o.Kind == deed.OrderRenew && r.ours(o.Name) && !e.Expires.Equal(o.From) {
+		return fmt.Errorf("%s was to begin at %s, and %s expires at %s", o.Reference, o.From, o.Name, e.Expires)
+	}
+	return nil
+}
+
+// meet does with an order what its fate is.
+func (r *registry) meet(n *order, fate int) error {
+	soon := r.w.now.Add(time.Duration(1+r.w.rng.IntN(int(deed.QuietWindow/time.Second)-1)) * time.Second)
+	switch fate {
+	case 1, 2: // still travelling
+		n.arrives = soon
+		return errSilent
+	case 3, 4: // executed late, and not found before
+		n.State, n.Due = deed.PlacementPlaced, r.now().Add(time.Duration(1+r.w.rng.IntN(90))*time.Second)
+		return errSilent
+	case 5, 6:
+		n.State, n.freed = deed.PlacementParked, r.w.now.Add(time.Duration(r.w.rng.IntN(60))*time.Minute)
+		return errSilent
+	case 7:
+		n.Placement = n.Refuse(deed.Errorf(deed.CodeRegistrationFailed, "the registry refuses"))
+		return n.answer()
+	case 8: // never arrives
+		delete(r.orders, n.Reference)
+		r.sent = slices.DeleteFunc(r.sent, func(ref string) bool { return ref == n.Reference })
+		return errSilent
+	}
+	n.State, n.Due = deed.PlacementPlaced, r.now()
+	r.run()
+	switch {
+	case n.State != deed.PlacementRefused && (fate == 9 || fate == 10):
+		return lies[n.Kind]
+	case fate == 11: // found later than done
+		n.shows = soon
+		return errSilent
+	}
+	return n.answer()
+}
+
+// answer is what the registry says of an order that was placed before.
+func (o *order) answer() error {
+	switch {
+	case o.State == deed.PlacementDone, o.Pending():
+		return nil
+	case o.State == deed.PlacementRefused:
+		return deed.Errorf(o.Refusal, "%s", o.Reason)
+	case o.State == deed.PlacementCancelled:
+		return deed.Errorf(deed.CodeRegistrationFailed, "the order was cancelled")
+	}
+	return errSilent
+}
+
+// Order implements deed.Registrar.
+func (r *registry) Order(_ context.Context, reference string, name deed.Name) (deed.OrderStatus, error) {
+	o := r.orders[reference]
+	switch {
+	case r.w.fault(10):
+		return deed.OrderStatus{}, errSilent
+	case o == nil || o.Name != name || r.w.now.Before(o.shows):
+		return deed.OrderStatus{State: deed.OrderAbsent}, nil
+	case o.State == deed.PlacementParked:
+		return deed.OrderStatus{State: deed.OrderParked}, nil
+	case o.Pending():
+		return deed.OrderStatus{State: deed.OrderPending}, nil
+	case o.State == deed.PlacementDone:
+		return deed.OrderStatus{State: deed.OrderDone, Created: o.Created, Expires: o.Expires}, nil
+	case o.State == deed.PlacementRefused && !r.w.fault(2):
+		return deed.OrderStatus{State: deed.OrderAbsent, Refusal: o.Refusal}, nil
+	}
+	return deed.OrderStatus{State: deed.OrderAbsent}, nil
+}
+
+// Cancel implements deed.Registrar. It does not meet an order that has not
+// arrived.
+func (r *registry) Cancel(_ context.Context, reference string) error {
+	o := r.orders[reference]
+	switch {
+	case o != nil && o.State == deed.PlacementCancelled:
+		return nil
+	case o == nil || o.State == "" || !o.open():
+		return deed.Errorf(deed.CodeNotFound, "there is nothing to take back")
+	}
+	if e := r.entries[o.Name]; e.Transfer == reference {
+		e.Transfer = ""
+		r.entries[o.Name] = e
+	}
+	o.State = deed.PlacementCancelled
+	r.w.tell("the registry takes %s back", reference)
+	return nil
+}

@@ -1,0 +1,91 @@
+package sim
+
+import (
+	"context"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/sqldb"
+)
+
+// nameStore is the names we hold, as one process meets them.
+type nameStore struct {
+	p *process
+	s sqldb.Registrations
+}
+
+func (s nameStore) Registration(ctx context.Context, name deed.Name) (deed.Registration, error) {
+	return call(s.p, "Registration", func() (deed.Registration, error) { return s.s.Registration(ctx, name) })
+}
+
+func (s nameStore) Events(ctx context.Context, reference string) ([]deed.Event, error) {
+	return call(s.p, "Events", func() ([]deed.Event, error) { return s.s.Events(ctx, reference) })
+}
+
+func (s nameStore) Act(ctx context.Context, is deed.Registration, a deed.Act) error {
+	return act(s.p, "Act", func() error { return s.s.Act(ctx, is, a) })
+}
+
+func (s nameStore) DueNames(ctx context.Context, most int) ([]string, error) {
+	return call(s.p, "DueNames", func() ([]string, error) { return s.s.DueNames(ctx, most) })
+}
+
+func (s nameStore) LiveOn(ctx context.Context, was, is deed.Registration, events []deed.Event, next time.Time) (bool, error) {
+	return call(s.p, "LiveOn", func() (bool, error) { return s.s.LiveOn(ctx, was, is, events, next) })
+}
+
+func (s nameStore) EndRegistration(ctx context.Context, was deed.Registration, reason string, events []deed.Event) error {
+	s.p.w.ends[reason]++
+	return act(s.p, "EndRegistration "+reason, func() error { return s.s.EndRegistration(ctx, was, reason, events) })
+}
+
+// registrar is the registry that sells, as one process meets it.
+type registrar struct {
+	p *process
+	r *registry
+}
+
+func (o registrar) Available(ctx context.Context, name deed.Name) (deed.Availability, error) {
+	return call(o.p, "Available", func() (deed.Availability, error) { return o.r.Available(ctx, name) })
+}
+
+func (o registrar) Transferable(ctx context.Context, name deed.Name, code deed.Secret) error {
+	return act(o.p, "Transferable", func() error { return o.r.Transferable(ctx, name, code) })
+}
+
+// Place is not sent when its process slept past the deadline of the call:
+// the context has ended then. Contexts know real time only, so the deadline is
+// carried over to the clock of the world.
+func (o registrar) Place(ctx context.Context, order deed.RegistryOrder) error {
+	deadline := o.p.w.now.Add(callTime)
+	if d, ok := ctx.Deadline(); ok {
+		deadline = o.p.w.now.Add(time.Until(d).Round(time.Second))
+	}
+	return act(o.p, "Place "+order.Reference, func() error {
+		if o.p.w.now.After(deadline) {
+			return context.DeadlineExceeded
+		}
+		return o.r.Place(order, deadline.Sub(o.p.w.now))
+	})
+}
+
+func (o registrar) Order(ctx context.Context, reference string, name deed.Name) (deed.OrderStatus, error) {
+	return call(o.p, "Order "+reference, func() (deed.OrderStatus, error) { return o.r.Order(ctx, reference, name) })
+}
+
+func (o registrar) Cancel(ctx context.Context, reference string) error {
+	return act(o.p, "Cancel "+reference, func() error { return o.r.Cancel(ctx, reference) })
+}
+
+// keeper is the registry that keeps our names, as one process meets it. Owners
+// change nothing in this world, so it has one method of the contract, and the
+// others are nobody's.
+type keeper struct {
+	deed.Keeper
+	p *process
+	r *registry
+}
+
+func (k keeper) Holding(ctx context.Context, name deed.Name) (deed.Holding, error) {
+	return call(k.p, "Holding", func() (deed.Holding, error) { return k.r.Holding(ctx, name) })
+}

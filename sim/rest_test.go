@@ -1,0 +1,142 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/sqldb"
+)
+
+// rest lets time pass without faults until everything has come to its end. While
+// all that is open is a transfer that waits for the other side, it passes in
+// hours. In the end it lets a day pass, by which every name is compared.
+func (w *world) rest() {
+	w.faulty = false
+	w.tell("from here on nothing fails")
+	for i, tick := 0, 5*time.Second; i < 900 && w.broken == nil; i++ {
+		w.tick(tick)
+		w.work(w.procs[i%len(w.procs)])
+		open, err := (sqldb.Audit{DB: w.db}).Open(context.Background())
+		if err != nil || open == 0 && i > 2*depth && len(w.chain.pool) == 0 && w.registry.idle() {
+			break
+		}
+		tick = 5 * time.Second
+		if open > 0 && open == 2*w.registry.pending() { // each a payment and a job
+			tick = 50 * time.Minute
+		}
+	}
+	for range 3 {
+		w.tick(25 * time.Hour)
+		w.work(w.procs[0])
+	}
+	if w.broken != nil {
+		return
+	}
+	if w.broken = w.check(); w.broken == nil {
+		w.broken = w.checkRest()
+	}
+}
+
+// work does all that there is to do.
+func (w *world) work(p *process) {
+	w.chain.mine()
+	w.advancePayments(p)
+	w.advanceJobs(p)
+	w.advanceNames(p)
+	w.readChain(p)
+}
+
+// checkRest says what is not as it must be when all has come to its end: every
+// transfer to us has bought one thing or went back once, and nothing is open.
+func (w *world) checkRest() error {
+	open, err := (sqldb.Audit{DB: w.db}).Open(context.Background())
+	if err != nil || open != 0 {
+		return errors.Join(fmt.Errorf("%d payments and jobs never end", open), err)
+	}
+	var in, consumed, back deed.USDC
+	for _, a := range w.signed {
+		u := w.chain.final().used[keyOf(a)]
+		if u.paid {
+			in += u.amount
+		}
+		p, err := w.payment(id(a))
+		w.count(p, err)
+		switch {
+		case deed.CodeOf(err) == deed.CodeNotFound && !u.paid:
+		case err != nil:
+			return fmt.Errorf("%s came in and nobody knows of it: %w", u.amount, err)
+		case p.State == deed.PaymentConsumed:
+			consumed += p.Auth.Amount
+		case p.State == deed.PaymentRefunded:
+			back += p.Auth.Amount
+		case u.paid:
+			return fmt.Errorf("%s has %s of its payer and is %s", p.ID, u.amount, p.State)
+		case p.State != deed.PaymentVoid && p.AliasOf == "":
+			return fmt.Errorf("%s never ends: it is %s", p.ID, p.State)
+		}
+	}
+	if in != consumed+back || w.chain.final().balance[treasury] != consumed {
+		return fmt.Errorf("%s came in, %s was earned and %s went back, and the treasury has %s", in, consumed, back, w.chain.final().balance[treasury])
+	}
+	return w.checkHeld()
+}
+
+// checkHeld compares the names we say we hold with those that the registry says
+// we hold. One that got lost without a word waits for a person.
+func (w *world) checkHeld() error {
+	for _, name := range slices.Concat(w.names, w.away) {
+		e := w.registry.entries[name]
+		r, err := w.registration(name)
+		switch ours := w.registry.ours(name); {
+		case ours && err != nil:
+			return fmt.Errorf("%s is ours under %s and belongs to nobody: %w", name, e.Reference, err)
+		case ours && !r.Expires.Equal(e.Expires):
+			return fmt.Errorf("we say that %s expires at %s, the registry says %s", name, r.Expires, e.Expires)
+		case !ours && err == nil && r.Status != deed.StatusSuspended:
+			return fmt.Errorf("%s is %s in our books, and not ours", name, r.Status)
+		}
+	}
+	return w.checkTold()
+}
+
+// checkTold says which renewal of a name that is ours its owner was not told of.
+func (w *world) checkTold() error {
+	renewed := map[deed.Name][]time.Time{}
+	for _, o := range w.registry.done {
+		if o.Kind != deed.OrderRenew {
+			delete(renewed, o.Name) // a new life begins
+			continue
+		}
+		renewed[o.Name] = append(renewed[o.Name], o.Expires)
+	}
+	for _, name := range slices.Concat(w.names, w.away) {
+		events, err := (sqldb.Registrations{DB: w.db}).Events(context.Background(), w.registry.entries[name].Reference)
+		if err != nil {
+			return err
+		}
+		for _, until := range renewed[name] {
+			if w.registry.ours(name) && !slices.ContainsFunc(events, func(e deed.Event) bool { return e.Type == deed.EventRenewed && e.About.Equal(until) }) {
+				return fmt.Errorf("nobody was told of the renewal of %s until %s", name, until)
+			}
+		}
+	}
+	return nil
+}
+
+// count notes how a payment ended.
+func (w *world) count(p deed.Payment, err error) {
+	switch {
+	case err != nil:
+		w.ends["refused"]++
+	case p.AliasOf != "":
+		w.ends["alias"]++
+	case p.Purchase.Kind == deed.PurchaseNothing:
+		w.ends["adopted and "+string(p.State)]++
+	default:
+		w.ends[string(p.Purchase.Kind)+" "+string(p.State)]++
+	}
+}

@@ -1,0 +1,56 @@
+package sim
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/registration"
+)
+
+// A renewal that waits for another of its name is not due all the time: many of
+// them would leave the worker no hand for other jobs.
+func TestWaitingRenewalStepsBack(t *testing.T) {
+	w, err := newWorld(1, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.db.Close() // it is gone with the test
+	w.faulty, w.left = false, 0
+	name := w.names[0]
+	w.buy(t, 0, deed.PurchaseRegistration, name)
+	for range 100 {
+		w.tick(deed.QuietWindow)
+		w.work(w.procs[0])
+	}
+	w.registry.parking = true
+	first := w.buy(t, 0, deed.PurchaseRenewal, name)
+	second := w.buy(t, 1, deed.PurchaseRenewal, name)
+	if first.State != deed.JobVerifying || second.State != deed.JobQueued {
+		t.Fatalf("got %s and %s, want one that is at work and one that waits", first.State, second.State)
+	}
+	due, err := w.procs[0].names.Due(context.Background(), 8)
+	if err != nil || slices.Contains(due, second.ID) {
+		t.Errorf("got %v, %v, want the waiting job later", due, err)
+	}
+}
+
+// buy orders something, and returns the job once it is paid.
+func (w *world) buy(t *testing.T, buyer int, kind deed.PurchaseKind, name deed.Name) deed.Job {
+	t.Helper()
+	p := w.procs[0]
+	r := w.sign(w.buyers[buyer], registration.Order{Kind: kind, Name: name, Years: 1})
+	for range 100 {
+		out, err := p.names.Buy(context.Background(), r.Order, p.pay.Checkout(&r.auth))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out.Job.State != deed.JobAwaitingPayment {
+			return out.Job
+		}
+		w.tick(callTime)
+	}
+	t.Fatalf("%s of %s is never paid", kind, name)
+	return deed.Job{}
+}
