@@ -241,9 +241,9 @@ func (s Jobs) CompleteJob(ctx context.Context, j deed.Job, r deed.Registration) 
 			return err
 		}
 		if j.Purchase.Kind == deed.PurchaseRenewal {
-			err = extendRegistration(ctx, tx, j, r, s.Now())
+			err = extendRegistration(ctx, tx, j, r)
 		} else {
-			err = insertRegistration(ctx, tx, j, r, s.Now())
+			err = insertRegistration(ctx, tx, j, r)
 		}
 		if err != nil {
 			return err

@@ -18,41 +18,42 @@ type Registrations struct {
 	Now func() time.Time // the registry's clock
 }
 
-// insertRegistration writes a name down that a job has brought.
-func insertRegistration(ctx context.Context, tx *Tx, j deed.Job, r deed.Registration, now time.Time) error {
+// insertRegistration writes a name down that a job has brought. Its times, and
+// those of its events, are the registry's.
+func insertRegistration(ctx context.Context, tx *Tx, j deed.Job, r deed.Registration) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO registrations (domain, owner, status, reference, payment_id, created_at, expires_at, updated_at,
 		                           locked_at, nameservers, ds, premium_renewal, next_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 0)`,
-		r.Name, r.Owner, r.Status, r.Reference, r.PaymentID, r.Created.Unix(), r.Expires.Unix(), now.Unix(),
-		lockedAt(r.Locked, now), strings.Join(r.Nameservers, " "), dsColumn(r.DS), r.PremiumRenewal)
+		r.Name, r.Owner, r.Status, r.Reference, r.PaymentID, r.Created.Unix(), r.Expires.Unix(), r.Updated.Unix(),
+		lockedAt(r.Locked, r.Updated), strings.Join(r.Nameservers, " "), dsColumn(r.DS), r.PremiumRenewal)
 	if err != nil {
 		return fmt.Errorf("write %s down: %w", r.Name, err)
 	}
-	event := deed.EventRegistered
+	event := deed.Event{Name: r.Name, Reference: r.Reference, Type: deed.EventRegistered, At: r.Created, About: r.Expires}
 	if j.Purchase.Kind == deed.PurchaseTransfer {
-		event = deed.EventTransferredIn
+		event.Type, event.At = deed.EventTransferredIn, r.Updated // it was made long before
 	}
-	return addEvent(ctx, tx, deed.Event{Name: r.Name, Reference: r.Reference, Type: event, At: r.Created, About: r.Expires})
+	return addEvent(ctx, tx, event)
 }
 
 // extendRegistration moves the expiry of a name we hold. When the name has left
 // us while it was renewed there is nothing to move, and the service was
 // delivered all the same.
-func extendRegistration(ctx context.Context, tx *Tx, j deed.Job, r deed.Registration, now time.Time) error {
+func extendRegistration(ctx context.Context, tx *Tx, j deed.Job, r deed.Registration) error {
 	var reference string
 	err := tx.QueryRowContext(ctx, `
 		UPDATE registrations SET expires_at = $1, status = $2, updated_at = $3, next_at = 0
 		 WHERE domain = $4 AND expires_at < $1
 		RETURNING reference`,
-		r.Expires.Unix(), deed.StatusActive, now.Unix(), r.Name).Scan(&reference)
+		r.Expires.Unix(), deed.StatusActive, r.Updated.Unix(), r.Name).Scan(&reference)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return addEvent(ctx, tx, deed.Event{Name: r.Name, Reference: reference, Type: deed.EventRenewed, At: now, About: j.Until})
+	return addEvent(ctx, tx, deed.Event{Name: r.Name, Reference: reference, Type: deed.EventRenewed, At: r.Updated, About: j.Until})
 }
 
 func addEvent(ctx context.Context, tx *Tx, e deed.Event) error {
