@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"crypto/ecdsa"
 	"crypto/rand"
 	"encoding/base64"
@@ -34,12 +33,18 @@ var mortal = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// payment makes a payment for the offer of a server, as an x402 client would.
+// payment makes a payment for a new name.
 func (n *node) payment(t *testing.T, key *ecdsa.PrivateKey, domain string) string {
 	t.Helper()
+	return n.paymentFor(t, key, "/domains/register", map[string]string{"domain": domain})
+}
+
+// paymentFor makes a payment for the offer of a server, as an x402 client would.
+func (n *node) paymentFor(t *testing.T, key *ecdsa.PrivateKey, path string, order any) string {
+	t.Helper()
 	var offer api.PaymentRequired
-	if status := n.call(t, "POST", "/domains/register", "", map[string]string{"domain": domain}, &offer); status != 402 {
-		t.Fatalf("the offer for %s: got %d", domain, status)
+	if status := n.call(t, "POST", path, "", order, &offer); status != 402 {
+		t.Fatalf("the offer of %s for %v: got %d %+v", path, order, status, offer)
 	}
 	want := offer.Accepts[0]
 	value, _ := new(big.Int).SetString(want.MaxAmountRequired, 10)
@@ -63,10 +68,16 @@ func (n *node) payment(t *testing.T, key *ecdsa.PrivateKey, domain string) strin
 		want.Network, hex.EncodeToString(sig), from.Hex(), want.PayTo, value.String(), before.String(), hex.EncodeToString(nonce)))
 }
 
-// register sends a paid order. It returns 0 when the answer was lost.
+// register orders a name with a payment.
 func (n *node) register(t *testing.T, domain, payment string) (int, string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), "POST", n.callers+"/domains/register", bytes.NewReader(fmt.Appendf(nil, `{"domain":%q}`, domain)))
+	return n.order(t, "/domains/register", fmt.Sprintf(`{"domain":%q}`, domain), payment)
+}
+
+// order sends a paid order. It returns 0 when the answer was lost.
+func (n *node) order(t *testing.T, path, body, payment string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), "POST", n.callers+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,11 +88,11 @@ func (n *node) register(t *testing.T, domain, payment string) (int, string) {
 		return 0, ""
 	}
 	defer res.Body.Close() // it is read below
-	body, err := io.ReadAll(res.Body)
+	answer, err := io.ReadAll(res.Body)
 	if err != nil {
 		return 0, ""
 	}
-	return res.StatusCode, string(body)
+	return res.StatusCode, string(answer)
 }
 
 // killAt lets a server die at a point of buying a name, starts it again, repeats
