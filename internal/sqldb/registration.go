@@ -123,6 +123,35 @@ func readRegistration(ctx context.Context, from rower, name deed.Name) (deed.Reg
 	return r, err
 }
 
+// Every calls f for every name we hold, sorted, with the transaction that paid
+// for it. What f sees is one moment of the database.
+func (s Registrations) Every(ctx context.Context, f func(r deed.Registration, txHash string) error) error {
+	rows, err := s.DB.read.QueryContext(ctx, `
+		SELECT r.domain, r.owner, r.status, r.reference, r.payment_id, r.created_at, r.expires_at, r.updated_at,
+		       r.locked_at, r.nameservers, r.ds, r.premium_renewal, p.tx_hash
+		  FROM registrations r JOIN payments p ON p.id = r.payment_id
+		 ORDER BY r.domain`)
+	if err != nil {
+		return err
+	}
+	return each(rows, func() error {
+		var txHash string
+		r, err := scanRegistration(longer{rows, &txHash})
+		if err != nil {
+			return err
+		}
+		return f(r, txHash)
+	})
+}
+
+// longer is a row with one column more at its end.
+type longer struct {
+	scanner
+	last any
+}
+
+func (l longer) Scan(into ...any) error { return l.scanner.Scan(append(into, l.last)...) }
+
 // Events implements registration.Names: what happened to the name since it is
 // ours, oldest first.
 func (s Registrations) Events(ctx context.Context, reference string) (events []deed.Event, err error) {
