@@ -101,9 +101,19 @@ func TestReconcileCommand(t *testing.T) {
 		for _, name := range []string{"first.com", "second.com"} {
 			n.buy(t, key, "/domains/register", map[string]string{"domain": name}, 201)
 		}
+		var there api.Elsewhere
+		n.call(t, "POST", "/sandbox/elsewhere", "", api.ElsewhereRequest{Domain: "moving.com"}, &there)
+		n.buy(t, key, "/domains/transfer", map[string]string{"domain": "moving.com", "authCode": there.AuthCode}, 202)
 		n.stop(t) // else it would mend what we break
+		if _, err := db.Exec(`UPDATE registry_orders SET due_at = placed_at WHERE name = 'moving.com'`); err != nil {
+			t.Fatal(err)
+		}
 		if out, err := admin("reconcile", dir, environ); err != nil || out != "2 names are ours, 2 the registry's, 0 differences\n" {
 			t.Errorf("got %v: %s", err, out)
+		}
+		var placed int // what is due is left undone: we only read
+		if err := db.QueryRow(`SELECT count(*) FROM registry_orders WHERE name = 'moving.com' AND state = 'placed'`).Scan(&placed); err != nil || placed != 1 {
+			t.Errorf("got %d, %v", placed, err)
 		}
 		if _, err := db.Exec(`UPDATE registry_names SET locked = 0 WHERE name = 'first.com'`); err != nil {
 			t.Fatal(err)

@@ -50,7 +50,7 @@ func (s *Server) help() api.RDAPAnswer {
 		Title: "Help",
 		Description: []string{
 			"GET /rdap/domain/{name} shows a name that was registered here, /rdap/nameserver/{name} one of its name servers.",
-			"Names are written in ASCII or as they are spoken: xn--bcher-kva.com or bücher.com.",
+			"Names are written in ASCII or in Unicode: xn--bcher-kva.com or bücher.com.",
 		},
 		Links: []api.RDAPLink{{Value: self, Rel: "self", Href: self, Type: media}},
 	}})}
