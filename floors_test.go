@@ -43,6 +43,7 @@ var floors = []struct {
 	{"internal/nameserver/peer", 2},
 	{"internal/nameserver/publishtest", 2},
 	{"internal/primary", 2},
+	{"internal/rdap", 2},
 	{"internal/registrar/", 2},
 	{"internal/servicetest", 2},
 	{"internal/settle/", 2},

@@ -83,6 +83,16 @@ func ParseNameservers(hosts []string) ([]string, error) {
 	return out, nil
 }
 
+// ParseHost returns the canonical form of a full host name: lowercase A-labels
+// without a trailing dot. It fails with CodeValidation.
+func ParseHost(s string) (string, error) {
+	host, ok := toASCII(s)
+	if !ok || !isHostName(host) {
+		return "", Invalid("name", "%s is not a host name", quote(s))
+	}
+	return host, nil
+}
+
 // isHostName says whether s is a full host name (RFC 952, RFC 1123, 2.1), in
 // lower case and not an address.
 func isHostName(s string) bool {

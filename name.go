@@ -72,6 +72,16 @@ func (n Name) Label() Label {
 	return Label(label)
 }
 
+// Unicode returns the name as people write it: "bücher.com" of
+// "xn--bcher-kva.com".
+func (n Name) Unicode() string {
+	shown, err := idna.ToUnicode(string(n))
+	if err != nil {
+		return string(n) // a label that stands for nothing is shown as it is
+	}
+	return shown
+}
+
 // IsIDN says whether the label is written in letters beyond ASCII.
 func (l Label) IsIDN() bool { return strings.HasPrefix(string(l), "xn--") }
 

@@ -70,6 +70,34 @@ func TestNameParts(t *testing.T) {
 	}
 }
 
+func TestUnicode(t *testing.T) {
+	for in, want := range map[deed.Name]string{
+		"example.com": "example.com", "xn--bcher-kva.com": "bücher.com", "example.xn--p1acf": "example.рус", "xn--strae-oqa.de": "straße.de",
+	} {
+		if got := in.Unicode(); got != want {
+			t.Errorf("%s: got %q, want %q", in, got, want)
+		}
+		if back, err := deed.ParseName(in.Unicode()); err != nil || back != in {
+			t.Errorf("%s is written %q, and that is %q, %v", in, in.Unicode(), back, err)
+		}
+	}
+}
+
+func TestParseHost(t *testing.T) {
+	for in, want := range map[string]string{
+		"ns1.example.com": "ns1.example.com", "NS1.EXAMPLE.COM.": "ns1.example.com", "ns1.bücher.com": "ns1.xn--bcher-kva.com", "example.com": "example.com",
+	} {
+		if got, err := deed.ParseHost(in); err != nil || got != want {
+			t.Errorf("%q: got %q, %v, want %q", in, got, err, want)
+		}
+	}
+	for _, in := range []string{"", ".", "localhost", "192.0.2.1", "2001:db8::1", "a..com", "-a.com", "a_b.com", "*.com", "a.com/b", "a\x00.com", long(64) + ".com", strings.Repeat("a.", 150) + "com"} {
+		if got, err := deed.ParseHost(in); deed.CodeOf(err) != deed.CodeValidation {
+			t.Errorf("%q: got %q, %v, want %s", in, got, err, deed.CodeValidation)
+		}
+	}
+}
+
 func TestParseTLD(t *testing.T) {
 	for in, want := range map[string]deed.TLD{"com": "com", "COM": "com", ".com": "com", "com.": "com", "co.uk": "co.uk", "рус": "xn--p1acf"} {
 		if got, err := deed.ParseTLD(in); err != nil || got != want {

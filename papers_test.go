@@ -5,8 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+
+	"deed.example/deed"
 )
 
 var (
@@ -42,5 +45,36 @@ func TestPapersNameTestsThatExist(t *testing.T) {
 		if !written[m[1]] {
 			t.Errorf("docs/testing.md names %s, which is not there", m[1])
 		}
+	}
+}
+
+var (
+	wordOfEvent  = regexp.MustCompile(`(?m)^\tEvent\w+ +EventType = "(\w+)"`)
+	wordOfStatus = regexp.MustCompile(`(?m)^\tStatus\w+ +Status = "(\w+)"`)
+)
+
+// docs/names.md explains every event and every status of a name, and has the days
+// of the phases right.
+func TestNamesPaperIsWhole(t *testing.T) {
+	paper, err := os.ReadFile("docs/names.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := 0
+	for file, pattern := range map[string]*regexp.Regexp{"lifecycle.go": wordOfEvent, "registration.go": wordOfStatus} {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range pattern.FindAllStringSubmatch(string(source), -1) {
+			words++
+			if !strings.Contains(string(paper), "`"+m[1]+"`") {
+				t.Errorf("docs/names.md does not explain %s", m[1])
+			}
+		}
+	}
+	days := regexp.MustCompile(`by TLD, \.com 30 days +(\d+) days +(\d+) days`).FindStringSubmatch(string(paper))
+	if words < 20 || len(days) != 3 || days[1] != strconv.Itoa(deed.RedemptionDays) || days[2] != strconv.Itoa(deed.PendingDeleteDays) {
+		t.Errorf("%d words, and the days of the phases are %q", words, days)
 	}
 }

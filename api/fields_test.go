@@ -83,7 +83,7 @@ func TestRefreshGivesTheTwoTokensOnly(t *testing.T) {
 // TestErrorsShareTheirFields looks at the shapes that extend the error object.
 func TestErrorsShareTheirFields(t *testing.T) {
 	doc := document(t)
-	for _, name := range []string{"Error", "PaymentRequired", "FailedOrder", "FailedChange", "Unhealthy"} {
+	for _, name := range []string{"Error", "PaymentRequired", "FailedOrder", "FailedChange", "Unhealthy", "RDAPError"} {
 		for _, f := range interfacedoc.Fields("2.7") {
 			checkField(t, doc, name, interfacedoc.Field{Name: f.Name, Type: f.Type})
 		}

@@ -90,7 +90,11 @@ func (doc object) operations() iter.Seq2[string, object] {
 
 // codes returns the codes that an answer may carry.
 func (doc object) codes(op object, status int) []any {
-	schema := doc.at(op, "responses", strconv.Itoa(status), "content", "application/json", "schema")
+	content := doc.at(op, "responses", strconv.Itoa(status), "content")
+	schema := doc.at(content, "application/rdap+json", "schema")
+	if schema == nil {
+		schema = doc.at(content, "application/json", "schema")
+	}
 	return list(doc.at(schema, "properties", "code")["enum"])
 }
 

@@ -21,22 +21,31 @@ import (
 
 func adminCommand() *cobra.Command {
 	admin := &cobra.Command{Use: "admin", Short: "Look after a service"}
-	audit := &cobra.Command{
-		Use:   "audit",
-		Short: "Check that every dollar is accounted for, in the database and on the chain; changes nothing",
+	admin.AddCommand(
+		adminTask("audit", "Check that every dollar is accounted for, in the database and on the chain; changes nothing", audit),
+		adminTask("export", "Write every name we hold as CSV, with a count and a SHA-256 at its end; changes nothing", export),
+		adminTask("reconcile", "Compare every name we hold with the registry, and fail when they differ; changes nothing", reconcile),
+	)
+	admin.AddCommand(cli.AdminCommands()...)
+	return admin
+}
+
+// adminTask is a command that looks at the database of a service, which may run.
+func adminTask(use, short string, run func(ctx context.Context, c *config, out io.Writer) error) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   use,
+		Short: short,
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, _, err := readConfig(cmd.Flags(), os.Environ())
 			if err != nil {
 				return err
 			}
-			return audit(cmd.Context(), c, cmd.OutOrStdout())
+			return run(cmd.Context(), c, cmd.OutOrStdout())
 		},
 	}
-	addFlags(audit)
-	admin.AddCommand(audit)
-	admin.AddCommand(cli.AdminCommands()...)
-	return admin
+	addFlags(cmd)
+	return cmd
 }
 
 // errUnsound ends an audit that found something.
@@ -104,7 +113,7 @@ func auditChain(ctx context.Context, c *config, db *sqldb.DB, books sqldb.Audit,
 
 func openToRead(ctx context.Context, c *config) (*sqldb.DB, error) {
 	if c.DatabaseURL != "" {
-		return sqldb.OpenPostgres(ctx, c.DatabaseURL.Reveal())
+		return sqldb.OpenPostgresToRead(ctx, c.DatabaseURL.Reveal())
 	}
 	if _, err := os.Stat(databaseFile(c)); err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/internal/catalog"
 	"deed.example/deed/internal/devchain"
+	"deed.example/deed/internal/rdap"
 )
 
 // config is all that an operator can say. Its zero value is not usable; begin
@@ -36,6 +37,7 @@ type config struct {
 	RefundFloor   deed.USDC // of the refund wallet; below it we warn
 	SigninKeys    string    // empty: a file in Data
 	Nameservers   []string
+	Registrar     rdap.Registrar // who we are to those who ask about a name
 	MetricsListen string
 	Proxies       []netip.Prefix
 	LogLevel      slog.Level
@@ -53,6 +55,7 @@ func defaultConfig() *config {
 		ChainID:       devchain.ChainID,
 		ChainDepth:    "auto",
 		Nameservers:   []string{"ns1.deed.example", "ns2.deed.example"},
+		Registrar:     rdap.Registrar{Name: "Deed", AbuseEmail: "abuse@deed.example", AbusePhone: "+1.2025550100"},
 		RefundFloor:   10_000 * deed.Cent,
 		MetricsListen: "127.0.0.1:8081",
 		LogLevel:      slog.LevelInfo,
@@ -84,6 +87,10 @@ func (c *config) settings() []*setting {
 		{key: "chain.refund_floor_usd", help: "warn when the refund wallet has less", value: amount(&c.RefundFloor)},
 		{key: "signin.keys", help: "file with the keys of tokens, the same on every node; default: signin.keys in the data folder", value: text(&c.SigninKeys, anything)},
 		{key: "dns.nameservers", help: "host names of our name servers, which names are delegated to", value: hosts(&c.Nameservers)},
+		{key: "rdap.registrar", help: "who sells the names, as RDAP tells", value: text(&c.Registrar.Name, notEmpty)},
+		{key: "rdap.iana_id", help: "number of the accreditation by ICANN, when there is one", value: text(&c.Registrar.IANAID, numberOrNone)},
+		{key: "rdap.abuse_email", help: "who to tell of abuse", value: text(&c.Registrar.AbuseEmail, notEmpty)},
+		{key: "rdap.abuse_phone", help: "who to call about abuse, such as +1.2025550100", value: text(&c.Registrar.AbusePhone, notEmpty)},
 		{key: "metrics.listen", help: "address for operators: /metrics and /debug/pprof/; off turns it off", value: text(&c.MetricsListen, addressOrOff)},
 		{key: "proxies", help: "networks of proxies whose X-Forwarded-For is believed", value: prefixes(&c.Proxies)},
 		{key: "log.level", help: "debug, info, warn or error", value: level(&c.LogLevel)},
@@ -148,6 +155,13 @@ func walletOrNone(s string) error {
 	}
 	_, err := deed.ParseWallet(s)
 	return err
+}
+
+func numberOrNone(s string) error {
+	if _, err := strconv.ParseUint(s, 10, 32); s != "" && err != nil {
+		return fmt.Errorf("%q is not a number", s)
+	}
+	return nil
 }
 
 func notEmpty(s string) error {

@@ -20,6 +20,7 @@ import (
 	"deed.example/deed/internal/httpapi"
 	"deed.example/deed/internal/metrics"
 	"deed.example/deed/internal/ratelimit"
+	"deed.example/deed/internal/rdap"
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/sqldb"
 )
@@ -70,6 +71,7 @@ func serve(ctx context.Context, c *config, out, logs io.Writer) (err error) {
 	api.Log = log
 	if b.money != nil {
 		b.money.watch(counters, log)
+		api.RDAP = &rdap.Server{Names: api.Registrations, Nameservers: c.Nameservers, Registrar: c.Registrar, PublicURL: api.PublicURL, Now: b.calendar.Now, Log: log}
 	}
 	servers := []*listening{{httpapi.Listen(callers, c.Proxies), api.Configure()}}
 	operators, err := listenForOperators(c, counters.Handler())

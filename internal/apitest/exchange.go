@@ -86,7 +86,7 @@ func (c *contract) checkBody(what string, content node, h http.Header, body []by
 	if media.value == nil {
 		return []string{fmt.Sprintf("%s: content type %q is not documented", what, h.Get("Content-Type"))}
 	}
-	if typ != "application/json" {
+	if typ != "application/json" && typ != "application/rdap+json" {
 		return nil // a stream is the caller's to read
 	}
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))

@@ -333,7 +333,8 @@ func TestTransferIn(t *testing.T) {
 		if again := s.transfer(t, "moving.com", code.Reveal(), header); again.status != 201 {
 			t.Errorf("got %d %s", again.status, again.body)
 		}
-		if d := s.domain(t, "moving.com"); d.WalletAddress != string(a.wallet) || !has(d.Events, "transferred_in") {
+		d := s.domain(t, "moving.com")
+		if d.WalletAddress != string(a.wallet) || !has(d.Events, "transferred_in") || !d.Events[0].At.After(d.RegisteredAt.Add(5*day)) {
 			t.Errorf("got %+v", d)
 		}
 		s.transfer(t, "moving.com", code.Reveal(), pay()).expect(t, 409, deed.CodeDomainUnavailable)

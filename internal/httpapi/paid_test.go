@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +18,9 @@ type paidRoute struct {
 	// ready makes the call possible for a wallet and returns where to send what,
 	// with the headers it needs beside the payment.
 	ready func(t *testing.T, s *shop, a *account) (path, body string, headers []string)
+
+	// end lets the rest of the world do its part; nil when there is none.
+	end func(t *testing.T, s *shop)
 }
 
 // paidRoutes are the paid calls that are built. A new one gets a row: it is then
@@ -24,10 +28,21 @@ type paidRoute struct {
 var paidRoutes = []paidRoute{
 	{"POST /domains/register", comPrice, func(*testing.T, *shop, *account) (string, string, []string) {
 		return "/domains/register", `{"domain":"first.com"}`, nil
-	}},
+	}, nil},
 	{"POST /domains/renew", comRenewal, func(t *testing.T, s *shop, _ *account) (string, string, []string) {
 		s.bought(t, "first.com")
 		return "/domains/renew", `{"domain":"first.com"}`, nil
+	}, nil},
+	{"POST /domains/transfer", comPrice, func(t *testing.T, s *shop, _ *account) (string, string, []string) {
+		code, err := s.registry.Elsewhere(t.Context(), "moving.com")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return "/domains/transfer", fmt.Sprintf(`{"domain":"moving.com","authCode":%q}`, code.Reveal()), nil
+	}, func(t *testing.T, s *shop) {
+		if err := s.registry.Decide(t.Context(), "moving.com", true); err != nil {
+			t.Error(err)
+		}
 	}},
 }
 
@@ -76,6 +91,9 @@ func testPaidRoute(t *testing.T, s *shop, route paidRoute) {
 	unmoved(sold + " without a payment")
 	if got := s.do(t, sold, path, body, payment...); got.status < 200 || got.status > 299 {
 		t.Errorf("%s: got %d %s", sold, got.status, got.body)
+	}
+	if route.end != nil {
+		route.end(t, s)
 	}
 	s.work(t)
 	if got := s.balance(t, s.payTo) - before; got != route.price {

@@ -46,6 +46,10 @@ func (s *Server) routes() []route {
 		{"GET /livez", s.handle(s.live)},
 		{"GET /readyz", s.handle(s.ready)},
 		{"GET /openapi.json", s.handle(s.openAPI)},
+		{"GET /rdap/domain/{name}", s.handle(s.rdap)},
+		{"GET /rdap/nameserver/{name}", s.handle(s.rdap)},
+		{"GET /rdap/help", s.handle(s.rdap)},
+		{"GET /rdap/{question...}", s.handle(s.rdap)},
 		{"GET /sandbox", s.sandboxed(s.showSandbox)},
 		{"POST /sandbox/faucet", s.sandboxed(s.faucet)},
 		{"POST /sandbox/faults", s.sandboxed(s.setFaults)},
@@ -56,8 +60,17 @@ func (s *Server) routes() []route {
 }
 
 // shadows are the paths that only take a POST, and that GET /domains/{domain}
-// would take for a name.
-var shadows = []string{"/domains/register", "/domains/renew", "/domains/transfer"}
+// would take for a name, and one that a ServeMux would redirect.
+var shadows = []string{"/domains/register", "/domains/renew", "/domains/transfer", "/rdap"}
+
+// rdap hands the request to the way in beside this one, where there is one.
+func (s *Server) rdap(w http.ResponseWriter, r *http.Request) error {
+	if s.RDAP == nil {
+		return errNoPayments
+	}
+	s.RDAP.ServeHTTP(w, r)
+	return nil
+}
 
 // Handler returns the door with all routes behind it.
 func (s *Server) Handler() http.Handler {

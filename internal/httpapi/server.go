@@ -41,6 +41,8 @@ type Server struct {
 	Accounts      *account.Service
 	Terms         PaymentTerms
 
+	RDAP http.Handler // of all below /rdap/; nil without names
+
 	Sandbox *Sandbox // nil when there is none
 
 	Trusted []netip.Prefix // proxies whose X-Forwarded-For is believed

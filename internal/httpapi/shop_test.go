@@ -22,6 +22,7 @@ import (
 	"deed.example/deed/internal/devchain"
 	"deed.example/deed/internal/httpapi"
 	"deed.example/deed/internal/payment"
+	"deed.example/deed/internal/rdap"
 	"deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/settle/chain"
@@ -102,6 +103,10 @@ func (s *shop) wire(t *testing.T) {
 		Nameservers: []string{"ns1.deed.example", "ns2.deed.example"}, Wait: 8 * time.Second, Now: s.clock.Now, Life: s.clock.Now,
 	}
 	s.lives = &registration.Lifecycle{Names: held, Keeper: s.registry, Grace: s.api.Catalog.GraceDays, Now: s.clock.Now}
+	s.api.RDAP = &rdap.Server{
+		Names: s.api.Registrations, Nameservers: s.api.Registrations.Nameservers, PublicURL: s.api.PublicURL, Now: s.clock.Now, Log: s.api.Log,
+		Registrar: rdap.Registrar{Name: "Deed", IANAID: "9999", AbuseEmail: "abuse@deed.example", AbusePhone: "+1.2025550100"},
+	}
 	s.api.Accounts.Now = s.clock.Now
 	s.api.Terms = httpapi.PaymentTerms{NetworkV1: "base-sepolia", NetworkV2: "eip155:84532", Asset: devchain.USDC, PayTo: s.payTo.Hex(), TokenName: "USDC", TokenVersion: "2"}
 }

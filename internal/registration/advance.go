@@ -167,7 +167,7 @@ func (s *Service) verify(ctx context.Context, j deed.Job) error {
 func (s *Service) brought(ctx context.Context, j deed.Job, o deed.OrderStatus) deed.Registration {
 	r := deed.Registration{
 		Name: j.Purchase.Name, Owner: j.Owner, Status: deed.StatusActive, Reference: j.Reference, PaymentID: j.PaymentID,
-		Created: o.Created, Expires: o.Expires, Nameservers: s.servers(j.Purchase), Locked: true, PremiumRenewal: j.Purchase.Facts.PremiumRenewal,
+		Created: o.Created, Expires: o.Expires, Updated: s.Life(), Nameservers: s.servers(j.Purchase), Locked: true, PremiumRenewal: j.Purchase.Facts.PremiumRenewal,
 	}
 	if j.Purchase.Kind == deed.PurchaseRenewal {
 		return r

@@ -33,9 +33,9 @@ type Store interface {
 	// for another job of its name.
 	MoveJob(ctx context.Context, j deed.Job, to deed.JobState, next time.Time) (moved bool, err error)
 
-	// CompleteJob ends the job with a name that is ours, or longer ours: the
-	// registration is written, the claim dropped and the payment consumed, in
-	// one transaction.
+	// CompleteJob ends the job with a name that is ours, or longer ours, since
+	// r.Updated: the registration is written, the claim dropped and the payment
+	// consumed, in one transaction.
 	CompleteJob(ctx context.Context, j deed.Job, r deed.Registration) error
 
 	// FailJob ends the job without one: the claim is dropped and the payment is

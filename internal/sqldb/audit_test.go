@@ -53,7 +53,7 @@ func sample(t *testing.T, db *sqldb.DB) {
 	pay(3, settled...)
 	consumed := pay(4, settled...)
 	advance(consumed, func(j deed.Job) error {
-		return jobs.CompleteJob(t.Context(), j, deed.Registration{Name: j.Purchase.Name, Owner: j.Owner, Status: deed.StatusActive, Reference: j.Reference, PaymentID: j.PaymentID, Created: noon, Expires: noon.AddDate(1, 0, 0)})
+		return jobs.CompleteJob(t.Context(), j, deed.Registration{Name: j.Purchase.Name, Owner: j.Owner, Status: deed.StatusActive, Reference: j.Reference, PaymentID: j.PaymentID, Created: noon, Expires: noon.AddDate(1, 0, 0), Updated: noon})
 	})
 	refunded := pay(5, settled...)
 	advance(refunded, func(j deed.Job) error { j.Failure = "refused"; return jobs.FailJob(t.Context(), j) })

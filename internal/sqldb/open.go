@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"runtime"
 	"sync"
@@ -55,7 +56,7 @@ func OpenSQLiteToRead(path string) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &DB{Patience: patience, write: read, read: read, dialect: sqlite, release: func() error { return nil }}, nil
+	return &DB{Patience: patience, write: read, read: read, dialect: sqlite, readOnly: true, release: func() error { return nil }}, nil
 }
 
 func openFile(path string, options ...string) (*sql.DB, error) {
@@ -133,18 +134,38 @@ func withConn(ctx context.Context, pool *sql.DB, f func(imager) error) error {
 // OpenPostgres connects to the database at url and brings its schema up to
 // date. Any number of processes may share it.
 func OpenPostgres(ctx context.Context, url string) (*DB, error) {
+	db, err := connect(ctx, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	return db.ready(ctx)
+}
+
+// OpenPostgresToRead connects to the database at url to look at it only. Its
+// schema must be up to date.
+func OpenPostgresToRead(ctx context.Context, url string) (*DB, error) {
+	db, err := connect(ctx, url, map[string]string{"default_transaction_read_only": "on"})
+	if err != nil {
+		return nil, err
+	}
+	db.readOnly = true
+	return db, nil
+}
+
+func connect(ctx context.Context, url string, params map[string]string) (*DB, error) {
 	conf, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, fmt.Errorf("read the address of PostgreSQL: %w", err)
 	}
 	conf.ConnConfig.ConnectTimeout = patience
+	maps.Copy(conf.ConnConfig.RuntimeParams, params)
 	pool, err := pgxpool.NewWithConfig(ctx, conf)
 	if err != nil {
 		return nil, fmt.Errorf("open PostgreSQL: %w", err)
 	}
 	db := stdlib.OpenDBFromPool(pool)
 	release := func() error { pool.Close(); return nil }
-	return (&DB{Patience: patience, write: db, read: db, dialect: postgres, release: release}).ready(ctx)
+	return &DB{Patience: patience, write: db, read: db, dialect: postgres, release: release}, nil
 }
 
 func (db *DB) ready(ctx context.Context) (*DB, error) {

@@ -20,26 +20,25 @@ type Registrations struct {
 }
 
 // insertRegistration writes a name down that a job has brought, and makes its
-// zone.
+// zone. Its times, and those of its events, are the registry's.
 func (s Jobs) insertRegistration(ctx context.Context, tx *Tx, j deed.Job, r deed.Registration) error {
-	now := s.Now()
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO registrations (domain, owner, status, reference, payment_id, created_at, expires_at, updated_at,
 		                           locked_at, nameservers, ds, premium_renewal, next_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 0)`,
-		r.Name, r.Owner, r.Status, r.Reference, r.PaymentID, r.Created.Unix(), r.Expires.Unix(), now.Unix(),
-		lockedAt(r.Locked, now), strings.Join(r.Nameservers, " "), dsColumn(r.DS), r.PremiumRenewal)
+		r.Name, r.Owner, r.Status, r.Reference, r.PaymentID, r.Created.Unix(), r.Expires.Unix(), r.Updated.Unix(),
+		lockedAt(r.Locked, r.Updated), strings.Join(r.Nameservers, " "), dsColumn(r.DS), r.PremiumRenewal)
 	if err != nil {
 		return fmt.Errorf("write %s down: %w", r.Name, err)
 	}
 	if err := s.Zones.createZone(ctx, tx, r, j.Purchase.Records); err != nil {
 		return err
 	}
-	event := deed.EventRegistered
+	event := deed.Event{Name: r.Name, Reference: r.Reference, Type: deed.EventRegistered, At: r.Created, About: r.Expires}
 	if j.Purchase.Kind == deed.PurchaseTransfer {
-		event = deed.EventTransferredIn
+		event.Type, event.At = deed.EventTransferredIn, r.Updated // it was made long before
 	}
-	return addEvent(ctx, tx, deed.Event{Name: r.Name, Reference: r.Reference, Type: event, At: r.Created, About: r.Expires})
+	return addEvent(ctx, tx, event)
 }
 
 // extendRegistration moves the expiry of a name we hold. When the name has left
@@ -47,13 +46,12 @@ func (s Jobs) insertRegistration(ctx context.Context, tx *Tx, j deed.Job, r deed
 // delivered all the same. When Lifecycle has seen the new expiry first, its owner
 // is told all the same.
 func (s Jobs) extendRegistration(ctx context.Context, tx *Tx, j deed.Job, r deed.Registration) error {
-	now := s.Now()
 	var reference string
 	err := tx.QueryRowContext(ctx, `
 		UPDATE registrations SET expires_at = $1, status = $2, updated_at = $3, next_at = 0
 		 WHERE domain = $4 AND expires_at <= $1
 		RETURNING reference`,
-		r.Expires.Unix(), deed.StatusActive, now.Unix(), r.Name).Scan(&reference)
+		r.Expires.Unix(), deed.StatusActive, r.Updated.Unix(), r.Name).Scan(&reference)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
@@ -63,7 +61,7 @@ func (s Jobs) extendRegistration(ctx context.Context, tx *Tx, j deed.Job, r deed
 	if err := s.Zones.setDark(ctx, tx, r.Name, false); err != nil {
 		return err
 	}
-	return addEvent(ctx, tx, deed.Event{Name: r.Name, Reference: reference, Type: deed.EventRenewed, At: now, About: j.Until})
+	return addEvent(ctx, tx, deed.Event{Name: r.Name, Reference: reference, Type: deed.EventRenewed, At: r.Updated, About: j.Until})
 }
 
 func addEvent(ctx context.Context, tx *Tx, e deed.Event) error {
@@ -132,6 +130,35 @@ func readRegistration(ctx context.Context, from rower, name deed.Name) (deed.Reg
 	}
 	return r, err
 }
+
+// Every calls f for every name we hold, sorted, with the transaction that paid
+// for it. What f sees is one moment of the database.
+func (s Registrations) Every(ctx context.Context, f func(r deed.Registration, txHash string) error) error {
+	rows, err := s.DB.read.QueryContext(ctx, `
+		SELECT r.domain, r.owner, r.status, r.reference, r.payment_id, r.created_at, r.expires_at, r.updated_at,
+		       r.locked_at, r.nameservers, r.ds, r.premium_renewal, p.tx_hash
+		  FROM registrations r JOIN payments p ON p.id = r.payment_id
+		 ORDER BY r.domain`)
+	if err != nil {
+		return err
+	}
+	return each(rows, func() error {
+		var txHash string
+		r, err := scanRegistration(longer{rows, &txHash})
+		if err != nil {
+			return err
+		}
+		return f(r, txHash)
+	})
+}
+
+// longer is a row with one column more at its end.
+type longer struct {
+	scanner
+	last any
+}
+
+func (l longer) Scan(into ...any) error { return l.scanner.Scan(append(into, l.last)...) }
 
 // Events implements registration.Names: what happened to the name since it is
 // ours, oldest first.

@@ -78,7 +78,7 @@ func (s Registry) Entries(ctx context.Context, account string, after deed.Name, 
 
 // catchUpAll executes what is due for any name.
 func (s Registry) catchUpAll(ctx context.Context, at time.Time) error {
-	for {
+	for !s.DB.readOnly {
 		name, err := s.nextDue(ctx, at)
 		if err != nil || name == "" {
 			return err
@@ -87,6 +87,7 @@ func (s Registry) catchUpAll(ctx context.Context, at time.Time) error {
 			return err
 		}
 	}
+	return nil
 }
 
 // nextDue returns a name for which something is due, "" when there is none.

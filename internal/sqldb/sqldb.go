@@ -34,6 +34,7 @@ type DB struct {
 	write, read *sql.DB
 	dialect     dialect
 	group       *group       // nil on PostgreSQL, which has its own
+	readOnly    bool         // nothing is written, not even what is due
 	release     func() error // gives back what only one process may hold
 	closing     sync.Once
 	asked       sync.Map // the *sql.Stmt of each question that ask was asked

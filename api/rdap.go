@@ -1,0 +1,115 @@
+package api
+
+import "time"
+
+// RDAPAnswer is what every answer of RDAP begins with (RFC 9083, 4).
+type RDAPAnswer struct {
+	Conformance []string     `json:"rdapConformance"`
+	Notices     []RDAPNotice `json:"notices,omitzero"`
+	Lang        string       `json:"lang,omitzero"`
+}
+
+// RDAPNotice is a text for people about the service (RFC 9083, 4.3).
+type RDAPNotice struct {
+	Title       string     `json:"title"`
+	Description []string   `json:"description"`
+	Links       []RDAPLink `json:"links,omitzero"`
+}
+
+// RDAPLink leads to something related (RFC 9083, 4.2).
+type RDAPLink struct {
+	Value string `json:"value"` // where the link stands
+	Rel   string `json:"rel"`
+	Href  string `json:"href"`
+	Type  string `json:"type,omitzero"`
+}
+
+// RDAPEvent is something that happened to an object, or will (RFC 9083, 4.5).
+type RDAPEvent struct {
+	Action string    `json:"eventAction"`
+	Date   time.Time `json:"eventDate"`
+}
+
+// RDAPDomain is a name that we hold (RFC 9083, 5.3).
+type RDAPDomain struct {
+	RDAPAnswer
+	Class       string           `json:"objectClassName"`
+	Handle      string           `json:"handle"`
+	LDHName     string           `json:"ldhName"`
+	UnicodeName string           `json:"unicodeName,omitzero"`
+	Status      []string         `json:"status"`
+	Events      []RDAPEvent      `json:"events"`
+	Nameservers []RDAPNameserver `json:"nameservers"`
+	SecureDNS   RDAPSecureDNS    `json:"secureDNS"`
+	Entities    []RDAPEntity     `json:"entities"`
+	Links       []RDAPLink       `json:"links"`
+	Redacted    []RDAPRedacted   `json:"redacted"`
+}
+
+// RDAPNameserver is a name server: an answer, or a part of one (RFC 9083, 5.2).
+type RDAPNameserver struct {
+	*RDAPAnswer // nil when it is a part
+
+	Class       string      `json:"objectClassName"`
+	LDHName     string      `json:"ldhName"`
+	UnicodeName string      `json:"unicodeName,omitzero"`
+	Status      []string    `json:"status,omitzero"`
+	Events      []RDAPEvent `json:"events,omitzero"`
+	Links       []RDAPLink  `json:"links,omitzero"`
+}
+
+// RDAPSecureDNS says whether the zone of a name is signed (RFC 9083, 5.3).
+type RDAPSecureDNS struct {
+	Signed bool     `json:"delegationSigned"`
+	DS     []RDAPDS `json:"dsData,omitzero"`
+}
+
+// RDAPDS names a key that signs a zone.
+type RDAPDS struct {
+	KeyTag     uint16 `json:"keyTag"`
+	Algorithm  uint8  `json:"algorithm"`
+	DigestType uint8  `json:"digestType"`
+	Digest     string `json:"digest"`
+}
+
+// RDAPEntity is somebody who has to do with a name (RFC 9083, 5.1).
+type RDAPEntity struct {
+	Class     string         `json:"objectClassName"`
+	Handle    string         `json:"handle,omitzero"`
+	Roles     []string       `json:"roles"`
+	PublicIDs []RDAPPublicID `json:"publicIds,omitzero"`
+	VCard     []any          `json:"vcardArray"` // jCard (RFC 7095)
+	Entities  []RDAPEntity   `json:"entities,omitzero"`
+}
+
+// RDAPPublicID is a number by which others know an entity (RFC 9083, 4.8).
+type RDAPPublicID struct {
+	Type       string `json:"type"`
+	Identifier string `json:"identifier"`
+}
+
+// RDAPRedacted says what was left out, where and why (RFC 9537, 4.2).
+type RDAPRedacted struct {
+	Name     RDAPWords `json:"name"`
+	PrePath  string    `json:"prePath,omitzero"`
+	PostPath string    `json:"postPath,omitzero"`
+	PathLang string    `json:"pathLang"`
+	Method   string    `json:"method"`
+	Reason   RDAPWords `json:"reason"`
+}
+
+// RDAPWords names a thing by a registered word, or describes it.
+type RDAPWords struct {
+	Type        string `json:"type,omitzero"`
+	Description string `json:"description,omitzero"`
+}
+
+// RDAPError is the body of a failure under /rdap: RDAP's own fields (RFC 9083,
+// 6), and ours beside them.
+type RDAPError struct {
+	RDAPAnswer
+	ErrorCode   int      `json:"errorCode"`
+	Title       string   `json:"title"`
+	Description []string `json:"description"`
+	Error
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/registrar/local"
+	"deed.example/deed/internal/registration"
+	"deed.example/deed/internal/sqldb"
+)
+
+var _ registration.Book = sqldb.Registrations{}
+
+// exportColumns head the export.
+var exportColumns = []string{
+	"domain", "unicode", "owner", "status", "created", "expires", "locked", "nameservers", "ds", "premium_renewal_usd", "reference", "payment_id", "tx_hash",
+}
+
+// export writes every name we hold as CSV, for whoever must go on when we
+// cannot. Its last line says how many there are and the SHA-256 of all lines
+// before, so that half an export is not taken for a whole one.
+func export(ctx context.Context, c *config, out io.Writer) (err error) {
+	db, err := openToRead(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	sum := sha256.New()
+	lines := csv.NewWriter(io.MultiWriter(out, sum))
+	if err := lines.Write(exportColumns); err != nil {
+		return err
+	}
+	count := 0
+	err = sqldb.Registrations{DB: db}.Every(ctx, func(r deed.Registration, txHash string) error {
+		count++
+		return lines.Write(exported(r, txHash))
+	})
+	lines.Flush()
+	if err := errors.Join(err, lines.Error()); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "# count %d sha256 %x\n", count, sum.Sum(nil))
+	return err
+}
+
+func exported(r deed.Registration, txHash string) []string {
+	keys := make([]string, len(r.DS))
+	for i, ds := range r.DS {
+		keys[i] = fmt.Sprintf("%d %d %d %s", ds.KeyTag, ds.Algorithm, ds.DigestType, ds.Digest)
+	}
+	premium, locked := "", "no"
+	if r.PremiumRenewal > 0 {
+		premium = r.PremiumRenewal.String()
+	}
+	if r.Locked {
+		locked = "yes"
+	}
+	return []string{
+		string(r.Name), r.Name.Unicode(), string(r.Owner), string(r.Status), r.Created.UTC().Format(time.RFC3339), r.Expires.UTC().Format(time.RFC3339),
+		locked, strings.Join(r.Nameservers, " "), strings.Join(keys, "; "), premium, r.Reference, r.PaymentID, txHash,
+	}
+}
+
+// errDiffers ends a reconciliation that found something.
+var errDiffers = errors.New("we and the registry differ: the table says where")
+
+// reconcile compares every name we hold with the registry, and changes nothing.
+func reconcile(ctx context.Context, c *config, out io.Writer) (err error) {
+	db, err := openToRead(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	calendar := sqldb.NewCalendar(db, time.Now)
+	if err := calendar.Sync(ctx); err != nil {
+		return err
+	}
+	registry := &local.Registry{Store: sqldb.Registry{DB: db}, Now: calendar.Now}
+	found, err := registration.Reconciler{Book: sqldb.Registrations{DB: db, Now: calendar.Now}, Inventory: registry, Keeper: registry}.Run(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := io.WriteString(out, table(found)); err != nil {
+		return err
+	}
+	if len(found.Differences) > 0 {
+		return errDiffers
+	}
+	return nil
+}
+
+func table(found registration.Reconciliation) string {
+	var b bytes.Buffer
+	if len(found.Differences) > 0 {
+		w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "name\twhat\tours\tthe registry's")
+		for _, d := range found.Differences {
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", d.Name, d.What, orDash(d.Ours), orDash(d.Theirs))
+		}
+		_ = w.Flush() // memory takes it all
+		b.WriteByte('\n')
+	}
+	fmt.Fprintf(&b, "%d names are ours, %d the registry's, %d differences\n", found.Ours, found.Theirs, len(found.Differences))
+	return b.String()
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}

@@ -1,0 +1,95 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"testing"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/registration"
+	"deed.example/deed/internal/sqldb"
+)
+
+// reconcile compares the shop with its registry.
+func (s *shop) reconcile(t *testing.T) (found map[string]deed.DifferenceKind, all registration.Reconciliation) {
+	t.Helper()
+	all, err := registration.Reconciler{Book: sqldb.Registrations{DB: s.db, Now: s.clock.Now}, Inventory: s.registry, Keeper: s.registry}.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	found = map[string]deed.DifferenceKind{}
+	for _, d := range all.Differences {
+		found[string(d.Name)] = d.What
+	}
+	return found, all
+}
+
+// Whatever happens at the registry behind our back is found, and nothing else;
+// the lifecycle then takes the registry's word.
+func TestReconcile(t *testing.T) {
+	eachShop(t, func(t *testing.T, s *shop) {
+		for _, name := range []string{"same.com", "lock.com", "servers.com", "signed.com", "longer.com", "gone.com"} {
+			s.bought(t, name)
+		}
+		s.pass(t, 61*day)
+		if found, all := s.reconcile(t); len(found) != 0 || all.Ours != 6 || all.Theirs != 6 {
+			t.Errorf("got %+v", all)
+		}
+		ctx, r := t.Context(), s.registry
+		code, err := r.AuthCode(ctx, "gone.com")
+		for _, act := range []func() error{
+			func() error { return r.SetLock(ctx, "lock.com", false) },
+			func() error {
+				return r.SetNameservers(ctx, "servers.com", []string{"ns1.example.net", "ns2.example.net"})
+			},
+			func() error {
+				return r.SetDS(ctx, "signed.com", []deed.DS{{KeyTag: 1, Algorithm: 13, DigestType: 2, Digest: fmt.Sprintf("%064x", 1)}})
+			},
+			func() error {
+				return r.Place(ctx, deed.RegistryOrder{Kind: deed.OrderRenew, Reference: "by hand", Name: "longer.com", Years: 1, From: s.domain(t, "longer.com").ExpiresAt})
+			},
+			func() error {
+				return r.Place(ctx, deed.RegistryOrder{Kind: deed.OrderRegister, Reference: "by hand too", Name: "unknown.com", Years: 1, Nameservers: []string{"ns1.example.net", "ns2.example.net"}})
+			},
+			func() error { return r.SetLock(ctx, "gone.com", false) },
+			func() error { return r.Leave(ctx, "gone.com", code) },
+			func() error { return r.Decide(ctx, "gone.com", true) },
+		} {
+			if err == nil {
+				err = act()
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, all := s.reconcile(t)
+		want := map[string]deed.DifferenceKind{
+			"lock.com": deed.DiffersLock, "servers.com": deed.DiffersNameservers, "signed.com": deed.DiffersDS, "longer.com": deed.DiffersExpiry,
+			"unknown.com": deed.DiffersUnknown, "gone.com": deed.DiffersMissing,
+		}
+		if fmt.Sprint(found) != fmt.Sprint(want) || all.Ours != 6 || all.Theirs != 6 {
+			t.Errorf("got %+v, want %v", all, want)
+		}
+		s.pass(t, day+1)
+		if found, all := s.reconcile(t); fmt.Sprint(found) != fmt.Sprint(map[string]deed.DifferenceKind{"unknown.com": deed.DiffersUnknown, "gone.com": deed.DiffersMissing}) {
+			t.Errorf("a day later: got %+v", all)
+		}
+	})
+}
+
+// A registry is read page by page, to its end.
+func TestReconcileManyNames(t *testing.T) {
+	eachShop(t, func(t *testing.T, s *shop) {
+		const many = 1003
+		for i := range many {
+			err := s.registry.Place(t.Context(), deed.RegistryOrder{
+				Kind: deed.OrderRegister, Reference: fmt.Sprint(i), Name: deed.Name(fmt.Sprintf("name-%d.com", i)), Years: 1, Nameservers: []string{"ns1.example.net", "ns2.example.net"},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if found, all := s.reconcile(t); all.Theirs != many || len(found) != many || len(all.Differences) != many {
+			t.Errorf("got %d of %d, and %d differences", all.Theirs, many, len(all.Differences))
+		}
+	})
+}

@@ -1,0 +1,104 @@
+package rdap
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"deed.example/deed"
+	"deed.example/deed/api"
+	"deed.example/deed/internal/registration"
+)
+
+func (s *Server) domain(ctx context.Context, text string) (any, error) {
+	name, err := deed.ParseName(text)
+	if err != nil {
+		return nil, err
+	}
+	v, err := s.Names.Name(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	self := s.PublicURL + "/rdap/domain/" + string(name)
+	out := api.RDAPDomain{
+		RDAPAnswer: s.head(self),
+		Class:      "domain", Handle: handle(v.Reference), LDHName: string(name), UnicodeName: unicodeName(string(name)),
+		Status: statusWords(v.EPPStatus()), Events: s.events(v), Nameservers: []api.RDAPNameserver{},
+		SecureDNS: api.RDAPSecureDNS{Signed: len(v.DS) > 0},
+		Entities:  []api.RDAPEntity{s.registrar(), registrant()},
+		Links:     []api.RDAPLink{{Value: self, Rel: "self", Href: self, Type: media}},
+		Redacted:  redacted,
+	}
+	for _, host := range v.Nameservers {
+		out.Nameservers = append(out.Nameservers, api.RDAPNameserver{Class: "nameserver", LDHName: host, UnicodeName: unicodeName(host)})
+	}
+	for _, ds := range v.DS {
+		out.SecureDNS.DS = append(out.SecureDNS.DS, api.RDAPDS(ds))
+	}
+	return out, nil
+}
+
+// handle names a registration, in the form of a repository object (RFC 5730,
+// 2.8). It says nothing of the order that brought the name, which leads to who
+// paid for it.
+func handle(reference string) string {
+	sum := sha256.Sum256([]byte(reference))
+	return fmt.Sprintf("D%X-DEED", sum[:8])
+}
+
+// unicodeName returns a name as people write it, "" when that is the same.
+func unicodeName(ascii string) string {
+	if shown := deed.Name(ascii).Unicode(); shown != ascii {
+		return shown
+	}
+	return ""
+}
+
+// statusWords translates the words of EPP (RFC 8056, 2): pendingDelete is
+// "pending delete", and two have words of their own.
+func statusWords(epp []string) []string {
+	out := make([]string, 0, len(epp))
+	for _, word := range epp {
+		out = append(out, statusWord(word))
+	}
+	return out
+}
+
+func statusWord(epp string) string {
+	switch epp {
+	case "ok":
+		return "active"
+	case "linked":
+		return "associated"
+	}
+	var b strings.Builder
+	for _, c := range epp {
+		if unicode.IsUpper(c) {
+			b.WriteByte(' ')
+		}
+		b.WriteRune(unicode.ToLower(c))
+	}
+	return b.String()
+}
+
+// events are those of RFC 9083, 10.2.3 that we know of.
+func (s *Server) events(v registration.View) []api.RDAPEvent {
+	out := []api.RDAPEvent{
+		event("registration", v.Created),
+		event("expiration", v.Expires),
+		event("last changed", v.Updated),
+	}
+	for _, e := range v.Events {
+		if e.Type == deed.EventTransferredIn {
+			out = append(out, event("transfer", e.At))
+		}
+	}
+	return append(out, event("last update of RDAP database", s.Now()))
+}
+
+func event(action string, at time.Time) api.RDAPEvent {
+	return api.RDAPEvent{Action: action, Date: at.UTC().Truncate(time.Second)}
+}

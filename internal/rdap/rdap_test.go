@@ -1,0 +1,45 @@
+package rdap
+
+import (
+	"regexp"
+	"testing"
+
+	"deed.example/deed"
+)
+
+// The whole table of RFC 8056, 2, for names.
+func TestStatusWords(t *testing.T) {
+	for epp, want := range map[string]string{
+		"addPeriod": "add period", "autoRenewPeriod": "auto renew period", "clientDeleteProhibited": "client delete prohibited",
+		"clientHold": "client hold", "clientRenewProhibited": "client renew prohibited", "clientTransferProhibited": "client transfer prohibited",
+		"clientUpdateProhibited": "client update prohibited", "inactive": "inactive", "linked": "associated", "ok": "active",
+		"pendingCreate": "pending create", "pendingDelete": "pending delete", "pendingRenew": "pending renew", "pendingRestore": "pending restore",
+		"pendingTransfer": "pending transfer", "pendingUpdate": "pending update", "redemptionPeriod": "redemption period", "renewPeriod": "renew period",
+		"serverDeleteProhibited": "server delete prohibited", "serverHold": "server hold", "serverRenewProhibited": "server renew prohibited",
+		"serverTransferProhibited": "server transfer prohibited", "serverUpdateProhibited": "server update prohibited", "transferPeriod": "transfer period",
+	} {
+		if got := statusWord(epp); got != want {
+			t.Errorf("%s: got %q, want %q", epp, got, want)
+		}
+	}
+}
+
+// A handle is one of its registration, of the form of RFC 5730, 2.8, and does
+// not give the order away.
+func TestHandle(t *testing.T) {
+	one, again, other := handle("job_1-1"), handle("job_1-1"), handle("job_1-2")
+	if one != again || one == other || !regexp.MustCompile(`^\w{1,80}-\w{1,8}$`).MatchString(one) || regexp.MustCompile("job").MatchString(one) {
+		t.Errorf("got %s, %s and %s", one, again, other)
+	}
+}
+
+func TestAbove(t *testing.T) {
+	for host, want := range map[string]deed.Name{
+		"ns1.example.com": "example.com", "a.b.c.example.com": "example.com", "example.com": "example.com",
+		"ns.example.co.uk": "example.co.uk", "ns.co.uk": "ns.co.uk", "co.uk": "", "com": "",
+	} {
+		if got, ok := above(host); got != want || ok != (want != "") {
+			t.Errorf("%s: got %q, %v, want %q", host, got, ok, want)
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package registration
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"deed.example/deed"
+)
+
+// A Book lists the names we hold.
+type Book interface {
+	// Every calls f for every name, with the transaction that paid for it.
+	Every(ctx context.Context, f func(r deed.Registration, txHash string) error) error
+
+	// Registration returns the name, or CodeNotFound.
+	Registration(ctx context.Context, name deed.Name) (deed.Registration, error)
+}
+
+// A Reconciler compares every name we hold with every name that the registry
+// holds for us. It changes nothing: Lifecycle does that, name by name. Fill
+// every field.
+type Reconciler struct {
+	Book      Book
+	Inventory deed.Inventory
+	Keeper    deed.Keeper
+}
+
+// pageOfNames is how many names the registry is asked for at once.
+const pageOfNames = 1000
+
+// A Reconciliation is what a comparison has found.
+type Reconciliation struct {
+	Ours, Theirs int // names
+	Differences  []deed.Difference
+}
+
+// Run compares. Both sides go on while it reads them, so a name that seems to
+// differ is looked at once more, by itself.
+func (c Reconciler) Run(ctx context.Context) (out Reconciliation, err error) {
+	ours := map[deed.Name]deed.Registration{}
+	err = c.Book.Every(ctx, func(r deed.Registration, _ string) error {
+		ours[r.Name] = r
+		return nil
+	})
+	if err != nil {
+		return out, fmt.Errorf("read our names: %w", err)
+	}
+	out.Ours = len(ours)
+	doubtful := map[deed.Name]bool{}
+	for after := deed.Name(""); ; {
+		page, err := c.Inventory.Holdings(ctx, after, pageOfNames)
+		if err != nil {
+			return out, fmt.Errorf("read the registry's names: %w", err)
+		}
+		for _, h := range page {
+			r, known := ours[h.Name]
+			if !known || len(r.Differences(h)) > 0 {
+				doubtful[h.Name] = true
+			}
+			delete(ours, h.Name)
+			after = h.Name
+		}
+		if out.Theirs += len(page); len(page) < pageOfNames {
+			break
+		}
+	}
+	for name := range ours {
+		doubtful[name] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(doubtful)) {
+		found, err := c.lookAgain(ctx, name)
+		if err != nil {
+			return out, err
+		}
+		out.Differences = append(out.Differences, found...)
+	}
+	return out, nil
+}
+
+// lookAgain compares one name as both sides have it now.
+func (c Reconciler) lookAgain(ctx context.Context, name deed.Name) ([]deed.Difference, error) {
+	r, ourErr := c.Book.Registration(ctx, name)
+	if ourErr != nil && deed.CodeOf(ourErr) != deed.CodeNotFound {
+		return nil, fmt.Errorf("read %s: %w", name, ourErr)
+	}
+	h, theirErr := c.Keeper.Holding(ctx, name)
+	if theirErr != nil && deed.CodeOf(theirErr) != deed.CodeNotFound {
+		return nil, fmt.Errorf("ask the registry for %s: %w", name, theirErr)
+	}
+	switch {
+	case ourErr != nil && theirErr != nil:
+		return nil, nil // it has ended meanwhile
+	case ourErr != nil:
+		return []deed.Difference{{Name: name, What: deed.DiffersUnknown, Theirs: "held until " + h.Expires.UTC().Format(time.RFC3339)}}, nil
+	case theirErr != nil:
+		return []deed.Difference{{Name: name, What: deed.DiffersMissing, Ours: string(r.Status) + " of " + string(r.Owner)}}, nil
+	}
+	return r.Differences(h), nil
+}

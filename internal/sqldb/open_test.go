@@ -1,0 +1,49 @@
+package sqldb_test
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"deed.example/deed/internal/sqldb"
+	"deed.example/deed/internal/sqldb/sqldbtest"
+)
+
+// Who opens a database to read it cannot change it.
+func TestOpenToRead(t *testing.T) {
+	for name, open := range map[string]func(t *testing.T) (*sqldb.DB, error){
+		"sqlite": func(t *testing.T) (*sqldb.DB, error) {
+			path := filepath.Join(t.TempDir(), "deed.db")
+			db, err := sqldb.OpenSQLite(t.Context(), path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { db.Close() }) // another process owns it meanwhile
+			return sqldb.OpenSQLiteToRead(path)
+		},
+		"postgres": func(t *testing.T) (*sqldb.DB, error) {
+			url := sqldbtest.PostgresURL(t)
+			db, err := sqldb.OpenPostgres(t.Context(), url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { db.Close() }) // likewise
+			return sqldb.OpenPostgresToRead(t.Context(), url)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db, err := open(t)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close() // only a test's connection
+			c := sqldb.NewCalendar(db, still)
+			if err := c.Sync(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if now, err := c.Advance(t.Context(), time.Hour); err == nil {
+				t.Errorf("it was written to: the calendar says %s", now)
+			}
+		})
+	}
+}

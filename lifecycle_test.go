@@ -1,0 +1,177 @@
+package deed_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"deed.example/deed"
+)
+
+// A phase begins at its second and says when it ends, across leap days.
+func TestPhaseAt(t *testing.T) {
+	const second = time.Second
+	for _, c := range []struct {
+		expires time.Time
+		grace   int
+		at      time.Time
+		want    deed.Phase
+		ends    time.Time
+	}{
+		{date(2028, time.February, 29), 45, date(2028, time.February, 29).Add(-second), deed.PhaseActive, date(2028, time.February, 29)},
+		{date(2028, time.February, 29), 45, date(2028, time.February, 29), deed.PhaseGrace, date(2028, time.April, 14)},
+		{date(2028, time.February, 28), 1, date(2028, time.February, 29), deed.PhaseRedemption, date(2028, time.March, 30)},
+		{date(2027, time.February, 28), 1, date(2027, time.March, 1), deed.PhaseRedemption, date(2027, time.March, 31)},
+		{date(2028, time.January, 15), 45, date(2028, time.March, 29), deed.PhaseRedemption, date(2028, time.March, 30)},
+		{date(2028, time.January, 15), 45, date(2028, time.March, 30), deed.PhasePendingDelete, date(2028, time.April, 4)},
+		{date(2028, time.January, 15), 45, date(2028, time.April, 4).Add(-second), deed.PhasePendingDelete, date(2028, time.April, 4)},
+		{date(2028, time.January, 15), 45, date(2028, time.April, 4), deed.PhaseGone, date(2028, time.April, 4)},
+		{date(2027, time.March, 1), 0, date(2027, time.March, 1), deed.PhaseRedemption, date(2027, time.March, 31)}, // no grace at all
+		{date(2027, time.March, 1), 45, date(2127, time.March, 1), deed.PhaseGone, date(2027, time.May, 20)},
+	} {
+		if got, ends := deed.PhaseAt(c.expires, c.grace, c.at); got != c.want || !ends.Equal(c.ends) {
+			t.Errorf("expired %s with %d days, at %s: got %s until %s, want %s until %s", c.expires, c.grace, c.at, got, ends, c.want, c.ends)
+		}
+	}
+}
+
+// told returns the types of events, in their order.
+func told(events []deed.Event) string {
+	var words []string
+	for _, e := range events {
+		words = append(words, string(e.Type))
+	}
+	return strings.Join(words, " ")
+}
+
+// What a name has lived through by a day, and when it is worth looking again.
+// 2028 is a leap year: 30 days before the first of March is not 30 January.
+func TestLifeAt(t *testing.T) {
+	expires := date(2028, time.March, 1)
+	r := deed.Registration{Name: "example.com", Reference: "a", Status: deed.StatusActive, Created: date(2027, time.March, 1), Expires: expires}
+	const notices = "expires_in_30_days expires_in_7_days expires_in_1_day"
+	for _, c := range []struct {
+		at     time.Time
+		status deed.Status
+		events string
+		next   time.Time
+	}{
+		{date(2027, time.March, 1), deed.StatusActive, "", date(2028, time.January, 31)},
+		{date(2028, time.January, 31).Add(-time.Second), deed.StatusActive, "", date(2028, time.January, 31)},
+		{date(2028, time.January, 31), deed.StatusActive, "expires_in_30_days", date(2028, time.February, 23)},
+		{date(2028, time.February, 23), deed.StatusActive, "expires_in_30_days expires_in_7_days", date(2028, time.February, 29)},
+		{date(2028, time.February, 29), deed.StatusActive, notices, expires},
+		{expires, deed.StatusExpired, notices + " expired", date(2028, time.March, 4)},
+		{date(2028, time.March, 4), deed.StatusExpired, notices + " expired_3_days_ago expired", date(2028, time.April, 15)},
+		{date(2028, time.April, 15), deed.StatusRedemption, notices + " expired_3_days_ago expired redemption", date(2028, time.May, 15)},
+		{date(2028, time.May, 15), deed.StatusPendingDelete, notices + " expired_3_days_ago expired redemption pending_delete", date(2028, time.May, 20)},
+		{date(2028, time.May, 20), "", notices + " expired_3_days_ago expired redemption pending_delete deleted", date(2028, time.May, 20)},
+	} {
+		l := r.LifeAt(c.at, 45)
+		if l.Status != c.status || told(l.Events) != c.events || !l.Next.Equal(c.next) {
+			t.Errorf("%s: got %s [%s], next %s; want %s [%s], next %s", c.at, l.Status, told(l.Events), l.Next, c.status, c.events, c.next)
+		}
+		for _, e := range l.Events {
+			if e.At.After(c.at) || e.Name != r.Name || e.Reference != r.Reference || !e.About.Equal(expires) {
+				t.Errorf("%s: got %+v", c.at, e)
+			}
+		}
+		if again := r.LifeAt(c.at, 45); told(again.Events) != told(l.Events) {
+			t.Errorf("%s: asked again, got %s", c.at, told(again.Events))
+		}
+	}
+}
+
+// A name that came to us late in its year is not warned of days before it came.
+func TestNoNoticesFromBeforeANameWasOurs(t *testing.T) {
+	expires := date(2028, time.March, 1)
+	r := deed.Registration{Name: "example.com", Created: expires.AddDate(0, 0, -10), Expires: expires}
+	if l := r.LifeAt(expires.AddDate(0, 0, -5), 45); told(l.Events) != "expires_in_7_days" {
+		t.Errorf("got %s", told(l.Events))
+	}
+}
+
+// A name on its way out stays so while it is active; after its expiry the phase
+// counts.
+func TestLifeOfANameThatLeaves(t *testing.T) {
+	expires := date(2028, time.March, 1)
+	r := deed.Registration{Name: "example.com", Status: deed.StatusTransferring, Created: date(2027, time.March, 1), Expires: expires}
+	if l := r.LifeAt(expires.Add(-time.Second), 45); l.Status != deed.StatusTransferring {
+		t.Errorf("got %s", l.Status)
+	}
+	if l := r.LifeAt(expires, 45); l.Status != deed.StatusExpired {
+		t.Errorf("got %s", l.Status)
+	}
+}
+
+// The registry's word counts, and is an event only when it is news.
+func TestCorrected(t *testing.T) {
+	now := date(2027, time.June, 1)
+	hosts, keys := []string{"ns1.example.net", "ns2.example.net"}, []deed.DS{{KeyTag: 1, Algorithm: 13, DigestType: 2, Digest: "aa"}}
+	r := deed.Registration{Name: "example.com", Owner: "0x01", Reference: "a", Status: deed.StatusActive, Expires: date(2028, time.March, 1), Locked: true, Nameservers: hosts, DS: keys}
+	same := deed.Holding{Name: r.Name, Expires: r.Expires, Locked: true, Nameservers: hosts, DS: keys}
+	for name, c := range map[string]struct {
+		change func(*deed.Holding)
+		want   func(*deed.Registration)
+	}{
+		"nothing":          {func(*deed.Holding) {}, func(*deed.Registration) {}},
+		"no date":          {func(h *deed.Holding) { h.Expires = time.Time{} }, func(*deed.Registration) {}},
+		"another zone":     {func(h *deed.Holding) { h.Expires = h.Expires.In(time.FixedZone("", 3600)) }, func(*deed.Registration) {}},
+		"a reference":      {func(h *deed.Holding) { h.Reference = "b" }, func(*deed.Registration) {}}, // the lifecycle decides about that
+		"a later expiry":   {func(h *deed.Holding) { h.Expires = date(2029, time.March, 1) }, func(r *deed.Registration) { r.Expires = date(2029, time.March, 1) }},
+		"an earlier one":   {func(h *deed.Holding) { h.Expires = date(2027, time.March, 1) }, func(r *deed.Registration) { r.Expires = date(2027, time.March, 1) }},
+		"unlocked":         {func(h *deed.Holding) { h.Locked = false }, func(r *deed.Registration) { r.Locked = false }},
+		"no name servers":  {func(h *deed.Holding) { h.Nameservers = nil }, func(r *deed.Registration) { r.Nameservers = nil }},
+		"in another order": {func(h *deed.Holding) { h.Nameservers = []string{hosts[1], hosts[0]} }, func(r *deed.Registration) { r.Nameservers = []string{hosts[1], hosts[0]} }},
+		"unsigned":         {func(h *deed.Holding) { h.DS = nil }, func(r *deed.Registration) { r.DS = nil }},
+	} {
+		h, want := same, r
+		c.change(&h)
+		c.want(&want)
+		got, events := r.Corrected(h, now)
+		if !got.Equal(want) || got.Owner != r.Owner || got.Reference != r.Reference {
+			t.Errorf("%s: got %+v, want %+v", name, got, want)
+		}
+		if news := !want.Equal(r); (told(events) == "corrected_by_registry") != news || len(events) > 1 {
+			t.Errorf("%s: got %s, news is %v", name, told(events), news)
+		}
+	}
+}
+
+// "ok" stands alone, or not at all (RFC 5731, 2.3).
+func TestEPPStatusOfARegistration(t *testing.T) {
+	for _, c := range []struct {
+		status deed.Status
+		locked bool
+		want   string
+	}{
+		{deed.StatusActive, false, "ok"},
+		{deed.StatusActive, true, "clientTransferProhibited"},
+		{deed.StatusExpired, true, "autoRenewPeriod clientTransferProhibited"},
+		{deed.StatusRedemption, false, "pendingDelete redemptionPeriod serverHold"},
+		{deed.StatusPendingDelete, true, "pendingDelete serverHold clientTransferProhibited"},
+		{deed.StatusTransferring, false, "pendingTransfer"},
+		{deed.StatusSuspended, false, "ok"},
+	} {
+		got := deed.Registration{Status: c.status, Locked: c.locked}.EPPStatus()
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s, locked %v: got %v, want %s", c.status, c.locked, got, c.want)
+		}
+		if slices.Contains(got, "ok") && len(got) > 1 {
+			t.Errorf("%s: ok stands beside others (RFC 5731, 2.3): %v", c.status, got)
+		}
+	}
+}
+
+// A name is dark from redemption on, and while nobody knows whose it is.
+func TestResolves(t *testing.T) {
+	for status, want := range map[deed.Status]bool{
+		deed.StatusActive: true, deed.StatusExpired: true, deed.StatusTransferring: true,
+		deed.StatusPending: false, deed.StatusRedemption: false, deed.StatusPendingDelete: false, deed.StatusTransferred: false, deed.StatusSuspended: false,
+	} {
+		if status.Resolves() != want {
+			t.Errorf("%s: got %v", status, !want)
+		}
+	}
+}
