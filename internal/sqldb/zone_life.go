@@ -2,6 +2,7 @@ package sqldb
 
 import (
 	"context"
+	"strings"
 
 	"deed.example/deed"
 )
@@ -77,5 +78,34 @@ func (s Zones) Resign(ctx context.Context, name deed.Name) error {
 		}
 		z.Serial = max(z.Serial+1, uint32(s.Now().Unix()))
 		return s.serve(ctx, tx, z)
+	})
+}
+
+// DueDelegations implements zone.Delegations.
+func (s Zones) DueDelegations(ctx context.Context, servers []string, most int) (names []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	defer cancel()
+	rows, err := s.DB.read.QueryContext(ctx, `
+		SELECT r.domain FROM registrations r JOIN zones z ON z.domain = r.domain
+		 WHERE r.ds = '' AND r.nameservers = $1 AND r.status = $2 AND z.generation > 0 AND`+isServed+`
+		 LIMIT $3`,
+		strings.Join(servers, " "), deed.StatusActive, most)
+	if err != nil {
+		return nil, err
+	}
+	err = each(rows, func() error {
+		var name string
+		err := rows.Scan(&name)
+		names = append(names, name)
+		return err
+	})
+	return names, err
+}
+
+// SetDS implements zone.Delegations.
+func (s Zones) SetDS(ctx context.Context, name deed.Name, ds []deed.DS) error {
+	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE registrations SET ds = $1 WHERE domain = $2`, dsColumn(ds), name)
+		return err
 	})
 }
