@@ -21,6 +21,7 @@ func wireZones(b *backends) *zone.Service {
 		},
 		NewID: func() deed.RecordID { return deed.RecordID("rec_" + strings.ToLower(rand.Text())) },
 		Wait:  requestWait, Now: b.clock.Now, Step: failpoint,
+		Pause: func(ctx context.Context) bool { pause(ctx); return ctx.Err() == nil },
 	}
 }
 

@@ -10,11 +10,13 @@ import (
 // setDark stops serving the zone, or begins to serve it again.
 func (s Zones) setDark(ctx context.Context, tx *Tx, name deed.Name, dark bool) error {
 	now := s.Now()
-	query := `UPDATE zones SET dark_at = NULL, changed_at = $1 WHERE domain = $2 AND ended_at IS NULL AND dark_at IS NOT NULL`
+	var since any
 	if dark {
-		query = `UPDATE zones SET dark_at = $1 / 1000, changed_at = $1 WHERE domain = $2 AND ended_at IS NULL AND dark_at IS NULL`
+		since = now.Unix()
 	}
-	moved, err := touched(tx.ExecContext(ctx, query, now.UnixMilli(), name))
+	moved, err := touched(tx.ExecContext(ctx, `
+		UPDATE zones SET dark_at = $1, changed_at = $2 WHERE domain = $3 AND ended_at IS NULL AND (dark_at IS NULL) = $4`,
+		since, now.UnixMilli(), name, dark))
 	if err != nil || !moved {
 		return err
 	}
@@ -31,9 +33,9 @@ func (s Zones) endZone(ctx context.Context, tx *Tx, name deed.Name) error {
 	var id string
 	var serial int64
 	err := tx.QueryRowContext(ctx, `
-		UPDATE zones SET ended_at = $1 / 1000, changed_at = $1, serial = serial + 1 WHERE domain = $2 AND ended_at IS NULL
+		UPDATE zones SET ended_at = $1, changed_at = $2, serial = serial + 1 WHERE domain = $3 AND ended_at IS NULL
 		RETURNING id, serial`,
-		now.UnixMilli(), name).Scan(&id, &serial)
+		now.Unix(), now.UnixMilli(), name).Scan(&id, &serial)
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ type History interface {
 	RecordsAt(ctx context.Context, name deed.Name, revision uint32) ([]deed.Record, error)
 }
 
-// Service changes zones. Fill every field but Step.
+// Service changes zones. Fill every field but Pause and Step.
 type Service struct {
 	Store   Store
 	Jobs    Jobs
@@ -60,6 +60,10 @@ type Service struct {
 	NewID   func() deed.RecordID
 	Wait    time.Duration // how long a request waits for its money
 	Now     func() time.Time
+
+	// Pause waits a moment for money that is on its way, and returns false when
+	// the request has waited long enough. Without it the request does not wait.
+	Pause func(ctx context.Context) bool
 
 	// Step is called between any two steps, where a test may let us die.
 	Step func(name string)
@@ -132,7 +136,10 @@ func (s *Service) buy(ctx context.Context, want deed.Purchase, pay deed.Checkout
 	if err != nil {
 		return s.refused(ctx, p, make), err
 	}
-	return s.await(ctx, p)
+	return s.await(ctx, p, func() (deed.Payment, error) {
+		p, _, err := pay.Resume(ctx, want)
+		return p, err
+	})
 }
 
 // quote is the price of a change.
@@ -170,8 +177,9 @@ func (s *Service) refused(ctx context.Context, p deed.Payment, make func(ctx con
 	return Outcome{Job: j}
 }
 
-// await advances the job of a payment to its end, if its money is there.
-func (s *Service) await(ctx context.Context, p deed.Payment) (Outcome, error) {
+// await advances the job of a payment to its end, as soon as its money is there.
+// Until then it asks for the payment again.
+func (s *Service) await(ctx context.Context, p deed.Payment, again func() (deed.Payment, error)) (Outcome, error) {
 	read := context.WithoutCancel(ctx)
 	for {
 		j, err := s.Jobs.JobOf(read, p)
@@ -192,7 +200,12 @@ func (s *Service) await(ctx context.Context, p deed.Payment) (Outcome, error) {
 				return out, deed.Pending(err)
 			}
 		default:
-			return out, deed.Pending(fmt.Errorf("job %s is %s", j.ID, j.State))
+			if s.Pause == nil || !s.Pause(ctx) {
+				return out, deed.Pending(fmt.Errorf("job %s is %s", j.ID, j.State))
+			}
+			if p, err = again(); err != nil {
+				return out, err
+			}
 		}
 	}
 }
