@@ -174,8 +174,15 @@ func answerQueries() error {
 func benchZones() []peer.Zone {
 	zones := make([]peer.Zone, dnsZones)
 	for i := range zones {
-		zones[i].Origin = fmt.Sprintf("zone%d.test", i)
-		zones[i].File = fmt.Sprintf("$ORIGIN %s.\n", zones[i].Origin) + `$TTL 300
+		zones[i] = benchZone(i)
+	}
+	return zones
+}
+
+// benchZone is a zone as customers have them.
+func benchZone(i int) peer.Zone {
+	z := peer.Zone{Origin: fmt.Sprintf("zone%d.test", i)}
+	z.File = fmt.Sprintf("$ORIGIN %s.\n", z.Origin) + `$TTL 300
 @ IN SOA ns1.example.net. hostmaster.example.net. 1 3600 600 1209600 300
 @ IN NS ns1.example.net.
 @ IN NS ns2.example.net.
@@ -187,8 +194,7 @@ mail IN A 192.0.2.2
 api IN A 192.0.2.3
 *.dev IN A 192.0.2.4
 `
-	}
-	return zones
+	return z
 }
 
 // serve reads a master file.
