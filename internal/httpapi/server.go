@@ -42,6 +42,7 @@ type Server struct {
 	Terms         PaymentTerms
 
 	RDAP http.Handler // of all below /rdap/; nil without names
+	MCP  http.Handler // of POST /mcp; nil without one
 
 	Sandbox *Sandbox // nil when there is none
 
