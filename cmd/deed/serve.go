@@ -18,6 +18,7 @@ import (
 	"deed.example/deed/internal/catalog"
 	"deed.example/deed/internal/health"
 	"deed.example/deed/internal/httpapi"
+	"deed.example/deed/internal/mcp"
 	"deed.example/deed/internal/metrics"
 	"deed.example/deed/internal/ratelimit"
 	"deed.example/deed/internal/rdap"
@@ -73,6 +74,7 @@ func serve(ctx context.Context, c *config, out, logs io.Writer) (err error) {
 		b.money.watch(counters, log)
 		api.RDAP = &rdap.Server{Names: api.Registrations, Nameservers: c.Nameservers, Registrar: c.Registrar, PublicURL: api.PublicURL, Now: b.calendar.Now, Log: log}
 	}
+	api.MCP = mcp.NewHandler(newDesk(api.Handler()), version())
 	servers := []*listening{{httpapi.Listen(callers, c.Proxies), api.Configure()}}
 	operators, err := listenForOperators(c, counters.Handler())
 	if err != nil {

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"deed.example/deed"
 )
 
 // A route is one row of the interface document, chapter 4, or one of ours.
@@ -52,6 +54,7 @@ func (s *Server) routes() []route {
 		{"GET /livez", s.handle(s.live)},
 		{"GET /readyz", s.handle(s.ready)},
 		{"GET /openapi.json", s.handle(s.openAPI)},
+		{"POST /mcp", s.handle(s.mcp)},
 		{"GET /rdap/domain/{name}", s.handle(s.rdap)},
 		{"GET /rdap/nameserver/{name}", s.handle(s.rdap)},
 		{"GET /rdap/help", s.handle(s.rdap)},
@@ -82,6 +85,15 @@ func (s *Server) rdap(w http.ResponseWriter, r *http.Request) error {
 		return errNoPayments
 	}
 	s.RDAP.ServeHTTP(w, r)
+	return nil
+}
+
+// mcp hands the request to the way in for agents, where there is one.
+func (s *Server) mcp(w http.ResponseWriter, r *http.Request) error {
+	if s.MCP == nil {
+		return deed.Errorf(deed.CodeUnavailable, "this node does not speak MCP: call the HTTP interface, GET /openapi.json describes it")
+	}
+	s.MCP.ServeHTTP(w, r)
 	return nil
 }
 

@@ -50,6 +50,7 @@ type Server struct {
 	Propagation func(ctx context.Context, name deed.Name, revision uint32) (serial uint32, servers []api.ServerPropagation)
 
 	RDAP http.Handler // of all below /rdap/; nil without names
+	MCP  http.Handler // of POST /mcp; nil without one
 
 	Sandbox *Sandbox // nil when there is none
 
