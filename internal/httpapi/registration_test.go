@@ -393,7 +393,7 @@ func TestStrangerSendsItToo(t *testing.T) {
 	eachShop(t, func(t *testing.T, s *shop) {
 		p := s.promise(s.buyer(t), comPrice)
 		s.chain.Pause()
-		s.api.Registrations.Wait = 50 * time.Millisecond
+		s.api.Registrations.Wait = 2 * time.Second // for the row on a busy machine, not for the money
 		if got := s.register(t, "first.com", p.header(t)); got.status != 202 {
 			t.Fatalf("got %d %s", got.status, got.body)
 		}
@@ -448,7 +448,7 @@ func TestSignedAnew(t *testing.T) {
 	eachShop(t, func(t *testing.T, s *shop) {
 		a := s.buyer(t)
 		s.chain.Pause()
-		s.api.Registrations.Wait = 50 * time.Millisecond
+		s.api.Registrations.Wait = 2 * time.Second // for the row on a busy machine, not for the money
 		first := s.register(t, "first.com", s.promise(a, comPrice).header(t))
 		second := s.promise(a, comPrice).header(t)
 		again := s.register(t, "first.com", second)
