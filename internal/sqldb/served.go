@@ -90,23 +90,21 @@ func (s Served) All(ctx context.Context, yield func(deed.ServedZone) error) erro
 }
 
 // Changed implements zone.Served: the zones that changed since, served or not
-// any more, and the time to ask with next.
-func (s Served) Changed(ctx context.Context, since time.Time) (origins []string, next time.Time, err error) {
+// any more.
+func (s Served) Changed(ctx context.Context, since time.Time) (origins []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
 	defer cancel()
-	rows, err := s.DB.read.QueryContext(ctx, `SELECT domain, changed_at FROM zones WHERE changed_at >= $1 ORDER BY changed_at`, since.UnixMilli())
+	rows, err := s.DB.read.QueryContext(ctx, `SELECT domain FROM zones WHERE changed_at >= $1 ORDER BY changed_at`, since.UnixMilli())
 	if err != nil {
-		return nil, since, err
+		return nil, err
 	}
-	next = since
 	err = each(rows, func() error {
 		var origin string
-		var at int64
-		err := rows.Scan(&origin, &at)
-		origins, next = append(origins, origin), time.UnixMilli(at)
+		err := rows.Scan(&origin)
+		origins = append(origins, origin)
 		return err
 	})
-	return origins, next, err
+	return origins, err
 }
 
 // CatalogSerial implements primary.Store.

@@ -18,9 +18,8 @@ type Served interface {
 	// All yields every zone that is served.
 	All(ctx context.Context, yield func(deed.ServedZone) error) error
 
-	// Changed returns the zones that changed since, served or not any more, and
-	// the time to ask with next.
-	Changed(ctx context.Context, since time.Time) (origins []string, next time.Time, err error)
+	// Changed returns the zones that changed since, served or not any more.
+	Changed(ctx context.Context, since time.Time) (origins []string, err error)
 }
 
 // Follower keeps the publishers of this process up to date with the database,
@@ -34,8 +33,9 @@ type Follower struct {
 	since time.Time // guarded by mu
 }
 
-// overlap is how far back every look reaches: a transaction may be seen later
-// than one that began after it.
+// overlap is how far back every look reaches beyond the one before it: a
+// transaction may be seen later than one that began after it, and the clocks of
+// two nodes are never quite one.
 const overlap = 10 * time.Second
 
 // Load publishes every zone there is, and returns how many.
@@ -54,7 +54,8 @@ func (f *Follower) Load(ctx context.Context) (n int, err error) {
 func (f *Follower) Follow(ctx context.Context) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	origins, next, err := f.Zones.Changed(ctx, f.since.Add(-overlap))
+	look := f.Now()
+	origins, err := f.Zones.Changed(ctx, f.since.Add(-overlap))
 	if err != nil {
 		return fmt.Errorf("look for changed zones: %w", err)
 	}
@@ -63,8 +64,17 @@ func (f *Follower) Follow(ctx context.Context) error {
 			return err
 		}
 	}
-	f.since = next
+	f.since = look
 	return nil
+}
+
+// Heard does what another node's word calls for: it names a zone that changed, or
+// is "" when some word may have been missed.
+func (f *Follower) Heard(ctx context.Context, word string) error {
+	if word == "" {
+		return f.Follow(ctx)
+	}
+	return f.Refresh(ctx, word)
 }
 
 // Refresh makes the publishers give out what the database has for one zone.
