@@ -103,7 +103,7 @@ func (s *shell) prepare(t *testing.T) {
 	t.Helper()
 	s.write(t, "bin/go", "#!/bin/sh\ncd \"$REPOSITORY\" && exec \"$GO\" \"$@\"\n")
 	s.write(t, ".curlrc", "silent\n") // as on a terminal
-	s.write(t, "etc/deed/database-url", os.Getenv("TEST_POSTGRES_URL"))
+	s.write(t, "etc/deed/database-url", database(t))
 	s.write(t, "etc/deed/cache-url", os.Getenv("TEST_REDIS_URL"))
 	s.write(t, "etc/deed/rpc-url", "http://127.0.0.1:"+s.ports["8545"])
 	if packages != nil {
@@ -145,7 +145,7 @@ func (s *shell) read(t *testing.T, blocks []block) {
 				t.Errorf("line %d: %s is another one in the repository (%v)", b.line, b.file, err)
 			}
 		case b.language != "text" && b.file != "":
-			s.write(t, b.file, s.typed(strings.Join(b.lines, "\n")+"\n"))
+			s.write(t, strings.TrimPrefix(b.file, "/"), s.typed(strings.Join(b.lines, "\n")+"\n"))
 		}
 	}
 }
@@ -178,9 +178,14 @@ func (s *shell) run(t *testing.T, command string) (shown, code string) {
 
 var port = regexp.MustCompile(`\b\d{4}\b`)
 
+// folders are those of the papers that are below ours.
+var folders = []string{"/etc/deed", "/var/lib/deed"}
+
 // typed maps what a paper says to what is here.
 func (s *shell) typed(text string) string {
-	text = strings.ReplaceAll(text, "/etc/deed", filepath.Join(s.dir, "etc/deed"))
+	for _, folder := range folders {
+		text = strings.ReplaceAll(text, folder, s.dir+folder)
+	}
 	return port.ReplaceAllStringFunc(text, func(p string) string {
 		if here := s.ports[p]; here != "" {
 			return here
@@ -194,5 +199,8 @@ func (s *shell) shown(text string) string {
 	for paper, here := range s.ports {
 		text = strings.ReplaceAll(text, "127.0.0.1:"+here, "127.0.0.1:"+paper)
 	}
-	return strings.ReplaceAll(strings.ReplaceAll(text, filepath.Join(s.dir, "etc/deed"), "/etc/deed"), s.dir, "~")
+	for _, folder := range folders {
+		text = strings.ReplaceAll(text, s.dir+folder, folder)
+	}
+	return strings.ReplaceAll(text, s.dir, "~")
 }
