@@ -155,7 +155,9 @@ func (s *shell) try(t *testing.T, do step) {
 	if do.command != "make run" { // which is what runs
 		got, code = s.run(t, do.command)
 	}
-	if got = s.shown(got); code != "0" || !do.matches(got) {
+	got = s.shown(got)
+	t.Logf("$ %s\n%s", do.command, got)
+	if code != "0" || !do.matches(got) {
 		t.Errorf("line %d: $ %s\ngot (exit code %s)\n%s\nwant\n%s", do.line, do.command, code, got, do.want)
 	}
 }
