@@ -74,7 +74,7 @@ func serve(ctx context.Context, c *config, out, logs io.Writer) (err error) {
 		b.money.watch(counters, log)
 		api.RDAP = &rdap.Server{Names: api.Registrations, Nameservers: c.Nameservers, Registrar: c.Registrar, PublicURL: api.PublicURL, Now: b.calendar.Now, Log: log}
 	}
-	api.MCP = mcp.NewHandler(newDesk(api.Handler()), version())
+	api.MCP = mcp.NewHandler(newDesk(api.Handler()), version(), api.PublicURL)
 	servers := []*listening{{httpapi.Listen(callers, c.Proxies), api.Configure()}}
 	operators, err := listenForOperators(c, counters.Handler())
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -196,6 +197,17 @@ func TestPanicEndsOneCall(t *testing.T) {
 	}
 }
 
+// Models of some vendors take no tool whose arguments are a choice.
+func TestInputsArePlain(t *testing.T) {
+	for _, tool := range agent.Tools() {
+		for _, word := range []string{"anyOf", "oneOf", "allOf", `"null"`, `"if"`} {
+			if strings.Contains(string(tool.Input), word) {
+				t.Errorf("%s: %s in %s", tool.Name, word, tool.Input)
+			}
+		}
+	}
+}
+
 func TestOutputTakesAnswersAndRefusals(t *testing.T) {
 	tool, _ := agent.Find("register_domain")
 	s := compile(t, tool.Name, tool.Output)
@@ -208,5 +220,27 @@ func TestOutputTakesAnswersAndRefusals(t *testing.T) {
 		if err := judge(t, s, text); (err == nil) != want {
 			t.Errorf("%s: got %v, want good to be %v", text, err, want)
 		}
+	}
+}
+
+// The table of docs/agents.md is this one.
+func TestAgentsPaperIsTrue(t *testing.T) {
+	paper, err := os.ReadFile("../../docs/agents.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want strings.Builder
+	for _, tool := range agent.Tools() {
+		signIn, price := "no", "free"
+		if tool.Bearer {
+			signIn = "yes"
+		}
+		if tool.Paid {
+			price = "paid"
+		}
+		fmt.Fprintf(&want, "| `%s` | `%s %s` | %s | %s |\n", tool.Name, tool.Method, tool.Path, signIn, price)
+	}
+	if !strings.Contains(string(paper), "|---|---|---|---|\n"+want.String()+"\n") {
+		t.Errorf("it should have\n%s", want.String())
 	}
 }

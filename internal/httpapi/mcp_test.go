@@ -16,6 +16,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/api"
 	"deed.example/deed/internal/agent"
+	"deed.example/deed/internal/httpapi"
 	deedmcp "deed.example/deed/internal/mcp"
 )
 
@@ -72,7 +73,7 @@ func (h *house) speakMCP(goOn func()) {
 	h.api.MCP = deedmcp.NewHandler(&agent.Desk{
 		Caller: agent.Local{Handler: h.api.Handler()}, Now: time.Now, Seats: make(chan struct{}, 8),
 		Pause: func(ctx context.Context, _ time.Duration) error { goOn(); return ctx.Err() },
-	}, "test")
+	}, "test", h.api.PublicURL)
 }
 
 // use calls a tool, with a payment unless it is nil.
@@ -301,7 +302,33 @@ func TestNoMessagesOverMCP(t *testing.T) {
 	h.do(t, "POST", "/mcp", call, append(both, "Content-Type", "text/plain")...).expect(t, 415, deed.CodeValidation)
 	h.get(t, "/mcp", both...).expect(t, 405, deed.CodeNotFound)
 	h.do(t, "DELETE", "/mcp", "", both...).expect(t, 405, deed.CodeNotFound)
-	if got := h.do(t, "POST", "/mcp", call, append(both, "Host", "deed.example")...); got.status != 200 {
-		t.Errorf("got %d %s", got.status, got.body)
+}
+
+// A service for its own machine is not reached by another name, so that no page
+// can have its own name resolve to it; one that has a public name is reached by
+// whatever name a proxy uses.
+func TestNamesOfTheMCPService(t *testing.T) {
+	for public, want := range map[string]map[string]int{
+		"http://127.0.0.1:8080": {"127.0.0.1": 200, "localhost:8080": 200, "[::1]:8080": 200, "evil.example": 400, "evil.example:8080": 400},
+		"https://deed.example":  {"127.0.0.1": 200, "deed.example": 200, "node-1:8080": 200},
+	} {
+		h := open(t, options{setAPI: func(s *httpapi.Server) { s.PublicURL = public }})
+		h.speakMCP(func() {})
+		for host, status := range want {
+			req, err := http.NewRequestWithContext(t.Context(), "POST", "http://"+h.addr+"/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Host = host
+			req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+			res, err := h.client.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res.Body.Close() // only its status counts
+			if res.StatusCode != status {
+				t.Errorf("%s as %s: got %d, want %d", public, host, res.StatusCode, status)
+			}
+		}
 	}
 }
