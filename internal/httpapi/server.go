@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -43,6 +44,9 @@ type Server struct {
 
 	RDAP http.Handler // of all below /rdap/; nil without names
 
+	Discovery http.Handler // of the documents that describe us
+	Contact   string       // e-mail address of the operator, in the description; "" for none
+
 	Sandbox *Sandbox // nil when there is none
 
 	Trusted []netip.Prefix // proxies whose X-Forwarded-For is believed
@@ -63,6 +67,7 @@ type Server struct {
 	streams     atomic.Int64             // callers who watch a job
 	prices      atomic.Pointer[document] // the whole price list, once it was asked for
 	description atomic.Pointer[document] // openapi.json, likewise
+	bazaars     sync.Map                 // endpoint to api.Bazaar, likewise
 }
 
 // Drain makes the server tell its load balancer that it is about to stop. It
