@@ -35,6 +35,7 @@ var floors = []struct {
 	{"internal/cache/", 2},
 	{"internal/cli", 2},
 	{"internal/devchain", 2},
+	{"internal/discovery", 2},
 	{"internal/httpapi", 2},
 	{"internal/interfacedoc", 2},
 	{"internal/keyfile", 2},

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"deed.example/deed"
 )
 
 // A route is one row of the interface document, chapter 4, or one of ours.
@@ -35,7 +37,7 @@ func (s *Server) routes() []route {
 		{"GET /domains/status/{jobId}", s.handle(s.job)},
 		{"GET /domains/{domain}", s.handle(s.domain)},
 		{"GET /health", s.handle(s.health)},
-		{"GET /.well-known/agent-card.json", s.handle(s.unbuilt)},
+		{"GET /.well-known/agent-card.json", s.handle(s.describe)},
 
 		{"GET /domains/check", s.address(l.Search, s.check)},
 		{"POST /domains/transfer", s.handle(s.order(readTransfer))},
@@ -46,6 +48,16 @@ func (s *Server) routes() []route {
 		{"GET /livez", s.handle(s.live)},
 		{"GET /readyz", s.handle(s.ready)},
 		{"GET /openapi.json", s.handle(s.openAPI)},
+		{"GET /.well-known/jwks.json", s.handle(s.describe)},
+		{"GET /.well-known/api-catalog", s.handle(s.describe)},
+		{"GET /.well-known/ai-catalog.json", s.handle(s.describe)},
+		{"GET /.well-known/agent-registration.json", s.handle(s.describe)},
+		{"GET /.well-known/security.txt", s.handle(s.describe)},
+		{"GET /llms.txt", s.handle(s.describe)},
+		{"GET /llms-full.txt", s.handle(s.describe)},
+		{"GET /SKILL.md", s.handle(s.describe)},
+		{"GET /robots.txt", s.handle(s.describe)},
+		{"GET /mcp/server-card", s.handle(s.describe)},
 		{"GET /rdap/domain/{name}", s.handle(s.rdap)},
 		{"GET /rdap/nameserver/{name}", s.handle(s.rdap)},
 		{"GET /rdap/help", s.handle(s.rdap)},
@@ -69,6 +81,15 @@ func (s *Server) rdap(w http.ResponseWriter, r *http.Request) error {
 		return errNoPayments
 	}
 	s.RDAP.ServeHTTP(w, r)
+	return nil
+}
+
+// describe hands the request to the way in that has the documents about us.
+func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
+	if s.Discovery == nil {
+		return deed.Errorf(deed.CodeUnavailable, "this node does not describe itself: ask another")
+	}
+	s.Discovery.ServeHTTP(w, r)
 	return nil
 }
 
