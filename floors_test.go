@@ -25,6 +25,7 @@ var floors = []struct {
 	{"contracts", 0},
 	{"client", 1},
 	{"internal/account", 1},
+	{"internal/agent", 1},
 	{"internal/catalog", 1},
 	{"internal/health", 1},
 	{"internal/payment", 1},
