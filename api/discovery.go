@@ -104,3 +104,81 @@ type JWK struct {
 	X         string `json:"x"`
 	Y         string `json:"y"`
 }
+
+// AgentCard is /.well-known/agent-card.json (A2A 1.0). What has no value is left
+// out: the signature covers the card without it.
+type AgentCard struct {
+	Name                string                         `json:"name"`
+	Description         string                         `json:"description"`
+	SupportedInterfaces []AgentInterface               `json:"supportedInterfaces"`
+	Provider            AgentProvider                  `json:"provider"`
+	Version             string                         `json:"version"`
+	DocumentationURL    string                         `json:"documentationUrl"`
+	Capabilities        AgentCapabilities              `json:"capabilities"`
+	SecuritySchemes     map[string]AgentSecurityScheme `json:"securitySchemes"`
+	DefaultInputModes   []string                       `json:"defaultInputModes"`
+	DefaultOutputModes  []string                       `json:"defaultOutputModes"`
+	Skills              []AgentSkill                   `json:"skills"`
+	Signatures          []AgentCardSignature           `json:"signatures,omitempty"`
+}
+
+// AgentInterface is where an agent listens, and in which words.
+type AgentInterface struct {
+	URL             string `json:"url"`
+	ProtocolBinding string `json:"protocolBinding"`
+	ProtocolVersion string `json:"protocolVersion"`
+}
+
+// AgentProvider is who runs an agent.
+type AgentProvider struct {
+	Organization string `json:"organization"`
+	URL          string `json:"url"`
+}
+
+// AgentCapabilities are the parts of A2A that need not be there and are.
+type AgentCapabilities struct {
+	Streaming  bool             `json:"streaming"`
+	Extensions []AgentExtension `json:"extensions"`
+}
+
+// AgentExtension is something beyond A2A that an agent speaks.
+type AgentExtension struct {
+	URI         string `json:"uri"`
+	Description string `json:"description"`
+}
+
+// AgentSecurityScheme is a way to say who is calling.
+type AgentSecurityScheme struct {
+	HTTPAuth AgentHTTPAuth `json:"httpAuthSecurityScheme"`
+}
+
+// AgentHTTPAuth is a token in the header Authorization.
+type AgentHTTPAuth struct {
+	Scheme       string `json:"scheme"`
+	BearerFormat string `json:"bearerFormat"`
+	Description  string `json:"description"`
+}
+
+// AgentSkill is one thing that an agent can do.
+type AgentSkill struct {
+	ID          string   `json:"id"`
+	Name        string   `json:"name"`
+	Description string   `json:"description"`
+	Tags        []string `json:"tags"`
+	Examples    []string `json:"examples,omitempty"`
+}
+
+// AgentCardSignature is a JWS over the card without its signatures, in the
+// canonical form of RFC 8785 (A2A 1.0, 8.4).
+type AgentCardSignature struct {
+	Protected string `json:"protected"`
+	Signature string `json:"signature"`
+}
+
+// JOSEHeader is what the protected part of that signature says.
+type JOSEHeader struct {
+	Algorithm string `json:"alg"`
+	Type      string `json:"typ"`
+	KeyID     string `json:"kid"`
+	KeysURL   string `json:"jku"`
+}

@@ -73,6 +73,9 @@ func serve(ctx context.Context, c *config, out, logs io.Writer) (err error) {
 		b.money.watch(counters, log)
 		api.RDAP = &rdap.Server{Names: api.Registrations, Nameservers: c.Nameservers, Registrar: c.Registrar, PublicURL: api.PublicURL, Now: b.calendar.Now, Log: log}
 	}
+	if api.Discovery, err = newDiscovery(c, api); err != nil {
+		return err
+	}
 	servers := []*listening{{httpapi.Listen(callers, c.Proxies), api.Configure()}}
 	operators, err := listenForOperators(c, counters.Handler())
 	if err != nil {
@@ -119,6 +122,7 @@ func wire(ctx context.Context, c *config, b *backends, base *url.URL, counters *
 		Trusted:   c.Proxies,
 		Version:   version(),
 		PublicURL: base.String(),
+		Contact:   c.Contact,
 		Started:   time.Now(),
 		Now:       time.Now,
 		Observe:   counters.Observe,

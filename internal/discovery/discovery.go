@@ -11,6 +11,7 @@
 package discovery
 
 import (
+	"crypto/ecdsa"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -24,6 +25,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"deed.example/deed"
+	"deed.example/deed/api"
 )
 
 // A Site is what the documents are made of.
@@ -36,6 +38,8 @@ type Site struct {
 	Network   string         // where we are paid, such as base-sepolia; "" when we are not
 	Sandbox   bool           // the money is play money
 	Now       func() time.Time
+
+	Key *ecdsa.PrivateKey // on P-256, signs the agent card
 }
 
 const (
@@ -62,7 +66,17 @@ func New(site Site) (*Server, error) {
 	if s.calls, s.codes, err = readDescription(); err != nil {
 		return nil, err
 	}
+	key, err := publicKey(site.Key)
+	if err != nil {
+		return nil, err
+	}
+	card, err := s.signedCard(key)
+	if err != nil {
+		return nil, err
+	}
 	s.pages = map[string]page{
+		cardPath:                               object("application/json", card),
+		keysPath:                               object("application/json", api.JWKS{Keys: []api.JWK{key}}),
 		"/llms.txt":                            text("text/plain", s.llms()),
 		"/llms-full.txt":                       text("text/plain", s.llmsFull()),
 		"/SKILL.md":                            text("text/markdown", s.skill()),

@@ -1,6 +1,9 @@
 package discovery
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -22,8 +25,18 @@ func testSite() Site {
 		PublicURL: "https://names.deed.example", Version: "1.2.3", Contact: "security@deed.example", Limits: deed.DefaultLimits(), Network: "base",
 		Listings: []deed.Listing{{TLD: "com", Registration: 1_306 * deed.Cent, Renewal: 1_407 * deed.Cent, Transfer: 1_508 * deed.Cent}},
 		Now:      func() time.Time { return today },
+		Key:      testKey,
 	}
 }
+
+// testKey is made once: two servers with one key are two nodes of one service.
+var testKey = func() *ecdsa.PrivateKey {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		panic(err)
+	}
+	return key
+}()
 
 func open(t *testing.T, site Site) *Server {
 	t.Helper()
@@ -48,6 +61,8 @@ func (s *Server) get(path string) string { return s.ask("GET", path).Body.String
 
 // media are the types that the specifications of the documents name.
 var media = map[string]string{
+	cardPath:                               "application/json",
+	keysPath:                               "application/json",
 	"/llms.txt":                            "text/plain; charset=utf-8",
 	"/llms-full.txt":                       "text/plain; charset=utf-8",
 	"/SKILL.md":                            "text/markdown; charset=utf-8",

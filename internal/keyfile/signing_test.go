@@ -21,13 +21,17 @@ func TestSigningKeyIsMadeOnce(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			keys[i] = key.X.String()
+			raw, err := key.Bytes()
+			if err != nil {
+				t.Error(err)
+			}
+			keys[i] = string(raw)
 		})
 	}
 	wg.Wait()
 	for _, key := range keys {
 		if key != keys[0] {
-			t.Errorf("got keys %s and %s", key, keys[0])
+			t.Errorf("got keys %x and %x", key, keys[0])
 		}
 	}
 	info, err := os.Stat(path)
