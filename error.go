@@ -81,6 +81,22 @@ func CodeOf(err error) Code {
 	return CodeUnavailable
 }
 
+// Within returns err with its details moved below a field, for a part of a larger
+// request: "ttl" of the third change is "changes[2].ttl".
+func Within(field string, err error) error {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		return err
+	}
+	told := *e
+	told.Message = field + ": " + e.Message
+	told.Details = append([]Detail(nil), e.Details...)
+	for i := range told.Details {
+		told.Details[i].Field = field + "." + told.Details[i].Field
+	}
+	return &told
+}
+
 // quote returns a caller's text for a message: escaped, so that it cannot pass
 // for ours, and cut where it grows long.
 func quote(s string) string {

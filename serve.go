@@ -132,7 +132,7 @@ func (z ServedZone) Diff(next ServedZone) (gone, came []RR) {
 // Sorted returns the zone in the order of Compose, for records that were kept
 // without one.
 func (z ServedZone) Sorted() ServedZone {
-	z.RRs = canonical(z.RRs)
+	z.RRs = slices.SortedFunc(slices.Values(z.RRs), compareRR)
 	return z
 }
 

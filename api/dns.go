@@ -123,3 +123,9 @@ type ServerPropagation struct {
 	LagSeconds int64  `json:"lagSeconds"`
 	Error      string `json:"error,omitzero"`
 }
+
+// FailedChange is the answer to a paid change that could no longer be made.
+type FailedChange struct {
+	Error
+	Refund Refund `json:"refund"`
+}

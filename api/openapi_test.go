@@ -214,6 +214,13 @@ func TestLimitsAreDocumented(t *testing.T) {
 		"PUT /domains/{domain}/lock":        true,
 		"PUT /domains/{domain}/nameservers": true,
 		"PUT /domains/{domain}/owner":       true,
+
+		"POST /dns/{domain}/batch":               true,
+		"GET /dns/{domain}/export":               true,
+		"POST /dns/{domain}/import":              true,
+		"GET /dns/{domain}/revisions":            true,
+		"POST /dns/{domain}/rollback/{revision}": true,
+		"GET /dns/{domain}/propagation":          true,
 	}
 	for _, l := range interfacedoc.Limits() {
 		for _, e := range l.Endpoints {

@@ -41,7 +41,7 @@ func jobRows() (rows []row, err error) {
 	}
 	defer func() { err = errors.Join(err, bare.Close()) }()
 	registry := &local.Registry{Store: sqldb.Registry{DB: db}, Now: time.Now}
-	names := &registration.Service{Store: sqldb.Jobs{DB: db, Now: time.Now}, Registrar: registry, Keeper: registry, Now: time.Now}
+	names := &registration.Service{Store: sqldb.Jobs{DB: db, Now: time.Now, Zones: jobZones(db)}, Registrar: registry, Keeper: registry, Now: time.Now}
 	var ours, limits []float64
 	for round := range 3 {
 		ids, err := paidJobs(db, round)
@@ -126,4 +126,12 @@ func bareCommits(db *sql.DB) (float64, error) {
 		}
 	}
 	return jobs / time.Since(began).Seconds(), nil
+}
+
+// jobZones are served as ours are, and signed.
+func jobZones(db *sqldb.DB) sqldb.Zones {
+	return sqldb.Zones{DB: db, Now: time.Now, Generation: 1, Publishing: deed.Publishing{
+		SOA: deed.NewSOA("ns1.deed.example", "hostmaster.deed.example"), Servers: []string{"ns1.deed.example", "ns2.deed.example"},
+		Master: "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+	}}
 }

@@ -58,9 +58,12 @@ func (w *world) sign(payer deed.Wallet, o registration.Order) *request {
 }
 
 // order is what somebody may want: more years for a name that is ours, a name
-// that is elsewhere, or else a new one.
+// that is elsewhere, or else a new one. Who renews is seldom alone.
 func (w *world) order() registration.Order {
 	name := w.anyName()
+	if n := len(w.requests); n > 0 && w.requests[n-1].Kind == deed.PurchaseRenewal && w.rng.IntN(3) > 0 {
+		name = w.requests[n-1].Name
+	}
 	switch e := w.registry.entries[name]; {
 	case w.registry.ours(name):
 		o := registration.Order{Kind: deed.PurchaseRenewal, Name: name, Years: 1 + w.rng.IntN(2)}

@@ -11,6 +11,7 @@ import (
 	"deed.example/deed/internal/payment"
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/sqldb"
+	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
 // A process is one set of services on the common database. All it calls, the
@@ -40,11 +41,11 @@ func newProcess(w *world, id int) *process {
 	p.boot()
 	clock := func() time.Time { return p.clock.Now() }
 	rows := sqldb.Payments{DB: w.db, ChainID: chainID, Asset: asset, Now: clock}
-	jobs := jobStore{p, sqldb.Jobs{DB: w.db, Now: clock}}
+	jobs := jobStore{p, sqldb.Jobs{DB: w.db, Now: clock, Zones: sqldbtest.Zones(w.db, clock)}}
 	life := func() time.Time { return p.clock.Now().Add(p.ahead) }
 	p.pay = &payment.Service{Store: payments{p, rows}, Watch: watch{p, rows}, Settler: outside{p, settler{w.chain}},
 		Terms: payment.Terms{ChainID: chainID, Asset: asset, PayTo: treasury}, Now: clock}
-	held := nameStore{p, sqldb.Registrations{DB: w.db, Now: life}}
+	held := nameStore{p, sqldb.Registrations{DB: w.db, Now: life, Zones: sqldbtest.Zones(w.db, clock)}}
 	p.names = &registration.Service{Store: jobs, Queue: jobs, Names: held, Registrar: registrar{p, w.registry}, Keeper: keeper{p: p, r: w.registry},
 		Prices: prices{}, Nameservers: ourServers, Wait: time.Hour, Now: clock, Life: life}
 	p.life = &registration.Lifecycle{Names: held, Keeper: keeper{p: p, r: w.registry}, Grace: prices{}.GraceDays, Now: life}

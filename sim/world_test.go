@@ -3,10 +3,12 @@
 // A run is one seed: two processes of ours on one database in memory, a chain, a
 // registry, buyers and strangers, all on one goroutine and one time, so that a
 // seed is the same run for ever. The watches of the processes and of the database
-// are each wrong by up to ten minutes against that time, which is the chain's.
-// Whatever a process calls, a store or the
-// outside, is a point where it can die, where the call can be lost before or
-// after it is done, and where all others can go on for any time. The world knows
+// are each wrong by up to ten minutes against that time, which is the chain's;
+// the registry's clock jumps ahead of it by days and years. Names are bought,
+// renewed, brought from elsewhere, expire, end and leave.
+// Whatever a process calls, a store or the outside, is a point where it can die,
+// where the call can be lost before or after it is done, and where all others can
+// go on for any time. The world knows
 // nothing of the states of payments and jobs: it calls the services as the
 // server and the worker do, and checks after every step what must be true (see
 // check). At the end nothing fails any more, and everything must come to rest.

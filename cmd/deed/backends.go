@@ -44,7 +44,8 @@ type backends struct {
 	money    *money // nil when no payments are taken
 
 	registrar registrarBackend
-	sandbox   *sandboxRegistry        // nil when there is none
+	sandbox   *sandboxRegistry // nil when there is none
+	dns       *dnsBackend
 	lives     *registration.Lifecycle // of the names we hold; nil when no payments are taken
 }
 
@@ -88,6 +89,9 @@ func openBackends(ctx context.Context, c *config) (b *backends, err error) {
 		return b, err
 	}
 	b.openRegistry()
+	if b.dns, err = openDNS(ctx, c, b); err != nil {
+		return b, err
+	}
 	b.money, err = openMoney(ctx, c, b.db, b.chain, b.clock.Now)
 	return b, err
 }
@@ -117,8 +121,11 @@ func (b *backends) chainCheck(c *config) health.Check {
 // close closes what is open, the last first.
 func (b *backends) close() error {
 	var err error
+	if b.dns != nil {
+		err = b.dns.close()
+	}
 	if b.chain != nil {
-		err = b.chain.close()
+		err = errors.Join(err, b.chain.close())
 	}
 	if b.cache.close != nil {
 		err = errors.Join(err, b.cache.close())

@@ -38,6 +38,13 @@ type config struct {
 	RefundFloor   deed.USDC // of the refund wallet; below it we warn
 	SigninKeys    string    // empty: a file in Data
 	Nameservers   []string
+	DNSListen     string
+	DNSKey        string // file that the keys of zones are derived from; empty: in Data
+	DNSSEC        string // on or off
+	PrimaryListen string
+	PrimaryAllow  []netip.Prefix
+	TSIG          string // file with the keys of transfers
+	Secondaries   []string
 	Registrar     rdap.Registrar // who we are to those who ask about a name
 	Contact       string         // e-mail address of the operator
 	AgentKey      string         // file of the key of the agent card; empty: in Data
@@ -58,6 +65,9 @@ func defaultConfig() *config {
 		ChainID:       devchain.ChainID,
 		ChainDepth:    "auto",
 		Nameservers:   []string{"ns1.deed.example", "ns2.deed.example"},
+		DNSListen:     "127.0.0.1:5353",
+		DNSSEC:        "on",
+		PrimaryListen: "off",
 		Registrar:     rdap.Registrar{Name: "Deed", AbuseEmail: "abuse@deed.example", AbusePhone: "+1.2025550100"},
 		Contact:       "security@deed.example",
 		RefundFloor:   10_000 * deed.Cent,
@@ -97,6 +107,13 @@ func (c *config) settings() []*setting {
 		{key: "rdap.abuse_phone", help: "who to call about abuse, such as +1.2025550100", value: text(&c.Registrar.AbusePhone, notEmpty)},
 		{key: "contact", help: "e-mail address for those who find something wrong with us", value: text(&c.Contact, email)},
 		{key: "agent.key", help: "file with the key that signs the agent card, the same on every node; default: agent.key in the data folder", value: text(&c.AgentKey, anything)},
+		{key: "dns.listen", help: "address of the name server, UDP and TCP; off turns it off", value: text(&c.DNSListen, addressOrOff)},
+		{key: "dns.key", help: "file with the secret that the keys of all zones are derived from, the same on every node; default: dns.key in the data folder", value: text(&c.DNSKey, anything)},
+		{key: "dns.dnssec", help: "on or off: whether new zones are signed", value: text(&c.DNSSEC, oneOf("on", "off"))},
+		{key: "dns.primary_listen", help: "address where secondaries fetch zones; off turns it off", value: text(&c.PrimaryListen, addressOrOff)},
+		{key: "dns.primary_allow", help: "networks that may fetch zones without a key", value: prefixes(&c.PrimaryAllow)},
+		{key: "dns.tsig", help: "file with the keys of transfers: name and base64 secret, one a line", value: text(&c.TSIG, anything)},
+		{key: "dns.secondaries", help: "name servers that are told of changes: name@host:port", value: words(&c.Secondaries)},
 		{key: "metrics.listen", help: "address for operators: /metrics and /debug/pprof/; off turns it off", value: text(&c.MetricsListen, addressOrOff)},
 		{key: "proxies", help: "networks of proxies whose X-Forwarded-For is believed", value: prefixes(&c.Proxies)},
 		{key: "log.level", help: "debug, info, warn or error", value: level(&c.LogLevel)},

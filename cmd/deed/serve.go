@@ -87,7 +87,7 @@ func serve(ctx context.Context, c *config, out, logs io.Writer) (err error) {
 	}
 	worker := startWork(b, api, log)
 	defer worker.stop()
-	welcome(out, c, servers, b.chain.sandbox != nil)
+	welcome(out, c, servers, b.chain.sandbox != nil, b.dns.inWords())
 	log.Info("serving", "listen", callers.Addr().String(), "version", version())
 	return run(ctx, servers, api.Drain, log)
 }
@@ -106,7 +106,7 @@ func wire(ctx context.Context, c *config, b *backends, base *url.URL, counters *
 			{Name: "cache", Ping: b.cache.ping},
 			{Name: "registrar", Ping: b.registrar.Ping},
 			b.chainCheck(c),
-			{Name: "dns"},
+			{Name: "dns", Ping: b.dns.ping()},
 		}},
 		Limiter: &ratelimit.Limiter{
 			Shared:  b.cache,
@@ -130,14 +130,15 @@ func wire(ctx context.Context, c *config, b *backends, base *url.URL, counters *
 	if b.money != nil {
 		api.Payments, api.Terms = b.money.payments, b.money.terms
 		api.Payments.Step = failpoint
-		api.Registrations = wireNames(c, b)
+		api.Registrations, api.Zones, api.Propagation = wireNames(c, b), wireZones(b), b.dns.propagation
 	}
 	return api, nil
 }
 
 // wireNames returns what buys names and looks after them.
 func wireNames(c *config, b *backends) *registration.Service {
-	jobs, held := sqldb.Jobs{DB: b.db, Now: b.clock.Now}, sqldb.Registrations{DB: b.db, Now: b.calendar.Now}
+	jobs := sqldb.Jobs{DB: b.db, Now: b.clock.Now, Zones: b.dns.zones}
+	held := sqldb.Registrations{DB: b.db, Now: b.calendar.Now, Zones: b.dns.zones}
 	names := &registration.Service{
 		Store: jobs, Queue: jobs, Names: held, Registrar: b.registrar, Keeper: b.registrar, Prices: b.prices,
 		Nameservers: c.Nameservers, Wait: requestWait, Now: b.clock.Now, Life: b.calendar.Now, Pause: pause, Step: failpoint,

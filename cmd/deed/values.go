@@ -145,6 +145,20 @@ func hosts(at *[]string) value[[]string] {
 	return value[[]string]{at, parse, func(all []string) string { return strings.Join(all, ",") }}
 }
 
+func words(at *[]string) value[[]string] {
+	parse := func(s string) ([]string, error) {
+		all := strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
+		for _, w := range all {
+			name, addr, ok := strings.Cut(w, "@")
+			if !ok || name == "" || address(addr) != nil {
+				return nil, fmt.Errorf("%q is no name server: write name@host:port", w)
+			}
+		}
+		return all, nil
+	}
+	return value[[]string]{at, parse, func(all []string) string { return strings.Join(all, ",") }}
+}
+
 func level(at *slog.Level) value[slog.Level] {
 	return value[slog.Level]{at, func(s string) (l slog.Level, err error) {
 		if l.UnmarshalText([]byte(s)) != nil {

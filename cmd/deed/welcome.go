@@ -7,7 +7,7 @@ import (
 
 // welcome says where we listen and what to try first. The first server is the
 // callers', and the last the operators', where there is one.
-func welcome(out io.Writer, c *config, servers []*listening, sandbox bool) {
+func welcome(out io.Writer, c *config, servers []*listening, sandbox bool, dns string) {
 	callers, operators := servers[0].url(), "off"
 	if c.MetricsListen != "off" {
 		operators = servers[len(servers)-1].url()
@@ -19,11 +19,12 @@ func welcome(out io.Writer, c *config, servers []*listening, sandbox bool) {
   database   %s
   cache      %s
   chain      %s
+  DNS        %s
 
 Try:
   curl %s/domains/pricing/com
   curl %s/health
-`, version(), callers, operators, databaseInWords(c), cacheInWords(c), chainInWords(c), callers, callers)
+`, version(), callers, operators, databaseInWords(c), cacheInWords(c), chainInWords(c), dns, callers, callers)
 	if sandbox {
 		fmt.Fprintf(out, "  curl %s/sandbox\n", callers)
 	}

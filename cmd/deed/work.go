@@ -34,6 +34,7 @@ func startWork(b *backends, api *httpapi.Server, log *slog.Logger) *working {
 				return b.lives.Due(ctx, most)
 			}, Advance: b.lives.Advance},
 		}
+		loop.Rows = append(loop.Rows, zoneRows(b, api.Zones)...)
 		loop.Every = []func(context.Context) error{b.money.settler.Tick, api.Payments.ReadChain, b.money.reserve.Look, b.clock.Sync}
 	}
 	go func() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"regexp"
+	"slices"
 
 	"deed.example/deed"
 	"deed.example/deed/api"
@@ -51,7 +52,7 @@ func (s *Server) readJob(ctx context.Context, id string) (out api.Job, err error
 		if err != nil {
 			return out, err
 		}
-		result := s.fromRegistration(j, p, reg)
+		result := s.fromRegistration(ctx, j, p, reg)
 		out.Result = &result
 	}
 	return out, nil
@@ -119,11 +120,19 @@ func fromRefund(p deed.Payment) *api.Refund {
 	return &api.Refund{Status: status, Amount: p.Auth.Amount.String(), TxHash: textOrNull(p.RefundTx)}
 }
 
-func (s *Server) fromRegistration(j deed.Job, p deed.Payment, r deed.Registration) api.Registration {
+func (s *Server) fromRegistration(ctx context.Context, j deed.Job, p deed.Payment, r deed.Registration) api.Registration {
 	out := api.Registration{
 		TransactionID: p.ID, JobID: j.ID, Domain: string(r.Name), Status: string(r.Status), Years: j.Purchase.Years, Price: p.Auth.Amount.String(),
 		RegisteredAt: r.Created.UTC(), ExpiresAt: j.Until.UTC(), Nameservers: list(r.Nameservers), DNSRecords: []api.Record{},
-		WalletAddress: string(r.Owner), Payment: s.fromPayment(p), Warnings: []string{"the DNS of this name is not served yet"},
+		WalletAddress: string(r.Owner), Payment: s.fromPayment(p), Warnings: []string{},
+	}
+	if z, err := s.Zones.Store.Zone(ctx, r.Name); err == nil && z.Owner == r.Owner {
+		for _, rec := range z.Records {
+			out.DNSRecords = append(out.DNSRecords, fromRecord(rec))
+		}
+	}
+	if !slices.Equal(r.Nameservers, s.Registrations.Nameservers) {
+		out.Warnings = append(out.Warnings, "the name is delegated to other name servers: records that are kept here are not seen until it is delegated to ours")
 	}
 	if j.Purchase.Kind == deed.PurchaseRenewal {
 		out.PreviousExpiresAt, out.NewExpiresAt, out.RenewedAt = j.From.UTC(), j.Until.UTC(), j.Updated.UTC()

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 
 	"deed.example/deed"
@@ -85,8 +86,8 @@ func readRegister(w http.ResponseWriter, r *http.Request) (o registration.Order,
 	if o, err = toOrder(deed.PurchaseRegistration, in.Domain, in.Years, in.MaxPrice); err != nil {
 		return o, false, err
 	}
-	if len(in.DNSRecords) > 0 {
-		return o, false, deed.Invalid("dns_records", "are not taken yet: leave them out")
+	if o.Records, err = startingRecords(o.Name, in.DNSRecords); err != nil {
+		return o, false, err
 	}
 	o.Nameservers, err = parseNameservers(in.Nameservers)
 	return o, in.DryRun, err
@@ -116,6 +117,29 @@ func readTransfer(w http.ResponseWriter, r *http.Request) (o registration.Order,
 	o.AuthCode = deed.Secret(in.AuthCode)
 	o.Nameservers, err = parseNameservers(in.Nameservers)
 	return o, in.DryRun, err
+}
+
+// maxStartingRecords is how many records a name can start with; more can be
+// added when it is there.
+const maxStartingRecords = 50
+
+// startingRecords reads the records that a name starts with, and holds them to
+// the rules of a zone.
+func startingRecords(name deed.Name, in []api.RecordRequest) ([]deed.Record, error) {
+	if len(in) > maxStartingRecords {
+		return nil, deed.Invalid("dns_records", "are %d at most: add more when you have the name", maxStartingRecords)
+	}
+	z := deed.Zone{Name: name}
+	for i, r := range in {
+		rec, err := toRecordInput(r).Record(name)
+		if err == nil {
+			z, err = z.Add(rec)
+		}
+		if err != nil {
+			return nil, deed.Within(fmt.Sprintf("dns_records[%d]", i), err)
+		}
+	}
+	return z.Records, nil
 }
 
 // parseNameservers reads the name servers of an order; it need not name any.
@@ -192,7 +216,7 @@ func (s *Server) buy(w http.ResponseWriter, r *http.Request, o registration.Orde
 		if o.Kind == deed.PurchaseRenewal {
 			status = http.StatusOK
 		}
-		s.reply(w, status, s.fromRegistration(out.Job, p, out.Registration))
+		s.reply(w, status, s.fromRegistration(r.Context(), out.Job, p, out.Registration))
 	default:
 		s.replyPending(w, out.Job, p)
 	}

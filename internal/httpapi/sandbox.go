@@ -17,6 +17,7 @@ type Sandbox struct {
 	ChainID uint64
 	RPCURL  string
 	USDC    string // address of the token
+	DNS     string // address of the name server
 
 	// Faucet gives a wallet play USDC and returns, once it is there, the
 	// transaction and the wallet's balance.
@@ -69,7 +70,7 @@ func (s *Server) sandboxed(h handler) http.Handler {
 }
 
 func (s *Server) showSandbox(w http.ResponseWriter, _ *http.Request) error {
-	s.reply(w, http.StatusOK, api.Sandbox{ChainID: s.Sandbox.ChainID, RPCURL: s.Sandbox.RPCURL, USDC: s.Sandbox.USDC, Now: s.Sandbox.Registry.Now().UTC(), Faults: s.faults()})
+	s.reply(w, http.StatusOK, api.Sandbox{ChainID: s.Sandbox.ChainID, RPCURL: s.Sandbox.RPCURL, USDC: s.Sandbox.USDC, DNS: s.Sandbox.DNS, Now: s.Sandbox.Registry.Now().UTC(), Faults: s.faults()})
 	return nil
 }
 

@@ -10,6 +10,7 @@
 package httpapi
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/api"
 	"deed.example/deed/internal/account"
 	"deed.example/deed/internal/catalog"
 	"deed.example/deed/internal/health"
@@ -25,6 +27,7 @@ import (
 	"deed.example/deed/internal/ratelimit"
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/signin"
+	"deed.example/deed/internal/zone"
 )
 
 // Server answers the HTTP interface. Fill every exported field.
@@ -40,7 +43,12 @@ type Server struct {
 	Registrations *registration.Service
 	Payments      *payment.Service
 	Accounts      *account.Service
+	Zones         *zone.Service
 	Terms         PaymentTerms
+
+	// Propagation asks every name server for the serial it gives out, beside the
+	// one that all should.
+	Propagation func(ctx context.Context, name deed.Name, revision uint32) (serial uint32, servers []api.ServerPropagation)
 
 	RDAP http.Handler // of all below /rdap/; nil without names
 

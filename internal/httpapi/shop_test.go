@@ -21,6 +21,7 @@ import (
 	"deed.example/deed/api"
 	"deed.example/deed/internal/devchain"
 	"deed.example/deed/internal/httpapi"
+	"deed.example/deed/internal/nameserver"
 	"deed.example/deed/internal/payment"
 	"deed.example/deed/internal/rdap"
 	"deed.example/deed/internal/registrar/local"
@@ -28,6 +29,7 @@ import (
 	"deed.example/deed/internal/settle/chain"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
+	"deed.example/deed/internal/zone"
 )
 
 // A shop is a house that sells names on an embedded chain and registry.
@@ -42,6 +44,8 @@ type shop struct {
 
 	registry *local.Registry
 	lives    *registration.Lifecycle
+	dns      *nameserver.Server
+	follower *zone.Follower
 	db       *sqldb.DB
 	rpc      string
 }
@@ -92,8 +96,11 @@ func (s *shop) wire(t *testing.T) {
 	}
 	asset := deed.Wallet(strings.ToLower(devchain.USDC))
 	rows := sqldb.Payments{DB: s.db, ChainID: devchain.ChainID, Asset: asset, Now: s.clock.Now}
-	jobs := sqldb.Jobs{DB: s.db, Now: s.clock.Now}
-	held := sqldb.Registrations{DB: s.db, Now: s.clock.Now}
+	zones := sqldbtest.Zones(s.db, s.clock.Now)
+	zones.Generation = 1
+	jobs := sqldb.Jobs{DB: s.db, Now: s.clock.Now, Zones: zones}
+	held := sqldb.Registrations{DB: s.db, Now: s.clock.Now, Zones: zones}
+	s.wireDNS(t, zones, jobs)
 	s.registry = &local.Registry{Store: sqldb.Registry{DB: s.db}, Now: s.clock.Now, Faults: s.faults}
 	s.api.Search = openSearch(s.api.Catalog, s.registry)
 	s.api.Payments = &payment.Service{Store: rows, Watch: rows, Settler: s.settler, Now: s.clock.Now,

@@ -3,6 +3,7 @@ package registration
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"deed.example/deed"
@@ -85,8 +86,18 @@ func (s *Service) SetNameservers(ctx context.Context, who deed.Wallet, name deed
 	if len(hosts) == 0 {
 		hosts = s.Nameservers
 	}
+	if len(r.DS) > 0 && !slices.Equal(hosts, s.Nameservers) {
+		// The parent must stop naming our key before servers answer that do not
+		// have it.
+		if err := s.Keeper.SetDS(ctx, name, nil); err != nil {
+			return fmt.Errorf("withdraw the key of %s: %w", name, err)
+		}
+	}
 	if err := s.Keeper.SetNameservers(ctx, name, hosts); err != nil {
 		return fmt.Errorf("delegate %s: %w", name, err)
+	}
+	if !slices.Equal(hosts, s.Nameservers) {
+		r.DS = nil
 	}
 	r.Nameservers = hosts
 	return s.Names.Act(ctx, r, deed.Act{Wallet: who, Kind: deed.ActNameservers, Detail: strings.Join(hosts, " ")})

@@ -9,6 +9,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/sqldb"
+	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
 // sample fills a database with a payment in each of its states.
@@ -16,7 +17,7 @@ func sample(t *testing.T, db *sqldb.DB) {
 	t.Helper()
 	now := func() time.Time { return noon }
 	payments := sqldb.Payments{DB: db, ChainID: 84532, Asset: "0x036cbd53842c5426634e7929541ec2318f3dcf7e", Now: now}
-	jobs := sqldb.Jobs{DB: db, Now: now}
+	jobs := sqldb.Jobs{DB: db, Now: now, Zones: sqldbtest.Zones(db, now)}
 	pay := func(n int, to ...deed.PaymentState) deed.Payment {
 		auth := deed.Authorization{Payer: deed.Wallet(fmt.Sprintf("0x%040d", n)), PayTo: wallet, Amount: deed.USDC(1000 + n), Nonce: fmt.Sprint(n)}
 		p := deed.Payment{ID: auth.PaymentID(84532, payments.Asset), Auth: auth, Purchase: deed.Purchase{Kind: deed.PurchaseRegistration, Name: deed.Name(fmt.Sprintf("name%d.com", n)), Years: 1}}

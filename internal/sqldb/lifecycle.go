@@ -73,9 +73,9 @@ func (s Registrations) Act(ctx context.Context, is deed.Registration, a deed.Act
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		now := s.Now()
 		moved, err := touched(tx.ExecContext(ctx, `
-			UPDATE registrations SET owner = $1, locked_at = $2, nameservers = $3, updated_at = $4
-			 WHERE domain = $5 AND reference = $6 AND owner = $7`,
-			is.Owner, lockedAt(is.Locked, now), strings.Join(is.Nameservers, " "), now.Unix(), is.Name, is.Reference, a.Wallet))
+			UPDATE registrations SET owner = $1, locked_at = $2, nameservers = $3, ds = $4, updated_at = $5
+			 WHERE domain = $6 AND reference = $7 AND owner = $8`,
+			is.Owner, lockedAt(is.Locked, now), strings.Join(is.Nameservers, " "), dsColumn(is.DS), now.Unix(), is.Name, is.Reference, a.Wallet))
 		if err == nil && !moved {
 			err = deed.Errorf(deed.CodeOwnershipDenied, "%s has changed hands meanwhile", is.Name)
 		}

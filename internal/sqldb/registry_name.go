@@ -170,3 +170,28 @@ func parseDS(text string) (keys []deed.DS, err error) {
 	}
 	return keys, nil
 }
+
+// Delegated returns every name that the registry delegates at the time, by name:
+// those that have name servers and are not on hold.
+func (s Registry) Delegated(ctx context.Context, at time.Time) (entries []deed.RegistryEntry, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	defer cancel()
+	rows, err := s.DB.read.QueryContext(ctx, `
+		SELECT name, nameservers, ds FROM registry_names
+		 WHERE nameservers <> '' AND expires_at + 86400 * grace_days > $1 ORDER BY name`, at.Unix())
+	if err != nil {
+		return nil, err
+	}
+	err = each(rows, func() error {
+		var e deed.RegistryEntry
+		var hosts, ds string
+		if err := rows.Scan(&e.Name, &hosts, &ds); err != nil {
+			return err
+		}
+		e.Nameservers = strings.Fields(hosts)
+		e.DS, err = parseDS(ds)
+		entries = append(entries, e)
+		return err
+	})
+	return entries, err
+}

@@ -2,6 +2,7 @@ package sqldb
 
 import (
 	"context"
+	"strings"
 
 	"deed.example/deed"
 )
@@ -9,11 +10,13 @@ import (
 // setDark stops serving the zone, or begins to serve it again.
 func (s Zones) setDark(ctx context.Context, tx *Tx, name deed.Name, dark bool) error {
 	now := s.Now()
-	query := `UPDATE zones SET dark_at = NULL, changed_at = $1 WHERE domain = $2 AND ended_at IS NULL AND dark_at IS NOT NULL`
+	var since any
 	if dark {
-		query = `UPDATE zones SET dark_at = $1 / 1000, changed_at = $1 WHERE domain = $2 AND ended_at IS NULL AND dark_at IS NULL`
+		since = now.Unix()
 	}
-	moved, err := touched(tx.ExecContext(ctx, query, now.UnixMilli(), name))
+	moved, err := touched(tx.ExecContext(ctx, `
+		UPDATE zones SET dark_at = $1, changed_at = $2 WHERE domain = $3 AND ended_at IS NULL AND (dark_at IS NULL) = $4`,
+		since, now.UnixMilli(), name, dark))
 	if err != nil || !moved {
 		return err
 	}
@@ -30,9 +33,9 @@ func (s Zones) endZone(ctx context.Context, tx *Tx, name deed.Name) error {
 	var id string
 	var serial int64
 	err := tx.QueryRowContext(ctx, `
-		UPDATE zones SET ended_at = $1 / 1000, changed_at = $1, serial = serial + 1 WHERE domain = $2 AND ended_at IS NULL
+		UPDATE zones SET ended_at = $1, changed_at = $2, serial = serial + 1 WHERE domain = $3 AND ended_at IS NULL
 		RETURNING id, serial`,
-		now.UnixMilli(), name).Scan(&id, &serial)
+		now.Unix(), now.UnixMilli(), name).Scan(&id, &serial)
 	if err != nil {
 		return err
 	}
@@ -77,5 +80,34 @@ func (s Zones) Resign(ctx context.Context, name deed.Name) error {
 		}
 		z.Serial = max(z.Serial+1, uint32(s.Now().Unix()))
 		return s.serve(ctx, tx, z)
+	})
+}
+
+// DueDelegations implements zone.Delegations.
+func (s Zones) DueDelegations(ctx context.Context, servers []string, most int) (names []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	defer cancel()
+	rows, err := s.DB.read.QueryContext(ctx, `
+		SELECT r.domain FROM registrations r JOIN zones z ON z.domain = r.domain
+		 WHERE r.ds = '' AND r.nameservers = $1 AND r.status = $2 AND z.generation > 0 AND`+isServed+`
+		 LIMIT $3`,
+		strings.Join(servers, " "), deed.StatusActive, most)
+	if err != nil {
+		return nil, err
+	}
+	err = each(rows, func() error {
+		var name string
+		err := rows.Scan(&name)
+		names = append(names, name)
+		return err
+	})
+	return names, err
+}
+
+// SetDS implements zone.Delegations.
+func (s Zones) SetDS(ctx context.Context, name deed.Name, ds []deed.DS) error {
+	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE registrations SET ds = $1 WHERE domain = $2`, dsColumn(ds), name)
+		return err
 	})
 }

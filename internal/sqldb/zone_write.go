@@ -29,6 +29,10 @@ func (s Zones) ChangeZone(ctx context.Context, j deed.Job) (done bool, err error
 		if err != nil && deed.CodeOf(err) != deed.CodeNotFound {
 			return err
 		}
+		// Whoever waited for the zone may find that its change was made meanwhile.
+		if now, err := readJob(ctx, tx, j.ID); err != nil || now.State != j.State {
+			return err
+		}
 		var next deed.Zone
 		if err == nil {
 			next, err = j.Purchase.Change.Apply(z.Zone, s.Now().UTC().Truncate(time.Second))

@@ -16,6 +16,7 @@ import (
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 
+	"deed.example/deed"
 	"deed.example/deed/internal/sqldb"
 )
 
@@ -77,4 +78,12 @@ func PostgresURL(t testing.TB) string {
 	q.Set("search_path", schema)
 	u.RawQuery = q.Encode()
 	return u.String()
+}
+
+// Zones returns zones that are served as ours are, and not signed.
+func Zones(db *sqldb.DB, now func() time.Time) sqldb.Zones {
+	return sqldb.Zones{DB: db, Now: now, Publishing: deed.Publishing{
+		SOA: deed.NewSOA("ns1.deed.example", "hostmaster.deed.example"), Servers: []string{"ns1.deed.example", "ns2.deed.example"},
+		Master: "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+	}}
 }

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/nameserver"
+	"deed.example/deed/internal/primary"
+	"deed.example/deed/internal/sqldb"
+	"deed.example/deed/internal/zone"
+)
+
+var (
+	_ deed.Publisher   = (*nameserver.Server)(nil)
+	_ deed.Publisher   = (*primary.Notifier)(nil)
+	_ primary.Store    = sqldb.Served{}
+	_ zone.Served      = sqldb.Served{}
+	_ zone.Store       = sqldb.Zones{}
+	_ zone.History     = sqldb.Zones{}
+	_ zone.Delegations = sqldb.Zones{}
+	_ zone.Jobs        = sqldb.Jobs{}
+)
+
+// dnsBackend is what keeps zones and makes them visible.
+type dnsBackend struct {
+	zones    sqldb.Zones
+	follower *zone.Follower
+	server   *nameserver.Server // nil when it is off
+	primary  *primary.Server    // likewise
+	notifier *primary.Notifier  // likewise
+	drift    primary.Drift
+	parents  *parents // of the sandbox's names; nil when there are none
+	served   chan error
+}
+
+// openDNS opens the name server and publishes every zone.
+func openDNS(ctx context.Context, c *config, b *backends) (d *dnsBackend, err error) {
+	master, err := readMaster(c)
+	if err != nil {
+		return nil, fmt.Errorf("dns.key: %w", err)
+	}
+	d = &dnsBackend{served: make(chan error, 1)}
+	d.zones = sqldb.Zones{DB: b.db, Now: b.clock.Now, Publishing: deed.Publishing{
+		SOA: deed.NewSOA(c.Nameservers[0], "hostmaster."+parentOf(c.Nameservers[0])), Servers: c.Nameservers, Master: master,
+	}}
+	if c.DNSSEC == "on" {
+		d.zones.Generation = 1
+	}
+	d.follower = &zone.Follower{Zones: sqldb.Served{DB: b.db}, Now: b.clock.Now}
+	if err := d.openServer(c); err != nil {
+		return d, err
+	}
+	if err := d.openPrimary(c, b); err != nil {
+		return d, err
+	}
+	if b.chain.sandbox != nil && d.server != nil {
+		b.chain.sandbox.DNS = d.server.Addr().String()
+		d.parents = &parents{registry: sqldb.Registry{DB: b.db}, server: d.server, publishing: d.zones.Publishing, now: b.calendar.Now, clock: b.clock.Now}
+	}
+	_, err = d.follower.Load(ctx)
+	return d, err
+}
+
+func parentOf(host string) string {
+	_, parent, _ := strings.Cut(host, ".")
+	return parent
+}
+
+func (d *dnsBackend) openServer(c *config) (err error) {
+	if c.DNSListen == "off" {
+		return nil
+	}
+	conf := nameserver.Defaults()
+	conf.Listen = c.DNSListen
+	if d.server, err = nameserver.Open(conf); err != nil {
+		return fmt.Errorf("dns.listen: %w", err)
+	}
+	go func() { d.served <- d.server.Serve() }()
+	d.follower.Publishers = append(d.follower.Publishers, d.server)
+	return nil
+}
+
+// openPrimary opens what feeds other name servers, where there are any.
+func (d *dnsBackend) openPrimary(c *config, b *backends) error {
+	keys, err := readTSIG(c.TSIG)
+	if err != nil {
+		return fmt.Errorf("dns.tsig: %w", err)
+	}
+	catalog := &primary.Catalog{Origin: "catalog." + parentOf(c.Nameservers[0]), Store: sqldb.Served{DB: b.db}}
+	for _, word := range c.Secondaries {
+		name, addr, _ := strings.Cut(word, "@")
+		s := primary.Secondary{Name: name, Addr: addr}
+		if len(keys) > 0 {
+			s.Key = keys[0]
+		}
+		d.drift.Servers = append(d.drift.Servers, s)
+	}
+	if len(d.drift.Servers) > 0 {
+		d.notifier = &primary.Notifier{Secondaries: d.drift.Servers, Catalog: catalog, Now: time.Now, Log: slog.Default()}
+		d.notifier.Start()
+		d.follower.Publishers = append(d.follower.Publishers, d.notifier)
+	}
+	if c.PrimaryListen == "off" {
+		return nil
+	}
+	d.primary = &primary.Server{Store: sqldb.Served{DB: b.db}, Catalog: catalog, Keys: keys, Allow: c.PrimaryAllow, Now: time.Now, Log: slog.Default()}
+	if err := d.primary.Listen(c.PrimaryListen); err != nil {
+		return fmt.Errorf("dns.primary_listen: %w", err)
+	}
+	return nil
+}
+
+// readTSIG reads the keys of transfers: a name and a secret, one a line.
+func readTSIG(path string) (keys []primary.Key, err error) {
+	if path == "" {
+		return nil, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // it was only read
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		name, secret, ok := strings.Cut(strings.TrimSpace(lines.Text()), " ")
+		if name == "" || strings.HasPrefix(name, "#") {
+			continue
+		}
+		if !ok {
+			return nil, errors.New("a line holds a name, a blank and a secret in base64")
+		}
+		key, err := primary.ParseKey(name, strings.TrimSpace(secret))
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, key)
+	}
+	return keys, nil
+}
+
+// readMaster reads the secret that the keys of zones are derived from, and makes
+// it when it is not there.
+func readMaster(c *config) (deed.Secret, error) {
+	path := c.DNSKey
+	if path == "" {
+		path = filepath.Join(c.Data, "dns.key")
+	}
+	raw, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		secret := make([]byte, 32)
+		rand.Read(secret) // it never fails
+		raw = []byte(hex.EncodeToString(secret) + "\n")
+		err = os.WriteFile(path, raw, 0o600)
+	}
+	if err != nil {
+		return "", err
+	}
+	secret := strings.TrimSpace(string(raw))
+	if len(secret) < 64 {
+		return "", fmt.Errorf("%s holds no secret of 32 bytes in hex", path) // not a word of what it holds
+	}
+	return deed.Secret(secret), nil
+}
+
+func (d *dnsBackend) inWords() string {
+	if d.server == nil {
+		return "off"
+	}
+	return d.server.Addr().String() + ", UDP and TCP"
+}
+
+// ping says whether the name server answers; nil when there is none here.
+func (d *dnsBackend) ping() func(ctx context.Context) error {
+	if d.server == nil {
+		return nil
+	}
+	return func(ctx context.Context) error {
+		var dialer net.Dialer
+		conn, err := dialer.DialContext(ctx, "tcp", d.server.Addr().String())
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	}
+}
+
+// close stops answering.
+func (d *dnsBackend) close() error {
+	var err error
+	last, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if d.notifier != nil {
+		d.notifier.Close(last)
+	}
+	if d.primary != nil {
+		err = d.primary.Close(last)
+	}
+	if d.server != nil {
+		err = errors.Join(err, d.server.Close(), <-d.served)
+	}
+	return err
+}

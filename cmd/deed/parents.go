@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"strings"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/nameserver"
+	"deed.example/deed/internal/sqldb"
+)
+
+// parents serves the zones of the embedded registry's TLDs, with the delegations
+// of all names that it has, so that a sandbox's names resolve and validate from
+// their parent down. A parent is made anew when one of its delegations changed.
+type parents struct {
+	registry   sqldb.Registry
+	server     *nameserver.Server
+	publishing deed.Publishing
+	now        func() time.Time // the registry's clock
+	clock      func() time.Time // for serials and signatures
+
+	prints map[deed.TLD]uint64
+	last   map[deed.TLD]deed.ServedZone
+}
+
+// publish makes and publishes what has changed. One caller at a time.
+func (p *parents) publish(ctx context.Context) error {
+	entries, err := p.registry.Delegated(ctx, p.now())
+	if err != nil {
+		return fmt.Errorf("read the registry's delegations: %w", err)
+	}
+	children := map[deed.TLD][]deed.RegistryEntry{}
+	for _, e := range entries {
+		children[e.Name.TLD()] = append(children[e.Name.TLD()], e)
+	}
+	for tld := range p.prints {
+		if _, there := children[tld]; !there {
+			children[tld] = nil
+		}
+	}
+	if p.prints == nil {
+		p.prints, p.last = map[deed.TLD]uint64{}, map[deed.TLD]deed.ServedZone{}
+	}
+	for tld, names := range children {
+		if err := p.refresh(ctx, tld, names); err != nil {
+			return fmt.Errorf("serve the parent %s: %w", tld, err)
+		}
+	}
+	return nil
+}
+
+func (p *parents) refresh(ctx context.Context, tld deed.TLD, names []deed.RegistryEntry) error {
+	h := fnv.New64a()
+	for _, e := range names {
+		fmt.Fprintln(h, e.Name, e.Nameservers, e.DS)
+	}
+	now := p.clock()
+	old := p.last[tld]
+	if p.prints[tld] == h.Sum64() && old.Serial != 0 && now.Before(old.RenewAt()) {
+		return nil
+	}
+	next, err := p.compose(tld, names, max(old.Serial+1, uint32(now.Unix())))
+	if err != nil {
+		return err
+	}
+	key, err := deed.DeriveZoneKey(p.publishing.Master, string(tld), 1)
+	if err != nil {
+		return err
+	}
+	if next, err = deed.Sign(old, next, key, now); err != nil {
+		return err
+	}
+	p.prints[tld], p.last[tld] = h.Sum64(), next
+	return p.server.Publish(ctx, next)
+}
+
+func (p *parents) compose(tld deed.TLD, names []deed.RegistryEntry, serial uint32) (deed.ServedZone, error) {
+	c := deed.Composition{Origin: string(tld), Serial: serial, SOA: p.publishing.SOA, Servers: p.publishing.Servers}
+	for _, e := range names {
+		d := deed.Delegation{Name: e.Name, DS: e.DS}
+		for _, host := range e.Nameservers {
+			if host == string(e.Name) || strings.HasSuffix(host, "."+string(e.Name)) {
+				continue // the embedded registry knows no addresses, so it has no glue
+			}
+			d.Nameservers = append(d.Nameservers, deed.Nameserver{Host: host})
+		}
+		if len(d.Nameservers) == 0 {
+			continue
+		}
+		rrs, err := d.RRs()
+		if err != nil {
+			return deed.ServedZone{}, err
+		}
+		c.RRs = append(c.RRs, rrs...)
+	}
+	return deed.Compose(c)
+}

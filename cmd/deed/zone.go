@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"strings"
+
+	"deed.example/deed"
+	"deed.example/deed/api"
+	"deed.example/deed/internal/sqldb"
+	"deed.example/deed/internal/work"
+	"deed.example/deed/internal/zone"
+)
+
+// wireZones returns what changes zones.
+func wireZones(b *backends) *zone.Service {
+	return &zone.Service{
+		Store: b.dns.zones, Jobs: sqldb.Jobs{DB: b.db, Now: b.clock.Now, Zones: b.dns.zones}, History: b.dns.zones,
+		Publish: func(ctx context.Context, name deed.Name) {
+			_ = b.dns.follower.Refresh(context.WithoutCancel(ctx), string(name)) // the follower comes by in a moment
+		},
+		NewID: func() deed.RecordID { return deed.RecordID("rec_" + strings.ToLower(rand.Text())) },
+		Wait:  requestWait, Now: b.clock.Now, Step: failpoint,
+		Pause: func(ctx context.Context) bool { pause(ctx); return ctx.Err() == nil },
+	}
+}
+
+// zoneRows are what goes on by itself about zones.
+func zoneRows(b *backends, zones *zone.Service) []work.Rows {
+	d := b.dns
+	chain := &zone.Chain{
+		Names: d.zones, Keeper: b.registrar, Servers: d.zones.Publishing.Servers,
+		Key:   func(name deed.Name) ([]deed.DS, error) { return d.zones.Publishing.DS(name, d.zones.Generation) },
+		Shown: d.shown,
+	}
+	return []work.Rows{
+		{Name: "changes", Due: zones.Due, Advance: zones.Advance},
+		{Name: "signatures", Due: d.zones.DueZones, Advance: func(ctx context.Context, id string) error {
+			return d.zones.Resign(ctx, deed.Name(id))
+		}},
+		{Name: "delegations", Due: chain.Due, Advance: chain.Advance},
+		{Name: "published zones", Due: func(ctx context.Context, _ int) ([]string, error) {
+			if d.parents != nil {
+				if err := d.parents.publish(ctx); err != nil {
+					return nil, err
+				}
+			}
+			return nil, d.follower.Follow(ctx)
+		}},
+	}
+}
+
+// shown says whether every name server gives the zone out as it is.
+func (d *dnsBackend) shown(ctx context.Context, name deed.Name) (bool, error) {
+	z, err := d.zones.Zone(ctx, name)
+	if err != nil {
+		return false, err
+	}
+	_, servers := d.propagation(ctx, name, z.Serial)
+	for _, s := range servers {
+		if !s.InSync {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// propagation asks every name server for its serial.
+func (d *dnsBackend) propagation(ctx context.Context, name deed.Name, serial uint32) (uint32, []api.ServerPropagation) {
+	servers := []api.ServerPropagation{}
+	if d.server != nil {
+		has, ok := d.server.Serial(string(name))
+		here := api.ServerPropagation{Server: "embedded", Serial: has, InSync: ok && int32(has-serial) >= 0}
+		if !ok {
+			here.Error = "it does not serve the zone"
+		}
+		servers = append(servers, here)
+	}
+	for _, s := range d.drift.Check(ctx, string(name), serial) {
+		out := api.ServerPropagation{Server: s.Server, Serial: s.Serial, InSync: s.Err == nil && s.Lag == 0, LagSeconds: int64(s.Lag)}
+		if s.Err != nil {
+			out.Error = "it did not answer"
+		}
+		servers = append(servers, out)
+	}
+	return serial, servers
+}

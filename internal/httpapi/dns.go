@@ -1,0 +1,198 @@
+package httpapi
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"deed.example/deed"
+	"deed.example/deed/api"
+	"deed.example/deed/internal/zone"
+)
+
+// paidWallet lets a signed-in wallet that is within its limit through to h, with
+// the payment it brought. What was paid for may be asked for again, for nothing
+// and any number of times.
+func (s *Server) paidWallet(h func(w http.ResponseWriter, r *http.Request, c dnsCall) error) http.Handler {
+	return s.handle(func(w http.ResponseWriter, r *http.Request) error {
+		token, err := bearer(r)
+		if err != nil {
+			return err
+		}
+		who, err := s.SignIn.Authenticate(r.Context(), token)
+		if err != nil {
+			return err
+		}
+		c := dnsCall{who: who, pay: s.payment(r)}
+		count := s.spend
+		if s.Payments != nil {
+			known, err := s.Payments.Known(r.Context(), c.pay.auth)
+			if err != nil {
+				return err
+			}
+			if known {
+				count = s.look
+			}
+		}
+		if err := count(w, r, s.Limits.DNS, string(who)); err != nil {
+			return err
+		}
+		if s.Payments == nil {
+			return errNoPayments
+		}
+		if c.name, err = deed.ParseName(r.PathValue("domain")); err != nil {
+			return err
+		}
+		return h(w, r, c)
+	})
+}
+
+// A dnsCall is who asks for what zone, and pays with what.
+type dnsCall struct {
+	who  deed.Wallet
+	name deed.Name
+	pay  offered
+}
+
+func (c dnsCall) checkout(s *Server) deed.Checkout {
+	if c.pay.err != nil {
+		return refusing{c.pay.err}
+	}
+	return s.Payments.Checkout(c.pay.auth)
+}
+
+func (c dnsCall) change(kind deed.ChangeKind, ops ...deed.RecordOp) deed.ZoneChange {
+	return deed.ZoneChange{Kind: kind, Zone: c.name, By: c.who, Ops: ops}
+}
+
+func (s *Server) listRecords(w http.ResponseWriter, r *http.Request, who deed.Wallet, name deed.Name) error {
+	z, err := s.Zones.Zone(r.Context(), who, name)
+	if err != nil {
+		return err
+	}
+	kind, host := strings.ToUpper(r.URL.Query().Get("type")), strings.ToLower(r.URL.Query().Get("host"))
+	out := api.RecordList{Domain: string(name), Records: []api.Record{}, Revision: z.Serial, Warnings: []string{}}
+	for _, rec := range z.Records {
+		if (kind == "" || rec.Type == kind) && (host == "" || rec.Host == host) {
+			out.Records = append(out.Records, fromRecord(rec))
+		}
+	}
+	if v, err := s.Registrations.Name(r.Context(), name); err == nil && v.Life.Phase != deed.PhaseActive {
+		out.Warnings = append(out.Warnings, phaseWarnings[v.Life.Phase])
+	}
+	s.reply(w, http.StatusOK, out)
+	return nil
+}
+
+func fromRecord(r deed.Record) api.Record {
+	return api.Record{
+		ID: string(r.ID), RecordID: string(r.ID), Type: r.Type, Host: r.Host, Value: r.Value, TTL: r.TTL, Distance: r.Distance,
+		CreatedAt: r.Created.UTC(), UpdatedAt: r.Updated.UTC(),
+	}
+}
+
+func toRecordInput(in api.RecordRequest) deed.RecordInput {
+	return deed.RecordInput{Type: in.Type, Host: in.Host, Value: in.Value, TTL: in.TTL, Distance: in.Distance, Priority: in.Priority}
+}
+
+func (s *Server) addRecord(w http.ResponseWriter, r *http.Request, c dnsCall) error {
+	var in api.RecordRequest
+	if err := decode(w, r, maxBody, &in); err != nil {
+		return err
+	}
+	rec, err := toRecordInput(in).Record(c.name)
+	if err != nil {
+		return s.firstOwner(r, c, err)
+	}
+	out, err := s.Zones.Change(r.Context(), c.change(deed.ChangeAdd, deed.RecordOp{Op: deed.OpAdd, Record: rec}), c.checkout(s))
+	if err != nil {
+		return s.failChange(w, r, c, out, err)
+	}
+	return s.replyRecord(w, r, c, out, func(rec api.Record) (int, any) { return http.StatusCreated, rec })
+}
+
+// firstOwner returns the error that the caller must hear first: what is wrong
+// with a record does not matter to who may not change it.
+func (s *Server) firstOwner(r *http.Request, c dnsCall, err error) error {
+	if _, first := s.Zones.Zone(r.Context(), c.who, c.name); first != nil {
+		return first
+	}
+	return err
+}
+
+func (s *Server) updateRecord(w http.ResponseWriter, r *http.Request, c dnsCall) error {
+	var in api.RecordUpdate
+	if err := decode(w, r, maxBody, &in); err != nil {
+		return err
+	}
+	op := deed.RecordOp{Op: deed.OpUpdate, ID: deed.RecordID(r.PathValue("recordId")), Patch: toPatch(in)}
+	out, err := s.Zones.Change(r.Context(), c.change(deed.ChangeUpdate, op), c.checkout(s))
+	if err != nil {
+		return s.failChange(w, r, c, out, err)
+	}
+	return s.replyRecord(w, r, c, out, func(rec api.Record) (int, any) {
+		return http.StatusOK, api.RecordUpdated{Record: rec, Message: "DNS record updated"}
+	})
+}
+
+func toPatch(in api.RecordUpdate) deed.RecordPatch {
+	return deed.RecordPatch{Type: in.Type, Host: in.Host, Value: in.Value, TTL: in.TTL, Distance: in.Distance, Priority: in.Priority}
+}
+
+func (s *Server) deleteRecord(w http.ResponseWriter, r *http.Request, c dnsCall) error {
+	id := deed.RecordID(r.PathValue("recordId"))
+	out, err := s.Zones.Change(r.Context(), c.change(deed.ChangeDelete, deed.RecordOp{Op: deed.OpDelete, ID: id}), c.checkout(s))
+	if err != nil {
+		return s.failChange(w, r, c, out, err)
+	}
+	if err := s.setChangeReceipt(w, r, c, out); err != nil {
+		return err
+	}
+	s.reply(w, http.StatusOK, api.RecordDeleted{Message: "DNS record deleted", ID: string(id), RecordID: string(id)})
+	return nil
+}
+
+// replyRecord answers with the record that a change of one record left behind.
+func (s *Server) replyRecord(w http.ResponseWriter, r *http.Request, c dnsCall, out zone.Outcome, shape func(api.Record) (int, any)) error {
+	rec, err := s.Zones.Store.RecordAt(r.Context(), out.Change.Ops[0].ID, out.Job.Revision)
+	if err != nil {
+		return err
+	}
+	if err := s.setChangeReceipt(w, r, c, out); err != nil {
+		return err
+	}
+	status, body := shape(fromRecord(rec))
+	s.reply(w, status, body)
+	return nil
+}
+
+func (s *Server) setChangeReceipt(w http.ResponseWriter, r *http.Request, c dnsCall, out zone.Outcome) error {
+	p, err := s.Payments.Find(r.Context(), out.Job.PaymentID)
+	if err == nil {
+		s.setReceipt(w.Header(), c.pay.version, p)
+	}
+	return err
+}
+
+// failChange answers for a change that was not made: 402 with an offer, 503
+// while the payment is open, 500 with its refund when it came too late.
+func (s *Server) failChange(w http.ResponseWriter, r *http.Request, c dnsCall, out zone.Outcome, err error) error {
+	switch code := deed.CodeOf(err); {
+	case code == deed.CodePaymentRequired || code == deed.CodePaymentInvalid || code == deed.CodePaymentInsufficient:
+		return s.failUnpaid(w, r, err, offer{quote: out.Quote, domain: c.name, jobID: ""})
+	case out.Job.ID == "":
+		return err
+	}
+	p, findErr := s.Payments.Find(r.Context(), out.Job.PaymentID)
+	if findErr != nil {
+		return findErr
+	}
+	s.setReceipt(w.Header(), c.pay.version, p)
+	e, ok := errors.AsType[*deed.Error](err)
+	refund := fromRefund(p)
+	if !ok || e.Code != deed.CodeDNS || refund == nil {
+		return err
+	}
+	s.reply(w, http.StatusInternalServerError, api.FailedChange{Error: body(w.Header().Get("X-Request-Id"), http.StatusInternalServerError, e), Refund: *refund})
+	return nil
+}

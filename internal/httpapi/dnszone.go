@@ -1,0 +1,252 @@
+package httpapi
+
+import (
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+
+	"deed.example/deed"
+	"deed.example/deed/api"
+	"deed.example/deed/internal/zone"
+)
+
+const maxZoneFile = 1 << 20
+
+func (s *Server) changeRecords(w http.ResponseWriter, r *http.Request, c dnsCall) error {
+	var in api.BatchRequest
+	if err := decode(w, r, maxBody, &in); err != nil {
+		return err
+	}
+	change := c.change(deed.ChangeBatch)
+	change.IfRevision = in.IfRevision
+	for i, ch := range in.Changes {
+		op, err := toOp(ch, c.name)
+		if err != nil {
+			return s.firstOwner(r, c, deed.Within("changes["+strconv.Itoa(i)+"]", err))
+		}
+		change.Ops = append(change.Ops, op)
+	}
+	if in.DryRun {
+		z, err := s.Zones.Zone(r.Context(), c.who, c.name)
+		if err != nil {
+			return err
+		}
+		return s.replyPlan(w, z, change)
+	}
+	out, err := s.Zones.Change(r.Context(), change, c.checkout(s))
+	return s.replyChanged(w, r, c, out, err)
+}
+
+func toOp(in api.RecordChange, name deed.Name) (deed.RecordOp, error) {
+	op := deed.RecordOp{Op: deed.OpKind(in.Op), ID: deed.RecordID(in.ID)}
+	switch op.Op {
+	case deed.OpAdd:
+		rec, err := toRecordInput(api.RecordRequest{
+			Type: deref(in.Type), Host: deref(in.Host), Value: deref(in.Value), TTL: in.TTL, Distance: in.Distance, Priority: in.Priority,
+		}).Record(name)
+		if err == nil && in.ID != "" {
+			err = deed.Invalid("id", "is given to a new record by us: leave it out")
+		}
+		op.Record, op.ID = rec, ""
+		return op, err
+	case deed.OpUpdate:
+		op.Patch = toPatch(in.RecordUpdate)
+	case deed.OpDelete:
+		if in.RecordUpdate != (api.RecordUpdate{}) {
+			return op, deed.Invalid("op", "a deletion has an id and nothing else")
+		}
+	default:
+		return op, deed.Invalid("op", "is one of add, update, delete")
+	}
+	if in.ID == "" {
+		return op, deed.Invalid("id", "says which record: GET /dns/%s lists them", name)
+	}
+	return op, nil
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// replyPlan answers a dry run: what would change, and for how much.
+func (s *Server) replyPlan(w http.ResponseWriter, z deed.Zone, c deed.ZoneChange) error {
+	next := z
+	if len(c.Ops) > 0 {
+		var err error
+		if next, err = c.Apply(z, s.Now()); err != nil {
+			return err
+		}
+	}
+	s.reply(w, http.StatusOK, s.changed(z, next, c, true))
+	return nil
+}
+
+// changed says how two states of a zone differ.
+func (s *Server) changed(was, is deed.Zone, c deed.ZoneChange, dryRun bool) api.ZoneChanged {
+	out := api.ZoneChanged{
+		Domain: string(is.Name), DryRun: dryRun, Revision: is.Serial, Changes: []api.RecordDifference{},
+		Count: c.Count(), Price: (deed.USDC(c.Count()) * zone.Price).String(), Currency: currency,
+	}
+	if dryRun {
+		out.Revision = was.Serial
+	}
+	for _, op := range c.Ops {
+		d := api.RecordDifference{Op: string(op.Op)}
+		if before, err := was.Record(op.ID); err == nil {
+			shown := fromRecord(before)
+			d.Before = &shown
+		}
+		if after, err := is.Record(op.ID); err == nil {
+			shown := fromRecord(after)
+			d.After = &shown
+		} else if op.Op == deed.OpAdd {
+			shown := fromRecord(op.Record)
+			d.After = &shown
+		}
+		out.Changes = append(out.Changes, d)
+	}
+	return out
+}
+
+// replyChanged answers a change of many records.
+func (s *Server) replyChanged(w http.ResponseWriter, r *http.Request, c dnsCall, out zone.Outcome, err error) error {
+	if err != nil {
+		return s.failChange(w, r, c, out, err)
+	}
+	is := deed.Zone{Name: c.name, Serial: out.Job.Revision}
+	if is.Records, err = s.Zones.History.RecordsAt(r.Context(), c.name, out.Job.Revision); err != nil {
+		return err
+	}
+	if err := s.setChangeReceipt(w, r, c, out); err != nil {
+		return err
+	}
+	s.reply(w, http.StatusOK, s.changed(deed.Zone{}, is, out.Change, false))
+	return nil
+}
+
+func (s *Server) exportZone(w http.ResponseWriter, r *http.Request, who deed.Wallet, name deed.Name) error {
+	z, err := s.Zones.Zone(r.Context(), who, name)
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/dns; charset=utf-8")
+	h.Set("Content-Disposition", `attachment; filename="`+string(name)+`.zone"`)
+	w.WriteHeader(http.StatusOK)
+	_, _ = io.WriteString(w, deed.FormatZone(z, s.Registrations.Nameservers)) // the client is gone if this fails
+	return nil
+}
+
+func (s *Server) importZone(w http.ResponseWriter, r *http.Request, c dnsCall) error {
+	in := zone.Import{Name: c.name, By: c.who}
+	mode, dryRun, err := importMode(r)
+	if err != nil {
+		return err
+	}
+	in.Replace = mode == "replace"
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "text/dns" && media != "text/plain" {
+		return refuse(http.StatusUnsupportedMediaType, "send the master file as Content-Type: text/dns")
+	}
+	if in.File, err = io.ReadAll(http.MaxBytesReader(w, r.Body, maxZoneFile)); err != nil {
+		return unread(err)
+	}
+	if dryRun {
+		change, z, err := s.Zones.PlanImport(r.Context(), in)
+		if err != nil {
+			return err
+		}
+		return s.replyPlan(w, z, change)
+	}
+	if c.pay.auth == nil && c.pay.err == nil {
+		// Nothing to do costs nothing.
+		if change, z, err := s.Zones.PlanImport(r.Context(), in); err != nil || change.Count() == 0 {
+			return s.nothing(w, z, change, err)
+		}
+	}
+	out, err := s.Zones.Import(r.Context(), in, c.checkout(s))
+	return s.replyChanged(w, r, c, out, err)
+}
+
+// nothing answers a change that leaves the zone as it is.
+func (s *Server) nothing(w http.ResponseWriter, z deed.Zone, c deed.ZoneChange, err error) error {
+	if err != nil {
+		return err
+	}
+	s.reply(w, http.StatusOK, s.changed(z, z, c, false))
+	return nil
+}
+
+func importMode(r *http.Request) (mode string, dryRun bool, err error) {
+	q := r.URL.Query()
+	if mode = q.Get("mode"); mode == "" {
+		mode = "merge"
+	}
+	if mode != "merge" && mode != "replace" {
+		return mode, false, deed.Invalid("mode", "is merge or replace")
+	}
+	dryRun, err = dryRunParameter(r)
+	return mode, dryRun, err
+}
+
+func dryRunParameter(r *http.Request) (bool, error) {
+	switch r.URL.Query().Get("dryRun") {
+	case "", "false":
+		return false, nil
+	case "true":
+		return true, nil
+	}
+	return false, deed.Invalid("dryRun", "is true or false")
+}
+
+func (s *Server) listRevisions(w http.ResponseWriter, r *http.Request, who deed.Wallet, name deed.Name) error {
+	list, err := s.Zones.Revisions(r.Context(), who, name)
+	if err != nil {
+		return err
+	}
+	out := api.Revisions{Domain: string(name), Revisions: make([]api.Revision, 0, len(list))}
+	for _, v := range list {
+		out.Revisions = append(out.Revisions, api.Revision{Revision: v.Serial, At: v.At, Added: v.Added, Deleted: v.Deleted, Records: v.Records})
+	}
+	s.reply(w, http.StatusOK, out)
+	return nil
+}
+
+func (s *Server) rollBack(w http.ResponseWriter, r *http.Request, c dnsCall) error {
+	revision, err := strconv.ParseUint(r.PathValue("revision"), 10, 32)
+	if err != nil || revision == 0 {
+		return deed.Invalid("revision", "is a number: GET /dns/%s/revisions lists them", c.name)
+	}
+	back := zone.Rollback{Name: c.name, By: c.who, Revision: uint32(revision)}
+	dryRun, err := dryRunParameter(r)
+	if err != nil {
+		return err
+	}
+	if dryRun || c.pay.auth == nil && c.pay.err == nil {
+		change, z, err := s.Zones.PlanRollback(r.Context(), back)
+		switch {
+		case err != nil:
+			return err
+		case dryRun:
+			return s.replyPlan(w, z, change)
+		case change.Count() == 0:
+			return s.nothing(w, z, change, nil)
+		}
+	}
+	out, err := s.Zones.Rollback(r.Context(), back, c.checkout(s))
+	return s.replyChanged(w, r, c, out, err)
+}
+
+func (s *Server) propagation(w http.ResponseWriter, r *http.Request, who deed.Wallet, name deed.Name) error {
+	z, err := s.Zones.Zone(r.Context(), who, name)
+	if err != nil {
+		return err
+	}
+	out := api.Propagation{Domain: string(name), Servers: []api.ServerPropagation{}}
+	out.Serial, out.Servers = s.Propagation(r.Context(), name, z.Serial)
+	s.reply(w, http.StatusOK, out)
+	return nil
+}

@@ -1,0 +1,106 @@
+package zone
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+
+	"deed.example/deed"
+)
+
+// An Import asks for the records of a master file.
+type Import struct {
+	Name    deed.Name
+	By      deed.Wallet
+	File    []byte
+	Replace bool // records that are not in the file go; otherwise they stay
+}
+
+// purchase is what an import buys. What it changes follows from the zone, so the
+// payment is bound to the file.
+func (in Import) purchase() deed.Purchase {
+	mode := "merge"
+	if in.Replace {
+		mode = "replace"
+	}
+	p := deed.ZoneChange{Kind: deed.ChangeBatch, Zone: in.Name, By: in.By}.Purchase()
+	p.Asked = fmt.Sprintf("import %s %x", mode, sha256.Sum256(in.File))
+	return p
+}
+
+// PlanImport returns the change that the import comes to, and the zone it was
+// planned on. A change without ops has nothing to do.
+func (s *Service) PlanImport(ctx context.Context, in Import) (deed.ZoneChange, deed.Zone, error) {
+	z, err := s.Zone(ctx, in.By, in.Name)
+	if err != nil {
+		return deed.ZoneChange{}, z, err
+	}
+	want, err := deed.ParseZoneFile(in.Name, bytes.NewReader(in.File))
+	if err != nil {
+		return deed.ZoneChange{}, z, err
+	}
+	ops := z.Merge(want)
+	if in.Replace {
+		ops = z.Diff(want)
+	}
+	return s.plan(z, in.By, ops)
+}
+
+// plan makes a change of ops that were found on z, and tries it.
+func (s *Service) plan(z deed.Zone, by deed.Wallet, ops []deed.RecordOp) (deed.ZoneChange, deed.Zone, error) {
+	c := deed.ZoneChange{Kind: deed.ChangeBatch, Zone: z.Name, By: by, Ops: ops, IfRevision: z.Serial}
+	if len(ops) == 0 {
+		return c, z, nil
+	}
+	_, err := c.Apply(z, s.Now())
+	return c, z, err
+}
+
+// Import makes the zone what the file says, for the price of each record that
+// changes.
+func (s *Service) Import(ctx context.Context, in Import, pay deed.Checkout) (Outcome, error) {
+	return s.buy(ctx, in.purchase(), pay, func(ctx context.Context) (deed.ZoneChange, error) {
+		c, _, err := s.PlanImport(ctx, in)
+		return c, err
+	})
+}
+
+// A Rollback asks for the records of an earlier revision.
+type Rollback struct {
+	Name     deed.Name
+	By       deed.Wallet
+	Revision uint32
+}
+
+// PlanRollback returns the change that the rollback comes to, and the zone it was
+// planned on.
+func (s *Service) PlanRollback(ctx context.Context, r Rollback) (deed.ZoneChange, deed.Zone, error) {
+	z, err := s.Zone(ctx, r.By, r.Name)
+	if err != nil {
+		return deed.ZoneChange{}, z, err
+	}
+	want, err := s.History.RecordsAt(ctx, r.Name, r.Revision)
+	if err != nil {
+		return deed.ZoneChange{}, z, err
+	}
+	return s.plan(z, r.By, z.Diff(want))
+}
+
+// Rollback makes the zone what it was.
+func (s *Service) Rollback(ctx context.Context, r Rollback, pay deed.Checkout) (Outcome, error) {
+	want := deed.ZoneChange{Kind: deed.ChangeBatch, Zone: r.Name, By: r.By}.Purchase()
+	want.Asked = fmt.Sprintf("rollback %d", r.Revision)
+	return s.buy(ctx, want, pay, func(ctx context.Context) (deed.ZoneChange, error) {
+		c, _, err := s.PlanRollback(ctx, r)
+		return c, err
+	})
+}
+
+// Revisions returns the history of a zone to its owner.
+func (s *Service) Revisions(ctx context.Context, who deed.Wallet, name deed.Name) ([]deed.Revision, error) {
+	if _, err := s.Zone(ctx, who, name); err != nil {
+		return nil, err
+	}
+	return s.History.Revisions(ctx, name)
+}

@@ -1,0 +1,95 @@
+package zone
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"deed.example/deed"
+)
+
+// Served is what name servers give out.
+type Served interface {
+	// Zone returns a zone as it is served, or CodeNotFound when it is not.
+	Zone(ctx context.Context, origin string) (deed.ServedZone, error)
+
+	// All yields every zone that is served.
+	All(ctx context.Context, yield func(deed.ServedZone) error) error
+
+	// Changed returns the zones that changed since, served or not any more, and
+	// the time to ask with next.
+	Changed(ctx context.Context, since time.Time) (origins []string, next time.Time, err error)
+}
+
+// Follower keeps the publishers of this process up to date with the database,
+// whoever changed it. Fill the exported fields; call Load before Follow.
+type Follower struct {
+	Zones      Served
+	Publishers []deed.Publisher
+	Now        func() time.Time // the clock that changes are dated by
+
+	mu    sync.Mutex
+	since time.Time // guarded by mu
+}
+
+// overlap is how far back every look reaches: a transaction may be seen later
+// than one that began after it.
+const overlap = 10 * time.Second
+
+// Load publishes every zone there is, and returns how many.
+func (f *Follower) Load(ctx context.Context) (n int, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.since = f.Now()
+	err = f.Zones.All(ctx, func(z deed.ServedZone) error {
+		n++
+		return f.publish(ctx, z)
+	})
+	return n, err
+}
+
+// Follow publishes what has changed since the last look.
+func (f *Follower) Follow(ctx context.Context) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	origins, next, err := f.Zones.Changed(ctx, f.since.Add(-overlap))
+	if err != nil {
+		return fmt.Errorf("look for changed zones: %w", err)
+	}
+	for _, origin := range origins {
+		if err := f.Refresh(ctx, origin); err != nil {
+			return err
+		}
+	}
+	f.since = next
+	return nil
+}
+
+// Refresh makes the publishers give out what the database has for one zone.
+func (f *Follower) Refresh(ctx context.Context, origin string) error {
+	z, err := f.Zones.Zone(ctx, origin)
+	if deed.CodeOf(err) == deed.CodeNotFound {
+		var all error
+		for _, p := range f.Publishers {
+			all = errors.Join(all, p.Withdraw(ctx, origin))
+		}
+		return all
+	}
+	if err != nil {
+		return fmt.Errorf("read the zone %s: %w", origin, err)
+	}
+	return f.publish(ctx, z)
+}
+
+func (f *Follower) publish(ctx context.Context, z deed.ServedZone) error {
+	var all error
+	for _, p := range f.Publishers {
+		all = errors.Join(all, p.Publish(ctx, z))
+	}
+	if all != nil {
+		return fmt.Errorf("publish %s: %w", z.Origin, all)
+	}
+	return nil
+}

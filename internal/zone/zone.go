@@ -1,0 +1,244 @@
+// Package zone changes the DNS of the names we hold, for money, and makes it
+// visible.
+//
+// A change is data. It is tried on a copy of the zone first: whose it is, and
+// whether the rules allow it. Then its price is collected, with the change
+// stored beside the promise; when the money has arrived, one transaction makes
+// the change, raises the serial and consumes the payment. If another change came
+// first and this one is no longer possible, the money goes back. Publishing comes
+// after that and never undoes a change.
+package zone
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"deed.example/deed"
+)
+
+// Price is what one change of a record costs.
+const Price = 10 * deed.Cent
+
+// Store keeps zones and the jobs that change them.
+type Store interface {
+	// Zone returns the zone with its owner and records, or CodeNotFound.
+	Zone(ctx context.Context, name deed.Name) (deed.Zone, error)
+
+	// ChangeZone makes the change of a paid job, or fails the job when the rules
+	// say no. It returns false when another process was faster.
+	ChangeZone(ctx context.Context, j deed.Job) (done bool, err error)
+
+	// RecordAt returns a record as it was after the revision, or CodeNotFound.
+	RecordAt(ctx context.Context, id deed.RecordID, revision uint32) (deed.Record, error)
+}
+
+// Jobs finds the jobs of changes.
+type Jobs interface {
+	Job(ctx context.Context, id string) (deed.Job, error)
+	JobOf(ctx context.Context, p deed.Payment) (deed.Job, error)
+
+	// DueChanges returns jobs that Advance should be called for now.
+	DueChanges(ctx context.Context, most int) ([]string, error)
+}
+
+// History is what a zone was.
+type History interface {
+	// Revisions returns the newest revisions, newest first.
+	Revisions(ctx context.Context, name deed.Name) ([]deed.Revision, error)
+
+	// RecordsAt returns the records of a revision, or CodeNotFound.
+	RecordsAt(ctx context.Context, name deed.Name, revision uint32) ([]deed.Record, error)
+}
+
+// Service changes zones. Fill every field but Pause and Step.
+type Service struct {
+	Store   Store
+	Jobs    Jobs
+	History History
+	Publish func(ctx context.Context, name deed.Name) // makes a change visible here, now
+	NewID   func() deed.RecordID
+	Wait    time.Duration // how long a request waits for its money
+	Now     func() time.Time
+
+	// Pause waits a moment for money that is on its way, and returns false when
+	// the request has waited long enough. Without it the request does not wait.
+	Pause func(ctx context.Context) bool
+
+	// Step is called between any two steps, where a test may let us die.
+	Step func(name string)
+}
+
+// An Outcome is how far a change got while its request waited.
+type Outcome struct {
+	Job    deed.Job
+	Quote  deed.Quote
+	Change deed.ZoneChange // as it was stored, with the IDs of new records
+}
+
+// Zone returns a zone to its owner.
+func (s *Service) Zone(ctx context.Context, who deed.Wallet, name deed.Name) (deed.Zone, error) {
+	z, err := s.Store.Zone(ctx, name)
+	if err != nil {
+		return z, err
+	}
+	return z, z.OwnedBy(who)
+}
+
+// Change makes a change and takes its price.
+//
+// It fails with CodeNotFound, CodeOwnershipDenied or CodeValidation before any
+// money moves, with the codes of deed.Checkout, with deed.ErrPending while the
+// payment is open, and with CodeDNS when the change could no longer be made; the
+// payment is then on its way back.
+func (s *Service) Change(ctx context.Context, c deed.ZoneChange, pay deed.Checkout) (Outcome, error) {
+	return s.buy(ctx, c.Purchase(), pay, func(ctx context.Context) (deed.ZoneChange, error) {
+		return c, s.Try(ctx, c)
+	})
+}
+
+// Try says whether the change could be made now. It changes nothing.
+func (s *Service) Try(ctx context.Context, c deed.ZoneChange) error {
+	z, err := s.Store.Zone(ctx, c.Zone)
+	if err != nil {
+		return err
+	}
+	_, err = c.Apply(z, s.Now())
+	return err
+}
+
+// buy collects the price of a change, which make returns when it is not known
+// yet, and makes it.
+func (s *Service) buy(ctx context.Context, want deed.Purchase, pay deed.Checkout, make func(ctx context.Context) (deed.ZoneChange, error)) (Outcome, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.Wait)
+	defer cancel()
+	p, known, err := pay.Resume(ctx, want)
+	if err != nil && !known {
+		return Outcome{}, err
+	}
+	if !known {
+		var q deed.Quote
+		var c deed.ZoneChange
+		if c, err = make(ctx); err == nil {
+			q = quote(c)
+			want.Change = s.withIDs(c)
+			p, err = pay.Collect(ctx, q, want)
+		}
+		if err != nil {
+			// The same payment may have come twice at once, and the other request
+			// was faster: then its answer is ours, and nobody pays again.
+			no := err
+			if p, known, err = pay.Resume(ctx, want); !known && err == nil {
+				return Outcome{Quote: q}, no
+			}
+		}
+	}
+	if err != nil {
+		return s.refused(ctx, p, make), err
+	}
+	return s.await(ctx, p, func() (deed.Payment, error) {
+		p, _, err := pay.Resume(ctx, want)
+		return p, err
+	})
+}
+
+// quote is the price of a change.
+func quote(c deed.ZoneChange) deed.Quote {
+	n := c.Count()
+	q := deed.Quote{Amount: deed.USDC(n) * Price, For: fmt.Sprintf("1 change to the DNS of %s", c.Zone)}
+	if n != 1 {
+		q.For = fmt.Sprintf("%d changes to the DNS of %s", n, c.Zone)
+	}
+	return q
+}
+
+// withIDs gives the records to add their IDs.
+func (s *Service) withIDs(c deed.ZoneChange) deed.ZoneChange {
+	ops := append([]deed.RecordOp(nil), c.Ops...)
+	for i := range ops {
+		if ops[i].Op == deed.OpAdd {
+			ops[i].ID = s.NewID()
+		}
+	}
+	c.Ops = ops
+	return c
+}
+
+// refused is the outcome of a payment that was known and will not do: a void one
+// may be replaced, and the price is told again.
+func (s *Service) refused(ctx context.Context, p deed.Payment, make func(ctx context.Context) (deed.ZoneChange, error)) Outcome {
+	if p.State == deed.PaymentVoid {
+		if c, err := make(context.WithoutCancel(ctx)); err == nil {
+			return Outcome{Quote: quote(c)}
+		}
+		return Outcome{} // without a price there is no offer
+	}
+	j, _ := s.Jobs.JobOf(context.WithoutCancel(ctx), p) // without a job there is none to name
+	return Outcome{Job: j}
+}
+
+// await advances the job of a payment to its end, as soon as its money is there.
+// Until then it asks for the payment again.
+func (s *Service) await(ctx context.Context, p deed.Payment, again func() (deed.Payment, error)) (Outcome, error) {
+	read := context.WithoutCancel(ctx)
+	for {
+		j, err := s.Jobs.JobOf(read, p)
+		if deed.CodeOf(err) == deed.CodeNotFound {
+			return Outcome{}, deed.Errorf(deed.CodePaymentInvalid, "this payment came on top of another for the same change: it goes back to the payer")
+		}
+		if err != nil {
+			return Outcome{}, fmt.Errorf("read the job of payment %s: %w", p.ID, err)
+		}
+		out := Outcome{Job: j, Quote: quote(j.Purchase.Change), Change: j.Purchase.Change}
+		switch j.State {
+		case deed.JobCompleted:
+			return out, nil
+		case deed.JobFailed:
+			return out, &deed.Error{Code: deed.CodeDNS, Message: j.Failure}
+		case deed.JobQueued:
+			if err := s.Advance(ctx, j.ID); err != nil {
+				return out, deed.Pending(err)
+			}
+		default:
+			if s.Pause == nil || !s.Pause(ctx) {
+				return out, deed.Pending(fmt.Errorf("job %s is %s", j.ID, j.State))
+			}
+			if p, err = again(); err != nil {
+				return out, err
+			}
+		}
+	}
+}
+
+// Advance makes the change of a job whose money is there. It may be called by
+// anyone, at any time, any number of times at once.
+func (s *Service) Advance(ctx context.Context, id string) error {
+	j, err := s.Jobs.Job(ctx, id)
+	if err != nil {
+		return err
+	}
+	s.step(string(j.State))
+	if j.State != deed.JobQueued {
+		return nil
+	}
+	done, err := s.Store.ChangeZone(context.WithoutCancel(ctx), j)
+	if err != nil {
+		return fmt.Errorf("change the zone of job %s: %w", id, err)
+	}
+	s.step("changed")
+	if done {
+		s.Publish(ctx, j.Purchase.Name)
+	}
+	return nil
+}
+
+// Due returns jobs that Advance should be called for now.
+func (s *Service) Due(ctx context.Context, most int) ([]string, error) {
+	return s.Jobs.DueChanges(ctx, most)
+}
+
+func (s *Service) step(name string) {
+	if s.Step != nil {
+		s.Step("change: " + name)
+	}
+}
