@@ -40,6 +40,7 @@ var floors = []struct {
 	{"internal/httpapi", 2},
 	{"internal/interfacedoc", 2},
 	{"internal/keyfile", 2},
+	{"internal/mcp", 2},
 	{"internal/metrics", 2},
 	{"internal/nameserver", 2},
 	{"internal/nameserver/peer", 2},

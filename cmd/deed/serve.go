@@ -18,6 +18,7 @@ import (
 	"deed.example/deed/internal/catalog"
 	"deed.example/deed/internal/health"
 	"deed.example/deed/internal/httpapi"
+	"deed.example/deed/internal/mcp"
 	"deed.example/deed/internal/metrics"
 	"deed.example/deed/internal/ratelimit"
 	"deed.example/deed/internal/rdap"
@@ -76,6 +77,7 @@ func serve(ctx context.Context, c *config, out, logs io.Writer) (err error) {
 	if api.Discovery, err = newDiscovery(c, api); err != nil {
 		return err
 	}
+	api.MCP = mcp.NewHandler(newDesk(api.Handler()), version())
 	servers := []*listening{{httpapi.Listen(callers, c.Proxies), api.Configure()}}
 	operators, err := listenForOperators(c, counters.Handler())
 	if err != nil {

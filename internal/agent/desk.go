@@ -22,6 +22,10 @@ type Desk struct {
 
 	// Pause waits, unless ctx ends first.
 	Pause func(ctx context.Context, d time.Duration) error
+
+	// Seats has room for as many as may wait for a job at once. Who finds none
+	// free is answered at once.
+	Seats chan struct{}
 }
 
 // A Request is one use of a tool.
@@ -86,6 +90,12 @@ func (d *Desk) wait(ctx context.Context, t Tool, a Answer, long time.Duration, f
 		Status string `json:"status"`
 	}
 	if !a.Done() || json.Unmarshal(a.Body, &first) != nil || first.JobID == "" || ended(first.Status) || t.Paid && a.Status != http.StatusAccepted {
+		return a, nil
+	}
+	select {
+	case d.Seats <- struct{}{}:
+		defer func() { <-d.Seats }()
+	default:
 		return a, nil
 	}
 	until := d.Now().Add(long)

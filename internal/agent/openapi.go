@@ -1,7 +1,6 @@
 package agent
 
 import (
-	_ "embed"
 	"fmt"
 	"maps"
 	"slices"
@@ -22,26 +21,13 @@ type description struct {
 	components map[string]any
 }
 
-// batchYAML describes the one call that openapi.yaml may still lack.
-//
-//go:embed batch.yaml
-var batchYAML []byte
-
 func readDescription() (*description, error) {
-	var doc, batch struct {
+	var doc struct {
 		Paths      map[string]any `yaml:"paths"`
 		Components map[string]any `yaml:"components"`
 	}
 	if err := yaml.Unmarshal(api.OpenAPIYAML, &doc); err != nil {
 		return nil, fmt.Errorf("read openapi.yaml: %w", err)
-	}
-	if err := yaml.Unmarshal(batchYAML, &batch); err != nil {
-		return nil, fmt.Errorf("read batch.yaml: %w", err)
-	}
-	for path, item := range batch.Paths {
-		if _, known := doc.Paths[path]; !known {
-			doc.Paths[path] = item
-		}
 	}
 	return &description{doc.Paths, doc.Components}, nil
 }

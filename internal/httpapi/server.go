@@ -51,6 +51,8 @@ type Server struct {
 	Propagation func(ctx context.Context, name deed.Name, revision uint32) (serial uint32, servers []api.ServerPropagation)
 
 	RDAP http.Handler // of all below /rdap/; nil without names
+	MCP  http.Handler // of POST /mcp; nil without one
+	A2A  http.Handler // of /a2a; nil where agents are not spoken to
 
 	Discovery http.Handler // of the documents that describe us
 	Contact   string       // e-mail address of the operator, in the description; "" for none

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"deed.example/deed/internal/agent"
+)
+
+// waiting is how many agents may wait for a job at once, in this process.
+const waiting = 256
+
+// newDesk lets agents call the HTTP interface of this process.
+func newDesk(h http.Handler) *agent.Desk {
+	return &agent.Desk{Caller: agent.Local{Handler: h}, Now: time.Now, Pause: sleep, Seats: make(chan struct{}, waiting)}
+}
+
+// sleep waits, unless ctx ends first.
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
