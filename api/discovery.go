@@ -182,3 +182,7 @@ type JOSEHeader struct {
 	KeyID     string `json:"kid"`
 	KeysURL   string `json:"jku"`
 }
+
+// A2APaymentExtension names the extension of A2A by which payments of x402
+// travel in metadata.
+const A2APaymentExtension = "https://github.com/google-agentic-commerce/a2a-x402/blob/main/spec/v0.2"

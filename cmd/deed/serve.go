@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"deed.example/deed/internal/a2a"
 	"deed.example/deed/internal/account"
 	"deed.example/deed/internal/catalog"
 	"deed.example/deed/internal/health"
@@ -77,7 +78,8 @@ func serve(ctx context.Context, c *config, out, logs io.Writer) (err error) {
 	if api.Discovery, err = newDiscovery(c, api); err != nil {
 		return err
 	}
-	api.MCP = mcp.NewHandler(newDesk(api.Handler()), version())
+	desk := newDesk(api.Handler())
+	api.MCP, api.A2A = mcp.NewHandler(desk, version()), &a2a.Server{Desk: desk, Log: log}
 	servers := []*listening{{httpapi.Listen(callers, c.Proxies), api.Configure()}}
 	operators, err := listenForOperators(c, counters.Handler())
 	if err != nil {

@@ -13,9 +13,6 @@ const (
 	keysPath        = "/.well-known/jwks.json"
 )
 
-// PaymentExtension is how a client of A2A finds out that we are paid by x402.
-const PaymentExtension = "https://github.com/google-agentic-commerce/a2a-x402/blob/main/spec/v0.2"
-
 // card is the agent card, without its signature. Its skills are the rows of the
 // one table, so each can be used as it is told.
 func (s *Server) card() api.AgentCard {
@@ -26,7 +23,7 @@ func (s *Server) card() api.AgentCard {
 		Version:             s.site.Version,
 		DocumentationURL:    s.at("/llms-full.txt"),
 		Capabilities: api.AgentCapabilities{Streaming: true, Extensions: []api.AgentExtension{{
-			URI: PaymentExtension, Description: "What costs money is paid in USDC by x402 version 2, in the metadata x402.payment.*.",
+			URI: api.A2APaymentExtension, Description: "What costs money is paid in USDC by x402, in the metadata x402.payment.*.",
 		}}},
 		SecuritySchemes: map[string]api.AgentSecurityScheme{"bearer": {HTTPAuth: api.AgentHTTPAuth{
 			Scheme: "Bearer", BearerFormat: "JWT", Description: "The accessToken that the skill sign_in gives. Only skills about a wallet's own account and DNS need it.",
