@@ -125,6 +125,16 @@ func TestOpenAPIHasPrices(t *testing.T) {
 			t.Errorf("%s: got %s", path, got)
 		}
 	}
+	if got := price("/dns/{domain}/batch", "post"); !strings.Contains(got, `"min":"0.10"`) || !strings.Contains(got, `"max":"42.00"`) {
+		t.Errorf("a batch: got %s", got)
+	}
+	security := func(path string) string {
+		op := doc["paths"].(map[string]any)[path].(map[string]any)["post"].(map[string]any)
+		return string(encoded(t, op["security"]))
+	}
+	if free, owned := security("/domains/register"), security("/dns/{domain}"); free != "[{}]" || owned != `[{"bearer":[]}]` {
+		t.Errorf("got %s and %s", free, owned)
+	}
 	for method, path := range map[string]string{"post": "/dns/{domain}", "put": "/dns/{domain}/{recordId}", "delete": "/dns/{domain}/{recordId}"} {
 		if got := price(path, method); !strings.Contains(got, `"amount":"0.10"`) || !strings.Contains(got, `"mode":"fixed"`) {
 			t.Errorf("%s %s: got %s", method, path, got)
