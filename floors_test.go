@@ -32,6 +32,7 @@ var floors = []struct {
 	{"internal/ratelimit", 1},
 	{"internal/registration", 1},
 	{"internal/signin", 1},
+	{"internal/zone", 1},
 	{"internal/a2a", 2},
 	{"internal/apitest", 2},
 	{"internal/cache/", 2},

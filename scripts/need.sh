@@ -14,14 +14,24 @@ present() {
 	redis) command -v redis-server || command -v valkey-server ;;
 	npm) command -v npm ;;
 	setpriv) [ "$(id -u)" != 0 ] || command -v setpriv ;;
+	knot) server knotd ;;
+	nsd | unbound) server "$1" ;;
+	bind) server named && command -v dnssec-verify ;;
+	ldns) command -v ldns-verify-zone ;;
+	powerdns) server pdns_server && ls /usr/lib/*/pdns/libgsqlite3backend.so && ls /usr/lib/*/pdns/libbindbackend.so ;;
 	esac >/dev/null 2>&1
 }
+# server PROGRAM: a plain user's PATH leaves out where Debian puts them.
+server() { command -v "$1" || [ -x "/usr/sbin/$1" ]; }
 package() {
 	case $1 in
 	cc) echo gcc libc6-dev ;;
 	postgres) echo postgresql ;;
 	redis) echo redis-server ;;
 	setpriv) echo util-linux ;;
+	bind) echo bind9 bind9-utils ;;
+	ldns) echo ldnsutils ;;
+	powerdns) echo pdns-server pdns-backend-sqlite3 pdns-backend-bind ;;
 	*) echo "$1" ;;
 	esac
 }

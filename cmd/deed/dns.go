@@ -92,13 +92,17 @@ func (d *dnsBackend) openServer(c *config) (err error) {
 	return nil
 }
 
+// catalogOrigin is the zone that lists all others, as docs/secondaries.md has it.
+// The world never asks for it (RFC 9432, 7), so its name is nobody's (RFC 6761, 6.4).
+const catalogOrigin = "catalog.invalid"
+
 // openPrimary opens what feeds other name servers, where there are any.
 func (d *dnsBackend) openPrimary(c *config, b *backends) error {
 	keys, err := readTSIG(c.TSIG)
 	if err != nil {
 		return fmt.Errorf("dns.tsig: %w", err)
 	}
-	catalog := &primary.Catalog{Origin: "catalog." + parentOf(c.Nameservers[0]), Store: sqldb.Served{DB: b.db}}
+	catalog := &primary.Catalog{Origin: catalogOrigin, Store: sqldb.Served{DB: b.db}}
 	for _, word := range c.Secondaries {
 		name, addr, _ := strings.Cut(word, "@")
 		s := primary.Secondary{Name: name, Addr: addr}

@@ -196,6 +196,17 @@ func TestPanicEndsOneCall(t *testing.T) {
 	}
 }
 
+// Models of some vendors take no tool whose arguments are a choice.
+func TestInputsArePlain(t *testing.T) {
+	for _, tool := range agent.Tools() {
+		for _, word := range []string{"anyOf", "oneOf", "allOf", `"null"`, `"if"`} {
+			if strings.Contains(string(tool.Input), word) {
+				t.Errorf("%s: %s in %s", tool.Name, word, tool.Input)
+			}
+		}
+	}
+}
+
 func TestOutputTakesAnswersAndRefusals(t *testing.T) {
 	tool, _ := agent.Find("register_domain")
 	s := compile(t, tool.Name, tool.Output)

@@ -25,7 +25,7 @@ func (l Local) Call(ctx context.Context, c Call) (a Answer, err error) {
 	if len(c.From.ForwardedFor) > 0 {
 		r.Header["X-Forwarded-For"] = c.From.ForwardedFor
 	}
-	c.setHeaders(r.Header)
+	c.SetHeaders(r.Header)
 	w := &answering{header: http.Header{}}
 	// The door panics to cut a connection. Here that would end the process.
 	defer func() {
@@ -37,8 +37,8 @@ func (l Local) Call(ctx context.Context, c Call) (a Answer, err error) {
 	return Answer{w.status, w.header, w.body.Bytes()}, nil
 }
 
-// setHeaders writes what a call says besides its body.
-func (c Call) setHeaders(h http.Header) {
+// SetHeaders writes what a call says besides its body.
+func (c Call) SetHeaders(h http.Header) {
 	if c.Body != nil {
 		h.Set("Content-Type", "application/json")
 	}

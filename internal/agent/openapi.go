@@ -67,17 +67,14 @@ func (d *description) tool(r row) (Tool, error) {
 		}
 	}
 	in := schema{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
-	if body := d.body(op); body["anyOf"] != nil {
-		in["anyOf"] = body["anyOf"] // of names that are the same on both sides
-	}
 	out, err := d.answers(op, t)
 	if err != nil {
 		return Tool{}, err
 	}
-	if t.Input, err = json.Marshal(in, json.Deterministic(true)); err != nil {
+	if t.Input, err = json.Marshal(portable(in, false), json.Deterministic(true)); err != nil {
 		return Tool{}, err
 	}
-	t.Output, err = json.Marshal(out, json.Deterministic(true))
+	t.Output, err = json.Marshal(portable(out, true), json.Deterministic(true))
 	return t, err
 }
 
@@ -170,57 +167,6 @@ func (d *description) answers(op schema, t Tool) (schema, error) {
 		})
 	}
 	return schema{"type": "object", "anyOf": shapes}, nil
-}
-
-// inline returns a copy of v in which every reference is replaced by what it
-// names. What stands beside a reference is laid over it.
-func (d *description) inline(v any) any {
-	switch v := v.(type) {
-	case []any:
-		out := make([]any, len(v))
-		for i := range v {
-			out[i] = d.inline(v[i])
-		}
-		return out
-	case schema:
-		out := schema{}
-		if ref, ok := v["$ref"].(string); ok {
-			part := any(d.components)
-			for word := range strings.SplitSeq(strings.TrimPrefix(ref, "#/components/"), "/") {
-				part = part.(schema)[word]
-			}
-			out = d.inline(part).(schema)
-		}
-		for key, value := range v {
-			if key != "$ref" && key != "examples" && key != "example" {
-				lay(out, key, d.inline(value))
-			}
-		}
-		return out
-	}
-	return v
-}
-
-// lay lays a key over a schema: properties and required names come together. All
-// of a schema's properties are then in one place, so what is left over is said
-// in the word that more programs know.
-func lay(out schema, key string, value any) {
-	switch over := value.(type) {
-	case schema:
-		if under, ok := out[key].(schema); ok && key == "properties" {
-			maps.Copy(under, over)
-			return
-		}
-	case []any:
-		if under, ok := out[key].([]any); ok && key == "required" {
-			out[key] = slices.Concat(under, over)
-			return
-		}
-	}
-	if key == "unevaluatedProperties" {
-		key = "additionalProperties"
-	}
-	out[key] = value
 }
 
 // snake spells a field as agents do: maxPriceUsd is max_price_usd.

@@ -28,7 +28,7 @@ func TestCommandsAreDocumented(t *testing.T) {
 	text := paper(t)
 	root, admin := &cobra.Command{Use: "deed"}, &cobra.Command{Use: "admin"}
 	admin.AddCommand(cli.AdminCommands()...)
-	root.AddCommand(cli.Commands(nil)...)
+	root.AddCommand(cli.Commands(nil, nil)...)
 	root.AddCommand(admin)
 	var look func(cmd *cobra.Command)
 	look = func(cmd *cobra.Command) {

@@ -79,9 +79,16 @@ func (s *Server) routes() []route {
 	}
 }
 
-// shadows are the paths that only take a POST, and that GET /domains/{domain}
-// would take for a name, and one that a ServeMux would redirect.
-var shadows = []string{"/domains/register", "/domains/renew", "/domains/transfer", "/rdap"}
+// shadows are calls that we do not take, and that a route with a wildcard would:
+// for the name register, or for a record whose id is batch. The last is one that
+// a ServeMux would redirect.
+var shadows = []string{
+	"GET /domains/register", "GET /domains/renew", "GET /domains/transfer",
+	"PUT /dns/{domain}/batch", "DELETE /dns/{domain}/batch", "PUT /dns/{domain}/import", "DELETE /dns/{domain}/import",
+	"PUT /dns/{domain}/export", "DELETE /dns/{domain}/export", "PUT /dns/{domain}/revisions", "DELETE /dns/{domain}/revisions",
+	"PUT /dns/{domain}/propagation", "DELETE /dns/{domain}/propagation",
+	"GET /rdap",
+}
 
 // rdap hands the request to the way in beside this one, where there is one.
 func (s *Server) rdap(w http.ResponseWriter, r *http.Request) error {
@@ -128,8 +135,8 @@ func (s *Server) Handler() http.Handler {
 		known[r.pattern] = true
 	}
 	missing := s.handle(s.missing(mux, known))
-	for _, path := range shadows {
-		mux.Handle("GET "+path, missing)
+	for _, pattern := range shadows {
+		mux.Handle(pattern, missing)
 	}
 	mux.Handle("/", missing)
 	return s.door(mux)

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/netip"
+	"net/url"
 	"strings"
 	"time"
 
@@ -24,22 +26,29 @@ const (
 	patience = time.Minute
 )
 
-// NewHandler returns what answers POST /mcp.
-func NewHandler(d *agent.Desk, version string) http.Handler {
+// NewHandler returns what answers POST /mcp of the service that callers know by a
+// public address.
+func NewHandler(d *agent.Desk, version, publicURL string) http.Handler {
 	server := newServer(d, version)
 	protocol := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{
 		Stateless:    true,
 		JSONResponse: true,
 
-		// A caller is known by what it signs, never by where it sits or by a
-		// cookie; and a proxy on this machine calls us by our public name.
-		DisableLocalhostProtection: true,
+		DisableLocalhostProtection: true, // it would refuse a proxy on this machine; see below
 		MaxRequestBodyBytes:        maxMessage,
 	})
+	// A page that has its own name resolve to this machine must not reach a
+	// service that is meant for it alone (DNS rebinding).
+	base, err := url.Parse(publicURL)
+	private := err == nil && loopback(base.Host)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(patience)) // where there is none, none is needed
 		plain := &inOneShape{ResponseWriter: w}
 		defer plain.finish()
+		if private && !loopback(r.Host) {
+			http.Error(plain, "this service is for its own machine only: call it as "+publicURL, http.StatusBadRequest)
+			return
+		}
 		if !single(r) {
 			http.Error(plain, "send one message at a time, as one JSON object", http.StatusBadRequest)
 			return
@@ -48,6 +57,13 @@ func NewHandler(d *agent.Desk, version string) http.Handler {
 		in.Header[remoteKey] = []string{r.RemoteAddr}
 		protocol.ServeHTTP(plain, in)
 	})
+}
+
+// loopback reports whether a host, with or without a port, is this machine.
+func loopback(host string) bool {
+	u := url.URL{Host: host}
+	ip, err := netip.ParseAddr(u.Hostname())
+	return u.Hostname() == "localhost" || err == nil && ip.IsLoopback()
 }
 
 // remoteKey is where a request's own address stands among its headers, which is

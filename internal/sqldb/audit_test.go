@@ -77,7 +77,7 @@ func TestAuditFindsWhatIsWrong(t *testing.T) {
 	corruptions := map[string][]string{
 		"": nil, // a sound database
 		"a payment has one job at most": {`DROP INDEX jobs_payment`,
-			`INSERT INTO jobs SELECT 'job_twin', payment_id, domain, owner, state, '', 0, 0, 0, '', '', 0, 0, 0, NULL, kind, 0, 0 FROM jobs WHERE state = 'cancelled'`},
+			`INSERT INTO jobs SELECT 'job_twin', payment_id, domain, owner, state, '', 0, 0, 0, '', '', 0, 0, 0, NULL, kind, 0, 0, 0 FROM jobs WHERE state = 'cancelled'`},
 		"a job at work has its money":                                     {job(`state = 'queued', next_at = 1`, 1)},
 		"a completed job's payment is consumed, and the reverse":          {job(`state = 'verifying', next_at = 1`, 4), `INSERT INTO claims SELECT domain, id FROM jobs WHERE state = 'verifying'`},
 		"a failed job's payment goes back, and the reverse":               {job(`state = 'failed', failure = 'x', next_at = NULL`, 3), `DELETE FROM claims WHERE domain = 'name3.com'`},

@@ -90,23 +90,21 @@ func (s Served) All(ctx context.Context, yield func(deed.ServedZone) error) erro
 }
 
 // Changed implements zone.Served: the zones that changed since, served or not
-// any more, and the time to ask with next.
-func (s Served) Changed(ctx context.Context, since time.Time) (origins []string, next time.Time, err error) {
+// any more.
+func (s Served) Changed(ctx context.Context, since time.Time) (origins []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
 	defer cancel()
-	rows, err := s.DB.read.QueryContext(ctx, `SELECT domain, changed_at FROM zones WHERE changed_at >= $1 ORDER BY changed_at`, since.UnixMilli())
+	rows, err := s.DB.read.QueryContext(ctx, `SELECT DISTINCT domain FROM zones WHERE changed_at >= $1`, since.UnixMilli())
 	if err != nil {
-		return nil, since, err
+		return nil, err
 	}
-	next = since
 	err = each(rows, func() error {
 		var origin string
-		var at int64
-		err := rows.Scan(&origin, &at)
-		origins, next = append(origins, origin), time.UnixMilli(at)
+		err := rows.Scan(&origin)
+		origins = append(origins, origin)
 		return err
 	})
-	return origins, next, err
+	return origins, err
 }
 
 // CatalogSerial implements primary.Store.
@@ -117,21 +115,24 @@ func (s Served) CatalogSerial(ctx context.Context) (serial uint32, err error) {
 	return serial, err
 }
 
-// Members implements primary.Store. The serial is read first: members that come
-// meanwhile are in the next one too.
+// Members implements primary.Store. It is one statement, so that the serial is of
+// the same moment as the members; where there are none, its one row has a serial
+// only.
 func (s Served) Members(ctx context.Context) (members []deed.Member, serial uint32, err error) {
-	if serial, err = s.CatalogSerial(ctx); err != nil {
-		return nil, 0, err
-	}
-	rows, err := s.DB.read.QueryContext(ctx, `SELECT z.domain, z.member, z.serial FROM zones z WHERE`+isServed)
+	rows, err := s.DB.read.QueryContext(ctx, `
+		SELECT c.serial, z.domain, z.member, z.serial
+		  FROM (SELECT coalesce(max(serial), 1) AS serial FROM catalog) c LEFT JOIN zones z ON`+isServed)
 	if err != nil {
 		return nil, 0, err
 	}
 	err = each(rows, func() error {
-		var m deed.Member
-		err := rows.Scan(&m.Origin, &m.Label, &m.Serial)
-		members = append(members, m)
-		return err
+		var origin, label sql.NullString
+		var own sql.NullInt64
+		if err := rows.Scan(&serial, &origin, &label, &own); err != nil || !origin.Valid {
+			return err
+		}
+		members = append(members, deed.Member{Origin: origin.String, Label: label.String, Serial: uint32(own.Int64)})
+		return nil
 	})
 	return members, serial, err
 }
@@ -186,7 +187,9 @@ func (s Served) Changes(ctx context.Context, origin string, from uint32) (gone, 
 	if err == nil && !known {
 		err = deed.Errorf(deed.CodeNotFound, "serial %d of %s is not known any more", from, origin)
 	}
-	return deed.ServedZone{RRs: gone}.Sorted().RRs, deed.ServedZone{RRs: came}.Sorted().RRs, serial, err
+	// A record that went and came again has a row in each, and has not changed.
+	gone, came = deed.ServedZone{RRs: gone}.Sorted().Diff(deed.ServedZone{RRs: came}.Sorted())
+	return gone, came, serial, err
 }
 
 // soaSerial reads the serial out of a SOA: five numbers stand at its end.

@@ -18,9 +18,8 @@ type Served interface {
 	// All yields every zone that is served.
 	All(ctx context.Context, yield func(deed.ServedZone) error) error
 
-	// Changed returns the zones that changed since, served or not any more, and
-	// the time to ask with next.
-	Changed(ctx context.Context, since time.Time) (origins []string, next time.Time, err error)
+	// Changed returns the zones that changed since, served or not any more.
+	Changed(ctx context.Context, since time.Time) (origins []string, err error)
 }
 
 // Follower keeps the publishers of this process up to date with the database,
@@ -54,7 +53,8 @@ func (f *Follower) Load(ctx context.Context) (n int, err error) {
 func (f *Follower) Follow(ctx context.Context) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	origins, next, err := f.Zones.Changed(ctx, f.since.Add(-overlap))
+	now := f.Now() // not the last change: its neighbours would be read again for ever
+	origins, err := f.Zones.Changed(ctx, f.since.Add(-overlap))
 	if err != nil {
 		return fmt.Errorf("look for changed zones: %w", err)
 	}
@@ -63,7 +63,7 @@ func (f *Follower) Follow(ctx context.Context) error {
 			return err
 		}
 	}
-	f.since = next
+	f.since = now
 	return nil
 }
 

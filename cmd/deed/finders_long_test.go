@@ -11,14 +11,14 @@ import (
 
 // The SDK of A2A for JavaScript reads and checks the card, and buys a name.
 func TestStockAgentOverA2A(t *testing.T) {
-	buyWith(t, start(t, t.TempDir()), "testdata/agents", "a2a.mjs", "first.com")
+	buyWith(t, start(t, t.TempDir()), "testdata/finders", "a2a.mjs", "first.com")
 }
 
 // A client that looks for paid services finds ours, and no fault with its offers.
 func TestStockDiscovery(t *testing.T) {
-	npmtest.Install(t, "testdata/agents")
+	npmtest.Install(t, "testdata/finders")
 	n := start(t, t.TempDir())
-	out := npmtest.Run(t, "testdata/agents", "node", "discovery.mjs", n.callers)
+	out := npmtest.Run(t, "testdata/finders", "node", "discovery.mjs", n.callers)
 	if strings.Count(out, "is well offered") != 3 {
 		t.Errorf("got %s", out)
 	}
@@ -27,9 +27,9 @@ func TestStockDiscovery(t *testing.T) {
 
 // A linter that others wrote takes the description as it is served.
 func TestDescriptionIsLinted(t *testing.T) {
-	npmtest.Install(t, "testdata/agents")
+	npmtest.Install(t, "testdata/finders")
 	n := start(t, t.TempDir())
-	out := npmtest.Run(t, "testdata/agents", "node", "node_modules/@redocly/cli/bin/cli.js", "lint", "--config", "../../../../redocly.yaml", n.callers+"/openapi.json")
+	out := npmtest.Run(t, "testdata/finders", "node", "node_modules/@redocly/cli/bin/cli.js", "lint", "--config", "../../../../redocly.yaml", n.callers+"/openapi.json")
 	if !strings.Contains(out, "Your API description is valid") {
 		t.Errorf("got %s", out)
 	}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/miekg/dns"
+
+	"deed.example/deed/api"
+	"deed.example/deed/client"
+)
+
+// startFleet runs the service as the primary of a Knot and a BIND, which are
+// configured as docs/secondaries.md says. It returns the addresses of all name
+// servers; the first is the embedded one.
+func startFleet(t *testing.T) (n *node, primary string, servers []string) {
+	t.Helper()
+	knot, bind := newDaemon(t, "knotd", "knot"), newDaemon(t, "named", "bind9")
+	port, keys := freePort(t), filepath.Join(t.TempDir(), "tsig")
+	if err := os.WriteFile(keys, []byte("# of the fleet\nfleet-2026 "+fleetSecret+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	primary = fmt.Sprintf("127.0.0.1:%d", port)
+	n = start(t, t.TempDir(), "DEED_DNS_LISTEN=127.0.0.1:0", "DEED_LIMITS_REGISTER=1000", "DEED_DNS_TSIG="+keys,
+		"DEED_DNS_PRIMARY_LISTEN="+primary, "DEED_DNS_SECONDARIES=knot@"+knot.addr+",bind@"+bind.addr)
+	knot.start(t, `
+server:
+    listen: 127.0.0.1@{port}
+    rundir: {dir}
+    udp-workers: 1
+    tcp-workers: 1
+    background-workers: 2
+log:
+  - target: stderr
+    any: info
+database:
+    storage: {dir}
+    journal-db-max-size: 64M
+`+paper(t, "Knot", port), "-c", "{dir}/config")
+	bind.start(t, "controls { };\n"+strings.Replace(paper(t, "BIND", port), "options {\n", `options {
+	directory "{dir}";
+	pid-file "{dir}/named.pid";
+	session-keyfile "{dir}/session.key";
+	managed-keys-directory "{dir}";
+	lock-file none;
+	listen-on port {port} { 127.0.0.1; };
+	listen-on-v6 { none; };
+`, 1), "-g", "-n", "1", "-c", "{dir}/config")
+	return n, primary, []string{n.sandbox(t).DNS, knot.addr, bind.addr}
+}
+
+// A name that is bought, changed and lost over HTTP comes to a Knot and a BIND
+// by itself: they answer as the embedded server does, the service says so, and
+// they forget the name when it goes dark.
+func TestFleetFollows(t *testing.T) {
+	n, primary, servers := startFleet(t)
+	c := n.owner(t)
+	const domain = "fleet.com"
+	sell(t, c, domain, api.RecordRequest{Type: "A", Host: "@", Value: "192.0.2.1"})
+	ten := 10
+	for _, rec := range []api.RecordRequest{
+		{Type: "A", Host: "www", Value: "192.0.2.2"}, {Type: "MX", Host: "@", Value: "mail.fleet.com", Distance: &ten},
+		{Type: "TXT", Host: "*.any", Value: `a "quoted"; text`}, {Type: "CNAME", Host: "alias", Value: "www.fleet.com"},
+		{Type: "NS", Host: "sub", Value: "ns.example.net"},
+	} {
+		if _, err := c.AddRecord(t.Context(), domain, rec); err != nil {
+			t.Fatalf("%+v: %v", rec, err)
+		}
+	}
+	inSync(t, c, domain, "embedded", "knot", "bind")
+	for _, q := range []string{"@ A", "@ AAAA", "@ MX", "@ SOA", "@ NS", "@ DNSKEY", "@ CDS", "www A", "www TXT", "x.any TXT", "y.x.any TXT",
+		"any A", "alias A", "missing A", "sub NS", "host.sub A"} {
+		sameAnswers(t, domain, q, servers)
+	}
+	verifyTransfer(t, primary, domain)
+
+	n.age(t, "401d") // past its grace
+	n.see(t, domain, "redemption")
+	for _, addr := range servers {
+		waitFor(t, func() bool { return exchange(t, ask(domain+".", dns.TypeSOA), addr).Rcode == dns.RcodeRefused })
+	}
+	if _, err := c.Renew(t.Context(), api.RenewRequest{Domain: domain}); err != nil {
+		t.Fatal(err)
+	}
+	for _, addr := range servers { // restored, as it was
+		waitFor(t, func() bool { return exchange(t, ask(domain+".", dns.TypeSOA), addr).Rcode == dns.RcodeSuccess })
+	}
+	sameAnswers(t, domain, "www A", servers)
+	n.stop(t)
+}
+
+// inSync waits until the service says that all its name servers have the zone as
+// it is, and wants them to be these.
+func inSync(t *testing.T, c *client.Client, domain string, want ...string) {
+	t.Helper()
+	var seen api.Propagation
+	waitFor(t, func() bool {
+		var err error
+		if seen, err = c.Propagation(t.Context(), domain); err != nil {
+			t.Fatal(err)
+		}
+		return !slices.ContainsFunc(seen.Servers, func(s api.ServerPropagation) bool { return !s.InSync })
+	})
+	var names []string
+	for _, s := range seen.Servers {
+		names = append(names, s.Server)
+		if s.Serial != seen.Serial || s.LagSeconds != 0 || s.Error != "" {
+			t.Errorf("got %+v of serial %d", s, seen.Serial)
+		}
+	}
+	if !slices.Equal(names, want) {
+		t.Errorf("got %v, want %v", names, want)
+	}
+}
+
+// sameAnswers compares what all servers say to one question, such as "www A".
+// Signatures are the same too: they were made once. What a server adds beyond
+// the answer is its own affair.
+func sameAnswers(t *testing.T, domain, q string, servers []string) {
+	t.Helper()
+	host, kind, _ := strings.Cut(q, " ")
+	name := host + "." + domain + "."
+	if host == "@" {
+		name = domain + "."
+	}
+	var want string
+	for i, addr := range servers {
+		r := exchange(t, ask(name, dns.StringToType[kind]), addr)
+		var lines []string
+		for _, rr := range r.Answer {
+			lines = append(lines, rr.String())
+		}
+		for _, rr := range r.Ns {
+			if r.Rcode != dns.RcodeSuccess || len(r.Answer) == 0 { // a proof or a referral
+				lines = append(lines, rr.String())
+			}
+		}
+		slices.Sort(lines)
+		got := fmt.Sprintf("%s aa=%t\n%s", dns.RcodeToString[r.Rcode], r.Authoritative, strings.Join(lines, "\n"))
+		if i == 0 {
+			want = got
+		}
+		if got != want {
+			t.Errorf("%s %s: %s says\n%s\n\nand the embedded server\n%s", domain, q, addr, got, want)
+		}
+	}
+}

@@ -1,0 +1,360 @@
+package sqldb_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/sqldb"
+	"deed.example/deed/internal/sqldb/sqldbtest"
+)
+
+// A stall sells names and changes of their DNS, for money that nobody looks at.
+type stall struct {
+	clock    time.Time
+	zones    sqldb.Zones
+	served   sqldb.Served
+	payments sqldb.Payments
+	jobs     sqldb.Jobs
+	names    sqldb.Registrations
+	sold     int
+}
+
+func openStall(db *sqldb.DB) *stall {
+	s := &stall{clock: noon, served: sqldb.Served{DB: db}}
+	now := func() time.Time { return s.clock }
+	s.zones = sqldbtest.Zones(db, now)
+	s.zones.Generation = 1
+	s.payments = sqldb.Payments{DB: db, ChainID: 84532, Asset: "0x036cbd53842c5426634e7929541ec2318f3dcf7e", Now: now}
+	s.jobs = sqldb.Jobs{DB: db, Now: now, Zones: s.zones}
+	s.names = sqldb.Registrations{DB: db, Now: now, Zones: s.zones}
+	return s
+}
+
+// paid returns the job of a purchase whose money is there.
+func (s *stall) paid(t testing.TB, what deed.Purchase) deed.Job {
+	t.Helper()
+	s.sold++
+	auth := deed.Authorization{Payer: wallet, PayTo: wallet, Amount: deed.Cent, Nonce: fmt.Sprint(s.sold)}
+	p, err := s.payments.AuthorizePayment(t.Context(), deed.Payment{ID: auth.PaymentID(84532, s.payments.Asset), Auth: auth, Purchase: what})
+	for _, to := range []deed.PaymentState{deed.PaymentSettling, deed.PaymentSettled} {
+		if err == nil {
+			p, err = s.payments.MovePayment(t.Context(), p, to, fmt.Sprintf("0xfeed%d", s.sold))
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := s.jobs.JobOf(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+// sell registers a name, and returns it.
+func (s *stall) sell(t testing.TB, name deed.Name, records ...deed.Record) deed.Registration {
+	t.Helper()
+	j := s.paid(t, deed.Purchase{Kind: deed.PurchaseRegistration, Name: name, Years: 1, Records: records})
+	j.Attempts, j.Reference, j.Submitted, j.Lease = 1, j.ID+"-1", s.clock, s.clock
+	for _, to := range []deed.JobState{deed.JobSubmitting, deed.JobVerifying} {
+		if moved, err := s.jobs.MoveJob(t.Context(), j, to, s.clock); err != nil || !moved {
+			t.Fatal(moved, err)
+		}
+		j.State = to
+	}
+	r := deed.Registration{Name: name, Owner: wallet, Status: deed.StatusActive, Reference: j.Reference, PaymentID: j.PaymentID,
+		Created: s.clock, Expires: s.clock.AddDate(1, 0, 0), Updated: s.clock, Nameservers: s.zones.Publishing.Servers}
+	if err := s.jobs.CompleteJob(t.Context(), j, r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// change makes a change that was paid for.
+func (s *stall) change(t testing.TB, name deed.Name, ops ...deed.RecordOp) {
+	t.Helper()
+	c := deed.ZoneChange{Kind: deed.ChangeBatch, Zone: name, By: wallet, Ops: ops}
+	j := s.paid(t, c.Purchase())
+	if done, err := s.zones.ChangeZone(t.Context(), j); err != nil || !done {
+		t.Fatal(done, err)
+	}
+	if j, err := s.jobs.Job(t.Context(), j.ID); err != nil || j.State != deed.JobCompleted {
+		t.Fatalf("got %s %s, %v", j.State, j.Failure, err)
+	}
+}
+
+func (s *stall) zone(t testing.TB, name deed.Name) deed.ServedZone {
+	t.Helper()
+	z, err := s.served.Zone(t.Context(), string(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return z
+}
+
+// member returns the label of a zone in the catalog, "" when it is not there,
+// and the catalog's serial.
+func (s *stall) member(t testing.TB, name deed.Name) (label string, serial uint32) {
+	t.Helper()
+	members, serial, err := s.served.Members(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if alone, err := s.served.CatalogSerial(t.Context()); err != nil || alone != serial {
+		t.Errorf("the catalog is at %d and at %d, %v", serial, alone, err)
+	}
+	for _, m := range members {
+		if m.Origin == string(name) {
+			return m.Label, serial
+		}
+	}
+	return "", serial
+}
+
+// randomOps are a few things that may be done to the zone.
+func (s *stall) randomOps(t testing.TB, dice *rand.Rand, name deed.Name) (ops []deed.RecordOp) {
+	t.Helper()
+	z, err := s.zones.Zone(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 1 + dice.IntN(3) {
+		s.sold++
+		fresh := deed.Record{Type: "TXT", Host: fmt.Sprintf("h%d", dice.IntN(5)), Value: fmt.Sprintf("text %d", s.sold), TTL: 60 * (1 + dice.IntN(3))}
+		switch pick := dice.IntN(len(z.Records) + 2); {
+		case pick >= len(z.Records):
+			ops = append(ops, deed.RecordOp{Op: deed.OpAdd, ID: deed.RecordID(fmt.Sprintf("rec_%d", s.sold)), Record: fresh})
+		case dice.IntN(2) == 0:
+			ops = append(ops, deed.RecordOp{Op: deed.OpUpdate, ID: z.Records[pick].ID, Patch: deed.RecordPatch{Value: &fresh.Value}})
+			z.Records = slices.Delete(z.Records, pick, pick+1)
+		default:
+			ops = append(ops, deed.RecordOp{Op: deed.OpDelete, ID: z.Records[pick].ID})
+			z.Records = slices.Delete(z.Records, pick, pick+1)
+		}
+	}
+	return ops
+}
+
+// Whatever was changed, the zone as it was once and what changed since make the
+// zone as it is, in one step from every edition that there was.
+func TestChangesLeadFromEveryEditionToTheZone(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		const name = "example.com"
+		s, dice := openStall(db), rand.New(rand.NewPCG(3, 4))
+		s.sell(t, name, deed.Record{Type: "TXT", Host: "@", Value: "the first", TTL: 300})
+		s.sell(t, "neighbour.com", deed.Record{Type: "A", Host: "@", Value: "192.0.2.2", TTL: 300})
+		editions := []deed.ServedZone{s.zone(t, name)}
+		for range 30 {
+			s.clock = s.clock.Add(time.Duration(dice.IntN(3)) * 12 * time.Hour)
+			if dice.IntN(6) == 0 {
+				if err := s.zones.Resign(t.Context(), name); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				s.change(t, name, s.randomOps(t, dice, name)...)
+			}
+			editions = append(editions, s.zone(t, name))
+		}
+		last := editions[len(editions)-1]
+		for _, was := range editions[:len(editions)-1] {
+			gone, came, serial, err := s.served.Changes(t.Context(), name, was.Serial)
+			if err != nil || serial != last.Serial {
+				t.Fatalf("since %d: got %d, %v", was.Serial, serial, err)
+			}
+			wantGone, wantCame := was.Diff(last)
+			if !slices.Equal(gone, wantGone) || !slices.Equal(came, wantCame) {
+				t.Errorf("since %d: got %d gone and %d that came, want %d and %d", was.Serial, len(gone), len(came), len(wantGone), len(wantCame))
+			}
+		}
+		if soa, err := s.served.SOA(t.Context(), name); err != nil || soa != last.RRs[0] {
+			t.Errorf("got %v, %v", soa, err)
+		}
+		for _, never := range []uint32{0, editions[0].Serial - 1, editions[1].Serial + 1, last.Serial, last.Serial + 1, 1 << 31} {
+			if slices.ContainsFunc(editions[:len(editions)-1], func(z deed.ServedZone) bool { return z.Serial == never }) {
+				continue
+			}
+			if _, _, _, err := s.served.Changes(t.Context(), name, never); deed.CodeOf(err) != deed.CodeNotFound {
+				t.Errorf("since %d, which it never had or has now: got %v", never, err)
+			}
+		}
+	})
+}
+
+// What was served a month ago is forgotten, and nobody is sent half of it.
+func TestOldEditionsAreForgotten(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		const name = "example.com"
+		s := openStall(db)
+		s.sell(t, name, deed.Record{Type: "A", Host: "@", Value: "192.0.2.1", TTL: 300})
+		first := s.zone(t, name)
+		for i, wait := range []int{1, 20, 20} {
+			s.clock = s.clock.AddDate(0, 0, wait)
+			s.change(t, name, deed.RecordOp{Op: deed.OpAdd, ID: deed.RecordID(fmt.Sprint("rec_", i)), Record: deed.Record{Type: "A", Host: "www", Value: fmt.Sprint("192.0.2.", 10+i), TTL: 60}})
+			if i == 0 {
+				if _, _, _, err := s.served.Changes(t.Context(), name, first.Serial); err != nil {
+					t.Errorf("after a day: %v", err)
+				}
+			}
+		}
+		if _, _, _, err := s.served.Changes(t.Context(), name, first.Serial); deed.CodeOf(err) != deed.CodeNotFound {
+			t.Errorf("after 41 days: got %v", err)
+		}
+	})
+}
+
+// A zone is in the catalog while it is served, under a label that changes with
+// its owner, and the catalog's serial grows with each of these.
+func TestMembersThroughALife(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		const name = "example.com"
+		s := openStall(db)
+		label, serial := s.member(t, name)
+		if label != "" {
+			t.Fatalf("an empty house lists %s", label)
+		}
+		grown := func(what string, want func(label string) bool) {
+			t.Helper()
+			now, next := s.member(t, name)
+			if int32(next-serial) <= 0 || !want(now) {
+				t.Errorf("%s: the catalog went from %d to %d, the label from %q to %q", what, serial, next, label, now)
+			}
+			label, serial = now, next
+			_, err := s.served.Zone(t.Context(), name)
+			_, missing := s.served.SOA(t.Context(), name)
+			_, _, _, unknown := s.served.Changes(t.Context(), name, 1)
+			if served := now != ""; served != (err == nil) || served != (missing == nil) || deed.CodeOf(unknown) != deed.CodeNotFound {
+				t.Errorf("%s: got %v, %v and %v", what, err, missing, unknown)
+			}
+		}
+		is := func(want string) func(string) bool { return func(got string) bool { return got == want } }
+		fresh := func(old string) func(string) bool {
+			return func(got string) bool { return got != "" && got != old }
+		}
+		r := s.sell(t, name)
+		grown("sold", fresh(""))
+		held, first := label, s.zone(t, name)
+
+		dark := r
+		dark.Status, dark.Updated = deed.StatusRedemption, s.clock
+		s.live(t, r, dark)
+		grown("dark", is(""))
+		back := dark
+		back.Status = deed.StatusActive
+		s.live(t, dark, back)
+		grown("restored", is(held))
+
+		given := back
+		given.Owner = "0x00000000000000000000000000000000000000aa"
+		if err := s.names.Act(t.Context(), given, deed.Act{Kind: deed.ActHandover, Wallet: wallet}); err != nil {
+			t.Fatal(err)
+		}
+		grown("handed over", fresh(held))
+		given, err := s.names.Registration(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = label
+		if err := s.names.EndRegistration(t.Context(), given, "deleted", nil); err != nil {
+			t.Fatal(err)
+		}
+		grown("ended", is(""))
+		s.sell(t, name)
+		grown("sold again", fresh(held))
+		if z := s.zone(t, name); int32(z.Serial-first.Serial) <= 0 {
+			t.Errorf("the new zone begins with %d, and the old one had %d", z.Serial, first.Serial)
+		}
+	})
+}
+
+// Members and the serial are of one moment, whoever sells meanwhile: a serial
+// never stands for two lists.
+func TestMembersAreOfOneMoment(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		s := openStall(db)
+		sold := make(chan struct{})
+		go func() {
+			defer close(sold)
+			for i := range 40 {
+				if t.Failed() {
+					return
+				}
+				s.sell(t, deed.Name(fmt.Sprintf("name%d.com", i)))
+			}
+		}()
+		lists := map[uint32]int{}
+		for looking := true; looking; {
+			select {
+			case <-sold:
+				looking = false
+			default:
+			}
+			members, serial, err := s.served.Members(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n, known := lists[serial]; known && n != len(members) {
+				t.Fatalf("the catalog at %d has %d members and %d", serial, n, len(members))
+			}
+			lists[serial] = len(members)
+		}
+		if len(lists) < 3 {
+			t.Errorf("saw %d editions: too few to tell", len(lists))
+		}
+	})
+}
+
+func (s *stall) live(t *testing.T, was, is deed.Registration) {
+	t.Helper()
+	if written, err := s.names.LiveOn(t.Context(), was, is, nil, s.clock); err != nil || !written {
+		t.Fatal(written, err)
+	}
+}
+
+// Signatures are renewed before they end, on all zones that have some, and the
+// records stay what they were.
+func TestSignaturesAreRenewed(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		s := openStall(db)
+		for i := range 3 {
+			s.sell(t, deed.Name(fmt.Sprintf("name%d.com", i)), deed.Record{Type: "A", Host: "@", Value: "192.0.2.1", TTL: 300})
+		}
+		s.zones.Generation = 0
+		s.jobs.Zones = s.zones
+		s.sell(t, "unsigned.com")
+		if due, err := s.zones.DueZones(t.Context(), 10); err != nil || len(due) != 0 {
+			t.Fatalf("new zones: got %v, %v", due, err)
+		}
+		before := s.zone(t, "name1.com")
+		s.clock = s.clock.AddDate(0, 0, 13) // signatures are good for 14 days
+		due, err := s.zones.DueZones(t.Context(), 10)
+		if err != nil || len(due) != 3 {
+			t.Fatalf("after 13 days: got %v, %v", due, err)
+		}
+		for _, name := range due {
+			if err := s.zones.Resign(t.Context(), deed.Name(name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		after := s.zone(t, "name1.com")
+		if after.Serial <= before.Serial || !after.RenewAt().After(s.clock) {
+			t.Errorf("got serial %d after %d, and it is due again %s", after.Serial, before.Serial, after.RenewAt())
+		}
+		gone, came := before.Diff(after)
+		if len(gone) != len(came) {
+			t.Errorf("%d records are gone and %d came", len(gone), len(came))
+		}
+		const rrsig = 46
+		for i, rr := range came {
+			if i > 0 && rr.Type != rrsig { // the first is the SOA
+				t.Errorf("a renewal changed %s, type %d", rr.Owner, rr.Type)
+			}
+		}
+		if due, err := s.zones.DueZones(t.Context(), 10); err != nil || len(due) != 0 {
+			t.Errorf("after the renewal: got %v, %v", due, err)
+		}
+	})
+}
