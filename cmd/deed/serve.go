@@ -79,7 +79,7 @@ func serve(ctx context.Context, c *config, out, logs io.Writer) (err error) {
 		return err
 	}
 	desk := newDesk(api.Handler())
-	api.MCP, api.A2A = mcp.NewHandler(desk, version(), api.PublicURL), &a2a.Server{Desk: desk, Log: log}
+	api.MCP, api.A2A = mcp.NewHandler(desk, version(), api.PublicURL), &a2a.Server{Desk: desk, Log: log, Stopping: api.Draining}
 	servers := []*listening{{httpapi.Listen(callers, c.Proxies), api.Configure()}}
 	operators, err := listenForOperators(c, counters.Handler())
 	if err != nil {

@@ -44,6 +44,10 @@ const (
 type Server struct {
 	Desk *agent.Desk
 	Log  *slog.Logger
+
+	// Stopping says whether this process is about to end: streams end too, and
+	// their callers subscribe again, at another node.
+	Stopping func() bool
 }
 
 // ServeHTTP answers one request of JSON-RPC.

@@ -51,7 +51,7 @@ func (c *conversation) follow(ctx context.Context, task *a2a.Task) iter.Seq2[a2a
 		}
 		ctx, cancel := context.WithTimeout(ctx, streamFor)
 		defer cancel()
-		for c.Desk.Pause(ctx, lookEvery) == nil {
+		for c.Desk.Pause(ctx, lookEvery) == nil && !c.Stopping() {
 			next, err := c.job(ctx, task.ID, task.ContextID)
 			if err != nil {
 				continue // a look that failed says nothing of the job

@@ -41,7 +41,7 @@ func (h *house) peer(t *testing.T, headers ...string) peer {
 // speakA2A opens the way in for agents. While one waits, the rest of the world
 // goes on.
 func (h *house) speakA2A(goOn func()) {
-	h.api.A2A = &deeda2a.Server{Log: h.api.Log, Desk: &agent.Desk{
+	h.api.A2A = &deeda2a.Server{Log: h.api.Log, Stopping: h.api.Draining, Desk: &agent.Desk{
 		Caller: agent.Local{Handler: h.api.Handler()}, Now: time.Now, Seats: make(chan struct{}, 8),
 		Pause: func(ctx context.Context, _ time.Duration) error { goOn(); return ctx.Err() },
 	}}
@@ -385,6 +385,67 @@ func (s *shop) elsewhere(t *testing.T, domain deed.Name) string {
 		t.Fatal(err)
 	}
 	return code.Reveal()
+}
+
+// A stream ends when the node is about to; the order goes on.
+func TestStreamEndsWithItsNodeOverA2A(t *testing.T) {
+	s := openShop(t, options{})
+	s.speakA2A(s.api.Drain)
+	s.faults.Set(local.FaultLate, 1)
+	var last a2a.Event
+	for e, err := range s.peer(t).SendStreamingMessage(t.Context(), ask("register_domain", `{"domain":"first.com"}`, object(t, s.promise(s.buyer(t), comPrice).header(t)))) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = e
+	}
+	task, ok := last.(*a2a.Task)
+	if !ok || task.Status.State != a2a.TaskStateWorking {
+		t.Fatalf("got %+v", last)
+	}
+	s.work(t)
+	done, err := s.peer(t).GetTask(t.Context(), &a2a.GetTaskRequest{ID: task.ID})
+	if err != nil || done.Status.State != a2a.TaskStateCompleted {
+		t.Errorf("got %+v, %v", done, err)
+	}
+}
+
+// What is no request of JSON-RPC, or none that we know, is told so, and the
+// extension that a caller asks for is named when we have it.
+func TestBadRequestsOverA2A(t *testing.T) {
+	h := open(t, options{limits: generous()})
+	h.speakA2A(func() {})
+	for body, code := range map[string]float64{
+		`{`:                        -32700,
+		`{"jsonrpc":"2.0","id":1}`: -32600,
+		`{"jsonrpc":"1.0","id":1,"method":"GetTask"}`:                                                     -32600,
+		`{"jsonrpc":"2.0","id":1,"method":"Fly"}`:                                                         -32601,
+		`{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{}}`:                                     -32602,
+		`{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":` + strings.Repeat(" ", 200_000) + `{}}`: -32700,
+	} {
+		// Not by do: JSON-RPC says 200 to what openapi.yaml calls no good request.
+		res, err := http.Post("http://"+h.addr+"/a2a", "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var reply struct {
+			Error struct {
+				Code float64 `json:"code"`
+			} `json:"error"`
+		}
+		err = json.UnmarshalRead(res.Body, &reply)
+		res.Body.Close() // it was read to its end
+		if err != nil || res.StatusCode != 200 || reply.Error.Code != code {
+			t.Errorf("%.80s: got %d %+v, %v, want %v", body, res.StatusCode, reply, err, code)
+		}
+	}
+	if got := h.get(t, "/a2a"); got.status != 405 || got.header.Get("Allow") != "POST" {
+		t.Errorf("got %d %v", got.status, got.header)
+	}
+	got := h.do(t, "POST", "/a2a", `{"jsonrpc":"2.0","id":1,"method":"Fly"}`, "A2A-Extensions", "https://example.com/other, "+api.A2APaymentExtension)
+	if got.header.Get("A2A-Extensions") != api.A2APaymentExtension {
+		t.Errorf("got %v", got.header)
+	}
 }
 
 // Messages are counted as the calls they stand for, by the caller's own address.

@@ -84,6 +84,9 @@ type Server struct {
 // goes on answering.
 func (s *Server) Drain() { s.draining.Store(true) }
 
+// Draining says whether the server was told so.
+func (s *Server) Draining() bool { return s.draining.Load() }
+
 // Configure returns the http.Server that serves s with our limits on time and
 // size. Give it listeners from Listen.
 func (s *Server) Configure() *http.Server {
