@@ -46,6 +46,29 @@ func (z Zone) Record(id RecordID) (Record, error) {
 	return Record{}, z.noRecord(id)
 }
 
+// Matching returns the records of a type and at a host, each as a caller writes
+// it and any when it is "". It fails with CodeValidation when none can be there.
+func (z Zone) Matching(kind, host string) (found []Record, err error) {
+	if kind != "" {
+		t, err := recordTypeOf(kind)
+		if err != nil {
+			return nil, err
+		}
+		kind = t.name
+	}
+	if host != "" {
+		if host, err = relativeHost(host, z.Name); err != nil {
+			return nil, err
+		}
+	}
+	for _, r := range z.Records {
+		if (kind == "" || r.Type == kind) && (host == "" || r.Host == host) {
+			found = append(found, r)
+		}
+	}
+	return found, nil
+}
+
 func (z Zone) noRecord(id RecordID) error {
 	return Errorf(CodeNotFound, "%s has no record %s: GET /dns/%s lists the ones it has", z.Name, quote(string(id)), z.Name)
 }

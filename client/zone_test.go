@@ -11,12 +11,10 @@ import (
 func TestRecords(t *testing.T) {
 	s, name := owned(t)
 	list, err := s.Records(t.Context(), name, client.RecordFilter{})
-	built(t, err)
 	if err != nil || list.Domain != name {
 		t.Fatalf("got %+v, %v", list, err)
 	}
 	rec, err := s.AddRecord(t.Context(), name, api.RecordRequest{Type: "A", Host: "www", Value: "192.0.2.10"})
-	built(t, err)
 	if err != nil || rec.ID == "" || rec.TTL != 3600 {
 		t.Fatalf("got %+v, %v", rec, err)
 	}
@@ -41,12 +39,10 @@ func TestZones(t *testing.T) {
 	changed, err := s.ChangeRecords(t.Context(), name, api.BatchRequest{Changes: []api.RecordChange{
 		{Op: "add", RecordUpdate: api.RecordUpdate{Type: &kind, Host: &host, Value: &value}},
 	}})
-	built(t, err)
 	if err != nil || changed.Count != 1 || changed.Price != "0.10" {
 		t.Fatalf("got %+v, %v", changed, err)
 	}
 	file, err := s.ExportZone(t.Context(), name)
-	built(t, err)
 	if err != nil || !strings.Contains(string(file), "hello") {
 		t.Errorf("got %s, %v", file, err)
 	}
@@ -62,9 +58,12 @@ func TestZones(t *testing.T) {
 	if err != nil || len(history.Revisions) < 2 {
 		t.Fatalf("got %+v, %v", history, err)
 	}
-	if back, err := s.Rollback(t.Context(), name, changed.Revision, false); err != nil || back.Count != 1 {
-		t.Errorf("got %+v, %v", back, err)
+	for _, dryRun := range []bool{true, false} {
+		if back, err := s.Rollback(t.Context(), name, changed.Revision, dryRun); err != nil || back.Count != 1 || back.DryRun != dryRun {
+			t.Errorf("got %+v, %v", back, err)
+		}
 	}
+	s.spent(t, comPrice+3*client.Dollar/10, 4) // a dry run is free
 	if p, err := s.Propagation(t.Context(), name); err != nil || p.Domain != name {
 		t.Errorf("got %+v, %v", p, err)
 	}

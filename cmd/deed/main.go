@@ -42,7 +42,7 @@ func rootCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		Run:   func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), version()) },
 	})
-	root.AddCommand(cli.Commands(startSandbox)...)
+	root.AddCommand(cli.Commands(startSandbox, speakMCP)...)
 	cli.Finish(root)
 	return root
 }

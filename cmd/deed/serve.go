@@ -14,10 +14,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"deed.example/deed/internal/a2a"
 	"deed.example/deed/internal/account"
 	"deed.example/deed/internal/catalog"
 	"deed.example/deed/internal/health"
 	"deed.example/deed/internal/httpapi"
+	"deed.example/deed/internal/mcp"
 	"deed.example/deed/internal/metrics"
 	"deed.example/deed/internal/ratelimit"
 	"deed.example/deed/internal/rdap"
@@ -73,6 +75,11 @@ func serve(ctx context.Context, c *config, out, logs io.Writer) (err error) {
 		b.money.watch(counters, log)
 		api.RDAP = &rdap.Server{Names: api.Registrations, Nameservers: c.Nameservers, Registrar: c.Registrar, PublicURL: api.PublicURL, Now: b.calendar.Now, Log: log}
 	}
+	if api.Discovery, err = newDiscovery(c, api); err != nil {
+		return err
+	}
+	desk := newDesk(api.Handler())
+	api.MCP, api.A2A = mcp.NewHandler(desk, version(), api.PublicURL), &a2a.Server{Desk: desk, Log: log, Stopping: api.Draining}
 	servers := []*listening{{httpapi.Listen(callers, c.Proxies), api.Configure()}}
 	operators, err := listenForOperators(c, counters.Handler())
 	if err != nil {
@@ -119,6 +126,7 @@ func wire(ctx context.Context, c *config, b *backends, base *url.URL, counters *
 		Trusted:   c.Proxies,
 		Version:   version(),
 		PublicURL: base.String(),
+		Contact:   c.Contact,
 		Started:   time.Now(),
 		Now:       time.Now,
 		Observe:   counters.Observe,

@@ -14,13 +14,13 @@ import (
 type Start func(ctx context.Context, dir string, ready func(base string)) error
 
 // Commands returns the client commands. The demo uses start where no service
-// runs.
-func Commands(start Start) []*cobra.Command {
+// runs, and an agent is served by speak.
+func Commands(start Start, speak Speak) []*cobra.Command {
 	all := []*cobra.Command{
 		searchCommand(), checkCommand(), priceCommand(),
 		registerCommand(), renewCommand(), transferCommand(), jobCommand(),
 		domainCommand(), dnsCommand(), accountCommand(), transactionCommand(),
-		walletCommand(), loginCommand(), logoutCommand(), whoamiCommand(), demoCommand(start),
+		walletCommand(), loginCommand(), logoutCommand(), whoamiCommand(), demoCommand(start), mcpCommand(speak),
 	}
 	for _, cmd := range all {
 		addFlags(cmd)

@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/ecdsa"
 	"errors"
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -197,10 +199,16 @@ func lookUp(ctx context.Context, server, host string) (addresses []string, err e
 }
 
 func (d *showing) receipt() error {
+	var paid []api.Transaction
 	for tx, err := range d.c.Transactions(d.ctx) {
 		if err != nil {
 			return err
 		}
+		paid = append(paid, tx)
+	}
+	// All were made within a second or two: the name comes first, as it did.
+	slices.SortFunc(paid, func(a, b api.Transaction) int { return cmp.Compare(b.Type, a.Type) })
+	for _, tx := range paid {
 		d.say("Receipt: %s of %s, %s USDC, %s, transaction %s.", tx.Type, tx.Domain, tx.Price, tx.Status, hashOf(tx.TxHash))
 	}
 	balance, err := d.c.Balance(d.ctx, "", crypto.PubkeyToAddress(d.key.PublicKey))

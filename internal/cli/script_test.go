@@ -62,7 +62,6 @@ func runScripts(t *testing.T, dir string, s *servicetest.Service) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 dir,
 		Setup:               func(env *testscript.Env) error { return setUp(env, s) },
-		Condition:           condition,
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits,
@@ -92,50 +91,6 @@ func setUp(env *testscript.Env, service *servicetest.Service) error {
 	env.Setenv("WALLET", strings.ToLower(address.Hex()))
 	env.Setenv("LABEL", fmt.Sprintf("s%x", address.Bytes()[:8]))
 	return nil
-}
-
-// probes are calls that tell whether a route is there.
-var probes = map[string]func(context.Context, *client.Client) error{
-	"search": func(ctx context.Context, c *client.Client) error { _, err := c.Search(ctx, "a"); return err },
-	"check":  func(ctx context.Context, c *client.Client) error { _, err := c.Check(ctx, "a.com"); return err },
-	"domain": func(ctx context.Context, c *client.Client) error { _, err := c.Domain(ctx, "a.com"); return err },
-	"owner":  func(ctx context.Context, c *client.Client) error { _, err := c.SetLock(ctx, "a.com", true); return err },
-	"domains": func(ctx context.Context, c *client.Client) error {
-		_, err := c.DomainPage(ctx, client.DomainFilter{}, client.Page{})
-		return err
-	},
-	"dns": func(ctx context.Context, c *client.Client) error {
-		_, err := c.Records(ctx, "a.com", client.RecordFilter{})
-		return err
-	},
-	"zone":  func(ctx context.Context, c *client.Client) error { _, err := c.ExportZone(ctx, "a.com"); return err },
-	"clock": func(ctx context.Context, c *client.Client) error { _, err := c.AdvanceClock(ctx, "1s"); return err },
-	"renew": func(ctx context.Context, c *client.Client) error {
-		_, err := c.QuoteRenewal(ctx, api.RenewRequest{Domain: "a.com"})
-		return err
-	},
-	"transfer": func(ctx context.Context, c *client.Client) error {
-		_, err := c.QuoteTransfer(ctx, api.TransferRequest{Domain: "a.com", AuthCode: "a"})
-		return err
-	},
-}
-
-// condition is [built:WORD]: the route is there.
-func condition(cond string) (bool, error) {
-	word, ok := strings.CutPrefix(cond, "built:")
-	probe := probes[word]
-	if !ok || probe == nil {
-		return false, fmt.Errorf("there is no condition %s", cond)
-	}
-	key, err := crypto.GenerateKey()
-	if err != nil {
-		return false, err
-	}
-	c, err := client.New(service.URL, client.WithWallet(client.NewKey(key)))
-	if err != nil {
-		return false, err
-	}
-	return !servicetest.NotBuilt(probe(context.Background(), c)), nil
 }
 
 // exits runs a command and wants its exit code: exits 4 deed register a.com

@@ -67,7 +67,7 @@ func (s *shop) behindGate(t *testing.T) *gate {
 }
 
 // waits sets how long a request waits for its job.
-func (s *shop) waits(d time.Duration) { s.api.Registrations.Wait = d }
+func (s *shop) waits(d time.Duration) { s.api.Registrations.Wait, s.api.Zones.Wait = d, d }
 
 // pending repeats an order, waiting longer each time, until it is accepted and
 // its outcome is open. A busy machine may take longer to accept it than the

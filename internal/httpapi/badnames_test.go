@@ -50,6 +50,7 @@ type namedRoute struct {
 	endpoint string // "PUT /domains/{domain}/lock"; a name in the body or the query is in none of the braces
 	body     string // with %s for the name in JSON, when it stands there
 	query    string // likewise, in the query
+	media    string // of the body, when it is not JSON
 	bearer   bool
 }
 
@@ -64,6 +65,16 @@ var namedRoutes = []namedRoute{
 	{endpoint: "PUT /domains/{domain}/lock", body: `{"locked":false}`, bearer: true},
 	{endpoint: "PUT /domains/{domain}/nameservers", body: `{"nameservers":["ns1.example.net","ns2.example.net"]}`, bearer: true},
 	{endpoint: "PUT /domains/{domain}/owner", body: `{"walletAddress":"0x71c7656ec7ab88b098defb751b7401b5f6d8976f"}`, bearer: true},
+	{endpoint: "GET /dns/{domain}", bearer: true},
+	{endpoint: "POST /dns/{domain}", body: `{"type":"A","host":"www","value":"192.0.2.10"}`, bearer: true},
+	{endpoint: "PUT /dns/{domain}/{recordId}", body: `{"ttl":60}`, bearer: true},
+	{endpoint: "DELETE /dns/{domain}/{recordId}", bearer: true},
+	{endpoint: "POST /dns/{domain}/batch", body: `{"changes":[{"op":"add","type":"A","host":"www","value":"192.0.2.10"}]}`, bearer: true},
+	{endpoint: "GET /dns/{domain}/export", bearer: true},
+	{endpoint: "POST /dns/{domain}/import", body: "www 300 IN A 192.0.2.10\n", media: "text/dns", bearer: true},
+	{endpoint: "GET /dns/{domain}/revisions", bearer: true},
+	{endpoint: "POST /dns/{domain}/rollback/{revision}", bearer: true},
+	{endpoint: "GET /dns/{domain}/propagation", bearer: true},
 	{endpoint: "GET /rdap/domain/{name}"},
 }
 
@@ -71,7 +82,7 @@ var namedRoutes = []namedRoute{
 func (r namedRoute) ask(t *testing.T, s *shop, name, token, payment string) answer {
 	t.Helper()
 	method, path, _ := strings.Cut(r.endpoint, " ")
-	path = strings.NewReplacer("{domain}", url.PathEscape(name), "{name}", url.PathEscape(name)).Replace(path)
+	path = strings.NewReplacer("{domain}", url.PathEscape(name), "{name}", url.PathEscape(name), "{recordId}", "rec_1", "{revision}", "1").Replace(path)
 	if r.query != "" {
 		path += fmt.Sprintf(r.query, url.QueryEscape(name))
 	}
@@ -82,6 +93,9 @@ func (r namedRoute) ask(t *testing.T, s *shop, name, token, payment string) answ
 	headers := []string{"PAYMENT-SIGNATURE", payment}
 	if r.bearer {
 		headers = append(headers, "Authorization", token)
+	}
+	if r.media != "" {
+		headers = append(headers, "Content-Type", r.media)
 	}
 	return s.do(t, method, path, body, headers...)
 }

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"errors"
 	"net/http"
-	"strings"
 
 	"deed.example/deed"
 	"deed.example/deed/api"
@@ -70,12 +69,13 @@ func (s *Server) listRecords(w http.ResponseWriter, r *http.Request, who deed.Wa
 	if err != nil {
 		return err
 	}
-	kind, host := strings.ToUpper(r.URL.Query().Get("type")), strings.ToLower(r.URL.Query().Get("host"))
+	records, err := z.Matching(r.URL.Query().Get("type"), r.URL.Query().Get("host"))
+	if err != nil {
+		return err
+	}
 	out := api.RecordList{Domain: string(name), Records: []api.Record{}, Revision: z.Serial, Warnings: []string{}}
-	for _, rec := range z.Records {
-		if (kind == "" || rec.Type == kind) && (host == "" || rec.Host == host) {
-			out.Records = append(out.Records, fromRecord(rec))
-		}
+	for _, rec := range records {
+		out.Records = append(out.Records, fromRecord(rec))
 	}
 	if v, err := s.Registrations.Name(r.Context(), name); err == nil && v.Life.Phase != deed.PhaseActive {
 		out.Warnings = append(out.Warnings, phaseWarnings[v.Life.Phase])
@@ -179,7 +179,7 @@ func (s *Server) setChangeReceipt(w http.ResponseWriter, r *http.Request, c dnsC
 func (s *Server) failChange(w http.ResponseWriter, r *http.Request, c dnsCall, out zone.Outcome, err error) error {
 	switch code := deed.CodeOf(err); {
 	case code == deed.CodePaymentRequired || code == deed.CodePaymentInvalid || code == deed.CodePaymentInsufficient:
-		return s.failUnpaid(w, r, err, offer{out.Quote, c.name, ""})
+		return s.failUnpaid(w, r, err, offer{quote: out.Quote, domain: c.name, jobID: ""})
 	case out.Job.ID == "":
 		return err
 	}

@@ -23,6 +23,15 @@ func (s *shop) dnsCall(t *testing.T, method, path, body, token, payment string) 
 	return s.do(t, method, path, body, headers...)
 }
 
+// created reads a record that was added.
+func created(t *testing.T, a answer) (rec api.Record) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(a.body), &rec); err != nil || a.status != 201 {
+		t.Fatalf("got %d %s, %v", a.status, a.body, err)
+	}
+	return rec
+}
+
 // Records are added, seen in the DNS at once, changed and deleted, each for its
 // price.
 func TestRecords(t *testing.T) {

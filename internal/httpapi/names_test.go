@@ -526,3 +526,32 @@ func TestJobStream(t *testing.T) {
 		s.get(t, "/domains/status/job_00000000000000000000000000000000", "Accept", "text/event-stream").expect(t, 404, deed.CodeNotFound)
 	})
 }
+
+// An order that never reaches the registry is placed again, and given up after
+// three tries: the buyer ends with the name or with the money.
+func TestOrdersThatNeverArrive(t *testing.T) {
+	for lost, delivered := range map[int]bool{1: true, 2: true, 3: false} {
+		t.Run(fmt.Sprintf("%d times", lost), func(t *testing.T) {
+			eachShop(t, func(t *testing.T, s *shop) {
+				a := s.buyer(t)
+				before := s.balance(t, common.HexToAddress(string(a.wallet)))
+				left := lost
+				s.api.Registrations.Step = func(step string) {
+					if step == "job: about to order" && left > 0 {
+						left--
+						s.faults.Set(local.FaultDown, 1)
+					}
+				}
+				header := s.promise(a, comPrice).header(t)
+				first := s.register(t, "first.com", header)
+				s.work(t)
+				last := s.register(t, "first.com", header)
+				paid := before - s.balance(t, common.HexToAddress(string(a.wallet)))
+				if first.status != 202 || delivered && (last.status != 201 || paid != comPrice) || !delivered && (last.status != 500 || paid != 0) {
+					t.Errorf("got %d, then %d %s, and paid %s", first.status, last.status, last.body, paid)
+				}
+				s.audit(t)
+			})
+		})
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"deed.example/deed"
+	"deed.example/deed/api"
 	"deed.example/deed/internal/interfacedoc"
 )
 
@@ -44,6 +45,43 @@ var paidRoutes = []paidRoute{
 			t.Error(err)
 		}
 	}},
+	{"POST /dns/{domain}", change, func(t *testing.T, s *shop, _ *account) (string, string, []string) {
+		return "/dns/first.com", `{"type":"A","host":"www","value":"192.0.2.10"}`, s.ownerOf(t, "first.com")
+	}, nil},
+	{"PUT /dns/{domain}/{recordId}", change, func(t *testing.T, s *shop, _ *account) (string, string, []string) {
+		owner := s.ownerOf(t, "first.com")
+		return "/dns/first.com/" + s.addedRecord(t, "first.com", owner).ID, `{"ttl":60}`, owner
+	}, nil},
+	{"DELETE /dns/{domain}/{recordId}", change, func(t *testing.T, s *shop, _ *account) (string, string, []string) {
+		owner := s.ownerOf(t, "first.com")
+		return "/dns/first.com/" + s.addedRecord(t, "first.com", owner).ID, "", owner
+	}, nil},
+	{"POST /dns/{domain}/batch", 2 * change, func(t *testing.T, s *shop, _ *account) (string, string, []string) {
+		return "/dns/first.com/batch", `{"changes":[{"op":"add","type":"A","host":"@","value":"192.0.2.1"},{"op":"add","type":"TXT","host":"@","value":"text"}]}`, s.ownerOf(t, "first.com")
+	}, nil},
+	{"POST /dns/{domain}/import", 2 * change, func(t *testing.T, s *shop, _ *account) (string, string, []string) {
+		return "/dns/first.com/import", "www 300 IN A 192.0.2.1\nwww 300 IN AAAA 2001:db8::1\n", append(s.ownerOf(t, "first.com"), "Content-Type", "text/dns")
+	}, nil},
+	{"POST /dns/{domain}/rollback/{revision}", change, func(t *testing.T, s *shop, _ *account) (string, string, []string) {
+		owner := s.ownerOf(t, "first.com")
+		start := read[api.RecordList](t, s.get(t, "/dns/first.com", owner...)).Revision
+		s.addedRecord(t, "first.com", owner)
+		return fmt.Sprintf("/dns/first.com/rollback/%d", start), "", owner
+	}, nil},
+}
+
+// ownerOf buys the name and returns the header of who owns it, who is not who
+// pays in the table above.
+func (s *shop) ownerOf(t *testing.T, domain string) []string {
+	t.Helper()
+	return []string{"Authorization", s.bearer(t, s.bought(t, domain))}
+}
+
+// addedRecord adds www to the name, for another's money.
+func (s *shop) addedRecord(t *testing.T, domain string, owner []string) api.Record {
+	t.Helper()
+	headers := append([]string{"PAYMENT-SIGNATURE", s.promise(s.buyer(t), change).header(t)}, owner...)
+	return created(t, s.do(t, "POST", "/dns/"+domain, `{"type":"A","host":"www","value":"192.0.2.10"}`, headers...))
 }
 
 // allMethods are those of RFC 9110 and RFC 5789 but CONNECT, and two of others.

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"deed.example/deed"
 )
 
 // A route is one row of the interface document, chapter 4, or one of ours.
@@ -35,7 +37,7 @@ func (s *Server) routes() []route {
 		{"GET /domains/status/{jobId}", s.handle(s.job)},
 		{"GET /domains/{domain}", s.handle(s.domain)},
 		{"GET /health", s.handle(s.health)},
-		{"GET /.well-known/agent-card.json", s.handle(s.unbuilt)},
+		{"GET /.well-known/agent-card.json", s.handle(s.describe)},
 
 		{"GET /domains/check", s.address(l.Search, s.check)},
 		{"POST /domains/transfer", s.handle(s.order(readTransfer))},
@@ -52,6 +54,18 @@ func (s *Server) routes() []route {
 		{"GET /livez", s.handle(s.live)},
 		{"GET /readyz", s.handle(s.ready)},
 		{"GET /openapi.json", s.handle(s.openAPI)},
+		{"GET /.well-known/jwks.json", s.handle(s.describe)},
+		{"GET /.well-known/api-catalog", s.handle(s.describe)},
+		{"GET /.well-known/ai-catalog.json", s.handle(s.describe)},
+		{"GET /.well-known/agent-registration.json", s.handle(s.describe)},
+		{"GET /.well-known/security.txt", s.handle(s.describe)},
+		{"GET /llms.txt", s.handle(s.describe)},
+		{"GET /llms-full.txt", s.handle(s.describe)},
+		{"GET /SKILL.md", s.handle(s.describe)},
+		{"GET /robots.txt", s.handle(s.describe)},
+		{"GET /mcp/server-card", s.handle(s.describe)},
+		{"POST /mcp", s.handle(s.mcp)},
+		{"POST /a2a", s.handle(s.a2a)},
 		{"GET /rdap/domain/{name}", s.handle(s.rdap)},
 		{"GET /rdap/nameserver/{name}", s.handle(s.rdap)},
 		{"GET /rdap/help", s.handle(s.rdap)},
@@ -65,9 +79,16 @@ func (s *Server) routes() []route {
 	}
 }
 
-// shadows are the paths that only take a POST, and that GET /domains/{domain}
-// would take for a name, and one that a ServeMux would redirect.
-var shadows = []string{"/domains/register", "/domains/renew", "/domains/transfer", "/rdap"}
+// shadows are calls that we do not take, and that a route with a wildcard would:
+// for the name register, or for a record whose id is batch. The last is one that
+// a ServeMux would redirect.
+var shadows = []string{
+	"GET /domains/register", "GET /domains/renew", "GET /domains/transfer",
+	"PUT /dns/{domain}/batch", "DELETE /dns/{domain}/batch", "PUT /dns/{domain}/import", "DELETE /dns/{domain}/import",
+	"PUT /dns/{domain}/export", "DELETE /dns/{domain}/export", "PUT /dns/{domain}/revisions", "DELETE /dns/{domain}/revisions",
+	"PUT /dns/{domain}/propagation", "DELETE /dns/{domain}/propagation",
+	"GET /rdap",
+}
 
 // rdap hands the request to the way in beside this one, where there is one.
 func (s *Server) rdap(w http.ResponseWriter, r *http.Request) error {
@@ -75,6 +96,33 @@ func (s *Server) rdap(w http.ResponseWriter, r *http.Request) error {
 		return errNoPayments
 	}
 	s.RDAP.ServeHTTP(w, r)
+	return nil
+}
+
+// describe hands the request to the way in that has the documents about us.
+func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
+	if s.Discovery == nil {
+		return deed.Errorf(deed.CodeUnavailable, "this node does not describe itself: ask another")
+	}
+	s.Discovery.ServeHTTP(w, r)
+	return nil
+}
+
+// mcp hands the request to the way in for agents, where there is one.
+func (s *Server) mcp(w http.ResponseWriter, r *http.Request) error {
+	if s.MCP == nil {
+		return deed.Errorf(deed.CodeUnavailable, "this node does not speak MCP: call the HTTP interface, GET /openapi.json describes it")
+	}
+	s.MCP.ServeHTTP(w, r)
+	return nil
+}
+
+// a2a hands the request to the other way in for agents, where there is one.
+func (s *Server) a2a(w http.ResponseWriter, r *http.Request) error {
+	if s.A2A == nil {
+		return deed.Errorf(deed.CodeUnavailable, "this node does not speak A2A: call the HTTP interface, GET /openapi.json describes it")
+	}
+	s.A2A.ServeHTTP(w, r)
 	return nil
 }
 
@@ -87,8 +135,8 @@ func (s *Server) Handler() http.Handler {
 		known[r.pattern] = true
 	}
 	missing := s.handle(s.missing(mux, known))
-	for _, path := range shadows {
-		mux.Handle("GET "+path, missing)
+	for _, pattern := range shadows {
+		mux.Handle(pattern, missing)
 	}
 	mux.Handle("/", missing)
 	return s.door(mux)

@@ -257,10 +257,17 @@ func (s *shop) work(t *testing.T) {
 		for _, id := range jobs {
 			_ = s.api.Registrations.Advance(t.Context(), id) // likewise
 		}
+		changes, err := s.api.Zones.Due(t.Context(), 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range changes {
+			_ = s.api.Zones.Advance(t.Context(), id) // likewise
+		}
 		if s.open(t) == 0 {
 			return
 		}
-		if len(payments)+len(jobs) == 0 {
+		if len(payments)+len(jobs)+len(changes) == 0 {
 			s.clock.advance(time.Second)
 		}
 	}

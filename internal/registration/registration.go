@@ -112,28 +112,18 @@ func (s *Service) Buy(ctx context.Context, o Order, pay deed.Checkout) (Outcome,
 	ctx, cancel := context.WithTimeout(ctx, s.Wait)
 	defer cancel()
 	want := s.purchase(o)
-	p, known, err := pay.Resume(ctx, want)
-	if err != nil && !known {
-		return Outcome{}, err
-	}
-	if !known {
-		var q deed.Quote
-		if q, want.Facts, err = s.Quote(ctx, o); err == nil {
-			p, err = pay.Collect(ctx, q, want)
-		}
-		if err != nil {
-			// The same payment may have come twice at once, and the other request
-			// was faster: then its answer is ours, and nobody pays again.
-			no := err
-			if p, known, err = pay.Resume(ctx, want); !known && err == nil {
-				return Outcome{Quote: q}, no
-			}
-		}
-	}
-	if err != nil {
+	p, q, known, err := deed.Pay(ctx, pay, want, func(ctx context.Context) (q deed.Quote, full deed.Purchase, err error) {
+		full = want
+		q, full.Facts, err = s.Quote(ctx, o)
+		return q, full, err
+	})
+	switch {
+	case err == nil:
+		return s.await(ctx, p)
+	case known:
 		return s.refused(ctx, o, p), err
 	}
-	return s.await(ctx, p)
+	return Outcome{Quote: q}, err
 }
 
 // refused is the outcome of a payment that was known and will not do. A void

@@ -190,11 +190,6 @@ func (s Jobs) MoveJob(ctx context.Context, j deed.Job, to deed.JobState, next ti
 // errNotMoved takes a transaction back that came too late, or too early.
 var errNotMoved = errors.New("the job was not moved")
 
-// DueChanges implements zone.Store.
-func (s Jobs) DueChanges(ctx context.Context, most int) ([]string, error) {
-	return due(ctx, s.DB, `SELECT id FROM jobs WHERE next_at <= $1 AND kind LIKE 'dns%' ORDER BY next_at LIMIT $2`, s.Now(), most)
-}
-
 // takeTurn claims a name that we hold for one of its jobs. It fails with
 // errNotMoved while another has it, and when another has ended since this one
 // read where it begins: the claim comes first and the look second, as in claim.
@@ -291,17 +286,4 @@ func (s Jobs) settleAccounts(ctx context.Context, tx *Tx, j deed.Job, to deed.Pa
 		return err
 	}
 	return post(ctx, tx, p, "consumed", "owed", "revenue", s.Now())
-}
-
-// WakeJobs implements registration.Queue.
-func (s Jobs) WakeJobs(ctx context.Context) error {
-	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE jobs SET next_at = $1 WHERE next_at > $1 AND state = 'verifying'`, s.Now().Unix())
-		return err
-	})
-}
-
-// DueJobs implements registration.Queue.
-func (s Jobs) DueJobs(ctx context.Context, most int) ([]string, error) {
-	return due(ctx, s.DB, `SELECT id FROM jobs WHERE next_at <= $1 AND kind NOT LIKE 'dns%' ORDER BY next_at LIMIT $2`, s.Now(), most)
 }

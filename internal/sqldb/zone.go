@@ -1,11 +1,13 @@
 package sqldb
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,6 +64,7 @@ func scanZone(name deed.Name, row *sql.Row) (zoneRow, error) {
 const selectRecords = `
 	SELECT id, type, host, value, ttl, distance, created_at, updated_at FROM records WHERE `
 
+// scanRecords returns the records in an order that only depends on them.
 func scanRecords(rows *sql.Rows) (records []deed.Record, err error) {
 	err = each(rows, func() error {
 		var r deed.Record
@@ -77,6 +80,9 @@ func scanRecords(rows *sql.Rows) (records []deed.Record, err error) {
 		r.Created, r.Updated = moment(created), moment(updated)
 		records = append(records, r)
 		return nil
+	})
+	slices.SortFunc(records, func(a, b deed.Record) int {
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Value, b.Value), cmp.Compare(a.ID, b.ID))
 	})
 	return records, err
 }

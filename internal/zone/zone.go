@@ -112,34 +112,22 @@ func (s *Service) Try(ctx context.Context, c deed.ZoneChange) error {
 func (s *Service) buy(ctx context.Context, want deed.Purchase, pay deed.Checkout, make func(ctx context.Context) (deed.ZoneChange, error)) (Outcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.Wait)
 	defer cancel()
-	p, known, err := pay.Resume(ctx, want)
-	if err != nil && !known {
-		return Outcome{}, err
-	}
-	if !known {
-		var q deed.Quote
-		var c deed.ZoneChange
-		if c, err = make(ctx); err == nil {
-			q = quote(c)
-			want.Change = s.withIDs(c)
-			p, err = pay.Collect(ctx, q, want)
-		}
-		if err != nil {
-			// The same payment may have come twice at once, and the other request
-			// was faster: then its answer is ours, and nobody pays again.
-			no := err
-			if p, known, err = pay.Resume(ctx, want); !known && err == nil {
-				return Outcome{Quote: q}, no
-			}
-		}
-	}
-	if err != nil {
+	p, q, known, err := deed.Pay(ctx, pay, want, func(ctx context.Context) (deed.Quote, deed.Purchase, error) {
+		c, err := make(ctx)
+		full := want
+		full.Change = s.withIDs(c)
+		return quote(c), full, err
+	})
+	switch {
+	case err == nil:
+		return s.await(ctx, p, func() (deed.Payment, error) {
+			p, _, err := pay.Resume(ctx, want)
+			return p, err
+		})
+	case known:
 		return s.refused(ctx, p, make), err
 	}
-	return s.await(ctx, p, func() (deed.Payment, error) {
-		p, _, err := pay.Resume(ctx, want)
-		return p, err
-	})
+	return Outcome{Quote: q}, err
 }
 
 // quote is the price of a change.
@@ -173,7 +161,10 @@ func (s *Service) refused(ctx context.Context, p deed.Payment, make func(ctx con
 		}
 		return Outcome{} // without a price there is no offer
 	}
-	j, _ := s.Jobs.JobOf(context.WithoutCancel(ctx), p) // without a job there is none to name
+	j, err := s.Jobs.JobOf(context.WithoutCancel(ctx), p)
+	if err != nil {
+		return Outcome{} // without a job there is none to name
+	}
 	return Outcome{Job: j}
 }
 

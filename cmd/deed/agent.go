@@ -1,0 +1,36 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"time"
+
+	"deed.example/deed/internal/agent"
+	"deed.example/deed/internal/mcp"
+)
+
+// waiting is how many agents may wait for a job at once, in this process.
+const waiting = 256
+
+// newDesk lets agents call the HTTP interface of this process.
+func newDesk(h http.Handler) *agent.Desk {
+	return &agent.Desk{Caller: agent.Local{Handler: h}, Now: time.Now, Pause: sleep, Seats: make(chan struct{}, waiting)}
+}
+
+// speakMCP serves an agent on two streams.
+func speakMCP(ctx context.Context, d *agent.Desk, in io.ReadCloser, out io.WriteCloser) error {
+	return mcp.Serve(ctx, d, version(), in, out)
+}
+
+// sleep waits, unless ctx ends first.
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}

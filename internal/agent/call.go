@@ -1,0 +1,190 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"deed.example/deed"
+	"deed.example/deed/api"
+)
+
+// A Caller carries out calls of the HTTP interface. It must be safe for
+// concurrent use. An answer that refuses is no error: an error means that there
+// is no answer.
+type Caller interface {
+	Call(ctx context.Context, c Call) (Answer, error)
+}
+
+// A Call is one call of the HTTP interface.
+type Call struct {
+	Method  string
+	Path    string // escaped
+	Query   url.Values
+	Body    []byte // JSON; nil without one
+	Bearer  string // access token; "" without one
+	Payment Payment
+	From    Origin
+
+	Paid     bool // it may cost money
+	SignedIn bool // it needs a sign-in, also where Bearer is empty
+}
+
+// A Payment is a payment of x402 as its header carries it: base64 of JSON. The
+// zero Payment is none.
+type Payment struct {
+	Header  string
+	Version int // 1 or 2
+}
+
+// An Origin is where a call comes from, for whom it is counted.
+type Origin struct {
+	RemoteAddr   string   // of the connection, as net/http has it
+	ForwardedFor []string // what proxies said
+}
+
+// OriginOf returns where a request comes from.
+func OriginOf(r *http.Request) Origin {
+	return Origin{r.RemoteAddr, r.Header.Values("X-Forwarded-For")}
+}
+
+// An Answer is what the HTTP interface said.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte // JSON
+}
+
+// Done reports whether it did what it was asked to.
+func (a Answer) Done() bool { return a.Status < 300 }
+
+// edit changes the body of an answer that is done. A body that is not ours to
+// read stays as it is.
+func (a Answer) edit(change func(body map[string]any)) Answer {
+	var body map[string]any
+	if !a.Done() || json.Unmarshal(a.Body, &body) != nil {
+		return a
+	}
+	change(body)
+	if raw, err := json.Marshal(body, json.Deterministic(true)); err == nil {
+		a.Body = raw
+	}
+	return a
+}
+
+// refused is the answer to arguments that make no call.
+func refused(field, format string, args ...any) Answer {
+	reason := fmt.Sprintf(format, args...)
+	body := api.Error{Error: "Invalid request", Message: field + ": " + reason, Code: string(deed.CodeValidation), Details: []api.Detail{{Field: field, Reason: reason}}}
+	raw, _ := json.Marshal(body) // strings always can be
+	return Answer{Status: http.StatusBadRequest, Header: http.Header{}, Body: raw}
+}
+
+// arguments are what an agent wrote, by name. null is the same as nothing.
+type arguments map[string]jsontext.Value
+
+func (a arguments) text(name string) (string, bool) {
+	var s string
+	return s, a[name] != nil && json.Unmarshal(a[name], &s) == nil
+}
+
+// read reads the arguments of a tool and returns why they cannot be its.
+func (t Tool) read(raw []byte) (arguments, *Answer) {
+	args := arguments{}
+	if len(raw) > 0 {
+		if err := json.Unmarshal(raw, &args); err != nil {
+			no := refused("arguments", "must be one JSON object without a name twice")
+			return nil, &no
+		}
+	}
+	maps.DeleteFunc(args, func(_ string, v jsontext.Value) bool { return v.Kind() == 'n' })
+	for _, name := range slices.Sorted(maps.Keys(args)) {
+		if _, known := t.argument(name); !known {
+			no := refused(name, "%s takes no such argument", t.Name)
+			return nil, &no
+		}
+	}
+	for _, a := range t.Arguments {
+		if a.Required && args[a.Name] == nil {
+			no := refused(a.Name, "is needed")
+			return nil, &no
+		}
+	}
+	return args, args.checkDesk()
+}
+
+// bearer is how a token is written (RFC 6750, 2.1).
+var bearer = regexp.MustCompile(`^[A-Za-z0-9._~+/-]+=*$`)
+
+// address is how a wallet is written. What is no address never gets into a
+// message that somebody signs.
+var address = regexp.MustCompile(`^0x[0-9A-Fa-f]{40}$`)
+
+// checkDesk looks at the texts that no call will look at.
+func (a arguments) checkDesk() *Answer {
+	for name, want := range map[string]*regexp.Regexp{argToken: bearer, argAddress: address} {
+		if s, ok := a.text(name); a[name] != nil && (!ok || !want.MatchString(s)) {
+			no := refused(name, "cannot be %s", a[name])
+			return &no
+		}
+	}
+	return nil
+}
+
+// call turns arguments into the tool's call.
+func (t Tool) call(args arguments) (Call, *Answer) {
+	c := Call{Method: t.Method, Path: t.Path, Query: url.Values{}, Paid: t.Paid, SignedIn: t.Bearer}
+	body := map[string]jsontext.Value{}
+	for _, a := range t.Arguments {
+		v := args[a.Name]
+		switch {
+		case v == nil || a.In == AtDesk:
+		case a.In == InBody:
+			body[a.Field] = v
+		default:
+			text, ok := plain(v, a.List)
+			if !ok || a.In == InPath && text == "" {
+				no := refused(a.Name, "cannot be %s", v)
+				return Call{}, &no
+			}
+			if a.In == InQuery {
+				c.Query.Set(a.Field, text)
+			}
+			c.Path = strings.ReplaceAll(c.Path, "{"+a.Field+"}", url.PathEscape(text))
+		}
+	}
+	if t.hasBody() {
+		c.Body, _ = json.Marshal(body, json.Deterministic(true)) // its parts were read as JSON
+	}
+	return c, nil
+}
+
+func (t Tool) hasBody() bool {
+	return slices.ContainsFunc(t.Arguments, func(a Argument) bool { return a.In == InBody })
+}
+
+// plain writes a value as a path or a query has it.
+func plain(v jsontext.Value, list bool) (string, bool) {
+	if list && v.Kind() == '[' {
+		var items []string
+		err := json.Unmarshal(v, &items)
+		return strings.Join(items, ","), err == nil
+	}
+	switch v.Kind() {
+	case '"':
+		var s string
+		err := json.Unmarshal(v, &s)
+		return s, err == nil
+	case '0', 't', 'f':
+		return v.String(), true
+	}
+	return "", false
+}

@@ -1,0 +1,182 @@
+package agent
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/go-json-experiment/json"
+	"go.yaml.in/yaml/v3"
+
+	"deed.example/deed/api"
+)
+
+type schema = map[string]any
+
+// A description is openapi.yaml as it is read here.
+type description struct {
+	paths      map[string]any
+	components map[string]any
+}
+
+func readDescription() (*description, error) {
+	var doc struct {
+		Paths      map[string]any `yaml:"paths"`
+		Components map[string]any `yaml:"components"`
+	}
+	if err := yaml.Unmarshal(api.OpenAPIYAML, &doc); err != nil {
+		return nil, fmt.Errorf("read openapi.yaml: %w", err)
+	}
+	return &description{doc.Paths, doc.Components}, nil
+}
+
+// tool fills a row with what the description says of its call.
+func (d *description) tool(r row) (Tool, error) {
+	method, path, _ := strings.Cut(r.endpoint, " ")
+	item, _ := d.paths[path].(schema)
+	op, ok := item[strings.ToLower(method)].(schema)
+	if !ok {
+		return Tool{}, fmt.Errorf("openapi.yaml has no %s", r.endpoint)
+	}
+	t := Tool{
+		Name: r.name, Title: r.title, Description: r.description, Method: method, Path: path,
+		ReadOnly: r.flags&readOnly != 0, Destructive: r.flags&destructive != 0, Idempotent: r.flags&idempotent != 0, Waits: r.flags&waits != 0,
+		Bearer: secured(op, "bearer"), Paid: secured(op, "paymentSignature"), finish: r.finish,
+	}
+	properties := d.arguments(&t, r, item, op)
+	for i, a := range t.Arguments {
+		p, _ := properties[a.Name].(schema)
+		if a.List {
+			properties[a.Name] = schema{"type": "array", "items": schema{"type": "string", "minLength": 1}, "description": r.hints[a.Field]}
+			if a.Required {
+				properties[a.Name].(schema)["minItems"] = 1
+			}
+		} else if a.In == AtDesk {
+			properties[a.Name] = deskSchemas[a.Name]
+			t.Arguments[i].Required = a.Name == argAddress
+		} else if p == nil {
+			return Tool{}, fmt.Errorf("%s has no schema", a.Name)
+		}
+	}
+	required := []string{}
+	for _, a := range t.Arguments {
+		if a.Required {
+			required = append(required, a.Name)
+		}
+	}
+	in := schema{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
+	out, err := d.answers(op, t)
+	if err != nil {
+		return Tool{}, err
+	}
+	if t.Input, err = json.Marshal(portable(in, false), json.Deterministic(true)); err != nil {
+		return Tool{}, err
+	}
+	t.Output, err = json.Marshal(portable(out, true), json.Deterministic(true))
+	return t, err
+}
+
+// secured says whether an operation asks for a credential in any of the ways it
+// can be called.
+func secured(op schema, scheme string) bool {
+	ways, _ := op["security"].([]any)
+	return slices.ContainsFunc(ways, func(way any) bool { return way.(schema)[scheme] != nil })
+}
+
+// arguments fills the arguments of a tool and returns their schemas.
+func (d *description) arguments(t *Tool, r row, item, op schema) schema {
+	properties := schema{}
+	add := func(field string, in Place, required bool, s schema) {
+		a := Argument{Name: snake(field), Field: field, In: in, Required: required, List: slices.Contains(r.lists, field)}
+		t.Arguments = append(t.Arguments, a)
+		properties[a.Name] = s
+	}
+	for _, list := range []any{item["parameters"], op["parameters"]} {
+		params, _ := list.([]any)
+		for _, param := range params {
+			p := d.inline(param).(schema)
+			place := Place(p["in"].(string))
+			if place != InPath && place != InQuery {
+				continue // headers are not for agents
+			}
+			s := maps.Clone(p["schema"].(schema))
+			s["description"] = p["description"]
+			add(p["name"].(string), place, p["required"] == true, s)
+		}
+	}
+	body := d.body(op)
+	fields, _ := body["properties"].(schema)
+	required, _ := body["required"].([]any)
+	for _, field := range slices.Sorted(maps.Keys(fields)) {
+		add(field, InBody, slices.Contains(required, any(field)), fields[field].(schema))
+	}
+	desk := func(wanted bool, name string) {
+		if wanted {
+			t.Arguments = append(t.Arguments, Argument{Name: name, In: AtDesk})
+		}
+	}
+	desk(t.Name == "sign_in_message", argAddress)
+	desk(t.Waits, argWait)
+	desk(t.Bearer, argToken)
+	return properties
+}
+
+// body returns the schema of an operation's JSON body, nil without one.
+func (d *description) body(op schema) schema {
+	s, _ := d.content(op["requestBody"])
+	return s
+}
+
+// content returns the JSON schema of a body.
+func (d *description) content(v any) (schema, bool) {
+	full, _ := d.inline(v).(schema)
+	content, _ := full["content"].(schema)
+	media, _ := content["application/json"].(schema)
+	s, ok := media["schema"].(schema)
+	return s, ok
+}
+
+// answers returns the schema of what a tool can answer: what its call answers
+// when all is well, or why not. Clients hold both against it.
+func (d *description) answers(op schema, t Tool) (schema, error) {
+	responses, _ := op["responses"].(schema)
+	var shapes []any
+	for _, status := range slices.Sorted(maps.Keys(responses)) {
+		if s, ok := d.content(responses[status]); ok && strings.HasPrefix(status, "2") {
+			shapes = append(shapes, s)
+		}
+	}
+	if len(shapes) == 0 {
+		return nil, fmt.Errorf("%s %s answers nothing", t.Method, t.Path)
+	}
+	if t.finish != nil { // the desk adds to it
+		for _, s := range shapes {
+			s.(schema)["additionalProperties"] = true
+		}
+	}
+	shapes = append(shapes, schema{
+		"type": "object", "required": []any{"error", "message", "code"}, "description": "Why it was not done.",
+		"properties": schema{"error": schema{"type": "string"}, "message": schema{"type": "string"}, "code": schema{"type": "string"}},
+	})
+	if t.Paid {
+		shapes = append(shapes, schema{
+			"type": "object", "required": []any{"x402Version", "accepts"}, "description": "What it costs, in the words of x402: pay one of accepts.",
+			"properties": schema{"x402Version": schema{"type": "integer"}, "accepts": schema{"type": "array", "items": schema{"type": "object"}}},
+		})
+	}
+	return schema{"type": "object", "anyOf": shapes}, nil
+}
+
+// snake spells a field as agents do: maxPriceUsd is max_price_usd.
+func snake(field string) string {
+	var b strings.Builder
+	for _, c := range field {
+		if unicode.IsUpper(c) {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(c))
+	}
+	return b.String()
+}

@@ -1,0 +1,334 @@
+package httpapi_test
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"deed.example/deed"
+	"deed.example/deed/api"
+	"deed.example/deed/internal/agent"
+	"deed.example/deed/internal/httpapi"
+	deedmcp "deed.example/deed/internal/mcp"
+)
+
+// An agentOf is a program that speaks MCP to a house, with the protocol's own
+// client. Its HTTP is held against openapi.yaml, its results against the tools'
+// schemas.
+type agentOf struct {
+	*mcp.ClientSession
+	tools map[string]*mcp.Tool
+}
+
+// with adds headers to every request.
+type with struct {
+	base    http.RoundTripper
+	headers []string
+}
+
+func (w with) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	for i := 0; i < len(w.headers); i += 2 {
+		r.Header.Set(w.headers[i], w.headers[i+1])
+	}
+	return w.base.RoundTrip(r)
+}
+
+// agent connects an agent that sends the headers given as names and values.
+func (h *house) agent(t *testing.T, headers ...string) *agentOf {
+	t.Helper()
+	if h.api.MCP == nil {
+		h.speakMCP(func() {})
+	}
+	c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	session, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{
+		Endpoint: "http://" + h.addr + "/mcp", HTTPClient: &http.Client{Transport: with{h.client.Transport, headers}}, DisableStandaloneSSE: true,
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { session.Close() }) // there is nothing to close
+	a := &agentOf{session, map[string]*mcp.Tool{}}
+	list, err := session.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range list.Tools {
+		a.tools[tool.Name] = tool
+	}
+	return a
+}
+
+// speakMCP opens the way in for agents. While one waits, the rest of the world
+// goes on.
+func (h *house) speakMCP(goOn func()) {
+	h.api.MCP = deedmcp.NewHandler(&agent.Desk{
+		Caller: agent.Local{Handler: h.api.Handler()}, Now: time.Now, Seats: make(chan struct{}, 8),
+		Pause: func(ctx context.Context, _ time.Duration) error { goOn(); return ctx.Err() },
+	}, "test", h.api.PublicURL)
+}
+
+// use calls a tool, with a payment unless it is nil.
+func (a *agentOf) use(t *testing.T, tool, args string, payment any) *mcp.CallToolResult {
+	t.Helper()
+	p := &mcp.CallToolParams{Name: tool, Arguments: raw(args)}
+	if payment != nil {
+		p.Meta = mcp.Meta{"x402/payment": payment}
+	}
+	res, err := a.CallTool(t.Context(), p)
+	if err != nil {
+		t.Errorf("%s %s: %v", tool, args, err)
+		return &mcp.CallToolResult{}
+	}
+	checkOutput(t, a.tools[tool], res)
+	return res
+}
+
+// body returns the structured content as JSON.
+func body(t *testing.T, r *mcp.CallToolResult) string {
+	t.Helper()
+	out, err := json.Marshal(r.StructuredContent, json.Deterministic(true))
+	if err != nil {
+		t.Error(err)
+	}
+	return string(out)
+}
+
+// done returns what a tool gave.
+func done[T any](t *testing.T, r *mcp.CallToolResult) T {
+	t.Helper()
+	var out T
+	if err := json.Unmarshal([]byte(body(t, r)), &out); err != nil || r.IsError {
+		t.Errorf("got %s, %v", body(t, r), err)
+	}
+	return out
+}
+
+// refusedWith fails unless a tool refused with a code.
+func refusedWith(t *testing.T, r *mcp.CallToolResult, code deed.Code) {
+	t.Helper()
+	var e api.Error
+	_ = json.Unmarshal([]byte(body(t, r)), &e) // what is no error has no code
+	if !r.IsError || e.Code != string(code) {
+		t.Errorf("got %s, want %s", body(t, r), code)
+	}
+}
+
+// offered fails unless a tool refused with an offer, in all places where clients
+// look for one, and returns it with what people read.
+func offeredBy(t *testing.T, r *mcp.CallToolResult) (api.PaymentOffer, string) {
+	t.Helper()
+	var o api.PaymentOffer
+	if err := json.Unmarshal([]byte(body(t, r)), &o); err != nil || !r.IsError || o.X402Version != 2 || len(r.Content) != 2 {
+		t.Fatalf("got %s, %v", body(t, r), err)
+	}
+	for _, place := range []any{raw(r.Content[0].(*mcp.TextContent).Text), r.Meta["x402/error"]} {
+		var again api.PaymentOffer
+		text, err := json.Marshal(place)
+		if err != nil || json.Unmarshal(text, &again) != nil || fmt.Sprint(again) != fmt.Sprint(o) {
+			t.Errorf("got %s, %v, want %+v", text, err, o)
+		}
+	}
+	return o, r.Content[1].(*mcp.TextContent).Text
+}
+
+// object returns the payment of a header as an object.
+func object(t *testing.T, header string) map[string]any {
+	t.Helper()
+	text, err := base64.StdEncoding.DecodeString(header)
+	var out map[string]any
+	if err != nil || json.Unmarshal(text, &out) != nil {
+		t.Fatalf("%s: %v", header, err)
+	}
+	return out
+}
+
+func TestToolsOverMCP(t *testing.T) {
+	a := open(t, options{}).agent(t)
+	var got []string
+	for name, tool := range a.tools {
+		got = append(got, name)
+		row, known := agent.Find(name)
+		if n := tool.Annotations; !known || tool.Title != row.Title || n.ReadOnlyHint != row.ReadOnly || *n.DestructiveHint != row.Destructive || n.IdempotentHint != row.Idempotent || tool.OutputSchema == nil {
+			t.Errorf("got %+v", tool)
+		}
+	}
+	if len(got) != len(agent.Tools()) {
+		t.Errorf("got %v", got)
+	}
+	if init := a.InitializeResult(); init.ServerInfo.Version != "test" || !strings.Contains(init.Instructions, "x402") {
+		t.Errorf("got %+v", init)
+	}
+}
+
+// The free tools, and those of an owner, as an agent with a key uses them.
+func TestAgentSignsInOverMCP(t *testing.T) {
+	eachShop(t, func(t *testing.T, s *shop) {
+		owner, a := s.bought(t, "first.com"), s.agent(t)
+		refusedWith(t, a.use(t, "get_account", `{}`, nil), deed.CodeAuthRequired)
+		asked := done[struct {
+			Message string `json:"message"`
+		}](t, a.use(t, "sign_in_message", fmt.Sprintf(`{"address":%q}`, owner.wallet.Checksum()), nil))
+		signed := fmt.Sprintf(`{"message":%s,"signature":%q}`, quoteJSON(t, asked.Message), owner.sign(t, asked.Message))
+		tokens := done[api.TokenSet](t, a.use(t, "sign_in", signed, nil))
+		refusedWith(t, a.use(t, "sign_in", signed, nil), deed.CodeValidation) // a nonce is good once
+		byHeader, byArgument := s.agent(t, "Authorization", "Bearer "+tokens.AccessToken), fmt.Sprintf(`{"access_token":%q}`, tokens.AccessToken)
+		for _, acc := range []api.Account{
+			done[api.Account](t, byHeader.use(t, "get_account", `{}`, nil)), done[api.Account](t, a.use(t, "get_account", byArgument, nil)),
+		} {
+			if acc.WalletAddress != string(owner.wallet) || acc.ActiveDomains != 1 {
+				t.Errorf("got %+v", acc)
+			}
+		}
+		names := done[api.AccountDomains](t, byHeader.use(t, "list_my_domains", `{"limit":1,"status":"active"}`, nil))
+		if names.Total != 1 || names.Domains[0].Domain != "first.com" {
+			t.Errorf("got %+v", names)
+		}
+		if tx := done[api.Transactions](t, byHeader.use(t, "list_transactions", `{"offset":0}`, nil)); tx.Total != 1 {
+			t.Errorf("got %+v", tx)
+		}
+		refusedWith(t, byHeader.use(t, "get_account", `{"access_token":"a.b.c"}`, nil), deed.CodeTokenInvalid)
+	})
+}
+
+func TestLookAroundOverMCP(t *testing.T) {
+	eachShop(t, func(t *testing.T, s *shop) {
+		s.bought(t, "first.com")
+		a := s.agent(t)
+		found := done[api.SearchResult](t, a.use(t, "search_domains", `{"query":"first","tlds":["com","io"]}`, nil))
+		if len(found.Results) != 2 || found.Results[0].Available || !found.Results[1].Available {
+			t.Errorf("got %+v", found)
+		}
+		if got := done[api.CheckResult](t, a.use(t, "check_domains", `{"domains":["first.com","second.com"]}`, nil)); len(got.Results) != 2 || !got.Results[1].Available {
+			t.Errorf("got %+v", got)
+		}
+		if got := done[api.Pricing](t, a.use(t, "get_pricing", `{"tlds":["com"]}`, nil)); got.Count != 1 {
+			t.Errorf("got %+v", got)
+		}
+		if got := done[api.Quote](t, a.use(t, "register_domain", `{"domain":"second.com","dry_run":true}`, nil)); got.Price != comPrice.String() {
+			t.Errorf("got %+v", got)
+		}
+		refusedWith(t, a.use(t, "get_job", `{"job_id":"job_1"}`, nil), deed.CodeNotFound)
+		refusedWith(t, a.use(t, "get_pricing", `{"tlds":["nosuchtld"]}`, nil), deed.CodeTLDNotSupported)
+		refusedWith(t, a.use(t, "register_domain", `{"domain":"second.com","colour":"red"}`, nil), deed.CodeValidation)
+		if _, err := a.CallTool(t.Context(), &mcp.CallToolParams{Name: "no_such_tool"}); err == nil {
+			t.Error("there is a tool that is not")
+		}
+	})
+}
+
+// A tool and its twin have one limit, of the address that the agent has.
+func TestLimitsOverMCP(t *testing.T) {
+	eachStore(t, func(t *testing.T, o options) {
+		limits := oneWindow()
+		o.limits, o.trusted = limits, loopback
+		h := open(t, o)
+		addr, wallet := caller(t)
+		token := "Bearer " + h.tokens(t, wallet).Access
+		a := h.agent(t, "X-Forwarded-For", addr, "Authorization", token)
+		for _, c := range []struct {
+			tool, args, twin string
+			most             int
+		}{
+			{"search_domains", `{"query":"a","tlds":["com"]}`, "/domains/search?query=a&tlds=com", limits.Search.Max},
+			{"get_account", `{}`, "/account", limits.Account.Max},
+			{"list_dns_records", `{"domain":"example.com"}`, "/dns/example.com", limits.DNS.Max},
+		} {
+			before := remaining(t, h.get(t, c.twin, "X-Forwarded-For", addr, "Authorization", token))
+			a.use(t, c.tool, c.args, nil)
+			after := remaining(t, h.get(t, c.twin, "X-Forwarded-For", addr, "Authorization", token))
+			if before != c.most-1 || after != before-2 {
+				t.Errorf("%s: got %d and %d left of %d", c.tool, before, after, c.most)
+			}
+			for range after {
+				a.use(t, c.tool, c.args, nil)
+			}
+			refusedWith(t, a.use(t, c.tool, c.args, nil), deed.CodeRateLimited)
+			h.get(t, c.twin, "X-Forwarded-For", addr, "Authorization", token).expect(t, 429, deed.CodeRateLimited)
+		}
+		otherAddr, _ := caller(t)
+		if r := h.agent(t, "X-Forwarded-For", otherAddr).use(t, "search_domains", `{"query":"a","tlds":["com"]}`, nil); r.IsError {
+			t.Errorf("another caller was refused too: %s", body(t, r))
+		}
+	})
+}
+
+func TestReadOverMCP(t *testing.T) {
+	a := open(t, options{}).agent(t)
+	list, err := a.ListResources(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read []string
+	for _, r := range list.Resources {
+		got, err := a.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: r.URI})
+		if err != nil || len(got.Contents) != 1 || got.Contents[0].MIMEType != r.MIMEType || len(got.Contents[0].Text) < 500 {
+			t.Errorf("%s: got %v", r.URI, err)
+		}
+		read = append(read, r.Name)
+	}
+	if slices.Sort(read); !slices.Equal(read, []string{"openapi", "pricing", "quickstart"}) {
+		t.Errorf("got %v", read)
+	}
+	prompt, err := a.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "buy_domain", Arguments: map[string]string{"idea": "a bakery", "budget_usd": "15"}})
+	if err != nil || !strings.Contains(prompt.Messages[0].Content.(*mcp.TextContent).Text, "at most 15 USDC") {
+		t.Errorf("got %+v, %v", prompt, err)
+	}
+	if _, err := a.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "buy_domain"}); err == nil {
+		t.Error("a name for nothing")
+	}
+}
+
+// What is no message of the protocol is refused in the one shape.
+func TestNoMessagesOverMCP(t *testing.T) {
+	h := open(t, options{})
+	h.do(t, "POST", "/mcp", `{}`).expect(t, 503, deed.CodeUnavailable) // no way in yet
+	h.agent(t)
+	both := []string{"Accept", "application/json, text/event-stream"}
+	call := `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	h.do(t, "POST", "/mcp", call).expect(t, 400, deed.CodeValidation)
+	h.do(t, "POST", "/mcp", "["+call+"]", both...).expect(t, 400, deed.CodeValidation)
+	h.do(t, "POST", "/mcp", strings.Repeat(" ", 64)+"["+call+"]", both...).expect(t, 400, deed.CodeValidation)
+	h.do(t, "POST", "/mcp", `{"jsonrpc"`, both...).expect(t, 400, deed.CodeValidation)
+	h.do(t, "POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"`+strings.Repeat("x", 128<<10)+`"}}`, both...).expect(t, 413, deed.CodeValidation)
+	h.do(t, "POST", "/mcp", call, append(both, "Content-Type", "text/plain")...).expect(t, 415, deed.CodeValidation)
+	h.get(t, "/mcp", both...).expect(t, 405, deed.CodeNotFound)
+	h.do(t, "DELETE", "/mcp", "", both...).expect(t, 405, deed.CodeNotFound)
+}
+
+// A service for its own machine is not reached by another name, so that no page
+// can have its own name resolve to it; one that has a public name is reached by
+// whatever name a proxy uses.
+func TestNamesOfTheMCPService(t *testing.T) {
+	for public, want := range map[string]map[string]int{
+		"http://127.0.0.1:8080": {"127.0.0.1": 200, "localhost:8080": 200, "[::1]:8080": 200, "evil.example": 400, "evil.example:8080": 400},
+		"https://deed.example":  {"127.0.0.1": 200, "deed.example": 200, "node-1:8080": 200},
+	} {
+		h := open(t, options{setAPI: func(s *httpapi.Server) { s.PublicURL = public }})
+		h.speakMCP(func() {})
+		for host, status := range want {
+			req, err := http.NewRequestWithContext(t.Context(), "POST", "http://"+h.addr+"/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Host = host
+			req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+			res, err := h.client.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res.Body.Close() // only its status counts
+			if res.StatusCode != status {
+				t.Errorf("%s as %s: got %d, want %d", public, host, res.StatusCode, status)
+			}
+		}
+	}
+}

@@ -1,0 +1,60 @@
+// Package mcp lets agents use the service through the Model Context Protocol:
+// over HTTP at /mcp, and on the standard streams of `deed mcp`.
+//
+// It shows the table of package agent as tools and holds no rule of its own. A
+// tool call becomes the call of its HTTP twin (tool.go), with the caller's own
+// address, token and payment, and the answer becomes a result: the body as
+// structured content and as text, a refusal marked as an error. What costs money
+// is refused with the offer of x402, in the two ways that clients look for it,
+// and done when the same call comes again with a payment (payment.go).
+//
+// Over HTTP there are no sessions: every message stands for itself, so any node
+// can answer any of them.
+package mcp
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"io"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"deed.example/deed/internal/agent"
+)
+
+// instructions are what every agent reads first.
+const instructions = `Deed sells domain names and runs their DNS. Prices are in USDC.
+Searching, checking and prices are free and need nothing. register_domain, renew_domain and transfer_domain need a payment and no sign-in: the wallet that pays owns the name. DNS and account tools need a sign-in by that wallet (sign_in_message, sign_in, then the token as Authorization: Bearer or as access_token).
+A tool that costs money answers with an offer (x402) until the call carries a payment in _meta["x402/payment"]. Use dry_run or check_domains to know the price first, and max_price_usd to be safe. Sending the same payment with the same call again never pays twice.`
+
+// newServer returns the one server of both ways in.
+func newServer(d *agent.Desk, version string) *mcp.Server {
+	s := mcp.NewServer(&mcp.Implementation{Name: "deed", Title: "Deed: domain names and DNS", Version: version}, &mcp.ServerOptions{
+		Instructions: instructions,
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}, Prompts: &mcp.PromptCapabilities{}},
+	})
+	for _, t := range agent.Tools() {
+		s.AddTool(describe(t), handle(d, t))
+	}
+	addResources(s, d.Caller)
+	addPrompt(s)
+	return s
+}
+
+// describe says what a tool is, in the words of the protocol.
+func describe(t agent.Tool) *mcp.Tool {
+	openWorld := true
+	return &mcp.Tool{
+		Name: t.Name, Title: t.Title, Description: t.Description,
+		InputSchema: json.RawMessage(t.Input), OutputSchema: json.RawMessage(t.Output),
+		Annotations: &mcp.ToolAnnotations{
+			Title: t.Title, ReadOnlyHint: t.ReadOnly, DestructiveHint: &t.Destructive, IdempotentHint: t.Idempotent, OpenWorldHint: &openWorld,
+		},
+	}
+}
+
+// Serve speaks the protocol on two streams until the input ends or ctx does.
+func Serve(ctx context.Context, d *agent.Desk, version string, in io.ReadCloser, out io.WriteCloser) error {
+	return newServer(d, version).Run(ctx, &mcp.IOTransport{Reader: in, Writer: out, MaxLineLength: maxMessage})
+}

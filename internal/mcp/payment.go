@@ -1,0 +1,98 @@
+package mcp
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"deed.example/deed/api"
+	"deed.example/deed/internal/agent"
+)
+
+// Where x402 has its parts in a message: a client puts the payment there as an
+// object, others as the base64 of HTTP; clients look for an offer in the
+// structured content, others under metaError.
+const (
+	metaPayment = "x402/payment"
+	metaError   = "x402/error"
+	metaReceipt = "x402/payment-response"
+)
+
+// paymentOf reads the payment of a request. What cannot be one is handed on all
+// the same: it is refused as it would be over HTTP.
+func paymentOf(meta mcp.Meta) agent.Payment {
+	var raw []byte
+	p := agent.Payment{Version: 2}
+	switch v := meta[metaPayment].(type) {
+	case nil:
+		return agent.Payment{}
+	case string:
+		p.Header = v
+		raw, _ = base64.StdEncoding.DecodeString(v) // then it says no version
+	default:
+		raw, _ = json.Marshal(v) // it came as JSON
+		p.Header = base64.StdEncoding.EncodeToString(raw)
+	}
+	var said struct {
+		Version int `json:"x402Version"`
+	}
+	if json.Unmarshal(raw, &said) == nil && said.Version == 1 {
+		p.Version = 1
+	}
+	if p.Header == "" {
+		p.Header = "-" // there was a payment, and it is no good
+	}
+	return p
+}
+
+// offerOf returns the offer of a 402, in the words of x402 version 2.
+func offerOf(a agent.Answer) (json.RawMessage, bool) {
+	raw, err := base64.StdEncoding.DecodeString(first(a.Header, "PAYMENT-REQUIRED"))
+	return raw, a.Status == http.StatusPaymentRequired && err == nil && json.Valid(raw)
+}
+
+// unpaid refuses with an offer. The first text is the offer again, for programs;
+// the second is for who decides whether to pay.
+func unpaid(r *mcp.CallToolResult, offer json.RawMessage, a agent.Answer) *mcp.CallToolResult {
+	r.StructuredContent = offer
+	r.Content = []mcp.Content{&mcp.TextContent{Text: string(offer)}}
+	if r.Meta == nil {
+		r.Meta = mcp.Meta{}
+	}
+	r.Meta[metaError] = offer
+	var said api.PaymentRequired
+	if json.Unmarshal(a.Body, &said) != nil {
+		return r
+	}
+	text := said.Code + ": " + said.Message
+	if said.Hint != "" {
+		text += "\n" + said.Hint
+	}
+	if said.JobID != "" {
+		text += "\nThe payment belongs to " + said.JobID + ": see get_job."
+	}
+	r.Content = append(r.Content, &mcp.TextContent{Text: text})
+	return r
+}
+
+// receipt returns what became of a payment, nil when there was none.
+func receipt(h http.Header) mcp.Meta {
+	for _, name := range []string{"PAYMENT-RESPONSE", "X-PAYMENT-RESPONSE"} {
+		raw, err := base64.StdEncoding.DecodeString(first(h, name))
+		if err == nil && len(raw) > 0 && json.Valid(raw) {
+			return mcp.Meta{metaReceipt: json.RawMessage(raw)}
+		}
+	}
+	return nil
+}
+
+// first returns a header that is spelled with capital letters only in this
+// process, and as net/http spells it when it came over the wire.
+func first(h http.Header, name string) string {
+	if values := h[name]; len(values) > 0 {
+		return values[0]
+	}
+	return h.Get(name)
+}

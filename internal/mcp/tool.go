@@ -1,0 +1,69 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"deed.example/deed/api"
+	"deed.example/deed/internal/agent"
+)
+
+// handle returns what carries out a tool.
+func handle(d *agent.Desk, t agent.Tool) mcp.ToolHandler {
+	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		header := headerOf(req.Extra)
+		a, err := d.Do(ctx, t, agent.Request{
+			Arguments: req.Params.Arguments,
+			Bearer:    bearerOf(header),
+			Payment:   paymentOf(req.Params.Meta),
+			From:      originOf(header),
+		})
+		if err != nil {
+			return broken(err), nil
+		}
+		return result(a), nil
+	}
+}
+
+func headerOf(extra *mcp.RequestExtra) http.Header {
+	if extra == nil {
+		return nil
+	}
+	return extra.Header
+}
+
+// bearerOf returns the one access token of a header, "" when there is none.
+func bearerOf(h http.Header) string {
+	values := h.Values("Authorization")
+	if len(values) != 1 {
+		return ""
+	}
+	scheme, token, _ := strings.Cut(values[0], " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
+// result turns the answer of a call into that of a tool.
+func result(a agent.Answer) *mcp.CallToolResult {
+	r := &mcp.CallToolResult{IsError: !a.Done()}
+	r.Meta = receipt(a.Header)
+	if offer, ok := offerOf(a); ok {
+		return unpaid(r, offer, a)
+	}
+	r.StructuredContent = json.RawMessage(a.Body)
+	r.Content = []mcp.Content{&mcp.TextContent{Text: strings.TrimSpace(string(a.Body))}}
+	return r
+}
+
+// broken tells of a call that had no answer.
+func broken(err error) *mcp.CallToolResult {
+	e := api.Error{Error: "Service unavailable", Message: err.Error(), Code: "SERVICE_UNAVAILABLE"}
+	raw, _ := json.Marshal(e) // strings always can be
+	return &mcp.CallToolResult{IsError: true, StructuredContent: e, Content: []mcp.Content{&mcp.TextContent{Text: string(raw)}}}
+}

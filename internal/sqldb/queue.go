@@ -1,0 +1,21 @@
+package sqldb
+
+import "context"
+
+// WakeJobs implements registration.Queue.
+func (s Jobs) WakeJobs(ctx context.Context) error {
+	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE jobs SET next_at = $1 WHERE next_at > $1 AND state = 'verifying'`, s.Now().Unix())
+		return err
+	})
+}
+
+// DueJobs implements registration.Queue.
+func (s Jobs) DueJobs(ctx context.Context, most int) ([]string, error) {
+	return due(ctx, s.DB, `SELECT id FROM jobs WHERE next_at <= $1 AND kind NOT LIKE 'dns%' ORDER BY next_at LIMIT $2`, s.Now(), most)
+}
+
+// DueChanges implements zone.Store.
+func (s Jobs) DueChanges(ctx context.Context, most int) ([]string, error) {
+	return due(ctx, s.DB, `SELECT id FROM jobs WHERE next_at <= $1 AND kind LIKE 'dns%' ORDER BY next_at LIMIT $2`, s.Now(), most)
+}
