@@ -3,6 +3,7 @@
 package main
 
 import (
+	"slices"
 	"testing"
 
 	"deed.example/deed/internal/sqldb/sqldbtest"
@@ -40,6 +41,21 @@ func TestKillNineEverywhere(t *testing.T) {
 						fault = "" // the other registrar says no, and not ours
 					}
 					killAt(t, order.bad, point, fault, databaseOf(t, database)...)
+				})
+			}
+		}
+	}
+}
+
+// Every point of a change of the DNS, on both databases.
+func TestKillNineInTheDNS(t *testing.T) {
+	points := append(slices.Clone(mortalPoints[:7]), "change: queued", "change: changed")
+	for _, database := range []string{"sqlite", "postgres"} {
+		for kind, order := range map[string]mortalOrder{"record": recordMortal, "batch": batchMortal} {
+			for _, point := range points {
+				t.Run(database+" "+kind+" "+point, func(t *testing.T) {
+					t.Parallel()
+					killAt(t, order, point, "", databaseOf(t, database)...)
 				})
 			}
 		}

@@ -45,6 +45,8 @@ type node struct {
 	cmd                *exec.Cmd
 	callers, operators string // base addresses
 	welcome            string
+	dns                string // address of its name server
+	token              string // of who signed in, for send and payment; "" for nobody
 	client             *http.Client
 	log                *lockedBuffer
 }
@@ -75,7 +77,7 @@ func start(t *testing.T, dir string, environ ...string) *node {
 func startBinary(t *testing.T, path, dir string, environ ...string) *node {
 	t.Helper()
 	n := &node{log: &lockedBuffer{}, client: apitest.Client(t, nil)}
-	n.cmd = exec.Command(path, "serve", "--data", dir, "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0", "--chain-listen", "127.0.0.1:0")
+	n.cmd = exec.Command(path, "serve", "--data", dir, "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0", "--chain-listen", "127.0.0.1:0", "--dns-listen", "127.0.0.1:0")
 	n.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH")}, environ...) // not even a home
 	n.cmd.Stderr = n.log
 	out, err := n.cmd.StdoutPipe()
@@ -93,6 +95,8 @@ func startBinary(t *testing.T, path, dir string, environ ...string) *node {
 			n.callers = words[1]
 		case len(words) == 2 && words[0] == "operators":
 			n.operators = words[1]
+		case len(words) > 1 && words[0] == "DNS":
+			n.dns = strings.TrimSuffix(words[1], ",")
 		case len(words) == 2 && strings.HasSuffix(words[1], "/openapi.json"):
 			return n
 		}
@@ -183,7 +187,7 @@ func TestServeOnPostgresAndRedis(t *testing.T) {
 func TestNodeWithOtherKeysIsRefused(t *testing.T) {
 	url := "DEED_DATABASE_URL=" + sqldbtest.PostgresURL(t)
 	start(t, t.TempDir(), url)
-	cmd := exec.Command(binary, "serve", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--metrics-listen", "off", "--chain-listen", "127.0.0.1:0")
+	cmd := exec.Command(binary, "serve", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--metrics-listen", "off", "--chain-listen", "127.0.0.1:0", "--dns-listen", "127.0.0.1:0")
 	cmd.Env = []string{url}
 	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "signin.keys") {
 		t.Errorf("got %v: %s", err, out)
@@ -220,7 +224,7 @@ func TestRestartKeepsTheDailyWindow(t *testing.T) {
 func TestSecondProcessOnOneFolderIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	start(t, dir)
-	out, err := exec.Command(binary, "serve", "--data", dir, "--listen", "127.0.0.1:0", "--metrics-listen", "off", "--chain-listen", "127.0.0.1:0").CombinedOutput()
+	out, err := exec.Command(binary, "serve", "--data", dir, "--listen", "127.0.0.1:0", "--metrics-listen", "off", "--chain-listen", "127.0.0.1:0", "--dns-listen", "127.0.0.1:0").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "another process is using this database") {
 		t.Errorf("got %v: %s", err, out)
 	}
@@ -295,7 +299,7 @@ func TestStartFailsWithAReason(t *testing.T) {
 		"no such database":  {[]string{"--database-url", "postgres://u:hunter2@127.0.0.1:1/d"}, "127.0.0.1"},
 		"an extra argument": {[]string{"now"}, "now"},
 	} {
-		args := append([]string{"serve", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--metrics-listen", "off", "--chain-listen", "127.0.0.1:0"}, tt.args...)
+		args := append([]string{"serve", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--metrics-listen", "off", "--chain-listen", "127.0.0.1:0", "--dns-listen", "127.0.0.1:0"}, tt.args...)
 		out, err := exec.Command(binary, args...).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), tt.says) || strings.Contains(string(out), "hunter2") {
 			t.Errorf("%s: got %v: %s", name, err, out)
