@@ -31,6 +31,7 @@ var floors = []struct {
 	{"internal/ratelimit", 1},
 	{"internal/registration", 1},
 	{"internal/signin", 1},
+	{"internal/zone", 1},
 	{"internal/apitest", 2},
 	{"internal/cache/", 2},
 	{"internal/cli", 2},

@@ -58,6 +58,9 @@ func openDNS(ctx context.Context, c *config, b *backends) (d *dnsBackend, err er
 	if c.DNSSEC == "on" {
 		d.zones.Generation = 1
 	}
+	if err := d.zones.CheckKeys(ctx); err != nil {
+		return nil, fmt.Errorf("dns.key: %w", err)
+	}
 	d.follower = &zone.Follower{Zones: sqldb.Served{DB: b.db}, Now: b.clock.Now}
 	if err := d.openServer(c); err != nil {
 		return d, err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"crypto/ecdsa"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -71,6 +72,12 @@ func TestTwoProcessesServe(t *testing.T) {
 		for _, n := range []*node{one, two} {
 			waitFor(t, func() bool { return len(n.dig(t, host+".mortal.com")) == 1 })
 		}
+	}
+	// A third one with a key of its own would sign what no parent vouches for.
+	cmd := exec.Command(binary, "serve", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--metrics-listen", "off", "--chain-listen", "127.0.0.1:0", "--dns-listen", "off")
+	cmd.Env = environ[:2]
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "dns.key") {
+		t.Errorf("got %v: %s", err, out)
 	}
 	two.stop(t)
 	one.stop(t)

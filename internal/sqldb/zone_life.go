@@ -2,6 +2,10 @@ package sqldb
 
 import (
 	"context"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
 	"strings"
 
 	"deed.example/deed"
@@ -62,6 +66,33 @@ func (s Zones) relabel(ctx context.Context, tx *Tx, name deed.Name) error {
 		return err
 	}
 	return bumpCatalog(ctx, tx, s.Now())
+}
+
+const dnskeyType = 48 // RFC 4034, 2
+
+// CheckKeys fails when a zone is served with another key than this node would
+// sign it with: parents name that key, and what this node signed would be bogus.
+func (s Zones) CheckKeys(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	defer cancel()
+	var name deed.Name
+	var generation int
+	var data string
+	err := s.DB.read.QueryRowContext(ctx, `
+		SELECT z.domain, z.generation, s.data FROM zones z JOIN served s ON s.zone_id = z.id
+		 WHERE z.ended_at IS NULL AND z.generation > 0 AND s.type = $1 AND s.died IS NULL LIMIT 1`,
+		dnskeyType).Scan(&name, &generation, &data)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the key of a zone: %w", err)
+	}
+	key, err := deed.DeriveZoneKey(s.Publishing.Master, string(name), generation)
+	if err == nil && hex.EncodeToString([]byte(key.DNSKEY().Data)) != data {
+		err = errors.New("the zones of this database are signed with other keys than this node's: copy the file that dns.key names from a node that runs")
+	}
+	return err
 }
 
 // DueZones implements zone.Signatures: zones whose signatures must be renewed.
