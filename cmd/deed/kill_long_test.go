@@ -3,9 +3,11 @@
 package main
 
 import (
+	"crypto/ecdsa"
 	"slices"
 	"testing"
 
+	"deed.example/deed"
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
@@ -46,6 +48,13 @@ func TestKillNineEverywhere(t *testing.T) {
 		}
 	}
 }
+
+// batchMortal is a change of two records.
+var batchMortal = mortalOrder{path: "/dns/mortal.com/batch", done: 200, owned: true, seen: seeMortal,
+	prepare: func(t *testing.T, n *node, owner *ecdsa.PrivateKey) (string, deed.USDC) {
+		_, cost := soldMortal(t, n, owner)
+		return `{"changes":[{"op":"add","type":"A","host":"www","value":"192.0.2.10"},{"op":"add","type":"TXT","host":"www","value":"text"}]}`, cost
+	}}
 
 // Every point of a change of the DNS, on both databases.
 func TestKillNineInTheDNS(t *testing.T) {

@@ -14,19 +14,12 @@ import (
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
-// Orders that change the DNS of a name, and are paid by who does not own it.
-var (
-	recordMortal = mortalOrder{path: "/dns/mortal.com", done: 201, owned: true, seen: seeMortal,
-		prepare: func(t *testing.T, n *node, owner *ecdsa.PrivateKey) (string, deed.USDC) {
-			_, cost := soldMortal(t, n, owner)
-			return `{"type":"A","host":"www","value":"192.0.2.10"}`, cost
-		}}
-	batchMortal = mortalOrder{path: "/dns/mortal.com/batch", done: 200, owned: true, seen: seeMortal,
-		prepare: func(t *testing.T, n *node, owner *ecdsa.PrivateKey) (string, deed.USDC) {
-			_, cost := soldMortal(t, n, owner)
-			return `{"changes":[{"op":"add","type":"A","host":"www","value":"192.0.2.10"},{"op":"add","type":"TXT","host":"www","value":"text"}]}`, cost
-		}}
-)
+// recordMortal changes the DNS of a name, and is paid by who does not own it.
+var recordMortal = mortalOrder{path: "/dns/mortal.com", done: 201, owned: true, seen: seeMortal,
+	prepare: func(t *testing.T, n *node, owner *ecdsa.PrivateKey) (string, deed.USDC) {
+		_, cost := soldMortal(t, n, owner)
+		return `{"type":"A","host":"www","value":"192.0.2.10"}`, cost
+	}}
 
 // seeMortal wants the record in the DNS, once.
 func seeMortal(t *testing.T, n *node) {

@@ -102,7 +102,3 @@ func bearer(r *http.Request) (string, error) {
 func (s *Server) unbuilt(_ http.ResponseWriter, r *http.Request) error {
 	return deed.Errorf(deed.CodeUnavailable, "%s is not built yet: docs/routes.md says what is", r.Pattern)
 }
-
-func (s *Server) unbuiltForWallet(w http.ResponseWriter, r *http.Request, _ deed.Wallet) error {
-	return s.unbuilt(w, r)
-}
