@@ -279,3 +279,24 @@ func TestRecordOfRefuses(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestZoneMatching(t *testing.T) {
+	z := deed.Zone{Name: "example.com", Records: []deed.Record{{ID: "1", Type: "A", Host: "www"}, {ID: "2", Type: "TXT", Host: "www"}, {ID: "3", Type: "A", Host: "@"}}}
+	for _, c := range []struct{ kind, host, want string }{
+		{"", "", "1 2 3"}, {"A", "", "1 3"}, {"a", "www", "1"}, {"", "WWW.Example.com.", "1 2"}, {"", "@", "3"}, {"MX", "", ""}, {"TXT", "@", ""},
+	} {
+		found, err := z.Matching(c.kind, c.host)
+		var ids []string
+		for _, r := range found {
+			ids = append(ids, string(r.ID))
+		}
+		if got := strings.Join(ids, " "); err != nil || got != c.want {
+			t.Errorf("%q at %q: got %q, %v, want %q", c.kind, c.host, got, err, c.want)
+		}
+	}
+	for _, c := range []struct{ kind, host string }{{"SOA", ""}, {"NONE", ""}, {"", "a..b"}, {"", "www.example.net."}} {
+		if _, err := z.Matching(c.kind, c.host); deed.CodeOf(err) != deed.CodeValidation {
+			t.Errorf("%q at %q: got %v", c.kind, c.host, err)
+		}
+	}
+}

@@ -3,8 +3,11 @@
 package main
 
 import (
+	"crypto/ecdsa"
+	"slices"
 	"testing"
 
+	"deed.example/deed"
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
@@ -40,6 +43,28 @@ func TestKillNineEverywhere(t *testing.T) {
 						fault = "" // the other registrar says no, and not ours
 					}
 					killAt(t, order.bad, point, fault, databaseOf(t, database)...)
+				})
+			}
+		}
+	}
+}
+
+// batchMortal is a change of two records.
+var batchMortal = mortalOrder{path: "/dns/mortal.com/batch", done: 200, owned: true, seen: seeMortal,
+	prepare: func(t *testing.T, n *node, owner *ecdsa.PrivateKey) (string, deed.USDC) {
+		_, cost := soldMortal(t, n, owner)
+		return `{"changes":[{"op":"add","type":"A","host":"www","value":"192.0.2.10"},{"op":"add","type":"TXT","host":"www","value":"text"}]}`, cost
+	}}
+
+// Every point of a change of the DNS, on both databases.
+func TestKillNineInTheDNS(t *testing.T) {
+	points := append(slices.Clone(mortalPoints[:7]), "change: queued", "change: changed")
+	for _, database := range []string{"sqlite", "postgres"} {
+		for kind, order := range map[string]mortalOrder{"record": recordMortal, "batch": batchMortal} {
+			for _, point := range points {
+				t.Run(database+" "+kind+" "+point, func(t *testing.T) {
+					t.Parallel()
+					killAt(t, order, point, "", databaseOf(t, database)...)
 				})
 			}
 		}

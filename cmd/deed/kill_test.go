@@ -41,7 +41,7 @@ var mortal = sync.OnceValues(func() (string, error) {
 func (n *node) payment(t *testing.T, key *ecdsa.PrivateKey, path, order string) (string, deed.USDC) {
 	t.Helper()
 	var offer api.PaymentRequired
-	if status := n.call(t, "POST", path, "", json.RawMessage(order), &offer); status != 402 {
+	if status := n.call(t, "POST", path, n.token, json.RawMessage(order), &offer); status != 402 {
 		t.Fatalf("the offer for %s: got %d", order, status)
 	}
 	want := offer.Accepts[0]
@@ -79,6 +79,9 @@ func (n *node) send(t *testing.T, path, body, payment string) (int, string) {
 	if payment != "" {
 		req.Header.Set("X-PAYMENT", payment)
 	}
+	if n.token != "" {
+		req.Header.Set("Authorization", "Bearer "+n.token)
+	}
 	res, err := n.client.Do(req)
 	if err != nil {
 		return 0, ""
@@ -97,8 +100,12 @@ type mortalOrder struct {
 	done int // the status of the answer when it is done
 
 	// prepare makes the order possible, on a server that lives, and returns its
-	// body and what that cost somebody. Without it the order is for a new name.
-	prepare func(t *testing.T, n *node) (body string, cost deed.USDC)
+	// body and what that cost the owner of the name, who is not who pays for the
+	// order. Without it the order is for a new name.
+	prepare func(t *testing.T, n *node, owner *ecdsa.PrivateKey) (body string, cost deed.USDC)
+
+	owned bool                        // only the owner may ask
+	seen  func(t *testing.T, n *node) // wants that what was bought is there; nil when the answer says it all
 
 	decision string // of the other registrar; "" when there is none
 	refused  bool   // and that it is a no
@@ -113,11 +120,10 @@ var (
 
 // soldMortal sells the name to another wallet, and returns an order for a year
 // more.
-func soldMortal(t *testing.T, n *node) (string, deed.USDC) {
+func soldMortal(t *testing.T, n *node, owner *ecdsa.PrivateKey) (string, deed.USDC) {
 	t.Helper()
-	key := newKey(t)
-	n.call(t, "POST", "/sandbox/faucet", "", api.FaucetRequest{WalletAddress: crypto.PubkeyToAddress(key.PublicKey).Hex()}, nil)
-	payment, price := n.payment(t, key, "/domains/register", newMortal)
+	n.call(t, "POST", "/sandbox/faucet", "", api.FaucetRequest{WalletAddress: crypto.PubkeyToAddress(owner.PublicKey).Hex()}, nil)
+	payment, price := n.payment(t, owner, "/domains/register", newMortal)
 	if status, body := n.send(t, "/domains/register", newMortal, payment); status != 201 {
 		t.Fatalf("got %d %s", status, body)
 	}
@@ -126,7 +132,7 @@ func soldMortal(t *testing.T, n *node) (string, deed.USDC) {
 
 // mortalElsewhere puts the name at another registrar, and returns an order for
 // its transfer.
-func mortalElsewhere(t *testing.T, n *node) (string, deed.USDC) {
+func mortalElsewhere(t *testing.T, n *node, _ *ecdsa.PrivateKey) (string, deed.USDC) {
 	t.Helper()
 	var there api.Elsewhere
 	if status := n.call(t, "POST", "/sandbox/elsewhere", "", api.ElsewhereRequest{Domain: "mortal.com"}, &there); status != 200 {
@@ -155,11 +161,11 @@ func killAt(t *testing.T, o mortalOrder, point, fault string, environ ...string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, key, site := t.TempDir(), newKey(t), slices.Clone(environ)
+	dir, key, owner, site := t.TempDir(), newKey(t), newKey(t), slices.Clone(environ)
 	order, spent := newMortal, deed.USDC(0)
 	if o.prepare != nil {
 		n := start(t, dir, environ...)
-		order, spent = o.prepare(t, n)
+		order, spent = o.prepare(t, n, owner)
 		n.stop(t)
 	}
 	mortalNode := startBinary(t, path, dir, append(site, "FAILPOINT="+point)...)
@@ -169,12 +175,16 @@ func killAt(t *testing.T, o mortalOrder, point, fault string, environ ...string)
 	if fault != "" {
 		mortalNode.call(t, "POST", "/sandbox/faults", "", api.FaultsRequest{Registrar: fault, Times: 1}, nil)
 	}
+	if o.owned {
+		mortalNode.token = mortalNode.signIn(t, owner).AccessToken
+	}
 	payment, price := mortalNode.payment(t, key, o.path, order)
 	o.place(t, mortalNode, order, payment)
 	if err := mortalNode.cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
 		t.Fatalf("it did not die at %q: %v %s", point, err, mortalNode.log)
 	}
 	n := start(t, dir, site...)
+	n.token = mortalNode.token
 	var status int
 	var body string
 	waitFor(t, func() bool {
@@ -192,6 +202,9 @@ func killAt(t *testing.T, o mortalOrder, point, fault string, environ ...string)
 	wallet.Amount = "1.00"
 	if n.call(t, "POST", "/sandbox/faucet", "", wallet, &got); got.Balance != left.String() {
 		t.Errorf("%d and a balance of %s, want %s", status, got.Balance, left)
+	}
+	if o.seen != nil {
+		o.seen(t, n)
 	}
 	n.audit(t, dir, environ, fmt.Sprintf("%d transfers of %s USDC", 1+min(spent, 1), price+spent), refunds+" USDC", "0 payments and jobs are open")
 	n.stop(t)
@@ -225,6 +238,9 @@ func TestKillNine(t *testing.T) {
 		{"refund", registerMortal, "payment: money returned", "refuse"},
 		{"renewal", renewMortal, "job: looked up", ""},
 		{"transfer", transferMortal, "job: looked up", ""},
+		{"money for a record", recordMortal, "payment: money moved", ""},
+		{"record", recordMortal, "change: queued", ""},
+		{"record made", recordMortal, "change: changed", ""},
 		{"transfer refused", refusedMortal, "payment: refund_due", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -45,6 +45,8 @@ type node struct {
 	cmd                *exec.Cmd
 	callers, operators string // base addresses
 	welcome            string
+	dns                string // address of its name server
+	token              string // of who signed in, for send and payment; "" for nobody
 	client             *http.Client
 	log                *lockedBuffer
 }
@@ -93,6 +95,8 @@ func startBinary(t *testing.T, path, dir string, environ ...string) *node {
 			n.callers = words[1]
 		case len(words) == 2 && words[0] == "operators":
 			n.operators = words[1]
+		case len(words) > 1 && words[0] == "DNS":
+			n.dns = strings.TrimSuffix(words[1], ",")
 		case len(words) == 2 && strings.HasSuffix(words[1], "/openapi.json"):
 			return n
 		}
