@@ -5,11 +5,32 @@ package api
 
 // PaymentOffer is what version 2 asks for, in the header PAYMENT-REQUIRED.
 type PaymentOffer struct {
-	X402Version int               `json:"x402Version"`
-	Error       string            `json:"error,omitzero"`
-	Resource    Resource          `json:"resource"`
-	Accepts     []RequirementsV2  `json:"accepts"`
-	Extensions  map[string]string `json:"extensions,omitzero"`
+	X402Version int              `json:"x402Version"`
+	Error       string           `json:"error,omitzero"`
+	Resource    Resource         `json:"resource"`
+	Accepts     []RequirementsV2 `json:"accepts"`
+	Extensions  map[string]any   `json:"extensions,omitzero"`
+}
+
+// Bazaar is the extension "bazaar" of an offer: how to call what is paid for and
+// what it answers, by example and by schema.
+type Bazaar struct {
+	Info   BazaarInfo     `json:"info"`
+	Schema map[string]any `json:"schema"` // of Info (JSON Schema 2020-12)
+}
+
+// BazaarInfo is an example of a call.
+type BazaarInfo struct {
+	Input struct {
+		Type     string `json:"type"` // "http"
+		Method   string `json:"method"`
+		BodyType string `json:"bodyType"` // "json"
+		Body     any    `json:"body"`
+	} `json:"input"`
+	Output struct {
+		Type    string `json:"type"` // "json"
+		Example any    `json:"example"`
+	} `json:"output"`
 }
 
 // Resource is what is paid for.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/mail"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -45,6 +46,8 @@ type config struct {
 	TSIG          string // file with the keys of transfers
 	Secondaries   []string
 	Registrar     rdap.Registrar // who we are to those who ask about a name
+	Contact       string         // e-mail address of the operator
+	AgentKey      string         // file of the key of the agent card; empty: in Data
 	MetricsListen string
 	Proxies       []netip.Prefix
 	LogLevel      slog.Level
@@ -66,6 +69,7 @@ func defaultConfig() *config {
 		DNSSEC:        "on",
 		PrimaryListen: "off",
 		Registrar:     rdap.Registrar{Name: "Deed", AbuseEmail: "abuse@deed.example", AbusePhone: "+1.2025550100"},
+		Contact:       "security@deed.example",
 		RefundFloor:   10_000 * deed.Cent,
 		MetricsListen: "127.0.0.1:8081",
 		LogLevel:      slog.LevelInfo,
@@ -101,6 +105,8 @@ func (c *config) settings() []*setting {
 		{key: "rdap.iana_id", help: "number of the accreditation by ICANN, when there is one", value: text(&c.Registrar.IANAID, numberOrNone)},
 		{key: "rdap.abuse_email", help: "who to tell of abuse", value: text(&c.Registrar.AbuseEmail, notEmpty)},
 		{key: "rdap.abuse_phone", help: "who to call about abuse, such as +1.2025550100", value: text(&c.Registrar.AbusePhone, notEmpty)},
+		{key: "contact", help: "e-mail address for those who find something wrong with us", value: text(&c.Contact, email)},
+		{key: "agent.key", help: "file with the key that signs the agent card, the same on every node; default: agent.key in the data folder", value: text(&c.AgentKey, anything)},
 		{key: "dns.listen", help: "address of the name server, UDP and TCP; off turns it off", value: text(&c.DNSListen, addressOrOff)},
 		{key: "dns.key", help: "file with the secret that the keys of all zones are derived from, the same on every node; default: dns.key in the data folder", value: text(&c.DNSKey, anything)},
 		{key: "dns.dnssec", help: "on or off: whether new zones are signed", value: text(&c.DNSSEC, oneOf("on", "off"))},
@@ -184,6 +190,13 @@ func numberOrNone(s string) error {
 func notEmpty(s string) error {
 	if s == "" {
 		return errors.New("must not be empty")
+	}
+	return nil
+}
+
+func email(s string) error {
+	if a, err := mail.ParseAddress(s); err != nil || a.Address != s {
+		return fmt.Errorf("%q is not an e-mail address", s)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"deed.example/deed/internal/a2a"
 	"deed.example/deed/internal/account"
 	"deed.example/deed/internal/catalog"
 	"deed.example/deed/internal/health"
@@ -74,7 +75,11 @@ func serve(ctx context.Context, c *config, out, logs io.Writer) (err error) {
 		b.money.watch(counters, log)
 		api.RDAP = &rdap.Server{Names: api.Registrations, Nameservers: c.Nameservers, Registrar: c.Registrar, PublicURL: api.PublicURL, Now: b.calendar.Now, Log: log}
 	}
-	api.MCP = mcp.NewHandler(newDesk(api.Handler()), version(), api.PublicURL)
+	if api.Discovery, err = newDiscovery(c, api); err != nil {
+		return err
+	}
+	desk := newDesk(api.Handler())
+	api.MCP, api.A2A = mcp.NewHandler(desk, version(), api.PublicURL), &a2a.Server{Desk: desk, Log: log, Stopping: api.Draining}
 	servers := []*listening{{httpapi.Listen(callers, c.Proxies), api.Configure()}}
 	operators, err := listenForOperators(c, counters.Handler())
 	if err != nil {
@@ -121,6 +126,7 @@ func wire(ctx context.Context, c *config, b *backends, base *url.URL, counters *
 		Trusted:   c.Proxies,
 		Version:   version(),
 		PublicURL: base.String(),
+		Contact:   c.Contact,
 		Started:   time.Now(),
 		Now:       time.Now,
 		Observe:   counters.Observe,

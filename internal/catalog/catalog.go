@@ -92,6 +92,16 @@ func find(listings []deed.Listing, tld deed.TLD) (deed.Listing, bool) {
 	return listings[i], true
 }
 
+// Range returns the lowest price of a year under any TLD, and the ceiling of all
+// orders.
+func (s *Service) Range() (least, most deed.USDC) {
+	least = s.pricing.Ceiling
+	for _, l := range s.listings {
+		least = min(least, l.Registration, l.Renewal, l.Transfer)
+	}
+	return least, s.pricing.Ceiling
+}
+
 // maxWholesale is above the price of every name ever sold. A registrar that asks
 // more made a mistake, and marking such a sum up could overflow.
 const maxWholesale = 100_000_000 * 100 * deed.Cent

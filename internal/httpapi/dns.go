@@ -179,7 +179,7 @@ func (s *Server) setChangeReceipt(w http.ResponseWriter, r *http.Request, c dnsC
 func (s *Server) failChange(w http.ResponseWriter, r *http.Request, c dnsCall, out zone.Outcome, err error) error {
 	switch code := deed.CodeOf(err); {
 	case code == deed.CodePaymentRequired || code == deed.CodePaymentInvalid || code == deed.CodePaymentInsufficient:
-		return s.failUnpaid(w, r, err, offer{out.Quote, c.name, ""})
+		return s.failUnpaid(w, r, err, offer{quote: out.Quote, domain: c.name, jobID: ""})
 	case out.Job.ID == "":
 		return err
 	}

@@ -1,6 +1,9 @@
 package httpapi_test
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"io"
 	"log/slog"
 	"net"
@@ -21,6 +24,7 @@ import (
 	"deed.example/deed/internal/cache/redis"
 	"deed.example/deed/internal/catalog"
 	"deed.example/deed/internal/devchain"
+	"deed.example/deed/internal/discovery"
 	"deed.example/deed/internal/health"
 	"deed.example/deed/internal/httpapi"
 	"deed.example/deed/internal/ratelimit"
@@ -105,6 +109,7 @@ func open(t *testing.T, o options) *house {
 		Log:       slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Observe:   func(string, int, time.Duration) {},
 	}
+	h.api.Discovery = describe(t, h.api)
 	if o.setAPI != nil {
 		o.setAPI(h.api)
 	}
@@ -114,6 +119,23 @@ func open(t *testing.T, o options) *house {
 	}
 	h.serve(t, o.trusted)
 	return h
+}
+
+// describe returns the documents about a service.
+func describe(t *testing.T, s *httpapi.Server) http.Handler {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := discovery.New(discovery.Site{
+		PublicURL: s.PublicURL, Version: s.Version, Contact: "security@deed.example", Limits: s.Limits, Listings: s.Catalog.Listings(),
+		Network: "base-sepolia", Sandbox: true, Now: time.Now, Key: key,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
 }
 
 // openSearch returns a search that remembers nothing, and that a busy machine

@@ -70,7 +70,7 @@ func TestPricingFilter(t *testing.T) {
 
 func TestConditionalReads(t *testing.T) {
 	h := open(t, options{})
-	for _, path := range []string{"/domains/pricing", "/domains/pricing?tlds=com", "/domains/pricing/com", "/openapi.json"} {
+	for _, path := range []string{"/domains/pricing", "/domains/pricing?tlds=com", "/domains/pricing/com", "/openapi.json", "/.well-known/agent-card.json", "/.well-known/api-catalog", "/llms.txt"} {
 		first := h.get(t, path)
 		tag := first.header.Get("ETag")
 		if tag == "" || h.get(t, path).header.Get("ETag") != tag {

@@ -61,16 +61,21 @@ func (s *Server) countOrder(w http.ResponseWriter, r *http.Request, auth *deed.A
 	return count(w, r, s.Limits.Register, clientKey(clientAddr(r, s.Trusted)))
 }
 
-// indicativeOffer shows a crawler that sends nothing what a payment looks like.
+// indicativeOffer shows a crawler that sends nothing what a payment looks like,
+// and how to call the route.
 func (s *Server) indicativeOffer(w http.ResponseWriter, r *http.Request) error {
 	q, err := s.Catalog.Registration("example.com", 1)
 	if err != nil {
 		return err
 	}
 	q.For = "a .com name for 1 year"
+	how, err := s.bazaar(r.Pattern)
+	if err != nil {
+		return err
+	}
 	return s.failUnpaid(w, r, &deed.Error{
 		Code: deed.CodePaymentRequired, Message: "send the name you want as {\"domain\":…}; this offer shows what a .com costs",
-	}, offer{quote: q})
+	}, offer{quote: q, extensions: map[string]any{"bazaar": how}})
 }
 
 func readRegister(w http.ResponseWriter, r *http.Request) (o registration.Order, dryRun bool, err error) {
@@ -193,7 +198,7 @@ func (s *Server) buy(w http.ResponseWriter, r *http.Request, o registration.Orde
 	}
 	out, err := s.Registrations.Buy(r.Context(), o, checkout)
 	if code := deed.CodeOf(err); code == deed.CodePaymentRequired || code == deed.CodePaymentInvalid || code == deed.CodePaymentInsufficient {
-		return s.failUnpaid(w, r, err, offer{out.Quote, o.Name, out.Job.ID})
+		return s.failUnpaid(w, r, err, offer{quote: out.Quote, domain: o.Name, jobID: out.Job.ID})
 	}
 	if err != nil && out.Job.ID == "" {
 		return err

@@ -37,7 +37,7 @@ func (s *Server) routes() []route {
 		{"GET /domains/status/{jobId}", s.handle(s.job)},
 		{"GET /domains/{domain}", s.handle(s.domain)},
 		{"GET /health", s.handle(s.health)},
-		{"GET /.well-known/agent-card.json", s.handle(s.unbuilt)},
+		{"GET /.well-known/agent-card.json", s.handle(s.describe)},
 
 		{"GET /domains/check", s.address(l.Search, s.check)},
 		{"POST /domains/transfer", s.handle(s.order(readTransfer))},
@@ -54,7 +54,18 @@ func (s *Server) routes() []route {
 		{"GET /livez", s.handle(s.live)},
 		{"GET /readyz", s.handle(s.ready)},
 		{"GET /openapi.json", s.handle(s.openAPI)},
+		{"GET /.well-known/jwks.json", s.handle(s.describe)},
+		{"GET /.well-known/api-catalog", s.handle(s.describe)},
+		{"GET /.well-known/ai-catalog.json", s.handle(s.describe)},
+		{"GET /.well-known/agent-registration.json", s.handle(s.describe)},
+		{"GET /.well-known/security.txt", s.handle(s.describe)},
+		{"GET /llms.txt", s.handle(s.describe)},
+		{"GET /llms-full.txt", s.handle(s.describe)},
+		{"GET /SKILL.md", s.handle(s.describe)},
+		{"GET /robots.txt", s.handle(s.describe)},
+		{"GET /mcp/server-card", s.handle(s.describe)},
 		{"POST /mcp", s.handle(s.mcp)},
+		{"POST /a2a", s.handle(s.a2a)},
 		{"GET /rdap/domain/{name}", s.handle(s.rdap)},
 		{"GET /rdap/nameserver/{name}", s.handle(s.rdap)},
 		{"GET /rdap/help", s.handle(s.rdap)},
@@ -88,12 +99,30 @@ func (s *Server) rdap(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// describe hands the request to the way in that has the documents about us.
+func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
+	if s.Discovery == nil {
+		return deed.Errorf(deed.CodeUnavailable, "this node does not describe itself: ask another")
+	}
+	s.Discovery.ServeHTTP(w, r)
+	return nil
+}
+
 // mcp hands the request to the way in for agents, where there is one.
 func (s *Server) mcp(w http.ResponseWriter, r *http.Request) error {
 	if s.MCP == nil {
 		return deed.Errorf(deed.CodeUnavailable, "this node does not speak MCP: call the HTTP interface, GET /openapi.json describes it")
 	}
 	s.MCP.ServeHTTP(w, r)
+	return nil
+}
+
+// a2a hands the request to the other way in for agents, where there is one.
+func (s *Server) a2a(w http.ResponseWriter, r *http.Request) error {
+	if s.A2A == nil {
+		return deed.Errorf(deed.CodeUnavailable, "this node does not speak A2A: call the HTTP interface, GET /openapi.json describes it")
+	}
+	s.A2A.ServeHTTP(w, r)
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -51,6 +52,10 @@ type Server struct {
 
 	RDAP http.Handler // of all below /rdap/; nil without names
 	MCP  http.Handler // of POST /mcp; nil without one
+	A2A  http.Handler // of /a2a; nil where agents are not spoken to
+
+	Discovery http.Handler // of the documents that describe us
+	Contact   string       // e-mail address of the operator, in the description; "" for none
 
 	Sandbox *Sandbox // nil when there is none
 
@@ -72,11 +77,15 @@ type Server struct {
 	streams     atomic.Int64             // callers who watch a job
 	prices      atomic.Pointer[document] // the whole price list, once it was asked for
 	description atomic.Pointer[document] // openapi.json, likewise
+	bazaars     sync.Map                 // endpoint to api.Bazaar, likewise
 }
 
 // Drain makes the server tell its load balancer that it is about to stop. It
 // goes on answering.
 func (s *Server) Drain() { s.draining.Store(true) }
+
+// Draining says whether the server was told so.
+func (s *Server) Draining() bool { return s.draining.Load() }
 
 // Configure returns the http.Server that serves s with our limits on time and
 // size. Give it listeners from Listen.

@@ -200,6 +200,8 @@ type offer struct {
 	quote  deed.Quote
 	domain deed.Name
 	jobID  string // of the purchase that the payment belongs to; nothing is offered then
+
+	extensions map[string]any // of version 2
 }
 
 // failUnpaid answers 402, with the offer in both versions.
@@ -210,7 +212,7 @@ func (s *Server) failUnpaid(w http.ResponseWriter, r *http.Request, err error, o
 	}
 	reason := reasonOf(err)
 	resource := api.Resource{URL: s.PublicURL + r.URL.Path, Description: o.quote.For, MimeType: "application/json"}
-	v2 := api.PaymentOffer{X402Version: 2, Error: reason, Resource: resource, Accepts: []api.RequirementsV2{}}
+	v2 := api.PaymentOffer{X402Version: 2, Error: reason, Resource: resource, Accepts: []api.RequirementsV2{}, Extensions: o.extensions}
 	out := api.PaymentRequired{
 		Error: body(w.Header().Get("X-Request-Id"), http.StatusPaymentRequired, e), Reason: reason, Domain: string(o.domain), Years: o.quote.Years,
 		Currency: currency, Network: s.Terms.NetworkV1, JobID: o.jobID, X402Version: 1, Accepts: []api.RequirementsV1{},

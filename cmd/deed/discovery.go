@@ -1,0 +1,30 @@
+package main
+
+import (
+	"path/filepath"
+	"time"
+
+	"deed.example/deed/internal/discovery"
+	"deed.example/deed/internal/httpapi"
+	"deed.example/deed/internal/keyfile"
+)
+
+// agentKey is the file of the key that signs the agent card.
+func agentKey(c *config) string {
+	if c.AgentKey != "" {
+		return c.AgentKey
+	}
+	return filepath.Join(c.Data, "agent.key")
+}
+
+// newDiscovery returns the documents that describe what api does.
+func newDiscovery(c *config, api *httpapi.Server) (*discovery.Server, error) {
+	key, err := keyfile.OpenSigning(agentKey(c))
+	if err != nil {
+		return nil, err
+	}
+	return discovery.New(discovery.Site{
+		PublicURL: api.PublicURL, Version: api.Version, Contact: c.Contact, Limits: c.Limits, Listings: api.Catalog.Listings(),
+		Network: api.Terms.NetworkV1, Sandbox: api.Sandbox != nil, Now: time.Now, Key: key,
+	})
+}

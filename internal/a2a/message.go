@@ -1,0 +1,142 @@
+package a2a
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"deed.example/deed/internal/agent"
+)
+
+// A request is a skill with what it is to do.
+type request struct {
+	tool      agent.Tool
+	arguments []byte // a JSON object
+	payment   agent.Payment
+	contextID string     // the caller's; "" when there is none
+	offer     a2a.TaskID // that the payment belongs to; "" when there is none
+}
+
+// read returns what a message asks for, or the answer to one that asks for
+// nothing that we could do.
+func read(in *a2a.SendMessageRequest) (request, a2a.SendMessageResult, error) {
+	m := in.Message
+	if m == nil || len(m.Parts) == 0 {
+		return request{}, nil, a2a.NewError(a2a.ErrInvalidParams, "send a message with a part")
+	}
+	r, why := find(m)
+	if why != "" {
+		return request{}, help(m, why), nil
+	}
+	r.contextID, r.offer = m.ContextID, m.TaskID
+	if status(m) == statusRejected {
+		return r, r.declined(), nil
+	}
+	if !strings.HasPrefix(string(m.TaskID), offerPrefix) && m.TaskID != "" {
+		return r, nil, a2a.NewError(a2a.ErrInvalidParams, "this task takes no messages: GetTask tells how far it is")
+	}
+	payment, err := payload(m)
+	if err != nil {
+		return r, nil, err
+	}
+	r.payment = payment
+	return r, nil, nil
+}
+
+// find returns the skill and the arguments of a message, or why there are none.
+func find(m *a2a.Message) (r request, why string) {
+	for _, part := range m.Parts {
+		if data := part.Data(); data != nil {
+			return parse(data)
+		}
+	}
+	if r, ok := carried(string(m.TaskID)); ok {
+		return r, ""
+	}
+	return request{}, "There is no data part in this message."
+}
+
+// parse reads the content of a data part.
+func parse(data any) (r request, why string) {
+	fields, ok := data.(map[string]any)
+	if !ok {
+		return r, "The data part is no object."
+	}
+	for key := range fields {
+		if key != "skill" && key != "arguments" {
+			return r, fmt.Sprintf("A data part has skill and arguments, and no %q: what a skill takes belongs into its arguments.", key)
+		}
+	}
+	name, _ := fields["skill"].(string)
+	if r.tool, ok = agent.Find(name); !ok {
+		return r, fmt.Sprintf("There is no skill %q.", name)
+	}
+	arguments, ok := fields["arguments"]
+	if !ok || arguments == nil {
+		arguments = map[string]any{}
+	}
+	if _, ok := arguments.(map[string]any); !ok {
+		return r, "The arguments are no object."
+	}
+	raw, err := json.Marshal(arguments)
+	if err != nil {
+		return r, "The arguments cannot be read."
+	}
+	r.arguments = raw
+	return r, ""
+}
+
+// help says how to ask, with the schemas of all skills.
+func help(m *a2a.Message, why string) *a2a.Message {
+	skills := []any{}
+	for _, t := range agent.Tools() {
+		skills = append(skills, map[string]any{
+			"skill": t.Name, "title": t.Title, "description": t.Description, "arguments": json.RawMessage(t.Input), "paid": t.Paid, "signIn": t.Bearer,
+		})
+	}
+	out := a2a.NewMessage(a2a.MessageRoleAgent,
+		a2a.NewTextPart(why+` I read no prose. Send a data part such as {"skill":"search_domains","arguments":{"query":"example"}}; the skills and the schemas of their arguments are in the next part.`),
+		a2a.NewDataPart(map[string]any{"skills": skills}))
+	out.ContextID = m.ContextID
+	return out
+}
+
+// reply is the answer of the HTTP interface in the words of A2A.
+func (r request) reply(a agent.Answer) a2a.SendMessageResult {
+	var body struct {
+		JobID string `json:"jobId"`
+	}
+	_ = json.Unmarshal(a.Body, &body) // what has no job is no order
+	switch {
+	case a.Status == 402:
+		return r.unpaid(a)
+	case r.tool.Paid && body.JobID != "":
+		return r.order(a, a2a.TaskID(body.JobID))
+	}
+	out := a2a.NewMessage(a2a.MessageRoleAgent, dataPart(a.Body))
+	out.ContextID = r.contextID
+	out.Metadata = map[string]any{statusKey: a.Status}
+	receipt(a.Header, out.Metadata)
+	return out
+}
+
+// statusKey is where a message says what the HTTP interface would have: an error
+// has the same body there and here.
+const statusKey = "http.status"
+
+// dataPart is a JSON body as a part.
+func dataPart(raw []byte) *a2a.Part {
+	p := a2a.NewDataPart(json.RawMessage(raw))
+	p.MediaType = "application/json"
+	return p
+}
+
+// context is what groups the tasks of a caller; a task must be in one.
+func (r request) context(id a2a.TaskID) string {
+	if r.contextID != "" {
+		return r.contextID
+	}
+	return string(id)
+}

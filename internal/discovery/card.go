@@ -1,0 +1,60 @@
+package discovery
+
+import (
+	"fmt"
+
+	"deed.example/deed/api"
+	"deed.example/deed/internal/agent"
+)
+
+const (
+	protocolVersion = "1.0" // of A2A
+	cardPath        = "/.well-known/agent-card.json"
+	keysPath        = "/.well-known/jwks.json"
+)
+
+// card is the agent card, without its signature. Its skills are the rows of the
+// one table, so each can be used as it is told.
+func (s *Server) card() api.AgentCard {
+	c := api.AgentCard{
+		Name: name, Description: summary + " Send a data part {\"skill\": …, \"arguments\": {…}}; any text is answered with the schemas of the skills.",
+		SupportedInterfaces: []api.AgentInterface{{URL: s.at("/a2a"), ProtocolBinding: "JSONRPC", ProtocolVersion: protocolVersion}},
+		Provider:            api.AgentProvider{Organization: name, URL: s.at("/")},
+		Version:             s.site.Version,
+		DocumentationURL:    s.at("/llms-full.txt"),
+		Capabilities: api.AgentCapabilities{Streaming: true, Extensions: []api.AgentExtension{{
+			URI: api.A2APaymentExtension, Description: "What costs money is paid in USDC by x402, in the metadata x402.payment.*.",
+		}}},
+		SecuritySchemes: map[string]api.AgentSecurityScheme{"bearer": {HTTPAuth: api.AgentHTTPAuth{
+			Scheme: "Bearer", BearerFormat: "JWT", Description: "The accessToken that the skill sign_in gives. Only skills about a wallet's own account and DNS need it.",
+		}}},
+		DefaultInputModes: []string{"application/json", "text/plain"}, DefaultOutputModes: []string{"application/json"},
+	}
+	for _, t := range agent.Tools() {
+		c.Skills = append(c.Skills, api.AgentSkill{ID: t.Name, Name: t.Title, Description: t.Description, Tags: tags(t)})
+	}
+	return c
+}
+
+// tags say what a skill is about and what it asks for.
+func tags(t agent.Tool) []string {
+	out := []string{"domains"}
+	if t.Paid {
+		out = append(out, "paid")
+	}
+	if t.Bearer {
+		out = append(out, "sign-in")
+	}
+	return out
+}
+
+// signedCard is the card as it is sent.
+func (s *Server) signedCard(key api.JWK) (api.AgentCard, error) {
+	c := s.card()
+	signature, err := signCard(c, s.site.Key, api.JOSEHeader{Algorithm: key.Algorithm, Type: "JOSE", KeyID: key.KeyID, KeysURL: s.at(keysPath)})
+	if err != nil {
+		return c, fmt.Errorf("sign the agent card: %w", err)
+	}
+	c.Signatures = []api.AgentCardSignature{signature}
+	return c, nil
+}

@@ -1,0 +1,180 @@
+package discovery
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"deed.example/deed"
+)
+
+// A guide is a text in Markdown.
+type guide struct{ strings.Builder }
+
+func (g *guide) line(format string, args ...any) { fmt.Fprintf(g, format+"\n", args...) }
+
+func (g *guide) section(title string) { g.line("\n## %s\n", title) }
+
+// llms is the short guide, in the form of llmstxt.org: a title, what we are, and
+// lists of links.
+func (s *Server) llms() string {
+	g := &guide{}
+	s.opening(g)
+	g.section("Start here")
+	for _, l := range []struct{ title, path, note string }{
+		{"Skill", "/SKILL.md", "how to buy a name and set its DNS, step by step"},
+		{"Everything in one text", "/llms-full.txt", "every call, price, limit and error"},
+		{"OpenAPI 3.1", "/openapi.json", "every call with its schemas; `x-payment-info` marks those that cost money"},
+		{"Agent card", "/.well-known/agent-card.json", "A2A: JSON-RPC at `/a2a`, signed with the keys at `/.well-known/jwks.json`"},
+		{"MCP server card", "/mcp/server-card", "MCP: streamable HTTP at `/mcp`"},
+		{"Prices", "/domains/pricing", "of every TLD, in USDC"},
+		{"Health", "/health", "whether the service and its parts work"},
+	} {
+		g.line("- [%s](%s): %s", l.title, s.at(l.path), l.note)
+	}
+	for _, topic := range s.topics() {
+		g.section(topic)
+		for _, c := range s.about(topic) {
+			g.line("- [%s](%s): %s %s", c, s.at(c.pointer()), c.summary, c.terms())
+		}
+	}
+	return g.String()
+}
+
+// llmsFull is the long guide: it can be read instead of all the links.
+func (s *Server) llmsFull() string {
+	g := &guide{}
+	s.opening(g)
+	g.section("How to buy a name")
+	s.steps(g)
+	g.section("Prices")
+	s.prices(g)
+	g.section("Limits")
+	s.limits(g)
+	g.section("Errors")
+	s.errors(g)
+	for _, topic := range s.topics() {
+		g.section(topic)
+		for _, c := range s.about(topic) {
+			g.line("### %s\n\n%s %s\n\n%s\n", c, c.summary, c.terms(), c.description)
+		}
+	}
+	return g.String()
+}
+
+// skill is the guide for an agent that keeps skills in files: a name and a
+// description in front, then what to do.
+func (s *Server) skill() string {
+	g := &guide{}
+	g.line("---\nname: deed-domains\ndescription: Search, register, renew and transfer domain names and manage their DNS at %s. Use it when somebody wants a domain name, its price, its expiry or its DNS records changed. Pays USDC through x402; signs in with Ethereum.\n---\n", s.site.PublicURL)
+	g.line("# Domain names at %s", s.site.PublicURL)
+	g.section("Buy a name")
+	s.steps(g)
+	g.section("Prices")
+	s.prices(g)
+	g.section("Limits")
+	s.limits(g)
+	g.section("When a call fails")
+	s.errors(g)
+	g.section("More")
+	g.line("- %s has every call with its schemas, %s describes them in words.", s.at("/openapi.json"), s.at("/llms-full.txt"))
+	g.line("- The same can be done over MCP at %s and over A2A at %s.", s.at("/mcp"), s.at("/a2a"))
+	return g.String()
+}
+
+func (s *Server) opening(g *guide) {
+	g.line("# %s\n\n> %s\n", name, summary)
+	g.line("There are no accounts, passwords or API keys: a caller is a wallet. Reading is free; orders and DNS changes cost USDC on %s.", s.network())
+	if s.site.Sandbox {
+		g.line("\nThis is a sandbox: the money is play money, `POST /sandbox/faucet` gives it away, and no name bought here exists elsewhere.")
+	}
+}
+
+func (s *Server) network() string {
+	if s.site.Network == "" {
+		return "a network that the operator has not named yet"
+	}
+	return s.site.Network
+}
+
+// steps are the calls from a wish to a name that resolves.
+func (s *Server) steps(g *guide) {
+	for i, step := range []string{
+		"`GET %[1]s/domains/search?query=example` says under which TLDs a name is free and what it costs, the first year and later ones.",
+		"`POST %[1]s/domains/register` with `{\"domain\":\"example.com\",\"maxPriceUsd\":\"20.00\"}` is answered 402 with an offer: in the header `PAYMENT-REQUIRED` (x402 version 2) and in the body (version 1). With `\"dryRun\":true` every check is made and nothing is bought.",
+		"Sign the offer with the wallet that is to own the name (EIP-3009, scheme exact) and repeat the call with `PAYMENT-SIGNATURE` or `X-PAYMENT`. Stock x402 clients refuse more than 1 USDC: raise their cap.",
+		"201 is the name. 202 is a job: ask `poll_url` until it is completed, and never pay again for it. Repeating a paid call repeats its answer and never charges twice; what cannot be delivered is paid back.",
+		"For DNS, sign in: `GET %[1]s/auth/nonce`, sign the message (EIP-4361), `POST %[1]s/auth/verify`, and send the token as `Authorization: Bearer`.",
+		"`POST %[1]s/dns/example.com` with `{\"type\":\"A\",\"host\":\"@\",\"value\":\"192.0.2.10\"}` adds a record; it is paid like an order.",
+	} {
+		g.line("%d. "+strings.ReplaceAll(step, "%[1]s", s.site.PublicURL), i+1)
+	}
+}
+
+// prices are those of the catalogue for the TLDs that most ask for.
+func (s *Server) prices(g *guide) {
+	g.line("%d TLDs; `GET /domains/pricing` lists all. Per year, in USDC:\n", len(s.site.Listings))
+	g.line("| TLD | registration | renewal | transfer |\n|---|---|---|---|")
+	for _, l := range s.site.Listings {
+		if slices.Contains([]deed.TLD{"com", "net", "org", "io", "xyz", "dev", "app", "ai"}, l.TLD) {
+			g.line("| .%s | %s | %s | %s |", l.TLD, l.Registration, l.Renewal, l.Transfer)
+		}
+	}
+	g.line("")
+	for _, c := range s.calls {
+		if c.price != "" {
+			g.line("- `%s` costs %s.", c, c.price)
+		}
+	}
+}
+
+func (s *Server) limits(g *guide) {
+	l := s.site.Limits
+	for _, row := range []struct {
+		what, who string
+		limit     deed.Limit
+	}{
+		{"searches and checks", "address", l.Search},
+		{"orders", "address", l.Register},
+		{"DNS calls and other calls of an owner", "wallet", l.DNS},
+		{"account calls", "wallet", l.Account},
+		{"sign-in calls", "address", l.SignIn},
+	} {
+		g.line("- %s: %d in %s, per %s", row.what, row.limit.Max, window(row.limit.Window), row.who)
+	}
+	g.line("\n`X-RateLimit-*` says what is left; 429 says in `Retry-After` how many seconds to wait.")
+}
+
+func window(d time.Duration) string {
+	switch d {
+	case time.Minute:
+		return "a minute"
+	case time.Hour:
+		return "an hour"
+	case 24 * time.Hour:
+		return "a day"
+	}
+	return d.String()
+}
+
+// errors are the codes, as openapi.yaml lists them.
+func (s *Server) errors(g *guide) {
+	g.line("Every error is JSON with `error`, `message`, `code`, and often a `hint`. The codes: %s.", strings.Join(s.codes, ", "))
+	g.line("\nOn PAYMENT_INVALID with an empty `accepts`, and on 503 with `settlement_pending`, do not sign again: the first payment is under way. Repeat the same call with the same payment.")
+}
+
+// topics are what calls are about, in the order of openapi.yaml.
+func (s *Server) topics() []string {
+	var out []string
+	for _, c := range s.calls {
+		if !slices.Contains(out, c.topic) && (c.topic != "Sandbox" || s.site.Sandbox) {
+			out = append(out, c.topic)
+		}
+	}
+	return out
+}
+
+func (s *Server) about(topic string) []call {
+	return slices.DeleteFunc(slices.Clone(s.calls), func(c call) bool { return c.topic != topic })
+}
