@@ -126,7 +126,8 @@ func TestArgumentsFindTheirPlace(t *testing.T) {
 		{"search_domains", `{"query":"example","tlds":["com","io"]}`, `GET /domains/search?query=example&tlds=com%2Cio `},
 		{"search_domains", `{"query":"example","tlds":null}`, `GET /domains/search?query=example `},
 		{"check_domains", `{"domains":"example.com,example.io"}`, `GET /domains/check?domains=example.com%2Cexample.io `},
-		{"get_pricing", ``, `GET /domains/pricing `},
+		{"get_pricing", `{"tlds":["com"]}`, `GET /domains/pricing?tlds=com `},
+		{"get_account", ``, `GET /account `},
 		{"get_domain", `{"domain":"a/../b?c#d"}`, `GET /domains/a%2F..%2Fb%3Fc%23d `},
 		{"list_my_domains", `{"limit":7,"expiring_within_days":30}`, `GET /account/domains?expiringWithinDays=30&limit=7 `},
 		{"register_domain", `{"domain":"example.com","max_price_usd":"15","dry_run":true}`, `POST /domains/register {"domain":"example.com","dryRun":true,"maxPriceUsd":"15"}`},
@@ -164,6 +165,7 @@ func TestArgumentsThatMakeNoCall(t *testing.T) {
 		{"search_domains", `[]`, "arguments: "},
 		{"search_domains", `{"query":"a","colour":"red"}`, "colour: "},
 		{"get_domain", `{}`, "domain: is needed"},
+		{"get_pricing", `{}`, "tlds: is needed"},
 		{"get_domain", `{"domain":null}`, "domain: is needed"},
 		{"get_domain", `{"domain":""}`, "domain: cannot be"},
 		{"get_domain", `{"domain":["a.com"]}`, "domain: cannot be"},
@@ -190,7 +192,7 @@ func TestSignInMessage(t *testing.T) {
 
 // A handler that panics in the middle ends its own call and nothing else.
 func TestPanicEndsOneCall(t *testing.T) {
-	tool, _ := agent.Find("get_pricing")
+	tool, _ := agent.Find("get_account")
 	_, err := desk(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })).Do(t.Context(), tool, agent.Request{})
 	if err == nil {
 		t.Error("got an answer")

@@ -89,7 +89,7 @@ func secured(op schema, scheme string) bool {
 func (d *description) arguments(t *Tool, r row, item, op schema) schema {
 	properties := schema{}
 	add := func(field string, in Place, required bool, s schema) {
-		a := Argument{Name: snake(field), Field: field, In: in, Required: required, List: slices.Contains(r.lists, field)}
+		a := Argument{Name: snake(field), Field: field, In: in, Required: required || slices.Contains(r.needs, field), List: slices.Contains(r.lists, field)}
 		t.Arguments = append(t.Arguments, a)
 		properties[a.Name] = s
 	}

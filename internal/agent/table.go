@@ -14,6 +14,7 @@ type row struct {
 	description string
 	flags       flag
 	lists       []string // fields that the call has with commas
+	needs       []string // fields that a tool needs though the call does not
 	hints       map[string]string
 	finish      func(args arguments, d *Desk, a Answer) Answer
 }
@@ -36,9 +37,9 @@ var table = []row{
 	{name: "check_domains", title: "Check exact names", endpoint: "GET /domains/check", flags: readOnly | idempotent, lists: []string{"domains"},
 		description: "Says which of up to 200 exact names are free, and their prices. Free of charge.",
 		hints:       map[string]string{"domains": "Full names, such as [\"example.com\", \"example.io\"]."}},
-	{name: "get_pricing", title: "Show prices", endpoint: "GET /domains/pricing", flags: readOnly | idempotent, lists: []string{"tlds"},
-		description: "Lists what a year of registration, renewal and transfer costs under each TLD, in USDC. Name the TLDs you care about: the whole list has more than 400.",
-		hints:       map[string]string{"tlds": "Only these TLDs, such as [\"com\", \"io\"]."}},
+	{name: "get_pricing", title: "Show prices", endpoint: "GET /domains/pricing", flags: readOnly | idempotent, lists: []string{"tlds"}, needs: []string{"tlds"}, // all of them would fill an agent's head
+		description: "Lists what a year of registration, renewal and transfer costs under some TLDs, in USDC. There are more than 400; search_domains shows prices as well.",
+		hints:       map[string]string{"tlds": "The TLDs, such as [\"com\", \"io\"]."}},
 	{name: "get_domain", title: "Look up a domain", endpoint: "GET /domains/{domain}", flags: readOnly | idempotent,
 		description: "Shows a name that was bought here: its state, expiry, name servers and owner. For names that are free, use check_domains."},
 	{name: "get_job", title: "Look up an order", endpoint: "GET /domains/status/{jobId}", flags: readOnly | idempotent | waits,

@@ -59,6 +59,10 @@ func (s *session) openAgent() (far, error) {
 	return far{client: c, wallet: true, cap: s.maxPrice}, err
 }
 
+// callFor is how long one call may take. A payment whose outcome is not known by
+// then is in the journal, and the same call repeats it.
+const callFor = 90 * time.Second
+
 // A far service is called for an agent. Its wallet signs in, and pays below a
 // cap that a person set: what the agent says about prices is no consent.
 type far struct {
@@ -73,6 +77,8 @@ func (f far) Call(ctx context.Context, c agent.Call) (agent.Answer, error) {
 	r.SignIn = c.SignedIn && c.Bearer == "" && f.wallet
 	r.MayCost = c.Paid && c.Payment.Header == "" && f.wallet && f.cap != nil
 	c.SetHeaders(r.Header)
+	ctx, cancel := context.WithTimeout(ctx, callFor)
+	defer cancel()
 	a, err := f.client.Raw(ctx, r)
 	if over, ok := errors.AsType[*client.OverCap](err); ok {
 		return tooMuch(over), nil
