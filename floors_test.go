@@ -24,6 +24,7 @@ var floors = []struct {
 	{"api", 0},
 	{"contracts", 0},
 	{"client", 1},
+	{"client/example", 2},
 	{"internal/account", 1},
 	{"internal/agent", 1},
 	{"internal/catalog", 1},

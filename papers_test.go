@@ -23,8 +23,23 @@ func TestPapersNameTestsThatExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	written := writtenTests(t)
+	named := namedTest.FindAllStringSubmatch(string(paper), -1)
+	if len(named) < 40 {
+		t.Errorf("the paper names %d tests", len(named))
+	}
+	for _, m := range named {
+		if !written[m[1]] {
+			t.Errorf("docs/testing.md names %s, which is not there", m[1])
+		}
+	}
+}
+
+// writtenTests are the names of all tests in the tree.
+func writtenTests(t *testing.T) map[string]bool {
+	t.Helper()
 	written := map[string]bool{}
-	err = filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, "_test.go") {
 			return err
 		}
@@ -37,21 +52,39 @@ func TestPapersNameTestsThatExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	named := namedTest.FindAllStringSubmatch(string(paper), -1)
-	if len(named) < 40 {
-		t.Errorf("the paper names %d tests", len(named))
-	}
-	for _, m := range named {
-		if !written[m[1]] {
-			t.Errorf("docs/testing.md names %s, which is not there", m[1])
-		}
-	}
+	return written
 }
 
 var (
 	wordOfEvent  = regexp.MustCompile(`(?m)^\tEvent\w+ +EventType = "(\w+)"`)
 	wordOfStatus = regexp.MustCompile(`(?m)^\tStatus\w+ +Status = "(\w+)"`)
 )
+
+// docs/dns.md has every type of record that can be written, and the tests it
+// names are there.
+func TestPaperOnDNS(t *testing.T) {
+	raw, err := os.ReadFile("docs/dns.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	paper := string(raw)
+	_, err = deed.RecordInput{Type: "NONE", Host: "@", Value: "x"}.Record("example.com")
+	if err == nil {
+		t.Fatal("NONE is no type")
+	}
+	_, types, _ := strings.Cut(err.Error(), "is not one of ")
+	for kind := range strings.SplitSeq(types, ", ") {
+		if !regexp.MustCompile(`(?m)^\| ([A-Z]+, )*` + kind + `(, [A-Z]+)* \|`).MatchString(paper) {
+			t.Errorf("docs/dns.md has no row for %s", kind)
+		}
+	}
+	tests := writtenTests(t)
+	for _, m := range namedTest.FindAllStringSubmatch(paper, -1) {
+		if !tests[m[1]] {
+			t.Errorf("docs/dns.md names %s, which is not there", m[1])
+		}
+	}
+}
 
 // docs/names.md explains every event and every status of a name, and has the days
 // of the phases right.

@@ -48,6 +48,43 @@ func Example() {
 	// registration 13.06 settled
 }
 
+// A name gets an address, and the change is taken back.
+func ExampleClient_AddRecord() {
+	ctx := context.Background()
+	secret, err := crypto.GenerateKey()
+	if err != nil {
+		log.Fatal(err)
+	}
+	key := client.NewKey(secret)
+	c, err := client.New(service, client.WithWallet(key), client.WithMaxPayment(20*client.Dollar))
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := c.Faucet(ctx, api.FaucetRequest{WalletAddress: key.Address().Hex()}); err != nil {
+		log.Fatal(err)
+	}
+	if _, err := c.Register(ctx, api.RegisterRequest{Domain: "a-third-example.com"}); err != nil {
+		log.Fatal(err)
+	}
+	www, err := c.AddRecord(ctx, "a-third-example.com", api.RecordRequest{Type: "A", Host: "www", Value: "192.0.2.10"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(www.Host, www.TTL, www.Type, www.Value)
+	history, err := c.Revisions(ctx, "a-third-example.com")
+	if err != nil {
+		log.Fatal(err)
+	}
+	back, err := c.Rollback(ctx, "a-third-example.com", history.Revisions[1].Revision, false)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(back.Count, "change for", back.Price)
+	// Output:
+	// www 3600 A 192.0.2.10
+	// 1 change for 0.10
+}
+
 // Prices need neither a wallet nor a sign-in.
 func ExampleClient_Price() {
 	c, err := client.New(service)

@@ -9,6 +9,7 @@ present() {
 	case $1 in
 	go) command -v go ;;
 	cc) command -v cc || command -v gcc ;;
+	curl | dig | openssl) command -v "$1" ;;
 	ca-certificates) [ -s /etc/ssl/certs/ca-certificates.crt ] || [ -s /etc/pki/tls/certs/ca-bundle.crt ] || [ "$(uname)" = Darwin ] ;;
 	postgres) ls -d /usr/lib/postgresql/*/bin/initdb || command -v initdb ;;
 	redis) command -v redis-server || command -v valkey-server ;;
@@ -26,6 +27,7 @@ server() { command -v "$1" || [ -x "/usr/sbin/$1" ]; }
 package() {
 	case $1 in
 	cc) echo gcc libc6-dev ;;
+	dig) echo bind9-dnsutils ;;
 	postgres) echo postgresql ;;
 	redis) echo redis-server ;;
 	setpriv) echo util-linux ;;

@@ -7,6 +7,7 @@ scripts/need.sh go ca-certificates cc postgres redis setpriv knot nsd bind ldns 
 . scripts/suites.sh
 . scripts/node.sh
 use_node
+scripts/need.sh curl dig openssl # the papers use them
 trap stop_servers EXIT
 start_servers
 

@@ -25,12 +25,14 @@ func adminCommand() *cobra.Command {
 		adminTask("audit", "Check that every dollar is accounted for, in the database and on the chain; changes nothing", audit),
 		adminTask("export", "Write every name we hold as CSV, with a count and a SHA-256 at its end; changes nothing", export),
 		adminTask("reconcile", "Compare every name we hold with the registry, and fail when they differ; changes nothing", reconcile),
+		adminTask("republish", "Give every zone a new serial, after the database came from a backup", republish),
+		backupCommand(),
 	)
 	admin.AddCommand(cli.AdminCommands()...)
 	return admin
 }
 
-// adminTask is a command that looks at the database of a service, which may run.
+// adminTask is a command about the database of a service.
 func adminTask(use, short string, run func(ctx context.Context, c *config, out io.Writer) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   use,

@@ -55,6 +55,9 @@ func openDNS(ctx context.Context, c *config, b *backends) (d *dnsBackend, err er
 	d.zones = sqldb.Zones{DB: b.db, Now: b.clock.Now, Publishing: deed.Publishing{
 		SOA: deed.NewSOA(c.Nameservers[0], "hostmaster."+parentOf(c.Nameservers[0])), Servers: c.Nameservers, Master: master,
 	}}
+	if err := d.zones.CheckMaster(ctx); err != nil {
+		return nil, fmt.Errorf("dns.key: %w", err)
+	}
 	if c.DNSSEC == "on" {
 		d.zones.Generation = 1
 	}

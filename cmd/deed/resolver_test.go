@@ -102,7 +102,7 @@ stub-zone:
 // to the proof that a name is not there; it refuses what was changed on the way,
 // and a name that is delegated elsewhere is insecure, and not bogus.
 func TestResolverValidatesSandboxNames(t *testing.T) {
-	n := start(t, t.TempDir(), "DEED_DNS_LISTEN=127.0.0.1:0", "DEED_LIMITS_REGISTER=1000")
+	n := start(t, t.TempDir(), "DEED_LIMITS_REGISTER=1000")
 	c, ours := n.owner(t), n.sandbox(t).DNS
 	domains := []string{"secure.com", "tampered.com", "elsewhere.com"}
 	for _, domain := range domains {

@@ -75,7 +75,7 @@ func start(t *testing.T, dir string, environ ...string) *node {
 func startBinary(t *testing.T, path, dir string, environ ...string) *node {
 	t.Helper()
 	n := &node{log: &lockedBuffer{}, client: apitest.Client(t, nil)}
-	n.cmd = exec.Command(path, "serve", "--data", dir, "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0", "--chain-listen", "127.0.0.1:0")
+	n.cmd = exec.Command(path, "serve", "--data", dir, "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0", "--chain-listen", "127.0.0.1:0", "--dns-listen", "127.0.0.1:0")
 	n.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH")}, environ...) // not even a home
 	n.cmd.Stderr = n.log
 	out, err := n.cmd.StdoutPipe()
@@ -162,7 +162,7 @@ func TestServeOnPostgresAndRedis(t *testing.T) {
 	if redis == "" {
 		t.Skip("TEST_REDIS_URL is not set: `make test` starts a Redis server and sets it")
 	}
-	environ := []string{"DEED_DATABASE_URL=" + sqldbtest.PostgresURL(t), "DEED_CACHE_URL=" + redis, "DEED_SIGNIN_KEYS=" + filepath.Join(t.TempDir(), "keys")}
+	environ := []string{"DEED_DATABASE_URL=" + sqldbtest.PostgresURL(t), "DEED_CACHE_URL=" + redis, "DEED_SIGNIN_KEYS=" + filepath.Join(t.TempDir(), "keys"), "DEED_DNS_KEY=" + filepath.Join(t.TempDir(), "dns.key")}
 	one := start(t, t.TempDir(), environ...)
 	two := start(t, t.TempDir(), append(environ, "DEED_CHAIN_RPC_URL="+one.sandbox(t).RPCURL)...)
 	for _, n := range []*node{one, two} {
@@ -178,15 +178,21 @@ func TestServeOnPostgresAndRedis(t *testing.T) {
 	one.stop(t)
 }
 
-// A node with other token keys than its neighbours would refuse their tokens;
-// it does not start.
+// A node with other token keys than its neighbours would refuse their tokens,
+// and one with another secret for zones would make names bogus; neither starts.
 func TestNodeWithOtherKeysIsRefused(t *testing.T) {
 	url := "DEED_DATABASE_URL=" + sqldbtest.PostgresURL(t)
-	start(t, t.TempDir(), url)
-	cmd := exec.Command(binary, "serve", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--metrics-listen", "off", "--chain-listen", "127.0.0.1:0")
-	cmd.Env = []string{url}
-	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "signin.keys") {
-		t.Errorf("got %v: %s", err, out)
+	dir := t.TempDir()
+	start(t, dir, url)
+	for key, same := range map[string]string{
+		"signin.keys": "DEED_DNS_KEY=" + filepath.Join(dir, "dns.key"),
+		"dns.key":     "DEED_SIGNIN_KEYS=" + filepath.Join(dir, "signin.keys"),
+	} {
+		cmd := exec.Command(binary, "serve", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--metrics-listen", "off", "--chain-listen", "127.0.0.1:0", "--dns-listen", "127.0.0.1:0")
+		cmd.Env = []string{url, same}
+		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), key) {
+			t.Errorf("another %s: got %v: %s", key, err, out)
+		}
 	}
 }
 
@@ -220,7 +226,7 @@ func TestRestartKeepsTheDailyWindow(t *testing.T) {
 func TestSecondProcessOnOneFolderIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	start(t, dir)
-	out, err := exec.Command(binary, "serve", "--data", dir, "--listen", "127.0.0.1:0", "--metrics-listen", "off", "--chain-listen", "127.0.0.1:0").CombinedOutput()
+	out, err := exec.Command(binary, "serve", "--data", dir, "--listen", "127.0.0.1:0", "--metrics-listen", "off", "--chain-listen", "127.0.0.1:0", "--dns-listen", "127.0.0.1:0").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "another process is using this database") {
 		t.Errorf("got %v: %s", err, out)
 	}
@@ -295,7 +301,7 @@ func TestStartFailsWithAReason(t *testing.T) {
 		"no such database":  {[]string{"--database-url", "postgres://u:hunter2@127.0.0.1:1/d"}, "127.0.0.1"},
 		"an extra argument": {[]string{"now"}, "now"},
 	} {
-		args := append([]string{"serve", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--metrics-listen", "off", "--chain-listen", "127.0.0.1:0"}, tt.args...)
+		args := append([]string{"serve", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--metrics-listen", "off", "--chain-listen", "127.0.0.1:0", "--dns-listen", "127.0.0.1:0"}, tt.args...)
 		out, err := exec.Command(binary, args...).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), tt.says) || strings.Contains(string(out), "hunter2") {
 			t.Errorf("%s: got %v: %s", name, err, out)

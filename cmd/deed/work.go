@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"sync"
 
 	"deed.example/deed/internal/httpapi"
 	"deed.example/deed/internal/work"
@@ -39,7 +40,10 @@ func startWork(b *backends, api *httpapi.Server, log *slog.Logger) *working {
 	}
 	go func() {
 		defer close(w.done)
-		loop.Run(ctx)
+		var wg sync.WaitGroup
+		wg.Go(func() { loop.Run(ctx) })
+		wg.Go(func() { b.dns.listen(ctx, b.db, log) })
+		wg.Wait()
 	}()
 	return w
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"log/slog"
 	"strings"
 
 	"deed.example/deed"
@@ -48,6 +49,16 @@ func zoneRows(b *backends, zones *zone.Service) []work.Rows {
 			return nil, d.follower.Follow(ctx)
 		}},
 	}
+}
+
+// listen hears of changes that other nodes make, as soon as they are made. What it
+// misses is found by who looks for published zones.
+func (d *dnsBackend) listen(ctx context.Context, db *sqldb.DB, log *slog.Logger) {
+	db.Listen(ctx, sqldb.ZoneChannel, func(word string) {
+		if err := d.follower.Heard(ctx, word); err != nil && ctx.Err() == nil {
+			log.Warn("publish what another node changed", "zone", word, "error", err)
+		}
+	}, func(err error) { log.Warn("hear what other nodes change", "error", err) })
 }
 
 // shown says whether every name server gives the zone out as it is.

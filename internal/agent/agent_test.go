@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -219,5 +220,27 @@ func TestOutputTakesAnswersAndRefusals(t *testing.T) {
 		if err := judge(t, s, text); (err == nil) != want {
 			t.Errorf("%s: got %v, want good to be %v", text, err, want)
 		}
+	}
+}
+
+// The table of docs/agents.md is this one.
+func TestAgentsPaperIsTrue(t *testing.T) {
+	paper, err := os.ReadFile("../../docs/agents.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want strings.Builder
+	for _, tool := range agent.Tools() {
+		signIn, price := "no", "free"
+		if tool.Bearer {
+			signIn = "yes"
+		}
+		if tool.Paid {
+			price = "paid"
+		}
+		fmt.Fprintf(&want, "| `%s` | `%s %s` | %s | %s |\n", tool.Name, tool.Method, tool.Path, signIn, price)
+	}
+	if !strings.Contains(string(paper), "|---|---|---|---|\n"+want.String()+"\n") {
+		t.Errorf("it should have\n%s", want.String())
 	}
 }

@@ -100,11 +100,12 @@ func (s *Server) changed(was, is deed.Zone, c deed.ZoneChange, dryRun bool) api.
 			shown := fromRecord(before)
 			d.Before = &shown
 		}
-		if after, err := is.Record(op.ID); err == nil {
+		after, err := is.Record(op.ID)
+		if op.Op == deed.OpAdd && (op.ID == "" || err != nil) { // planned, it has no ID yet
+			after, err = op.Record, nil
+		}
+		if err == nil {
 			shown := fromRecord(after)
-			d.After = &shown
-		} else if op.Op == deed.OpAdd {
-			shown := fromRecord(op.Record)
 			d.After = &shown
 		}
 		out.Changes = append(out.Changes, d)

@@ -17,8 +17,10 @@ import (
 
 // A Service is a running `deed serve`.
 type Service struct {
-	Binary string // path of the command
-	URL    string // base address
+	Binary  string // path of the command
+	Dir     string // folder it runs in; its data is in deed-data there
+	URL     string // base address
+	Welcome string // what it said when it was up
 
 	cmd *exec.Cmd
 }
@@ -26,15 +28,30 @@ type Service struct {
 // Start builds the command into dir and runs it there on free ports, with limits
 // that tests do not reach.
 func Start(dir string) (*Service, error) {
-	s := &Service{Binary: filepath.Join(dir, "deed")}
-	if out, err := exec.Command("go", "build", "-o", s.Binary, "deed.example/deed/cmd/deed").CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("build: %w: %s", err, out)
+	binary := filepath.Join(dir, "deed")
+	if err := Build(binary); err != nil {
+		return nil, err
 	}
+	return Run(binary, dir)
+}
+
+// Build builds the command.
+func Build(binary string) error {
+	if out, err := exec.Command("go", "build", "-o", binary, "deed.example/deed/cmd/deed").CombinedOutput(); err != nil {
+		return fmt.Errorf("build: %w: %s", err, out)
+	}
+	return nil
+}
+
+// Run runs a command that is built, as Start does.
+func Run(binary, dir string) (*Service, error) {
+	s := &Service{Binary: binary, Dir: dir}
 	settings, err := chosen(s.Binary)
 	if err != nil {
 		return nil, err
 	}
-	s.cmd = exec.Command(s.Binary, "serve", "--data", filepath.Join(dir, "data"))
+	s.cmd = exec.Command(s.Binary, "serve")
+	s.cmd.Dir = dir
 	s.cmd.Env = append(settings, "PATH="+os.Getenv("PATH"))
 	logs, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {
@@ -50,6 +67,7 @@ func Start(dir string) (*Service, error) {
 		return nil, err
 	}
 	for lines := bufio.NewScanner(out); lines.Scan(); {
+		s.Welcome += lines.Text() + "\n"
 		words := strings.Fields(lines.Text())
 		if len(words) == 2 && words[0] == "callers" {
 			s.URL = words[1]

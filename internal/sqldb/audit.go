@@ -3,6 +3,7 @@ package sqldb
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"deed.example/deed"
 )
@@ -16,8 +17,11 @@ type Finding struct {
 	Broken    int
 }
 
-// invariants are questions that must all be answered with zero.
-var invariants = []struct{ name, query string }{
+// An invariant is a question that must be answered with zero.
+type invariant struct{ name, query string }
+
+// invariants are what must always be true of payments, jobs, names and sessions.
+var invariants = []invariant{
 	{"a payment has one job at most", `
 		SELECT count(*) FROM (SELECT payment_id FROM jobs GROUP BY payment_id HAVING count(*) > 1) d`},
 	{"a job at work has its money", `
@@ -86,8 +90,9 @@ var invariants = []struct{ name, query string }{
 
 // Run asks every question.
 func (a Audit) Run(ctx context.Context) ([]Finding, error) {
-	findings := make([]Finding, 0, len(invariants))
-	for _, i := range invariants {
+	all := slices.Concat(invariants, zoneInvariants)
+	findings := make([]Finding, 0, len(all))
+	for _, i := range all {
 		f := Finding{Invariant: i.name}
 		if err := a.DB.read.QueryRowContext(ctx, i.query).Scan(&f.Broken); err != nil {
 			return nil, fmt.Errorf("audit %q: %w", i.name, err)

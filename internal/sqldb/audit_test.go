@@ -17,10 +17,11 @@ func sample(t *testing.T, db *sqldb.DB) {
 	t.Helper()
 	now := func() time.Time { return noon }
 	payments := sqldb.Payments{DB: db, ChainID: 84532, Asset: "0x036cbd53842c5426634e7929541ec2318f3dcf7e", Now: now}
-	jobs := sqldb.Jobs{DB: db, Now: now, Zones: sqldbtest.Zones(db, now)}
-	pay := func(n int, to ...deed.PaymentState) deed.Payment {
+	zones := sqldbtest.Zones(db, now)
+	jobs := sqldb.Jobs{DB: db, Now: now, Zones: zones}
+	buy := func(n int, what deed.Purchase, to ...deed.PaymentState) deed.Payment {
 		auth := deed.Authorization{Payer: deed.Wallet(fmt.Sprintf("0x%040d", n)), PayTo: wallet, Amount: deed.USDC(1000 + n), Nonce: fmt.Sprint(n)}
-		p := deed.Payment{ID: auth.PaymentID(84532, payments.Asset), Auth: auth, Purchase: deed.Purchase{Kind: deed.PurchaseRegistration, Name: deed.Name(fmt.Sprintf("name%d.com", n)), Years: 1}}
+		p := deed.Payment{ID: auth.PaymentID(84532, payments.Asset), Auth: auth, Purchase: what}
 		p, err := payments.AuthorizePayment(t.Context(), p)
 		for _, next := range to {
 			if err == nil {
@@ -31,6 +32,9 @@ func sample(t *testing.T, db *sqldb.DB) {
 			t.Fatal(err)
 		}
 		return p
+	}
+	pay := func(n int, to ...deed.PaymentState) deed.Payment {
+		return buy(n, deed.Purchase{Kind: deed.PurchaseRegistration, Name: deed.Name(fmt.Sprintf("name%d.com", n)), Years: 1}, to...)
 	}
 	settled := []deed.PaymentState{deed.PaymentSettling, deed.PaymentSettled}
 	advance := func(p deed.Payment, end func(j deed.Job) error) {
@@ -56,6 +60,15 @@ func sample(t *testing.T, db *sqldb.DB) {
 	advance(consumed, func(j deed.Job) error {
 		return jobs.CompleteJob(t.Context(), j, deed.Registration{Name: j.Purchase.Name, Owner: j.Owner, Status: deed.StatusActive, Reference: j.Reference, PaymentID: j.PaymentID, Created: noon, Expires: noon.AddDate(1, 0, 0), Updated: noon})
 	})
+	add := deed.RecordOp{Op: deed.OpAdd, ID: "rec_1", Record: deed.Record{Type: "A", Host: "www", Value: "192.0.2.1", TTL: 300}}
+	change := buy(6, deed.ZoneChange{Kind: deed.ChangeAdd, Zone: "name4.com", By: consumed.Auth.Payer, Ops: []deed.RecordOp{add}}.Purchase(), settled...)
+	j, err := jobs.Job(t.Context(), deed.JobID(change.ID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if done, err := zones.ChangeZone(t.Context(), j); err != nil || !done {
+		t.Fatal(done, err)
+	}
 	refunded := pay(5, settled...)
 	advance(refunded, func(j deed.Job) error { j.Failure = "refused"; return jobs.FailJob(t.Context(), j) })
 	p, err := payments.Payment(t.Context(), refunded.ID)
@@ -72,7 +85,7 @@ func sample(t *testing.T, db *sqldb.DB) {
 
 // One wrong row, and the audit reports exactly what is wrong.
 func TestAuditFindsWhatIsWrong(t *testing.T) {
-	const where = ` WHERE payment_id = (SELECT id FROM payments WHERE domain = 'name%d.com')`
+	const where = ` WHERE payment_id = (SELECT id FROM payments WHERE domain = 'name%d.com' AND kind = 'registration')`
 	job := func(set string, n int) string { return `UPDATE jobs SET ` + set + fmt.Sprintf(where, n) }
 	corruptions := map[string][]string{
 		"": nil, // a sound database
@@ -87,7 +100,7 @@ func TestAuditFindsWhatIsWrong(t *testing.T) {
 		"what was bought is there, or was once":                           {`DELETE FROM registrations`},
 		"a name does not expire before its last renewal says":             {`UPDATE jobs SET kind = 'renewal', until_at = until_at + 9, created_at = 2000000000 WHERE state = 'completed'`},
 		"every open order has its claim":                                  {`DELETE FROM claims WHERE domain = 'name3.com'`},
-		"no other claim is there":                                         {`INSERT INTO claims SELECT 'other.com', id FROM jobs WHERE state = 'completed'`},
+		"no other claim is there":                                         {`INSERT INTO claims SELECT 'other.com', id FROM jobs WHERE state = 'completed' AND kind = 'registration'`},
 		"an entry of the ledger sums to zero":                             {`UPDATE ledger SET amount = amount - 1 WHERE account = 'revenue'`},
 		"money that moved is in the ledger, and no other":                 {`UPDATE payments SET amount = amount + 1 WHERE state = 'consumed'`},
 		"what is consumed or refunded is in the ledger, and no other":     {`DELETE FROM ledger WHERE entry = 'consumed' AND account = 'revenue'`, `DELETE FROM ledger WHERE entry = 'refunded' AND account = 'refunds'`, `UPDATE ledger SET entry = 'refunded' WHERE entry = 'consumed'`},
@@ -96,15 +109,26 @@ func TestAuditFindsWhatIsWrong(t *testing.T) {
 		"only what is owed back is refunded":                              {`INSERT INTO attempts SELECT 84532, 'refund x ' || id, 1, '0x', 0 FROM payments WHERE state = 'consumed'`},
 		"no nonce of our wallets is left out": {`INSERT INTO signers VALUES (84532, '0x', 3)`,
 			`INSERT INTO transactions VALUES (84532, '0x', 0, 'a', '', 0), (84532, '0x', 2, 'b', '', 0)`},
-		"no job goes on an hour after its deadline":      {job(`updated_at = deadline_at + 7200`, 3)},
-		"a session has one active refresh token at most": {`DROP INDEX refresh_tokens_active`, `INSERT INTO refresh_tokens SELECT 'twin', family, wallet, issued_at, expires_at, NULL, NULL FROM refresh_tokens`},
+		"no job goes on an hour after its deadline": {job(`updated_at = deadline_at + 7200`, 3)},
+		"a name that we hold has one zone, and no other zone lives": {`INSERT INTO zones SELECT 'zone_orphan', 'orphan.com', 7, 'orphan', 0, 0, NULL, NULL, 0 FROM catalog`,
+			`INSERT INTO served SELECT 'zone_orphan', owner, type, ttl, data, 7, NULL FROM served WHERE type = 6 AND died IS NULL`,
+			`INSERT INTO revisions VALUES ('zone_orphan', 7, 0, 0, 0, 0)`},
+		"a zone is served with one SOA, of its serial, until it ends":       {`UPDATE served SET born = born - 1 WHERE type = 6 AND died IS NULL`},
+		"a zone has the records that its last revision says, until it ends": {`UPDATE records SET died = born + 1`, `UPDATE zones SET serial = serial + 1`, `UPDATE served SET born = born + 1 WHERE type = 6 AND died IS NULL`},
+		"nothing of a zone is younger than its serial":                      {`UPDATE records SET born = born + 1`},
+		"the serials of a name never fall, whoever has it":                  {`INSERT INTO zones SELECT 'zone_old', domain, serial + 9, 'old', 0, 0, NULL, 1, 0 FROM zones`},
+		"no server was told of more than there is":                          {`UPDATE outbox SET told = serial + 1`},
+		"a change that was paid for is one revision":                        {`UPDATE jobs SET revision = revision + 1 WHERE kind LIKE 'dns%'`},
+		"a revision but the first of its zone was paid for, once":           {`INSERT INTO revisions SELECT zone_id, serial - 100, at, 0, 0, 0 FROM revisions WHERE records = 0`},
+		"a session has one active refresh token at most":                    {`DROP INDEX refresh_tokens_active`, `INSERT INTO refresh_tokens SELECT 'twin', family, wallet, issued_at, expires_at, NULL, NULL FROM refresh_tokens`},
 	}
 	// Some rows break a second rule on the way: what is not there does not sum up.
 	also := map[string]string{
-		"a job at work has its money":                                 "",
 		"a completed job's payment is consumed, and the reverse":      "a job at work has its money",
 		"what is consumed or refunded is in the ledger, and no other": "an entry of the ledger sums to zero",
 		"what we owe is what is neither earned nor returned":          "an entry of the ledger sums to zero",
+		"what was bought is there, or was once":                       "a name that we hold has one zone, and no other zone lives",
+		"a change that was paid for is one revision":                  "a revision but the first of its zone was paid for, once",
 	}
 	for name, statements := range corruptions {
 		t.Run(name, func(t *testing.T) {

@@ -165,7 +165,7 @@ func connect(ctx context.Context, url string, params map[string]string) (*DB, er
 	}
 	db := stdlib.OpenDBFromPool(pool)
 	release := func() error { pool.Close(); return nil }
-	return &DB{Patience: patience, write: db, read: db, dialect: postgres, release: release}, nil
+	return &DB{Patience: patience, write: db, read: db, dialect: postgres, dial: conf.ConnConfig.Copy(), release: release}, nil
 }
 
 func (db *DB) ready(ctx context.Context) (*DB, error) {

@@ -15,6 +15,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // patience is how long one transaction may take, its wait for a connection
@@ -37,7 +39,8 @@ type DB struct {
 	readOnly    bool         // nothing is written, not even what is due
 	release     func() error // gives back what only one process may hold
 	closing     sync.Once
-	asked       sync.Map // the *sql.Stmt of each question that ask was asked
+	dial        *pgx.ConnConfig // of PostgreSQL, for connections outside the pool
+	asked       sync.Map        // the *sql.Stmt of each question that ask was asked
 }
 
 // Close closes the database. A second call does nothing.

@@ -2,6 +2,9 @@ package sqldb
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"strings"
 
 	"deed.example/deed"
@@ -62,6 +65,27 @@ func (s Zones) relabel(ctx context.Context, tx *Tx, name deed.Name) error {
 		return err
 	}
 	return bumpCatalog(ctx, tx, s.Now())
+}
+
+// CheckMaster fails when other zones here were signed with keys from another
+// master secret: a node that has it would make every name bogus that it signs.
+// The first node to ask writes a print of its own down.
+func (s Zones) CheckMaster(ctx context.Context) error {
+	sum := sha256.Sum256([]byte("print " + s.Publishing.Master.Reveal()))
+	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO zone_master (id, print) VALUES (1, $1) ON CONFLICT DO NOTHING`, hex.EncodeToString(sum[:8]))
+		if err != nil {
+			return err
+		}
+		var print string
+		if err := tx.QueryRowContext(ctx, `SELECT print FROM zone_master WHERE id = 1`).Scan(&print); err != nil {
+			return err
+		}
+		if print != hex.EncodeToString(sum[:8]) {
+			return errors.New("the zones of this database are signed with keys from another secret: every node needs the same file")
+		}
+		return nil
+	})
 }
 
 // DueZones implements zone.Signatures: zones whose signatures must be renewed.

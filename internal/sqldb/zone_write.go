@@ -207,13 +207,16 @@ func (s Zones) announce(ctx context.Context, tx *Tx, z zoneRow, renew, now time.
 	return s.DB.wake(ctx, tx, string(z.Name))
 }
 
+// ZoneChannel is where nodes tell each other which zone has changed (see Listen).
+const ZoneChannel = "zones"
+
 // wake tells the other nodes that a zone has changed, when the change is made.
 // On SQLite there are none.
 func (db *DB) wake(ctx context.Context, tx *Tx, name string) error {
 	if db.dialect != postgres {
 		return nil
 	}
-	_, err := tx.ExecContext(ctx, `SELECT pg_notify('zones', $1)`, name)
+	_, err := tx.ExecContext(ctx, `SELECT pg_notify($1, $2)`, ZoneChannel, name)
 	return err
 }
 

@@ -33,8 +33,9 @@ type Follower struct {
 	since time.Time // guarded by mu
 }
 
-// overlap is how far back every look reaches: a transaction may be seen later
-// than one that began after it.
+// overlap is how far back every look reaches beyond the one before it: a
+// transaction may be seen later than one that began after it, and the clocks of
+// two nodes are never quite one.
 const overlap = 10 * time.Second
 
 // Load publishes every zone there is, and returns how many.
@@ -65,6 +66,15 @@ func (f *Follower) Follow(ctx context.Context) error {
 	}
 	f.since = now
 	return nil
+}
+
+// Heard does what another node's word calls for: it names a zone that changed, or
+// is "" when some word may have been missed.
+func (f *Follower) Heard(ctx context.Context, word string) error {
+	if word == "" {
+		return f.Follow(ctx)
+	}
+	return f.Refresh(ctx, word)
 }
 
 // Refresh makes the publishers give out what the database has for one zone.

@@ -1,0 +1,8 @@
+//go:build !long
+
+package docs_test
+
+import "testing"
+
+// packages puts what npm has into a folder; nil because that takes too long.
+var packages func(t *testing.T, dir string)

@@ -1,0 +1,208 @@
+package docs_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+
+	"deed.example/deed/api"
+	"deed.example/deed/internal/servicetest"
+)
+
+// A shell is a bash beside a service.
+type shell struct {
+	dir     string
+	service *servicetest.Service
+	ports   map[string]string // of the papers, to those of the service
+	in      io.Writer
+	out     *bufio.Reader
+}
+
+// end is what the shell writes after a command, with its exit code.
+const end = "--- that was all:"
+
+func open(t *testing.T) *shell {
+	t.Helper()
+	s := &shell{dir: t.TempDir()}
+	var err error
+	if s.service, err = servicetest.Run(binary, s.dir); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.service.Stop)
+	s.mapPorts(t)
+	s.prepare(t)
+	cmd := exec.CommandContext(t.Context(), "bash", "--norc")
+	cmd.Dir = s.dir
+	cmd.Env = []string{
+		"PATH=" + filepath.Join(s.dir, "bin") + ":" + filepath.Dir(binary) + ":" + os.Getenv("PATH"), "HOME=" + s.dir, "GO=" + goCommand(t), "REPOSITORY=" + repository(t),
+		"DEED_SERVER=" + s.service.URL, "DEED_CHAIN_LISTEN=127.0.0.1:" + s.ports["8545"], "LC_ALL=C", "TZ=UTC",
+	}
+	for _, name := range []string{"GOCACHE", "GOMODCACHE"} { // they are in another home
+		cmd.Env = append(cmd.Env, name+"="+goSays(t, "env", name))
+	}
+	if s.in, err = cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = cmd.Stdout
+	s.out = bufio.NewReader(out)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		fmt.Fprintln(s.in, "kill $(jobs -p) 2>/dev/null; exit") // what the paper left running
+		_, _ = io.Copy(io.Discard, s.out)                       // until all of it has ended
+		_ = cmd.Wait()                                          // kill may have found nothing
+	})
+	return s
+}
+
+// mapPorts finds out where the service listens. Other ports of the papers are
+// free ones.
+func (s *shell) mapPorts(t *testing.T) {
+	t.Helper()
+	res, err := http.Get(s.service.URL + "/sandbox")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close() // it was read
+	var box api.Sandbox
+	if err := json.UnmarshalRead(res.Body, &box); err != nil {
+		t.Fatal(err)
+	}
+	operators := regexp.MustCompile(`operators +\S+:(\d+)`).FindStringSubmatch(s.service.Welcome)
+	s.ports = map[string]string{"8080": portOf(s.service.URL), "8081": operators[1], "8545": portOf(box.RPCURL), "5353": portOf(box.DNS)}
+	for _, port := range []string{"8000", "8001", "5300", "5354"} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close() // all are taken at once, so that they differ
+		s.ports[port] = portOf(l.Addr().String())
+	}
+}
+
+func portOf(address string) string { return address[strings.LastIndex(address, ":")+1:] }
+
+// prepare puts into the folder what a paper takes for granted: the tools of the
+// clone, and the addresses that an operator has.
+func (s *shell) prepare(t *testing.T) {
+	t.Helper()
+	s.write(t, "bin/go", "#!/bin/sh\ncd \"$REPOSITORY\" && exec \"$GO\" \"$@\"\n")
+	s.write(t, ".curlrc", "silent\n") // as on a terminal
+	s.write(t, "etc/deed/database-url", database(t))
+	s.write(t, "etc/deed/cache-url", os.Getenv("TEST_REDIS_URL"))
+	s.write(t, "etc/deed/rpc-url", "http://127.0.0.1:"+s.ports["8545"])
+	if packages != nil {
+		packages(t, s.dir)
+	}
+}
+
+func goCommand(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func (s *shell) write(t *testing.T, path, text string) {
+	t.Helper()
+	path = filepath.Join(s.dir, path)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// read does what a paper says, from its top to its end.
+func (s *shell) read(t *testing.T, blocks []block) {
+	for _, b := range blocks {
+		switch {
+		case b.console():
+			for _, step := range b.steps() {
+				s.try(t, step)
+			}
+		case b.language == "go" && b.file != "": // it is in the repository
+			have, err := os.ReadFile(filepath.Join(repository(t), b.file))
+			if err != nil || string(have) != strings.Join(b.lines, "\n")+"\n" {
+				t.Errorf("line %d: %s is another one in the repository (%v)", b.line, b.file, err)
+			}
+		case b.language != "text" && b.file != "":
+			s.write(t, strings.TrimPrefix(b.file, "/"), s.typed(strings.Join(b.lines, "\n")+"\n"))
+		}
+	}
+}
+
+func (s *shell) try(t *testing.T, do step) {
+	got, code := s.service.Welcome, "0"
+	if do.command != "make run" { // which is what runs
+		got, code = s.run(t, do.command)
+	}
+	got = s.shown(got)
+	t.Logf("$ %s\n%s", do.command, got)
+	if code != "0" || !do.matches(got) {
+		t.Errorf("line %d: $ %s\ngot (exit code %s)\n%s\nwant\n%s", do.line, do.command, code, got, do.want)
+	}
+}
+
+// run types a command, and returns what the shell shows until it is done.
+func (s *shell) run(t *testing.T, command string) (shown, code string) {
+	t.Helper()
+	fmt.Fprintf(s.in, "%s\nprintf '\\n%s %%d\\n' $?\n", s.typed(command), end)
+	for {
+		line, err := s.out.ReadString('\n')
+		if err != nil {
+			t.Fatalf("the shell ended: %v", err)
+		}
+		if code, ok := strings.CutPrefix(line, end+" "); ok {
+			return shown, strings.TrimSpace(code)
+		}
+		shown += line
+	}
+}
+
+var port = regexp.MustCompile(`\b\d{4}\b`)
+
+// folders are those of the papers that are below ours.
+var folders = []string{"/etc/deed", "/var/lib/deed"}
+
+// typed maps what a paper says to what is here.
+func (s *shell) typed(text string) string {
+	for _, folder := range folders {
+		text = strings.ReplaceAll(text, folder, s.dir+folder)
+	}
+	return port.ReplaceAllStringFunc(text, func(p string) string {
+		if here := s.ports[p]; here != "" {
+			return here
+		}
+		return p
+	})
+}
+
+// shown maps it back.
+func (s *shell) shown(text string) string {
+	for paper, here := range s.ports {
+		text = strings.ReplaceAll(text, "127.0.0.1:"+here, "127.0.0.1:"+paper)
+	}
+	for _, folder := range folders {
+		text = strings.ReplaceAll(text, s.dir+folder, folder)
+	}
+	return strings.ReplaceAll(text, s.dir, "~")
+}
