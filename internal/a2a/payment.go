@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -116,7 +115,10 @@ func (r request) declined() *a2a.Task {
 
 // receipt tells what became of a payment, where the answer says it.
 func receipt(h http.Header, meta map[string]any) {
-	text := strings.Join(slices.Concat(h["PAYMENT-RESPONSE"], h["X-PAYMENT-RESPONSE"]), "") // it is in one of them, spelled as it is sent
+	text := ""
+	for _, name := range []string{"PAYMENT-RESPONSE", "X-PAYMENT-RESPONSE"} { // it is in one of them, spelled as it is sent
+		text += strings.Join(h[name], "")
+	}
 	var in api.SettleResponse
 	raw, err := base64.StdEncoding.DecodeString(text)
 	if text == "" || err != nil || json.Unmarshal(raw, &in) != nil {

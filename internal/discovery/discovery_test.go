@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -94,6 +95,26 @@ func TestDocumentsAreCached(t *testing.T) {
 	for path := range s.pages {
 		if media[path] == "" {
 			t.Errorf("%s is tested by nobody", path)
+		}
+	}
+}
+
+// docs/agents.md explains every document, and none that is not there.
+func TestPaperNamesEveryDocument(t *testing.T) {
+	paper, err := os.ReadFile("../../docs/agents.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := map[string]bool{"/openapi.json": true} // httpapi has that one
+	for _, row := range regexp.MustCompile("(?m)^\\| `(/[^`]+)` \\|").FindAllStringSubmatch(string(paper), -1) {
+		named[row[1]] = true
+		if media[row[1]] == "" && row[1] != "/openapi.json" {
+			t.Errorf("the paper names %s, which is not there", row[1])
+		}
+	}
+	for path := range media {
+		if !named[path] {
+			t.Errorf("the paper does not name %s", path)
 		}
 	}
 }

@@ -2,8 +2,10 @@ package httpapi_test
 
 import (
 	"context"
+	stdjson "encoding/json"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -345,6 +347,31 @@ func TestHelpOverA2A(t *testing.T) {
 	p.expect(t, ask("get_pricing", `{"tlds":["nosuchtld"]}`, nil), 400, deed.CodeTLDNotSupported)
 	if got := told[api.SearchResult](t, p.send(t, ask("search_domains", `{"query":"example","tlds":["com"]}`, nil))); len(got.Results) != 1 {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// The example of docs/agents.md does what the paper says.
+func TestExampleOverA2A(t *testing.T) {
+	h := open(t, options{limits: generous()})
+	h.speakA2A(func() {})
+	paper, err := os.ReadFile("../../docs/agents.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(paper), "\n## A2A\n")
+	_, block, _ := strings.Cut(section, "```json\n")
+	block, _, _ = strings.Cut(block, "\n```")
+	got := h.do(t, "POST", "/a2a", block)
+	var reply struct {
+		Result struct {
+			Message *a2a.Message `json:"message"`
+		} `json:"result"`
+	}
+	if err := stdjson.Unmarshal([]byte(got.body), &reply); err != nil || reply.Result.Message == nil {
+		t.Fatalf("got %d %s, %v", got.status, got.body, err)
+	}
+	if check := told[api.CheckResult](t, reply.Result.Message); len(check.Results) != 1 || check.Results[0].Domain != "first.com" || reply.Result.Message.Metadata["http.status"] != 200.0 {
+		t.Errorf("got %s", got.body)
 	}
 }
 

@@ -96,9 +96,3 @@ func bearer(r *http.Request) (string, error) {
 		Hint:    "sign in: GET /auth/nonce, sign the message, POST /auth/verify",
 	}
 }
-
-// unbuilt answers for a use case that another piece of work brings; the table
-// in docs/routes.md says which.
-func (s *Server) unbuilt(_ http.ResponseWriter, r *http.Request) error {
-	return deed.Errorf(deed.CodeUnavailable, "%s is not built yet: docs/routes.md says what is", r.Pattern)
-}
