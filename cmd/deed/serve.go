@@ -145,7 +145,7 @@ func wireNames(c *config, b *backends) *registration.Service {
 	held := sqldb.Registrations{DB: b.db, Now: b.calendar.Now, Zones: b.dns.zones}
 	names := &registration.Service{
 		Store: jobs, Queue: jobs, Names: held, Registrar: b.registrar, Keeper: b.registrar, Prices: b.prices,
-		Nameservers: c.Nameservers, Wait: requestWait, Now: b.clock.Now, Life: b.calendar.Now, Pause: pause, Step: failpoint,
+		Nameservers: c.Nameservers, Wait: requestWait, Now: b.clock.Now, Life: b.calendar.Now, Publish: b.dns.publish, Pause: pause, Step: failpoint,
 	}
 	b.lives = &registration.Lifecycle{Names: held, Keeper: b.registrar, Grace: b.prices.GraceDays, Now: b.calendar.Now}
 	if b.sandbox != nil {

@@ -17,13 +17,16 @@ import (
 func wireZones(b *backends) *zone.Service {
 	return &zone.Service{
 		Store: b.dns.zones, Jobs: sqldb.Jobs{DB: b.db, Now: b.clock.Now, Zones: b.dns.zones}, History: b.dns.zones,
-		Publish: func(ctx context.Context, name deed.Name) {
-			_ = b.dns.follower.Refresh(context.WithoutCancel(ctx), string(name)) // the follower comes by in a moment
-		},
-		NewID: func() deed.RecordID { return deed.RecordID("rec_" + strings.ToLower(rand.Text())) },
-		Wait:  requestWait, Now: b.clock.Now, Step: failpoint,
+		Publish: b.dns.publish,
+		NewID:   func() deed.RecordID { return deed.RecordID("rec_" + strings.ToLower(rand.Text())) },
+		Wait:    requestWait, Now: b.clock.Now, Step: failpoint,
 		Pause: func(ctx context.Context) bool { pause(ctx); return ctx.Err() == nil },
 	}
+}
+
+// publish makes a zone visible here, now.
+func (d *dnsBackend) publish(ctx context.Context, name deed.Name) {
+	_ = d.follower.Refresh(context.WithoutCancel(ctx), string(name)) // the follower comes by in a moment
 }
 
 // zoneRows are what goes on by itself about zones.

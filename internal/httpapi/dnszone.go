@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"io"
 	"mime"
 	"net/http"
@@ -125,8 +126,28 @@ func (s *Server) replyChanged(w http.ResponseWriter, r *http.Request, c dnsCall,
 	if err := s.setChangeReceipt(w, r, c, out); err != nil {
 		return err
 	}
-	s.reply(w, http.StatusOK, s.changed(deed.Zone{}, is, out.Change, false))
+	was, err := s.changedRecords(r.Context(), out)
+	if err != nil {
+		return err
+	}
+	s.reply(w, http.StatusOK, s.changed(was, is, out.Change, false))
 	return nil
+}
+
+// changedRecords returns the records that a change has changed or deleted, as
+// they were before it.
+func (s *Server) changedRecords(ctx context.Context, out zone.Outcome) (was deed.Zone, err error) {
+	for _, op := range out.Change.Ops {
+		if op.Op == deed.OpAdd {
+			continue
+		}
+		rec, err := s.Zones.Store.RecordAt(ctx, op.ID, out.Job.Revision-1)
+		if err != nil {
+			return was, err
+		}
+		was.Records = append(was.Records, rec)
+	}
+	return was, nil
 }
 
 func (s *Server) exportZone(w http.ResponseWriter, r *http.Request, who deed.Wallet, name deed.Name) error {

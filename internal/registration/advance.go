@@ -33,6 +33,7 @@ func (s *Service) Advance(ctx context.Context, id string) error {
 		err = s.takeOver(ctx, j)
 	case deed.JobVerifying:
 		err = s.verify(ctx, j)
+		s.publish(ctx, j) // the look may have made the name ours
 	}
 	if err != nil {
 		return fmt.Errorf("advance job %s: %w", id, err)
@@ -119,6 +120,12 @@ func (s *Service) servers(p deed.Purchase) []string {
 		return p.Nameservers
 	}
 	return s.Nameservers
+}
+
+func (s *Service) publish(ctx context.Context, j deed.Job) {
+	if s.Publish != nil {
+		s.Publish(ctx, j.Purchase.Name)
+	}
 }
 
 // takeOver goes on for a process that asked the registrar and was not heard of

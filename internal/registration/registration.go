@@ -74,7 +74,8 @@ type Prices interface {
 	GraceDays(tld deed.TLD) int
 }
 
-// Service buys names and looks after them. Fill every field but Pause and Step.
+// Service buys names and looks after them. Fill every field but Publish, Pause and
+// Step.
 type Service struct {
 	Store       Store
 	Queue       Queue
@@ -86,6 +87,10 @@ type Service struct {
 	Wait        time.Duration    // how long a request waits for its job
 	Now         func() time.Time // of all nodes
 	Life        func() time.Time // the registry's clock
+
+	// Publish makes the zone of a name that has just become ours visible here,
+	// now; others see it in a moment.
+	Publish func(ctx context.Context, name deed.Name)
 
 	// Pause waits a moment, while somebody else is at work on the job that a
 	// request waits for. Without it the request does not wait.
