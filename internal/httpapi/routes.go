@@ -15,7 +15,10 @@ type route struct {
 }
 
 // routes returns the routes of the interface document in its order, then ours.
-func (s *Server) routes() []route {
+func (s *Server) routes() []route { return append(s.documented(), s.ours()...) }
+
+// documented are the routes of the interface document.
+func (s *Server) documented() []route {
 	l := s.Limits
 	return []route{
 		{"GET /auth/nonce", s.address(l.SignIn, s.nonce)},
@@ -38,7 +41,13 @@ func (s *Server) routes() []route {
 		{"GET /domains/{domain}", s.handle(s.domain)},
 		{"GET /health", s.handle(s.health)},
 		{"GET /.well-known/agent-card.json", s.handle(s.describe)},
+	}
+}
 
+// ours are the routes that we have beyond it.
+func (s *Server) ours() []route {
+	l := s.Limits
+	return []route{
 		{"GET /domains/check", s.address(l.Search, s.check)},
 		{"POST /domains/transfer", s.handle(s.order(readTransfer))},
 		{"POST /domains/{domain}/authcode", s.wallet(l.DNS, s.owner(s.authCode))},
