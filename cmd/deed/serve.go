@@ -89,7 +89,7 @@ func serve(ctx context.Context, c *config, out, logs io.Writer) (err error) {
 	for _, w := range warnings(c) {
 		log.Warn(w)
 	}
-	worker := startWork(b, api, log)
+	worker := startWork(b, api, counters, log)
 	defer worker.stop()
 	welcome(out, c, servers, b.chain.sandbox != nil, b.dns.inWords())
 	log.Info("serving", "listen", callers.Addr().String(), "version", version())

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"deed.example/deed/internal/httpapi"
+	"deed.example/deed/internal/metrics"
 	"deed.example/deed/internal/work"
 )
 
@@ -17,7 +18,7 @@ type working struct {
 
 // startWork starts the loop. It outlives the last request: what that one left
 // behind may still be advanced while we stop.
-func startWork(b *backends, api *httpapi.Server, log *slog.Logger) *working {
+func startWork(b *backends, api *httpapi.Server, counters *metrics.Metrics, log *slog.Logger) *working {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &working{cancel, make(chan struct{})}
 	loop := &work.Loop{Log: log}
@@ -36,7 +37,7 @@ func startWork(b *backends, api *httpapi.Server, log *slog.Logger) *working {
 			}, Advance: b.lives.Advance},
 		}
 		loop.Rows = append(loop.Rows, zoneRows(b, api.Zones)...)
-		loop.Every = []func(context.Context) error{b.money.settler.Tick, api.Payments.ReadChain, b.money.reserve.Look, b.clock.Sync}
+		loop.Every = []func(context.Context) error{b.money.settler.Tick, api.Payments.ReadChain, b.money.reserve.Look, b.clock.Sync, b.dns.watchDrift(counters, log)}
 	}
 	go func() {
 		defer close(w.done)

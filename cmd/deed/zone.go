@@ -4,10 +4,13 @@ import (
 	"context"
 	"crypto/rand"
 	"log/slog"
+	"slices"
 	"strings"
+	"time"
 
 	"deed.example/deed"
 	"deed.example/deed/api"
+	"deed.example/deed/internal/metrics"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/work"
 	"deed.example/deed/internal/zone"
@@ -43,6 +46,7 @@ func zoneRows(b *backends, zones *zone.Service) []work.Rows {
 			return d.zones.Resign(ctx, deed.Name(id))
 		}},
 		{Name: "delegations", Due: chain.Due, Advance: chain.Advance},
+		{Name: "outbox", Due: d.zones.DueOutbox, Advance: d.tell},
 		{Name: "published zones", Due: func(ctx context.Context, _ int) ([]string, error) {
 			if d.parents != nil {
 				if err := d.parents.publish(ctx); err != nil {
@@ -62,6 +66,44 @@ func (d *dnsBackend) listen(ctx context.Context, db *sqldb.DB, log *slog.Logger)
 			log.Warn("publish what another node changed", "zone", word, "error", err)
 		}
 	}, func(err error) { log.Warn("hear what other nodes change", "error", err) })
+}
+
+const (
+	tellAgain = 5 * time.Second // between two looks whether a change is everywhere
+	tooLong   = time.Minute     // for a change to be everywhere
+)
+
+// tell looks whether a change is on every name server, and writes that down. The
+// notices themselves are repeated by who sends them.
+func (d *dnsBackend) tell(ctx context.Context, id string) error {
+	name := deed.Name(id)
+	z, err := d.zones.Zone(ctx, name)
+	if err != nil {
+		return err
+	}
+	_, servers := d.propagation(ctx, name, z.Serial)
+	if slices.ContainsFunc(servers, func(s api.ServerPropagation) bool { return !s.InSync }) {
+		return d.zones.DelayOutbox(ctx, name, d.zones.Now().Add(tellAgain))
+	}
+	return d.zones.Told(ctx, name, z.Serial)
+}
+
+// watchDrift counts the zones that are not everywhere after a while, and warns
+// when there are any.
+func (d *dnsBackend) watchDrift(counters *metrics.Metrics, log *slog.Logger) func(ctx context.Context) error {
+	var last int
+	return func(ctx context.Context) error {
+		n, err := d.zones.Behind(ctx, d.zones.Now().Add(-tooLong))
+		if err != nil {
+			return err
+		}
+		counters.ZonesBehind(n)
+		if n > 0 && last == 0 {
+			log.Warn("changes of zones are not on every name server", "zones", n, "after", tooLong.String())
+		}
+		last = n
+		return nil
+	}
 }
 
 // shown says whether every name server gives the zone out as it is.

@@ -24,6 +24,7 @@ type Metrics struct {
 	missed   prometheus.Counter
 	unsaid   prometheus.Counter
 	wallets  wallets
+	behind   prometheus.Gauge
 }
 
 // wallets are the gauges of what our own wallets have.
@@ -41,6 +42,10 @@ func New(version string) *Metrics {
 		missed: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "deed_cache_missed_total",
 			Help: "Calls that were counted in this process because the shared cache did not answer.",
+		}),
+		behind: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "deed_dns_zones_behind",
+			Help: "Zones whose last change is older than a minute and not on every name server.",
 		}),
 		unsaid: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "deed_registrar_missed_total",
@@ -60,10 +65,13 @@ func New(version string) *Metrics {
 		Name: "deed_build_info", Help: "Always 1; the label says which version runs.", ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
-	m.registry.MustRegister(m.requests, m.missed, m.unsaid, build, m.wallets.gas, m.wallets.settlements, m.wallets.refunds, m.wallets.usdc,
+	m.registry.MustRegister(m.requests, m.missed, m.unsaid, m.behind, build, m.wallets.gas, m.wallets.settlements, m.wallets.refunds, m.wallets.usdc,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
+
+// ZonesBehind tells how many zones are not on every name server yet.
+func (m *Metrics) ZonesBehind(n int) { m.behind.Set(float64(n)) }
 
 // Observe counts one answer. The route is a pattern, so that the number of
 // series does not grow with what callers write; "" is any request without one.

@@ -1,0 +1,66 @@
+package sqldb_test
+
+import (
+	"testing"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/sqldb"
+	"deed.example/deed/internal/sqldb/sqldbtest"
+)
+
+// A zone stays in the outbox until its newest change is told, and counts as
+// behind when that takes too long.
+func TestOutbox(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		s := openStall(db)
+		s.sell(t, "first.com")
+		s.clock = s.clock.Add(time.Second)
+		due := func() int {
+			t.Helper()
+			names, err := s.zones.DueOutbox(t.Context(), 10)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(names)
+		}
+		told := func(serial uint32) {
+			t.Helper()
+			if err := s.zones.Told(t.Context(), "first.com", serial); err != nil {
+				t.Fatal(err)
+			}
+		}
+		behind := func() int {
+			t.Helper()
+			n, err := s.zones.Behind(t.Context(), s.clock.Add(-time.Minute))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		first := s.zone(t, "first.com").Serial
+		if due() != 1 || behind() != 0 {
+			t.Errorf("a new zone: %d due, %d behind", due(), behind())
+		}
+		told(first)
+		if due() != 0 {
+			t.Error("a zone that was told is due")
+		}
+		s.change(t, "first.com", deed.RecordOp{Op: deed.OpAdd, ID: "rec_1", Record: deed.Record{Type: "A", Host: "www", Value: "192.0.2.1", TTL: 300}})
+		told(first) // of the state before
+		if due() != 1 {
+			t.Error("a change is not due")
+		}
+		if err := s.zones.DelayOutbox(t.Context(), "first.com", s.clock.Add(time.Hour)); err != nil || due() != 0 {
+			t.Errorf("it is due before its time: %v", err)
+		}
+		s.clock = s.clock.Add(2 * time.Hour)
+		if due() != 1 || behind() != 1 {
+			t.Errorf("two hours later: %d due, %d behind", due(), behind())
+		}
+		told(s.zone(t, "first.com").Serial)
+		if due() != 0 || behind() != 0 {
+			t.Errorf("at the end: %d due, %d behind", due(), behind())
+		}
+	})
+}
