@@ -163,6 +163,7 @@ func (s *Service) await(ctx context.Context, p deed.Payment) (Outcome, error) {
 		out := Outcome{Job: j, Quote: deed.Quote{Amount: p.Auth.Amount, Years: j.Purchase.Years, For: string(j.Purchase.Name)}}
 		switch j.State {
 		case deed.JobCompleted:
+			s.publish(read, j) // who completed it may not have come so far
 			out.Registration, err = s.Result(read, j)
 			return out, err
 		case deed.JobFailed:

@@ -183,6 +183,7 @@ func (s *Service) await(ctx context.Context, p deed.Payment, again func() (deed.
 		out := Outcome{Job: j, Quote: quote(j.Purchase.Change), Change: j.Purchase.Change}
 		switch j.State {
 		case deed.JobCompleted:
+			s.Publish(read, j.Purchase.Name) // who made the change may not have come so far
 			return out, nil
 		case deed.JobFailed:
 			return out, &deed.Error{Code: deed.CodeDNS, Message: j.Failure}
