@@ -1,10 +1,8 @@
 package deed
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"time"
 )
 
@@ -104,17 +102,10 @@ func (c ZoneChange) check(serial uint32) error {
 
 // at says which op of a batch an error is about.
 func (c ZoneChange) at(i int, err error) error {
-	e, ok := errors.AsType[*Error](err)
-	if !ok || c.Kind != ChangeBatch {
+	if c.Kind != ChangeBatch {
 		return err
 	}
-	told := *e
-	told.Message = fmt.Sprintf("changes[%d]: %s", i, e.Message)
-	told.Details = slices.Clone(e.Details)
-	for j := range told.Details {
-		told.Details[j].Field = fmt.Sprintf("changes[%d].%s", i, told.Details[j].Field)
-	}
-	return &told
+	return Within(fmt.Sprintf("changes[%d]", i), err)
 }
 
 // Same says whether c and d ask for the same thing. The IDs of records to add

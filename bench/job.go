@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"sync/atomic"
 	"time"
@@ -25,16 +24,11 @@ const (
 // jobRows compares the jobs of paid names with the bare commits that they cannot
 // do without.
 func jobRows() (rows []row, err error) {
-	dir, err := os.MkdirTemp("", "deed-bench")
+	dir, db, shut, err := openDatabase()
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir) // it is temporary
-	db, err := sqldb.OpenSQLite(context.Background(), filepath.Join(dir, "deed.db"))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
+	defer func() { err = errors.Join(err, shut()) }()
 	bare, err := openBare(filepath.Join(dir, "bare.db"))
 	if err != nil {
 		return nil, err

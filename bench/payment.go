@@ -11,7 +11,6 @@ import (
 	"math/big"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -46,16 +45,11 @@ type till struct {
 // paymentRows compares checking and settling payments with the bare calls to the
 // chain that they cannot do without.
 func paymentRows() (rows []row, err error) {
-	dir, err := os.MkdirTemp("", "deed-bench")
+	dir, db, shut, err := openDatabase()
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir) // it is temporary
-	db, err := sqldb.OpenSQLite(context.Background(), filepath.Join(dir, "deed.db"))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
+	defer func() { err = errors.Join(err, shut()) }()
 	t, err := openTill(dir, db)
 	if err != nil {
 		return nil, err

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
-	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -24,16 +22,11 @@ const searches = 3000
 // searchRows compares a search over the standard set with the reads that it
 // cannot do without.
 func searchRows() (rows []row, err error) {
-	dir, err := os.MkdirTemp("", "deed-bench")
+	_, db, shut, err := openDatabase()
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir) // it is temporary
-	db, err := sqldb.OpenSQLite(context.Background(), filepath.Join(dir, "deed.db"))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
+	defer func() { err = errors.Join(err, shut()) }()
 	api, err := newAPI()
 	if err != nil {
 		return nil, err

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -34,16 +33,11 @@ const signIns = 3000
 // signInRows compares signing in with what it cannot do without, and a read
 // whose bearer token is checked with the same read unchecked.
 func signInRows() (rows []row, err error) {
-	dir, err := os.MkdirTemp("", "deed-bench")
+	dir, db, shut, err := openDatabase()
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir) // it is temporary
-	db, err := sqldb.OpenSQLite(context.Background(), filepath.Join(dir, "deed.db"))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
+	defer func() { err = errors.Join(err, shut()) }()
 	bare, err := openBare(filepath.Join(dir, "bare.db"))
 	if err != nil {
 		return nil, err
