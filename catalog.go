@@ -1,6 +1,9 @@
 package deed
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // A Listing is one TLD of a price list, ours or a wholesaler's. Prices are per
 // year.
@@ -45,16 +48,25 @@ type Quote struct {
 	Amount USDC
 	Years  int
 	For    string // "example.com for 2 years"
-	Held   USDC   // what it cost until a moment ago, and may still be paid; 0 for nothing
+	Held   []USDC // what it cost until a moment ago, and may still be paid
+
+	// Premium is set when the registry has a price for this very name.
+	Premium bool
+}
+
+// ReplacedPrices are a list that was published, and another since.
+type ReplacedPrices struct {
+	Listings []Listing // sorted by TLD
+	At       time.Time // when the other one came
 }
 
 // HoldPrice is how long a price that we quoted can be paid after it changed.
 const HoldPrice = 300 * time.Second
 
 // Accepts says whether the amount pays for the quote: exactly the price, or
-// exactly the one it replaced a moment ago.
+// exactly one that it replaced a moment ago.
 func (q Quote) Accepts(amount USDC) bool {
-	return amount == q.Amount || q.Held > 0 && amount == q.Held
+	return amount == q.Amount || slices.Contains(q.Held, amount)
 }
 
 // RegistrationPrice returns the price of a new name for so many years: the

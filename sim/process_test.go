@@ -47,7 +47,7 @@ func newProcess(w *world, id int) *process {
 		Terms: payment.Terms{ChainID: chainID, Asset: asset, PayTo: treasury}, Now: clock}
 	held := nameStore{p, sqldb.Registrations{DB: w.db, Now: life, Zones: sqldbtest.Zones(w.db, clock)}}
 	p.names = &registration.Service{Store: jobs, Queue: jobs, Names: held, Registrar: registrar{p, w.registry}, Keeper: keeper{p: p, r: w.registry},
-		Prices: prices{}, Nameservers: ourServers, Wait: time.Hour, Now: clock, Life: life}
+		Prices: prices{}, Offers: sqldb.Prices{DB: w.db}, Nameservers: ourServers, Wait: time.Hour, Now: clock, Life: life}
 	p.life = &registration.Lifecycle{Names: held, Keeper: keeper{p: p, r: w.registry}, Grace: prices{}.GraceDays, Now: life}
 	return p
 }

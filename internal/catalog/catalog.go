@@ -45,8 +45,8 @@ type Service struct {
 	pricing  Pricing
 	listings []deed.Listing // ours, sorted by TLD
 
-	before []deed.Listing // those of the list before, sorted likewise
-	held   func() bool    // whether they can still be paid
+	before []deed.ReplacedPrices // the lists before
+	now    func() time.Time
 }
 
 // New prices the TLDs of the embedded file. It fails when the pricing speaks of

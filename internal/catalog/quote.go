@@ -47,9 +47,9 @@ func (s *Service) NewName(name deed.Name, years int, a deed.Availability) (deed.
 	if err != nil {
 		return deed.Quote{}, err
 	}
-	q := deed.Quote{Amount: amount, Years: years, For: fmt.Sprintf("%s for %s", name, inYears(years))}
-	if before, ok := s.replaced(name.TLD()); ok && !a.Premium {
-		q.Held, _ = before.RegistrationPrice(years) // other years than today's were not quoted
+	q := deed.Quote{Amount: amount, Years: years, For: fmt.Sprintf("%s for %s", name, inYears(years)), Premium: a.Premium}
+	if !a.Premium {
+		q.Held = s.held(l.TLD, func(l deed.Listing) (deed.USDC, error) { return l.RegistrationPrice(years) })
 	}
 	return q, q.Within(s.pricing.Ceiling)
 }
@@ -62,9 +62,9 @@ func (s *Service) Renewal(r deed.Registration, years int, restore bool) (deed.Qu
 	if err != nil {
 		return deed.Quote{}, err
 	}
-	q := deed.Quote{Amount: l.RenewalPrice(years, restore), Years: years, For: fmt.Sprintf("%s for %s more", r.Name, inYears(years))}
-	if before, held := s.replaced(l.TLD); held && !premium {
-		q.Held = before.RenewalPrice(years, restore)
+	q := deed.Quote{Amount: l.RenewalPrice(years, restore), Years: years, For: fmt.Sprintf("%s for %s more", r.Name, inYears(years)), Premium: premium}
+	if !premium {
+		q.Held = s.held(l.TLD, func(l deed.Listing) (deed.USDC, error) { return l.RenewalPrice(years, restore), nil })
 	}
 	if restore {
 		q.For += ", out of redemption"
@@ -80,36 +80,40 @@ func (s *Service) Transfer(name deed.Name) (deed.Quote, error) {
 		return deed.Quote{}, err
 	}
 	q := deed.Quote{Amount: l.Transfer, Years: 1, For: fmt.Sprintf("the transfer of %s and 1 year", name)}
-	if before, ok := s.replaced(name.TLD()); ok {
-		q.Held = before.Transfer
-	}
+	q.Held = s.held(l.TLD, func(l deed.Listing) (deed.USDC, error) { return l.Transfer, nil })
 	return q, q.Within(s.pricing.Ceiling)
 }
 
 // A PriceStore remembers the price lists that we published.
 type PriceStore interface {
 	// PublishPrices writes the list down if it differs from the last one, and
-	// returns the one before it and when it was replaced; none at the first.
-	PublishPrices(ctx context.Context, list []deed.Listing, at time.Time) (before []deed.Listing, replaced time.Time, err error)
+	// returns those that were replaced after the time.
+	PublishPrices(ctx context.Context, list []deed.Listing, at, after time.Time) ([]deed.ReplacedPrices, error)
 }
 
 // Publish makes our prices known to all nodes, and holds those they replace for
 // as long as we promised.
 func (s *Service) Publish(ctx context.Context, store PriceStore, now func() time.Time) error {
-	before, replaced, err := store.PublishPrices(ctx, s.listings, now())
+	at := now()
+	before, err := store.PublishPrices(ctx, s.listings, at, at.Add(-deed.HoldPrice))
 	if err != nil {
 		return fmt.Errorf("publish the prices: %w", err)
 	}
-	s.before = before
-	s.held = func() bool { return now().Before(replaced.Add(deed.HoldPrice)) }
+	s.before, s.now = before, now
 	return nil
 }
 
-// replaced returns the listing that was replaced so recently that its prices can
-// still be paid.
-func (s *Service) replaced(tld deed.TLD) (deed.Listing, bool) {
-	if len(s.before) == 0 || !s.held() {
-		return deed.Listing{}, false
+// held returns what was asked for under a TLD so recently that it can still be
+// paid. A list that has no price for it, because it was not sold so, is passed
+// over.
+func (s *Service) held(tld deed.TLD, price func(deed.Listing) (deed.USDC, error)) []deed.USDC {
+	var prices []deed.USDC
+	for _, list := range s.before {
+		if l, found := find(list.Listings, tld); found && s.now().Before(list.At.Add(deed.HoldPrice)) {
+			if p, err := price(l); err == nil {
+				prices = append(prices, p)
+			}
+		}
 	}
-	return find(s.before, tld)
+	return prices
 }

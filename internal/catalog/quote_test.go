@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,7 +41,7 @@ func TestRenewalQuote(t *testing.T) {
 		{"example.co.uk", 0, 1, false, "TLD_NOT_SUPPORTED", ""},
 	} {
 		q, err := s.Renewal(deed.Registration{Name: c.name, PremiumRenewal: c.premium}, c.years, c.restore)
-		if got := priced(q, err); got != c.want || q.For != c.says || q.Held != 0 {
+		if got := priced(q, err); got != c.want || q.For != c.says || q.Held != nil || q.For != "" && q.Premium != (c.premium > 0) {
 			t.Errorf("%s, %d years, restore %v: got %s %+v, want %s", c.name, c.years, c.restore, got, q, c.want)
 		}
 	}
@@ -104,46 +106,59 @@ func store(t *testing.T) sqldb.Prices {
 }
 
 // A price that was replaced can be paid for 300 seconds, exactly and beside the
-// new one; a premium name has no price in the list that could be held.
+// new one, however many came since; a premium name has no price in the lists that
+// could be held.
 func TestReplacedPricesAreHeld(t *testing.T) {
-	dearer := DefaultPricing()
-	dearer.Markup.Fee += 100 * deed.Cent
-	old, s := open(t, DefaultPricing()), open(t, dearer)
-	replaced := time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
-	now := replaced
-	kept := store(t)
-	for _, list := range []*Service{old, s} {
-		if err := list.Publish(t.Context(), kept, func() time.Time { return now }); err != nil {
+	start := time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
+	now, kept := start, store(t)
+	publish := func(more deed.USDC) *Service {
+		p := DefaultPricing()
+		p.Markup.Fee += more
+		s := open(t, p)
+		if err := s.Publish(t.Context(), kept, func() time.Time { return now }); err != nil {
 			t.Fatal(err)
 		}
+		return s
 	}
+	publish(0)
+	publish(50 * deed.Cent)
+	now = start.Add(100 * time.Second)
+	s := publish(100 * deed.Cent)
 	premium := deed.Availability{Available: true, Premium: true, Wholesale: 10_000 * deed.Cent, Renewal: 10_000 * deed.Cent}
 	quotes := map[string]struct {
 		quote func() (deed.Quote, error)
-		held  string
+		held  string // the first price, then the second
 	}{
-		"new name":     {func() (deed.Quote, error) { return s.NewName("example.com", 2, deed.Availability{}) }, "26.12"},
-		"renewal":      {func() (deed.Quote, error) { return s.Renewal(deed.Registration{Name: "example.com"}, 3, false) }, "39.18"},
-		"restore":      {func() (deed.Quote, error) { return s.Renewal(deed.Registration{Name: "example.com"}, 1, true) }, "67.56"},
-		"transfer":     {func() (deed.Quote, error) { return s.Transfer("example.com") }, "13.06"},
-		"premium name": {func() (deed.Quote, error) { return s.NewName("example.com", 1, premium) }, "0.00"},
+		"new name":     {func() (deed.Quote, error) { return s.NewName("example.com", 2, deed.Availability{}) }, "[26.12 27.12]"},
+		"renewal":      {func() (deed.Quote, error) { return s.Renewal(deed.Registration{Name: "example.com"}, 3, false) }, "[39.18 40.68]"},
+		"restore":      {func() (deed.Quote, error) { return s.Renewal(deed.Registration{Name: "example.com"}, 1, true) }, "[67.56 68.56]"},
+		"transfer":     {func() (deed.Quote, error) { return s.Transfer("example.com") }, "[13.06 13.56]"},
+		"premium name": {func() (deed.Quote, error) { return s.NewName("example.com", 1, premium) }, "[]"},
 		"premium renewal": {func() (deed.Quote, error) {
 			return s.Renewal(deed.Registration{Name: "example.com", PremiumRenewal: 10_000 * deed.Cent}, 1, false)
-		}, "0.00"},
+		}, "[]"},
 	}
-	for _, after := range []time.Duration{0, time.Second, deed.HoldPrice - 1, deed.HoldPrice, time.Hour} {
-		now = replaced.Add(after)
+	for _, after := range []time.Duration{100 * time.Second, deed.HoldPrice - 1, deed.HoldPrice, deed.HoldPrice + 100*time.Second - 1, deed.HoldPrice + 100*time.Second, time.Hour} {
+		now = start.Add(after)
 		for name, c := range quotes {
 			q, err := c.quote()
 			want := c.held
-			if after >= deed.HoldPrice {
-				want = "0.00"
+			if _, second, both := strings.Cut(c.held, " "); both && after >= deed.HoldPrice {
+				want = "[" + second
 			}
-			if err != nil || q.Held.String() != want {
-				t.Errorf("%s, %s later: got %s held, %v, want %s", name, after, q.Held, err, want)
+			if after >= deed.HoldPrice+100*time.Second {
+				want = "[]"
 			}
-			if !q.Accepts(q.Amount) || q.Accepts(q.Amount-1) || q.Accepts(0) || q.Held > 0 && (!q.Accepts(q.Held) || q.Accepts(q.Held+1)) {
-				t.Errorf("%s, %s later: %+v accepts what it should not, or not what it should", name, after, q)
+			if got := fmt.Sprint(q.Held); err != nil || got != want {
+				t.Errorf("%s after %s: got %s held, %v, want %s", name, after, got, err, want)
+			}
+			if !q.Accepts(q.Amount) || q.Accepts(q.Amount-1) || q.Accepts(0) {
+				t.Errorf("%s after %s: %+v accepts what it should not, or not what it should", name, after, q)
+			}
+			for _, held := range q.Held {
+				if !q.Accepts(held) || q.Accepts(held+1) || q.Accepts(held-1) {
+					t.Errorf("%s after %s: %+v accepts what it should not, or not %s", name, after, q, held)
+				}
 			}
 		}
 	}
@@ -158,7 +173,7 @@ func TestPublishFails(t *testing.T) {
 	if err := s.Publish(t.Context(), kept, time.Now); err == nil {
 		t.Error("the database is closed, and all is well")
 	}
-	if q, err := s.Registration("example.com", 1); err != nil || q.Held != 0 {
+	if q, err := s.Registration("example.com", 1); err != nil || q.Held != nil {
 		t.Errorf("got %+v, %v", q, err)
 	}
 }

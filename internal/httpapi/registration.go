@@ -193,6 +193,9 @@ func (s *Server) samePayer(r *http.Request, kind deed.PurchaseKind, auth *deed.A
 
 func (s *Server) buy(w http.ResponseWriter, r *http.Request, o registration.Order, pay offered) error {
 	var checkout deed.Checkout = s.Payments.Checkout(pay.auth)
+	if pay.auth != nil {
+		o.Offered = pay.auth.Amount
+	}
 	if pay.err != nil {
 		checkout = refusing{pay.err}
 	}

@@ -15,6 +15,7 @@ type Order struct {
 	Name        deed.Name
 	Years       int           // 0 is the least there is
 	MaxPrice    deed.USDC     // 0 is any
+	Offered     deed.USDC     // what the payment that came along is worth; 0 without one
 	Nameservers []string      // none for ours
 	Records     []deed.Record // that a new name starts with
 	AuthCode    deed.Secret   // of a transfer
@@ -53,6 +54,20 @@ func (s *Service) Quote(ctx context.Context, o Order) (q deed.Quote, facts deed.
 	return q, facts, err
 }
 
+// hold adds to the quote of a premium name what we asked for it a moment ago, and
+// fails when the caller would not pay what it comes to.
+func (s *Service) hold(ctx context.Context, o Order, q deed.Quote, facts deed.PurchaseFacts) (deed.Quote, error) {
+	if q.Premium {
+		what := fmt.Sprintf("%s %s %d %t", o.Kind, o.Name, q.Years, facts.Restore)
+		held, err := s.Offers.Offered(ctx, what, q.Amount, s.Now())
+		if err != nil {
+			return q, fmt.Errorf("remember what %s was offered for: %w", o.Name, err)
+		}
+		q.Held = held
+	}
+	return q, o.affords(q)
+}
+
 func (s *Service) quoteNew(ctx context.Context, o Order, years int) (q deed.Quote, facts deed.PurchaseFacts, err error) {
 	if q, err = s.Prices.NewName(o.Name, years, deed.Availability{}); err != nil {
 		return q, facts, err
@@ -67,7 +82,7 @@ func (s *Service) quoteNew(ctx context.Context, o Order, years int) (q deed.Quot
 			return q, facts, err
 		}
 	}
-	if err := o.affords(q); err != nil {
+	if q, err = s.hold(ctx, o, q, facts); err != nil {
 		return q, facts, err
 	}
 	if !a.Available {
@@ -76,10 +91,15 @@ func (s *Service) quoteNew(ctx context.Context, o Order, years int) (q deed.Quot
 	return q, facts, nil
 }
 
-// affords fails when the caller would not pay that much.
+// affords fails when the caller would not pay that much. One who pays the price
+// of a moment ago pays no more than that.
 func (o Order) affords(q deed.Quote) error {
-	if o.MaxPrice > 0 && q.Amount > o.MaxPrice {
-		return deed.Invalid("maxPriceUsd", "%s costs %s USDC, which is more", q.For, q.Amount)
+	price := q.Amount
+	if q.Accepts(o.Offered) {
+		price = o.Offered
+	}
+	if o.MaxPrice > 0 && price > o.MaxPrice {
+		return deed.Invalid("maxPriceUsd", "%s costs %s USDC, which is more", q.For, price)
 	}
 	return nil
 }
@@ -108,7 +128,7 @@ func (s *Service) quoteRenewal(ctx context.Context, o Order, years int) (q deed.
 	if q, err = s.Prices.Renewal(r, years, facts.Restore); err != nil {
 		return q, facts, err
 	}
-	if err := o.affords(q); err != nil {
+	if q, err = s.hold(ctx, o, q, facts); err != nil {
 		return q, facts, err
 	}
 	return q, facts, s.reachable(ctx, r)

@@ -74,6 +74,13 @@ type Prices interface {
 	GraceDays(tld deed.TLD) int
 }
 
+// Offers remembers prices that stand in no list.
+type Offers interface {
+	// Offered writes down what something was offered for, and returns for what
+	// else it was within deed.HoldPrice.
+	Offered(ctx context.Context, what string, price deed.USDC, at time.Time) (others []deed.USDC, err error)
+}
+
 // Service buys names and looks after them. Fill every field but Publish, Pause and
 // Step.
 type Service struct {
@@ -83,6 +90,7 @@ type Service struct {
 	Registrar   deed.Registrar
 	Keeper      deed.Keeper
 	Prices      Prices
+	Offers      Offers
 	Nameservers []string         // ours, that a new name is given when its buyer names none
 	Wait        time.Duration    // how long a request waits for its job
 	Now         func() time.Time // of all nodes

@@ -2,65 +2,127 @@ package sqldb
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
-	"errors"
 	"time"
 
 	"deed.example/deed"
 )
 
-// Prices implements catalog.PriceStore. Fill the field.
+// Prices implements catalog.PriceStore and registration.Offers. Fill the field.
 type Prices struct{ DB *DB }
 
-// keepLists is how many price lists are remembered.
-const keepLists = 32
-
-// PublishPrices implements catalog.PriceStore.
-func (s Prices) PublishPrices(ctx context.Context, list []deed.Listing, at time.Time) (before []deed.Listing, replaced time.Time, err error) {
+// PublishPrices implements catalog.PriceStore. Lists that no price is held of any
+// more are forgotten when the next one comes.
+func (s Prices) PublishPrices(ctx context.Context, list []deed.Listing, at, after time.Time) (replaced []deed.ReplacedPrices, err error) {
 	text, err := json.Marshal(list)
 	if err != nil {
-		return nil, replaced, err
+		return nil, err
 	}
 	err = s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
-		before, replaced = nil, time.Time{}
-		n, last, since, err := readPrices(ctx, tx, 0)
+		lists, err := readPrices(ctx, tx)
 		if err != nil {
 			return err
 		}
-		if last == string(text) {
-			_, last, _, err = readPrices(ctx, tx, n)
-		} else {
-			since = at
-			err = insertPrices(ctx, tx, n+1, string(text), at)
+		if n := len(lists); n == 0 || lists[n-1].text != string(text) {
+			next := priceList{n: 1, since: inSeconds(at), text: string(text)}
+			if n > 0 {
+				next.n = lists[n-1].n + 1
+			}
+			lists = append(lists, next)
+			err = insertPrices(ctx, tx, next, after)
 		}
-		if err != nil || last == "" {
+		if err != nil {
 			return err
 		}
-		replaced = since
-		return json.Unmarshal([]byte(last), &before)
+		replaced, err = replacedAfter(lists, after)
+		return err
 	})
-	return before, replaced, err
+	return replaced, err
 }
 
-// readPrices returns the newest list, or the newest before the one with the
-// number.
-func readPrices(ctx context.Context, tx *Tx, before int64) (n int64, list string, since time.Time, err error) {
-	var at int64
-	err = tx.QueryRowContext(ctx, `
-		SELECT n, listings, since_at FROM price_lists WHERE n < $1 OR $1 = 0 ORDER BY n DESC LIMIT 1`,
-		before).Scan(&n, &list, &at)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
+// A priceList is one that was published, and when.
+type priceList struct {
+	n     int64
+	since int64
+	text  string
+}
+
+// replacedAfter returns those of the lists whose next came after the time.
+func replacedAfter(lists []priceList, after time.Time) ([]deed.ReplacedPrices, error) {
+	var replaced []deed.ReplacedPrices
+	for i := 1; i < len(lists); i++ {
+		if at := moment(lists[i].since); at.After(after) {
+			r := deed.ReplacedPrices{At: at}
+			if err := json.Unmarshal([]byte(lists[i-1].text), &r.Listings); err != nil {
+				return nil, err
+			}
+			replaced = append(replaced, r)
+		}
 	}
-	return n, list, time.Unix(at, 0), err
+	return replaced, nil
 }
 
-func insertPrices(ctx context.Context, tx *Tx, n int64, list string, at time.Time) error {
-	_, err := tx.ExecContext(ctx, `INSERT INTO price_lists (n, since_at, listings) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, n, at.Unix(), list)
+// inSeconds rounds up, so that nothing is held for less than was promised.
+func inSeconds(t time.Time) int64 { return t.Add(time.Second - 1).Unix() }
+
+// readPrices returns every list, the oldest first.
+func readPrices(ctx context.Context, tx *Tx) (lists []priceList, err error) {
+	rows, err := tx.QueryContext(ctx, `SELECT n, since_at, listings FROM price_lists ORDER BY n`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var l priceList
+		if err := rows.Scan(&l.n, &l.since, &l.text); err != nil {
+			return nil, err
+		}
+		lists = append(lists, l)
+	}
+	return lists, rows.Err()
+}
+
+// insertPrices writes a list down, and forgets those that were replaced by then.
+func insertPrices(ctx context.Context, tx *Tx, l priceList, then time.Time) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO price_lists (n, since_at, listings) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, l.n, l.since, l.text)
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, `DELETE FROM price_lists WHERE n <= $1`, n-keepLists)
+	_, err = tx.ExecContext(ctx, `
+		DELETE FROM price_lists WHERE n < (SELECT max(n) FROM price_lists WHERE since_at <= $1)`, then.Unix())
 	return err
+}
+
+// Offered implements registration.Offers.
+func (s Prices) Offered(ctx context.Context, what string, price deed.USDC, at time.Time) (others []deed.USDC, err error) {
+	err = s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		others = nil
+		if _, err := tx.ExecContext(ctx, `DELETE FROM offers WHERE offered_at <= $1`, at.Add(-deed.HoldPrice).Unix()); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `
+			INSERT INTO offers (what, price, offered_at) VALUES ($1, $2, $3)
+			ON CONFLICT (what, price) DO UPDATE SET offered_at = excluded.offered_at`, what, price, inSeconds(at)); err != nil {
+			return err
+		}
+		others, err = otherOffers(ctx, tx, what, price)
+		return err
+	})
+	return others, err
+}
+
+func otherOffers(ctx context.Context, tx *Tx, what string, but deed.USDC) (prices []deed.USDC, err error) {
+	rows, err := tx.QueryContext(ctx, `SELECT price FROM offers WHERE what = $1 AND price <> $2 ORDER BY price`, what, but)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var p deed.USDC
+		if err := rows.Scan(&p); err != nil {
+			return nil, err
+		}
+		prices = append(prices, p)
+	}
+	return prices, rows.Err()
 }

@@ -1,6 +1,7 @@
 package sqldb_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -22,18 +23,18 @@ func listAt(t *testing.T, fee deed.USDC) *catalog.Service {
 	return s
 }
 
-// held is the price of a .com that a node would still take, besides its own.
-func held(t *testing.T, s *catalog.Service) deed.USDC {
+// held are the prices of a .com that a node would still take, besides its own.
+func held(t *testing.T, s *catalog.Service) string {
 	t.Helper()
 	q, err := s.Registration("example.com", 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return q.Held
+	return fmt.Sprint(q.Held)
 }
 
-// Every node that starts with a new list holds the prices of the one before, from
-// the moment that the first of them published it.
+// Every node that starts with a new list holds the prices of those before, each
+// from the moment that the first of them published the next.
 func TestPricesAreHeldOnAllNodes(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		now := noon
@@ -44,46 +45,88 @@ func TestPricesAreHeldOnAllNodes(t *testing.T) {
 			}
 			return s
 		}
-		first := start(50 * deed.Cent)
-		if got := held(t, first); got != 0 {
-			t.Errorf("the first list holds %s", got)
+		const one, two = 150 * deed.Cent, 250 * deed.Cent // above the 0.50 of the first
+		steps := []struct {
+			name string
+			pass time.Duration
+			fee  deed.USDC
+			want string
+		}{
+			{"the first list", 0, 50 * deed.Cent, "[]"},
+			{"the same again", time.Hour, 50 * deed.Cent, "[]"},
+			{"the second", 0, one, "[13.06]"},
+			{"the second, on a node that comes later", 100 * time.Second, one, "[13.06]"},
+			{"the third", 0, two, "[13.06 14.06]"},
+			{"the third, on a node that comes later", 199 * time.Second, two, "[13.06 14.06]"},
+			{"the first has been held for long enough", time.Second, two, "[14.06]"},
+			{"the second too", 100 * time.Second, two, "[]"},
+			{"back to the first", 0, 50 * deed.Cent, "[15.06]"},
+			{"and to the third", time.Second, two, "[15.06 13.06]"}, // its own price and another
 		}
-		now = now.Add(time.Hour)
-		restarted := start(50 * deed.Cent)
-		if got := held(t, restarted); got != 0 {
-			t.Errorf("the same list again holds %s", got)
-		}
-		one := start(150 * deed.Cent)
-		now = now.Add(deed.HoldPrice - time.Second)
-		two := start(150 * deed.Cent) // a node that comes later
-		for name, s := range map[string]*catalog.Service{"the first node": one, "a later one": two} {
-			if got := held(t, s); got != 13_060_000 {
-				t.Errorf("%s: got %s, want 13.06", name, got)
+		nodes := map[string]*catalog.Service{}
+		for _, step := range steps {
+			now = now.Add(step.pass)
+			nodes[step.name] = start(step.fee)
+			if got := held(t, nodes[step.name]); got != step.want {
+				t.Errorf("%s: got %s, want %s", step.name, got, step.want)
 			}
 		}
-		now = now.Add(time.Second)
-		for name, s := range map[string]*catalog.Service{"the first node": one, "a later one": two, "the last": start(150 * deed.Cent)} {
-			if got := held(t, s); got != 0 {
+		now = now.Add(deed.HoldPrice)
+		for name, s := range nodes {
+			if got := held(t, s); got != "[]" {
 				t.Errorf("%s, after 300 seconds: got %s", name, got)
 			}
-		}
-		if got := held(t, start(50*deed.Cent)); got != 14_060_000 {
-			t.Errorf("back to the old list: got %s, want 14.06", got)
 		}
 	})
 }
 
-// Lists are forgotten in the end, and the last two never are.
+// However many lists come, each is there for as long as it is held, to the part
+// of a second, and is then forgotten.
 func TestManyPriceLists(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		list := func(n int) []deed.Listing { return []deed.Listing{{TLD: "com", Registration: deed.USDC(n)}} }
-		for n := range 100 {
-			before, replaced, err := sqldb.Prices{DB: db}.PublishPrices(t.Context(), list(n), noon.Add(time.Duration(n)*time.Second))
+		at := noon.Add(time.Second / 3)
+		for n := range 400 {
+			at = at.Add(time.Second)
+			list := []deed.Listing{{TLD: "com", Registration: deed.USDC(n)}}
+			before, err := sqldb.Prices{DB: db}.PublishPrices(t.Context(), list, at, at.Add(-deed.HoldPrice))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if n > 0 && (len(before) != 1 || before[0] != list(n - 1)[0] || !replaced.Equal(noon.Add(time.Duration(n)*time.Second))) {
-				t.Errorf("list %d: got %v at %s", n, before, replaced)
+			if want := min(n, 301); len(before) != want || n > 0 && before[len(before)-1].Listings[0].Registration != deed.USDC(n-1) {
+				t.Fatalf("list %d: got %d lists, want %d", n, len(before), want)
+			}
+		}
+		kept, err := sqldb.Prices{DB: db}.PublishPrices(t.Context(), nil, at, noon.AddDate(-1, 0, 0))
+		if err != nil || len(kept) > 302 {
+			t.Errorf("%d lists are kept, %v", len(kept), err)
+		}
+	})
+}
+
+// What something was offered for is known for as long as it is held, and then
+// forgotten.
+func TestOffersAreRemembered(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		prices := sqldb.Prices{DB: db}
+		for _, c := range []struct {
+			after time.Duration
+			what  string
+			price deed.USDC
+			want  string
+		}{
+			{0, "registration ab.io 1 false", 300_500_000, "[]"},
+			{time.Second, "registration ab.io 1 false", 310_000_000, "[300.50]"},
+			{2 * time.Second, "registration ab.io 2 false", 410_000_000, "[]"},
+			{2 * time.Second, "registration ab.io 1 false", 300_500_000, "[310.00]"}, // offered once more
+			{300 * time.Second, "registration ab.io 1 false", 290_000_000, "[300.50 310.00]"},
+			{301 * time.Second, "registration ab.io 1 false", 290_000_000, "[300.50]"},
+			{302 * time.Second, "registration ab.io 1 false", 280_000_000, "[290.00]"},
+			{time.Hour, "registration ab.io 1 false", 280_000_000, "[]"},
+			{0, "registration ab.io 1 false", 270_000_000, "[280.00]"}, // all else is gone
+		} {
+			got, err := prices.Offered(t.Context(), c.what, c.price, noon.Add(c.after))
+			if err != nil || fmt.Sprint(got) != c.want {
+				t.Errorf("%s at %s after %s: got %v, %v, want %s", c.what, c.price, c.after, got, err, c.want)
 			}
 		}
 	})
