@@ -178,6 +178,8 @@ func (r Registration) EPPStatus() []string {
 		words = append(words, "pendingDelete", "serverHold")
 	case StatusTransferring:
 		words = append(words, "pendingTransfer")
+	case StatusSuspended:
+		words = append(words, "serverHold")
 	}
 	if r.Locked {
 		words = append(words, "clientTransferProhibited")

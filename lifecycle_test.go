@@ -152,7 +152,7 @@ func TestEPPStatusOfARegistration(t *testing.T) {
 		{deed.StatusRedemption, false, "pendingDelete redemptionPeriod serverHold"},
 		{deed.StatusPendingDelete, true, "pendingDelete serverHold clientTransferProhibited"},
 		{deed.StatusTransferring, false, "pendingTransfer"},
-		{deed.StatusSuspended, false, "ok"},
+		{deed.StatusSuspended, false, "serverHold"},
 	} {
 		got := deed.Registration{Status: c.status, Locked: c.locked}.EPPStatus()
 		if strings.Join(got, " ") != c.want {

@@ -91,7 +91,7 @@ func (e RegistryEntry) EPPStatus(at time.Time) []string {
 	case PhaseGrace:
 		periods = append(periods, "autoRenewPeriod")
 	case PhaseRedemption:
-		statuses, periods = append(statuses, "serverHold"), append(periods, "redemptionPeriod")
+		statuses, periods = append(statuses, "serverHold", "pendingDelete"), append(periods, "redemptionPeriod")
 	case PhasePendingDelete:
 		statuses = append(statuses, "serverHold", "pendingDelete")
 	}

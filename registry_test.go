@@ -70,7 +70,7 @@ func TestEPPStatus(t *testing.T) {
 		"leaving":          {created.AddDate(0, 0, 60), deed.RegistryEntry{Transfer: "b"}, []string{"pendingTransfer"}},
 		"moved":            {created.AddDate(0, 0, 100), deed.RegistryEntry{Moved: created.AddDate(0, 0, 98)}, []string{"serverTransferProhibited", "transferPeriod"}},
 		"grace":            {expires, deed.RegistryEntry{}, []string{"ok", "autoRenewPeriod"}},
-		"redemption":       {expires.AddDate(0, 0, 45), deed.RegistryEntry{}, []string{"serverHold", "redemptionPeriod"}},
+		"redemption":       {expires.AddDate(0, 0, 45), deed.RegistryEntry{}, []string{"serverHold", "pendingDelete", "redemptionPeriod"}},
 		"locked until end": {expires.AddDate(0, 0, 75), deed.RegistryEntry{Locked: true}, []string{"clientTransferProhibited", "serverHold", "pendingDelete"}},
 	} {
 		c.e.Reference, c.e.Created, c.e.Expires, c.e.GraceDays = "a", created, expires, 45

@@ -34,7 +34,6 @@ type RDAPEvent struct {
 type RDAPDomain struct {
 	RDAPAnswer
 	Class       string           `json:"objectClassName"`
-	Handle      string           `json:"handle"`
 	LDHName     string           `json:"ldhName"`
 	UnicodeName string           `json:"unicodeName,omitzero"`
 	Status      []string         `json:"status"`
@@ -80,6 +79,7 @@ type RDAPEntity struct {
 	PublicIDs []RDAPPublicID `json:"publicIds,omitzero"`
 	VCard     []any          `json:"vcardArray"` // jCard (RFC 7095)
 	Entities  []RDAPEntity   `json:"entities,omitzero"`
+	Links     []RDAPLink     `json:"links,omitzero"`
 }
 
 // RDAPPublicID is a number by which others know an entity (RFC 9083, 4.8).
@@ -90,12 +90,13 @@ type RDAPPublicID struct {
 
 // RDAPRedacted says what was left out, where and why (RFC 9537, 4.2).
 type RDAPRedacted struct {
-	Name     RDAPWords `json:"name"`
-	PrePath  string    `json:"prePath,omitzero"`
-	PostPath string    `json:"postPath,omitzero"`
-	PathLang string    `json:"pathLang"`
-	Method   string    `json:"method"`
-	Reason   RDAPWords `json:"reason"`
+	Name            RDAPWords `json:"name"`
+	PrePath         string    `json:"prePath,omitzero"`
+	PostPath        string    `json:"postPath,omitzero"`
+	ReplacementPath string    `json:"replacementPath,omitzero"`
+	PathLang        string    `json:"pathLang"`
+	Method          string    `json:"method"`
+	Reason          RDAPWords `json:"reason"`
 }
 
 // RDAPWords names a thing by a registered word, or describes it.

@@ -105,6 +105,7 @@ func (c *config) settings() []*setting {
 		{key: "rdap.iana_id", help: "number of the accreditation by ICANN, when there is one", value: text(&c.Registrar.IANAID, numberOrNone)},
 		{key: "rdap.abuse_email", help: "who to tell of abuse", value: text(&c.Registrar.AbuseEmail, notEmpty)},
 		{key: "rdap.abuse_phone", help: "who to call about abuse, such as +1.2025550100", value: text(&c.Registrar.AbusePhone, notEmpty)},
+		{key: "rdap.contact_url", help: "page that passes messages on to registrants, when there is one", value: text(&c.Registrar.Contact, webPageOrNone)},
 		{key: "contact", help: "e-mail address for those who find something wrong with us", value: text(&c.Contact, email)},
 		{key: "agent.key", help: "file with the key that signs the agent card, the same on every node; default: agent.key in the data folder", value: text(&c.AgentKey, anything)},
 		{key: "dns.listen", help: "address of the name server, UDP and TCP; off turns it off", value: text(&c.DNSListen, addressOrOff)},
@@ -219,6 +220,13 @@ func publicURL(s string) error {
 	u, err := url.Parse(s)
 	if s != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "") {
 		return fmt.Errorf("%q is not a base address: write https://host", s)
+	}
+	return nil
+}
+
+func webPageOrNone(s string) error {
+	if u, err := url.Parse(s); s != "" && (err != nil || u.Scheme != "https" || u.Host == "") {
+		return fmt.Errorf("%q is not the address of a page: write https://host/path", s)
 	}
 	return nil
 }

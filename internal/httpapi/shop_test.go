@@ -112,7 +112,7 @@ func (s *shop) wire(t *testing.T) {
 	s.lives = &registration.Lifecycle{Names: held, Keeper: s.registry, Grace: s.api.Catalog.GraceDays, Now: s.clock.Now}
 	s.api.RDAP = &rdap.Server{
 		Names: s.api.Registrations, Nameservers: s.api.Registrations.Nameservers, PublicURL: s.api.PublicURL, Now: s.clock.Now, Log: s.api.Log,
-		Registrar: rdap.Registrar{Name: "Deed", IANAID: "9999", AbuseEmail: "abuse@deed.example", AbusePhone: "+1.2025550100"},
+		Registrar: rdap.Registrar{Name: "Deed", IANAID: "9999", AbuseEmail: "abuse@deed.example", AbusePhone: "+1.2025550100", Contact: "https://deed.example/contact"},
 	}
 	s.api.Accounts.Now = s.clock.Now
 	s.api.Terms = httpapi.PaymentTerms{NetworkV1: "base-sepolia", NetworkV2: "eip155:84532", Asset: devchain.USDC, PayTo: s.payTo.Hex(), TokenName: "USDC", TokenVersion: "2"}

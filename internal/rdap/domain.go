@@ -2,8 +2,6 @@ package rdap
 
 import (
 	"context"
-	"crypto/sha256"
-	"fmt"
 	"strings"
 	"time"
 	"unicode"
@@ -13,7 +11,7 @@ import (
 	"deed.example/deed/internal/registration"
 )
 
-func (s *Server) domain(ctx context.Context, text string) (any, error) {
+func (s *Server) domain(ctx context.Context, asked, text string) (any, error) {
 	name, err := deed.ParseName(text)
 	if err != nil {
 		return nil, err
@@ -24,13 +22,13 @@ func (s *Server) domain(ctx context.Context, text string) (any, error) {
 	}
 	self := s.PublicURL + "/rdap/domain/" + string(name)
 	out := api.RDAPDomain{
-		RDAPAnswer: s.head(self),
-		Class:      "domain", Handle: handle(v.Reference), LDHName: string(name), UnicodeName: unicodeName(string(name)),
+		RDAPAnswer: s.head(asked),
+		Class:      "domain", LDHName: string(name), UnicodeName: unicodeName(string(name)),
 		Status: statusWords(v.EPPStatus()), Events: s.events(v), Nameservers: []api.RDAPNameserver{},
 		SecureDNS: api.RDAPSecureDNS{Signed: len(v.DS) > 0},
-		Entities:  []api.RDAPEntity{s.registrar(), registrant()},
+		Entities:  []api.RDAPEntity{s.registrar(), s.registrant()},
 		Links:     []api.RDAPLink{{Value: self, Rel: "self", Href: self, Type: media}},
-		Redacted:  redacted,
+		Redacted:  s.redacted(),
 	}
 	for _, host := range v.Nameservers {
 		out.Nameservers = append(out.Nameservers, api.RDAPNameserver{Class: "nameserver", LDHName: host, UnicodeName: unicodeName(host)})
@@ -39,14 +37,6 @@ func (s *Server) domain(ctx context.Context, text string) (any, error) {
 		out.SecureDNS.DS = append(out.SecureDNS.DS, api.RDAPDS(ds))
 	}
 	return out, nil
-}
-
-// handle names a registration, in the form of a repository object (RFC 5730,
-// 2.8). It says nothing of the order that brought the name, which leads to who
-// paid for it.
-func handle(reference string) string {
-	sum := sha256.Sum256([]byte(reference))
-	return fmt.Sprintf("D%X-DEED", sum[:8])
 }
 
 // unicodeName returns a name as people write it, "" when that is the same.
@@ -89,6 +79,7 @@ func (s *Server) events(v registration.View) []api.RDAPEvent {
 	out := []api.RDAPEvent{
 		event("registration", v.Created),
 		event("expiration", v.Expires),
+		event("registrar expiration", v.Expires), // with us it is the same
 		event("last changed", v.Updated),
 	}
 	for _, e := range v.Events {

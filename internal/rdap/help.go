@@ -7,21 +7,22 @@ import (
 )
 
 // conformance lists what our answers keep to (RFC 9083, 4.1). The profile of
-// ICANN is for registrars that it has accredited.
+// ICANN is for registrars that it has accredited, whose registrants can be
+// reached.
 func (s *Server) conformance() []string {
 	out := []string{"rdap_level_0", "redacted"}
-	if s.Registrar.IANAID != "" {
+	if s.Registrar.accredited() {
 		out = append(out, "icann_rdap_response_profile_1", "icann_rdap_technical_implementation_guide_1")
 	}
 	return out
 }
 
 // head begins an answer about an object, with the notices of the profile.
-func (s *Server) head(self string) api.RDAPAnswer {
+func (s *Server) head(asked string) api.RDAPAnswer {
 	link := func(rel, href string) []api.RDAPLink {
-		return []api.RDAPLink{{Value: self, Rel: rel, Href: href, Type: "text/html"}}
+		return []api.RDAPLink{{Value: asked, Rel: rel, Href: href, Type: "text/html"}}
 	}
-	return api.RDAPAnswer{Conformance: s.conformance(), Lang: "en", Notices: append(s.terms(self),
+	return api.RDAPAnswer{Conformance: s.conformance(), Lang: "en", Notices: append(s.terms(asked),
 		api.RDAPNotice{
 			Title:       "Status Codes",
 			Description: []string{"For more information on domain status codes, please visit https://icann.org/epp"},
@@ -35,11 +36,11 @@ func (s *Server) head(self string) api.RDAPAnswer {
 	)}
 }
 
-func (s *Server) terms(self string) []api.RDAPNotice {
+func (s *Server) terms(asked string) []api.RDAPNotice {
 	return []api.RDAPNotice{{
 		Title:       "Terms of Service",
 		Description: []string{"These answers are free, for everyone, and about the names that were registered here. Nothing is told of their registrants."},
-		Links:       []api.RDAPLink{{Value: self, Rel: "terms-of-service", Href: s.PublicURL + "/rdap/help", Type: media}},
+		Links:       []api.RDAPLink{{Value: asked, Rel: "terms-of-service", Href: s.PublicURL + "/rdap/help", Type: media}},
 	}}
 }
 

@@ -13,7 +13,7 @@ import (
 // below, when we hold that name. Whether any other name that we hold uses a
 // server is not told: to find out, all of them would have to be read, and anyone
 // may ask any number of times.
-func (s *Server) nameserver(ctx context.Context, text string) (any, error) {
+func (s *Server) nameserver(ctx context.Context, asked, text string) (any, error) {
 	host, err := deed.ParseHost(text)
 	if err != nil {
 		return nil, err
@@ -26,7 +26,7 @@ func (s *Server) nameserver(ctx context.Context, text string) (any, error) {
 		return nil, deed.Errorf(deed.CodeNotFound, "%s is no name server of ours, nor of a name registered here that it stands below", host)
 	}
 	self := s.PublicURL + "/rdap/nameserver/" + host
-	head := s.head(self)
+	head := s.head(asked)
 	return api.RDAPNameserver{
 		RDAPAnswer: &head,
 		Class:      "nameserver", LDHName: host, UnicodeName: unicodeName(host), Status: []string{"active"},

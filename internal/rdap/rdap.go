@@ -7,7 +7,7 @@
 // Of the registrant nothing is shown, and each thing that is not shown is named
 // (RFC 9537). An error has RDAP's fields and ours in one object. Answers follow
 // the profile for registrars of gTLDs of 2024, and say so when the operator has
-// an IANA ID.
+// an IANA ID and a page where registrants can be written to.
 package rdap
 
 import (
@@ -39,7 +39,11 @@ type Registrar struct {
 	IANAID     string // "" without an accreditation
 	AbuseEmail string
 	AbusePhone string // such as +1.2025550100
+	Contact    string // address of a page that passes messages on to registrants; "" without one
 }
+
+// accredited says whether all is there that the profile of ICANN asks for.
+func (r Registrar) accredited() bool { return r.IANAID != "" && r.Contact != "" }
 
 // Server answers RDAP. Fill every field.
 type Server struct {
@@ -56,7 +60,7 @@ const media = "application/rdap+json"
 
 // ServeHTTP answers a GET or HEAD of a path below /rdap/.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	answer, err := s.answer(r.Context(), strings.TrimPrefix(r.URL.Path, "/rdap/"))
+	answer, err := s.answer(r.Context(), s.PublicURL+r.URL.EscapedPath(), strings.TrimPrefix(r.URL.Path, "/rdap/"))
 	if err != nil {
 		s.fail(w, r, err)
 		return
@@ -65,14 +69,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // answer returns the object that a question such as "domain/example.com" asks
-// for.
-func (s *Server) answer(ctx context.Context, question string) (any, error) {
+// for. Asked is the whole address, as the caller wrote it.
+func (s *Server) answer(ctx context.Context, asked, question string) (any, error) {
 	kind, value, _ := strings.Cut(question, "/")
 	switch kind {
 	case "domain":
-		return s.domain(ctx, value)
+		return s.domain(ctx, asked, value)
 	case "nameserver":
-		return s.nameserver(ctx, value)
+		return s.nameserver(ctx, asked, value)
 	case "help":
 		if value == "" {
 			return s.help(), nil

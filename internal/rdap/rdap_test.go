@@ -1,7 +1,6 @@
 package rdap
 
 import (
-	"regexp"
 	"testing"
 
 	"deed.example/deed"
@@ -21,15 +20,6 @@ func TestStatusWords(t *testing.T) {
 		if got := statusWord(epp); got != want {
 			t.Errorf("%s: got %q, want %q", epp, got, want)
 		}
-	}
-}
-
-// A handle is one of its registration, of the form of RFC 5730, 2.8, and does
-// not give the order away.
-func TestHandle(t *testing.T) {
-	one, again, other := handle("job_1-1"), handle("job_1-1"), handle("job_1-2")
-	if one != again || one == other || !regexp.MustCompile(`^\w{1,80}-\w{1,8}$`).MatchString(one) || regexp.MustCompile("job").MatchString(one) {
-		t.Errorf("got %s, %s and %s", one, again, other)
 	}
 }
 
