@@ -20,9 +20,11 @@ func (s Registrations) LiveOn(ctx context.Context, was, is deed.Registration, ev
 		}
 		written, err = touched(tx.ExecContext(ctx, `
 			UPDATE registrations SET status = $1, expires_at = $2, locked_at = $3, nameservers = $4, ds = $5, updated_at = $6, next_at = $7
-			 WHERE domain = $8 AND reference = $9 AND expires_at = $10 AND status = $11 AND updated_at = $12`,
+			 WHERE domain = $8 AND reference = $9 AND expires_at = $10 AND status = $11 AND updated_at = $12
+			   AND (locked_at IS NOT NULL) = $13 AND nameservers = $14 AND ds = $15`,
 			is.Status, is.Expires.Unix(), lockedAt(is.Locked, now), strings.Join(is.Nameservers, " "), dsColumn(is.DS), changed.Unix(), next.Unix(),
-			was.Name, was.Reference, was.Expires.Unix(), was.Status, was.Updated.Unix()))
+			was.Name, was.Reference, was.Expires.Unix(), was.Status, was.Updated.Unix(),
+			was.Locked, strings.Join(was.Nameservers, " "), dsColumn(was.DS)))
 		if err != nil || !written {
 			return err
 		}
