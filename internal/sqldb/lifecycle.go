@@ -69,15 +69,20 @@ func addEvents(ctx context.Context, tx *Tx, events []deed.Event) error {
 	return nil
 }
 
+// afterAct is how soon after an act of its owner a name is compared with the
+// registry: of two that came at once, it may have taken the other one last.
+const afterAct = time.Minute
+
 // Act implements registration.Names: it writes down what the owner made of the
-// name, and that he did.
+// name, and that he did. The rest of the name may have changed meanwhile.
 func (s Registrations) Act(ctx context.Context, is deed.Registration, a deed.Act) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		now := s.Now()
+		columns, values := acted(is, a.Kind, now)
 		moved, err := touched(tx.ExecContext(ctx, `
-			UPDATE registrations SET owner = $1, locked_at = $2, nameservers = $3, ds = $4, updated_at = $5
-			 WHERE domain = $6 AND reference = $7 AND owner = $8`,
-			is.Owner, lockedAt(is.Locked, now), strings.Join(is.Nameservers, " "), dsColumn(is.DS), now.Unix(), is.Name, is.Reference, a.Wallet))
+			UPDATE registrations SET `+columns+`, updated_at = $1, next_at = CASE WHEN next_at > $2 THEN $2 ELSE next_at END
+			 WHERE domain = $3 AND reference = $4 AND owner = $5`,
+			append([]any{now.Unix(), now.Add(afterAct).Unix(), is.Name, is.Reference, a.Wallet}, values...)...))
 		if err == nil && !moved {
 			err = deed.Errorf(deed.CodeOwnershipDenied, "%s has changed hands meanwhile", is.Name)
 		}
@@ -96,4 +101,15 @@ func (s Registrations) Act(ctx context.Context, is deed.Registration, a deed.Act
 		}
 		return addEvent(ctx, tx, deed.Event{Name: is.Name, Reference: is.Reference, Type: deed.EventHandedOver, At: now, About: now})
 	})
+}
+
+// acted returns the columns that an act changes, from the sixth value on.
+func acted(is deed.Registration, kind deed.ActKind, now time.Time) (columns string, values []any) {
+	switch kind {
+	case deed.ActHandover:
+		return "owner = $6", []any{is.Owner}
+	case deed.ActNameservers:
+		return "nameservers = $6, ds = $7", []any{strings.Join(is.Nameservers, " "), dsColumn(is.DS)}
+	}
+	return "locked_at = $6", []any{lockedAt(is.Locked, now)}
 }

@@ -3,6 +3,7 @@ package sqldb_test
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"deed.example/deed"
 	"deed.example/deed/internal/sqldb"
@@ -42,4 +43,37 @@ func TestOwnerIsFasterThanTheRegistry(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Two acts of an owner at once do not undo each other.
+func TestActsAtOnce(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		s := openStall(db)
+		s.sell(t, "first.com")
+		was, err := s.names.Registration(t.Context(), "first.com")
+		if err != nil {
+			t.Fatal(err)
+		}
+		const heir = "0x00000000000000000000000000000000000000aa"
+		unlocked, moved, given := was, was, was
+		unlocked.Locked = !was.Locked
+		moved.Nameservers = []string{"ns1.example.net", "ns2.example.net"}
+		given.Owner = heir
+		for _, act := range []struct {
+			kind deed.ActKind
+			is   deed.Registration
+		}{{deed.ActUnlock, unlocked}, {deed.ActNameservers, moved}, {deed.ActHandover, given}} {
+			if err := s.names.Act(t.Context(), act.is, deed.Act{Wallet: was.Owner, Kind: act.kind}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := s.names.Registration(t.Context(), "first.com")
+		if err != nil || got.Locked != unlocked.Locked || !slices.Equal(got.Nameservers, moved.Nameservers) || got.Owner != heir {
+			t.Errorf("got %+v, %v", got, err)
+		}
+		s.clock = s.clock.Add(time.Minute)
+		if due, err := s.names.DueNames(t.Context(), 10); err != nil || !slices.Contains(due, "first.com") {
+			t.Errorf("it is not compared with the registry: %v, %v", due, err)
+		}
+	})
 }
