@@ -1,6 +1,7 @@
 package deed
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -43,7 +44,12 @@ type Act struct {
 	Wallet Wallet // who did it
 	Kind   ActKind
 	Detail string // the new owner, the new name servers
+	After  int    // of a hand-over: how many acts came before it
 }
+
+// ErrMeanwhile says that the owner of a name did something with it between two
+// steps of a hand-over.
+var ErrMeanwhile = errors.New("the owner did something else with the name meanwhile")
 
 // An ActKind says what was done.
 type ActKind string

@@ -22,6 +22,10 @@ func (s nameStore) Events(ctx context.Context, reference string) ([]deed.Event, 
 	return call(s.p, "Events", func() ([]deed.Event, error) { return s.s.Events(ctx, reference) })
 }
 
+func (s nameStore) Acts(ctx context.Context, reference string) (int, error) {
+	return call(s.p, "Acts", func() (int, error) { return s.s.Acts(ctx, reference) })
+}
+
 func (s nameStore) Act(ctx context.Context, is deed.Registration, a deed.Act) error {
 	return act(s.p, "Act", func() error { return s.s.Act(ctx, is, a) })
 }

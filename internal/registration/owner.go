@@ -2,9 +2,11 @@ package registration
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"deed.example/deed"
 )
@@ -57,7 +59,7 @@ func (s *Service) AuthCode(ctx context.Context, who deed.Wallet, name deed.Name)
 		return "", fmt.Errorf("ask for the code of %s: %w", name, err)
 	}
 	r.Locked = false
-	return code, s.Names.Act(ctx, r, deed.Act{Wallet: who, Kind: deed.ActAuthCode})
+	return code, s.act(ctx, r, deed.Act{Wallet: who, Kind: deed.ActAuthCode})
 }
 
 // SetLock forbids or allows a transfer to another registrar.
@@ -74,7 +76,7 @@ func (s *Service) SetLock(ctx context.Context, who deed.Wallet, name deed.Name, 
 	if locked {
 		act.Kind = deed.ActLock
 	}
-	return s.Names.Act(ctx, r, act)
+	return s.act(ctx, r, act)
 }
 
 // SetNameservers delegates the name to these servers; none is ours.
@@ -100,19 +102,65 @@ func (s *Service) SetNameservers(ctx context.Context, who deed.Wallet, name deed
 		r.DS = nil
 	}
 	r.Nameservers = hosts
-	return s.Names.Act(ctx, r, deed.Act{Wallet: who, Kind: deed.ActNameservers, Detail: strings.Join(hosts, " ")})
+	return s.act(ctx, r, deed.Act{Wallet: who, Kind: deed.ActNameservers, Detail: strings.Join(hosts, " ")})
 }
 
 // HandOver gives the name to another wallet. From then on that wallet counts as
-// the one that registered it.
+// the one that registered it. The name is locked first and gets a new code, which
+// nobody is told: one that its old owner has would take it away from the new one.
 func (s *Service) HandOver(ctx context.Context, who deed.Wallet, name deed.Name, to deed.Wallet) error {
-	r, err := s.owned(ctx, who, name)
-	if err != nil {
+	for range 3 {
+		r, err := s.owned(ctx, who, name)
+		if err != nil {
+			return err
+		}
+		if to == who {
+			return deed.Invalid("walletAddress", "%s has the name already", who)
+		}
+		acts, err := s.Names.Acts(ctx, r.Reference)
+		if err != nil {
+			return fmt.Errorf("read what was done with %s: %w", name, err)
+		}
+		if err := s.secure(ctx, r); err != nil {
+			return err
+		}
+		r.Owner, r.Locked = to, true
+		err = s.Names.Act(ctx, r, deed.Act{Wallet: who, Kind: deed.ActHandover, Detail: string(to), After: acts})
+		if !errors.Is(err, deed.ErrMeanwhile) {
+			return err
+		}
+	}
+	return &deed.Error{Code: deed.CodeUnavailable, Message: fmt.Sprintf("%s is being changed by its owner: try again in a moment", name), Retry: time.Second}
+}
+
+// secure makes sure that nobody can move the name to another registrar.
+func (s *Service) secure(ctx context.Context, r deed.Registration) error {
+	if r.Status == deed.StatusTransferring {
+		return deed.Invalid("domain", "%s is on its way to another registrar", r.Name)
+	}
+	if err := s.Keeper.SetLock(ctx, r.Name, true); err != nil {
+		return fmt.Errorf("lock %s: %w", r.Name, err)
+	}
+	if _, err := s.Keeper.AuthCode(ctx, r.Name); err != nil {
+		return fmt.Errorf("make a new code for %s: %w", r.Name, err)
+	}
+	return nil
+}
+
+// act writes down what an owner did at the registry. When the name has changed
+// hands meanwhile, the registry is told again what the new owner has.
+func (s *Service) act(ctx context.Context, r deed.Registration, a deed.Act) error {
+	err := s.Names.Act(ctx, r, a)
+	if deed.CodeOf(err) != deed.CodeOwnershipDenied {
 		return err
 	}
-	if to == who {
-		return deed.Invalid("walletAddress", "%s has the name already", who)
+	is, readErr := s.Names.Registration(ctx, r.Name)
+	if readErr != nil || is.Reference != r.Reference {
+		return err // it is gone, or somebody else's anew
 	}
-	r.Owner = to
-	return s.Names.Act(ctx, r, deed.Act{Wallet: who, Kind: deed.ActHandover, Detail: string(to)})
+	undone := errors.Join(s.Keeper.SetLock(ctx, is.Name, is.Locked), s.Keeper.SetNameservers(ctx, is.Name, is.Nameservers), s.Keeper.SetDS(ctx, is.Name, is.DS))
+	if undone != nil {
+		return fmt.Errorf("%s changed hands while its old owner changed it, and the registry has his version: %w", is.Name, undone)
+	}
+	return err
 }

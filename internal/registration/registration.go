@@ -60,8 +60,12 @@ type Names interface {
 	// Events returns what happened to a registration, oldest first.
 	Events(ctx context.Context, reference string) ([]deed.Event, error)
 
+	// Acts counts what owners did with a registration.
+	Acts(ctx context.Context, reference string) (int, error)
+
 	// Act writes down what its owner made of a name. It fails with
-	// CodeOwnershipDenied when the name has changed hands meanwhile.
+	// CodeOwnershipDenied when the name has changed hands meanwhile, and a
+	// hand-over with deed.ErrMeanwhile when its owner did something else.
 	Act(ctx context.Context, is deed.Registration, a deed.Act) error
 }
 

@@ -86,13 +86,9 @@ func (s Registrations) Act(ctx context.Context, is deed.Registration, a deed.Act
 		if err == nil && !moved {
 			err = deed.Errorf(deed.CodeOwnershipDenied, "%s has changed hands meanwhile", is.Name)
 		}
-		if err != nil {
-			return err
+		if err == nil {
+			err = addAct(ctx, tx, is, a, now) // who has changed the name is alone with it
 		}
-		_, err = tx.ExecContext(ctx, `
-			INSERT INTO acts (reference, n, domain, wallet, act, detail, at)
-			SELECT $1, count(*), $2, $3, $4, $5, $6 FROM acts WHERE reference = $1`,
-			is.Reference, is.Name, a.Wallet, a.Kind, a.Detail, now.Unix())
 		if err != nil || a.Kind != deed.ActHandover {
 			return err
 		}
@@ -103,11 +99,35 @@ func (s Registrations) Act(ctx context.Context, is deed.Registration, a deed.Act
 	})
 }
 
+func addAct(ctx context.Context, tx *Tx, is deed.Registration, a deed.Act, now time.Time) error {
+	n, err := countActs(ctx, tx, is.Reference)
+	if err != nil {
+		return err
+	}
+	if a.Kind == deed.ActHandover && a.After != n {
+		return deed.ErrMeanwhile
+	}
+	_, err = tx.ExecContext(ctx, `
+		INSERT INTO acts (reference, n, domain, wallet, act, detail, at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		is.Reference, n, is.Name, a.Wallet, a.Kind, a.Detail, now.Unix())
+	return err
+}
+
+// Acts implements registration.Names.
+func (s Registrations) Acts(ctx context.Context, reference string) (int, error) {
+	return countActs(ctx, s.DB.read, reference)
+}
+
+func countActs(ctx context.Context, q rower, reference string) (n int, err error) {
+	err = q.QueryRowContext(ctx, `SELECT count(*) FROM acts WHERE reference = $1`, reference).Scan(&n)
+	return n, err
+}
+
 // acted returns the columns that an act changes, from the sixth value on.
 func acted(is deed.Registration, kind deed.ActKind, now time.Time) (columns string, values []any) {
 	switch kind {
 	case deed.ActHandover:
-		return "owner = $6", []any{is.Owner}
+		return "owner = $6, locked_at = $7", []any{is.Owner, lockedAt(is.Locked, now)}
 	case deed.ActNameservers:
 		return "nameservers = $6, ds = $7", []any{strings.Join(is.Nameservers, " "), dsColumn(is.DS)}
 	}

@@ -1,6 +1,7 @@
 package sqldb_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -58,12 +59,15 @@ func TestActsAtOnce(t *testing.T) {
 		unlocked, moved, given := was, was, was
 		unlocked.Locked = !was.Locked
 		moved.Nameservers = []string{"ns1.example.net", "ns2.example.net"}
-		given.Owner = heir
+		given.Owner, given.Locked = heir, unlocked.Locked
+		if err := s.names.Act(t.Context(), given, deed.Act{Wallet: was.Owner, Kind: deed.ActHandover, After: 1}); !errors.Is(err, deed.ErrMeanwhile) {
+			t.Errorf("a hand-over that missed something: %v", err)
+		}
 		for _, act := range []struct {
 			kind deed.ActKind
 			is   deed.Registration
 		}{{deed.ActUnlock, unlocked}, {deed.ActNameservers, moved}, {deed.ActHandover, given}} {
-			if err := s.names.Act(t.Context(), act.is, deed.Act{Wallet: was.Owner, Kind: act.kind}); err != nil {
+			if err := s.names.Act(t.Context(), act.is, deed.Act{Wallet: was.Owner, Kind: act.kind, After: 2}); err != nil {
 				t.Fatal(err)
 			}
 		}
