@@ -44,6 +44,9 @@ func (w *world) check() error {
 	if err := w.checkOrders(paid); err != nil {
 		return err
 	}
+	if err := w.checkCodes(); err != nil {
+		return err
+	}
 	return w.checkNames(paid)
 }
 
@@ -158,7 +161,7 @@ func (w *world) checkName(e deed.RegistryEntry, p deed.Payment, told time.Time) 
 		return nil // its job is still looking
 	case err != nil:
 		return fmt.Errorf("%s is consumed, and nobody has %s: %w", p.ID, e.Name, err)
-	case r.Reference != e.Reference || r.PaymentID != p.ID || r.Owner != p.Auth.Payer:
+	case r.Reference != e.Reference || r.PaymentID != p.ID || r.Owner != w.owner(r.Reference, p.Auth.Payer):
 		return fmt.Errorf("%s was bought with %s, and we say %+v", e.Name, p.ID, r)
 	case r.Expires.Before(told) || r.Expires.After(e.Expires):
 		return fmt.Errorf("we say that %s expires at %s, told its payers %s, and the registry has %s", e.Name, r.Expires, told, e.Expires)

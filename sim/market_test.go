@@ -27,7 +27,13 @@ func (s nameStore) Acts(ctx context.Context, reference string) (int, error) {
 }
 
 func (s nameStore) Act(ctx context.Context, is deed.Registration, a deed.Act) error {
-	return act(s.p, "Act", func() error { return s.s.Act(ctx, is, a) })
+	return act(s.p, "Act "+string(a.Kind), func() error {
+		err := s.s.Act(ctx, is, a)
+		if err == nil && a.Kind == deed.ActHandover {
+			s.p.w.handedOver(is)
+		}
+		return err
+	})
 }
 
 func (s nameStore) DueNames(ctx context.Context, most int) ([]string, error) {
@@ -81,11 +87,8 @@ func (o registrar) Cancel(ctx context.Context, reference string) error {
 	return act(o.p, "Cancel "+reference, func() error { return o.r.Cancel(ctx, reference) })
 }
 
-// keeper is the registry that keeps our names, as one process meets it. Owners
-// change nothing in this world, so it has one method of the contract, and the
-// others are nobody's.
+// keeper is the registry that keeps our names, as one process meets it.
 type keeper struct {
-	deed.Keeper
 	p *process
 	r *registry
 }

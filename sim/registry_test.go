@@ -44,6 +44,7 @@ type registry struct {
 	sent    []string // references, in the order they came
 	done    []*order // in the order they were executed
 	leaving int      // transfers that others asked for
+	codes   int      // that were made for moving names
 	parking bool     // every order waits for a person
 }
 

@@ -98,6 +98,10 @@ func (w *world) checkHeld() error {
 			return fmt.Errorf("we say that %s expires at %s, the registry says %s", name, r.Expires, e.Expires)
 		case !ours && err == nil && r.Status != deed.StatusSuspended:
 			return fmt.Errorf("%s is %s in our books, and not ours", name, r.Status)
+		case ours:
+			if err := checkSame(r, e); err != nil {
+				return err
+			}
 		}
 	}
 	return w.checkTold()

@@ -33,7 +33,7 @@ func TestSimulation(t *testing.T) {
 // meet.
 var allEnds = []string{
 	"alias", "adopted and refunded", "registration consumed", "registration refunded", "registration void", "renewal consumed", "renewal refunded",
-	"transfer consumed", "transfer refunded", "deleted", "transferred_out",
+	"transfer consumed", "transfer refunded", "deleted", "transferred_out", "handed over",
 }
 
 // seeds is how many seeds a test runs: SIM_SEEDS, or the number of this build.

@@ -5,7 +5,8 @@
 // seed is the same run for ever. The watches of the processes and of the database
 // are each wrong by up to ten minutes against that time, which is the chain's;
 // the registry's clock jumps ahead of it by days and years. Names are bought,
-// renewed, brought from elsewhere, expire, end and leave.
+// renewed, brought from elsewhere, locked, delegated, handed over, expire, end and
+// leave.
 // Whatever a process calls, a store or the outside, is a point where it can die,
 // where the call can be lost before or after it is done, and where all others can
 // go on for any time. The world knows
@@ -85,9 +86,12 @@ type world struct {
 	names    []deed.Name // that anybody can buy
 	away     []deed.Name // that are at another registrar
 	requests []*request
-	signed   []deed.Authorization // everything that a payer ever signed
-	jobs     map[string]string    // by authorization: the job it was told of
-	tried    map[string]int       // by job: how often, as it was last seen
+	signed   []deed.Authorization   // everything that a payer ever signed
+	jobs     map[string]string      // by authorization: the job it was told of
+	given    map[string]deed.Wallet // by registration: who it was handed over to
+	acting   deed.Name              // that an owner is doing something with
+	codes    []moving               // that owners were told
+	tried    map[string]int         // by job: how often, as it was last seen
 
 	faulty bool // whether things fail
 	left   int  // steps
@@ -120,7 +124,7 @@ func newWorld(seed uint64, loud bool) (*world, error) {
 		return nil, err
 	}
 	db.Patience = time.Minute
-	w := &world{rng: rand.New(rand.NewPCG(seed, 0)), watches: rand.New(rand.NewPCG(seed, 1)), now: time.Unix(1_800_000_000, 0).UTC(), db: db, faulty: true, left: steps, jobs: map[string]string{}, tried: map[string]int{}, ends: map[string]int{}, loud: loud}
+	w := &world{rng: rand.New(rand.NewPCG(seed, 0)), watches: rand.New(rand.NewPCG(seed, 1)), now: time.Unix(1_800_000_000, 0).UTC(), db: db, faulty: true, left: steps, jobs: map[string]string{}, given: map[string]deed.Wallet{}, tried: map[string]int{}, ends: map[string]int{}, loud: loud}
 	off := w.wrong()
 	db.Time = func() time.Time { return w.now.Add(off) }
 	for i := range 3 {
@@ -187,6 +191,8 @@ func (w *world) step() {
 	}
 	p := w.procs[w.rng.IntN(len(w.procs))]
 	switch n := w.rng.IntN(100); {
+	case n < 40 && w.acting != "":
+		w.own(p)
 	case n < 22:
 		w.ask(p)
 	case n < 36:
@@ -196,6 +202,8 @@ func (w *world) step() {
 	case n < 60:
 		w.advanceNames(p)
 	case n < 65:
+		w.own(p)
+	case n < 69:
 		w.readChain(p)
 	case n < 75:
 		w.tick(2 * time.Second)
