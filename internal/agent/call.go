@@ -132,11 +132,20 @@ var address = regexp.MustCompile(`^0x[0-9A-Fa-f]{40}$`)
 func (a arguments) checkDesk() *Answer {
 	for name, want := range map[string]*regexp.Regexp{argToken: bearer, argAddress: address} {
 		if s, ok := a.text(name); a[name] != nil && (!ok || !want.MatchString(s)) {
-			no := refused(name, "cannot be %s", a[name])
+			no := refused(name, "cannot be %s", short(a[name]))
 			return &no
 		}
 	}
 	return nil
+}
+
+// short is as much of a value as its sender needs to see of it again.
+func short(v jsontext.Value) string {
+	const most = 64
+	if len(v) <= most {
+		return v.String()
+	}
+	return strings.ToValidUTF8(string(v[:most]), "") + "…"
 }
 
 // call turns arguments into the tool's call.
@@ -152,7 +161,7 @@ func (t Tool) call(args arguments) (Call, *Answer) {
 		default:
 			text, ok := plain(v, a.List)
 			if !ok || a.In == InPath && text == "" {
-				no := refused(a.Name, "cannot be %s", v)
+				no := refused(a.Name, "cannot be %s", short(v))
 				return Call{}, &no
 			}
 			if a.In == InQuery {

@@ -445,10 +445,9 @@ func TestBadRequestsOverA2A(t *testing.T) {
 	for body, code := range map[string]float64{
 		`{`:                        -32700,
 		`{"jsonrpc":"2.0","id":1}`: -32600,
-		`{"jsonrpc":"1.0","id":1,"method":"GetTask"}`:                                                     -32600,
-		`{"jsonrpc":"2.0","id":1,"method":"Fly"}`:                                                         -32601,
-		`{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{}}`:                                     -32602,
-		`{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":` + strings.Repeat(" ", 200_000) + `{}}`: -32700,
+		`{"jsonrpc":"1.0","id":1,"method":"GetTask"}`:                 -32600,
+		`{"jsonrpc":"2.0","id":1,"method":"Fly"}`:                     -32601,
+		`{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{}}`: -32602,
 	} {
 		// Not by do: JSON-RPC says 200 to what openapi.yaml calls no good request.
 		res, err := http.Post("http://"+h.addr+"/a2a", "application/json", strings.NewReader(body))
