@@ -32,25 +32,6 @@ func status(m *a2a.Message) string {
 	return s
 }
 
-// payload returns the payment of a message, of either version of x402.
-func payload(m *a2a.Message) (agent.Payment, error) {
-	v, ok := m.Metadata[keyPayload]
-	if !ok {
-		return agent.Payment{}, nil
-	}
-	raw, err := json.Marshal(v)
-	var head struct {
-		Version int `json:"x402Version"`
-	}
-	if err == nil {
-		err = json.Unmarshal(raw, &head)
-	}
-	if err != nil {
-		return agent.Payment{}, a2a.NewError(a2a.ErrInvalidParams, keyPayload+" is not the JSON of a payment of x402")
-	}
-	return agent.Payment{Header: base64.StdEncoding.EncodeToString(raw), Version: head.Version}, nil
-}
-
 // An offer's id carries the request, so that no node has to remember it. It
 // gives no rights: whoever has it could send the same request.
 const (

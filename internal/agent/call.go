@@ -38,13 +38,6 @@ type Call struct {
 	SignedIn bool // it needs a sign-in, also where Bearer is empty
 }
 
-// A Payment is a payment of x402 as its header carries it: base64 of JSON. The
-// zero Payment is none.
-type Payment struct {
-	Header  string
-	Version int // 1 or 2
-}
-
 // An Origin is where a call comes from, for whom it is counted.
 type Origin struct {
 	RemoteAddr   string   // of the connection, as net/http has it
