@@ -86,7 +86,11 @@ func (r request) unpaid(a agent.Answer) *a2a.Task {
 		meta[keyRequired] = map[string]any{"x402Version": 1, "error": body.Message, "accepts": body.Accepts}
 	}
 	receipt(a.Header, meta)
-	return r.task(r.offerID(), state, body.Message, a.Body, meta)
+	words := body.Message
+	if state == a2a.TaskStateInputRequired {
+		words += ". To pay, sign one of accepts and send a message with this taskId and the payment in its metadata " + keyPayload + "."
+	}
+	return r.task(r.offerID(), state, words, a.Body, meta)
 }
 
 // declined is the end of an offer that the caller does not want.

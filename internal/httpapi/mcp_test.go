@@ -89,6 +89,41 @@ func TestLookAroundOverMCP(t *testing.T) {
 	})
 }
 
+// A refusal names what an agent has: tools, arguments and what to send, not the
+// calls and fields behind them.
+func TestRefusalsSayWhatToDoNext(t *testing.T) {
+	s := openShop(t, options{})
+	for _, c := range []struct{ tool, args, want string }{
+		{"search_domains", `{}`, "query: is needed: The label to look for"},
+		{"search_domains", `{"name":"shop"}`, "it takes query, "},
+		{"search_domains", `{"query":"shop","tlds":["nosuchtld"]}`, "get_pricing lists the TLDs we sell"},
+		{"register_domain", `{"domain":"shop.com","maxPriceUsd":"20"}`, "max_price_usd"},
+		{"register_domain", `{"domain":"shop.com","max_price_usd":20}`, `"max_price_usd: cannot be a JSON number: send a string"`},
+		{"register_domain", `{"domain":"shop.com","max_price_usd":"1"}`, `"field":"max_price_usd"`},
+		{"register_domain", `{"domain":"shop.com","years":"1"}`, "send a whole number"},
+		{"register_domain", `{"domain":"shop.com","dry_run":"yes"}`, `"dry_run: cannot be a JSON string: send true or false"`},
+		{"register_domain", `{"domain":"shop"}`, "such as example.com"},
+		{"register_domain", `{"domain":"https://shop.com/"}`, "such as example.com"},
+		{"get_account", `{}`, "sign_in_message with the address of your wallet"},
+		{"get_account", `{"access_token":"abc"}`, "sign_in_message with the address of your wallet"},
+		{"sign_in_message", `{"address":"bob"}`, "0x and 40 hexadecimal digits"},
+	} {
+		for way, use := range s.waysIn(t) {
+			if got := use(t, c.tool, c.args, "", ""); got.code == "" || !strings.Contains(got.text, c.want) {
+				t.Errorf("%s %s over %s: got %s, want %s", c.tool, c.args, way, got.text, c.want)
+			}
+		}
+	}
+	_, text := offeredBy(t, s.agent(t).use(t, "register_domain", `{"domain":"shop.com"}`, nil))
+	if !strings.Contains(text, `the same call again with the payment in _meta["x402/payment"]`) {
+		t.Errorf("got %s", text)
+	}
+	_, err := s.agent(t).CallTool(t.Context(), &mcp.CallToolParams{Name: "buy_domain"})
+	if err == nil || !strings.Contains(err.Error(), "register_domain") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // A tool and its twin have one limit, of the address that the agent has.
 func TestLimitsOverMCP(t *testing.T) {
 	eachStore(t, func(t *testing.T, o options) {

@@ -43,6 +43,9 @@ func unpaid(r *mcp.CallToolResult, offer json.RawMessage, a agent.Answer) *mcp.C
 	if said.Hint != "" {
 		text += "\n" + said.Hint
 	}
+	if len(said.Accepts) > 0 {
+		text += "\nNothing was done. To pay, sign one of accepts and make the same call again with the payment in _meta[\"" + metaPayment + "\"]. If you have no wallet, tell whom you work for what it costs."
+	}
 	if said.JobID != "" {
 		text += "\nThe payment belongs to " + said.JobID + ": see get_job."
 	}

@@ -59,7 +59,8 @@ async function ask(skill, args) {
 async function offered(skill, args) {
   const offer = await ask(skill, args)
   const { metadata, parts } = offer.status.message
-  say(`${state(offer)}, ${metadata['x402.payment.status']}: ${parts[0].content.value}`)
+  say(`${state(offer)}, ${metadata['x402.payment.status']}`)
+  say(parts[0].content.value)
   assert.equal(offer.status.state, TaskState.TASK_STATE_INPUT_REQUIRED)
   return offer
 }
