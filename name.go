@@ -34,7 +34,7 @@ func ParseName(s string) (Name, error) {
 	ascii, ok := toASCII(s)
 	label, suffix, dotted := strings.Cut(ascii, ".")
 	if !ok || !dotted || !validTLD(suffix) {
-		return "", Invalid("domain", "%s is not a domain name", quote(s))
+		return "", Invalid("domain", "%s is not a domain name: write label and TLD and nothing else, such as example.com", quote(s))
 	}
 	if err := checkLabel(label); err != nil {
 		return "", Invalid("domain", "%s is not a domain name: %v", quote(s), err)

@@ -16,17 +16,18 @@ type Limit struct {
 	Durable bool
 }
 
-// Limits is the table of the interface document, chapter 8: one row, one
-// counter.
+// Limits is the table of the interface document, chapter 8, and one row of ours:
+// one row, one counter.
 type Limits struct {
 	Search   Limit // per address: search, check
 	Register Limit // per address: register, renew, transfer
 	DNS      Limit // per wallet: /dns/*, and an owner's other calls
 	Account  Limit // per wallet: /account/*, revoke
 	SignIn   Limit // per address: nonce, verify, refresh
+	Agents   Limit // per address: messages of MCP and A2A; ours
 }
 
-// DefaultLimits are the figures of the interface document.
+// DefaultLimits are the figures of the interface document, and ours.
 func DefaultLimits() Limits {
 	return Limits{
 		Search:   Limit{Name: "search", Max: 60, Window: time.Minute},
@@ -34,6 +35,7 @@ func DefaultLimits() Limits {
 		DNS:      Limit{Name: "dns", Max: 100, Window: time.Hour},
 		Account:  Limit{Name: "account", Max: 30, Window: time.Minute},
 		SignIn:   Limit{Name: "signin", Max: 30, Window: time.Minute},
+		Agents:   Limit{Name: "agents", Max: 600, Window: time.Minute},
 	}
 }
 

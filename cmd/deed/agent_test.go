@@ -1,30 +1,72 @@
 package main
 
 import (
+	"bufio"
 	"encoding/hex"
 	"os"
+	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/crypto"
 
+	"deed.example/deed/api"
 	"deed.example/deed/internal/npmtest"
 )
 
 // An agent that others wrote, with nothing but a key and an address, buys a name
-// over MCP and sets it up. What it did is the transcript in docs/agents.md, where
-// [..] stands for anything.
+// over MCP and sets it up.
 func TestStockAgent(t *testing.T) {
 	const dir = "testdata/agents"
 	npmtest.Install(t, dir)
 	n := start(t, t.TempDir())
 	got := npmtest.Run(t, dir, "node", "pay.mjs", n.callers, "0x"+hex.EncodeToString(crypto.FromECDSA(n.rich(t))), "my-agent.com")
+	compareTranscript(t, "## MCP", got)
+}
+
+// Another does the same over A2A: it finds the service by its card, checks who
+// signed that, and follows an order whose registry is late.
+func TestStockAgentOverA2A(t *testing.T) {
+	const dir = "testdata/finders"
+	npmtest.Install(t, dir)
+	n := start(t, t.TempDir())
+	if status := n.call(t, "POST", "/sandbox/faults", "", api.FaultsRequest{Registrar: "late", Times: 1}, nil); status != 200 {
+		t.Fatalf("make the registry late: got %d", status)
+	}
+	cmd := exec.CommandContext(t.Context(), "node", "a2a.mjs", n.callers, "0x"+hex.EncodeToString(crypto.FromECDSA(n.rich(t))), "my-peer.com")
+	var trouble strings.Builder
+	cmd.Dir, cmd.Stderr = dir, &trouble
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatalf("node must be on the PATH: %v", err)
+	}
+	var got strings.Builder
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		got.WriteString(lines.Text() + "\n")
+		if strings.HasSuffix(lines.Text(), "verifying.") {
+			n.age(t, "2m") // now the registry carries the order out
+		}
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v: %s\n%s", err, &got, &trouble)
+	}
+	compareTranscript(t, "## A2A", got.String())
+}
+
+// compareTranscript compares what an agent did with the first text below a
+// heading of docs/agents.md, where [..] stands for anything.
+func compareTranscript(t *testing.T, heading, got string) {
+	t.Helper()
 	paper, err := os.ReadFile("../../docs/agents.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(paper), "```text\n")
+	_, section, _ := strings.Cut(string(paper), "\n"+heading+"\n")
+	_, rest, _ := strings.Cut(section, "```text\n")
 	want, _, found := strings.Cut(rest, "```")
 	pattern := strings.ReplaceAll(regexp.QuoteMeta(strings.TrimSpace(want)), `\[\.\.\]`, `.*`)
 	if !found || !regexp.MustCompile("^"+pattern+"$").MatchString(strings.TrimSpace(got)) {

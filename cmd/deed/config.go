@@ -124,6 +124,7 @@ func (c *config) settings() []*setting {
 		{key: "limits.dns", help: "DNS calls an hour, per wallet", value: positive(&c.Limits.DNS.Max)},
 		{key: "limits.account", help: "account calls a minute, per wallet", value: positive(&c.Limits.Account.Max)},
 		{key: "limits.signin", help: "sign-in calls a minute, per address", value: positive(&c.Limits.SignIn.Max)},
+		{key: "limits.agents", help: "messages of MCP and A2A a minute, per address", value: positive(&c.Limits.Agents.Max)},
 		{key: "catalog.markup", help: "what we add to wholesale prices", value: percent(&c.Pricing.Markup.BasisPoints)},
 		{key: "catalog.fee_usd", help: "what we add after the markup", value: amount(&c.Pricing.Markup.Fee)},
 		{key: "catalog.ceiling_usd", help: "no order may cost more", value: amount(&c.Pricing.Ceiling)},

@@ -9,11 +9,6 @@ import (
 	"deed.example/deed/internal/npmtest"
 )
 
-// The SDK of A2A for JavaScript reads and checks the card, and buys a name.
-func TestStockAgentOverA2A(t *testing.T) {
-	buyWith(t, start(t, t.TempDir()), "testdata/finders", "a2a.mjs", "first.com")
-}
-
 // A client that looks for paid services finds ours, and no fault with its offers.
 func TestStockDiscovery(t *testing.T) {
 	npmtest.Install(t, "testdata/finders")

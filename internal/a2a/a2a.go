@@ -32,15 +32,11 @@ import (
 )
 
 const (
-	// maxMessage is what one request may hold: the largest body of a call, and a
-	// payment.
-	maxMessage = 128 << 10
-
 	patience = time.Minute      // longer than any skill takes
 	beat     = 15 * time.Second // between two signs of life of a stream
 )
 
-// Server answers POST /a2a. Fill every field.
+// Server answers POST /a2a, one message at a time. Fill every field.
 type Server struct {
 	Desk *agent.Desk
 	Log  *slog.Logger
@@ -54,7 +50,6 @@ type Server struct {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out := &flushing{ResponseWriter: w, control: http.NewResponseController(w)}
 	_ = out.control.SetWriteDeadline(time.Now().Add(patience)) // where there is none, none is needed
-	r.Body = http.MaxBytesReader(w, r.Body, maxMessage)
 	if asked := r.Header.Values(a2a.SvcParamExtensions); slices.ContainsFunc(asked, func(list string) bool { return strings.Contains(list, api.A2APaymentExtension) }) {
 		w.Header().Set(a2a.SvcParamExtensions, api.A2APaymentExtension)
 	}

@@ -37,11 +37,7 @@ func read(in *a2a.SendMessageRequest) (request, a2a.SendMessageResult, error) {
 	if !strings.HasPrefix(string(m.TaskID), offerPrefix) && m.TaskID != "" {
 		return r, nil, a2a.NewError(a2a.ErrInvalidParams, "this task takes no messages: GetTask tells how far it is")
 	}
-	payment, err := payload(m)
-	if err != nil {
-		return r, nil, err
-	}
-	r.payment = payment
+	r.payment = agent.PaymentOf(m.Metadata[keyPayload])
 	return r, nil, nil
 }
 

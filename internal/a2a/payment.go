@@ -32,25 +32,6 @@ func status(m *a2a.Message) string {
 	return s
 }
 
-// payload returns the payment of a message, of either version of x402.
-func payload(m *a2a.Message) (agent.Payment, error) {
-	v, ok := m.Metadata[keyPayload]
-	if !ok {
-		return agent.Payment{}, nil
-	}
-	raw, err := json.Marshal(v)
-	var head struct {
-		Version int `json:"x402Version"`
-	}
-	if err == nil {
-		err = json.Unmarshal(raw, &head)
-	}
-	if err != nil {
-		return agent.Payment{}, a2a.NewError(a2a.ErrInvalidParams, keyPayload+" is not the JSON of a payment of x402")
-	}
-	return agent.Payment{Header: base64.StdEncoding.EncodeToString(raw), Version: head.Version}, nil
-}
-
 // An offer's id carries the request, so that no node has to remember it. It
 // gives no rights: whoever has it could send the same request.
 const (
@@ -105,7 +86,11 @@ func (r request) unpaid(a agent.Answer) *a2a.Task {
 		meta[keyRequired] = map[string]any{"x402Version": 1, "error": body.Message, "accepts": body.Accepts}
 	}
 	receipt(a.Header, meta)
-	return r.task(r.offerID(), state, body.Message, a.Body, meta)
+	words := body.Message
+	if state == a2a.TaskStateInputRequired {
+		words += ". To pay, sign one of accepts and send a message with this taskId and the payment in its metadata " + keyPayload + "."
+	}
+	return r.task(r.offerID(), state, words, a.Body, meta)
 }
 
 // declined is the end of an offer that the caller does not want.

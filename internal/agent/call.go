@@ -38,13 +38,6 @@ type Call struct {
 	SignedIn bool // it needs a sign-in, also where Bearer is empty
 }
 
-// A Payment is a payment of x402 as its header carries it: base64 of JSON. The
-// zero Payment is none.
-type Payment struct {
-	Header  string
-	Version int // 1 or 2
-}
-
 // An Origin is where a call comes from, for whom it is counted.
 type Origin struct {
 	RemoteAddr   string   // of the connection, as net/http has it
@@ -108,35 +101,48 @@ func (t Tool) read(raw []byte) (arguments, *Answer) {
 	maps.DeleteFunc(args, func(_ string, v jsontext.Value) bool { return v.Kind() == 'n' })
 	for _, name := range slices.Sorted(maps.Keys(args)) {
 		if _, known := t.argument(name); !known {
-			no := refused(name, "%s takes no such argument", t.Name)
+			no := refused(name, "%s takes no such argument: it takes %s", t.Name, t.names())
 			return nil, &no
 		}
 	}
 	for _, a := range t.Arguments {
 		if a.Required && args[a.Name] == nil {
-			no := refused(a.Name, "is needed")
+			no := refused(a.Name, "is needed%s", t.about(a.Name))
 			return nil, &no
 		}
 	}
 	return args, args.checkDesk()
 }
 
-// bearer is how a token is written (RFC 6750, 2.1).
-var bearer = regexp.MustCompile(`^[A-Za-z0-9._~+/-]+=*$`)
+// texts are how those texts are written that no call will look at: a token as in
+// RFC 6750, 2.1, and a wallet. What is no wallet never gets into a message that
+// somebody signs.
+var texts = map[string]struct {
+	pattern *regexp.Regexp
+	words   string
+}{
+	argToken:   {regexp.MustCompile(`^[A-Za-z0-9._~+/-]+=*$`), "the accessToken that sign_in gave, as it is"},
+	argAddress: {regexp.MustCompile(`^0x[0-9A-Fa-f]{40}$`), "0x and 40 hexadecimal digits"},
+}
 
-// address is how a wallet is written. What is no address never gets into a
-// message that somebody signs.
-var address = regexp.MustCompile(`^0x[0-9A-Fa-f]{40}$`)
-
-// checkDesk looks at the texts that no call will look at.
+// checkDesk looks at them.
 func (a arguments) checkDesk() *Answer {
-	for name, want := range map[string]*regexp.Regexp{argToken: bearer, argAddress: address} {
-		if s, ok := a.text(name); a[name] != nil && (!ok || !want.MatchString(s)) {
-			no := refused(name, "cannot be %s", a[name])
+	for name, want := range texts {
+		if s, ok := a.text(name); a[name] != nil && (!ok || !want.pattern.MatchString(s)) {
+			no := refused(name, "cannot be %s: send %s", short(a[name]), want.words)
 			return &no
 		}
 	}
 	return nil
+}
+
+// short is as much of a value as its sender needs to see of it again.
+func short(v jsontext.Value) string {
+	const most = 64
+	if len(v) <= most {
+		return v.String()
+	}
+	return strings.ToValidUTF8(string(v[:most]), "") + "…"
 }
 
 // call turns arguments into the tool's call.
@@ -152,7 +158,7 @@ func (t Tool) call(args arguments) (Call, *Answer) {
 		default:
 			text, ok := plain(v, a.List)
 			if !ok || a.In == InPath && text == "" {
-				no := refused(a.Name, "cannot be %s", v)
+				no := refused(a.Name, "cannot be %s%s", short(v), t.about(a.Name))
 				return Call{}, &no
 			}
 			if a.In == InQuery {

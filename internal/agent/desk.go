@@ -56,8 +56,8 @@ func (d *Desk) Do(ctx context.Context, t Tool, r Request) (Answer, error) {
 		c.Bearer = token
 	}
 	a, err := d.Caller.Call(ctx, c)
-	if err != nil {
-		return a, err
+	if err != nil || !a.Done() {
+		return t.reword(a), err
 	}
 	if t.finish != nil {
 		return t.finish(args, d, a), nil

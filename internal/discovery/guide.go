@@ -140,6 +140,7 @@ func (s *Server) limits(g *guide) {
 		{"DNS calls and other calls of an owner", "wallet", l.DNS},
 		{"account calls", "wallet", l.Account},
 		{"sign-in calls", "address", l.SignIn},
+		{"messages to /mcp and /a2a", "address", l.Agents},
 	} {
 		g.line("- %s: %d in %s, per %s", row.what, row.limit.Max, window(row.limit.Window), row.who)
 	}

@@ -20,15 +20,13 @@ const maxConns = 256
 // answers that net/http gives by itself, before any handler is asked, speak
 // JSON like all others.
 func Listen(l net.Listener, trusted []netip.Prefix) net.Listener {
-	return &listener{Listener: l, trusted: trusted, open: map[string]int{}}
+	return &listener{Listener: l, trusted: trusted}
 }
 
 type listener struct {
 	net.Listener
 	trusted []netip.Prefix
-
-	mu   sync.Mutex
-	open map[string]int // connections by client key; guarded by mu
+	open    crowd // connections
 }
 
 // Accept implements net.Listener. A connection too many is closed unanswered.
@@ -44,28 +42,10 @@ func (l *listener) Accept() (net.Conn, error) {
 			return &conn{Conn: c, release: func() {}}, nil
 		}
 		key := clientKey(addr)
-		if l.take(key) {
-			return &conn{Conn: c, release: sync.OnceFunc(func() { l.give(key) })}, nil
+		if l.open.enter(key, maxConns) {
+			return &conn{Conn: c, release: sync.OnceFunc(func() { l.open.leave(key) })}, nil
 		}
 		_ = c.Close() // it was never used
-	}
-}
-
-func (l *listener) take(key string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.open[key] >= maxConns {
-		return false
-	}
-	l.open[key]++
-	return true
-}
-
-func (l *listener) give(key string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.open[key]--; l.open[key] == 0 {
-		delete(l.open, key)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net/http"
 	"os"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -97,7 +98,26 @@ func reason(e *json.SemanticError) string {
 	case e.JSONKind == 0:
 		return "is not as we expect it"
 	}
-	return fmt.Sprintf("cannot be a JSON %s", e.JSONKind)
+	return fmt.Sprintf("cannot be a JSON %s%s", e.JSONKind, instead(e.GoType))
+}
+
+// instead says what to send in the place of another kind of value, where that is
+// plain from the type.
+func instead(t reflect.Type) string {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch {
+	case t == nil:
+		return ""
+	case t.Kind() == reflect.String:
+		return ": send a string"
+	case t.Kind() == reflect.Bool:
+		return ": send true or false"
+	case t.Kind() >= reflect.Int && t.Kind() <= reflect.Uint64:
+		return ": send a whole number"
+	}
+	return ""
 }
 
 // field spells a JSON pointer as people do: /dns_records/2/ttl is

@@ -1,155 +1,19 @@
 package httpapi_test
 
 import (
-	"context"
-	"encoding/base64"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"deed.example/deed"
 	"deed.example/deed/api"
 	"deed.example/deed/internal/agent"
 	"deed.example/deed/internal/httpapi"
-	deedmcp "deed.example/deed/internal/mcp"
 )
-
-// An agentOf is a program that speaks MCP to a house, with the protocol's own
-// client. Its HTTP is held against openapi.yaml, its results against the tools'
-// schemas.
-type agentOf struct {
-	*mcp.ClientSession
-	tools map[string]*mcp.Tool
-}
-
-// with adds headers to every request.
-type with struct {
-	base    http.RoundTripper
-	headers []string
-}
-
-func (w with) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	for i := 0; i < len(w.headers); i += 2 {
-		r.Header.Set(w.headers[i], w.headers[i+1])
-	}
-	return w.base.RoundTrip(r)
-}
-
-// agent connects an agent that sends the headers given as names and values.
-func (h *house) agent(t *testing.T, headers ...string) *agentOf {
-	t.Helper()
-	if h.api.MCP == nil {
-		h.speakMCP(func() {})
-	}
-	c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-	session, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{
-		Endpoint: "http://" + h.addr + "/mcp", HTTPClient: &http.Client{Transport: with{h.client.Transport, headers}}, DisableStandaloneSSE: true,
-	}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { session.Close() }) // there is nothing to close
-	a := &agentOf{session, map[string]*mcp.Tool{}}
-	list, err := session.ListTools(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, tool := range list.Tools {
-		a.tools[tool.Name] = tool
-	}
-	return a
-}
-
-// speakMCP opens the way in for agents. While one waits, the rest of the world
-// goes on.
-func (h *house) speakMCP(goOn func()) {
-	h.api.MCP = deedmcp.NewHandler(&agent.Desk{
-		Caller: agent.Local{Handler: h.api.Handler()}, Now: time.Now, Seats: make(chan struct{}, 8),
-		Pause: func(ctx context.Context, _ time.Duration) error { goOn(); return ctx.Err() },
-	}, "test", h.api.PublicURL)
-}
-
-// use calls a tool, with a payment unless it is nil.
-func (a *agentOf) use(t *testing.T, tool, args string, payment any) *mcp.CallToolResult {
-	t.Helper()
-	p := &mcp.CallToolParams{Name: tool, Arguments: raw(args)}
-	if payment != nil {
-		p.Meta = mcp.Meta{"x402/payment": payment}
-	}
-	res, err := a.CallTool(t.Context(), p)
-	if err != nil {
-		t.Errorf("%s %s: %v", tool, args, err)
-		return &mcp.CallToolResult{}
-	}
-	checkOutput(t, a.tools[tool], res)
-	return res
-}
-
-// body returns the structured content as JSON.
-func body(t *testing.T, r *mcp.CallToolResult) string {
-	t.Helper()
-	out, err := json.Marshal(r.StructuredContent, json.Deterministic(true))
-	if err != nil {
-		t.Error(err)
-	}
-	return string(out)
-}
-
-// done returns what a tool gave.
-func done[T any](t *testing.T, r *mcp.CallToolResult) T {
-	t.Helper()
-	var out T
-	if err := json.Unmarshal([]byte(body(t, r)), &out); err != nil || r.IsError {
-		t.Errorf("got %s, %v", body(t, r), err)
-	}
-	return out
-}
-
-// refusedWith fails unless a tool refused with a code.
-func refusedWith(t *testing.T, r *mcp.CallToolResult, code deed.Code) {
-	t.Helper()
-	var e api.Error
-	_ = json.Unmarshal([]byte(body(t, r)), &e) // what is no error has no code
-	if !r.IsError || e.Code != string(code) {
-		t.Errorf("got %s, want %s", body(t, r), code)
-	}
-}
-
-// offered fails unless a tool refused with an offer, in all places where clients
-// look for one, and returns it with what people read.
-func offeredBy(t *testing.T, r *mcp.CallToolResult) (api.PaymentOffer, string) {
-	t.Helper()
-	var o api.PaymentOffer
-	if err := json.Unmarshal([]byte(body(t, r)), &o); err != nil || !r.IsError || o.X402Version != 2 || len(r.Content) != 2 {
-		t.Fatalf("got %s, %v", body(t, r), err)
-	}
-	for _, place := range []any{raw(r.Content[0].(*mcp.TextContent).Text), r.Meta["x402/error"]} {
-		var again api.PaymentOffer
-		text, err := json.Marshal(place)
-		if err != nil || json.Unmarshal(text, &again) != nil || fmt.Sprint(again) != fmt.Sprint(o) {
-			t.Errorf("got %s, %v, want %+v", text, err, o)
-		}
-	}
-	return o, r.Content[1].(*mcp.TextContent).Text
-}
-
-// object returns the payment of a header as an object.
-func object(t *testing.T, header string) map[string]any {
-	t.Helper()
-	text, err := base64.StdEncoding.DecodeString(header)
-	var out map[string]any
-	if err != nil || json.Unmarshal(text, &out) != nil {
-		t.Fatalf("%s: %v", header, err)
-	}
-	return out
-}
 
 func TestToolsOverMCP(t *testing.T) {
 	a := open(t, options{}).agent(t)
@@ -223,6 +87,41 @@ func TestLookAroundOverMCP(t *testing.T) {
 			t.Error("there is a tool that is not")
 		}
 	})
+}
+
+// A refusal names what an agent has: tools, arguments and what to send, not the
+// calls and fields behind them.
+func TestRefusalsSayWhatToDoNext(t *testing.T) {
+	s := openShop(t, options{})
+	for _, c := range []struct{ tool, args, want string }{
+		{"search_domains", `{}`, "query: is needed: The label to look for"},
+		{"search_domains", `{"name":"shop"}`, "it takes query, "},
+		{"search_domains", `{"query":"shop","tlds":["nosuchtld"]}`, "get_pricing lists the TLDs we sell"},
+		{"register_domain", `{"domain":"shop.com","maxPriceUsd":"20"}`, "max_price_usd"},
+		{"register_domain", `{"domain":"shop.com","max_price_usd":20}`, `"max_price_usd: cannot be a JSON number: send a string"`},
+		{"register_domain", `{"domain":"shop.com","max_price_usd":"1"}`, `"field":"max_price_usd"`},
+		{"register_domain", `{"domain":"shop.com","years":"1"}`, "send a whole number"},
+		{"register_domain", `{"domain":"shop.com","dry_run":"yes"}`, `"dry_run: cannot be a JSON string: send true or false"`},
+		{"register_domain", `{"domain":"shop"}`, "such as example.com"},
+		{"register_domain", `{"domain":"https://shop.com/"}`, "such as example.com"},
+		{"get_account", `{}`, "sign_in_message with the address of your wallet"},
+		{"get_account", `{"access_token":"abc"}`, "sign_in_message with the address of your wallet"},
+		{"sign_in_message", `{"address":"bob"}`, "0x and 40 hexadecimal digits"},
+	} {
+		for way, use := range s.waysIn(t) {
+			if got := use(t, c.tool, c.args, "", ""); got.code == "" || !strings.Contains(got.text, c.want) {
+				t.Errorf("%s %s over %s: got %s, want %s", c.tool, c.args, way, got.text, c.want)
+			}
+		}
+	}
+	_, text := offeredBy(t, s.agent(t).use(t, "register_domain", `{"domain":"shop.com"}`, nil))
+	if !strings.Contains(text, `the same call again with the payment in _meta["x402/payment"]`) {
+		t.Errorf("got %s", text)
+	}
+	_, err := s.agent(t).CallTool(t.Context(), &mcp.CallToolParams{Name: "buy_domain"})
+	if err == nil || !strings.Contains(err.Error(), "register_domain") {
+		t.Errorf("got %v", err)
+	}
 }
 
 // A tool and its twin have one limit, of the address that the agent has.

@@ -73,8 +73,8 @@ func (s *Server) ours() []route {
 		{"GET /SKILL.md", s.handle(s.describe)},
 		{"GET /robots.txt", s.handle(s.describe)},
 		{"GET /mcp/server-card", s.handle(s.describe)},
-		{"POST /mcp", s.handle(s.mcp)},
-		{"POST /a2a", s.handle(s.a2a)},
+		{"POST /mcp", s.address(l.Agents, s.mcp)},
+		{"POST /a2a", s.address(l.Agents, s.a2a)},
 		{"GET /rdap/domain/{name}", s.handle(s.rdap)},
 		{"GET /rdap/nameserver/{name}", s.handle(s.rdap)},
 		{"GET /rdap/help", s.handle(s.rdap)},
@@ -114,24 +114,6 @@ func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
 		return deed.Errorf(deed.CodeUnavailable, "this node does not describe itself: ask another")
 	}
 	s.Discovery.ServeHTTP(w, r)
-	return nil
-}
-
-// mcp hands the request to the way in for agents, where there is one.
-func (s *Server) mcp(w http.ResponseWriter, r *http.Request) error {
-	if s.MCP == nil {
-		return deed.Errorf(deed.CodeUnavailable, "this node does not speak MCP: call the HTTP interface, GET /openapi.json describes it")
-	}
-	s.MCP.ServeHTTP(w, r)
-	return nil
-}
-
-// a2a hands the request to the other way in for agents, where there is one.
-func (s *Server) a2a(w http.ResponseWriter, r *http.Request) error {
-	if s.A2A == nil {
-		return deed.Errorf(deed.CodeUnavailable, "this node does not speak A2A: call the HTTP interface, GET /openapi.json describes it")
-	}
-	s.A2A.ServeHTTP(w, r)
 	return nil
 }
 

@@ -74,7 +74,9 @@ type Server struct {
 	Observe func(route string, status int, took time.Duration)
 
 	draining    atomic.Bool
-	streams     atomic.Int64             // callers who watch a job
+	talking     crowd                    // messages of agents that are being answered
+	watching    crowd                    // streams of jobs
+	streams     atomic.Int64             // those of all callers
 	prices      atomic.Pointer[document] // the whole price list, once it was asked for
 	description atomic.Pointer[document] // openapi.json, likewise
 	bazaars     sync.Map                 // endpoint to api.Bazaar, likewise

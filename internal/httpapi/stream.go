@@ -17,6 +17,7 @@ const (
 	streamBeat  = 15 * time.Second       // between two signs of life
 	streamFor   = 10 * time.Minute       // then the caller asks again
 	maxStreams  = 512                    // at once, in this process
+	maxWatches  = 32                     // of those, for one address
 )
 
 // errStreams is for a caller who comes while too many watch.
@@ -29,11 +30,15 @@ func wantsEvents(r *http.Request) bool {
 // streamJob writes the job down as an event whenever it has changed, until it is
 // at its end (HTML standard, server-sent events).
 func (s *Server) streamJob(w http.ResponseWriter, r *http.Request, j api.Job) error {
-	if s.streams.Add(1) > maxStreams {
-		s.streams.Add(-1)
+	caller := clientKey(clientAddr(r, s.Trusted))
+	if !s.watching.enter(caller, maxWatches) {
 		return errStreams
 	}
+	defer s.watching.leave(caller)
 	defer s.streams.Add(-1)
+	if s.streams.Add(1) > maxStreams {
+		return errStreams
+	}
 	control := http.NewResponseController(w)
 	if err := control.SetWriteDeadline(time.Time{}); err != nil {
 		return fmt.Errorf("open a stream: %w", err)

@@ -362,7 +362,7 @@ func bomb(t *testing.T) string {
 // generous limits let a test call as often as it likes.
 func generous() *deed.Limits {
 	l := deed.DefaultLimits()
-	for _, lim := range []*deed.Limit{&l.Search, &l.Register, &l.DNS, &l.Account, &l.SignIn} {
+	for _, lim := range []*deed.Limit{&l.Search, &l.Register, &l.DNS, &l.Account, &l.SignIn, &l.Agents} {
 		lim.Max = 1_000_000
 	}
 	return &l

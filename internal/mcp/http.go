@@ -3,7 +3,6 @@ package mcp
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -27,7 +26,7 @@ const (
 )
 
 // NewHandler returns what answers POST /mcp of the service that callers know by a
-// public address.
+// public address. It is handed one message at a time.
 func NewHandler(d *agent.Desk, version, publicURL string) http.Handler {
 	server := newServer(d, version)
 	protocol := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{
@@ -47,10 +46,6 @@ func NewHandler(d *agent.Desk, version, publicURL string) http.Handler {
 		defer plain.finish()
 		if private && !loopback(r.Host) {
 			http.Error(plain, "this service is for its own machine only: call it as "+publicURL, http.StatusBadRequest)
-			return
-		}
-		if !single(r) {
-			http.Error(plain, "send one message at a time, as one JSON object", http.StatusBadRequest)
 			return
 		}
 		in := r.Clone(r.Context())
@@ -78,28 +73,6 @@ func originOf(h http.Header) agent.Origin {
 	o.ForwardedFor = h.Values("X-Forwarded-For")
 	return o
 }
-
-// single reports whether the body is not a list. A list of calls would be
-// answered at once, whatever it costs us; the protocol has none since 2025-06-18.
-func single(r *http.Request) bool {
-	begin := make([]byte, 64)
-	n, err := io.ReadFull(r.Body, begin)
-	rest := io.Reader(r.Body)
-	if err != nil && err != io.ErrUnexpectedEOF && err != io.EOF {
-		rest = failing{err}
-	}
-	begin = begin[:n]
-	r.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.MultiReader(bytes.NewReader(begin), rest), r.Body}
-	text := bytes.TrimLeft(begin, " \t\r\n")
-	return len(text) > 0 && text[0] != '[' || n == 0
-}
-
-type failing struct{ err error }
-
-func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
 // inOneShape gives what the protocol's own library refuses in plain text the
 // shape of all our errors. All else passes as it is.

@@ -16,8 +16,11 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
+	"fmt"
 	"io"
+	"strings"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"deed.example/deed/internal/agent"
@@ -37,9 +40,28 @@ func newServer(d *agent.Desk, version string) *mcp.Server {
 	for _, t := range agent.Tools() {
 		s.AddTool(describe(t), handle(d, t))
 	}
+	s.AddReceivingMiddleware(knowTools)
 	addResources(s, d.Caller)
 	addPrompt(s)
 	return s
+}
+
+// knowTools tells who calls a tool that is not there which are.
+func knowTools(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		call, ok := req.(*mcp.CallToolRequest)
+		if !ok || call.Params == nil {
+			return next(ctx, method, req)
+		}
+		if _, known := agent.Find(call.Params.Name); known {
+			return next(ctx, method, req)
+		}
+		var names []string
+		for _, t := range agent.Tools() {
+			names = append(names, t.Name)
+		}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q: there are %s", call.Params.Name, strings.Join(names, ", "))}
+	}
 }
 
 // describe says what a tool is, in the words of the protocol.

@@ -20,33 +20,6 @@ const (
 	metaReceipt = "x402/payment-response"
 )
 
-// paymentOf reads the payment of a request. What cannot be one is handed on all
-// the same: it is refused as it would be over HTTP.
-func paymentOf(meta mcp.Meta) agent.Payment {
-	var raw []byte
-	p := agent.Payment{Version: 2}
-	switch v := meta[metaPayment].(type) {
-	case nil:
-		return agent.Payment{}
-	case string:
-		p.Header = v
-		raw, _ = base64.StdEncoding.DecodeString(v) // then it says no version
-	default:
-		raw, _ = json.Marshal(v) // it came as JSON
-		p.Header = base64.StdEncoding.EncodeToString(raw)
-	}
-	var said struct {
-		Version int `json:"x402Version"`
-	}
-	if json.Unmarshal(raw, &said) == nil && said.Version == 1 {
-		p.Version = 1
-	}
-	if p.Header == "" {
-		p.Header = "-" // there was a payment, and it is no good
-	}
-	return p
-}
-
 // offerOf returns the offer of a 402, in the words of x402 version 2.
 func offerOf(a agent.Answer) (json.RawMessage, bool) {
 	raw, err := base64.StdEncoding.DecodeString(first(a.Header, "PAYMENT-REQUIRED"))
@@ -69,6 +42,9 @@ func unpaid(r *mcp.CallToolResult, offer json.RawMessage, a agent.Answer) *mcp.C
 	text := said.Code + ": " + said.Message
 	if said.Hint != "" {
 		text += "\n" + said.Hint
+	}
+	if len(said.Accepts) > 0 {
+		text += "\nNothing was done. To pay, sign one of accepts and make the same call again with the payment in _meta[\"" + metaPayment + "\"]. If you have no wallet, tell whom you work for what it costs."
 	}
 	if said.JobID != "" {
 		text += "\nThe payment belongs to " + said.JobID + ": see get_job."

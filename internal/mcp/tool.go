@@ -19,7 +19,7 @@ func handle(d *agent.Desk, t agent.Tool) mcp.ToolHandler {
 		a, err := d.Do(ctx, t, agent.Request{
 			Arguments: req.Params.Arguments,
 			Bearer:    bearerOf(header),
-			Payment:   paymentOf(req.Params.Meta),
+			Payment:   agent.PaymentOf(req.Params.Meta[metaPayment]),
 			From:      originOf(header),
 		})
 		if err != nil {

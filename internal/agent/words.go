@@ -1,0 +1,98 @@
+package agent
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"deed.example/deed/api"
+)
+
+// names lists what a tool takes.
+func (t Tool) names() string {
+	names := make([]string, len(t.Arguments))
+	for i, a := range t.Arguments {
+		names[i] = a.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+// about is what the schema says of an argument, after a colon.
+func (t Tool) about(name string) string {
+	var input struct {
+		Properties map[string]struct {
+			Description string `json:"description"`
+		} `json:"properties"`
+	}
+	if json.Unmarshal(t.Input, &input) != nil || input.Properties[name].Description == "" {
+		return ""
+	}
+	return ": " + strings.TrimSpace(input.Properties[name].Description)
+}
+
+// signInHint is for an agent without a token, or with one that is no good.
+const signInHint = "sign in: sign_in_message with the address of your wallet gives a text, your wallet signs it (personal_sign), and sign_in turns both into an accessToken. " +
+	"Send that as the argument access_token, or as Authorization: Bearer."
+
+// reword puts a refusal into the words of tools. It comes from the HTTP interface
+// and speaks of calls and fields there; an agent that follows it to the letter
+// must find what it names.
+func (t Tool) reword(a Answer) Answer {
+	var body map[string]jsontext.Value // what is not reworded stays as it is
+	if a.Done() || json.Unmarshal(a.Body, &body) != nil {
+		return a
+	}
+	for _, key := range []string{"message", "hint"} {
+		var text string
+		if json.Unmarshal(body[key], &text) == nil {
+			body[key] = quoted(t.inArguments(inTools(text)))
+		}
+	}
+	var details []api.Detail
+	if json.Unmarshal(body["details"], &details) == nil {
+		for i, d := range details {
+			details[i] = api.Detail{Field: t.inArguments(d.Field), Reason: inTools(d.Reason)}
+		}
+		body["details"], _ = json.Marshal(details) // strings always can be
+	}
+	if a.Status == http.StatusUnauthorized && t.Bearer {
+		body["hint"] = quoted(signInHint)
+	}
+	if raw, err := json.Marshal(body, json.Deterministic(true)); err == nil {
+		a.Body = raw
+	}
+	return a
+}
+
+func quoted(text string) jsontext.Value {
+	raw, _ := json.Marshal(text) // it was read as JSON
+	return raw
+}
+
+var mentioned = regexp.MustCompile(`\b(GET|POST|PUT|DELETE) (/[a-z/]*[a-z])`)
+
+// inTools names the tool where a text names its call.
+func inTools(text string) string {
+	return mentioned.ReplaceAllStringFunc(text, func(call string) string {
+		for _, t := range tools() {
+			if t.Method+" "+t.Path == call {
+				return t.Name
+			}
+		}
+		return call
+	})
+}
+
+// inArguments names the argument where a text begins with its field.
+func (t Tool) inArguments(text string) string {
+	for _, a := range t.Arguments {
+		rest, found := strings.CutPrefix(text, a.Field)
+		if found && a.Field != "" && (rest == "" || strings.ContainsAny(rest[:1], ":[.")) {
+			return a.Name + rest
+		}
+	}
+	return text
+}
