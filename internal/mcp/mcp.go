@@ -60,7 +60,7 @@ func knowTools(next mcp.MethodHandler) mcp.MethodHandler {
 		for _, t := range agent.Tools() {
 			names = append(names, t.Name)
 		}
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q: there are %s", call.Params.Name, strings.Join(names, ", "))}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %.64q: there are %s", call.Params.Name, strings.Join(names, ", "))}
 	}
 }
 
