@@ -26,6 +26,7 @@ import (
 	"deed.example/deed/contracts"
 	"deed.example/deed/internal/devchain"
 	"deed.example/deed/internal/settle/chain"
+	"deed.example/deed/internal/settle/signtest"
 	"deed.example/deed/internal/sqldb"
 )
 
@@ -104,22 +105,13 @@ func openTill(dir string, db *sqldb.DB) (*till, error) {
 
 // promises signs a round of payments.
 func (t *till) promises() []deed.Authorization {
-	word := func(b []byte) []byte { return common.LeftPadBytes(b, 32) }
-	hash := func(s string) []byte { return crypto.Keccak256([]byte(s)) }
-	site := crypto.Keccak256(hash("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"),
-		hash("USDC"), hash("2"), word(big.NewInt(devchain.ChainID).Bytes()), word(common.HexToAddress(devchain.USDC).Bytes()))
+	coin := signtest.Token{Name: "USDC", ChainID: devchain.ChainID, Address: common.HexToAddress(devchain.USDC)}
 	from, before := crypto.PubkeyToAddress(t.payer.PublicKey), time.Now().Add(5*time.Minute).Unix()
 	out := make([]deed.Authorization, payments)
 	for i := range out {
 		var nonce [32]byte
 		rand.Read(nonce[:]) // it never fails
-		promise := crypto.Keccak256(hash("TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"),
-			word(from.Bytes()), word(t.payTo.Bytes()), word(big.NewInt(100_000).Bytes()), word(nil), word(big.NewInt(before).Bytes()), nonce[:])
-		sig, err := crypto.Sign(crypto.Keccak256([]byte{0x19, 1}, site, promise), t.payer)
-		if err != nil {
-			panic(err) // the key is ours and good
-		}
-		sig[64] += 27
+		sig := coin.Sign(t.payer, signtest.Transfer, from, t.payTo, int64(100_000), int64(0), before, nonce)
 		out[i] = deed.Authorization{
 			Payer: deed.Wallet(strings.ToLower(from.Hex())), PayTo: deed.Wallet(strings.ToLower(t.payTo.Hex())), Amount: 100_000,
 			ValidBefore: before, Nonce: hexutil.Encode(nonce[:]), Signature: sig,

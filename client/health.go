@@ -21,6 +21,21 @@ func (c *Client) Health(ctx context.Context) (api.Health, error) {
 	return read[api.Health](a)
 }
 
+// Live returns nil when the process behind the address runs, whatever the state
+// of its parts.
+func (c *Client) Live(ctx context.Context) error {
+	_, err := c.do(ctx, request{method: "GET", path: "/livez"})
+	return err
+}
+
+// Ready returns nil when requests may be sent to the process behind the address.
+// It fails with CodeUnavailable while that starts or stops, and while its
+// database does not answer.
+func (c *Client) Ready(ctx context.Context) error {
+	_, err := c.do(ctx, request{method: "GET", path: "/readyz"})
+	return err
+}
+
 // AgentCard returns the service's A2A card, as JSON.
 func (c *Client) AgentCard(ctx context.Context) ([]byte, error) {
 	return c.document(ctx, "/.well-known/agent-card.json", "")
@@ -31,10 +46,23 @@ func (c *Client) OpenAPI(ctx context.Context) ([]byte, error) {
 	return c.document(ctx, "/openapi.json", "")
 }
 
+const mediaRDAP = "application/rdap+json"
+
 // RDAP returns what the registration data protocol says of a name that the
 // service holds, as JSON (RFC 9083).
 func (c *Client) RDAP(ctx context.Context, domain string) ([]byte, error) {
-	return c.document(ctx, path("rdap", "domain", domain), "application/rdap+json")
+	return c.document(ctx, path("rdap", "domain", domain), mediaRDAP)
+}
+
+// RDAPNameserver returns the same of a name server: one of the service's own, or
+// one that stands below a name that it holds.
+func (c *Client) RDAPNameserver(ctx context.Context, host string) ([]byte, error) {
+	return c.document(ctx, path("rdap", "nameserver", host), mediaRDAP)
+}
+
+// RDAPHelp returns what the service says of its registration data.
+func (c *Client) RDAPHelp(ctx context.Context) ([]byte, error) {
+	return c.document(ctx, "/rdap/help", mediaRDAP)
 }
 
 func (c *Client) document(ctx context.Context, path, accept string) ([]byte, error) {

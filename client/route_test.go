@@ -45,6 +45,9 @@ func TestServiceRoutes(t *testing.T) {
 	if h, err := c.Health(t.Context()); err != nil || h.Status != "ok" {
 		t.Errorf("got %+v, %v", h, err)
 	}
+	if live, ready := c.Live(t.Context()), c.Ready(t.Context()); live != nil || ready != nil {
+		t.Errorf("got %v, %v", live, ready)
+	}
 	if doc, err := c.OpenAPI(t.Context()); err != nil || !strings.Contains(string(doc), `"openapi"`) {
 		t.Errorf("got %d bytes, %v", len(doc), err)
 	}
@@ -53,9 +56,23 @@ func TestServiceRoutes(t *testing.T) {
 	}
 }
 
+func TestRDAP(t *testing.T) {
+	s, name := owned(t)
+	if doc, err := s.RDAP(t.Context(), name); err != nil || !strings.Contains(string(doc), `"ldhName":"`+name+`"`) {
+		t.Errorf("got %s, %v", doc, err)
+	}
+	if doc, err := s.RDAPNameserver(t.Context(), "ns1.deed.example"); err != nil || !strings.Contains(string(doc), `"ldhName":"ns1.deed.example"`) {
+		t.Errorf("got %s, %v", doc, err)
+	}
+	if doc, err := s.RDAPHelp(t.Context()); err != nil || !strings.Contains(string(doc), `"rdapConformance"`) {
+		t.Errorf("got %s, %v", doc, err)
+	}
+	_, err := s.RDAPNameserver(t.Context(), "ns1.nobody.example")
+	refused(t, err, 404, client.CodeNotFound)
+}
+
 func TestAgentCard(t *testing.T) {
 	card, err := open(t, newWire(t)).AgentCard(t.Context())
-	built(t, err)
 	if err != nil || !strings.Contains(string(card), `"skills"`) {
 		t.Errorf("got %s, %v", card, err)
 	}

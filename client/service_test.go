@@ -162,14 +162,6 @@ func fresh(t *testing.T) string {
 	return fmt.Sprintf("n%x.com", newKey(t).Address().Bytes()[:8])
 }
 
-// built skips a test while its route is not there.
-func built(t *testing.T, err error) {
-	t.Helper()
-	if servicetest.NotBuilt(err) {
-		t.Skipf("the route is not there yet: %v", err)
-	}
-}
-
 // refused fails unless err is an Error with the status and the code.
 func refused(t *testing.T, err error, status int, code string) *client.Error {
 	t.Helper()

@@ -6,8 +6,8 @@
 // In a block, a line that begins with "$ " is typed, "> " goes on with it, and
 // all others are what comes back; [..] stands for any text, and alone on a line
 // for any lines. A block of another language whose fence names a file is that
-// file. The ports of the papers are mapped to those of the service, /etc/deed to
-// a folder that goes away.
+// file. The ports of the papers are mapped to those of the service, folders
+// such as /etc/deed to ones that go away.
 package docs_test
 
 import (

@@ -24,6 +24,7 @@ type shell struct {
 	dir     string
 	service *servicetest.Service
 	ports   map[string]string // of the papers, to those of the service
+	folders map[string]string // of the papers, to ours
 	in      io.Writer
 	out     *bufio.Reader
 }
@@ -40,11 +41,16 @@ func open(t *testing.T) *shell {
 	}
 	t.Cleanup(s.service.Stop)
 	s.mapPorts(t)
+	s.folders = map[string]string{"/var/lib/postgresql": s.postgresFolder(t)}
+	for _, folder := range []string{"/etc/deed", "/var/lib/deed"} {
+		s.folders[folder] = s.dir + folder
+	}
 	s.prepare(t)
 	cmd := exec.CommandContext(t.Context(), "bash", "--norc")
 	cmd.Dir = s.dir
 	cmd.Env = []string{
 		"PATH=" + filepath.Join(s.dir, "bin") + ":" + filepath.Dir(binary) + ":" + os.Getenv("PATH"), "HOME=" + s.dir, "GO=" + goCommand(t), "REPOSITORY=" + repository(t),
+		"POSTGRES=" + s.folders["/var/lib/postgresql"],
 		"DEED_SERVER=" + s.service.URL, "DEED_CHAIN_LISTEN=127.0.0.1:" + s.ports["8545"], "LC_ALL=C", "TZ=UTC",
 	}
 	for _, name := range []string{"GOCACHE", "GOMODCACHE"} { // they are in another home
@@ -85,7 +91,7 @@ func (s *shell) mapPorts(t *testing.T) {
 	}
 	operators := regexp.MustCompile(`operators +\S+:(\d+)`).FindStringSubmatch(s.service.Welcome)
 	s.ports = map[string]string{"8080": portOf(s.service.URL), "8081": operators[1], "8545": portOf(box.RPCURL), "5353": portOf(box.DNS)}
-	for _, port := range []string{"8000", "8001", "5300", "5354"} {
+	for _, port := range []string{"8000", "8001", "5300", "5354", "8010", "8011", "5310", "5364", "5432"} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
@@ -103,7 +109,7 @@ func (s *shell) prepare(t *testing.T) {
 	t.Helper()
 	s.write(t, "bin/go", "#!/bin/sh\ncd \"$REPOSITORY\" && exec \"$GO\" \"$@\"\n")
 	s.write(t, ".curlrc", "silent\n") // as on a terminal
-	s.write(t, "etc/deed/database-url", database(t))
+	s.write(t, "bin/sudo", asPostgres)
 	s.write(t, "etc/deed/cache-url", os.Getenv("TEST_REDIS_URL"))
 	s.write(t, "etc/deed/rpc-url", "http://127.0.0.1:"+s.ports["8545"])
 	if packages != nil {
@@ -180,13 +186,10 @@ func (s *shell) run(t *testing.T, command string) (shown, code string) {
 
 var port = regexp.MustCompile(`\b\d{4}\b`)
 
-// folders are those of the papers that are below ours.
-var folders = []string{"/etc/deed", "/var/lib/deed"}
-
 // typed maps what a paper says to what is here.
 func (s *shell) typed(text string) string {
-	for _, folder := range folders {
-		text = strings.ReplaceAll(text, folder, s.dir+folder)
+	for paper, here := range s.folders {
+		text = strings.ReplaceAll(text, paper, here)
 	}
 	return port.ReplaceAllStringFunc(text, func(p string) string {
 		if here := s.ports[p]; here != "" {
@@ -201,8 +204,8 @@ func (s *shell) shown(text string) string {
 	for paper, here := range s.ports {
 		text = strings.ReplaceAll(text, "127.0.0.1:"+here, "127.0.0.1:"+paper)
 	}
-	for _, folder := range folders {
-		text = strings.ReplaceAll(text, s.dir+folder, folder)
+	for paper, here := range s.folders {
+		text = strings.ReplaceAll(text, here, paper)
 	}
 	return strings.ReplaceAll(text, s.dir, "~")
 }

@@ -24,6 +24,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/api"
 	"deed.example/deed/internal/devchain"
+	"deed.example/deed/internal/settle/signtest"
 )
 
 // mortal builds the binary that dies at a failpoint, once.
@@ -46,24 +47,15 @@ func (n *node) payment(t *testing.T, key *ecdsa.PrivateKey, path, order string) 
 	}
 	want := offer.Accepts[0]
 	value, _ := new(big.Int).SetString(want.MaxAmountRequired, 10)
-	before := big.NewInt(time.Now().Add(5 * time.Minute).Unix())
-	nonce := make([]byte, 32)
-	rand.Read(nonce) // it never fails
+	before := time.Now().Add(5 * time.Minute).Unix()
+	var nonce [32]byte
+	rand.Read(nonce[:]) // it never fails
 	from := crypto.PubkeyToAddress(key.PublicKey)
-	word := func(b []byte) []byte { return common.LeftPadBytes(b, 32) }
-	hash := func(s string) []byte { return crypto.Keccak256([]byte(s)) }
-	site := crypto.Keccak256(hash("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"),
-		hash(want.Extra.Name), hash(want.Extra.Version), word(big.NewInt(devchain.ChainID).Bytes()), word(common.HexToAddress(want.Asset).Bytes()))
-	promise := crypto.Keccak256(hash("TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"),
-		word(from.Bytes()), word(common.HexToAddress(want.PayTo).Bytes()), word(value.Bytes()), word(nil), word(before.Bytes()), nonce)
-	sig, err := crypto.Sign(crypto.Keccak256([]byte{0x19, 1}, site, promise), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sig[64] += 27
+	coin := signtest.Token{Name: want.Extra.Name, ChainID: devchain.ChainID, Address: common.HexToAddress(want.Asset)}
+	sig := coin.Sign(key, signtest.Transfer, from, common.HexToAddress(want.PayTo), value, int64(0), before, nonce)
 	header := base64.StdEncoding.EncodeToString(fmt.Appendf(nil,
-		`{"x402Version":1,"scheme":"exact","network":%q,"payload":{"signature":"0x%s","authorization":{"from":%q,"to":%q,"value":%q,"validAfter":"0","validBefore":%q,"nonce":"0x%s"}}}`,
-		want.Network, hex.EncodeToString(sig), from.Hex(), want.PayTo, value.String(), before.String(), hex.EncodeToString(nonce)))
+		`{"x402Version":1,"scheme":"exact","network":%q,"payload":{"signature":"0x%s","authorization":{"from":%q,"to":%q,"value":%q,"validAfter":"0","validBefore":"%d","nonce":"0x%x"}}}`,
+		want.Network, hex.EncodeToString(sig), from.Hex(), want.PayTo, value.String(), before, nonce))
 	return header, deed.USDC(value.Int64())
 }
 

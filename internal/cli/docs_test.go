@@ -2,10 +2,13 @@ package cli_test
 
 import (
 	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"deed.example/deed/internal/cli"
 )
@@ -19,9 +22,8 @@ func paper(t *testing.T) string {
 	return string(raw)
 }
 
-// docs/cli.md tells of every command.
-func TestCommandsAreDocumented(t *testing.T) {
-	text := paper(t)
+// eachCommand calls f with every command that does something.
+func eachCommand(f func(cmd *cobra.Command)) {
 	root, admin := &cobra.Command{Use: "deed"}, &cobra.Command{Use: "admin"}
 	admin.AddCommand(cli.AdminCommands()...)
 	root.AddCommand(cli.Commands(nil, nil)...)
@@ -31,9 +33,60 @@ func TestCommandsAreDocumented(t *testing.T) {
 		for _, child := range cmd.Commands() {
 			look(child)
 		}
-		if cmd.Runnable() && !strings.Contains(text, "`"+cmd.CommandPath()) {
-			t.Errorf("it does not tell of %s", cmd.CommandPath())
+		if cmd.Runnable() {
+			f(cmd)
 		}
 	}
 	look(root)
+}
+
+// docs/cli.md tells of every command.
+func TestCommandsAreDocumented(t *testing.T) {
+	text := paper(t)
+	eachCommand(func(cmd *cobra.Command) {
+		if !strings.Contains(text, "`"+cmd.CommandPath()) {
+			t.Errorf("it does not tell of %s", cmd.CommandPath())
+		}
+	})
+}
+
+// Every command is run by a script, with every flag of its own; the flags of all
+// are used somewhere.
+func TestCommandsHaveScripts(t *testing.T) {
+	paths, err := filepath.Glob("testdata/*/*.txtar")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("got %v, %v", paths, err)
+	}
+	var lines []string
+	for _, path := range paths {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, strings.Split(string(raw), "\n")...)
+	}
+	runs := func(pattern string) bool {
+		run := regexp.MustCompile(`^(exits|tty|exec) .*` + pattern + `\b`)
+		for _, line := range lines {
+			if run.MatchString(line) {
+				return true
+			}
+		}
+		return false
+	}
+	eachCommand(func(cmd *cobra.Command) {
+		if !runs(`\b` + cmd.CommandPath()) {
+			t.Errorf("no script runs %s", cmd.CommandPath())
+		}
+		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+			if !runs(`\b` + cmd.CommandPath() + `\b.* --` + f.Name) {
+				t.Errorf("no script runs %s with --%s", cmd.CommandPath(), f.Name)
+			}
+		})
+		cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) {
+			if !runs(`\bdeed .*--` + f.Name) {
+				t.Errorf("no script uses --%s", f.Name)
+			}
+		})
+	})
 }

@@ -120,19 +120,25 @@ func (s *session) order(how ordering, quote func(*client.Client) (api.Quote, err
 		return s.showRegistration(*out.Done)
 	}
 	if _, people := terminal(s.errs); how.wait || people {
-		return s.await(c, out.JobID)
+		return s.await(c, out.Domain, out.JobID)
 	}
-	fmt.Fprintf(s.errs, "%s: the order runs; `deed job watch %s` tells its end\n", clean(out.Domain), clean(out.JobID))
+	s.tellWhere(out.Domain, out.JobID)
 	if err := s.show(out.Pending, list{rows: [][]string{{"job", out.JobID}, {"name", out.Domain}, {"status", out.Pending.Status}}}); err != nil {
 		return err
 	}
 	return errRunning
 }
 
+// tellWhere says how to hear of an order that outlives this command.
+func (s *session) tellWhere(name, id string) {
+	fmt.Fprintf(s.errs, "%s: the order runs; `deed job watch %s` tells its end\n", clean(name), clean(id))
+}
+
 // await follows an order to its end and shows what was bought.
-func (s *session) await(c *client.Client, id string) error {
+func (s *session) await(c *client.Client, name, id string) error {
 	job, err := s.follow(c, id)
 	if err != nil {
+		s.tellWhere(name, id)
 		return err
 	}
 	if job.Result == nil {

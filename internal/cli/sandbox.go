@@ -29,7 +29,7 @@ func clockCommand() *cobra.Command {
 
 func faultsCommand() *cobra.Command {
 	var times int
-	cmd := command("faults [none | down | slow | refuse | lost_reply | late | parked | taken]", "Show how the registry of a sandbox fails, or have it fail", cobra.MaximumNArgs(1), func(s *session, args []string) error {
+	cmd := command("faults [none | down | slow | refuse | lost_reply | late | parked | taken | wrong_account]", "Show how the registry of a sandbox fails, or have it fail", cobra.MaximumNArgs(1), func(s *session, args []string) error {
 		c, err := s.open()
 		if err != nil {
 			return err

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/creack/pty"
 	"github.com/ethereum/go-ethereum/crypto"
@@ -46,26 +47,40 @@ func TestMain(m *testing.M) {
 // TestScripts runs every command as a person or a program would. A script has a
 // wallet of its own with 1000 play USDC in DEED_PRIVATE_KEY, and a fresh label
 // in LABEL.
-func TestScripts(t *testing.T) { runScripts(t, "testdata/script", service) }
-
-// TestFaults runs a script that breaks the registry, on a service of its own.
-func TestFaults(t *testing.T) {
-	broken, err := servicetest.Start(t.TempDir())
+func TestScripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/script/*.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(broken.Stop)
-	runScripts(t, "testdata/faults", broken)
+	runScripts(t, service, files...)
 }
 
-func runScripts(t *testing.T, dir string, s *servicetest.Service) {
+// TestFaults runs the scripts that break the registry, each on a service of its
+// own.
+func TestFaults(t *testing.T) {
+	files, err := filepath.Glob("testdata/faults/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		broken, err := servicetest.Run(service.Binary, t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(broken.Stop)
+		runScripts(t, broken, file)
+	}
+}
+
+func runScripts(t *testing.T, s *servicetest.Service, files ...string) {
 	testscript.Run(t, testscript.Params{
-		Dir:                 dir,
+		Files:               files,
 		Setup:               func(env *testscript.Env) error { return setUp(env, s) },
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits,
 			"tty":   tty,
+			"sees":  sees,
 		},
 	})
 }
@@ -86,6 +101,7 @@ func setUp(env *testscript.Env, service *servicetest.Service) error {
 	env.Setenv("PATH", filepath.Dir(service.Binary)+string(os.PathListSeparator)+env.Getenv("PATH"))
 	env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, "config"))
 	env.Setenv("DEED_SERVER", service.URL)
+	env.Setenv("DATA", filepath.Join(service.Dir, "deed-data"))
 	env.Setenv("DEED_PRIVATE_KEY", hex.EncodeToString(crypto.FromECDSA(key)))
 	env.Setenv("ADDRESS", address.Hex())
 	env.Setenv("WALLET", strings.ToLower(address.Hex()))
@@ -113,8 +129,22 @@ func check(ts *testscript.TestScript, err error, want string) {
 	}
 }
 
+// sees waits until a text is in a file that a command in the background writes:
+// sees submitting err
+func sees(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: sees TEXT FILE")
+	}
+	for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(20 * time.Millisecond) {
+		if raw, err := os.ReadFile(ts.MkAbs(args[1])); err == nil && bytes.Contains(raw, []byte(args[0])) {
+			return
+		}
+	}
+	ts.Fatalf("%s is not in %s", args[0], args[1])
+}
+
 // tty runs a command on a terminal, types a file into it, and keeps what the
-// terminal showed in the file "screen": tty 0 typed deed register a.com
+// terminal shows in the file "screen": tty 0 typed deed register a.com
 func tty(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: tty CODE FILE COMMAND...")
@@ -137,9 +167,11 @@ func tty(ts *testscript.TestScript, neg bool, args []string) {
 	_, err = io.WriteString(terminal, ts.ReadFile(args[1]))
 	ts.Check(err)
 	var screen bytes.Buffer
-	_, _ = io.Copy(&screen, terminal) // it ends with an error when the command ends
+	file, err := os.Create(ts.MkAbs("screen"))
+	ts.Check(err)
+	defer file.Close()                                      // what is written is there
+	_, _ = io.Copy(io.MultiWriter(&screen, file), terminal) // it ends with an error when the command ends
 	err = cmd.Wait()
 	ts.Logf("[screen]\n%s", &screen)
-	ts.Check(os.WriteFile(ts.MkAbs("screen"), screen.Bytes(), 0o600))
 	check(ts, err, args[0])
 }

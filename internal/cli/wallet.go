@@ -33,15 +33,11 @@ func walletNewCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		password, err := s.newPassword()
-		if err != nil {
-			return err
-		}
 		key, err := crypto.GenerateKey()
 		if err != nil {
 			return err
 		}
-		return s.keepKey(path, key, password)
+		return s.keepNewKey(path, key)
 	})
 }
 
@@ -66,6 +62,15 @@ func newWalletPath(args []string) (string, error) {
 		return "", usagef("there is a wallet %s already: give the new one another name", name)
 	}
 	return path, nil
+}
+
+// keepNewKey keeps a key behind a password that is asked for.
+func (s *session) keepNewKey(path string, key *ecdsa.PrivateKey) error {
+	password, err := s.newPassword()
+	if err != nil {
+		return err
+	}
+	return s.keepKey(path, key, password)
 }
 
 func (s *session) keepKey(path string, key *ecdsa.PrivateKey, password string) error {
@@ -125,11 +130,7 @@ func (s *session) importKey(path, text string) error {
 	if err != nil {
 		return errors.New("this is no private key: it has 64 hex digits") // not a word of what it is
 	}
-	password, err := s.newPassword()
-	if err != nil {
-		return err
-	}
-	return s.keepKey(path, key, password)
+	return s.keepNewKey(path, key)
 }
 
 // readSecret reads a secret from a file, or stdin for "-", or asks for it.

@@ -20,6 +20,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/contracts"
 	"deed.example/deed/internal/devchain"
+	"deed.example/deed/internal/settle/signtest"
 )
 
 // A gate lets questions through to the chain, until it is shut: then they have no
@@ -160,7 +161,7 @@ func TestPaymentWithoutDatabase(t *testing.T) {
 		}
 		if err := s.settler.Check(t.Context(), deed.Authorization{
 			Payer: deed.Wallet(strings.ToLower(p.from.Hex())), PayTo: deed.Wallet(strings.ToLower(p.to.Hex())), Amount: comPrice,
-			ValidBefore: p.before.Int64(), Nonce: "0x" + hex.EncodeToString(p.nonce[:]), Signature: p.sign(t),
+			ValidBefore: p.before.Int64(), Nonce: "0x" + hex.EncodeToString(p.nonce[:]), Signature: p.sign(),
 		}); err != nil {
 			t.Errorf("the payment is not good any more: %v", err)
 		}
@@ -176,7 +177,7 @@ func TestPayerCancelsMeanwhile(t *testing.T) {
 		s.chain.Pause()
 		cancelled := make(chan error, 1)
 		go func() {
-			_, _, err := s.chain.Act(t.Context(), devchain.USDC, p.cancelCall(t))
+			_, _, err := s.chain.Act(t.Context(), devchain.USDC, p.cancelCall())
 			cancelled <- err
 		}()
 		s.pooled(t, 1)
@@ -200,10 +201,9 @@ func TestPayerCancelsMeanwhile(t *testing.T) {
 }
 
 // cancelCall is what spends the nonce of a promise on nothing.
-func (p *promise) cancelCall(t *testing.T) []byte {
-	t.Helper()
+func (p *promise) cancelCall() []byte {
 	word := func(b []byte) []byte { return common.LeftPadBytes(b, 32) }
-	sig := p.signHash(t, crypto.Keccak256(crypto.Keccak256([]byte("CancelAuthorization(address authorizer,bytes32 nonce)")), word(p.from.Bytes()), p.nonce[:]))
+	sig := p.coin().Sign(p.key, signtest.Cancel, p.from, p.nonce)
 	return slices.Concat(crypto.Keccak256([]byte("cancelAuthorization(address,bytes32,bytes)"))[:4], word(p.from.Bytes()), p.nonce[:],
 		word([]byte{96}), word([]byte{65}), common.RightPadBytes(sig, 96))
 }

@@ -543,7 +543,7 @@ func (s *shop) broadcast(t *testing.T, p *promise) {
 func (p *promise) call(t *testing.T) []byte {
 	t.Helper()
 	word := func(b []byte) []byte { return common.LeftPadBytes(b, 32) }
-	sig := p.sign(t)
+	sig := p.sign()
 	data := append([]byte{0xcf, 0x09, 0x29, 0x95}, word(p.from.Bytes())...)
 	for _, w := range [][]byte{p.to.Bytes(), p.value.Bytes(), p.after.Bytes(), p.before.Bytes(), p.nonce[:], big.NewInt(7 * 32).Bytes(), big.NewInt(65).Bytes()} {
 		data = append(data, word(w)...)

@@ -27,6 +27,7 @@ import (
 	"deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/settle/chain"
+	"deed.example/deed/internal/settle/signtest"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
 	"deed.example/deed/internal/zone"
@@ -157,11 +158,8 @@ func (s *shop) promise(a *account, amount deed.USDC) *promise {
 }
 
 // sign signs as the wallet does (EIP-712).
-func (p *promise) sign(t *testing.T) []byte {
-	t.Helper()
-	word := func(b []byte) []byte { return common.LeftPadBytes(b, 32) }
-	sig := p.signHash(t, crypto.Keccak256(crypto.Keccak256([]byte("TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)")),
-		word(p.from.Bytes()), word(p.to.Bytes()), word(p.value.Bytes()), word(p.after.Bytes()), word(p.before.Bytes()), p.nonce[:]))
+func (p *promise) sign() []byte {
+	sig := p.coin().Sign(p.key, signtest.Transfer, p.from, p.to, p.value, p.after, p.before, p.nonce)
 	if p.malleate {
 		n := crypto.S256().Params().N
 		new(big.Int).Sub(n, new(big.Int).SetBytes(sig[32:64])).FillBytes(sig[32:64])
@@ -170,19 +168,9 @@ func (p *promise) sign(t *testing.T) []byte {
 	return sig
 }
 
-// signHash signs the hash of a struct of the token's.
-func (p *promise) signHash(t *testing.T, message []byte) []byte {
-	t.Helper()
-	word := func(b []byte) []byte { return common.LeftPadBytes(b, 32) }
-	hash := func(s string) []byte { return crypto.Keccak256([]byte(s)) }
-	domain := crypto.Keccak256(hash("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"),
-		hash(p.token), hash("2"), word(big.NewInt(p.chainID).Bytes()), word(common.HexToAddress(devchain.USDC).Bytes()))
-	sig, err := crypto.Sign(crypto.Keccak256([]byte{0x19, 1}, domain, message), p.key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sig[64] += 27
-	return sig
+// coin is the token that the promise is signed for.
+func (p *promise) coin() signtest.Token {
+	return signtest.Token{Name: p.token, ChainID: p.chainID, Address: common.HexToAddress(devchain.USDC)}
 }
 
 func (p *promise) authorization() string {
@@ -195,14 +183,14 @@ func (p *promise) header(t *testing.T) string {
 	t.Helper()
 	return base64.StdEncoding.EncodeToString(fmt.Appendf(nil,
 		`{"x402Version":2,"accepted":{"scheme":"exact","network":%q,"amount":%q,"asset":%q,"payTo":%q,"maxTimeoutSeconds":300,"extra":{"name":"USDC","version":"2"}},"payload":{"signature":"0x%s","authorization":%s}}`,
-		p.network, p.value.String(), p.asset, p.payTo, hex.EncodeToString(p.sign(t)), p.authorization()))
+		p.network, p.value.String(), p.asset, p.payTo, hex.EncodeToString(p.sign()), p.authorization()))
 }
 
 // headerV1 returns the payment for X-PAYMENT.
 func (p *promise) headerV1(t *testing.T) string {
 	t.Helper()
 	return base64.StdEncoding.EncodeToString(fmt.Appendf(nil, `{"x402Version":1,"scheme":"exact","network":"base-sepolia","payload":{"signature":"0x%s","authorization":%s}}`,
-		hex.EncodeToString(p.sign(t)), p.authorization()))
+		hex.EncodeToString(p.sign()), p.authorization()))
 }
 
 const comPrice deed.USDC = 13_060_000

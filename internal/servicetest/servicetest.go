@@ -1,18 +1,14 @@
 // Package servicetest runs the command `deed` itself, as a whole service on
-// embedded parts, for tests that call it from outside. A route that is built
-// later is met as soon as the command has it; until then NotBuilt tells.
+// embedded parts, for tests that call it from outside.
 package servicetest
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-
-	"deed.example/deed/client"
 )
 
 // A Service is a running `deed serve`.
@@ -108,12 +104,4 @@ func chosen(binary string) ([]string, error) {
 func (s *Service) Stop() {
 	s.cmd.Process.Kill() // it may have ended already
 	s.cmd.Wait()         // it was killed
-}
-
-// NotBuilt reports whether a call failed because its route is not there yet.
-func NotBuilt(err error) bool {
-	e, ok := errors.AsType[*client.Error](err)
-	return ok && (e.Status == 503 && strings.Contains(e.Message, "not built yet") || e.Status == 405 ||
-		e.Status == 404 && strings.Contains(e.Message, "there is nothing at") ||
-		e.Status == 400 && strings.Contains(e.Message, "not taken yet"))
 }

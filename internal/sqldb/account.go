@@ -70,7 +70,8 @@ func (s Accounts) Domains(ctx context.Context, w deed.Wallet, status deed.Status
 
 // Transactions implements account.Store. A refund is a transaction of its own,
 // beside the payment that it returns; money that nobody asked for is its refund
-// alone.
+// alone. Times are whole seconds: within one, the id decides, and a refund stands
+// before its payment, so that the order is the same on every page.
 func (s Accounts) Transactions(ctx context.Context, w deed.Wallet, limit, offset int) (list []deed.Movement, total int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
 	defer cancel()

@@ -18,7 +18,9 @@ var migrations embed.FS
 // migrate runs the files that this database has not seen, in the order of their
 // numbers. Several processes may start at once on PostgreSQL: a lock of the
 // session lets one of them work while the others wait. The file of SQLite is
-// ours alone (see lockFile).
+// ours alone (see lockFile). A database that has seen files which we do not have
+// was brought up to date by a newer binary: what we would write there might
+// break its rules, so we do not start.
 func (db *DB) migrate(ctx context.Context) error {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
@@ -37,6 +39,12 @@ func (db *DB) migrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = provider.Up(ctx)
+	if _, err := provider.Up(ctx); err != nil {
+		return err
+	}
+	has, knows, err := provider.GetVersions(ctx)
+	if err == nil && has > knows {
+		err = fmt.Errorf("it is at version %d, and this binary knows %d: start the newer binary, or restore the backup from before it", has, knows)
+	}
 	return err
 }

@@ -23,6 +23,7 @@ import (
 	"deed.example/deed/internal/devchain"
 	"deed.example/deed/internal/settle/chain"
 	"deed.example/deed/internal/settle/settletest"
+	"deed.example/deed/internal/settle/signtest"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
@@ -157,31 +158,24 @@ func keccak(parts ...[]byte) []byte    { return crypto.Keccak256(parts...) }
 func bytesOf(h string) (b []byte)      { return common.FromHex(h) }
 func selector(signature string) []byte { return keccak([]byte(signature))[:4] }
 
-// sign712 signs an EIP-712 struct of the token's.
-func (h *house) sign712(key *ecdsa.PrivateKey, typ string, fields ...[]byte) []byte {
-	h.t.Helper()
-	domain := keccak(keccak([]byte("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)")),
-		keccak([]byte("USDC")), keccak([]byte("2")), word(devchain.ChainID), common.LeftPadBytes(h.cfg.USDC[:], 32))
-	what := keccak(append([][]byte{keccak([]byte(typ))}, fields...)...)
-	sig, err := crypto.Sign(keccak([]byte{0x19, 1}, domain, what), key)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	sig[64] += 27
-	return sig
+func addressOf(w deed.Wallet) common.Address        { return common.HexToAddress(string(w)) }
+func nonceOf(a deed.Authorization) (nonce [32]byte) { return common.HexToHash(a.Nonce) }
+
+// coin is the token that payments are signed for.
+func (h *house) coin() signtest.Token {
+	return signtest.Token{Name: "USDC", ChainID: devchain.ChainID, Address: h.cfg.USDC}
 }
 
 func (h *house) signed(key *ecdsa.PrivateKey, a deed.Authorization) deed.Authorization {
 	h.t.Helper()
-	a.Signature = h.sign712(key, "TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)",
-		padded(a.Payer), padded(a.PayTo), word(int64(a.Amount)), word(a.ValidAfter), word(a.ValidBefore), bytesOf(a.Nonce))
+	a.Signature = h.coin().Sign(key, signtest.Transfer, addressOf(a.Payer), addressOf(a.PayTo), int64(a.Amount), a.ValidAfter, a.ValidBefore, nonceOf(a))
 	return a
 }
 
 // cancel spends the nonce of one of the house's payer's payments on nothing.
 func (h *house) cancel(a deed.Authorization) {
 	h.t.Helper()
-	sig := h.sign712(h.payer, "CancelAuthorization(address authorizer,bytes32 nonce)", padded(a.Payer), bytesOf(a.Nonce))
+	sig := h.coin().Sign(h.payer, signtest.Cancel, addressOf(a.Payer), nonceOf(a))
 	h.act(devchain.USDC, slices.Concat(selector("cancelAuthorization(address,bytes32,bytes)"), padded(a.Payer), bytesOf(a.Nonce),
 		word(96), word(65), common.RightPadBytes(sig, 96)))
 }

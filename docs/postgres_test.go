@@ -1,0 +1,65 @@
+package docs_test
+
+import (
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"testing"
+)
+
+// asPostgres stands in for sudo, which a machine that tests may not have: as
+// root it becomes an unprivileged user, because PostgreSQL refuses to be root,
+// and as anyone else it changes nothing.
+const asPostgres = `#!/bin/sh
+[ "$1 $2" = "-u postgres" ] || exit 1
+shift 2
+cd "$POSTGRES" || exit 1
+[ "$(id -u)" = 0 ] || exec "$@"
+exec setpriv --reuid="$(stat -c %u .)" --regid="$(stat -c %g .)" --clear-groups env HOME="$POSTGRES" "$@"
+`
+
+// postgresFolder makes the folder that is /var/lib/postgresql in the papers. What
+// they leave running there ends with the test.
+func (s *shell) postgresFolder(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "deed-postgres") // the folders of a test are closed to others
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	giveAway(t, dir)
+	t.Cleanup(func() {
+		stop := exec.Command("sh", "-c", `[ ! -f deed/postmaster.pid ] || exec "$0" -u postgres $(ls -d /usr/lib/postgresql/*/bin | sort -V | tail -1)/pg_ctl --pgdata=deed --mode=immediate stop`, filepath.Join(s.dir, "bin/sudo"))
+		stop.Dir, stop.Env = dir, append(os.Environ(), "POSTGRES="+dir)
+		if out, err := stop.CombinedOutput(); err != nil {
+			t.Errorf("stop PostgreSQL: %v: %s", err, out)
+		}
+	})
+	return dir
+}
+
+// giveAway lets a user who owns nothing else own a folder, where we are root.
+func giveAway(t *testing.T, dir string) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		return
+	}
+	owner, err := user.Lookup("postgres")
+	if err != nil {
+		owner, err = user.Lookup("nobody")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	uid, _ := strconv.Atoi(owner.Uid) // a number here
+	gid, _ := strconv.Atoi(owner.Gid) // a number here
+	if err := os.Chown(dir, uid, gid); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,79 @@
+package sqldb_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/sqldb"
+	"deed.example/deed/internal/sqldb/sqldbtest"
+)
+
+// The pages of a list have every transaction once and the newest first, however
+// many were made within one second and whatever the size of a page.
+func TestTransactionPages(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		const before, atOnce, refunded = 3, 40, 10
+		now := noon
+		payments := sqldb.Payments{DB: db, ChainID: 84532, Asset: "0x036cbd53842c5426634e7929541ec2318f3dcf7e", Now: func() time.Time { return now }}
+		for n := range before + atOnce {
+			if n == before {
+				now = now.Add(time.Second)
+			}
+			auth := deed.Authorization{Payer: wallet, PayTo: wallet, Amount: deed.USDC(1000 + n), Nonce: fmt.Sprint(n)}
+			what := deed.Purchase{Kind: deed.PurchaseRegistration, Name: deed.Name(fmt.Sprintf("name%d.com", n)), Years: 1}
+			p, err := payments.AuthorizePayment(t.Context(), deed.Payment{ID: auth.PaymentID(84532, payments.Asset), Auth: auth, Purchase: what})
+			if n < before+refunded && n >= before { // the money went back within the same second
+				for _, to := range []deed.PaymentState{deed.PaymentSettling, deed.PaymentSettled, deed.PaymentRefundDue} {
+					if err == nil {
+						p, err = payments.MovePayment(t.Context(), p, to, "0xfeed")
+					}
+				}
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		var want []deed.Movement
+		for _, size := range []int{100, 1, 7, 20} {
+			got := inPages(t, sqldb.Accounts{DB: db}, size, before+atOnce+refunded)
+			if want == nil {
+				want = got
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("in pages of %d: got another list", size)
+			}
+		}
+		wholeList(t, want, before+atOnce+refunded)
+	})
+}
+
+// inPages returns the list, read in pages of a size.
+func inPages(t *testing.T, rows sqldb.Accounts, size, total int) (all []deed.Movement) {
+	t.Helper()
+	for offset := 0; offset < total; offset += size {
+		page, n, err := rows.Transactions(t.Context(), wallet, size, offset)
+		if err != nil || n != total {
+			t.Fatalf("got a total of %d, %v", n, err)
+		}
+		all = append(all, page...)
+	}
+	return all
+}
+
+// wholeList fails unless a list has every transaction once, the newest first.
+func wholeList(t *testing.T, list []deed.Movement, total int) {
+	t.Helper()
+	seen := map[string]bool{}
+	for i, m := range list {
+		seen[fmt.Sprint(m.PaymentID, m.Refund)] = true
+		if i > 0 && m.At.After(list[i-1].At) {
+			t.Errorf("%s is newer than the one before it", m.PaymentID)
+		}
+	}
+	if len(list) != total || len(seen) != total {
+		t.Errorf("got %d transactions, %d of them different, want %d", len(list), len(seen), total)
+	}
+}

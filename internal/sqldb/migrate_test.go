@@ -1,0 +1,47 @@
+package sqldb_test
+
+import (
+	"context"
+	"database/sql"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"deed.example/deed/internal/sqldb"
+	"deed.example/deed/internal/sqldb/sqldbtest"
+)
+
+// A binary that is older than the schema does not start, and changes nothing.
+func TestOlderBinary(t *testing.T) {
+	t.Run("sqlite", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "deed.db")
+		refuses(t, "sqlite", path, func(ctx context.Context) (*sqldb.DB, error) { return sqldb.OpenSQLite(ctx, path) })
+	})
+	t.Run("postgres", func(t *testing.T) {
+		url := sqldbtest.PostgresURL(t)
+		refuses(t, "pgx", url, func(ctx context.Context) (*sqldb.DB, error) { return sqldb.OpenPostgres(ctx, url) })
+	})
+}
+
+// refuses opens a database twice; in between a newer binary was at it.
+func refuses(t *testing.T, driver, dsn string, open func(context.Context) (*sqldb.DB, error)) {
+	t.Helper()
+	db, err := open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := sql.Open(driver, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close() // only a test's connection
+	if _, err := raw.ExecContext(t.Context(), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, TRUE)`); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := open(t.Context()); err == nil || !strings.Contains(err.Error(), "it is at version 9999") {
+		t.Errorf("got %v", err)
+	}
+}
