@@ -18,10 +18,10 @@ import (
 // wireZones returns what changes zones.
 func wireZones(b *backends) *zone.Service {
 	return &zone.Service{
-		Store: b.dns.zones, Jobs: sqldb.Jobs{DB: b.db, Now: b.clock.Now, Zones: b.dns.zones}, History: b.dns.zones,
+		Store: b.dns.zones, Names: sqldb.Registrations{DB: b.db, Now: b.calendar.Now, Zones: b.dns.zones}, Jobs: sqldb.Jobs{DB: b.db, Now: b.clock.Now, Zones: b.dns.zones}, History: b.dns.zones,
 		Publish: b.dns.publish,
 		NewID:   func() deed.RecordID { return deed.RecordID("rec_" + strings.ToLower(rand.Text())) },
-		Wait:    requestWait, Now: b.clock.Now, Step: failpoint,
+		Wait:    requestWait, Now: b.clock.Now, Life: b.calendar.Now, Grace: b.prices.GraceDays, Step: failpoint,
 		Pause: func(ctx context.Context) bool { pause(ctx); return ctx.Err() == nil },
 	}
 }
