@@ -24,6 +24,12 @@ const (
 	renewSpread   = 48 * time.Hour
 )
 
+// signedExpire is how long a secondary answers with a signed zone without us. The
+// signatures that it has are good for renewBefore at least, so it falls silent
+// before it could answer with one that is not, and resolvers ask the next server
+// (RFC 6781, 4.4.1).
+const signedExpire = 4 * 24 * time.Hour
+
 // Sign returns next, an unsigned zone, signed with the key: with its DNSKEY, a
 // chain of NSEC records, and a signature over every set of records that the
 // zone answers for (RFC 4035, 2). Delegations and what lies below them belong

@@ -29,6 +29,7 @@ func (p Publishing) Serve(z Zone, prev ServedZone, generation int, now time.Time
 		return ServedZone{}, err
 	}
 	c.RRs = append(c.RRs, key.Announce()...)
+	c.SOA.Expire = min(c.SOA.Expire, uint32(signedExpire/time.Second))
 	plain, err := Compose(c)
 	if err != nil {
 		return ServedZone{}, err

@@ -28,7 +28,8 @@ type SOA struct {
 }
 
 // NewSOA returns a SOA with the times we use: a secondary that missed a NOTIFY
-// is an hour behind at most, and answers for two weeks without us.
+// is an hour behind at most, and answers for two weeks without us; with a signed
+// zone, shorter (see Publishing.Serve).
 func NewSOA(primary, mailbox string) SOA {
 	return SOA{Primary: primary, Mailbox: mailbox, Refresh: 3600, Retry: 600, Expire: 1209600, Minimum: 300}
 }

@@ -55,28 +55,37 @@ func jobRows() (rows []row, err error) {
 	return []row{{"jobs of paid names, 16 at once, SQLite", "the four commits of each, one bare row, shared by 16", median(ours), median(limits), 0}}, nil
 }
 
-// paidJobs returns jobs whose money has arrived.
+// paidJobs returns jobs of names whose money has arrived.
 func paidJobs(db *sqldb.DB, round int) ([]string, error) {
-	const payer, payTo = "0x0000000000000000000000000000000000000001", "0x0000000000000000000000000000000000000002"
-	payments := sqldb.Payments{DB: db, ChainID: 84532, Asset: payTo, Now: time.Now}
 	ids := make([]string, jobs)
 	for i := range ids {
-		a := deed.Authorization{Payer: payer, PayTo: payTo, Amount: 13_060_000, ValidBefore: time.Now().Add(time.Hour).Unix(), Nonce: fmt.Sprintf("0x%064x", round*jobs+i)}
-		p, err := payments.AuthorizePayment(context.Background(), deed.Payment{
-			ID: a.PaymentID(84532, payTo), Auth: a, Purchase: deed.Purchase{Kind: deed.PurchaseRegistration, Name: deed.Name(fmt.Sprintf("bench-%d-%d.com", round, i)), Years: 1},
-		})
-		if err == nil {
-			p, err = payments.MovePayment(context.Background(), p, deed.PaymentSettling, "")
-		}
-		if err == nil {
-			p, err = payments.MovePayment(context.Background(), p, deed.PaymentSettled, fmt.Sprintf("0x%064x", round*jobs+i+1))
-		}
+		what := deed.Purchase{Kind: deed.PurchaseRegistration, Name: deed.Name(fmt.Sprintf("bench-%d-%d.com", round, i)), Years: 1}
+		j, err := paidJob(db, round*jobs+i, what)
 		if err != nil {
 			return nil, err
 		}
-		ids[i] = deed.JobID(p.ID)
+		ids[i] = j
 	}
 	return ids, nil
+}
+
+// benchWallet pays for everything.
+const benchWallet = "0x0000000000000000000000000000000000000001"
+
+// paidJob returns the job of a purchase whose money has arrived; nonce is of this
+// payment alone.
+func paidJob(db *sqldb.DB, nonce int, what deed.Purchase) (string, error) {
+	const payTo = "0x0000000000000000000000000000000000000002"
+	payments := sqldb.Payments{DB: db, ChainID: 84532, Asset: payTo, Now: time.Now}
+	a := deed.Authorization{Payer: benchWallet, PayTo: payTo, Amount: 13_060_000, ValidBefore: time.Now().Add(time.Hour).Unix(), Nonce: fmt.Sprintf("0x%064x", nonce)}
+	p, err := payments.AuthorizePayment(context.Background(), deed.Payment{ID: a.PaymentID(84532, payTo), Auth: a, Purchase: what})
+	if err == nil {
+		p, err = payments.MovePayment(context.Background(), p, deed.PaymentSettling, "")
+	}
+	if err == nil {
+		p, err = payments.MovePayment(context.Background(), p, deed.PaymentSettled, fmt.Sprintf("0x%064x", nonce+1))
+	}
+	return deed.JobID(p.ID), err
 }
 
 // finishJobs advances the jobs until each has brought its name.

@@ -1,14 +1,7 @@
 package main
 
 import (
-	"bytes"
-	"fmt"
-	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
-	"syscall"
+	"errors"
 	"testing"
 	"time"
 
@@ -16,114 +9,32 @@ import (
 
 	"deed.example/deed/api"
 	"deed.example/deed/client"
+	"deed.example/deed/internal/nameserver/peer"
 )
 
 // fleetSecret signs what goes between us and our secondaries in tests.
 const fleetSecret = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
 
-// A daemon is a name server that others wrote, in a folder of its own.
-type daemon struct {
-	program string
-	dir     string
-	port    int
-	addr    string
-}
-
-// newDaemon finds the program, a folder and a port for it. It skips the test
-// when the program is not installed.
-func newDaemon(t *testing.T, program, debian string) *daemon {
+// alongside starts a name server that others wrote, for as long as the test runs. It
+// skips the test when the server is not installed.
+func alongside(t *testing.T, start func(dir string) (*peer.Daemon, error)) *peer.Daemon {
 	t.Helper()
-	path, err := exec.LookPath(program)
-	if err != nil {
-		path = "/usr/sbin/" + program // a plain user's PATH leaves that out
-		if _, err := os.Stat(path); err != nil {
-			t.Skipf("%s is not installed: apt-get install --no-install-recommends %s", program, debian)
-		}
+	d, err := start(t.TempDir())
+	if errors.Is(err, peer.ErrMissing) {
+		t.Skip(err)
 	}
-	dir, err := os.MkdirTemp("", "deed-"+program+"-")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(dir) }) // it is temporary
-	port := freePort(t)
-	return &daemon{program: path, dir: dir, port: port, addr: fmt.Sprintf("127.0.0.1:%d", port)}
-}
-
-// freePort returns a port that is free over TCP and UDP.
-func freePort(t *testing.T) int {
-	t.Helper()
-	for {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := net.ListenPacket("udp", l.Addr().String())
-		l.Close() // it was only looked for
-		if err == nil {
-			p.Close() // likewise
-			return l.Addr().(*net.TCPAddr).Port
-		}
-	}
-}
-
-// start writes the configuration and runs the program until the test ends.
-// Words in braces stand for the folder and the port.
-func (d *daemon) start(t *testing.T, config string, args ...string) {
-	t.Helper()
-	words := strings.NewReplacer("{dir}", d.dir, "{port}", fmt.Sprint(d.port))
-	if err := os.WriteFile(filepath.Join(d.dir, "config"), []byte(words.Replace(config)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for i := range args {
-		args[i] = words.Replace(args[i])
-	}
-	cmd := exec.Command(d.program, args...)
-	var log bytes.Buffer
-	cmd.Dir, cmd.Stdout, cmd.Stderr = d.dir, &log, &log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	exited := make(chan struct{})
-	go func() { cmd.Wait(); close(exited) }() // its log says how it ended
 	t.Cleanup(func() {
-		cmd.Process.Signal(syscall.SIGTERM) // it may have ended
-		select {
-		case <-exited:
-		case <-time.After(10 * time.Second):
-			cmd.Process.Kill()
-			<-exited
+		if err := d.Stop(); err != nil {
+			t.Error(err)
 		}
 		if t.Failed() {
-			t.Logf("%s said:\n%s", d.program, log.String()[max(0, log.Len()-6000):])
+			t.Logf("%s", d.Log())
 		}
 	})
-	waitFor(t, func() bool {
-		select {
-		case <-exited:
-			t.Fatalf("%s ended by itself", d.program)
-		default:
-		}
-		_, err := dns.Exchange(ask("example.invalid.", dns.TypeSOA), d.addr)
-		return err == nil
-	})
-}
-
-// paper returns the first block under a heading of docs/secondaries.md, for a
-// primary at this port.
-func paper(t *testing.T, heading string, port int) string {
-	t.Helper()
-	text, err := os.ReadFile("../../docs/secondaries.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, section, _ := strings.Cut(string(text), "\n## "+heading+"\n")
-	_, block, _ := strings.Cut(section, "\n```")
-	_, block, _ = strings.Cut(block, "\n") // the language
-	block, _, found := strings.Cut(block, "\n```")
-	if !found {
-		t.Fatalf("docs/secondaries.md has no block for %s", heading)
-	}
-	return strings.NewReplacer("192.0.2.53", "127.0.0.1", "5354", fmt.Sprint(port), "SECRET", fleetSecret).Replace(block) + "\n"
+	return d
 }
 
 // ask is a question with DNSSEC, and without recursion.

@@ -18,6 +18,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/internal/nameserver"
 	"deed.example/deed/internal/primary"
+	"deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/zone"
 )
@@ -28,9 +29,12 @@ var (
 	_ primary.Store    = sqldb.Served{}
 	_ zone.Served      = sqldb.Served{}
 	_ zone.Store       = sqldb.Zones{}
+	_ zone.Names       = sqldb.Registrations{}
 	_ zone.History     = sqldb.Zones{}
 	_ zone.Delegations = sqldb.Zones{}
+	_ zone.Outbox      = sqldb.Zones{}
 	_ zone.Jobs        = sqldb.Jobs{}
+	_ local.Delegated  = sqldb.Registry{}
 )
 
 // dnsBackend is what keeps zones and makes them visible.
@@ -41,7 +45,7 @@ type dnsBackend struct {
 	primary  *primary.Server    // likewise
 	notifier *primary.Notifier  // likewise
 	drift    primary.Drift
-	parents  *parents // of the sandbox's names; nil when there are none
+	parents  *local.Parents // of the sandbox's names; nil when there are none
 	served   chan error
 }
 
@@ -70,7 +74,9 @@ func openDNS(ctx context.Context, c *config, b *backends) (d *dnsBackend, err er
 	}
 	if b.chain.sandbox != nil && d.server != nil {
 		b.chain.sandbox.DNS = d.server.Addr().String()
-		d.parents = &parents{registry: sqldb.Registry{DB: b.db}, server: d.server, publishing: d.zones.Publishing, now: b.calendar.Now, clock: b.clock.Now}
+		d.parents = &local.Parents{
+			Names: sqldb.Registry{DB: b.db}, Server: d.server, Publishing: d.zones.Publishing, Now: b.calendar.Now, Clock: b.clock.Now,
+		}
 	}
 	_, err = d.follower.Load(ctx)
 	return d, err

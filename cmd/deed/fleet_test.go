@@ -12,6 +12,7 @@ import (
 
 	"deed.example/deed/api"
 	"deed.example/deed/client"
+	"deed.example/deed/internal/nameserver/peer"
 )
 
 // startFleet runs the service as the primary of a Knot and a BIND, which are
@@ -19,38 +20,27 @@ import (
 // servers; the first is the embedded one.
 func startFleet(t *testing.T) (n *node, primary string, servers []string) {
 	t.Helper()
-	knot, bind := newDaemon(t, "knotd", "knot"), newDaemon(t, "named", "bind9")
-	port, keys := freePort(t), filepath.Join(t.TempDir(), "tsig")
+	page, err := os.ReadFile("../../docs/secondaries.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr, err := peer.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	knot := alongside(t, func(dir string) (*peer.Daemon, error) {
+		return peer.StartKnot(dir, string(page), addr.Port(), fleetSecret)
+	})
+	bind := alongside(t, func(dir string) (*peer.Daemon, error) {
+		return peer.StartBIND(dir, string(page), addr.Port(), fleetSecret)
+	})
+	keys := filepath.Join(t.TempDir(), "tsig")
 	if err := os.WriteFile(keys, []byte("# of the fleet\nfleet-2026 "+fleetSecret+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	primary = fmt.Sprintf("127.0.0.1:%d", port)
-	n = start(t, t.TempDir(), "DEED_LIMITS_REGISTER=1000", "DEED_DNS_TSIG="+keys,
-		"DEED_DNS_PRIMARY_LISTEN="+primary, "DEED_DNS_SECONDARIES=knot@"+knot.addr+",bind@"+bind.addr)
-	knot.start(t, `
-server:
-    listen: 127.0.0.1@{port}
-    rundir: {dir}
-    udp-workers: 1
-    tcp-workers: 1
-    background-workers: 2
-log:
-  - target: stderr
-    any: info
-database:
-    storage: {dir}
-    journal-db-max-size: 64M
-`+paper(t, "Knot", port), "-c", "{dir}/config")
-	bind.start(t, "controls { };\n"+strings.Replace(paper(t, "BIND", port), "options {\n", `options {
-	directory "{dir}";
-	pid-file "{dir}/named.pid";
-	session-keyfile "{dir}/session.key";
-	managed-keys-directory "{dir}";
-	lock-file none;
-	listen-on port {port} { 127.0.0.1; };
-	listen-on-v6 { none; };
-`, 1), "-g", "-n", "1", "-c", "{dir}/config")
-	return n, primary, []string{n.sandbox(t).DNS, knot.addr, bind.addr}
+	n = start(t, t.TempDir(), "DEED_LIMITS_REGISTER=1000", "DEED_LIMITS_DNS=100000", "DEED_DNS_TSIG="+keys, "DEED_DNS_PRIMARY_LISTEN="+addr.String(),
+		fmt.Sprintf("DEED_DNS_SECONDARIES=knot@%s,bind@%s", knot.Addr, bind.Addr))
+	return n, addr.String(), []string{n.sandbox(t).DNS, knot.Addr.String(), bind.Addr.String()}
 }
 
 // A name that is bought, changed and lost over HTTP comes to a Knot and a BIND

@@ -71,6 +71,18 @@ func TestKillNineInTheDNS(t *testing.T) {
 	}
 }
 
+// Every point of giving the money of a change back, on both databases.
+func TestKillNineInEveryRefundOfTheDNS(t *testing.T) {
+	for _, database := range []string{"sqlite", "postgres"} {
+		for _, point := range mortalRefunds {
+			t.Run(database+" "+point, func(t *testing.T) {
+				t.Parallel()
+				killInRefund(t, point, databaseOf(t, database)...)
+			})
+		}
+	}
+}
+
 // databaseOf returns the settings for a database of the test's own.
 func databaseOf(t *testing.T, name string) []string {
 	t.Helper()

@@ -9,6 +9,7 @@ import (
 	"github.com/miekg/dns"
 
 	"deed.example/deed/api"
+	"deed.example/deed/internal/nameserver/peer"
 )
 
 // A stranger stands between a resolver and our servers: it changes the addresses
@@ -51,9 +52,8 @@ func stranger(t *testing.T, ours string) (port int) {
 
 // startResolver starts an Unbound that trusts the key of com as our server shows
 // it, and knows where to ask.
-func startResolver(t *testing.T, ours string) *daemon {
+func startResolver(t *testing.T, ours string) *peer.Daemon {
 	t.Helper()
-	unbound := newDaemon(t, "unbound", "unbound")
 	key := ""
 	for _, rr := range exchange(t, ask("com.", dns.TypeDNSKEY), ours).Answer {
 		if k, ok := rr.(*dns.DNSKEY); ok {
@@ -68,7 +68,7 @@ func startResolver(t *testing.T, ours string) *daemon {
 		t.Fatal(err)
 	}
 	other := stranger(t, ours)
-	unbound.start(t, fmt.Sprintf(`
+	conf := fmt.Sprintf(`
 server:
     directory: "{dir}"
     chroot: ""
@@ -94,8 +94,17 @@ stub-zone:
 stub-zone:
     name: elsewhere.com
     stub-addr: 127.0.0.1@%d
-`, key, port, other, other), "-d", "-p", "-c", "{dir}/config")
-	return unbound
+`, key, port, other, other)
+	return alongside(t, func(dir string) (*peer.Daemon, error) {
+		unbound, err := peer.NewDaemon("unbound", "unbound", dir)
+		if err != nil {
+			return nil, err
+		}
+		if err := unbound.Write("unbound.conf", conf); err != nil {
+			return nil, err
+		}
+		return unbound, unbound.Start("-d", "-p", "-c", "{dir}/unbound.conf")
+	})
 }
 
 // A validating resolver that trusts a sandbox's TLD finds our names secure, down
@@ -143,7 +152,7 @@ func TestResolverValidatesSandboxNames(t *testing.T) {
 	} {
 		m := ask(tt.name, tt.qtype)
 		m.RecursionDesired = true
-		r := exchange(t, m, resolver.addr)
+		r := exchange(t, m, resolver.Addr.String())
 		if r.Rcode != tt.rcode || r.AuthenticatedData != tt.secure {
 			t.Errorf("%s %s: got %s, secure %t, want %s, %t", tt.name, dns.TypeToString[tt.qtype],
 				dns.RcodeToString[r.Rcode], r.AuthenticatedData, dns.RcodeToString[tt.rcode], tt.secure)

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"time"
 
 	"deed.example/deed"
 	"deed.example/deed/api"
@@ -19,10 +18,10 @@ import (
 // wireZones returns what changes zones.
 func wireZones(b *backends) *zone.Service {
 	return &zone.Service{
-		Store: b.dns.zones, Jobs: sqldb.Jobs{DB: b.db, Now: b.clock.Now, Zones: b.dns.zones}, History: b.dns.zones,
+		Store: b.dns.zones, Names: sqldb.Registrations{DB: b.db, Now: b.calendar.Now, Zones: b.dns.zones}, Jobs: sqldb.Jobs{DB: b.db, Now: b.clock.Now, Zones: b.dns.zones}, History: b.dns.zones,
 		Publish: b.dns.publish,
 		NewID:   func() deed.RecordID { return deed.RecordID("rec_" + strings.ToLower(rand.Text())) },
-		Wait:    requestWait, Now: b.clock.Now, Step: failpoint,
+		Wait:    requestWait, Now: b.clock.Now, Life: b.calendar.Now, Grace: b.prices.GraceDays, Step: failpoint,
 		Pause: func(ctx context.Context) bool { pause(ctx); return ctx.Err() == nil },
 	}
 }
@@ -34,11 +33,11 @@ func (d *dnsBackend) publish(ctx context.Context, name deed.Name) {
 
 // zoneRows are what goes on by itself about zones.
 func zoneRows(b *backends, zones *zone.Service) []work.Rows {
-	d := b.dns
+	d, teller := b.dns, b.dns.teller()
 	chain := &zone.Chain{
 		Names: d.zones, Keeper: b.registrar, Servers: d.zones.Publishing.Servers,
 		Key:   func(name deed.Name) ([]deed.DS, error) { return d.zones.Publishing.DS(name, d.zones.Generation) },
-		Shown: d.shown,
+		Shown: teller.Shown,
 	}
 	return []work.Rows{
 		{Name: "changes", Due: zones.Due, Advance: zones.Advance},
@@ -46,10 +45,10 @@ func zoneRows(b *backends, zones *zone.Service) []work.Rows {
 			return d.zones.Resign(ctx, deed.Name(id))
 		}},
 		{Name: "delegations", Due: chain.Due, Advance: chain.Advance},
-		{Name: "outbox", Due: d.zones.DueOutbox, Advance: d.tell},
+		{Name: "outbox", Due: teller.Due, Advance: teller.Advance},
 		{Name: "published zones", Due: func(ctx context.Context, _ int) ([]string, error) {
 			if d.parents != nil {
-				if err := d.parents.publish(ctx); err != nil {
+				if err := d.parents.Publish(ctx); err != nil {
 					return nil, err
 				}
 			}
@@ -68,57 +67,21 @@ func (d *dnsBackend) listen(ctx context.Context, db *sqldb.DB, log *slog.Logger)
 	}, func(err error) { log.Warn("hear what other nodes change", "error", err) })
 }
 
-const (
-	tellAgain = 5 * time.Second // between two looks whether a change is everywhere
-	tooLong   = time.Minute     // for a change to be everywhere
-)
-
-// tell looks whether a change is on every name server, and writes that down. The
-// notices themselves are repeated by who sends them.
-func (d *dnsBackend) tell(ctx context.Context, id string) error {
-	name := deed.Name(id)
-	z, err := d.zones.Zone(ctx, name)
-	if err != nil {
-		return err
-	}
-	_, servers := d.propagation(ctx, name, z.Serial)
-	if slices.ContainsFunc(servers, func(s api.ServerPropagation) bool { return !s.InSync }) {
-		return d.zones.DelayOutbox(ctx, name, d.zones.Now().Add(tellAgain))
-	}
-	return d.zones.Told(ctx, name, z.Serial)
+// teller looks whether the changes of zones are on every name server.
+func (d *dnsBackend) teller() *zone.Teller {
+	return &zone.Teller{Outbox: d.zones, Now: d.zones.Now, Everywhere: func(ctx context.Context, name deed.Name, serial uint32) bool {
+		_, servers := d.propagation(ctx, name, serial)
+		return !slices.ContainsFunc(servers, func(s api.ServerPropagation) bool { return !s.InSync })
+	}}
 }
 
 // watchDrift counts the zones that are not everywhere after a while, and warns
 // when there are any.
 func (d *dnsBackend) watchDrift(counters *metrics.Metrics, log *slog.Logger) func(ctx context.Context) error {
-	var last int
-	return func(ctx context.Context) error {
-		n, err := d.zones.Behind(ctx, d.zones.Now().Add(-tooLong))
-		if err != nil {
-			return err
-		}
-		counters.ZonesBehind(n)
-		if n > 0 && last == 0 {
-			log.Warn("changes of zones are not on every name server", "zones", n, "after", tooLong.String())
-		}
-		last = n
-		return nil
-	}
-}
-
-// shown says whether every name server gives the zone out as it is.
-func (d *dnsBackend) shown(ctx context.Context, name deed.Name) (bool, error) {
-	z, err := d.zones.Zone(ctx, name)
-	if err != nil {
-		return false, err
-	}
-	_, servers := d.propagation(ctx, name, z.Serial)
-	for _, s := range servers {
-		if !s.InSync {
-			return false, nil
-		}
-	}
-	return true, nil
+	watch := zone.Watch{Outbox: d.zones, Now: d.zones.Now, Count: counters.ZonesBehind, Warn: func(n int) {
+		log.Warn("changes of zones are not on every name server", "zones", n, "after", zone.TooLong.String())
+	}}
+	return watch.Look
 }
 
 // propagation asks every name server for its serial.

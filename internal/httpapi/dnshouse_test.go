@@ -30,14 +30,14 @@ func (s *shop) wireDNS(t *testing.T, zones sqldb.Zones, jobs sqldb.Jobs) {
 	s.dns = server
 	s.follower = &zone.Follower{Zones: sqldb.Served{DB: s.db}, Publishers: []deed.Publisher{server}, Now: s.clock.Now}
 	s.api.Zones = &zone.Service{
-		Store: zones, Jobs: jobs, History: zones,
+		Store: zones, Names: sqldb.Registrations{DB: s.db, Now: s.clock.Now, Zones: zones}, Jobs: jobs, History: zones,
 		Publish: func(ctx context.Context, name deed.Name) {
 			if err := s.follower.Refresh(context.WithoutCancel(ctx), string(name)); err != nil {
 				t.Error(err)
 			}
 		},
 		NewID: func() deed.RecordID { return deed.RecordID("rec_" + strings.ToLower(rand.Text())) },
-		Wait:  time.Minute, Now: s.clock.Now,
+		Wait:  time.Minute, Now: s.clock.Now, Life: s.clock.Now, Grace: s.api.Catalog.GraceDays,
 		Pause: func(ctx context.Context) bool { time.Sleep(5 * time.Millisecond); return ctx.Err() == nil },
 	}
 	s.api.Propagation = func(_ context.Context, name deed.Name, serial uint32) (uint32, []api.ServerPropagation) {

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"io"
 	"mime"
 	"net/http"
@@ -119,35 +118,15 @@ func (s *Server) replyChanged(w http.ResponseWriter, r *http.Request, c dnsCall,
 	if err != nil {
 		return s.failChange(w, r, c, out, err)
 	}
-	is := deed.Zone{Name: c.name, Serial: out.Job.Revision}
-	if is.Records, err = s.Zones.History.RecordsAt(r.Context(), c.name, out.Job.Revision); err != nil {
+	was, is := deed.Zone{Name: c.name}, deed.Zone{Name: c.name, Serial: out.Job.Revision}
+	if was.Records, is.Records, err = s.Zones.History.Around(r.Context(), c.name, out.Job.Revision); err != nil {
 		return err
 	}
 	if err := s.setChangeReceipt(w, r, c, out); err != nil {
 		return err
 	}
-	was, err := s.changedRecords(r.Context(), out)
-	if err != nil {
-		return err
-	}
 	s.reply(w, http.StatusOK, s.changed(was, is, out.Change, false))
 	return nil
-}
-
-// changedRecords returns the records that a change has changed or deleted, as
-// they were before it.
-func (s *Server) changedRecords(ctx context.Context, out zone.Outcome) (was deed.Zone, err error) {
-	for _, op := range out.Change.Ops {
-		if op.Op == deed.OpAdd {
-			continue
-		}
-		rec, err := s.Zones.Store.RecordAt(ctx, op.ID, out.Job.Revision-1)
-		if err != nil {
-			return was, err
-		}
-		was.Records = append(was.Records, rec)
-	}
-	return was, nil
 }
 
 func (s *Server) exportZone(w http.ResponseWriter, r *http.Request, who deed.Wallet, name deed.Name) error {

@@ -20,12 +20,26 @@ import (
 	_ "modernc.org/sqlite" // PowerDNS keeps its zones in a file of SQLite
 
 	"deed.example/deed"
+	"deed.example/deed/internal/nameserver/peer"
 )
 
+// paper returns what docs/secondaries.md says under the heading.
+func (h *house) paper(t *testing.T, heading string) string {
+	t.Helper()
+	text, err := peer.Paper(page(t), heading, h.server.Addr().Port(), secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
 // NSD of Debian 12 reads no catalog: each zone is in its configuration.
-var nsd = recipe{name: "NSD", program: "nsd", debian: "nsd", signs: true,
-	prepare: func(t *testing.T, s *secondary, zones []string) []string {
-		text := `
+var nsd = recipe{name: "NSD", signs: true, run: func(t *testing.T, h *house, dir string, zones []string) (*peer.Daemon, error) {
+	d, err := peer.NewDaemon("nsd", "nsd", dir)
+	if err != nil {
+		return nil, err
+	}
+	text := `
 server:
 	ip-address: 127.0.0.1@{port}
 	username: ""
@@ -41,49 +55,57 @@ server:
 remote-control:
 	control-enable: no
 `
-		all, one, _ := strings.Cut(s.fromPaper(t), "zone:\n")
-		text += all
-		for _, zone := range zones {
-			text += "zone:\n" + strings.ReplaceAll(one, "example.com", zone)
-		}
-		return []string{"-d", "-c", s.write(t, "nsd.conf", text)}
-	}}
+	all, one, _ := strings.Cut(h.paper(t, "NSD"), "zone:\n")
+	text += all
+	for _, zone := range zones {
+		text += "zone:\n" + strings.ReplaceAll(one, "example.com", zone)
+	}
+	if err := d.Write("nsd.conf", text); err != nil {
+		return nil, err
+	}
+	return d, d.Start("-d", "-c", "{dir}/nsd.conf")
+}}
 
 // PowerDNS asks for the zones of a catalog without a signature.
-var powerDNS = recipe{name: "PowerDNS", program: "pdns_server", debian: "pdns-server pdns-backend-sqlite3", signs: false,
-	prepare: func(t *testing.T, s *secondary, _ []string) []string {
-		schema, err := os.ReadFile("/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql")
-		if err != nil {
-			t.Skip("PowerDNS has no SQLite here: apt-get install --no-install-recommends pdns-backend-sqlite3")
-		}
-		db, err := sql.Open("sqlite", filepath.Join(s.dir, "pdns.sqlite"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = db.Exec(string(schema))
-		if err = errors.Join(err, db.Close()); err != nil {
-			t.Fatal(err)
-		}
-		s.write(t, "pdns.conf", s.fromPaper(t)+`
+var powerDNS = recipe{name: "PowerDNS", signs: false, run: func(t *testing.T, h *house, dir string, _ []string) (*peer.Daemon, error) {
+	d, err := peer.NewDaemon("pdns_server", "pdns-server pdns-backend-sqlite3", dir)
+	if err != nil {
+		return nil, err
+	}
+	schema, err := os.ReadFile("/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql")
+	if err != nil {
+		t.Skip("PowerDNS has no SQLite here: apt-get install --no-install-recommends pdns-backend-sqlite3")
+	}
+	db, err := sql.Open("sqlite", filepath.Join(dir, "pdns.sqlite"))
+	if err != nil {
+		return nil, err
+	}
+	_, err = db.Exec(string(schema))
+	err = errors.Join(err, db.Close(), d.Write("pdns.conf", h.paper(t, "PowerDNS")+`
 gsqlite3-database={dir}/pdns.sqlite
 gsqlite3-pragma-synchronous=0
 local-address=127.0.0.1
 local-port={port}
 socket-dir={dir}
+setuid=
+setgid=
 daemon=no
 guardian=no
 cache-ttl=0
 query-cache-ttl=0
 negquery-cache-ttl=0
 loglevel=4
-`)
-		for _, command := range [][]string{{"create-secondary-zone", catalog, s.primary}, {"set-kind", catalog, "consumer"}} {
-			if out, err := exec.Command("pdnsutil", append([]string{"--config-dir", s.dir}, command...)...).CombinedOutput(); err != nil {
-				t.Fatalf("pdnsutil %v: %v: %s", command, err, out)
-			}
+`))
+	if err != nil {
+		return nil, err
+	}
+	for _, command := range [][]string{{"create-secondary-zone", catalog, h.addr}, {"set-kind", catalog, "consumer"}} {
+		if out, err := exec.Command("pdnsutil", append([]string{"--config-dir", dir}, command...)...).CombinedOutput(); err != nil {
+			t.Fatalf("pdnsutil %v: %v: %s", command, err, out)
 		}
-		return []string{"--config-dir=" + s.dir}
-	}}
+	}
+	return d, d.Start("--config-dir={dir}")
+}}
 
 // A fleet of all kinds serves what we have after a thousand edits. It logs how
 // long a change takes until a server answers with it.

@@ -3,21 +3,17 @@
 package primary_test
 
 import (
-	"bytes"
 	"context"
+	"errors"
 	"fmt"
-	"net"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/miekg/dns"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/nameserver/peer"
 	"deed.example/deed/internal/primary"
 )
 
@@ -25,135 +21,59 @@ import (
 // a test is about.
 const patience = time.Minute
 
-// A recipe starts one kind of name server as a secondary.
+// A recipe starts one kind of name server as a secondary. Zones are for servers
+// that read no catalog.
 type recipe struct {
-	name    string
-	program string // its program and the Debian package it is in
-	debian  string
-	signs   bool // it takes and gives what is signed with our key
-
-	// prepare writes the configuration and returns the command line.
-	prepare func(t *testing.T, s *secondary, zones []string) []string
+	name  string
+	signs bool // it takes and gives what is signed with our key
+	run   func(t *testing.T, h *house, dir string, zones []string) (*peer.Daemon, error)
 }
 
 // secondary is a name server that runs in a folder of its own.
 type secondary struct {
 	recipe
-	dir     string
-	addr    string // where it answers
-	port    int
-	primary string // host and port of the primary
-	from    int    // the primary's port
+	addr string // where it answers
+}
+
+var (
+	knot = recipe{name: "Knot", signs: true, run: func(t *testing.T, h *house, dir string, _ []string) (*peer.Daemon, error) {
+		return peer.StartKnot(dir, page(t), h.server.Addr().Port(), secret)
+	}}
+	bind = recipe{name: "BIND", signs: true, run: func(t *testing.T, h *house, dir string, _ []string) (*peer.Daemon, error) {
+		return peer.StartBIND(dir, page(t), h.server.Addr().Port(), secret)
+	}}
+)
+
+// page returns docs/secondaries.md.
+func page(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/secondaries.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // start starts the server and waits until it answers. It skips the test when
-// the server is not installed. Zones are for servers that read no catalog.
+// the server is not installed.
 func (r recipe) start(t *testing.T, h *house, zones ...string) *secondary {
 	t.Helper()
-	program, err := exec.LookPath(r.program)
-	if err != nil {
-		program = "/usr/sbin/" + r.program
-		if _, err := os.Stat(program); err != nil {
-			t.Skipf("%s is not installed: apt-get install --no-install-recommends %s", r.name, r.debian)
-		}
+	d, err := r.run(t, h, t.TempDir(), zones)
+	if errors.Is(err, peer.ErrMissing) {
+		t.Skip(err)
 	}
-	dir, err := os.MkdirTemp("", "deed-"+r.program+"-")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	port := freePort(t)
-	s := &secondary{recipe: r, dir: dir, port: port, addr: fmt.Sprintf("127.0.0.1:%d", port), primary: h.addr, from: int(h.server.Addr().Port())}
-	args := r.prepare(t, s, zones)
-	cmd := exec.Command(program, args...)
-	cmd.Dir = dir
-	var log bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &log, &log
-	cmd.SysProcAttr = unprivileged(t, dir)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	exited := make(chan struct{})
-	go func() { _ = cmd.Wait(); close(exited) }() // its status is in the log
 	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended
-		select {
-		case <-exited:
-		case <-time.After(10 * time.Second):
-			_ = cmd.Process.Kill()
-			<-exited
+		if err := d.Stop(); err != nil {
+			t.Error(err)
 		}
 		if t.Failed() {
-			t.Logf("%s said:\n%s", r.name, tail(log.String()))
+			t.Logf("%s said:\n%s", r.name, d.Log())
 		}
 	})
-	s.awaitStart(t, exited)
-	return s
-}
-
-// unprivileged gives the folder to nobody, and has the server run as nobody,
-// when we could do more.
-func unprivileged(t *testing.T, dir string) *syscall.SysProcAttr {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		return nil
-	}
-	const nobody = 65534
-	err := filepath.Walk(dir, func(path string, _ os.FileInfo, err error) error {
-		if err != nil {
-			return err
-		}
-		return os.Chown(path, nobody, nobody)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-}
-
-func tail(s string) string { return s[max(0, len(s)-8000):] }
-
-// write puts a file into the folder of the secondary. Words in braces are
-// replaced by what they name.
-func (s *secondary) write(t *testing.T, name, text string) string {
-	t.Helper()
-	text = strings.NewReplacer("{dir}", s.dir, "{port}", fmt.Sprint(s.port), "{from}", fmt.Sprint(s.from)).Replace(text)
-	path := filepath.Join(s.dir, name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-// freePort returns a port that is free over TCP and UDP.
-func freePort(t *testing.T) int {
-	t.Helper()
-	for {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := net.ListenPacket("udp", l.Addr().String())
-		_ = l.Close() // it was only looked for
-		if err == nil {
-			_ = p.Close()
-			return l.Addr().(*net.TCPAddr).Port
-		}
-	}
-}
-
-// awaitStart waits until the server answers anything at all.
-func (s *secondary) awaitStart(t *testing.T, exited <-chan struct{}) {
-	t.Helper()
-	s.await(t, "start", func() bool {
-		select {
-		case <-exited:
-			t.Fatalf("%s ended by itself", s.name)
-		default:
-		}
-		_, err := dns.Exchange(question("example.com.", dns.TypeSOA), s.addr)
-		return err == nil
-	})
+	return &secondary{recipe: r, addr: d.Addr.String()}
 }
 
 // await asks until it is done.

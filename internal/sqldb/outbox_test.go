@@ -1,12 +1,15 @@
 package sqldb_test
 
 import (
+	"context"
+	"slices"
 	"testing"
 	"time"
 
 	"deed.example/deed"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
+	"deed.example/deed/internal/zone"
 )
 
 // A zone stays in the outbox until its newest change is told, and counts as
@@ -61,6 +64,52 @@ func TestOutbox(t *testing.T) {
 		told(s.zone(t, "first.com").Serial)
 		if due() != 0 || behind() != 0 {
 			t.Errorf("at the end: %d due, %d behind", due(), behind())
+		}
+	})
+}
+
+// A change stays in the outbox while a server lacks it, is looked for again after
+// a moment, and somebody is warned once when that takes too long.
+func TestTeller(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		s := openStall(db)
+		s.sell(t, "first.com")
+		shows := uint32(0) // the serial that the slowest server has
+		now := func() time.Time { return s.clock }
+		teller := zone.Teller{Outbox: s.zones, Now: now, Everywhere: func(_ context.Context, _ deed.Name, serial uint32) bool { return shows >= serial }}
+		var counted, warned []int
+		watch := zone.Watch{Outbox: s.zones, Now: now, Count: func(n int) { counted = append(counted, n) }, Warn: func(n int) { warned = append(warned, n) }}
+		look := func(after time.Duration, want int) {
+			t.Helper()
+			s.clock = s.clock.Add(after)
+			names, err := teller.Due(t.Context(), 10)
+			if err != nil || len(names) != want {
+				t.Errorf("got %v, %v, want %d", names, err, want)
+			}
+			for _, name := range names {
+				if err := teller.Advance(t.Context(), name); err != nil {
+					t.Error(err)
+				}
+			}
+			if err := watch.Look(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		look(time.Second, 1)
+		look(time.Second, 0) // in a few seconds
+		look(time.Minute, 1)
+		look(time.Minute, 1)
+		if shown, err := teller.Shown(t.Context(), "first.com"); err != nil || shown {
+			t.Errorf("it is shown: %v", err)
+		}
+		shows = s.zone(t, "first.com").Serial
+		if shown, err := teller.Shown(t.Context(), "first.com"); err != nil || !shown {
+			t.Errorf("it is not shown: %v", err)
+		}
+		look(time.Minute, 1)
+		look(time.Minute, 0)
+		if !slices.Equal(counted, []int{0, 0, 1, 1, 0, 0}) || !slices.Equal(warned, []int{1}) {
+			t.Errorf("counted %v, warned of %v", counted, warned)
 		}
 	})
 }

@@ -130,6 +130,32 @@ func (s Zones) RecordsAt(ctx context.Context, name deed.Name, revision uint32) (
 	return scanRecords(rows)
 }
 
+// Around implements zone.History. A name's serials never fall, also when it
+// changes hands: of all the zones it ever had, one has the revision.
+func (s Zones) Around(ctx context.Context, name deed.Name, revision uint32) (before, after []deed.Record, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	defer cancel()
+	var id string
+	err = s.DB.read.QueryRowContext(ctx, `
+		SELECT z.id FROM zones z JOIN revisions v ON v.zone_id = z.id WHERE z.domain = $1 AND v.serial = $2`, name, revision).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = deed.Errorf(deed.CodeNotFound, "%s never had a revision %d", name, revision)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	for at, records := range map[uint32]*[]deed.Record{revision - 1: &before, revision: &after} {
+		rows, err := s.DB.read.QueryContext(ctx, selectRecords+`zone_id = $1 AND born <= $2 AND (died IS NULL OR died > $2)`, id, at)
+		if err != nil {
+			return nil, nil, err
+		}
+		if *records, err = scanRecords(rows); err != nil {
+			return nil, nil, err
+		}
+	}
+	return before, after, nil
+}
+
 // mostRevisions is how much of a zone's history is shown.
 const mostRevisions = 100
 

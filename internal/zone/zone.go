@@ -33,6 +33,11 @@ type Store interface {
 	RecordAt(ctx context.Context, id deed.RecordID, revision uint32) (deed.Record, error)
 }
 
+// Names says until when a name is held.
+type Names interface {
+	Registration(ctx context.Context, name deed.Name) (deed.Registration, error)
+}
+
 // Jobs finds the jobs of changes.
 type Jobs interface {
 	Job(ctx context.Context, id string) (deed.Job, error)
@@ -49,17 +54,24 @@ type History interface {
 
 	// RecordsAt returns the records of a revision, or CodeNotFound.
 	RecordsAt(ctx context.Context, name deed.Name, revision uint32) ([]deed.Record, error)
+
+	// Around returns the records before and after a revision, also of a zone that
+	// has ended since: what was made is answered for as long as anybody asks.
+	Around(ctx context.Context, name deed.Name, revision uint32) (before, after []deed.Record, err error)
 }
 
 // Service changes zones. Fill every field but Pause and Step.
 type Service struct {
 	Store   Store
+	Names   Names
 	Jobs    Jobs
 	History History
 	Publish func(ctx context.Context, name deed.Name) // makes a change visible here, now
 	NewID   func() deed.RecordID
 	Wait    time.Duration // how long a request waits for its money
 	Now     func() time.Time
+	Life    func() time.Time       // the registry's clock
+	Grace   func(tld deed.TLD) int // days
 
 	// Pause waits a moment for money that is on its way, and returns false when
 	// the request has waited long enough. Without it the request does not wait.
@@ -78,11 +90,28 @@ type Outcome struct {
 
 // Zone returns a zone to its owner.
 func (s *Service) Zone(ctx context.Context, who deed.Wallet, name deed.Name) (deed.Zone, error) {
-	z, err := s.Store.Zone(ctx, name)
+	z, err := s.zone(ctx, name)
 	if err != nil {
 		return z, err
 	}
 	return z, z.OwnedBy(who)
+}
+
+// zone returns the zone of a name that is held. A name whose last day is over is
+// not, though nobody may have written that down yet.
+func (s *Service) zone(ctx context.Context, name deed.Name) (deed.Zone, error) {
+	z, err := s.Store.Zone(ctx, name)
+	if err != nil {
+		return z, err
+	}
+	r, err := s.Names.Registration(ctx, name)
+	if err != nil {
+		return z, err
+	}
+	if phase, ended := deed.PhaseAt(r.Expires, s.Grace(name.TLD()), s.Life()); phase == deed.PhaseGone {
+		return z, deed.Errorf(deed.CodeNotFound, "%s is not registered here any more: it was due to be deleted at %s", name, ended.UTC().Format(time.RFC3339))
+	}
+	return z, nil
 }
 
 // Change makes a change and takes its price.
@@ -99,7 +128,7 @@ func (s *Service) Change(ctx context.Context, c deed.ZoneChange, pay deed.Checko
 
 // Try says whether the change could be made now. It changes nothing.
 func (s *Service) Try(ctx context.Context, c deed.ZoneChange) error {
-	z, err := s.Store.Zone(ctx, c.Zone)
+	z, err := s.zone(ctx, c.Zone)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package main
+package local
 
 import (
 	"context"
@@ -8,27 +8,32 @@ import (
 	"time"
 
 	"deed.example/deed"
-	"deed.example/deed/internal/nameserver"
-	"deed.example/deed/internal/sqldb"
 )
 
-// parents serves the zones of the embedded registry's TLDs, with the delegations
-// of all names that it has, so that a sandbox's names resolve and validate from
-// their parent down. A parent is made anew when one of its delegations changed.
-type parents struct {
-	registry   sqldb.Registry
-	server     *nameserver.Server
-	publishing deed.Publishing
-	now        func() time.Time // the registry's clock
-	clock      func() time.Time // for serials and signatures
+// Delegated finds the names that a registry's TLDs point to.
+type Delegated interface {
+	// Delegated returns the names that have name servers at the time at, sorted.
+	Delegated(ctx context.Context, at time.Time) ([]deed.RegistryEntry, error)
+}
 
-	prints map[deed.TLD]uint64
+// Parents publishes the zones of the registry's TLDs, with the delegations of all
+// names that it has, so that a sandbox's names resolve and validate from their
+// parent down. A parent is made anew when one of its delegations changed, and
+// when its signatures grow old. Fill the exported fields.
+type Parents struct {
+	Names      Delegated
+	Server     deed.Publisher
+	Publishing deed.Publishing
+	Now        func() time.Time // the registry's clock
+	Clock      func() time.Time // for serials and signatures
+
+	prints map[deed.TLD]uint64 // of the delegations in the zone last published
 	last   map[deed.TLD]deed.ServedZone
 }
 
-// publish makes and publishes what has changed. One caller at a time.
-func (p *parents) publish(ctx context.Context) error {
-	entries, err := p.registry.Delegated(ctx, p.now())
+// Publish makes and publishes what has changed. One caller at a time.
+func (p *Parents) Publish(ctx context.Context) error {
+	entries, err := p.Names.Delegated(ctx, p.Now())
 	if err != nil {
 		return fmt.Errorf("read the registry's delegations: %w", err)
 	}
@@ -52,12 +57,12 @@ func (p *parents) publish(ctx context.Context) error {
 	return nil
 }
 
-func (p *parents) refresh(ctx context.Context, tld deed.TLD, names []deed.RegistryEntry) error {
+func (p *Parents) refresh(ctx context.Context, tld deed.TLD, names []deed.RegistryEntry) error {
 	h := fnv.New64a()
 	for _, e := range names {
 		fmt.Fprintln(h, e.Name, e.Nameservers, e.DS)
 	}
-	now := p.clock()
+	now := p.Clock()
 	old := p.last[tld]
 	if p.prints[tld] == h.Sum64() && old.Serial != 0 && now.Before(old.RenewAt()) {
 		return nil
@@ -66,19 +71,22 @@ func (p *parents) refresh(ctx context.Context, tld deed.TLD, names []deed.Regist
 	if err != nil {
 		return err
 	}
-	key, err := deed.DeriveZoneKey(p.publishing.Master, string(tld), 1)
+	key, err := deed.DeriveZoneKey(p.Publishing.Master, string(tld), 1)
 	if err != nil {
 		return err
 	}
 	if next, err = deed.Sign(old, next, key, now); err != nil {
 		return err
 	}
+	if err := p.Server.Publish(ctx, next); err != nil {
+		return err
+	}
 	p.prints[tld], p.last[tld] = h.Sum64(), next
-	return p.server.Publish(ctx, next)
+	return nil
 }
 
-func (p *parents) compose(tld deed.TLD, names []deed.RegistryEntry, serial uint32) (deed.ServedZone, error) {
-	c := deed.Composition{Origin: string(tld), Serial: serial, SOA: p.publishing.SOA, Servers: p.publishing.Servers}
+func (p *Parents) compose(tld deed.TLD, names []deed.RegistryEntry, serial uint32) (deed.ServedZone, error) {
+	c := deed.Composition{Origin: string(tld), Serial: serial, SOA: p.Publishing.SOA, Servers: p.Publishing.Servers}
 	for _, e := range names {
 		d := deed.Delegation{Name: e.Name, DS: e.DS}
 		for _, host := range e.Nameservers {

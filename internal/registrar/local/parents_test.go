@@ -1,0 +1,106 @@
+package local_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/miekg/dns"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/registrar/local"
+	"deed.example/deed/internal/sqldb"
+	"deed.example/deed/internal/sqldb/sqldbtest"
+)
+
+// A board shows the zone that was published last, unless it is broken.
+type board struct {
+	broken bool
+	zones  []deed.ServedZone
+}
+
+func (b *board) Publish(_ context.Context, z deed.ServedZone) error {
+	if b.broken {
+		return errors.New("broken")
+	}
+	b.zones = append(b.zones, z)
+	return nil
+}
+
+func (b *board) Withdraw(context.Context, string) error { return nil }
+
+// owners returns who has a record of the type in the zone published last, which
+// must be of that number.
+func (b *board) owners(t *testing.T, number int, kind uint16) (owners []string) {
+	t.Helper()
+	if len(b.zones) != number {
+		t.Fatalf("%d zones were published, want %d", len(b.zones), number)
+	}
+	for _, rr := range b.zones[number-1].RRs {
+		if rr.Type == kind && rr.Owner != "com" && !slices.Contains(owners, rr.Owner) {
+			owners = append(owners, rr.Owner)
+		}
+	}
+	return owners
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A parent is made when a name below it is delegated otherwise, when its
+// signatures grow old, and when nobody got the last one; not else.
+func TestParents(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		r, c := open(db)
+		real, b := start, &board{}
+		zones := sqldbtest.Zones(db, c.Now)
+		p := local.Parents{Names: sqldb.Registry{DB: db}, Server: b, Publishing: zones.Publishing, Now: c.Now, Clock: func() time.Time { return real }}
+		publish := func() {
+			t.Helper()
+			for range 2 { // the second time there is nothing to do
+				if err := p.Publish(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		publish()
+		for _, name := range []deed.Name{"first.com", "second.com"} {
+			must(t, r.Place(t.Context(), deed.RegistryOrder{Kind: deed.OrderRegister, Reference: string(name), Name: name, Years: 1}))
+		}
+		hosts := []string{"ns1.example.net", "ns2.example.net"}
+		must(t, r.SetNameservers(t.Context(), "first.com", hosts))
+		must(t, r.SetNameservers(t.Context(), "second.com", []string{"ns1.second.com", "ns2.second.com"})) // it would need glue
+		b.broken = true
+		if err := p.Publish(t.Context()); err == nil {
+			t.Error("nobody got the zone, and nobody was told")
+		}
+		b.broken = false
+		publish()
+		if got := b.owners(t, 1, dns.TypeNS); !slices.Equal(got, []string{"first.com"}) {
+			t.Errorf("delegated: %v", got)
+		}
+		key, err := zones.Publishing.DS("first.com", 1)
+		must(t, err)
+		must(t, r.SetDS(t.Context(), "first.com", key))
+		publish()
+		if got := b.owners(t, 2, dns.TypeDS); !slices.Equal(got, []string{"first.com"}) {
+			t.Errorf("secure: %v", got)
+		}
+		real = real.AddDate(0, 0, 12)
+		publish()
+		if got := b.zones[2]; got.Serial <= b.zones[1].Serial || !got.RenewAt().After(real) {
+			t.Errorf("serial %d after %d, to be renewed at %s", got.Serial, b.zones[1].Serial, got.RenewAt())
+		}
+		c.Advance(3 * 366 * 24 * time.Hour) // nobody renewed
+		publish()
+		if got := b.owners(t, 4, dns.TypeNS); len(got) > 0 {
+			t.Errorf("after its end: %v", got)
+		}
+	})
+}
