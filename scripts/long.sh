@@ -18,7 +18,9 @@ rest=$(go list ./... | grep -v '/sim$')
 suite "everything but the simulator, with the race detector and the tag long" go_tests -race -tags long -timeout 60m $rest
 suite "the simulator: thousands of seeds, and every known bug" go_tests -tags long -timeout 60m ./sim
 
-fuzz() { go test -run '^$' -fuzz "^$2\$" -fuzztime "${FUZZ:-60s}" "$1"; }
+# An input that is worth keeping is made smaller for a moment only: to make it
+# smallest can take all the time there is.
+fuzz() { go test -run '^$' -fuzz "^$2\$" -fuzztime "${FUZZ:-60s}" -fuzzminimizetime 10x "$1"; }
 while read -r package target; do
 	suite "fuzz $package $target" fuzz "$package" "$target"
 done < <(grep -rnoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' . | sed -E 's#^(.*)/[^/]*:[0-9]+:func #\1 #')
