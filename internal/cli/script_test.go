@@ -55,20 +55,20 @@ func TestScripts(t *testing.T) {
 	runScripts(t, service, files...)
 }
 
-// TestFaults runs the scripts that break the registry, each on a service of its
-// own.
-func TestFaults(t *testing.T) {
-	files, err := filepath.Glob("testdata/faults/*.txtar")
+// TestScriptsAlone runs the scripts that break the registry, or compare with it
+// while nothing may be on its way, each on a service of its own.
+func TestScriptsAlone(t *testing.T) {
+	files, err := filepath.Glob("testdata/alone/*.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, file := range files {
-		broken, err := servicetest.Run(service.Binary, t.TempDir())
+		own, err := servicetest.Run(service.Binary, t.TempDir())
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(broken.Stop)
-		runScripts(t, broken, file)
+		t.Cleanup(own.Stop)
+		runScripts(t, own, file)
 	}
 }
 
