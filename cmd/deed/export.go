@@ -85,7 +85,7 @@ func reconcile(ctx context.Context, c *config, out io.Writer) (err error) {
 		return err
 	}
 	registry := &local.Registry{Store: sqldb.Registry{DB: db}, Now: calendar.Now}
-	found, err := registration.Reconciler{Book: sqldb.Registrations{DB: db, Now: calendar.Now}, Inventory: registry, Keeper: registry}.Run(ctx)
+	found, err := registration.Reconciler{Book: sqldb.Registrations{DB: db, Now: calendar.Now}, Inventory: registry, Keeper: registry, Pause: settleDown}.Run(ctx)
 	if err != nil {
 		return err
 	}
@@ -96,6 +96,14 @@ func reconcile(ctx context.Context, c *config, out io.Writer) (err error) {
 		return errDiffers
 	}
 	return nil
+}
+
+// settleDown waits until a change that is being made is made.
+func settleDown(ctx context.Context) {
+	select {
+	case <-time.After(3 * time.Second):
+	case <-ctx.Done():
+	}
 }
 
 func table(found registration.Reconciliation) string {
@@ -110,6 +118,9 @@ func table(found registration.Reconciliation) string {
 		b.WriteByte('\n')
 	}
 	fmt.Fprintf(&b, "%d names are ours, %d the registry's, %d differences\n", found.Ours, found.Theirs, len(found.Differences))
+	if found.Ordered > 0 {
+		fmt.Fprintf(&b, "%d more differ while an order for them is under way: look again when it is done\n", found.Ordered)
+	}
 	return b.String()
 }
 

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
@@ -9,10 +10,15 @@ import (
 	"deed.example/deed/internal/sqldb"
 )
 
-// reconcile compares the shop with its registry.
-func (s *shop) reconcile(t *testing.T) (found map[string]deed.DifferenceKind, all registration.Reconciliation) {
+// reconcile compares the shop with its registry. What happens meanwhile happens
+// when it pauses.
+func (s *shop) reconcile(t *testing.T, meanwhile ...func()) (found map[string]deed.DifferenceKind, all registration.Reconciliation) {
 	t.Helper()
-	all, err := registration.Reconciler{Book: sqldb.Registrations{DB: s.db, Now: s.clock.Now}, Inventory: s.registry, Keeper: s.registry}.Run(t.Context())
+	all, err := registration.Reconciler{Book: sqldb.Registrations{DB: s.db, Now: s.clock.Now}, Inventory: s.registry, Keeper: s.registry, Pause: func(context.Context) {
+		for _, f := range meanwhile {
+			f()
+		}
+	}}.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,6 +78,40 @@ func TestReconcile(t *testing.T) {
 		s.pass(t, day+1)
 		if found, all := s.reconcile(t); fmt.Sprint(found) != fmt.Sprint(map[string]deed.DifferenceKind{"unknown.com": deed.DiffersUnknown, "gone.com": deed.DiffersMissing}) {
 			t.Errorf("a day later: got %+v", all)
+		}
+	})
+}
+
+// What is just being changed, and what is just being ordered, is no difference.
+func TestReconcileWhatIsOnItsWay(t *testing.T) {
+	eachShop(t, func(t *testing.T, s *shop) {
+		s.bought(t, "first.com")
+		code, err := s.registry.Elsewhere(t.Context(), "moving.com")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.pass(t, 61*day)
+		if got := s.transfer(t, "moving.com", code.Reveal(), s.promise(s.buyer(t), s.transferPrice(t)).header(t)); got.status != 202 {
+			t.Fatalf("got %d %s", got.status, got.body)
+		}
+		s.clock.advance(6 * day) // it is with us by now, and nobody has told us
+		if err := s.registry.SetLock(t.Context(), "first.com", false); err != nil {
+			t.Fatal(err)
+		}
+		if found, all := s.reconcile(t); fmt.Sprint(found) != "map[first.com:lock]" || all.Ordered != 1 {
+			t.Errorf("got %+v", all)
+		}
+		relock := func() {
+			if err := s.registry.SetLock(t.Context(), "first.com", true); err != nil {
+				t.Error(err)
+			}
+		}
+		if found, all := s.reconcile(t, relock); len(found) != 0 || all.Ordered != 1 {
+			t.Errorf("with an act on its way: got %+v", all)
+		}
+		s.work(t)
+		if found, all := s.reconcile(t); len(found) != 0 || all.Ordered != 0 || all.Ours != 2 {
+			t.Errorf("when all is done: got %+v", all)
 		}
 	})
 }

@@ -17,6 +17,9 @@ type Book interface {
 
 	// Registration returns the name, or CodeNotFound.
 	Registration(ctx context.Context, name deed.Name) (deed.Registration, error)
+
+	// Ordered says whether an order for the name is under way.
+	Ordered(ctx context.Context, name deed.Name) (bool, error)
 }
 
 // A Reconciler compares every name we hold with every name that the registry
@@ -26,6 +29,7 @@ type Reconciler struct {
 	Book      Book
 	Inventory deed.Inventory
 	Keeper    deed.Keeper
+	Pause     func(ctx context.Context) // as long as a change takes to be on both sides
 }
 
 // pageOfNames is how many names the registry is asked for at once.
@@ -34,11 +38,12 @@ const pageOfNames = 1000
 // A Reconciliation is what a comparison has found.
 type Reconciliation struct {
 	Ours, Theirs int // names
+	Ordered      int // names that differ while an order for them is under way
 	Differences  []deed.Difference
 }
 
 // Run compares. Both sides go on while it reads them, so a name that seems to
-// differ is looked at once more, by itself.
+// differ is looked at once more, by itself, and once more after a pause.
 func (c Reconciler) Run(ctx context.Context) (out Reconciliation, err error) {
 	ours := map[deed.Name]deed.Registration{}
 	err = c.Book.Every(ctx, func(r deed.Registration, _ string) error {
@@ -70,18 +75,42 @@ func (c Reconciler) Run(ctx context.Context) (out Reconciliation, err error) {
 	for name := range ours {
 		doubtful[name] = true
 	}
-	for _, name := range slices.Sorted(maps.Keys(doubtful)) {
-		found, err := c.lookAgain(ctx, name)
-		if err != nil {
-			return out, err
-		}
-		out.Differences = append(out.Differences, found...)
+	if err = c.lookAgain(ctx, doubtful, &out); err == nil && len(doubtful) > 0 {
+		c.Pause(ctx)
+		err = c.lookAgain(ctx, doubtful, &out)
 	}
-	return out, nil
+	return out, err
 }
 
-// lookAgain compares one name as both sides have it now.
-func (c Reconciler) lookAgain(ctx context.Context, name deed.Name) ([]deed.Difference, error) {
+// lookAgain compares names one by one, and drops those that are the same now.
+func (c Reconciler) lookAgain(ctx context.Context, doubtful map[deed.Name]bool, out *Reconciliation) error {
+	out.Ordered, out.Differences = 0, nil
+	for _, name := range slices.Sorted(maps.Keys(doubtful)) {
+		before, err := c.Book.Ordered(ctx, name)
+		if err != nil {
+			return fmt.Errorf("look for an order of %s: %w", name, err)
+		}
+		found, err := c.compare(ctx, name)
+		if err != nil {
+			return err
+		}
+		after, err := c.Book.Ordered(ctx, name) // it may have come meanwhile
+		switch {
+		case err != nil:
+			return fmt.Errorf("look for an order of %s: %w", name, err)
+		case len(found) == 0:
+			delete(doubtful, name)
+		case before || after:
+			out.Ordered++
+		default:
+			out.Differences = append(out.Differences, found...)
+		}
+	}
+	return nil
+}
+
+// compare compares one name as both sides have it now.
+func (c Reconciler) compare(ctx context.Context, name deed.Name) ([]deed.Difference, error) {
 	r, ourErr := c.Book.Registration(ctx, name)
 	if ourErr != nil && deed.CodeOf(ourErr) != deed.CodeNotFound {
 		return nil, fmt.Errorf("read %s: %w", name, ourErr)

@@ -131,6 +131,12 @@ func readRegistration(ctx context.Context, from rower, name deed.Name) (deed.Reg
 	return r, err
 }
 
+// Ordered says whether an order for the name is under way.
+func (s Registrations) Ordered(ctx context.Context, name deed.Name) (ordered bool, err error) {
+	err = s.DB.read.QueryRowContext(ctx, `SELECT count(*) > 0 FROM claims WHERE domain = $1`, name).Scan(&ordered)
+	return ordered, err
+}
+
 // Every calls f for every name we hold, sorted, with the transaction that paid
 // for it. What f sees is one moment of the database.
 func (s Registrations) Every(ctx context.Context, f func(r deed.Registration, txHash string) error) error {
