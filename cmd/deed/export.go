@@ -100,10 +100,7 @@ func reconcile(ctx context.Context, c *config, out io.Writer) (err error) {
 
 // settleDown waits until a change that is being made is made.
 func settleDown(ctx context.Context) {
-	select {
-	case <-time.After(3 * time.Second):
-	case <-ctx.Done():
-	}
+	_ = sleep(ctx, 3*time.Second) // who does not wait is told by what comes next
 }
 
 func table(found registration.Reconciliation) string {

@@ -157,10 +157,7 @@ func wireNames(c *config, b *backends) *registration.Service {
 // pause is how long a request waits before it looks again at a job that another
 // is at work on.
 func pause(ctx context.Context) {
-	select {
-	case <-time.After(50 * time.Millisecond):
-	case <-ctx.Done():
-	}
+	_ = sleep(ctx, 50*time.Millisecond) // who does not wait looks at ctx
 }
 
 // newSearch lets callers look around. A registrar's answer is as good as new for
