@@ -49,8 +49,7 @@ func read[T any](t *testing.T, a answer) T {
 	return v
 }
 
-// bearer asks for the account with a token; 503 is as far as a good one gets
-// until the account is built.
+// bearer asks for the account with a token.
 func (h *house) bearer(t *testing.T, token string) answer {
 	t.Helper()
 	return h.get(t, "/account", "Authorization", "Bearer "+token)
