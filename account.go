@@ -7,7 +7,7 @@ type Account struct {
 	Wallet       Wallet
 	Created      time.Time // the first sign-in
 	LastActive   time.Time
-	Spent        USDC // all that it paid, refunds not taken off
+	Spent        USDC // what it paid and does not get back
 	Refunded     USDC
 	Domains      int // names it holds, in any state
 	Active       int
@@ -17,6 +17,8 @@ type Account struct {
 // A Movement is a payment that a wallet made, or its refund.
 type Movement struct {
 	PaymentID string
+	PublicID  string // of the payment, or of its refund
+	JobID     string // as callers know it; "" when there is none
 	Refund    bool
 	Kind      PurchaseKind
 	Name      Name

@@ -1,6 +1,7 @@
 package deed
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -21,9 +22,10 @@ type Authorization struct {
 	Signature   []byte
 }
 
-// PaymentID names the payment of a on one chain and token. The payer and the
-// nonce make it, and not the signature or the request, because that pair is what
-// the chain takes once.
+// PaymentID names the payment of a on one chain and token, inside our own
+// database. The payer and the nonce make it, and not the signature or the
+// request, because that pair is what the chain takes once. Both are public on the
+// chain, so callers are never told it: they know a payment by its PublicID.
 func (a Authorization) PaymentID(chainID uint64, asset Wallet) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s %s %s", chainID, asset, a.Payer, a.Nonce))
 	return "pay_" + hex.EncodeToString(sum[:16])
@@ -32,27 +34,51 @@ func (a Authorization) PaymentID(chainID uint64, asset Wallet) string {
 // A Payment is the record of one authorization, of what it buys and of what
 // became of both.
 type Payment struct {
-	ID       string
-	Auth     Authorization
-	Purchase Purchase
-	State    PaymentState
-	TxHash   string // of the settlement, from settled on
-	RefundTx string // of the refund, once refunded
-	AliasOf  string // the payment that is delivered instead; "" for most
-	Created  time.Time
+	ID          string
+	PublicID    string // random: whoever knows it was told it by us
+	RefundID    string // of its refund, likewise; "" while nothing goes back
+	Auth        Authorization
+	Purchase    Purchase
+	Fingerprint string // of the purchase, as it was when it was paid for
+	State       PaymentState
+	TxHash      string // of the settlement, from settled on
+	RefundTx    string // of the refund, once refunded
+	AliasOf     string // the payment that is delivered instead; "" for most
+	Created     time.Time
+
+	Tries   int       // since it reached its state
+	StuckAt time.Time // since when its transfer would fail; zero while it would not
+}
+
+// SignedBy says whether the signature is the one that the payment was given with.
+// The last byte of a plain one is written in two ways, 0 or 27 and 1 or 28.
+func (p Payment) SignedBy(signature []byte) bool {
+	return bytes.Equal(normalSignature(p.Auth.Signature), normalSignature(signature))
+}
+
+func normalSignature(sig []byte) []byte {
+	if len(sig) != 65 || sig[64] < 27 {
+		return sig
+	}
+	return append(slices.Clone(sig[:64]), sig[64]-27)
 }
 
 // A PaymentState is a step in the life of a payment:
 //
 //	authorized ─► settling ─► settled ─► consumed
-//	    │             │           └────► refund_due ─► refunding ─► refunded
-//	    └─► void ◄────┘                      ▲  └── reverted ──┘
+//	    ├────────────┤  ▲         └────► refund_due ─► refunding ─► refunded
+//	    │            │  └──┐             ▲  ▲  └── reverted ──┘
+//	    ├─► void ◄───┤     unclaimed ────┘  │
+//	    └─► released ◄         └─► dust ────┘
 //
-// Authorized: the promise and what it buys are written down. Settling: the
-// money may move at any time. Settled: it has moved. Consumed: what it bought
-// was done, in the same transaction. Refund due: it cannot be done any more.
-// Void: the money has not moved by this promise and never will; what its payer
-// sends with another under the same nonce is owed back.
+// Authorized: the payment and what it buys are stored. Settling: the money may
+// move at any time. Settled: it has moved. Consumed: what it bought was done, in
+// the same transaction. Refund due: it cannot be done any more. Void: the money
+// has not moved by this authorization and never will. Released: the payer could
+// not pay, and we never send it again; the payer still may. Money that comes for
+// a void or released payment is owed back. Unclaimed: it came without a request,
+// and its payer may still ask for something. Dust: it came without a request and
+// is not worth the gas; an operator may have it returned.
 type PaymentState string
 
 // The states of a payment.
@@ -65,13 +91,18 @@ const (
 	PaymentRefunding  PaymentState = "refunding"
 	PaymentRefunded   PaymentState = "refunded"
 	PaymentVoid       PaymentState = "void"
+	PaymentReleased   PaymentState = "released"
+	PaymentUnclaimed  PaymentState = "unclaimed"
+	PaymentDust       PaymentState = "dust"
 )
 
 // paymentArrows are the arrows of the drawing above.
 var paymentArrows = map[PaymentState][]PaymentState{
 	PaymentAuthorized: {PaymentSettling, PaymentVoid},
-	PaymentSettling:   {PaymentSettled, PaymentVoid},
+	PaymentSettling:   {PaymentSettled, PaymentVoid, PaymentReleased},
 	PaymentSettled:    {PaymentConsumed, PaymentRefundDue},
+	PaymentUnclaimed:  {PaymentSettled, PaymentRefundDue},
+	PaymentDust:       {PaymentRefundDue},
 	PaymentRefundDue:  {PaymentRefunding},
 	PaymentRefunding:  {PaymentRefunded, PaymentRefundDue},
 }
@@ -79,6 +110,67 @@ var paymentArrows = map[PaymentState][]PaymentState{
 // MayBecome says whether an arrow leads from s to next.
 func (s PaymentState) MayBecome(next PaymentState) bool {
 	return slices.Contains(paymentArrows[s], next)
+}
+
+// Over says whether the payment ended without money: its payer may pay anew.
+func (s PaymentState) Over() bool { return s == PaymentVoid || s == PaymentReleased }
+
+// Refunds says whether money goes back, or went back.
+func (s PaymentState) Refunds() bool {
+	return s == PaymentRefundDue || s == PaymentRefunding || s == PaymentRefunded
+}
+
+// A Payer is what decides whether a wallet may open another payment.
+type Payer struct {
+	Open         []OpenPayment // payments of the wallet whose money has not moved
+	Aliases      int           // open payments for the very same purchase, which are not called in
+	RefusedUntil time.Time     // after transfers that failed on the chain; zero for most
+}
+
+// An OpenPayment is one whose money has not moved.
+type OpenPayment struct {
+	Nonce  string
+	Amount USDC
+}
+
+// A Delay says when to look at an open payment again, and why it waits.
+type Delay struct {
+	Until time.Time
+	Stuck bool // the transfer would fail now
+	Cause string
+}
+
+// MaxReverts is how many transfers of one payer may fail on the chain within
+// RevertWindow, each at the cost of our gas, before the payer is refused for as
+// long.
+const (
+	MaxReverts   = 3
+	RevertWindow = 24 * time.Hour
+)
+
+// RefusedUntil returns until when a payer is refused whose transfers failed at the
+// given times, the newest first; zero when it is not.
+func RefusedUntil(times []time.Time) time.Time {
+	if len(times) < MaxReverts || times[0].Sub(times[MaxReverts-1]) > RevertWindow {
+		return time.Time{}
+	}
+	return times[0].Add(RevertWindow)
+}
+
+// Unsolicited says what becomes of money that came without a request.
+type Unsolicited struct {
+	State PaymentState // PaymentUnclaimed or PaymentDust
+	Next  time.Time    // until then its payer may ask for something
+	Lost  bool         // we settled it ourselves, so there was a request: it waits for an operator
+}
+
+// Stalled is what makes no progress although nothing of it is the payer's fault.
+type Stalled struct {
+	Count int
+	ID    string // of the oldest, as all below
+	State PaymentState
+	Cause string
+	Since time.Time
 }
 
 // A Checkout collects the price of one request. Each way in (HTTP, MCP) makes
@@ -92,8 +184,10 @@ type Checkout interface {
 	// Collect takes the quoted amount for the purchase and returns its payment,
 	// settled or on its way there. It fails with CodePaymentRequired when no
 	// payment was offered, with CodePaymentInvalid or CodePaymentInsufficient
-	// when it will not do, with CodeDomainUnavailable when another buyer was
-	// faster, and without a code when nobody knows; no money moves then.
+	// when it will not do, with CodeRateLimited when the payer has too many open
+	// payments, with CodeDomainUnavailable when another buyer was faster, with
+	// ErrPending when the money came before the request, and without a code when
+	// nobody knows; no money moves then.
 	Collect(ctx context.Context, q Quote, p Purchase) (Payment, error)
 }
 

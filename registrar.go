@@ -72,6 +72,13 @@ type Inventory interface {
 	Holdings(ctx context.Context, after Name, most int) ([]Holding, error)
 }
 
+// An OrderFinder finds what was ordered under a reference, after we forgot it. A
+// Registrar may be one.
+type OrderFinder interface {
+	// FindOrder returns the order, without its auth code, or CodeNotFound.
+	FindOrder(ctx context.Context, reference string) (RegistryOrder, error)
+}
+
 // An Availability is what a registry says of a name.
 type Availability struct {
 	Available bool

@@ -2,6 +2,7 @@ package deed
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -97,7 +98,8 @@ func StatusWords() string {
 
 // A Job is the work that one payment for a name has set going.
 type Job struct {
-	ID        string
+	ID        string // ours alone, as that of its payment; a registrar's reference begins with it
+	PublicID  string // random: whoever knows it was told it by us
 	PaymentID string
 	Purchase  Purchase
 	Owner     Wallet // the payer
@@ -119,6 +121,11 @@ type Job struct {
 
 // JobID names the job of a payment; there is one at most.
 func JobID(paymentID string) string { return "job_" + strings.TrimPrefix(paymentID, "pay_") }
+
+// OrderReference names an attempt of a job at the registrar, which is told it and
+// nobody else. It follows from the payer and the nonce, so that an order can be
+// found after the database has forgotten it.
+func OrderReference(jobID string, attempt int) string { return fmt.Sprintf("%s-%d", jobID, attempt) }
 
 // A Step is a state of a job and when it was reached.
 type Step struct {
@@ -178,6 +185,13 @@ var jobArrows = map[JobState][]JobState{
 	JobSubmitting:      {JobCompleted, JobVerifying},
 	JobVerifying:       {JobCompleted, JobFailed, JobQueued},
 }
+
+// Ended says whether nothing more happens to a job in this state.
+func (s JobState) Ended() bool { return len(jobArrows[s]) == 0 }
+
+// Legacy says whether the job's public id was made from its payer and nonce, as
+// all were once. Anybody can compute such an id, so it tells the state only.
+func (j Job) Legacy() bool { return j.PublicID == j.ID }
 
 // MayBecome says whether an arrow leads from s to next.
 func (s JobState) MayBecome(next JobState) bool { return slices.Contains(jobArrows[s], next) }

@@ -3,7 +3,10 @@ package deed
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/big"
+	"regexp"
+	"strings"
 	"time"
 )
 
@@ -114,6 +117,39 @@ type Payout struct {
 	Block  uint64
 }
 
+// Admit says whether the payer may open another payment of the amount: there must
+// be money for it and for all that is open and not yet used, as of the block at
+// which the balance was read, and no more than limit payments in all. It fails
+// with CodePaymentInsufficient or CodeRateLimited.
+func (f Funds) Admit(w Wallet, amount USDC, p Payer, limit int, now time.Time) error {
+	if now.Before(p.RefusedUntil) {
+		return &Error{
+			Code:    CodeRateLimited,
+			Message: fmt.Sprintf("payments of %s failed on the chain three times in a day: it can pay again after %s", w, p.RefusedUntil.UTC().Format(time.RFC3339)),
+			Retry:   p.RefusedUntil.Sub(now),
+		}
+	}
+	count, left := 1+p.Aliases, f.Balance-amount
+	for _, o := range p.Open {
+		if !f.Used[o.Nonce] {
+			count++
+			left -= o.Amount
+		}
+	}
+	switch {
+	case count > limit:
+		return &Error{
+			Code:    CodeRateLimited,
+			Message: fmt.Sprintf("%s has %d payments that are not settled yet, which is the limit: nothing was charged, try again when one of them has ended", w, limit),
+			Retry:   5 * time.Second,
+		}
+	case left < 0:
+		return Errorf(CodePaymentInsufficient, "the wallet %s has %s USDC, of which %s are promised in other payments, and %s are asked",
+			w, f.Balance, f.Balance-amount-left, amount)
+	}
+	return nil
+}
+
 // Reserves are what our own wallets have to work with. Each number says how many
 // the wallet could pay for at the highest fee it would offer now.
 type Reserves struct {
@@ -136,6 +172,10 @@ func Refused(err error) bool {
 // new: whoever pays again may pay twice.
 var ErrPending = errors.New("settlement pending")
 
+// ErrNoOffer is in the chain of a CodePaymentInvalid after which a caller must not
+// be offered to pay again.
+var ErrNoOffer = errors.New("nothing is offered")
+
 // Pending returns an Error for a payment whose settlement is open because of
 // cause.
 func Pending(cause error) error {
@@ -143,6 +183,31 @@ func Pending(cause error) error {
 		Code:    CodeUnavailable,
 		Message: "the payment is being settled: repeat this request with the same payment, do not pay again",
 		Retry:   2 * time.Second,
-		Err:     errors.Join(ErrPending, cause),
+		Err:     &pending{cause},
 	}
+}
+
+// pending is ErrPending with why.
+type pending struct{ cause error }
+
+func (e *pending) Error() string   { return fmt.Sprintf("%v: %v", ErrPending, e.cause) }
+func (e *pending) Unwrap() []error { return []error{ErrPending, e.cause} }
+
+// ids are the parts of a message that differ from payment to payment.
+var ids = regexp.MustCompile(`(pay|job)_[0-9a-f]+|0x[0-9a-fA-F]+|\b[0-9a-f]{16,}\b`)
+
+// maxCause bounds what is stored and logged of a cause.
+const maxCause = 300 // bytes
+
+// WaitingFor returns why something waits, in words that are the same for all that
+// wait for the same reason.
+func WaitingFor(err error) string {
+	if p, ok := errors.AsType[*pending](err); ok {
+		err = p.cause
+	}
+	text := ids.ReplaceAllString(err.Error(), "…")
+	if len(text) > maxCause {
+		text = text[:maxCause]
+	}
+	return strings.ToValidUTF8(text, "\ufffd")
 }

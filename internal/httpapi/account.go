@@ -100,15 +100,17 @@ var movementStatus = map[deed.PaymentState]string{
 	deed.PaymentRefunding:  "pending",
 	deed.PaymentRefunded:   "refunded",
 	deed.PaymentVoid:       "failed",
+	deed.PaymentReleased:   "failed",
+	deed.PaymentUnclaimed:  "pending",
 }
 
 func (s *Server) fromMovement(m deed.Movement) api.Transaction {
 	out := api.Transaction{
-		TransactionID: m.PaymentID, Type: string(m.Kind), Domain: string(m.Name), Status: movementStatus[m.State], Price: m.Amount.String(),
+		TransactionID: m.PublicID, Type: string(m.Kind), Domain: string(m.Name), Status: movementStatus[m.State], Price: m.Amount.String(),
 		Currency: currency, Network: s.Terms.NetworkV1, TxHash: textOrNull(m.TxHash), Payer: string(m.Payer), CreatedAt: m.At.UTC(),
 	}
 	if _, shown := jobTypes[m.Kind]; shown {
-		out.JobID = deed.JobID(m.PaymentID)
+		out.JobID = m.JobID
 	}
 	if m.Refund || m.Kind == deed.PurchaseNothing {
 		out.Type = "refund"

@@ -22,20 +22,11 @@ func (s *Server) paidWallet(h func(w http.ResponseWriter, r *http.Request, c dns
 		if err != nil {
 			return err
 		}
-		c := dnsCall{who: who, pay: s.payment(r)}
-		count := s.spend
-		if s.Payments != nil {
-			known, err := s.Payments.Known(r.Context(), c.pay.auth)
-			if err != nil {
-				return err
-			}
-			if known {
-				count = s.look
-			}
-		}
-		if err := count(w, r, s.Limits.DNS, string(who)); err != nil {
+		pay, err := s.countPaid(w, r, s.Limits.DNS, string(who))
+		if err != nil {
 			return err
 		}
+		c := dnsCall{who: who, pay: pay.by(who)}
 		if s.Payments == nil {
 			return errNoPayments
 		}
@@ -54,10 +45,7 @@ type dnsCall struct {
 }
 
 func (c dnsCall) checkout(s *Server) deed.Checkout {
-	if c.pay.err != nil {
-		return refusing{c.pay.err}
-	}
-	return s.Payments.Checkout(c.pay.auth)
+	return s.checkout(c.pay)
 }
 
 func (c dnsCall) change(kind deed.ChangeKind, ops ...deed.RecordOp) deed.ZoneChange {

@@ -35,7 +35,7 @@ func (s *Server) job(w http.ResponseWriter, r *http.Request) error {
 
 // readJob returns a job as callers see it, with what it brought.
 func (s *Server) readJob(ctx context.Context, id string) (out api.Job, err error) {
-	j, err := s.Registrations.Store.Job(ctx, id)
+	j, err := s.Registrations.Finder.PublicJob(ctx, id)
 	if err != nil {
 		return out, err
 	}
@@ -47,7 +47,7 @@ func (s *Server) readJob(ctx context.Context, id string) (out api.Job, err error
 		return out, err
 	}
 	out = s.fromJob(j, p)
-	if j.State == deed.JobCompleted {
+	if j.State == deed.JobCompleted && !j.Legacy() {
 		reg, err := s.Registrations.Result(ctx, j)
 		if err != nil {
 			return out, err
@@ -78,7 +78,7 @@ var jobStatus = map[deed.JobState]string{
 
 func (s *Server) fromJob(j deed.Job, p deed.Payment) api.Job {
 	out := api.Job{
-		ID: j.ID, JobID: j.ID, Type: jobTypes[j.Purchase.Kind], Status: jobStatus[j.State], Completed: j.State == deed.JobCompleted,
+		ID: j.PublicID, JobID: j.PublicID, Type: jobTypes[j.Purchase.Kind], Status: jobStatus[j.State], Completed: j.State == deed.JobCompleted,
 		Domain: string(j.Purchase.Name), Years: j.Purchase.Years, WalletAddress: string(j.Owner),
 		Payment: s.fromPayment(p), Refund: fromRefund(p), Steps: make([]api.JobStep, 0, len(j.Steps)),
 		CreatedAt: j.Created.UTC(), UpdatedAt: j.Updated.UTC(), DeadlineAt: j.Deadline.UTC(), PollInterval: pollInterval,
@@ -87,6 +87,8 @@ func (s *Server) fromJob(j deed.Job, p deed.Payment) api.Job {
 		out.Steps = append(out.Steps, api.JobStep{Name: string(step.State), At: step.At.UTC()})
 	}
 	switch {
+	case j.State == deed.JobCancelled && p.State == deed.PaymentReleased:
+		out.Code, out.Message = string(deed.CodePaymentInvalid), "the payer could not pay, and the payment was given up: have the money in the wallet, and sign a new one"
 	case j.State == deed.JobCancelled:
 		out.Code, out.Message = string(deed.CodePaymentInvalid), "the payment became void before it moved any money: sign a new one"
 	case j.State == deed.JobFailed && j.Refusal == deed.CodeDomainUnavailable:
@@ -122,12 +124,14 @@ func fromRefund(p deed.Payment) *api.Refund {
 
 func (s *Server) fromRegistration(ctx context.Context, j deed.Job, p deed.Payment, r deed.Registration) api.Registration {
 	out := api.Registration{
-		TransactionID: p.ID, JobID: j.ID, Domain: string(r.Name), Status: string(r.Status), Years: j.Purchase.Years, Price: p.Auth.Amount.String(),
+		TransactionID: p.PublicID, JobID: j.PublicID, Domain: string(r.Name), Status: string(r.Status), Years: j.Purchase.Years, Price: p.Auth.Amount.String(),
 		RegisteredAt: r.Created.UTC(), ExpiresAt: j.Until.UTC(), Nameservers: list(r.Nameservers), DNSRecords: []api.Record{},
 		WalletAddress: string(r.Owner), Payment: s.fromPayment(p), Warnings: []string{},
 	}
-	if z, err := s.Zones.Store.Zone(ctx, r.Name); err == nil && z.Owner == r.Owner {
-		for _, rec := range z.Records {
+	// The records that the name started with: what its owner made of them since is
+	// nobody else's to see.
+	if _, started, err := s.Zones.History.Around(ctx, r.Name, j.Revision); err == nil && j.Purchase.Kind != deed.PurchaseRenewal {
+		for _, rec := range started {
 			out.DNSRecords = append(out.DNSRecords, fromRecord(rec))
 		}
 	}

@@ -21,8 +21,8 @@ var errNoPayments = deed.Errorf(deed.CodeUnavailable, "this deployment takes no 
 // order answers a paid route about a name. What it buys is read from the body.
 func (s *Server) order(read func(w http.ResponseWriter, r *http.Request) (o registration.Order, dryRun bool, err error)) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		pay := s.payment(r)
-		if err := s.countOrder(w, r, pay.auth); err != nil {
+		pay, err := s.countPaid(w, r, s.Limits.Register, clientKey(clientAddr(r, s.Trusted)))
+		if err != nil {
 			return err
 		}
 		if s.Payments == nil {
@@ -38,27 +38,30 @@ func (s *Server) order(read func(w http.ResponseWriter, r *http.Request) (o regi
 		if dryRun {
 			return s.dryRun(w, r, o)
 		}
-		if err := s.samePayer(r, o.Kind, pay.auth); err != nil {
+		who := s.signedIn(r)
+		if err := samePayer(who, o.Kind, pay.auth); err != nil {
 			return err
 		}
-		return s.buy(w, r, o, pay)
+		return s.buy(w, r, o, pay.by(who))
 	}
 }
 
-// countOrder counts an order against its limit. What was paid for may be asked
-// for again, for nothing and any number of times.
-func (s *Server) countOrder(w http.ResponseWriter, r *http.Request, auth *deed.Authorization) error {
+// countPaid reads the payment of a request and counts the request against its
+// limit. What was paid for may be asked for again, for nothing and any number of
+// times, and also when we are paid elsewhere by now.
+func (s *Server) countPaid(w http.ResponseWriter, r *http.Request, lim deed.Limit, caller string) (offered, error) {
+	pay := s.payment(r)
 	count := s.spend
 	if s.Payments != nil {
-		known, err := s.Payments.Known(r.Context(), auth)
+		known, err := s.Payments.Known(r.Context(), pay.auth)
 		if err != nil {
-			return err
+			return pay, err
 		}
 		if known {
-			count = s.look
+			count, pay.err = s.look, nil
 		}
 	}
-	return count(w, r, s.Limits.Register, clientKey(clientAddr(r, s.Trusted)))
+	return pay, count(w, r, lim, caller)
 }
 
 // indicativeOffer shows a crawler that sends nothing what a payment looks like,
@@ -177,31 +180,36 @@ func (s *Server) dryRun(w http.ResponseWriter, r *http.Request, o registration.O
 	return nil
 }
 
-// samePayer refuses a payment by another wallet than the one that is signed in,
-// where the payer becomes the owner. A token that is not good is ignored.
-func (s *Server) samePayer(r *http.Request, kind deed.PurchaseKind, auth *deed.Authorization) error {
+// signedIn returns the wallet whose token the request carries, where none is
+// needed. A token that is not good is ignored.
+func (s *Server) signedIn(r *http.Request) deed.Wallet {
 	token, err := bearer(r)
-	if err != nil || auth == nil || !kind.ClaimsName() {
-		return nil
+	if err != nil {
+		return ""
 	}
 	who, err := s.SignIn.Authenticate(r.Context(), token)
-	if err == nil && who != auth.Payer {
-		return deed.Errorf(deed.CodeOwnershipDenied, "you are signed in as %s and %s would pay, and so own the name: use one wallet, or no token", who, auth.Payer)
+	if err != nil {
+		return ""
 	}
-	return nil
+	return who
+}
+
+// samePayer refuses a payment by another wallet than the one that is signed in,
+// where the payer becomes the owner.
+func samePayer(who deed.Wallet, kind deed.PurchaseKind, auth *deed.Authorization) error {
+	if who == "" || auth == nil || !kind.ClaimsName() || who == auth.Payer {
+		return nil
+	}
+	return deed.Errorf(deed.CodeOwnershipDenied, "you are signed in as %s and %s would pay, and so own the name: use one wallet, or no token", who, auth.Payer)
 }
 
 func (s *Server) buy(w http.ResponseWriter, r *http.Request, o registration.Order, pay offered) error {
-	var checkout deed.Checkout = s.Payments.Checkout(pay.auth)
 	if pay.auth != nil {
 		o.Offered = pay.auth.Amount
 	}
-	if pay.err != nil {
-		checkout = refusing{pay.err}
-	}
-	out, err := s.Registrations.Buy(r.Context(), o, checkout)
+	out, err := s.Registrations.Buy(r.Context(), o, s.checkout(pay))
 	if code := deed.CodeOf(err); code == deed.CodePaymentRequired || code == deed.CodePaymentInvalid || code == deed.CodePaymentInsufficient {
-		return s.failUnpaid(w, r, err, offer{quote: out.Quote, domain: o.Name, jobID: out.Job.ID})
+		return s.failUnpaid(w, r, err, offer{quote: out.Quote, domain: o.Name, jobID: out.Job.PublicID})
 	}
 	if err != nil && out.Job.ID == "" {
 		return err
@@ -226,6 +234,14 @@ func (s *Server) buy(w http.ResponseWriter, r *http.Request, o registration.Orde
 	return nil
 }
 
+// checkout returns what collects the payment of a request.
+func (s *Server) checkout(pay offered) deed.Checkout {
+	if pay.err != nil {
+		return refusing{pay.err}
+	}
+	return s.Payments.Checkout(pay.auth, pay.signedIn)
+}
+
 // refusing is a checkout for a payment that cannot even be read.
 type refusing struct{ err error }
 
@@ -238,7 +254,7 @@ func (c refusing) Collect(context.Context, deed.Quote, deed.Purchase) (deed.Paym
 }
 
 func (s *Server) replyPending(w http.ResponseWriter, j deed.Job, p deed.Payment) {
-	poll := "/domains/status/" + j.ID
+	poll := "/domains/status/" + j.PublicID
 	w.Header().Set("Location", poll)
 	w.Header().Set("Retry-After", "2")
 	message := "the registry is at work: ask for the job until it is completed"
@@ -246,12 +262,12 @@ func (s *Server) replyPending(w http.ResponseWriter, j deed.Job, p deed.Payment)
 		message = "the payment is being settled: ask for the job until it is completed, and do not pay again"
 	}
 	s.reply(w, http.StatusAccepted, api.PendingOrder{
-		Status: "pending", JobID: j.ID, Domain: string(j.Purchase.Name), Message: message, PollURL: poll, PollInterval: pollInterval, Payment: s.fromPayment(p),
+		Status: "pending", JobID: j.PublicID, Domain: string(j.Purchase.Name), Message: message, PollURL: poll, PollInterval: pollInterval, Payment: s.fromPayment(p),
 	})
 }
 
 func (s *Server) replyFailed(w http.ResponseWriter, j deed.Job, p deed.Payment) {
 	e := &deed.Error{Code: deed.CodeRegistrationFailed, Message: j.Failure}
 	refund := fromRefund(p)
-	s.reply(w, http.StatusInternalServerError, api.FailedOrder{Error: body(w.Header().Get("X-Request-Id"), http.StatusInternalServerError, e), JobID: j.ID, Refund: *refund})
+	s.reply(w, http.StatusInternalServerError, api.FailedOrder{Error: body(w.Header().Get("X-Request-Id"), http.StatusInternalServerError, e), JobID: j.PublicID, Refund: *refund})
 }

@@ -31,12 +31,19 @@ const (
 	exact            = "exact"
 )
 
-// offered is a payment as the request carries it: an authorization, or why there
-// is none, and in which version of x402 it came.
+// offered is a payment as the request carries it: an authorization, why it will
+// not do, in which version of x402 it came, and who is signed in.
 type offered struct {
-	auth    *deed.Authorization
-	version int
-	err     error // a CodePaymentInvalid about the header itself
+	auth     *deed.Authorization // nil when it cannot be read
+	version  int
+	err      error // a CodePaymentInvalid about the header itself, or about whom it pays
+	signedIn deed.Wallet
+}
+
+// by returns the payment as a signed-in wallet sends it.
+func (o offered) by(w deed.Wallet) offered {
+	o.signedIn = w
+	return o
 }
 
 // payment reads the payment of a request. Header and version belong together:
@@ -74,10 +81,19 @@ func (s *Server) parsePayment(header string, version int) (*deed.Authorization, 
 	if h.X402Version != version {
 		return nil, unpayable("invalid_x402_version", "the payment says version %d in the header of version %d", h.X402Version, version)
 	}
-	if err := s.checkTerms(h); err != nil {
+	auth, err := parseAuthorization(h)
+	if err != nil {
 		return nil, err
 	}
-	return s.parseAuthorization(h)
+	// It is returned all the same: it may be known from when the terms were others.
+	return auth, errors.Join(s.checkTerms(h), s.checkPayee(auth))
+}
+
+func (s *Server) checkPayee(a *deed.Authorization) error {
+	if !strings.EqualFold(string(a.PayTo), s.Terms.PayTo) {
+		return unpayable("invalid_exact_evm_payload_recipient_mismatch", "the authorization pays %s and the offer says %s", a.PayTo, s.Terms.PayTo)
+	}
+	return nil
 }
 
 // checkTerms compares what the payer accepted with what we ask for, but for the
@@ -102,7 +118,7 @@ func (s *Server) checkTerms(h api.PaymentHeader) error {
 	return nil
 }
 
-func (s *Server) parseAuthorization(h api.PaymentHeader) (*deed.Authorization, error) {
+func parseAuthorization(h api.PaymentHeader) (*deed.Authorization, error) {
 	in := h.Payload.Authorization
 	if in == nil {
 		return nil, unpayable("invalid_payload", "the payment has no authorization (EIP-3009)")
@@ -119,9 +135,6 @@ func (s *Server) parseAuthorization(h api.PaymentHeader) (*deed.Authorization, e
 	signature, err := parseHex(h.Payload.Signature, 1, 4<<10)
 	if err != nil {
 		return nil, unpayable("invalid_exact_evm_payload_signature", "the signature is malformed")
-	}
-	if !strings.EqualFold(in.To, s.Terms.PayTo) {
-		return nil, unpayable("invalid_exact_evm_payload_recipient_mismatch", "the authorization pays %s and the offer says %s", payTo, s.Terms.PayTo)
 	}
 	return &deed.Authorization{
 		Payer: payer, PayTo: payTo, Amount: deed.USDC(amount), ValidAfter: after, ValidBefore: before,
@@ -217,7 +230,7 @@ func (s *Server) failUnpaid(w http.ResponseWriter, r *http.Request, err error, o
 		Error: body(w.Header().Get("X-Request-Id"), http.StatusPaymentRequired, e), Reason: reason, Domain: string(o.domain), Years: o.quote.Years,
 		Currency: currency, Network: s.Terms.NetworkV1, JobID: o.jobID, X402Version: 1, Accepts: []api.RequirementsV1{},
 	}
-	if o.quote.Amount > 0 {
+	if o.quote.Amount > 0 && !errors.Is(err, deed.ErrNoOffer) {
 		out.Price = o.quote.Amount.String()
 		out.Accepts = append(out.Accepts, s.requirementsV1(o.quote, resource))
 		v2.Accepts = append(v2.Accepts, s.requirementsV2(o.quote))

@@ -4,23 +4,30 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"deed.example/deed"
 )
 
 // Ledger lists what our own books say was paid to us and by us.
 type Ledger interface {
-	// Moved returns every payment whose money moved, by its ID.
-	Moved(ctx context.Context) (map[string]deed.Movement, error)
+	// Moved returns every payment whose money moved since the time, by its ID.
+	Moved(ctx context.Context, since time.Time) (map[string]deed.Movement, error)
 
-	// Refunds returns every refund that was made or is being made; one that is
-	// being made has no transaction yet.
-	Refunds(ctx context.Context) ([]deed.Movement, error)
+	// Movement returns one payment whose money moved, and false when there is none.
+	Movement(ctx context.Context, id string) (deed.Movement, bool, error)
+
+	// Refunds returns every refund that was made or changed since the time; one
+	// that is being made has no transaction yet.
+	Refunds(ctx context.Context, since time.Time) ([]deed.Movement, error)
+
+	// RefundsIn returns the refunds that a transaction made.
+	RefundsIn(ctx context.Context, txHash string) ([]deed.Movement, error)
 }
 
 // Chain is what an audit asks the chain for beside deed.Settler.
 type Chain interface {
-	// Outgoing returns the transfers out of our refund wallet, from the block on,
+	// Outgoing returns the transfers out of our refund wallets, from the block on,
 	// that are final, and the block to ask from next.
 	Outgoing(ctx context.Context, from uint64) (payouts []deed.Payout, next uint64, err error)
 
@@ -28,17 +35,28 @@ type Chain interface {
 	Since(ctx context.Context, txHash string, block uint64) (bool, error)
 }
 
+// A Checkpoint says up to where the books and the chain were compared before.
+// The zero Checkpoint compares everything.
+type Checkpoint struct {
+	Block uint64    // to begin with
+	At    time.Time // when the books were read
+}
+
 // A Comparison holds the books against the chain.
 type Comparison struct {
-	Transfers int       // into the treasury by authorization, on the chain
+	From      uint64    // block that it begins with
+	Transfers int       // into the treasuries by authorization, on the chain
 	Sum       deed.USDC // of them
 	Unbooked  []string  // transfers that the books do not have, or have otherwise
 	Unproved  []string  // payments in the books that the chain does not have
+	Unread    []string  // blocks that could not be read
 
-	Payouts  int       // out of the refund wallet, on the chain
+	Payouts  int       // out of the refund wallets, on the chain
 	Returned deed.USDC // by them
 	Unowed   []string  // payouts that are no refund in the books, or have another payee or amount there
 	Unpaid   []string  // refunds in the books that the chain does not have
+
+	Next Checkpoint // to begin the next comparison with, when this one is sound
 }
 
 // Sound says whether the books and the chain agree.
@@ -49,23 +67,40 @@ func (c Comparison) Differences() []string {
 	return slices.Concat(c.Unbooked, c.Unproved, c.Unowed, c.Unpaid)
 }
 
-// Compare reads the chain from our first block on, and then the books. What the books
+// overlap is for what is booked a while after it was final.
+const overlap = time.Hour
+
+// Compare reads the chain from the checkpoint on, and then the books. What the books
 // believe already, and the chain does not call final yet, is left to the next
 // audit; what is final and is being booked meanwhile may stand on one side only.
-func (s *Service) Compare(ctx context.Context, books Ledger, on Chain) (Comparison, error) {
-	var c Comparison
-	if err := s.compareIncoming(ctx, books, on, &c); err != nil {
+func (s *Service) Compare(ctx context.Context, books Ledger, on Chain, from Checkpoint) (Comparison, error) {
+	c := Comparison{From: max(from.Block, s.Terms.First)}
+	c.Next.At = s.Now()
+	since := time.Time{}
+	if !from.At.IsZero() {
+		since = from.At.Add(-overlap)
+	}
+	if err := s.compareIncoming(ctx, books, on, since, &c); err != nil {
 		return c, err
 	}
-	return c, s.compareOutgoing(ctx, books, on, &c)
+	return c, s.compareOutgoing(ctx, books, on, since, &c)
 }
 
-func (s *Service) compareIncoming(ctx context.Context, books Ledger, on Chain, c *Comparison) error {
-	transfers, next, err := readAll(ctx, s.Terms.First, s.Settler.Incoming)
+func (s *Service) compareIncoming(ctx context.Context, books Ledger, on Chain, since time.Time, c *Comparison) error {
+	var transfers []deed.Transfer
+	next, err := readAll(c.From, func(from uint64) (uint64, error) {
+		found, err := s.Settler.Incoming(ctx, from)
+		transfers = append(transfers, found.Transfers...)
+		for _, b := range found.Unread {
+			c.Unread = append(c.Unread, fmt.Sprintf("block %d: %s", b.Number, b.Reason))
+		}
+		return found.Next, err
+	})
 	if err != nil {
 		return err
 	}
-	moved, err := books.Moved(ctx)
+	c.Next.Block = next
+	moved, err := books.Moved(ctx, since)
 	if err != nil {
 		return fmt.Errorf("read the books: %w", err)
 	}
@@ -73,52 +108,90 @@ func (s *Service) compareIncoming(ctx context.Context, books Ledger, on Chain, c
 		c.Transfers++
 		c.Sum += t.Amount
 		id := s.id(&deed.Authorization{Payer: t.Payer, Nonce: t.Nonce})
-		if m, ok := moved[id]; !ok || m.Amount != t.Amount || m.TxHash != t.TxHash {
+		m, booked := moved[id]
+		if !booked {
+			if m, booked, err = books.Movement(ctx, id); err != nil {
+				return fmt.Errorf("read the books: %w", err)
+			}
+		}
+		if !booked || m.Amount != t.Amount || m.TxHash != t.TxHash {
 			c.Unbooked = append(c.Unbooked, fmt.Sprintf("%s of %s in %s", t.Amount, t.Payer, t.TxHash))
 		}
 		delete(moved, id)
 	}
 	for id, m := range moved {
-		young, err := on.Since(ctx, m.TxHash, next)
+		elsewhere, err := s.outside(ctx, on, m.TxHash, c.From, next)
 		if err != nil {
-			return fmt.Errorf("look for transaction %s: %w", m.TxHash, err)
+			return err
 		}
-		if !young {
+		if !elsewhere {
 			c.Unproved = append(c.Unproved, fmt.Sprintf("%s: %s of %s in %s", id, m.Amount, m.Payer, m.TxHash))
 		}
 	}
 	return nil
 }
 
-func (s *Service) compareOutgoing(ctx context.Context, books Ledger, on Chain, c *Comparison) error {
-	payouts, next, err := readAll(ctx, s.Terms.First, on.Outgoing)
+// outside says whether the transaction succeeded outside of the blocks that were
+// compared: before them, or since.
+func (s *Service) outside(ctx context.Context, on Chain, txHash string, from, next uint64) (bool, error) {
+	young, err := on.Since(ctx, txHash, next)
+	if err != nil || young {
+		return young, wrapLook(txHash, err)
+	}
+	inside, err := on.Since(ctx, txHash, from)
+	if err != nil || inside || from == 0 {
+		return false, wrapLook(txHash, err)
+	}
+	old, err := on.Since(ctx, txHash, 0)
+	return old, wrapLook(txHash, err)
+}
+
+func wrapLook(txHash string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("look for transaction %s: %w", txHash, err)
+}
+
+func (s *Service) compareOutgoing(ctx context.Context, books Ledger, on Chain, since time.Time, c *Comparison) error {
+	var payouts []deed.Payout
+	next, err := readAll(c.From, func(from uint64) (uint64, error) {
+		found, next, err := on.Outgoing(ctx, from)
+		payouts = append(payouts, found...)
+		return next, err
+	})
 	if err != nil {
 		return err
 	}
-	refunds, err := books.Refunds(ctx)
+	c.Next.Block = min(c.Next.Block, next)
+	refunds, err := books.Refunds(ctx, since)
 	if err != nil {
 		return fmt.Errorf("read the books: %w", err)
 	}
 	for _, p := range payouts {
 		c.Payouts++
 		c.Returned += p.Amount
-		i := refundOf(p, refunds)
-		if i < 0 || refunds[i].Payer != p.To || refunds[i].Amount != p.Amount {
-			c.Unowed = append(c.Unowed, fmt.Sprintf("%s to %s in %s", p.Amount, p.To, p.TxHash))
-		}
-		if i >= 0 {
+		if i := refundOf(p, refunds); i >= 0 {
 			refunds = slices.Delete(refunds, i, i+1) // it pays once
+			continue
+		}
+		older, err := books.RefundsIn(ctx, p.TxHash)
+		if err != nil {
+			return fmt.Errorf("read the books: %w", err)
+		}
+		if since.IsZero() || refundOf(p, older) < 0 {
+			c.Unowed = append(c.Unowed, fmt.Sprintf("%s to %s in %s", p.Amount, p.To, p.TxHash))
 		}
 	}
 	for _, m := range refunds {
 		if m.TxHash == "" {
 			continue // it is on its way
 		}
-		young, err := on.Since(ctx, m.TxHash, next)
+		elsewhere, err := s.outside(ctx, on, m.TxHash, c.From, next)
 		if err != nil {
-			return fmt.Errorf("look for transaction %s: %w", m.TxHash, err)
+			return err
 		}
-		if !young {
+		if !elsewhere {
 			c.Unpaid = append(c.Unpaid, fmt.Sprintf("%s: %s to %s in %s", m.PaymentID, m.Amount, m.Payer, m.TxHash))
 		}
 	}
@@ -128,24 +201,26 @@ func (s *Service) compareOutgoing(ctx context.Context, books Ledger, on Chain, c
 // refundOf returns which refund the payout is by its transaction, or else which
 // one of those that are being made it could be, or -1.
 func refundOf(p deed.Payout, refunds []deed.Movement) int {
-	if i := slices.IndexFunc(refunds, func(m deed.Movement) bool { return m.TxHash == p.TxHash }); i >= 0 {
+	find := func(txHash string) int {
+		return slices.IndexFunc(refunds, func(m deed.Movement) bool {
+			return m.TxHash == txHash && m.Payer == p.To && m.Amount == p.Amount
+		})
+	}
+	if i := find(p.TxHash); i >= 0 {
 		return i
 	}
-	return slices.IndexFunc(refunds, func(m deed.Movement) bool {
-		return m.TxHash == "" && m.Payer == p.To && m.Amount == p.Amount
-	})
+	return find("")
 }
 
 // readAll reads the chain from a block to the last that is final.
-func readAll[T any](ctx context.Context, from uint64, read func(context.Context, uint64) ([]T, uint64, error)) (all []T, next uint64, err error) {
+func readAll(from uint64, read func(from uint64) (next uint64, err error)) (next uint64, err error) {
 	for next = from; ; {
-		some, after, err := read(ctx, next)
+		after, err := read(next)
 		if err != nil {
-			return nil, next, fmt.Errorf("read the chain from block %d: %w", next, err)
+			return next, fmt.Errorf("read the chain from block %d: %w", next, err)
 		}
-		all = append(all, some...)
 		if after <= next {
-			return all, next, nil
+			return next, nil
 		}
 		next = after
 	}

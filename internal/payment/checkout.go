@@ -4,25 +4,30 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"deed.example/deed"
 )
 
 // Checkout returns a checkout for one request. The authorization is nil when
-// the caller offered none.
-func (s *Service) Checkout(a *deed.Authorization) deed.Checkout { return &checkout{s, a} }
+// the caller offered none; signedIn is the wallet whose token the request
+// carries, or "".
+func (s *Service) Checkout(a *deed.Authorization, signedIn deed.Wallet) deed.Checkout {
+	return &checkout{s, a, signedIn}
+}
 
-// Known says whether the authorization was accepted before. Asking again for
-// what was paid for is free, and counts nowhere.
+// Known says whether the very same payment was accepted before: asking again for
+// what was paid for is free, and counts nowhere. One that ended without money is
+// not: what is asked with it is asked anew.
 func (s *Service) Known(ctx context.Context, a *deed.Authorization) (bool, error) {
 	if a == nil {
 		return false, nil
 	}
-	_, err := s.Store.Payment(ctx, s.id(a))
+	p, err := s.Store.Payment(ctx, s.id(a))
 	if deed.CodeOf(err) == deed.CodeNotFound {
 		return false, nil
 	}
-	return err == nil, err
+	return err == nil && p.SignedBy(a.Signature) && !p.State.Over(), err
 }
 
 // Find returns the payment with the ID, or the one it is an alias of.
@@ -39,23 +44,28 @@ func (s *Service) id(a *deed.Authorization) string {
 }
 
 type checkout struct {
-	s    *Service
-	auth *deed.Authorization
+	s        *Service
+	auth     *deed.Authorization
+	signedIn deed.Wallet
 }
 
-// Resume implements deed.Checkout.
+// Resume implements deed.Checkout. Only the signature that the payment was given
+// with shows that the caller gave it: payer and nonce are public.
 func (c *checkout) Resume(ctx context.Context, want deed.Purchase) (deed.Payment, bool, error) {
 	if c.auth == nil {
 		return deed.Payment{}, false, nil
 	}
 	p, err := c.s.Store.Payment(ctx, c.s.id(c.auth))
 	if deed.CodeOf(err) == deed.CodeNotFound {
-		return p, false, nil
+		return deed.Payment{}, false, nil
 	}
 	if err != nil {
 		return p, false, fmt.Errorf("look for an earlier try: %w", err)
 	}
-	p, err = c.goOn(ctx, p, want)
+	if !p.SignedBy(c.auth.Signature) {
+		return deed.Payment{}, false, nil
+	}
+	p, err = c.proceed(ctx, p, want)
 	return p, true, err
 }
 
@@ -70,24 +80,84 @@ func (c *checkout) Collect(ctx context.Context, q deed.Quote, want deed.Purchase
 	if !q.Accepts(c.auth.Amount) {
 		return deed.Payment{}, deed.Errorf(deed.CodePaymentInvalid, "%s costs %s USDC, neither less nor more", q.For, q.Amount)
 	}
-	if err := c.s.Settler.Check(ctx, *c.auth); err != nil {
+	open, err := c.s.Store.OpenNonces(ctx, c.auth.Payer)
+	if err != nil {
+		return deed.Payment{}, fmt.Errorf("read what %s has open: %w", c.auth.Payer, err)
+	}
+	funds, err := c.s.Settler.Check(ctx, *c.auth, open)
+	if errors.Is(err, deed.ErrAlreadyPaid) {
+		return c.collectPaid(ctx, want)
+	}
+	if err != nil {
 		return deed.Payment{}, fmt.Errorf("check the payment: %w", err)
 	}
-	p, err := c.s.Store.AuthorizePayment(ctx, deed.Payment{ID: c.s.id(c.auth), Auth: *c.auth, Purchase: want})
+	return c.authorize(ctx, want, func(who deed.Payer) error {
+		return funds.Admit(c.auth.Payer, c.auth.Amount, who, c.s.Terms.MaxOpen, c.s.Now())
+	})
+}
+
+// authorize writes the payment down and goes on with it.
+func (c *checkout) authorize(ctx context.Context, want deed.Purchase, admit func(deed.Payer) error) (deed.Payment, error) {
+	p, err := c.s.Store.AuthorizePayment(ctx, deed.Payment{ID: c.s.id(c.auth), Auth: *c.auth, Purchase: want}, admit)
 	if err != nil {
 		return p, fmt.Errorf("authorize the payment: %w", err)
 	}
-	return c.goOn(ctx, p, want)
+	if p.Purchase.Kind == deed.PurchaseNothing {
+		return c.collectPaid(ctx, want) // its transfer was found while we looked
+	}
+	return c.proceed(ctx, p, want)
+}
+
+// collectPaid is for an authorization that paid us before it was given to us. It
+// is public on the chain by then, so it buys something only for its payer, who is
+// signed in; for everybody else the money goes back.
+func (c *checkout) collectPaid(ctx context.Context, want deed.Purchase) (deed.Payment, error) {
+	p, err := c.s.Store.Payment(ctx, c.s.id(c.auth))
+	known := err == nil
+	if err != nil && deed.CodeOf(err) != deed.CodeNotFound {
+		return p, fmt.Errorf("look for the payment: %w", err)
+	}
+	switch {
+	case known && p.Purchase.Kind != deed.PurchaseNothing:
+		return deed.Payment{}, &deed.Error{
+			Code: deed.CodePaymentInvalid, Err: deed.ErrNoOffer,
+			Message: "this authorization was given before with another signature: repeat the request exactly as it was",
+		}
+	case c.signedIn != c.auth.Payer || known && p.State != deed.PaymentUnclaimed:
+		return deed.Payment{}, c.goesBack()
+	case known:
+		p, err = c.s.Books.ClaimPayment(ctx, deed.Payment{ID: p.ID, Auth: *c.auth, Purchase: want}, 0)
+		if errors.Is(err, deed.ErrAlreadyPaid) || err == nil && p.Purchase.Kind == deed.PurchaseNothing {
+			return deed.Payment{}, c.goesBack()
+		}
+		if err != nil {
+			return p, fmt.Errorf("claim the payment: %w", err)
+		}
+		return c.proceed(ctx, p, want)
+	}
+	return c.authorize(ctx, want, func(deed.Payer) error { return nil }) // the money is there
+}
+
+// goesBack is told to whom an authorization is shown that paid us already: paying
+// again would be wrong, and what was paid goes back.
+func (c *checkout) goesBack() error {
+	return &deed.Error{
+		Code:    deed.CodeUnavailable,
+		Message: fmt.Sprintf("this authorization was used on the chain before it came with a request, so its money goes back to %s: do not pay again before it is there", c.auth.Payer),
+		Hint:    fmt.Sprintf("to buy with it instead, sign in as the payer within %s and repeat the request with the access token", c.s.Terms.ClaimWindow),
+		Retry:   time.Minute,
+		Err:     errors.Join(deed.ErrPending, deed.ErrAlreadyPaid),
+	}
 }
 
 // capHint is for clients that refuse to pay more than a dollar by themselves.
 const capHint = "pay with an x402 client (version 1 or 2); most refuse more than 1.00 USDC (version 1: 0.10) until you raise their cap"
 
-// goOn takes a known payment as far as it goes, provided that it was given for
+// proceed takes a known payment as far as it goes, provided that it was given for
 // this very purchase. Its outcome being open is not an error here: the payment
 // returned says so.
-func (c *checkout) goOn(ctx context.Context, p deed.Payment, want deed.Purchase) (deed.Payment, error) {
-	if p.Auth.Amount != c.auth.Amount || p.Auth.PayTo != c.auth.PayTo || p.Purchase.Fingerprint() != want.Fingerprint() {
+func (c *checkout) proceed(ctx context.Context, p deed.Payment, want deed.Purchase) (deed.Payment, error) {
+	if p.Auth.Amount != c.auth.Amount || p.Auth.PayTo != c.auth.PayTo || p.Fingerprint != want.Fingerprint() {
 		return p, deed.Errorf(deed.CodePaymentInvalid, "this payment was given for another request")
 	}
 	if p.AliasOf != "" {
@@ -97,8 +167,11 @@ func (c *checkout) goOn(ctx context.Context, p deed.Payment, want deed.Purchase)
 	if err != nil && !errors.Is(err, deed.ErrPending) {
 		return p, err
 	}
-	if p.State == deed.PaymentVoid {
+	switch p.State {
+	case deed.PaymentVoid:
 		return p, deed.Errorf(deed.CodePaymentInvalid, "this payment is void and nothing was charged: sign a new one")
+	case deed.PaymentReleased:
+		return p, deed.Errorf(deed.CodePaymentInvalid, "this payment could not be settled and was given up: have the money in the wallet, and sign a new one")
 	}
 	return p, nil
 }

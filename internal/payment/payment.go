@@ -12,6 +12,7 @@ package payment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -20,11 +21,17 @@ import (
 
 // Store keeps payments.
 type Store interface {
+	// OpenNonces returns the nonces of the wallet's payments whose money has not
+	// moved.
+	OpenNonces(ctx context.Context, w deed.Wallet) ([]string, error)
+
 	// AuthorizePayment writes p and the job it pays for down and claims the
 	// name, or returns the payment already written under the same ID. When the
 	// payer has an open payment for the same purchase, p is written as its
-	// alias. It fails with CodeDomainUnavailable when the name is claimed.
-	AuthorizePayment(ctx context.Context, p deed.Payment) (deed.Payment, error)
+	// alias. Admit says, while no other payment of the payer can be opened,
+	// whether this one may be; its error is returned. It fails with
+	// CodeDomainUnavailable when the name is claimed.
+	AuthorizePayment(ctx context.Context, p deed.Payment, admit func(deed.Payer) error) (deed.Payment, error)
 
 	// Payment returns the payment, or CodeNotFound.
 	Payment(ctx context.Context, id string) (deed.Payment, error)
@@ -35,18 +42,44 @@ type Store interface {
 	MovePayment(ctx context.Context, p deed.Payment, to deed.PaymentState, txHash string) (deed.Payment, error)
 
 	// DelayPayment says when somebody should look at an open payment again.
-	DelayPayment(ctx context.Context, id string, until time.Time) error
-
-	// DuePayments returns payments that somebody should look at now.
-	DuePayments(ctx context.Context, most int) ([]string, error)
+	DelayPayment(ctx context.Context, id string, d deed.Delay) error
 }
 
-// retry is how long the worker leaves a payment alone whose outcome is open.
-const retry = 2 * time.Second
+// Books keeps what is written down about payments beside their states.
+type Books interface {
+	// ClaimPayment has money that came without a request buy p.Purchase, and
+	// returns the payment as it then is. Attempts is how many orders were placed
+	// for it before.
+	ClaimPayment(ctx context.Context, p deed.Payment, attempts int) (deed.Payment, error)
+
+	// RecordRevert writes down that a transfer failed on the chain, at our cost.
+	RecordRevert(ctx context.Context, p deed.Payment) error
+}
+
+// Queue says which payments somebody should look at.
+type Queue interface {
+	// DuePayments returns payments whose money is to come, each wallet's in turn.
+	DuePayments(ctx context.Context, limit int) ([]string, error)
+
+	// DueRefunds returns payments whose money is to go back.
+	DueRefunds(ctx context.Context, limit int) ([]string, error)
+
+	// Stalled returns what has made no progress since the time.
+	Stalled(ctx context.Context, since time.Time) (deed.Stalled, error)
+}
+
+// How long we wait for what.
+const (
+	firstRetry = 2 * time.Second
+	maxRetry   = time.Minute
+	stallAfter = time.Minute // what makes no progress for so long is shown to operators
+)
 
 // Service collects and returns money. Fill every field but Reserve and Step.
 type Service struct {
 	Store   Store
+	Books   Books
+	Queue   Queue
 	Watch   WatchStore
 	Settler deed.Settler
 	Terms   Terms
@@ -57,12 +90,21 @@ type Service struct {
 	Step func(name string)
 }
 
-// Terms is where and in what we are paid.
+// Terms is where and in what we are paid, and what a payer may do for free.
 type Terms struct {
 	ChainID uint64
 	Asset   deed.Wallet // the token
-	PayTo   deed.Wallet
-	First   uint64 // block from which on the treasury is ours: what came before it is not looked at
+	First   uint64      // block from which on the treasury is ours: what came before it is not looked at
+
+	MaxOpen      int           // payments of one wallet whose money has not moved
+	ReleaseAfter time.Duration // how long a payment may be stuck before its name and place are given up
+	ClaimWindow  time.Duration // how long money that came without a request waits for its payer
+	Dust         deed.USDC     // less than this is not sent back by itself
+}
+
+// DefaultTerms are the terms that an operator need not set.
+func DefaultTerms() Terms {
+	return Terms{MaxOpen: 5, ReleaseAfter: time.Minute, ClaimWindow: 5 * time.Minute, Dust: 5 * deed.Cent}
 }
 
 // Advance takes the payment as far as it goes now and returns it as it then is.
@@ -84,6 +126,10 @@ func (s *Service) Advance(ctx context.Context, id string) (deed.Payment, error) 
 			p, err = s.Store.MovePayment(ctx, p, deed.PaymentSettling, "")
 		case deed.PaymentSettling:
 			p, err = s.settle(ctx, p)
+		case deed.PaymentUnclaimed:
+			if p, err = s.giveUpClaim(ctx, p); p.State == deed.PaymentUnclaimed {
+				return p, err
+			}
 		case deed.PaymentRefundDue:
 			p, err = s.Store.MovePayment(ctx, p, deed.PaymentRefunding, "")
 		case deed.PaymentRefunding:
@@ -105,30 +151,61 @@ func (s *Service) settle(ctx context.Context, p deed.Payment) (deed.Payment, err
 		return s.record(ctx, p, deed.PaymentSettled, txHash)
 	case deed.Refused(err):
 		return s.record(ctx, p, deed.PaymentVoid, "")
+	case errors.Is(err, deed.ErrReverted):
+		if recorded := s.Books.RecordRevert(context.WithoutCancel(ctx), p); recorded != nil {
+			return p, fmt.Errorf("record the failed transfer: %w", recorded)
+		}
+		return s.release(ctx, p, err)
+	case errors.Is(err, deed.ErrUnsettleable):
+		if p.StuckAt.IsZero() || s.Now().Before(p.StuckAt.Add(s.Terms.ReleaseAfter)) {
+			return p, s.later(ctx, p, err, true)
+		}
+		return s.release(ctx, p, err)
 	}
-	return p, s.later(ctx, p, err)
+	return p, s.later(ctx, p, err, false)
+}
+
+// release gives up a payment that cannot be settled: nobody sends it any more, its
+// name is free, and money that comes after all goes back. The settler is told
+// first, so that no process sends it afterwards.
+func (s *Service) release(ctx context.Context, p deed.Payment, cause error) (deed.Payment, error) {
+	if err := s.Settler.Abandon(context.WithoutCancel(ctx), p.Auth); err != nil {
+		return p, s.later(ctx, p, errors.Join(cause, err), true)
+	}
+	s.step("abandoned")
+	return s.record(ctx, p, deed.PaymentReleased, "")
 }
 
 // refund sends the money back to the payer.
 func (s *Service) refund(ctx context.Context, p deed.Payment) (deed.Payment, error) {
-	txHash, err := s.Settler.Refund(ctx, p.ID, p.Auth.Payer, p.Auth.Amount)
+	txHash, err := s.Settler.Refund(ctx, deed.Refund{PaymentID: p.ID, Payer: p.Auth.Payer, Nonce: p.Auth.Nonce, Amount: p.Auth.Amount})
 	s.step("money returned")
 	if err != nil {
-		return p, s.later(ctx, p, err)
+		return p, s.later(ctx, p, err, false)
 	}
 	return s.record(ctx, p, deed.PaymentRefunded, txHash)
 }
 
+// giveUpClaim owes money back whose payer asked for nothing while there was time.
+func (s *Service) giveUpClaim(ctx context.Context, p deed.Payment) (deed.Payment, error) {
+	if s.Now().Before(p.Created.Add(s.Terms.ClaimWindow)) {
+		return p, nil
+	}
+	return s.Store.MovePayment(ctx, p, deed.PaymentRefundDue, "")
+}
+
 // record writes an outcome down, also when the caller has left meanwhile: the
-// money does not wait for him.
+// money does not wait for anybody.
 func (s *Service) record(ctx context.Context, p deed.Payment, to deed.PaymentState, txHash string) (deed.Payment, error) {
 	return s.Store.MovePayment(context.WithoutCancel(ctx), p, to, txHash)
 }
 
-// later leaves the payment to the worker for a while and says that its outcome
-// is open.
-func (s *Service) later(ctx context.Context, p deed.Payment, cause error) error {
-	if err := s.Store.DelayPayment(context.WithoutCancel(ctx), p.ID, s.Now().Add(retry)); err != nil {
+// later leaves the payment to the worker for a while, longer each time, and says
+// that its outcome is open.
+func (s *Service) later(ctx context.Context, p deed.Payment, cause error, stuck bool) error {
+	wait := min(firstRetry<<min(p.Tries, 10), maxRetry)
+	d := deed.Delay{Until: s.Now().Add(wait), Stuck: stuck, Cause: deed.WaitingFor(cause)}
+	if err := s.Store.DelayPayment(context.WithoutCancel(ctx), p.ID, d); err != nil {
 		return fmt.Errorf("leave it to the worker: %w", err)
 	}
 	return deed.Pending(cause)
@@ -141,6 +218,16 @@ func (s *Service) step(name string) {
 }
 
 // Due returns payments that Advance should be called for now.
-func (s *Service) Due(ctx context.Context, most int) ([]string, error) {
-	return s.Store.DuePayments(ctx, most)
+func (s *Service) Due(ctx context.Context, limit int) ([]string, error) {
+	return s.Queue.DuePayments(ctx, limit)
+}
+
+// DueRefunds returns payments whose refund Advance should be called for now.
+func (s *Service) DueRefunds(ctx context.Context, limit int) ([]string, error) {
+	return s.Queue.DueRefunds(ctx, limit)
+}
+
+// Stalled returns what has made no progress for a minute.
+func (s *Service) Stalled(ctx context.Context) (deed.Stalled, error) {
+	return s.Queue.Stalled(ctx, s.Now().Add(-stallAfter))
 }

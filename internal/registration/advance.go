@@ -56,7 +56,7 @@ func (s *Service) submit(ctx context.Context, j deed.Job) error {
 		j.From = from
 	}
 	j.Attempts++
-	j.Reference = fmt.Sprintf("%s-%d", j.ID, j.Attempts)
+	j.Reference = deed.OrderReference(j.ID, j.Attempts)
 	j.Submitted, j.Lease, j.Refusal = now, now.Add(deed.JobLease), ""
 	mine, err := s.Store.MoveJob(ctx, j, deed.JobSubmitting, j.Lease)
 	if err != nil {

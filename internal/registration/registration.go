@@ -52,6 +52,12 @@ type Queue interface {
 	WakeJobs(ctx context.Context) error
 }
 
+// Finder finds jobs by the ids that callers know.
+type Finder interface {
+	// PublicJob returns the job with its steps, or CodeNotFound.
+	PublicJob(ctx context.Context, publicID string) (deed.Job, error)
+}
+
 // Names are the names we hold.
 type Names interface {
 	// Registration returns the name, or CodeNotFound.
@@ -90,6 +96,7 @@ type Offers interface {
 type Service struct {
 	Store       Store
 	Queue       Queue
+	Finder      Finder
 	Names       Names
 	Registrar   deed.Registrar
 	Keeper      deed.Keeper
@@ -144,10 +151,10 @@ func (s *Service) Buy(ctx context.Context, o Order, pay deed.Checkout) (Outcome,
 }
 
 // refused is the outcome of a payment that was known and will not do. A void
-// one may be replaced: the price is told again. One that belongs to another
+// or released one may be replaced: the price is told again. One that belongs to another
 // purchase may not: its job is named.
 func (s *Service) refused(ctx context.Context, o Order, p deed.Payment) Outcome {
-	if p.State == deed.PaymentVoid {
+	if p.State.Over() {
 		q, _, _ := s.Quote(context.WithoutCancel(ctx), o) // without a price there is no offer
 		return Outcome{Quote: q}
 	}
@@ -165,8 +172,8 @@ func (s *Service) await(ctx context.Context, p deed.Payment) (Outcome, error) {
 	for {
 		j, err := s.Store.JobOf(read, p)
 		if deed.CodeOf(err) == deed.CodeNotFound {
-			// It was signed anew for an order that was paid, and its payer sent it
-			// to the chain himself.
+			// It was signed anew for an order that was paid, and somebody sent it to
+			// the chain.
 			return Outcome{}, deed.Errorf(deed.CodePaymentInvalid, "this payment came on top of another for the same order: it goes back to the payer")
 		}
 		if err != nil {

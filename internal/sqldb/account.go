@@ -24,7 +24,7 @@ func (s Accounts) Wallet(ctx context.Context, w deed.Wallet, soon time.Time) (de
 	}
 	a.Created, a.LastActive = time.Unix(created, 0), time.Unix(active, 0)
 	err = s.DB.read.QueryRowContext(ctx, `
-		SELECT coalesce(sum(CASE WHEN tx_hash <> '' THEN amount ELSE 0 END), 0),
+		SELECT coalesce(sum(CASE WHEN state IN ('settled', 'consumed') THEN amount ELSE 0 END), 0),
 		       coalesce(sum(CASE WHEN state = 'refunded' THEN amount ELSE 0 END), 0)
 		  FROM payments WHERE payer = $1`,
 		w).Scan(&a.Spent, &a.Refunded)
@@ -68,40 +68,42 @@ func (s Accounts) Domains(ctx context.Context, w deed.Wallet, status deed.Status
 	return list, total, nil
 }
 
-// Transactions implements account.Store. A refund is a transaction of its own,
-// beside the payment that it returns; money that nobody asked for is its refund
-// alone. Times are whole seconds: within one, the id decides, and a refund stands
-// before its payment, so that the order is the same on every page.
+// listedPayments and listedRefunds are what a wallet is shown: every payment that
+// stands for itself, and its refund as a transaction of its own. Money that nobody
+// asked for is its refund alone.
+const (
+	listedPayments = `FROM payments WHERE payer = $1 AND kind <> 'nothing' AND alias_of IS NULL`
+	listedRefunds  = `FROM payments WHERE payer = $1 AND (state IN ('refund_due', 'refunding', 'refunded') OR state = 'unclaimed' AND lost_at IS NULL)`
+)
+
+// Transactions implements account.Store. Times are whole seconds: within one, the
+// id decides, and a refund stands before its payment, so that the order is the
+// same on every page.
 func (s Accounts) Transactions(ctx context.Context, w deed.Wallet, limit, offset int) (list []deed.Movement, total int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
 	defer cancel()
-	err = s.DB.read.QueryRowContext(ctx, `
-		SELECT coalesce(sum(CASE WHEN kind <> 'nothing' THEN 1 ELSE 0 END), 0) +
-		       coalesce(sum(CASE WHEN state IN ('refund_due', 'refunding', 'refunded') THEN 1 ELSE 0 END), 0)
-		  FROM payments WHERE payer = $1`, w).Scan(&total)
+	err = s.DB.read.QueryRowContext(ctx, `SELECT (SELECT count(*) `+listedPayments+`) + (SELECT count(*) `+listedRefunds+`)`, w).Scan(&total)
 	if err != nil {
 		return nil, 0, err
 	}
 	rows, err := s.DB.read.QueryContext(ctx, `
-		SELECT id, 0 AS refund, kind, domain, state, amount, tx_hash, created_at AS at FROM payments
-		 WHERE payer = $1 AND kind <> 'nothing'
-		UNION ALL
-		SELECT id, 1, kind, domain, state, amount, refund_tx, changed_at FROM payments
-		 WHERE payer = $1 AND state IN ('refund_due', 'refunding', 'refunded')
-		 ORDER BY at DESC, id, refund DESC LIMIT $2 OFFSET $3`,
+		SELECT t.id, t.public_id, coalesce(j.public_id, ''), t.refund, t.kind, t.domain, t.state, t.amount, t.tx_hash, t.at
+		  FROM (SELECT id, public_id, 0 AS refund, kind, domain, state, amount, tx_hash, created_at AS at `+listedPayments+`
+		        UNION ALL
+		        SELECT id, refund_id, 1, kind, domain, state, amount, refund_tx, changed_at `+listedRefunds+`) t
+		  LEFT JOIN jobs j ON j.payment_id = t.id
+		 ORDER BY t.at DESC, t.id, t.refund DESC LIMIT $2 OFFSET $3`,
 		w, limit, offset)
 	if err != nil {
 		return nil, 0, err
 	}
-	defer rows.Close() // rows.Err below tells what went wrong
-	for rows.Next() {
-		var m deed.Movement
+	err = each(rows, func() error {
+		m := deed.Movement{Payer: w}
 		var refund, at int64
-		if err := rows.Scan(&m.PaymentID, &refund, &m.Kind, &m.Name, &m.State, &m.Amount, &m.TxHash, &at); err != nil {
-			return nil, 0, err
-		}
-		m.Refund, m.At, m.Payer = refund == 1, time.Unix(at, 0), w
+		err := rows.Scan(&m.PaymentID, &m.PublicID, &m.JobID, &refund, &m.Kind, &m.Name, &m.State, &m.Amount, &m.TxHash, &at)
+		m.Refund, m.At = refund == 1, time.Unix(at, 0)
 		list = append(list, m)
-	}
-	return list, total, rows.Err()
+		return err
+	})
+	return list, total, err
 }

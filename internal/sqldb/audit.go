@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"deed.example/deed"
 )
@@ -33,13 +34,16 @@ var invariants = []invariant{
 	{"a failed job's payment goes back, and the reverse", `
 		SELECT count(*) FROM jobs j JOIN payments p ON p.id = j.payment_id
 		 WHERE (j.state = 'failed') <> (p.state IN ('refund_due', 'refunding', 'refunded'))`},
-	{"a cancelled job's payment is void, and the reverse", `
+	{"a cancelled job's payment is void or released, and the reverse", `
 		SELECT count(*) FROM jobs j JOIN payments p ON p.id = j.payment_id
-		 WHERE (j.state = 'cancelled') <> (p.state = 'void')`},
+		 WHERE (j.state = 'cancelled') <> (p.state IN ('void', 'released'))`},
+	{"what nobody asked for buys nothing", `
+		SELECT count(*) FROM payments p
+		 WHERE p.state IN ('unclaimed', 'dust') AND (p.kind <> 'nothing' OR EXISTS (SELECT 1 FROM jobs j WHERE j.payment_id = p.id))`},
 	{"a payment for a name has a job", `
 		SELECT count(*) FROM payments p LEFT JOIN jobs j ON j.payment_id = p.id
 		 WHERE p.kind <> 'nothing' AND p.alias_of IS NULL AND p.state IN ('settling', 'settled', 'consumed') AND j.id IS NULL`},
-	{"a name belongs to who paid for it, or to whom he gave it", `
+	{"a name belongs to its payer, or to the wallet it was handed over to", `
 		SELECT count(*) FROM registrations r JOIN payments p ON p.id = r.payment_id
 		 WHERE p.state <> 'consumed' OR r.domain <> p.domain OR p.kind NOT IN ('registration', 'transfer')
 		    OR r.owner <> coalesce((SELECT a.detail FROM acts a WHERE a.reference = r.reference AND a.act = 'handover'
@@ -71,7 +75,7 @@ var invariants = []invariant{
 		    OR (p.state = 'refunded') <> EXISTS (SELECT 1 FROM ledger l WHERE l.payment_id = p.id AND l.entry = 'refunded')`},
 	{"what we owe is what is neither earned nor returned", `
 		SELECT CASE WHEN coalesce((SELECT sum(-amount) FROM ledger WHERE account = 'owed'), 0) =
-		                 coalesce((SELECT sum(amount) FROM payments WHERE state IN ('settled', 'refund_due', 'refunding')), 0)
+		                 coalesce((SELECT sum(amount) FROM payments WHERE state IN ('settled', 'unclaimed', 'dust', 'refund_due', 'refunding')), 0)
 		            THEN 0 ELSE 1 END`},
 	{"a refund goes out once: an attempt only after the one before it", `
 		SELECT count(*) FROM (SELECT purpose FROM attempts WHERE purpose LIKE 'refund%' GROUP BY chain, purpose HAVING count(*) <> max(attempt)) d`},
@@ -111,37 +115,92 @@ func (a Audit) Open(ctx context.Context) (n int, err error) {
 }
 
 // Moved implements payment.Ledger.
-func (a Audit) Moved(ctx context.Context) (map[string]deed.Movement, error) {
-	rows, err := a.DB.read.QueryContext(ctx, `SELECT id, payer, amount, tx_hash, state FROM payments WHERE tx_hash <> ''`)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close() // rows.Err below tells what went wrong
+func (a Audit) Moved(ctx context.Context, since time.Time) (map[string]deed.Movement, error) {
 	moved := map[string]deed.Movement{}
-	for rows.Next() {
-		var m deed.Movement
-		if err := rows.Scan(&m.PaymentID, &m.Payer, &m.Amount, &m.TxHash, &m.State); err != nil {
-			return nil, err
-		}
-		moved[m.PaymentID] = m
-	}
-	return moved, rows.Err()
+	err := a.movements(ctx, func(m deed.Movement) { moved[m.PaymentID] = m }, `
+		SELECT p.id, p.payer, p.amount, p.tx_hash, p.state FROM payments p
+		 WHERE p.tx_hash <> ''
+		   AND ($1 = 0 OR p.id IN (SELECT l.payment_id FROM ledger l WHERE l.entry = 'settled' AND l.at >= $1))`, unix(since))
+	return moved, err
+}
+
+// Movement implements payment.Ledger.
+func (a Audit) Movement(ctx context.Context, id string) (found deed.Movement, ok bool, err error) {
+	err = a.movements(ctx, func(m deed.Movement) { found, ok = m, true }, `
+		SELECT id, payer, amount, tx_hash, state FROM payments WHERE id = $1 AND tx_hash <> ''`, id)
+	return found, ok, err
 }
 
 // Refunds implements payment.Ledger.
-func (a Audit) Refunds(ctx context.Context) ([]deed.Movement, error) {
-	rows, err := a.DB.read.QueryContext(ctx, `SELECT id, payer, amount, refund_tx, state FROM payments WHERE state IN ('refunding', 'refunded')`)
+func (a Audit) Refunds(ctx context.Context, since time.Time) (refunds []deed.Movement, err error) {
+	err = a.movements(ctx, func(m deed.Movement) { refunds = append(refunds, m) }, `
+		SELECT id, payer, amount, refund_tx, state FROM payments WHERE state IN ('refunding', 'refunded') AND changed_at >= $1`, unix(since))
+	return refunds, err
+}
+
+// RefundsIn implements payment.Ledger.
+func (a Audit) RefundsIn(ctx context.Context, txHash string) (refunds []deed.Movement, err error) {
+	err = a.movements(ctx, func(m deed.Movement) { refunds = append(refunds, m) }, `
+		SELECT id, payer, amount, refund_tx, state FROM payments WHERE state = 'refunded' AND refund_tx = $1`, txHash)
+	return refunds, err
+}
+
+func (a Audit) movements(ctx context.Context, add func(deed.Movement), query string, args ...any) error {
+	rows, err := a.DB.read.QueryContext(ctx, query, args...)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer rows.Close() // rows.Err below tells what went wrong
-	var refunds []deed.Movement
-	for rows.Next() {
-		m := deed.Movement{Refund: true}
+	return each(rows, func() error {
+		var m deed.Movement
 		if err := rows.Scan(&m.PaymentID, &m.Payer, &m.Amount, &m.TxHash, &m.State); err != nil {
-			return nil, err
+			return err
 		}
-		refunds = append(refunds, m)
+		add(m)
+		return nil
+	})
+}
+
+// A Notice is something that is no fault, and that an operator should know of.
+type Notice struct {
+	About string
+	Count int
+	Sum   deed.USDC
+	Since time.Time // of the oldest
+	Why   string    // of the oldest
+}
+
+// notices are questions about what waits, each with how many, how much, since when
+// and why.
+var notices = []invariant{
+	{"payments wait for the chain", `
+		SELECT count(*), coalesce(sum(amount), 0), coalesce(min(changed_at), 0),
+		       coalesce((SELECT cause FROM payments WHERE state IN ('authorized', 'settling') AND next_at IS NOT NULL ORDER BY changed_at LIMIT 1), '')
+		  FROM payments WHERE state IN ('authorized', 'settling') AND next_at IS NOT NULL`},
+	{"refunds wait for the chain", `
+		SELECT count(*), coalesce(sum(amount), 0), coalesce(min(changed_at), 0),
+		       coalesce((SELECT cause FROM payments WHERE state IN ('refund_due', 'refunding') ORDER BY changed_at LIMIT 1), '')
+		  FROM payments WHERE state IN ('refund_due', 'refunding')`},
+	{"came without a request and waits for its payer", `
+		SELECT count(*), coalesce(sum(amount), 0), coalesce(min(created_at), 0), '' FROM payments WHERE state = 'unclaimed' AND lost_at IS NULL`},
+	{"was settled by us and has no request: run deed admin restore finish", `
+		SELECT count(*), coalesce(sum(amount), 0), coalesce(min(created_at), 0), '' FROM payments WHERE state = 'unclaimed' AND lost_at IS NOT NULL`},
+	{"came without a request and is too little to send back", `
+		SELECT count(*), coalesce(sum(amount), 0), coalesce(min(created_at), 0), '' FROM payments WHERE state = 'dust'`},
+	{"was put aside by the watcher", `
+		SELECT count(*), coalesce(sum(amount), 0), coalesce(min(at), 0), coalesce((SELECT reason FROM put_aside ORDER BY at LIMIT 1), '') FROM put_aside`},
+}
+
+// Notices returns what waits, and nothing of what does not.
+func (a Audit) Notices(ctx context.Context) (all []Notice, err error) {
+	for _, q := range notices {
+		n := Notice{About: q.name}
+		var at int64
+		if err := a.DB.read.QueryRowContext(ctx, q.query).Scan(&n.Count, &n.Sum, &at, &n.Why); err != nil {
+			return nil, fmt.Errorf("look for what %s: %w", q.name, err)
+		}
+		if n.Since = time.Unix(at, 0); n.Count > 0 {
+			all = append(all, n)
+		}
 	}
-	return refunds, rows.Err()
+	return all, nil
 }

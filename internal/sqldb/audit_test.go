@@ -22,7 +22,7 @@ func sample(t *testing.T, db *sqldb.DB) {
 	buy := func(n int, what deed.Purchase, to ...deed.PaymentState) deed.Payment {
 		auth := deed.Authorization{Payer: deed.Wallet(fmt.Sprintf("0x%040d", n)), PayTo: wallet, Amount: deed.USDC(1000 + n), Nonce: fmt.Sprint(n)}
 		p := deed.Payment{ID: auth.PaymentID(84532, payments.Asset), Auth: auth, Purchase: what}
-		p, err := payments.AuthorizePayment(t.Context(), p)
+		p, err := payments.AuthorizePayment(t.Context(), p, sqldbtest.AdmitAll)
 		for _, next := range to {
 			if err == nil {
 				p, err = payments.MovePayment(t.Context(), p, next, fmt.Sprintf("0xfeed%d", n))
@@ -90,23 +90,26 @@ func TestAuditFindsWhatIsWrong(t *testing.T) {
 	corruptions := map[string][]string{
 		"": nil, // a sound database
 		"a payment has one job at most": {`DROP INDEX jobs_payment`,
-			`INSERT INTO jobs SELECT 'job_twin', payment_id, domain, owner, state, '', 0, 0, 0, '', '', 0, 0, 0, NULL, kind, 0, 0, 0 FROM jobs WHERE state = 'cancelled'`},
-		"a job at work has its money":                                     {job(`state = 'queued', next_at = 1`, 1)},
-		"a completed job's payment is consumed, and the reverse":          {job(`state = 'verifying', next_at = 1`, 4), `INSERT INTO claims SELECT domain, id FROM jobs WHERE state = 'verifying'`},
-		"a failed job's payment goes back, and the reverse":               {job(`state = 'failed', failure = 'x', next_at = NULL`, 3), `DELETE FROM claims WHERE domain = 'name3.com'`},
-		"a cancelled job's payment is void, and the reverse":              {job(`state = 'cancelled'`, 1), `DELETE FROM claims WHERE domain = 'name1.com'`},
-		"a payment for a name has a job":                                  {`DELETE FROM job_steps`, `DELETE FROM claims WHERE domain = 'name3.com'`, `DELETE FROM jobs WHERE domain = 'name3.com'`},
-		"a name belongs to who paid for it, or to whom he gave it":        {`UPDATE registrations SET owner = '0x1'`},
-		"what was bought is there, or was once":                           {`DELETE FROM registrations`},
-		"a name does not expire before its last renewal says":             {`UPDATE jobs SET kind = 'renewal', until_at = until_at + 9, created_at = 2000000000 WHERE state = 'completed'`},
-		"every open order has its claim":                                  {`DELETE FROM claims WHERE domain = 'name3.com'`},
-		"no other claim is there":                                         {`INSERT INTO claims SELECT 'other.com', id FROM jobs WHERE state = 'completed' AND kind = 'registration'`},
-		"an entry of the ledger sums to zero":                             {`UPDATE ledger SET amount = amount - 1 WHERE account = 'revenue'`},
-		"money that moved is in the ledger, and no other":                 {`UPDATE payments SET amount = amount + 1 WHERE state = 'consumed'`},
-		"what is consumed or refunded is in the ledger, and no other":     {`DELETE FROM ledger WHERE entry = 'consumed' AND account = 'revenue'`, `DELETE FROM ledger WHERE entry = 'refunded' AND account = 'refunds'`, `UPDATE ledger SET entry = 'refunded' WHERE entry = 'consumed'`},
-		"what we owe is what is neither earned nor returned":              {`UPDATE ledger SET amount = amount + 1 WHERE account = 'owed' AND entry = 'settled'`},
-		"a refund goes out once: an attempt only after the one before it": {`INSERT INTO attempts VALUES (84532, 'refund x pay_none', 2, '0x', 0)`},
-		"only what is owed back is refunded":                              {`INSERT INTO attempts SELECT 84532, 'refund x ' || id, 1, '0x', 0 FROM payments WHERE state = 'consumed'`},
+			`INSERT INTO jobs SELECT 'job_twin', payment_id, domain, owner, state, '', 0, 0, 0, '', '', 0, 0, 0, NULL, kind, 0, 0, 0, 'job_public' FROM jobs WHERE state = 'cancelled'`},
+		"a job at work has its money":                            {job(`state = 'queued', next_at = 1`, 1)},
+		"a completed job's payment is consumed, and the reverse": {job(`state = 'verifying', next_at = 1`, 4), `INSERT INTO claims SELECT domain, id FROM jobs WHERE state = 'verifying'`},
+		"a failed job's payment goes back, and the reverse":      {job(`state = 'failed', failure = 'x', next_at = NULL`, 3), `DELETE FROM claims WHERE domain = 'name3.com'`},
+		"what nobody asked for buys nothing": {`INSERT INTO payments (id, public_id, chain_id, asset, payer, nonce, pay_to, amount, valid_after, valid_before, signature, kind, domain, years, fingerprint, state, tx_hash, refund_tx, created_at, changed_at)
+			VALUES ('pay_x', 'pay_x', 1, '', '0x', '', '', 5, 0, 0, '', 'registration', '', 0, '', 'dust', '0xx', '', 0, 0)`,
+			`INSERT INTO ledger VALUES ('pay_x', 'settled', 'treasury', 5, 0), ('pay_x', 'settled', 'owed', -5, 0)`},
+		"a cancelled job's payment is void or released, and the reverse":      {job(`state = 'cancelled'`, 1), `DELETE FROM claims WHERE domain = 'name1.com'`},
+		"a payment for a name has a job":                                      {`DELETE FROM job_steps`, `DELETE FROM claims WHERE domain = 'name3.com'`, `DELETE FROM jobs WHERE domain = 'name3.com'`},
+		"a name belongs to its payer, or to the wallet it was handed over to": {`UPDATE registrations SET owner = '0x1'`},
+		"what was bought is there, or was once":                               {`DELETE FROM registrations`},
+		"a name does not expire before its last renewal says":                 {`UPDATE jobs SET kind = 'renewal', until_at = until_at + 9, created_at = 2000000000 WHERE state = 'completed'`},
+		"every open order has its claim":                                      {`DELETE FROM claims WHERE domain = 'name3.com'`},
+		"no other claim is there":                                             {`INSERT INTO claims SELECT 'other.com', id FROM jobs WHERE state = 'completed' AND kind = 'registration'`},
+		"an entry of the ledger sums to zero":                                 {`UPDATE ledger SET amount = amount - 1 WHERE account = 'revenue'`},
+		"money that moved is in the ledger, and no other":                     {`UPDATE payments SET amount = amount + 1 WHERE state = 'consumed'`},
+		"what is consumed or refunded is in the ledger, and no other":         {`DELETE FROM ledger WHERE entry = 'consumed' AND account = 'revenue'`, `DELETE FROM ledger WHERE entry = 'refunded' AND account = 'refunds'`, `UPDATE ledger SET entry = 'refunded' WHERE entry = 'consumed'`},
+		"what we owe is what is neither earned nor returned":                  {`UPDATE ledger SET amount = amount + 1 WHERE account = 'owed' AND entry = 'settled'`},
+		"a refund goes out once: an attempt only after the one before it":     {`INSERT INTO attempts VALUES (84532, 'refund x pay_none', 2, '0x', 0)`},
+		"only what is owed back is refunded":                                  {`INSERT INTO attempts SELECT 84532, 'refund x ' || id, 1, '0x', 0 FROM payments WHERE state = 'consumed'`},
 		"no nonce of our wallets is left out": {`INSERT INTO signers VALUES (84532, '0x', 3)`,
 			`INSERT INTO transactions VALUES (84532, '0x', 0, 'a', '', 0), (84532, '0x', 2, 'b', '', 0)`},
 		"no job goes on an hour after its deadline": {job(`updated_at = deadline_at + 7200`, 3)},

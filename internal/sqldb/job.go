@@ -17,20 +17,24 @@ type Jobs struct {
 	Zones Zones // a new name gets one
 }
 
-// createJob writes the job of a payment down and claims its name, when it buys
-// one. It fails with CodeDomainUnavailable when another job is buying the name,
+// createJob writes the job of a payment down in its first state and claims its
+// name, when it buys one. It fails with CodeDomainUnavailable when another job is buying the name,
 // or somebody has it.
-func createJob(ctx context.Context, tx *Tx, p deed.Payment, now time.Time) error {
+func createJob(ctx context.Context, tx *Tx, p deed.Payment, state deed.JobState, now time.Time) error {
 	id := deed.JobID(p.ID)
+	var next any
+	if state == deed.JobQueued {
+		next = now.Unix()
+	}
 	_, err := tx.ExecContext(ctx, `
-		INSERT INTO jobs (id, payment_id, kind, domain, owner, state, reference, attempts, submitted_at, lease_until,
-		                  refusal, failure, created_at, updated_at, deadline_at)
-		VALUES ($1, $2, $3, $4, $5, $6, '', 0, 0, 0, '', '', $7, $7, $8)`,
-		id, p.ID, p.Purchase.Kind, p.Purchase.Name, p.Auth.Payer, deed.JobAwaitingPayment, now.Unix(), p.Purchase.Deadline(now).Unix())
+		INSERT INTO jobs (id, public_id, payment_id, kind, domain, owner, state, reference, attempts, submitted_at, lease_until,
+		                  refusal, failure, created_at, updated_at, deadline_at, next_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, '', 0, 0, 0, '', '', $8, $8, $9, $10)`,
+		id, newPublicID("job_"), p.ID, p.Purchase.Kind, p.Purchase.Name, p.Auth.Payer, state, now.Unix(), p.Purchase.Deadline(now).Unix(), next)
 	if err != nil {
 		return err
 	}
-	if err := addStep(ctx, tx, id, deed.JobAwaitingPayment, now); err != nil {
+	if err := addStep(ctx, tx, id, state, now); err != nil {
 		return err
 	}
 	if !p.Purchase.Kind.ClaimsName() {
@@ -98,7 +102,7 @@ func dropClaim(ctx context.Context, tx *Tx, id string) error {
 func (s Jobs) Job(ctx context.Context, id string) (deed.Job, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
 	defer cancel()
-	j, err := readJob(ctx, s.DB.read, id)
+	j, err := s.DB.readJob(ctx, s.DB.read, id)
 	if err != nil {
 		return j, err
 	}
@@ -127,16 +131,31 @@ func (s Jobs) JobOf(ctx context.Context, p deed.Payment) (deed.Job, error) {
 	return s.Job(ctx, deed.JobID(p.ID))
 }
 
-func readJob(ctx context.Context, from rower, id string) (deed.Job, error) {
+// PublicJob implements registration.Store.
+func (s Jobs) PublicJob(ctx context.Context, publicID string) (deed.Job, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	defer cancel()
+	var id string
+	err := s.DB.read.QueryRowContext(ctx, `SELECT id FROM jobs WHERE public_id = $1`, publicID).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return deed.Job{}, deed.Errorf(deed.CodeNotFound, "there is no job %s", publicID)
+	}
+	if err != nil {
+		return deed.Job{}, err
+	}
+	return s.Job(ctx, id)
+}
+
+func (db *DB) readJob(ctx context.Context, from rower, id string) (deed.Job, error) {
 	j := deed.Job{ID: id}
 	var submitted, lease, since, until, revision, created, updated, deadline int64
 	var purchase string
 	err := from.QueryRowContext(ctx, `
-		SELECT j.payment_id, p.kind, p.domain, p.years, p.purchase, j.owner, j.state, j.reference, j.attempts, j.submitted_at, j.lease_until,
+		SELECT j.public_id, j.payment_id, p.kind, p.domain, p.years, p.purchase, j.owner, j.state, j.reference, j.attempts, j.submitted_at, j.lease_until,
 		       j.from_at, j.until_at, j.revision, j.refusal, j.failure, j.created_at, j.updated_at, j.deadline_at
 		  FROM jobs j JOIN payments p ON p.id = j.payment_id
 		 WHERE j.id = $1`,
-		id).Scan(&j.PaymentID, &j.Purchase.Kind, &j.Purchase.Name, &j.Purchase.Years, &purchase, &j.Owner, &j.State, &j.Reference, &j.Attempts,
+		id).Scan(&j.PublicID, &j.PaymentID, &j.Purchase.Kind, &j.Purchase.Name, &j.Purchase.Years, &purchase, &j.Owner, &j.State, &j.Reference, &j.Attempts,
 		&submitted, &lease, &since, &until, &revision, &j.Refusal, &j.Failure, &created, &updated, &deadline)
 	if errors.Is(err, sql.ErrNoRows) {
 		return j, deed.Errorf(deed.CodeNotFound, "there is no job %s", id)
@@ -146,7 +165,12 @@ func readJob(ctx context.Context, from rower, id string) (deed.Job, error) {
 	}
 	j.Submitted, j.Lease, j.Created, j.Updated, j.Deadline = time.Unix(submitted, 0), time.Unix(lease, 0), time.Unix(created, 0), time.Unix(updated, 0), time.Unix(deadline, 0)
 	j.From, j.Until, j.Revision = moment(since), moment(until), uint32(revision)
-	return j, readPurchase(&j.Purchase, purchase)
+	sealed, err := readPurchase(&j.Purchase, purchase)
+	if err != nil || sealed == "" || j.State.Ended() {
+		return j, err
+	}
+	j.Purchase.AuthCode, err = db.open(j.PaymentID, sealed)
+	return j, err
 }
 
 // moment reads a time that may be none.
@@ -281,6 +305,9 @@ func (s Jobs) settleAccounts(ctx context.Context, tx *Tx, j deed.Job, to deed.Pa
 	moved, err := movePayment(ctx, tx, p, to, "", s.Now())
 	if err == nil && !moved {
 		err = fmt.Errorf("payment %s of job %s is %s", p.ID, j.ID, p.State)
+	}
+	if err == nil {
+		err = s.DB.eraseAuthCode(ctx, tx, p)
 	}
 	if err != nil || to != deed.PaymentConsumed {
 		return err

@@ -25,7 +25,7 @@ func TestOpenMemory(t *testing.T) {
 		if next, err := rows.Watched(t.Context()); err != nil || next != 0 {
 			t.Errorf("got block %d, %v, want a fresh database", next, err)
 		}
-		if err := rows.AdoptTransfers(t.Context(), nil, "", 7); err != nil {
+		if err := rows.SetWatched(t.Context(), 7, nil); err != nil {
 			t.Error(err)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 // A migration that has landed is never edited; the next one mends it.
 //
-//go:embed migrations/*.sql
+//go:embed migrations/*.sql migrations/payments/*.sql
 var migrations embed.FS
 
 // migrate runs the files that this database has not seen, in the order of their
@@ -26,7 +26,7 @@ func (db *DB) migrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	kind, options := goose.DialectSQLite3, []goose.ProviderOption{}
+	kind, options := goose.DialectSQLite3, []goose.ProviderOption{goose.WithGoMigrations(db.paymentsMigration()), goose.WithDisableGlobalRegistry(true)}
 	if db.dialect == postgres {
 		// Asked once a second, for five minutes at most.
 		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
@@ -39,7 +39,11 @@ func (db *DB) migrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := provider.Up(ctx); err != nil {
+	err = db.withoutForeignKeys(ctx, func() error {
+		_, err := provider.Up(ctx)
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	has, knows, err := provider.GetVersions(ctx)

@@ -2,9 +2,9 @@ package sqldb
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -12,7 +12,8 @@ import (
 	"deed.example/deed"
 )
 
-// Payments implements payment.Store. Fill every field.
+// Payments implements payment.Store, payment.Queue and payment.WatchStore. Fill
+// every field.
 type Payments struct {
 	DB      *DB
 	ChainID uint64
@@ -20,80 +21,139 @@ type Payments struct {
 	Now     func() time.Time
 }
 
+// newPublicID returns an id of 128 random bits.
+func newPublicID(kind string) string {
+	b := make([]byte, 16)
+	rand.Read(b) // it never fails (crypto/rand)
+	return kind + hex.EncodeToString(b)
+}
+
+// OpenNonces implements payment.Store.
+func (s Payments) OpenNonces(ctx context.Context, w deed.Wallet) (nonces []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	defer cancel()
+	open, err := s.openPayments(ctx, s.DB.read, w, "")
+	for _, o := range open {
+		nonces = append(nonces, o.Nonce)
+	}
+	return nonces, err
+}
+
+// maxOpen bounds how many open payments of one wallet are looked at; far fewer
+// are allowed.
+const maxOpen = 100
+
+func (s Payments) openPayments(ctx context.Context, from querier, w deed.Wallet, except string) (open []deed.OpenPayment, err error) {
+	rows, err := from.QueryContext(ctx, `
+		SELECT nonce, amount FROM payments
+		 WHERE payer = $1 AND chain_id = $2 AND asset = $3 AND id <> $4 AND alias_of IS NULL AND state IN ('authorized', 'settling')
+		 LIMIT $5`,
+		w, s.ChainID, s.Asset, except, maxOpen)
+	if err != nil {
+		return nil, err
+	}
+	err = each(rows, func() error {
+		var o deed.OpenPayment
+		err := rows.Scan(&o.Nonce, &o.Amount)
+		open = append(open, o)
+		return err
+	})
+	return open, err
+}
+
 // AuthorizePayment implements payment.Store.
-func (s Payments) AuthorizePayment(ctx context.Context, p deed.Payment) (deed.Payment, error) {
+func (s Payments) AuthorizePayment(ctx context.Context, p deed.Payment, admit func(deed.Payer) error) (deed.Payment, error) {
 	err := s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
-		written, err := s.authorize(ctx, tx, p)
-		if deed.CodeOf(err) == deed.CodeNotFound {
-			// Another promise for the same purchase was written while we looked:
-			// now it is seen, and ours is its alias.
-			written, err = s.authorize(ctx, tx, p)
+		refused, err := lockPayer(ctx, tx, p.Auth.Payer)
+		if err != nil {
+			return err
 		}
-		p = written
+		p, err = s.authorize(ctx, tx, p, func(who deed.Payer) error {
+			who.RefusedUntil = refused
+			return admit(who)
+		})
 		return err
 	})
 	return p, err
 }
 
-// authorize writes the payment down, or finds it written. It fails with
-// CodeNotFound when another open payment for the same purchase keeps it out.
-func (s Payments) authorize(ctx context.Context, tx *Tx, p deed.Payment) (deed.Payment, error) {
+// lockPayer lets one payment of a wallet be opened at a time, and returns until
+// when the wallet is refused.
+func lockPayer(ctx context.Context, tx *Tx, w deed.Wallet) (refusedUntil time.Time, err error) {
+	var until int64
+	err = tx.QueryRowContext(ctx, `
+		INSERT INTO payers (address) VALUES ($1)
+		ON CONFLICT (address) DO UPDATE SET refused_until = payers.refused_until
+		RETURNING refused_until`, w).Scan(&until)
+	return moment(until), err
+}
+
+// authorize writes the payment down, or finds it written.
+func (s Payments) authorize(ctx context.Context, tx *Tx, p deed.Payment, admit func(deed.Payer) error) (deed.Payment, error) {
+	known, err := readPayment(ctx, tx, p.ID)
+	if deed.CodeOf(err) != deed.CodeNotFound {
+		return known, err
+	}
 	now := s.Now()
+	p.Fingerprint = p.Purchase.Fingerprint()
 	// A client that lost its answer may have signed anew: what it paid for
-	// before is delivered, and this promise is not called in.
-	err := tx.QueryRowContext(ctx, `
-		SELECT id FROM payments
-		 WHERE payer = $1 AND fingerprint = $2 AND alias_of IS NULL
-		   AND state IN ('authorized', 'settling', 'settled')`,
-		p.Auth.Payer, p.Purchase.Fingerprint()).Scan(&p.AliasOf)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+	// before is delivered, and this payment is not called in.
+	if p.AliasOf, err = openFor(ctx, tx, p); err != nil {
 		return p, err
 	}
-	if p.AliasOf == p.ID {
-		p.AliasOf = ""
+	who := deed.Payer{}
+	if p.AliasOf != "" {
+		err = tx.QueryRowContext(ctx, `SELECT count(*) FROM payments WHERE alias_of = $1`, p.AliasOf).Scan(&who.Aliases)
+	} else {
+		who.Open, err = s.openPayments(ctx, tx, p.Auth.Payer, p.ID)
 	}
-	fresh, err := s.insertPayment(ctx, tx, p, now)
 	if err != nil {
 		return p, err
 	}
-	if fresh && p.AliasOf == "" {
-		if err := createJob(ctx, tx, p, now); err != nil {
+	if err := admit(who); err != nil {
+		return p, err
+	}
+	if err := s.insertPayment(ctx, tx, p, now); err != nil {
+		return p, err
+	}
+	if p.AliasOf == "" {
+		if err := createJob(ctx, tx, p, deed.JobAwaitingPayment, now); err != nil {
 			return p, err
 		}
 	}
 	return readPayment(ctx, tx, p.ID)
 }
 
-func (s Payments) insertPayment(ctx context.Context, tx *Tx, p deed.Payment, now time.Time) (fresh bool, err error) {
+// openFor returns the open payment of the same payer for the same purchase, or "".
+func openFor(ctx context.Context, tx *Tx, p deed.Payment) (id string, err error) {
+	err = tx.QueryRowContext(ctx, `
+		SELECT id FROM payments
+		 WHERE payer = $1 AND fingerprint = $2 AND alias_of IS NULL AND id <> $3
+		   AND state IN ('authorized', 'settling', 'settled')`,
+		p.Auth.Payer, p.Fingerprint, p.ID).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return id, err
+}
+
+func (s Payments) insertPayment(ctx context.Context, tx *Tx, p deed.Payment, now time.Time) error {
 	var next any
 	if p.AliasOf == "" {
 		next = now.Unix()
 	}
-	return touched(tx.ExecContext(ctx, `
-		INSERT INTO payments (id, chain_id, asset, payer, nonce, pay_to, amount, valid_after, valid_before, signature,
-		                      kind, domain, years, fingerprint, state, tx_hash, refund_tx, alias_of, created_at, changed_at, next_at, purchase)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, '', '', $16, $17, $17, $18, $19)
-		ON CONFLICT DO NOTHING`,
-		p.ID, s.ChainID, s.Asset, p.Auth.Payer, p.Auth.Nonce, p.Auth.PayTo, p.Auth.Amount, p.Auth.ValidAfter, p.Auth.ValidBefore,
-		hex.EncodeToString(p.Auth.Signature), p.Purchase.Kind, p.Purchase.Name, p.Purchase.Years, p.Purchase.Fingerprint(),
-		deed.PaymentAuthorized, sql.NullString{String: p.AliasOf, Valid: p.AliasOf != ""}, now.Unix(), next, purchaseColumn(p.Purchase)))
-}
-
-// purchaseColumn writes a purchase as the column keeps it.
-func purchaseColumn(p deed.Purchase) string {
-	text, err := json.Marshal(p)
+	purchase, err := s.DB.purchaseColumn(p.ID, p.Purchase)
 	if err != nil {
-		panic(err) // plain data: only a programmer can make it fail
+		return err
 	}
-	return string(text)
-}
-
-// readPurchase fills in the particulars of a purchase. Old rows have none.
-func readPurchase(p *deed.Purchase, column string) error {
-	if column == "" {
-		return nil
-	}
-	return json.Unmarshal([]byte(column), p)
+	_, err = tx.ExecContext(ctx, `
+		INSERT INTO payments (id, public_id, chain_id, asset, payer, nonce, pay_to, amount, valid_after, valid_before, signature,
+		                      kind, domain, years, fingerprint, state, tx_hash, refund_tx, alias_of, created_at, changed_at, next_at, purchase)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, '', '', $17, $18, $18, $19, $20)`,
+		p.ID, newPublicID("pay_"), s.ChainID, s.Asset, p.Auth.Payer, p.Auth.Nonce, p.Auth.PayTo, p.Auth.Amount, p.Auth.ValidAfter, p.Auth.ValidBefore,
+		hex.EncodeToString(p.Auth.Signature), p.Purchase.Kind, p.Purchase.Name, p.Purchase.Years, p.Fingerprint,
+		deed.PaymentAuthorized, sql.NullString{String: p.AliasOf, Valid: p.AliasOf != ""}, now.Unix(), next, purchase)
+	return err
 }
 
 // Payment implements payment.Store.
@@ -128,7 +188,10 @@ func (s Payments) afterMove(ctx context.Context, tx *Tx, p deed.Payment, to deed
 			return err
 		}
 		return moveJob(ctx, tx, p.ID, deed.JobAwaitingPayment, deed.JobQueued, now)
-	case deed.PaymentVoid:
+	case deed.PaymentVoid, deed.PaymentReleased:
+		if err := s.DB.eraseAuthCode(ctx, tx, p); err != nil {
+			return err
+		}
 		return moveJob(ctx, tx, p.ID, deed.JobAwaitingPayment, deed.JobCancelled, now)
 	case deed.PaymentRefunded:
 		return post(ctx, tx, p, "refunded", "owed", "refunds", now)
@@ -142,12 +205,16 @@ func movePayment(ctx context.Context, tx *Tx, p deed.Payment, to deed.PaymentSta
 	if !p.State.MayBecome(to) {
 		return false, fmt.Errorf("payment %s: no arrow leads from %s to %s", p.ID, p.State, to)
 	}
-	settled, refunded := p.TxHash, ""
+	settled, refunded, refundID := p.TxHash, "", p.RefundID
 	switch to {
 	case deed.PaymentSettled:
 		settled = txHash
 	case deed.PaymentRefunded:
 		refunded = txHash
+	case deed.PaymentRefundDue:
+		if refundID == "" {
+			refundID = newPublicID("ref_")
+		}
 	}
 	var next any
 	switch to {
@@ -155,9 +222,10 @@ func movePayment(ctx context.Context, tx *Tx, p deed.Payment, to deed.PaymentSta
 		next = now.Unix()
 	}
 	return touched(tx.ExecContext(ctx, `
-		UPDATE payments SET state = $1, tx_hash = $2, refund_tx = $3, changed_at = $4, next_at = $5
-		 WHERE id = $6 AND state = $7 AND alias_of IS NULL`,
-		to, settled, refunded, now.Unix(), next, p.ID, p.State))
+		UPDATE payments SET state = $1, tx_hash = $2, refund_tx = $3, refund_id = $4, changed_at = $5, next_at = $6,
+		                    tries = 0, stuck_at = NULL, cause = '', lost_at = NULL
+		 WHERE id = $7 AND state = $8 AND alias_of IS NULL`,
+		to, settled, refunded, refundID, now.Unix(), next, p.ID, p.State))
 }
 
 // post writes a ledger entry: the amount goes from one account to the other.
@@ -174,63 +242,55 @@ func post(ctx context.Context, tx *Tx, p deed.Payment, entry, to, from string, n
 }
 
 // DelayPayment implements payment.Store.
-func (s Payments) DelayPayment(ctx context.Context, id string, until time.Time) error {
+func (s Payments) DelayPayment(ctx context.Context, id string, d deed.Delay) error {
+	stuck := int64(0)
+	if d.Stuck {
+		stuck = s.Now().Unix()
+	}
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE payments SET next_at = $1 WHERE id = $2 AND next_at IS NOT NULL`, until.Unix(), id)
+		_, err := tx.ExecContext(ctx, `
+			UPDATE payments SET next_at = $1, tries = tries + 1, cause = $2,
+			                    stuck_at = CASE WHEN $3 = 0 THEN NULL ELSE coalesce(stuck_at, $3) END
+			 WHERE id = $4 AND next_at IS NOT NULL`,
+			d.Until.Unix(), d.Cause, stuck, id)
 		return err
 	})
 }
 
-// DuePayments implements payment.Store.
-func (s Payments) DuePayments(ctx context.Context, most int) ([]string, error) {
-	return due(ctx, s.DB, `SELECT id FROM payments WHERE next_at <= $1 ORDER BY next_at LIMIT $2`, s.Now(), most)
+const selectPayment = `
+	SELECT id, public_id, refund_id, payer, nonce, pay_to, amount, valid_after, valid_before, signature, kind, domain, years, purchase, fingerprint,
+	       state, tx_hash, refund_tx, alias_of, created_at, tries, coalesce(stuck_at, 0)
+	  FROM payments `
+
+func readPayment(ctx context.Context, from rower, id string) (deed.Payment, error) {
+	p, err := scanPayment(from.QueryRowContext(ctx, selectPayment+`WHERE id = $1`, id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return p, deed.Errorf(deed.CodeNotFound, "no payment %s", id)
+	}
+	return p, err
 }
 
-func due(ctx context.Context, db *DB, query string, now time.Time, most int) ([]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, db.Patience)
-	defer cancel()
-	rows, err := db.read.QueryContext(ctx, query, now.Unix(), most)
+// scanPayment reads one row of selectPayment. What is secret of its purchase is
+// not read.
+func scanPayment(row interface{ Scan(...any) error }) (p deed.Payment, err error) {
+	var signature, purchase string
+	var alias sql.NullString
+	var created, stuck int64
+	err = row.Scan(&p.ID, &p.PublicID, &p.RefundID, &p.Auth.Payer, &p.Auth.Nonce, &p.Auth.PayTo, &p.Auth.Amount, &p.Auth.ValidAfter, &p.Auth.ValidBefore,
+		&signature, &p.Purchase.Kind, &p.Purchase.Name, &p.Purchase.Years, &purchase, &p.Fingerprint,
+		&p.State, &p.TxHash, &p.RefundTx, &alias, &created, &p.Tries, &stuck)
 	if err != nil {
-		return nil, err
+		return p, err
 	}
-	defer rows.Close() // rows.Err below tells what went wrong
-	var ids []string
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
-		ids = append(ids, id)
+	p.AliasOf, p.Created, p.StuckAt = alias.String, time.Unix(created, 0), moment(stuck)
+	if p.Auth.Signature, err = hex.DecodeString(signature); err != nil {
+		return p, err
 	}
-	return ids, rows.Err()
+	_, err = readPurchase(&p.Purchase, purchase)
+	return p, err
 }
 
 // rower is a transaction or a pool.
 type rower interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
-func readPayment(ctx context.Context, from rower, id string) (deed.Payment, error) {
-	p := deed.Payment{ID: id}
-	var signature, purchase string
-	var alias sql.NullString
-	var created int64
-	err := from.QueryRowContext(ctx, `
-		SELECT payer, nonce, pay_to, amount, valid_after, valid_before, signature, kind, domain, years, purchase,
-		       state, tx_hash, refund_tx, alias_of, created_at
-		  FROM payments
-		 WHERE id = $1`,
-		id).Scan(&p.Auth.Payer, &p.Auth.Nonce, &p.Auth.PayTo, &p.Auth.Amount, &p.Auth.ValidAfter, &p.Auth.ValidBefore, &signature,
-		&p.Purchase.Kind, &p.Purchase.Name, &p.Purchase.Years, &purchase, &p.State, &p.TxHash, &p.RefundTx, &alias, &created)
-	if errors.Is(err, sql.ErrNoRows) {
-		return p, deed.Errorf(deed.CodeNotFound, "no payment %s", id)
-	}
-	if err != nil {
-		return p, err
-	}
-	p.AliasOf, p.Created = alias.String, time.Unix(created, 0)
-	if p.Auth.Signature, err = hex.DecodeString(signature); err != nil {
-		return p, err
-	}
-	return p, readPurchase(&p.Purchase, purchase)
 }

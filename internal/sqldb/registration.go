@@ -31,7 +31,11 @@ func (s Jobs) insertRegistration(ctx context.Context, tx *Tx, j deed.Job, r deed
 	if err != nil {
 		return fmt.Errorf("write %s down: %w", r.Name, err)
 	}
-	if err := s.Zones.createZone(ctx, tx, r, j.Purchase.Records); err != nil {
+	serial, err := s.Zones.createZone(ctx, tx, r, j.Purchase.Records)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, `UPDATE jobs SET revision = $1 WHERE id = $2`, serial, j.ID); err != nil {
 		return err
 	}
 	event := deed.Event{Name: r.Name, Reference: r.Reference, Type: deed.EventRegistered, At: r.Created, About: r.Expires}

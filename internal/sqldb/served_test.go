@@ -39,7 +39,7 @@ func (s *stall) paid(t testing.TB, what deed.Purchase) deed.Job {
 	t.Helper()
 	s.sold++
 	auth := deed.Authorization{Payer: wallet, PayTo: wallet, Amount: deed.Cent, Nonce: fmt.Sprint(s.sold)}
-	p, err := s.payments.AuthorizePayment(t.Context(), deed.Payment{ID: auth.PaymentID(84532, s.payments.Asset), Auth: auth, Purchase: what})
+	p, err := s.payments.AuthorizePayment(t.Context(), deed.Payment{ID: auth.PaymentID(84532, s.payments.Asset), Auth: auth, Purchase: what}, sqldbtest.AdmitAll)
 	for _, to := range []deed.PaymentState{deed.PaymentSettling, deed.PaymentSettled} {
 		if err == nil {
 			p, err = s.payments.MovePayment(t.Context(), p, to, fmt.Sprintf("0xfeed%d", s.sold))

@@ -33,6 +33,10 @@ type DB struct {
 	// nodes; nil for all others. Set it before the first use only.
 	Time func() time.Time
 
+	// Sealer encrypts the secrets of purchases; without one they are kept as they
+	// are, until their job has ended. Set it before the first use only.
+	Sealer Sealer
+
 	write, read *sql.DB
 	dialect     dialect
 	group       *group       // nil on PostgreSQL, which has its own

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"deed.example/deed"
 )
@@ -20,12 +21,12 @@ func (s Payments) Watched(ctx context.Context) (next uint64, err error) {
 	return next, err
 }
 
-// AdoptTransfers implements payment.WatchStore. A transfer that keeps the promise
-// of a payment settles it; one that nobody asked for is owed back.
-func (s Payments) AdoptTransfers(ctx context.Context, transfers []deed.Transfer, payTo deed.Wallet, next uint64) error {
+// SetWatched implements payment.WatchStore. Blocks that could not be read are put
+// aside with it.
+func (s Payments) SetWatched(ctx context.Context, next uint64, unread []deed.UnreadBlock) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
-		for _, t := range transfers {
-			if err := s.adopt(ctx, tx, t, payTo); err != nil {
+		for _, b := range unread {
+			if err := s.putAside(ctx, tx, deed.Transfer{Block: b.Number}, b.Reason, nil); err != nil {
 				return err
 			}
 		}
@@ -38,41 +39,102 @@ func (s Payments) AdoptTransfers(ctx context.Context, transfers []deed.Transfer,
 	})
 }
 
-func (s Payments) adopt(ctx context.Context, tx *Tx, t deed.Transfer, payTo deed.Wallet) error {
-	now := s.Now()
-	p := deed.Payment{
-		Auth:     deed.Authorization{Payer: t.Payer, PayTo: payTo, Amount: t.Amount, Nonce: t.Nonce},
-		Purchase: deed.Purchase{Kind: deed.PurchaseNothing},
+// Adopt implements payment.WatchStore. A transfer that pays what was authorized
+// settles it; one that nobody asked for becomes a payment for nothing.
+func (s Payments) Adopt(ctx context.Context, t deed.Transfer, u deed.Unsolicited) error {
+	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		// The same lock as for a payment that is opened, which may be this one.
+		if _, err := lockPayer(ctx, tx, t.Payer); err != nil {
+			return err
+		}
+		if err := s.adopt(ctx, tx, t, u); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, `
+			DELETE FROM put_aside WHERE chain_id = $1 AND block = $2 AND tx_hash = $3 AND payer = $4 AND nonce = $5`,
+			s.ChainID, t.Block, t.TxHash, t.Payer, t.Nonce)
+		return err
+	})
+}
+
+// PutAside implements payment.WatchStore.
+func (s Payments) PutAside(ctx context.Context, t deed.Transfer, reason string, next time.Time) error {
+	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error { return s.putAside(ctx, tx, t, reason, next.Unix()) })
+}
+
+func (s Payments) putAside(ctx context.Context, tx *Tx, t deed.Transfer, reason string, next any) error {
+	_, err := tx.ExecContext(ctx, `
+		INSERT INTO put_aside (chain_id, block, tx_hash, payer, nonce, pay_to, amount, reason, at, next_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+		ON CONFLICT (chain_id, block, tx_hash, payer, nonce) DO UPDATE SET reason = excluded.reason, next_at = excluded.next_at`,
+		s.ChainID, t.Block, t.TxHash, t.Payer, t.Nonce, t.PayTo, t.Amount, reason, s.Now().Unix(), next)
+	return err
+}
+
+// DueAside implements payment.WatchStore.
+func (s Payments) DueAside(ctx context.Context, limit int) (found []deed.Transfer, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	defer cancel()
+	rows, err := s.DB.read.QueryContext(ctx, `
+		SELECT block, tx_hash, payer, nonce, pay_to, amount FROM put_aside
+		 WHERE chain_id = $1 AND next_at <= $2 ORDER BY next_at LIMIT $3`, s.ChainID, s.Now().Unix(), limit)
+	if err != nil {
+		return nil, err
 	}
-	p.ID = p.Auth.PaymentID(s.ChainID, s.Asset)
-	fresh, err := touched(tx.ExecContext(ctx, `
-		INSERT INTO payments (id, chain_id, asset, payer, nonce, pay_to, amount, valid_after, valid_before, signature,
-		                      kind, domain, years, fingerprint, state, tx_hash, refund_tx, created_at, changed_at, next_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 0, '', $8, '', 0, $9, 'refund_due', $10, '', $11, $11, $11)
-		ON CONFLICT DO NOTHING`,
-		p.ID, s.ChainID, s.Asset, t.Payer, t.Nonce, payTo, t.Amount, p.Purchase.Kind, p.Purchase.Fingerprint(), t.TxHash, now.Unix()))
+	err = each(rows, func() error {
+		var t deed.Transfer
+		err := rows.Scan(&t.Block, &t.TxHash, &t.Payer, &t.Nonce, &t.PayTo, &t.Amount)
+		found = append(found, t)
+		return err
+	})
+	return found, err
+}
+
+func (s Payments) adopt(ctx context.Context, tx *Tx, t deed.Transfer, u deed.Unsolicited) error {
+	id := deed.Authorization{Payer: t.Payer, Nonce: t.Nonce}.PaymentID(s.ChainID, s.Asset)
+	known, err := readPayment(ctx, tx, id)
+	if deed.CodeOf(err) == deed.CodeNotFound {
+		return s.insertUnsolicited(ctx, tx, id, t, u)
+	}
 	if err != nil {
 		return err
 	}
-	if fresh {
-		return post(ctx, tx, p, "settled", "treasury", "owed", now)
+	return s.adoptKnown(ctx, tx, known, t)
+}
+
+// insertUnsolicited writes down money that came without a request.
+func (s Payments) insertUnsolicited(ctx context.Context, tx *Tx, id string, t deed.Transfer, u deed.Unsolicited) error {
+	now := s.Now()
+	p := deed.Payment{ID: id, Auth: deed.Authorization{Payer: t.Payer, PayTo: t.PayTo, Amount: t.Amount, Nonce: t.Nonce}, Purchase: deed.Purchase{Kind: deed.PurchaseNothing}}
+	state, next, lost := u.State, any(u.Next.Unix()), any(nil)
+	switch {
+	case u.Lost:
+		next, lost = nil, now.Unix()
+	case state == deed.PaymentDust:
+		next = nil
 	}
-	return s.adoptKnown(ctx, tx, p.ID, t)
+	_, err := tx.ExecContext(ctx, `
+		INSERT INTO payments (id, public_id, refund_id, chain_id, asset, payer, nonce, pay_to, amount, valid_after, valid_before, signature,
+		                      kind, domain, years, fingerprint, state, tx_hash, refund_tx, created_at, changed_at, next_at, lost_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 0, '', $10, '', 0, $11, $12, $13, '', $14, $14, $15, $16)`,
+		p.ID, newPublicID("pay_"), newPublicID("ref_"), s.ChainID, s.Asset, t.Payer, t.Nonce, t.PayTo, t.Amount,
+		p.Purchase.Kind, p.Purchase.Fingerprint(), state, t.TxHash, now.Unix(), next, lost)
+	if err != nil {
+		return err
+	}
+	return post(ctx, tx, p, "settled", "treasury", "owed", now)
 }
 
 // adoptKnown sees to money that moved with the nonce of a payment we know. When
-// it is the promised amount, and nobody has seen it yet, the payment is settled:
+// it is the authorized amount, and nobody has seen it yet, the payment is settled:
 // who was about to call it void must not do so. Otherwise it is owed back as it
-// came: an alias is not called in, and a payer can sign one nonce twice, for
-// another amount or for a later time than the promise that is void.
-func (s Payments) adoptKnown(ctx context.Context, tx *Tx, id string, t deed.Transfer) error {
-	known, err := readPayment(ctx, tx, id)
-	if err != nil {
-		return err
-	}
+// came: an alias is not called in, a released payment is not waited for, and a
+// payer can sign one nonce twice, for another amount or for a later time than the
+// authorization that is void.
+func (s Payments) adoptKnown(ctx context.Context, tx *Tx, known deed.Payment, t deed.Transfer) error {
 	open := known.State == deed.PaymentAuthorized || known.State == deed.PaymentSettling
 	switch {
-	case known.AliasOf != "", known.State == deed.PaymentVoid, open && known.Auth.Amount != t.Amount:
+	case known.AliasOf != "", known.State.Over(), open && known.Auth.Amount != t.Amount:
 		return s.owe(ctx, tx, known, t)
 	case open:
 		return s.settleKnown(ctx, tx, known, t)
@@ -90,7 +152,7 @@ func (s Payments) settleKnown(ctx context.Context, tx *Tx, p deed.Payment, t dee
 	}
 	moved, err := movePayment(ctx, tx, p, deed.PaymentSettled, t.TxHash, now)
 	if err == nil && !moved {
-		err = fmt.Errorf("payment %s is no longer %s", p.ID, p.State) // the next reading sees what it is
+		err = fmt.Errorf("payment %s is no longer %s", p.ID, p.State) // the next try sees what it is
 	}
 	if err != nil {
 		return err
@@ -103,9 +165,10 @@ func (s Payments) settleKnown(ctx context.Context, tx *Tx, p deed.Payment, t dee
 func (s Payments) owe(ctx context.Context, tx *Tx, p deed.Payment, t deed.Transfer) error {
 	now := s.Now()
 	moved, err := touched(tx.ExecContext(ctx, `
-		UPDATE payments SET alias_of = NULL, state = 'refund_due', amount = $1, tx_hash = $2, changed_at = $3, next_at = $3
-		 WHERE id = $4 AND state = $5`,
-		t.Amount, t.TxHash, now.Unix(), p.ID, p.State))
+		UPDATE payments SET alias_of = NULL, state = 'refund_due', amount = $1, tx_hash = $2, refund_id = $3, changed_at = $4, next_at = $4,
+		                    tries = 0, stuck_at = NULL, cause = ''
+		 WHERE id = $5 AND state = $6`,
+		t.Amount, t.TxHash, newPublicID("ref_"), now.Unix(), p.ID, p.State))
 	if err == nil && !moved {
 		err = fmt.Errorf("payment %s is no longer %s", p.ID, p.State)
 	}
@@ -114,6 +177,9 @@ func (s Payments) owe(ctx context.Context, tx *Tx, p deed.Payment, t deed.Transf
 	}
 	p.Auth.Amount = t.Amount
 	if err := post(ctx, tx, p, "settled", "treasury", "owed", now); err != nil {
+		return err
+	}
+	if err := s.DB.eraseAuthCode(ctx, tx, p); err != nil {
 		return err
 	}
 	id := deed.JobID(p.ID)

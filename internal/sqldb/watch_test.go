@@ -25,6 +25,7 @@ func TestAdoptKnownPayments(t *testing.T) {
 		"settling, another amount":     {[]deed.PaymentState{deed.PaymentSettling}, false, other, deed.PaymentRefundDue, deed.JobFailed},
 		"void, signed for longer":      {[]deed.PaymentState{deed.PaymentSettling, deed.PaymentVoid}, false, promised, deed.PaymentRefundDue, deed.JobFailed},
 		"void, another amount":         {[]deed.PaymentState{deed.PaymentSettling, deed.PaymentVoid}, false, other, deed.PaymentRefundDue, deed.JobFailed},
+		"released, it comes late":      {[]deed.PaymentState{deed.PaymentSettling, deed.PaymentReleased}, false, promised, deed.PaymentRefundDue, deed.JobFailed},
 		"settled already":              {[]deed.PaymentState{deed.PaymentSettling, deed.PaymentSettled}, false, promised, deed.PaymentSettled, deed.JobQueued},
 		"an alias, as promised":        {nil, true, promised, deed.PaymentRefundDue, ""},
 		"an alias, for another amount": {nil, true, other, deed.PaymentRefundDue, ""},
@@ -36,7 +37,7 @@ func TestAdoptKnownPayments(t *testing.T) {
 				promise := func(nonce string) deed.Payment {
 					p := deed.Payment{Auth: deed.Authorization{Payer: "0x01", PayTo: "0x02", Amount: promised, Nonce: nonce}}
 					p.ID, p.Purchase = p.Auth.PaymentID(1, ""), deed.Purchase{Kind: deed.PurchaseRegistration, Name: "first.com", Years: 1}
-					p, err := rows.AuthorizePayment(t.Context(), p)
+					p, err := rows.AuthorizePayment(t.Context(), p, sqldbtest.AdmitAll)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -57,7 +58,7 @@ func TestAdoptKnownPayments(t *testing.T) {
 					}
 				}
 				for range 2 { // once is as good as twice
-					if err := rows.AdoptTransfers(t.Context(), []deed.Transfer{{Payer: "0x01", Nonce: p.Auth.Nonce, Amount: tt.amount, TxHash: "0xabc"}}, "0x02", 7); err != nil {
+					if err := rows.Adopt(t.Context(), deed.Transfer{Payer: "0x01", PayTo: "0x02", Nonce: p.Auth.Nonce, Amount: tt.amount, TxHash: "0xabc"}, deed.Unsolicited{State: deed.PaymentUnclaimed}); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -184,13 +184,14 @@ func (s Zones) Revisions(ctx context.Context, name deed.Name) (list []deed.Revis
 	return list, err
 }
 
-// createZone makes the zone of a name that has just become ours.
-func (s Zones) createZone(ctx context.Context, tx *Tx, r deed.Registration, records []deed.Record) error {
+// createZone makes the zone of a name that has just become ours, and returns its
+// first serial.
+func (s Zones) createZone(ctx context.Context, tx *Tx, r deed.Registration, records []deed.Record) (serial uint32, err error) {
 	now := s.Now()
 	z := zoneRow{id: "zone_" + strings.ToLower(rand.Text()), generation: s.Generation, Zone: deed.Zone{Name: r.Name, Owner: r.Owner, Serial: uint32(now.Unix())}}
 	var last sql.NullInt64
 	if err := tx.QueryRowContext(ctx, `SELECT max(serial) FROM zones WHERE domain = $1`, r.Name).Scan(&last); err != nil {
-		return err
+		return 0, err
 	}
 	z.Serial = max(z.Serial, uint32(last.Int64)+1) // servers must not take the new zone for an old one
 	for _, rec := range records {
@@ -198,16 +199,16 @@ func (s Zones) createZone(ctx context.Context, tx *Tx, r deed.Registration, reco
 		rec.Created, rec.Updated = now, now
 		z.Records = append(z.Records, rec)
 	}
-	_, err := tx.ExecContext(ctx, `
+	_, err = tx.ExecContext(ctx, `
 		INSERT INTO zones (id, domain, serial, member, generation, renew_at, changed_at) VALUES ($1, $2, $3, $4, $5, 0, 0)`,
 		z.id, r.Name, z.Serial, newMember(), z.generation)
 	if err != nil {
-		return fmt.Errorf("make the zone of %s: %w", r.Name, err)
+		return 0, fmt.Errorf("make the zone of %s: %w", r.Name, err)
 	}
 	if err := s.writeZone(ctx, tx, z, deed.Zone{Name: r.Name}); err != nil {
-		return err
+		return 0, err
 	}
-	return bumpCatalog(ctx, tx, now)
+	return z.Serial, bumpCatalog(ctx, tx, now)
 }
 
 func newRecordID() deed.RecordID { return deed.RecordID("rec_" + strings.ToLower(rand.Text())) }

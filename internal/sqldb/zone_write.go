@@ -30,7 +30,7 @@ func (s Zones) ChangeZone(ctx context.Context, j deed.Job) (done bool, err error
 			return err
 		}
 		// Whoever waited for the zone may find that its change was made meanwhile.
-		if now, err := readJob(ctx, tx, j.ID); err != nil || now.State != j.State {
+		if now, err := s.DB.readJob(ctx, tx, j.ID); err != nil || now.State != j.State {
 			return err
 		}
 		var next deed.Zone

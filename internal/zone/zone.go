@@ -184,7 +184,7 @@ func (s *Service) withIDs(c deed.ZoneChange) deed.ZoneChange {
 // refused is the outcome of a payment that was known and will not do: a void one
 // may be replaced, and the price is told again.
 func (s *Service) refused(ctx context.Context, p deed.Payment, make func(ctx context.Context) (deed.ZoneChange, error)) Outcome {
-	if p.State == deed.PaymentVoid {
+	if p.State.Over() {
 		if c, err := make(context.WithoutCancel(ctx)); err == nil {
 			return Outcome{Quote: quote(c)}
 		}

@@ -175,6 +175,18 @@ func (r *Registry) Order(ctx context.Context, reference string, name deed.Name) 
 	return deed.OrderStatus{State: deed.OrderDone, Created: p.Created, Expires: p.Expires}, nil
 }
 
+// FindOrder implements deed.OrderFinder.
+func (r *Registry) FindOrder(ctx context.Context, reference string) (deed.RegistryOrder, error) {
+	if _, err := r.Faults.meet(ctx, check); err != nil {
+		return deed.RegistryOrder{}, fmt.Errorf("find order %s: %w", reference, err)
+	}
+	p, err := r.Store.Placement(ctx, reference, r.now())
+	if err != nil {
+		return deed.RegistryOrder{}, err
+	}
+	return p.RegistryOrder, nil
+}
+
 // ours says whether a pending or done order is for our account and, when it
 // brought the name, whether the name is there under its reference today.
 func (r *Registry) ours(ctx context.Context, p deed.Placement, now time.Time) (bool, error) {

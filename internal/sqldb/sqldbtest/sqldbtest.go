@@ -87,3 +87,6 @@ func Zones(db *sqldb.DB, now func() time.Time) sqldb.Zones {
 		Master: "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
 	}}
 }
+
+// AdmitAll lets every payment be opened.
+func AdmitAll(deed.Payer) error { return nil }

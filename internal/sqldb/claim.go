@@ -1,0 +1,93 @@
+package sqldb
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+
+	"deed.example/deed"
+)
+
+// ClaimPayment implements payment.Store: money that came without a request buys
+// what its payer asks for now. Attempts is how many orders were placed for it
+// before, when the database forgot them.
+func (s Payments) ClaimPayment(ctx context.Context, p deed.Payment, attempts int) (deed.Payment, error) {
+	err := s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		if _, err := lockPayer(ctx, tx, p.Auth.Payer); err != nil {
+			return err
+		}
+		known, err := readPayment(ctx, tx, p.ID)
+		if err != nil {
+			return err
+		}
+		if known.State == deed.PaymentUnclaimed && known.Auth.Amount == p.Auth.Amount {
+			if err := s.claim(ctx, tx, p, attempts); err != nil {
+				return err
+			}
+		}
+		p, err = readPayment(ctx, tx, p.ID)
+		return err
+	})
+	return p, err
+}
+
+// claim turns an unclaimed payment into one that bought something, with its job.
+func (s Payments) claim(ctx context.Context, tx *Tx, p deed.Payment, attempts int) error {
+	now := s.Now()
+	p.Fingerprint = p.Purchase.Fingerprint()
+	other, err := openFor(ctx, tx, p)
+	if err != nil {
+		return err
+	}
+	if other != "" {
+		return fmt.Errorf("%w: the same was paid for before", deed.ErrAlreadyPaid)
+	}
+	column, err := s.DB.purchaseColumn(p.ID, p.Purchase)
+	if err != nil {
+		return err
+	}
+	moved, err := touched(tx.ExecContext(ctx, `
+		UPDATE payments SET state = 'settled', kind = $1, domain = $2, years = $3, purchase = $4, fingerprint = $5, signature = $6,
+		                    valid_after = $7, valid_before = $8, refund_id = '', changed_at = $9, next_at = NULL, tries = 0, cause = '', lost_at = NULL
+		 WHERE id = $10 AND state = 'unclaimed'`,
+		p.Purchase.Kind, p.Purchase.Name, p.Purchase.Years, column, p.Fingerprint, hex.EncodeToString(p.Auth.Signature),
+		p.Auth.ValidAfter, p.Auth.ValidBefore, now.Unix(), p.ID))
+	if err != nil || !moved {
+		return err
+	}
+	if err := createJob(ctx, tx, p, deed.JobQueued, now); err != nil || attempts == 0 {
+		return err
+	}
+	id := deed.JobID(p.ID)
+	_, err = tx.ExecContext(ctx, `UPDATE jobs SET attempts = $1, reference = $2 WHERE id = $3`, attempts, deed.OrderReference(id, attempts), id)
+	return err
+}
+
+// Lost implements payment.RestoreStore: money that we settled ourselves and have
+// no request for.
+func (s Payments) Lost(ctx context.Context) (lost []deed.Payment, err error) {
+	rows, err := s.DB.read.QueryContext(ctx, selectPayment+`WHERE state = 'unclaimed' AND lost_at IS NOT NULL ORDER BY created_at, id`)
+	if err != nil {
+		return nil, err
+	}
+	err = each(rows, func() error {
+		p, err := scanPayment(rows)
+		lost = append(lost, p)
+		return err
+	})
+	return lost, err
+}
+
+// Dust implements payment.DustStore.
+func (s Payments) Dust(ctx context.Context, w deed.Wallet) (dust []deed.Payment, err error) {
+	rows, err := s.DB.read.QueryContext(ctx, selectPayment+`WHERE state = 'dust' AND payer = $1 ORDER BY created_at, id`, w)
+	if err != nil {
+		return nil, err
+	}
+	err = each(rows, func() error {
+		p, err := scanPayment(rows)
+		dust = append(dust, p)
+		return err
+	})
+	return dust, err
+}

@@ -1,0 +1,100 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"deed.example/deed"
+)
+
+// DuePayments implements payment.Queue. Wallets take turns: the first payment of
+// each comes before the second of any.
+func (s Payments) DuePayments(ctx context.Context, limit int) ([]string, error) {
+	return due(ctx, s.DB, `
+		SELECT id FROM (
+		    SELECT id, next_at, row_number() OVER (PARTITION BY payer ORDER BY next_at, id) AS turn FROM payments
+		     WHERE next_at <= $1 AND state IN ('authorized', 'settling')) d
+		 ORDER BY turn, next_at LIMIT $2`, s.Now(), limit)
+}
+
+// DueRefunds implements payment.Queue.
+func (s Payments) DueRefunds(ctx context.Context, limit int) ([]string, error) {
+	return due(ctx, s.DB, `
+		SELECT id FROM payments WHERE next_at <= $1 AND state IN ('refund_due', 'refunding', 'unclaimed')
+		 ORDER BY next_at LIMIT $2`, s.Now(), limit)
+}
+
+func due(ctx context.Context, db *DB, query string, now time.Time, limit int) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, db.Patience)
+	defer cancel()
+	rows, err := db.read.QueryContext(ctx, query, now.Unix(), limit)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	err = each(rows, func() error {
+		var id string
+		err := rows.Scan(&id)
+		ids = append(ids, id)
+		return err
+	})
+	return ids, err
+}
+
+// Stalled implements payment.Queue. A payment whose payer cannot pay is no stall
+// of ours.
+func (s Payments) Stalled(ctx context.Context, since time.Time) (found deed.Stalled, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	defer cancel()
+	const where = `
+		  FROM payments
+		 WHERE next_at IS NOT NULL AND changed_at <= $1 AND stuck_at IS NULL
+		   AND state IN ('authorized', 'settling', 'refund_due', 'refunding')`
+	err = s.DB.read.QueryRowContext(ctx, `SELECT count(*)`+where, since.Unix()).Scan(&found.Count)
+	if err != nil || found.Count == 0 {
+		return found, err
+	}
+	var at int64
+	err = s.DB.read.QueryRowContext(ctx, `SELECT id, state, cause, changed_at`+where+` ORDER BY changed_at, id LIMIT 1`, since.Unix()).
+		Scan(&found.ID, &found.State, &found.Cause, &at)
+	if errors.Is(err, sql.ErrNoRows) {
+		return deed.Stalled{}, nil // it went on while we looked
+	}
+	found.Since = time.Unix(at, 0)
+	return found, err
+}
+
+// RecordRevert implements payment.Store: the third in a day has the payer refused
+// for a day.
+func (s Payments) RecordRevert(ctx context.Context, p deed.Payment) error {
+	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		if _, err := lockPayer(ctx, tx, p.Auth.Payer); err != nil {
+			return err
+		}
+		now := s.Now()
+		_, err := tx.ExecContext(ctx, `INSERT INTO reverts (payment_id, payer, at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, p.ID, p.Auth.Payer, now.Unix())
+		if err != nil {
+			return err
+		}
+		var times []time.Time
+		rows, err := tx.QueryContext(ctx, `SELECT at FROM reverts WHERE payer = $1 ORDER BY at DESC LIMIT $2`, p.Auth.Payer, deed.MaxReverts)
+		if err != nil {
+			return err
+		}
+		err = each(rows, func() error {
+			var at int64
+			err := rows.Scan(&at)
+			times = append(times, time.Unix(at, 0))
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if until := deed.RefusedUntil(times); !until.IsZero() {
+			_, err = tx.ExecContext(ctx, `UPDATE payers SET refused_until = $1 WHERE address = $2`, until.Unix(), p.Auth.Payer)
+		}
+		return err
+	})
+}

@@ -1,0 +1,76 @@
+package sqldb
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"deed.example/deed"
+)
+
+// A Sealer encrypts secrets that must be kept for a while. What is sealed about
+// one thing cannot be opened about another.
+type Sealer interface {
+	Seal(about, plain string) (sealed string, err error)
+	Open(about, sealed string) (plain string, err error)
+}
+
+// storedPurchase is a purchase as the column keeps it. The auth code of a transfer
+// is sealed, and erased when its job has ended.
+type storedPurchase struct {
+	deed.Purchase
+	Sealed string `json:",omitzero"`
+}
+
+// purchaseColumn writes a purchase as the column keeps it.
+func (db *DB) purchaseColumn(paymentID string, p deed.Purchase) (string, error) {
+	stored := storedPurchase{Purchase: p}
+	if p.AuthCode != "" && db.Sealer != nil {
+		sealed, err := db.Sealer.Seal(paymentID, p.AuthCode)
+		if err != nil {
+			return "", fmt.Errorf("seal the auth code: %w", err)
+		}
+		stored.AuthCode, stored.Sealed = "", sealed
+	}
+	text, err := json.Marshal(stored)
+	return string(text), err
+}
+
+// readPurchase fills in the particulars of a purchase, and returns what is sealed
+// of it. Old rows have none.
+func readPurchase(p *deed.Purchase, column string) (sealed string, err error) {
+	if column == "" {
+		return "", nil
+	}
+	stored := storedPurchase{Purchase: *p}
+	err = json.Unmarshal([]byte(column), &stored)
+	*p = stored.Purchase
+	return stored.Sealed, err
+}
+
+func (db *DB) open(paymentID, sealed string) (string, error) {
+	if db.Sealer == nil {
+		return "", errors.New("open the auth code: there is no key")
+	}
+	plain, err := db.Sealer.Open(paymentID, sealed)
+	if err != nil {
+		return "", fmt.Errorf("open the auth code: %w", err)
+	}
+	return plain, nil
+}
+
+// eraseAuthCode forgets the auth code of a transfer that has ended. The
+// fingerprint stays as it was, so that the payment can still be recognized.
+func (db *DB) eraseAuthCode(ctx context.Context, tx *Tx, p deed.Payment) error {
+	if p.Purchase.Kind != deed.PurchaseTransfer {
+		return nil
+	}
+	p.Purchase.AuthCode = ""
+	column, err := db.purchaseColumn(p.ID, p.Purchase)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `UPDATE payments SET purchase = $1 WHERE id = $2`, column, p.ID)
+	return err
+}
