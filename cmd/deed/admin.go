@@ -22,7 +22,9 @@ import (
 func adminCommand() *cobra.Command {
 	admin := &cobra.Command{Use: "admin", Short: "Look after a service"}
 	admin.AddCommand(
-		adminTask("audit", "Check that every dollar is accounted for, in the database and on the chain; changes nothing", audit),
+		auditCommand(),
+		restoreCommand(),
+		refundCommand(),
 		adminTask("export", "Write every name we hold as CSV, with a count and a SHA-256 at its end; changes nothing", export),
 		adminTask("reconcile", "Compare every name we hold with the registry, and fail when they differ; changes nothing", reconcile),
 		adminTask("republish", "Give every zone a new serial, after the database came from a backup", republish),
@@ -83,6 +85,9 @@ func audit(ctx context.Context, c *config, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := tellNotices(ctx, books, out); err != nil {
+		return err
+	}
 	open, err := books.Open(ctx)
 	if err != nil {
 		return err
@@ -101,16 +106,26 @@ func auditChain(ctx context.Context, c *config, db *sqldb.DB, books sqldb.Audit,
 		fmt.Fprintf(out, "skipped  the chain could not be asked: %v\n", err)
 		return true, nil
 	}
-	cmp, err := m.payments.Compare(ctx, books, m.settler)
+	from := readCheckpoint(c)
+	cmp, err := m.payments.Compare(ctx, books, m.settler, from)
 	if err != nil {
 		return false, err
+	}
+	if cmp.From > 0 {
+		fmt.Fprintf(out, "from block %d on; with --full from the first\n", cmp.From)
+	}
+	for _, line := range cmp.Unread {
+		fmt.Fprintln(out, "could not be read: "+line)
 	}
 	fmt.Fprintf(out, "%d transfers of %s USDC in all on the chain, %d not in the books, %d in the books only\n", cmp.Transfers, cmp.Sum, len(cmp.Unbooked), len(cmp.Unproved))
 	fmt.Fprintf(out, "%d refunds of %s USDC in all on the chain, %d not in the books, %d in the books only\n", cmp.Payouts, cmp.Returned, len(cmp.Unowed), len(cmp.Unpaid))
 	for _, line := range cmp.Differences() {
 		fmt.Fprintln(out, "  "+line)
 	}
-	return cmp.Sound(), nil
+	if !cmp.Sound() {
+		return false, nil
+	}
+	return true, writeCheckpoint(c, cmp.Next)
 }
 
 func openToRead(ctx context.Context, c *config) (*sqldb.DB, error) {

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"deed.example/deed"
@@ -16,6 +17,7 @@ import (
 	"deed.example/deed/internal/catalog"
 	"deed.example/deed/internal/health"
 	"deed.example/deed/internal/registration"
+	"deed.example/deed/internal/seal"
 	"deed.example/deed/internal/settle/chain"
 	"deed.example/deed/internal/signin"
 	"deed.example/deed/internal/sqldb"
@@ -92,6 +94,9 @@ func openBackends(ctx context.Context, c *config) (b *backends, err error) {
 	if b.dns, err = openDNS(ctx, c, b); err != nil {
 		return b, err
 	}
+	if b.db.Sealer, err = seal.New(b.dns.zones.Publishing.Master); err != nil {
+		return b, err
+	}
 	b.money, err = openMoney(ctx, c, b.db, b.chain, b.clock.Now)
 	return b, err
 }
@@ -109,13 +114,36 @@ func openPrices(ctx context.Context, c *config, b *backends) (*catalog.Service, 
 // chainCheck asks whether the chain is there, and our wallets have what they need
 // on it.
 func (b *backends) chainCheck(c *config) health.Check {
-	there := func(ctx context.Context) error { return b.chain.Ping(ctx, c.ChainID) }
+	keep := chainPingInterval
+	if b.chain.sandbox != nil {
+		keep = 0
+	}
+	there := pingAtMost(keep, func(ctx context.Context) error { return b.chain.Ping(ctx, c.ChainID) })
 	if b.money == nil {
 		return health.Check{Name: "chain", Ping: there}
 	}
-	return health.Check{Name: "chain", Low: b.money.reserve.Low, Ping: func(ctx context.Context) error {
+	return health.Check{Name: "chain", Low: b.money.low, Ping: func(ctx context.Context) error {
 		return errors.Join(there(ctx), b.money.reserve.Enough())
 	}}
+}
+
+// chainPingInterval is how long an answer of a real chain counts for health: its
+// provider counts our calls.
+const chainPingInterval = 15 * time.Second
+
+// pingAtMost asks no more often than that, and answers as before meanwhile.
+func pingAtMost(interval time.Duration, ping func(ctx context.Context) error) func(ctx context.Context) error {
+	var mu sync.Mutex // guards both below
+	var last error
+	var at time.Time
+	return func(ctx context.Context) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if at.IsZero() || time.Since(at) >= interval {
+			last, at = ping(ctx), time.Now()
+		}
+		return last
+	}
 }
 
 // close closes what is open, the last first.

@@ -15,6 +15,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/internal/catalog"
 	"deed.example/deed/internal/devchain"
+	"deed.example/deed/internal/payment"
 	"deed.example/deed/internal/rdap"
 )
 
@@ -36,7 +37,9 @@ type config struct {
 	GasKey        string // files of private keys
 	RefundKey     string
 	RefundFloor   deed.USDC // of the refund wallet; below it we warn
-	SigninKeys    string    // empty: a file in Data
+	SafeDepth     uint64    // blocks, where the chain does not say what is safe
+	Payments      payment.Terms
+	SigninKeys    string // empty: a file in Data
 	Nameservers   []string
 	DNSListen     string
 	DNSKey        string // file that the keys of zones are derived from; empty: in Data
@@ -71,6 +74,8 @@ func defaultConfig() *config {
 		Registrar:     rdap.Registrar{Name: "Deed", AbuseEmail: "abuse@deed.example", AbusePhone: "+1.2025550100"},
 		Contact:       "security@deed.example",
 		RefundFloor:   10_000 * deed.Cent,
+		SafeDepth:     64,
+		Payments:      payment.DefaultTerms(),
 		MetricsListen: "127.0.0.1:8081",
 		LogLevel:      slog.LevelInfo,
 		LogFormat:     "auto",
@@ -99,6 +104,11 @@ func (c *config) settings() []*setting {
 		{key: "chain.gas_key", help: "file with the key that pays for gas, in hex", value: text(&c.GasKey, anything)},
 		{key: "chain.refund_key", help: "file with the key that pays refunds, in hex", value: text(&c.RefundKey, anything)},
 		{key: "chain.refund_floor_usd", help: "warn when the refund wallet has less", value: amount(&c.RefundFloor)},
+		{key: "chain.safe_depth", help: "how many blocks deep counts as safe where the chain does not say", value: blockNumber(&c.SafeDepth)},
+		{key: "payments.max_open", help: "payments of one wallet that may wait to be settled at the same time", value: positive(&c.Payments.MaxOpen)},
+		{key: "payments.release_after", help: "how long a payment that cannot be settled keeps its name from other buyers, such as 1m", value: duration(&c.Payments.ReleaseAfter)},
+		{key: "payments.claim_window", help: "how long money that came without a request waits for its payer before it goes back, such as 5m", value: duration(&c.Payments.ClaimWindow)},
+		{key: "payments.dust_usd", help: "money that came without a request goes back by itself from this amount on", value: amount(&c.Payments.Dust)},
 		{key: "signin.keys", help: "file with the keys of tokens, the same on every node; default: signin.keys in the data folder", value: text(&c.SigninKeys, anything)},
 		{key: "dns.nameservers", help: "host names of our name servers, which names are delegated to", value: hosts(&c.Nameservers)},
 		{key: "rdap.registrar", help: "who sells the names, as RDAP tells", value: text(&c.Registrar.Name, notEmpty)},

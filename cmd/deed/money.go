@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -43,6 +44,38 @@ type money struct {
 	payments *payment.Service
 	reserve  *payment.Reserve
 	terms    httpapi.PaymentTerms
+	stalled  atomic.Pointer[deed.Stalled] // nil while nothing is
+}
+
+// low says what an operator should look at: wallets that run low, and payments or
+// refunds that make no progress.
+func (m *money) low() error {
+	if s := m.stalled.Load(); s != nil {
+		return errors.Join(m.reserve.Low(), fmt.Errorf("%d payments or refunds make no progress", s.Count))
+	}
+	return m.reserve.Low()
+}
+
+// lookForStalls tells operators what makes no progress.
+func (m *money) lookForStalls(ctx context.Context, counters *metrics.Metrics, log *slog.Logger) error {
+	found, err := m.payments.Stalled(ctx)
+	if err != nil {
+		return fmt.Errorf("look for stalled payments: %w", err)
+	}
+	counters.Stalled(found.Count)
+	before := m.stalled.Load()
+	if found.Count == 0 {
+		if before != nil {
+			m.stalled.Store(nil)
+			log.Info("payments and refunds make progress again")
+		}
+		return nil
+	}
+	m.stalled.Store(&found)
+	if before == nil || before.ID != found.ID {
+		log.Error("no progress for a minute", "payments", found.Count, "oldest", found.ID, "state", found.State, "since", found.Since.UTC(), "cause", found.Cause)
+	}
+	return nil
 }
 
 // openMoney returns nil when this deployment takes no payments: a real chain
@@ -63,11 +96,11 @@ func openMoney(ctx context.Context, c *config, db *sqldb.DB, b *chainBackend, no
 	conf := chain.Config{
 		Client: b.Client, Store: sqldb.Settlements{DB: db, ChainID: c.ChainID}, Now: now,
 		ChainID: c.ChainID, USDC: common.HexToAddress(net.usdc), Name: net.name, Version: net.version, Multicall: common.HexToAddress(devchain.Multicall),
-		PayTo: keys.payTo, HotKey: keys.gas, RefundKey: keys.refund, Step: failpoint,
+		PayTo: keys.payTo, GasKey: keys.gas, RefundKey: keys.refund, SafeDepth: c.SafeDepth, Step: failpoint,
 	}
 	if sandbox {
 		conf.Depth = func(deed.USDC) uint64 { return 1 } // its blocks are never taken back
-		conf.Poll = 20 * time.Millisecond
+		conf.BlockTime = 20 * time.Millisecond
 	}
 	if n, err := strconv.ParseUint(c.ChainDepth, 10, 16); err == nil {
 		conf.Depth = func(deed.USDC) uint64 { return n }
@@ -76,15 +109,16 @@ func openMoney(ctx context.Context, c *config, db *sqldb.DB, b *chainBackend, no
 	if err != nil {
 		return nil, fmt.Errorf("open the settlement: %w", err)
 	}
-	payTo, asset := deed.Wallet(strings.ToLower(keys.payTo.Hex())), deed.Wallet(strings.ToLower(net.usdc))
+	asset := deed.Wallet(strings.ToLower(net.usdc))
+	terms := c.Payments
+	terms.ChainID, terms.Asset, terms.First = c.ChainID, asset, c.ChainFirst
 	rows := sqldb.Payments{DB: db, ChainID: c.ChainID, Asset: asset, Now: now}
 	reserve := &payment.Reserve{Purse: settler, Floor: c.RefundFloor}
 	return &money{
 		settler: settler,
 		reserve: reserve,
 		payments: &payment.Service{
-			Store: rows, Watch: rows, Settler: settler, Now: now, Reserve: reserve,
-			Terms: payment.Terms{ChainID: c.ChainID, Asset: asset, PayTo: payTo, First: c.ChainFirst},
+			Store: rows, Books: rows, Queue: rows, Watch: rows, Settler: settler, Now: now, Reserve: reserve, Terms: terms,
 		},
 		terms: httpapi.PaymentTerms{NetworkV1: net.v1, NetworkV2: net.v2, Asset: net.usdc, PayTo: keys.payTo.Hex(), TokenName: net.name, TokenVersion: net.version},
 	}, nil

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"deed.example/deed"
 )
@@ -99,6 +100,16 @@ func blockNumber(at *uint64) value[uint64] {
 		}
 		return n, nil
 	}, func(n uint64) string { return strconv.FormatUint(n, 10) }}
+}
+
+func duration(at *time.Duration) value[time.Duration] {
+	return value[time.Duration]{at, func(s string) (time.Duration, error) {
+		d, err := time.ParseDuration(s)
+		if err != nil || d < 0 {
+			return 0, fmt.Errorf("%q is not a time: write it like 30s or 5m", s)
+		}
+		return d, nil
+	}, time.Duration.String}
 }
 
 func amount(at *deed.USDC) value[deed.USDC] {

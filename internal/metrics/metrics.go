@@ -25,6 +25,8 @@ type Metrics struct {
 	unsaid   prometheus.Counter
 	wallets  wallets
 	behind   prometheus.Gauge
+	waiting  *prometheus.CounterVec
+	stalled  prometheus.Gauge
 }
 
 // wallets are the gauges of what our own wallets have.
@@ -47,6 +49,14 @@ func New(version string) *Metrics {
 			Name: "deed_dns_zones_behind",
 			Help: "Zones whose last change is older than a minute and not on every name server.",
 		}),
+		waiting: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "deed_waiting_total",
+			Help: "How often something was looked at that had to wait for the chain, by what it is; the log says why.",
+		}, []string{"rows"}),
+		stalled: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "deed_payments_stalled",
+			Help: "Payments and refunds that made no progress for a minute.",
+		}),
 		unsaid: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "deed_registrar_missed_total",
 			Help: "Questions of searches that the registrar did not answer.",
@@ -65,13 +75,19 @@ func New(version string) *Metrics {
 		Name: "deed_build_info", Help: "Always 1; the label says which version runs.", ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
-	m.registry.MustRegister(m.requests, m.missed, m.unsaid, m.behind, build, m.wallets.gas, m.wallets.settlements, m.wallets.refunds, m.wallets.usdc,
+	m.registry.MustRegister(m.requests, m.missed, m.unsaid, m.behind, m.waiting, m.stalled, build, m.wallets.gas, m.wallets.settlements, m.wallets.refunds, m.wallets.usdc,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
 // ZonesBehind tells how many zones are not on every name server yet.
 func (m *Metrics) ZonesBehind(n int) { m.behind.Set(float64(n)) }
+
+// Waiting counts something that waits for the outside world.
+func (m *Metrics) Waiting(rows, _ string) { m.waiting.WithLabelValues(rows).Inc() }
+
+// Stalled tells how many payments and refunds make no progress.
+func (m *Metrics) Stalled(n int) { m.stalled.Set(float64(n)) }
 
 // Observe counts one answer. The route is a pattern, so that the number of
 // series does not grow with what callers write; "" is any request without one.

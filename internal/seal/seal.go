@@ -70,4 +70,3 @@ func (b *Box) Open(about, sealed string) (string, error) {
 	}
 	return "", fmt.Errorf("none of our %d keys opens it", len(b.keys))
 }
-

@@ -22,20 +22,7 @@ var migrations embed.FS
 // was brought up to date by a newer binary: what we would write there might
 // break its rules, so we do not start.
 func (db *DB) migrate(ctx context.Context) error {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return err
-	}
-	kind, options := goose.DialectSQLite3, []goose.ProviderOption{goose.WithGoMigrations(db.paymentsMigration()), goose.WithDisableGlobalRegistry(true)}
-	if db.dialect == postgres {
-		// Asked once a second, for five minutes at most.
-		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
-		if err != nil {
-			return fmt.Errorf("make the lock: %w", err)
-		}
-		kind, options = goose.DialectPostgres, append(options, goose.WithSessionLocker(locker))
-	}
-	provider, err := goose.NewProvider(kind, db.write, files, options...)
+	provider, err := db.migrations()
 	if err != nil {
 		return err
 	}
@@ -51,4 +38,22 @@ func (db *DB) migrate(ctx context.Context) error {
 		err = fmt.Errorf("it is at version %d, and this binary knows %d: start the newer binary, or restore the backup from before it", has, knows)
 	}
 	return err
+}
+
+// migrations returns what runs the files.
+func (db *DB) migrations() (*goose.Provider, error) {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, err
+	}
+	kind, options := goose.DialectSQLite3, []goose.ProviderOption{goose.WithGoMigrations(db.paymentsMigration()), goose.WithDisableGlobalRegistry(true)}
+	if db.dialect == postgres {
+		// Asked once a second, for five minutes at most.
+		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
+		if err != nil {
+			return nil, fmt.Errorf("make the lock: %w", err)
+		}
+		kind, options = goose.DialectPostgres, append(options, goose.WithSessionLocker(locker))
+	}
+	return goose.NewProvider(kind, db.write, files, options...)
 }

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/registration"
+	"deed.example/deed/internal/sqldb"
+)
+
+// restoreCommand is for a database that came from a backup.
+func restoreCommand() *cobra.Command {
+	restore := &cobra.Command{Use: "restore", Short: "Finish the restore of a backup"}
+	dryRun := false
+	finish := adminTask("finish", "Decide on money that came after the backup was made: what bought a name is put back into the books, the rest goes back",
+		func(ctx context.Context, c *config, out io.Writer) error { return finishRestore(ctx, c, dryRun, out) })
+	finish.Flags().BoolVar(&dryRun, "dry-run", false, "say what would be done, and do nothing")
+	restore.AddCommand(finish)
+	return restore
+}
+
+// finishRestore reads the chain to its end, so that everything the database forgot
+// is found, and decides on it. With dryRun only the reading is done, which the
+// service does by itself too.
+func finishRestore(ctx context.Context, c *config, dryRun bool, out io.Writer) (err error) {
+	b, err := openBackends(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.close()) }()
+	if b.money == nil {
+		return errors.New("this configuration takes no payments: there is no money to decide on")
+	}
+	if err := readChain(ctx, b.money.payments); err != nil {
+		return err
+	}
+	finder, _ := b.registrar.(deed.OrderFinder)
+	restore := &registration.Restore{
+		Payments: b.rows(), Orders: finder, Lookup: b.registrar, Servers: c.Nameservers,
+	}
+	all, err := restore.Finish(ctx, dryRun)
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, r := range all {
+		what := "goes back to its payer"
+		if r.Order.Name != "" {
+			what = fmt.Sprintf("paid to %s %s: put back into the books", r.Order.Kind, r.Order.Name)
+		}
+		fmt.Fprintf(table, "%s USDC\t%s\t%s\n", r.Payment.Auth.Amount, r.Payment.Auth.Payer, what)
+	}
+	err = errors.Join(err, table.Flush())
+	if err == nil {
+		fmt.Fprintf(out, "%d payments decided on; a service that runs does the rest\n", len(all))
+	}
+	return err
+}
+
+// rows returns the payments of this configuration.
+func (b *backends) rows() sqldb.Payments {
+	t := b.money.payments.Terms
+	return sqldb.Payments{DB: b.db, ChainID: t.ChainID, Asset: t.Asset, Now: b.clock.Now}
+}
+
+// refundCommand pays back what is not paid back by itself.
+func refundCommand() *cobra.Command {
+	wallet, dryRun := "", false
+	cmd := adminTask("refund", "Have dust sent back: money below payments.dust_usd that came without a request",
+		func(ctx context.Context, c *config, out io.Writer) error {
+			return refundDust(ctx, c, wallet, dryRun, out)
+		})
+	cmd.Flags().StringVar(&wallet, "dust", "", "wallet whose dust goes back")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "say what would be done, and do nothing")
+	return cmd
+}
+
+// refundDust owes a wallet's dust back. The service then sends it, as many payments
+// as there are in one transaction.
+func refundDust(ctx context.Context, c *config, wallet string, dryRun bool, out io.Writer) (err error) {
+	if wallet == "" {
+		return errors.New("name the wallet: --dust 0x…")
+	}
+	who, err := deed.ParseWallet(wallet)
+	if err != nil {
+		return err
+	}
+	b, err := openBackends(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.close()) }()
+	if b.money == nil {
+		return errors.New("this configuration takes no payments: there is no dust")
+	}
+	dust, err := b.rows().Dust(ctx, who)
+	if err != nil {
+		return err
+	}
+	sum := deed.USDC(0)
+	for _, p := range dust {
+		sum += p.Auth.Amount
+		if dryRun {
+			continue
+		}
+		if _, err := b.rows().MovePayment(ctx, p, deed.PaymentRefundDue, ""); err != nil {
+			return fmt.Errorf("owe %s back: %w", p.ID, err)
+		}
+	}
+	_, err = fmt.Fprintf(out, "%d payments of %s USDC in all go back to %s; a service that runs sends them\n", len(dust), sum, who)
+	return err
+}

@@ -1,0 +1,45 @@
+package sqldb
+
+import "context"
+
+// OpenSQLiteAt and OpenPostgresAt open a database as an older binary left it.
+func OpenSQLiteAt(ctx context.Context, path string, version int64) (*DB, error) {
+	write, err := openFile(path, "_txlock=immediate")
+	if err != nil {
+		return nil, err
+	}
+	write.SetMaxOpenConns(1)
+	db := &DB{Patience: patience, write: write, read: write, dialect: sqlite, release: func() error { return nil }}
+	return db, db.migrateTo(ctx, version)
+}
+
+func OpenPostgresAt(ctx context.Context, url string, version int64) (*DB, error) {
+	db, err := connect(ctx, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	return db, db.migrateTo(ctx, version)
+}
+
+func (db *DB) migrateTo(ctx context.Context, version int64) error {
+	provider, err := db.migrations()
+	if err != nil {
+		return err
+	}
+	return db.withoutForeignKeys(ctx, func() error {
+		_, err := provider.UpTo(ctx, version)
+		return err
+	})
+}
+
+// Exec runs a statement of a test's own.
+func (db *DB) Exec(ctx context.Context, query string, args ...any) error {
+	_, err := db.write.ExecContext(ctx, query, args...)
+	return err
+}
+
+// Text reads one value of a test's own.
+func (db *DB) Text(ctx context.Context, query string) (s string, err error) {
+	err = db.read.QueryRowContext(ctx, query).Scan(&s)
+	return s, err
+}

@@ -1,0 +1,192 @@
+package sqldb_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/sqldb"
+	"deed.example/deed/internal/sqldb/sqldbtest"
+)
+
+// openRegistration is a payment of a wallet for a name.
+func openRegistration(payer deed.Wallet, n int, amount deed.USDC) deed.Payment {
+	auth := deed.Authorization{Payer: payer, PayTo: "0x02", Amount: amount, Nonce: fmt.Sprintf("%s-%d", payer, n), Signature: []byte{byte(n)}}
+	return deed.Payment{ID: auth.PaymentID(1, ""), Auth: auth, Purchase: deed.Purchase{Kind: deed.PurchaseRegistration, Name: deed.Name(fmt.Sprintf("name%d.com", n)), Years: 1}}
+}
+
+// A wallet that has the price of one name and asks for forty at once claims one:
+// each payment is admitted while no other of the wallet can be.
+func TestOneBalanceOpensOnePayment(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		db.Patience = time.Minute
+		rows := sqldb.Payments{DB: db, ChainID: 1, Now: time.Now}
+		funds := deed.Funds{Balance: 10}
+		errs := make([]error, 40)
+		var wg sync.WaitGroup
+		for n := range errs {
+			wg.Go(func() {
+				_, errs[n] = rows.AuthorizePayment(t.Context(), openRegistration("0x01", n, 10), func(p deed.Payer) error {
+					return funds.Admit("0x01", 10, p, 5, time.Now())
+				})
+			})
+		}
+		wg.Wait()
+		opened := 0
+		for _, err := range errs {
+			switch {
+			case err == nil:
+				opened++
+			case deed.CodeOf(err) != deed.CodePaymentInsufficient:
+				t.Errorf("got %v", err)
+			}
+		}
+		if open, err := rows.OpenNonces(t.Context(), "0x01"); opened != 1 || len(open) != 1 || err != nil {
+			t.Errorf("opened %d, and %v are open, %v", opened, open, err)
+		}
+	})
+}
+
+// A wallet with money for all of them has five payments open at most, and one
+// with the nonce of a payment that was used meanwhile counts no more.
+func TestAWalletHasFivePaymentsOpen(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		rows := sqldb.Payments{DB: db, ChainID: 1, Now: time.Now}
+		funds := deed.Funds{Balance: 1000, Used: map[string]bool{}}
+		open := func(n int) error {
+			_, err := rows.AuthorizePayment(t.Context(), openRegistration("0x01", n, 10), func(p deed.Payer) error {
+				return funds.Admit("0x01", 10, p, 5, time.Now())
+			})
+			return err
+		}
+		for n := range 5 {
+			if err := open(n); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := open(5); deed.CodeOf(err) != deed.CodeRateLimited {
+			t.Errorf("got %v", err)
+		}
+		funds.Used[openRegistration("0x01", 0, 10).Auth.Nonce] = true
+		if err := open(6); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A client may lose its answer and sign anew; it may not do so without end.
+func TestAliasesAreBounded(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		rows := sqldb.Payments{DB: db, ChainID: 1, Now: time.Now}
+		var last error
+		written := 0
+		for n := range 20 {
+			p := openRegistration("0x01", n, 10)
+			p.Purchase.Name = "same.com"
+			_, last = rows.AuthorizePayment(t.Context(), p, func(p deed.Payer) error {
+				return deed.Funds{Balance: 1000}.Admit("0x01", 10, p, 5, time.Now())
+			})
+			if last == nil {
+				written++
+			}
+		}
+		if deed.CodeOf(last) != deed.CodeRateLimited || written > 6 {
+			t.Errorf("%d were written, the last says %v", written, last)
+		}
+	})
+}
+
+// Wallets take turns: one with many due payments does not come before one with
+// one.
+func TestWalletsTakeTurns(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		now := noon
+		rows := sqldb.Payments{DB: db, ChainID: 1, Now: func() time.Time { return now }}
+		for n := range 30 {
+			if _, err := rows.AuthorizePayment(t.Context(), openRegistration("0x01", n, 1), sqldbtest.AdmitAll); err != nil {
+				t.Fatal(err)
+			}
+		}
+		now = now.Add(time.Minute)
+		late, err := rows.AuthorizePayment(t.Context(), openRegistration("0x02", 99, 1), sqldbtest.AdmitAll)
+		if err != nil {
+			t.Fatal(err)
+		}
+		due, err := rows.DuePayments(t.Context(), 2)
+		if err != nil || len(due) != 2 || due[0] != late.ID && due[1] != late.ID {
+			t.Errorf("got %v, %v, want %s among them", due, err, late.ID)
+		}
+	})
+}
+
+// Refunds are due in a list of their own, whatever payments are.
+func TestRefundsAreDueApart(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		rows := sqldb.Payments{DB: db, ChainID: 1, Now: func() time.Time { return noon }}
+		for n := range 20 {
+			if _, err := rows.AuthorizePayment(t.Context(), openRegistration("0x01", n, 1), sqldbtest.AdmitAll); err != nil {
+				t.Fatal(err)
+			}
+		}
+		transfer := deed.Transfer{Payer: "0x03", PayTo: "0x02", Nonce: "0x0a", Amount: 10, TxHash: "0xabc"}
+		if err := rows.Adopt(t.Context(), transfer, deed.Unsolicited{State: deed.PaymentUnclaimed, Next: noon}); err != nil {
+			t.Fatal(err)
+		}
+		due, err := rows.DueRefunds(t.Context(), 10)
+		if err != nil || len(due) != 1 {
+			t.Errorf("got %v, %v", due, err)
+		}
+	})
+}
+
+// Three transfers that fail on the chain within a day have their payer refused for
+// a day; three within a week do not.
+func TestThreeRevertsInADay(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		now := noon
+		rows := sqldb.Payments{DB: db, ChainID: 1, Now: func() time.Time { return now }}
+		refused := func(w deed.Wallet, n int) (until time.Time) {
+			_, err := rows.AuthorizePayment(t.Context(), openRegistration(w, n, 1), func(p deed.Payer) error {
+				until = p.RefusedUntil
+				return errStop
+			})
+			if !errors.Is(err, errStop) {
+				t.Fatal(err)
+			}
+			return until
+		}
+		revert := func(w deed.Wallet, n int) {
+			p, err := rows.AuthorizePayment(t.Context(), openRegistration(w, n, 1), sqldbtest.AdmitAll)
+			for range 2 { // once is as good as twice
+				if err == nil {
+					err = rows.RecordRevert(t.Context(), p)
+				}
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for n := range 2 {
+			revert("0x01", n)
+		}
+		if until := refused("0x01", 10); !until.IsZero() {
+			t.Errorf("refused after two, until %s", until)
+		}
+		revert("0x01", 2)
+		if until := refused("0x01", 11); !until.Equal(noon.Add(24 * time.Hour)) {
+			t.Errorf("refused until %s", until)
+		}
+		for n := range 3 {
+			revert("0x02", 20+n)
+			now = now.AddDate(0, 0, 2)
+		}
+		if until := refused("0x02", 30); !until.IsZero() {
+			t.Errorf("three within a week: refused until %s", until)
+		}
+	})
+}
+
+var errStop = errors.New("looked enough")
