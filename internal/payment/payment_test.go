@@ -1,0 +1,431 @@
+package payment_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/payment"
+	"deed.example/deed/internal/sqldb"
+)
+
+const (
+	payer   deed.Wallet = "0x0000000000000000000000000000000000000001"
+	payTo   deed.Wallet = "0x0000000000000000000000000000000000000002"
+	price               = 13 * 100 * deed.Cent
+	chainID             = 1
+)
+
+// env is a service on a database in memory, with a clock that a test moves and a
+// chain that answers what the test says.
+type env struct {
+	*payment.Service
+	t     *testing.T
+	rows  sqldb.Payments
+	chain *scripted
+	now   time.Time
+}
+
+// scripted is a chain that gives the answers a test wants.
+type scripted struct {
+	funds     deed.Funds
+	check     error
+	settle    error
+	abandon   error
+	refund    error
+	arrivals  []deed.Arrivals
+	sentByUs  bool
+	abandoned int
+	refunds   []deed.Refund
+}
+
+func (c *scripted) Check(context.Context, deed.Authorization, []string) (deed.Funds, error) {
+	return c.funds, c.check
+}
+
+func (c *scripted) Settle(_ context.Context, a deed.Authorization) (string, error) {
+	return "0xsettled" + a.Nonce, c.settle
+}
+
+func (c *scripted) Abandon(context.Context, deed.Authorization) error {
+	c.abandoned++
+	return c.abandon
+}
+
+func (c *scripted) Refund(_ context.Context, r deed.Refund) (string, error) {
+	c.refunds = append(c.refunds, r)
+	return "0xrefunded" + r.Nonce, c.refund
+}
+
+func (c *scripted) Incoming(_ context.Context, from uint64) (deed.Arrivals, error) {
+	for _, a := range c.arrivals {
+		if a.Next > from {
+			return a, nil
+		}
+	}
+	return deed.Arrivals{Next: from}, nil
+}
+
+func (c *scripted) SentByUs(context.Context, string) (bool, error) { return c.sentByUs, nil }
+
+func newEnv(t *testing.T) *env {
+	t.Helper()
+	db, err := sqldb.OpenMemory(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() }) // it goes away with the test
+	e := &env{t: t, now: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC), chain: &scripted{funds: deed.Funds{Balance: 1000 * price}}}
+	clock := func() time.Time { return e.now }
+	e.rows = sqldb.Payments{DB: db, ChainID: chainID, Now: clock}
+	terms := payment.DefaultTerms()
+	terms.ChainID = chainID
+	e.Service = &payment.Service{Store: e.rows, Books: e.rows, Queue: e.rows, Watch: e.rows, Settler: e.chain, Terms: terms, Now: clock}
+	return e
+}
+
+func authorization(nonce string) *deed.Authorization {
+	return &deed.Authorization{Payer: payer, PayTo: payTo, Amount: price, ValidBefore: 1 << 40, Nonce: nonce, Signature: []byte("signed " + nonce)}
+}
+
+func name(n int) deed.Purchase {
+	return deed.Purchase{Kind: deed.PurchaseRegistration, Name: deed.Name(fmt.Sprintf("name%d.com", n)), Years: 1}
+}
+
+// buy asks for a name as a request does.
+func (e *env) buy(a *deed.Authorization, signedIn deed.Wallet, what deed.Purchase) (deed.Payment, error) {
+	p, _, _, err := deed.Pay(e.t.Context(), e.Checkout(a, signedIn), what, func(context.Context) (deed.Quote, deed.Purchase, error) {
+		return deed.Quote{Amount: price, For: string(what.Name)}, what, nil
+	})
+	return p, err
+}
+
+func (e *env) state(a *deed.Authorization) deed.PaymentState {
+	e.t.Helper()
+	p, err := e.rows.Payment(e.t.Context(), a.PaymentID(chainID, ""))
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	return p.State
+}
+
+// advance looks at everything that is due.
+func (e *env) advance() {
+	e.t.Helper()
+	for _, list := range []func(context.Context, int) ([]string, error){e.Due, e.DueRefunds} {
+		ids, err := list(e.t.Context(), 100)
+		if err != nil {
+			e.t.Fatal(err)
+		}
+		for _, id := range ids {
+			if _, err := e.Advance(e.t.Context(), id); err != nil && !errors.Is(err, deed.ErrPending) {
+				e.t.Fatal(err)
+			}
+		}
+	}
+}
+
+// A payment that cannot be settled keeps its name for a minute, and is then
+// released: the name is free, nothing is sent any more, and paying anew is right.
+func TestStuckPaymentIsReleased(t *testing.T) {
+	e := newEnv(t)
+	e.chain.settle = deed.ErrUnsettleable
+	a := authorization("1")
+	if p, err := e.buy(a, "", name(1)); err != nil || p.State != deed.PaymentSettling {
+		t.Fatalf("got %s, %v", p.State, err)
+	}
+	other := authorization("2")
+	other.Payer = "0x0000000000000000000000000000000000000009"
+	if _, err := e.buy(other, "", name(1)); deed.CodeOf(err) != deed.CodeDomainUnavailable {
+		t.Fatalf("the name was not kept: %v", err)
+	}
+	e.now = e.now.Add(30 * time.Second)
+	e.advance()
+	if got := e.state(a); got != deed.PaymentSettling || e.chain.abandoned != 0 {
+		t.Fatalf("after 30 s: %s, abandoned %d times", got, e.chain.abandoned)
+	}
+	e.now = e.now.Add(2 * time.Minute)
+	e.advance()
+	if got := e.state(a); got != deed.PaymentReleased || e.chain.abandoned != 1 {
+		t.Fatalf("after a minute: %s, abandoned %d times", got, e.chain.abandoned)
+	}
+	if _, err := e.buy(a, "", name(1)); deed.CodeOf(err) != deed.CodePaymentInvalid || errors.Is(err, deed.ErrNoOffer) {
+		t.Errorf("a replay: got %v, want a refusal with an offer", err)
+	}
+	e.chain.settle = nil
+	if p, err := e.buy(other, "", name(1)); err != nil || p.State != deed.PaymentSettled {
+		t.Errorf("the next buyer: got %s, %v", p.State, err)
+	}
+	if p, err := e.buy(authorization("3"), "", name(2)); err != nil || p.AliasOf != "" {
+		t.Errorf("the same payer: got %+v, %v", p, err)
+	}
+}
+
+// Nothing is released while a transaction of ours may still carry it.
+func TestNotReleasedWhileItMayBeMined(t *testing.T) {
+	e := newEnv(t)
+	e.chain.settle, e.chain.abandon = deed.ErrUnsettleable, errors.New("a transaction of ours carries it")
+	a := authorization("1")
+	if _, err := e.buy(a, "", name(1)); err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		e.now = e.now.Add(10 * time.Minute)
+		e.advance()
+	}
+	if got := e.state(a); got != deed.PaymentSettling {
+		t.Errorf("got %s", got)
+	}
+}
+
+// A transfer that failed on the chain is given up at once, and the third has its
+// payer refused.
+func TestRevertedPaymentIsReleasedAtOnce(t *testing.T) {
+	e := newEnv(t)
+	e.chain.settle = deed.ErrReverted
+	for n := range 3 {
+		a := authorization(fmt.Sprint(n))
+		if _, err := e.buy(a, "", name(n)); deed.CodeOf(err) != deed.CodePaymentInvalid {
+			t.Fatalf("got %v", err)
+		}
+		if got := e.state(a); got != deed.PaymentReleased {
+			t.Errorf("got %s", got)
+		}
+	}
+	if _, err := e.buy(authorization("9"), "", name(9)); deed.CodeOf(err) != deed.CodeRateLimited {
+		t.Errorf("the fourth: got %v", err)
+	}
+	e.now = e.now.Add(25 * time.Hour)
+	e.chain.settle = nil
+	if _, err := e.buy(authorization("10"), "", name(10)); err != nil {
+		t.Errorf("a day later: %v", err)
+	}
+}
+
+// Only who has the signature is told what became of a payment; payer and nonce are
+// on the chain for all to see.
+func TestReplayNeedsTheSignature(t *testing.T) {
+	e := newEnv(t)
+	a := authorization("1")
+	bought, err := e.buy(a, "", name(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.chain.check = deed.ErrAlreadyPaid // the chain has the transfer by now
+	if again, err := e.buy(a, "", name(1)); err != nil || again.PublicID != bought.PublicID {
+		t.Errorf("the same again: got %+v, %v", again, err)
+	}
+	forged := *a
+	forged.Signature = []byte{0}
+	p, err := e.buy(&forged, "", name(1))
+	if deed.CodeOf(err) != deed.CodePaymentInvalid || !errors.Is(err, deed.ErrNoOffer) || p.PublicID != "" {
+		t.Errorf("another signature: got %+v, %v", p, err)
+	}
+	if known, err := e.Known(t.Context(), &forged); known || err != nil {
+		t.Errorf("another signature is known: %v", err)
+	}
+	if known, err := e.Known(t.Context(), a); !known || err != nil {
+		t.Errorf("the same is not known: %v", err)
+	}
+}
+
+// A void payment is counted as a new request is: it buys nothing.
+func TestVoidPaymentIsNotKnown(t *testing.T) {
+	e := newEnv(t)
+	e.chain.settle = deed.Errorf(deed.CodePaymentInvalid, "expired")
+	a := authorization("1")
+	if _, err := e.buy(a, "", name(1)); deed.CodeOf(err) != deed.CodePaymentInvalid {
+		t.Fatal(err)
+	}
+	if known, err := e.Known(t.Context(), a); known || err != nil {
+		t.Errorf("it is known: %v", err)
+	}
+}
+
+// The last byte of a signature may be written in two ways.
+func TestSignatureOfTwoSpellings(t *testing.T) {
+	e := newEnv(t)
+	a := authorization("1")
+	a.Signature = append(make([]byte, 64), 27)
+	if _, err := e.buy(a, "", name(1)); err != nil {
+		t.Fatal(err)
+	}
+	a.Signature = make([]byte, 65)
+	if known, err := e.Known(t.Context(), a); !known || err != nil {
+		t.Errorf("with v = 0: %t, %v", known, err)
+	}
+}
+
+func (e *env) arrive(block uint64, nonce string, amount deed.USDC) {
+	e.chain.arrivals = append(e.chain.arrivals, deed.Arrivals{Next: block + 1, Transfers: []deed.Transfer{
+		{Payer: payer, PayTo: payTo, Nonce: nonce, Amount: amount, TxHash: "0xmined" + nonce, Block: block},
+	}})
+}
+
+func (e *env) readChain() {
+	e.t.Helper()
+	for more := true; more; {
+		var err error
+		if more, err = e.ReadChain(e.t.Context()); err != nil {
+			e.t.Fatal(err)
+		}
+	}
+}
+
+// Money that was sent to us before it was shown to us buys something for its payer
+// only, who is signed in. Everybody else is told not to pay again, and it goes
+// back.
+func TestMoneyThatCameFirst(t *testing.T) {
+	for _, found := range []bool{false, true} { // by the watcher
+		t.Run(fmt.Sprintf("found by the watcher %t", found), func(t *testing.T) {
+			e := newEnv(t)
+			e.chain.check = deed.ErrAlreadyPaid
+			a := authorization("1")
+			if found {
+				e.arrive(1, "1", price)
+				e.readChain()
+			}
+			for _, signedIn := range []deed.Wallet{"", "0x0000000000000000000000000000000000000009"} {
+				if _, err := e.buy(a, signedIn, name(1)); deed.CodeOf(err) != deed.CodeUnavailable || !errors.Is(err, deed.ErrPending) {
+					t.Errorf("signed in as %q: got %v", signedIn, err)
+				}
+			}
+			if p, err := e.buy(a, payer, name(1)); err != nil || p.State != deed.PaymentSettled {
+				t.Errorf("the payer: got %s, %v", p.State, err)
+			}
+			e.now = e.now.Add(time.Hour)
+			e.arrive(1, "1", price)
+			e.readChain()
+			e.advance()
+			if len(e.chain.refunds) != 0 {
+				t.Errorf("it bought a name and went back")
+			}
+		})
+	}
+}
+
+// Nobody asked for anything: after the claim window the money goes back, once.
+func TestUnclaimedMoneyGoesBack(t *testing.T) {
+	e := newEnv(t)
+	a := authorization("1")
+	e.arrive(1, "1", price)
+	e.readChain()
+	e.advance()
+	if got := e.state(a); got != deed.PaymentUnclaimed {
+		t.Fatalf("got %s", got)
+	}
+	e.now = e.now.Add(e.Terms.ClaimWindow)
+	for range 3 {
+		e.advance()
+	}
+	if got := e.state(a); got != deed.PaymentRefunded || len(e.chain.refunds) != 1 || e.chain.refunds[0].Nonce != "1" {
+		t.Errorf("got %s, refunds %+v", got, e.chain.refunds)
+	}
+	e.chain.check = deed.ErrAlreadyPaid
+	if _, err := e.buy(a, payer, name(1)); !errors.Is(err, deed.ErrPending) {
+		t.Errorf("bought with money that went back: %v", err)
+	}
+}
+
+// Nothing, dust, a block that cannot be read, and a transfer that breaks a rule of
+// the database: each is passed, and the money behind them is found.
+func TestOneTransferNeverStopsTheNext(t *testing.T) {
+	e := newEnv(t)
+	e.chain.arrivals = []deed.Arrivals{{Next: 9, Unread: []deed.UnreadBlock{{Number: 2, Reason: "too large"}}, Transfers: []deed.Transfer{
+		{Payer: payer, PayTo: payTo, Nonce: "zero", Amount: 0, TxHash: "0x1", Block: 1},
+		{Payer: payer, PayTo: payTo, Nonce: "negative", Amount: -5, TxHash: "0x1", Block: 1},
+		{Payer: payer, PayTo: payTo, Nonce: "dust", Amount: 100, TxHash: "0x2", Block: 1},
+		{Payer: payer, PayTo: payTo, Nonce: "poison", Amount: price, TxHash: "", Block: 1}, // no transaction: a CHECK refuses it
+		{Payer: payer, PayTo: payTo, Nonce: "good", Amount: price, TxHash: "0x3", Block: 3},
+	}}}
+	more, err := e.ReadChain(t.Context())
+	if err == nil || !more {
+		t.Errorf("got %t, %v, want word of what was put aside", more, err)
+	}
+	if more, err := e.ReadChain(t.Context()); more || err != nil {
+		t.Errorf("the next time: %t, %v", more, err)
+	}
+	if got := e.state(authorization("good")); got != deed.PaymentUnclaimed {
+		t.Errorf("got %s", got)
+	}
+	if got := e.state(authorization("dust")); got != deed.PaymentDust {
+		t.Errorf("got %s", got)
+	}
+	if next, err := e.rows.Watched(t.Context()); next != 9 || err != nil {
+		t.Errorf("the chain is read up to %d, %v", next, err)
+	}
+	e.now = e.now.Add(time.Hour)
+	if err := e.RetryAside(t.Context()); err == nil {
+		t.Error("the poison was adopted")
+	}
+	notices, err := sqldb.Audit{DB: e.rows.DB}.Notices(t.Context())
+	if err != nil || len(notices) != 3 {
+		t.Errorf("got %+v, %v", notices, err)
+	}
+}
+
+// Money that we settled ourselves and have no row for waits for an operator: the
+// database came from a backup.
+func TestLostMoneyWaitsForAnOperator(t *testing.T) {
+	e := newEnv(t)
+	e.chain.sentByUs = true
+	e.arrive(1, "1", price)
+	e.readChain()
+	e.now = e.now.Add(24 * time.Hour)
+	e.advance()
+	if got := e.state(authorization("1")); got != deed.PaymentUnclaimed || len(e.chain.refunds) != 0 {
+		t.Errorf("got %s", got)
+	}
+	lost, err := e.rows.Lost(t.Context())
+	if err != nil || len(lost) != 1 {
+		t.Errorf("got %v, %v", lost, err)
+	}
+}
+
+// What makes no progress for a minute is told, unless it is the payer's fault.
+func TestStalled(t *testing.T) {
+	e := newEnv(t)
+	e.chain.settle = errors.New("the endpoint answered 503 to 0xabcdef0123456789abcdef")
+	if _, err := e.buy(authorization("1"), "", name(1)); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := e.Stalled(t.Context()); s.Count != 0 || err != nil {
+		t.Errorf("at once: %+v, %v", s, err)
+	}
+	e.now = e.now.Add(61 * time.Second)
+	s, err := e.Stalled(t.Context())
+	if err != nil || s.Count != 1 || s.Cause != "the endpoint answered 503 to …" {
+		t.Errorf("got %+v, %v", s, err)
+	}
+	e.chain.settle = deed.ErrUnsettleable
+	e.advance()
+	if s, err := e.Stalled(t.Context()); s.Count != 0 || err != nil {
+		t.Errorf("the payer's own fault: %+v, %v", s, err)
+	}
+}
+
+// An open payment is looked at less and less often.
+func TestBackoff(t *testing.T) {
+	e := newEnv(t)
+	e.chain.settle = errors.New("no answer")
+	a := authorization("1")
+	if _, err := e.buy(a, "", name(1)); err != nil {
+		t.Fatal(err)
+	}
+	looks := 0
+	for range 600 { // ten minutes
+		e.now = e.now.Add(time.Second)
+		ids, err := e.Due(t.Context(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		looks += len(ids)
+		e.advance()
+	}
+	if looks < 8 || looks > 20 {
+		t.Errorf("looked %d times in ten minutes", looks)
+	}
+}
