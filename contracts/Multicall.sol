@@ -55,6 +55,10 @@ contract Multicall {
         return account.balance;
     }
 
+    function getBasefee() external view returns (uint256) {
+        return block.basefee;
+    }
+
     function getChainId() external view returns (uint256) {
         return block.chainid;
     }

@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url'
 import solc from 'solc'
 
 const here = dirname(fileURLToPath(import.meta.url))
-const ours = ['USDC', 'Multicall', 'Wallet', 'WalletFactory', 'SignatureCheck']
+const ours = ['USDC', 'Multicall', 'Wallet', 'WalletFactory', 'SignatureCheck', 'CodeCheck']
 const out = process.argv[2] ?? here
 
 const sources = {}

@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-//go:embed Multicall.json SignatureCheck.json USDC.json Wallet.json WalletFactory.json
+//go:embed CodeCheck.json Multicall.json SignatureCheck.json USDC.json Wallet.json WalletFactory.json
 var files embed.FS
 
 // A Contract is one of ours, compiled.
@@ -25,8 +25,8 @@ type Contract struct {
 	Code   []byte // the code that lives on the chain
 }
 
-// Compiled returns the contract called USDC, Multicall, Wallet, WalletFactory or
-// SignatureCheck. It panics for any other name.
+// Compiled returns the contract called USDC, Multicall, Wallet, WalletFactory,
+// SignatureCheck or CodeCheck. It panics for any other name.
 func Compiled(name string) Contract {
 	raw, err := files.ReadFile(name + ".json")
 	if err != nil {

@@ -18,9 +18,13 @@ import (
 // callGas is the most a call may burn: as much as any transaction could.
 const callGas = params.MaxTxGas
 
-// callArgs say what to call. Prices are not among them: calls are free.
+// callArgs say what to call. A call without a price is free; one with a price
+// sees that price, and its sender must be able to pay for all of its gas.
 type callArgs struct {
 	From              common.Address               `json:"from"`
+	GasPrice          *hexutil.Big                 `json:"gasPrice"`
+	GasFeeCap         *hexutil.Big                 `json:"maxFeePerGas"`
+	GasTipCap         *hexutil.Big                 `json:"maxPriorityFeePerGas"`
 	To                *common.Address              `json:"to"` // nil to run Data as creation code
 	Gas               *hexutil.Uint64              `json:"gas"`
 	Value             *hexutil.Big                 `json:"value"`
@@ -41,12 +45,43 @@ func (a callArgs) message(gas uint64) (*core.Message, error) {
 	if a.Gas != nil && *a.Gas > 0 {
 		gas = min(gas, uint64(*a.Gas))
 	}
+	price, feeCap, tipCap, err := a.fees()
+	if err != nil {
+		return nil, err
+	}
 	msg := &core.Message{
 		From: a.From, To: a.To, Value: value, GasLimit: gas, Data: data,
-		GasPrice: new(uint256.Int), GasFeeCap: new(uint256.Int), GasTipCap: new(uint256.Int),
+		GasPrice: price, GasFeeCap: feeCap, GasTipCap: tipCap,
 		AccessList: a.AccessList, SetCodeAuthorizations: a.AuthorizationList,
 	}
 	return msg.SkipNonceCheck().SkipEOACheck(), nil
+}
+
+// fees returns the price that the call sees, and the most it would pay.
+func (a callArgs) fees() (price, feeCap, tipCap *uint256.Int, err error) {
+	if a.GasPrice != nil && (a.GasFeeCap != nil || a.GasTipCap != nil) {
+		return nil, nil, nil, invalidParams("both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified")
+	}
+	words := make([]*uint256.Int, 3)
+	for i, fee := range []*hexutil.Big{a.GasPrice, a.GasFeeCap, a.GasTipCap} {
+		words[i] = new(uint256.Int)
+		if fee != nil && words[i].SetFromBig((*big.Int)(fee)) {
+			return nil, nil, nil, invalidParams("a fee is larger than 256 bits")
+		}
+	}
+	if a.GasPrice != nil {
+		return words[0], words[0], words[0], nil
+	}
+	feeCap, tipCap = words[1], words[2]
+	if feeCap.IsZero() && tipCap.IsZero() {
+		return words[0], feeCap, tipCap, nil
+	}
+	base, _ := uint256.FromBig(baseFee) // it is a constant, and small
+	price = base.Add(base, tipCap)
+	if price.Gt(feeCap) {
+		price = feeCap.Clone()
+	}
+	return price, feeCap, tipCap, nil
 }
 
 // call executes a call on the state at a block and keeps nothing of it. Calls
@@ -99,6 +134,7 @@ func (c *Chain) viewAt(at blockRef) (*block, view, error) {
 // estimate finds a gas limit with which a call succeeds: the least one, to
 // within a hundredth.
 func (c *Chain) estimate(ctx context.Context, args callArgs, at blockRef) (uint64, error) {
+	args.GasPrice, args.GasFeeCap, args.GasTipCap = nil, nil, nil // they do not change how much gas is used
 	res, err := c.call(ctx, args, callGas, at)
 	if err != nil {
 		return 0, err

@@ -84,7 +84,10 @@ var invariants = []invariant{
 		   AND EXISTS (SELECT 1 FROM attempts a WHERE a.purpose LIKE 'refund%' AND a.purpose LIKE '%' || p.id)`},
 	{"no nonce of our wallets is left out", `
 		SELECT count(*) FROM signers s
-		 WHERE (SELECT count(DISTINCT nonce) FROM transactions t WHERE t.chain = s.chain AND t.signer = s.address) <>
+		 WHERE (SELECT count(DISTINCT nonce) FROM transactions t WHERE t.chain = s.chain AND t.signer = s.address) +
+		       (SELECT coalesce(sum(last_nonce - first_nonce + 1), 0) FROM foreign_nonces f WHERE f.chain = s.chain AND f.signer = s.address) -
+		       (SELECT count(DISTINCT t.nonce) FROM transactions t JOIN foreign_nonces f ON f.chain = t.chain AND f.signer = t.signer
+		                AND t.nonce BETWEEN f.first_nonce AND f.last_nonce WHERE t.chain = s.chain AND t.signer = s.address) <>
 		       (SELECT coalesce(max(nonce) - min(nonce) + 1, 0) FROM transactions t WHERE t.chain = s.chain AND t.signer = s.address)`},
 	{"no job goes on an hour after its deadline", `
 		SELECT count(*) FROM jobs WHERE next_at IS NOT NULL AND deadline_at < updated_at - 3600`},

@@ -31,24 +31,23 @@ var errAllTaken = errors.New("every attempt was made already")
 // bytes are written, so processes that share the database go one by one.
 func (s Settlements) Sign(ctx context.Context, in deed.Intent, sign func(nonce uint64, purposes []string) (deed.Transaction, error)) error {
 	err := s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
-		var next uint64
-		err := tx.QueryRowContext(ctx, `
-			INSERT INTO signers (chain, address, next_nonce) VALUES ($1, $2, $3)
-			ON CONFLICT (chain, address) DO UPDATE SET next_nonce = signers.next_nonce + 1
-			RETURNING next_nonce`,
-			s.ChainID, in.From, in.First+1).Scan(&next)
+		stored, err := s.nextNonce(ctx, tx, in)
 		if err != nil {
-			return fmt.Errorf("take a nonce of %s: %w", in.From, err)
+			return err
 		}
-		free, err := s.take(ctx, tx, in, next-1)
+		nonce := max(stored, in.First)
+		free, err := s.take(ctx, tx, in, nonce)
 		if err != nil {
 			return err
 		}
 		if len(free) == 0 {
 			return errAllTaken
 		}
-		signed, err := sign(next-1, free)
+		signed, err := sign(nonce, free)
 		if err != nil {
+			return err
+		}
+		if err := s.skip(ctx, tx, in, stored, signed.SignedAt); err != nil {
 			return err
 		}
 		return s.insert(ctx, tx, signed)
@@ -57,6 +56,39 @@ func (s Settlements) Sign(ctx context.Context, in deed.Intent, sign func(nonce u
 		return nil
 	}
 	return err
+}
+
+// nextNonce takes the next nonce that the signer's row knows of, and its lock.
+func (s Settlements) nextNonce(ctx context.Context, tx *Tx, in deed.Intent) (nonce uint64, err error) {
+	err = tx.QueryRowContext(ctx, `
+		INSERT INTO signers (chain, address, next_nonce) VALUES ($1, $2, $3)
+		ON CONFLICT (chain, address) DO UPDATE SET next_nonce = signers.next_nonce + 1
+		RETURNING next_nonce`,
+		s.ChainID, in.From, in.First+1).Scan(&nonce)
+	if err != nil {
+		return 0, fmt.Errorf("take a nonce of %s: %w", in.From, err)
+	}
+	return nonce - 1, nil
+}
+
+// skip goes on from the chain's count when that is ahead of the stored nonce,
+// and writes the nonces between them down as foreign: the chain has mined them,
+// and nothing of ours that is stored can be at one of them.
+func (s Settlements) skip(ctx context.Context, tx *Tx, in deed.Intent, stored uint64, at time.Time) error {
+	if stored >= in.First {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, `UPDATE signers SET next_nonce = $1 WHERE chain = $2 AND address = $3`, in.First+1, s.ChainID, in.From)
+	if err != nil {
+		return fmt.Errorf("go on from nonce %d of %s: %w", in.First, in.From, err)
+	}
+	_, err = tx.ExecContext(ctx, `
+		INSERT INTO foreign_nonces (chain, signer, first_nonce, last_nonce, seen_at) VALUES ($1, $2, $3, $4, $5)`,
+		s.ChainID, in.From, stored, in.First-1, at.Unix())
+	if err != nil {
+		return fmt.Errorf("note foreign nonces of %s: %w", in.From, err)
+	}
+	return nil
 }
 
 // take writes the attempts down and returns the purposes nobody was ahead with.
@@ -87,6 +119,29 @@ func (s Settlements) insert(ctx context.Context, tx *Tx, t deed.Transaction) err
 	return nil
 }
 
+// Abandon implements chain.Store. The tombstone takes the place of the attempt
+// that anybody else would make next, so only one of the two is written.
+func (s Settlements) Abandon(ctx context.Context, purpose string, attempt int) error {
+	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		_, err := tx.ExecContext(ctx, `
+			INSERT INTO attempts (chain, purpose, attempt) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
+			s.ChainID, purpose, attempt)
+		if err != nil {
+			return fmt.Errorf("abandon %s: %w", purpose, err)
+		}
+		var signer sql.NullString
+		err = tx.QueryRowContext(ctx, `SELECT signer FROM attempts WHERE chain = $1 AND purpose = $2 AND attempt = $3`,
+			s.ChainID, purpose, attempt).Scan(&signer)
+		if err != nil {
+			return fmt.Errorf("abandon %s: %w", purpose, err)
+		}
+		if signer.Valid {
+			return fmt.Errorf("abandon %s: attempt %d was made meanwhile", purpose, attempt)
+		}
+		return nil
+	})
+}
+
 // Outbid implements chain.Store.
 func (s Settlements) Outbid(ctx context.Context, t deed.Transaction) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error { return s.insert(ctx, tx, t) })
@@ -115,10 +170,10 @@ func (s Settlements) sent(ctx context.Context, purposes []string, into map[strin
 		places = append(places, fmt.Sprintf("$%d", i+2))
 	}
 	rows, err := s.DB.read.QueryContext(ctx, `
-		SELECT a.purpose, a.attempt, t.signer, t.nonce, t.hash, t.signed_at
-		  FROM attempts a JOIN transactions t ON t.chain = a.chain AND t.signer = a.signer AND t.nonce = a.nonce
+		SELECT a.purpose, a.attempt, coalesce(t.signer, ''), coalesce(t.nonce, 0), coalesce(t.hash, ''), coalesce(t.signed_at, 0)
+		  FROM attempts a LEFT JOIN transactions t ON t.chain = a.chain AND t.signer = a.signer AND t.nonce = a.nonce
 		 WHERE a.chain = $1 AND a.purpose IN (`+strings.Join(places, ", ")+`)
-		 ORDER BY a.attempt, t.signed_at`, args...)
+		 ORDER BY a.attempt, t.signed_at, t.hash`, args...)
 	if err != nil {
 		return err
 	}
@@ -160,6 +215,41 @@ func (s Settlements) Unmined(ctx context.Context, from deed.Wallet, nonce uint64
 		return err
 	})
 	return all, err
+}
+
+// AddWallet implements chain.Store.
+func (s Settlements) AddWallet(ctx context.Context, role string, w deed.Wallet, at time.Time) error {
+	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		_, err := tx.ExecContext(ctx, `
+			INSERT INTO own_wallets (chain, role, address, first_used_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
+			s.ChainID, role, w, at.Unix())
+		if err != nil {
+			return fmt.Errorf("keep our %s wallet %s: %w", role, w, err)
+		}
+		return nil
+	})
+}
+
+// Wallets implements chain.Store.
+func (s Settlements) Wallets(ctx context.Context) (map[string][]deed.Wallet, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	defer cancel()
+	rows, err := s.DB.read.QueryContext(ctx, `
+		SELECT role, address FROM own_wallets WHERE chain = $1 ORDER BY first_used_at, address`, s.ChainID)
+	if err != nil {
+		return nil, fmt.Errorf("read our wallets: %w", err)
+	}
+	byRole := map[string][]deed.Wallet{}
+	err = each(rows, func() error {
+		var role string
+		var w deed.Wallet
+		if err := rows.Scan(&role, &w); err != nil {
+			return err
+		}
+		byRole[role] = append(byRole[role], w)
+		return nil
+	})
+	return byRole, err
 }
 
 // each calls read for every row and closes them.

@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
+
+	"deed.example/deed/contracts"
 )
 
 // errNotThere is the answer of an endpoint that does not know a block which it,
@@ -23,28 +26,23 @@ type block struct {
 	BaseFee *hexutil.Big `json:"baseFeePerGas"`
 }
 
-// ref names the block by its hash (EIP-1898), so that an answer about it is
-// about no other, or none.
-func (b *block) ref() any {
-	return map[string]any{"blockHash": b.Hash, "requireCanonical": true}
-}
-
 // A logEntry is an event on the chain.
 type logEntry struct {
-	Address common.Address `json:"address"`
-	Topics  []common.Hash  `json:"topics"`
-	Data    hexutil.Bytes  `json:"data"`
-	Block   quantity       `json:"blockNumber"`
-	TxHash  common.Hash    `json:"transactionHash"`
+	Address   common.Address `json:"address"`
+	Topics    []common.Hash  `json:"topics"`
+	Data      hexutil.Bytes  `json:"data"`
+	Block     quantity       `json:"blockNumber"`
+	BlockHash common.Hash    `json:"blockHash"`
+	TxHash    common.Hash    `json:"transactionHash"`
+	Index     quantity       `json:"logIndex"` // in the block
 }
 
-// A receipt is what became of a transaction.
+// A receipt is what became of a transaction of ours.
 type receipt struct {
 	TxHash    common.Hash `json:"transactionHash"`
 	Block     quantity    `json:"blockNumber"`
 	BlockHash common.Hash `json:"blockHash"`
 	Status    quantity    `json:"status"`
-	GasUsed   quantity    `json:"gasUsed"`
 	Logs      []logEntry  `json:"logs"`
 }
 
@@ -62,57 +60,58 @@ func (c *Client) block(ctx context.Context, at string) (*block, error) {
 
 func number(n uint64) string { return fmt.Sprintf("0x%x", n) }
 
-// receipt returns nil for a transaction that is in no block.
+// receipt returns nil for a transaction that is in no block. Ask for our own
+// only: strangers make theirs as large as they like.
 func (c *Client) receipt(ctx context.Context, hash common.Hash) (*receipt, error) {
 	var r *receipt
 	err := c.call(ctx, &r, "eth_getTransactionReceipt", hash)
 	return r, err
 }
 
-// canonicalReceipt returns the receipt if its block is on the chain and not
-// above final, and nil if it is not.
-func (c *Client) canonicalReceipt(ctx context.Context, hash common.Hash, final *block) (*receipt, error) {
-	r, err := c.receipt(ctx, hash)
-	if err != nil || r == nil || r.Block > final.Number {
-		return nil, err
-	}
-	b, err := c.block(ctx, number(uint64(r.Block)))
-	if err != nil || b.Hash != r.BlockHash {
-		return nil, err
-	}
-	return r, nil
+// A place is where a transaction lies, and who sent it.
+type place struct {
+	From      common.Address `json:"from"`
+	Block     *quantity      `json:"blockNumber"` // nil while it waits
+	BlockHash common.Hash    `json:"blockHash"`
 }
 
-// logs returns the token's logs between two blocks, both included.
-func (s *Settler) logs(ctx context.Context, from, to uint64, topics ...any) ([]logEntry, error) {
-	var all []logEntry
-	for ; from <= to; from += maxRange {
-		filter := map[string]any{
-			"address":   s.USDC,
-			"fromBlock": number(from), "toBlock": number(min(to, from+maxRange-1)),
-			"topics": topics,
-		}
-		var some []logEntry
-		if err := s.Client.call(ctx, &some, "eth_getLogs", filter); err != nil {
-			return nil, err
-		}
-		all = append(all, some...)
-	}
-	return all, nil
+// transaction returns nil for a transaction that the chain does not know. It has
+// no logs, so its size is bounded.
+func (c *Client) transaction(ctx context.Context, hash common.Hash) (*place, error) {
+	var p *place
+	err := c.call(ctx, &p, "eth_getTransactionByHash", hash)
+	return p, err
 }
 
 // count returns how many transactions the account has on the chain at a block.
-func (c *Client) count(ctx context.Context, who common.Address, at any) (uint64, error) {
+func (c *Client) count(ctx context.Context, who common.Address, at string) (uint64, error) {
 	var n quantity
-	err := c.call(ctx, &n, "eth_getTransactionCount", who, at)
-	return uint64(n), err
+	if err := c.call(ctx, &n, "eth_getTransactionCount", who, at); err != nil {
+		return 0, fmt.Errorf("count the transactions of %s: %w", who, err)
+	}
+	return uint64(n), nil
 }
 
-// hasCode says whether the account is made of code, or borrows some (EIP-7702).
-func (c *Client) hasCode(ctx context.Context, who common.Address) (bool, error) {
-	var code hexutil.Bytes
-	err := c.call(ctx, &code, "eth_getCode", who, "latest")
-	return len(code) > 0, err
+var codeCheck = contracts.Compiled("CodeCheck").Create
+
+// haveCode says which accounts are made of code, or borrow some (EIP-7702).
+func (c *Client) haveCode(ctx context.Context, accounts []common.Address) ([]bool, error) {
+	data := slices.Concat(codeCheck, word(big.NewInt(32)), word(big.NewInt(int64(len(accounts)))))
+	for _, a := range accounts {
+		data = append(data, common.LeftPadBytes(a[:], 32)...)
+	}
+	var answer hexutil.Bytes
+	if err := c.call(ctx, &answer, "eth_call", map[string]any{"data": "0x" + hex.EncodeToString(data)}, "latest"); err != nil {
+		return nil, fmt.Errorf("ask which payers have code: %w", err)
+	}
+	if len(answer) != len(accounts) {
+		return nil, errors.New("ask which payers have code: the answer has another length")
+	}
+	have := make([]bool, len(answer))
+	for i, b := range answer {
+		have[i] = b != 0
+	}
+	return have, nil
 }
 
 // A question is a call that changes nothing.
@@ -121,14 +120,18 @@ type question struct {
 	to   common.Address
 	data []byte
 	gas  uint64
+	fees *fees // that a transaction would offer; nil for a free call
 }
 
-// ask makes the call on the state after a block.
-func (c *Client) ask(ctx context.Context, q question, at any) ([]byte, error) {
+// ethCall makes the call on the state after a block.
+func (c *Client) ethCall(ctx context.Context, q question, at string) ([]byte, error) {
+	args := map[string]any{"from": q.from, "to": q.to, "data": "0x" + hex.EncodeToString(q.data), "gas": number(q.gas)}
+	if q.fees != nil {
+		args["maxFeePerGas"] = (*hexutil.Big)(q.fees.limit)
+		args["maxPriorityFeePerGas"] = (*hexutil.Big)(q.fees.tip)
+	}
 	var answer hexutil.Bytes
-	err := c.call(ctx, &answer, "eth_call", map[string]any{
-		"from": q.from, "to": q.to, "data": "0x" + hex.EncodeToString(q.data), "gas": number(q.gas),
-	}, at)
+	err := c.call(ctx, &answer, "eth_call", args, at)
 	return answer, err
 }
 

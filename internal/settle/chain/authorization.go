@@ -3,6 +3,7 @@ package chain
 import (
 	"bytes"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math/big"
 	"slices"
@@ -36,10 +37,10 @@ type authorization struct {
 // read parses an authorization and fails with CodePaymentInvalid for one that
 // no token could take.
 func read(a deed.Authorization) (*authorization, error) {
-	nonce, err := hex.DecodeString(strings.TrimPrefix(a.Nonce, "0x"))
+	nonce, err := readNonce(a.Nonce)
 	switch {
-	case err != nil || len(nonce) != 32 || a.Nonce != "0x"+hex.EncodeToString(nonce):
-		return nil, invalid("its nonce is not 0x and 64 lowercase hex digits")
+	case err != nil:
+		return nil, invalid("%v", err)
 	case !isWallet(a.Payer) || !isWallet(a.PayTo):
 		return nil, invalid("its payer or payee is not a wallet")
 	case a.Amount <= 0:
@@ -53,8 +54,16 @@ func read(a deed.Authorization) (*authorization, error) {
 	}
 	return &authorization{
 		Authorization: a, from: common.HexToAddress(string(a.Payer)), to: common.HexToAddress(string(a.PayTo)),
-		nonce: common.Hash(nonce), sig: sig,
+		nonce: nonce, sig: sig,
 	}, nil
+}
+
+func readNonce(text string) (common.Hash, error) {
+	nonce, err := hex.DecodeString(strings.TrimPrefix(text, "0x"))
+	if err != nil || len(nonce) != 32 || text != "0x"+hex.EncodeToString(nonce) {
+		return common.Hash{}, errors.New("its nonce is not 0x and 64 lowercase hex digits")
+	}
+	return common.Hash(nonce), nil
 }
 
 // checkForm refuses what the token may know, and we do not take.

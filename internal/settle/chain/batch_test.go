@@ -2,9 +2,11 @@ package chain_test
 
 import (
 	"crypto/ecdsa"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
@@ -15,109 +17,112 @@ import (
 )
 
 // payers returns new wallets that can pay once.
-func (h *house) payers(n int) (keys []*ecdsa.PrivateKey) {
-	h.t.Helper()
+func (env *testEnv) payers(n int) (keys []*ecdsa.PrivateKey) {
+	env.t.Helper()
 	for range n {
-		key, w := newKey(h.t)
-		h.give(w, int64(price))
+		key, w := newKey(env.t)
+		env.give(w, int64(price))
 		keys = append(keys, key)
 	}
 	return keys
 }
 
-func (h *house) gasUsed(txHash string) uint64 {
-	h.t.Helper()
+func (env *testEnv) gasUsed(txHash string) uint64 {
+	env.t.Helper()
 	var r struct{ GasUsed hexutil.Uint64 }
-	h.rpc(&r, "eth_getTransactionReceipt", txHash)
+	env.rpc(&r, "eth_getTransactionReceipt", txHash)
 	return uint64(r.GasUsed)
 }
 
 // together starts settling one payment and, while the chain thinks about it,
 // all the others: they wait together.
-func (h *house) together(s *chain.Settler, first deed.Authorization, others ...deed.Authorization) (<-chan answer, []<-chan answer) {
-	h.t.Helper()
-	asked := h.way.hold()
-	alone := h.settleLater(s, first)
+func (env *testEnv) together(s *chain.Settler, first deed.Authorization, others ...deed.Authorization) (<-chan answer, []<-chan answer) {
+	env.t.Helper()
+	asked := env.proxy.hold()
+	alone := env.settleLater(s, first)
 	<-asked
 	var all []<-chan answer
 	for _, a := range others {
-		all = append(all, h.settleLater(s, a))
+		all = append(all, env.settleLater(s, a))
 	}
-	h.wait(func() bool { return s.Waiting() == 1+len(others) })
-	h.way.mend()
+	env.wait(func() bool { return s.Waiting() == 1+len(others) })
+	env.proxy.mend()
 	return alone, all
 }
 
 func TestPaymentsThatWaitTogetherShareATransaction(t *testing.T) {
-	eachHouse(t, func(t *testing.T, h *house) {
-		h.settled(h.settleLater(h.settler(), h.pay("the treasury's first"))) // which costs more
+	eachEnv(t, func(t *testing.T, env *testEnv) {
+		env.settled(env.settleLater(env.settler(), env.pay("the treasury's first"))) // which costs more
 		var others []deed.Authorization
-		for _, key := range h.payers(64) {
-			others = append(others, h.payFrom(key, "1"))
+		for _, key := range env.payers(64) {
+			others = append(others, env.payFrom(key, "1"))
 		}
-		alone, all := h.together(h.settler(), h.payFrom(h.payers(1)[0], "1"), others...)
-		hash := h.settled(alone)
-		batch := h.settled(all[0])
+		alone, all := env.together(env.settler(), env.payFrom(env.payers(1)[0], "1"), others...)
+		hash := env.settled(alone)
+		batch := env.settled(all[0])
 		for _, c := range all[1:] {
-			if got := h.settled(c); got != batch {
+			if got := env.settled(c); got != batch {
 				t.Errorf("got %s, want %s for all", got, batch)
 			}
 		}
-		if h.moved() != 66 {
-			t.Errorf("got %d transfers, want 66", h.moved())
+		if env.moved() != 66 {
+			t.Errorf("got %d transfers, want 66", env.moved())
 		}
-		h.noGap(h.cfg.HotKey)
-		t.Logf("gas: %d alone, %d each in a batch of 64", h.gasUsed(hash), h.gasUsed(batch)/64)
+		env.noGap(env.cfg.GasKey)
+		t.Logf("gas: %d alone, %d each in a batch of 64", env.gasUsed(hash), env.gasUsed(batch)/64)
 	})
 }
 
-// One who drained his wallet does not spoil the others, and is not refused
-// either: when the money is back, his payment is settled.
+// One who drained the wallet meanwhile does not spoil the others. The payment is
+// not refused, and it is not sent again either: we pay its gas once.
 func TestOneOfABatchFails(t *testing.T) {
-	eachHouse(t, func(t *testing.T, h *house) {
-		s := h.settler()
-		keys := h.payers(3)
-		poor, rich := h.payFrom(keys[0], "1"), h.payFrom(keys[1], "1")
-		drain := h.payFrom(keys[0], "drain")
+	eachEnv(t, func(t *testing.T, env *testEnv) {
+		s := env.settler()
+		keys := env.payers(3)
+		poor, rich := env.payFrom(keys[0], "1"), env.payFrom(keys[1], "1")
+		drain := env.payFrom(keys[0], "drain")
 		drain.PayTo = "0x00000000000000000000000000000000000000cc"
-		drain = h.signed(keys[0], drain)
+		drain = env.signed(keys[0], drain)
 
-		h.Pause()
+		env.Pause()
 		drained := make(chan struct{})
 		go func() {
 			defer close(drained)
-			h.stranger(drain)
+			env.stranger(drain)
 		}()
-		h.inPool(1) // it comes before ours
-		alone, both := h.together(s, h.payFrom(keys[2], "1"), poor, rich)
-		h.inPool(3)
-		h.Resume()
+		env.inPool(1) // it comes before ours
+		alone, both := env.together(s, env.payFrom(keys[2], "1"), poor, rich)
+		env.inPool(3)
+		env.Resume()
 		<-drained
-		h.settled(alone)
-		h.settled(both[1])
-		if h.moved() != 2 {
-			t.Errorf("got %d transfers, want 2", h.moved())
+		env.settled(alone)
+		env.settled(both[1])
+		if env.moved() != 2 {
+			t.Errorf("got %d transfers, want 2", env.moved())
 		}
-		select {
-		case got := <-both[0]:
-			t.Errorf("the drained wallet: got %q, %v, want no answer", got.txHash, got.err)
-		default:
+		if got := <-both[0]; !errors.Is(got.err, deed.ErrReverted) {
+			t.Errorf("the drained wallet: got %q, %v, want %v", got.txHash, got.err, deed.ErrReverted)
 		}
-		h.give(poor.Payer, int64(price))
-		h.pass(pauseOver)
-		h.settled(both[0])
-		if h.moved() != 3 {
-			t.Errorf("got %d transfers, want 3", h.moved())
+		env.give(poor.Payer, int64(price))
+		env.pass(time.Hour / 2)
+		if got := <-env.settleLater(env.settler(), poor); !errors.Is(got.err, deed.ErrReverted) || env.moved() != 2 {
+			t.Errorf("the drained wallet, filled: got %q, %v, want %v", got.txHash, got.err, deed.ErrReverted)
 		}
-		h.noGap(h.cfg.HotKey)
+		if err := s.Abandon(t.Context(), poor); err != nil {
+			t.Error(err)
+		}
+		if got := <-env.settleLater(env.settler(), poor); !errors.Is(got.err, deed.ErrUnsettleable) {
+			t.Errorf("abandoned: got %q, %v, want %v", got.txHash, got.err, deed.ErrUnsettleable)
+		}
+		env.noGap(env.cfg.GasKey)
 	})
 }
 
-// Two nodes with one database and one hot wallet are asked for the same hundred
+// Two nodes with one database and one gas wallet are asked for the same hundred
 // payments at once.
 func TestTwoNodes(t *testing.T) {
 	url := sqldbtest.PostgresURL(t)
-	var h *house
+	var env *testEnv
 	var nodes []*chain.Settler
 	for range 2 {
 		db, err := sqldb.OpenPostgres(t.Context(), url)
@@ -125,17 +130,17 @@ func TestTwoNodes(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { db.Close() }) // the schema goes away with the test
-		if h == nil {
-			h = newHouse(t, db)
+		if env == nil {
+			env = newEnv(t, db)
 		}
-		h.cfg.Store = sqldb.Settlements{DB: db, ChainID: h.cfg.ChainID}
-		h.cfg.Client = chain.Dial(h.url)
-		nodes = append(nodes, h.settler())
+		env.cfg.Store = sqldb.Settlements{DB: db, ChainID: env.cfg.ChainID}
+		env.cfg.Client = chain.Dial(env.url)
+		nodes = append(nodes, env.settler())
 	}
 	var wg sync.WaitGroup
 	var hashes [2][100]string
 	for i := range 100 {
-		a := h.pay(fmt.Sprint(i))
+		a := env.pay(fmt.Sprint(i))
 		for n, s := range nodes {
 			wg.Go(func() {
 				var err error
@@ -149,7 +154,7 @@ func TestTwoNodes(t *testing.T) {
 	for n, s := range nodes {
 		wg.Go(func() {
 			var err error
-			if refunds[n], err = s.Refund(t.Context(), "1", "0x00000000000000000000000000000000000000dd", 5); err != nil {
+			if refunds[n], err = s.Refund(t.Context(), refundOf("0x00000000000000000000000000000000000000dd", 1, 5)); err != nil {
 				t.Error(err)
 			}
 		})
@@ -158,10 +163,10 @@ func TestTwoNodes(t *testing.T) {
 	if hashes[0] != hashes[1] || refunds[0] != refunds[1] {
 		t.Errorf("the nodes differ: %v and %v, %v", hashes[0], hashes[1], refunds)
 	}
-	if got := h.usdc("0x00000000000000000000000000000000000000dd"); h.moved() != 100 || got != 5 {
-		t.Errorf("got %d transfers and %s back, want 100 and 0.000005", h.moved(), got)
+	if got := env.usdc("0x00000000000000000000000000000000000000dd"); env.moved() != 100 || got != 5 {
+		t.Errorf("got %d transfers and %s back, want 100 and 0.000005", env.moved(), got)
 	}
-	h.noGap(h.cfg.HotKey)
-	h.noGap(h.cfg.RefundKey)
-	t.Logf("100 payments on two nodes in %d transactions", h.nonceOf(h.cfg.HotKey))
+	env.noGap(env.cfg.GasKey)
+	env.noGap(env.cfg.RefundKey)
+	t.Logf("100 payments on two nodes in %d transactions", env.nonceOf(env.cfg.GasKey))
 }

@@ -6,23 +6,29 @@
 // call that changes nothing and is bounded in gas, time and number. When the
 // chain does not answer, nobody knows, and that is an error, never a no.
 //
-// Settler settles payments and refunds. Callers wait, and one of them works for
-// all, in rounds: look at the final block, and answer those whose fate it shows;
-// for the others, try the transfer, write the signed transaction down with its
-// nonce, and only then send it. What is signed is sent until it is mined. What
-// was mined is never written down: the chain is asked each time, so a crash, a
-// lost answer, a stranger who was faster and a reorganisation are one case. A
-// payment is settled by its logs alone, and refused only when the final block
-// shows that the money cannot move any more.
+// Settler settles payments and refunds, each in a lane of its own. Callers wait,
+// and one of them works for all of its lane, in rounds: look at the final block,
+// and answer those whose fate it shows; for the others, simulate the transfer,
+// store the signed transaction with its nonce, and only then send it. What is
+// signed is sent until it is mined. What was mined is never stored: the chain is
+// asked each time, so a crash, a lost answer, a stranger who was faster, a
+// restored backup and a reorganisation are one case. A payment is settled by its
+// logs alone, and refused only when the final block shows that the money cannot
+// move any more.
+//
+// Strangers write to the chain, so no answer is trusted to be small: logs are
+// asked for by token, topics and block range, and a range that is refused is
+// halved. Receipts are read of our own transactions only.
 package chain
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"log/slog"
+	"math/rand/v2"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -30,38 +36,57 @@ import (
 )
 
 const (
-	patience  = 5 * time.Second // for one answer, unless somebody says otherwise
-	maxAnswer = 4 << 20         // bytes
-	maxAtOnce = 8               // questions under way
+	callTimeout  = 5 * time.Second  // for one answer, unless somebody says otherwise
+	retryTimeout = 15 * time.Second // for all tries of one call
+	maxAnswer    = 4 << 20          // bytes
+	maxAtOnce    = 8                // calls under way
+	firstBackoff = 100 * time.Millisecond
+	maxBackoff   = 5 * time.Second
 )
 
 // Client asks one endpoint, and another one when that does not answer. Make one
-// with Dial.
+// with Dial, and change its fields before the first use only.
 type Client struct {
-	// Patience is how long one answer may take, the wait for a turn included.
-	// Change it before the first use only.
-	Patience time.Duration
+	Timeout   time.Duration // for one answer, the wait for a slot included
+	Retry     time.Duration // for all tries of a call that the endpoint is too busy for
+	MaxAnswer int64         // bytes
+	ChainID   uint64        // that every endpoint must be on; 0 for that of the first
 
-	urls  []string
-	good  atomic.Int64 // which endpoint answered last
-	http  *http.Client
-	slots chan struct{} // holds a token for each question under way
+	endpoints *endpoints
+	slots     chan struct{} // holds a token for each call under way
 }
 
 // Dial returns a client for the endpoints at the given addresses, all of one
-// chain. It does not connect.
+// chain, the preferred one first. It does not connect.
 func Dial(urls ...string) *Client {
-	return &Client{
-		Patience: patience,
-		urls:     urls,
-		http: &http.Client{
-			Transport: &http.Transport{MaxIdleConnsPerHost: maxAtOnce, IdleConnTimeout: time.Minute},
-			// An endpoint that sends us elsewhere is not the one we were told of.
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
-		slots: make(chan struct{}, maxAtOnce),
+	transport := &http.Client{
+		Transport: &http.Transport{MaxIdleConnsPerHost: maxAtOnce, IdleConnTimeout: time.Minute},
+		// An endpoint that sends us elsewhere is not the one we were told of.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
+	c := &Client{
+		Timeout: callTimeout, Retry: retryTimeout, MaxAnswer: maxAnswer,
+		endpoints: &endpoints{http: transport}, slots: make(chan struct{}, maxAtOnce),
+	}
+	for i, url := range urls {
+		c.endpoints.all = append(c.endpoints.all, &endpoint{number: i + 1, url: url})
+	}
+	return c
 }
+
+// SetLogger makes the client say which endpoints it does not use, and why. It
+// may be called at any time.
+func (c *Client) SetLogger(log *slog.Logger) { c.endpoints.log.Store(log) }
+
+// separate returns a client of the same endpoints with slots of its own.
+func (c *Client) separate(slots int) *Client {
+	other := *c
+	other.slots = make(chan struct{}, slots)
+	return &other
+}
+
+// Calls returns how many requests were sent to the endpoints.
+func (c *Client) Calls() int64 { return c.endpoints.calls.Load() }
 
 // A RemoteError is an answer that says why there is none.
 type RemoteError struct {
@@ -71,13 +96,63 @@ type RemoteError struct {
 
 func (e *RemoteError) Error() string { return fmt.Sprintf("the chain says %d: %s", e.Code, e.Message) }
 
-// reverted is the code of a call that the EVM took back.
-const reverted = 3
+const (
+	codeReverted = 3      // a call that the EVM took back
+	codeLimit    = -32005 // a limit is reached: of requests, or of what one asks for
+)
 
-// call asks one question and reads the answer into out.
+// rateLimited says whether the endpoint wants fewer calls, and not another one.
+func (e *RemoteError) rateLimited(method string) bool {
+	text := strings.ToLower(e.Message)
+	for _, words := range []string{"rate limit", "too many requests", "request limit", "request rate", "compute units"} {
+		if strings.Contains(text, words) {
+			return true
+		}
+	}
+	return e.Code == codeLimit && method != "eth_getLogs" // which has limits of another kind
+}
+
+// A busyError is an endpoint that cannot answer just now.
+type busyError struct {
+	cause error
+	after time.Duration // that it asks us to wait; 0 when it does not say
+}
+
+func (e *busyError) Error() string { return e.cause.Error() }
+func (e *busyError) Unwrap() error { return e.cause }
+
+// call asks one question and reads the answer into out. While the endpoints are
+// busy it asks again, ever more slowly, until the context or Retry ends.
 func (c *Client) call(ctx context.Context, out any, method string, params ...any) error {
+	question, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", method, err)
+	}
+	ends := time.Now().Add(c.Retry)
+	for backoff := firstBackoff; ; backoff = min(2*backoff, maxBackoff) {
+		err := c.once(ctx, out, method, question)
+		busy, ok := errors.AsType[*busyError](err)
+		if !ok {
+			return err
+		}
+		pause := max(backoff/2+rand.N(backoff), min(busy.after, maxBackoff))
+		if time.Now().Add(pause).After(ends) {
+			return err
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return errors.Join(err, ctx.Err())
+		}
+	}
+}
+
+// once asks the endpoints one after the other until one answers.
+func (c *Client) once(ctx context.Context, out any, method string, question []byte) error {
 	caller := ctx
-	ctx, cancel := context.WithTimeout(ctx, c.Patience)
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	select {
 	case c.slots <- struct{}{}:
@@ -88,65 +163,17 @@ func (c *Client) call(ctx context.Context, out any, method string, params ...any
 	if err := caller.Err(); err != nil { // our own context hears of it a moment later
 		return fmt.Errorf("wait to ask the chain: %w", err)
 	}
-	raw, err := c.post(ctx, method, params)
-	if err != nil {
-		return fmt.Errorf("ask the chain for %s: %w", method, err)
+	err := c.ask(ctx, out, method, question)
+	if err == nil {
+		return nil
 	}
-	var answer struct {
-		Result any          `json:"result"`
-		Error  *RemoteError `json:"error"`
+	if e, ok := err.(*RemoteError); ok {
+		return e
 	}
-	answer.Result = out
-	if err := json.Unmarshal(raw, &answer); err != nil {
-		return fmt.Errorf("read the chain's answer to %s: %w", method, err)
-	}
-	if answer.Error != nil {
-		return answer.Error
-	}
-	return nil
+	return fmt.Errorf("ask the chain for %s: %w", method, err)
 }
 
-// post asks the endpoint that answered last, and then the others. Each has its
-// share of the time.
-func (c *Client) post(ctx context.Context, method string, params []any) ([]byte, error) {
-	question, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
-	if err != nil {
-		return nil, err
-	}
-	var errs []error
-	first := c.good.Load()
-	for i := range int64(len(c.urls)) {
-		which := (first + i) % int64(len(c.urls))
-		answer, err := c.postTo(ctx, c.urls[which], question)
-		if err == nil {
-			c.good.Store(which)
-			return answer, nil
-		}
-		errs = append(errs, err)
-	}
-	return nil, errors.Join(errs...)
-}
-
-func (c *Client) postTo(ctx context.Context, url string, question []byte) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.Patience/time.Duration(len(c.urls)))
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(question))
-	if err != nil {
-		return nil, errors.New("the endpoint's address is malformed") // not the address itself: it may hold a key
-	}
-	req.Header.Set("Content-Type", "application/json")
-	res, err := c.http.Do(req)
-	if err != nil {
-		return nil, withoutURL(err)
-	}
-	defer res.Body.Close() // it is read below, or not wanted
-	if res.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("the endpoint answered %d", res.StatusCode)
-	}
-	return io.ReadAll(http.MaxBytesReader(nil, res.Body, maxAnswer))
-}
-
-// Ping fails unless the endpoint answers and is on the given chain.
+// Ping fails unless an endpoint answers and is on the given chain.
 func (c *Client) Ping(ctx context.Context, chainID uint64) error {
 	var answer quantity
 	if err := c.call(ctx, &answer, "eth_chainId"); err != nil {
@@ -156,4 +183,12 @@ func (c *Client) Ping(ctx context.Context, chainID uint64) error {
 		return fmt.Errorf("the endpoint is on chain %d, not on %d", answer, chainID)
 	}
 	return nil
+}
+
+// loggerOf returns the logger, or one that says nothing.
+func loggerOf(p *atomic.Pointer[slog.Logger]) *slog.Logger {
+	if log := p.Load(); log != nil {
+		return log
+	}
+	return slog.New(slog.DiscardHandler)
 }

@@ -17,40 +17,98 @@ const (
 )
 
 // Check implements deed.Settler. One call asks the chain for its clock, for what
-// the payer has, for what became of the nonce, and for what the transfer itself
-// would do. The last is the honest answer: it knows wallets made of code, black
-// lists, and all that we do not.
-func (s *Settler) Check(ctx context.Context, a deed.Authorization) error {
+// the payer has, for what became of the nonces, and for what the transfer itself
+// would do, for the fees and from the sender that we would use. The last is the
+// honest answer: it knows wallets made of code, black lists, and all that we do
+// not.
+func (s *Settler) Check(ctx context.Context, a deed.Authorization, open []string) (deed.Funds, error) {
 	auth, err := read(a)
 	if err != nil {
-		return err
+		return deed.Funds{}, err
 	}
 	if err := s.checkForm(auth); err != nil {
-		return err
+		return deed.Funds{}, err
 	}
-	questions := pack(batchABI, "aggregate3", []member{
+	members := []member{
+		{s.Multicall, true, pack(batchABI, "getBlockNumber")},
 		{s.Multicall, true, pack(batchABI, "getCurrentBlockTimestamp")},
 		{s.USDC, true, pack(tokenABI, "authorizationState", auth.from, auth.nonce)},
 		{s.USDC, true, pack(tokenABI, "balanceOf", auth.from)},
-		{s.USDC, true, auth.call()},
-	})
-	answers, err := s.askBatch(ctx, questions, contractGas, "latest")
-	if err != nil {
-		return fmt.Errorf("check the payment of %s: %w", a.Payer, err)
 	}
-	var numbers [3]*big.Int // time, state, balance
+	for _, text := range open {
+		nonce, err := readNonce(text)
+		if err != nil {
+			return deed.Funds{}, fmt.Errorf("check the payment of %s: %w", a.Payer, err)
+		}
+		members = append(members, member{s.USDC, true, pack(tokenABI, "authorizationState", auth.from, nonce)})
+	}
+	members = append(members, member{s.USDC, true, auth.call()}) // last: it changes what the others would say
+	offer, err := s.reads.fees(ctx)
+	if err != nil {
+		return deed.Funds{}, fmt.Errorf("check the payment of %s: %w", a.Payer, err)
+	}
+	q := question{from: s.gasWallet(), to: s.Multicall, data: pack(batchABI, "aggregate3", members), gas: contractGas + stateGas*uint64(len(members)), fees: offer}
+	answers, err := s.Client.askBatch(ctx, q, "latest")
+	if err != nil {
+		return deed.Funds{}, fmt.Errorf("check the payment of %s: %w", a.Payer, err)
+	}
+	return s.judge(ctx, auth, open, answers)
+}
+
+// judge reads the answers of a check, in the order of its questions.
+func (s *Settler) judge(ctx context.Context, a *authorization, open []string, answers []outcome) (deed.Funds, error) {
+	last := len(answers) - 1
+	numbers := make([]*big.Int, last)
 	for i := range numbers {
+		var err error
 		if numbers[i], err = answers[i].number(); err != nil {
-			return fmt.Errorf("check the payment of %s: %w", a.Payer, err)
+			return deed.Funds{}, fmt.Errorf("check the payment of %s: %w", a.Payer, err)
 		}
 	}
-	if err := checkTime(a, numbers[0].Int64()); err != nil {
+	head, now, used, balance := numbers[0], numbers[1], numbers[2].Sign() != 0, numbers[3]
+	if used {
+		return deed.Funds{}, s.judgeUsed(ctx, a, head.Uint64())
+	}
+	if err := checkTime(a.Authorization, now.Int64()); err != nil {
+		return deed.Funds{}, err
+	}
+	if err := checkTransfer(a.Authorization, answers[last], balance); err != nil {
+		return deed.Funds{}, err
+	}
+	funds := deed.Funds{Balance: countable(balance), Used: map[string]bool{}}
+	for i, nonce := range open {
+		if numbers[4+i].Sign() != 0 {
+			funds.Used[nonce] = true
+		}
+	}
+	return funds, nil
+}
+
+// judgeUsed tells what became of an authorization that was used before it came
+// to us.
+func (s *Settler) judgeUsed(ctx context.Context, a *authorization, head uint64) error {
+	own, err := s.wallets(ctx)
+	if err != nil {
 		return err
 	}
-	if numbers[1].Sign() != 0 {
-		return invalid("it was used or cancelled before")
+	u, err := s.reads.spentOn(ctx, a.from, a.nonce, 0, head, own.treasuries)
+	switch {
+	case err != nil:
+		return fmt.Errorf("look for what the nonce of %s was used for: %w", a.Payer, err)
+	case u.paid(a.Amount, own.treasuries):
+		return fmt.Errorf("transaction %s: %w", u.txHash, deed.ErrAlreadyPaid)
+	case u.cancelled:
+		return invalid("it was cancelled before")
 	}
-	return checkTransfer(a, answers[3], numbers[2])
+	return invalid("its nonce was used for another transfer before")
+}
+
+// countable returns a balance, and the most we can count for one that is larger.
+func countable(n *big.Int) deed.USDC {
+	if !n.IsInt64() {
+		return deepest
+	}
+	return deed.USDC(n.Int64())
 }
 
 // checkTime judges the window by the chain's clock.
@@ -90,7 +148,7 @@ func checkTransfer(a deed.Authorization, o outcome, balance *big.Int) error {
 		return invalid("its signature is not the payer's")
 	case balance.Cmp(big.NewInt(int64(a.Amount))) < 0:
 		return deed.Errorf(deed.CodePaymentInsufficient, "the wallet %s has %s USDC, and %s are asked",
-			a.Payer, deed.USDC(balance.Int64()), a.Amount)
+			a.Payer, countable(balance), a.Amount)
 	}
 	return invalid("the chain refuses the transfer")
 }

@@ -19,24 +19,24 @@ import (
 )
 
 func TestCheck(t *testing.T) {
-	eachHouse(t, func(t *testing.T, h *house) {
-		s := h.settler()
+	eachEnv(t, func(t *testing.T, env *testEnv) {
+		s := env.settler()
 		now := time.Now().Unix()
 		barredKey, barred := newKey(t)
-		h.give(barred, int64(price))
-		if err := h.Blacklist(t.Context(), string(barred), true); err != nil {
+		env.give(barred, int64(price))
+		if err := env.Blacklist(t.Context(), string(barred), true); err != nil {
 			t.Fatal(err)
 		}
-		h.cancel(h.pay("cancelled"))
+		env.cancel(env.pay("cancelled"))
 		poor, _ := newKey(t)
 		// with signs a payment after a change, without only makes the change.
 		with := func(change func(*deed.Authorization)) deed.Authorization {
-			a := h.pay("1")
+			a := env.pay("1")
 			change(&a)
-			return h.signed(h.payer, a)
+			return env.signed(env.payer, a)
 		}
 		without := func(change func(*deed.Authorization)) deed.Authorization {
-			a := h.pay("1")
+			a := env.pay("1")
 			change(&a)
 			return a
 		}
@@ -45,7 +45,7 @@ func TestCheck(t *testing.T) {
 			a    deed.Authorization
 			want deed.Code
 		}{
-			"good":                {h.pay("1"), good},
+			"good":                {env.pay("1"), good},
 			"v of 0 or 1":         {without(func(a *deed.Authorization) { a.Signature[64] -= 27 }), good},
 			"64 minutes ahead":    {with(func(a *deed.Authorization) { a.ValidBefore = now + 64*60 }), good},
 			"another payee":       {with(func(a *deed.Authorization) { a.PayTo = barred }), invalid},
@@ -59,30 +59,30 @@ func TestCheck(t *testing.T) {
 			"not yet valid":       {with(func(a *deed.Authorization) { a.ValidAfter = now + 60 }), invalid},
 			"a short nonce":       {without(func(a *deed.Authorization) { a.Nonce = a.Nonce[:64] }), invalid},
 			"a nonce in capitals": {without(func(a *deed.Authorization) { a.Nonce = "0x" + strings.ToUpper(a.Nonce[2:]) }), invalid},
-			"another payer":       {without(func(a *deed.Authorization) { a.Payer = walletAt(crypto.PubkeyToAddress(h.cfg.RefundKey.PublicKey)) }), invalid},
+			"another payer":       {without(func(a *deed.Authorization) { a.Payer = walletAt(crypto.PubkeyToAddress(env.cfg.RefundKey.PublicKey)) }), invalid},
 			"a changed bit":       {without(func(a *deed.Authorization) { a.Signature[3] ^= 1 }), invalid},
 			"no signature":        {without(func(a *deed.Authorization) { a.Signature = nil }), invalid},
 			"66 bytes":            {without(func(a *deed.Authorization) { a.Signature = append(a.Signature, 0) }), invalid},
 			"long signature":      {without(func(a *deed.Authorization) { a.Signature = make([]byte, 5000) }), invalid},
-			"wrapped":             {without(func(a *deed.Authorization) { a.Signature = wrap(h.cfg.USDC, nil, a.Signature) }), invalid},
+			"wrapped":             {without(func(a *deed.Authorization) { a.Signature = wrap(env.cfg.USDC, nil, a.Signature) }), invalid},
 			"its twin":            {without(func(a *deed.Authorization) { a.Signature = twin(a.Signature) }), invalid},
-			"barred":              {h.payFrom(barredKey, "1"), invalid},
-			"cancelled":           {h.pay("cancelled"), invalid},
-			"an empty wallet":     {h.payFrom(poor, "1"), deed.CodePaymentInsufficient},
+			"barred":              {env.payFrom(barredKey, "1"), invalid},
+			"cancelled":           {env.pay("cancelled"), invalid},
+			"an empty wallet":     {env.payFrom(poor, "1"), deed.CodePaymentInsufficient},
 		} {
-			if err := s.Check(t.Context(), tt.a); deed.CodeOf(err) != tt.want {
+			if _, err := s.Check(t.Context(), tt.a, nil); deed.CodeOf(err) != tt.want {
 				t.Errorf("%s: got %v, want %q", name, err, tt.want)
 			}
 		}
-		if h.nonceOf(h.cfg.HotKey) != 0 || h.moved() != 0 {
+		if env.nonceOf(env.cfg.GasKey) != 0 || env.moved() != 0 {
 			t.Error("a check changed something")
 		}
-		h.act(devchain.USDC, selector("pause()"))
-		if err := s.Check(t.Context(), h.pay("1")); deed.CodeOf(err) != deed.CodeUnavailable {
+		env.act(devchain.USDC, selector("pause()"))
+		if _, err := s.Check(t.Context(), env.pay("1"), nil); deed.CodeOf(err) != deed.CodeUnavailable {
 			t.Errorf("a paused token: got %v, want no code", err)
 		}
-		h.way.cut()
-		if err := s.Check(t.Context(), h.pay("1")); deed.CodeOf(err) != deed.CodeUnavailable || strings.Contains(err.Error(), h.url) {
+		env.proxy.cut()
+		if _, err := s.Check(t.Context(), env.pay("1"), nil); deed.CodeOf(err) != deed.CodeUnavailable || strings.Contains(err.Error(), env.url) {
 			t.Errorf("no chain: got %v, want no code and no address", err)
 		}
 	})
@@ -97,35 +97,35 @@ func twin(sig []byte) []byte {
 }
 
 func TestWalletOfCodePays(t *testing.T) {
-	eachHouse(t, func(t *testing.T, h *house) {
-		s := h.settler()
-		b := &bench{Chain: h.Chain}
+	eachEnv(t, func(t *testing.T, env *testEnv) {
+		s := env.settler()
+		b := &bench{Chain: env.Chain}
 		owner, ownerWallet := newKey(t)
 		w := b.walletOf(t, ownerWallet, [32]byte{1})
-		h.act(devchain.WalletFactory, b.createWallet(t, ownerWallet, [32]byte{1}))
-		h.give(w, int64(price))
-		a := h.payFrom(owner, "1")
+		env.act(devchain.WalletFactory, b.createWallet(t, ownerWallet, [32]byte{1}))
+		env.give(w, int64(price))
+		a := env.payFrom(owner, "1")
 		a.Payer = w
-		a = h.signed(owner, a)
-		if err := s.Check(t.Context(), a); err != nil {
+		a = env.signed(owner, a)
+		if _, err := s.Check(t.Context(), a, nil); err != nil {
 			t.Fatal(err)
 		}
 		// It waits together with plain wallets, and goes alone.
-		_, all := h.together(s, h.pay("1"), a, h.pay("2"), h.pay("3"))
-		hash, other := h.settled(all[0]), h.settled(all[1])
-		if h.settled(all[2]) != other || hash == other {
+		_, all := env.together(s, env.pay("1"), a, env.pay("2"), env.pay("3"))
+		hash, other := env.settled(all[0]), env.settled(all[1])
+		if env.settled(all[2]) != other || hash == other {
 			t.Errorf("got %s with the plain wallets' %s", hash, other)
 		}
 		stranger, _ := newKey(t)
-		bad := h.payFrom(owner, "2")
+		bad := env.payFrom(owner, "2")
 		bad.Payer = w
-		if err := s.Check(t.Context(), h.signed(stranger, bad)); deed.CodeOf(err) != deed.CodePaymentInvalid {
+		if _, err := s.Check(t.Context(), env.signed(stranger, bad), nil); deed.CodeOf(err) != deed.CodePaymentInvalid {
 			t.Errorf("a stranger's signature: got %v, want %s", err, deed.CodePaymentInvalid)
 		}
 		burner := b.deploy(t, "5b600056")
-		h.give(burner, int64(price))
+		env.give(burner, int64(price))
 		bad.Payer = burner
-		if err := s.Check(t.Context(), h.signed(owner, bad)); deed.CodeOf(err) != deed.CodePaymentInvalid {
+		if _, err := s.Check(t.Context(), env.signed(owner, bad), nil); deed.CodeOf(err) != deed.CodePaymentInvalid {
 			t.Errorf("one that burns all gas: got %v, want %s", err, deed.CodePaymentInvalid)
 		}
 	})
@@ -134,16 +134,16 @@ func TestWalletOfCodePays(t *testing.T) {
 // A plain wallet that borrows code (EIP-7702) is judged by that code, although
 // its own key has signed.
 func TestWalletThatBorrowsCode(t *testing.T) {
-	eachHouse(t, func(t *testing.T, h *house) {
-		s := h.settler()
-		no := (&bench{Chain: h.Chain}).deploy(t, "63ffffffff60e01b60005260206000f3")
-		auth, err := types.SignSetCode(h.payer, types.SetCodeAuthorization{
+	eachEnv(t, func(t *testing.T, env *testEnv) {
+		s := env.settler()
+		no := (&bench{Chain: env.Chain}).deploy(t, "63ffffffff60e01b60005260206000f3")
+		auth, err := types.SignSetCode(env.payer, types.SetCodeAuthorization{
 			ChainID: *uint256.NewInt(devchain.ChainID), Address: common.HexToAddress(string(no)), Nonce: 1,
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		tx := types.MustSignNewTx(h.payer, types.LatestSignerForChainID(big.NewInt(devchain.ChainID)), &types.SetCodeTx{
+		tx := types.MustSignNewTx(env.payer, types.LatestSignerForChainID(big.NewInt(devchain.ChainID)), &types.SetCodeTx{
 			ChainID: uint256.NewInt(devchain.ChainID), GasTipCap: uint256.NewInt(1e9), GasFeeCap: uint256.NewInt(2e9),
 			Gas: 200_000, AuthList: []types.SetCodeAuthorization{auth},
 		})
@@ -152,25 +152,25 @@ func TestWalletThatBorrowsCode(t *testing.T) {
 			t.Fatal(err)
 		}
 		var hash common.Hash
-		h.rpc(&hash, "eth_sendRawTransaction", hexutil.Encode(raw))
-		h.wait(func() bool { return h.nonceOf(h.payer) == 2 })
-		if err := s.Check(t.Context(), h.pay("1")); deed.CodeOf(err) != deed.CodePaymentInvalid {
+		env.rpc(&hash, "eth_sendRawTransaction", hexutil.Encode(raw))
+		env.wait(func() bool { return env.nonceOf(env.payer) == 2 })
+		if _, err := s.Check(t.Context(), env.pay("1"), nil); deed.CodeOf(err) != deed.CodePaymentInvalid {
 			t.Errorf("got %v, want %s", err, deed.CodePaymentInvalid)
 		}
 	})
 }
 
 func TestOpenMakesSure(t *testing.T) {
-	h := newHouse(t, sqldbtest.SQLite(t))
+	env := newEnv(t, sqldbtest.SQLite(t))
 	for name, change := range map[string]func(*chain.Config){
 		"another chain":   func(c *chain.Config) { c.ChainID = 8453 },
 		"another name":    func(c *chain.Config) { c.Name = "USD Coin" },
 		"another version": func(c *chain.Config) { c.Version = "1" },
 		"another token":   func(c *chain.Config) { c.USDC = c.Multicall },
-		"one key for two": func(c *chain.Config) { c.RefundKey = c.HotKey },
-		"the treasury's":  func(c *chain.Config) { c.PayTo = crypto.PubkeyToAddress(c.HotKey.PublicKey) },
+		"one key for two": func(c *chain.Config) { c.RefundKey = c.GasKey },
+		"the treasury's":  func(c *chain.Config) { c.PayTo = crypto.PubkeyToAddress(c.GasKey.PublicKey) },
 	} {
-		cfg := h.cfg
+		cfg := env.cfg
 		change(&cfg)
 		if _, err := chain.Open(t.Context(), cfg); err == nil {
 			t.Errorf("%s: it opened", name)
@@ -179,7 +179,7 @@ func TestOpenMakesSure(t *testing.T) {
 }
 
 func TestDefaultDepth(t *testing.T) {
-	for amount, want := range map[deed.USDC]uint64{100_000: 1, 100_001: 5, 50_000_000: 5, 50_000_001: chain.Safe} {
+	for amount, want := range map[deed.USDC]uint64{100_000: 1, 100_001: 2, 50_000_000: 2, 50_000_001: chain.Safe} {
 		if got := chain.DefaultDepth(amount); got != want {
 			t.Errorf("%s: got %d, want %d", amount, got, want)
 		}

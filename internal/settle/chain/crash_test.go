@@ -10,18 +10,18 @@ import (
 )
 
 // crash runs f, which dies at the step.
-func crash(h *house, step string, f func(s *chain.Settler)) {
-	cfg := h.cfg
-	defer func() { h.cfg = cfg }()
-	h.cfg.Step = func(name string) {
+func crash(env *testEnv, step string, f func(s *chain.Settler)) {
+	cfg := env.cfg
+	defer func() { env.cfg = cfg }()
+	env.cfg.Step = func(name string) {
 		if name == step {
 			panic("crash")
 		}
 	}
-	s := h.settler()
+	s := env.settler()
 	defer func() {
 		if recover() == nil {
-			h.t.Errorf("%s: it did not crash", step)
+			env.t.Errorf("%s: it did not crash", step)
 		}
 	}()
 	f(s)
@@ -32,10 +32,10 @@ func TestCrashes(t *testing.T) {
 	for _, step := range []string{"before store", "after store", "after send"} {
 		t.Run(step, func(t *testing.T) {
 			sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-				h := newHouse(t, db)
-				crash(h, step, func(s *chain.Settler) { _, _ = s.Settle(t.Context(), h.pay("1")) })
-				crash(h, step, func(s *chain.Settler) { _, _ = s.Refund(t.Context(), "1", payee, 7) })
-				s := h.settler()
+				env := newEnv(t, db)
+				crash(env, step, func(s *chain.Settler) { _, _ = s.Settle(t.Context(), env.pay("1")) })
+				crash(env, step, func(s *chain.Settler) { _, _ = s.Refund(t.Context(), refundOf(payee, 1, 7)) })
+				s := env.settler()
 				if err := s.Tick(t.Context()); err != nil {
 					t.Error(err)
 				}
@@ -43,16 +43,16 @@ func TestCrashes(t *testing.T) {
 				if step == "before store" {
 					want = 0
 				}
-				if h.moved() != want {
-					t.Errorf("after a tick: got %d transfers, want %d", h.moved(), want)
+				if env.moved() != want {
+					t.Errorf("after a tick: got %d transfers, want %d", env.moved(), want)
 				}
-				h.settled(h.settleLater(s, h.pay("1")))
-				h.settled(later(func() (string, error) { return s.Refund(t.Context(), "1", payee, 7) }))
-				if h.moved() != 1 || h.usdc(payee) != 7 {
-					t.Errorf("got %d transfers and %s back", h.moved(), h.usdc(payee))
+				env.settled(env.settleLater(s, env.pay("1")))
+				env.settled(env.refundLater(s, refundOf(payee, 1, 7)))
+				if env.moved() != 1 || env.usdc(payee) != 7 {
+					t.Errorf("got %d transfers and %s back", env.moved(), env.usdc(payee))
 				}
-				h.noGap(h.cfg.HotKey)
-				h.noGap(h.cfg.RefundKey)
+				env.noGap(env.cfg.GasKey)
+				env.noGap(env.cfg.RefundKey)
 			})
 		})
 	}

@@ -1,20 +1,34 @@
 package chain
 
-import "errors"
+import (
+	"errors"
+	"time"
+)
 
 // Cause says what stands in the way of those who wait.
 func (s *Settler) Cause() (all error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, w := range s.waiting {
-		all = errors.Join(all, w.cause)
+	for _, l := range []*lane{s.payments, s.refunds} {
+		l.mu.Lock()
+		for _, w := range l.waiting {
+			all = errors.Join(all, w.cause)
+		}
+		l.mu.Unlock()
 	}
 	return all
 }
 
 // Waiting says how many payments and refunds are waited for.
-func (s *Settler) Waiting() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.waiting)
+func (s *Settler) Waiting() (n int) {
+	for _, l := range []*lane{s.payments, s.refunds} {
+		l.mu.Lock()
+		n += len(l.waiting)
+		l.mu.Unlock()
+	}
+	return n
 }
+
+// ProbeAfter makes the client look sooner whether a failed endpoint is back.
+func (c *Client) ProbeAfter(d time.Duration) { c.endpoints.pause.Store(int64(d)) }
+
+// Span is how many blocks one question for logs spans now.
+func (s *Settler) Span() uint64 { return s.span.blocks() }

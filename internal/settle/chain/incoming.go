@@ -11,63 +11,147 @@ import (
 	"deed.example/deed"
 )
 
-// errMoved tells that the chain changed while we read it.
-var errMoved = errors.New("the chain was reorganised meanwhile")
-
-// Incoming implements deed.Settler. One call reads 2,000 blocks at most: the
-// caller goes on from next until it no longer grows.
-func (s *Settler) Incoming(ctx context.Context, from uint64) (transfers []deed.Transfer, next uint64, err error) {
-	final, err := s.final(ctx, deepest)
+// Incoming implements deed.Settler. One call reads 2,000 blocks at most, and
+// fewer from an endpoint that answers for fewer: the caller goes on from Next
+// until it no longer grows.
+func (s *Settler) Incoming(ctx context.Context, from uint64) (deed.Arrivals, error) {
+	a := deed.Arrivals{Next: from}
+	own, err := s.wallets(ctx)
 	if err != nil {
-		return nil, from, fmt.Errorf("look for the final block: %w", err)
+		return a, err
 	}
-	if from > uint64(final.Number) {
-		return nil, from, nil
+	final, err := s.reads.lastFinal(ctx)
+	if err != nil || from > final {
+		return a, err
 	}
-	to := min(uint64(final.Number), from+maxRange-1)
-	payTo := common.BytesToHash(s.PayTo[:])
-	logs, err := s.logs(ctx, from, to, transferTopic, nil, payTo)
-	if err != nil {
-		return nil, from, fmt.Errorf("read what came in from block %d: %w", from, err)
-	}
-	seen := map[common.Hash]bool{}
-	times := map[common.Hash]time.Time{} // by block
-	for _, l := range logs {
-		if seen[l.TxHash] {
-			continue
+	to := min(final, from+maxSpan-1)
+	for range maxQueries {
+		if a.Next > to {
+			break
 		}
-		seen[l.TxHash] = true
-		some, err := s.incoming(ctx, l.TxHash, times)
-		if err != nil {
-			return nil, from, fmt.Errorf("read transaction %s: %w", l.TxHash, err)
+		if err := s.reads.arrivals(ctx, &a, to, topics(own.treasuries)); err != nil {
+			if a.Next > from { // what was read before it is good
+				return a, nil
+			}
+			return deed.Arrivals{Next: from}, fmt.Errorf("read what came in from block %d: %w", from, err)
 		}
-		transfers = append(transfers, some...)
 	}
-	return transfers, to + 1, nil
+	return a, nil
 }
 
-// incoming returns the transfers to us by authorization in one transaction.
-func (s *Settler) incoming(ctx context.Context, hash common.Hash, times map[common.Hash]time.Time) ([]deed.Transfer, error) {
-	r, err := s.Client.receipt(ctx, hash)
+// arrivals reads on from a.Next, as far as the endpoint answers at once.
+func (r *reader) arrivals(ctx context.Context, a *deed.Arrivals, to uint64, treasuries []common.Hash) error {
+	moved, blocks, err := r.rangeLogs(ctx, a.Next, to, transferTopic, nil, treasuries)
+	var unread []deed.UnreadBlock
+	if large, ok := errors.AsType[*tooLargeError](err); ok {
+		blocks = 1
+		moved, unread, err = r.crowdedBlock(ctx, a.Next, treasuries, large)
+	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if r == nil {
-		return nil, errMoved
+	moved = r.s.above(moved)
+	last := a.Next + blocks - 1
+	used, aside, err := r.payerLogs(ctx, a.Next, last, sendersOf(moved), usedTopic)
+	if err != nil {
+		return err
 	}
-	if _, known := times[r.BlockHash]; !known {
-		b, err := s.Client.block(ctx, number(uint64(r.Block)))
-		if err != nil {
-			return nil, err
+	transfers, err := r.timed(ctx, r.s.paired(used, moved))
+	if err != nil {
+		return err
+	}
+	a.Transfers = append(a.Transfers, transfers...)
+	a.Unread = append(append(a.Unread, unread...), aside...)
+	a.Next = last + 1
+	return nil
+}
+
+// crowdedBlock reads the transfers to us in a block that has too many of them:
+// those of payers who used an authorization in it, payer by payer.
+func (r *reader) crowdedBlock(ctx context.Context, n uint64, treasuries []common.Hash, why *tooLargeError) ([]logEntry, []deed.UnreadBlock, error) {
+	used, err := r.query(ctx, n, n, usedTopic)
+	if err != nil && divisible(ctx, err) {
+		return nil, []deed.UnreadBlock{{Number: n, Reason: fmt.Sprintf("%v; its authorizations: %v", why.cause, err)}}, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return r.payerLogs(ctx, n, n, sendersOf(used), transferTopic, treasuries)
+}
+
+// above leaves out transfers that moved nothing. Anybody can make those.
+func (s *Settler) above(logs []logEntry) (kept []logEntry) {
+	for _, l := range logs {
+		if amount, ok := amountOf(l); ok && amount > 0 && s.event(l, transferTopic) {
+			kept = append(kept, l)
 		}
-		if b.Hash != r.BlockHash {
-			return nil, errMoved
-		}
-		times[r.BlockHash] = time.Unix(int64(b.Time), 0)
 	}
-	transfers := s.transfersIn(r)
-	for i := range transfers {
-		transfers[i].At = times[r.BlockHash]
+	return kept
+}
+
+// sendersOf returns the first indexed field of the logs, each once.
+func sendersOf(logs []logEntry) (all []common.Hash) {
+	seen := map[common.Hash]bool{}
+	for _, l := range logs {
+		if len(l.Topics) == 3 && !seen[l.Topics[1]] {
+			seen[l.Topics[1]] = true
+			all = append(all, l.Topics[1])
+		}
+	}
+	return all
+}
+
+// An arrival is a transfer and the log it was read from.
+type arrival struct {
+	deed.Transfer
+	log logEntry
+}
+
+// paired returns the transfers that were made by authorization.
+//
+// The token writes that a nonce is used and, right behind it, the transfer it
+// was used for; nothing can come between. So they are told apart even when a
+// stranger puts many into one transaction.
+func (s *Settler) paired(used, moved []logEntry) (all []arrival) {
+	at := map[logPlace]logEntry{}
+	for _, l := range used {
+		if s.event(l, usedTopic) {
+			at[l.next()] = l
+		}
+	}
+	for _, l := range moved {
+		use, ok := at[l.place()]
+		if !ok || use.Topics[1] != l.Topics[1] {
+			continue
+		}
+		amount, _ := amountOf(l) // above has looked
+		all = append(all, arrival{deed.Transfer{
+			Payer: walletAt(common.BytesToAddress(l.Topics[1][:])), PayTo: walletAt(common.BytesToAddress(l.Topics[2][:])),
+			Nonce: use.Topics[2].Hex(), Amount: amount, TxHash: l.TxHash.Hex(), Block: uint64(l.Block),
+		}, l})
+	}
+	return all
+}
+
+// timed makes sure that the blocks of the transfers are on the chain, and reads
+// their times.
+func (r *reader) timed(ctx context.Context, all []arrival) (transfers []deed.Transfer, err error) {
+	times := map[common.Hash]time.Time{} // by block
+	for _, t := range all {
+		at, known := times[t.log.BlockHash]
+		if !known {
+			b, err := r.c.block(ctx, number(t.Block))
+			if err != nil {
+				return nil, err
+			}
+			if b.Hash != t.log.BlockHash {
+				return nil, errMoved
+			}
+			at = time.Unix(int64(b.Time), 0)
+			times[t.log.BlockHash] = at
+		}
+		t.At = at
+		transfers = append(transfers, t.Transfer)
 	}
 	return transfers, nil
 }

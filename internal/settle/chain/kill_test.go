@@ -22,8 +22,8 @@ import (
 
 // An errand is what a process of its own is told to settle, and where to die.
 type errand struct {
-	Database, URL, Hot, Purse, Treasury, Step string
-	Auth                                      deed.Authorization
+	Database, URL, Gas, Refund, Treasury, Step string
+	Auth                                       deed.Authorization
 }
 
 // openDatabase opens a PostgreSQL by its address, or a SQLite file by its path.
@@ -44,12 +44,12 @@ func TestErrand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := houseConfig(t, e.URL, db)
-	cfg.HotKey, err = crypto.HexToECDSA(e.Hot)
+	cfg := envConfig(t, e.URL, db)
+	cfg.GasKey, err = crypto.HexToECDSA(e.Gas)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if cfg.RefundKey, err = crypto.HexToECDSA(e.Purse); err != nil {
+	if cfg.RefundKey, err = crypto.HexToECDSA(e.Refund); err != nil {
 		t.Fatal(err)
 	}
 	copy(cfg.PayTo[:], bytesOf(e.Treasury))
@@ -80,11 +80,11 @@ func TestKilled(t *testing.T) {
 }
 
 func testKilled(t *testing.T, step, database string) {
-	h := newHouse(t, nil)
+	env := newEnv(t, nil)
 	e := errand{
-		Database: database, URL: h.url, Step: step, Auth: h.pay("1"),
-		Hot:   hex.EncodeToString(crypto.FromECDSA(h.cfg.HotKey)),
-		Purse: hex.EncodeToString(crypto.FromECDSA(h.cfg.RefundKey)), Treasury: h.cfg.PayTo.Hex(),
+		Database: database, URL: env.url, Step: step, Auth: env.pay("1"),
+		Gas:    hex.EncodeToString(crypto.FromECDSA(env.cfg.GasKey)),
+		Refund: hex.EncodeToString(crypto.FromECDSA(env.cfg.RefundKey)), Treasury: env.cfg.PayTo.Hex(),
 	}
 	told, err := json.Marshal(e)
 	if err != nil {
@@ -101,10 +101,10 @@ func testKilled(t *testing.T, step, database string) {
 		t.Fatal(err)
 	}
 	defer db.Close() // the file goes away with the test
-	h.cfg.Store = sqldb.Settlements{DB: db, ChainID: h.cfg.ChainID}
-	h.settled(h.settleLater(h.settler(), h.pay("1")))
-	if h.moved() != 1 {
-		t.Errorf("got %d transfers, want 1", h.moved())
+	env.cfg.Store = sqldb.Settlements{DB: db, ChainID: env.cfg.ChainID}
+	env.settled(env.settleLater(env.settler(), env.pay("1")))
+	if env.moved() != 1 {
+		t.Errorf("got %d transfers, want 1", env.moved())
 	}
-	h.noGap(h.cfg.HotKey)
+	env.noGap(env.cfg.GasKey)
 }

@@ -9,37 +9,38 @@ import (
 	"deed.example/deed"
 )
 
-// Outgoing implements payment.Chain. One call reads 2,000 blocks at most: the
-// caller goes on from next until it no longer grows. A transfer is in the logs
-// only when its transaction succeeded.
-func (s *Settler) Outgoing(ctx context.Context, from uint64) (payouts []deed.Payout, next uint64, err error) {
-	final, err := s.final(ctx, deepest)
+// Outgoing implements payment.Chain: the transfers out of every refund wallet we
+// ever used. One call reads 2,000 blocks at most: the caller goes on from next
+// until it no longer grows. A transfer is in the logs only when its transaction
+// succeeded. Transfers of nothing, which anybody can make from any wallet, are
+// left out; a block that has too many of them is put aside.
+func (s *Settler) Outgoing(ctx context.Context, from uint64) (payouts []deed.Payout, unread []deed.UnreadBlock, next uint64, err error) {
+	own, err := s.wallets(ctx)
 	if err != nil {
-		return nil, from, fmt.Errorf("look for the final block: %w", err)
+		return nil, nil, from, err
 	}
-	if from > uint64(final.Number) {
-		return nil, from, nil
+	final, err := s.reads.lastFinal(ctx)
+	if err != nil || from > final {
+		return nil, nil, from, err
 	}
-	to := min(uint64(final.Number), from+maxRange-1)
-	purse := s.purse()
-	logs, err := s.logs(ctx, from, to, transferTopic, common.BytesToHash(purse[:]))
+	to := min(final, from+s.span.blocks()-1)
+	logs, unread, err := s.reads.payerLogs(ctx, from, to, topics(own.refunds), transferTopic)
 	if err != nil {
-		return nil, from, fmt.Errorf("read what went out from block %d: %w", from, err)
+		return nil, nil, from, fmt.Errorf("read what went out from block %d: %w", from, err)
 	}
-	for _, l := range logs {
-		amount, ok := amountOf(l)
-		if !ok || !s.event(l, transferTopic) {
-			return nil, from, fmt.Errorf("read what went out in %s: it is no transfer that we can count", l.TxHash)
-		}
+	for _, l := range s.above(logs) {
+		amount, _ := amountOf(l) // above has looked
 		payouts = append(payouts, deed.Payout{
 			To: walletAt(common.BytesToAddress(l.Topics[2][:])), Amount: amount, TxHash: l.TxHash.Hex(), Block: uint64(l.Block),
 		})
 	}
-	return payouts, to + 1, nil
+	return payouts, unread, to + 1, nil
 }
 
-// Since implements payment.Chain.
+// Since implements payment.Chain: whether the transaction is in that block or a
+// later one. Its logs are not looked at: they may be a stranger's, and when they
+// are final they are in Incoming or Outgoing.
 func (s *Settler) Since(ctx context.Context, txHash string, block uint64) (bool, error) {
-	r, err := s.Client.receipt(ctx, hashOf(txHash))
-	return r != nil && r.Status == 1 && uint64(r.Block) >= block, err
+	tx, err := s.Client.transaction(ctx, hashOf(txHash))
+	return tx != nil && tx.Block != nil && uint64(*tx.Block) >= block, err
 }

@@ -2,31 +2,22 @@ package chain
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"errors"
 	"fmt"
-	"math/big"
 	"slices"
-	"sync"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/core/types"
-	"github.com/ethereum/go-ethereum/crypto"
-
-	"deed.example/deed"
 )
 
 const (
 	maxBatch    = 64
-	maxAttempts = 5       // of one payment: each may burn gas for nothing
 	settleGas   = 150_000 // for one payment of a plain wallet
 	memberGas   = 80_000  // for each in a batch
 	batchGas    = 100_000 // for the batch itself
 	contractGas = 600_000 // for one payment of a wallet made of code, which may burn what it is given
-	refundGas   = 100_000
+	refundGas   = 150_000 // for one refund
 )
 
-// A turn is the next attempt of a payment.
+// A turn is the next attempt of a payment or refund.
 type turn struct {
 	*wait
 	attempt int
@@ -34,184 +25,147 @@ type turn struct {
 }
 
 // plan signs for the payments that nothing of ours is under way for. Those of
-// plain wallets share a transaction. Wallets made of code go alone, as does
-// everything that failed before: whoever spoils a batch spoils it once.
-func (s *Settler) plan(ctx context.Context, v *view, unused []*wait) (planned bool, err error) {
-	turns, err := s.due(ctx, v, unused)
-	if err != nil || len(turns) == 0 {
-		return false, err
+// plain wallets share a transaction. Wallets made of code go alone: whoever
+// burns gas burns it for nobody else.
+func (l *lane) plan(ctx context.Context, turns []*turn) (signed bool, err error) {
+	turns = oneForEach(turns)
+	if len(turns) == 0 {
+		return false, nil
 	}
-	if err := s.tellApart(ctx, turns); err != nil {
+	if err := l.tellApart(ctx, turns); err != nil {
 		return false, err
 	}
 	var together []*turn
 	for _, t := range turns {
-		if t.plain && t.attempt == 1 {
+		if t.plain {
 			together = append(together, t)
 			continue
 		}
-		signed, err := s.settleAlone(ctx, t)
-		if err != nil {
-			note(err, t.wait)
-		}
-		planned = planned || signed
+		some, err := l.signTurns(ctx, []*turn{t}, batchGas+contractGas, l.stuck)
+		note(err, t.wait)
+		signed = signed || some
 	}
 	for some := range slices.Chunk(together, maxBatch) {
-		signed, err := s.settleTogether(ctx, some)
-		if err != nil {
-			return planned, err
+		// Those of one attempt share a transaction.
+		for attempt := 1; attempt <= maxAttempts; attempt++ {
+			group := ofAttempt(some, attempt)
+			ok, err := l.signTurns(ctx, group, batchGas+memberGas*uint64(len(group)), l.stuck)
+			if err != nil {
+				return signed, err
+			}
+			signed = signed || ok
 		}
-		planned = planned || signed
 	}
-	return planned, nil
+	return signed, nil
 }
 
-// due returns the payments whose turn it is: never tried, or tried by a
-// transaction that is final and left the nonce unused.
-func (s *Settler) due(ctx context.Context, v *view, unused []*wait) (turns []*turn, err error) {
-	mined := sync.OnceValues(func() (uint64, error) { return s.Client.count(ctx, s.hot(), v.final.ref()) })
-	for _, w := range unused {
-		sent := v.sent[w.purpose]
-		if len(sent) == 0 {
-			turns = append(turns, &turn{wait: w, attempt: 1})
-			continue
+// oneForEach leaves one turn for each purpose: whoever signs two payments with
+// one nonce waits with the second.
+func oneForEach(turns []*turn) (kept []*turn) {
+	seen := map[string]bool{}
+	for _, t := range turns {
+		if !seen[t.purpose] {
+			kept = append(kept, t)
 		}
-		last := sent[len(sent)-1]
-		if last.Attempt >= maxAttempts {
-			continue // it stays open until it expires, or somebody else settles it
-		}
-		n, err := mined()
-		if err != nil {
-			return nil, fmt.Errorf("count our transactions: %w", err)
-		}
-		if last.Nonce < n && !s.Now().Before(last.SignedAt.Add(pause(last.Attempt))) {
-			turns = append(turns, &turn{wait: w, attempt: last.Attempt + 1})
+		seen[t.purpose] = true
+	}
+	return kept
+}
+
+func ofAttempt(turns []*turn, attempt int) (some []*turn) {
+	for _, t := range turns {
+		if t.attempt == attempt {
+			some = append(some, t)
 		}
 	}
-	return turns, nil
+	return some
 }
 
 // tellApart finds out which payers are plain wallets.
-func (s *Settler) tellApart(ctx context.Context, turns []*turn) error {
-	errs := make([]error, len(turns))
-	var wg sync.WaitGroup
-	for i, t := range turns {
-		if !t.auth.signedByKey(s.domain) {
-			continue
-		}
-		wg.Go(func() {
-			var code bool
-			code, errs[i] = s.Client.hasCode(ctx, t.auth.from)
-			t.plain = !code
-		})
-	}
-	wg.Wait()
-	return errors.Join(errs...)
-}
-
-// settleAlone signs for one payment, unless the chain says that it would fail.
-func (s *Settler) settleAlone(ctx context.Context, t *turn) (signed bool, err error) {
-	o := order{key: s.HotKey, to: s.USDC, gas: contractGas, attempt: t.attempt, calls: map[string][]byte{t.purpose: t.auth.call()}}
-	if t.plain {
-		o.gas = settleGas
-	}
-	q := question{from: s.hot(), to: s.USDC, data: t.auth.call(), gas: o.gas}
-	if _, err := s.Client.ask(ctx, q, "latest"); err != nil {
-		return false, fmt.Errorf("try the transfer: %w", err)
-	}
-	return true, s.sign(ctx, o)
-}
-
-// settleTogether signs for all that would succeed, in this order.
-func (s *Settler) settleTogether(ctx context.Context, turns []*turn) (signed bool, err error) {
-	var calls [][]byte
+func (l *lane) tellApart(ctx context.Context, turns []*turn) error {
+	var candidates []*turn
+	var accounts []common.Address
 	for _, t := range turns {
-		calls = append(calls, t.auth.call())
-	}
-	answers, err := s.askBatch(ctx, batch(s.USDC, calls...), batchGas+memberGas*uint64(len(calls)), "latest")
-	if err != nil {
-		return false, fmt.Errorf("try %d transfers: %w", len(calls), err)
-	}
-	o := order{key: s.HotKey, to: s.USDC, gas: settleGas, attempt: 1, calls: map[string][]byte{}}
-	for i, t := range turns {
-		if !answers[i].Success {
-			note(fmt.Errorf("the transfer would fail: %s", answers[i].reason()), t.wait)
-			continue
+		if t.auth.signedByKey(l.s.domain) {
+			candidates = append(candidates, t)
+			accounts = append(accounts, t.auth.from)
 		}
-		o.calls[t.purpose] = calls[i]
+	}
+	if len(candidates) == 0 {
+		return nil
+	}
+	code, err := l.c.haveCode(ctx, accounts)
+	if err != nil {
+		return err
+	}
+	for i, t := range candidates {
+		t.plain = !code[i]
+	}
+	return nil
+}
+
+// signTurns simulates the transfers of one attempt as they would be sent: in
+// this order, by our sender, for the fees that we would pay. It signs for all
+// that would succeed; fails is told of the others.
+func (l *lane) signTurns(ctx context.Context, turns []*turn, gas uint64, fails func(w *wait, reason string)) (signed bool, err error) {
+	if len(turns) == 0 {
+		return false, nil
+	}
+	o := order{gas: settleGas, attempt: turns[0].attempt, calls: map[string][]byte{}}
+	if o.fees, err = l.fees(ctx); err != nil {
+		return false, err
+	}
+	used, answers, err := l.simulate(ctx, turns, gas, o.fees)
+	if err != nil {
+		return false, fmt.Errorf("simulate %d transfers: %w", len(turns), err)
+	}
+	for i, t := range turns {
+		switch {
+		case used[i]:
+			// Somebody was faster. It is for the final block to say who.
+			note(fmt.Errorf("%w: its nonce is used in a block that is not final yet", errWaiting), t.wait)
+		case !answers[i].Success:
+			fails(t.wait, answers[i].reason())
+		default:
+			o.calls[t.purpose] = t.auth.call()
+		}
 	}
 	if len(o.calls) == 0 {
 		return false, nil
 	}
-	return true, s.sign(ctx, o)
+	if len(turns) == 1 && !turns[0].plain {
+		o.gas, o.alone = gas, true // through the batch contract, as it was simulated
+	}
+	for _, t := range turns {
+		t.again = l.s.Now().Add(l.s.BlockTime) // another node may have signed, or given it up
+	}
+	return true, l.sign(ctx, o)
 }
 
-// An order is a transaction to be signed.
-type order struct {
-	key     *ecdsa.PrivateKey
-	to      common.Address
-	gas     uint64 // when it makes one call
-	attempt int
-	calls   map[string][]byte // by purpose
-}
-
-// sign gives the order its nonce and writes it down. From the moment it is
-// written the money may move: whoever reads the store next sends it.
-func (s *Settler) sign(ctx context.Context, o order) error {
-	from := crypto.PubkeyToAddress(o.key.PublicKey)
-	first, err := s.Client.count(ctx, from, "latest")
+// simulate tells of each turn whether its nonce is used in the newest block, and
+// what its transfer would do.
+func (l *lane) simulate(ctx context.Context, turns []*turn, gas uint64, offer *fees) (used []bool, answers []outcome, err error) {
+	var members []member
+	for _, t := range turns {
+		members = append(members, member{l.s.USDC, true, pack(tokenABI, "authorizationState", t.auth.from, t.auth.nonce)})
+	}
+	for _, t := range turns {
+		members = append(members, member{l.s.USDC, true, t.auth.call()})
+	}
+	q := question{
+		from: keyAddress(l.key), to: l.s.Multicall, data: pack(batchABI, "aggregate3", members),
+		gas: gas + stateGas*uint64(len(turns)), fees: offer,
+	}
+	all, err := l.c.askBatch(ctx, q, "latest")
 	if err != nil {
-		return fmt.Errorf("count our transactions: %w", err)
+		return nil, nil, err
 	}
-	tip, most, err := s.fees(ctx)
-	if err != nil {
-		return err
-	}
-	in := deed.Intent{From: walletAt(from), First: first, Attempt: o.attempt}
-	for purpose := range o.calls {
-		in.Purposes = append(in.Purposes, purpose)
-	}
-	slices.Sort(in.Purposes)
-	s.step("before store")
-	err = s.Store.Sign(ctx, in, func(nonce uint64, purposes []string) (deed.Transaction, error) {
-		if nonce < first {
-			// Somebody else has our key, or the store is older than the chain.
-			return deed.Transaction{}, fmt.Errorf("%s has %d transactions on the chain and is at %d in the store", from, first, nonce)
+	for _, a := range all[:len(turns)] {
+		n, err := a.number()
+		if err != nil {
+			return nil, nil, err
 		}
-		to, gas, data := s.together(o, purposes)
-		return s.signed(o.key, &types.DynamicFeeTx{
-			ChainID: new(big.Int).SetUint64(s.ChainID), Nonce: nonce, GasTipCap: tip, GasFeeCap: most,
-			Gas: gas, To: &to, Data: data,
-		})
-	})
-	if err != nil {
-		return fmt.Errorf("write a transaction down: %w", err)
+		used = append(used, n.Sign() != 0)
 	}
-	s.step("after store")
-	return nil
-}
-
-// together returns the call of one purpose, or the batch of several.
-func (s *Settler) together(o order, purposes []string) (to common.Address, gas uint64, data []byte) {
-	if len(purposes) == 1 {
-		return o.to, o.gas, o.calls[purposes[0]]
-	}
-	var calls [][]byte
-	for _, p := range purposes {
-		calls = append(calls, o.calls[p])
-	}
-	return s.Multicall, batchGas + memberGas*uint64(len(calls)), batch(s.USDC, calls...)
-}
-
-func (s *Settler) signed(key *ecdsa.PrivateKey, what *types.DynamicFeeTx) (deed.Transaction, error) {
-	tx, err := types.SignNewTx(key, types.LatestSignerForChainID(what.ChainID), what)
-	if err != nil {
-		return deed.Transaction{}, fmt.Errorf("sign: %w", err)
-	}
-	raw, err := tx.MarshalBinary()
-	if err != nil {
-		return deed.Transaction{}, fmt.Errorf("encode: %w", err)
-	}
-	from := walletAt(crypto.PubkeyToAddress(key.PublicKey))
-	return deed.Transaction{From: from, Nonce: what.Nonce, Hash: tx.Hash().Hex(), Raw: raw, SignedAt: s.Now()}, nil
+	return used, all[len(turns):], nil
 }

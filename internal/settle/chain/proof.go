@@ -2,149 +2,191 @@ package chain
 
 import (
 	"context"
-	"math/big"
-	"sort"
-	"time"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
 
 	"github.com/ethereum/go-ethereum/common"
 
 	"deed.example/deed"
 )
 
-const (
-	maxRange  = 2_000 // blocks that one question for logs may span
-	maxRanges = 64    // such questions for one payment in one round
+var errUnseen = errors.New("the nonce is used, and the chain does not say by what")
 
-	// window is how long before its end an authorization may have been used: it
-	// passed Check unused, and Check takes none that ends later than mostAhead.
-	window = mostAhead + 5*time.Minute
-)
-
-func hashOf(s string) common.Hash { return common.HexToHash(s) }
-
-// prove answers a payment whose nonce is used in the final block: by our own
-// transaction, by a stranger's, or for something else.
-func (s *Settler) prove(ctx context.Context, v *view, w *wait) error {
-	for _, t := range v.sent[w.purpose] {
-		r, err := s.receiptOf(ctx, v, t.Hash)
-		if err != nil {
-			return err
-		}
-		if r != nil && s.paid(r, w.auth) {
-			s.answer(w, t.Hash, nil)
-			return nil
-		}
-	}
-	end, err := s.endOfNonce(ctx, w, v.final)
-	if err != nil {
-		return err
-	}
-	if end.Topics[0] == canceledTopic {
-		s.answer(w, "", invalid("the payer cancelled it"))
-		return nil
-	}
-	r, err := s.receiptOf(ctx, v, end.TxHash.Hex())
-	switch {
-	case err != nil:
-		return err
-	case r == nil || r.Status != 1:
-		return errUnseen // the endpoint contradicts itself: ask again
-	case s.paid(r, w.auth):
-		s.answer(w, end.TxHash.Hex(), nil)
-	default:
-		s.answer(w, "", invalid("its nonce was spent on another transfer"))
-	}
-	return nil
+// A spent nonce is one that the chain has seen used, and what for.
+type spent struct {
+	txHash    string
+	cancelled bool
+	to        common.Address // of the transfer, unless it was cancelled
+	amount    deed.USDC
 }
 
-// endOfNonce finds the event that used the nonce up. There is one at most, and
-// without it nothing is decided.
-func (s *Settler) endOfNonce(ctx context.Context, w *wait, final *block) (*logEntry, error) {
-	if !w.bounded {
-		start, err := s.blockAt(ctx, w.auth.ValidBefore-int64(window/time.Second), uint64(final.Number))
-		if err != nil {
-			return nil, err
-		}
-		w.from, w.bounded = start, true
+// paid says whether it was spent on a transfer of the amount to one of the
+// addresses.
+func (u *spent) paid(amount deed.USDC, to []common.Address) bool {
+	return !u.cancelled && u.amount == amount && slices.Contains(to, u.to)
+}
+
+// spentOn tells what a used nonce was spent on, in a block up to final. It asks
+// for the two logs by topics and never for the whole transaction, which may be a
+// stranger's, of any size. likely are the addresses the money probably went to.
+func (r *reader) spentOn(ctx context.Context, owner common.Address, nonce common.Hash, low, final uint64, likely []common.Address) (*spent, error) {
+	use, err := r.findUse(ctx, owner, nonce, low, final)
+	if err != nil {
+		return nil, err
 	}
-	topics := []any{[]common.Hash{usedTopic, canceledTopic}, common.BytesToHash(w.auth.from[:]), w.auth.nonce}
-	for range maxRanges {
-		if w.from > uint64(final.Number) {
-			w.bounded = false // it was missed: begin anew
-			return nil, errUnseen
+	if err := r.canonical(ctx, final, uint64(use.Block), use.BlockHash.Hex()); err != nil {
+		return nil, err
+	}
+	if use.Topics[0] == canceledTopic {
+		return &spent{txHash: use.TxHash.Hex(), cancelled: true}, nil
+	}
+	// First by payee, which strangers cannot make large; then without, so that a
+	// transfer to somebody else is seen and not only missed.
+	for _, to := range []any{topics(likely), nil} {
+		logs, err := r.query(ctx, uint64(use.Block), uint64(use.Block), transferTopic, topicOf(owner), to)
+		if err != nil {
+			return nil, fmt.Errorf("read the transfer in %s: %w", use.TxHash, err)
 		}
-		to := min(w.from+maxRange-1, uint64(final.Number))
-		found, err := s.logs(ctx, w.from, to, topics...)
+		for _, l := range logs {
+			amount, ok := amountOf(l)
+			if l.place() == use.next() && r.s.event(l, transferTopic) {
+				if !ok {
+					amount = -1 // more than we can count
+				}
+				return &spent{txHash: l.TxHash.Hex(), to: common.BytesToAddress(l.Topics[2][:]), amount: amount}, nil
+			}
+		}
+	}
+	return nil, errUnseen // the endpoint contradicts itself: ask again
+}
+
+// findUse finds the event that used a nonce up. There is one at most. It looks
+// at the newest blocks first, then asks the state of older and older blocks when
+// the nonce was used, and where the endpoint has no old state it reads on,
+// downwards, a part at a time.
+func (r *reader) findUse(ctx context.Context, owner common.Address, nonce common.Hash, low, final uint64) (*logEntry, error) {
+	key := scanKey{owner, nonce}
+	top := r.s.scans.resume(key, final)
+	fresh := top == final
+	topics := []any{[]common.Hash{usedTopic, canceledTopic}, topicOf(owner), nonce}
+	for i := range maxQueries {
+		var found []logEntry
+		n, err := r.divided(ctx, top-low+1, func(n uint64) (err error) {
+			found, err = r.query(ctx, top-n+1, top, topics...)
+			return err
+		})
 		if err != nil {
 			return nil, err
 		}
 		if len(found) > 0 && len(found[0].Topics) == 3 {
+			r.s.scans.forget(key)
 			return &found[0], nil
 		}
-		w.from = to + 1
+		if top-n+1 <= low {
+			r.s.scans.forget(key) // it was missed: begin anew
+			return nil, errUnseen
+		}
+		top -= n
+		if i == 1 && fresh {
+			if at, err := r.usedAt(ctx, owner, nonce, low, top); err == nil {
+				low, top = at, at
+			}
+		}
 	}
+	r.s.scans.remember(key, top)
 	return nil, errUnseen
 }
 
-// blockAt returns the first block up to last that is not older than the time,
-// and last when all are.
-func (s *Settler) blockAt(ctx context.Context, unix int64, last uint64) (n uint64, err error) {
-	found := sort.Search(int(last), func(n int) bool {
+// usedAt returns the block that used the nonce, by the state of old blocks.
+func (r *reader) usedAt(ctx context.Context, owner common.Address, nonce common.Hash, low, top uint64) (uint64, error) {
+	used := func(n uint64) (bool, error) {
+		raw, err := r.c.ethCall(ctx, question{to: r.s.USDC, data: pack(tokenABI, "authorizationState", owner, nonce), gas: stateGas}, number(n))
+		return len(raw) == 32 && raw[31] != 0, err
+	}
+	if yes, err := used(top); err != nil || !yes {
+		return 0, errors.Join(err, errUnseen)
+	}
+	for low < top {
+		middle := low + (top-low)/2
+		yes, err := used(middle)
 		if err != nil {
-			return true
+			return 0, err
 		}
-		var b *block
-		if b, err = s.Client.block(ctx, number(uint64(n))); err != nil {
-			return true
-		}
-		return int64(b.Time) >= unix
-	})
-	return uint64(found), err
-}
-
-// paid says whether the transaction moved exactly this payment to us.
-func (s *Settler) paid(r *receipt, a *authorization) bool {
-	for _, t := range s.transfersIn(r) {
-		if t.Payer == a.Payer && t.Nonce == a.Nonce && t.Amount == a.Amount {
-			return true
+		if yes {
+			top = middle
+		} else {
+			low = middle + 1
 		}
 	}
-	return false
+	return low, nil
 }
 
-// transfersIn returns the transfers to us by authorization in a transaction.
-//
-// The token writes that a nonce is used and, right behind it, the transfer it
-// was used for; nothing can come between. So they are told apart even when a
-// stranger puts many into one transaction.
-func (s *Settler) transfersIn(r *receipt) (all []deed.Transfer) {
-	if r.Status != 1 {
-		return nil
+type scanKey struct {
+	owner common.Address
+	nonce common.Hash
+}
+
+// scanMemory remembers how far down long searches came.
+type scanMemory struct {
+	mu  sync.Mutex
+	top map[scanKey]uint64 // guarded by mu
+}
+
+const maxScans = 1024
+
+func (m *scanMemory) resume(key scanKey, final uint64) uint64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if top, ok := m.top[key]; ok && top < final {
+		return top
 	}
+	return final
+}
+
+func (m *scanMemory) remember(key scanKey, top uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.top == nil || len(m.top) >= maxScans {
+		m.top = map[scanKey]uint64{}
+	}
+	m.top[key] = top
+}
+
+func (m *scanMemory) forget(key scanKey) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.top, key)
+}
+
+// ownProof returns the hash of a transaction of ours that made the transfer and
+// is final, or "".
+func (r *reader) ownProof(ctx context.Context, v *view, purpose string, made func(*receipt) bool) (string, error) {
+	for _, t := range slices.Backward(v.sent[purpose]) {
+		if t.Hash == "" {
+			continue
+		}
+		found, err := r.receiptOf(ctx, v, t.Hash)
+		if err != nil {
+			return "", err
+		}
+		if found != nil && found.Status == 1 && made(found) {
+			return t.Hash, nil
+		}
+	}
+	return "", nil
+}
+
+// spends says whether a transaction of ours used the nonce for this transfer.
+func (s *Settler) spends(r *receipt, from common.Address, nonce common.Hash, amount deed.USDC, to []common.Address) bool {
 	for i := range len(r.Logs) - 1 {
 		used, moved := r.Logs[i], r.Logs[i+1]
-		if !s.event(used, usedTopic) || !s.event(moved, transferTopic) || used.Topics[1] != moved.Topics[1] {
+		if !s.event(used, usedTopic) || !s.event(moved, transferTopic) || used.Topics[1] != topicOf(from) || used.Topics[2] != nonce {
 			continue
 		}
-		amount, ok := amountOf(moved)
-		if !ok || common.BytesToAddress(moved.Topics[2][:]) != s.PayTo {
-			continue
-		}
-		all = append(all, deed.Transfer{
-			Payer: walletAt(common.BytesToAddress(used.Topics[1][:])), Nonce: used.Topics[2].Hex(),
-			Amount: amount, TxHash: r.TxHash.Hex(), Block: uint64(r.Block),
-		})
+		got, ok := amountOf(moved)
+		return ok && got == amount && moved.Topics[1] == topicOf(from) && slices.Contains(topics(to), moved.Topics[2])
 	}
-	return all
-}
-
-// event says whether the log is one of the token's, with two indexed fields.
-func (s *Settler) event(l logEntry, topic common.Hash) bool {
-	return l.Address == s.USDC && len(l.Topics) == 3 && l.Topics[0] == topic
-}
-
-// amountOf reads what a transfer moved. More than we can count is no payment.
-func amountOf(l logEntry) (deed.USDC, bool) {
-	n := new(big.Int).SetBytes(l.Data)
-	return deed.USDC(n.Int64()), len(l.Data) == 32 && n.IsInt64()
+	return false
 }

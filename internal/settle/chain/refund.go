@@ -2,68 +2,225 @@ package chain
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"errors"
 	"fmt"
+	"math"
+	"math/big"
+	"slices"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"deed.example/deed"
 )
 
-// giveBack brings one refund a step on.
+// refundMark begins what the nonce of a refund is the hash of.
+var refundMark = crypto.Keccak256([]byte("deed refund"))
+
+// refundUntil is the end of a refund's authorization, in 2106: what is owed is
+// owed until it is paid, and the nonce makes it payable once.
+const refundUntil = math.MaxUint32
+
+// RefundNonce returns the nonce of the authorization that a refund is made by.
+// It is derived from what the payer signed, and from nothing of ours, so that the
+// token itself forbids to pay it twice, whatever our database remembers:
 //
-// Unlike a payment, which the token takes once however often it is sent, a
-// second transfer would pay twice. So there is a second attempt only after the
-// chain shows, in the final block, that the first one reverted. Where it shows
-// nothing, we send the same bytes again and wait.
-func (s *Settler) giveBack(ctx context.Context, v *view, w *wait) (planned bool, err error) {
-	attempt := 1
-	for _, t := range v.sent[w.purpose] {
-		if t.Attempt >= attempt {
-			attempt = t.Attempt
-		}
-	}
-	reverted := len(v.sent[w.purpose]) == 0
-	for _, t := range v.sent[w.purpose] {
-		r, err := s.receiptOf(ctx, v, t.Hash)
-		switch {
-		case err != nil:
-			return false, err
-		case r == nil:
-		case r.Status == 1 && s.refunded(r, w):
-			s.answer(w, t.Hash, nil)
-			return false, nil
-		case r.Status == 1:
-			return false, fmt.Errorf("transaction %s made this refund, but not of %s to %s", t.Hash, w.amount, w.payee)
-		case t.Attempt == attempt:
-			reverted = !s.Now().Before(t.SignedAt.Add(pause(attempt)))
-		}
-	}
-	if !reverted {
-		return false, nil
-	}
-	if len(v.sent[w.purpose]) > 0 {
-		attempt++
-	}
-	return s.refund(ctx, w, attempt)
+//	keccak256(keccak256("deed refund") || chain id || token || payer || payer's nonce)
+//
+// Each part has 32 bytes; the id and the two addresses are padded on the left.
+func RefundNonce(chainID uint64, token, payer common.Address, nonce common.Hash) common.Hash {
+	return crypto.Keccak256Hash(refundMark, word(new(big.Int).SetUint64(chainID)),
+		common.LeftPadBytes(token[:], 32), common.LeftPadBytes(payer[:], 32), nonce[:])
 }
 
-// refund signs the transfer, unless the chain says that it would fail.
-func (s *Settler) refund(ctx context.Context, w *wait, attempt int) (signed bool, err error) {
-	data := w.refundCall()
-	if _, err := s.Client.ask(ctx, question{from: s.purse(), to: s.USDC, data: data, gas: refundGas}, "latest"); err != nil {
-		return false, fmt.Errorf("try the refund: %w", err)
+// Refund implements deed.Settler. A refund that would fail now is answered at
+// once, without waiting for the context to end.
+func (s *Settler) Refund(ctx context.Context, r deed.Refund) (txHash string, err error) {
+	w, err := s.refundWait(r)
+	if err != nil {
+		return "", fmt.Errorf("refund %s: %w", r.PaymentID, err)
 	}
-	o := order{key: s.RefundKey, to: s.USDC, gas: refundGas, attempt: attempt, calls: map[string][]byte{w.purpose: data}}
-	return true, s.sign(ctx, o)
+	return s.refunds.await(ctx, w)
 }
 
-// refunded says whether the transaction moved exactly this refund.
-func (s *Settler) refunded(r *receipt, w *wait) bool {
-	purse, payee := s.purse(), w.payee
-	for _, l := range r.Logs {
-		amount, ok := amountOf(l)
-		if ok && s.event(l, transferTopic) && amount == w.amount &&
-			l.Topics[1] == common.BytesToHash(purse[:]) && l.Topics[2] == common.BytesToHash(payee[:]) {
-			return true
+// refundWait signs the authorization of a refund. Signing commits to nothing: the
+// nonce is good once, and nobody sees the signature before it is stored.
+func (s *Settler) refundWait(r deed.Refund) (*wait, error) {
+	if r.Amount <= 0 || !isWallet(r.Payer) {
+		return nil, fmt.Errorf("%d to %q is nothing to send", r.Amount, r.Payer)
+	}
+	payer := addressOf(r.Payer)
+	nonce, err := readNonce(r.Nonce)
+	if err != nil {
+		return nil, err
+	}
+	if payer == s.refundWallet() {
+		return nil, errors.New("the refund wallet cannot pay itself")
+	}
+	auth := &authorization{
+		Authorization: deed.Authorization{Payer: walletAt(s.refundWallet()), PayTo: r.Payer, Amount: r.Amount, ValidBefore: refundUntil},
+		from:          s.refundWallet(), to: payer, nonce: RefundNonce(s.ChainID, s.USDC, payer, nonce),
+	}
+	if auth.sig, err = signHash(s.RefundKey, auth.digest(s.domain)); err != nil {
+		return nil, err
+	}
+	purpose := fmt.Sprintf("refund %x %s %s", s.USDC, r.Payer, r.Nonce)
+	return &wait{key: fmt.Sprintf("%s %d %s", purpose, r.Amount, r.PaymentID), purpose: purpose, amount: r.Amount, auth: auth, refund: r}, nil
+}
+
+func signHash(key *ecdsa.PrivateKey, hash common.Hash) ([]byte, error) {
+	sig, err := crypto.Sign(hash[:], key)
+	if err != nil {
+		return nil, fmt.Errorf("sign: %w", err)
+	}
+	sig[64] += 27
+	return sig, nil
+}
+
+// refund answers the refunds that the final block shows, and signs for the
+// others.
+func (l *lane) refund(ctx context.Context, v *view, refunds []*wait) (signed bool, err error) {
+	own, err := l.s.wallets(ctx)
+	if err != nil {
+		return false, err
+	}
+	payers, err := l.paidBy(ctx, v, refunds, own.refunds)
+	if err != nil {
+		return false, err
+	}
+	var turns []*turn
+	for i, w := range refunds {
+		if payers[i] != nil {
+			note(l.proveRefund(ctx, v, w, *payers[i]), w)
+			continue
+		}
+		w.low = below(v.final)
+		t, err := l.refundTurn(ctx, v, w)
+		note(err, w)
+		if t != nil {
+			turns = append(turns, t)
 		}
 	}
-	return false
+	return l.planRefunds(ctx, v, turns, own.refunds)
+}
+
+// paidBy returns, for each refund, which of our wallets has used its nonce in
+// the final block. There may be an earlier wallet that has.
+func (l *lane) paidBy(ctx context.Context, v *view, refunds []*wait, wallets []common.Address) ([]*common.Address, error) {
+	payers := make([]*common.Address, len(refunds))
+	for _, wallet := range wallets {
+		var nonces []scanKey
+		for _, w := range refunds {
+			nonces = append(nonces, scanKey{wallet, w.auth.nonce})
+		}
+		used, err := l.states(ctx, v, nonces)
+		if err != nil {
+			return nil, err
+		}
+		for i := range refunds {
+			if used[i] {
+				payers[i] = &wallet
+			}
+		}
+	}
+	return payers, nil
+}
+
+// proveRefund answers a refund whose nonce is used in the final block.
+func (l *lane) proveRefund(ctx context.Context, v *view, w *wait, wallet common.Address) error {
+	payee := []common.Address{w.auth.to}
+	hash, err := l.ownProof(ctx, v, w.purpose, func(r *receipt) bool { return l.s.spends(r, wallet, w.auth.nonce, w.amount, payee) })
+	if err == nil && hash != "" {
+		l.answer(w, hash, nil)
+		return nil
+	}
+	u, err := l.spentOn(ctx, wallet, w.auth.nonce, 0, v.final, payee)
+	if err != nil {
+		return err
+	}
+	if !u.paid(w.amount, payee) {
+		l.answer(w, "", fmt.Errorf("%s: transaction %s has used its nonce for %s to %s: look into it", w.purpose, u.txHash, u.amount, walletAt(u.to)))
+		return nil
+	}
+	l.answer(w, u.txHash, nil)
+	return nil
+}
+
+// refundTurn decides what to do with a refund whose nonce is unused.
+func (l *lane) refundTurn(ctx context.Context, v *view, w *wait) (*turn, error) {
+	if done, err := l.finishTransfer(ctx, v, w); done || err != nil {
+		return nil, err
+	}
+	sent := v.sent[w.purpose]
+	where, err := l.standingOf(ctx, v, sent)
+	if err != nil {
+		return nil, err
+	}
+	if where == neverSent {
+		return &turn{wait: w, attempt: 1, plain: true}, nil
+	}
+	last := sent[len(sent)-1]
+	if where == inFlight {
+		w.again = l.s.Now().Add(2 * l.s.BlockTime)
+		return nil, fmt.Errorf("%w: transaction %s is not final yet", errWaiting, last.Hash)
+	}
+	if ok, at := l.due(last); !ok {
+		w.again = at
+		return nil, fmt.Errorf("%w: transaction %s did not pay it, and it is made again at %s", errWaiting, last.Hash, at.UTC())
+	}
+	return &turn{wait: w, attempt: last.Attempt + 1, plain: true}, nil
+}
+
+// planRefunds signs for refunds, many in one transaction. One that would fail
+// spoils none of the others.
+func (l *lane) planRefunds(ctx context.Context, v *view, turns []*turn, wallets []common.Address) (signed bool, err error) {
+	turns, err = l.unpaid(ctx, v, oneForEach(turns), wallets)
+	if err != nil {
+		return false, err
+	}
+	fails := func(w *wait, reason string) {
+		l.answer(w, "", fmt.Errorf("%s: the refund would fail now: %s", w.purpose, reason))
+	}
+	attempts := map[int][]*turn{}
+	for _, t := range turns {
+		attempts[t.attempt] = append(attempts[t.attempt], t)
+	}
+	for _, group := range attempts {
+		for some := range slices.Chunk(group, maxBatch) {
+			ok, err := l.signTurns(ctx, some, batchGas+memberGas*uint64(len(some)), fails)
+			if err != nil {
+				return signed, err
+			}
+			signed = signed || ok
+		}
+	}
+	return signed, nil
+}
+
+// unpaid leaves out the refunds that a wallet of ours has paid in a block that is
+// not final yet.
+func (l *lane) unpaid(ctx context.Context, v *view, turns []*turn, wallets []common.Address) ([]*turn, error) {
+	if len(turns) == 0 || v.final == uint64(v.head.Number) {
+		return turns, nil
+	}
+	var waits []*wait
+	for _, t := range turns {
+		waits = append(waits, t.wait)
+	}
+	latest := *v
+	latest.final = uint64(v.head.Number)
+	payers, err := l.paidBy(ctx, &latest, waits, wallets)
+	if err != nil {
+		return nil, err
+	}
+	var left []*turn
+	for i, t := range turns {
+		if payers[i] != nil {
+			note(fmt.Errorf("%w: it is paid, and not final yet", errWaiting), t.wait)
+			continue
+		}
+		left = append(left, t)
+	}
+	return left, nil
 }

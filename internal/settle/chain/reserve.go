@@ -6,7 +6,6 @@ import (
 	"math/big"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/common/hexutil"
 
 	"deed.example/deed"
 )
@@ -15,34 +14,66 @@ import (
 // together, so a wallet that cannot pay for it may leave them all waiting.
 const largestGas = batchGas + memberGas*maxBatch
 
+// The sizes of transactions in bytes, for the fee that OP-stack chains take for
+// publishing them.
+const (
+	singleSize = 700
+	memberSize = 550
+	largeSize  = singleSize + memberSize*maxBatch
+)
+
+// dataFees is the contract that OP-stack chains publish that fee with. On other
+// chains there is nothing at its address.
+var dataFees = common.HexToAddress("0x420000000000000000000000000000000000000F")
+
+// dataFeeCall encodes getL1FeeUpperBound(uint256).
+func dataFeeCall(size int64) []byte {
+	return append([]byte{0xf1, 0xc7, 0xa5, 0x8b}, word(big.NewInt(size))...)
+}
+
 // Reserves implements payment.Purse. It reckons with what a transaction may cost
 // at the most, because an endpoint takes none whose sender has less.
 func (s *Settler) Reserves(ctx context.Context) (r deed.Reserves, err error) {
-	_, fee, err := s.fees(ctx)
+	questions := pack(batchABI, "aggregate3", []member{
+		{s.Multicall, true, pack(batchABI, "getEthBalance", s.gasWallet())},
+		{s.Multicall, true, pack(batchABI, "getEthBalance", s.refundWallet())},
+		{s.USDC, true, pack(tokenABI, "balanceOf", s.refundWallet())},
+		{s.Multicall, true, pack(batchABI, "getBasefee")},
+		{dataFees, true, dataFeeCall(singleSize)},
+		{dataFees, true, dataFeeCall(largeSize)},
+	})
+	answers, err := s.Client.askBatch(ctx, question{to: s.Multicall, data: questions, gas: contractGas}, "latest")
+	if err != nil {
+		return r, fmt.Errorf("ask what our wallets have: %w", err)
+	}
+	var numbers [6]*big.Int
+	for i := range numbers {
+		if numbers[i], err = answers[i].number(); err != nil && i < 3 {
+			return r, fmt.Errorf("ask what our wallets have: %w", err)
+		}
+		if err != nil {
+			numbers[i] = new(big.Int)
+		}
+	}
+	if base := numbers[3]; base.Sign() > 0 {
+		s.feeCache.sawBase(base)
+	}
+	offer, err := s.reads.fees(ctx)
 	if err != nil {
 		return r, err
 	}
-	if r.Gas, err = s.Client.balance(ctx, s.hot()); err != nil {
-		return r, fmt.Errorf("ask for the gas wallet: %w", err)
-	}
-	refundGasLeft, err := s.Client.balance(ctx, s.purse())
-	if err != nil {
-		return r, fmt.Errorf("ask for the refund wallet: %w", err)
-	}
-	raw, err := s.Client.ask(ctx, question{to: s.USDC, data: pack(tokenABI, "balanceOf", s.purse()), gas: settleGas}, "latest")
-	if err != nil {
-		return r, fmt.Errorf("ask for the USDC of the refund wallet: %w", err)
-	}
-	r.USDC = deed.USDC(min(new(big.Int).SetBytes(raw).Uint64(), uint64(deepest)))
-	r.Settlements = affords(r.Gas, settleGas, fee)
-	r.Batches = affords(r.Gas, largestGas, fee)
-	r.Refunds = affords(refundGasLeft, refundGas, fee)
+	r.Gas, r.USDC = numbers[0], countable(numbers[2])
+	r.Settlements = affords(r.Gas, settleGas, offer.limit, numbers[4])
+	r.Batches = affords(r.Gas, largestGas, offer.limit, numbers[5])
+	r.Refunds = affords(numbers[1], refundGas, offer.limit, numbers[4])
 	return r, nil
 }
 
-// affords says how many transactions of so much gas a balance pays for.
-func affords(wei *big.Int, gas uint64, fee *big.Int) int64 {
+// affords says how many transactions of so much gas a balance pays for, each
+// with the fee for its data.
+func affords(wei *big.Int, gas uint64, fee, data *big.Int) int64 {
 	one := new(big.Int).Mul(new(big.Int).SetUint64(gas), fee)
+	one.Add(one, data)
 	if one.Sign() == 0 {
 		return int64(deepest) // gas costs nothing
 	}
@@ -51,11 +82,4 @@ func affords(wei *big.Int, gas uint64, fee *big.Int) int64 {
 		return int64(deepest)
 	}
 	return n.Int64()
-}
-
-// balance returns what an account has to pay for gas with, in wei.
-func (c *Client) balance(ctx context.Context, who common.Address) (*big.Int, error) {
-	var wei hexutil.Big
-	err := c.call(ctx, &wei, "eth_getBalance", who, "latest")
-	return (*big.Int)(&wei), err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"deed.example/deed"
@@ -16,127 +15,158 @@ const (
 	maxPause  = 1 * time.Minute // between two attempts
 )
 
-// round brings everything that waits one step on. It reports whether it sent
-// something, so that looking again at once is worth while.
-func (s *Settler) round(ctx context.Context) (sent bool) {
-	groups := map[uint64][]*wait{} // by how deep they must lie
-	s.mu.Lock()
-	for _, w := range s.waiting {
-		depth := s.Depth(w.amount)
-		groups[depth] = append(groups[depth], w)
-		w.found = nil
+// round brings everything that waits one step on. It reports the newest block,
+// and whether it sent something, so that looking again at once is worth while.
+func (l *lane) round(ctx context.Context) (head *block, sent bool) {
+	waits := l.snapshot()
+	head, err := l.c.block(ctx, "latest")
+	if err != nil {
+		note(fmt.Errorf("look at the chain: %w", err), waits...)
+		l.publish(ctx, waits, nil)
+		return nil, false
 	}
-	s.mu.Unlock()
-	for _, waits := range groups {
-		progress, err := s.roundOf(ctx, waits)
-		if err != nil {
-			note(err, waits...)
+	l.s.feeCache.sawHead(head)
+	groups := map[uint64][]*wait{} // by how deep they must lie
+	for _, w := range waits {
+		if w.seen != head.Hash || !w.again.IsZero() && !l.s.Now().Before(w.again) {
+			groups[l.s.Depth(w.amount)] = append(groups[l.s.Depth(w.amount)], w)
+			w.found, w.again = nil, time.Time{}
 		}
-		sent = sent || progress && err == nil
+	}
+	for depth, group := range groups {
+		signed, err := l.advanceGroup(ctx, head, depth, group)
+		note(err, group...)
+		sent = sent || signed && err == nil
+		for _, w := range group {
+			if errors.Is(w.found, errWaiting) || w.found == nil {
+				w.seen = head.Hash
+			}
+		}
 	}
 	// Whatever is signed is sent until it is mined, also after an error above.
-	err := s.Tick(ctx)
+	err = l.push(ctx)
 	if sent {
-		s.step("after send")
+		l.s.step("after send")
 	}
-	if ctx.Err() != nil {
-		return false
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, w := range s.waiting {
-		w.cause = errors.Join(w.found, err)
-	}
-	return sent
+	l.publish(ctx, waits, err)
+	return head, sent && ctx.Err() == nil
 }
 
-// roundOf does the work of a round for those of one depth.
-func (s *Settler) roundOf(ctx context.Context, waits []*wait) (planned bool, err error) {
-	final, err := s.final(ctx, waits[0].amount)
+func (l *lane) snapshot() (waits []*wait) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, w := range l.waiting {
+		waits = append(waits, w)
+	}
+	return waits
+}
+
+// publish lets those who leave say what they waited for.
+func (l *lane) publish(ctx context.Context, waits []*wait, err error) {
+	if ctx.Err() != nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, w := range waits {
+		w.cause = errors.Join(w.found, err)
+	}
+}
+
+// advanceGroup does the work of a round for those of one depth.
+func (l *lane) advanceGroup(ctx context.Context, head *block, depth uint64, group []*wait) (signed bool, err error) {
+	final, err := l.finalNumber(ctx, head, depth)
 	if err != nil {
 		return false, fmt.Errorf("look for the final block: %w", err)
 	}
 	var purposes []string
-	var payments, refunds []*wait
-	for _, w := range waits {
+	for _, w := range group {
 		purposes = append(purposes, w.purpose)
-		if w.auth != nil {
-			payments = append(payments, w)
-		} else {
-			refunds = append(refunds, w)
+		if w.refund.PaymentID != "" {
+			purposes = append(purposes, l.s.transferPurpose(w.refund))
 		}
 	}
-	sent, err := s.Store.Sent(ctx, purposes)
+	sent, err := l.s.Store.Sent(ctx, purposes)
 	if err != nil {
 		return false, err
 	}
-	v := &view{final: final, sent: sent, receipts: map[string]*receipt{}}
-	for some := range slices.Chunk(payments, maxStates) {
-		progress, err := s.pay(ctx, v, some)
+	v := &view{head: head, final: final, sent: sent, receipts: map[string]*receipt{}, counts: map[deed.Wallet]uint64{}}
+	for len(group) > 0 && ctx.Err() == nil {
+		n := min(len(group), maxStates)
+		some, err := l.advance(ctx, v, group[:n])
 		if err != nil {
-			return planned, err
+			return signed, err
 		}
-		planned = planned || progress
+		signed, group = signed || some, group[n:]
 	}
-	for _, w := range refunds {
-		progress, err := s.giveBack(ctx, v, w)
-		if err != nil {
-			note(err, w)
-		}
-		planned = planned || progress
-	}
-	return planned, nil
+	return signed, ctx.Err()
 }
 
-// A view is what one round sees.
-type view struct {
-	final    *block
-	sent     map[string][]deed.Transaction
-	receipts map[string]*receipt // canonical and final ones, by hash; nil where there is none
-}
-
-// receiptOf returns the final receipt of a transaction, or nil.
-func (s *Settler) receiptOf(ctx context.Context, v *view, hash string) (*receipt, error) {
-	if r, known := v.receipts[hash]; known {
-		return r, nil
-	}
-	r, err := s.Client.canonicalReceipt(ctx, hashOf(hash), v.final)
-	if err == nil {
-		v.receipts[hash] = r
-	}
-	return r, err
-}
-
-// pay answers the payments whose fate is sealed in the final block, and signs
-// for those that want it.
-func (s *Settler) pay(ctx context.Context, v *view, payments []*wait) (planned bool, err error) {
+// states asks for the state of nonces in the final block.
+func (r *reader) states(ctx context.Context, v *view, nonces []scanKey) (used []bool, err error) {
 	var calls [][]byte
-	for _, w := range payments {
-		calls = append(calls, pack(tokenABI, "authorizationState", w.auth.from, w.auth.nonce))
+	for _, n := range nonces {
+		calls = append(calls, pack(tokenABI, "authorizationState", n.owner, n.nonce))
 	}
-	states, err := s.askBatch(ctx, batch(s.USDC, calls...), stateGas*uint64(len(calls)+1), v.final.ref())
+	q := question{to: r.s.Multicall, data: batch(r.s.USDC, calls...), gas: stateGas * uint64(len(calls)+1)}
+	answers, err := r.c.askBatch(ctx, q, number(v.final))
 	if err != nil {
-		return false, fmt.Errorf("ask for the nonces: %w", err)
+		return nil, fmt.Errorf("ask for the nonces: %w", err)
 	}
-	var unused []*wait
-	for i, w := range payments {
-		state, err := states[i].number()
-		switch {
-		case err != nil:
-			note(err, w)
-		case state.Sign() != 0:
-			if err := s.prove(ctx, v, w); err != nil {
-				note(err, w)
-			}
-		case int64(v.final.Time) >= w.auth.ValidBefore:
-			// No later block has an earlier time, so the token takes it in none.
-			s.answer(w, "", invalid("it expired before it was settled"))
-		default:
-			w.from, w.bounded = below(uint64(v.final.Number)), true
-			unused = append(unused, w)
+	for _, a := range answers {
+		n, err := a.number()
+		if err != nil {
+			return nil, fmt.Errorf("ask for the nonces: %w", err)
+		}
+		used = append(used, n.Sign() != 0)
+	}
+	return used, nil
+}
+
+// errWaiting is in what stands in the way when only time does.
+var errWaiting = errors.New("it waits for the chain")
+
+// A standing is how far our own transactions for a purpose have come.
+type standing int
+
+const (
+	neverSent standing = iota
+	abandoned          // and nobody signs for it any more
+	inFlight           // one of ours may still be mined
+	failed             // ours is final and did not do what it was for
+	displaced          // a foreign transaction has the nonce of ours
+)
+
+// standingOf tells how far a purpose has come whose nonce is unused in the final
+// block.
+func (r *reader) standingOf(ctx context.Context, v *view, sent []deed.Transaction) (standing, error) {
+	if len(sent) == 0 {
+		return neverSent, nil
+	}
+	last := sent[len(sent)-1]
+	if last.Hash == "" {
+		return abandoned, nil
+	}
+	if r.s.Now().Before(last.SignedAt.Add(2 * r.s.BlockTime)) {
+		return inFlight, nil // it cannot be final yet, and asking costs
+	}
+	n, err := r.countOf(ctx, v, last.From)
+	if err != nil || last.Nonce >= n {
+		return inFlight, err
+	}
+	for _, t := range sent {
+		if t.Attempt != last.Attempt {
+			continue
+		}
+		found, err := r.receiptOf(ctx, v, t.Hash)
+		if err != nil {
+			return inFlight, err
+		}
+		if found != nil {
+			return failed, nil
 		}
 	}
-	return s.plan(ctx, v, unused)
+	return displaced, nil
 }
 
 // below leaves room for blocks that a reorganisation may replace.
@@ -152,5 +182,3 @@ func below(n uint64) uint64 {
 func pause(attempt int) time.Duration {
 	return min(time.Second<<min(attempt, 10), maxPause)
 }
-
-var errUnseen = errors.New("the nonce is used, and the chain does not say by what")

@@ -2,14 +2,15 @@ package chain
 
 import (
 	"context"
-	"crypto/ecdsa"
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
+	"time"
 
+	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
-	"github.com/ethereum/go-ethereum/crypto"
 
 	"deed.example/deed"
 )
@@ -20,38 +21,150 @@ const maxBids = 20
 
 // Tick sends everything that we signed and the chain has not mined, and raises
 // the fee of what is stuck. It may be called at any time, by any number of
-// processes: a nonce is mined once. A worker calls it when nobody waits.
+// processes: a nonce is mined once. A worker calls it when nobody waits. It asks
+// the chain nothing when the store has nothing that is not final.
 func (s *Settler) Tick(ctx context.Context) error {
-	return errors.Join(s.push(ctx, s.HotKey), s.push(ctx, s.RefundKey))
-}
-
-// push sends what one account has waiting. What is mined is told by the chain
-// alone and never written down, so a reorganisation needs no care of its own:
-// what it dropped is waiting again.
-func (s *Settler) push(ctx context.Context, key *ecdsa.PrivateKey) error {
-	from := crypto.PubkeyToAddress(key.PublicKey)
-	mined, err := s.Client.count(ctx, from, "latest")
-	if err != nil {
-		return fmt.Errorf("count our transactions: %w", err)
-	}
-	waiting, err := s.Store.Unmined(ctx, walletAt(from), mined)
-	if err != nil {
+	if _, err := s.wallets(ctx); err != nil {
 		return err
 	}
-	var errs []error
-	for len(waiting) > 0 && ctx.Err() == nil {
-		n := 1
-		for n < len(waiting) && waiting[n].Nonce == waiting[0].Nonce {
-			n++
+	return errors.Join(s.payments.tick(ctx), s.refunds.tick(ctx))
+}
+
+// tick sends again, whatever was sent before, and notes what is final.
+func (l *lane) tick(ctx context.Context) error {
+	err := l.push(ctx)
+	for _, from := range l.signers() {
+		waiting, storeErr := l.s.Store.Unmined(ctx, walletAt(from), l.floorOf(from))
+		if storeErr != nil {
+			return errors.Join(err, storeErr)
 		}
-		errs = append(errs, s.pushOne(ctx, key, waiting[:n]))
-		waiting = waiting[n:]
+		if len(waiting) == 0 {
+			continue
+		}
+		final, finalErr := l.lastFinal(ctx)
+		if finalErr != nil {
+			return errors.Join(err, finalErr)
+		}
+		n, countErr := l.c.count(ctx, from, number(final))
+		if countErr != nil {
+			return errors.Join(err, countErr)
+		}
+		l.mu.Lock()
+		l.floor[from] = max(l.floor[from], n)
+		l.mu.Unlock()
+	}
+	return err
+}
+
+// signers are the wallets that sign, or once signed, in this lane. Transactions
+// of an earlier one are sent on, although nobody can raise their fee.
+func (l *lane) signers() []common.Address {
+	if l.role == roleRefund {
+		return l.s.own.Load().refunds
+	}
+	return l.s.own.Load().gas
+}
+
+func (l *lane) floorOf(from common.Address) uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.floor[from]
+}
+
+// push sends what the lane's accounts have waiting. What is mined is told by the
+// chain alone and never stored, so a reorganisation needs no care of its own:
+// what it dropped is waiting again.
+func (l *lane) push(ctx context.Context) error {
+	var errs []error
+	for _, from := range l.signers() {
+		errs = append(errs, l.pushFrom(ctx, from))
 	}
 	return errors.Join(append(errs, ctx.Err())...)
 }
 
+func (l *lane) pushFrom(ctx context.Context, from common.Address) error {
+	waiting, err := l.s.Store.Unmined(ctx, walletAt(from), l.floorOf(from))
+	if err != nil || !l.anyDue(waiting) {
+		return err
+	}
+	mined, err := l.c.count(ctx, from, "latest")
+	if err != nil {
+		return err
+	}
+	mined = max(mined, l.floorOf(from)) // an endpoint may lag behind
+	waiting = slices.DeleteFunc(waiting, func(t deed.Transaction) bool { return t.Nonce < mined && l.noteSent(t.Hash) })
+	var errs []error
+	for next := mined; len(waiting) > 0 && ctx.Err() == nil; next++ {
+		if waiting[0].Nonce > next {
+			errs = append(errs, l.fill(ctx, from, next))
+			continue
+		}
+		n := 1
+		for n < len(waiting) && waiting[n].Nonce == waiting[0].Nonce {
+			n++
+		}
+		errs = append(errs, l.pushOne(ctx, from, waiting[:n]))
+		waiting = waiting[n:]
+	}
+	return errors.Join(errs...)
+}
+
+// resendAfter is how long a transaction that was sent is left alone.
+func (l *lane) resendAfter() time.Duration { return 3 * l.s.BlockTime }
+
+// anyDue says whether one of the transactions should be sent, or sent again. It
+// forgets those that no longer wait.
+func (l *lane) anyDue(waiting []deed.Transaction) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(waiting) == 0 {
+		clear(l.sentAt)
+		return false
+	}
+	for _, t := range waiting {
+		if at, sent := l.sentAt[t.Hash]; !sent || time.Since(at) >= l.resendAfter() {
+			return true
+		}
+		if !l.s.Now().Before(t.SignedAt.Add(l.s.BumpAfter)) {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *lane) noteSent(hash string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sentAt[hash] = time.Now()
+	return true
+}
+
+// fill puts a transaction to ourselves where a foreign one has vanished: nothing
+// of ours above it could be mined otherwise.
+func (l *lane) fill(ctx context.Context, from common.Address, nonce uint64) error {
+	if from != keyAddress(l.key) {
+		return fmt.Errorf("nonce %d of %s is missing, and its key is not here", nonce, from)
+	}
+	offer, err := l.fees(ctx)
+	if err != nil {
+		return err
+	}
+	t, err := l.s.signed(l.key, &types.DynamicFeeTx{
+		ChainID: new(big.Int).SetUint64(l.s.ChainID), Nonce: nonce, GasTipCap: offer.tip, GasFeeCap: offer.limit,
+		Gas: 21_000, To: &from,
+	})
+	if err != nil {
+		return err
+	}
+	if err := l.s.Store.Outbid(ctx, t); err != nil {
+		return err
+	}
+	l.s.Log.Warn("a foreign transaction of our wallet has vanished: its nonce is filled", "wallet", from.Hex(), "nonce", nonce)
+	return l.deliver(ctx, t.Raw)
+}
+
 // pushOne sends the dearest of the transactions that share a nonce.
-func (s *Settler) pushOne(ctx context.Context, key *ecdsa.PrivateKey, bids []deed.Transaction) error {
+func (l *lane) pushOne(ctx context.Context, from common.Address, bids []deed.Transaction) error {
 	var best *types.Transaction
 	last := bids[len(bids)-1]
 	for _, bid := range bids {
@@ -62,28 +175,29 @@ func (s *Settler) pushOne(ctx context.Context, key *ecdsa.PrivateKey, bids []dee
 		if best == nil || tx.GasFeeCap().Cmp(best.GasFeeCap()) > 0 {
 			best = tx
 		}
+		l.noteSent(bid.Hash)
 	}
 	raised := higher(best.GasFeeCap(), new(big.Int))
-	stuck := !s.Now().Before(last.SignedAt.Add(s.BumpAfter))
-	if stuck && len(bids) < maxBids && raised.Cmp(s.maxFee()) <= 0 {
-		dearer, err := s.outbid(ctx, key, best)
+	stuck := !l.s.Now().Before(last.SignedAt.Add(l.s.BumpAfter))
+	if stuck && len(bids) < maxBids && raised.Cmp(l.s.maxFee()) <= 0 && from == keyAddress(l.key) {
+		dearer, err := l.outbid(ctx, best)
 		if err != nil {
 			return fmt.Errorf("raise the fee of %s: %w", best.Hash(), err)
 		}
-		return s.deliver(ctx, dearer)
+		return l.deliver(ctx, dearer)
 	}
 	raw, err := best.MarshalBinary()
 	if err != nil {
 		return fmt.Errorf("encode transaction %s: %w", best.Hash(), err)
 	}
-	return s.deliver(ctx, raw)
+	return l.deliver(ctx, raw)
 }
 
 // deliver sends a transaction. What the endpoint says to it proves nothing in
 // either direction, so nothing is decided by it: the logs tell later. It is
 // returned for people to read, unless it says what it mostly says.
-func (s *Settler) deliver(ctx context.Context, raw []byte) error {
-	err := s.Client.send(ctx, raw)
+func (l *lane) deliver(ctx context.Context, raw []byte) error {
+	err := l.c.send(ctx, raw)
 	if e, ok := errors.AsType[*RemoteError](err); ok {
 		for _, usual := range []string{"already known", "nonce too low", "underpriced"} {
 			if strings.Contains(e.Message, usual) {
@@ -91,24 +205,28 @@ func (s *Settler) deliver(ctx context.Context, raw []byte) error {
 			}
 		}
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("send a transaction: %w", err)
+	}
+	return nil
 }
 
 // outbid signs the same transaction with a fee that replaces the old one, and
-// writes it down. Nodes ask for a tenth more; we give an eighth.
-func (s *Settler) outbid(ctx context.Context, key *ecdsa.PrivateKey, old *types.Transaction) (raw []byte, err error) {
-	tip, most, err := s.fees(ctx)
+// stores it. Nodes ask for a tenth more; we give an eighth.
+func (l *lane) outbid(ctx context.Context, old *types.Transaction) (raw []byte, err error) {
+	offer, err := l.fees(ctx)
 	if err != nil {
 		return nil, err
 	}
-	dearer, err := s.signed(key, &types.DynamicFeeTx{
+	dearer, err := l.s.signed(l.key, &types.DynamicFeeTx{
 		ChainID: old.ChainId(), Nonce: old.Nonce(), Gas: old.Gas(), To: old.To(), Data: old.Data(),
-		GasTipCap: higher(old.GasTipCap(), tip), GasFeeCap: higher(old.GasFeeCap(), most),
+		GasTipCap: higher(old.GasTipCap(), offer.tip), GasFeeCap: higher(old.GasFeeCap(), offer.limit),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return dearer.Raw, s.Store.Outbid(ctx, dearer)
+	l.noteSent(dearer.Hash)
+	return dearer.Raw, l.s.Store.Outbid(ctx, dearer)
 }
 
 // higher returns the wanted fee, and at least an eighth more than the old one.
@@ -120,28 +238,3 @@ func higher(old, wanted *big.Int) *big.Int {
 	}
 	return wanted
 }
-
-// fees returns the tip, and the most we pay for gas: room for the base fee to
-// grow threefold.
-func (s *Settler) fees(ctx context.Context) (tip, most *big.Int, err error) {
-	if tip, err = s.Client.tip(ctx); err != nil {
-		return nil, nil, fmt.Errorf("ask for the tip: %w", err)
-	}
-	head, err := s.Client.block(ctx, "latest")
-	if err != nil {
-		return nil, nil, fmt.Errorf("ask for the base fee: %w", err)
-	}
-	most = new(big.Int).Set(tip)
-	if head.BaseFee != nil {
-		most.Add(most, new(big.Int).Mul((*big.Int)(head.BaseFee), big.NewInt(3)))
-	}
-	if limit := s.maxFee(); most.Cmp(limit) > 0 {
-		most = limit
-	}
-	if tip.Cmp(most) > 0 {
-		tip = most
-	}
-	return tip, most, nil
-}
-
-func (s *Settler) maxFee() *big.Int { return new(big.Int).SetUint64(s.MaxFee) }

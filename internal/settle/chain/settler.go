@@ -5,9 +5,10 @@ import (
 	"crypto/ecdsa"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -20,20 +21,35 @@ import (
 // by several processes, and must have on the disk what they return nil for.
 type Store interface {
 	// Sign gives out the next nonce of an account, has sign sign for it, and
-	// writes both down, all in one transaction. Sign is told the purposes whose
-	// attempt nobody made before; when there are none, nothing happens.
+	// stores both, all in one transaction. When the chain's count is ahead of the
+	// stored nonce it goes on from there and notes the skipped ones as foreign.
+	// Sign is told the purposes whose attempt nobody made before; when there are
+	// none, nothing happens.
 	Sign(ctx context.Context, in deed.Intent, sign func(nonce uint64, purposes []string) (deed.Transaction, error)) error
 
-	// Outbid writes down a transaction that takes the place of another one.
+	// Outbid stores a transaction that takes the place of another one.
 	Outbid(ctx context.Context, t deed.Transaction) error
 
 	// Sent returns the transactions of each purpose, without their bytes, those
-	// of the last attempt last.
+	// of the last attempt last. One without a hash says that the purpose was
+	// abandoned.
 	Sent(ctx context.Context, purposes []string) (map[string][]deed.Transaction, error)
 
 	// Unmined returns the transactions of an account from the nonce on, the
 	// lowest first. It may leave out the highest.
 	Unmined(ctx context.Context, from deed.Wallet, nonce uint64) ([]deed.Transaction, error)
+
+	// Abandon makes the attempt one that nobody signs, so that the purpose has
+	// none after it. It fails when somebody has signed that attempt.
+	Abandon(ctx context.Context, purpose string, attempt int) error
+
+	WalletStore
+}
+
+// A WalletStore keeps every address that was ever ours.
+type WalletStore interface {
+	AddWallet(ctx context.Context, role string, w deed.Wallet, at time.Time) error
+	Wallets(ctx context.Context) (map[string][]deed.Wallet, error) // by role, the first ones first
 }
 
 // A Config says which money moves from whom to whom. Fields that have a default
@@ -42,17 +58,19 @@ type Config struct {
 	Client *Client
 	Store  Store
 	Now    func() time.Time // paces repeats; it never decides about money
+	Log    *slog.Logger     // says what an operator should know; nil for nobody
 
 	ChainID       uint64
 	USDC          common.Address
 	Name, Version string // of the token, as wallets sign them (EIP-712)
 	Multicall     common.Address
 	PayTo         common.Address    // the treasury; its key is not here
-	HotKey        *ecdsa.PrivateKey // settles; holds gas and no USDC
+	GasKey        *ecdsa.PrivateKey // settles; holds gas and no USDC
 	RefundKey     *ecdsa.PrivateKey // refunds; holds gas and USDC
 
 	Depth     func(deed.USDC) uint64 // how many blocks deep a transfer must lie; Safe for the safe tag; DefaultDepth
-	Poll      time.Duration          // between two looks at the chain; 500 ms
+	SafeDepth uint64                 // stands in for the safe tag where the endpoint has none; 64
+	BlockTime time.Duration          // between two blocks, and so between two looks at the chain; 2 s
 	MaxFee    uint64                 // the most to pay for gas, in wei, whatever the endpoint suggests; 20 gwei
 	BumpAfter time.Duration          // when a transaction that is not mined is sent with a higher fee; 30 s
 	Step      func(name string)      // called at points where a test may crash; nil
@@ -62,14 +80,14 @@ type Config struct {
 const Safe = 0
 
 // DefaultDepth asks more of the chain where more is at stake: one sealed block
-// for a change of DNS records, five for a name of up to 50 USDC, and above it
+// for a change of DNS records, two for a name of up to 50 USDC, and above it
 // what the chain calls safe.
 func DefaultDepth(amount deed.USDC) uint64 {
 	switch {
 	case amount <= 10*deed.Cent:
 		return 1
 	case amount <= 5000*deed.Cent:
-		return 5
+		return 2
 	}
 	return Safe
 }
@@ -79,32 +97,54 @@ type Settler struct {
 	Config
 	domain common.Hash // the token's EIP-712 separator
 
-	lead  chan struct{} // holds a token while one caller works for all that wait
-	fresh chan struct{} // holds a token when somebody has come to wait
+	own      atomic.Pointer[ownWallets]
+	feeCache feeCache
+	safe     safeBlock
+	span     logSpan
+	scans    scanMemory
 
-	mu      sync.Mutex // guards waiting
-	waiting map[string]*wait
+	reads             *reader
+	payments, refunds *lane
+}
+
+func (c *Config) setDefaults() {
+	if c.Depth == nil {
+		c.Depth = DefaultDepth
+	}
+	if c.SafeDepth == 0 {
+		c.SafeDepth = 64
+	}
+	if c.BlockTime == 0 {
+		c.BlockTime = 2 * time.Second
+	}
+	if c.MaxFee == 0 {
+		c.MaxFee = 20_000_000_000
+	}
+	if c.BumpAfter == 0 {
+		c.BumpAfter = 30 * time.Second
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
 }
 
 // Open returns a settler after it has made sure that the chain and the token
 // are the ones it was told of.
 func Open(ctx context.Context, cfg Config) (*Settler, error) {
-	if cfg.Depth == nil {
-		cfg.Depth = DefaultDepth
-	}
-	if cfg.Poll == 0 {
-		cfg.Poll = 500 * time.Millisecond
-	}
-	if cfg.MaxFee == 0 {
-		cfg.MaxFee = 20_000_000_000
-	}
-	if cfg.BumpAfter == 0 {
-		cfg.BumpAfter = 30 * time.Second
-	}
-	s := &Settler{Config: cfg, lead: make(chan struct{}, 1), fresh: make(chan struct{}, 1), waiting: map[string]*wait{}}
+	cfg.setDefaults()
+	s := &Settler{Config: cfg}
 	s.domain = s.separator()
-	if s.hot() == s.purse() || s.PayTo == s.hot() || s.PayTo == s.purse() {
-		return nil, errors.New("the treasury, the hot wallet and the refund wallet must be three addresses")
+	s.reads = &reader{s: s, c: s.Client}
+	s.payments = newLane(s, s.Client, s.GasKey, roleGas)
+	// Calls for payments and checks never take the refunds' slots.
+	s.refunds = newLane(s, s.Client.separate(refundSlots), s.RefundKey, roleRefund)
+	s.payments.advance, s.refunds.advance = s.payments.pay, s.refunds.refund
+	if s.gasWallet() == s.refundWallet() || s.PayTo == s.gasWallet() || s.PayTo == s.refundWallet() {
+		return nil, errors.New("the treasury, the gas wallet and the refund wallet must be three addresses")
+	}
+	s.Client.SetLogger(s.Log)
+	if err := s.Client.verifyAll(ctx); err != nil {
+		return nil, err
 	}
 	if err := s.Client.Ping(ctx, s.ChainID); err != nil {
 		return nil, err
@@ -112,56 +152,52 @@ func Open(ctx context.Context, cfg Config) (*Settler, error) {
 	if err := s.checkToken(ctx); err != nil {
 		return nil, fmt.Errorf("check the token %s: %w", s.USDC, err)
 	}
-	return s, nil
+	if s.Depth(deepest) == Safe {
+		if _, err := s.reads.safeNumber(ctx, nil); err != nil {
+			return nil, fmt.Errorf("look for the safe block: %w", err)
+		}
+	}
+	return s, s.addWallets(ctx)
 }
 
 // checkToken compares what the token says of itself with what we were told. A
 // signature for another name, version or address would be worth nothing.
 func (s *Settler) checkToken(ctx context.Context) error {
-	for method, want := range map[string]any{
-		"name": s.Name, "version": s.Version, "decimals": uint8(6), "DOMAIN_SEPARATOR": [32]byte(s.domain),
-	} {
-		raw, err := s.Client.ask(ctx, question{to: s.USDC, data: pack(tokenABI, method), gas: settleGas}, "latest")
-		if err != nil {
-			return err
+	methods := []string{"name", "version", "decimals", "DOMAIN_SEPARATOR"}
+	want := []any{s.Name, s.Version, uint8(6), [32]byte(s.domain)}
+	var calls [][]byte
+	for _, method := range methods {
+		calls = append(calls, pack(tokenABI, method))
+	}
+	answers, err := s.Client.askBatch(ctx, question{to: s.Multicall, data: batch(s.USDC, calls...), gas: settleGas * 4}, "latest")
+	if err != nil {
+		return err
+	}
+	for i, method := range methods {
+		got, err := tokenABI.Unpack(method, answers[i].ReturnData)
+		if err != nil || !answers[i].Success {
+			return fmt.Errorf("read its %s: %w", method, errors.Join(err, errors.New("it has none")))
 		}
-		got, err := tokenABI.Unpack(method, raw)
-		if err != nil {
-			return fmt.Errorf("read its %s: %w", method, err)
-		}
-		if got[0] != want {
-			return fmt.Errorf("its %s is %v, want %v", method, got[0], want)
+		if got[0] != want[i] {
+			return fmt.Errorf("its %s is %v, want %v", method, got[0], want[i])
 		}
 	}
 	return nil
 }
 
-func walletAt(a common.Address) deed.Wallet { return deed.Wallet(strings.ToLower(a.Hex())) }
+func walletAt(a common.Address) deed.Wallet           { return deed.Wallet(strings.ToLower(a.Hex())) }
+func addressOf(w deed.Wallet) common.Address          { return common.HexToAddress(string(w)) }
+func hashOf(s string) common.Hash                     { return common.HexToHash(s) }
+func topicOf(a common.Address) common.Hash            { return common.BytesToHash(a[:]) }
+func keyAddress(key *ecdsa.PrivateKey) common.Address { return crypto.PubkeyToAddress(key.PublicKey) }
 
-func (s *Settler) hot() common.Address   { return crypto.PubkeyToAddress(s.HotKey.PublicKey) }
-func (s *Settler) purse() common.Address { return crypto.PubkeyToAddress(s.RefundKey.PublicKey) }
+func (s *Settler) gasWallet() common.Address    { return keyAddress(s.GasKey) }
+func (s *Settler) refundWallet() common.Address { return keyAddress(s.RefundKey) }
 
 func (s *Settler) step(name string) {
 	if s.Step != nil {
 		s.Step(name)
 	}
-}
-
-// final returns the last block that is as deep as the amount asks. Its own
-// clock and state decide about money, and nothing above it does.
-func (s *Settler) final(ctx context.Context, amount deed.USDC) (*block, error) {
-	depth := s.Depth(amount)
-	if depth == Safe {
-		return s.Client.block(ctx, "safe")
-	}
-	head, err := s.Client.block(ctx, "latest")
-	if err != nil || depth == 1 {
-		return head, err
-	}
-	if uint64(head.Number) < depth-1 {
-		return s.Client.block(ctx, "earliest")
-	}
-	return s.Client.block(ctx, number(uint64(head.Number)-depth+1))
 }
 
 // deepest is an amount above all others.

@@ -61,7 +61,7 @@ func (c *Client) askWallet(ctx context.Context, w deed.Wallet, hash [32]byte, si
 	}
 	var answer string
 	err := c.call(ctx, &answer, "eth_call", question, "latest")
-	if e, ok := errors.AsType[*RemoteError](err); ok && e.Code == reverted {
+	if e, ok := errors.AsType[*RemoteError](err); ok && e.Code == codeReverted {
 		return false, nil // only what the caller sent can make it revert
 	}
 	if err != nil {

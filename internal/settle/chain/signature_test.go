@@ -145,7 +145,9 @@ func TestBadEndpoints(t *testing.T) {
 		"a long story": func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 5<<20)) },
 	} {
 		server := httptest.NewServer(handler)
-		got, err := chain.Dial(server.URL+"/key-hunter2").Signed(t.Context(), w, digest, make([]byte, 65))
+		client := chain.Dial(server.URL + "/key-hunter2")
+		client.Retry = 0
+		got, err := client.Signed(t.Context(), w, digest, make([]byte, 65))
 		if err == nil || got || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: got %v, %v", name, got, err)
 		}
@@ -285,7 +287,9 @@ func TestSecondEndpoint(t *testing.T) {
 			}
 		}
 	}
-	if err := chain.Dial("http://127.0.0.1:1", broken.URL).Ping(t.Context(), devchain.ChainID); err == nil || strings.Contains(err.Error(), "http://") {
+	down := chain.Dial("http://127.0.0.1:1", broken.URL)
+	down.Retry = 0
+	if err := down.Ping(t.Context(), devchain.ChainID); err == nil || strings.Contains(err.Error(), "http://") {
 		t.Errorf("both down: got %v", err)
 	}
 }

@@ -90,9 +90,10 @@ func batch(target common.Address, calls ...[]byte) []byte {
 	return pack(batchABI, "aggregate3", members)
 }
 
-// askBatch makes many calls at once on the state after a block.
-func (s *Settler) askBatch(ctx context.Context, data []byte, gas uint64, at any) ([]outcome, error) {
-	raw, err := s.Client.ask(ctx, question{from: s.hot(), to: s.Multicall, data: data, gas: gas}, at)
+// askBatch makes many calls at once on the state after a block, as the sender
+// and for the fees that a transaction would have.
+func (c *Client) askBatch(ctx context.Context, q question, at string) ([]outcome, error) {
+	raw, err := c.ethCall(ctx, q, at)
 	if err != nil {
 		return nil, err
 	}

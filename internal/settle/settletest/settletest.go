@@ -1,13 +1,14 @@
 // Package settletest is the suite that every deed.Settler passes.
 //
-// It asks for the three answers of the contract, breaks the way to the chain in
-// both ways (not done, done but the reply lost), lets strangers and payers come
-// in between, and races. Throughout, one authorization moves money once at most,
-// and so does one refund.
+// It asks for the four answers of the contract, breaks the connection to the
+// chain in both ways (not done, done but the reply lost), lets strangers and
+// payers come in between, and races. Throughout, one authorization moves money
+// once at most, and so does one refund.
 package settletest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -15,7 +16,7 @@ import (
 	"deed.example/deed"
 )
 
-// A Bench is a fresh settler with its chain, and the hands to set them up.
+// A Bench is a fresh settler with its chain, and what sets them up.
 type Bench struct {
 	Settler  deed.Settler
 	Pay      func(nonce string) deed.Authorization    // signs a payment that is good
@@ -25,6 +26,8 @@ type Bench struct {
 	Break    func(done bool) (broken <-chan struct{}) // what is sent is lost, or its answer; closed when that happened
 	Mend     func()                                   // ends that
 	Moved    func() int                               // transfers made to us
+	Drain    func()                                   // empties the payer's wallet
+	Fill     func()                                   // fills it again
 	Balance  func(w deed.Wallet) deed.USDC
 }
 
@@ -39,6 +42,10 @@ func Run(t *testing.T, open func(t *testing.T) Bench) {
 		"failed, but done":       func(t *testing.T, b Bench) { failed(t, b, true) },
 		"raced":                  raced,
 		"a stranger was faster":  stranger,
+		"stuck without money":    stuck,
+		"abandoned":              abandoned,
+		"carried, not abandoned": carried,
+		"abandon raced":          abandonRaced,
 		"refunded once":          refundedOnce,
 		"refund fails, not done": func(t *testing.T, b Bench) { failedRefund(t, b, false) },
 		"refund fails, but done": func(t *testing.T, b Bench) { failedRefund(t, b, true) },
@@ -63,18 +70,33 @@ func settledOnce(t *testing.T, b Bench) {
 }
 
 func checked(t *testing.T, b Bench) {
-	good := b.Pay("1")
-	if err := b.Settler.Check(t.Context(), good); err != nil || b.Moved() != 0 {
-		t.Errorf("got %v and %d transfers, want none of either", err, b.Moved())
+	good, second, third := b.Pay("1"), b.Pay("2"), b.Pay("3")
+	b.Cancel(second)
+	funds, err := b.Settler.Check(t.Context(), good, []string{second.Nonce, third.Nonce})
+	if err != nil || b.Moved() != 0 || funds.Balance != b.Balance(good.Payer) || !funds.Used[second.Nonce] || funds.Used[third.Nonce] {
+		t.Errorf("got %+v, %v and %d transfers, want none", funds, err, b.Moved())
 	}
 	other := good
 	other.Amount++
-	if err := b.Settler.Check(t.Context(), other); deed.CodeOf(err) != deed.CodePaymentInvalid {
+	if _, err := b.Settler.Check(t.Context(), other, nil); deed.CodeOf(err) != deed.CodePaymentInvalid {
 		t.Errorf("another amount than signed: got %v, want %s", err, deed.CodePaymentInvalid)
 	}
+	if _, err := b.Settler.Check(t.Context(), second, nil); deed.CodeOf(err) != deed.CodePaymentInvalid {
+		t.Errorf("a cancelled one: got %v, want %s", err, deed.CodePaymentInvalid)
+	}
 	b.settled(t, good)
-	if err := b.Settler.Check(t.Context(), good); deed.CodeOf(err) != deed.CodePaymentInvalid {
-		t.Errorf("after it was settled: got %v, want %s", err, deed.CodePaymentInvalid)
+	b.Stranger(third)
+	for _, a := range []deed.Authorization{good, third} {
+		if _, err := b.Settler.Check(t.Context(), a, nil); !errors.Is(err, deed.ErrAlreadyPaid) {
+			t.Errorf("one that is paid: got %v, want %v", err, deed.ErrAlreadyPaid)
+		}
+	}
+	if _, err := b.Settler.Check(t.Context(), other, nil); deed.CodeOf(err) != deed.CodePaymentInvalid {
+		t.Errorf("another amount than paid: got %v, want %s", err, deed.CodePaymentInvalid)
+	}
+	b.Drain()
+	if _, err := b.Settler.Check(t.Context(), b.Pay("4"), nil); deed.CodeOf(err) != deed.CodePaymentInsufficient {
+		t.Errorf("an empty wallet: got %v, want %s", err, deed.CodePaymentInsufficient)
 	}
 }
 
@@ -173,14 +195,18 @@ func stranger(t *testing.T, b Bench) {
 
 const payee = deed.Wallet("0x00000000000000000000000000000000000000bb")
 
+// nonce returns one that a payer may have signed with.
+func nonce(n int) string { return fmt.Sprintf("0x%064x", n) }
+
 func refundedOnce(t *testing.T, b Bench) {
 	var wg sync.WaitGroup
 	hashes := make([]string, 8)
 	for i := range hashes {
-		wg.Go(func() { hashes[i] = b.refund(t, "1", 70_000) })
+		wg.Go(func() { hashes[i] = b.refund(t, "1", nonce(1), 70_000) })
 	}
 	wg.Wait()
-	for _, got := range append(hashes, b.refund(t, "1", 70_000)) {
+	// The payer's nonce tells refunds apart, and no id of ours.
+	for _, got := range append(hashes, b.refund(t, "1", nonce(1), 70_000), b.refund(t, "another id", nonce(1), 70_000)) {
 		if got != hashes[0] {
 			t.Errorf("got %s and %s for one refund", hashes[0], got)
 		}
@@ -188,14 +214,15 @@ func refundedOnce(t *testing.T, b Bench) {
 	if got := b.Balance(payee); got != 70_000 {
 		t.Errorf("got %s back, want 0.07", got)
 	}
-	if other := b.refund(t, "2", 1); other == hashes[0] || b.Balance(payee) != 70_001 {
-		t.Errorf("another refund: got %s and %s", other, b.Balance(payee))
+	if b.refund(t, "1", nonce(2), 1); b.Balance(payee) != 70_001 {
+		t.Errorf("another refund: got %s back", b.Balance(payee))
 	}
 }
 
 func failedRefund(t *testing.T, b Bench, done bool) {
-	b.cut(t, done, func(ctx context.Context) (string, error) { return b.Settler.Refund(ctx, "1", payee, 70_000) })
-	b.refund(t, "1", 70_000)
+	r := deed.Refund{PaymentID: "1", Payer: payee, Nonce: nonce(1), Amount: 70_000}
+	b.cut(t, done, func(ctx context.Context) (string, error) { return b.Settler.Refund(ctx, r) })
+	b.refund(t, "1", nonce(1), 70_000)
 	if got := b.Balance(payee); got != 70_000 {
 		t.Errorf("got %s back, want 0.07", got)
 	}
@@ -213,20 +240,20 @@ func incoming(t *testing.T, b Bench) {
 	b.Cancel(b.Pay("4"))
 	var from uint64
 	for {
-		transfers, next, err := b.Settler.Incoming(t.Context(), from)
-		if err != nil || next < from {
-			t.Fatalf("got %v, next %d after %d", err, next, from)
+		got, err := b.Settler.Incoming(t.Context(), from)
+		if err != nil || got.Next < from || len(got.Unread) != 0 {
+			t.Fatalf("got %+v, %v, from %d", got, err, from)
 		}
-		for _, got := range transfers {
-			if got.TxHash != want[got.Nonce] || got.Payer != ours.Payer || got.Amount != ours.Amount || got.Block < from || got.At.IsZero() {
-				t.Errorf("got %+v, want transaction %s", got, want[got.Nonce])
+		for _, tr := range got.Transfers {
+			if tr.TxHash != want[tr.Nonce] || tr.Payer != ours.Payer || tr.PayTo != ours.PayTo || tr.Amount != ours.Amount || tr.Block < from || tr.At.IsZero() {
+				t.Errorf("got %+v, want transaction %s", tr, want[tr.Nonce])
 			}
-			delete(want, got.Nonce)
+			delete(want, tr.Nonce)
 		}
-		if next == from {
+		if got.Next == from {
 			break
 		}
-		from = next
+		from = got.Next
 	}
 	if len(want) > 0 {
 		t.Errorf("not seen: %v", want)
@@ -250,9 +277,9 @@ func (b Bench) refused(t *testing.T, a deed.Authorization) {
 	}
 }
 
-func (b Bench) refund(t *testing.T, id string, amount deed.USDC) string {
+func (b Bench) refund(t *testing.T, id, nonce string, amount deed.USDC) string {
 	t.Helper()
-	txHash, err := b.Settler.Refund(t.Context(), id, payee, amount)
+	txHash, err := b.Settler.Refund(t.Context(), deed.Refund{PaymentID: id, Payer: payee, Nonce: nonce, Amount: amount})
 	if err != nil || txHash == "" {
 		t.Errorf("refund %s: got %q, %v, want a transaction", id, txHash, err)
 	}

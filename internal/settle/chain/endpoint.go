@@ -1,0 +1,285 @@
+package chain
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/go-json-experiment/json"
+)
+
+// probeInterval is how long an endpoint that failed is left alone.
+const probeInterval = 30 * time.Second
+
+// endpoints are what several clients share.
+type endpoints struct {
+	http  *http.Client
+	all   []*endpoint // the preferred one first
+	log   atomic.Pointer[slog.Logger]
+	calls atomic.Int64
+	pause atomic.Int64 // nanoseconds instead of probeInterval; 0 in production
+
+	mu    sync.Mutex
+	chain *identity // of the first endpoint that answered; guarded by mu
+}
+
+// An identity tells chains apart. Two chains may share an id, as forks do.
+type identity struct {
+	id      uint64
+	genesis common.Hash
+}
+
+// An endpoint is used only after its identity was compared, and is compared
+// again when its connection was lost.
+type endpoint struct {
+	number int // counted from 1: its address may hold a key, and is never told
+	url    string
+
+	mu       sync.Mutex // guards the fields below
+	verified bool
+	retryAt  time.Time // when it failed: not before
+	probing  bool
+	said     string // the last reason that was logged
+}
+
+// candidates returns the endpoints in the order they should be asked. One that
+// failed is probed beside the calls, so that it is used again when it is back.
+func (c *Client) candidates() []*endpoint {
+	var good, failed []*endpoint
+	for _, e := range c.endpoints.all {
+		e.mu.Lock()
+		if e.retryAt.IsZero() {
+			good = append(good, e)
+		} else {
+			failed = append(failed, e)
+		}
+		e.mu.Unlock()
+	}
+	if len(good) > 0 {
+		for _, e := range failed {
+			c.probe(e)
+		}
+	}
+	return append(good, failed...)
+}
+
+// probe looks, in the background, whether a failed endpoint is back.
+func (c *Client) probe(e *endpoint) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.probing || time.Now().Before(e.retryAt) {
+		return
+	}
+	e.probing = true
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), c.Timeout)
+		defer cancel()
+		err := c.verify(ctx, e)
+		e.mu.Lock()
+		e.probing = false
+		e.mu.Unlock()
+		if err != nil {
+			c.fail(e, err)
+		}
+	}()
+}
+
+// ask asks one endpoint after the other. Each has its share of the time.
+func (c *Client) ask(ctx context.Context, out any, method string, question []byte) error {
+	var errs []error
+	var busy *busyError
+	for _, e := range c.candidates() {
+		err := c.askOne(ctx, e, out, method, question)
+		if err == nil {
+			return nil
+		}
+		if _, ok := errors.AsType[*RemoteError](err); ok && !isBusy(err) || errors.Is(err, errLargeAnswer) {
+			return err // the others would say the same
+		}
+		if b, ok := errors.AsType[*busyError](err); ok && (busy == nil || b.after < busy.after) {
+			busy = b
+		}
+		errs = append(errs, err)
+	}
+	if busy != nil {
+		return &busyError{cause: errors.Join(errs...), after: busy.after}
+	}
+	return errors.Join(errs...)
+}
+
+func isBusy(err error) bool {
+	_, ok := errors.AsType[*busyError](err)
+	return ok
+}
+
+func (c *Client) askOne(ctx context.Context, e *endpoint, out any, method string, question []byte) error {
+	whole := ctx
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout/time.Duration(len(c.endpoints.all)))
+	defer cancel()
+	e.mu.Lock()
+	verified := e.verified
+	e.mu.Unlock()
+	var err error
+	if !verified {
+		err = c.verify(ctx, e)
+	}
+	if err == nil {
+		err = c.post(ctx, e, out, method, question)
+	}
+	_, remote := errors.AsType[*RemoteError](err)
+	if err != nil && !remote && !isBusy(err) && !errors.Is(err, errLargeAnswer) && whole.Err() == nil {
+		c.fail(e, err)
+	}
+	return err
+}
+
+var errWrongChain = errors.New("it is on another chain than the others")
+
+// verify compares the endpoint's chain with the one we are on.
+func (c *Client) verify(ctx context.Context, e *endpoint) error {
+	var id quantity
+	var first *block
+	for method, out := range map[string]any{"eth_chainId": &id, "eth_getBlockByNumber": &first} {
+		params := []any{}
+		if out == any(&first) {
+			params = []any{"0x0", false}
+		}
+		question, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+		if err != nil {
+			return err
+		}
+		if err := c.post(ctx, e, out, method, question); err != nil {
+			return err
+		}
+	}
+	if first == nil {
+		return fmt.Errorf("%w: it has no first block", errWrongChain)
+	}
+	if err := c.endpoints.compare(identity{uint64(id), first.Hash}, c.ChainID); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.said != "" {
+		loggerOf(&c.endpoints.log).Info("an RPC endpoint is used again", "endpoint", e.number)
+	}
+	e.verified, e.retryAt, e.said = true, time.Time{}, ""
+	return nil
+}
+
+func (p *endpoints) compare(got identity, chainID uint64) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if chainID != 0 && got.id != chainID {
+		return fmt.Errorf("%w: its id is %d, want %d", errWrongChain, got.id, chainID)
+	}
+	if p.chain == nil {
+		p.chain = &got
+	}
+	if got != *p.chain {
+		return fmt.Errorf("%w: its id is %d and its first block %s, want %d and %s", errWrongChain, got.id, got.genesis, p.chain.id, p.chain.genesis)
+	}
+	return nil
+}
+
+// fail puts an endpoint aside for a while, and says so once.
+func (c *Client) fail(e *endpoint, cause error) {
+	pause := probeInterval
+	if n := c.endpoints.pause.Load(); n != 0 {
+		pause = time.Duration(n)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.verified, e.retryAt = false, time.Now().Add(pause)
+	if e.said != cause.Error() {
+		loggerOf(&c.endpoints.log).Warn("an RPC endpoint is not used", "endpoint", e.number, "cause", cause.Error())
+	}
+	e.said = cause.Error()
+}
+
+// verifyAll compares every endpoint. It fails when none can be used.
+func (c *Client) verifyAll(ctx context.Context) error {
+	var errs []error
+	for _, e := range c.endpoints.all {
+		ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+		err := c.verify(ctx, e)
+		cancel()
+		if err != nil && !isBusy(err) {
+			c.fail(e, err)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("endpoint %d: %w", e.number, err))
+		}
+	}
+	if len(errs) == len(c.endpoints.all) && !errors.Is(errors.Join(errs...), errWrongChain) {
+		return nil // the first call tells, and tries again
+	}
+	if len(errs) == len(c.endpoints.all) {
+		return errors.Join(errs...)
+	}
+	return nil
+}
+
+var errLargeAnswer = errors.New("the answer is too large")
+
+// post asks one endpoint, whoever it is.
+func (c *Client) post(ctx context.Context, e *endpoint, out any, method string, question []byte) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url, bytes.NewReader(question))
+	if err != nil {
+		return errors.New("the endpoint's address is malformed") // not the address itself: it may hold a key
+	}
+	req.Header.Set("Content-Type", "application/json")
+	c.endpoints.calls.Add(1)
+	res, err := c.endpoints.http.Do(req)
+	if err != nil {
+		return withoutURL(err)
+	}
+	defer res.Body.Close() // it is read below, or not wanted
+	if res.StatusCode != http.StatusOK {
+		err := fmt.Errorf("the endpoint answered %d", res.StatusCode)
+		if res.StatusCode == http.StatusTooManyRequests || res.StatusCode >= 500 {
+			return &busyError{cause: err, after: retryAfter(res.Header.Get("Retry-After"))}
+		}
+		return err
+	}
+	raw, err := io.ReadAll(http.MaxBytesReader(nil, res.Body, c.MaxAnswer))
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return fmt.Errorf("%w: more than %d bytes", errLargeAnswer, c.MaxAnswer)
+	}
+	if err != nil {
+		return err
+	}
+	answer := struct {
+		Result any          `json:"result"`
+		Error  *RemoteError `json:"error"`
+	}{Result: out}
+	if err := json.Unmarshal(raw, &answer); err != nil {
+		return fmt.Errorf("read its answer: %w", err)
+	}
+	if answer.Error == nil {
+		return nil
+	}
+	if answer.Error.rateLimited(method) {
+		return &busyError{cause: answer.Error}
+	}
+	return answer.Error
+}
+
+// retryAfter reads the header's seconds. Endpoints that send a date are rare, and
+// are waited for as long as those that say nothing.
+func retryAfter(header string) time.Duration {
+	n, err := strconv.Atoi(header)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return time.Duration(min(n, 3600)) * time.Second
+}

@@ -1,0 +1,91 @@
+package chain
+
+import (
+	"context"
+	"fmt"
+	"math/big"
+	"sync"
+	"time"
+)
+
+// feesKept is how long suggested fees are good for. The limit leaves room for
+// the base fee to grow threefold meanwhile.
+const feesKept = 30 * time.Second
+
+// fees are what a transaction offers for its gas, in wei.
+type fees struct{ tip, limit *big.Int }
+
+// feeCache remembers the last suggestion.
+type feeCache struct {
+	mu    sync.Mutex // guards the fields below
+	tip   *big.Int
+	tipAt time.Time
+	base  *big.Int
+	at    time.Time // of base
+}
+
+// sawHead remembers the base fee of a block that was asked for anyway.
+func (f *feeCache) sawHead(head *block) {
+	if head.BaseFee == nil {
+		f.sawBase(new(big.Int))
+		return
+	}
+	f.sawBase((*big.Int)(head.BaseFee))
+}
+
+func (f *feeCache) sawBase(base *big.Int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.base, f.at = base, time.Now()
+}
+
+func (f *feeCache) known() (tip, base *big.Int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.tip != nil && time.Since(f.tipAt) < feesKept {
+		tip = f.tip
+	}
+	if f.base != nil && time.Since(f.at) < feesKept {
+		base = f.base
+	}
+	return tip, base
+}
+
+// fees returns what to offer now.
+func (r *reader) fees(ctx context.Context) (*fees, error) {
+	cache := &r.s.feeCache
+	tip, base := cache.known()
+	if base == nil {
+		head, err := r.c.block(ctx, "latest")
+		if err != nil {
+			return nil, fmt.Errorf("ask for the base fee: %w", err)
+		}
+		cache.sawHead(head)
+		_, base = cache.known()
+	}
+	if tip == nil {
+		var err error
+		if tip, err = r.c.tip(ctx); err != nil {
+			return nil, fmt.Errorf("ask for the tip: %w", err)
+		}
+		cache.mu.Lock()
+		cache.tip, cache.tipAt = tip, time.Now()
+		cache.mu.Unlock()
+	}
+	return r.s.offer(tip, base), nil
+}
+
+// offer returns the tip, and a limit with room for the base fee to grow.
+func (s *Settler) offer(tip, base *big.Int) *fees {
+	f := &fees{tip: tip, limit: new(big.Int).Mul(base, big.NewInt(3))}
+	f.limit.Add(f.limit, tip)
+	if most := s.maxFee(); f.limit.Cmp(most) > 0 {
+		f.limit = most
+	}
+	if f.tip.Cmp(f.limit) > 0 {
+		f.tip = f.limit
+	}
+	return f
+}
+
+func (s *Settler) maxFee() *big.Int { return new(big.Int).SetUint64(s.MaxFee) }

@@ -1,0 +1,183 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"deed.example/deed"
+)
+
+// A reader asks the chain on behalf of a lane, or of nobody in particular.
+type reader struct {
+	s *Settler
+	c *Client
+}
+
+// safeBlock remembers the safe block for a while: it moves by minutes.
+type safeBlock struct {
+	mu     sync.Mutex // guards the fields below
+	number uint64
+	at     time.Time
+	said   bool // that there is none
+}
+
+// finalNumber returns the last block that is so deep, seen from head. Its clock
+// and state decide about money, and nothing above it does.
+func (r *reader) finalNumber(ctx context.Context, head *block, depth uint64) (uint64, error) {
+	if depth == Safe {
+		return r.safeNumber(ctx, head)
+	}
+	return deepBelow(head, depth), nil
+}
+
+func deepBelow(head *block, depth uint64) uint64 {
+	if uint64(head.Number) < depth-1 {
+		return 0
+	}
+	return uint64(head.Number) - depth + 1
+}
+
+// safeNumber returns the block that the chain calls safe, or, where the endpoint
+// knows none, one that is SafeDepth deep. Without a head it asks anew.
+func (r *reader) safeNumber(ctx context.Context, head *block) (uint64, error) {
+	safe := &r.s.safe
+	if n, ok := safe.recent(min(8*r.s.BlockTime, 16*time.Second)); ok && head != nil {
+		return n, nil
+	}
+	b, err := r.c.block(ctx, "safe")
+	if err == nil {
+		safe.set(uint64(b.Number))
+		return uint64(b.Number), nil
+	}
+	if _, refused := errors.AsType[*RemoteError](err); !refused && !errors.Is(err, errNotThere) {
+		return 0, err
+	}
+	if safe.first() {
+		r.s.Log.Warn("the RPC endpoint does not know the safe block: a depth stands in for it", "depth", r.s.SafeDepth, "cause", err.Error())
+	}
+	if head == nil {
+		if head, err = r.c.block(ctx, "latest"); err != nil {
+			return 0, err
+		}
+	}
+	return deepBelow(head, r.s.SafeDepth), nil
+}
+
+func (b *safeBlock) recent(keep time.Duration) (n uint64, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.number, !b.at.IsZero() && time.Since(b.at) < keep
+}
+
+func (b *safeBlock) set(n uint64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.number, b.at = n, time.Now()
+}
+
+// first says whether nobody has said yet that there is none.
+func (b *safeBlock) first() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	first := !b.said
+	b.said = true
+	return first
+}
+
+// lastFinal returns the last block that is as deep as any amount asks.
+func (r *reader) lastFinal(ctx context.Context) (n uint64, err error) {
+	if depth := r.s.Depth(deepest); depth != Safe {
+		head, err := r.c.block(ctx, "latest")
+		if err != nil {
+			return 0, fmt.Errorf("look for the final block: %w", err)
+		}
+		return deepBelow(head, depth), nil
+	}
+	if n, err = r.safeNumber(ctx, nil); err != nil {
+		return 0, fmt.Errorf("look for the final block: %w", err)
+	}
+	return n, nil
+}
+
+// A view is what one round sees.
+type view struct {
+	head     *block
+	final    uint64 // the last block that is deep enough
+	time     int64  // of the final block; 0 until somebody asks
+	sent     map[string][]deed.Transaction
+	receipts map[string]*receipt    // canonical and final ones, by hash; nil where there is none
+	counts   map[deed.Wallet]uint64 // transactions at the final block
+}
+
+// receiptOf returns the receipt of a transaction of ours if its block is on the
+// chain and not above the final one, and nil if it is not.
+func (r *reader) receiptOf(ctx context.Context, v *view, hash string) (*receipt, error) {
+	if found, known := v.receipts[hash]; known {
+		return found, nil
+	}
+	found, err := r.c.receipt(ctx, hashOf(hash))
+	if err != nil {
+		return nil, err
+	}
+	if found != nil {
+		if err := r.canonical(ctx, v.final, uint64(found.Block), found.BlockHash.Hex()); err != nil {
+			if errors.Is(err, errMoved) {
+				found = nil
+			} else {
+				return nil, err
+			}
+		}
+	}
+	v.receipts[hash] = found
+	return found, nil
+}
+
+// errMoved tells that a block is not final, or no longer on the chain.
+var errMoved = errors.New("the block is not final, or the chain was reorganised")
+
+// canonical fails with errMoved unless the block is on the chain and not above
+// final.
+func (r *reader) canonical(ctx context.Context, final, n uint64, hash string) error {
+	if n > final {
+		return errMoved
+	}
+	b, err := r.c.block(ctx, number(n))
+	if err != nil {
+		return err
+	}
+	if b.Hash.Hex() != hash {
+		return errMoved
+	}
+	return nil
+}
+
+// over says whether the time has passed in the final block. The header tells: a
+// call may see a later time.
+func (r *reader) over(ctx context.Context, v *view, unix int64) (bool, error) {
+	if int64(v.head.Time) < unix {
+		return false, nil
+	}
+	if v.time == 0 {
+		b, err := r.c.block(ctx, number(v.final))
+		if err != nil {
+			return false, err
+		}
+		v.time = int64(b.Time)
+	}
+	return v.time >= unix, nil
+}
+
+// countOf returns how many transactions a wallet had in the final block.
+func (r *reader) countOf(ctx context.Context, v *view, w deed.Wallet) (uint64, error) {
+	if n, known := v.counts[w]; known {
+		return n, nil
+	}
+	n, err := r.c.count(ctx, addressOf(w), number(v.final))
+	if err == nil {
+		v.counts[w] = n
+	}
+	return n, err
+}

@@ -1,0 +1,184 @@
+package chain
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"deed.example/deed"
+)
+
+// maxAttempts bounds how often one payment is sent when foreign transactions
+// take the nonces of ours.
+const maxAttempts = 5
+
+// Settle implements deed.Settler.
+func (s *Settler) Settle(ctx context.Context, a deed.Authorization) (txHash string, err error) {
+	auth, err := s.readOurs(ctx, a)
+	if err != nil {
+		return "", err
+	}
+	purpose := auth.purpose(s.USDC)
+	// Who signs twice with one nonce has two payments, of which one can be paid.
+	key := fmt.Sprintf("%s %s %x", purpose, auth.digest(s.domain), auth.sig)
+	return s.payments.await(ctx, &wait{key: key, purpose: purpose, amount: a.Amount, auth: auth})
+}
+
+// readOurs reads an authorization that pays to a treasury we use or have used.
+func (s *Settler) readOurs(ctx context.Context, a deed.Authorization) (*authorization, error) {
+	auth, err := read(a)
+	if err != nil {
+		return nil, err
+	}
+	ours, err := s.isTreasury(ctx, auth.to)
+	if err != nil {
+		return nil, err
+	}
+	if !ours || auth.from == auth.to {
+		// Not a refusal: it may become ours, when a node with a new treasury starts.
+		return nil, fmt.Errorf("settle %s of %s: it pays to %s, which is no treasury of ours", a.Nonce, a.Payer, a.PayTo)
+	}
+	return auth, nil
+}
+
+// Abandon implements deed.Settler.
+func (s *Settler) Abandon(ctx context.Context, a deed.Authorization) error {
+	auth, err := s.readOurs(ctx, a)
+	if err != nil {
+		return err
+	}
+	purpose := auth.purpose(s.USDC)
+	sent, err := s.Store.Sent(ctx, []string{purpose})
+	if err != nil {
+		return err
+	}
+	all := sent[purpose]
+	attempt := 1
+	if len(all) > 0 {
+		last := all[len(all)-1]
+		if last.Hash == "" {
+			return nil // it is abandoned
+		}
+		attempt = last.Attempt + 1
+		head, err := s.Client.block(ctx, "latest")
+		if err != nil {
+			return fmt.Errorf("abandon %s: %w", purpose, err)
+		}
+		final, err := s.reads.finalNumber(ctx, head, s.Depth(a.Amount))
+		if err != nil {
+			return fmt.Errorf("abandon %s: %w", purpose, err)
+		}
+		n, err := s.Client.count(ctx, addressOf(last.From), number(final))
+		if err != nil {
+			return fmt.Errorf("abandon %s: %w", purpose, err)
+		}
+		if last.Nonce >= n {
+			return fmt.Errorf("abandon %s: transaction %s may still be mined", purpose, last.Hash)
+		}
+	}
+	return s.Store.Abandon(ctx, purpose, attempt)
+}
+
+// pay answers the payments whose fate is sealed in the final block, and signs
+// for those that want it.
+func (l *lane) pay(ctx context.Context, v *view, payments []*wait) (signed bool, err error) {
+	var nonces []scanKey
+	for _, w := range payments {
+		nonces = append(nonces, scanKey{w.auth.from, w.auth.nonce})
+	}
+	used, err := l.states(ctx, v, nonces)
+	if err != nil {
+		return false, err
+	}
+	var turns []*turn
+	for i, w := range payments {
+		expired, err := l.over(ctx, v, w.auth.ValidBefore)
+		switch {
+		case used[i]:
+			note(l.prove(ctx, v, w), w)
+		case err != nil:
+			note(err, w)
+		case expired:
+			// No later block has an earlier time, so the token takes it in none.
+			l.answer(w, "", invalid("it expired before it was settled"))
+		default:
+			w.low = below(v.final)
+			t, err := l.turnOf(ctx, v, w)
+			note(err, w)
+			if t != nil {
+				turns = append(turns, t)
+			}
+		}
+	}
+	return l.plan(ctx, turns)
+}
+
+// prove answers a payment whose nonce is used in the final block: by our own
+// transaction, by a stranger's, or for something else.
+func (l *lane) prove(ctx context.Context, v *view, w *wait) error {
+	treasuries := l.s.own.Load().treasuries
+	hash, err := l.ownProof(ctx, v, w.purpose, func(r *receipt) bool {
+		return l.s.spends(r, w.auth.from, w.auth.nonce, w.amount, treasuries)
+	})
+	if err == nil && hash != "" {
+		l.answer(w, hash, nil)
+		return nil
+	}
+	u, err := l.spentOn(ctx, w.auth.from, w.auth.nonce, w.low, v.final, treasuries)
+	if err != nil {
+		return err
+	}
+	switch {
+	case u.cancelled:
+		l.answer(w, "", invalid("the payer cancelled it"))
+	case u.paid(w.amount, treasuries):
+		l.answer(w, u.txHash, nil)
+	default:
+		l.answer(w, "", invalid("its nonce was spent on another transfer"))
+	}
+	return nil
+}
+
+// turnOf decides what to do with a payment whose nonce is unused. It returns nil
+// when there is nothing to sign.
+func (l *lane) turnOf(ctx context.Context, v *view, w *wait) (*turn, error) {
+	sent := v.sent[w.purpose]
+	where, err := l.standingOf(ctx, v, sent)
+	if err != nil {
+		return nil, err
+	}
+	switch where {
+	case neverSent:
+		return &turn{wait: w, attempt: 1}, nil
+	case abandoned:
+		l.answer(w, "", fmt.Errorf("%s was given up: %w", w.purpose, deed.ErrUnsettleable))
+		return nil, nil
+	case inFlight:
+		last := sent[len(sent)-1]
+		w.again = l.s.Now().Add(2 * l.s.BlockTime)
+		return nil, fmt.Errorf("%w: transaction %s is not final yet", errWaiting, last.Hash)
+	case failed:
+		l.answer(w, "", fmt.Errorf("%s: %w", w.purpose, deed.ErrReverted))
+		return nil, nil
+	}
+	last := sent[len(sent)-1]
+	if last.Attempt >= maxAttempts {
+		l.answer(w, "", fmt.Errorf("%s: foreign transactions took its nonce %d times: %w", w.purpose, last.Attempt, deed.ErrUnsettleable))
+		return nil, nil
+	}
+	return &turn{wait: w, attempt: last.Attempt + 1}, nil
+}
+
+// stuck answers a payment that would fail now and that nothing of ours carries.
+func (l *lane) stuck(w *wait, reason string) {
+	if reason == "" {
+		reason = "the chain gives no reason"
+	}
+	l.answer(w, "", fmt.Errorf("%s: %s: %w", w.purpose, reason, deed.ErrUnsettleable))
+}
+
+// due says whether a pause after the last attempt is over.
+func (l *lane) due(last deed.Transaction) (bool, time.Time) {
+	at := last.SignedAt.Add(pause(last.Attempt))
+	return !l.s.Now().Before(at), at
+}

@@ -1,0 +1,87 @@
+package chain
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"deed.example/deed"
+)
+
+// The roles of our wallets in the store.
+const (
+	roleTreasury = "treasury"
+	roleRefund   = "refund"
+	roleGas      = "gas"
+)
+
+// ownWallets are all that were ever ours: money may come to an earlier treasury,
+// and an earlier refund wallet may have paid a refund already.
+type ownWallets struct{ treasuries, refunds, gas []common.Address }
+
+// addWallets stores the configured wallets and reads all.
+func (s *Settler) addWallets(ctx context.Context) error {
+	for role, a := range map[string]common.Address{roleTreasury: s.PayTo, roleRefund: s.refundWallet(), roleGas: s.gasWallet()} {
+		if err := s.Store.AddWallet(ctx, role, walletAt(a), s.Now()); err != nil {
+			return err
+		}
+	}
+	_, err := s.wallets(ctx)
+	return err
+}
+
+// wallets reads our wallets anew: another node may have begun to use one.
+func (s *Settler) wallets(ctx context.Context) (*ownWallets, error) {
+	byRole, err := s.Store.Wallets(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read our wallets: %w", err)
+	}
+	own := &ownWallets{addresses(byRole[roleTreasury]), addresses(byRole[roleRefund]), addresses(byRole[roleGas])}
+	s.own.Store(own)
+	return own, nil
+}
+
+func addresses(all []deed.Wallet) (out []common.Address) {
+	for _, w := range all {
+		out = append(out, addressOf(w))
+	}
+	return out
+}
+
+func topics(all []common.Address) (out []common.Hash) {
+	for _, a := range all {
+		out = append(out, topicOf(a))
+	}
+	return out
+}
+
+// isTreasury says whether the address is or was a treasury of ours. One that we
+// do not know is looked up in the store first.
+func (s *Settler) isTreasury(ctx context.Context, a common.Address) (bool, error) {
+	if slices.Contains(s.own.Load().treasuries, a) {
+		return true, nil
+	}
+	own, err := s.wallets(ctx)
+	if err != nil {
+		return false, err
+	}
+	return slices.Contains(own.treasuries, a), nil
+}
+
+// SentByUs says whether one of our gas wallets sent the transaction.
+func (s *Settler) SentByUs(ctx context.Context, txHash string) (bool, error) {
+	own, err := s.wallets(ctx)
+	if err != nil {
+		return false, err
+	}
+	tx, err := s.Client.transaction(ctx, hashOf(txHash))
+	if err != nil {
+		return false, fmt.Errorf("ask who sent %s: %w", txHash, err)
+	}
+	if tx == nil {
+		return false, fmt.Errorf("ask who sent %s: the chain does not know it", txHash)
+	}
+	return slices.Contains(own.gas, tx.From), nil
+}
