@@ -40,6 +40,7 @@ type Error struct {
 	Hint    string        // what to do next; may be empty
 	Details []Detail      // which parts of the input are wrong; may be empty
 	Retry   time.Duration // when to try again; zero when waiting does not help
+	Limit   int           // of a CodeRateLimited that counts no requests: how many there may be
 	Err     error         // the cause, for the log; may be nil
 }
 

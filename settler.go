@@ -117,6 +117,10 @@ type Payout struct {
 	Block  uint64
 }
 
+// aliasesPerPayment is how often, times the limit of open payments, one that is
+// open may be signed anew by a client that lost its answer.
+const aliasesPerPayment = 4
+
 // Admit says whether the payer may open another payment of the amount: there must
 // be money for it and for all that is open and not yet used, as of the block at
 // which the balance was read, and no more than limit payments in all. It fails
@@ -124,12 +128,12 @@ type Payout struct {
 func (f Funds) Admit(w Wallet, amount USDC, p Payer, limit int, now time.Time) error {
 	if now.Before(p.RefusedUntil) {
 		return &Error{
-			Code:    CodeRateLimited,
+			Code: CodeRateLimited, Limit: MaxReverts,
 			Message: fmt.Sprintf("payments of %s failed on the chain three times in a day: it can pay again after %s", w, p.RefusedUntil.UTC().Format(time.RFC3339)),
 			Retry:   p.RefusedUntil.Sub(now),
 		}
 	}
-	count, left := 1+p.Aliases, f.Balance-amount
+	count, left := 1, f.Balance-amount
 	for _, o := range p.Open {
 		if !f.Used[o.Nonce] {
 			count++
@@ -137,9 +141,9 @@ func (f Funds) Admit(w Wallet, amount USDC, p Payer, limit int, now time.Time) e
 		}
 	}
 	switch {
-	case count > limit:
+	case count > limit, p.Aliases > aliasesPerPayment*limit:
 		return &Error{
-			Code:    CodeRateLimited,
+			Code: CodeRateLimited, Limit: limit,
 			Message: fmt.Sprintf("%s has %d payments that are not settled yet, which is the limit: nothing was charged, try again when one of them has ended", w, limit),
 			Retry:   5 * time.Second,
 		}

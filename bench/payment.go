@@ -98,7 +98,7 @@ func openTill(dir string, db *sqldb.DB) (*till, error) {
 	t.settler, err = chain.Open(context.Background(), chain.Config{
 		Client: chain.Dial(t.rpc), Store: sqldb.Settlements{DB: db, ChainID: devchain.ChainID}, Now: time.Now, ChainID: devchain.ChainID,
 		USDC: common.HexToAddress(devchain.USDC), Name: "USDC", Version: "2", Multicall: common.HexToAddress(devchain.Multicall),
-		PayTo: t.payTo, HotKey: keys[3], RefundKey: keys[4], Depth: func(deed.USDC) uint64 { return 1 }, Poll: 5 * time.Millisecond,
+		PayTo: t.payTo, GasKey: keys[3], RefundKey: keys[4], Depth: func(deed.USDC) uint64 { return 1 }, BlockTime: 5 * time.Millisecond,
 	})
 	return t, err
 }
@@ -139,7 +139,10 @@ func each(promises []deed.Authorization, workers int, f func(deed.Authorization)
 }
 
 func (t *till) check(promises []deed.Authorization) (float64, error) {
-	return each(promises, 8, func(a deed.Authorization) error { return t.settler.Check(context.Background(), a) })
+	return each(promises, 8, func(a deed.Authorization) error {
+		_, err := t.settler.Check(context.Background(), a, nil)
+		return err
+	})
 }
 
 func (t *till) settle(promises []deed.Authorization) (float64, error) {

@@ -159,10 +159,10 @@ func TestPaymentWithoutDatabase(t *testing.T) {
 		if s.balance(t, s.payTo) != 1_000_000_000_000 {
 			t.Error("something moved")
 		}
-		if err := s.settler.Check(t.Context(), deed.Authorization{
+		if _, err := s.settler.Check(t.Context(), deed.Authorization{
 			Payer: deed.Wallet(strings.ToLower(p.from.Hex())), PayTo: deed.Wallet(strings.ToLower(p.to.Hex())), Amount: comPrice,
 			ValidBefore: p.before.Int64(), Nonce: "0x" + hex.EncodeToString(p.nonce[:]), Signature: p.sign(),
-		}); err != nil {
+		}, nil); err != nil {
 			t.Errorf("the payment is not good any more: %v", err)
 		}
 	})

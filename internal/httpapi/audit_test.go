@@ -14,12 +14,10 @@ import (
 // A crooked settler returns money in a way of its own.
 type crooked struct {
 	deed.Settler
-	refund func(ctx context.Context, id string, to deed.Wallet, amount deed.USDC) (string, error)
+	refund func(ctx context.Context, r deed.Refund) (string, error)
 }
 
-func (c crooked) Refund(ctx context.Context, id string, to deed.Wallet, amount deed.USDC) (string, error) {
-	return c.refund(ctx, id, to, amount)
-}
+func (c crooked) Refund(ctx context.Context, r deed.Refund) (string, error) { return c.refund(ctx, r) }
 
 // What the treasury was paid before our first block is neither counted nor
 // returned.
@@ -27,17 +25,15 @@ func TestOldMoneyIsNotOurs(t *testing.T) {
 	eachShop(t, func(t *testing.T, s *shop) {
 		a, b := s.buyer(t), s.buyer(t)
 		s.broadcast(t, s.promise(a, comPrice))
-		_, first, err := s.settler.Incoming(t.Context(), 0)
+		found, err := s.settler.Incoming(t.Context(), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.api.Payments.Terms.First = first
+		s.api.Payments.Terms.First = found.Next
 		before := s.balance(t, common.HexToAddress(string(a.wallet)))
 		s.broadcast(t, s.promise(b, comPrice)) // this one is, and goes back
 		s.work(t)
-		if err := s.api.Payments.ReadChain(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		s.readChain(t)
 		if c := s.compare(t); c.Transfers != 1 || c.Payouts != 1 || !c.Sound() || s.balance(t, common.HexToAddress(string(a.wallet))) != before {
 			t.Errorf("got %+v", c)
 		}
@@ -48,7 +44,7 @@ func TestOldMoneyIsNotOurs(t *testing.T) {
 // transfer out of the refund wallet the refund. It reports exactly what is wrong.
 func TestAuditOfRefunds(t *testing.T) {
 	const other = deed.Wallet("0x00000000000000000000000000000000000000cc")
-	type refunding = func(ctx context.Context, id string, to deed.Wallet, amount deed.USDC) (string, error)
+	type refunding = func(ctx context.Context, r deed.Refund) (string, error)
 	for name, tt := range map[string]struct {
 		refund         func(s *shop) refunding
 		payouts        int
@@ -56,28 +52,31 @@ func TestAuditOfRefunds(t *testing.T) {
 	}{
 		"sound": {func(s *shop) refunding { return s.settler.Refund }, 1, "", ""},
 		"in the books only": {func(*shop) refunding {
-			return func(context.Context, string, deed.Wallet, deed.USDC) (string, error) {
+			return func(context.Context, deed.Refund) (string, error) {
 				return "0x" + strings.Repeat("fe", 32), nil
 			}
 		}, 0, "", "in 0xfefe"},
 		"paid twice": {func(s *shop) refunding {
-			return func(ctx context.Context, id string, to deed.Wallet, amount deed.USDC) (string, error) {
-				if _, err := s.settler.Refund(ctx, "again "+id, to, amount); err != nil {
+			return func(ctx context.Context, r deed.Refund) (string, error) {
+				again := r
+				again.Nonce = "0x" + strings.Repeat("ab", 32)
+				if _, err := s.settler.Refund(ctx, again); err != nil {
 					return "", err
 				}
-				return s.settler.Refund(ctx, id, to, amount)
+				return s.settler.Refund(ctx, r)
 			}
 		}, 2, "13.06 to 0x", ""},
 		"to another payee": {func(s *shop) refunding {
-			return func(ctx context.Context, id string, _ deed.Wallet, amount deed.USDC) (string, error) {
-				return s.settler.Refund(ctx, id, other, amount)
+			return func(ctx context.Context, r deed.Refund) (string, error) {
+				r.Payer = other
+				return s.settler.Refund(ctx, r)
 			}
-		}, 1, "13.06 to " + string(other), ""},
+		}, 1, "13.06 to " + string(other), "13.06 to 0x"},
 		"too much": {func(s *shop) refunding {
-			return func(ctx context.Context, id string, to deed.Wallet, amount deed.USDC) (string, error) {
-				return s.settler.Refund(ctx, id, to, amount+1)
+			return func(ctx context.Context, r deed.Refund) (string, error) {
+				return s.settler.Refund(ctx, deed.Refund{PaymentID: r.PaymentID, Payer: r.Payer, Nonce: r.Nonce, Amount: r.Amount + 1})
 			}
-		}, 1, "13.060001 to 0x", ""},
+		}, 1, "13.060001 to 0x", "13.06 to 0x"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachShop(t, func(t *testing.T, s *shop) {

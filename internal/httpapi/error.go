@@ -9,6 +9,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/api"
+	"deed.example/deed/internal/ratelimit"
 )
 
 // statuses is the error table of the interface document, chapter 7, with a short
@@ -80,6 +81,9 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	h := w.Header()
 	if e.Retry > 0 {
 		h.Set("Retry-After", strconv.Itoa(seconds(e.Retry)))
+	}
+	if e.Limit > 0 {
+		setLimitHeaders(h, &ratelimit.Decision{Limit: deed.Limit{Max: e.Limit}, Reset: s.Now().Add(e.Retry)})
 	}
 	if status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", "Bearer")

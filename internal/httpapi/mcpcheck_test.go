@@ -56,13 +56,14 @@ func remaining(t *testing.T, a answer) int {
 func (s *shop) step(t *testing.T) {
 	t.Helper()
 	s.clock.advance(time.Second)
-	err := s.api.Payments.ReadChain(t.Context())
+	_, err := s.api.Payments.ReadChain(t.Context())
 	payments, err2 := s.api.Payments.Due(t.Context(), 100)
-	jobs, err3 := s.api.Registrations.Due(t.Context(), 100)
-	if err := errors.Join(err, err2, err3); err != nil {
+	refunds, err3 := s.api.Payments.DueRefunds(t.Context(), 100)
+	jobs, err4 := s.api.Registrations.Due(t.Context(), 100)
+	if err := errors.Join(err, err2, err3, err4); err != nil {
 		t.Error(err)
 	}
-	for _, id := range payments {
+	for _, id := range append(payments, refunds...) {
 		_, _ = s.api.Payments.Advance(t.Context(), id) // what is open stays due
 	}
 	for _, id := range jobs {

@@ -296,7 +296,11 @@ func TestVoidPayment(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		p, err := s.api.Payments.Find(t.Context(), "pay_"+strings.TrimPrefix(pending.JobID, "job_"))
+		j, err := s.api.Registrations.Finder.PublicJob(t.Context(), pending.JobID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := s.api.Payments.Find(t.Context(), j.PaymentID)
 		if err == nil {
 			_, err = s.api.Payments.Store.MovePayment(t.Context(), p, deed.PaymentVoid, "")
 		}

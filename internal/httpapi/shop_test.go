@@ -79,7 +79,7 @@ func (s *shop) secondNode(t *testing.T) *shop {
 // patient is a client that a busy machine does not make fail.
 func patient(url string) *chain.Client {
 	c := chain.Dial(url)
-	c.Patience = time.Minute
+	c.Timeout = time.Minute
 	return c
 }
 
@@ -90,7 +90,7 @@ func (s *shop) wire(t *testing.T) {
 	s.settler, err = chain.Open(t.Context(), chain.Config{
 		Client: patient(s.rpc), Store: sqldb.Settlements{DB: s.db, ChainID: devchain.ChainID}, Now: time.Now,
 		ChainID: devchain.ChainID, USDC: common.HexToAddress(devchain.USDC), Name: "USDC", Version: "2", Multicall: common.HexToAddress(devchain.Multicall),
-		PayTo: s.payTo, HotKey: s.keys[1], RefundKey: s.keys[2], Depth: func(deed.USDC) uint64 { return 1 }, Poll: 5 * time.Millisecond,
+		PayTo: s.payTo, GasKey: s.keys[1], RefundKey: s.keys[2], Depth: func(deed.USDC) uint64 { return 1 }, BlockTime: 5 * time.Millisecond,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -104,10 +104,11 @@ func (s *shop) wire(t *testing.T) {
 	s.wireDNS(t, zones, jobs)
 	s.registry = &local.Registry{Store: sqldb.Registry{DB: s.db}, Now: s.clock.Now, Faults: s.faults}
 	s.api.Search = openSearch(s.api.Catalog, s.registry)
-	s.api.Payments = &payment.Service{Store: rows, Watch: rows, Settler: s.settler, Now: s.clock.Now,
-		Terms: payment.Terms{ChainID: devchain.ChainID, Asset: asset, PayTo: deed.Wallet(strings.ToLower(s.payTo.Hex()))}}
+	terms := payment.DefaultTerms()
+	terms.ChainID, terms.Asset = devchain.ChainID, asset
+	s.api.Payments = &payment.Service{Store: rows, Books: rows, Queue: rows, Watch: rows, Settler: s.settler, Now: s.clock.Now, Terms: terms}
 	s.api.Registrations = &registration.Service{
-		Store: jobs, Queue: jobs, Names: held, Registrar: s.registry, Keeper: s.registry, Prices: s.api.Catalog, Offers: sqldb.Prices{DB: s.db},
+		Store: jobs, Queue: jobs, Finder: jobs, Names: held, Registrar: s.registry, Keeper: s.registry, Prices: s.api.Catalog, Offers: sqldb.Prices{DB: s.db},
 		Nameservers: []string{"ns1.deed.example", "ns2.deed.example"}, Wait: 8 * time.Second, Now: s.clock.Now, Life: s.clock.Now,
 	}
 	s.lives = &registration.Lifecycle{Names: held, Keeper: s.registry, Grace: s.api.Catalog.GraceDays, Now: s.clock.Now}
@@ -223,18 +224,32 @@ func (s *shop) balance(t *testing.T, a common.Address) deed.USDC {
 	return deed.USDC(new(big.Int).SetBytes(answer.Result).Int64())
 }
 
+// readChain looks for money that came without a request.
+func (s *shop) readChain(t *testing.T) {
+	t.Helper()
+	for more := true; more; {
+		var err error
+		if more, err = s.api.Payments.ReadChain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // work advances everything that is due until nothing is open any more, moving
 // the clock of jobs and registry along.
 func (s *shop) work(t *testing.T) {
 	t.Helper()
 	for range 2000 {
-		if err := s.api.Payments.ReadChain(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		s.readChain(t)
 		payments, err := s.api.Payments.Due(t.Context(), 100)
 		if err != nil {
 			t.Fatal(err)
 		}
+		refunds, err := s.api.Payments.DueRefunds(t.Context(), 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		payments = append(payments, refunds...)
 		for _, id := range payments {
 			_, _ = s.api.Payments.Advance(t.Context(), id) // what is open stays due
 		}
@@ -292,7 +307,7 @@ func (s *shop) audit(t *testing.T) {
 // compare holds the books against the chain.
 func (s *shop) compare(t *testing.T) payment.Comparison {
 	t.Helper()
-	c, err := s.api.Payments.Compare(t.Context(), sqldb.Audit{DB: s.db}, s.settler)
+	c, err := s.api.Payments.Compare(t.Context(), sqldb.Audit{DB: s.db}, s.settler, payment.Checkpoint{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,8 +28,8 @@ type Ledger interface {
 // Chain is what an audit asks the chain for beside deed.Settler.
 type Chain interface {
 	// Outgoing returns the transfers out of our refund wallets, from the block on,
-	// that are final, and the block to ask from next.
-	Outgoing(ctx context.Context, from uint64) (payouts []deed.Payout, next uint64, err error)
+	// that are final, what could not be read, and the block to ask from next.
+	Outgoing(ctx context.Context, from uint64) (payouts []deed.Payout, unread []deed.UnreadBlock, next uint64, err error)
 
 	// Since says whether the transaction succeeded in the block or in a later one.
 	Since(ctx context.Context, txHash string, block uint64) (bool, error)
@@ -67,6 +67,13 @@ func (c Comparison) Differences() []string {
 	return slices.Concat(c.Unbooked, c.Unproved, c.Unowed, c.Unpaid)
 }
 
+// leaveOut remembers blocks that could not be read.
+func (c *Comparison) leaveOut(unread []deed.UnreadBlock) {
+	for _, b := range unread {
+		c.Unread = append(c.Unread, fmt.Sprintf("block %d: %s", b.Number, b.Reason))
+	}
+}
+
 // overlap is for what is booked a while after it was final.
 const overlap = time.Hour
 
@@ -91,9 +98,7 @@ func (s *Service) compareIncoming(ctx context.Context, books Ledger, on Chain, s
 	next, err := readAll(c.From, func(from uint64) (uint64, error) {
 		found, err := s.Settler.Incoming(ctx, from)
 		transfers = append(transfers, found.Transfers...)
-		for _, b := range found.Unread {
-			c.Unread = append(c.Unread, fmt.Sprintf("block %d: %s", b.Number, b.Reason))
-		}
+		c.leaveOut(found.Unread)
 		return found.Next, err
 	})
 	if err != nil {
@@ -156,8 +161,9 @@ func wrapLook(txHash string, err error) error {
 func (s *Service) compareOutgoing(ctx context.Context, books Ledger, on Chain, since time.Time, c *Comparison) error {
 	var payouts []deed.Payout
 	next, err := readAll(c.From, func(from uint64) (uint64, error) {
-		found, next, err := on.Outgoing(ctx, from)
+		found, unread, next, err := on.Outgoing(ctx, from)
 		payouts = append(payouts, found...)
+		c.leaveOut(unread)
 		return next, err
 	})
 	if err != nil {
