@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/netip"
 	"os"
@@ -33,6 +34,7 @@ var (
 
 // backends are the parts that a configuration chooses.
 type backends struct {
+	log   *slog.Logger
 	db    *sqldb.DB
 	clock *sqldb.Clock // of all nodes
 
@@ -58,11 +60,11 @@ type registrarBackend interface {
 }
 
 // openBackends opens all of them, or none.
-func openBackends(ctx context.Context, c *config) (b *backends, err error) {
+func openBackends(ctx context.Context, c *config, log *slog.Logger) (b *backends, err error) {
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data folder: %w", err)
 	}
-	b = &backends{local: &memory.Cache{Now: time.Now}}
+	b = &backends{log: log, local: &memory.Cache{Now: time.Now}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, b.close())
@@ -85,7 +87,7 @@ func openBackends(ctx context.Context, c *config) (b *backends, err error) {
 	if b.cache, err = openCache(c, b.local); err != nil {
 		return b, err
 	}
-	if b.chain, err = openChain(c); err != nil {
+	if b.chain, err = openChain(c, log); err != nil {
 		return b, err
 	}
 	b.openRegistry()

@@ -41,7 +41,9 @@ func serveCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return serve(cmd.Context(), c, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			log := newLogger(c, cmd.ErrOrStderr())
+			slog.SetDefault(log) // for what libraries log by themselves: ours is handed down
+			return serve(cmd.Context(), c, cmd.OutOrStdout(), log)
 		},
 	}
 	addFlags(cmd)
@@ -49,9 +51,8 @@ func serveCommand() *cobra.Command {
 }
 
 // serve opens the backends, wires the house, and answers until ctx is done.
-func serve(ctx context.Context, c *config, out, logs io.Writer) (err error) {
-	log := newLogger(c, logs)
-	b, err := openBackends(ctx, c)
+func serve(ctx context.Context, c *config, out io.Writer, log *slog.Logger) (err error) {
+	b, err := openBackends(ctx, c, log)
 	if err != nil {
 		return err
 	}
@@ -81,7 +82,7 @@ func serve(ctx context.Context, c *config, out, logs io.Writer) (err error) {
 	desk := newDesk(api.Handler())
 	api.MCP, api.A2A = mcp.NewHandler(desk, version(), api.PublicURL), &a2a.Server{Desk: desk, Log: log, Stopping: api.Draining}
 	servers := []*listening{{httpapi.Listen(callers, c.Proxies), api.Configure()}}
-	operators, err := listenForOperators(c, counters.Handler())
+	operators, err := listenForOperators(c, counters.Handler(), log)
 	if err != nil {
 		return err
 	}
@@ -179,7 +180,7 @@ func newSearch(prices *catalog.Service, registrar catalog.Checker, counters *met
 const requestWait = 8 * time.Second
 
 // listenForOperators returns the server of the private listener, or none.
-func listenForOperators(c *config, h http.Handler) ([]*listening, error) {
+func listenForOperators(c *config, h http.Handler, log *slog.Logger) ([]*listening, error) {
 	if c.MetricsListen == "off" {
 		return nil, nil
 	}
@@ -187,7 +188,7 @@ func listenForOperators(c *config, h http.Handler) ([]*listening, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for operators: %w", err)
 	}
-	return []*listening{{l, &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second}}}, nil
+	return []*listening{{l, &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}}}, nil
 }
 
 // publicBase returns the address callers know us by.

@@ -6,11 +6,11 @@ import (
 	"log/slog"
 	"net/netip"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/secretfile"
 )
 
 // A value is one setting's place in the configuration. It implements
@@ -42,7 +42,7 @@ func text(at *string, check func(string) error) value[string] {
 func secret(at *deed.Secret, schemes ...string) value[deed.Secret] {
 	parse := func(s string) (deed.Secret, error) {
 		if path, ok := strings.CutPrefix(s, "file:"); ok {
-			raw, err := os.ReadFile(path)
+			raw, err := secretfile.Read(path)
 			if err != nil {
 				return "", err
 			}
@@ -69,6 +69,10 @@ func shown(s deed.Secret) string {
 	}
 	u.RawQuery = "" // it may hold a password too
 	return u.Redacted()
+}
+
+func boolean(at *bool) value[bool] {
+	return value[bool]{at, func(s string) (bool, error) { return s == "true", oneOf("true", "false")(s) }, strconv.FormatBool}
 }
 
 func positive(at *int) value[int] {
