@@ -113,7 +113,7 @@ func openPrices(ctx context.Context, c *config, b *backends) (*catalog.Service, 
 func (b *backends) chainCheck(c *config) health.Check {
 	there := func(ctx context.Context) error { return b.chain.Ping(ctx, c.ChainID) }
 	if b.money == nil {
-		return health.Check{Name: "chain", Ping: there}
+		return health.Check{Name: "chain", Ping: there, Low: func() error { return errNoTreasury }}
 	}
 	return health.Check{Name: "chain", Low: b.money.reserve.Low, Ping: func(ctx context.Context) error {
 		return errors.Join(there(ctx), b.money.reserve.Enough())
@@ -194,6 +194,9 @@ func warnings(c *config) []string {
 	}
 	if c.ChainRPCURL != "" && c.PayTo != "" && c.ChainFirst == 0 {
 		out = append(out, "chain.from_block is 0: whatever was ever paid to pay_to by authorization counts as ours, and goes back when nobody ordered anything; set it to the newest block before the first start")
+	}
+	if c.outside() && c.PayTo == "" {
+		out = append(out, "pay_to is not set: this node sells nothing, and /readyz says 503")
 	}
 	if c.DatabaseURL != "" && c.CacheURL == "" {
 		out = append(out, "database.url is shared but cache.url is not set: each node counts the short limits by itself")

@@ -32,9 +32,6 @@ func openChain(c *config, log *slog.Logger) (*chainBackend, error) {
 	if c.ChainRPCURL != "" {
 		return &chainBackend{Client: dialChain(c), close: func() error { return nil }}, nil
 	}
-	if c.ChainID != devchain.ChainID {
-		return nil, fmt.Errorf("chain.id is %d and the embedded chain is %d: set chain.rpc_url too", c.ChainID, devchain.ChainID)
-	}
 	embedded, err := devchain.Open(devchain.Config{Dir: chainFolder(c), Now: time.Now, Beat: beat})
 	if err != nil {
 		return nil, fmt.Errorf("open the embedded chain: %w", err)

@@ -37,6 +37,7 @@ type config struct {
 	RefundKey     string
 	RefundFloor   deed.USDC // of the refund wallet; below it we warn
 	SigninKeys    string    // empty: a file in Data
+	AllowEmbedded bool      // a rehearsal: the embedded registry on a chain that is not ours
 	Nameservers   []string
 	DNSListen     string
 	DNSKey        string // file that the keys of zones are derived from; empty: in Data
@@ -100,6 +101,7 @@ func (c *config) settings() []*setting {
 		{key: "chain.refund_key", help: "file with the key that pays refunds, in hex", value: text(&c.RefundKey, anything)},
 		{key: "chain.refund_floor_usd", help: "warn when the refund wallet has less", value: amount(&c.RefundFloor)},
 		{key: "signin.keys", help: "file with the keys of tokens, the same on every node; default: signin.keys in the data folder", value: text(&c.SigninKeys, anything)},
+		{key: "registrar.allow_embedded", help: "true: a rehearsal, the embedded registry sells names on a chain that is not the embedded one", value: boolean(&c.AllowEmbedded)},
 		{key: "dns.nameservers", help: "host names of our name servers, which names are delegated to", value: hosts(&c.Nameservers)},
 		{key: "rdap.registrar", help: "who sells the names, as RDAP tells", value: text(&c.Registrar.Name, notEmpty)},
 		{key: "rdap.iana_id", help: "number of the accreditation by ICANN, when there is one", value: text(&c.Registrar.IANAID, numberOrNone)},

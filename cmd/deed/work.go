@@ -21,24 +21,23 @@ type working struct {
 func startWork(b *backends, api *httpapi.Server, counters *metrics.Metrics, log *slog.Logger) *working {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &working{cancel, make(chan struct{})}
-	loop := &work.Loop{Log: log}
+	loop := &work.Loop{Log: log, Every: []func(context.Context) error{b.clock.Sync, b.dns.watchDrift(counters, log)}}
 	if b.money != nil {
-		loop.Rows = []work.Rows{
-			{Name: "payments", Due: api.Payments.Due, Advance: func(ctx context.Context, id string) error {
-				_, err := api.Payments.Advance(ctx, id)
-				return err
-			}},
-			{Name: "jobs", Due: api.Registrations.Due, Advance: api.Registrations.Advance},
-			{Name: "names", Due: func(ctx context.Context, most int) ([]string, error) {
-				if err := b.calendar.Sync(ctx); err != nil { // another node may have moved it
-					return nil, err
-				}
-				return b.lives.Due(ctx, most)
-			}, Advance: b.lives.Advance},
-		}
-		loop.Rows = append(loop.Rows, zoneRows(b, api.Zones)...)
-		loop.Every = []func(context.Context) error{b.money.settler.Tick, api.Payments.ReadChain, b.money.reserve.Look, b.clock.Sync, b.dns.watchDrift(counters, log)}
+		loop.Rows = []work.Rows{{Name: "payments", Due: api.Payments.Due, Advance: func(ctx context.Context, id string) error {
+			_, err := api.Payments.Advance(ctx, id)
+			return err
+		}}}
+		loop.Every = append(loop.Every, b.money.settler.Tick, api.Payments.ReadChain, b.money.reserve.Look)
 	}
+	loop.Rows = append(loop.Rows,
+		work.Rows{Name: "jobs", Due: api.Registrations.Due, Advance: api.Registrations.Advance},
+		work.Rows{Name: "names", Due: func(ctx context.Context, most int) ([]string, error) {
+			if err := b.calendar.Sync(ctx); err != nil { // another node may have moved it
+				return nil, err
+			}
+			return b.lives.Due(ctx, most)
+		}, Advance: b.lives.Advance})
+	loop.Rows = append(loop.Rows, zoneRows(b, api.Zones)...)
 	go func() {
 		defer close(w.done)
 		var wg sync.WaitGroup

@@ -36,8 +36,8 @@ func (s *Server) paidWallet(h func(w http.ResponseWriter, r *http.Request, c dns
 		if err := count(w, r, s.Limits.DNS, string(who)); err != nil {
 			return err
 		}
-		if s.Payments == nil {
-			return errNoPayments
+		if s.NotReady != nil {
+			return s.NotReady
 		}
 		if c.name, err = deed.ParseName(r.PathValue("domain")); err != nil {
 			return err
