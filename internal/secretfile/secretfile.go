@@ -1,5 +1,6 @@
-// Package secretfile reads and writes the files that hold secrets: keys,
-// passwords, addresses with passwords in them. Nothing else in this module does.
+// Package secretfile reads and writes the files that hold secrets: keys, and
+// addresses with passwords in them. The service reads and writes none otherwise,
+// and the client commands write theirs with it.
 //
 // Read refuses a file that somebody else can read or has written, one that is
 // no regular file, and one that is too large to be a secret. Write replaces a
