@@ -18,7 +18,7 @@ test: ## Run all tests, on both databases and both caches; below 15 minutes
 long: ## Run what takes longer: fuzzing and the suites behind the tag "long"
 	@scripts/long.sh
 
-lint: ## Check format, vet, staticcheck and floors; print the largest files and functions
+lint: ## Check format, vet, staticcheck, floors and loggers; print the largest files and functions
 	@scripts/need.sh go ca-certificates
 	@scripts/lint.sh
 

@@ -32,6 +32,7 @@ var floors = []struct {
 	{"internal/payment", 1},
 	{"internal/ratelimit", 1},
 	{"internal/registration", 1},
+	{"internal/secretfile", 1},
 	{"internal/signin", 1},
 	{"internal/zone", 1},
 	{"internal/a2a", 2},

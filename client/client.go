@@ -16,6 +16,7 @@ type Client struct {
 	http    *http.Client
 	wallet  Signer // nil: it cannot sign
 	cap     *USDC  // nil: it pays nothing
+	budget  *Budget
 	confirm func(context.Context, Offer) error
 	journal Journal
 	tokens  TokenStore
@@ -32,6 +33,10 @@ func WithWallet(w Signer) Option { return func(c *Client) { c.wallet = w } }
 // WithMaxPayment lets the client pay up to this amount in one call. Without it,
 // only calls that carry a price limit of their own are paid.
 func WithMaxPayment(most USDC) Option { return func(c *Client) { c.cap = &most } }
+
+// WithBudget lets the client pay no more than this in all of its calls. It is a
+// second limit and no leave: without WithMaxPayment nothing is paid.
+func WithBudget(b *Budget) Option { return func(c *Client) { c.budget = b } }
 
 // WithConfirm has somebody asked before each payment is signed. An error keeps
 // the money where it is, and is returned to the caller.

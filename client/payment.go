@@ -37,6 +37,9 @@ func (c *Client) do(ctx context.Context, r request) (answer, error) {
 			return answer{}, fmt.Errorf("read the journal: %w", err)
 		}
 		if payment != "" {
+			if err := c.resume(r, payment); err != nil {
+				return answer{}, err
+			}
 			a, err := c.settle(ctx, r, key, payment)
 			if e, ok := errors.AsType[*Error](err); !ok || e.Offer == nil {
 				return a, err
@@ -88,12 +91,39 @@ func (c *Client) promise(ctx context.Context, r request, a answer) (string, erro
 	if err := o.check(c.wallet.Address()); err != nil {
 		return "", err
 	}
+	if err := c.budget.take(o); err != nil {
+		return "", err
+	}
+	payment, err := c.consent(ctx, o)
+	if err != nil {
+		c.budget.giveBack(o)
+		return "", err
+	}
+	c.budget.signed(payment)
+	return payment, nil
+}
+
+// consent asks whoever is to be asked, and signs.
+func (c *Client) consent(ctx context.Context, o Offer) (string, error) {
 	if c.confirm != nil {
 		if err := c.confirm(ctx, o); err != nil {
 			return "", err
 		}
 	}
 	return c.authorize(ctx, o)
+}
+
+// resume refuses to send a payment of another process that is beyond what this
+// one may spend.
+func (c *Client) resume(r request, payment string) error {
+	most, err := c.most(r)
+	if err != nil || c.budget == nil {
+		return err
+	}
+	if most == nil {
+		most = new(USDC)
+	}
+	return c.budget.takeAgain(payment, *most)
 }
 
 // most returns what r may cost at the most: the smaller of what the client and

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"deed.example/deed/internal/cli"
+	"deed.example/deed/internal/keyfile"
 	"deed.example/deed/internal/settle/chain"
 	"deed.example/deed/internal/sqldb"
 )
@@ -145,7 +146,7 @@ func openMoneyToRead(ctx context.Context, c *config, db *sqldb.DB) (*money, erro
 	rpc := c.ChainRPCURL.Reveal()
 	if rpc == "" {
 		rpc = "http://" + c.ChainListen
-		treasury, err := readKey(filepath.Join(chainFolder(c), "treasury.key"))
+		treasury, err := keyfile.ReadWallet(filepath.Join(chainFolder(c), "treasury.key"))
 		if err != nil {
 			return nil, err
 		}

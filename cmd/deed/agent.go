@@ -18,9 +18,9 @@ func newDesk(h http.Handler) *agent.Desk {
 	return &agent.Desk{Caller: agent.Local{Handler: h}, Now: time.Now, Pause: sleep, Seats: make(chan struct{}, waiting)}
 }
 
-// speakMCP serves an agent on two streams.
-func speakMCP(ctx context.Context, d *agent.Desk, in io.ReadCloser, out io.WriteCloser) error {
-	return mcp.Serve(ctx, d, version(), in, out)
+// speakMCP serves an agent on two streams, with what it may spend.
+func speakMCP(ctx context.Context, d *agent.Desk, c agent.Consent, in io.ReadCloser, out io.WriteCloser) error {
+	return mcp.Stdio{Desk: d, Consent: c, Version: version()}.Serve(ctx, in, out)
 }
 
 // sleep waits, unless ctx ends first.

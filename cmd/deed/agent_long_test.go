@@ -3,9 +3,11 @@
 package main
 
 import (
-	"os"
+	"encoding/hex"
 	"path/filepath"
 	"testing"
+
+	"github.com/ethereum/go-ethereum/crypto"
 
 	"deed.example/deed/internal/npmtest"
 )
@@ -34,7 +36,14 @@ func TestInspector(t *testing.T) {
 	run("mcp-inspector", "--cli", n.callers+"/mcp", "--method", "resources/read", "--uri", "deed://quickstart")
 	run("mcp-inspector", "--cli", n.callers+"/mcp", "--method", "prompts/get", "--prompt-name", "buy_domain", "--prompt-args", "idea=a bakery")
 	run("mcp-inspector", "--cli", n.callers+"/mcp", "--method", "tools/call", "--tool-name", "search_domains", "--tool-arg", "query=example")
-	run("mcp-inspector", "--cli", binary, "mcp", "-e", "DEED_SERVER="+n.callers, "-e", "XDG_CONFIG_HOME="+os.TempDir(), "--method", "tools/list", "--strict")
+	for _, may := range [][]string{
+		{}, // no wallet
+		{"-e", "DEED_PRIVATE_KEY=" + hex.EncodeToString(crypto.FromECDSA(newKey(t)))},
+		{"-e", "DEED_PRIVATE_KEY=" + hex.EncodeToString(crypto.FromECDSA(newKey(t))), "-e", "DEED_MAX_PRICE=15", "-e", "DEED_BUDGET=40"},
+	} {
+		stdio := append([]string{"--cli", binary, "mcp", "-e", "DEED_SERVER=" + n.callers, "-e", "XDG_CONFIG_HOME=" + t.TempDir()}, may...)
+		run("mcp-inspector", append(stdio, "--method", "tools/list", "--strict")...)
+	}
 }
 
 // The scenarios of the conformance suite that are about the protocol, and not

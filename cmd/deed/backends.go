@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/netip"
 	"os"
@@ -35,6 +36,7 @@ var (
 
 // backends are the parts that a configuration chooses.
 type backends struct {
+	log   *slog.Logger
 	db    *sqldb.DB
 	clock *sqldb.Clock // of all nodes
 
@@ -60,11 +62,11 @@ type registrarBackend interface {
 }
 
 // openBackends opens all of them, or none.
-func openBackends(ctx context.Context, c *config) (b *backends, err error) {
+func openBackends(ctx context.Context, c *config, log *slog.Logger) (b *backends, err error) {
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data folder: %w", err)
 	}
-	b = &backends{local: &memory.Cache{Now: time.Now}}
+	b = &backends{log: log, local: &memory.Cache{Now: time.Now}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, b.close())
@@ -87,7 +89,7 @@ func openBackends(ctx context.Context, c *config) (b *backends, err error) {
 	if b.cache, err = openCache(c, b.local); err != nil {
 		return b, err
 	}
-	if b.chain, err = openChain(c); err != nil {
+	if b.chain, err = openChain(c, log); err != nil {
 		return b, err
 	}
 	b.openRegistry()
@@ -120,7 +122,7 @@ func (b *backends) chainCheck(c *config) health.Check {
 	}
 	there := pingAtMost(keep, func(ctx context.Context) error { return b.chain.Ping(ctx, c.ChainID) })
 	if b.money == nil {
-		return health.Check{Name: "chain", Ping: there}
+		return health.Check{Name: "chain", Ping: there, Low: func() error { return errNoTreasury }}
 	}
 	return health.Check{Name: "chain", Low: b.money.low, Ping: func(ctx context.Context) error {
 		return errors.Join(there(ctx), b.money.reserve.Enough())
@@ -220,6 +222,9 @@ func warnings(c *config) []string {
 	}
 	if c.ChainRPCURL != "" && c.PayTo != "" && c.ChainFirst == 0 {
 		out = append(out, "chain.from_block is 0: whatever was ever paid to pay_to by authorization counts as ours, and goes back when nobody ordered anything; set it to the newest block before the first start")
+	}
+	if c.outside() && c.PayTo == "" {
+		out = append(out, "pay_to is not set: this node sells nothing, and /readyz says 503")
 	}
 	if c.DatabaseURL != "" && c.CacheURL == "" {
 		out = append(out, "database.url is shared but cache.url is not set: each node counts the short limits by itself")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -27,12 +28,9 @@ type chainBackend struct {
 	close   func() error
 }
 
-func openChain(c *config) (*chainBackend, error) {
+func openChain(c *config, log *slog.Logger) (*chainBackend, error) {
 	if c.ChainRPCURL != "" {
 		return &chainBackend{Client: dialChain(c), close: func() error { return nil }}, nil
-	}
-	if c.ChainID != devchain.ChainID {
-		return nil, fmt.Errorf("chain.id is %d and the embedded chain is %d: set chain.rpc_url too", c.ChainID, devchain.ChainID)
 	}
 	embedded, err := devchain.Open(devchain.Config{Dir: chainFolder(c), Now: time.Now, Beat: beat})
 	if err != nil {
@@ -43,7 +41,7 @@ func openChain(c *config) (*chainBackend, error) {
 		return nil, errors.Join(fmt.Errorf("listen for wallets: %w", err), embedded.Close())
 	}
 	// It answers from now on: we ask it ourselves before anyone else does.
-	server := &http.Server{Handler: embedded.Handler(), ReadHeaderTimeout: 5 * time.Second}
+	server := &http.Server{Handler: embedded.Handler(), ReadHeaderTimeout: 5 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
 	url := "http://" + l.Addr().String()

@@ -30,7 +30,8 @@ func configCommand() *cobra.Command {
 	return config
 }
 
-// explain prints every setting, where it comes from, and what it adds up to.
+// explain prints every setting, where it comes from, and what it adds up to. It
+// fails when that must not run.
 func explain(out io.Writer, c *config, settings []*setting) error {
 	prices, err := catalog.New(c.Pricing)
 	if err != nil {
@@ -57,8 +58,9 @@ func explain(out io.Writer, c *config, settings []*setting) error {
 	}
 	fmt.Fprintf(out, "\nThis would run:\n  database  %s\n  cache     %s\n  chain     %s\n  keys      %s\n  prices    %d TLDs\n",
 		databaseInWords(c), cacheInWords(c), chainInWords(c), keysFile(c), len(prices.Listings()))
-	for _, w := range warnings(c) {
+	warned, err := c.check()
+	for _, w := range warned {
 		fmt.Fprintln(out, "  warning   "+w)
 	}
-	return nil
+	return err
 }

@@ -40,6 +40,7 @@ type config struct {
 	SafeDepth     uint64    // blocks, where the chain does not say what is safe
 	Payments      payment.Terms
 	SigninKeys    string // empty: a file in Data
+	AllowEmbedded bool   // a rehearsal: the embedded registry on a chain that is not ours
 	Nameservers   []string
 	DNSListen     string
 	DNSKey        string // file that the keys of zones are derived from; empty: in Data
@@ -110,6 +111,7 @@ func (c *config) settings() []*setting {
 		{key: "payments.claim_window", help: "how long money that came without a request waits for its payer before it goes back, such as 5m", value: duration(&c.Payments.ClaimWindow)},
 		{key: "payments.dust_usd", help: "money that came without a request goes back by itself from this amount on", value: amount(&c.Payments.Dust)},
 		{key: "signin.keys", help: "file with the keys of tokens, the same on every node; default: signin.keys in the data folder", value: text(&c.SigninKeys, anything)},
+		{key: "registrar.allow_embedded", help: "true: a rehearsal, the embedded registry sells names on a chain that is not the embedded one", value: boolean(&c.AllowEmbedded)},
 		{key: "dns.nameservers", help: "host names of our name servers, which names are delegated to", value: hosts(&c.Nameservers)},
 		{key: "rdap.registrar", help: "who sells the names, as RDAP tells", value: text(&c.Registrar.Name, notEmpty)},
 		{key: "rdap.iana_id", help: "number of the accreditation by ICANN, when there is one", value: text(&c.Registrar.IANAID, numberOrNone)},

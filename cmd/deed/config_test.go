@@ -117,6 +117,7 @@ func TestMistakesAreRefused(t *testing.T) {
 		{"password alone", "", []string{"DEED_DATABASE_URL=hunter2"}, nil, "postgres://"},
 		{"cache", "", []string{"DEED_CACHE_URL=memcache://:hunter2@h"}, nil, "redis://"},
 		{"missing secret file", "", []string{"DEED_DATABASE_URL=file:/nonexistent/url"}, nil, "no such file"},
+		{"yes or no", "", []string{"DEED_REGISTRAR_ALLOW_EMBEDDED=yes"}, nil, "true, false"},
 		{"depth", "", []string{"DEED_CHAIN_DEPTH=0"}, nil, "auto"},
 		{"first block", "", []string{"DEED_CHAIN_FROM_BLOCK=latest"}, nil, "number of a block"},
 		{"treasury", "", []string{"DEED_PAY_TO=0x1"}, nil, "40 hex digits"},
@@ -165,6 +166,10 @@ func TestWarnings(t *testing.T) {
 	}
 	if c.ChainFirst = 1; len(warnings(c)) != 0 {
 		t.Errorf("got %q, want none", warnings(c))
+	}
+	c.PayTo = ""
+	if w := warnings(c); len(w) != 1 || !strings.Contains(w[0], "pay_to") {
+		t.Errorf("got %q, want one about the treasury", w)
 	}
 }
 

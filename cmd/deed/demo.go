@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"io"
+	"log/slog"
 	"strings"
 )
 
@@ -18,7 +18,7 @@ func startSandbox(ctx context.Context, dir string, ready func(base string)) erro
 			}
 		}
 	}
-	return serve(ctx, c, welcomed(ready), io.Discard)
+	return serve(ctx, c, welcomed(ready), slog.New(slog.DiscardHandler))
 }
 
 // welcomed calls itself with the callers' address when the welcome is written.

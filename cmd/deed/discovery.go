@@ -23,8 +23,12 @@ func newDiscovery(c *config, api *httpapi.Server) (*discovery.Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	network := api.Terms.NetworkV1
+	if api.NotReady != nil {
+		network = "" // we are not paid anywhere
+	}
 	return discovery.New(discovery.Site{
 		PublicURL: api.PublicURL, Version: api.Version, Contact: c.Contact, Limits: c.Limits, Listings: api.Catalog.Listings(),
-		Network: api.Terms.NetworkV1, Sandbox: api.Sandbox != nil, Now: time.Now, Key: key,
+		Network: network, Sandbox: api.Sandbox != nil, Now: time.Now, Key: key,
 	})
 }

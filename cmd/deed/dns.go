@@ -1,24 +1,20 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
-	"log/slog"
 	"net"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/keyfile"
 	"deed.example/deed/internal/nameserver"
 	"deed.example/deed/internal/primary"
 	"deed.example/deed/internal/registrar/local"
+	"deed.example/deed/internal/secretfile"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/zone"
 )
@@ -51,7 +47,7 @@ type dnsBackend struct {
 
 // openDNS opens the name server and publishes every zone.
 func openDNS(ctx context.Context, c *config, b *backends) (d *dnsBackend, err error) {
-	master, err := readMaster(c)
+	master, err := keyfile.OpenZoneSecret(zoneSecretFile(c))
 	if err != nil {
 		return nil, fmt.Errorf("dns.key: %w", err)
 	}
@@ -121,14 +117,14 @@ func (d *dnsBackend) openPrimary(c *config, b *backends) error {
 		d.drift.Servers = append(d.drift.Servers, s)
 	}
 	if len(d.drift.Servers) > 0 {
-		d.notifier = &primary.Notifier{Secondaries: d.drift.Servers, Catalog: catalog, Now: time.Now, Log: slog.Default()}
+		d.notifier = &primary.Notifier{Secondaries: d.drift.Servers, Catalog: catalog, Now: time.Now, Log: b.log}
 		d.notifier.Start()
 		d.follower.Publishers = append(d.follower.Publishers, d.notifier)
 	}
 	if c.PrimaryListen == "off" {
 		return nil
 	}
-	d.primary = &primary.Server{Store: sqldb.Served{DB: b.db}, Catalog: catalog, Keys: keys, Allow: c.PrimaryAllow, Now: time.Now, Log: slog.Default()}
+	d.primary = &primary.Server{Store: sqldb.Served{DB: b.db}, Catalog: catalog, Keys: keys, Allow: c.PrimaryAllow, Now: time.Now, Log: b.log}
 	if err := d.primary.Listen(c.PrimaryListen); err != nil {
 		return fmt.Errorf("dns.primary_listen: %w", err)
 	}
@@ -140,50 +136,34 @@ func readTSIG(path string) (keys []primary.Key, err error) {
 	if path == "" {
 		return nil, nil
 	}
-	f, err := os.Open(path)
+	raw, err := secretfile.Read(path)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() // it was only read
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		name, secret, ok := strings.Cut(strings.TrimSpace(lines.Text()), " ")
-		if name == "" || strings.HasPrefix(name, "#") {
+	for line := range strings.Lines(string(raw)) {
+		words := strings.Fields(line)
+		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
 			continue
 		}
-		if !ok {
-			return nil, errors.New("a line holds a name, a blank and a secret in base64")
+		if len(words) != 2 {
+			return nil, fmt.Errorf("%s: a line holds a name, a blank and a secret in base64", path) // not a word of what it holds
 		}
-		key, err := primary.ParseKey(name, strings.TrimSpace(secret))
+		key, err := primary.ParseKey(words[0], words[1])
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		keys = append(keys, key)
 	}
 	return keys, nil
 }
 
-// readMaster reads the secret that the keys of zones are derived from, and makes
-// it when it is not there.
-func readMaster(c *config) (deed.Secret, error) {
-	path := c.DNSKey
-	if path == "" {
-		path = filepath.Join(c.Data, "dns.key")
+// zoneSecretFile is the file of the secret that the keys of zones are derived
+// from.
+func zoneSecretFile(c *config) string {
+	if c.DNSKey != "" {
+		return c.DNSKey
 	}
-	raw, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		secret := make([]byte, 32)
-		rand.Read(secret) // it never fails
-		raw = []byte(hex.EncodeToString(secret) + "\n")
-		err = os.WriteFile(path, raw, 0o600)
-	}
-	if err != nil {
-		return "", err
-	}
-	secret := strings.TrimSpace(string(raw))
-	if len(secret) < 64 {
-		return "", fmt.Errorf("%s holds no secret of 32 bytes in hex", path) // not a word of what it holds
-	}
-	return deed.Secret(secret), nil
+	return filepath.Join(c.Data, "dns.key")
 }
 
 func (d *dnsBackend) inWords() string {

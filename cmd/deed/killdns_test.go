@@ -52,7 +52,7 @@ func TestTwoProcessesServe(t *testing.T) {
 	dir := t.TempDir()
 	environ := []string{"DEED_DATABASE_URL=" + sqldbtest.PostgresURL(t), "DEED_SIGNIN_KEYS=" + filepath.Join(dir, "keys"), "DEED_DNS_KEY=" + filepath.Join(dir, "dns.key")}
 	one := start(t, t.TempDir(), environ...)
-	two := start(t, t.TempDir(), append(environ, "DEED_CHAIN_RPC_URL="+one.sandbox(t).RPCURL)...)
+	two := start(t, t.TempDir(), append(environ, "DEED_CHAIN_RPC_URL="+one.sandbox(t).RPCURL, "DEED_REGISTRAR_ALLOW_EMBEDDED=true")...)
 	owner := newKey(t)
 	order, _ := recordMortal.prepare(t, one, owner)
 	one.token = one.signIn(t, owner).AccessToken

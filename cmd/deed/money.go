@@ -3,12 +3,8 @@ package main
 import (
 	"context"
 	"crypto/ecdsa"
-	"encoding/hex"
-	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -21,6 +17,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/internal/devchain"
 	"deed.example/deed/internal/httpapi"
+	"deed.example/deed/internal/keyfile"
 	"deed.example/deed/internal/metrics"
 	"deed.example/deed/internal/payment"
 	"deed.example/deed/internal/settle/chain"
@@ -149,10 +146,10 @@ const sandboxPurse = 1_000_000_000_000
 
 func readWallets(ctx context.Context, c *config, b *chainBackend) (w wallets, err error) {
 	if b.sandbox == nil {
-		if w.gas, err = readKey(c.GasKey); err != nil {
+		if w.gas, err = keyfile.ReadWallet(c.GasKey); err != nil {
 			return w, fmt.Errorf("chain.gas_key: %w", err)
 		}
-		if w.refund, err = readKey(c.RefundKey); err != nil {
+		if w.refund, err = keyfile.ReadWallet(c.RefundKey); err != nil {
 			return w, fmt.Errorf("chain.refund_key: %w", err)
 		}
 		w.payTo = common.HexToAddress(c.PayTo)
@@ -182,38 +179,8 @@ func readWallets(ctx context.Context, c *config, b *chainBackend) (w wallets, er
 	return w, nil
 }
 
-// readKey reads a private key in hex from a file that nobody else can read.
-func readKey(path string) (*ecdsa.PrivateKey, error) {
-	if path == "" {
-		return nil, errors.New("name the file of a private key")
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("%s can be read by others: chmod 600 it", path)
-	}
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	key, err := crypto.HexToECDSA(strings.TrimPrefix(strings.TrimSpace(string(raw)), "0x"))
-	if err != nil {
-		return nil, fmt.Errorf("%s holds no private key in hex", path) // not a word of what it holds
-	}
-	return key, nil
-}
-
 // sandboxKey reads a key of the sandbox, and makes it when it is not there. Its
 // file lies with the chain, and goes with it.
 func sandboxKey(c *config, name string) (key *ecdsa.PrivateKey, fresh bool, err error) {
-	path := filepath.Join(chainFolder(c), name)
-	if key, err = readKey(path); !errors.Is(err, fs.ErrNotExist) {
-		return key, false, err
-	}
-	if key, err = crypto.GenerateKey(); err != nil {
-		return nil, false, err
-	}
-	return key, true, os.WriteFile(path, []byte(hex.EncodeToString(crypto.FromECDSA(key))+"\n"), 0o600)
+	return keyfile.OpenWallet(filepath.Join(chainFolder(c), name))
 }

@@ -10,10 +10,12 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"deed.example/deed"
 	"deed.example/deed/internal/a2a"
 	"deed.example/deed/internal/account"
 	"deed.example/deed/internal/catalog"
@@ -21,6 +23,7 @@ import (
 	"deed.example/deed/internal/httpapi"
 	"deed.example/deed/internal/mcp"
 	"deed.example/deed/internal/metrics"
+	"deed.example/deed/internal/payment"
 	"deed.example/deed/internal/ratelimit"
 	"deed.example/deed/internal/rdap"
 	"deed.example/deed/internal/registration"
@@ -41,7 +44,9 @@ func serveCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return serve(cmd.Context(), c, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			log := newLogger(c, cmd.ErrOrStderr())
+			slog.SetDefault(log) // for what libraries log by themselves: ours is handed down
+			return serve(cmd.Context(), c, cmd.OutOrStdout(), log)
 		},
 	}
 	addFlags(cmd)
@@ -49,9 +54,12 @@ func serveCommand() *cobra.Command {
 }
 
 // serve opens the backends, wires the house, and answers until ctx is done.
-func serve(ctx context.Context, c *config, out, logs io.Writer) (err error) {
-	log := newLogger(c, logs)
-	b, err := openBackends(ctx, c)
+func serve(ctx context.Context, c *config, out io.Writer, log *slog.Logger) (err error) {
+	warned, err := c.check()
+	if err != nil {
+		return err
+	}
+	b, err := openBackends(ctx, c, log)
 	if err != nil {
 		return err
 	}
@@ -73,20 +81,20 @@ func serve(ctx context.Context, c *config, out, logs io.Writer) (err error) {
 	api.Log = log
 	if b.money != nil {
 		b.money.watch(counters, log)
-		api.RDAP = &rdap.Server{Names: api.Registrations, Nameservers: c.Nameservers, Registrar: c.Registrar, PublicURL: api.PublicURL, Now: b.calendar.Now, Log: log}
 	}
+	api.RDAP = &rdap.Server{Names: api.Registrations, Nameservers: c.Nameservers, Registrar: c.Registrar, PublicURL: api.PublicURL, Now: b.calendar.Now, Log: log}
 	if api.Discovery, err = newDiscovery(c, api); err != nil {
 		return err
 	}
 	desk := newDesk(api.Handler())
 	api.MCP, api.A2A = mcp.NewHandler(desk, version(), api.PublicURL), &a2a.Server{Desk: desk, Log: log, Stopping: api.Draining}
 	servers := []*listening{{httpapi.Listen(callers, c.Proxies), api.Configure()}}
-	operators, err := listenForOperators(c, counters.Handler())
+	operators, err := listenForOperators(c, counters.Handler(), log)
 	if err != nil {
 		return err
 	}
 	servers = append(servers, operators...)
-	for _, w := range warnings(c) {
+	for _, w := range warned {
 		log.Warn(w)
 	}
 	worker := startWork(b, api, counters, log)
@@ -131,12 +139,26 @@ func wire(ctx context.Context, c *config, b *backends, base *url.URL, counters *
 		Now:       time.Now,
 		Observe:   counters.Observe,
 	}
+	api.Registrations, api.Zones, api.Propagation = wireNames(c, b), wireZones(b), b.dns.propagation
+	wirePayments(c, b, api)
+	return api, nil
+}
+
+// errNoTreasury is why a node on an outside chain without pay_to sells nothing.
+var errNoTreasury = deed.Errorf(deed.CodeUnavailable, "this node takes no payments: its operator has not set pay_to")
+
+// wirePayments hands over what takes payments. Without a treasury there is only
+// what was paid for earlier to be read.
+func wirePayments(c *config, b *backends, api *httpapi.Server) {
 	if b.money != nil {
 		api.Payments, api.Terms = b.money.payments, b.money.terms
 		api.Payments.Step = failpoint
-		api.Registrations, api.Zones, api.Propagation = wireNames(c, b), wireZones(b), b.dns.propagation
+		return
 	}
-	return api, nil
+	net := networks[c.ChainID]
+	api.NotReady = errNoTreasury
+	api.Payments = &payment.Service{Store: sqldb.Payments{DB: b.db, ChainID: c.ChainID, Asset: deed.Wallet(strings.ToLower(net.usdc)), Now: b.clock.Now}, Now: b.clock.Now}
+	api.Terms = httpapi.PaymentTerms{NetworkV1: net.v1, NetworkV2: net.v2}
 }
 
 // wireNames returns what buys names and looks after them.
@@ -179,7 +201,7 @@ func newSearch(prices *catalog.Service, registrar catalog.Checker, counters *met
 const requestWait = 8 * time.Second
 
 // listenForOperators returns the server of the private listener, or none.
-func listenForOperators(c *config, h http.Handler) ([]*listening, error) {
+func listenForOperators(c *config, h http.Handler, log *slog.Logger) ([]*listening, error) {
 	if c.MetricsListen == "off" {
 		return nil, nil
 	}
@@ -187,7 +209,7 @@ func listenForOperators(c *config, h http.Handler) ([]*listening, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for operators: %w", err)
 	}
-	return []*listening{{l, &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second}}}, nil
+	return []*listening{{l, &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}}}, nil
 }
 
 // publicBase returns the address callers know us by.

@@ -168,7 +168,7 @@ func TestServeOnPostgresAndRedis(t *testing.T) {
 	}
 	environ := []string{"DEED_DATABASE_URL=" + sqldbtest.PostgresURL(t), "DEED_CACHE_URL=" + redis, "DEED_SIGNIN_KEYS=" + filepath.Join(t.TempDir(), "keys"), "DEED_DNS_KEY=" + filepath.Join(t.TempDir(), "dns.key")}
 	one := start(t, t.TempDir(), environ...)
-	two := start(t, t.TempDir(), append(environ, "DEED_CHAIN_RPC_URL="+one.sandbox(t).RPCURL)...)
+	two := start(t, t.TempDir(), append(environ, "DEED_CHAIN_RPC_URL="+one.sandbox(t).RPCURL, "DEED_REGISTRAR_ALLOW_EMBEDDED=true")...)
 	for _, n := range []*node{one, two} {
 		status, body, _ := n.get(t, n.callers+"/health")
 		if status != 200 || !strings.Contains(body, `"cache":{"status":"ok"`) || !strings.Contains(n.welcome, "PostgreSQL") {

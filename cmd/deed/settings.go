@@ -126,7 +126,7 @@ func flatten(prefix string, in map[string]any, out map[string]string) {
 
 // notSettings are the variables that are not of the service: one names its file,
 // the others are for the client commands.
-var notSettings = []string{"DEED_CONFIG", "DEED_SERVER", "DEED_PRIVATE_KEY", "DEED_WALLET", "DEED_MAX_PRICE", "DEED_PASSWORD_FILE"}
+var notSettings = []string{"DEED_CONFIG", "DEED_SERVER", "DEED_PRIVATE_KEY", "DEED_WALLET", "DEED_MAX_PRICE", "DEED_BUDGET", "DEED_PASSWORD_FILE"}
 
 // readEnviron reads the variables that begin with DEED_.
 func readEnviron(settings []*setting, environ []string) error {

@@ -6,12 +6,12 @@ import (
 	"log/slog"
 	"net/netip"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/secretfile"
 )
 
 // A value is one setting's place in the configuration. It implements
@@ -43,7 +43,7 @@ func text(at *string, check func(string) error) value[string] {
 func secret(at *deed.Secret, schemes ...string) value[deed.Secret] {
 	parse := func(s string) (deed.Secret, error) {
 		if path, ok := strings.CutPrefix(s, "file:"); ok {
-			raw, err := os.ReadFile(path)
+			raw, err := secretfile.Read(path)
 			if err != nil {
 				return "", err
 			}
@@ -70,6 +70,10 @@ func shown(s deed.Secret) string {
 	}
 	u.RawQuery = "" // it may hold a password too
 	return u.Redacted()
+}
+
+func boolean(at *bool) value[bool] {
+	return value[bool]{at, func(s string) (bool, error) { return s == "true", oneOf("true", "false")(s) }, strconv.FormatBool}
 }
 
 func positive(at *int) value[int] {

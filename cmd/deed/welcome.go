@@ -20,11 +20,15 @@ func welcome(out io.Writer, c *config, servers []*listening, sandbox bool, dns s
   cache      %s
   chain      %s
   DNS        %s
-
+`, version(), callers, operators, databaseInWords(c), cacheInWords(c), chainInWords(c), dns)
+	if c.outside() {
+		fmt.Fprintln(out, "  registry   embedded: this is a REHEARSAL, and nothing that is sold is in the public DNS")
+	}
+	fmt.Fprintf(out, `
 Try:
   curl %s/domains/pricing/com
   curl %s/health
-`, version(), callers, operators, databaseInWords(c), cacheInWords(c), chainInWords(c), dns, callers, callers)
+`, callers, callers)
 	if sandbox {
 		fmt.Fprintf(out, "  curl %s/sandbox\n", callers)
 	}

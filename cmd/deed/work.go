@@ -24,14 +24,16 @@ type working struct {
 func startWork(b *backends, api *httpapi.Server, counters *metrics.Metrics, log *slog.Logger) *working {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &working{cancel, make(chan struct{})}
-	loop := &work.Loop{Log: log, Waiting: counters.Waiting}
+	loop := &work.Loop{Log: log, Waiting: counters.Waiting, Tasks: []work.Task{
+		{Name: "clock", Interval: 5 * time.Second, Run: b.clock.Sync},
+		{Name: "name servers", Interval: 5 * time.Second, Run: b.dns.watchDrift(counters, log)},
+	}}
 	if b.money != nil {
-		loop.Rows = append(moneyRows(api), zoneRows(b, api.Zones)...)
-		loop.Rows = append(loop.Rows, nameRows(b, api)...)
-		loop.Tasks = append(moneyTasks(b, api, counters, log),
-			work.Task{Name: "clock", Interval: 5 * time.Second, Run: b.clock.Sync},
-			work.Task{Name: "name servers", Interval: 5 * time.Second, Run: b.dns.watchDrift(counters, log)})
+		loop.Rows = moneyRows(api)
+		loop.Tasks = append(loop.Tasks, moneyTasks(b, api, counters, log)...)
 	}
+	loop.Rows = append(loop.Rows, nameRows(b, api)...)
+	loop.Rows = append(loop.Rows, zoneRows(b, api.Zones)...)
 	go func() {
 		defer close(w.done)
 		var wg sync.WaitGroup

@@ -25,7 +25,8 @@ import (
 type Tool struct {
 	Name        string
 	Title       string
-	Description string
+	Purpose     string // what it does
+	Description string // that, and how it is paid for by who carries a payment along
 
 	Method    string
 	Path      string // with {parts} that arguments fill
@@ -35,7 +36,7 @@ type Tool struct {
 	Output jsontext.Value // JSON schema of the answer, and of a refusal
 
 	ReadOnly    bool // it changes nothing
-	Destructive bool // it changes or removes what is there
+	Destructive bool // it changes or removes what is there, or spends money
 	Idempotent  bool // the same call again has no further effect
 	Paid        bool // it may cost money
 	Bearer      bool // it needs a sign-in
@@ -64,6 +65,9 @@ type Argument struct {
 	Required bool
 }
 
+// argDryRun asks for a quote.
+const argDryRun = "dry_run"
+
 // Arguments that are no part of a call.
 const (
 	argWait    = "wait_seconds"
@@ -91,4 +95,10 @@ func (t Tool) argument(name string) (Argument, bool) {
 		return Argument{}, false
 	}
 	return t.Arguments[i], true
+}
+
+// Quotes reports whether the tool can tell what it costs without doing it.
+func (t Tool) Quotes() bool {
+	_, can := t.argument(argDryRun)
+	return t.Paid && can
 }

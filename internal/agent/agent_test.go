@@ -50,7 +50,7 @@ func TestToolsAreComplete(t *testing.T) {
 			t.Errorf("%s is there twice", tool.Name)
 		}
 		seen[tool.Name] = true
-		if tool.Title == "" || tool.Description == "" || tool.Paid && tool.ReadOnly || tool.ReadOnly && tool.Destructive {
+		if tool.Title == "" || tool.Description == "" || tool.Paid && (tool.ReadOnly || !tool.Destructive) || tool.ReadOnly && tool.Destructive {
 			t.Errorf("%s: got %+v", tool.Name, tool)
 		}
 		for _, raw := range [][]byte{tool.Input, tool.Output} {
@@ -71,7 +71,7 @@ func TestToolsAreComplete(t *testing.T) {
 }
 
 func TestWhatToolsNeed(t *testing.T) {
-	var paid, bearer, waits []string
+	var paid, bearer, waits, quotes []string
 	for _, tool := range agent.Tools() {
 		if tool.Paid {
 			paid = append(paid, tool.Name)
@@ -82,12 +82,16 @@ func TestWhatToolsNeed(t *testing.T) {
 		if tool.Waits {
 			waits = append(waits, tool.Name)
 		}
+		if tool.Quotes() {
+			quotes = append(quotes, tool.Name)
+		}
 	}
 	changes := []string{"add_dns_record", "update_dns_record", "delete_dns_record", "change_dns_records"}
 	orders := []string{"register_domain", "renew_domain", "transfer_domain"}
 	for what, pair := range map[string][2][]string{
 		"paid":   {paid, slices.Concat(orders, changes)},
 		"bearer": {bearer, slices.Concat([]string{"list_my_domains", "get_account", "list_transactions", "list_dns_records"}, changes)},
+		"quotes": {quotes, slices.Concat(orders, changes[3:])},
 		"waits":  {waits, slices.Concat([]string{"get_job"}, orders)},
 	} {
 		if !slices.Equal(pair[0], pair[1]) {

@@ -41,9 +41,12 @@ func (d *description) tool(r row) (Tool, error) {
 		return Tool{}, fmt.Errorf("openapi.yaml has no %s", r.endpoint)
 	}
 	t := Tool{
-		Name: r.name, Title: r.title, Description: r.description, Method: method, Path: path,
+		Name: r.name, Title: r.title, Purpose: r.description, Description: r.description, Method: method, Path: path,
 		ReadOnly: r.flags&readOnly != 0, Destructive: r.flags&destructive != 0, Idempotent: r.flags&idempotent != 0, Waits: r.flags&waits != 0,
 		Bearer: secured(op, "bearer"), Paid: secured(op, "paymentSignature"), finish: r.finish,
+	}
+	if t.Paid {
+		t.Description, t.Destructive = t.Description+payWords, true // money that is spent does not come back
 	}
 	properties := d.arguments(&t, r, item, op)
 	for i, a := range t.Arguments {

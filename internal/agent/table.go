@@ -11,7 +11,7 @@ import (
 type row struct {
 	name, title string
 	endpoint    string // "POST /domains/register"
-	description string
+	description string // what it does, and not how it is paid for
 	flags       flag
 	lists       []string // fields that the call has with commas
 	needs       []string // fields that a tool needs though the call does not
@@ -28,6 +28,7 @@ const (
 	waits
 )
 
+// payWords say how what costs money is paid for by who carries a payment along.
 const payWords = " It costs USDC: without a payment the answer is an offer (x402), with it the same call again does it, once."
 
 var table = []row{
@@ -45,11 +46,11 @@ var table = []row{
 	{name: "get_job", title: "Look up an order", endpoint: "GET /domains/status/{jobId}", flags: readOnly | idempotent | waits,
 		description: "Says how far a registration, renewal or transfer is, and what became of its payment or refund."},
 	{name: "register_domain", title: "Register a domain", endpoint: "POST /domains/register", flags: idempotent | waits,
-		description: "Buys a name. The wallet that pays owns it; no sign-in is needed." + payWords + " Use dry_run for a quote with every check made."},
+		description: "Buys a name. The wallet that pays owns it; no sign-in is needed. Use dry_run for a quote with every check made."},
 	{name: "renew_domain", title: "Renew a domain", endpoint: "POST /domains/renew", flags: waits,
-		description: "Adds years to a name. Anyone may pay; the owner stays the owner." + payWords + " Say expected_expires_at so that two calls cannot renew twice."},
+		description: "Adds years to a name. Anyone may pay; the owner stays the owner. Say expected_expires_at so that two calls cannot renew twice."},
 	{name: "transfer_domain", title: "Transfer a domain in", endpoint: "POST /domains/transfer", flags: idempotent | waits,
-		description: "Brings a name here from another registrar, with the code that one gave. The wallet that pays owns it; the name gains a year." + payWords},
+		description: "Brings a name here from another registrar, with the code that one gave. The wallet that pays owns it; the name gains a year."},
 	{name: "list_my_domains", title: "List my domains", endpoint: "GET /account/domains", flags: readOnly | idempotent,
 		description: "Lists the names of the wallet that is signed in."},
 	{name: "get_account", title: "Show my account", endpoint: "GET /account", flags: readOnly | idempotent,
@@ -59,13 +60,13 @@ var table = []row{
 	{name: "list_dns_records", title: "List DNS records", endpoint: "GET /dns/{domain}", flags: readOnly | idempotent,
 		description: "Lists the DNS records of a name of the wallet that is signed in, with the ids that changes need. Free of charge."},
 	{name: "add_dns_record", title: "Add a DNS record", endpoint: "POST /dns/{domain}", flags: idempotent,
-		description: "Adds one record to a name of the wallet that is signed in. A record that is there already is refused." + payWords},
+		description: "Adds one record to a name of the wallet that is signed in. A record that is there already is refused."},
 	{name: "update_dns_record", title: "Change a DNS record", endpoint: "PUT /dns/{domain}/{recordId}", flags: destructive | idempotent,
-		description: "Changes a record; what is left out stays as it is." + payWords},
+		description: "Changes a record; what is left out stays as it is."},
 	{name: "delete_dns_record", title: "Delete a DNS record", endpoint: "DELETE /dns/{domain}/{recordId}", flags: destructive | idempotent,
-		description: "Deletes a record for good." + payWords},
+		description: "Deletes a record for good."},
 	{name: "change_dns_records", title: "Change many DNS records", endpoint: "POST /dns/{domain}/batch", flags: destructive,
-		description: "Adds, changes and deletes records of one name: all of it or nothing, for one payment. Use dry_run to see the difference first." + payWords},
+		description: "Adds, changes and deletes records of one name: all of it or nothing, for one payment. Use dry_run to see the difference first."},
 	{name: "sign_in_message", title: "Get the message to sign in with", endpoint: "GET /auth/nonce", flags: readOnly, finish: withMessage,
 		description: "Gives the text (EIP-4361) that a wallet signs with personal_sign to sign in. Hand text and signature to sign_in within five minutes."},
 	{name: "sign_in", title: "Sign in", endpoint: "POST /auth/verify",

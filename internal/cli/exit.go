@@ -77,7 +77,7 @@ func ExitCode(err error) int {
 		return exitUsage
 	case errors.Is(err, client.ErrNotSignedIn):
 		return exitSignIn
-	case is[*client.OverCap](err), is[paymentError](err), errors.Is(err, client.ErrBadOffer):
+	case is[*client.OverCap](err), is[*client.OverBudget](err), is[paymentError](err), errors.Is(err, client.ErrBadOffer):
 		return exitPayment
 	case isUnknown(err), errors.Is(err, errRunning):
 		return exitRunning

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"deed.example/deed/internal/secretfile"
 )
 
 // configFolder is where we keep things between runs.
@@ -21,21 +23,5 @@ func writeFile(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // it is gone when all went well
-	if _, err := f.Write(data); err != nil {
-		f.Close() // the first error counts
-		return err
-	}
-	if err := f.Sync(); err != nil {
-		f.Close() // likewise
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return secretfile.Write(path, data)
 }

@@ -2,113 +2,173 @@ package cli_test
 
 import (
 	"encoding/hex"
-	"os/exec"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/go-json-experiment/json"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"deed.example/deed/api"
 	"deed.example/deed/client"
 )
 
-// serveAgent runs `deed mcp` for an agent, with a key unless it is "".
-func serveAgent(t *testing.T, key string, args ...string) *mcp.ClientSession {
-	t.Helper()
-	cmd := exec.Command(service.Binary, append([]string{"mcp"}, args...)...)
-	cmd.Env = []string{"XDG_CONFIG_HOME=" + t.TempDir(), "DEED_SERVER=" + service.URL, "DEED_PRIVATE_KEY=" + key}
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { session.Close() }) // the command ends with its input
-	return session
-}
+const comPrice = 13_060_000 * client.USDC(1)
 
-// use calls a tool and returns its result with all that it said as text.
-func use(t *testing.T, s *mcp.ClientSession, tool, args string) (*mcp.CallToolResult, string) {
-	t.Helper()
-	var arguments map[string]any
-	if err := json.Unmarshal([]byte(args), &arguments); err != nil {
-		t.Fatal(err)
-	}
-	r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: arguments})
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := ""
-	for _, c := range r.Content {
-		text += c.(*mcp.TextContent).Text + "\n"
-	}
-	return r, text
-}
+var (
+	paidTools  = []string{"register_domain", "renew_domain", "transfer_domain", "change_dns_records", "add_dns_record", "update_dns_record", "delete_dns_record"}
+	quoteTools = paidTools[:4] // they have a dry run
+)
 
-// richKey returns the key of a wallet with 1000 play USDC, and a label of its own.
-func richKey(t *testing.T) (key, label string) {
-	t.Helper()
-	k, err := crypto.GenerateKey()
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := crypto.PubkeyToAddress(k.PublicKey).Hex()
-	c, err := client.New(service.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Faucet(t.Context(), api.FaucetRequest{WalletAddress: address}); err != nil {
-		t.Fatal(err)
-	}
-	return hex.EncodeToString(crypto.FromECDSA(k)), "m" + strings.ToLower(address[2:18])
-}
-
-// An agent buys below the cap that a person set, and not above it, whatever it
-// says itself.
-func TestAgentPaysBelowTheCap(t *testing.T) {
-	key, label := richKey(t)
-	order := `{"domain":"` + label + `.com","max_price_usd":"100"}`
+// Three calls without any limit bought three names once. Now nothing is signed
+// unless a person gave both limits, and the agent is told so before and after.
+func TestMCPSpendsNothingWithoutBothLimits(t *testing.T) {
+	w := newRich(t)
 	for name, c := range map[string]struct {
-		key  string
-		args []string
-		want string
+		environ, args []string
 	}{
-		"no cap":    {key, nil, "the local wallet pays nothing until a person says how much: deed mcp --max-price"},
-		"yes only":  {key, []string{"--yes"}, "the local wallet pays nothing until a person says how much: deed mcp --max-price"},
-		"low cap":   {key, []string{"--max-price", "13"}, "Only a person can raise the limit: deed mcp --max-price 13.06"},
-		"no wallet": {"", []string{"--max-price", "20"}, "there is no local wallet to pay with"},
+		"no limit":             {nil, nil},
+		"yes only":             {nil, []string{"--yes"}},
+		"max price only":       {nil, []string{"--max-price", "100"}},
+		"its variable only":    {[]string{"DEED_MAX_PRICE=100"}, nil},
+		"budget only":          {nil, []string{"--budget", "100"}},
+		"its variable as well": {[]string{"DEED_BUDGET=100"}, nil},
+		"a budget of nothing":  {nil, []string{"--max-price", "100", "--budget", "0"}},
+		"a price of nothing":   {nil, []string{"--max-price", "0", "--budget", "100"}},
 	} {
-		if r, text := use(t, serveAgent(t, c.key, c.args...), "register_domain", order); !r.IsError || !strings.Contains(text, c.want) {
-			t.Errorf("%s: got %s, want %s", name, text, c.want)
+		t.Run(name, func(t *testing.T) {
+			s := serveAgent(t, append(c.environ, w.environ()...), c.args...)
+			for _, label := range []string{"a", "b", "c"} {
+				r, text := s.use(t, "register_domain", `{"domain":"`+w.label+label+`.com","max_price_usd":"100"}`)
+				if !r.IsError || !strings.Contains(text, "nothing was signed") || !strings.Contains(text, "--max-price and --budget") || strings.Contains(text, "accepts") {
+					t.Errorf("got %s", text)
+				}
+			}
+			if r, text := s.use(t, "register_domain", `{"domain":"`+w.label+`.com","dry_run":true}`); r.IsError || !strings.Contains(text, `"price_usd":"13.06"`) {
+				t.Errorf("a quote: got %s", text)
+			}
+			said := s.InitializeResult().Instructions
+			if !strings.Contains(said, "Nothing is spent here") || !strings.Contains(said, w.address) || strings.Contains(said, "BUYS AT ONCE") || strings.Contains(said, "x402/payment") {
+				t.Errorf("the instructions: %s", said)
+			}
+			s.said.await(t, "nothing is spent from "+w.address)
+			tools := s.tools(t)
+			for _, name := range paidTools {
+				tool := tools[name]
+				if quotes := slices.Contains(quoteTools, name); quotes != (tool != nil) || quotes && (!strings.Contains(tool.Description, "ONLY QUOTES") || !tool.Annotations.ReadOnlyHint) {
+					t.Errorf("%s: got %+v", name, tool)
+				}
+			}
+			if _, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "add_dns_record", Arguments: arguments(t, `{"domain":"a.com","type":"A","host":"@","value":"192.0.2.1"}`)}); err == nil || !strings.Contains(err.Error(), "--budget") {
+				t.Errorf("a tool that is not offered: got %v", err)
+			}
+		})
+	}
+	w.spent(t, 0)
+}
+
+// With both limits a call buys at once, as all texts say, below the limit of one
+// call, whatever the agent says itself.
+func TestMCPBuysWithinTheLimits(t *testing.T) {
+	w := newRich(t)
+	s := serveAgent(t, w.environ(), "--max-price", "20", "--budget", "30")
+	if said := s.InitializeResult().Instructions; !strings.Contains(said, "BUYS AT ONCE") || !strings.Contains(said, "20.00 USDC") || !strings.Contains(said, "30.00 USDC") || !strings.Contains(said, w.address) || strings.Contains(said, "x402") {
+		t.Errorf("the instructions: %s", said)
+	}
+	s.said.await(t, "agents may spend up to 20.00 USDC in one call and 30.00 USDC in this run, from "+w.address)
+	tools := s.tools(t)
+	for _, name := range paidTools {
+		tool := tools[name]
+		schema, err := json.Marshal(tool.OutputSchema)
+		if tool == nil || err != nil || tool.Annotations.DestructiveHint == nil || !*tool.Annotations.DestructiveHint || tool.Annotations.ReadOnlyHint ||
+			!strings.Contains(tool.Description, "IT BUYS AT ONCE") || strings.Contains(tool.Description, "offer") || strings.Contains(string(schema), "x402") {
+			t.Errorf("%s: got %+v, %s", name, tool, schema)
 		}
 	}
-	s := serveAgent(t, key, "--max-price", "20")
-	if r, text := use(t, s, "register_domain", order); r.IsError || !strings.Contains(text, `"status":"active"`) || r.Meta["x402/payment-response"] == nil {
+	quick, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "deed://quickstart"})
+	if err != nil || !strings.Contains(quick.Contents[0].Text, "BUYS AT ONCE") || strings.Contains(quick.Contents[0].Text, "_meta") || strings.Contains(quick.Contents[0].Text, "{{") {
+		t.Errorf("the quick start: got %v, %v", quick, err)
+	}
+	order := `{"domain":"` + w.label + `.com","max_price_usd":"100"}`
+	if r, text := s.use(t, "register_domain", strings.Replace(order, `"}`, `","years":2}`, 1)); !r.IsError || !strings.Contains(text, "26.12 USDC") || !strings.Contains(text, "--max-price 26.12") {
+		t.Errorf("above the limit of one call: got %s", text)
+	}
+	w.spent(t, 0)
+	if r, text := s.use(t, "register_domain", order); r.IsError || !strings.Contains(text, `"status":"active"`) || r.Meta["x402/payment-response"] == nil {
 		t.Errorf("got %s", text)
 	}
 	// The wallet signs in by itself.
-	if r, text := use(t, s, "list_my_domains", `{}`); r.IsError || !strings.Contains(text, label+".com") {
+	if r, text := s.use(t, "list_my_domains", `{}`); r.IsError || !strings.Contains(text, w.label+".com") {
 		t.Errorf("got %s", text)
 	}
-	if r, text := use(t, s, "get_account", `{"access_token":"a.b.c"}`); !r.IsError || !strings.Contains(text, "TOKEN_INVALID") {
+	if r, text := s.use(t, "get_account", `{"access_token":"a.b.c"}`); !r.IsError || !strings.Contains(text, "TOKEN_INVALID") {
 		t.Errorf("another's token: got %s", text)
 	}
-	if r, text := use(t, s, "list_transactions", `{}`); r.IsError || strings.Count(text, "transactionId") != 1 {
+	if r, text := s.use(t, "add_dns_record", `{"domain":"`+w.label+`.com","type":"A","host":"@","value":"192.0.2.1"}`); r.IsError {
 		t.Errorf("got %s", text)
+	}
+	if r, text := s.use(t, "list_transactions", `{}`); r.IsError || strings.Count(text, "transactionId") != 2 {
+		t.Errorf("got %s", text)
+	}
+	r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "register_domain", Arguments: arguments(t, order), Meta: mcp.Meta{"x402/payment": "e30="}})
+	if err != nil || !r.IsError || !strings.Contains(textOf(r), "pays with the local wallet") {
+		t.Errorf("a payment of another: got %v, %v", r, err)
 	}
 }
 
-// Without a wallet there is still all that everyone may do.
-func TestAgentWithoutAWallet(t *testing.T) {
-	s := serveAgent(t, "")
-	if r, text := use(t, s, "search_domains", `{"query":"free-for-agents","tlds":["com"]}`); r.IsError || !strings.Contains(text, `"available":true`) {
+// Many calls at once spend no more than the budget together, and what is refused
+// is refused before anything is signed.
+func TestMCPBudgetRaced(t *testing.T) {
+	w := newRich(t)
+	s := serveAgent(t, w.environ(), "--max-price", "15", "--budget", "40") // three names
+	var (
+		mu              sync.Mutex // guards what follows
+		bought, stopped int
+		wg              sync.WaitGroup
+	)
+	for i := range 24 {
+		wg.Go(func() {
+			r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "register_domain", Arguments: arguments(t, `{"domain":"`+w.label+string(rune('a'+i))+`.com","wait_seconds":30}`)})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			switch text := textOf(r); {
+			case !r.IsError:
+				bought++
+			case strings.Contains(text, "nothing was signed") && strings.Contains(text, "of a budget of 40.00 is left"):
+				stopped++
+			default:
+				t.Errorf("got %s", text)
+			}
+		})
+	}
+	wg.Wait()
+	if bought != 3 || stopped != 21 {
+		t.Errorf("got %d bought, %d stopped, want 3 and 21", bought, stopped)
+	}
+	w.spent(t, 3*comPrice)
+	if r, text := s.use(t, "register_domain", `{"domain":"`+w.label+`.com","dry_run":true}`); r.IsError || !strings.Contains(text, "13.06") {
+		t.Errorf("a quote with an empty budget: got %s", text)
+	}
+}
+
+// What was signed stays spent though nothing moved: the signature exists.
+func TestMCPBudgetKeepsWhatWasSigned(t *testing.T) {
+	key, err := crypto.GenerateKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := crypto.PubkeyToAddress(key.PublicKey).Hex()
+	s := serveAgent(t, []string{"DEED_PRIVATE_KEY=" + hex.EncodeToString(crypto.FromECDSA(key))}, "--max-price", "15", "--budget", "20")
+	order := `{"domain":"poor` + strings.ToLower(address[2:18]) + `.com"}`
+	if r, text := s.use(t, "register_domain", order); !r.IsError || !strings.Contains(text, "PAYMENT_INSUFFICIENT") || !strings.Contains(text, "send USDC to "+address) || strings.Contains(text, "accepts") {
 		t.Errorf("got %s", text)
 	}
-	if r, text := use(t, s, "get_account", `{}`); !r.IsError || !strings.Contains(text, "AUTH_REQUIRED") {
+	if r, text := s.use(t, "register_domain", order); !r.IsError || !strings.Contains(text, "6.94 of a budget of 20.00 is left") {
 		t.Errorf("got %s", text)
-	}
-	got, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "deed://openapi"})
-	if err != nil || !strings.Contains(got.Contents[0].Text, `"openapi"`) {
-		t.Errorf("got %v", err)
 	}
 }

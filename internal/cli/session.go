@@ -26,6 +26,7 @@ type session struct {
 	wallet       string // a name, an address or a path; "": the only one
 	passwordFile string
 	maxPrice     *client.USDC // nil: nobody said
+	budget       *client.USDC // of all calls together; nil: nobody said
 	json, yes    bool
 }
 
@@ -52,12 +53,14 @@ func newSession(cmd *cobra.Command) (*session, error) {
 	s.server = strings.TrimRight(s.server, "/")
 	s.wallet = setting(cmd, "wallet", "") // the environment comes after DEED_PRIVATE_KEY
 	s.passwordFile = setting(cmd, "password-file", "DEED_PASSWORD_FILE")
-	if text := setting(cmd, "max-price", "DEED_MAX_PRICE"); text != "" {
-		most, err := client.ParseUSDC(text)
-		if err != nil {
-			return nil, usagef("--max-price: %w", err)
+	var err error
+	if s.maxPrice, err = amountSetting(cmd, "max-price", "DEED_MAX_PRICE"); err != nil {
+		return nil, err
+	}
+	if cmd.Flag("budget") != nil { // most commands make one call
+		if s.budget, err = amountSetting(cmd, "budget", "DEED_BUDGET"); err != nil {
+			return nil, err
 		}
-		s.maxPrice = &most
 	}
 	s.json = cmd.Flag("json").Value.String() == "true"
 	s.yes = cmd.Flag("yes").Value.String() == "true"
@@ -70,6 +73,19 @@ func setting(cmd *cobra.Command, flag, variable string) string {
 		return f.Value.String()
 	}
 	return os.Getenv(variable)
+}
+
+// amountSetting returns an amount of USDC, nil where nobody gives one.
+func amountSetting(cmd *cobra.Command, flag, variable string) (*client.USDC, error) {
+	text := setting(cmd, flag, variable)
+	if text == "" {
+		return nil, nil
+	}
+	amount, err := client.ParseUSDC(text)
+	if err != nil {
+		return nil, usagef("--%s: %w", flag, err)
+	}
+	return &amount, nil
 }
 
 // terminal returns the file behind a stream when it is a terminal.
@@ -128,6 +144,9 @@ func (s *session) client(w client.Signer) (*client.Client, error) {
 		opts = append(opts, client.WithMaxPayment(*s.maxPrice))
 	} else if _, asks := terminal(s.in); asks && !s.yes {
 		opts = append(opts, client.WithMaxPayment(math.MaxInt64)) // the person who is asked sets the limit
+	}
+	if s.budget != nil {
+		opts = append(opts, client.WithBudget(client.NewBudget(*s.budget)))
 	}
 	c, err := client.New(s.server, opts...)
 	if err != nil {

@@ -5,14 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
+	"strings"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/holiman/uint256"
 
 	"deed.example/deed/contracts"
+	"deed.example/deed/internal/secretfile"
 )
 
 // faucetETH is what the faucet has to give: a billion play ETH, in wei.
@@ -38,34 +38,25 @@ func (c *Chain) writeGenesis() error {
 
 // loadKey reads the faucet's key, or makes it for a new chain.
 func loadKey(path string, fresh bool) (*ecdsa.PrivateKey, error) {
-	key, err := crypto.LoadECDSA(path)
-	if err == nil {
-		return key, nil
+	raw, err := secretfile.Read(path)
+	if errors.Is(err, fs.ErrNotExist) && fresh {
+		raw, _, err = secretfile.ReadOrCreate(path, newKey)
 	}
-	if !errors.Is(err, fs.ErrNotExist) || !fresh {
+	if err != nil {
 		return nil, fmt.Errorf("read the faucet's key: %w", err)
 	}
-	if key, err = crypto.GenerateKey(); err != nil {
-		return nil, fmt.Errorf("make the faucet's key: %w", err)
-	}
-	if err := writeKey(path, key); err != nil {
-		return nil, fmt.Errorf("write the faucet's key: %w", err)
+	key, err := crypto.HexToECDSA(strings.TrimSpace(string(raw)))
+	if err != nil {
+		return nil, fmt.Errorf("%s holds no private key in hex", path) // not a word of what it holds
 	}
 	return key, nil
 }
 
-// writeKey writes the whole key or nothing, and returns when it is on the disk.
-func writeKey(path string, key *ecdsa.PrivateKey) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "key") // readable by its owner alone
+// newKey returns a new key as its file has it.
+func newKey() ([]byte, error) {
+	key, err := crypto.GenerateKey()
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("make a key: %w", err)
 	}
-	_, err = f.WriteString(common.Bytes2Hex(crypto.FromECDSA(key)))
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
+	return []byte(common.Bytes2Hex(crypto.FromECDSA(key))), nil
 }

@@ -27,8 +27,8 @@ func (s *Server) paidWallet(h func(w http.ResponseWriter, r *http.Request, c dns
 			return err
 		}
 		c := dnsCall{who: who, pay: pay.by(who)}
-		if s.Payments == nil {
-			return errNoPayments
+		if s.NotReady != nil {
+			return s.NotReady
 		}
 		if c.name, err = deed.ParseName(r.PathValue("domain")); err != nil {
 			return err

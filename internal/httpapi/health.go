@@ -49,6 +49,9 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
 	if s.draining.Load() {
 		return deed.Errorf(deed.CodeUnavailable, "this node is about to stop")
 	}
+	if s.NotReady != nil {
+		return s.NotReady
+	}
 	if s.Health.Report(r.Context()).Status == health.Down {
 		return down
 	}

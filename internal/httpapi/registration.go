@@ -25,8 +25,8 @@ func (s *Server) order(read func(w http.ResponseWriter, r *http.Request) (o regi
 		if err != nil {
 			return err
 		}
-		if s.Payments == nil {
-			return errNoPayments
+		if s.NotReady != nil {
+			return s.NotReady
 		}
 		if r.ContentLength == 0 && pay.auth == nil && pay.err == nil {
 			return s.indicativeOffer(w, r)

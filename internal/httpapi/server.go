@@ -46,6 +46,10 @@ type Server struct {
 	Zones         *zone.Service
 	Terms         PaymentTerms
 
+	// NotReady is why nothing is sold here, and no caller should be sent: paid
+	// routes and /readyz answer with it. It is nil where all is well.
+	NotReady error
+
 	// Propagation asks every name server for the serial it gives out, beside the
 	// one that all should.
 	Propagation func(ctx context.Context, name deed.Name, revision uint32) (serial uint32, servers []api.ServerPropagation)

@@ -1,9 +1,12 @@
-// Package keyfile keeps the keys of tokens in a file that only we can read.
+// Package keyfile knows how keys are written in files: the keys of tokens, the
+// private keys of wallets, the secret of all zones, and the key that signs the
+// agent card. Who may read such a file, and how it is written, is the business of
+// package secretfile.
 //
-// The file has one key a line, an ID and a secret. The first makes new tokens,
-// all of them check old ones, so keys are changed by putting a new line first
-// and taking the last one out an hour later, when its tokens have expired. A
-// changed file is read within a second. Nodes that share a database share the
+// The keys of tokens stand one a line, an ID and a secret. The first makes new
+// tokens, all of them check old ones, so keys are changed by putting a new line
+// first and taking the last one out an hour later, when its tokens have expired.
+// A changed file is read within a second. Nodes that share a database share the
 // file.
 package keyfile
 
@@ -14,12 +17,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/secretfile"
 )
 
 const (
@@ -39,11 +42,10 @@ type Ring struct {
 }
 
 // Open reads the file at path, and makes it with one key when it is not there.
+// Nodes that start at once end up with the same key.
 func Open(path string, now func() time.Time) (*Ring, error) {
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		if err := Rotate(path); err != nil {
-			return nil, err
-		}
+	if _, _, err := secretfile.ReadOrCreate(path, func() ([]byte, error) { return []byte(newTokenKey()), nil }); err != nil {
+		return nil, fmt.Errorf("open the token keys: %w", err)
 	}
 	r := &Ring{path: path, now: now, looked: now()}
 	if err := r.read(); err != nil {
@@ -66,16 +68,14 @@ func (r *Ring) Keys() []deed.TokenKey {
 	return r.keys
 }
 
-// read reads the file. The caller holds mu, or is alone.
+// read reads the file. The caller holds mu, or is alone. The time comes first: a
+// file that changes in between is read again.
 func (r *Ring) read() error {
 	info, err := os.Stat(r.path)
 	if err != nil {
 		return fmt.Errorf("read the token keys: %w", err)
 	}
-	if info.Mode().Perm()&0o077 != 0 {
-		return fmt.Errorf("the token keys in %s can be read by others: chmod 600 it", r.path)
-	}
-	raw, err := os.ReadFile(r.path)
+	raw, err := secretfile.Read(r.path)
 	if err != nil {
 		return fmt.Errorf("read the token keys: %w", err)
 	}
@@ -114,23 +114,19 @@ func parse(text string) ([]deed.TokenKey, error) {
 // Rotate puts a new key first in the file at path, and makes the file when it
 // is not there. Nobody ever sees half of it.
 func Rotate(path string) error {
-	old, err := os.ReadFile(path)
+	old, err := secretfile.Read(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("read the token keys: %w", err)
 	}
-	secret := make([]byte, secretBytes)
-	rand.Read(secret) // it never fails
-	line := fmt.Sprintf("%s %s\n", strings.ToLower(rand.Text()[:8]), base64.StdEncoding.EncodeToString(secret))
-	next, err := os.CreateTemp(filepath.Dir(path), ".keys-*") // mode 0600
-	if err != nil {
+	if err := secretfile.Write(path, append([]byte(newTokenKey()), old...)); err != nil {
 		return fmt.Errorf("write the token keys: %w", err)
 	}
-	_, err = next.WriteString(line + string(old))
-	if err = errors.Join(err, next.Sync(), next.Close()); err == nil {
-		err = os.Rename(next.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("write the token keys: %w", err), os.Remove(next.Name()))
-	}
 	return nil
+}
+
+// newTokenKey returns the line of a new key.
+func newTokenKey() string {
+	secret := make([]byte, secretBytes)
+	rand.Read(secret) // it never fails
+	return fmt.Sprintf("%s %s\n", strings.ToLower(rand.Text()[:8]), base64.StdEncoding.EncodeToString(secret))
 }

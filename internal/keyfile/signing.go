@@ -1,6 +1,7 @@
 package keyfile
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -8,30 +9,17 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
+
+	"deed.example/deed/internal/secretfile"
 )
 
 // OpenSigning reads the key on P-256 in the file at path, PKCS #8 in PEM, and
 // makes it when it is not there. Nodes that start at once end up with the same
 // key.
 func OpenSigning(path string) (*ecdsa.PrivateKey, error) {
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		if err := makeSigning(path); err != nil {
-			return nil, fmt.Errorf("make the signing key: %w", err)
-		}
-	}
-	info, err := os.Stat(path)
+	raw, _, err := secretfile.ReadOrCreate(path, newSigning)
 	if err != nil {
-		return nil, fmt.Errorf("read the signing key: %w", err)
-	}
-	if info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("the signing key in %s can be read by others: chmod 600 it", path)
-	}
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("read the signing key: %w", err)
+		return nil, fmt.Errorf("open the signing key: %w", err)
 	}
 	key, err := parseSigning(raw)
 	if err != nil {
@@ -56,28 +44,17 @@ func parseSigning(raw []byte) (*ecdsa.PrivateKey, error) {
 	return key, nil
 }
 
-// makeSigning writes a new key, unless another was quicker: a link, unlike a
-// rename, never replaces a file.
-func makeSigning(path string) error {
+// newSigning returns a new key as its file has it.
+func newSigning() ([]byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	next, err := os.CreateTemp(filepath.Dir(path), ".key-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(next.Name()) // what the link has stays
-	err = pem.Encode(next, &pem.Block{Type: "PRIVATE KEY", Bytes: der})
-	if err = errors.Join(err, next.Sync(), next.Close()); err != nil {
-		return err
-	}
-	if err := os.Link(next.Name(), path); !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	return nil
+	var out bytes.Buffer
+	err = pem.Encode(&out, &pem.Block{Type: "PRIVATE KEY", Bytes: der})
+	return out.Bytes(), err
 }

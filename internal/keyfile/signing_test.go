@@ -3,45 +3,10 @@ package keyfile_test
 import (
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 
 	"deed.example/deed/internal/keyfile"
 )
-
-// Nodes that start at once on one folder have one key, which stays.
-func TestSigningKeyIsMadeOnce(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "agent.key")
-	keys := make([]string, 8)
-	var wg sync.WaitGroup
-	for i := range keys {
-		wg.Go(func() {
-			key, err := keyfile.OpenSigning(path)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			raw, err := key.Bytes()
-			if err != nil {
-				t.Error(err)
-			}
-			keys[i] = string(raw)
-		})
-	}
-	wg.Wait()
-	for _, key := range keys {
-		if key != keys[0] {
-			t.Errorf("got keys %x and %x", key, keys[0])
-		}
-	}
-	info, err := os.Stat(path)
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("got mode %v, %v", info.Mode(), err)
-	}
-	if files, err := os.ReadDir(filepath.Dir(path)); err != nil || len(files) != 1 {
-		t.Errorf("got %v, %v", files, err)
-	}
-}
 
 func TestSigningKeyIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "agent.key")

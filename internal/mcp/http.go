@@ -28,7 +28,7 @@ const (
 // NewHandler returns what answers POST /mcp of the service that callers know by a
 // public address. It is handed one message at a time.
 func NewHandler(d *agent.Desk, version, publicURL string) http.Handler {
-	server := newServer(d, version)
+	server := newServer(d, version, overHTTP)
 	protocol := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{
 		Stateless:    true,
 		JSONResponse: true,

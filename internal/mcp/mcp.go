@@ -8,6 +8,10 @@
 // is refused with the offer of x402, in the two ways that clients look for it,
 // and done when the same call comes again with a payment (payment.go).
 //
+// On the standard streams there is a wallet at hand, and a paid call buys at
+// once; what is shown and said there follows from what its owner allowed
+// (stdio.go).
+//
 // Over HTTP there are no sessions: every message stands for itself, so any node
 // can answer any of them.
 package mcp
@@ -17,7 +21,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"io"
+	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -26,41 +30,68 @@ import (
 	"deed.example/deed/internal/agent"
 )
 
-// instructions are what every agent reads first.
+// instructions are what every agent reads first that comes over HTTP.
 const instructions = `Deed sells domain names and runs their DNS. Prices are in USDC.
 Searching, checking and prices are free and need nothing. register_domain, renew_domain and transfer_domain need a payment and no sign-in: the wallet that pays owns the name. DNS and account tools need a sign-in by that wallet (sign_in_message, sign_in, then the token as Authorization: Bearer or as access_token).
 A tool that costs money answers with an offer (x402) until the call carries a payment in _meta["x402/payment"]. Use dry_run or check_domains to know the price first, and max_price_usd to be safe. Sending the same payment with the same call again never pays twice.`
 
+// A manner is how a server speaks to those who come one way.
+type manner struct {
+	instructions string
+	quickStart   string
+	prompt       bool // it has the prompt that buys
+
+	// present returns a tool as it is shown, or why it is not.
+	present func(t agent.Tool) (shown agent.Tool, refusal string)
+}
+
+// overHTTP is for agents that carry payments along.
+var overHTTP = manner{
+	instructions: instructions,
+	quickStart:   quickStart,
+	prompt:       true,
+	present:      func(t agent.Tool) (agent.Tool, string) { return t, "" },
+}
+
 // newServer returns the one server of both ways in.
-func newServer(d *agent.Desk, version string) *mcp.Server {
+func newServer(d *agent.Desk, version string, m manner) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "deed", Title: "Deed: domain names and DNS", Version: version}, &mcp.ServerOptions{
-		Instructions: instructions,
+		Instructions: m.instructions,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}, Prompts: &mcp.PromptCapabilities{}},
 	})
+	var names []string
+	refusals := map[string]string{}
 	for _, t := range agent.Tools() {
-		s.AddTool(describe(t), handle(d, t))
+		shown, refusal := m.present(t)
+		if refusal != "" {
+			refusals[t.Name] = refusal
+			continue
+		}
+		names = append(names, t.Name)
+		s.AddTool(describe(shown), handle(d, t))
 	}
-	s.AddReceivingMiddleware(knowTools)
-	addResources(s, d.Caller)
-	addPrompt(s)
+	s.AddReceivingMiddleware(knowTools(names, refusals))
+	addResources(s, d.Caller, m.quickStart)
+	if m.prompt {
+		addPrompt(s)
+	}
 	return s
 }
 
-// knowTools tells who calls a tool that is not there which are.
-func knowTools(next mcp.MethodHandler) mcp.MethodHandler {
-	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		call, ok := req.(*mcp.CallToolRequest)
-		if !ok || call.Params == nil {
-			return next(ctx, method, req)
+// knowTools tells who calls a tool that is not there which are, or why not.
+func knowTools(names []string, refusals map[string]string) mcp.Middleware {
+	return func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			call, ok := req.(*mcp.CallToolRequest)
+			if !ok || call.Params == nil || slices.Contains(names, call.Params.Name) {
+				return next(ctx, method, req)
+			}
+			message := fmt.Sprintf("unknown tool %.64q: there are %s", call.Params.Name, strings.Join(names, ", "))
+			if refusal := refusals[call.Params.Name]; refusal != "" {
+				message = call.Params.Name + " is not offered here: " + refusal
+			}
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: message}
 		}
-		if _, known := agent.Find(call.Params.Name); known {
-			return next(ctx, method, req)
-		}
-		var names []string
-		for _, t := range agent.Tools() {
-			names = append(names, t.Name)
-		}
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %.64q: there are %s", call.Params.Name, strings.Join(names, ", "))}
 	}
 }
 
@@ -74,9 +105,4 @@ func describe(t agent.Tool) *mcp.Tool {
 			Title: t.Title, ReadOnlyHint: t.ReadOnly, DestructiveHint: &t.Destructive, IdempotentHint: t.Idempotent, OpenWorldHint: &openWorld,
 		},
 	}
-}
-
-// Serve speaks the protocol on two streams until the input ends or ctx does.
-func Serve(ctx context.Context, d *agent.Desk, version string, in io.ReadCloser, out io.WriteCloser) error {
-	return newServer(d, version).Run(ctx, &mcp.IOTransport{Reader: in, Writer: out, MaxLineLength: maxMessage})
 }

@@ -24,7 +24,7 @@ var papers = []paper{
 }
 
 // addResources adds what an agent may want to read before it acts.
-func addResources(s *mcp.Server, c agent.Caller) {
+func addResources(s *mcp.Server, c agent.Caller, quickStart string) {
 	const uri, kind = "deed://quickstart", "text/markdown"
 	s.AddResource(&mcp.Resource{URI: uri, Name: "quickstart", Title: "Quick start", Description: "How to find, buy and set up a name with these tools.", MIMEType: kind},
 		func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {

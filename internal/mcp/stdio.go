@@ -1,0 +1,112 @@
+package mcp
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"deed.example/deed/internal/agent"
+)
+
+// A Stdio serves one agent on two streams, on the machine and with the wallet of
+// the person it works for. Fill every field.
+//
+// What it says is true there: a call that costs money buys at once, without an
+// offer that somebody could still refuse. So it says how much may be spent, shows
+// only quotes where a limit is missing, and nothing that costs money where there
+// is no wallet that can sign. That nothing else is spent is up to the Caller of
+// the desk, which signs.
+type Stdio struct {
+	Desk    *agent.Desk
+	Consent agent.Consent
+	Version string
+}
+
+// Serve speaks the protocol until the input ends or ctx does.
+func (s Stdio) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
+	server := newServer(s.Desk, s.Version, manner{
+		instructions: s.instructions(),
+		quickStart:   strings.ReplaceAll(quickStartStdio, "{{paying}}", s.paying()),
+		prompt:       s.Consent.Spends(),
+		present:      s.present,
+	})
+	return server.Run(ctx, &mcp.IOTransport{Reader: in, Writer: out, MaxLineLength: maxMessage})
+}
+
+//go:embed quickstart_stdio.md
+var quickStartStdio string
+
+// howToAllow is what a person does to let an agent spend.
+const howToAllow = "a person allows it by starting `deed mcp` with both --max-price (USDC for one call) and --budget (USDC for all calls of the run)"
+
+// paying says what costs money, and what may be spent on it.
+func (s Stdio) paying() string {
+	c := s.Consent
+	switch {
+	case c.Wallet == "":
+		return "Nothing can be bought here: " + c.Problem + ". Tools that cost money are not offered; prices are free to ask for (check_domains, get_pricing)."
+	case !c.Spends():
+		return "Nothing is spent here: " + howToAllow + ". Until then register_domain, renew_domain, transfer_domain and change_dns_records only quote (dry_run true), " +
+			"and tools that cannot quote are not offered."
+	}
+	return fmt.Sprintf("A tool that costs money BUYS AT ONCE: the call itself signs a payment with this wallet, there is no offer to accept first, and money that is spent does not come back. "+
+		"At most %s USDC are signed for in one call, and %s USDC in all calls of this run. Know the price first (dry_run, check_domains) and have the person agree to it; max_price_usd lowers the limit of a call and never raises it. "+
+		"When an answer was lost, make the same call with the same arguments again: it repeats the same payment.", c.MaxPrice, c.Budget)
+}
+
+func (s Stdio) instructions() string {
+	wallet := "This server runs beside the person you work for."
+	if s.Consent.Wallet != "" {
+		wallet = "This server runs beside the person you work for, with their wallet " + s.Consent.Wallet + ": it owns what is bought, and signs in by itself for DNS and account tools."
+	}
+	return "Deed sells domain names and runs their DNS. Prices are in USDC. Searching, checking and prices are free.\n" + wallet + "\n" + s.paying()
+}
+
+// present shows a tool as it works beside a wallet.
+func (s Stdio) present(t agent.Tool) (agent.Tool, string) {
+	c := s.Consent
+	t.Description = t.Purpose
+	switch {
+	case !t.Paid:
+		return t, ""
+	case c.Wallet == "":
+		return t, c.Problem
+	case !c.Spends() && !t.Quotes():
+		return t, "nothing may be spent, and it cannot quote; " + howToAllow
+	case !c.Spends():
+		t.Description += " HERE IT ONLY QUOTES: call it with dry_run true. To buy, " + howToAllow + "."
+		t.ReadOnly, t.Destructive, t.Idempotent = true, false, true
+	default:
+		t.Description += fmt.Sprintf(" IT BUYS AT ONCE: this call signs a payment in USDC with the local wallet and asks nobody; at most %s USDC now, and %s in all of this run. Know the price and have the person agree first.", c.MaxPrice, c.Budget)
+	}
+	t.Output = withoutOffer(t.Output)
+	return t, ""
+}
+
+// withoutOffer takes the offer of x402 out of what a tool can answer: here nobody
+// is asked to pay one.
+func withoutOffer(schema []byte) []byte {
+	var full map[string]any
+	if json.Unmarshal(schema, &full) != nil {
+		return schema
+	}
+	shapes, _ := full["anyOf"].([]any)
+	var kept []any
+	for _, shape := range shapes {
+		properties, _ := shape.(map[string]any)["properties"].(map[string]any)
+		if properties["x402Version"] == nil {
+			kept = append(kept, shape)
+		}
+	}
+	full["anyOf"] = kept
+	out, err := json.Marshal(full)
+	if err != nil {
+		return schema
+	}
+	return out
+}
