@@ -31,8 +31,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-
-	"github.com/go-json-experiment/json"
 )
 
 const (
@@ -49,6 +47,7 @@ const (
 type Client struct {
 	Timeout   time.Duration // for one answer, the wait for a slot included
 	Retry     time.Duration // for all tries of a call that the endpoint is too busy for
+	Backoff   time.Duration // before the second try; it doubles each time
 	MaxAnswer int64         // bytes
 	ChainID   uint64        // that every endpoint must be on; 0 for that of the first
 
@@ -65,7 +64,7 @@ func Dial(urls ...string) *Client {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	c := &Client{
-		Timeout: callTimeout, Retry: retryTimeout, MaxAnswer: maxAnswer,
+		Timeout: callTimeout, Retry: retryTimeout, Backoff: firstBackoff, MaxAnswer: maxAnswer,
 		endpoints: &endpoints{http: transport}, slots: make(chan struct{}, maxAtOnce),
 	}
 	for i, url := range urls {
@@ -124,12 +123,12 @@ func (e *busyError) Unwrap() error { return e.cause }
 // call asks one question and reads the answer into out. While the endpoints are
 // busy it asks again, ever more slowly, until the context or Retry ends.
 func (c *Client) call(ctx context.Context, out any, method string, params ...any) error {
-	question, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+	question, err := encodeCall(method, params)
 	if err != nil {
-		return fmt.Errorf("encode %s: %w", method, err)
+		return err
 	}
 	ends := time.Now().Add(c.Retry)
-	for backoff := firstBackoff; ; backoff = min(2*backoff, maxBackoff) {
+	for backoff := c.Backoff; ; backoff = min(2*backoff, maxBackoff) {
 		err := c.once(ctx, out, method, question)
 		busy, ok := errors.AsType[*busyError](err)
 		if !ok {

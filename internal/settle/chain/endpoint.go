@@ -45,6 +45,7 @@ type endpoint struct {
 	url    string
 
 	mu       sync.Mutex // guards the fields below
+	chainID  *uint64    // as it told; nil when it was not asked since it failed
 	verified bool
 	retryAt  time.Time // when it failed: not before
 	probing  bool
@@ -144,27 +145,21 @@ func (c *Client) askOne(ctx context.Context, e *endpoint, out any, method string
 
 var errWrongChain = errors.New("it is on another chain than the others")
 
-// verify compares the endpoint's chain with the one we are on.
+// verify compares the endpoint's chain with the one we are on. What a busy
+// endpoint has answered is not asked again.
 func (c *Client) verify(ctx context.Context, e *endpoint) error {
-	var id quantity
+	id, err := c.chainOf(ctx, e)
+	if err != nil {
+		return err
+	}
 	var first *block
-	for method, out := range map[string]any{"eth_chainId": &id, "eth_getBlockByNumber": &first} {
-		params := []any{}
-		if out == any(&first) {
-			params = []any{"0x0", false}
-		}
-		question, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
-		if err != nil {
-			return err
-		}
-		if err := c.post(ctx, e, out, method, question); err != nil {
-			return err
-		}
+	if err := c.askPlain(ctx, e, &first, "eth_getBlockByNumber", "0x0", false); err != nil {
+		return err
 	}
 	if first == nil {
 		return fmt.Errorf("%w: it has no first block", errWrongChain)
 	}
-	if err := c.endpoints.compare(identity{uint64(id), first.Hash}, c.ChainID); err != nil {
+	if err := c.endpoints.compare(identity{id, first.Hash}, c.ChainID); err != nil {
 		return err
 	}
 	e.mu.Lock()
@@ -174,6 +169,45 @@ func (c *Client) verify(ctx context.Context, e *endpoint) error {
 	}
 	e.verified, e.retryAt, e.said = true, time.Time{}, ""
 	return nil
+}
+
+// chainOf returns the endpoint's chain id, asked once for each connection.
+func (c *Client) chainOf(ctx context.Context, e *endpoint) (uint64, error) {
+	e.mu.Lock()
+	known := e.chainID
+	e.mu.Unlock()
+	if known != nil {
+		return *known, nil
+	}
+	var answer quantity
+	if err := c.askPlain(ctx, e, &answer, "eth_chainId"); err != nil {
+		return 0, err
+	}
+	id := uint64(answer)
+	e.mu.Lock()
+	e.chainID = &id
+	e.mu.Unlock()
+	return id, nil
+}
+
+// askPlain asks one endpoint once, verified or not.
+func (c *Client) askPlain(ctx context.Context, e *endpoint, out any, method string, params ...any) error {
+	question, err := encodeCall(method, params)
+	if err != nil {
+		return err
+	}
+	return c.post(ctx, e, out, method, question)
+}
+
+func encodeCall(method string, params []any) ([]byte, error) {
+	if params == nil {
+		params = []any{}
+	}
+	question, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", method, err)
+	}
+	return question, nil
 }
 
 func (p *endpoints) compare(got identity, chainID uint64) error {
@@ -199,7 +233,7 @@ func (c *Client) fail(e *endpoint, cause error) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.verified, e.retryAt = false, time.Now().Add(pause)
+	e.chainID, e.verified, e.retryAt = nil, false, time.Now().Add(pause)
 	if e.said != cause.Error() {
 		loggerOf(&c.endpoints.log).Warn("an RPC endpoint is not used", "endpoint", e.number, "cause", cause.Error())
 	}

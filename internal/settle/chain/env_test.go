@@ -283,3 +283,5 @@ func (env *testEnv) nonceOf(key *ecdsa.PrivateKey) uint64 {
 	env.rpc(&n, "eth_getTransactionCount", crypto.PubkeyToAddress(key.PublicKey), "latest")
 	return uint64(n)
 }
+
+func addressOfKey(key *ecdsa.PrivateKey) common.Address { return crypto.PubkeyToAddress(key.PublicKey) }

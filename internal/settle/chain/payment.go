@@ -2,6 +2,7 @@ package chain
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -52,31 +53,47 @@ func (s *Settler) Abandon(ctx context.Context, a deed.Authorization) error {
 	if err != nil {
 		return err
 	}
-	all := sent[purpose]
 	attempt := 1
-	if len(all) > 0 {
+	if all := sent[purpose]; len(all) > 0 {
 		last := all[len(all)-1]
 		if last.Hash == "" {
 			return nil // it is abandoned
 		}
 		attempt = last.Attempt + 1
-		head, err := s.Client.block(ctx, "latest")
-		if err != nil {
+		if err := s.reads.cannotMove(ctx, auth, last); err != nil {
 			return fmt.Errorf("abandon %s: %w", purpose, err)
-		}
-		final, err := s.reads.finalNumber(ctx, head, s.Depth(a.Amount))
-		if err != nil {
-			return fmt.Errorf("abandon %s: %w", purpose, err)
-		}
-		n, err := s.Client.count(ctx, addressOf(last.From), number(final))
-		if err != nil {
-			return fmt.Errorf("abandon %s: %w", purpose, err)
-		}
-		if last.Nonce >= n {
-			return fmt.Errorf("abandon %s: transaction %s may still be mined", purpose, last.Hash)
 		}
 	}
 	return s.Store.Abandon(ctx, purpose, attempt)
+}
+
+// cannotMove fails unless the last transaction of ours for a payment is final
+// and has not moved it.
+func (r *reader) cannotMove(ctx context.Context, a *authorization, last deed.Transaction) error {
+	head, err := r.c.block(ctx, "latest")
+	if err != nil {
+		return err
+	}
+	final, err := r.finalNumber(ctx, head, r.s.Depth(a.Amount))
+	if err != nil {
+		return err
+	}
+	v := &view{head: head, final: final, counts: map[deed.Wallet]uint64{}}
+	n, err := r.countOf(ctx, v, last.From)
+	if err != nil {
+		return err
+	}
+	if last.Nonce >= n {
+		return fmt.Errorf("transaction %s may still be mined", last.Hash)
+	}
+	used, err := r.states(ctx, v, []scanKey{{a.from, a.nonce}})
+	if err != nil {
+		return err
+	}
+	if used[0] {
+		return errors.New("its nonce is used: ask what became of it")
+	}
+	return nil
 }
 
 // pay answers the payments whose fate is sealed in the final block, and signs

@@ -90,8 +90,8 @@ func (r *reader) findUse(ctx context.Context, owner common.Address, nonce common
 		}
 		top -= n
 		if i == 1 && fresh {
-			if at, err := r.usedAt(ctx, owner, nonce, low, top); err == nil {
-				low, top = at, at
+			if use := r.useByState(ctx, scanKey{owner, nonce}, low, top, topics); use != nil {
+				return use, nil
 			}
 		}
 	}
@@ -99,28 +99,29 @@ func (r *reader) findUse(ctx context.Context, owner common.Address, nonce common
 	return nil, errUnseen
 }
 
-// usedAt returns the block that used the nonce, by the state of old blocks.
-func (r *reader) usedAt(ctx context.Context, owner common.Address, nonce common.Hash, low, top uint64) (uint64, error) {
-	used := func(n uint64) (bool, error) {
-		raw, err := r.c.ethCall(ctx, question{to: r.s.USDC, data: pack(tokenABI, "authorizationState", owner, nonce), gas: stateGas}, number(n))
-		return len(raw) == 32 && raw[31] != 0, err
+// useByState finds the event by the state of old blocks, or returns nil. Blocks
+// whose state the endpoint no longer has count as older than the event.
+func (r *reader) useByState(ctx context.Context, key scanKey, low, top uint64, topics []any) *logEntry {
+	used := func(n uint64) bool {
+		q := question{to: r.s.USDC, data: pack(tokenABI, "authorizationState", key.owner, key.nonce), gas: stateGas}
+		raw, err := r.c.ethCall(ctx, q, number(n))
+		return err == nil && len(raw) == 32 && raw[31] != 0
 	}
-	if yes, err := used(top); err != nil || !yes {
-		return 0, errors.Join(err, errUnseen)
+	if !used(top) {
+		return nil
 	}
-	for low < top {
-		middle := low + (top-low)/2
-		yes, err := used(middle)
-		if err != nil {
-			return 0, err
-		}
-		if yes {
+	for low < top && ctx.Err() == nil {
+		if middle := low + (top-low)/2; used(middle) {
 			top = middle
 		} else {
 			low = middle + 1
 		}
 	}
-	return low, nil
+	found, err := r.query(ctx, low, low, topics...)
+	if err != nil || len(found) == 0 || len(found[0].Topics) != 3 {
+		return nil
+	}
+	return &found[0]
 }
 
 type scanKey struct {
