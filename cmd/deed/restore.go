@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -29,7 +30,7 @@ func restoreCommand() *cobra.Command {
 // is found, and decides on it. With dryRun only the reading is done, which the
 // service does by itself too.
 func finishRestore(ctx context.Context, c *config, dryRun bool, out io.Writer) (err error) {
-	b, err := openBackends(ctx, c)
+	b, err := openBackends(ctx, c, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}
@@ -88,7 +89,7 @@ func refundDust(ctx context.Context, c *config, wallet string, dryRun bool, out 
 	if err != nil {
 		return err
 	}
-	b, err := openBackends(ctx, c)
+	b, err := openBackends(ctx, c, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}
