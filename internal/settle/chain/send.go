@@ -15,6 +15,9 @@ import (
 	"deed.example/deed"
 )
 
+// maxSentAt bounds how many transactions we remember to have sent.
+const maxSentAt = 4096
+
 // maxBids bounds how often one transaction is sent with a higher fee: the last
 // bid is eleven times the first.
 const maxBids = 20
@@ -114,20 +117,15 @@ func (l *lane) pushFrom(ctx context.Context, from common.Address, counted map[co
 // resendAfter is how long a transaction that was sent is left alone.
 func (l *lane) resendAfter() time.Duration { return 3 * l.s.BlockTime }
 
-// anyDue says whether one of the transactions should be sent, or sent again. It
-// forgets those that no longer wait.
+// anyDue says whether one of the transactions should be sent, or sent again.
 func (l *lane) anyDue(waiting []deed.Transaction) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(waiting) == 0 {
-		clear(l.sentAt)
-		return false
+	if len(l.sentAt) > maxSentAt {
+		clear(l.sentAt) // they are sent once too often
 	}
 	for _, t := range waiting {
 		if at, sent := l.sentAt[t.Hash]; !sent || time.Since(at) >= l.resendAfter() {
-			return true
-		}
-		if !l.s.Now().Before(t.SignedAt.Add(l.s.BumpAfter)) {
 			return true
 		}
 	}
