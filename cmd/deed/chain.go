@@ -45,8 +45,10 @@ func openChain(c *config, log *slog.Logger) (*chainBackend, error) {
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
 	url := "http://" + l.Addr().String()
+	client := chain.Dial(url)
+	client.ChainID = devchain.ChainID
 	return &chainBackend{
-		Client: chain.Dial(url),
+		Client: client,
 		sandbox: &httpapi.Sandbox{ChainID: devchain.ChainID, RPCURL: url, USDC: devchain.USDC, Faucet: func(ctx context.Context, w deed.Wallet, amount deed.USDC) (string, deed.USDC, error) {
 			txHash, balance, err := embedded.Faucet(ctx, string(w), int64(amount))
 			return txHash, deed.USDC(balance), err
@@ -67,7 +69,9 @@ func dialChain(c *config) *chain.Client {
 	if c.ChainFallback != "" {
 		urls = append(urls, c.ChainFallback.Reveal())
 	}
-	return chain.Dial(urls...)
+	client := chain.Dial(urls...)
+	client.ChainID = c.ChainID // compared with every endpoint, before it is used
+	return client
 }
 
 func chainInWords(c *config) string {

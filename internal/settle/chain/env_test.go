@@ -72,7 +72,7 @@ func newEnv(t *testing.T, db *sqldb.DB) *testEnv {
 	return env
 }
 
-// eachEnv opens a house on both databases.
+// eachEnv opens an environment on both databases.
 func eachEnv(t *testing.T, f func(t *testing.T, env *testEnv)) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) { f(t, newEnv(t, db)) })
 }
@@ -107,7 +107,7 @@ func (env *testEnv) give(w deed.Wallet, amount int64) {
 	}
 }
 
-// settler opens one as the house is set up now.
+// settler opens one as the environment is set up now.
 func (env *testEnv) settler() *chain.Settler {
 	env.t.Helper()
 	s, err := chain.Open(env.t.Context(), env.cfg)
@@ -139,7 +139,7 @@ func (env *testEnv) mine(n int) {
 	}
 }
 
-// pay signs a payment of the house's payer. It is the same for the same nonce.
+// pay signs a payment of the environment's payer. It is the same for the same nonce.
 func (env *testEnv) pay(nonce string) deed.Authorization {
 	return env.payFrom(env.payer, nonce)
 }
@@ -174,7 +174,7 @@ func (env *testEnv) signed(key *ecdsa.PrivateKey, a deed.Authorization) deed.Aut
 	return a
 }
 
-// cancel spends the nonce of one of the house's payer's payments on nothing.
+// cancel spends the nonce of one of the environment's payer's payments on nothing.
 func (env *testEnv) cancel(a deed.Authorization) {
 	env.t.Helper()
 	sig := env.coin().Sign(env.payer, signtest.Cancel, addressOf(a.Payer), nonceOf(a))

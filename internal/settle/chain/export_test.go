@@ -32,3 +32,10 @@ func (c *Client) ProbeAfter(d time.Duration) { c.endpoints.pause.Store(int64(d))
 
 // Span is how many blocks one question for logs spans now.
 func (s *Settler) Span() uint64 { return s.span.blocks() }
+
+// ForgetFees makes the settler ask for the fees anew.
+func (s *Settler) ForgetFees() {
+	s.feeCache.mu.Lock()
+	defer s.feeCache.mu.Unlock()
+	s.feeCache.tip, s.feeCache.base = nil, nil
+}

@@ -69,9 +69,9 @@ func (r *reader) arrivals(ctx context.Context, a *deed.Arrivals, to uint64, trea
 // crowdedBlock reads the transfers to us in a block that has too many of them:
 // those of payers who used an authorization in it, payer by payer.
 func (r *reader) crowdedBlock(ctx context.Context, n uint64, treasuries []common.Hash, why *tooLargeError) ([]logEntry, []deed.UnreadBlock, error) {
-	used, err := r.query(ctx, n, n, usedTopic)
-	if err != nil && divisible(ctx, err) {
-		return nil, []deed.UnreadBlock{{Number: n, Reason: fmt.Sprintf("%v; its authorizations: %v", why.cause, err)}}, nil
+	used, _, err := r.rangeLogs(ctx, n, n, usedTopic)
+	if large, ok := errors.AsType[*tooLargeError](err); ok {
+		return nil, []deed.UnreadBlock{{Number: n, Reason: fmt.Sprintf("%v; its authorizations: %v", why.cause, large.cause)}}, nil
 	}
 	if err != nil {
 		return nil, nil, err

@@ -24,6 +24,8 @@ type lane struct {
 	role    string // of the wallets that sign in it
 	advance func(ctx context.Context, v *view, waits []*wait) (signed bool, err error)
 
+	mined map[common.Address]uint64 // transactions as counted in this round; the leader's own
+
 	lead  chan struct{} // holds a token while one caller works for all that wait
 	fresh chan struct{} // holds a token when somebody has come to wait
 

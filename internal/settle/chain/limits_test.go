@@ -102,6 +102,28 @@ func TestEverySecondCallIsRefused(t *testing.T) {
 	}
 }
 
+// An endpoint that answers no question for logs is out of order: nothing is put
+// aside for that.
+func TestNoLogsAtAllIsNoLargeBlock(t *testing.T) {
+	eachEnv(t, func(t *testing.T, env *testEnv) {
+		s := env.settler()
+		env.stranger(env.pay("1"))
+		for name, r := range map[string]*refusal{"refused": {code: -32000, message: "no"}, "not allowed": {status: http.StatusUnauthorized}} {
+			env.proxy.refusing(func(method string, _ []json.RawMessage) *refusal {
+				if method == "eth_getLogs" {
+					return r
+				}
+				return nil
+			})
+			if got, err := s.Incoming(t.Context(), 0); err == nil || got.Next != 0 || len(got.Unread) != 0 {
+				t.Errorf("%s: got %+v, %v, want an error", name, got, err)
+			}
+		}
+		env.proxy.refusing(nil)
+		env.seen(s, env.pay("1"))
+	})
+}
+
 // journal keeps what is logged.
 type journal struct {
 	mu   sync.Mutex

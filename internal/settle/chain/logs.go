@@ -43,6 +43,13 @@ func (p *logSpan) refused(n uint64) {
 	p.size, p.good = max(n/2, 1), 0
 }
 
+// reset forgets what an endpoint refused that was out of order.
+func (p *logSpan) reset() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.size, p.good = maxSpan, 0
+}
+
 func (p *logSpan) answered(n uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -94,11 +101,23 @@ func (r *reader) divided(ctx context.Context, n uint64, ask func(n uint64) error
 		case !divisible(ctx, err):
 			return 0, err
 		case n == 1:
-			return 0, &tooLargeError{err}
+			return 0, r.tooLarge(ctx, err)
 		}
 		r.s.span.refused(n)
 		n /= 2
 	}
+}
+
+// tooLarge decides whether a question about one block was refused for its size:
+// only when the endpoint answers the same question about nobody. One that answers
+// no such question is out of order, and no block is put aside for that.
+func (r *reader) tooLarge(ctx context.Context, cause error) error {
+	nobody := common.Hash{31: 1}
+	if _, err := r.query(ctx, 0, 0, transferTopic, nobody, nobody); err != nil {
+		r.s.span.reset()
+		return cause
+	}
+	return &tooLargeError{cause}
 }
 
 // rangeLogs reads the logs from a block on, and says how many blocks it has read.

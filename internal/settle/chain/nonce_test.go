@@ -116,7 +116,9 @@ func TestForeignTransactionVanishes(t *testing.T) {
 
 // restored returns a store as it was before anything of the given kind happened:
 // another database with the same wallets, which knows of none of it.
-func (env *testEnv) restored(db *sqldb.DB) { env.cfg.Store = sqldb.Settlements{DB: db, ChainID: env.cfg.ChainID} }
+func (env *testEnv) restored(db *sqldb.DB) {
+	env.cfg.Store = sqldb.Settlements{DB: db, ChainID: env.cfg.ChainID}
+}
 
 // A database that was restored to before the last payments and refunds goes on
 // from the chain, and refunds nothing twice.

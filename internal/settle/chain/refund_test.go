@@ -97,6 +97,14 @@ func TestReserves(t *testing.T) {
 	if err != nil || got.Gas.Sign() != 0 || got.Settlements+got.Batches+got.Refunds+int64(got.USDC) != 0 {
 		t.Errorf("empty wallets: got %+v, %v", got, err)
 	}
+	// A chain that takes a million gwei for each byte that it publishes.
+	fees := (&bench{Chain: env.Chain}).deploy(t, "60043566038d7ea4c680000260005260206000f3")
+	env.cfg.DataFees = addressOf(fees)
+	env.give(walletAt(addressOfKey(env.cfg.GasKey)), 1)
+	dear, err := env.settler().Reserves(t.Context())
+	if err != nil || dear.Settlements != 1 || dear.Batches != 0 {
+		t.Errorf("with a fee for data: got %+v, %v, want one settlement and no batch", dear, err)
+	}
 	env.proxy.cut()
 	if _, err := s.Reserves(t.Context()); err == nil {
 		t.Error("no chain: got an answer")

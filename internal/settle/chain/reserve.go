@@ -39,8 +39,8 @@ func (s *Settler) Reserves(ctx context.Context) (r deed.Reserves, err error) {
 		{s.Multicall, true, pack(batchABI, "getEthBalance", s.refundWallet())},
 		{s.USDC, true, pack(tokenABI, "balanceOf", s.refundWallet())},
 		{s.Multicall, true, pack(batchABI, "getBasefee")},
-		{dataFees, true, dataFeeCall(singleSize)},
-		{dataFees, true, dataFeeCall(largeSize)},
+		{s.DataFees, true, dataFeeCall(singleSize)},
+		{s.DataFees, true, dataFeeCall(largeSize)},
 	})
 	answers, err := s.Client.askBatch(ctx, question{to: s.Multicall, data: questions, gas: contractGas}, "latest")
 	if err != nil {

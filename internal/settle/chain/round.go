@@ -19,6 +19,7 @@ const (
 // and whether it sent something, so that looking again at once is worth while.
 func (l *lane) round(ctx context.Context) (head *block, sent bool) {
 	waits := l.snapshot()
+	l.mined = nil
 	head, err := l.c.block(ctx, "latest")
 	if err != nil {
 		note(fmt.Errorf("look at the chain: %w", err), waits...)
@@ -44,7 +45,7 @@ func (l *lane) round(ctx context.Context) (head *block, sent bool) {
 		}
 	}
 	// Whatever is signed is sent until it is mined, also after an error above.
-	err = l.push(ctx)
+	err = l.push(ctx, l.mined)
 	if sent {
 		l.s.step("after send")
 	}
@@ -52,7 +53,12 @@ func (l *lane) round(ctx context.Context) (head *block, sent bool) {
 	return head, sent && ctx.Err() == nil
 }
 
+// snapshot returns those who wait. All who have come are among them.
 func (l *lane) snapshot() (waits []*wait) {
+	select {
+	case <-l.fresh:
+	default:
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, w := range l.waiting {
@@ -147,7 +153,8 @@ func (r *reader) standingOf(ctx context.Context, v *view, sent []deed.Transactio
 	if last.Hash == "" {
 		return abandoned, nil
 	}
-	if r.s.Now().Before(last.SignedAt.Add(2 * r.s.BlockTime)) {
+	deep := 2 + time.Duration(uint64(v.head.Number)-min(v.final, uint64(v.head.Number)))
+	if r.s.Now().Before(last.SignedAt.Add(min(deep, 8) * r.s.BlockTime)) {
 		return inFlight, nil // it cannot be final yet, and asking costs
 	}
 	n, err := r.countOf(ctx, v, last.From)

@@ -15,6 +15,9 @@ import (
 	"deed.example/deed"
 )
 
+// maxSentAt bounds how many transactions we remember to have sent.
+const maxSentAt = 4096
+
 // maxBids bounds how often one transaction is sent with a higher fee: the last
 // bid is eleven times the first.
 const maxBids = 20
@@ -32,7 +35,7 @@ func (s *Settler) Tick(ctx context.Context) error {
 
 // tick sends again, whatever was sent before, and notes what is final.
 func (l *lane) tick(ctx context.Context) error {
-	err := l.push(ctx)
+	err := l.push(ctx, nil)
 	for _, from := range l.signers() {
 		waiting, storeErr := l.s.Store.Unmined(ctx, walletAt(from), l.floorOf(from))
 		if storeErr != nil {
@@ -73,23 +76,25 @@ func (l *lane) floorOf(from common.Address) uint64 {
 
 // push sends what the lane's accounts have waiting. What is mined is told by the
 // chain alone and never stored, so a reorganisation needs no care of its own:
-// what it dropped is waiting again.
-func (l *lane) push(ctx context.Context) error {
+// what it dropped is waiting again. mined is what was counted a moment ago.
+func (l *lane) push(ctx context.Context, mined map[common.Address]uint64) error {
 	var errs []error
 	for _, from := range l.signers() {
-		errs = append(errs, l.pushFrom(ctx, from))
+		errs = append(errs, l.pushFrom(ctx, from, mined))
 	}
 	return errors.Join(append(errs, ctx.Err())...)
 }
 
-func (l *lane) pushFrom(ctx context.Context, from common.Address) error {
+func (l *lane) pushFrom(ctx context.Context, from common.Address, counted map[common.Address]uint64) error {
 	waiting, err := l.s.Store.Unmined(ctx, walletAt(from), l.floorOf(from))
 	if err != nil || !l.anyDue(waiting) {
 		return err
 	}
-	mined, err := l.c.count(ctx, from, "latest")
-	if err != nil {
-		return err
+	mined, known := counted[from]
+	if !known {
+		if mined, err = l.c.count(ctx, from, "latest"); err != nil {
+			return err
+		}
 	}
 	mined = max(mined, l.floorOf(from)) // an endpoint may lag behind
 	waiting = slices.DeleteFunc(waiting, func(t deed.Transaction) bool { return t.Nonce < mined && l.noteSent(t.Hash) })
@@ -112,20 +117,15 @@ func (l *lane) pushFrom(ctx context.Context, from common.Address) error {
 // resendAfter is how long a transaction that was sent is left alone.
 func (l *lane) resendAfter() time.Duration { return 3 * l.s.BlockTime }
 
-// anyDue says whether one of the transactions should be sent, or sent again. It
-// forgets those that no longer wait.
+// anyDue says whether one of the transactions should be sent, or sent again.
 func (l *lane) anyDue(waiting []deed.Transaction) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(waiting) == 0 {
-		clear(l.sentAt)
-		return false
+	if len(l.sentAt) > maxSentAt {
+		clear(l.sentAt) // they are sent once too often
 	}
 	for _, t := range waiting {
 		if at, sent := l.sentAt[t.Hash]; !sent || time.Since(at) >= l.resendAfter() {
-			return true
-		}
-		if !l.s.Now().Before(t.SignedAt.Add(l.s.BumpAfter)) {
 			return true
 		}
 	}

@@ -67,6 +67,7 @@ type Config struct {
 	PayTo         common.Address    // the treasury; its key is not here
 	GasKey        *ecdsa.PrivateKey // settles; holds gas and no USDC
 	RefundKey     *ecdsa.PrivateKey // refunds; holds gas and USDC
+	DataFees      common.Address    // the contract that OP-stack chains tell with what publishing costs; their own
 
 	Depth     func(deed.USDC) uint64 // how many blocks deep a transfer must lie; Safe for the safe tag; DefaultDepth
 	SafeDepth uint64                 // stands in for the safe tag where the endpoint has none; 64
@@ -122,6 +123,9 @@ func (c *Config) setDefaults() {
 	}
 	if c.BumpAfter == 0 {
 		c.BumpAfter = 30 * time.Second
+	}
+	if c.DataFees == (common.Address{}) {
+		c.DataFees = dataFees
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

@@ -30,6 +30,7 @@ func (l *lane) sign(ctx context.Context, o order) error {
 	if err != nil {
 		return err
 	}
+	l.mined = map[common.Address]uint64{from: first}
 	in := deed.Intent{From: walletAt(from), First: first, Attempt: o.attempt}
 	for purpose := range o.calls {
 		in.Purposes = append(in.Purposes, purpose)

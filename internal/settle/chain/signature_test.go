@@ -240,19 +240,19 @@ func TestWrappedCallMovesNothing(t *testing.T) {
 	transfer := "a9059cbb" + strings.Repeat("0", 24) + string(thief[2:]) + strings.Repeat("0", 62) + "ff"
 	code := "7f" + transfer[:64] + "600052" + "7f" + transfer[64:128] + "602052" + "63" + transfer[128:136] + "60e01b604052" +
 		"6000600060446000600073" + strings.ToLower(devchain.USDC[2:]) + "5af100"
-	purse := b.deploy(t, code)
-	if _, balance, err := b.Faucet(t.Context(), string(purse), 1000); err != nil || balance != 1000 {
+	sender := b.deploy(t, code)
+	if _, balance, err := b.Faucet(t.Context(), string(sender), 1000); err != nil || balance != 1000 {
 		t.Fatalf("got %d, %v", balance, err)
 	}
 	// Its call does move money in a transaction…
-	if _, _, err := b.Act(t.Context(), string(purse), nil); err != nil {
+	if _, _, err := b.Act(t.Context(), string(sender), nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := b.balance(t, thief); got != 255 {
-		t.Fatalf("the purse does not work: the thief has %d", got)
+		t.Fatalf("the sender does not work: the thief has %d", got)
 	}
 	// …and not in a check of a signature.
-	b.expect(t, "wrapped", owner, wrap(common.HexToAddress(string(purse)), nil, sign(t, key)), false)
+	b.expect(t, "wrapped", owner, wrap(common.HexToAddress(string(sender)), nil, sign(t, key)), false)
 	if got := b.balance(t, thief); got != 255 {
 		t.Errorf("the thief has %d", got)
 	}

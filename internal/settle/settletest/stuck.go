@@ -70,10 +70,9 @@ func carried(t *testing.T, b Bench) {
 // Of settling and abandoning at once, one wins.
 func abandonRaced(t *testing.T, b Bench) {
 	var wg sync.WaitGroup
-	var all []deed.Authorization
-	gone, settled := make([]bool, 16), make([]bool, 16)
-	for i := range gone {
-		all = append(all, b.Pay(fmt.Sprint(i)))
+	all, gone, settled := make([]deed.Authorization, 16), make([]bool, 16), make([]bool, 16)
+	for i := range all {
+		all[i] = b.Pay(fmt.Sprint(i))
 		wg.Go(func() { gone[i] = b.Settler.Abandon(t.Context(), all[i]) == nil })
 		wg.Go(func() {
 			_, err := b.Settler.Settle(t.Context(), all[i])

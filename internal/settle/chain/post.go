@@ -1,0 +1,89 @@
+package chain
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+)
+
+// askPlain asks one endpoint once, verified or not.
+func (c *Client) askPlain(ctx context.Context, e *endpoint, out any, method string, params ...any) error {
+	question, err := encodeCall(method, params)
+	if err != nil {
+		return err
+	}
+	return c.post(ctx, e, out, method, question)
+}
+
+func encodeCall(method string, params []any) ([]byte, error) {
+	if params == nil {
+		params = []any{}
+	}
+	question, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", method, err)
+	}
+	return question, nil
+}
+
+var errLargeAnswer = errors.New("the answer is too large")
+
+// post asks one endpoint, whoever it is.
+func (c *Client) post(ctx context.Context, e *endpoint, out any, method string, question []byte) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url, bytes.NewReader(question))
+	if err != nil {
+		return errors.New("the endpoint's address is malformed") // not the address itself: it may hold a key
+	}
+	req.Header.Set("Content-Type", "application/json")
+	c.endpoints.calls.Add(1)
+	res, err := c.endpoints.http.Do(req)
+	if err != nil {
+		return withoutURL(err)
+	}
+	defer res.Body.Close() // it is read below, or not wanted
+	if res.StatusCode != http.StatusOK {
+		err := fmt.Errorf("the endpoint answered %d", res.StatusCode)
+		if res.StatusCode == http.StatusTooManyRequests || res.StatusCode >= 500 {
+			return &busyError{cause: err, after: retryAfter(res.Header.Get("Retry-After"))}
+		}
+		return err
+	}
+	raw, err := io.ReadAll(http.MaxBytesReader(nil, res.Body, c.MaxAnswer))
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return fmt.Errorf("%w: more than %d bytes", errLargeAnswer, c.MaxAnswer)
+	}
+	if err != nil {
+		return err
+	}
+	answer := struct {
+		Result any          `json:"result"`
+		Error  *RemoteError `json:"error"`
+	}{Result: out}
+	if err := json.Unmarshal(raw, &answer); err != nil {
+		return fmt.Errorf("read its answer: %w", err)
+	}
+	if answer.Error == nil {
+		return nil
+	}
+	if answer.Error.rateLimited(method) {
+		return &busyError{cause: answer.Error}
+	}
+	return answer.Error
+}
+
+// retryAfter reads the header's seconds. Endpoints that send a date are rare, and
+// are waited for as long as those that say nothing.
+func retryAfter(header string) time.Duration {
+	n, err := strconv.Atoi(header)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return time.Duration(min(n, 3600)) * time.Second
+}
