@@ -16,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/wirejson"
 )
 
 // How large a JSON body may be, and how deep.
@@ -145,9 +146,9 @@ func (s *Server) reply(w http.ResponseWriter, status int, v any) {
 	write(w, status, encode(v))
 }
 
-// encode returns v as one line of JSON.
+// encode returns v as one line of JSON. No text makes it fail.
 func encode(v any) []byte {
-	raw, err := json.Marshal(v, json.Deterministic(true))
+	raw, err := wirejson.Marshal(v)
 	if err != nil {
 		// Only a programmer can cause this, and door turns it into a 503.
 		panic(fmt.Sprintf("encode %T: %v", v, err))

@@ -63,7 +63,7 @@ func (s *Server) sandboxed(h handler) http.Handler {
 	return s.handle(func(w http.ResponseWriter, r *http.Request) error {
 		local, _ := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 		if s.Sandbox == nil || local == nil || !local.IP.IsLoopback() {
-			return refuse(http.StatusNotFound, "there is nothing at %s: the sandbox is on a loopback address only", r.URL.Path)
+			return refuse(http.StatusNotFound, "there is nothing at %s: the sandbox is on a loopback address only", shownPath(r))
 		}
 		return h(w, r)
 	})
