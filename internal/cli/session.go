@@ -52,7 +52,8 @@ func newSession(cmd *cobra.Command) (*session, error) {
 	s.server = strings.TrimRight(s.server, "/")
 	s.wallet = setting(cmd, "wallet", "") // the environment comes after DEED_PRIVATE_KEY
 	s.passwordFile = setting(cmd, "password-file", "DEED_PASSWORD_FILE")
-	if text := setting(cmd, "max-price", "DEED_MAX_PRICE"); text != "" {
+	// An empty variable is none; an empty flag is a mistake.
+	if text := setting(cmd, "max-price", "DEED_MAX_PRICE"); text != "" || cmd.Flag("max-price").Changed {
 		most, err := client.ParseUSDC(text)
 		if err != nil {
 			return nil, usagef("--max-price: %w", err)

@@ -83,10 +83,13 @@ func (s *Server) setFaults(w http.ResponseWriter, r *http.Request) error {
 	if err := decode(w, r, maxAuthBody, &in); err != nil {
 		return err
 	}
-	if in.Times < 0 {
-		return deed.Invalid("times", "must be 0 or above; 0 is until it is set again")
+	times := 0 // until it is set again
+	if in.Times != nil {
+		if times = *in.Times; times < 1 {
+			return deed.Invalid("times", "must be 1 or above: leave it out to have it fail until it is set again")
+		}
 	}
-	if err := s.Sandbox.Faults.Set(in.Registrar, in.Times); err != nil {
+	if err := s.Sandbox.Faults.Set(in.Registrar, times); err != nil {
 		return err
 	}
 	s.reply(w, http.StatusOK, s.faults())
