@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"deed.example/deed"
 	"deed.example/deed/api"
@@ -56,39 +57,40 @@ func TestRecordIDsAreShort(t *testing.T) {
 	})
 }
 
-// eachOldShop opens a shop on both databases that gives records the ids of the
+// eachLegacyEnv opens a service on both databases that gives records the ids of the
 // version before, with a way to the rows past it.
-func eachOldShop(t *testing.T, f func(t *testing.T, s *oldShop)) {
+func eachLegacyEnv(t *testing.T, f func(t *testing.T, s *legacyEnv)) {
 	t.Run("sqlite", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "deed.db")
 		db, err := sqldb.OpenSQLite(t.Context(), path)
-		f(t, openOldShop(t, db, err, "sqlite", "file:"+path+"?_pragma=busy_timeout(10000)"))
+		f(t, openLegacyEnv(t, db, err, "sqlite", "file:"+path+"?_pragma=busy_timeout(10000)"))
 	})
 	t.Run("postgres", func(t *testing.T) {
 		url := sqldbtest.PostgresURL(t)
 		db, err := sqldb.OpenPostgres(t.Context(), url)
-		f(t, openOldShop(t, db, err, "pgx", url))
+		f(t, openLegacyEnv(t, db, err, "pgx", url))
 	})
 }
 
-type oldShop struct {
+type legacyEnv struct {
 	*shop
 	raw *sql.DB
 	ids []deed.RecordID // that were given
 }
 
-func openOldShop(t *testing.T, db *sqldb.DB, err error, driver, dsn string) *oldShop {
+func openLegacyEnv(t *testing.T, db *sqldb.DB, err error, driver, dsn string) *legacyEnv {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
+	db.Patience = time.Minute        // a busy machine must not fail a test
 	t.Cleanup(func() { db.Close() }) // the database goes away with the test
 	raw, err := sql.Open(driver, dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { raw.Close() }) // only a test's connections
-	s := &oldShop{shop: openShop(t, options{db: db}), raw: raw}
+	s := &legacyEnv{shop: openShop(t, options{db: db}), raw: raw}
 	s.api.Zones.NewID = func() deed.RecordID {
 		s.ids = append(s.ids, deed.RecordID("rec_"+strings.ToLower(rand.Text())))
 		return s.ids[len(s.ids)-1]
@@ -97,7 +99,7 @@ func openOldShop(t *testing.T, db *sqldb.DB, err error, driver, dsn string) *old
 }
 
 // asBefore gives the records the ids that the version before had written.
-func (s *oldShop) asBefore(t *testing.T) {
+func (s *legacyEnv) asBefore(t *testing.T) {
 	t.Helper()
 	for _, id := range s.ids {
 		if _, err := s.raw.ExecContext(t.Context(), `UPDATE records SET id = $1 WHERE id = $2`, id, id.Short()); err != nil {
@@ -107,7 +109,7 @@ func (s *oldShop) asBefore(t *testing.T) {
 }
 
 // migrate runs the migration that makes ids short. It may be run again.
-func (s *oldShop) migrate(t *testing.T) {
+func (s *legacyEnv) migrate(t *testing.T) {
 	t.Helper()
 	text, err := os.ReadFile("../sqldb/migrations/00012_record_ids.sql")
 	if err == nil {
@@ -122,7 +124,7 @@ func (s *oldShop) migrate(t *testing.T) {
 // deleted by either id afterwards, and every payment of that time, repeated with
 // its request word for word, gets its answer for nothing.
 func TestOldRecordIDsOverHTTP(t *testing.T) {
-	eachOldShop(t, func(t *testing.T, s *oldShop) {
+	eachLegacyEnv(t, func(t *testing.T, s *legacyEnv) {
 		owner := s.bought(t, "first.com")
 		token := s.bearer(t, owner)
 		type request struct{ method, path, body, payment string }
@@ -185,7 +187,7 @@ func (a answer) id(t *testing.T) string {
 }
 
 // wantIDs fails unless the zone lists exactly these records.
-func (s *oldShop) wantIDs(t *testing.T, token string, want ...deed.RecordID) {
+func (s *legacyEnv) wantIDs(t *testing.T, token string, want ...deed.RecordID) {
 	t.Helper()
 	got := map[deed.RecordID]bool{}
 	for _, r := range read[api.RecordList](t, s.dnsCall(t, "GET", "/dns/first.com", "", token, "")).Records {

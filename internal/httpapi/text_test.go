@@ -12,10 +12,8 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json"
-	"go.yaml.in/yaml/v3"
 
 	"deed.example/deed"
-	"deed.example/deed/api"
 )
 
 // watchLog makes a service log into a buffer, and fails the test at its end when
@@ -133,62 +131,6 @@ var jsonBodies = map[string]string{
 	"PUT /domains/{domain}/owner":       `{"walletAddress":"0x71c7656ec7ab88b098defb751b7401b5f6d8976f"}`,
 	"POST /sandbox/faucet":              `{"walletAddress":"0x71c7656ec7ab88b098defb751b7401b5f6d8976f","amount_usd":"1"}`,
 	"POST /sandbox/faults":              `{"registrar":"none"}`,
-}
-
-// An operation is one call of openapi.yaml.
-type operation struct {
-	endpoint string   // "GET /domains/{domain}"
-	query    []string // names of its parameters
-	media    []string // of its body
-}
-
-func operations(t *testing.T) (all []operation) {
-	t.Helper()
-	type parameter struct {
-		Name string `yaml:"name"`
-		In   string `yaml:"in"`
-		Ref  string `yaml:"$ref"`
-	}
-	var doc struct {
-		Paths      map[string]map[string]yaml.Node `yaml:"paths"`
-		Components struct {
-			Parameters map[string]parameter `yaml:"parameters"`
-		} `yaml:"components"`
-	}
-	if err := yaml.Unmarshal(api.OpenAPIYAML, &doc); err != nil {
-		t.Fatal(err)
-	}
-	for path, item := range doc.Paths {
-		for method, node := range item {
-			if !slices.Contains([]string{"get", "post", "put", "delete"}, method) {
-				continue
-			}
-			var op struct {
-				Parameters []parameter `yaml:"parameters"`
-				Body       struct {
-					Content map[string]yaml.Node `yaml:"content"`
-				} `yaml:"requestBody"`
-			}
-			if err := node.Decode(&op); err != nil {
-				t.Fatalf("%s %s: %v", method, path, err)
-			}
-			o := operation{endpoint: strings.ToUpper(method) + " " + path}
-			for _, p := range op.Parameters {
-				if p.Ref != "" {
-					p = doc.Components.Parameters[p.Ref[strings.LastIndexByte(p.Ref, '/')+1:]]
-				}
-				if p.In == "query" {
-					o.query = append(o.query, p.Name)
-				}
-			}
-			for media := range op.Body.Content {
-				o.media = append(o.media, media)
-			}
-			all = append(all, o)
-		}
-	}
-	slices.SortFunc(all, func(a, b operation) int { return strings.Compare(a.endpoint, b.endpoint) })
-	return all
 }
 
 // send makes a call with bytes as they are and returns the answer. It is not held

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"strings"
+	"regexp"
 	"testing"
 
 	"github.com/go-json-experiment/json"
@@ -54,13 +54,15 @@ func requestFor(path, header string) *http.Request {
 	}
 }
 
+var requestIDs = regexp.MustCompile(`^[0-9A-Za-z._-]{1,64}$`)
+
 func checkErrorBody(t *testing.T, w *httptest.ResponseRecorder) {
 	t.Helper()
 	var e api.Error
 	if err := json.Unmarshal(w.Body.Bytes(), &e, json.RejectUnknownMembers(true)); err != nil || e.Error == "" || e.Code == "" {
 		t.Errorf("got %q, %v", w.Body, err)
 	}
-	if id := w.Header().Get("X-Request-Id"); id == "" || e.RequestID != id || strings.ContainsAny(id, "\r\n\x00\xff") {
+	if id := w.Header().Get("X-Request-Id"); !requestIDs.MatchString(id) || e.RequestID != id {
 		t.Errorf("got the request id %q and %q", id, e.RequestID)
 	}
 }

@@ -84,6 +84,7 @@ func openNow(t *testing.T, open func(context.Context) (*sqldb.DB, error)) *sqldb
 	if err != nil {
 		t.Fatal(err)
 	}
+	db.Patience = time.Minute        // a busy machine must not fail a test
 	t.Cleanup(func() { db.Close() }) // the database goes away with the test
 	return db
 }
