@@ -30,7 +30,7 @@ const (
 // A RecordOp does one thing to one record.
 type RecordOp struct {
 	Op     OpKind
-	ID     RecordID    // which record; for OpAdd the ID that it gets, given by whoever makes the op
+	ID     RecordID    // which record, as the caller named it; for OpAdd the ID that it gets, given by whoever makes the op
 	Record Record      `json:",omitzero"` // for OpAdd; its own ID does not count
 	Patch  RecordPatch `json:",omitzero"` // for OpUpdate
 }

@@ -69,7 +69,7 @@ func TestApply(t *testing.T) {
 		{"the same record twice", batch(addOp("n", rec("TXT", "a", "x")), addOp("m", rec("TXT", "A", `"x"`))), deed.CodeValidation, 0},
 		{"all or nothing", batch(deleteOp("r0"), addOp("n", rec("A", "a", "256.1.1.1"))), deed.CodeValidation, 0},
 		{"an op that is none", batch(deed.RecordOp{Op: "upsert", ID: "r0"}), deed.CodeValidation, 0},
-		{"one ID for two records", batch(addOp("r0", rec("TXT", "a", "x"))), deed.CodeUnavailable, 0},
+		{"one ID for two records", batch(addOp("r0", rec("TXT", "a", "x"))), deed.CodeDNS, 0},
 		{"a kind that is none", single("import", deleteOp("r0")), deed.CodeUnavailable, 0},
 		{"a kind at odds with its op", single(deed.ChangeAdd, deleteOp("r0")), deed.CodeUnavailable, 0},
 	}

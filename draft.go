@@ -1,7 +1,6 @@
 package deed
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -50,7 +49,7 @@ func (d *draft) do(op RecordOp, now time.Time) error {
 	if op.Op == OpAdd {
 		return d.add(op, now, at)
 	}
-	place, ok := d.places[op.ID]
+	place, ok := d.places[op.ID.Short()]
 	if !ok {
 		return d.before.noRecord(op.ID)
 	}
@@ -58,7 +57,7 @@ func (d *draft) do(op RecordOp, now time.Time) error {
 	switch op.Op {
 	case OpDelete:
 		d.gone[place] = true
-		delete(d.places, op.ID)
+		delete(d.places, op.ID.Short())
 		return nil
 	case OpUpdate:
 		rec, err := d.records[place].Update(op.Patch, d.before.Name)
@@ -76,19 +75,20 @@ func (d *draft) do(op RecordOp, now time.Time) error {
 }
 
 func (d *draft) add(op RecordOp, now time.Time, at int) error {
-	if _, taken := d.places[op.ID]; taken {
-		return fmt.Errorf("the ID %q is given to two records of %s", op.ID, d.before.Name)
+	id := op.ID.Short()
+	if _, taken := d.places[id]; taken {
+		return Errorf(CodeDNS, "a new record of %s got the id of another one: ask for the change again", d.before.Name)
 	}
 	rec, err := op.Record.Canonical(d.before.Name)
 	if err != nil {
 		return err
 	}
-	rec.ID = op.ID
+	rec.ID = id
 	if !now.IsZero() {
 		rec.Created, rec.Updated = now, now
 	}
-	if op.ID != "" { // a dry run may come before the IDs
-		d.places[op.ID] = len(d.records)
+	if id != "" { // a dry run may come before the IDs
+		d.places[id] = len(d.records)
 	}
 	d.records = append(d.records, rec)
 	d.gone = append(d.gone, false)

@@ -23,6 +23,7 @@ var floors = []struct {
 	{".", 0},
 	{"api", 0},
 	{"contracts", 0},
+	{"internal/wirejson", 0},
 	{"client", 1},
 	{"client/example", 2},
 	{"internal/account", 1},
@@ -69,6 +70,8 @@ var groundImports = []string{
 	"golang.org/x/net/publicsuffix",
 	"golang.org/x/crypto/sha3",
 	"github.com/miekg/dns",
+	"github.com/go-json-experiment/json",
+	"github.com/go-json-experiment/json/jsontext",
 }
 
 func floorOf(dir string) (int, bool) {

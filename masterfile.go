@@ -83,7 +83,7 @@ func ParseZoneFile(zone Name, r io.Reader) ([]Record, error) {
 	if len(text) > maxZoneFile {
 		return nil, Invalid("body", "a master file has at most %d bytes: import it in parts", maxZoneFile)
 	}
-	p := masterParser{zone: zone, origin: string(zone), seen: map[dataKey]bool{}}
+	p := masterParser{zone: zone, origin: string(zone), ttl: -1, seen: map[dataKey]bool{}}
 	s := masterScanner{rest: strings.ReplaceAll(strings.TrimPrefix(string(text), "\ufeff"), "\r\n", "\n"), line: 1}
 	for {
 		entry, err := s.next()
@@ -116,7 +116,7 @@ type masterParser struct {
 	zone    Name
 	origin  string // without the last dot; "" for the root
 	owner   string // the last one, absolute with the last dot
-	ttl     int    // of $TTL, or else of the record before; 0 before either
+	ttl     int    // of $TTL, or else of the record before; -1 before either
 	fixed   bool   // there was a $TTL
 	seen    map[dataKey]bool
 	records []Record

@@ -115,6 +115,8 @@ func TestParseZoneFileRefuses(t *testing.T) {
 		"$TTL x":                                 1,
 		"$TTL 1h30":                              1,
 		"$TTL 99999999999":                       1,
+		"$TTL 0\n@ A 192.0.2.1":                  2, // 0 is a TTL, and none that we serve
+		"@ 0 NS ns1.example.net.\n@ A 192.0.2.1": 2, // also when it comes from the record before
 		"$ORIGIN":                                1,
 		"$ORIGIN a..b":                           1,
 		"  A 192.0.2.1":                          1, // no host yet

@@ -188,7 +188,7 @@ func (p *masterParser) pickTTL(given int) int {
 			p.ttl = given
 		}
 		return given
-	case p.ttl == 0 && !p.fixed:
+	case p.ttl < 0:
 		return defaultTTL
 	}
 	return p.ttl

@@ -1,9 +1,32 @@
 package deed
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
-// A RecordID names one record for as long as it exists.
+// A RecordID names one record for as long as it exists, and no other record of
+// its zone ever after. It has at most 14 characters of [a-z0-9]: clients show it
+// in a column of 15.
 type RecordID string
+
+// IDs used to be rec_ and 26 characters. They go on working: such an ID is that
+// of the record whose ID are the first 14 of the 26.
+const (
+	oldIDPrefix = "rec_"
+	oldIDLength = len(oldIDPrefix) + 26
+	maxRecordID = 14
+)
+
+// Short returns the ID in the form that records have, whichever form a caller, or
+// a change that was stored earlier, has it in. A migration made the IDs of the
+// records themselves short by the same rule.
+func (id RecordID) Short() RecordID {
+	if len(id) == oldIDLength && strings.HasPrefix(string(id), oldIDPrefix) {
+		return id[len(oldIDPrefix) : len(oldIDPrefix)+maxRecordID]
+	}
+	return id
+}
 
 // A Record is one DNS resource record of a zone (interface document, 2.3).
 // Canonical makes its one canonical form; the records of a Zone have it.
@@ -36,10 +59,10 @@ func (z Zone) OwnedBy(who Wallet) error {
 	return nil
 }
 
-// Record returns the record with the given ID, or CodeNotFound.
+// Record returns the record with the given ID, in either form, or CodeNotFound.
 func (z Zone) Record(id RecordID) (Record, error) {
 	for _, r := range z.Records {
-		if r.ID == id {
+		if r.ID == id.Short() {
 			return r, nil
 		}
 	}

@@ -62,7 +62,7 @@ type RecordDeleted struct {
 // none.
 type BatchRequest struct {
 	Changes    []RecordChange `json:"changes"`
-	IfRevision uint32         `json:"ifRevision,omitzero"` // refuse when the zone is at another one
+	IfRevision *uint32        `json:"ifRevision,omitzero"` // refuse when the zone is at another one; nil for any
 	DryRun     bool           `json:"dryRun,omitzero"`
 }
 

@@ -78,11 +78,11 @@ type AuthCode struct {
 
 // LockRequest is the body of PUT /domains/{domain}/lock.
 type LockRequest struct {
-	Locked bool `json:"locked"`
+	Locked *bool `json:"locked"` // nil is refused: nobody unlocks a name by saying nothing
 }
 
-// NameserversRequest is the body of PUT /domains/{domain}/nameservers. None
-// brings the name back to our own servers.
+// NameserversRequest is the body of PUT /domains/{domain}/nameservers. An empty
+// list brings the name back to our own servers; nil is refused.
 type NameserversRequest struct {
 	Nameservers []string `json:"nameservers"`
 }

@@ -5,19 +5,19 @@ import "time"
 // RegisterRequest is the body of POST /domains/register.
 type RegisterRequest struct {
 	Domain      string          `json:"domain"`
-	Years       int             `json:"years,omitzero"`
+	Years       *int            `json:"years,omitzero"` // nil is the fewest that the TLD allows; 0 is refused
 	DNSRecords  []RecordRequest `json:"dns_records,omitempty"`
 	Nameservers []string        `json:"nameservers,omitempty"`
-	MaxPrice    string          `json:"maxPriceUsd,omitzero"`
+	MaxPrice    *string         `json:"maxPriceUsd,omitzero"` // nil is any price; "0" is a cap of nothing, and refused
 	DryRun      bool            `json:"dryRun,omitzero"`
 }
 
 // RenewRequest is the body of POST /domains/renew.
 type RenewRequest struct {
 	Domain            string    `json:"domain"`
-	Years             int       `json:"years,omitzero"`
+	Years             *int      `json:"years,omitzero"`             // nil is 1; 0 is refused
 	ExpectedExpiresAt time.Time `json:"expectedExpiresAt,omitzero"` // refuse when the name expires at another time
-	MaxPrice          string    `json:"maxPriceUsd,omitzero"`
+	MaxPrice          *string   `json:"maxPriceUsd,omitzero"`       // as in RegisterRequest
 	DryRun            bool      `json:"dryRun,omitzero"`
 }
 
@@ -26,7 +26,7 @@ type TransferRequest struct {
 	Domain      string   `json:"domain"`
 	AuthCode    string   `json:"authCode"`
 	Nameservers []string `json:"nameservers,omitempty"`
-	MaxPrice    string   `json:"maxPriceUsd,omitzero"`
+	MaxPrice    *string  `json:"maxPriceUsd,omitzero"` // as in RegisterRequest
 	DryRun      bool     `json:"dryRun,omitzero"`
 }
 

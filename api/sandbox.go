@@ -21,7 +21,7 @@ type SandboxFaults struct {
 // FaultsRequest asks the embedded registry to fail, so many times.
 type FaultsRequest struct {
 	Registrar string `json:"registrar"`
-	Times     int    `json:"times"`
+	Times     *int   `json:"times,omitzero"` // nil is until it is set again
 }
 
 // FaucetRequest asks for play USDC.

@@ -19,7 +19,7 @@ func (c *Client) AuthCode(ctx context.Context, name string) (api.AuthCode, error
 
 // SetLock locks a name of ours against transfers, or unlocks it.
 func (c *Client) SetLock(ctx context.Context, name string, locked bool) (api.Domain, error) {
-	return c.setDomain(ctx, name, "lock", api.LockRequest{Locked: locked})
+	return c.setDomain(ctx, name, "lock", api.LockRequest{Locked: &locked})
 }
 
 // SetNameservers has other servers answer for a name of ours. None brings it

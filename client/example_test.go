@@ -105,7 +105,7 @@ func ExampleError() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	_, err = c.Register(context.Background(), api.RegisterRequest{Domain: "another-example.com", Years: 2})
+	_, err = c.Register(context.Background(), api.RegisterRequest{Domain: "another-example.com", Years: new(2)})
 	if e, ok := errors.AsType[*client.Error](err); ok {
 		fmt.Println(e.Status, e.Code, e.Offer.Price)
 	}

@@ -17,7 +17,7 @@ import (
 // beside others.
 func faulty(t *testing.T, s *shopper, kind string) {
 	t.Helper()
-	if _, err := s.SetFaults(t.Context(), api.FaultsRequest{Registrar: kind, Times: 1}); err != nil {
+	if _, err := s.SetFaults(t.Context(), api.FaultsRequest{Registrar: kind, Times: new(1)}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

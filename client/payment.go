@@ -129,10 +129,10 @@ func (c *Client) resume(r request, payment string) error {
 // most returns what r may cost at the most: the smaller of what the client and
 // what the call allows. It is nil when neither says.
 func (c *Client) most(r request) (*USDC, error) {
-	if r.maxPrice == "" {
+	if r.maxPrice == nil {
 		return c.cap, nil
 	}
-	most, err := ParseUSDC(r.maxPrice)
+	most, err := ParseUSDC(*r.maxPrice)
 	if err != nil {
 		return nil, err
 	}

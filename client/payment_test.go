@@ -52,7 +52,7 @@ func TestNothingIsSignedWithoutLeave(t *testing.T) {
 			}
 		}},
 		"above the client's cap": {[]client.Option{client.WithMaxPayment(comPrice - 1)}, api.RegisterRequest{}, overCap(comPrice - 1)},
-		"above the call's cap":   {[]client.Option{client.WithMaxPayment(comPrice)}, api.RegisterRequest{MaxPrice: "13.05"}, overCapOrRefused},
+		"above the call's cap":   {[]client.Option{client.WithMaxPayment(comPrice)}, api.RegisterRequest{MaxPrice: new("13.05")}, overCapOrRefused},
 		"not confirmed": {[]client.Option{client.WithMaxPayment(comPrice), client.WithConfirm(func(_ context.Context, o client.Offer) error { return no })}, api.RegisterRequest{}, func(t *testing.T, err error) {
 			if !errors.Is(err, no) {
 				t.Errorf("got %v", err)

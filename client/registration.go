@@ -57,7 +57,7 @@ func (c *Client) QuoteTransfer(ctx context.Context, in api.TransferRequest) (api
 	return call[api.Quote](ctx, c, request{method: "POST", path: "/domains/transfer"}, in)
 }
 
-func (c *Client) order(ctx context.Context, path string, in any, maxPrice string) (Order, error) {
+func (c *Client) order(ctx context.Context, path string, in any, maxPrice *string) (Order, error) {
 	body, err := json.Marshal(in)
 	if err != nil {
 		return Order{}, fmt.Errorf("write the request: %w", err)

@@ -25,11 +25,11 @@ type request struct {
 	query        url.Values
 	header       http.Header // besides those that follow from the rest
 	body         []byte
-	contentType  string // of the body; "": JSON
-	accept       string // "": JSON
-	bearer       bool   // it needs a token
-	paid         bool   // it may cost money
-	maxPrice     string // what this call may cost; "": what the client may pay
+	contentType  string  // of the body; "": JSON
+	accept       string  // "": JSON
+	bearer       bool    // it needs a token
+	paid         bool    // it may cost money
+	maxPrice     *string // what this call may cost; nil: what the client may pay
 }
 
 // answer is what came back, whole.

@@ -30,7 +30,7 @@ func TestPrices(t *testing.T) {
 
 func TestQuote(t *testing.T) {
 	c := open(t, newWire(t))
-	q, err := c.QuoteRegistration(t.Context(), api.RegisterRequest{Domain: fresh(t), Years: 2})
+	q, err := c.QuoteRegistration(t.Context(), api.RegisterRequest{Domain: fresh(t), Years: new(2)})
 	if err != nil || q.Years != 2 || !q.DryRun {
 		t.Errorf("got %+v, %v", q, err)
 	}

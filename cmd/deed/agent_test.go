@@ -31,7 +31,7 @@ func TestStockAgentOverA2A(t *testing.T) {
 	const dir = "testdata/finders"
 	npmtest.Install(t, dir)
 	n := start(t, t.TempDir())
-	if status := n.call(t, "POST", "/sandbox/faults", "", api.FaultsRequest{Registrar: "late", Times: 1}, nil); status != 200 {
+	if status := n.call(t, "POST", "/sandbox/faults", "", api.FaultsRequest{Registrar: "late", Times: new(1)}, nil); status != 200 {
 		t.Fatalf("make the registry late: got %d", status)
 	}
 	cmd := exec.CommandContext(t.Context(), "node", "a2a.mjs", n.callers, "0x"+hex.EncodeToString(crypto.FromECDSA(n.rich(t))), "my-peer.com")

@@ -165,7 +165,7 @@ func killAt(t *testing.T, o mortalOrder, point, fault string, environ ...string)
 	wallet := api.FaucetRequest{WalletAddress: crypto.PubkeyToAddress(key.PublicKey).Hex(), Amount: "1000.00"}
 	mortalNode.call(t, "POST", "/sandbox/faucet", "", wallet, nil)
 	if fault != "" {
-		mortalNode.call(t, "POST", "/sandbox/faults", "", api.FaultsRequest{Registrar: fault, Times: 1}, nil)
+		mortalNode.call(t, "POST", "/sandbox/faults", "", api.FaultsRequest{Registrar: fault, Times: new(1)}, nil)
 	}
 	if o.owned {
 		mortalNode.token = mortalNode.signIn(t, owner).AccessToken

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"log/slog"
 	"slices"
-	"strings"
 
 	"deed.example/deed"
 	"deed.example/deed/api"
@@ -20,7 +18,7 @@ func wireZones(b *backends) *zone.Service {
 	return &zone.Service{
 		Store: b.dns.zones, Names: sqldb.Registrations{DB: b.db, Now: b.calendar.Now, Zones: b.dns.zones}, Jobs: sqldb.Jobs{DB: b.db, Now: b.clock.Now, Zones: b.dns.zones}, History: b.dns.zones,
 		Publish: b.dns.publish,
-		NewID:   func() deed.RecordID { return deed.RecordID("rec_" + strings.ToLower(rand.Text())) },
+		NewID:   sqldb.NewRecordID,
 		Wait:    requestWait, Now: b.clock.Now, Life: b.calendar.Now, Grace: b.prices.GraceDays, Step: failpoint,
 		Pause: func(ctx context.Context) bool { pause(ctx); return ctx.Err() == nil },
 	}

@@ -15,6 +15,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/api"
+	"deed.example/deed/internal/wirejson"
 )
 
 // A Caller carries out calls of the HTTP interface. It must be safe for
@@ -67,7 +68,7 @@ func (a Answer) edit(change func(body map[string]any)) Answer {
 		return a
 	}
 	change(body)
-	if raw, err := json.Marshal(body, json.Deterministic(true)); err == nil {
+	if raw, err := wirejson.Marshal(body); err == nil {
 		a.Body = raw
 	}
 	return a
@@ -77,7 +78,7 @@ func (a Answer) edit(change func(body map[string]any)) Answer {
 func refused(field, format string, args ...any) Answer {
 	reason := fmt.Sprintf(format, args...)
 	body := api.Error{Error: "Invalid request", Message: field + ": " + reason, Code: string(deed.CodeValidation), Details: []api.Detail{{Field: field, Reason: reason}}}
-	raw, _ := json.Marshal(body) // strings always can be
+	raw, _ := wirejson.Marshal(body) // it has strings only, and no text makes it fail
 	return Answer{Status: http.StatusBadRequest, Header: http.Header{}, Body: raw}
 }
 
@@ -168,7 +169,7 @@ func (t Tool) call(args arguments) (Call, *Answer) {
 		}
 	}
 	if t.hasBody() {
-		c.Body, _ = json.Marshal(body, json.Deterministic(true)) // its parts were read as JSON
+		c.Body, _ = wirejson.Marshal(body) // its parts were read as JSON
 	}
 	return c, nil
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"deed.example/deed/internal/wirejson"
 )
 
 const (
@@ -146,7 +148,7 @@ func (a Answer) outcome(j job) (Answer, error) {
 	if j.Status != "failed" {
 		return a, nil
 	}
-	raw, err := json.Marshal(j.failure)
+	raw, err := wirejson.Marshal(j.failure)
 	if err != nil {
 		return a, fmt.Errorf("tell the failure of %s: %w", j.JobID, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"deed.example/deed/api"
+	"deed.example/deed/internal/wirejson"
 )
 
 // names lists what a tool takes.
@@ -56,19 +57,19 @@ func (t Tool) reword(a Answer) Answer {
 		for i, d := range details {
 			details[i] = api.Detail{Field: t.inArguments(d.Field), Reason: inTools(d.Reason)}
 		}
-		body["details"], _ = json.Marshal(details) // strings always can be
+		body["details"], _ = wirejson.Marshal(details) // strings always can be
 	}
 	if a.Status == http.StatusUnauthorized && t.Bearer {
 		body["hint"] = quoted(signInHint)
 	}
-	if raw, err := json.Marshal(body, json.Deterministic(true)); err == nil {
+	if raw, err := wirejson.Marshal(body); err == nil {
 		a.Body = raw
 	}
 	return a
 }
 
 func quoted(text string) jsontext.Value {
-	raw, _ := json.Marshal(text) // it was read as JSON
+	raw, _ := wirejson.Marshal(text) // strings always can be
 	return raw
 }
 

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,6 +71,8 @@ type Searcher struct {
 // Search looks for the label under each of the listings. It fails with
 // CodeValidation when the query breaks the rules of the interface document,
 // chapter 4; a label that keeps them and still cannot be registered is Invalid.
+// When nothing at all could be checked it fails with CodeUnavailable: a list of
+// names of which nothing is known is no answer.
 func (s *Searcher) Search(ctx context.Context, query string, under []deed.Listing) ([]Result, error) {
 	if err := checkQuery(query); err != nil {
 		return nil, err
@@ -82,11 +85,11 @@ func (s *Searcher) Search(ctx context.Context, query string, under []deed.Listin
 			results[i] = toAsk(name, l)
 		}
 	}
-	s.fill(ctx, results)
-	return results, nil
+	return results, s.fill(ctx, results)
 }
 
-// Check looks for each of the names. It fails with CodeTLDNotSupported.
+// Check looks for each of the names. It fails with CodeTLDNotSupported, and as
+// Search does when nothing could be checked.
 func (s *Searcher) Check(ctx context.Context, names []deed.Name) ([]Result, error) {
 	results := make([]Result, len(names))
 	for i, name := range names {
@@ -96,8 +99,7 @@ func (s *Searcher) Check(ctx context.Context, names []deed.Name) ([]Result, erro
 		}
 		results[i] = toAsk(name, l)
 	}
-	s.fill(ctx, results)
-	return results, nil
+	return results, s.fill(ctx, results)
 }
 
 // maxQuery is the length of a label (RFC 1035, 2.3.4).
@@ -130,8 +132,8 @@ func toAsk(name deed.Name, l deed.Listing) Result {
 	return r
 }
 
-// fill asks for the results that are unknown.
-func (s *Searcher) fill(ctx context.Context, results []Result) {
+// fill asks for the results that are unknown. It fails when they all stay so.
+func (s *Searcher) fill(ctx context.Context, results []Result) error {
 	names := make([]deed.Name, 0, len(results))
 	for _, r := range results {
 		if r.Reason == Unknown {
@@ -144,6 +146,17 @@ func (s *Searcher) fill(ctx context.Context, results []Result) {
 			results[i] = s.result(r, a)
 		}
 	}
+	if len(results) > 0 && !slices.ContainsFunc(results, func(r Result) bool { return r.Reason != Unknown }) {
+		return errNotChecked
+	}
+	return nil
+}
+
+// errNotChecked is for a search that the registrar said nothing to.
+var errNotChecked = &deed.Error{
+	Code:    deed.CodeUnavailable,
+	Message: "the registrar did not answer, so nothing could be checked: try again in a moment",
+	Retry:   5 * time.Second,
 }
 
 // result returns r with what the registrar said. What makes no sense leaves it

@@ -97,10 +97,47 @@ func (s *Searcher) find(t *testing.T, label string, tlds ...deed.TLD) string {
 		under = append(under, l)
 	}
 	results, err := s.Search(t.Context(), label, under)
-	if err != nil {
-		t.Error(err)
+	words := inWords(results)
+	nothing := strings.Trim(words, "unkow ") == ""
+	if nothing && deed.CodeOf(err) != deed.CodeUnavailable || !nothing && err != nil {
+		t.Errorf("%s: %v", words, err)
 	}
-	return inWords(results)
+	return words
+}
+
+// A search or a check that nothing is known after fails; one that something is
+// known after does not.
+func TestNothingCouldBeChecked(t *testing.T) {
+	r := &registry{}
+	s := searcher(t, r)
+	for _, name := range []deed.Name{"example.com", "example.net", "example.ai"} {
+		r.say(name, deed.Availability{Reason: "silent"})
+	}
+	r.say("other.com", deed.Availability{Reason: "taken"})
+	for _, tt := range []struct {
+		names []deed.Name
+		want  string
+		code  deed.Code
+	}{
+		{[]deed.Name{"example.com"}, "unknown", deed.CodeUnavailable},
+		{[]deed.Name{"example.com", "example.net"}, "unknown unknown", deed.CodeUnavailable},
+		{[]deed.Name{"example.com", "other.com"}, "unknown taken", ""},
+		{[]deed.Name{"example.com", "free.com"}, "unknown 13.06", ""},
+		{[]deed.Name{"example.com", "xn--bcher-kva.ai"}, "unknown invalid", ""},
+		{[]deed.Name{"xn--bcher-kva.ai"}, "invalid", ""},
+		{nil, "", ""},
+	} {
+		results, err := s.Check(t.Context(), tt.names)
+		if got := inWords(results); got != tt.want || deed.CodeOf(err) != tt.code {
+			t.Errorf("%v: got %s, %v, want %s, %q", tt.names, got, err, tt.want, tt.code)
+		}
+		if e, ok := errors.AsType[*deed.Error](err); ok && e.Retry == 0 {
+			t.Errorf("%v: it does not say when to try again", tt.names)
+		}
+	}
+	if got := s.find(t, "-example", "com", "net"); got != "invalid invalid" {
+		t.Errorf("a label that cannot be: got %s", got)
+	}
 }
 
 func inWords(results []Result) string {

@@ -26,8 +26,12 @@ func accountCommand() *cobra.Command {
 }
 
 func transactionCommand() *cobra.Command {
-	var most int
-	ls := command("ls", "List what the wallet paid and got back, newest first", cobra.NoArgs, func(s *session, _ []string) error {
+	var limit int
+	var ls *cobra.Command
+	ls = command("ls", "List what the wallet paid and got back, newest first", cobra.NoArgs, func(s *session, _ []string) error {
+		if err := atLeastOne(ls, "limit", limit); err != nil {
+			return err
+		}
 		c, err := s.openOwner()
 		if err != nil {
 			return err
@@ -40,13 +44,13 @@ func transactionCommand() *cobra.Command {
 			}
 			out.Transactions = append(out.Transactions, tx)
 			l.add(day(tx.CreatedAt), tx.Type, tx.Domain, tx.Price, tx.Status, hashOf(tx.TxHash))
-			if len(out.Transactions) == most {
+			if len(out.Transactions) == limit {
 				break
 			}
 		}
 		out.Total, out.Limit = len(out.Transactions), len(out.Transactions)
 		return s.show(out, l)
 	})
-	ls.Flags().IntVar(&most, "limit", 0, "how many to list at the most")
+	ls.Flags().IntVar(&limit, "limit", 0, "how many to list at the most")
 	return group("tx", "Payments and refunds", ls)
 }

@@ -68,7 +68,11 @@ func (s *session) showDomain(d api.Domain) error {
 
 func domainListCommand() *cobra.Command {
 	var f client.DomainFilter
-	cmd := command("ls", "List the names of the wallet", cobra.NoArgs, func(s *session, _ []string) error {
+	var cmd *cobra.Command
+	cmd = command("ls", "List the names of the wallet", cobra.NoArgs, func(s *session, _ []string) error {
+		if err := atLeastOne(cmd, "expiring", f.ExpiringWithinDays); err != nil {
+			return err
+		}
 		c, err := s.openOwner()
 		if err != nil {
 			return err

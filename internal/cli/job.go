@@ -27,7 +27,11 @@ func jobCommand() *cobra.Command {
 		return s.show(job, jobList(job))
 	})
 	var patience time.Duration
-	watch := command("watch ID", "Follow an order to its end", cobra.ExactArgs(1), func(s *session, args []string) error {
+	var watch *cobra.Command
+	watch = command("watch ID", "Follow an order to its end", cobra.ExactArgs(1), func(s *session, args []string) error {
+		if watch.Flags().Changed("timeout") && patience <= 0 {
+			return usagef("--timeout %s: write a time such as 5m, or leave it out", patience)
+		}
 		c, err := s.open()
 		if err != nil {
 			return err

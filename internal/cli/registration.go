@@ -15,9 +15,11 @@ import (
 func registerCommand() *cobra.Command {
 	var in api.RegisterRequest
 	var records []string
+	var years int
 	var how ordering
-	cmd := command("register NAME", "Buy a name", cobra.ExactArgs(1), func(s *session, args []string) error {
-		in.Domain, in.MaxPrice = args[0], s.maxPriceText()
+	var cmd *cobra.Command
+	cmd = command("register NAME", "Buy a name", cobra.ExactArgs(1), func(s *session, args []string) error {
+		in.Domain, in.MaxPrice, in.Years = args[0], s.maxPriceText(), given(cmd, "years", years)
 		for _, text := range records {
 			rec, err := parseRecord(text)
 			if err != nil {
@@ -29,7 +31,7 @@ func registerCommand() *cobra.Command {
 			func(c *client.Client) (api.Quote, error) { return c.QuoteRegistration(s.ctx, in) },
 			func(ctx context.Context, c *client.Client) (client.Order, error) { return c.Register(ctx, in) })
 	})
-	cmd.Flags().IntVar(&in.Years, "years", 0, "for how many years (default: the fewest that the TLD allows)")
+	cmd.Flags().IntVar(&years, "years", 0, "for how many years (default: the fewest that the TLD allows)")
 	cmd.Flags().StringArrayVar(&records, "dns", nil, `first record, as "TYPE HOST VALUE"; may be given again`)
 	cmd.Flags().StringSliceVar(&in.Nameservers, "ns", nil, "name servers to use instead of the service's own")
 	how.flags(cmd)
@@ -38,9 +40,10 @@ func registerCommand() *cobra.Command {
 
 func renewCommand() *cobra.Command {
 	var in api.RenewRequest
+	var years int
 	var how ordering
 	cmd := command("renew NAME", "Add years to a name", cobra.ExactArgs(1), func(s *session, args []string) error {
-		in.Domain, in.MaxPrice = args[0], s.maxPriceText()
+		in.Domain, in.MaxPrice, in.Years = args[0], s.maxPriceText(), &years
 		c, err := s.open()
 		if err != nil {
 			return err
@@ -54,7 +57,7 @@ func renewCommand() *cobra.Command {
 			func(c *client.Client) (api.Quote, error) { return c.QuoteRenewal(s.ctx, in) },
 			func(ctx context.Context, c *client.Client) (client.Order, error) { return c.Renew(ctx, in) })
 	})
-	cmd.Flags().IntVar(&in.Years, "years", 1, "how many years to add")
+	cmd.Flags().IntVar(&years, "years", 1, "how many years to add")
 	how.flags(cmd)
 	return cmd
 }
@@ -87,12 +90,12 @@ func (o *ordering) flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "wait until the order is done; on a terminal it always does")
 }
 
-// maxPriceText is the limit that the service is told.
-func (s *session) maxPriceText() string {
+// maxPriceText is the limit that the service is told, nil when nobody said.
+func (s *session) maxPriceText() *string {
 	if s.maxPrice == nil {
-		return ""
+		return nil
 	}
-	return s.maxPrice.String()
+	return new(s.maxPrice.String())
 }
 
 // order quotes or buys, and tells how it went.

@@ -29,7 +29,8 @@ func clockCommand() *cobra.Command {
 
 func faultsCommand() *cobra.Command {
 	var times int
-	cmd := command("faults [none | down | slow | refuse | lost_reply | late | parked | taken | wrong_account]", "Show how the registry of a sandbox fails, or have it fail", cobra.MaximumNArgs(1), func(s *session, args []string) error {
+	var cmd *cobra.Command
+	cmd = command("faults [none | down | slow | refuse | lost_reply | late | parked | taken | wrong_account]", "Show how the registry of a sandbox fails, or have it fail", cobra.MaximumNArgs(1), func(s *session, args []string) error {
 		c, err := s.open()
 		if err != nil {
 			return err
@@ -41,7 +42,7 @@ func faultsCommand() *cobra.Command {
 				return err
 			}
 			out = box.Faults
-		} else if out, err = c.SetFaults(s.ctx, api.FaultsRequest{Registrar: args[0], Times: times}); err != nil {
+		} else if out, err = c.SetFaults(s.ctx, api.FaultsRequest{Registrar: args[0], Times: given(cmd, "times", times)}); err != nil {
 			return err
 		}
 		return s.show(out, list{rows: [][]string{{"registrar", out.Registrar}}})

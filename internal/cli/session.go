@@ -75,10 +75,11 @@ func setting(cmd *cobra.Command, flag, variable string) string {
 	return os.Getenv(variable)
 }
 
-// amountSetting returns an amount of USDC, nil where nobody gives one.
+// amountSetting returns an amount of USDC, nil where nobody gives one. An empty
+// variable is none; an empty flag is a mistake.
 func amountSetting(cmd *cobra.Command, flag, variable string) (*client.USDC, error) {
 	text := setting(cmd, flag, variable)
-	if text == "" {
+	if text == "" && !cmd.Flag(flag).Changed {
 		return nil, nil
 	}
 	amount, err := client.ParseUSDC(text)

@@ -66,6 +66,15 @@ func given(cmd *cobra.Command, flag string, n int) *int {
 	return &n
 }
 
+// atLeastOne refuses a number that was given and is none. Left out, it is no
+// condition; given as 0, it would be one that nobody means.
+func atLeastOne(cmd *cobra.Command, flag string, n int) error {
+	if cmd.Flags().Changed(flag) && n < 1 {
+		return usagef("--%s %d: write 1 or more, or leave it out", flag, n)
+	}
+	return nil
+}
+
 func recordAddCommand() *cobra.Command {
 	var n numbers
 	var cmd *cobra.Command

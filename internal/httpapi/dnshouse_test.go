@@ -2,7 +2,6 @@ package httpapi_test
 
 import (
 	"context"
-	"crypto/rand"
 	"strings"
 	"testing"
 	"time"
@@ -36,7 +35,7 @@ func (s *shop) wireDNS(t *testing.T, zones sqldb.Zones, jobs sqldb.Jobs) {
 				t.Error(err)
 			}
 		},
-		NewID: func() deed.RecordID { return deed.RecordID("rec_" + strings.ToLower(rand.Text())) },
+		NewID: sqldb.NewRecordID,
 		Wait:  time.Minute, Now: s.clock.Now, Life: s.clock.Now, Grace: s.api.Catalog.GraceDays,
 		Pause: func(ctx context.Context) bool { time.Sleep(5 * time.Millisecond); return ctx.Err() == nil },
 	}

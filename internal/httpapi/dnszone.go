@@ -19,7 +19,12 @@ func (s *Server) changeRecords(w http.ResponseWriter, r *http.Request, c dnsCall
 		return err
 	}
 	change := c.change(deed.ChangeBatch)
-	change.IfRevision = in.IfRevision
+	if in.IfRevision != nil {
+		if *in.IfRevision == 0 {
+			return deed.Invalid("ifRevision", "0 is no revision: GET /dns/%s says which one the zone is at", c.name)
+		}
+		change.IfRevision = *in.IfRevision
+	}
 	for i, ch := range in.Changes {
 		op, err := toOp(ch, c.name)
 		if err != nil {
@@ -149,6 +154,9 @@ func (s *Server) importZone(w http.ResponseWriter, r *http.Request, c dnsCall) e
 		return err
 	}
 	in.Replace = mode == "replace"
+	if noBody(r) {
+		return deed.Errorf(deed.CodeValidation, "the body is empty: send a master file; one with nothing but a comment is an empty zone")
+	}
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "text/dns" && media != "text/plain" {
 		return refuse(http.StatusUnsupportedMediaType, "send the master file as Content-Type: text/dns")
 	}

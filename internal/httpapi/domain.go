@@ -94,7 +94,10 @@ func (s *Server) setLock(w http.ResponseWriter, r *http.Request, who deed.Wallet
 	if err := decode(w, r, maxAuthBody, &in); err != nil {
 		return err
 	}
-	if err := s.Registrations.SetLock(r.Context(), who, name, in.Locked); err != nil {
+	if in.Locked == nil {
+		return deed.Invalid("locked", "is required: send true or false")
+	}
+	if err := s.Registrations.SetLock(r.Context(), who, name, *in.Locked); err != nil {
 		return err
 	}
 	return s.replyDomain(w, r, name)
@@ -104,6 +107,9 @@ func (s *Server) setNameservers(w http.ResponseWriter, r *http.Request, who deed
 	var in api.NameserversRequest
 	if err := decode(w, r, maxAuthBody, &in); err != nil {
 		return err
+	}
+	if in.Nameservers == nil {
+		return deed.Invalid("nameservers", "is required: send host names, or an empty list for our own servers")
 	}
 	hosts, err := parseNameservers(in.Nameservers)
 	if err != nil {

@@ -59,6 +59,17 @@ func refuse(status int, format string, args ...any) error {
 	return refusal{status, deed.Errorf(refusals[status], format, args...)}
 }
 
+// shownPath returns the path of a request for a message: escaped, whatever bytes
+// it has, and cut where it grows long.
+func shownPath(r *http.Request) string {
+	const limit = 256
+	path := r.URL.EscapedPath()
+	if len(path) > limit {
+		return path[:limit] + "…"
+	}
+	return path
+}
+
 // ourFault is all that a caller learns of an error without a code.
 var ourFault = &deed.Error{
 	Code:    deed.CodeUnavailable,

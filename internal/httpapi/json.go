@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/wirejson"
 )
 
 // How large a JSON body may be, and how deep.
@@ -27,6 +29,9 @@ const (
 // decode reads the one JSON value of the body into v: UTF-8, no key twice, no
 // key we do not know, letter case exactly as we spell it.
 func decode(w http.ResponseWriter, r *http.Request, most int64, v any) error {
+	if noBody(r) {
+		return errNoBody
+	}
 	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if charset := params["charset"]; err != nil || media != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") {
 		return refuse(http.StatusUnsupportedMediaType, "send the body as Content-Type: application/json")
@@ -38,9 +43,6 @@ func decode(w http.ResponseWriter, r *http.Request, most int64, v any) error {
 	if err != nil {
 		return unread(err)
 	}
-	if len(raw) == 0 {
-		return deed.Errorf(deed.CodeValidation, "the body is empty: send a JSON object")
-	}
 	if err := checkDepth(raw); err != nil {
 		return malformed(err)
 	}
@@ -48,6 +50,25 @@ func decode(w http.ResponseWriter, r *http.Request, most int64, v any) error {
 		return malformed(err)
 	}
 	return nil
+}
+
+// errNoBody is for a call that needs a body and has none, whatever its content
+// type says.
+var errNoBody = deed.Errorf(deed.CodeValidation, "the body is empty: send a JSON object")
+
+// noBody says whether the request has no body at all. Of one whose length is not
+// said, the first byte tells.
+func noBody(r *http.Request) bool {
+	if r.ContentLength >= 0 {
+		return r.ContentLength == 0
+	}
+	ahead := bufio.NewReaderSize(r.Body, 16)
+	_, err := ahead.Peek(1)
+	r.Body = struct {
+		io.Reader
+		io.Closer
+	}{ahead, r.Body}
+	return errors.Is(err, io.EOF)
 }
 
 // unread says why a body could not be read to its end.
@@ -145,9 +166,9 @@ func (s *Server) reply(w http.ResponseWriter, status int, v any) {
 	write(w, status, encode(v))
 }
 
-// encode returns v as one line of JSON.
+// encode returns v as one line of JSON. No text makes it fail.
 func encode(v any) []byte {
-	raw, err := json.Marshal(v, json.Deterministic(true))
+	raw, err := wirejson.Marshal(v)
 	if err != nil {
 		// Only a programmer can cause this, and door turns it into a 503.
 		panic(fmt.Sprintf("encode %T: %v", v, err))

@@ -71,7 +71,7 @@ func (s *Server) tooManyAtOnce(w http.ResponseWriter) error {
 // calls would be answered at once, whatever it costs us.
 func checkMessage(raw []byte) error {
 	notOne := deed.Errorf(deed.CodeValidation, "send one message at a time, as one JSON object")
-	if bytes.HasPrefix(bytes.TrimLeft(raw, " \t\r\n"), []byte("[")) {
+	if text := bytes.TrimLeft(raw, " \t\r\n"); len(text) == 0 || text[0] == '[' {
 		return notOne
 	}
 	// Names that come twice, and bytes that are no text, are for the protocol.

@@ -28,7 +28,7 @@ func (s *Server) order(read func(w http.ResponseWriter, r *http.Request) (o regi
 		if s.NotReady != nil {
 			return s.NotReady
 		}
-		if r.ContentLength == 0 && pay.auth == nil && pay.err == nil {
+		if pay.auth == nil && pay.err == nil && noBody(r) {
 			return s.indicativeOffer(w, r)
 		}
 		o, dryRun, err := read(w, r)
@@ -111,7 +111,7 @@ func readTransfer(w http.ResponseWriter, r *http.Request) (o registration.Order,
 	if err := decode(w, r, maxBody, &in); err != nil {
 		return o, false, err
 	}
-	if o, err = toOrder(deed.PurchaseTransfer, in.Domain, 1, in.MaxPrice); err != nil {
+	if o, err = toOrder(deed.PurchaseTransfer, in.Domain, nil, in.MaxPrice); err != nil {
 		return o, false, err
 	}
 	if in.AuthCode == "" || len(in.AuthCode) > 255 {
@@ -153,21 +153,31 @@ func parseNameservers(hosts []string) ([]string, error) {
 	return deed.ParseNameservers(hosts)
 }
 
-// toOrder reads what all orders have.
-func toOrder(kind deed.PurchaseKind, domain string, years int, maxPrice string) (registration.Order, error) {
+// toOrder reads what all orders have. What is left out is nil; a zero is a value,
+// and none that an order can have.
+func toOrder(kind deed.PurchaseKind, domain string, years *int, maxPrice *string) (registration.Order, error) {
 	name, err := deed.ParseName(domain)
 	if err != nil {
 		return registration.Order{}, err
 	}
-	o := registration.Order{Kind: kind, Name: name, Years: years}
-	if years < 0 || years > 10 {
-		return o, deed.Invalid("years", "must be from 1 to 10")
-	}
-	if maxPrice != "" {
-		if o.MaxPrice, err = deed.ParseUSDC(maxPrice); err != nil {
-			return o, deed.Invalid("maxPriceUsd", "write it like 12.50")
+	o := registration.Order{Kind: kind, Name: name}
+	if years != nil {
+		if *years < 1 || *years > 10 {
+			return o, deed.Invalid("years", "must be from 1 to 10, not %d: leave it out for the fewest that can be had", *years)
 		}
+		o.Years = *years
 	}
+	if maxPrice == nil {
+		return o, nil
+	}
+	limit, err := deed.ParseUSDC(*maxPrice)
+	switch {
+	case err != nil:
+		return o, deed.Invalid("maxPriceUsd", "is not an amount: write it like 12.50, or leave it out for any price")
+	case limit == 0:
+		return o, deed.Invalid("maxPriceUsd", "0 allows no price at all: write the most that the order may cost, or leave it out for any price")
+	}
+	o.MaxPrice = &limit
 	return o, nil
 }
 

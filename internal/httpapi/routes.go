@@ -157,8 +157,8 @@ func (s *Server) missing(mux *http.ServeMux, known map[string]bool) handler {
 			return nil
 		case len(allowed) > 0:
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
-			return refuse(http.StatusMethodNotAllowed, "%s takes %s, not %s", r.URL.Path, strings.Join(allowed, ", "), r.Method)
+			return refuse(http.StatusMethodNotAllowed, "%s takes %s, not %s", shownPath(r), strings.Join(allowed, ", "), r.Method)
 		}
-		return refuse(http.StatusNotFound, "there is nothing at %s: GET /openapi.json describes every path", r.URL.Path)
+		return refuse(http.StatusNotFound, "there is nothing at %s: GET /openapi.json describes every path", shownPath(r))
 	}
 }

@@ -63,7 +63,7 @@ func (s *Server) sandboxed(h handler) http.Handler {
 	return s.handle(func(w http.ResponseWriter, r *http.Request) error {
 		local, _ := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 		if s.Sandbox == nil || local == nil || !local.IP.IsLoopback() {
-			return refuse(http.StatusNotFound, "there is nothing at %s: the sandbox is on a loopback address only", r.URL.Path)
+			return refuse(http.StatusNotFound, "there is nothing at %s: the sandbox is on a loopback address only", shownPath(r))
 		}
 		return h(w, r)
 	})
@@ -83,10 +83,13 @@ func (s *Server) setFaults(w http.ResponseWriter, r *http.Request) error {
 	if err := decode(w, r, maxAuthBody, &in); err != nil {
 		return err
 	}
-	if in.Times < 0 {
-		return deed.Invalid("times", "must be 0 or above; 0 is until it is set again")
+	times := 0 // until it is set again
+	if in.Times != nil {
+		if times = *in.Times; times < 1 {
+			return deed.Invalid("times", "must be 1 or above: leave it out to have it fail until it is set again")
+		}
 	}
-	if err := s.Sandbox.Faults.Set(in.Registrar, in.Times); err != nil {
+	if err := s.Sandbox.Faults.Set(in.Registrar, times); err != nil {
 		return err
 	}
 	s.reply(w, http.StatusOK, s.faults())

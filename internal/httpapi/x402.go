@@ -224,7 +224,7 @@ func (s *Server) failUnpaid(w http.ResponseWriter, r *http.Request, err error, o
 		return err
 	}
 	reason := reasonOf(err)
-	resource := api.Resource{URL: s.PublicURL + r.URL.Path, Description: o.quote.For, MimeType: "application/json"}
+	resource := api.Resource{URL: s.PublicURL + r.URL.EscapedPath(), Description: o.quote.For, MimeType: "application/json"}
 	v2 := api.PaymentOffer{X402Version: 2, Error: reason, Resource: resource, Accepts: []api.RequirementsV2{}, Extensions: o.extensions}
 	out := api.PaymentRequired{
 		Error: body(w.Header().Get("X-Request-Id"), http.StatusPaymentRequired, e), Reason: reason, Domain: string(o.domain), Years: o.quote.Years,

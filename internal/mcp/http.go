@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"bytes"
-	"encoding/json"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -14,6 +13,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/api"
 	"deed.example/deed/internal/agent"
+	"deed.example/deed/internal/wirejson"
 )
 
 const (
@@ -110,7 +110,7 @@ func (w *inOneShape) finish() {
 	if w.status >= 500 {
 		code = deed.CodeUnavailable
 	}
-	raw, _ := json.Marshal(api.Error{ // strings always can be
+	raw, _ := wirejson.Marshal(api.Error{ // strings always can be
 		Error: http.StatusText(w.status), Message: strings.TrimSpace(w.text.String()), Code: string(code), RequestID: w.Header().Get("X-Request-Id"),
 	})
 	w.Header().Set("Content-Type", "application/json")

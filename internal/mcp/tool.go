@@ -3,13 +3,16 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"deed.example/deed/api"
 	"deed.example/deed/internal/agent"
+	"deed.example/deed/internal/wirejson"
 )
 
 // handle returns what carries out a tool.
@@ -56,6 +59,9 @@ func result(a agent.Answer) *mcp.CallToolResult {
 	if offer, ok := offerOf(a); ok {
 		return unpaid(r, offer, a)
 	}
+	if !jsontext.Value(a.Body).IsValid() { // a far service, or a proxy before it, may say anything
+		return broken(fmt.Errorf("the service answered %d with what is not JSON: %.200q", a.Status, a.Body))
+	}
 	r.StructuredContent = json.RawMessage(a.Body)
 	r.Content = []mcp.Content{&mcp.TextContent{Text: strings.TrimSpace(string(a.Body))}}
 	return r
@@ -64,6 +70,6 @@ func result(a agent.Answer) *mcp.CallToolResult {
 // broken tells of a call that had no answer.
 func broken(err error) *mcp.CallToolResult {
 	e := api.Error{Error: "Service unavailable", Message: err.Error(), Code: "SERVICE_UNAVAILABLE"}
-	raw, _ := json.Marshal(e) // strings always can be
-	return &mcp.CallToolResult{IsError: true, StructuredContent: e, Content: []mcp.Content{&mcp.TextContent{Text: string(raw)}}}
+	raw, _ := wirejson.Marshal(e) // strings always can be
+	return &mcp.CallToolResult{IsError: true, StructuredContent: json.RawMessage(raw), Content: []mcp.Content{&mcp.TextContent{Text: string(raw)}}}
 }

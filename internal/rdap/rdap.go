@@ -20,11 +20,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
 	"deed.example/deed"
 	"deed.example/deed/api"
 	"deed.example/deed/internal/registration"
+	"deed.example/deed/internal/wirejson"
 )
 
 // Names are the names we hold. *registration.Service is one.
@@ -131,9 +130,9 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 func write(w http.ResponseWriter, status int, v any) {
-	raw, err := json.Marshal(v, json.Deterministic(true))
+	raw, err := wirejson.Marshal(v)
 	if err != nil {
-		panic(fmt.Sprintf("encode %T: %v", v, err)) // plain data: only a programmer can make it fail
+		panic(fmt.Sprintf("encode %T: %v", v, err)) // text cannot make it fail: only a programmer can
 	}
 	raw = append(raw, '\n')
 	h := w.Header()

@@ -13,8 +13,8 @@ import (
 type Order struct {
 	Kind        deed.PurchaseKind
 	Name        deed.Name
-	Years       int           // 0 is the least there is
-	MaxPrice    deed.USDC     // 0 is any
+	Years       int           // the fewest there are when it is 0
+	MaxPrice    *deed.USDC    // nil is any
 	Offered     deed.USDC     // what the payment that came along is worth; 0 without one
 	Nameservers []string      // none for ours
 	Records     []deed.Record // that a new name starts with
@@ -98,7 +98,7 @@ func (o Order) affords(q deed.Quote) error {
 	if q.Accepts(o.Offered) {
 		price = o.Offered
 	}
-	if o.MaxPrice > 0 && price > o.MaxPrice {
+	if o.MaxPrice != nil && price > *o.MaxPrice {
 		return deed.Invalid("maxPriceUsd", "%s costs %s USDC, which is more", q.For, price)
 	}
 	return nil

@@ -118,6 +118,7 @@ func TestAuditFindsWhatIsWrong(t *testing.T) {
 			`INSERT INTO revisions VALUES ('zone_orphan', 7, 0, 0, 0, 0)`},
 		"a zone is served with one SOA, of its serial, until it ends":       {`UPDATE served SET born = born - 1 WHERE type = 6 AND died IS NULL`},
 		"a zone has the records that its last revision says, until it ends": {`UPDATE records SET died = born + 1`, `UPDATE zones SET serial = serial + 1`, `UPDATE served SET born = born + 1 WHERE type = 6 AND died IS NULL`},
+		"the id of a record was never that of another one of its zone":      {`INSERT INTO records SELECT zone_id, id, type, host, value, ttl, distance, created_at - 9, updated_at, born - 50, born - 40 FROM records`},
 		"nothing of a zone is younger than its serial":                      {`UPDATE records SET born = born + 1`},
 		"the serials of a name never fall, whoever has it":                  {`INSERT INTO zones SELECT 'zone_old', domain, serial + 9, 'old', 0, 0, NULL, 1, 0 FROM zones`},
 		"no server was told of more than there is":                          {`UPDATE outbox SET told = serial + 1`},

@@ -17,6 +17,8 @@ var zoneInvariants = []invariant{
 		       CASE WHEN z.ended_at IS NULL
 		            THEN coalesce((SELECT v.records FROM revisions v WHERE v.zone_id = z.id ORDER BY v.serial DESC LIMIT 1), -1)
 		            ELSE 0 END`},
+	{"the id of a record was never that of another one of its zone", `
+		SELECT count(*) FROM (SELECT 1 FROM records GROUP BY zone_id, id HAVING count(DISTINCT created_at) > 1) used_again`},
 	{"nothing of a zone is younger than its serial", `
 		SELECT (SELECT count(*) FROM records r JOIN zones z ON z.id = r.zone_id WHERE r.born > z.serial OR r.died > z.serial)
 		     + (SELECT count(*) FROM served s JOIN zones z ON z.id = s.zone_id WHERE s.born > z.serial OR s.died > z.serial)

@@ -24,11 +24,15 @@ type Zones struct {
 	Generation int // of the keys of new zones; 0 leaves them unsigned
 }
 
-// A zoneRow is a zone without its records.
+// A zoneRow is a zone as it is stored.
 type zoneRow struct {
 	id         string
 	generation int
 	deed.Zone
+
+	// stored are the IDs of records that a node of an earlier version has written
+	// since the IDs were made short, by the short form.
+	stored map[deed.RecordID]deed.RecordID
 }
 
 const selectZone = `
@@ -64,8 +68,16 @@ func scanZone(name deed.Name, row *sql.Row) (zoneRow, error) {
 const selectRecords = `
 	SELECT id, type, host, value, ttl, distance, created_at, updated_at FROM records WHERE `
 
-// scanRecords returns the records in an order that only depends on them.
-func scanRecords(rows *sql.Rows) (records []deed.Record, err error) {
+// scanRecords returns the records in an order that only depends on them, with
+// their IDs in the short form.
+func scanRecords(rows *sql.Rows) ([]deed.Record, error) {
+	records, _, err := scanStored(rows)
+	return records, err
+}
+
+// scanStored returns the records, and the IDs of those that have another one in
+// the database.
+func scanStored(rows *sql.Rows) (records []deed.Record, stored map[deed.RecordID]deed.RecordID, err error) {
 	err = each(rows, func() error {
 		var r deed.Record
 		var distance sql.NullInt64
@@ -78,21 +90,27 @@ func scanRecords(rows *sql.Rows) (records []deed.Record, err error) {
 			r.Distance = &n
 		}
 		r.Created, r.Updated = moment(created), moment(updated)
+		if short := r.ID.Short(); short != r.ID {
+			if stored == nil {
+				stored = map[deed.RecordID]deed.RecordID{}
+			}
+			stored[short], r.ID = r.ID, short
+		}
 		records = append(records, r)
 		return nil
 	})
 	slices.SortFunc(records, func(a, b deed.Record) int {
 		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Value, b.Value), cmp.Compare(a.ID, b.ID))
 	})
-	return records, err
+	return records, stored, err
 }
 
 // RecordAt implements zone.Store: the record as it was after the revision, or
-// CodeNotFound.
+// CodeNotFound. The ID may be in either form.
 func (s Zones) RecordAt(ctx context.Context, id deed.RecordID, revision uint32) (deed.Record, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
 	defer cancel()
-	rows, err := s.DB.read.QueryContext(ctx, selectRecords+`id = $1 AND born <= $2 AND (died IS NULL OR died > $2)`, id, revision)
+	rows, err := s.DB.read.QueryContext(ctx, selectRecords+`id IN ($1, $3) AND born <= $2 AND (died IS NULL OR died > $2)`, id, revision, id.Short())
 	if err != nil {
 		return deed.Record{}, err
 	}
@@ -195,7 +213,7 @@ func (s Zones) createZone(ctx context.Context, tx *Tx, r deed.Registration, reco
 	}
 	z.Serial = max(z.Serial, uint32(last.Int64)+1) // servers must not take the new zone for an old one
 	for _, rec := range records {
-		rec.ID = newRecordID()
+		rec.ID = NewRecordID()
 		rec.Created, rec.Updated = now, now
 		z.Records = append(z.Records, rec)
 	}
@@ -211,7 +229,9 @@ func (s Zones) createZone(ctx context.Context, tx *Tx, r deed.Registration, reco
 	return z.Serial, bumpCatalog(ctx, tx, now)
 }
 
-func newRecordID() deed.RecordID { return deed.RecordID("rec_" + strings.ToLower(rand.Text())) }
+// NewRecordID returns the ID of a new record: 14 characters with 70 random bits.
+// ChangeZone sees to it that a zone never has the same one twice.
+func NewRecordID() deed.RecordID { return deed.RecordID(strings.ToLower(rand.Text()[:14])) }
 
 // newMember returns a label that tells nobody which name it stands for.
 func newMember() string { return strings.ToLower(rand.Text()) }

@@ -54,8 +54,18 @@ func (s Zones) ChangeZone(ctx context.Context, j deed.Job) (done bool, err error
 		}
 		return jobs.settleAccounts(ctx, tx, j, deed.PaymentConsumed)
 	})
+	if errors.Is(err, errUsedID) {
+		err = s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+			done, err = jobs.failChange(ctx, tx, j, errUsedID)
+			return err
+		})
+	}
 	return done, err
 }
+
+// errUsedID is for a change whose new record got an ID that a record of its zone
+// has, or had once. It takes 70 random bits to meet; the money goes back.
+var errUsedID = &deed.Error{Code: deed.CodeDNS, Message: "a new record got an id that was used before: ask for the change again"}
 
 // failChange ends the job of a change that can no longer be made.
 func (s Jobs) failChange(ctx context.Context, tx *Tx, j deed.Job, no *deed.Error) (bool, error) {
@@ -85,7 +95,7 @@ func (s Zones) holdZone(ctx context.Context, tx *Tx, name deed.Name) (zoneRow, e
 	if err != nil {
 		return z, err
 	}
-	z.Records, err = scanRecords(rows)
+	z.Records, z.stored, err = scanStored(rows)
 	return z, err
 }
 
@@ -122,7 +132,7 @@ func (s Zones) writeRecords(ctx context.Context, tx *Tx, z zoneRow, was deed.Zon
 			}
 			deleted++
 		}
-		if err := insertRecord(ctx, tx, z, r); err != nil {
+		if err := insertRecord(ctx, tx, z, r, !known); err != nil {
 			return 0, 0, err
 		}
 		added++
@@ -137,19 +147,28 @@ func (s Zones) writeRecords(ctx context.Context, tx *Tx, z zoneRow, was deed.Zon
 }
 
 func buryRecord(ctx context.Context, tx *Tx, z zoneRow, id deed.RecordID) error {
+	if stored, ok := z.stored[id]; ok {
+		id = stored
+	}
 	_, err := tx.ExecContext(ctx, `UPDATE records SET died = $1 WHERE zone_id = $2 AND id = $3 AND died IS NULL`, z.Serial, z.id, id)
 	return err
 }
 
-func insertRecord(ctx context.Context, tx *Tx, z zoneRow, r deed.Record) error {
+// insertRecord writes a record, or the next edition of one. A fresh record whose
+// ID the zone has seen before is refused with errUsedID.
+func insertRecord(ctx context.Context, tx *Tx, z zoneRow, r deed.Record, fresh bool) error {
 	var distance any
 	if r.Distance != nil {
 		distance = *r.Distance
 	}
-	_, err := tx.ExecContext(ctx, `
+	inserted, err := touched(tx.ExecContext(ctx, `
 		INSERT INTO records (zone_id, id, type, host, value, ttl, distance, created_at, updated_at, born)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-		z.id, r.ID, r.Type, r.Host, r.Value, r.TTL, distance, r.Created.Unix(), r.Updated.Unix(), z.Serial)
+		SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10
+		 WHERE $11 = 0 OR NOT EXISTS (SELECT 1 FROM records WHERE zone_id = $1 AND id = $2)`,
+		z.id, r.ID, r.Type, r.Host, r.Value, r.TTL, distance, r.Created.Unix(), r.Updated.Unix(), z.Serial, oneIf(fresh)))
+	if err == nil && !inserted {
+		err = errUsedID
+	}
 	return err
 }
 

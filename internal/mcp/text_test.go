@@ -1,0 +1,48 @@
+package mcp
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"deed.example/deed/internal/agent"
+)
+
+// What a far service, or a proxy before it, answers may be no JSON and no text:
+// the tool's result can be written all the same, and says what came.
+func TestResultOfAnAnswerThatIsNotJSON(t *testing.T) {
+	for body, want := range map[string]string{
+		"":                      "",
+		"<html>502\xff</html>":  `<html>502\\xff`,
+		"{\"domain\":\"\xff\"}": `\\xff`,
+		`{"a":1,"a":2}`:         "",
+		"{":                     "{",
+	} {
+		for _, status := range []int{200, 402, 502} {
+			wantBroken(t, result(agent.Answer{Status: status, Header: http.Header{}, Body: []byte(body)}), want)
+		}
+	}
+	wantBroken(t, broken(errors.New("dial \xff: refused")), `dial \\xff: refused`)
+}
+
+func wantBroken(t *testing.T, r *mcp.CallToolResult, says string) {
+	t.Helper()
+	raw, err := json.Marshal(r)
+	if err != nil || !utf8.Valid(raw) {
+		t.Fatalf("got %q, %v", raw, err)
+	}
+	said, err := json.Marshal(r.StructuredContent)
+	if err != nil || !r.IsError || !strings.Contains(string(said), "SERVICE_UNAVAILABLE") || !strings.Contains(string(said), jsonEscaped(says)) {
+		t.Errorf("got %s, %v, want an error that says %s", said, err, says)
+	}
+}
+
+// jsonEscaped spells angle brackets as encoding/json does.
+func jsonEscaped(s string) string {
+	return strings.NewReplacer("<", `\u003c`, ">", `\u003e`).Replace(s)
+}
