@@ -214,7 +214,7 @@ func withoutTreasury(t *testing.T, environ ...string) {
 			t.Errorf("%s is free: got %d %s", path, status, body)
 		}
 	}
-	if status := n.call(t, "PUT", "/domains/treasury.com/lock", n.token, api.LockRequest{Locked: false}, nil); status != 200 {
+	if status := n.call(t, "PUT", "/domains/treasury.com/lock", n.token, api.LockRequest{Locked: new(false)}, nil); status != 200 {
 		t.Errorf("the owner cannot unlock the name: got %d", status)
 	}
 	var report api.Health
