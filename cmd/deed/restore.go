@@ -38,6 +38,9 @@ func finishRestore(ctx context.Context, c *config, dryRun bool, out io.Writer) (
 	if b.money == nil {
 		return errors.New("this configuration takes no payments: there is no money to decide on")
 	}
+	if err := checkRestored(ctx, b, slog.New(slog.DiscardHandler)); err != nil {
+		return err
+	}
 	if err := readChain(ctx, b.money.payments); err != nil {
 		return err
 	}
@@ -59,6 +62,22 @@ func finishRestore(ctx context.Context, c *config, dryRun bool, out io.Writer) (
 		fmt.Fprintf(out, "%d payments decided on; a service that runs does the rest\n", len(all))
 	}
 	return err
+}
+
+// checkRestored makes sure that nothing is delivered which was paid back after the
+// backup was made that this database came from.
+func checkRestored(ctx context.Context, b *backends, log *slog.Logger) error {
+	if b.money == nil {
+		return nil
+	}
+	found, err := b.money.payments.CheckRefunds(ctx, b.rows())
+	if err != nil {
+		return err
+	}
+	if found > 0 {
+		log.Warn("this database is older than the chain: orders that were refunded since are not delivered", "orders", found)
+	}
+	return nil
 }
 
 // rows returns the payments of this configuration.

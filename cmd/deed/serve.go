@@ -97,6 +97,9 @@ func serve(ctx context.Context, c *config, out io.Writer, log *slog.Logger) (err
 	for _, w := range warned {
 		log.Warn(w)
 	}
+	if err := checkRestored(ctx, b, log); err != nil {
+		return err
+	}
 	worker := startWork(b, api, counters, log)
 	defer worker.stop()
 	welcome(out, c, servers, b.chain.sandbox != nil, b.dns.inWords())

@@ -81,7 +81,7 @@ var invariants = []invariant{
 		SELECT count(*) FROM (SELECT purpose FROM attempts WHERE purpose LIKE 'refund%' GROUP BY chain, purpose HAVING count(*) <> max(attempt)) d`},
 	{"only what is owed back is refunded", `
 		SELECT count(*) FROM payments p WHERE p.state NOT IN ('refund_due', 'refunding', 'refunded')
-		   AND EXISTS (SELECT 1 FROM attempts a WHERE a.purpose LIKE 'refund%' AND a.purpose LIKE '%' || p.id)`},
+		   AND EXISTS (SELECT 1 FROM attempts a WHERE a.purpose LIKE 'refund%' AND (a.purpose LIKE '%' || p.id OR a.purpose LIKE '%' || p.payer || ' ' || p.nonce))`},
 	{"no nonce of our wallets is left out", `
 		SELECT count(*) FROM signers s
 		 WHERE (SELECT count(DISTINCT nonce) FROM transactions t WHERE t.chain = s.chain AND t.signer = s.address) +

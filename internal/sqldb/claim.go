@@ -91,3 +91,42 @@ func (s Payments) Dust(ctx context.Context, w deed.Wallet) (dust []deed.Payment,
 	})
 	return dust, err
 }
+
+// Undelivered implements payment.RestoreStore.
+func (s Payments) Undelivered(ctx context.Context) (open []deed.Payment, err error) {
+	rows, err := s.DB.read.QueryContext(ctx, selectPayment+`WHERE state = 'settled' ORDER BY created_at, id`)
+	if err != nil {
+		return nil, err
+	}
+	err = each(rows, func() error {
+		p, err := scanPayment(rows)
+		open = append(open, p)
+		return err
+	})
+	return open, err
+}
+
+// FailRefunded implements payment.RestoreStore.
+func (s Payments) FailRefunded(ctx context.Context, p deed.Payment) error {
+	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		now := s.Now()
+		moved, err := movePayment(ctx, tx, p, deed.PaymentRefundDue, "", now)
+		if err != nil || !moved {
+			return err
+		}
+		id := deed.JobID(p.ID)
+		_, err = tx.ExecContext(ctx, `
+			UPDATE jobs SET state = $1, failure = $2, updated_at = $3, next_at = NULL WHERE id = $4`,
+			deed.JobFailed, "the payment went back to the payer before the database was restored from a backup", now.Unix(), id)
+		if err != nil {
+			return err
+		}
+		if err := s.DB.eraseAuthCode(ctx, tx, p); err != nil {
+			return err
+		}
+		if err := dropClaim(ctx, tx, id); err != nil {
+			return err
+		}
+		return addStep(ctx, tx, id, deed.JobFailed, now)
+	})
+}

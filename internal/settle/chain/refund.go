@@ -44,6 +44,38 @@ func (s *Settler) Refund(ctx context.Context, r deed.Refund) (txHash string, err
 	return s.refunds.await(ctx, w)
 }
 
+// Refunded implements payment.RefundChecker: it says whether a wallet of ours has
+// paid back what the nonce paid, whatever our own database remembers.
+func (s *Settler) Refunded(ctx context.Context, payer deed.Wallet, nonce string) (bool, error) {
+	hash, err := readNonce(nonce)
+	if err != nil {
+		return false, err
+	}
+	own, err := s.wallets(ctx)
+	if err != nil {
+		return false, err
+	}
+	var calls [][]byte
+	for _, wallet := range own.refunds {
+		calls = append(calls, pack(tokenABI, "authorizationState", wallet, RefundNonce(s.ChainID, s.USDC, addressOf(payer), hash)))
+	}
+	q := question{from: s.refundWallet(), to: s.Multicall, data: batch(s.USDC, calls...), gas: stateGas * uint64(len(calls)+1)}
+	answers, err := s.Client.askBatch(ctx, q, "latest")
+	if err != nil {
+		return false, fmt.Errorf("ask whether %s of %s was refunded: %w", nonce, payer, err)
+	}
+	for _, a := range answers {
+		used, err := a.number()
+		if err != nil {
+			return false, err
+		}
+		if used.Sign() != 0 {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
 // refundWait signs the authorization of a refund. Signing commits to nothing: the
 // nonce is good once, and nobody sees the signature before it is stored.
 func (s *Settler) refundWait(r deed.Refund) (*wait, error) {
