@@ -56,6 +56,7 @@ type RequirementsV1 struct {
 	Scheme            string       `json:"scheme"`
 	Network           string       `json:"network"` // a name
 	MaxAmountRequired string       `json:"maxAmountRequired"`
+	Price             string       `json:"price"` // the same in USDC, for people
 	Resource          string       `json:"resource"`
 	Description       string       `json:"description"`
 	MimeType          string       `json:"mimeType"`

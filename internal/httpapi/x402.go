@@ -243,7 +243,7 @@ func (s *Server) failUnpaid(w http.ResponseWriter, r *http.Request, err error, o
 
 func (s *Server) requirementsV1(q deed.Quote, resource api.Resource) api.RequirementsV1 {
 	return api.RequirementsV1{
-		Scheme: exact, Network: s.Terms.NetworkV1, MaxAmountRequired: fmt.Sprint(int64(q.Amount)), Resource: resource.URL, Description: resource.Description,
+		Scheme: exact, Network: s.Terms.NetworkV1, MaxAmountRequired: fmt.Sprint(int64(q.Amount)), Price: q.Amount.String(), Resource: resource.URL, Description: resource.Description,
 		MimeType: resource.MimeType, PayTo: s.Terms.PayTo, MaxTimeoutSeconds: payWithin, Asset: s.Terms.Asset,
 		Extra: api.PaymentExtra{Name: s.Terms.TokenName, Version: s.Terms.TokenVersion},
 	}
