@@ -5,6 +5,7 @@ cd "$(dirname "$0")/.."
 scripts/need.sh go ca-certificates cc postgres redis setpriv knot nsd bind ldns unbound
 . scripts/servers.sh
 . scripts/suites.sh
+. scripts/wait.sh
 . scripts/node.sh
 use_node
 scripts/need.sh curl dig openssl # the papers use them
