@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
@@ -124,12 +125,13 @@ func TestTwoNodes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		db.Patience = time.Minute        // 200 calls wait for one row
 		t.Cleanup(func() { db.Close() }) // the schema goes away with the test
 		if h == nil {
 			h = newHouse(t, db)
 		}
 		h.cfg.Store = sqldb.Settlements{DB: db, ChainID: h.cfg.ChainID}
-		h.cfg.Client = chain.Dial(h.url)
+		h.cfg.Client = patient(h.url)
 		nodes = append(nodes, h.settler())
 	}
 	var wg sync.WaitGroup

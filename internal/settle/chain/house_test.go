@@ -76,11 +76,18 @@ func eachHouse(t *testing.T, f func(t *testing.T, h *house)) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) { f(t, newHouse(t, db)) })
 }
 
+// patient is a client that a busy machine does not make fail.
+func patient(urls ...string) *chain.Client {
+	c := chain.Dial(urls...)
+	c.Patience = time.Minute
+	return c
+}
+
 // houseConfig has all but the clock, the keys and the treasury.
 func houseConfig(t *testing.T, url string, db *sqldb.DB) chain.Config {
 	t.Helper()
 	return chain.Config{
-		Client: chain.Dial(url), Store: sqldb.Settlements{DB: db, ChainID: devchain.ChainID},
+		Client: patient(url), Store: sqldb.Settlements{DB: db, ChainID: devchain.ChainID},
 		ChainID: devchain.ChainID, USDC: common.HexToAddress(devchain.USDC), Name: "USDC", Version: "2",
 		Multicall: common.HexToAddress(devchain.Multicall), Poll: 5 * time.Millisecond,
 		Depth: func(deed.USDC) uint64 { return 1 },
