@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fails on format, vet, staticcheck and floors. Sizes are printed: where a large
+# Fails on format, vet, staticcheck (staticcheck.conf) and layers. Sizes are printed: where a large
 # file reads well, it may be large.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -13,5 +13,5 @@ go vet ./...
 go vet -tags long ./...
 go tool -modfile=tools/go.mod staticcheck ./...
 go test -run TestImportsPointDown . >/dev/null || go test -run TestImportsPointDown .
-echo "format, vet, staticcheck and floors are in order"
+echo "format, vet, staticcheck and layers are in order"
 go run ./scripts/sizes

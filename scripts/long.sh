@@ -8,7 +8,7 @@ scripts/need.sh go ca-certificates cc postgres redis setpriv knot nsd bind ldns 
 . scripts/wait.sh
 . scripts/node.sh
 use_node
-scripts/need.sh curl dig openssl # the papers use them
+scripts/need.sh curl dig openssl # the examples in the docs use them
 trap stop_servers EXIT
 start_servers
 
