@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Fails on format, vet, staticcheck (staticcheck.conf) and layers. Sizes are printed: where a large
-# file reads well, it may be large.
+# Fails on format, vet, staticcheck (see staticcheck.conf) and layers. Sizes are
+# printed: where a large file reads well, it may be large.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
