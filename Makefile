@@ -1,24 +1,37 @@
-# Two commands do everything: `make run` and `make test`. Both need only Go; what
-# else they need they install from Debian's packages, or say what is missing.
+# `make run` starts the service and `make test` tests all of it. Both need only
+# Go; what else they need they install from Debian's packages, or say what is
+# missing.
 
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 
 help: ## Show this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-7s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
 
-run: ## Build and start the whole service on embedded defaults (ARGS="--listen …")
-	@scripts/need.sh go ca-certificates
-	@go build -o bin/deed ./cmd/deed
+run: build ## Build and start the whole service on embedded defaults (ARGS="--listen …")
 	@exec bin/deed serve $(ARGS)
+
+build: ## Build bin/deed, with its version
+	@scripts/need.sh go ca-certificates
+	@scripts/build.sh build -o bin/deed
+
+install: ## Install deed where `go install` puts commands, with its version
+	@scripts/need.sh go ca-certificates
+	@scripts/build.sh install
+
+fmt: ## Format all Go files
+	@gofmt -l -w .
+
+quick: ## Run the tests that need no other servers, on SQLite and memory; a minute or two
+	@scripts/quick.sh
 
 test: ## Run all tests, on both databases and both caches; below 15 minutes
 	@scripts/test.sh
 
-long: ## Run what takes longer: fuzzing and the suites behind the tag "long"
+long: ## Run what takes longer: fuzzing, other platforms and the suites behind the tag "long"
 	@scripts/long.sh
 
-lint: ## Check format, vet, staticcheck, floors and loggers; print the largest files and functions
+lint: ## Check format, vet, staticcheck, layers and loggers; print the largest files and functions
 	@scripts/need.sh go ca-certificates
 	@scripts/lint.sh
 
@@ -26,4 +39,8 @@ bench: ## Print our costs as ratios to their limits, measured in one run
 	@scripts/need.sh go ca-certificates
 	@go run ./bench
 
-.PHONY: help run test long lint bench
+release: ## Build static binaries for every platform into dist/, with checksums and licences
+	@scripts/need.sh go ca-certificates
+	@scripts/release.sh
+
+.PHONY: help run build install fmt quick test long lint bench release

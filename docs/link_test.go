@@ -10,29 +10,37 @@ import (
 
 var link = regexp.MustCompile(`\]\(([^)#:\s]+\.[a-z]+)\)`)
 
-// Every page that a paper points to is there, and the README points to every
-// paper.
+// Every page that a page links to exists. The README links to every page of this
+// folder, and the index of the decision records to every record.
 func TestLinks(t *testing.T) {
-	papers, err := filepath.Glob("*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	readme, err := os.ReadFile("../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range append(papers, "../README.md") {
-		raw, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
+	for pattern, index := range map[string]struct{ page, prefix string }{
+		"*.md":                {"../README.md", "docs/"},
+		"decisions/[0-9]*.md": {"decisions/README.md", ""},
+		"decisions/README.md": {"../README.md", "docs/decisions/"},
+		"../*.md":             {},
+	} {
+		pages, err := filepath.Glob(pattern)
+		if err != nil || len(pages) == 0 {
+			t.Fatalf("%s: %d pages, %v", pattern, len(pages), err)
 		}
-		for _, m := range link.FindAllStringSubmatch(string(raw), -1) {
-			if _, err := os.Stat(filepath.Join(filepath.Dir(path), m[1])); err != nil {
-				t.Errorf("%s: %v", path, err)
+		for _, path := range pages {
+			for _, m := range link.FindAllStringSubmatch(read(t, path), -1) {
+				if _, err := os.Stat(filepath.Join(filepath.Dir(path), m[1])); err != nil {
+					t.Errorf("%s: %v", path, err)
+				}
+			}
+			if index.page != "" && !strings.Contains(read(t, index.page), "]("+index.prefix+filepath.Base(path)+")") {
+				t.Errorf("%s does not link to %s", index.page, path)
 			}
 		}
-		if path != "../README.md" && !strings.Contains(string(readme), "](docs/"+path+")") {
-			t.Errorf("the README does not point to %s", path)
-		}
 	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
 }

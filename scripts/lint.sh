@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Fails on format, vet, staticcheck, floors and stray loggers. Sizes are printed: where a large
-# file reads well, it may be large.
+# Fails on format, vet, staticcheck (see staticcheck.conf), layers and loggers that
+# nobody handed down. Sizes are printed: where a large file reads well, it may be
+# large.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -13,5 +14,5 @@ go vet ./...
 go vet -tags long ./...
 go tool -modfile=tools/go.mod staticcheck ./...
 go test -run "TestImportsPointDown|TestLoggersAreHandedDown" . >/dev/null || go test -run "TestImportsPointDown|TestLoggersAreHandedDown" .
-echo "format, vet, staticcheck, floors and loggers are in order"
+echo "format, vet, staticcheck, layers and loggers are in order"
 go run ./scripts/sizes

@@ -5,9 +5,10 @@ cd "$(dirname "$0")/.."
 scripts/need.sh go ca-certificates cc postgres redis setpriv knot nsd bind ldns unbound powerdns
 . scripts/servers.sh
 . scripts/suites.sh
+. scripts/wait.sh
 . scripts/node.sh
 use_node
-scripts/need.sh curl dig openssl # the papers use them
+scripts/need.sh curl dig openssl # the examples in the docs use them
 trap stop_servers EXIT
 start_servers
 
@@ -17,6 +18,12 @@ rest=$(go list ./... | grep -v '/sim$')
 # shellcheck disable=SC2086
 suite "everything but the simulator, with the race detector and the tag long" go_tests -race -tags long -timeout 60m $rest
 suite "the simulator: thousands of seeds, and every known bug" go_tests -tags long -timeout 60m ./sim
+
+# Nothing runs there: that the other platforms of a release compile is what is
+# asked. cgo is off, as in a release.
+cross() { CGO_ENABLED=0 GOOS=$1 GOARCH=$2 go build ./...; }
+suite "Windows compiles" cross windows amd64
+suite "macOS compiles" cross darwin arm64
 
 # An input that is worth keeping is made smaller for a moment only: to make it
 # smallest can take all the time there is.

@@ -1,8 +1,17 @@
 #!/usr/bin/env bash
 # need.sh THING…: makes sure that each thing is there. What is missing is
 # installed from Debian's packages where that is allowed; otherwise it says
-# plainly what to install, and fails.
+# plainly what to install, and fails. A package manager that is in use is waited
+# for (NEED_WAIT), and two runs of this script install one after the other.
 set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/wait.sh
+
+locked=
+if [ "${1:-}" = --locked ]; then # called by itself, below
+	locked=yes
+	shift
+fi
 
 # present THING and package THING: how to see it, and where it comes from.
 present() {
@@ -54,31 +63,34 @@ for thing in "${missing[@]}"; do
 	packages+=("${names[@]}")
 done
 
-sudo=()
-if [ "$(id -u)" != 0 ]; then
-	sudo=(sudo -n)
-	sudo -n true 2>/dev/null || sudo=(refused)
-fi
-if ! command -v apt-get >/dev/null || [ "${sudo[*]}" = refused ]; then
+if ! command -v apt-get >/dev/null || { [ "$(id -u)" != 0 ] && ! sudo -n true 2>/dev/null; }; then
 	echo "deed: this needs ${missing[*]}, which this user may not install here. Have it installed, then try again:" >&2
 	echo "  apt-get install --no-install-recommends ${packages[*]}" >&2
 	exit 1
 fi
+if [ "$(id -u)" != 0 ]; then
+	exec sudo -n env NEED_WAIT="$need_wait" scripts/need.sh "${missing[@]}"
+fi
+# Another run may be installing the same things: what is missing is asked again
+# under the lock.
+if [ -z "$locked" ]; then
+	one_at_a_time /run/lock/deed-packages.lock scripts/need.sh --locked "${missing[@]}"
+	exit
+fi
 
 echo "deed: installing ${packages[*]}"
-log=$(mktemp)
-policy=/usr/sbin/policy-rc.d
-quiet() { "$@" >>"$log" 2>&1 || { cat "$log" >&2; echo "deed: could not install ${packages[*]}" >&2; exit 1; }; }
 # The tests start servers of their own: no package may start one for the machine.
+policy=/usr/sbin/policy-rc.d
 if [ ! -e $policy ]; then
-	printf '#!/bin/sh\nexit 101\n' | "${sudo[@]}" tee $policy >/dev/null
-	"${sudo[@]}" chmod 755 $policy
-	trap '"${sudo[@]}" rm -f $policy' EXIT
+	trap 'rm -f $policy' EXIT
+	printf '#!/bin/sh\nexit 101\n' >$policy
+	chmod 755 $policy
 fi
 if [[ " ${packages[*]} " == *" postgresql "* ]]; then
-	"${sudo[@]}" mkdir -p /etc/postgresql-common/createcluster.d
-	echo 'create_main_cluster = false' | "${sudo[@]}" tee /etc/postgresql-common/createcluster.d/deed.conf >/dev/null
+	mkdir -p /etc/postgresql-common/createcluster.d
+	echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.d/deed.conf
 fi
-quiet "${sudo[@]}" apt-get update -qq
-quiet "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${packages[@]}"
-rm -f "$log"
+if ! apt_get update -qq || ! apt_get install -y -qq --no-install-recommends "${packages[@]}"; then
+	echo "deed: could not install ${packages[*]}" >&2
+	exit 1
+fi

@@ -5,9 +5,10 @@ cd "$(dirname "$0")/.."
 scripts/need.sh go ca-certificates cc postgres redis setpriv knot nsd bind ldns unbound
 . scripts/servers.sh
 . scripts/suites.sh
+. scripts/wait.sh
 . scripts/node.sh
 use_node
-scripts/need.sh curl dig openssl # the papers use them
+scripts/need.sh curl dig openssl # the examples in the docs use them
 trap stop_servers EXIT
 start_servers
 
@@ -18,7 +19,7 @@ raced=(. ./api/... ./internal/catalog/... ./internal/health/... ./internal/ratel
 rest=$(go list ./... | grep -vxFf <(go list "${raced[@]}"))
 
 suite "lint" scripts/lint.sh
-suite "ground floor, use cases, databases, caches, chain (race detector)" go_tests -race "${raced[@]}"
+suite "core, services, databases, caches, chain (race detector)" go_tests -race -timeout 30m "${raced[@]}"
 # shellcheck disable=SC2086
-suite "ways in, wiring" go_tests $rest
+suite "adapters, wiring" go_tests -timeout 30m $rest
 close_suites

@@ -9,10 +9,8 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -36,29 +34,10 @@ func rootCommand() *cobra.Command {
 		SilenceErrors: true,
 		Version:       version(),
 	}
-	root.AddCommand(serveCommand(), configCommand(), keysCommand(), adminCommand(), &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
-		Run:   func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), version()) },
-	})
+	root.AddCommand(serveCommand(), configCommand(), keysCommand(), adminCommand(), versionCommand())
 	root.AddCommand(cli.Commands(startSandbox, speakMCP)...)
 	cli.Finish(root)
 	return root
-}
-
-// release is set by the linker when a release is built.
-var release string
-
-// version returns the release, or the commit this binary was built from.
-func version() string {
-	if release != "" {
-		return release
-	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	return "devel"
 }
 
 // failpoint is called between the steps of paying, registering and refunding.

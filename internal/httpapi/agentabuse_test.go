@@ -121,20 +121,35 @@ func TestAgentsPayTwiceForRecords(t *testing.T) {
 	})
 }
 
+// accepted repeats an order of an agent, waiting longer each time, until it is
+// accepted, and returns its job.
+func (s *shop) accepted(t *testing.T, use wayIn, args, payment string) string {
+	t.Helper()
+	for wait := 50 * time.Millisecond; ; wait *= 2 {
+		s.waits(wait)
+		got := use(t, "register_domain", args, "", payment)
+		if got.jobID != "" {
+			return got.jobID
+		}
+		if got.code != deed.CodeUnavailable || wait > time.Minute {
+			t.Fatalf("got %s %s, want a job", got.code, got.text)
+		}
+	}
+}
+
 // An agent that lost the answer signs anew: it gets what it paid for before, and
 // pays once.
 func TestAgentsSignAnew(t *testing.T) {
 	eachWayIn(t, func(t *testing.T, s *shop, use wayIn) {
 		a := s.buyer(t)
 		s.chain.Pause()
-		s.waits(2 * time.Second) // for the row on a busy machine, not for the money
 		var jobs []string
 		second := s.promise(a, comPrice).header(t)
 		for _, payment := range []string{s.promise(a, comPrice).header(t), second} {
-			jobs = append(jobs, use(t, "register_domain", `{"domain":"first.com"}`, "", payment).jobID)
+			jobs = append(jobs, s.accepted(t, use, `{"domain":"first.com"}`, payment))
 		}
 		s.chain.Resume()
-		s.waits(8 * time.Second)
+		s.waits(time.Minute)
 		s.work(t)
 		got := use(t, "register_domain", `{"domain":"first.com"}`, "", second)
 		got.expect(t, "")

@@ -120,7 +120,7 @@ func TestBadNamesOnEveryRoute(t *testing.T) {
 		}
 		s.faults.Set(local.FaultNone, 0)
 		g.open()
-		s.waits(8 * time.Second)
+		s.waits(time.Minute)
 		if s.open(t) != 0 || s.balance(t, s.payTo) != 1_000_000_000_000 {
 			t.Error("something moved")
 		}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"syscall"
 )
 
 // lockFile takes the lock at path for this process, until release is called or
@@ -15,10 +14,11 @@ func lockFile(path string) (release func() error, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the lock: %w", err)
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			err = errors.New("another process is using this database")
-		}
+	locked, err := tryLock(f)
+	if err == nil && !locked {
+		err = errors.New("another process is using this database")
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), f.Close())
 	}
 	return f.Close, nil

@@ -129,12 +129,13 @@ func TestTwoNodes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		db.Patience = time.Minute        // 200 calls wait for one row
 		t.Cleanup(func() { db.Close() }) // the schema goes away with the test
 		if env == nil {
 			env = newEnv(t, db)
 		}
 		env.cfg.Store = sqldb.Settlements{DB: db, ChainID: env.cfg.ChainID}
-		env.cfg.Client = chain.Dial(env.url)
+		env.cfg.Client = patient(env.url)
 		nodes = append(nodes, env.settler())
 	}
 	var wg sync.WaitGroup

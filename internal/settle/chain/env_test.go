@@ -77,11 +77,18 @@ func eachEnv(t *testing.T, f func(t *testing.T, env *testEnv)) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) { f(t, newEnv(t, db)) })
 }
 
+// patient is a client that a busy machine does not make fail.
+func patient(urls ...string) *chain.Client {
+	c := chain.Dial(urls...)
+	c.Timeout = time.Minute
+	return c
+}
+
 // envConfig has all but the clock, the keys and the treasury.
 func envConfig(t *testing.T, url string, db *sqldb.DB) chain.Config {
 	t.Helper()
 	return chain.Config{
-		Client: chain.Dial(url), Store: sqldb.Settlements{DB: db, ChainID: devchain.ChainID},
+		Client: patient(url), Store: sqldb.Settlements{DB: db, ChainID: devchain.ChainID},
 		ChainID: devchain.ChainID, USDC: common.HexToAddress(devchain.USDC), Name: "USDC", Version: "2",
 		Multicall: common.HexToAddress(devchain.Multicall), BlockTime: 5 * time.Millisecond,
 		Depth: func(deed.USDC) uint64 { return 1 },

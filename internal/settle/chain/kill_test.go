@@ -27,11 +27,17 @@ type errand struct {
 }
 
 // openDatabase opens a PostgreSQL by its address, or a SQLite file by its path.
-func openDatabase(ctx context.Context, where string) (*sqldb.DB, error) {
+func openDatabase(ctx context.Context, where string) (db *sqldb.DB, err error) {
 	if strings.HasPrefix(where, "postgres") {
-		return sqldb.OpenPostgres(ctx, where)
+		db, err = sqldb.OpenPostgres(ctx, where)
+	} else {
+		db, err = sqldb.OpenSQLite(ctx, where)
 	}
-	return sqldb.OpenSQLite(ctx, where)
+	if err != nil {
+		return nil, err
+	}
+	db.Patience = time.Minute // a busy machine must not fail a test
+	return db, nil
 }
 
 // TestErrand is the process that is killed. It does nothing when run by itself.

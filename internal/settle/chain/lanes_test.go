@@ -134,7 +134,7 @@ func TestAbandonRacesSettleOnTwoNodes(t *testing.T) {
 			env = newEnv(t, db)
 		}
 		env.cfg.Store = sqldb.Settlements{DB: db, ChainID: env.cfg.ChainID}
-		env.cfg.Client = chain.Dial(env.url)
+		env.cfg.Client = patient(env.url)
 		nodes = append(nodes, env.settler())
 		env.cfg.Step = func(name string) { // of the second node, which settles
 			if name == "before store" {

@@ -41,7 +41,7 @@ func open(t *testing.T) *bench {
 	}
 	server := httptest.NewServer(c.Handler())
 	t.Cleanup(func() { server.Close(); c.Close() }) // the chain goes away with the test
-	return &bench{c, chain.Dial(server.URL), server}
+	return &bench{c, patient(server.URL), server}
 }
 
 func newKey(t *testing.T) (*ecdsa.PrivateKey, deed.Wallet) {
@@ -162,7 +162,7 @@ func TestSlowChain(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked <- struct{}{}; <-release }))
 	defer server.Close()
 	defer close(release)
-	client := chain.Dial(server.URL)
+	client := patient(server.URL)
 	_, w := newKey(t)
 	var wg sync.WaitGroup
 	ctx, cancel := context.WithCancel(t.Context())
@@ -279,7 +279,7 @@ func TestSecondEndpoint(t *testing.T) {
 	defer broken.Close()
 	for _, bad := range []string{"http://127.0.0.1:1", broken.URL} {
 		for _, urls := range [][]string{{bad, b.server.URL}, {b.server.URL, bad}} {
-			client := chain.Dial(urls...)
+			client := patient(urls...)
 			for range 3 {
 				if err := client.Ping(t.Context(), devchain.ChainID); err != nil {
 					t.Errorf("%v: %v", urls, err)
