@@ -9,6 +9,9 @@ import (
 	"deed.example/deed/internal/sqldb"
 )
 
+// busyBackups says whether backups are made while payments and jobs are open.
+const busyBackups = false
+
 // A backup is the database as it was once, and what the world knows of it.
 type backup struct {
 	image  []byte
@@ -21,6 +24,10 @@ type backup struct {
 func (w *world) backUp() {
 	if w.saved != nil && w.rng.IntN(2) == 0 {
 		w.restore()
+		return
+	}
+	open, err := (sqldb.Audit{DB: w.db}).Open(context.Background())
+	if err != nil || open > 0 && !busyBackups {
 		return
 	}
 	image, err := w.db.Image(context.Background())
