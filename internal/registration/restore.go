@@ -2,6 +2,7 @@ package registration
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -42,10 +43,12 @@ func (r *Restore) Finish(ctx context.Context, dryRun bool) (all []Recovered, err
 	if err != nil {
 		return nil, fmt.Errorf("read lost payments: %w", err)
 	}
+	var errs []error
 	for _, p := range lost {
 		order, attempts, err := r.find(ctx, p)
 		if err != nil {
-			return all, fmt.Errorf("look for the order of payment %s: %w", p.ID, err)
+			errs = append(errs, fmt.Errorf("look for the order of payment %s: %w", p.ID, err))
+			continue // with those behind it
 		}
 		if !dryRun {
 			if order.Name != "" {
@@ -55,12 +58,13 @@ func (r *Restore) Finish(ctx context.Context, dryRun bool) (all []Recovered, err
 				_, err = r.Payments.MovePayment(ctx, p, deed.PaymentRefundDue, "")
 			}
 			if err != nil {
-				return all, fmt.Errorf("decide on payment %s: %w", p.ID, err)
+				errs = append(errs, fmt.Errorf("decide on payment %s: %w", p.ID, err))
+				continue
 			}
 		}
 		all = append(all, Recovered{p, order})
 	}
-	return all, nil
+	return all, errors.Join(errs...)
 }
 
 // find returns the order that a payment paid for, and its attempt. An order that
@@ -78,7 +82,7 @@ func (r *Restore) find(ctx context.Context, p deed.Payment) (deed.RegistryOrder,
 		if err != nil {
 			return o, 0, err
 		}
-		status, err := r.Lookup.Order(ctx, reference, o.Name)
+		status, err := r.close(ctx, reference, o.Name)
 		if err != nil {
 			return o, 0, err
 		}
@@ -87,6 +91,19 @@ func (r *Restore) find(ctx context.Context, p deed.Payment) (deed.RegistryOrder,
 		}
 	}
 	return deed.RegistryOrder{}, 0, nil
+}
+
+// close says what became of an order. One that is absent is closed first, so that
+// it is not executed after its money went back.
+func (r *Restore) close(ctx context.Context, reference string, name deed.Name) (deed.OrderStatus, error) {
+	status, err := r.Lookup.Order(ctx, reference, name)
+	if err != nil || status.State != deed.OrderAbsent {
+		return status, err
+	}
+	if err := r.Lookup.Cancel(ctx, reference); err != nil && deed.CodeOf(err) != deed.CodeNotFound {
+		return status, err
+	}
+	return r.Lookup.Order(ctx, reference, name) // it may have been executed while we closed it
 }
 
 // purchase returns what an order was placed for. The records that a new name was to

@@ -63,10 +63,11 @@ func (s Payments) claim(ctx context.Context, tx *Tx, p deed.Payment, attempts in
 	return err
 }
 
-// Lost implements payment.RestoreStore: money that we settled ourselves and have
-// no request for.
+// Lost implements registration.LostPayments: money that we have no request for.
+// After a restore that may also be money which its payer sent by itself, and which
+// bought something since the backup.
 func (s Payments) Lost(ctx context.Context) (lost []deed.Payment, err error) {
-	rows, err := s.DB.read.QueryContext(ctx, selectPayment+`WHERE state = 'unclaimed' AND lost_at IS NOT NULL ORDER BY created_at, id`)
+	rows, err := s.DB.read.QueryContext(ctx, selectPayment+`WHERE state = 'unclaimed' ORDER BY created_at, id`)
 	if err != nil {
 		return nil, err
 	}
