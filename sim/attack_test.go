@@ -75,6 +75,11 @@ func (w *world) promise(p *process) {
 	balance := w.chain.head().balance[promiser]
 	switch n := w.rng.IntN(6); {
 	case n < 3:
+		if balance < price {
+			w.chain.strange(transaction{kind: move, from: faucet, to: promiser, amount: 2 * price})
+			w.tick(2 * time.Second)
+			w.chain.mine()
+		}
 		for range 1 + w.rng.IntN(4) {
 			r := w.sign(promiser, registration.Order{Kind: deed.PurchaseRegistration, Name: w.anyName(), Years: 1})
 			w.wishes[id(r.auth)] = append(w.wishes[id(r.auth)], wish(r.Kind, r.Name))
@@ -82,8 +87,9 @@ func (w *world) promise(p *process) {
 		}
 		fallthrough
 	case n == 3:
-		w.chain.strange(transaction{kind: move, from: promiser, to: elsewhere, amount: balance})
-	case n == 4 && balance < price:
+		w.chain.strange(transaction{kind: move, from: promiser, to: elsewhere, amount: w.chain.head().balance[promiser]})
+		w.chain.mine()
+	case n == 4:
 		w.chain.strange(transaction{kind: move, from: faucet, to: promiser, amount: 2 * price})
 	default:
 		for _, a := range w.signed {
