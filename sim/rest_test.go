@@ -93,6 +93,8 @@ func (w *world) checkRest() error {
 			return fmt.Errorf("%s came in and nobody knows of it: %w", u.amount, err)
 		case p.State == deed.PaymentConsumed:
 			consumed += p.Auth.Amount
+		case p.State == deed.PaymentRefunded && p.Purchase.Kind == deed.PurchaseNothing && u.amount < terms().Dust && !w.restored:
+			return fmt.Errorf("%s went back at our cost: it is dust", p.ID)
 		case p.State == deed.PaymentRefunded:
 			back += p.Auth.Amount
 		case p.State == deed.PaymentDust:
