@@ -110,6 +110,7 @@ func (s *Service) adopt(ctx context.Context, t deed.Transfer) error {
 		if t.Amount < s.Terms.Dust && !u.Lost {
 			u.State = deed.PaymentDust
 		}
+		u.Lost = u.Lost || s.Restoring && u.State != deed.PaymentDust
 	}
 	return s.Watch.Adopt(ctx, t, u)
 }

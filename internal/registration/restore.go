@@ -53,7 +53,7 @@ func (r *Restore) Finish(ctx context.Context, dryRun bool) (all []Recovered, err
 		if !dryRun {
 			if order.Name != "" {
 				p.Purchase = r.purchase(order)
-				_, err = r.Payments.ClaimPayment(ctx, p, attempts-1)
+				_, err = r.Payments.ClaimPayment(ctx, p, attempts)
 			} else {
 				_, err = r.Payments.MovePayment(ctx, p, deed.PaymentRefundDue, "")
 			}
