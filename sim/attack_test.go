@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"time"
 
 	"deed.example/deed"
@@ -23,7 +24,7 @@ func (w *world) attack(p *process) {
 	case 7, 8:
 		w.payFirst(p)
 	case 9:
-		w.steal(p)
+		w.stealAny(p)
 	case 10:
 		w.displace()
 	case 11:
@@ -76,7 +77,7 @@ func (w *world) promise(p *process) {
 	switch n := w.rng.IntN(6); {
 	case n < 3:
 		if balance < price {
-			w.chain.strange(transaction{kind: move, from: faucet, to: promiser, amount: 2 * price})
+			w.chain.strange(transaction{kind: move, from: faucet, to: promiser, amount: 5 * price})
 			w.tick(2 * time.Second)
 			w.chain.mine()
 		}
@@ -90,7 +91,7 @@ func (w *world) promise(p *process) {
 		w.chain.strange(transaction{kind: move, from: promiser, to: elsewhere, amount: w.chain.head().balance[promiser]})
 		w.chain.mine()
 	case n == 4:
-		w.chain.strange(transaction{kind: move, from: faucet, to: promiser, amount: 2 * price})
+		w.chain.strange(transaction{kind: move, from: faucet, to: promiser, amount: 5 * price})
 	default:
 		for _, a := range w.signed {
 			if a.Payer == promiser && w.rng.IntN(3) == 0 {
@@ -100,13 +101,30 @@ func (w *world) promise(p *process) {
 	}
 }
 
-// payFirst is a payer whose authorization is on the chain before we get it.
+// refill is a payer who has the money again, just after a process found that it
+// has not; another process tries once more.
+func (w *world) refill(p *process, a deed.Authorization) {
+	if w.nested >= 2 || !w.fault(5) {
+		return
+	}
+	w.nested++
+	w.chain.strange(transaction{kind: move, from: faucet, to: a.Payer, amount: a.Amount})
+	w.chain.mine()
+	w.advance(w.procs[1-p.id], []string{id(a)})
+	w.nested--
+}
+
+// payFirst is a payer whose authorization is on the chain before we get it. Others
+// may have read it there, and be faster.
 func (w *world) payFirst(p *process) {
 	r := w.sign(w.buyers[w.rng.IntN(len(w.buyers))], w.order())
 	w.chain.strange(transaction{kind: transfer, auth: r.auth})
-	for range w.rng.IntN(2 * depth) {
+	for range w.rng.IntN(3 * depth) {
 		w.tick(2 * time.Second)
 		w.chain.mine()
+	}
+	if w.rng.IntN(3) == 0 {
+		w.steal(p, r.auth)
 	}
 	w.wishes[id(r.auth)] = append(w.wishes[id(r.auth)], wish(r.Kind, r.Name))
 	if w.rng.IntN(3) > 0 {
@@ -114,22 +132,26 @@ func (w *world) payFirst(p *process) {
 	}
 }
 
-// steal is a stranger who reads an authorization from the chain, and asks for
-// something with it.
-func (w *world) steal(p *process) {
+// stealAny is a stranger who looks for an authorization that can be used.
+func (w *world) stealAny(p *process) {
 	for _, a := range w.signed {
-		if u := w.chain.final().used[keyOf(a)]; !u.pays(a) || w.rng.IntN(4) > 0 {
-			continue
+		if w.rng.IntN(3) == 0 {
+			w.steal(p, a)
 		}
-		r := &request{Order: w.order(), auth: a}
-		if w.offer(r.Order) != a.Amount {
-			continue
-		}
-		for _, who := range w.buyers {
-			if who != a.Payer {
-				w.send(p, r, who)
-				return
-			}
+	}
+}
+
+// steal is a stranger who reads an authorization from the chain, and asks for
+// something with it that its payer does not want.
+func (w *world) steal(p *process, a deed.Authorization) {
+	if u := w.chain.final().used[keyOf(a)]; !u.pays(a) {
+		return
+	}
+	for range 4 {
+		r, who := &request{Order: w.order(), auth: a}, w.buyers[w.rng.IntN(len(w.buyers))]
+		if w.offer(r.Order) == a.Amount && who != a.Payer && !slices.Contains(w.wishes[id(a)], wish(r.Kind, r.Name)) {
+			w.send(p, r, who)
+			return
 		}
 	}
 }

@@ -94,7 +94,14 @@ func (w *world) checkChain() error {
 // admitted says what is wrong with a payment that was just accepted: when it was
 // checked, its payer had too little for all that is open, or too much was open.
 func (w *world) admitted(p deed.Payment, at []*block) error {
-	if p.AliasOf != "" || p.Purchase.Kind == deed.PurchaseNothing {
+	if p.AliasOf != "" {
+		first, err := w.payment(p.AliasOf)
+		if err == nil && (first.State.Over() || first.State.Refunds()) {
+			err = fmt.Errorf("%s was taken for %s, which is %s", p.ID, first.ID, first.State)
+		}
+		return err
+	}
+	if p.Purchase.Kind == deed.PurchaseNothing {
 		return nil
 	}
 	why := fmt.Errorf("%s was accepted unchecked", p.ID)

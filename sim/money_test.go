@@ -127,7 +127,13 @@ func (o outside) Check(ctx context.Context, a deed.Authorization, open []string)
 }
 
 func (o outside) Settle(ctx context.Context, a deed.Authorization) (string, error) {
-	return call(o.p, "Settle", func() (string, error) { return o.s.Settle(ctx, a) })
+	return call(o.p, "Settle", func() (string, error) {
+		hash, err := o.s.Settle(ctx, a)
+		if errors.Is(err, deed.ErrUnsettleable) {
+			o.p.w.refill(o.p, a)
+		}
+		return hash, err
+	})
 }
 
 func (o outside) Abandon(ctx context.Context, a deed.Authorization) error {

@@ -63,7 +63,7 @@ func (w *world) restore() {
 	nested := w.nested
 	w.nested = 2 // nobody else is there
 	defer func() { w.nested = nested }()
-	w.tick(time.Duration(2+w.rng.IntN(5)) * time.Minute)
+	w.tick(deed.QuietWindow + callTime + time.Duration(1+w.rng.IntN(60))*time.Second)
 	for range depth + 1 {
 		w.chain.mine()
 	}
@@ -75,6 +75,8 @@ func (w *world) restore() {
 // finish is what an operator does after a restore, as often as it takes.
 func (w *world) finish(p *process) (finished bool) {
 	p.do("finish the restore", func(ctx context.Context) {
+		p.pay.Restoring = true
+		defer func() { p.pay.Restoring = false }()
 		more, err := true, error(nil)
 		for more && err == nil {
 			more, err = p.pay.ReadChain(ctx)
