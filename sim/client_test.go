@@ -149,7 +149,8 @@ func (w *world) answered(r *request, out registration.Outcome, err error) error 
 			return fmt.Errorf("%s was asked to pay again while its payment is %s", key, known.State)
 		}
 	}
-	own := r.Kind == deed.PurchaseRenewal || out.Registration.Owner == w.owner(out.Registration.Reference, r.auth.Payer)
+	// It may have been handed over since it was read.
+	own := r.Kind == deed.PurchaseRenewal || out.Registration.Owner == r.auth.Payer || out.Registration.Owner == w.owner(out.Registration.Reference, r.auth.Payer)
 	if err == nil && out.Job.State == deed.JobCompleted && (!own || out.Registration.Name != r.Name) {
 		return fmt.Errorf("%s was told that it bought %+v", key, out.Registration)
 	}

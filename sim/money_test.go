@@ -144,6 +144,10 @@ func (o outside) Refund(ctx context.Context, r deed.Refund) (string, error) {
 	return call(o.p, "Refund", func() (string, error) { return o.s.Refund(ctx, r) })
 }
 
+func (o outside) Refunded(ctx context.Context, r deed.Refund) (bool, error) {
+	return call(o.p, "Refunded", func() (bool, error) { return o.s.Refunded(ctx, r) })
+}
+
 func (o outside) Incoming(ctx context.Context, from uint64) (deed.Arrivals, error) {
 	return call(o.p, "Incoming", func() (deed.Arrivals, error) { return o.s.Incoming(ctx, from) })
 }

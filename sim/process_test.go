@@ -52,7 +52,8 @@ func newProcess(w *world, id int) *process {
 	p.names = &registration.Service{Store: jobs, Queue: jobs, Finder: jobs.s, Names: held, Registrar: registrar{p, w.registry}, Keeper: keeper{p: p, r: w.registry},
 		Prices: prices{}, Offers: sqldb.Prices{DB: w.db}, Nameservers: ourServers, Wait: time.Hour, Now: clock, Life: life}
 	p.life = &registration.Lifecycle{Names: held, Keeper: keeper{p: p, r: w.registry}, Grace: prices{}.GraceDays, Now: life}
-	p.heal = &registration.Restore{Payments: rows, Orders: registrar{p, w.registry}, Lookup: registrar{p, w.registry}, Servers: ourServers}
+	p.heal = &registration.Restore{Payments: rows, Jobs: jobs, Refunds: chain, Now: clock,
+		Orders: registrar{p, w.registry}, Lookup: registrar{p, w.registry}, Servers: ourServers}
 	return p
 }
 
@@ -175,6 +176,14 @@ func (s jobStore) CompleteJob(ctx context.Context, j deed.Job, r deed.Registrati
 
 func (s jobStore) FailJob(ctx context.Context, j deed.Job) error {
 	return act(s.p, "FailJob", func() error { return s.s.FailJob(ctx, j) })
+}
+
+func (s jobStore) Unfinished(ctx context.Context) ([]deed.Job, error) {
+	return call(s.p, "Unfinished", func() ([]deed.Job, error) { return s.s.Unfinished(ctx) })
+}
+
+func (s jobStore) ResumeJob(ctx context.Context, j deed.Job, attempt int) error {
+	return act(s.p, "ResumeJob", func() error { return s.s.ResumeJob(ctx, j, attempt) })
 }
 
 func (s jobStore) DueJobs(ctx context.Context, most int) ([]string, error) {

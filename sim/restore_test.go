@@ -3,14 +3,12 @@ package sim
 import (
 	"context"
 	"maps"
+	"slices"
 	"time"
 
 	"deed.example/deed"
 	"deed.example/deed/internal/sqldb"
 )
-
-// busyBackups says whether backups are made while payments and jobs are open.
-const busyBackups = false
 
 // A backup is the database as it was once, and what the world knows of it.
 type backup struct {
@@ -24,10 +22,6 @@ type backup struct {
 func (w *world) backUp() {
 	if w.saved != nil && w.rng.IntN(2) == 0 {
 		w.restore()
-		return
-	}
-	open, err := (sqldb.Audit{DB: w.db}).Open(context.Background())
-	if err != nil || open > 0 && !busyBackups {
 		return
 	}
 	image, err := w.db.Image(context.Background())
@@ -64,7 +58,8 @@ func (w *world) restore() {
 	w.nested = 2 // nobody else is there
 	defer func() { w.nested = nested }()
 	w.tick(deed.QuietWindow + callTime + time.Duration(1+w.rng.IntN(60))*time.Second)
-	for range depth + 1 {
+	for i := 0; i <= depth || w.chain.pending(); i++ { // until no transaction of ours is on its way
+		w.tick(2 * time.Second)
 		w.chain.mine()
 	}
 	for tries, finished := 0, false; !finished && tries < 20 && w.broken == nil; tries++ {
@@ -112,6 +107,15 @@ func (c *chain) unread() bool {
 		}
 	}
 	return false
+}
+
+// pending says whether a transaction of ours waits to be mined, or for depth.
+func (c *chain) pending() bool {
+	all := slices.Clone(c.pool)
+	for _, b := range c.blocks[c.finalHeight()+1:] {
+		all = append(all, b.txs...)
+	}
+	return slices.ContainsFunc(all, func(t *transaction) bool { return t.ours })
 }
 
 // stop ends a process, which starts again.

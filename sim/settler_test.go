@@ -181,6 +181,11 @@ func (s settler) Refund(_ context.Context, r deed.Refund) (string, error) {
 	return "", errUndecided
 }
 
+// Refunded implements deed.RefundFinder.
+func (s settler) Refunded(_ context.Context, r deed.Refund) (bool, error) {
+	return len(s.c.head().refunds[keyOf(deed.Authorization{Payer: r.Payer, Nonce: r.Nonce})]) > 0, nil
+}
+
 // SentByUs implements payment.Tracer.
 func (s settler) SentByUs(_ context.Context, txHash string) (bool, error) {
 	return s.c.sent[txHash], nil
