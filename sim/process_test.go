@@ -52,7 +52,7 @@ func newProcess(w *world, id int) *process {
 	p.names = &registration.Service{Store: jobs, Queue: jobs, Finder: jobs.s, Names: held, Registrar: registrar{p, w.registry}, Keeper: keeper{p: p, r: w.registry},
 		Prices: prices{}, Offers: sqldb.Prices{DB: w.db}, Nameservers: ourServers, Wait: time.Hour, Now: clock, Life: life}
 	p.life = &registration.Lifecycle{Names: held, Keeper: keeper{p: p, r: w.registry}, Grace: prices{}.GraceDays, Now: life}
-	p.heal = &registration.Restore{Payments: rows, Jobs: jobs, Refunds: chain, Now: clock,
+	p.heal = &registration.Restore{Payments: rows, Jobs: jobs, Chain: chain, Now: clock,
 		Orders: registrar{p, w.registry}, Lookup: registrar{p, w.registry}, Servers: ourServers}
 	return p
 }

@@ -37,11 +37,17 @@ type OpenJobs interface {
 	FailJob(ctx context.Context, j deed.Job) error
 }
 
+// RefundedPayments are what the chain knows of payments that went back.
+type RefundedPayments interface {
+	deed.RefundFinder
+	Settle(ctx context.Context, a deed.Authorization) (txHash string, err error)
+}
+
 // Restore finishes the restore of a backup. Fill every field.
 type Restore struct {
 	Payments LostPayments
 	Jobs     OpenJobs
-	Refunds  deed.RefundFinder
+	Chain    RefundedPayments
 	Now      func() time.Time
 	Orders   deed.OrderFinder // nil when the registrar cannot find orders by our reference alone
 	Lookup   deed.Registrar
@@ -113,12 +119,18 @@ func (r *Restore) resumeJob(ctx context.Context, j deed.Job) error {
 		return r.Jobs.ResumeJob(ctx, j, attempt)
 	}
 	p, err := r.Payments.Payment(ctx, j.PaymentID)
-	if err != nil || p.State != deed.PaymentSettled {
+	if err != nil {
 		return err
 	}
-	back, err := r.Refunds.Refunded(ctx, deed.Refund{PaymentID: p.ID, Payer: p.Auth.Payer, Nonce: p.Auth.Nonce, Amount: p.Auth.Amount})
+	back, err := r.Chain.Refunded(ctx, deed.Refund{PaymentID: p.ID, Payer: p.Auth.Payer, Nonce: p.Auth.Nonce, Amount: p.Auth.Amount})
 	if err != nil || !back {
 		return err
+	}
+	if j.State == deed.JobAwaitingPayment {
+		if p, err = r.settled(ctx, p); err != nil || p.State != deed.PaymentSettled {
+			return err
+		}
+		j.State = deed.JobQueued
 	}
 	if j.State == deed.JobSubmitting {
 		if _, err := r.Jobs.MoveJob(ctx, j, deed.JobVerifying, r.Now()); err != nil {
@@ -128,6 +140,21 @@ func (r *Restore) resumeJob(ctx context.Context, j deed.Job) error {
 	}
 	j.Failure = "the order failed, and the payment went back to the payer"
 	return r.Jobs.FailJob(ctx, j)
+}
+
+// settled writes down that the money of a payment came, which went back since.
+func (r *Restore) settled(ctx context.Context, p deed.Payment) (deed.Payment, error) {
+	txHash, err := r.Chain.Settle(ctx, p.Auth)
+	if deed.Refused(err) {
+		return p, nil // another transfer with its nonce came, and the watcher sees to it
+	}
+	if err == nil && p.State == deed.PaymentAuthorized {
+		p, err = r.Payments.MovePayment(ctx, p, deed.PaymentSettling, "")
+	}
+	if err == nil && p.State == deed.PaymentSettling {
+		p, err = r.Payments.MovePayment(ctx, p, deed.PaymentSettled, txHash)
+	}
+	return p, err
 }
 
 // find returns the order that a payment paid for, and its attempt. An order that
