@@ -55,6 +55,12 @@ type Settler interface {
 	Incoming(ctx context.Context, from uint64) (Arrivals, error)
 }
 
+// A RefundFinder says what went back, after we forgot it. A Settler may be one.
+type RefundFinder interface {
+	// Refunded says whether the chain has the refund.
+	Refunded(ctx context.Context, r Refund) (bool, error)
+}
+
 // Errors of a Settler.
 var (
 	// ErrAlreadyPaid says that the chain has the very transfer that is asked for.

@@ -1,8 +1,6 @@
 package sim
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"time"
@@ -14,7 +12,18 @@ import (
 // that many away at most, and never a block that was final once.
 const depth = 3
 
-const treasury deed.Wallet = "0x00000000000000000000000000000000000000ff"
+// Wallets of ours, and two of strangers.
+const (
+	refundWallet deed.Wallet = "0x00000000000000000000000000000000000000fa"
+	faucet       deed.Wallet = "0x00000000000000000000000000000000000000fb"
+	elsewhere    deed.Wallet = "0x00000000000000000000000000000000000000ee"
+)
+
+// treasuries are all that were ever configured.
+var treasuries = []deed.Wallet{"0x00000000000000000000000000000000000000ff", "0x00000000000000000000000000000000000000fe"}
+
+// plenty is what the refund wallet and the faucet begin with.
+const plenty deed.USDC = 1_000_000_000_000
 
 // A kind says what a transaction does.
 type kind string
@@ -22,25 +31,29 @@ type kind string
 const (
 	transfer kind = "transfer" // by authorization (EIP-3009)
 	cancel   kind = "cancel"   // of an authorization, by its payer
-	move     kind = "move"     // of the payer's money to a wallet that pays nothing
-	refund   kind = "refund"
+	move     kind = "move"     // of money to another wallet
+	refund   kind = "refund"   // by an authorization of the refund wallet
+	foreign  kind = "foreign"  // from a wallet of ours, signed elsewhere: it has the nonce of another
+	fat      kind = "fat"      // so large that nobody can read its block
 )
 
 // A transaction waits in the mempool, is mined, is dropped, or comes back.
 type transaction struct {
 	hash   string
 	kind   kind
-	auth   deed.Authorization // of a transfer or a cancel
-	id     string             // of a refund
-	from   deed.Wallet
+	auth   deed.Authorization // of a transfer, a cancel or a refund
+	of     string             // of a refund: payer and nonce of what goes back; of a foreign one: the hash that it displaces
+	from   deed.Wallet        // of a move, as all below
 	to     deed.Wallet
 	amount deed.USDC
 	fails  bool // it will be mined, and revert
+	ours   bool // a wallet of ours sent it
 }
 
 // use is what became of a nonce.
 type use struct {
-	paid   bool // into the treasury
+	paid   bool // into a treasury, and more than nothing
+	to     deed.Wallet
 	amount deed.USDC
 	hash   string
 	block  uint64
@@ -49,12 +62,14 @@ type use struct {
 
 // A block is the whole state of the chain after it.
 type block struct {
-	at      time.Time
-	txs     []*transaction
-	balance map[deed.Wallet]deed.USDC
-	used    map[string]use        // by payer and nonce
-	mined   map[string]bool       // by hash: whether it did what it says
-	refunds map[string][]refunded // by payment
+	at        time.Time
+	txs       []*transaction
+	fat       bool
+	balance   map[deed.Wallet]deed.USDC
+	used      map[string]use        // by payer and nonce
+	mined     map[string]bool       // by hash: whether it did what it says
+	displaced map[string]bool       // by hash: it can never be mined
+	refunds   map[string][]refunded // by payer and nonce of what went back
 }
 
 type refunded struct {
@@ -62,23 +77,34 @@ type refunded struct {
 	amount deed.USDC
 }
 
+// next returns the block that follows b, still empty.
+func (b *block) next(at time.Time) *block {
+	return &block{
+		at: at, balance: maps.Clone(b.balance), used: maps.Clone(b.used), mined: maps.Clone(b.mined),
+		displaced: maps.Clone(b.displaced), refunds: maps.Clone(b.refunds),
+	}
+}
+
 // A chain has one canonical list of blocks. What a Settler must not forget, the
-// transactions it signed, is kept here: it survives every crash.
+// transactions it signed, is kept here: it survives every crash, and is as old as
+// the database when a backup is restored.
 type chain struct {
 	w       *world
 	blocks  []*block
 	highest int // the highest block that ever was final
 	pool    []*transaction
-	signed  map[string][]*transaction // by purpose
-	strange int                       // transactions of others
+	signed  map[string][]*transaction // by purpose; nil is one that was given up
+	sent    map[string]bool           // by hash: what a wallet of ours sent
+	count   int                       // transactions ever
 }
 
 func newChain(w *world, buyers []deed.Wallet) *chain {
-	genesis := &block{at: w.now, balance: map[deed.Wallet]deed.USDC{}, used: map[string]use{}, mined: map[string]bool{}, refunds: map[string][]refunded{}}
+	genesis := &block{at: w.now, balance: map[deed.Wallet]deed.USDC{refundWallet: plenty, faucet: plenty}, used: map[string]use{},
+		mined: map[string]bool{}, displaced: map[string]bool{}, refunds: map[string][]refunded{}}
 	for _, b := range buyers {
 		genesis.balance[b] = price * deed.USDC(3+w.rng.IntN(8))
 	}
-	return &chain{w: w, blocks: []*block{genesis}, signed: map[string][]*transaction{}}
+	return &chain{w: w, blocks: []*block{genesis}, signed: map[string][]*transaction{}, sent: map[string]bool{}}
 }
 
 func (c *chain) head() *block { return c.blocks[len(c.blocks)-1] }
@@ -92,6 +118,14 @@ func (c *chain) finalHeight() int {
 func (c *chain) final() *block { return c.blocks[c.finalHeight()] }
 
 func keyOf(a deed.Authorization) string { return string(a.Payer) + " " + a.Nonce }
+
+// strange puts a transaction of somebody else into the mempool.
+func (c *chain) strange(t transaction) {
+	c.count++
+	t.hash = fmt.Sprintf("strange #%d", c.count)
+	c.add(&t)
+	c.w.tell("strangers: %s of %s, %s", t.kind, id(t.auth), t.auth.Amount)
+}
 
 // add puts a transaction into the mempool, unless it is there or mined.
 func (c *chain) add(t *transaction) {
@@ -108,8 +142,7 @@ func (c *chain) add(t *transaction) {
 
 // mine makes a block of some of the waiting transactions, and drops some.
 func (c *chain) mine() {
-	last := c.head()
-	b := &block{at: c.w.now, balance: maps.Clone(last.balance), used: maps.Clone(last.used), mined: maps.Clone(last.mined), refunds: maps.Clone(last.refunds)}
+	b := c.head().next(c.w.now)
 	var left []*transaction
 	for _, t := range c.pool {
 		switch {
@@ -117,6 +150,8 @@ func (c *chain) mine() {
 			continue // dropped: whoever wants it sends it again
 		case c.w.fault(5):
 			left = append(left, t)
+			continue
+		case b.displaced[t.hash]:
 			continue
 		}
 		b.mined[t.hash] = c.apply(b, t)
@@ -128,32 +163,45 @@ func (c *chain) mine() {
 }
 
 func (c *chain) apply(b *block, t *transaction) bool {
-	key, second := keyOf(t.auth), b.at.Unix()
-	_, used := b.used[key]
-	u := use{hash: t.hash, block: uint64(len(c.blocks)), at: b.at}
 	switch t.kind {
-	case transfer:
-		if used || second <= t.auth.ValidAfter || second >= t.auth.ValidBefore || b.balance[t.auth.Payer] < t.auth.Amount {
-			return false
-		}
-		u.paid, u.amount = t.auth.PayTo == treasury, t.auth.Amount
-		b.used[key] = u
-		b.balance[t.auth.Payer] -= t.auth.Amount
-		b.balance[t.auth.PayTo] += t.auth.Amount
-		return true
+	case transfer, refund:
+		return c.applyTransfer(b, t)
 	case cancel:
+		_, used := b.used[keyOf(t.auth)]
 		if !used {
-			b.used[key] = u
+			b.used[keyOf(t.auth)] = use{hash: t.hash, block: uint64(len(c.blocks)), at: b.at}
 		}
 		return !used
+	case foreign:
+		if _, mined := b.mined[t.of]; mined {
+			return false
+		}
+		b.mined[t.of], b.displaced[t.of] = false, true
+		return true
+	case fat:
+		b.fat = true
+		return true
 	}
-	if t.fails || b.balance[t.from] < t.amount {
+	if b.balance[t.from] < t.amount {
 		return false
 	}
 	b.balance[t.from] -= t.amount
 	b.balance[t.to] += t.amount
+	return true
+}
+
+// applyTransfer moves money by authorization: one nonce moves it once.
+func (c *chain) applyTransfer(b *block, t *transaction) bool {
+	a, key, second := t.auth, keyOf(t.auth), b.at.Unix()
+	if _, used := b.used[key]; used || t.fails || second <= a.ValidAfter || second >= a.ValidBefore || b.balance[a.Payer] < a.Amount {
+		return false
+	}
+	b.used[key] = use{paid: isTreasury(a.PayTo) && a.Amount > 0, to: a.PayTo, amount: a.Amount, hash: t.hash, block: uint64(len(c.blocks)), at: b.at}
+	b.balance[a.Payer] -= a.Amount
+	b.balance[a.PayTo] += a.Amount
 	if t.kind == refund {
-		b.refunds[t.id] = append(b.refunds[t.id][:len(b.refunds[t.id]):len(b.refunds[t.id])], refunded{t.to, t.amount})
+		back := b.refunds[t.of]
+		b.refunds[t.of] = append(back[:len(back):len(back)], refunded{a.PayTo, a.Amount})
 	}
 	return true
 }
@@ -172,91 +220,4 @@ func (c *chain) reorganize() {
 		}
 	}
 	c.w.tell("reorganization of %d blocks, height %d", n, len(c.blocks)-1)
-}
-
-// A settler implements deed.Settler on the chain, as its contract says.
-type settler struct{ c *chain }
-
-var errUndecided = errors.New("the chain has not decided")
-
-// Check implements deed.Settler.
-func (s settler) Check(_ context.Context, a deed.Authorization) error {
-	b := s.c.head()
-	_, used := b.used[keyOf(a)]
-	switch now := b.at.Unix(); {
-	case a.PayTo != treasury || len(a.Signature) == 0 || used || now <= a.ValidAfter || now >= a.ValidBefore:
-		return deed.Errorf(deed.CodePaymentInvalid, "it can not be settled")
-	case b.balance[a.Payer] < a.Amount:
-		return deed.Errorf(deed.CodePaymentInsufficient, "the payer has too little")
-	}
-	return nil
-}
-
-// Settle implements deed.Settler. It may wait for some blocks, as ours does.
-func (s settler) Settle(_ context.Context, a deed.Authorization) (string, error) {
-	for range 1 + s.c.w.rng.IntN(depth+3) {
-		u, used := s.c.final().used[keyOf(a)]
-		switch {
-		case used && u.paid && u.amount == a.Amount:
-			return u.hash, nil
-		case used:
-			return "", deed.Errorf(deed.CodePaymentInvalid, "its nonce is gone")
-		case s.c.final().at.Unix() >= a.ValidBefore:
-			return "", deed.Errorf(deed.CodePaymentInvalid, "it has ended")
-		}
-		s.c.send("settle "+keyOf(a), transaction{kind: transfer, auth: a})
-		s.c.w.tick(2 * time.Second)
-		s.c.mine()
-	}
-	return "", errUndecided
-}
-
-// send broadcasts the transaction of a purpose, the one signed before if there
-// is one. After one that reverted for good it signs the next. It returns the
-// hash of one that is final.
-func (c *chain) send(purpose string, t transaction) string {
-	for _, old := range c.signed[purpose] {
-		done, mined := c.final().mined[old.hash]
-		if done {
-			return old.hash
-		}
-		if !mined {
-			c.add(old)
-			return ""
-		}
-	}
-	t.hash = fmt.Sprintf("%s #%d", purpose, len(c.signed[purpose])+1)
-	t.fails = t.kind == refund && c.w.fault(10)
-	c.signed[purpose] = append(c.signed[purpose], &t)
-	c.add(&t)
-	return ""
-}
-
-// Refund implements deed.Settler.
-func (s settler) Refund(_ context.Context, id string, to deed.Wallet, amount deed.USDC) (string, error) {
-	for range 1 + s.c.w.rng.IntN(depth+3) {
-		if hash := s.c.send("refund "+id, transaction{kind: refund, id: id, from: treasury, to: to, amount: amount}); hash != "" {
-			return hash, nil
-		}
-		s.c.w.tick(2 * time.Second)
-		s.c.mine()
-	}
-	return "", errUndecided
-}
-
-// Incoming implements deed.Settler. It may stop before the last final block.
-func (s settler) Incoming(_ context.Context, from uint64) (found []deed.Transfer, next uint64, err error) {
-	to := uint64(s.c.finalHeight())
-	if to > from && s.c.w.fault(5) {
-		to = from
-	}
-	for n := from; n <= to; n++ {
-		for _, t := range s.c.blocks[n].txs {
-			u := s.c.blocks[n].used[keyOf(t.auth)]
-			if t.kind == transfer && u.paid && u.hash == t.hash {
-				found = append(found, deed.Transfer{Payer: t.auth.Payer, Nonce: t.auth.Nonce, Amount: u.amount, TxHash: t.hash, Block: n, At: u.at})
-			}
-		}
-	}
-	return found, max(from, to+1), nil
 }

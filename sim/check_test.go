@@ -27,6 +27,9 @@ func (w *world) check() error {
 			return fmt.Errorf("audit: %s: broken %d times", f.Invariant, f.Broken)
 		}
 	}
+	if err := w.checkChain(); err != nil {
+		return err
+	}
 	paid := paid{}
 	for _, a := range w.signed {
 		p, err := w.payment(id(a))
@@ -41,6 +44,9 @@ func (w *world) check() error {
 		}
 		paid[deed.JobID(p.ID)] = p
 	}
+	if w.restored && w.faulty {
+		return nil // what it forgot is being found
+	}
 	if err := w.checkOrders(paid); err != nil {
 		return err
 	}
@@ -48,6 +54,75 @@ func (w *world) check() error {
 		return err
 	}
 	return w.checkNames(paid)
+}
+
+// checkChain says what must be true of the chain and the registry, whatever the
+// database has forgotten: nothing goes back twice, or that did not come, or to
+// another wallet, or that bought something.
+func (w *world) checkChain() error {
+	bought := map[string]string{} // by job
+	for _, o := range w.registry.done {
+		job, _, _ := strings.Cut(o.Reference, "-")
+		if first := bought[job]; first != "" && o.Account == us {
+			return fmt.Errorf("%s was delivered under %s and again under %s", job, first, o.Reference)
+		}
+		bought[job] = o.Reference
+	}
+	head, justified := w.chain.head(), 0
+	for _, a := range w.signed {
+		back := head.refunds[keyOf(a)]
+		if len(back) == 0 {
+			continue
+		}
+		justified++
+		u, ref := head.used[keyOf(a)], bought[deed.JobID(id(a))]
+		switch {
+		case len(back) > 1:
+			return fmt.Errorf("%s went back %d times", id(a), len(back))
+		case back[0].to != a.Payer || back[0].amount != u.amount || !u.paid:
+			return fmt.Errorf("%s of %s came in for %s, and %s went back to %s", u.amount, a.Payer, id(a), back[0].amount, back[0].to)
+		case ref != "":
+			return fmt.Errorf("%s went back and was delivered under %s", id(a), ref)
+		}
+	}
+	if justified < len(head.refunds) {
+		return fmt.Errorf("%d refunds are of nothing that came in", len(head.refunds)-justified)
+	}
+	return nil
+}
+
+// admitted says what is wrong with a payment that was just accepted: when it was
+// checked, its payer had too little for all that is open, or too much was open.
+func (w *world) admitted(p deed.Payment, at []*block) error {
+	if p.AliasOf != "" {
+		first, err := w.payment(p.AliasOf)
+		if err == nil && (first.State.Over() || first.State.Refunds()) {
+			err = fmt.Errorf("%s was taken for %s, which is %s", p.ID, first.ID, first.State)
+		}
+		return err
+	}
+	if p.Purchase.Kind == deed.PurchaseNothing {
+		return nil
+	}
+	why := fmt.Errorf("%s was accepted unchecked", p.ID)
+	for _, b := range at {
+		if b.used[keyOf(p.Auth)].pays(p.Auth) {
+			return nil // there was nothing to promise
+		}
+		sum, count := deed.USDC(0), 0
+		for _, a := range w.signed {
+			o, err := w.payment(id(a))
+			_, used := b.used[keyOf(a)]
+			if err == nil && a.Payer == p.Auth.Payer && o.AliasOf == "" && !used && (o.State == deed.PaymentAuthorized || o.State == deed.PaymentSettling) {
+				sum, count = sum+o.Auth.Amount, count+1
+			}
+		}
+		if sum <= b.balance[p.Auth.Payer] && count <= terms().MaxOpen {
+			return nil
+		}
+		why = fmt.Errorf("%s was accepted: %d payments of %s in all are open, and %s has %s", p.ID, count, sum, p.Auth.Payer, b.balance[p.Auth.Payer])
+	}
+	return why
 }
 
 // paid are the payments we know, by their jobs.
@@ -62,28 +137,37 @@ func (p paid) of(reference string) deed.Payment {
 // checkPayment compares a payment with the chain.
 func (w *world) checkPayment(p deed.Payment) error {
 	u, used := w.chain.final().used[keyOf(p.Auth)]
-	back := w.chain.head().refunds[p.ID]
-	if p.TxHash != "" && (!u.paid || u.amount != p.Auth.Amount || u.hash != p.TxHash) {
+	back := len(w.chain.head().refunds[keyOf(p.Auth)]) > 0
+	switch {
+	case p.TxHash != "" && (!u.paid || u.amount != p.Auth.Amount || u.hash != p.TxHash):
 		return fmt.Errorf("%s is %s, and the chain has no transfer of %s for it", p.ID, p.State, p.Auth.Amount)
-	}
-	if p.State == deed.PaymentVoid && !used && w.chain.final().at.Unix() < p.Auth.ValidBefore {
+	case p.State == deed.PaymentVoid && !used && w.chain.final().at.Unix() < p.Auth.ValidBefore:
 		return fmt.Errorf("%s is void while its money can still move", p.ID)
-	}
-	if len(back) > 1 {
-		return fmt.Errorf("%s went back %d times", p.ID, len(back))
-	}
-	for _, r := range back {
-		if r.to != p.Auth.Payer || r.amount != p.Auth.Amount {
-			return fmt.Errorf("%s went back to %s, %s, not to its payer", p.ID, r.to, r.amount)
-		}
-		if p.State != deed.PaymentRefunding && p.State != deed.PaymentRefunded {
-			return fmt.Errorf("%s is %s and went back", p.ID, p.State)
-		}
-	}
-	if p.State == deed.PaymentRefunded && len(w.chain.final().refunds[p.ID]) != 1 {
+	case p.State == deed.PaymentDust && p.Auth.Amount >= terms().Dust:
+		return fmt.Errorf("%s is dust of %s", p.ID, p.Auth.Amount)
+	case p.Purchase.Kind != deed.PurchaseNothing && !slices.Contains(w.wishes[p.ID], wish(p.Purchase.Kind, p.Purchase.Name)):
+		return fmt.Errorf("%s buys %s of %s, which its payer never asked for", p.ID, p.Purchase.Kind, p.Purchase.Name)
+	case back && p.State != deed.PaymentRefunding && p.State != deed.PaymentRefunded && !w.restored:
+		return fmt.Errorf("%s is %s and went back", p.ID, p.State)
+	case p.State == deed.PaymentRefunded && len(w.chain.final().refunds[keyOf(p.Auth)]) != 1:
 		return fmt.Errorf("%s is refunded, and the chain has no refund", p.ID)
+	case p.State == deed.PaymentReleased && w.chain.carries(p.Auth) && !w.restored:
+		return fmt.Errorf("%s is released, and a transaction of ours may still carry it", p.ID)
 	}
 	return nil
+}
+
+// carries says whether a transaction of ours that settles a may still be mined.
+func (c *chain) carries(a deed.Authorization) bool {
+	for _, t := range c.signed["settle "+keyOf(a)] {
+		if t == nil {
+			continue
+		}
+		if _, mined := c.final().mined[t.hash]; !mined {
+			return true
+		}
+	}
+	return false
 }
 
 // checkOrders compares what the registry did for us with what we were paid for:

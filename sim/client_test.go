@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -16,17 +17,52 @@ type request struct {
 	auth deed.Authorization
 }
 
-// ask sends a request: a new one, one again, or a payment for another name.
+// ask sends a request: a new one, one again, or a payment for another name. Its
+// payer may be signed in.
 func (w *world) ask(p *process) {
 	r := w.request()
-	p.do(fmt.Sprintf("%s asks for %s of %s, %d years, with %s", r.auth.Payer, r.Kind, r.Name, r.Years, id(r.auth)), func(ctx context.Context) {
-		out, err := p.names.Buy(ctx, r.Order, p.pay.Checkout(&r.auth))
+	signedIn := deed.Wallet("")
+	if w.rng.IntN(2) == 0 {
+		signedIn = r.auth.Payer
+	}
+	w.wishes[id(r.auth)] = append(w.wishes[id(r.auth)], wish(r.Kind, r.Name))
+	w.send(p, r, signedIn)
+}
+
+// send sends the request to a process, and checks what it answers.
+func (w *world) send(p *process, r *request, signedIn deed.Wallet) {
+	p.do(fmt.Sprintf("%q asks for %s of %s, %d years, with %s", signedIn, r.Kind, r.Name, r.Years, id(r.auth)), func(ctx context.Context) {
+		before := w.chain.final()
+		out, err := p.names.Buy(ctx, r.Order, p.pay.Checkout(&r.auth, signedIn))
 		w.tell("%d: answer: job %s is %s, %v", p.id, out.Job.ID, out.Job.State, err)
 		if w.broken == nil {
 			w.broken = w.answered(r, out, err)
 		}
+		if w.broken == nil && offered(out, err) && out.Quote.Amount == r.auth.Amount {
+			w.broken = w.askedAgain(r.auth, before)
+		}
 	})
 }
+
+// offered says whether a client is asked to pay.
+func offered(out registration.Outcome, err error) bool {
+	return deed.Refused(err) && !errors.Is(err, deed.ErrNoOffer) && out.Quote.Amount > 0
+}
+
+// askedAgain fails when the money of the authorization was ours before: its payer
+// must not be asked to pay again. Money that comes after the payment has ended
+// goes back as soon as it is found.
+func (w *world) askedAgain(a deed.Authorization, before *block) error {
+	p, err := w.payment(id(a))
+	ended := err == nil && (p.State.Over() || p.State.Refunds())
+	if before.used[keyOf(a)].pays(a) && len(before.refunds[keyOf(a)]) == 0 && !ended {
+		return fmt.Errorf("%s was asked to pay again after it paid", id(a))
+	}
+	return nil
+}
+
+// wish is what a payer wants, as far as anybody else would want another thing.
+func wish(kind deed.PurchaseKind, name deed.Name) string { return string(kind) + " " + string(name) }
 
 func (w *world) request() *request {
 	if n := len(w.requests); n > 0 && (n >= 16 || w.rng.IntN(2) == 0) {
@@ -47,15 +83,21 @@ func (w *world) request() *request {
 // sign makes a new request.
 func (w *world) sign(payer deed.Wallet, o registration.Order) *request {
 	r := &request{Order: o}
-	r.auth = deed.Authorization{Payer: payer, PayTo: treasury, Amount: w.offer(o), Nonce: fmt.Sprintf("0x%064x", len(w.requests)+1), Signature: []byte{1}}
+	r.auth = deed.Authorization{Payer: payer, PayTo: w.payTo, Amount: w.offer(o), Nonce: w.nonce(), Signature: []byte{1}}
 	r.auth.ValidBefore = w.now.Add([]time.Duration{time.Minute, 5 * time.Minute, time.Hour}[w.rng.IntN(3)]).Unix()
 	if w.fault(12) {
 		r.auth.Amount--
+	}
+	if w.fault(20) {
+		r.auth.PayTo = treasuries[w.rng.IntN(len(treasuries))]
 	}
 	w.requests = append(w.requests, r)
 	w.signed = append(w.signed, r.auth)
 	return r
 }
+
+// nonce is one that nobody has used.
+func (w *world) nonce() string { return fmt.Sprintf("0x%064x", len(w.signed)+1) }
 
 // order is what somebody may want: more years for a name that is ours, a name
 // that is elsewhere, or else a new one. Who renews is seldom alone.
@@ -101,39 +143,16 @@ func (w *world) answered(r *request, out registration.Outcome, err error) error 
 			return fmt.Errorf("%s was told of the job of another: %+v", key, out.Job)
 		}
 	}
-	if deed.Refused(err) && out.Quote.Amount > 0 {
+	if offered(out, err) {
 		known, err := w.payment(key)
 		if err == nil && slices.Contains([]deed.PaymentState{deed.PaymentAuthorized, deed.PaymentSettling, deed.PaymentSettled, deed.PaymentConsumed}, known.State) && known.AliasOf == "" {
 			return fmt.Errorf("%s was asked to pay again while its payment is %s", key, known.State)
 		}
 	}
-	own := r.Kind == deed.PurchaseRenewal || out.Registration.Owner == w.owner(out.Registration.Reference, r.auth.Payer)
+	// It may have been handed over since it was read.
+	own := r.Kind == deed.PurchaseRenewal || out.Registration.Owner == r.auth.Payer || out.Registration.Owner == w.owner(out.Registration.Reference, r.auth.Payer)
 	if err == nil && out.Job.State == deed.JobCompleted && (!own || out.Registration.Name != r.Name) {
 		return fmt.Errorf("%s was told that it bought %+v", key, out.Registration)
 	}
 	return nil
-}
-
-// interfere is what payers and strangers do on the chain by themselves.
-func (w *world) interfere() {
-	if len(w.signed) == 0 {
-		return
-	}
-	a := w.signed[w.rng.IntN(len(w.signed))]
-	t := &transaction{kind: transfer, auth: a}
-	switch w.rng.IntN(6) {
-	case 0:
-		t.kind = cancel
-	case 1:
-		t.kind, t.from, t.to, t.amount = move, a.Payer, "0x00000000000000000000000000000000000000ee", w.chain.head().balance[a.Payer]/2
-	case 2: // the payer signs the same nonce again
-		t.auth.ValidBefore = w.now.Add(time.Hour).Unix()
-		if w.rng.IntN(2) == 0 {
-			t.auth.Amount = price / 2
-		}
-	}
-	w.chain.strange++
-	t.hash = fmt.Sprintf("strange #%d", w.chain.strange)
-	w.chain.add(t)
-	w.tell("strangers: %s of %s, %s", t.kind, id(a), t.auth.Amount)
 }

@@ -159,6 +159,20 @@ func (r *registry) Order(_ context.Context, reference string, name deed.Name) (d
 	return deed.OrderStatus{State: deed.OrderAbsent}, nil
 }
 
+// FindOrder implements deed.OrderFinder. It knows what has arrived.
+func (r *registry) FindOrder(_ context.Context, reference string) (deed.RegistryOrder, error) {
+	o := r.orders[reference]
+	switch {
+	case r.w.fault(10):
+		return deed.RegistryOrder{}, errSilent
+	case o == nil || o.State == "" || r.w.now.Before(o.shows):
+		return deed.RegistryOrder{}, deed.Errorf(deed.CodeNotFound, "there is no order %s", reference)
+	}
+	found := o.RegistryOrder
+	found.AuthCode = ""
+	return found, nil
+}
+
 // Cancel implements deed.Registrar. It does not meet an order that has not
 // arrived.
 func (r *registry) Cancel(_ context.Context, reference string) error {

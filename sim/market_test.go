@@ -83,6 +83,10 @@ func (o registrar) Order(ctx context.Context, reference string, name deed.Name) 
 	return call(o.p, "Order "+reference, func() (deed.OrderStatus, error) { return o.r.Order(ctx, reference, name) })
 }
 
+func (o registrar) FindOrder(ctx context.Context, reference string) (deed.RegistryOrder, error) {
+	return call(o.p, "FindOrder "+reference, func() (deed.RegistryOrder, error) { return o.r.FindOrder(ctx, reference) })
+}
+
 func (o registrar) Cancel(ctx context.Context, reference string) error {
 	return act(o.p, "Cancel "+reference, func() error { return o.r.Cancel(ctx, reference) })
 }

@@ -19,13 +19,16 @@ import (
 type process struct {
 	w     *world
 	id    int
-	lives int           // how often it has died
-	skew  time.Duration // of its own watch
-	clock *sqldb.Clock  // the database's, as it knows it
-	ahead time.Duration // of the registry's clock, as it knows it
+	lives int                 // how often it has died
+	skew  time.Duration       // of its own watch
+	clock *sqldb.Clock        // the database's, as it knows it
+	payTo deed.Wallet         // as it was configured when it started
+	seen  map[string][]*block // by payment: the blocks at which it was checked
+	ahead time.Duration       // of the registry's clock, as it knows it
 	pay   *payment.Service
 	names *registration.Service
 	life  *registration.Lifecycle
+	heal  *registration.Restore
 }
 
 // death is what a process panics with when it dies.
@@ -40,22 +43,31 @@ func newProcess(w *world, id int) *process {
 	p := &process{w: w, id: id}
 	p.boot()
 	clock := func() time.Time { return p.clock.Now() }
-	rows := sqldb.Payments{DB: w.db, ChainID: chainID, Asset: asset, Now: clock}
+	rows := payments{p, sqldb.Payments{DB: w.db, ChainID: chainID, Asset: asset, Now: clock}}
 	jobs := jobStore{p, sqldb.Jobs{DB: w.db, Now: clock, Zones: sqldbtest.Zones(w.db, clock)}}
 	life := func() time.Time { return p.clock.Now().Add(p.ahead) }
-	p.pay = &payment.Service{Store: payments{p, rows}, Watch: watch{p, rows}, Settler: outside{p, settler{w.chain}},
-		Terms: payment.Terms{ChainID: chainID, Asset: asset, PayTo: treasury}, Now: clock}
+	chain := outside{p, settler{w.chain, func() deed.Wallet { return p.payTo }}}
+	p.pay = &payment.Service{Store: rows, Books: rows, Queue: rows, Watch: watch{p, rows.s}, Settler: chain, Terms: terms(), Now: clock}
 	held := nameStore{p, sqldb.Registrations{DB: w.db, Now: life, Zones: sqldbtest.Zones(w.db, clock)}}
-	p.names = &registration.Service{Store: jobs, Queue: jobs, Names: held, Registrar: registrar{p, w.registry}, Keeper: keeper{p: p, r: w.registry},
+	p.names = &registration.Service{Store: jobs, Queue: jobs, Finder: jobs.s, Names: held, Registrar: registrar{p, w.registry}, Keeper: keeper{p: p, r: w.registry},
 		Prices: prices{}, Offers: sqldb.Prices{DB: w.db}, Nameservers: ourServers, Wait: time.Hour, Now: clock, Life: life}
 	p.life = &registration.Lifecycle{Names: held, Keeper: keeper{p: p, r: w.registry}, Grace: prices{}.GraceDays, Now: life}
+	p.heal = &registration.Restore{Payments: rows, Jobs: jobs, Chain: chain, Now: clock,
+		Orders: registrar{p, w.registry}, Lookup: registrar{p, w.registry}, Servers: ourServers}
 	return p
+}
+
+// terms are ours but for the number of open payments: three are reached sooner.
+func terms() payment.Terms {
+	t := payment.DefaultTerms()
+	t.ChainID, t.Asset, t.MaxOpen = chainID, asset, 3
+	return t
 }
 
 // boot is what the process does before all else, in each of its lives: it asks
 // the database for the time, because its own watch is wrong by minutes.
 func (p *process) boot() {
-	p.skew, p.ahead = p.w.wrong(), p.w.registry.ahead
+	p.skew, p.ahead, p.payTo, p.seen = p.w.wrong(), p.w.registry.ahead, p.w.payTo, map[string][]*block{}
 	p.clock = sqldb.NewClock(p.w.db, p.watch)
 	if err := p.clock.Sync(context.Background()); err != nil {
 		p.w.broken = err
@@ -116,7 +128,7 @@ func call[T any](p *process, what string, f func() (T, error)) (T, error) {
 func writes(what string) bool {
 	verb, _, _ := strings.Cut(what, " ")
 	switch verb {
-	case "AuthorizePayment", "MovePayment", "AdoptTransfers", "MoveJob", "CompleteJob", "FailJob", "LiveOn", "EndRegistration":
+	case "AuthorizePayment", "MovePayment", "ClaimPayment", "Adopt", "MoveJob", "CompleteJob", "FailJob", "LiveOn", "EndRegistration":
 		return true
 	}
 	return false
@@ -125,44 +137,6 @@ func writes(what string) bool {
 func act(p *process, what string, f func() error) error {
 	_, err := call(p, what, func() (struct{}, error) { return struct{}{}, f() })
 	return err
-}
-
-type payments struct {
-	p *process
-	s sqldb.Payments
-}
-
-func (s payments) AuthorizePayment(ctx context.Context, a deed.Payment) (deed.Payment, error) {
-	return call(s.p, "AuthorizePayment", func() (deed.Payment, error) { return s.s.AuthorizePayment(ctx, a) })
-}
-
-func (s payments) Payment(ctx context.Context, id string) (deed.Payment, error) {
-	return call(s.p, "Payment", func() (deed.Payment, error) { return s.s.Payment(ctx, id) })
-}
-
-func (s payments) MovePayment(ctx context.Context, a deed.Payment, to deed.PaymentState, hash string) (deed.Payment, error) {
-	return call(s.p, "MovePayment "+string(to), func() (deed.Payment, error) { return s.s.MovePayment(ctx, a, to, hash) })
-}
-
-func (s payments) DelayPayment(ctx context.Context, id string, until time.Time) error {
-	return act(s.p, "DelayPayment", func() error { return s.s.DelayPayment(ctx, id, until) })
-}
-
-func (s payments) DuePayments(ctx context.Context, most int) ([]string, error) {
-	return call(s.p, "DuePayments", func() ([]string, error) { return s.s.DuePayments(ctx, most) })
-}
-
-type watch struct {
-	p *process
-	s sqldb.Payments
-}
-
-func (s watch) Watched(ctx context.Context) (uint64, error) {
-	return call(s.p, "Watched", func() (uint64, error) { return s.s.Watched(ctx) })
-}
-
-func (s watch) AdoptTransfers(ctx context.Context, found []deed.Transfer, payTo deed.Wallet, next uint64) error {
-	return act(s.p, "AdoptTransfers", func() error { return s.s.AdoptTransfers(ctx, found, payTo, next) })
 }
 
 type jobStore struct {
@@ -204,37 +178,18 @@ func (s jobStore) FailJob(ctx context.Context, j deed.Job) error {
 	return act(s.p, "FailJob", func() error { return s.s.FailJob(ctx, j) })
 }
 
+func (s jobStore) Unfinished(ctx context.Context) ([]deed.Job, error) {
+	return call(s.p, "Unfinished", func() ([]deed.Job, error) { return s.s.Unfinished(ctx) })
+}
+
+func (s jobStore) ResumeJob(ctx context.Context, j deed.Job, attempt int) error {
+	return act(s.p, "ResumeJob", func() error { return s.s.ResumeJob(ctx, j, attempt) })
+}
+
 func (s jobStore) DueJobs(ctx context.Context, most int) ([]string, error) {
 	return call(s.p, "DueJobs", func() ([]string, error) { return s.s.DueJobs(ctx, most) })
 }
 
 func (s jobStore) WakeJobs(ctx context.Context) error {
 	return act(s.p, "WakeJobs", func() error { return s.s.WakeJobs(ctx) })
-}
-
-// outside is the chain, as one process meets it.
-type outside struct {
-	p *process
-	s settler
-}
-
-func (o outside) Check(ctx context.Context, a deed.Authorization) error {
-	return act(o.p, "Check", func() error { return o.s.Check(ctx, a) })
-}
-
-func (o outside) Settle(ctx context.Context, a deed.Authorization) (string, error) {
-	return call(o.p, "Settle", func() (string, error) { return o.s.Settle(ctx, a) })
-}
-
-func (o outside) Refund(ctx context.Context, id string, to deed.Wallet, amount deed.USDC) (string, error) {
-	return call(o.p, "Refund", func() (string, error) { return o.s.Refund(ctx, id, to, amount) })
-}
-
-func (o outside) Incoming(ctx context.Context, from uint64) ([]deed.Transfer, uint64, error) {
-	next := uint64(0)
-	found, err := call(o.p, "Incoming", func() (found []deed.Transfer, err error) {
-		found, next, err = o.s.Incoming(ctx, from)
-		return found, err
-	})
-	return found, next, err
 }

@@ -20,7 +20,7 @@ func (w *world) rest() {
 	for i, tick := 0, 5*time.Second; i < 900 && w.broken == nil; i++ {
 		w.tick(tick)
 		w.work(w.procs[i%len(w.procs)])
-		open, err := (sqldb.Audit{DB: w.db}).Open(context.Background())
+		open, err := w.open()
 		if err != nil || open == 0 && i > 2*depth && len(w.chain.pool) == 0 && w.registry.idle() {
 			break
 		}
@@ -41,6 +41,22 @@ func (w *world) rest() {
 	}
 }
 
+// open counts what has not come to an end: payments, jobs, transfers that were
+// put aside, and money that waits for an operator.
+func (w *world) open() (int, error) {
+	open, err := (sqldb.Audit{DB: w.db}).Open(context.Background())
+	if err != nil || open > 0 {
+		return open, err
+	}
+	later := func() time.Time { return w.now.AddDate(1, 0, 0) }
+	aside, err := (sqldb.Payments{DB: w.db, ChainID: chainID, Now: later}).DueAside(context.Background(), 100)
+	if err != nil {
+		return 0, err
+	}
+	lost, err := w.lost()
+	return len(aside) + lost, err
+}
+
 // work does all that there is to do.
 func (w *world) work(p *process) {
 	w.chain.mine()
@@ -48,16 +64,20 @@ func (w *world) work(p *process) {
 	w.advanceJobs(p)
 	w.advanceNames(p)
 	w.readChain(p)
+	if lost, err := w.lost(); w.restored && lost > 0 && err == nil {
+		w.finish(p)
+	}
 }
 
 // checkRest says what is not as it must be when all has come to its end: every
-// transfer to us has bought one thing or went back once, and nothing is open.
+// transfer to us has bought one thing, went back once or is dust, and nothing is
+// open.
 func (w *world) checkRest() error {
-	open, err := (sqldb.Audit{DB: w.db}).Open(context.Background())
+	open, err := w.open()
 	if err != nil || open != 0 {
-		return errors.Join(fmt.Errorf("%d payments and jobs never end", open), err)
+		return errors.Join(fmt.Errorf("%d payments, jobs and transfers never end", open), err)
 	}
-	var in, consumed, back deed.USDC
+	var in, consumed, back, dust, unread deed.USDC
 	for _, a := range w.signed {
 		u := w.chain.final().used[keyOf(a)]
 		if u.paid {
@@ -67,20 +87,30 @@ func (w *world) checkRest() error {
 		w.count(p, err)
 		switch {
 		case deed.CodeOf(err) == deed.CodeNotFound && !u.paid:
+		case u.paid && w.chain.blocks[u.block].fat && (err != nil || p.TxHash == ""):
+			unread += u.amount
 		case err != nil:
 			return fmt.Errorf("%s came in and nobody knows of it: %w", u.amount, err)
 		case p.State == deed.PaymentConsumed:
 			consumed += p.Auth.Amount
+		case p.State == deed.PaymentRefunded && p.Purchase.Kind == deed.PurchaseNothing && u.amount < terms().Dust && !w.restored:
+			return fmt.Errorf("%s went back at our cost: it is dust", p.ID)
 		case p.State == deed.PaymentRefunded:
 			back += p.Auth.Amount
+		case p.State == deed.PaymentDust:
+			dust += p.Auth.Amount
 		case u.paid:
 			return fmt.Errorf("%s has %s of its payer and is %s", p.ID, u.amount, p.State)
-		case p.State != deed.PaymentVoid && p.AliasOf == "":
+		case !p.State.Over() && p.AliasOf == "":
 			return fmt.Errorf("%s never ends: it is %s", p.ID, p.State)
 		}
 	}
-	if in != consumed+back || w.chain.final().balance[treasury] != consumed {
-		return fmt.Errorf("%s came in, %s was earned and %s went back, and the treasury has %s", in, consumed, back, w.chain.final().balance[treasury])
+	has, left := deed.USDC(0), w.chain.final().balance[refundWallet]
+	for _, t := range treasuries {
+		has += w.chain.final().balance[t]
+	}
+	if in != consumed+back+dust+unread || has != in || left != plenty-back {
+		return fmt.Errorf("%s came in, %s was earned, %s went back, %s is dust and %s is unread; the treasuries have %s and the refund wallet %s", in, consumed, back, dust, unread, has, left)
 	}
 	return w.checkHeld()
 }
@@ -103,6 +133,9 @@ func (w *world) checkHeld() error {
 				return err
 			}
 		}
+	}
+	if w.restored {
+		return nil // what was told since the backup is forgotten
 	}
 	return w.checkTold()
 }

@@ -34,6 +34,7 @@ func TestSimulation(t *testing.T) {
 var allEnds = []string{
 	"alias", "adopted and refunded", "registration consumed", "registration refunded", "registration void", "renewal consumed", "renewal refunded",
 	"transfer consumed", "transfer refunded", "deleted", "transferred_out", "handed over",
+	"adopted and dust", "registration released", "claimed", "put aside", "restored", "recovered",
 }
 
 // seeds is how many seeds a test runs: SIM_SEEDS, or the number of this build.

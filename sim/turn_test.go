@@ -10,7 +10,7 @@ import (
 )
 
 // A renewal that waits for another of its name is not due all the time: many of
-// them would leave the worker no hand for other jobs.
+// them would leave the worker no slot for other jobs.
 func TestWaitingRenewalStepsBack(t *testing.T) {
 	w, err := newWorld(1, false)
 	if err != nil {
@@ -42,7 +42,7 @@ func (w *world) buy(t *testing.T, buyer int, kind deed.PurchaseKind, name deed.N
 	p := w.procs[0]
 	r := w.sign(w.buyers[buyer], registration.Order{Kind: kind, Name: name, Years: 1})
 	for range 100 {
-		out, err := p.names.Buy(context.Background(), r.Order, p.pay.Checkout(&r.auth))
+		out, err := p.names.Buy(context.Background(), r.Order, p.pay.Checkout(&r.auth, ""))
 		if err != nil {
 			t.Fatal(err)
 		}

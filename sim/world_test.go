@@ -19,6 +19,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"deed.example/deed"
@@ -85,6 +86,7 @@ type world struct {
 	buyers   []deed.Wallet
 	names    []deed.Name // that anybody can buy
 	away     []deed.Name // that are at another registrar
+	payTo    deed.Wallet // what is configured now
 	requests []*request
 	signed   []deed.Authorization   // everything that a payer ever signed
 	jobs     map[string]string      // by authorization: the job it was told of
@@ -92,6 +94,10 @@ type world struct {
 	acting   deed.Name              // that an owner is doing something with
 	codes    []moving               // that owners were told
 	tried    map[string]int         // by job: how often, as it was last seen
+	wishes   map[string][]string    // by payment: what its payer asked for
+	poison   map[string]bool        // by transaction: whether the store cannot take it
+	saved    *backup                // nil before the first
+	restored bool                   // the database went back to it
 
 	faulty bool // whether things fail
 	left   int  // steps
@@ -127,12 +133,13 @@ func newWorld(seed uint64, loud bool) (*world, error) {
 	w := &world{rng: rand.New(rand.NewPCG(seed, 0)), watches: rand.New(rand.NewPCG(seed, 1)), now: time.Unix(1_800_000_000, 0).UTC(), db: db, faulty: true, left: steps, jobs: map[string]string{}, given: map[string]deed.Wallet{}, tried: map[string]int{}, ends: map[string]int{}, loud: loud}
 	off := w.wrong()
 	db.Time = func() time.Time { return w.now.Add(off) }
+	w.wishes, w.poison, w.payTo = map[string][]string{}, map[string]bool{}, treasuries[0]
 	for i := range 3 {
 		w.buyers = append(w.buyers, deed.Wallet(fmt.Sprintf("0x%040d", i+1)))
 	}
 	w.names = []deed.Name{"first.com", "second.com", "third.com", "fourth.com"}[:1+w.rng.IntN(4)] // the fewer, the more they are fought for
 	w.away = []deed.Name{"afar.com", "beyond.com"}[:1+w.rng.IntN(2)]
-	w.chain, w.registry = newChain(w, w.buyers), newRegistry(w)
+	w.chain, w.registry = newChain(w, append(slices.Clone(w.buyers), promiser)), newRegistry(w)
 	w.procs = []*process{newProcess(w, 0), newProcess(w, 1)}
 	return w, nil
 }
@@ -208,8 +215,10 @@ func (w *world) step() {
 	case n < 75:
 		w.tick(2 * time.Second)
 		w.chain.mine()
-	case n < 85:
+	case n < 81:
 		w.tick(time.Duration(1+w.rng.IntN(12)) * time.Second)
+	case n < 85:
+		w.attack(p)
 	case n < 88:
 		w.tick(time.Duration(1+w.rng.IntN(6)) * time.Minute)
 		w.tell("time has passed")
@@ -228,7 +237,7 @@ func (w *world) happen(p *process, n int) {
 	case n < 90:
 		w.chain.reorganize()
 	case n < 95:
-		w.interfere()
+		w.attack(p)
 	case n < 98:
 		w.registry.jump()
 		p.do("wake the jobs", func(ctx context.Context) {
@@ -248,50 +257,4 @@ func (w *world) anyName() deed.Name {
 		return w.names[n]
 	}
 	return w.away[n-len(w.names)]
-}
-
-// advancePayments, advanceJobs, advanceNames and readChain are what the worker
-// does.
-func (w *world) advancePayments(p *process) {
-	p.do("due payments", func(ctx context.Context) {
-		ids, _ := p.pay.Due(ctx, 8) // a worker that cannot read tries again
-		for _, id := range ids {
-			p.do("advance "+id, func(ctx context.Context) {
-				pay, err := p.pay.Advance(ctx, id)
-				w.tell("%d: %s is %s, %v", p.id, id, pay.State, err)
-			})
-		}
-	})
-}
-
-func (w *world) advanceJobs(p *process) {
-	p.do("due jobs", func(ctx context.Context) {
-		ids, _ := p.names.Due(ctx, 8) // a worker that cannot read tries again
-		for _, id := range ids {
-			p.do("advance "+id, func(ctx context.Context) {
-				err := p.names.Advance(ctx, id)
-				w.tell("%d: %s was advanced, %v", p.id, id, err)
-			})
-		}
-	})
-}
-
-func (w *world) advanceNames(p *process) {
-	p.ahead = w.registry.ahead // it learns of a jump only now
-	p.do("due names", func(ctx context.Context) {
-		names, _ := p.life.Due(ctx, 8) // a worker that cannot read tries again
-		for _, name := range names {
-			p.do("look after "+name, func(ctx context.Context) {
-				err := p.life.Advance(ctx, name)
-				w.tell("%d: %s was looked after, %v", p.id, name, err)
-			})
-		}
-	})
-}
-
-func (w *world) readChain(p *process) {
-	p.do("read the chain", func(ctx context.Context) {
-		err := p.pay.ReadChain(ctx)
-		w.tell("%d: the chain was read, %v", p.id, err)
-	})
 }

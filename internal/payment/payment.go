@@ -75,7 +75,8 @@ const (
 	stallAfter = time.Minute // what makes no progress for so long is shown to operators
 )
 
-// Service collects and returns money. Fill every field but Reserve and Step.
+// Service collects and returns money. Fill every field but Reserve, Restoring and
+// Step.
 type Service struct {
 	Store   Store
 	Books   Books
@@ -85,6 +86,10 @@ type Service struct {
 	Terms   Terms
 	Now     func() time.Time
 	Reserve *Reserve // may be nil
+
+	// Restoring says that the database came from a backup: money without a row may
+	// have bought something since, so it waits for registration.Restore.
+	Restoring bool
 
 	// Step is called between any two steps, where a test may let us die.
 	Step func(name string)

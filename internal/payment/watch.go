@@ -97,7 +97,11 @@ func (s *Service) adopt(ctx context.Context, t deed.Transfer) error {
 		return nil
 	}
 	u := deed.Unsolicited{State: deed.PaymentUnclaimed, Next: s.Now().Add(s.Terms.ClaimWindow)}
-	if _, err := s.Store.Payment(ctx, deed.Authorization{Payer: t.Payer, Nonce: t.Nonce}.PaymentID(s.Terms.ChainID, s.Terms.Asset)); deed.CodeOf(err) == deed.CodeNotFound {
+	_, err := s.Store.Payment(ctx, deed.Authorization{Payer: t.Payer, Nonce: t.Nonce}.PaymentID(s.Terms.ChainID, s.Terms.Asset))
+	if err != nil && deed.CodeOf(err) != deed.CodeNotFound {
+		return fmt.Errorf("look for the payment of %s: %w", t.TxHash, err)
+	}
+	if err != nil {
 		if tracer, ok := s.Settler.(Tracer); ok {
 			if u.Lost, err = tracer.SentByUs(ctx, t.TxHash); err != nil {
 				return fmt.Errorf("ask who sent %s: %w", t.TxHash, err)
@@ -106,6 +110,7 @@ func (s *Service) adopt(ctx context.Context, t deed.Transfer) error {
 		if t.Amount < s.Terms.Dust && !u.Lost {
 			u.State = deed.PaymentDust
 		}
+		u.Lost = u.Lost || s.Restoring && u.State != deed.PaymentDust
 	}
 	return s.Watch.Adopt(ctx, t, u)
 }

@@ -2,8 +2,10 @@ package registration
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"deed.example/deed"
 )
@@ -13,6 +15,9 @@ import (
 type LostPayments interface {
 	Lost(ctx context.Context) ([]deed.Payment, error)
 
+	// Payment returns the payment, or CodeNotFound.
+	Payment(ctx context.Context, id string) (deed.Payment, error)
+
 	// ClaimPayment has the money buy p.Purchase, for which so many orders were
 	// placed before.
 	ClaimPayment(ctx context.Context, p deed.Payment, attempts int) (deed.Payment, error)
@@ -20,9 +25,30 @@ type LostPayments interface {
 	MovePayment(ctx context.Context, p deed.Payment, to deed.PaymentState, txHash string) (deed.Payment, error)
 }
 
+// OpenJobs keeps jobs that have not ended.
+type OpenJobs interface {
+	Unfinished(ctx context.Context) ([]deed.Job, error)
+
+	// ResumeJob has the job look up the order of an attempt that was made after
+	// the backup.
+	ResumeJob(ctx context.Context, j deed.Job, attempt int) error
+
+	MoveJob(ctx context.Context, j deed.Job, to deed.JobState, next time.Time) (moved bool, err error)
+	FailJob(ctx context.Context, j deed.Job) error
+}
+
+// RefundedPayments are what the chain knows of payments that went back.
+type RefundedPayments interface {
+	deed.RefundFinder
+	Settle(ctx context.Context, a deed.Authorization) (txHash string, err error)
+}
+
 // Restore finishes the restore of a backup. Fill every field.
 type Restore struct {
 	Payments LostPayments
+	Jobs     OpenJobs
+	Chain    RefundedPayments
+	Now      func() time.Time
 	Orders   deed.OrderFinder // nil when the registrar cannot find orders by our reference alone
 	Lookup   deed.Registrar
 	Servers  []string // ours, that a name has unless its buyer names others
@@ -36,41 +62,109 @@ type Recovered struct {
 
 // Finish decides on all lost money: what paid for an order that the registrar has
 // is put back into the books, where its job ends as any other; the rest goes
-// back. With dryRun nothing is written. It may be called any number of times.
+// back. Jobs that were open in the backup go on where they were last, or end when
+// their money went back since. With dryRun nothing is written. It may be called any
+// number of times, while no transaction of ours is pending and no process of ours
+// runs.
 func (r *Restore) Finish(ctx context.Context, dryRun bool) (all []Recovered, err error) {
 	lost, err := r.Payments.Lost(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read lost payments: %w", err)
 	}
+	errs := []error{r.resume(ctx, dryRun)}
 	for _, p := range lost {
-		order, attempts, err := r.find(ctx, p)
+		order, attempts, err := r.find(ctx, deed.JobID(p.ID), dryRun)
 		if err != nil {
-			return all, fmt.Errorf("look for the order of payment %s: %w", p.ID, err)
+			errs = append(errs, fmt.Errorf("look for the order of payment %s: %w", p.ID, err))
+			continue // with those behind it
 		}
 		if !dryRun {
 			if order.Name != "" {
 				p.Purchase = r.purchase(order)
-				_, err = r.Payments.ClaimPayment(ctx, p, attempts-1)
+				_, err = r.Payments.ClaimPayment(ctx, p, attempts)
 			} else {
 				_, err = r.Payments.MovePayment(ctx, p, deed.PaymentRefundDue, "")
 			}
 			if err != nil {
-				return all, fmt.Errorf("decide on payment %s: %w", p.ID, err)
+				errs = append(errs, fmt.Errorf("decide on payment %s: %w", p.ID, err))
+				continue
 			}
 		}
 		all = append(all, Recovered{p, order})
 	}
-	return all, nil
+	return all, errors.Join(errs...)
+}
+
+// resume decides on the jobs that were open in the backup.
+func (r *Restore) resume(ctx context.Context, dryRun bool) error {
+	jobs, err := r.Jobs.Unfinished(ctx)
+	if err != nil || dryRun {
+		return err
+	}
+	var errs []error
+	for _, j := range jobs {
+		if err := r.resumeJob(ctx, j); err != nil {
+			errs = append(errs, fmt.Errorf("decide on job %s: %w", j.ID, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (r *Restore) resumeJob(ctx context.Context, j deed.Job) error {
+	order, attempt, err := r.find(ctx, j.ID, false)
+	if err != nil {
+		return err
+	}
+	if order.Name != "" {
+		return r.Jobs.ResumeJob(ctx, j, attempt)
+	}
+	p, err := r.Payments.Payment(ctx, j.PaymentID)
+	if err != nil {
+		return err
+	}
+	back, err := r.Chain.Refunded(ctx, deed.Refund{PaymentID: p.ID, Payer: p.Auth.Payer, Nonce: p.Auth.Nonce, Amount: p.Auth.Amount})
+	if err != nil || !back {
+		return err
+	}
+	if j.State == deed.JobAwaitingPayment {
+		if p, err = r.settled(ctx, p); err != nil || p.State != deed.PaymentSettled {
+			return err
+		}
+		j.State = deed.JobQueued
+	}
+	if j.State == deed.JobSubmitting {
+		if _, err := r.Jobs.MoveJob(ctx, j, deed.JobVerifying, r.Now()); err != nil {
+			return err
+		}
+		j.State = deed.JobVerifying
+	}
+	j.Failure = "the order failed, and the payment went back to the payer"
+	return r.Jobs.FailJob(ctx, j)
+}
+
+// settled writes down that the money of a payment came, which went back since.
+func (r *Restore) settled(ctx context.Context, p deed.Payment) (deed.Payment, error) {
+	txHash, err := r.Chain.Settle(ctx, p.Auth)
+	if deed.Refused(err) {
+		return p, nil // another transfer with its nonce came, and the watcher sees to it
+	}
+	if err == nil && p.State == deed.PaymentAuthorized {
+		p, err = r.Payments.MovePayment(ctx, p, deed.PaymentSettling, "")
+	}
+	if err == nil && p.State == deed.PaymentSettling {
+		p, err = r.Payments.MovePayment(ctx, p, deed.PaymentSettled, txHash)
+	}
+	return p, err
 }
 
 // find returns the order that a payment paid for, and its attempt. An order that
 // may still be executed counts: its job waits for what becomes of it.
-func (r *Restore) find(ctx context.Context, p deed.Payment) (deed.RegistryOrder, int, error) {
+func (r *Restore) find(ctx context.Context, job string, dryRun bool) (deed.RegistryOrder, int, error) {
 	if r.Orders == nil {
 		return deed.RegistryOrder{}, 0, nil
 	}
 	for attempt := deed.JobAttempts; attempt > 0; attempt-- {
-		reference := deed.OrderReference(deed.JobID(p.ID), attempt)
+		reference := deed.OrderReference(job, attempt)
 		o, err := r.Orders.FindOrder(ctx, reference)
 		if deed.CodeOf(err) == deed.CodeNotFound {
 			continue
@@ -78,7 +172,7 @@ func (r *Restore) find(ctx context.Context, p deed.Payment) (deed.RegistryOrder,
 		if err != nil {
 			return o, 0, err
 		}
-		status, err := r.Lookup.Order(ctx, reference, o.Name)
+		status, err := r.close(ctx, reference, o.Name, dryRun)
 		if err != nil {
 			return o, 0, err
 		}
@@ -87,6 +181,19 @@ func (r *Restore) find(ctx context.Context, p deed.Payment) (deed.RegistryOrder,
 		}
 	}
 	return deed.RegistryOrder{}, 0, nil
+}
+
+// close says what became of an order. One that is absent is closed first, so that
+// it is not executed after its money went back.
+func (r *Restore) close(ctx context.Context, reference string, name deed.Name, dryRun bool) (deed.OrderStatus, error) {
+	status, err := r.Lookup.Order(ctx, reference, name)
+	if err != nil || status.State != deed.OrderAbsent || dryRun {
+		return status, err
+	}
+	if err := r.Lookup.Cancel(ctx, reference); err != nil && deed.CodeOf(err) != deed.CodeNotFound {
+		return status, err
+	}
+	return r.Lookup.Order(ctx, reference, name) // it may have been executed while we closed it
 }
 
 // purchase returns what an order was placed for. The records that a new name was to

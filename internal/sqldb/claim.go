@@ -4,13 +4,14 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"time"
 
 	"deed.example/deed"
 )
 
 // ClaimPayment implements payment.Store: money that came without a request buys
 // what its payer asks for now. Attempts is how many orders were placed for it
-// before, when the database forgot them.
+// before, when the database forgot them; the last of them is looked up.
 func (s Payments) ClaimPayment(ctx context.Context, p deed.Payment, attempts int) (deed.Payment, error) {
 	err := s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		if _, err := lockPayer(ctx, tx, p.Auth.Payer); err != nil {
@@ -55,18 +56,36 @@ func (s Payments) claim(ctx context.Context, tx *Tx, p deed.Payment, attempts in
 	if err != nil || !moved {
 		return err
 	}
-	if err := createJob(ctx, tx, p, deed.JobQueued, now); err != nil || attempts == 0 {
+	if attempts == 0 {
+		return createJob(ctx, tx, p, deed.JobQueued, now)
+	}
+	return resumeJob(ctx, tx, p, attempts, now)
+}
+
+// resumeJob writes down the job of an order that was placed before. It is looked
+// up and not placed again: what a new order would need, such as the name that is
+// renewed, may not be in the books yet.
+func resumeJob(ctx context.Context, tx *Tx, p deed.Payment, attempts int, now time.Time) error {
+	if err := createJob(ctx, tx, p, deed.JobVerifying, now); err != nil {
 		return err
 	}
 	id := deed.JobID(p.ID)
-	_, err = tx.ExecContext(ctx, `UPDATE jobs SET attempts = $1, reference = $2 WHERE id = $3`, attempts, deed.OrderReference(id, attempts), id)
+	_, err := tx.ExecContext(ctx, `UPDATE jobs SET attempts = $1, reference = $2 WHERE id = $3`, attempts, deed.OrderReference(id, attempts), id)
+	if err != nil || p.Purchase.Kind.ClaimsName() {
+		return err
+	}
+	claimed, err := touched(tx.ExecContext(ctx, `INSERT INTO claims (domain, job_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`, p.Purchase.Name, id))
+	if err == nil && !claimed {
+		err = deed.Errorf(deed.CodeDomainUnavailable, "another order for %s must end first", p.Purchase.Name)
+	}
 	return err
 }
 
-// Lost implements payment.RestoreStore: money that we settled ourselves and have
-// no request for.
+// Lost implements registration.LostPayments: money that we have no request for.
+// After a restore that may also be money which its payer sent by itself, and which
+// bought something since the backup.
 func (s Payments) Lost(ctx context.Context) (lost []deed.Payment, err error) {
-	rows, err := s.DB.read.QueryContext(ctx, selectPayment+`WHERE state = 'unclaimed' AND lost_at IS NOT NULL ORDER BY created_at, id`)
+	rows, err := s.DB.read.QueryContext(ctx, selectPayment+`WHERE state = 'unclaimed' ORDER BY created_at, id`)
 	if err != nil {
 		return nil, err
 	}

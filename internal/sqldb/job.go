@@ -23,7 +23,7 @@ type Jobs struct {
 func createJob(ctx context.Context, tx *Tx, p deed.Payment, state deed.JobState, now time.Time) error {
 	id := deed.JobID(p.ID)
 	var next any
-	if state == deed.JobQueued {
+	if state == deed.JobQueued || state == deed.JobVerifying {
 		next = now.Unix()
 	}
 	_, err := tx.ExecContext(ctx, `

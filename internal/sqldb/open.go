@@ -107,6 +107,22 @@ var memoryImage = sync.OnceValues(func() (image []byte, err error) {
 	return image, errors.Join(err, db.Close())
 })
 
+// Image returns a database in memory as bytes: the backup that a simulation goes
+// back to.
+func (db *DB) Image(ctx context.Context) (image []byte, err error) {
+	err = withConn(ctx, db.write, func(c imager) error {
+		image, err = c.Serialize()
+		return err
+	})
+	return image, err
+}
+
+// SetImage puts an image in the place of a database in memory, while nobody uses
+// it.
+func (db *DB) SetImage(ctx context.Context, image []byte) error {
+	return withConn(ctx, db.write, func(c imager) error { return c.Deserialize(image) })
+}
+
 func newMemory() (*DB, error) {
 	pool, err := sql.Open("sqlite", "file::memory:?_txlock=immediate&_pragma=foreign_keys(1)")
 	if err != nil {

@@ -1,0 +1,157 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/sqldb"
+)
+
+// payments are the rows of payments, as one process meets them.
+type payments struct {
+	p *process
+	s sqldb.Payments
+}
+
+func (s payments) OpenNonces(ctx context.Context, w deed.Wallet) ([]string, error) {
+	return call(s.p, "OpenNonces", func() ([]string, error) { return s.s.OpenNonces(ctx, w) })
+}
+
+func (s payments) AuthorizePayment(ctx context.Context, a deed.Payment, admit func(deed.Payer) error) (deed.Payment, error) {
+	return call(s.p, "AuthorizePayment", func() (deed.Payment, error) {
+		_, err := s.s.Payment(ctx, a.ID)
+		is, failed := s.s.AuthorizePayment(ctx, a, admit)
+		if deed.CodeOf(err) == deed.CodeNotFound && failed == nil && s.p.w.broken == nil {
+			s.p.w.broken = s.p.w.admitted(is, s.p.seen[a.ID])
+		}
+		return is, failed
+	})
+}
+
+func (s payments) Payment(ctx context.Context, id string) (deed.Payment, error) {
+	return call(s.p, "Payment", func() (deed.Payment, error) { return s.s.Payment(ctx, id) })
+}
+
+func (s payments) MovePayment(ctx context.Context, a deed.Payment, to deed.PaymentState, hash string) (deed.Payment, error) {
+	return call(s.p, "MovePayment "+string(to), func() (deed.Payment, error) { return s.s.MovePayment(ctx, a, to, hash) })
+}
+
+func (s payments) DelayPayment(ctx context.Context, id string, d deed.Delay) error {
+	return act(s.p, "DelayPayment", func() error { return s.s.DelayPayment(ctx, id, d) })
+}
+
+func (s payments) ClaimPayment(ctx context.Context, a deed.Payment, attempts int) (deed.Payment, error) {
+	return call(s.p, "ClaimPayment", func() (deed.Payment, error) {
+		is, err := s.s.ClaimPayment(ctx, a, attempts)
+		if err == nil && is.State == deed.PaymentSettled {
+			s.p.w.ends["claimed"]++
+		}
+		return is, err
+	})
+}
+
+func (s payments) RecordRevert(ctx context.Context, a deed.Payment) error {
+	return act(s.p, "RecordRevert", func() error { return s.s.RecordRevert(ctx, a) })
+}
+
+func (s payments) DuePayments(ctx context.Context, limit int) ([]string, error) {
+	return call(s.p, "DuePayments", func() ([]string, error) { return s.s.DuePayments(ctx, limit) })
+}
+
+func (s payments) DueRefunds(ctx context.Context, limit int) ([]string, error) {
+	return call(s.p, "DueRefunds", func() ([]string, error) { return s.s.DueRefunds(ctx, limit) })
+}
+
+func (s payments) Stalled(ctx context.Context, since time.Time) (deed.Stalled, error) {
+	return s.s.Stalled(ctx, since)
+}
+
+func (s payments) Lost(ctx context.Context) ([]deed.Payment, error) {
+	return call(s.p, "Lost", func() ([]deed.Payment, error) { return s.s.Lost(ctx) })
+}
+
+// watch is how far the chain was read, as one process meets it.
+type watch struct {
+	p *process
+	s sqldb.Payments
+}
+
+var errPoison = errors.New("the row breaks a rule")
+
+func (s watch) Watched(ctx context.Context) (uint64, error) {
+	return call(s.p, "Watched", func() (uint64, error) { return s.s.Watched(ctx) })
+}
+
+func (s watch) SetWatched(ctx context.Context, next uint64, unread []deed.UnreadBlock) error {
+	return act(s.p, "SetWatched", func() error { return s.s.SetWatched(ctx, next, unread) })
+}
+
+// Adopt fails for a transfer that is poison, until nothing fails any more.
+func (s watch) Adopt(ctx context.Context, t deed.Transfer, u deed.Unsolicited) error {
+	return act(s.p, "Adopt "+t.TxHash, func() error {
+		w := s.p.w
+		if _, known := w.poison[t.TxHash]; !known {
+			w.poison[t.TxHash] = w.fault(12)
+		}
+		if w.faulty && w.poison[t.TxHash] {
+			return errPoison
+		}
+		return s.s.Adopt(ctx, t, u)
+	})
+}
+
+func (s watch) PutAside(ctx context.Context, t deed.Transfer, reason string, next time.Time) error {
+	return act(s.p, "PutAside "+t.TxHash, func() error {
+		s.p.w.ends["put aside"]++
+		return s.s.PutAside(ctx, t, reason, next)
+	})
+}
+
+func (s watch) DueAside(ctx context.Context, limit int) ([]deed.Transfer, error) {
+	return call(s.p, "DueAside", func() ([]deed.Transfer, error) { return s.s.DueAside(ctx, limit) })
+}
+
+// outside is the chain, as one process meets it.
+type outside struct {
+	p *process
+	s settler
+}
+
+func (o outside) Check(ctx context.Context, a deed.Authorization, open []string) (deed.Funds, error) {
+	return call(o.p, "Check", func() (deed.Funds, error) {
+		o.p.seen[id(a)] = append(o.p.seen[id(a)], o.s.c.head())
+		return o.s.Check(ctx, a, open)
+	})
+}
+
+func (o outside) Settle(ctx context.Context, a deed.Authorization) (string, error) {
+	return call(o.p, "Settle", func() (string, error) {
+		hash, err := o.s.Settle(ctx, a)
+		if errors.Is(err, deed.ErrUnsettleable) {
+			o.p.w.refill(o.p, a)
+		}
+		return hash, err
+	})
+}
+
+func (o outside) Abandon(ctx context.Context, a deed.Authorization) error {
+	return act(o.p, "Abandon", func() error { return o.s.Abandon(ctx, a) })
+}
+
+func (o outside) Refund(ctx context.Context, r deed.Refund) (string, error) {
+	return call(o.p, "Refund", func() (string, error) { return o.s.Refund(ctx, r) })
+}
+
+func (o outside) Refunded(ctx context.Context, r deed.Refund) (bool, error) {
+	return call(o.p, "Refunded", func() (bool, error) { return o.s.Refunded(ctx, r) })
+}
+
+func (o outside) Incoming(ctx context.Context, from uint64) (deed.Arrivals, error) {
+	return call(o.p, "Incoming", func() (deed.Arrivals, error) { return o.s.Incoming(ctx, from) })
+}
+
+func (o outside) SentByUs(ctx context.Context, txHash string) (bool, error) {
+	return call(o.p, "SentByUs", func() (bool, error) { return o.s.SentByUs(ctx, txHash) })
+}

@@ -1,0 +1,216 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"deed.example/deed"
+)
+
+// A settler implements deed.Settler and payment.Tracer on the chain, as their
+// contracts say.
+type settler struct {
+	c     *chain
+	payTo func() deed.Wallet // where we are paid today
+}
+
+var errUndecided = errors.New("the chain has not decided")
+
+func isTreasury(w deed.Wallet) bool { return slices.Contains(treasuries, w) }
+
+// pays says whether the use of its nonce is the transfer that was authorized.
+func (u use) pays(a deed.Authorization) bool {
+	return u.paid && u.to == a.PayTo && u.amount == a.Amount
+}
+
+// fails says why the transfer would fail in the next block, or "".
+func (b *block) fails(a deed.Authorization) string {
+	_, used := b.used[keyOf(a)]
+	switch now := b.at.Unix(); {
+	case used:
+		return "its nonce is used"
+	case now <= a.ValidAfter || now >= a.ValidBefore:
+		return "it is not valid now"
+	case b.balance[a.Payer] < a.Amount:
+		return "the payer has too little"
+	}
+	return ""
+}
+
+// Check implements deed.Settler.
+func (s settler) Check(_ context.Context, a deed.Authorization, open []string) (deed.Funds, error) {
+	b := s.c.head()
+	u, used := b.used[keyOf(a)]
+	funds := deed.Funds{Balance: b.balance[a.Payer], Used: map[string]bool{}}
+	for _, nonce := range open {
+		if _, gone := b.used[keyOf(deed.Authorization{Payer: a.Payer, Nonce: nonce})]; gone {
+			funds.Used[nonce] = true
+		}
+	}
+	switch now := b.at.Unix(); {
+	case u.pays(a):
+		return funds, deed.ErrAlreadyPaid
+	case a.PayTo != s.payTo() || len(a.Signature) == 0 || used || now <= a.ValidAfter || now >= a.ValidBefore:
+		return funds, deed.Errorf(deed.CodePaymentInvalid, "it can not be settled")
+	case funds.Balance < a.Amount:
+		return funds, deed.Errorf(deed.CodePaymentInsufficient, "the payer has too little")
+	}
+	return funds, nil
+}
+
+// Settle implements deed.Settler. It may wait for some blocks, as ours does.
+func (s settler) Settle(_ context.Context, a deed.Authorization) (string, error) {
+	for range 1 + s.c.w.rng.IntN(depth+3) {
+		u, used := s.c.final().used[keyOf(a)]
+		switch {
+		case u.pays(a):
+			return u.hash, nil
+		case used:
+			return "", deed.Errorf(deed.CodePaymentInvalid, "its nonce is gone")
+		case s.c.final().at.Unix() >= a.ValidBefore:
+			return "", deed.Errorf(deed.CodePaymentInvalid, "it has ended")
+		}
+		if _, used := s.c.head().used[keyOf(a)]; !used { // else it waits for depth
+			if err := s.send(a); err != nil {
+				return "", err
+			}
+		}
+		s.c.w.tick(2 * time.Second)
+		s.c.mine()
+	}
+	return "", errUndecided
+}
+
+// send broadcasts the transaction that settles a, the one signed before if there
+// is one. It fails with a stuck error when there is none, or none any more.
+func (s settler) send(a deed.Authorization) error {
+	purpose := "settle " + keyOf(a)
+	switch state, live := s.c.last(purpose); {
+	case state == reverted:
+		return fmt.Errorf("%w: it was sent once", deed.ErrReverted)
+	case live != nil:
+		s.c.add(live)
+		return nil
+	case state == abandoned:
+		return fmt.Errorf("%w: it was given up", deed.ErrUnsettleable)
+	}
+	if why := s.c.head().fails(a); why != "" {
+		return fmt.Errorf("%w: %s", deed.ErrUnsettleable, why)
+	}
+	s.c.sign(purpose, transaction{kind: transfer, auth: a, fails: s.c.w.fault(40)}) // a contract may lie to a simulation
+	return nil
+}
+
+// Abandon implements deed.Settler: what was given up takes the place of a
+// transaction, so that nobody signs one.
+func (s settler) Abandon(_ context.Context, a deed.Authorization) error {
+	purpose := "settle " + keyOf(a)
+	switch state, live := s.c.last(purpose); {
+	case live != nil:
+		return errors.New("a transaction of ours may still carry it")
+	case state != abandoned:
+		s.c.signed[purpose] = append(s.c.signed[purpose], nil)
+	}
+	return nil
+}
+
+// What became of the last transaction of a purpose.
+type attempt string
+
+const (
+	none      attempt = ""          // there is none, or it was displaced for good
+	live      attempt = "live"      // it may still be mined
+	reverted  attempt = "reverted"  // it was mined, is final, and moved nothing
+	done      attempt = "done"      // it is final
+	abandoned attempt = "abandoned" // it was given up
+)
+
+// last returns what became of the last transaction of a purpose, and the
+// transaction when it may still be mined.
+func (c *chain) last(purpose string) (attempt, *transaction) {
+	all := c.signed[purpose]
+	if len(all) == 0 {
+		return none, nil
+	}
+	t := all[len(all)-1]
+	if t == nil {
+		return abandoned, nil
+	}
+	final := c.final()
+	succeeded, mined := final.mined[t.hash]
+	switch {
+	case succeeded:
+		return done, nil
+	case final.displaced[t.hash]:
+		return none, nil
+	case mined:
+		return reverted, nil
+	}
+	return live, t
+}
+
+// sign makes the next transaction of a purpose, writes it down and broadcasts it.
+func (c *chain) sign(purpose string, t transaction) {
+	c.count++
+	t.hash, t.ours = fmt.Sprintf("%s #%d", purpose, c.count), true
+	c.sent[t.hash] = true
+	c.signed[purpose] = append(c.signed[purpose], &t)
+	c.add(&t)
+}
+
+// Refund implements deed.Settler. Its nonce follows from what goes back, so that
+// the chain takes it once, whatever was signed before.
+func (s settler) Refund(_ context.Context, r deed.Refund) (string, error) {
+	of := keyOf(deed.Authorization{Payer: r.Payer, Nonce: r.Nonce})
+	a := deed.Authorization{Payer: refundWallet, PayTo: r.Payer, Amount: r.Amount, ValidBefore: s.c.w.now.AddDate(1, 0, 0).Unix(), Nonce: "refund of " + of}
+	for range 1 + s.c.w.rng.IntN(depth+3) {
+		if u, used := s.c.final().used[keyOf(a)]; used {
+			return u.hash, nil
+		}
+		if _, live := s.c.last("refund " + of); live != nil {
+			s.c.add(live)
+		} else {
+			s.c.sign("refund "+of, transaction{kind: refund, auth: a, of: of, fails: s.c.w.fault(10)})
+		}
+		s.c.w.tick(2 * time.Second)
+		s.c.mine()
+	}
+	return "", errUndecided
+}
+
+// Refunded implements deed.RefundFinder.
+func (s settler) Refunded(_ context.Context, r deed.Refund) (bool, error) {
+	return len(s.c.head().refunds[keyOf(deed.Authorization{Payer: r.Payer, Nonce: r.Nonce})]) > 0, nil
+}
+
+// SentByUs implements payment.Tracer.
+func (s settler) SentByUs(_ context.Context, txHash string) (bool, error) {
+	return s.c.sent[txHash], nil
+}
+
+// Incoming implements deed.Settler. It may stop before the last final block. It
+// goes below its contract in one thing: it tells of transfers of nothing.
+func (s settler) Incoming(_ context.Context, from uint64) (found deed.Arrivals, err error) {
+	to := uint64(s.c.finalHeight())
+	if to > from && s.c.w.fault(5) {
+		to = from
+	}
+	for n := from; n <= to; n++ {
+		b := s.c.blocks[n]
+		if b.fat {
+			found.Unread = append(found.Unread, deed.UnreadBlock{Number: n, Reason: "the answer is too large"})
+			continue
+		}
+		for _, t := range b.txs {
+			u := b.used[keyOf(t.auth)]
+			if t.kind == transfer && isTreasury(u.to) && u.hash == t.hash {
+				found.Transfers = append(found.Transfers, deed.Transfer{Payer: t.auth.Payer, PayTo: u.to, Nonce: t.auth.Nonce, Amount: u.amount, TxHash: t.hash, Block: n, At: u.at})
+			}
+		}
+	}
+	found.Next = max(from, to+1)
+	return found, nil
+}
