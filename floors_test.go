@@ -33,6 +33,7 @@ var floors = []struct {
 	{"internal/payment", 1},
 	{"internal/ratelimit", 1},
 	{"internal/registration", 1},
+	{"internal/seal", 1},
 	{"internal/secretfile", 1},
 	{"internal/signin", 1},
 	{"internal/zone", 1},

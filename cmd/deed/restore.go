@@ -41,12 +41,14 @@ func finishRestore(ctx context.Context, c *config, dryRun bool, out io.Writer) (
 	if err := checkRestored(ctx, b, slog.New(slog.DiscardHandler)); err != nil {
 		return err
 	}
+	b.money.payments.Restoring = true
 	if err := readChain(ctx, b.money.payments); err != nil {
 		return err
 	}
 	finder, _ := b.registrar.(deed.OrderFinder)
 	restore := &registration.Restore{
-		Payments: b.rows(), Orders: finder, Lookup: b.registrar, Servers: c.Nameservers,
+		Payments: b.rows(), Jobs: sqldb.Jobs{DB: b.db, Now: b.clock.Now, Zones: b.dns.zones}, Chain: b.money.settler, Now: b.clock.Now,
+		Orders: finder, Lookup: b.registrar, Servers: c.Nameservers,
 	}
 	all, err := restore.Finish(ctx, dryRun)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)

@@ -7,13 +7,6 @@ import (
 	"deed.example/deed"
 )
 
-// A RefundChecker knows refunds that our database may have forgotten. A Settler may
-// be one.
-type RefundChecker interface {
-	// Refunded says whether what the nonce of the payer paid was paid back.
-	Refunded(ctx context.Context, payer deed.Wallet, nonce string) (bool, error)
-}
-
 // RestoreStore keeps payments whose purchase is still to be delivered.
 type RestoreStore interface {
 	// Undelivered returns the payments whose money has come and is not used yet.
@@ -28,7 +21,7 @@ type RestoreStore interface {
 // paid and undelivered: the database came from a backup, and went on from there
 // once before. Call it before anything is delivered. It returns how many it found.
 func (s *Service) CheckRefunds(ctx context.Context, rows RestoreStore) (found int, err error) {
-	checker, ok := s.Settler.(RefundChecker)
+	finder, ok := s.Settler.(deed.RefundFinder)
 	if !ok {
 		return 0, nil
 	}
@@ -37,7 +30,7 @@ func (s *Service) CheckRefunds(ctx context.Context, rows RestoreStore) (found in
 		return 0, fmt.Errorf("read what is to be delivered: %w", err)
 	}
 	for _, p := range open {
-		refunded, err := checker.Refunded(ctx, p.Auth.Payer, p.Auth.Nonce)
+		refunded, err := finder.Refunded(ctx, deed.Refund{PaymentID: p.ID, Payer: p.Auth.Payer, Nonce: p.Auth.Nonce, Amount: p.Auth.Amount})
 		if err != nil {
 			return found, fmt.Errorf("look for a refund of %s: %w", p.ID, err)
 		}

@@ -44,10 +44,10 @@ func (s *Settler) Refund(ctx context.Context, r deed.Refund) (txHash string, err
 	return s.refunds.await(ctx, w)
 }
 
-// Refunded implements payment.RefundChecker: it says whether a wallet of ours has
-// paid back what the nonce paid, whatever our own database remembers.
-func (s *Settler) Refunded(ctx context.Context, payer deed.Wallet, nonce string) (bool, error) {
-	hash, err := readNonce(nonce)
+// Refunded implements deed.RefundFinder: it says whether a wallet of ours has paid
+// back what the nonce paid, whatever our own database remembers.
+func (s *Settler) Refunded(ctx context.Context, r deed.Refund) (bool, error) {
+	hash, err := readNonce(r.Nonce)
 	if err != nil {
 		return false, err
 	}
@@ -57,12 +57,12 @@ func (s *Settler) Refunded(ctx context.Context, payer deed.Wallet, nonce string)
 	}
 	var calls [][]byte
 	for _, wallet := range own.refunds {
-		calls = append(calls, pack(tokenABI, "authorizationState", wallet, RefundNonce(s.ChainID, s.USDC, addressOf(payer), hash)))
+		calls = append(calls, pack(tokenABI, "authorizationState", wallet, RefundNonce(s.ChainID, s.USDC, addressOf(r.Payer), hash)))
 	}
 	q := question{from: s.refundWallet(), to: s.Multicall, data: batch(s.USDC, calls...), gas: stateGas * uint64(len(calls)+1)}
 	answers, err := s.Client.askBatch(ctx, q, "latest")
 	if err != nil {
-		return false, fmt.Errorf("ask whether %s of %s was refunded: %w", nonce, payer, err)
+		return false, fmt.Errorf("ask whether %s of %s was refunded: %w", r.Nonce, r.Payer, err)
 	}
 	for _, a := range answers {
 		used, err := a.number()
