@@ -44,7 +44,7 @@ func readParams(f []field) (string, error) {
 		key, value, _ := strings.Cut(param.text, "=")
 		key = strings.ToLower(key)
 		if _, twice := values[key]; twice {
-			return "", errors.New("the parameter " + quote(key) + " is there twice")
+			return "", errors.New("the parameter " + Quoted(key) + " is there twice")
 		}
 		if param.quoted {
 			return "", errors.New("a parameter is written like alpn=h2,h3, with no quote in front")
@@ -63,17 +63,17 @@ func readParams(f []field) (string, error) {
 
 func checkParam(key, value string) error {
 	if !printable(value) || strings.ContainsAny(value, ` "\;`) {
-		return fmt.Errorf(`the value of %s has a space, one of " \ ; or a letter beyond ASCII`, quote(key))
+		return fmt.Errorf(`the value of %s has a space, one of " \ ; or a letter beyond ASCII`, Quoted(key))
 	}
 	number, private := strings.CutPrefix(key, "key")
 	check, known := paramChecks[key]
 	switch {
-	case private && digits(number):
+	case private && Digits(number):
 		return nil // the parser knows which numbers are free
 	case !known:
-		return fmt.Errorf("there is no parameter %s: write one of %s, or key and its number", quote(key), strings.Join(slices.Sorted(maps.Keys(paramChecks)), ", "))
+		return fmt.Errorf("there is no parameter %s: write one of %s, or key and its number", Quoted(key), strings.Join(slices.Sorted(maps.Keys(paramChecks)), ", "))
 	case !check(value):
-		return fmt.Errorf("%s cannot have the value %s: a parameter is written like %s", key, quote(value), paramExamples[key])
+		return fmt.Errorf("%s cannot have the value %s: a parameter is written like %s", key, Quoted(value), paramExamples[key])
 	}
 	return nil
 }
@@ -149,7 +149,7 @@ func checkMandatory(values map[string]string) error {
 	keys := strings.Split(list, ",")
 	for i, key := range keys {
 		if _, there := values[key]; !there || key == "mandatory" || slices.Contains(keys[:i], key) {
-			return errors.New("mandatory names " + quote(key) + ": it names each of the other parameters once at most")
+			return errors.New("mandatory names " + Quoted(key) + ": it names each of the other parameters once at most")
 		}
 	}
 	return nil

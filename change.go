@@ -111,11 +111,11 @@ func (c ZoneChange) at(i int, err error) error {
 // Same says whether c and d ask for the same thing. The IDs of records to add
 // do not count: we give them, anew with each try.
 func (c ZoneChange) Same(d ZoneChange) bool {
-	c.Ops, d.Ops = withoutGivenIDs(c.Ops), withoutGivenIDs(d.Ops)
+	c.Ops, d.Ops = WithoutGivenIDs(c.Ops), WithoutGivenIDs(d.Ops)
 	return reflect.DeepEqual(c, d)
 }
 
-func withoutGivenIDs(ops []RecordOp) []RecordOp {
+func WithoutGivenIDs(ops []RecordOp) []RecordOp {
 	if len(ops) == 0 {
 		return nil
 	}

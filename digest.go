@@ -51,7 +51,7 @@ func (form digestForm) read(f []field) (string, error) {
 	for i, allowed := range form.allowed {
 		number, err := strconv.ParseUint(f[i].text, 10, 16)
 		if err != nil || f[i].quoted || allowed != nil && !slices.Contains(allowed, int(number)) {
-			return "", fmt.Errorf("%s, not %s", form.example, quote(f[i].text))
+			return "", fmt.Errorf("%s, not %s", form.example, Quoted(f[i].text))
 		}
 		last = int(number)
 		out[i] = strconv.Itoa(last)
@@ -65,7 +65,7 @@ func (form digestForm) read(f []field) (string, error) {
 	digest, err := hex.DecodeString(out[n])
 	want := form.bytes[last]
 	if err != nil || want > 0 && len(digest) != want {
-		return "", fmt.Errorf("%s: type %d has %s, not %s", form.example, last, digitsOf(want), quote(out[n]))
+		return "", fmt.Errorf("%s: type %d has %s, not %s", form.example, last, digitsOf(want), Quoted(out[n]))
 	}
 	return strings.Join(out, " "), nil
 }

@@ -71,7 +71,7 @@ func (d *draft) do(op RecordOp, now time.Time) error {
 		d.touched[rec.Host] = at
 		return nil
 	}
-	return Invalid("op", "%s is none: write add, update or delete", quote(string(op.Op)))
+	return Invalid("op", "%s is none: write add, update or delete", Quoted(string(op.Op)))
 }
 
 func (d *draft) add(op RecordOp, now time.Time, at int) error {

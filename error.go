@@ -98,9 +98,9 @@ func Within(field string, err error) error {
 	return &told
 }
 
-// quote returns a caller's text for a message: escaped, so that it cannot pass
+// Quoted returns a caller's text for a message: escaped, so that it cannot pass
 // for ours, and cut where it grows long.
-func quote(s string) string {
+func Quoted(s string) string {
 	const most = 64
 	if len(s) > most {
 		return strconv.QuoteToASCII(s[:most]) + "…"

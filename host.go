@@ -21,20 +21,20 @@ func relativeHost(s string, zone Name) (string, error) {
 	name, absolute := strings.CutSuffix(s, ".")
 	name, err := foldLabels(name)
 	if err != nil {
-		return "", Invalid("host", "%s cannot be a host: %v", quote(s), err)
+		return "", Invalid("host", "%s cannot be a host: %v", Quoted(s), err)
 	}
 	host, inside := cutZone(name, zone)
 	if absolute && !inside {
-		return "", Invalid("host", "%s is not in %s: write a name below it, such as www", quote(s), zone)
+		return "", Invalid("host", "%s is not in %s: write a name below it, such as www", Quoted(s), zone)
 	}
 	if _, again := cutZone(host, zone); again {
-		return "", Invalid("host", "%s names the zone twice: write only what stands in front of %s", quote(s), zone)
+		return "", Invalid("host", "%s names the zone twice: write only what stands in front of %s", Quoted(s), zone)
 	}
 	switch {
 	case strings.Contains(strings.TrimPrefix(host, "*"), "*") || host[0] == '*' && len(host) > 1 && host[1] != '.':
-		return "", Invalid("host", "%s has a * where none can be: it is the whole first label, as in *.example", quote(s))
+		return "", Invalid("host", "%s has a * where none can be: it is the whole first label, as in *.example", Quoted(s))
 	case len(host)+1+len(zone) > maxNameLength && host != "@":
-		return "", Invalid("host", "%s makes a name of more than %d characters: shorten it", quote(s), maxNameLength)
+		return "", Invalid("host", "%s makes a name of more than %d characters: shorten it", Quoted(s), maxNameLength)
 	}
 	return host, nil
 }
@@ -62,7 +62,7 @@ var dots = strings.NewReplacer("\u3002", ".", "\uff0e", ".", "\uff61", ".")
 // foldLabels returns the name with every label in lowercase ASCII. Labels are
 // letters, digits, "_" and "-", or a "*" whose place the caller judges.
 func foldLabels(name string) (string, error) {
-	if len(name) > maxNameText {
+	if len(name) > MaxNameText {
 		return "", errors.New("it is too long")
 	}
 	labels := strings.Split(dots.Replace(name), ".")
@@ -120,24 +120,24 @@ func (rule nameRule) target(s string) (string, error) {
 		return s, nil
 	}
 	if _, err := netip.ParseAddr(strings.TrimSuffix(s, ".")); err == nil {
-		return "", errors.New(quote(s) + " is an address: write the name of a host, such as host.example.com")
+		return "", errors.New(Quoted(s) + " is an address: write the name of a host, such as host.example.com")
 	}
 	name, err := foldLabels(strings.TrimSuffix(s, "."))
 	if err != nil {
-		return "", errors.New(quote(s) + " is not the name of a host: " + err.Error())
+		return "", errors.New(Quoted(s) + " is not the name of a host: " + err.Error())
 	}
 	last := name[strings.LastIndexByte(name, '.')+1:]
 	switch {
 	case last == name:
-		return "", errors.New(quote(s) + " is not a whole name: write it to its end, such as host.example.com")
+		return "", errors.New(Quoted(s) + " is not a whole name: write it to its end, such as host.example.com")
 	case len(name) > maxNameLength:
 		return "", errors.New("the name has more than 253 characters: shorten it")
 	case strings.Contains(name, "*"):
-		return "", errors.New(quote(s) + " is a wildcard: write the name of one host")
-	case digits(last):
-		return "", errors.New(quote(s) + " ends in a number: write the name of a host, such as host.example.com")
+		return "", errors.New(Quoted(s) + " is a wildcard: write the name of one host")
+	case Digits(last):
+		return "", errors.New(Quoted(s) + " ends in a number: write the name of a host, such as host.example.com")
 	case !rule.underscore && !strictHost(name):
-		return "", errors.New(quote(s) + " is not the name of a host: labels are letters, digits and inner hyphens")
+		return "", errors.New(Quoted(s) + " is not the name of a host: labels are letters, digits and inner hyphens")
 	}
 	return name, nil
 }

@@ -73,7 +73,7 @@ func ParseNameservers(hosts []string) ([]string, error) {
 	for _, h := range hosts {
 		host := strings.ToLower(strings.TrimSuffix(h, "."))
 		if !isHostName(host) {
-			return nil, Invalid("nameservers", "%s is not a host name", quote(h))
+			return nil, Invalid("nameservers", "%s is not a host name", Quoted(h))
 		}
 		if slices.Contains(out, host) {
 			return nil, Invalid("nameservers", "%s is there twice", host)
@@ -88,7 +88,7 @@ func ParseNameservers(hosts []string) ([]string, error) {
 func ParseHost(s string) (string, error) {
 	host, ok := toASCII(s)
 	if !ok || !isHostName(host) {
-		return "", Invalid("name", "%s is not a host name", quote(s))
+		return "", Invalid("name", "%s is not a host name", Quoted(s))
 	}
 	return host, nil
 }

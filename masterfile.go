@@ -211,7 +211,7 @@ func masterText(data []string) (string, error) {
 	var b strings.Builder
 	for _, word := range data {
 		if strings.Contains(word, `="`) && word[0] != '"' {
-			return "", fmt.Errorf("%s has a quote in its middle: put the whole text in quotes", quote(word))
+			return "", fmt.Errorf("%s has a quote in its middle: put the whole text in quotes", Quoted(word))
 		}
 		if word[0] == '"' {
 			word = word[1 : len(word)-1]

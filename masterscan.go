@@ -115,7 +115,7 @@ func (s *masterScanner) take(end int) (string, error) {
 	word := s.rest[:end]
 	switch {
 	case !utf8.ValidString(word) || strings.IndexFunc(word, unicode.IsControl) >= 0:
-		return "", fmt.Errorf("%s has control characters or is not UTF-8", quote(word))
+		return "", fmt.Errorf("%s has control characters or is not UTF-8", Quoted(word))
 	case end < len(s.rest) && !endsWord(s.rest[end]):
 		return "", errNoSpace
 	}
@@ -131,7 +131,7 @@ func (p *masterParser) directive(words []string) error {
 		return fmt.Errorf("%s is not followed: write the records themselves", name)
 	case "$ORIGIN", "$TTL":
 	default:
-		return fmt.Errorf("%s is not a directive: there are $ORIGIN and $TTL", quote(words[0]))
+		return fmt.Errorf("%s is not a directive: there are $ORIGIN and $TTL", Quoted(words[0]))
 	}
 	if len(words) != 2 {
 		return fmt.Errorf("%s has one argument", name)
@@ -151,7 +151,7 @@ func (p *masterParser) setOrigin(name string) error {
 	}
 	origin, err := foldLabels(strings.TrimSuffix(p.whole(name), "."))
 	if err != nil {
-		return fmt.Errorf("$ORIGIN %s: %w", quote(name), err)
+		return fmt.Errorf("$ORIGIN %s: %w", Quoted(name), err)
 	}
 	p.origin = origin
 	return nil
@@ -210,7 +210,7 @@ func parseTTL(s string) (int, error) {
 			unit = 0 // a number without a unit stands alone
 		}
 		if err != nil || unit == 0 || total > math.MaxInt32 {
-			return 0, fmt.Errorf("%s is not a TTL: write seconds, or units such as 1h30m", quote(s))
+			return 0, fmt.Errorf("%s is not a TTL: write seconds, or units such as 1h30m", Quoted(s))
 		}
 		total += int(n) * unit
 	}

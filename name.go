@@ -21,9 +21,9 @@ type Label string
 // ParseTLD.
 type TLD string
 
-// maxNameText bounds what we try to read as a name: 253 characters of a name
+// MaxNameText bounds what we try to read as a name: 253 characters of a name
 // (RFC 1035, 2.3.4), each up to four bytes long in UTF-8.
-const maxNameText = 4 * 253
+const MaxNameText = 4 * 253
 
 // ParseName returns the canonical form of s. Upper case, one trailing dot and
 // Unicode labels are accepted and folded away.
@@ -34,17 +34,17 @@ func ParseName(s string) (Name, error) {
 	ascii, ok := toASCII(s)
 	label, suffix, dotted := strings.Cut(ascii, ".")
 	if !ok || !dotted || !validTLD(suffix) {
-		return "", Invalid("domain", "%s is not a domain name: write label and TLD and nothing else, such as example.com", quote(s))
+		return "", Invalid("domain", "%s is not a domain name: write label and TLD and nothing else, such as example.com", Quoted(s))
 	}
 	if err := checkLabel(label); err != nil {
-		return "", Invalid("domain", "%s is not a domain name: %v", quote(s), err)
+		return "", Invalid("domain", "%s is not a domain name: %v", Quoted(s), err)
 	}
 	switch public := icannSuffix(ascii); {
 	case public == ascii:
-		return "", Invalid("domain", "%s is a public suffix, not a name that can be registered", quote(s))
+		return "", Invalid("domain", "%s is a public suffix, not a name that can be registered", Quoted(s))
 	case public != suffix:
 		labels := strings.Split(strings.TrimSuffix(ascii, "."+public), ".")
-		return "", Invalid("domain", "%s is a host name; the registered name is %s.%s", quote(s), labels[len(labels)-1], public)
+		return "", Invalid("domain", "%s is a host name; the registered name is %s.%s", Quoted(s), labels[len(labels)-1], public)
 	}
 	return Name(ascii), nil
 }
@@ -54,7 +54,7 @@ func ParseName(s string) (Name, error) {
 func ParseTLD(s string) (TLD, error) {
 	ascii, ok := toASCII(strings.TrimPrefix(s, "."))
 	if !ok || !validTLD(ascii) {
-		return "", Errorf(CodeTLDNotSupported, "%s is not a TLD: GET /domains/pricing lists the ones we sell", quote(s))
+		return "", Errorf(CodeTLDNotSupported, "%s is not a TLD: GET /domains/pricing lists the ones we sell", Quoted(s))
 	}
 	return TLD(ascii), nil
 }
@@ -87,7 +87,7 @@ func (l Label) IsIDN() bool { return strings.HasPrefix(string(l), "xn--") }
 
 // toASCII folds s to lowercase A-labels without a trailing dot.
 func toASCII(s string) (string, bool) {
-	if len(s) > maxNameText || !utf8.ValidString(s) {
+	if len(s) > MaxNameText || !utf8.ValidString(s) {
 		return "", false
 	}
 	ascii, err := idna.Lookup.ToASCII(strings.TrimSuffix(s, "."))

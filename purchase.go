@@ -58,8 +58,8 @@ var changePurchases = map[ChangeKind]PurchaseKind{
 	ChangeBatch:  PurchaseDNSBatch,
 }
 
-// Purchase returns what buys the change.
-func (c ZoneChange) Purchase() Purchase {
+// PurchaseOf returns what buys the change.
+func PurchaseOf(c ZoneChange) Purchase {
 	return Purchase{Kind: changePurchases[c.Kind], Name: c.Zone, Change: c}
 }
 
@@ -81,7 +81,7 @@ func (p Purchase) Fingerprint() string {
 	asked := p
 	asked.Facts = PurchaseFacts{}
 	asked.Kind, asked.Name, asked.Years = "", "", 0
-	asked.Change.Ops = withoutGivenIDs(p.Change.Ops)
+	asked.Change.Ops = WithoutGivenIDs(p.Change.Ops)
 	if p.Asked != "" {
 		asked.Change = ZoneChange{By: p.Change.By}
 	}

@@ -18,9 +18,9 @@ func readCAA(f []field) (string, error) {
 	flags, tag := f[0].text, strings.ToLower(f[1].text)
 	switch {
 	case flags != "0" && flags != "128":
-		return "", errors.New(form + ", not " + quote(flags))
+		return "", errors.New(form + ", not " + Quoted(flags))
 	case len(tag) > 255 || strings.Trim(tag, "abcdefghijklmnopqrstuvwxyz0123456789") != "":
-		return "", errors.New(form + ": " + quote(tag) + " is not a tag of letters and digits")
+		return "", errors.New(form + ": " + Quoted(tag) + " is not a tag of letters and digits")
 	case !printable(f[2].text):
 		return "", errors.New(form + ": the value has letters beyond ASCII")
 	}
@@ -56,7 +56,7 @@ func readNAPTR(f []field) (string, error) {
 		return "", errors.New("a NAPTR record has a regexp or a replacement, not both: write . for the replacement")
 	}
 	if !validSubstitution(f[4].text) {
-		return "", errors.New(quote(f[4].text) + ` is not a substitution, such as "!^(.*)$!sip:\\1@example.com!i" with one delimiter three times`)
+		return "", errors.New(Quoted(f[4].text) + ` is not a substitution, such as "!^(.*)$!sip:\\1@example.com!i" with one delimiter three times`)
 	}
 	return out + " " + name, nil
 }
@@ -84,7 +84,7 @@ func validSubstitution(s string) bool {
 			continue
 		}
 		i++
-		if i == len(parts[1]) || digits(parts[1][i:i+1]) && (parts[1][i] == '0' || int(parts[1][i]-'0') > expression.NumSubexp()) {
+		if i == len(parts[1]) || Digits(parts[1][i:i+1]) && (parts[1][i] == '0' || int(parts[1][i]-'0') > expression.NumSubexp()) {
 			return false
 		}
 	}

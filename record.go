@@ -85,7 +85,7 @@ func (r Record) Canonical(zone Name) (Record, error) {
 		return Record{}, err
 	}
 	if r.Type == "CNAME" && r.Value == absolute(r.Host, zone) {
-		return Record{}, Invalid("value", "%s is the host itself: a CNAME names another one", quote(r.Value))
+		return Record{}, Invalid("value", "%s is the host itself: a CNAME names another one", Quoted(r.Value))
 	}
 	return r, nil
 }
@@ -169,7 +169,7 @@ func (r Record) withPriority(priority *int, zone Name) (Record, error) {
 	case r.Type == "MX" && *priority != *r.Distance:
 		return Record{}, Invalid("priority", "it is another name for distance, and they differ: write only distance")
 	case r.Type == "SRV" && !strings.HasPrefix(r.Value, strconv.Itoa(*priority)+" "):
-		return Record{}, Invalid("priority", "it differs from the one in value, %s: write it there alone", quote(r.Value))
+		return Record{}, Invalid("priority", "it differs from the one in value, %s: write it there alone", Quoted(r.Value))
 	case r.Type != "MX" && r.Type != "SRV":
 		return Record{}, Invalid("priority", "%s records have none: leave it out", r.Type)
 	}
@@ -193,7 +193,7 @@ func checkCharacters(field, s string) error {
 		return Invalid(field, "it has %d bytes, and %d are the most of a record", len(s), maxRecordBytes)
 	}
 	if !utf8.ValidString(s) || strings.IndexFunc(s, unicode.IsControl) >= 0 {
-		return Invalid(field, "%s has control characters or is not UTF-8: write plain text on one line", quote(s))
+		return Invalid(field, "%s has control characters or is not UTF-8: write plain text on one line", Quoted(s))
 	}
 	return nil
 }

@@ -69,7 +69,7 @@ func recordTypeOf(name string) (recordType, error) {
 	case "SOA":
 		return recordType{}, Invalid("type", "the SOA is ours and changes with every record: write none")
 	}
-	return recordType{}, Invalid("type", "%s is not one of %s", quote(name), strings.Join(all, ", "))
+	return recordType{}, Invalid("type", "%s is not one of %s", Quoted(name), strings.Join(all, ", "))
 }
 
 func readA(f []field) (string, error) {
@@ -184,7 +184,7 @@ func readNumbers(f []field, most ...uint64) (string, error) {
 	for i, limit := range most {
 		n, err := strconv.ParseUint(f[i].text, 10, 16)
 		if err != nil || n > limit || f[i].quoted {
-			return "", errors.New(quote(f[i].text) + " is not a number from 0 to " + strconv.FormatUint(limit, 10))
+			return "", errors.New(Quoted(f[i].text) + " is not a number from 0 to " + strconv.FormatUint(limit, 10))
 		}
 		out[i] = strconv.FormatUint(n, 10)
 	}

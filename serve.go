@@ -226,7 +226,7 @@ func below(name, ancestor string) bool {
 // checkOwner says why a name cannot be an owner as an RR holds it.
 func checkOwner(name string) error {
 	if name != strings.ToLower(name) || strings.HasSuffix(name, ".") || strings.Contains(name, `\`) {
-		return fmt.Errorf("%s is not lowercase, without escapes and without the last dot", quote(name))
+		return fmt.Errorf("%s is not lowercase, without escapes and without the last dot", Quoted(name))
 	}
 	_, err := wireName(name)
 	return err
@@ -237,7 +237,7 @@ func wireName(name string) (string, error) {
 	var buf [255]byte
 	n, err := dns.PackDomainName(dns.Fqdn(strings.ToLower(name)), buf[:], 0, nil, false)
 	if name == "" || err != nil {
-		return "", fmt.Errorf("%s is not a host name", quote(name))
+		return "", fmt.Errorf("%s is not a host name", Quoted(name))
 	}
 	return string(buf[:n]), nil
 }

@@ -131,7 +131,7 @@ const aliasesPerPayment = 4
 // be money for it and for all that is open and not yet used, as of the block at
 // which the balance was read, and no more than limit payments in all. It fails
 // with CodePaymentInsufficient or CodeRateLimited.
-func (f Funds) Admit(w Wallet, amount USDC, p Payer, limit int, now time.Time) error {
+func (p Payer) Admit(f Funds, w Wallet, amount USDC, limit int, now time.Time) error {
 	if now.Before(p.RefusedUntil) {
 		return &Error{
 			Code: CodeRateLimited, Limit: MaxReverts,

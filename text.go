@@ -24,7 +24,7 @@ func splitFields(value string) ([]field, error) {
 	for rest != "" {
 		word := rest[:wordLength(rest)]
 		if strings.ContainsAny(word, `\;()`) {
-			return nil, errors.New(quote(word) + ` has one of \ ; ( ) in it: put the text in double quotes`)
+			return nil, errors.New(Quoted(word) + ` has one of \ ; ( ) in it: put the text in double quotes`)
 		}
 		f := field{text: word, quoted: word == ""}
 		rest = rest[len(word):]
@@ -90,14 +90,14 @@ func unescaped(s string) (string, error) {
 // is a byte by its number, and \ before another character is that character
 // (RFC 1035, 5.1).
 func unescape(s string) (c byte, length int, err error) {
-	if len(s) >= 4 && digits(s[1:4]) {
+	if len(s) >= 4 && Digits(s[1:4]) {
 		n := int(s[1]-'0')*100 + int(s[2]-'0')*10 + int(s[3]-'0')
 		if n > 255 {
 			return 0, 0, fmt.Errorf("%s is not the number of a byte", s[:4])
 		}
 		return byte(n), 4, nil
 	}
-	if len(s) < 2 || digits(s[1:2]) {
+	if len(s) < 2 || Digits(s[1:2]) {
 		return 0, 0, errors.New(`a backslash stands before a character or three digits: write \\ for a backslash`)
 	}
 	return s[1], 2, nil

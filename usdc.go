@@ -17,7 +17,7 @@ const Cent USDC = 10_000
 // amount that people write down is never negative.
 func ParseUSDC(s string) (USDC, error) {
 	whole, frac, point := strings.Cut(s, ".")
-	if !digits(whole) || point && !digits(frac) || len(frac) > 6 {
+	if !Digits(whole) || point && !Digits(frac) || len(frac) > 6 {
 		return 0, Errorf(CodeValidation, "%q is not an amount: write it like 12.50", s)
 	}
 	n, err := strconv.ParseInt(whole+frac+strings.Repeat("0", 6-len(frac)), 10, 64)
@@ -27,7 +27,8 @@ func ParseUSDC(s string) (USDC, error) {
 	return USDC(n), nil
 }
 
-func digits(s string) bool {
+// Digits says whether s is decimal digits and nothing else.
+func Digits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 

@@ -17,10 +17,10 @@ func ParseWallet(s string) (Wallet, error) {
 	digits, prefixed := strings.CutPrefix(s, "0x")
 	lower := strings.ToLower(digits)
 	if _, err := hex.DecodeString(lower); err != nil || !prefixed || len(digits) != 40 {
-		return "", Invalid("walletAddress", "%s is not an address: write 0x and 40 hex digits", quote(s))
+		return "", Invalid("walletAddress", "%s is not an address: write 0x and 40 hex digits", Quoted(s))
 	}
 	if digits != lower && digits != strings.ToUpper(digits) && digits != checksummed(lower) {
-		return "", Invalid("walletAddress", "%s has a wrong checksum (EIP-55): a letter is mistyped or has the wrong case", quote(s))
+		return "", Invalid("walletAddress", "%s has a wrong checksum (EIP-55): a letter is mistyped or has the wrong case", Quoted(s))
 	}
 	return Wallet("0x" + lower), nil
 }

@@ -67,7 +67,7 @@ func (r Record) data(t recordType) (datum, error) {
 	}
 	d, err := t.roundTrip(text)
 	if err != nil {
-		return datum{}, Invalid("value", "%s is not the value of a record of type %s: %v", quote(r.Value), t.name, err)
+		return datum{}, Invalid("value", "%s is not the value of a record of type %s: %v", Quoted(r.Value), t.name, err)
 	}
 	return d, nil
 }
@@ -115,7 +115,7 @@ func (r Record) withDistance(t recordType, f []field) ([]field, error) {
 	case len(f) == 3:
 		return slices.Insert(f, 1, field{text: strconv.Itoa(*d)}), nil
 	case len(f) == 4 && d != nil && !sameNumber(f[1].text, *d):
-		return nil, Invalid("distance", "it is the weight, which is %s in value: write it there alone", quote(f[1].text))
+		return nil, Invalid("distance", "it is the weight, which is %s in value: write it there alone", Quoted(f[1].text))
 	}
 	return f, nil
 }
@@ -171,7 +171,7 @@ func RecordOf(zone Name, rr RR) (Record, error) {
 	}
 	host, inside := cutZone(rr.Owner, zone)
 	if !inside {
-		return Record{}, Invalid("host", "%s is not in %s", quote(rr.Owner), zone)
+		return Record{}, Invalid("host", "%s is not in %s", Quoted(rr.Owner), zone)
 	}
 	t := recordTypes[i]
 	r := Record{Type: t.name, Host: host, TTL: int(rr.TTL)}

@@ -93,7 +93,7 @@ func (z Zone) Matching(kind, host string) (found []Record, err error) {
 }
 
 func (z Zone) noRecord(id RecordID) error {
-	return Errorf(CodeNotFound, "%s has no record %s: GET /dns/%s lists the ones it has", z.Name, quote(string(id)), z.Name)
+	return Errorf(CodeNotFound, "%s has no record %s: GET /dns/%s lists the ones it has", z.Name, Quoted(string(id)), z.Name)
 }
 
 // Add returns the zone with the canonical form of rec added. The receiver is
@@ -134,7 +134,7 @@ func checkHost(zone Name, recs []Record) error {
 	for _, r := range recs {
 		key := r.dataKey()
 		if seen[key] {
-			return Invalid("value", "%s has this %s record already: change the one that is there", quote(absolute(r.Host, zone)), r.Type)
+			return Invalid("value", "%s has this %s record already: change the one that is there", Quoted(absolute(r.Host, zone)), r.Type)
 		}
 		seen[key] = true
 		rr, err := r.served(zone)
@@ -143,7 +143,7 @@ func checkHost(zone Name, recs []Record) error {
 		}
 		sizes[r.Type] += len(rr.Data)
 		if sizes[r.Type] > maxSetBytes {
-			return Invalid("value", "the %s records of %s would take more than %d bytes: delete some first", r.Type, quote(absolute(r.Host, zone)), maxSetBytes)
+			return Invalid("value", "the %s records of %s would take more than %d bytes: delete some first", r.Type, Quoted(absolute(r.Host, zone)), maxSetBytes)
 		}
 	}
 	return checkCompany(absolute(recs[0].Host, zone), recs)
@@ -160,11 +160,11 @@ func checkCompany(host string, recs []Record) error {
 	}
 	switch {
 	case count["CNAME"] > 0 && len(recs) > 1: // RFC 1034, 3.6.2
-		return Invalid("host", "a CNAME must be the only record at %s: delete the others or choose another host", quote(host))
+		return Invalid("host", "a CNAME must be the only record at %s: delete the others or choose another host", Quoted(host))
 	case nullMX && count["MX"] > 1: // RFC 7505, 3
-		return Invalid("value", `the MX "." says that %s takes no mail, so it must be the only one there`, quote(host))
+		return Invalid("value", `the MX "." says that %s takes no mail, so it must be the only one there`, Quoted(host))
 	case count["DS"] > 0 && count["NS"] == 0: // RFC 4035, 2.4
-		return Invalid("type", "a DS stands only where NS records delegate %s: add those, and delete them last", quote(host))
+		return Invalid("type", "a DS stands only where NS records delegate %s: add those, and delete them last", Quoted(host))
 	}
 	return nil
 }

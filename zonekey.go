@@ -118,7 +118,7 @@ func (k ZoneKey) DS() []DS {
 func (d DS) RR(owner string) (RR, error) {
 	digest, err := hex.DecodeString(d.Digest)
 	if err != nil || len(digest) == 0 {
-		return RR{}, Invalid("ds", "%s is not a digest in hexadecimal", quote(d.Digest))
+		return RR{}, Invalid("ds", "%s is not a digest in hexadecimal", Quoted(d.Digest))
 	}
 	head := []byte{0, 0, d.Algorithm, d.DigestType}
 	binary.BigEndian.PutUint16(head, d.KeyTag)

@@ -150,7 +150,7 @@ func (f *fleet) edit(i int) (commit, change time.Duration, err error) {
 	ctx, name := context.Background(), f.name(i)
 	c := deed.ZoneChange{Kind: deed.ChangeBatch, Zone: name, By: benchWallet, Ops: []deed.RecordOp{{Op: deed.OpAdd, ID: deed.RecordID(fmt.Sprintf("rec_%d", i)),
 		Record: deed.Record{Type: "A", Host: fmt.Sprintf("h%d", i), Value: "192.0.2.1", TTL: 300}}}}
-	what := c.Purchase()
+	what := deed.PurchaseOf(c)
 	what.Change = c
 	id, err := paidJob(f.db, f.paid, what)
 	if err != nil {

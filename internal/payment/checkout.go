@@ -92,7 +92,7 @@ func (c *checkout) Collect(ctx context.Context, q deed.Quote, want deed.Purchase
 		return deed.Payment{}, fmt.Errorf("check the payment: %w", err)
 	}
 	return c.authorize(ctx, want, func(who deed.Payer) error {
-		return funds.Admit(c.auth.Payer, c.auth.Amount, who, c.s.Terms.MaxOpen, c.s.Now())
+		return who.Admit(funds, c.auth.Payer, c.auth.Amount, c.s.Terms.MaxOpen, c.s.Now())
 	})
 }
 

@@ -61,7 +61,7 @@ func sample(t *testing.T, db *sqldb.DB) {
 		return jobs.CompleteJob(t.Context(), j, deed.Registration{Name: j.Purchase.Name, Owner: j.Owner, Status: deed.StatusActive, Reference: j.Reference, PaymentID: j.PaymentID, Created: noon, Expires: noon.AddDate(1, 0, 0), Updated: noon})
 	})
 	add := deed.RecordOp{Op: deed.OpAdd, ID: "rec_1", Record: deed.Record{Type: "A", Host: "www", Value: "192.0.2.1", TTL: 300}}
-	change := buy(6, deed.ZoneChange{Kind: deed.ChangeAdd, Zone: "name4.com", By: consumed.Auth.Payer, Ops: []deed.RecordOp{add}}.Purchase(), settled...)
+	change := buy(6, deed.PurchaseOf(deed.ZoneChange{Kind: deed.ChangeAdd, Zone: "name4.com", By: consumed.Auth.Payer, Ops: []deed.RecordOp{add}}), settled...)
 	j, err := jobs.Job(t.Context(), deed.JobID(change.ID))
 	if err != nil {
 		t.Fatal(err)

@@ -30,7 +30,7 @@ func TestOneBalanceOpensOnePayment(t *testing.T) {
 		for n := range errs {
 			wg.Go(func() {
 				_, errs[n] = rows.AuthorizePayment(t.Context(), openRegistration("0x01", n, 10), func(p deed.Payer) error {
-					return funds.Admit("0x01", 10, p, 5, time.Now())
+					return p.Admit(funds, "0x01", 10, 5, time.Now())
 				})
 			})
 		}
@@ -58,7 +58,7 @@ func TestAWalletHasFivePaymentsOpen(t *testing.T) {
 		funds := deed.Funds{Balance: 1000, Used: map[string]bool{}}
 		open := func(n int) error {
 			_, err := rows.AuthorizePayment(t.Context(), openRegistration("0x01", n, 10), func(p deed.Payer) error {
-				return funds.Admit("0x01", 10, p, 5, time.Now())
+				return p.Admit(funds, "0x01", 10, 5, time.Now())
 			})
 			return err
 		}
@@ -87,7 +87,7 @@ func TestAliasesAreBounded(t *testing.T) {
 			p := openRegistration("0x01", n, 10)
 			p.Purchase.Name = "same.com"
 			_, last = rows.AuthorizePayment(t.Context(), p, func(p deed.Payer) error {
-				return deed.Funds{Balance: 1000}.Admit("0x01", 10, p, 5, time.Now())
+				return p.Admit(deed.Funds{Balance: 1000}, "0x01", 10, 5, time.Now())
 			})
 			if last == nil {
 				written++

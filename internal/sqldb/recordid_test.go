@@ -141,7 +141,7 @@ func TestMigrationKeepsFingerprints(t *testing.T) {
 			if err := raw.QueryRowContext(t.Context(), `SELECT fingerprint FROM payments WHERE nonce = $1`, nonce).Scan(&stored); err != nil {
 				t.Fatal(err)
 			}
-			if got := c.Purchase().Fingerprint(); got != stored {
+			if got := deed.PurchaseOf(c).Fingerprint(); got != stored {
 				t.Errorf("payment %s: got %s, want %s", nonce, got, stored)
 			}
 		}
@@ -260,7 +260,7 @@ func TestRecordIDIsNeverUsedAgain(t *testing.T) {
 		s.change(t, "first.com", add("gone", "a"), add("lives", "b"))
 		s.change(t, "first.com", deed.RecordOp{Op: deed.OpDelete, ID: "gone"})
 		for _, id := range []deed.RecordID{"gone", "lives"} {
-			j := s.paid(t, deed.ZoneChange{Kind: deed.ChangeBatch, Zone: "first.com", By: wallet, Ops: []deed.RecordOp{add("fresh", "c"), add(id, "d")}}.Purchase())
+			j := s.paid(t, deed.PurchaseOf(deed.ZoneChange{Kind: deed.ChangeBatch, Zone: "first.com", By: wallet, Ops: []deed.RecordOp{add("fresh", "c"), add(id, "d")}}))
 			if done, err := s.zones.ChangeZone(t.Context(), j); err != nil || !done {
 				t.Fatal(done, err)
 			}

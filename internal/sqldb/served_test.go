@@ -78,7 +78,7 @@ func (s *stall) sell(t testing.TB, name deed.Name, records ...deed.Record) deed.
 func (s *stall) change(t testing.TB, name deed.Name, ops ...deed.RecordOp) {
 	t.Helper()
 	c := deed.ZoneChange{Kind: deed.ChangeBatch, Zone: name, By: wallet, Ops: ops}
-	j := s.paid(t, c.Purchase())
+	j := s.paid(t, deed.PurchaseOf(c))
 	if done, err := s.zones.ChangeZone(t.Context(), j); err != nil || !done {
 		t.Fatal(done, err)
 	}

@@ -24,7 +24,7 @@ func (in Import) purchase() deed.Purchase {
 	if in.Replace {
 		mode = "replace"
 	}
-	p := deed.ZoneChange{Kind: deed.ChangeBatch, Zone: in.Name, By: in.By}.Purchase()
+	p := deed.PurchaseOf(deed.ZoneChange{Kind: deed.ChangeBatch, Zone: in.Name, By: in.By})
 	p.Asked = fmt.Sprintf("import %s %x", mode, sha256.Sum256(in.File))
 	return p
 }
@@ -89,7 +89,7 @@ func (s *Service) PlanRollback(ctx context.Context, r Rollback) (deed.ZoneChange
 
 // Rollback makes the zone what it was.
 func (s *Service) Rollback(ctx context.Context, r Rollback, pay deed.Checkout) (Outcome, error) {
-	want := deed.ZoneChange{Kind: deed.ChangeBatch, Zone: r.Name, By: r.By}.Purchase()
+	want := deed.PurchaseOf(deed.ZoneChange{Kind: deed.ChangeBatch, Zone: r.Name, By: r.By})
 	want.Asked = fmt.Sprintf("rollback %d", r.Revision)
 	return s.buy(ctx, want, pay, func(ctx context.Context) (deed.ZoneChange, error) {
 		c, _, err := s.PlanRollback(ctx, r)

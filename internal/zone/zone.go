@@ -121,7 +121,7 @@ func (s *Service) zone(ctx context.Context, name deed.Name) (deed.Zone, error) {
 // payment is open, and with CodeDNS when the change could no longer be made; the
 // payment is then on its way back.
 func (s *Service) Change(ctx context.Context, c deed.ZoneChange, pay deed.Checkout) (Outcome, error) {
-	return s.buy(ctx, c.Purchase(), pay, func(ctx context.Context) (deed.ZoneChange, error) {
+	return s.buy(ctx, deed.PurchaseOf(c), pay, func(ctx context.Context) (deed.ZoneChange, error) {
 		return c, s.Try(ctx, c)
 	})
 }
