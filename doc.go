@@ -1,11 +1,9 @@
-// Package deed holds the words, rules and contracts of the service: names,
-// zones, records, money, payments, jobs, limits, and the errors a caller may
-// see.
+// Package deed has the vocabulary that everybody here shares: names, TLDs, wallets,
+// amounts of USDC, secrets, limits, and the errors that a caller may see.
 //
-// It is the ground floor. It imports the standard library and a short list of
-// modules that know rules without doing I/O (floors_test.go has the list), and
-// it keeps no state, so every rule in it can be tested with plain values. The
-// floors above it order the steps (internal/catalog, internal/ratelimit, …) and
-// translate (internal/httpapi, internal/sqldb, …); docs/architecture.md draws
-// the house.
+// It is the lowest package of the core. The others of the core have the rules
+// (internal/dnszone, dnssec, lifecycle, order) and the contracts (internal/registrar,
+// settle); none of them does I/O or keeps state, so every rule can be tested with
+// plain values. Services order the steps, adapters translate, and cmd/deed puts all
+// of them together: docs/architecture.md draws it, layers_test.go checks it.
 package deed

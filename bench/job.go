@@ -10,8 +10,11 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/registration"
+	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/sqldb"
 )
 
@@ -35,7 +38,7 @@ func jobRows() (rows []row, err error) {
 	}
 	defer func() { err = errors.Join(err, bare.Close()) }()
 	registry := &local.Registry{Store: sqldb.Registry{DB: db}, Now: time.Now}
-	names := &registration.Service{Store: sqldb.Jobs{DB: db, Now: time.Now, Zones: jobZones(db)}, Registrar: registry, Keeper: registry, Now: time.Now, Life: time.Now}
+	names := &registration.Service{Store: sqldb.Jobs{DB: db, Now: time.Now, Zones: jobZones(db)}, Registrar: registry, Manager: registry, Now: time.Now, Life: time.Now}
 	var ours, limits []float64
 	for round := range 3 {
 		ids, err := paidJobs(db, round)
@@ -59,7 +62,7 @@ func jobRows() (rows []row, err error) {
 func paidJobs(db *sqldb.DB, round int) ([]string, error) {
 	ids := make([]string, jobs)
 	for i := range ids {
-		what := deed.Purchase{Kind: deed.PurchaseRegistration, Name: deed.Name(fmt.Sprintf("bench-%d-%d.com", round, i)), Years: 1}
+		what := order.Purchase{Kind: order.PurchaseRegistration, Name: deed.Name(fmt.Sprintf("bench-%d-%d.com", round, i)), Years: 1}
 		j, err := paidJob(db, round*jobs+i, what)
 		if err != nil {
 			return nil, err
@@ -70,25 +73,25 @@ func paidJobs(db *sqldb.DB, round int) ([]string, error) {
 }
 
 // admitAll lets every payment be opened: the wallet has money without end.
-func admitAll(deed.Payer) error { return nil }
+func admitAll(order.Payer) error { return nil }
 
 // benchWallet pays for everything.
 const benchWallet = "0x0000000000000000000000000000000000000001"
 
 // paidJob returns the job of a purchase whose money has arrived; nonce is of this
 // payment alone.
-func paidJob(db *sqldb.DB, nonce int, what deed.Purchase) (string, error) {
+func paidJob(db *sqldb.DB, nonce int, what order.Purchase) (string, error) {
 	const payTo = "0x0000000000000000000000000000000000000002"
 	payments := sqldb.Payments{DB: db, ChainID: 84532, Asset: payTo, Now: time.Now}
-	a := deed.Authorization{Payer: benchWallet, PayTo: payTo, Amount: 13_060_000, ValidBefore: time.Now().Add(time.Hour).Unix(), Nonce: fmt.Sprintf("0x%064x", nonce)}
-	p, err := payments.AuthorizePayment(context.Background(), deed.Payment{ID: a.PaymentID(84532, payTo), Auth: a, Purchase: what}, admitAll)
+	a := settle.Authorization{Payer: benchWallet, PayTo: payTo, Amount: 13_060_000, ValidBefore: time.Now().Add(time.Hour).Unix(), Nonce: fmt.Sprintf("0x%064x", nonce)}
+	p, err := payments.AuthorizePayment(context.Background(), order.Payment{ID: a.PaymentID(84532, payTo), Auth: a, Purchase: what}, admitAll)
 	if err == nil {
-		p, err = payments.MovePayment(context.Background(), p, deed.PaymentSettling, "")
+		p, err = payments.MovePayment(context.Background(), p, order.PaymentSettling, "")
 	}
 	if err == nil {
-		p, err = payments.MovePayment(context.Background(), p, deed.PaymentSettled, fmt.Sprintf("0x%064x", nonce+1))
+		p, err = payments.MovePayment(context.Background(), p, order.PaymentSettled, fmt.Sprintf("0x%064x", nonce+1))
 	}
-	return deed.JobID(p.ID), err
+	return order.JobID(p.ID), err
 }
 
 // finishJobs advances the jobs until each has brought its name.
@@ -106,7 +109,7 @@ func finishJobs(s *registration.Service, ids []string) (float64, error) {
 					return err
 				}
 			}
-			if j, err := s.Store.Job(context.Background(), ids[i]); err != nil || j.State != deed.JobCompleted {
+			if j, err := s.Store.Job(context.Background(), ids[i]); err != nil || j.State != order.JobCompleted {
 				return errors.Join(fmt.Errorf("job %s is %s", ids[i], j.State), err)
 			}
 		}
@@ -136,8 +139,8 @@ func bareCommits(db *sql.DB) (float64, error) {
 
 // jobZones are served as ours are, and signed.
 func jobZones(db *sqldb.DB) sqldb.Zones {
-	return sqldb.Zones{DB: db, Now: time.Now, Generation: 1, Publishing: deed.Publishing{
-		SOA: deed.NewSOA("ns1.deed.example", "hostmaster.deed.example"), Servers: []string{"ns1.deed.example", "ns2.deed.example"},
+	return sqldb.Zones{DB: db, Now: time.Now, Generation: 1, Publishing: dnssec.Publishing{
+		SOA: dnssec.NewSOA("ns1.deed.example", "hostmaster.deed.example"), Servers: []string{"ns1.deed.example", "ns2.deed.example"},
 		Master: "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
 	}}
 }

@@ -13,7 +13,8 @@ import (
 
 	"github.com/miekg/dns"
 
-	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/dnszone"
 	"deed.example/deed/internal/nameserver"
 	"deed.example/deed/internal/nameserver/peer"
 )
@@ -198,8 +199,8 @@ api IN A 192.0.2.3
 }
 
 // serve reads a master file.
-func serve(z peer.Zone) (deed.ServedZone, error) {
-	out := deed.ServedZone{Origin: z.Origin, Serial: 1}
+func serve(z peer.Zone) (dnssec.ServedZone, error) {
+	out := dnssec.ServedZone{Origin: z.Origin, Serial: 1}
 	parser := dns.NewZoneParser(strings.NewReader(z.File), "", "")
 	for rr, ok := parser.Next(); ok; rr, ok = parser.Next() {
 		buf := make([]byte, 1024)
@@ -208,7 +209,7 @@ func serve(z peer.Zone) (deed.ServedZone, error) {
 			return out, err
 		}
 		h := rr.Header()
-		out.RRs = append(out.RRs, deed.RR{Owner: strings.TrimSuffix(h.Name, "."), Type: h.Rrtype, TTL: h.Ttl, Data: string(buf[n-int(h.Rdlength) : n])})
+		out.RRs = append(out.RRs, dnszone.RR{Owner: strings.TrimSuffix(h.Name, "."), Type: h.Rrtype, TTL: h.Ttl, Data: string(buf[n-int(h.Rdlength) : n])})
 	}
 	return out, parser.Err()
 }

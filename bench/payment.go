@@ -25,6 +25,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/contracts"
 	"deed.example/deed/internal/devchain"
+	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/settle/chain"
 	"deed.example/deed/internal/settle/signtest"
 	"deed.example/deed/internal/sqldb"
@@ -56,12 +57,12 @@ func paymentRows() (rows []row, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, t.chain.Close()) }()
-	var check, call, settle, bare []float64
+	var check, call, settled, bare []float64
 	for range 3 {
 		for _, m := range []struct {
-			measure func([]deed.Authorization) (float64, error)
+			measure func([]settle.Authorization) (float64, error)
 			rates   *[]float64
-		}{{t.check, &check}, {t.bareCalls, &call}, {t.settle, &settle}, {t.bareBatches, &bare}} {
+		}{{t.check, &check}, {t.bareCalls, &call}, {t.settle, &settled}, {t.bareBatches, &bare}} {
 			rate, err := m.measure(t.promises())
 			if err != nil {
 				return nil, err
@@ -71,7 +72,7 @@ func paymentRows() (rows []row, err error) {
 	}
 	return []row{
 		{"a payment checked", "one eth_call of the transfer", median(check), median(call), 0},
-		{"payments settled, 512 at once, SQLite", "the chain given full batches, nothing written or proved", median(settle), median(bare), 0},
+		{"payments settled, 512 at once, SQLite", "the chain given full batches, nothing written or proved", median(settled), median(bare), 0},
 	}, nil
 }
 
@@ -104,15 +105,15 @@ func openTill(dir string, db *sqldb.DB) (*till, error) {
 }
 
 // promises signs a round of payments.
-func (t *till) promises() []deed.Authorization {
+func (t *till) promises() []settle.Authorization {
 	coin := signtest.Token{Name: "USDC", ChainID: devchain.ChainID, Address: common.HexToAddress(devchain.USDC)}
 	from, before := crypto.PubkeyToAddress(t.payer.PublicKey), time.Now().Add(5*time.Minute).Unix()
-	out := make([]deed.Authorization, payments)
+	out := make([]settle.Authorization, payments)
 	for i := range out {
 		var nonce [32]byte
 		rand.Read(nonce[:]) // it never fails
 		sig := coin.Sign(t.payer, signtest.Transfer, from, t.payTo, int64(100_000), int64(0), before, nonce)
-		out[i] = deed.Authorization{
+		out[i] = settle.Authorization{
 			Payer: deed.Wallet(strings.ToLower(from.Hex())), PayTo: deed.Wallet(strings.ToLower(t.payTo.Hex())), Amount: 100_000,
 			ValidBefore: before, Nonce: hexutil.Encode(nonce[:]), Signature: sig,
 		}
@@ -121,7 +122,7 @@ func (t *till) promises() []deed.Authorization {
 }
 
 // each runs f for every promise, some at once, and returns how many a second.
-func each(promises []deed.Authorization, workers int, f func(deed.Authorization) error) (float64, error) {
+func each(promises []settle.Authorization, workers int, f func(settle.Authorization) error) (float64, error) {
 	var next atomic.Int64
 	began := time.Now()
 	err := atOnce(workers, func() error {
@@ -138,15 +139,15 @@ func each(promises []deed.Authorization, workers int, f func(deed.Authorization)
 	return float64(len(promises)) / time.Since(began).Seconds(), err
 }
 
-func (t *till) check(promises []deed.Authorization) (float64, error) {
-	return each(promises, 8, func(a deed.Authorization) error {
+func (t *till) check(promises []settle.Authorization) (float64, error) {
+	return each(promises, 8, func(a settle.Authorization) error {
 		_, err := t.settler.Check(context.Background(), a, nil)
 		return err
 	})
 }
 
-func (t *till) settle(promises []deed.Authorization) (float64, error) {
-	return each(promises, payments, func(a deed.Authorization) error {
+func (t *till) settle(promises []settle.Authorization) (float64, error) {
+	return each(promises, payments, func(a settle.Authorization) error {
 		_, err := t.settler.Settle(context.Background(), a)
 		return err
 	})
@@ -166,7 +167,7 @@ func mustABI(name string) abi.ABI {
 }
 
 // transfer is the call that moves the money of a promise.
-func transfer(a deed.Authorization) []byte {
+func transfer(a settle.Authorization) []byte {
 	data, err := tokenABI.Pack("transferWithAuthorization", common.HexToAddress(string(a.Payer)), common.HexToAddress(string(a.PayTo)), big.NewInt(int64(a.Amount)),
 		big.NewInt(a.ValidAfter), big.NewInt(a.ValidBefore), common.HexToHash(a.Nonce), a.Signature)
 	if err != nil {
@@ -175,14 +176,14 @@ func transfer(a deed.Authorization) []byte {
 	return data
 }
 
-func (t *till) bareCalls(promises []deed.Authorization) (float64, error) {
-	return each(promises, 8, func(a deed.Authorization) error {
+func (t *till) bareCalls(promises []settle.Authorization) (float64, error) {
+	return each(promises, 8, func(a settle.Authorization) error {
 		return t.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[{"to":%q,"data":%q},"latest"]}`, devchain.USDC, hexutil.Encode(transfer(a))))
 	})
 }
 
 // bareBatches sends the promises 64 at a time, one transaction after the other.
-func (t *till) bareBatches(promises []deed.Authorization) (float64, error) {
+func (t *till) bareBatches(promises []settle.Authorization) (float64, error) {
 	type call struct {
 		Target       common.Address
 		AllowFailure bool

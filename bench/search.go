@@ -66,7 +66,7 @@ func searchRequests(round int) []string {
 }
 
 // bareReads asks the registry what a search asks, from as many callers at once.
-func bareReads(r *local.Registry, under []deed.Listing, round int) (float64, error) {
+func bareReads(r *local.Registry, under []catalog.Listing, round int) (float64, error) {
 	var next atomic.Int64
 	began := time.Now()
 	err := atOnce(conns, func() error {

@@ -12,7 +12,10 @@ import (
 	"github.com/miekg/dns"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/dnszone"
 	"deed.example/deed/internal/nameserver/peer"
+	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/primary"
 	"deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/registration"
@@ -91,10 +94,10 @@ func (f *fleet) name(i int) deed.Name { return deed.Name(fmt.Sprintf("fleet%d.co
 // sell makes the zones, as customers do.
 func (f *fleet) sell() error {
 	registry := &local.Registry{Store: sqldb.Registry{DB: f.db}, Now: time.Now}
-	names := &registration.Service{Store: sqldb.Jobs{DB: f.db, Now: time.Now, Zones: f.zones}, Registrar: registry, Keeper: registry, Now: time.Now, Life: time.Now}
+	names := &registration.Service{Store: sqldb.Jobs{DB: f.db, Now: time.Now, Zones: f.zones}, Registrar: registry, Manager: registry, Now: time.Now, Life: time.Now}
 	var ids []string
 	for i := range fleetZones {
-		id, err := paidJob(f.db, f.paid, deed.Purchase{Kind: deed.PurchaseRegistration, Name: f.name(i), Years: 1})
+		id, err := paidJob(f.db, f.paid, order.Purchase{Kind: order.PurchaseRegistration, Name: f.name(i), Years: 1})
 		if err != nil {
 			return err
 		}
@@ -132,7 +135,7 @@ func (f *fleet) start() error {
 	f.knot = knot
 	f.notifier = &primary.Notifier{Secondaries: []primary.Secondary{{Name: "knot", Addr: knot.Addr.String(), Key: key}}, Catalog: catalog, Now: time.Now, Log: quiet}
 	f.notifier.Start()
-	f.follower = &zone.Follower{Zones: sqldb.Served{DB: f.db}, Publishers: []deed.Publisher{f.notifier}, Now: time.Now}
+	f.follower = &zone.Follower{Zones: sqldb.Served{DB: f.db}, Publishers: []dnssec.Publisher{f.notifier}, Now: time.Now}
 	if _, err := f.follower.Load(ctx); err != nil {
 		return err
 	}
@@ -148,9 +151,9 @@ func (f *fleet) start() error {
 // was until the secondary answered with it.
 func (f *fleet) edit(i int) (commit, change time.Duration, err error) {
 	ctx, name := context.Background(), f.name(i)
-	c := deed.ZoneChange{Kind: deed.ChangeBatch, Zone: name, By: benchWallet, Ops: []deed.RecordOp{{Op: deed.OpAdd, ID: deed.RecordID(fmt.Sprintf("rec_%d", i)),
-		Record: deed.Record{Type: "A", Host: fmt.Sprintf("h%d", i), Value: "192.0.2.1", TTL: 300}}}}
-	what := deed.PurchaseOf(c)
+	c := dnszone.Change{Kind: dnszone.ChangeBatch, Zone: name, By: benchWallet, Ops: []dnszone.RecordOp{{Op: dnszone.OpAdd, ID: dnszone.RecordID(fmt.Sprintf("rec_%d", i)),
+		Record: dnszone.Record{Type: "A", Host: fmt.Sprintf("h%d", i), Value: "192.0.2.1", TTL: 300}}}}
+	what := order.PurchaseOf(c)
 	what.Change = c
 	id, err := paidJob(f.db, f.paid, what)
 	if err != nil {

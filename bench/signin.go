@@ -19,7 +19,6 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/go-json-experiment/json"
 
-	"deed.example/deed"
 	"deed.example/deed/api"
 	"deed.example/deed/internal/httpapi"
 	"deed.example/deed/internal/settle/chain"
@@ -50,8 +49,8 @@ func signInRows() (rows []row, err error) {
 	api.SignIn = &signin.Service{
 		Store:    sqldb.NewSessions(db, time.Now),
 		Verifier: chain.Dial("http://127.0.0.1:1"), // plain wallets need no chain
-		Keys: func() []deed.TokenKey {
-			return []deed.TokenKey{{ID: "bench", Secret: "0123456789abcdef0123456789abcdef"}}
+		Keys: func() []signin.TokenKey {
+			return []signin.TokenKey{{ID: "bench", Secret: "0123456789abcdef0123456789abcdef"}}
 		},
 		Site: signin.Site{Scheme: "https", Domain: "deed.example", URI: "https://deed.example", ChainID: 84532},
 		Now:  time.Now,

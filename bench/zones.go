@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/dnszone"
 	"deed.example/deed/internal/nameserver"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/zone"
@@ -59,7 +61,7 @@ func startRow(signed bool) (r row, err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	began = time.Now()
-	if err := (sqldb.Served{DB: db}).All(ctx, func(deed.ServedZone) error { return nil }); err != nil {
+	if err := (sqldb.Served{DB: db}).All(ctx, func(dnssec.ServedZone) error { return nil }); err != nil {
 		return row{}, err
 	}
 	read := time.Since(began)
@@ -85,7 +87,7 @@ func loadZones(ctx context.Context, db *sqldb.DB) (took time.Duration, used int6
 	done := make(chan error, 1)
 	go func() { done <- s.Serve() }()
 	before := heap()
-	follower := &zone.Follower{Zones: sqldb.Served{DB: db}, Publishers: []deed.Publisher{s}, Now: time.Now}
+	follower := &zone.Follower{Zones: sqldb.Served{DB: db}, Publishers: []dnssec.Publisher{s}, Now: time.Now}
 	began := time.Now()
 	n, err := follower.Load(ctx)
 	took = time.Since(began)
@@ -132,7 +134,7 @@ func fillZones(ctx context.Context, path string, signed bool) (wire int64, err e
 	if err != nil {
 		return 0, err
 	}
-	err = composed(signed, func(z deed.ServedZone) error {
+	err = composed(signed, func(z dnssec.ServedZone) error {
 		id := "zone_" + z.Origin
 		if _, err := zones.ExecContext(ctx, id, z.Origin); err != nil {
 			return err
@@ -153,9 +155,9 @@ func fillZones(ctx context.Context, path string, signed bool) (wire int64, err e
 
 // composed yields all zones as they are served, made by as many as there are
 // processors.
-func composed(signed bool, yield func(deed.ServedZone) error) error {
+func composed(signed bool, yield func(dnssec.ServedZone) error) error {
 	type made struct {
-		zone deed.ServedZone
+		zone dnssec.ServedZone
 		err  error
 	}
 	out, stop := make(chan made, 256), make(chan struct{})
@@ -186,15 +188,15 @@ func composed(signed bool, yield func(deed.ServedZone) error) error {
 }
 
 // compose makes one zone, as a customer's is made.
-func compose(i int, signed bool) (deed.ServedZone, error) {
+func compose(i int, signed bool) (dnssec.ServedZone, error) {
 	z := benchZone(i)
-	records, err := deed.ParseZoneFile(deed.Name(z.Origin), strings.NewReader(z.File))
+	records, err := dnszone.ParseZoneFile(deed.Name(z.Origin), strings.NewReader(z.File))
 	if err != nil {
-		return deed.ServedZone{}, err
+		return dnssec.ServedZone{}, err
 	}
 	generation := 0
 	if signed {
 		generation = 1
 	}
-	return jobZones(nil).Publishing.Serve(deed.Zone{Name: deed.Name(z.Origin), Serial: 1, Records: records}, deed.ServedZone{}, generation, time.Now())
+	return jobZones(nil).Publishing.Serve(dnszone.Zone{Name: deed.Name(z.Origin), Serial: 1, Records: records}, dnssec.ServedZone{}, generation, time.Now())
 }

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/registration"
+	"deed.example/deed/internal/settle"
 )
 
 // promiser is a wallet that signs more than it pays.
@@ -61,7 +63,7 @@ func (w *world) interfere() {
 
 // sendNothing is a payer who sends nothing, or dust, by authorization.
 func (w *world) sendNothing() {
-	a := deed.Authorization{Payer: w.buyers[w.rng.IntN(len(w.buyers))], PayTo: treasuries[w.rng.IntN(len(treasuries))], Nonce: w.nonce(), Signature: []byte{1}}
+	a := settle.Authorization{Payer: w.buyers[w.rng.IntN(len(w.buyers))], PayTo: treasuries[w.rng.IntN(len(treasuries))], Nonce: w.nonce(), Signature: []byte{1}}
 	a.ValidBefore = w.now.Add(time.Hour).Unix()
 	if w.rng.IntN(3) > 0 {
 		a.Amount = deed.USDC(1 + w.rng.IntN(int(terms().Dust)+20_000))
@@ -82,7 +84,7 @@ func (w *world) promise(p *process) {
 			w.chain.mine()
 		}
 		for range 1 + w.rng.IntN(4) {
-			r := w.sign(promiser, registration.Order{Kind: deed.PurchaseRegistration, Name: w.anyName(), Years: 1})
+			r := w.sign(promiser, registration.Order{Kind: order.PurchaseRegistration, Name: w.anyName(), Years: 1})
 			w.wishes[id(r.auth)] = append(w.wishes[id(r.auth)], wish(r.Kind, r.Name))
 			w.send(p, r, "")
 		}
@@ -103,7 +105,7 @@ func (w *world) promise(p *process) {
 
 // refill is a payer who has the money again, just after a process found that it
 // has not; another process tries once more.
-func (w *world) refill(p *process, a deed.Authorization) {
+func (w *world) refill(p *process, a settle.Authorization) {
 	if w.nested >= 2 || !w.fault(5) {
 		return
 	}
@@ -143,7 +145,7 @@ func (w *world) stealAny(p *process) {
 
 // steal is a stranger who reads an authorization from the chain, and asks for
 // something with it that its payer does not want.
-func (w *world) steal(p *process, a deed.Authorization) {
+func (w *world) steal(p *process, a settle.Authorization) {
 	if u := w.chain.final().used[keyOf(a)]; !u.pays(a) {
 		return
 	}

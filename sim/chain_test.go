@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/settle"
 )
 
 // depth is how many blocks lie on a block that is final. A reorganization takes
@@ -41,9 +42,9 @@ const (
 type transaction struct {
 	hash   string
 	kind   kind
-	auth   deed.Authorization // of a transfer, a cancel or a refund
-	of     string             // of a refund: payer and nonce of what goes back; of a foreign one: the hash that it displaces
-	from   deed.Wallet        // of a move, as all below
+	auth   settle.Authorization // of a transfer, a cancel or a refund
+	of     string               // of a refund: payer and nonce of what goes back; of a foreign one: the hash that it displaces
+	from   deed.Wallet          // of a move, as all below
 	to     deed.Wallet
 	amount deed.USDC
 	fails  bool // it will be mined, and revert
@@ -117,7 +118,7 @@ func (c *chain) finalHeight() int {
 
 func (c *chain) final() *block { return c.blocks[c.finalHeight()] }
 
-func keyOf(a deed.Authorization) string { return string(a.Payer) + " " + a.Nonce }
+func keyOf(a settle.Authorization) string { return string(a.Payer) + " " + a.Nonce }
 
 // strange puts a transaction of somebody else into the mempool.
 func (c *chain) strange(t transaction) {

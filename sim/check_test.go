@@ -8,10 +8,15 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/registrar"
+	"deed.example/deed/internal/registrar/registry"
+	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/sqldb"
 )
 
-func (w *world) payment(id string) (deed.Payment, error) {
+func (w *world) payment(id string) (order.Payment, error) {
 	return sqldb.Payments{DB: w.db}.Payment(context.Background(), id)
 }
 
@@ -42,7 +47,7 @@ func (w *world) check() error {
 		if err != nil {
 			return err
 		}
-		paid[deed.JobID(p.ID)] = p
+		paid[order.JobID(p.ID)] = p
 	}
 	if w.restored && w.faulty {
 		return nil // what it forgot is being found
@@ -75,7 +80,7 @@ func (w *world) checkChain() error {
 			continue
 		}
 		justified++
-		u, ref := head.used[keyOf(a)], bought[deed.JobID(id(a))]
+		u, ref := head.used[keyOf(a)], bought[order.JobID(id(a))]
 		switch {
 		case len(back) > 1:
 			return fmt.Errorf("%s went back %d times", id(a), len(back))
@@ -93,7 +98,7 @@ func (w *world) checkChain() error {
 
 // admitted says what is wrong with a payment that was just accepted: when it was
 // checked, its payer had too little for all that is open, or too much was open.
-func (w *world) admitted(p deed.Payment, at []*block) error {
+func (w *world) admitted(p order.Payment, at []*block) error {
 	if p.AliasOf != "" {
 		first, err := w.payment(p.AliasOf)
 		if err == nil && (first.State.Over() || first.State.Refunds()) {
@@ -101,7 +106,7 @@ func (w *world) admitted(p deed.Payment, at []*block) error {
 		}
 		return err
 	}
-	if p.Purchase.Kind == deed.PurchaseNothing {
+	if p.Purchase.Kind == order.PurchaseNothing {
 		return nil
 	}
 	why := fmt.Errorf("%s was accepted unchecked", p.ID)
@@ -113,7 +118,7 @@ func (w *world) admitted(p deed.Payment, at []*block) error {
 		for _, a := range w.signed {
 			o, err := w.payment(id(a))
 			_, used := b.used[keyOf(a)]
-			if err == nil && a.Payer == p.Auth.Payer && o.AliasOf == "" && !used && (o.State == deed.PaymentAuthorized || o.State == deed.PaymentSettling) {
+			if err == nil && a.Payer == p.Auth.Payer && o.AliasOf == "" && !used && (o.State == order.PaymentAuthorized || o.State == order.PaymentSettling) {
 				sum, count = sum+o.Auth.Amount, count+1
 			}
 		}
@@ -126,39 +131,39 @@ func (w *world) admitted(p deed.Payment, at []*block) error {
 }
 
 // paid are the payments we know, by their jobs.
-type paid map[string]deed.Payment
+type paid map[string]order.Payment
 
 // of returns the payment of an order at the registry.
-func (p paid) of(reference string) deed.Payment {
+func (p paid) of(reference string) order.Payment {
 	job, _, _ := strings.Cut(reference, "-")
 	return p[job]
 }
 
 // checkPayment compares a payment with the chain.
-func (w *world) checkPayment(p deed.Payment) error {
+func (w *world) checkPayment(p order.Payment) error {
 	u, used := w.chain.final().used[keyOf(p.Auth)]
 	back := len(w.chain.head().refunds[keyOf(p.Auth)]) > 0
 	switch {
 	case p.TxHash != "" && (!u.paid || u.amount != p.Auth.Amount || u.hash != p.TxHash):
 		return fmt.Errorf("%s is %s, and the chain has no transfer of %s for it", p.ID, p.State, p.Auth.Amount)
-	case p.State == deed.PaymentVoid && !used && w.chain.final().at.Unix() < p.Auth.ValidBefore:
+	case p.State == order.PaymentVoid && !used && w.chain.final().at.Unix() < p.Auth.ValidBefore:
 		return fmt.Errorf("%s is void while its money can still move", p.ID)
-	case p.State == deed.PaymentDust && p.Auth.Amount >= terms().Dust:
+	case p.State == order.PaymentDust && p.Auth.Amount >= terms().Dust:
 		return fmt.Errorf("%s is dust of %s", p.ID, p.Auth.Amount)
-	case p.Purchase.Kind != deed.PurchaseNothing && !slices.Contains(w.wishes[p.ID], wish(p.Purchase.Kind, p.Purchase.Name)):
+	case p.Purchase.Kind != order.PurchaseNothing && !slices.Contains(w.wishes[p.ID], wish(p.Purchase.Kind, p.Purchase.Name)):
 		return fmt.Errorf("%s buys %s of %s, which its payer never asked for", p.ID, p.Purchase.Kind, p.Purchase.Name)
-	case back && p.State != deed.PaymentRefunding && p.State != deed.PaymentRefunded && !w.restored:
+	case back && p.State != order.PaymentRefunding && p.State != order.PaymentRefunded && !w.restored:
 		return fmt.Errorf("%s is %s and went back", p.ID, p.State)
-	case p.State == deed.PaymentRefunded && len(w.chain.final().refunds[keyOf(p.Auth)]) != 1:
+	case p.State == order.PaymentRefunded && len(w.chain.final().refunds[keyOf(p.Auth)]) != 1:
 		return fmt.Errorf("%s is refunded, and the chain has no refund", p.ID)
-	case p.State == deed.PaymentReleased && w.chain.carries(p.Auth) && !w.restored:
+	case p.State == order.PaymentReleased && w.chain.carries(p.Auth) && !w.restored:
 		return fmt.Errorf("%s is released, and a transaction of ours may still carry it", p.ID)
 	}
 	return nil
 }
 
 // carries says whether a transaction of ours that settles a may still be mined.
-func (c *chain) carries(a deed.Authorization) bool {
+func (c *chain) carries(a settle.Authorization) bool {
 	for _, t := range c.signed["settle "+keyOf(a)] {
 		if t == nil {
 			continue
@@ -177,14 +182,14 @@ func (w *world) checkOrders(paid paid) error {
 	done := map[string]string{} // by payment
 	for _, ref := range w.registry.sent {
 		o := w.registry.orders[ref]
-		if o.Account != us || !o.open() && o.State != deed.PlacementDone {
+		if o.Account != us || !o.open() && o.State != registry.PlacementDone {
 			continue
 		}
 		p := paid.of(ref)
 		if u := w.chain.final().used[keyOf(p.Auth)]; !u.paid || u.amount != cost(p.Purchase) {
 			return fmt.Errorf("%s of %s was ordered unpaid, for %s", o.Kind, o.Name, p.ID)
 		}
-		if p.State != deed.PaymentSettled && (o.open() || p.State != deed.PaymentConsumed) {
+		if p.State != order.PaymentSettled && (o.open() || p.State != order.PaymentConsumed) {
 			return fmt.Errorf("%s of %s is %q for %s, which is %s", o.Kind, o.Name, o.State, p.ID, p.State)
 		}
 		if o.open() {
@@ -196,14 +201,14 @@ func (w *world) checkOrders(paid paid) error {
 		done[p.ID] = ref
 	}
 	for _, a := range w.signed {
-		if p := paid[deed.JobID(id(a))]; p.State == deed.PaymentConsumed && done[p.ID] == "" {
+		if p := paid[order.JobID(id(a))]; p.State == order.PaymentConsumed && done[p.ID] == "" {
 			return fmt.Errorf("%s is consumed, and the registry did nothing for it", p.ID)
 		}
 	}
 	return nil
 }
 
-func (w *world) registration(name deed.Name) (deed.Registration, error) {
+func (w *world) registration(name deed.Name) (lifecycle.Registration, error) {
 	return sqldb.Registrations{DB: w.db}.Registration(context.Background(), name)
 }
 
@@ -213,12 +218,12 @@ func (w *world) registration(name deed.Name) (deed.Registration, error) {
 func (w *world) checkNames(paid paid) error {
 	expires, told := map[deed.Name]time.Time{}, map[deed.Name]time.Time{}
 	for _, o := range w.registry.done {
-		if o.Kind != deed.OrderRenew {
+		if o.Kind != registrar.OrderRenew {
 			expires[o.Name], told[o.Name] = o.Expires, o.Expires
 			continue
 		}
 		expires[o.Name] = expires[o.Name].AddDate(o.Years, 0, 0)
-		if paid.of(o.Reference).State == deed.PaymentConsumed {
+		if paid.of(o.Reference).State == order.PaymentConsumed {
 			told[o.Name] = expires[o.Name]
 		}
 	}
@@ -238,10 +243,10 @@ func (w *world) checkNames(paid paid) error {
 }
 
 // checkName compares a name that is ours at the registry with our books.
-func (w *world) checkName(e deed.RegistryEntry, p deed.Payment, told time.Time) error {
+func (w *world) checkName(e registry.Entry, p order.Payment, told time.Time) error {
 	r, err := w.registration(e.Name)
 	switch {
-	case deed.CodeOf(err) == deed.CodeNotFound && p.State != deed.PaymentConsumed:
+	case deed.CodeOf(err) == deed.CodeNotFound && p.State != order.PaymentConsumed:
 		return nil // its job is still looking
 	case err != nil:
 		return fmt.Errorf("%s is consumed, and nobody has %s: %w", p.ID, e.Name, err)

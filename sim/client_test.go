@@ -8,13 +8,16 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/registration"
+	"deed.example/deed/internal/settle"
 )
 
 // A request is one that a client made and may repeat.
 type request struct {
 	registration.Order
-	auth deed.Authorization
+	auth settle.Authorization
 }
 
 // ask sends a request: a new one, one again, or a payment for another name. Its
@@ -46,13 +49,13 @@ func (w *world) send(p *process, r *request, signedIn deed.Wallet) {
 
 // offered says whether a client is asked to pay.
 func offered(out registration.Outcome, err error) bool {
-	return deed.Refused(err) && !errors.Is(err, deed.ErrNoOffer) && out.Quote.Amount > 0
+	return settle.Refused(err) && !errors.Is(err, order.ErrNoOffer) && out.Quote.Amount > 0
 }
 
 // askedAgain fails when the money of the authorization was ours before: its payer
 // must not be asked to pay again. Money that comes after the payment has ended
 // goes back as soon as it is found.
-func (w *world) askedAgain(a deed.Authorization, before *block) error {
+func (w *world) askedAgain(a settle.Authorization, before *block) error {
 	p, err := w.payment(id(a))
 	ended := err == nil && (p.State.Over() || p.State.Refunds())
 	if before.used[keyOf(a)].pays(a) && len(before.refunds[keyOf(a)]) == 0 && !ended {
@@ -62,7 +65,7 @@ func (w *world) askedAgain(a deed.Authorization, before *block) error {
 }
 
 // wish is what a payer wants, as far as anybody else would want another thing.
-func wish(kind deed.PurchaseKind, name deed.Name) string { return string(kind) + " " + string(name) }
+func wish(kind order.PurchaseKind, name deed.Name) string { return string(kind) + " " + string(name) }
 
 func (w *world) request() *request {
 	if n := len(w.requests); n > 0 && (n >= 16 || w.rng.IntN(2) == 0) {
@@ -83,7 +86,7 @@ func (w *world) request() *request {
 // sign makes a new request.
 func (w *world) sign(payer deed.Wallet, o registration.Order) *request {
 	r := &request{Order: o}
-	r.auth = deed.Authorization{Payer: payer, PayTo: w.payTo, Amount: w.offer(o), Nonce: w.nonce(), Signature: []byte{1}}
+	r.auth = settle.Authorization{Payer: payer, PayTo: w.payTo, Amount: w.offer(o), Nonce: w.nonce(), Signature: []byte{1}}
 	r.auth.ValidBefore = w.now.Add([]time.Duration{time.Minute, 5 * time.Minute, time.Hour}[w.rng.IntN(3)]).Unix()
 	if w.fault(12) {
 		r.auth.Amount--
@@ -103,35 +106,35 @@ func (w *world) nonce() string { return fmt.Sprintf("0x%064x", len(w.signed)+1) 
 // that is elsewhere, or else a new one. Who renews is seldom alone.
 func (w *world) order() registration.Order {
 	name := w.anyName()
-	if n := len(w.requests); n > 0 && w.requests[n-1].Kind == deed.PurchaseRenewal && w.rng.IntN(3) > 0 {
+	if n := len(w.requests); n > 0 && w.requests[n-1].Kind == order.PurchaseRenewal && w.rng.IntN(3) > 0 {
 		name = w.requests[n-1].Name
 	}
 	switch e := w.registry.entries[name]; {
 	case w.registry.ours(name):
-		o := registration.Order{Kind: deed.PurchaseRenewal, Name: name, Years: 1 + w.rng.IntN(2)}
+		o := registration.Order{Kind: order.PurchaseRenewal, Name: name, Years: 1 + w.rng.IntN(2)}
 		if w.rng.IntN(3) == 0 {
 			o.From = e.Expires
 		}
 		return o
 	case slices.Contains(w.away, name):
-		return registration.Order{Kind: deed.PurchaseTransfer, Name: name, Years: 1, AuthCode: code}
+		return registration.Order{Kind: order.PurchaseTransfer, Name: name, Years: 1, AuthCode: code}
 	}
-	return registration.Order{Kind: deed.PurchaseRegistration, Name: name, Years: 1}
+	return registration.Order{Kind: order.PurchaseRegistration, Name: name, Years: 1}
 }
 
 // offer is what a client was told that its order costs.
 func (w *world) offer(o registration.Order) deed.USDC {
-	restore := w.registry.entries[o.Name].Phase(w.registry.now()) == deed.PhaseRedemption
-	return cost(deed.Purchase{Kind: o.Kind, Name: o.Name, Years: o.Years, Facts: deed.PurchaseFacts{Restore: restore}})
+	restore := w.registry.entries[o.Name].Phase(w.registry.now()) == lifecycle.PhaseRedemption
+	return cost(order.Purchase{Kind: o.Kind, Name: o.Name, Years: o.Years, Facts: order.PurchaseFacts{Restore: restore}})
 }
 
-func id(a deed.Authorization) string { return a.PaymentID(chainID, asset) }
+func id(a settle.Authorization) string { return a.PaymentID(chainID, asset) }
 
 // answered checks what a client is told. It is told of one job for ever, and
 // never to pay again while its money may still buy what it was given for.
 func (w *world) answered(r *request, out registration.Outcome, err error) error {
 	key := id(r.auth)
-	if deed.CodeOf(err) == deed.CodeNotFound && r.Kind == deed.PurchaseRegistration {
+	if deed.CodeOf(err) == deed.CodeNotFound && r.Kind == order.PurchaseRegistration {
 		return fmt.Errorf("%s was told that something is not there: %w", key, err)
 	}
 	if err == nil && out.Job.ID != "" {
@@ -145,13 +148,13 @@ func (w *world) answered(r *request, out registration.Outcome, err error) error 
 	}
 	if offered(out, err) {
 		known, err := w.payment(key)
-		if err == nil && slices.Contains([]deed.PaymentState{deed.PaymentAuthorized, deed.PaymentSettling, deed.PaymentSettled, deed.PaymentConsumed}, known.State) && known.AliasOf == "" {
+		if err == nil && slices.Contains([]order.PaymentState{order.PaymentAuthorized, order.PaymentSettling, order.PaymentSettled, order.PaymentConsumed}, known.State) && known.AliasOf == "" {
 			return fmt.Errorf("%s was asked to pay again while its payment is %s", key, known.State)
 		}
 	}
 	// It may have been handed over since it was read.
-	own := r.Kind == deed.PurchaseRenewal || out.Registration.Owner == r.auth.Payer || out.Registration.Owner == w.owner(out.Registration.Reference, r.auth.Payer)
-	if err == nil && out.Job.State == deed.JobCompleted && (!own || out.Registration.Name != r.Name) {
+	own := r.Kind == order.PurchaseRenewal || out.Registration.Owner == r.auth.Payer || out.Registration.Owner == w.owner(out.Registration.Reference, r.auth.Payer)
+	if err == nil && out.Job.State == order.JobCompleted && (!own || out.Registration.Name != r.Name) {
 		return fmt.Errorf("%s was told that it bought %+v", key, out.Registration)
 	}
 	return nil

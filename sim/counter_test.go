@@ -8,29 +8,33 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/registrar"
+	"deed.example/deed/internal/registrar/registry"
 )
 
 var errSilent = errors.New("the registry did not reply")
 
 // lies are what the registry says of an order that it has just executed.
-var lies = map[deed.OrderKind]error{
-	deed.OrderRegister: deed.Errorf(deed.CodeDomainUnavailable, "the name is taken"),
-	deed.OrderRenew:    deed.Invalid("from", "the name has another expiry"),
-	deed.OrderTransfer: deed.Errorf(deed.CodeDomainUnavailable, "the name is taken"),
+var lies = map[registrar.OrderKind]error{
+	registrar.OrderRegister: deed.Errorf(deed.CodeDomainUnavailable, "the name is taken"),
+	registrar.OrderRenew:    deed.Invalid("from", "the name has another expiry"),
+	registrar.OrderTransfer: deed.Errorf(deed.CodeDomainUnavailable, "the name is taken"),
 }
 
-// Available implements deed.Registrar. What it says may be old.
-func (r *registry) Available(_ context.Context, name deed.Name) (deed.Availability, error) {
+// Available implements registrar.Registrar. What it says may be old.
+func (r *registry) Available(_ context.Context, name deed.Name) (registrar.Availability, error) {
 	if r.w.fault(12) {
-		return deed.Availability{}, errSilent
+		return registrar.Availability{}, errSilent
 	}
 	if r.entries[name].HeldAt(r.now()) && !r.w.fault(5) {
-		return deed.Availability{Reason: "taken"}, nil
+		return registrar.Availability{Reason: "taken"}, nil
 	}
-	return deed.Availability{Available: true}, nil
+	return registrar.Availability{Available: true}, nil
 }
 
-// Transferable implements deed.Registrar. What it says may be old.
+// Transferable implements registrar.Registrar. What it says may be old.
 func (r *registry) Transferable(_ context.Context, name deed.Name, given deed.Secret) error {
 	e := r.entries[name]
 	switch {
@@ -48,24 +52,24 @@ func (r *registry) Transferable(_ context.Context, name deed.Name, given deed.Se
 	return nil
 }
 
-// Holding implements deed.Keeper.
-func (r *registry) Holding(_ context.Context, name deed.Name) (deed.Holding, error) {
+// Holding implements registrar.Manager.
+func (r *registry) Holding(_ context.Context, name deed.Name) (lifecycle.Holding, error) {
 	if r.w.fault(12) {
-		return deed.Holding{}, errSilent
+		return lifecycle.Holding{}, errSilent
 	}
 	if !r.ours(name) {
-		return deed.Holding{}, deed.Errorf(deed.CodeNotFound, "%s is not in our account", name)
+		return lifecycle.Holding{}, deed.Errorf(deed.CodeNotFound, "%s is not in our account", name)
 	}
 	return r.entries[name].Holding(r.now()), nil
 }
 
 // Place takes an order. The call takes a while, at most as long as is left;
 // an order still on its way then arrives within the quiet window.
-func (r *registry) Place(o deed.RegistryOrder, left time.Duration) error {
+func (r *registry) Place(o registrar.Order, left time.Duration) error {
 	if old := r.orders[o.Reference]; old != nil {
 		return old.answer()
 	}
-	n := &order{Placement: deed.Placement{RegistryOrder: o, AuthHash: o.AuthCode.Reveal(), Account: us, GraceDays: graceDays}, arrives: r.w.now.Add(left + time.Hour)}
+	n := &order{Placement: registry.Placement{RegistryOrder: o, AuthHash: o.AuthCode.Reveal(), Account: us, GraceDays: graceDays}, arrives: r.w.now.Add(left + time.Hour)}
 	r.orders[o.Reference], r.sent = n, append(r.sent, o.Reference)
 	if r.w.fault(3) {
 		r.w.tick(time.Duration(r.w.rng.IntN(int(left/time.Second)+1)) * time.Second)
@@ -86,8 +90,8 @@ func (r *registry) Place(o deed.RegistryOrder, left time.Duration) error {
 
 // begins says what is wrong with where a renewal begins. Only one of a name is
 // under way at a time, so it always begins at the name's expiry.
-func (r *registry) begins(o deed.RegistryOrder) error {
-	if e := r.entries[o.Name]; o.Kind == deed.OrderRenew && r.ours(o.Name) && !e.Expires.Equal(o.From) {
+func (r *registry) begins(o registrar.Order) error {
+	if e := r.entries[o.Name]; o.Kind == registrar.OrderRenew && r.ours(o.Name) && !e.Expires.Equal(o.From) {
 		return fmt.Errorf("%s was to begin at %s, and %s expires at %s", o.Reference, o.From, o.Name, e.Expires)
 	}
 	return nil
@@ -95,16 +99,16 @@ func (r *registry) begins(o deed.RegistryOrder) error {
 
 // meet does with an order what its fate is.
 func (r *registry) meet(n *order, fate int) error {
-	soon := r.w.now.Add(time.Duration(1+r.w.rng.IntN(int(deed.QuietWindow/time.Second)-1)) * time.Second)
+	soon := r.w.now.Add(time.Duration(1+r.w.rng.IntN(int(order.QuietWindow/time.Second)-1)) * time.Second)
 	switch fate {
 	case 1, 2: // still travelling
 		n.arrives = soon
 		return errSilent
 	case 3, 4: // executed late, and not found before
-		n.State, n.Due = deed.PlacementPlaced, r.now().Add(time.Duration(1+r.w.rng.IntN(90))*time.Second)
+		n.State, n.Due = registry.PlacementPlaced, r.now().Add(time.Duration(1+r.w.rng.IntN(90))*time.Second)
 		return errSilent
 	case 5, 6:
-		n.State, n.freed = deed.PlacementParked, r.w.now.Add(time.Duration(r.w.rng.IntN(60))*time.Minute)
+		n.State, n.freed = registry.PlacementParked, r.w.now.Add(time.Duration(r.w.rng.IntN(60))*time.Minute)
 		return errSilent
 	case 7:
 		n.Placement = n.Refuse(deed.Errorf(deed.CodeRegistrationFailed, "the registry refuses"))
@@ -114,10 +118,10 @@ func (r *registry) meet(n *order, fate int) error {
 		r.sent = slices.DeleteFunc(r.sent, func(ref string) bool { return ref == n.Reference })
 		return errSilent
 	}
-	n.State, n.Due = deed.PlacementPlaced, r.now()
+	n.State, n.Due = registry.PlacementPlaced, r.now()
 	r.run()
 	switch {
-	case n.State != deed.PlacementRefused && (fate == 9 || fate == 10):
+	case n.State != registry.PlacementRefused && (fate == 9 || fate == 10):
 		return lies[n.Kind]
 	case fate == 11: // found later than done
 		n.shows = soon
@@ -129,56 +133,56 @@ func (r *registry) meet(n *order, fate int) error {
 // answer is what the registry says of an order that was placed before.
 func (o *order) answer() error {
 	switch {
-	case o.State == deed.PlacementDone, o.Pending():
+	case o.State == registry.PlacementDone, o.Pending():
 		return nil
-	case o.State == deed.PlacementRefused:
+	case o.State == registry.PlacementRefused:
 		return deed.Errorf(o.Refusal, "%s", o.Reason)
-	case o.State == deed.PlacementCancelled:
+	case o.State == registry.PlacementCancelled:
 		return deed.Errorf(deed.CodeRegistrationFailed, "the order was cancelled")
 	}
 	return errSilent
 }
 
-// Order implements deed.Registrar.
-func (r *registry) Order(_ context.Context, reference string, name deed.Name) (deed.OrderStatus, error) {
+// Order implements registrar.Registrar.
+func (r *registry) Order(_ context.Context, reference string, name deed.Name) (registrar.OrderStatus, error) {
 	o := r.orders[reference]
 	switch {
 	case r.w.fault(10):
-		return deed.OrderStatus{}, errSilent
+		return registrar.OrderStatus{}, errSilent
 	case o == nil || o.Name != name || r.w.now.Before(o.shows):
-		return deed.OrderStatus{State: deed.OrderAbsent}, nil
-	case o.State == deed.PlacementParked:
-		return deed.OrderStatus{State: deed.OrderParked}, nil
+		return registrar.OrderStatus{State: registrar.OrderAbsent}, nil
+	case o.State == registry.PlacementParked:
+		return registrar.OrderStatus{State: registrar.OrderParked}, nil
 	case o.Pending():
-		return deed.OrderStatus{State: deed.OrderPending}, nil
-	case o.State == deed.PlacementDone:
-		return deed.OrderStatus{State: deed.OrderDone, Created: o.Created, Expires: o.Expires}, nil
-	case o.State == deed.PlacementRefused && !r.w.fault(2):
-		return deed.OrderStatus{State: deed.OrderAbsent, Refusal: o.Refusal}, nil
+		return registrar.OrderStatus{State: registrar.OrderPending}, nil
+	case o.State == registry.PlacementDone:
+		return registrar.OrderStatus{State: registrar.OrderDone, Created: o.Created, Expires: o.Expires}, nil
+	case o.State == registry.PlacementRefused && !r.w.fault(2):
+		return registrar.OrderStatus{State: registrar.OrderAbsent, Refusal: o.Refusal}, nil
 	}
-	return deed.OrderStatus{State: deed.OrderAbsent}, nil
+	return registrar.OrderStatus{State: registrar.OrderAbsent}, nil
 }
 
-// FindOrder implements deed.OrderFinder. It knows what has arrived.
-func (r *registry) FindOrder(_ context.Context, reference string) (deed.RegistryOrder, error) {
+// FindOrder implements registrar.OrderFinder. It knows what has arrived.
+func (r *registry) FindOrder(_ context.Context, reference string) (registrar.Order, error) {
 	o := r.orders[reference]
 	switch {
 	case r.w.fault(10):
-		return deed.RegistryOrder{}, errSilent
+		return registrar.Order{}, errSilent
 	case o == nil || o.State == "" || r.w.now.Before(o.shows):
-		return deed.RegistryOrder{}, deed.Errorf(deed.CodeNotFound, "there is no order %s", reference)
+		return registrar.Order{}, deed.Errorf(deed.CodeNotFound, "there is no order %s", reference)
 	}
 	found := o.RegistryOrder
 	found.AuthCode = ""
 	return found, nil
 }
 
-// Cancel implements deed.Registrar. It does not meet an order that has not
+// Cancel implements registrar.Registrar. It does not meet an order that has not
 // arrived.
 func (r *registry) Cancel(_ context.Context, reference string) error {
 	o := r.orders[reference]
 	switch {
-	case o != nil && o.State == deed.PlacementCancelled:
+	case o != nil && o.State == registry.PlacementCancelled:
 		return nil
 	case o == nil || o.State == "" || !o.open():
 		return deed.Errorf(deed.CodeNotFound, "there is nothing to take back")
@@ -187,7 +191,7 @@ func (r *registry) Cancel(_ context.Context, reference string) error {
 		e.Transfer = ""
 		r.entries[o.Name] = e
 	}
-	o.State = deed.PlacementCancelled
+	o.State = registry.PlacementCancelled
 	r.w.tell("the registry takes %s back", reference)
 	return nil
 }

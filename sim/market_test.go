@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/sqldb"
 )
 
@@ -14,22 +15,22 @@ type nameStore struct {
 	s sqldb.Registrations
 }
 
-func (s nameStore) Registration(ctx context.Context, name deed.Name) (deed.Registration, error) {
-	return call(s.p, "Registration", func() (deed.Registration, error) { return s.s.Registration(ctx, name) })
+func (s nameStore) Registration(ctx context.Context, name deed.Name) (lifecycle.Registration, error) {
+	return call(s.p, "Registration", func() (lifecycle.Registration, error) { return s.s.Registration(ctx, name) })
 }
 
-func (s nameStore) Events(ctx context.Context, reference string) ([]deed.Event, error) {
-	return call(s.p, "Events", func() ([]deed.Event, error) { return s.s.Events(ctx, reference) })
+func (s nameStore) Events(ctx context.Context, reference string) ([]lifecycle.Event, error) {
+	return call(s.p, "Events", func() ([]lifecycle.Event, error) { return s.s.Events(ctx, reference) })
 }
 
 func (s nameStore) Acts(ctx context.Context, reference string) (int, error) {
 	return call(s.p, "Acts", func() (int, error) { return s.s.Acts(ctx, reference) })
 }
 
-func (s nameStore) Act(ctx context.Context, is deed.Registration, a deed.Act) error {
+func (s nameStore) Act(ctx context.Context, is lifecycle.Registration, a lifecycle.OwnerAction) error {
 	return act(s.p, "Act "+string(a.Kind), func() error {
 		err := s.s.Act(ctx, is, a)
-		if err == nil && a.Kind == deed.ActHandover {
+		if err == nil && a.Kind == lifecycle.ActionHandover {
 			s.p.w.handedOver(is)
 		}
 		return err
@@ -40,11 +41,11 @@ func (s nameStore) DueNames(ctx context.Context, most int) ([]string, error) {
 	return call(s.p, "DueNames", func() ([]string, error) { return s.s.DueNames(ctx, most) })
 }
 
-func (s nameStore) LiveOn(ctx context.Context, was, is deed.Registration, events []deed.Event, next time.Time) (bool, error) {
+func (s nameStore) LiveOn(ctx context.Context, was, is lifecycle.Registration, events []lifecycle.Event, next time.Time) (bool, error) {
 	return call(s.p, "LiveOn", func() (bool, error) { return s.s.LiveOn(ctx, was, is, events, next) })
 }
 
-func (s nameStore) EndRegistration(ctx context.Context, was deed.Registration, reason string, events []deed.Event) error {
+func (s nameStore) EndRegistration(ctx context.Context, was lifecycle.Registration, reason string, events []lifecycle.Event) error {
 	s.p.w.ends[reason]++
 	return act(s.p, "EndRegistration "+reason, func() error { return s.s.EndRegistration(ctx, was, reason, events) })
 }
@@ -55,8 +56,8 @@ type registrar struct {
 	r *registry
 }
 
-func (o registrar) Available(ctx context.Context, name deed.Name) (deed.Availability, error) {
-	return call(o.p, "Available", func() (deed.Availability, error) { return o.r.Available(ctx, name) })
+func (o registrar) Available(ctx context.Context, name deed.Name) (registrar.Availability, error) {
+	return call(o.p, "Available", func() (registrar.Availability, error) { return o.r.Available(ctx, name) })
 }
 
 func (o registrar) Transferable(ctx context.Context, name deed.Name, code deed.Secret) error {
@@ -66,7 +67,7 @@ func (o registrar) Transferable(ctx context.Context, name deed.Name, code deed.S
 // Place is not sent when its process slept past the deadline of the call:
 // the context has ended then. Contexts know real time only, so the deadline is
 // carried over to the clock of the world.
-func (o registrar) Place(ctx context.Context, order deed.RegistryOrder) error {
+func (o registrar) Place(ctx context.Context, order registrar.Order) error {
 	deadline := o.p.w.now.Add(callTime)
 	if d, ok := ctx.Deadline(); ok {
 		deadline = o.p.w.now.Add(time.Until(d).Round(time.Second))
@@ -79,12 +80,12 @@ func (o registrar) Place(ctx context.Context, order deed.RegistryOrder) error {
 	})
 }
 
-func (o registrar) Order(ctx context.Context, reference string, name deed.Name) (deed.OrderStatus, error) {
-	return call(o.p, "Order "+reference, func() (deed.OrderStatus, error) { return o.r.Order(ctx, reference, name) })
+func (o registrar) Order(ctx context.Context, reference string, name deed.Name) (registrar.OrderStatus, error) {
+	return call(o.p, "Order "+reference, func() (registrar.OrderStatus, error) { return o.r.Order(ctx, reference, name) })
 }
 
-func (o registrar) FindOrder(ctx context.Context, reference string) (deed.RegistryOrder, error) {
-	return call(o.p, "FindOrder "+reference, func() (deed.RegistryOrder, error) { return o.r.FindOrder(ctx, reference) })
+func (o registrar) FindOrder(ctx context.Context, reference string) (registrar.Order, error) {
+	return call(o.p, "FindOrder "+reference, func() (registrar.Order, error) { return o.r.FindOrder(ctx, reference) })
 }
 
 func (o registrar) Cancel(ctx context.Context, reference string) error {
@@ -97,6 +98,6 @@ type keeper struct {
 	r *registry
 }
 
-func (k keeper) Holding(ctx context.Context, name deed.Name) (deed.Holding, error) {
-	return call(k.p, "Holding", func() (deed.Holding, error) { return k.r.Holding(ctx, name) })
+func (k keeper) Holding(ctx context.Context, name deed.Name) (lifecycle.Holding, error) {
+	return call(k.p, "Holding", func() (lifecycle.Holding, error) { return k.r.Holding(ctx, name) })
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/sqldb"
 )
 
@@ -19,8 +21,8 @@ func (s payments) OpenNonces(ctx context.Context, w deed.Wallet) ([]string, erro
 	return call(s.p, "OpenNonces", func() ([]string, error) { return s.s.OpenNonces(ctx, w) })
 }
 
-func (s payments) AuthorizePayment(ctx context.Context, a deed.Payment, admit func(deed.Payer) error) (deed.Payment, error) {
-	return call(s.p, "AuthorizePayment", func() (deed.Payment, error) {
+func (s payments) AuthorizePayment(ctx context.Context, a order.Payment, admit func(order.Payer) error) (order.Payment, error) {
+	return call(s.p, "AuthorizePayment", func() (order.Payment, error) {
 		_, err := s.s.Payment(ctx, a.ID)
 		is, failed := s.s.AuthorizePayment(ctx, a, admit)
 		if deed.CodeOf(err) == deed.CodeNotFound && failed == nil && s.p.w.broken == nil {
@@ -30,29 +32,29 @@ func (s payments) AuthorizePayment(ctx context.Context, a deed.Payment, admit fu
 	})
 }
 
-func (s payments) Payment(ctx context.Context, id string) (deed.Payment, error) {
-	return call(s.p, "Payment", func() (deed.Payment, error) { return s.s.Payment(ctx, id) })
+func (s payments) Payment(ctx context.Context, id string) (order.Payment, error) {
+	return call(s.p, "Payment", func() (order.Payment, error) { return s.s.Payment(ctx, id) })
 }
 
-func (s payments) MovePayment(ctx context.Context, a deed.Payment, to deed.PaymentState, hash string) (deed.Payment, error) {
-	return call(s.p, "MovePayment "+string(to), func() (deed.Payment, error) { return s.s.MovePayment(ctx, a, to, hash) })
+func (s payments) MovePayment(ctx context.Context, a order.Payment, to order.PaymentState, hash string) (order.Payment, error) {
+	return call(s.p, "MovePayment "+string(to), func() (order.Payment, error) { return s.s.MovePayment(ctx, a, to, hash) })
 }
 
-func (s payments) DelayPayment(ctx context.Context, id string, d deed.Delay) error {
+func (s payments) DelayPayment(ctx context.Context, id string, d order.Delay) error {
 	return act(s.p, "DelayPayment", func() error { return s.s.DelayPayment(ctx, id, d) })
 }
 
-func (s payments) ClaimPayment(ctx context.Context, a deed.Payment, attempts int) (deed.Payment, error) {
-	return call(s.p, "ClaimPayment", func() (deed.Payment, error) {
+func (s payments) ClaimPayment(ctx context.Context, a order.Payment, attempts int) (order.Payment, error) {
+	return call(s.p, "ClaimPayment", func() (order.Payment, error) {
 		is, err := s.s.ClaimPayment(ctx, a, attempts)
-		if err == nil && is.State == deed.PaymentSettled {
+		if err == nil && is.State == order.PaymentSettled {
 			s.p.w.ends["claimed"]++
 		}
 		return is, err
 	})
 }
 
-func (s payments) RecordRevert(ctx context.Context, a deed.Payment) error {
+func (s payments) RecordRevert(ctx context.Context, a order.Payment) error {
 	return act(s.p, "RecordRevert", func() error { return s.s.RecordRevert(ctx, a) })
 }
 
@@ -64,12 +66,12 @@ func (s payments) DueRefunds(ctx context.Context, limit int) ([]string, error) {
 	return call(s.p, "DueRefunds", func() ([]string, error) { return s.s.DueRefunds(ctx, limit) })
 }
 
-func (s payments) Stalled(ctx context.Context, since time.Time) (deed.Stalled, error) {
+func (s payments) Stalled(ctx context.Context, since time.Time) (order.Stalled, error) {
 	return s.s.Stalled(ctx, since)
 }
 
-func (s payments) Lost(ctx context.Context) ([]deed.Payment, error) {
-	return call(s.p, "Lost", func() ([]deed.Payment, error) { return s.s.Lost(ctx) })
+func (s payments) Lost(ctx context.Context) ([]order.Payment, error) {
+	return call(s.p, "Lost", func() ([]order.Payment, error) { return s.s.Lost(ctx) })
 }
 
 // watch is how far the chain was read, as one process meets it.
@@ -84,12 +86,12 @@ func (s watch) Watched(ctx context.Context) (uint64, error) {
 	return call(s.p, "Watched", func() (uint64, error) { return s.s.Watched(ctx) })
 }
 
-func (s watch) SetWatched(ctx context.Context, next uint64, unread []deed.UnreadBlock) error {
+func (s watch) SetWatched(ctx context.Context, next uint64, unread []settle.UnreadBlock) error {
 	return act(s.p, "SetWatched", func() error { return s.s.SetWatched(ctx, next, unread) })
 }
 
 // Adopt fails for a transfer that is poison, until nothing fails any more.
-func (s watch) Adopt(ctx context.Context, t deed.Transfer, u deed.Unsolicited) error {
+func (s watch) Adopt(ctx context.Context, t settle.Transfer, u order.Unsolicited) error {
 	return act(s.p, "Adopt "+t.TxHash, func() error {
 		w := s.p.w
 		if _, known := w.poison[t.TxHash]; !known {
@@ -102,15 +104,15 @@ func (s watch) Adopt(ctx context.Context, t deed.Transfer, u deed.Unsolicited) e
 	})
 }
 
-func (s watch) PutAside(ctx context.Context, t deed.Transfer, reason string, next time.Time) error {
+func (s watch) PutAside(ctx context.Context, t settle.Transfer, reason string, next time.Time) error {
 	return act(s.p, "PutAside "+t.TxHash, func() error {
 		s.p.w.ends["put aside"]++
 		return s.s.PutAside(ctx, t, reason, next)
 	})
 }
 
-func (s watch) DueAside(ctx context.Context, limit int) ([]deed.Transfer, error) {
-	return call(s.p, "DueAside", func() ([]deed.Transfer, error) { return s.s.DueAside(ctx, limit) })
+func (s watch) DueAside(ctx context.Context, limit int) ([]settle.Transfer, error) {
+	return call(s.p, "DueAside", func() ([]settle.Transfer, error) { return s.s.DueAside(ctx, limit) })
 }
 
 // outside is the chain, as one process meets it.
@@ -119,37 +121,37 @@ type outside struct {
 	s settler
 }
 
-func (o outside) Check(ctx context.Context, a deed.Authorization, open []string) (deed.Funds, error) {
-	return call(o.p, "Check", func() (deed.Funds, error) {
+func (o outside) Check(ctx context.Context, a settle.Authorization, open []string) (settle.Funds, error) {
+	return call(o.p, "Check", func() (settle.Funds, error) {
 		o.p.seen[id(a)] = append(o.p.seen[id(a)], o.s.c.head())
 		return o.s.Check(ctx, a, open)
 	})
 }
 
-func (o outside) Settle(ctx context.Context, a deed.Authorization) (string, error) {
+func (o outside) Settle(ctx context.Context, a settle.Authorization) (string, error) {
 	return call(o.p, "Settle", func() (string, error) {
 		hash, err := o.s.Settle(ctx, a)
-		if errors.Is(err, deed.ErrUnsettleable) {
+		if errors.Is(err, settle.ErrUnsettleable) {
 			o.p.w.refill(o.p, a)
 		}
 		return hash, err
 	})
 }
 
-func (o outside) Abandon(ctx context.Context, a deed.Authorization) error {
+func (o outside) Abandon(ctx context.Context, a settle.Authorization) error {
 	return act(o.p, "Abandon", func() error { return o.s.Abandon(ctx, a) })
 }
 
-func (o outside) Refund(ctx context.Context, r deed.Refund) (string, error) {
+func (o outside) Refund(ctx context.Context, r settle.Refund) (string, error) {
 	return call(o.p, "Refund", func() (string, error) { return o.s.Refund(ctx, r) })
 }
 
-func (o outside) Refunded(ctx context.Context, r deed.Refund) (bool, error) {
+func (o outside) Refunded(ctx context.Context, r settle.Refund) (bool, error) {
 	return call(o.p, "Refunded", func() (bool, error) { return o.s.Refunded(ctx, r) })
 }
 
-func (o outside) Incoming(ctx context.Context, from uint64) (deed.Arrivals, error) {
-	return call(o.p, "Incoming", func() (deed.Arrivals, error) { return o.s.Incoming(ctx, from) })
+func (o outside) Incoming(ctx context.Context, from uint64) (settle.Arrivals, error) {
+	return call(o.p, "Incoming", func() (settle.Arrivals, error) { return o.s.Incoming(ctx, from) })
 }
 
 func (o outside) SentByUs(ctx context.Context, txHash string) (bool, error) {

@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/registrar/registry"
 )
 
 // otherServers are what an owner may delegate a name to.
@@ -60,7 +63,7 @@ func (w *world) own(p *process) {
 }
 
 // handedOver notes who a registration was given to.
-func (w *world) handedOver(r deed.Registration) {
+func (w *world) handedOver(r lifecycle.Registration) {
 	w.given[r.Reference] = r.Owner
 	w.ends["handed over"]++
 }
@@ -85,7 +88,7 @@ func (w *world) checkCodes() error {
 }
 
 // checkSame compares what owners may change, at the registry and in our books.
-func checkSame(r deed.Registration, e deed.RegistryEntry) error {
+func checkSame(r lifecycle.Registration, e registry.Entry) error {
 	if r.Locked != e.Locked || !slices.Equal(r.Nameservers, e.Nameservers) || !slices.Equal(r.DS, e.DS) {
 		return fmt.Errorf("we say that %s is locked %v, at %v, with %v, the registry says %v, %v, %v", r.Name, r.Locked, r.Nameservers, r.DS, e.Locked, e.Nameservers, e.DS)
 	}
@@ -93,7 +96,7 @@ func checkSame(r deed.Registration, e deed.RegistryEntry) error {
 }
 
 // change is what a keeper of names does at once, when it answers.
-func (r *registry) change(name deed.Name, f func(e deed.RegistryEntry, at time.Time) (deed.RegistryEntry, error)) error {
+func (r *registry) change(name deed.Name, f func(e registry.Entry, at time.Time) (registry.Entry, error)) error {
 	if r.w.fault(12) {
 		return errSilent
 	}
@@ -109,21 +112,21 @@ func (r *registry) change(name deed.Name, f func(e deed.RegistryEntry, at time.T
 
 func (k keeper) SetLock(_ context.Context, name deed.Name, locked bool) error {
 	return act(k.p, "SetLock", func() error {
-		return k.r.change(name, func(e deed.RegistryEntry, at time.Time) (deed.RegistryEntry, error) { return e.WithLock(locked, at) })
+		return k.r.change(name, func(e registry.Entry, at time.Time) (registry.Entry, error) { return e.WithLock(locked, at) })
 	})
 }
 
 func (k keeper) SetNameservers(_ context.Context, name deed.Name, hosts []string) error {
 	return act(k.p, "SetNameservers", func() error {
-		return k.r.change(name, func(e deed.RegistryEntry, at time.Time) (deed.RegistryEntry, error) {
+		return k.r.change(name, func(e registry.Entry, at time.Time) (registry.Entry, error) {
 			return e.WithNameservers(hosts, at)
 		})
 	})
 }
 
-func (k keeper) SetDS(_ context.Context, name deed.Name, ds []deed.DS) error {
+func (k keeper) SetDS(_ context.Context, name deed.Name, ds []dnssec.DS) error {
 	return act(k.p, "SetDS", func() error {
-		return k.r.change(name, func(e deed.RegistryEntry, at time.Time) (deed.RegistryEntry, error) { return e.WithDS(ds, at) })
+		return k.r.change(name, func(e registry.Entry, at time.Time) (registry.Entry, error) { return e.WithDS(ds, at) })
 	})
 }
 
@@ -131,6 +134,6 @@ func (k keeper) AuthCode(_ context.Context, name deed.Name) (deed.Secret, error)
 	return call(k.p, "AuthCode", func() (deed.Secret, error) {
 		k.r.codes++
 		code := fmt.Sprintf("code %d", k.r.codes)
-		return deed.Secret(code), k.r.change(name, func(e deed.RegistryEntry, at time.Time) (deed.RegistryEntry, error) { return e.WithAuthHash(code, at) })
+		return deed.Secret(code), k.r.change(name, func(e registry.Entry, at time.Time) (registry.Entry, error) { return e.WithAuthHash(code, at) })
 	})
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/payment"
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/sqldb"
@@ -144,8 +146,8 @@ type jobStore struct {
 	s sqldb.Jobs
 }
 
-func (s jobStore) Job(ctx context.Context, id string) (deed.Job, error) {
-	return call(s.p, "Job", func() (deed.Job, error) {
+func (s jobStore) Job(ctx context.Context, id string) (order.Job, error) {
+	return call(s.p, "Job", func() (order.Job, error) {
 		j, err := s.s.Job(ctx, id)
 		if err != nil {
 			return j, err
@@ -158,11 +160,11 @@ func (s jobStore) Job(ctx context.Context, id string) (deed.Job, error) {
 	})
 }
 
-func (s jobStore) JobOf(ctx context.Context, a deed.Payment) (deed.Job, error) {
-	return call(s.p, "JobOf", func() (deed.Job, error) { return s.s.JobOf(ctx, a) })
+func (s jobStore) JobOf(ctx context.Context, a order.Payment) (order.Job, error) {
+	return call(s.p, "JobOf", func() (order.Job, error) { return s.s.JobOf(ctx, a) })
 }
 
-func (s jobStore) MoveJob(ctx context.Context, j deed.Job, to deed.JobState, next time.Time) (bool, error) {
+func (s jobStore) MoveJob(ctx context.Context, j order.Job, to order.JobState, next time.Time) (bool, error) {
 	what := "MoveJob " + string(to)
 	if to == j.State {
 		what = "delay the job"
@@ -170,19 +172,19 @@ func (s jobStore) MoveJob(ctx context.Context, j deed.Job, to deed.JobState, nex
 	return call(s.p, what, func() (bool, error) { return s.s.MoveJob(ctx, j, to, next) })
 }
 
-func (s jobStore) CompleteJob(ctx context.Context, j deed.Job, r deed.Registration) error {
+func (s jobStore) CompleteJob(ctx context.Context, j order.Job, r lifecycle.Registration) error {
 	return act(s.p, "CompleteJob", func() error { return s.s.CompleteJob(ctx, j, r) })
 }
 
-func (s jobStore) FailJob(ctx context.Context, j deed.Job) error {
+func (s jobStore) FailJob(ctx context.Context, j order.Job) error {
 	return act(s.p, "FailJob", func() error { return s.s.FailJob(ctx, j) })
 }
 
-func (s jobStore) Unfinished(ctx context.Context) ([]deed.Job, error) {
-	return call(s.p, "Unfinished", func() ([]deed.Job, error) { return s.s.Unfinished(ctx) })
+func (s jobStore) Unfinished(ctx context.Context) ([]order.Job, error) {
+	return call(s.p, "Unfinished", func() ([]order.Job, error) { return s.s.Unfinished(ctx) })
 }
 
-func (s jobStore) ResumeJob(ctx context.Context, j deed.Job, attempt int) error {
+func (s jobStore) ResumeJob(ctx context.Context, j order.Job, attempt int) error {
 	return act(s.p, "ResumeJob", func() error { return s.s.ResumeJob(ctx, j, attempt) })
 }
 

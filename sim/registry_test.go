@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/registrar"
 )
 
 // us is our account at the registry, and them the account of all others.
@@ -20,7 +21,7 @@ const code = "open sesame"
 // An order is one that was sent to the registry. Until it arrives it has no
 // state there.
 type order struct {
-	deed.Placement
+	registry.Placement
 	arrives  time.Time // by the world's time
 	freed    time.Time // likewise: when a person lets a parked order go on
 	shows    time.Time // likewise: a look-up finds it from then on
@@ -29,17 +30,17 @@ type order struct {
 
 // open says whether the order may still be executed.
 func (o *order) open() bool {
-	return o.State == "" || o.State == deed.PlacementPlaced || o.State == deed.PlacementParked
+	return o.State == "" || o.State == registry.PlacementPlaced || o.State == registry.PlacementParked
 }
 
 // A registry keeps names by the rules of the ground floor, and is behind a
-// deed.Registrar with every fault that one may have by its contract, and one
+// registrar.Registrar with every fault that one may have by its contract, and one
 // more: it refuses what it has just done. It survives every crash of ours. Its
 // own clock jumps.
 type registry struct {
 	w       *world
 	ahead   time.Duration // of the world's time
-	entries map[deed.Name]deed.RegistryEntry
+	entries map[deed.Name]registry.Entry
 	orders  map[string]*order
 	sent    []string // references, in the order they came
 	done    []*order // in the order they were executed
@@ -49,9 +50,9 @@ type registry struct {
 }
 
 func newRegistry(w *world) *registry {
-	r := &registry{w: w, entries: map[deed.Name]deed.RegistryEntry{}, orders: map[string]*order{}}
+	r := &registry{w: w, entries: map[deed.Name]registry.Entry{}, orders: map[string]*order{}}
 	for _, name := range w.away {
-		r.entries[name] = deed.RegistryEntry{
+		r.entries[name] = registry.Entry{
 			Name: name, Reference: them, Account: them, Created: w.now.AddDate(-1, 0, 0), Expires: w.now.AddDate(0, 2+w.rng.IntN(20), 0),
 			GraceDays: graceDays, AuthHash: code, Nameservers: ourServers,
 		}
@@ -82,8 +83,8 @@ func (r *registry) run() {
 	for _, ref := range r.sent {
 		o := r.orders[ref]
 		arrived := o.State == "" && !r.w.now.Before(o.arrives)
-		if arrived || o.State == deed.PlacementParked && !r.w.now.Before(o.freed) {
-			o.State, o.Due = deed.PlacementPlaced, r.now()
+		if arrived || o.State == registry.PlacementParked && !r.w.now.Before(o.freed) {
+			o.State, o.Due = registry.PlacementPlaced, r.now()
 		}
 	}
 	for o := r.next(); o != nil; o = r.next() {
@@ -95,7 +96,7 @@ func (r *registry) run() {
 func (r *registry) next() (first *order) {
 	for _, ref := range r.sent {
 		o := r.orders[ref]
-		if o.State == deed.PlacementPlaced && !r.now().Before(o.Due) && (first == nil || o.Due.Before(first.Due)) {
+		if o.State == registry.PlacementPlaced && !r.now().Before(o.Due) && (first == nil || o.Due.Before(first.Due)) {
 			first = o
 		}
 	}
@@ -110,7 +111,7 @@ func (r *registry) execute(o *order) {
 	} else {
 		o.Placement, e = o.Execute(e)
 	}
-	if o.State == deed.PlacementDone {
+	if o.State == registry.PlacementDone {
 		r.done = append(r.done, o)
 		if o.Account == them {
 			e.AuthHash, e.Locked = code, false
@@ -141,20 +142,20 @@ func (r *registry) outbuy(name deed.Name) {
 	if r.entries[name].HeldAt(r.now()) {
 		return
 	}
-	r.entries[name] = deed.RegistryEntry{Name: name, Reference: them, Account: them, Created: r.now(), Expires: r.now().AddDate(1, 0, 0), GraceDays: graceDays, AuthHash: code}
+	r.entries[name] = registry.Entry{Name: name, Reference: them, Account: them, Created: r.now(), Expires: r.now().AddDate(1, 0, 0), GraceDays: graceDays, AuthHash: code}
 	r.w.tell("an outsider buys %s", name)
 }
 
 // leave begins to move a name of ours to another registrar.
 func (r *registry) leave(name deed.Name) {
 	e := r.entries[name]
-	if !r.ours(name) || e.Transfer != "" || r.now().AddDate(0, 0, deed.TransferDays).After(e.Expires) {
+	if !r.ours(name) || e.Transfer != "" || r.now().AddDate(0, 0, registry.TransferDays).After(e.Expires) {
 		return
 	}
 	r.leaving++
-	o := &order{Placement: deed.Placement{
-		RegistryOrder: deed.RegistryOrder{Kind: deed.OrderTransfer, Reference: fmt.Sprintf("%s-%d", them, r.leaving), Name: name, Years: 1},
-		Account:       them, GraceDays: graceDays, State: deed.PlacementPlaced, Accepted: r.now(), Due: r.now().AddDate(0, 0, deed.TransferDays),
+	o := &order{Placement: registry.Placement{
+		RegistryOrder: registrar.Order{Kind: registrar.OrderTransfer, Reference: fmt.Sprintf("%s-%d", them, r.leaving), Name: name, Years: 1},
+		Account:       them, GraceDays: graceDays, State: registry.PlacementPlaced, Accepted: r.now(), Due: r.now().AddDate(0, 0, registry.TransferDays),
 	}}
 	e.Transfer = o.Reference
 	r.entries[name], r.orders[o.Reference], r.sent = e, o, append(r.sent, o.Reference)

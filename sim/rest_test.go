@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/sqldb"
 )
 
@@ -91,13 +94,13 @@ func (w *world) checkRest() error {
 			unread += u.amount
 		case err != nil:
 			return fmt.Errorf("%s came in and nobody knows of it: %w", u.amount, err)
-		case p.State == deed.PaymentConsumed:
+		case p.State == order.PaymentConsumed:
 			consumed += p.Auth.Amount
-		case p.State == deed.PaymentRefunded && p.Purchase.Kind == deed.PurchaseNothing && u.amount < terms().Dust && !w.restored:
+		case p.State == order.PaymentRefunded && p.Purchase.Kind == order.PurchaseNothing && u.amount < terms().Dust && !w.restored:
 			return fmt.Errorf("%s went back at our cost: it is dust", p.ID)
-		case p.State == deed.PaymentRefunded:
+		case p.State == order.PaymentRefunded:
 			back += p.Auth.Amount
-		case p.State == deed.PaymentDust:
+		case p.State == order.PaymentDust:
 			dust += p.Auth.Amount
 		case u.paid:
 			return fmt.Errorf("%s has %s of its payer and is %s", p.ID, u.amount, p.State)
@@ -126,7 +129,7 @@ func (w *world) checkHeld() error {
 			return fmt.Errorf("%s is ours under %s and belongs to nobody: %w", name, e.Reference, err)
 		case ours && !r.Expires.Equal(e.Expires):
 			return fmt.Errorf("we say that %s expires at %s, the registry says %s", name, r.Expires, e.Expires)
-		case !ours && err == nil && r.Status != deed.StatusSuspended:
+		case !ours && err == nil && r.Status != lifecycle.StatusSuspended:
 			return fmt.Errorf("%s is %s in our books, and not ours", name, r.Status)
 		case ours:
 			if err := checkSame(r, e); err != nil {
@@ -144,7 +147,7 @@ func (w *world) checkHeld() error {
 func (w *world) checkTold() error {
 	renewed := map[deed.Name][]time.Time{}
 	for _, o := range w.registry.done {
-		if o.Kind != deed.OrderRenew {
+		if o.Kind != registrar.OrderRenew {
 			delete(renewed, o.Name) // a new life begins
 			continue
 		}
@@ -156,7 +159,7 @@ func (w *world) checkTold() error {
 			return err
 		}
 		for _, until := range renewed[name] {
-			if w.registry.ours(name) && !slices.ContainsFunc(events, func(e deed.Event) bool { return e.Type == deed.EventRenewed && e.About.Equal(until) }) {
+			if w.registry.ours(name) && !slices.ContainsFunc(events, func(e lifecycle.Event) bool { return e.Type == lifecycle.EventRenewed && e.About.Equal(until) }) {
 				return fmt.Errorf("nobody was told of the renewal of %s until %s", name, until)
 			}
 		}
@@ -165,13 +168,13 @@ func (w *world) checkTold() error {
 }
 
 // count notes how a payment ended.
-func (w *world) count(p deed.Payment, err error) {
+func (w *world) count(p order.Payment, err error) {
 	switch {
 	case err != nil:
 		w.ends["refused"]++
 	case p.AliasOf != "":
 		w.ends["alias"]++
-	case p.Purchase.Kind == deed.PurchaseNothing:
+	case p.Purchase.Kind == order.PurchaseNothing:
 		w.ends["adopted and "+string(p.State)]++
 	default:
 		w.ends[string(p.Purchase.Kind)+" "+string(p.State)]++

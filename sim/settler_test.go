@@ -8,9 +8,10 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/settle"
 )
 
-// A settler implements deed.Settler and payment.Tracer on the chain, as their
+// A settler implements settle.Settler and payment.Tracer on the chain, as their
 // contracts say.
 type settler struct {
 	c     *chain
@@ -22,12 +23,12 @@ var errUndecided = errors.New("the chain has not decided")
 func isTreasury(w deed.Wallet) bool { return slices.Contains(treasuries, w) }
 
 // pays says whether the use of its nonce is the transfer that was authorized.
-func (u use) pays(a deed.Authorization) bool {
+func (u use) pays(a settle.Authorization) bool {
 	return u.paid && u.to == a.PayTo && u.amount == a.Amount
 }
 
 // fails says why the transfer would fail in the next block, or "".
-func (b *block) fails(a deed.Authorization) string {
+func (b *block) fails(a settle.Authorization) string {
 	_, used := b.used[keyOf(a)]
 	switch now := b.at.Unix(); {
 	case used:
@@ -40,19 +41,19 @@ func (b *block) fails(a deed.Authorization) string {
 	return ""
 }
 
-// Check implements deed.Settler.
-func (s settler) Check(_ context.Context, a deed.Authorization, open []string) (deed.Funds, error) {
+// Check implements settle.Settler.
+func (s settler) Check(_ context.Context, a settle.Authorization, open []string) (settle.Funds, error) {
 	b := s.c.head()
 	u, used := b.used[keyOf(a)]
-	funds := deed.Funds{Balance: b.balance[a.Payer], Used: map[string]bool{}}
+	funds := settle.Funds{Balance: b.balance[a.Payer], Used: map[string]bool{}}
 	for _, nonce := range open {
-		if _, gone := b.used[keyOf(deed.Authorization{Payer: a.Payer, Nonce: nonce})]; gone {
+		if _, gone := b.used[keyOf(settle.Authorization{Payer: a.Payer, Nonce: nonce})]; gone {
 			funds.Used[nonce] = true
 		}
 	}
 	switch now := b.at.Unix(); {
 	case u.pays(a):
-		return funds, deed.ErrAlreadyPaid
+		return funds, settle.ErrAlreadyPaid
 	case a.PayTo != s.payTo() || len(a.Signature) == 0 || used || now <= a.ValidAfter || now >= a.ValidBefore:
 		return funds, deed.Errorf(deed.CodePaymentInvalid, "it can not be settled")
 	case funds.Balance < a.Amount:
@@ -61,8 +62,8 @@ func (s settler) Check(_ context.Context, a deed.Authorization, open []string) (
 	return funds, nil
 }
 
-// Settle implements deed.Settler. It may wait for some blocks, as ours does.
-func (s settler) Settle(_ context.Context, a deed.Authorization) (string, error) {
+// Settle implements settle.Settler. It may wait for some blocks, as ours does.
+func (s settler) Settle(_ context.Context, a settle.Authorization) (string, error) {
 	for range 1 + s.c.w.rng.IntN(depth+3) {
 		u, used := s.c.final().used[keyOf(a)]
 		switch {
@@ -86,27 +87,27 @@ func (s settler) Settle(_ context.Context, a deed.Authorization) (string, error)
 
 // send broadcasts the transaction that settles a, the one signed before if there
 // is one. It fails with a stuck error when there is none, or none any more.
-func (s settler) send(a deed.Authorization) error {
+func (s settler) send(a settle.Authorization) error {
 	purpose := "settle " + keyOf(a)
 	switch state, live := s.c.last(purpose); {
 	case state == reverted:
-		return fmt.Errorf("%w: it was sent once", deed.ErrReverted)
+		return fmt.Errorf("%w: it was sent once", settle.ErrReverted)
 	case live != nil:
 		s.c.add(live)
 		return nil
 	case state == abandoned:
-		return fmt.Errorf("%w: it was given up", deed.ErrUnsettleable)
+		return fmt.Errorf("%w: it was given up", settle.ErrUnsettleable)
 	}
 	if why := s.c.head().fails(a); why != "" {
-		return fmt.Errorf("%w: %s", deed.ErrUnsettleable, why)
+		return fmt.Errorf("%w: %s", settle.ErrUnsettleable, why)
 	}
 	s.c.sign(purpose, transaction{kind: transfer, auth: a, fails: s.c.w.fault(40)}) // a contract may lie to a simulation
 	return nil
 }
 
-// Abandon implements deed.Settler: what was given up takes the place of a
+// Abandon implements settle.Settler: what was given up takes the place of a
 // transaction, so that nobody signs one.
-func (s settler) Abandon(_ context.Context, a deed.Authorization) error {
+func (s settler) Abandon(_ context.Context, a settle.Authorization) error {
 	purpose := "settle " + keyOf(a)
 	switch state, live := s.c.last(purpose); {
 	case live != nil:
@@ -161,11 +162,11 @@ func (c *chain) sign(purpose string, t transaction) {
 	c.add(&t)
 }
 
-// Refund implements deed.Settler. Its nonce follows from what goes back, so that
+// Refund implements settle.Settler. Its nonce follows from what goes back, so that
 // the chain takes it once, whatever was signed before.
-func (s settler) Refund(_ context.Context, r deed.Refund) (string, error) {
-	of := keyOf(deed.Authorization{Payer: r.Payer, Nonce: r.Nonce})
-	a := deed.Authorization{Payer: refundWallet, PayTo: r.Payer, Amount: r.Amount, ValidBefore: s.c.w.now.AddDate(1, 0, 0).Unix(), Nonce: "refund of " + of}
+func (s settler) Refund(_ context.Context, r settle.Refund) (string, error) {
+	of := keyOf(settle.Authorization{Payer: r.Payer, Nonce: r.Nonce})
+	a := settle.Authorization{Payer: refundWallet, PayTo: r.Payer, Amount: r.Amount, ValidBefore: s.c.w.now.AddDate(1, 0, 0).Unix(), Nonce: "refund of " + of}
 	for range 1 + s.c.w.rng.IntN(depth+3) {
 		if u, used := s.c.final().used[keyOf(a)]; used {
 			return u.hash, nil
@@ -181,9 +182,9 @@ func (s settler) Refund(_ context.Context, r deed.Refund) (string, error) {
 	return "", errUndecided
 }
 
-// Refunded implements deed.RefundFinder.
-func (s settler) Refunded(_ context.Context, r deed.Refund) (bool, error) {
-	return len(s.c.head().refunds[keyOf(deed.Authorization{Payer: r.Payer, Nonce: r.Nonce})]) > 0, nil
+// Refunded implements settle.RefundFinder.
+func (s settler) Refunded(_ context.Context, r settle.Refund) (bool, error) {
+	return len(s.c.head().refunds[keyOf(settle.Authorization{Payer: r.Payer, Nonce: r.Nonce})]) > 0, nil
 }
 
 // SentByUs implements payment.Tracer.
@@ -191,9 +192,9 @@ func (s settler) SentByUs(_ context.Context, txHash string) (bool, error) {
 	return s.c.sent[txHash], nil
 }
 
-// Incoming implements deed.Settler. It may stop before the last final block. It
+// Incoming implements settle.Settler. It may stop before the last final block. It
 // goes below its contract in one thing: it tells of transfers of nothing.
-func (s settler) Incoming(_ context.Context, from uint64) (found deed.Arrivals, err error) {
+func (s settler) Incoming(_ context.Context, from uint64) (found settle.Arrivals, err error) {
 	to := uint64(s.c.finalHeight())
 	if to > from && s.c.w.fault(5) {
 		to = from
@@ -201,13 +202,13 @@ func (s settler) Incoming(_ context.Context, from uint64) (found deed.Arrivals, 
 	for n := from; n <= to; n++ {
 		b := s.c.blocks[n]
 		if b.fat {
-			found.Unread = append(found.Unread, deed.UnreadBlock{Number: n, Reason: "the answer is too large"})
+			found.Unread = append(found.Unread, settle.UnreadBlock{Number: n, Reason: "the answer is too large"})
 			continue
 		}
 		for _, t := range b.txs {
 			u := b.used[keyOf(t.auth)]
 			if t.kind == transfer && isTreasury(u.to) && u.hash == t.hash {
-				found.Transfers = append(found.Transfers, deed.Transfer{Payer: t.auth.Payer, PayTo: u.to, Nonce: t.auth.Nonce, Amount: u.amount, TxHash: t.hash, Block: n, At: u.at})
+				found.Transfers = append(found.Transfers, settle.Transfer{Payer: t.auth.Payer, PayTo: u.to, Nonce: t.auth.Nonce, Amount: u.amount, TxHash: t.hash, Block: n, At: u.at})
 			}
 		}
 	}

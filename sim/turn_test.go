@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/registration"
 )
 
@@ -19,15 +20,15 @@ func TestWaitingRenewalStepsBack(t *testing.T) {
 	defer w.db.Close() // it is gone with the test
 	w.faulty, w.left = false, 0
 	name := w.names[0]
-	w.buy(t, 0, deed.PurchaseRegistration, name)
+	w.buy(t, 0, order.PurchaseRegistration, name)
 	for range 100 {
-		w.tick(deed.QuietWindow)
+		w.tick(order.QuietWindow)
 		w.work(w.procs[0])
 	}
 	w.registry.parking = true
-	first := w.buy(t, 0, deed.PurchaseRenewal, name)
-	second := w.buy(t, 1, deed.PurchaseRenewal, name)
-	if first.State != deed.JobVerifying || second.State != deed.JobQueued {
+	first := w.buy(t, 0, order.PurchaseRenewal, name)
+	second := w.buy(t, 1, order.PurchaseRenewal, name)
+	if first.State != order.JobVerifying || second.State != order.JobQueued {
 		t.Fatalf("got %s and %s, want one that is at work and one that waits", first.State, second.State)
 	}
 	due, err := w.procs[0].names.Due(context.Background(), 8)
@@ -37,7 +38,7 @@ func TestWaitingRenewalStepsBack(t *testing.T) {
 }
 
 // buy orders something, and returns the job once it is paid.
-func (w *world) buy(t *testing.T, buyer int, kind deed.PurchaseKind, name deed.Name) deed.Job {
+func (w *world) buy(t *testing.T, buyer int, kind order.PurchaseKind, name deed.Name) order.Job {
 	t.Helper()
 	p := w.procs[0]
 	r := w.sign(w.buyers[buyer], registration.Order{Kind: kind, Name: name, Years: 1})
@@ -46,11 +47,11 @@ func (w *world) buy(t *testing.T, buyer int, kind deed.PurchaseKind, name deed.N
 		if err != nil {
 			t.Fatal(err)
 		}
-		if out.Job.State != deed.JobAwaitingPayment {
+		if out.Job.State != order.JobAwaitingPayment {
 			return out.Job
 		}
 		w.tick(callTime)
 	}
 	t.Fatalf("%s of %s is never paid", kind, name)
-	return deed.Job{}
+	return order.Job{}
 }

@@ -23,6 +23,10 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/registrar"
+	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/sqldb"
 )
 
@@ -38,34 +42,34 @@ const (
 // price.
 type prices struct{}
 
-func (prices) NewName(name deed.Name, years int, _ deed.Availability) (deed.Quote, error) {
-	return deed.Quote{Amount: price * deed.USDC(years), Years: years, For: string(name)}, nil
+func (prices) NewName(name deed.Name, years int, _ registrar.Availability) (order.Quote, error) {
+	return order.Quote{Amount: price * deed.USDC(years), Years: years, For: string(name)}, nil
 }
 
-func (prices) Renewal(r deed.Registration, years int, restore bool) (deed.Quote, error) {
-	q := deed.Quote{Amount: (price - 1_000_000) * deed.USDC(years), Years: years, For: string(r.Name)}
+func (prices) Renewal(r lifecycle.Registration, years int, restore bool) (order.Quote, error) {
+	q := order.Quote{Amount: (price - 1_000_000) * deed.USDC(years), Years: years, For: string(r.Name)}
 	if restore {
 		q.Amount += price
 	}
 	return q, nil
 }
 
-func (prices) Transfer(name deed.Name) (deed.Quote, error) {
-	return deed.Quote{Amount: price - 2_000_000, Years: 1, For: string(name)}, nil
+func (prices) Transfer(name deed.Name) (order.Quote, error) {
+	return order.Quote{Amount: price - 2_000_000, Years: 1, For: string(name)}, nil
 }
 
 func (prices) MinYears(deed.TLD) (int, error) { return 1, nil }
 func (prices) GraceDays(deed.TLD) int         { return graceDays }
 
 // cost is what a purchase must have cost.
-func cost(p deed.Purchase) deed.USDC {
-	var q deed.Quote
+func cost(p order.Purchase) deed.USDC {
+	var q order.Quote
 	switch p.Kind { // none of them fails
-	case deed.PurchaseRegistration:
-		q, _ = prices{}.NewName(p.Name, p.Years, deed.Availability{})
-	case deed.PurchaseRenewal:
-		q, _ = prices{}.Renewal(deed.Registration{Name: p.Name}, p.Years, p.Facts.Restore)
-	case deed.PurchaseTransfer:
+	case order.PurchaseRegistration:
+		q, _ = prices{}.NewName(p.Name, p.Years, registrar.Availability{})
+	case order.PurchaseRenewal:
+		q, _ = prices{}.Renewal(lifecycle.Registration{Name: p.Name}, p.Years, p.Facts.Restore)
+	case order.PurchaseTransfer:
 		q, _ = prices{}.Transfer(p.Name)
 	}
 	return q.Amount
@@ -88,7 +92,7 @@ type world struct {
 	away     []deed.Name // that are at another registrar
 	payTo    deed.Wallet // what is configured now
 	requests []*request
-	signed   []deed.Authorization   // everything that a payer ever signed
+	signed   []settle.Authorization // everything that a payer ever signed
 	jobs     map[string]string      // by authorization: the job it was told of
 	given    map[string]deed.Wallet // by registration: who it was handed over to
 	acting   deed.Name              // that an owner is doing something with

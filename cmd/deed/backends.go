@@ -17,6 +17,7 @@ import (
 	"deed.example/deed/internal/cache/redis"
 	"deed.example/deed/internal/catalog"
 	"deed.example/deed/internal/health"
+	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/seal"
 	"deed.example/deed/internal/settle/chain"
@@ -55,9 +56,9 @@ type backends struct {
 
 // A registrarBackend sells us names, and says whether it is there.
 type registrarBackend interface {
-	deed.Registrar
-	deed.Keeper
-	deed.Inventory
+	registrar.Registrar
+	registrar.Manager
+	registrar.Inventory
 	Ping(ctx context.Context) error
 }
 

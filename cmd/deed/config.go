@@ -171,7 +171,7 @@ func (c *config) setPerTLD(key, value string) error {
 		err = errors.New("a TLD has the keys markup and fee_usd")
 	}
 	if c.Pricing.PerTLD == nil {
-		c.Pricing.PerTLD = map[deed.TLD]deed.Markup{}
+		c.Pricing.PerTLD = map[deed.TLD]catalog.Markup{}
 	}
 	c.Pricing.PerTLD[tld] = m
 	return err

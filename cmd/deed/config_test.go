@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/catalog"
 )
 
 // read reads a configuration from the text of a file, the environment and flags.
@@ -78,8 +79,8 @@ func TestLastWordCounts(t *testing.T) {
 	if c.Limits.Search.Max != 3 || c.Limits.DNS.Max != 2 || c.Limits.Account.Max != 30 {
 		t.Errorf("got limits %+v", c.Limits)
 	}
-	base := deed.Markup{BasisPoints: 1250, Fee: 250_000}
-	if c.Pricing.Markup != base || c.Pricing.PerTLD["com"] != (deed.Markup{Fee: 250_000}) || c.Pricing.PerTLD["io"] != (deed.Markup{BasisPoints: 1250, Fee: 1_000_000}) {
+	base := catalog.Markup{BasisPoints: 1250, Fee: 250_000}
+	if c.Pricing.Markup != base || c.Pricing.PerTLD["com"] != (catalog.Markup{Fee: 250_000}) || c.Pricing.PerTLD["io"] != (catalog.Markup{BasisPoints: 1250, Fee: 1_000_000}) {
 		t.Errorf("got prices %+v", c.Pricing)
 	}
 	for _, want := range []string{"--listen", "DEED_DATA", "deed.toml", "default", "10.0.0.0/8,2001:db8::/32", "12.50%"} {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/keyfile"
 	"deed.example/deed/internal/nameserver"
 	"deed.example/deed/internal/primary"
@@ -20,8 +20,8 @@ import (
 )
 
 var (
-	_ deed.Publisher   = (*nameserver.Server)(nil)
-	_ deed.Publisher   = (*primary.Notifier)(nil)
+	_ dnssec.Publisher = (*nameserver.Server)(nil)
+	_ dnssec.Publisher = (*primary.Notifier)(nil)
 	_ primary.Store    = sqldb.Served{}
 	_ zone.Served      = sqldb.Served{}
 	_ zone.Store       = sqldb.Zones{}
@@ -52,8 +52,8 @@ func openDNS(ctx context.Context, c *config, b *backends) (d *dnsBackend, err er
 		return nil, fmt.Errorf("dns.key: %w", err)
 	}
 	d = &dnsBackend{served: make(chan error, 1)}
-	d.zones = sqldb.Zones{DB: b.db, Now: b.clock.Now, Publishing: deed.Publishing{
-		SOA: deed.NewSOA(c.Nameservers[0], "hostmaster."+parentOf(c.Nameservers[0])), Servers: c.Nameservers, Master: master,
+	d.zones = sqldb.Zones{DB: b.db, Now: b.clock.Now, Publishing: dnssec.Publishing{
+		SOA: dnssec.NewSOA(c.Nameservers[0], "hostmaster."+parentOf(c.Nameservers[0])), Servers: c.Nameservers, Master: master,
 	}}
 	if err := d.zones.CheckMaster(ctx); err != nil {
 		return nil, fmt.Errorf("dns.key: %w", err)

@@ -12,7 +12,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"deed.example/deed"
+	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/sqldb"
@@ -40,7 +40,7 @@ func export(ctx context.Context, c *config, out io.Writer) (err error) {
 		return err
 	}
 	count := 0
-	err = sqldb.Registrations{DB: db}.Every(ctx, func(r deed.Registration, txHash string) error {
+	err = sqldb.Registrations{DB: db}.Every(ctx, func(r lifecycle.Registration, txHash string) error {
 		count++
 		return lines.Write(exported(r, txHash))
 	})
@@ -52,7 +52,7 @@ func export(ctx context.Context, c *config, out io.Writer) (err error) {
 	return err
 }
 
-func exported(r deed.Registration, txHash string) []string {
+func exported(r lifecycle.Registration, txHash string) []string {
 	keys := make([]string, len(r.DS))
 	for i, ds := range r.DS {
 		keys[i] = fmt.Sprintf("%d %d %d %s", ds.KeyTag, ds.Algorithm, ds.DigestType, ds.Digest)
@@ -85,7 +85,7 @@ func reconcile(ctx context.Context, c *config, out io.Writer) (err error) {
 		return err
 	}
 	registry := &local.Registry{Store: sqldb.Registry{DB: db}, Now: calendar.Now}
-	found, err := registration.Reconciler{Book: sqldb.Registrations{DB: db, Now: calendar.Now}, Inventory: registry, Keeper: registry, Pause: settleDown}.Run(ctx)
+	found, err := registration.Reconciler{Book: sqldb.Registrations{DB: db, Now: calendar.Now}, Inventory: registry, Manager: registry, Pause: settleDown}.Run(ctx)
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,9 @@ import (
 	"deed.example/deed/internal/httpapi"
 	"deed.example/deed/internal/keyfile"
 	"deed.example/deed/internal/metrics"
+	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/payment"
+	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/settle/chain"
 	"deed.example/deed/internal/sqldb"
 )
@@ -42,7 +44,7 @@ type money struct {
 	payments *payment.Service
 	reserve  *payment.Reserve
 	terms    httpapi.PaymentTerms
-	stalled  atomic.Pointer[deed.Stalled] // nil while nothing is
+	stalled  atomic.Pointer[order.Stalled] // nil while nothing is
 }
 
 // low says what an operator should look at: wallets that run low, and payments or
@@ -126,7 +128,7 @@ func openMoney(ctx context.Context, c *config, db *sqldb.DB, b *chainBackend, no
 // little.
 func (m *money) watch(counters *metrics.Metrics, log *slog.Logger) {
 	m.reserve.Seen = counters.Reserves
-	m.reserve.Warn = func(low string, r deed.Reserves) {
+	m.reserve.Warn = func(low string, r settle.Reserves) {
 		if low == "" {
 			log.Info("our wallets have enough again")
 			return

@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/sqldb"
 )
@@ -45,7 +47,7 @@ func finishRestore(ctx context.Context, c *config, dryRun bool, out io.Writer) (
 	if err := readChain(ctx, b.money.payments); err != nil {
 		return err
 	}
-	finder, _ := b.registrar.(deed.OrderFinder)
+	finder, _ := b.registrar.(registrar.OrderFinder)
 	restore := &registration.Restore{
 		Payments: b.rows(), Jobs: sqldb.Jobs{DB: b.db, Now: b.clock.Now, Zones: b.dns.zones}, Chain: b.money.settler, Now: b.clock.Now,
 		Orders: finder, Lookup: b.registrar, Servers: c.Nameservers,
@@ -128,7 +130,7 @@ func refundDust(ctx context.Context, c *config, wallet string, dryRun bool, out 
 		if dryRun {
 			continue
 		}
-		if _, err := b.rows().MovePayment(ctx, p, deed.PaymentRefundDue, ""); err != nil {
+		if _, err := b.rows().MovePayment(ctx, p, order.PaymentRefundDue, ""); err != nil {
 			return fmt.Errorf("owe %s back: %w", p.ID, err)
 		}
 	}

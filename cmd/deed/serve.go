@@ -169,10 +169,10 @@ func wireNames(c *config, b *backends) *registration.Service {
 	jobs := sqldb.Jobs{DB: b.db, Now: b.clock.Now, Zones: b.dns.zones}
 	held := sqldb.Registrations{DB: b.db, Now: b.calendar.Now, Zones: b.dns.zones}
 	names := &registration.Service{
-		Store: jobs, Queue: jobs, Finder: jobs, Names: held, Registrar: b.registrar, Keeper: b.registrar, Prices: b.prices, Offers: sqldb.Prices{DB: b.db},
+		Store: jobs, Queue: jobs, Finder: jobs, Names: held, Registrar: b.registrar, Manager: b.registrar, Prices: b.prices, Offers: sqldb.Prices{DB: b.db},
 		Nameservers: c.Nameservers, Wait: requestWait, Now: b.clock.Now, Life: b.calendar.Now, Publish: b.dns.publish, Pause: pause, Step: failpoint,
 	}
-	b.lives = &registration.Lifecycle{Names: held, Keeper: b.registrar, Grace: b.prices.GraceDays, Now: b.calendar.Now}
+	b.lives = &registration.Lifecycle{Names: held, Manager: b.registrar, Grace: b.prices.GraceDays, Now: b.calendar.Now}
 	if b.sandbox != nil {
 		b.sandbox.names, b.sandbox.lives = names, b.lives
 	}

@@ -7,6 +7,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/api"
+	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/metrics"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/work"
@@ -33,8 +34,8 @@ func (d *dnsBackend) publish(ctx context.Context, name deed.Name) {
 func zoneRows(b *backends, zones *zone.Service) []work.Rows {
 	d, teller := b.dns, b.dns.teller()
 	chain := &zone.Chain{
-		Names: d.zones, Keeper: b.registrar, Servers: d.zones.Publishing.Servers,
-		Key:   func(name deed.Name) ([]deed.DS, error) { return d.zones.Publishing.DS(name, d.zones.Generation) },
+		Names: d.zones, Manager: b.registrar, Servers: d.zones.Publishing.Servers,
+		Key:   func(name deed.Name) ([]dnssec.DS, error) { return d.zones.Publishing.DS(name, d.zones.Generation) },
 		Shown: teller.Shown,
 	}
 	return []work.Rows{

@@ -18,21 +18,22 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/registrar"
 )
 
 // Pricing says how wholesale prices become ours.
 type Pricing struct {
-	Markup  deed.Markup              // for every TLD
-	PerTLD  map[deed.TLD]deed.Markup // instead of Markup
-	Ceiling deed.USDC                // no order may cost more
+	Markup  Markup              // for every TLD
+	PerTLD  map[deed.TLD]Markup // instead of Markup
+	Ceiling deed.USDC           // no order may cost more
 }
 
 // DefaultPricing is a fifth and half a dollar, and no order above 500 USDC.
 func DefaultPricing() Pricing {
-	return Pricing{Markup: deed.Markup{BasisPoints: 2000, Fee: 50 * deed.Cent}, Ceiling: 50_000 * deed.Cent}
+	return Pricing{Markup: Markup{BasisPoints: 2000, Fee: 50 * deed.Cent}, Ceiling: 50_000 * deed.Cent}
 }
 
-func (p Pricing) markup(tld deed.TLD) deed.Markup {
+func (p Pricing) markup(tld deed.TLD) Markup {
 	if own, ok := p.PerTLD[tld]; ok {
 		return own
 	}
@@ -43,9 +44,9 @@ func (p Pricing) markup(tld deed.TLD) deed.Markup {
 type Service struct {
 	updated  time.Time
 	pricing  Pricing
-	listings []deed.Listing // ours, sorted by TLD
+	listings []Listing // ours, sorted by TLD
 
-	before []deed.ReplacedPrices // the lists before
+	before []ReplacedPrices // the lists before
 	now    func() time.Time
 }
 
@@ -72,22 +73,22 @@ func New(p Pricing) (*Service, error) {
 func (s *Service) Updated() time.Time { return s.updated }
 
 // Listings returns every TLD we sell, sorted. The caller must not change it.
-func (s *Service) Listings() []deed.Listing { return s.listings }
+func (s *Service) Listings() []Listing { return s.listings }
 
 // Listing returns one TLD, or CodeTLDNotSupported.
-func (s *Service) Listing(tld deed.TLD) (deed.Listing, error) {
+func (s *Service) Listing(tld deed.TLD) (Listing, error) {
 	if l, found := find(s.listings, tld); found {
 		return l, nil
 	}
-	return deed.Listing{}, deed.Errorf(deed.CodeTLDNotSupported, "we do not sell .%s: GET /domains/pricing lists the TLDs we sell", tld)
+	return Listing{}, deed.Errorf(deed.CodeTLDNotSupported, "we do not sell .%s: GET /domains/pricing lists the TLDs we sell", tld)
 }
 
-func find(listings []deed.Listing, tld deed.TLD) (deed.Listing, bool) {
-	i, found := slices.BinarySearchFunc(listings, tld, func(l deed.Listing, tld deed.TLD) int {
+func find(listings []Listing, tld deed.TLD) (Listing, bool) {
+	i, found := slices.BinarySearchFunc(listings, tld, func(l Listing, tld deed.TLD) int {
 		return strings.Compare(string(l.TLD), string(tld))
 	})
 	if !found {
-		return deed.Listing{}, false
+		return Listing{}, false
 	}
 	return listings[i], true
 }
@@ -112,13 +113,13 @@ const maxWholesale = 100_000_000 * 100 * deed.Cent
 //
 // It fails with CodeTLDNotSupported, and without a code when the registry's
 // price cannot be true: a name is never sold at a guess.
-func (s *Service) Offer(tld deed.TLD, a deed.Availability) (deed.Listing, error) {
+func (s *Service) Offer(tld deed.TLD, a registrar.Availability) (Listing, error) {
 	l, err := s.Listing(tld)
 	if err != nil || !a.Premium {
 		return l, err
 	}
 	if a.Wholesale <= 0 || a.Wholesale > maxWholesale || a.Renewal < 0 || a.Renewal > maxWholesale {
-		return deed.Listing{}, fmt.Errorf("price a premium name of .%s: the registry asks %s USDC, then %s", tld, a.Wholesale, a.Renewal)
+		return Listing{}, fmt.Errorf("price a premium name of .%s: the registry asks %s USDC, then %s", tld, a.Wholesale, a.Renewal)
 	}
 	m := s.pricing.markup(tld)
 	l.Registration = m.Price(a.Wholesale)

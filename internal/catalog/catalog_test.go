@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/registrar"
 )
 
 func TestEmbeddedCatalogue(t *testing.T) {
@@ -46,14 +47,14 @@ func TestListing(t *testing.T) {
 
 func TestMarkupOfOneTLD(t *testing.T) {
 	p := DefaultPricing()
-	p.PerTLD = map[deed.TLD]deed.Markup{"com": {Fee: deed.Cent}}
+	p.PerTLD = map[deed.TLD]Markup{"com": {Fee: deed.Cent}}
 	s := open(t, p)
 	com, _ := s.Listing("com")
 	net, _ := s.Listing("net")
 	if com.Registration.String() != "10.47" || net.Registration.String() != "14.74" {
 		t.Errorf("got %s and %s, want 10.47 and 14.74", com.Registration, net.Registration)
 	}
-	p.PerTLD = map[deed.TLD]deed.Markup{"cmo": {}}
+	p.PerTLD = map[deed.TLD]Markup{"cmo": {}}
 	if _, err := New(p); err == nil || !strings.Contains(err.Error(), "cmo") {
 		t.Errorf("a markup for a TLD we do not sell: got %v", err)
 	}
@@ -61,25 +62,25 @@ func TestMarkupOfOneTLD(t *testing.T) {
 
 func TestOffer(t *testing.T) {
 	p := DefaultPricing()
-	p.PerTLD = map[deed.TLD]deed.Markup{"net": {Fee: deed.Cent}}
+	p.PerTLD = map[deed.TLD]Markup{"net": {Fee: deed.Cent}}
 	s := open(t, p)
 	const usd = 100 * deed.Cent
 	tests := []struct {
 		tld  deed.TLD
-		said deed.Availability
+		said registrar.Availability
 		want string // registration and renewal, or the code
 	}{
-		{"com", deed.Availability{Available: true}, "13.06 13.06"},
-		{"com", deed.Availability{Available: true, Wholesale: 99 * usd}, "13.06 13.06"}, // not premium
-		{"com", deed.Availability{Available: true, Premium: true, Wholesale: 100 * usd}, "120.50 13.06"},
-		{"com", deed.Availability{Available: true, Premium: true, Wholesale: 100 * usd, Renewal: 50 * usd}, "120.50 60.50"},
-		{"net", deed.Availability{Available: true, Premium: true, Wholesale: 100 * usd, Renewal: 50 * usd}, "100.01 50.01"},
-		{"com", deed.Availability{Available: true, Premium: true, Wholesale: maxWholesale}, "120000000.50 13.06"},
-		{"com", deed.Availability{Available: true, Premium: true}, "SERVICE_UNAVAILABLE"},
-		{"com", deed.Availability{Available: true, Premium: true, Wholesale: -1}, "SERVICE_UNAVAILABLE"},
-		{"com", deed.Availability{Available: true, Premium: true, Wholesale: usd, Renewal: -1}, "SERVICE_UNAVAILABLE"},
-		{"com", deed.Availability{Available: true, Premium: true, Wholesale: maxWholesale + 1}, "SERVICE_UNAVAILABLE"},
-		{"nope", deed.Availability{Available: true}, "TLD_NOT_SUPPORTED"},
+		{"com", registrar.Availability{Available: true}, "13.06 13.06"},
+		{"com", registrar.Availability{Available: true, Wholesale: 99 * usd}, "13.06 13.06"}, // not premium
+		{"com", registrar.Availability{Available: true, Premium: true, Wholesale: 100 * usd}, "120.50 13.06"},
+		{"com", registrar.Availability{Available: true, Premium: true, Wholesale: 100 * usd, Renewal: 50 * usd}, "120.50 60.50"},
+		{"net", registrar.Availability{Available: true, Premium: true, Wholesale: 100 * usd, Renewal: 50 * usd}, "100.01 50.01"},
+		{"com", registrar.Availability{Available: true, Premium: true, Wholesale: maxWholesale}, "120000000.50 13.06"},
+		{"com", registrar.Availability{Available: true, Premium: true}, "SERVICE_UNAVAILABLE"},
+		{"com", registrar.Availability{Available: true, Premium: true, Wholesale: -1}, "SERVICE_UNAVAILABLE"},
+		{"com", registrar.Availability{Available: true, Premium: true, Wholesale: usd, Renewal: -1}, "SERVICE_UNAVAILABLE"},
+		{"com", registrar.Availability{Available: true, Premium: true, Wholesale: maxWholesale + 1}, "SERVICE_UNAVAILABLE"},
+		{"nope", registrar.Availability{Available: true}, "TLD_NOT_SUPPORTED"},
 	}
 	for _, tt := range tests {
 		l, err := s.Offer(tt.tld, tt.said)

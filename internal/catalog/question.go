@@ -8,11 +8,12 @@ import (
 	"sync"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/registrar"
 )
 
-// A Checker says whether a name can be bought. Every deed.Registrar is one.
+// A Checker says whether a name can be bought. Every registrar.Registrar is one.
 type Checker interface {
-	Available(ctx context.Context, name deed.Name) (deed.Availability, error)
+	Available(ctx context.Context, name deed.Name) (registrar.Availability, error)
 }
 
 // A BulkChecker is a Checker that can be asked about many names at once, which
@@ -20,7 +21,7 @@ type Checker interface {
 // is one it did not speak of; an error means that it spoke of none.
 type BulkChecker interface {
 	Checker
-	AvailableAll(ctx context.Context, names []deed.Name) (map[deed.Name]deed.Availability, error)
+	AvailableAll(ctx context.Context, names []deed.Name) (map[deed.Name]registrar.Availability, error)
 }
 
 // perQuestion is how many names a BulkChecker is asked about at once.
@@ -28,7 +29,7 @@ const perQuestion = 100
 
 // ask returns what is known of the names, at the latest when the patience of a
 // search is over.
-func (s *Searcher) ask(ctx context.Context, names []deed.Name) map[deed.Name]deed.Availability {
+func (s *Searcher) ask(ctx context.Context, names []deed.Name) map[deed.Name]registrar.Availability {
 	said, open := s.recent.find(names, s.Now(), s.Keep)
 	if len(open) == 0 {
 		return said
@@ -62,7 +63,7 @@ func (s *Searcher) ask(ctx context.Context, names []deed.Name) map[deed.Name]dee
 
 // share puts a question, or joins whoever is putting it already. It returns
 // nothing when ctx is done first.
-func (s *Searcher) share(ctx context.Context, names []deed.Name) map[deed.Name]deed.Availability {
+func (s *Searcher) share(ctx context.Context, names []deed.Name) map[deed.Name]registrar.Availability {
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -71,7 +72,7 @@ func (s *Searcher) share(ctx context.Context, names []deed.Name) map[deed.Name]d
 	})
 	select {
 	case a := <-answer:
-		return a.Val.(map[deed.Name]deed.Availability)
+		return a.Val.(map[deed.Name]registrar.Availability)
 	case <-ctx.Done():
 		return nil
 	}
@@ -79,7 +80,7 @@ func (s *Searcher) share(ctx context.Context, names []deed.Name) map[deed.Name]d
 
 // question asks the registrar, as soon as it may, and remembers what it says. An
 // answer is as old as its question: the name may have been sold in between.
-func (s *Searcher) question(ctx context.Context, names []deed.Name) map[deed.Name]deed.Availability {
+func (s *Searcher) question(ctx context.Context, names []deed.Name) map[deed.Name]registrar.Availability {
 	ctx, cancel := context.WithTimeout(ctx, s.Patience)
 	defer cancel()
 	select {
@@ -102,10 +103,10 @@ func (s *Searcher) question(ctx context.Context, names []deed.Name) map[deed.Nam
 	return said
 }
 
-func (s *Searcher) available(ctx context.Context, names []deed.Name) (map[deed.Name]deed.Availability, error) {
+func (s *Searcher) available(ctx context.Context, names []deed.Name) (map[deed.Name]registrar.Availability, error) {
 	if bulk, ok := s.Registrar.(BulkChecker); ok {
 		return bulk.AvailableAll(ctx, names)
 	}
 	a, err := s.Registrar.Available(ctx, names[0])
-	return map[deed.Name]deed.Availability{names[0]: a}, err
+	return map[deed.Name]registrar.Availability{names[0]: a}, err
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/registrar"
 )
 
 // One search has so many questions open and no more, and all searches together
@@ -111,11 +112,11 @@ type bulk struct {
 	questions [][]deed.Name
 }
 
-func (b *bulk) AvailableAll(_ context.Context, names []deed.Name) (map[deed.Name]deed.Availability, error) {
+func (b *bulk) AvailableAll(_ context.Context, names []deed.Name) (map[deed.Name]registrar.Availability, error) {
 	b.mu.Lock()
 	b.questions = append(b.questions, names)
 	b.mu.Unlock()
-	out := map[deed.Name]deed.Availability{}
+	out := map[deed.Name]registrar.Availability{}
 	for _, name := range names {
 		if a, err := b.look(name); err == nil {
 			out[name] = a
@@ -129,8 +130,8 @@ func (b *bulk) AvailableAll(_ context.Context, names []deed.Name) (map[deed.Name
 
 func TestManyNamesInOneQuestion(t *testing.T) {
 	b := &bulk{}
-	b.say("example.com", deed.Availability{Reason: "taken"})
-	b.say("example.net", deed.Availability{Reason: "silent"})
+	b.say("example.com", registrar.Availability{Reason: "taken"})
+	b.say("example.net", registrar.Availability{Reason: "silent"})
 	s := searcher(t, b)
 	s.AtOnce = 1
 	if got := s.find(t, "example", "com", "net", "dev"); got != "taken unknown 15.14" {

@@ -1,17 +1,16 @@
 package catalog
 
 import (
-	"fmt"
-	"strings"
 	"testing"
-	"time"
 
 	"deed.example/deed"
-	"deed.example/deed/internal/sqldb"
+	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/registrar"
 )
 
 // priced spells a quote: its amount, or its code.
-func priced(q deed.Quote, err error) string {
+func priced(q order.Quote, err error) string {
 	if err != nil {
 		return string(deed.CodeOf(err))
 	}
@@ -40,7 +39,7 @@ func TestRenewalQuote(t *testing.T) {
 		{"example.com", maxWholesale + 1, 1, false, "SERVICE_UNAVAILABLE", ""},
 		{"example.co.uk", 0, 1, false, "TLD_NOT_SUPPORTED", ""},
 	} {
-		q, err := s.Renewal(deed.Registration{Name: c.name, PremiumRenewal: c.premium}, c.years, c.restore)
+		q, err := s.Renewal(lifecycle.Registration{Name: c.name, PremiumRenewal: c.premium}, c.years, c.restore)
 		if got := priced(q, err); got != c.want || q.For != c.says || q.Held != nil || q.For != "" && q.Premium != (c.premium > 0) {
 			t.Errorf("%s, %d years, restore %v: got %s %+v, want %s", c.name, c.years, c.restore, got, q, c.want)
 		}
@@ -59,13 +58,13 @@ func TestTransferQuote(t *testing.T) {
 func TestNewNameQuote(t *testing.T) {
 	s := open(t, DefaultPricing())
 	const usd = 100 * deed.Cent
-	premium := deed.Availability{Available: true, Premium: true, Wholesale: 100 * usd, Renewal: 50 * usd}
+	premium := registrar.Availability{Available: true, Premium: true, Wholesale: 100 * usd, Renewal: 50 * usd}
 	for _, c := range []struct {
 		years int
-		said  deed.Availability
+		said  registrar.Availability
 		want  string
 	}{
-		{1, deed.Availability{Available: true}, "13.06"},
+		{1, registrar.Availability{Available: true}, "13.06"},
 		{1, premium, "120.50"},
 		{3, premium, "241.50"}, // 120.50 + 2 × 60.50
 		{10, premium, "DOMAIN_TOO_EXPENSIVE"},
@@ -91,89 +90,5 @@ func TestGraceDaysAndMinYears(t *testing.T) {
 	}
 	if _, err := s.MinYears("nope"); deed.CodeOf(err) != deed.CodeTLDNotSupported {
 		t.Errorf("got %v", err)
-	}
-}
-
-// store is where the list that was published before is kept.
-func store(t *testing.T) sqldb.Prices {
-	t.Helper()
-	db, err := sqldb.OpenMemory(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() }) // it goes with the test
-	return sqldb.Prices{DB: db}
-}
-
-// A price that was replaced can be paid for 300 seconds, exactly and beside the
-// new one, however many came since; a premium name has no price in the lists that
-// could be held.
-func TestReplacedPricesAreHeld(t *testing.T) {
-	start := time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
-	now, kept := start, store(t)
-	publish := func(more deed.USDC) *Service {
-		p := DefaultPricing()
-		p.Markup.Fee += more
-		s := open(t, p)
-		if err := s.Publish(t.Context(), kept, func() time.Time { return now }); err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
-	publish(0)
-	publish(50 * deed.Cent)
-	now = start.Add(100 * time.Second)
-	s := publish(100 * deed.Cent)
-	premium := deed.Availability{Available: true, Premium: true, Wholesale: 10_000 * deed.Cent, Renewal: 10_000 * deed.Cent}
-	quotes := map[string]struct {
-		quote func() (deed.Quote, error)
-		held  string // the first price, then the second
-	}{
-		"new name":     {func() (deed.Quote, error) { return s.NewName("example.com", 2, deed.Availability{}) }, "[26.12 27.12]"},
-		"renewal":      {func() (deed.Quote, error) { return s.Renewal(deed.Registration{Name: "example.com"}, 3, false) }, "[39.18 40.68]"},
-		"restore":      {func() (deed.Quote, error) { return s.Renewal(deed.Registration{Name: "example.com"}, 1, true) }, "[67.56 68.56]"},
-		"transfer":     {func() (deed.Quote, error) { return s.Transfer("example.com") }, "[13.06 13.56]"},
-		"premium name": {func() (deed.Quote, error) { return s.NewName("example.com", 1, premium) }, "[]"},
-		"premium renewal": {func() (deed.Quote, error) {
-			return s.Renewal(deed.Registration{Name: "example.com", PremiumRenewal: 10_000 * deed.Cent}, 1, false)
-		}, "[]"},
-	}
-	for _, after := range []time.Duration{100 * time.Second, deed.HoldPrice - 1, deed.HoldPrice, deed.HoldPrice + 100*time.Second - 1, deed.HoldPrice + 100*time.Second, time.Hour} {
-		now = start.Add(after)
-		for name, c := range quotes {
-			q, err := c.quote()
-			want := c.held
-			if _, second, both := strings.Cut(c.held, " "); both && after >= deed.HoldPrice {
-				want = "[" + second
-			}
-			if after >= deed.HoldPrice+100*time.Second {
-				want = "[]"
-			}
-			if got := fmt.Sprint(q.Held); err != nil || got != want {
-				t.Errorf("%s after %s: got %s held, %v, want %s", name, after, got, err, want)
-			}
-			if !q.Accepts(q.Amount) || q.Accepts(q.Amount-1) || q.Accepts(0) {
-				t.Errorf("%s after %s: %+v accepts what it should not, or not what it should", name, after, q)
-			}
-			for _, held := range q.Held {
-				if !q.Accepts(held) || q.Accepts(held+1) || q.Accepts(held-1) {
-					t.Errorf("%s after %s: %+v accepts what it should not, or not %s", name, after, q, held)
-				}
-			}
-		}
-	}
-}
-
-// A node that cannot publish its prices does not start with them.
-func TestPublishFails(t *testing.T) {
-	s, kept := open(t, DefaultPricing()), store(t)
-	if err := kept.DB.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Publish(t.Context(), kept, time.Now); err == nil {
-		t.Error("the database is closed, and all is well")
-	}
-	if q, err := s.Registration("example.com", 1); err != nil || q.Held != nil {
-		t.Errorf("got %+v, %v", q, err)
 	}
 }

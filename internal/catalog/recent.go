@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/registrar"
 )
 
 // mostRecent bounds each of the two generations.
@@ -24,14 +25,14 @@ type recent struct {
 
 // An answer is what the registrar said, and when it was asked.
 type answer struct {
-	deed.Availability
+	registrar.Availability
 	asked time.Time
 }
 
 // find returns what is known of the names and not older than keep, and the names
 // that nothing is known of.
-func (r *recent) find(names []deed.Name, now time.Time, keep time.Duration) (said map[deed.Name]deed.Availability, open []deed.Name) {
-	said = make(map[deed.Name]deed.Availability, len(names))
+func (r *recent) find(names []deed.Name, now time.Time, keep time.Duration) (said map[deed.Name]registrar.Availability, open []deed.Name) {
+	said = make(map[deed.Name]registrar.Availability, len(names))
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, name := range names {
@@ -49,7 +50,7 @@ func (r *recent) find(names []deed.Name, now time.Time, keep time.Duration) (sai
 }
 
 // add remembers what was said when the registrar was asked.
-func (r *recent) add(said map[deed.Name]deed.Availability, asked time.Time, keep time.Duration) {
+func (r *recent) add(said map[deed.Name]registrar.Availability, asked time.Time, keep time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for name, a := range said {

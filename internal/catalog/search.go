@@ -9,14 +9,15 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/registrar"
 )
 
 // standardTLDs are searched when a caller names none.
 var standardTLDs = []deed.TLD{"com", "net", "org", "io", "xyz", "dev", "app", "ai", "co", "me"}
 
 // Standard returns the listings that are searched when a caller names none.
-func (s *Service) Standard() []deed.Listing {
-	out := make([]deed.Listing, 0, len(standardTLDs))
+func (s *Service) Standard() []Listing {
+	out := make([]Listing, 0, len(standardTLDs))
 	for _, tld := range standardTLDs {
 		if l, err := s.Listing(tld); err == nil { // a test holds the set against the embedded list
 			out = append(out, l)
@@ -42,7 +43,7 @@ type Result struct {
 
 	// Of a name that is available:
 	Premium bool
-	Offer   deed.Listing // what it costs
+	Offer   Listing // what it costs
 }
 
 // A Searcher says which names can be bought, for looking around: what it says
@@ -73,7 +74,7 @@ type Searcher struct {
 // chapter 4; a label that keeps them and still cannot be registered is Invalid.
 // When nothing at all could be checked it fails with CodeUnavailable: a list of
 // names of which nothing is known is no answer.
-func (s *Searcher) Search(ctx context.Context, query string, under []deed.Listing) ([]Result, error) {
+func (s *Searcher) Search(ctx context.Context, query string, under []Listing) ([]Result, error) {
 	if err := checkQuery(query); err != nil {
 		return nil, err
 	}
@@ -124,7 +125,7 @@ func notInLabel(r rune) bool {
 }
 
 // toAsk returns the result of a name before anybody was asked.
-func toAsk(name deed.Name, l deed.Listing) Result {
+func toAsk(name deed.Name, l Listing) Result {
 	r := Result{Domain: string(name), TLD: l.TLD, Reason: Unknown}
 	if name.Label().IsIDN() && !l.IDN {
 		r.Reason = Invalid
@@ -161,7 +162,7 @@ var errNotChecked = &deed.Error{
 
 // result returns r with what the registrar said. What makes no sense leaves it
 // unknown.
-func (s *Searcher) result(r Result, a deed.Availability) Result {
+func (s *Searcher) result(r Result, a registrar.Availability) Result {
 	if !a.Available {
 		if a.Reason == Taken || a.Reason == Reserved {
 			r.Reason = a.Reason

@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/registrar"
 )
 
 // registry is a small registrar: everything can be bought but what it has an
 // answer for. It counts its questions, and holds them while its gate is shut.
 type registry struct {
 	mu    sync.Mutex // guards said
-	said  map[deed.Name]deed.Availability
+	said  map[deed.Name]registrar.Availability
 	gate  chan struct{}  // nil for an open one
 	began chan deed.Name // told of every question, unless nil
 	deaf  bool           // it does not hear when a caller gives up
@@ -27,7 +28,7 @@ type registry struct {
 
 var errSilent = errors.New("the registry did not reply")
 
-func (r *registry) Available(ctx context.Context, name deed.Name) (deed.Availability, error) {
+func (r *registry) Available(ctx context.Context, name deed.Name) (registrar.Availability, error) {
 	r.asked.Add(1)
 	defer r.open.Add(-1)
 	for now := r.open.Add(1); ; {
@@ -47,30 +48,30 @@ func (r *registry) Available(ctx context.Context, name deed.Name) (deed.Availabi
 		select {
 		case <-r.gate:
 		case <-done:
-			return deed.Availability{}, ctx.Err()
+			return registrar.Availability{}, ctx.Err()
 		}
 	}
 	return r.look(name)
 }
 
-func (r *registry) look(name deed.Name) (deed.Availability, error) {
+func (r *registry) look(name deed.Name) (registrar.Availability, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	a, ok := r.said[name]
 	if !ok {
-		return deed.Availability{Available: true}, nil
+		return registrar.Availability{Available: true}, nil
 	}
 	if a.Reason == "silent" {
-		return deed.Availability{Available: true}, errSilent // an error is never a yes
+		return registrar.Availability{Available: true}, errSilent // an error is never a yes
 	}
 	return a, nil
 }
 
-func (r *registry) say(name deed.Name, a deed.Availability) {
+func (r *registry) say(name deed.Name, a registrar.Availability) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.said == nil {
-		r.said = map[deed.Name]deed.Availability{}
+		r.said = map[deed.Name]registrar.Availability{}
 	}
 	r.said[name] = a
 }
@@ -88,7 +89,7 @@ func searcher(t *testing.T, r Checker) *Searcher {
 // price of what is available.
 func (s *Searcher) find(t *testing.T, label string, tlds ...deed.TLD) string {
 	t.Helper()
-	var under []deed.Listing
+	var under []Listing
 	for _, tld := range tlds {
 		l, err := s.Prices.Listing(tld)
 		if err != nil {
@@ -111,9 +112,9 @@ func TestNothingCouldBeChecked(t *testing.T) {
 	r := &registry{}
 	s := searcher(t, r)
 	for _, name := range []deed.Name{"example.com", "example.net", "example.ai"} {
-		r.say(name, deed.Availability{Reason: "silent"})
+		r.say(name, registrar.Availability{Reason: "silent"})
 	}
-	r.say("other.com", deed.Availability{Reason: "taken"})
+	r.say("other.com", registrar.Availability{Reason: "taken"})
 	for _, tt := range []struct {
 		names []deed.Name
 		want  string
@@ -157,13 +158,13 @@ func inWords(results []Result) string {
 
 func TestSearch(t *testing.T) {
 	r := &registry{}
-	r.say("example.com", deed.Availability{Reason: "taken"})
-	r.say("example.net", deed.Availability{Reason: "reserved"})
-	r.say("example.org", deed.Availability{Reason: "silent"})
-	r.say("example.io", deed.Availability{Available: true, Premium: true, Wholesale: 250_000_000})
-	r.say("example.dev", deed.Availability{Available: true, Premium: true, Wholesale: 2_500_000_000}) // above the ceiling, and listed
-	r.say("example.app", deed.Availability{Available: true, Premium: true})                           // for nothing: a mistake
-	r.say("example.me", deed.Availability{})                                                          // no, and no reason
+	r.say("example.com", registrar.Availability{Reason: "taken"})
+	r.say("example.net", registrar.Availability{Reason: "reserved"})
+	r.say("example.org", registrar.Availability{Reason: "silent"})
+	r.say("example.io", registrar.Availability{Available: true, Premium: true, Wholesale: 250_000_000})
+	r.say("example.dev", registrar.Availability{Available: true, Premium: true, Wholesale: 2_500_000_000}) // above the ceiling, and listed
+	r.say("example.app", registrar.Availability{Available: true, Premium: true})                           // for nothing: a mistake
+	r.say("example.me", registrar.Availability{})                                                          // no, and no reason
 	s := searcher(t, r)
 	missed := 0
 	s.Missed, s.AtOnce = func(error) { missed++ }, 1
@@ -198,7 +199,7 @@ func TestQueryIsHeldToItsRules(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	r := &registry{}
-	r.say("taken.com", deed.Availability{Reason: "taken"})
+	r.say("taken.com", registrar.Availability{Reason: "taken"})
 	s := searcher(t, r)
 	results, err := s.Check(t.Context(), []deed.Name{"free.com", "taken.com", "xn--bcher-kva.ai", "free.dev"})
 	if got := inWords(results); err != nil || got != "13.06 taken invalid 15.14" {
@@ -222,7 +223,7 @@ func TestAnswersAreKept(t *testing.T) {
 	now := s.Now()
 	s.Now, s.Keep = func() time.Time { return now }, 3*time.Second
 	s.find(t, "example", "com")
-	r.say("example.com", deed.Availability{Reason: "taken"})
+	r.say("example.com", registrar.Availability{Reason: "taken"})
 	now = now.Add(3*time.Second - 1)
 	if got := s.find(t, "example", "com"); got != "13.06" || r.asked.Load() != 1 {
 		t.Errorf("a moment later: got %s after %d questions", got, r.asked.Load())
@@ -231,7 +232,7 @@ func TestAnswersAreKept(t *testing.T) {
 	if got := s.find(t, "example", "com"); got != "taken" {
 		t.Errorf("three seconds later: got %s", got)
 	}
-	r.say("example.com", deed.Availability{Available: true})
+	r.say("example.com", registrar.Availability{Available: true})
 	if got := s.find(t, "example", "com"); got != "taken" || r.asked.Load() != 2 {
 		t.Errorf("a no is kept too: got %s after %d questions", got, r.asked.Load())
 	}
@@ -245,11 +246,11 @@ func TestAnswersAreKept(t *testing.T) {
 func TestSilenceIsNotKept(t *testing.T) {
 	r := &registry{}
 	s := searcher(t, r)
-	r.say("example.com", deed.Availability{Reason: "silent"})
+	r.say("example.com", registrar.Availability{Reason: "silent"})
 	if got := s.find(t, "example", "com"); got != "unknown" {
 		t.Errorf("got %s", got)
 	}
-	r.say("example.com", deed.Availability{Available: true})
+	r.say("example.com", registrar.Availability{Available: true})
 	if got := s.find(t, "example", "com"); got != "13.06" {
 		t.Errorf("got %s", got)
 	}
@@ -259,7 +260,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	var r recent
 	now := time.Now()
 	for i := range 3*mostRecent + 1 {
-		r.add(map[deed.Name]deed.Availability{deed.Name(fmt.Sprintf("name%d.com", i)): {}}, now, time.Hour)
+		r.add(map[deed.Name]registrar.Availability{deed.Name(fmt.Sprintf("name%d.com", i)): {}}, now, time.Hour)
 	}
 	if len(r.young) != 1 || len(r.old) != mostRecent {
 		t.Errorf("got %d and %d names", len(r.young), len(r.old))
@@ -268,8 +269,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	if said, _ := r.find([]deed.Name{last}, now, time.Hour); len(said) != 1 {
 		t.Error("the older generation is lost")
 	}
-	r.add(map[deed.Name]deed.Availability{"late.com": {}}, now.Add(time.Hour), time.Hour)
-	r.add(map[deed.Name]deed.Availability{"later.com": {}}, now.Add(2*time.Hour), time.Hour)
+	r.add(map[deed.Name]registrar.Availability{"late.com": {}}, now.Add(time.Hour), time.Hour)
+	r.add(map[deed.Name]registrar.Availability{"later.com": {}}, now.Add(2*time.Hour), time.Hour)
 	if len(r.young)+len(r.old) != 2 {
 		t.Errorf("what is too old is not dropped: got %d and %d names", len(r.young), len(r.old))
 	}

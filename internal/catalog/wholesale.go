@@ -25,7 +25,7 @@ var wholesaleDate = time.Date(2026, 11, 15, 0, 0, 0, 0, time.UTC)
 
 const wholesaleHeader = "tld,registration,renewal,transfer,restore,min_years,max_years,grace_days,delete_days,privacy,idn"
 
-func readWholesale(file string) ([]deed.Listing, error) {
+func readWholesale(file string) ([]Listing, error) {
 	rows, err := csv.NewReader(strings.NewReader(file)).ReadAll()
 	if err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func readWholesale(file string) ([]deed.Listing, error) {
 	if len(rows) == 0 || strings.Join(rows[0], ",") != wholesaleHeader {
 		return nil, fmt.Errorf("the columns are not %s", wholesaleHeader)
 	}
-	var out []deed.Listing
+	var out []Listing
 	for i, row := range rows[1:] {
 		l, err := readListing(row)
 		if err != nil {
@@ -47,27 +47,27 @@ func readWholesale(file string) ([]deed.Listing, error) {
 	return out, nil
 }
 
-func readListing(row []string) (deed.Listing, error) {
+func readListing(row []string) (Listing, error) {
 	tld, err := deed.ParseTLD(row[0])
 	if err != nil {
-		return deed.Listing{}, err
+		return Listing{}, err
 	}
 	var prices [4]deed.USDC
 	for i := range prices {
 		if prices[i], err = deed.ParseUSDC(row[1+i]); err != nil {
-			return deed.Listing{}, err
+			return Listing{}, err
 		}
 		if prices[i] == 0 {
-			return deed.Listing{}, fmt.Errorf(".%s is not sold for nothing", tld)
+			return Listing{}, fmt.Errorf(".%s is not sold for nothing", tld)
 		}
 	}
 	var numbers [4]int
 	for i := range numbers {
 		if numbers[i], err = strconv.Atoi(row[5+i]); err != nil {
-			return deed.Listing{}, err
+			return Listing{}, err
 		}
 	}
-	return deed.Listing{
+	return Listing{
 		TLD:          tld,
 		Registration: prices[0],
 		Renewal:      prices[1],

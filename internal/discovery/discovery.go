@@ -26,6 +26,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/api"
+	"deed.example/deed/internal/catalog"
 )
 
 // A Site is what the documents are made of.
@@ -34,9 +35,9 @@ type Site struct {
 	Version   string
 	Contact   string // e-mail address for what is wrong with us
 	Limits    deed.Limits
-	Listings  []deed.Listing // what we sell
-	Network   string         // where we are paid, such as base-sepolia; "" when we are not
-	Sandbox   bool           // the money is play money
+	Listings  []catalog.Listing // what we sell
+	Network   string            // where we are paid, such as base-sepolia; "" when we are not
+	Sandbox   bool              // the money is play money
 	Now       func() time.Time
 
 	Key *ecdsa.PrivateKey // on P-256, signs the agent card

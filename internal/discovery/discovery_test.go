@@ -16,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/catalog"
 )
 
 var today = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -23,7 +24,7 @@ var today = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 func testSite() Site {
 	return Site{
 		PublicURL: "https://names.deed.example", Version: "1.2.3", Contact: "security@deed.example", Limits: deed.DefaultLimits(), Network: "base",
-		Listings: []deed.Listing{{TLD: "com", Registration: 1_306 * deed.Cent, Renewal: 1_407 * deed.Cent, Transfer: 1_508 * deed.Cent}},
+		Listings: []catalog.Listing{{TLD: "com", Registration: 1_306 * deed.Cent, Renewal: 1_407 * deed.Cent, Transfer: 1_508 * deed.Cent}},
 		Now:      func() time.Time { return today },
 		Key:      testKey,
 	}

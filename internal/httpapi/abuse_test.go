@@ -20,6 +20,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/contracts"
 	"deed.example/deed/internal/devchain"
+	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/settle/signtest"
 )
 
@@ -159,7 +160,7 @@ func TestPaymentWithoutDatabase(t *testing.T) {
 		if s.balance(t, s.payTo) != 1_000_000_000_000 {
 			t.Error("something moved")
 		}
-		if _, err := s.settler.Check(t.Context(), deed.Authorization{
+		if _, err := s.settler.Check(t.Context(), settle.Authorization{
 			Payer: deed.Wallet(strings.ToLower(p.from.Hex())), PayTo: deed.Wallet(strings.ToLower(p.to.Hex())), Amount: comPrice,
 			ValidBefore: p.before.Int64(), Nonce: "0x" + hex.EncodeToString(p.nonce[:]), Signature: p.sign(),
 		}, nil); err != nil {

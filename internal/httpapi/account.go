@@ -8,6 +8,8 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/api"
 	"deed.example/deed/internal/account"
+	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/order"
 )
 
 func (s *Server) account(w http.ResponseWriter, r *http.Request, who deed.Wallet) error {
@@ -29,13 +31,13 @@ func (s *Server) accountDomains(w http.ResponseWriter, r *http.Request, who deed
 	if err != nil {
 		return err
 	}
-	f := account.Filter{Status: deed.Status(q.Get("status"))}
+	f := account.Filter{Status: lifecycle.Status(q.Get("status"))}
 	if text := q.Get("expiringWithinDays"); text != "" {
 		if f.Days, err = strconv.Atoi(text); err != nil || f.Days < 1 || f.Days > 3650 {
 			return deed.Invalid("expiringWithinDays", "must be a number from 1 to 3650")
 		}
 	}
-	names, total, err := s.Accounts.Domains(r.Context(), who, f, deed.Page{Limit: limit, Offset: offset})
+	names, total, err := s.Accounts.Domains(r.Context(), who, f, account.Page{Limit: limit, Offset: offset})
 	if err != nil {
 		return err
 	}
@@ -47,11 +49,11 @@ func (s *Server) accountDomains(w http.ResponseWriter, r *http.Request, who deed
 	return nil
 }
 
-func (s *Server) fromHolding(n deed.Held) api.AccountDomain {
+func (s *Server) fromHolding(n account.OwnedDomain) api.AccountDomain {
 	out := api.AccountDomain{
 		Domain: string(n.Name), Status: string(n.Status), RegisteredAt: n.Created, ExpiresAt: n.Expires, Locked: n.Locked, Events: fromEvents(n.Events),
 	}
-	if q, err := s.Catalog.Renewal(n.Registration, 1, n.Status == deed.StatusRedemption); err == nil || deed.CodeOf(err) == deed.CodeTooExpensive {
+	if q, err := s.Catalog.Renewal(n.Registration, 1, n.Status == lifecycle.StatusRedemption); err == nil || deed.CodeOf(err) == deed.CodeTooExpensive {
 		out.RenewalPrice = q.Amount.String()
 	}
 	return out
@@ -91,20 +93,20 @@ func page(q url.Values) (limit, offset int, err error) {
 }
 
 // movementStatus spells the states of a payment as callers know them.
-var movementStatus = map[deed.PaymentState]string{
-	deed.PaymentAuthorized: "pending",
-	deed.PaymentSettling:   "pending",
-	deed.PaymentSettled:    "settled",
-	deed.PaymentConsumed:   "settled",
-	deed.PaymentRefundDue:  "pending",
-	deed.PaymentRefunding:  "pending",
-	deed.PaymentRefunded:   "refunded",
-	deed.PaymentVoid:       "failed",
-	deed.PaymentReleased:   "failed",
-	deed.PaymentUnclaimed:  "pending",
+var movementStatus = map[order.PaymentState]string{
+	order.PaymentAuthorized: "pending",
+	order.PaymentSettling:   "pending",
+	order.PaymentSettled:    "settled",
+	order.PaymentConsumed:   "settled",
+	order.PaymentRefundDue:  "pending",
+	order.PaymentRefunding:  "pending",
+	order.PaymentRefunded:   "refunded",
+	order.PaymentVoid:       "failed",
+	order.PaymentReleased:   "failed",
+	order.PaymentUnclaimed:  "pending",
 }
 
-func (s *Server) fromMovement(m deed.Movement) api.Transaction {
+func (s *Server) fromMovement(m order.Movement) api.Transaction {
 	out := api.Transaction{
 		TransactionID: m.PublicID, Type: string(m.Kind), Domain: string(m.Name), Status: movementStatus[m.State], Price: m.Amount.String(),
 		Currency: currency, Network: s.Terms.NetworkV1, TxHash: textOrNull(m.TxHash), Payer: string(m.Payer), CreatedAt: m.At.UTC(),
@@ -112,7 +114,7 @@ func (s *Server) fromMovement(m deed.Movement) api.Transaction {
 	if _, shown := jobTypes[m.Kind]; shown {
 		out.JobID = m.JobID
 	}
-	if m.Refund || m.Kind == deed.PurchaseNothing {
+	if m.Refund || m.Kind == order.PurchaseNothing {
 		out.Type = "refund"
 	}
 	return out

@@ -9,15 +9,18 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/registrar/local"
+	"deed.example/deed/internal/settle"
 )
 
 // A crooked settler returns money in a way of its own.
 type crooked struct {
-	deed.Settler
-	refund func(ctx context.Context, r deed.Refund) (string, error)
+	settle.Settler
+	refund func(ctx context.Context, r settle.Refund) (string, error)
 }
 
-func (c crooked) Refund(ctx context.Context, r deed.Refund) (string, error) { return c.refund(ctx, r) }
+func (c crooked) Refund(ctx context.Context, r settle.Refund) (string, error) {
+	return c.refund(ctx, r)
+}
 
 // What the treasury was paid before our first block is neither counted nor
 // returned.
@@ -44,7 +47,7 @@ func TestOldMoneyIsNotOurs(t *testing.T) {
 // transfer out of the refund wallet the refund. It reports exactly what is wrong.
 func TestAuditOfRefunds(t *testing.T) {
 	const other = deed.Wallet("0x00000000000000000000000000000000000000cc")
-	type refunding = func(ctx context.Context, r deed.Refund) (string, error)
+	type refunding = func(ctx context.Context, r settle.Refund) (string, error)
 	for name, tt := range map[string]struct {
 		refund         func(s *shop) refunding
 		payouts        int
@@ -52,12 +55,12 @@ func TestAuditOfRefunds(t *testing.T) {
 	}{
 		"sound": {func(s *shop) refunding { return s.settler.Refund }, 1, "", ""},
 		"in the books only": {func(*shop) refunding {
-			return func(context.Context, deed.Refund) (string, error) {
+			return func(context.Context, settle.Refund) (string, error) {
 				return "0x" + strings.Repeat("fe", 32), nil
 			}
 		}, 0, "", "in 0xfefe"},
 		"paid twice": {func(s *shop) refunding {
-			return func(ctx context.Context, r deed.Refund) (string, error) {
+			return func(ctx context.Context, r settle.Refund) (string, error) {
 				again := r
 				again.Nonce = "0x" + strings.Repeat("ab", 32)
 				if _, err := s.settler.Refund(ctx, again); err != nil {
@@ -67,14 +70,14 @@ func TestAuditOfRefunds(t *testing.T) {
 			}
 		}, 2, "13.06 to 0x", ""},
 		"to another payee": {func(s *shop) refunding {
-			return func(ctx context.Context, r deed.Refund) (string, error) {
+			return func(ctx context.Context, r settle.Refund) (string, error) {
 				r.Payer = other
 				return s.settler.Refund(ctx, r)
 			}
 		}, 1, "13.06 to " + string(other), "13.06 to 0x"},
 		"too much": {func(s *shop) refunding {
-			return func(ctx context.Context, r deed.Refund) (string, error) {
-				return s.settler.Refund(ctx, deed.Refund{PaymentID: r.PaymentID, Payer: r.Payer, Nonce: r.Nonce, Amount: r.Amount + 1})
+			return func(ctx context.Context, r settle.Refund) (string, error) {
+				return s.settler.Refund(ctx, settle.Refund{PaymentID: r.PaymentID, Payer: r.Payer, Nonce: r.Nonce, Amount: r.Amount + 1})
 			}
 		}, 1, "13.060001 to 0x", "13.06 to 0x"},
 	} {

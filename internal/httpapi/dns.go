@@ -6,6 +6,9 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/api"
+	"deed.example/deed/internal/dnszone"
+	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/zone"
 )
 
@@ -44,12 +47,12 @@ type dnsCall struct {
 	pay  offered
 }
 
-func (c dnsCall) checkout(s *Server) deed.Checkout {
+func (c dnsCall) checkout(s *Server) order.Checkout {
 	return s.checkout(c.pay)
 }
 
-func (c dnsCall) change(kind deed.ChangeKind, ops ...deed.RecordOp) deed.ZoneChange {
-	return deed.ZoneChange{Kind: kind, Zone: c.name, By: c.who, Ops: ops}
+func (c dnsCall) change(kind dnszone.ChangeKind, ops ...dnszone.RecordOp) dnszone.Change {
+	return dnszone.Change{Kind: kind, Zone: c.name, By: c.who, Ops: ops}
 }
 
 func (s *Server) listRecords(w http.ResponseWriter, r *http.Request, who deed.Wallet, name deed.Name) error {
@@ -65,22 +68,22 @@ func (s *Server) listRecords(w http.ResponseWriter, r *http.Request, who deed.Wa
 	for _, rec := range records {
 		out.Records = append(out.Records, fromRecord(rec))
 	}
-	if v, err := s.Registrations.Name(r.Context(), name); err == nil && v.Life.Phase != deed.PhaseActive {
+	if v, err := s.Registrations.Name(r.Context(), name); err == nil && v.Life.Phase != lifecycle.PhaseActive {
 		out.Warnings = append(out.Warnings, phaseWarnings[v.Life.Phase])
 	}
 	s.reply(w, http.StatusOK, out)
 	return nil
 }
 
-func fromRecord(r deed.Record) api.Record {
+func fromRecord(r dnszone.Record) api.Record {
 	return api.Record{
 		ID: string(r.ID), RecordID: string(r.ID), Type: r.Type, Host: r.Host, Value: r.Value, TTL: r.TTL, Distance: r.Distance,
 		CreatedAt: r.Created.UTC(), UpdatedAt: r.Updated.UTC(),
 	}
 }
 
-func toRecordInput(in api.RecordRequest) deed.RecordInput {
-	return deed.RecordInput{Type: in.Type, Host: in.Host, Value: in.Value, TTL: in.TTL, Distance: in.Distance, Priority: in.Priority}
+func toRecordInput(in api.RecordRequest) dnszone.RecordInput {
+	return dnszone.RecordInput{Type: in.Type, Host: in.Host, Value: in.Value, TTL: in.TTL, Distance: in.Distance, Priority: in.Priority}
 }
 
 func (s *Server) addRecord(w http.ResponseWriter, r *http.Request, c dnsCall) error {
@@ -92,7 +95,7 @@ func (s *Server) addRecord(w http.ResponseWriter, r *http.Request, c dnsCall) er
 	if err != nil {
 		return s.firstOwner(r, c, err)
 	}
-	out, err := s.Zones.Change(r.Context(), c.change(deed.ChangeAdd, deed.RecordOp{Op: deed.OpAdd, Record: rec}), c.checkout(s))
+	out, err := s.Zones.Change(r.Context(), c.change(dnszone.ChangeAdd, dnszone.RecordOp{Op: dnszone.OpAdd, Record: rec}), c.checkout(s))
 	if err != nil {
 		return s.failChange(w, r, c, out, err)
 	}
@@ -113,8 +116,8 @@ func (s *Server) updateRecord(w http.ResponseWriter, r *http.Request, c dnsCall)
 	if err := decode(w, r, maxBody, &in); err != nil {
 		return err
 	}
-	op := deed.RecordOp{Op: deed.OpUpdate, ID: deed.RecordID(r.PathValue("recordId")), Patch: toPatch(in)}
-	out, err := s.Zones.Change(r.Context(), c.change(deed.ChangeUpdate, op), c.checkout(s))
+	op := dnszone.RecordOp{Op: dnszone.OpUpdate, ID: dnszone.RecordID(r.PathValue("recordId")), Patch: toPatch(in)}
+	out, err := s.Zones.Change(r.Context(), c.change(dnszone.ChangeUpdate, op), c.checkout(s))
 	if err != nil {
 		return s.failChange(w, r, c, out, err)
 	}
@@ -123,13 +126,13 @@ func (s *Server) updateRecord(w http.ResponseWriter, r *http.Request, c dnsCall)
 	})
 }
 
-func toPatch(in api.RecordUpdate) deed.RecordPatch {
-	return deed.RecordPatch{Type: in.Type, Host: in.Host, Value: in.Value, TTL: in.TTL, Distance: in.Distance, Priority: in.Priority}
+func toPatch(in api.RecordUpdate) dnszone.RecordPatch {
+	return dnszone.RecordPatch{Type: in.Type, Host: in.Host, Value: in.Value, TTL: in.TTL, Distance: in.Distance, Priority: in.Priority}
 }
 
 func (s *Server) deleteRecord(w http.ResponseWriter, r *http.Request, c dnsCall) error {
-	id := deed.RecordID(r.PathValue("recordId"))
-	out, err := s.Zones.Change(r.Context(), c.change(deed.ChangeDelete, deed.RecordOp{Op: deed.OpDelete, ID: id}), c.checkout(s))
+	id := dnszone.RecordID(r.PathValue("recordId"))
+	out, err := s.Zones.Change(r.Context(), c.change(dnszone.ChangeDelete, dnszone.RecordOp{Op: dnszone.OpDelete, ID: id}), c.checkout(s))
 	if err != nil {
 		return s.failChange(w, r, c, out, err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/api"
+	"deed.example/deed/internal/lifecycle"
 )
 
 // A name whose last day is over takes no change, although nobody has written its
@@ -16,7 +17,7 @@ import (
 func TestChangeAfterTheLastDay(t *testing.T) {
 	eachShop(t, func(t *testing.T, s *shop) {
 		owner := s.bought(t, "first.com")
-		ends := s.domain(t, "first.com").ExpiresAt.AddDate(0, 0, s.api.Catalog.GraceDays("com")+deed.RedemptionDays+deed.PendingDeleteDays)
+		ends := s.domain(t, "first.com").ExpiresAt.AddDate(0, 0, s.api.Catalog.GraceDays("com")+lifecycle.RedemptionDays+lifecycle.PendingDeleteDays)
 		s.pass(t, ends.Sub(s.clock.Now())-time.Minute)
 		token := s.bearer(t, owner)
 		s.dnsCall(t, "POST", "/dns/first.com", `{"type":"A","host":"x","value":"192.0.2.1"}`, token, "").expect(t, 402, deed.CodePaymentRequired)

@@ -10,6 +10,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/api"
+	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/nameserver"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/zone"
@@ -27,7 +28,7 @@ func (s *shop) wireDNS(t *testing.T, zones sqldb.Zones, jobs sqldb.Jobs) {
 	go server.Serve()                    // Close tells what matters
 	t.Cleanup(func() { server.Close() }) // it goes away with the test
 	s.dns = server
-	s.follower = &zone.Follower{Zones: sqldb.Served{DB: s.db}, Publishers: []deed.Publisher{server}, Now: s.clock.Now}
+	s.follower = &zone.Follower{Zones: sqldb.Served{DB: s.db}, Publishers: []dnssec.Publisher{server}, Now: s.clock.Now}
 	s.api.Zones = &zone.Service{
 		Store: zones, Names: sqldb.Registrations{DB: s.db, Now: s.clock.Now, Zones: zones}, Jobs: jobs, History: zones,
 		Publish: func(ctx context.Context, name deed.Name) {

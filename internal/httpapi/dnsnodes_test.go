@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"deed.example/deed"
 	"deed.example/deed/api"
+	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
@@ -70,14 +70,14 @@ func TestTwoNodesServe(t *testing.T) {
 // A recorder is a name server that counts what it is given.
 type recorder struct{ published, withdrawn atomic.Int64 }
 
-func (r *recorder) Publish(context.Context, deed.ServedZone) error { r.published.Add(1); return nil }
-func (r *recorder) Withdraw(context.Context, string) error         { r.withdrawn.Add(1); return nil }
+func (r *recorder) Publish(context.Context, dnssec.ServedZone) error { r.published.Add(1); return nil }
+func (r *recorder) Withdraw(context.Context, string) error           { r.withdrawn.Add(1); return nil }
 
 // Who follows reads what is new, and does not read it for ever.
 func TestFollowingEnds(t *testing.T) {
 	eachShop(t, func(t *testing.T, s *shop) {
 		r := &recorder{}
-		s.follower.Publishers = []deed.Publisher{r}
+		s.follower.Publishers = []dnssec.Publisher{r}
 		s.bought(t, "first.com")
 		for i, want := range []int64{1, 1, 0, 0} { // every look reaches back a little
 			r.published.Store(0)

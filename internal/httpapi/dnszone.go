@@ -8,6 +8,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/api"
+	"deed.example/deed/internal/dnszone"
 	"deed.example/deed/internal/zone"
 )
 
@@ -18,7 +19,7 @@ func (s *Server) changeRecords(w http.ResponseWriter, r *http.Request, c dnsCall
 	if err := decode(w, r, maxBody, &in); err != nil {
 		return err
 	}
-	change := c.change(deed.ChangeBatch)
+	change := c.change(dnszone.ChangeBatch)
 	if in.IfRevision != nil {
 		if *in.IfRevision == 0 {
 			return deed.Invalid("ifRevision", "0 is no revision: GET /dns/%s says which one the zone is at", c.name)
@@ -43,10 +44,10 @@ func (s *Server) changeRecords(w http.ResponseWriter, r *http.Request, c dnsCall
 	return s.replyChanged(w, r, c, out, err)
 }
 
-func toOp(in api.RecordChange, name deed.Name) (deed.RecordOp, error) {
-	op := deed.RecordOp{Op: deed.OpKind(in.Op), ID: deed.RecordID(in.ID)}
+func toOp(in api.RecordChange, name deed.Name) (dnszone.RecordOp, error) {
+	op := dnszone.RecordOp{Op: dnszone.OpKind(in.Op), ID: dnszone.RecordID(in.ID)}
 	switch op.Op {
-	case deed.OpAdd:
+	case dnszone.OpAdd:
 		rec, err := toRecordInput(api.RecordRequest{
 			Type: deref(in.Type), Host: deref(in.Host), Value: deref(in.Value), TTL: in.TTL, Distance: in.Distance, Priority: in.Priority,
 		}).Record(name)
@@ -55,9 +56,9 @@ func toOp(in api.RecordChange, name deed.Name) (deed.RecordOp, error) {
 		}
 		op.Record, op.ID = rec, ""
 		return op, err
-	case deed.OpUpdate:
+	case dnszone.OpUpdate:
 		op.Patch = toPatch(in.RecordUpdate)
-	case deed.OpDelete:
+	case dnszone.OpDelete:
 		if in.RecordUpdate != (api.RecordUpdate{}) {
 			return op, deed.Invalid("op", "a deletion has an id and nothing else")
 		}
@@ -78,7 +79,7 @@ func deref(s *string) string {
 }
 
 // replyPlan answers a dry run: what would change, and for how much.
-func (s *Server) replyPlan(w http.ResponseWriter, z deed.Zone, c deed.ZoneChange) error {
+func (s *Server) replyPlan(w http.ResponseWriter, z dnszone.Zone, c dnszone.Change) error {
 	next := z
 	if len(c.Ops) > 0 {
 		var err error
@@ -91,7 +92,7 @@ func (s *Server) replyPlan(w http.ResponseWriter, z deed.Zone, c deed.ZoneChange
 }
 
 // changed says how two states of a zone differ.
-func (s *Server) changed(was, is deed.Zone, c deed.ZoneChange, dryRun bool) api.ZoneChanged {
+func (s *Server) changed(was, is dnszone.Zone, c dnszone.Change, dryRun bool) api.ZoneChanged {
 	out := api.ZoneChanged{
 		Domain: string(is.Name), DryRun: dryRun, Revision: is.Serial, Changes: []api.RecordDifference{},
 		Count: c.Count(), Price: (deed.USDC(c.Count()) * zone.Price).String(), Currency: currency,
@@ -106,7 +107,7 @@ func (s *Server) changed(was, is deed.Zone, c deed.ZoneChange, dryRun bool) api.
 			d.Before = &shown
 		}
 		after, err := is.Record(op.ID)
-		if op.Op == deed.OpAdd && (op.ID == "" || err != nil) { // planned, it has no ID yet
+		if op.Op == dnszone.OpAdd && (op.ID == "" || err != nil) { // planned, it has no ID yet
 			after, err = op.Record, nil
 		}
 		if err == nil {
@@ -123,7 +124,7 @@ func (s *Server) replyChanged(w http.ResponseWriter, r *http.Request, c dnsCall,
 	if err != nil {
 		return s.failChange(w, r, c, out, err)
 	}
-	was, is := deed.Zone{Name: c.name}, deed.Zone{Name: c.name, Serial: out.Job.Revision}
+	was, is := dnszone.Zone{Name: c.name}, dnszone.Zone{Name: c.name, Serial: out.Job.Revision}
 	if was.Records, is.Records, err = s.Zones.History.Around(r.Context(), c.name, out.Job.Revision); err != nil {
 		return err
 	}
@@ -143,7 +144,7 @@ func (s *Server) exportZone(w http.ResponseWriter, r *http.Request, who deed.Wal
 	h.Set("Content-Type", "text/dns; charset=utf-8")
 	h.Set("Content-Disposition", `attachment; filename="`+string(name)+`.zone"`)
 	w.WriteHeader(http.StatusOK)
-	_, _ = io.WriteString(w, deed.FormatZone(z, s.Registrations.Nameservers)) // the client is gone if this fails
+	_, _ = io.WriteString(w, dnszone.FormatZone(z, s.Registrations.Nameservers)) // the client is gone if this fails
 	return nil
 }
 
@@ -181,7 +182,7 @@ func (s *Server) importZone(w http.ResponseWriter, r *http.Request, c dnsCall) e
 }
 
 // nothing answers a change that leaves the zone as it is.
-func (s *Server) nothing(w http.ResponseWriter, z deed.Zone, c deed.ZoneChange, err error) error {
+func (s *Server) nothing(w http.ResponseWriter, z dnszone.Zone, c dnszone.Change, err error) error {
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/api"
+	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/registration"
 )
 
@@ -38,7 +39,7 @@ func (s *Server) fromView(v registration.View) api.Domain {
 	for _, ds := range v.DS {
 		out.DNSSEC.DS = append(out.DNSSEC.DS, api.DS(ds))
 	}
-	if v.Life.Phase == deed.PhaseActive {
+	if v.Life.Phase == lifecycle.PhaseActive {
 		return out
 	}
 	out.Grace = &api.Grace{Phase: string(v.Life.Phase), EndsAt: v.Life.Ends}
@@ -50,14 +51,14 @@ func (s *Server) fromView(v registration.View) api.Domain {
 }
 
 // phaseWarnings tell an owner what a phase means.
-var phaseWarnings = map[deed.Phase]string{
-	deed.PhaseGrace:         "the name has expired: renew it, or it stops working when its grace ends",
-	deed.PhaseRedemption:    "the name has expired and does not work any more: renew it, with its restore fee, or it is deleted",
-	deed.PhasePendingDelete: "the name is about to be deleted and cannot be saved any more",
-	deed.PhaseGone:          "the name is being deleted",
+var phaseWarnings = map[lifecycle.Phase]string{
+	lifecycle.PhaseGrace:         "the name has expired: renew it, or it stops working when its grace ends",
+	lifecycle.PhaseRedemption:    "the name has expired and does not work any more: renew it, with its restore fee, or it is deleted",
+	lifecycle.PhasePendingDelete: "the name is about to be deleted and cannot be saved any more",
+	lifecycle.PhaseGone:          "the name is being deleted",
 }
 
-func fromEvents(events []deed.Event) []api.DomainEvent {
+func fromEvents(events []lifecycle.Event) []api.DomainEvent {
 	out := make([]api.DomainEvent, 0, len(events))
 	for _, e := range events {
 		out = append(out, api.DomainEvent{Type: string(e.Type), At: e.At})

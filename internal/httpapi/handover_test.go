@@ -8,6 +8,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/api"
+	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/registrar/local"
 )
 
@@ -61,29 +62,29 @@ func TestHandOverWhileTheRegistryIsDown(t *testing.T) {
 	})
 }
 
-// A busyKeeper is a registry at which something happens once, after a code was
+// A busyManager is a registry at which something happens once, after a code was
 // made or before name servers are set.
-type busyKeeper struct {
-	deed.Keeper
+type busyManager struct {
+	registrar.Manager
 	meanwhile func(ctx context.Context)
 }
 
-func (k *busyKeeper) then(ctx context.Context) {
+func (k *busyManager) then(ctx context.Context) {
 	if f := k.meanwhile; f != nil {
 		k.meanwhile = nil
 		f(ctx)
 	}
 }
 
-func (k *busyKeeper) AuthCode(ctx context.Context, name deed.Name) (deed.Secret, error) {
-	code, err := k.Keeper.AuthCode(ctx, name)
+func (k *busyManager) AuthCode(ctx context.Context, name deed.Name) (deed.Secret, error) {
+	code, err := k.Manager.AuthCode(ctx, name)
 	k.then(ctx)
 	return code, err
 }
 
-func (k *busyKeeper) SetNameservers(ctx context.Context, name deed.Name, hosts []string) error {
+func (k *busyManager) SetNameservers(ctx context.Context, name deed.Name, hosts []string) error {
 	k.then(ctx)
-	return k.Keeper.SetNameservers(ctx, name, hosts)
+	return k.Manager.SetNameservers(ctx, name, hosts)
 }
 
 // A code made while the name is being handed over is good for nothing, and what
@@ -92,8 +93,8 @@ func TestActsDuringHandOver(t *testing.T) {
 	eachShop(t, func(t *testing.T, s *shop) {
 		owner, heir := s.bought(t, "first.com"), newAccount(t)
 		s.pass(t, 61*day)
-		busy := &busyKeeper{Keeper: s.registry}
-		s.api.Registrations.Keeper = busy
+		busy := &busyManager{Manager: s.registry}
+		s.api.Registrations.Manager = busy
 		var code deed.Secret
 		busy.meanwhile = func(ctx context.Context) { // the lock and the new code of the hand-over are set
 			var err error

@@ -8,6 +8,8 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/catalog"
+	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/sqldb"
 )
 
@@ -50,7 +52,7 @@ func TestReplacedPriceIsTakenForAWhile(t *testing.T) {
 		if got := s.register(t, "first.com", early.header(t)); got.status != 201 {
 			t.Errorf("at the old price: got %d %s", got.status, got.body)
 		}
-		s.clock.advance(deed.HoldPrice - time.Second)
+		s.clock.advance(order.HoldPrice - time.Second)
 		for path, body := range map[string]string{
 			"/domains/register": `{"domain":"second.com"}`, "/domains/renew": `{"domain":"held.com"}`, "/domains/transfer": `{"domain":"moving.com","authCode":"` + code.Reveal() + `"}`,
 		} {
@@ -110,11 +112,11 @@ func TestPricesReplacedTwice(t *testing.T) {
 
 // moody is a registry that changes what its premium names cost.
 type moody struct {
-	deed.Registrar
+	registrar.Registrar
 	more deed.USDC
 }
 
-func (m *moody) Available(ctx context.Context, name deed.Name) (deed.Availability, error) {
+func (m *moody) Available(ctx context.Context, name deed.Name) (registrar.Availability, error) {
 	a, err := m.Registrar.Available(ctx, name)
 	if a.Premium {
 		a.Wholesale += m.more
@@ -148,7 +150,7 @@ func TestPremiumPricesAreHeld(t *testing.T) {
 		if got := offered("aa.io"); !strings.Contains(got, `"312.50"`) {
 			t.Errorf("the registry asks ten more: got %s", got)
 		}
-		s.clock.advance(deed.HoldPrice - time.Second)
+		s.clock.advance(order.HoldPrice - time.Second)
 		s.reprice(t, 150*deed.Cent)
 		s.api.Registrations.Registrar = mood
 		for _, c := range []struct {

@@ -15,7 +15,9 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/api"
 	"deed.example/deed/internal/devchain"
+	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/registrar/local"
+	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/sqldb"
 )
 
@@ -234,7 +236,7 @@ func TestStuckPaymentsDoNotDelayRefunds(t *testing.T) {
 			wg.Go(func() { _, _ = s.api.Payments.Advance(t.Context(), id) }) // they are stuck
 		}
 		p, err := s.api.Payments.Advance(t.Context(), refunds[0])
-		if err != nil || p.State != deed.PaymentRefunded {
+		if err != nil || p.State != order.PaymentRefunded {
 			t.Errorf("got %s, %v", p.State, err)
 		}
 		wg.Wait()
@@ -256,8 +258,8 @@ func TestIDsCannotBeComputed(t *testing.T) {
 		if err := json.Unmarshal([]byte(got.body), &bought); err != nil || got.status != 201 {
 			t.Fatalf("got %d %s, %v", got.status, got.body, err)
 		}
-		auth := deed.Authorization{Payer: a.wallet, Nonce: fmt.Sprintf("0x%x", p.nonce)}
-		computed := deed.JobID(auth.PaymentID(devchain.ChainID, deed.Wallet(strings.ToLower(devchain.USDC))))
+		auth := settle.Authorization{Payer: a.wallet, Nonce: fmt.Sprintf("0x%x", p.nonce)}
+		computed := order.JobID(auth.PaymentID(devchain.ChainID, deed.Wallet(strings.ToLower(devchain.USDC))))
 		s.get(t, "/domains/status/"+computed).expect(t, 404, deed.CodeNotFound)
 		if bought.JobID == computed || strings.Contains(got.body, strings.TrimPrefix(computed, "job_")) {
 			t.Errorf("the answer has an id that anybody can compute: %s", got.body)
@@ -379,7 +381,7 @@ func TestDust(t *testing.T) {
 			t.Fatalf("got %v, %v", dust, err)
 		}
 		for _, p := range dust {
-			if _, err := rows.MovePayment(t.Context(), p, deed.PaymentRefundDue, ""); err != nil {
+			if _, err := rows.MovePayment(t.Context(), p, order.PaymentRefundDue, ""); err != nil {
 				t.Fatal(err)
 			}
 		}

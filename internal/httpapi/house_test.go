@@ -96,7 +96,7 @@ func open(t *testing.T, o options) *house {
 		SignIn: &signin.Service{
 			Store:    sqldb.NewSessions(o.db, o.now),
 			Verifier: patient(o.rpcURL),
-			Keys:     func() []deed.TokenKey { return testKeys },
+			Keys:     func() []signin.TokenKey { return testKeys },
 			Site:     siteOf,
 			Now:      o.now,
 		},
@@ -165,7 +165,7 @@ func (h *house) serve(t *testing.T, trusted []netip.Prefix) {
 
 // testKeys are the token keys of every house, so that houses on one database
 // are nodes of one service.
-var testKeys = []deed.TokenKey{{ID: "test", Secret: "0123456789abcdef0123456789abcdef"}}
+var testKeys = []signin.TokenKey{{ID: "test", Secret: "0123456789abcdef0123456789abcdef"}}
 
 // siteOf is who we are in sign-in messages.
 var siteOf = signin.Site{Scheme: "https", Domain: "deed.example", URI: "https://deed.example", ChainID: devchain.ChainID}

@@ -8,6 +8,8 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/api"
+	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/order"
 )
 
 // jobIDs are the ids that a job of ours can have; others never reach the database.
@@ -47,7 +49,7 @@ func (s *Server) readJob(ctx context.Context, id string) (out api.Job, err error
 		return out, err
 	}
 	out = s.fromJob(j, p)
-	if j.State == deed.JobCompleted && !j.Legacy() {
+	if j.State == order.JobCompleted && !j.Legacy() {
 		reg, err := s.Registrations.Result(ctx, j)
 		if err != nil {
 			return out, err
@@ -59,26 +61,26 @@ func (s *Server) readJob(ctx context.Context, id string) (out api.Job, err error
 }
 
 // jobTypes spells what a job is for as callers know it.
-var jobTypes = map[deed.PurchaseKind]string{
-	deed.PurchaseRegistration: "domain_registration",
-	deed.PurchaseRenewal:      "domain_renewal",
-	deed.PurchaseTransfer:     "domain_transfer",
+var jobTypes = map[order.PurchaseKind]string{
+	order.PurchaseRegistration: "domain_registration",
+	order.PurchaseRenewal:      "domain_renewal",
+	order.PurchaseTransfer:     "domain_transfer",
 }
 
 // jobStatus spells the states of a job as callers know them.
-var jobStatus = map[deed.JobState]string{
-	deed.JobAwaitingPayment: "pending",
-	deed.JobQueued:          "pending",
-	deed.JobSubmitting:      "processing",
-	deed.JobVerifying:       "processing",
-	deed.JobCompleted:       "completed",
-	deed.JobFailed:          "failed",
-	deed.JobCancelled:       "failed",
+var jobStatus = map[order.JobState]string{
+	order.JobAwaitingPayment: "pending",
+	order.JobQueued:          "pending",
+	order.JobSubmitting:      "processing",
+	order.JobVerifying:       "processing",
+	order.JobCompleted:       "completed",
+	order.JobFailed:          "failed",
+	order.JobCancelled:       "failed",
 }
 
-func (s *Server) fromJob(j deed.Job, p deed.Payment) api.Job {
+func (s *Server) fromJob(j order.Job, p order.Payment) api.Job {
 	out := api.Job{
-		ID: j.PublicID, JobID: j.PublicID, Type: jobTypes[j.Purchase.Kind], Status: jobStatus[j.State], Completed: j.State == deed.JobCompleted,
+		ID: j.PublicID, JobID: j.PublicID, Type: jobTypes[j.Purchase.Kind], Status: jobStatus[j.State], Completed: j.State == order.JobCompleted,
 		Domain: string(j.Purchase.Name), Years: j.Purchase.Years, WalletAddress: string(j.Owner),
 		Payment: s.fromPayment(p), Refund: fromRefund(p), Steps: make([]api.JobStep, 0, len(j.Steps)),
 		CreatedAt: j.Created.UTC(), UpdatedAt: j.Updated.UTC(), DeadlineAt: j.Deadline.UTC(), PollInterval: pollInterval,
@@ -87,13 +89,13 @@ func (s *Server) fromJob(j deed.Job, p deed.Payment) api.Job {
 		out.Steps = append(out.Steps, api.JobStep{Name: string(step.State), At: step.At.UTC()})
 	}
 	switch {
-	case j.State == deed.JobCancelled && p.State == deed.PaymentReleased:
+	case j.State == order.JobCancelled && p.State == order.PaymentReleased:
 		out.Code, out.Message = string(deed.CodePaymentInvalid), "the payer could not pay, and the payment was given up: have the money in the wallet, and sign a new one"
-	case j.State == deed.JobCancelled:
+	case j.State == order.JobCancelled:
 		out.Code, out.Message = string(deed.CodePaymentInvalid), "the payment became void before it moved any money: sign a new one"
-	case j.State == deed.JobFailed && j.Refusal == deed.CodeDomainUnavailable:
+	case j.State == order.JobFailed && j.Refusal == deed.CodeDomainUnavailable:
 		out.Code, out.Message = string(deed.CodeDomainUnavailable), j.Failure
-	case j.State == deed.JobFailed:
+	case j.State == order.JobFailed:
 		out.Code, out.Message = string(deed.CodeRegistrationFailed), j.Failure
 	}
 	if out.Code != "" {
@@ -102,19 +104,19 @@ func (s *Server) fromJob(j deed.Job, p deed.Payment) api.Job {
 	return out
 }
 
-func (s *Server) fromPayment(p deed.Payment) api.Payment {
+func (s *Server) fromPayment(p order.Payment) api.Payment {
 	return api.Payment{Amount: p.Auth.Amount.String(), TxHash: textOrNull(p.TxHash), Network: s.Terms.NetworkV1, Payer: string(p.Auth.Payer), Settled: p.TxHash != ""}
 }
 
 // refundStatus spells the states of a refund as callers know them.
-var refundStatus = map[deed.PaymentState]string{
-	deed.PaymentRefundDue: "due",
-	deed.PaymentRefunding: "sent",
-	deed.PaymentRefunded:  "confirmed",
+var refundStatus = map[order.PaymentState]string{
+	order.PaymentRefundDue: "due",
+	order.PaymentRefunding: "sent",
+	order.PaymentRefunded:  "confirmed",
 }
 
 // fromRefund returns nil when nothing goes back.
-func fromRefund(p deed.Payment) *api.Refund {
+func fromRefund(p order.Payment) *api.Refund {
 	status, ok := refundStatus[p.State]
 	if !ok {
 		return nil
@@ -122,7 +124,7 @@ func fromRefund(p deed.Payment) *api.Refund {
 	return &api.Refund{Status: status, Amount: p.Auth.Amount.String(), TxHash: textOrNull(p.RefundTx)}
 }
 
-func (s *Server) fromRegistration(ctx context.Context, j deed.Job, p deed.Payment, r deed.Registration) api.Registration {
+func (s *Server) fromRegistration(ctx context.Context, j order.Job, p order.Payment, r lifecycle.Registration) api.Registration {
 	out := api.Registration{
 		TransactionID: p.PublicID, JobID: j.PublicID, Domain: string(r.Name), Status: string(r.Status), Years: j.Purchase.Years, Price: p.Auth.Amount.String(),
 		RegisteredAt: r.Created.UTC(), ExpiresAt: j.Until.UTC(), Nameservers: list(r.Nameservers), DNSRecords: []api.Record{},
@@ -130,7 +132,7 @@ func (s *Server) fromRegistration(ctx context.Context, j deed.Job, p deed.Paymen
 	}
 	// The records that the name started with: what its owner made of them since is
 	// nobody else's to see.
-	if _, started, err := s.Zones.History.Around(ctx, r.Name, j.Revision); err == nil && j.Purchase.Kind != deed.PurchaseRenewal {
+	if _, started, err := s.Zones.History.Around(ctx, r.Name, j.Revision); err == nil && j.Purchase.Kind != order.PurchaseRenewal {
 		for _, rec := range started {
 			out.DNSRecords = append(out.DNSRecords, fromRecord(rec))
 		}
@@ -138,7 +140,7 @@ func (s *Server) fromRegistration(ctx context.Context, j deed.Job, p deed.Paymen
 	if !slices.Equal(r.Nameservers, s.Registrations.Nameservers) {
 		out.Warnings = append(out.Warnings, "the name is delegated to other name servers: records that are kept here are not seen until it is delegated to ours")
 	}
-	if j.Purchase.Kind == deed.PurchaseRenewal {
+	if j.Purchase.Kind == order.PurchaseRenewal {
 		out.PreviousExpiresAt, out.NewExpiresAt, out.RenewedAt = j.From.UTC(), j.Until.UTC(), j.Updated.UTC()
 	}
 	return out

@@ -12,6 +12,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/api"
+	"deed.example/deed/internal/catalog"
 	"deed.example/deed/internal/registrar/local"
 )
 
@@ -478,7 +479,7 @@ func TestPremiumNames(t *testing.T) {
 	eachShop(t, func(t *testing.T, s *shop) {
 		q := read[api.Quote](t, s.do(t, "POST", "/domains/register", `{"domain":"ab.io","dryRun":true}`))
 		price := mustUSDC(t, q.Price)
-		if price != deed.Markup.Price(deed.Markup{BasisPoints: 2000, Fee: 50 * deed.Cent}, 250_000_000) {
+		if price != catalog.Markup.Price(catalog.Markup{BasisPoints: 2000, Fee: 50 * deed.Cent}, 250_000_000) {
 			t.Errorf("got %s", price)
 		}
 		s.do(t, "POST", "/domains/register", `{"domain":"ab.com","dryRun":true}`).expect(t, 400, deed.CodeTooExpensive)

@@ -6,6 +6,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/api"
+	"deed.example/deed/internal/catalog"
 )
 
 func (s *Server) listPrices(w http.ResponseWriter, r *http.Request) error {
@@ -37,8 +38,8 @@ func (s *Server) onePrice(w http.ResponseWriter, r *http.Request) error {
 }
 
 // listings returns the TLDs of a comma-separated list, each once.
-func (s *Server) listings(list string) ([]deed.Listing, error) {
-	var out []deed.Listing
+func (s *Server) listings(list string) ([]catalog.Listing, error) {
+	var out []catalog.Listing
 	seen := map[deed.TLD]bool{}
 	for text := range strings.SplitSeq(list, ",") {
 		tld, err := deed.ParseTLD(strings.Trim(text, " "))
@@ -57,7 +58,7 @@ func (s *Server) listings(list string) ([]deed.Listing, error) {
 	return out, nil
 }
 
-func (s *Server) pricing(listings []deed.Listing) api.Pricing {
+func (s *Server) pricing(listings []catalog.Listing) api.Pricing {
 	out := api.Pricing{Pricing: make([]api.TLDPrice, 0, len(listings)), Count: len(listings), Currency: currency, UpdatedAt: s.Catalog.Updated()}
 	for _, l := range listings {
 		out.Pricing = append(out.Pricing, fromListing(l))
@@ -68,7 +69,7 @@ func (s *Server) pricing(listings []deed.Listing) api.Pricing {
 // currency is what all prices are in.
 const currency = "USDC"
 
-func fromListing(l deed.Listing) api.TLDPrice {
+func fromListing(l catalog.Listing) api.TLDPrice {
 	return api.TLDPrice{
 		TLD:               string(l.TLD),
 		RegistrationPrice: l.Registration.String(),

@@ -10,6 +10,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/api"
+	"deed.example/deed/internal/dnssec"
 )
 
 // rdap asks for an object. Every exchange is held against the shapes of RFC 9083
@@ -38,7 +39,7 @@ func at(events []api.RDAPEvent, action string) (when time.Time) {
 func TestRDAPDomain(t *testing.T) {
 	eachShop(t, func(t *testing.T, s *shop) {
 		owner := s.bought(t, "first.com")
-		ds := []deed.DS{{KeyTag: 12345, Algorithm: 13, DigestType: 2, Digest: strings.Repeat("ab", 32)}}
+		ds := []dnssec.DS{{KeyTag: 12345, Algorithm: 13, DigestType: 2, Digest: strings.Repeat("ab", 32)}}
 		if err := s.registry.SetDS(t.Context(), "first.com", ds); err != nil {
 			t.Fatal(err)
 		}

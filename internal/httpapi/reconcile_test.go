@@ -6,15 +6,18 @@ import (
 	"testing"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/sqldb"
 )
 
 // reconcile compares the shop with its registry. What happens meanwhile happens
 // when it pauses.
-func (s *shop) reconcile(t *testing.T, meanwhile ...func()) (found map[string]deed.DifferenceKind, all registration.Reconciliation) {
+func (s *shop) reconcile(t *testing.T, meanwhile ...func()) (found map[string]lifecycle.DifferenceKind, all registration.Reconciliation) {
 	t.Helper()
-	all, err := registration.Reconciler{Book: sqldb.Registrations{DB: s.db, Now: s.clock.Now}, Inventory: s.registry, Keeper: s.registry, Pause: func(context.Context) {
+	all, err := registration.Reconciler{Book: sqldb.Registrations{DB: s.db, Now: s.clock.Now}, Inventory: s.registry, Manager: s.registry, Pause: func(context.Context) {
 		for _, f := range meanwhile {
 			f()
 		}
@@ -22,7 +25,7 @@ func (s *shop) reconcile(t *testing.T, meanwhile ...func()) (found map[string]de
 	if err != nil {
 		t.Fatal(err)
 	}
-	found = map[string]deed.DifferenceKind{}
+	found = map[string]lifecycle.DifferenceKind{}
 	for _, d := range all.Differences {
 		found[string(d.Name)] = d.What
 	}
@@ -48,13 +51,13 @@ func TestReconcile(t *testing.T) {
 				return r.SetNameservers(ctx, "servers.com", []string{"ns1.example.net", "ns2.example.net"})
 			},
 			func() error {
-				return r.SetDS(ctx, "signed.com", []deed.DS{{KeyTag: 1, Algorithm: 13, DigestType: 2, Digest: fmt.Sprintf("%064x", 1)}})
+				return r.SetDS(ctx, "signed.com", []dnssec.DS{{KeyTag: 1, Algorithm: 13, DigestType: 2, Digest: fmt.Sprintf("%064x", 1)}})
 			},
 			func() error {
-				return r.Place(ctx, deed.RegistryOrder{Kind: deed.OrderRenew, Reference: "by hand", Name: "longer.com", Years: 1, From: s.domain(t, "longer.com").ExpiresAt})
+				return r.Place(ctx, registrar.Order{Kind: registrar.OrderRenew, Reference: "by hand", Name: "longer.com", Years: 1, From: s.domain(t, "longer.com").ExpiresAt})
 			},
 			func() error {
-				return r.Place(ctx, deed.RegistryOrder{Kind: deed.OrderRegister, Reference: "by hand too", Name: "unknown.com", Years: 1, Nameservers: []string{"ns1.example.net", "ns2.example.net"}})
+				return r.Place(ctx, registrar.Order{Kind: registrar.OrderRegister, Reference: "by hand too", Name: "unknown.com", Years: 1, Nameservers: []string{"ns1.example.net", "ns2.example.net"}})
 			},
 			func() error { return r.SetLock(ctx, "gone.com", false) },
 			func() error { return r.Leave(ctx, "gone.com", code) },
@@ -68,15 +71,15 @@ func TestReconcile(t *testing.T) {
 			t.Fatal(err)
 		}
 		found, all := s.reconcile(t)
-		want := map[string]deed.DifferenceKind{
-			"lock.com": deed.DiffersLock, "servers.com": deed.DiffersNameservers, "signed.com": deed.DiffersDS, "longer.com": deed.DiffersExpiry,
-			"unknown.com": deed.DiffersUnknown, "gone.com": deed.DiffersMissing,
+		want := map[string]lifecycle.DifferenceKind{
+			"lock.com": lifecycle.DiffersLock, "servers.com": lifecycle.DiffersNameservers, "signed.com": lifecycle.DiffersDS, "longer.com": lifecycle.DiffersExpiry,
+			"unknown.com": lifecycle.DiffersUnknown, "gone.com": lifecycle.DiffersMissing,
 		}
 		if fmt.Sprint(found) != fmt.Sprint(want) || all.Ours != 6 || all.Theirs != 6 {
 			t.Errorf("got %+v, want %v", all, want)
 		}
 		s.pass(t, day+1)
-		if found, all := s.reconcile(t); fmt.Sprint(found) != fmt.Sprint(map[string]deed.DifferenceKind{"unknown.com": deed.DiffersUnknown, "gone.com": deed.DiffersMissing}) {
+		if found, all := s.reconcile(t); fmt.Sprint(found) != fmt.Sprint(map[string]lifecycle.DifferenceKind{"unknown.com": lifecycle.DiffersUnknown, "gone.com": lifecycle.DiffersMissing}) {
 			t.Errorf("a day later: got %+v", all)
 		}
 	})
@@ -121,8 +124,8 @@ func TestReconcileManyNames(t *testing.T) {
 	eachShop(t, func(t *testing.T, s *shop) {
 		const many = 1003
 		for i := range many {
-			err := s.registry.Place(t.Context(), deed.RegistryOrder{
-				Kind: deed.OrderRegister, Reference: fmt.Sprint(i), Name: deed.Name(fmt.Sprintf("name-%d.com", i)), Years: 1, Nameservers: []string{"ns1.example.net", "ns2.example.net"},
+			err := s.registry.Place(t.Context(), registrar.Order{
+				Kind: registrar.OrderRegister, Reference: fmt.Sprint(i), Name: deed.Name(fmt.Sprintf("name-%d.com", i)), Years: 1, Nameservers: []string{"ns1.example.net", "ns2.example.net"},
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/api"
+	"deed.example/deed/internal/dnszone"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
@@ -75,7 +76,7 @@ func eachLegacyEnv(t *testing.T, f func(t *testing.T, s *legacyEnv)) {
 type legacyEnv struct {
 	*shop
 	raw *sql.DB
-	ids []deed.RecordID // that were given
+	ids []dnszone.RecordID // that were given
 }
 
 func openLegacyEnv(t *testing.T, db *sqldb.DB, err error, driver, dsn string) *legacyEnv {
@@ -91,8 +92,8 @@ func openLegacyEnv(t *testing.T, db *sqldb.DB, err error, driver, dsn string) *l
 	}
 	t.Cleanup(func() { raw.Close() }) // only a test's connections
 	s := &legacyEnv{shop: openShop(t, options{db: db}), raw: raw}
-	s.api.Zones.NewID = func() deed.RecordID {
-		s.ids = append(s.ids, deed.RecordID("rec_"+strings.ToLower(rand.Text())))
+	s.api.Zones.NewID = func() dnszone.RecordID {
+		s.ids = append(s.ids, dnszone.RecordID("rec_"+strings.ToLower(rand.Text())))
 		return s.ids[len(s.ids)-1]
 	}
 	return s
@@ -155,7 +156,7 @@ func TestOldRecordIDsOverHTTP(t *testing.T) {
 		change("PUT", "/"+string(www.Short()), `{"value":"192.0.2.12"}`, 1)
 		change("POST", "/batch", fmt.Sprintf(`{"changes":[{"op":"update","id":%q,"ttl":300},{"op":"delete","id":%q}]}`, www, api), 2)
 		s.wantIDs(t, token, www.Short())
-		for _, gone := range []deed.RecordID{api, api.Short(), old, "rec_" + api.Short()[:13] + "00000000000000"} {
+		for _, gone := range []dnszone.RecordID{api, api.Short(), old, "rec_" + api.Short()[:13] + "00000000000000"} {
 			s.dnsCall(t, "PUT", "/dns/first.com/"+string(gone), `{"ttl":60}`, token, "").expect(t, 404, deed.CodeNotFound)
 		}
 		paid := s.balance(t, s.payTo)
@@ -187,11 +188,11 @@ func (a answer) id(t *testing.T) string {
 }
 
 // wantIDs fails unless the zone lists exactly these records.
-func (s *legacyEnv) wantIDs(t *testing.T, token string, want ...deed.RecordID) {
+func (s *legacyEnv) wantIDs(t *testing.T, token string, want ...dnszone.RecordID) {
 	t.Helper()
-	got := map[deed.RecordID]bool{}
+	got := map[dnszone.RecordID]bool{}
 	for _, r := range read[api.RecordList](t, s.dnsCall(t, "GET", "/dns/first.com", "", token, "")).Records {
-		got[deed.RecordID(r.ID)] = true
+		got[dnszone.RecordID(r.ID)] = true
 	}
 	for _, id := range want {
 		if !got[id] {

@@ -7,7 +7,10 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/api"
+	"deed.example/deed/internal/dnszone"
+	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/registration"
+	"deed.example/deed/internal/settle"
 )
 
 const (
@@ -86,7 +89,7 @@ func readRegister(w http.ResponseWriter, r *http.Request) (o registration.Order,
 	if err := decode(w, r, maxBody, &in); err != nil {
 		return o, false, err
 	}
-	if o, err = toOrder(deed.PurchaseRegistration, in.Domain, in.Years, in.MaxPrice); err != nil {
+	if o, err = toOrder(order.PurchaseRegistration, in.Domain, in.Years, in.MaxPrice); err != nil {
 		return o, false, err
 	}
 	if o.Records, err = startingRecords(o.Name, in.DNSRecords); err != nil {
@@ -101,7 +104,7 @@ func readRenew(w http.ResponseWriter, r *http.Request) (o registration.Order, dr
 	if err := decode(w, r, maxBody, &in); err != nil {
 		return o, false, err
 	}
-	o, err = toOrder(deed.PurchaseRenewal, in.Domain, in.Years, in.MaxPrice)
+	o, err = toOrder(order.PurchaseRenewal, in.Domain, in.Years, in.MaxPrice)
 	o.From = in.ExpectedExpiresAt
 	return o, in.DryRun, err
 }
@@ -111,7 +114,7 @@ func readTransfer(w http.ResponseWriter, r *http.Request) (o registration.Order,
 	if err := decode(w, r, maxBody, &in); err != nil {
 		return o, false, err
 	}
-	if o, err = toOrder(deed.PurchaseTransfer, in.Domain, nil, in.MaxPrice); err != nil {
+	if o, err = toOrder(order.PurchaseTransfer, in.Domain, nil, in.MaxPrice); err != nil {
 		return o, false, err
 	}
 	if in.AuthCode == "" || len(in.AuthCode) > 255 {
@@ -128,11 +131,11 @@ const maxStartingRecords = 50
 
 // startingRecords reads the records that a name starts with, and holds them to
 // the rules of a zone.
-func startingRecords(name deed.Name, in []api.RecordRequest) ([]deed.Record, error) {
+func startingRecords(name deed.Name, in []api.RecordRequest) ([]dnszone.Record, error) {
 	if len(in) > maxStartingRecords {
 		return nil, deed.Invalid("dns_records", "are %d at most: add more when you have the name", maxStartingRecords)
 	}
-	z := deed.Zone{Name: name}
+	z := dnszone.Zone{Name: name}
 	for i, r := range in {
 		rec, err := toRecordInput(r).Record(name)
 		if err == nil {
@@ -155,7 +158,7 @@ func parseNameservers(hosts []string) ([]string, error) {
 
 // toOrder reads what all orders have. What is left out is nil; a zero is a value,
 // and none that an order can have.
-func toOrder(kind deed.PurchaseKind, domain string, years *int, maxPrice *string) (registration.Order, error) {
+func toOrder(kind order.PurchaseKind, domain string, years *int, maxPrice *string) (registration.Order, error) {
 	name, err := deed.ParseName(domain)
 	if err != nil {
 		return registration.Order{}, err
@@ -206,7 +209,7 @@ func (s *Server) signedIn(r *http.Request) deed.Wallet {
 
 // samePayer refuses a payment by another wallet than the one that is signed in,
 // where the payer becomes the owner.
-func samePayer(who deed.Wallet, kind deed.PurchaseKind, auth *deed.Authorization) error {
+func samePayer(who deed.Wallet, kind order.PurchaseKind, auth *settle.Authorization) error {
 	if who == "" || auth == nil || !kind.ClaimsName() || who == auth.Payer {
 		return nil
 	}
@@ -232,9 +235,9 @@ func (s *Server) buy(w http.ResponseWriter, r *http.Request, o registration.Orde
 	switch {
 	case err != nil:
 		s.replyFailed(w, out.Job, p)
-	case out.Job.State == deed.JobCompleted:
+	case out.Job.State == order.JobCompleted:
 		status := http.StatusCreated
-		if o.Kind == deed.PurchaseRenewal {
+		if o.Kind == order.PurchaseRenewal {
 			status = http.StatusOK
 		}
 		s.reply(w, status, s.fromRegistration(r.Context(), out.Job, p, out.Registration))
@@ -245,7 +248,7 @@ func (s *Server) buy(w http.ResponseWriter, r *http.Request, o registration.Orde
 }
 
 // checkout returns what collects the payment of a request.
-func (s *Server) checkout(pay offered) deed.Checkout {
+func (s *Server) checkout(pay offered) order.Checkout {
 	if pay.err != nil {
 		return refusing{pay.err}
 	}
@@ -255,15 +258,15 @@ func (s *Server) checkout(pay offered) deed.Checkout {
 // refusing is a checkout for a payment that cannot even be read.
 type refusing struct{ err error }
 
-func (c refusing) Resume(context.Context, deed.Purchase) (deed.Payment, bool, error) {
-	return deed.Payment{}, false, nil
+func (c refusing) Resume(context.Context, order.Purchase) (order.Payment, bool, error) {
+	return order.Payment{}, false, nil
 }
 
-func (c refusing) Collect(context.Context, deed.Quote, deed.Purchase) (deed.Payment, error) {
-	return deed.Payment{}, c.err
+func (c refusing) Collect(context.Context, order.Quote, order.Purchase) (order.Payment, error) {
+	return order.Payment{}, c.err
 }
 
-func (s *Server) replyPending(w http.ResponseWriter, j deed.Job, p deed.Payment) {
+func (s *Server) replyPending(w http.ResponseWriter, j order.Job, p order.Payment) {
 	poll := "/domains/status/" + j.PublicID
 	w.Header().Set("Location", poll)
 	w.Header().Set("Retry-After", "2")
@@ -276,7 +279,7 @@ func (s *Server) replyPending(w http.ResponseWriter, j deed.Job, p deed.Payment)
 	})
 }
 
-func (s *Server) replyFailed(w http.ResponseWriter, j deed.Job, p deed.Payment) {
+func (s *Server) replyFailed(w http.ResponseWriter, j order.Job, p order.Payment) {
 	e := &deed.Error{Code: deed.CodeRegistrationFailed, Message: j.Failure}
 	refund := fromRefund(p)
 	s.reply(w, http.StatusInternalServerError, api.FailedOrder{Error: body(w.Header().Get("X-Request-Id"), http.StatusInternalServerError, e), JobID: j.PublicID, Refund: *refund})

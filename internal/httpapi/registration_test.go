@@ -15,6 +15,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/api"
+	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
@@ -299,7 +300,7 @@ func TestVoidPayment(t *testing.T) {
 		}
 		p, err := s.api.Payments.Find(t.Context(), j.PaymentID)
 		if err == nil {
-			_, err = s.api.Payments.Store.MovePayment(t.Context(), p, deed.PaymentVoid, "")
+			_, err = s.api.Payments.Store.MovePayment(t.Context(), p, order.PaymentVoid, "")
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/payment"
+	"deed.example/deed/internal/settle"
 )
 
 // A gas wallet that cannot pay for a settlement sells nothing: 503 before anything
@@ -21,7 +22,7 @@ func TestNoGasNoSale(t *testing.T) {
 		s.keys[1] = newAccount(t).key // has nothing
 		s.wire(t)
 		var warned []string
-		reserve := &payment.Reserve{Purse: s.settler, Floor: 100 * deed.Cent, Seen: func(deed.Reserves) {}, Warn: func(low string, _ deed.Reserves) { warned = append(warned, low) }}
+		reserve := &payment.Reserve{Purse: s.settler, Floor: 100 * deed.Cent, Seen: func(settle.Reserves) {}, Warn: func(low string, _ settle.Reserves) { warned = append(warned, low) }}
 		s.api.Payments.Reserve = reserve
 		look := func() {
 			t.Helper()

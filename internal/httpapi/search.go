@@ -24,7 +24,7 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var under []deed.Listing
+	var under []catalog.Listing
 	switch strings.ToLower(tlds) {
 	case "":
 		under = s.Catalog.Standard()

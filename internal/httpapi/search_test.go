@@ -12,6 +12,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/api"
 	"deed.example/deed/internal/httpapi"
+	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
@@ -23,7 +24,7 @@ type counter struct {
 	asked atomic.Int64
 }
 
-func (c *counter) Available(ctx context.Context, name deed.Name) (deed.Availability, error) {
+func (c *counter) Available(ctx context.Context, name deed.Name) (registrar.Availability, error) {
 	c.asked.Add(1)
 	return c.Registry.Available(ctx, name)
 }
@@ -60,7 +61,7 @@ func found(results []api.Found) string {
 
 func TestSearch(t *testing.T) {
 	eachSearch(t, func(t *testing.T, h *house, r *counter) {
-		if err := r.Place(t.Context(), deed.RegistryOrder{Kind: deed.OrderRegister, Reference: "a", Name: "first.net", Years: 1}); err != nil {
+		if err := r.Place(t.Context(), registrar.Order{Kind: registrar.OrderRegister, Reference: "a", Name: "first.net", Years: 1}); err != nil {
 			t.Fatal(err)
 		}
 		const want = `{"query":"First","results":[` +
@@ -162,7 +163,7 @@ func TestSearchRefusals(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	eachSearch(t, func(t *testing.T, h *house, r *counter) {
-		if err := r.Place(t.Context(), deed.RegistryOrder{Kind: deed.OrderRegister, Reference: "a", Name: "first.net", Years: 1}); err != nil {
+		if err := r.Place(t.Context(), registrar.Order{Kind: registrar.OrderRegister, Reference: "a", Name: "first.net", Years: 1}); err != nil {
 			t.Fatal(err)
 		}
 		for list, want := range map[string]string{

@@ -108,10 +108,10 @@ func (s *shop) wire(t *testing.T) {
 	terms.ChainID, terms.Asset = devchain.ChainID, asset
 	s.api.Payments = &payment.Service{Store: rows, Books: rows, Queue: rows, Watch: rows, Settler: s.settler, Now: s.clock.Now, Terms: terms}
 	s.api.Registrations = &registration.Service{
-		Store: jobs, Queue: jobs, Finder: jobs, Names: held, Registrar: s.registry, Keeper: s.registry, Prices: s.api.Catalog, Offers: sqldb.Prices{DB: s.db},
+		Store: jobs, Queue: jobs, Finder: jobs, Names: held, Registrar: s.registry, Manager: s.registry, Prices: s.api.Catalog, Offers: sqldb.Prices{DB: s.db},
 		Nameservers: []string{"ns1.deed.example", "ns2.deed.example"}, Wait: time.Minute, Now: s.clock.Now, Life: s.clock.Now,
 	}
-	s.lives = &registration.Lifecycle{Names: held, Keeper: s.registry, Grace: s.api.Catalog.GraceDays, Now: s.clock.Now}
+	s.lives = &registration.Lifecycle{Names: held, Manager: s.registry, Grace: s.api.Catalog.GraceDays, Now: s.clock.Now}
 	s.api.RDAP = &rdap.Server{
 		Names: s.api.Registrations, Nameservers: s.api.Registrations.Nameservers, PublicURL: s.api.PublicURL, Now: s.clock.Now, Log: s.api.Log,
 		Registrar: rdap.Registrar{Name: "Deed", IANAID: "9999", AbuseEmail: "abuse@deed.example", AbusePhone: "+1.2025550100", Contact: "https://deed.example/contact"},

@@ -5,6 +5,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/api"
+	"deed.example/deed/internal/signin"
 )
 
 func (s *Server) nonce(w http.ResponseWriter, _ *http.Request) error {
@@ -14,7 +15,7 @@ func (s *Server) nonce(w http.ResponseWriter, _ *http.Request) error {
 		URI:       s.SignIn.Site.URI,
 		ChainID:   s.SignIn.Site.ChainID,
 		Version:   "1",
-		ExpiresIn: int(deed.NonceLifetime.Seconds()),
+		ExpiresIn: int(signin.NonceLifetime.Seconds()),
 	})
 	return nil
 }
@@ -35,7 +36,7 @@ func (s *Server) verify(w http.ResponseWriter, r *http.Request) error {
 		AccessToken:   t.Access,
 		RefreshToken:  t.Refresh,
 		WalletAddress: string(t.Wallet),
-		ExpiresIn:     int(deed.AccessLifetime.Seconds()),
+		ExpiresIn:     int(signin.AccessLifetime.Seconds()),
 	})
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/api"
+	"deed.example/deed/internal/signin"
 )
 
 // quoteJSON returns s as a JSON string.
@@ -105,7 +106,7 @@ func TestSignIn(t *testing.T) {
 		}
 		h.bearer(t, second.AccessToken).letIn(t)
 
-		c.advance(deed.AccessLifetime - time.Second)
+		c.advance(signin.AccessLifetime - time.Second)
 		h.bearer(t, second.AccessToken).letIn(t)
 		c.advance(time.Second)
 		h.bearer(t, second.AccessToken).expect(t, 401, deed.CodeTokenExpired)
@@ -203,7 +204,7 @@ func wrongChecksum(w deed.Wallet) string {
 
 func TestNonceExpires(t *testing.T) {
 	eachSignIn(t, func(t *testing.T, h *house, c *clock) {
-		for age, status := range map[time.Duration]int{deed.NonceLifetime - 2*time.Second: 200, deed.NonceLifetime: 400} {
+		for age, status := range map[time.Duration]int{signin.NonceLifetime - 2*time.Second: 200, signin.NonceLifetime: 400} {
 			a, nonce := newAccount(t), h.nonce(t).Nonce
 			c.advance(age)
 			text := message(a.wallet, nonce, c.Now())
@@ -262,7 +263,7 @@ func TestRefreshTokens(t *testing.T) {
 		h.refresh(t, next.RefreshToken).expect(t, 401, deed.CodeTokenInvalid) // …and so its family is ended
 		h.do(t, "POST", "/auth/refresh", `{"refreshToken":""}`).expect(t, 400, deed.CodeValidation)
 		late := h.tokens(t, newAccount(t)).Refresh
-		c.advance(deed.RefreshLifetime)
+		c.advance(signin.RefreshLifetime)
 		h.refresh(t, late).expect(t, 401, deed.CodeTokenExpired)
 	})
 }
@@ -385,11 +386,11 @@ func TestKeysAreChangedWithoutLoggingAnyoneOut(t *testing.T) {
 func testKeysAreChanged(t *testing.T, h *house, _ *clock) {
 	var mu sync.Mutex
 	keys := testKeys
-	h.api.SignIn.Keys = func() []deed.TokenKey { mu.Lock(); defer mu.Unlock(); return keys }
+	h.api.SignIn.Keys = func() []signin.TokenKey { mu.Lock(); defer mu.Unlock(); return keys }
 	a := newAccount(t)
 	old, nonce := h.tokens(t, a), h.nonce(t).Nonce
 	mu.Lock()
-	keys = append([]deed.TokenKey{{ID: "new", Secret: "fedcba9876543210fedcba9876543210"}}, testKeys...)
+	keys = append([]signin.TokenKey{{ID: "new", Secret: "fedcba9876543210fedcba9876543210"}}, testKeys...)
 	mu.Unlock()
 	fresh := h.tokens(t, a)
 	h.bearer(t, old.Access).letIn(t)

@@ -13,6 +13,8 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/api"
+	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/settle"
 )
 
 // PaymentTerms is what a wallet must know to pay us.
@@ -34,7 +36,7 @@ const (
 // offered is a payment as the request carries it: an authorization, why it will
 // not do, in which version of x402 it came, and who is signed in.
 type offered struct {
-	auth     *deed.Authorization // nil when it cannot be read
+	auth     *settle.Authorization // nil when it cannot be read
 	version  int
 	err      error // a CodePaymentInvalid about the header itself, or about whom it pays
 	signedIn deed.Wallet
@@ -66,7 +68,7 @@ func (s *Server) readPayment(header string, version int) offered {
 	return offered{auth: auth, version: version, err: err}
 }
 
-func (s *Server) parsePayment(header string, version int) (*deed.Authorization, error) {
+func (s *Server) parsePayment(header string, version int) (*settle.Authorization, error) {
 	if len(header) > maxPaymentHeader {
 		return nil, unpayable("invalid_payload", "the payment is larger than %d bytes", maxPaymentHeader)
 	}
@@ -89,7 +91,7 @@ func (s *Server) parsePayment(header string, version int) (*deed.Authorization, 
 	return auth, errors.Join(s.checkTerms(h), s.checkPayee(auth))
 }
 
-func (s *Server) checkPayee(a *deed.Authorization) error {
+func (s *Server) checkPayee(a *settle.Authorization) error {
 	if !strings.EqualFold(string(a.PayTo), s.Terms.PayTo) {
 		return unpayable("invalid_exact_evm_payload_recipient_mismatch", "the authorization pays %s and the offer says %s", a.PayTo, s.Terms.PayTo)
 	}
@@ -118,7 +120,7 @@ func (s *Server) checkTerms(h api.PaymentHeader) error {
 	return nil
 }
 
-func parseAuthorization(h api.PaymentHeader) (*deed.Authorization, error) {
+func parseAuthorization(h api.PaymentHeader) (*settle.Authorization, error) {
 	in := h.Payload.Authorization
 	if in == nil {
 		return nil, unpayable("invalid_payload", "the payment has no authorization (EIP-3009)")
@@ -136,7 +138,7 @@ func parseAuthorization(h api.PaymentHeader) (*deed.Authorization, error) {
 	if err != nil {
 		return nil, unpayable("invalid_exact_evm_payload_signature", "the signature is malformed")
 	}
-	return &deed.Authorization{
+	return &settle.Authorization{
 		Payer: payer, PayTo: payTo, Amount: deed.USDC(amount), ValidAfter: after, ValidBefore: before,
 		Nonce: "0x" + hex.EncodeToString(nonce), Signature: signature,
 	}, nil
@@ -195,7 +197,7 @@ func encodeHeader(v any) string {
 
 // setReceipt tells an x402 client what became of its payment, in the header of
 // its version.
-func (s *Server) setReceipt(h http.Header, version int, p deed.Payment) {
+func (s *Server) setReceipt(h http.Header, version int, p order.Payment) {
 	receipt := api.SettleResponse{Success: p.TxHash != "", Payer: string(p.Auth.Payer), Transaction: p.TxHash, Network: s.Terms.NetworkV2}
 	if !receipt.Success {
 		receipt.ErrorReason = "settlement_pending" // sign nothing new
@@ -210,7 +212,7 @@ func (s *Server) setReceipt(h http.Header, version int, p deed.Payment) {
 
 // An offer is what a caller is asked to pay, and for what.
 type offer struct {
-	quote  deed.Quote
+	quote  order.Quote
 	domain deed.Name
 	jobID  string // of the purchase that the payment belongs to; nothing is offered then
 
@@ -230,7 +232,7 @@ func (s *Server) failUnpaid(w http.ResponseWriter, r *http.Request, err error, o
 		Error: body(w.Header().Get("X-Request-Id"), http.StatusPaymentRequired, e), Reason: reason, Domain: string(o.domain), Years: o.quote.Years,
 		Currency: currency, Network: s.Terms.NetworkV1, JobID: o.jobID, X402Version: 1, Accepts: []api.RequirementsV1{},
 	}
-	if o.quote.Amount > 0 && !errors.Is(err, deed.ErrNoOffer) {
+	if o.quote.Amount > 0 && !errors.Is(err, order.ErrNoOffer) {
 		out.Price = o.quote.Amount.String()
 		out.Accepts = append(out.Accepts, s.requirementsV1(o.quote, resource))
 		v2.Accepts = append(v2.Accepts, s.requirementsV2(o.quote))
@@ -241,7 +243,7 @@ func (s *Server) failUnpaid(w http.ResponseWriter, r *http.Request, err error, o
 	return nil
 }
 
-func (s *Server) requirementsV1(q deed.Quote, resource api.Resource) api.RequirementsV1 {
+func (s *Server) requirementsV1(q order.Quote, resource api.Resource) api.RequirementsV1 {
 	return api.RequirementsV1{
 		Scheme: exact, Network: s.Terms.NetworkV1, MaxAmountRequired: fmt.Sprint(int64(q.Amount)), Price: q.Amount.String(), Resource: resource.URL, Description: resource.Description,
 		MimeType: resource.MimeType, PayTo: s.Terms.PayTo, MaxTimeoutSeconds: payWithin, Asset: s.Terms.Asset,
@@ -249,7 +251,7 @@ func (s *Server) requirementsV1(q deed.Quote, resource api.Resource) api.Require
 	}
 }
 
-func (s *Server) requirementsV2(q deed.Quote) api.RequirementsV2 {
+func (s *Server) requirementsV2(q order.Quote) api.RequirementsV2 {
 	return api.RequirementsV2{
 		Scheme: exact, Network: s.Terms.NetworkV2, Amount: fmt.Sprint(int64(q.Amount)), Asset: s.Terms.Asset, PayTo: s.Terms.PayTo, MaxTimeoutSeconds: payWithin,
 		Extra: api.PaymentExtra{Name: s.Terms.TokenName, Version: s.Terms.TokenVersion, PaymentFlow: "upfront"},

@@ -23,6 +23,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/secretfile"
+	"deed.example/deed/internal/signin"
 )
 
 const (
@@ -36,7 +37,7 @@ type Ring struct {
 	now  func() time.Time
 
 	mu       sync.Mutex
-	keys     []deed.TokenKey // guarded by mu, as all below it; never empty
+	keys     []signin.TokenKey // guarded by mu, as all below it; never empty
 	modified time.Time
 	looked   time.Time
 }
@@ -56,7 +57,7 @@ func Open(path string, now func() time.Time) (*Ring, error) {
 
 // Keys returns the keys; the first makes new tokens. The caller must not change
 // the slice. A file that became unreadable leaves the keys as they were.
-func (r *Ring) Keys() []deed.TokenKey {
+func (r *Ring) Keys() []signin.TokenKey {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if now := r.now(); now.Sub(r.looked) >= lookEvery || now.Before(r.looked) {
@@ -87,8 +88,8 @@ func (r *Ring) read() error {
 	return nil
 }
 
-func parse(text string) ([]deed.TokenKey, error) {
-	var keys []deed.TokenKey
+func parse(text string) ([]signin.TokenKey, error) {
+	var keys []signin.TokenKey
 	seen := map[string]bool{}
 	for line := range strings.Lines(text) {
 		words := strings.Fields(line)
@@ -103,7 +104,7 @@ func parse(text string) ([]deed.TokenKey, error) {
 			return nil, fmt.Errorf("the secret of %s is not %d bytes or more in base64", words[0], secretBytes)
 		}
 		seen[words[0]] = true
-		keys = append(keys, deed.TokenKey{ID: words[0], Secret: deed.Secret(secret)})
+		keys = append(keys, signin.TokenKey{ID: words[0], Secret: deed.Secret(secret)})
 	}
 	if len(keys) == 0 {
 		return nil, errors.New("there is no key in it")

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/settle"
 )
 
 // Metrics are the counters of one process. Make them with New.
@@ -106,7 +107,7 @@ func (m *Metrics) RegistrarMissed(error) { m.unsaid.Inc() }
 
 // Reserves shows what our own wallets have. Gauges are for people to look at, so
 // here, and nowhere else, money is a float.
-func (m *Metrics) Reserves(r deed.Reserves) {
+func (m *Metrics) Reserves(r settle.Reserves) {
 	ether, _ := new(big.Float).Quo(new(big.Float).SetInt(r.Gas), big.NewFloat(1e18)).Float64()
 	m.wallets.gas.Set(ether)
 	m.wallets.settlements.Set(float64(r.Settlements))

@@ -9,7 +9,8 @@ import (
 
 	"github.com/miekg/dns"
 
-	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/dnszone"
 	"deed.example/deed/internal/nameserver"
 	"deed.example/deed/internal/nameserver/publishtest"
 )
@@ -274,25 +275,25 @@ func TestZonesWithinZones(t *testing.T) {
 func TestPublishRefuses(t *testing.T) {
 	s := serve(t, config())
 	good := publishtest.Zone(t, "house.test", 1, "@ 300 NS ns.example.net.")
-	with := func(rrs ...deed.RR) deed.ServedZone {
+	with := func(rrs ...dnszone.RR) dnssec.ServedZone {
 		z := good
 		z.RRs = append(slices.Clone(z.RRs), rrs...)
 		return z
 	}
-	for name, z := range map[string]deed.ServedZone{
+	for name, z := range map[string]dnssec.ServedZone{
 		"nothing":                 {Origin: "house.test", Serial: 1},
 		"no SOA":                  {Origin: "house.test", Serial: 1, RRs: good.RRs[1:]},
 		"another zone's SOA":      {Origin: "other.test", Serial: 1, RRs: good.RRs},
 		"two SOAs":                with(good.RRs[0]),
 		"an empty label":          {Origin: "house..test", Serial: 1, RRs: good.RRs},
-		"an owner outside":        with(deed.RR{Owner: "www.example.com", Type: dns.TypeA, Data: "\x01\x02\x03\x04"}),
-		"an owner at a suffix":    with(deed.RR{Owner: "myhouse.test", Type: dns.TypeA, Data: "\x01\x02\x03\x04"}),
-		"a name without its end":  with(deed.RR{Owner: "house.test", Type: dns.TypeNS, Data: "\x03www"}),
-		"a name that points":      with(deed.RR{Owner: "house.test", Type: dns.TypeNS, Data: "\xc0\x0c"}),
-		"an MX of one byte":       with(deed.RR{Owner: "house.test", Type: dns.TypeMX, Data: "\x00"}),
-		"two CNAMEs":              with(deed.RR{Owner: "a.house.test", Type: dns.TypeCNAME, Data: "\x00"}, deed.RR{Owner: "a.house.test", Type: dns.TypeCNAME, Data: "\x01a\x00"}),
-		"a DNAME":                 with(deed.RR{Owner: "a.house.test", Type: dns.TypeDNAME, Data: "\x00"}),
-		"a set that fits nowhere": with(deed.RR{Owner: "a.house.test", Type: dns.TypeTXT, Data: strings.Repeat("\x01a", 32767)}),
+		"an owner outside":        with(dnszone.RR{Owner: "www.example.com", Type: dns.TypeA, Data: "\x01\x02\x03\x04"}),
+		"an owner at a suffix":    with(dnszone.RR{Owner: "myhouse.test", Type: dns.TypeA, Data: "\x01\x02\x03\x04"}),
+		"a name without its end":  with(dnszone.RR{Owner: "house.test", Type: dns.TypeNS, Data: "\x03www"}),
+		"a name that points":      with(dnszone.RR{Owner: "house.test", Type: dns.TypeNS, Data: "\xc0\x0c"}),
+		"an MX of one byte":       with(dnszone.RR{Owner: "house.test", Type: dns.TypeMX, Data: "\x00"}),
+		"two CNAMEs":              with(dnszone.RR{Owner: "a.house.test", Type: dns.TypeCNAME, Data: "\x00"}, dnszone.RR{Owner: "a.house.test", Type: dns.TypeCNAME, Data: "\x01a\x00"}),
+		"a DNAME":                 with(dnszone.RR{Owner: "a.house.test", Type: dns.TypeDNAME, Data: "\x00"}),
+		"a set that fits nowhere": with(dnszone.RR{Owner: "a.house.test", Type: dns.TypeTXT, Data: strings.Repeat("\x01a", 32767)}),
 	} {
 		if err := s.Publish(t.Context(), z); err == nil {
 			t.Errorf("%s: got no error", name)

@@ -10,12 +10,13 @@ import (
 
 	"github.com/miekg/dns"
 
-	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/dnszone"
 	"deed.example/deed/internal/nameserver/publishtest"
 )
 
 // tenRecords is the zone that costs are told for.
-func tenRecords(b testing.TB, origin string) deed.ServedZone {
+func tenRecords(b testing.TB, origin string) dnssec.ServedZone {
 	return publishtest.Zone(b, origin, 1,
 		"@ 300 NS ns1.example.net.", "@ 300 NS ns2.example.net.", "@ 300 A 192.0.2.1", "@ 300 MX 10 mail",
 		"www 300 CNAME @", "mail 300 A 192.0.2.2", `@ 300 TXT "v=spf1 mx -all"`, "api 300 A 192.0.2.3", "*.dev 300 A 192.0.2.4")
@@ -107,8 +108,8 @@ func BenchmarkHundredThousandZones(b *testing.B) {
 }
 
 // renamed returns a copy of the zone under another origin.
-func renamed(z deed.ServedZone, origin string) deed.ServedZone {
-	rrs := make([]deed.RR, len(z.RRs))
+func renamed(z dnssec.ServedZone, origin string) dnssec.ServedZone {
+	rrs := make([]dnszone.RR, len(z.RRs))
 	old, _ := wireName(z.Origin)
 	wire, _ := wireName(origin)
 	for i, rr := range z.RRs {
@@ -118,7 +119,7 @@ func renamed(z deed.ServedZone, origin string) deed.ServedZone {
 		}
 		rrs[i] = rr
 	}
-	return deed.ServedZone{Origin: origin, Serial: z.Serial, RRs: rrs}
+	return dnssec.ServedZone{Origin: origin, Serial: z.Serial, RRs: rrs}
 }
 
 func heap() uint64 {

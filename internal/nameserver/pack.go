@@ -11,11 +11,12 @@ import (
 	"strings"
 	"unsafe"
 
-	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/dnszone"
 )
 
 // pack makes a zone's snapshot.
-func pack(from deed.ServedZone) (*zone, error) {
+func pack(from dnssec.ServedZone) (*zone, error) {
 	origin, err := wireName(from.Origin)
 	if err != nil {
 		return nil, err
@@ -52,7 +53,7 @@ type packedRR struct {
 	typ  uint16 // of the set it belongs to: for a signature, what it covers
 	sig  bool
 	near bool // its data ends in a pointer to be set
-	rr   deed.RR
+	rr   dnszone.RR
 }
 
 func compareRRs(a, b packedRR) int {
@@ -74,7 +75,7 @@ func compareBools(a, b bool) int {
 	return 1
 }
 
-func (p *packer) add(rr deed.RR) error {
+func (p *packer) add(rr dnszone.RR) error {
 	owner, err := wireName(rr.Owner)
 	if err != nil {
 		return err
@@ -105,7 +106,7 @@ func (p *packer) add(rr deed.RR) error {
 
 // shorten cuts the origin from the name at the end of the data, and leaves two
 // bytes for the pointer. Only the types of RFC 1035 may point (RFC 3597, 4).
-func (p *packer) shorten(rr deed.RR) (data string, near bool, err error) {
+func (p *packer) shorten(rr dnszone.RR) (data string, near bool, err error) {
 	at := 0
 	if rr.Type == typeMX {
 		at = min(2, len(rr.Data))
@@ -202,7 +203,7 @@ func appendRR(data []byte, rr packedRR) []byte {
 }
 
 // inspect marks delegations, and notes what an answer needs to know at once.
-func (z *zone) inspect(soa deed.RR) error {
+func (z *zone) inspect(soa dnszone.RR) error {
 	if n := len(soa.Data); n < 22 {
 		return errors.New("its SOA is too short")
 	} else if set := z.set(0, typeSOA); set.count != 1 {

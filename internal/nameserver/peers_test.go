@@ -12,7 +12,7 @@ import (
 
 	"github.com/miekg/dns"
 
-	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/nameserver/peer"
 	"deed.example/deed/internal/nameserver/publishtest"
 )
@@ -87,8 +87,8 @@ func kindOf(m *dns.Msg) string {
 }
 
 // comparedZones are plain and signed, one of them with its child.
-func comparedZones(t *testing.T, r *rand.Rand) []deed.ServedZone {
-	zones := []deed.ServedZone{publishtest.Zone(t, "plain.test", 1, big()...)}
+func comparedZones(t *testing.T, r *rand.Rand) []dnssec.ServedZone {
+	zones := []dnssec.ServedZone{publishtest.Zone(t, "plain.test", 1, big()...)}
 	child := newSigner(t, "child.signed.test")
 	parent := append(big(), "child 300 NS ns.child", "ns.child 300 A 192.0.2.56", strings.ReplaceAll(child.key.ToDS(dns.SHA256).String(), "\t", " "))
 	zones = append(zones,
@@ -123,7 +123,7 @@ type generator struct {
 	zones  []string
 }
 
-func newGenerator(r *rand.Rand, zones []deed.ServedZone) *generator {
+func newGenerator(r *rand.Rand, zones []dnssec.ServedZone) *generator {
 	g := &generator{Rand: r}
 	seen := map[string]bool{}
 	for _, z := range zones {

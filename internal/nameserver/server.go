@@ -9,7 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
 )
 
 // Server answers queries about the zones it was given. Make one with Open.
@@ -122,7 +122,7 @@ func (s *Server) shut() error {
 
 // Publish puts the zone in the place of the one with its origin. It fails when
 // the zone has no SOA, or records that cannot be on the wire.
-func (s *Server) Publish(_ context.Context, z deed.ServedZone) error {
+func (s *Server) Publish(_ context.Context, z dnssec.ServedZone) error {
 	if old := s.zones.byOrigin(z.Origin); old != nil && !newer(z.Serial, old.serial) {
 		return nil // found out before the work of packing it
 	}

@@ -3,12 +3,12 @@ package nameserver_test
 import (
 	"testing"
 
-	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/nameserver"
 	"deed.example/deed/internal/nameserver/publishtest"
 )
 
-var _ deed.Publisher = (*nameserver.Server)(nil)
+var _ dnssec.Publisher = (*nameserver.Server)(nil)
 
 func TestPublisher(t *testing.T) {
 	publishtest.Run(t, func(t *testing.T) publishtest.Bench {

@@ -10,7 +10,8 @@ import (
 
 	"github.com/miekg/dns"
 
-	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/dnszone"
 	"deed.example/deed/internal/nameserver/peer"
 	"deed.example/deed/internal/nameserver/publishtest"
 )
@@ -125,7 +126,7 @@ func random(r *rand.Rand) []string {
 }
 
 // file returns the zone as a master file.
-func file(t testing.TB, z deed.ServedZone) peer.Zone {
+func file(t testing.TB, z dnssec.ServedZone) peer.Zone {
 	t.Helper()
 	var b strings.Builder
 	for _, rr := range z.RRs {
@@ -135,12 +136,12 @@ func file(t testing.TB, z deed.ServedZone) peer.Zone {
 	return peer.Zone{Origin: z.Origin, File: b.String()}
 }
 
-func zoneOf(t testing.TB, origin string, lines []string) deed.ServedZone {
+func zoneOf(t testing.TB, origin string, lines []string) dnssec.ServedZone {
 	t.Helper()
 	return publishtest.Zone(t, origin, 1, lines...)
 }
 
-func toLibrary(t testing.TB, rr deed.RR) dns.RR {
+func toLibrary(t testing.TB, rr dnszone.RR) dns.RR {
 	t.Helper()
 	out, _, err := dns.UnpackRR(packed(t, rr), 0)
 	if err != nil {
@@ -149,7 +150,7 @@ func toLibrary(t testing.TB, rr deed.RR) dns.RR {
 	return out
 }
 
-func packed(t testing.TB, rr deed.RR) []byte {
+func packed(t testing.TB, rr dnszone.RR) []byte {
 	t.Helper()
 	buf := make([]byte, 256, 512)
 	n, err := dns.PackDomainName(dns.Fqdn(rr.Owner), buf, 0, nil, false)
@@ -177,7 +178,7 @@ func newSigner(t testing.TB, origin string) *signer {
 }
 
 // sign returns the zone with its key, NSEC records and signatures.
-func (s *signer) sign(t testing.TB, z deed.ServedZone) deed.ServedZone {
+func (s *signer) sign(t testing.TB, z dnssec.ServedZone) dnssec.ServedZone {
 	t.Helper()
 	type node struct {
 		name string

@@ -7,29 +7,31 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/settle"
 )
 
 // Ledger lists what our own books say was paid to us and by us.
 type Ledger interface {
 	// Moved returns every payment whose money moved since the time, by its ID.
-	Moved(ctx context.Context, since time.Time) (map[string]deed.Movement, error)
+	Moved(ctx context.Context, since time.Time) (map[string]order.Movement, error)
 
 	// Movement returns one payment whose money moved, and false when there is none.
-	Movement(ctx context.Context, id string) (deed.Movement, bool, error)
+	Movement(ctx context.Context, id string) (order.Movement, bool, error)
 
 	// Refunds returns every refund that was made or changed since the time; one
 	// that is being made has no transaction yet.
-	Refunds(ctx context.Context, since time.Time) ([]deed.Movement, error)
+	Refunds(ctx context.Context, since time.Time) ([]order.Movement, error)
 
 	// RefundsIn returns the refunds that a transaction made.
-	RefundsIn(ctx context.Context, txHash string) ([]deed.Movement, error)
+	RefundsIn(ctx context.Context, txHash string) ([]order.Movement, error)
 }
 
-// Chain is what an audit asks the chain for beside deed.Settler.
+// Chain is what an audit asks the chain for beside settle.Settler.
 type Chain interface {
 	// Outgoing returns the transfers out of our refund wallets, from the block on,
 	// that are final, what could not be read, and the block to ask from next.
-	Outgoing(ctx context.Context, from uint64) (payouts []deed.Payout, unread []deed.UnreadBlock, next uint64, err error)
+	Outgoing(ctx context.Context, from uint64) (payouts []settle.Payout, unread []settle.UnreadBlock, next uint64, err error)
 
 	// Since says whether the transaction succeeded in the block or in a later one.
 	Since(ctx context.Context, txHash string, block uint64) (bool, error)
@@ -68,7 +70,7 @@ func (c Comparison) Differences() []string {
 }
 
 // leaveOut remembers blocks that could not be read.
-func (c *Comparison) leaveOut(unread []deed.UnreadBlock) {
+func (c *Comparison) leaveOut(unread []settle.UnreadBlock) {
 	for _, b := range unread {
 		c.Unread = append(c.Unread, fmt.Sprintf("block %d: %s", b.Number, b.Reason))
 	}
@@ -94,7 +96,7 @@ func (s *Service) Compare(ctx context.Context, books Ledger, on Chain, from Chec
 }
 
 func (s *Service) compareIncoming(ctx context.Context, books Ledger, on Chain, since time.Time, c *Comparison) error {
-	var transfers []deed.Transfer
+	var transfers []settle.Transfer
 	next, err := readAll(c.From, func(from uint64) (uint64, error) {
 		found, err := s.Settler.Incoming(ctx, from)
 		transfers = append(transfers, found.Transfers...)
@@ -112,7 +114,7 @@ func (s *Service) compareIncoming(ctx context.Context, books Ledger, on Chain, s
 	for _, t := range transfers {
 		c.Transfers++
 		c.Sum += t.Amount
-		id := s.id(&deed.Authorization{Payer: t.Payer, Nonce: t.Nonce})
+		id := s.id(&settle.Authorization{Payer: t.Payer, Nonce: t.Nonce})
 		m, booked := moved[id]
 		if !booked {
 			if m, booked, err = books.Movement(ctx, id); err != nil {
@@ -159,7 +161,7 @@ func wrapLook(txHash string, err error) error {
 }
 
 func (s *Service) compareOutgoing(ctx context.Context, books Ledger, on Chain, since time.Time, c *Comparison) error {
-	var payouts []deed.Payout
+	var payouts []settle.Payout
 	next, err := readAll(c.From, func(from uint64) (uint64, error) {
 		found, unread, next, err := on.Outgoing(ctx, from)
 		payouts = append(payouts, found...)
@@ -206,9 +208,9 @@ func (s *Service) compareOutgoing(ctx context.Context, books Ledger, on Chain, s
 
 // refundOf returns which refund the payout is by its transaction, or else which
 // one of those that are being made it could be, or -1.
-func refundOf(p deed.Payout, refunds []deed.Movement) int {
+func refundOf(p settle.Payout, refunds []order.Movement) int {
 	find := func(txHash string) int {
-		return slices.IndexFunc(refunds, func(m deed.Movement) bool {
+		return slices.IndexFunc(refunds, func(m order.Movement) bool {
 			return m.TxHash == txHash && m.Payer == p.To && m.Amount == p.Amount
 		})
 	}

@@ -7,19 +7,21 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/settle"
 )
 
 // Checkout returns a checkout for one request. The authorization is nil when
 // the caller offered none; signedIn is the wallet whose token the request
 // carries, or "".
-func (s *Service) Checkout(a *deed.Authorization, signedIn deed.Wallet) deed.Checkout {
+func (s *Service) Checkout(a *settle.Authorization, signedIn deed.Wallet) order.Checkout {
 	return &checkout{s, a, signedIn}
 }
 
 // Known says whether the very same payment was accepted before: asking again for
 // what was paid for is free, and counts nowhere. One that ended without money is
 // not: what is asked with it is asked anew.
-func (s *Service) Known(ctx context.Context, a *deed.Authorization) (bool, error) {
+func (s *Service) Known(ctx context.Context, a *settle.Authorization) (bool, error) {
 	if a == nil {
 		return false, nil
 	}
@@ -31,7 +33,7 @@ func (s *Service) Known(ctx context.Context, a *deed.Authorization) (bool, error
 }
 
 // Find returns the payment with the ID, or the one it is an alias of.
-func (s *Service) Find(ctx context.Context, id string) (deed.Payment, error) {
+func (s *Service) Find(ctx context.Context, id string) (order.Payment, error) {
 	p, err := s.Store.Payment(ctx, id)
 	if err == nil && p.AliasOf != "" {
 		return s.Store.Payment(ctx, p.AliasOf)
@@ -39,70 +41,70 @@ func (s *Service) Find(ctx context.Context, id string) (deed.Payment, error) {
 	return p, err
 }
 
-func (s *Service) id(a *deed.Authorization) string {
+func (s *Service) id(a *settle.Authorization) string {
 	return a.PaymentID(s.Terms.ChainID, s.Terms.Asset)
 }
 
 type checkout struct {
 	s        *Service
-	auth     *deed.Authorization
+	auth     *settle.Authorization
 	signedIn deed.Wallet
 }
 
-// Resume implements deed.Checkout. Only the signature that the payment was given
+// Resume implements order.Checkout. Only the signature that the payment was given
 // with shows that the caller gave it: payer and nonce are public.
-func (c *checkout) Resume(ctx context.Context, want deed.Purchase) (deed.Payment, bool, error) {
+func (c *checkout) Resume(ctx context.Context, want order.Purchase) (order.Payment, bool, error) {
 	if c.auth == nil {
-		return deed.Payment{}, false, nil
+		return order.Payment{}, false, nil
 	}
 	p, err := c.s.Store.Payment(ctx, c.s.id(c.auth))
 	if deed.CodeOf(err) == deed.CodeNotFound {
-		return deed.Payment{}, false, nil
+		return order.Payment{}, false, nil
 	}
 	if err != nil {
 		return p, false, fmt.Errorf("look for an earlier try: %w", err)
 	}
 	if !p.SignedBy(c.auth.Signature) {
-		return deed.Payment{}, false, nil
+		return order.Payment{}, false, nil
 	}
 	p, err = c.proceed(ctx, p, want)
 	return p, true, err
 }
 
-// Collect implements deed.Checkout.
-func (c *checkout) Collect(ctx context.Context, q deed.Quote, want deed.Purchase) (deed.Payment, error) {
+// Collect implements order.Checkout.
+func (c *checkout) Collect(ctx context.Context, q order.Quote, want order.Purchase) (order.Payment, error) {
 	if err := c.s.Reserve.Enough(); err != nil {
-		return deed.Payment{}, err
+		return order.Payment{}, err
 	}
 	if c.auth == nil {
-		return deed.Payment{}, &deed.Error{Code: deed.CodePaymentRequired, Message: fmt.Sprintf("%s costs %s USDC", q.For, q.Amount), Hint: capHint}
+		return order.Payment{}, &deed.Error{Code: deed.CodePaymentRequired, Message: fmt.Sprintf("%s costs %s USDC", q.For, q.Amount), Hint: capHint}
 	}
 	if !q.Accepts(c.auth.Amount) {
-		return deed.Payment{}, deed.Errorf(deed.CodePaymentInvalid, "%s costs %s USDC, neither less nor more", q.For, q.Amount)
+		return order.Payment{}, deed.Errorf(deed.CodePaymentInvalid, "%s costs %s USDC, neither less nor more", q.For, q.Amount)
 	}
 	open, err := c.s.Store.OpenNonces(ctx, c.auth.Payer)
 	if err != nil {
-		return deed.Payment{}, fmt.Errorf("read what %s has open: %w", c.auth.Payer, err)
+		return order.Payment{}, fmt.Errorf("read what %s has open: %w", c.auth.Payer, err)
 	}
 	funds, err := c.s.Settler.Check(ctx, *c.auth, open)
-	if errors.Is(err, deed.ErrAlreadyPaid) {
+	if errors.Is(err, settle.ErrAlreadyPaid) {
 		return c.collectPaid(ctx, want)
 	}
 	if err != nil {
-		return deed.Payment{}, fmt.Errorf("check the payment: %w", err)
+		return order.Payment{}, fmt.Errorf("check the payment: %w", err)
 	}
-	return c.authorize(ctx, want, func(who deed.Payer) error {
+	return c.authorize(ctx, want, func(who order.Payer) error {
 		return who.Admit(funds, c.auth.Payer, c.auth.Amount, c.s.Terms.MaxOpen, c.s.Now())
 	})
 }
 
 // authorize writes the payment down and goes on with it.
-func (c *checkout) authorize(ctx context.Context, want deed.Purchase, admit func(deed.Payer) error) (deed.Payment, error) {
-	p, err := c.s.Store.AuthorizePayment(ctx, deed.Payment{ID: c.s.id(c.auth), Auth: *c.auth, Purchase: want}, admit)
+func (c *checkout) authorize(ctx context.Context, want order.Purchase, admit func(order.Payer) error) (order.Payment, error) {
+	p, err := c.s.Store.AuthorizePayment(ctx, order.Payment{ID: c.s.id(c.auth), Auth: *c.auth, Purchase: want}, admit)
 	if err != nil {
 		return p, fmt.Errorf("authorize the payment: %w", err)
 	}
-	if p.Purchase.Kind == deed.PurchaseNothing {
+	if p.Purchase.Kind == order.PurchaseNothing {
 		return c.collectPaid(ctx, want) // its transfer was found while we looked
 	}
 	return c.proceed(ctx, p, want)
@@ -111,31 +113,31 @@ func (c *checkout) authorize(ctx context.Context, want deed.Purchase, admit func
 // collectPaid is for an authorization that paid us before it was given to us. It
 // is public on the chain by then, so it buys something only for its payer, who is
 // signed in; for everybody else the money goes back.
-func (c *checkout) collectPaid(ctx context.Context, want deed.Purchase) (deed.Payment, error) {
+func (c *checkout) collectPaid(ctx context.Context, want order.Purchase) (order.Payment, error) {
 	p, err := c.s.Store.Payment(ctx, c.s.id(c.auth))
 	known := err == nil
 	if err != nil && deed.CodeOf(err) != deed.CodeNotFound {
 		return p, fmt.Errorf("look for the payment: %w", err)
 	}
 	switch {
-	case known && p.Purchase.Kind != deed.PurchaseNothing:
-		return deed.Payment{}, &deed.Error{
-			Code: deed.CodePaymentInvalid, Err: deed.ErrNoOffer,
+	case known && p.Purchase.Kind != order.PurchaseNothing:
+		return order.Payment{}, &deed.Error{
+			Code: deed.CodePaymentInvalid, Err: order.ErrNoOffer,
 			Message: "this authorization was given before with another signature: repeat the request exactly as it was",
 		}
-	case c.signedIn != c.auth.Payer || known && p.State != deed.PaymentUnclaimed:
-		return deed.Payment{}, c.goesBack()
+	case c.signedIn != c.auth.Payer || known && p.State != order.PaymentUnclaimed:
+		return order.Payment{}, c.goesBack()
 	case known:
-		p, err = c.s.Books.ClaimPayment(ctx, deed.Payment{ID: p.ID, Auth: *c.auth, Purchase: want}, 0)
-		if errors.Is(err, deed.ErrAlreadyPaid) || err == nil && p.Purchase.Kind == deed.PurchaseNothing {
-			return deed.Payment{}, c.goesBack()
+		p, err = c.s.Books.ClaimPayment(ctx, order.Payment{ID: p.ID, Auth: *c.auth, Purchase: want}, 0)
+		if errors.Is(err, settle.ErrAlreadyPaid) || err == nil && p.Purchase.Kind == order.PurchaseNothing {
+			return order.Payment{}, c.goesBack()
 		}
 		if err != nil {
 			return p, fmt.Errorf("claim the payment: %w", err)
 		}
 		return c.proceed(ctx, p, want)
 	}
-	return c.authorize(ctx, want, func(deed.Payer) error { return nil }) // the money is there
+	return c.authorize(ctx, want, func(order.Payer) error { return nil }) // the money is there
 }
 
 // goesBack is told to whom an authorization is shown that paid us already: paying
@@ -146,7 +148,7 @@ func (c *checkout) goesBack() error {
 		Message: fmt.Sprintf("this authorization was used on the chain before it came with a request, so its money goes back to %s: do not pay again before it is there", c.auth.Payer),
 		Hint:    fmt.Sprintf("to buy with it instead, sign in as the payer within %s and repeat the request with the access token", c.s.Terms.ClaimWindow),
 		Retry:   time.Minute,
-		Err:     errors.Join(deed.ErrPending, deed.ErrAlreadyPaid),
+		Err:     errors.Join(order.ErrPending, settle.ErrAlreadyPaid),
 	}
 }
 
@@ -156,7 +158,7 @@ const capHint = "pay with an x402 client (version 1 or 2); most refuse more than
 // proceed takes a known payment as far as it goes, provided that it was given for
 // this very purchase. Its outcome being open is not an error here: the payment
 // returned says so.
-func (c *checkout) proceed(ctx context.Context, p deed.Payment, want deed.Purchase) (deed.Payment, error) {
+func (c *checkout) proceed(ctx context.Context, p order.Payment, want order.Purchase) (order.Payment, error) {
 	if p.Auth.Amount != c.auth.Amount || p.Auth.PayTo != c.auth.PayTo || p.Fingerprint != want.Fingerprint() {
 		return p, deed.Errorf(deed.CodePaymentInvalid, "this payment was given for another request")
 	}
@@ -164,13 +166,13 @@ func (c *checkout) proceed(ctx context.Context, p deed.Payment, want deed.Purcha
 		p.ID = p.AliasOf
 	}
 	p, err := c.s.Advance(ctx, p.ID)
-	if err != nil && !errors.Is(err, deed.ErrPending) {
+	if err != nil && !errors.Is(err, order.ErrPending) {
 		return p, err
 	}
 	switch p.State {
-	case deed.PaymentVoid:
+	case order.PaymentVoid:
 		return p, deed.Errorf(deed.CodePaymentInvalid, "this payment is void and nothing was charged: sign a new one")
-	case deed.PaymentReleased:
+	case order.PaymentReleased:
 		return p, deed.Errorf(deed.CodePaymentInvalid, "this payment could not be settled and was given up: have the money in the wallet, and sign a new one")
 	}
 	return p, nil

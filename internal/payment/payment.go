@@ -4,7 +4,7 @@
 // The order is: write down the promise and what it buys; say that the money may
 // move; move it; write that down. Each is one step of Advance, and a crash
 // between any two leaves a row from which the next try, or the worker, goes on
-// with the same code (see deed.PaymentState). What must stay true: money that
+// with the same code (see order.PaymentState). What must stay true: money that
 // has moved ends in one delivered purchase or in one refund to the payer; while
 // its outcome is unknown nobody is asked to pay again; and money that arrived
 // without us is found on the chain and goes back.
@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/settle"
 )
 
 // Store keeps payments.
@@ -31,18 +33,18 @@ type Store interface {
 	// alias. Admit says, while no other payment of the payer can be opened,
 	// whether this one may be; its error is returned. It fails with
 	// CodeDomainUnavailable when the name is claimed.
-	AuthorizePayment(ctx context.Context, p deed.Payment, admit func(deed.Payer) error) (deed.Payment, error)
+	AuthorizePayment(ctx context.Context, p order.Payment, admit func(order.Payer) error) (order.Payment, error)
 
 	// Payment returns the payment, or CodeNotFound.
-	Payment(ctx context.Context, id string) (deed.Payment, error)
+	Payment(ctx context.Context, id string) (order.Payment, error)
 
 	// MovePayment moves p from p.State to the next one and returns it as it now
 	// is. When another try has moved it already, it stays as that try left it.
 	// What belongs to the move, of the job and of the ledger, is done with it.
-	MovePayment(ctx context.Context, p deed.Payment, to deed.PaymentState, txHash string) (deed.Payment, error)
+	MovePayment(ctx context.Context, p order.Payment, to order.PaymentState, txHash string) (order.Payment, error)
 
 	// DelayPayment says when somebody should look at an open payment again.
-	DelayPayment(ctx context.Context, id string, d deed.Delay) error
+	DelayPayment(ctx context.Context, id string, d order.Delay) error
 }
 
 // Books keeps what is written down about payments beside their states.
@@ -50,10 +52,10 @@ type Books interface {
 	// ClaimPayment has money that came without a request buy p.Purchase, and
 	// returns the payment as it then is. Attempts is how many orders were placed
 	// for it before.
-	ClaimPayment(ctx context.Context, p deed.Payment, attempts int) (deed.Payment, error)
+	ClaimPayment(ctx context.Context, p order.Payment, attempts int) (order.Payment, error)
 
 	// RecordRevert writes down that a transfer failed on the chain, at our cost.
-	RecordRevert(ctx context.Context, p deed.Payment) error
+	RecordRevert(ctx context.Context, p order.Payment) error
 }
 
 // Queue says which payments somebody should look at.
@@ -65,7 +67,7 @@ type Queue interface {
 	DueRefunds(ctx context.Context, limit int) ([]string, error)
 
 	// Stalled returns what has made no progress since the time.
-	Stalled(ctx context.Context, since time.Time) (deed.Stalled, error)
+	Stalled(ctx context.Context, since time.Time) (order.Stalled, error)
 }
 
 // How long we wait for what.
@@ -82,7 +84,7 @@ type Service struct {
 	Books   Books
 	Queue   Queue
 	Watch   WatchStore
-	Settler deed.Settler
+	Settler settle.Settler
 	Terms   Terms
 	Now     func() time.Time
 	Reserve *Reserve // may be nil
@@ -115,29 +117,29 @@ func DefaultTerms() Terms {
 // Advance takes the payment as far as it goes now and returns it as it then is.
 // It may be called by anyone, at any time, any number of times at once.
 //
-// It fails with deed.Pending while the outcome of a settlement or a refund is
+// It fails with order.Pending while the outcome of a settlement or a refund is
 // open. A payment that the chain refuses for good becomes void, and that is not
 // an error.
-func (s *Service) Advance(ctx context.Context, id string) (deed.Payment, error) {
+func (s *Service) Advance(ctx context.Context, id string) (order.Payment, error) {
 	p, err := s.Store.Payment(ctx, id)
 	for err == nil {
 		s.step(string(p.State))
 		// Each step makes at most one outside call and one transaction.
 		switch p.State {
-		case deed.PaymentAuthorized:
+		case order.PaymentAuthorized:
 			if p.AliasOf != "" {
 				return p, nil
 			}
-			p, err = s.Store.MovePayment(ctx, p, deed.PaymentSettling, "")
-		case deed.PaymentSettling:
+			p, err = s.Store.MovePayment(ctx, p, order.PaymentSettling, "")
+		case order.PaymentSettling:
 			p, err = s.settle(ctx, p)
-		case deed.PaymentUnclaimed:
-			if p, err = s.giveUpClaim(ctx, p); p.State == deed.PaymentUnclaimed {
+		case order.PaymentUnclaimed:
+			if p, err = s.giveUpClaim(ctx, p); p.State == order.PaymentUnclaimed {
 				return p, err
 			}
-		case deed.PaymentRefundDue:
-			p, err = s.Store.MovePayment(ctx, p, deed.PaymentRefunding, "")
-		case deed.PaymentRefunding:
+		case order.PaymentRefundDue:
+			p, err = s.Store.MovePayment(ctx, p, order.PaymentRefunding, "")
+		case order.PaymentRefunding:
 			p, err = s.refund(ctx, p)
 		default:
 			return p, nil
@@ -148,20 +150,20 @@ func (s *Service) Advance(ctx context.Context, id string) (deed.Payment, error) 
 
 // settle is the point of no return: once the settler has been asked, only its
 // own answer says whether the money moved.
-func (s *Service) settle(ctx context.Context, p deed.Payment) (deed.Payment, error) {
+func (s *Service) settle(ctx context.Context, p order.Payment) (order.Payment, error) {
 	txHash, err := s.Settler.Settle(ctx, p.Auth)
 	s.step("money moved")
 	switch {
 	case err == nil:
-		return s.record(ctx, p, deed.PaymentSettled, txHash)
-	case deed.Refused(err):
-		return s.record(ctx, p, deed.PaymentVoid, "")
-	case errors.Is(err, deed.ErrReverted):
+		return s.record(ctx, p, order.PaymentSettled, txHash)
+	case settle.Refused(err):
+		return s.record(ctx, p, order.PaymentVoid, "")
+	case errors.Is(err, settle.ErrReverted):
 		if recorded := s.Books.RecordRevert(context.WithoutCancel(ctx), p); recorded != nil {
 			return p, fmt.Errorf("record the failed transfer: %w", recorded)
 		}
 		return s.release(ctx, p, err)
-	case errors.Is(err, deed.ErrUnsettleable):
+	case errors.Is(err, settle.ErrUnsettleable):
 		if p.StuckAt.IsZero() || s.Now().Before(p.StuckAt.Add(s.Terms.ReleaseAfter)) {
 			return p, s.later(ctx, p, err, true)
 		}
@@ -173,47 +175,47 @@ func (s *Service) settle(ctx context.Context, p deed.Payment) (deed.Payment, err
 // release gives up a payment that cannot be settled: nobody sends it any more, its
 // name is free, and money that comes after all goes back. The settler is told
 // first, so that no process sends it afterwards.
-func (s *Service) release(ctx context.Context, p deed.Payment, cause error) (deed.Payment, error) {
+func (s *Service) release(ctx context.Context, p order.Payment, cause error) (order.Payment, error) {
 	if err := s.Settler.Abandon(context.WithoutCancel(ctx), p.Auth); err != nil {
 		return p, s.later(ctx, p, errors.Join(cause, err), true)
 	}
 	s.step("abandoned")
-	return s.record(ctx, p, deed.PaymentReleased, "")
+	return s.record(ctx, p, order.PaymentReleased, "")
 }
 
 // refund sends the money back to the payer.
-func (s *Service) refund(ctx context.Context, p deed.Payment) (deed.Payment, error) {
-	txHash, err := s.Settler.Refund(ctx, deed.Refund{PaymentID: p.ID, Payer: p.Auth.Payer, Nonce: p.Auth.Nonce, Amount: p.Auth.Amount})
+func (s *Service) refund(ctx context.Context, p order.Payment) (order.Payment, error) {
+	txHash, err := s.Settler.Refund(ctx, settle.Refund{PaymentID: p.ID, Payer: p.Auth.Payer, Nonce: p.Auth.Nonce, Amount: p.Auth.Amount})
 	s.step("money returned")
 	if err != nil {
 		return p, s.later(ctx, p, err, false)
 	}
-	return s.record(ctx, p, deed.PaymentRefunded, txHash)
+	return s.record(ctx, p, order.PaymentRefunded, txHash)
 }
 
 // giveUpClaim owes money back whose payer asked for nothing while there was time.
-func (s *Service) giveUpClaim(ctx context.Context, p deed.Payment) (deed.Payment, error) {
+func (s *Service) giveUpClaim(ctx context.Context, p order.Payment) (order.Payment, error) {
 	if s.Now().Before(p.Created.Add(s.Terms.ClaimWindow)) {
 		return p, nil
 	}
-	return s.Store.MovePayment(ctx, p, deed.PaymentRefundDue, "")
+	return s.Store.MovePayment(ctx, p, order.PaymentRefundDue, "")
 }
 
 // record writes an outcome down, also when the caller has left meanwhile: the
 // money does not wait for anybody.
-func (s *Service) record(ctx context.Context, p deed.Payment, to deed.PaymentState, txHash string) (deed.Payment, error) {
+func (s *Service) record(ctx context.Context, p order.Payment, to order.PaymentState, txHash string) (order.Payment, error) {
 	return s.Store.MovePayment(context.WithoutCancel(ctx), p, to, txHash)
 }
 
 // later leaves the payment to the worker for a while, longer each time, and says
 // that its outcome is open.
-func (s *Service) later(ctx context.Context, p deed.Payment, cause error, stuck bool) error {
+func (s *Service) later(ctx context.Context, p order.Payment, cause error, stuck bool) error {
 	wait := min(firstRetry<<min(p.Tries, 10), maxRetry)
-	d := deed.Delay{Until: s.Now().Add(wait), Stuck: stuck, Cause: deed.WaitingFor(cause)}
+	d := order.Delay{Until: s.Now().Add(wait), Stuck: stuck, Cause: order.WaitingFor(cause)}
 	if err := s.Store.DelayPayment(context.WithoutCancel(ctx), p.ID, d); err != nil {
 		return fmt.Errorf("leave it to the worker: %w", err)
 	}
-	return deed.Pending(cause)
+	return order.Pending(cause)
 }
 
 func (s *Service) step(name string) {
@@ -233,6 +235,6 @@ func (s *Service) DueRefunds(ctx context.Context, limit int) ([]string, error) {
 }
 
 // Stalled returns what has made no progress for a minute.
-func (s *Service) Stalled(ctx context.Context) (deed.Stalled, error) {
+func (s *Service) Stalled(ctx context.Context) (order.Stalled, error) {
 	return s.Queue.Stalled(ctx, s.Now().Add(-stallAfter))
 }

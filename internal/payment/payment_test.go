@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/payment"
+	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/sqldb"
 )
 
@@ -31,42 +33,42 @@ type env struct {
 
 // scripted is a chain that gives the answers a test wants.
 type scripted struct {
-	funds     deed.Funds
+	funds     settle.Funds
 	check     error
 	settle    error
 	abandon   error
 	refund    error
-	arrivals  []deed.Arrivals
+	arrivals  []settle.Arrivals
 	sentByUs  bool
 	abandoned int
-	refunds   []deed.Refund
+	refunds   []settle.Refund
 }
 
-func (c *scripted) Check(context.Context, deed.Authorization, []string) (deed.Funds, error) {
+func (c *scripted) Check(context.Context, settle.Authorization, []string) (settle.Funds, error) {
 	return c.funds, c.check
 }
 
-func (c *scripted) Settle(_ context.Context, a deed.Authorization) (string, error) {
+func (c *scripted) Settle(_ context.Context, a settle.Authorization) (string, error) {
 	return "0xsettled" + a.Nonce, c.settle
 }
 
-func (c *scripted) Abandon(context.Context, deed.Authorization) error {
+func (c *scripted) Abandon(context.Context, settle.Authorization) error {
 	c.abandoned++
 	return c.abandon
 }
 
-func (c *scripted) Refund(_ context.Context, r deed.Refund) (string, error) {
+func (c *scripted) Refund(_ context.Context, r settle.Refund) (string, error) {
 	c.refunds = append(c.refunds, r)
 	return "0xrefunded" + r.Nonce, c.refund
 }
 
-func (c *scripted) Incoming(_ context.Context, from uint64) (deed.Arrivals, error) {
+func (c *scripted) Incoming(_ context.Context, from uint64) (settle.Arrivals, error) {
 	for _, a := range c.arrivals {
 		if a.Next > from {
 			return a, nil
 		}
 	}
-	return deed.Arrivals{Next: from}, nil
+	return settle.Arrivals{Next: from}, nil
 }
 
 func (c *scripted) SentByUs(context.Context, string) (bool, error) { return c.sentByUs, nil }
@@ -78,7 +80,7 @@ func newEnv(t *testing.T) *env {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() }) // it goes away with the test
-	e := &env{t: t, now: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC), chain: &scripted{funds: deed.Funds{Balance: 1000 * price}}}
+	e := &env{t: t, now: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC), chain: &scripted{funds: settle.Funds{Balance: 1000 * price}}}
 	clock := func() time.Time { return e.now }
 	e.rows = sqldb.Payments{DB: db, ChainID: chainID, Now: clock}
 	terms := payment.DefaultTerms()
@@ -87,23 +89,23 @@ func newEnv(t *testing.T) *env {
 	return e
 }
 
-func authorization(nonce string) *deed.Authorization {
-	return &deed.Authorization{Payer: payer, PayTo: payTo, Amount: price, ValidBefore: 1 << 40, Nonce: nonce, Signature: []byte("signed " + nonce)}
+func authorization(nonce string) *settle.Authorization {
+	return &settle.Authorization{Payer: payer, PayTo: payTo, Amount: price, ValidBefore: 1 << 40, Nonce: nonce, Signature: []byte("signed " + nonce)}
 }
 
-func name(n int) deed.Purchase {
-	return deed.Purchase{Kind: deed.PurchaseRegistration, Name: deed.Name(fmt.Sprintf("name%d.com", n)), Years: 1}
+func name(n int) order.Purchase {
+	return order.Purchase{Kind: order.PurchaseRegistration, Name: deed.Name(fmt.Sprintf("name%d.com", n)), Years: 1}
 }
 
 // buy asks for a name as a request does.
-func (e *env) buy(a *deed.Authorization, signedIn deed.Wallet, what deed.Purchase) (deed.Payment, error) {
-	p, _, _, err := deed.Pay(e.t.Context(), e.Checkout(a, signedIn), what, func(context.Context) (deed.Quote, deed.Purchase, error) {
-		return deed.Quote{Amount: price, For: string(what.Name)}, what, nil
+func (e *env) buy(a *settle.Authorization, signedIn deed.Wallet, what order.Purchase) (order.Payment, error) {
+	p, _, _, err := order.Pay(e.t.Context(), e.Checkout(a, signedIn), what, func(context.Context) (order.Quote, order.Purchase, error) {
+		return order.Quote{Amount: price, For: string(what.Name)}, what, nil
 	})
 	return p, err
 }
 
-func (e *env) state(a *deed.Authorization) deed.PaymentState {
+func (e *env) state(a *settle.Authorization) order.PaymentState {
 	e.t.Helper()
 	p, err := e.rows.Payment(e.t.Context(), a.PaymentID(chainID, ""))
 	if err != nil {
@@ -121,7 +123,7 @@ func (e *env) advance() {
 			e.t.Fatal(err)
 		}
 		for _, id := range ids {
-			if _, err := e.Advance(e.t.Context(), id); err != nil && !errors.Is(err, deed.ErrPending) {
+			if _, err := e.Advance(e.t.Context(), id); err != nil && !errors.Is(err, order.ErrPending) {
 				e.t.Fatal(err)
 			}
 		}
@@ -132,9 +134,9 @@ func (e *env) advance() {
 // released: the name is free, nothing is sent any more, and paying anew is right.
 func TestStuckPaymentIsReleased(t *testing.T) {
 	e := newEnv(t)
-	e.chain.settle = deed.ErrUnsettleable
+	e.chain.settle = settle.ErrUnsettleable
 	a := authorization("1")
-	if p, err := e.buy(a, "", name(1)); err != nil || p.State != deed.PaymentSettling {
+	if p, err := e.buy(a, "", name(1)); err != nil || p.State != order.PaymentSettling {
 		t.Fatalf("got %s, %v", p.State, err)
 	}
 	other := authorization("2")
@@ -144,19 +146,19 @@ func TestStuckPaymentIsReleased(t *testing.T) {
 	}
 	e.now = e.now.Add(30 * time.Second)
 	e.advance()
-	if got := e.state(a); got != deed.PaymentSettling || e.chain.abandoned != 0 {
+	if got := e.state(a); got != order.PaymentSettling || e.chain.abandoned != 0 {
 		t.Fatalf("after 30 s: %s, abandoned %d times", got, e.chain.abandoned)
 	}
 	e.now = e.now.Add(2 * time.Minute)
 	e.advance()
-	if got := e.state(a); got != deed.PaymentReleased || e.chain.abandoned != 1 {
+	if got := e.state(a); got != order.PaymentReleased || e.chain.abandoned != 1 {
 		t.Fatalf("after a minute: %s, abandoned %d times", got, e.chain.abandoned)
 	}
-	if _, err := e.buy(a, "", name(1)); deed.CodeOf(err) != deed.CodePaymentInvalid || errors.Is(err, deed.ErrNoOffer) {
+	if _, err := e.buy(a, "", name(1)); deed.CodeOf(err) != deed.CodePaymentInvalid || errors.Is(err, order.ErrNoOffer) {
 		t.Errorf("a replay: got %v, want a refusal with an offer", err)
 	}
 	e.chain.settle = nil
-	if p, err := e.buy(other, "", name(1)); err != nil || p.State != deed.PaymentSettled {
+	if p, err := e.buy(other, "", name(1)); err != nil || p.State != order.PaymentSettled {
 		t.Errorf("the next buyer: got %s, %v", p.State, err)
 	}
 	if p, err := e.buy(authorization("3"), "", name(2)); err != nil || p.AliasOf != "" {
@@ -167,7 +169,7 @@ func TestStuckPaymentIsReleased(t *testing.T) {
 // Nothing is released while a transaction of ours may still carry it.
 func TestNotReleasedWhileItMayBeMined(t *testing.T) {
 	e := newEnv(t)
-	e.chain.settle, e.chain.abandon = deed.ErrUnsettleable, errors.New("a transaction of ours carries it")
+	e.chain.settle, e.chain.abandon = settle.ErrUnsettleable, errors.New("a transaction of ours carries it")
 	a := authorization("1")
 	if _, err := e.buy(a, "", name(1)); err != nil {
 		t.Fatal(err)
@@ -176,7 +178,7 @@ func TestNotReleasedWhileItMayBeMined(t *testing.T) {
 		e.now = e.now.Add(10 * time.Minute)
 		e.advance()
 	}
-	if got := e.state(a); got != deed.PaymentSettling {
+	if got := e.state(a); got != order.PaymentSettling {
 		t.Errorf("got %s", got)
 	}
 }
@@ -185,13 +187,13 @@ func TestNotReleasedWhileItMayBeMined(t *testing.T) {
 // payer refused.
 func TestRevertedPaymentIsReleasedAtOnce(t *testing.T) {
 	e := newEnv(t)
-	e.chain.settle = deed.ErrReverted
+	e.chain.settle = settle.ErrReverted
 	for n := range 3 {
 		a := authorization(fmt.Sprint(n))
 		if _, err := e.buy(a, "", name(n)); deed.CodeOf(err) != deed.CodePaymentInvalid {
 			t.Fatalf("got %v", err)
 		}
-		if got := e.state(a); got != deed.PaymentReleased {
+		if got := e.state(a); got != order.PaymentReleased {
 			t.Errorf("got %s", got)
 		}
 	}
@@ -214,14 +216,14 @@ func TestReplayNeedsTheSignature(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.chain.check = deed.ErrAlreadyPaid // the chain has the transfer by now
+	e.chain.check = settle.ErrAlreadyPaid // the chain has the transfer by now
 	if again, err := e.buy(a, "", name(1)); err != nil || again.PublicID != bought.PublicID {
 		t.Errorf("the same again: got %+v, %v", again, err)
 	}
 	forged := *a
 	forged.Signature = []byte{0}
 	p, err := e.buy(&forged, "", name(1))
-	if deed.CodeOf(err) != deed.CodePaymentInvalid || !errors.Is(err, deed.ErrNoOffer) || p.PublicID != "" {
+	if deed.CodeOf(err) != deed.CodePaymentInvalid || !errors.Is(err, order.ErrNoOffer) || p.PublicID != "" {
 		t.Errorf("another signature: got %+v, %v", p, err)
 	}
 	if known, err := e.Known(t.Context(), &forged); known || err != nil {
@@ -260,7 +262,7 @@ func TestSignatureOfTwoSpellings(t *testing.T) {
 }
 
 func (e *env) arrive(block uint64, nonce string, amount deed.USDC) {
-	e.chain.arrivals = append(e.chain.arrivals, deed.Arrivals{Next: block + 1, Transfers: []deed.Transfer{
+	e.chain.arrivals = append(e.chain.arrivals, settle.Arrivals{Next: block + 1, Transfers: []settle.Transfer{
 		{Payer: payer, PayTo: payTo, Nonce: nonce, Amount: amount, TxHash: "0xmined" + nonce, Block: block},
 	}})
 }
@@ -282,18 +284,18 @@ func TestMoneyThatCameFirst(t *testing.T) {
 	for _, found := range []bool{false, true} { // by the watcher
 		t.Run(fmt.Sprintf("found by the watcher %t", found), func(t *testing.T) {
 			e := newEnv(t)
-			e.chain.check = deed.ErrAlreadyPaid
+			e.chain.check = settle.ErrAlreadyPaid
 			a := authorization("1")
 			if found {
 				e.arrive(1, "1", price)
 				e.readChain()
 			}
 			for _, signedIn := range []deed.Wallet{"", "0x0000000000000000000000000000000000000009"} {
-				if _, err := e.buy(a, signedIn, name(1)); deed.CodeOf(err) != deed.CodeUnavailable || !errors.Is(err, deed.ErrPending) {
+				if _, err := e.buy(a, signedIn, name(1)); deed.CodeOf(err) != deed.CodeUnavailable || !errors.Is(err, order.ErrPending) {
 					t.Errorf("signed in as %q: got %v", signedIn, err)
 				}
 			}
-			if p, err := e.buy(a, payer, name(1)); err != nil || p.State != deed.PaymentSettled {
+			if p, err := e.buy(a, payer, name(1)); err != nil || p.State != order.PaymentSettled {
 				t.Errorf("the payer: got %s, %v", p.State, err)
 			}
 			e.now = e.now.Add(time.Hour)
@@ -314,18 +316,18 @@ func TestUnclaimedMoneyGoesBack(t *testing.T) {
 	e.arrive(1, "1", price)
 	e.readChain()
 	e.advance()
-	if got := e.state(a); got != deed.PaymentUnclaimed {
+	if got := e.state(a); got != order.PaymentUnclaimed {
 		t.Fatalf("got %s", got)
 	}
 	e.now = e.now.Add(e.Terms.ClaimWindow)
 	for range 3 {
 		e.advance()
 	}
-	if got := e.state(a); got != deed.PaymentRefunded || len(e.chain.refunds) != 1 || e.chain.refunds[0].Nonce != "1" {
+	if got := e.state(a); got != order.PaymentRefunded || len(e.chain.refunds) != 1 || e.chain.refunds[0].Nonce != "1" {
 		t.Errorf("got %s, refunds %+v", got, e.chain.refunds)
 	}
-	e.chain.check = deed.ErrAlreadyPaid
-	if _, err := e.buy(a, payer, name(1)); !errors.Is(err, deed.ErrPending) {
+	e.chain.check = settle.ErrAlreadyPaid
+	if _, err := e.buy(a, payer, name(1)); !errors.Is(err, order.ErrPending) {
 		t.Errorf("bought with money that went back: %v", err)
 	}
 }
@@ -334,7 +336,7 @@ func TestUnclaimedMoneyGoesBack(t *testing.T) {
 // the database: each is passed, and the money behind them is found.
 func TestOneTransferNeverStopsTheNext(t *testing.T) {
 	e := newEnv(t)
-	e.chain.arrivals = []deed.Arrivals{{Next: 9, Unread: []deed.UnreadBlock{{Number: 2, Reason: "too large"}}, Transfers: []deed.Transfer{
+	e.chain.arrivals = []settle.Arrivals{{Next: 9, Unread: []settle.UnreadBlock{{Number: 2, Reason: "too large"}}, Transfers: []settle.Transfer{
 		{Payer: payer, PayTo: payTo, Nonce: "zero", Amount: 0, TxHash: "0x1", Block: 1},
 		{Payer: payer, PayTo: payTo, Nonce: "negative", Amount: -5, TxHash: "0x1", Block: 1},
 		{Payer: payer, PayTo: payTo, Nonce: "dust", Amount: 100, TxHash: "0x2", Block: 1},
@@ -348,10 +350,10 @@ func TestOneTransferNeverStopsTheNext(t *testing.T) {
 	if more, err := e.ReadChain(t.Context()); more || err != nil {
 		t.Errorf("the next time: %t, %v", more, err)
 	}
-	if got := e.state(authorization("good")); got != deed.PaymentUnclaimed {
+	if got := e.state(authorization("good")); got != order.PaymentUnclaimed {
 		t.Errorf("got %s", got)
 	}
-	if got := e.state(authorization("dust")); got != deed.PaymentDust {
+	if got := e.state(authorization("dust")); got != order.PaymentDust {
 		t.Errorf("got %s", got)
 	}
 	if next, err := e.rows.Watched(t.Context()); next != 9 || err != nil {
@@ -376,7 +378,7 @@ func TestLostMoneyWaitsForAnOperator(t *testing.T) {
 	e.readChain()
 	e.now = e.now.Add(24 * time.Hour)
 	e.advance()
-	if got := e.state(authorization("1")); got != deed.PaymentUnclaimed || len(e.chain.refunds) != 0 {
+	if got := e.state(authorization("1")); got != order.PaymentUnclaimed || len(e.chain.refunds) != 0 {
 		t.Errorf("got %s", got)
 	}
 	lost, err := e.rows.Lost(t.Context())
@@ -400,7 +402,7 @@ func TestStalled(t *testing.T) {
 	if err != nil || s.Count != 1 || s.Cause != "the endpoint answered 503 to …" {
 		t.Errorf("got %+v, %v", s, err)
 	}
-	e.chain.settle = deed.ErrUnsettleable
+	e.chain.settle = settle.ErrUnsettleable
 	e.advance()
 	if s, err := e.Stalled(t.Context()); s.Count != 0 || err != nil {
 		t.Errorf("the payer's own fault: %+v, %v", s, err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/settle"
 )
 
 // gasFloor is how many payments and refunds the gas of our wallets should last
@@ -16,7 +17,7 @@ const gasFloor = 200
 
 // Purse says what our own wallets have.
 type Purse interface {
-	Reserves(ctx context.Context) (deed.Reserves, error)
+	Reserves(ctx context.Context) (settle.Reserves, error)
 }
 
 // Reserve watches our own wallets. What we cannot call in we must not ask for: an
@@ -26,11 +27,11 @@ type Reserve struct {
 	Purse Purse
 	Floor deed.USDC // of the refund wallet; below it we warn
 
-	Seen func(r deed.Reserves)             // told after every look
-	Warn func(low string, r deed.Reserves) // told what runs low, when that changes; "" is nothing any more
+	Seen func(r settle.Reserves)             // told after every look
+	Warn func(low string, r settle.Reserves) // told what runs low, when that changes; "" is nothing any more
 
-	last atomic.Pointer[deed.Reserves] // nil before the first look
-	low  atomic.Pointer[string]        // what runs low; nil is nothing
+	last atomic.Pointer[settle.Reserves] // nil before the first look
+	low  atomic.Pointer[string]          // what runs low; nil is nothing
 }
 
 // Look asks the chain what our wallets have. Call it every few seconds.
@@ -50,7 +51,7 @@ func (r *Reserve) Look(ctx context.Context) error {
 
 // lowOf says what runs low, without figures: it is the same text for as long as
 // it lasts.
-func (r *Reserve) lowOf(seen deed.Reserves) string {
+func (r *Reserve) lowOf(seen settle.Reserves) string {
 	var low []string
 	if seen.Settlements < gasFloor {
 		low = append(low, fmt.Sprintf("the gas wallet pays for fewer than %d payments", gasFloor))

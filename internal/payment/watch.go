@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/settle"
 )
 
 // WatchStore remembers how far the chain was read, and what was found there.
@@ -16,19 +18,19 @@ type WatchStore interface {
 
 	// SetWatched writes down that the chain was read up to next, except for the
 	// blocks that could not be.
-	SetWatched(ctx context.Context, next uint64, unread []deed.UnreadBlock) error
+	SetWatched(ctx context.Context, next uint64, unread []settle.UnreadBlock) error
 
 	// Adopt writes down which payment the transfer settles, or that it is owed
 	// back, or, when nobody asked for anything, that it is unsolicited. Doing it
 	// twice equals doing it once.
-	Adopt(ctx context.Context, t deed.Transfer, u deed.Unsolicited) error
+	Adopt(ctx context.Context, t settle.Transfer, u order.Unsolicited) error
 
 	// PutAside writes down that a transfer could not be adopted, to be tried
 	// again at next.
-	PutAside(ctx context.Context, t deed.Transfer, reason string, next time.Time) error
+	PutAside(ctx context.Context, t settle.Transfer, reason string, next time.Time) error
 
 	// DueAside returns transfers that were put aside and should be tried again.
-	DueAside(ctx context.Context, limit int) ([]deed.Transfer, error)
+	DueAside(ctx context.Context, limit int) ([]settle.Transfer, error)
 }
 
 // A Tracer says who sent transactions. A Settler may be one.
@@ -59,7 +61,7 @@ func (s *Service) ReadChain(ctx context.Context) (more bool, err error) {
 	var aside []error
 	for _, t := range found.Transfers {
 		if err := s.adopt(ctx, t); err != nil {
-			if put := s.Watch.PutAside(ctx, t, deed.WaitingFor(err), s.Now().Add(retryAside)); put != nil {
+			if put := s.Watch.PutAside(ctx, t, order.WaitingFor(err), s.Now().Add(retryAside)); put != nil {
 				return false, fmt.Errorf("put transfer %s aside: %w", t.TxHash, errors.Join(put, err))
 			}
 			aside = append(aside, fmt.Errorf("transfer %s of %s was put aside: %w", t.TxHash, t.Payer, err))
@@ -85,19 +87,19 @@ func (s *Service) RetryAside(ctx context.Context) error {
 	var errs []error
 	for _, t := range due {
 		if err := s.adopt(ctx, t); err != nil {
-			errs = append(errs, err, s.Watch.PutAside(ctx, t, deed.WaitingFor(err), s.Now().Add(retryAside)))
+			errs = append(errs, err, s.Watch.PutAside(ctx, t, order.WaitingFor(err), s.Now().Add(retryAside)))
 		}
 	}
 	return errors.Join(errs...)
 }
 
 // adopt writes one transfer down. A transfer of nothing is nothing.
-func (s *Service) adopt(ctx context.Context, t deed.Transfer) error {
+func (s *Service) adopt(ctx context.Context, t settle.Transfer) error {
 	if t.Amount <= 0 {
 		return nil
 	}
-	u := deed.Unsolicited{State: deed.PaymentUnclaimed, Next: s.Now().Add(s.Terms.ClaimWindow)}
-	_, err := s.Store.Payment(ctx, deed.Authorization{Payer: t.Payer, Nonce: t.Nonce}.PaymentID(s.Terms.ChainID, s.Terms.Asset))
+	u := order.Unsolicited{State: order.PaymentUnclaimed, Next: s.Now().Add(s.Terms.ClaimWindow)}
+	_, err := s.Store.Payment(ctx, settle.Authorization{Payer: t.Payer, Nonce: t.Nonce}.PaymentID(s.Terms.ChainID, s.Terms.Asset))
 	if err != nil && deed.CodeOf(err) != deed.CodeNotFound {
 		return fmt.Errorf("look for the payment of %s: %w", t.TxHash, err)
 	}
@@ -108,9 +110,9 @@ func (s *Service) adopt(ctx context.Context, t deed.Transfer) error {
 			}
 		}
 		if t.Amount < s.Terms.Dust && !u.Lost {
-			u.State = deed.PaymentDust
+			u.State = order.PaymentDust
 		}
-		u.Lost = u.Lost || s.Restoring && u.State != deed.PaymentDust
+		u.Lost = u.Lost || s.Restoring && u.State != order.PaymentDust
 	}
 	return s.Watch.Adopt(ctx, t, u)
 }

@@ -10,13 +10,15 @@ import (
 	"github.com/miekg/dns"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/dnszone"
 )
 
 // A source gives zones: the Store its own, the Catalog itself.
 type source interface {
-	SOA(ctx context.Context, origin string) (deed.RR, error)
-	Zone(ctx context.Context, origin string) (deed.ServedZone, error)
-	Changes(ctx context.Context, origin string, from uint32) (gone, came []deed.RR, serial uint32, err error)
+	SOA(ctx context.Context, origin string) (dnszone.RR, error)
+	Zone(ctx context.Context, origin string) (dnssec.ServedZone, error)
+	Changes(ctx context.Context, origin string, from uint32) (gone, came []dnszone.RR, serial uint32, err error)
 }
 
 // answer answers one question. A stranger is hung up on, so that none can hold
@@ -114,8 +116,8 @@ func (s *Server) axfr(ctx context.Context, x *exchange, src source, origin strin
 		return s.fail(x, fmt.Errorf("read the zone %s: %w", origin, err))
 	}
 	s.observe("axfr")
-	return x.stream(func(yield func(deed.RR) bool) {
-		all(yield, []deed.RR{soa}, others, []deed.RR{soa})
+	return x.stream(func(yield func(dnszone.RR) bool) {
+		all(yield, []dnszone.RR{soa}, others, []dnszone.RR{soa})
 	})
 }
 
@@ -147,8 +149,8 @@ func (s *Server) ixfr(ctx context.Context, x *exchange, src source, origin strin
 		return s.axfr(ctx, x, src, origin)
 	}
 	s.observe("ixfr")
-	return x.stream(func(yield func(deed.RR) bool) {
-		all(yield, []deed.RR{d.now, d.then}, d.gone, []deed.RR{d.now}, d.came, []deed.RR{d.now})
+	return x.stream(func(yield func(dnszone.RR) bool) {
+		all(yield, []dnszone.RR{d.now, d.then}, d.gone, []dnszone.RR{d.now}, d.came, []dnszone.RR{d.now})
 	})
 }
 
@@ -166,8 +168,8 @@ func (x *exchange) hasSerial() (uint32, bool) {
 
 // A diff is the step from one serial to another, with the SOA of each.
 type diff struct {
-	then, now  deed.RR
-	gone, came []deed.RR
+	then, now  dnszone.RR
+	gone, came []dnszone.RR
 }
 
 func difference(ctx context.Context, src source, origin string, from uint32) (diff, error) {
@@ -186,7 +188,7 @@ func difference(ctx context.Context, src source, origin string, from uint32) (di
 }
 
 // all hands over the records of all parts.
-func all(yield func(deed.RR) bool, parts ...[]deed.RR) {
+func all(yield func(dnszone.RR) bool, parts ...[]dnszone.RR) {
 	for _, part := range parts {
 		for _, rr := range part {
 			if !yield(rr) {

@@ -9,6 +9,8 @@ import (
 	"github.com/miekg/dns"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/dnszone"
 )
 
 const (
@@ -37,37 +39,37 @@ type Catalog struct {
 
 // An edition is the catalog at one serial, and never changes.
 type edition struct {
-	zone  deed.ServedZone
+	zone  dnssec.ServedZone
 	steps []step // that led to it, oldest first
 }
 
 // A step leads from one serial to the one of the next step.
 type step struct {
 	from       uint32
-	gone, came []deed.RR
+	gone, came []dnszone.RR
 }
 
 // SOA returns the SOA of the catalog.
-func (c *Catalog) SOA(ctx context.Context, _ string) (deed.RR, error) {
+func (c *Catalog) SOA(ctx context.Context, _ string) (dnszone.RR, error) {
 	serial, err := c.Store.CatalogSerial(ctx)
 	if err != nil {
-		return deed.RR{}, fmt.Errorf("read the serial of the catalog: %w", err)
+		return dnszone.RR{}, fmt.Errorf("read the serial of the catalog: %w", err)
 	}
 	return c.soa(serial), nil
 }
 
 // Zone returns the whole catalog.
-func (c *Catalog) Zone(ctx context.Context, _ string) (deed.ServedZone, error) {
+func (c *Catalog) Zone(ctx context.Context, _ string) (dnssec.ServedZone, error) {
 	e, err := c.edition(ctx)
 	if err != nil {
-		return deed.ServedZone{}, err
+		return dnssec.ServedZone{}, err
 	}
 	return e.zone, nil
 }
 
 // Changes returns what changed in the catalog since the serial from. It fails
 // with CodeNotFound when that edition is not remembered.
-func (c *Catalog) Changes(ctx context.Context, _ string, from uint32) (gone, came []deed.RR, serial uint32, err error) {
+func (c *Catalog) Changes(ctx context.Context, _ string, from uint32) (gone, came []dnszone.RR, serial uint32, err error) {
 	e, err := c.edition(ctx)
 	if err != nil {
 		return nil, nil, 0, err
@@ -96,27 +98,27 @@ func (c *Catalog) edition(ctx context.Context) (*edition, error) {
 }
 
 // build returns the catalog of these members (RFC 9432, 4).
-func (c *Catalog) build(members []Member, serial uint32) deed.ServedZone {
-	rrs := make([]deed.RR, 0, len(members)+3)
+func (c *Catalog) build(members []Member, serial uint32) dnssec.ServedZone {
+	rrs := make([]dnszone.RR, 0, len(members)+3)
 	rrs = append(rrs, c.soa(serial),
-		deed.RR{Owner: c.Origin, Type: dns.TypeNS, Data: wireName("invalid")},
-		deed.RR{Owner: "version." + c.Origin, Type: dns.TypeTXT, Data: "\x012"})
+		dnszone.RR{Owner: c.Origin, Type: dns.TypeNS, Data: wireName("invalid")},
+		dnszone.RR{Owner: "version." + c.Origin, Type: dns.TypeTXT, Data: "\x012"})
 	for _, m := range members {
-		rrs = append(rrs, deed.RR{Owner: m.Label + ".zones." + c.Origin, Type: dns.TypePTR, Data: wireName(m.Origin)})
+		rrs = append(rrs, dnszone.RR{Owner: m.Label + ".zones." + c.Origin, Type: dns.TypePTR, Data: wireName(m.Origin)})
 	}
-	return deed.ServedZone{Origin: c.Origin, Serial: serial, RRs: rrs}
+	return dnssec.ServedZone{Origin: c.Origin, Serial: serial, RRs: rrs}
 }
 
-func (c *Catalog) soa(serial uint32) deed.RR {
+func (c *Catalog) soa(serial uint32) dnszone.RR {
 	data := []byte(wireName("invalid") + wireName("invalid"))
 	for _, n := range []uint32{serial, refresh, retry, expire, minimum} {
 		data = binary.BigEndian.AppendUint32(data, n)
 	}
-	return deed.RR{Owner: c.Origin, Type: dns.TypeSOA, Data: string(data)}
+	return dnszone.RR{Owner: c.Origin, Type: dns.TypeSOA, Data: string(data)}
 }
 
 // next returns the edition of zone that follows e, which is nil for the first.
-func (e *edition) next(zone deed.ServedZone) *edition {
+func (e *edition) next(zone dnssec.ServedZone) *edition {
 	if e == nil || !newer(zone.Serial, e.zone.Serial) {
 		return &edition{zone: zone}
 	}
@@ -134,8 +136,8 @@ func (e *edition) next(zone deed.ServedZone) *edition {
 }
 
 // since returns what changed since the serial from, condensed.
-func (e *edition) since(from uint32) (gone, came []deed.RR, err error) {
-	net := map[deed.RR]int{}
+func (e *edition) since(from uint32) (gone, came []dnszone.RR, err error) {
+	net := map[dnszone.RR]int{}
 	found := from == e.zone.Serial
 	for _, s := range e.steps {
 		found = found || s.from == from
@@ -164,12 +166,12 @@ func (e *edition) since(from uint32) (gone, came []deed.RR, err error) {
 }
 
 // without returns those of rrs that are not among others.
-func without(rrs, others []deed.RR) []deed.RR {
-	among := make(map[deed.RR]struct{}, len(others))
+func without(rrs, others []dnszone.RR) []dnszone.RR {
+	among := make(map[dnszone.RR]struct{}, len(others))
 	for _, rr := range others {
 		among[rr] = struct{}{}
 	}
-	var left []deed.RR
+	var left []dnszone.RR
 	for _, rr := range rrs {
 		if _, ok := among[rr]; !ok {
 			left = append(left, rr)

@@ -10,11 +10,12 @@ import (
 	"github.com/miekg/dns"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/dnszone"
 	"deed.example/deed/internal/primary"
 )
 
 // members returns the zones that a catalog lists, by label.
-func members(t *testing.T, rrs []deed.RR) map[string]string {
+func members(t *testing.T, rrs []dnszone.RR) map[string]string {
 	t.Helper()
 	found := map[string]string{}
 	for _, rr := range rrs {
@@ -30,7 +31,7 @@ func members(t *testing.T, rrs []deed.RR) map[string]string {
 	return found
 }
 
-func (h *house) wholeCatalog(t *testing.T) []deed.RR {
+func (h *house) wholeCatalog(t *testing.T) []dnszone.RR {
 	t.Helper()
 	rrs, _ := transfer(t, h.addr, signed(question(catalog+".", dns.TypeAXFR)))
 	return body(t, rrs)
@@ -41,7 +42,7 @@ func TestCatalog(t *testing.T) {
 	h.add(t, "example.com", "a1")
 	h.add(t, "example.org", "b2")
 	rrs := h.wholeCatalog(t)
-	want := []deed.RR{
+	want := []dnszone.RR{
 		rr(t, "catalog.invalid. 0 IN NS invalid."),
 		rr(t, `version.catalog.invalid. 0 IN TXT "2"`),
 		rr(t, "a1.zones.catalog.invalid. 0 IN PTR example.com."),
@@ -57,7 +58,7 @@ func TestCatalog(t *testing.T) {
 func TestCatalogIXFR(t *testing.T) {
 	h := open(t)
 	h.add(t, "example.com", "a1")
-	editions := [][]deed.RR{h.wholeCatalog(t)}
+	editions := [][]dnszone.RR{h.wholeCatalog(t)}
 	for _, step := range []func(){
 		func() { h.add(t, "example.org", "b2") },
 		func() { h.relabel("example.com", "c3") },

@@ -9,7 +9,7 @@ import (
 
 	"github.com/miekg/dns"
 
-	"deed.example/deed"
+	"deed.example/deed/internal/dnszone"
 )
 
 // chunk is how many bytes of records go into one message of a transfer. Names
@@ -52,7 +52,7 @@ func (x *exchange) message(rcode int) *dns.Msg {
 
 // stream answers with all records, in as many messages as they need. Each is
 // signed over the one before it (RFC 8945, 5.3.1).
-func (x *exchange) stream(rrs iter.Seq[deed.RR]) error {
+func (x *exchange) stream(rrs iter.Seq[dnszone.RR]) error {
 	var part []dns.RR
 	size := 0
 	for rr := range rrs {

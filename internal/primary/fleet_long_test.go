@@ -19,7 +19,7 @@ import (
 
 	_ "modernc.org/sqlite" // PowerDNS keeps its zones in a file of SQLite
 
-	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/nameserver/peer"
 )
 
@@ -164,7 +164,7 @@ func TestFleet(t *testing.T) {
 
 // measure waits until all servers answer with z, side by side, and says how long
 // each took.
-func measure(t *testing.T, servers []*secondary, z deed.ServedZone, began time.Time) map[string]time.Duration {
+func measure(t *testing.T, servers []*secondary, z dnssec.ServedZone, began time.Time) map[string]time.Duration {
 	t.Helper()
 	times := make([]time.Duration, len(servers)) // 0: it never did
 	var wg sync.WaitGroup

@@ -12,7 +12,7 @@ import (
 
 	"github.com/miekg/dns"
 
-	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/nameserver/peer"
 	"deed.example/deed/internal/primary"
 )
@@ -101,14 +101,14 @@ func until(ctx context.Context, done func() bool) bool {
 }
 
 // serves reports whether the server answers with the serial of z.
-func (s *secondary) serves(ctx context.Context, z deed.ServedZone) bool {
+func (s *secondary) serves(ctx context.Context, z dnssec.ServedZone) bool {
 	drift := &primary.Drift{Servers: []primary.Secondary{{Name: s.name, Addr: s.addr}}}
 	state := drift.Check(ctx, z.Origin, z.Serial)[0]
 	return state.Err == nil && state.Serial == z.Serial
 }
 
 // awaitSerial waits until the server answers with the serial of z.
-func (s *secondary) awaitSerial(t *testing.T, z deed.ServedZone) {
+func (s *secondary) awaitSerial(t *testing.T, z dnssec.ServedZone) {
 	t.Helper()
 	s.await(t, fmt.Sprintf("%s with the serial %d", z.Origin, z.Serial), func() bool { return s.serves(t.Context(), z) })
 }
@@ -123,7 +123,7 @@ func (s *secondary) awaitGone(t *testing.T, origin string) {
 }
 
 // sameZone compares the zone there, record by record.
-func (s *secondary) sameZone(t *testing.T, z deed.ServedZone) {
+func (s *secondary) sameZone(t *testing.T, z dnssec.ServedZone) {
 	t.Helper()
 	m := question(z.Origin+".", dns.TypeAXFR)
 	if s.signs {

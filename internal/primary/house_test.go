@@ -11,7 +11,7 @@ import (
 
 	"github.com/miekg/dns"
 
-	"deed.example/deed"
+	"deed.example/deed/internal/dnszone"
 	"deed.example/deed/internal/primary"
 )
 
@@ -116,7 +116,7 @@ func (h *house) ask(t *testing.T, network string, m *dns.Msg) *dns.Msg {
 
 // transfer returns all records of a transfer from addr, in their order, and how
 // many messages they came in. Every message must be signed when m is.
-func transfer(t *testing.T, addr string, m *dns.Msg) (rrs []deed.RR, messages int) {
+func transfer(t *testing.T, addr string, m *dns.Msg) (rrs []dnszone.RR, messages int) {
 	t.Helper()
 	tr := &dns.Transfer{ReadTimeout: 10 * time.Second}
 	if m.IsTsig() != nil {
@@ -139,7 +139,7 @@ func transfer(t *testing.T, addr string, m *dns.Msg) (rrs []deed.RR, messages in
 }
 
 // sameRecords compares two zones as sets.
-func sameRecords(t *testing.T, what string, got, want []deed.RR) {
+func sameRecords(t *testing.T, what string, got, want []dnszone.RR) {
 	t.Helper()
 	for _, rr := range minus(got, want) {
 		t.Errorf("%s: too many: %s %s %q", what, rr.Owner, dns.TypeToString[rr.Type], rr.Data)
@@ -153,7 +153,7 @@ func sameRecords(t *testing.T, what string, got, want []deed.RR) {
 }
 
 // body takes the SOA off both ends of a whole transfer.
-func body(t *testing.T, rrs []deed.RR) []deed.RR {
+func body(t *testing.T, rrs []dnszone.RR) []dnszone.RR {
 	t.Helper()
 	if len(rrs) < 2 || rrs[0].Type != dns.TypeSOA || rrs[0] != rrs[len(rrs)-1] {
 		t.Fatalf("a transfer of %d records has not the same SOA at both ends", len(rrs))
@@ -162,7 +162,7 @@ func body(t *testing.T, rrs []deed.RR) []deed.RR {
 }
 
 // apply does what an IXFR of one step says.
-func apply(t *testing.T, zone, rrs []deed.RR) []deed.RR {
+func apply(t *testing.T, zone, rrs []dnszone.RR) []dnszone.RR {
 	t.Helper()
 	var soas []int
 	for i, rr := range rrs {

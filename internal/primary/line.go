@@ -9,7 +9,7 @@ import (
 
 	"github.com/miekg/dns"
 
-	"deed.example/deed"
+	"deed.example/deed/internal/dnszone"
 )
 
 const (
@@ -39,7 +39,7 @@ type line struct {
 // A notice is what a secondary should hear of one zone. Its SOA is guarded by
 // the line.
 type notice struct {
-	soa  deed.RR
+	soa  dnszone.RR
 	news chan struct{} // holds one when soa was replaced
 }
 
@@ -48,7 +48,7 @@ func newLine(ctx context.Context, to Secondary, now func() time.Time, log *slog.
 }
 
 // tell has the secondary told of the SOA, in the place of an older one.
-func (l *line) tell(soa deed.RR) {
+func (l *line) tell(soa dnszone.RR) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if n := l.zones[soa.Owner]; n != nil {
@@ -92,7 +92,7 @@ func (n *notice) hurry() {
 // carry tells of one zone, until there is nothing new about it.
 func (l *line) carry(n *notice) {
 	told := l.current(n)
-	for told != (deed.RR{}) {
+	for told != (dnszone.RR{}) {
 		l.insist(n, told)
 		if l.rest(gap, nil) {
 			return
@@ -102,32 +102,32 @@ func (l *line) carry(n *notice) {
 }
 
 // current returns the SOA to tell of; it is empty when the zone was forgotten.
-func (l *line) current(n *notice) deed.RR {
+func (l *line) current(n *notice) dnszone.RR {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.zones[n.soa.Owner] != n {
-		return deed.RR{}
+		return dnszone.RR{}
 	}
 	return n.soa
 }
 
 // next returns the SOA to tell of after told; it is empty when there is none,
 // and then the notice has ended.
-func (l *line) next(n *notice, told deed.RR) deed.RR {
+func (l *line) next(n *notice, told dnszone.RR) dnszone.RR {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.zones[n.soa.Owner] != n {
-		return deed.RR{}
+		return dnszone.RR{}
 	}
 	if n.soa == told {
 		delete(l.zones, n.soa.Owner)
-		return deed.RR{}
+		return dnszone.RR{}
 	}
 	return n.soa
 }
 
 // insist sends the notice until it is confirmed, replaced or given up.
-func (l *line) insist(n *notice, soa deed.RR) {
+func (l *line) insist(n *notice, soa dnszone.RR) {
 	var err error
 	for try := range maxTries {
 		if l.current(n) != soa {
@@ -157,7 +157,7 @@ func (l *line) rest(d time.Duration, news <-chan struct{}) bool {
 
 // send sends one notice, with the SOA in it (RFC 1996, 3.7), and waits for its
 // confirmation.
-func (l *line) send(soa deed.RR, patience time.Duration) error {
+func (l *line) send(soa dnszone.RR, patience time.Duration) error {
 	select {
 	case l.flying <- struct{}{}:
 		defer func() { <-l.flying }()

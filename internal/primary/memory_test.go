@@ -13,6 +13,8 @@ import (
 	"github.com/miekg/dns"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/dnszone"
 	"deed.example/deed/internal/primary"
 )
 
@@ -26,7 +28,7 @@ type memory struct {
 
 type history struct {
 	label    string
-	editions []deed.ServedZone // oldest first
+	editions []dnssec.ServedZone // oldest first
 }
 
 func newMemory() *memory { return &memory{catalog: 1, zones: map[string]*history{}} }
@@ -46,7 +48,7 @@ func (m *memory) zone(origin string) (*history, error) {
 	return nil, deed.Errorf(deed.CodeNotFound, "there is no zone %s", origin)
 }
 
-func (h *history) last() deed.ServedZone { return h.editions[len(h.editions)-1] }
+func (h *history) last() dnssec.ServedZone { return h.editions[len(h.editions)-1] }
 
 func (m *memory) CatalogSerial(context.Context) (uint32, error) {
 	m.mu.Lock()
@@ -67,27 +69,27 @@ func (m *memory) Members(context.Context) ([]primary.Member, uint32, error) {
 	return members, m.catalog, nil
 }
 
-func (m *memory) SOA(_ context.Context, origin string) (deed.RR, error) {
+func (m *memory) SOA(_ context.Context, origin string) (dnszone.RR, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	h, err := m.zone(origin)
 	if err != nil {
-		return deed.RR{}, err
+		return dnszone.RR{}, err
 	}
 	return h.last().RRs[0], nil
 }
 
-func (m *memory) Zone(_ context.Context, origin string) (deed.ServedZone, error) {
+func (m *memory) Zone(_ context.Context, origin string) (dnssec.ServedZone, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	h, err := m.zone(origin)
 	if err != nil {
-		return deed.ServedZone{}, err
+		return dnssec.ServedZone{}, err
 	}
 	return h.last(), nil
 }
 
-func (m *memory) Changes(_ context.Context, origin string, from uint32) (gone, came []deed.RR, serial uint32, err error) {
+func (m *memory) Changes(_ context.Context, origin string, from uint32) (gone, came []dnszone.RR, serial uint32, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	h, err := m.zone(origin)
@@ -104,29 +106,29 @@ func (m *memory) Changes(_ context.Context, origin string, from uint32) (gone, c
 }
 
 // add makes a zone with these records besides its SOA and NS.
-func (m *memory) add(t *testing.T, origin, label string, records ...string) deed.ServedZone {
+func (m *memory) add(t *testing.T, origin, label string, records ...string) dnssec.ServedZone {
 	t.Helper()
-	rrs := []deed.RR{soaOf(origin, 100), rr(t, origin+". 300 IN NS ns1.example.net.")}
+	rrs := []dnszone.RR{soaOf(origin, 100), rr(t, origin+". 300 IN NS ns1.example.net.")}
 	for _, text := range records {
 		rrs = append(rrs, rr(t, text))
 	}
-	z := deed.ServedZone{Origin: origin, Serial: 100, RRs: rrs}
+	z := dnssec.ServedZone{Origin: origin, Serial: 100, RRs: rrs}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.zones[origin] = &history{label: label, editions: []deed.ServedZone{z}}
+	m.zones[origin] = &history{label: label, editions: []dnssec.ServedZone{z}}
 	m.catalog++
 	return z
 }
 
 // edit makes the next edition of a zone.
-func (m *memory) edit(origin string, edit func(others []deed.RR) []deed.RR) deed.ServedZone {
+func (m *memory) edit(origin string, edit func(others []dnszone.RR) []dnszone.RR) dnssec.ServedZone {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	h := m.zones[origin]
 	old := h.last()
 	serial := old.Serial + 1
-	rrs := append([]deed.RR{soaOf(origin, serial)}, edit(slices.Clone(old.RRs[1:]))...)
-	z := deed.ServedZone{Origin: origin, Serial: serial, RRs: rrs}
+	rrs := append([]dnszone.RR{soaOf(origin, serial)}, edit(slices.Clone(old.RRs[1:]))...)
+	z := dnssec.ServedZone{Origin: origin, Serial: serial, RRs: rrs}
 	h.editions = append(h.editions, z)
 	return z
 }
@@ -154,21 +156,21 @@ func (m *memory) breakDown() {
 	m.broken = true
 }
 
-func minus(a, b []deed.RR) []deed.RR {
-	return slices.DeleteFunc(slices.Clone(a), func(rr deed.RR) bool { return slices.Contains(b, rr) })
+func minus(a, b []dnszone.RR) []dnszone.RR {
+	return slices.DeleteFunc(slices.Clone(a), func(rr dnszone.RR) bool { return slices.Contains(b, rr) })
 }
 
 // soaOf returns the SOA that every zone of these tests has.
-func soaOf(origin string, serial uint32) deed.RR {
+func soaOf(origin string, serial uint32) dnszone.RR {
 	data := []byte("\x03ns1\x07example\x03net\x00\x0ahostmaster\x07example\x03net\x00")
 	for _, n := range []uint32{serial, 1800, 300, 2419200, 300} {
 		data = binary.BigEndian.AppendUint32(data, n)
 	}
-	return deed.RR{Owner: origin, Type: dns.TypeSOA, TTL: 300, Data: string(data)}
+	return dnszone.RR{Owner: origin, Type: dns.TypeSOA, TTL: 300, Data: string(data)}
 }
 
 // rr reads a record from text.
-func rr(t *testing.T, text string) deed.RR {
+func rr(t *testing.T, text string) dnszone.RR {
 	t.Helper()
 	parsed, err := dns.NewRR(text)
 	if err != nil {
@@ -178,7 +180,7 @@ func rr(t *testing.T, text string) deed.RR {
 }
 
 // fromWire turns a record of the library into ours.
-func fromWire(t *testing.T, from dns.RR) deed.RR {
+func fromWire(t *testing.T, from dns.RR) dnszone.RR {
 	t.Helper()
 	var raw dns.RFC3597
 	if err := raw.ToRFC3597(from); err != nil {
@@ -189,10 +191,10 @@ func fromWire(t *testing.T, from dns.RR) deed.RR {
 		t.Fatal(err)
 	}
 	h := from.Header()
-	return deed.RR{Owner: strings.TrimSuffix(dns.CanonicalName(h.Name), "."), Type: h.Rrtype, TTL: h.Ttl, Data: string(data)}
+	return dnszone.RR{Owner: strings.TrimSuffix(dns.CanonicalName(h.Name), "."), Type: h.Rrtype, TTL: h.Ttl, Data: string(data)}
 }
 
 // serialIn returns the serial of a SOA.
-func serialIn(soa deed.RR) uint32 {
+func serialIn(soa dnszone.RR) uint32 {
 	return binary.BigEndian.Uint32([]byte(soa.Data[len(soa.Data)-20:]))
 }

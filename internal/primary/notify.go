@@ -8,7 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/dnszone"
 )
 
 const (
@@ -21,7 +22,7 @@ const (
 )
 
 // A Notifier tells every secondary when a zone has a new serial, and when a zone
-// has come or gone. It implements deed.Publisher: it publishes by telling those
+// has come or gone. It implements dnssec.Publisher: it publishes by telling those
 // who will ask. Fill the exported fields, call Start, and Close at the end.
 //
 // Nobody waits for it. A notice is sent at once, but for one zone not more often
@@ -39,14 +40,14 @@ type Notifier struct {
 	wake  chan struct{} // holds one when the catalog should be looked at
 
 	looking sync.Mutex
-	told    deed.RR // the catalog's last SOA; guarded by looking, as blind
-	blind   bool    // the last look failed
+	told    dnszone.RR // the catalog's last SOA; guarded by looking, as blind
+	blind   bool       // the last look failed
 
 	mu      sync.Mutex
 	serials map[string]uint32 // last published, by origin; guarded by mu, nil when it is not running
 }
 
-var _ deed.Publisher = (*Notifier)(nil)
+var _ dnssec.Publisher = (*Notifier)(nil)
 
 var errStopped = errors.New("the notifier does not run")
 
@@ -92,8 +93,8 @@ func (n *Notifier) drain(ctx context.Context) {
 	}
 }
 
-// Publish implements deed.Publisher.
-func (n *Notifier) Publish(_ context.Context, z deed.ServedZone) error {
+// Publish implements dnssec.Publisher.
+func (n *Notifier) Publish(_ context.Context, z dnssec.ServedZone) error {
 	soa, _, err := takeSOA(z.RRs, z.Serial)
 	if err != nil {
 		return fmt.Errorf("tell the secondaries of %s: %w", z.Origin, err)
@@ -115,7 +116,7 @@ func (n *Notifier) Publish(_ context.Context, z deed.ServedZone) error {
 	return nil
 }
 
-// Withdraw implements deed.Publisher.
+// Withdraw implements dnssec.Publisher.
 func (n *Notifier) Withdraw(_ context.Context, origin string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -141,7 +142,7 @@ func (n *Notifier) Waiting() int {
 }
 
 // tell gives a zone's SOA to every line.
-func (n *Notifier) tell(soa deed.RR) {
+func (n *Notifier) tell(soa dnszone.RR) {
 	for _, l := range n.lines {
 		l.tell(soa)
 	}

@@ -10,7 +10,8 @@ import (
 
 	"github.com/miekg/dns"
 
-	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/dnszone"
 	"deed.example/deed/internal/primary"
 )
 
@@ -44,8 +45,8 @@ func quiet(t *testing.T, n *primary.Notifier) {
 	}
 }
 
-func zoneAt(origin string, serial uint32) deed.ServedZone {
-	return deed.ServedZone{Origin: origin, Serial: serial, RRs: []deed.RR{soaOf(origin, serial)}}
+func zoneAt(origin string, serial uint32) dnssec.ServedZone {
+	return dnssec.ServedZone{Origin: origin, Serial: serial, RRs: []dnszone.RR{soaOf(origin, serial)}}
 }
 
 func tellOf(t *testing.T, n *primary.Notifier, origin string, serial uint32) {
@@ -207,10 +208,10 @@ func TestCloseTellsTheRest(t *testing.T) {
 
 func TestPublishWantsSOA(t *testing.T) {
 	n := tellers(t)
-	for _, z := range []deed.ServedZone{
+	for _, z := range []dnssec.ServedZone{
 		{Origin: "example.com", Serial: 7},
-		{Origin: "example.com", Serial: 8, RRs: []deed.RR{soaOf("example.com", 7)}},
-		{Origin: "example.com", Serial: 7, RRs: []deed.RR{{Owner: "example.com", Type: dns.TypeSOA, Data: "\x00"}}},
+		{Origin: "example.com", Serial: 8, RRs: []dnszone.RR{soaOf("example.com", 7)}},
+		{Origin: "example.com", Serial: 7, RRs: []dnszone.RR{{Owner: "example.com", Type: dns.TypeSOA, Data: "\x00"}}},
 	} {
 		if err := n.Publish(t.Context(), z); err == nil {
 			t.Errorf("%v was published", z)

@@ -19,11 +19,12 @@ package primary
 import (
 	"context"
 
-	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/dnszone"
 )
 
 // A Member is a zone as the catalog lists it.
-type Member = deed.Member
+type Member = dnssec.Member
 
 // A Store keeps the zones. Every method sees one moment of the database, the
 // latest that was committed before the call. A zone that is not served, or not
@@ -39,17 +40,17 @@ type Store interface {
 	Members(ctx context.Context) ([]Member, uint32, error)
 
 	// SOA returns the SOA of the zone. It is asked often and must be cheap.
-	SOA(ctx context.Context, origin string) (deed.RR, error)
+	SOA(ctx context.Context, origin string) (dnszone.RR, error)
 
 	// Zone returns the zone as it is served now.
-	Zone(ctx context.Context, origin string) (deed.ServedZone, error)
+	Zone(ctx context.Context, origin string) (dnssec.ServedZone, error)
 
 	// Changes returns which records are gone and which came since the zone had
 	// the serial from, and the serial it has now. What came and went again in
 	// between is in neither. The SOA of from is among those gone, and the SOA of
 	// now among those that came. When from is a serial that the zone never had,
 	// or that nobody remembers, it fails with CodeNotFound.
-	Changes(ctx context.Context, origin string, from uint32) (gone, came []deed.RR, serial uint32, err error)
+	Changes(ctx context.Context, origin string, from uint32) (gone, came []dnszone.RR, serial uint32, err error)
 }
 
 // A Secondary is a name server that is fed by us.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/miekg/dns"
 
-	"deed.example/deed"
+	"deed.example/deed/internal/dnszone"
 )
 
 // The end of a SOA's data: serial, refresh, retry, expire and minimum.
@@ -17,7 +17,7 @@ const soaTail = 20
 
 // message returns the record for a message. Its data goes out byte by byte as
 // it was stored, whatever its type (RFC 3597).
-func message(rr deed.RR) dns.RR {
+func message(rr dnszone.RR) dns.RR {
 	return &dns.RFC3597{
 		Hdr:   dns.RR_Header{Name: rr.Owner + ".", Rrtype: rr.Type, Class: dns.ClassINET, Ttl: rr.TTL},
 		Rdata: hex.EncodeToString([]byte(rr.Data)),
@@ -25,10 +25,10 @@ func message(rr deed.RR) dns.RR {
 }
 
 // wireLength is how many bytes the record takes in a message, without compression.
-func wireLength(rr deed.RR) int { return len(rr.Owner) + 2 + 10 + len(rr.Data) }
+func wireLength(rr dnszone.RR) int { return len(rr.Owner) + 2 + 10 + len(rr.Data) }
 
 // serialOf returns the serial in a SOA.
-func serialOf(soa deed.RR) (uint32, error) {
+func serialOf(soa dnszone.RR) (uint32, error) {
 	if soa.Type != dns.TypeSOA || len(soa.Data) < soaTail+2 {
 		return 0, fmt.Errorf("the record of %s is no SOA", soa.Owner)
 	}
@@ -39,17 +39,17 @@ func serialOf(soa deed.RR) (uint32, error) {
 func newer(a, b uint32) bool { return int32(a-b) > 0 }
 
 // takeSOA returns the one SOA with the serial, and the other records.
-func takeSOA(rrs []deed.RR, serial uint32) (soa deed.RR, others []deed.RR, err error) {
-	i := slices.IndexFunc(rrs, func(rr deed.RR) bool { return rr.Type == dns.TypeSOA })
+func takeSOA(rrs []dnszone.RR, serial uint32) (soa dnszone.RR, others []dnszone.RR, err error) {
+	i := slices.IndexFunc(rrs, func(rr dnszone.RR) bool { return rr.Type == dns.TypeSOA })
 	if i < 0 {
-		return deed.RR{}, nil, fmt.Errorf("there is no SOA with the serial %d", serial)
+		return dnszone.RR{}, nil, fmt.Errorf("there is no SOA with the serial %d", serial)
 	}
 	got, err := serialOf(rrs[i])
 	if err != nil {
-		return deed.RR{}, nil, err
+		return dnszone.RR{}, nil, err
 	}
 	if got != serial {
-		return deed.RR{}, nil, fmt.Errorf("the SOA has the serial %d instead of %d", got, serial)
+		return dnszone.RR{}, nil, fmt.Errorf("the SOA has the serial %d instead of %d", got, serial)
 	}
 	return rrs[i], slices.Concat(rrs[:i], rrs[i+1:]), nil
 }

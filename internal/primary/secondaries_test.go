@@ -10,7 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/dnszone"
 	"deed.example/deed/internal/primary"
 )
 
@@ -26,7 +27,7 @@ func (h *house) notifier(t *testing.T, servers ...*secondary) *primary.Notifier 
 	return n
 }
 
-func publish(t *testing.T, n *primary.Notifier, z deed.ServedZone) {
+func publish(t *testing.T, n *primary.Notifier, z dnssec.ServedZone) {
 	t.Helper()
 	if err := n.Publish(t.Context(), z); err != nil {
 		t.Fatal(err)
@@ -35,8 +36,8 @@ func publish(t *testing.T, n *primary.Notifier, z deed.ServedZone) {
 
 // randomEdit adds a few records or takes a few away. All records of one owner
 // and type have one TTL (RFC 2181, 5.2).
-func randomEdit(t *testing.T, dice *rand.Rand, origin string) func([]deed.RR) []deed.RR {
-	return func(others []deed.RR) []deed.RR {
+func randomEdit(t *testing.T, dice *rand.Rand, origin string) func([]dnszone.RR) []dnszone.RR {
+	return func(others []dnszone.RR) []dnszone.RR {
 		for range 1 + dice.IntN(4) {
 			if dice.IntN(3) == 0 && len(others) > 1 {
 				others = slices.Delete(others, 1, 2) // the first is the NS
@@ -50,7 +51,7 @@ func randomEdit(t *testing.T, dice *rand.Rand, origin string) func([]deed.RR) []
 	}
 }
 
-func randomRecord(t *testing.T, dice *rand.Rand, origin string) deed.RR {
+func randomRecord(t *testing.T, dice *rand.Rand, origin string) dnszone.RR {
 	t.Helper()
 	host, n := dice.IntN(20), dice.IntN(250)
 	texts := []string{

@@ -15,6 +15,8 @@ import (
 	"github.com/miekg/dns"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/dnszone"
 	"deed.example/deed/internal/primary"
 )
 
@@ -58,14 +60,14 @@ func TestAXFR(t *testing.T) {
 func TestAXFRInParts(t *testing.T) {
 	h := open(t)
 	h.add(t, "example.com", "a1")
-	z := h.edit("example.com", func(others []deed.RR) []deed.RR {
+	z := h.edit("example.com", func(others []dnszone.RR) []dnszone.RR {
 		for i := range 1000 {
 			text := string(rune('a'+i%26)) + strings.Repeat("x", i%250)
-			others = append(others, deed.RR{Owner: fmt.Sprintf("t%d.example.com", i), Type: dns.TypeTXT, TTL: 60, Data: string([]byte{byte(len(text))}) + text})
+			others = append(others, dnszone.RR{Owner: fmt.Sprintf("t%d.example.com", i), Type: dns.TypeTXT, TTL: 60, Data: string([]byte{byte(len(text))}) + text})
 		}
 		for i := range 12 { // a few that are larger than a part
 			data := strings.Repeat("\xff"+strings.Repeat("y", 255), 80+i)
-			others = append(others, deed.RR{Owner: fmt.Sprintf("large%d.example.com", i), Type: dns.TypeTXT, TTL: 60, Data: data})
+			others = append(others, dnszone.RR{Owner: fmt.Sprintf("large%d.example.com", i), Type: dns.TypeTXT, TTL: 60, Data: data})
 		}
 		return others
 	})
@@ -80,9 +82,9 @@ func TestAXFRInParts(t *testing.T) {
 func TestAXFRIsOfOneMoment(t *testing.T) {
 	h := open(t)
 	h.add(t, "example.com", "a1")
-	z := h.edit("example.com", func(others []deed.RR) []deed.RR {
+	z := h.edit("example.com", func(others []dnszone.RR) []dnszone.RR {
 		for i := range 4000 {
-			others = append(others, deed.RR{Owner: fmt.Sprintf("t%d.example.com", i), Type: dns.TypeTXT, TTL: 60, Data: "\xff" + strings.Repeat("z", 255)})
+			others = append(others, dnszone.RR{Owner: fmt.Sprintf("t%d.example.com", i), Type: dns.TypeTXT, TTL: 60, Data: "\xff" + strings.Repeat("z", 255)})
 		}
 		return others
 	})
@@ -91,13 +93,13 @@ func TestAXFRIsOfOneMoment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got []deed.RR
+	var got []dnszone.RR
 	for part := range parts {
 		if part.Error != nil {
 			t.Fatal(part.Error)
 		}
 		if got == nil {
-			h.edit("example.com", func([]deed.RR) []deed.RR { return nil })
+			h.edit("example.com", func([]dnszone.RR) []dnszone.RR { return nil })
 		}
 		for _, rr := range part.RR {
 			got = append(got, fromWire(t, rr))
@@ -111,15 +113,15 @@ func TestAXFRIsOfOneMoment(t *testing.T) {
 func TestIXFR(t *testing.T) {
 	h := open(t)
 	first := h.add(t, "example.com", "a1", "www.example.com. 60 IN A 192.0.2.1")
-	second := h.edit("example.com", func(others []deed.RR) []deed.RR {
+	second := h.edit("example.com", func(others []dnszone.RR) []dnszone.RR {
 		return append(others, rr(t, "ftp.example.com. 60 IN A 192.0.2.2"), rr(t, "brief.example.com. 60 IN A 192.0.2.3"))
 	})
-	third := h.edit("example.com", func(others []deed.RR) []deed.RR {
-		return slices.DeleteFunc(others, func(rr deed.RR) bool {
+	third := h.edit("example.com", func(others []dnszone.RR) []dnszone.RR {
+		return slices.DeleteFunc(others, func(rr dnszone.RR) bool {
 			return rr.Owner == "www.example.com" || rr.Owner == "brief.example.com"
 		})
 	})
-	for _, old := range []deed.ServedZone{first, second} {
+	for _, old := range []dnssec.ServedZone{first, second} {
 		rrs, _ := transfer(t, h.addr, signed(ixfr("example.com", old.Serial)))
 		sameRecords(t, fmt.Sprintf("IXFR from %d", old.Serial), apply(t, old.RRs, rrs), third.RRs)
 	}
@@ -143,11 +145,11 @@ func TestIXFR(t *testing.T) {
 func TestIXFRAcrossTheEndOfSerials(t *testing.T) {
 	h := open(t)
 	h.add(t, "example.com", "a1")
-	last := deed.ServedZone{Origin: "example.com", Serial: 1<<32 - 1, RRs: []deed.RR{soaOf("example.com", 1<<32-1)}}
-	h.zones["example.com"].editions = []deed.ServedZone{last}
-	now := h.edit("example.com", func([]deed.RR) []deed.RR { return []deed.RR{rr(t, "example.com. 300 IN NS ns1.example.net.")} })
+	last := dnssec.ServedZone{Origin: "example.com", Serial: 1<<32 - 1, RRs: []dnszone.RR{soaOf("example.com", 1<<32-1)}}
+	h.zones["example.com"].editions = []dnssec.ServedZone{last}
+	now := h.edit("example.com", func([]dnszone.RR) []dnszone.RR { return []dnszone.RR{rr(t, "example.com. 300 IN NS ns1.example.net.")} })
 	r := h.ask(t, "tcp", signed(ixfr("example.com", last.Serial)))
-	var rrs []deed.RR
+	var rrs []dnszone.RR
 	for _, rr := range r.Answer {
 		rrs = append(rrs, fromWire(t, rr))
 	}
@@ -206,10 +208,10 @@ func TestCloseWithOpenConnections(t *testing.T) {
 func TestCloseCutsTransfers(t *testing.T) {
 	h := open(t)
 	h.add(t, "example.com", "a1")
-	h.edit("example.com", func(others []deed.RR) []deed.RR {
+	h.edit("example.com", func(others []dnszone.RR) []dnszone.RR {
 		data := strings.Repeat("\xff"+strings.Repeat("y", 255), 200)
 		for i := range 500 { // more than the buffers of a connection take
-			others = append(others, deed.RR{Owner: fmt.Sprintf("large%d.example.com", i), Type: dns.TypeTXT, TTL: 60, Data: data})
+			others = append(others, dnszone.RR{Owner: fmt.Sprintf("large%d.example.com", i), Type: dns.TypeTXT, TTL: 60, Data: data})
 		}
 		return others
 	})

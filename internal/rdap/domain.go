@@ -8,6 +8,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/api"
+	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/registration"
 )
 
@@ -83,7 +84,7 @@ func (s *Server) events(v registration.View) []api.RDAPEvent {
 		event("last changed", v.Updated),
 	}
 	for _, e := range v.Events {
-		if e.Type == deed.EventTransferredIn {
+		if e.Type == lifecycle.EventTransferredIn {
 			out = append(out, event("transfer", e.At))
 		}
 	}

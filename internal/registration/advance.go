@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/registrar"
 )
 
 // ask is how long one question to the registrar may take.
@@ -15,7 +18,7 @@ const ask = 20 * time.Second
 const look = 2 * time.Second
 
 // patience is how long it leaves one alone that waits for somebody else.
-var patience = map[deed.OrderState]time.Duration{deed.OrderParked: look, deed.OrderPending: time.Minute}
+var patience = map[registrar.OrderState]time.Duration{registrar.OrderParked: look, registrar.OrderPending: time.Minute}
 
 // Advance makes the next step of the job, if one can be made now. It may be
 // called by anyone, at any time, any number of times at once: of those who
@@ -27,11 +30,11 @@ func (s *Service) Advance(ctx context.Context, id string) error {
 	}
 	s.step(string(j.State))
 	switch j.State {
-	case deed.JobQueued:
+	case order.JobQueued:
 		err = s.submit(ctx, j)
-	case deed.JobSubmitting:
+	case order.JobSubmitting:
 		err = s.takeOver(ctx, j)
-	case deed.JobVerifying:
+	case order.JobVerifying:
 		err = s.verify(ctx, j)
 		s.publish(ctx, j) // the look may have made the name ours
 	}
@@ -43,9 +46,9 @@ func (s *Service) Advance(ctx context.Context, id string) error {
 
 // submit places the order. The reference is written down first; from then on
 // only a look-up under it says what became of the order.
-func (s *Service) submit(ctx context.Context, j deed.Job) error {
+func (s *Service) submit(ctx context.Context, j order.Job) error {
 	now, waiting := s.Now(), j
-	if j.Purchase.Kind == deed.PurchaseRenewal {
+	if j.Purchase.Kind == order.PurchaseRenewal {
 		from, why, err := s.startOf(ctx, j)
 		if err != nil {
 			return err
@@ -56,16 +59,16 @@ func (s *Service) submit(ctx context.Context, j deed.Job) error {
 		j.From = from
 	}
 	j.Attempts++
-	j.Reference = deed.OrderReference(j.ID, j.Attempts)
-	j.Submitted, j.Lease, j.Refusal = now, now.Add(deed.JobLease), ""
-	mine, err := s.Store.MoveJob(ctx, j, deed.JobSubmitting, j.Lease)
+	j.Reference = order.OrderReference(j.ID, j.Attempts)
+	j.Submitted, j.Lease, j.Refusal = now, now.Add(order.JobLease), ""
+	mine, err := s.Store.MoveJob(ctx, j, order.JobSubmitting, j.Lease)
 	if err != nil {
 		return err
 	}
 	if !mine {
 		return s.later(ctx, waiting, look) // for its turn; no others wait behind it meanwhile
 	}
-	j.State = deed.JobSubmitting
+	j.State = order.JobSubmitting
 	s.step("about to order")
 	left := ask - s.Now().Sub(now)
 	if left <= 0 {
@@ -79,14 +82,14 @@ func (s *Service) submit(ctx context.Context, j deed.Job) error {
 		j.Refusal = code
 	}
 	j.Lease = s.Now() // given back: from here on nothing more is sent
-	_, err = s.Store.MoveJob(context.WithoutCancel(ctx), j, deed.JobVerifying, s.Now())
+	_, err = s.Store.MoveJob(context.WithoutCancel(ctx), j, order.JobVerifying, s.Now())
 	return err
 }
 
 // startOf returns the expiry that a renewal begins at, or why it cannot begin any
 // more: the name has left us while the money was on its way, or another renewal
 // was faster and this one was meant for one start only.
-func (s *Service) startOf(ctx context.Context, j deed.Job) (from time.Time, why string, err error) {
+func (s *Service) startOf(ctx context.Context, j order.Job) (from time.Time, why string, err error) {
 	r, err := s.Names.Registration(ctx, j.Purchase.Name)
 	switch {
 	case deed.CodeOf(err) == deed.CodeNotFound:
@@ -102,27 +105,27 @@ func (s *Service) startOf(ctx context.Context, j deed.Job) (from time.Time, why 
 }
 
 // order returns what is asked of the registrar.
-func (s *Service) order(j deed.Job) deed.RegistryOrder {
+func (s *Service) order(j order.Job) registrar.Order {
 	p := j.Purchase
-	o := deed.RegistryOrder{Kind: deed.OrderRegister, Reference: j.Reference, Name: p.Name, Years: p.Years, Nameservers: s.servers(p)}
+	o := registrar.Order{Kind: registrar.OrderRegister, Reference: j.Reference, Name: p.Name, Years: p.Years, Nameservers: s.servers(p)}
 	switch p.Kind {
-	case deed.PurchaseRenewal:
-		o.Kind, o.From, o.Restore, o.Nameservers = deed.OrderRenew, j.From, p.Facts.Restore, nil
-	case deed.PurchaseTransfer:
-		o.Kind, o.AuthCode, o.Nameservers = deed.OrderTransfer, deed.Secret(p.AuthCode), p.Nameservers
+	case order.PurchaseRenewal:
+		o.Kind, o.From, o.Restore, o.Nameservers = registrar.OrderRenew, j.From, p.Facts.Restore, nil
+	case order.PurchaseTransfer:
+		o.Kind, o.AuthCode, o.Nameservers = registrar.OrderTransfer, deed.Secret(p.AuthCode), p.Nameservers
 	}
 	return o
 }
 
 // servers returns the name servers of a new name.
-func (s *Service) servers(p deed.Purchase) []string {
+func (s *Service) servers(p order.Purchase) []string {
 	if len(p.Nameservers) > 0 {
 		return p.Nameservers
 	}
 	return s.Nameservers
 }
 
-func (s *Service) publish(ctx context.Context, j deed.Job) {
+func (s *Service) publish(ctx context.Context, j order.Job) {
 	if s.Publish != nil {
 		s.Publish(ctx, j.Purchase.Name)
 	}
@@ -130,11 +133,11 @@ func (s *Service) publish(ctx context.Context, j deed.Job) {
 
 // takeOver goes on for a process that asked the registrar and was not heard of
 // again. While its lease runs, it is at work.
-func (s *Service) takeOver(ctx context.Context, j deed.Job) error {
+func (s *Service) takeOver(ctx context.Context, j order.Job) error {
 	if s.Now().Before(j.Lease) {
 		return nil
 	}
-	_, err := s.Store.MoveJob(ctx, j, deed.JobVerifying, s.Now())
+	_, err := s.Store.MoveJob(ctx, j, order.JobVerifying, s.Now())
 	return err
 }
 
@@ -143,7 +146,7 @@ func (s *Service) takeOver(ctx context.Context, j deed.Job) error {
 // believe it. It begins when the call has ended, since the order may have been
 // sent as late as that. An order that waits for somebody is taken back when the
 // deadline has passed.
-func (s *Service) verify(ctx context.Context, j deed.Job) error {
+func (s *Service) verify(ctx context.Context, j order.Job) error {
 	o, err := s.Registrar.Order(ctx, j.Reference, j.Purchase.Name)
 	if err != nil {
 		return s.later(ctx, j, look)
@@ -151,9 +154,9 @@ func (s *Service) verify(ctx context.Context, j deed.Job) error {
 	s.step("looked up")
 	now := s.Now()
 	switch {
-	case o.State == deed.OrderDone:
+	case o.State == registrar.OrderDone:
 		return s.Store.CompleteJob(ctx, j, s.brought(ctx, j, o))
-	case o.State == deed.OrderParked, o.State == deed.OrderPending:
+	case o.State == registrar.OrderParked, o.State == registrar.OrderPending:
 		if !now.Before(j.Deadline) {
 			_ = s.Registrar.Cancel(ctx, j.Reference) // whether it could be taken back, the next look says
 		}
@@ -163,7 +166,7 @@ func (s *Service) verify(ctx context.Context, j deed.Job) error {
 		return s.fail(ctx, j, refusedBecause(j))
 	case j.Refusal != "":
 		return s.fail(ctx, j, refusedBecause(j))
-	case now.Before(j.Lease.Add(deed.QuietWindow)):
+	case now.Before(j.Lease.Add(order.QuietWindow)):
 		return s.later(ctx, j, look)
 	}
 	return s.absent(ctx, j, now)
@@ -171,15 +174,15 @@ func (s *Service) verify(ctx context.Context, j deed.Job) error {
 
 // brought returns the name as a done order has left it. What the registry says
 // beyond its dates is asked for once; the reconciler asks again.
-func (s *Service) brought(ctx context.Context, j deed.Job, o deed.OrderStatus) deed.Registration {
-	r := deed.Registration{
-		Name: j.Purchase.Name, Owner: j.Owner, Status: deed.StatusActive, Reference: j.Reference, PaymentID: j.PaymentID,
+func (s *Service) brought(ctx context.Context, j order.Job, o registrar.OrderStatus) lifecycle.Registration {
+	r := lifecycle.Registration{
+		Name: j.Purchase.Name, Owner: j.Owner, Status: lifecycle.StatusActive, Reference: j.Reference, PaymentID: j.PaymentID,
 		Created: o.Created, Expires: o.Expires, Updated: s.Life(), Nameservers: s.servers(j.Purchase), Locked: true, PremiumRenewal: j.Purchase.Facts.PremiumRenewal,
 	}
-	if j.Purchase.Kind == deed.PurchaseRenewal {
+	if j.Purchase.Kind == order.PurchaseRenewal {
 		return r
 	}
-	if h, err := s.Keeper.Holding(ctx, r.Name); err == nil {
+	if h, err := s.Manager.Holding(ctx, r.Name); err == nil {
 		r.Locked, r.Nameservers, r.DS = h.Locked, h.Nameservers, h.DS
 	}
 	return r
@@ -188,37 +191,37 @@ func (s *Service) brought(ctx context.Context, j deed.Job, o deed.OrderStatus) d
 // absent decides on an order that was not placed: it is placed again under a new
 // reference, or given up. The old reference is closed first, so that an order
 // that is executed late can never be a second one.
-func (s *Service) absent(ctx context.Context, j deed.Job, now time.Time) error {
+func (s *Service) absent(ctx context.Context, j order.Job, now time.Time) error {
 	if err := s.Registrar.Cancel(ctx, j.Reference); err != nil && deed.CodeOf(err) != deed.CodeNotFound {
 		return s.later(ctx, j, look)
 	}
-	if o, err := s.Registrar.Order(ctx, j.Reference, j.Purchase.Name); err != nil || o.State != deed.OrderAbsent {
+	if o, err := s.Registrar.Order(ctx, j.Reference, j.Purchase.Name); err != nil || o.State != registrar.OrderAbsent {
 		return s.later(ctx, j, look) // it was executed while we closed it
 	}
-	if j.Attempts < deed.JobAttempts && now.Before(j.Deadline) {
-		_, err := s.Store.MoveJob(ctx, j, deed.JobQueued, now)
+	if j.Attempts < order.JobAttempts && now.Before(j.Deadline) {
+		_, err := s.Store.MoveJob(ctx, j, order.JobQueued, now)
 		return err
 	}
 	return s.fail(ctx, j, "the registry did not answer; the payment goes back to the payer")
 }
 
-func refusedBecause(j deed.Job) string {
+func refusedBecause(j order.Job) string {
 	switch {
 	case j.Refusal == deed.CodeDomainUnavailable:
 		return fmt.Sprintf("%s was taken by somebody else; the payment goes back to the payer", j.Purchase.Name)
-	case j.Refusal == deed.CodeValidation && j.Purchase.Kind == deed.PurchaseTransfer:
+	case j.Refusal == deed.CodeValidation && j.Purchase.Kind == order.PurchaseTransfer:
 		return "the registry refused the code, or the name is locked; the payment goes back to the payer"
 	}
 	return "the registry refused the order; the payment goes back to the payer"
 }
 
-func (s *Service) fail(ctx context.Context, j deed.Job, why string) error {
+func (s *Service) fail(ctx context.Context, j order.Job, why string) error {
 	j.Failure = why
 	return s.Store.FailJob(ctx, j)
 }
 
 // later leaves the job as it is for a while.
-func (s *Service) later(ctx context.Context, j deed.Job, d time.Duration) error {
+func (s *Service) later(ctx context.Context, j order.Job, d time.Duration) error {
 	_, err := s.Store.MoveJob(context.WithoutCancel(ctx), j, j.State, s.Now().Add(d))
 	return err
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/registrar"
 )
 
 // Lives keeps what becomes of the names we hold.
@@ -15,15 +17,15 @@ type Lives interface {
 	DueNames(ctx context.Context, most int) ([]string, error)
 
 	// Registration returns the name, or CodeNotFound.
-	Registration(ctx context.Context, name deed.Name) (deed.Registration, error)
+	Registration(ctx context.Context, name deed.Name) (lifecycle.Registration, error)
 
 	// LiveOn writes down what became of the name since was read, its events and
 	// when to look again. It returns false, and writes nothing, when the name
 	// has changed meanwhile.
-	LiveOn(ctx context.Context, was, is deed.Registration, events []deed.Event, next time.Time) (written bool, err error)
+	LiveOn(ctx context.Context, was, is lifecycle.Registration, events []lifecycle.Event, next time.Time) (written bool, err error)
 
 	// EndRegistration takes the name from its owner: it is no longer ours.
-	EndRegistration(ctx context.Context, was deed.Registration, reason string, events []deed.Event) error
+	EndRegistration(ctx context.Context, was lifecycle.Registration, reason string, events []lifecycle.Event) error
 }
 
 // Lifecycle compares the names we hold with the registry, whose word counts,
@@ -31,7 +33,7 @@ type Lives interface {
 // every field.
 type Lifecycle struct {
 	Names  Lives
-	Keeper deed.Keeper
+	Manager registrar.Manager
 	Grace  func(tld deed.TLD) int // days
 	Now    func() time.Time       // the registry's clock
 }
@@ -59,7 +61,7 @@ func (l *Lifecycle) Advance(ctx context.Context, name string) error {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
 	now := l.Now()
-	h, err := l.Keeper.Holding(ctx, was.Name)
+	h, err := l.Manager.Holding(ctx, was.Name)
 	switch {
 	case deed.CodeOf(err) == deed.CodeNotFound, err == nil && h.Reference != "" && h.Reference != was.Reference:
 		err = l.absent(ctx, was, now) // or it is ours anew, under another order
@@ -76,7 +78,7 @@ func (l *Lifecycle) Advance(ctx context.Context, name string) error {
 
 // liveOn takes over what the registry says and moves the name to the phase it is
 // in.
-func (l *Lifecycle) liveOn(ctx context.Context, was deed.Registration, h deed.Holding, now time.Time) error {
+func (l *Lifecycle) liveOn(ctx context.Context, was lifecycle.Registration, h lifecycle.Holding, now time.Time) error {
 	is, events := was.Corrected(h, now)
 	life := is.LifeAt(now, l.Grace(is.Name.TLD()))
 	next := now.Add(compareEvery)
@@ -85,14 +87,14 @@ func (l *Lifecycle) liveOn(ctx context.Context, was deed.Registration, h deed.Ho
 	}
 	is.Status = life.Status
 	switch {
-	case life.Phase == deed.PhaseGone: // by our reckoning; the registry still has it
-		is.Status, next = deed.StatusPendingDelete, now.Add(missingAgain)
+	case life.Phase == lifecycle.PhaseGone: // by our reckoning; the registry still has it
+		is.Status, next = lifecycle.StatusPendingDelete, now.Add(missingAgain)
 	case slices.Contains(h.EPPStatus, "pendingTransfer"):
-		is.Status = deed.StatusTransferring
+		is.Status = lifecycle.StatusTransferring
 		if next.After(now.Add(leavingEvery)) {
 			next = now.Add(leavingEvery)
 		}
-		events = append(events, deed.Event{Name: is.Name, Reference: is.Reference, Type: deed.EventLeaving, At: now, About: is.Expires})
+		events = append(events, lifecycle.Event{Name: is.Name, Reference: is.Reference, Type: lifecycle.EventLeaving, At: now, About: is.Expires})
 	}
 	_, err := l.Names.LiveOn(ctx, was, is, append(events, life.Events...), next)
 	return err
@@ -100,19 +102,19 @@ func (l *Lifecycle) liveOn(ctx context.Context, was deed.Registration, h deed.Ho
 
 // absent decides on a name that the registry no longer has for us: it was
 // deleted, or moved to another registrar, or somebody must look.
-func (l *Lifecycle) absent(ctx context.Context, was deed.Registration, now time.Time) error {
+func (l *Lifecycle) absent(ctx context.Context, was lifecycle.Registration, now time.Time) error {
 	life := was.LifeAt(now, l.Grace(was.Name.TLD()))
-	happened := deed.Event{Name: was.Name, Reference: was.Reference, Type: deed.EventLeft, At: now, About: was.Expires}
+	happened := lifecycle.Event{Name: was.Name, Reference: was.Reference, Type: lifecycle.EventLeft, At: now, About: was.Expires}
 	switch {
-	case was.Status == deed.StatusTransferring:
-		return l.Names.EndRegistration(ctx, was, "transferred_out", []deed.Event{happened})
-	case life.Phase == deed.PhaseGone:
+	case was.Status == lifecycle.StatusTransferring:
+		return l.Names.EndRegistration(ctx, was, "transferred_out", []lifecycle.Event{happened})
+	case life.Phase == lifecycle.PhaseGone:
 		return l.Names.EndRegistration(ctx, was, "deleted", life.Events)
 	}
 	// It may be a mistake of the registry's: a person must look, and the name
 	// stays its owner's in our books.
 	is := was
-	is.Status, happened.Type = deed.StatusSuspended, deed.EventMissing
-	_, err := l.Names.LiveOn(ctx, was, is, []deed.Event{happened}, now.Add(missingAgain))
+	is.Status, happened.Type = lifecycle.StatusSuspended, lifecycle.EventMissing
+	_, err := l.Names.LiveOn(ctx, was, is, []lifecycle.Event{happened}, now.Add(missingAgain))
 	return err
 }

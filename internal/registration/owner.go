@@ -9,14 +9,16 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/order"
 )
 
 // A View is a name as its page shows it.
 type View struct {
-	deed.Registration
-	Life    deed.Life
-	Events  []deed.Event
-	Renewal deed.Quote // of one year, as things stand; zero when it is too late
+	lifecycle.Registration
+	Life    lifecycle.State
+	Events  []lifecycle.Event
+	Renewal order.Quote // of one year, as things stand; zero when it is too late
 }
 
 // Name returns a name we hold, with what has happened to it, or CodeNotFound.
@@ -29,14 +31,14 @@ func (s *Service) Name(ctx context.Context, name deed.Name) (View, error) {
 	if v.Events, err = s.Names.Events(ctx, r.Reference); err != nil {
 		return v, fmt.Errorf("read what happened to %s: %w", name, err)
 	}
-	if r.Status == deed.StatusActive || r.Status == deed.StatusExpired || r.Status == deed.StatusRedemption {
-		v.Renewal, _ = s.Prices.Renewal(r, 1, r.Status == deed.StatusRedemption) // a TLD that we no longer sell has no price
+	if r.Status == lifecycle.StatusActive || r.Status == lifecycle.StatusExpired || r.Status == lifecycle.StatusRedemption {
+		v.Renewal, _ = s.Prices.Renewal(r, 1, r.Status == lifecycle.StatusRedemption) // a TLD that we no longer sell has no price
 	}
 	return v, nil
 }
 
 // owned returns a name that the wallet may act on.
-func (s *Service) owned(ctx context.Context, who deed.Wallet, name deed.Name) (deed.Registration, error) {
+func (s *Service) owned(ctx context.Context, who deed.Wallet, name deed.Name) (lifecycle.Registration, error) {
 	r, err := s.Names.Registration(ctx, name)
 	if err != nil {
 		return r, err
@@ -51,15 +53,15 @@ func (s *Service) AuthCode(ctx context.Context, who deed.Wallet, name deed.Name)
 	if err != nil {
 		return "", err
 	}
-	if err := s.Keeper.SetLock(ctx, name, false); err != nil {
+	if err := s.Manager.SetLock(ctx, name, false); err != nil {
 		return "", fmt.Errorf("unlock %s: %w", name, err)
 	}
-	code, err := s.Keeper.AuthCode(ctx, name)
+	code, err := s.Manager.AuthCode(ctx, name)
 	if err != nil {
 		return "", fmt.Errorf("ask for the code of %s: %w", name, err)
 	}
 	r.Locked = false
-	return code, s.act(ctx, r, deed.Act{Wallet: who, Kind: deed.ActAuthCode})
+	return code, s.act(ctx, r, lifecycle.OwnerAction{Wallet: who, Kind: lifecycle.ActionAuthCode})
 }
 
 // SetLock forbids or allows a transfer to another registrar.
@@ -68,13 +70,13 @@ func (s *Service) SetLock(ctx context.Context, who deed.Wallet, name deed.Name, 
 	if err != nil {
 		return err
 	}
-	if err := s.Keeper.SetLock(ctx, name, locked); err != nil {
+	if err := s.Manager.SetLock(ctx, name, locked); err != nil {
 		return fmt.Errorf("lock %s: %w", name, err)
 	}
 	r.Locked = locked
-	act := deed.Act{Wallet: who, Kind: deed.ActUnlock}
+	act := lifecycle.OwnerAction{Wallet: who, Kind: lifecycle.ActionUnlock}
 	if locked {
-		act.Kind = deed.ActLock
+		act.Kind = lifecycle.ActionLock
 	}
 	return s.act(ctx, r, act)
 }
@@ -91,18 +93,18 @@ func (s *Service) SetNameservers(ctx context.Context, who deed.Wallet, name deed
 	if len(r.DS) > 0 && !slices.Equal(hosts, s.Nameservers) {
 		// The parent must stop naming our key before servers answer that do not
 		// have it.
-		if err := s.Keeper.SetDS(ctx, name, nil); err != nil {
+		if err := s.Manager.SetDS(ctx, name, nil); err != nil {
 			return fmt.Errorf("withdraw the key of %s: %w", name, err)
 		}
 	}
-	if err := s.Keeper.SetNameservers(ctx, name, hosts); err != nil {
+	if err := s.Manager.SetNameservers(ctx, name, hosts); err != nil {
 		return fmt.Errorf("delegate %s: %w", name, err)
 	}
 	if !slices.Equal(hosts, s.Nameservers) {
 		r.DS = nil
 	}
 	r.Nameservers = hosts
-	return s.act(ctx, r, deed.Act{Wallet: who, Kind: deed.ActNameservers, Detail: strings.Join(hosts, " ")})
+	return s.act(ctx, r, lifecycle.OwnerAction{Wallet: who, Kind: lifecycle.ActionNameservers, Detail: strings.Join(hosts, " ")})
 }
 
 // HandOver gives the name to another wallet. From then on that wallet counts as
@@ -125,8 +127,8 @@ func (s *Service) HandOver(ctx context.Context, who deed.Wallet, name deed.Name,
 			return err
 		}
 		r.Owner, r.Locked = to, true
-		err = s.Names.Act(ctx, r, deed.Act{Wallet: who, Kind: deed.ActHandover, Detail: string(to), After: acts})
-		if !errors.Is(err, deed.ErrMeanwhile) {
+		err = s.Names.Act(ctx, r, lifecycle.OwnerAction{Wallet: who, Kind: lifecycle.ActionHandover, Detail: string(to), After: acts})
+		if !errors.Is(err, lifecycle.ErrConcurrentAction) {
 			return err
 		}
 	}
@@ -134,14 +136,14 @@ func (s *Service) HandOver(ctx context.Context, who deed.Wallet, name deed.Name,
 }
 
 // secure makes sure that nobody can move the name to another registrar.
-func (s *Service) secure(ctx context.Context, r deed.Registration) error {
-	if r.Status == deed.StatusTransferring {
+func (s *Service) secure(ctx context.Context, r lifecycle.Registration) error {
+	if r.Status == lifecycle.StatusTransferring {
 		return deed.Invalid("domain", "%s is on its way to another registrar", r.Name)
 	}
-	if err := s.Keeper.SetLock(ctx, r.Name, true); err != nil {
+	if err := s.Manager.SetLock(ctx, r.Name, true); err != nil {
 		return fmt.Errorf("lock %s: %w", r.Name, err)
 	}
-	if _, err := s.Keeper.AuthCode(ctx, r.Name); err != nil {
+	if _, err := s.Manager.AuthCode(ctx, r.Name); err != nil {
 		return fmt.Errorf("make a new code for %s: %w", r.Name, err)
 	}
 	return nil
@@ -149,7 +151,7 @@ func (s *Service) secure(ctx context.Context, r deed.Registration) error {
 
 // act writes down what an owner did at the registry. When the name has changed
 // hands meanwhile, the registry is told again what the new owner has.
-func (s *Service) act(ctx context.Context, r deed.Registration, a deed.Act) error {
+func (s *Service) act(ctx context.Context, r lifecycle.Registration, a lifecycle.OwnerAction) error {
 	err := s.Names.Act(ctx, r, a)
 	if deed.CodeOf(err) != deed.CodeOwnershipDenied {
 		return err
@@ -158,7 +160,7 @@ func (s *Service) act(ctx context.Context, r deed.Registration, a deed.Act) erro
 	if readErr != nil || is.Reference != r.Reference {
 		return err // it is gone, or somebody else's anew
 	}
-	undone := errors.Join(s.Keeper.SetLock(ctx, is.Name, is.Locked), s.Keeper.SetNameservers(ctx, is.Name, is.Nameservers), s.Keeper.SetDS(ctx, is.Name, is.DS))
+	undone := errors.Join(s.Manager.SetLock(ctx, is.Name, is.Locked), s.Manager.SetNameservers(ctx, is.Name, is.Nameservers), s.Manager.SetDS(ctx, is.Name, is.DS))
 	if undone != nil {
 		return fmt.Errorf("%s changed hands while its old owner changed it, and the registry has his version: %w", is.Name, undone)
 	}

@@ -6,34 +6,38 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/dnszone"
+	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/registrar"
 )
 
 // An Order is a request for a new name, for more years, or for a name that is at
 // another registrar.
 type Order struct {
-	Kind        deed.PurchaseKind
+	Kind        order.PurchaseKind
 	Name        deed.Name
-	Years       int           // the fewest there are when it is 0
-	MaxPrice    *deed.USDC    // nil is any
-	Offered     deed.USDC     // what the payment that came along is worth; 0 without one
-	Nameservers []string      // none for ours
-	Records     []deed.Record // that a new name starts with
-	AuthCode    deed.Secret   // of a transfer
-	From        time.Time     // the expiry that a renewal must begin at; zero for any
+	Years       int              // the fewest there are when it is 0
+	MaxPrice    *deed.USDC       // nil is any
+	Offered     deed.USDC        // what the payment that came along is worth; 0 without one
+	Nameservers []string         // none for ours
+	Records     []dnszone.Record // that a new name starts with
+	AuthCode    deed.Secret      // of a transfer
+	From        time.Time        // the expiry that a renewal must begin at; zero for any
 }
 
 // purchase returns what the order asks for, as plain data.
-func (s *Service) purchase(o Order) deed.Purchase {
+func (s *Service) purchase(o Order) order.Purchase {
 	years := o.Years
 	if years == 0 {
 		years = 1
-		if o.Kind == deed.PurchaseRegistration {
+		if o.Kind == order.PurchaseRegistration {
 			if least, err := s.Prices.MinYears(o.Name.TLD()); err == nil {
 				years = least
 			}
 		}
 	}
-	return deed.Purchase{
+	return order.Purchase{
 		Kind: o.Kind, Name: o.Name, Years: years,
 		Nameservers: o.Nameservers, Records: o.Records, AuthCode: o.AuthCode.Reveal(), From: o.From.UTC(),
 	}
@@ -41,12 +45,12 @@ func (s *Service) purchase(o Order) deed.Purchase {
 
 // Quote checks an order and returns its price, and what it found out. All checks
 // are free and come before any money moves.
-func (s *Service) Quote(ctx context.Context, o Order) (q deed.Quote, facts deed.PurchaseFacts, err error) {
+func (s *Service) Quote(ctx context.Context, o Order) (q order.Quote, facts order.PurchaseFacts, err error) {
 	years := s.purchase(o).Years
 	switch o.Kind {
-	case deed.PurchaseRenewal:
+	case order.PurchaseRenewal:
 		q, facts, err = s.quoteRenewal(ctx, o, years)
-	case deed.PurchaseTransfer:
+	case order.PurchaseTransfer:
 		q, err = s.quoteTransfer(ctx, o)
 	default:
 		q, facts, err = s.quoteNew(ctx, o, years)
@@ -56,7 +60,7 @@ func (s *Service) Quote(ctx context.Context, o Order) (q deed.Quote, facts deed.
 
 // hold adds to the quote of a premium name what we asked for it a moment ago, and
 // fails when the caller would not pay what it comes to.
-func (s *Service) hold(ctx context.Context, o Order, q deed.Quote, facts deed.PurchaseFacts) (deed.Quote, error) {
+func (s *Service) hold(ctx context.Context, o Order, q order.Quote, facts order.PurchaseFacts) (order.Quote, error) {
 	if q.Premium {
 		what := fmt.Sprintf("%s %s %d %t", o.Kind, o.Name, q.Years, facts.Restore)
 		held, err := s.Offers.Offered(ctx, what, q.Amount, s.Now())
@@ -68,8 +72,8 @@ func (s *Service) hold(ctx context.Context, o Order, q deed.Quote, facts deed.Pu
 	return q, o.affords(q)
 }
 
-func (s *Service) quoteNew(ctx context.Context, o Order, years int) (q deed.Quote, facts deed.PurchaseFacts, err error) {
-	if q, err = s.Prices.NewName(o.Name, years, deed.Availability{}); err != nil {
+func (s *Service) quoteNew(ctx context.Context, o Order, years int) (q order.Quote, facts order.PurchaseFacts, err error) {
+	if q, err = s.Prices.NewName(o.Name, years, registrar.Availability{}); err != nil {
 		return q, facts, err
 	}
 	a, err := s.Registrar.Available(ctx, o.Name)
@@ -93,7 +97,7 @@ func (s *Service) quoteNew(ctx context.Context, o Order, years int) (q deed.Quot
 
 // affords fails when the caller would not pay that much. One who pays the price
 // of a moment ago pays no more than that.
-func (o Order) affords(q deed.Quote) error {
+func (o Order) affords(q order.Quote) error {
 	price := q.Amount
 	if q.Accepts(o.Offered) {
 		price = o.Offered
@@ -107,7 +111,7 @@ func (o Order) affords(q deed.Quote) error {
 // mostYears is how far ahead a registry lets a name be held.
 const mostYears = 10
 
-func (s *Service) quoteRenewal(ctx context.Context, o Order, years int) (q deed.Quote, facts deed.PurchaseFacts, err error) {
+func (s *Service) quoteRenewal(ctx context.Context, o Order, years int) (q order.Quote, facts order.PurchaseFacts, err error) {
 	r, err := s.Names.Registration(ctx, o.Name)
 	if err != nil {
 		return q, facts, err
@@ -115,16 +119,16 @@ func (s *Service) quoteRenewal(ctx context.Context, o Order, years int) (q deed.
 	now := s.Life()
 	life := r.LifeAt(now, s.Prices.GraceDays(r.Name.TLD()))
 	switch {
-	case life.Phase == deed.PhasePendingDelete, life.Phase == deed.PhaseGone:
+	case life.Phase == lifecycle.PhasePendingDelete, life.Phase == lifecycle.PhaseGone:
 		return q, facts, deed.Invalid("domain", "%s waits to be deleted: it is too late to renew it", r.Name)
-	case r.Status == deed.StatusTransferring:
+	case r.Status == lifecycle.StatusTransferring:
 		return q, facts, deed.Invalid("domain", "%s is on its way to another registrar", r.Name)
 	case !o.From.IsZero() && !o.From.Equal(r.Expires):
 		return q, facts, deed.Invalid("expectedExpiresAt", "%s expires at %s", r.Name, r.Expires.Format(time.RFC3339))
 	case r.Expires.AddDate(years, 0, 0).After(now.AddDate(mostYears, 0, 0)):
 		return q, facts, deed.Invalid("years", "%s expires at %s, and no name can be held for more than ten years ahead", r.Name, r.Expires.Format(time.RFC3339))
 	}
-	facts.Restore = life.Phase == deed.PhaseRedemption
+	facts.Restore = life.Phase == lifecycle.PhaseRedemption
 	if q, err = s.Prices.Renewal(r, years, facts.Restore); err != nil {
 		return q, facts, err
 	}
@@ -136,8 +140,8 @@ func (s *Service) quoteRenewal(ctx context.Context, o Order, years int) (q deed.
 
 // reachable fails, without a code, when the registry could not deliver a renewal
 // now.
-func (s *Service) reachable(ctx context.Context, r deed.Registration) error {
-	h, err := s.Keeper.Holding(ctx, r.Name)
+func (s *Service) reachable(ctx context.Context, r lifecycle.Registration) error {
+	h, err := s.Manager.Holding(ctx, r.Name)
 	if err != nil {
 		return &deed.Error{Code: deed.CodeUnavailable, Message: fmt.Sprintf("the registry cannot be asked about %s now: try again in a minute", r.Name), Err: err, Retry: time.Minute}
 	}
@@ -147,7 +151,7 @@ func (s *Service) reachable(ctx context.Context, r deed.Registration) error {
 	return nil
 }
 
-func (s *Service) quoteTransfer(ctx context.Context, o Order) (deed.Quote, error) {
+func (s *Service) quoteTransfer(ctx context.Context, o Order) (order.Quote, error) {
 	q, err := s.Prices.Transfer(o.Name)
 	if err != nil {
 		return q, err

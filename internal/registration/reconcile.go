@@ -8,15 +8,17 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/registrar"
 )
 
 // A Book lists the names we hold.
 type Book interface {
 	// Every calls f for every name, with the transaction that paid for it.
-	Every(ctx context.Context, f func(r deed.Registration, txHash string) error) error
+	Every(ctx context.Context, f func(r lifecycle.Registration, txHash string) error) error
 
 	// Registration returns the name, or CodeNotFound.
-	Registration(ctx context.Context, name deed.Name) (deed.Registration, error)
+	Registration(ctx context.Context, name deed.Name) (lifecycle.Registration, error)
 
 	// Ordered says whether an order for the name is under way.
 	Ordered(ctx context.Context, name deed.Name) (bool, error)
@@ -27,8 +29,8 @@ type Book interface {
 // every field.
 type Reconciler struct {
 	Book      Book
-	Inventory deed.Inventory
-	Keeper    deed.Keeper
+	Inventory registrar.Inventory
+	Manager    registrar.Manager
 	Pause     func(ctx context.Context) // as long as a change takes to be on both sides
 }
 
@@ -39,14 +41,14 @@ const pageOfNames = 1000
 type Reconciliation struct {
 	Ours, Theirs int // names
 	Ordered      int // names that differ while an order for them is under way
-	Differences  []deed.Difference
+	Differences  []lifecycle.Difference
 }
 
 // Run compares. Both sides go on while it reads them, so a name that seems to
 // differ is looked at once more, by itself, and once more after a pause.
 func (c Reconciler) Run(ctx context.Context) (out Reconciliation, err error) {
-	ours := map[deed.Name]deed.Registration{}
-	err = c.Book.Every(ctx, func(r deed.Registration, _ string) error {
+	ours := map[deed.Name]lifecycle.Registration{}
+	err = c.Book.Every(ctx, func(r lifecycle.Registration, _ string) error {
 		ours[r.Name] = r
 		return nil
 	})
@@ -110,12 +112,12 @@ func (c Reconciler) lookAgain(ctx context.Context, doubtful map[deed.Name]bool, 
 }
 
 // compare compares one name as both sides have it now.
-func (c Reconciler) compare(ctx context.Context, name deed.Name) ([]deed.Difference, error) {
+func (c Reconciler) compare(ctx context.Context, name deed.Name) ([]lifecycle.Difference, error) {
 	r, ourErr := c.Book.Registration(ctx, name)
 	if ourErr != nil && deed.CodeOf(ourErr) != deed.CodeNotFound {
 		return nil, fmt.Errorf("read %s: %w", name, ourErr)
 	}
-	h, theirErr := c.Keeper.Holding(ctx, name)
+	h, theirErr := c.Manager.Holding(ctx, name)
 	if theirErr != nil && deed.CodeOf(theirErr) != deed.CodeNotFound {
 		return nil, fmt.Errorf("ask the registry for %s: %w", name, theirErr)
 	}
@@ -123,9 +125,9 @@ func (c Reconciler) compare(ctx context.Context, name deed.Name) ([]deed.Differe
 	case ourErr != nil && theirErr != nil:
 		return nil, nil // it has ended meanwhile
 	case ourErr != nil:
-		return []deed.Difference{{Name: name, What: deed.DiffersUnknown, Theirs: "held until " + h.Expires.UTC().Format(time.RFC3339)}}, nil
+		return []lifecycle.Difference{{Name: name, What: lifecycle.DiffersUnknown, Theirs: "held until " + h.Expires.UTC().Format(time.RFC3339)}}, nil
 	case theirErr != nil:
-		return []deed.Difference{{Name: name, What: deed.DiffersMissing, Ours: string(r.Status) + " of " + string(r.Owner)}}, nil
+		return []lifecycle.Difference{{Name: name, What: lifecycle.DiffersMissing, Ours: string(r.Status) + " of " + string(r.Owner)}}, nil
 	}
 	return r.Differences(h), nil
 }

@@ -17,30 +17,33 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/registrar"
 )
 
 // Store keeps jobs.
 type Store interface {
 	// Job returns the job with its steps, or CodeNotFound.
-	Job(ctx context.Context, id string) (deed.Job, error)
+	Job(ctx context.Context, id string) (order.Job, error)
 
 	// JobOf returns the job that the payment, or the one it is an alias of, set
 	// going.
-	JobOf(ctx context.Context, p deed.Payment) (deed.Job, error)
+	JobOf(ctx context.Context, p order.Payment) (order.Job, error)
 
 	// MoveJob writes j down in its next state, to be looked at again at next.
 	// It returns false when another process has moved it, or when it must wait
 	// for another job of its name.
-	MoveJob(ctx context.Context, j deed.Job, to deed.JobState, next time.Time) (moved bool, err error)
+	MoveJob(ctx context.Context, j order.Job, to order.JobState, next time.Time) (moved bool, err error)
 
 	// CompleteJob ends the job with a name that is ours, or longer ours, since
 	// r.Updated: the registration is written, the claim dropped and the payment
 	// consumed, in one transaction.
-	CompleteJob(ctx context.Context, j deed.Job, r deed.Registration) error
+	CompleteJob(ctx context.Context, j order.Job, r lifecycle.Registration) error
 
 	// FailJob ends the job without one: the claim is dropped and the payment is
 	// owed back, in one transaction.
-	FailJob(ctx context.Context, j deed.Job) error
+	FailJob(ctx context.Context, j order.Job) error
 }
 
 // Queue says which jobs are due.
@@ -55,31 +58,31 @@ type Queue interface {
 // Finder finds jobs by the ids that callers know.
 type Finder interface {
 	// PublicJob returns the job with its steps, or CodeNotFound.
-	PublicJob(ctx context.Context, publicID string) (deed.Job, error)
+	PublicJob(ctx context.Context, publicID string) (order.Job, error)
 }
 
 // Names are the names we hold.
 type Names interface {
 	// Registration returns the name, or CodeNotFound.
-	Registration(ctx context.Context, name deed.Name) (deed.Registration, error)
+	Registration(ctx context.Context, name deed.Name) (lifecycle.Registration, error)
 
 	// Events returns what happened to a registration, oldest first.
-	Events(ctx context.Context, reference string) ([]deed.Event, error)
+	Events(ctx context.Context, reference string) ([]lifecycle.Event, error)
 
 	// Acts counts what owners did with a registration.
 	Acts(ctx context.Context, reference string) (int, error)
 
 	// Act writes down what its owner made of a name. It fails with
 	// CodeOwnershipDenied when the name has changed hands meanwhile, and a
-	// hand-over with deed.ErrMeanwhile when its owner did something else.
-	Act(ctx context.Context, is deed.Registration, a deed.Act) error
+	// hand-over with lifecycle.ErrConcurrentAction when its owner did something else.
+	Act(ctx context.Context, is lifecycle.Registration, a lifecycle.OwnerAction) error
 }
 
 // Prices says what orders cost.
 type Prices interface {
-	NewName(name deed.Name, years int, a deed.Availability) (deed.Quote, error)
-	Renewal(r deed.Registration, years int, restore bool) (deed.Quote, error)
-	Transfer(name deed.Name) (deed.Quote, error)
+	NewName(name deed.Name, years int, a registrar.Availability) (order.Quote, error)
+	Renewal(r lifecycle.Registration, years int, restore bool) (order.Quote, error)
+	Transfer(name deed.Name) (order.Quote, error)
 	MinYears(tld deed.TLD) (int, error)
 	GraceDays(tld deed.TLD) int
 }
@@ -87,7 +90,7 @@ type Prices interface {
 // Offers remembers prices that stand in no list.
 type Offers interface {
 	// Offered writes down what something was offered for, and returns for what
-	// else it was within deed.HoldPrice.
+	// else it was within order.HoldPrice.
 	Offered(ctx context.Context, what string, price deed.USDC, at time.Time) (others []deed.USDC, err error)
 }
 
@@ -98,8 +101,8 @@ type Service struct {
 	Queue       Queue
 	Finder      Finder
 	Names       Names
-	Registrar   deed.Registrar
-	Keeper      deed.Keeper
+	Registrar   registrar.Registrar
+	Manager      registrar.Manager
 	Prices      Prices
 	Offers      Offers
 	Nameservers []string         // ours, that a new name is given when its buyer names none
@@ -121,22 +124,22 @@ type Service struct {
 
 // An Outcome is how far an order got while its request waited.
 type Outcome struct {
-	Job          deed.Job
-	Quote        deed.Quote
-	Registration deed.Registration // when the job is completed
+	Job          order.Job
+	Quote        order.Quote
+	Registration lifecycle.Registration // when the job is completed
 }
 
 // Buy does what the order asks for. It returns as soon as the job has ended, and
 // at the latest when the request has waited long enough.
 //
-// It fails with the codes of Quote, with those of deed.Checkout, and with
+// It fails with the codes of Quote, with those of order.Checkout, and with
 // CodeRegistrationFailed or CodeDomainUnavailable when the registry said no
 // while the request waited; the payment is then on its way back.
-func (s *Service) Buy(ctx context.Context, o Order, pay deed.Checkout) (Outcome, error) {
+func (s *Service) Buy(ctx context.Context, o Order, pay order.Checkout) (Outcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.Wait)
 	defer cancel()
 	want := s.purchase(o)
-	p, q, known, err := deed.Pay(ctx, pay, want, func(ctx context.Context) (q deed.Quote, full deed.Purchase, err error) {
+	p, q, known, err := order.Pay(ctx, pay, want, func(ctx context.Context) (q order.Quote, full order.Purchase, err error) {
 		full = want
 		q, full.Facts, err = s.Quote(ctx, o)
 		return q, full, err
@@ -153,7 +156,7 @@ func (s *Service) Buy(ctx context.Context, o Order, pay deed.Checkout) (Outcome,
 // refused is the outcome of a payment that was known and will not do. A void
 // or released one may be replaced: the price is told again. One that belongs to another
 // purchase may not: its job is named.
-func (s *Service) refused(ctx context.Context, o Order, p deed.Payment) Outcome {
+func (s *Service) refused(ctx context.Context, o Order, p order.Payment) Outcome {
 	if p.State.Over() {
 		q, _, _ := s.Quote(context.WithoutCancel(ctx), o) // without a price there is no offer
 		return Outcome{Quote: q}
@@ -167,7 +170,7 @@ func (s *Service) refused(ctx context.Context, o Order, p deed.Payment) Outcome 
 
 // await advances the job of a payment until it ends or the request has waited
 // long enough.
-func (s *Service) await(ctx context.Context, p deed.Payment) (Outcome, error) {
+func (s *Service) await(ctx context.Context, p order.Payment) (Outcome, error) {
 	read := context.WithoutCancel(ctx)
 	for {
 		j, err := s.Store.JobOf(read, p)
@@ -179,15 +182,15 @@ func (s *Service) await(ctx context.Context, p deed.Payment) (Outcome, error) {
 		if err != nil {
 			return Outcome{}, fmt.Errorf("read the job of payment %s: %w", p.ID, err)
 		}
-		out := Outcome{Job: j, Quote: deed.Quote{Amount: p.Auth.Amount, Years: j.Purchase.Years, For: string(j.Purchase.Name)}}
+		out := Outcome{Job: j, Quote: order.Quote{Amount: p.Auth.Amount, Years: j.Purchase.Years, For: string(j.Purchase.Name)}}
 		switch j.State {
-		case deed.JobCompleted:
+		case order.JobCompleted:
 			s.publish(read, j) // who completed it may not have come so far
 			out.Registration, err = s.Result(read, j)
 			return out, err
-		case deed.JobFailed:
+		case order.JobFailed:
 			return out, failure(j)
-		case deed.JobAwaitingPayment, deed.JobCancelled:
+		case order.JobAwaitingPayment, order.JobCancelled:
 			return out, nil
 		}
 		if err := s.Advance(ctx, j.ID); err != nil || ctx.Err() != nil {
@@ -202,8 +205,8 @@ func (s *Service) await(ctx context.Context, p deed.Payment) (Outcome, error) {
 
 // pause waits for another who is at work on the job. It returns false when
 // there is nothing to wait for that a request can wait for.
-func (s *Service) pause(ctx context.Context, j deed.Job) bool {
-	working := j.State == deed.JobSubmitting || j.State == deed.JobQueued
+func (s *Service) pause(ctx context.Context, j order.Job) bool {
+	working := j.State == order.JobSubmitting || j.State == order.JobQueued
 	if s.Pause == nil || !working || ctx.Err() != nil {
 		return false
 	}
@@ -213,22 +216,22 @@ func (s *Service) pause(ctx context.Context, j deed.Job) bool {
 
 // Result returns the name that a completed job has brought, as it is now. When
 // it is no longer ours, it returns what the job left behind.
-func (s *Service) Result(ctx context.Context, j deed.Job) (deed.Registration, error) {
+func (s *Service) Result(ctx context.Context, j order.Job) (lifecycle.Registration, error) {
 	r, err := s.Names.Registration(ctx, j.Purchase.Name)
-	brought := j.Purchase.Kind == deed.PurchaseRenewal || r.Reference == j.Reference
+	brought := j.Purchase.Kind == order.PurchaseRenewal || r.Reference == j.Reference
 	if err == nil && brought {
 		return r, nil
 	}
 	if err != nil && deed.CodeOf(err) != deed.CodeNotFound {
 		return r, err
 	}
-	return deed.Registration{
-		Name: j.Purchase.Name, Owner: j.Owner, Status: deed.StatusTransferred, Created: j.Updated, Expires: j.Until, Nameservers: j.Purchase.Nameservers,
+	return lifecycle.Registration{
+		Name: j.Purchase.Name, Owner: j.Owner, Status: lifecycle.StatusTransferred, Created: j.Updated, Expires: j.Until, Nameservers: j.Purchase.Nameservers,
 	}, nil
 }
 
 // failure is what a buyer is told of a job that failed.
-func failure(j deed.Job) error {
+func failure(j order.Job) error {
 	code := deed.CodeRegistrationFailed
 	if j.Refusal == deed.CodeDomainUnavailable {
 		code = deed.CodeDomainUnavailable

@@ -8,39 +8,42 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/registrar"
+	"deed.example/deed/internal/settle"
 )
 
 // LostPayments keeps money that we settled ourselves and have no request for: the
 // database is older than the chain, because it came from a backup.
 type LostPayments interface {
-	Lost(ctx context.Context) ([]deed.Payment, error)
+	Lost(ctx context.Context) ([]order.Payment, error)
 
 	// Payment returns the payment, or CodeNotFound.
-	Payment(ctx context.Context, id string) (deed.Payment, error)
+	Payment(ctx context.Context, id string) (order.Payment, error)
 
 	// ClaimPayment has the money buy p.Purchase, for which so many orders were
 	// placed before.
-	ClaimPayment(ctx context.Context, p deed.Payment, attempts int) (deed.Payment, error)
+	ClaimPayment(ctx context.Context, p order.Payment, attempts int) (order.Payment, error)
 
-	MovePayment(ctx context.Context, p deed.Payment, to deed.PaymentState, txHash string) (deed.Payment, error)
+	MovePayment(ctx context.Context, p order.Payment, to order.PaymentState, txHash string) (order.Payment, error)
 }
 
 // OpenJobs keeps jobs that have not ended.
 type OpenJobs interface {
-	Unfinished(ctx context.Context) ([]deed.Job, error)
+	Unfinished(ctx context.Context) ([]order.Job, error)
 
 	// ResumeJob has the job look up the order of an attempt that was made after
 	// the backup.
-	ResumeJob(ctx context.Context, j deed.Job, attempt int) error
+	ResumeJob(ctx context.Context, j order.Job, attempt int) error
 
-	MoveJob(ctx context.Context, j deed.Job, to deed.JobState, next time.Time) (moved bool, err error)
-	FailJob(ctx context.Context, j deed.Job) error
+	MoveJob(ctx context.Context, j order.Job, to order.JobState, next time.Time) (moved bool, err error)
+	FailJob(ctx context.Context, j order.Job) error
 }
 
 // RefundedPayments are what the chain knows of payments that went back.
 type RefundedPayments interface {
-	deed.RefundFinder
-	Settle(ctx context.Context, a deed.Authorization) (txHash string, err error)
+	settle.RefundFinder
+	Settle(ctx context.Context, a settle.Authorization) (txHash string, err error)
 }
 
 // Restore finishes the restore of a backup. Fill every field.
@@ -49,15 +52,15 @@ type Restore struct {
 	Jobs     OpenJobs
 	Chain    RefundedPayments
 	Now      func() time.Time
-	Orders   deed.OrderFinder // nil when the registrar cannot find orders by our reference alone
-	Lookup   deed.Registrar
+	Orders   registrar.OrderFinder // nil when the registrar cannot find orders by our reference alone
+	Lookup   registrar.Registrar
 	Servers  []string // ours, that a name has unless its buyer names others
 }
 
 // A Recovered is what became of one lost payment.
 type Recovered struct {
-	Payment deed.Payment
-	Order   deed.RegistryOrder // that it had paid for; without a name it goes back
+	Payment order.Payment
+	Order   registrar.Order // that it had paid for; without a name it goes back
 }
 
 // Finish decides on all lost money: what paid for an order that the registrar has
@@ -73,24 +76,24 @@ func (r *Restore) Finish(ctx context.Context, dryRun bool) (all []Recovered, err
 	}
 	errs := []error{r.resume(ctx, dryRun)}
 	for _, p := range lost {
-		order, attempts, err := r.find(ctx, deed.JobID(p.ID), dryRun)
+		placed, attempts, err := r.find(ctx, order.JobID(p.ID), dryRun)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("look for the order of payment %s: %w", p.ID, err))
 			continue // with those behind it
 		}
 		if !dryRun {
-			if order.Name != "" {
-				p.Purchase = r.purchase(order)
+			if placed.Name != "" {
+				p.Purchase = r.purchase(placed)
 				_, err = r.Payments.ClaimPayment(ctx, p, attempts)
 			} else {
-				_, err = r.Payments.MovePayment(ctx, p, deed.PaymentRefundDue, "")
+				_, err = r.Payments.MovePayment(ctx, p, order.PaymentRefundDue, "")
 			}
 			if err != nil {
 				errs = append(errs, fmt.Errorf("decide on payment %s: %w", p.ID, err))
 				continue
 			}
 		}
-		all = append(all, Recovered{p, order})
+		all = append(all, Recovered{p, placed})
 	}
 	return all, errors.Join(errs...)
 }
@@ -110,61 +113,61 @@ func (r *Restore) resume(ctx context.Context, dryRun bool) error {
 	return errors.Join(errs...)
 }
 
-func (r *Restore) resumeJob(ctx context.Context, j deed.Job) error {
-	order, attempt, err := r.find(ctx, j.ID, false)
+func (r *Restore) resumeJob(ctx context.Context, j order.Job) error {
+	placed, attempt, err := r.find(ctx, j.ID, false)
 	if err != nil {
 		return err
 	}
-	if order.Name != "" {
+	if placed.Name != "" {
 		return r.Jobs.ResumeJob(ctx, j, attempt)
 	}
 	p, err := r.Payments.Payment(ctx, j.PaymentID)
 	if err != nil {
 		return err
 	}
-	back, err := r.Chain.Refunded(ctx, deed.Refund{PaymentID: p.ID, Payer: p.Auth.Payer, Nonce: p.Auth.Nonce, Amount: p.Auth.Amount})
+	back, err := r.Chain.Refunded(ctx, settle.Refund{PaymentID: p.ID, Payer: p.Auth.Payer, Nonce: p.Auth.Nonce, Amount: p.Auth.Amount})
 	if err != nil || !back {
 		return err
 	}
-	if j.State == deed.JobAwaitingPayment {
-		if p, err = r.settled(ctx, p); err != nil || p.State != deed.PaymentSettled {
+	if j.State == order.JobAwaitingPayment {
+		if p, err = r.settled(ctx, p); err != nil || p.State != order.PaymentSettled {
 			return err
 		}
-		j.State = deed.JobQueued
+		j.State = order.JobQueued
 	}
-	if j.State == deed.JobSubmitting {
-		if _, err := r.Jobs.MoveJob(ctx, j, deed.JobVerifying, r.Now()); err != nil {
+	if j.State == order.JobSubmitting {
+		if _, err := r.Jobs.MoveJob(ctx, j, order.JobVerifying, r.Now()); err != nil {
 			return err
 		}
-		j.State = deed.JobVerifying
+		j.State = order.JobVerifying
 	}
 	j.Failure = "the order failed, and the payment went back to the payer"
 	return r.Jobs.FailJob(ctx, j)
 }
 
 // settled writes down that the money of a payment came, which went back since.
-func (r *Restore) settled(ctx context.Context, p deed.Payment) (deed.Payment, error) {
+func (r *Restore) settled(ctx context.Context, p order.Payment) (order.Payment, error) {
 	txHash, err := r.Chain.Settle(ctx, p.Auth)
-	if deed.Refused(err) {
+	if settle.Refused(err) {
 		return p, nil // another transfer with its nonce came, and the watcher sees to it
 	}
-	if err == nil && p.State == deed.PaymentAuthorized {
-		p, err = r.Payments.MovePayment(ctx, p, deed.PaymentSettling, "")
+	if err == nil && p.State == order.PaymentAuthorized {
+		p, err = r.Payments.MovePayment(ctx, p, order.PaymentSettling, "")
 	}
-	if err == nil && p.State == deed.PaymentSettling {
-		p, err = r.Payments.MovePayment(ctx, p, deed.PaymentSettled, txHash)
+	if err == nil && p.State == order.PaymentSettling {
+		p, err = r.Payments.MovePayment(ctx, p, order.PaymentSettled, txHash)
 	}
 	return p, err
 }
 
 // find returns the order that a payment paid for, and its attempt. An order that
 // may still be executed counts: its job waits for what becomes of it.
-func (r *Restore) find(ctx context.Context, job string, dryRun bool) (deed.RegistryOrder, int, error) {
+func (r *Restore) find(ctx context.Context, job string, dryRun bool) (registrar.Order, int, error) {
 	if r.Orders == nil {
-		return deed.RegistryOrder{}, 0, nil
+		return registrar.Order{}, 0, nil
 	}
-	for attempt := deed.JobAttempts; attempt > 0; attempt-- {
-		reference := deed.OrderReference(job, attempt)
+	for attempt := order.JobAttempts; attempt > 0; attempt-- {
+		reference := order.OrderReference(job, attempt)
 		o, err := r.Orders.FindOrder(ctx, reference)
 		if deed.CodeOf(err) == deed.CodeNotFound {
 			continue
@@ -176,18 +179,18 @@ func (r *Restore) find(ctx context.Context, job string, dryRun bool) (deed.Regis
 		if err != nil {
 			return o, 0, err
 		}
-		if status.State != deed.OrderAbsent {
+		if status.State != registrar.OrderAbsent {
 			return o, attempt, nil
 		}
 	}
-	return deed.RegistryOrder{}, 0, nil
+	return registrar.Order{}, 0, nil
 }
 
 // close says what became of an order. One that is absent is closed first, so that
 // it is not executed after its money went back.
-func (r *Restore) close(ctx context.Context, reference string, name deed.Name, dryRun bool) (deed.OrderStatus, error) {
+func (r *Restore) close(ctx context.Context, reference string, name deed.Name, dryRun bool) (registrar.OrderStatus, error) {
 	status, err := r.Lookup.Order(ctx, reference, name)
-	if err != nil || status.State != deed.OrderAbsent || dryRun {
+	if err != nil || status.State != registrar.OrderAbsent || dryRun {
 		return status, err
 	}
 	if err := r.Lookup.Cancel(ctx, reference); err != nil && deed.CodeOf(err) != deed.CodeNotFound {
@@ -198,15 +201,15 @@ func (r *Restore) close(ctx context.Context, reference string, name deed.Name, d
 
 // purchase returns what an order was placed for. The records that a new name was to
 // start with are forgotten.
-func (r *Restore) purchase(o deed.RegistryOrder) deed.Purchase {
-	p := deed.Purchase{Kind: deed.PurchaseRegistration, Name: o.Name, Years: o.Years}
+func (r *Restore) purchase(o registrar.Order) order.Purchase {
+	p := order.Purchase{Kind: order.PurchaseRegistration, Name: o.Name, Years: o.Years}
 	switch o.Kind {
-	case deed.OrderRenew:
-		p.Kind, p.Facts.Restore = deed.PurchaseRenewal, o.Restore
-	case deed.OrderTransfer:
-		p.Kind = deed.PurchaseTransfer
+	case registrar.OrderRenew:
+		p.Kind, p.Facts.Restore = order.PurchaseRenewal, o.Restore
+	case registrar.OrderTransfer:
+		p.Kind = order.PurchaseTransfer
 	}
-	if o.Kind != deed.OrderRenew && !slices.Equal(o.Nameservers, r.Servers) {
+	if o.Kind != registrar.OrderRenew && !slices.Equal(o.Nameservers, r.Servers) {
 		p.Nameservers = o.Nameservers
 	}
 	return p

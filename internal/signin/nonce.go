@@ -7,8 +7,6 @@ import (
 	"encoding/base32"
 	"encoding/binary"
 	"time"
-
-	"deed.example/deed"
 )
 
 // A nonce is 25 bytes, and so 40 letters and digits: when it was issued, nine
@@ -21,16 +19,16 @@ const (
 	nonceBytes  = nonceTime + nonceRandom + nonceCode
 )
 
-func newNonce(key deed.TokenKey, now time.Time) deed.Nonce {
+func newNonce(key TokenKey, now time.Time) Nonce {
 	raw := make([]byte, nonceTime+nonceRandom, nonceBytes)
 	binary.BigEndian.PutUint32(raw, uint32(now.Unix()))
 	rand.Read(raw[nonceTime:]) // it never fails
-	return deed.Nonce(base32.StdEncoding.EncodeToString(append(raw, nonceMAC(key, raw)...)))
+	return Nonce(base32.StdEncoding.EncodeToString(append(raw, nonceMAC(key, raw)...)))
 }
 
 // checkNonce says whether one of the keys made the nonce and it is not too old,
 // and when it ends. Whether it was used before, only the store knows.
-func checkNonce(keys []deed.TokenKey, nonce string, now time.Time) (ends time.Time, ok bool) {
+func checkNonce(keys []TokenKey, nonce string, now time.Time) (ends time.Time, ok bool) {
 	raw, err := base32.StdEncoding.DecodeString(nonce)
 	if err != nil || len(raw) != nonceBytes || base32.StdEncoding.EncodeToString(raw) != nonce {
 		return time.Time{}, false // the decoder reads past line feeds: one nonce has one spelling
@@ -39,7 +37,7 @@ func checkNonce(keys []deed.TokenKey, nonce string, now time.Time) (ends time.Ti
 	for _, key := range keys {
 		if hmac.Equal(nonceMAC(key, said), code) {
 			issued := time.Unix(int64(binary.BigEndian.Uint32(said)), 0)
-			ends = issued.Add(deed.NonceLifetime)
+			ends = issued.Add(NonceLifetime)
 			// Another node's clock may be a little ahead of ours.
 			return ends, now.Before(ends) && issued.Before(now.Add(clockSkew))
 		}
@@ -47,7 +45,7 @@ func checkNonce(keys []deed.TokenKey, nonce string, now time.Time) (ends time.Ti
 	return time.Time{}, false
 }
 
-func nonceMAC(key deed.TokenKey, said []byte) []byte {
+func nonceMAC(key TokenKey, said []byte) []byte {
 	mac := hmac.New(sha256.New, []byte("nonce "+key.Secret.Reveal())) // a use of its own for the key
 	mac.Write(said)
 	return mac.Sum(nil)[:nonceCode]

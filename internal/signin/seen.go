@@ -3,8 +3,6 @@ package signin
 import (
 	"slices"
 	"sync"
-
-	"deed.example/deed"
 )
 
 // maxSeen bounds the tokens that are remembered: some 10 MB.
@@ -17,10 +15,10 @@ const maxSeen = 16_384
 type seenTokens struct {
 	mu     sync.RWMutex
 	claims map[string]claims // guarded by mu, as the keys it was filled under
-	keys   []deed.TokenKey
+	keys   []TokenKey
 }
 
-func (s *seenTokens) get(token string, keys []deed.TokenKey) (claims, bool) {
+func (s *seenTokens) get(token string, keys []TokenKey) (claims, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if !slices.Equal(s.keys, keys) {
@@ -30,7 +28,7 @@ func (s *seenTokens) get(token string, keys []deed.TokenKey) (claims, bool) {
 	return c, ok
 }
 
-func (s *seenTokens) put(token string, c claims, keys []deed.TokenKey) {
+func (s *seenTokens) put(token string, c claims, keys []TokenKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !slices.Equal(s.keys, keys) || len(s.claims) >= maxSeen {

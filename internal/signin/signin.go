@@ -29,13 +29,13 @@ type Store interface {
 	// CreateSession uses up the nonce and writes the session down, in one
 	// transaction. It returns the generation of the wallet's tokens. It fails
 	// with CodeValidation when the nonce was used before.
-	CreateSession(ctx context.Context, s deed.Session) (generation int64, err error)
+	CreateSession(ctx context.Context, s Session) (generation int64, err error)
 
 	// RotateRefresh puts next in the place of the token with the hash, once. It
 	// fails with CodeTokenExpired when that is unused and expired, and with
 	// CodeTokenInvalid when it is unknown, used or ended. A used one ends its
 	// family.
-	RotateRefresh(ctx context.Context, hash string, next deed.RefreshToken) (w deed.Wallet, generation int64, err error)
+	RotateRefresh(ctx context.Context, hash string, next RefreshToken) (w deed.Wallet, generation int64, err error)
 
 	// RevokeWallet ends every token of the wallet and returns how many
 	// sessions that ended.
@@ -63,7 +63,7 @@ type Site struct {
 type Service struct {
 	Store    Store
 	Verifier Verifier
-	Keys     func() []deed.TokenKey // the first makes new tokens, all check them; never empty
+	Keys     func() []TokenKey // the first makes new tokens, all check them; never empty
 	Site     Site
 	Now      func() time.Time
 
@@ -78,7 +78,7 @@ type Tokens struct {
 }
 
 // Nonce returns a new nonce. It stores nothing.
-func (s *Service) Nonce() deed.Nonce { return newNonce(s.Keys()[0], s.Now()) }
+func (s *Service) Nonce() Nonce { return newNonce(s.Keys()[0], s.Now()) }
 
 // SignIn exchanges a signed message for tokens. It fails with CodeValidation
 // when the message or the signature will not do.
@@ -93,7 +93,7 @@ func (s *Service) SignIn(ctx context.Context, message, signature string) (Tokens
 	}
 	ends, ours := checkNonce(s.Keys(), m.Nonce, now)
 	if !ours {
-		return Tokens{}, deed.Invalid("message", "its nonce is not one of ours or is older than %d minutes: ask GET /auth/nonce for a new one", int(deed.NonceLifetime.Minutes()))
+		return Tokens{}, deed.Invalid("message", "its nonce is not one of ours or is older than %d minutes: ask GET /auth/nonce for a new one", int(NonceLifetime.Minutes()))
 	}
 	raw, err := parseSignature(signature)
 	if err != nil {
@@ -107,8 +107,8 @@ func (s *Service) SignIn(ctx context.Context, message, signature string) (Tokens
 		return Tokens{}, deed.Invalid("signature", "%s did not sign this message", m.Wallet)
 	}
 	refresh, kept := newRefresh(now)
-	generation, err := s.Store.CreateSession(ctx, deed.Session{
-		Wallet: m.Wallet, Family: rand.Text(), Nonce: deed.Nonce(m.Nonce), NonceEnds: ends, Refresh: kept,
+	generation, err := s.Store.CreateSession(ctx, Session{
+		Wallet: m.Wallet, Family: rand.Text(), Nonce: Nonce(m.Nonce), NonceEnds: ends, Refresh: kept,
 	})
 	if err != nil {
 		return Tokens{}, fmt.Errorf("create the session of %s: %w", m.Wallet, err)

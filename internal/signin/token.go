@@ -35,7 +35,7 @@ func (s *Service) newAccess(w deed.Wallet, generation int64, now time.Time) (str
 			Audience:  jwt.ClaimStrings{s.Site.URI},
 			Subject:   string(w),
 			IssuedAt:  jwt.NewNumericDate(now),
-			ExpiresAt: jwt.NewNumericDate(now.Add(deed.AccessLifetime)),
+			ExpiresAt: jwt.NewNumericDate(now.Add(AccessLifetime)),
 			ID:        rand.Text(),
 		},
 		Generation: generation,
@@ -99,9 +99,9 @@ func (s *Service) keyOf(t *jwt.Token) (any, error) {
 }
 
 // newRefresh makes a refresh token and what is kept of it.
-func newRefresh(now time.Time) (string, deed.RefreshToken) {
+func newRefresh(now time.Time) (string, RefreshToken) {
 	token := refreshPrefix + rand.Text() + rand.Text()
-	return token, deed.RefreshToken{Hash: hashOf(token), Issued: now, Expires: now.Add(deed.RefreshLifetime)}
+	return token, RefreshToken{Hash: hashOf(token), Issued: now, Expires: now.Add(RefreshLifetime)}
 }
 
 // refreshPrefix tells a person what lies there, and a secret scanner too.

@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	testKeys = []deed.TokenKey{{ID: "test", Secret: "0123456789abcdef0123456789abcdef"}}
+	testKeys = []TokenKey{{ID: "test", Secret: "0123456789abcdef0123456789abcdef"}}
 	site     = Site{Scheme: "https", Domain: "deed.example", URI: "https://deed.example", ChainID: 84532}
 )
 
@@ -20,7 +20,7 @@ func FuzzReadToken(f *testing.F) {
 	f.Add("a.b.c")
 	f.Add("..")
 	f.Add(strings.Repeat("e30.", 300))
-	service := &Service{Keys: func() []deed.TokenKey { return testKeys }, Site: site, Now: time.Now}
+	service := &Service{Keys: func() []TokenKey { return testKeys }, Site: site, Now: time.Now}
 	f.Fuzz(func(t *testing.T, token string) {
 		if w, err := service.Authenticate(t.Context(), token); err == nil {
 			t.Errorf("%q is %s", token, w)
@@ -62,7 +62,7 @@ func TestChangedNonce(t *testing.T) {
 		}
 		good[i] = c
 	}
-	if _, ok := checkNonce(testKeys, string(newNonce(deed.TokenKey{ID: "test", Secret: "another"}, now)), now); ok {
+	if _, ok := checkNonce(testKeys, string(newNonce(TokenKey{ID: "test", Secret: "another"}, now)), now); ok {
 		t.Error("another key's nonce is ours")
 	}
 	if _, ok := checkNonce(testKeys, string(good), now); !ok {
@@ -77,8 +77,8 @@ func TestNonce(t *testing.T) {
 	if len(n) < 17 || !all(n, alphanumeric) {
 		t.Errorf("got %q", n)
 	}
-	for age, want := range map[time.Duration]bool{-time.Minute: true, 0: true, deed.NonceLifetime - time.Second: true, deed.NonceLifetime: false, -time.Hour: false} {
-		if ends, got := checkNonce(testKeys, n, now.Add(age)); got != want || !ends.Equal(now.Add(deed.NonceLifetime)) {
+	for age, want := range map[time.Duration]bool{-time.Minute: true, 0: true, NonceLifetime - time.Second: true, NonceLifetime: false, -time.Hour: false} {
+		if ends, got := checkNonce(testKeys, n, now.Add(age)); got != want || !ends.Equal(now.Add(NonceLifetime)) {
 			t.Errorf("%s old: got %v until %s, want %v", age, got, ends, want)
 		}
 	}

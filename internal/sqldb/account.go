@@ -7,16 +7,19 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/account"
+	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/order"
 )
 
 // Accounts implements account.Store. Fill the field.
 type Accounts struct{ DB *DB }
 
 // Wallet implements account.Store.
-func (s Accounts) Wallet(ctx context.Context, w deed.Wallet, soon time.Time) (deed.Account, error) {
+func (s Accounts) Wallet(ctx context.Context, w deed.Wallet, soon time.Time) (account.Account, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
 	defer cancel()
-	a := deed.Account{Wallet: w}
+	a := account.Account{Wallet: w}
 	var created, active int64
 	err := s.DB.read.QueryRowContext(ctx, `SELECT created_at, last_active_at FROM wallets WHERE address = $1`, w).Scan(&created, &active)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -40,7 +43,7 @@ func (s Accounts) Wallet(ctx context.Context, w deed.Wallet, soon time.Time) (de
 }
 
 // Domains implements account.Store.
-func (s Accounts) Domains(ctx context.Context, w deed.Wallet, status deed.Status, before time.Time, p deed.Page) (list []deed.Held, total int, err error) {
+func (s Accounts) Domains(ctx context.Context, w deed.Wallet, status lifecycle.Status, before time.Time, p account.Page) (list []account.OwnedDomain, total int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
 	defer cancel()
 	const where = `WHERE owner = $1 AND (status = $2 OR $2 = '') AND (expires_at <= $3 OR $3 = 0)`
@@ -54,7 +57,7 @@ func (s Accounts) Domains(ctx context.Context, w deed.Wallet, status deed.Status
 	}
 	err = each(rows, func() error {
 		r, err := scanRegistration(rows)
-		list = append(list, deed.Held{Registration: r})
+		list = append(list, account.OwnedDomain{Registration: r})
 		return err
 	})
 	if err != nil {
@@ -79,7 +82,7 @@ const (
 // Transactions implements account.Store. Times are whole seconds: within one, the
 // id decides, and a refund stands before its payment, so that the order is the
 // same on every page.
-func (s Accounts) Transactions(ctx context.Context, w deed.Wallet, limit, offset int) (list []deed.Movement, total int, err error) {
+func (s Accounts) Transactions(ctx context.Context, w deed.Wallet, limit, offset int) (list []order.Movement, total int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
 	defer cancel()
 	err = s.DB.read.QueryRowContext(ctx, `SELECT (SELECT count(*) `+listedPayments+`) + (SELECT count(*) `+listedRefunds+`)`, w).Scan(&total)
@@ -98,7 +101,7 @@ func (s Accounts) Transactions(ctx context.Context, w deed.Wallet, limit, offset
 		return nil, 0, err
 	}
 	err = each(rows, func() error {
-		m := deed.Movement{Payer: w}
+		m := order.Movement{Payer: w}
 		var refund, at int64
 		err := rows.Scan(&m.PaymentID, &m.PublicID, &m.JobID, &refund, &m.Kind, &m.Name, &m.State, &m.Amount, &m.TxHash, &at)
 		m.Refund, m.At = refund == 1, time.Unix(at, 0)

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
@@ -22,11 +24,11 @@ func TestTransactionPages(t *testing.T) {
 			if n == before {
 				now = now.Add(time.Second)
 			}
-			auth := deed.Authorization{Payer: wallet, PayTo: wallet, Amount: deed.USDC(1000 + n), Nonce: fmt.Sprint(n)}
-			what := deed.Purchase{Kind: deed.PurchaseRegistration, Name: deed.Name(fmt.Sprintf("name%d.com", n)), Years: 1}
-			p, err := payments.AuthorizePayment(t.Context(), deed.Payment{ID: auth.PaymentID(84532, payments.Asset), Auth: auth, Purchase: what}, sqldbtest.AdmitAll)
+			auth := settle.Authorization{Payer: wallet, PayTo: wallet, Amount: deed.USDC(1000 + n), Nonce: fmt.Sprint(n)}
+			what := order.Purchase{Kind: order.PurchaseRegistration, Name: deed.Name(fmt.Sprintf("name%d.com", n)), Years: 1}
+			p, err := payments.AuthorizePayment(t.Context(), order.Payment{ID: auth.PaymentID(84532, payments.Asset), Auth: auth, Purchase: what}, sqldbtest.AdmitAll)
 			if n < before+refunded && n >= before { // the money went back within the same second
-				for _, to := range []deed.PaymentState{deed.PaymentSettling, deed.PaymentSettled, deed.PaymentRefundDue} {
+				for _, to := range []order.PaymentState{order.PaymentSettling, order.PaymentSettled, order.PaymentRefundDue} {
 					if err == nil {
 						p, err = payments.MovePayment(t.Context(), p, to, "0xfeed")
 					}
@@ -36,7 +38,7 @@ func TestTransactionPages(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		var want []deed.Movement
+		var want []order.Movement
 		for _, size := range []int{100, 1, 7, 20} {
 			got := inPages(t, sqldb.Accounts{DB: db}, size, before+atOnce+refunded)
 			if want == nil {
@@ -51,7 +53,7 @@ func TestTransactionPages(t *testing.T) {
 }
 
 // inPages returns the list, read in pages of a size.
-func inPages(t *testing.T, rows sqldb.Accounts, size, total int) (all []deed.Movement) {
+func inPages(t *testing.T, rows sqldb.Accounts, size, total int) (all []order.Movement) {
 	t.Helper()
 	for offset := 0; offset < total; offset += size {
 		page, n, err := rows.Transactions(t.Context(), wallet, size, offset)
@@ -64,7 +66,7 @@ func inPages(t *testing.T, rows sqldb.Accounts, size, total int) (all []deed.Mov
 }
 
 // wholeList fails unless a list has every transaction once, the newest first.
-func wholeList(t *testing.T, list []deed.Movement, total int) {
+func wholeList(t *testing.T, list []order.Movement, total int) {
 	t.Helper()
 	seen := map[string]bool{}
 	for i, m := range list {

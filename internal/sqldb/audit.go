@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/order"
 )
 
 // Audit looks whether what must always be true is true. Fill the field.
@@ -118,9 +119,9 @@ func (a Audit) Open(ctx context.Context) (n int, err error) {
 }
 
 // Moved implements payment.Ledger.
-func (a Audit) Moved(ctx context.Context, since time.Time) (map[string]deed.Movement, error) {
-	moved := map[string]deed.Movement{}
-	err := a.movements(ctx, func(m deed.Movement) { moved[m.PaymentID] = m }, `
+func (a Audit) Moved(ctx context.Context, since time.Time) (map[string]order.Movement, error) {
+	moved := map[string]order.Movement{}
+	err := a.movements(ctx, func(m order.Movement) { moved[m.PaymentID] = m }, `
 		SELECT p.id, p.payer, p.amount, p.tx_hash, p.state FROM payments p
 		 WHERE p.tx_hash <> ''
 		   AND ($1 = 0 OR p.id IN (SELECT l.payment_id FROM ledger l WHERE l.entry = 'settled' AND l.at >= $1))`, unix(since))
@@ -128,33 +129,33 @@ func (a Audit) Moved(ctx context.Context, since time.Time) (map[string]deed.Move
 }
 
 // Movement implements payment.Ledger.
-func (a Audit) Movement(ctx context.Context, id string) (found deed.Movement, ok bool, err error) {
-	err = a.movements(ctx, func(m deed.Movement) { found, ok = m, true }, `
+func (a Audit) Movement(ctx context.Context, id string) (found order.Movement, ok bool, err error) {
+	err = a.movements(ctx, func(m order.Movement) { found, ok = m, true }, `
 		SELECT id, payer, amount, tx_hash, state FROM payments WHERE id = $1 AND tx_hash <> ''`, id)
 	return found, ok, err
 }
 
 // Refunds implements payment.Ledger.
-func (a Audit) Refunds(ctx context.Context, since time.Time) (refunds []deed.Movement, err error) {
-	err = a.movements(ctx, func(m deed.Movement) { refunds = append(refunds, m) }, `
+func (a Audit) Refunds(ctx context.Context, since time.Time) (refunds []order.Movement, err error) {
+	err = a.movements(ctx, func(m order.Movement) { refunds = append(refunds, m) }, `
 		SELECT id, payer, amount, refund_tx, state FROM payments WHERE state IN ('refunding', 'refunded') AND changed_at >= $1`, unix(since))
 	return refunds, err
 }
 
 // RefundsIn implements payment.Ledger.
-func (a Audit) RefundsIn(ctx context.Context, txHash string) (refunds []deed.Movement, err error) {
-	err = a.movements(ctx, func(m deed.Movement) { refunds = append(refunds, m) }, `
+func (a Audit) RefundsIn(ctx context.Context, txHash string) (refunds []order.Movement, err error) {
+	err = a.movements(ctx, func(m order.Movement) { refunds = append(refunds, m) }, `
 		SELECT id, payer, amount, refund_tx, state FROM payments WHERE state = 'refunded' AND refund_tx = $1`, txHash)
 	return refunds, err
 }
 
-func (a Audit) movements(ctx context.Context, add func(deed.Movement), query string, args ...any) error {
+func (a Audit) movements(ctx context.Context, add func(order.Movement), query string, args ...any) error {
 	rows, err := a.DB.read.QueryContext(ctx, query, args...)
 	if err != nil {
 		return err
 	}
 	return each(rows, func() error {
-		var m deed.Movement
+		var m order.Movement
 		if err := rows.Scan(&m.PaymentID, &m.Payer, &m.Amount, &m.TxHash, &m.State); err != nil {
 			return err
 		}

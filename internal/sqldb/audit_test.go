@@ -8,6 +8,10 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/dnszone"
+	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
@@ -19,9 +23,9 @@ func sample(t *testing.T, db *sqldb.DB) {
 	payments := sqldb.Payments{DB: db, ChainID: 84532, Asset: "0x036cbd53842c5426634e7929541ec2318f3dcf7e", Now: now}
 	zones := sqldbtest.Zones(db, now)
 	jobs := sqldb.Jobs{DB: db, Now: now, Zones: zones}
-	buy := func(n int, what deed.Purchase, to ...deed.PaymentState) deed.Payment {
-		auth := deed.Authorization{Payer: deed.Wallet(fmt.Sprintf("0x%040d", n)), PayTo: wallet, Amount: deed.USDC(1000 + n), Nonce: fmt.Sprint(n)}
-		p := deed.Payment{ID: auth.PaymentID(84532, payments.Asset), Auth: auth, Purchase: what}
+	buy := func(n int, what order.Purchase, to ...order.PaymentState) order.Payment {
+		auth := settle.Authorization{Payer: deed.Wallet(fmt.Sprintf("0x%040d", n)), PayTo: wallet, Amount: deed.USDC(1000 + n), Nonce: fmt.Sprint(n)}
+		p := order.Payment{ID: auth.PaymentID(84532, payments.Asset), Auth: auth, Purchase: what}
 		p, err := payments.AuthorizePayment(t.Context(), p, sqldbtest.AdmitAll)
 		for _, next := range to {
 			if err == nil {
@@ -33,17 +37,17 @@ func sample(t *testing.T, db *sqldb.DB) {
 		}
 		return p
 	}
-	pay := func(n int, to ...deed.PaymentState) deed.Payment {
-		return buy(n, deed.Purchase{Kind: deed.PurchaseRegistration, Name: deed.Name(fmt.Sprintf("name%d.com", n)), Years: 1}, to...)
+	pay := func(n int, to ...order.PaymentState) order.Payment {
+		return buy(n, order.Purchase{Kind: order.PurchaseRegistration, Name: deed.Name(fmt.Sprintf("name%d.com", n)), Years: 1}, to...)
 	}
-	settled := []deed.PaymentState{deed.PaymentSettling, deed.PaymentSettled}
-	advance := func(p deed.Payment, end func(j deed.Job) error) {
-		j, err := jobs.Job(t.Context(), deed.JobID(p.ID))
+	settled := []order.PaymentState{order.PaymentSettling, order.PaymentSettled}
+	advance := func(p order.Payment, end func(j order.Job) error) {
+		j, err := jobs.Job(t.Context(), order.JobID(p.ID))
 		if err != nil {
 			t.Fatal(err)
 		}
 		j.Attempts, j.Reference, j.Submitted, j.Lease = 1, j.ID+"-1", noon, noon
-		for _, to := range []deed.JobState{deed.JobSubmitting, deed.JobVerifying} {
+		for _, to := range []order.JobState{order.JobSubmitting, order.JobVerifying} {
 			if moved, err := jobs.MoveJob(t.Context(), j, to, noon); err != nil || !moved {
 				t.Fatal(moved, err)
 			}
@@ -54,15 +58,15 @@ func sample(t *testing.T, db *sqldb.DB) {
 		}
 	}
 	pay(1)
-	pay(2, deed.PaymentSettling, deed.PaymentVoid)
+	pay(2, order.PaymentSettling, order.PaymentVoid)
 	pay(3, settled...)
 	consumed := pay(4, settled...)
-	advance(consumed, func(j deed.Job) error {
-		return jobs.CompleteJob(t.Context(), j, deed.Registration{Name: j.Purchase.Name, Owner: j.Owner, Status: deed.StatusActive, Reference: j.Reference, PaymentID: j.PaymentID, Created: noon, Expires: noon.AddDate(1, 0, 0), Updated: noon})
+	advance(consumed, func(j order.Job) error {
+		return jobs.CompleteJob(t.Context(), j, lifecycle.Registration{Name: j.Purchase.Name, Owner: j.Owner, Status: lifecycle.StatusActive, Reference: j.Reference, PaymentID: j.PaymentID, Created: noon, Expires: noon.AddDate(1, 0, 0), Updated: noon})
 	})
-	add := deed.RecordOp{Op: deed.OpAdd, ID: "rec_1", Record: deed.Record{Type: "A", Host: "www", Value: "192.0.2.1", TTL: 300}}
-	change := buy(6, deed.PurchaseOf(deed.ZoneChange{Kind: deed.ChangeAdd, Zone: "name4.com", By: consumed.Auth.Payer, Ops: []deed.RecordOp{add}}), settled...)
-	j, err := jobs.Job(t.Context(), deed.JobID(change.ID))
+	add := dnszone.RecordOp{Op: dnszone.OpAdd, ID: "rec_1", Record: dnszone.Record{Type: "A", Host: "www", Value: "192.0.2.1", TTL: 300}}
+	change := buy(6, order.PurchaseOf(dnszone.Change{Kind: dnszone.ChangeAdd, Zone: "name4.com", By: consumed.Auth.Payer, Ops: []dnszone.RecordOp{add}}), settled...)
+	j, err := jobs.Job(t.Context(), order.JobID(change.ID))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,9 +74,9 @@ func sample(t *testing.T, db *sqldb.DB) {
 		t.Fatal(done, err)
 	}
 	refunded := pay(5, settled...)
-	advance(refunded, func(j deed.Job) error { j.Failure = "refused"; return jobs.FailJob(t.Context(), j) })
+	advance(refunded, func(j order.Job) error { j.Failure = "refused"; return jobs.FailJob(t.Context(), j) })
 	p, err := payments.Payment(t.Context(), refunded.ID)
-	for _, to := range []deed.PaymentState{deed.PaymentRefunding, deed.PaymentRefunded} {
+	for _, to := range []order.PaymentState{order.PaymentRefunding, order.PaymentRefunded} {
 		if err == nil {
 			p, err = payments.MovePayment(t.Context(), p, to, "0xback")
 		}

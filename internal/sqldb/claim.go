@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/settle"
 )
 
 // ClaimPayment implements payment.Store: money that came without a request buys
 // what its payer asks for now. Attempts is how many orders were placed for it
 // before, when the database forgot them; the last of them is looked up.
-func (s Payments) ClaimPayment(ctx context.Context, p deed.Payment, attempts int) (deed.Payment, error) {
+func (s Payments) ClaimPayment(ctx context.Context, p order.Payment, attempts int) (order.Payment, error) {
 	err := s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		if _, err := lockPayer(ctx, tx, p.Auth.Payer); err != nil {
 			return err
@@ -21,7 +23,7 @@ func (s Payments) ClaimPayment(ctx context.Context, p deed.Payment, attempts int
 		if err != nil {
 			return err
 		}
-		if known.State == deed.PaymentUnclaimed && known.Auth.Amount == p.Auth.Amount {
+		if known.State == order.PaymentUnclaimed && known.Auth.Amount == p.Auth.Amount {
 			if err := s.claim(ctx, tx, p, attempts); err != nil {
 				return err
 			}
@@ -33,7 +35,7 @@ func (s Payments) ClaimPayment(ctx context.Context, p deed.Payment, attempts int
 }
 
 // claim turns an unclaimed payment into one that bought something, with its job.
-func (s Payments) claim(ctx context.Context, tx *Tx, p deed.Payment, attempts int) error {
+func (s Payments) claim(ctx context.Context, tx *Tx, p order.Payment, attempts int) error {
 	now := s.Now()
 	p.Fingerprint = p.Purchase.Fingerprint()
 	other, err := openFor(ctx, tx, p)
@@ -41,7 +43,7 @@ func (s Payments) claim(ctx context.Context, tx *Tx, p deed.Payment, attempts in
 		return err
 	}
 	if other != "" {
-		return fmt.Errorf("%w: the same was paid for before", deed.ErrAlreadyPaid)
+		return fmt.Errorf("%w: the same was paid for before", settle.ErrAlreadyPaid)
 	}
 	column, err := s.DB.purchaseColumn(p.ID, p.Purchase)
 	if err != nil {
@@ -57,7 +59,7 @@ func (s Payments) claim(ctx context.Context, tx *Tx, p deed.Payment, attempts in
 		return err
 	}
 	if attempts == 0 {
-		return createJob(ctx, tx, p, deed.JobQueued, now)
+		return createJob(ctx, tx, p, order.JobQueued, now)
 	}
 	return resumeJob(ctx, tx, p, attempts, now)
 }
@@ -65,12 +67,12 @@ func (s Payments) claim(ctx context.Context, tx *Tx, p deed.Payment, attempts in
 // resumeJob writes down the job of an order that was placed before. It is looked
 // up and not placed again: what a new order would need, such as the name that is
 // renewed, may not be in the books yet.
-func resumeJob(ctx context.Context, tx *Tx, p deed.Payment, attempts int, now time.Time) error {
-	if err := createJob(ctx, tx, p, deed.JobVerifying, now); err != nil {
+func resumeJob(ctx context.Context, tx *Tx, p order.Payment, attempts int, now time.Time) error {
+	if err := createJob(ctx, tx, p, order.JobVerifying, now); err != nil {
 		return err
 	}
-	id := deed.JobID(p.ID)
-	_, err := tx.ExecContext(ctx, `UPDATE jobs SET attempts = $1, reference = $2 WHERE id = $3`, attempts, deed.OrderReference(id, attempts), id)
+	id := order.JobID(p.ID)
+	_, err := tx.ExecContext(ctx, `UPDATE jobs SET attempts = $1, reference = $2 WHERE id = $3`, attempts, order.OrderReference(id, attempts), id)
 	if err != nil || p.Purchase.Kind.ClaimsName() {
 		return err
 	}
@@ -84,7 +86,7 @@ func resumeJob(ctx context.Context, tx *Tx, p deed.Payment, attempts int, now ti
 // Lost implements registration.LostPayments: money that we have no request for.
 // After a restore that may also be money which its payer sent by itself, and which
 // bought something since the backup.
-func (s Payments) Lost(ctx context.Context) (lost []deed.Payment, err error) {
+func (s Payments) Lost(ctx context.Context) (lost []order.Payment, err error) {
 	rows, err := s.DB.read.QueryContext(ctx, selectPayment+`WHERE state = 'unclaimed' ORDER BY created_at, id`)
 	if err != nil {
 		return nil, err
@@ -98,7 +100,7 @@ func (s Payments) Lost(ctx context.Context) (lost []deed.Payment, err error) {
 }
 
 // Dust implements payment.DustStore.
-func (s Payments) Dust(ctx context.Context, w deed.Wallet) (dust []deed.Payment, err error) {
+func (s Payments) Dust(ctx context.Context, w deed.Wallet) (dust []order.Payment, err error) {
 	rows, err := s.DB.read.QueryContext(ctx, selectPayment+`WHERE state = 'dust' AND payer = $1 ORDER BY created_at, id`, w)
 	if err != nil {
 		return nil, err
@@ -112,7 +114,7 @@ func (s Payments) Dust(ctx context.Context, w deed.Wallet) (dust []deed.Payment,
 }
 
 // Undelivered implements payment.RestoreStore.
-func (s Payments) Undelivered(ctx context.Context) (open []deed.Payment, err error) {
+func (s Payments) Undelivered(ctx context.Context) (open []order.Payment, err error) {
 	rows, err := s.DB.read.QueryContext(ctx, selectPayment+`WHERE state = 'settled' ORDER BY created_at, id`)
 	if err != nil {
 		return nil, err
@@ -126,17 +128,17 @@ func (s Payments) Undelivered(ctx context.Context) (open []deed.Payment, err err
 }
 
 // FailRefunded implements payment.RestoreStore.
-func (s Payments) FailRefunded(ctx context.Context, p deed.Payment) error {
+func (s Payments) FailRefunded(ctx context.Context, p order.Payment) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		now := s.Now()
-		moved, err := movePayment(ctx, tx, p, deed.PaymentRefundDue, "", now)
+		moved, err := movePayment(ctx, tx, p, order.PaymentRefundDue, "", now)
 		if err != nil || !moved {
 			return err
 		}
-		id := deed.JobID(p.ID)
+		id := order.JobID(p.ID)
 		_, err = tx.ExecContext(ctx, `
 			UPDATE jobs SET state = $1, failure = $2, updated_at = $3, next_at = NULL WHERE id = $4`,
-			deed.JobFailed, "the payment went back to the payer before the database was restored from a backup", now.Unix(), id)
+			order.JobFailed, "the payment went back to the payer before the database was restored from a backup", now.Unix(), id)
 		if err != nil {
 			return err
 		}
@@ -146,6 +148,6 @@ func (s Payments) FailRefunded(ctx context.Context, p deed.Payment) error {
 		if err := dropClaim(ctx, tx, id); err != nil {
 			return err
 		}
-		return addStep(ctx, tx, id, deed.JobFailed, now)
+		return addStep(ctx, tx, id, order.JobFailed, now)
 	})
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/order"
 )
 
 // Jobs implements registration.Store. Fill every field.
@@ -20,10 +22,10 @@ type Jobs struct {
 // createJob writes the job of a payment down in its first state and claims its
 // name, when it buys one. It fails with CodeDomainUnavailable when another job is buying the name,
 // or somebody has it.
-func createJob(ctx context.Context, tx *Tx, p deed.Payment, state deed.JobState, now time.Time) error {
-	id := deed.JobID(p.ID)
+func createJob(ctx context.Context, tx *Tx, p order.Payment, state order.JobState, now time.Time) error {
+	id := order.JobID(p.ID)
 	var next any
-	if state == deed.JobQueued || state == deed.JobVerifying {
+	if state == order.JobQueued || state == order.JobVerifying {
 		next = now.Unix()
 	}
 	_, err := tx.ExecContext(ctx, `
@@ -64,7 +66,7 @@ func claim(ctx context.Context, tx *Tx, name deed.Name, id string) error {
 	return nil
 }
 
-func addStep(ctx context.Context, tx *Tx, id string, state deed.JobState, now time.Time) error {
+func addStep(ctx context.Context, tx *Tx, id string, state order.JobState, now time.Time) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO job_steps (job_id, n, state, at)
 		SELECT $1, count(*), $2, $3 FROM job_steps WHERE job_id = $1`,
@@ -73,10 +75,10 @@ func addStep(ctx context.Context, tx *Tx, id string, state deed.JobState, now ti
 }
 
 // moveJob moves the job of a payment, if it has one, for the payment's sake.
-func moveJob(ctx context.Context, tx *Tx, paymentID string, from, to deed.JobState, now time.Time) error {
-	id := deed.JobID(paymentID)
+func moveJob(ctx context.Context, tx *Tx, paymentID string, from, to order.JobState, now time.Time) error {
+	id := order.JobID(paymentID)
 	var next any
-	if to == deed.JobQueued {
+	if to == order.JobQueued {
 		next = now.Unix()
 	}
 	moved, err := touched(tx.ExecContext(ctx, `
@@ -85,7 +87,7 @@ func moveJob(ctx context.Context, tx *Tx, paymentID string, from, to deed.JobSta
 	if err != nil || !moved {
 		return err
 	}
-	if to == deed.JobCancelled {
+	if to == order.JobCancelled {
 		if err := dropClaim(ctx, tx, id); err != nil {
 			return err
 		}
@@ -99,7 +101,7 @@ func dropClaim(ctx context.Context, tx *Tx, id string) error {
 }
 
 // Job implements registration.Store.
-func (s Jobs) Job(ctx context.Context, id string) (deed.Job, error) {
+func (s Jobs) Job(ctx context.Context, id string) (order.Job, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
 	defer cancel()
 	j, err := s.DB.readJob(ctx, s.DB.read, id)
@@ -112,7 +114,7 @@ func (s Jobs) Job(ctx context.Context, id string) (deed.Job, error) {
 	}
 	defer rows.Close() // rows.Err below tells what went wrong
 	for rows.Next() {
-		var step deed.Step
+		var step order.Step
 		var at int64
 		if err := rows.Scan(&step.State, &at); err != nil {
 			return j, err
@@ -124,30 +126,30 @@ func (s Jobs) Job(ctx context.Context, id string) (deed.Job, error) {
 }
 
 // JobOf implements registration.Store.
-func (s Jobs) JobOf(ctx context.Context, p deed.Payment) (deed.Job, error) {
+func (s Jobs) JobOf(ctx context.Context, p order.Payment) (order.Job, error) {
 	if p.AliasOf != "" {
-		return s.Job(ctx, deed.JobID(p.AliasOf))
+		return s.Job(ctx, order.JobID(p.AliasOf))
 	}
-	return s.Job(ctx, deed.JobID(p.ID))
+	return s.Job(ctx, order.JobID(p.ID))
 }
 
 // PublicJob implements registration.Store.
-func (s Jobs) PublicJob(ctx context.Context, publicID string) (deed.Job, error) {
+func (s Jobs) PublicJob(ctx context.Context, publicID string) (order.Job, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
 	defer cancel()
 	var id string
 	err := s.DB.read.QueryRowContext(ctx, `SELECT id FROM jobs WHERE public_id = $1`, publicID).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
-		return deed.Job{}, deed.Errorf(deed.CodeNotFound, "there is no job %s", publicID)
+		return order.Job{}, deed.Errorf(deed.CodeNotFound, "there is no job %s", publicID)
 	}
 	if err != nil {
-		return deed.Job{}, err
+		return order.Job{}, err
 	}
 	return s.Job(ctx, id)
 }
 
-func (db *DB) readJob(ctx context.Context, from rower, id string) (deed.Job, error) {
-	j := deed.Job{ID: id}
+func (db *DB) readJob(ctx context.Context, from rower, id string) (order.Job, error) {
+	j := order.Job{ID: id}
 	var submitted, lease, since, until, revision, created, updated, deadline int64
 	var purchase string
 	err := from.QueryRowContext(ctx, `
@@ -190,9 +192,9 @@ func unix(t time.Time) int64 {
 }
 
 // MoveJob implements registration.Store.
-func (s Jobs) MoveJob(ctx context.Context, j deed.Job, to deed.JobState, next time.Time) (moved bool, err error) {
+func (s Jobs) MoveJob(ctx context.Context, j order.Job, to order.JobState, next time.Time) (moved bool, err error) {
 	err = s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
-		if to == deed.JobSubmitting && !j.Purchase.Kind.ClaimsName() {
+		if to == order.JobSubmitting && !j.Purchase.Kind.ClaimsName() {
 			// Renewals of one name go one by one: each begins where the one
 			// before it ended.
 			if err := takeTurn(ctx, tx, j); err != nil {
@@ -217,7 +219,7 @@ var errNotMoved = errors.New("the job was not moved")
 // takeTurn claims a name that we hold for one of its jobs. It fails with
 // errNotMoved while another has it, and when another has ended since this one
 // read where it begins: the claim comes first and the look second, as in claim.
-func takeTurn(ctx context.Context, tx *Tx, j deed.Job) error {
+func takeTurn(ctx context.Context, tx *Tx, j order.Job) error {
 	_, err := tx.ExecContext(ctx, `INSERT INTO claims (domain, job_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`, j.Purchase.Name, j.ID)
 	if err != nil {
 		return err
@@ -235,7 +237,7 @@ func takeTurn(ctx context.Context, tx *Tx, j deed.Job) error {
 
 // move writes the job as it is now, in its next state. It returns false when
 // another process has moved it, or has tried it again meanwhile.
-func (s Jobs) move(ctx context.Context, tx *Tx, j deed.Job, to deed.JobState, next time.Time) (bool, error) {
+func (s Jobs) move(ctx context.Context, tx *Tx, j order.Job, to order.JobState, next time.Time) (bool, error) {
 	if !j.State.MayBecome(to) && j.State != to {
 		return false, fmt.Errorf("job %s: no arrow leads from %s to %s", j.ID, j.State, to)
 	}
@@ -245,7 +247,7 @@ func (s Jobs) move(ctx context.Context, tx *Tx, j deed.Job, to deed.JobState, ne
 		nextAt = next.Unix()
 	}
 	attempts := j.Attempts
-	if to == deed.JobSubmitting {
+	if to == order.JobSubmitting {
 		attempts-- // the move is the attempt
 	}
 	moved, err := touched(tx.ExecContext(ctx, `
@@ -261,14 +263,14 @@ func (s Jobs) move(ctx context.Context, tx *Tx, j deed.Job, to deed.JobState, ne
 }
 
 // CompleteJob implements registration.Store.
-func (s Jobs) CompleteJob(ctx context.Context, j deed.Job, r deed.Registration) error {
+func (s Jobs) CompleteJob(ctx context.Context, j order.Job, r lifecycle.Registration) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		j.Until = r.Expires
-		moved, err := s.move(ctx, tx, j, deed.JobCompleted, time.Time{})
+		moved, err := s.move(ctx, tx, j, order.JobCompleted, time.Time{})
 		if err != nil || !moved {
 			return err
 		}
-		if j.Purchase.Kind == deed.PurchaseRenewal {
+		if j.Purchase.Kind == order.PurchaseRenewal {
 			err = s.extendRegistration(ctx, tx, j, r)
 		} else {
 			err = s.insertRegistration(ctx, tx, j, r)
@@ -276,25 +278,25 @@ func (s Jobs) CompleteJob(ctx context.Context, j deed.Job, r deed.Registration) 
 		if err != nil {
 			return err
 		}
-		return s.settleAccounts(ctx, tx, j, deed.PaymentConsumed)
+		return s.settleAccounts(ctx, tx, j, order.PaymentConsumed)
 	})
 }
 
 // FailJob implements registration.Store.
-func (s Jobs) FailJob(ctx context.Context, j deed.Job) error {
+func (s Jobs) FailJob(ctx context.Context, j order.Job) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
-		moved, err := s.move(ctx, tx, j, deed.JobFailed, time.Time{})
+		moved, err := s.move(ctx, tx, j, order.JobFailed, time.Time{})
 		if err != nil || !moved {
 			return err
 		}
-		return s.settleAccounts(ctx, tx, j, deed.PaymentRefundDue)
+		return s.settleAccounts(ctx, tx, j, order.PaymentRefundDue)
 	})
 }
 
 // settleAccounts ends a job: its name is free of claims, and its payment is
 // consumed or owed back. A payment in any other state than settled is a bug of
 // ours, and nothing of it is written.
-func (s Jobs) settleAccounts(ctx context.Context, tx *Tx, j deed.Job, to deed.PaymentState) error {
+func (s Jobs) settleAccounts(ctx context.Context, tx *Tx, j order.Job, to order.PaymentState) error {
 	if err := dropClaim(ctx, tx, j.ID); err != nil {
 		return err
 	}
@@ -309,7 +311,7 @@ func (s Jobs) settleAccounts(ctx context.Context, tx *Tx, j deed.Job, to deed.Pa
 	if err == nil {
 		err = s.DB.eraseAuthCode(ctx, tx, p)
 	}
-	if err != nil || to != deed.PaymentConsumed {
+	if err != nil || to != order.PaymentConsumed {
 		return err
 	}
 	return post(ctx, tx, p, "consumed", "owed", "revenue", s.Now())

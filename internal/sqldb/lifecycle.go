@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/lifecycle"
 )
 
 // LiveOn implements registration.Lives: it writes down what became of the name
 // since was read, its new events, and when to look again. It returns false when
 // the name has changed meanwhile, and nothing is written then.
-func (s Registrations) LiveOn(ctx context.Context, was, is deed.Registration, events []deed.Event, next time.Time) (written bool, err error) {
+func (s Registrations) LiveOn(ctx context.Context, was, is lifecycle.Registration, events []lifecycle.Event, next time.Time) (written bool, err error) {
 	err = s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		now := s.Now()
 		changed := was.Updated
@@ -38,7 +39,7 @@ func (s Registrations) LiveOn(ctx context.Context, was, is deed.Registration, ev
 
 // EndRegistration implements registration.Lives: the name is no longer ours, and
 // all that hangs on it ends with it.
-func (s Registrations) EndRegistration(ctx context.Context, was deed.Registration, reason string, events []deed.Event) error {
+func (s Registrations) EndRegistration(ctx context.Context, was lifecycle.Registration, reason string, events []lifecycle.Event) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		ended, err := touched(tx.ExecContext(ctx, `
 			DELETE FROM registrations WHERE domain = $1 AND reference = $2 AND expires_at = $3`,
@@ -60,7 +61,7 @@ func (s Registrations) EndRegistration(ctx context.Context, was deed.Registratio
 	})
 }
 
-func addEvents(ctx context.Context, tx *Tx, events []deed.Event) error {
+func addEvents(ctx context.Context, tx *Tx, events []lifecycle.Event) error {
 	for _, e := range events {
 		if err := addEvent(ctx, tx, e); err != nil {
 			return err
@@ -75,7 +76,7 @@ const afterAct = time.Minute
 
 // Act implements registration.Names: it writes down what the owner made of the
 // name, and that he did. The rest of the name may have changed meanwhile.
-func (s Registrations) Act(ctx context.Context, is deed.Registration, a deed.Act) error {
+func (s Registrations) Act(ctx context.Context, is lifecycle.Registration, a lifecycle.OwnerAction) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		now := s.Now()
 		columns, values := acted(is, a.Kind, now)
@@ -89,23 +90,23 @@ func (s Registrations) Act(ctx context.Context, is deed.Registration, a deed.Act
 		if err == nil {
 			err = addAct(ctx, tx, is, a, now) // who has changed the name is alone with it
 		}
-		if err != nil || a.Kind != deed.ActHandover {
+		if err != nil || a.Kind != lifecycle.ActionHandover {
 			return err
 		}
 		if err := s.Zones.relabel(ctx, tx, is.Name); err != nil {
 			return err
 		}
-		return addEvent(ctx, tx, deed.Event{Name: is.Name, Reference: is.Reference, Type: deed.EventHandedOver, At: now, About: now})
+		return addEvent(ctx, tx, lifecycle.Event{Name: is.Name, Reference: is.Reference, Type: lifecycle.EventHandedOver, At: now, About: now})
 	})
 }
 
-func addAct(ctx context.Context, tx *Tx, is deed.Registration, a deed.Act, now time.Time) error {
+func addAct(ctx context.Context, tx *Tx, is lifecycle.Registration, a lifecycle.OwnerAction, now time.Time) error {
 	n, err := countActs(ctx, tx, is.Reference)
 	if err != nil {
 		return err
 	}
-	if a.Kind == deed.ActHandover && a.After != n {
-		return deed.ErrMeanwhile
+	if a.Kind == lifecycle.ActionHandover && a.After != n {
+		return lifecycle.ErrConcurrentAction
 	}
 	_, err = tx.ExecContext(ctx, `
 		INSERT INTO acts (reference, n, domain, wallet, act, detail, at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
@@ -124,11 +125,11 @@ func countActs(ctx context.Context, q rower, reference string) (n int, err error
 }
 
 // acted returns the columns that an act changes, from the sixth value on.
-func acted(is deed.Registration, kind deed.ActKind, now time.Time) (columns string, values []any) {
+func acted(is lifecycle.Registration, kind lifecycle.ActionKind, now time.Time) (columns string, values []any) {
 	switch kind {
-	case deed.ActHandover:
+	case lifecycle.ActionHandover:
 		return "owner = $6, locked_at = $7", []any{is.Owner, lockedAt(is.Locked, now)}
-	case deed.ActNameservers:
+	case lifecycle.ActionNameservers:
 		return "nameservers = $6, ds = $7", []any{strings.Join(is.Nameservers, " "), dsColumn(is.DS)}
 	}
 	return "locked_at = $6", []any{lockedAt(is.Locked, now)}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"deed.example/deed"
+	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
@@ -14,9 +14,9 @@ import (
 // What an owner does while the registry is being asked is not undone by what it
 // said before, also within one second.
 func TestOwnerIsFasterThanTheRegistry(t *testing.T) {
-	acts := map[string]func(r *deed.Registration){
-		"nameservers": func(r *deed.Registration) { r.Nameservers = []string{"ns1.example.net", "ns2.example.net"} },
-		"lock":        func(r *deed.Registration) { r.Locked = !r.Locked },
+	acts := map[string]func(r *lifecycle.Registration){
+		"nameservers": func(r *lifecycle.Registration) { r.Nameservers = []string{"ns1.example.net", "ns2.example.net"} },
+		"lock":        func(r *lifecycle.Registration) { r.Locked = !r.Locked },
 	}
 	for kind, change := range acts {
 		t.Run(kind, func(t *testing.T) {
@@ -29,11 +29,11 @@ func TestOwnerIsFasterThanTheRegistry(t *testing.T) {
 				}
 				is := was
 				change(&is)
-				if err := s.names.Act(t.Context(), is, deed.Act{Wallet: was.Owner, Kind: deed.ActKind(kind)}); err != nil {
+				if err := s.names.Act(t.Context(), is, lifecycle.OwnerAction{Wallet: was.Owner, Kind: lifecycle.ActionKind(kind)}); err != nil {
 					t.Fatal(err)
 				}
 				late := was
-				late.Status = deed.StatusExpired
+				late.Status = lifecycle.StatusExpired
 				if written, err := s.names.LiveOn(t.Context(), was, late, nil, s.clock); err != nil || written {
 					t.Errorf("written %v, %v", written, err)
 				}
@@ -60,14 +60,14 @@ func TestActsAtOnce(t *testing.T) {
 		unlocked.Locked = !was.Locked
 		moved.Nameservers = []string{"ns1.example.net", "ns2.example.net"}
 		given.Owner, given.Locked = heir, unlocked.Locked
-		if err := s.names.Act(t.Context(), given, deed.Act{Wallet: was.Owner, Kind: deed.ActHandover, After: 1}); !errors.Is(err, deed.ErrMeanwhile) {
+		if err := s.names.Act(t.Context(), given, lifecycle.OwnerAction{Wallet: was.Owner, Kind: lifecycle.ActionHandover, After: 1}); !errors.Is(err, lifecycle.ErrConcurrentAction) {
 			t.Errorf("a hand-over that missed something: %v", err)
 		}
 		for _, act := range []struct {
-			kind deed.ActKind
-			is   deed.Registration
-		}{{deed.ActUnlock, unlocked}, {deed.ActNameservers, moved}, {deed.ActHandover, given}} {
-			if err := s.names.Act(t.Context(), act.is, deed.Act{Wallet: was.Owner, Kind: act.kind, After: 2}); err != nil {
+			kind lifecycle.ActionKind
+			is   lifecycle.Registration
+		}{{lifecycle.ActionUnlock, unlocked}, {lifecycle.ActionNameservers, moved}, {lifecycle.ActionHandover, given}} {
+			if err := s.names.Act(t.Context(), act.is, lifecycle.OwnerAction{Wallet: was.Owner, Kind: act.kind, After: 2}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"deed.example/deed"
+	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
@@ -100,7 +100,7 @@ func migratePayments(t *testing.T, openOld, open func(context.Context) (*sqldb.D
 	}
 	d, err := rows.Payment(t.Context(), "pay_d")
 	if err == nil {
-		_, err = rows.MovePayment(t.Context(), d, deed.PaymentReleased, "")
+		_, err = rows.MovePayment(t.Context(), d, order.PaymentReleased, "")
 	}
 	if err != nil {
 		t.Errorf("release an old payment: %v", err)

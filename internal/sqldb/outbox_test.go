@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/dnszone"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
 	"deed.example/deed/internal/zone"
@@ -49,7 +50,7 @@ func TestOutbox(t *testing.T) {
 		if due() != 0 {
 			t.Error("a zone that was told is due")
 		}
-		s.change(t, "first.com", deed.RecordOp{Op: deed.OpAdd, ID: "rec_1", Record: deed.Record{Type: "A", Host: "www", Value: "192.0.2.1", TTL: 300}})
+		s.change(t, "first.com", dnszone.RecordOp{Op: dnszone.OpAdd, ID: "rec_1", Record: dnszone.Record{Type: "A", Host: "www", Value: "192.0.2.1", TTL: 300}})
 		told(first) // of the state before
 		if due() != 1 {
 			t.Error("a change is not due")

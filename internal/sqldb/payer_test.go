@@ -8,14 +8,16 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
 // openRegistration is a payment of a wallet for a name.
-func openRegistration(payer deed.Wallet, n int, amount deed.USDC) deed.Payment {
-	auth := deed.Authorization{Payer: payer, PayTo: "0x02", Amount: amount, Nonce: fmt.Sprintf("%s-%d", payer, n), Signature: []byte{byte(n)}}
-	return deed.Payment{ID: auth.PaymentID(1, ""), Auth: auth, Purchase: deed.Purchase{Kind: deed.PurchaseRegistration, Name: deed.Name(fmt.Sprintf("name%d.com", n)), Years: 1}}
+func openRegistration(payer deed.Wallet, n int, amount deed.USDC) order.Payment {
+	auth := settle.Authorization{Payer: payer, PayTo: "0x02", Amount: amount, Nonce: fmt.Sprintf("%s-%d", payer, n), Signature: []byte{byte(n)}}
+	return order.Payment{ID: auth.PaymentID(1, ""), Auth: auth, Purchase: order.Purchase{Kind: order.PurchaseRegistration, Name: deed.Name(fmt.Sprintf("name%d.com", n)), Years: 1}}
 }
 
 // A wallet that has the price of one name and asks for forty at once claims one:
@@ -24,12 +26,12 @@ func TestOneBalanceOpensOnePayment(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		db.Patience = time.Minute
 		rows := sqldb.Payments{DB: db, ChainID: 1, Now: time.Now}
-		funds := deed.Funds{Balance: 10}
+		funds := settle.Funds{Balance: 10}
 		errs := make([]error, 40)
 		var wg sync.WaitGroup
 		for n := range errs {
 			wg.Go(func() {
-				_, errs[n] = rows.AuthorizePayment(t.Context(), openRegistration("0x01", n, 10), func(p deed.Payer) error {
+				_, errs[n] = rows.AuthorizePayment(t.Context(), openRegistration("0x01", n, 10), func(p order.Payer) error {
 					return p.Admit(funds, "0x01", 10, 5, time.Now())
 				})
 			})
@@ -55,9 +57,9 @@ func TestOneBalanceOpensOnePayment(t *testing.T) {
 func TestAWalletHasFivePaymentsOpen(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		rows := sqldb.Payments{DB: db, ChainID: 1, Now: time.Now}
-		funds := deed.Funds{Balance: 1000, Used: map[string]bool{}}
+		funds := settle.Funds{Balance: 1000, Used: map[string]bool{}}
 		open := func(n int) error {
-			_, err := rows.AuthorizePayment(t.Context(), openRegistration("0x01", n, 10), func(p deed.Payer) error {
+			_, err := rows.AuthorizePayment(t.Context(), openRegistration("0x01", n, 10), func(p order.Payer) error {
 				return p.Admit(funds, "0x01", 10, 5, time.Now())
 			})
 			return err
@@ -86,8 +88,8 @@ func TestAliasesAreBounded(t *testing.T) {
 		for n := range 40 {
 			p := openRegistration("0x01", n, 10)
 			p.Purchase.Name = "same.com"
-			_, last = rows.AuthorizePayment(t.Context(), p, func(p deed.Payer) error {
-				return p.Admit(deed.Funds{Balance: 1000}, "0x01", 10, 5, time.Now())
+			_, last = rows.AuthorizePayment(t.Context(), p, func(p order.Payer) error {
+				return p.Admit(settle.Funds{Balance: 1000}, "0x01", 10, 5, time.Now())
 			})
 			if last == nil {
 				written++
@@ -131,8 +133,8 @@ func TestRefundsAreDueApart(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		transfer := deed.Transfer{Payer: "0x03", PayTo: "0x02", Nonce: "0x0a", Amount: 10, TxHash: "0xabc"}
-		if err := rows.Adopt(t.Context(), transfer, deed.Unsolicited{State: deed.PaymentUnclaimed, Next: noon}); err != nil {
+		transfer := settle.Transfer{Payer: "0x03", PayTo: "0x02", Nonce: "0x0a", Amount: 10, TxHash: "0xabc"}
+		if err := rows.Adopt(t.Context(), transfer, order.Unsolicited{State: order.PaymentUnclaimed, Next: noon}); err != nil {
 			t.Fatal(err)
 		}
 		due, err := rows.DueRefunds(t.Context(), 10)
@@ -149,7 +151,7 @@ func TestThreeRevertsInADay(t *testing.T) {
 		now := noon
 		rows := sqldb.Payments{DB: db, ChainID: 1, Now: func() time.Time { return now }}
 		refused := func(w deed.Wallet, n int) (until time.Time) {
-			_, err := rows.AuthorizePayment(t.Context(), openRegistration(w, n, 1), func(p deed.Payer) error {
+			_, err := rows.AuthorizePayment(t.Context(), openRegistration(w, n, 1), func(p order.Payer) error {
 				until = p.RefusedUntil
 				return errStop
 			})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/order"
 )
 
 // Payments implements payment.Store, payment.Queue and payment.WatchStore. Fill
@@ -43,7 +44,7 @@ func (s Payments) OpenNonces(ctx context.Context, w deed.Wallet) (nonces []strin
 // are allowed.
 const maxOpen = 100
 
-func (s Payments) openPayments(ctx context.Context, from querier, w deed.Wallet, except string) (open []deed.OpenPayment, err error) {
+func (s Payments) openPayments(ctx context.Context, from querier, w deed.Wallet, except string) (open []order.OpenPayment, err error) {
 	rows, err := from.QueryContext(ctx, `
 		SELECT nonce, amount FROM payments
 		 WHERE payer = $1 AND chain_id = $2 AND asset = $3 AND id <> $4 AND alias_of IS NULL AND state IN ('authorized', 'settling')
@@ -53,7 +54,7 @@ func (s Payments) openPayments(ctx context.Context, from querier, w deed.Wallet,
 		return nil, err
 	}
 	err = each(rows, func() error {
-		var o deed.OpenPayment
+		var o order.OpenPayment
 		err := rows.Scan(&o.Nonce, &o.Amount)
 		open = append(open, o)
 		return err
@@ -62,13 +63,13 @@ func (s Payments) openPayments(ctx context.Context, from querier, w deed.Wallet,
 }
 
 // AuthorizePayment implements payment.Store.
-func (s Payments) AuthorizePayment(ctx context.Context, p deed.Payment, admit func(deed.Payer) error) (deed.Payment, error) {
+func (s Payments) AuthorizePayment(ctx context.Context, p order.Payment, admit func(order.Payer) error) (order.Payment, error) {
 	err := s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		refused, err := lockPayer(ctx, tx, p.Auth.Payer)
 		if err != nil {
 			return err
 		}
-		p, err = s.authorize(ctx, tx, p, func(who deed.Payer) error {
+		p, err = s.authorize(ctx, tx, p, func(who order.Payer) error {
 			who.RefusedUntil = refused
 			return admit(who)
 		})
@@ -89,7 +90,7 @@ func lockPayer(ctx context.Context, tx *Tx, w deed.Wallet) (refusedUntil time.Ti
 }
 
 // authorize writes the payment down, or finds it written.
-func (s Payments) authorize(ctx context.Context, tx *Tx, p deed.Payment, admit func(deed.Payer) error) (deed.Payment, error) {
+func (s Payments) authorize(ctx context.Context, tx *Tx, p order.Payment, admit func(order.Payer) error) (order.Payment, error) {
 	known, err := readPayment(ctx, tx, p.ID)
 	if deed.CodeOf(err) != deed.CodeNotFound {
 		return known, err
@@ -101,7 +102,7 @@ func (s Payments) authorize(ctx context.Context, tx *Tx, p deed.Payment, admit f
 	if p.AliasOf, err = openFor(ctx, tx, p); err != nil {
 		return p, err
 	}
-	who := deed.Payer{}
+	who := order.Payer{}
 	if p.AliasOf != "" {
 		err = tx.QueryRowContext(ctx, `SELECT count(*) FROM payments WHERE alias_of = $1`, p.AliasOf).Scan(&who.Aliases)
 	} else {
@@ -117,7 +118,7 @@ func (s Payments) authorize(ctx context.Context, tx *Tx, p deed.Payment, admit f
 		return p, err
 	}
 	if p.AliasOf == "" {
-		if err := createJob(ctx, tx, p, deed.JobAwaitingPayment, now); err != nil {
+		if err := createJob(ctx, tx, p, order.JobAwaitingPayment, now); err != nil {
 			return p, err
 		}
 	}
@@ -125,7 +126,7 @@ func (s Payments) authorize(ctx context.Context, tx *Tx, p deed.Payment, admit f
 }
 
 // openFor returns the open payment of the same payer for the same purchase, or "".
-func openFor(ctx context.Context, tx *Tx, p deed.Payment) (id string, err error) {
+func openFor(ctx context.Context, tx *Tx, p order.Payment) (id string, err error) {
 	err = tx.QueryRowContext(ctx, `
 		SELECT id FROM payments
 		 WHERE payer = $1 AND fingerprint = $2 AND alias_of IS NULL AND id <> $3
@@ -137,7 +138,7 @@ func openFor(ctx context.Context, tx *Tx, p deed.Payment) (id string, err error)
 	return id, err
 }
 
-func (s Payments) insertPayment(ctx context.Context, tx *Tx, p deed.Payment, now time.Time) error {
+func (s Payments) insertPayment(ctx context.Context, tx *Tx, p order.Payment, now time.Time) error {
 	var next any
 	if p.AliasOf == "" {
 		next = now.Unix()
@@ -152,19 +153,19 @@ func (s Payments) insertPayment(ctx context.Context, tx *Tx, p deed.Payment, now
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, '', '', $17, $18, $18, $19, $20)`,
 		p.ID, newPublicID("pay_"), s.ChainID, s.Asset, p.Auth.Payer, p.Auth.Nonce, p.Auth.PayTo, p.Auth.Amount, p.Auth.ValidAfter, p.Auth.ValidBefore,
 		hex.EncodeToString(p.Auth.Signature), p.Purchase.Kind, p.Purchase.Name, p.Purchase.Years, p.Fingerprint,
-		deed.PaymentAuthorized, sql.NullString{String: p.AliasOf, Valid: p.AliasOf != ""}, now.Unix(), next, purchase)
+		order.PaymentAuthorized, sql.NullString{String: p.AliasOf, Valid: p.AliasOf != ""}, now.Unix(), next, purchase)
 	return err
 }
 
 // Payment implements payment.Store.
-func (s Payments) Payment(ctx context.Context, id string) (deed.Payment, error) {
+func (s Payments) Payment(ctx context.Context, id string) (order.Payment, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
 	defer cancel()
 	return readPayment(ctx, s.DB.read, id)
 }
 
 // MovePayment implements payment.Store.
-func (s Payments) MovePayment(ctx context.Context, p deed.Payment, to deed.PaymentState, txHash string) (deed.Payment, error) {
+func (s Payments) MovePayment(ctx context.Context, p order.Payment, to order.PaymentState, txHash string) (order.Payment, error) {
 	err := s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		now := s.Now()
 		moved, err := movePayment(ctx, tx, p, to, txHash, now)
@@ -181,19 +182,19 @@ func (s Payments) MovePayment(ctx context.Context, p deed.Payment, to deed.Payme
 }
 
 // afterMove does what belongs to a move in the same transaction.
-func (s Payments) afterMove(ctx context.Context, tx *Tx, p deed.Payment, to deed.PaymentState, now time.Time) error {
+func (s Payments) afterMove(ctx context.Context, tx *Tx, p order.Payment, to order.PaymentState, now time.Time) error {
 	switch to {
-	case deed.PaymentSettled:
+	case order.PaymentSettled:
 		if err := post(ctx, tx, p, "settled", "treasury", "owed", now); err != nil {
 			return err
 		}
-		return moveJob(ctx, tx, p.ID, deed.JobAwaitingPayment, deed.JobQueued, now)
-	case deed.PaymentVoid, deed.PaymentReleased:
+		return moveJob(ctx, tx, p.ID, order.JobAwaitingPayment, order.JobQueued, now)
+	case order.PaymentVoid, order.PaymentReleased:
 		if err := s.DB.eraseAuthCode(ctx, tx, p); err != nil {
 			return err
 		}
-		return moveJob(ctx, tx, p.ID, deed.JobAwaitingPayment, deed.JobCancelled, now)
-	case deed.PaymentRefunded:
+		return moveJob(ctx, tx, p.ID, order.JobAwaitingPayment, order.JobCancelled, now)
+	case order.PaymentRefunded:
 		return post(ctx, tx, p, "refunded", "owed", "refunds", now)
 	}
 	return nil
@@ -201,24 +202,24 @@ func (s Payments) afterMove(ctx context.Context, tx *Tx, p deed.Payment, to deed
 
 // movePayment moves the payment along one arrow. It returns false when the
 // payment is no longer in p.State: another try has moved it.
-func movePayment(ctx context.Context, tx *Tx, p deed.Payment, to deed.PaymentState, txHash string, now time.Time) (bool, error) {
+func movePayment(ctx context.Context, tx *Tx, p order.Payment, to order.PaymentState, txHash string, now time.Time) (bool, error) {
 	if !p.State.MayBecome(to) {
 		return false, fmt.Errorf("payment %s: no arrow leads from %s to %s", p.ID, p.State, to)
 	}
 	settled, refunded, refundID := p.TxHash, "", p.RefundID
 	switch to {
-	case deed.PaymentSettled:
+	case order.PaymentSettled:
 		settled = txHash
-	case deed.PaymentRefunded:
+	case order.PaymentRefunded:
 		refunded = txHash
-	case deed.PaymentRefundDue:
+	case order.PaymentRefundDue:
 		if refundID == "" {
 			refundID = newPublicID("ref_")
 		}
 	}
 	var next any
 	switch to {
-	case deed.PaymentSettling, deed.PaymentRefundDue, deed.PaymentRefunding:
+	case order.PaymentSettling, order.PaymentRefundDue, order.PaymentRefunding:
 		next = now.Unix()
 	}
 	return touched(tx.ExecContext(ctx, `
@@ -229,7 +230,7 @@ func movePayment(ctx context.Context, tx *Tx, p deed.Payment, to deed.PaymentSta
 }
 
 // post writes a ledger entry: the amount goes from one account to the other.
-func post(ctx context.Context, tx *Tx, p deed.Payment, entry, to, from string, now time.Time) error {
+func post(ctx context.Context, tx *Tx, p order.Payment, entry, to, from string, now time.Time) error {
 	for account, amount := range map[string]deed.USDC{to: p.Auth.Amount, from: -p.Auth.Amount} {
 		_, err := tx.ExecContext(ctx, `
 			INSERT INTO ledger (payment_id, entry, account, amount, at) VALUES ($1, $2, $3, $4, $5)`,
@@ -242,7 +243,7 @@ func post(ctx context.Context, tx *Tx, p deed.Payment, entry, to, from string, n
 }
 
 // DelayPayment implements payment.Store.
-func (s Payments) DelayPayment(ctx context.Context, id string, d deed.Delay) error {
+func (s Payments) DelayPayment(ctx context.Context, id string, d order.Delay) error {
 	stuck := int64(0)
 	if d.Stuck {
 		stuck = s.Now().Unix()
@@ -262,7 +263,7 @@ const selectPayment = `
 	       state, tx_hash, refund_tx, alias_of, created_at, tries, coalesce(stuck_at, 0)
 	  FROM payments `
 
-func readPayment(ctx context.Context, from rower, id string) (deed.Payment, error) {
+func readPayment(ctx context.Context, from rower, id string) (order.Payment, error) {
 	p, err := scanPayment(from.QueryRowContext(ctx, selectPayment+`WHERE id = $1`, id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return p, deed.Errorf(deed.CodeNotFound, "no payment %s", id)
@@ -272,7 +273,7 @@ func readPayment(ctx context.Context, from rower, id string) (deed.Payment, erro
 
 // scanPayment reads one row of selectPayment. What is secret of its purchase is
 // not read.
-func scanPayment(row interface{ Scan(...any) error }) (p deed.Payment, err error) {
+func scanPayment(row interface{ Scan(...any) error }) (p order.Payment, err error) {
 	var signature, purchase string
 	var alias sql.NullString
 	var created, stuck int64

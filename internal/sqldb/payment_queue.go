@@ -6,7 +6,7 @@ import (
 	"errors"
 	"time"
 
-	"deed.example/deed"
+	"deed.example/deed/internal/order"
 )
 
 // DuePayments implements payment.Queue. Wallets take turns: the first payment of
@@ -45,7 +45,7 @@ func due(ctx context.Context, db *DB, query string, now time.Time, limit int) ([
 
 // Stalled implements payment.Queue. A payment whose payer cannot pay is no stall
 // of ours.
-func (s Payments) Stalled(ctx context.Context, since time.Time) (found deed.Stalled, err error) {
+func (s Payments) Stalled(ctx context.Context, since time.Time) (found order.Stalled, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
 	defer cancel()
 	const where = `
@@ -60,7 +60,7 @@ func (s Payments) Stalled(ctx context.Context, since time.Time) (found deed.Stal
 	err = s.DB.read.QueryRowContext(ctx, `SELECT id, state, cause, changed_at`+where+` ORDER BY changed_at, id LIMIT 1`, since.Unix()).
 		Scan(&found.ID, &found.State, &found.Cause, &at)
 	if errors.Is(err, sql.ErrNoRows) {
-		return deed.Stalled{}, nil // it went on while we looked
+		return order.Stalled{}, nil // it went on while we looked
 	}
 	found.Since = time.Unix(at, 0)
 	return found, err
@@ -68,7 +68,7 @@ func (s Payments) Stalled(ctx context.Context, since time.Time) (found deed.Stal
 
 // RecordRevert implements payment.Store: the third in a day has the payer refused
 // for a day.
-func (s Payments) RecordRevert(ctx context.Context, p deed.Payment) error {
+func (s Payments) RecordRevert(ctx context.Context, p order.Payment) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		if _, err := lockPayer(ctx, tx, p.Auth.Payer); err != nil {
 			return err
@@ -79,7 +79,7 @@ func (s Payments) RecordRevert(ctx context.Context, p deed.Payment) error {
 			return err
 		}
 		var times []time.Time
-		rows, err := tx.QueryContext(ctx, `SELECT at FROM reverts WHERE payer = $1 ORDER BY at DESC LIMIT $2`, p.Auth.Payer, deed.MaxReverts)
+		rows, err := tx.QueryContext(ctx, `SELECT at FROM reverts WHERE payer = $1 ORDER BY at DESC LIMIT $2`, p.Auth.Payer, order.MaxReverts)
 		if err != nil {
 			return err
 		}
@@ -92,7 +92,7 @@ func (s Payments) RecordRevert(ctx context.Context, p deed.Payment) error {
 		if err != nil {
 			return err
 		}
-		if until := deed.RefusedUntil(times); !until.IsZero() {
+		if until := order.RefusedUntil(times); !until.IsZero() {
 			_, err = tx.ExecContext(ctx, `UPDATE payers SET refused_until = $1 WHERE address = $2`, until.Unix(), p.Auth.Payer)
 		}
 		return err

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/catalog"
+	"deed.example/deed/internal/order"
 )
 
 // Prices implements catalog.PriceStore and registration.Offers. Fill the field.
@@ -13,7 +15,7 @@ type Prices struct{ DB *DB }
 
 // PublishPrices implements catalog.PriceStore. Lists that no price is held of any
 // more are forgotten when the next one comes.
-func (s Prices) PublishPrices(ctx context.Context, list []deed.Listing, at, after time.Time) (replaced []deed.ReplacedPrices, err error) {
+func (s Prices) PublishPrices(ctx context.Context, list []catalog.Listing, at, after time.Time) (replaced []catalog.ReplacedPrices, err error) {
 	text, err := json.Marshal(list)
 	if err != nil {
 		return nil, err
@@ -48,11 +50,11 @@ type priceList struct {
 }
 
 // replacedAfter returns those of the lists whose next came after the time.
-func replacedAfter(lists []priceList, after time.Time) ([]deed.ReplacedPrices, error) {
-	var replaced []deed.ReplacedPrices
+func replacedAfter(lists []priceList, after time.Time) ([]catalog.ReplacedPrices, error) {
+	var replaced []catalog.ReplacedPrices
 	for i := 1; i < len(lists); i++ {
 		if at := moment(lists[i].since); at.After(after) {
-			r := deed.ReplacedPrices{At: at}
+			r := catalog.ReplacedPrices{At: at}
 			if err := json.Unmarshal([]byte(lists[i-1].text), &r.Listings); err != nil {
 				return nil, err
 			}
@@ -97,7 +99,7 @@ func insertPrices(ctx context.Context, tx *Tx, l priceList, then time.Time) erro
 func (s Prices) Offered(ctx context.Context, what string, price deed.USDC, at time.Time) (others []deed.USDC, err error) {
 	err = s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		others = nil
-		if _, err := tx.ExecContext(ctx, `DELETE FROM offers WHERE offered_at <= $1`, at.Add(-deed.HoldPrice).Unix()); err != nil {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM offers WHERE offered_at <= $1`, at.Add(-order.HoldPrice).Unix()); err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, `

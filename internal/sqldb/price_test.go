@@ -7,6 +7,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/catalog"
+	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
@@ -71,7 +72,7 @@ func TestPricesAreHeldOnAllNodes(t *testing.T) {
 				t.Errorf("%s: got %s, want %s", step.name, got, step.want)
 			}
 		}
-		now = now.Add(deed.HoldPrice)
+		now = now.Add(order.HoldPrice)
 		for name, s := range nodes {
 			if got := held(t, s); got != "[]" {
 				t.Errorf("%s, after 300 seconds: got %s", name, got)
@@ -87,8 +88,8 @@ func TestManyPriceLists(t *testing.T) {
 		at := noon.Add(time.Second / 3)
 		for n := range 400 {
 			at = at.Add(time.Second)
-			list := []deed.Listing{{TLD: "com", Registration: deed.USDC(n)}}
-			before, err := sqldb.Prices{DB: db}.PublishPrices(t.Context(), list, at, at.Add(-deed.HoldPrice))
+			list := []catalog.Listing{{TLD: "com", Registration: deed.USDC(n)}}
+			before, err := sqldb.Prices{DB: db}.PublishPrices(t.Context(), list, at, at.Add(-order.HoldPrice))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"deed.example/deed"
+	"deed.example/deed/internal/order"
 )
 
 // A Sealer encrypts secrets that must be kept for a while. What is sealed about
@@ -19,12 +19,12 @@ type Sealer interface {
 // storedPurchase is a purchase as the column keeps it. The auth code of a transfer
 // is sealed, and erased when its job has ended.
 type storedPurchase struct {
-	deed.Purchase
+	order.Purchase
 	Sealed string `json:",omitzero"`
 }
 
 // purchaseColumn writes a purchase as the column keeps it.
-func (db *DB) purchaseColumn(paymentID string, p deed.Purchase) (string, error) {
+func (db *DB) purchaseColumn(paymentID string, p order.Purchase) (string, error) {
 	stored := storedPurchase{Purchase: p}
 	if p.AuthCode != "" && db.Sealer != nil {
 		sealed, err := db.Sealer.Seal(paymentID, p.AuthCode)
@@ -39,7 +39,7 @@ func (db *DB) purchaseColumn(paymentID string, p deed.Purchase) (string, error) 
 
 // readPurchase fills in the particulars of a purchase, and returns what is sealed
 // of it. Old rows have none.
-func readPurchase(p *deed.Purchase, column string) (sealed string, err error) {
+func readPurchase(p *order.Purchase, column string) (sealed string, err error) {
 	if column == "" {
 		return "", nil
 	}
@@ -62,8 +62,8 @@ func (db *DB) open(paymentID, sealed string) (string, error) {
 
 // eraseAuthCode forgets the auth code of a transfer that has ended. The
 // fingerprint stays as it was, so that the payment can still be recognized.
-func (db *DB) eraseAuthCode(ctx context.Context, tx *Tx, p deed.Payment) error {
-	if p.Purchase.Kind != deed.PurchaseTransfer {
+func (db *DB) eraseAuthCode(ctx context.Context, tx *Tx, p order.Payment) error {
+	if p.Purchase.Kind != order.PurchaseTransfer {
 		return nil
 	}
 	p.Purchase.AuthCode = ""

@@ -11,7 +11,8 @@ import (
 
 	"github.com/pressly/goose/v3"
 
-	"deed.example/deed"
+	"deed.example/deed/internal/dnszone"
+	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
@@ -20,7 +21,7 @@ import (
 var shortIDs = regexp.MustCompile(`^[a-z0-9]{1,14}$`)
 
 func TestNewRecordIDs(t *testing.T) {
-	seen := map[deed.RecordID]bool{}
+	seen := map[dnszone.RecordID]bool{}
 	for range 10_000 {
 		id := sqldb.NewRecordID()
 		if !shortIDs.MatchString(string(id)) || id.Short() != id || seen[id] {
@@ -32,10 +33,10 @@ func TestNewRecordIDs(t *testing.T) {
 
 // Ids of testdata/version11.sql, by what the record is.
 const (
-	oldApex = deed.RecordID("rec_gcqhuvqw52qnhtnuj4li2rxhb7")
-	oldText = deed.RecordID("rec_wc4cl4o6sv32ch5vasd7hceypx") // deleted
-	oldWWW  = deed.RecordID("rec_3cte2zmbhaibmpoz5a4j6lz6uu") // changed
-	oldAPI  = deed.RecordID("rec_tp4jiopcui4b5ixoxacegokpvd") // not added yet
+	oldApex = dnszone.RecordID("rec_gcqhuvqw52qnhtnuj4li2rxhb7")
+	oldText = dnszone.RecordID("rec_wc4cl4o6sv32ch5vasd7hceypx") // deleted
+	oldWWW  = dnszone.RecordID("rec_3cte2zmbhaibmpoz5a4j6lz6uu") // changed
+	oldAPI  = dnszone.RecordID("rec_tp4jiopcui4b5ixoxacegokpvd") // not added yet
 )
 
 // eachVersion11 runs f on a database that was at version 11, with its records,
@@ -98,7 +99,7 @@ func TestMigrationMakesRecordIDsShort(t *testing.T) {
 		if err != nil || len(z.Records) != 2 {
 			t.Fatalf("got %+v, %v", z, err)
 		}
-		for _, want := range []deed.Record{{ID: oldApex.Short(), Host: "@", Value: "192.0.2.1"}, {ID: oldWWW.Short(), Host: "www", Value: "192.0.2.11"}} {
+		for _, want := range []dnszone.Record{{ID: oldApex.Short(), Host: "@", Value: "192.0.2.1"}, {ID: oldWWW.Short(), Host: "www", Value: "192.0.2.11"}} {
 			if r, err := z.Record(want.ID); err != nil || !shortIDs.MatchString(string(r.ID)) || r.Host != want.Host || r.Value != want.Value {
 				t.Errorf("got %+v, %v, want %+v", r, err, want)
 			}
@@ -109,7 +110,7 @@ func TestMigrationMakesRecordIDsShort(t *testing.T) {
 		}
 		// What a change left behind is found by either id, as its stored purchase or
 		// a caller names it.
-		for _, id := range []deed.RecordID{oldWWW, oldWWW.Short()} {
+		for _, id := range []dnszone.RecordID{oldWWW, oldWWW.Short()} {
 			for revision, want := range map[uint32]string{1_800_000_060: "192.0.2.10", 1_800_000_120: "192.0.2.11"} {
 				if r, err := s.zones.RecordAt(t.Context(), id, revision); err != nil || r.Value != want || r.ID != oldWWW.Short() {
 					t.Errorf("%s at %d: got %+v, %v", id, revision, r, err)
@@ -129,11 +130,11 @@ func TestMigrationMakesRecordIDsShort(t *testing.T) {
 func TestMigrationKeepsFingerprints(t *testing.T) {
 	eachVersion11(t, func(t *testing.T, db *sqldb.DB, raw *sql.DB) {
 		value, ttl := "192.0.2.11", 300
-		requests := map[string]deed.ZoneChange{
-			"3": {Kind: deed.ChangeUpdate, Ops: []deed.RecordOp{{Op: deed.OpUpdate, ID: oldWWW, Patch: deed.RecordPatch{Value: &value}}}},
-			"4": {Kind: deed.ChangeDelete, Ops: []deed.RecordOp{{Op: deed.OpDelete, ID: oldText}}},
-			"6": {Kind: deed.ChangeUpdate, Ops: []deed.RecordOp{{Op: deed.OpUpdate, ID: oldWWW, Patch: deed.RecordPatch{TTL: &ttl}}}},
-			"7": {Kind: deed.ChangeDelete, Ops: []deed.RecordOp{{Op: deed.OpDelete, ID: oldApex}}},
+		requests := map[string]dnszone.Change{
+			"3": {Kind: dnszone.ChangeUpdate, Ops: []dnszone.RecordOp{{Op: dnszone.OpUpdate, ID: oldWWW, Patch: dnszone.RecordPatch{Value: &value}}}},
+			"4": {Kind: dnszone.ChangeDelete, Ops: []dnszone.RecordOp{{Op: dnszone.OpDelete, ID: oldText}}},
+			"6": {Kind: dnszone.ChangeUpdate, Ops: []dnszone.RecordOp{{Op: dnszone.OpUpdate, ID: oldWWW, Patch: dnszone.RecordPatch{TTL: &ttl}}}},
+			"7": {Kind: dnszone.ChangeDelete, Ops: []dnszone.RecordOp{{Op: dnszone.OpDelete, ID: oldApex}}},
 		}
 		for nonce, c := range requests {
 			c.Zone, c.By = "first.com", wallet
@@ -141,7 +142,7 @@ func TestMigrationKeepsFingerprints(t *testing.T) {
 			if err := raw.QueryRowContext(t.Context(), `SELECT fingerprint FROM payments WHERE nonce = $1`, nonce).Scan(&stored); err != nil {
 				t.Fatal(err)
 			}
-			if got := deed.PurchaseOf(c).Fingerprint(); got != stored {
+			if got := order.PurchaseOf(c).Fingerprint(); got != stored {
 				t.Errorf("payment %s: got %s, want %s", nonce, got, stored)
 			}
 		}
@@ -167,10 +168,10 @@ func TestChangesFromBeforeTheMigration(t *testing.T) {
 			if done, err := s.zones.ChangeZone(t.Context(), j); err != nil || !done {
 				t.Fatal(done, err)
 			}
-			if j, err = s.jobs.Job(t.Context(), id); err != nil || j.State != deed.JobCompleted {
+			if j, err = s.jobs.Job(t.Context(), id); err != nil || j.State != order.JobCompleted {
 				t.Errorf("got %s: %s, %v", j.State, j.Failure, err)
 			}
-			if op := j.Purchase.Change.Ops[0]; op.Op == deed.OpAdd {
+			if op := j.Purchase.Change.Ops[0]; op.Op == dnszone.OpAdd {
 				if r, err := s.zones.RecordAt(t.Context(), op.ID, j.Revision); err != nil || r.ID != oldAPI.Short() {
 					t.Errorf("got %+v, %v", r, err)
 				}
@@ -196,8 +197,8 @@ func TestOldRecordIDsGoOnWorking(t *testing.T) {
 		s := openStall(db)
 		s.clock, s.sold = noon.Add(time.Hour), 100
 		ttl, fresh := 60, sqldb.NewRecordID()
-		s.change(t, "first.com", deed.RecordOp{Op: deed.OpUpdate, ID: oldWWW, Patch: deed.RecordPatch{TTL: &ttl}},
-			deed.RecordOp{Op: deed.OpAdd, ID: fresh, Record: deed.Record{Type: "TXT", Host: "@", Value: "new", TTL: 60}}, deed.RecordOp{Op: deed.OpDelete, ID: oldApex})
+		s.change(t, "first.com", dnszone.RecordOp{Op: dnszone.OpUpdate, ID: oldWWW, Patch: dnszone.RecordPatch{TTL: &ttl}},
+			dnszone.RecordOp{Op: dnszone.OpAdd, ID: fresh, Record: dnszone.Record{Type: "TXT", Host: "@", Value: "new", TTL: 60}}, dnszone.RecordOp{Op: dnszone.OpDelete, ID: oldApex})
 		z, err := s.zones.Zone(t.Context(), "first.com")
 		if err != nil || len(z.Records) != 2 {
 			t.Fatalf("got %+v, %v", z, err)
@@ -205,7 +206,7 @@ func TestOldRecordIDsGoOnWorking(t *testing.T) {
 		if r, err := z.Record(oldWWW); err != nil || r.TTL != 60 || r.ID != oldWWW.Short() {
 			t.Errorf("got %+v, %v", r, err)
 		}
-		s.change(t, "first.com", deed.RecordOp{Op: deed.OpDelete, ID: oldWWW.Short()}, deed.RecordOp{Op: deed.OpDelete, ID: fresh})
+		s.change(t, "first.com", dnszone.RecordOp{Op: dnszone.OpDelete, ID: oldWWW.Short()}, dnszone.RecordOp{Op: dnszone.OpDelete, ID: fresh})
 		if z, err := s.zones.Zone(t.Context(), "first.com"); err != nil || len(z.Records) != 0 {
 			t.Errorf("got %+v, %v", z, err)
 		}
@@ -220,8 +221,8 @@ func TestRecordsOfAnEarlierNode(t *testing.T) {
 		s := openStall(db)
 		s.clock, s.sold = noon.Add(time.Hour), 100
 		ttl := 60
-		for i, id := range []deed.RecordID{oldWWW, oldWWW.Short()} {
-			old := oldWWW[:len(oldWWW)-1] + deed.RecordID(rune('a'+i))
+		for i, id := range []dnszone.RecordID{oldWWW, oldWWW.Short()} {
+			old := oldWWW[:len(oldWWW)-1] + dnszone.RecordID(rune('a'+i))
 			if _, err := raw.ExecContext(t.Context(), `UPDATE records SET id = $1 WHERE id = $2 AND died IS NULL`, old, oldWWW.Short()); err != nil {
 				t.Fatal(err)
 			}
@@ -230,7 +231,7 @@ func TestRecordsOfAnEarlierNode(t *testing.T) {
 				t.Fatalf("got %+v, %v", z, err)
 			}
 			ttl += 60
-			s.change(t, "first.com", deed.RecordOp{Op: deed.OpUpdate, ID: id, Patch: deed.RecordPatch{TTL: &ttl}})
+			s.change(t, "first.com", dnszone.RecordOp{Op: dnszone.OpUpdate, ID: id, Patch: dnszone.RecordPatch{TTL: &ttl}})
 			z, err = s.zones.Zone(t.Context(), "first.com")
 			if r, none := z.Record(id); err != nil || none != nil || r.TTL != ttl || r.ID != oldWWW.Short() || len(z.Records) != 2 {
 				t.Errorf("got %+v, %v", z, err)
@@ -240,7 +241,7 @@ func TestRecordsOfAnEarlierNode(t *testing.T) {
 		if _, err := raw.ExecContext(t.Context(), `UPDATE records SET id = $1 WHERE id = $2 AND died IS NULL`, oldApex, oldApex.Short()); err != nil {
 			t.Fatal(err)
 		}
-		s.change(t, "first.com", deed.RecordOp{Op: deed.OpDelete, ID: oldApex.Short()})
+		s.change(t, "first.com", dnszone.RecordOp{Op: dnszone.OpDelete, ID: oldApex.Short()})
 		if z, err := s.zones.Zone(t.Context(), "first.com"); err != nil || len(z.Records) != 1 {
 			t.Errorf("got %+v, %v", z, err)
 		}
@@ -254,18 +255,18 @@ func TestRecordIDIsNeverUsedAgain(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		s := openStall(db)
 		s.sell(t, "first.com")
-		add := func(id deed.RecordID, host string) deed.RecordOp {
-			return deed.RecordOp{Op: deed.OpAdd, ID: id, Record: deed.Record{Type: "A", Host: host, Value: "192.0.2.1", TTL: 60}}
+		add := func(id dnszone.RecordID, host string) dnszone.RecordOp {
+			return dnszone.RecordOp{Op: dnszone.OpAdd, ID: id, Record: dnszone.Record{Type: "A", Host: host, Value: "192.0.2.1", TTL: 60}}
 		}
 		s.change(t, "first.com", add("gone", "a"), add("lives", "b"))
-		s.change(t, "first.com", deed.RecordOp{Op: deed.OpDelete, ID: "gone"})
-		for _, id := range []deed.RecordID{"gone", "lives"} {
-			j := s.paid(t, deed.PurchaseOf(deed.ZoneChange{Kind: deed.ChangeBatch, Zone: "first.com", By: wallet, Ops: []deed.RecordOp{add("fresh", "c"), add(id, "d")}}))
+		s.change(t, "first.com", dnszone.RecordOp{Op: dnszone.OpDelete, ID: "gone"})
+		for _, id := range []dnszone.RecordID{"gone", "lives"} {
+			j := s.paid(t, order.PurchaseOf(dnszone.Change{Kind: dnszone.ChangeBatch, Zone: "first.com", By: wallet, Ops: []dnszone.RecordOp{add("fresh", "c"), add(id, "d")}}))
 			if done, err := s.zones.ChangeZone(t.Context(), j); err != nil || !done {
 				t.Fatal(done, err)
 			}
 			p, err := s.payments.Payment(t.Context(), j.PaymentID)
-			if j, failed := s.jobs.Job(t.Context(), j.ID); failed != nil || j.State != deed.JobFailed || err != nil || p.State != deed.PaymentRefundDue {
+			if j, failed := s.jobs.Job(t.Context(), j.ID); failed != nil || j.State != order.JobFailed || err != nil || p.State != order.PaymentRefundDue {
 				t.Errorf("%s: the job is %s, the payment %s, %v, %v", id, j.State, p.State, failed, err)
 			}
 		}

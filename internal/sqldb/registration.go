@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/order"
 )
 
 // Registrations keeps the names we hold. Fill every field.
@@ -21,7 +24,7 @@ type Registrations struct {
 
 // insertRegistration writes a name down that a job has brought, and makes its
 // zone. Its times, and those of its events, are the registry's.
-func (s Jobs) insertRegistration(ctx context.Context, tx *Tx, j deed.Job, r deed.Registration) error {
+func (s Jobs) insertRegistration(ctx context.Context, tx *Tx, j order.Job, r lifecycle.Registration) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO registrations (domain, owner, status, reference, payment_id, created_at, expires_at, updated_at,
 		                           locked_at, nameservers, ds, premium_renewal, next_at)
@@ -38,9 +41,9 @@ func (s Jobs) insertRegistration(ctx context.Context, tx *Tx, j deed.Job, r deed
 	if _, err := tx.ExecContext(ctx, `UPDATE jobs SET revision = $1 WHERE id = $2`, serial, j.ID); err != nil {
 		return err
 	}
-	event := deed.Event{Name: r.Name, Reference: r.Reference, Type: deed.EventRegistered, At: r.Created, About: r.Expires}
-	if j.Purchase.Kind == deed.PurchaseTransfer {
-		event.Type, event.At = deed.EventTransferredIn, r.Updated // it was made long before
+	event := lifecycle.Event{Name: r.Name, Reference: r.Reference, Type: lifecycle.EventRegistered, At: r.Created, About: r.Expires}
+	if j.Purchase.Kind == order.PurchaseTransfer {
+		event.Type, event.At = lifecycle.EventTransferredIn, r.Updated // it was made long before
 	}
 	return addEvent(ctx, tx, event)
 }
@@ -49,13 +52,13 @@ func (s Jobs) insertRegistration(ctx context.Context, tx *Tx, j deed.Job, r deed
 // us while it was renewed there is nothing to move, and the service was
 // delivered all the same. When Lifecycle has seen the new expiry first, its owner
 // is told all the same.
-func (s Jobs) extendRegistration(ctx context.Context, tx *Tx, j deed.Job, r deed.Registration) error {
+func (s Jobs) extendRegistration(ctx context.Context, tx *Tx, j order.Job, r lifecycle.Registration) error {
 	var reference string
 	err := tx.QueryRowContext(ctx, `
 		UPDATE registrations SET expires_at = $1, status = $2, updated_at = $3, next_at = 0
 		 WHERE domain = $4 AND expires_at <= $1
 		RETURNING reference`,
-		r.Expires.Unix(), deed.StatusActive, r.Updated.Unix(), r.Name).Scan(&reference)
+		r.Expires.Unix(), lifecycle.StatusActive, r.Updated.Unix(), r.Name).Scan(&reference)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
@@ -65,10 +68,10 @@ func (s Jobs) extendRegistration(ctx context.Context, tx *Tx, j deed.Job, r deed
 	if err := s.Zones.setDark(ctx, tx, r.Name, false); err != nil {
 		return err
 	}
-	return addEvent(ctx, tx, deed.Event{Name: r.Name, Reference: reference, Type: deed.EventRenewed, At: r.Updated, About: j.Until})
+	return addEvent(ctx, tx, lifecycle.Event{Name: r.Name, Reference: reference, Type: lifecycle.EventRenewed, At: r.Updated, About: j.Until})
 }
 
-func addEvent(ctx context.Context, tx *Tx, e deed.Event) error {
+func addEvent(ctx context.Context, tx *Tx, e lifecycle.Event) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO events (reference, type, about_at, domain, at) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT DO NOTHING`,
@@ -83,7 +86,7 @@ func lockedAt(locked bool, now time.Time) any {
 	return nil
 }
 
-func dsColumn(ds []deed.DS) string {
+func dsColumn(ds []dnssec.DS) string {
 	if len(ds) == 0 {
 		return ""
 	}
@@ -103,7 +106,7 @@ const selectRegistration = `
 // scanner is a row, or rows.
 type scanner interface{ Scan(into ...any) error }
 
-func scanRegistration(row scanner) (r deed.Registration, err error) {
+func scanRegistration(row scanner) (r lifecycle.Registration, err error) {
 	var created, expires, updated int64
 	var locked sql.NullInt64
 	var nameservers, ds string
@@ -121,13 +124,13 @@ func scanRegistration(row scanner) (r deed.Registration, err error) {
 }
 
 // Registration implements registration.Names.
-func (s Registrations) Registration(ctx context.Context, name deed.Name) (deed.Registration, error) {
+func (s Registrations) Registration(ctx context.Context, name deed.Name) (lifecycle.Registration, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
 	defer cancel()
 	return readRegistration(ctx, s.DB.read, name)
 }
 
-func readRegistration(ctx context.Context, from rower, name deed.Name) (deed.Registration, error) {
+func readRegistration(ctx context.Context, from rower, name deed.Name) (lifecycle.Registration, error) {
 	r, err := scanRegistration(from.QueryRowContext(ctx, selectRegistration+`WHERE domain = $1`, name))
 	if errors.Is(err, sql.ErrNoRows) {
 		return r, deed.Errorf(deed.CodeNotFound, "%s is not registered here", name)
@@ -143,7 +146,7 @@ func (s Registrations) Ordered(ctx context.Context, name deed.Name) (ordered boo
 
 // Every calls f for every name we hold, sorted, with the transaction that paid
 // for it. What f sees is one moment of the database.
-func (s Registrations) Every(ctx context.Context, f func(r deed.Registration, txHash string) error) error {
+func (s Registrations) Every(ctx context.Context, f func(r lifecycle.Registration, txHash string) error) error {
 	rows, err := s.DB.read.QueryContext(ctx, `
 		SELECT r.domain, r.owner, r.status, r.reference, r.payment_id, r.created_at, r.expires_at, r.updated_at,
 		       r.locked_at, r.nameservers, r.ds, r.premium_renewal, p.tx_hash
@@ -172,7 +175,7 @@ func (l longer) Scan(into ...any) error { return l.scanner.Scan(append(into, l.l
 
 // Events implements registration.Names: what happened to the name since it is
 // ours, oldest first.
-func (s Registrations) Events(ctx context.Context, reference string) (events []deed.Event, err error) {
+func (s Registrations) Events(ctx context.Context, reference string) (events []lifecycle.Event, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
 	defer cancel()
 	rows, err := s.DB.read.QueryContext(ctx, `
@@ -181,7 +184,7 @@ func (s Registrations) Events(ctx context.Context, reference string) (events []d
 		return nil, err
 	}
 	err = each(rows, func() error {
-		e := deed.Event{Reference: reference}
+		e := lifecycle.Event{Reference: reference}
 		var about, at int64
 		if err := rows.Scan(&e.Type, &about, &e.Name, &at); err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/registrar/registry"
 )
 
 // Registry keeps the names and orders of the embedded registry; it implements
@@ -21,7 +22,7 @@ type Registry struct {
 }
 
 // Place implements local.Store.
-func (s Registry) Place(ctx context.Context, p deed.Placement, at time.Time) (placed deed.Placement, err error) {
+func (s Registry) Place(ctx context.Context, p registry.Placement, at time.Time) (placed registry.Placement, err error) {
 	err = s.hold(ctx, p.Name, func(ctx context.Context, tx *Tx) error {
 		if err := insertPlacement(ctx, tx, p); err != nil {
 			return err
@@ -36,18 +37,18 @@ func (s Registry) Place(ctx context.Context, p deed.Placement, at time.Time) (pl
 }
 
 // Placement implements local.Store.
-func (s Registry) Placement(ctx context.Context, reference string, at time.Time) (deed.Placement, error) {
+func (s Registry) Placement(ctx context.Context, reference string, at time.Time) (registry.Placement, error) {
 	p, err := s.placement(ctx, reference)
-	if err != nil || p.State != deed.PlacementPlaced || p.Due.After(at) {
+	if err != nil || p.State != registry.PlacementPlaced || p.Due.After(at) {
 		return p, err
 	}
 	if err := s.catchUp(ctx, p.Name, at); err != nil {
-		return deed.Placement{}, err
+		return registry.Placement{}, err
 	}
 	return s.placement(ctx, reference)
 }
 
-func (s Registry) placement(ctx context.Context, reference string) (deed.Placement, error) {
+func (s Registry) placement(ctx context.Context, reference string) (registry.Placement, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
 	defer cancel()
 	return scanPlacement(reference, s.DB.ask(ctx, selectPlacement, reference))
@@ -67,7 +68,7 @@ func (s Registry) Cancel(ctx context.Context, reference string, at time.Time) er
 		cancelled, err := touched(tx.ExecContext(ctx, `
 			UPDATE registry_orders SET state = $1
 			 WHERE reference = $2 AND state IN ($3, $4, $1)`,
-			deed.PlacementCancelled, reference, deed.PlacementPlaced, deed.PlacementParked))
+			registry.PlacementCancelled, reference, registry.PlacementPlaced, registry.PlacementParked))
 		if err == nil && !cancelled {
 			err = deed.Errorf(deed.CodeNotFound, "order %s is at its end and cannot be taken back", reference)
 		}
@@ -152,13 +153,13 @@ func executeDue(ctx context.Context, tx *Tx, name deed.Name, at time.Time) error
 }
 
 // execute brings one placed order to its end, or a transfer to its second half.
-func execute(ctx context.Context, tx *Tx, p deed.Placement) error {
+func execute(ctx context.Context, tx *Tx, p registry.Placement) error {
 	held, _, err := scanEntry(tx.QueryRowContext(ctx, selectEntry, p.Name, p.Due.Unix()))
 	if err != nil {
 		return err
 	}
 	p, entry := p.Execute(held)
-	if err := savePlacement(ctx, tx, p); err != nil || p.State != deed.PlacementDone {
+	if err := savePlacement(ctx, tx, p); err != nil || p.State != registry.PlacementDone {
 		return err
 	}
 	return saveEntry(ctx, tx, entry, held)

@@ -9,30 +9,33 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/registrar/registry"
 )
 
 // Entry implements local.Store. Most often nothing is due, and then nothing is
 // written: the one question asks for both.
-func (s Registry) Entry(ctx context.Context, name deed.Name, at time.Time) (deed.RegistryEntry, error) {
+func (s Registry) Entry(ctx context.Context, name deed.Name, at time.Time) (registry.Entry, error) {
 	entry, due, err := s.entry(ctx, name, at)
 	if err != nil || !due {
 		return entry, err
 	}
 	if err := s.catchUp(ctx, name, at); err != nil {
-		return deed.RegistryEntry{}, err
+		return registry.Entry{}, err
 	}
 	entry, _, err = s.entry(ctx, name, at)
 	return entry, err
 }
 
-func (s Registry) entry(ctx context.Context, name deed.Name, at time.Time) (deed.RegistryEntry, bool, error) {
+func (s Registry) entry(ctx context.Context, name deed.Name, at time.Time) (registry.Entry, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
 	defer cancel()
 	return scanEntry(s.DB.ask(ctx, selectEntry, name, at.Unix()))
 }
 
 // Change implements local.Store.
-func (s Registry) Change(ctx context.Context, name deed.Name, at time.Time, change func(deed.RegistryEntry) (deed.RegistryEntry, error)) error {
+func (s Registry) Change(ctx context.Context, name deed.Name, at time.Time, change func(registry.Entry) (registry.Entry, error)) error {
 	return s.hold(ctx, name, func(ctx context.Context, tx *Tx) error {
 		if err := executeDue(ctx, tx, name, at); err != nil {
 			return err
@@ -50,7 +53,7 @@ func (s Registry) Change(ctx context.Context, name deed.Name, at time.Time, chan
 }
 
 // Entries implements local.Store.
-func (s Registry) Entries(ctx context.Context, account string, after deed.Name, most int, at time.Time) (entries []deed.RegistryEntry, err error) {
+func (s Registry) Entries(ctx context.Context, account string, after deed.Name, most int, at time.Time) (entries []registry.Entry, err error) {
 	if err := s.catchUpAll(ctx, at); err != nil {
 		return nil, err
 	}
@@ -61,7 +64,7 @@ func (s Registry) Entries(ctx context.Context, account string, after deed.Name, 
 		  FROM registry_names n
 		 WHERE account = $1 AND name > $3 AND expires_at + 86400 * (grace_days + $4) > $2
 		 ORDER BY name LIMIT $5`,
-		account, at.Unix(), after, deed.RedemptionDays+deed.PendingDeleteDays, most)
+		account, at.Unix(), after, lifecycle.RedemptionDays+lifecycle.PendingDeleteDays, most)
 	if err != nil {
 		return nil, err
 	}
@@ -115,16 +118,16 @@ const entryColumns = `
 const selectEntry = `SELECT ` + entryColumns + ` FROM registry_names n WHERE name = $1`
 
 // scanEntry returns the zero entry for a name that nobody ever had.
-func scanEntry(row interface{ Scan(...any) error }) (e deed.RegistryEntry, due bool, err error) {
+func scanEntry(row interface{ Scan(...any) error }) (e registry.Entry, due bool, err error) {
 	var created, moved, expires sql.NullInt64
 	var hosts, ds string
 	err = row.Scan(&e.Name, &e.Reference, &e.Account, &created, &moved, &expires,
 		&e.GraceDays, &e.Locked, &e.AuthHash, &hosts, &ds, &e.Transfer, &due)
 	if errors.Is(err, sql.ErrNoRows) {
-		return deed.RegistryEntry{}, false, nil // an order makes the row before anything else
+		return registry.Entry{}, false, nil // an order makes the row before anything else
 	}
 	if err != nil || e.Reference == "" {
-		return deed.RegistryEntry{}, due, err
+		return registry.Entry{}, due, err
 	}
 	e.Created, e.Moved, e.Expires = timeOrZero(created), timeOrZero(moved), timeOrZero(expires)
 	e.Nameservers = strings.Fields(hosts)
@@ -133,7 +136,7 @@ func scanEntry(row interface{ Scan(...any) error }) (e deed.RegistryEntry, due b
 }
 
 // saveEntry puts the entry in the place of held. The caller holds the row.
-func saveEntry(ctx context.Context, tx *Tx, e, held deed.RegistryEntry) error {
+func saveEntry(ctx context.Context, tx *Tx, e, held registry.Entry) error {
 	moved, err := touched(tx.ExecContext(ctx, `
 		UPDATE registry_names
 		   SET reference = $1, account = $2, created_at = $3, moved_at = $4, expires_at = $5,
@@ -149,7 +152,7 @@ func saveEntry(ctx context.Context, tx *Tx, e, held deed.RegistryEntry) error {
 }
 
 // formatDS and parseDS keep keys as a master file writes them (RFC 4034, 5.3).
-func formatDS(keys []deed.DS) string {
+func formatDS(keys []dnssec.DS) string {
 	var lines []string
 	for _, k := range keys {
 		lines = append(lines, fmt.Sprintf("%d %d %d %s", k.KeyTag, k.Algorithm, k.DigestType, k.Digest))
@@ -157,12 +160,12 @@ func formatDS(keys []deed.DS) string {
 	return strings.Join(lines, ",")
 }
 
-func parseDS(text string) (keys []deed.DS, err error) {
+func parseDS(text string) (keys []dnssec.DS, err error) {
 	for line := range strings.SplitSeq(text, ",") {
 		if line == "" {
 			continue
 		}
-		var k deed.DS
+		var k dnssec.DS
 		if _, err := fmt.Sscan(line, &k.KeyTag, &k.Algorithm, &k.DigestType, &k.Digest); err != nil {
 			return nil, fmt.Errorf("read the key %q: %w", line, err)
 		}
@@ -173,7 +176,7 @@ func parseDS(text string) (keys []deed.DS, err error) {
 
 // Delegated returns every name that the registry delegates at the time, by name:
 // those that have name servers and are not on hold.
-func (s Registry) Delegated(ctx context.Context, at time.Time) (entries []deed.RegistryEntry, err error) {
+func (s Registry) Delegated(ctx context.Context, at time.Time) (entries []registry.Entry, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
 	defer cancel()
 	rows, err := s.DB.read.QueryContext(ctx, `
@@ -183,7 +186,7 @@ func (s Registry) Delegated(ctx context.Context, at time.Time) (entries []deed.R
 		return nil, err
 	}
 	err = each(rows, func() error {
-		var e deed.RegistryEntry
+		var e registry.Entry
 		var hosts, ds string
 		if err := rows.Scan(&e.Name, &hosts, &ds); err != nil {
 			return err

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/registrar"
+	"deed.example/deed/internal/registrar/registry"
 )
 
 const selectPlacement = `
@@ -16,21 +18,21 @@ const selectPlacement = `
 	       state, refusal, reason, placed_at, due_at, accepted_at, created_at, expires_at
 	  FROM registry_orders WHERE reference = $1`
 
-func scanPlacement(reference string, row *sql.Row) (deed.Placement, error) {
-	p := deed.Placement{RegistryOrder: deed.RegistryOrder{Reference: reference}}
+func scanPlacement(reference string, row *sql.Row) (registry.Placement, error) {
+	p := registry.Placement{Order: registrar.Order{Reference: reference}}
 	var hosts string
 	var placed, due int64
 	var from, accepted, created, expires sql.NullInt64
 	err := row.Scan(&p.Kind, &p.Name, &p.Years, &hosts, &from, &p.Restore, &p.AuthHash, &p.Account, &p.GraceDays,
 		&p.State, &p.Refusal, &p.Reason, &placed, &due, &accepted, &created, &expires)
 	if errors.Is(err, sql.ErrNoRows) {
-		return deed.Placement{}, deed.Errorf(deed.CodeNotFound, "there is no order %s", reference)
+		return registry.Placement{}, deed.Errorf(deed.CodeNotFound, "there is no order %s", reference)
 	}
 	p.Nameservers = strings.Fields(hosts)
 	p.From, p.Accepted = timeOrZero(from), timeOrZero(accepted)
 	p.Placed, p.Due = time.Unix(placed, 0).UTC(), time.Unix(due, 0).UTC()
 	p.Created, p.Expires = timeOrZero(created), timeOrZero(expires)
-	if p.State == deed.PlacementDone && p.Kind == deed.OrderRegister && !created.Valid {
+	if p.State == registry.PlacementDone && p.Kind == registrar.OrderRegister && !created.Valid {
 		// Done before the dates were written down; they follow from the rest.
 		p.Created, p.Expires = p.Due, p.Due.AddDate(p.Years, 0, 0)
 	}
@@ -38,7 +40,7 @@ func scanPlacement(reference string, row *sql.Row) (deed.Placement, error) {
 }
 
 // insertPlacement writes an order down, unless its reference is known.
-func insertPlacement(ctx context.Context, tx *Tx, p deed.Placement) error {
+func insertPlacement(ctx context.Context, tx *Tx, p registry.Placement) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO registry_orders (reference, kind, name, years, nameservers, from_at, restore, auth_hash,
 		                             account, grace_days, state, refusal, reason, placed_at, due_at)
@@ -50,13 +52,13 @@ func insertPlacement(ctx context.Context, tx *Tx, p deed.Placement) error {
 }
 
 // savePlacement writes down how far a placed order is.
-func savePlacement(ctx context.Context, tx *Tx, p deed.Placement) error {
+func savePlacement(ctx context.Context, tx *Tx, p registry.Placement) error {
 	moved, err := touched(tx.ExecContext(ctx, `
 		UPDATE registry_orders
 		   SET state = $1, refusal = $2, reason = $3, due_at = $4, accepted_at = $5, created_at = $6, expires_at = $7
 		 WHERE reference = $8 AND state = $9`,
 		p.State, p.Refusal, p.Reason, p.Due.Unix(), secondsOrNull(p.Accepted), secondsOrNull(p.Created), secondsOrNull(p.Expires),
-		p.Reference, deed.PlacementPlaced))
+		p.Reference, registry.PlacementPlaced))
 	if err == nil && !moved {
 		err = fmt.Errorf("order %s moved although the row of %s was held", p.Reference, p.Name)
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"deed.example/deed"
+	"deed.example/deed/internal/registrar"
 )
 
 // Names and orders from before there were renewals keep their dates, and count as
@@ -36,7 +36,7 @@ func TestOldRegistryRows(t *testing.T) {
 	}
 	s := Registry{DB: db}
 	p, err := s.Placement(t.Context(), "a", created)
-	if err != nil || p.Kind != deed.OrderRegister || !p.Created.Equal(created) || !p.Expires.Equal(expires) {
+	if err != nil || p.Kind != registrar.OrderRegister || !p.Created.Equal(created) || !p.Expires.Equal(expires) {
 		t.Errorf("got %+v, %v", p, err)
 	}
 	e, err := s.Entry(t.Context(), "old.dev", created)

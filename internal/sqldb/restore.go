@@ -3,11 +3,11 @@ package sqldb
 import (
 	"context"
 
-	"deed.example/deed"
+	"deed.example/deed/internal/order"
 )
 
 // Unfinished implements registration.OpenJobs.
-func (s Jobs) Unfinished(ctx context.Context) (jobs []deed.Job, err error) {
+func (s Jobs) Unfinished(ctx context.Context) (jobs []order.Job, err error) {
 	rows, err := s.DB.read.QueryContext(ctx, `
 		SELECT id FROM jobs
 		 WHERE state IN ('awaiting_payment', 'queued', 'submitting', 'verifying') AND kind NOT LIKE 'dns%' ORDER BY created_at, id`)
@@ -25,7 +25,7 @@ func (s Jobs) Unfinished(ctx context.Context) (jobs []deed.Job, err error) {
 		if err != nil {
 			break
 		}
-		var j deed.Job
+		var j order.Job
 		j, err = s.DB.readJob(ctx, s.DB.read, id)
 		jobs = append(jobs, j)
 	}
@@ -35,10 +35,10 @@ func (s Jobs) Unfinished(ctx context.Context) (jobs []deed.Job, err error) {
 // ResumeJob implements registration.OpenJobs. A job whose money is not there yet,
 // or whose name another job has, comes to the order when it is its turn: a placed
 // order is not placed again.
-func (s Jobs) ResumeJob(ctx context.Context, j deed.Job, attempt int) error {
+func (s Jobs) ResumeJob(ctx context.Context, j order.Job, attempt int) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		now := s.Now()
-		if j.State == deed.JobAwaitingPayment {
+		if j.State == order.JobAwaitingPayment {
 			return setAttempts(ctx, tx, j, attempt-1)
 		}
 		_, err := tx.ExecContext(ctx, `INSERT INTO claims (domain, job_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`, j.Purchase.Name, j.ID)
@@ -53,25 +53,25 @@ func (s Jobs) ResumeJob(ctx context.Context, j deed.Job, attempt int) error {
 		if mine == 0 {
 			return setAttempts(ctx, tx, j, attempt-1)
 		}
-		if err := setAttempts(ctx, tx, j, attempt); err != nil || j.State == deed.JobVerifying {
+		if err := setAttempts(ctx, tx, j, attempt); err != nil || j.State == order.JobVerifying {
 			return err
 		}
 		_, err = tx.ExecContext(ctx, `UPDATE jobs SET state = $1, lease_until = $2, next_at = $2, updated_at = $2 WHERE id = $3`,
-			deed.JobVerifying, now.Unix(), j.ID)
+			order.JobVerifying, now.Unix(), j.ID)
 		if err != nil {
 			return err
 		}
-		return addStep(ctx, tx, j.ID, deed.JobVerifying, now)
+		return addStep(ctx, tx, j.ID, order.JobVerifying, now)
 	})
 }
 
 // setAttempts writes down how many orders were placed for a job, unless it knows
 // of more.
-func setAttempts(ctx context.Context, tx *Tx, j deed.Job, attempts int) error {
+func setAttempts(ctx context.Context, tx *Tx, j order.Job, attempts int) error {
 	if attempts <= j.Attempts {
 		return nil
 	}
 	_, err := tx.ExecContext(ctx, `UPDATE jobs SET attempts = $1, reference = $2, refusal = '' WHERE id = $3`,
-		attempts, deed.OrderReference(j.ID, attempts), j.ID)
+		attempts, order.OrderReference(j.ID, attempts), j.ID)
 	return err
 }

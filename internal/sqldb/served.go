@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/dnszone"
 )
 
 // Served reads what name servers give out. Fill the field.
@@ -17,7 +19,7 @@ type Served struct{ DB *DB }
 const isServed = ` z.ended_at IS NULL AND z.dark_at IS NULL`
 
 // Zone implements primary.Store and zone.Served: the zone as it is served now.
-func (s Served) Zone(ctx context.Context, origin string) (z deed.ServedZone, err error) {
+func (s Served) Zone(ctx context.Context, origin string) (z dnssec.ServedZone, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
 	defer cancel()
 	rows, err := s.DB.read.QueryContext(ctx, `
@@ -44,7 +46,7 @@ func notServed(origin string) error {
 }
 
 // scanRR reads a record behind what stands before it.
-func scanRR(rows *sql.Rows, before ...any) (rr deed.RR, err error) {
+func scanRR(rows *sql.Rows, before ...any) (rr dnszone.RR, err error) {
 	var data string
 	if err := rows.Scan(append(before, &rr.Owner, &rr.Type, &rr.TTL, &data)...); err != nil {
 		return rr, err
@@ -56,7 +58,7 @@ func scanRR(rows *sql.Rows, before ...any) (rr deed.RR, err error) {
 
 // All implements zone.Served: it yields every zone that is served, one after the
 // other.
-func (s Served) All(ctx context.Context, yield func(deed.ServedZone) error) error {
+func (s Served) All(ctx context.Context, yield func(dnssec.ServedZone) error) error {
 	rows, err := s.DB.read.QueryContext(ctx, `
 		SELECT z.domain, z.serial, s.owner, s.type, s.ttl, s.data
 		  FROM served s JOIN zones z ON z.id = s.zone_id
@@ -65,7 +67,7 @@ func (s Served) All(ctx context.Context, yield func(deed.ServedZone) error) erro
 	if err != nil {
 		return err
 	}
-	var z deed.ServedZone
+	var z dnssec.ServedZone
 	err = each(rows, func() error {
 		var origin string
 		var serial uint32
@@ -77,7 +79,7 @@ func (s Served) All(ctx context.Context, yield func(deed.ServedZone) error) erro
 			if err := yield(z.Sorted()); err != nil {
 				return err
 			}
-			z = deed.ServedZone{}
+			z = dnssec.ServedZone{}
 		}
 		z.Origin, z.Serial = origin, serial
 		z.RRs = append(z.RRs, rr)
@@ -118,7 +120,7 @@ func (s Served) CatalogSerial(ctx context.Context) (serial uint32, err error) {
 // Members implements primary.Store. It is one statement, so that the serial is of
 // the same moment as the members; where there are none, its one row has a serial
 // only.
-func (s Served) Members(ctx context.Context) (members []deed.Member, serial uint32, err error) {
+func (s Served) Members(ctx context.Context) (members []dnssec.Member, serial uint32, err error) {
 	rows, err := s.DB.read.QueryContext(ctx, `
 		SELECT c.serial, z.domain, z.member, z.serial
 		  FROM (SELECT coalesce(max(serial), 1) AS serial FROM catalog) c LEFT JOIN zones z ON`+isServed)
@@ -131,7 +133,7 @@ func (s Served) Members(ctx context.Context) (members []deed.Member, serial uint
 		if err := rows.Scan(&serial, &origin, &label, &own); err != nil || !origin.Valid {
 			return err
 		}
-		members = append(members, deed.Member{Origin: origin.String, Label: label.String, Serial: uint32(own.Int64)})
+		members = append(members, dnssec.Member{Origin: origin.String, Label: label.String, Serial: uint32(own.Int64)})
 		return nil
 	})
 	return members, serial, err
@@ -140,7 +142,7 @@ func (s Served) Members(ctx context.Context) (members []deed.Member, serial uint
 const soaType = 6 // RFC 1035, 3.2.2
 
 // SOA implements primary.Store.
-func (s Served) SOA(ctx context.Context, origin string) (rr deed.RR, err error) {
+func (s Served) SOA(ctx context.Context, origin string) (rr dnszone.RR, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
 	defer cancel()
 	var data string
@@ -161,7 +163,7 @@ func (s Served) SOA(ctx context.Context, origin string) (rr deed.RR, err error) 
 }
 
 // Changes implements primary.Store.
-func (s Served) Changes(ctx context.Context, origin string, from uint32) (gone, came []deed.RR, serial uint32, err error) {
+func (s Served) Changes(ctx context.Context, origin string, from uint32) (gone, came []dnszone.RR, serial uint32, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
 	defer cancel()
 	rows, err := s.DB.read.QueryContext(ctx, `
@@ -188,12 +190,12 @@ func (s Served) Changes(ctx context.Context, origin string, from uint32) (gone, 
 		err = deed.Errorf(deed.CodeNotFound, "serial %d of %s is not known any more", from, origin)
 	}
 	// A record that went and came again has a row in each, and has not changed.
-	gone, came = deed.ServedZone{RRs: gone}.Sorted().Diff(deed.ServedZone{RRs: came}.Sorted())
+	gone, came = dnssec.ServedZone{RRs: gone}.Sorted().Diff(dnssec.ServedZone{RRs: came}.Sorted())
 	return gone, came, serial, err
 }
 
 // soaSerial reads the serial out of a SOA: five numbers stand at its end.
-func soaSerial(rr deed.RR) uint32 {
+func soaSerial(rr dnszone.RR) uint32 {
 	tail := []byte(rr.Data[max(0, len(rr.Data)-20):])
 	if len(tail) < 4 {
 		return 0

@@ -8,6 +8,11 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/dnszone"
+	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
@@ -35,12 +40,12 @@ func openStall(db *sqldb.DB) *stall {
 }
 
 // paid returns the job of a purchase whose money is there.
-func (s *stall) paid(t testing.TB, what deed.Purchase) deed.Job {
+func (s *stall) paid(t testing.TB, what order.Purchase) order.Job {
 	t.Helper()
 	s.sold++
-	auth := deed.Authorization{Payer: wallet, PayTo: wallet, Amount: deed.Cent, Nonce: fmt.Sprint(s.sold)}
-	p, err := s.payments.AuthorizePayment(t.Context(), deed.Payment{ID: auth.PaymentID(84532, s.payments.Asset), Auth: auth, Purchase: what}, sqldbtest.AdmitAll)
-	for _, to := range []deed.PaymentState{deed.PaymentSettling, deed.PaymentSettled} {
+	auth := settle.Authorization{Payer: wallet, PayTo: wallet, Amount: deed.Cent, Nonce: fmt.Sprint(s.sold)}
+	p, err := s.payments.AuthorizePayment(t.Context(), order.Payment{ID: auth.PaymentID(84532, s.payments.Asset), Auth: auth, Purchase: what}, sqldbtest.AdmitAll)
+	for _, to := range []order.PaymentState{order.PaymentSettling, order.PaymentSettled} {
 		if err == nil {
 			p, err = s.payments.MovePayment(t.Context(), p, to, fmt.Sprintf("0xfeed%d", s.sold))
 		}
@@ -56,17 +61,17 @@ func (s *stall) paid(t testing.TB, what deed.Purchase) deed.Job {
 }
 
 // sell registers a name, and returns it.
-func (s *stall) sell(t testing.TB, name deed.Name, records ...deed.Record) deed.Registration {
+func (s *stall) sell(t testing.TB, name deed.Name, records ...dnszone.Record) lifecycle.Registration {
 	t.Helper()
-	j := s.paid(t, deed.Purchase{Kind: deed.PurchaseRegistration, Name: name, Years: 1, Records: records})
+	j := s.paid(t, order.Purchase{Kind: order.PurchaseRegistration, Name: name, Years: 1, Records: records})
 	j.Attempts, j.Reference, j.Submitted, j.Lease = 1, j.ID+"-1", s.clock, s.clock
-	for _, to := range []deed.JobState{deed.JobSubmitting, deed.JobVerifying} {
+	for _, to := range []order.JobState{order.JobSubmitting, order.JobVerifying} {
 		if moved, err := s.jobs.MoveJob(t.Context(), j, to, s.clock); err != nil || !moved {
 			t.Fatal(moved, err)
 		}
 		j.State = to
 	}
-	r := deed.Registration{Name: name, Owner: wallet, Status: deed.StatusActive, Reference: j.Reference, PaymentID: j.PaymentID,
+	r := lifecycle.Registration{Name: name, Owner: wallet, Status: lifecycle.StatusActive, Reference: j.Reference, PaymentID: j.PaymentID,
 		Created: s.clock, Expires: s.clock.AddDate(1, 0, 0), Updated: s.clock, Nameservers: s.zones.Publishing.Servers}
 	if err := s.jobs.CompleteJob(t.Context(), j, r); err != nil {
 		t.Fatal(err)
@@ -75,19 +80,19 @@ func (s *stall) sell(t testing.TB, name deed.Name, records ...deed.Record) deed.
 }
 
 // change makes a change that was paid for.
-func (s *stall) change(t testing.TB, name deed.Name, ops ...deed.RecordOp) {
+func (s *stall) change(t testing.TB, name deed.Name, ops ...dnszone.RecordOp) {
 	t.Helper()
-	c := deed.ZoneChange{Kind: deed.ChangeBatch, Zone: name, By: wallet, Ops: ops}
-	j := s.paid(t, deed.PurchaseOf(c))
+	c := dnszone.Change{Kind: dnszone.ChangeBatch, Zone: name, By: wallet, Ops: ops}
+	j := s.paid(t, order.PurchaseOf(c))
 	if done, err := s.zones.ChangeZone(t.Context(), j); err != nil || !done {
 		t.Fatal(done, err)
 	}
-	if j, err := s.jobs.Job(t.Context(), j.ID); err != nil || j.State != deed.JobCompleted {
+	if j, err := s.jobs.Job(t.Context(), j.ID); err != nil || j.State != order.JobCompleted {
 		t.Fatalf("got %s %s, %v", j.State, j.Failure, err)
 	}
 }
 
-func (s *stall) zone(t testing.TB, name deed.Name) deed.ServedZone {
+func (s *stall) zone(t testing.TB, name deed.Name) dnssec.ServedZone {
 	t.Helper()
 	z, err := s.served.Zone(t.Context(), string(name))
 	if err != nil {
@@ -116,7 +121,7 @@ func (s *stall) member(t testing.TB, name deed.Name) (label string, serial uint3
 }
 
 // randomOps are a few things that may be done to the zone.
-func (s *stall) randomOps(t testing.TB, dice *rand.Rand, name deed.Name) (ops []deed.RecordOp) {
+func (s *stall) randomOps(t testing.TB, dice *rand.Rand, name deed.Name) (ops []dnszone.RecordOp) {
 	t.Helper()
 	z, err := s.zones.Zone(t.Context(), name)
 	if err != nil {
@@ -124,15 +129,15 @@ func (s *stall) randomOps(t testing.TB, dice *rand.Rand, name deed.Name) (ops []
 	}
 	for range 1 + dice.IntN(3) {
 		s.sold++
-		fresh := deed.Record{Type: "TXT", Host: fmt.Sprintf("h%d", dice.IntN(5)), Value: fmt.Sprintf("text %d", s.sold), TTL: 60 * (1 + dice.IntN(3))}
+		fresh := dnszone.Record{Type: "TXT", Host: fmt.Sprintf("h%d", dice.IntN(5)), Value: fmt.Sprintf("text %d", s.sold), TTL: 60 * (1 + dice.IntN(3))}
 		switch pick := dice.IntN(len(z.Records) + 2); {
 		case pick >= len(z.Records):
-			ops = append(ops, deed.RecordOp{Op: deed.OpAdd, ID: deed.RecordID(fmt.Sprintf("rec_%d", s.sold)), Record: fresh})
+			ops = append(ops, dnszone.RecordOp{Op: dnszone.OpAdd, ID: dnszone.RecordID(fmt.Sprintf("rec_%d", s.sold)), Record: fresh})
 		case dice.IntN(2) == 0:
-			ops = append(ops, deed.RecordOp{Op: deed.OpUpdate, ID: z.Records[pick].ID, Patch: deed.RecordPatch{Value: &fresh.Value}})
+			ops = append(ops, dnszone.RecordOp{Op: dnszone.OpUpdate, ID: z.Records[pick].ID, Patch: dnszone.RecordPatch{Value: &fresh.Value}})
 			z.Records = slices.Delete(z.Records, pick, pick+1)
 		default:
-			ops = append(ops, deed.RecordOp{Op: deed.OpDelete, ID: z.Records[pick].ID})
+			ops = append(ops, dnszone.RecordOp{Op: dnszone.OpDelete, ID: z.Records[pick].ID})
 			z.Records = slices.Delete(z.Records, pick, pick+1)
 		}
 	}
@@ -145,9 +150,9 @@ func TestChangesLeadFromEveryEditionToTheZone(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		const name = "example.com"
 		s, dice := openStall(db), rand.New(rand.NewPCG(3, 4))
-		s.sell(t, name, deed.Record{Type: "TXT", Host: "@", Value: "the first", TTL: 300})
-		s.sell(t, "neighbour.com", deed.Record{Type: "A", Host: "@", Value: "192.0.2.2", TTL: 300})
-		editions := []deed.ServedZone{s.zone(t, name)}
+		s.sell(t, name, dnszone.Record{Type: "TXT", Host: "@", Value: "the first", TTL: 300})
+		s.sell(t, "neighbour.com", dnszone.Record{Type: "A", Host: "@", Value: "192.0.2.2", TTL: 300})
+		editions := []dnssec.ServedZone{s.zone(t, name)}
 		for range 30 {
 			s.clock = s.clock.Add(time.Duration(dice.IntN(3)) * 12 * time.Hour)
 			if dice.IntN(6) == 0 {
@@ -174,7 +179,7 @@ func TestChangesLeadFromEveryEditionToTheZone(t *testing.T) {
 			t.Errorf("got %v, %v", soa, err)
 		}
 		for _, never := range []uint32{0, editions[0].Serial - 1, editions[1].Serial + 1, last.Serial, last.Serial + 1, 1 << 31} {
-			if slices.ContainsFunc(editions[:len(editions)-1], func(z deed.ServedZone) bool { return z.Serial == never }) {
+			if slices.ContainsFunc(editions[:len(editions)-1], func(z dnssec.ServedZone) bool { return z.Serial == never }) {
 				continue
 			}
 			if _, _, _, err := s.served.Changes(t.Context(), name, never); deed.CodeOf(err) != deed.CodeNotFound {
@@ -189,11 +194,11 @@ func TestOldEditionsAreForgotten(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		const name = "example.com"
 		s := openStall(db)
-		s.sell(t, name, deed.Record{Type: "A", Host: "@", Value: "192.0.2.1", TTL: 300})
+		s.sell(t, name, dnszone.Record{Type: "A", Host: "@", Value: "192.0.2.1", TTL: 300})
 		first := s.zone(t, name)
 		for i, wait := range []int{1, 20, 20} {
 			s.clock = s.clock.AddDate(0, 0, wait)
-			s.change(t, name, deed.RecordOp{Op: deed.OpAdd, ID: deed.RecordID(fmt.Sprint("rec_", i)), Record: deed.Record{Type: "A", Host: "www", Value: fmt.Sprint("192.0.2.", 10+i), TTL: 60}})
+			s.change(t, name, dnszone.RecordOp{Op: dnszone.OpAdd, ID: dnszone.RecordID(fmt.Sprint("rec_", i)), Record: dnszone.Record{Type: "A", Host: "www", Value: fmt.Sprint("192.0.2.", 10+i), TTL: 60}})
 			if i == 0 {
 				if _, _, _, err := s.served.Changes(t.Context(), name, first.Serial); err != nil {
 					t.Errorf("after a day: %v", err)
@@ -239,17 +244,17 @@ func TestMembersThroughALife(t *testing.T) {
 		held, first := label, s.zone(t, name)
 
 		dark := r
-		dark.Status, dark.Updated = deed.StatusRedemption, s.clock
+		dark.Status, dark.Updated = lifecycle.StatusRedemption, s.clock
 		s.live(t, r, dark)
 		grown("dark", is(""))
 		back := dark
-		back.Status = deed.StatusActive
+		back.Status = lifecycle.StatusActive
 		s.live(t, dark, back)
 		grown("restored", is(held))
 
 		given := back
 		given.Owner = "0x00000000000000000000000000000000000000aa"
-		if err := s.names.Act(t.Context(), given, deed.Act{Kind: deed.ActHandover, Wallet: wallet}); err != nil {
+		if err := s.names.Act(t.Context(), given, lifecycle.OwnerAction{Kind: lifecycle.ActionHandover, Wallet: wallet}); err != nil {
 			t.Fatal(err)
 		}
 		grown("handed over", fresh(held))
@@ -307,7 +312,7 @@ func TestMembersAreOfOneMoment(t *testing.T) {
 	})
 }
 
-func (s *stall) live(t *testing.T, was, is deed.Registration) {
+func (s *stall) live(t *testing.T, was, is lifecycle.Registration) {
 	t.Helper()
 	if written, err := s.names.LiveOn(t.Context(), was, is, nil, s.clock); err != nil || !written {
 		t.Fatal(written, err)
@@ -320,7 +325,7 @@ func TestSignaturesAreRenewed(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		s := openStall(db)
 		for i := range 3 {
-			s.sell(t, deed.Name(fmt.Sprintf("name%d.com", i)), deed.Record{Type: "A", Host: "@", Value: "192.0.2.1", TTL: 300})
+			s.sell(t, deed.Name(fmt.Sprintf("name%d.com", i)), dnszone.Record{Type: "A", Host: "@", Value: "192.0.2.1", TTL: 300})
 		}
 		s.zones.Generation = 0
 		s.jobs.Zones = s.zones

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/settle"
 )
 
 // Settlements implements chain.Store: the transactions we signed for one chain.
@@ -29,7 +30,7 @@ var errAllTaken = errors.New("every attempt was made already")
 
 // Sign implements chain.Store. The row of the signer is held until the signed
 // bytes are written, so processes that share the database go one by one.
-func (s Settlements) Sign(ctx context.Context, in deed.Intent, sign func(nonce uint64, purposes []string) (deed.Transaction, error)) error {
+func (s Settlements) Sign(ctx context.Context, in settle.Intent, sign func(nonce uint64, purposes []string) (settle.Transaction, error)) error {
 	err := s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		stored, err := s.nextNonce(ctx, tx, in)
 		if err != nil {
@@ -59,7 +60,7 @@ func (s Settlements) Sign(ctx context.Context, in deed.Intent, sign func(nonce u
 }
 
 // nextNonce takes the next nonce that the signer's row knows of, and its lock.
-func (s Settlements) nextNonce(ctx context.Context, tx *Tx, in deed.Intent) (nonce uint64, err error) {
+func (s Settlements) nextNonce(ctx context.Context, tx *Tx, in settle.Intent) (nonce uint64, err error) {
 	err = tx.QueryRowContext(ctx, `
 		INSERT INTO signers (chain, address, next_nonce) VALUES ($1, $2, $3)
 		ON CONFLICT (chain, address) DO UPDATE SET next_nonce = signers.next_nonce + 1
@@ -74,7 +75,7 @@ func (s Settlements) nextNonce(ctx context.Context, tx *Tx, in deed.Intent) (non
 // skip goes on from the chain's count when that is ahead of the stored nonce,
 // and writes the nonces between them down as foreign: the chain has mined them,
 // and nothing of ours that is stored can be at one of them.
-func (s Settlements) skip(ctx context.Context, tx *Tx, in deed.Intent, stored uint64, at time.Time) error {
+func (s Settlements) skip(ctx context.Context, tx *Tx, in settle.Intent, stored uint64, at time.Time) error {
 	if stored >= in.First {
 		return nil
 	}
@@ -92,7 +93,7 @@ func (s Settlements) skip(ctx context.Context, tx *Tx, in deed.Intent, stored ui
 }
 
 // take writes the attempts down and returns the purposes nobody was ahead with.
-func (s Settlements) take(ctx context.Context, tx *Tx, in deed.Intent, nonce uint64) (free []string, err error) {
+func (s Settlements) take(ctx context.Context, tx *Tx, in settle.Intent, nonce uint64) (free []string, err error) {
 	for _, purpose := range in.Purposes {
 		ours, err := touched(tx.ExecContext(ctx, `
 			INSERT INTO attempts (chain, purpose, attempt, signer, nonce) VALUES ($1, $2, $3, $4, $5)
@@ -108,7 +109,7 @@ func (s Settlements) take(ctx context.Context, tx *Tx, in deed.Intent, nonce uin
 	return free, nil
 }
 
-func (s Settlements) insert(ctx context.Context, tx *Tx, t deed.Transaction) error {
+func (s Settlements) insert(ctx context.Context, tx *Tx, t settle.Transaction) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO transactions (chain, signer, nonce, hash, raw, signed_at) VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT DO NOTHING`,
@@ -143,15 +144,15 @@ func (s Settlements) Abandon(ctx context.Context, purpose string, attempt int) e
 }
 
 // Outbid implements chain.Store.
-func (s Settlements) Outbid(ctx context.Context, t deed.Transaction) error {
+func (s Settlements) Outbid(ctx context.Context, t settle.Transaction) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error { return s.insert(ctx, tx, t) })
 }
 
 // Sent implements chain.Store.
-func (s Settlements) Sent(ctx context.Context, purposes []string) (map[string][]deed.Transaction, error) {
+func (s Settlements) Sent(ctx context.Context, purposes []string) (map[string][]settle.Transaction, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
 	defer cancel()
-	sent := map[string][]deed.Transaction{}
+	sent := map[string][]settle.Transaction{}
 	for len(purposes) > 0 {
 		n := min(len(purposes), maxPurposes)
 		if err := s.sent(ctx, purposes[:n], sent); err != nil {
@@ -162,7 +163,7 @@ func (s Settlements) Sent(ctx context.Context, purposes []string) (map[string][]
 	return sent, nil
 }
 
-func (s Settlements) sent(ctx context.Context, purposes []string, into map[string][]deed.Transaction) error {
+func (s Settlements) sent(ctx context.Context, purposes []string, into map[string][]settle.Transaction) error {
 	args := []any{s.ChainID}
 	var places []string
 	for i, p := range purposes {
@@ -179,7 +180,7 @@ func (s Settlements) sent(ctx context.Context, purposes []string, into map[strin
 	}
 	return each(rows, func() error {
 		var purpose string
-		var t deed.Transaction
+		var t settle.Transaction
 		var at int64
 		if err := rows.Scan(&purpose, &t.Attempt, &t.From, &t.Nonce, &t.Hash, &at); err != nil {
 			return err
@@ -191,7 +192,7 @@ func (s Settlements) sent(ctx context.Context, purposes []string, into map[strin
 }
 
 // Unmined implements chain.Store.
-func (s Settlements) Unmined(ctx context.Context, from deed.Wallet, nonce uint64) (all []deed.Transaction, err error) {
+func (s Settlements) Unmined(ctx context.Context, from deed.Wallet, nonce uint64) (all []settle.Transaction, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
 	defer cancel()
 	rows, err := s.DB.read.QueryContext(ctx, `
@@ -203,7 +204,7 @@ func (s Settlements) Unmined(ctx context.Context, from deed.Wallet, nonce uint64
 		return nil, fmt.Errorf("read transactions of %s: %w", from, err)
 	}
 	err = each(rows, func() error {
-		t := deed.Transaction{From: from}
+		t := settle.Transaction{From: from}
 		var raw string
 		var at int64
 		if err := rows.Scan(&t.Nonce, &t.Hash, &raw, &at); err != nil {

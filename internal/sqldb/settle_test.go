@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
@@ -17,9 +18,9 @@ import (
 const signer = deed.Wallet("0x00000000000000000000000000000000000000aa")
 
 // signAs returns a signature that notes what it signs.
-func signAs(hash string) func(uint64, []string) (deed.Transaction, error) {
-	return func(nonce uint64, purposes []string) (deed.Transaction, error) {
-		return deed.Transaction{From: signer, Nonce: nonce, Hash: hash, Raw: []byte(strings.Join(purposes, ",")), SignedAt: time.Unix(1_800_000_000, 0)}, nil
+func signAs(hash string) func(uint64, []string) (settle.Transaction, error) {
+	return func(nonce uint64, purposes []string) (settle.Transaction, error) {
+		return settle.Transaction{From: signer, Nonce: nonce, Hash: hash, Raw: []byte(strings.Join(purposes, ",")), SignedAt: time.Unix(1_800_000_000, 0)}, nil
 	}
 }
 
@@ -28,7 +29,7 @@ func TestSettlements(t *testing.T) {
 		s := sqldb.Settlements{DB: db, ChainID: 84532}
 		sign := func(hash string, attempt int, purposes ...string) {
 			t.Helper()
-			in := deed.Intent{From: signer, First: 7, Purposes: purposes, Attempt: attempt}
+			in := settle.Intent{From: signer, First: 7, Purposes: purposes, Attempt: attempt}
 			if err := s.Sign(t.Context(), in, signAs(hash)); err != nil {
 				t.Fatal(err)
 			}
@@ -38,12 +39,12 @@ func TestSettlements(t *testing.T) {
 		sign("two", 1, "b", "c")
 		sign("three", 2, "a")
 		unsigned := errors.New("no key")
-		err := s.Sign(t.Context(), deed.Intent{From: signer, Purposes: []string{"d"}, Attempt: 1},
-			func(uint64, []string) (deed.Transaction, error) { return deed.Transaction{}, unsigned })
+		err := s.Sign(t.Context(), settle.Intent{From: signer, Purposes: []string{"d"}, Attempt: 1},
+			func(uint64, []string) (settle.Transaction, error) { return settle.Transaction{}, unsigned })
 		if !errors.Is(err, unsigned) {
 			t.Errorf("got %v, want %v", err, unsigned)
 		}
-		outbid := deed.Transaction{From: signer, Nonce: 8, Hash: "dearer", Raw: []byte("c"), SignedAt: time.Unix(1_800_000_030, 0)}
+		outbid := settle.Transaction{From: signer, Nonce: 8, Hash: "dearer", Raw: []byte("c"), SignedAt: time.Unix(1_800_000_030, 0)}
 		if err := errors.Join(s.Outbid(t.Context(), outbid), s.Outbid(t.Context(), outbid)); err != nil {
 			t.Error(err)
 		}
@@ -62,7 +63,7 @@ func TestSettlements(t *testing.T) {
 	})
 }
 
-func brief(all []deed.Transaction) (words []string) {
+func brief(all []settle.Transaction) (words []string) {
 	for _, tx := range all {
 		words = append(words, fmt.Sprintf("%d/%d %s", tx.Nonce, tx.Attempt, tx.Hash))
 	}
@@ -76,7 +77,7 @@ func TestSettlementsRaced(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 40 { // twenty purposes, twice
 			wg.Go(func() {
-				in := deed.Intent{From: signer, First: 3, Purposes: []string{fmt.Sprint(i % 20)}, Attempt: 1}
+				in := settle.Intent{From: signer, First: 3, Purposes: []string{fmt.Sprint(i % 20)}, Attempt: 1}
 				if err := s.Sign(t.Context(), in, signAs(fmt.Sprint(i))); err != nil {
 					t.Error(err)
 				}

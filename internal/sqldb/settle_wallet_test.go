@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
@@ -19,7 +20,7 @@ func TestForeignNonces(t *testing.T) {
 		s := sqldb.Settlements{DB: db, ChainID: 84532}
 		sign := func(hash string, first uint64, purpose string) {
 			t.Helper()
-			in := deed.Intent{From: signer, First: first, Purposes: []string{purpose}, Attempt: 1}
+			in := settle.Intent{From: signer, First: first, Purposes: []string{purpose}, Attempt: 1}
 			if err := s.Sign(t.Context(), in, signAs(hash)); err != nil {
 				t.Fatal(err)
 			}
@@ -28,7 +29,7 @@ func TestForeignNonces(t *testing.T) {
 		sign("two", 10, "b") // 8 and 9 are foreign
 		sign("taken", 90, "b")
 		sign("three", 4, "c") // a node that lags
-		fill := deed.Transaction{From: signer, Nonce: 9, Hash: "fill", Raw: []byte("-"), SignedAt: noon}
+		fill := settle.Transaction{From: signer, Nonce: 9, Hash: "fill", Raw: []byte("-"), SignedAt: noon}
 		if err := s.Outbid(t.Context(), fill); err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +46,7 @@ func TestForeignNonces(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		gap := deed.Transaction{From: signer, Nonce: 13, Hash: "gap", Raw: []byte("-"), SignedAt: noon}
+		gap := settle.Transaction{From: signer, Nonce: 13, Hash: "gap", Raw: []byte("-"), SignedAt: noon}
 		if err := s.Outbid(t.Context(), gap); err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +72,7 @@ func TestAbandonRacesSign(t *testing.T) {
 			purpose := fmt.Sprint(i)
 			wg.Go(func() { abandoned[i] = s.Abandon(t.Context(), purpose, 1) })
 			wg.Go(func() {
-				in := deed.Intent{From: signer, Purposes: []string{purpose}, Attempt: 1}
+				in := settle.Intent{From: signer, Purposes: []string{purpose}, Attempt: 1}
 				if err := s.Sign(t.Context(), in, signAs(purpose)); err != nil {
 					t.Error(err)
 				}
@@ -88,9 +89,9 @@ func TestAbandonRacesSign(t *testing.T) {
 			if err == nil {
 				wins++
 				again := s.Abandon(t.Context(), fmt.Sprint(i), 1)
-				in := deed.Intent{From: signer, Purposes: []string{fmt.Sprint(i)}, Attempt: 1}
-				signed := s.Sign(t.Context(), in, func(uint64, []string) (deed.Transaction, error) {
-					return deed.Transaction{}, errors.New("it was signed after all")
+				in := settle.Intent{From: signer, Purposes: []string{fmt.Sprint(i)}, Attempt: 1}
+				signed := s.Sign(t.Context(), in, func(uint64, []string) (settle.Transaction, error) {
+					return settle.Transaction{}, errors.New("it was signed after all")
 				})
 				if again != nil || signed != nil {
 					t.Errorf("%d: got %v, %v", i, again, signed)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/signin"
 )
 
 const (
@@ -32,7 +33,7 @@ func NewSessions(db *DB, now func() time.Time) *Sessions {
 }
 
 // CreateSession implements signin.Store.
-func (s *Sessions) CreateSession(ctx context.Context, ses deed.Session) (generation int64, err error) {
+func (s *Sessions) CreateSession(ctx context.Context, ses signin.Session) (generation int64, err error) {
 	issued := ses.Refresh.Issued.Unix()
 	err = s.db.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		fresh, err := touched(tx.ExecContext(ctx, `
@@ -61,7 +62,7 @@ func (s *Sessions) CreateSession(ctx context.Context, ses deed.Session) (generat
 	return generation, err
 }
 
-func insertRefresh(ctx context.Context, tx *Tx, w deed.Wallet, family string, r deed.RefreshToken) error {
+func insertRefresh(ctx context.Context, tx *Tx, w deed.Wallet, family string, r signin.RefreshToken) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO refresh_tokens (hash, family, wallet, issued_at, expires_at)
 		VALUES ($1, $2, $3, $4, $5)`,
@@ -84,7 +85,7 @@ func (s *Sessions) sweep(ctx context.Context, tx *Tx) error {
 }
 
 // RotateRefresh implements signin.Store.
-func (s *Sessions) RotateRefresh(ctx context.Context, hash string, next deed.RefreshToken) (w deed.Wallet, generation int64, err error) {
+func (s *Sessions) RotateRefresh(ctx context.Context, hash string, next signin.RefreshToken) (w deed.Wallet, generation int64, err error) {
 	var refused error // a refusal may end a family, and that must be committed
 	err = s.db.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		var family string

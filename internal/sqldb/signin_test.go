@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/signin"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
@@ -17,12 +18,12 @@ const wallet deed.Wallet = "0x71c7656ec7ab88b098defb751b7401b5f6d8976f"
 
 var noon = time.Unix(1_800_000_000, 0)
 
-func refresh(hash string, issued time.Time) deed.RefreshToken {
-	return deed.RefreshToken{Hash: hash, Issued: issued, Expires: issued.Add(deed.RefreshLifetime)}
+func refresh(hash string, issued time.Time) signin.RefreshToken {
+	return signin.RefreshToken{Hash: hash, Issued: issued, Expires: issued.Add(signin.RefreshLifetime)}
 }
 
-func session(nonce, family, hash string) deed.Session {
-	return deed.Session{Wallet: wallet, Family: family, Nonce: deed.Nonce(nonce), NonceEnds: noon.Add(deed.NonceLifetime), Refresh: refresh(hash, noon)}
+func session(nonce, family, hash string) signin.Session {
+	return signin.Session{Wallet: wallet, Family: family, Nonce: signin.Nonce(nonce), NonceEnds: noon.Add(signin.NonceLifetime), Refresh: refresh(hash, noon)}
 }
 
 func eachSessions(t *testing.T, f func(t *testing.T, s *sqldb.Sessions)) {
@@ -126,7 +127,7 @@ func TestExpiredAndUnknownAreToldApart(t *testing.T) {
 	eachSessions(t, func(t *testing.T, s *sqldb.Sessions) {
 		create(t, s, "n1", "f1", "a0")
 		create(t, s, "n2", "f2", "b0")
-		end := noon.Add(deed.RefreshLifetime)
+		end := noon.Add(signin.RefreshLifetime)
 		if got := rotate(t, s, "a0", "a1", end.Add(-time.Second)); got != "" {
 			t.Errorf("a second before its end: got %q", got)
 		}
@@ -143,7 +144,7 @@ func TestRevokeEndsEverythingOfOneWallet(t *testing.T) {
 	eachSessions(t, func(t *testing.T, s *sqldb.Sessions) {
 		first := create(t, s, "n1", "f1", "a0")
 		create(t, s, "n2", "f2", "b0")
-		other := deed.Session{Wallet: "0x0000000000000000000000000000000000000001", Family: "f3", Nonce: "n3", NonceEnds: noon.Add(deed.NonceLifetime), Refresh: refresh("c0", noon)}
+		other := signin.Session{Wallet: "0x0000000000000000000000000000000000000001", Family: "f3", Nonce: "n3", NonceEnds: noon.Add(signin.NonceLifetime), Refresh: refresh("c0", noon)}
 		if _, err := s.CreateSession(t.Context(), other); err != nil {
 			t.Fatal(err)
 		}

@@ -5,8 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"deed.example/deed"
+	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/seal"
+	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
@@ -28,26 +29,26 @@ func sound(t *testing.T, db *sqldb.DB) {
 // operator; adopting it twice changes nothing.
 func TestUnsolicitedMoney(t *testing.T) {
 	tests := map[string]struct {
-		u    deed.Unsolicited
-		want deed.PaymentState
+		u    order.Unsolicited
+		want order.PaymentState
 		due  bool
 		lost int
 	}{
-		"waits for its payer":       {deed.Unsolicited{State: deed.PaymentUnclaimed, Next: noon}, deed.PaymentUnclaimed, true, 0},
-		"too little":                {deed.Unsolicited{State: deed.PaymentDust, Next: noon}, deed.PaymentDust, false, 0},
-		"we settled it, and forgot": {deed.Unsolicited{State: deed.PaymentUnclaimed, Next: noon, Lost: true}, deed.PaymentUnclaimed, false, 1},
+		"waits for its payer":       {order.Unsolicited{State: order.PaymentUnclaimed, Next: noon}, order.PaymentUnclaimed, true, 0},
+		"too little":                {order.Unsolicited{State: order.PaymentDust, Next: noon}, order.PaymentDust, false, 0},
+		"we settled it, and forgot": {order.Unsolicited{State: order.PaymentUnclaimed, Next: noon, Lost: true}, order.PaymentUnclaimed, false, 1},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 				rows := sqldb.Payments{DB: db, ChainID: 1, Now: func() time.Time { return noon }}
-				transfer := deed.Transfer{Payer: "0x01", PayTo: "0x02", Nonce: "0x0a", Amount: 10, TxHash: "0xabc", Block: 3}
+				transfer := settle.Transfer{Payer: "0x01", PayTo: "0x02", Nonce: "0x0a", Amount: 10, TxHash: "0xabc", Block: 3}
 				for range 2 {
 					if err := rows.Adopt(t.Context(), transfer, tt.u); err != nil {
 						t.Fatal(err)
 					}
 				}
-				id := deed.Authorization{Payer: "0x01", Nonce: "0x0a"}.PaymentID(1, "")
+				id := settle.Authorization{Payer: "0x01", Nonce: "0x0a"}.PaymentID(1, "")
 				p, err := rows.Payment(t.Context(), id)
 				if err != nil || p.State != tt.want || p.Auth.PayTo != "0x02" {
 					t.Errorf("got %+v, %v", p, err)
@@ -71,30 +72,30 @@ func TestClaimPayment(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		rows := sqldb.Payments{DB: db, ChainID: 1, Now: func() time.Time { return noon }}
 		p := openRegistration("0x01", 1, 10)
-		transfer := deed.Transfer{Payer: "0x01", PayTo: "0x02", Nonce: p.Auth.Nonce, Amount: 10, TxHash: "0xabc"}
-		if err := rows.Adopt(t.Context(), transfer, deed.Unsolicited{State: deed.PaymentUnclaimed, Next: noon}); err != nil {
+		transfer := settle.Transfer{Payer: "0x01", PayTo: "0x02", Nonce: p.Auth.Nonce, Amount: 10, TxHash: "0xabc"}
+		if err := rows.Adopt(t.Context(), transfer, order.Unsolicited{State: order.PaymentUnclaimed, Next: noon}); err != nil {
 			t.Fatal(err)
 		}
 		wrong := p
 		wrong.Auth.Amount = 11
-		if got, err := rows.ClaimPayment(t.Context(), wrong, 0); err != nil || got.State != deed.PaymentUnclaimed {
+		if got, err := rows.ClaimPayment(t.Context(), wrong, 0); err != nil || got.State != order.PaymentUnclaimed {
 			t.Errorf("another amount: got %+v, %v", got, err)
 		}
 		for range 2 {
 			got, err := rows.ClaimPayment(t.Context(), p, 0)
-			if err != nil || got.State != deed.PaymentSettled || got.Purchase.Name != "name1.com" || got.RefundID != "" {
+			if err != nil || got.State != order.PaymentSettled || got.Purchase.Name != "name1.com" || got.RefundID != "" {
 				t.Fatalf("got %+v, %v", got, err)
 			}
 		}
-		j, err := sqldb.Jobs{DB: db, Now: time.Now}.Job(t.Context(), deed.JobID(p.ID))
-		if err != nil || j.State != deed.JobQueued || j.Owner != "0x01" {
+		j, err := sqldb.Jobs{DB: db, Now: time.Now}.Job(t.Context(), order.JobID(p.ID))
+		if err != nil || j.State != order.JobQueued || j.Owner != "0x01" {
 			t.Errorf("got %+v, %v", j, err)
 		}
 		again := openRegistration("0x01", 1, 10)
 		again.Auth.Nonce = "another"
 		again.ID = again.Auth.PaymentID(1, "")
 		transfer.Nonce = again.Auth.Nonce
-		if err := rows.Adopt(t.Context(), transfer, deed.Unsolicited{State: deed.PaymentUnclaimed, Next: noon}); err != nil {
+		if err := rows.Adopt(t.Context(), transfer, order.Unsolicited{State: order.PaymentUnclaimed, Next: noon}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := rows.ClaimPayment(t.Context(), again, 0); err == nil {
@@ -109,13 +110,13 @@ func TestPutAside(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		now := noon
 		rows := sqldb.Payments{DB: db, ChainID: 1, Now: func() time.Time { return now }}
-		transfer := deed.Transfer{Payer: "0x01", PayTo: "0x02", Nonce: "0x0a", Amount: 10, TxHash: "0xabc", Block: 3}
+		transfer := settle.Transfer{Payer: "0x01", PayTo: "0x02", Nonce: "0x0a", Amount: 10, TxHash: "0xabc", Block: 3}
 		for range 2 {
 			if err := rows.PutAside(t.Context(), transfer, "it broke a rule", noon.Add(time.Minute)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := rows.SetWatched(t.Context(), 9, []deed.UnreadBlock{{Number: 4, Reason: "too large"}}); err != nil {
+		if err := rows.SetWatched(t.Context(), 9, []settle.UnreadBlock{{Number: 4, Reason: "too large"}}); err != nil {
 			t.Fatal(err)
 		}
 		if due, err := rows.DueAside(t.Context(), 10); err != nil || len(due) != 0 {
@@ -126,7 +127,7 @@ func TestPutAside(t *testing.T) {
 		if err != nil || len(due) != 1 || due[0] != transfer {
 			t.Fatalf("got %v, %v", due, err)
 		}
-		if err := rows.Adopt(t.Context(), due[0], deed.Unsolicited{State: deed.PaymentUnclaimed, Next: now}); err != nil {
+		if err := rows.Adopt(t.Context(), due[0], order.Unsolicited{State: order.PaymentUnclaimed, Next: now}); err != nil {
 			t.Fatal(err)
 		}
 		if due, err := rows.DueAside(t.Context(), 10); err != nil || len(due) != 0 {
@@ -150,7 +151,7 @@ func TestAuthCodesAreSealedAndErased(t *testing.T) {
 		rows := sqldb.Payments{DB: db, ChainID: 1, Now: func() time.Time { return noon }}
 		jobs := sqldb.Jobs{DB: db, Now: func() time.Time { return noon }}
 		p := openRegistration("0x01", 1, 10)
-		p.Purchase = deed.Purchase{Kind: deed.PurchaseTransfer, Name: "moved.com", Years: 1, AuthCode: "Secret-Code-1"}
+		p.Purchase = order.Purchase{Kind: order.PurchaseTransfer, Name: "moved.com", Years: 1, AuthCode: "Secret-Code-1"}
 		stored, err := rows.AuthorizePayment(t.Context(), p, sqldbtest.AdmitAll)
 		if err != nil {
 			t.Fatal(err)
@@ -158,13 +159,13 @@ func TestAuthCodesAreSealedAndErased(t *testing.T) {
 		if has := textOf(t, db, `SELECT purchase FROM payments`); has == "" || strings.Contains(has, "Secret-Code-1") {
 			t.Errorf("the row has %s", has)
 		}
-		if j, err := jobs.Job(t.Context(), deed.JobID(p.ID)); err != nil || j.Purchase.AuthCode != "Secret-Code-1" {
+		if j, err := jobs.Job(t.Context(), order.JobID(p.ID)); err != nil || j.Purchase.AuthCode != "Secret-Code-1" {
 			t.Errorf("got %q, %v", j.Purchase.AuthCode, err)
 		}
 		if stored.Fingerprint != p.Purchase.Fingerprint() {
 			t.Error("the fingerprint is another")
 		}
-		for _, to := range []deed.PaymentState{deed.PaymentSettling, deed.PaymentReleased} {
+		for _, to := range []order.PaymentState{order.PaymentSettling, order.PaymentReleased} {
 			if stored, err = rows.MovePayment(t.Context(), stored, to, ""); err != nil {
 				t.Fatal(err)
 			}

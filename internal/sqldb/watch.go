@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/settle"
 )
 
 // Watched implements payment.WatchStore: the block to read the chain from.
@@ -23,10 +25,10 @@ func (s Payments) Watched(ctx context.Context) (next uint64, err error) {
 
 // SetWatched implements payment.WatchStore. Blocks that could not be read are put
 // aside with it.
-func (s Payments) SetWatched(ctx context.Context, next uint64, unread []deed.UnreadBlock) error {
+func (s Payments) SetWatched(ctx context.Context, next uint64, unread []settle.UnreadBlock) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		for _, b := range unread {
-			if err := s.putAside(ctx, tx, deed.Transfer{Block: b.Number}, b.Reason, nil); err != nil {
+			if err := s.putAside(ctx, tx, settle.Transfer{Block: b.Number}, b.Reason, nil); err != nil {
 				return err
 			}
 		}
@@ -41,7 +43,7 @@ func (s Payments) SetWatched(ctx context.Context, next uint64, unread []deed.Unr
 
 // Adopt implements payment.WatchStore. A transfer that pays what was authorized
 // settles it; one that nobody asked for becomes a payment for nothing.
-func (s Payments) Adopt(ctx context.Context, t deed.Transfer, u deed.Unsolicited) error {
+func (s Payments) Adopt(ctx context.Context, t settle.Transfer, u order.Unsolicited) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		// The same lock as for a payment that is opened, which may be this one.
 		if _, err := lockPayer(ctx, tx, t.Payer); err != nil {
@@ -58,11 +60,11 @@ func (s Payments) Adopt(ctx context.Context, t deed.Transfer, u deed.Unsolicited
 }
 
 // PutAside implements payment.WatchStore.
-func (s Payments) PutAside(ctx context.Context, t deed.Transfer, reason string, next time.Time) error {
+func (s Payments) PutAside(ctx context.Context, t settle.Transfer, reason string, next time.Time) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error { return s.putAside(ctx, tx, t, reason, next.Unix()) })
 }
 
-func (s Payments) putAside(ctx context.Context, tx *Tx, t deed.Transfer, reason string, next any) error {
+func (s Payments) putAside(ctx context.Context, tx *Tx, t settle.Transfer, reason string, next any) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO put_aside (chain_id, block, tx_hash, payer, nonce, pay_to, amount, reason, at, next_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
@@ -72,7 +74,7 @@ func (s Payments) putAside(ctx context.Context, tx *Tx, t deed.Transfer, reason 
 }
 
 // DueAside implements payment.WatchStore.
-func (s Payments) DueAside(ctx context.Context, limit int) (found []deed.Transfer, err error) {
+func (s Payments) DueAside(ctx context.Context, limit int) (found []settle.Transfer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
 	defer cancel()
 	rows, err := s.DB.read.QueryContext(ctx, `
@@ -82,7 +84,7 @@ func (s Payments) DueAside(ctx context.Context, limit int) (found []deed.Transfe
 		return nil, err
 	}
 	err = each(rows, func() error {
-		var t deed.Transfer
+		var t settle.Transfer
 		err := rows.Scan(&t.Block, &t.TxHash, &t.Payer, &t.Nonce, &t.PayTo, &t.Amount)
 		found = append(found, t)
 		return err
@@ -90,8 +92,8 @@ func (s Payments) DueAside(ctx context.Context, limit int) (found []deed.Transfe
 	return found, err
 }
 
-func (s Payments) adopt(ctx context.Context, tx *Tx, t deed.Transfer, u deed.Unsolicited) error {
-	id := deed.Authorization{Payer: t.Payer, Nonce: t.Nonce}.PaymentID(s.ChainID, s.Asset)
+func (s Payments) adopt(ctx context.Context, tx *Tx, t settle.Transfer, u order.Unsolicited) error {
+	id := settle.Authorization{Payer: t.Payer, Nonce: t.Nonce}.PaymentID(s.ChainID, s.Asset)
 	known, err := readPayment(ctx, tx, id)
 	if deed.CodeOf(err) == deed.CodeNotFound {
 		return s.insertUnsolicited(ctx, tx, id, t, u)
@@ -103,14 +105,14 @@ func (s Payments) adopt(ctx context.Context, tx *Tx, t deed.Transfer, u deed.Uns
 }
 
 // insertUnsolicited writes down money that came without a request.
-func (s Payments) insertUnsolicited(ctx context.Context, tx *Tx, id string, t deed.Transfer, u deed.Unsolicited) error {
+func (s Payments) insertUnsolicited(ctx context.Context, tx *Tx, id string, t settle.Transfer, u order.Unsolicited) error {
 	now := s.Now()
-	p := deed.Payment{ID: id, Auth: deed.Authorization{Payer: t.Payer, PayTo: t.PayTo, Amount: t.Amount, Nonce: t.Nonce}, Purchase: deed.Purchase{Kind: deed.PurchaseNothing}}
+	p := order.Payment{ID: id, Auth: settle.Authorization{Payer: t.Payer, PayTo: t.PayTo, Amount: t.Amount, Nonce: t.Nonce}, Purchase: order.Purchase{Kind: order.PurchaseNothing}}
 	state, next, lost := u.State, any(u.Next.Unix()), any(nil)
 	switch {
 	case u.Lost:
 		next, lost = nil, now.Unix()
-	case state == deed.PaymentDust:
+	case state == order.PaymentDust:
 		next = nil
 	}
 	_, err := tx.ExecContext(ctx, `
@@ -131,8 +133,8 @@ func (s Payments) insertUnsolicited(ctx context.Context, tx *Tx, id string, t de
 // came: an alias is not called in, a released payment is not waited for, and a
 // payer can sign one nonce twice, for another amount or for a later time than the
 // authorization that is void.
-func (s Payments) adoptKnown(ctx context.Context, tx *Tx, known deed.Payment, t deed.Transfer) error {
-	open := known.State == deed.PaymentAuthorized || known.State == deed.PaymentSettling
+func (s Payments) adoptKnown(ctx context.Context, tx *Tx, known order.Payment, t settle.Transfer) error {
+	open := known.State == order.PaymentAuthorized || known.State == order.PaymentSettling
 	switch {
 	case known.AliasOf != "", known.State.Over(), open && known.Auth.Amount != t.Amount:
 		return s.owe(ctx, tx, known, t)
@@ -142,27 +144,27 @@ func (s Payments) adoptKnown(ctx context.Context, tx *Tx, known deed.Payment, t 
 	return nil
 }
 
-func (s Payments) settleKnown(ctx context.Context, tx *Tx, p deed.Payment, t deed.Transfer) error {
+func (s Payments) settleKnown(ctx context.Context, tx *Tx, p order.Payment, t settle.Transfer) error {
 	now := s.Now()
-	if p.State == deed.PaymentAuthorized {
-		if _, err := movePayment(ctx, tx, p, deed.PaymentSettling, "", now); err != nil {
+	if p.State == order.PaymentAuthorized {
+		if _, err := movePayment(ctx, tx, p, order.PaymentSettling, "", now); err != nil {
 			return err
 		}
-		p.State = deed.PaymentSettling
+		p.State = order.PaymentSettling
 	}
-	moved, err := movePayment(ctx, tx, p, deed.PaymentSettled, t.TxHash, now)
+	moved, err := movePayment(ctx, tx, p, order.PaymentSettled, t.TxHash, now)
 	if err == nil && !moved {
 		err = fmt.Errorf("payment %s is no longer %s", p.ID, p.State) // the next try sees what it is
 	}
 	if err != nil {
 		return err
 	}
-	return s.afterMove(ctx, tx, p, deed.PaymentSettled, now)
+	return s.afterMove(ctx, tx, p, order.PaymentSettled, now)
 }
 
 // owe writes down that the transfer goes back, and that its payment buys
 // nothing.
-func (s Payments) owe(ctx context.Context, tx *Tx, p deed.Payment, t deed.Transfer) error {
+func (s Payments) owe(ctx context.Context, tx *Tx, p order.Payment, t settle.Transfer) error {
 	now := s.Now()
 	moved, err := touched(tx.ExecContext(ctx, `
 		UPDATE payments SET alias_of = NULL, state = 'refund_due', amount = $1, tx_hash = $2, refund_id = $3, changed_at = $4, next_at = $4,
@@ -182,15 +184,15 @@ func (s Payments) owe(ctx context.Context, tx *Tx, p deed.Payment, t deed.Transf
 	if err := s.DB.eraseAuthCode(ctx, tx, p); err != nil {
 		return err
 	}
-	id := deed.JobID(p.ID)
+	id := order.JobID(p.ID)
 	moved, err = touched(tx.ExecContext(ctx, `
 		UPDATE jobs SET state = $1, failure = $2, updated_at = $3 WHERE id = $4 AND state IN ('awaiting_payment', 'cancelled')`,
-		deed.JobFailed, "the payment came in another way than it was promised, and goes back to the payer", now.Unix(), id))
+		order.JobFailed, "the payment came in another way than it was promised, and goes back to the payer", now.Unix(), id))
 	if err != nil || !moved {
 		return err
 	}
 	if err := dropClaim(ctx, tx, id); err != nil {
 		return err
 	}
-	return addStep(ctx, tx, id, deed.JobFailed, now)
+	return addStep(ctx, tx, id, order.JobFailed, now)
 }

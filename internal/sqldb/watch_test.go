@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
@@ -14,29 +16,29 @@ import (
 func TestAdoptKnownPayments(t *testing.T) {
 	const promised, other = deed.USDC(10), deed.USDC(3)
 	tests := map[string]struct {
-		before []deed.PaymentState // how far it had come
+		before []order.PaymentState // how far it had come
 		alias  bool
 		amount deed.USDC
-		want   deed.PaymentState
-		job    deed.JobState
+		want   order.PaymentState
+		job    order.JobState
 	}{
-		"authorized, as promised":      {nil, false, promised, deed.PaymentSettled, deed.JobQueued},
-		"settling, as promised":        {[]deed.PaymentState{deed.PaymentSettling}, false, promised, deed.PaymentSettled, deed.JobQueued},
-		"settling, another amount":     {[]deed.PaymentState{deed.PaymentSettling}, false, other, deed.PaymentRefundDue, deed.JobFailed},
-		"void, signed for longer":      {[]deed.PaymentState{deed.PaymentSettling, deed.PaymentVoid}, false, promised, deed.PaymentRefundDue, deed.JobFailed},
-		"void, another amount":         {[]deed.PaymentState{deed.PaymentSettling, deed.PaymentVoid}, false, other, deed.PaymentRefundDue, deed.JobFailed},
-		"released, it comes late":      {[]deed.PaymentState{deed.PaymentSettling, deed.PaymentReleased}, false, promised, deed.PaymentRefundDue, deed.JobFailed},
-		"settled already":              {[]deed.PaymentState{deed.PaymentSettling, deed.PaymentSettled}, false, promised, deed.PaymentSettled, deed.JobQueued},
-		"an alias, as promised":        {nil, true, promised, deed.PaymentRefundDue, ""},
-		"an alias, for another amount": {nil, true, other, deed.PaymentRefundDue, ""},
+		"authorized, as promised":      {nil, false, promised, order.PaymentSettled, order.JobQueued},
+		"settling, as promised":        {[]order.PaymentState{order.PaymentSettling}, false, promised, order.PaymentSettled, order.JobQueued},
+		"settling, another amount":     {[]order.PaymentState{order.PaymentSettling}, false, other, order.PaymentRefundDue, order.JobFailed},
+		"void, signed for longer":      {[]order.PaymentState{order.PaymentSettling, order.PaymentVoid}, false, promised, order.PaymentRefundDue, order.JobFailed},
+		"void, another amount":         {[]order.PaymentState{order.PaymentSettling, order.PaymentVoid}, false, other, order.PaymentRefundDue, order.JobFailed},
+		"released, it comes late":      {[]order.PaymentState{order.PaymentSettling, order.PaymentReleased}, false, promised, order.PaymentRefundDue, order.JobFailed},
+		"settled already":              {[]order.PaymentState{order.PaymentSettling, order.PaymentSettled}, false, promised, order.PaymentSettled, order.JobQueued},
+		"an alias, as promised":        {nil, true, promised, order.PaymentRefundDue, ""},
+		"an alias, for another amount": {nil, true, other, order.PaymentRefundDue, ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 				rows := sqldb.Payments{DB: db, ChainID: 1, Now: time.Now}
-				promise := func(nonce string) deed.Payment {
-					p := deed.Payment{Auth: deed.Authorization{Payer: "0x01", PayTo: "0x02", Amount: promised, Nonce: nonce}}
-					p.ID, p.Purchase = p.Auth.PaymentID(1, ""), deed.Purchase{Kind: deed.PurchaseRegistration, Name: "first.com", Years: 1}
+				promise := func(nonce string) order.Payment {
+					p := order.Payment{Auth: settle.Authorization{Payer: "0x01", PayTo: "0x02", Amount: promised, Nonce: nonce}}
+					p.ID, p.Purchase = p.Auth.PaymentID(1, ""), order.Purchase{Kind: order.PurchaseRegistration, Name: "first.com", Years: 1}
 					p, err := rows.AuthorizePayment(t.Context(), p, sqldbtest.AdmitAll)
 					if err != nil {
 						t.Fatal(err)
@@ -49,7 +51,7 @@ func TestAdoptKnownPayments(t *testing.T) {
 				}
 				for _, to := range tt.before {
 					hash := ""
-					if to == deed.PaymentSettled {
+					if to == order.PaymentSettled {
 						hash = "0xabc"
 					}
 					var err error
@@ -58,7 +60,7 @@ func TestAdoptKnownPayments(t *testing.T) {
 					}
 				}
 				for range 2 { // once is as good as twice
-					if err := rows.Adopt(t.Context(), deed.Transfer{Payer: "0x01", PayTo: "0x02", Nonce: p.Auth.Nonce, Amount: tt.amount, TxHash: "0xabc"}, deed.Unsolicited{State: deed.PaymentUnclaimed}); err != nil {
+					if err := rows.Adopt(t.Context(), settle.Transfer{Payer: "0x01", PayTo: "0x02", Nonce: p.Auth.Nonce, Amount: tt.amount, TxHash: "0xabc"}, order.Unsolicited{State: order.PaymentUnclaimed}); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -66,7 +68,7 @@ func TestAdoptKnownPayments(t *testing.T) {
 				if err != nil || got.State != tt.want || got.Auth.Amount != tt.amount || got.TxHash != "0xabc" {
 					t.Errorf("got %+v, %v", got, err)
 				}
-				job, err := sqldb.Jobs{DB: db, Now: time.Now}.Job(t.Context(), deed.JobID(p.ID))
+				job, err := sqldb.Jobs{DB: db, Now: time.Now}.Job(t.Context(), order.JobID(p.ID))
 				if job.State != tt.job || err != nil && tt.job != "" {
 					t.Errorf("got job %q, %v, want %q", job.State, err, tt.job)
 				}

@@ -12,6 +12,9 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/dnszone"
+	"deed.example/deed/internal/lifecycle"
 )
 
 // Zones keeps the zones of the names we hold: their records, and what name
@@ -20,7 +23,7 @@ import (
 type Zones struct {
 	DB         *DB
 	Now        func() time.Time
-	Publishing deed.Publishing
+	Publishing dnssec.Publishing
 	Generation int // of the keys of new zones; 0 leaves them unsigned
 }
 
@@ -28,11 +31,11 @@ type Zones struct {
 type zoneRow struct {
 	id         string
 	generation int
-	deed.Zone
+	dnszone.Zone
 
 	// stored are the IDs of records that a node of an earlier version has written
 	// since the IDs were made short, by the short form.
-	stored map[deed.RecordID]deed.RecordID
+	stored map[dnszone.RecordID]dnszone.RecordID
 }
 
 const selectZone = `
@@ -41,7 +44,7 @@ const selectZone = `
 	 WHERE z.domain = $1 AND z.ended_at IS NULL`
 
 // Zone implements zone.Store: the zone with its owner and records.
-func (s Zones) Zone(ctx context.Context, name deed.Name) (deed.Zone, error) {
+func (s Zones) Zone(ctx context.Context, name deed.Name) (dnszone.Zone, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
 	defer cancel()
 	z, err := scanZone(name, s.DB.read.QueryRowContext(ctx, selectZone, name))
@@ -57,7 +60,7 @@ func (s Zones) Zone(ctx context.Context, name deed.Name) (deed.Zone, error) {
 }
 
 func scanZone(name deed.Name, row *sql.Row) (zoneRow, error) {
-	z := zoneRow{Zone: deed.Zone{Name: name}}
+	z := zoneRow{Zone: dnszone.Zone{Name: name}}
 	err := row.Scan(&z.id, &z.Serial, &z.generation, &z.Owner)
 	if errors.Is(err, sql.ErrNoRows) {
 		return z, deed.Errorf(deed.CodeNotFound, "%s is not registered here", name)
@@ -70,16 +73,16 @@ const selectRecords = `
 
 // scanRecords returns the records in an order that only depends on them, with
 // their IDs in the short form.
-func scanRecords(rows *sql.Rows) ([]deed.Record, error) {
+func scanRecords(rows *sql.Rows) ([]dnszone.Record, error) {
 	records, _, err := scanStored(rows)
 	return records, err
 }
 
 // scanStored returns the records, and the IDs of those that have another one in
 // the database.
-func scanStored(rows *sql.Rows) (records []deed.Record, stored map[deed.RecordID]deed.RecordID, err error) {
+func scanStored(rows *sql.Rows) (records []dnszone.Record, stored map[dnszone.RecordID]dnszone.RecordID, err error) {
 	err = each(rows, func() error {
-		var r deed.Record
+		var r dnszone.Record
 		var distance sql.NullInt64
 		var created, updated int64
 		if err := rows.Scan(&r.ID, &r.Type, &r.Host, &r.Value, &r.TTL, &distance, &created, &updated); err != nil {
@@ -92,14 +95,14 @@ func scanStored(rows *sql.Rows) (records []deed.Record, stored map[deed.RecordID
 		r.Created, r.Updated = moment(created), moment(updated)
 		if short := r.ID.Short(); short != r.ID {
 			if stored == nil {
-				stored = map[deed.RecordID]deed.RecordID{}
+				stored = map[dnszone.RecordID]dnszone.RecordID{}
 			}
 			stored[short], r.ID = r.ID, short
 		}
 		records = append(records, r)
 		return nil
 	})
-	slices.SortFunc(records, func(a, b deed.Record) int {
+	slices.SortFunc(records, func(a, b dnszone.Record) int {
 		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Value, b.Value), cmp.Compare(a.ID, b.ID))
 	})
 	return records, stored, err
@@ -107,26 +110,26 @@ func scanStored(rows *sql.Rows) (records []deed.Record, stored map[deed.RecordID
 
 // RecordAt implements zone.Store: the record as it was after the revision, or
 // CodeNotFound. The ID may be in either form.
-func (s Zones) RecordAt(ctx context.Context, id deed.RecordID, revision uint32) (deed.Record, error) {
+func (s Zones) RecordAt(ctx context.Context, id dnszone.RecordID, revision uint32) (dnszone.Record, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
 	defer cancel()
 	rows, err := s.DB.read.QueryContext(ctx, selectRecords+`id IN ($1, $3) AND born <= $2 AND (died IS NULL OR died > $2)`, id, revision, id.Short())
 	if err != nil {
-		return deed.Record{}, err
+		return dnszone.Record{}, err
 	}
 	records, err := scanRecords(rows)
 	if err == nil && len(records) == 0 {
 		err = deed.Errorf(deed.CodeNotFound, "there was no record %s at revision %d", id, revision)
 	}
 	if err != nil {
-		return deed.Record{}, err
+		return dnszone.Record{}, err
 	}
 	return records[0], nil
 }
 
 // RecordsAt implements zone.History: all records as they were at the revision,
 // or CodeNotFound when there was none.
-func (s Zones) RecordsAt(ctx context.Context, name deed.Name, revision uint32) ([]deed.Record, error) {
+func (s Zones) RecordsAt(ctx context.Context, name deed.Name, revision uint32) ([]dnszone.Record, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
 	defer cancel()
 	z, err := scanZone(name, s.DB.read.QueryRowContext(ctx, selectZone, name))
@@ -150,7 +153,7 @@ func (s Zones) RecordsAt(ctx context.Context, name deed.Name, revision uint32) (
 
 // Around implements zone.History. A name's serials never fall, also when it
 // changes hands: of all the zones it ever had, one has the revision.
-func (s Zones) Around(ctx context.Context, name deed.Name, revision uint32) (before, after []deed.Record, err error) {
+func (s Zones) Around(ctx context.Context, name deed.Name, revision uint32) (before, after []dnszone.Record, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
 	defer cancel()
 	var id string
@@ -162,7 +165,7 @@ func (s Zones) Around(ctx context.Context, name deed.Name, revision uint32) (bef
 	if err != nil {
 		return nil, nil, err
 	}
-	for at, records := range map[uint32]*[]deed.Record{revision - 1: &before, revision: &after} {
+	for at, records := range map[uint32]*[]dnszone.Record{revision - 1: &before, revision: &after} {
 		rows, err := s.DB.read.QueryContext(ctx, selectRecords+`zone_id = $1 AND born <= $2 AND (died IS NULL OR died > $2)`, id, at)
 		if err != nil {
 			return nil, nil, err
@@ -178,7 +181,7 @@ func (s Zones) Around(ctx context.Context, name deed.Name, revision uint32) (bef
 const mostRevisions = 100
 
 // Revisions implements zone.History: the newest revisions, newest first.
-func (s Zones) Revisions(ctx context.Context, name deed.Name) (list []deed.Revision, err error) {
+func (s Zones) Revisions(ctx context.Context, name deed.Name) (list []dnszone.Revision, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
 	defer cancel()
 	rows, err := s.DB.read.QueryContext(ctx, `
@@ -190,7 +193,7 @@ func (s Zones) Revisions(ctx context.Context, name deed.Name) (list []deed.Revis
 		return nil, err
 	}
 	err = each(rows, func() error {
-		var v deed.Revision
+		var v dnszone.Revision
 		var at int64
 		if err := rows.Scan(&v.Serial, &at, &v.Added, &v.Deleted, &v.Records); err != nil {
 			return err
@@ -204,9 +207,9 @@ func (s Zones) Revisions(ctx context.Context, name deed.Name) (list []deed.Revis
 
 // createZone makes the zone of a name that has just become ours, and returns its
 // first serial.
-func (s Zones) createZone(ctx context.Context, tx *Tx, r deed.Registration, records []deed.Record) (serial uint32, err error) {
+func (s Zones) createZone(ctx context.Context, tx *Tx, r lifecycle.Registration, records []dnszone.Record) (serial uint32, err error) {
 	now := s.Now()
-	z := zoneRow{id: "zone_" + strings.ToLower(rand.Text()), generation: s.Generation, Zone: deed.Zone{Name: r.Name, Owner: r.Owner, Serial: uint32(now.Unix())}}
+	z := zoneRow{id: "zone_" + strings.ToLower(rand.Text()), generation: s.Generation, Zone: dnszone.Zone{Name: r.Name, Owner: r.Owner, Serial: uint32(now.Unix())}}
 	var last sql.NullInt64
 	if err := tx.QueryRowContext(ctx, `SELECT max(serial) FROM zones WHERE domain = $1`, r.Name).Scan(&last); err != nil {
 		return 0, err
@@ -223,7 +226,7 @@ func (s Zones) createZone(ctx context.Context, tx *Tx, r deed.Registration, reco
 	if err != nil {
 		return 0, fmt.Errorf("make the zone of %s: %w", r.Name, err)
 	}
-	if err := s.writeZone(ctx, tx, z, deed.Zone{Name: r.Name}); err != nil {
+	if err := s.writeZone(ctx, tx, z, dnszone.Zone{Name: r.Name}); err != nil {
 		return 0, err
 	}
 	return z.Serial, bumpCatalog(ctx, tx, now)
@@ -231,7 +234,7 @@ func (s Zones) createZone(ctx context.Context, tx *Tx, r deed.Registration, reco
 
 // NewRecordID returns the ID of a new record: 14 characters with 70 random bits.
 // ChangeZone sees to it that a zone never has the same one twice.
-func NewRecordID() deed.RecordID { return deed.RecordID(strings.ToLower(rand.Text()[:14])) }
+func NewRecordID() dnszone.RecordID { return dnszone.RecordID(strings.ToLower(rand.Text()[:14])) }
 
 // newMember returns a label that tells nobody which name it stands for.
 func newMember() string { return strings.ToLower(rand.Text()) }

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/lifecycle"
 )
 
 // setDark stops serving the zone, or begins to serve it again.
@@ -115,7 +117,7 @@ func (s Zones) DueDelegations(ctx context.Context, servers []string, most int) (
 		SELECT r.domain FROM registrations r JOIN zones z ON z.domain = r.domain
 		 WHERE r.ds = '' AND r.nameservers = $1 AND r.status = $2 AND z.generation > 0 AND`+isServed+`
 		 LIMIT $3`,
-		strings.Join(servers, " "), deed.StatusActive, most)
+		strings.Join(servers, " "), lifecycle.StatusActive, most)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +131,7 @@ func (s Zones) DueDelegations(ctx context.Context, servers []string, most int) (
 }
 
 // SetDS implements zone.Delegations.
-func (s Zones) SetDS(ctx context.Context, name deed.Name, ds []deed.DS) error {
+func (s Zones) SetDS(ctx context.Context, name deed.Name, ds []dnssec.DS) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		_, err := tx.ExecContext(ctx, `UPDATE registrations SET ds = $1 WHERE domain = $2`, dsColumn(ds), name)
 		return err

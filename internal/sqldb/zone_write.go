@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/dnszone"
+	"deed.example/deed/internal/order"
 )
 
 // keepServed is how many seconds of what was served before are kept, for
@@ -21,7 +24,7 @@ const keepServed = 30 * 24 * 3600
 // consumed, in one transaction. When the rule says no, the job has failed and the
 // payment is owed back instead. It returns false when another process was
 // faster.
-func (s Zones) ChangeZone(ctx context.Context, j deed.Job) (done bool, err error) {
+func (s Zones) ChangeZone(ctx context.Context, j order.Job) (done bool, err error) {
 	jobs := Jobs{DB: s.DB, Now: s.Now, Zones: s}
 	err = s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		done = false
@@ -33,7 +36,7 @@ func (s Zones) ChangeZone(ctx context.Context, j deed.Job) (done bool, err error
 		if now, err := s.DB.readJob(ctx, tx, j.ID); err != nil || now.State != j.State {
 			return err
 		}
-		var next deed.Zone
+		var next dnszone.Zone
 		if err == nil {
 			next, err = j.Purchase.Change.Apply(z.Zone, s.Now().UTC().Truncate(time.Second))
 		}
@@ -46,13 +49,13 @@ func (s Zones) ChangeZone(ctx context.Context, j deed.Job) (done bool, err error
 		}
 		was := z.Zone
 		z.Zone, j.Revision = next, next.Serial
-		if done, err = jobs.move(ctx, tx, j, deed.JobCompleted, time.Time{}); err != nil || !done {
+		if done, err = jobs.move(ctx, tx, j, order.JobCompleted, time.Time{}); err != nil || !done {
 			return err
 		}
 		if err := s.writeZone(ctx, tx, z, was); err != nil {
 			return err
 		}
-		return jobs.settleAccounts(ctx, tx, j, deed.PaymentConsumed)
+		return jobs.settleAccounts(ctx, tx, j, order.PaymentConsumed)
 	})
 	if errors.Is(err, errUsedID) {
 		err = s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
@@ -68,14 +71,14 @@ func (s Zones) ChangeZone(ctx context.Context, j deed.Job) (done bool, err error
 var errUsedID = &deed.Error{Code: deed.CodeDNS, Message: "a new record got an id that was used before: ask for the change again"}
 
 // failChange ends the job of a change that can no longer be made.
-func (s Jobs) failChange(ctx context.Context, tx *Tx, j deed.Job, no *deed.Error) (bool, error) {
+func (s Jobs) failChange(ctx context.Context, tx *Tx, j order.Job, no *deed.Error) (bool, error) {
 	j.Refusal = no.Code
 	j.Failure = "the change could not be made any more: " + no.Message + "; the payment goes back to the payer"
-	moved, err := s.move(ctx, tx, j, deed.JobFailed, time.Time{})
+	moved, err := s.move(ctx, tx, j, order.JobFailed, time.Time{})
 	if err != nil || !moved {
 		return moved, err
 	}
-	return true, s.settleAccounts(ctx, tx, j, deed.PaymentRefundDue)
+	return true, s.settleAccounts(ctx, tx, j, order.PaymentRefundDue)
 }
 
 // holdZone returns the zone and holds its row until the transaction ends.
@@ -101,7 +104,7 @@ func (s Zones) holdZone(ctx context.Context, tx *Tx, name deed.Name) (zoneRow, e
 
 // writeZone writes a zone down that was another: its records, what is served,
 // its serial, its history and the outbox.
-func (s Zones) writeZone(ctx context.Context, tx *Tx, z zoneRow, was deed.Zone) error {
+func (s Zones) writeZone(ctx context.Context, tx *Tx, z zoneRow, was dnszone.Zone) error {
 	added, deleted, err := s.writeRecords(ctx, tx, z, was)
 	if err != nil {
 		return fmt.Errorf("write the records of %s: %w", z.Name, err)
@@ -115,8 +118,8 @@ func (s Zones) writeZone(ctx context.Context, tx *Tx, z zoneRow, was deed.Zone) 
 	return s.serve(ctx, tx, z)
 }
 
-func (s Zones) writeRecords(ctx context.Context, tx *Tx, z zoneRow, was deed.Zone) (added, deleted int, err error) {
-	old := map[deed.RecordID]deed.Record{}
+func (s Zones) writeRecords(ctx context.Context, tx *Tx, z zoneRow, was dnszone.Zone) (added, deleted int, err error) {
+	old := map[dnszone.RecordID]dnszone.Record{}
 	for _, r := range was.Records {
 		old[r.ID] = r
 	}
@@ -146,7 +149,7 @@ func (s Zones) writeRecords(ctx context.Context, tx *Tx, z zoneRow, was deed.Zon
 	return added, deleted, nil
 }
 
-func buryRecord(ctx context.Context, tx *Tx, z zoneRow, id deed.RecordID) error {
+func buryRecord(ctx context.Context, tx *Tx, z zoneRow, id dnszone.RecordID) error {
 	if stored, ok := z.stored[id]; ok {
 		id = stored
 	}
@@ -156,7 +159,7 @@ func buryRecord(ctx context.Context, tx *Tx, z zoneRow, id deed.RecordID) error 
 
 // insertRecord writes a record, or the next edition of one. A fresh record whose
 // ID the zone has seen before is refused with errUsedID.
-func insertRecord(ctx context.Context, tx *Tx, z zoneRow, r deed.Record, fresh bool) error {
+func insertRecord(ctx context.Context, tx *Tx, z zoneRow, r dnszone.Record, fresh bool) error {
 	var distance any
 	if r.Distance != nil {
 		distance = *r.Distance
@@ -239,13 +242,13 @@ func (db *DB) wake(ctx context.Context, tx *Tx, name string) error {
 	return err
 }
 
-func readServed(ctx context.Context, from querier, zoneID string) (deed.ServedZone, error) {
+func readServed(ctx context.Context, from querier, zoneID string) (dnssec.ServedZone, error) {
 	rows, err := from.QueryContext(ctx, `SELECT owner, type, ttl, data FROM served WHERE zone_id = $1 AND died IS NULL`, zoneID)
 	if err != nil {
-		return deed.ServedZone{}, err
+		return dnssec.ServedZone{}, err
 	}
 	rrs, err := scanServed(rows)
-	return deed.ServedZone{RRs: rrs}.Sorted(), err
+	return dnssec.ServedZone{RRs: rrs}.Sorted(), err
 }
 
 // querier is a transaction or a pool.
@@ -253,9 +256,9 @@ type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-func scanServed(rows *sql.Rows) (rrs []deed.RR, err error) {
+func scanServed(rows *sql.Rows) (rrs []dnszone.RR, err error) {
 	err = each(rows, func() error {
-		var rr deed.RR
+		var rr dnszone.RR
 		var data string
 		if err := rows.Scan(&rr.Owner, &rr.Type, &rr.TTL, &data); err != nil {
 			return err

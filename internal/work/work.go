@@ -16,7 +16,7 @@ import (
 	"sync"
 	"time"
 
-	"deed.example/deed"
+	"deed.example/deed/internal/order"
 )
 
 const (
@@ -110,8 +110,8 @@ func (r Rows) slots() int {
 func (l *Loop) report(name, id string, err error) {
 	switch {
 	case err == nil || errors.Is(err, context.Canceled):
-	case errors.Is(err, deed.ErrPending):
-		cause := deed.WaitingFor(err)
+	case errors.Is(err, order.ErrPending):
+		cause := order.WaitingFor(err)
 		if l.Waiting != nil {
 			l.Waiting(name, cause)
 		}

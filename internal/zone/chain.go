@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/registrar"
 )
 
 // Delegations are the names whose parent does not name their key yet.
@@ -15,7 +17,7 @@ type Delegations interface {
 	DueDelegations(ctx context.Context, servers []string, most int) ([]string, error)
 
 	// SetDS writes down which keys the registry names.
-	SetDS(ctx context.Context, name deed.Name, ds []deed.DS) error
+	SetDS(ctx context.Context, name deed.Name, ds []dnssec.DS) error
 }
 
 // Chain ties signed zones to their parents. A parent names a key only when every
@@ -23,9 +25,9 @@ type Delegations interface {
 // bogus. Fill every field.
 type Chain struct {
 	Names   Delegations
-	Keeper  deed.Keeper
+	Manager  registrar.Manager
 	Servers []string // ours
-	Key     func(name deed.Name) ([]deed.DS, error)
+	Key     func(name deed.Name) ([]dnssec.DS, error)
 	Shown   func(ctx context.Context, name deed.Name) (bool, error) // whether every server shows the zone as it is
 }
 
@@ -45,11 +47,11 @@ func (c *Chain) Advance(ctx context.Context, id string) error {
 	if err != nil {
 		return fmt.Errorf("derive the key of %s: %w", name, err)
 	}
-	h, err := c.Keeper.Holding(ctx, name)
+	h, err := c.Manager.Holding(ctx, name)
 	if err != nil || !slices.Equal(h.Nameservers, c.Servers) {
 		return err // it is delegated elsewhere, where other keys sign
 	}
-	if err := c.Keeper.SetDS(ctx, name, ds); err != nil {
+	if err := c.Manager.SetDS(ctx, name, ds); err != nil {
 		return fmt.Errorf("name the key of %s at the registry: %w", name, err)
 	}
 	return c.Names.SetDS(ctx, name, ds)

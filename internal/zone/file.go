@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/dnszone"
+	"deed.example/deed/internal/order"
 )
 
 // An Import asks for the records of a master file.
@@ -19,26 +21,26 @@ type Import struct {
 
 // purchase is what an import buys. What it changes follows from the zone, so the
 // payment is bound to the file.
-func (in Import) purchase() deed.Purchase {
+func (in Import) purchase() order.Purchase {
 	mode := "merge"
 	if in.Replace {
 		mode = "replace"
 	}
-	p := deed.PurchaseOf(deed.ZoneChange{Kind: deed.ChangeBatch, Zone: in.Name, By: in.By})
+	p := order.PurchaseOf(dnszone.Change{Kind: dnszone.ChangeBatch, Zone: in.Name, By: in.By})
 	p.Asked = fmt.Sprintf("import %s %x", mode, sha256.Sum256(in.File))
 	return p
 }
 
 // PlanImport returns the change that the import comes to, and the zone it was
 // planned on. A change without ops has nothing to do.
-func (s *Service) PlanImport(ctx context.Context, in Import) (deed.ZoneChange, deed.Zone, error) {
+func (s *Service) PlanImport(ctx context.Context, in Import) (dnszone.Change, dnszone.Zone, error) {
 	z, err := s.Zone(ctx, in.By, in.Name)
 	if err != nil {
-		return deed.ZoneChange{}, z, err
+		return dnszone.Change{}, z, err
 	}
-	want, err := deed.ParseZoneFile(in.Name, bytes.NewReader(in.File))
+	want, err := dnszone.ParseZoneFile(in.Name, bytes.NewReader(in.File))
 	if err != nil {
-		return deed.ZoneChange{}, z, err
+		return dnszone.Change{}, z, err
 	}
 	ops := z.Merge(want)
 	if in.Replace {
@@ -48,8 +50,8 @@ func (s *Service) PlanImport(ctx context.Context, in Import) (deed.ZoneChange, d
 }
 
 // plan makes a change of ops that were found on z, and tries it.
-func (s *Service) plan(z deed.Zone, by deed.Wallet, ops []deed.RecordOp) (deed.ZoneChange, deed.Zone, error) {
-	c := deed.ZoneChange{Kind: deed.ChangeBatch, Zone: z.Name, By: by, Ops: ops, IfRevision: z.Serial}
+func (s *Service) plan(z dnszone.Zone, by deed.Wallet, ops []dnszone.RecordOp) (dnszone.Change, dnszone.Zone, error) {
+	c := dnszone.Change{Kind: dnszone.ChangeBatch, Zone: z.Name, By: by, Ops: ops, IfRevision: z.Serial}
 	if len(ops) == 0 {
 		return c, z, nil
 	}
@@ -59,8 +61,8 @@ func (s *Service) plan(z deed.Zone, by deed.Wallet, ops []deed.RecordOp) (deed.Z
 
 // Import makes the zone what the file says, for the price of each record that
 // changes.
-func (s *Service) Import(ctx context.Context, in Import, pay deed.Checkout) (Outcome, error) {
-	return s.buy(ctx, in.purchase(), pay, func(ctx context.Context) (deed.ZoneChange, error) {
+func (s *Service) Import(ctx context.Context, in Import, pay order.Checkout) (Outcome, error) {
+	return s.buy(ctx, in.purchase(), pay, func(ctx context.Context) (dnszone.Change, error) {
 		c, _, err := s.PlanImport(ctx, in)
 		return c, err
 	})
@@ -75,30 +77,30 @@ type Rollback struct {
 
 // PlanRollback returns the change that the rollback comes to, and the zone it was
 // planned on.
-func (s *Service) PlanRollback(ctx context.Context, r Rollback) (deed.ZoneChange, deed.Zone, error) {
+func (s *Service) PlanRollback(ctx context.Context, r Rollback) (dnszone.Change, dnszone.Zone, error) {
 	z, err := s.Zone(ctx, r.By, r.Name)
 	if err != nil {
-		return deed.ZoneChange{}, z, err
+		return dnszone.Change{}, z, err
 	}
 	want, err := s.History.RecordsAt(ctx, r.Name, r.Revision)
 	if err != nil {
-		return deed.ZoneChange{}, z, err
+		return dnszone.Change{}, z, err
 	}
 	return s.plan(z, r.By, z.Diff(want))
 }
 
 // Rollback makes the zone what it was.
-func (s *Service) Rollback(ctx context.Context, r Rollback, pay deed.Checkout) (Outcome, error) {
-	want := deed.PurchaseOf(deed.ZoneChange{Kind: deed.ChangeBatch, Zone: r.Name, By: r.By})
+func (s *Service) Rollback(ctx context.Context, r Rollback, pay order.Checkout) (Outcome, error) {
+	want := order.PurchaseOf(dnszone.Change{Kind: dnszone.ChangeBatch, Zone: r.Name, By: r.By})
 	want.Asked = fmt.Sprintf("rollback %d", r.Revision)
-	return s.buy(ctx, want, pay, func(ctx context.Context) (deed.ZoneChange, error) {
+	return s.buy(ctx, want, pay, func(ctx context.Context) (dnszone.Change, error) {
 		c, _, err := s.PlanRollback(ctx, r)
 		return c, err
 	})
 }
 
 // Revisions returns the history of a zone to its owner.
-func (s *Service) Revisions(ctx context.Context, who deed.Wallet, name deed.Name) ([]deed.Revision, error) {
+func (s *Service) Revisions(ctx context.Context, who deed.Wallet, name deed.Name) ([]dnszone.Revision, error) {
 	if _, err := s.Zone(ctx, who, name); err != nil {
 		return nil, err
 	}

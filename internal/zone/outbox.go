@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/dnszone"
 )
 
 const (
@@ -16,7 +17,7 @@ const (
 
 // Outbox keeps the zones whose last change may not be on every name server yet.
 type Outbox interface {
-	Zone(ctx context.Context, name deed.Name) (deed.Zone, error)
+	Zone(ctx context.Context, name deed.Name) (dnszone.Zone, error)
 
 	// DueOutbox returns zones that somebody should look for now.
 	DueOutbox(ctx context.Context, most int) ([]string, error)

@@ -8,15 +8,16 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
 )
 
 // Served is what name servers give out.
 type Served interface {
 	// Zone returns a zone as it is served, or CodeNotFound when it is not.
-	Zone(ctx context.Context, origin string) (deed.ServedZone, error)
+	Zone(ctx context.Context, origin string) (dnssec.ServedZone, error)
 
 	// All yields every zone that is served.
-	All(ctx context.Context, yield func(deed.ServedZone) error) error
+	All(ctx context.Context, yield func(dnssec.ServedZone) error) error
 
 	// Changed returns the zones that changed since, served or not any more.
 	Changed(ctx context.Context, since time.Time) (origins []string, err error)
@@ -26,7 +27,7 @@ type Served interface {
 // whoever changed it. Fill the exported fields; call Load before Follow.
 type Follower struct {
 	Zones      Served
-	Publishers []deed.Publisher
+	Publishers []dnssec.Publisher
 	Now        func() time.Time // the clock that changes are dated by
 
 	mu    sync.Mutex
@@ -43,7 +44,7 @@ func (f *Follower) Load(ctx context.Context) (n int, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.since = f.Now()
-	err = f.Zones.All(ctx, func(z deed.ServedZone) error {
+	err = f.Zones.All(ctx, func(z dnssec.ServedZone) error {
 		n++
 		return f.publish(ctx, z)
 	})
@@ -93,7 +94,7 @@ func (f *Follower) Refresh(ctx context.Context, origin string) error {
 	return f.publish(ctx, z)
 }
 
-func (f *Follower) publish(ctx context.Context, z deed.ServedZone) error {
+func (f *Follower) publish(ctx context.Context, z dnssec.ServedZone) error {
 	var all error
 	for _, p := range f.Publishers {
 		all = errors.Join(all, p.Publish(ctx, z))

@@ -15,6 +15,9 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/dnszone"
+	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/order"
 )
 
 // Price is what one change of a record costs.
@@ -23,25 +26,25 @@ const Price = 10 * deed.Cent
 // Store keeps zones and the jobs that change them.
 type Store interface {
 	// Zone returns the zone with its owner and records, or CodeNotFound.
-	Zone(ctx context.Context, name deed.Name) (deed.Zone, error)
+	Zone(ctx context.Context, name deed.Name) (dnszone.Zone, error)
 
 	// ChangeZone makes the change of a paid job, or fails the job when the rules
 	// say no. It returns false when another process was faster.
-	ChangeZone(ctx context.Context, j deed.Job) (done bool, err error)
+	ChangeZone(ctx context.Context, j order.Job) (done bool, err error)
 
 	// RecordAt returns a record as it was after the revision, or CodeNotFound.
-	RecordAt(ctx context.Context, id deed.RecordID, revision uint32) (deed.Record, error)
+	RecordAt(ctx context.Context, id dnszone.RecordID, revision uint32) (dnszone.Record, error)
 }
 
 // Names says until when a name is held.
 type Names interface {
-	Registration(ctx context.Context, name deed.Name) (deed.Registration, error)
+	Registration(ctx context.Context, name deed.Name) (lifecycle.Registration, error)
 }
 
 // Jobs finds the jobs of changes.
 type Jobs interface {
-	Job(ctx context.Context, id string) (deed.Job, error)
-	JobOf(ctx context.Context, p deed.Payment) (deed.Job, error)
+	Job(ctx context.Context, id string) (order.Job, error)
+	JobOf(ctx context.Context, p order.Payment) (order.Job, error)
 
 	// DueChanges returns jobs that Advance should be called for now.
 	DueChanges(ctx context.Context, most int) ([]string, error)
@@ -50,14 +53,14 @@ type Jobs interface {
 // History is what a zone was.
 type History interface {
 	// Revisions returns the newest revisions, newest first.
-	Revisions(ctx context.Context, name deed.Name) ([]deed.Revision, error)
+	Revisions(ctx context.Context, name deed.Name) ([]dnszone.Revision, error)
 
 	// RecordsAt returns the records of a revision, or CodeNotFound.
-	RecordsAt(ctx context.Context, name deed.Name, revision uint32) ([]deed.Record, error)
+	RecordsAt(ctx context.Context, name deed.Name, revision uint32) ([]dnszone.Record, error)
 
 	// Around returns the records before and after a revision, also of a zone that
 	// has ended since: what was made is answered for as long as anybody asks.
-	Around(ctx context.Context, name deed.Name, revision uint32) (before, after []deed.Record, err error)
+	Around(ctx context.Context, name deed.Name, revision uint32) (before, after []dnszone.Record, err error)
 }
 
 // Service changes zones. Fill every field but Pause and Step.
@@ -67,7 +70,7 @@ type Service struct {
 	Jobs    Jobs
 	History History
 	Publish func(ctx context.Context, name deed.Name) // makes a change visible here, now
-	NewID   func() deed.RecordID
+	NewID   func() dnszone.RecordID
 	Wait    time.Duration // how long a request waits for its money
 	Now     func() time.Time
 	Life    func() time.Time       // the registry's clock
@@ -83,13 +86,13 @@ type Service struct {
 
 // An Outcome is how far a change got while its request waited.
 type Outcome struct {
-	Job    deed.Job
-	Quote  deed.Quote
-	Change deed.ZoneChange // as it was stored, with the IDs of new records
+	Job    order.Job
+	Quote  order.Quote
+	Change dnszone.Change // as it was stored, with the IDs of new records
 }
 
 // Zone returns a zone to its owner.
-func (s *Service) Zone(ctx context.Context, who deed.Wallet, name deed.Name) (deed.Zone, error) {
+func (s *Service) Zone(ctx context.Context, who deed.Wallet, name deed.Name) (dnszone.Zone, error) {
 	z, err := s.zone(ctx, name)
 	if err != nil {
 		return z, err
@@ -99,7 +102,7 @@ func (s *Service) Zone(ctx context.Context, who deed.Wallet, name deed.Name) (de
 
 // zone returns the zone of a name that is held. A name whose last day is over is
 // not, though nobody may have written that down yet.
-func (s *Service) zone(ctx context.Context, name deed.Name) (deed.Zone, error) {
+func (s *Service) zone(ctx context.Context, name deed.Name) (dnszone.Zone, error) {
 	z, err := s.Store.Zone(ctx, name)
 	if err != nil {
 		return z, err
@@ -108,7 +111,7 @@ func (s *Service) zone(ctx context.Context, name deed.Name) (deed.Zone, error) {
 	if err != nil {
 		return z, err
 	}
-	if phase, ended := deed.PhaseAt(r.Expires, s.Grace(name.TLD()), s.Life()); phase == deed.PhaseGone {
+	if phase, ended := lifecycle.PhaseAt(r.Expires, s.Grace(name.TLD()), s.Life()); phase == lifecycle.PhaseGone {
 		return z, deed.Errorf(deed.CodeNotFound, "%s is not registered here any more: it was due to be deleted at %s", name, ended.UTC().Format(time.RFC3339))
 	}
 	return z, nil
@@ -117,17 +120,17 @@ func (s *Service) zone(ctx context.Context, name deed.Name) (deed.Zone, error) {
 // Change makes a change and takes its price.
 //
 // It fails with CodeNotFound, CodeOwnershipDenied or CodeValidation before any
-// money moves, with the codes of deed.Checkout, with deed.ErrPending while the
+// money moves, with the codes of order.Checkout, with order.ErrPending while the
 // payment is open, and with CodeDNS when the change could no longer be made; the
 // payment is then on its way back.
-func (s *Service) Change(ctx context.Context, c deed.ZoneChange, pay deed.Checkout) (Outcome, error) {
-	return s.buy(ctx, deed.PurchaseOf(c), pay, func(ctx context.Context) (deed.ZoneChange, error) {
+func (s *Service) Change(ctx context.Context, c dnszone.Change, pay order.Checkout) (Outcome, error) {
+	return s.buy(ctx, order.PurchaseOf(c), pay, func(ctx context.Context) (dnszone.Change, error) {
 		return c, s.Try(ctx, c)
 	})
 }
 
 // Try says whether the change could be made now. It changes nothing.
-func (s *Service) Try(ctx context.Context, c deed.ZoneChange) error {
+func (s *Service) Try(ctx context.Context, c dnszone.Change) error {
 	z, err := s.zone(ctx, c.Zone)
 	if err != nil {
 		return err
@@ -138,10 +141,10 @@ func (s *Service) Try(ctx context.Context, c deed.ZoneChange) error {
 
 // buy collects the price of a change, which make returns when it is not known
 // yet, and makes it.
-func (s *Service) buy(ctx context.Context, want deed.Purchase, pay deed.Checkout, make func(ctx context.Context) (deed.ZoneChange, error)) (Outcome, error) {
+func (s *Service) buy(ctx context.Context, want order.Purchase, pay order.Checkout, make func(ctx context.Context) (dnszone.Change, error)) (Outcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.Wait)
 	defer cancel()
-	p, q, known, err := deed.Pay(ctx, pay, want, func(ctx context.Context) (deed.Quote, deed.Purchase, error) {
+	p, q, known, err := order.Pay(ctx, pay, want, func(ctx context.Context) (order.Quote, order.Purchase, error) {
 		c, err := make(ctx)
 		full := want
 		full.Change = s.withIDs(c)
@@ -149,7 +152,7 @@ func (s *Service) buy(ctx context.Context, want deed.Purchase, pay deed.Checkout
 	})
 	switch {
 	case err == nil:
-		return s.await(ctx, p, func() (deed.Payment, error) {
+		return s.await(ctx, p, func() (order.Payment, error) {
 			p, _, err := pay.Resume(ctx, want)
 			return p, err
 		})
@@ -160,9 +163,9 @@ func (s *Service) buy(ctx context.Context, want deed.Purchase, pay deed.Checkout
 }
 
 // quote is the price of a change.
-func quote(c deed.ZoneChange) deed.Quote {
+func quote(c dnszone.Change) order.Quote {
 	n := c.Count()
-	q := deed.Quote{Amount: deed.USDC(n) * Price, For: fmt.Sprintf("1 change to the DNS of %s", c.Zone)}
+	q := order.Quote{Amount: deed.USDC(n) * Price, For: fmt.Sprintf("1 change to the DNS of %s", c.Zone)}
 	if n != 1 {
 		q.For = fmt.Sprintf("%d changes to the DNS of %s", n, c.Zone)
 	}
@@ -170,10 +173,10 @@ func quote(c deed.ZoneChange) deed.Quote {
 }
 
 // withIDs gives the records to add their IDs.
-func (s *Service) withIDs(c deed.ZoneChange) deed.ZoneChange {
-	ops := append([]deed.RecordOp(nil), c.Ops...)
+func (s *Service) withIDs(c dnszone.Change) dnszone.Change {
+	ops := append([]dnszone.RecordOp(nil), c.Ops...)
 	for i := range ops {
-		if ops[i].Op == deed.OpAdd {
+		if ops[i].Op == dnszone.OpAdd {
 			ops[i].ID = s.NewID()
 		}
 	}
@@ -183,7 +186,7 @@ func (s *Service) withIDs(c deed.ZoneChange) deed.ZoneChange {
 
 // refused is the outcome of a payment that was known and will not do: a void one
 // may be replaced, and the price is told again.
-func (s *Service) refused(ctx context.Context, p deed.Payment, make func(ctx context.Context) (deed.ZoneChange, error)) Outcome {
+func (s *Service) refused(ctx context.Context, p order.Payment, make func(ctx context.Context) (dnszone.Change, error)) Outcome {
 	if p.State.Over() {
 		if c, err := make(context.WithoutCancel(ctx)); err == nil {
 			return Outcome{Quote: quote(c)}
@@ -199,7 +202,7 @@ func (s *Service) refused(ctx context.Context, p deed.Payment, make func(ctx con
 
 // await advances the job of a payment to its end, as soon as its money is there.
 // Until then it asks for the payment again.
-func (s *Service) await(ctx context.Context, p deed.Payment, again func() (deed.Payment, error)) (Outcome, error) {
+func (s *Service) await(ctx context.Context, p order.Payment, again func() (order.Payment, error)) (Outcome, error) {
 	read := context.WithoutCancel(ctx)
 	for {
 		j, err := s.Jobs.JobOf(read, p)
@@ -211,18 +214,18 @@ func (s *Service) await(ctx context.Context, p deed.Payment, again func() (deed.
 		}
 		out := Outcome{Job: j, Quote: quote(j.Purchase.Change), Change: j.Purchase.Change}
 		switch j.State {
-		case deed.JobCompleted:
+		case order.JobCompleted:
 			s.Publish(read, j.Purchase.Name) // who made the change may not have come so far
 			return out, nil
-		case deed.JobFailed:
+		case order.JobFailed:
 			return out, &deed.Error{Code: deed.CodeDNS, Message: j.Failure}
-		case deed.JobQueued:
+		case order.JobQueued:
 			if err := s.Advance(ctx, j.ID); err != nil {
-				return out, deed.Pending(err)
+				return out, order.Pending(err)
 			}
 		default:
 			if s.Pause == nil || !s.Pause(ctx) {
-				return out, deed.Pending(fmt.Errorf("job %s is %s", j.ID, j.State))
+				return out, order.Pending(fmt.Errorf("job %s is %s", j.ID, j.State))
 			}
 			if p, err = again(); err != nil {
 				return out, err
@@ -239,7 +242,7 @@ func (s *Service) Advance(ctx context.Context, id string) error {
 		return err
 	}
 	s.step(string(j.State))
-	if j.State != deed.JobQueued {
+	if j.State != order.JobQueued {
 		return nil
 	}
 	done, err := s.Store.ChangeZone(context.WithoutCancel(ctx), j)

@@ -1,4 +1,4 @@
-// Package publishtest is the suite that every deed.Publisher passes: the server
+// Package publishtest is the suite that every dnssec.Publisher passes: the server
 // in the process, and whatever brings zones to servers elsewhere.
 package publishtest
 
@@ -13,12 +13,13 @@ import (
 
 	"github.com/miekg/dns"
 
-	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/dnszone"
 )
 
 // A Bench is a fresh publisher and a server that answers with what it was given.
 type Bench struct {
-	Publisher deed.Publisher
+	Publisher dnssec.Publisher
 	Server    netip.AddrPort // over UDP and TCP
 }
 
@@ -80,7 +81,7 @@ func ignoresOld(t *testing.T, b Bench) {
 	b.publish(t, numbered(t, 7))
 	for _, old := range []uint32{7, 6, 1} {
 		z := numbered(t, old)
-		z.RRs = slices.DeleteFunc(z.RRs, func(rr deed.RR) bool { return rr.Type == dns.TypeTXT })
+		z.RRs = slices.DeleteFunc(z.RRs, func(rr dnszone.RR) bool { return rr.Type == dns.TypeTXT })
 		b.publish(t, z)
 		b.wantNumber(t, 7)
 	}
@@ -143,11 +144,11 @@ func raced(t *testing.T, b Bench) {
 
 // Zone makes a zone from lines of a master file in which "@" is the origin and
 // owners are relative to it. The SOA is added.
-func Zone(t testing.TB, origin string, serial uint32, lines ...string) deed.ServedZone {
+func Zone(t testing.TB, origin string, serial uint32, lines ...string) dnssec.ServedZone {
 	t.Helper()
 	soa := fmt.Sprintf("@ 3600 SOA ns1.example.net. hostmaster.example.net. %d 3600 600 1209600 300", serial)
 	file := "$ORIGIN " + dns.Fqdn(origin) + "\n" + strings.Join(append([]string{soa}, lines...), "\n") + "\n"
-	z := deed.ServedZone{Origin: origin, Serial: serial}
+	z := dnssec.ServedZone{Origin: origin, Serial: serial}
 	parser := dns.NewZoneParser(strings.NewReader(file), dns.Fqdn(origin), "")
 	for rr, ok := parser.Next(); ok; rr, ok = parser.Next() {
 		z.RRs = append(z.RRs, FromLibrary(t, rr))
@@ -159,7 +160,7 @@ func Zone(t testing.TB, origin string, serial uint32, lines ...string) deed.Serv
 }
 
 // FromLibrary translates a record of the DNS library into ours.
-func FromLibrary(t testing.TB, rr dns.RR) deed.RR {
+func FromLibrary(t testing.TB, rr dns.RR) dnszone.RR {
 	t.Helper()
 	buf := make([]byte, dns.Len(rr)+256)
 	n, err := dns.PackRR(rr, buf, 0, nil, false)
@@ -167,7 +168,7 @@ func FromLibrary(t testing.TB, rr dns.RR) deed.RR {
 		t.Fatal(err)
 	}
 	h := rr.Header()
-	return deed.RR{
+	return dnszone.RR{
 		Owner: strings.ToLower(strings.TrimSuffix(h.Name, ".")),
 		Type:  h.Rrtype,
 		TTL:   h.Ttl,
@@ -176,11 +177,11 @@ func FromLibrary(t testing.TB, rr dns.RR) deed.RR {
 }
 
 // numbered is a zone that shows its serial as text at one name.
-func numbered(t *testing.T, serial uint32) deed.ServedZone {
+func numbered(t *testing.T, serial uint32) dnssec.ServedZone {
 	return Zone(t, origin, serial, "@ 300 NS ns1.example.net.", fmt.Sprintf("number 300 TXT %d", serial))
 }
 
-func (b Bench) publish(t *testing.T, z deed.ServedZone) {
+func (b Bench) publish(t *testing.T, z dnssec.ServedZone) {
 	t.Helper()
 	if err := b.Publisher.Publish(t.Context(), z); err != nil {
 		t.Fatal(err)
@@ -222,7 +223,7 @@ func (b Bench) exchange(t *testing.T, name string, typ uint16) *dns.Msg {
 }
 
 // text returns our record as the library writes it.
-func text(t *testing.T, rr deed.RR) string {
+func text(t *testing.T, rr dnszone.RR) string {
 	t.Helper()
 	name := make([]byte, 256)
 	n, err := dns.PackDomainName(dns.Fqdn(rr.Owner), name, 0, nil, false)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
@@ -18,7 +19,7 @@ const callers = 16
 func BenchmarkOrders(b *testing.B) {
 	r := &local.Registry{Store: sqldb.Registry{DB: sqldbtest.SQLite(b)}, Now: time.Now}
 	measure(b, func(i int64) error {
-		return r.Place(b.Context(), deed.RegistryOrder{Kind: deed.OrderRegister, Reference: fmt.Sprint("order-", i), Name: deed.Name(fmt.Sprintf("name-%d.com", i)), Years: 1})
+		return r.Place(b.Context(), registrar.Order{Kind: registrar.OrderRegister, Reference: fmt.Sprint("order-", i), Name: deed.Name(fmt.Sprintf("name-%d.com", i)), Years: 1})
 	})
 }
 
@@ -28,7 +29,7 @@ func BenchmarkAvailable(b *testing.B) {
 	r := &local.Registry{Store: sqldb.Registry{DB: db}, Now: time.Now, Faults: &local.Faults{Store: sqldb.Faults{DB: db}}}
 	const names = 1000
 	for i := range names {
-		o := deed.RegistryOrder{Kind: deed.OrderRegister, Reference: fmt.Sprint("order-", i), Name: deed.Name(fmt.Sprintf("name-%d.com", 2*i)), Years: 1}
+		o := registrar.Order{Kind: registrar.OrderRegister, Reference: fmt.Sprint("order-", i), Name: deed.Name(fmt.Sprintf("name-%d.com", 2*i)), Years: 1}
 		if err := r.Place(b.Context(), o); err != nil {
 			b.Fatal(err)
 		}

@@ -9,26 +9,29 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/registrar/registry"
 )
 
-// Holding implements deed.Keeper.
-func (r *Registry) Holding(ctx context.Context, name deed.Name) (deed.Holding, error) {
+// Holding implements registrar.Manager.
+func (r *Registry) Holding(ctx context.Context, name deed.Name) (lifecycle.Holding, error) {
 	if _, err := r.Faults.meet(ctx, check); err != nil {
-		return deed.Holding{}, fmt.Errorf("look up %s: %w", name, err)
+		return lifecycle.Holding{}, fmt.Errorf("look up %s: %w", name, err)
 	}
 	now := r.now()
 	e, err := r.Store.Entry(ctx, name, now)
 	if err != nil {
-		return deed.Holding{}, fmt.Errorf("look up %s: %w", name, err)
+		return lifecycle.Holding{}, fmt.Errorf("look up %s: %w", name, err)
 	}
 	if !e.HeldBy(account, now) {
-		return deed.Holding{}, notOurs(name)
+		return lifecycle.Holding{}, notOurs(name)
 	}
 	return e.Holding(now), nil
 }
 
-// Holdings implements deed.Inventory.
-func (r *Registry) Holdings(ctx context.Context, after deed.Name, most int) ([]deed.Holding, error) {
+// Holdings implements registrar.Inventory.
+func (r *Registry) Holdings(ctx context.Context, after deed.Name, most int) ([]lifecycle.Holding, error) {
 	if _, err := r.Faults.meet(ctx, check); err != nil {
 		return nil, fmt.Errorf("list names: %w", err)
 	}
@@ -37,31 +40,31 @@ func (r *Registry) Holdings(ctx context.Context, after deed.Name, most int) ([]d
 	if err != nil {
 		return nil, fmt.Errorf("list names: %w", err)
 	}
-	holdings := make([]deed.Holding, 0, len(entries))
+	holdings := make([]lifecycle.Holding, 0, len(entries))
 	for _, e := range entries {
 		holdings = append(holdings, e.Holding(now))
 	}
 	return holdings, nil
 }
 
-// SetNameservers implements deed.Keeper.
+// SetNameservers implements registrar.Manager.
 func (r *Registry) SetNameservers(ctx context.Context, name deed.Name, hosts []string) error {
-	return r.change(ctx, name, func(e deed.RegistryEntry, now time.Time) (deed.RegistryEntry, error) {
+	return r.change(ctx, name, func(e registry.Entry, now time.Time) (registry.Entry, error) {
 		return e.WithNameservers(hosts, now)
 	})
 }
 
-// SetLock implements deed.Keeper. A name is locked when it is new here.
+// SetLock implements registrar.Manager. A name is locked when it is new here.
 func (r *Registry) SetLock(ctx context.Context, name deed.Name, locked bool) error {
-	return r.change(ctx, name, func(e deed.RegistryEntry, now time.Time) (deed.RegistryEntry, error) {
+	return r.change(ctx, name, func(e registry.Entry, now time.Time) (registry.Entry, error) {
 		return e.WithLock(locked, now)
 	})
 }
 
-// AuthCode implements deed.Keeper. Only a hash of the code is kept.
+// AuthCode implements registrar.Manager. Only a hash of the code is kept.
 func (r *Registry) AuthCode(ctx context.Context, name deed.Name) (deed.Secret, error) {
 	code := deed.Secret(rand.Text())
-	err := r.change(ctx, name, func(e deed.RegistryEntry, now time.Time) (deed.RegistryEntry, error) {
+	err := r.change(ctx, name, func(e registry.Entry, now time.Time) (registry.Entry, error) {
 		return e.WithAuthHash(hashCode(code), now)
 	})
 	if err != nil {
@@ -70,20 +73,20 @@ func (r *Registry) AuthCode(ctx context.Context, name deed.Name) (deed.Secret, e
 	return code, nil
 }
 
-// SetDS implements deed.Keeper.
-func (r *Registry) SetDS(ctx context.Context, name deed.Name, ds []deed.DS) error {
-	return r.change(ctx, name, func(e deed.RegistryEntry, now time.Time) (deed.RegistryEntry, error) {
+// SetDS implements registrar.Manager.
+func (r *Registry) SetDS(ctx context.Context, name deed.Name, ds []dnssec.DS) error {
+	return r.change(ctx, name, func(e registry.Entry, now time.Time) (registry.Entry, error) {
 		return e.WithDS(ds, now)
 	})
 }
 
 // change changes a name of ours.
-func (r *Registry) change(ctx context.Context, name deed.Name, f func(deed.RegistryEntry, time.Time) (deed.RegistryEntry, error)) error {
+func (r *Registry) change(ctx context.Context, name deed.Name, f func(registry.Entry, time.Time) (registry.Entry, error)) error {
 	if _, err := r.Faults.meet(ctx, check); err != nil {
 		return fmt.Errorf("change %s: %w", name, err)
 	}
 	now := r.now()
-	err := r.Store.Change(ctx, name, now, func(e deed.RegistryEntry) (deed.RegistryEntry, error) {
+	err := r.Store.Change(ctx, name, now, func(e registry.Entry) (registry.Entry, error) {
 		if !e.HeldBy(account, now) {
 			return e, notOurs(name)
 		}

@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/registrar"
+	"deed.example/deed/internal/registrar/registry"
 )
 
 // The accounts at this registry.
@@ -39,10 +41,10 @@ type Store interface {
 type Orders interface {
 	// Place writes the order down and returns it as it then is. An order whose
 	// reference is known is not placed again: it returns the first one.
-	Place(ctx context.Context, p deed.Placement, at time.Time) (deed.Placement, error)
+	Place(ctx context.Context, p registry.Placement, at time.Time) (registry.Placement, error)
 
 	// Placement returns an order. It fails with CodeNotFound.
-	Placement(ctx context.Context, reference string, at time.Time) (deed.Placement, error)
+	Placement(ctx context.Context, reference string, at time.Time) (registry.Placement, error)
 
 	// Cancel ends an order that is placed or parked, for good; doing it twice is
 	// doing it once. It fails with CodeNotFound when the order is unknown, done
@@ -58,18 +60,18 @@ type Orders interface {
 type Names interface {
 	// Entry returns who has or last had the name; the zero entry when nobody
 	// ever had it.
-	Entry(ctx context.Context, name deed.Name, at time.Time) (deed.RegistryEntry, error)
+	Entry(ctx context.Context, name deed.Name, at time.Time) (registry.Entry, error)
 
 	// Change puts what change makes of the name's entry in its place, while
 	// nobody else can. An error of change is returned, and nothing is changed.
-	Change(ctx context.Context, name deed.Name, at time.Time, change func(deed.RegistryEntry) (deed.RegistryEntry, error)) error
+	Change(ctx context.Context, name deed.Name, at time.Time, change func(registry.Entry) (registry.Entry, error)) error
 
 	// Entries returns at most so many entries that the account holds, after the
 	// given name, sorted.
-	Entries(ctx context.Context, account string, after deed.Name, most int, at time.Time) ([]deed.RegistryEntry, error)
+	Entries(ctx context.Context, account string, after deed.Name, most int, at time.Time) ([]registry.Entry, error)
 }
 
-// A Registry implements deed.Registrar, deed.Keeper and deed.Inventory. Fill the
+// A Registry implements registrar.Registrar, registrar.Manager and registrar.Inventory. Fill the
 // fields before its first use.
 type Registry struct {
 	Store  Store
@@ -93,26 +95,26 @@ func (r *Registry) rules(tld deed.TLD) Rules {
 		rules = r.Rules(tld)
 	}
 	if rules == (Rules{}) {
-		return Rules{MinYears: 1, MaxYears: deed.RegistryMostYears, GraceDays: 45}
+		return Rules{MinYears: 1, MaxYears: registry.MaxYears, GraceDays: 45}
 	}
 	return rules
 }
 
-// Available implements deed.Registrar.
-func (r *Registry) Available(ctx context.Context, name deed.Name) (deed.Availability, error) {
+// Available implements registrar.Registrar.
+func (r *Registry) Available(ctx context.Context, name deed.Name) (registrar.Availability, error) {
 	if _, err := r.Faults.meet(ctx, check); err != nil {
-		return deed.Availability{}, fmt.Errorf("check %s: %w", name, err)
+		return registrar.Availability{}, fmt.Errorf("check %s: %w", name, err)
 	}
 	if r.reserved(name) {
-		return deed.Availability{Reason: "reserved"}, nil
+		return registrar.Availability{Reason: "reserved"}, nil
 	}
 	now := r.now()
 	entry, err := r.Store.Entry(ctx, name, now)
 	if err != nil {
-		return deed.Availability{}, fmt.Errorf("check %s: %w", name, err)
+		return registrar.Availability{}, fmt.Errorf("check %s: %w", name, err)
 	}
 	price, premium := premiumPrice(name)
-	a := deed.Availability{Available: true, Premium: premium, Wholesale: price.first, Renewal: price.further}
+	a := registrar.Availability{Available: true, Premium: premium, Wholesale: price.first, Renewal: price.further}
 	if entry.HeldAt(now) {
 		a.Available, a.Reason = false, "taken"
 	}

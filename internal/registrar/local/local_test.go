@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/registrar/registrartest"
 	"deed.example/deed/internal/sqldb"
@@ -44,7 +46,7 @@ func bench(db *sqldb.DB) registrartest.Bench {
 			}
 			set(t, r, kind, times)
 		},
-		Keeper:    r,
+		Manager:    r,
 		Inventory: r,
 		GraceDays: 45,
 		Elsewhere: func(t *testing.T, n deed.Name) deed.Secret {
@@ -66,7 +68,7 @@ func TestSuites(t *testing.T) {
 			"register":  registrartest.Run,
 			"renew":     registrartest.Renewals,
 			"transfer":  registrartest.Transfers,
-			"keeper":    registrartest.Keeper,
+			"keeper":    registrartest.Manager,
 			"inventory": registrartest.Inventory,
 		} {
 			t.Run(kind+"/"+suite, func(t *testing.T) { run(t, fresh) })
@@ -80,7 +82,7 @@ func TestNameIsSoldAgain(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		r, c := open(db)
 		buy := func(reference string) deed.Code {
-			return deed.CodeOf(r.Place(t.Context(), deed.RegistryOrder{Kind: deed.OrderRegister, Reference: reference, Name: "suite.dev", Years: 1}))
+			return deed.CodeOf(r.Place(t.Context(), registrar.Order{Kind: registrar.OrderRegister, Reference: reference, Name: "suite.dev", Years: 1}))
 		}
 		if code := buy("first"); code != "" {
 			t.Fatal(code)
@@ -97,7 +99,7 @@ func TestNameIsSoldAgain(t *testing.T) {
 		if code := buy("second"); code != "" {
 			t.Errorf("free again: got %q", code)
 		}
-		for reference, want := range map[string]deed.OrderState{"first": deed.OrderAbsent, "too early": deed.OrderAbsent, "second": deed.OrderDone} {
+		for reference, want := range map[string]registrar.OrderState{"first": registrar.OrderAbsent, "too early": registrar.OrderAbsent, "second": registrar.OrderDone} {
 			if got, err := r.Order(t.Context(), reference, "suite.dev"); err != nil || got.State != want {
 				t.Errorf("%s: got %s, %v, want %s", reference, got.State, err, want)
 			}
@@ -111,7 +113,7 @@ func TestNameIsSoldAgain(t *testing.T) {
 func TestReservedAndPremium(t *testing.T) {
 	r, _ := open(sqldbtest.SQLite(t))
 	r.Own = []deed.Name{"deed.dev"}
-	for name, want := range map[deed.Name]deed.Availability{
+	for name, want := range map[deed.Name]registrar.Availability{
 		"anything.test":      {Reason: "reserved"},
 		"anything.home.arpa": {Reason: "reserved"},
 		"example.com":        {Reason: "reserved"},
@@ -138,7 +140,7 @@ func TestReservedAndPremium(t *testing.T) {
 func TestReservedTooLate(t *testing.T) {
 	r, _ := open(sqldbtest.SQLite(t))
 	for range 2 {
-		if err := r.Place(t.Context(), deed.RegistryOrder{Kind: deed.OrderRegister, Reference: "a", Name: "deed.dev", Years: 1}); err != nil {
+		if err := r.Place(t.Context(), registrar.Order{Kind: registrar.OrderRegister, Reference: "a", Name: "deed.dev", Years: 1}); err != nil {
 			t.Error(err)
 		}
 		r.Own = []deed.Name{"deed.dev"}
@@ -147,12 +149,12 @@ func TestReservedTooLate(t *testing.T) {
 
 func TestOrdersTheRegistryNeverTakes(t *testing.T) {
 	r, _ := open(sqldbtest.SQLite(t))
-	for _, o := range []deed.RegistryOrder{
-		{Kind: deed.OrderRegister, Reference: "", Name: "one.dev", Years: 1},
-		{Kind: deed.OrderRegister, Reference: "a", Name: "one.dev", Years: 0},
-		{Kind: deed.OrderRegister, Reference: "a", Name: "one.dev", Years: 11},
-		{Kind: deed.OrderRenew, Reference: "a", Name: "one.dev", Years: 0},
-		{Kind: deed.OrderTransfer, Reference: "", Name: "one.dev"},
+	for _, o := range []registrar.Order{
+		{Kind: registrar.OrderRegister, Reference: "", Name: "one.dev", Years: 1},
+		{Kind: registrar.OrderRegister, Reference: "a", Name: "one.dev", Years: 0},
+		{Kind: registrar.OrderRegister, Reference: "a", Name: "one.dev", Years: 11},
+		{Kind: registrar.OrderRenew, Reference: "a", Name: "one.dev", Years: 0},
+		{Kind: registrar.OrderTransfer, Reference: "", Name: "one.dev"},
 		{Kind: "", Reference: "a", Name: "one.dev", Years: 1},
 		{Kind: "delete", Reference: "a", Name: "one.dev", Years: 1},
 	} {
@@ -160,7 +162,7 @@ func TestOrdersTheRegistryNeverTakes(t *testing.T) {
 			t.Errorf("%+v: got %v", o, err)
 		}
 	}
-	bad := deed.RegistryOrder{Kind: deed.OrderRegister, Reference: "a", Name: "one.dev", Years: 1, Nameservers: []string{"one"}}
+	bad := registrar.Order{Kind: registrar.OrderRegister, Reference: "a", Name: "one.dev", Years: 1, Nameservers: []string{"one"}}
 	if err := r.Place(t.Context(), bad); deed.CodeOf(err) != deed.CodeValidation {
 		t.Errorf("%+v: got %v", bad, err)
 	}
@@ -177,12 +179,12 @@ func TestRules(t *testing.T) {
 	}
 	for name, years := range map[deed.Name][2]int{"one.ai": {2, 9}, "one.de": {1, 1}, "one.dev": {1, 10}} {
 		for _, y := range []int{years[0] - 1, years[1] + 1} {
-			o := deed.RegistryOrder{Kind: deed.OrderRegister, Reference: fmt.Sprint(name, y), Name: name, Years: y}
+			o := registrar.Order{Kind: registrar.OrderRegister, Reference: fmt.Sprint(name, y), Name: name, Years: y}
 			if err := r.Place(t.Context(), o); deed.CodeOf(err) != deed.CodeRegistrationFailed {
 				t.Errorf("%s for %d years: got %v", name, y, err)
 			}
 		}
-		o := deed.RegistryOrder{Kind: deed.OrderRegister, Reference: string(name), Name: name, Years: 2}
+		o := registrar.Order{Kind: registrar.OrderRegister, Reference: string(name), Name: name, Years: 2}
 		if name == "one.de" {
 			o.Years = 1
 		}
@@ -190,7 +192,7 @@ func TestRules(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	phases := func(want map[deed.Name]deed.Phase) {
+	phases := func(want map[deed.Name]lifecycle.Phase) {
 		t.Helper()
 		for name, phase := range want {
 			if h, err := r.Holding(t.Context(), name); err != nil || h.Phase != phase {
@@ -199,9 +201,9 @@ func TestRules(t *testing.T) {
 		}
 	}
 	c.Advance(start.AddDate(1, 0, 0).Sub(c.Now()))
-	phases(map[deed.Name]deed.Phase{"one.ai": deed.PhaseActive, "one.de": deed.PhaseRedemption})
+	phases(map[deed.Name]lifecycle.Phase{"one.ai": lifecycle.PhaseActive, "one.de": lifecycle.PhaseRedemption})
 	c.Advance(start.AddDate(2, 0, 30).Sub(c.Now()))
-	phases(map[deed.Name]deed.Phase{"one.ai": deed.PhaseRedemption, "one.dev": deed.PhaseGrace})
+	phases(map[deed.Name]lifecycle.Phase{"one.ai": lifecycle.PhaseRedemption, "one.dev": lifecycle.PhaseGrace})
 	if a, err := r.Available(t.Context(), "one.de"); err != nil || !a.Available {
 		t.Errorf("a name without grace: got %+v, %v", a, err)
 	}
@@ -210,7 +212,7 @@ func TestRules(t *testing.T) {
 // The other registrar's hands are refused as anybody is.
 func TestHands(t *testing.T) {
 	r, _ := open(sqldbtest.SQLite(t))
-	if err := r.Place(t.Context(), deed.RegistryOrder{Kind: deed.OrderRegister, Reference: "a", Name: "one.dev", Years: 1}); err != nil {
+	if err := r.Place(t.Context(), registrar.Order{Kind: registrar.OrderRegister, Reference: "a", Name: "one.dev", Years: 1}); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []deed.Name{"one.dev", "nic.dev"} {

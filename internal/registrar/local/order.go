@@ -7,14 +7,16 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/registrar"
+	"deed.example/deed/internal/registrar/registry"
 )
 
 // errLost stands for a reply that never came: the caller cannot know more.
 var errLost = errors.New("the registry did not reply")
 
-// Place implements deed.Registrar. A transfer that is accepted is placed: it is
+// Place implements registrar.Registrar. A transfer that is accepted is placed: it is
 // done days later, or stopped.
-func (r *Registry) Place(ctx context.Context, o deed.RegistryOrder) error {
+func (r *Registry) Place(ctx context.Context, o registrar.Order) error {
 	fault, err := r.Faults.meet(ctx, order)
 	if err != nil {
 		return fmt.Errorf("order %s: %w", o.Name, err)
@@ -29,9 +31,9 @@ func (r *Registry) Place(ctx context.Context, o deed.RegistryOrder) error {
 		return fmt.Errorf("order %s: %w", o.Name, err)
 	case fault == FaultLostReply:
 		return fmt.Errorf("order %s: %w", o.Name, errLost)
-	case !sameOrder(p.RegistryOrder, o):
+	case !sameOrder(p.Order, o):
 		return deed.Errorf(deed.CodeRegistrationFailed, "reference %s is taken by another order, for %s", o.Reference, p.Name)
-	case fault == FaultWrongAccount && p.Account != account && p.State != deed.PlacementRefused:
+	case fault == FaultWrongAccount && p.Account != account && p.State != registry.PlacementRefused:
 		return nil // the registry believes that all went well
 	}
 	return r.outcome(ctx, p, now)
@@ -39,11 +41,11 @@ func (r *Registry) Place(ctx context.Context, o deed.RegistryOrder) error {
 
 // checkOrder returns the order in the one form that it is kept in. It fails for
 // an order that this registry can never have taken.
-func (r *Registry) checkOrder(o deed.RegistryOrder) (deed.RegistryOrder, error) {
+func (r *Registry) checkOrder(o registrar.Order) (registrar.Order, error) {
 	rules := r.rules(o.Name.TLD())
 	o.From = o.From.UTC().Truncate(time.Second)
 	switch o.Kind {
-	case deed.OrderRegister:
+	case registrar.OrderRegister:
 		o.From, o.Restore, o.AuthCode = time.Time{}, false, ""
 		if len(o.Nameservers) > 0 {
 			hosts, err := deed.ParseNameservers(o.Nameservers)
@@ -52,9 +54,9 @@ func (r *Registry) checkOrder(o deed.RegistryOrder) (deed.RegistryOrder, error) 
 			}
 			o.Nameservers = hosts
 		}
-	case deed.OrderRenew:
+	case registrar.OrderRenew:
 		o.AuthCode, o.Nameservers = "", nil
-	case deed.OrderTransfer:
+	case registrar.OrderTransfer:
 		o.Years, o.From, o.Restore, o.Nameservers = 1, time.Time{}, false, nil
 		rules.MinYears = 1 // a transfer brings one year everywhere
 	default:
@@ -70,19 +72,19 @@ func (r *Registry) checkOrder(o deed.RegistryOrder) (deed.RegistryOrder, error) 
 }
 
 // sameOrder says whether two orders under one reference are the same one.
-func sameOrder(a, b deed.RegistryOrder) bool {
+func sameOrder(a, b registrar.Order) bool {
 	return a.Kind == b.Kind && a.Name == b.Name && a.Years == b.Years && a.From.Equal(b.From) && a.Restore == b.Restore
 }
 
 // placement returns the order as it is placed. One that was placed before keeps
 // the outcome it had, whatever fault is on now and whatever is reserved since.
-func (r *Registry) placement(o deed.RegistryOrder, fault Fault, now time.Time) deed.Placement {
-	p := deed.Placement{
-		RegistryOrder: o,
+func (r *Registry) placement(o registrar.Order, fault Fault, now time.Time) registry.Placement {
+	p := registry.Placement{
+		Order: o,
 		AuthHash:      hashCode(o.AuthCode),
 		Account:       account,
 		GraceDays:     r.rules(o.Name.TLD()).GraceDays,
-		State:         deed.PlacementPlaced,
+		State:         registry.PlacementPlaced,
 		Placed:        now,
 		Due:           now,
 	}
@@ -93,46 +95,46 @@ func (r *Registry) placement(o deed.RegistryOrder, fault Fault, now time.Time) d
 	case FaultTaken:
 		p = p.Refuse(taken(p))
 	case FaultParked:
-		p.State = deed.PlacementParked
+		p.State = registry.PlacementParked
 	case FaultLate:
 		p.Due = now.Add(r.Faults.late())
 	case FaultWrongAccount:
 		p.Account = stranger
-		if p.Kind == deed.OrderRenew {
-			p.State = deed.PlacementDone // somebody else's name has our years
+		if p.Kind == registrar.OrderRenew {
+			p.State = registry.PlacementDone // somebody else's name has our years
 		}
 	}
-	if p.Kind == deed.OrderRegister && r.reserved(o.Name) {
+	if p.Kind == registrar.OrderRegister && r.reserved(o.Name) {
 		p = p.Refuse(deed.Errorf(deed.CodeDomainUnavailable, "%s is reserved", p.Name))
 	}
 	return p
 }
 
 // taken is what a registry says when somebody else has the name, or is faster.
-func taken(p deed.Placement) error {
+func taken(p registry.Placement) error {
 	switch p.Kind {
-	case deed.OrderRenew:
+	case registrar.OrderRenew:
 		return deed.Errorf(deed.CodeNotFound, "%s is not in our account", p.Name)
-	case deed.OrderTransfer:
+	case registrar.OrderTransfer:
 		return deed.Errorf(deed.CodeRegistrationFailed, "another transfer of %s is pending", p.Name)
 	}
 	return deed.Errorf(deed.CodeDomainUnavailable, "%s is taken", p.Name)
 }
 
 // outcome says what became of a placed order, in the words of Place.
-func (r *Registry) outcome(ctx context.Context, p deed.Placement, now time.Time) error {
+func (r *Registry) outcome(ctx context.Context, p registry.Placement, now time.Time) error {
 	switch {
-	case p.State == deed.PlacementRefused:
+	case p.State == registry.PlacementRefused:
 		return deed.Errorf(p.Refusal, "%s", p.Reason)
-	case p.State == deed.PlacementCancelled:
+	case p.State == registry.PlacementCancelled:
 		return deed.Errorf(deed.CodeRegistrationFailed, "the order for %s was cancelled", p.Name)
-	case p.State == deed.PlacementDone, p.Pending():
+	case p.State == registry.PlacementDone, p.Pending():
 		ours, err := r.ours(ctx, p, now)
 		if err != nil || ours {
 			return err
 		}
 		code := deed.CodeRegistrationFailed
-		if p.Kind == deed.OrderRegister {
+		if p.Kind == registrar.OrderRegister {
 			code = deed.CodeDomainUnavailable
 		}
 		return deed.Errorf(code, "%s is not ours under reference %s", p.Name, p.Reference)
@@ -140,12 +142,12 @@ func (r *Registry) outcome(ctx context.Context, p deed.Placement, now time.Time)
 	return fmt.Errorf("order %s: %w", p.Name, errLost) // parked, or not yet due
 }
 
-// Order implements deed.Registrar. An order that brought a name says absent
+// Order implements registrar.Registrar. An order that brought a name says absent
 // again when the name has gone or left; a renewal stays done for ever.
-func (r *Registry) Order(ctx context.Context, reference string, name deed.Name) (deed.OrderStatus, error) {
-	absent := deed.OrderStatus{State: deed.OrderAbsent}
+func (r *Registry) Order(ctx context.Context, reference string, name deed.Name) (registrar.OrderStatus, error) {
+	absent := registrar.OrderStatus{State: registrar.OrderAbsent}
 	if _, err := r.Faults.meet(ctx, check); err != nil {
-		return deed.OrderStatus{}, fmt.Errorf("look up order %s: %w", reference, err)
+		return registrar.OrderStatus{}, fmt.Errorf("look up order %s: %w", reference, err)
 	}
 	now := r.now()
 	p, err := r.Store.Placement(ctx, reference, now)
@@ -153,44 +155,44 @@ func (r *Registry) Order(ctx context.Context, reference string, name deed.Name) 
 	case deed.CodeOf(err) == deed.CodeNotFound:
 		return absent, nil
 	case err != nil:
-		return deed.OrderStatus{}, fmt.Errorf("look up order %s: %w", reference, err)
+		return registrar.OrderStatus{}, fmt.Errorf("look up order %s: %w", reference, err)
 	case p.Name != name:
 		return absent, nil
-	case p.State == deed.PlacementParked:
-		return deed.OrderStatus{State: deed.OrderParked}, nil
-	case p.State == deed.PlacementRefused:
+	case p.State == registry.PlacementParked:
+		return registrar.OrderStatus{State: registrar.OrderParked}, nil
+	case p.State == registry.PlacementRefused:
 		absent.Refusal = p.Refusal
 		return absent, nil
-	case p.State != deed.PlacementDone && !p.Pending():
+	case p.State != registry.PlacementDone && !p.Pending():
 		return absent, nil
 	}
 	switch ours, err := r.ours(ctx, p, now); {
 	case err != nil:
-		return deed.OrderStatus{}, err
+		return registrar.OrderStatus{}, err
 	case !ours:
 		return absent, nil
 	case p.Pending():
-		return deed.OrderStatus{State: deed.OrderPending}, nil
+		return registrar.OrderStatus{State: registrar.OrderPending}, nil
 	}
-	return deed.OrderStatus{State: deed.OrderDone, Created: p.Created, Expires: p.Expires}, nil
+	return registrar.OrderStatus{State: registrar.OrderDone, Created: p.Created, Expires: p.Expires}, nil
 }
 
-// FindOrder implements deed.OrderFinder.
-func (r *Registry) FindOrder(ctx context.Context, reference string) (deed.RegistryOrder, error) {
+// FindOrder implements registrar.OrderFinder.
+func (r *Registry) FindOrder(ctx context.Context, reference string) (registrar.Order, error) {
 	if _, err := r.Faults.meet(ctx, check); err != nil {
-		return deed.RegistryOrder{}, fmt.Errorf("find order %s: %w", reference, err)
+		return registrar.Order{}, fmt.Errorf("find order %s: %w", reference, err)
 	}
 	p, err := r.Store.Placement(ctx, reference, r.now())
 	if err != nil {
-		return deed.RegistryOrder{}, err
+		return registrar.Order{}, err
 	}
-	return p.RegistryOrder, nil
+	return p.Order, nil
 }
 
 // ours says whether a pending or done order is for our account and, when it
 // brought the name, whether the name is there under its reference today.
-func (r *Registry) ours(ctx context.Context, p deed.Placement, now time.Time) (bool, error) {
-	if p.Account != account || p.Kind == deed.OrderRenew || p.Pending() {
+func (r *Registry) ours(ctx context.Context, p registry.Placement, now time.Time) (bool, error) {
+	if p.Account != account || p.Kind == registrar.OrderRenew || p.Pending() {
 		return p.Account == account, nil
 	}
 	entry, err := r.Store.Entry(ctx, p.Name, now)
@@ -200,7 +202,7 @@ func (r *Registry) ours(ctx context.Context, p deed.Placement, now time.Time) (b
 	return entry.HeldBy(account, now) && entry.Reference == p.Reference, nil
 }
 
-// Cancel implements deed.Registrar. It also takes an order back that would have
+// Cancel implements registrar.Registrar. It also takes an order back that would have
 // been executed late.
 func (r *Registry) Cancel(ctx context.Context, reference string) error {
 	if _, err := r.Faults.meet(ctx, check); err != nil {

@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/registrar/registry"
 )
 
 // Delegated finds the names that a registry's TLDs point to.
 type Delegated interface {
 	// Delegated returns the names that have name servers at the time at, sorted.
-	Delegated(ctx context.Context, at time.Time) ([]deed.RegistryEntry, error)
+	Delegated(ctx context.Context, at time.Time) ([]registry.Entry, error)
 }
 
 // Parents publishes the zones of the registry's TLDs, with the delegations of all
@@ -22,13 +24,13 @@ type Delegated interface {
 // when its signatures grow old. Fill the exported fields.
 type Parents struct {
 	Names      Delegated
-	Server     deed.Publisher
-	Publishing deed.Publishing
+	Server     dnssec.Publisher
+	Publishing dnssec.Publishing
 	Now        func() time.Time // the registry's clock
 	Clock      func() time.Time // for serials and signatures
 
 	prints map[deed.TLD]uint64 // of the delegations in the zone last published
-	last   map[deed.TLD]deed.ServedZone
+	last   map[deed.TLD]dnssec.ServedZone
 }
 
 // Publish makes and publishes what has changed. One caller at a time.
@@ -37,7 +39,7 @@ func (p *Parents) Publish(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the registry's delegations: %w", err)
 	}
-	children := map[deed.TLD][]deed.RegistryEntry{}
+	children := map[deed.TLD][]registry.Entry{}
 	for _, e := range entries {
 		children[e.Name.TLD()] = append(children[e.Name.TLD()], e)
 	}
@@ -47,7 +49,7 @@ func (p *Parents) Publish(ctx context.Context) error {
 		}
 	}
 	if p.prints == nil {
-		p.prints, p.last = map[deed.TLD]uint64{}, map[deed.TLD]deed.ServedZone{}
+		p.prints, p.last = map[deed.TLD]uint64{}, map[deed.TLD]dnssec.ServedZone{}
 	}
 	for tld, names := range children {
 		if err := p.refresh(ctx, tld, names); err != nil {
@@ -57,7 +59,7 @@ func (p *Parents) Publish(ctx context.Context) error {
 	return nil
 }
 
-func (p *Parents) refresh(ctx context.Context, tld deed.TLD, names []deed.RegistryEntry) error {
+func (p *Parents) refresh(ctx context.Context, tld deed.TLD, names []registry.Entry) error {
 	h := fnv.New64a()
 	for _, e := range names {
 		fmt.Fprintln(h, e.Name, e.Nameservers, e.DS)
@@ -71,11 +73,11 @@ func (p *Parents) refresh(ctx context.Context, tld deed.TLD, names []deed.Regist
 	if err != nil {
 		return err
 	}
-	key, err := deed.DeriveZoneKey(p.Publishing.Master, string(tld), 1)
+	key, err := dnssec.DeriveKey(p.Publishing.Master, string(tld), 1)
 	if err != nil {
 		return err
 	}
-	if next, err = deed.Sign(old, next, key, now); err != nil {
+	if next, err = dnssec.Sign(old, next, key, now); err != nil {
 		return err
 	}
 	if err := p.Server.Publish(ctx, next); err != nil {
@@ -85,24 +87,24 @@ func (p *Parents) refresh(ctx context.Context, tld deed.TLD, names []deed.Regist
 	return nil
 }
 
-func (p *Parents) compose(tld deed.TLD, names []deed.RegistryEntry, serial uint32) (deed.ServedZone, error) {
-	c := deed.Composition{Origin: string(tld), Serial: serial, SOA: p.Publishing.SOA, Servers: p.Publishing.Servers}
+func (p *Parents) compose(tld deed.TLD, names []registry.Entry, serial uint32) (dnssec.ServedZone, error) {
+	c := dnssec.Composition{Origin: string(tld), Serial: serial, SOA: p.Publishing.SOA, Servers: p.Publishing.Servers}
 	for _, e := range names {
-		d := deed.Delegation{Name: e.Name, DS: e.DS}
+		d := dnssec.Delegation{Name: e.Name, DS: e.DS}
 		for _, host := range e.Nameservers {
 			if host == string(e.Name) || strings.HasSuffix(host, "."+string(e.Name)) {
 				continue // the embedded registry knows no addresses, so it has no glue
 			}
-			d.Nameservers = append(d.Nameservers, deed.Nameserver{Host: host})
+			d.Nameservers = append(d.Nameservers, dnssec.Nameserver{Host: host})
 		}
 		if len(d.Nameservers) == 0 {
 			continue
 		}
 		rrs, err := d.RRs()
 		if err != nil {
-			return deed.ServedZone{}, err
+			return dnssec.ServedZone{}, err
 		}
 		c.RRs = append(c.RRs, rrs...)
 	}
-	return deed.Compose(c)
+	return dnssec.Compose(c)
 }

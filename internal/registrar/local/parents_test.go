@@ -10,6 +10,8 @@ import (
 	"github.com/miekg/dns"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
@@ -18,10 +20,10 @@ import (
 // A board shows the zone that was published last, unless it is broken.
 type board struct {
 	broken bool
-	zones  []deed.ServedZone
+	zones  []dnssec.ServedZone
 }
 
-func (b *board) Publish(_ context.Context, z deed.ServedZone) error {
+func (b *board) Publish(_ context.Context, z dnssec.ServedZone) error {
 	if b.broken {
 		return errors.New("broken")
 	}
@@ -71,7 +73,7 @@ func TestParents(t *testing.T) {
 		}
 		publish()
 		for _, name := range []deed.Name{"first.com", "second.com"} {
-			must(t, r.Place(t.Context(), deed.RegistryOrder{Kind: deed.OrderRegister, Reference: string(name), Name: name, Years: 1}))
+			must(t, r.Place(t.Context(), registrar.Order{Kind: registrar.OrderRegister, Reference: string(name), Name: name, Years: 1}))
 		}
 		hosts := []string{"ns1.example.net", "ns2.example.net"}
 		must(t, r.SetNameservers(t.Context(), "first.com", hosts))

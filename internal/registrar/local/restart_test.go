@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/sqldb"
 )
@@ -32,18 +34,18 @@ func process(t *testing.T, path string, f func(*local.Registry, *clock)) {
 func TestRestart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "deed.db")
 	process(t, path, func(r *local.Registry, _ *clock) {
-		if err := r.Place(t.Context(), deed.RegistryOrder{Kind: deed.OrderRegister, Reference: "a", Name: "one.dev", Years: 1}); err != nil {
+		if err := r.Place(t.Context(), registrar.Order{Kind: registrar.OrderRegister, Reference: "a", Name: "one.dev", Years: 1}); err != nil {
 			t.Error(err)
 		}
 		set(t, r, local.FaultLate, 0)
-		if err := r.Place(t.Context(), deed.RegistryOrder{Kind: deed.OrderRegister, Reference: "b", Name: "two.dev", Years: 1}); err == nil {
+		if err := r.Place(t.Context(), registrar.Order{Kind: registrar.OrderRegister, Reference: "b", Name: "two.dev", Years: 1}); err == nil {
 			t.Error("the late order was confirmed")
 		}
 	})
 	process(t, path, func(r *local.Registry, c *clock) {
 		c.Advance(time.Hour)
 		for reference, name := range map[string]deed.Name{"a": "one.dev", "b": "two.dev"} {
-			if got, err := r.Order(t.Context(), reference, name); err != nil || got.State != deed.OrderDone {
+			if got, err := r.Order(t.Context(), reference, name); err != nil || got.State != registrar.OrderDone {
 				t.Errorf("%s: got %+v, %v, want done", name, got, err)
 			}
 		}
@@ -55,13 +57,13 @@ func TestRestart(t *testing.T) {
 
 // What a holder has said of a name outlives the process, and the code is nowhere
 // in the file.
-func TestKeeperOutlivesTheProcess(t *testing.T) {
+func TestManagerOutlivesTheProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "deed.db")
 	hosts := []string{"ns1.example.com", "ns2.example.com"}
-	keys := []deed.DS{{KeyTag: 1, Algorithm: 13, DigestType: 2, Digest: strings.Repeat("ab", 32)}}
+	keys := []dnssec.DS{{KeyTag: 1, Algorithm: 13, DigestType: 2, Digest: strings.Repeat("ab", 32)}}
 	var code deed.Secret
 	process(t, path, func(r *local.Registry, _ *clock) {
-		err := r.Place(t.Context(), deed.RegistryOrder{Kind: deed.OrderRegister, Reference: "a", Name: "one.dev", Years: 1})
+		err := r.Place(t.Context(), registrar.Order{Kind: registrar.OrderRegister, Reference: "a", Name: "one.dev", Years: 1})
 		if err == nil {
 			code, err = r.AuthCode(t.Context(), "one.dev")
 		}

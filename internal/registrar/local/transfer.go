@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/registrar"
+	"deed.example/deed/internal/registrar/registry"
 )
 
 // elsewhereDays is how old a name is that Elsewhere makes: old enough to move.
@@ -17,18 +19,18 @@ const elsewhereDays = 90
 // be had.
 func (r *Registry) Elsewhere(ctx context.Context, name deed.Name) (deed.Secret, error) {
 	now := r.now()
-	o := deed.RegistryOrder{Kind: deed.OrderRegister, Reference: elsewhere + "-" + rand.Text(), Name: name, Years: 1}
+	o := registrar.Order{Kind: registrar.OrderRegister, Reference: elsewhere + "-" + rand.Text(), Name: name, Years: 1}
 	p := r.placement(o, FaultNone, now)
 	p.Account = elsewhere
 	p, err := r.Store.Place(ctx, p, now)
 	if err != nil {
 		return "", fmt.Errorf("register %s elsewhere: %w", name, err)
 	}
-	if p.State == deed.PlacementRefused {
+	if p.State == registry.PlacementRefused {
 		return "", deed.Errorf(p.Refusal, "%s", p.Reason)
 	}
 	code := deed.Secret(rand.Text())
-	err = r.Store.Change(ctx, name, now, func(e deed.RegistryEntry) (deed.RegistryEntry, error) {
+	err = r.Store.Change(ctx, name, now, func(e registry.Entry) (registry.Entry, error) {
 		if e.Reference != p.Reference {
 			return e, fmt.Errorf("%s has moved on", name)
 		}
@@ -46,14 +48,14 @@ func (r *Registry) Elsewhere(ctx context.Context, name deed.Name) (deed.Secret, 
 // sandbox, and fails as a transfer to us does.
 func (r *Registry) Leave(ctx context.Context, name deed.Name, code deed.Secret) error {
 	now := r.now()
-	o := deed.RegistryOrder{Kind: deed.OrderTransfer, Reference: elsewhere + "-" + rand.Text(), Name: name, Years: 1, AuthCode: code}
+	o := registrar.Order{Kind: registrar.OrderTransfer, Reference: elsewhere + "-" + rand.Text(), Name: name, Years: 1, AuthCode: code}
 	p := r.placement(o, FaultNone, now)
 	p.Account = elsewhere
 	p, err := r.Store.Place(ctx, p, now)
 	if err != nil {
 		return fmt.Errorf("transfer %s away: %w", name, err)
 	}
-	if p.State == deed.PlacementRefused {
+	if p.State == registry.PlacementRefused {
 		return deed.Errorf(p.Refusal, "%s", p.Reason)
 	}
 	return nil
@@ -66,7 +68,7 @@ func (r *Registry) Decide(ctx context.Context, name deed.Name, approve bool) err
 	return r.Store.Decide(ctx, name, approve, r.now())
 }
 
-// Transferable implements deed.Registrar: it tries the transfer on a copy of the
+// Transferable implements registrar.Registrar: it tries the transfer on a copy of the
 // name's entry.
 func (r *Registry) Transferable(ctx context.Context, name deed.Name, code deed.Secret) error {
 	if _, err := r.Faults.meet(ctx, check); err != nil {
@@ -80,9 +82,9 @@ func (r *Registry) Transferable(ctx context.Context, name deed.Name, code deed.S
 	if held.HeldBy(account, now) || r.reserved(name) {
 		return deed.Errorf(deed.CodeDomainUnavailable, "%s is reserved, or here already", name)
 	}
-	p := r.placement(deed.RegistryOrder{Kind: deed.OrderTransfer, Reference: "try", Name: name, Years: 1, AuthCode: code}, FaultNone, now)
+	p := r.placement(registrar.Order{Kind: registrar.OrderTransfer, Reference: "try", Name: name, Years: 1, AuthCode: code}, FaultNone, now)
 	switch p, _ = p.Execute(held); {
-	case p.State != deed.PlacementRefused:
+	case p.State != registry.PlacementRefused:
 		return nil
 	case p.Refusal == deed.CodeRegistrationFailed:
 		return deed.Invalid("domain", "%s", p.Reason) // it can be put right, and nothing was paid

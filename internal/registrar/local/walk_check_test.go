@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/lifecycle"
 )
 
 // check compares every name with its model.
@@ -43,9 +44,9 @@ func (w *walker) check(t *rapid.T) {
 	}
 }
 
-func (w *walker) checkHolding(t *rapid.T, m *model, h deed.Holding, err error) {
+func (w *walker) checkHolding(t *rapid.T, m *model, h lifecycle.Holding, err error) {
 	now := w.at()
-	phase, _ := deed.PhaseAt(m.expires, 45, now)
+	phase, _ := lifecycle.PhaseAt(m.expires, 45, now)
 	if err != nil || !h.Expires.Equal(m.expires) || !h.Created.Equal(m.created) || h.Locked != m.locked || h.Phase != phase {
 		t.Fatalf("got %+v, %v, want %+v in %s", h, err, m, phase)
 	}

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
@@ -53,7 +54,7 @@ type walker struct {
 
 // A placed order, and the first answer to it.
 type placed struct {
-	deed.RegistryOrder
+	registrar.Order
 	code deed.Code // "" for success
 	lost bool      // the answer did not arrive
 }
@@ -102,10 +103,10 @@ func want(t *rapid.T, err error, code deed.Code) {
 }
 
 // place places an order whose answer is known, and now and then loses it.
-func (w *walker) place(t *rapid.T, o deed.RegistryOrder, code deed.Code) string {
+func (w *walker) place(t *rapid.T, o registrar.Order, code deed.Code) string {
 	t.Helper()
 	o.Reference = fmt.Sprintf("%s%d", w.prefix, len(w.orders))
-	p := placed{RegistryOrder: o, code: code, lost: rapid.IntRange(0, 9).Draw(t, "lost") == 0}
+	p := placed{Order: o, code: code, lost: rapid.IntRange(0, 9).Draw(t, "lost") == 0}
 	w.orders = append(w.orders, p)
 	if !p.lost {
 		want(t, w.Place(context.Background(), o), code)
@@ -121,12 +122,12 @@ func (w *walker) place(t *rapid.T, o deed.RegistryOrder, code deed.Code) string 
 func (w *walker) register(t *rapid.T) {
 	n, m := w.pick(t)
 	years := rapid.IntRange(1, 10).Draw(t, "years")
-	w.place(t, deed.RegistryOrder{Kind: deed.OrderRegister, Name: n, Years: years}, m.register(us, years, w.at()))
+	w.place(t, registrar.Order{Kind: registrar.OrderRegister, Name: n, Years: years}, m.register(us, years, w.at()))
 }
 
 func (w *walker) renew(t *rapid.T) {
 	n, m := w.pick(t)
-	o := deed.RegistryOrder{Kind: deed.OrderRenew, Name: n, Years: rapid.IntRange(1, 10).Draw(t, "years"), From: m.expires}
+	o := registrar.Order{Kind: registrar.OrderRenew, Name: n, Years: rapid.IntRange(1, 10).Draw(t, "years"), From: m.expires}
 	o.Restore = w.at().Sub(m.expires) >= modelGrace
 	if rapid.IntRange(0, 4).Draw(t, "wrong restore") == 0 {
 		o.Restore = !o.Restore
@@ -149,7 +150,7 @@ func (w *walker) transfer(t *rapid.T) {
 	n, m := w.pick(t)
 	code := m.drawCode(t)
 	answer := m.transfer(us, code, w.at())
-	reference := w.place(t, deed.RegistryOrder{Kind: deed.OrderTransfer, Name: n, Years: 1, AuthCode: code}, answer)
+	reference := w.place(t, registrar.Order{Kind: registrar.OrderTransfer, Name: n, Years: 1, AuthCode: code}, answer)
 	if answer == "" {
 		m.order = reference
 	}
@@ -213,7 +214,7 @@ func (w *walker) cancel(t *rapid.T) {
 		m.to, m.order, o.code = "", "", deed.CodeRegistrationFailed
 	case err != nil:
 		want(t, err, deed.CodeNotFound)
-	case o.code != deed.CodeRegistrationFailed || o.Kind != deed.OrderTransfer:
+	case o.code != deed.CodeRegistrationFailed || o.Kind != registrar.OrderTransfer:
 		t.Fatalf("order %+v was taken back", o)
 	}
 }
@@ -226,11 +227,11 @@ func (w *walker) repeat(t *rapid.T) {
 	}
 	o := rapid.SampledFrom(w.orders).Draw(t, "order")
 	before := w.seen(t)
-	err := w.Place(context.Background(), o.RegistryOrder)
+	err := w.Place(context.Background(), o.Order)
 	switch {
 	case o.code != "":
 		want(t, err, o.code)
-	case o.Kind == deed.OrderRenew:
+	case o.Kind == registrar.OrderRenew:
 		want(t, err, "")
 	case err != nil && deed.CodeOf(err) == deed.CodeUnavailable:
 		t.Fatal(err)

@@ -6,16 +6,17 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/registrar"
 )
 
 // An act is an order on a registry that is ready for it: a renewal or a
 // transfer. What holds for every kind of order is asked of an act.
 type act struct {
 	Bench
-	order  deed.RegistryOrder // without its reference
-	placed deed.OrderState    // of the order when the registry has taken it
-	taken  deed.Code          // what the registry says when somebody else has the name or is faster
-	second deed.Code          // what it says to a second order like it
+	order  registrar.Order      // without its reference
+	placed registrar.OrderState // of the order when the registry has taken it
+	taken  deed.Code            // what the registry says when somebody else has the name or is faster
+	second deed.Code            // what it says to a second order like it
 
 	// acted says whether the order has had its effect, once.
 	acted func(t *testing.T) bool
@@ -81,7 +82,7 @@ func actTwice(t *testing.T, a act) {
 		if err := a.place(t.Context(), ref); err != nil {
 			t.Errorf("%s later: %v", later, err)
 		}
-		if again := a.wantOrder(t, ref, name, deed.OrderDone); again != first {
+		if again := a.wantOrder(t, ref, name, registrar.OrderDone); again != first {
 			t.Errorf("got %+v after %+v, want no change", again, first)
 		}
 	}
@@ -94,7 +95,7 @@ func actAgain(t *testing.T, a act) {
 	}
 	for range 2 {
 		wantCode(t, a.place(t.Context(), rival), a.second)
-		a.wantOrder(t, rival, name, deed.OrderAbsent)
+		a.wantOrder(t, rival, name, registrar.OrderAbsent)
 	}
 	a.wantActed(t, true)
 }
@@ -115,7 +116,7 @@ func actRaced(t *testing.T, a act) {
 	}
 	winners := 0
 	for i, err := range together(32, func(i int) error { return a.place(t.Context(), references[i]) }) {
-		want := deed.OrderAbsent
+		want := registrar.OrderAbsent
 		if err == nil {
 			winners++
 			want = a.placed
@@ -133,7 +134,7 @@ func actRaced(t *testing.T, a act) {
 func actDown(t *testing.T, a act) {
 	a.Break(t, Down, 1)
 	wantUnknown(t, a.place(t.Context(), ref))
-	a.wantOrder(t, ref, name, deed.OrderAbsent)
+	a.wantOrder(t, ref, name, registrar.OrderAbsent)
 	a.succeeds(t)
 }
 
@@ -149,7 +150,7 @@ func (a act) denied(t *testing.T, f Fault, want deed.Code) {
 	a.Break(t, f, 1)
 	for range 2 {
 		wantCode(t, a.place(t.Context(), rival), want)
-		a.wantOrder(t, rival, name, deed.OrderAbsent)
+		a.wantOrder(t, rival, name, registrar.OrderAbsent)
 	}
 	a.succeeds(t)
 	a.Break(t, f, 1)
@@ -162,7 +163,7 @@ func actLate(t *testing.T, a act) {
 	a.Break(t, Late, 1)
 	for range 2 { // it is not placed a second time
 		wantUnknown(t, a.place(t.Context(), ref))
-		a.wantOrder(t, ref, name, deed.OrderAbsent)
+		a.wantOrder(t, ref, name, registrar.OrderAbsent)
 	}
 	a.Advance(a.Late)
 	a.wantOrder(t, ref, name, a.placed)
@@ -179,7 +180,7 @@ func actParked(t *testing.T, a act) {
 	a.Break(t, Parked, 1)
 	wantUnknown(t, a.place(t.Context(), ref))
 	a.Advance(2 * a.Late)
-	a.wantOrder(t, ref, name, deed.OrderParked)
+	a.wantOrder(t, ref, name, registrar.OrderParked)
 	a.cancelled(t)
 }
 
@@ -190,13 +191,13 @@ func (a act) cancelled(t *testing.T) {
 		if err := a.Registrar.Cancel(t.Context(), ref); err != nil {
 			t.Fatal(err)
 		}
-		a.wantOrder(t, ref, name, deed.OrderAbsent)
+		a.wantOrder(t, ref, name, registrar.OrderAbsent)
 	}
 	if err := a.place(t.Context(), ref); err == nil {
 		t.Error("a cancelled order was placed again")
 	}
 	a.Advance(2 * a.Late)
-	a.wantOrder(t, ref, name, deed.OrderAbsent)
+	a.wantOrder(t, ref, name, registrar.OrderAbsent)
 	a.wantActed(t, false)
 }
 
@@ -204,10 +205,10 @@ func (a act) cancelled(t *testing.T) {
 func actWrongAccount(t *testing.T, a act) {
 	a.Break(t, WrongAccount, 1)
 	_ = a.place(t.Context(), ref) // whatever it says
-	a.wantOrder(t, ref, name, deed.OrderAbsent)
+	a.wantOrder(t, ref, name, registrar.OrderAbsent)
 	wantCode(t, a.place(t.Context(), ref), deed.CodeRegistrationFailed)
 	a.wantActed(t, false)
-	a.wantOrder(t, ref, name, deed.OrderAbsent)
+	a.wantOrder(t, ref, name, registrar.OrderAbsent)
 }
 
 func actGone(t *testing.T, a act) {
@@ -223,6 +224,6 @@ func actSlow(t *testing.T, a act) {
 	go func() { result <- a.place(ctx, ref) }()
 	cancel()
 	wantUnknown(t, <-result)
-	a.wantOrder(t, ref, name, deed.OrderAbsent)
+	a.wantOrder(t, ref, name, registrar.OrderAbsent)
 	a.succeeds(t)
 }

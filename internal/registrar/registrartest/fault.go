@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/registrar"
 )
 
 func notDone(t *testing.T, b Bench) {
@@ -15,7 +16,7 @@ func notDone(t *testing.T, b Bench) {
 	_, err = b.Registrar.Order(t.Context(), ref, name)
 	wantUnknown(t, err)
 	wantUnknown(t, b.Registrar.Cancel(t.Context(), ref))
-	b.wantOrder(t, ref, name, deed.OrderAbsent)
+	b.wantOrder(t, ref, name, registrar.OrderAbsent)
 	b.wantAvailable(t, name, true, "")
 	b.registered(t, ref, name)
 }
@@ -23,10 +24,10 @@ func notDone(t *testing.T, b Bench) {
 func butDone(t *testing.T, b Bench) {
 	b.Break(t, LostReply, 1)
 	wantUnknown(t, b.register(t, ref, name))
-	first := b.wantOrder(t, ref, name, deed.OrderDone)
+	first := b.wantOrder(t, ref, name, registrar.OrderDone)
 	b.Advance(b.Late)
 	b.registered(t, ref, name)
-	if again := b.wantOrder(t, ref, name, deed.OrderDone); again != first {
+	if again := b.wantOrder(t, ref, name, registrar.OrderDone); again != first {
 		t.Errorf("got %+v after %+v, want no change", again, first)
 	}
 }
@@ -35,7 +36,7 @@ func lostRefusal(t *testing.T, b Bench) {
 	b.registered(t, rival, name)
 	b.Break(t, LostReply, 1)
 	wantUnknown(t, b.register(t, ref, name))
-	b.wantOrder(t, ref, name, deed.OrderAbsent)
+	b.wantOrder(t, ref, name, registrar.OrderAbsent)
 	wantCode(t, b.register(t, ref, name), deed.CodeDomainUnavailable)
 }
 
@@ -48,7 +49,7 @@ func denied(t *testing.T, b Bench, f Fault, want deed.Code) {
 	b.Break(t, f, 1)
 	for range 2 {
 		wantCode(t, b.register(t, ref, name), want)
-		b.wantOrder(t, ref, name, deed.OrderAbsent)
+		b.wantOrder(t, ref, name, registrar.OrderAbsent)
 	}
 	b.registered(t, rival, name)
 	b.Break(t, f, 1)
@@ -59,11 +60,11 @@ func late(t *testing.T, b Bench) {
 	b.Break(t, Late, 1)
 	placed := b.Now()
 	wantUnknown(t, b.register(t, ref, name))
-	b.wantOrder(t, ref, name, deed.OrderAbsent)
+	b.wantOrder(t, ref, name, registrar.OrderAbsent)
 	wantUnknown(t, b.register(t, ref, name)) // it is not placed a second time
-	b.wantOrder(t, ref, name, deed.OrderAbsent)
+	b.wantOrder(t, ref, name, registrar.OrderAbsent)
 	b.Advance(b.Late)
-	got := b.wantOrder(t, ref, name, deed.OrderDone)
+	got := b.wantOrder(t, ref, name, registrar.OrderDone)
 	if want := got.Created.AddDate(1, 0, 0); !got.Expires.Equal(want) || !got.Created.After(placed) {
 		t.Errorf("placed %s: got created %s and expires %s, want later and a year", placed, got.Created, got.Expires)
 	}
@@ -76,9 +77,9 @@ func lateLoses(t *testing.T, b Bench) {
 	wantUnknown(t, b.register(t, ref, name))
 	b.registered(t, rival, name)
 	b.Advance(b.Late)
-	b.wantOrder(t, ref, name, deed.OrderAbsent)
+	b.wantOrder(t, ref, name, registrar.OrderAbsent)
 	wantCode(t, b.register(t, ref, name), deed.CodeDomainUnavailable)
-	b.wantOrder(t, rival, name, deed.OrderDone)
+	b.wantOrder(t, rival, name, registrar.OrderDone)
 }
 
 func lateWins(t *testing.T, b Bench) {
@@ -87,7 +88,7 @@ func lateWins(t *testing.T, b Bench) {
 	b.Advance(b.Late)
 	b.wantAvailable(t, name, false, "taken")
 	wantCode(t, b.register(t, rival, name), deed.CodeDomainUnavailable)
-	b.wantOrder(t, ref, name, deed.OrderDone)
+	b.wantOrder(t, ref, name, registrar.OrderDone)
 }
 
 func lateCancelled(t *testing.T, b Bench) {
@@ -97,7 +98,7 @@ func lateCancelled(t *testing.T, b Bench) {
 		t.Fatal(err)
 	}
 	b.Advance(2 * b.Late)
-	b.wantOrder(t, ref, name, deed.OrderAbsent)
+	b.wantOrder(t, ref, name, registrar.OrderAbsent)
 	b.wantAvailable(t, name, true, "")
 }
 
@@ -106,24 +107,24 @@ func cancelledTooLate(t *testing.T, b Bench) {
 	wantUnknown(t, b.register(t, ref, name))
 	b.Advance(b.Late)
 	wantCode(t, b.Registrar.Cancel(t.Context(), ref), deed.CodeNotFound)
-	b.wantOrder(t, ref, name, deed.OrderDone)
+	b.wantOrder(t, ref, name, registrar.OrderDone)
 }
 
 func parked(t *testing.T, b Bench) {
 	b.Break(t, Parked, 1)
 	wantUnknown(t, b.register(t, ref, name))
 	b.Advance(2 * b.Late)
-	b.wantOrder(t, ref, name, deed.OrderParked)
+	b.wantOrder(t, ref, name, registrar.OrderParked)
 	for range 2 { // a caller who lost the first reply asks again
 		if err := b.Registrar.Cancel(t.Context(), ref); err != nil {
 			t.Fatal(err)
 		}
-		b.wantOrder(t, ref, name, deed.OrderAbsent)
+		b.wantOrder(t, ref, name, registrar.OrderAbsent)
 	}
 	if err := b.register(t, ref, name); err == nil {
 		t.Error("a cancelled order was placed again")
 	}
-	b.wantOrder(t, ref, name, deed.OrderAbsent)
+	b.wantOrder(t, ref, name, registrar.OrderAbsent)
 	b.registered(t, rival, name)
 }
 
@@ -131,10 +132,10 @@ func parked(t *testing.T, b Bench) {
 func wrongAccount(t *testing.T, b Bench) {
 	b.Break(t, WrongAccount, 1)
 	_ = b.register(t, ref, name) // whatever it says
-	b.wantOrder(t, ref, name, deed.OrderAbsent)
+	b.wantOrder(t, ref, name, registrar.OrderAbsent)
 	b.wantAvailable(t, name, false, "taken")
 	wantCode(t, b.register(t, ref, name), deed.CodeDomainUnavailable)
-	b.wantOrder(t, ref, name, deed.OrderAbsent)
+	b.wantOrder(t, ref, name, registrar.OrderAbsent)
 }
 
 // Checks neither meet the faults of orders nor use them up.
@@ -142,7 +143,7 @@ func checksGoOn(t *testing.T, b Bench) {
 	for _, f := range []Fault{LostReply, Late, Parked, Taken, WrongAccount, Refuse} {
 		b.Break(t, f, 1)
 		b.wantAvailable(t, name, true, "")
-		b.wantOrder(t, ref, name, deed.OrderAbsent)
+		b.wantOrder(t, ref, name, registrar.OrderAbsent)
 		wantCode(t, b.Registrar.Cancel(t.Context(), ref), deed.CodeNotFound)
 	}
 	wantCode(t, b.register(t, ref, name), deed.CodeRegistrationFailed)
@@ -154,7 +155,7 @@ func slow(t *testing.T, b Bench) {
 	ctx, cancel := context.WithCancel(t.Context())
 	result := make(chan error, 1)
 	go func() {
-		result <- b.Registrar.Place(ctx, deed.RegistryOrder{Kind: deed.OrderRegister, Reference: ref, Name: name, Years: 1})
+		result <- b.Registrar.Place(ctx, registrar.Order{Kind: registrar.OrderRegister, Reference: ref, Name: name, Years: 1})
 	}()
 	cancel()
 	wantUnknown(t, <-result)

@@ -9,10 +9,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/lifecycle"
 )
 
 // Inventory runs the suite for the list of all names that are ours. The bench
-// has a Keeper.
+// has a Manager.
 func Inventory(t *testing.T, open func(t *testing.T) Bench) {
 	for title, f := range map[string]func(*testing.T, Bench){
 		"pages":                 inventoryPages,
@@ -77,7 +78,7 @@ func inventoryOurs(t *testing.T, b Bench) {
 	b.Break(t, WrongAccount, 1)
 	_ = b.register(t, rival, other) // whatever it says
 	want(name)
-	gone := b.Now().AddDate(1, 0, b.GraceDays+deed.RedemptionDays+deed.PendingDeleteDays)
+	gone := b.Now().AddDate(1, 0, b.GraceDays+lifecycle.RedemptionDays+lifecycle.PendingDeleteDays)
 	b.until(gone.Add(-day))
 	want(name)
 	b.until(gone.Add(time.Second))
@@ -95,7 +96,7 @@ func inventoryAgrees(t *testing.T, b Bench) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff([]deed.Holding{b.holding(t, name), b.holding(t, other)}, got); diff != "" {
+		if diff := cmp.Diff([]lifecycle.Holding{b.holding(t, name), b.holding(t, other)}, got); diff != "" {
 			t.Error(diff)
 		}
 		b.Advance(190 * day)

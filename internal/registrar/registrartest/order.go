@@ -5,11 +5,12 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/registrar"
 )
 
 func available(t *testing.T, b Bench) {
 	b.wantAvailable(t, name, true, "")
-	b.wantOrder(t, ref, name, deed.OrderAbsent)
+	b.wantOrder(t, ref, name, registrar.OrderAbsent)
 	b.registered(t, ref, name)
 	b.wantAvailable(t, name, false, "taken")
 	b.wantAvailable(t, other, true, "")
@@ -18,16 +19,16 @@ func available(t *testing.T, b Bench) {
 func reserved(t *testing.T, b Bench) {
 	b.wantAvailable(t, b.Reserved, false, "reserved")
 	wantCode(t, b.register(t, ref, b.Reserved), deed.CodeDomainUnavailable)
-	b.wantOrder(t, ref, b.Reserved, deed.OrderAbsent)
+	b.wantOrder(t, ref, b.Reserved, registrar.OrderAbsent)
 }
 
 func dates(t *testing.T, b Bench) {
 	before := b.Now().UTC().Truncate(time.Second)
-	if err := b.Registrar.Place(t.Context(), deed.RegistryOrder{Kind: deed.OrderRegister, Reference: ref, Name: name, Years: 3}); err != nil {
+	if err := b.Registrar.Place(t.Context(), registrar.Order{Kind: registrar.OrderRegister, Reference: ref, Name: name, Years: 3}); err != nil {
 		t.Fatal(err)
 	}
 	after := b.Now()
-	got := b.wantOrder(t, ref, name, deed.OrderDone)
+	got := b.wantOrder(t, ref, name, registrar.OrderDone)
 	if got.Created.Before(before) || got.Created.After(after) {
 		t.Errorf("created %s, want between %s and %s", got.Created, before, after)
 	}
@@ -38,10 +39,10 @@ func dates(t *testing.T, b Bench) {
 
 func twice(t *testing.T, b Bench) {
 	b.registered(t, ref, name)
-	first := b.wantOrder(t, ref, name, deed.OrderDone)
+	first := b.wantOrder(t, ref, name, registrar.OrderDone)
 	b.Advance(time.Hour)
 	b.registered(t, ref, name)
-	if again := b.wantOrder(t, ref, name, deed.OrderDone); again != first {
+	if again := b.wantOrder(t, ref, name, registrar.OrderDone); again != first {
 		t.Errorf("got %+v after %+v, want no change", again, first)
 	}
 }
@@ -51,8 +52,8 @@ func oneOrder(t *testing.T, b Bench) {
 	if err := b.register(t, ref, other); err == nil {
 		t.Error("one reference bought two names")
 	}
-	b.wantOrder(t, ref, other, deed.OrderAbsent)
-	b.wantOrder(t, ref, name, deed.OrderDone)
+	b.wantOrder(t, ref, other, registrar.OrderAbsent)
+	b.wantOrder(t, ref, name, registrar.OrderDone)
 	b.wantAvailable(t, other, true, "")
 }
 
@@ -60,23 +61,23 @@ func refusedForGood(t *testing.T, b Bench) {
 	b.registered(t, ref, name)
 	for range 2 {
 		wantCode(t, b.register(t, rival, name), deed.CodeDomainUnavailable)
-		b.wantOrder(t, rival, name, deed.OrderAbsent)
+		b.wantOrder(t, rival, name, registrar.OrderAbsent)
 	}
-	b.wantOrder(t, ref, name, deed.OrderDone)
+	b.wantOrder(t, ref, name, registrar.OrderDone)
 }
 
 func nothingToCancel(t *testing.T, b Bench) {
 	wantCode(t, b.Registrar.Cancel(t.Context(), ref), deed.CodeNotFound)
 	b.registered(t, ref, name)
 	wantCode(t, b.Registrar.Cancel(t.Context(), ref), deed.CodeNotFound)
-	b.wantOrder(t, ref, name, deed.OrderDone)
+	b.wantOrder(t, ref, name, registrar.OrderDone)
 }
 
 func gone(t *testing.T, b Bench) {
 	ctx := leave(t)
 	_, err := b.Registrar.Available(ctx, name)
 	wantUnknown(t, err)
-	wantUnknown(t, b.Registrar.Place(ctx, deed.RegistryOrder{Kind: deed.OrderRegister, Reference: ref, Name: name, Years: 1}))
+	wantUnknown(t, b.Registrar.Place(ctx, registrar.Order{Kind: registrar.OrderRegister, Reference: ref, Name: name, Years: 1}))
 	_, err = b.Registrar.Order(ctx, ref, name)
 	wantUnknown(t, err)
 	wantUnknown(t, b.Registrar.Cancel(ctx, ref))

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/registrar"
 )
 
 // raced lets callers, each with a reference of its own, buy one name at once.
@@ -20,10 +21,10 @@ func raced(t *testing.T, b Bench, callers int) {
 	errs := together(callers, func(i int) error { return b.register(t, fmt.Sprint("order-", i), name) })
 	winners := 0
 	for i, err := range errs {
-		want := deed.OrderAbsent
+		want := registrar.OrderAbsent
 		if err == nil {
 			winners++
-			want = deed.OrderDone
+			want = registrar.OrderDone
 		} else {
 			wantCode(t, err, deed.CodeDomainUnavailable)
 		}
@@ -47,7 +48,7 @@ func racedTogether(t *testing.T, b Bench) {
 			t.Errorf("caller %d: %v", i, err)
 		}
 	}
-	b.wantOrder(t, ref, name, deed.OrderDone)
+	b.wantOrder(t, ref, name, registrar.OrderDone)
 }
 
 // racedCancel cancels a late order while others look whether it is done. Both
@@ -66,13 +67,13 @@ func racedCancel(t *testing.T, b Bench) {
 		_, err := b.Registrar.Order(t.Context(), ref, name)
 		return err
 	})
-	want := deed.OrderDone
+	want := registrar.OrderDone
 	for i, err := range cancelled {
 		switch {
 		case i != 1 && i != 2 && err != nil:
 			t.Errorf("caller %d: %v", i, err)
 		case (i == 1 || i == 2) && err == nil:
-			want = deed.OrderAbsent
+			want = registrar.OrderAbsent
 		case i == 1 || i == 2:
 			wantCode(t, err, deed.CodeNotFound)
 		}

@@ -1,5 +1,5 @@
-// Package registrartest holds the suites that every deed.Registrar, deed.Keeper
-// and deed.Inventory passes: Run for new names, Renewals, Transfers, Keeper and
+// Package registrartest holds the suites that every registrar.Registrar, registrar.Manager
+// and registrar.Inventory passes: Run for new names, Renewals, Transfers, Manager and
 // Inventory. A backend runs those whose contracts it keeps.
 //
 // They ask for each answer of the contract, break the registry in every way that
@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/registrar"
 )
 
 // A Fault is a way to break a registry, by its name in the sandbox.
@@ -34,7 +35,7 @@ const (
 
 // A Bench is a fresh registrar and the hands that break it and move its clock.
 type Bench struct {
-	Registrar deed.Registrar
+	Registrar registrar.Registrar
 	Reserved  deed.Name        // one that nobody can buy
 	Now       func() time.Time // the registry's clock
 	Advance   func(d time.Duration)
@@ -44,8 +45,8 @@ type Bench struct {
 	// backend that cannot be broken that way skips the test.
 	Break func(t *testing.T, f Fault, times int)
 
-	Keeper    deed.Keeper
-	Inventory deed.Inventory
+	Manager    registrar.Manager
+	Inventory registrar.Inventory
 	GraceDays int // of the suite's names
 
 	// Elsewhere registers a name at another registrar, unlocked and old enough to
@@ -102,7 +103,7 @@ func Run(t *testing.T, open func(t *testing.T) Bench) {
 
 func (b Bench) register(t *testing.T, reference string, n deed.Name) error {
 	t.Helper()
-	return b.Registrar.Place(t.Context(), deed.RegistryOrder{Kind: deed.OrderRegister, Reference: reference, Name: n, Years: 1})
+	return b.Registrar.Place(t.Context(), registrar.Order{Kind: registrar.OrderRegister, Reference: reference, Name: n, Years: 1})
 }
 
 // registered orders a name and fails unless that works.
@@ -111,17 +112,17 @@ func (b Bench) registered(t *testing.T, reference string, n deed.Name) {
 	if err := b.register(t, reference, n); err != nil {
 		t.Fatalf("register %s as %s: %v", n, reference, err)
 	}
-	b.wantOrder(t, reference, n, deed.OrderDone)
+	b.wantOrder(t, reference, n, registrar.OrderDone)
 }
 
 // wantOrder compares what became of an order, and looks for dates that cannot be.
-func (b Bench) wantOrder(t *testing.T, reference string, n deed.Name, want deed.OrderState) deed.OrderStatus {
+func (b Bench) wantOrder(t *testing.T, reference string, n deed.Name, want registrar.OrderState) registrar.OrderStatus {
 	t.Helper()
 	got, err := b.Registrar.Order(t.Context(), reference, n)
 	if err != nil || got.State != want {
 		t.Fatalf("order %s: got %q, %v, want %q", reference, got.State, err, want)
 	}
-	if done := got.State == deed.OrderDone; got.Created.IsZero() == done || got.Expires.IsZero() == done {
+	if done := got.State == registrar.OrderDone; got.Created.IsZero() == done || got.Expires.IsZero() == done {
 		t.Errorf("order %s is %s with dates %s and %s", reference, got.State, got.Created, got.Expires)
 	}
 	return got

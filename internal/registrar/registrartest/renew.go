@@ -5,11 +5,13 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/registrar"
 )
 
 const day = 24 * time.Hour
 
-// Renewals runs the suite for renewals. The bench has a Keeper.
+// Renewals runs the suite for renewals. The bench has a Manager.
 func Renewals(t *testing.T, open func(t *testing.T) Bench) {
 	runActs(t, open, renewing)
 	for title, f := range map[string]func(*testing.T, Bench){
@@ -33,7 +35,7 @@ func renewing(t *testing.T, b Bench) act {
 	return act{
 		Bench:  b,
 		order:  b.renewal("", from),
-		placed: deed.OrderDone,
+		placed: registrar.OrderDone,
 		taken:  deed.CodeNotFound,
 		second: deed.CodeValidation,
 		acted: func(t *testing.T) bool {
@@ -47,14 +49,14 @@ func renewing(t *testing.T, b Bench) act {
 	}
 }
 
-func (b Bench) renewal(reference string, from time.Time) deed.RegistryOrder {
-	return deed.RegistryOrder{Kind: deed.OrderRenew, Reference: reference, Name: name, Years: 1, From: from}
+func (b Bench) renewal(reference string, from time.Time) registrar.Order {
+	return registrar.Order{Kind: registrar.OrderRenew, Reference: reference, Name: name, Years: 1, From: from}
 }
 
 // holding returns the name as we hold it.
-func (b Bench) holding(t *testing.T, n deed.Name) deed.Holding {
+func (b Bench) holding(t *testing.T, n deed.Name) lifecycle.Holding {
 	t.Helper()
-	h, err := b.Keeper.Holding(t.Context(), n)
+	h, err := b.Manager.Holding(t.Context(), n)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +65,7 @@ func (b Bench) holding(t *testing.T, n deed.Name) deed.Holding {
 
 func (b Bench) wantNotOurs(t *testing.T, n deed.Name) {
 	t.Helper()
-	h, err := b.Keeper.Holding(t.Context(), n)
+	h, err := b.Manager.Holding(t.Context(), n)
 	if deed.CodeOf(err) != deed.CodeNotFound {
 		t.Errorf("got %+v, %v, want a name that is not ours", h, err)
 	}
@@ -86,7 +88,7 @@ func renewFromElsewhere(t *testing.T, b Bench) {
 		for range 2 {
 			wantCode(t, b.Registrar.Place(t.Context(), b.renewal(reference, wrong)), deed.CodeValidation)
 		}
-		b.wantOrder(t, reference, name, deed.OrderAbsent)
+		b.wantOrder(t, reference, name, registrar.OrderAbsent)
 	}
 	if got := b.holding(t, name).Expires; !got.Equal(from) {
 		t.Errorf("expires %s, want %s", got, from)
@@ -95,7 +97,7 @@ func renewFromElsewhere(t *testing.T, b Bench) {
 
 func renewNotOurs(t *testing.T, b Bench) {
 	wantCode(t, b.Registrar.Place(t.Context(), b.renewal(ref, b.Now())), deed.CodeNotFound)
-	b.wantOrder(t, ref, name, deed.OrderAbsent)
+	b.wantOrder(t, ref, name, registrar.OrderAbsent)
 	b.wantAvailable(t, name, true, "")
 }
 
@@ -109,12 +111,12 @@ func renewAgain(t *testing.T, b Bench) {
 		}
 	}
 	for i := range 3 {
-		got := b.wantOrder(t, ref+string(rune('a'+i)), name, deed.OrderDone)
+		got := b.wantOrder(t, ref+string(rune('a'+i)), name, registrar.OrderDone)
 		if want := from.AddDate(i+1, 0, 0); !got.Expires.Equal(want) {
 			t.Errorf("renewal %d left %s, want %s", i+1, got.Expires, want)
 		}
 	}
-	first := b.wantOrder(t, "order-0", name, deed.OrderDone)
+	first := b.wantOrder(t, "order-0", name, registrar.OrderDone)
 	if !first.Expires.Equal(from) {
 		t.Errorf("the registration left %s, want %s", first.Expires, from)
 	}
@@ -134,7 +136,7 @@ func renewTooFar(t *testing.T, b Bench) {
 	}
 }
 
-func (b Bench) wantPhase(t *testing.T, want deed.Phase) {
+func (b Bench) wantPhase(t *testing.T, want lifecycle.Phase) {
 	t.Helper()
 	if got := b.holding(t, name); got.Phase != want {
 		t.Errorf("got %s, want %s", got.Phase, want)
@@ -144,7 +146,7 @@ func (b Bench) wantPhase(t *testing.T, want deed.Phase) {
 func renewInGrace(t *testing.T, b Bench) {
 	from := b.bought(t)
 	b.until(from.AddDate(0, 0, b.GraceDays).Add(-time.Second))
-	b.wantPhase(t, deed.PhaseGrace)
+	b.wantPhase(t, lifecycle.PhaseGrace)
 	b.wantAvailable(t, name, false, "taken")
 	restored := b.renewal(rival, from)
 	restored.Restore = true
@@ -152,7 +154,7 @@ func renewInGrace(t *testing.T, b Bench) {
 	if err := b.Registrar.Place(t.Context(), b.renewal(ref, from)); err != nil {
 		t.Fatal(err)
 	}
-	b.wantPhase(t, deed.PhaseActive)
+	b.wantPhase(t, lifecycle.PhaseActive)
 	if got := b.holding(t, name).Expires; !got.Equal(from.AddDate(1, 0, 0)) {
 		t.Errorf("expires %s, want a year after %s", got, from)
 	}
@@ -161,7 +163,7 @@ func renewInGrace(t *testing.T, b Bench) {
 func renewRestores(t *testing.T, b Bench) {
 	from := b.bought(t)
 	b.until(from.AddDate(0, 0, b.GraceDays).Add(time.Second))
-	b.wantPhase(t, deed.PhaseRedemption)
+	b.wantPhase(t, lifecycle.PhaseRedemption)
 	b.wantAvailable(t, name, false, "taken")
 	wantCode(t, b.Registrar.Place(t.Context(), b.renewal(rival, from)), deed.CodeRegistrationFailed)
 	restored := b.renewal(ref, from)
@@ -171,20 +173,20 @@ func renewRestores(t *testing.T, b Bench) {
 			t.Fatal(err)
 		}
 	}
-	b.wantPhase(t, deed.PhaseActive)
-	if got := b.wantOrder(t, ref, name, deed.OrderDone); !got.Expires.Equal(from.AddDate(1, 0, 0)) {
+	b.wantPhase(t, lifecycle.PhaseActive)
+	if got := b.wantOrder(t, ref, name, registrar.OrderDone); !got.Expires.Equal(from.AddDate(1, 0, 0)) {
 		t.Errorf("expires %s, want a year after %s", got.Expires, from)
 	}
 }
 
 func renewTooLate(t *testing.T, b Bench) {
 	from := b.bought(t)
-	b.until(from.AddDate(0, 0, b.GraceDays+deed.RedemptionDays).Add(time.Second))
-	b.wantPhase(t, deed.PhasePendingDelete)
+	b.until(from.AddDate(0, 0, b.GraceDays+lifecycle.RedemptionDays).Add(time.Second))
+	b.wantPhase(t, lifecycle.PhasePendingDelete)
 	restored := b.renewal(ref, from)
 	restored.Restore = true
 	wantCode(t, b.Registrar.Place(t.Context(), restored), deed.CodeRegistrationFailed)
-	b.Advance(deed.PendingDeleteDays * day)
+	b.Advance(lifecycle.PendingDeleteDays * day)
 	restored.Reference = rival
 	wantCode(t, b.Registrar.Place(t.Context(), restored), deed.CodeNotFound)
 	b.wantNotOurs(t, name)
@@ -209,7 +211,7 @@ func renewYearsLater(t *testing.T, b Bench) {
 			t.Errorf("expires %s, want %s", got, want)
 		}
 	}
-	b.until(want.AddDate(0, 0, b.GraceDays+deed.RedemptionDays+deed.PendingDeleteDays))
+	b.until(want.AddDate(0, 0, b.GraceDays+lifecycle.RedemptionDays+lifecycle.PendingDeleteDays))
 	if err := b.Registrar.Place(t.Context(), o); err != nil {
 		t.Errorf("after the name has gone: %v", err)
 	}

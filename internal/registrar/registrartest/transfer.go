@@ -6,9 +6,11 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/registrar"
+	"deed.example/deed/internal/registrar/registry"
 )
 
-// Transfers runs the suite for transfers, to us and away. The bench has a Keeper
+// Transfers runs the suite for transfers, to us and away. The bench has a Manager
 // and the hands of another registrar.
 func Transfers(t *testing.T, open func(t *testing.T) Bench) {
 	ready := func(t *testing.T) Bench {
@@ -38,7 +40,7 @@ func Transfers(t *testing.T, open func(t *testing.T) Bench) {
 }
 
 // transferTime is for how long the losing side may stop a transfer.
-const transferTime = deed.TransferDays * day
+const transferTime = registry.TransferDays * day
 
 // transferring returns a transfer of a name that somebody else has.
 func transferring(t *testing.T, b Bench) act {
@@ -46,20 +48,20 @@ func transferring(t *testing.T, b Bench) act {
 	return act{
 		Bench:  b,
 		order:  b.transfer("", code),
-		placed: deed.OrderPending,
+		placed: registrar.OrderPending,
 		taken:  deed.CodeRegistrationFailed,
 		second: deed.CodeRegistrationFailed,
 		acted: func(t *testing.T) bool {
 			t.Helper()
 			b.Advance(transferTime)
-			_, err := b.Keeper.Holding(t.Context(), name)
+			_, err := b.Manager.Holding(t.Context(), name)
 			return err == nil
 		},
 	}
 }
 
-func (b Bench) transfer(reference string, code deed.Secret) deed.RegistryOrder {
-	return deed.RegistryOrder{Kind: deed.OrderTransfer, Reference: reference, Name: name, Years: 1, AuthCode: code}
+func (b Bench) transfer(reference string, code deed.Secret) registrar.Order {
+	return registrar.Order{Kind: registrar.OrderTransfer, Reference: reference, Name: name, Years: 1, AuthCode: code}
 }
 
 // asked places a transfer of the name and fails unless it is pending.
@@ -68,7 +70,7 @@ func (b Bench) asked(t *testing.T, reference string, code deed.Secret) {
 	if err := b.Registrar.Place(t.Context(), b.transfer(reference, code)); err != nil {
 		t.Fatal(err)
 	}
-	b.wantOrder(t, reference, name, deed.OrderPending)
+	b.wantOrder(t, reference, name, registrar.OrderPending)
 }
 
 func (b Bench) decided(t *testing.T, approve bool) {
@@ -83,10 +85,10 @@ func transferIn(t *testing.T, b Bench) {
 	b.asked(t, ref, b.Elsewhere(t, name))
 	b.wantAvailable(t, name, false, "taken")
 	b.Advance(transferTime - time.Second)
-	b.wantOrder(t, ref, name, deed.OrderPending)
+	b.wantOrder(t, ref, name, registrar.OrderPending)
 	b.wantNotOurs(t, name)
 	b.Advance(time.Second)
-	got := b.wantOrder(t, ref, name, deed.OrderDone)
+	got := b.wantOrder(t, ref, name, registrar.OrderDone)
 	h := b.holding(t, name)
 	if h.Reference != ref || !h.Expires.Equal(got.Expires) || !h.Created.Equal(got.Created) {
 		t.Errorf("got %+v, want what the order says: %+v", h, got)
@@ -104,7 +106,7 @@ func transferCancelled(t *testing.T, b Bench) {
 		if err := b.Registrar.Cancel(t.Context(), ref); err != nil {
 			t.Fatal(err)
 		}
-		b.wantOrder(t, ref, name, deed.OrderAbsent)
+		b.wantOrder(t, ref, name, registrar.OrderAbsent)
 	}
 	wantCode(t, b.Decide(name, true), deed.CodeNotFound)
 	b.Advance(2 * transferTime)
@@ -116,7 +118,7 @@ func transferRejected(t *testing.T, b Bench) {
 	code := b.Elsewhere(t, name)
 	b.asked(t, ref, code)
 	b.decided(t, false)
-	b.wantOrder(t, ref, name, deed.OrderAbsent)
+	b.wantOrder(t, ref, name, registrar.OrderAbsent)
 	wantCode(t, b.Registrar.Place(t.Context(), b.transfer(ref, code)), deed.CodeRegistrationFailed)
 	b.Advance(2 * transferTime)
 	b.wantNotOurs(t, name)
@@ -126,9 +128,9 @@ func transferApproved(t *testing.T, b Bench) {
 	code := b.Elsewhere(t, name)
 	b.asked(t, ref, code)
 	b.decided(t, true)
-	first := b.wantOrder(t, ref, name, deed.OrderDone)
+	first := b.wantOrder(t, ref, name, registrar.OrderDone)
 	b.Advance(2 * transferTime)
-	if again := b.wantOrder(t, ref, name, deed.OrderDone); again != first {
+	if again := b.wantOrder(t, ref, name, registrar.OrderDone); again != first {
 		t.Errorf("got %+v after %+v, want no change", again, first)
 	}
 	wantCode(t, b.Registrar.Cancel(t.Context(), ref), deed.CodeNotFound)
@@ -141,7 +143,7 @@ func transferWrongCode(t *testing.T, b Bench) {
 		for range 2 {
 			wantCode(t, b.Registrar.Place(t.Context(), b.transfer(reference, wrong)), deed.CodeValidation)
 		}
-		b.wantOrder(t, reference, name, deed.OrderAbsent)
+		b.wantOrder(t, reference, name, registrar.OrderAbsent)
 	}
 	b.asked(t, ref, code)
 }
@@ -160,16 +162,16 @@ func transferOurs(t *testing.T, b Bench) {
 func (b Bench) movable(t *testing.T) deed.Secret {
 	t.Helper()
 	b.registered(t, "order-0", name)
-	b.Advance(deed.TransferLockDays * day)
+	b.Advance(registry.TransferLockDays * day)
 	return b.unlocked(t)
 }
 
 func (b Bench) unlocked(t *testing.T) deed.Secret {
 	t.Helper()
-	if err := b.Keeper.SetLock(t.Context(), name, false); err != nil {
+	if err := b.Manager.SetLock(t.Context(), name, false); err != nil {
 		t.Fatal(err)
 	}
-	code, err := b.Keeper.AuthCode(t.Context(), name)
+	code, err := b.Manager.AuthCode(t.Context(), name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,13 +190,13 @@ func (b Bench) leaves(t *testing.T, code deed.Secret) {
 
 func transferAway(t *testing.T, b Bench) {
 	b.leaves(t, b.movable(t))
-	wantCode(t, b.Keeper.SetLock(t.Context(), name, true), deed.CodeValidation)
+	wantCode(t, b.Manager.SetLock(t.Context(), name, true), deed.CodeValidation)
 	wantCode(t, b.Registrar.Place(t.Context(), b.renewal(rival, b.holding(t, name).Expires)), deed.CodeRegistrationFailed)
 	b.Advance(transferTime - time.Second)
-	b.wantOrder(t, "order-0", name, deed.OrderDone)
+	b.wantOrder(t, "order-0", name, registrar.OrderDone)
 	b.Advance(time.Second)
 	b.wantNotOurs(t, name)
-	b.wantOrder(t, "order-0", name, deed.OrderAbsent)
+	b.wantOrder(t, "order-0", name, registrar.OrderAbsent)
 	b.wantAvailable(t, name, false, "taken")
 	wantCode(t, b.register(t, "order-0", name), deed.CodeDomainUnavailable)
 }
@@ -215,7 +217,7 @@ func transferAwayRefused(t *testing.T, b Bench) {
 	second := b.unlocked(t)
 	wantCode(t, b.Leave(name, first), deed.CodeValidation) // older codes end
 	wantCode(t, b.Leave(name, ""), deed.CodeValidation)
-	if err := b.Keeper.SetLock(t.Context(), name, true); err != nil {
+	if err := b.Manager.SetLock(t.Context(), name, true); err != nil {
 		t.Fatal(err)
 	}
 	wantCode(t, b.Leave(name, second), deed.CodeRegistrationFailed)
@@ -225,7 +227,7 @@ func transferAwayRefused(t *testing.T, b Bench) {
 
 func transferAwayTooEarly(t *testing.T, b Bench) {
 	b.registered(t, ref, name)
-	b.Advance(deed.TransferLockDays*day - time.Second)
+	b.Advance(registry.TransferLockDays*day - time.Second)
 	code := b.unlocked(t)
 	wantCode(t, b.Leave(name, code), deed.CodeRegistrationFailed)
 	b.Advance(time.Second)
@@ -237,7 +239,7 @@ func transferAwayWithCode(t *testing.T, b Bench) {
 	code := b.movable(t)
 	b.leaves(t, code)
 	b.decided(t, true)
-	b.Advance(deed.TransferLockDays * day)
+	b.Advance(registry.TransferLockDays * day)
 	wantCode(t, b.Registrar.Place(t.Context(), b.transfer(ref, code)), deed.CodeValidation)
 	b.wantNotOurs(t, name)
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/crypto"
 
-	"deed.example/deed"
+	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/settle/chain"
 )
 
@@ -27,7 +27,7 @@ func later(call func() (string, error)) <-chan answer {
 	return c
 }
 
-func (env *testEnv) settleLater(s *chain.Settler, a deed.Authorization) <-chan answer {
+func (env *testEnv) settleLater(s *chain.Settler, a settle.Authorization) <-chan answer {
 	return later(func() (string, error) { return s.Settle(env.t.Context(), a) })
 }
 
@@ -43,7 +43,7 @@ func (env *testEnv) settled(c <-chan answer) string {
 
 func (env *testEnv) refused(c <-chan answer) {
 	env.t.Helper()
-	if got := <-c; !deed.Refused(got.err) {
+	if got := <-c; !settle.Refused(got.err) {
 		env.t.Fatalf("got %q, %v, want a refusal", got.txHash, got.err)
 	}
 }
@@ -71,7 +71,7 @@ func (env *testEnv) inPool(n int) {
 }
 
 // signedBy returns what an account of ours has signed so far.
-func (env *testEnv) signedBy(key *ecdsa.PrivateKey) []deed.Transaction {
+func (env *testEnv) signedBy(key *ecdsa.PrivateKey) []settle.Transaction {
 	env.t.Helper()
 	all, err := env.cfg.Store.Unmined(env.t.Context(), walletAt(crypto.PubkeyToAddress(key.PublicKey)), 0)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/settle"
 )
 
 const maxSignature = 4096 // bytes
@@ -28,7 +29,7 @@ var (
 
 // An authorization is one in the chain's words.
 type authorization struct {
-	deed.Authorization
+	settle.Authorization
 	from, to common.Address
 	nonce    common.Hash
 	sig      []byte // as the token wants it
@@ -36,7 +37,7 @@ type authorization struct {
 
 // read parses an authorization and fails with CodePaymentInvalid for one that
 // no token could take.
-func read(a deed.Authorization) (*authorization, error) {
+func read(a settle.Authorization) (*authorization, error) {
 	nonce, err := readNonce(a.Nonce)
 	switch {
 	case err != nil:

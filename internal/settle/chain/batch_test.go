@@ -10,7 +10,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
-	"deed.example/deed"
+	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/settle/chain"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
@@ -36,7 +36,7 @@ func (env *testEnv) gasUsed(txHash string) uint64 {
 
 // together starts settling one payment and, while the chain thinks about it,
 // all the others: they wait together.
-func (env *testEnv) together(s *chain.Settler, first deed.Authorization, others ...deed.Authorization) (<-chan answer, []<-chan answer) {
+func (env *testEnv) together(s *chain.Settler, first settle.Authorization, others ...settle.Authorization) (<-chan answer, []<-chan answer) {
 	env.t.Helper()
 	asked := env.proxy.hold()
 	alone := env.settleLater(s, first)
@@ -53,7 +53,7 @@ func (env *testEnv) together(s *chain.Settler, first deed.Authorization, others 
 func TestPaymentsThatWaitTogetherShareATransaction(t *testing.T) {
 	eachEnv(t, func(t *testing.T, env *testEnv) {
 		env.settled(env.settleLater(env.settler(), env.pay("the treasury's first"))) // which costs more
-		var others []deed.Authorization
+		var others []settle.Authorization
 		for _, key := range env.payers(64) {
 			others = append(others, env.payFrom(key, "1"))
 		}
@@ -100,19 +100,19 @@ func TestOneOfABatchFails(t *testing.T) {
 		if env.moved() != 2 {
 			t.Errorf("got %d transfers, want 2", env.moved())
 		}
-		if got := <-both[0]; !errors.Is(got.err, deed.ErrReverted) {
-			t.Errorf("the drained wallet: got %q, %v, want %v", got.txHash, got.err, deed.ErrReverted)
+		if got := <-both[0]; !errors.Is(got.err, settle.ErrReverted) {
+			t.Errorf("the drained wallet: got %q, %v, want %v", got.txHash, got.err, settle.ErrReverted)
 		}
 		env.give(poor.Payer, int64(price))
 		env.pass(time.Hour / 2)
-		if got := <-env.settleLater(env.settler(), poor); !errors.Is(got.err, deed.ErrReverted) || env.moved() != 2 {
-			t.Errorf("the drained wallet, filled: got %q, %v, want %v", got.txHash, got.err, deed.ErrReverted)
+		if got := <-env.settleLater(env.settler(), poor); !errors.Is(got.err, settle.ErrReverted) || env.moved() != 2 {
+			t.Errorf("the drained wallet, filled: got %q, %v, want %v", got.txHash, got.err, settle.ErrReverted)
 		}
 		if err := s.Abandon(t.Context(), poor); err != nil {
 			t.Error(err)
 		}
-		if got := <-env.settleLater(env.settler(), poor); !errors.Is(got.err, deed.ErrUnsettleable) {
-			t.Errorf("abandoned: got %q, %v, want %v", got.txHash, got.err, deed.ErrUnsettleable)
+		if got := <-env.settleLater(env.settler(), poor); !errors.Is(got.err, settle.ErrUnsettleable) {
+			t.Errorf("abandoned: got %q, %v, want %v", got.txHash, got.err, settle.ErrUnsettleable)
 		}
 		env.noGap(env.cfg.GasKey)
 	})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/settle"
 )
 
 const (
@@ -16,18 +17,18 @@ const (
 	mostAhead  = 65 * time.Minute // some clients sign an hour, and clocks differ
 )
 
-// Check implements deed.Settler. One call asks the chain for its clock, for what
+// Check implements settle.Settler. One call asks the chain for its clock, for what
 // the payer has, for what became of the nonces, and for what the transfer itself
 // would do, for the fees and from the sender that we would use. The last is the
 // honest answer: it knows wallets made of code, black lists, and all that we do
 // not.
-func (s *Settler) Check(ctx context.Context, a deed.Authorization, open []string) (deed.Funds, error) {
+func (s *Settler) Check(ctx context.Context, a settle.Authorization, open []string) (settle.Funds, error) {
 	auth, err := read(a)
 	if err != nil {
-		return deed.Funds{}, err
+		return settle.Funds{}, err
 	}
 	if err := s.checkForm(auth); err != nil {
-		return deed.Funds{}, err
+		return settle.Funds{}, err
 	}
 	members := []member{
 		{s.Multicall, true, pack(batchABI, "getBlockNumber")},
@@ -38,44 +39,44 @@ func (s *Settler) Check(ctx context.Context, a deed.Authorization, open []string
 	for _, text := range open {
 		nonce, err := readNonce(text)
 		if err != nil {
-			return deed.Funds{}, fmt.Errorf("check the payment of %s: %w", a.Payer, err)
+			return settle.Funds{}, fmt.Errorf("check the payment of %s: %w", a.Payer, err)
 		}
 		members = append(members, member{s.USDC, true, pack(tokenABI, "authorizationState", auth.from, nonce)})
 	}
 	members = append(members, member{s.USDC, true, auth.call()}) // last: it changes what the others would say
 	offer, err := s.reads.fees(ctx)
 	if err != nil {
-		return deed.Funds{}, fmt.Errorf("check the payment of %s: %w", a.Payer, err)
+		return settle.Funds{}, fmt.Errorf("check the payment of %s: %w", a.Payer, err)
 	}
 	q := question{from: s.gasWallet(), to: s.Multicall, data: pack(batchABI, "aggregate3", members), gas: contractGas + stateGas*uint64(len(members)), fees: offer}
 	answers, err := s.Client.askBatch(ctx, q, "latest")
 	if err != nil {
-		return deed.Funds{}, fmt.Errorf("check the payment of %s: %w", a.Payer, err)
+		return settle.Funds{}, fmt.Errorf("check the payment of %s: %w", a.Payer, err)
 	}
 	return s.judge(ctx, auth, open, answers)
 }
 
 // judge reads the answers of a check, in the order of its questions.
-func (s *Settler) judge(ctx context.Context, a *authorization, open []string, answers []outcome) (deed.Funds, error) {
+func (s *Settler) judge(ctx context.Context, a *authorization, open []string, answers []outcome) (settle.Funds, error) {
 	last := len(answers) - 1
 	numbers := make([]*big.Int, last)
 	for i := range numbers {
 		var err error
 		if numbers[i], err = answers[i].number(); err != nil {
-			return deed.Funds{}, fmt.Errorf("check the payment of %s: %w", a.Payer, err)
+			return settle.Funds{}, fmt.Errorf("check the payment of %s: %w", a.Payer, err)
 		}
 	}
 	head, now, used, balance := numbers[0], numbers[1], numbers[2].Sign() != 0, numbers[3]
 	if used {
-		return deed.Funds{}, s.judgeUsed(ctx, a, head.Uint64())
+		return settle.Funds{}, s.judgeUsed(ctx, a, head.Uint64())
 	}
 	if err := checkTime(a.Authorization, now.Int64()); err != nil {
-		return deed.Funds{}, err
+		return settle.Funds{}, err
 	}
 	if err := checkTransfer(a.Authorization, answers[last], balance); err != nil {
-		return deed.Funds{}, err
+		return settle.Funds{}, err
 	}
-	funds := deed.Funds{Balance: countable(balance), Used: map[string]bool{}}
+	funds := settle.Funds{Balance: countable(balance), Used: map[string]bool{}}
 	for i, nonce := range open {
 		if numbers[4+i].Sign() != 0 {
 			funds.Used[nonce] = true
@@ -96,7 +97,7 @@ func (s *Settler) judgeUsed(ctx context.Context, a *authorization, head uint64) 
 	case err != nil:
 		return fmt.Errorf("look for what the nonce of %s was used for: %w", a.Payer, err)
 	case u.paid(a.Amount, own.treasuries):
-		return fmt.Errorf("transaction %s: %w", u.txHash, deed.ErrAlreadyPaid)
+		return fmt.Errorf("transaction %s: %w", u.txHash, settle.ErrAlreadyPaid)
 	case u.cancelled:
 		return invalid("it was cancelled before")
 	}
@@ -112,7 +113,7 @@ func countable(n *big.Int) deed.USDC {
 }
 
 // checkTime judges the window by the chain's clock.
-func checkTime(a deed.Authorization, now int64) error {
+func checkTime(a settle.Authorization, now int64) error {
 	switch {
 	case a.ValidAfter >= now:
 		return invalid("it is not valid yet")
@@ -127,7 +128,7 @@ func checkTime(a deed.Authorization, now int64) error {
 }
 
 // checkTransfer reads why the transfer would fail, in the words of the token.
-func checkTransfer(a deed.Authorization, o outcome, balance *big.Int) error {
+func checkTransfer(a settle.Authorization, o outcome, balance *big.Int) error {
 	if o.Success {
 		return nil
 	}

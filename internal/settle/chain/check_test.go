@@ -14,6 +14,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/devchain"
+	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/settle/chain"
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
@@ -30,42 +31,42 @@ func TestCheck(t *testing.T) {
 		env.cancel(env.pay("cancelled"))
 		poor, _ := newKey(t)
 		// with signs a payment after a change, without only makes the change.
-		with := func(change func(*deed.Authorization)) deed.Authorization {
+		with := func(change func(*settle.Authorization)) settle.Authorization {
 			a := env.pay("1")
 			change(&a)
 			return env.signed(env.payer, a)
 		}
-		without := func(change func(*deed.Authorization)) deed.Authorization {
+		without := func(change func(*settle.Authorization)) settle.Authorization {
 			a := env.pay("1")
 			change(&a)
 			return a
 		}
 		const invalid, good = deed.CodePaymentInvalid, deed.Code("")
 		for name, tt := range map[string]struct {
-			a    deed.Authorization
+			a    settle.Authorization
 			want deed.Code
 		}{
 			"good":                {env.pay("1"), good},
-			"v of 0 or 1":         {without(func(a *deed.Authorization) { a.Signature[64] -= 27 }), good},
-			"64 minutes ahead":    {with(func(a *deed.Authorization) { a.ValidBefore = now + 64*60 }), good},
-			"another payee":       {with(func(a *deed.Authorization) { a.PayTo = barred }), invalid},
-			"nothing":             {with(func(a *deed.Authorization) { a.Amount = 0 }), invalid},
-			"less than nothing":   {without(func(a *deed.Authorization) { a.Amount = -1 }), invalid},
-			"one more":            {without(func(a *deed.Authorization) { a.Amount++ }), invalid},
-			"expired":             {with(func(a *deed.Authorization) { a.ValidBefore = now - 1 }), invalid},
-			"10 seconds ahead":    {with(func(a *deed.Authorization) { a.ValidBefore = now + 10 }), invalid},
-			"67 minutes ahead":    {with(func(a *deed.Authorization) { a.ValidBefore = now + 67*60 }), invalid},
-			"the year 2100":       {with(func(a *deed.Authorization) { a.ValidBefore = 4102444800 }), invalid},
-			"not yet valid":       {with(func(a *deed.Authorization) { a.ValidAfter = now + 60 }), invalid},
-			"a short nonce":       {without(func(a *deed.Authorization) { a.Nonce = a.Nonce[:64] }), invalid},
-			"a nonce in capitals": {without(func(a *deed.Authorization) { a.Nonce = "0x" + strings.ToUpper(a.Nonce[2:]) }), invalid},
-			"another payer":       {without(func(a *deed.Authorization) { a.Payer = walletAt(crypto.PubkeyToAddress(env.cfg.RefundKey.PublicKey)) }), invalid},
-			"a changed bit":       {without(func(a *deed.Authorization) { a.Signature[3] ^= 1 }), invalid},
-			"no signature":        {without(func(a *deed.Authorization) { a.Signature = nil }), invalid},
-			"66 bytes":            {without(func(a *deed.Authorization) { a.Signature = append(a.Signature, 0) }), invalid},
-			"long signature":      {without(func(a *deed.Authorization) { a.Signature = make([]byte, 5000) }), invalid},
-			"wrapped":             {without(func(a *deed.Authorization) { a.Signature = wrap(env.cfg.USDC, nil, a.Signature) }), invalid},
-			"its twin":            {without(func(a *deed.Authorization) { a.Signature = twin(a.Signature) }), invalid},
+			"v of 0 or 1":         {without(func(a *settle.Authorization) { a.Signature[64] -= 27 }), good},
+			"64 minutes ahead":    {with(func(a *settle.Authorization) { a.ValidBefore = now + 64*60 }), good},
+			"another payee":       {with(func(a *settle.Authorization) { a.PayTo = barred }), invalid},
+			"nothing":             {with(func(a *settle.Authorization) { a.Amount = 0 }), invalid},
+			"less than nothing":   {without(func(a *settle.Authorization) { a.Amount = -1 }), invalid},
+			"one more":            {without(func(a *settle.Authorization) { a.Amount++ }), invalid},
+			"expired":             {with(func(a *settle.Authorization) { a.ValidBefore = now - 1 }), invalid},
+			"10 seconds ahead":    {with(func(a *settle.Authorization) { a.ValidBefore = now + 10 }), invalid},
+			"67 minutes ahead":    {with(func(a *settle.Authorization) { a.ValidBefore = now + 67*60 }), invalid},
+			"the year 2100":       {with(func(a *settle.Authorization) { a.ValidBefore = 4102444800 }), invalid},
+			"not yet valid":       {with(func(a *settle.Authorization) { a.ValidAfter = now + 60 }), invalid},
+			"a short nonce":       {without(func(a *settle.Authorization) { a.Nonce = a.Nonce[:64] }), invalid},
+			"a nonce in capitals": {without(func(a *settle.Authorization) { a.Nonce = "0x" + strings.ToUpper(a.Nonce[2:]) }), invalid},
+			"another payer":       {without(func(a *settle.Authorization) { a.Payer = walletAt(crypto.PubkeyToAddress(env.cfg.RefundKey.PublicKey)) }), invalid},
+			"a changed bit":       {without(func(a *settle.Authorization) { a.Signature[3] ^= 1 }), invalid},
+			"no signature":        {without(func(a *settle.Authorization) { a.Signature = nil }), invalid},
+			"66 bytes":            {without(func(a *settle.Authorization) { a.Signature = append(a.Signature, 0) }), invalid},
+			"long signature":      {without(func(a *settle.Authorization) { a.Signature = make([]byte, 5000) }), invalid},
+			"wrapped":             {without(func(a *settle.Authorization) { a.Signature = wrap(env.cfg.USDC, nil, a.Signature) }), invalid},
+			"its twin":            {without(func(a *settle.Authorization) { a.Signature = twin(a.Signature) }), invalid},
 			"barred":              {env.payFrom(barredKey, "1"), invalid},
 			"cancelled":           {env.pay("cancelled"), invalid},
 			"an empty wallet":     {env.payFrom(poor, "1"), deed.CodePaymentInsufficient},

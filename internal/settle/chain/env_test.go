@@ -22,6 +22,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/contracts"
 	"deed.example/deed/internal/devchain"
+	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/settle/chain"
 	"deed.example/deed/internal/settle/settletest"
 	"deed.example/deed/internal/settle/signtest"
@@ -147,12 +148,12 @@ func (env *testEnv) mine(n int) {
 }
 
 // pay signs a payment of the environment's payer. It is the same for the same nonce.
-func (env *testEnv) pay(nonce string) deed.Authorization {
+func (env *testEnv) pay(nonce string) settle.Authorization {
 	return env.payFrom(env.payer, nonce)
 }
 
-func (env *testEnv) payFrom(key *ecdsa.PrivateKey, nonce string) deed.Authorization {
-	return env.signed(key, deed.Authorization{
+func (env *testEnv) payFrom(key *ecdsa.PrivateKey, nonce string) settle.Authorization {
+	return env.signed(key, settle.Authorization{
 		Payer: walletAt(crypto.PubkeyToAddress(key.PublicKey)), PayTo: walletAt(env.cfg.PayTo), Amount: price,
 		ValidBefore: env.until,
 		Nonce:       crypto.Keccak256Hash([]byte(nonce)).Hex(),
@@ -167,22 +168,22 @@ func keccak(parts ...[]byte) []byte    { return crypto.Keccak256(parts...) }
 func bytesOf(text string) (b []byte)   { return common.FromHex(text) }
 func selector(signature string) []byte { return keccak([]byte(signature))[:4] }
 
-func addressOf(w deed.Wallet) common.Address        { return common.HexToAddress(string(w)) }
-func nonceOf(a deed.Authorization) (nonce [32]byte) { return common.HexToHash(a.Nonce) }
+func addressOf(w deed.Wallet) common.Address          { return common.HexToAddress(string(w)) }
+func nonceOf(a settle.Authorization) (nonce [32]byte) { return common.HexToHash(a.Nonce) }
 
 // coin is the token that payments are signed for.
 func (env *testEnv) coin() signtest.Token {
 	return signtest.Token{Name: "USDC", ChainID: devchain.ChainID, Address: env.cfg.USDC}
 }
 
-func (env *testEnv) signed(key *ecdsa.PrivateKey, a deed.Authorization) deed.Authorization {
+func (env *testEnv) signed(key *ecdsa.PrivateKey, a settle.Authorization) settle.Authorization {
 	env.t.Helper()
 	a.Signature = env.coin().Sign(key, signtest.Transfer, addressOf(a.Payer), addressOf(a.PayTo), int64(a.Amount), a.ValidAfter, a.ValidBefore, nonceOf(a))
 	return a
 }
 
 // cancel spends the nonce of one of the environment's payer's payments on nothing.
-func (env *testEnv) cancel(a deed.Authorization) {
+func (env *testEnv) cancel(a settle.Authorization) {
 	env.t.Helper()
 	sig := env.coin().Sign(env.payer, signtest.Cancel, addressOf(a.Payer), nonceOf(a))
 	env.act(devchain.USDC, slices.Concat(selector("cancelAuthorization(address,bytes32,bytes)"), padded(a.Payer), bytesOf(a.Nonce),
@@ -198,11 +199,11 @@ func (env *testEnv) drain() {
 }
 
 // refundOf is a refund of a payment that nobody made.
-func refundOf(payer deed.Wallet, nonce int, amount deed.USDC) deed.Refund {
-	return deed.Refund{PaymentID: fmt.Sprint("pay_", nonce), Payer: payer, Nonce: fmt.Sprintf("0x%064x", nonce), Amount: amount}
+func refundOf(payer deed.Wallet, nonce int, amount deed.USDC) settle.Refund {
+	return settle.Refund{PaymentID: fmt.Sprint("pay_", nonce), Payer: payer, Nonce: fmt.Sprintf("0x%064x", nonce), Amount: amount}
 }
 
-func (env *testEnv) refundLater(s *chain.Settler, r deed.Refund) <-chan answer {
+func (env *testEnv) refundLater(s *chain.Settler, r settle.Refund) <-chan answer {
 	return later(func() (string, error) { return s.Refund(env.t.Context(), r) })
 }
 
@@ -215,13 +216,13 @@ func (env *testEnv) act(to string, data []byte) (txHash string) {
 	return txHash
 }
 
-func transferCall(a deed.Authorization) []byte {
+func transferCall(a settle.Authorization) []byte {
 	return slices.Concat(bytesOf("0xcf092995"), padded(a.Payer), padded(a.PayTo), word(int64(a.Amount)), word(a.ValidAfter),
 		word(a.ValidBefore), bytesOf(a.Nonce), word(7*32), word(65), common.RightPadBytes(a.Signature, 96))
 }
 
 // stranger settles payments in one transaction that is not ours.
-func (env *testEnv) stranger(all ...deed.Authorization) string {
+func (env *testEnv) stranger(all ...settle.Authorization) string {
 	env.t.Helper()
 	type call struct {
 		Target       common.Address

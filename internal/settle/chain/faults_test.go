@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/settle/chain"
 )
 
@@ -22,7 +23,7 @@ func TestPausedChain(t *testing.T) {
 		c := later(func() (string, error) { return s.Settle(ctx, env.pay("1")) })
 		env.inPool(1)
 		cancel()
-		if got := <-c; !errors.Is(got.err, context.Canceled) || deed.Refused(got.err) || deed.CodeOf(got.err) != deed.CodeUnavailable {
+		if got := <-c; !errors.Is(got.err, context.Canceled) || settle.Refused(got.err) || deed.CodeOf(got.err) != deed.CodeUnavailable {
 			t.Errorf("got %q, %v, want that nobody knows", got.txHash, got.err)
 		}
 		again := env.settleLater(s, env.pay("1"))
@@ -42,7 +43,7 @@ func TestHangingEndpoint(t *testing.T) {
 		c := later(func() (string, error) { return s.Settle(ctx, env.pay("1")) })
 		<-asked
 		cancel()
-		if got := <-c; !errors.Is(got.err, context.Canceled) || deed.Refused(got.err) {
+		if got := <-c; !errors.Is(got.err, context.Canceled) || settle.Refused(got.err) {
 			t.Errorf("got %q, %v, want that nobody knows", got.txHash, got.err)
 		}
 		env.proxy.mend()
@@ -100,7 +101,7 @@ func TestStuckTransaction(t *testing.T) {
 		env.Resume()
 		got := env.settled(c)
 		all := env.signedBy(env.cfg.GasKey)
-		if !slices.ContainsFunc(all, func(tx deed.Transaction) bool { return tx.Hash == got && tx.Nonce == 0 }) {
+		if !slices.ContainsFunc(all, func(tx settle.Transaction) bool { return tx.Hash == got && tx.Nonce == 0 }) {
 			t.Errorf("got %s, want one of %d", got, len(all))
 		}
 		if all[0].Hash == got || env.moved() != 1 || env.nonceOf(env.cfg.GasKey) != 1 {
@@ -141,7 +142,7 @@ func TestPayerCannotPay(t *testing.T) {
 		s := env.settler()
 		keys := env.payers(2)
 		drained, barred := env.payFrom(keys[0], "1"), env.payFrom(keys[1], "1")
-		for _, a := range []deed.Authorization{drained, barred} {
+		for _, a := range []settle.Authorization{drained, barred} {
 			if _, err := s.Check(t.Context(), a, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -154,9 +155,9 @@ func TestPayerCannotPay(t *testing.T) {
 		}
 		stuck := func() {
 			t.Helper()
-			for _, a := range []deed.Authorization{drained, barred} {
-				if got := <-env.settleLater(s, a); !errors.Is(got.err, deed.ErrUnsettleable) || deed.Refused(got.err) {
-					t.Errorf("got %q, %v, want %v", got.txHash, got.err, deed.ErrUnsettleable)
+			for _, a := range []settle.Authorization{drained, barred} {
+				if got := <-env.settleLater(s, a); !errors.Is(got.err, settle.ErrUnsettleable) || settle.Refused(got.err) {
+					t.Errorf("got %q, %v, want %v", got.txHash, got.err, settle.ErrUnsettleable)
 				}
 			}
 		}
@@ -218,8 +219,8 @@ func TestExpiryIsFinal(t *testing.T) {
 		env.pass(2 * time.Hour)
 		for range 2 {
 			env.mine(1)
-			if got := <-env.settleLater(s, a); !errors.Is(got.err, deed.ErrUnsettleable) || deed.Refused(got.err) {
-				t.Errorf("got %q, %v, want %v", got.txHash, got.err, deed.ErrUnsettleable)
+			if got := <-env.settleLater(s, a); !errors.Is(got.err, settle.ErrUnsettleable) || settle.Refused(got.err) {
+				t.Errorf("got %q, %v, want %v", got.txHash, got.err, settle.ErrUnsettleable)
 			}
 		}
 		env.mine(1)

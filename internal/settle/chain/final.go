@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/settle"
 )
 
 // A reader asks the chain on behalf of a lane, or of nobody in particular.
@@ -107,7 +108,7 @@ type view struct {
 	head     *block
 	final    uint64 // the last block that is deep enough
 	time     int64  // of the final block; 0 until somebody asks
-	sent     map[string][]deed.Transaction
+	sent     map[string][]settle.Transaction
 	receipts map[string]*receipt    // canonical and final ones, by hash; nil where there is none
 	counts   map[deed.Wallet]uint64 // transactions at the final block
 }

@@ -14,6 +14,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/contracts"
 	"deed.example/deed/internal/devchain"
+	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/settle/chain"
 )
 
@@ -51,7 +52,7 @@ func transferOf(to common.Address, amount int64) []byte {
 }
 
 // arrivals reads all that came in, as a watcher does.
-func (env *testEnv) arrivals(s *chain.Settler) (all deed.Arrivals) {
+func (env *testEnv) arrivals(s *chain.Settler) (all settle.Arrivals) {
 	env.t.Helper()
 	for {
 		got, err := s.Incoming(env.t.Context(), all.Next)
@@ -67,7 +68,7 @@ func (env *testEnv) arrivals(s *chain.Settler) (all deed.Arrivals) {
 }
 
 // seen fails unless exactly these payments have arrived.
-func (env *testEnv) seen(s *chain.Settler, want ...deed.Authorization) {
+func (env *testEnv) seen(s *chain.Settler, want ...settle.Authorization) {
 	env.t.Helper()
 	got := env.arrivals(s)
 	var nonces, wanted []string
@@ -124,8 +125,8 @@ func TestReceiptOfFiveMegabytes(t *testing.T) {
 		if got := env.settled(env.settleLater(s, inside)); got != fat {
 			t.Errorf("got %s, want %s", got, fat)
 		}
-		if _, err := s.Check(t.Context(), inside, nil); !errors.Is(err, deed.ErrAlreadyPaid) {
-			t.Errorf("got %v, want %v", err, deed.ErrAlreadyPaid)
+		if _, err := s.Check(t.Context(), inside, nil); !errors.Is(err, settle.ErrAlreadyPaid) {
+			t.Errorf("got %v, want %v", err, settle.ErrAlreadyPaid)
 		}
 		if old, err := s.Since(t.Context(), fat, 0); err != nil || !old {
 			t.Errorf("got %v, %v, want that it is there", old, err)
@@ -199,8 +200,8 @@ func TestTransfersOfNothingFromOurRefundWallet(t *testing.T) {
 		env.multicall(call{env.cfg.USDC, false, nothing})
 		env.multicall(slices.Repeat([]call{{env.cfg.USDC, false, nothing}}, 60)...)
 		env.settled(env.refundLater(s, refundOf(payee, 2, 8)))
-		var payouts []deed.Payout
-		var unread []deed.UnreadBlock
+		var payouts []settle.Payout
+		var unread []settle.UnreadBlock
 		for from := uint64(0); ; {
 			some, aside, next, err := s.Outgoing(t.Context(), from)
 			if err != nil {

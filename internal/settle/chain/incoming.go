@@ -8,14 +8,14 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"deed.example/deed"
+	"deed.example/deed/internal/settle"
 )
 
-// Incoming implements deed.Settler. One call reads 2,000 blocks at most, and
+// Incoming implements settle.Settler. One call reads 2,000 blocks at most, and
 // fewer from an endpoint that answers for fewer: the caller goes on from Next
 // until it no longer grows.
-func (s *Settler) Incoming(ctx context.Context, from uint64) (deed.Arrivals, error) {
-	a := deed.Arrivals{Next: from}
+func (s *Settler) Incoming(ctx context.Context, from uint64) (settle.Arrivals, error) {
+	a := settle.Arrivals{Next: from}
 	own, err := s.wallets(ctx)
 	if err != nil {
 		return a, err
@@ -33,16 +33,16 @@ func (s *Settler) Incoming(ctx context.Context, from uint64) (deed.Arrivals, err
 			if a.Next > from { // what was read before it is good
 				return a, nil
 			}
-			return deed.Arrivals{Next: from}, fmt.Errorf("read what came in from block %d: %w", from, err)
+			return settle.Arrivals{Next: from}, fmt.Errorf("read what came in from block %d: %w", from, err)
 		}
 	}
 	return a, nil
 }
 
 // arrivals reads on from a.Next, as far as the endpoint answers at once.
-func (r *reader) arrivals(ctx context.Context, a *deed.Arrivals, to uint64, treasuries []common.Hash) error {
+func (r *reader) arrivals(ctx context.Context, a *settle.Arrivals, to uint64, treasuries []common.Hash) error {
 	moved, blocks, err := r.rangeLogs(ctx, a.Next, to, transferTopic, nil, treasuries)
-	var unread []deed.UnreadBlock
+	var unread []settle.UnreadBlock
 	if large, ok := errors.AsType[*tooLargeError](err); ok {
 		blocks = 1
 		moved, unread, err = r.crowdedBlock(ctx, a.Next, treasuries, large)
@@ -68,10 +68,10 @@ func (r *reader) arrivals(ctx context.Context, a *deed.Arrivals, to uint64, trea
 
 // crowdedBlock reads the transfers to us in a block that has too many of them:
 // those of payers who used an authorization in it, payer by payer.
-func (r *reader) crowdedBlock(ctx context.Context, n uint64, treasuries []common.Hash, why *tooLargeError) ([]logEntry, []deed.UnreadBlock, error) {
+func (r *reader) crowdedBlock(ctx context.Context, n uint64, treasuries []common.Hash, why *tooLargeError) ([]logEntry, []settle.UnreadBlock, error) {
 	used, _, err := r.rangeLogs(ctx, n, n, usedTopic)
 	if large, ok := errors.AsType[*tooLargeError](err); ok {
-		return nil, []deed.UnreadBlock{{Number: n, Reason: fmt.Sprintf("%v; its authorizations: %v", why.cause, large.cause)}}, nil
+		return nil, []settle.UnreadBlock{{Number: n, Reason: fmt.Sprintf("%v; its authorizations: %v", why.cause, large.cause)}}, nil
 	}
 	if err != nil {
 		return nil, nil, err
@@ -103,7 +103,7 @@ func sendersOf(logs []logEntry) (all []common.Hash) {
 
 // An arrival is a transfer and the log it was read from.
 type arrival struct {
-	deed.Transfer
+	settle.Transfer
 	log logEntry
 }
 
@@ -125,7 +125,7 @@ func (s *Settler) paired(used, moved []logEntry) (all []arrival) {
 			continue
 		}
 		amount, _ := amountOf(l) // above has looked
-		all = append(all, arrival{deed.Transfer{
+		all = append(all, arrival{settle.Transfer{
 			Payer: walletAt(common.BytesToAddress(l.Topics[1][:])), PayTo: walletAt(common.BytesToAddress(l.Topics[2][:])),
 			Nonce: use.Topics[2].Hex(), Amount: amount, TxHash: l.TxHash.Hex(), Block: uint64(l.Block),
 		}, l})
@@ -135,7 +135,7 @@ func (s *Settler) paired(used, moved []logEntry) (all []arrival) {
 
 // timed makes sure that the blocks of the transfers are on the chain, and reads
 // their times.
-func (r *reader) timed(ctx context.Context, all []arrival) (transfers []deed.Transfer, err error) {
+func (r *reader) timed(ctx context.Context, all []arrival) (transfers []settle.Transfer, err error) {
 	times := map[common.Hash]time.Time{} // by block
 	for _, t := range all {
 		at, known := times[t.log.BlockHash]

@@ -14,7 +14,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/crypto"
 
-	"deed.example/deed"
+	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/settle/chain"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
@@ -23,7 +23,7 @@ import (
 // An errand is what a process of its own is told to settle, and where to die.
 type errand struct {
 	Database, URL, Gas, Refund, Treasury, Step string
-	Auth                                       deed.Authorization
+	Auth                                       settle.Authorization
 }
 
 // openDatabase opens a PostgreSQL by its address, or a SQLite file by its path.

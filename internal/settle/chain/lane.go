@@ -11,6 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/settle"
 )
 
 // refundSlots are the calls that refunds may have under way beside all others.
@@ -50,7 +51,7 @@ type wait struct {
 	purpose string // tells transactions apart
 	amount  deed.USDC
 	auth    *authorization // of a payment, or the one that a refund is made by
-	refund  deed.Refund    // of a refund
+	refund  settle.Refund  // of a refund
 
 	callers int           // guarded by lane.mu, as cause
 	cause   error         // what stood in the way in the last whole round; may be nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/settle/chain"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
@@ -29,8 +30,8 @@ func TestWalletThatIsValidForFreeGasOnly(t *testing.T) {
 			t.Errorf("got %v, want %s", err, deed.CodePaymentInvalid)
 		}
 		for range 5 {
-			if got := <-env.settleLater(s, a); !errors.Is(got.err, deed.ErrUnsettleable) {
-				t.Errorf("got %q, %v, want %v", got.txHash, got.err, deed.ErrUnsettleable)
+			if got := <-env.settleLater(s, a); !errors.Is(got.err, settle.ErrUnsettleable) {
+				t.Errorf("got %q, %v, want %v", got.txHash, got.err, settle.ErrUnsettleable)
 			}
 		}
 		if n := env.nonceOf(env.cfg.GasKey); n != 0 {
@@ -64,7 +65,7 @@ func TestSixtyFourRefundsAtOnce(t *testing.T) {
 		env.wait(func() bool { return s.Waiting() == 66 })
 		env.proxy.mend()
 		env.settled(first)
-		if got := <-bad; got.err == nil || deed.Refused(got.err) {
+		if got := <-bad; got.err == nil || settle.Refused(got.err) {
 			t.Errorf("the barred payee: got %q, %v, want an error", got.txHash, got.err)
 		}
 		gas := map[string]uint64{}
@@ -97,8 +98,8 @@ func TestRefundsBesideAThousandStuckPayments(t *testing.T) {
 		for i := range 1000 {
 			a := env.payFrom(poor, fmt.Sprint(i))
 			wg.Go(func() {
-				if _, err := s.Settle(t.Context(), a); !errors.Is(err, deed.ErrUnsettleable) {
-					t.Errorf("got %v, want %v", err, deed.ErrUnsettleable)
+				if _, err := s.Settle(t.Context(), a); !errors.Is(err, settle.ErrUnsettleable) {
+					t.Errorf("got %v, want %v", err, settle.ErrUnsettleable)
 				}
 			})
 		}
@@ -145,12 +146,12 @@ func TestAbandonRacesSettleOnTwoNodes(t *testing.T) {
 	const rounds = 100
 	var wg sync.WaitGroup
 	var gone, settled [rounds]bool
-	all := make([]deed.Authorization, rounds)
+	all := make([]settle.Authorization, rounds)
 	for i := range all {
 		all[i] = env.pay(fmt.Sprint(i))
 		wg.Go(func() {
 			_, err := nodes[1].Settle(t.Context(), all[i])
-			if settled[i] = err == nil; err != nil && !errors.Is(err, deed.ErrUnsettleable) {
+			if settled[i] = err == nil; err != nil && !errors.Is(err, settle.ErrUnsettleable) {
 				t.Errorf("payment %d: %v", i, err)
 			}
 		})

@@ -11,6 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/settle"
 )
 
 const (
@@ -132,7 +133,7 @@ func (r *reader) rangeLogs(ctx context.Context, from, to uint64, topics ...any) 
 // payerLogs reads the logs of an event in a range by payer, first by fewer and
 // fewer blocks, then by fewer and fewer payers. What one payer has in one block
 // and is still too large is put aside.
-func (r *reader) payerLogs(ctx context.Context, from, to uint64, payers []common.Hash, event common.Hash, more ...any) (logs []logEntry, unread []deed.UnreadBlock, err error) {
+func (r *reader) payerLogs(ctx context.Context, from, to uint64, payers []common.Hash, event common.Hash, more ...any) (logs []logEntry, unread []settle.UnreadBlock, err error) {
 	for len(payers) > 0 {
 		n := min(len(payers), maxPayers)
 		some, aside, err := r.somePayerLogs(ctx, from, to, payers[:n], event, more...)
@@ -144,7 +145,7 @@ func (r *reader) payerLogs(ctx context.Context, from, to uint64, payers []common
 	return logs, unread, nil
 }
 
-func (r *reader) somePayerLogs(ctx context.Context, from, to uint64, payers []common.Hash, event common.Hash, more ...any) (logs []logEntry, unread []deed.UnreadBlock, err error) {
+func (r *reader) somePayerLogs(ctx context.Context, from, to uint64, payers []common.Hash, event common.Hash, more ...any) (logs []logEntry, unread []settle.UnreadBlock, err error) {
 	topics := append([]any{event, payers}, more...)
 	for from <= to {
 		some, n, err := r.rangeLogs(ctx, from, to, topics...)
@@ -152,7 +153,7 @@ func (r *reader) somePayerLogs(ctx context.Context, from, to uint64, payers []co
 			n = 1
 			if len(payers) == 1 {
 				payer := walletAt(common.BytesToAddress(payers[0][:]))
-				unread = append(unread, deed.UnreadBlock{Number: from, Reason: fmt.Sprintf("the logs of %s: %v", payer, large.cause)})
+				unread = append(unread, settle.UnreadBlock{Number: from, Reason: fmt.Sprintf("the logs of %s: %v", payer, large.cause)})
 			} else {
 				for _, half := range [][]common.Hash{payers[:len(payers)/2], payers[len(payers)/2:]} {
 					part, aside, err := r.somePayerLogs(ctx, from, from, half, event, more...)

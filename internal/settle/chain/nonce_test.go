@@ -12,6 +12,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/devchain"
+	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/settle/chain"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
@@ -192,13 +193,13 @@ func TestRefundSignedAsATransfer(t *testing.T) {
 		sign := func(id string, nonce uint64, gas uint64) {
 			t.Helper()
 			purpose := "refund " + common.Bytes2Hex(env.cfg.USDC[:]) + " " + id
-			in := deed.Intent{From: walletAt(addressOfKey(env.cfg.RefundKey)), First: nonce, Purposes: []string{purpose}, Attempt: 1}
-			err := store.Sign(t.Context(), in, func(nonce uint64, _ []string) (deed.Transaction, error) {
+			in := settle.Intent{From: walletAt(addressOfKey(env.cfg.RefundKey)), First: nonce, Purposes: []string{purpose}, Attempt: 1}
+			err := store.Sign(t.Context(), in, func(nonce uint64, _ []string) (settle.Transaction, error) {
 				tx := types.MustSignNewTx(env.cfg.RefundKey, types.LatestSignerForChainID(big.NewInt(devchain.ChainID)), &types.DynamicFeeTx{
 					ChainID: big.NewInt(devchain.ChainID), Nonce: nonce, GasTipCap: big.NewInt(1e9), GasFeeCap: big.NewInt(2e9), Gas: gas, To: &env.cfg.USDC, Data: transferOf(addressOf(nonceBB), 7),
 				})
 				raw, err := tx.MarshalBinary()
-				return deed.Transaction{From: in.From, Nonce: nonce, Hash: tx.Hash().Hex(), Raw: raw, SignedAt: env.now()}, err
+				return settle.Transaction{From: in.From, Nonce: nonce, Hash: tx.Hash().Hex(), Raw: raw, SignedAt: env.now()}, err
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"deed.example/deed"
+	"deed.example/deed/internal/settle"
 )
 
 // Outgoing implements payment.Chain: the transfers out of every refund wallet we
@@ -14,7 +14,7 @@ import (
 // until it no longer grows. A transfer is in the logs only when its transaction
 // succeeded. Transfers of nothing, which anybody can make from any wallet, are
 // left out; a block that has too many of them is put aside.
-func (s *Settler) Outgoing(ctx context.Context, from uint64) (payouts []deed.Payout, unread []deed.UnreadBlock, next uint64, err error) {
+func (s *Settler) Outgoing(ctx context.Context, from uint64) (payouts []settle.Payout, unread []settle.UnreadBlock, next uint64, err error) {
 	own, err := s.wallets(ctx)
 	if err != nil {
 		return nil, nil, from, err
@@ -30,7 +30,7 @@ func (s *Settler) Outgoing(ctx context.Context, from uint64) (payouts []deed.Pay
 	}
 	for _, l := range s.above(logs) {
 		amount, _ := amountOf(l) // above has looked
-		payouts = append(payouts, deed.Payout{
+		payouts = append(payouts, settle.Payout{
 			To: walletAt(common.BytesToAddress(l.Topics[2][:])), Amount: amount, TxHash: l.TxHash.Hex(), Block: uint64(l.Block),
 		})
 	}

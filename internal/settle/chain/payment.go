@@ -7,14 +7,15 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/settle"
 )
 
 // maxAttempts bounds how often one payment is sent when foreign transactions
 // take the nonces of ours.
 const maxAttempts = 5
 
-// Settle implements deed.Settler.
-func (s *Settler) Settle(ctx context.Context, a deed.Authorization) (txHash string, err error) {
+// Settle implements settle.Settler.
+func (s *Settler) Settle(ctx context.Context, a settle.Authorization) (txHash string, err error) {
 	auth, err := s.readOurs(ctx, a)
 	if err != nil {
 		return "", err
@@ -26,7 +27,7 @@ func (s *Settler) Settle(ctx context.Context, a deed.Authorization) (txHash stri
 }
 
 // readOurs reads an authorization that pays to a treasury we use or have used.
-func (s *Settler) readOurs(ctx context.Context, a deed.Authorization) (*authorization, error) {
+func (s *Settler) readOurs(ctx context.Context, a settle.Authorization) (*authorization, error) {
 	auth, err := read(a)
 	if err != nil {
 		return nil, err
@@ -42,8 +43,8 @@ func (s *Settler) readOurs(ctx context.Context, a deed.Authorization) (*authoriz
 	return auth, nil
 }
 
-// Abandon implements deed.Settler.
-func (s *Settler) Abandon(ctx context.Context, a deed.Authorization) error {
+// Abandon implements settle.Settler.
+func (s *Settler) Abandon(ctx context.Context, a settle.Authorization) error {
 	auth, err := s.readOurs(ctx, a)
 	if err != nil {
 		return err
@@ -69,7 +70,7 @@ func (s *Settler) Abandon(ctx context.Context, a deed.Authorization) error {
 
 // cannotMove fails unless the last transaction of ours for a payment is final
 // and has not moved it.
-func (r *reader) cannotMove(ctx context.Context, a *authorization, last deed.Transaction) error {
+func (r *reader) cannotMove(ctx context.Context, a *authorization, last settle.Transaction) error {
 	head, err := r.c.block(ctx, "latest")
 	if err != nil {
 		return err
@@ -168,19 +169,19 @@ func (l *lane) turnOf(ctx context.Context, v *view, w *wait) (*turn, error) {
 	case neverSent:
 		return &turn{wait: w, attempt: 1}, nil
 	case abandoned:
-		l.answer(w, "", fmt.Errorf("%s was given up: %w", w.purpose, deed.ErrUnsettleable))
+		l.answer(w, "", fmt.Errorf("%s was given up: %w", w.purpose, settle.ErrUnsettleable))
 		return nil, nil
 	case inFlight:
 		last := sent[len(sent)-1]
 		w.again = l.s.Now().Add(2 * l.s.BlockTime)
 		return nil, fmt.Errorf("%w: transaction %s is not final yet", errWaiting, last.Hash)
 	case failed:
-		l.answer(w, "", fmt.Errorf("%s: %w", w.purpose, deed.ErrReverted))
+		l.answer(w, "", fmt.Errorf("%s: %w", w.purpose, settle.ErrReverted))
 		return nil, nil
 	}
 	last := sent[len(sent)-1]
 	if last.Attempt >= maxAttempts {
-		l.answer(w, "", fmt.Errorf("%s: foreign transactions took its nonce %d times: %w", w.purpose, last.Attempt, deed.ErrUnsettleable))
+		l.answer(w, "", fmt.Errorf("%s: foreign transactions took its nonce %d times: %w", w.purpose, last.Attempt, settle.ErrUnsettleable))
 		return nil, nil
 	}
 	return &turn{wait: w, attempt: last.Attempt + 1}, nil
@@ -191,11 +192,11 @@ func (l *lane) stuck(w *wait, reason string) {
 	if reason == "" {
 		reason = "the chain gives no reason"
 	}
-	l.answer(w, "", fmt.Errorf("%s: %s: %w", w.purpose, reason, deed.ErrUnsettleable))
+	l.answer(w, "", fmt.Errorf("%s: %s: %w", w.purpose, reason, settle.ErrUnsettleable))
 }
 
 // due says whether a pause after the last attempt is over.
-func (l *lane) due(last deed.Transaction) (bool, time.Time) {
+func (l *lane) due(last settle.Transaction) (bool, time.Time) {
 	at := last.SignedAt.Add(pause(last.Attempt))
 	return !l.s.Now().Before(at), at
 }

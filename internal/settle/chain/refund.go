@@ -12,7 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
 
-	"deed.example/deed"
+	"deed.example/deed/internal/settle"
 )
 
 // refundMark begins what the nonce of a refund is the hash of.
@@ -34,9 +34,9 @@ func RefundNonce(chainID uint64, token, payer common.Address, nonce common.Hash)
 		common.LeftPadBytes(token[:], 32), common.LeftPadBytes(payer[:], 32), nonce[:])
 }
 
-// Refund implements deed.Settler. A refund that would fail now is answered at
+// Refund implements settle.Settler. A refund that would fail now is answered at
 // once, without waiting for the context to end.
-func (s *Settler) Refund(ctx context.Context, r deed.Refund) (txHash string, err error) {
+func (s *Settler) Refund(ctx context.Context, r settle.Refund) (txHash string, err error) {
 	w, err := s.refundWait(r)
 	if err != nil {
 		return "", fmt.Errorf("refund %s: %w", r.PaymentID, err)
@@ -44,9 +44,9 @@ func (s *Settler) Refund(ctx context.Context, r deed.Refund) (txHash string, err
 	return s.refunds.await(ctx, w)
 }
 
-// Refunded implements deed.RefundFinder: it says whether a wallet of ours has paid
+// Refunded implements settle.RefundFinder: it says whether a wallet of ours has paid
 // back what the nonce paid, whatever our own database remembers.
-func (s *Settler) Refunded(ctx context.Context, r deed.Refund) (bool, error) {
+func (s *Settler) Refunded(ctx context.Context, r settle.Refund) (bool, error) {
 	hash, err := readNonce(r.Nonce)
 	if err != nil {
 		return false, err
@@ -78,7 +78,7 @@ func (s *Settler) Refunded(ctx context.Context, r deed.Refund) (bool, error) {
 
 // refundWait signs the authorization of a refund. Signing commits to nothing: the
 // nonce is good once, and nobody sees the signature before it is stored.
-func (s *Settler) refundWait(r deed.Refund) (*wait, error) {
+func (s *Settler) refundWait(r settle.Refund) (*wait, error) {
 	if r.Amount <= 0 || !isWallet(r.Payer) {
 		return nil, fmt.Errorf("%d to %q is nothing to send", r.Amount, r.Payer)
 	}
@@ -91,7 +91,7 @@ func (s *Settler) refundWait(r deed.Refund) (*wait, error) {
 		return nil, errors.New("the refund wallet cannot pay itself")
 	}
 	auth := &authorization{
-		Authorization: deed.Authorization{Payer: walletAt(s.refundWallet()), PayTo: r.Payer, Amount: r.Amount, ValidBefore: refundUntil},
+		Authorization: settle.Authorization{Payer: walletAt(s.refundWallet()), PayTo: r.Payer, Amount: r.Amount, ValidBefore: refundUntil},
 		from:          s.refundWallet(), to: payer, nonce: RefundNonce(s.ChainID, s.USDC, payer, nonce),
 	}
 	if auth.sig, err = signHash(s.RefundKey, auth.digest(s.domain)); err != nil {

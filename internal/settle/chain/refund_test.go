@@ -7,6 +7,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
@@ -49,7 +50,7 @@ func TestRefundOfAnotherAmount(t *testing.T) {
 		s := env.settler()
 		env.settled(env.refundLater(s, refundOf(payee, 1, 7)))
 		got := <-env.refundLater(s, refundOf(payee, 1, 8))
-		if got.err == nil || deed.Refused(got.err) || env.usdc(payee) != 7 {
+		if got.err == nil || settle.Refused(got.err) || env.usdc(payee) != 7 {
 			t.Errorf("got %q, %v and %s back, want an error and 0.000007", got.txHash, got.err, env.usdc(payee))
 		}
 	})

@@ -7,7 +7,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"deed.example/deed"
+	"deed.example/deed/internal/settle"
 )
 
 // largestGas is what a whole batch asks for. Payments that come together go
@@ -33,7 +33,7 @@ func dataFeeCall(size int64) []byte {
 
 // Reserves implements payment.Purse. It reckons with what a transaction may cost
 // at the most, because an endpoint takes none whose sender has less.
-func (s *Settler) Reserves(ctx context.Context) (r deed.Reserves, err error) {
+func (s *Settler) Reserves(ctx context.Context) (r settle.Reserves, err error) {
 	questions := pack(batchABI, "aggregate3", []member{
 		{s.Multicall, true, pack(batchABI, "getEthBalance", s.gasWallet())},
 		{s.Multicall, true, pack(batchABI, "getEthBalance", s.refundWallet())},

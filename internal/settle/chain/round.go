@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/settle"
 )
 
 const (
@@ -145,7 +146,7 @@ const (
 
 // standingOf tells how far a purpose has come whose nonce is unused in the final
 // block.
-func (r *reader) standingOf(ctx context.Context, v *view, sent []deed.Transaction) (standing, error) {
+func (r *reader) standingOf(ctx context.Context, v *view, sent []settle.Transaction) (standing, error) {
 	if len(sent) == 0 {
 		return neverSent, nil
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 
-	"deed.example/deed"
+	"deed.example/deed/internal/settle"
 )
 
 // maxSentAt bounds how many transactions we remember to have sent.
@@ -97,7 +97,7 @@ func (l *lane) pushFrom(ctx context.Context, from common.Address, counted map[co
 		}
 	}
 	mined = max(mined, l.floorOf(from)) // an endpoint may lag behind
-	waiting = slices.DeleteFunc(waiting, func(t deed.Transaction) bool { return t.Nonce < mined && l.noteSent(t.Hash) })
+	waiting = slices.DeleteFunc(waiting, func(t settle.Transaction) bool { return t.Nonce < mined && l.noteSent(t.Hash) })
 	var errs []error
 	for next := mined; len(waiting) > 0 && ctx.Err() == nil; next++ {
 		if waiting[0].Nonce > next {
@@ -118,7 +118,7 @@ func (l *lane) pushFrom(ctx context.Context, from common.Address, counted map[co
 func (l *lane) resendAfter() time.Duration { return 3 * l.s.BlockTime }
 
 // anyDue says whether one of the transactions should be sent, or sent again.
-func (l *lane) anyDue(waiting []deed.Transaction) bool {
+func (l *lane) anyDue(waiting []settle.Transaction) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.sentAt) > maxSentAt {
@@ -164,7 +164,7 @@ func (l *lane) fill(ctx context.Context, from common.Address, nonce uint64) erro
 }
 
 // pushOne sends the dearest of the transactions that share a nonce.
-func (l *lane) pushOne(ctx context.Context, from common.Address, bids []deed.Transaction) error {
+func (l *lane) pushOne(ctx context.Context, from common.Address, bids []settle.Transaction) error {
 	var best *types.Transaction
 	last := bids[len(bids)-1]
 	for _, bid := range bids {

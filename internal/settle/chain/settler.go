@@ -15,6 +15,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/settle"
 )
 
 // A Store keeps what we signed. Implementations must be safe for concurrent use
@@ -25,19 +26,19 @@ type Store interface {
 	// stored nonce it goes on from there and notes the skipped ones as foreign.
 	// Sign is told the purposes whose attempt nobody made before; when there are
 	// none, nothing happens.
-	Sign(ctx context.Context, in deed.Intent, sign func(nonce uint64, purposes []string) (deed.Transaction, error)) error
+	Sign(ctx context.Context, in settle.Intent, sign func(nonce uint64, purposes []string) (settle.Transaction, error)) error
 
 	// Outbid stores a transaction that takes the place of another one.
-	Outbid(ctx context.Context, t deed.Transaction) error
+	Outbid(ctx context.Context, t settle.Transaction) error
 
 	// Sent returns the transactions of each purpose, without their bytes, those
 	// of the last attempt last. One without a hash says that the purpose was
 	// abandoned.
-	Sent(ctx context.Context, purposes []string) (map[string][]deed.Transaction, error)
+	Sent(ctx context.Context, purposes []string) (map[string][]settle.Transaction, error)
 
 	// Unmined returns the transactions of an account from the nonce on, the
 	// lowest first. It may leave out the highest.
-	Unmined(ctx context.Context, from deed.Wallet, nonce uint64) ([]deed.Transaction, error)
+	Unmined(ctx context.Context, from deed.Wallet, nonce uint64) ([]settle.Transaction, error)
 
 	// Abandon makes the attempt one that nobody signs, so that the purpose has
 	// none after it. It fails when somebody has signed that attempt.
@@ -93,7 +94,7 @@ func DefaultDepth(amount deed.USDC) uint64 {
 	return Safe
 }
 
-// A Settler implements deed.Settler. Make one with Open.
+// A Settler implements settle.Settler. Make one with Open.
 type Settler struct {
 	Config
 	domain common.Hash // the token's EIP-712 separator

@@ -10,7 +10,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 
-	"deed.example/deed"
+	"deed.example/deed/internal/settle"
 )
 
 // An order is a transaction to be signed.
@@ -31,13 +31,13 @@ func (l *lane) sign(ctx context.Context, o order) error {
 		return err
 	}
 	l.mined = map[common.Address]uint64{from: first}
-	in := deed.Intent{From: walletAt(from), First: first, Attempt: o.attempt}
+	in := settle.Intent{From: walletAt(from), First: first, Attempt: o.attempt}
 	for purpose := range o.calls {
 		in.Purposes = append(in.Purposes, purpose)
 	}
 	slices.Sort(in.Purposes)
 	l.s.step("before store")
-	err = l.s.Store.Sign(ctx, in, func(nonce uint64, purposes []string) (deed.Transaction, error) {
+	err = l.s.Store.Sign(ctx, in, func(nonce uint64, purposes []string) (settle.Transaction, error) {
 		to, gas, data := l.s.together(o, purposes)
 		return l.s.signed(l.key, &types.DynamicFeeTx{
 			ChainID: new(big.Int).SetUint64(l.s.ChainID), Nonce: nonce, GasTipCap: o.fees.tip, GasFeeCap: o.fees.limit,
@@ -63,14 +63,14 @@ func (s *Settler) together(o order, purposes []string) (to common.Address, gas u
 	return s.Multicall, max(o.gas, batchGas+memberGas*uint64(len(calls))), batch(s.USDC, calls...)
 }
 
-func (s *Settler) signed(key *ecdsa.PrivateKey, what *types.DynamicFeeTx) (deed.Transaction, error) {
+func (s *Settler) signed(key *ecdsa.PrivateKey, what *types.DynamicFeeTx) (settle.Transaction, error) {
 	tx, err := types.SignNewTx(key, types.LatestSignerForChainID(what.ChainID), what)
 	if err != nil {
-		return deed.Transaction{}, fmt.Errorf("sign: %w", err)
+		return settle.Transaction{}, fmt.Errorf("sign: %w", err)
 	}
 	raw, err := tx.MarshalBinary()
 	if err != nil {
-		return deed.Transaction{}, fmt.Errorf("encode: %w", err)
+		return settle.Transaction{}, fmt.Errorf("encode: %w", err)
 	}
-	return deed.Transaction{From: walletAt(keyAddress(key)), Nonce: what.Nonce, Hash: tx.Hash().Hex(), Raw: raw, SignedAt: s.Now()}, nil
+	return settle.Transaction{From: walletAt(keyAddress(key)), Nonce: what.Nonce, Hash: tx.Hash().Hex(), Raw: raw, SignedAt: s.Now()}, nil
 }

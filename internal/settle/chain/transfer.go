@@ -5,11 +5,12 @@ import (
 	"fmt"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/settle"
 )
 
 // transferPurpose is what refunds were stored for when they were plain
 // transfers.
-func (s *Settler) transferPurpose(r deed.Refund) string {
+func (s *Settler) transferPurpose(r settle.Refund) string {
 	return fmt.Sprintf("refund %x %s", s.USDC, r.PaymentID)
 }
 

@@ -1,4 +1,4 @@
-// Package settletest is the suite that every deed.Settler passes.
+// Package settletest is the suite that every settle.Settler passes.
 //
 // It asks for the four answers of the contract, breaks the connection to the
 // chain in both ways (not done, done but the reply lost), lets strangers and
@@ -14,15 +14,16 @@ import (
 	"testing"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/settle"
 )
 
 // A Bench is a fresh settler with its chain, and what sets them up.
 type Bench struct {
-	Settler  deed.Settler
-	Pay      func(nonce string) deed.Authorization    // signs a payment that is good
-	Cancel   func(a deed.Authorization)               // spends its nonce on nothing
+	Settler  settle.Settler
+	Pay      func(nonce string) settle.Authorization  // signs a payment that is good
+	Cancel   func(a settle.Authorization)             // spends its nonce on nothing
 	Expire   func()                                   // lets the chain's clock pass the end of all that is signed
-	Stranger func(all ...deed.Authorization) string   // settles them in one transaction of a stranger's
+	Stranger func(all ...settle.Authorization) string // settles them in one transaction of a stranger's
 	Break    func(done bool) (broken <-chan struct{}) // what is sent is lost, or its answer; closed when that happened
 	Mend     func()                                   // ends that
 	Moved    func() int                               // transfers made to us
@@ -86,9 +87,9 @@ func checked(t *testing.T, b Bench) {
 	}
 	b.settled(t, good)
 	b.Stranger(third)
-	for _, a := range []deed.Authorization{good, third} {
-		if _, err := b.Settler.Check(t.Context(), a, nil); !errors.Is(err, deed.ErrAlreadyPaid) {
-			t.Errorf("one that is paid: got %v, want %v", err, deed.ErrAlreadyPaid)
+	for _, a := range []settle.Authorization{good, third} {
+		if _, err := b.Settler.Check(t.Context(), a, nil); !errors.Is(err, settle.ErrAlreadyPaid) {
+			t.Errorf("one that is paid: got %v, want %v", err, settle.ErrAlreadyPaid)
 		}
 	}
 	if _, err := b.Settler.Check(t.Context(), other, nil); deed.CodeOf(err) != deed.CodePaymentInvalid {
@@ -126,7 +127,7 @@ func (b Bench) cut(t *testing.T, done bool, f func(context.Context) (string, err
 		case <-ctx.Done():
 		}
 	}()
-	if txHash, err := f(ctx); err == nil || deed.Refused(err) {
+	if txHash, err := f(ctx); err == nil || settle.Refused(err) {
 		t.Fatalf("got %q, %v, want an error that is no refusal", txHash, err)
 	}
 	b.Mend()
@@ -149,7 +150,7 @@ func failed(t *testing.T, b Bench, done bool) {
 
 func raced(t *testing.T, b Bench) {
 	var wg sync.WaitGroup
-	var all []deed.Authorization
+	var all []settle.Authorization
 	for i := range 4 {
 		all = append(all, b.Pay(fmt.Sprint(i)))
 	}
@@ -175,7 +176,7 @@ func raced(t *testing.T, b Bench) {
 }
 
 func stranger(t *testing.T, b Bench) {
-	var all []deed.Authorization
+	var all []settle.Authorization
 	for i := range 4 {
 		all = append(all, b.Pay(fmt.Sprint(i)))
 	}
@@ -220,7 +221,7 @@ func refundedOnce(t *testing.T, b Bench) {
 }
 
 func failedRefund(t *testing.T, b Bench, done bool) {
-	r := deed.Refund{PaymentID: "1", Payer: payee, Nonce: nonce(1), Amount: 70_000}
+	r := settle.Refund{PaymentID: "1", Payer: payee, Nonce: nonce(1), Amount: 70_000}
 	b.cut(t, done, func(ctx context.Context) (string, error) { return b.Settler.Refund(ctx, r) })
 	b.refund(t, "1", nonce(1), 70_000)
 	if got := b.Balance(payee); got != 70_000 {
@@ -232,7 +233,7 @@ func incoming(t *testing.T, b Bench) {
 	want := map[string]string{} // transaction by nonce
 	ours := b.Pay("1")
 	want[ours.Nonce] = b.settled(t, ours)
-	strangers := []deed.Authorization{b.Pay("2"), b.Pay("3")}
+	strangers := []settle.Authorization{b.Pay("2"), b.Pay("3")}
 	txHash := b.Stranger(strangers...)
 	for _, a := range strangers {
 		want[a.Nonce] = txHash
@@ -260,7 +261,7 @@ func incoming(t *testing.T, b Bench) {
 	}
 }
 
-func (b Bench) settled(t *testing.T, a deed.Authorization) string {
+func (b Bench) settled(t *testing.T, a settle.Authorization) string {
 	t.Helper()
 	txHash, err := b.Settler.Settle(t.Context(), a)
 	if err != nil || txHash == "" {
@@ -269,17 +270,17 @@ func (b Bench) settled(t *testing.T, a deed.Authorization) string {
 	return txHash
 }
 
-func (b Bench) refused(t *testing.T, a deed.Authorization) {
+func (b Bench) refused(t *testing.T, a settle.Authorization) {
 	t.Helper()
 	moved := b.Moved()
-	if txHash, err := b.Settler.Settle(t.Context(), a); !deed.Refused(err) || b.Moved() != moved {
+	if txHash, err := b.Settler.Settle(t.Context(), a); !settle.Refused(err) || b.Moved() != moved {
 		t.Errorf("got %q, %v and %d more transfers, want a refusal", txHash, err, b.Moved()-moved)
 	}
 }
 
 func (b Bench) refund(t *testing.T, id, nonce string, amount deed.USDC) string {
 	t.Helper()
-	txHash, err := b.Settler.Refund(t.Context(), deed.Refund{PaymentID: id, Payer: payee, Nonce: nonce, Amount: amount})
+	txHash, err := b.Settler.Refund(t.Context(), settle.Refund{PaymentID: id, Payer: payee, Nonce: nonce, Amount: amount})
 	if err != nil || txHash == "" {
 		t.Errorf("refund %s: got %q, %v, want a transaction", id, txHash, err)
 	}

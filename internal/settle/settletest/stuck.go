@@ -7,14 +7,14 @@ import (
 	"sync"
 	"testing"
 
-	"deed.example/deed"
+	"deed.example/deed/internal/settle"
 )
 
-func (b Bench) stuck(t *testing.T, a deed.Authorization) {
+func (b Bench) stuck(t *testing.T, a settle.Authorization) {
 	t.Helper()
 	moved := b.Moved()
 	txHash, err := b.Settler.Settle(t.Context(), a)
-	if !errors.Is(err, deed.ErrUnsettleable) && !errors.Is(err, deed.ErrReverted) || deed.Refused(err) || b.Moved() != moved {
+	if !errors.Is(err, settle.ErrUnsettleable) && !errors.Is(err, settle.ErrReverted) || settle.Refused(err) || b.Moved() != moved {
 		t.Errorf("got %q, %v and %d more transfers, want that it is stuck", txHash, err, b.Moved()-moved)
 	}
 }
@@ -37,7 +37,7 @@ func stuck(t *testing.T, b Bench) {
 func abandoned(t *testing.T, b Bench) {
 	moves, expires := b.Pay("1"), b.Pay("2")
 	b.Drain()
-	for _, a := range []deed.Authorization{moves, expires} {
+	for _, a := range []settle.Authorization{moves, expires} {
 		b.stuck(t, a)
 		for range 2 {
 			if err := b.Settler.Abandon(t.Context(), a); err != nil {
@@ -70,13 +70,13 @@ func carried(t *testing.T, b Bench) {
 // Of settling and abandoning at once, one wins.
 func abandonRaced(t *testing.T, b Bench) {
 	var wg sync.WaitGroup
-	all, gone, settled := make([]deed.Authorization, 16), make([]bool, 16), make([]bool, 16)
+	all, gone, settled := make([]settle.Authorization, 16), make([]bool, 16), make([]bool, 16)
 	for i := range all {
 		all[i] = b.Pay(fmt.Sprint(i))
 		wg.Go(func() { gone[i] = b.Settler.Abandon(t.Context(), all[i]) == nil })
 		wg.Go(func() {
 			_, err := b.Settler.Settle(t.Context(), all[i])
-			if settled[i] = err == nil; err != nil && !errors.Is(err, deed.ErrUnsettleable) {
+			if settled[i] = err == nil; err != nil && !errors.Is(err, settle.ErrUnsettleable) {
 				t.Errorf("payment %d: got %v", i, err)
 			}
 		})

@@ -16,7 +16,8 @@ import (
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 
-	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/sqldb"
 )
 
@@ -82,11 +83,11 @@ func PostgresURL(t testing.TB) string {
 
 // Zones returns zones that are served as ours are, and not signed.
 func Zones(db *sqldb.DB, now func() time.Time) sqldb.Zones {
-	return sqldb.Zones{DB: db, Now: now, Publishing: deed.Publishing{
-		SOA: deed.NewSOA("ns1.deed.example", "hostmaster.deed.example"), Servers: []string{"ns1.deed.example", "ns2.deed.example"},
+	return sqldb.Zones{DB: db, Now: now, Publishing: dnssec.Publishing{
+		SOA: dnssec.NewSOA("ns1.deed.example", "hostmaster.deed.example"), Servers: []string{"ns1.deed.example", "ns2.deed.example"},
 		Master: "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
 	}}
 }
 
 // AdmitAll lets every payment be opened.
-func AdmitAll(deed.Payer) error { return nil }
+func AdmitAll(order.Payer) error { return nil }

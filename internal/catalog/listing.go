@@ -1,0 +1,72 @@
+package catalog
+
+import (
+	"time"
+
+	"deed.example/deed"
+)
+
+// A Listing is one TLD of a price list, ours or a wholesaler's. Prices are per
+// year.
+type Listing struct {
+	TLD          deed.TLD
+	Registration deed.USDC
+	Renewal      deed.USDC
+	Transfer     deed.USDC
+	Restore      deed.USDC // for a name in redemption, on top of its renewal
+	MinYears     int
+	MaxYears     int
+	GraceDays    int  // to renew after expiry
+	DeleteDays   int  // to take a new registration back
+	Privacy      bool // the registry lets the owner's data be hidden
+	IDN          bool // labels beyond ASCII are sold
+}
+
+// A Markup turns what a name costs us into what we ask for it.
+type Markup struct {
+	BasisPoints int64 // hundredths of a percent: 2000 is 20 %
+	Fee         deed.USDC
+}
+
+// Price returns wholesale × (1 + markup) + fee, rounded up to the cent.
+func (m Markup) Price(wholesale deed.USDC) deed.USDC {
+	// In two parts, so that the share is rounded up and never down.
+	share := (int64(wholesale)*m.BasisPoints + 9_999) / 10_000
+	return (wholesale + deed.USDC(share) + m.Fee).UpToCent()
+}
+
+// Marked returns the listing as we publish it.
+func (l Listing) Marked(m Markup) Listing {
+	l.Registration = m.Price(l.Registration)
+	l.Renewal = m.Price(l.Renewal)
+	l.Transfer = m.Price(l.Transfer)
+	l.Restore = m.Price(l.Restore)
+	return l
+}
+
+// ReplacedPrices are a list that was published, and another since.
+type ReplacedPrices struct {
+	Listings []Listing // sorted by TLD
+	At       time.Time // when the other one came
+}
+
+// RegistrationPrice returns the price of a new name for so many years: the
+// first at the registration price, the others at the renewal price, each as
+// published. It fails with CodeValidation when the registry does not sell
+// that many at once.
+func (l Listing) RegistrationPrice(years int) (deed.USDC, error) {
+	if years < l.MinYears || years > l.MaxYears {
+		return 0, deed.Invalid("years", ".%s is sold for %d to %d years at once, not for %d", l.TLD, l.MinYears, l.MaxYears, years)
+	}
+	return l.Registration + deed.USDC(years-1)*l.Renewal, nil
+}
+
+// RenewalPrice returns the price of so many more years, out of redemption or
+// not.
+func (l Listing) RenewalPrice(years int, restore bool) deed.USDC {
+	price := deed.USDC(years) * l.Renewal
+	if restore {
+		price += l.Restore
+	}
+	return price
+}

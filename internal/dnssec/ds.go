@@ -1,0 +1,50 @@
+package dnssec
+
+import (
+	"slices"
+	"strings"
+
+	"deed.example/deed"
+)
+
+// A DS names a key that signs a zone, as its parent publishes it (RFC 4034, 5).
+type DS struct {
+	KeyTag     uint16
+	Algorithm  uint8
+	DigestType uint8
+	Digest     string // hex, lowercase
+}
+
+// The algorithms that may sign, and the length in hex of the digests that may
+// name a key (RFC 8624, 3.1 and 3.3).
+var (
+	dsAlgorithms = []uint8{8, 10, 13, 14, 15, 16}
+	dsDigests    = map[uint8]int{2: 64, 4: 96}
+)
+
+// maxDS is how many keys a registry takes for one name.
+const maxDS = 8
+
+// ParseDS returns the keys with their digests in lower case. It fails with
+// CodeValidation when a resolver could not or should not follow one of them.
+func ParseDS(keys []DS) ([]DS, error) {
+	if len(keys) > maxDS {
+		return nil, deed.Invalid("ds", "must be %d at most, not %d", maxDS, len(keys))
+	}
+	var out []DS
+	for _, k := range keys {
+		k.Digest = strings.ToLower(k.Digest)
+		switch {
+		case !slices.Contains(dsAlgorithms, k.Algorithm):
+			return nil, deed.Invalid("ds", "algorithm %d is not one of %v", k.Algorithm, dsAlgorithms)
+		case dsDigests[k.DigestType] == 0:
+			return nil, deed.Invalid("ds", "digest type %d is neither 2 (SHA-256) nor 4 (SHA-384)", k.DigestType)
+		case len(k.Digest) != dsDigests[k.DigestType] || strings.Trim(k.Digest, "0123456789abcdef") != "":
+			return nil, deed.Invalid("ds", "a digest of type %d has %d hex digits", k.DigestType, dsDigests[k.DigestType])
+		case slices.Contains(out, k):
+			return nil, deed.Invalid("ds", "key %d is there twice", k.KeyTag)
+		}
+		out = append(out, k)
+	}
+	return out, nil
+}

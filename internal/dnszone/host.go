@@ -1,0 +1,151 @@
+package dnszone
+
+import (
+	"errors"
+	"net/netip"
+	"strings"
+
+	"golang.org/x/net/idna"
+
+	"deed.example/deed"
+)
+
+// maxNameLength is how long a name may be, without its last dot (RFC 1035,
+// 2.3.4: 255 octets on the wire).
+const maxNameLength = 253
+
+// relativeHost returns the host as it stands in a zone: relative, lowercase
+// A-labels, "@" for the apex. A name that ends in the zone is accepted.
+func relativeHost(s string, zone deed.Name) (string, error) {
+	if s == "@" {
+		return s, nil
+	}
+	name, absolute := strings.CutSuffix(s, ".")
+	name, err := foldLabels(name)
+	if err != nil {
+		return "", deed.Invalid("host", "%s cannot be a host: %v", deed.Quoted(s), err)
+	}
+	host, inside := cutZone(name, zone)
+	if absolute && !inside {
+		return "", deed.Invalid("host", "%s is not in %s: write a name below it, such as www", deed.Quoted(s), zone)
+	}
+	if _, again := cutZone(host, zone); again {
+		return "", deed.Invalid("host", "%s names the zone twice: write only what stands in front of %s", deed.Quoted(s), zone)
+	}
+	switch {
+	case strings.Contains(strings.TrimPrefix(host, "*"), "*") || host[0] == '*' && len(host) > 1 && host[1] != '.':
+		return "", deed.Invalid("host", "%s has a * where none can be: it is the whole first label, as in *.example", deed.Quoted(s))
+	case len(host)+1+len(zone) > maxNameLength && host != "@":
+		return "", deed.Invalid("host", "%s makes a name of more than %d characters: shorten it", deed.Quoted(s), maxNameLength)
+	}
+	return host, nil
+}
+
+// cutZone returns the name relative to the zone and true, or the name and
+// false when it is not inside.
+func cutZone(name string, zone deed.Name) (string, bool) {
+	if name == string(zone) {
+		return "@", true
+	}
+	return strings.CutSuffix(name, "."+string(zone))
+}
+
+// absolute returns the whole name of a host, without the last dot.
+func absolute(host string, zone deed.Name) string {
+	if host == "@" {
+		return string(zone)
+	}
+	return host + "." + string(zone)
+}
+
+// dots are the characters that stand for a dot between labels (UTS 46, 4.5).
+var dots = strings.NewReplacer("\u3002", ".", "\uff0e", ".", "\uff61", ".")
+
+// foldLabels returns the name with every label in lowercase ASCII. Labels are
+// letters, digits, "_" and "-", or a "*" whose place the caller judges.
+func foldLabels(name string) (string, error) {
+	if len(name) > deed.MaxNameText {
+		return "", errors.New("it is too long")
+	}
+	labels := strings.Split(dots.Replace(name), ".")
+	for i, label := range labels {
+		ascii, err := foldLabel(label)
+		if err != nil {
+			return "", err
+		}
+		labels[i] = ascii
+	}
+	return strings.Join(labels, "."), nil
+}
+
+func foldLabel(label string) (string, error) {
+	ascii := strings.ToLower(label)
+	if strings.IndexFunc(label, func(r rune) bool { return r > '~' }) >= 0 {
+		var err error
+		if ascii, err = idna.Lookup.ToASCII(label); err != nil {
+			return "", errors.New("it is not a valid internationalised label")
+		}
+	}
+	switch {
+	case ascii == "":
+		return "", errors.New("a label is empty")
+	case len(ascii) > 63:
+		return "", errors.New("a label has at most 63 characters")
+	case !labelCharacters(ascii):
+		return "", errors.New("labels are made of letters, digits, - and _")
+	}
+	return ascii, nil
+}
+
+func labelCharacters(s string) bool {
+	for _, c := range []byte(s) {
+		letter := c >= 'a' && c <= 'z' || c >= '0' && c <= '9'
+		if !letter && c != '-' && c != '_' && c != '*' {
+			return false
+		}
+	}
+	return true
+}
+
+// A nameRule says what a name inside a value may be, beyond letters, digits
+// and hyphens.
+type nameRule struct {
+	underscore bool // _dmarc.example.com
+	root       bool // "." for none
+}
+
+// target returns the canonical form of a name inside a value: absolute,
+// lowercase A-labels, without the last dot. It is never relative: a lone label
+// is far more often a slip than a top-level domain.
+func (rule nameRule) target(s string) (string, error) {
+	if s == "." && rule.root {
+		return s, nil
+	}
+	if _, err := netip.ParseAddr(strings.TrimSuffix(s, ".")); err == nil {
+		return "", errors.New(deed.Quoted(s) + " is an address: write the name of a host, such as host.example.com")
+	}
+	name, err := foldLabels(strings.TrimSuffix(s, "."))
+	if err != nil {
+		return "", errors.New(deed.Quoted(s) + " is not the name of a host: " + err.Error())
+	}
+	last := name[strings.LastIndexByte(name, '.')+1:]
+	switch {
+	case last == name:
+		return "", errors.New(deed.Quoted(s) + " is not a whole name: write it to its end, such as host.example.com")
+	case len(name) > maxNameLength:
+		return "", errors.New("the name has more than 253 characters: shorten it")
+	case strings.Contains(name, "*"):
+		return "", errors.New(deed.Quoted(s) + " is a wildcard: write the name of one host")
+	case deed.Digits(last):
+		return "", errors.New(deed.Quoted(s) + " ends in a number: write the name of a host, such as host.example.com")
+	case !rule.underscore && !strictHost(name):
+		return "", errors.New(deed.Quoted(s) + " is not the name of a host: labels are letters, digits and inner hyphens")
+	}
+	return name, nil
+}
+
+// strictHost holds a name to the letters of host names (RFC 1123, 2.1).
+func strictHost(name string) bool {
+	dotted := "." + name + "."
+	return !strings.Contains(name, "_") && !strings.Contains(dotted, ".-") && !strings.Contains(dotted, "-.")
+}

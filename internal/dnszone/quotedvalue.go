@@ -1,0 +1,125 @@
+package dnszone
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/miekg/dns"
+
+	"deed.example/deed"
+)
+
+// readCAA reads the value of a CAA record (RFC 8659).
+func readCAA(f []field) (string, error) {
+	const form = `a CAA record holds flags (0 or 128), tag and value, such as 0 issue "letsencrypt.org"`
+	if len(f) != 3 || f[0].quoted || f[1].quoted || f[2].param {
+		return "", errors.New(form)
+	}
+	flags, tag := f[0].text, strings.ToLower(f[1].text)
+	switch {
+	case flags != "0" && flags != "128":
+		return "", errors.New(form + ", not " + deed.Quoted(flags))
+	case len(tag) > 255 || strings.Trim(tag, "abcdefghijklmnopqrstuvwxyz0123456789") != "":
+		return "", errors.New(form + ": " + deed.Quoted(tag) + " is not a tag of letters and digits")
+	case !printable(f[2].text):
+		return "", errors.New(form + ": the value has letters beyond ASCII")
+	}
+	return flags + " " + tag + " " + quoted(f[2].text), nil
+}
+
+func showCAA(rr dns.RR) string {
+	c := rr.(*dns.CAA)
+	return fmt.Sprintf("%d %s %s", c.Flag, strings.ToLower(c.Tag), quoted(c.Value)) // the library unpacks this string without escapes
+}
+
+// readNAPTR reads the value of a NAPTR record (RFC 3403).
+func readNAPTR(f []field) (string, error) {
+	const form = `a NAPTR record holds order, preference, "flags", "services", "regexp" and replacement, such as 100 10 "S" "SIP+D2U" "" _sip._udp.example.com`
+	if len(f) != 6 || f[5].quoted {
+		return "", errors.New(form)
+	}
+	out, err := readNumbers(f[:2], 65535, 65535)
+	if err != nil {
+		return "", errors.New(form + ": " + err.Error())
+	}
+	for _, part := range f[2:5] {
+		if !printable(part.text) || len(part.text) > 255 || part.param {
+			return "", errors.New(form + ": a string has at most 255 characters, all of ASCII")
+		}
+		out += " " + quoted(part.text)
+	}
+	name, err := nameRule{underscore: true, root: true}.targetDot(f[5].text)
+	if err != nil {
+		return "", err
+	}
+	if f[4].text != "" && name != "." {
+		return "", errors.New("a NAPTR record has a regexp or a replacement, not both: write . for the replacement")
+	}
+	if !validSubstitution(f[4].text) {
+		return "", errors.New(deed.Quoted(f[4].text) + ` is not a substitution, such as "!^(.*)$!sip:\\1@example.com!i" with one delimiter three times`)
+	}
+	return out + " " + name, nil
+}
+
+// validSubstitution checks the regexp of a NAPTR record: delimiter, expression,
+// delimiter, replacement, delimiter, and "i" or nothing (RFC 3402, 3.2). Some
+// secondaries refuse the whole zone for a bad one.
+func validSubstitution(s string) bool {
+	if s == "" {
+		return true
+	}
+	if strings.IndexByte(`0123456789\i`, s[0]) >= 0 {
+		return false
+	}
+	parts := cutUnescaped(s[1:], s[0])
+	if len(parts) != 3 || parts[2] != "" && parts[2] != "i" {
+		return false
+	}
+	expression, err := regexp.CompilePOSIX(parts[0])
+	if parts[0] == "" || err != nil {
+		return false
+	}
+	for i := 0; i < len(parts[1]); i++ {
+		if parts[1][i] != '\\' {
+			continue
+		}
+		i++
+		if i == len(parts[1]) || deed.Digits(parts[1][i:i+1]) && (parts[1][i] == '0' || int(parts[1][i]-'0') > expression.NumSubexp()) {
+			return false
+		}
+	}
+	return true
+}
+
+// cutUnescaped cuts s at every delimiter that has no backslash in front.
+func cutUnescaped(s string, delimiter byte) []string {
+	var parts []string
+	begin := 0
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case delimiter:
+			parts = append(parts, s[begin:i])
+			begin = i + 1
+		}
+	}
+	return append(parts, s[begin:])
+}
+
+func showNAPTR(rr dns.RR) string {
+	n := rr.(*dns.NAPTR)
+	return fmt.Sprintf("%d %d %s %s %s %s", n.Order, n.Preference,
+		requoted(n.Flags), requoted(n.Service), requoted(n.Regexp), undot(n.Replacement))
+}
+
+// requoted quotes a string that the library holds with its own escapes.
+func requoted(s string) string {
+	text, err := unescaped(s)
+	if err != nil {
+		text = s // the library wrote the escapes, and writes good ones
+	}
+	return quoted(text)
+}

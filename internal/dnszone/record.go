@@ -1,0 +1,201 @@
+package dnszone
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"deed.example/deed"
+)
+
+// How long a record may be kept by those who asked for it, in seconds.
+const (
+	minTTL     = 60
+	maxTTL     = 86400
+	defaultTTL = 3600
+)
+
+// maxValueText bounds what we try to read as a value: a byte of data takes four
+// characters as \DDD, and quotes come on top.
+const maxValueText = 5 * maxRecordBytes
+
+// A RecordInput is a record as a caller wrote it.
+type RecordInput struct {
+	Type, Host, Value string
+	TTL               *int // nil for the default
+	Distance          *int
+	Priority          *int // another name for the distance of an MX; of an SRV, its priority
+}
+
+// Record returns the canonical form of the input. It fails as Canonical does.
+func (in RecordInput) Record(zone deed.Name) (Record, error) {
+	r := Record{Type: in.Type, Host: in.Host, Value: in.Value, Distance: in.Distance, TTL: defaultTTL}
+	if in.TTL != nil {
+		if err := checkTTL(*in.TTL); err != nil {
+			return Record{}, err
+		}
+		r.TTL = *in.TTL
+	}
+	return r.withPriority(in.Priority, zone)
+}
+
+// A RecordPatch says what is new in a record; what is nil stays.
+type RecordPatch struct {
+	Type     *string `json:",omitempty"` // may be said, and not changed
+	Host     *string `json:",omitempty"`
+	Value    *string `json:",omitempty"`
+	TTL      *int    `json:",omitempty"`
+	Distance *int    `json:",omitempty"` // alone, of an SRV: its new weight
+	Priority *int    `json:",omitempty"` // as in RecordInput
+}
+
+// Canonical checks the record as a caller wrote it and returns its one
+// canonical form: what two records have in common exactly when they are the
+// same in the DNS. A TTL of 0 is the default.
+//
+// It fails with CodeValidation when the record cannot stand in the zone,
+// whatever else is there.
+func (r Record) Canonical(zone deed.Name) (Record, error) {
+	t, err := recordTypeOf(r.Type)
+	if err != nil {
+		return Record{}, err
+	}
+	r.Type = t.name
+	if r.Host == "" {
+		return Record{}, deed.Invalid("host", "is missing: write @ for %s itself or a name below it, such as www", zone)
+	}
+	if err := checkCharacters("host", r.Host); err != nil {
+		return Record{}, err
+	}
+	if err := checkCharacters("value", r.Value); err != nil {
+		return Record{}, err
+	}
+	if r.Host, err = relativeHost(r.Host, zone); err != nil {
+		return Record{}, err
+	}
+	if err := r.checkPlace(zone); err != nil {
+		return Record{}, err
+	}
+	if r.TTL == 0 {
+		r.TTL = defaultTTL
+	}
+	if err := checkTTL(r.TTL); err != nil {
+		return Record{}, err
+	}
+	if r, err = r.withData(t); err != nil {
+		return Record{}, err
+	}
+	if r.Type == "CNAME" && r.Value == absolute(r.Host, zone) {
+		return Record{}, deed.Invalid("value", "%s is the host itself: a CNAME names another one", deed.Quoted(r.Value))
+	}
+	return r, nil
+}
+
+// checkPlace keeps types away from hosts where they cannot be.
+func (r Record) checkPlace(zone deed.Name) error {
+	wildcard := strings.HasPrefix(r.Host, "*")
+	switch {
+	case r.Type == "CNAME" && r.Host == "@":
+		return deed.Invalid("host", "%s itself cannot be a CNAME: write an HTTPS record, or A and AAAA records", zone)
+	case r.Type == "NS" && r.Host == "@":
+		return deed.Invalid("host", "the NS records of %s itself are ours: change its servers with PUT /domains/%s/nameservers", zone, zone)
+	case r.Type == "DS" && r.Host == "@":
+		return deed.Invalid("host", "the DS of %s itself stands at the registry, and we put it there: write one only for a host that is delegated", zone)
+	case wildcard && (r.Type == "NS" || r.Type == "DS"):
+		return deed.Invalid("host", "a wildcard cannot be delegated: write one %s record for each host", r.Type)
+	}
+	return nil
+}
+
+// Update returns the record with the patch applied, in canonical form. The
+// distance alone is the new weight of an SRV; a new value of four fields brings
+// its own.
+//
+// It fails with CodeValidation when the patch says nothing, says another type,
+// or leaves a record that Canonical refuses.
+func (r Record) Update(p RecordPatch, zone deed.Name) (Record, error) {
+	if p.Type != nil && !strings.EqualFold(*p.Type, r.Type) {
+		return Record{}, deed.Invalid("type", "it is %s and stays so: delete this record and add one of another type", r.Type)
+	}
+	if p.Host == nil && p.Value == nil && p.TTL == nil && p.Distance == nil && p.Priority == nil {
+		return Record{}, deed.Invalid("value", "nothing is to change: write at least one of host, value, ttl and distance")
+	}
+	if p.Host != nil {
+		r.Host = *p.Host
+	}
+	if p.TTL != nil {
+		if err := checkTTL(*p.TTL); err != nil {
+			return Record{}, err
+		}
+		r.TTL = *p.TTL
+	}
+	switch {
+	case p.Value != nil:
+		r.Value = *p.Value
+		if r.Type == "SRV" && len(strings.Fields(r.Value)) == 4 {
+			r.Distance = nil
+		}
+	case p.Distance != nil && r.Type == "SRV":
+		r.Value = withoutWeight(r.Value)
+	}
+	switch {
+	case p.Distance != nil:
+		r.Distance = p.Distance
+	case p.Priority != nil && r.Type == "MX":
+		r.Distance = nil // the priority takes its place
+	}
+	return r.withPriority(p.Priority, zone)
+}
+
+// withoutWeight returns a canonical SRV value in the form of three fields.
+func withoutWeight(value string) string {
+	f := strings.Fields(value)
+	if len(f) != 4 {
+		return value
+	}
+	return f[0] + " " + f[2] + " " + f[3]
+}
+
+// withPriority returns the canonical form of r, to which a caller gave a
+// priority too.
+func (r Record) withPriority(priority *int, zone deed.Name) (Record, error) {
+	isMX := strings.EqualFold(r.Type, "MX")
+	if priority != nil && isMX && r.Distance == nil {
+		r.Distance = priority
+	}
+	r, err := r.Canonical(zone)
+	switch {
+	case err != nil || priority == nil:
+		return r, err
+	case r.Type == "MX" && *priority != *r.Distance:
+		return Record{}, deed.Invalid("priority", "it is another name for distance, and they differ: write only distance")
+	case r.Type == "SRV" && !strings.HasPrefix(r.Value, strconv.Itoa(*priority)+" "):
+		return Record{}, deed.Invalid("priority", "it differs from the one in value, %s: write it there alone", deed.Quoted(r.Value))
+	case r.Type != "MX" && r.Type != "SRV":
+		return Record{}, deed.Invalid("priority", "%s records have none: leave it out", r.Type)
+	}
+	return r, nil
+}
+
+func checkTTL(ttl int) error {
+	if ttl < minTTL || ttl > maxTTL {
+		return deed.Invalid("ttl", "%d is not from %d to %d seconds", ttl, minTTL, maxTTL)
+	}
+	return nil
+}
+
+// checkCharacters refuses what could end a line or a string where others read
+// it: control characters, and bytes that are no text.
+func checkCharacters(field, s string) error {
+	if s == "" {
+		return deed.Invalid(field, "is missing")
+	}
+	if len(s) > maxValueText {
+		return deed.Invalid(field, "it has %d bytes, and %d are the most of a record", len(s), maxRecordBytes)
+	}
+	if !utf8.ValidString(s) || strings.IndexFunc(s, unicode.IsControl) >= 0 {
+		return deed.Invalid(field, "%s has control characters or is not UTF-8: write plain text on one line", deed.Quoted(s))
+	}
+	return nil
+}

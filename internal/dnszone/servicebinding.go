@@ -1,0 +1,176 @@
+package dnszone
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/miekg/dns"
+
+	"deed.example/deed"
+)
+
+const serviceForm = `it holds priority, target and parameters, such as 1 . alpn="h2,h3" or 0 host.example.com`
+
+// readService reads the value of an HTTPS or SVCB record (RFC 9460).
+func readService(f []field) (string, error) {
+	if len(f) < 2 || f[1].quoted {
+		return "", errors.New(serviceForm)
+	}
+	priority, err := readNumbers(f[:1], 65535)
+	if err != nil {
+		return "", errors.New(serviceForm + ": " + err.Error())
+	}
+	target, err := nameRule{underscore: true, root: true}.targetDot(f[1].text)
+	if err != nil {
+		return "", err
+	}
+	if priority == "0" && len(f) > 2 {
+		return "", errors.New("priority 0 makes an alias, which has no parameters: leave them out or write a priority from 1")
+	}
+	params, err := readParams(f[2:])
+	return priority + " " + target + params, err
+}
+
+// readParams reads the parameters of a service. Their values are judged by the
+// parser, save for what it lets pass.
+func readParams(f []field) (string, error) {
+	var out strings.Builder
+	values := map[string]string{}
+	for _, param := range f {
+		key, value, _ := strings.Cut(param.text, "=")
+		key = strings.ToLower(key)
+		if _, twice := values[key]; twice {
+			return "", errors.New("the parameter " + deed.Quoted(key) + " is there twice")
+		}
+		if param.quoted {
+			return "", errors.New("a parameter is written like alpn=h2,h3, with no quote in front")
+		}
+		if err := checkParam(key, value); err != nil {
+			return "", err
+		}
+		values[key] = value
+		out.WriteString(" " + key)
+		if value != "" {
+			out.WriteString(`="` + value + `"`)
+		}
+	}
+	return out.String(), checkMandatory(values)
+}
+
+func checkParam(key, value string) error {
+	if !printable(value) || strings.ContainsAny(value, ` "\;`) {
+		return fmt.Errorf(`the value of %s has a space, one of " \ ; or a letter beyond ASCII`, deed.Quoted(key))
+	}
+	number, private := strings.CutPrefix(key, "key")
+	check, known := paramChecks[key]
+	switch {
+	case private && deed.Digits(number):
+		return nil // the parser knows which numbers are free
+	case !known:
+		return fmt.Errorf("there is no parameter %s: write one of %s, or key and its number", deed.Quoted(key), strings.Join(slices.Sorted(maps.Keys(paramChecks)), ", "))
+	case !check(value):
+		return fmt.Errorf("%s cannot have the value %s: a parameter is written like %s", key, deed.Quoted(value), paramExamples[key])
+	}
+	return nil
+}
+
+// paramChecks say whether a parameter may have a value.
+var paramChecks = map[string]func(value string) bool{
+	"alpn":            each(func(s string) bool { return s != "" && len(s) <= 255 }),
+	"dohpath":         func(s string) bool { return strings.HasPrefix(s, "/") && strings.Contains(s, "{?dns}") },
+	"ech":             isBase64,
+	"ipv4hint":        each(isIPv4),
+	"ipv6hint":        each(isIPv6),
+	"mandatory":       each(func(s string) bool { return s != "" }),
+	"no-default-alpn": func(s string) bool { return s == "" },
+	"ohttp":           func(s string) bool { return s == "" },
+	"port":            isPort,
+}
+
+// paramExamples show how each parameter is written.
+var paramExamples = map[string]string{
+	"alpn":            "alpn=h2,h3",
+	"dohpath":         "dohpath=/dns-query{?dns}",
+	"ech":             "ech= and base64",
+	"ipv4hint":        "ipv4hint=192.0.2.1",
+	"ipv6hint":        "ipv6hint=2001:db8::1",
+	"mandatory":       "mandatory=alpn",
+	"no-default-alpn": "no-default-alpn, without a value",
+	"ohttp":           "ohttp, without a value",
+	"port":            "port=8443",
+}
+
+func isBase64(s string) bool {
+	_, err := base64.StdEncoding.Strict().DecodeString(s)
+	return s != "" && err == nil
+}
+
+func isPort(s string) bool {
+	_, err := strconv.ParseUint(s, 10, 16)
+	return err == nil
+}
+
+func isIPv4(s string) bool {
+	a, err := netip.ParseAddr(s)
+	return err == nil && a.Is4()
+}
+
+func isIPv6(s string) bool {
+	a, err := netip.ParseAddr(s)
+	return err == nil && a.Is6() && !a.Is4In6() && a.Zone() == ""
+}
+
+// each returns a check of a list with commas between.
+func each(check func(string) bool) func(string) bool {
+	return func(list string) bool {
+		for s := range strings.SplitSeq(list, ",") {
+			if !check(s) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// checkMandatory holds parameters to what they say of each other (RFC 9460,
+// 7.1.1 and 8).
+func checkMandatory(values map[string]string) error {
+	if _, ok := values["no-default-alpn"]; ok && values["alpn"] == "" {
+		return errors.New("no-default-alpn needs alpn beside it")
+	}
+	list, ok := values["mandatory"]
+	if !ok {
+		return nil
+	}
+	keys := strings.Split(list, ",")
+	for i, key := range keys {
+		if _, there := values[key]; !there || key == "mandatory" || slices.Contains(keys[:i], key) {
+			return errors.New("mandatory names " + deed.Quoted(key) + ": it names each of the other parameters once at most")
+		}
+	}
+	return nil
+}
+
+func showService(rr dns.RR) string {
+	var s dns.SVCB
+	switch rr := rr.(type) {
+	case *dns.SVCB:
+		s = *rr
+	case *dns.HTTPS:
+		s = rr.SVCB
+	}
+	out := fmt.Sprintf("%d %s", s.Priority, undot(s.Target))
+	for _, param := range s.Value {
+		out += " " + param.Key().String()
+		if value := param.String(); value != "" {
+			out += `="` + value + `"`
+		}
+	}
+	return out
+}

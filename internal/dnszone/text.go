@@ -1,0 +1,198 @@
+package dnszone
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"deed.example/deed"
+)
+
+// A field is one part of a value: a word, or a string in double quotes.
+type field struct {
+	text   string // without the quotes and escapes
+	quoted bool
+	param  bool // key="…": a word with a string right behind its "="
+}
+
+// splitFields takes a value apart. A backslash means something inside quotes
+// only, and none of the characters that mean something to a master file stand
+// outside them, so that nothing is lost on the way through one.
+func splitFields(value string) ([]field, error) {
+	var fields []field
+	rest := strings.TrimLeft(value, " ")
+	for rest != "" {
+		word := rest[:wordLength(rest)]
+		if strings.ContainsAny(word, `\;()`) {
+			return nil, errors.New(deed.Quoted(word) + ` has one of \ ; ( ) in it: put the text in double quotes`)
+		}
+		f := field{text: word, quoted: word == ""}
+		rest = rest[len(word):]
+		if strings.HasPrefix(rest, `"`) {
+			text, after, err := cutQuoted(rest)
+			if err != nil {
+				return nil, err
+			}
+			f.text, f.param, rest = word+text, word != "", after
+		}
+		if f.param && !strings.HasSuffix(word, "=") || rest != "" && rest[0] != ' ' {
+			return nil, errors.New("there is no space between a word and a string in quotes")
+		}
+		fields = append(fields, f)
+		rest = strings.TrimLeft(rest, " ")
+	}
+	return fields, nil
+}
+
+// wordLength returns how far the word at the beginning of s reaches: to a space
+// or a quote.
+func wordLength(s string) int {
+	i := strings.IndexAny(s, ` "`)
+	if i < 0 {
+		return len(s)
+	}
+	return i
+}
+
+// cutQuoted returns the text of the string in double quotes that s begins
+// with, and what follows it.
+func cutQuoted(s string) (text, rest string, err error) {
+	for i := 1; i < len(s); i++ {
+		switch s[i] {
+		case '"':
+			text, err = unescaped(s[1:i])
+			return text, s[i+1:], err
+		case '\\':
+			i++
+		}
+	}
+	return "", "", errors.New("a double quote is not closed")
+}
+
+// unescaped returns the text that s stands for.
+func unescaped(s string) (string, error) {
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		c, n := s[i], 1
+		if c == '\\' {
+			var err error
+			if c, n, err = unescape(s[i:]); err != nil {
+				return "", err
+			}
+		}
+		b.WriteByte(c)
+		i += n
+	}
+	return b.String(), nil
+}
+
+// unescape reads the escape that s begins with, and says how long it is: \DDD
+// is a byte by its number, and \ before another character is that character
+// (RFC 1035, 5.1).
+func unescape(s string) (c byte, length int, err error) {
+	if len(s) >= 4 && deed.Digits(s[1:4]) {
+		n := int(s[1]-'0')*100 + int(s[2]-'0')*10 + int(s[3]-'0')
+		if n > 255 {
+			return 0, 0, fmt.Errorf("%s is not the number of a byte", s[:4])
+		}
+		return byte(n), 4, nil
+	}
+	if len(s) < 2 || deed.Digits(s[1:2]) {
+		return 0, 0, errors.New(`a backslash stands before a character or three digits: write \\ for a backslash`)
+	}
+	return s[1], 2, nil
+}
+
+// quoted returns the text as a string in double quotes.
+func quoted(text string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, c := range []byte(text) {
+		switch {
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c < ' ' || c > '~':
+			fmt.Fprintf(&b, `\%03d`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// printable says whether all of s are visible characters of ASCII, or spaces.
+func printable(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) < 0
+}
+
+// readText returns the text of a TXT value. One that begins with a double
+// quote is in presentation form, one or more strings that make up the text.
+func readText(value string) (string, error) {
+	if !strings.HasPrefix(value, `"`) {
+		return value, nil
+	}
+	fields, err := splitFields(value)
+	if err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	for _, f := range fields {
+		if !f.quoted {
+			return "", errors.New("a quoted string is followed by something else: put all of it in quotes")
+		}
+		text.WriteString(f.text)
+	}
+	return text.String(), checkText(text.String())
+}
+
+func checkText(text string) error {
+	switch {
+	case text == "":
+		return errors.New("the text is empty")
+	case !utf8.ValidString(text) || strings.IndexFunc(text, unicode.IsControl) >= 0:
+		return errors.New("the text has control characters or is not UTF-8")
+	}
+	return nil
+}
+
+// showText returns the canonical value of a text: the text itself, and in
+// quotes only where it would be taken for the presentation form.
+func showText(text string) string {
+	if !strings.HasPrefix(text, `"`) {
+		return text
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
+}
+
+// stringLength is how many bytes one string of a TXT record holds.
+const stringLength = 255
+
+// textData returns the rdata of a text: strings of up to 255 bytes.
+func textData(text string) string {
+	var b strings.Builder
+	for len(text) > 0 {
+		n := min(len(text), stringLength)
+		b.WriteByte(byte(n))
+		b.WriteString(text[:n])
+		text = text[n:]
+	}
+	return b.String()
+}
+
+// textOf returns the text of the rdata of a TXT record.
+func textOf(data string) (string, error) {
+	var b strings.Builder
+	for len(data) > 0 {
+		n := int(data[0])
+		if len(data) < 1+n {
+			return "", errors.New("a string of the TXT record is cut off")
+		}
+		b.WriteString(data[1 : 1+n])
+		data = data[1+n:]
+	}
+	return b.String(), checkText(b.String())
+}

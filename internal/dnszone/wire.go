@@ -1,0 +1,237 @@
+package dnszone
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/miekg/dns"
+
+	"deed.example/deed"
+)
+
+// withData returns r with its value and distance in canonical form.
+func (r Record) withData(t recordType) (Record, error) {
+	rr, err := r.data(t)
+	if err != nil {
+		return Record{}, err
+	}
+	if rr.data == "" || len(rr.data) > maxRecordBytes {
+		return Record{}, deed.Invalid("value", "it takes %d bytes in the DNS, and %d are the most", len(rr.data), maxRecordBytes)
+	}
+	r.Value, r.Distance = rr.value, nil
+	if t.code == dns.TypeMX || t.code == dns.TypeSRV {
+		f := strings.Fields(rr.value)
+		distance := f[0]
+		if t.code == dns.TypeMX {
+			r.Value = f[1]
+		} else {
+			distance = f[1]
+		}
+		n, err := strconv.Atoi(distance)
+		if err != nil {
+			return Record{}, fmt.Errorf("%s record %q: %w", t.name, rr.value, err)
+		}
+		r.Distance = &n
+	}
+	return r, nil
+}
+
+// A datum is the data of one record: on the wire, and as text.
+type datum struct {
+	data  string
+	value string // with the preference in front, for an MX
+}
+
+// data returns the canonical data of r, whose other fields are canonical.
+func (r Record) data(t recordType) (datum, error) {
+	if t.code == dns.TypeTXT {
+		if r.Distance != nil {
+			return datum{}, noDistance(t)
+		}
+		text, err := readText(r.Value)
+		if err != nil {
+			return datum{}, deed.Invalid("value", "%v", err)
+		}
+		return datum{textData(text), showText(text)}, nil
+	}
+	fields, err := splitFields(r.Value)
+	if err != nil {
+		return datum{}, deed.Invalid("value", "%v", err)
+	}
+	if fields, err = r.withDistance(t, fields); err != nil {
+		return datum{}, err
+	}
+	text, err := t.read(fields)
+	if err != nil {
+		return datum{}, deed.Invalid("value", "%v", err)
+	}
+	d, err := t.roundTrip(text)
+	if err != nil {
+		return datum{}, deed.Invalid("value", "%s is not the value of a record of type %s: %v", deed.Quoted(r.Value), t.name, err)
+	}
+	return d, nil
+}
+
+// roundTrip sends the checked text through the library's parser, to the wire
+// and back.
+func (t recordType) roundTrip(text string) (datum, error) {
+	parsed, err := dns.NewRR(". 0 IN " + t.name + " " + text)
+	if err != nil {
+		return datum{}, err
+	}
+	data, err := packData(parsed)
+	if err != nil {
+		return datum{}, err
+	}
+	back, err := unpackData(t.code, data)
+	if err != nil {
+		return datum{}, err
+	}
+	return datum{data, t.show(back)}, nil
+}
+
+func noDistance(t recordType) error {
+	return deed.Invalid("distance", "%s records have none: leave it out or write null", t.name)
+}
+
+// withDistance puts the distance among the fields: in front of the host of an
+// MX, and as the weight of an SRV that has only three.
+func (r Record) withDistance(t recordType, f []field) ([]field, error) {
+	d := r.Distance
+	switch {
+	case t.code != dns.TypeMX && t.code != dns.TypeSRV:
+		if d != nil {
+			return nil, noDistance(t)
+		}
+		return f, nil
+	case d != nil && (*d < 0 || *d > 65535):
+		return nil, deed.Invalid("distance", "%d is not from 0 to 65535", *d)
+	case t.code == dns.TypeMX && d == nil:
+		return nil, deed.Invalid("distance", "is missing: an MX record needs its preference from 0 to 65535; the smallest is tried first")
+	case t.code == dns.TypeMX:
+		return append([]field{{text: strconv.Itoa(*d)}}, f...), nil
+	case len(f) == 3 && d == nil:
+		return nil, deed.Invalid("distance", "is missing: %s, or priority port target with the weight in distance", srvForm)
+	case len(f) == 3:
+		return slices.Insert(f, 1, field{text: strconv.Itoa(*d)}), nil
+	case len(f) == 4 && d != nil && !sameNumber(f[1].text, *d):
+		return nil, deed.Invalid("distance", "it is the weight, which is %s in value: write it there alone", deed.Quoted(f[1].text))
+	}
+	return f, nil
+}
+
+func sameNumber(s string, n int) bool {
+	other, err := strconv.Atoi(s)
+	return err == nil && other == n
+}
+
+// packData returns the rdata of a record, without compression.
+func packData(rr dns.RR) (string, error) {
+	buf := make([]byte, dns.Len(rr)+1)
+	end, err := dns.PackRR(rr, buf, 0, nil, false)
+	if err != nil {
+		return "", err
+	}
+	return string(buf[end-int(rr.Header().Rdlength) : end]), nil
+}
+
+// unpackData reads rdata, all of it.
+func unpackData(code uint16, data string) (dns.RR, error) {
+	h := dns.RR_Header{Name: ".", Rrtype: code, Class: dns.ClassINET, Rdlength: uint16(len(data))}
+	rr, _, err := dns.UnpackRRWithHeader(h, []byte(data), 0)
+	return rr, err
+}
+
+// RR returns the record as name servers give it out. It fails as Canonical
+// does.
+func (r Record) RR(zone deed.Name) (RR, error) {
+	r, err := r.Canonical(zone)
+	if err != nil {
+		return RR{}, err
+	}
+	return r.served(zone)
+}
+
+// served is RR for a record that is canonical already.
+func (r Record) served(zone deed.Name) (RR, error) {
+	t, err := recordTypeOf(r.Type)
+	if err != nil {
+		return RR{}, err
+	}
+	d, err := r.data(t)
+	return RR{Owner: absolute(r.Host, zone), Type: t.code, TTL: uint32(r.TTL), Data: d.data}, err
+}
+
+// RecordOf returns the record that rr is in the zone, in canonical form and
+// without an ID. It fails with CodeValidation when it cannot be one.
+func RecordOf(zone deed.Name, rr RR) (Record, error) {
+	i := slices.IndexFunc(recordTypes, func(t recordType) bool { return t.code == rr.Type })
+	if i < 0 {
+		return Record{}, deed.Invalid("type", "%s is not a type that can be written", dns.Type(rr.Type))
+	}
+	host, inside := cutZone(rr.Owner, zone)
+	if !inside {
+		return Record{}, deed.Invalid("host", "%s is not in %s", deed.Quoted(rr.Owner), zone)
+	}
+	t := recordTypes[i]
+	r := Record{Type: t.name, Host: host, TTL: int(rr.TTL)}
+	if err := checkTTL(r.TTL); err != nil {
+		return Record{}, err
+	}
+	value, err := t.valueOf(rr.Data)
+	if err != nil {
+		return Record{}, deed.Invalid("value", "it is not the data of a %s record: %v", t.name, err)
+	}
+	r.Value = value
+	if t.code == dns.TypeMX {
+		preference, name, _ := strings.Cut(value, " ")
+		n, err := strconv.Atoi(preference)
+		if err != nil {
+			return Record{}, fmt.Errorf("MX record %q: %w", value, err)
+		}
+		r.Value, r.Distance = name, &n
+	}
+	return r.Canonical(zone)
+}
+
+// valueOf returns the value that the rdata stands for.
+func (t recordType) valueOf(data string) (string, error) {
+	if t.code == dns.TypeTXT {
+		text, err := textOf(data)
+		return showText(text), err
+	}
+	if data == "" || len(data) > 65535 {
+		return "", fmt.Errorf("there are %d bytes", len(data))
+	}
+	rr, err := unpackData(t.code, data)
+	if err != nil {
+		return "", err
+	}
+	return t.show(rr), nil
+}
+
+// RRs returns the records of the zone as name servers give them out, in their
+// order. All records of one host and type have the smallest TTL among them
+// (RFC 2181, 5.2).
+func (z Zone) RRs() ([]RR, error) {
+	type set struct{ host, kind string }
+	ttls := make(map[set]int, len(z.Records))
+	for _, r := range z.Records {
+		s := set{r.Host, r.Type}
+		if ttl, ok := ttls[s]; !ok || r.TTL < ttl {
+			ttls[s] = r.TTL
+		}
+	}
+	out := make([]RR, len(z.Records))
+	for i, r := range z.Records {
+		rr, err := r.served(z.Name)
+		if err != nil {
+			return nil, fmt.Errorf("record %s of %s: %v", r.ID, z.Name, err) // no %w: the caller of today did not write it
+		}
+		rr.TTL = uint32(ttls[set{r.Host, r.Type}])
+		out[i] = rr
+	}
+	return out, nil
+}

@@ -1,0 +1,192 @@
+package dnszone
+
+import (
+	"strings"
+	"time"
+
+	"deed.example/deed"
+)
+
+// A RecordID names one record for as long as it exists, and no other record of
+// its zone ever after. It has at most 14 characters of [a-z0-9]: clients show it
+// in a column of 15.
+type RecordID string
+
+// IDs used to be rec_ and 26 characters. They go on working: such an ID is that
+// of the record whose ID are the first 14 of the 26.
+const (
+	oldIDPrefix = "rec_"
+	oldIDLength = len(oldIDPrefix) + 26
+	maxRecordID = 14
+)
+
+// Short returns the ID in the form that records have, whichever form a caller, or
+// a change that was stored earlier, has it in. A migration made the IDs of the
+// records themselves short by the same rule.
+func (id RecordID) Short() RecordID {
+	if len(id) == oldIDLength && strings.HasPrefix(string(id), oldIDPrefix) {
+		return id[len(oldIDPrefix) : len(oldIDPrefix)+maxRecordID]
+	}
+	return id
+}
+
+// A Record is one DNS resource record of a zone (interface document, 2.3).
+// Canonical makes its one canonical form; the records of a Zone have it.
+type Record struct {
+	ID       RecordID
+	Type     string    // "A", "MX", …
+	Host     string    // relative to the zone; "@" is the apex
+	Value    string    // names in it are absolute and without the last dot; a TXT is its text
+	TTL      int       // seconds
+	Distance *int      `json:",omitempty"` // MX preference or SRV weight; nil for other types
+	Created  time.Time `json:",omitzero"`
+	Updated  time.Time `json:",omitzero"`
+}
+
+// A Zone is the full set of records of one registered name. Serial is the SOA
+// serial; it grows with every change. The SOA and the NS records at the apex
+// are ours and not among Records.
+type Zone struct {
+	Name    deed.Name
+	Owner   deed.Wallet
+	Serial  uint32
+	Records []Record
+}
+
+// OwnedBy fails with CodeOwnershipDenied unless who owns the zone.
+func (z Zone) OwnedBy(who deed.Wallet) error {
+	if z.Owner != who {
+		return deed.Errorf(deed.CodeOwnershipDenied, "%s belongs to another wallet", z.Name)
+	}
+	return nil
+}
+
+// Record returns the record with the given ID, in either form, or CodeNotFound.
+func (z Zone) Record(id RecordID) (Record, error) {
+	for _, r := range z.Records {
+		if r.ID == id.Short() {
+			return r, nil
+		}
+	}
+	return Record{}, z.noRecord(id)
+}
+
+// Matching returns the records of a type and at a host, each as a caller writes
+// it and any when it is "". It fails with CodeValidation when none can be there.
+func (z Zone) Matching(kind, host string) (found []Record, err error) {
+	if kind != "" {
+		t, err := recordTypeOf(kind)
+		if err != nil {
+			return nil, err
+		}
+		kind = t.name
+	}
+	if host != "" {
+		if host, err = relativeHost(host, z.Name); err != nil {
+			return nil, err
+		}
+	}
+	for _, r := range z.Records {
+		if (kind == "" || r.Type == kind) && (host == "" || r.Host == host) {
+			found = append(found, r)
+		}
+	}
+	return found, nil
+}
+
+func (z Zone) noRecord(id RecordID) error {
+	return deed.Errorf(deed.CodeNotFound, "%s has no record %s: GET /dns/%s lists the ones it has", z.Name, deed.Quoted(string(id)), z.Name)
+}
+
+// Add returns the zone with the canonical form of rec added. The receiver is
+// left as it was, and so are the serial and the times: ZoneChange.Apply keeps
+// those.
+//
+// It fails with CodeValidation when rec is malformed or cannot live beside the
+// records already there.
+func (z Zone) Add(rec Record) (Zone, error) {
+	return z.apply(RecordOp{Op: OpAdd, ID: rec.ID, Record: rec})
+}
+
+// Update returns the zone with the record changed by p. It fails with
+// CodeNotFound when there is no such record, and as Add does.
+func (z Zone) Update(id RecordID, p RecordPatch) (Zone, error) {
+	return z.apply(RecordOp{Op: OpUpdate, ID: id, Patch: p})
+}
+
+// Delete returns the zone without the record. It fails with CodeNotFound when
+// there is no such record, and with CodeValidation when another one needs it: a
+// DS stands beside an NS.
+func (z Zone) Delete(id RecordID) (Zone, error) {
+	return z.apply(RecordOp{Op: OpDelete, ID: id})
+}
+
+func (z Zone) apply(op RecordOp) (Zone, error) {
+	d := newDraft(z)
+	if err := d.do(op, time.Time{}); err != nil {
+		return Zone{}, err
+	}
+	return d.zone()
+}
+
+// checkHost says whether the records of one host may live together.
+func checkHost(zone deed.Name, recs []Record) error {
+	seen := make(map[dataKey]bool, len(recs))
+	sizes := map[string]int{} // by type
+	for _, r := range recs {
+		key := r.dataKey()
+		if seen[key] {
+			return deed.Invalid("value", "%s has this %s record already: change the one that is there", deed.Quoted(absolute(r.Host, zone)), r.Type)
+		}
+		seen[key] = true
+		rr, err := r.served(zone)
+		if err != nil {
+			return err
+		}
+		sizes[r.Type] += len(rr.Data)
+		if sizes[r.Type] > maxSetBytes {
+			return deed.Invalid("value", "the %s records of %s would take more than %d bytes: delete some first", r.Type, deed.Quoted(absolute(r.Host, zone)), maxSetBytes)
+		}
+	}
+	return checkCoexistence(absolute(recs[0].Host, zone), recs)
+}
+
+// checkCompany holds the records of one host to the rules for types that do not
+// bear others beside them.
+func checkCoexistence(host string, recs []Record) error {
+	count := map[string]int{}
+	nullMX := false
+	for _, r := range recs {
+		count[r.Type]++
+		nullMX = nullMX || r.Type == "MX" && r.Value == "."
+	}
+	switch {
+	case count["CNAME"] > 0 && len(recs) > 1: // RFC 1034, 3.6.2
+		return deed.Invalid("host", "a CNAME must be the only record at %s: delete the others or choose another host", deed.Quoted(host))
+	case nullMX && count["MX"] > 1: // RFC 7505, 3
+		return deed.Invalid("value", `the MX "." says that %s takes no mail, so it must be the only one there`, deed.Quoted(host))
+	case count["DS"] > 0 && count["NS"] == 0: // RFC 4035, 2.4
+		return deed.Invalid("type", "a DS stands only where NS records delegate %s: add those, and delete them last", deed.Quoted(host))
+	}
+	return nil
+}
+
+// A dataKey is what makes two records of a zone the same in the DNS.
+type dataKey struct {
+	host, kind, value string
+	preference        int
+}
+
+// dataKey returns the key of a canonical record. The weight of an SRV is in its
+// value too, so that only an MX needs the distance.
+func (r Record) dataKey() dataKey {
+	return dataKey{r.Host, r.Type, r.Value, r.preference()}
+}
+
+// preference returns the distance of an MX, and 0 for all others.
+func (r Record) preference() int {
+	if r.Type != "MX" || r.Distance == nil {
+		return 0
+	}
+	return *r.Distance
+}

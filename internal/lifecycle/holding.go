@@ -1,0 +1,21 @@
+package lifecycle
+
+import (
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+)
+
+// A Holding is a name in our account, as the registry has it.
+type Holding struct {
+	Name        deed.Name
+	Reference   string // of the order that brought it
+	Created     time.Time
+	Expires     time.Time
+	Phase       Phase
+	EPPStatus   []string // RFC 5731 and 3915: "ok", "clientTransferProhibited", …
+	Locked      bool
+	Nameservers []string
+	DS          []dnssec.DS
+}

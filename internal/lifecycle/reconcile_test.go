@@ -1,0 +1,46 @@
+package lifecycle_test
+
+import (
+	"testing"
+	"time"
+
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/lifecycle"
+)
+
+func TestDifferences(t *testing.T) {
+	key := dnssec.DS{KeyTag: 1, Algorithm: 13, DigestType: 2, Digest: "aa"}
+	r := lifecycle.Registration{
+		Name: "example.com", Reference: "a", Expires: date(2028, time.March, 1), Locked: true,
+		Nameservers: []string{"ns1.example.net", "ns2.example.net"}, DS: []dnssec.DS{key},
+	}
+	for name, c := range map[string]struct {
+		change func(*lifecycle.Holding)
+		want   lifecycle.Difference // without its name; zero for none
+	}{
+		"nothing":          {func(*lifecycle.Holding) {}, lifecycle.Difference{}},
+		"another zone":     {func(h *lifecycle.Holding) { h.Expires = h.Expires.In(time.FixedZone("", 3600)) }, lifecycle.Difference{}},
+		"another order":    {func(h *lifecycle.Holding) { h.Nameservers = []string{"ns2.example.net", "ns1.example.net"} }, lifecycle.Difference{}},
+		"no reference":     {func(h *lifecycle.Holding) { h.Reference = "" }, lifecycle.Difference{}},
+		"reference":        {func(h *lifecycle.Holding) { h.Reference = "b" }, lifecycle.Difference{What: lifecycle.DiffersReference, Ours: "a", Theirs: "b"}},
+		"expiry":           {func(h *lifecycle.Holding) { h.Expires = h.Expires.AddDate(1, 0, 0) }, lifecycle.Difference{What: lifecycle.DiffersExpiry, Ours: "2028-03-01T12:00:00Z", Theirs: "2029-03-01T12:00:00Z"}},
+		"lock":             {func(h *lifecycle.Holding) { h.Locked = false }, lifecycle.Difference{What: lifecycle.DiffersLock, Ours: "locked", Theirs: "unlocked"}},
+		"a server less":    {func(h *lifecycle.Holding) { h.Nameservers = h.Nameservers[:1] }, lifecycle.Difference{What: lifecycle.DiffersNameservers, Ours: "ns1.example.net ns2.example.net", Theirs: "ns1.example.net"}},
+		"one server twice": {func(h *lifecycle.Holding) { h.Nameservers = []string{"ns1.example.net", "ns1.example.net"} }, lifecycle.Difference{What: lifecycle.DiffersNameservers, Ours: "ns1.example.net ns2.example.net", Theirs: "ns1.example.net ns1.example.net"}},
+		"unsigned":         {func(h *lifecycle.Holding) { h.DS = nil }, lifecycle.Difference{What: lifecycle.DiffersDS, Ours: "[{1 13 2 aa}]", Theirs: "[]"}},
+	} {
+		h := lifecycle.Holding{Name: r.Name, Reference: r.Reference, Expires: r.Expires, Locked: r.Locked, Nameservers: r.Nameservers, DS: r.DS}
+		c.change(&h)
+		got := r.Differences(h)
+		if c.want.What == "" {
+			if len(got) != 0 {
+				t.Errorf("%s: got %v, want none", name, got)
+			}
+			continue
+		}
+		c.want.Name = r.Name
+		if len(got) != 1 || got[0] != c.want {
+			t.Errorf("%s: got %v, want %v", name, got, c.want)
+		}
+	}
+}

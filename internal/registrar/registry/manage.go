@@ -1,0 +1,58 @@
+package registry
+
+import (
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/lifecycle"
+)
+
+// WithNameservers returns the entry delegated to the hosts.
+func (e Entry) WithNameservers(hosts []string, at time.Time) (Entry, error) {
+	hosts, err := deed.ParseNameservers(hosts)
+	if err == nil {
+		err = e.mayChange(at)
+	}
+	e.Nameservers = hosts
+	return e, err
+}
+
+// WithLock returns the entry locked or unlocked. While a transfer is pending, a
+// lock comes too late (RFC 5731, 2.3).
+func (e Entry) WithLock(locked bool, at time.Time) (Entry, error) {
+	if locked && e.Transfer != "" {
+		return e, deed.Invalid("locked", "a transfer of %s is pending, so it cannot be locked", e.Name)
+	}
+	e.Locked = locked
+	return e, e.mayChange(at)
+}
+
+// WithAuthHash returns the entry with another code, the only one that is good.
+func (e Entry) WithAuthHash(hash string, at time.Time) (Entry, error) {
+	e.AuthHash = hash
+	return e, e.mayChange(at)
+}
+
+// WithDS returns the entry with the keys that sign its zone.
+func (e Entry) WithDS(ds []dnssec.DS, at time.Time) (Entry, error) {
+	ds, err := dnssec.ParseDS(ds)
+	if err == nil {
+		err = e.mayChange(at)
+	}
+	e.DS = ds
+	return e, err
+}
+
+// mayChange fails with CodeValidation in the phases in which nothing but a
+// restore changes a name.
+func (e Entry) mayChange(at time.Time) error {
+	switch phase := e.Phase(at); phase {
+	case lifecycle.PhaseActive, lifecycle.PhaseGrace:
+		return nil
+	case lifecycle.PhaseRedemption:
+		return deed.Invalid("domain", "%s is in redemption: restore it first", e.Name)
+	default:
+		return deed.Invalid("domain", "%s is about to be deleted", e.Name)
+	}
+}

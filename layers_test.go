@@ -1,0 +1,207 @@
+package deed_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// module is our own import path.
+const module = "deed.example/deed"
+
+// A layer may import those above it in this list.
+type layer int
+
+const (
+	core     layer = iota // rules and contracts, without I/O
+	services              // the order of the steps, one package for each part of the trade
+	adapters              // what translates: inbound (HTTP, MCP, time) and outbound (databases, chains, registrars)
+	tests                 // what only tests import
+	wiring                // what puts everything together
+)
+
+// packages says in which layer each package is; a folder that ends in "/" speaks for
+// all below it that are not listed themselves. Within the core a package imports
+// only those listed before it. Services do not import each other, nor do adapters.
+var packages = []struct {
+	dir   string
+	layer layer
+}{
+	{".", core},
+	{"api", core},
+	{"contracts", core},
+	{"internal/wirejson", core},
+	{"internal/seal", core},
+	{"internal/dnszone", core},
+	{"internal/dnssec", core},
+	{"internal/lifecycle", core},
+	{"internal/settle", core},
+	{"internal/registrar", core},
+	{"internal/registrar/registry", core},
+	{"internal/order", core},
+
+	{"client", services},
+	{"internal/account", services},
+	{"internal/agent", services},
+	{"internal/catalog", services},
+	{"internal/health", services},
+	{"internal/payment", services},
+	{"internal/ratelimit", services},
+	{"internal/registration", services},
+	{"internal/secretfile", services},
+	{"internal/signin", services},
+	{"internal/zone", services},
+
+	{"internal/a2a", adapters},
+	{"internal/cache/", adapters},
+	{"internal/cli", adapters},
+	{"internal/devchain", adapters},
+	{"internal/discovery", adapters},
+	{"internal/httpapi", adapters},
+	{"internal/interfacedoc", adapters},
+	{"internal/keyfile", adapters},
+	{"internal/mcp", adapters},
+	{"internal/metrics", adapters},
+	{"internal/nameserver", adapters},
+	{"internal/primary", adapters},
+	{"internal/rdap", adapters},
+	{"internal/registrar/", adapters},
+	{"internal/settle/", adapters},
+	{"internal/sqldb", adapters},
+	{"internal/work", adapters},
+
+	{"internal/apitest", tests},
+	{"internal/cache/cachetest", tests},
+	{"internal/nameserver/peer", tests},
+	{"internal/nameserver/publishtest", tests},
+	{"internal/npmtest", tests},
+	{"internal/servicetest", tests},
+	{"internal/sqldb/sqldbtest", tests},
+
+	{"bench", wiring},
+	{"client/example", wiring},
+	{"cmd/", wiring},
+	{"scripts/", wiring},
+}
+
+// coreImports are the modules the core may use: rules without I/O.
+var coreImports = []string{
+	"golang.org/x/net/idna",
+	"golang.org/x/net/publicsuffix",
+	"golang.org/x/crypto/sha3",
+	"github.com/miekg/dns",
+	"github.com/go-json-experiment/json",
+	"github.com/go-json-experiment/json/jsontext",
+}
+
+// placeOf returns where the package stands in the list: the most exact line that
+// speaks for it.
+func placeOf(dir string) (place int, ok bool) {
+	place = -1
+	for i, p := range packages {
+		if dir == p.dir {
+			return i, true
+		}
+		if strings.HasSuffix(p.dir, "/") && strings.HasPrefix(dir+"/", p.dir) {
+			place = i
+		}
+	}
+	return place, place >= 0
+}
+
+// mayImport says whether a package may import another one.
+func mayImport(from, to int) bool {
+	a, b := packages[from].layer, packages[to].layer
+	return b < a || a == core && b == core && to < from || a == wiring && b == wiring
+}
+
+func TestImportsPointDown(t *testing.T) {
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && path != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules" || d.Name() == "testdata") {
+			return filepath.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		checkImports(t, path)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func checkImports(t *testing.T, path string) {
+	t.Helper()
+	dir := filepath.ToSlash(filepath.Dir(path))
+	from, ok := placeOf(dir)
+	if !ok {
+		t.Fatalf("%s is in no layer: add it to the list above", dir)
+	}
+	f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, imp := range f.Imports {
+		to, err := strconv.Unquote(imp.Path.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ours := to == module || strings.HasPrefix(to, module+"/")
+		standard := !strings.Contains(strings.SplitN(to, "/", 2)[0], ".")
+		if !ours && !standard && packages[from].layer == core && !slices.Contains(coreImports, to) {
+			t.Errorf("%s imports %s: the core uses the standard library and a short list", path, to)
+		}
+		if !ours {
+			continue
+		}
+		toDir := strings.TrimPrefix(strings.TrimPrefix(to, module), "/")
+		if toDir == "" {
+			toDir = "."
+		}
+		if target, ok := placeOf(toDir); !ok || !mayImport(from, target) {
+			t.Errorf("%s imports %s, which is not below it", path, to)
+		}
+	}
+}
+
+// maxRootFiles and maxRootNames keep the root to the words that everybody shares.
+const (
+	maxRootFiles = 15
+	maxRootNames = 80
+)
+
+func TestRootIsSmall(t *testing.T) {
+	files, names := 0, 0
+	paths, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		files++
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name := range f.Scope.Objects { // top-level names
+			if token.IsExported(name) {
+				names++
+			}
+		}
+	}
+	if files > maxRootFiles || names > maxRootNames {
+		t.Errorf("the root has %d files and %d exported names, at most %d and %d are wanted: give what is new a package", files, names, maxRootFiles, maxRootNames)
+	}
+	t.Logf("%d files, %d exported names", files, names)
+}
