@@ -73,7 +73,7 @@ var packages = []struct {
 	{"internal/registrar/", adapters},
 	{"internal/settle/", adapters},
 	{"internal/sqldb", adapters},
-	{"internal/work", adapters},
+	{"internal/worker", adapters},
 
 	{"internal/apitest", tests},
 	{"internal/cache/cachetest", tests},
@@ -84,6 +84,7 @@ var packages = []struct {
 	{"internal/sqldb/sqldbtest", tests},
 
 	{"bench", wiring},
+	{"internal/e2e", wiring},
 	{"client/example", wiring},
 	{"cmd/", wiring},
 	{"scripts/", wiring},

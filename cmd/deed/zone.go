@@ -10,7 +10,7 @@ import (
 	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/metrics"
 	"deed.example/deed/internal/sqldb"
-	"deed.example/deed/internal/work"
+	"deed.example/deed/internal/worker"
 	"deed.example/deed/internal/zone"
 )
 
@@ -31,14 +31,14 @@ func (d *dnsBackend) publish(ctx context.Context, name deed.Name) {
 }
 
 // zoneRows are what goes on by itself about zones.
-func zoneRows(b *backends, zones *zone.Service) []work.Rows {
+func zoneRows(b *backends, zones *zone.Service) []worker.Rows {
 	d, teller := b.dns, b.dns.teller()
 	chain := &zone.Chain{
 		Names: d.zones, Manager: b.registrar, Servers: d.zones.Publishing.Servers,
 		Key:   func(name deed.Name) ([]dnssec.DS, error) { return d.zones.Publishing.DS(name, d.zones.Generation) },
 		Shown: teller.Shown,
 	}
-	return []work.Rows{
+	return []worker.Rows{
 		{Name: "changes", Due: zones.Due, Advance: zones.Advance},
 		{Name: "signatures", Due: d.zones.DueZones, Advance: func(ctx context.Context, id string) error {
 			return d.zones.Resign(ctx, deed.Name(id))

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"deed.example/deed/internal/httpapi"
+	"deed.example/deed/internal/metrics"
+	"deed.example/deed/internal/payment"
+	"deed.example/deed/internal/worker"
+)
+
+// working is the loop that goes on with what no request waits for any more.
+type working struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+// startWork starts the loop. It outlives the last request: what that one left
+// behind may still be advanced while we stop.
+func startWork(b *backends, api *httpapi.Server, counters *metrics.Metrics, log *slog.Logger) *working {
+	ctx, cancel := context.WithCancel(context.Background())
+	w := &working{cancel, make(chan struct{})}
+	loop := &worker.Loop{Log: log, Waiting: counters.Waiting, Tasks: []worker.Task{
+		{Name: "clock", Interval: 5 * time.Second, Run: b.clock.Sync},
+		{Name: "name servers", Interval: 5 * time.Second, Run: b.dns.watchDrift(counters, log)},
+	}}
+	if b.money != nil {
+		loop.Rows = moneyRows(api)
+		loop.Tasks = append(loop.Tasks, moneyTasks(b, api, counters, log)...)
+	}
+	loop.Rows = append(loop.Rows, nameRows(b, api)...)
+	loop.Rows = append(loop.Rows, zoneRows(b, api.Zones)...)
+	go func() {
+		defer close(w.done)
+		var wg sync.WaitGroup
+		wg.Go(func() { loop.Run(ctx) })
+		wg.Go(func() { b.dns.listen(ctx, b.db, log) })
+		wg.Wait()
+	}()
+	return w
+}
+
+func (w *working) stop() {
+	w.cancel()
+	<-w.done
+}
+
+// moneyRows are payments and, with slots of their own so that nothing a payer
+// starts delays them, refunds. As many refunds as share a transaction go together.
+func moneyRows(api *httpapi.Server) []worker.Rows {
+	advance := func(ctx context.Context, id string) error {
+		_, err := api.Payments.Advance(ctx, id)
+		return err
+	}
+	return []worker.Rows{
+		{Name: "payments", Due: api.Payments.Due, Advance: advance, Slots: 32},
+		{Name: "refunds", Due: api.Payments.DueRefunds, Advance: advance, Slots: 64},
+	}
+}
+
+// nameRows are orders, and the names that we hold.
+func nameRows(b *backends, api *httpapi.Server) []worker.Rows {
+	return []worker.Rows{
+		{Name: "jobs", Due: api.Registrations.Due, Advance: api.Registrations.Advance},
+		{Name: "names", Due: func(ctx context.Context, limit int) ([]string, error) {
+			if err := b.calendar.Sync(ctx); err != nil { // another node may have moved it
+				return nil, err
+			}
+			return b.lives.Due(ctx, limit)
+		}, Advance: b.lives.Advance},
+	}
+}
+
+// How often we look at a real chain and at the embedded one, whose answers cost
+// nothing. What is under way is looked at once a block by who waits for it.
+const (
+	watchInterval        = 30 * time.Second
+	watchIntervalSandbox = time.Second
+)
+
+func moneyTasks(b *backends, api *httpapi.Server, counters *metrics.Metrics, log *slog.Logger) []worker.Task {
+	interval := watchInterval
+	if b.chain.sandbox != nil {
+		interval = watchIntervalSandbox
+	}
+	return []worker.Task{
+		{Name: "signed transactions", Interval: 5 * time.Second, Run: b.money.settler.Tick},
+		{Name: "watcher", Interval: interval, Run: func(ctx context.Context) error { return readChain(ctx, api.Payments) }},
+		{Name: "put aside", Interval: time.Minute, Run: api.Payments.RetryAside},
+		{Name: "our wallets", Interval: interval, Run: b.money.reserve.Look},
+		{Name: "stalled", Interval: 5 * time.Second, Run: func(ctx context.Context) error { return b.money.lookForStalls(ctx, counters, log) }},
+	}
+}
+
+// readChain reads the chain to its end. What was put aside is told when all else
+// is done.
+func readChain(ctx context.Context, payments *payment.Service) error {
+	var aside []error
+	for {
+		more, err := payments.ReadChain(ctx)
+		if err != nil {
+			aside = append(aside, err)
+		}
+		if !more {
+			return errors.Join(aside...)
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package e2e_test
+
+import (
+	stdjson "encoding/json"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/go-json-experiment/json"
+
+	"deed.example/deed"
+	"deed.example/deed/api"
+	"deed.example/deed/internal/agent"
+)
+
+// What is not a request for a skill is answered with how to ask.
+func TestHelpOverA2A(t *testing.T) {
+	h := open(t, options{limits: generous()})
+	p := h.peer(t)
+	for name, part := range map[string]*a2a.Part{
+		"text":                 a2a.NewTextPart("please buy me a nice name"),
+		"no object":            a2a.NewDataPart([]any{1}),
+		"no skill":             a2a.NewDataPart(map[string]any{}),
+		"another skill":        a2a.NewDataPart(map[string]any{"skill": "fly"}),
+		"arguments beside":     a2a.NewDataPart(map[string]any{"skill": "search_domains", "query": "a"}),
+		"arguments, no object": a2a.NewDataPart(map[string]any{"skill": "search_domains", "arguments": "a"}),
+	} {
+		got, ok := p.send(t, &a2a.SendMessageRequest{Message: a2a.NewMessage(a2a.MessageRoleUser, part)}).(*a2a.Message)
+		if !ok || len(got.Parts) != 2 || !strings.Contains(got.Parts[0].Text(), "data part") {
+			t.Errorf("%s: got %+v", name, got)
+			continue
+		}
+		skills, _ := got.Parts[1].Data().(map[string]any)["skills"].([]any)
+		if len(skills) != len(agent.Tools()) || skills[0].(map[string]any)["arguments"].(map[string]any)["type"] != "object" {
+			t.Errorf("%s: got %v", name, skills)
+		}
+	}
+	p.expect(t, ask("search_domains", `{"query":"a","colour":"red"}`, nil), 400, deed.CodeValidation)
+	p.expect(t, ask("get_pricing", `{"tlds":["nosuchtld"]}`, nil), 400, deed.CodeTLDNotSupported)
+	if got := told[api.SearchResult](t, p.send(t, ask("search_domains", `{"query":"example","tlds":["com"]}`, nil))); len(got.Results) != 1 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// The example of docs/agents.md does what the page says.
+func TestExampleOverA2A(t *testing.T) {
+	h := open(t, options{limits: generous()})
+	h.speakA2A(func() {})
+	page, err := os.ReadFile("../../docs/agents.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "\n## A2A\n")
+	_, block, _ := strings.Cut(section, "```json\n")
+	block, _, _ = strings.Cut(block, "\n```")
+	got := h.do(t, "POST", "/a2a", block)
+	var reply struct {
+		Result struct {
+			Message *a2a.Message `json:"message"`
+		} `json:"result"`
+	}
+	if err := stdjson.Unmarshal([]byte(got.body), &reply); err != nil || reply.Result.Message == nil {
+		t.Fatalf("got %d %s, %v", got.status, got.body, err)
+	}
+	if check := told[api.CheckResult](t, reply.Result.Message); len(check.Results) != 1 || check.Results[0].Domain != "first.com" || reply.Result.Message.Metadata["http.status"] != 200.0 {
+		t.Errorf("got %s", got.body)
+	}
+}
+
+// What is no request of JSON-RPC, or none that we know, is told so, and the
+// extension that a caller asks for is named when we have it.
+func TestBadRequestsOverA2A(t *testing.T) {
+	h := open(t, options{limits: generous()})
+	h.speakA2A(func() {})
+	for body, code := range map[string]float64{
+		`{`:                        -32700,
+		`{"jsonrpc":"2.0","id":1}`: -32600,
+		`{"jsonrpc":"1.0","id":1,"method":"GetTask"}`:                 -32600,
+		`{"jsonrpc":"2.0","id":1,"method":"Fly"}`:                     -32601,
+		`{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{}}`: -32602,
+	} {
+		// Not by do: JSON-RPC says 200 to what openapi.yaml calls no good request.
+		res, err := http.Post("http://"+h.addr+"/a2a", "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var reply struct {
+			Error struct {
+				Code float64 `json:"code"`
+			} `json:"error"`
+		}
+		err = json.UnmarshalRead(res.Body, &reply)
+		res.Body.Close() // it was read to its end
+		if err != nil || res.StatusCode != 200 || reply.Error.Code != code {
+			t.Errorf("%.80s: got %d %+v, %v, want %v", body, res.StatusCode, reply, err, code)
+		}
+	}
+	if got := h.get(t, "/a2a"); got.status != 405 || got.header.Get("Allow") != "POST" {
+		t.Errorf("got %d %v", got.status, got.header)
+	}
+	got := h.do(t, "POST", "/a2a", `{"jsonrpc":"2.0","id":1,"method":"Fly"}`, "A2A-Extensions", "https://example.com/other, "+api.A2APaymentExtension)
+	if got.header.Get("A2A-Extensions") != api.A2APaymentExtension {
+		t.Errorf("got %v", got.header)
+	}
+}
+
+// Messages are counted as the calls they stand for, by the caller's own address.
+func TestLimitsOverA2A(t *testing.T) {
+	h := open(t, options{limits: oneWindow(), trusted: loopback})
+	from, _ := caller(t)
+	p := h.peer(t, "X-Forwarded-For", from)
+	for range 60 {
+		p.send(t, ask("search_domains", `{"query":"example","tlds":["com"]}`, nil))
+	}
+	p.expect(t, ask("search_domains", `{"query":"example","tlds":["com"]}`, nil), 429, deed.CodeRateLimited)
+	h.get(t, "/domains/search?query=a", "X-Forwarded-For", from).expect(t, 429, deed.CodeRateLimited)
+	other, _ := caller(t)
+	if got := h.get(t, "/domains/search?query=a", "X-Forwarded-For", other); got.status != 200 {
+		t.Errorf("another caller: got %d", got.status)
+	}
+}

@@ -1,0 +1,149 @@
+package e2e_test
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"deed.example/deed"
+	"deed.example/deed/api"
+	"deed.example/deed/internal/catalog"
+	"deed.example/deed/internal/httpapi"
+)
+
+// probe asks a paid route as a crawler does, and returns its offer.
+func (s *env) probe(t *testing.T, path string) (offer api.PaymentOffer, header string) {
+	t.Helper()
+	got := s.do(t, "POST", path, "")
+	got.expect(t, 402, deed.CodePaymentRequired)
+	header = got.header.Get("PAYMENT-REQUIRED")
+	raw, err := base64.StdEncoding.DecodeString(header)
+	if err == nil {
+		err = json.Unmarshal(raw, &offer)
+	}
+	if err != nil || len(offer.Accepts) != 1 {
+		t.Fatalf("%s: got %s, %v", path, raw, err)
+	}
+	return offer, header
+}
+
+// A crawler that sends nothing to a paid route learns what it costs, how it is
+// called and what it answers, within the 8 KiB that a header may have.
+func TestProbeIsToldHowToCall(t *testing.T) {
+	s := openEnv(t, options{limits: generous()})
+	for path, wants := range map[string]string{
+		"/domains/register": "dns_records",
+		"/domains/renew":    "expectedExpiresAt",
+		"/domains/transfer": "authCode",
+	} {
+		offer, header := s.probe(t, path)
+		if t.Logf("%s: PAYMENT-REQUIRED has %d bytes", path, len(header)); len(header) >= 8<<10 {
+			t.Errorf("%s: the header has %d bytes", path, len(header))
+		}
+		bazaar, _ := offer.Extensions["bazaar"].(map[string]any)
+		checkBazaar(t, bazaar)
+		in, _ := bazaar["info"].(map[string]any)["input"].(map[string]any)
+		if in["type"] != "http" || in["method"] != "POST" || in["bodyType"] != "json" {
+			t.Errorf("%s: got %v", path, in)
+		}
+		if !strings.Contains(string(encoded(t, bazaar["schema"])), `"`+wants+`"`) {
+			t.Errorf("%s: the schema does not speak of %s", path, wants)
+		}
+	}
+}
+
+// checkBazaar holds the example against the schema beside it, as those must who
+// list us, and fails when the schema would take anything.
+func checkBazaar(t *testing.T, bazaar map[string]any) {
+	t.Helper()
+	compiler := jsonschema.NewCompiler()
+	schema, _ := bazaar["schema"].(map[string]any)
+	if schema["$schema"] != "https://json-schema.org/draft/2020-12/schema" {
+		t.Fatalf("got %v", bazaar)
+	}
+	tree, err := jsonschema.UnmarshalJSON(strings.NewReader(string(encoded(t, schema))))
+	if err == nil {
+		err = compiler.AddResource("https://deed.example/bazaar", tree)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiled, err := compiler.Compile("https://deed.example/bazaar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := jsonschema.UnmarshalJSON(strings.NewReader(string(encoded(t, bazaar["info"]))))
+	if err == nil {
+		err = compiled.Validate(info)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	delete(info.(map[string]any)["input"].(map[string]any)["body"].(map[string]any), "domain")
+	if compiled.Validate(info) == nil {
+		t.Error("a body without a domain is as good")
+	}
+	info.(map[string]any)["output"].(map[string]any)["example"] = map[string]any{}
+	if compiled.Validate(info) == nil {
+		t.Error("an empty answer is as good")
+	}
+}
+
+func encoded(t *testing.T, v any) []byte {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// What a paid call costs is in the description, as the operator set it.
+func TestOpenAPIHasPrices(t *testing.T) {
+	h := open(t, options{setAPI: func(s *httpapi.Server) {
+		p := catalog.DefaultPricing()
+		p.Ceiling = 4_200 * deed.Cent
+		var err error
+		if s.Catalog, err = catalog.New(p); err != nil {
+			t.Fatal(err)
+		}
+		s.Contact = "ops@deed.example"
+	}})
+	var doc map[string]any
+	if err := json.Unmarshal([]byte(h.get(t, "/openapi.json").body), &doc); err != nil {
+		t.Fatal(err)
+	}
+	price := func(path, method string) string {
+		op := doc["paths"].(map[string]any)[path].(map[string]any)[method].(map[string]any)
+		return string(encoded(t, op["x-payment-info"]))
+	}
+	for _, path := range []string{"/domains/register", "/domains/renew", "/domains/transfer"} {
+		if got := price(path, "post"); !strings.Contains(got, `"max":"42.00"`) || !strings.Contains(got, `"mode":"dynamic"`) || !strings.Contains(got, `"x402":{}`) {
+			t.Errorf("%s: got %s", path, got)
+		}
+	}
+	if got := price("/dns/{domain}/batch", "post"); !strings.Contains(got, `"min":"0.10"`) || !strings.Contains(got, `"max":"42.00"`) {
+		t.Errorf("a batch: got %s", got)
+	}
+	security := func(path string) string {
+		op := doc["paths"].(map[string]any)[path].(map[string]any)["post"].(map[string]any)
+		return string(encoded(t, op["security"]))
+	}
+	if free, owned := security("/domains/register"), security("/dns/{domain}"); free != "[{}]" || owned != `[{"bearer":[]}]` {
+		t.Errorf("got %s and %s", free, owned)
+	}
+	for method, path := range map[string]string{"post": "/dns/{domain}", "put": "/dns/{domain}/{recordId}", "delete": "/dns/{domain}/{recordId}"} {
+		if got := price(path, method); !strings.Contains(got, `"amount":"0.10"`) || !strings.Contains(got, `"mode":"fixed"`) {
+			t.Errorf("%s %s: got %s", method, path, got)
+		}
+	}
+	if got := price("/domains/search", "get"); got != "null" {
+		t.Errorf("a search costs %s", got)
+	}
+	if got := string(encoded(t, doc["info"].(map[string]any)["contact"])); !strings.Contains(got, "ops@deed.example") {
+		t.Errorf("got contact %s", got)
+	}
+}

@@ -1,0 +1,319 @@
+package e2e_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"math/big"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/go-json-experiment/json"
+
+	"deed.example/deed"
+	"deed.example/deed/api"
+	"deed.example/deed/internal/devchain"
+	"deed.example/deed/internal/httpapi"
+	"deed.example/deed/internal/nameserver"
+	"deed.example/deed/internal/payment"
+	"deed.example/deed/internal/rdap"
+	"deed.example/deed/internal/registrar/local"
+	"deed.example/deed/internal/registration"
+	"deed.example/deed/internal/settle/chain"
+	"deed.example/deed/internal/settle/signtest"
+	"deed.example/deed/internal/sqldb"
+	"deed.example/deed/internal/sqldb/sqldbtest"
+	"deed.example/deed/internal/zone"
+)
+
+// A env is a service that sells names on an embedded chain and registry.
+type env struct {
+	*service
+	keys    []*ecdsa.PrivateKey
+	chain   *devchain.Chain
+	faults  *local.Faults
+	settler *chain.Settler
+	payTo   common.Address
+	clock   *clock // of the jobs and the registry
+
+	registry *local.Registry
+	lives    *registration.Lifecycle
+	dns      *nameserver.Server
+	follower *zone.Follower
+	db       *sqldb.DB
+	rpc      string
+}
+
+func openEnv(t *testing.T, o options) *env {
+	t.Helper()
+	h, c, rpc := openSandbox(t, o)
+	keys := make([]*ecdsa.PrivateKey, 3)
+	for i := range keys {
+		keys[i] = newAccount(t).key
+		if _, _, err := c.Faucet(t.Context(), crypto.PubkeyToAddress(keys[i].PublicKey).Hex(), 1_000_000_000_000); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := &env{service: h, keys: keys, chain: c, faults: &local.Faults{Slow: time.Millisecond}, payTo: crypto.PubkeyToAddress(keys[0].PublicKey), clock: newClock(), db: h.db, rpc: rpc.URL}
+	s.wire(t)
+	return s
+}
+
+// secondNode is another process of the same service.
+func (s *env) secondNode(t *testing.T) *env {
+	t.Helper()
+	o := options{db: s.db, limits: generous(), rpcURL: s.rpc}
+	n := *s
+	n.service = open(t, o)
+	n.wire(t)
+	return &n
+}
+
+// patient is a client that a busy machine does not make fail.
+func patient(url string) *chain.Client {
+	c := chain.Dial(url)
+	c.Timeout = time.Minute
+	return c
+}
+
+// wire gives the service of a env what it sells with.
+func (s *env) wire(t *testing.T) {
+	t.Helper()
+	var err error
+	s.settler, err = chain.Open(t.Context(), chain.Config{
+		Client: patient(s.rpc), Store: sqldb.Settlements{DB: s.db, ChainID: devchain.ChainID}, Now: time.Now,
+		ChainID: devchain.ChainID, USDC: common.HexToAddress(devchain.USDC), Name: "USDC", Version: "2", Multicall: common.HexToAddress(devchain.Multicall),
+		PayTo: s.payTo, GasKey: s.keys[1], RefundKey: s.keys[2], Depth: func(deed.USDC) uint64 { return 1 }, BlockTime: 5 * time.Millisecond,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asset := deed.Wallet(strings.ToLower(devchain.USDC))
+	rows := sqldb.Payments{DB: s.db, ChainID: devchain.ChainID, Asset: asset, Now: s.clock.Now}
+	zones := sqldbtest.Zones(s.db, s.clock.Now)
+	zones.Generation = 1
+	jobs := sqldb.Jobs{DB: s.db, Now: s.clock.Now, Zones: zones}
+	held := sqldb.Registrations{DB: s.db, Now: s.clock.Now, Zones: zones}
+	s.wireDNS(t, zones, jobs)
+	s.registry = &local.Registry{Store: sqldb.Registry{DB: s.db}, Now: s.clock.Now, Faults: s.faults}
+	s.api.Search = openSearch(s.api.Catalog, s.registry)
+	terms := payment.DefaultTerms()
+	terms.ChainID, terms.Asset = devchain.ChainID, asset
+	s.api.Payments = &payment.Service{Store: rows, Books: rows, Queue: rows, Watch: rows, Settler: s.settler, Now: s.clock.Now, Terms: terms}
+	s.api.Registrations = &registration.Service{
+		Store: jobs, Queue: jobs, Finder: jobs, Names: held, Registrar: s.registry, Manager: s.registry, Prices: s.api.Catalog, Offers: sqldb.Prices{DB: s.db},
+		Nameservers: []string{"ns1.deed.example", "ns2.deed.example"}, Wait: time.Minute, Now: s.clock.Now, Life: s.clock.Now,
+	}
+	s.lives = &registration.Lifecycle{Names: held, Manager: s.registry, Grace: s.api.Catalog.GraceDays, Now: s.clock.Now}
+	s.api.RDAP = &rdap.Server{
+		Names: s.api.Registrations, Nameservers: s.api.Registrations.Nameservers, PublicURL: s.api.PublicURL, Now: s.clock.Now, Log: s.api.Log,
+		Registrar: rdap.Registrar{Name: "Deed", IANAID: "9999", AbuseEmail: "abuse@deed.example", AbusePhone: "+1.2025550100", Contact: "https://deed.example/contact"},
+	}
+	s.api.Accounts.Now = s.clock.Now
+	s.api.Terms = httpapi.PaymentTerms{NetworkV1: "base-sepolia", NetworkV2: "eip155:84532", Asset: devchain.USDC, PayTo: s.payTo.Hex(), TokenName: "USDC", TokenVersion: "2"}
+}
+
+// eachEnv opens a env on both databases.
+func eachEnv(t *testing.T, f func(t *testing.T, s *env)) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) { f(t, openEnv(t, options{db: db})) })
+}
+
+// buyer returns a wallet with money.
+func (s *env) buyer(t *testing.T) *account {
+	t.Helper()
+	a := newAccount(t)
+	if _, _, err := s.chain.Faucet(t.Context(), string(a.wallet), 1_000_000_000); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// promise is an authorization in the making.
+type promise struct {
+	from, to              common.Address
+	value, after, before  *big.Int
+	nonce                 [32]byte
+	key                   *ecdsa.PrivateKey
+	network, asset, payTo string
+	token                 string // its name in what is signed
+	chainID               int64
+	malleate              bool // sign with the high s
+}
+
+// promise returns a good authorization of the amount, to be changed and signed.
+func (s *env) promise(a *account, amount deed.USDC) *promise {
+	p := &promise{
+		from: common.HexToAddress(string(a.wallet)), to: s.payTo, value: big.NewInt(int64(amount)), after: new(big.Int),
+		before: big.NewInt(time.Now().Add(5 * time.Minute).Unix()), key: a.key, network: "eip155:84532", asset: devchain.USDC, payTo: s.payTo.Hex(),
+		token: "USDC", chainID: devchain.ChainID,
+	}
+	rand.Read(p.nonce[:]) // it never fails
+	return p
+}
+
+// sign signs as the wallet does (EIP-712).
+func (p *promise) sign() []byte {
+	sig := p.coin().Sign(p.key, signtest.Transfer, p.from, p.to, p.value, p.after, p.before, p.nonce)
+	if p.malleate {
+		n := crypto.S256().Params().N
+		new(big.Int).Sub(n, new(big.Int).SetBytes(sig[32:64])).FillBytes(sig[32:64])
+		sig[64] ^= 27 ^ 28
+	}
+	return sig
+}
+
+// coin is the token that the promise is signed for.
+func (p *promise) coin() signtest.Token {
+	return signtest.Token{Name: p.token, ChainID: p.chainID, Address: common.HexToAddress(devchain.USDC)}
+}
+
+func (p *promise) authorization() string {
+	return fmt.Sprintf(`{"from":%q,"to":%q,"value":%q,"validAfter":%q,"validBefore":%q,"nonce":"0x%x"}`,
+		p.from.Hex(), p.to.Hex(), p.value.String(), p.after.String(), p.before.String(), p.nonce)
+}
+
+// header returns the payment for PAYMENT-SIGNATURE.
+func (p *promise) header(t *testing.T) string {
+	t.Helper()
+	return base64.StdEncoding.EncodeToString(fmt.Appendf(nil,
+		`{"x402Version":2,"accepted":{"scheme":"exact","network":%q,"amount":%q,"asset":%q,"payTo":%q,"maxTimeoutSeconds":300,"extra":{"name":"USDC","version":"2"}},"payload":{"signature":"0x%s","authorization":%s}}`,
+		p.network, p.value.String(), p.asset, p.payTo, hex.EncodeToString(p.sign()), p.authorization()))
+}
+
+// headerV1 returns the payment for X-PAYMENT.
+func (p *promise) headerV1(t *testing.T) string {
+	t.Helper()
+	return base64.StdEncoding.EncodeToString(fmt.Appendf(nil, `{"x402Version":1,"scheme":"exact","network":"base-sepolia","payload":{"signature":"0x%s","authorization":%s}}`,
+		hex.EncodeToString(p.sign()), p.authorization()))
+}
+
+const comPrice deed.USDC = 13_060_000
+
+// register orders a name, with a payment unless it is "".
+func (s *env) register(t *testing.T, domain, payment string) answer {
+	t.Helper()
+	headers := []string{}
+	if payment != "" {
+		headers = []string{"PAYMENT-SIGNATURE", payment}
+	}
+	return s.do(t, "POST", "/domains/register", fmt.Sprintf(`{"domain":%q}`, domain), headers...)
+}
+
+// balance is the play USDC of an address.
+func (s *env) balance(t *testing.T, a common.Address) deed.USDC {
+	t.Helper()
+	question := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[{"to":%q,"data":"0x70a08231%064x"},"latest"]}`, devchain.USDC, a.Bytes())
+	res, err := http.Post(s.rpc, "application/json", strings.NewReader(question))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close() // it is read below
+	var answer struct {
+		Result hexutil.Bytes `json:"result"`
+	}
+	if err := json.UnmarshalRead(res.Body, &answer, json.RejectUnknownMembers(false)); err != nil {
+		t.Fatal(err)
+	}
+	return deed.USDC(new(big.Int).SetBytes(answer.Result).Int64())
+}
+
+// readChain looks for money that came without a request.
+func (s *env) readChain(t *testing.T) {
+	t.Helper()
+	for more := true; more; {
+		var err error
+		if more, err = s.api.Payments.ReadChain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// work advances everything that is due until nothing is open any more, moving
+// the clock of jobs and registry along.
+func (s *env) work(t *testing.T) {
+	t.Helper()
+	for range 2000 {
+		s.readChain(t)
+		payments, err := s.api.Payments.Due(t.Context(), 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		refunds, err := s.api.Payments.DueRefunds(t.Context(), 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		payments = append(payments, refunds...)
+		for _, id := range payments {
+			_, _ = s.api.Payments.Advance(t.Context(), id) // what is open stays due
+		}
+		jobs, err := s.api.Registrations.Due(t.Context(), 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range jobs {
+			_ = s.api.Registrations.Advance(t.Context(), id) // likewise
+		}
+		changes, err := s.api.Zones.Due(t.Context(), 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range changes {
+			_ = s.api.Zones.Advance(t.Context(), id) // likewise
+		}
+		if s.open(t) == 0 {
+			return
+		}
+		if len(payments)+len(jobs)+len(changes) == 0 {
+			s.clock.advance(time.Second)
+		}
+	}
+	t.Fatal("something stays open for ever")
+}
+
+// open counts what has not come to its end.
+func (s *env) open(t *testing.T) int {
+	t.Helper()
+	n, err := sqldb.Audit{DB: s.db}.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// audit fails the test when an invariant is broken.
+func (s *env) audit(t *testing.T) {
+	t.Helper()
+	findings, err := sqldb.Audit{DB: s.db}.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range findings {
+		if f.Broken > 0 {
+			t.Errorf("%d × %s", f.Broken, f.Invariant)
+		}
+	}
+	if c := s.compare(t); !c.Sound() || c.Transfers == 0 {
+		t.Errorf("the books and the chain differ: %+v", c)
+	}
+}
+
+// compare holds the books against the chain.
+func (s *env) compare(t *testing.T) payment.Comparison {
+	t.Helper()
+	c, err := s.api.Payments.Compare(t.Context(), sqldb.Audit{DB: s.db}, s.settler, payment.Checkpoint{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func job(t *testing.T, h *service, id string) api.Job {
+	return read[api.Job](t, h.get(t, "/domains/status/"+id))
+}

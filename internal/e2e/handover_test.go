@@ -1,0 +1,136 @@
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"deed.example/deed"
+	"deed.example/deed/api"
+	"deed.example/deed/internal/registrar"
+	"deed.example/deed/internal/registrar/local"
+)
+
+// hand hands first.com over.
+func (s *env) hand(t *testing.T, token string, to *account) answer {
+	t.Helper()
+	return s.do(t, "PUT", "/domains/first.com/owner", fmt.Sprintf(`{"walletAddress":%q}`, to.wallet), "Authorization", token)
+}
+
+// A code that its old owner made beforehand does not take a name away from the
+// new one, who finds it locked and can make a good one.
+func TestOldCodeEndsWithHandOver(t *testing.T) {
+	eachEnv(t, func(t *testing.T, s *env) {
+		token, heir := s.bearer(t, s.bought(t, "first.com")), newAccount(t)
+		s.pass(t, 61*day) // its code could be used by now
+		code := read[api.AuthCode](t, s.do(t, "POST", "/domains/first.com/authcode", "", "Authorization", token))
+		if d := read[api.Domain](t, s.hand(t, token, heir)); !d.Locked || d.WalletAddress != string(heir.wallet) {
+			t.Errorf("got %+v", d)
+		}
+		if err := s.registry.Leave(t.Context(), "first.com", deed.Secret(code.AuthCode)); err == nil {
+			t.Error("the name was locked, and left")
+		}
+		mine := s.bearer(t, heir)
+		if d := read[api.Domain](t, s.do(t, "PUT", "/domains/first.com/lock", `{"locked":false}`, "Authorization", mine)); d.Locked {
+			t.Errorf("got %+v", d)
+		}
+		if err := s.registry.Leave(t.Context(), "first.com", deed.Secret(code.AuthCode)); err == nil {
+			t.Error("the name left with the code of its old owner")
+		}
+		good := read[api.AuthCode](t, s.do(t, "POST", "/domains/first.com/authcode", "", "Authorization", mine))
+		if err := s.registry.Leave(t.Context(), "first.com", deed.Secret(good.AuthCode)); err != nil {
+			t.Errorf("the owner's own code: %v", err)
+		}
+		s.live(t)
+		s.hand(t, mine, newAccount(t)).expect(t, 400, deed.CodeValidation) // it is leaving
+		s.audit(t)
+	})
+}
+
+// Nobody is given a name that could not be made safe.
+func TestHandOverWhileTheRegistryIsDown(t *testing.T) {
+	eachEnv(t, func(t *testing.T, s *env) {
+		owner := s.bought(t, "first.com")
+		token := s.bearer(t, owner)
+		s.faults.Set(local.FaultDown, 0)
+		s.hand(t, token, newAccount(t)).expect(t, 503, deed.CodeUnavailable)
+		s.faults.Set(local.FaultNone, 0)
+		if d := s.domain(t, "first.com"); d.WalletAddress != string(owner.wallet) {
+			t.Errorf("got %+v", d)
+		}
+	})
+}
+
+// A busyManager is a registry at which something happens once, after a code was
+// made or before name servers are set.
+type busyManager struct {
+	registrar.Manager
+	meanwhile func(ctx context.Context)
+}
+
+func (k *busyManager) then(ctx context.Context) {
+	if f := k.meanwhile; f != nil {
+		k.meanwhile = nil
+		f(ctx)
+	}
+}
+
+func (k *busyManager) AuthCode(ctx context.Context, name deed.Name) (deed.Secret, error) {
+	code, err := k.Manager.AuthCode(ctx, name)
+	k.then(ctx)
+	return code, err
+}
+
+func (k *busyManager) SetNameservers(ctx context.Context, name deed.Name, hosts []string) error {
+	k.then(ctx)
+	return k.Manager.SetNameservers(ctx, name, hosts)
+}
+
+// A code made while the name is being handed over is good for nothing, and what
+// the old owner changes too late is put back.
+func TestActsDuringHandOver(t *testing.T) {
+	eachEnv(t, func(t *testing.T, s *env) {
+		owner, heir := s.bought(t, "first.com"), newAccount(t)
+		s.pass(t, 61*day)
+		busy := &busyManager{Manager: s.registry}
+		s.api.Registrations.Manager = busy
+		var code deed.Secret
+		busy.meanwhile = func(ctx context.Context) { // the lock and the new code of the hand-over are set
+			var err error
+			if code, err = s.api.Registrations.AuthCode(ctx, owner.wallet, "first.com"); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := s.api.Registrations.HandOver(t.Context(), owner.wallet, "first.com", heir.wallet); err != nil {
+			t.Fatal(err)
+		}
+		unlocked(t, s.registry)
+		if err := s.registry.Leave(t.Context(), "first.com", code); err == nil {
+			t.Error("the name left with a code that its old owner made meanwhile")
+		}
+		next := newAccount(t)
+		busy.meanwhile = func(ctx context.Context) {
+			if err := s.api.Registrations.HandOver(ctx, heir.wallet, "first.com", next.wallet); err != nil {
+				t.Error(err)
+			}
+		}
+		err := s.api.Registrations.SetNameservers(t.Context(), heir.wallet, "first.com", []string{"ns1.evil.example", "ns2.evil.example"})
+		if deed.CodeOf(err) != deed.CodeOwnershipDenied {
+			t.Errorf("got %v", err)
+		}
+		h, err := s.registry.Holding(t.Context(), "first.com")
+		if err != nil || !h.Locked || !slices.Equal(h.Nameservers, s.api.Registrations.Nameservers) {
+			t.Errorf("got %+v, %v", h, err)
+		}
+		s.audit(t)
+	})
+}
+
+// unlocked opens first.com at the registry, behind our back.
+func unlocked(t *testing.T, r *local.Registry) {
+	t.Helper()
+	if err := r.SetLock(t.Context(), "first.com", false); err != nil {
+		t.Fatal(err)
+	}
+}

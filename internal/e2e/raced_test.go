@@ -1,0 +1,104 @@
+package e2e_test
+
+import (
+	"fmt"
+	"testing"
+
+	"deed.example/deed"
+	"deed.example/deed/api"
+)
+
+// payments are promises of as many wallets, in a row.
+func (s *env) payments(t *testing.T, n int, amount deed.USDC) chan string {
+	t.Helper()
+	out := make(chan string, n)
+	for range n {
+		out <- s.promise(s.buyer(t), amount).header(t)
+	}
+	return out
+}
+
+// One payment for a transfer, many times at once, is one transfer, and who else
+// pays for the name at once keeps his money.
+func TestTransfersRaced(t *testing.T) {
+	eachEnv(t, func(t *testing.T, s *env) {
+		for _, c := range []struct {
+			domain string
+			payers int
+		}{{"one.com", 1}, {"many.com", 20}} {
+			code, err := s.registry.Elsewhere(t.Context(), deed.Name(c.domain))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.pass(t, 61*day)
+			had := s.balance(t, s.payTo)
+			headers := s.payments(t, c.payers, s.transferPrice(t))
+			count := race(20, func() int {
+				header := <-headers
+				if c.payers == 1 {
+					headers <- header
+				}
+				return s.transfer(t, c.domain, code.Reveal(), header).status
+			})
+			if want := 20 / c.payers; count[202] != want || count[202]+count[409] != 20 || s.balance(t, s.payTo) != had+s.transferPrice(t) {
+				t.Errorf("%d payers: got %v and %s", c.payers, count, s.balance(t, s.payTo)-had)
+			}
+			s.pass(t, 5*day+1)
+			s.work(t)
+			if d := s.domain(t, c.domain); d.Status != "active" {
+				t.Errorf("got %+v", d)
+			}
+		}
+		s.audit(t)
+	})
+}
+
+// Every kind of change, with one payment many times at once and then with many:
+// one payment makes one change, and of many that want the same one gets it.
+func TestEveryChangeRaced(t *testing.T) {
+	eachEnv(t, func(t *testing.T, s *env) {
+		token := s.bearer(t, s.bought(t, "first.com"))
+		add := func(host string) api.Record {
+			body := fmt.Sprintf(`{"type":"A","host":%q,"value":"192.0.2.1"}`, host)
+			return created(t, s.dnsCall(t, "POST", "/dns/first.com", body, token, <-s.payments(t, 1, change)))
+		}
+		history := func() []api.Revision {
+			return read[api.Revisions](t, s.get(t, "/dns/first.com/revisions?limit=100", "Authorization", token)).Revisions
+		}
+		for _, payers := range []int{1, 10} {
+			changed, deleted := add(fmt.Sprintf("changed%d", payers)), add(fmt.Sprintf("deleted%d", payers))
+			start := history()[0].Revision
+			batch := fmt.Sprintf(`{"changes":[{"op":"add","type":"A","host":"batch%d","value":"192.0.2.1"}]}`, payers)
+			file := fmt.Sprintf("file%d 300 IN A 192.0.2.1\n", payers)
+			for _, c := range []struct {
+				method, path, body, media string
+				price                     deed.USDC
+			}{
+				{"PUT", "/dns/first.com/" + changed.ID, `{"value":"192.0.2.9"}`, "", change},
+				{"DELETE", "/dns/first.com/" + deleted.ID, "", "", change},
+				{"POST", "/dns/first.com/batch", batch, "", change},
+				{"POST", "/dns/first.com/import", file, "text/dns", change},
+				{"POST", fmt.Sprintf("/dns/first.com/rollback/%d", start), "", "", 4 * change},
+			} {
+				had := len(history())
+				headers := s.payments(t, payers, c.price)
+				count := race(10, func() int {
+					header := <-headers
+					if payers == 1 {
+						headers <- header
+					}
+					more := []string{"Authorization", token, "PAYMENT-SIGNATURE", header}
+					if c.media != "" {
+						more = append(more, "Content-Type", c.media)
+					}
+					return s.do(t, c.method, c.path, c.body, more...).status
+				})
+				s.work(t)
+				if made := len(history()) - had; made == 0 || payers == 1 && (made != 1 || count[200] != 10) || payers > 1 && made != count[200] {
+					t.Errorf("%s %s by %d: got %v and %d changes", c.method, c.path, payers, count, made)
+				}
+			}
+		}
+		s.audit(t)
+	})
+}

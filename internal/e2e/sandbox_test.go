@@ -1,0 +1,130 @@
+package e2e_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"math/big"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"deed.example/deed"
+	"deed.example/deed/api"
+	"deed.example/deed/contracts"
+	"deed.example/deed/internal/devchain"
+	"deed.example/deed/internal/httpapi"
+)
+
+// openSandbox opens a service on an embedded chain.
+func openSandbox(t *testing.T, o options) (*service, *devchain.Chain, *httptest.Server) {
+	t.Helper()
+	c, err := devchain.Open(devchain.Config{Dir: t.TempDir(), Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rpc := httptest.NewServer(c.Handler())
+	t.Cleanup(func() { rpc.Close(); c.Close() }) // the chain goes away with the test
+	o.limits, o.rpcURL = generous(), rpc.URL
+	o.setAPI = func(s *httpapi.Server) {
+		s.Sandbox = &httpapi.Sandbox{ChainID: devchain.ChainID, RPCURL: rpc.URL, USDC: devchain.USDC, Faucet: func(ctx context.Context, w deed.Wallet, amount deed.USDC) (string, deed.USDC, error) {
+			tx, balance, err := c.Faucet(ctx, string(w), int64(amount))
+			return tx, deed.USDC(balance), err
+		}, Faults: noFaults{}, Registry: noRegistry{}}
+	}
+	return open(t, o), c, rpc
+}
+
+// noRegistry is a registry whose clock nobody moves.
+type noRegistry struct{ httpapi.SandboxRegistry }
+
+func (noRegistry) Now() time.Time { return time.Now() }
+
+// noFaults is a registry that cannot be broken.
+type noFaults struct{}
+
+func (noFaults) Set(string, int) error { return nil }
+func (noFaults) On() string            { return "none" }
+
+func TestFaucet(t *testing.T) {
+	h, _, _ := openSandbox(t, options{})
+	if got := read[api.Sandbox](t, h.get(t, "/sandbox")); got.ChainID != 84532 || got.USDC != devchain.USDC || got.RPCURL == "" {
+		t.Errorf("got %+v", got)
+	}
+	const w = `"walletAddress":"0x71C7656EC7ab88b098defB751B7401B5f6d8976F"`
+	if got := read[api.Faucet](t, h.do(t, "POST", "/sandbox/faucet", `{`+w+`}`)); got.Balance != "1000.00" || len(got.TxHash) != 66 {
+		t.Errorf("got %+v", got)
+	}
+	if got := read[api.Faucet](t, h.do(t, "POST", "/sandbox/faucet", `{`+w+`,"amount_usd":"0.5"}`)); got.Balance != "1000.50" {
+		t.Errorf("got %+v", got)
+	}
+	for _, body := range []string{`{}`, `{"walletAddress":"0x1"}`, `{` + w + `,"amount_usd":"0"}`, `{` + w + `,"amount_usd":"-1"}`, `{` + w + `,"amount_usd":"1e6"}`, `{` + w + `,"amount_usd":"1000001"}`} {
+		h.do(t, "POST", "/sandbox/faucet", body).expect(t, 400, deed.CodeValidation)
+	}
+}
+
+func TestNoSandboxInProduction(t *testing.T) {
+	h := open(t, options{})
+	h.get(t, "/sandbox").expect(t, 404, deed.CodeNotFound)
+	h.do(t, "POST", "/sandbox/faucet", `{}`).expect(t, 404, deed.CodeNotFound)
+}
+
+// Wallets made of code sign in by their own word, also before they are on the
+// chain, and checking one changes nothing there.
+func TestWalletsOfCodeSignIn(t *testing.T) {
+	eachStore(t, func(t *testing.T, o options) {
+		h, chain, rpc := openSandbox(t, o)
+		owner, stranger := newAccount(t), newAccount(t)
+		salt := sha256.Sum256([]byte(owner.wallet))
+		argument := common.LeftPadBytes(common.HexToAddress(string(owner.wallet)).Bytes(), 32)
+		code := crypto.Keccak256(contracts.Compiled("Wallet").Create, argument)
+		w := deed.Wallet(strings.ToLower(crypto.CreateAddress2(common.HexToAddress(devchain.WalletFactory), salt, code).Hex()))
+		order := slices.Concat(crypto.Keccak256([]byte("createWallet(address,bytes32)"))[:4], argument, salt[:])
+
+		signIn := func(signer *account, wrapped bool) answer {
+			text := message(w, h.nonce(t).Nonce, time.Now())
+			sig := signer.sign(t, text)
+			if wrapped {
+				sig = wrap(t, order, sig)
+			}
+			return h.verify(t, text, sig)
+		}
+		signIn(owner, false).expect(t, 400, deed.CodeValidation) // not there, and does not say how to make it
+		signIn(stranger, true).expect(t, 400, deed.CodeValidation)
+		if got := read[api.TokenSet](t, signIn(owner, true)); got.WalletAddress != string(w) {
+			t.Errorf("got %+v", got)
+		}
+		signIn(owner, false).expect(t, 400, deed.CodeValidation) // still not there
+		if _, _, err := chain.Act(t.Context(), devchain.WalletFactory, order); err != nil {
+			t.Fatal(err)
+		}
+		h.bearer(t, read[api.TokenSet](t, signIn(owner, false)).AccessToken).letIn(t)
+		signIn(stranger, false).expect(t, 400, deed.CodeValidation)
+
+		rpc.Close()
+		got := signIn(owner, false)
+		got.expect(t, 503, deed.CodeUnavailable)
+		if got.header.Get("Retry-After") == "" || strings.Contains(got.body, "127.0.0.1") {
+			t.Errorf("got %v %s", got.header, got.body)
+		}
+		h.tokens(t, owner) // a plain wallet needs no chain
+	})
+}
+
+// wrap makes a signature that brings along how to make its wallet (ERC-6492).
+func wrap(t *testing.T, order []byte, signature string) string {
+	t.Helper()
+	sig, err := hex.DecodeString(signature[2:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	word := func(n int) []byte { return common.LeftPadBytes(big.NewInt(int64(n)).Bytes(), 32) }
+	text := func(b []byte) []byte { return slices.Concat(word(len(b)), common.RightPadBytes(b, (len(b)+31)/32*32)) }
+	return "0x" + hex.EncodeToString(slices.Concat(common.LeftPadBytes(common.HexToAddress(devchain.WalletFactory).Bytes(), 32),
+		word(96), word(96+len(text(order))), text(order), text(sig), slices.Repeat([]byte{0x64, 0x92}, 16)))
+}

@@ -1,0 +1,44 @@
+package worker
+
+import (
+	"sync"
+	"time"
+)
+
+const (
+	causeInterval = time.Minute
+	maxCauses     = 100 // remembered at once; a chain's errors are its own to word
+)
+
+// causeLog says of each cause once a minute that it is there.
+type causeLog struct {
+	mu   sync.Mutex
+	seen map[string]*causeCount // guarded by mu
+}
+
+type causeCount struct {
+	since time.Time
+	times int // since then
+}
+
+// add counts a cause, and says whether it should be logged now and how often it
+// was there since it last was.
+func (c *causeLog) add(name, cause string, now time.Time) (times int, log bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.seen == nil || len(c.seen) >= maxCauses {
+		c.seen = map[string]*causeCount{}
+	}
+	key := name + " " + cause
+	n := c.seen[key]
+	if n == nil {
+		c.seen[key] = &causeCount{since: now}
+		return 1, true
+	}
+	n.times++
+	if now.Sub(n.since) < causeInterval {
+		return n.times, false
+	}
+	times, n.times, n.since = n.times, 0, now
+	return times, true
+}
