@@ -75,7 +75,7 @@ func (w *world) finish(p *process) (finished bool) {
 		p.pay.Restoring = true
 		defer func() { p.pay.Restoring = false }()
 		more, err := true, error(nil)
-		for more && err == nil {
+		for n := len(w.chain.blocks); more && err == nil && n > 0; n-- {
 			more, err = p.pay.ReadChain(ctx)
 		}
 		aside := 0
