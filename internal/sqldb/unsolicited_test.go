@@ -33,7 +33,7 @@ func TestUnsolicitedMoney(t *testing.T) {
 		due  bool
 		lost int
 	}{
-		"waits for its payer":       {deed.Unsolicited{State: deed.PaymentUnclaimed, Next: noon}, deed.PaymentUnclaimed, true, 0},
+		"waits for its payer":       {deed.Unsolicited{State: deed.PaymentUnclaimed, Next: noon}, deed.PaymentUnclaimed, true, 1},
 		"too little":                {deed.Unsolicited{State: deed.PaymentDust, Next: noon}, deed.PaymentDust, false, 0},
 		"we settled it, and forgot": {deed.Unsolicited{State: deed.PaymentUnclaimed, Next: noon, Lost: true}, deed.PaymentUnclaimed, false, 1},
 	}
