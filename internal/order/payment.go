@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"deed.example/deed"
 	"deed.example/deed/internal/settle"
 )
 
@@ -99,41 +98,11 @@ func (s PaymentState) Refunds() bool {
 	return s == PaymentRefundDue || s == PaymentRefunding || s == PaymentRefunded
 }
 
-// A Payer is what decides whether a wallet may open another payment.
-type Payer struct {
-	Open         []OpenPayment // payments of the wallet whose money has not moved
-	Aliases      int           // open payments for the very same purchase, which are not called in
-	RefusedUntil time.Time     // after transfers that failed on the chain; zero for most
-}
-
-// An OpenPayment is one whose money has not moved.
-type OpenPayment struct {
-	Nonce  string
-	Amount deed.USDC
-}
-
 // A Delay says when to look at an open payment again, and why it waits.
 type Delay struct {
 	Until time.Time
 	Stuck bool // the transfer would fail now
 	Cause string
-}
-
-// MaxReverts is how many transfers of one payer may fail on the chain within
-// RevertWindow, each at the cost of our gas, before the payer is refused for as
-// long.
-const (
-	MaxReverts   = 3
-	RevertWindow = 24 * time.Hour
-)
-
-// RefusedUntil returns until when a payer is refused whose transfers failed at the
-// given times, the newest first; zero when it is not.
-func RefusedUntil(times []time.Time) time.Time {
-	if len(times) < MaxReverts || times[0].Sub(times[MaxReverts-1]) > RevertWindow {
-		return time.Time{}
-	}
-	return times[0].Add(RevertWindow)
 }
 
 // Unsolicited says what becomes of money that came without a request.
