@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # build.sh build|install [FLAG…]: runs `go build` or `go install` on cmd/deed with
-# the version stamped, and shows how far it is: a first build compiles about a
-# thousand packages.
+# the version stamped, and shows how far it is: a first build compiles more than
+# 600 packages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/version.sh

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds what a release consists of into dist/: one static binary per platform,
 # the licences of what is linked into them, and the checksums of all. The same
-# commit and the same Go version give the same bytes on any machine.
+# commit, Go version and path of the module cache give the same bytes: assembly of
+# one dependency carries that path in spite of -trimpath.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/version.sh

@@ -195,11 +195,21 @@ func flip(nonce string) string {
 	return nonce[:len(nonce)-1] + last
 }
 
-// wrongChecksum writes one letter of the address in the wrong case.
+// wrongChecksum writes one letter of the address in the wrong case, and leaves
+// letters of both cases: an address in one case has no checksum.
 func wrongChecksum(w deed.Wallet) string {
-	sum := w.Checksum()
-	i := strings.IndexAny(sum[2:], "abcdef") + 2
-	return sum[:i] + strings.ToUpper(sum[i:i+1]) + sum[i+1:]
+	sum := w.Checksum()[2:]
+	for i := range sum {
+		letter := strings.ToUpper(sum[i : i+1])
+		if letter == sum[i:i+1] {
+			letter = strings.ToLower(letter)
+		}
+		wrong := sum[:i] + letter + sum[i+1:]
+		if wrong != sum && wrong != strings.ToUpper(wrong) && wrong != strings.ToLower(wrong) {
+			return "0x" + wrong
+		}
+	}
+	panic("an address of digits alone")
 }
 
 func TestNonceExpires(t *testing.T) {
