@@ -13,15 +13,14 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/settle"
+	"deed.example/deed/internal/signer"
 )
 
 const maxSignature = 4096 // bytes
 
 var (
-	domainType   = crypto.Keccak256([]byte("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"))
-	transferType = crypto.Keccak256([]byte("TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"))
-
 	// wrappedEnd is the end of a signature that brings along how to make its
 	// wallet (ERC-6492). The token does not know that form.
 	wrappedEnd = bytes.Repeat([]byte{0x64, 0x92}, 16)
@@ -94,24 +93,19 @@ func invalid(format string, args ...any) error {
 
 func word(n *big.Int) []byte { return common.LeftPadBytes(n.Bytes(), 32) }
 
-// separator returns the EIP-712 domain of the token.
-func (s *Settler) separator() common.Hash {
-	return crypto.Keccak256Hash(domainType, crypto.Keccak256([]byte(s.Name)), crypto.Keccak256([]byte(s.Version)),
-		word(new(big.Int).SetUint64(s.ChainID)), common.LeftPadBytes(s.USDC[:], 32))
-}
-
-// digest returns what the payer signs (EIP-712).
-func (a *authorization) digest(separator common.Hash) common.Hash {
-	what := crypto.Keccak256(transferType, common.LeftPadBytes(a.from[:], 32), common.LeftPadBytes(a.to[:], 32),
-		word(big.NewInt(int64(a.Amount))), word(big.NewInt(a.ValidAfter)), word(big.NewInt(a.ValidBefore)), a.nonce[:])
-	return crypto.Keccak256Hash([]byte{0x19, 1}, separator[:], what)
+// typedData returns what the payer signs (EIP-3009).
+func (a *authorization) typedData(domain network.Domain) signer.TypedData {
+	return signer.TypedData{Domain: domain, Type: "TransferWithAuthorization", Fields: []signer.Field{
+		signer.Address("from", a.Payer), signer.Address("to", a.PayTo), signer.Uint256("value", int64(a.Amount)),
+		signer.Uint256("validAfter", a.ValidAfter), signer.Uint256("validBefore", a.ValidBefore), signer.Bytes32("nonce", a.nonce),
+	}}
 }
 
 // signedByKey says whether the payer's own key made the signature. A payer
 // with code may still be asked for another one.
-func (a *authorization) signedByKey(separator common.Hash) bool {
-	signer, ok := recoverSigner(a.digest(separator), a.sig)
-	return ok && signer == a.from
+func (a *authorization) signedByKey(domain network.Domain) bool {
+	account, ok := recoverSigner(a.typedData(domain).Digest(), a.sig)
+	return ok && account == a.from
 }
 
 // call encodes the call that settles it.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/settle"
 )
 
@@ -31,24 +32,24 @@ func (s *Settler) Check(ctx context.Context, a settle.Authorization, open []stri
 		return settle.Funds{}, err
 	}
 	members := []member{
-		{s.Multicall, true, pack(batchABI, "getBlockNumber")},
-		{s.Multicall, true, pack(batchABI, "getCurrentBlockTimestamp")},
-		{s.USDC, true, pack(tokenABI, "authorizationState", auth.from, auth.nonce)},
-		{s.USDC, true, pack(tokenABI, "balanceOf", auth.from)},
+		{s.multicall, true, pack(batchABI, "getBlockNumber")},
+		{s.multicall, true, pack(batchABI, "getCurrentBlockTimestamp")},
+		{s.token, true, pack(tokenABI, "authorizationState", auth.from, auth.nonce)},
+		{s.token, true, pack(tokenABI, "balanceOf", auth.from)},
 	}
 	for _, text := range open {
 		nonce, err := readNonce(text)
 		if err != nil {
 			return settle.Funds{}, fmt.Errorf("check the payment of %s: %w", a.Payer, err)
 		}
-		members = append(members, member{s.USDC, true, pack(tokenABI, "authorizationState", auth.from, nonce)})
+		members = append(members, member{s.token, true, pack(tokenABI, "authorizationState", auth.from, nonce)})
 	}
-	members = append(members, member{s.USDC, true, auth.call()}) // last: it changes what the others would say
+	members = append(members, member{s.token, true, auth.call()}) // last: it changes what the others would say
 	offer, err := s.reads.fees(ctx)
 	if err != nil {
 		return settle.Funds{}, fmt.Errorf("check the payment of %s: %w", a.Payer, err)
 	}
-	q := question{from: s.gasWallet(), to: s.Multicall, data: pack(batchABI, "aggregate3", members), gas: contractGas + stateGas*uint64(len(members)), fees: offer}
+	q := question{from: s.gasWallet(), to: s.multicall, data: pack(batchABI, "aggregate3", members), gas: contractGas + stateGas*uint64(len(members)), fees: offer}
 	answers, err := s.Client.askBatch(ctx, q, "latest")
 	if err != nil {
 		return settle.Funds{}, fmt.Errorf("check the payment of %s: %w", a.Payer, err)
@@ -107,7 +108,7 @@ func (s *Settler) judgeUsed(ctx context.Context, a *authorization, head uint64) 
 // countable returns a balance, and the most we can count for one that is larger.
 func countable(n *big.Int) deed.USDC {
 	if !n.IsInt64() {
-		return deepest
+		return network.AnyAmount
 	}
 	return deed.USDC(n.Int64())
 }

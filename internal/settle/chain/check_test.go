@@ -60,12 +60,12 @@ func TestCheck(t *testing.T) {
 			"not yet valid":       {with(func(a *settle.Authorization) { a.ValidAfter = now + 60 }), invalid},
 			"a short nonce":       {without(func(a *settle.Authorization) { a.Nonce = a.Nonce[:64] }), invalid},
 			"a nonce in capitals": {without(func(a *settle.Authorization) { a.Nonce = "0x" + strings.ToUpper(a.Nonce[2:]) }), invalid},
-			"another payer":       {without(func(a *settle.Authorization) { a.Payer = walletAt(crypto.PubkeyToAddress(env.cfg.RefundKey.PublicKey)) }), invalid},
+			"another payer":       {without(func(a *settle.Authorization) { a.Payer = walletAt(crypto.PubkeyToAddress(env.refundKey.PublicKey)) }), invalid},
 			"a changed bit":       {without(func(a *settle.Authorization) { a.Signature[3] ^= 1 }), invalid},
 			"no signature":        {without(func(a *settle.Authorization) { a.Signature = nil }), invalid},
 			"66 bytes":            {without(func(a *settle.Authorization) { a.Signature = append(a.Signature, 0) }), invalid},
 			"long signature":      {without(func(a *settle.Authorization) { a.Signature = make([]byte, 5000) }), invalid},
-			"wrapped":             {without(func(a *settle.Authorization) { a.Signature = wrap(env.cfg.USDC, nil, a.Signature) }), invalid},
+			"wrapped":             {without(func(a *settle.Authorization) { a.Signature = wrap(env.token, nil, a.Signature) }), invalid},
 			"its twin":            {without(func(a *settle.Authorization) { a.Signature = twin(a.Signature) }), invalid},
 			"barred":              {env.payFrom(barredKey, "1"), invalid},
 			"cancelled":           {env.pay("cancelled"), invalid},
@@ -75,7 +75,7 @@ func TestCheck(t *testing.T) {
 				t.Errorf("%s: got %v, want %q", name, err, tt.want)
 			}
 		}
-		if env.nonceOf(env.cfg.GasKey) != 0 || env.moved() != 0 {
+		if env.nonceOf(env.gasKey) != 0 || env.moved() != 0 {
 			t.Error("a check changed something")
 		}
 		env.act(devchain.USDC, selector("pause()"))
@@ -164,25 +164,17 @@ func TestWalletThatBorrowsCode(t *testing.T) {
 func TestOpenMakesSure(t *testing.T) {
 	env := newEnv(t, sqldbtest.SQLite(t))
 	for name, change := range map[string]func(*chain.Config){
-		"another chain":   func(c *chain.Config) { c.ChainID = 8453 },
-		"another name":    func(c *chain.Config) { c.Name = "USD Coin" },
-		"another version": func(c *chain.Config) { c.Version = "1" },
-		"another token":   func(c *chain.Config) { c.USDC = c.Multicall },
-		"one key for two": func(c *chain.Config) { c.RefundKey = c.GasKey },
-		"the treasury's":  func(c *chain.Config) { c.PayTo = crypto.PubkeyToAddress(c.GasKey.PublicKey) },
+		"another chain":   func(c *chain.Config) { c.Network.ChainID = 8453 },
+		"another name":    func(c *chain.Config) { c.Network.Token.Name = "USD Coin" },
+		"another version": func(c *chain.Config) { c.Network.Token.Version = "1" },
+		"another token":   func(c *chain.Config) { c.Network.Token.Address = c.Network.Multicall },
+		"one key for two": func(c *chain.Config) { c.RefundSigner = c.GasSigner },
+		"the treasury's":  func(c *chain.Config) { c.PayTo = addressOf(c.GasSigner.Address()) },
 	} {
 		cfg := env.cfg
 		change(&cfg)
 		if _, err := chain.Open(t.Context(), cfg); err == nil {
 			t.Errorf("%s: it opened", name)
-		}
-	}
-}
-
-func TestDefaultDepth(t *testing.T) {
-	for amount, want := range map[deed.USDC]uint64{100_000: 1, 100_001: 2, 50_000_000: 2, 50_000_001: chain.Safe} {
-		if got := chain.DefaultDepth(amount); got != want {
-			t.Errorf("%s: got %d, want %d", amount, got, want)
 		}
 	}
 }

@@ -22,10 +22,12 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/contracts"
 	"deed.example/deed/internal/devchain"
+	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/settle/chain"
 	"deed.example/deed/internal/settle/settletest"
 	"deed.example/deed/internal/settle/signtest"
+	"deed.example/deed/internal/signer/file"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
@@ -38,8 +40,11 @@ type testEnv struct {
 	proxy *proxy
 	url   string
 	cfg   chain.Config
+	token common.Address
 	payer *ecdsa.PrivateKey
 	until int64 // the end of what is signed
+
+	gasKey, refundKey *ecdsa.PrivateKey // of the signers in cfg
 
 	mu    sync.Mutex // guards ahead
 	ahead time.Duration
@@ -63,7 +68,8 @@ func newEnv(t *testing.T, db *sqldb.DB) *testEnv {
 	refundKey, refundWallet := newKey(t)
 	_, treasury := newKey(t)
 	env.cfg = envConfig(t, server.URL, db)
-	env.cfg.Now, env.cfg.GasKey, env.cfg.RefundKey = env.now, gasKey, refundKey
+	env.cfg.Now, env.token = env.now, addressOf(env.cfg.Network.Token.Address)
+	env.signWith(gasKey, refundKey)
 	env.cfg.PayTo = common.HexToAddress(string(treasury))
 	env.give(gasWallet, 1) // for its gas
 	env.give(refundWallet, 1_000_000_000)
@@ -88,12 +94,15 @@ func patient(urls ...string) *chain.Client {
 // envConfig has all but the clock, the keys and the treasury.
 func envConfig(t *testing.T, url string, db *sqldb.DB) chain.Config {
 	t.Helper()
-	return chain.Config{
-		Client: patient(url), Store: sqldb.Settlements{DB: db, ChainID: devchain.ChainID},
-		ChainID: devchain.ChainID, USDC: common.HexToAddress(devchain.USDC), Name: "USDC", Version: "2",
-		Multicall: common.HexToAddress(devchain.Multicall), BlockTime: 5 * time.Millisecond,
-		Depth: func(deed.USDC) uint64 { return 1 },
-	}
+	embedded := network.Embedded()
+	embedded.BlockTime = 5 * time.Millisecond
+	return chain.Config{Client: patient(url), Store: sqldb.Settlements{DB: db, ChainID: embedded.ChainID}, Network: embedded}
+}
+
+// signWith makes settlers sign with the keys from now on.
+func (env *testEnv) signWith(gasKey, refundKey *ecdsa.PrivateKey) {
+	env.gasKey, env.refundKey = gasKey, refundKey
+	env.cfg.GasSigner, env.cfg.RefundSigner = file.New(gasKey), file.New(refundKey)
 }
 
 func (env *testEnv) now() time.Time {
@@ -173,7 +182,7 @@ func nonceOf(a settle.Authorization) (nonce [32]byte) { return common.HexToHash(
 
 // coin is the token that payments are signed for.
 func (env *testEnv) coin() signtest.Token {
-	return signtest.Token{Name: "USDC", ChainID: devchain.ChainID, Address: env.cfg.USDC}
+	return signtest.Token{Name: "USDC", ChainID: devchain.ChainID, Address: env.token}
 }
 
 func (env *testEnv) signed(key *ecdsa.PrivateKey, a settle.Authorization) settle.Authorization {
@@ -231,7 +240,7 @@ func (env *testEnv) stranger(all ...settle.Authorization) string {
 	}
 	var calls []call
 	for _, a := range all {
-		calls = append(calls, call{env.cfg.USDC, false, transferCall(a)})
+		calls = append(calls, call{env.token, false, transferCall(a)})
 	}
 	multicall, err := abi.JSON(bytes.NewReader(contracts.Compiled("Multicall").ABI))
 	if err != nil {

@@ -88,4 +88,4 @@ func (s *Settler) offer(tip, base *big.Int) *fees {
 	return f
 }
 
-func (s *Settler) maxFee() *big.Int { return new(big.Int).SetUint64(s.MaxFee) }
+func (s *Settler) maxFee() *big.Int { return new(big.Int).SetUint64(s.Network.MaxFee) }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/settle"
 )
 
@@ -28,7 +29,7 @@ type safeBlock struct {
 // finalNumber returns the last block that is so deep, seen from head. Its clock
 // and state decide about money, and nothing above it does.
 func (r *reader) finalNumber(ctx context.Context, head *block, depth uint64) (uint64, error) {
-	if depth == Safe {
+	if depth == network.Safe {
 		return r.safeNumber(ctx, head)
 	}
 	return deepBelow(head, depth), nil
@@ -45,7 +46,7 @@ func deepBelow(head *block, depth uint64) uint64 {
 // knows none, one that is SafeDepth deep. Without a head it asks anew.
 func (r *reader) safeNumber(ctx context.Context, head *block) (uint64, error) {
 	safe := &r.s.safe
-	if n, ok := safe.recent(min(8*r.s.BlockTime, 16*time.Second)); ok && head != nil {
+	if n, ok := safe.recent(min(8*r.s.Network.BlockTime, 16*time.Second)); ok && head != nil {
 		return n, nil
 	}
 	b, err := r.c.block(ctx, "safe")
@@ -90,7 +91,7 @@ func (b *safeBlock) first() bool {
 
 // lastFinal returns the last block that is as deep as any amount asks.
 func (r *reader) lastFinal(ctx context.Context) (n uint64, err error) {
-	if depth := r.s.Depth(deepest); depth != Safe {
+	if depth := r.s.Network.Finality.Depth(network.AnyAmount); depth != network.Safe {
 		head, err := r.c.block(ctx, "latest")
 		if err != nil {
 			return 0, fmt.Errorf("look for the final block: %w", err)

@@ -109,8 +109,8 @@ func TestReceiptOfFiveMegabytes(t *testing.T) {
 		before, inside, after := env.pay("before"), env.pay("inside"), env.pay("after")
 		env.stranger(before)
 		env.settled(env.refundLater(s, refundOf("0x00000000000000000000000000000000000000bb", 1, 7)))
-		fat := env.multicall(env.emptyLogs(12_000), call{env.cfg.USDC, false, transferOf(env.cfg.PayTo, 0)},
-			call{env.cfg.USDC, false, transferCall(inside)})
+		fat := env.multicall(env.emptyLogs(12_000), call{env.token, false, transferOf(env.cfg.PayTo, 0)},
+			call{env.token, false, transferCall(inside)})
 		env.stranger(after)
 		var receipt json.RawMessage
 		env.rpc(&receipt, "eth_getTransactionReceipt", fat)
@@ -145,7 +145,7 @@ func TestSpentElsewhereInALargeTransaction(t *testing.T) {
 		a := env.pay("1")
 		other := a
 		other.PayTo = "0x00000000000000000000000000000000000000cc"
-		env.multicall(env.emptyLogs(12_000), call{env.cfg.USDC, false, transferCall(env.signed(env.payer, other))})
+		env.multicall(env.emptyLogs(12_000), call{env.token, false, transferCall(env.signed(env.payer, other))})
 		env.refused(env.settleLater(s, a))
 		if _, err := s.Check(t.Context(), a, nil); deed.CodeOf(err) != deed.CodePaymentInvalid {
 			t.Errorf("got %v, want %s", err, deed.CodePaymentInvalid)
@@ -161,9 +161,9 @@ func TestCrowdedBlock(t *testing.T) {
 		s := env.settler()
 		before, inside, after := env.pay("before"), env.pay("inside"), env.pay("after")
 		env.stranger(before)
-		spam := []call{{env.cfg.USDC, false, transferCall(inside)}}
+		spam := []call{{env.token, false, transferCall(inside)}}
 		for range 60 { // about 600 bytes each in an answer
-			spam = append(spam, call{env.cfg.USDC, false, transferOf(env.cfg.PayTo, 0)})
+			spam = append(spam, call{env.token, false, transferOf(env.cfg.PayTo, 0)})
 		}
 		fat := env.multicall(spam...)
 		env.stranger(after)
@@ -176,7 +176,7 @@ func TestCrowdedBlock(t *testing.T) {
 		var many []call
 		env.give(walletAt(addressOfKey(keys[0])), 100*int64(price))
 		for i := range 60 {
-			many = append(many, call{env.cfg.USDC, false, transferCall(env.payFrom(keys[0], fmt.Sprint(i)))})
+			many = append(many, call{env.token, false, transferCall(env.payFrom(keys[0], fmt.Sprint(i)))})
 		}
 		env.multicall(many...)
 		last := env.pay("last")
@@ -195,10 +195,10 @@ func TestTransfersOfNothingFromOurRefundWallet(t *testing.T) {
 		s := env.settler()
 		const payee = deed.Wallet("0x00000000000000000000000000000000000000bb")
 		env.settled(env.refundLater(s, refundOf(payee, 1, 7)))
-		from := addressOfKey(env.cfg.RefundKey)
+		from := addressOfKey(env.refundKey)
 		nothing := slices.Concat(selector("transferFrom(address,address,uint256)"), common.LeftPadBytes(from[:], 32), padded(payee), word(0))
-		env.multicall(call{env.cfg.USDC, false, nothing})
-		env.multicall(slices.Repeat([]call{{env.cfg.USDC, false, nothing}}, 60)...)
+		env.multicall(call{env.token, false, nothing})
+		env.multicall(slices.Repeat([]call{{env.token, false, nothing}}, 60)...)
 		env.settled(env.refundLater(s, refundOf(payee, 2, 8)))
 		var payouts []settle.Payout
 		var unread []settle.UnreadBlock

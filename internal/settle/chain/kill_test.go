@@ -16,6 +16,7 @@ import (
 
 	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/settle/chain"
+	"deed.example/deed/internal/signer/file"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
@@ -51,13 +52,15 @@ func TestErrand(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := envConfig(t, e.URL, db)
-	cfg.GasKey, err = crypto.HexToECDSA(e.Gas)
+	gasKey, err := crypto.HexToECDSA(e.Gas)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if cfg.RefundKey, err = crypto.HexToECDSA(e.Refund); err != nil {
+	refundKey, err := crypto.HexToECDSA(e.Refund)
+	if err != nil {
 		t.Fatal(err)
 	}
+	cfg.GasSigner, cfg.RefundSigner = file.New(gasKey), file.New(refundKey)
 	copy(cfg.PayTo[:], bytesOf(e.Treasury))
 	cfg.Now = time.Now
 	cfg.Step = func(name string) {
@@ -89,8 +92,8 @@ func testKilled(t *testing.T, step, database string) {
 	env := newEnv(t, nil)
 	e := errand{
 		Database: database, URL: env.url, Step: step, Auth: env.pay("1"),
-		Gas:    hex.EncodeToString(crypto.FromECDSA(env.cfg.GasKey)),
-		Refund: hex.EncodeToString(crypto.FromECDSA(env.cfg.RefundKey)), Treasury: env.cfg.PayTo.Hex(),
+		Gas:    hex.EncodeToString(crypto.FromECDSA(env.gasKey)),
+		Refund: hex.EncodeToString(crypto.FromECDSA(env.refundKey)), Treasury: env.cfg.PayTo.Hex(),
 	}
 	told, err := json.Marshal(e)
 	if err != nil {
@@ -107,10 +110,10 @@ func testKilled(t *testing.T, step, database string) {
 		t.Fatal(err)
 	}
 	defer db.Close() // the file goes away with the test
-	env.cfg.Store = sqldb.Settlements{DB: db, ChainID: env.cfg.ChainID}
+	env.cfg.Store = sqldb.Settlements{DB: db, ChainID: env.cfg.Network.ChainID}
 	env.settled(env.settleLater(env.settler(), env.pay("1")))
 	if env.moved() != 1 {
 		t.Errorf("got %d transfers, want 1", env.moved())
 	}
-	env.noGap(env.cfg.GasKey)
+	env.noGap(env.gasKey)
 }

@@ -2,7 +2,6 @@ package chain
 
 import (
 	"context"
-	"crypto/ecdsa"
 	"errors"
 	"fmt"
 	"sync"
@@ -12,16 +11,17 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/settle"
+	"deed.example/deed/internal/signer"
 )
 
 // refundSlots are the calls that refunds may have under way beside all others.
 const refundSlots = 4
 
-// A lane works for one kind of waits: payments or refunds. It has its own key,
+// A lane works for one kind of waits: payments or refunds. It has its own signer,
 // leader, waits and slots, so that no lane waits for another.
 type lane struct {
 	*reader
-	key     *ecdsa.PrivateKey
+	signer  signer.Signer
 	role    string // of the wallets that sign in it
 	advance func(ctx context.Context, v *view, waits []*wait) (signed bool, err error)
 
@@ -36,13 +36,16 @@ type lane struct {
 	floor   map[common.Address]uint64 // nonces below it are mined and final
 }
 
-func newLane(s *Settler, c *Client, key *ecdsa.PrivateKey, role string) *lane {
+func newLane(s *Settler, c *Client, by signer.Signer, role string) *lane {
 	return &lane{
-		reader: &reader{s: s, c: c}, key: key, role: role,
+		reader: &reader{s: s, c: c}, signer: by, role: role,
 		lead: make(chan struct{}, 1), fresh: make(chan struct{}, 1),
 		waiting: map[string]*wait{}, sentAt: map[string]time.Time{}, floor: map[common.Address]uint64{},
 	}
 }
+
+// address returns the account that signs in the lane now.
+func (l *lane) address() common.Address { return addressOf(l.signer.Address()) }
 
 // A wait is one payment or refund whose outcome somebody waits for. All who
 // wait for the same one share it.
@@ -94,7 +97,7 @@ func (l *lane) work(ctx context.Context, w *wait) {
 		return
 	}
 	head, sent := l.round(ctx)
-	if sent && l.s.BlockTime < time.Second {
+	if sent && l.s.Network.BlockTime < time.Second {
 		return // there is something new to see
 	}
 	rest := time.NewTimer(l.untilNext(head))
@@ -110,7 +113,7 @@ func (l *lane) work(ctx context.Context, w *wait) {
 // untilNext returns how long it takes until the block after head should be
 // there. Blocks that come slowly are looked for when they are due.
 func (l *lane) untilNext(head *block) time.Duration {
-	period := l.s.BlockTime
+	period := l.s.Network.BlockTime
 	if head == nil || period < time.Second {
 		return period
 	}

@@ -34,7 +34,7 @@ func TestWalletThatIsValidForFreeGasOnly(t *testing.T) {
 				t.Errorf("got %q, %v, want %v", got.txHash, got.err, settle.ErrUnsettleable)
 			}
 		}
-		if n := env.nonceOf(env.cfg.GasKey); n != 0 {
+		if n := env.nonceOf(env.gasKey); n != 0 {
 			t.Errorf("it cost us %d transactions, want none", n)
 		}
 	})
@@ -84,7 +84,7 @@ func TestSixtyFourRefundsAtOnce(t *testing.T) {
 			sum += g
 		}
 		t.Logf("gas of 64 refunds: %d in %d transactions, %d alone", sum, len(gas), alone/4*64)
-		env.noGap(env.cfg.RefundKey)
+		env.noGap(env.refundKey)
 	})
 }
 
@@ -112,7 +112,7 @@ func TestRefundsBesideAThousandStuckPayments(t *testing.T) {
 		took := time.Since(begun)
 		wg.Wait()
 		t.Logf("a refund beside 1,000 stuck payments: %s; all were answered after %s", took.Round(time.Millisecond), time.Since(begun).Round(time.Millisecond))
-		if env.nonceOf(env.cfg.GasKey) != 0 {
+		if env.nonceOf(env.gasKey) != 0 {
 			t.Error("stuck payments were sent")
 		}
 	})
@@ -134,7 +134,7 @@ func TestAbandonRacesSettleOnTwoNodes(t *testing.T) {
 		if env == nil {
 			env = newEnv(t, db)
 		}
-		env.cfg.Store = sqldb.Settlements{DB: db, ChainID: env.cfg.ChainID}
+		env.cfg.Store = sqldb.Settlements{DB: db, ChainID: env.cfg.Network.ChainID}
 		env.cfg.Client = patient(env.url)
 		nodes = append(nodes, env.settler())
 		env.cfg.Step = func(name string) { // of the second node, which settles

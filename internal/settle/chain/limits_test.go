@@ -19,6 +19,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/devchain"
+	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/settle/chain"
 )
 
@@ -153,7 +154,7 @@ func TestNoSafeBlock(t *testing.T) {
 		})
 		var said journal
 		env.cfg.Log = slog.New(slog.NewTextHandler(&said, nil))
-		env.cfg.Depth, env.cfg.SafeDepth = func(deed.USDC) uint64 { return chain.Safe }, 3
+		env.cfg.Network.Finality, env.cfg.SafeDepth = network.Blocks(network.Safe), 3
 		s := env.settler()
 		if !strings.Contains(said.String(), "safe block") {
 			t.Errorf("it said %q", said.String())

@@ -84,7 +84,7 @@ func divisible(ctx context.Context, err error) bool {
 // query asks for the token's logs between two blocks, both included.
 func (r *reader) query(ctx context.Context, from, to uint64, topics ...any) (logs []logEntry, err error) {
 	err = r.c.call(ctx, &logs, "eth_getLogs", map[string]any{
-		"address": r.s.USDC, "fromBlock": number(from), "toBlock": number(to), "topics": topics,
+		"address": r.s.token, "fromBlock": number(from), "toBlock": number(to), "topics": topics,
 	})
 	return logs, err
 }
@@ -173,7 +173,7 @@ func (r *reader) somePayerLogs(ctx context.Context, from, to uint64, payers []co
 
 // event says whether the log is one of the token's, with two indexed fields.
 func (s *Settler) event(l logEntry, topic common.Hash) bool {
-	return l.Address == s.USDC && len(l.Topics) == 3 && l.Topics[0] == topic
+	return l.Address == s.token && len(l.Topics) == 3 && l.Topics[0] == topic
 }
 
 // amountOf reads what a transfer moved. More than we can count is no payment.

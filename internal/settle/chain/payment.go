@@ -20,9 +20,9 @@ func (s *Settler) Settle(ctx context.Context, a settle.Authorization) (txHash st
 	if err != nil {
 		return "", err
 	}
-	purpose := auth.purpose(s.USDC)
+	purpose := auth.purpose(s.token)
 	// Who signs twice with one nonce has two payments, of which one can be paid.
-	key := fmt.Sprintf("%s %s %x", purpose, auth.digest(s.domain), auth.sig)
+	key := fmt.Sprintf("%s %x %x", purpose, auth.typedData(s.Network.Domain()).Digest(), auth.sig)
 	return s.payments.await(ctx, &wait{key: key, purpose: purpose, amount: a.Amount, auth: auth})
 }
 
@@ -49,7 +49,7 @@ func (s *Settler) Abandon(ctx context.Context, a settle.Authorization) error {
 	if err != nil {
 		return err
 	}
-	purpose := auth.purpose(s.USDC)
+	purpose := auth.purpose(s.token)
 	sent, err := s.Store.Sent(ctx, []string{purpose})
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func (r *reader) cannotMove(ctx context.Context, a *authorization, last settle.T
 	if err != nil {
 		return err
 	}
-	final, err := r.finalNumber(ctx, head, r.s.Depth(a.Amount))
+	final, err := r.finalNumber(ctx, head, r.s.Network.Finality.Depth(a.Amount))
 	if err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (l *lane) turnOf(ctx context.Context, v *view, w *wait) (*turn, error) {
 		return nil, nil
 	case inFlight:
 		last := sent[len(sent)-1]
-		w.again = l.s.Now().Add(2 * l.s.BlockTime)
+		w.again = l.s.Now().Add(2 * l.s.Network.BlockTime)
 		return nil, fmt.Errorf("%w: transaction %s is not final yet", errWaiting, last.Hash)
 	case failed:
 		l.answer(w, "", fmt.Errorf("%s: %w", w.purpose, settle.ErrReverted))

@@ -86,7 +86,7 @@ func (l *lane) tellApart(ctx context.Context, turns []*turn) error {
 	var candidates []*turn
 	var accounts []common.Address
 	for _, t := range turns {
-		if t.auth.signedByKey(l.s.domain) {
+		if t.auth.signedByKey(l.s.Network.Domain()) {
 			candidates = append(candidates, t)
 			accounts = append(accounts, t.auth.from)
 		}
@@ -137,7 +137,7 @@ func (l *lane) signTurns(ctx context.Context, turns []*turn, gas uint64, fails f
 		o.gas, o.alone = gas, true // through the batch contract, as it was simulated
 	}
 	for _, t := range turns {
-		t.again = l.s.Now().Add(l.s.BlockTime) // another node may have signed, or given it up
+		t.again = l.s.Now().Add(l.s.Network.BlockTime) // another node may have signed, or given it up
 	}
 	return true, l.sign(ctx, o)
 }
@@ -147,13 +147,13 @@ func (l *lane) signTurns(ctx context.Context, turns []*turn, gas uint64, fails f
 func (l *lane) simulate(ctx context.Context, turns []*turn, gas uint64, offer *fees) (used []bool, answers []outcome, err error) {
 	var members []member
 	for _, t := range turns {
-		members = append(members, member{l.s.USDC, true, pack(tokenABI, "authorizationState", t.auth.from, t.auth.nonce)})
+		members = append(members, member{l.s.token, true, pack(tokenABI, "authorizationState", t.auth.from, t.auth.nonce)})
 	}
 	for _, t := range turns {
-		members = append(members, member{l.s.USDC, true, t.auth.call()})
+		members = append(members, member{l.s.token, true, t.auth.call()})
 	}
 	q := question{
-		from: keyAddress(l.key), to: l.s.Multicall, data: pack(batchABI, "aggregate3", members),
+		from: l.address(), to: l.s.multicall, data: pack(batchABI, "aggregate3", members),
 		gas: gas + stateGas*uint64(len(turns)), fees: offer,
 	}
 	all, err := l.c.askBatch(ctx, q, "latest")

@@ -103,7 +103,7 @@ func (r *reader) findUse(ctx context.Context, owner common.Address, nonce common
 // whose state the endpoint no longer has count as older than the event.
 func (r *reader) useByState(ctx context.Context, key scanKey, low, top uint64, topics []any) *logEntry {
 	used := func(n uint64) bool {
-		q := question{to: r.s.USDC, data: pack(tokenABI, "authorizationState", key.owner, key.nonce), gas: stateGas}
+		q := question{to: r.s.token, data: pack(tokenABI, "authorizationState", key.owner, key.nonce), gas: stateGas}
 		raw, err := r.c.ethCall(ctx, q, number(n))
 		return err == nil && len(raw) == 32 && raw[31] != 0
 	}

@@ -2,7 +2,6 @@ package chain
 
 import (
 	"context"
-	"crypto/ecdsa"
 	"errors"
 	"fmt"
 	"math"
@@ -37,7 +36,7 @@ func RefundNonce(chainID uint64, token, payer common.Address, nonce common.Hash)
 // Refund implements settle.Settler. A refund that would fail now is answered at
 // once, without waiting for the context to end.
 func (s *Settler) Refund(ctx context.Context, r settle.Refund) (txHash string, err error) {
-	w, err := s.refundWait(r)
+	w, err := s.refundWait(ctx, r)
 	if err != nil {
 		return "", fmt.Errorf("refund %s: %w", r.PaymentID, err)
 	}
@@ -57,9 +56,9 @@ func (s *Settler) Refunded(ctx context.Context, r settle.Refund) (bool, error) {
 	}
 	var calls [][]byte
 	for _, wallet := range own.refunds {
-		calls = append(calls, pack(tokenABI, "authorizationState", wallet, RefundNonce(s.ChainID, s.USDC, addressOf(r.Payer), hash)))
+		calls = append(calls, pack(tokenABI, "authorizationState", wallet, RefundNonce(s.Network.ChainID, s.token, addressOf(r.Payer), hash)))
 	}
-	q := question{from: s.refundWallet(), to: s.Multicall, data: batch(s.USDC, calls...), gas: stateGas * uint64(len(calls)+1)}
+	q := question{from: s.refundWallet(), to: s.multicall, data: batch(s.token, calls...), gas: stateGas * uint64(len(calls)+1)}
 	answers, err := s.Client.askBatch(ctx, q, "latest")
 	if err != nil {
 		return false, fmt.Errorf("ask whether %s of %s was refunded: %w", r.Nonce, r.Payer, err)
@@ -78,7 +77,7 @@ func (s *Settler) Refunded(ctx context.Context, r settle.Refund) (bool, error) {
 
 // refundWait signs the authorization of a refund. Signing commits to nothing: the
 // nonce is good once, and nobody sees the signature before it is stored.
-func (s *Settler) refundWait(r settle.Refund) (*wait, error) {
+func (s *Settler) refundWait(ctx context.Context, r settle.Refund) (*wait, error) {
 	if r.Amount <= 0 || !isWallet(r.Payer) {
 		return nil, fmt.Errorf("%d to %q is nothing to send", r.Amount, r.Payer)
 	}
@@ -92,22 +91,16 @@ func (s *Settler) refundWait(r settle.Refund) (*wait, error) {
 	}
 	auth := &authorization{
 		Authorization: settle.Authorization{Payer: walletAt(s.refundWallet()), PayTo: r.Payer, Amount: r.Amount, ValidBefore: refundUntil},
-		from:          s.refundWallet(), to: payer, nonce: RefundNonce(s.ChainID, s.USDC, payer, nonce),
+		from:          s.refundWallet(), to: payer, nonce: RefundNonce(s.Network.ChainID, s.token, payer, nonce),
 	}
-	if auth.sig, err = signHash(s.RefundKey, auth.digest(s.domain)); err != nil {
-		return nil, err
-	}
-	purpose := fmt.Sprintf("refund %x %s %s", s.USDC, r.Payer, r.Nonce)
-	return &wait{key: fmt.Sprintf("%s %d %s", purpose, r.Amount, r.PaymentID), purpose: purpose, amount: r.Amount, auth: auth, refund: r}, nil
-}
-
-func signHash(key *ecdsa.PrivateKey, hash common.Hash) ([]byte, error) {
-	sig, err := crypto.Sign(hash[:], key)
-	if err != nil {
+	if auth.sig, err = s.RefundSigner.SignTypedData(ctx, auth.typedData(s.Network.Domain())); err != nil {
 		return nil, fmt.Errorf("sign: %w", err)
 	}
-	sig[64] += 27
-	return sig, nil
+	if !auth.signedByKey(s.Network.Domain()) {
+		return nil, fmt.Errorf("the signer of %s returned a signature of another key", s.RefundSigner.Address())
+	}
+	purpose := fmt.Sprintf("refund %x %s %s", s.token, r.Payer, r.Nonce)
+	return &wait{key: fmt.Sprintf("%s %d %s", purpose, r.Amount, r.PaymentID), purpose: purpose, amount: r.Amount, auth: auth, refund: r}, nil
 }
 
 // refund answers the refunds that the final block shows, and signs for the
@@ -194,7 +187,7 @@ func (l *lane) refundTurn(ctx context.Context, v *view, w *wait) (*turn, error) 
 	}
 	last := sent[len(sent)-1]
 	if where == inFlight {
-		w.again = l.s.Now().Add(2 * l.s.BlockTime)
+		w.again = l.s.Now().Add(2 * l.s.Network.BlockTime)
 		return nil, fmt.Errorf("%w: transaction %s is not final yet", errWaiting, last.Hash)
 	}
 	if ok, at := l.due(last); !ok {

@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"math/big"
 
-	"github.com/ethereum/go-ethereum/common"
-
+	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/settle"
 )
 
@@ -22,11 +21,8 @@ const (
 	largeSize  = singleSize + memberSize*maxBatch
 )
 
-// dataFees is the contract that OP-stack chains publish that fee with. On other
-// chains there is nothing at its address.
-var dataFees = common.HexToAddress("0x420000000000000000000000000000000000000F")
-
-// dataFeeCall encodes getL1FeeUpperBound(uint256).
+// dataFeeCall encodes getL1FeeUpperBound(uint256), for the fee oracle. On a chain
+// without one the call returns no number, and the fee counts as zero.
 func dataFeeCall(size int64) []byte {
 	return append([]byte{0xf1, 0xc7, 0xa5, 0x8b}, word(big.NewInt(size))...)
 }
@@ -35,14 +31,14 @@ func dataFeeCall(size int64) []byte {
 // at the most, because an endpoint takes none whose sender has less.
 func (s *Settler) Reserves(ctx context.Context) (r settle.Reserves, err error) {
 	questions := pack(batchABI, "aggregate3", []member{
-		{s.Multicall, true, pack(batchABI, "getEthBalance", s.gasWallet())},
-		{s.Multicall, true, pack(batchABI, "getEthBalance", s.refundWallet())},
-		{s.USDC, true, pack(tokenABI, "balanceOf", s.refundWallet())},
-		{s.Multicall, true, pack(batchABI, "getBasefee")},
-		{s.DataFees, true, dataFeeCall(singleSize)},
-		{s.DataFees, true, dataFeeCall(largeSize)},
+		{s.multicall, true, pack(batchABI, "getEthBalance", s.gasWallet())},
+		{s.multicall, true, pack(batchABI, "getEthBalance", s.refundWallet())},
+		{s.token, true, pack(tokenABI, "balanceOf", s.refundWallet())},
+		{s.multicall, true, pack(batchABI, "getBasefee")},
+		{s.feeOracle, true, dataFeeCall(singleSize)},
+		{s.feeOracle, true, dataFeeCall(largeSize)},
 	})
-	answers, err := s.Client.askBatch(ctx, question{to: s.Multicall, data: questions, gas: contractGas}, "latest")
+	answers, err := s.Client.askBatch(ctx, question{to: s.multicall, data: questions, gas: contractGas}, "latest")
 	if err != nil {
 		return r, fmt.Errorf("ask what our wallets have: %w", err)
 	}
@@ -75,11 +71,11 @@ func affords(wei *big.Int, gas uint64, fee, data *big.Int) int64 {
 	one := new(big.Int).Mul(new(big.Int).SetUint64(gas), fee)
 	one.Add(one, data)
 	if one.Sign() == 0 {
-		return int64(deepest) // gas costs nothing
+		return int64(network.AnyAmount) // gas costs nothing
 	}
 	n := new(big.Int).Div(wei, one)
 	if !n.IsInt64() {
-		return int64(deepest)
+		return int64(network.AnyAmount)
 	}
 	return n.Int64()
 }

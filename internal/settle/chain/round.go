@@ -31,7 +31,7 @@ func (l *lane) round(ctx context.Context) (head *block, sent bool) {
 	groups := map[uint64][]*wait{} // by how deep they must lie
 	for _, w := range waits {
 		if w.seen != head.Hash || !w.again.IsZero() && !l.s.Now().Before(w.again) {
-			groups[l.s.Depth(w.amount)] = append(groups[l.s.Depth(w.amount)], w)
+			groups[l.s.Network.Finality.Depth(w.amount)] = append(groups[l.s.Network.Finality.Depth(w.amount)], w)
 			w.found, w.again = nil, time.Time{}
 		}
 	}
@@ -115,7 +115,7 @@ func (r *reader) states(ctx context.Context, v *view, nonces []scanKey) (used []
 	for _, n := range nonces {
 		calls = append(calls, pack(tokenABI, "authorizationState", n.owner, n.nonce))
 	}
-	q := question{to: r.s.Multicall, data: batch(r.s.USDC, calls...), gas: stateGas * uint64(len(calls)+1)}
+	q := question{to: r.s.multicall, data: batch(r.s.token, calls...), gas: stateGas * uint64(len(calls)+1)}
 	answers, err := r.c.askBatch(ctx, q, number(v.final))
 	if err != nil {
 		return nil, fmt.Errorf("ask for the nonces: %w", err)
@@ -155,7 +155,7 @@ func (r *reader) standingOf(ctx context.Context, v *view, sent []settle.Transact
 		return abandoned, nil
 	}
 	deep := 2 + time.Duration(uint64(v.head.Number)-min(v.final, uint64(v.head.Number)))
-	if r.s.Now().Before(last.SignedAt.Add(min(deep, 8) * r.s.BlockTime)) {
+	if r.s.Now().Before(last.SignedAt.Add(min(deep, 8) * r.s.Network.BlockTime)) {
 		return inFlight, nil // it cannot be final yet, and asking costs
 	}
 	n, err := r.countOf(ctx, v, last.From)

@@ -13,6 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"deed.example/deed/internal/settle"
+	"deed.example/deed/internal/signer"
 )
 
 // maxSentAt bounds how many transactions we remember to have sent.
@@ -115,7 +116,7 @@ func (l *lane) pushFrom(ctx context.Context, from common.Address, counted map[co
 }
 
 // resendAfter is how long a transaction that was sent is left alone.
-func (l *lane) resendAfter() time.Duration { return 3 * l.s.BlockTime }
+func (l *lane) resendAfter() time.Duration { return 3 * l.s.Network.BlockTime }
 
 // anyDue says whether one of the transactions should be sent, or sent again.
 func (l *lane) anyDue(waiting []settle.Transaction) bool {
@@ -142,17 +143,14 @@ func (l *lane) noteSent(hash string) bool {
 // fill puts a transaction to ourselves where a foreign one has vanished: nothing
 // of ours above it could be mined otherwise.
 func (l *lane) fill(ctx context.Context, from common.Address, nonce uint64) error {
-	if from != keyAddress(l.key) {
+	if from != l.address() {
 		return fmt.Errorf("nonce %d of %s is missing, and its key is not here", nonce, from)
 	}
 	offer, err := l.fees(ctx)
 	if err != nil {
 		return err
 	}
-	t, err := l.s.signed(l.key, &types.DynamicFeeTx{
-		ChainID: new(big.Int).SetUint64(l.s.ChainID), Nonce: nonce, GasTipCap: offer.tip, GasFeeCap: offer.limit,
-		Gas: 21_000, To: &from,
-	})
+	t, err := l.signed(ctx, signer.Transaction{Nonce: nonce, MaxFee: offer.limit, MaxPriorityFee: offer.tip, Gas: 21_000, To: walletAt(from)})
 	if err != nil {
 		return err
 	}
@@ -179,7 +177,7 @@ func (l *lane) pushOne(ctx context.Context, from common.Address, bids []settle.T
 	}
 	raised := higher(best.GasFeeCap(), new(big.Int))
 	stuck := !l.s.Now().Before(last.SignedAt.Add(l.s.BumpAfter))
-	if stuck && len(bids) < maxBids && raised.Cmp(l.s.maxFee()) <= 0 && from == keyAddress(l.key) {
+	if stuck && len(bids) < maxBids && raised.Cmp(l.s.maxFee()) <= 0 && from == l.address() {
 		dearer, err := l.outbid(ctx, best)
 		if err != nil {
 			return fmt.Errorf("raise the fee of %s: %w", best.Hash(), err)
@@ -218,9 +216,9 @@ func (l *lane) outbid(ctx context.Context, old *types.Transaction) (raw []byte, 
 	if err != nil {
 		return nil, err
 	}
-	dearer, err := l.s.signed(l.key, &types.DynamicFeeTx{
-		ChainID: old.ChainId(), Nonce: old.Nonce(), Gas: old.Gas(), To: old.To(), Data: old.Data(),
-		GasTipCap: higher(old.GasTipCap(), offer.tip), GasFeeCap: higher(old.GasFeeCap(), offer.limit),
+	dearer, err := l.signed(ctx, signer.Transaction{
+		Nonce: old.Nonce(), Gas: old.Gas(), To: walletAt(*old.To()), Data: old.Data(),
+		MaxPriorityFee: higher(old.GasTipCap(), offer.tip), MaxFee: higher(old.GasFeeCap(), offer.limit),
 	})
 	if err != nil {
 		return nil, err

@@ -2,20 +2,19 @@ package chain
 
 import (
 	"context"
-	"crypto/ecdsa"
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/crypto"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/settle"
+	"deed.example/deed/internal/signer"
 )
 
 // A Store keeps what we signed. Implementations must be safe for concurrent use
@@ -61,43 +60,21 @@ type Config struct {
 	Now    func() time.Time // paces repeats; it never decides about money
 	Log    *slog.Logger     // says what an operator should know; nil for nobody
 
-	ChainID       uint64
-	USDC          common.Address
-	Name, Version string // of the token, as wallets sign them (EIP-712)
-	Multicall     common.Address
-	PayTo         common.Address    // the treasury; its key is not here
-	GasKey        *ecdsa.PrivateKey // settles; holds gas and no USDC
-	RefundKey     *ecdsa.PrivateKey // refunds; holds gas and USDC
-	DataFees      common.Address    // the contract that OP-stack chains tell with what publishing costs; their own
+	Network network.Network // its block time is also the poll interval
+	PayTo   common.Address  // the treasury; its key is not here
 
-	Depth     func(deed.USDC) uint64 // how many blocks deep a transfer must lie; Safe for the safe tag; DefaultDepth
-	SafeDepth uint64                 // stands in for the safe tag where the endpoint has none; 64
-	BlockTime time.Duration          // between two blocks, and so between two looks at the chain; 2 s
-	MaxFee    uint64                 // the most to pay for gas, in wei, whatever the endpoint suggests; 20 gwei
-	BumpAfter time.Duration          // when a transaction that is not mined is sent with a higher fee; 30 s
-	Step      func(name string)      // called at points where a test may crash; nil
-}
+	GasSigner    signer.Signer // settles; its account holds gas and no USDC
+	RefundSigner signer.Signer // refunds; its account holds gas and USDC
 
-// Safe is the depth of what the chain itself calls safe.
-const Safe = 0
-
-// DefaultDepth asks more of the chain where more is at stake: one sealed block
-// for a change of DNS records, two for a name of up to 50 USDC, and above it
-// what the chain calls safe.
-func DefaultDepth(amount deed.USDC) uint64 {
-	switch {
-	case amount <= 10*deed.Cent:
-		return 1
-	case amount <= 5000*deed.Cent:
-		return 2
-	}
-	return Safe
+	SafeDepth uint64            // replaces the safe block where the endpoint does not know it; network.SafeDepth
+	BumpAfter time.Duration     // when a transaction that is not mined is sent with a higher fee; 30 s
+	Step      func(name string) // called at points where a test may crash; nil
 }
 
 // A Settler implements settle.Settler. Make one with Open.
 type Settler struct {
 	Config
-	domain common.Hash // the token's EIP-712 separator
+	token, multicall, feeOracle common.Address // of the network
 
 	own      atomic.Pointer[ownWallets]
 	feeCache feeCache
@@ -110,23 +87,11 @@ type Settler struct {
 }
 
 func (c *Config) setDefaults() {
-	if c.Depth == nil {
-		c.Depth = DefaultDepth
-	}
 	if c.SafeDepth == 0 {
-		c.SafeDepth = 64
-	}
-	if c.BlockTime == 0 {
-		c.BlockTime = 2 * time.Second
-	}
-	if c.MaxFee == 0 {
-		c.MaxFee = 20_000_000_000
+		c.SafeDepth = network.SafeDepth
 	}
 	if c.BumpAfter == 0 {
 		c.BumpAfter = 30 * time.Second
-	}
-	if c.DataFees == (common.Address{}) {
-		c.DataFees = dataFees
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -137,12 +102,14 @@ func (c *Config) setDefaults() {
 // are the ones it was told of.
 func Open(ctx context.Context, cfg Config) (*Settler, error) {
 	cfg.setDefaults()
-	s := &Settler{Config: cfg}
-	s.domain = s.separator()
+	s := &Settler{
+		Config: cfg,
+		token:  addressOf(cfg.Network.Token.Address), multicall: addressOf(cfg.Network.Multicall), feeOracle: addressOf(cfg.Network.FeeOracle),
+	}
 	s.reads = &reader{s: s, c: s.Client}
-	s.payments = newLane(s, s.Client, s.GasKey, roleGas)
+	s.payments = newLane(s, s.Client, s.GasSigner, roleGas)
 	// Calls for payments and checks never take the refunds' slots.
-	s.refunds = newLane(s, s.Client.separate(refundSlots), s.RefundKey, roleRefund)
+	s.refunds = newLane(s, s.Client.separate(refundSlots), s.RefundSigner, roleRefund)
 	s.payments.advance, s.refunds.advance = s.payments.pay, s.refunds.refund
 	if s.gasWallet() == s.refundWallet() || s.PayTo == s.gasWallet() || s.PayTo == s.refundWallet() {
 		return nil, errors.New("the treasury, the gas wallet and the refund wallet must be three addresses")
@@ -151,13 +118,13 @@ func Open(ctx context.Context, cfg Config) (*Settler, error) {
 	if err := s.Client.verifyAll(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.Client.Ping(ctx, s.ChainID); err != nil {
+	if err := s.Client.Ping(ctx, s.Network.ChainID); err != nil {
 		return nil, err
 	}
 	if err := s.checkToken(ctx); err != nil {
-		return nil, fmt.Errorf("check the token %s: %w", s.USDC, err)
+		return nil, fmt.Errorf("check the token %s: %w", s.token, err)
 	}
-	if s.Depth(deepest) == Safe {
+	if s.Network.Finality.Depth(network.AnyAmount) == network.Safe {
 		if _, err := s.reads.safeNumber(ctx, nil); err != nil {
 			return nil, fmt.Errorf("look for the safe block: %w", err)
 		}
@@ -169,12 +136,12 @@ func Open(ctx context.Context, cfg Config) (*Settler, error) {
 // signature for another name, version or address would be worth nothing.
 func (s *Settler) checkToken(ctx context.Context) error {
 	methods := []string{"name", "version", "decimals", "DOMAIN_SEPARATOR"}
-	want := []any{s.Name, s.Version, uint8(6), [32]byte(s.domain)}
+	want := []any{s.Network.Token.Name, s.Network.Token.Version, uint8(6), s.Network.Domain().Separator()}
 	var calls [][]byte
 	for _, method := range methods {
 		calls = append(calls, pack(tokenABI, method))
 	}
-	answers, err := s.Client.askBatch(ctx, question{to: s.Multicall, data: batch(s.USDC, calls...), gas: settleGas * 4}, "latest")
+	answers, err := s.Client.askBatch(ctx, question{to: s.multicall, data: batch(s.token, calls...), gas: settleGas * 4}, "latest")
 	if err != nil {
 		return err
 	}
@@ -190,20 +157,16 @@ func (s *Settler) checkToken(ctx context.Context) error {
 	return nil
 }
 
-func walletAt(a common.Address) deed.Wallet           { return deed.Wallet(strings.ToLower(a.Hex())) }
-func addressOf(w deed.Wallet) common.Address          { return common.HexToAddress(string(w)) }
-func hashOf(s string) common.Hash                     { return common.HexToHash(s) }
-func topicOf(a common.Address) common.Hash            { return common.BytesToHash(a[:]) }
-func keyAddress(key *ecdsa.PrivateKey) common.Address { return crypto.PubkeyToAddress(key.PublicKey) }
+func walletAt(a common.Address) deed.Wallet  { return deed.Wallet(strings.ToLower(a.Hex())) }
+func addressOf(w deed.Wallet) common.Address { return common.HexToAddress(string(w)) }
+func hashOf(s string) common.Hash            { return common.HexToHash(s) }
+func topicOf(a common.Address) common.Hash   { return common.BytesToHash(a[:]) }
 
-func (s *Settler) gasWallet() common.Address    { return keyAddress(s.GasKey) }
-func (s *Settler) refundWallet() common.Address { return keyAddress(s.RefundKey) }
+func (s *Settler) gasWallet() common.Address    { return addressOf(s.GasSigner.Address()) }
+func (s *Settler) refundWallet() common.Address { return addressOf(s.RefundSigner.Address()) }
 
 func (s *Settler) step(name string) {
 	if s.Step != nil {
 		s.Step(name)
 	}
 }
-
-// deepest is an amount above all others.
-const deepest = deed.USDC(math.MaxInt64)

@@ -1,16 +1,18 @@
 package chain
 
 import (
+	"bytes"
 	"context"
-	"crypto/ecdsa"
 	"fmt"
 	"math/big"
 	"slices"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"deed.example/deed/internal/settle"
+	"deed.example/deed/internal/signer"
 )
 
 // An order is a transaction to be signed.
@@ -25,7 +27,7 @@ type order struct {
 // sign gives the order its nonce and stores it. From the moment it is stored the
 // money may move: whoever reads the store next sends it.
 func (l *lane) sign(ctx context.Context, o order) error {
-	from := keyAddress(l.key)
+	from := l.address()
 	first, err := l.c.count(ctx, from, "latest")
 	if err != nil {
 		return err
@@ -39,10 +41,7 @@ func (l *lane) sign(ctx context.Context, o order) error {
 	l.s.step("before store")
 	err = l.s.Store.Sign(ctx, in, func(nonce uint64, purposes []string) (settle.Transaction, error) {
 		to, gas, data := l.s.together(o, purposes)
-		return l.s.signed(l.key, &types.DynamicFeeTx{
-			ChainID: new(big.Int).SetUint64(l.s.ChainID), Nonce: nonce, GasTipCap: o.fees.tip, GasFeeCap: o.fees.limit,
-			Gas: gas, To: &to, Data: data,
-		})
+		return l.signed(ctx, signer.Transaction{Nonce: nonce, MaxFee: o.fees.limit, MaxPriorityFee: o.fees.tip, Gas: gas, To: walletAt(to), Data: data})
 	})
 	if err != nil {
 		return fmt.Errorf("store a transaction: %w", err)
@@ -54,23 +53,45 @@ func (l *lane) sign(ctx context.Context, o order) error {
 // together returns the call of one purpose, or the batch of several.
 func (s *Settler) together(o order, purposes []string) (to common.Address, gas uint64, data []byte) {
 	if len(purposes) == 1 && !o.alone {
-		return s.USDC, o.gas, o.calls[purposes[0]]
+		return s.token, o.gas, o.calls[purposes[0]]
 	}
 	var calls [][]byte
 	for _, p := range purposes {
 		calls = append(calls, o.calls[p])
 	}
-	return s.Multicall, max(o.gas, batchGas+memberGas*uint64(len(calls))), batch(s.USDC, calls...)
+	return s.multicall, max(o.gas, batchGas+memberGas*uint64(len(calls))), batch(s.token, calls...)
 }
 
-func (s *Settler) signed(key *ecdsa.PrivateKey, what *types.DynamicFeeTx) (settle.Transaction, error) {
-	tx, err := types.SignNewTx(key, types.LatestSignerForChainID(what.ChainID), what)
+// signTimeout bounds how long the row of a nonce is locked for a signer that does
+// not answer.
+const signTimeout = time.Second
+
+// signed has the signer of the lane sign the transaction for our chain. A signer may
+// be another service, so what it returns is compared with what it was asked for
+// before it is stored: once it is stored, it is sent.
+func (l *lane) signed(ctx context.Context, want signer.Transaction) (settle.Transaction, error) {
+	want.ChainID = l.s.Network.ChainID
+	ctx, cancel := context.WithTimeout(ctx, signTimeout)
+	defer cancel()
+	raw, err := l.signer.SignTransaction(ctx, want)
 	if err != nil {
 		return settle.Transaction{}, fmt.Errorf("sign: %w", err)
 	}
-	raw, err := tx.MarshalBinary()
-	if err != nil {
-		return settle.Transaction{}, fmt.Errorf("encode: %w", err)
+	got := new(types.Transaction)
+	if err := got.UnmarshalBinary(raw); err != nil {
+		return settle.Transaction{}, fmt.Errorf("decode what the signer of %s returned: %w", l.signer.Address(), err)
 	}
-	return settle.Transaction{From: walletAt(keyAddress(key)), Nonce: what.Nonce, Hash: tx.Hash().Hex(), Raw: raw, SignedAt: s.Now()}, nil
+	from, err := types.Sender(types.LatestSignerForChainID(new(big.Int).SetUint64(want.ChainID)), got)
+	if err != nil || from != l.address() || !sameTransaction(got, want) {
+		return settle.Transaction{}, fmt.Errorf("the signer of %s returned a transaction that it was not asked for, by %s: %v", l.signer.Address(), from, err)
+	}
+	return settle.Transaction{From: l.signer.Address(), Nonce: want.Nonce, Hash: got.Hash().Hex(), Raw: raw, SignedAt: l.s.Now()}, nil
+}
+
+// sameTransaction reports whether a decoded transaction is the requested one. The
+// recovery of its sender has compared the chain ID.
+func sameTransaction(got *types.Transaction, want signer.Transaction) bool {
+	return got.Type() == types.DynamicFeeTxType && got.Nonce() == want.Nonce && got.Gas() == want.Gas &&
+		got.GasFeeCap().Cmp(want.MaxFee) == 0 && got.GasTipCap().Cmp(want.MaxPriorityFee) == 0 && got.Value().Sign() == 0 &&
+		got.To() != nil && *got.To() == addressOf(want.To) && bytes.Equal(got.Data(), want.Data)
 }

@@ -11,7 +11,7 @@ import (
 // transferPurpose is what refunds were stored for when they were plain
 // transfers.
 func (s *Settler) transferPurpose(r settle.Refund) string {
-	return fmt.Sprintf("refund %x %s", s.USDC, r.PaymentID)
+	return fmt.Sprintf("refund %x %s", s.token, r.PaymentID)
 }
 
 // finishTransfer finishes a refund that was signed as a plain transfer, before
@@ -44,7 +44,7 @@ func (l *lane) finishTransfer(ctx context.Context, v *view, w *wait) (done bool,
 		return true, err
 	}
 	if last.Nonce >= n {
-		w.again = l.s.Now().Add(2 * l.s.BlockTime)
+		w.again = l.s.Now().Add(2 * l.s.Network.BlockTime)
 		return true, fmt.Errorf("%w: transaction %s is not final yet", errWaiting, last.Hash)
 	}
 	if ok, at := l.due(last); !ok {

@@ -1,0 +1,15 @@
+package httpapi
+
+import (
+	"deed.example/deed"
+	"deed.example/deed/internal/network"
+)
+
+// NewPaymentTerms returns the terms of paying to a treasury on a network. Addresses
+// are in the mixed case of EIP-55, as wallets show them.
+func NewPaymentTerms(n network.Network, payTo deed.Wallet) PaymentTerms {
+	return PaymentTerms{
+		NetworkV1: n.X402V1, NetworkV2: n.CAIP2(), Asset: n.Token.Address.Checksum(), PayTo: payTo.Checksum(),
+		TokenName: n.Token.Name, TokenVersion: n.Token.Version,
+	}
+}
