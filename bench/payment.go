@@ -117,6 +117,7 @@ func (t *till) promises() []settle.Authorization {
 		rand.Read(nonce[:]) // it never fails
 		sig := coin.Sign(t.payer, signtest.Transfer, from, t.payTo, int64(100_000), int64(0), before, nonce)
 		out[i] = settle.Authorization{
+			Asset: network.Embedded().Asset(),
 			Payer: deed.Wallet(strings.ToLower(from.Hex())), PayTo: deed.Wallet(strings.ToLower(t.payTo.Hex())), Amount: 100_000,
 			ValidBefore: before, Nonce: hexutil.Encode(nonce[:]), Signature: sig,
 		}

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"deed.example/deed"
+	"deed.example/deed/api"
 	"deed.example/deed/internal/network"
 )
 
@@ -12,4 +13,14 @@ func NewPaymentTerms(n network.Network, payTo deed.Wallet) PaymentTerms {
 		NetworkV1: n.X402V1, NetworkV2: n.CAIP2(), Asset: n.Token.Address.Checksum(), PayTo: payTo.Checksum(),
 		TokenName: n.Token.Name, TokenVersion: n.Token.Version,
 	}
+}
+
+// assetOf returns the token that a payment header says it is signed for. It is
+// empty for a network that we do not know, which checkTerms refuses.
+func assetOf(h api.PaymentHeader) network.Asset {
+	row, _ := network.ByX402V1(h.Network)
+	if h.X402Version == 2 && h.Accepted != nil {
+		row, _ = network.ByCAIP2(h.Accepted.Network)
+	}
+	return row.Asset()
 }

@@ -38,6 +38,12 @@ type Token struct {
 	Name, Version string // as its EIP-712 domain has them
 }
 
+// An Asset is a token on a chain: what an authorization to pay is signed for.
+type Asset struct {
+	ChainID uint64
+	Token   deed.Wallet
+}
+
 // ByChainID returns the public chain with the ID. The embedded chain has the ID
 // of a public one: see Embedded.
 func ByChainID(id uint64) (Network, bool) {
@@ -47,6 +53,11 @@ func ByChainID(id uint64) (Network, bool) {
 // ByCAIP2 returns the public chain with the CAIP-2 ID, such as "eip155:8453".
 func ByCAIP2(id string) (Network, bool) {
 	return find(func(n Network) bool { return n.CAIP2() == id })
+}
+
+// ByX402V1 returns the public chain with the name in version 1 of x402.
+func ByX402V1(name string) (Network, bool) {
+	return find(func(n Network) bool { return n.X402V1 == name })
 }
 
 func find(match func(Network) bool) (Network, bool) {
@@ -83,6 +94,9 @@ func (n Network) clone() Network {
 
 // CAIP2 returns the ID of the chain as CAIP-2 writes it.
 func (n Network) CAIP2() string { return fmt.Sprintf("eip155:%d", n.ChainID) }
+
+// Asset returns the token that we take on the network.
+func (n Network) Asset() Asset { return Asset{ChainID: n.ChainID, Token: n.Token.Address} }
 
 // Domain returns the EIP-712 domain of the token.
 func (n Network) Domain() Domain {

@@ -62,6 +62,9 @@ func TestRowsDiffer(t *testing.T) {
 		if found, ok := ByCAIP2(n.CAIP2()); !ok || found.ChainID != n.ChainID {
 			t.Errorf("%s: got %v, %v", n.CAIP2(), found, ok)
 		}
+		if found, ok := ByX402V1(n.X402V1); !ok || found.Asset() != n.Asset() {
+			t.Errorf("%s: got %v, %v", n.X402V1, found, ok)
+		}
 		if n.Embedded {
 			t.Errorf("%s is public and embedded", n.Title)
 		}

@@ -6,11 +6,13 @@ import (
 	"fmt"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/network"
 )
 
 // An Authorization is a payer's signed promise to pay, as x402 carries it
 // (EIP-3009).
 type Authorization struct {
+	Asset       network.Asset // the token and the chain that it is signed for
 	Payer       deed.Wallet
 	PayTo       deed.Wallet
 	Amount      deed.USDC

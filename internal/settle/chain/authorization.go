@@ -69,6 +69,8 @@ func readNonce(text string) (common.Hash, error) {
 // checkForm refuses what the token may know, and we do not take.
 func (s *Settler) checkForm(a *authorization) error {
 	switch {
+	case a.Asset != s.Network.Asset():
+		return invalid("it is signed for another chain or token than %s of %s", s.Network.Token.Address, s.Network.CAIP2())
 	case a.to != s.PayTo:
 		return invalid("it pays to another address than ours")
 	case a.from == s.PayTo:

@@ -52,6 +52,8 @@ func TestCheck(t *testing.T) {
 			"another payee":       {with(func(a *settle.Authorization) { a.PayTo = barred }), invalid},
 			"nothing":             {with(func(a *settle.Authorization) { a.Amount = 0 }), invalid},
 			"less than nothing":   {without(func(a *settle.Authorization) { a.Amount = -1 }), invalid},
+			"another chain":       {without(func(a *settle.Authorization) { a.Asset.ChainID = 8453 }), invalid},
+			"another token":       {without(func(a *settle.Authorization) { a.Asset.Token = a.Payer }), invalid},
 			"one more":            {without(func(a *settle.Authorization) { a.Amount++ }), invalid},
 			"expired":             {with(func(a *settle.Authorization) { a.ValidBefore = now - 1 }), invalid},
 			"10 seconds ahead":    {with(func(a *settle.Authorization) { a.ValidBefore = now + 10 }), invalid},
@@ -176,5 +178,18 @@ func TestOpenMakesSure(t *testing.T) {
 		if _, err := chain.Open(t.Context(), cfg); err == nil {
 			t.Errorf("%s: it opened", name)
 		}
+	}
+}
+
+// Money on another chain may have moved there, so this chain does not refuse it.
+func TestSettleForAnotherChain(t *testing.T) {
+	env := newEnv(t, sqldbtest.SQLite(t))
+	a := env.pay("1")
+	a.Asset.ChainID = 8453
+	if hash, err := env.settler().Settle(t.Context(), a); err == nil || settle.Refused(err) {
+		t.Errorf("got %q, %v, want an open outcome", hash, err)
+	}
+	if env.moved() != 0 || len(env.signedBy(env.gasKey)) != 0 {
+		t.Error("something was signed")
 	}
 }

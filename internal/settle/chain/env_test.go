@@ -163,6 +163,7 @@ func (env *testEnv) pay(nonce string) settle.Authorization {
 
 func (env *testEnv) payFrom(key *ecdsa.PrivateKey, nonce string) settle.Authorization {
 	return env.signed(key, settle.Authorization{
+		Asset: env.cfg.Network.Asset(),
 		Payer: walletAt(crypto.PubkeyToAddress(key.PublicKey)), PayTo: walletAt(env.cfg.PayTo), Amount: price,
 		ValidBefore: env.until,
 		Nonce:       crypto.Keccak256Hash([]byte(nonce)).Hex(),

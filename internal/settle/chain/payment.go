@@ -32,6 +32,10 @@ func (s *Settler) readOurs(ctx context.Context, a settle.Authorization) (*author
 	if err != nil {
 		return nil, err
 	}
+	if a.Asset != s.Network.Asset() {
+		// Not a refusal: the money may have moved there, and this chain cannot tell.
+		return nil, fmt.Errorf("settle the payment of %s: it is on chain %d with the token %s, and this is %s", a.Payer, a.Asset.ChainID, a.Asset.Token, s.Network.CAIP2())
+	}
 	ours, err := s.isTreasury(ctx, auth.to)
 	if err != nil {
 		return nil, err

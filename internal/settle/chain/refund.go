@@ -90,7 +90,7 @@ func (s *Settler) refundWait(ctx context.Context, r settle.Refund) (*wait, error
 		return nil, errors.New("the refund wallet cannot pay itself")
 	}
 	auth := &authorization{
-		Authorization: settle.Authorization{Payer: walletAt(s.refundWallet()), PayTo: r.Payer, Amount: r.Amount, ValidBefore: refundUntil},
+		Authorization: settle.Authorization{Asset: s.Network.Asset(), Payer: walletAt(s.refundWallet()), PayTo: r.Payer, Amount: r.Amount, ValidBefore: refundUntil},
 		from:          s.refundWallet(), to: payer, nonce: RefundNonce(s.Network.ChainID, s.token, payer, nonce),
 	}
 	if auth.sig, err = s.RefundSigner.SignTypedData(ctx, auth.typedData(s.Network.Domain())); err != nil {
