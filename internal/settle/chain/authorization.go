@@ -23,7 +23,7 @@ const maxSignature = 4096 // bytes
 var (
 	// wrappedEnd is the end of a signature that brings along how to make its
 	// wallet (ERC-6492). The token does not know that form.
-	wrappedEnd = bytes.Repeat([]byte{0x64, 0x92}, 16)
+	erc6492Suffix = bytes.Repeat([]byte{0x64, 0x92}, 16)
 )
 
 // An authorization is one in the chain's words.
@@ -37,7 +37,7 @@ type authorization struct {
 // read parses an authorization and fails with CodePaymentInvalid for one that
 // no token could take.
 func read(a settle.Authorization) (*authorization, error) {
-	nonce, err := readNonce(a.Nonce)
+	nonce, err := parseNonce(a.Nonce)
 	switch {
 	case err != nil:
 		return nil, invalid("%v", err)
@@ -58,7 +58,7 @@ func read(a settle.Authorization) (*authorization, error) {
 	}, nil
 }
 
-func readNonce(text string) (common.Hash, error) {
+func parseNonce(text string) (common.Hash, error) {
 	nonce, err := hex.DecodeString(strings.TrimPrefix(text, "0x"))
 	if err != nil || len(nonce) != 32 || text != "0x"+hex.EncodeToString(nonce) {
 		return common.Hash{}, errors.New("its nonce is not 0x and 64 lowercase hex digits")
@@ -77,7 +77,7 @@ func (s *Settler) checkForm(a *authorization) error {
 		return invalid("it pays from our own address")
 	case len(a.sig) == 0 || len(a.sig) > maxSignature:
 		return invalid("its signature is empty or too long")
-	case bytes.HasSuffix(a.sig, wrappedEnd):
+	case bytes.HasSuffix(a.sig, erc6492Suffix):
 		return invalid("its signature is wrapped (ERC-6492): deploy the wallet first, then sign plainly")
 	}
 	return nil

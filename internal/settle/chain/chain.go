@@ -123,22 +123,22 @@ func (e *busyError) Unwrap() error { return e.cause }
 // call asks one question and reads the answer into out. While the endpoints are
 // busy it asks again, ever more slowly, until the context or Retry ends.
 func (c *Client) call(ctx context.Context, out any, method string, params ...any) error {
-	question, err := encodeCall(method, params)
+	body, err := encodeCall(method, params)
 	if err != nil {
 		return err
 	}
 	ends := time.Now().Add(c.Retry)
 	for backoff := c.Backoff; ; backoff = min(2*backoff, maxBackoff) {
-		err := c.once(ctx, out, method, question)
+		err := c.once(ctx, out, method, body)
 		busy, ok := errors.AsType[*busyError](err)
 		if !ok {
 			return err
 		}
-		pause := max(backoff/2+rand.N(backoff), min(busy.after, maxBackoff))
-		if time.Now().Add(pause).After(ends) {
+		delay := max(backoff/2+rand.N(backoff), min(busy.after, maxBackoff))
+		if time.Now().Add(delay).After(ends) {
 			return err
 		}
-		timer := time.NewTimer(pause)
+		timer := time.NewTimer(delay)
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
@@ -149,7 +149,7 @@ func (c *Client) call(ctx context.Context, out any, method string, params ...any
 }
 
 // once asks the endpoints one after the other until one answers.
-func (c *Client) once(ctx context.Context, out any, method string, question []byte) error {
+func (c *Client) once(ctx context.Context, out any, method string, body []byte) error {
 	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
@@ -162,7 +162,7 @@ func (c *Client) once(ctx context.Context, out any, method string, question []by
 	if err := caller.Err(); err != nil { // our own context hears of it a moment later
 		return fmt.Errorf("wait to ask the chain: %w", err)
 	}
-	err := c.ask(ctx, out, method, question)
+	err := c.do(ctx, out, method, body)
 	if err == nil {
 		return nil
 	}

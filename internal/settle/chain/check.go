@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	leastAhead = 30 * time.Second // less would expire while we settle
-	mostAhead  = 65 * time.Minute // some clients sign an hour, and clocks differ
+	minValidity = 30 * time.Second // less would expire while we settle
+	maxValidity = 65 * time.Minute // some clients sign an hour, and clocks differ
 )
 
 // Check implements settle.Settler. One call asks the chain for its clock, for what
@@ -31,34 +31,34 @@ func (s *Settler) Check(ctx context.Context, a settle.Authorization, open []stri
 	if err := s.checkForm(auth); err != nil {
 		return settle.Funds{}, err
 	}
-	members := []member{
+	members := []batchCall{
 		{s.multicall, true, pack(batchABI, "getBlockNumber")},
 		{s.multicall, true, pack(batchABI, "getCurrentBlockTimestamp")},
 		{s.token, true, pack(tokenABI, "authorizationState", auth.from, auth.nonce)},
 		{s.token, true, pack(tokenABI, "balanceOf", auth.from)},
 	}
 	for _, text := range open {
-		nonce, err := readNonce(text)
+		nonce, err := parseNonce(text)
 		if err != nil {
 			return settle.Funds{}, fmt.Errorf("check the payment of %s: %w", a.Payer, err)
 		}
-		members = append(members, member{s.token, true, pack(tokenABI, "authorizationState", auth.from, nonce)})
+		members = append(members, batchCall{s.token, true, pack(tokenABI, "authorizationState", auth.from, nonce)})
 	}
-	members = append(members, member{s.token, true, auth.call()}) // last: it changes what the others would say
+	members = append(members, batchCall{s.token, true, auth.call()}) // last: it changes what the others would say
 	offer, err := s.reads.fees(ctx)
 	if err != nil {
 		return settle.Funds{}, fmt.Errorf("check the payment of %s: %w", a.Payer, err)
 	}
-	q := question{from: s.gasWallet(), to: s.multicall, data: pack(batchABI, "aggregate3", members), gas: contractGas + stateGas*uint64(len(members)), fees: offer}
-	answers, err := s.Client.askBatch(ctx, q, "latest")
+	q := callMsg{from: s.gasWallet(), to: s.multicall, data: pack(batchABI, "aggregate3", members), gas: contractGas + stateGas*uint64(len(members)), fees: offer}
+	answers, err := s.Client.callBatch(ctx, q, "latest")
 	if err != nil {
 		return settle.Funds{}, fmt.Errorf("check the payment of %s: %w", a.Payer, err)
 	}
-	return s.judge(ctx, auth, open, answers)
+	return s.evaluate(ctx, auth, open, answers)
 }
 
 // judge reads the answers of a check, in the order of its questions.
-func (s *Settler) judge(ctx context.Context, a *authorization, open []string, answers []outcome) (settle.Funds, error) {
+func (s *Settler) evaluate(ctx context.Context, a *authorization, open []string, answers []callResult) (settle.Funds, error) {
 	last := len(answers) - 1
 	numbers := make([]*big.Int, last)
 	for i := range numbers {
@@ -69,7 +69,7 @@ func (s *Settler) judge(ctx context.Context, a *authorization, open []string, an
 	}
 	head, now, used, balance := numbers[0], numbers[1], numbers[2].Sign() != 0, numbers[3]
 	if used {
-		return settle.Funds{}, s.judgeUsed(ctx, a, head.Uint64())
+		return settle.Funds{}, s.evaluateUsed(ctx, a, head.Uint64())
 	}
 	if err := checkTime(a.Authorization, now.Int64()); err != nil {
 		return settle.Funds{}, err
@@ -77,7 +77,7 @@ func (s *Settler) judge(ctx context.Context, a *authorization, open []string, an
 	if err := checkTransfer(a.Authorization, answers[last], balance); err != nil {
 		return settle.Funds{}, err
 	}
-	funds := settle.Funds{Balance: countable(balance), Used: map[string]bool{}}
+	funds := settle.Funds{Balance: toUSDC(balance), Used: map[string]bool{}}
 	for i, nonce := range open {
 		if numbers[4+i].Sign() != 0 {
 			funds.Used[nonce] = true
@@ -88,7 +88,7 @@ func (s *Settler) judge(ctx context.Context, a *authorization, open []string, an
 
 // judgeUsed tells what became of an authorization that was used before it came
 // to us.
-func (s *Settler) judgeUsed(ctx context.Context, a *authorization, head uint64) error {
+func (s *Settler) evaluateUsed(ctx context.Context, a *authorization, head uint64) error {
 	own, err := s.wallets(ctx)
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func (s *Settler) judgeUsed(ctx context.Context, a *authorization, head uint64) 
 }
 
 // countable returns a balance, and the most we can count for one that is larger.
-func countable(n *big.Int) deed.USDC {
+func toUSDC(n *big.Int) deed.USDC {
 	if !n.IsInt64() {
 		return network.AnyAmount
 	}
@@ -120,16 +120,16 @@ func checkTime(a settle.Authorization, now int64) error {
 		return invalid("it is not valid yet")
 	case a.ValidBefore <= now:
 		return invalid("it has expired")
-	case a.ValidBefore < now+int64(leastAhead/time.Second):
-		return invalid("it expires too soon: sign at least %d seconds ahead", leastAhead/time.Second)
-	case a.ValidBefore > now+int64(mostAhead/time.Second):
-		return invalid("it expires too late: sign at most %d minutes ahead", mostAhead/time.Minute)
+	case a.ValidBefore < now+int64(minValidity/time.Second):
+		return invalid("it expires too soon: sign at least %d seconds ahead", minValidity/time.Second)
+	case a.ValidBefore > now+int64(maxValidity/time.Second):
+		return invalid("it expires too late: sign at most %d minutes ahead", maxValidity/time.Minute)
 	}
 	return nil
 }
 
 // checkTransfer reads why the transfer would fail, in the words of the token.
-func checkTransfer(a settle.Authorization, o outcome, balance *big.Int) error {
+func checkTransfer(a settle.Authorization, o callResult, balance *big.Int) error {
 	if o.Success {
 		return nil
 	}
@@ -150,7 +150,7 @@ func checkTransfer(a settle.Authorization, o outcome, balance *big.Int) error {
 		return invalid("its signature is not the payer's")
 	case balance.Cmp(big.NewInt(int64(a.Amount))) < 0:
 		return deed.Errorf(deed.CodePaymentInsufficient, "the wallet %s has %s USDC, and %s are asked",
-			a.Payer, countable(balance), a.Amount)
+			a.Payer, toUSDC(balance), a.Amount)
 	}
 	return invalid("the chain refuses the transfer")
 }

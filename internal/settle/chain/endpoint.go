@@ -45,7 +45,7 @@ type endpoint struct {
 	verified bool
 	retryAt  time.Time // when it failed: not before
 	probing  bool
-	said     string // the last reason that was logged
+	logged   string // the last reason that was logged
 }
 
 // candidates returns the endpoints in the order they should be asked. One that
@@ -91,11 +91,11 @@ func (c *Client) probe(e *endpoint) {
 }
 
 // ask asks one endpoint after the other. Each has its share of the time.
-func (c *Client) ask(ctx context.Context, out any, method string, question []byte) error {
+func (c *Client) do(ctx context.Context, out any, method string, body []byte) error {
 	var errs []error
 	var busy *busyError
 	for _, e := range c.candidates() {
-		err := c.askOne(ctx, e, out, method, question)
+		err := c.requestFrom(ctx, e, out, method, body)
 		if err == nil {
 			return nil
 		}
@@ -118,7 +118,7 @@ func isBusy(err error) bool {
 	return ok
 }
 
-func (c *Client) askOne(ctx context.Context, e *endpoint, out any, method string, question []byte) error {
+func (c *Client) requestFrom(ctx context.Context, e *endpoint, out any, method string, body []byte) error {
 	whole := ctx
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout/time.Duration(len(c.endpoints.all)))
 	defer cancel()
@@ -130,7 +130,7 @@ func (c *Client) askOne(ctx context.Context, e *endpoint, out any, method string
 		err = c.verify(ctx, e)
 	}
 	if err == nil {
-		err = c.post(ctx, e, out, method, question)
+		err = c.post(ctx, e, out, method, body)
 	}
 	_, remote := errors.AsType[*RemoteError](err)
 	if err != nil && !remote && !isBusy(err) && !errors.Is(err, errLargeAnswer) && whole.Err() == nil {
@@ -149,7 +149,7 @@ func (c *Client) verify(ctx context.Context, e *endpoint) error {
 		return err
 	}
 	var first *block
-	if err := c.askPlain(ctx, e, &first, "eth_getBlockByNumber", "0x0", false); err != nil {
+	if err := c.requestPlain(ctx, e, &first, "eth_getBlockByNumber", "0x0", false); err != nil {
 		return err
 	}
 	if first == nil {
@@ -160,10 +160,10 @@ func (c *Client) verify(ctx context.Context, e *endpoint) error {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.said != "" {
+	if e.logged != "" {
 		loggerOf(&c.endpoints.log).Info("an RPC endpoint is used again", "endpoint", e.number)
 	}
-	e.verified, e.retryAt, e.said = true, time.Time{}, ""
+	e.verified, e.retryAt, e.logged = true, time.Time{}, ""
 	return nil
 }
 
@@ -176,7 +176,7 @@ func (c *Client) chainOf(ctx context.Context, e *endpoint) (uint64, error) {
 		return *known, nil
 	}
 	var answer quantity
-	if err := c.askPlain(ctx, e, &answer, "eth_chainId"); err != nil {
+	if err := c.requestPlain(ctx, e, &answer, "eth_chainId"); err != nil {
 		return 0, err
 	}
 	id := uint64(answer)
@@ -210,10 +210,10 @@ func (c *Client) fail(e *endpoint, cause error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.chainID, e.verified, e.retryAt = nil, false, time.Now().Add(pause)
-	if e.said != cause.Error() {
+	if e.logged != cause.Error() {
 		loggerOf(&c.endpoints.log).Warn("an RPC endpoint is not used", "endpoint", e.number, "cause", cause.Error())
 	}
-	e.said = cause.Error()
+	e.logged = cause.Error()
 }
 
 // verifyAll compares every endpoint. It fails when none can be used.

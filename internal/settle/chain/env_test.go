@@ -257,12 +257,12 @@ func (env *testEnv) stranger(all ...settle.Authorization) string {
 // rpc asks the chain, past the way that can be broken.
 func (env *testEnv) rpc(out any, method string, params ...any) {
 	env.t.Helper()
-	question, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 	if err != nil {
 		env.t.Fatal(err)
 	}
 	w := httptest.NewRecorder()
-	r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(question))
+	r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	env.proxy.next.ServeHTTP(w, r)
 	var answer struct {

@@ -10,7 +10,7 @@ import (
 
 // feesKept is how long suggested fees are good for. The limit leaves room for
 // the base fee to grow threefold meanwhile.
-const feesKept = 30 * time.Second
+const feeCacheTTL = 30 * time.Second
 
 // fees are what a transaction offers for its gas, in wei.
 type fees struct{ tip, limit *big.Int }
@@ -25,15 +25,15 @@ type feeCache struct {
 }
 
 // sawHead remembers the base fee of a block that was asked for anyway.
-func (f *feeCache) sawHead(head *block) {
+func (f *feeCache) observeHead(head *block) {
 	if head.BaseFee == nil {
-		f.sawBase(new(big.Int))
+		f.observeBaseFee(new(big.Int))
 		return
 	}
-	f.sawBase((*big.Int)(head.BaseFee))
+	f.observeBaseFee((*big.Int)(head.BaseFee))
 }
 
-func (f *feeCache) sawBase(base *big.Int) {
+func (f *feeCache) observeBaseFee(base *big.Int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.base, f.at = base, time.Now()
@@ -42,10 +42,10 @@ func (f *feeCache) sawBase(base *big.Int) {
 func (f *feeCache) known() (tip, base *big.Int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.tip != nil && time.Since(f.tipAt) < feesKept {
+	if f.tip != nil && time.Since(f.tipAt) < feeCacheTTL {
 		tip = f.tip
 	}
-	if f.base != nil && time.Since(f.at) < feesKept {
+	if f.base != nil && time.Since(f.at) < feeCacheTTL {
 		base = f.base
 	}
 	return tip, base
@@ -60,7 +60,7 @@ func (r *reader) fees(ctx context.Context) (*fees, error) {
 		if err != nil {
 			return nil, fmt.Errorf("ask for the base fee: %w", err)
 		}
-		cache.sawHead(head)
+		cache.observeHead(head)
 		_, base = cache.known()
 	}
 	if tip == nil {
@@ -79,8 +79,8 @@ func (r *reader) fees(ctx context.Context) (*fees, error) {
 func (s *Settler) offer(tip, base *big.Int) *fees {
 	f := &fees{tip: tip, limit: new(big.Int).Mul(base, big.NewInt(3))}
 	f.limit.Add(f.limit, tip)
-	if most := s.maxFee(); f.limit.Cmp(most) > 0 {
-		f.limit = most
+	if limit := s.maxFee(); f.limit.Cmp(limit) > 0 {
+		f.limit = limit
 	}
 	if f.tip.Cmp(f.limit) > 0 {
 		f.tip = f.limit

@@ -45,12 +45,12 @@ func (r *reader) arrivals(ctx context.Context, a *settle.Arrivals, to uint64, tr
 	var unread []settle.UnreadBlock
 	if large, ok := errors.AsType[*tooLargeError](err); ok {
 		blocks = 1
-		moved, unread, err = r.crowdedBlock(ctx, a.Next, treasuries, large)
+		moved, unread, err = r.oversizedBlock(ctx, a.Next, treasuries, large)
 	}
 	if err != nil {
 		return err
 	}
-	moved = r.s.above(moved)
+	moved = r.s.nonZero(moved)
 	last := a.Next + blocks - 1
 	used, aside, err := r.payerLogs(ctx, a.Next, last, sendersOf(moved), usedTopic)
 	if err != nil {
@@ -68,7 +68,7 @@ func (r *reader) arrivals(ctx context.Context, a *settle.Arrivals, to uint64, tr
 
 // crowdedBlock reads the transfers to us in a block that has too many of them:
 // those of payers who used an authorization in it, payer by payer.
-func (r *reader) crowdedBlock(ctx context.Context, n uint64, treasuries []common.Hash, why *tooLargeError) ([]logEntry, []settle.UnreadBlock, error) {
+func (r *reader) oversizedBlock(ctx context.Context, n uint64, treasuries []common.Hash, why *tooLargeError) ([]logEntry, []settle.UnreadBlock, error) {
 	used, _, err := r.rangeLogs(ctx, n, n, usedTopic)
 	if large, ok := errors.AsType[*tooLargeError](err); ok {
 		return nil, []settle.UnreadBlock{{Number: n, Reason: fmt.Sprintf("%v; its authorizations: %v", why.cause, large.cause)}}, nil
@@ -80,7 +80,7 @@ func (r *reader) crowdedBlock(ctx context.Context, n uint64, treasuries []common
 }
 
 // above leaves out transfers that moved nothing. Anybody can make those.
-func (s *Settler) above(logs []logEntry) (kept []logEntry) {
+func (s *Settler) nonZero(logs []logEntry) (kept []logEntry) {
 	for _, l := range logs {
 		if amount, ok := amountOf(l); ok && amount > 0 && s.event(l, transferTopic) {
 			kept = append(kept, l)
@@ -113,14 +113,14 @@ type arrival struct {
 // was used for; nothing can come between. So they are told apart even when a
 // stranger puts many into one transaction.
 func (s *Settler) paired(used, moved []logEntry) (all []arrival) {
-	at := map[logPlace]logEntry{}
+	at := map[logPosition]logEntry{}
 	for _, l := range used {
 		if s.event(l, usedTopic) {
 			at[l.next()] = l
 		}
 	}
 	for _, l := range moved {
-		use, ok := at[l.place()]
+		use, ok := at[l.position()]
 		if !ok || use.Topics[1] != l.Topics[1] {
 			continue
 		}
@@ -145,7 +145,7 @@ func (r *reader) timed(ctx context.Context, all []arrival) (transfers []settle.T
 				return nil, err
 			}
 			if b.Hash != t.log.BlockHash {
-				return nil, errMoved
+				return nil, errNotCanonical
 			}
 			at = time.Unix(int64(b.Time), 0)
 			times[t.log.BlockHash] = at

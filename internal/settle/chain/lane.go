@@ -27,20 +27,20 @@ type lane struct {
 
 	mined map[common.Address]uint64 // transactions as counted in this round; the leader's own
 
-	lead  chan struct{} // holds a token while one caller works for all that wait
-	fresh chan struct{} // holds a token when somebody has come to wait
+	leader chan struct{} // holds a token while one caller works for all that wait
+	joined chan struct{} // holds a token when somebody has come to wait
 
-	mu      sync.Mutex // guards the fields below
-	waiting map[string]*wait
-	sentAt  map[string]time.Time      // when we sent a transaction last, by hash
-	floor   map[common.Address]uint64 // nonces below it are mined and final
+	mu         sync.Mutex // guards the fields below
+	waiting    map[string]*wait
+	sentAt     map[string]time.Time      // when we sent a transaction last, by hash
+	finalNonce map[common.Address]uint64 // nonces below it are mined and final
 }
 
 func newLane(s *Settler, c *Client, by signer.Signer, role string) *lane {
 	return &lane{
 		reader: &reader{s: s, c: c}, signer: by, role: role,
-		lead: make(chan struct{}, 1), fresh: make(chan struct{}, 1),
-		waiting: map[string]*wait{}, sentAt: map[string]time.Time{}, floor: map[common.Address]uint64{},
+		leader: make(chan struct{}, 1), joined: make(chan struct{}, 1),
+		waiting: map[string]*wait{}, sentAt: map[string]time.Time{}, finalNonce: map[common.Address]uint64{},
 	}
 }
 
@@ -84,7 +84,7 @@ func (l *lane) await(ctx context.Context, w *wait) (txHash string, err error) {
 			return w.txHash, w.err
 		case <-ctx.Done():
 			return "", l.unknown(w, ctx.Err())
-		case l.lead <- struct{}{}:
+		case l.leader <- struct{}{}:
 			l.work(ctx, w)
 		}
 	}
@@ -92,7 +92,7 @@ func (l *lane) await(ctx context.Context, w *wait) (txHash string, err error) {
 
 // work makes one round and rests until the next is due.
 func (l *lane) work(ctx context.Context, w *wait) {
-	defer func() { <-l.lead }()
+	defer func() { <-l.leader }()
 	if w.answered() || ctx.Err() != nil {
 		return
 	}
@@ -104,7 +104,7 @@ func (l *lane) work(ctx context.Context, w *wait) {
 	defer rest.Stop()
 	select {
 	case <-rest.C:
-	case <-l.fresh:
+	case <-l.joined:
 	case <-w.done:
 	case <-ctx.Done():
 	}
@@ -134,7 +134,7 @@ func (l *lane) join(w *wait) *wait {
 	w.callers, w.done = 1, make(chan struct{})
 	l.waiting[w.key] = w
 	select {
-	case l.fresh <- struct{}{}:
+	case l.joined <- struct{}{}:
 	default: // the leader will look anyway
 	}
 	return w

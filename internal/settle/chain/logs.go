@@ -71,7 +71,7 @@ func (e *tooLargeError) Unwrap() error { return e.cause }
 // divisible says whether a smaller question might be answered: the endpoint has
 // said no, said too much, or taken too long. One that is not there or has no time
 // for us would not answer that either.
-func divisible(ctx context.Context, err error) bool {
+func smallerMaySucceed(ctx context.Context, err error) bool {
 	if ctx.Err() != nil || isBusy(err) || errors.Is(err, errWrongChain) {
 		return false
 	}
@@ -91,7 +91,7 @@ func (r *reader) query(ctx context.Context, from, to uint64, topics ...any) (log
 
 // divided asks for n blocks, and for fewer and fewer while that is refused. It
 // returns how many were answered for.
-func (r *reader) divided(ctx context.Context, n uint64, ask func(n uint64) error) (uint64, error) {
+func (r *reader) inSmallerRanges(ctx context.Context, n uint64, ask func(n uint64) error) (uint64, error) {
 	n = min(n, r.s.span.blocks())
 	for {
 		err := ask(n)
@@ -99,7 +99,7 @@ func (r *reader) divided(ctx context.Context, n uint64, ask func(n uint64) error
 		case err == nil:
 			r.s.span.answered(n)
 			return n, nil
-		case !divisible(ctx, err):
+		case !smallerMaySucceed(ctx, err):
 			return 0, err
 		case n == 1:
 			return 0, r.tooLarge(ctx, err)
@@ -123,7 +123,7 @@ func (r *reader) tooLarge(ctx context.Context, cause error) error {
 
 // rangeLogs reads the logs from a block on, and says how many blocks it has read.
 func (r *reader) rangeLogs(ctx context.Context, from, to uint64, topics ...any) (logs []logEntry, blocks uint64, err error) {
-	blocks, err = r.divided(ctx, to-from+1, func(n uint64) (err error) {
+	blocks, err = r.inSmallerRanges(ctx, to-from+1, func(n uint64) (err error) {
 		logs, err = r.query(ctx, from, from+n-1, topics...)
 		return err
 	})
@@ -183,13 +183,13 @@ func amountOf(l logEntry) (deed.USDC, bool) {
 }
 
 // A logPlace is where a log stands.
-type logPlace struct {
+type logPosition struct {
 	block common.Hash
 	tx    common.Hash
 	index quantity
 }
 
-func (l logEntry) place() logPlace { return logPlace{l.BlockHash, l.TxHash, l.Index} }
+func (l logEntry) position() logPosition { return logPosition{l.BlockHash, l.TxHash, l.Index} }
 
 // next is the place right behind.
-func (l logEntry) next() logPlace { return logPlace{l.BlockHash, l.TxHash, l.Index + 1} }
+func (l logEntry) next() logPosition { return logPosition{l.BlockHash, l.TxHash, l.Index + 1} }

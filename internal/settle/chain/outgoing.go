@@ -28,7 +28,7 @@ func (s *Settler) Outgoing(ctx context.Context, from uint64) (payouts []settle.P
 	if err != nil {
 		return nil, nil, from, fmt.Errorf("read what went out from block %d: %w", from, err)
 	}
-	for _, l := range s.above(logs) {
+	for _, l := range s.nonZero(logs) {
 		amount, _ := amountOf(l) // above has looked
 		payouts = append(payouts, settle.Payout{
 			To: walletAt(common.BytesToAddress(l.Topics[2][:])), Amount: amount, TxHash: l.TxHash.Hex(), Block: uint64(l.Block),

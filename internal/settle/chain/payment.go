@@ -16,7 +16,7 @@ const maxAttempts = 5
 
 // Settle implements settle.Settler.
 func (s *Settler) Settle(ctx context.Context, a settle.Authorization) (txHash string, err error) {
-	auth, err := s.readOurs(ctx, a)
+	auth, err := s.parseForTreasury(ctx, a)
 	if err != nil {
 		return "", err
 	}
@@ -27,7 +27,7 @@ func (s *Settler) Settle(ctx context.Context, a settle.Authorization) (txHash st
 }
 
 // readOurs reads an authorization that pays to a treasury we use or have used.
-func (s *Settler) readOurs(ctx context.Context, a settle.Authorization) (*authorization, error) {
+func (s *Settler) parseForTreasury(ctx context.Context, a settle.Authorization) (*authorization, error) {
 	auth, err := read(a)
 	if err != nil {
 		return nil, err
@@ -36,11 +36,11 @@ func (s *Settler) readOurs(ctx context.Context, a settle.Authorization) (*author
 		// Not a refusal: the money may have moved there, and this chain cannot tell.
 		return nil, fmt.Errorf("settle the payment of %s: it is on chain %d with the token %s, and this is %s", a.Payer, a.Asset.ChainID, a.Asset.Token, s.Network.CAIP2())
 	}
-	ours, err := s.isTreasury(ctx, auth.to)
+	isOurs, err := s.isTreasury(ctx, auth.to)
 	if err != nil {
 		return nil, err
 	}
-	if !ours || auth.from == auth.to {
+	if !isOurs || auth.from == auth.to {
 		// Not a refusal: it may become ours, when a node with a new treasury starts.
 		return nil, fmt.Errorf("settle %s of %s: it pays to %s, which is no treasury of ours", a.Nonce, a.Payer, a.PayTo)
 	}
@@ -49,7 +49,7 @@ func (s *Settler) readOurs(ctx context.Context, a settle.Authorization) (*author
 
 // Abandon implements settle.Settler.
 func (s *Settler) Abandon(ctx context.Context, a settle.Authorization) error {
-	auth, err := s.readOurs(ctx, a)
+	auth, err := s.parseForTreasury(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -112,9 +112,9 @@ func (l *lane) pay(ctx context.Context, v *view, payments []*wait) (signed bool,
 	if err != nil {
 		return false, err
 	}
-	var turns []*turn
+	var pending []*transferAttempt
 	for i, w := range payments {
-		expired, err := l.over(ctx, v, w.auth.ValidBefore)
+		expired, err := l.hasPassed(ctx, v, w.auth.ValidBefore)
 		switch {
 		case used[i]:
 			note(l.prove(ctx, v, w), w)
@@ -124,15 +124,15 @@ func (l *lane) pay(ctx context.Context, v *view, payments []*wait) (signed bool,
 			// No later block has an earlier time, so the token takes it in none.
 			l.answer(w, "", invalid("it expired before it was settled"))
 		default:
-			w.low = below(v.final)
-			t, err := l.turnOf(ctx, v, w)
+			w.low = withReorgMargin(v.final)
+			t, err := l.nextAttempt(ctx, v, w)
 			note(err, w)
 			if t != nil {
-				turns = append(turns, t)
+				pending = append(pending, t)
 			}
 		}
 	}
-	return l.plan(ctx, turns)
+	return l.plan(ctx, pending)
 }
 
 // prove answers a payment whose nonce is used in the final block: by our own
@@ -163,15 +163,15 @@ func (l *lane) prove(ctx context.Context, v *view, w *wait) error {
 
 // turnOf decides what to do with a payment whose nonce is unused. It returns nil
 // when there is nothing to sign.
-func (l *lane) turnOf(ctx context.Context, v *view, w *wait) (*turn, error) {
+func (l *lane) nextAttempt(ctx context.Context, v *view, w *wait) (*transferAttempt, error) {
 	sent := v.sent[w.purpose]
-	where, err := l.standingOf(ctx, v, sent)
+	where, err := l.progressOf(ctx, v, sent)
 	if err != nil {
 		return nil, err
 	}
 	switch where {
 	case neverSent:
-		return &turn{wait: w, attempt: 1}, nil
+		return &transferAttempt{wait: w, attempt: 1}, nil
 	case abandoned:
 		l.answer(w, "", fmt.Errorf("%s was given up: %w", w.purpose, settle.ErrUnsettleable))
 		return nil, nil
@@ -188,7 +188,7 @@ func (l *lane) turnOf(ctx context.Context, v *view, w *wait) (*turn, error) {
 		l.answer(w, "", fmt.Errorf("%s: foreign transactions took its nonce %d times: %w", w.purpose, last.Attempt, settle.ErrUnsettleable))
 		return nil, nil
 	}
-	return &turn{wait: w, attempt: last.Attempt + 1}, nil
+	return &transferAttempt{wait: w, attempt: last.Attempt + 1}, nil
 }
 
 // stuck answers a payment that would fail now and that nothing of ours carries.
@@ -201,6 +201,6 @@ func (l *lane) stuck(w *wait, reason string) {
 
 // due says whether a pause after the last attempt is over.
 func (l *lane) due(last settle.Transaction) (bool, time.Time) {
-	at := last.SignedAt.Add(pause(last.Attempt))
+	at := last.SignedAt.Add(retryDelay(last.Attempt))
 	return !l.s.Now().Before(at), at
 }

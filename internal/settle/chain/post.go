@@ -14,30 +14,30 @@ import (
 )
 
 // askPlain asks one endpoint once, verified or not.
-func (c *Client) askPlain(ctx context.Context, e *endpoint, out any, method string, params ...any) error {
-	question, err := encodeCall(method, params)
+func (c *Client) requestPlain(ctx context.Context, e *endpoint, out any, method string, params ...any) error {
+	body, err := encodeCall(method, params)
 	if err != nil {
 		return err
 	}
-	return c.post(ctx, e, out, method, question)
+	return c.post(ctx, e, out, method, body)
 }
 
 func encodeCall(method string, params []any) ([]byte, error) {
 	if params == nil {
 		params = []any{}
 	}
-	question, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", method, err)
 	}
-	return question, nil
+	return body, nil
 }
 
 var errLargeAnswer = errors.New("the answer is too large")
 
 // post asks one endpoint, whoever it is.
-func (c *Client) post(ctx context.Context, e *endpoint, out any, method string, question []byte) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url, bytes.NewReader(question))
+func (c *Client) post(ctx context.Context, e *endpoint, out any, method string, body []byte) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url, bytes.NewReader(body))
 	if err != nil {
 		return errors.New("the endpoint's address is malformed") // not the address itself: it may hold a key
 	}

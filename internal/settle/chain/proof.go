@@ -12,7 +12,7 @@ import (
 	"deed.example/deed"
 )
 
-var errUnseen = errors.New("the nonce is used, and the chain does not say by what")
+var errUseNotFound = errors.New("the nonce is used, and the chain does not say by what")
 
 // A spent nonce is one that the chain has seen used, and what for.
 type spent struct {
@@ -51,7 +51,7 @@ func (r *reader) spentOn(ctx context.Context, owner common.Address, nonce common
 		}
 		for _, l := range logs {
 			amount, ok := amountOf(l)
-			if l.place() == use.next() && r.s.event(l, transferTopic) {
+			if l.position() == use.next() && r.s.event(l, transferTopic) {
 				if !ok {
 					amount = -1 // more than we can count
 				}
@@ -59,7 +59,7 @@ func (r *reader) spentOn(ctx context.Context, owner common.Address, nonce common
 			}
 		}
 	}
-	return nil, errUnseen // the endpoint contradicts itself: ask again
+	return nil, errUseNotFound // the endpoint contradicts itself: ask again
 }
 
 // findUse finds the event that used a nonce up. There is one at most. It looks
@@ -73,7 +73,7 @@ func (r *reader) findUse(ctx context.Context, owner common.Address, nonce common
 	topics := []any{[]common.Hash{usedTopic, canceledTopic}, topicOf(owner), nonce}
 	for i := range maxQueries {
 		var found []logEntry
-		n, err := r.divided(ctx, top-low+1, func(n uint64) (err error) {
+		n, err := r.inSmallerRanges(ctx, top-low+1, func(n uint64) (err error) {
 			found, err = r.query(ctx, top-n+1, top, topics...)
 			return err
 		})
@@ -86,7 +86,7 @@ func (r *reader) findUse(ctx context.Context, owner common.Address, nonce common
 		}
 		if top-n+1 <= low {
 			r.s.scans.forget(key) // it was missed: begin anew
-			return nil, errUnseen
+			return nil, errUseNotFound
 		}
 		top -= n
 		if i == 1 && fresh {
@@ -96,14 +96,14 @@ func (r *reader) findUse(ctx context.Context, owner common.Address, nonce common
 		}
 	}
 	r.s.scans.remember(key, top)
-	return nil, errUnseen
+	return nil, errUseNotFound
 }
 
 // useByState finds the event by the state of old blocks, or returns nil. Blocks
 // whose state the endpoint no longer has count as older than the event.
 func (r *reader) useByState(ctx context.Context, key scanKey, low, top uint64, topics []any) *logEntry {
 	used := func(n uint64) bool {
-		q := question{to: r.s.token, data: pack(tokenABI, "authorizationState", key.owner, key.nonce), gas: stateGas}
+		q := callMsg{to: r.s.token, data: pack(tokenABI, "authorizationState", key.owner, key.nonce), gas: stateGas}
 		raw, err := r.c.ethCall(ctx, q, number(n))
 		return err == nil && len(raw) == 32 && raw[31] != 0
 	}

@@ -15,11 +15,11 @@ import (
 )
 
 // refundMark begins what the nonce of a refund is the hash of.
-var refundMark = crypto.Keccak256([]byte("deed refund"))
+var refundPrefix = crypto.Keccak256([]byte("deed refund"))
 
 // refundUntil is the end of a refund's authorization, in 2106: what is owed is
 // owed until it is paid, and the nonce makes it payable once.
-const refundUntil = math.MaxUint32
+const refundValidBefore = math.MaxUint32
 
 // RefundNonce returns the nonce of the authorization that a refund is made by.
 // It is derived from what the payer signed, and from nothing of ours, so that the
@@ -29,7 +29,7 @@ const refundUntil = math.MaxUint32
 //
 // Each part has 32 bytes; the id and the two addresses are padded on the left.
 func RefundNonce(chainID uint64, token, payer common.Address, nonce common.Hash) common.Hash {
-	return crypto.Keccak256Hash(refundMark, word(new(big.Int).SetUint64(chainID)),
+	return crypto.Keccak256Hash(refundPrefix, word(new(big.Int).SetUint64(chainID)),
 		common.LeftPadBytes(token[:], 32), common.LeftPadBytes(payer[:], 32), nonce[:])
 }
 
@@ -46,7 +46,7 @@ func (s *Settler) Refund(ctx context.Context, r settle.Refund) (txHash string, e
 // Refunded implements settle.RefundFinder: it says whether a wallet of ours has paid
 // back what the nonce paid, whatever our own database remembers.
 func (s *Settler) Refunded(ctx context.Context, r settle.Refund) (bool, error) {
-	hash, err := readNonce(r.Nonce)
+	hash, err := parseNonce(r.Nonce)
 	if err != nil {
 		return false, err
 	}
@@ -58,8 +58,8 @@ func (s *Settler) Refunded(ctx context.Context, r settle.Refund) (bool, error) {
 	for _, wallet := range own.refunds {
 		calls = append(calls, pack(tokenABI, "authorizationState", wallet, RefundNonce(s.Network.ChainID, s.token, addressOf(r.Payer), hash)))
 	}
-	q := question{from: s.refundWallet(), to: s.multicall, data: batch(s.token, calls...), gas: stateGas * uint64(len(calls)+1)}
-	answers, err := s.Client.askBatch(ctx, q, "latest")
+	q := callMsg{from: s.refundWallet(), to: s.multicall, data: batch(s.token, calls...), gas: stateGas * uint64(len(calls)+1)}
+	answers, err := s.Client.callBatch(ctx, q, "latest")
 	if err != nil {
 		return false, fmt.Errorf("ask whether %s of %s was refunded: %w", r.Nonce, r.Payer, err)
 	}
@@ -82,7 +82,7 @@ func (s *Settler) refundWait(ctx context.Context, r settle.Refund) (*wait, error
 		return nil, fmt.Errorf("%d to %q is nothing to send", r.Amount, r.Payer)
 	}
 	payer := addressOf(r.Payer)
-	nonce, err := readNonce(r.Nonce)
+	nonce, err := parseNonce(r.Nonce)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (s *Settler) refundWait(ctx context.Context, r settle.Refund) (*wait, error
 		return nil, errors.New("the refund wallet cannot pay itself")
 	}
 	auth := &authorization{
-		Authorization: settle.Authorization{Asset: s.Network.Asset(), Payer: walletAt(s.refundWallet()), PayTo: r.Payer, Amount: r.Amount, ValidBefore: refundUntil},
+		Authorization: settle.Authorization{Asset: s.Network.Asset(), Payer: walletAt(s.refundWallet()), PayTo: r.Payer, Amount: r.Amount, ValidBefore: refundValidBefore},
 		from:          s.refundWallet(), to: payer, nonce: RefundNonce(s.Network.ChainID, s.token, payer, nonce),
 	}
 	if auth.sig, err = s.RefundSigner.SignTypedData(ctx, auth.typedData(s.Network.Domain())); err != nil {
@@ -114,20 +114,20 @@ func (l *lane) refund(ctx context.Context, v *view, refunds []*wait) (signed boo
 	if err != nil {
 		return false, err
 	}
-	var turns []*turn
+	var pending []*transferAttempt
 	for i, w := range refunds {
 		if payers[i] != nil {
 			note(l.proveRefund(ctx, v, w, *payers[i]), w)
 			continue
 		}
-		w.low = below(v.final)
-		t, err := l.refundTurn(ctx, v, w)
+		w.low = withReorgMargin(v.final)
+		t, err := l.nextRefundAttempt(ctx, v, w)
 		note(err, w)
 		if t != nil {
-			turns = append(turns, t)
+			pending = append(pending, t)
 		}
 	}
-	return l.planRefunds(ctx, v, turns, own.refunds)
+	return l.planRefunds(ctx, v, pending, own.refunds)
 }
 
 // paidBy returns, for each refund, which of our wallets has used its nonce in
@@ -173,17 +173,17 @@ func (l *lane) proveRefund(ctx context.Context, v *view, w *wait, wallet common.
 }
 
 // refundTurn decides what to do with a refund whose nonce is unused.
-func (l *lane) refundTurn(ctx context.Context, v *view, w *wait) (*turn, error) {
+func (l *lane) nextRefundAttempt(ctx context.Context, v *view, w *wait) (*transferAttempt, error) {
 	if done, err := l.finishTransfer(ctx, v, w); done || err != nil {
 		return nil, err
 	}
 	sent := v.sent[w.purpose]
-	where, err := l.standingOf(ctx, v, sent)
+	where, err := l.progressOf(ctx, v, sent)
 	if err != nil {
 		return nil, err
 	}
 	if where == neverSent {
-		return &turn{wait: w, attempt: 1, plain: true}, nil
+		return &transferAttempt{wait: w, attempt: 1, plain: true}, nil
 	}
 	last := sent[len(sent)-1]
 	if where == inFlight {
@@ -194,26 +194,26 @@ func (l *lane) refundTurn(ctx context.Context, v *view, w *wait) (*turn, error) 
 		w.again = at
 		return nil, fmt.Errorf("%w: transaction %s did not pay it, and it is made again at %s", errWaiting, last.Hash, at.UTC())
 	}
-	return &turn{wait: w, attempt: last.Attempt + 1, plain: true}, nil
+	return &transferAttempt{wait: w, attempt: last.Attempt + 1, plain: true}, nil
 }
 
 // planRefunds signs for refunds, many in one transaction. One that would fail
 // spoils none of the others.
-func (l *lane) planRefunds(ctx context.Context, v *view, turns []*turn, wallets []common.Address) (signed bool, err error) {
-	turns, err = l.unpaid(ctx, v, oneForEach(turns), wallets)
+func (l *lane) planRefunds(ctx context.Context, v *view, pending []*transferAttempt, wallets []common.Address) (signed bool, err error) {
+	pending, err = l.unpaid(ctx, v, onePerPurpose(pending), wallets)
 	if err != nil {
 		return false, err
 	}
 	fails := func(w *wait, reason string) {
 		l.answer(w, "", fmt.Errorf("%s: the refund would fail now: %s", w.purpose, reason))
 	}
-	attempts := map[int][]*turn{}
-	for _, t := range turns {
+	attempts := map[int][]*transferAttempt{}
+	for _, t := range pending {
 		attempts[t.attempt] = append(attempts[t.attempt], t)
 	}
 	for _, group := range attempts {
 		for some := range slices.Chunk(group, maxBatch) {
-			ok, err := l.signTurns(ctx, some, batchGas+memberGas*uint64(len(some)), fails)
+			ok, err := l.signAttempts(ctx, some, batchGas+memberGas*uint64(len(some)), fails)
 			if err != nil {
 				return signed, err
 			}
@@ -225,12 +225,12 @@ func (l *lane) planRefunds(ctx context.Context, v *view, turns []*turn, wallets 
 
 // unpaid leaves out the refunds that a wallet of ours has paid in a block that is
 // not final yet.
-func (l *lane) unpaid(ctx context.Context, v *view, turns []*turn, wallets []common.Address) ([]*turn, error) {
-	if len(turns) == 0 || v.final == uint64(v.head.Number) {
-		return turns, nil
+func (l *lane) unpaid(ctx context.Context, v *view, pending []*transferAttempt, wallets []common.Address) ([]*transferAttempt, error) {
+	if len(pending) == 0 || v.final == uint64(v.head.Number) {
+		return pending, nil
 	}
 	var waits []*wait
-	for _, t := range turns {
+	for _, t := range pending {
 		waits = append(waits, t.wait)
 	}
 	latest := *v
@@ -239,8 +239,8 @@ func (l *lane) unpaid(ctx context.Context, v *view, turns []*turn, wallets []com
 	if err != nil {
 		return nil, err
 	}
-	var left []*turn
-	for i, t := range turns {
+	var left []*transferAttempt
+	for i, t := range pending {
 		if payers[i] != nil {
 			note(fmt.Errorf("%w: it is paid, and not final yet", errWaiting), t.wait)
 			continue

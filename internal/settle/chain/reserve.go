@@ -23,22 +23,22 @@ const (
 
 // dataFeeCall encodes getL1FeeUpperBound(uint256), for the fee oracle. On a chain
 // without one the call returns no number, and the fee counts as zero.
-func dataFeeCall(size int64) []byte {
+func l1FeeCall(size int64) []byte {
 	return append([]byte{0xf1, 0xc7, 0xa5, 0x8b}, word(big.NewInt(size))...)
 }
 
 // Reserves implements payment.Purse. It reckons with what a transaction may cost
 // at the most, because an endpoint takes none whose sender has less.
 func (s *Settler) Reserves(ctx context.Context) (r settle.Reserves, err error) {
-	questions := pack(batchABI, "aggregate3", []member{
+	questions := pack(batchABI, "aggregate3", []batchCall{
 		{s.multicall, true, pack(batchABI, "getEthBalance", s.gasWallet())},
 		{s.multicall, true, pack(batchABI, "getEthBalance", s.refundWallet())},
 		{s.token, true, pack(tokenABI, "balanceOf", s.refundWallet())},
 		{s.multicall, true, pack(batchABI, "getBasefee")},
-		{s.feeOracle, true, dataFeeCall(singleSize)},
-		{s.feeOracle, true, dataFeeCall(largeSize)},
+		{s.feeOracle, true, l1FeeCall(singleSize)},
+		{s.feeOracle, true, l1FeeCall(largeSize)},
 	})
-	answers, err := s.Client.askBatch(ctx, question{to: s.multicall, data: questions, gas: contractGas}, "latest")
+	answers, err := s.Client.callBatch(ctx, callMsg{to: s.multicall, data: questions, gas: contractGas}, "latest")
 	if err != nil {
 		return r, fmt.Errorf("ask what our wallets have: %w", err)
 	}
@@ -52,13 +52,13 @@ func (s *Settler) Reserves(ctx context.Context) (r settle.Reserves, err error) {
 		}
 	}
 	if base := numbers[3]; base.Sign() > 0 {
-		s.feeCache.sawBase(base)
+		s.feeCache.observeBaseFee(base)
 	}
 	offer, err := s.reads.fees(ctx)
 	if err != nil {
 		return r, err
 	}
-	r.Gas, r.USDC = numbers[0], countable(numbers[2])
+	r.Gas, r.USDC = numbers[0], toUSDC(numbers[2])
 	r.Settlements = affords(r.Gas, settleGas, offer.limit, numbers[4])
 	r.Batches = affords(r.Gas, largestGas, offer.limit, numbers[5])
 	r.Refunds = affords(numbers[1], refundGas, offer.limit, numbers[4])

@@ -27,7 +27,7 @@ func (l *lane) round(ctx context.Context) (head *block, sent bool) {
 		l.publish(ctx, waits, nil)
 		return nil, false
 	}
-	l.s.feeCache.sawHead(head)
+	l.s.feeCache.observeHead(head)
 	groups := map[uint64][]*wait{} // by how deep they must lie
 	for _, w := range waits {
 		if w.seen != head.Hash || !w.again.IsZero() && !l.s.Now().Before(w.again) {
@@ -57,7 +57,7 @@ func (l *lane) round(ctx context.Context) (head *block, sent bool) {
 // snapshot returns those who wait. All who have come are among them.
 func (l *lane) snapshot() (waits []*wait) {
 	select {
-	case <-l.fresh:
+	case <-l.joined:
 	default:
 	}
 	l.mu.Lock()
@@ -115,8 +115,8 @@ func (r *reader) states(ctx context.Context, v *view, nonces []scanKey) (used []
 	for _, n := range nonces {
 		calls = append(calls, pack(tokenABI, "authorizationState", n.owner, n.nonce))
 	}
-	q := question{to: r.s.multicall, data: batch(r.s.token, calls...), gas: stateGas * uint64(len(calls)+1)}
-	answers, err := r.c.askBatch(ctx, q, number(v.final))
+	q := callMsg{to: r.s.multicall, data: batch(r.s.token, calls...), gas: stateGas * uint64(len(calls)+1)}
+	answers, err := r.c.callBatch(ctx, q, number(v.final))
 	if err != nil {
 		return nil, fmt.Errorf("ask for the nonces: %w", err)
 	}
@@ -134,10 +134,10 @@ func (r *reader) states(ctx context.Context, v *view, nonces []scanKey) (used []
 var errWaiting = errors.New("it waits for the chain")
 
 // A standing is how far our own transactions for a purpose have come.
-type standing int
+type progress int
 
 const (
-	neverSent standing = iota
+	neverSent progress = iota
 	abandoned          // and nobody signs for it any more
 	inFlight           // one of ours may still be mined
 	failed             // ours is final and did not do what it was for
@@ -146,7 +146,7 @@ const (
 
 // standingOf tells how far a purpose has come whose nonce is unused in the final
 // block.
-func (r *reader) standingOf(ctx context.Context, v *view, sent []settle.Transaction) (standing, error) {
+func (r *reader) progressOf(ctx context.Context, v *view, sent []settle.Transaction) (progress, error) {
 	if len(sent) == 0 {
 		return neverSent, nil
 	}
@@ -178,15 +178,15 @@ func (r *reader) standingOf(ctx context.Context, v *view, sent []settle.Transact
 }
 
 // below leaves room for blocks that a reorganisation may replace.
-func below(n uint64) uint64 {
-	const room = 64
-	if n < room {
+func withReorgMargin(n uint64) uint64 {
+	const margin = 64
+	if n < margin {
 		return 0
 	}
-	return n - room
+	return n - margin
 }
 
 // pause returns how long to wait before the next attempt.
-func pause(attempt int) time.Duration {
+func retryDelay(attempt int) time.Duration {
 	return min(time.Second<<min(attempt, 10), maxPause)
 }

@@ -38,7 +38,7 @@ func (s *Settler) Tick(ctx context.Context) error {
 func (l *lane) tick(ctx context.Context) error {
 	err := l.push(ctx, nil)
 	for _, from := range l.signers() {
-		waiting, storeErr := l.s.Store.Unmined(ctx, walletAt(from), l.floorOf(from))
+		waiting, storeErr := l.s.Store.Unmined(ctx, walletAt(from), l.finalNonceOf(from))
 		if storeErr != nil {
 			return errors.Join(err, storeErr)
 		}
@@ -54,7 +54,7 @@ func (l *lane) tick(ctx context.Context) error {
 			return errors.Join(err, countErr)
 		}
 		l.mu.Lock()
-		l.floor[from] = max(l.floor[from], n)
+		l.finalNonce[from] = max(l.finalNonce[from], n)
 		l.mu.Unlock()
 	}
 	return err
@@ -69,10 +69,10 @@ func (l *lane) signers() []common.Address {
 	return l.s.own.Load().gas
 }
 
-func (l *lane) floorOf(from common.Address) uint64 {
+func (l *lane) finalNonceOf(from common.Address) uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.floor[from]
+	return l.finalNonce[from]
 }
 
 // push sends what the lane's accounts have waiting. What is mined is told by the
@@ -87,7 +87,7 @@ func (l *lane) push(ctx context.Context, mined map[common.Address]uint64) error 
 }
 
 func (l *lane) pushFrom(ctx context.Context, from common.Address, counted map[common.Address]uint64) error {
-	waiting, err := l.s.Store.Unmined(ctx, walletAt(from), l.floorOf(from))
+	waiting, err := l.s.Store.Unmined(ctx, walletAt(from), l.finalNonceOf(from))
 	if err != nil || !l.anyDue(waiting) {
 		return err
 	}
@@ -97,7 +97,7 @@ func (l *lane) pushFrom(ctx context.Context, from common.Address, counted map[co
 			return err
 		}
 	}
-	mined = max(mined, l.floorOf(from)) // an endpoint may lag behind
+	mined = max(mined, l.finalNonceOf(from)) // an endpoint may lag behind
 	waiting = slices.DeleteFunc(waiting, func(t settle.Transaction) bool { return t.Nonce < mined && l.noteSent(t.Hash) })
 	var errs []error
 	for next := mined; len(waiting) > 0 && ctx.Err() == nil; next++ {
@@ -178,11 +178,11 @@ func (l *lane) pushOne(ctx context.Context, from common.Address, bids []settle.T
 	raised := higher(best.GasFeeCap(), new(big.Int))
 	stuck := !l.s.Now().Before(last.SignedAt.Add(l.s.BumpAfter))
 	if stuck && len(bids) < maxBids && raised.Cmp(l.s.maxFee()) <= 0 && from == l.address() {
-		dearer, err := l.outbid(ctx, best)
+		replacement, err := l.outbid(ctx, best)
 		if err != nil {
 			return fmt.Errorf("raise the fee of %s: %w", best.Hash(), err)
 		}
-		return l.deliver(ctx, dearer)
+		return l.deliver(ctx, replacement)
 	}
 	raw, err := best.MarshalBinary()
 	if err != nil {
@@ -216,15 +216,15 @@ func (l *lane) outbid(ctx context.Context, old *types.Transaction) (raw []byte, 
 	if err != nil {
 		return nil, err
 	}
-	dearer, err := l.signed(ctx, signer.Transaction{
+	replacement, err := l.signed(ctx, signer.Transaction{
 		Nonce: old.Nonce(), Gas: old.Gas(), To: walletAt(*old.To()), Data: old.Data(),
 		MaxPriorityFee: higher(old.GasTipCap(), offer.tip), MaxFee: higher(old.GasFeeCap(), offer.limit),
 	})
 	if err != nil {
 		return nil, err
 	}
-	l.noteSent(dearer.Hash)
-	return dearer.Raw, l.s.Store.Outbid(ctx, dearer)
+	l.noteSent(replacement.Hash)
+	return replacement.Raw, l.s.Store.Outbid(ctx, replacement)
 }
 
 // higher returns the wanted fee, and at least an eighth more than the old one.

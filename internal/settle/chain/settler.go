@@ -141,7 +141,7 @@ func (s *Settler) checkToken(ctx context.Context) error {
 	for _, method := range methods {
 		calls = append(calls, pack(tokenABI, method))
 	}
-	answers, err := s.Client.askBatch(ctx, question{to: s.multicall, data: batch(s.token, calls...), gas: settleGas * 4}, "latest")
+	answers, err := s.Client.callBatch(ctx, callMsg{to: s.multicall, data: batch(s.token, calls...), gas: settleGas * 4}, "latest")
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // An order is a transaction to be signed.
-type order struct {
+type draft struct {
 	gas     uint64 // when it makes one call
 	alone   bool   // it goes through the batch contract although it is one call
 	attempt int
@@ -26,7 +26,7 @@ type order struct {
 
 // sign gives the order its nonce and stores it. From the moment it is stored the
 // money may move: whoever reads the store next sends it.
-func (l *lane) sign(ctx context.Context, o order) error {
+func (l *lane) sign(ctx context.Context, o draft) error {
 	from := l.address()
 	first, err := l.c.count(ctx, from, "latest")
 	if err != nil {
@@ -40,7 +40,7 @@ func (l *lane) sign(ctx context.Context, o order) error {
 	slices.Sort(in.Purposes)
 	l.s.step("before store")
 	err = l.s.Store.Sign(ctx, in, func(nonce uint64, purposes []string) (settle.Transaction, error) {
-		to, gas, data := l.s.together(o, purposes)
+		to, gas, data := l.s.combined(o, purposes)
 		return l.signed(ctx, signer.Transaction{Nonce: nonce, MaxFee: o.fees.limit, MaxPriorityFee: o.fees.tip, Gas: gas, To: walletAt(to), Data: data})
 	})
 	if err != nil {
@@ -51,7 +51,7 @@ func (l *lane) sign(ctx context.Context, o order) error {
 }
 
 // together returns the call of one purpose, or the batch of several.
-func (s *Settler) together(o order, purposes []string) (to common.Address, gas uint64, data []byte) {
+func (s *Settler) combined(o draft, purposes []string) (to common.Address, gas uint64, data []byte) {
 	if len(purposes) == 1 && !o.alone {
 		return s.token, o.gas, o.calls[purposes[0]]
 	}

@@ -27,7 +27,7 @@ func (c *Client) Signed(ctx context.Context, w deed.Wallet, hash [32]byte, signa
 	if signer, ok := recoverSigner(hash, signature); ok && signer == common.HexToAddress(string(w)) {
 		return true, nil
 	}
-	return c.askWallet(ctx, w, hash, signature)
+	return c.checkContractWallet(ctx, w, hash, signature)
 }
 
 // recoverSigner returns the account whose key made the signature. Of the forms
@@ -54,13 +54,13 @@ func recoverSigner(hash [32]byte, signature []byte) (common.Address, bool) {
 
 // askWallet lets the wallet's own code judge the signature. A wallet that
 // reverts, burns all gas or answers anything but yes did not sign.
-func (c *Client) askWallet(ctx context.Context, w deed.Wallet, hash [32]byte, signature []byte) (bool, error) {
-	question := map[string]string{
+func (c *Client) checkContractWallet(ctx context.Context, w deed.Wallet, hash [32]byte, signature []byte) (bool, error) {
+	body := map[string]string{
 		"data": "0x" + hex.EncodeToString(slices.Concat(checkCode, checkArguments(w, hash, signature))),
 		"gas":  fmt.Sprintf("0x%x", checkGas),
 	}
 	var answer string
-	err := c.call(ctx, &answer, "eth_call", question, "latest")
+	err := c.call(ctx, &answer, "eth_call", body, "latest")
 	if e, ok := errors.AsType[*RemoteError](err); ok && e.Code == codeReverted {
 		return false, nil // only what the caller sent can make it revert
 	}

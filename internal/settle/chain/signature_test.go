@@ -297,9 +297,9 @@ func TestSecondEndpoint(t *testing.T) {
 // balance asks the token itself.
 func (b *bench) balance(t *testing.T, w deed.Wallet) int64 {
 	t.Helper()
-	question := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[{"to":%q,"data":"0x70a08231%s%s"},"latest"]}`,
+	callMsg := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[{"to":%q,"data":"0x70a08231%s%s"},"latest"]}`,
 		devchain.USDC, strings.Repeat("0", 24), w[2:])
-	res, err := http.Post(b.server.URL, "application/json", strings.NewReader(question))
+	res, err := http.Post(b.server.URL, "application/json", strings.NewReader(callMsg))
 	if err != nil {
 		t.Fatal(err)
 	}

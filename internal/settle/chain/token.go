@@ -54,19 +54,19 @@ func pack(a abi.ABI, method string, args ...any) []byte {
 }
 
 // A member is one call of a batch. The names are those of Multicall3.
-type member struct {
+type batchCall struct {
 	Target       common.Address
 	AllowFailure bool
 	CallData     []byte
 }
 
 // An outcome is what a member of a batch answered.
-type outcome struct {
+type callResult struct {
 	Success    bool
 	ReturnData []byte
 }
 
-func (o outcome) reason() string {
+func (o callResult) reason() string {
 	reason, err := abi.UnpackRevert(o.ReturnData)
 	if err != nil {
 		return ""
@@ -74,7 +74,7 @@ func (o outcome) reason() string {
 	return reason
 }
 
-func (o outcome) number() (*big.Int, error) {
+func (o callResult) number() (*big.Int, error) {
 	if !o.Success || len(o.ReturnData) != 32 {
 		return nil, errors.New("the chain did not answer with a number")
 	}
@@ -83,16 +83,16 @@ func (o outcome) number() (*big.Int, error) {
 
 // batch encodes calls for one transaction. Each may fail alone.
 func batch(target common.Address, calls ...[]byte) []byte {
-	var members []member
+	var members []batchCall
 	for _, data := range calls {
-		members = append(members, member{target, true, data})
+		members = append(members, batchCall{target, true, data})
 	}
 	return pack(batchABI, "aggregate3", members)
 }
 
 // askBatch makes many calls at once on the state after a block, as the sender
 // and for the fees that a transaction would have.
-func (c *Client) askBatch(ctx context.Context, q question, at string) ([]outcome, error) {
+func (c *Client) callBatch(ctx context.Context, q callMsg, at string) ([]callResult, error) {
 	raw, err := c.ethCall(ctx, q, at)
 	if err != nil {
 		return nil, err
@@ -101,5 +101,5 @@ func (c *Client) askBatch(ctx context.Context, q question, at string) ([]outcome
 	if err != nil {
 		return nil, fmt.Errorf("read the answers of a batch: %w", err)
 	}
-	return *abi.ConvertType(out[0], new([]outcome)).(*[]outcome), nil
+	return *abi.ConvertType(out[0], new([]callResult)).(*[]callResult), nil
 }

@@ -16,7 +16,7 @@ import (
 
 // errNotThere is the answer of an endpoint that does not know a block which it,
 // or its neighbour behind the same address, has just told us of.
-var errNotThere = errors.New("the chain does not know this block")
+var errBlockNotFound = errors.New("the chain does not know this block")
 
 // A block is what we need to know of one.
 type block struct {
@@ -53,7 +53,7 @@ func (c *Client) block(ctx context.Context, at string) (*block, error) {
 		return nil, err
 	}
 	if b == nil {
-		return nil, fmt.Errorf("ask for block %s: %w", at, errNotThere)
+		return nil, fmt.Errorf("ask for block %s: %w", at, errBlockNotFound)
 	}
 	return b, nil
 }
@@ -69,7 +69,7 @@ func (c *Client) receipt(ctx context.Context, hash common.Hash) (*receipt, error
 }
 
 // A place is where a transaction lies, and who sent it.
-type place struct {
+type txLocation struct {
 	From      common.Address `json:"from"`
 	Block     *quantity      `json:"blockNumber"` // nil while it waits
 	BlockHash common.Hash    `json:"blockHash"`
@@ -77,8 +77,8 @@ type place struct {
 
 // transaction returns nil for a transaction that the chain does not know. It has
 // no logs, so its size is bounded.
-func (c *Client) transaction(ctx context.Context, hash common.Hash) (*place, error) {
-	var p *place
+func (c *Client) transaction(ctx context.Context, hash common.Hash) (*txLocation, error) {
+	var p *txLocation
 	err := c.call(ctx, &p, "eth_getTransactionByHash", hash)
 	return p, err
 }
@@ -95,7 +95,7 @@ func (c *Client) count(ctx context.Context, who common.Address, at string) (uint
 var codeCheck = contracts.Compiled("CodeCheck").Create
 
 // haveCode says which accounts are made of code, or borrow some (EIP-7702).
-func (c *Client) haveCode(ctx context.Context, accounts []common.Address) ([]bool, error) {
+func (c *Client) hasCode(ctx context.Context, accounts []common.Address) ([]bool, error) {
 	data := slices.Concat(codeCheck, word(big.NewInt(32)), word(big.NewInt(int64(len(accounts)))))
 	for _, a := range accounts {
 		data = append(data, common.LeftPadBytes(a[:], 32)...)
@@ -115,7 +115,7 @@ func (c *Client) haveCode(ctx context.Context, accounts []common.Address) ([]boo
 }
 
 // A question is a call that changes nothing.
-type question struct {
+type callMsg struct {
 	from common.Address
 	to   common.Address
 	data []byte
@@ -124,7 +124,7 @@ type question struct {
 }
 
 // ethCall makes the call on the state after a block.
-func (c *Client) ethCall(ctx context.Context, q question, at string) ([]byte, error) {
+func (c *Client) ethCall(ctx context.Context, q callMsg, at string) ([]byte, error) {
 	args := map[string]any{"from": q.from, "to": q.to, "data": "0x" + hex.EncodeToString(q.data), "gas": number(q.gas)}
 	if q.fees != nil {
 		args["maxFeePerGas"] = (*hexutil.Big)(q.fees.limit)

@@ -23,7 +23,7 @@ type safeBlock struct {
 	mu     sync.Mutex // guards the fields below
 	number uint64
 	at     time.Time
-	said   bool // that there is none
+	warned bool // that the endpoint has no safe block
 }
 
 // finalNumber returns the last block that is so deep, seen from head. Its clock
@@ -32,10 +32,10 @@ func (r *reader) finalNumber(ctx context.Context, head *block, depth uint64) (ui
 	if depth == network.Safe {
 		return r.safeNumber(ctx, head)
 	}
-	return deepBelow(head, depth), nil
+	return blockAtDepth(head, depth), nil
 }
 
-func deepBelow(head *block, depth uint64) uint64 {
+func blockAtDepth(head *block, depth uint64) uint64 {
 	if uint64(head.Number) < depth-1 {
 		return 0
 	}
@@ -54,7 +54,7 @@ func (r *reader) safeNumber(ctx context.Context, head *block) (uint64, error) {
 		safe.set(uint64(b.Number))
 		return uint64(b.Number), nil
 	}
-	if _, refused := errors.AsType[*RemoteError](err); !refused && !errors.Is(err, errNotThere) {
+	if _, refused := errors.AsType[*RemoteError](err); !refused && !errors.Is(err, errBlockNotFound) {
 		return 0, err
 	}
 	if safe.first() {
@@ -65,7 +65,7 @@ func (r *reader) safeNumber(ctx context.Context, head *block) (uint64, error) {
 			return 0, err
 		}
 	}
-	return deepBelow(head, r.s.SafeDepth), nil
+	return blockAtDepth(head, r.s.SafeDepth), nil
 }
 
 func (b *safeBlock) recent(keep time.Duration) (n uint64, ok bool) {
@@ -84,8 +84,8 @@ func (b *safeBlock) set(n uint64) {
 func (b *safeBlock) first() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	first := !b.said
-	b.said = true
+	first := !b.warned
+	b.warned = true
 	return first
 }
 
@@ -96,7 +96,7 @@ func (r *reader) lastFinal(ctx context.Context) (n uint64, err error) {
 		if err != nil {
 			return 0, fmt.Errorf("look for the final block: %w", err)
 		}
-		return deepBelow(head, depth), nil
+		return blockAtDepth(head, depth), nil
 	}
 	if n, err = r.safeNumber(ctx, nil); err != nil {
 		return 0, fmt.Errorf("look for the final block: %w", err)
@@ -126,7 +126,7 @@ func (r *reader) receiptOf(ctx context.Context, v *view, hash string) (*receipt,
 	}
 	if found != nil {
 		if err := r.canonical(ctx, v.final, uint64(found.Block), found.BlockHash.Hex()); err != nil {
-			if errors.Is(err, errMoved) {
+			if errors.Is(err, errNotCanonical) {
 				found = nil
 			} else {
 				return nil, err
@@ -138,27 +138,27 @@ func (r *reader) receiptOf(ctx context.Context, v *view, hash string) (*receipt,
 }
 
 // errMoved tells that a block is not final, or no longer on the chain.
-var errMoved = errors.New("the block is not final, or the chain was reorganised")
+var errNotCanonical = errors.New("the block is not final, or the chain was reorganised")
 
 // canonical fails with errMoved unless the block is on the chain and not above
 // final.
 func (r *reader) canonical(ctx context.Context, final, n uint64, hash string) error {
 	if n > final {
-		return errMoved
+		return errNotCanonical
 	}
 	b, err := r.c.block(ctx, number(n))
 	if err != nil {
 		return err
 	}
 	if b.Hash.Hex() != hash {
-		return errMoved
+		return errNotCanonical
 	}
 	return nil
 }
 
 // over says whether the time has passed in the final block. The header tells: a
 // call may see a later time.
-func (r *reader) over(ctx context.Context, v *view, unix int64) (bool, error) {
+func (r *reader) hasPassed(ctx context.Context, v *view, unix int64) (bool, error) {
 	if int64(v.head.Time) < unix {
 		return false, nil
 	}
