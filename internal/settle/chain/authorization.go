@@ -26,7 +26,7 @@ var (
 	erc6492Suffix = bytes.Repeat([]byte{0x64, 0x92}, 16)
 )
 
-// An authorization is one in the chain's words.
+// An authorization is a settle.Authorization in the types of the chain.
 type authorization struct {
 	settle.Authorization
 	from, to common.Address
@@ -34,8 +34,8 @@ type authorization struct {
 	sig      []byte // as the token wants it
 }
 
-// read parses an authorization and fails with CodePaymentInvalid for one that
-// no token could take.
+// read parses an authorization. It fails with CodePaymentInvalid when no token
+// could accept it.
 func read(a settle.Authorization) (*authorization, error) {
 	nonce, err := parseNonce(a.Nonce)
 	switch {
@@ -66,7 +66,7 @@ func parseNonce(text string) (common.Hash, error) {
 	return common.Hash(nonce), nil
 }
 
-// checkForm refuses what the token may know, and we do not take.
+// checkForm refuses authorizations that the token may accept and we do not.
 func (s *Settler) checkForm(a *authorization) error {
 	switch {
 	case a.Asset != s.Network.Asset():
@@ -88,7 +88,7 @@ func isWallet(w deed.Wallet) bool {
 	return err == nil && parsed == w
 }
 
-// invalid returns the refusal of a payment.
+// invalid returns the error that refuses a payment.
 func invalid(format string, args ...any) error {
 	return deed.Errorf(deed.CodePaymentInvalid, "the payment is invalid: "+format, args...)
 }
@@ -103,8 +103,8 @@ func (a *authorization) typedData(domain network.Domain) signer.TypedData {
 	}}
 }
 
-// signedByKey says whether the payer's own key made the signature. A payer
-// with code may still be asked for another one.
+// signedByKey reports whether the payer's key made the signature. A payer with
+// code may accept other signatures, too.
 func (a *authorization) signedByKey(domain network.Domain) bool {
 	account, ok := recoverSigner(a.typedData(domain).Digest(), a.sig)
 	return ok && account == a.from
@@ -116,8 +116,8 @@ func (a *authorization) call() []byte {
 		big.NewInt(a.ValidAfter), big.NewInt(a.ValidBefore), a.nonce, a.sig)
 }
 
-// purpose is what its transactions are written down for. The token is part of
-// it, and the store adds the chain.
+// purpose identifies its transactions in the store. It contains the token; the
+// store adds the chain.
 func (a *authorization) purpose(token common.Address) string {
 	return fmt.Sprintf("settle %x %s %s", token, a.Payer, a.Nonce)
 }

@@ -46,7 +46,7 @@ func (env *testEnv) together(s *chain.Settler, first settle.Authorization, other
 		all = append(all, env.settleLater(s, a))
 	}
 	env.wait(func() bool { return s.Waiting() == 1+len(others) })
-	env.proxy.mend()
+	env.proxy.repair()
 	return alone, all
 }
 
@@ -88,7 +88,7 @@ func TestOneOfABatchFails(t *testing.T) {
 		drained := make(chan struct{})
 		go func() {
 			defer close(drained)
-			env.stranger(drain)
+			env.thirdParty(drain)
 		}()
 		env.inPool(1) // it comes before ours
 		alone, both := env.together(s, env.payFrom(keys[2], "1"), poor, rich)

@@ -18,11 +18,10 @@ const (
 	maxValidity = 65 * time.Minute // some clients sign an hour, and clocks differ
 )
 
-// Check implements settle.Settler. One call asks the chain for its clock, for what
-// the payer has, for what became of the nonces, and for what the transfer itself
-// would do, for the fees and from the sender that we would use. The last is the
-// honest answer: it knows wallets made of code, black lists, and all that we do
-// not.
+// Check implements settle.Settler. One batched call reads the chain's time, the
+// payer's balance and the states of the nonces, and simulates the transfer with
+// the fees and the sender that we would use. The simulation is authoritative: it
+// covers contract wallets, blacklists and every other rule of the token.
 func (s *Settler) Check(ctx context.Context, a settle.Authorization, open []string) (settle.Funds, error) {
 	auth, err := read(a)
 	if err != nil {
@@ -50,20 +49,20 @@ func (s *Settler) Check(ctx context.Context, a settle.Authorization, open []stri
 		return settle.Funds{}, fmt.Errorf("check the payment of %s: %w", a.Payer, err)
 	}
 	q := callMsg{from: s.gasWallet(), to: s.multicall, data: pack(batchABI, "aggregate3", members), gas: contractGas + stateGas*uint64(len(members)), fees: offer}
-	answers, err := s.Client.callBatch(ctx, q, "latest")
+	results, err := s.Client.callBatch(ctx, q, "latest")
 	if err != nil {
 		return settle.Funds{}, fmt.Errorf("check the payment of %s: %w", a.Payer, err)
 	}
-	return s.evaluate(ctx, auth, open, answers)
+	return s.evaluate(ctx, auth, open, results)
 }
 
-// judge reads the answers of a check, in the order of its questions.
-func (s *Settler) evaluate(ctx context.Context, a *authorization, open []string, answers []callResult) (settle.Funds, error) {
-	last := len(answers) - 1
+// evaluate reads the results of a check, in the order of its calls.
+func (s *Settler) evaluate(ctx context.Context, a *authorization, open []string, results []callResult) (settle.Funds, error) {
+	last := len(results) - 1
 	numbers := make([]*big.Int, last)
 	for i := range numbers {
 		var err error
-		if numbers[i], err = answers[i].number(); err != nil {
+		if numbers[i], err = results[i].number(); err != nil {
 			return settle.Funds{}, fmt.Errorf("check the payment of %s: %w", a.Payer, err)
 		}
 	}
@@ -74,7 +73,7 @@ func (s *Settler) evaluate(ctx context.Context, a *authorization, open []string,
 	if err := checkTime(a.Authorization, now.Int64()); err != nil {
 		return settle.Funds{}, err
 	}
-	if err := checkTransfer(a.Authorization, answers[last], balance); err != nil {
+	if err := checkTransfer(a.Authorization, results[last], balance); err != nil {
 		return settle.Funds{}, err
 	}
 	funds := settle.Funds{Balance: toUSDC(balance), Used: map[string]bool{}}
@@ -86,8 +85,8 @@ func (s *Settler) evaluate(ctx context.Context, a *authorization, open []string,
 	return funds, nil
 }
 
-// judgeUsed tells what became of an authorization that was used before it came
-// to us.
+// evaluateUsed returns the error for an authorization that was used before we
+// received it.
 func (s *Settler) evaluateUsed(ctx context.Context, a *authorization, head uint64) error {
 	own, err := s.wallets(ctx)
 	if err != nil {
@@ -96,7 +95,7 @@ func (s *Settler) evaluateUsed(ctx context.Context, a *authorization, head uint6
 	u, err := s.reads.spentOn(ctx, a.from, a.nonce, 0, head, own.treasuries)
 	switch {
 	case err != nil:
-		return fmt.Errorf("look for what the nonce of %s was used for: %w", a.Payer, err)
+		return fmt.Errorf("find what the nonce of %s was used for: %w", a.Payer, err)
 	case u.paid(a.Amount, own.treasuries):
 		return fmt.Errorf("transaction %s: %w", u.txHash, settle.ErrAlreadyPaid)
 	case u.cancelled:
@@ -105,7 +104,8 @@ func (s *Settler) evaluateUsed(ctx context.Context, a *authorization, head uint6
 	return invalid("its nonce was used for another transfer before")
 }
 
-// countable returns a balance, and the most we can count for one that is larger.
+// toUSDC returns a balance as USDC, and the largest amount for one that does not
+// fit.
 func toUSDC(n *big.Int) deed.USDC {
 	if !n.IsInt64() {
 		return network.AnyAmount
@@ -113,7 +113,7 @@ func toUSDC(n *big.Int) deed.USDC {
 	return deed.USDC(n.Int64())
 }
 
-// checkTime judges the window by the chain's clock.
+// checkTime compares the validity period with the chain's time.
 func checkTime(a settle.Authorization, now int64) error {
 	switch {
 	case a.ValidAfter >= now:
@@ -128,7 +128,8 @@ func checkTime(a settle.Authorization, now int64) error {
 	return nil
 }
 
-// checkTransfer reads why the transfer would fail, in the words of the token.
+// checkTransfer returns why the simulated transfer failed, from the token's
+// revert reason.
 func checkTransfer(a settle.Authorization, o callResult, balance *big.Int) error {
 	if o.Success {
 		return nil

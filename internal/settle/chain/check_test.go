@@ -102,7 +102,7 @@ func twin(sig []byte) []byte {
 func TestWalletOfCodePays(t *testing.T) {
 	eachEnv(t, func(t *testing.T, env *testEnv) {
 		s := env.settler()
-		b := &bench{Chain: env.Chain}
+		b := &testChain{Chain: env.Chain}
 		owner, ownerWallet := newKey(t)
 		w := b.walletOf(t, ownerWallet, [32]byte{1})
 		env.act(devchain.WalletFactory, b.createWallet(t, ownerWallet, [32]byte{1}))
@@ -119,10 +119,10 @@ func TestWalletOfCodePays(t *testing.T) {
 		if env.settled(all[2]) != other || hash == other {
 			t.Errorf("got %s with the plain wallets' %s", hash, other)
 		}
-		stranger, _ := newKey(t)
+		thirdParty, _ := newKey(t)
 		bad := env.payFrom(owner, "2")
 		bad.Payer = w
-		if _, err := s.Check(t.Context(), env.signed(stranger, bad), nil); deed.CodeOf(err) != deed.CodePaymentInvalid {
+		if _, err := s.Check(t.Context(), env.signed(thirdParty, bad), nil); deed.CodeOf(err) != deed.CodePaymentInvalid {
 			t.Errorf("a stranger's signature: got %v, want %s", err, deed.CodePaymentInvalid)
 		}
 		burner := b.deploy(t, "5b600056")
@@ -139,7 +139,7 @@ func TestWalletOfCodePays(t *testing.T) {
 func TestWalletThatBorrowsCode(t *testing.T) {
 	eachEnv(t, func(t *testing.T, env *testEnv) {
 		s := env.settler()
-		no := (&bench{Chain: env.Chain}).deploy(t, "63ffffffff60e01b60005260206000f3")
+		no := (&testChain{Chain: env.Chain}).deploy(t, "63ffffffff60e01b60005260206000f3")
 		auth, err := types.SignSetCode(env.payer, types.SetCodeAuthorization{
 			ChainID: *uint256.NewInt(devchain.ChainID), Address: common.HexToAddress(string(no)), Nonce: 1,
 		})

@@ -32,7 +32,7 @@ import (
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
-// A testEnv is an embedded chain, a way to it that can be broken, and what a
+// A testEnv is an embedded chain, a proxy that can be broken, and what a
 // settler needs.
 type testEnv struct {
 	*devchain.Chain
@@ -62,7 +62,7 @@ func newEnv(t *testing.T, db *sqldb.DB) *testEnv {
 	}
 	env.proxy = &proxy{next: env.Handler()}
 	server := httptest.NewServer(env.proxy)
-	t.Cleanup(func() { env.proxy.mend(); server.Close(); env.Close() }) // the chain goes away with the test
+	t.Cleanup(func() { env.proxy.repair(); server.Close(); env.Close() }) // the chain goes away with the test
 	env.url = server.URL
 	gasKey, gasWallet := newKey(t)
 	refundKey, refundWallet := newKey(t)
@@ -134,16 +134,16 @@ func (env *testEnv) settler() *chain.Settler {
 	return s
 }
 
-func (env *testEnv) bench() settletest.Bench {
-	return settletest.Bench{
+func (env *testEnv) fixture() settletest.Fixture {
+	return settletest.Fixture{
 		Settler: env.settler(),
-		Pay:     env.pay, Cancel: env.cancel, Stranger: env.stranger,
+		Pay:     env.pay, Cancel: env.cancel, ThirdParty: env.thirdParty,
 		Expire: func() {
 			env.pass(2 * time.Hour)
 			env.mine(1)
 		},
 		Drain: env.drain, Fill: func() { env.give(walletAt(crypto.PubkeyToAddress(env.payer.PublicKey)), 1_000_000_000) },
-		Break: env.proxy.lose, Mend: env.proxy.mend, Moved: env.moved, Balance: env.usdc,
+		Break: env.proxy.lose, Repair: env.proxy.repair, Moved: env.moved, Balance: env.usdc,
 	}
 }
 
@@ -205,7 +205,7 @@ func (env *testEnv) drain() {
 	env.t.Helper()
 	all := env.pay(fmt.Sprint("drain ", env.now()))
 	all.PayTo, all.Amount = "0x00000000000000000000000000000000000000cc", env.usdc(all.Payer)
-	env.stranger(env.signed(env.payer, all))
+	env.thirdParty(env.signed(env.payer, all))
 }
 
 // refundOf is a refund of a payment that nobody made.
@@ -231,8 +231,8 @@ func transferCall(a settle.Authorization) []byte {
 		word(a.ValidBefore), bytesOf(a.Nonce), word(7*32), word(65), common.RightPadBytes(a.Signature, 96))
 }
 
-// stranger settles payments in one transaction that is not ours.
-func (env *testEnv) stranger(all ...settle.Authorization) string {
+// stranger settles payments in one transaction of a third party.
+func (env *testEnv) thirdParty(all ...settle.Authorization) string {
 	env.t.Helper()
 	type call struct {
 		Target       common.Address
@@ -254,7 +254,7 @@ func (env *testEnv) stranger(all ...settle.Authorization) string {
 	return env.act(devchain.Multicall, data)
 }
 
-// rpc asks the chain, past the way that can be broken.
+// rpc asks the chain, past the proxy.
 func (env *testEnv) rpc(out any, method string, params ...any) {
 	env.t.Helper()
 	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})

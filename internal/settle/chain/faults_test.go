@@ -46,7 +46,7 @@ func TestHangingEndpoint(t *testing.T) {
 		if got := <-c; !errors.Is(got.err, context.Canceled) || settle.Refused(got.err) {
 			t.Errorf("got %q, %v, want that nobody knows", got.txHash, got.err)
 		}
-		env.proxy.mend()
+		env.proxy.repair()
 		env.settled(env.settleLater(s, env.pay("1")))
 	})
 }
@@ -149,7 +149,7 @@ func TestPayerCannotPay(t *testing.T) {
 		}
 		drain := drained
 		drain.PayTo, drain.Nonce = "0x00000000000000000000000000000000000000cc", env.pay("drain").Nonce
-		env.stranger(env.signed(keys[0], drain))
+		env.thirdParty(env.signed(keys[0], drain))
 		if err := env.Blacklist(t.Context(), string(barred.Payer), true); err != nil {
 			t.Fatal(err)
 		}
@@ -178,7 +178,7 @@ func TestDepth(t *testing.T) {
 	eachEnv(t, func(t *testing.T, env *testEnv) {
 		env.cfg.Network.Finality = network.Blocks(3)
 		s := env.settler()
-		want := env.stranger(env.pay("1"))
+		want := env.thirdParty(env.pay("1"))
 		seen := func() int {
 			t.Helper()
 			all, err := s.Incoming(t.Context(), 0)

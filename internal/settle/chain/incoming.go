@@ -11,9 +11,9 @@ import (
 	"deed.example/deed/internal/settle"
 )
 
-// Incoming implements settle.Settler. One call reads 2,000 blocks at most, and
-// fewer from an endpoint that answers for fewer: the caller goes on from Next
-// until it no longer grows.
+// Incoming implements settle.Settler. One call reads up to 2,000 blocks, and
+// fewer when the endpoint limits the range: the caller continues from Next until
+// it no longer grows.
 func (s *Settler) Incoming(ctx context.Context, from uint64) (settle.Arrivals, error) {
 	a := settle.Arrivals{Next: from}
 	own, err := s.wallets(ctx)
@@ -30,16 +30,16 @@ func (s *Settler) Incoming(ctx context.Context, from uint64) (settle.Arrivals, e
 			break
 		}
 		if err := s.reads.arrivals(ctx, &a, to, topics(own.treasuries)); err != nil {
-			if a.Next > from { // what was read before it is good
+			if a.Next > from { // return what was read before the error
 				return a, nil
 			}
-			return settle.Arrivals{Next: from}, fmt.Errorf("read what came in from block %d: %w", from, err)
+			return settle.Arrivals{Next: from}, fmt.Errorf("read incoming transfers from block %d: %w", from, err)
 		}
 	}
 	return a, nil
 }
 
-// arrivals reads on from a.Next, as far as the endpoint answers at once.
+// arrivals reads from a.Next, as many blocks as the endpoint returns at once.
 func (r *reader) arrivals(ctx context.Context, a *settle.Arrivals, to uint64, treasuries []common.Hash) error {
 	moved, blocks, err := r.rangeLogs(ctx, a.Next, to, transferTopic, nil, treasuries)
 	var unread []settle.UnreadBlock
@@ -66,8 +66,8 @@ func (r *reader) arrivals(ctx context.Context, a *settle.Arrivals, to uint64, tr
 	return nil
 }
 
-// crowdedBlock reads the transfers to us in a block that has too many of them:
-// those of payers who used an authorization in it, payer by payer.
+// oversizedBlock reads the transfers to us in a block that has too many for one
+// request: those of payers who used an authorization in it, payer by payer.
 func (r *reader) oversizedBlock(ctx context.Context, n uint64, treasuries []common.Hash, why *tooLargeError) ([]logEntry, []settle.UnreadBlock, error) {
 	used, _, err := r.rangeLogs(ctx, n, n, usedTopic)
 	if large, ok := errors.AsType[*tooLargeError](err); ok {
@@ -79,7 +79,8 @@ func (r *reader) oversizedBlock(ctx context.Context, n uint64, treasuries []comm
 	return r.payerLogs(ctx, n, n, sendersOf(used), transferTopic, treasuries)
 }
 
-// above leaves out transfers that moved nothing. Anybody can make those.
+// nonZero returns the transfers with an amount above zero. Anyone can make
+// transfers of zero from any wallet.
 func (s *Settler) nonZero(logs []logEntry) (kept []logEntry) {
 	for _, l := range logs {
 		if amount, ok := amountOf(l); ok && amount > 0 && s.event(l, transferTopic) {
@@ -101,7 +102,7 @@ func sendersOf(logs []logEntry) (all []common.Hash) {
 	return all
 }
 
-// An arrival is a transfer and the log it was read from.
+// An arrival is a transfer and the log that it was read from.
 type arrival struct {
 	settle.Transfer
 	log logEntry
@@ -109,9 +110,9 @@ type arrival struct {
 
 // paired returns the transfers that were made by authorization.
 //
-// The token writes that a nonce is used and, right behind it, the transfer it
-// was used for; nothing can come between. So they are told apart even when a
-// stranger puts many into one transaction.
+// The token emits the use of a nonce and, as the next log, its transfer. So each
+// transfer is matched to its nonce even when a third party puts many into one
+// transaction.
 func (s *Settler) paired(used, moved []logEntry) (all []arrival) {
 	at := map[logPosition]logEntry{}
 	for _, l := range used {
@@ -124,7 +125,7 @@ func (s *Settler) paired(used, moved []logEntry) (all []arrival) {
 		if !ok || use.Topics[1] != l.Topics[1] {
 			continue
 		}
-		amount, _ := amountOf(l) // above has looked
+		amount, _ := amountOf(l) // nonZero has checked it
 		all = append(all, arrival{settle.Transfer{
 			Payer: walletAt(common.BytesToAddress(l.Topics[1][:])), PayTo: walletAt(common.BytesToAddress(l.Topics[2][:])),
 			Nonce: use.Topics[2].Hex(), Amount: amount, TxHash: l.TxHash.Hex(), Block: uint64(l.Block),
@@ -133,8 +134,8 @@ func (s *Settler) paired(used, moved []logEntry) (all []arrival) {
 	return all
 }
 
-// timed makes sure that the blocks of the transfers are on the chain, and reads
-// their times.
+// timed checks that the blocks of the transfers are canonical, and adds their
+// times.
 func (r *reader) timed(ctx context.Context, all []arrival) (transfers []settle.Transfer, err error) {
 	times := map[common.Hash]time.Time{} // by block
 	for _, t := range all {

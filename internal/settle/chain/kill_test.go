@@ -22,7 +22,7 @@ import (
 )
 
 // An errand is what a process of its own is told to settle, and where to die.
-type errand struct {
+type childTask struct {
 	Database, URL, Gas, Refund, Treasury, Step string
 	Auth                                       settle.Authorization
 }
@@ -41,10 +41,10 @@ func openDatabase(ctx context.Context, where string) (db *sqldb.DB, err error) {
 	return db, nil
 }
 
-// TestErrand is the process that is killed. It does nothing when run by itself.
-func TestErrand(t *testing.T) {
-	var e errand
-	if json.Unmarshal([]byte(os.Getenv("TEST_ERRAND")), &e) != nil {
+// TestChildProcess is the process that is killed. It does nothing when run by itself.
+func TestChildProcess(t *testing.T) {
+	var e childTask
+	if json.Unmarshal([]byte(os.Getenv("TEST_CHILD_TASK")), &e) != nil {
 		t.Skip("run by TestKilled")
 	}
 	db, err := openDatabase(t.Context(), e.Database)
@@ -90,17 +90,17 @@ func TestKilled(t *testing.T) {
 
 func testKilled(t *testing.T, step, database string) {
 	env := newEnv(t, nil)
-	e := errand{
+	e := childTask{
 		Database: database, URL: env.url, Step: step, Auth: env.pay("1"),
 		Gas:    hex.EncodeToString(crypto.FromECDSA(env.gasKey)),
 		Refund: hex.EncodeToString(crypto.FromECDSA(env.refundKey)), Treasury: env.cfg.PayTo.Hex(),
 	}
-	told, err := json.Marshal(e)
+	encoded, err := json.Marshal(e)
 	if err != nil {
 		t.Fatal(err)
 	}
-	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestErrand$")
-	child.Env = append(os.Environ(), "TEST_ERRAND="+string(told))
+	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestChildProcess$")
+	child.Env = append(os.Environ(), "TEST_CHILD_TASK="+string(encoded))
 	out, _ := child.CombinedOutput() // how it ended is asked below
 	if status, ok := child.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
 		t.Fatalf("it was not killed: %s", out)

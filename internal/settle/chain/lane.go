@@ -14,7 +14,7 @@ import (
 	"deed.example/deed/internal/signer"
 )
 
-// refundSlots are the calls that refunds may have under way beside all others.
+// refundSlots are the concurrent calls that are reserved for refunds.
 const refundSlots = 4
 
 // A lane works for one kind of waits: payments or refunds. It has its own signer,
@@ -25,10 +25,10 @@ type lane struct {
 	role    string // of the wallets that sign in it
 	advance func(ctx context.Context, v *view, waits []*wait) (signed bool, err error)
 
-	mined map[common.Address]uint64 // transactions as counted in this round; the leader's own
+	mined map[common.Address]uint64 // transaction counts read in this round; used by the leader only
 
 	leader chan struct{} // holds a token while one caller works for all that wait
-	joined chan struct{} // holds a token when somebody has come to wait
+	joined chan struct{} // holds a token when a caller has joined
 
 	mu         sync.Mutex // guards the fields below
 	waiting    map[string]*wait
@@ -47,34 +47,33 @@ func newLane(s *Settler, c *Client, by signer.Signer, role string) *lane {
 // address returns the account that signs in the lane now.
 func (l *lane) address() common.Address { return addressOf(l.signer.Address()) }
 
-// A wait is one payment or refund whose outcome somebody waits for. All who
-// wait for the same one share it.
+// A wait is a payment or refund whose outcome one or more callers wait for.
 type wait struct {
-	key     string // tells waits apart
-	purpose string // tells transactions apart
+	key     string // identifies the wait
+	purpose string // identifies its transactions in the store
 	amount  deed.USDC
 	auth    *authorization // of a payment, or the one that a refund is made by
 	refund  settle.Refund  // of a refund
 
-	callers int           // guarded by lane.mu, as cause
-	cause   error         // what stood in the way in the last whole round; may be nil
+	callers int           // guarded by lane.mu, like cause
+	cause   error         // why the last complete round had no outcome; may be nil
 	done    chan struct{} // closed when the fields below are set
 	txHash  string
 	err     error
 
-	// The leader's own: what stands in the way in this round; the block in which
-	// the last round saw it, without an error; a block that the nonce was unused
-	// in; when to look again although nothing has changed.
+	// Used by the leader only: the reason why this round has no outcome; the head of
+	// the last round without an error; a block in which the nonce was unused; when to
+	// check again although the head is the same.
 	found error
 	seen  common.Hash
 	low   uint64
 	again time.Time
 }
 
-// await waits for an outcome. One of those who wait leads: it works for all,
-// round after round, until it has its answer or gives up, and then another one
-// does. So payments that come together go together, and nobody works for a
-// caller who has left.
+// await waits for an outcome. One of the waiting callers is the leader: it works
+// for all of them, round after round, until it has its own outcome or its context
+// ends; then another caller leads. So payments that arrive together share
+// transactions, and no work is done when no caller is left.
 func (l *lane) await(ctx context.Context, w *wait) (txHash string, err error) {
 	w = l.join(w)
 	defer l.leave(w)
@@ -90,15 +89,15 @@ func (l *lane) await(ctx context.Context, w *wait) (txHash string, err error) {
 	}
 }
 
-// work makes one round and rests until the next is due.
+// work runs one round and waits until the next is due.
 func (l *lane) work(ctx context.Context, w *wait) {
 	defer func() { <-l.leader }()
-	if w.answered() || ctx.Err() != nil {
+	if w.resolved() || ctx.Err() != nil {
 		return
 	}
 	head, sent := l.round(ctx)
 	if sent && l.s.Network.BlockTime < time.Second {
-		return // there is something new to see
+		return // the next round may see the transaction mined
 	}
 	rest := time.NewTimer(l.untilNext(head))
 	defer rest.Stop()
@@ -110,8 +109,8 @@ func (l *lane) work(ctx context.Context, w *wait) {
 	}
 }
 
-// untilNext returns how long it takes until the block after head should be
-// there. Blocks that come slowly are looked for when they are due.
+// untilNext returns the time until the block after head is expected. On a chain
+// with slow blocks it polls when the next block is due.
 func (l *lane) untilNext(head *block) time.Duration {
 	period := l.s.Network.BlockTime
 	if head == nil || period < time.Second {
@@ -135,7 +134,7 @@ func (l *lane) join(w *wait) *wait {
 	l.waiting[w.key] = w
 	select {
 	case l.joined <- struct{}{}:
-	default: // the leader will look anyway
+	default: // the leader has a token already
 	}
 	return w
 }
@@ -148,8 +147,8 @@ func (l *lane) leave(w *wait) {
 	}
 }
 
-// answer ends a wait.
-func (l *lane) answer(w *wait, txHash string, err error) {
+// resolve sets the outcome of a wait.
+func (l *lane) resolve(w *wait, txHash string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.waiting[w.key] == w {
@@ -159,7 +158,7 @@ func (l *lane) answer(w *wait, txHash string, err error) {
 	close(w.done)
 }
 
-func (w *wait) answered() bool {
+func (w *wait) resolved() bool {
 	select {
 	case <-w.done:
 		return true
@@ -168,16 +167,17 @@ func (w *wait) answered() bool {
 	}
 }
 
-// note remembers what stands in the way of some.
+// note adds the reason why some waits have no outcome in this round.
 func note(cause error, some ...*wait) {
 	for _, w := range some {
 		w.found = errors.Join(w.found, cause)
 	}
 }
 
-// unknown returns the error of a caller who leaves without an answer.
+// unknown returns the error for a caller whose context ended before the outcome
+// was known.
 func (l *lane) unknown(w *wait, why error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return fmt.Errorf("%s: the outcome is open: %w", w.purpose, errors.Join(why, w.cause))
+	return fmt.Errorf("%s: the outcome is unknown: %w", w.purpose, errors.Join(why, w.cause))
 }

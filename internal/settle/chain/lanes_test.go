@@ -20,7 +20,7 @@ func TestWalletThatIsValidForFreeGasOnly(t *testing.T) {
 	eachEnv(t, func(t *testing.T, env *testEnv) {
 		s := env.settler()
 		// GASPRICE, PUSH1 0x14, JUMPI, return the magic value; JUMPDEST, return 0
-		cheat := (&bench{Chain: env.Chain}).deploy(t, "3a601457631626ba7e60e01b60005260206000f35b60206000f3")
+		cheat := (&testChain{Chain: env.Chain}).deploy(t, "3a601457631626ba7e60e01b60005260206000f35b60206000f3")
 		env.give(cheat, int64(price))
 		key, _ := newKey(t)
 		a := env.payFrom(key, "1")
@@ -63,7 +63,7 @@ func TestSixtyFourRefundsAtOnce(t *testing.T) {
 		}
 		bad := env.refundLater(s, refundOf(barred, 3000, 7))
 		env.wait(func() bool { return s.Waiting() == 66 })
-		env.proxy.mend()
+		env.proxy.repair()
 		env.settled(first)
 		if got := <-bad; got.err == nil || settle.Refused(got.err) {
 			t.Errorf("the barred payee: got %q, %v, want an error", got.txHash, got.err)
@@ -107,7 +107,7 @@ func TestRefundsBesideAThousandStuckPayments(t *testing.T) {
 		env.wait(func() bool { return s.Waiting() == 1000 })
 		begun := time.Now()
 		c := env.refundLater(s, refundOf("0x00000000000000000000000000000000000000bb", 1, 7))
-		env.proxy.mend()
+		env.proxy.repair()
 		env.settled(c)
 		took := time.Since(begun)
 		wg.Wait()

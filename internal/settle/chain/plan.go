@@ -13,20 +13,20 @@ const (
 	settleGas   = 150_000 // for one payment of a plain wallet
 	memberGas   = 80_000  // for each in a batch
 	batchGas    = 100_000 // for the batch itself
-	contractGas = 600_000 // for one payment of a wallet made of code, which may burn what it is given
+	contractGas = 600_000 // for one payment of a contract wallet, which may use all of it
 	refundGas   = 150_000 // for one refund
 )
 
-// A turn is the next attempt of a payment or refund.
+// A transferAttempt is the next attempt of a payment or refund.
 type transferAttempt struct {
 	*wait
 	attempt int
 	plain   bool // the payer has no code
 }
 
-// plan signs for the payments that nothing of ours is under way for. Those of
-// plain wallets share a transaction. Wallets made of code go alone: whoever
-// burns gas burns it for nobody else.
+// plan signs transactions for payments that are in none that can still be mined.
+// Payments of plain wallets share a transaction. Each payment of a contract
+// wallet has its own, because the code of the wallet may use up all the gas.
 func (l *lane) plan(ctx context.Context, pending []*transferAttempt) (signed bool, err error) {
 	pending = onePerPurpose(pending)
 	if len(pending) == 0 {
@@ -46,7 +46,7 @@ func (l *lane) plan(ctx context.Context, pending []*transferAttempt) (signed boo
 		signed = signed || some
 	}
 	for some := range slices.Chunk(combined, maxBatch) {
-		// Those of one attempt share a transaction.
+		// Payments with the same attempt number share a transaction.
 		for attempt := 1; attempt <= maxAttempts; attempt++ {
 			group := ofAttempt(some, attempt)
 			ok, err := l.signAttempts(ctx, group, batchGas+memberGas*uint64(len(group)), l.stuck)
@@ -59,8 +59,8 @@ func (l *lane) plan(ctx context.Context, pending []*transferAttempt) (signed boo
 	return signed, nil
 }
 
-// oneForEach leaves one turn for each purpose: whoever signs two payments with
-// one nonce waits with the second.
+// onePerPurpose keeps one attempt for each purpose. A second payment with the
+// same nonce waits.
 func onePerPurpose(pending []*transferAttempt) (kept []*transferAttempt) {
 	seen := map[string]bool{}
 	for _, t := range pending {
@@ -81,7 +81,7 @@ func ofAttempt(pending []*transferAttempt, attempt int) (some []*transferAttempt
 	return some
 }
 
-// tellApart finds out which payers are plain wallets.
+// markPlainWallets finds out which payers are plain wallets.
 func (l *lane) markPlainWallets(ctx context.Context, pending []*transferAttempt) error {
 	var candidates []*transferAttempt
 	var accounts []common.Address
@@ -104,9 +104,9 @@ func (l *lane) markPlainWallets(ctx context.Context, pending []*transferAttempt)
 	return nil
 }
 
-// signTurns simulates the transfers of one attempt as they would be sent: in
-// this order, by our sender, for the fees that we would pay. It signs for all
-// that would succeed; fails is told of the others.
+// signAttempts simulates the transfers exactly as they would be sent: in this
+// order, from our sender, for the fees that we would pay. It signs one
+// transaction with all that succeed, and calls fails for the others.
 func (l *lane) signAttempts(ctx context.Context, pending []*transferAttempt, gas uint64, fails func(w *wait, reason string)) (signed bool, err error) {
 	if len(pending) == 0 {
 		return false, nil
@@ -115,17 +115,17 @@ func (l *lane) signAttempts(ctx context.Context, pending []*transferAttempt, gas
 	if o.fees, err = l.fees(ctx); err != nil {
 		return false, err
 	}
-	used, answers, err := l.simulate(ctx, pending, gas, o.fees)
+	used, results, err := l.simulate(ctx, pending, gas, o.fees)
 	if err != nil {
 		return false, fmt.Errorf("simulate %d transfers: %w", len(pending), err)
 	}
 	for i, t := range pending {
 		switch {
 		case used[i]:
-			// Somebody was faster. It is for the final block to say who.
+			// A third party was faster. The final block will show what it did.
 			note(fmt.Errorf("%w: its nonce is used in a block that is not final yet", errWaiting), t.wait)
-		case !answers[i].Success:
-			fails(t.wait, answers[i].reason())
+		case !results[i].Success:
+			fails(t.wait, results[i].reason())
 		default:
 			o.calls[t.purpose] = t.auth.call()
 		}
@@ -134,17 +134,17 @@ func (l *lane) signAttempts(ctx context.Context, pending []*transferAttempt, gas
 		return false, nil
 	}
 	if len(pending) == 1 && !pending[0].plain {
-		o.gas, o.alone = gas, true // through the batch contract, as it was simulated
+		o.gas, o.alone = gas, true // through the batch contract, as in the simulation
 	}
 	for _, t := range pending {
-		t.again = l.s.Now().Add(l.s.Network.BlockTime) // another node may have signed, or given it up
+		t.again = l.s.Now().Add(l.s.Network.BlockTime) // another node may have signed or abandoned it
 	}
 	return true, l.sign(ctx, o)
 }
 
-// simulate tells of each turn whether its nonce is used in the newest block, and
-// what its transfer would do.
-func (l *lane) simulate(ctx context.Context, pending []*transferAttempt, gas uint64, offer *fees) (used []bool, answers []callResult, err error) {
+// simulate returns, for each attempt, whether its nonce is used in the newest
+// block, and the result of its transfer.
+func (l *lane) simulate(ctx context.Context, pending []*transferAttempt, gas uint64, offer *fees) (used []bool, results []callResult, err error) {
 	var members []batchCall
 	for _, t := range pending {
 		members = append(members, batchCall{l.s.token, true, pack(tokenABI, "authorizationState", t.auth.from, t.auth.nonce)})

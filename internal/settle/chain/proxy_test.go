@@ -122,7 +122,7 @@ func (w *proxy) stop(mode string) <-chan struct{} {
 	return w.asked
 }
 
-func (w *proxy) mend() {
+func (w *proxy) repair() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.mode == "hang" || w.mode == "hold" {

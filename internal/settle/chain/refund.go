@@ -14,11 +14,11 @@ import (
 	"deed.example/deed/internal/settle"
 )
 
-// refundMark begins what the nonce of a refund is the hash of.
+// refundPrefix is the first part of the preimage of a refund's nonce.
 var refundPrefix = crypto.Keccak256([]byte("deed refund"))
 
-// refundUntil is the end of a refund's authorization, in 2106: what is owed is
-// owed until it is paid, and the nonce makes it payable once.
+// refundValidBefore is the end of a refund's authorization, in 2106. A refund
+// stays due until it is paid, and the nonce makes it payable once.
 const refundValidBefore = math.MaxUint32
 
 // RefundNonce returns the nonce of the authorization that a refund is made by.
@@ -33,8 +33,8 @@ func RefundNonce(chainID uint64, token, payer common.Address, nonce common.Hash)
 		common.LeftPadBytes(token[:], 32), common.LeftPadBytes(payer[:], 32), nonce[:])
 }
 
-// Refund implements settle.Settler. A refund that would fail now is answered at
-// once, without waiting for the context to end.
+// Refund implements settle.Settler. For a refund that would fail now it returns
+// at once, without waiting for the context to end.
 func (s *Settler) Refund(ctx context.Context, r settle.Refund) (txHash string, err error) {
 	w, err := s.refundWait(ctx, r)
 	if err != nil {
@@ -43,8 +43,8 @@ func (s *Settler) Refund(ctx context.Context, r settle.Refund) (txHash string, e
 	return s.refunds.await(ctx, w)
 }
 
-// Refunded implements settle.RefundFinder: it says whether a wallet of ours has paid
-// back what the nonce paid, whatever our own database remembers.
+// Refunded implements settle.RefundFinder: it reports whether one of our wallets
+// has refunded the payment with the nonce, whatever our database has stored.
 func (s *Settler) Refunded(ctx context.Context, r settle.Refund) (bool, error) {
 	hash, err := parseNonce(r.Nonce)
 	if err != nil {
@@ -59,11 +59,11 @@ func (s *Settler) Refunded(ctx context.Context, r settle.Refund) (bool, error) {
 		calls = append(calls, pack(tokenABI, "authorizationState", wallet, RefundNonce(s.Network.ChainID, s.token, addressOf(r.Payer), hash)))
 	}
 	q := callMsg{from: s.refundWallet(), to: s.multicall, data: batch(s.token, calls...), gas: stateGas * uint64(len(calls)+1)}
-	answers, err := s.Client.callBatch(ctx, q, "latest")
+	results, err := s.Client.callBatch(ctx, q, "latest")
 	if err != nil {
-		return false, fmt.Errorf("ask whether %s of %s was refunded: %w", r.Nonce, r.Payer, err)
+		return false, fmt.Errorf("check whether %s of %s was refunded: %w", r.Nonce, r.Payer, err)
 	}
-	for _, a := range answers {
+	for _, a := range results {
 		used, err := a.number()
 		if err != nil {
 			return false, err
@@ -75,11 +75,11 @@ func (s *Settler) Refunded(ctx context.Context, r settle.Refund) (bool, error) {
 	return false, nil
 }
 
-// refundWait signs the authorization of a refund. Signing commits to nothing: the
-// nonce is good once, and nobody sees the signature before it is stored.
+// refundWait signs the authorization of a refund. Signing it does not commit us:
+// the nonce can be used once, and the signature is stored before it is sent.
 func (s *Settler) refundWait(ctx context.Context, r settle.Refund) (*wait, error) {
 	if r.Amount <= 0 || !isWallet(r.Payer) {
-		return nil, fmt.Errorf("%d to %q is nothing to send", r.Amount, r.Payer)
+		return nil, fmt.Errorf("a refund of %d to %q is invalid", r.Amount, r.Payer)
 	}
 	payer := addressOf(r.Payer)
 	nonce, err := parseNonce(r.Nonce)
@@ -103,8 +103,8 @@ func (s *Settler) refundWait(ctx context.Context, r settle.Refund) (*wait, error
 	return &wait{key: fmt.Sprintf("%s %d %s", purpose, r.Amount, r.PaymentID), purpose: purpose, amount: r.Amount, auth: auth, refund: r}, nil
 }
 
-// refund answers the refunds that the final block shows, and signs for the
-// others.
+// refund sets the outcome of the refunds that the final block shows, and signs
+// transactions for the others.
 func (l *lane) refund(ctx context.Context, v *view, refunds []*wait) (signed bool, err error) {
 	own, err := l.s.wallets(ctx)
 	if err != nil {
@@ -130,8 +130,8 @@ func (l *lane) refund(ctx context.Context, v *view, refunds []*wait) (signed boo
 	return l.planRefunds(ctx, v, pending, own.refunds)
 }
 
-// paidBy returns, for each refund, which of our wallets has used its nonce in
-// the final block. There may be an earlier wallet that has.
+// paidBy returns, for each refund, which of our wallets has used its nonce in the
+// final block. It may be an earlier wallet.
 func (l *lane) paidBy(ctx context.Context, v *view, refunds []*wait, wallets []common.Address) ([]*common.Address, error) {
 	payers := make([]*common.Address, len(refunds))
 	for _, wallet := range wallets {
@@ -152,12 +152,13 @@ func (l *lane) paidBy(ctx context.Context, v *view, refunds []*wait, wallets []c
 	return payers, nil
 }
 
-// proveRefund answers a refund whose nonce is used in the final block.
+// proveRefund sets the outcome of a refund whose nonce is used in the final
+// block.
 func (l *lane) proveRefund(ctx context.Context, v *view, w *wait, wallet common.Address) error {
 	payee := []common.Address{w.auth.to}
 	hash, err := l.ownProof(ctx, v, w.purpose, func(r *receipt) bool { return l.s.spends(r, wallet, w.auth.nonce, w.amount, payee) })
 	if err == nil && hash != "" {
-		l.answer(w, hash, nil)
+		l.resolve(w, hash, nil)
 		return nil
 	}
 	u, err := l.spentOn(ctx, wallet, w.auth.nonce, 0, v.final, payee)
@@ -165,14 +166,15 @@ func (l *lane) proveRefund(ctx context.Context, v *view, w *wait, wallet common.
 		return err
 	}
 	if !u.paid(w.amount, payee) {
-		l.answer(w, "", fmt.Errorf("%s: transaction %s has used its nonce for %s to %s: look into it", w.purpose, u.txHash, u.amount, walletAt(u.to)))
+		l.resolve(w, "", fmt.Errorf("%s: transaction %s has used its nonce for %s to %s: investigate it", w.purpose, u.txHash, u.amount, walletAt(u.to)))
 		return nil
 	}
-	l.answer(w, u.txHash, nil)
+	l.resolve(w, u.txHash, nil)
 	return nil
 }
 
-// refundTurn decides what to do with a refund whose nonce is unused.
+// nextRefundAttempt returns the next attempt of a refund whose nonce is unused,
+// or nil when there is nothing to sign.
 func (l *lane) nextRefundAttempt(ctx context.Context, v *view, w *wait) (*transferAttempt, error) {
 	if done, err := l.finishTransfer(ctx, v, w); done || err != nil {
 		return nil, err
@@ -192,20 +194,20 @@ func (l *lane) nextRefundAttempt(ctx context.Context, v *view, w *wait) (*transf
 	}
 	if ok, at := l.due(last); !ok {
 		w.again = at
-		return nil, fmt.Errorf("%w: transaction %s did not pay it, and it is made again at %s", errWaiting, last.Hash, at.UTC())
+		return nil, fmt.Errorf("%w: transaction %s did not pay it, and it is retried at %s", errWaiting, last.Hash, at.UTC())
 	}
 	return &transferAttempt{wait: w, attempt: last.Attempt + 1, plain: true}, nil
 }
 
-// planRefunds signs for refunds, many in one transaction. One that would fail
-// spoils none of the others.
+// planRefunds signs transactions for refunds, with many in each. A refund that
+// would fail does not affect the others.
 func (l *lane) planRefunds(ctx context.Context, v *view, pending []*transferAttempt, wallets []common.Address) (signed bool, err error) {
 	pending, err = l.unpaid(ctx, v, onePerPurpose(pending), wallets)
 	if err != nil {
 		return false, err
 	}
 	fails := func(w *wait, reason string) {
-		l.answer(w, "", fmt.Errorf("%s: the refund would fail now: %s", w.purpose, reason))
+		l.resolve(w, "", fmt.Errorf("%s: the refund would fail now: %s", w.purpose, reason))
 	}
 	attempts := map[int][]*transferAttempt{}
 	for _, t := range pending {
@@ -223,7 +225,7 @@ func (l *lane) planRefunds(ctx context.Context, v *view, pending []*transferAtte
 	return signed, nil
 }
 
-// unpaid leaves out the refunds that a wallet of ours has paid in a block that is
+// unpaid skips the refunds that one of our wallets has paid in a block that is
 // not final yet.
 func (l *lane) unpaid(ctx context.Context, v *view, pending []*transferAttempt, wallets []common.Address) ([]*transferAttempt, error) {
 	if len(pending) == 0 || v.final == uint64(v.head.Number) {

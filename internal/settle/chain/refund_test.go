@@ -101,7 +101,7 @@ func TestReserves(t *testing.T) {
 		t.Errorf("empty wallets: got %+v, %v", got, err)
 	}
 	// A chain that takes a million gwei for each byte that it publishes.
-	fees := (&bench{Chain: env.Chain}).deploy(t, "60043566038d7ea4c680000260005260206000f3")
+	fees := (&testChain{Chain: env.Chain}).deploy(t, "60043566038d7ea4c680000260005260206000f3")
 	env.cfg.Network.FeeOracle = fees
 	env.give(walletAt(addressOfKey(env.gasKey)), 1)
 	dear, err := env.settler().Reserves(t.Context())

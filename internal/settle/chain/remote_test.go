@@ -24,10 +24,10 @@ func (env *testEnv) signRemotely(chainID uint64) *signertest.Web3Signer {
 }
 
 func TestSuiteWithARemoteSigner(t *testing.T) {
-	settletest.Run(t, func(t *testing.T) settletest.Bench {
+	settletest.Run(t, func(t *testing.T) settletest.Fixture {
 		env := newEnv(t, sqldbtest.SQLite(t))
 		env.signRemotely(network.EmbeddedChainID)
-		return env.bench()
+		return env.fixture()
 	})
 }
 

@@ -9,8 +9,9 @@ import (
 	"deed.example/deed/internal/settle"
 )
 
-// largestGas is what a whole batch asks for. Payments that come together go
-// together, so a wallet that cannot pay for it may leave them all waiting.
+// largestGas is the gas limit of a full batch. Payments that arrive together
+// share a transaction, so a wallet that cannot pay for a full batch may delay
+// them all.
 const largestGas = batchGas + memberGas*maxBatch
 
 // The sizes of transactions in bytes, for the fee that OP-stack chains take for
@@ -27,10 +28,11 @@ func l1FeeCall(size int64) []byte {
 	return append([]byte{0xf1, 0xc7, 0xa5, 0x8b}, word(big.NewInt(size))...)
 }
 
-// Reserves implements payment.Purse. It reckons with what a transaction may cost
-// at the most, because an endpoint takes none whose sender has less.
+// Reserves returns what our wallets can pay for. It calculates with the highest
+// possible cost of a transaction, because endpoints reject a transaction whose
+// sender has less.
 func (s *Settler) Reserves(ctx context.Context) (r settle.Reserves, err error) {
-	questions := pack(batchABI, "aggregate3", []batchCall{
+	calls := pack(batchABI, "aggregate3", []batchCall{
 		{s.multicall, true, pack(batchABI, "getEthBalance", s.gasWallet())},
 		{s.multicall, true, pack(batchABI, "getEthBalance", s.refundWallet())},
 		{s.token, true, pack(tokenABI, "balanceOf", s.refundWallet())},
@@ -38,14 +40,14 @@ func (s *Settler) Reserves(ctx context.Context) (r settle.Reserves, err error) {
 		{s.feeOracle, true, l1FeeCall(singleSize)},
 		{s.feeOracle, true, l1FeeCall(largeSize)},
 	})
-	answers, err := s.Client.callBatch(ctx, callMsg{to: s.multicall, data: questions, gas: contractGas}, "latest")
+	results, err := s.Client.callBatch(ctx, callMsg{to: s.multicall, data: calls, gas: contractGas}, "latest")
 	if err != nil {
-		return r, fmt.Errorf("ask what our wallets have: %w", err)
+		return r, fmt.Errorf("read the balances of our wallets: %w", err)
 	}
 	var numbers [6]*big.Int
 	for i := range numbers {
-		if numbers[i], err = answers[i].number(); err != nil && i < 3 {
-			return r, fmt.Errorf("ask what our wallets have: %w", err)
+		if numbers[i], err = results[i].number(); err != nil && i < 3 {
+			return r, fmt.Errorf("read the balances of our wallets: %w", err)
 		}
 		if err != nil {
 			numbers[i] = new(big.Int)
@@ -65,8 +67,8 @@ func (s *Settler) Reserves(ctx context.Context) (r settle.Reserves, err error) {
 	return r, nil
 }
 
-// affords says how many transactions of so much gas a balance pays for, each
-// with the fee for its data.
+// affords returns how many transactions with the gas limit a balance pays for,
+// each with the fee for its data.
 func affords(wei *big.Int, gas uint64, fee, data *big.Int) int64 {
 	one := new(big.Int).Mul(new(big.Int).SetUint64(gas), fee)
 	one.Add(one, data)

@@ -16,17 +16,18 @@ import (
 	"deed.example/deed/internal/signer"
 )
 
-// maxSentAt bounds how many transactions we remember to have sent.
+// maxSentAt limits how many transactions we remember as sent.
 const maxSentAt = 4096
 
-// maxBids bounds how often one transaction is sent with a higher fee: the last
-// bid is eleven times the first.
+// maxBids limits how often one transaction is sent with a higher fee: the last
+// fee is eleven times the first.
 const maxBids = 20
 
-// Tick sends everything that we signed and the chain has not mined, and raises
-// the fee of what is stuck. It may be called at any time, by any number of
-// processes: a nonce is mined once. A worker calls it when nobody waits. It asks
-// the chain nothing when the store has nothing that is not final.
+// Tick sends every signed transaction that is not mined, and raises the fee of
+// those that are stuck. It may be called at any time, by any number of processes,
+// because a nonce is mined once. A worker calls it for transactions that no
+// caller waits for. It calls the chain only when the store has a transaction that
+// is not final.
 func (s *Settler) Tick(ctx context.Context) error {
 	if _, err := s.wallets(ctx); err != nil {
 		return err
@@ -34,7 +35,7 @@ func (s *Settler) Tick(ctx context.Context) error {
 	return errors.Join(s.payments.tick(ctx), s.refunds.tick(ctx))
 }
 
-// tick sends again, whatever was sent before, and notes what is final.
+// tick sends again what was sent before, and stores which nonces are final.
 func (l *lane) tick(ctx context.Context) error {
 	err := l.push(ctx, nil)
 	for _, from := range l.signers() {
@@ -60,8 +61,9 @@ func (l *lane) tick(ctx context.Context) error {
 	return err
 }
 
-// signers are the wallets that sign, or once signed, in this lane. Transactions
-// of an earlier one are sent on, although nobody can raise their fee.
+// signers returns the wallets that sign in this lane, or have signed in it.
+// Transactions of an earlier wallet are still sent, but their fee cannot be
+// raised.
 func (l *lane) signers() []common.Address {
 	if l.role == roleRefund {
 		return l.s.own.Load().refunds
@@ -75,9 +77,10 @@ func (l *lane) finalNonceOf(from common.Address) uint64 {
 	return l.finalNonce[from]
 }
 
-// push sends what the lane's accounts have waiting. What is mined is told by the
-// chain alone and never stored, so a reorganisation needs no care of its own:
-// what it dropped is waiting again. mined is what was counted a moment ago.
+// push sends the unmined transactions of the lane's wallets. Which transactions
+// are mined is read from the chain and never stored, so a reorganisation needs no
+// special case: what it dropped is unmined again. mined has the transaction
+// counts that this round has read.
 func (l *lane) push(ctx context.Context, mined map[common.Address]uint64) error {
 	var errs []error
 	for _, from := range l.signers() {
@@ -115,15 +118,15 @@ func (l *lane) pushFrom(ctx context.Context, from common.Address, counted map[co
 	return errors.Join(errs...)
 }
 
-// resendAfter is how long a transaction that was sent is left alone.
+// resendAfter is how long to wait before a transaction is sent again.
 func (l *lane) resendAfter() time.Duration { return 3 * l.s.Network.BlockTime }
 
-// anyDue says whether one of the transactions should be sent, or sent again.
+// anyDue reports whether one of the transactions should be sent, or sent again.
 func (l *lane) anyDue(waiting []settle.Transaction) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.sentAt) > maxSentAt {
-		clear(l.sentAt) // they are sent once too often
+		clear(l.sentAt) // each is sent once more than necessary
 	}
 	for _, t := range waiting {
 		if at, sent := l.sentAt[t.Hash]; !sent || time.Since(at) >= l.resendAfter() {
@@ -140,8 +143,9 @@ func (l *lane) noteSent(hash string) bool {
 	return true
 }
 
-// fill puts a transaction to ourselves where a foreign one has vanished: nothing
-// of ours above it could be mined otherwise.
+// fill sends an empty transaction to ourselves with the nonce of a foreign
+// transaction that was dropped. Nothing above that nonce could be mined
+// otherwise.
 func (l *lane) fill(ctx context.Context, from common.Address, nonce uint64) error {
 	if from != l.address() {
 		return fmt.Errorf("nonce %d of %s is missing, and its key is not here", nonce, from)
@@ -157,11 +161,11 @@ func (l *lane) fill(ctx context.Context, from common.Address, nonce uint64) erro
 	if err := l.s.Store.Outbid(ctx, t); err != nil {
 		return err
 	}
-	l.s.Log.Warn("a foreign transaction of our wallet has vanished: its nonce is filled", "wallet", from.Hex(), "nonce", nonce)
+	l.s.Log.Warn("a foreign transaction of our wallet was dropped: its nonce is filled", "wallet", from.Hex(), "nonce", nonce)
 	return l.deliver(ctx, t.Raw)
 }
 
-// pushOne sends the dearest of the transactions that share a nonce.
+// pushOne sends the transaction with the highest fee of those that share a nonce.
 func (l *lane) pushOne(ctx context.Context, from common.Address, bids []settle.Transaction) error {
 	var best *types.Transaction
 	last := bids[len(bids)-1]
@@ -191,9 +195,9 @@ func (l *lane) pushOne(ctx context.Context, from common.Address, bids []settle.T
 	return l.deliver(ctx, raw)
 }
 
-// deliver sends a transaction. What the endpoint says to it proves nothing in
-// either direction, so nothing is decided by it: the logs tell later. It is
-// returned for people to read, unless it says what it mostly says.
+// deliver sends a transaction. The response of the endpoint proves nothing, so it
+// decides nothing: the logs do. Errors are returned for logging, except for the
+// usual ones.
 func (l *lane) deliver(ctx context.Context, raw []byte) error {
 	err := l.c.send(ctx, raw)
 	if e, ok := errors.AsType[*RemoteError](err); ok {
@@ -210,7 +214,7 @@ func (l *lane) deliver(ctx context.Context, raw []byte) error {
 }
 
 // outbid signs the same transaction with a fee that replaces the old one, and
-// stores it. Nodes ask for a tenth more; we give an eighth.
+// stores it. Nodes require a tenth more; we offer an eighth.
 func (l *lane) outbid(ctx context.Context, old *types.Transaction) (raw []byte, err error) {
 	offer, err := l.fees(ctx)
 	if err != nil {
@@ -227,7 +231,7 @@ func (l *lane) outbid(ctx context.Context, old *types.Transaction) (raw []byte, 
 	return replacement.Raw, l.s.Store.Outbid(ctx, replacement)
 }
 
-// higher returns the wanted fee, and at least an eighth more than the old one.
+// higher returns the wanted fee, but at least an eighth more than the old one.
 func higher(old, wanted *big.Int) *big.Int {
 	least := new(big.Int).Div(old, big.NewInt(8))
 	least.Add(least, old).Add(least, big.NewInt(1))

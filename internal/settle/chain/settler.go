@@ -17,17 +17,18 @@ import (
 	"deed.example/deed/internal/signer"
 )
 
-// A Store keeps what we signed. Implementations must be safe for concurrent use
-// by several processes, and must have on the disk what they return nil for.
+// A Store has the transactions that we signed. Implementations must be safe for
+// concurrent use by several processes, and must have stored durably what they
+// return nil for.
 type Store interface {
-	// Sign gives out the next nonce of an account, has sign sign for it, and
-	// stores both, all in one transaction. When the chain's count is ahead of the
-	// stored nonce it goes on from there and notes the skipped ones as foreign.
-	// Sign is told the purposes whose attempt nobody made before; when there are
-	// none, nothing happens.
+	// Sign allocates the next nonce of an account, calls sign with it, and stores
+	// both, all in one database transaction. When the chain's transaction count is
+	// ahead of the stored nonce it continues from there and stores the skipped nonces
+	// as foreign. sign gets the purposes whose attempt no process has signed before;
+	// it is not called when there are none.
 	Sign(ctx context.Context, in settle.Intent, sign func(nonce uint64, purposes []string) (settle.Transaction, error)) error
 
-	// Outbid stores a transaction that takes the place of another one.
+	// Outbid stores a transaction that replaces another one with the same nonce.
 	Outbid(ctx context.Context, t settle.Transaction) error
 
 	// Sent returns the transactions of each purpose, without their bytes, those
@@ -35,30 +36,29 @@ type Store interface {
 	// abandoned.
 	Sent(ctx context.Context, purposes []string) (map[string][]settle.Transaction, error)
 
-	// Unmined returns the transactions of an account from the nonce on, the
-	// lowest first. It may leave out the highest.
+	// Unmined returns the transactions of an account from the nonce on, in ascending
+	// order. It may limit their number.
 	Unmined(ctx context.Context, from deed.Wallet, nonce uint64) ([]settle.Transaction, error)
 
-	// Abandon makes the attempt one that nobody signs, so that the purpose has
-	// none after it. It fails when somebody has signed that attempt.
+	// Abandon reserves the attempt, so that no process signs it or a later one. It
+	// fails when a process has signed that attempt.
 	Abandon(ctx context.Context, purpose string, attempt int) error
 
 	WalletStore
 }
 
-// A WalletStore keeps every address that was ever ours.
+// A WalletStore has every address that was ever ours.
 type WalletStore interface {
 	AddWallet(ctx context.Context, role string, w deed.Wallet, at time.Time) error
-	Wallets(ctx context.Context) (map[string][]deed.Wallet, error) // by role, the first ones first
+	Wallets(ctx context.Context) (map[string][]deed.Wallet, error) // by role, the oldest first
 }
 
-// A Config says which money moves from whom to whom. Fields that have a default
-// may be left empty.
+// A Config configures a Settler. Fields that have a default may be left empty.
 type Config struct {
 	Client *Client
 	Store  Store
-	Now    func() time.Time // paces repeats; it never decides about money
-	Log    *slog.Logger     // says what an operator should know; nil for nobody
+	Now    func() time.Time // for retry delays; decisions about money use the chain's time
+	Log    *slog.Logger     // nil discards everything
 
 	Network network.Network // its block time is also the poll interval
 	PayTo   common.Address  // the treasury; its key is not here
@@ -98,8 +98,8 @@ func (c *Config) setDefaults() {
 	}
 }
 
-// Open returns a settler after it has made sure that the chain and the token
-// are the ones it was told of.
+// Open returns a settler after it has verified that the chain and the token are
+// those of the network.
 func Open(ctx context.Context, cfg Config) (*Settler, error) {
 	cfg.setDefaults()
 	s := &Settler{
@@ -126,14 +126,14 @@ func Open(ctx context.Context, cfg Config) (*Settler, error) {
 	}
 	if s.Network.Finality.Depth(network.AnyAmount) == network.Safe {
 		if _, err := s.reads.safeNumber(ctx, nil); err != nil {
-			return nil, fmt.Errorf("look for the safe block: %w", err)
+			return nil, fmt.Errorf("find the safe block: %w", err)
 		}
 	}
 	return s, s.addWallets(ctx)
 }
 
-// checkToken compares what the token says of itself with what we were told. A
-// signature for another name, version or address would be worth nothing.
+// checkToken compares the token's own name, version, decimals and domain with the
+// network. A signature for another domain would be worthless.
 func (s *Settler) checkToken(ctx context.Context) error {
 	methods := []string{"name", "version", "decimals", "DOMAIN_SEPARATOR"}
 	want := []any{s.Network.Token.Name, s.Network.Token.Version, uint8(6), s.Network.Domain().Separator()}
@@ -141,14 +141,14 @@ func (s *Settler) checkToken(ctx context.Context) error {
 	for _, method := range methods {
 		calls = append(calls, pack(tokenABI, method))
 	}
-	answers, err := s.Client.callBatch(ctx, callMsg{to: s.multicall, data: batch(s.token, calls...), gas: settleGas * 4}, "latest")
+	results, err := s.Client.callBatch(ctx, callMsg{to: s.multicall, data: batch(s.token, calls...), gas: settleGas * 4}, "latest")
 	if err != nil {
 		return err
 	}
 	for i, method := range methods {
-		got, err := tokenABI.Unpack(method, answers[i].ReturnData)
-		if err != nil || !answers[i].Success {
-			return fmt.Errorf("read its %s: %w", method, errors.Join(err, errors.New("it has none")))
+		got, err := tokenABI.Unpack(method, results[i].ReturnData)
+		if err != nil || !results[i].Success {
+			return fmt.Errorf("read its %s: %w", method, errors.Join(err, errors.New("it has no such method")))
 		}
 		if got[0] != want[i] {
 			return fmt.Errorf("its %s is %v, want %v", method, got[0], want[i])

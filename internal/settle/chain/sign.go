@@ -15,17 +15,17 @@ import (
 	"deed.example/deed/internal/signer"
 )
 
-// An order is a transaction to be signed.
+// A draft is a transaction to be signed.
 type draft struct {
 	gas     uint64 // when it makes one call
-	alone   bool   // it goes through the batch contract although it is one call
+	alone   bool   // use the batch contract although it is one call
 	attempt int
 	fees    *fees
 	calls   map[string][]byte // by purpose
 }
 
-// sign gives the order its nonce and stores it. From the moment it is stored the
-// money may move: whoever reads the store next sends it.
+// sign allocates a nonce for the draft, has it signed and stores it. Once it is
+// stored the money may move: any process that reads the store sends it.
 func (l *lane) sign(ctx context.Context, o draft) error {
 	from := l.address()
 	first, err := l.c.count(ctx, from, "latest")
@@ -50,7 +50,7 @@ func (l *lane) sign(ctx context.Context, o draft) error {
 	return nil
 }
 
-// together returns the call of one purpose, or the batch of several.
+// combined returns the call of one purpose, or a batch of several.
 func (s *Settler) combined(o draft, purposes []string) (to common.Address, gas uint64, data []byte) {
 	if len(purposes) == 1 && !o.alone {
 		return s.token, o.gas, o.calls[purposes[0]]
