@@ -32,25 +32,25 @@ type Fixture struct {
 	Balance    func(w deed.Wallet) deed.USDC
 }
 
-// Run runs the suite. open returns a fresh bench for each case.
+// Run runs the suite. open returns a new fixture for each case.
 func Run(t *testing.T, open func(t *testing.T) Fixture) {
 	for name, f := range map[string]func(*testing.T, Fixture){
-		"settled once":           settledOnce,
-		"good ones pass":         checked,
-		"refused when cancelled": cancelled,
-		"refused when expired":   expired,
-		"failed, not done":       func(t *testing.T, b Fixture) { failed(t, b, false) },
-		"failed, but done":       func(t *testing.T, b Fixture) { failed(t, b, true) },
-		"raced":                  raced,
-		"a third party was faster":  thirdParty,
-		"stuck without money":    stuck,
-		"abandoned":              abandoned,
-		"carried, not abandoned": carried,
-		"abandon raced":          abandonRaced,
-		"refunded once":          refundedOnce,
-		"refund fails, not done": func(t *testing.T, b Fixture) { failedRefund(t, b, false) },
-		"refund fails, but done": func(t *testing.T, b Fixture) { failedRefund(t, b, true) },
-		"incoming sees all":      incoming,
+		"settled once":             settledOnce,
+		"good ones pass":           checked,
+		"refused when cancelled":   cancelled,
+		"refused when expired":     expired,
+		"failed, not done":         func(t *testing.T, b Fixture) { failed(t, b, false) },
+		"failed, but done":         func(t *testing.T, b Fixture) { failed(t, b, true) },
+		"raced":                    raced,
+		"a third party was faster": thirdParty,
+		"stuck without money":      stuck,
+		"abandoned":                abandoned,
+		"carried, not abandoned":   carried,
+		"abandon raced":            abandonRaced,
+		"refunded once":            refundedOnce,
+		"refund fails, not done":   func(t *testing.T, b Fixture) { failedRefund(t, b, false) },
+		"refund fails, but done":   func(t *testing.T, b Fixture) { failedRefund(t, b, true) },
+		"incoming sees all":        incoming,
 	} {
 		t.Run(name, func(t *testing.T) { f(t, open(t)) })
 	}
