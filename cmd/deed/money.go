@@ -25,16 +25,16 @@ import (
 	"deed.example/deed/internal/sqldb"
 )
 
-// money is what purchases need of a chain.
+// money has the settler and the services that take payments.
 type money struct {
 	settler  *chain.Settler
 	payments *payment.Service
 	reserve  *payment.Reserve
 	terms    httpapi.PaymentTerms
-	stalled  atomic.Pointer[order.Stalled] // nil while nothing is
+	stalled  atomic.Pointer[order.Stalled] // nil while every payment makes progress
 }
 
-// low says what an operator should look at: wallets that run low, and payments or
+// low returns what needs an operator's attention: low balances, and payments or
 // refunds that make no progress.
 func (m *money) low() error {
 	if s := m.stalled.Load(); s != nil {
@@ -43,11 +43,11 @@ func (m *money) low() error {
 	return m.reserve.Low()
 }
 
-// lookForStalls tells operators what makes no progress.
-func (m *money) lookForStalls(ctx context.Context, counters *metrics.Metrics, log *slog.Logger) error {
+// checkStalled logs and counts payments and refunds that make no progress.
+func (m *money) checkStalled(ctx context.Context, counters *metrics.Metrics, log *slog.Logger) error {
 	found, err := m.payments.Stalled(ctx)
 	if err != nil {
-		return fmt.Errorf("look for stalled payments: %w", err)
+		return fmt.Errorf("find stalled payments: %w", err)
 	}
 	counters.Stalled(found.Count)
 	before := m.stalled.Load()
@@ -65,8 +65,8 @@ func (m *money) lookForStalls(ctx context.Context, counters *metrics.Metrics, lo
 	return nil
 }
 
-// openMoney returns nil when this deployment takes no payments: a real chain
-// without a treasury.
+// openMoney opens the settler and the payment service. It returns nil when this
+// deployment takes no payments: on a public chain without a treasury.
 func openMoney(ctx context.Context, c *config, db *sqldb.DB, b *chainBackend, now func() time.Time) (*money, error) {
 	sandbox := b.sandbox != nil
 	if c.PayTo == "" && !sandbox {
@@ -117,8 +117,7 @@ func paymentNetwork(c *config, sandbox bool) (network.Network, error) {
 	return net, nil
 }
 
-// watch lets operators see what our wallets have, and hear of it when it is
-// little.
+// watch exports the balances of our wallets as metrics, and logs when they are low.
 func (m *money) watch(counters *metrics.Metrics, log *slog.Logger) {
 	m.reserve.Seen = counters.Reserves
 	m.reserve.Warn = func(low string, r settle.Reserves) {

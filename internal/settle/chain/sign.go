@@ -62,8 +62,8 @@ func (s *Settler) combined(o draft, purposes []string) (to common.Address, gas u
 	return s.multicall, max(o.gas, batchGas+memberGas*uint64(len(calls))), batch(s.token, calls...)
 }
 
-// signTimeout bounds how long the row of a nonce is locked for a signer that does
-// not answer.
+// signTimeout limits how long the row of a nonce is locked for a signer that does
+// not respond.
 const signTimeout = time.Second
 
 // signed has the signer of the lane sign the transaction for our chain. A signer may
@@ -93,5 +93,5 @@ func (l *lane) signed(ctx context.Context, want signer.Transaction) (settle.Tran
 func sameTransaction(got *types.Transaction, want signer.Transaction) bool {
 	return got.Type() == types.DynamicFeeTxType && got.Nonce() == want.Nonce && got.Gas() == want.Gas &&
 		got.GasFeeCap().Cmp(want.MaxFee) == 0 && got.GasTipCap().Cmp(want.MaxPriorityFee) == 0 && got.Value().Sign() == 0 &&
-		got.To() != nil && *got.To() == addressOf(want.To) && bytes.Equal(got.Data(), want.Data)
+		got.To() != nil && *got.To() == addressOf(want.To) && bytes.Equal(got.Data(), want.Data) && len(got.AccessList()) == 0
 }
