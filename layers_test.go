@@ -40,6 +40,8 @@ var packages = []struct {
 	{"internal/dnszone", core},
 	{"internal/dnssec", core},
 	{"internal/lifecycle", core},
+	{"internal/network", core},
+	{"internal/signer", core},
 	{"internal/settle", core},
 	{"internal/registrar", core},
 	{"internal/registrar/registry", core},
@@ -72,6 +74,7 @@ var packages = []struct {
 	{"internal/rdap", adapters},
 	{"internal/registrar/", adapters},
 	{"internal/settle/", adapters},
+	{"internal/signer/", adapters},
 	{"internal/sqldb", adapters},
 	{"internal/worker", adapters},
 
@@ -81,6 +84,7 @@ var packages = []struct {
 	{"internal/nameserver/publishtest", tests},
 	{"internal/npmtest", tests},
 	{"internal/servicetest", tests},
+	{"internal/signer/signertest", tests},
 	{"internal/sqldb/sqldbtest", tests},
 
 	{"bench", wiring},

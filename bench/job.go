@@ -11,6 +11,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/registration"
@@ -82,9 +83,9 @@ const benchWallet = "0x0000000000000000000000000000000000000001"
 // payment alone.
 func paidJob(db *sqldb.DB, nonce int, what order.Purchase) (string, error) {
 	const payTo = "0x0000000000000000000000000000000000000002"
-	payments := sqldb.Payments{DB: db, ChainID: 84532, Asset: payTo, Now: time.Now}
+	payments := sqldb.Payments{DB: db, ChainID: network.EmbeddedChainID, Asset: payTo, Now: time.Now}
 	a := settle.Authorization{Payer: benchWallet, PayTo: payTo, Amount: 13_060_000, ValidBefore: time.Now().Add(time.Hour).Unix(), Nonce: fmt.Sprintf("0x%064x", nonce)}
-	p, err := payments.AuthorizePayment(context.Background(), order.Payment{ID: a.PaymentID(84532, payTo), Auth: a, Purchase: what}, admitAll)
+	p, err := payments.AuthorizePayment(context.Background(), order.Payment{ID: a.PaymentID(network.EmbeddedChainID, payTo), Auth: a, Purchase: what}, admitAll)
 	if err == nil {
 		p, err = payments.MovePayment(context.Background(), p, order.PaymentSettling, "")
 	}

@@ -25,9 +25,11 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/contracts"
 	"deed.example/deed/internal/devchain"
+	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/settle/chain"
 	"deed.example/deed/internal/settle/signtest"
+	"deed.example/deed/internal/signer/file"
 	"deed.example/deed/internal/sqldb"
 )
 
@@ -96,17 +98,18 @@ func openTill(dir string, db *sqldb.DB) (*till, error) {
 		}
 	}
 	t.payer, t.hand, t.payTo = keys[0], keys[1], crypto.PubkeyToAddress(keys[2].PublicKey)
+	embedded := network.Embedded()
+	embedded.BlockTime = 5 * time.Millisecond
 	t.settler, err = chain.Open(context.Background(), chain.Config{
-		Client: chain.Dial(t.rpc), Store: sqldb.Settlements{DB: db, ChainID: devchain.ChainID}, Now: time.Now, ChainID: devchain.ChainID,
-		USDC: common.HexToAddress(devchain.USDC), Name: "USDC", Version: "2", Multicall: common.HexToAddress(devchain.Multicall),
-		PayTo: t.payTo, GasKey: keys[3], RefundKey: keys[4], Depth: func(deed.USDC) uint64 { return 1 }, BlockTime: 5 * time.Millisecond,
+		Client: chain.Dial(t.rpc), Store: sqldb.Settlements{DB: db, ChainID: embedded.ChainID}, Now: time.Now,
+		Network: embedded, PayTo: t.payTo, GasSigner: file.New(keys[3]), RefundSigner: file.New(keys[4]),
 	})
 	return t, err
 }
 
 // promises signs a round of payments.
 func (t *till) promises() []settle.Authorization {
-	coin := signtest.Token{Name: "USDC", ChainID: devchain.ChainID, Address: common.HexToAddress(devchain.USDC)}
+	coin := signtest.Token{Name: network.Embedded().Token.Name, ChainID: devchain.ChainID, Address: common.HexToAddress(devchain.USDC)}
 	from, before := crypto.PubkeyToAddress(t.payer.PublicKey), time.Now().Add(5*time.Minute).Unix()
 	out := make([]settle.Authorization, payments)
 	for i := range out {
@@ -114,6 +117,7 @@ func (t *till) promises() []settle.Authorization {
 		rand.Read(nonce[:]) // it never fails
 		sig := coin.Sign(t.payer, signtest.Transfer, from, t.payTo, int64(100_000), int64(0), before, nonce)
 		out[i] = settle.Authorization{
+			Asset: network.Embedded().Asset(),
 			Payer: deed.Wallet(strings.ToLower(from.Hex())), PayTo: deed.Wallet(strings.ToLower(t.payTo.Hex())), Amount: 100_000,
 			ValidBefore: before, Nonce: hexutil.Encode(nonce[:]), Signature: sig,
 		}

@@ -21,6 +21,7 @@ import (
 
 	"deed.example/deed/api"
 	"deed.example/deed/internal/httpapi"
+	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/settle/chain"
 	"deed.example/deed/internal/signin"
 	"deed.example/deed/internal/sqldb"
@@ -52,7 +53,7 @@ func signInRows() (rows []row, err error) {
 		Keys: func() []signin.TokenKey {
 			return []signin.TokenKey{{ID: "bench", Secret: "0123456789abcdef0123456789abcdef"}}
 		},
-		Site: signin.Site{Scheme: "https", Domain: "deed.example", URI: "https://deed.example", ChainID: 84532},
+		Site: signin.Site{Scheme: "https", Domain: "deed.example", URI: "https://deed.example", ChainID: network.EmbeddedChainID},
 		Now:  time.Now,
 	}
 	addr, err := listen(func(l net.Listener) error { return api.Configure().Serve(httpapi.Listen(l, nil)) })

@@ -7,16 +7,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"text/tabwriter"
 	"time"
 
-	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/spf13/cobra"
 
 	"deed.example/deed/internal/cli"
-	"deed.example/deed/internal/keyfile"
 	"deed.example/deed/internal/settle/chain"
+	"deed.example/deed/internal/signer/file"
 	"deed.example/deed/internal/sqldb"
 )
 
@@ -146,13 +144,13 @@ func openMoneyToRead(ctx context.Context, c *config, db *sqldb.DB) (*money, erro
 	rpc := c.ChainRPCURL.Reveal()
 	if rpc == "" {
 		rpc = "http://" + c.ChainListen
-		treasury, err := keyfile.ReadWallet(filepath.Join(chainFolder(c), "treasury.key"))
+		treasury, err := file.Open(filepath.Join(chainFolder(c), "treasury.key"))
 		if err != nil {
 			return nil, err
 		}
 		conf.GasKey, conf.RefundKey = filepath.Join(chainFolder(c), "gas.key"), filepath.Join(chainFolder(c), "refund.key")
 		if conf.PayTo == "" {
-			conf.PayTo = strings.ToLower(crypto.PubkeyToAddress(treasury.PublicKey).Hex())
+			conf.PayTo = string(treasury.Address())
 		}
 	}
 	return openMoney(ctx, &conf, db, &chainBackend{Client: chain.Dial(rpc)}, time.Now)

@@ -13,6 +13,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/internal/devchain"
 	"deed.example/deed/internal/httpapi"
+	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/settle/chain"
 )
 
@@ -46,10 +47,10 @@ func openChain(c *config, log *slog.Logger) (*chainBackend, error) {
 	go func() { ended <- server.Serve(l) }()
 	url := "http://" + l.Addr().String()
 	client := chain.Dial(url)
-	client.ChainID = devchain.ChainID
+	client.ChainID = network.EmbeddedChainID
 	return &chainBackend{
 		Client: client,
-		sandbox: &httpapi.Sandbox{ChainID: devchain.ChainID, RPCURL: url, USDC: devchain.USDC, Faucet: func(ctx context.Context, w deed.Wallet, amount deed.USDC) (string, deed.USDC, error) {
+		sandbox: &httpapi.Sandbox{ChainID: network.EmbeddedChainID, RPCURL: url, USDC: devchain.USDC, Faucet: func(ctx context.Context, w deed.Wallet, amount deed.USDC) (string, deed.USDC, error) {
 			txHash, balance, err := embedded.Faucet(ctx, string(w), int64(amount))
 			return txHash, deed.USDC(balance), err
 		}},

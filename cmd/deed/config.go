@@ -14,7 +14,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/catalog"
-	"deed.example/deed/internal/devchain"
+	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/payment"
 	"deed.example/deed/internal/rdap"
 )
@@ -66,7 +66,7 @@ func defaultConfig() *config {
 		Listen:        "127.0.0.1:8080",
 		Data:          "./deed-data",
 		ChainListen:   "127.0.0.1:8545",
-		ChainID:       devchain.ChainID,
+		ChainID:       network.EmbeddedChainID,
 		ChainDepth:    "auto",
 		Nameservers:   []string{"ns1.deed.example", "ns2.deed.example"},
 		DNSListen:     "127.0.0.1:5353",
@@ -75,7 +75,7 @@ func defaultConfig() *config {
 		Registrar:     rdap.Registrar{Name: "Deed", AbuseEmail: "abuse@deed.example", AbusePhone: "+1.2025550100"},
 		Contact:       "security@deed.example",
 		RefundFloor:   10_000 * deed.Cent,
-		SafeDepth:     64,
+		SafeDepth:     network.SafeDepth,
 		Payments:      payment.DefaultTerms(),
 		MetricsListen: "127.0.0.1:8081",
 		LogLevel:      slog.LevelInfo,

@@ -2,52 +2,39 @@ package main
 
 import (
 	"context"
-	"crypto/ecdsa"
 	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/crypto"
 
 	"deed.example/deed"
-	"deed.example/deed/internal/devchain"
 	"deed.example/deed/internal/httpapi"
-	"deed.example/deed/internal/keyfile"
 	"deed.example/deed/internal/metrics"
+	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/payment"
 	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/settle/chain"
+	"deed.example/deed/internal/signer"
+	"deed.example/deed/internal/signer/file"
 	"deed.example/deed/internal/sqldb"
 )
 
-// A network is a chain that we can be paid on.
-type network struct {
-	v1, v2              string // as x402 calls it
-	usdc, name, version string // the token, as wallets sign for it
-}
-
-var networks = map[uint64]network{
-	84532: {"base-sepolia", "eip155:84532", devchain.USDC, "USDC", "2"},
-	8453:  {"base", "eip155:8453", "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", "USD Coin", "2"},
-}
-
-// money is what purchases need of a chain.
+// money has the settler and the services that take payments.
 type money struct {
 	settler  *chain.Settler
 	payments *payment.Service
 	reserve  *payment.Reserve
 	terms    httpapi.PaymentTerms
-	stalled  atomic.Pointer[order.Stalled] // nil while nothing is
+	stalled  atomic.Pointer[order.Stalled] // nil while every payment makes progress
 }
 
-// low says what an operator should look at: wallets that run low, and payments or
+// low returns what needs an operator's attention: low balances, and payments or
 // refunds that make no progress.
 func (m *money) low() error {
 	if s := m.stalled.Load(); s != nil {
@@ -56,11 +43,11 @@ func (m *money) low() error {
 	return m.reserve.Low()
 }
 
-// lookForStalls tells operators what makes no progress.
-func (m *money) lookForStalls(ctx context.Context, counters *metrics.Metrics, log *slog.Logger) error {
+// checkStalled logs and counts payments and refunds that make no progress.
+func (m *money) checkStalled(ctx context.Context, counters *metrics.Metrics, log *slog.Logger) error {
 	found, err := m.payments.Stalled(ctx)
 	if err != nil {
-		return fmt.Errorf("look for stalled payments: %w", err)
+		return fmt.Errorf("find stalled payments: %w", err)
 	}
 	counters.Stalled(found.Count)
 	before := m.stalled.Load()
@@ -78,41 +65,31 @@ func (m *money) lookForStalls(ctx context.Context, counters *metrics.Metrics, lo
 	return nil
 }
 
-// openMoney returns nil when this deployment takes no payments: a real chain
-// without a treasury.
+// openMoney opens the settler and the payment service. It returns nil when this
+// deployment takes no payments: on a public chain without a treasury.
 func openMoney(ctx context.Context, c *config, db *sqldb.DB, b *chainBackend, now func() time.Time) (*money, error) {
 	sandbox := b.sandbox != nil
 	if c.PayTo == "" && !sandbox {
 		return nil, nil
 	}
-	net, ok := networks[c.ChainID]
-	if !ok {
-		return nil, fmt.Errorf("chain.id %d: we know the USDC of Base and Base Sepolia only", c.ChainID)
-	}
-	keys, err := readWallets(ctx, c, b)
+	net, err := paymentNetwork(c, sandbox)
 	if err != nil {
 		return nil, err
 	}
-	conf := chain.Config{
-		Client: b.Client, Store: sqldb.Settlements{DB: db, ChainID: c.ChainID}, Now: now,
-		ChainID: c.ChainID, USDC: common.HexToAddress(net.usdc), Name: net.name, Version: net.version, Multicall: common.HexToAddress(devchain.Multicall),
-		PayTo: keys.payTo, GasKey: keys.gas, RefundKey: keys.refund, SafeDepth: c.SafeDepth, Step: failpoint,
+	keys, err := openWallets(ctx, c, b)
+	if err != nil {
+		return nil, err
 	}
-	if sandbox {
-		conf.Depth = func(deed.USDC) uint64 { return 1 } // its blocks are never taken back
-		conf.BlockTime = 20 * time.Millisecond
-	}
-	if n, err := strconv.ParseUint(c.ChainDepth, 10, 16); err == nil {
-		conf.Depth = func(deed.USDC) uint64 { return n }
-	}
-	settler, err := chain.Open(ctx, conf)
+	settler, err := chain.Open(ctx, chain.Config{
+		Client: b.Client, Store: sqldb.Settlements{DB: db, ChainID: net.ChainID}, Now: now, Network: net,
+		PayTo: common.HexToAddress(string(keys.payTo)), GasSigner: keys.gas, RefundSigner: keys.refund, SafeDepth: c.SafeDepth, Step: failpoint,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("open the settlement: %w", err)
 	}
-	asset := deed.Wallet(strings.ToLower(net.usdc))
 	terms := c.Payments
-	terms.ChainID, terms.Asset, terms.First = c.ChainID, asset, c.ChainFirst
-	rows := sqldb.Payments{DB: db, ChainID: c.ChainID, Asset: asset, Now: now}
+	terms.ChainID, terms.Asset, terms.First = net.ChainID, net.Token.Address, c.ChainFirst
+	rows := sqldb.Payments{DB: db, ChainID: net.ChainID, Asset: net.Token.Address, Now: now}
 	reserve := &payment.Reserve{Purse: settler, Floor: c.RefundFloor}
 	return &money{
 		settler: settler,
@@ -120,12 +97,27 @@ func openMoney(ctx context.Context, c *config, db *sqldb.DB, b *chainBackend, no
 		payments: &payment.Service{
 			Store: rows, Books: rows, Queue: rows, Watch: rows, Settler: settler, Now: now, Reserve: reserve, Terms: terms,
 		},
-		terms: httpapi.PaymentTerms{NetworkV1: net.v1, NetworkV2: net.v2, Asset: net.usdc, PayTo: keys.payTo.Hex(), TokenName: net.name, TokenVersion: net.version},
+		terms: httpapi.NewPaymentTerms(net, keys.payTo),
 	}, nil
 }
 
-// watch lets operators see what our wallets have, and hear of it when it is
-// little.
+// paymentNetwork returns the network that callers pay on, with the depth that the
+// configuration sets.
+func paymentNetwork(c *config, sandbox bool) (network.Network, error) {
+	net, ok := network.ByChainID(c.ChainID)
+	if !ok {
+		return net, fmt.Errorf("chain.id %d is not a chain whose USDC we know; we know %s", c.ChainID, network.Titles())
+	}
+	if sandbox {
+		net = network.Embedded()
+	}
+	if n, err := strconv.ParseUint(c.ChainDepth, 10, 16); err == nil {
+		net.Finality = network.Blocks(n)
+	}
+	return net, nil
+}
+
+// watch exports the balances of our wallets as metrics, and logs when they are low.
 func (m *money) watch(counters *metrics.Metrics, log *slog.Logger) {
 	m.reserve.Seen = counters.Reserves
 	m.reserve.Warn = func(low string, r settle.Reserves) {
@@ -140,50 +132,54 @@ func (m *money) watch(counters *metrics.Metrics, log *slog.Logger) {
 // wallets are our three addresses: the treasury, whose key is not here, one that
 // pays for gas, and one that pays refunds.
 type wallets struct {
-	payTo       common.Address
-	gas, refund *ecdsa.PrivateKey
+	payTo       deed.Wallet
+	gas, refund signer.Signer
 }
 
-// sandboxPurse is the play USDC that refunds are paid from.
-const sandboxPurse = 1_000_000_000_000
-
-func readWallets(ctx context.Context, c *config, b *chainBackend) (w wallets, err error) {
-	if b.sandbox == nil {
-		if w.gas, err = keyfile.ReadWallet(c.GasKey); err != nil {
-			return w, fmt.Errorf("chain.gas_key: %w", err)
-		}
-		if w.refund, err = keyfile.ReadWallet(c.RefundKey); err != nil {
-			return w, fmt.Errorf("chain.refund_key: %w", err)
-		}
-		w.payTo = common.HexToAddress(c.PayTo)
-		return w, nil
+func openWallets(ctx context.Context, c *config, b *chainBackend) (w wallets, err error) {
+	if b.sandbox != nil {
+		return openSandboxWallets(ctx, c, b.sandbox)
 	}
-	// In the sandbox we make our own, and give them play money.
-	treasury, _, err := sandboxKey(c, "treasury.key")
+	if w.gas, err = file.Open(c.GasKey); err != nil {
+		return w, fmt.Errorf("chain.gas_key: %w", err)
+	}
+	if w.refund, err = file.Open(c.RefundKey); err != nil {
+		return w, fmt.Errorf("chain.refund_key: %w", err)
+	}
+	w.payTo, err = deed.ParseWallet(c.PayTo)
+	return w, err
+}
+
+// sandboxRefunds is the play USDC that refunds are paid from.
+const sandboxRefunds = 1_000_000_000_000
+
+// openSandboxWallets opens the wallets of the sandbox. It creates those that are
+// missing and gives them play money. Their files are in the folder of the chain, and
+// are deleted with it.
+func openSandboxWallets(ctx context.Context, c *config, sandbox *httpapi.Sandbox) (w wallets, err error) {
+	open := func(name string, funds deed.USDC) (*file.Signer, error) {
+		s, created, err := file.OpenOrCreate(filepath.Join(chainFolder(c), name))
+		if err != nil || !created || funds == 0 {
+			return s, err
+		}
+		if _, _, err := sandbox.Faucet(ctx, s.Address(), funds); err != nil {
+			return nil, fmt.Errorf("give play money to our own wallets: %w", err)
+		}
+		return s, nil
+	}
+	treasury, err := open("treasury.key", 0)
 	if err != nil {
 		return w, err
 	}
-	var fresh [2]bool
-	for i, key := range []**ecdsa.PrivateKey{&w.gas, &w.refund} {
-		if *key, fresh[i], err = sandboxKey(c, []string{"gas.key", "refund.key"}[i]); err != nil {
-			return w, err
-		}
-		if fresh[i] {
-			wallet := deed.Wallet(strings.ToLower(crypto.PubkeyToAddress((*key).PublicKey).Hex()))
-			if _, _, err := b.sandbox.Faucet(ctx, wallet, []deed.USDC{1, sandboxPurse}[i]); err != nil {
-				return w, fmt.Errorf("give play money to our own wallets: %w", err)
-			}
-		}
+	if w.gas, err = open("gas.key", 1); err != nil {
+		return w, err
 	}
-	w.payTo = crypto.PubkeyToAddress(treasury.PublicKey)
+	if w.refund, err = open("refund.key", sandboxRefunds); err != nil {
+		return w, err
+	}
+	w.payTo = treasury.Address()
 	if c.PayTo != "" {
-		w.payTo = common.HexToAddress(c.PayTo)
+		w.payTo, err = deed.ParseWallet(c.PayTo)
 	}
-	return w, nil
-}
-
-// sandboxKey reads a key of the sandbox, and makes it when it is not there. Its
-// file lies with the chain, and goes with it.
-func sandboxKey(c *config, name string) (key *ecdsa.PrivateKey, fresh bool, err error) {
-	return keyfile.OpenWallet(filepath.Join(chainFolder(c), name))
+	return w, err
 }

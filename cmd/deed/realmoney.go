@@ -9,15 +9,14 @@ import (
 	"strings"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/crypto"
 
-	"deed.example/deed/internal/devchain"
-	"deed.example/deed/internal/keyfile"
+	"deed.example/deed/internal/network"
+	"deed.example/deed/internal/signer/file"
 )
 
 // outside reports whether callers pay on a chain that is not the embedded one of
 // this process. Its money may be real: a chain ID alone does not tell.
-func (c *config) outside() bool { return c.ChainRPCURL != "" || c.ChainID != devchain.ChainID }
+func (c *config) outside() bool { return c.ChainRPCURL != "" || c.ChainID != network.EmbeddedChainID }
 
 // check returns why this configuration must not run, or what an operator may not
 // have meant by it.
@@ -31,7 +30,7 @@ func (c *config) check() ([]string, error) {
 		return out, nil
 	}
 	if c.ChainRPCURL == "" {
-		return out, fmt.Errorf("chain.id is %d and the embedded chain is %d: set chain.rpc_url too", c.ChainID, devchain.ChainID)
+		return out, fmt.Errorf("chain.id is %d and the embedded chain is %d: set chain.rpc_url too", c.ChainID, network.EmbeddedChainID)
 	}
 	keys, err := sandboxKeysInUse(c)
 	if err != nil {
@@ -111,11 +110,11 @@ func sandboxKeysInUse(c *config) ([]string, error) {
 		address common.Address
 	}{{"pay_to", common.HexToAddress(c.PayTo)}, {key: "chain.gas_key"}, {key: "chain.refund_key"}}
 	for i, path := range []string{c.GasKey, c.RefundKey} {
-		key, err := keyfile.ReadWallet(path)
+		s, err := file.Open(path)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", ours[i+1].key, err)
 		}
-		ours[i+1].address = crypto.PubkeyToAddress(key.PublicKey)
+		ours[i+1].address = common.HexToAddress(string(s.Address()))
 	}
 	whose := map[common.Address]string{}
 	for _, address := range developmentWallets {
@@ -123,8 +122,8 @@ func sandboxKeysInUse(c *config) ([]string, error) {
 	}
 	for _, name := range []string{"treasury.key", "gas.key", "refund.key", "faucet.key"} {
 		path := filepath.Join(chainFolder(c), name)
-		if key, err := keyfile.ReadWallet(path); err == nil { // else there is no such sandbox here
-			whose[crypto.PubkeyToAddress(key.PublicKey)] = "of the embedded chain, with its key in " + path
+		if s, err := file.Open(path); err == nil { // else there is no such sandbox here
+			whose[common.HexToAddress(string(s.Address()))] = "of the embedded chain, with its key in " + path
 		}
 	}
 	var out []string

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,6 +22,7 @@ import (
 	"deed.example/deed/internal/httpapi"
 	"deed.example/deed/internal/mcp"
 	"deed.example/deed/internal/metrics"
+	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/payment"
 	"deed.example/deed/internal/ratelimit"
 	"deed.example/deed/internal/rdap"
@@ -158,10 +158,12 @@ func wirePayments(c *config, b *backends, api *httpapi.Server) {
 		api.Payments.Step = failpoint
 		return
 	}
-	net := networks[c.ChainID]
+	row, known := network.ByChainID(c.ChainID) // on a chain that we do not know nothing was ever paid
 	api.NotReady = errNoTreasury
-	api.Payments = &payment.Service{Store: sqldb.Payments{DB: b.db, ChainID: c.ChainID, Asset: deed.Wallet(strings.ToLower(net.usdc)), Now: b.clock.Now}, Now: b.clock.Now}
-	api.Terms = httpapi.PaymentTerms{NetworkV1: net.v1, NetworkV2: net.v2}
+	api.Payments = &payment.Service{Store: sqldb.Payments{DB: b.db, ChainID: c.ChainID, Asset: row.Token.Address, Now: b.clock.Now}, Now: b.clock.Now}
+	if known {
+		api.Terms = httpapi.PaymentTerms{NetworkV1: row.X402V1, NetworkV2: row.CAIP2()}
+	}
 }
 
 // wireNames returns what buys names and looks after them.

@@ -92,7 +92,7 @@ func moneyTasks(b *backends, api *httpapi.Server, counters *metrics.Metrics, log
 		{Name: "watcher", Interval: interval, Run: func(ctx context.Context) error { return readChain(ctx, api.Payments) }},
 		{Name: "put aside", Interval: time.Minute, Run: api.Payments.RetryAside},
 		{Name: "our wallets", Interval: interval, Run: b.money.reserve.Look},
-		{Name: "stalled", Interval: 5 * time.Second, Run: func(ctx context.Context) error { return b.money.lookForStalls(ctx, counters, log) }},
+		{Name: "stalled", Interval: 5 * time.Second, Run: func(ctx context.Context) error { return b.money.checkStalled(ctx, counters, log) }},
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"deed.example/deed/client"
+	"deed.example/deed/internal/network"
 )
 
 // errDeclined ends a command whose question was answered with no.
@@ -28,13 +29,14 @@ func (s *session) confirmPayment(ctx context.Context, o client.Offer) error {
 }
 
 func networkName(id string) string {
-	switch id {
-	case "eip155:8453":
-		return "Base"
-	case "eip155:84532":
-		return "Base Sepolia, play money,"
+	n, ok := network.ByCAIP2(id)
+	switch {
+	case !ok:
+		return id
+	case n.Testnet:
+		return n.Title + ", play money,"
 	}
-	return id
+	return n.Title
 }
 
 // confirm asks before something that cannot be undone. Without a terminal it

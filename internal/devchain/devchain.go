@@ -22,16 +22,21 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"deed.example/deed/internal/network"
 )
 
-// The chain takes the place of Base Sepolia, so that stock payment clients pay
-// here unchanged. It must never take that of Base: signatures made in the
-// sandbox would move real money there.
-const (
-	ChainID       = 84532
-	USDC          = "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
-	Multicall     = "0xcA11bde05977b3631167028862bE2a173976CA11"
-	WalletFactory = "0xDeedfAC70000000000000000000000000000FAC7" // makes wallets of code, for tests
+// ChainID is the ID of the chain; network.EmbeddedChainID says why it is this one.
+const ChainID = network.EmbeddedChainID
+
+// WalletFactory is the address of a contract that creates wallets, for tests.
+const WalletFactory = "0xDeedfAC70000000000000000000000000000FAC7"
+
+// The addresses of the token and of Multicall3 are those of the row of the embedded
+// chain in package network.
+var (
+	USDC      = network.Embedded().Token.Address.Checksum()
+	Multicall = network.Embedded().Multicall.Checksum()
 )
 
 // A Config says where a chain lives and what time it is.

@@ -20,6 +20,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/contracts"
 	"deed.example/deed/internal/devchain"
+	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/settle/signtest"
 )
@@ -161,6 +162,7 @@ func TestPaymentWithoutDatabase(t *testing.T) {
 			t.Error("something moved")
 		}
 		if _, err := s.settler.Check(t.Context(), settle.Authorization{
+			Asset: network.Embedded().Asset(),
 			Payer: deed.Wallet(strings.ToLower(p.from.Hex())), PayTo: deed.Wallet(strings.ToLower(p.to.Hex())), Amount: comPrice,
 			ValidBefore: p.before.Int64(), Nonce: "0x" + hex.EncodeToString(p.nonce[:]), Signature: p.sign(),
 		}, nil); err != nil {

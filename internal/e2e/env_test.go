@@ -22,12 +22,14 @@ import (
 	"deed.example/deed/internal/devchain"
 	"deed.example/deed/internal/httpapi"
 	"deed.example/deed/internal/nameserver"
+	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/payment"
 	"deed.example/deed/internal/rdap"
 	"deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/settle/chain"
 	"deed.example/deed/internal/settle/signtest"
+	"deed.example/deed/internal/signer/file"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
 	"deed.example/deed/internal/zone"
@@ -87,10 +89,11 @@ func patient(url string) *chain.Client {
 func (s *env) wire(t *testing.T) {
 	t.Helper()
 	var err error
+	embedded := network.Embedded()
+	embedded.BlockTime = 5 * time.Millisecond
 	s.settler, err = chain.Open(t.Context(), chain.Config{
 		Client: patient(s.rpc), Store: sqldb.Settlements{DB: s.db, ChainID: devchain.ChainID}, Now: time.Now,
-		ChainID: devchain.ChainID, USDC: common.HexToAddress(devchain.USDC), Name: "USDC", Version: "2", Multicall: common.HexToAddress(devchain.Multicall),
-		PayTo: s.payTo, GasKey: s.keys[1], RefundKey: s.keys[2], Depth: func(deed.USDC) uint64 { return 1 }, BlockTime: 5 * time.Millisecond,
+		Network: embedded, PayTo: s.payTo, GasSigner: file.New(s.keys[1]), RefundSigner: file.New(s.keys[2]),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +120,7 @@ func (s *env) wire(t *testing.T) {
 		Registrar: rdap.Registrar{Name: "Deed", IANAID: "9999", AbuseEmail: "abuse@deed.example", AbusePhone: "+1.2025550100", Contact: "https://deed.example/contact"},
 	}
 	s.api.Accounts.Now = s.clock.Now
-	s.api.Terms = httpapi.PaymentTerms{NetworkV1: "base-sepolia", NetworkV2: "eip155:84532", Asset: devchain.USDC, PayTo: s.payTo.Hex(), TokenName: "USDC", TokenVersion: "2"}
+	s.api.Terms = httpapi.NewPaymentTerms(network.Embedded(), deed.Wallet(strings.ToLower(s.payTo.Hex())))
 }
 
 // eachEnv opens a env on both databases.

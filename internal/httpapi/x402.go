@@ -87,6 +87,7 @@ func (s *Server) parsePayment(header string, version int) (*settle.Authorization
 	if err != nil {
 		return nil, err
 	}
+	auth.Asset = assetOf(h)
 	// It is returned all the same: it may be known from when the terms were others.
 	return auth, errors.Join(s.checkTerms(h), s.checkPayee(auth))
 }

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ethereum/go-ethereum/crypto"
-
 	"deed.example/deed/internal/keyfile"
 )
 
@@ -21,13 +19,6 @@ var opened = map[string]func(path string) (string, error){
 			return "", err
 		}
 		return r.Keys()[0].ID + " " + r.Keys()[0].Secret.Reveal(), nil
-	},
-	"wallet": func(path string) (string, error) {
-		key, _, err := keyfile.OpenWallet(path)
-		if err != nil {
-			return "", err
-		}
-		return string(crypto.FromECDSA(key)), nil
 	},
 	"zone secret": func(path string) (string, error) {
 		secret, err := keyfile.OpenZoneSecret(path)
@@ -106,11 +97,5 @@ func TestSpoiltKeysAreRefused(t *testing.T) {
 		if _, err := open(filepath.Join(t.TempDir(), "nowhere", "key")); err == nil {
 			t.Errorf("%s: a folder that is not there is taken", name)
 		}
-	}
-	if _, err := keyfile.ReadWallet(""); err == nil {
-		t.Error("no file is taken")
-	}
-	if _, err := keyfile.ReadWallet(filepath.Join(t.TempDir(), "key")); !os.IsNotExist(err) {
-		t.Errorf("a wallet that is only read is made: %v", err)
 	}
 }

@@ -1,6 +1,6 @@
 // Package keyfile knows how keys are written in files: the keys of tokens, the
-// private keys of wallets, the secret of all zones, and the key that signs the
-// agent card. Who may read such a file, and how it is written, is the business of
+// secret of all zones, and the key that signs the agent card. The keys of wallets
+// are read by package signer/file. Who may read such a file, and how it is written, is the business of
 // package secretfile.
 //
 // The keys of tokens stand one a line, an ID and a secret. The first makes new

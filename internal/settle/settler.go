@@ -1,7 +1,7 @@
-// Package settle has the contract of what moves money for us: a Settler takes signed
-// authorizations (EIP-3009) to the chain, pays refunds, and reads what came in.
+// Package settle has the contract of what moves money for us: a Settler settles
+// signed authorizations (EIP-3009), pays refunds, and reads incoming transfers.
 //
-// Its one implementation on an EVM chain is in chain/, the suite in settletest/.
+// The implementation for EVM chains is in chain/, the suite in settletest/.
 package settle
 
 import (
@@ -17,97 +17,97 @@ import (
 // for refunds.
 //
 // Implementations must be safe for concurrent use, by several processes on one
-// database, and idempotent: whatever was asked for before, also when the
-// process died or its answer was lost, is continued and never done twice.
-// They store the exact signed bytes of a transaction before they send it.
-// Nothing that a stranger puts on the chain may stop them, and payments never
-// delay refunds. Every implementation passes the suite in settletest.
+// database, and idempotent: a repeated request, also after the process crashed or
+// its response was lost, is continued and never done twice. They store the exact
+// signed bytes of a transaction before they send it. Nothing that a third party
+// puts on the chain may stop them, and payments never delay refunds. Every
+// implementation passes the suite in settletest.
 type Settler interface {
-	// Check says whether the authorization could be settled now, and what the
-	// payer has at that block; open are the nonces of the payer's other open
-	// payments. It fails with CodePaymentInvalid when the authorization is
-	// malformed, badly signed, of another time or used up, with
-	// CodePaymentInsufficient when the payer has too little, with ErrAlreadyPaid
-	// when its transfer to us is on the chain already, and without a code when
-	// the chain does not say. It changes nothing.
+	// Check checks whether the authorization could be settled now, and returns the
+	// payer's funds at that block; open are the nonces of the payer's other open
+	// payments. It fails with CodePaymentInvalid when the authorization is malformed,
+	// for another chain or token, badly signed, not valid at this time or used, with
+	// CodePaymentInsufficient when the payer's balance is too low, with ErrAlreadyPaid
+	// when its transfer to us is on the chain already, and without a code when the
+	// chain does not respond. It changes nothing.
 	Check(ctx context.Context, a Authorization, open []string) (Funds, error)
 
-	// Settle gives one of four answers:
+	// Settle returns one of four outcomes:
 	//
-	//	settled     the transaction, once its transfer is as deep as its amount asks
+	//	settled     the transaction, once its transfer is as deep as its amount requires
 	//	refused     an error for which Refused is true: the money has not moved
 	//	            and can never move any more
 	//	stuck       ErrUnsettleable or ErrReverted: no transaction of ours that
 	//	            carries it can still be mined; the payer may still move the money
-	//	unknown     any other error: the money may have moved, or may move yet;
-	//	            ask again later, with the same authorization
+	//	unknown     any other error: the money may have moved, or may move later;
+	//	            call again, with the same authorization
 	Settle(ctx context.Context, a Authorization) (txHash string, err error)
 
-	// Abandon gives up an authorization that Settle called stuck: from then on no
-	// process sends it, and Settle answers settled, refused or stuck. It fails
-	// when a transaction of ours may still carry it.
+	// Abandon abandons an authorization for which Settle returned stuck: from then on
+	// no process sends it, and Settle returns settled, refused or stuck. It fails when
+	// one of our transactions may still carry it.
 	Abandon(ctx context.Context, a Authorization) error
 
-	// Refund pays back what the authorization paid, once for each payer and
-	// nonce, whatever our own database remembers. It answers settled or unknown,
-	// as Settle does.
+	// Refund refunds the payment of an authorization, once for each payer and nonce,
+	// whatever our database has stored. It returns settled or unknown, as Settle does.
 	Refund(ctx context.Context, r Refund) (txHash string, err error)
 
-	// Incoming returns the final transfers into our treasuries by authorization,
-	// from the block on.
+	// Incoming returns the final transfers by authorization into our treasuries,
+	// beginning at the block.
 	Incoming(ctx context.Context, from uint64) (Arrivals, error)
 }
 
-// A RefundFinder says what went back, after we forgot it. A Settler may be one.
+// A RefundFinder finds refunds that our database does not have, as after a restore.
+// A Settler may implement it.
 type RefundFinder interface {
-	// Refunded says whether the chain has the refund.
+	// Refunded reports whether the chain has the refund.
 	Refunded(ctx context.Context, r Refund) (bool, error)
 }
 
 // Errors of a Settler.
 var (
-	// ErrAlreadyPaid says that the chain has the very transfer that is asked for.
+	// ErrAlreadyPaid says that the chain has the transfer already.
 	ErrAlreadyPaid = errors.New("the authorization was used to pay us before it was given to us")
 
-	// ErrUnsettleable says that the transfer would fail now, and that nothing of
-	// ours that carries it can still be mined.
+	// ErrUnsettleable says that the transfer would fail now, and that none of our
+	// transactions with it can still be mined.
 	ErrUnsettleable = errors.New("the transfer would fail now")
 
-	// ErrReverted says that a transaction of ours carried the transfer, is final,
-	// and moved nothing. It is not sent again.
+	// ErrReverted says that our transaction with the transfer is final and moved
+	// nothing. It is not sent again.
 	ErrReverted = errors.New("the transfer failed on the chain")
 )
 
-// Funds is what a payer has, at one block, to settle open payments with.
+// Funds are the payer's balance and used nonces at one block.
 type Funds struct {
 	Balance deed.USDC
-	Used    map[string]bool // the nonces asked about that were used or cancelled at that block
+	Used    map[string]bool // those of the requested nonces that were used or cancelled
 }
 
-// A Refund pays back one payment.
+// A Refund is the refund of one payment.
 type Refund struct {
-	PaymentID string // for people; refunds that were signed as plain transfers are found by it
+	PaymentID string // for messages; refunds that were signed as plain transfers are found by it
 	Payer     deed.Wallet
 	Nonce     string // of the payer's authorization
 	Amount    deed.USDC
 }
 
-// Arrivals are what one reading of the chain found.
+// Arrivals are the result of one call of Incoming.
 type Arrivals struct {
 	Transfers []Transfer
 	Unread    []UnreadBlock
 	Next      uint64 // the block to read from next
 }
 
-// An UnreadBlock could not be read, however little was asked for. It is put
-// aside for people, and the blocks behind it are read.
+// An UnreadBlock could not be read, however small the request. It is stored for
+// operators, and the blocks after it are read.
 type UnreadBlock struct {
 	Number uint64
 	Reason string
 }
 
-// A Transfer is money that an authorization moved to us on the chain, whoever
-// sent it there. Its amount is above zero.
+// A Transfer is a transfer to us by authorization, whoever sent the transaction. Its
+// amount is above zero.
 type Transfer struct {
 	Payer  deed.Wallet
 	PayTo  deed.Wallet // which of our treasuries
@@ -118,7 +118,7 @@ type Transfer struct {
 	At     time.Time
 }
 
-// A Payout is money that left one of our refund wallets on the chain.
+// A Payout is a transfer out of one of our refund wallets.
 type Payout struct {
 	To     deed.Wallet
 	Amount deed.USDC
@@ -126,8 +126,8 @@ type Payout struct {
 	Block  uint64
 }
 
-// Reserves are what our own wallets have to work with. Each number says how many
-// the wallet could pay for at the highest fee it would offer now.
+// Reserves are the balances of our wallets. Each count is how many transactions the
+// wallet could pay for at the highest fee that it would offer now.
 type Reserves struct {
 	Gas         *big.Int  // in the gas wallet, in wei
 	Settlements int64     // of one payment each
@@ -136,8 +136,8 @@ type Reserves struct {
 	USDC        deed.USDC // in the refund wallet
 }
 
-// Refused says whether a Settler's err is a refusal. All that is not a refusal
-// leaves the outcome open.
+// Refused reports whether an error of a Settler is a refusal. After any other error
+// the outcome is unknown.
 func Refused(err error) bool {
 	code := deed.CodeOf(err)
 	return code == deed.CodePaymentInvalid || code == deed.CodePaymentInsufficient

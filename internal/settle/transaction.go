@@ -6,21 +6,21 @@ import (
 	"deed.example/deed"
 )
 
-// A Transaction is one that an account of ours signed for the chain. It is
-// written down before it is sent, and sent until the chain has it.
+// A Transaction is one that one of our accounts signed. It is stored before it is
+// sent, and sent until it is mined.
 type Transaction struct {
-	From     deed.Wallet // who signed it and pays its gas
-	Nonce    uint64      // its place among those of From
-	Attempt  int         // how often its purpose was tried, this time included
+	From     deed.Wallet // the signer, who pays its gas
+	Nonce    uint64      // of From
+	Attempt  int         // the number of the attempt of its purpose, counted from 1
 	Hash     string
 	Raw      []byte // the signed bytes
 	SignedAt time.Time
 }
 
-// An Intent asks for the next place among the transactions of an account.
+// An Intent requests the next nonce of an account.
 type Intent struct {
 	From     deed.Wallet
-	First    uint64   // the place, when the account has signed nothing of ours yet
-	Purposes []string // what the transaction is for; one attempt of a purpose is made once
+	First    uint64   // the nonce to use when the store has none for the account
+	Purposes []string // what the transaction is for; each attempt of a purpose is signed once
 	Attempt  int      // of each of them, counted from 1
 }

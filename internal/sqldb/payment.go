@@ -259,7 +259,7 @@ func (s Payments) DelayPayment(ctx context.Context, id string, d order.Delay) er
 }
 
 const selectPayment = `
-	SELECT id, public_id, refund_id, payer, nonce, pay_to, amount, valid_after, valid_before, signature, kind, domain, years, purchase, fingerprint,
+	SELECT id, public_id, refund_id, chain_id, asset, payer, nonce, pay_to, amount, valid_after, valid_before, signature, kind, domain, years, purchase, fingerprint,
 	       state, tx_hash, refund_tx, alias_of, created_at, tries, coalesce(stuck_at, 0)
 	  FROM payments `
 
@@ -277,7 +277,7 @@ func scanPayment(row interface{ Scan(...any) error }) (p order.Payment, err erro
 	var signature, purchase string
 	var alias sql.NullString
 	var created, stuck int64
-	err = row.Scan(&p.ID, &p.PublicID, &p.RefundID, &p.Auth.Payer, &p.Auth.Nonce, &p.Auth.PayTo, &p.Auth.Amount, &p.Auth.ValidAfter, &p.Auth.ValidBefore,
+	err = row.Scan(&p.ID, &p.PublicID, &p.RefundID, &p.Auth.Asset.ChainID, &p.Auth.Asset.Token, &p.Auth.Payer, &p.Auth.Nonce, &p.Auth.PayTo, &p.Auth.Amount, &p.Auth.ValidAfter, &p.Auth.ValidBefore,
 		&signature, &p.Purchase.Kind, &p.Purchase.Name, &p.Purchase.Years, &purchase, &p.Fingerprint,
 		&p.State, &p.TxHash, &p.RefundTx, &alias, &created, &p.Tries, &stuck)
 	if err != nil {

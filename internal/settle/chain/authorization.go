@@ -13,21 +13,20 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/settle"
+	"deed.example/deed/internal/signer"
 )
 
 const maxSignature = 4096 // bytes
 
 var (
-	domainType   = crypto.Keccak256([]byte("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"))
-	transferType = crypto.Keccak256([]byte("TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"))
-
 	// wrappedEnd is the end of a signature that brings along how to make its
 	// wallet (ERC-6492). The token does not know that form.
-	wrappedEnd = bytes.Repeat([]byte{0x64, 0x92}, 16)
+	erc6492Suffix = bytes.Repeat([]byte{0x64, 0x92}, 16)
 )
 
-// An authorization is one in the chain's words.
+// An authorization is a settle.Authorization in the types of the chain.
 type authorization struct {
 	settle.Authorization
 	from, to common.Address
@@ -35,10 +34,10 @@ type authorization struct {
 	sig      []byte // as the token wants it
 }
 
-// read parses an authorization and fails with CodePaymentInvalid for one that
-// no token could take.
+// read parses an authorization. It fails with CodePaymentInvalid when no token
+// could accept it.
 func read(a settle.Authorization) (*authorization, error) {
-	nonce, err := readNonce(a.Nonce)
+	nonce, err := parseNonce(a.Nonce)
 	switch {
 	case err != nil:
 		return nil, invalid("%v", err)
@@ -59,7 +58,7 @@ func read(a settle.Authorization) (*authorization, error) {
 	}, nil
 }
 
-func readNonce(text string) (common.Hash, error) {
+func parseNonce(text string) (common.Hash, error) {
 	nonce, err := hex.DecodeString(strings.TrimPrefix(text, "0x"))
 	if err != nil || len(nonce) != 32 || text != "0x"+hex.EncodeToString(nonce) {
 		return common.Hash{}, errors.New("its nonce is not 0x and 64 lowercase hex digits")
@@ -67,16 +66,18 @@ func readNonce(text string) (common.Hash, error) {
 	return common.Hash(nonce), nil
 }
 
-// checkForm refuses what the token may know, and we do not take.
+// checkForm refuses authorizations that the token may accept and we do not.
 func (s *Settler) checkForm(a *authorization) error {
 	switch {
+	case a.Asset != s.Network.Asset():
+		return invalid("it is signed for another chain or token than %s of %s", s.Network.Token.Address, s.Network.CAIP2())
 	case a.to != s.PayTo:
 		return invalid("it pays to another address than ours")
 	case a.from == s.PayTo:
 		return invalid("it pays from our own address")
 	case len(a.sig) == 0 || len(a.sig) > maxSignature:
 		return invalid("its signature is empty or too long")
-	case bytes.HasSuffix(a.sig, wrappedEnd):
+	case bytes.HasSuffix(a.sig, erc6492Suffix):
 		return invalid("its signature is wrapped (ERC-6492): deploy the wallet first, then sign plainly")
 	}
 	return nil
@@ -87,31 +88,26 @@ func isWallet(w deed.Wallet) bool {
 	return err == nil && parsed == w
 }
 
-// invalid returns the refusal of a payment.
+// invalid returns the error that refuses a payment.
 func invalid(format string, args ...any) error {
 	return deed.Errorf(deed.CodePaymentInvalid, "the payment is invalid: "+format, args...)
 }
 
 func word(n *big.Int) []byte { return common.LeftPadBytes(n.Bytes(), 32) }
 
-// separator returns the EIP-712 domain of the token.
-func (s *Settler) separator() common.Hash {
-	return crypto.Keccak256Hash(domainType, crypto.Keccak256([]byte(s.Name)), crypto.Keccak256([]byte(s.Version)),
-		word(new(big.Int).SetUint64(s.ChainID)), common.LeftPadBytes(s.USDC[:], 32))
+// typedData returns what the payer signs (EIP-3009).
+func (a *authorization) typedData(domain network.Domain) signer.TypedData {
+	return signer.TypedData{Domain: domain, Type: "TransferWithAuthorization", Fields: []signer.Field{
+		signer.Address("from", a.Payer), signer.Address("to", a.PayTo), signer.Uint256("value", int64(a.Amount)),
+		signer.Uint256("validAfter", a.ValidAfter), signer.Uint256("validBefore", a.ValidBefore), signer.Bytes32("nonce", a.nonce),
+	}}
 }
 
-// digest returns what the payer signs (EIP-712).
-func (a *authorization) digest(separator common.Hash) common.Hash {
-	what := crypto.Keccak256(transferType, common.LeftPadBytes(a.from[:], 32), common.LeftPadBytes(a.to[:], 32),
-		word(big.NewInt(int64(a.Amount))), word(big.NewInt(a.ValidAfter)), word(big.NewInt(a.ValidBefore)), a.nonce[:])
-	return crypto.Keccak256Hash([]byte{0x19, 1}, separator[:], what)
-}
-
-// signedByKey says whether the payer's own key made the signature. A payer
-// with code may still be asked for another one.
-func (a *authorization) signedByKey(separator common.Hash) bool {
-	signer, ok := recoverSigner(a.digest(separator), a.sig)
-	return ok && signer == a.from
+// signedByKey reports whether the payer's key made the signature. A payer with
+// code may accept other signatures, too.
+func (a *authorization) signedByKey(domain network.Domain) bool {
+	account, ok := recoverSigner(a.typedData(domain).Digest(), a.sig)
+	return ok && account == a.from
 }
 
 // call encodes the call that settles it.
@@ -120,8 +116,8 @@ func (a *authorization) call() []byte {
 		big.NewInt(a.ValidAfter), big.NewInt(a.ValidBefore), a.nonce, a.sig)
 }
 
-// purpose is what its transactions are written down for. The token is part of
-// it, and the store adds the chain.
+// purpose identifies its transactions in the store. It contains the token; the
+// store adds the chain.
 func (a *authorization) purpose(token common.Address) string {
 	return fmt.Sprintf("settle %x %s %s", token, a.Payer, a.Nonce)
 }

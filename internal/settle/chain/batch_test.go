@@ -46,7 +46,7 @@ func (env *testEnv) together(s *chain.Settler, first settle.Authorization, other
 		all = append(all, env.settleLater(s, a))
 	}
 	env.wait(func() bool { return s.Waiting() == 1+len(others) })
-	env.proxy.mend()
+	env.proxy.repair()
 	return alone, all
 }
 
@@ -68,7 +68,7 @@ func TestPaymentsThatWaitTogetherShareATransaction(t *testing.T) {
 		if env.moved() != 66 {
 			t.Errorf("got %d transfers, want 66", env.moved())
 		}
-		env.noGap(env.cfg.GasKey)
+		env.noGap(env.gasKey)
 		t.Logf("gas: %d alone, %d each in a batch of 64", env.gasUsed(hash), env.gasUsed(batch)/64)
 	})
 }
@@ -88,7 +88,7 @@ func TestOneOfABatchFails(t *testing.T) {
 		drained := make(chan struct{})
 		go func() {
 			defer close(drained)
-			env.stranger(drain)
+			env.thirdParty(drain)
 		}()
 		env.inPool(1) // it comes before ours
 		alone, both := env.together(s, env.payFrom(keys[2], "1"), poor, rich)
@@ -114,7 +114,7 @@ func TestOneOfABatchFails(t *testing.T) {
 		if got := <-env.settleLater(env.settler(), poor); !errors.Is(got.err, settle.ErrUnsettleable) {
 			t.Errorf("abandoned: got %q, %v, want %v", got.txHash, got.err, settle.ErrUnsettleable)
 		}
-		env.noGap(env.cfg.GasKey)
+		env.noGap(env.gasKey)
 	})
 }
 
@@ -134,7 +134,7 @@ func TestTwoNodes(t *testing.T) {
 		if env == nil {
 			env = newEnv(t, db)
 		}
-		env.cfg.Store = sqldb.Settlements{DB: db, ChainID: env.cfg.ChainID}
+		env.cfg.Store = sqldb.Settlements{DB: db, ChainID: env.cfg.Network.ChainID}
 		env.cfg.Client = patient(env.url)
 		nodes = append(nodes, env.settler())
 	}
@@ -167,7 +167,7 @@ func TestTwoNodes(t *testing.T) {
 	if got := env.usdc("0x00000000000000000000000000000000000000dd"); env.moved() != 100 || got != 5 {
 		t.Errorf("got %d transfers and %s back, want 100 and 0.000005", env.moved(), got)
 	}
-	env.noGap(env.cfg.GasKey)
-	env.noGap(env.cfg.RefundKey)
-	t.Logf("100 payments on two nodes in %d transactions", env.nonceOf(env.cfg.GasKey))
+	env.noGap(env.gasKey)
+	env.noGap(env.refundKey)
+	t.Logf("100 payments on two nodes in %d transactions", env.nonceOf(env.gasKey))
 }

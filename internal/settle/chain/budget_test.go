@@ -7,7 +7,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/devchain"
-	"deed.example/deed/internal/settle/chain"
+	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
@@ -46,7 +46,9 @@ func (env *testEnv) baseLike(period time.Duration) {
 // at our wallets every 60.
 func TestCallsStayInTheBudget(t *testing.T) {
 	env := newEnv(t, sqldbtest.SQLite(t))
-	env.cfg.Depth, env.cfg.BlockTime = chain.DefaultDepth, time.Second
+	base, _ := network.ByChainID(env.cfg.Network.ChainID)
+	env.cfg.Network = base
+	env.cfg.Network.BlockTime = time.Second
 	s := env.settler()
 	a := env.pay("1")
 	a.Amount = 1000 * deed.Cent // a name: two blocks deep

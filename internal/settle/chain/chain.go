@@ -1,23 +1,23 @@
-// Package chain asks an EVM chain, over any JSON-RPC endpoint, and moves USDC
-// on it.
+// Package chain reads an EVM chain, over any JSON-RPC endpoint, and moves USDC on
+// it.
 //
-// Client answers whether a wallet signed. A plain wallet is answered by
-// arithmetic, one made of code answers for itself (ERC-1271, ERC-6492), in one
-// call that changes nothing and is bounded in gas, time and number. When the
-// chain does not answer, nobody knows, and that is an error, never a no.
+// Client verifies signatures of wallets. That of a plain wallet is recovered
+// locally; a contract wallet verifies its own (ERC-1271, ERC-6492), in one call
+// that changes nothing and is limited in gas, time and concurrency. When the chain
+// does not respond, the result is unknown: that is an error, never a "no".
 //
-// Settler settles payments and refunds, each in a lane of its own. Callers wait,
-// and one of them works for all of its lane, in rounds: look at the final block,
-// and answer those whose fate it shows; for the others, simulate the transfer,
-// store the signed transaction with its nonce, and only then send it. What is
-// signed is sent until it is mined. What was mined is never stored: the chain is
-// asked each time, so a crash, a lost answer, a stranger who was faster, a
-// restored backup and a reorganisation are one case. A payment is settled by its
-// logs alone, and refused only when the final block shows that the money cannot
-// move any more.
+// Settler settles payments and makes refunds, each in a lane of its own. Callers
+// wait, and one of them works for all in its lane, in rounds: read the final block
+// and return the outcomes that it shows; for the other waits, simulate the
+// transfer, store the signed transaction with its nonce, and only then send it.
+// Signed transactions are sent until they are mined. What was mined is never
+// stored: it is read from the chain each time, so a crash, a lost response, a third
+// party that was faster, a restored backup and a reorganisation are the same case.
+// A payment is settled by its logs alone, and refused only when the final block
+// shows that the money cannot move any more.
 //
-// Strangers write to the chain, so no answer is trusted to be small: logs are
-// asked for by token, topics and block range, and a range that is refused is
+// Anyone can write to the chain, so no response is trusted to be small: logs are
+// requested by token, topics and block range, and a range that is refused is
 // halved. Receipts are read of our own transactions only.
 package chain
 
@@ -34,25 +34,25 @@ import (
 )
 
 const (
-	callTimeout  = 5 * time.Second  // for one answer, unless somebody says otherwise
-	retryTimeout = 15 * time.Second // for all tries of one call
-	maxAnswer    = 4 << 20          // bytes
-	maxAtOnce    = 8                // calls under way
+	callTimeout  = 5 * time.Second  // for one response, by default
+	retryTimeout = 15 * time.Second // for all attempts of one call
+	maxResponse  = 4 << 20          // bytes
+	maxAtOnce    = 8                // concurrent calls
 	firstBackoff = 100 * time.Millisecond
 	maxBackoff   = 5 * time.Second
 )
 
-// Client asks one endpoint, and another one when that does not answer. Make one
-// with Dial, and change its fields before the first use only.
+// Client calls an endpoint, and the next one when that fails. Make one with Dial,
+// and change its fields before the first use only.
 type Client struct {
-	Timeout   time.Duration // for one answer, the wait for a slot included
-	Retry     time.Duration // for all tries of a call that the endpoint is too busy for
-	Backoff   time.Duration // before the second try; it doubles each time
-	MaxAnswer int64         // bytes
-	ChainID   uint64        // that every endpoint must be on; 0 for that of the first
+	Timeout     time.Duration // for one response, including the wait for a slot
+	Retry       time.Duration // for all attempts of a call while the endpoints are busy
+	Backoff     time.Duration // before the second attempt; it doubles each time
+	MaxResponse int64         // bytes
+	ChainID     uint64        // that every endpoint must be on; 0 for that of the first
 
 	endpoints *endpoints
-	slots     chan struct{} // holds a token for each call under way
+	slots     chan struct{} // holds a token for each call in progress
 }
 
 // Dial returns a client for the endpoints at the given addresses, all of one
@@ -60,11 +60,11 @@ type Client struct {
 func Dial(urls ...string) *Client {
 	transport := &http.Client{
 		Transport: &http.Transport{MaxIdleConnsPerHost: maxAtOnce, IdleConnTimeout: time.Minute},
-		// An endpoint that sends us elsewhere is not the one we were told of.
+		// A redirect leads to an endpoint that was not configured.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	c := &Client{
-		Timeout: callTimeout, Retry: retryTimeout, Backoff: firstBackoff, MaxAnswer: maxAnswer,
+		Timeout: callTimeout, Retry: retryTimeout, Backoff: firstBackoff, MaxResponse: maxResponse,
 		endpoints: &endpoints{http: transport}, slots: make(chan struct{}, maxAtOnce),
 	}
 	for i, url := range urls {
@@ -73,11 +73,11 @@ func Dial(urls ...string) *Client {
 	return c
 }
 
-// SetLogger makes the client say which endpoints it does not use, and why. It
-// may be called at any time.
+// SetLogger makes the client log which endpoints it does not use, and why. It may
+// be called at any time.
 func (c *Client) SetLogger(log *slog.Logger) { c.endpoints.log.Store(log) }
 
-// separate returns a client of the same endpoints with slots of its own.
+// separate returns a client for the same endpoints with its own slots.
 func (c *Client) separate(slots int) *Client {
 	other := *c
 	other.slots = make(chan struct{}, slots)
@@ -87,20 +87,21 @@ func (c *Client) separate(slots int) *Client {
 // Calls returns how many requests were sent to the endpoints.
 func (c *Client) Calls() int64 { return c.endpoints.calls.Load() }
 
-// A RemoteError is an answer that says why there is none.
+// A RemoteError is the error in a JSON-RPC response.
 type RemoteError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
 }
 
-func (e *RemoteError) Error() string { return fmt.Sprintf("the chain says %d: %s", e.Code, e.Message) }
+func (e *RemoteError) Error() string { return fmt.Sprintf("JSON-RPC error %d: %s", e.Code, e.Message) }
 
 const (
-	codeReverted = 3      // a call that the EVM took back
-	codeLimit    = -32005 // a limit is reached: of requests, or of what one asks for
+	codeReverted = 3      // a call that reverted
+	codeLimit    = -32005 // a limit on requests, or on the size of one
 )
 
-// rateLimited says whether the endpoint wants fewer calls, and not another one.
+// rateLimited reports whether the endpoint limits the rate of calls, and does not
+// object to this call.
 func (e *RemoteError) rateLimited(method string) bool {
 	text := strings.ToLower(e.Message)
 	for _, words := range []string{"rate limit", "too many requests", "request limit", "request rate", "compute units"} {
@@ -108,37 +109,38 @@ func (e *RemoteError) rateLimited(method string) bool {
 			return true
 		}
 	}
-	return e.Code == codeLimit && method != "eth_getLogs" // which has limits of another kind
+	return e.Code == codeLimit && method != "eth_getLogs" // whose limits are on the range of blocks
 }
 
-// A busyError is an endpoint that cannot answer just now.
+// A busyError is returned for an endpoint that is overloaded or limits our rate.
 type busyError struct {
 	cause error
-	after time.Duration // that it asks us to wait; 0 when it does not say
+	after time.Duration // from Retry-After; 0 without one
 }
 
 func (e *busyError) Error() string { return e.cause.Error() }
 func (e *busyError) Unwrap() error { return e.cause }
 
-// call asks one question and reads the answer into out. While the endpoints are
-// busy it asks again, ever more slowly, until the context or Retry ends.
+// call makes one JSON-RPC call and decodes the result into out. While the
+// endpoints are busy it retries with exponential backoff, until the context or
+// Retry ends.
 func (c *Client) call(ctx context.Context, out any, method string, params ...any) error {
-	question, err := encodeCall(method, params)
+	body, err := encodeCall(method, params)
 	if err != nil {
 		return err
 	}
 	ends := time.Now().Add(c.Retry)
 	for backoff := c.Backoff; ; backoff = min(2*backoff, maxBackoff) {
-		err := c.once(ctx, out, method, question)
+		err := c.once(ctx, out, method, body)
 		busy, ok := errors.AsType[*busyError](err)
 		if !ok {
 			return err
 		}
-		pause := max(backoff/2+rand.N(backoff), min(busy.after, maxBackoff))
-		if time.Now().Add(pause).After(ends) {
+		delay := max(backoff/2+rand.N(backoff), min(busy.after, maxBackoff))
+		if time.Now().Add(delay).After(ends) {
 			return err
 		}
-		timer := time.NewTimer(pause)
+		timer := time.NewTimer(delay)
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
@@ -148,8 +150,8 @@ func (c *Client) call(ctx context.Context, out any, method string, params ...any
 	}
 }
 
-// once asks the endpoints one after the other until one answers.
-func (c *Client) once(ctx context.Context, out any, method string, question []byte) error {
+// once tries the endpoints in turn until one responds.
+func (c *Client) once(ctx context.Context, out any, method string, body []byte) error {
 	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
@@ -157,34 +159,34 @@ func (c *Client) once(ctx context.Context, out any, method string, question []by
 	case c.slots <- struct{}{}:
 		defer func() { <-c.slots }()
 	case <-ctx.Done():
-		return fmt.Errorf("wait to ask the chain: %w", ctx.Err())
+		return fmt.Errorf("wait for a free slot to call the chain: %w", ctx.Err())
 	}
-	if err := caller.Err(); err != nil { // our own context hears of it a moment later
-		return fmt.Errorf("wait to ask the chain: %w", err)
+	if err := caller.Err(); err != nil { // it may not have reached the derived context yet
+		return fmt.Errorf("wait for a free slot to call the chain: %w", err)
 	}
-	err := c.ask(ctx, out, method, question)
+	err := c.do(ctx, out, method, body)
 	if err == nil {
 		return nil
 	}
 	if e, ok := err.(*RemoteError); ok {
 		return e
 	}
-	return fmt.Errorf("ask the chain for %s: %w", method, err)
+	return fmt.Errorf("call %s: %w", method, err)
 }
 
-// Ping fails unless an endpoint answers and is on the given chain.
+// Ping fails unless an endpoint responds and is on the given chain.
 func (c *Client) Ping(ctx context.Context, chainID uint64) error {
-	var answer quantity
-	if err := c.call(ctx, &answer, "eth_chainId"); err != nil {
+	var result quantity
+	if err := c.call(ctx, &result, "eth_chainId"); err != nil {
 		return err
 	}
-	if uint64(answer) != chainID {
-		return fmt.Errorf("the endpoint is on chain %d, not on %d", answer, chainID)
+	if uint64(result) != chainID {
+		return fmt.Errorf("the endpoint is on chain %d, not on %d", result, chainID)
 	}
 	return nil
 }
 
-// loggerOf returns the logger, or one that says nothing.
+// loggerOf returns the logger, or one that discards everything.
 func loggerOf(p *atomic.Pointer[slog.Logger]) *slog.Logger {
 	if log := p.Load(); log != nil {
 		return log

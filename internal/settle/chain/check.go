@@ -9,19 +9,19 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/settle"
 )
 
 const (
-	leastAhead = 30 * time.Second // less would expire while we settle
-	mostAhead  = 65 * time.Minute // some clients sign an hour, and clocks differ
+	minValidity = 30 * time.Second // less would expire while we settle
+	maxValidity = 65 * time.Minute // some clients sign an hour, and clocks differ
 )
 
-// Check implements settle.Settler. One call asks the chain for its clock, for what
-// the payer has, for what became of the nonces, and for what the transfer itself
-// would do, for the fees and from the sender that we would use. The last is the
-// honest answer: it knows wallets made of code, black lists, and all that we do
-// not.
+// Check implements settle.Settler. One batched call reads the chain's time, the
+// payer's balance and the states of the nonces, and simulates the transfer with
+// the fees and the sender that we would use. The simulation is authoritative: it
+// covers contract wallets, blacklists and every other rule of the token.
 func (s *Settler) Check(ctx context.Context, a settle.Authorization, open []string) (settle.Funds, error) {
 	auth, err := read(a)
 	if err != nil {
@@ -30,53 +30,53 @@ func (s *Settler) Check(ctx context.Context, a settle.Authorization, open []stri
 	if err := s.checkForm(auth); err != nil {
 		return settle.Funds{}, err
 	}
-	members := []member{
-		{s.Multicall, true, pack(batchABI, "getBlockNumber")},
-		{s.Multicall, true, pack(batchABI, "getCurrentBlockTimestamp")},
-		{s.USDC, true, pack(tokenABI, "authorizationState", auth.from, auth.nonce)},
-		{s.USDC, true, pack(tokenABI, "balanceOf", auth.from)},
+	members := []batchCall{
+		{s.multicall, true, pack(batchABI, "getBlockNumber")},
+		{s.multicall, true, pack(batchABI, "getCurrentBlockTimestamp")},
+		{s.token, true, pack(tokenABI, "authorizationState", auth.from, auth.nonce)},
+		{s.token, true, pack(tokenABI, "balanceOf", auth.from)},
 	}
 	for _, text := range open {
-		nonce, err := readNonce(text)
+		nonce, err := parseNonce(text)
 		if err != nil {
 			return settle.Funds{}, fmt.Errorf("check the payment of %s: %w", a.Payer, err)
 		}
-		members = append(members, member{s.USDC, true, pack(tokenABI, "authorizationState", auth.from, nonce)})
+		members = append(members, batchCall{s.token, true, pack(tokenABI, "authorizationState", auth.from, nonce)})
 	}
-	members = append(members, member{s.USDC, true, auth.call()}) // last: it changes what the others would say
+	members = append(members, batchCall{s.token, true, auth.call()}) // last: it changes what the others would say
 	offer, err := s.reads.fees(ctx)
 	if err != nil {
 		return settle.Funds{}, fmt.Errorf("check the payment of %s: %w", a.Payer, err)
 	}
-	q := question{from: s.gasWallet(), to: s.Multicall, data: pack(batchABI, "aggregate3", members), gas: contractGas + stateGas*uint64(len(members)), fees: offer}
-	answers, err := s.Client.askBatch(ctx, q, "latest")
+	q := callMsg{from: s.gasWallet(), to: s.multicall, data: pack(batchABI, "aggregate3", members), gas: contractGas + stateGas*uint64(len(members)), fees: offer}
+	results, err := s.Client.callBatch(ctx, q, "latest")
 	if err != nil {
 		return settle.Funds{}, fmt.Errorf("check the payment of %s: %w", a.Payer, err)
 	}
-	return s.judge(ctx, auth, open, answers)
+	return s.evaluate(ctx, auth, open, results)
 }
 
-// judge reads the answers of a check, in the order of its questions.
-func (s *Settler) judge(ctx context.Context, a *authorization, open []string, answers []outcome) (settle.Funds, error) {
-	last := len(answers) - 1
+// evaluate reads the results of a check, in the order of its calls.
+func (s *Settler) evaluate(ctx context.Context, a *authorization, open []string, results []callResult) (settle.Funds, error) {
+	last := len(results) - 1
 	numbers := make([]*big.Int, last)
 	for i := range numbers {
 		var err error
-		if numbers[i], err = answers[i].number(); err != nil {
+		if numbers[i], err = results[i].number(); err != nil {
 			return settle.Funds{}, fmt.Errorf("check the payment of %s: %w", a.Payer, err)
 		}
 	}
 	head, now, used, balance := numbers[0], numbers[1], numbers[2].Sign() != 0, numbers[3]
 	if used {
-		return settle.Funds{}, s.judgeUsed(ctx, a, head.Uint64())
+		return settle.Funds{}, s.evaluateUsed(ctx, a, head.Uint64())
 	}
 	if err := checkTime(a.Authorization, now.Int64()); err != nil {
 		return settle.Funds{}, err
 	}
-	if err := checkTransfer(a.Authorization, answers[last], balance); err != nil {
+	if err := checkTransfer(a.Authorization, results[last], balance); err != nil {
 		return settle.Funds{}, err
 	}
-	funds := settle.Funds{Balance: countable(balance), Used: map[string]bool{}}
+	funds := settle.Funds{Balance: toUSDC(balance), Used: map[string]bool{}}
 	for i, nonce := range open {
 		if numbers[4+i].Sign() != 0 {
 			funds.Used[nonce] = true
@@ -85,9 +85,9 @@ func (s *Settler) judge(ctx context.Context, a *authorization, open []string, an
 	return funds, nil
 }
 
-// judgeUsed tells what became of an authorization that was used before it came
-// to us.
-func (s *Settler) judgeUsed(ctx context.Context, a *authorization, head uint64) error {
+// evaluateUsed returns the error for an authorization that was used before we
+// received it.
+func (s *Settler) evaluateUsed(ctx context.Context, a *authorization, head uint64) error {
 	own, err := s.wallets(ctx)
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func (s *Settler) judgeUsed(ctx context.Context, a *authorization, head uint64) 
 	u, err := s.reads.spentOn(ctx, a.from, a.nonce, 0, head, own.treasuries)
 	switch {
 	case err != nil:
-		return fmt.Errorf("look for what the nonce of %s was used for: %w", a.Payer, err)
+		return fmt.Errorf("find what the nonce of %s was used for: %w", a.Payer, err)
 	case u.paid(a.Amount, own.treasuries):
 		return fmt.Errorf("transaction %s: %w", u.txHash, settle.ErrAlreadyPaid)
 	case u.cancelled:
@@ -104,31 +104,33 @@ func (s *Settler) judgeUsed(ctx context.Context, a *authorization, head uint64) 
 	return invalid("its nonce was used for another transfer before")
 }
 
-// countable returns a balance, and the most we can count for one that is larger.
-func countable(n *big.Int) deed.USDC {
+// toUSDC returns a balance as USDC, and the largest amount for one that does not
+// fit.
+func toUSDC(n *big.Int) deed.USDC {
 	if !n.IsInt64() {
-		return deepest
+		return network.AnyAmount
 	}
 	return deed.USDC(n.Int64())
 }
 
-// checkTime judges the window by the chain's clock.
+// checkTime compares the validity period with the chain's time.
 func checkTime(a settle.Authorization, now int64) error {
 	switch {
 	case a.ValidAfter >= now:
 		return invalid("it is not valid yet")
 	case a.ValidBefore <= now:
 		return invalid("it has expired")
-	case a.ValidBefore < now+int64(leastAhead/time.Second):
-		return invalid("it expires too soon: sign at least %d seconds ahead", leastAhead/time.Second)
-	case a.ValidBefore > now+int64(mostAhead/time.Second):
-		return invalid("it expires too late: sign at most %d minutes ahead", mostAhead/time.Minute)
+	case a.ValidBefore < now+int64(minValidity/time.Second):
+		return invalid("it expires too soon: sign at least %d seconds ahead", minValidity/time.Second)
+	case a.ValidBefore > now+int64(maxValidity/time.Second):
+		return invalid("it expires too late: sign at most %d minutes ahead", maxValidity/time.Minute)
 	}
 	return nil
 }
 
-// checkTransfer reads why the transfer would fail, in the words of the token.
-func checkTransfer(a settle.Authorization, o outcome, balance *big.Int) error {
+// checkTransfer returns why the simulated transfer failed, from the token's
+// revert reason.
+func checkTransfer(a settle.Authorization, o callResult, balance *big.Int) error {
 	if o.Success {
 		return nil
 	}
@@ -149,7 +151,7 @@ func checkTransfer(a settle.Authorization, o outcome, balance *big.Int) error {
 		return invalid("its signature is not the payer's")
 	case balance.Cmp(big.NewInt(int64(a.Amount))) < 0:
 		return deed.Errorf(deed.CodePaymentInsufficient, "the wallet %s has %s USDC, and %s are asked",
-			a.Payer, countable(balance), a.Amount)
+			a.Payer, toUSDC(balance), a.Amount)
 	}
 	return invalid("the chain refuses the transfer")
 }

@@ -52,6 +52,8 @@ func TestCheck(t *testing.T) {
 			"another payee":       {with(func(a *settle.Authorization) { a.PayTo = barred }), invalid},
 			"nothing":             {with(func(a *settle.Authorization) { a.Amount = 0 }), invalid},
 			"less than nothing":   {without(func(a *settle.Authorization) { a.Amount = -1 }), invalid},
+			"another chain":       {without(func(a *settle.Authorization) { a.Asset.ChainID = 8453 }), invalid},
+			"another token":       {without(func(a *settle.Authorization) { a.Asset.Token = a.Payer }), invalid},
 			"one more":            {without(func(a *settle.Authorization) { a.Amount++ }), invalid},
 			"expired":             {with(func(a *settle.Authorization) { a.ValidBefore = now - 1 }), invalid},
 			"10 seconds ahead":    {with(func(a *settle.Authorization) { a.ValidBefore = now + 10 }), invalid},
@@ -60,12 +62,12 @@ func TestCheck(t *testing.T) {
 			"not yet valid":       {with(func(a *settle.Authorization) { a.ValidAfter = now + 60 }), invalid},
 			"a short nonce":       {without(func(a *settle.Authorization) { a.Nonce = a.Nonce[:64] }), invalid},
 			"a nonce in capitals": {without(func(a *settle.Authorization) { a.Nonce = "0x" + strings.ToUpper(a.Nonce[2:]) }), invalid},
-			"another payer":       {without(func(a *settle.Authorization) { a.Payer = walletAt(crypto.PubkeyToAddress(env.cfg.RefundKey.PublicKey)) }), invalid},
+			"another payer":       {without(func(a *settle.Authorization) { a.Payer = walletAt(crypto.PubkeyToAddress(env.refundKey.PublicKey)) }), invalid},
 			"a changed bit":       {without(func(a *settle.Authorization) { a.Signature[3] ^= 1 }), invalid},
 			"no signature":        {without(func(a *settle.Authorization) { a.Signature = nil }), invalid},
 			"66 bytes":            {without(func(a *settle.Authorization) { a.Signature = append(a.Signature, 0) }), invalid},
 			"long signature":      {without(func(a *settle.Authorization) { a.Signature = make([]byte, 5000) }), invalid},
-			"wrapped":             {without(func(a *settle.Authorization) { a.Signature = wrap(env.cfg.USDC, nil, a.Signature) }), invalid},
+			"wrapped":             {without(func(a *settle.Authorization) { a.Signature = wrap(env.token, nil, a.Signature) }), invalid},
 			"its twin":            {without(func(a *settle.Authorization) { a.Signature = twin(a.Signature) }), invalid},
 			"barred":              {env.payFrom(barredKey, "1"), invalid},
 			"cancelled":           {env.pay("cancelled"), invalid},
@@ -75,7 +77,7 @@ func TestCheck(t *testing.T) {
 				t.Errorf("%s: got %v, want %q", name, err, tt.want)
 			}
 		}
-		if env.nonceOf(env.cfg.GasKey) != 0 || env.moved() != 0 {
+		if env.nonceOf(env.gasKey) != 0 || env.moved() != 0 {
 			t.Error("a check changed something")
 		}
 		env.act(devchain.USDC, selector("pause()"))
@@ -100,7 +102,7 @@ func twin(sig []byte) []byte {
 func TestWalletOfCodePays(t *testing.T) {
 	eachEnv(t, func(t *testing.T, env *testEnv) {
 		s := env.settler()
-		b := &bench{Chain: env.Chain}
+		b := &testChain{Chain: env.Chain}
 		owner, ownerWallet := newKey(t)
 		w := b.walletOf(t, ownerWallet, [32]byte{1})
 		env.act(devchain.WalletFactory, b.createWallet(t, ownerWallet, [32]byte{1}))
@@ -117,10 +119,10 @@ func TestWalletOfCodePays(t *testing.T) {
 		if env.settled(all[2]) != other || hash == other {
 			t.Errorf("got %s with the plain wallets' %s", hash, other)
 		}
-		stranger, _ := newKey(t)
+		thirdParty, _ := newKey(t)
 		bad := env.payFrom(owner, "2")
 		bad.Payer = w
-		if _, err := s.Check(t.Context(), env.signed(stranger, bad), nil); deed.CodeOf(err) != deed.CodePaymentInvalid {
+		if _, err := s.Check(t.Context(), env.signed(thirdParty, bad), nil); deed.CodeOf(err) != deed.CodePaymentInvalid {
 			t.Errorf("a stranger's signature: got %v, want %s", err, deed.CodePaymentInvalid)
 		}
 		burner := b.deploy(t, "5b600056")
@@ -137,7 +139,7 @@ func TestWalletOfCodePays(t *testing.T) {
 func TestWalletThatBorrowsCode(t *testing.T) {
 	eachEnv(t, func(t *testing.T, env *testEnv) {
 		s := env.settler()
-		no := (&bench{Chain: env.Chain}).deploy(t, "63ffffffff60e01b60005260206000f3")
+		no := (&testChain{Chain: env.Chain}).deploy(t, "63ffffffff60e01b60005260206000f3")
 		auth, err := types.SignSetCode(env.payer, types.SetCodeAuthorization{
 			ChainID: *uint256.NewInt(devchain.ChainID), Address: common.HexToAddress(string(no)), Nonce: 1,
 		})
@@ -164,12 +166,12 @@ func TestWalletThatBorrowsCode(t *testing.T) {
 func TestOpenMakesSure(t *testing.T) {
 	env := newEnv(t, sqldbtest.SQLite(t))
 	for name, change := range map[string]func(*chain.Config){
-		"another chain":   func(c *chain.Config) { c.ChainID = 8453 },
-		"another name":    func(c *chain.Config) { c.Name = "USD Coin" },
-		"another version": func(c *chain.Config) { c.Version = "1" },
-		"another token":   func(c *chain.Config) { c.USDC = c.Multicall },
-		"one key for two": func(c *chain.Config) { c.RefundKey = c.GasKey },
-		"the treasury's":  func(c *chain.Config) { c.PayTo = crypto.PubkeyToAddress(c.GasKey.PublicKey) },
+		"another chain":   func(c *chain.Config) { c.Network.ChainID = 8453 },
+		"another name":    func(c *chain.Config) { c.Network.Token.Name = "USD Coin" },
+		"another version": func(c *chain.Config) { c.Network.Token.Version = "1" },
+		"another token":   func(c *chain.Config) { c.Network.Token.Address = c.Network.Multicall },
+		"one key for two": func(c *chain.Config) { c.RefundSigner = c.GasSigner },
+		"the treasury's":  func(c *chain.Config) { c.PayTo = addressOf(c.GasSigner.Address()) },
 	} {
 		cfg := env.cfg
 		change(&cfg)
@@ -179,10 +181,15 @@ func TestOpenMakesSure(t *testing.T) {
 	}
 }
 
-func TestDefaultDepth(t *testing.T) {
-	for amount, want := range map[deed.USDC]uint64{100_000: 1, 100_001: 2, 50_000_000: 2, 50_000_001: chain.Safe} {
-		if got := chain.DefaultDepth(amount); got != want {
-			t.Errorf("%s: got %d, want %d", amount, got, want)
-		}
+// Money on another chain may have moved there, so this chain does not refuse it.
+func TestSettleForAnotherChain(t *testing.T) {
+	env := newEnv(t, sqldbtest.SQLite(t))
+	a := env.pay("1")
+	a.Asset.ChainID = 8453
+	if hash, err := env.settler().Settle(t.Context(), a); err == nil || settle.Refused(err) {
+		t.Errorf("got %q, %v, want an open outcome", hash, err)
+	}
+	if env.moved() != 0 || len(env.signedBy(env.gasKey)) != 0 {
+		t.Error("something was signed")
 	}
 }

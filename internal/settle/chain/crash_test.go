@@ -51,8 +51,8 @@ func TestCrashes(t *testing.T) {
 				if env.moved() != 1 || env.usdc(payee) != 7 {
 					t.Errorf("got %d transfers and %s back", env.moved(), env.usdc(payee))
 				}
-				env.noGap(env.cfg.GasKey)
-				env.noGap(env.cfg.RefundKey)
+				env.noGap(env.gasKey)
+				env.noGap(env.refundKey)
 			})
 		})
 	}

@@ -13,10 +13,10 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// probeInterval is how long an endpoint that failed is left alone.
+// probeInterval is how long an endpoint that failed is not called.
 const probeInterval = 30 * time.Second
 
-// endpoints are what several clients share.
+// endpoints are shared by several clients.
 type endpoints struct {
 	http  *http.Client
 	all   []*endpoint // the preferred one first
@@ -25,31 +25,32 @@ type endpoints struct {
 	pause atomic.Int64 // nanoseconds instead of probeInterval; 0 in production
 
 	mu    sync.Mutex
-	chain *identity // of the first endpoint that answered; guarded by mu
+	chain *identity // of the first verified endpoint; guarded by mu
 }
 
-// An identity tells chains apart. Two chains may share an id, as forks do.
+// An identity identifies a chain. Two chains may have the same ID, as forks do.
 type identity struct {
 	id      uint64
 	genesis common.Hash
 }
 
-// An endpoint is used only after its identity was compared, and is compared
-// again when its connection was lost.
+// An endpoint is used only after its identity was verified. It is verified again
+// after its connection was lost.
 type endpoint struct {
-	number int // counted from 1: its address may hold a key, and is never told
+	number int // counted from 1, for logs: the URL may contain a key
 	url    string
 
 	mu       sync.Mutex // guards the fields below
-	chainID  *uint64    // as it told; nil when it was not asked since it failed
+	chainID  *uint64    // as it reported; nil when it was not requested since it failed
 	verified bool
-	retryAt  time.Time // when it failed: not before
+	retryAt  time.Time // zero while it works
 	probing  bool
-	said     string // the last reason that was logged
+	logged   string // the last reason that was logged
 }
 
-// candidates returns the endpoints in the order they should be asked. One that
-// failed is probed beside the calls, so that it is used again when it is back.
+// candidates returns the endpoints in the order of preference. Those that failed
+// are probed in the background, so that they are used again when they have
+// recovered.
 func (c *Client) candidates() []*endpoint {
 	var good, failed []*endpoint
 	for _, e := range c.endpoints.all {
@@ -69,7 +70,7 @@ func (c *Client) candidates() []*endpoint {
 	return append(good, failed...)
 }
 
-// probe looks, in the background, whether a failed endpoint is back.
+// probe checks in the background whether a failed endpoint has recovered.
 func (c *Client) probe(e *endpoint) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -90,17 +91,17 @@ func (c *Client) probe(e *endpoint) {
 	}()
 }
 
-// ask asks one endpoint after the other. Each has its share of the time.
-func (c *Client) ask(ctx context.Context, out any, method string, question []byte) error {
+// do tries one endpoint after the other. Each has an equal share of the timeout.
+func (c *Client) do(ctx context.Context, out any, method string, body []byte) error {
 	var errs []error
 	var busy *busyError
 	for _, e := range c.candidates() {
-		err := c.askOne(ctx, e, out, method, question)
+		err := c.requestFrom(ctx, e, out, method, body)
 		if err == nil {
 			return nil
 		}
-		if _, ok := errors.AsType[*RemoteError](err); ok && !isBusy(err) || errors.Is(err, errLargeAnswer) {
-			return err // the others would say the same
+		if _, ok := errors.AsType[*RemoteError](err); ok && !isBusy(err) || errors.Is(err, errLargeResponse) {
+			return err // the others would return the same
 		}
 		if b, ok := errors.AsType[*busyError](err); ok && (busy == nil || b.after < busy.after) {
 			busy = b
@@ -118,7 +119,7 @@ func isBusy(err error) bool {
 	return ok
 }
 
-func (c *Client) askOne(ctx context.Context, e *endpoint, out any, method string, question []byte) error {
+func (c *Client) requestFrom(ctx context.Context, e *endpoint, out any, method string, body []byte) error {
 	whole := ctx
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout/time.Duration(len(c.endpoints.all)))
 	defer cancel()
@@ -130,10 +131,10 @@ func (c *Client) askOne(ctx context.Context, e *endpoint, out any, method string
 		err = c.verify(ctx, e)
 	}
 	if err == nil {
-		err = c.post(ctx, e, out, method, question)
+		err = c.post(ctx, e, out, method, body)
 	}
 	_, remote := errors.AsType[*RemoteError](err)
-	if err != nil && !remote && !isBusy(err) && !errors.Is(err, errLargeAnswer) && whole.Err() == nil {
+	if err != nil && !remote && !isBusy(err) && !errors.Is(err, errLargeResponse) && whole.Err() == nil {
 		c.fail(e, err)
 	}
 	return err
@@ -141,15 +142,15 @@ func (c *Client) askOne(ctx context.Context, e *endpoint, out any, method string
 
 var errWrongChain = errors.New("it is on another chain than the others")
 
-// verify compares the endpoint's chain with the one we are on. What a busy
-// endpoint has answered is not asked again.
+// verify compares the endpoint's chain with ours. The chain ID of an endpoint
+// that was busy is not requested again.
 func (c *Client) verify(ctx context.Context, e *endpoint) error {
 	id, err := c.chainOf(ctx, e)
 	if err != nil {
 		return err
 	}
 	var first *block
-	if err := c.askPlain(ctx, e, &first, "eth_getBlockByNumber", "0x0", false); err != nil {
+	if err := c.requestPlain(ctx, e, &first, "eth_getBlockByNumber", "0x0", false); err != nil {
 		return err
 	}
 	if first == nil {
@@ -160,14 +161,15 @@ func (c *Client) verify(ctx context.Context, e *endpoint) error {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.said != "" {
+	if e.logged != "" {
 		loggerOf(&c.endpoints.log).Info("an RPC endpoint is used again", "endpoint", e.number)
 	}
-	e.verified, e.retryAt, e.said = true, time.Time{}, ""
+	e.verified, e.retryAt, e.logged = true, time.Time{}, ""
 	return nil
 }
 
-// chainOf returns the endpoint's chain id, asked once for each connection.
+// chainOf returns the endpoint's chain ID, which is requested once for each
+// connection.
 func (c *Client) chainOf(ctx context.Context, e *endpoint) (uint64, error) {
 	e.mu.Lock()
 	known := e.chainID
@@ -175,11 +177,11 @@ func (c *Client) chainOf(ctx context.Context, e *endpoint) (uint64, error) {
 	if known != nil {
 		return *known, nil
 	}
-	var answer quantity
-	if err := c.askPlain(ctx, e, &answer, "eth_chainId"); err != nil {
+	var result quantity
+	if err := c.requestPlain(ctx, e, &result, "eth_chainId"); err != nil {
 		return 0, err
 	}
-	id := uint64(answer)
+	id := uint64(result)
 	e.mu.Lock()
 	e.chainID = &id
 	e.mu.Unlock()
@@ -201,7 +203,7 @@ func (p *endpoints) compare(got identity, chainID uint64) error {
 	return nil
 }
 
-// fail puts an endpoint aside for a while, and says so once.
+// fail stops using an endpoint until the next probe, and logs each reason once.
 func (c *Client) fail(e *endpoint, cause error) {
 	pause := probeInterval
 	if n := c.endpoints.pause.Load(); n != 0 {
@@ -210,13 +212,13 @@ func (c *Client) fail(e *endpoint, cause error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.chainID, e.verified, e.retryAt = nil, false, time.Now().Add(pause)
-	if e.said != cause.Error() {
+	if e.logged != cause.Error() {
 		loggerOf(&c.endpoints.log).Warn("an RPC endpoint is not used", "endpoint", e.number, "cause", cause.Error())
 	}
-	e.said = cause.Error()
+	e.logged = cause.Error()
 }
 
-// verifyAll compares every endpoint. It fails when none can be used.
+// verifyAll verifies every endpoint. It fails when none can be used.
 func (c *Client) verifyAll(ctx context.Context) error {
 	var errs []error
 	for _, e := range c.endpoints.all {
@@ -231,7 +233,7 @@ func (c *Client) verifyAll(ctx context.Context) error {
 		}
 	}
 	if len(errs) == len(c.endpoints.all) && !errors.Is(errors.Join(errs...), errWrongChain) {
-		return nil // the first call tells, and tries again
+		return nil // the first call retries
 	}
 	if len(errs) == len(c.endpoints.all) {
 		return errors.Join(errs...)

@@ -22,15 +22,17 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/contracts"
 	"deed.example/deed/internal/devchain"
+	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/settle/chain"
 	"deed.example/deed/internal/settle/settletest"
 	"deed.example/deed/internal/settle/signtest"
+	"deed.example/deed/internal/signer/file"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
-// A testEnv is an embedded chain, a way to it that can be broken, and what a
+// A testEnv is an embedded chain, a proxy that can be broken, and what a
 // settler needs.
 type testEnv struct {
 	*devchain.Chain
@@ -38,8 +40,11 @@ type testEnv struct {
 	proxy *proxy
 	url   string
 	cfg   chain.Config
+	token common.Address
 	payer *ecdsa.PrivateKey
 	until int64 // the end of what is signed
+
+	gasKey, refundKey *ecdsa.PrivateKey // of the signers in cfg
 
 	mu    sync.Mutex // guards ahead
 	ahead time.Duration
@@ -57,13 +62,14 @@ func newEnv(t *testing.T, db *sqldb.DB) *testEnv {
 	}
 	env.proxy = &proxy{next: env.Handler()}
 	server := httptest.NewServer(env.proxy)
-	t.Cleanup(func() { env.proxy.mend(); server.Close(); env.Close() }) // the chain goes away with the test
+	t.Cleanup(func() { env.proxy.repair(); server.Close(); env.Close() }) // the chain goes away with the test
 	env.url = server.URL
 	gasKey, gasWallet := newKey(t)
 	refundKey, refundWallet := newKey(t)
 	_, treasury := newKey(t)
 	env.cfg = envConfig(t, server.URL, db)
-	env.cfg.Now, env.cfg.GasKey, env.cfg.RefundKey = env.now, gasKey, refundKey
+	env.cfg.Now, env.token = env.now, addressOf(env.cfg.Network.Token.Address)
+	env.signWith(gasKey, refundKey)
 	env.cfg.PayTo = common.HexToAddress(string(treasury))
 	env.give(gasWallet, 1) // for its gas
 	env.give(refundWallet, 1_000_000_000)
@@ -88,12 +94,15 @@ func patient(urls ...string) *chain.Client {
 // envConfig has all but the clock, the keys and the treasury.
 func envConfig(t *testing.T, url string, db *sqldb.DB) chain.Config {
 	t.Helper()
-	return chain.Config{
-		Client: patient(url), Store: sqldb.Settlements{DB: db, ChainID: devchain.ChainID},
-		ChainID: devchain.ChainID, USDC: common.HexToAddress(devchain.USDC), Name: "USDC", Version: "2",
-		Multicall: common.HexToAddress(devchain.Multicall), BlockTime: 5 * time.Millisecond,
-		Depth: func(deed.USDC) uint64 { return 1 },
-	}
+	embedded := network.Embedded()
+	embedded.BlockTime = 5 * time.Millisecond
+	return chain.Config{Client: patient(url), Store: sqldb.Settlements{DB: db, ChainID: embedded.ChainID}, Network: embedded}
+}
+
+// signWith makes settlers sign with the keys from now on.
+func (env *testEnv) signWith(gasKey, refundKey *ecdsa.PrivateKey) {
+	env.gasKey, env.refundKey = gasKey, refundKey
+	env.cfg.GasSigner, env.cfg.RefundSigner = file.New(gasKey), file.New(refundKey)
 }
 
 func (env *testEnv) now() time.Time {
@@ -125,16 +134,16 @@ func (env *testEnv) settler() *chain.Settler {
 	return s
 }
 
-func (env *testEnv) bench() settletest.Bench {
-	return settletest.Bench{
+func (env *testEnv) fixture() settletest.Fixture {
+	return settletest.Fixture{
 		Settler: env.settler(),
-		Pay:     env.pay, Cancel: env.cancel, Stranger: env.stranger,
+		Pay:     env.pay, Cancel: env.cancel, ThirdParty: env.thirdParty,
 		Expire: func() {
 			env.pass(2 * time.Hour)
 			env.mine(1)
 		},
 		Drain: env.drain, Fill: func() { env.give(walletAt(crypto.PubkeyToAddress(env.payer.PublicKey)), 1_000_000_000) },
-		Break: env.proxy.lose, Mend: env.proxy.mend, Moved: env.moved, Balance: env.usdc,
+		Break: env.proxy.lose, Repair: env.proxy.repair, Moved: env.moved, Balance: env.usdc,
 	}
 }
 
@@ -154,6 +163,7 @@ func (env *testEnv) pay(nonce string) settle.Authorization {
 
 func (env *testEnv) payFrom(key *ecdsa.PrivateKey, nonce string) settle.Authorization {
 	return env.signed(key, settle.Authorization{
+		Asset: env.cfg.Network.Asset(),
 		Payer: walletAt(crypto.PubkeyToAddress(key.PublicKey)), PayTo: walletAt(env.cfg.PayTo), Amount: price,
 		ValidBefore: env.until,
 		Nonce:       crypto.Keccak256Hash([]byte(nonce)).Hex(),
@@ -173,7 +183,7 @@ func nonceOf(a settle.Authorization) (nonce [32]byte) { return common.HexToHash(
 
 // coin is the token that payments are signed for.
 func (env *testEnv) coin() signtest.Token {
-	return signtest.Token{Name: "USDC", ChainID: devchain.ChainID, Address: env.cfg.USDC}
+	return signtest.Token{Name: "USDC", ChainID: devchain.ChainID, Address: env.token}
 }
 
 func (env *testEnv) signed(key *ecdsa.PrivateKey, a settle.Authorization) settle.Authorization {
@@ -195,7 +205,7 @@ func (env *testEnv) drain() {
 	env.t.Helper()
 	all := env.pay(fmt.Sprint("drain ", env.now()))
 	all.PayTo, all.Amount = "0x00000000000000000000000000000000000000cc", env.usdc(all.Payer)
-	env.stranger(env.signed(env.payer, all))
+	env.thirdParty(env.signed(env.payer, all))
 }
 
 // refundOf is a refund of a payment that nobody made.
@@ -221,8 +231,8 @@ func transferCall(a settle.Authorization) []byte {
 		word(a.ValidBefore), bytesOf(a.Nonce), word(7*32), word(65), common.RightPadBytes(a.Signature, 96))
 }
 
-// stranger settles payments in one transaction that is not ours.
-func (env *testEnv) stranger(all ...settle.Authorization) string {
+// stranger settles payments in one transaction of a third party.
+func (env *testEnv) thirdParty(all ...settle.Authorization) string {
 	env.t.Helper()
 	type call struct {
 		Target       common.Address
@@ -231,7 +241,7 @@ func (env *testEnv) stranger(all ...settle.Authorization) string {
 	}
 	var calls []call
 	for _, a := range all {
-		calls = append(calls, call{env.cfg.USDC, false, transferCall(a)})
+		calls = append(calls, call{env.token, false, transferCall(a)})
 	}
 	multicall, err := abi.JSON(bytes.NewReader(contracts.Compiled("Multicall").ABI))
 	if err != nil {
@@ -244,15 +254,15 @@ func (env *testEnv) stranger(all ...settle.Authorization) string {
 	return env.act(devchain.Multicall, data)
 }
 
-// rpc asks the chain, past the way that can be broken.
+// rpc asks the chain, past the proxy.
 func (env *testEnv) rpc(out any, method string, params ...any) {
 	env.t.Helper()
-	question, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 	if err != nil {
 		env.t.Fatal(err)
 	}
 	w := httptest.NewRecorder()
-	r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(question))
+	r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	env.proxy.next.ServeHTTP(w, r)
 	var answer struct {

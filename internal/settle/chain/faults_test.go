@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/settle"
-	"deed.example/deed/internal/settle/chain"
 )
 
 // pauseOver is longer than we wait before we try again.
@@ -29,8 +29,8 @@ func TestPausedChain(t *testing.T) {
 		again := env.settleLater(s, env.pay("1"))
 		env.Resume()
 		env.settled(again)
-		if env.moved() != 1 || env.nonceOf(env.cfg.GasKey) != 1 {
-			t.Errorf("got %d transfers in %d transactions, want one", env.moved(), env.nonceOf(env.cfg.GasKey))
+		if env.moved() != 1 || env.nonceOf(env.gasKey) != 1 {
+			t.Errorf("got %d transfers in %d transactions, want one", env.moved(), env.nonceOf(env.gasKey))
 		}
 	})
 }
@@ -46,7 +46,7 @@ func TestHangingEndpoint(t *testing.T) {
 		if got := <-c; !errors.Is(got.err, context.Canceled) || settle.Refused(got.err) {
 			t.Errorf("got %q, %v, want that nobody knows", got.txHash, got.err)
 		}
-		env.proxy.mend()
+		env.proxy.repair()
 		env.settled(env.settleLater(s, env.pay("1")))
 	})
 }
@@ -55,7 +55,7 @@ func TestHangingEndpoint(t *testing.T) {
 // is taken back and it is dropped, it is sent again.
 func TestReorganisation(t *testing.T) {
 	eachEnv(t, func(t *testing.T, env *testEnv) {
-		env.cfg.Depth = func(deed.USDC) uint64 { return 3 }
+		env.cfg.Network.Finality = network.Blocks(3)
 		s := env.settler()
 		c := env.settleLater(s, env.pay("1"))
 		for range 3 {
@@ -80,7 +80,7 @@ func TestReorganisation(t *testing.T) {
 		}
 		env.mine(1)
 		env.settled(c)
-		if all := env.signedBy(env.cfg.GasKey); len(all) != 1 {
+		if all := env.signedBy(env.gasKey); len(all) != 1 {
 			t.Errorf("signed %d transactions, want 1", len(all))
 		}
 	})
@@ -95,16 +95,16 @@ func TestStuckTransaction(t *testing.T) {
 		env.inPool(1)
 		for want := 2; want <= 3; want++ {
 			env.pass(31 * time.Second)
-			env.wait(func() bool { return len(env.signedBy(env.cfg.GasKey)) == want })
+			env.wait(func() bool { return len(env.signedBy(env.gasKey)) == want })
 		}
 		env.inPool(1)
 		env.Resume()
 		got := env.settled(c)
-		all := env.signedBy(env.cfg.GasKey)
+		all := env.signedBy(env.gasKey)
 		if !slices.ContainsFunc(all, func(tx settle.Transaction) bool { return tx.Hash == got && tx.Nonce == 0 }) {
 			t.Errorf("got %s, want one of %d", got, len(all))
 		}
-		if all[0].Hash == got || env.moved() != 1 || env.nonceOf(env.cfg.GasKey) != 1 {
+		if all[0].Hash == got || env.moved() != 1 || env.nonceOf(env.gasKey) != 1 {
 			t.Errorf("got the first bid, or %d transfers", env.moved())
 		}
 	})
@@ -129,8 +129,8 @@ func TestCancelledMeanwhile(t *testing.T) {
 		env.Resume()
 		<-cancelled
 		env.refused(c)
-		if env.moved() != 0 || env.nonceOf(env.cfg.GasKey) != 1 {
-			t.Errorf("got %d transfers in %d transactions, want none in one", env.moved(), env.nonceOf(env.cfg.GasKey))
+		if env.moved() != 0 || env.nonceOf(env.gasKey) != 1 {
+			t.Errorf("got %d transfers in %d transactions, want none in one", env.moved(), env.nonceOf(env.gasKey))
 		}
 	})
 }
@@ -149,7 +149,7 @@ func TestPayerCannotPay(t *testing.T) {
 		}
 		drain := drained
 		drain.PayTo, drain.Nonce = "0x00000000000000000000000000000000000000cc", env.pay("drain").Nonce
-		env.stranger(env.signed(keys[0], drain))
+		env.thirdParty(env.signed(keys[0], drain))
 		if err := env.Blacklist(t.Context(), string(barred.Payer), true); err != nil {
 			t.Fatal(err)
 		}
@@ -167,8 +167,8 @@ func TestPayerCannotPay(t *testing.T) {
 		env.mine(1)
 		env.refused(env.settleLater(s, drained))
 		env.refused(env.settleLater(s, barred))
-		if env.moved() != 0 || env.nonceOf(env.cfg.GasKey) != 0 {
-			t.Errorf("got %d transfers in %d transactions, want none", env.moved(), env.nonceOf(env.cfg.GasKey))
+		if env.moved() != 0 || env.nonceOf(env.gasKey) != 0 {
+			t.Errorf("got %d transfers in %d transactions, want none", env.moved(), env.nonceOf(env.gasKey))
 		}
 	})
 }
@@ -176,9 +176,9 @@ func TestPayerCannotPay(t *testing.T) {
 // The same holds for what the watcher sees, and for what a stranger sent.
 func TestDepth(t *testing.T) {
 	eachEnv(t, func(t *testing.T, env *testEnv) {
-		env.cfg.Depth = func(deed.USDC) uint64 { return 3 }
+		env.cfg.Network.Finality = network.Blocks(3)
 		s := env.settler()
-		want := env.stranger(env.pay("1"))
+		want := env.thirdParty(env.pay("1"))
 		seen := func() int {
 			t.Helper()
 			all, err := s.Incoming(t.Context(), 0)
@@ -199,13 +199,13 @@ func TestDepth(t *testing.T) {
 			t.Errorf("saw %d transfers at depth 2, want none", n)
 		}
 		env.mine(1)
-		if got := env.settled(c); got != want || env.nonceOf(env.cfg.GasKey) != 0 {
+		if got := env.settled(c); got != want || env.nonceOf(env.gasKey) != 0 {
 			t.Errorf("got %s, want the stranger's %s and nothing of ours", got, want)
 		}
 		if n := seen(); n != 1 {
 			t.Errorf("saw %d transfers at depth 3, want 1", n)
 		}
-		env.cfg.Depth = func(deed.USDC) uint64 { return chain.Safe }
+		env.cfg.Network.Finality = network.Blocks(network.Safe)
 		env.settled(env.settleLater(env.settler(), env.pay("2")))
 	})
 }
@@ -213,7 +213,7 @@ func TestDepth(t *testing.T) {
 // Expiry is judged in the final block, not in the newest.
 func TestExpiryIsFinal(t *testing.T) {
 	eachEnv(t, func(t *testing.T, env *testEnv) {
-		env.cfg.Depth = func(deed.USDC) uint64 { return 3 }
+		env.cfg.Network.Finality = network.Blocks(3)
 		s := env.settler()
 		a := env.pay("1")
 		env.pass(2 * time.Hour)
@@ -243,7 +243,7 @@ func TestRevertedRefund(t *testing.T) {
 		if err := <-barred; err != nil {
 			t.Fatal(err)
 		}
-		env.wait(func() bool { return env.nonceOf(env.cfg.RefundKey) == 1 })
+		env.wait(func() bool { return env.nonceOf(env.refundKey) == 1 })
 		if env.usdc(payee) != 0 {
 			t.Fatal("it did not revert")
 		}
@@ -251,12 +251,12 @@ func TestRevertedRefund(t *testing.T) {
 			t.Fatal(err)
 		}
 		env.pass(pauseOver)
-		if env.settled(c); env.usdc(payee) != 7 || env.nonceOf(env.cfg.RefundKey) != 2 {
-			t.Errorf("got %s back in %d transactions, want 0.000007 in two", env.usdc(payee), env.nonceOf(env.cfg.RefundKey))
+		if env.settled(c); env.usdc(payee) != 7 || env.nonceOf(env.refundKey) != 2 {
+			t.Errorf("got %s back in %d transactions, want 0.000007 in two", env.usdc(payee), env.nonceOf(env.refundKey))
 		}
 		if _, err := s.Refund(t.Context(), refundOf(payee, 1, 7)); err != nil || env.usdc(payee) != 7 {
 			t.Errorf("again: got %v and %s", err, env.usdc(payee))
 		}
-		env.noGap(env.cfg.RefundKey)
+		env.noGap(env.refundKey)
 	})
 }

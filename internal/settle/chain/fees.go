@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// feesKept is how long suggested fees are good for. The limit leaves room for
-// the base fee to grow threefold meanwhile.
-const feesKept = 30 * time.Second
+// feeCacheTTL is how long suggested fees are used. The limit allows the base fee
+// to triple in the meantime.
+const feeCacheTTL = 30 * time.Second
 
-// fees are what a transaction offers for its gas, in wei.
+// fees are what a transaction offers for a unit of gas, in wei.
 type fees struct{ tip, limit *big.Int }
 
-// feeCache remembers the last suggestion.
+// feeCache has the last suggested fees.
 type feeCache struct {
 	mu    sync.Mutex // guards the fields below
 	tip   *big.Int
@@ -24,16 +24,17 @@ type feeCache struct {
 	at    time.Time // of base
 }
 
-// sawHead remembers the base fee of a block that was asked for anyway.
-func (f *feeCache) sawHead(head *block) {
+// observeHead stores the base fee of a block that was requested for another
+// reason.
+func (f *feeCache) observeHead(head *block) {
 	if head.BaseFee == nil {
-		f.sawBase(new(big.Int))
+		f.observeBaseFee(new(big.Int))
 		return
 	}
-	f.sawBase((*big.Int)(head.BaseFee))
+	f.observeBaseFee((*big.Int)(head.BaseFee))
 }
 
-func (f *feeCache) sawBase(base *big.Int) {
+func (f *feeCache) observeBaseFee(base *big.Int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.base, f.at = base, time.Now()
@@ -42,31 +43,31 @@ func (f *feeCache) sawBase(base *big.Int) {
 func (f *feeCache) known() (tip, base *big.Int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.tip != nil && time.Since(f.tipAt) < feesKept {
+	if f.tip != nil && time.Since(f.tipAt) < feeCacheTTL {
 		tip = f.tip
 	}
-	if f.base != nil && time.Since(f.at) < feesKept {
+	if f.base != nil && time.Since(f.at) < feeCacheTTL {
 		base = f.base
 	}
 	return tip, base
 }
 
-// fees returns what to offer now.
+// fees returns the fees to offer now.
 func (r *reader) fees(ctx context.Context) (*fees, error) {
 	cache := &r.s.feeCache
 	tip, base := cache.known()
 	if base == nil {
 		head, err := r.c.block(ctx, "latest")
 		if err != nil {
-			return nil, fmt.Errorf("ask for the base fee: %w", err)
+			return nil, fmt.Errorf("read the base fee: %w", err)
 		}
-		cache.sawHead(head)
+		cache.observeHead(head)
 		_, base = cache.known()
 	}
 	if tip == nil {
 		var err error
 		if tip, err = r.c.tip(ctx); err != nil {
-			return nil, fmt.Errorf("ask for the tip: %w", err)
+			return nil, fmt.Errorf("read the priority fee: %w", err)
 		}
 		cache.mu.Lock()
 		cache.tip, cache.tipAt = tip, time.Now()
@@ -75,12 +76,12 @@ func (r *reader) fees(ctx context.Context) (*fees, error) {
 	return r.s.offer(tip, base), nil
 }
 
-// offer returns the tip, and a limit with room for the base fee to grow.
+// offer returns the tip, and a limit that allows the base fee to grow.
 func (s *Settler) offer(tip, base *big.Int) *fees {
 	f := &fees{tip: tip, limit: new(big.Int).Mul(base, big.NewInt(3))}
 	f.limit.Add(f.limit, tip)
-	if most := s.maxFee(); f.limit.Cmp(most) > 0 {
-		f.limit = most
+	if limit := s.maxFee(); f.limit.Cmp(limit) > 0 {
+		f.limit = limit
 	}
 	if f.tip.Cmp(f.limit) > 0 {
 		f.tip = f.limit
@@ -88,4 +89,4 @@ func (s *Settler) offer(tip, base *big.Int) *fees {
 	return f
 }
 
-func (s *Settler) maxFee() *big.Int { return new(big.Int).SetUint64(s.MaxFee) }
+func (s *Settler) maxFee() *big.Int { return new(big.Int).SetUint64(s.Network.MaxFee) }

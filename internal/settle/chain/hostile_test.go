@@ -43,7 +43,7 @@ func (env *testEnv) multicall(calls ...call) (txHash string) {
 func (env *testEnv) emptyLogs(n int64) call {
 	env.t.Helper()
 	// PUSH1 0, CALLDATALOAD; JUMPDEST: PUSH1 0, PUSH1 0, LOG0; PUSH1 1, SWAP1, SUB, DUP1, PUSH1 3, JUMPI
-	spammer := (&bench{Chain: env.Chain}).deploy(env.t, "6000355b60006000a060019003806003"+"57")
+	spammer := (&testChain{Chain: env.Chain}).deploy(env.t, "6000355b60006000a060019003806003"+"57")
 	return call{addressOf(spammer), false, word(n)}
 }
 
@@ -91,9 +91,9 @@ func TestZeroValueAuthorizationIsNothing(t *testing.T) {
 		zero := env.pay("zero")
 		zero.Amount = 0
 		before, after := env.pay("before"), env.pay("after")
-		env.stranger(before)
-		env.stranger(env.signed(env.payer, zero))
-		env.stranger(after)
+		env.thirdParty(before)
+		env.thirdParty(env.signed(env.payer, zero))
+		env.thirdParty(after)
 		env.seen(s, before, after)
 		if _, err := s.Check(t.Context(), zero, nil); deed.CodeOf(err) != deed.CodePaymentInvalid {
 			t.Errorf("got %v, want %s", err, deed.CodePaymentInvalid)
@@ -107,11 +107,11 @@ func TestReceiptOfFiveMegabytes(t *testing.T) {
 	eachEnv(t, func(t *testing.T, env *testEnv) {
 		s := env.settler()
 		before, inside, after := env.pay("before"), env.pay("inside"), env.pay("after")
-		env.stranger(before)
+		env.thirdParty(before)
 		env.settled(env.refundLater(s, refundOf("0x00000000000000000000000000000000000000bb", 1, 7)))
-		fat := env.multicall(env.emptyLogs(12_000), call{env.cfg.USDC, false, transferOf(env.cfg.PayTo, 0)},
-			call{env.cfg.USDC, false, transferCall(inside)})
-		env.stranger(after)
+		fat := env.multicall(env.emptyLogs(12_000), call{env.token, false, transferOf(env.cfg.PayTo, 0)},
+			call{env.token, false, transferCall(inside)})
+		env.thirdParty(after)
 		var receipt json.RawMessage
 		env.rpc(&receipt, "eth_getTransactionReceipt", fat)
 		if len(receipt) < 4<<20 {
@@ -145,7 +145,7 @@ func TestSpentElsewhereInALargeTransaction(t *testing.T) {
 		a := env.pay("1")
 		other := a
 		other.PayTo = "0x00000000000000000000000000000000000000cc"
-		env.multicall(env.emptyLogs(12_000), call{env.cfg.USDC, false, transferCall(env.signed(env.payer, other))})
+		env.multicall(env.emptyLogs(12_000), call{env.token, false, transferCall(env.signed(env.payer, other))})
 		env.refused(env.settleLater(s, a))
 		if _, err := s.Check(t.Context(), a, nil); deed.CodeOf(err) != deed.CodePaymentInvalid {
 			t.Errorf("got %v, want %s", err, deed.CodePaymentInvalid)
@@ -157,16 +157,16 @@ func TestSpentElsewhereInALargeTransaction(t *testing.T) {
 // payer; what one payer has too many of is put aside, and reading goes on.
 func TestCrowdedBlock(t *testing.T) {
 	eachEnv(t, func(t *testing.T, env *testEnv) {
-		env.cfg.Client.MaxAnswer = 20_000
+		env.cfg.Client.MaxResponse = 20_000
 		s := env.settler()
 		before, inside, after := env.pay("before"), env.pay("inside"), env.pay("after")
-		env.stranger(before)
-		spam := []call{{env.cfg.USDC, false, transferCall(inside)}}
+		env.thirdParty(before)
+		spam := []call{{env.token, false, transferCall(inside)}}
 		for range 60 { // about 600 bytes each in an answer
-			spam = append(spam, call{env.cfg.USDC, false, transferOf(env.cfg.PayTo, 0)})
+			spam = append(spam, call{env.token, false, transferOf(env.cfg.PayTo, 0)})
 		}
 		fat := env.multicall(spam...)
-		env.stranger(after)
+		env.thirdParty(after)
 		env.seen(s, before, inside, after)
 		if got := env.settled(env.settleLater(s, inside)); got != fat {
 			t.Errorf("got %s, want %s", got, fat)
@@ -176,11 +176,11 @@ func TestCrowdedBlock(t *testing.T) {
 		var many []call
 		env.give(walletAt(addressOfKey(keys[0])), 100*int64(price))
 		for i := range 60 {
-			many = append(many, call{env.cfg.USDC, false, transferCall(env.payFrom(keys[0], fmt.Sprint(i)))})
+			many = append(many, call{env.token, false, transferCall(env.payFrom(keys[0], fmt.Sprint(i)))})
 		}
 		env.multicall(many...)
 		last := env.pay("last")
-		env.stranger(last)
+		env.thirdParty(last)
 		got := env.arrivals(s)
 		if len(got.Unread) == 0 || len(got.Transfers) != 4 || got.Transfers[3].Nonce != last.Nonce {
 			t.Errorf("got %d arrivals and %v unread", len(got.Transfers), got.Unread)
@@ -191,14 +191,14 @@ func TestCrowdedBlock(t *testing.T) {
 // Anybody can make transfers of nothing out of our refund wallet.
 func TestTransfersOfNothingFromOurRefundWallet(t *testing.T) {
 	eachEnv(t, func(t *testing.T, env *testEnv) {
-		env.cfg.Client.MaxAnswer = 20_000
+		env.cfg.Client.MaxResponse = 20_000
 		s := env.settler()
 		const payee = deed.Wallet("0x00000000000000000000000000000000000000bb")
 		env.settled(env.refundLater(s, refundOf(payee, 1, 7)))
-		from := addressOfKey(env.cfg.RefundKey)
+		from := addressOfKey(env.refundKey)
 		nothing := slices.Concat(selector("transferFrom(address,address,uint256)"), common.LeftPadBytes(from[:], 32), padded(payee), word(0))
-		env.multicall(call{env.cfg.USDC, false, nothing})
-		env.multicall(slices.Repeat([]call{{env.cfg.USDC, false, nothing}}, 60)...)
+		env.multicall(call{env.token, false, nothing})
+		env.multicall(slices.Repeat([]call{{env.token, false, nothing}}, 60)...)
 		env.settled(env.refundLater(s, refundOf(payee, 2, 8)))
 		var payouts []settle.Payout
 		var unread []settle.UnreadBlock

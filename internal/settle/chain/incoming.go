@@ -11,9 +11,9 @@ import (
 	"deed.example/deed/internal/settle"
 )
 
-// Incoming implements settle.Settler. One call reads 2,000 blocks at most, and
-// fewer from an endpoint that answers for fewer: the caller goes on from Next
-// until it no longer grows.
+// Incoming implements settle.Settler. One call reads up to 2,000 blocks, and
+// fewer when the endpoint limits the range: the caller continues from Next until
+// it no longer grows.
 func (s *Settler) Incoming(ctx context.Context, from uint64) (settle.Arrivals, error) {
 	a := settle.Arrivals{Next: from}
 	own, err := s.wallets(ctx)
@@ -30,27 +30,27 @@ func (s *Settler) Incoming(ctx context.Context, from uint64) (settle.Arrivals, e
 			break
 		}
 		if err := s.reads.arrivals(ctx, &a, to, topics(own.treasuries)); err != nil {
-			if a.Next > from { // what was read before it is good
+			if a.Next > from { // return what was read before the error
 				return a, nil
 			}
-			return settle.Arrivals{Next: from}, fmt.Errorf("read what came in from block %d: %w", from, err)
+			return settle.Arrivals{Next: from}, fmt.Errorf("read incoming transfers from block %d: %w", from, err)
 		}
 	}
 	return a, nil
 }
 
-// arrivals reads on from a.Next, as far as the endpoint answers at once.
+// arrivals reads from a.Next, as many blocks as the endpoint returns at once.
 func (r *reader) arrivals(ctx context.Context, a *settle.Arrivals, to uint64, treasuries []common.Hash) error {
 	moved, blocks, err := r.rangeLogs(ctx, a.Next, to, transferTopic, nil, treasuries)
 	var unread []settle.UnreadBlock
 	if large, ok := errors.AsType[*tooLargeError](err); ok {
 		blocks = 1
-		moved, unread, err = r.crowdedBlock(ctx, a.Next, treasuries, large)
+		moved, unread, err = r.oversizedBlock(ctx, a.Next, treasuries, large)
 	}
 	if err != nil {
 		return err
 	}
-	moved = r.s.above(moved)
+	moved = r.s.nonZero(moved)
 	last := a.Next + blocks - 1
 	used, aside, err := r.payerLogs(ctx, a.Next, last, sendersOf(moved), usedTopic)
 	if err != nil {
@@ -66,9 +66,9 @@ func (r *reader) arrivals(ctx context.Context, a *settle.Arrivals, to uint64, tr
 	return nil
 }
 
-// crowdedBlock reads the transfers to us in a block that has too many of them:
-// those of payers who used an authorization in it, payer by payer.
-func (r *reader) crowdedBlock(ctx context.Context, n uint64, treasuries []common.Hash, why *tooLargeError) ([]logEntry, []settle.UnreadBlock, error) {
+// oversizedBlock reads the transfers to us in a block that has too many for one
+// request: those of payers who used an authorization in it, payer by payer.
+func (r *reader) oversizedBlock(ctx context.Context, n uint64, treasuries []common.Hash, why *tooLargeError) ([]logEntry, []settle.UnreadBlock, error) {
 	used, _, err := r.rangeLogs(ctx, n, n, usedTopic)
 	if large, ok := errors.AsType[*tooLargeError](err); ok {
 		return nil, []settle.UnreadBlock{{Number: n, Reason: fmt.Sprintf("%v; its authorizations: %v", why.cause, large.cause)}}, nil
@@ -79,8 +79,9 @@ func (r *reader) crowdedBlock(ctx context.Context, n uint64, treasuries []common
 	return r.payerLogs(ctx, n, n, sendersOf(used), transferTopic, treasuries)
 }
 
-// above leaves out transfers that moved nothing. Anybody can make those.
-func (s *Settler) above(logs []logEntry) (kept []logEntry) {
+// nonZero returns the transfers with an amount above zero. Anyone can make
+// transfers of zero from any wallet.
+func (s *Settler) nonZero(logs []logEntry) (kept []logEntry) {
 	for _, l := range logs {
 		if amount, ok := amountOf(l); ok && amount > 0 && s.event(l, transferTopic) {
 			kept = append(kept, l)
@@ -101,7 +102,7 @@ func sendersOf(logs []logEntry) (all []common.Hash) {
 	return all
 }
 
-// An arrival is a transfer and the log it was read from.
+// An arrival is a transfer and the log that it was read from.
 type arrival struct {
 	settle.Transfer
 	log logEntry
@@ -109,22 +110,22 @@ type arrival struct {
 
 // paired returns the transfers that were made by authorization.
 //
-// The token writes that a nonce is used and, right behind it, the transfer it
-// was used for; nothing can come between. So they are told apart even when a
-// stranger puts many into one transaction.
+// The token emits the use of a nonce and, as the next log, its transfer. So each
+// transfer is matched to its nonce even when a third party puts many into one
+// transaction.
 func (s *Settler) paired(used, moved []logEntry) (all []arrival) {
-	at := map[logPlace]logEntry{}
+	at := map[logPosition]logEntry{}
 	for _, l := range used {
 		if s.event(l, usedTopic) {
 			at[l.next()] = l
 		}
 	}
 	for _, l := range moved {
-		use, ok := at[l.place()]
+		use, ok := at[l.position()]
 		if !ok || use.Topics[1] != l.Topics[1] {
 			continue
 		}
-		amount, _ := amountOf(l) // above has looked
+		amount, _ := amountOf(l) // nonZero has checked it
 		all = append(all, arrival{settle.Transfer{
 			Payer: walletAt(common.BytesToAddress(l.Topics[1][:])), PayTo: walletAt(common.BytesToAddress(l.Topics[2][:])),
 			Nonce: use.Topics[2].Hex(), Amount: amount, TxHash: l.TxHash.Hex(), Block: uint64(l.Block),
@@ -133,8 +134,8 @@ func (s *Settler) paired(used, moved []logEntry) (all []arrival) {
 	return all
 }
 
-// timed makes sure that the blocks of the transfers are on the chain, and reads
-// their times.
+// timed checks that the blocks of the transfers are canonical, and adds their
+// times.
 func (r *reader) timed(ctx context.Context, all []arrival) (transfers []settle.Transfer, err error) {
 	times := map[common.Hash]time.Time{} // by block
 	for _, t := range all {
@@ -145,7 +146,7 @@ func (r *reader) timed(ctx context.Context, all []arrival) (transfers []settle.T
 				return nil, err
 			}
 			if b.Hash != t.log.BlockHash {
-				return nil, errMoved
+				return nil, errNotCanonical
 			}
 			at = time.Unix(int64(b.Time), 0)
 			times[t.log.BlockHash] = at

@@ -16,12 +16,13 @@ import (
 
 	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/settle/chain"
+	"deed.example/deed/internal/signer/file"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
 // An errand is what a process of its own is told to settle, and where to die.
-type errand struct {
+type childTask struct {
 	Database, URL, Gas, Refund, Treasury, Step string
 	Auth                                       settle.Authorization
 }
@@ -40,10 +41,10 @@ func openDatabase(ctx context.Context, where string) (db *sqldb.DB, err error) {
 	return db, nil
 }
 
-// TestErrand is the process that is killed. It does nothing when run by itself.
-func TestErrand(t *testing.T) {
-	var e errand
-	if json.Unmarshal([]byte(os.Getenv("TEST_ERRAND")), &e) != nil {
+// TestChildProcess is the process that is killed. It does nothing when run by itself.
+func TestChildProcess(t *testing.T) {
+	var e childTask
+	if json.Unmarshal([]byte(os.Getenv("TEST_CHILD_TASK")), &e) != nil {
 		t.Skip("run by TestKilled")
 	}
 	db, err := openDatabase(t.Context(), e.Database)
@@ -51,13 +52,15 @@ func TestErrand(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := envConfig(t, e.URL, db)
-	cfg.GasKey, err = crypto.HexToECDSA(e.Gas)
+	gasKey, err := crypto.HexToECDSA(e.Gas)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if cfg.RefundKey, err = crypto.HexToECDSA(e.Refund); err != nil {
+	refundKey, err := crypto.HexToECDSA(e.Refund)
+	if err != nil {
 		t.Fatal(err)
 	}
+	cfg.GasSigner, cfg.RefundSigner = file.New(gasKey), file.New(refundKey)
 	copy(cfg.PayTo[:], bytesOf(e.Treasury))
 	cfg.Now = time.Now
 	cfg.Step = func(name string) {
@@ -87,17 +90,17 @@ func TestKilled(t *testing.T) {
 
 func testKilled(t *testing.T, step, database string) {
 	env := newEnv(t, nil)
-	e := errand{
+	e := childTask{
 		Database: database, URL: env.url, Step: step, Auth: env.pay("1"),
-		Gas:    hex.EncodeToString(crypto.FromECDSA(env.cfg.GasKey)),
-		Refund: hex.EncodeToString(crypto.FromECDSA(env.cfg.RefundKey)), Treasury: env.cfg.PayTo.Hex(),
+		Gas:    hex.EncodeToString(crypto.FromECDSA(env.gasKey)),
+		Refund: hex.EncodeToString(crypto.FromECDSA(env.refundKey)), Treasury: env.cfg.PayTo.Hex(),
 	}
-	told, err := json.Marshal(e)
+	encoded, err := json.Marshal(e)
 	if err != nil {
 		t.Fatal(err)
 	}
-	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestErrand$")
-	child.Env = append(os.Environ(), "TEST_ERRAND="+string(told))
+	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestChildProcess$")
+	child.Env = append(os.Environ(), "TEST_CHILD_TASK="+string(encoded))
 	out, _ := child.CombinedOutput() // how it ended is asked below
 	if status, ok := child.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
 		t.Fatalf("it was not killed: %s", out)
@@ -107,10 +110,10 @@ func testKilled(t *testing.T, step, database string) {
 		t.Fatal(err)
 	}
 	defer db.Close() // the file goes away with the test
-	env.cfg.Store = sqldb.Settlements{DB: db, ChainID: env.cfg.ChainID}
+	env.cfg.Store = sqldb.Settlements{DB: db, ChainID: env.cfg.Network.ChainID}
 	env.settled(env.settleLater(env.settler(), env.pay("1")))
 	if env.moved() != 1 {
 		t.Errorf("got %d transfers, want 1", env.moved())
 	}
-	env.noGap(env.cfg.GasKey)
+	env.noGap(env.gasKey)
 }

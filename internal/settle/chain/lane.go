@@ -2,7 +2,6 @@ package chain
 
 import (
 	"context"
-	"crypto/ecdsa"
 	"errors"
 	"fmt"
 	"sync"
@@ -12,66 +11,69 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/settle"
+	"deed.example/deed/internal/signer"
 )
 
-// refundSlots are the calls that refunds may have under way beside all others.
+// refundSlots are the concurrent calls that are reserved for refunds.
 const refundSlots = 4
 
-// A lane works for one kind of waits: payments or refunds. It has its own key,
+// A lane works for one kind of waits: payments or refunds. It has its own signer,
 // leader, waits and slots, so that no lane waits for another.
 type lane struct {
 	*reader
-	key     *ecdsa.PrivateKey
+	signer  signer.Signer
 	role    string // of the wallets that sign in it
 	advance func(ctx context.Context, v *view, waits []*wait) (signed bool, err error)
 
-	mined map[common.Address]uint64 // transactions as counted in this round; the leader's own
+	mined map[common.Address]uint64 // transaction counts read in this round; used by the leader only
 
-	lead  chan struct{} // holds a token while one caller works for all that wait
-	fresh chan struct{} // holds a token when somebody has come to wait
+	leader chan struct{} // holds a token while one caller works for all that wait
+	joined chan struct{} // holds a token when a caller has joined
 
-	mu      sync.Mutex // guards the fields below
-	waiting map[string]*wait
-	sentAt  map[string]time.Time      // when we sent a transaction last, by hash
-	floor   map[common.Address]uint64 // nonces below it are mined and final
+	mu         sync.Mutex // guards the fields below
+	waiting    map[string]*wait
+	sentAt     map[string]time.Time      // when we sent a transaction last, by hash
+	finalNonce map[common.Address]uint64 // nonces below it are mined and final
 }
 
-func newLane(s *Settler, c *Client, key *ecdsa.PrivateKey, role string) *lane {
+func newLane(s *Settler, c *Client, by signer.Signer, role string) *lane {
 	return &lane{
-		reader: &reader{s: s, c: c}, key: key, role: role,
-		lead: make(chan struct{}, 1), fresh: make(chan struct{}, 1),
-		waiting: map[string]*wait{}, sentAt: map[string]time.Time{}, floor: map[common.Address]uint64{},
+		reader: &reader{s: s, c: c}, signer: by, role: role,
+		leader: make(chan struct{}, 1), joined: make(chan struct{}, 1),
+		waiting: map[string]*wait{}, sentAt: map[string]time.Time{}, finalNonce: map[common.Address]uint64{},
 	}
 }
 
-// A wait is one payment or refund whose outcome somebody waits for. All who
-// wait for the same one share it.
+// address returns the account that signs in the lane now.
+func (l *lane) address() common.Address { return addressOf(l.signer.Address()) }
+
+// A wait is a payment or refund whose outcome one or more callers wait for.
 type wait struct {
-	key     string // tells waits apart
-	purpose string // tells transactions apart
+	key     string // identifies the wait
+	purpose string // identifies its transactions in the store
 	amount  deed.USDC
 	auth    *authorization // of a payment, or the one that a refund is made by
 	refund  settle.Refund  // of a refund
 
-	callers int           // guarded by lane.mu, as cause
-	cause   error         // what stood in the way in the last whole round; may be nil
+	callers int           // guarded by lane.mu, like cause
+	cause   error         // why the last complete round had no outcome; may be nil
 	done    chan struct{} // closed when the fields below are set
 	txHash  string
 	err     error
 
-	// The leader's own: what stands in the way in this round; the block in which
-	// the last round saw it, without an error; a block that the nonce was unused
-	// in; when to look again although nothing has changed.
+	// Used by the leader only: the reason why this round has no outcome; the head of
+	// the last round without an error; a block in which the nonce was unused; when to
+	// check again although the head is the same.
 	found error
 	seen  common.Hash
 	low   uint64
 	again time.Time
 }
 
-// await waits for an outcome. One of those who wait leads: it works for all,
-// round after round, until it has its answer or gives up, and then another one
-// does. So payments that come together go together, and nobody works for a
-// caller who has left.
+// await waits for an outcome. One of the waiting callers is the leader: it works
+// for all of them, round after round, until it has its own outcome or its context
+// ends; then another caller leads. So payments that arrive together share
+// transactions, and no work is done when no caller is left.
 func (l *lane) await(ctx context.Context, w *wait) (txHash string, err error) {
 	w = l.join(w)
 	defer l.leave(w)
@@ -81,36 +83,36 @@ func (l *lane) await(ctx context.Context, w *wait) (txHash string, err error) {
 			return w.txHash, w.err
 		case <-ctx.Done():
 			return "", l.unknown(w, ctx.Err())
-		case l.lead <- struct{}{}:
+		case l.leader <- struct{}{}:
 			l.work(ctx, w)
 		}
 	}
 }
 
-// work makes one round and rests until the next is due.
+// work runs one round and waits until the next is due.
 func (l *lane) work(ctx context.Context, w *wait) {
-	defer func() { <-l.lead }()
-	if w.answered() || ctx.Err() != nil {
+	defer func() { <-l.leader }()
+	if w.resolved() || ctx.Err() != nil {
 		return
 	}
 	head, sent := l.round(ctx)
-	if sent && l.s.BlockTime < time.Second {
-		return // there is something new to see
+	if sent && l.s.Network.BlockTime < time.Second {
+		return // the next round may see the transaction mined
 	}
 	rest := time.NewTimer(l.untilNext(head))
 	defer rest.Stop()
 	select {
 	case <-rest.C:
-	case <-l.fresh:
+	case <-l.joined:
 	case <-w.done:
 	case <-ctx.Done():
 	}
 }
 
-// untilNext returns how long it takes until the block after head should be
-// there. Blocks that come slowly are looked for when they are due.
+// untilNext returns the time until the block after head is expected. On a chain
+// with slow blocks it polls when the next block is due.
 func (l *lane) untilNext(head *block) time.Duration {
-	period := l.s.BlockTime
+	period := l.s.Network.BlockTime
 	if head == nil || period < time.Second {
 		return period
 	}
@@ -131,8 +133,8 @@ func (l *lane) join(w *wait) *wait {
 	w.callers, w.done = 1, make(chan struct{})
 	l.waiting[w.key] = w
 	select {
-	case l.fresh <- struct{}{}:
-	default: // the leader will look anyway
+	case l.joined <- struct{}{}:
+	default: // the leader has a token already
 	}
 	return w
 }
@@ -145,8 +147,8 @@ func (l *lane) leave(w *wait) {
 	}
 }
 
-// answer ends a wait.
-func (l *lane) answer(w *wait, txHash string, err error) {
+// resolve sets the outcome of a wait.
+func (l *lane) resolve(w *wait, txHash string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.waiting[w.key] == w {
@@ -156,7 +158,7 @@ func (l *lane) answer(w *wait, txHash string, err error) {
 	close(w.done)
 }
 
-func (w *wait) answered() bool {
+func (w *wait) resolved() bool {
 	select {
 	case <-w.done:
 		return true
@@ -165,16 +167,17 @@ func (w *wait) answered() bool {
 	}
 }
 
-// note remembers what stands in the way of some.
+// note adds the reason why some waits have no outcome in this round.
 func note(cause error, some ...*wait) {
 	for _, w := range some {
 		w.found = errors.Join(w.found, cause)
 	}
 }
 
-// unknown returns the error of a caller who leaves without an answer.
+// unknown returns the error for a caller whose context ended before the outcome
+// was known.
 func (l *lane) unknown(w *wait, why error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return fmt.Errorf("%s: the outcome is open: %w", w.purpose, errors.Join(why, w.cause))
+	return fmt.Errorf("%s: the outcome is unknown: %w", w.purpose, errors.Join(why, w.cause))
 }

@@ -20,7 +20,7 @@ func TestWalletThatIsValidForFreeGasOnly(t *testing.T) {
 	eachEnv(t, func(t *testing.T, env *testEnv) {
 		s := env.settler()
 		// GASPRICE, PUSH1 0x14, JUMPI, return the magic value; JUMPDEST, return 0
-		cheat := (&bench{Chain: env.Chain}).deploy(t, "3a601457631626ba7e60e01b60005260206000f35b60206000f3")
+		cheat := (&testChain{Chain: env.Chain}).deploy(t, "3a601457631626ba7e60e01b60005260206000f35b60206000f3")
 		env.give(cheat, int64(price))
 		key, _ := newKey(t)
 		a := env.payFrom(key, "1")
@@ -34,7 +34,7 @@ func TestWalletThatIsValidForFreeGasOnly(t *testing.T) {
 				t.Errorf("got %q, %v, want %v", got.txHash, got.err, settle.ErrUnsettleable)
 			}
 		}
-		if n := env.nonceOf(env.cfg.GasKey); n != 0 {
+		if n := env.nonceOf(env.gasKey); n != 0 {
 			t.Errorf("it cost us %d transactions, want none", n)
 		}
 	})
@@ -63,7 +63,7 @@ func TestSixtyFourRefundsAtOnce(t *testing.T) {
 		}
 		bad := env.refundLater(s, refundOf(barred, 3000, 7))
 		env.wait(func() bool { return s.Waiting() == 66 })
-		env.proxy.mend()
+		env.proxy.repair()
 		env.settled(first)
 		if got := <-bad; got.err == nil || settle.Refused(got.err) {
 			t.Errorf("the barred payee: got %q, %v, want an error", got.txHash, got.err)
@@ -84,7 +84,7 @@ func TestSixtyFourRefundsAtOnce(t *testing.T) {
 			sum += g
 		}
 		t.Logf("gas of 64 refunds: %d in %d transactions, %d alone", sum, len(gas), alone/4*64)
-		env.noGap(env.cfg.RefundKey)
+		env.noGap(env.refundKey)
 	})
 }
 
@@ -107,12 +107,12 @@ func TestRefundsBesideAThousandStuckPayments(t *testing.T) {
 		env.wait(func() bool { return s.Waiting() == 1000 })
 		begun := time.Now()
 		c := env.refundLater(s, refundOf("0x00000000000000000000000000000000000000bb", 1, 7))
-		env.proxy.mend()
+		env.proxy.repair()
 		env.settled(c)
 		took := time.Since(begun)
 		wg.Wait()
 		t.Logf("a refund beside 1,000 stuck payments: %s; all were answered after %s", took.Round(time.Millisecond), time.Since(begun).Round(time.Millisecond))
-		if env.nonceOf(env.cfg.GasKey) != 0 {
+		if env.nonceOf(env.gasKey) != 0 {
 			t.Error("stuck payments were sent")
 		}
 	})
@@ -134,7 +134,7 @@ func TestAbandonRacesSettleOnTwoNodes(t *testing.T) {
 		if env == nil {
 			env = newEnv(t, db)
 		}
-		env.cfg.Store = sqldb.Settlements{DB: db, ChainID: env.cfg.ChainID}
+		env.cfg.Store = sqldb.Settlements{DB: db, ChainID: env.cfg.Network.ChainID}
 		env.cfg.Client = patient(env.url)
 		nodes = append(nodes, env.settler())
 		env.cfg.Step = func(name string) { // of the second node, which settles

@@ -19,6 +19,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/devchain"
+	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/settle/chain"
 )
 
@@ -38,12 +39,12 @@ func TestLogRangesAreHalved(t *testing.T) {
 		t.Run(fmt.Sprint(limit), func(t *testing.T) {
 			eachEnv(t, func(t *testing.T, env *testEnv) {
 				first, last, mined := env.pay("first"), env.pay("last"), env.pay("mined before")
-				env.stranger(first)
+				env.thirdParty(first)
 				env.mine(blocks)
 				env.settled(env.refundLater(env.settler(), refundOf("0x00000000000000000000000000000000000000bb", 1, 7)))
-				hash := env.stranger(mined)
+				hash := env.thirdParty(mined)
 				env.mine(60)
-				env.stranger(last)
+				env.thirdParty(last)
 				env.proxy.refusing(rangeLimit(limit))
 				s := env.settler()
 				env.seen(s, first, mined, last)
@@ -107,7 +108,7 @@ func TestEverySecondCallIsRefused(t *testing.T) {
 func TestNoLogsAtAllIsNoLargeBlock(t *testing.T) {
 	eachEnv(t, func(t *testing.T, env *testEnv) {
 		s := env.settler()
-		env.stranger(env.pay("1"))
+		env.thirdParty(env.pay("1"))
 		for name, r := range map[string]*refusal{"refused": {code: -32000, message: "no"}, "not allowed": {status: http.StatusUnauthorized}} {
 			env.proxy.refusing(func(method string, _ []json.RawMessage) *refusal {
 				if method == "eth_getLogs" {
@@ -153,7 +154,7 @@ func TestNoSafeBlock(t *testing.T) {
 		})
 		var said journal
 		env.cfg.Log = slog.New(slog.NewTextHandler(&said, nil))
-		env.cfg.Depth, env.cfg.SafeDepth = func(deed.USDC) uint64 { return chain.Safe }, 3
+		env.cfg.Network.Finality, env.cfg.SafeDepth = network.Blocks(network.Safe), 3
 		s := env.settler()
 		if !strings.Contains(said.String(), "safe block") {
 			t.Errorf("it said %q", said.String())
@@ -211,7 +212,7 @@ func TestSecondEndpointOnAnotherChain(t *testing.T) {
 				if _, err := s.Check(t.Context(), env.pay("1"), nil); deed.CodeOf(err) != deed.CodeUnavailable {
 					t.Errorf("got %v, want that nobody knows", err)
 				}
-				env.proxy.mend()
+				env.proxy.repair()
 				env.settled(env.settleLater(s, env.pay("1")))
 			})
 		})
@@ -238,7 +239,7 @@ func TestFirstEndpointIsBack(t *testing.T) {
 		if n, _ := second.counted(); n == 0 {
 			t.Error("the second was not asked")
 		}
-		env.proxy.mend()
+		env.proxy.repair()
 		env.wait(func() bool {
 			second.counted()
 			ping()

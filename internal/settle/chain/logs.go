@@ -15,18 +15,18 @@ import (
 )
 
 const (
-	maxSpan    = 2_000 // blocks that one question for logs spans at most
-	growAfter  = 8     // answers of one size before a larger one is tried again
-	maxPayers  = 100   // that one question names
-	maxQueries = 64    // for logs in one call of ours
+	maxSpan    = 2_000 // blocks in one request for logs, at most
+	growAfter  = 8     // responses for one span before a larger one is tried again
+	maxPayers  = 100   // in one request
+	maxQueries = 64    // requests for logs in one method call
 )
 
-// logSpan is how many blocks the endpoint answers for at once. What it refuses is
-// halved, and the size that works is remembered.
+// logSpan is the number of blocks for one request for logs. It is halved when the
+// endpoint refuses a request, and grows again later.
 type logSpan struct {
 	mu   sync.Mutex // guards the fields below
 	size uint64     // 0 for maxSpan
-	good int        // answers of this size
+	good int        // responses for this span
 }
 
 func (p *logSpan) blocks() uint64 {
@@ -44,14 +44,15 @@ func (p *logSpan) refused(n uint64) {
 	p.size, p.good = max(n/2, 1), 0
 }
 
-// reset forgets what an endpoint refused that was out of order.
+// reset restores the largest span, after an endpoint that was out of order
+// refused every request.
 func (p *logSpan) reset() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.size, p.good = maxSpan, 0
 }
 
-func (p *logSpan) answered(n uint64) {
+func (p *logSpan) succeeded(n uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if n < p.size || p.size == maxSpan {
@@ -62,16 +63,17 @@ func (p *logSpan) answered(n uint64) {
 	}
 }
 
-// A tooLargeError is a question that is refused although it spans one block.
+// A tooLargeError says that a request was refused although its range is one
+// block.
 type tooLargeError struct{ cause error }
 
 func (e *tooLargeError) Error() string { return "one block is too large to read: " + e.cause.Error() }
 func (e *tooLargeError) Unwrap() error { return e.cause }
 
-// divisible says whether a smaller question might be answered: the endpoint has
-// said no, said too much, or taken too long. One that is not there or has no time
-// for us would not answer that either.
-func divisible(ctx context.Context, err error) bool {
+// smallerMaySucceed reports whether a smaller request might succeed: the endpoint
+// refused this one, returned too much, or timed out. One that is unreachable or
+// busy would fail again.
+func smallerMaySucceed(ctx context.Context, err error) bool {
 	if ctx.Err() != nil || isBusy(err) || errors.Is(err, errWrongChain) {
 		return false
 	}
@@ -81,25 +83,25 @@ func divisible(ctx context.Context, err error) bool {
 	return true
 }
 
-// query asks for the token's logs between two blocks, both included.
+// query returns the token's logs between two blocks, inclusive.
 func (r *reader) query(ctx context.Context, from, to uint64, topics ...any) (logs []logEntry, err error) {
 	err = r.c.call(ctx, &logs, "eth_getLogs", map[string]any{
-		"address": r.s.USDC, "fromBlock": number(from), "toBlock": number(to), "topics": topics,
+		"address": r.s.token, "fromBlock": number(from), "toBlock": number(to), "topics": topics,
 	})
 	return logs, err
 }
 
-// divided asks for n blocks, and for fewer and fewer while that is refused. It
-// returns how many were answered for.
-func (r *reader) divided(ctx context.Context, n uint64, ask func(n uint64) error) (uint64, error) {
+// inSmallerRanges requests n blocks, and halves the range while it is refused. It
+// returns the number of blocks that were read.
+func (r *reader) inSmallerRanges(ctx context.Context, n uint64, ask func(n uint64) error) (uint64, error) {
 	n = min(n, r.s.span.blocks())
 	for {
 		err := ask(n)
 		switch {
 		case err == nil:
-			r.s.span.answered(n)
+			r.s.span.succeeded(n)
 			return n, nil
-		case !divisible(ctx, err):
+		case !smallerMaySucceed(ctx, err):
 			return 0, err
 		case n == 1:
 			return 0, r.tooLarge(ctx, err)
@@ -109,9 +111,10 @@ func (r *reader) divided(ctx context.Context, n uint64, ask func(n uint64) error
 	}
 }
 
-// tooLarge decides whether a question about one block was refused for its size:
-// only when the endpoint answers the same question about nobody. One that answers
-// no such question is out of order, and no block is put aside for that.
+// tooLarge decides whether a request for one block was refused for its size: only
+// when the endpoint serves the same request for an address without logs. An
+// endpoint that fails that request, too, is out of order, and the block is read
+// later.
 func (r *reader) tooLarge(ctx context.Context, cause error) error {
 	nobody := common.Hash{31: 1}
 	if _, err := r.query(ctx, 0, 0, transferTopic, nobody, nobody); err != nil {
@@ -121,18 +124,19 @@ func (r *reader) tooLarge(ctx context.Context, cause error) error {
 	return &tooLargeError{cause}
 }
 
-// rangeLogs reads the logs from a block on, and says how many blocks it has read.
+// rangeLogs reads logs beginning at a block, and returns how many blocks it has
+// read.
 func (r *reader) rangeLogs(ctx context.Context, from, to uint64, topics ...any) (logs []logEntry, blocks uint64, err error) {
-	blocks, err = r.divided(ctx, to-from+1, func(n uint64) (err error) {
+	blocks, err = r.inSmallerRanges(ctx, to-from+1, func(n uint64) (err error) {
 		logs, err = r.query(ctx, from, from+n-1, topics...)
 		return err
 	})
 	return logs, blocks, err
 }
 
-// payerLogs reads the logs of an event in a range by payer, first by fewer and
-// fewer blocks, then by fewer and fewer payers. What one payer has in one block
-// and is still too large is put aside.
+// payerLogs reads the logs of an event by payer, halving first the range of
+// blocks, then the list of payers. The logs of one payer in one block that are
+// still too large are returned as unread.
 func (r *reader) payerLogs(ctx context.Context, from, to uint64, payers []common.Hash, event common.Hash, more ...any) (logs []logEntry, unread []settle.UnreadBlock, err error) {
 	for len(payers) > 0 {
 		n := min(len(payers), maxPayers)
@@ -171,25 +175,26 @@ func (r *reader) somePayerLogs(ctx context.Context, from, to uint64, payers []co
 	return logs, unread, nil
 }
 
-// event says whether the log is one of the token's, with two indexed fields.
+// event reports whether the log is the token's, with two indexed fields.
 func (s *Settler) event(l logEntry, topic common.Hash) bool {
-	return l.Address == s.USDC && len(l.Topics) == 3 && l.Topics[0] == topic
+	return l.Address == s.token && len(l.Topics) == 3 && l.Topics[0] == topic
 }
 
-// amountOf reads what a transfer moved. More than we can count is no payment.
+// amountOf returns the amount of a transfer. It reports false for one that does
+// not fit.
 func amountOf(l logEntry) (deed.USDC, bool) {
 	n := new(big.Int).SetBytes(l.Data)
 	return deed.USDC(n.Int64()), len(l.Data) == 32 && n.IsInt64()
 }
 
-// A logPlace is where a log stands.
-type logPlace struct {
+// A logPosition is the position of a log in a block.
+type logPosition struct {
 	block common.Hash
 	tx    common.Hash
 	index quantity
 }
 
-func (l logEntry) place() logPlace { return logPlace{l.BlockHash, l.TxHash, l.Index} }
+func (l logEntry) position() logPosition { return logPosition{l.BlockHash, l.TxHash, l.Index} }
 
-// next is the place right behind.
-func (l logEntry) next() logPlace { return logPlace{l.BlockHash, l.TxHash, l.Index + 1} }
+// next returns the position after the log.
+func (l logEntry) next() logPosition { return logPosition{l.BlockHash, l.TxHash, l.Index + 1} }

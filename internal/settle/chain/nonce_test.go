@@ -12,6 +12,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/devchain"
+	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/settle/chain"
 	"deed.example/deed/internal/sqldb"
@@ -60,8 +61,8 @@ func TestForeignTransactions(t *testing.T) {
 		env.settled(env.settleLater(s, env.pay("1")))
 		env.settled(env.refundLater(s, refundOf(nonceBB, 1, 7)))
 		for n := range uint64(3) {
-			env.elsewhere(env.cfg.GasKey, 1+n, 1e9)
-			env.elsewhere(env.cfg.RefundKey, 1+n, 1e9)
+			env.elsewhere(env.gasKey, 1+n, 1e9)
+			env.elsewhere(env.refundKey, 1+n, 1e9)
 		}
 		env.settled(env.settleLater(s, env.pay("2")))
 		env.settled(env.refundLater(s, refundOf(nonceBB, 2, 7)))
@@ -71,10 +72,10 @@ func TestForeignTransactions(t *testing.T) {
 		env.Pause()
 		paid, back := env.settleLater(s, env.pay("3")), env.refundLater(s, refundOf(nonceBB, 3, 7))
 		env.inPool(2)
-		env.elsewhere(env.cfg.GasKey, 5, 1e10)
-		env.elsewhere(env.cfg.RefundKey, 5, 1e10)
+		env.elsewhere(env.gasKey, 5, 1e10)
+		env.elsewhere(env.refundKey, 5, 1e10)
 		env.Resume()
-		env.wait(func() bool { return env.nonceOf(env.cfg.GasKey) == 6 && env.nonceOf(env.cfg.RefundKey) == 6 })
+		env.wait(func() bool { return env.nonceOf(env.gasKey) == 6 && env.nonceOf(env.refundKey) == 6 })
 		env.pass(pauseOver)
 		env.settled(paid)
 		env.settled(back)
@@ -90,14 +91,14 @@ func TestForeignTransactions(t *testing.T) {
 func TestForeignTransactionVanishes(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		env := newEnv(t, db)
-		env.cfg.Depth = func(deed.USDC) uint64 { return 2 }
+		env.cfg.Network.Finality = network.Blocks(2)
 		s := env.settler()
 		c := env.settleLater(s, env.pay("1"))
 		env.wait(func() bool { return env.moved() == 1 })
 		env.mine(1)
 		env.settled(c)
-		env.elsewhere(env.cfg.GasKey, 1, 1e9)
-		env.wait(func() bool { return env.nonceOf(env.cfg.GasKey) == 2 })
+		env.elsewhere(env.gasKey, 1, 1e9)
+		env.wait(func() bool { return env.nonceOf(env.gasKey) == 2 })
 		c = env.settleLater(s, env.pay("2"))
 		env.wait(func() bool { return env.moved() == 2 })
 		env.Pause()
@@ -108,7 +109,7 @@ func TestForeignTransactionVanishes(t *testing.T) {
 		env.wait(func() bool { return env.moved() == 2 })
 		env.mine(1)
 		env.settled(c)
-		if n := env.nonceOf(env.cfg.GasKey); n != 3 {
+		if n := env.nonceOf(env.gasKey); n != 3 {
 			t.Errorf("got %d transactions, want 3", n)
 		}
 		clean(t, db)
@@ -118,7 +119,7 @@ func TestForeignTransactionVanishes(t *testing.T) {
 // restored returns a store as it was before anything of the given kind happened:
 // another database with the same wallets, which knows of none of it.
 func (env *testEnv) restored(db *sqldb.DB) {
-	env.cfg.Store = sqldb.Settlements{DB: db, ChainID: env.cfg.ChainID}
+	env.cfg.Store = sqldb.Settlements{DB: db, ChainID: env.cfg.Network.ChainID}
 }
 
 // A database that was restored to before the last payments and refunds goes on
@@ -164,7 +165,7 @@ func TestRestoredDatabase(t *testing.T) {
 func TestRefundedByAnEarlierWallet(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		env := newEnv(t, db)
-		env.cfg.Depth = func(deed.USDC) uint64 { return 3 }
+		env.cfg.Network.Finality = network.Blocks(3)
 		key, w := newKey(t)
 		env.give(w, 1_000_000)
 		first := env.settler()
@@ -173,7 +174,7 @@ func TestRefundedByAnEarlierWallet(t *testing.T) {
 		other := sqldbtest.SQLite(t) // forgot all but the wallets
 		env.restored(other)
 		env.settler() // it notes the wallet
-		env.cfg.RefundKey = key
+		env.signWith(env.gasKey, key)
 		again := env.refundLater(env.settler(), refundOf(nonceBB, 1, 7))
 		env.rounds()
 		env.mine(2)
@@ -189,14 +190,14 @@ func TestRefundedByAnEarlierWallet(t *testing.T) {
 func TestRefundSignedAsATransfer(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		env := newEnv(t, db)
-		store := sqldb.Settlements{DB: db, ChainID: env.cfg.ChainID}
+		store := sqldb.Settlements{DB: db, ChainID: env.cfg.Network.ChainID}
 		sign := func(id string, nonce uint64, gas uint64) {
 			t.Helper()
-			purpose := "refund " + common.Bytes2Hex(env.cfg.USDC[:]) + " " + id
-			in := settle.Intent{From: walletAt(addressOfKey(env.cfg.RefundKey)), First: nonce, Purposes: []string{purpose}, Attempt: 1}
+			purpose := "refund " + common.Bytes2Hex(env.token[:]) + " " + id
+			in := settle.Intent{From: walletAt(addressOfKey(env.refundKey)), First: nonce, Purposes: []string{purpose}, Attempt: 1}
 			err := store.Sign(t.Context(), in, func(nonce uint64, _ []string) (settle.Transaction, error) {
-				tx := types.MustSignNewTx(env.cfg.RefundKey, types.LatestSignerForChainID(big.NewInt(devchain.ChainID)), &types.DynamicFeeTx{
-					ChainID: big.NewInt(devchain.ChainID), Nonce: nonce, GasTipCap: big.NewInt(1e9), GasFeeCap: big.NewInt(2e9), Gas: gas, To: &env.cfg.USDC, Data: transferOf(addressOf(nonceBB), 7),
+				tx := types.MustSignNewTx(env.refundKey, types.LatestSignerForChainID(big.NewInt(devchain.ChainID)), &types.DynamicFeeTx{
+					ChainID: big.NewInt(devchain.ChainID), Nonce: nonce, GasTipCap: big.NewInt(1e9), GasFeeCap: big.NewInt(2e9), Gas: gas, To: &env.token, Data: transferOf(addressOf(nonceBB), 7),
 				})
 				raw, err := tx.MarshalBinary()
 				return settle.Transaction{From: in.From, Nonce: nonce, Hash: tx.Hash().Hex(), Raw: raw, SignedAt: env.now()}, err
@@ -210,7 +211,7 @@ func TestRefundSignedAsATransfer(t *testing.T) {
 		sign(two.PaymentID, 0, 25_000) // too little gas: it fails
 		s := env.settler()
 		hash := env.settled(env.refundLater(s, one))
-		sent, err := store.Sent(t.Context(), []string{"refund " + common.Bytes2Hex(env.cfg.USDC[:]) + " " + one.PaymentID})
+		sent, err := store.Sent(t.Context(), []string{"refund " + common.Bytes2Hex(env.token[:]) + " " + one.PaymentID})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -220,11 +221,11 @@ func TestRefundSignedAsATransfer(t *testing.T) {
 			}
 		}
 		c := env.refundLater(s, two)
-		env.wait(func() bool { return env.nonceOf(env.cfg.RefundKey) == 2 })
+		env.wait(func() bool { return env.nonceOf(env.refundKey) == 2 })
 		env.pass(pauseOver)
 		env.settled(c)
-		if env.usdc(nonceBB) != 14 || env.nonceOf(env.cfg.RefundKey) != 3 {
-			t.Errorf("got %s back in %d transactions, want 0.000014 in 3", env.usdc(nonceBB), env.nonceOf(env.cfg.RefundKey))
+		if env.usdc(nonceBB) != 14 || env.nonceOf(env.refundKey) != 3 {
+			t.Errorf("got %s back in %d transactions, want 0.000014 in 3", env.usdc(nonceBB), env.nonceOf(env.refundKey))
 		}
 	})
 }

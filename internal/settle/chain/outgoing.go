@@ -9,11 +9,11 @@ import (
 	"deed.example/deed/internal/settle"
 )
 
-// Outgoing implements payment.Chain: the transfers out of every refund wallet we
-// ever used. One call reads 2,000 blocks at most: the caller goes on from next
-// until it no longer grows. A transfer is in the logs only when its transaction
-// succeeded. Transfers of nothing, which anybody can make from any wallet, are
-// left out; a block that has too many of them is put aside.
+// Outgoing implements payment.Chain: the transfers out of every refund wallet
+// that we ever used. One call reads up to 2,000 blocks: the caller continues from
+// next until it no longer grows. Logs exist only of transactions that succeeded.
+// Transfers of zero, which anyone can make from any wallet, are skipped; a block
+// that has too many of them is returned as unread.
 func (s *Settler) Outgoing(ctx context.Context, from uint64) (payouts []settle.Payout, unread []settle.UnreadBlock, next uint64, err error) {
 	own, err := s.wallets(ctx)
 	if err != nil {
@@ -26,10 +26,10 @@ func (s *Settler) Outgoing(ctx context.Context, from uint64) (payouts []settle.P
 	to := min(final, from+s.span.blocks()-1)
 	logs, unread, err := s.reads.payerLogs(ctx, from, to, topics(own.refunds), transferTopic)
 	if err != nil {
-		return nil, nil, from, fmt.Errorf("read what went out from block %d: %w", from, err)
+		return nil, nil, from, fmt.Errorf("read outgoing transfers from block %d: %w", from, err)
 	}
-	for _, l := range s.above(logs) {
-		amount, _ := amountOf(l) // above has looked
+	for _, l := range s.nonZero(logs) {
+		amount, _ := amountOf(l) // nonZero has checked it
 		payouts = append(payouts, settle.Payout{
 			To: walletAt(common.BytesToAddress(l.Topics[2][:])), Amount: amount, TxHash: l.TxHash.Hex(), Block: uint64(l.Block),
 		})
@@ -37,9 +37,9 @@ func (s *Settler) Outgoing(ctx context.Context, from uint64) (payouts []settle.P
 	return payouts, unread, to + 1, nil
 }
 
-// Since implements payment.Chain: whether the transaction is in that block or a
-// later one. Its logs are not looked at: they may be a stranger's, and when they
-// are final they are in Incoming or Outgoing.
+// Since implements payment.Chain: it reports whether the transaction is in that
+// block or a later one. It does not read logs, which may be a third party's;
+// final ones are in Incoming or Outgoing.
 func (s *Settler) Since(ctx context.Context, txHash string, block uint64) (bool, error) {
 	tx, err := s.Client.transaction(ctx, hashOf(txHash))
 	return tx != nil && tx.Block != nil && uint64(*tx.Block) >= block, err

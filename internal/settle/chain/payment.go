@@ -10,46 +10,51 @@ import (
 	"deed.example/deed/internal/settle"
 )
 
-// maxAttempts bounds how often one payment is sent when foreign transactions
-// take the nonces of ours.
+// maxAttempts limits how often one payment is sent when foreign transactions take
+// our nonces.
 const maxAttempts = 5
 
 // Settle implements settle.Settler.
 func (s *Settler) Settle(ctx context.Context, a settle.Authorization) (txHash string, err error) {
-	auth, err := s.readOurs(ctx, a)
+	auth, err := s.parseForTreasury(ctx, a)
 	if err != nil {
 		return "", err
 	}
-	purpose := auth.purpose(s.USDC)
-	// Who signs twice with one nonce has two payments, of which one can be paid.
-	key := fmt.Sprintf("%s %s %x", purpose, auth.digest(s.domain), auth.sig)
+	purpose := auth.purpose(s.token)
+	// Two payments signed with one nonce are two waits, of which one can be settled.
+	key := fmt.Sprintf("%s %x %x", purpose, auth.typedData(s.Network.Domain()).Digest(), auth.sig)
 	return s.payments.await(ctx, &wait{key: key, purpose: purpose, amount: a.Amount, auth: auth})
 }
 
-// readOurs reads an authorization that pays to a treasury we use or have used.
-func (s *Settler) readOurs(ctx context.Context, a settle.Authorization) (*authorization, error) {
+// parseForTreasury parses an authorization that pays to a treasury that we use or
+// have used.
+func (s *Settler) parseForTreasury(ctx context.Context, a settle.Authorization) (*authorization, error) {
 	auth, err := read(a)
 	if err != nil {
 		return nil, err
 	}
-	ours, err := s.isTreasury(ctx, auth.to)
+	if a.Asset != s.Network.Asset() {
+		// Not a refusal: the money may have moved on that chain.
+		return nil, fmt.Errorf("settle the payment of %s: it is on chain %d with the token %s, and this is %s", a.Payer, a.Asset.ChainID, a.Asset.Token, s.Network.CAIP2())
+	}
+	isOurs, err := s.isTreasury(ctx, auth.to)
 	if err != nil {
 		return nil, err
 	}
-	if !ours || auth.from == auth.to {
-		// Not a refusal: it may become ours, when a node with a new treasury starts.
-		return nil, fmt.Errorf("settle %s of %s: it pays to %s, which is no treasury of ours", a.Nonce, a.Payer, a.PayTo)
+	if !isOurs || auth.from == auth.to {
+		// Not a refusal: a node with a new treasury may start later.
+		return nil, fmt.Errorf("settle %s of %s: it pays to %s, which is not one of our treasuries", a.Nonce, a.Payer, a.PayTo)
 	}
 	return auth, nil
 }
 
 // Abandon implements settle.Settler.
 func (s *Settler) Abandon(ctx context.Context, a settle.Authorization) error {
-	auth, err := s.readOurs(ctx, a)
+	auth, err := s.parseForTreasury(ctx, a)
 	if err != nil {
 		return err
 	}
-	purpose := auth.purpose(s.USDC)
+	purpose := auth.purpose(s.token)
 	sent, err := s.Store.Sent(ctx, []string{purpose})
 	if err != nil {
 		return err
@@ -58,7 +63,7 @@ func (s *Settler) Abandon(ctx context.Context, a settle.Authorization) error {
 	if all := sent[purpose]; len(all) > 0 {
 		last := all[len(all)-1]
 		if last.Hash == "" {
-			return nil // it is abandoned
+			return nil // it is abandoned already
 		}
 		attempt = last.Attempt + 1
 		if err := s.reads.cannotMove(ctx, auth, last); err != nil {
@@ -68,14 +73,14 @@ func (s *Settler) Abandon(ctx context.Context, a settle.Authorization) error {
 	return s.Store.Abandon(ctx, purpose, attempt)
 }
 
-// cannotMove fails unless the last transaction of ours for a payment is final
-// and has not moved it.
+// cannotMove fails unless our last transaction for a payment is final and has not
+// moved the money.
 func (r *reader) cannotMove(ctx context.Context, a *authorization, last settle.Transaction) error {
 	head, err := r.c.block(ctx, "latest")
 	if err != nil {
 		return err
 	}
-	final, err := r.finalNumber(ctx, head, r.s.Depth(a.Amount))
+	final, err := r.finalNumber(ctx, head, r.s.Network.Finality.Depth(a.Amount))
 	if err != nil {
 		return err
 	}
@@ -92,13 +97,13 @@ func (r *reader) cannotMove(ctx context.Context, a *authorization, last settle.T
 		return err
 	}
 	if used[0] {
-		return errors.New("its nonce is used: ask what became of it")
+		return errors.New("its nonce is used: settle it to learn the outcome")
 	}
 	return nil
 }
 
-// pay answers the payments whose fate is sealed in the final block, and signs
-// for those that want it.
+// pay sets the outcome of the payments that the final block decides, and signs
+// transactions for the others that need one.
 func (l *lane) pay(ctx context.Context, v *view, payments []*wait) (signed bool, err error) {
 	var nonces []scanKey
 	for _, w := range payments {
@@ -108,38 +113,38 @@ func (l *lane) pay(ctx context.Context, v *view, payments []*wait) (signed bool,
 	if err != nil {
 		return false, err
 	}
-	var turns []*turn
+	var pending []*transferAttempt
 	for i, w := range payments {
-		expired, err := l.over(ctx, v, w.auth.ValidBefore)
+		expired, err := l.hasPassed(ctx, v, w.auth.ValidBefore)
 		switch {
 		case used[i]:
 			note(l.prove(ctx, v, w), w)
 		case err != nil:
 			note(err, w)
 		case expired:
-			// No later block has an earlier time, so the token takes it in none.
-			l.answer(w, "", invalid("it expired before it was settled"))
+			// Block times never decrease, so the token accepts it in no later block.
+			l.resolve(w, "", invalid("it expired before it was settled"))
 		default:
-			w.low = below(v.final)
-			t, err := l.turnOf(ctx, v, w)
+			w.low = withReorgMargin(v.final)
+			t, err := l.nextAttempt(ctx, v, w)
 			note(err, w)
 			if t != nil {
-				turns = append(turns, t)
+				pending = append(pending, t)
 			}
 		}
 	}
-	return l.plan(ctx, turns)
+	return l.plan(ctx, pending)
 }
 
-// prove answers a payment whose nonce is used in the final block: by our own
-// transaction, by a stranger's, or for something else.
+// prove sets the outcome of a payment whose nonce is used in the final block: by
+// our transaction, by a third party's, or for something else.
 func (l *lane) prove(ctx context.Context, v *view, w *wait) error {
 	treasuries := l.s.own.Load().treasuries
 	hash, err := l.ownProof(ctx, v, w.purpose, func(r *receipt) bool {
 		return l.s.spends(r, w.auth.from, w.auth.nonce, w.amount, treasuries)
 	})
 	if err == nil && hash != "" {
-		l.answer(w, hash, nil)
+		l.resolve(w, hash, nil)
 		return nil
 	}
 	u, err := l.spentOn(ctx, w.auth.from, w.auth.nonce, w.low, v.final, treasuries)
@@ -148,55 +153,56 @@ func (l *lane) prove(ctx context.Context, v *view, w *wait) error {
 	}
 	switch {
 	case u.cancelled:
-		l.answer(w, "", invalid("the payer cancelled it"))
+		l.resolve(w, "", invalid("the payer cancelled it"))
 	case u.paid(w.amount, treasuries):
-		l.answer(w, u.txHash, nil)
+		l.resolve(w, u.txHash, nil)
 	default:
-		l.answer(w, "", invalid("its nonce was spent on another transfer"))
+		l.resolve(w, "", invalid("its nonce was spent on another transfer"))
 	}
 	return nil
 }
 
-// turnOf decides what to do with a payment whose nonce is unused. It returns nil
+// nextAttempt returns the next attempt of a payment whose nonce is unused, or nil
 // when there is nothing to sign.
-func (l *lane) turnOf(ctx context.Context, v *view, w *wait) (*turn, error) {
+func (l *lane) nextAttempt(ctx context.Context, v *view, w *wait) (*transferAttempt, error) {
 	sent := v.sent[w.purpose]
-	where, err := l.standingOf(ctx, v, sent)
+	where, err := l.progressOf(ctx, v, sent)
 	if err != nil {
 		return nil, err
 	}
 	switch where {
 	case neverSent:
-		return &turn{wait: w, attempt: 1}, nil
+		return &transferAttempt{wait: w, attempt: 1}, nil
 	case abandoned:
-		l.answer(w, "", fmt.Errorf("%s was given up: %w", w.purpose, settle.ErrUnsettleable))
+		l.resolve(w, "", fmt.Errorf("%s was abandoned: %w", w.purpose, settle.ErrUnsettleable))
 		return nil, nil
 	case inFlight:
 		last := sent[len(sent)-1]
-		w.again = l.s.Now().Add(2 * l.s.BlockTime)
+		w.again = l.s.Now().Add(2 * l.s.Network.BlockTime)
 		return nil, fmt.Errorf("%w: transaction %s is not final yet", errWaiting, last.Hash)
 	case failed:
-		l.answer(w, "", fmt.Errorf("%s: %w", w.purpose, settle.ErrReverted))
+		l.resolve(w, "", fmt.Errorf("%s: %w", w.purpose, settle.ErrReverted))
 		return nil, nil
 	}
 	last := sent[len(sent)-1]
 	if last.Attempt >= maxAttempts {
-		l.answer(w, "", fmt.Errorf("%s: foreign transactions took its nonce %d times: %w", w.purpose, last.Attempt, settle.ErrUnsettleable))
+		l.resolve(w, "", fmt.Errorf("%s: foreign transactions took its nonce %d times: %w", w.purpose, last.Attempt, settle.ErrUnsettleable))
 		return nil, nil
 	}
-	return &turn{wait: w, attempt: last.Attempt + 1}, nil
+	return &transferAttempt{wait: w, attempt: last.Attempt + 1}, nil
 }
 
-// stuck answers a payment that would fail now and that nothing of ours carries.
+// stuck sets the outcome of a payment that would fail now and that is in no
+// transaction of ours.
 func (l *lane) stuck(w *wait, reason string) {
 	if reason == "" {
 		reason = "the chain gives no reason"
 	}
-	l.answer(w, "", fmt.Errorf("%s: %s: %w", w.purpose, reason, settle.ErrUnsettleable))
+	l.resolve(w, "", fmt.Errorf("%s: %s: %w", w.purpose, reason, settle.ErrUnsettleable))
 }
 
-// due says whether a pause after the last attempt is over.
+// due reports whether the delay after the last attempt is over.
 func (l *lane) due(last settle.Transaction) (bool, time.Time) {
-	at := last.SignedAt.Add(pause(last.Attempt))
+	at := last.SignedAt.Add(retryDelay(last.Attempt))
 	return !l.s.Now().Before(at), at
 }

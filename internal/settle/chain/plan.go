@@ -13,43 +13,43 @@ const (
 	settleGas   = 150_000 // for one payment of a plain wallet
 	memberGas   = 80_000  // for each in a batch
 	batchGas    = 100_000 // for the batch itself
-	contractGas = 600_000 // for one payment of a wallet made of code, which may burn what it is given
+	contractGas = 600_000 // for one payment of a contract wallet, which may use all of it
 	refundGas   = 150_000 // for one refund
 )
 
-// A turn is the next attempt of a payment or refund.
-type turn struct {
+// A transferAttempt is the next attempt of a payment or refund.
+type transferAttempt struct {
 	*wait
 	attempt int
 	plain   bool // the payer has no code
 }
 
-// plan signs for the payments that nothing of ours is under way for. Those of
-// plain wallets share a transaction. Wallets made of code go alone: whoever
-// burns gas burns it for nobody else.
-func (l *lane) plan(ctx context.Context, turns []*turn) (signed bool, err error) {
-	turns = oneForEach(turns)
-	if len(turns) == 0 {
+// plan signs transactions for payments that are in none that can still be mined.
+// Payments of plain wallets share a transaction. Each payment of a contract
+// wallet has its own, because the code of the wallet may use up all the gas.
+func (l *lane) plan(ctx context.Context, pending []*transferAttempt) (signed bool, err error) {
+	pending = onePerPurpose(pending)
+	if len(pending) == 0 {
 		return false, nil
 	}
-	if err := l.tellApart(ctx, turns); err != nil {
+	if err := l.markPlainWallets(ctx, pending); err != nil {
 		return false, err
 	}
-	var together []*turn
-	for _, t := range turns {
+	var combined []*transferAttempt
+	for _, t := range pending {
 		if t.plain {
-			together = append(together, t)
+			combined = append(combined, t)
 			continue
 		}
-		some, err := l.signTurns(ctx, []*turn{t}, batchGas+contractGas, l.stuck)
+		some, err := l.signAttempts(ctx, []*transferAttempt{t}, batchGas+contractGas, l.stuck)
 		note(err, t.wait)
 		signed = signed || some
 	}
-	for some := range slices.Chunk(together, maxBatch) {
-		// Those of one attempt share a transaction.
+	for some := range slices.Chunk(combined, maxBatch) {
+		// Payments with the same attempt number share a transaction.
 		for attempt := 1; attempt <= maxAttempts; attempt++ {
 			group := ofAttempt(some, attempt)
-			ok, err := l.signTurns(ctx, group, batchGas+memberGas*uint64(len(group)), l.stuck)
+			ok, err := l.signAttempts(ctx, group, batchGas+memberGas*uint64(len(group)), l.stuck)
 			if err != nil {
 				return signed, err
 			}
@@ -59,11 +59,11 @@ func (l *lane) plan(ctx context.Context, turns []*turn) (signed bool, err error)
 	return signed, nil
 }
 
-// oneForEach leaves one turn for each purpose: whoever signs two payments with
-// one nonce waits with the second.
-func oneForEach(turns []*turn) (kept []*turn) {
+// onePerPurpose keeps one attempt for each purpose. A second payment with the
+// same nonce waits.
+func onePerPurpose(pending []*transferAttempt) (kept []*transferAttempt) {
 	seen := map[string]bool{}
-	for _, t := range turns {
+	for _, t := range pending {
 		if !seen[t.purpose] {
 			kept = append(kept, t)
 		}
@@ -72,8 +72,8 @@ func oneForEach(turns []*turn) (kept []*turn) {
 	return kept
 }
 
-func ofAttempt(turns []*turn, attempt int) (some []*turn) {
-	for _, t := range turns {
+func ofAttempt(pending []*transferAttempt, attempt int) (some []*transferAttempt) {
+	for _, t := range pending {
 		if t.attempt == attempt {
 			some = append(some, t)
 		}
@@ -81,12 +81,12 @@ func ofAttempt(turns []*turn, attempt int) (some []*turn) {
 	return some
 }
 
-// tellApart finds out which payers are plain wallets.
-func (l *lane) tellApart(ctx context.Context, turns []*turn) error {
-	var candidates []*turn
+// markPlainWallets finds out which payers are plain wallets.
+func (l *lane) markPlainWallets(ctx context.Context, pending []*transferAttempt) error {
+	var candidates []*transferAttempt
 	var accounts []common.Address
-	for _, t := range turns {
-		if t.auth.signedByKey(l.s.domain) {
+	for _, t := range pending {
+		if t.auth.signedByKey(l.s.Network.Domain()) {
 			candidates = append(candidates, t)
 			accounts = append(accounts, t.auth.from)
 		}
@@ -94,7 +94,7 @@ func (l *lane) tellApart(ctx context.Context, turns []*turn) error {
 	if len(candidates) == 0 {
 		return nil
 	}
-	code, err := l.c.haveCode(ctx, accounts)
+	code, err := l.c.hasCode(ctx, accounts)
 	if err != nil {
 		return err
 	}
@@ -104,28 +104,28 @@ func (l *lane) tellApart(ctx context.Context, turns []*turn) error {
 	return nil
 }
 
-// signTurns simulates the transfers of one attempt as they would be sent: in
-// this order, by our sender, for the fees that we would pay. It signs for all
-// that would succeed; fails is told of the others.
-func (l *lane) signTurns(ctx context.Context, turns []*turn, gas uint64, fails func(w *wait, reason string)) (signed bool, err error) {
-	if len(turns) == 0 {
+// signAttempts simulates the transfers exactly as they would be sent: in this
+// order, from our sender, for the fees that we would pay. It signs one
+// transaction with all that succeed, and calls fails for the others.
+func (l *lane) signAttempts(ctx context.Context, pending []*transferAttempt, gas uint64, fails func(w *wait, reason string)) (signed bool, err error) {
+	if len(pending) == 0 {
 		return false, nil
 	}
-	o := order{gas: settleGas, attempt: turns[0].attempt, calls: map[string][]byte{}}
+	o := draft{gas: settleGas, attempt: pending[0].attempt, calls: map[string][]byte{}}
 	if o.fees, err = l.fees(ctx); err != nil {
 		return false, err
 	}
-	used, answers, err := l.simulate(ctx, turns, gas, o.fees)
+	used, results, err := l.simulate(ctx, pending, gas, o.fees)
 	if err != nil {
-		return false, fmt.Errorf("simulate %d transfers: %w", len(turns), err)
+		return false, fmt.Errorf("simulate %d transfers: %w", len(pending), err)
 	}
-	for i, t := range turns {
+	for i, t := range pending {
 		switch {
 		case used[i]:
-			// Somebody was faster. It is for the final block to say who.
+			// A third party was faster. The final block will show what it did.
 			note(fmt.Errorf("%w: its nonce is used in a block that is not final yet", errWaiting), t.wait)
-		case !answers[i].Success:
-			fails(t.wait, answers[i].reason())
+		case !results[i].Success:
+			fails(t.wait, results[i].reason())
 		default:
 			o.calls[t.purpose] = t.auth.call()
 		}
@@ -133,39 +133,39 @@ func (l *lane) signTurns(ctx context.Context, turns []*turn, gas uint64, fails f
 	if len(o.calls) == 0 {
 		return false, nil
 	}
-	if len(turns) == 1 && !turns[0].plain {
-		o.gas, o.alone = gas, true // through the batch contract, as it was simulated
+	if len(pending) == 1 && !pending[0].plain {
+		o.gas, o.alone = gas, true // through the batch contract, as in the simulation
 	}
-	for _, t := range turns {
-		t.again = l.s.Now().Add(l.s.BlockTime) // another node may have signed, or given it up
+	for _, t := range pending {
+		t.again = l.s.Now().Add(l.s.Network.BlockTime) // another node may have signed or abandoned it
 	}
 	return true, l.sign(ctx, o)
 }
 
-// simulate tells of each turn whether its nonce is used in the newest block, and
-// what its transfer would do.
-func (l *lane) simulate(ctx context.Context, turns []*turn, gas uint64, offer *fees) (used []bool, answers []outcome, err error) {
-	var members []member
-	for _, t := range turns {
-		members = append(members, member{l.s.USDC, true, pack(tokenABI, "authorizationState", t.auth.from, t.auth.nonce)})
+// simulate returns, for each attempt, whether its nonce is used in the newest
+// block, and the result of its transfer.
+func (l *lane) simulate(ctx context.Context, pending []*transferAttempt, gas uint64, offer *fees) (used []bool, results []callResult, err error) {
+	var members []batchCall
+	for _, t := range pending {
+		members = append(members, batchCall{l.s.token, true, pack(tokenABI, "authorizationState", t.auth.from, t.auth.nonce)})
 	}
-	for _, t := range turns {
-		members = append(members, member{l.s.USDC, true, t.auth.call()})
+	for _, t := range pending {
+		members = append(members, batchCall{l.s.token, true, t.auth.call()})
 	}
-	q := question{
-		from: keyAddress(l.key), to: l.s.Multicall, data: pack(batchABI, "aggregate3", members),
-		gas: gas + stateGas*uint64(len(turns)), fees: offer,
+	q := callMsg{
+		from: l.address(), to: l.s.multicall, data: pack(batchABI, "aggregate3", members),
+		gas: gas + stateGas*uint64(len(pending)), fees: offer,
 	}
-	all, err := l.c.askBatch(ctx, q, "latest")
+	all, err := l.c.callBatch(ctx, q, "latest")
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, a := range all[:len(turns)] {
+	for _, a := range all[:len(pending)] {
 		n, err := a.number()
 		if err != nil {
 			return nil, nil, err
 		}
 		used = append(used, n.Sign() != 0)
 	}
-	return used, all[len(turns):], nil
+	return used, all[len(pending):], nil
 }

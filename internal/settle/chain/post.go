@@ -13,31 +13,31 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// askPlain asks one endpoint once, verified or not.
-func (c *Client) askPlain(ctx context.Context, e *endpoint, out any, method string, params ...any) error {
-	question, err := encodeCall(method, params)
+// requestPlain calls one endpoint once, verified or not.
+func (c *Client) requestPlain(ctx context.Context, e *endpoint, out any, method string, params ...any) error {
+	body, err := encodeCall(method, params)
 	if err != nil {
 		return err
 	}
-	return c.post(ctx, e, out, method, question)
+	return c.post(ctx, e, out, method, body)
 }
 
 func encodeCall(method string, params []any) ([]byte, error) {
 	if params == nil {
 		params = []any{}
 	}
-	question, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", method, err)
 	}
-	return question, nil
+	return body, nil
 }
 
-var errLargeAnswer = errors.New("the answer is too large")
+var errLargeResponse = errors.New("the response is too large")
 
-// post asks one endpoint, whoever it is.
-func (c *Client) post(ctx context.Context, e *endpoint, out any, method string, question []byte) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url, bytes.NewReader(question))
+// post sends one request to an endpoint and decodes the response.
+func (c *Client) post(ctx context.Context, e *endpoint, out any, method string, body []byte) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url, bytes.NewReader(body))
 	if err != nil {
 		return errors.New("the endpoint's address is malformed") // not the address itself: it may hold a key
 	}
@@ -49,37 +49,36 @@ func (c *Client) post(ctx context.Context, e *endpoint, out any, method string, 
 	}
 	defer res.Body.Close() // it is read below, or not wanted
 	if res.StatusCode != http.StatusOK {
-		err := fmt.Errorf("the endpoint answered %d", res.StatusCode)
+		err := fmt.Errorf("the endpoint responded with status %d", res.StatusCode)
 		if res.StatusCode == http.StatusTooManyRequests || res.StatusCode >= 500 {
 			return &busyError{cause: err, after: retryAfter(res.Header.Get("Retry-After"))}
 		}
 		return err
 	}
-	raw, err := io.ReadAll(http.MaxBytesReader(nil, res.Body, c.MaxAnswer))
+	raw, err := io.ReadAll(http.MaxBytesReader(nil, res.Body, c.MaxResponse))
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return fmt.Errorf("%w: more than %d bytes", errLargeAnswer, c.MaxAnswer)
+		return fmt.Errorf("%w: more than %d bytes", errLargeResponse, c.MaxResponse)
 	}
 	if err != nil {
 		return err
 	}
-	answer := struct {
+	result := struct {
 		Result any          `json:"result"`
 		Error  *RemoteError `json:"error"`
 	}{Result: out}
-	if err := json.Unmarshal(raw, &answer); err != nil {
-		return fmt.Errorf("read its answer: %w", err)
+	if err := json.Unmarshal(raw, &result); err != nil {
+		return fmt.Errorf("decode the response: %w", err)
 	}
-	if answer.Error == nil {
+	if result.Error == nil {
 		return nil
 	}
-	if answer.Error.rateLimited(method) {
-		return &busyError{cause: answer.Error}
+	if result.Error.rateLimited(method) {
+		return &busyError{cause: result.Error}
 	}
-	return answer.Error
+	return result.Error
 }
 
-// retryAfter reads the header's seconds. Endpoints that send a date are rare, and
-// are waited for as long as those that say nothing.
+// retryAfter parses the header's seconds. Dates are rare, and count as no value.
 func retryAfter(header string) time.Duration {
 	n, err := strconv.Atoi(header)
 	if err != nil || n < 0 {

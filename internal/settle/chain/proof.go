@@ -12,25 +12,25 @@ import (
 	"deed.example/deed"
 )
 
-var errUnseen = errors.New("the nonce is used, and the chain does not say by what")
+var errUseNotFound = errors.New("the nonce is used, and the endpoint does not return the event")
 
-// A spent nonce is one that the chain has seen used, and what for.
+// A spent value is what a nonce was used for.
 type spent struct {
 	txHash    string
 	cancelled bool
-	to        common.Address // of the transfer, unless it was cancelled
+	to        common.Address // recipient of the transfer, unless it was cancelled
 	amount    deed.USDC
 }
 
-// paid says whether it was spent on a transfer of the amount to one of the
-// addresses.
+// paid reports whether the nonce was used for a transfer of the amount to one of
+// the addresses.
 func (u *spent) paid(amount deed.USDC, to []common.Address) bool {
 	return !u.cancelled && u.amount == amount && slices.Contains(to, u.to)
 }
 
-// spentOn tells what a used nonce was spent on, in a block up to final. It asks
-// for the two logs by topics and never for the whole transaction, which may be a
-// stranger's, of any size. likely are the addresses the money probably went to.
+// spentOn returns what a used nonce was used for, in a block up to final. It
+// requests the two logs by topics and never the whole transaction, which may be a
+// third party's and of any size. likely are the probable recipients.
 func (r *reader) spentOn(ctx context.Context, owner common.Address, nonce common.Hash, low, final uint64, likely []common.Address) (*spent, error) {
 	use, err := r.findUse(ctx, owner, nonce, low, final)
 	if err != nil {
@@ -42,8 +42,8 @@ func (r *reader) spentOn(ctx context.Context, owner common.Address, nonce common
 	if use.Topics[0] == canceledTopic {
 		return &spent{txHash: use.TxHash.Hex(), cancelled: true}, nil
 	}
-	// First by payee, which strangers cannot make large; then without, so that a
-	// transfer to somebody else is seen and not only missed.
+	// First by recipient, so that third parties cannot make the response large; then
+	// by payer alone, to find a transfer to another recipient.
 	for _, to := range []any{topics(likely), nil} {
 		logs, err := r.query(ctx, uint64(use.Block), uint64(use.Block), transferTopic, topicOf(owner), to)
 		if err != nil {
@@ -51,21 +51,21 @@ func (r *reader) spentOn(ctx context.Context, owner common.Address, nonce common
 		}
 		for _, l := range logs {
 			amount, ok := amountOf(l)
-			if l.place() == use.next() && r.s.event(l, transferTopic) {
+			if l.position() == use.next() && r.s.event(l, transferTopic) {
 				if !ok {
-					amount = -1 // more than we can count
+					amount = -1 // it does not fit, and equals no payment
 				}
 				return &spent{txHash: l.TxHash.Hex(), to: common.BytesToAddress(l.Topics[2][:]), amount: amount}, nil
 			}
 		}
 	}
-	return nil, errUnseen // the endpoint contradicts itself: ask again
+	return nil, errUseNotFound // the endpoint contradicts itself: try again
 }
 
-// findUse finds the event that used a nonce up. There is one at most. It looks
-// at the newest blocks first, then asks the state of older and older blocks when
-// the nonce was used, and where the endpoint has no old state it reads on,
-// downwards, a part at a time.
+// findUse finds the event that used a nonce. There is at most one. It searches
+// the newest blocks first, then does a binary search over the state of older
+// blocks. Where the endpoint has no old state, it continues to read logs
+// downwards, some blocks in each call.
 func (r *reader) findUse(ctx context.Context, owner common.Address, nonce common.Hash, low, final uint64) (*logEntry, error) {
 	key := scanKey{owner, nonce}
 	top := r.s.scans.resume(key, final)
@@ -73,7 +73,7 @@ func (r *reader) findUse(ctx context.Context, owner common.Address, nonce common
 	topics := []any{[]common.Hash{usedTopic, canceledTopic}, topicOf(owner), nonce}
 	for i := range maxQueries {
 		var found []logEntry
-		n, err := r.divided(ctx, top-low+1, func(n uint64) (err error) {
+		n, err := r.inSmallerRanges(ctx, top-low+1, func(n uint64) (err error) {
 			found, err = r.query(ctx, top-n+1, top, topics...)
 			return err
 		})
@@ -85,8 +85,8 @@ func (r *reader) findUse(ctx context.Context, owner common.Address, nonce common
 			return &found[0], nil
 		}
 		if top-n+1 <= low {
-			r.s.scans.forget(key) // it was missed: begin anew
-			return nil, errUnseen
+			r.s.scans.forget(key) // it was missed: start again
+			return nil, errUseNotFound
 		}
 		top -= n
 		if i == 1 && fresh {
@@ -96,14 +96,15 @@ func (r *reader) findUse(ctx context.Context, owner common.Address, nonce common
 		}
 	}
 	r.s.scans.remember(key, top)
-	return nil, errUnseen
+	return nil, errUseNotFound
 }
 
-// useByState finds the event by the state of old blocks, or returns nil. Blocks
-// whose state the endpoint no longer has count as older than the event.
+// useByState finds the event by a binary search over the state of old blocks, or
+// returns nil. Blocks whose state the endpoint no longer has count as older than
+// the event.
 func (r *reader) useByState(ctx context.Context, key scanKey, low, top uint64, topics []any) *logEntry {
 	used := func(n uint64) bool {
-		q := question{to: r.s.USDC, data: pack(tokenABI, "authorizationState", key.owner, key.nonce), gas: stateGas}
+		q := callMsg{to: r.s.token, data: pack(tokenABI, "authorizationState", key.owner, key.nonce), gas: stateGas}
 		raw, err := r.c.ethCall(ctx, q, number(n))
 		return err == nil && len(raw) == 32 && raw[31] != 0
 	}
@@ -129,7 +130,7 @@ type scanKey struct {
 	nonce common.Hash
 }
 
-// scanMemory remembers how far down long searches came.
+// scanMemory has the positions of long searches, so that they are continued.
 type scanMemory struct {
 	mu  sync.Mutex
 	top map[scanKey]uint64 // guarded by mu
@@ -161,8 +162,8 @@ func (m *scanMemory) forget(key scanKey) {
 	delete(m.top, key)
 }
 
-// ownProof returns the hash of a transaction of ours that made the transfer and
-// is final, or "".
+// ownProof returns the hash of our final transaction that made the transfer, or
+// "".
 func (r *reader) ownProof(ctx context.Context, v *view, purpose string, made func(*receipt) bool) (string, error) {
 	for _, t := range slices.Backward(v.sent[purpose]) {
 		if t.Hash == "" {
@@ -179,7 +180,8 @@ func (r *reader) ownProof(ctx context.Context, v *view, purpose string, made fun
 	return "", nil
 }
 
-// spends says whether a transaction of ours used the nonce for this transfer.
+// spends reports whether one of our transactions used the nonce for this
+// transfer.
 func (s *Settler) spends(r *receipt, from common.Address, nonce common.Hash, amount deed.USDC, to []common.Address) bool {
 	for i := range len(r.Logs) - 1 {
 		used, moved := r.Logs[i], r.Logs[i+1]

@@ -55,7 +55,7 @@ func (w *proxy) counted() (n int, byMethod map[string]int) {
 }
 
 // judge counts a call and says whether it is refused.
-func (w *proxy) judge(body []byte) *refusal {
+func (w *proxy) evaluate(body []byte) *refusal {
 	var call struct {
 		Method string
 		Params []json.RawMessage
@@ -122,7 +122,7 @@ func (w *proxy) stop(mode string) <-chan struct{} {
 	return w.asked
 }
 
-func (w *proxy) mend() {
+func (w *proxy) repair() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.mode == "hang" || w.mode == "hold" {
@@ -137,7 +137,7 @@ func (w *proxy) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	if refused := w.judge(body); refused != nil {
+	if refused := w.evaluate(body); refused != nil {
 		refused.write(rw)
 		return
 	}

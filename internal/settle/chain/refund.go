@@ -2,7 +2,6 @@ package chain
 
 import (
 	"context"
-	"crypto/ecdsa"
 	"errors"
 	"fmt"
 	"math"
@@ -15,12 +14,12 @@ import (
 	"deed.example/deed/internal/settle"
 )
 
-// refundMark begins what the nonce of a refund is the hash of.
-var refundMark = crypto.Keccak256([]byte("deed refund"))
+// refundPrefix is the first part of the preimage of a refund's nonce.
+var refundPrefix = crypto.Keccak256([]byte("deed refund"))
 
-// refundUntil is the end of a refund's authorization, in 2106: what is owed is
-// owed until it is paid, and the nonce makes it payable once.
-const refundUntil = math.MaxUint32
+// refundValidBefore is the end of a refund's authorization, in 2106. A refund
+// stays due until it is paid, and the nonce makes it payable once.
+const refundValidBefore = math.MaxUint32
 
 // RefundNonce returns the nonce of the authorization that a refund is made by.
 // It is derived from what the payer signed, and from nothing of ours, so that the
@@ -30,24 +29,24 @@ const refundUntil = math.MaxUint32
 //
 // Each part has 32 bytes; the id and the two addresses are padded on the left.
 func RefundNonce(chainID uint64, token, payer common.Address, nonce common.Hash) common.Hash {
-	return crypto.Keccak256Hash(refundMark, word(new(big.Int).SetUint64(chainID)),
+	return crypto.Keccak256Hash(refundPrefix, word(new(big.Int).SetUint64(chainID)),
 		common.LeftPadBytes(token[:], 32), common.LeftPadBytes(payer[:], 32), nonce[:])
 }
 
-// Refund implements settle.Settler. A refund that would fail now is answered at
-// once, without waiting for the context to end.
+// Refund implements settle.Settler. For a refund that would fail now it returns
+// at once, without waiting for the context to end.
 func (s *Settler) Refund(ctx context.Context, r settle.Refund) (txHash string, err error) {
-	w, err := s.refundWait(r)
+	w, err := s.refundWait(ctx, r)
 	if err != nil {
 		return "", fmt.Errorf("refund %s: %w", r.PaymentID, err)
 	}
 	return s.refunds.await(ctx, w)
 }
 
-// Refunded implements settle.RefundFinder: it says whether a wallet of ours has paid
-// back what the nonce paid, whatever our own database remembers.
+// Refunded implements settle.RefundFinder: it reports whether one of our wallets
+// has refunded the payment with the nonce, whatever our database has stored.
 func (s *Settler) Refunded(ctx context.Context, r settle.Refund) (bool, error) {
-	hash, err := readNonce(r.Nonce)
+	hash, err := parseNonce(r.Nonce)
 	if err != nil {
 		return false, err
 	}
@@ -57,14 +56,14 @@ func (s *Settler) Refunded(ctx context.Context, r settle.Refund) (bool, error) {
 	}
 	var calls [][]byte
 	for _, wallet := range own.refunds {
-		calls = append(calls, pack(tokenABI, "authorizationState", wallet, RefundNonce(s.ChainID, s.USDC, addressOf(r.Payer), hash)))
+		calls = append(calls, pack(tokenABI, "authorizationState", wallet, RefundNonce(s.Network.ChainID, s.token, addressOf(r.Payer), hash)))
 	}
-	q := question{from: s.refundWallet(), to: s.Multicall, data: batch(s.USDC, calls...), gas: stateGas * uint64(len(calls)+1)}
-	answers, err := s.Client.askBatch(ctx, q, "latest")
+	q := callMsg{from: s.refundWallet(), to: s.multicall, data: batch(s.token, calls...), gas: stateGas * uint64(len(calls)+1)}
+	results, err := s.Client.callBatch(ctx, q, "latest")
 	if err != nil {
-		return false, fmt.Errorf("ask whether %s of %s was refunded: %w", r.Nonce, r.Payer, err)
+		return false, fmt.Errorf("check whether %s of %s was refunded: %w", r.Nonce, r.Payer, err)
 	}
-	for _, a := range answers {
+	for _, a := range results {
 		used, err := a.number()
 		if err != nil {
 			return false, err
@@ -76,14 +75,14 @@ func (s *Settler) Refunded(ctx context.Context, r settle.Refund) (bool, error) {
 	return false, nil
 }
 
-// refundWait signs the authorization of a refund. Signing commits to nothing: the
-// nonce is good once, and nobody sees the signature before it is stored.
-func (s *Settler) refundWait(r settle.Refund) (*wait, error) {
+// refundWait signs the authorization of a refund. Signing it does not commit us:
+// the nonce can be used once, and the signature is stored before it is sent.
+func (s *Settler) refundWait(ctx context.Context, r settle.Refund) (*wait, error) {
 	if r.Amount <= 0 || !isWallet(r.Payer) {
-		return nil, fmt.Errorf("%d to %q is nothing to send", r.Amount, r.Payer)
+		return nil, fmt.Errorf("a refund of %d to %q is invalid", r.Amount, r.Payer)
 	}
 	payer := addressOf(r.Payer)
-	nonce, err := readNonce(r.Nonce)
+	nonce, err := parseNonce(r.Nonce)
 	if err != nil {
 		return nil, err
 	}
@@ -91,27 +90,21 @@ func (s *Settler) refundWait(r settle.Refund) (*wait, error) {
 		return nil, errors.New("the refund wallet cannot pay itself")
 	}
 	auth := &authorization{
-		Authorization: settle.Authorization{Payer: walletAt(s.refundWallet()), PayTo: r.Payer, Amount: r.Amount, ValidBefore: refundUntil},
-		from:          s.refundWallet(), to: payer, nonce: RefundNonce(s.ChainID, s.USDC, payer, nonce),
+		Authorization: settle.Authorization{Asset: s.Network.Asset(), Payer: walletAt(s.refundWallet()), PayTo: r.Payer, Amount: r.Amount, ValidBefore: refundValidBefore},
+		from:          s.refundWallet(), to: payer, nonce: RefundNonce(s.Network.ChainID, s.token, payer, nonce),
 	}
-	if auth.sig, err = signHash(s.RefundKey, auth.digest(s.domain)); err != nil {
-		return nil, err
+	if auth.sig, err = s.RefundSigner.SignTypedData(ctx, auth.typedData(s.Network.Domain())); err != nil {
+		return nil, fmt.Errorf("sign: %w", err)
 	}
-	purpose := fmt.Sprintf("refund %x %s %s", s.USDC, r.Payer, r.Nonce)
+	if !auth.signedByKey(s.Network.Domain()) {
+		return nil, fmt.Errorf("the signer of %s returned a signature of another key", s.RefundSigner.Address())
+	}
+	purpose := fmt.Sprintf("refund %x %s %s", s.token, r.Payer, r.Nonce)
 	return &wait{key: fmt.Sprintf("%s %d %s", purpose, r.Amount, r.PaymentID), purpose: purpose, amount: r.Amount, auth: auth, refund: r}, nil
 }
 
-func signHash(key *ecdsa.PrivateKey, hash common.Hash) ([]byte, error) {
-	sig, err := crypto.Sign(hash[:], key)
-	if err != nil {
-		return nil, fmt.Errorf("sign: %w", err)
-	}
-	sig[64] += 27
-	return sig, nil
-}
-
-// refund answers the refunds that the final block shows, and signs for the
-// others.
+// refund sets the outcome of the refunds that the final block shows, and signs
+// transactions for the others.
 func (l *lane) refund(ctx context.Context, v *view, refunds []*wait) (signed bool, err error) {
 	own, err := l.s.wallets(ctx)
 	if err != nil {
@@ -121,24 +114,24 @@ func (l *lane) refund(ctx context.Context, v *view, refunds []*wait) (signed boo
 	if err != nil {
 		return false, err
 	}
-	var turns []*turn
+	var pending []*transferAttempt
 	for i, w := range refunds {
 		if payers[i] != nil {
 			note(l.proveRefund(ctx, v, w, *payers[i]), w)
 			continue
 		}
-		w.low = below(v.final)
-		t, err := l.refundTurn(ctx, v, w)
+		w.low = withReorgMargin(v.final)
+		t, err := l.nextRefundAttempt(ctx, v, w)
 		note(err, w)
 		if t != nil {
-			turns = append(turns, t)
+			pending = append(pending, t)
 		}
 	}
-	return l.planRefunds(ctx, v, turns, own.refunds)
+	return l.planRefunds(ctx, v, pending, own.refunds)
 }
 
-// paidBy returns, for each refund, which of our wallets has used its nonce in
-// the final block. There may be an earlier wallet that has.
+// paidBy returns, for each refund, which of our wallets has used its nonce in the
+// final block. It may be an earlier wallet.
 func (l *lane) paidBy(ctx context.Context, v *view, refunds []*wait, wallets []common.Address) ([]*common.Address, error) {
 	payers := make([]*common.Address, len(refunds))
 	for _, wallet := range wallets {
@@ -159,12 +152,13 @@ func (l *lane) paidBy(ctx context.Context, v *view, refunds []*wait, wallets []c
 	return payers, nil
 }
 
-// proveRefund answers a refund whose nonce is used in the final block.
+// proveRefund sets the outcome of a refund whose nonce is used in the final
+// block.
 func (l *lane) proveRefund(ctx context.Context, v *view, w *wait, wallet common.Address) error {
 	payee := []common.Address{w.auth.to}
 	hash, err := l.ownProof(ctx, v, w.purpose, func(r *receipt) bool { return l.s.spends(r, wallet, w.auth.nonce, w.amount, payee) })
 	if err == nil && hash != "" {
-		l.answer(w, hash, nil)
+		l.resolve(w, hash, nil)
 		return nil
 	}
 	u, err := l.spentOn(ctx, wallet, w.auth.nonce, 0, v.final, payee)
@@ -172,55 +166,56 @@ func (l *lane) proveRefund(ctx context.Context, v *view, w *wait, wallet common.
 		return err
 	}
 	if !u.paid(w.amount, payee) {
-		l.answer(w, "", fmt.Errorf("%s: transaction %s has used its nonce for %s to %s: look into it", w.purpose, u.txHash, u.amount, walletAt(u.to)))
+		l.resolve(w, "", fmt.Errorf("%s: transaction %s has used its nonce for %s to %s: investigate it", w.purpose, u.txHash, u.amount, walletAt(u.to)))
 		return nil
 	}
-	l.answer(w, u.txHash, nil)
+	l.resolve(w, u.txHash, nil)
 	return nil
 }
 
-// refundTurn decides what to do with a refund whose nonce is unused.
-func (l *lane) refundTurn(ctx context.Context, v *view, w *wait) (*turn, error) {
+// nextRefundAttempt returns the next attempt of a refund whose nonce is unused,
+// or nil when there is nothing to sign.
+func (l *lane) nextRefundAttempt(ctx context.Context, v *view, w *wait) (*transferAttempt, error) {
 	if done, err := l.finishTransfer(ctx, v, w); done || err != nil {
 		return nil, err
 	}
 	sent := v.sent[w.purpose]
-	where, err := l.standingOf(ctx, v, sent)
+	where, err := l.progressOf(ctx, v, sent)
 	if err != nil {
 		return nil, err
 	}
 	if where == neverSent {
-		return &turn{wait: w, attempt: 1, plain: true}, nil
+		return &transferAttempt{wait: w, attempt: 1, plain: true}, nil
 	}
 	last := sent[len(sent)-1]
 	if where == inFlight {
-		w.again = l.s.Now().Add(2 * l.s.BlockTime)
+		w.again = l.s.Now().Add(2 * l.s.Network.BlockTime)
 		return nil, fmt.Errorf("%w: transaction %s is not final yet", errWaiting, last.Hash)
 	}
 	if ok, at := l.due(last); !ok {
 		w.again = at
-		return nil, fmt.Errorf("%w: transaction %s did not pay it, and it is made again at %s", errWaiting, last.Hash, at.UTC())
+		return nil, fmt.Errorf("%w: transaction %s did not pay it, and it is retried at %s", errWaiting, last.Hash, at.UTC())
 	}
-	return &turn{wait: w, attempt: last.Attempt + 1, plain: true}, nil
+	return &transferAttempt{wait: w, attempt: last.Attempt + 1, plain: true}, nil
 }
 
-// planRefunds signs for refunds, many in one transaction. One that would fail
-// spoils none of the others.
-func (l *lane) planRefunds(ctx context.Context, v *view, turns []*turn, wallets []common.Address) (signed bool, err error) {
-	turns, err = l.unpaid(ctx, v, oneForEach(turns), wallets)
+// planRefunds signs transactions for refunds, with many in each. A refund that
+// would fail does not affect the others.
+func (l *lane) planRefunds(ctx context.Context, v *view, pending []*transferAttempt, wallets []common.Address) (signed bool, err error) {
+	pending, err = l.unpaid(ctx, v, onePerPurpose(pending), wallets)
 	if err != nil {
 		return false, err
 	}
 	fails := func(w *wait, reason string) {
-		l.answer(w, "", fmt.Errorf("%s: the refund would fail now: %s", w.purpose, reason))
+		l.resolve(w, "", fmt.Errorf("%s: the refund would fail now: %s", w.purpose, reason))
 	}
-	attempts := map[int][]*turn{}
-	for _, t := range turns {
+	attempts := map[int][]*transferAttempt{}
+	for _, t := range pending {
 		attempts[t.attempt] = append(attempts[t.attempt], t)
 	}
 	for _, group := range attempts {
 		for some := range slices.Chunk(group, maxBatch) {
-			ok, err := l.signTurns(ctx, some, batchGas+memberGas*uint64(len(some)), fails)
+			ok, err := l.signAttempts(ctx, some, batchGas+memberGas*uint64(len(some)), fails)
 			if err != nil {
 				return signed, err
 			}
@@ -230,14 +225,14 @@ func (l *lane) planRefunds(ctx context.Context, v *view, turns []*turn, wallets 
 	return signed, nil
 }
 
-// unpaid leaves out the refunds that a wallet of ours has paid in a block that is
+// unpaid skips the refunds that one of our wallets has paid in a block that is
 // not final yet.
-func (l *lane) unpaid(ctx context.Context, v *view, turns []*turn, wallets []common.Address) ([]*turn, error) {
-	if len(turns) == 0 || v.final == uint64(v.head.Number) {
-		return turns, nil
+func (l *lane) unpaid(ctx context.Context, v *view, pending []*transferAttempt, wallets []common.Address) ([]*transferAttempt, error) {
+	if len(pending) == 0 || v.final == uint64(v.head.Number) {
+		return pending, nil
 	}
 	var waits []*wait
-	for _, t := range turns {
+	for _, t := range pending {
 		waits = append(waits, t.wait)
 	}
 	latest := *v
@@ -246,8 +241,8 @@ func (l *lane) unpaid(ctx context.Context, v *view, turns []*turn, wallets []com
 	if err != nil {
 		return nil, err
 	}
-	var left []*turn
-	for i, t := range turns {
+	var left []*transferAttempt
+	for i, t := range pending {
 		if payers[i] != nil {
 			note(fmt.Errorf("%w: it is paid, and not final yet", errWaiting), t.wait)
 			continue

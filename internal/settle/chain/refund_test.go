@@ -7,6 +7,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
@@ -15,7 +16,7 @@ import (
 func TestRefundDepth(t *testing.T) {
 	const payee = deed.Wallet("0x00000000000000000000000000000000000000bb")
 	eachEnv(t, func(t *testing.T, env *testEnv) {
-		env.cfg.Depth = func(deed.USDC) uint64 { return 3 }
+		env.cfg.Network.Finality = network.Blocks(3)
 		s := env.settler()
 		c := env.refundLater(s, refundOf(payee, 1, 7))
 		env.wait(func() bool { return env.usdc(payee) == 7 })
@@ -37,8 +38,8 @@ func TestRefundDepth(t *testing.T) {
 			env.mine(1)
 		}
 		env.settled(c)
-		if env.usdc(payee) != 7 || len(env.signedBy(env.cfg.RefundKey)) != 1 {
-			t.Errorf("got %s back by %d transactions, want 0.000007 by one", env.usdc(payee), len(env.signedBy(env.cfg.RefundKey)))
+		if env.usdc(payee) != 7 || len(env.signedBy(env.refundKey)) != 1 {
+			t.Errorf("got %s back by %d transactions, want 0.000007 by one", env.usdc(payee), len(env.signedBy(env.refundKey)))
 		}
 	})
 }
@@ -63,7 +64,7 @@ func TestOutgoing(t *testing.T) {
 	eachEnv(t, func(t *testing.T, env *testEnv) {
 		hash := env.settled(env.refundLater(env.settler(), refundOf(payee, 1, 7)))
 		env.settled(env.settleLater(env.settler(), env.pay("1"))) // what comes in is no payout
-		env.cfg.Depth = func(deed.USDC) uint64 { return 3 }
+		env.cfg.Network.Finality = network.Blocks(3)
 		s := env.settler()
 		got, _, next, err := s.Outgoing(t.Context(), 0)
 		young, sinceErr := s.Since(t.Context(), hash, next)
@@ -91,17 +92,18 @@ func TestReserves(t *testing.T) {
 	if err != nil || got.Gas.Cmp(big.NewInt(1e18)) != 0 || got.USDC != 1_000_000_000 || got.Batches < 1 || got.Settlements < 30*got.Batches || got.Refunds < got.Settlements {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	env.cfg.GasKey, _ = newKey(t)
-	env.cfg.RefundKey, _ = newKey(t)
+	gasKey, _ := newKey(t)
+	refundKey, _ := newKey(t)
+	env.signWith(gasKey, refundKey)
 	s := env.settler()
 	got, err = s.Reserves(t.Context())
 	if err != nil || got.Gas.Sign() != 0 || got.Settlements+got.Batches+got.Refunds+int64(got.USDC) != 0 {
 		t.Errorf("empty wallets: got %+v, %v", got, err)
 	}
 	// A chain that takes a million gwei for each byte that it publishes.
-	fees := (&bench{Chain: env.Chain}).deploy(t, "60043566038d7ea4c680000260005260206000f3")
-	env.cfg.DataFees = addressOf(fees)
-	env.give(walletAt(addressOfKey(env.cfg.GasKey)), 1)
+	fees := (&testChain{Chain: env.Chain}).deploy(t, "60043566038d7ea4c680000260005260206000f3")
+	env.cfg.Network.FeeOracle = fees
+	env.give(walletAt(addressOfKey(env.gasKey)), 1)
 	dear, err := env.settler().Reserves(t.Context())
 	if err != nil || dear.Settlements != 1 || dear.Batches != 0 {
 		t.Errorf("with a fee for data: got %+v, %v, want one settlement and no batch", dear, err)

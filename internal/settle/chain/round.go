@@ -11,27 +11,27 @@ import (
 )
 
 const (
-	maxStates = 200             // that one call asks for
-	stateGas  = 30_000          // to look at one
+	maxStates = 200             // in one call
+	stateGas  = 30_000          // to read one
 	maxPause  = 1 * time.Minute // between two attempts
 )
 
-// round brings everything that waits one step on. It reports the newest block,
-// and whether it sent something, so that looking again at once is worth while.
+// round advances every wait by one step. It returns the newest block, and whether
+// it sent something, so that it is worth running the next round at once.
 func (l *lane) round(ctx context.Context) (head *block, sent bool) {
 	waits := l.snapshot()
 	l.mined = nil
 	head, err := l.c.block(ctx, "latest")
 	if err != nil {
-		note(fmt.Errorf("look at the chain: %w", err), waits...)
+		note(fmt.Errorf("read the newest block: %w", err), waits...)
 		l.publish(ctx, waits, nil)
 		return nil, false
 	}
-	l.s.feeCache.sawHead(head)
-	groups := map[uint64][]*wait{} // by how deep they must lie
+	l.s.feeCache.observeHead(head)
+	groups := map[uint64][]*wait{} // by the required depth
 	for _, w := range waits {
 		if w.seen != head.Hash || !w.again.IsZero() && !l.s.Now().Before(w.again) {
-			groups[l.s.Depth(w.amount)] = append(groups[l.s.Depth(w.amount)], w)
+			groups[l.s.Network.Finality.Depth(w.amount)] = append(groups[l.s.Network.Finality.Depth(w.amount)], w)
 			w.found, w.again = nil, time.Time{}
 		}
 	}
@@ -45,7 +45,7 @@ func (l *lane) round(ctx context.Context) (head *block, sent bool) {
 			}
 		}
 	}
-	// Whatever is signed is sent until it is mined, also after an error above.
+	// Signed transactions are sent until they are mined, also after an error above.
 	err = l.push(ctx, l.mined)
 	if sent {
 		l.s.step("after send")
@@ -54,10 +54,10 @@ func (l *lane) round(ctx context.Context) (head *block, sent bool) {
 	return head, sent && ctx.Err() == nil
 }
 
-// snapshot returns those who wait. All who have come are among them.
+// snapshot returns the current waits, including all that joined until now.
 func (l *lane) snapshot() (waits []*wait) {
 	select {
-	case <-l.fresh:
+	case <-l.joined:
 	default:
 	}
 	l.mu.Lock()
@@ -68,7 +68,7 @@ func (l *lane) snapshot() (waits []*wait) {
 	return waits
 }
 
-// publish lets those who leave say what they waited for.
+// publish makes the reasons of this round visible to callers whose context ends.
 func (l *lane) publish(ctx context.Context, waits []*wait, err error) {
 	if ctx.Err() != nil {
 		return
@@ -80,11 +80,11 @@ func (l *lane) publish(ctx context.Context, waits []*wait, err error) {
 	}
 }
 
-// advanceGroup does the work of a round for those of one depth.
+// advanceGroup runs a round for the waits of one depth.
 func (l *lane) advanceGroup(ctx context.Context, head *block, depth uint64, group []*wait) (signed bool, err error) {
 	final, err := l.finalNumber(ctx, head, depth)
 	if err != nil {
-		return false, fmt.Errorf("look for the final block: %w", err)
+		return false, fmt.Errorf("find the final block: %w", err)
 	}
 	var purposes []string
 	for _, w := range group {
@@ -109,44 +109,44 @@ func (l *lane) advanceGroup(ctx context.Context, head *block, depth uint64, grou
 	return signed, ctx.Err()
 }
 
-// states asks for the state of nonces in the final block.
+// states reads the states of nonces in the final block.
 func (r *reader) states(ctx context.Context, v *view, nonces []scanKey) (used []bool, err error) {
 	var calls [][]byte
 	for _, n := range nonces {
 		calls = append(calls, pack(tokenABI, "authorizationState", n.owner, n.nonce))
 	}
-	q := question{to: r.s.Multicall, data: batch(r.s.USDC, calls...), gas: stateGas * uint64(len(calls)+1)}
-	answers, err := r.c.askBatch(ctx, q, number(v.final))
+	q := callMsg{to: r.s.multicall, data: batch(r.s.token, calls...), gas: stateGas * uint64(len(calls)+1)}
+	results, err := r.c.callBatch(ctx, q, number(v.final))
 	if err != nil {
-		return nil, fmt.Errorf("ask for the nonces: %w", err)
+		return nil, fmt.Errorf("read the states of nonces: %w", err)
 	}
-	for _, a := range answers {
+	for _, a := range results {
 		n, err := a.number()
 		if err != nil {
-			return nil, fmt.Errorf("ask for the nonces: %w", err)
+			return nil, fmt.Errorf("read the states of nonces: %w", err)
 		}
 		used = append(used, n.Sign() != 0)
 	}
 	return used, nil
 }
 
-// errWaiting is in what stands in the way when only time does.
-var errWaiting = errors.New("it waits for the chain")
+// errWaiting is wrapped by reasons that go away with time.
+var errWaiting = errors.New("waiting for the chain")
 
-// A standing is how far our own transactions for a purpose have come.
-type standing int
+// progress is how far our transactions for a purpose have come.
+type progress int
 
 const (
-	neverSent standing = iota
-	abandoned          // and nobody signs for it any more
-	inFlight           // one of ours may still be mined
-	failed             // ours is final and did not do what it was for
-	displaced          // a foreign transaction has the nonce of ours
+	neverSent progress = iota
+	abandoned          // no process signs for it any more
+	inFlight           // our transaction may still be mined
+	failed             // our transaction is final and did not make the transfer
+	displaced          // a foreign transaction has our nonce
 )
 
-// standingOf tells how far a purpose has come whose nonce is unused in the final
+// progressOf returns the progress of a purpose whose nonce is unused in the final
 // block.
-func (r *reader) standingOf(ctx context.Context, v *view, sent []settle.Transaction) (standing, error) {
+func (r *reader) progressOf(ctx context.Context, v *view, sent []settle.Transaction) (progress, error) {
 	if len(sent) == 0 {
 		return neverSent, nil
 	}
@@ -155,8 +155,8 @@ func (r *reader) standingOf(ctx context.Context, v *view, sent []settle.Transact
 		return abandoned, nil
 	}
 	deep := 2 + time.Duration(uint64(v.head.Number)-min(v.final, uint64(v.head.Number)))
-	if r.s.Now().Before(last.SignedAt.Add(min(deep, 8) * r.s.BlockTime)) {
-		return inFlight, nil // it cannot be final yet, and asking costs
+	if r.s.Now().Before(last.SignedAt.Add(min(deep, 8) * r.s.Network.BlockTime)) {
+		return inFlight, nil // it cannot be final yet: save the request
 	}
 	n, err := r.countOf(ctx, v, last.From)
 	if err != nil || last.Nonce >= n {
@@ -177,16 +177,17 @@ func (r *reader) standingOf(ctx context.Context, v *view, sent []settle.Transact
 	return displaced, nil
 }
 
-// below leaves room for blocks that a reorganisation may replace.
-func below(n uint64) uint64 {
-	const room = 64
-	if n < room {
+// withReorgMargin returns a lower block, because a reorganisation may replace the
+// blocks between them.
+func withReorgMargin(n uint64) uint64 {
+	const margin = 64
+	if n < margin {
 		return 0
 	}
-	return n - room
+	return n - margin
 }
 
-// pause returns how long to wait before the next attempt.
-func pause(attempt int) time.Duration {
+// retryDelay returns how long to wait before the next attempt.
+func retryDelay(attempt int) time.Duration {
 	return min(time.Second<<min(attempt, 10), maxPause)
 }

@@ -13,19 +13,21 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"deed.example/deed/internal/settle"
+	"deed.example/deed/internal/signer"
 )
 
-// maxSentAt bounds how many transactions we remember to have sent.
+// maxSentAt limits how many transactions we remember as sent.
 const maxSentAt = 4096
 
-// maxBids bounds how often one transaction is sent with a higher fee: the last
-// bid is eleven times the first.
+// maxBids limits how often one transaction is sent with a higher fee: the last
+// fee is eleven times the first.
 const maxBids = 20
 
-// Tick sends everything that we signed and the chain has not mined, and raises
-// the fee of what is stuck. It may be called at any time, by any number of
-// processes: a nonce is mined once. A worker calls it when nobody waits. It asks
-// the chain nothing when the store has nothing that is not final.
+// Tick sends every signed transaction that is not mined, and raises the fee of
+// those that are stuck. It may be called at any time, by any number of processes,
+// because a nonce is mined once. A worker calls it for transactions that no
+// caller waits for. It calls the chain only when the store has a transaction that
+// is not final.
 func (s *Settler) Tick(ctx context.Context) error {
 	if _, err := s.wallets(ctx); err != nil {
 		return err
@@ -33,11 +35,11 @@ func (s *Settler) Tick(ctx context.Context) error {
 	return errors.Join(s.payments.tick(ctx), s.refunds.tick(ctx))
 }
 
-// tick sends again, whatever was sent before, and notes what is final.
+// tick sends again what was sent before, and stores which nonces are final.
 func (l *lane) tick(ctx context.Context) error {
 	err := l.push(ctx, nil)
 	for _, from := range l.signers() {
-		waiting, storeErr := l.s.Store.Unmined(ctx, walletAt(from), l.floorOf(from))
+		waiting, storeErr := l.s.Store.Unmined(ctx, walletAt(from), l.finalNonceOf(from))
 		if storeErr != nil {
 			return errors.Join(err, storeErr)
 		}
@@ -53,14 +55,15 @@ func (l *lane) tick(ctx context.Context) error {
 			return errors.Join(err, countErr)
 		}
 		l.mu.Lock()
-		l.floor[from] = max(l.floor[from], n)
+		l.finalNonce[from] = max(l.finalNonce[from], n)
 		l.mu.Unlock()
 	}
 	return err
 }
 
-// signers are the wallets that sign, or once signed, in this lane. Transactions
-// of an earlier one are sent on, although nobody can raise their fee.
+// signers returns the wallets that sign in this lane, or have signed in it.
+// Transactions of an earlier wallet are still sent, but their fee cannot be
+// raised.
 func (l *lane) signers() []common.Address {
 	if l.role == roleRefund {
 		return l.s.own.Load().refunds
@@ -68,15 +71,16 @@ func (l *lane) signers() []common.Address {
 	return l.s.own.Load().gas
 }
 
-func (l *lane) floorOf(from common.Address) uint64 {
+func (l *lane) finalNonceOf(from common.Address) uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.floor[from]
+	return l.finalNonce[from]
 }
 
-// push sends what the lane's accounts have waiting. What is mined is told by the
-// chain alone and never stored, so a reorganisation needs no care of its own:
-// what it dropped is waiting again. mined is what was counted a moment ago.
+// push sends the unmined transactions of the lane's wallets. Which transactions
+// are mined is read from the chain and never stored, so a reorganisation needs no
+// special case: what it dropped is unmined again. mined has the transaction
+// counts that this round has read.
 func (l *lane) push(ctx context.Context, mined map[common.Address]uint64) error {
 	var errs []error
 	for _, from := range l.signers() {
@@ -86,7 +90,7 @@ func (l *lane) push(ctx context.Context, mined map[common.Address]uint64) error 
 }
 
 func (l *lane) pushFrom(ctx context.Context, from common.Address, counted map[common.Address]uint64) error {
-	waiting, err := l.s.Store.Unmined(ctx, walletAt(from), l.floorOf(from))
+	waiting, err := l.s.Store.Unmined(ctx, walletAt(from), l.finalNonceOf(from))
 	if err != nil || !l.anyDue(waiting) {
 		return err
 	}
@@ -96,7 +100,7 @@ func (l *lane) pushFrom(ctx context.Context, from common.Address, counted map[co
 			return err
 		}
 	}
-	mined = max(mined, l.floorOf(from)) // an endpoint may lag behind
+	mined = max(mined, l.finalNonceOf(from)) // an endpoint may lag behind
 	waiting = slices.DeleteFunc(waiting, func(t settle.Transaction) bool { return t.Nonce < mined && l.noteSent(t.Hash) })
 	var errs []error
 	for next := mined; len(waiting) > 0 && ctx.Err() == nil; next++ {
@@ -114,15 +118,15 @@ func (l *lane) pushFrom(ctx context.Context, from common.Address, counted map[co
 	return errors.Join(errs...)
 }
 
-// resendAfter is how long a transaction that was sent is left alone.
-func (l *lane) resendAfter() time.Duration { return 3 * l.s.BlockTime }
+// resendAfter is how long to wait before a transaction is sent again.
+func (l *lane) resendAfter() time.Duration { return 3 * l.s.Network.BlockTime }
 
-// anyDue says whether one of the transactions should be sent, or sent again.
+// anyDue reports whether one of the transactions should be sent, or sent again.
 func (l *lane) anyDue(waiting []settle.Transaction) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.sentAt) > maxSentAt {
-		clear(l.sentAt) // they are sent once too often
+		clear(l.sentAt) // each is sent once more than necessary
 	}
 	for _, t := range waiting {
 		if at, sent := l.sentAt[t.Hash]; !sent || time.Since(at) >= l.resendAfter() {
@@ -139,31 +143,29 @@ func (l *lane) noteSent(hash string) bool {
 	return true
 }
 
-// fill puts a transaction to ourselves where a foreign one has vanished: nothing
-// of ours above it could be mined otherwise.
+// fill sends an empty transaction to ourselves with the nonce of a foreign
+// transaction that was dropped. Nothing above that nonce could be mined
+// otherwise.
 func (l *lane) fill(ctx context.Context, from common.Address, nonce uint64) error {
-	if from != keyAddress(l.key) {
+	if from != l.address() {
 		return fmt.Errorf("nonce %d of %s is missing, and its key is not here", nonce, from)
 	}
 	offer, err := l.fees(ctx)
 	if err != nil {
 		return err
 	}
-	t, err := l.s.signed(l.key, &types.DynamicFeeTx{
-		ChainID: new(big.Int).SetUint64(l.s.ChainID), Nonce: nonce, GasTipCap: offer.tip, GasFeeCap: offer.limit,
-		Gas: 21_000, To: &from,
-	})
+	t, err := l.signed(ctx, signer.Transaction{Nonce: nonce, MaxFee: offer.limit, MaxPriorityFee: offer.tip, Gas: 21_000, To: walletAt(from)})
 	if err != nil {
 		return err
 	}
 	if err := l.s.Store.Outbid(ctx, t); err != nil {
 		return err
 	}
-	l.s.Log.Warn("a foreign transaction of our wallet has vanished: its nonce is filled", "wallet", from.Hex(), "nonce", nonce)
+	l.s.Log.Warn("a foreign transaction of our wallet was dropped: its nonce is filled", "wallet", from.Hex(), "nonce", nonce)
 	return l.deliver(ctx, t.Raw)
 }
 
-// pushOne sends the dearest of the transactions that share a nonce.
+// pushOne sends the transaction with the highest fee of those that share a nonce.
 func (l *lane) pushOne(ctx context.Context, from common.Address, bids []settle.Transaction) error {
 	var best *types.Transaction
 	last := bids[len(bids)-1]
@@ -179,12 +181,12 @@ func (l *lane) pushOne(ctx context.Context, from common.Address, bids []settle.T
 	}
 	raised := higher(best.GasFeeCap(), new(big.Int))
 	stuck := !l.s.Now().Before(last.SignedAt.Add(l.s.BumpAfter))
-	if stuck && len(bids) < maxBids && raised.Cmp(l.s.maxFee()) <= 0 && from == keyAddress(l.key) {
-		dearer, err := l.outbid(ctx, best)
+	if stuck && len(bids) < maxBids && raised.Cmp(l.s.maxFee()) <= 0 && from == l.address() {
+		replacement, err := l.outbid(ctx, best)
 		if err != nil {
 			return fmt.Errorf("raise the fee of %s: %w", best.Hash(), err)
 		}
-		return l.deliver(ctx, dearer)
+		return l.deliver(ctx, replacement)
 	}
 	raw, err := best.MarshalBinary()
 	if err != nil {
@@ -193,9 +195,9 @@ func (l *lane) pushOne(ctx context.Context, from common.Address, bids []settle.T
 	return l.deliver(ctx, raw)
 }
 
-// deliver sends a transaction. What the endpoint says to it proves nothing in
-// either direction, so nothing is decided by it: the logs tell later. It is
-// returned for people to read, unless it says what it mostly says.
+// deliver sends a transaction. The response of the endpoint proves nothing, so it
+// decides nothing: the logs do. Errors are returned for logging, except for the
+// usual ones.
 func (l *lane) deliver(ctx context.Context, raw []byte) error {
 	err := l.c.send(ctx, raw)
 	if e, ok := errors.AsType[*RemoteError](err); ok {
@@ -212,24 +214,24 @@ func (l *lane) deliver(ctx context.Context, raw []byte) error {
 }
 
 // outbid signs the same transaction with a fee that replaces the old one, and
-// stores it. Nodes ask for a tenth more; we give an eighth.
+// stores it. Nodes require a tenth more; we offer an eighth.
 func (l *lane) outbid(ctx context.Context, old *types.Transaction) (raw []byte, err error) {
 	offer, err := l.fees(ctx)
 	if err != nil {
 		return nil, err
 	}
-	dearer, err := l.s.signed(l.key, &types.DynamicFeeTx{
-		ChainID: old.ChainId(), Nonce: old.Nonce(), Gas: old.Gas(), To: old.To(), Data: old.Data(),
-		GasTipCap: higher(old.GasTipCap(), offer.tip), GasFeeCap: higher(old.GasFeeCap(), offer.limit),
+	replacement, err := l.signed(ctx, signer.Transaction{
+		Nonce: old.Nonce(), Gas: old.Gas(), To: walletAt(*old.To()), Data: old.Data(),
+		MaxPriorityFee: higher(old.GasTipCap(), offer.tip), MaxFee: higher(old.GasFeeCap(), offer.limit),
 	})
 	if err != nil {
 		return nil, err
 	}
-	l.noteSent(dearer.Hash)
-	return dearer.Raw, l.s.Store.Outbid(ctx, dearer)
+	l.noteSent(replacement.Hash)
+	return replacement.Raw, l.s.Store.Outbid(ctx, replacement)
 }
 
-// higher returns the wanted fee, and at least an eighth more than the old one.
+// higher returns the wanted fee, but at least an eighth more than the old one.
 func higher(old, wanted *big.Int) *big.Int {
 	least := new(big.Int).Div(old, big.NewInt(8))
 	least.Add(least, old).Add(least, big.NewInt(1))

@@ -2,33 +2,33 @@ package chain
 
 import (
 	"context"
-	"crypto/ecdsa"
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/crypto"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/settle"
+	"deed.example/deed/internal/signer"
 )
 
-// A Store keeps what we signed. Implementations must be safe for concurrent use
-// by several processes, and must have on the disk what they return nil for.
+// A Store has the transactions that we signed. Implementations must be safe for
+// concurrent use by several processes, and must have stored durably what they
+// return nil for.
 type Store interface {
-	// Sign gives out the next nonce of an account, has sign sign for it, and
-	// stores both, all in one transaction. When the chain's count is ahead of the
-	// stored nonce it goes on from there and notes the skipped ones as foreign.
-	// Sign is told the purposes whose attempt nobody made before; when there are
-	// none, nothing happens.
+	// Sign allocates the next nonce of an account, calls sign with it, and stores
+	// both, all in one database transaction. When the chain's transaction count is
+	// ahead of the stored nonce it continues from there and stores the skipped nonces
+	// as foreign. sign gets the purposes whose attempt no process has signed before;
+	// it is not called when there are none.
 	Sign(ctx context.Context, in settle.Intent, sign func(nonce uint64, purposes []string) (settle.Transaction, error)) error
 
-	// Outbid stores a transaction that takes the place of another one.
+	// Outbid stores a transaction that replaces another one with the same nonce.
 	Outbid(ctx context.Context, t settle.Transaction) error
 
 	// Sent returns the transactions of each purpose, without their bytes, those
@@ -36,68 +36,45 @@ type Store interface {
 	// abandoned.
 	Sent(ctx context.Context, purposes []string) (map[string][]settle.Transaction, error)
 
-	// Unmined returns the transactions of an account from the nonce on, the
-	// lowest first. It may leave out the highest.
+	// Unmined returns the transactions of an account from the nonce on, in ascending
+	// order. It may limit their number.
 	Unmined(ctx context.Context, from deed.Wallet, nonce uint64) ([]settle.Transaction, error)
 
-	// Abandon makes the attempt one that nobody signs, so that the purpose has
-	// none after it. It fails when somebody has signed that attempt.
+	// Abandon reserves the attempt, so that no process signs it or a later one. It
+	// fails when a process has signed that attempt.
 	Abandon(ctx context.Context, purpose string, attempt int) error
 
 	WalletStore
 }
 
-// A WalletStore keeps every address that was ever ours.
+// A WalletStore has every address that was ever ours.
 type WalletStore interface {
 	AddWallet(ctx context.Context, role string, w deed.Wallet, at time.Time) error
-	Wallets(ctx context.Context) (map[string][]deed.Wallet, error) // by role, the first ones first
+	Wallets(ctx context.Context) (map[string][]deed.Wallet, error) // by role, the oldest first
 }
 
-// A Config says which money moves from whom to whom. Fields that have a default
-// may be left empty.
+// A Config configures a Settler. Fields that have a default may be left empty.
 type Config struct {
 	Client *Client
 	Store  Store
-	Now    func() time.Time // paces repeats; it never decides about money
-	Log    *slog.Logger     // says what an operator should know; nil for nobody
+	Now    func() time.Time // for retry delays; decisions about money use the chain's time
+	Log    *slog.Logger     // nil discards everything
 
-	ChainID       uint64
-	USDC          common.Address
-	Name, Version string // of the token, as wallets sign them (EIP-712)
-	Multicall     common.Address
-	PayTo         common.Address    // the treasury; its key is not here
-	GasKey        *ecdsa.PrivateKey // settles; holds gas and no USDC
-	RefundKey     *ecdsa.PrivateKey // refunds; holds gas and USDC
-	DataFees      common.Address    // the contract that OP-stack chains tell with what publishing costs; their own
+	Network network.Network // its block time is also the poll interval
+	PayTo   common.Address  // the treasury; its key is not here
 
-	Depth     func(deed.USDC) uint64 // how many blocks deep a transfer must lie; Safe for the safe tag; DefaultDepth
-	SafeDepth uint64                 // stands in for the safe tag where the endpoint has none; 64
-	BlockTime time.Duration          // between two blocks, and so between two looks at the chain; 2 s
-	MaxFee    uint64                 // the most to pay for gas, in wei, whatever the endpoint suggests; 20 gwei
-	BumpAfter time.Duration          // when a transaction that is not mined is sent with a higher fee; 30 s
-	Step      func(name string)      // called at points where a test may crash; nil
-}
+	GasSigner    signer.Signer // settles; its account holds gas and no USDC
+	RefundSigner signer.Signer // refunds; its account holds gas and USDC
 
-// Safe is the depth of what the chain itself calls safe.
-const Safe = 0
-
-// DefaultDepth asks more of the chain where more is at stake: one sealed block
-// for a change of DNS records, two for a name of up to 50 USDC, and above it
-// what the chain calls safe.
-func DefaultDepth(amount deed.USDC) uint64 {
-	switch {
-	case amount <= 10*deed.Cent:
-		return 1
-	case amount <= 5000*deed.Cent:
-		return 2
-	}
-	return Safe
+	SafeDepth uint64            // replaces the safe block where the endpoint does not know it; network.SafeDepth
+	BumpAfter time.Duration     // when a transaction that is not mined is sent with a higher fee; 30 s
+	Step      func(name string) // called at points where a test may crash; nil
 }
 
 // A Settler implements settle.Settler. Make one with Open.
 type Settler struct {
 	Config
-	domain common.Hash // the token's EIP-712 separator
+	token, multicall, feeOracle common.Address // of the network
 
 	own      atomic.Pointer[ownWallets]
 	feeCache feeCache
@@ -110,39 +87,29 @@ type Settler struct {
 }
 
 func (c *Config) setDefaults() {
-	if c.Depth == nil {
-		c.Depth = DefaultDepth
-	}
 	if c.SafeDepth == 0 {
-		c.SafeDepth = 64
-	}
-	if c.BlockTime == 0 {
-		c.BlockTime = 2 * time.Second
-	}
-	if c.MaxFee == 0 {
-		c.MaxFee = 20_000_000_000
+		c.SafeDepth = network.SafeDepth
 	}
 	if c.BumpAfter == 0 {
 		c.BumpAfter = 30 * time.Second
-	}
-	if c.DataFees == (common.Address{}) {
-		c.DataFees = dataFees
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 }
 
-// Open returns a settler after it has made sure that the chain and the token
-// are the ones it was told of.
+// Open returns a settler after it has verified that the chain and the token are
+// those of the network.
 func Open(ctx context.Context, cfg Config) (*Settler, error) {
 	cfg.setDefaults()
-	s := &Settler{Config: cfg}
-	s.domain = s.separator()
+	s := &Settler{
+		Config: cfg,
+		token:  addressOf(cfg.Network.Token.Address), multicall: addressOf(cfg.Network.Multicall), feeOracle: addressOf(cfg.Network.FeeOracle),
+	}
 	s.reads = &reader{s: s, c: s.Client}
-	s.payments = newLane(s, s.Client, s.GasKey, roleGas)
+	s.payments = newLane(s, s.Client, s.GasSigner, roleGas)
 	// Calls for payments and checks never take the refunds' slots.
-	s.refunds = newLane(s, s.Client.separate(refundSlots), s.RefundKey, roleRefund)
+	s.refunds = newLane(s, s.Client.separate(refundSlots), s.RefundSigner, roleRefund)
 	s.payments.advance, s.refunds.advance = s.payments.pay, s.refunds.refund
 	if s.gasWallet() == s.refundWallet() || s.PayTo == s.gasWallet() || s.PayTo == s.refundWallet() {
 		return nil, errors.New("the treasury, the gas wallet and the refund wallet must be three addresses")
@@ -151,37 +118,37 @@ func Open(ctx context.Context, cfg Config) (*Settler, error) {
 	if err := s.Client.verifyAll(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.Client.Ping(ctx, s.ChainID); err != nil {
+	if err := s.Client.Ping(ctx, s.Network.ChainID); err != nil {
 		return nil, err
 	}
 	if err := s.checkToken(ctx); err != nil {
-		return nil, fmt.Errorf("check the token %s: %w", s.USDC, err)
+		return nil, fmt.Errorf("check the token %s: %w", s.token, err)
 	}
-	if s.Depth(deepest) == Safe {
+	if s.Network.Finality.Depth(network.AnyAmount) == network.Safe {
 		if _, err := s.reads.safeNumber(ctx, nil); err != nil {
-			return nil, fmt.Errorf("look for the safe block: %w", err)
+			return nil, fmt.Errorf("find the safe block: %w", err)
 		}
 	}
 	return s, s.addWallets(ctx)
 }
 
-// checkToken compares what the token says of itself with what we were told. A
-// signature for another name, version or address would be worth nothing.
+// checkToken compares the token's own name, version, decimals and domain with the
+// network. A signature for another domain would be worthless.
 func (s *Settler) checkToken(ctx context.Context) error {
 	methods := []string{"name", "version", "decimals", "DOMAIN_SEPARATOR"}
-	want := []any{s.Name, s.Version, uint8(6), [32]byte(s.domain)}
+	want := []any{s.Network.Token.Name, s.Network.Token.Version, uint8(6), s.Network.Domain().Separator()}
 	var calls [][]byte
 	for _, method := range methods {
 		calls = append(calls, pack(tokenABI, method))
 	}
-	answers, err := s.Client.askBatch(ctx, question{to: s.Multicall, data: batch(s.USDC, calls...), gas: settleGas * 4}, "latest")
+	results, err := s.Client.callBatch(ctx, callMsg{to: s.multicall, data: batch(s.token, calls...), gas: settleGas * 4}, "latest")
 	if err != nil {
 		return err
 	}
 	for i, method := range methods {
-		got, err := tokenABI.Unpack(method, answers[i].ReturnData)
-		if err != nil || !answers[i].Success {
-			return fmt.Errorf("read its %s: %w", method, errors.Join(err, errors.New("it has none")))
+		got, err := tokenABI.Unpack(method, results[i].ReturnData)
+		if err != nil || !results[i].Success {
+			return fmt.Errorf("read its %s: %w", method, errors.Join(err, errors.New("it has no such method")))
 		}
 		if got[0] != want[i] {
 			return fmt.Errorf("its %s is %v, want %v", method, got[0], want[i])
@@ -190,20 +157,16 @@ func (s *Settler) checkToken(ctx context.Context) error {
 	return nil
 }
 
-func walletAt(a common.Address) deed.Wallet           { return deed.Wallet(strings.ToLower(a.Hex())) }
-func addressOf(w deed.Wallet) common.Address          { return common.HexToAddress(string(w)) }
-func hashOf(s string) common.Hash                     { return common.HexToHash(s) }
-func topicOf(a common.Address) common.Hash            { return common.BytesToHash(a[:]) }
-func keyAddress(key *ecdsa.PrivateKey) common.Address { return crypto.PubkeyToAddress(key.PublicKey) }
+func walletAt(a common.Address) deed.Wallet  { return deed.Wallet(strings.ToLower(a.Hex())) }
+func addressOf(w deed.Wallet) common.Address { return common.HexToAddress(string(w)) }
+func hashOf(s string) common.Hash            { return common.HexToHash(s) }
+func topicOf(a common.Address) common.Hash   { return common.BytesToHash(a[:]) }
 
-func (s *Settler) gasWallet() common.Address    { return keyAddress(s.GasKey) }
-func (s *Settler) refundWallet() common.Address { return keyAddress(s.RefundKey) }
+func (s *Settler) gasWallet() common.Address    { return addressOf(s.GasSigner.Address()) }
+func (s *Settler) refundWallet() common.Address { return addressOf(s.RefundSigner.Address()) }
 
 func (s *Settler) step(name string) {
 	if s.Step != nil {
 		s.Step(name)
 	}
 }
-
-// deepest is an amount above all others.
-const deepest = deed.USDC(math.MaxInt64)

@@ -11,7 +11,7 @@ import (
 func TestSettler(t *testing.T) {
 	for name, open := range map[string]func(testing.TB) *sqldb.DB{"sqlite": sqldbtest.SQLite, "postgres": sqldbtest.Postgres} {
 		t.Run(name, func(t *testing.T) {
-			settletest.Run(t, func(t *testing.T) settletest.Bench { return newEnv(t, open(t)).bench() })
+			settletest.Run(t, func(t *testing.T) settletest.Fixture { return newEnv(t, open(t)).fixture() })
 		})
 	}
 }

@@ -1,31 +1,33 @@
 package chain
 
 import (
+	"bytes"
 	"context"
-	"crypto/ecdsa"
 	"fmt"
 	"math/big"
 	"slices"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"deed.example/deed/internal/settle"
+	"deed.example/deed/internal/signer"
 )
 
-// An order is a transaction to be signed.
-type order struct {
+// A draft is a transaction to be signed.
+type draft struct {
 	gas     uint64 // when it makes one call
-	alone   bool   // it goes through the batch contract although it is one call
+	alone   bool   // use the batch contract although it is one call
 	attempt int
 	fees    *fees
 	calls   map[string][]byte // by purpose
 }
 
-// sign gives the order its nonce and stores it. From the moment it is stored the
-// money may move: whoever reads the store next sends it.
-func (l *lane) sign(ctx context.Context, o order) error {
-	from := keyAddress(l.key)
+// sign allocates a nonce for the draft, has it signed and stores it. Once it is
+// stored the money may move: any process that reads the store sends it.
+func (l *lane) sign(ctx context.Context, o draft) error {
+	from := l.address()
 	first, err := l.c.count(ctx, from, "latest")
 	if err != nil {
 		return err
@@ -38,11 +40,8 @@ func (l *lane) sign(ctx context.Context, o order) error {
 	slices.Sort(in.Purposes)
 	l.s.step("before store")
 	err = l.s.Store.Sign(ctx, in, func(nonce uint64, purposes []string) (settle.Transaction, error) {
-		to, gas, data := l.s.together(o, purposes)
-		return l.s.signed(l.key, &types.DynamicFeeTx{
-			ChainID: new(big.Int).SetUint64(l.s.ChainID), Nonce: nonce, GasTipCap: o.fees.tip, GasFeeCap: o.fees.limit,
-			Gas: gas, To: &to, Data: data,
-		})
+		to, gas, data := l.s.combined(o, purposes)
+		return l.signed(ctx, signer.Transaction{Nonce: nonce, MaxFee: o.fees.limit, MaxPriorityFee: o.fees.tip, Gas: gas, To: walletAt(to), Data: data})
 	})
 	if err != nil {
 		return fmt.Errorf("store a transaction: %w", err)
@@ -51,26 +50,48 @@ func (l *lane) sign(ctx context.Context, o order) error {
 	return nil
 }
 
-// together returns the call of one purpose, or the batch of several.
-func (s *Settler) together(o order, purposes []string) (to common.Address, gas uint64, data []byte) {
+// combined returns the call of one purpose, or a batch of several.
+func (s *Settler) combined(o draft, purposes []string) (to common.Address, gas uint64, data []byte) {
 	if len(purposes) == 1 && !o.alone {
-		return s.USDC, o.gas, o.calls[purposes[0]]
+		return s.token, o.gas, o.calls[purposes[0]]
 	}
 	var calls [][]byte
 	for _, p := range purposes {
 		calls = append(calls, o.calls[p])
 	}
-	return s.Multicall, max(o.gas, batchGas+memberGas*uint64(len(calls))), batch(s.USDC, calls...)
+	return s.multicall, max(o.gas, batchGas+memberGas*uint64(len(calls))), batch(s.token, calls...)
 }
 
-func (s *Settler) signed(key *ecdsa.PrivateKey, what *types.DynamicFeeTx) (settle.Transaction, error) {
-	tx, err := types.SignNewTx(key, types.LatestSignerForChainID(what.ChainID), what)
+// signTimeout limits how long the row of a nonce is locked for a signer that does
+// not respond.
+const signTimeout = time.Second
+
+// signed has the signer of the lane sign the transaction for our chain. A signer may
+// be another service, so what it returns is compared with what it was asked for
+// before it is stored: once it is stored, it is sent.
+func (l *lane) signed(ctx context.Context, want signer.Transaction) (settle.Transaction, error) {
+	want.ChainID = l.s.Network.ChainID
+	ctx, cancel := context.WithTimeout(ctx, signTimeout)
+	defer cancel()
+	raw, err := l.signer.SignTransaction(ctx, want)
 	if err != nil {
 		return settle.Transaction{}, fmt.Errorf("sign: %w", err)
 	}
-	raw, err := tx.MarshalBinary()
-	if err != nil {
-		return settle.Transaction{}, fmt.Errorf("encode: %w", err)
+	got := new(types.Transaction)
+	if err := got.UnmarshalBinary(raw); err != nil {
+		return settle.Transaction{}, fmt.Errorf("decode what the signer of %s returned: %w", l.signer.Address(), err)
 	}
-	return settle.Transaction{From: walletAt(keyAddress(key)), Nonce: what.Nonce, Hash: tx.Hash().Hex(), Raw: raw, SignedAt: s.Now()}, nil
+	from, err := types.Sender(types.LatestSignerForChainID(new(big.Int).SetUint64(want.ChainID)), got)
+	if err != nil || from != l.address() || !sameTransaction(got, want) {
+		return settle.Transaction{}, fmt.Errorf("the signer of %s returned a transaction that it was not asked for, by %s: %v", l.signer.Address(), from, err)
+	}
+	return settle.Transaction{From: l.signer.Address(), Nonce: want.Nonce, Hash: got.Hash().Hex(), Raw: raw, SignedAt: l.s.Now()}, nil
+}
+
+// sameTransaction reports whether a decoded transaction is the requested one. The
+// recovery of its sender has compared the chain ID.
+func sameTransaction(got *types.Transaction, want signer.Transaction) bool {
+	return got.Type() == types.DynamicFeeTxType && got.Nonce() == want.Nonce && got.Gas() == want.Gas &&
+		got.GasFeeCap().Cmp(want.MaxFee) == 0 && got.GasTipCap().Cmp(want.MaxPriorityFee) == 0 && got.Value().Sign() == 0 &&
+		got.To() != nil && *got.To() == addressOf(want.To) && bytes.Equal(got.Data(), want.Data) && len(got.AccessList()) == 0
 }

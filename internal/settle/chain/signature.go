@@ -15,11 +15,11 @@ import (
 	"deed.example/deed/contracts"
 )
 
-// checkGas is what a contract wallet may burn to look at one signature. A wallet
-// not yet on the chain is deployed within it.
+// checkGas is the gas limit for verifying one signature of a contract wallet. It
+// includes the deployment of a wallet that is not on the chain yet.
 const checkGas = 5_000_000
 
-// checkCode is the creation code that asks the wallet.
+// checkCode is the creation code that calls the wallet.
 var checkCode = contracts.Compiled("SignatureCheck").Create
 
 // Signed implements signin.Verifier.
@@ -27,12 +27,11 @@ func (c *Client) Signed(ctx context.Context, w deed.Wallet, hash [32]byte, signa
 	if signer, ok := recoverSigner(hash, signature); ok && signer == common.HexToAddress(string(w)) {
 		return true, nil
 	}
-	return c.askWallet(ctx, w, hash, signature)
+	return c.checkContractWallet(ctx, w, hash, signature)
 }
 
-// recoverSigner returns the account whose key made the signature. Of the forms
-// that say the same only one counts: 65 bytes, the low s, and 0, 1, 27 or 28 at
-// the end.
+// recoverSigner returns the account whose key made the signature. It accepts one
+// encoding only: 65 bytes, the low s, and 0, 1, 27 or 28 at the end.
 func recoverSigner(hash [32]byte, signature []byte) (common.Address, bool) {
 	if len(signature) != crypto.SignatureLength {
 		return common.Address{}, false
@@ -52,22 +51,22 @@ func recoverSigner(hash [32]byte, signature []byte) (common.Address, bool) {
 	return crypto.PubkeyToAddress(*key), true
 }
 
-// askWallet lets the wallet's own code judge the signature. A wallet that
-// reverts, burns all gas or answers anything but yes did not sign.
-func (c *Client) askWallet(ctx context.Context, w deed.Wallet, hash [32]byte, signature []byte) (bool, error) {
-	question := map[string]string{
+// checkContractWallet has the wallet's code verify the signature. A wallet that
+// reverts, runs out of gas or returns anything but the magic value did not sign.
+func (c *Client) checkContractWallet(ctx context.Context, w deed.Wallet, hash [32]byte, signature []byte) (bool, error) {
+	body := map[string]string{
 		"data": "0x" + hex.EncodeToString(slices.Concat(checkCode, checkArguments(w, hash, signature))),
 		"gas":  fmt.Sprintf("0x%x", checkGas),
 	}
-	var answer string
-	err := c.call(ctx, &answer, "eth_call", question, "latest")
+	var result string
+	err := c.call(ctx, &result, "eth_call", body, "latest")
 	if e, ok := errors.AsType[*RemoteError](err); ok && e.Code == codeReverted {
-		return false, nil // only what the caller sent can make it revert
+		return false, nil // only the arguments can make it revert
 	}
 	if err != nil {
 		return false, err
 	}
-	return answer == "0x01", nil
+	return result == "0x01", nil
 }
 
 // checkArguments encodes (address, bytes32, bytes) for a constructor.
@@ -75,7 +74,7 @@ func checkArguments(w deed.Wallet, hash [32]byte, signature []byte) []byte {
 	word := func(n int) []byte { return common.LeftPadBytes(big.NewInt(int64(n)).Bytes(), 32) }
 	out := common.LeftPadBytes(common.HexToAddress(string(w)).Bytes(), 32)
 	out = append(out, hash[:]...)
-	out = append(out, word(3*32)...) // where the bytes begin
+	out = append(out, word(3*32)...) // offset of the bytes
 	out = append(out, word(len(signature))...)
 	return append(out, common.RightPadBytes(signature, (len(signature)+31)/32*32)...)
 }

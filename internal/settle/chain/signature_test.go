@@ -27,13 +27,13 @@ import (
 )
 
 // bench is an embedded chain and a client that asks it.
-type bench struct {
+type testChain struct {
 	*devchain.Chain
 	*chain.Client
 	server *httptest.Server
 }
 
-func open(t *testing.T) *bench {
+func open(t *testing.T) *testChain {
 	t.Helper()
 	c, err := devchain.Open(devchain.Config{Dir: t.TempDir(), Now: time.Now})
 	if err != nil {
@@ -41,7 +41,7 @@ func open(t *testing.T) *bench {
 	}
 	server := httptest.NewServer(c.Handler())
 	t.Cleanup(func() { server.Close(); c.Close() }) // the chain goes away with the test
-	return &bench{c, patient(server.URL), server}
+	return &testChain{c, patient(server.URL), server}
 }
 
 func newKey(t *testing.T) (*ecdsa.PrivateKey, deed.Wallet) {
@@ -68,7 +68,7 @@ func sign(t *testing.T, key *ecdsa.PrivateKey) []byte {
 }
 
 // deploy puts runtime code on the chain and returns where.
-func (b *bench) deploy(t *testing.T, code string) deed.Wallet {
+func (b *testChain) deploy(t *testing.T, code string) deed.Wallet {
 	t.Helper()
 	runtime, err := hex.DecodeString(code)
 	if err != nil {
@@ -84,7 +84,7 @@ func (b *bench) deploy(t *testing.T, code string) deed.Wallet {
 }
 
 // expect fails unless the chain says yes or no as wanted.
-func (b *bench) expect(t *testing.T, name string, w deed.Wallet, sig []byte, want bool) {
+func (b *testChain) expect(t *testing.T, name string, w deed.Wallet, sig []byte, want bool) {
 	t.Helper()
 	got, err := b.Signed(t.Context(), w, digest, sig)
 	if err != nil || got != want {
@@ -186,7 +186,7 @@ func TestSlowChain(t *testing.T) {
 func TestWalletsOfCode(t *testing.T) {
 	b := open(t)
 	key, owner := newKey(t)
-	stranger, _ := newKey(t)
+	thirdParty, _ := newKey(t)
 	salt := [32]byte{1}
 	w := b.walletOf(t, owner, salt)
 	wrapped := wrap(common.HexToAddress(devchain.WalletFactory), b.createWallet(t, owner, salt), sign(t, key))
@@ -194,7 +194,7 @@ func TestWalletsOfCode(t *testing.T) {
 	b.expect(t, "not there yet, plain signature", w, sign(t, key), false)
 	b.expect(t, "not there yet, wrapped", w, wrapped, true)
 	b.expect(t, "still not there: nothing was changed", w, sign(t, key), false)
-	b.expect(t, "wrapped, by a stranger", w, wrap(common.HexToAddress(devchain.WalletFactory), b.createWallet(t, owner, salt), sign(t, stranger)), false)
+	b.expect(t, "wrapped, by a stranger", w, wrap(common.HexToAddress(devchain.WalletFactory), b.createWallet(t, owner, salt), sign(t, thirdParty)), false)
 	b.expect(t, "wrapped, for another wallet", b.walletOf(t, owner, [32]byte{2}), wrapped, false)
 	b.expect(t, "wrapped, without a factory", w, wrap(common.HexToAddress("0x01"), nil, sign(t, key)), false)
 
@@ -203,7 +203,7 @@ func TestWalletsOfCode(t *testing.T) {
 	}
 	b.expect(t, "there, plain signature", w, sign(t, key), true)
 	b.expect(t, "there, wrapped", w, wrapped, true)
-	b.expect(t, "there, by a stranger", w, sign(t, stranger), false)
+	b.expect(t, "there, by a stranger", w, sign(t, thirdParty), false)
 	b.expect(t, "the owner's own wallet", owner, sign(t, key), true)
 }
 
@@ -295,11 +295,11 @@ func TestSecondEndpoint(t *testing.T) {
 }
 
 // balance asks the token itself.
-func (b *bench) balance(t *testing.T, w deed.Wallet) int64 {
+func (b *testChain) balance(t *testing.T, w deed.Wallet) int64 {
 	t.Helper()
-	question := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[{"to":%q,"data":"0x70a08231%s%s"},"latest"]}`,
+	callMsg := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[{"to":%q,"data":"0x70a08231%s%s"},"latest"]}`,
 		devchain.USDC, strings.Repeat("0", 24), w[2:])
-	res, err := http.Post(b.server.URL, "application/json", strings.NewReader(question))
+	res, err := http.Post(b.server.URL, "application/json", strings.NewReader(callMsg))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -311,13 +311,13 @@ func (b *bench) balance(t *testing.T, w deed.Wallet) int64 {
 	return new(big.Int).SetBytes(answer.Result).Int64()
 }
 
-func (b *bench) createWallet(t *testing.T, owner deed.Wallet, salt [32]byte) []byte {
+func (b *testChain) createWallet(t *testing.T, owner deed.Wallet, salt [32]byte) []byte {
 	t.Helper()
 	return slices.Concat(crypto.Keccak256([]byte("createWallet(address,bytes32)"))[:4], common.LeftPadBytes(common.HexToAddress(string(owner)).Bytes(), 32), salt[:])
 }
 
 // walletOf returns where the factory will make the wallet (EIP-1014).
-func (b *bench) walletOf(t *testing.T, owner deed.Wallet, salt [32]byte) deed.Wallet {
+func (b *testChain) walletOf(t *testing.T, owner deed.Wallet, salt [32]byte) deed.Wallet {
 	t.Helper()
 	create := slices.Concat(contracts.Compiled("Wallet").Create, common.LeftPadBytes(common.HexToAddress(string(owner)).Bytes(), 32))
 	return walletAt(crypto.CreateAddress2(common.HexToAddress(devchain.WalletFactory), salt, crypto.Keccak256(create)))

@@ -18,8 +18,8 @@ var (
 	tokenABI = mustABI("USDC")
 	batchABI = mustABI("Multicall")
 
-	// payMethod is transferWithAuthorization with the signature whole: the
-	// overload that knows wallets made of code.
+	// payMethod is the overload of transferWithAuthorization that takes the signature
+	// as bytes, and accepts those of contract wallets.
 	payMethod = mustMethod(tokenABI, 0xcf092995)
 
 	usedTopic     = crypto.Keccak256Hash([]byte("AuthorizationUsed(address,bytes32)"))
@@ -53,20 +53,20 @@ func pack(a abi.ABI, method string, args ...any) []byte {
 	return data
 }
 
-// A member is one call of a batch. The names are those of Multicall3.
-type member struct {
+// A batchCall is one call of a batch. The names are those of Multicall3.
+type batchCall struct {
 	Target       common.Address
 	AllowFailure bool
 	CallData     []byte
 }
 
-// An outcome is what a member of a batch answered.
-type outcome struct {
+// A callResult is the result of one call of a batch.
+type callResult struct {
 	Success    bool
 	ReturnData []byte
 }
 
-func (o outcome) reason() string {
+func (o callResult) reason() string {
 	reason, err := abi.UnpackRevert(o.ReturnData)
 	if err != nil {
 		return ""
@@ -74,32 +74,33 @@ func (o outcome) reason() string {
 	return reason
 }
 
-func (o outcome) number() (*big.Int, error) {
+func (o callResult) number() (*big.Int, error) {
 	if !o.Success || len(o.ReturnData) != 32 {
-		return nil, errors.New("the chain did not answer with a number")
+		return nil, errors.New("the call did not return a number")
 	}
 	return new(big.Int).SetBytes(o.ReturnData), nil
 }
 
-// batch encodes calls for one transaction. Each may fail alone.
+// batch encodes calls for one transaction. A call that fails does not affect the
+// others.
 func batch(target common.Address, calls ...[]byte) []byte {
-	var members []member
+	var members []batchCall
 	for _, data := range calls {
-		members = append(members, member{target, true, data})
+		members = append(members, batchCall{target, true, data})
 	}
 	return pack(batchABI, "aggregate3", members)
 }
 
-// askBatch makes many calls at once on the state after a block, as the sender
-// and for the fees that a transaction would have.
-func (c *Client) askBatch(ctx context.Context, q question, at string) ([]outcome, error) {
+// callBatch runs many calls at once on the state after a block, with the sender
+// and the fees that a transaction would have.
+func (c *Client) callBatch(ctx context.Context, q callMsg, at string) ([]callResult, error) {
 	raw, err := c.ethCall(ctx, q, at)
 	if err != nil {
 		return nil, err
 	}
 	out, err := batchABI.Unpack("aggregate3", raw)
 	if err != nil {
-		return nil, fmt.Errorf("read the answers of a batch: %w", err)
+		return nil, fmt.Errorf("decode the results of a batch: %w", err)
 	}
-	return *abi.ConvertType(out[0], new([]outcome)).(*[]outcome), nil
+	return *abi.ConvertType(out[0], new([]callResult)).(*[]callResult), nil
 }

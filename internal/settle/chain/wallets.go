@@ -17,8 +17,8 @@ const (
 	roleGas      = "gas"
 )
 
-// ownWallets are all that were ever ours: money may come to an earlier treasury,
-// and an earlier refund wallet may have paid a refund already.
+// ownWallets are all wallets that were ever ours: an earlier treasury may still
+// receive money, and an earlier refund wallet may have paid a refund.
 type ownWallets struct{ treasuries, refunds, gas []common.Address }
 
 // addWallets stores the configured wallets and reads all.
@@ -32,7 +32,8 @@ func (s *Settler) addWallets(ctx context.Context) error {
 	return err
 }
 
-// wallets reads our wallets anew: another node may have begun to use one.
+// wallets reads our wallets from the store, because another node may have added
+// one.
 func (s *Settler) wallets(ctx context.Context) (*ownWallets, error) {
 	byRole, err := s.Store.Wallets(ctx)
 	if err != nil {
@@ -57,8 +58,8 @@ func topics(all []common.Address) (out []common.Hash) {
 	return out
 }
 
-// isTreasury says whether the address is or was a treasury of ours. One that we
-// do not know is looked up in the store first.
+// isTreasury reports whether the address is or was our treasury. One that is not
+// cached is looked up in the store.
 func (s *Settler) isTreasury(ctx context.Context, a common.Address) (bool, error) {
 	if slices.Contains(s.own.Load().treasuries, a) {
 		return true, nil
@@ -70,7 +71,7 @@ func (s *Settler) isTreasury(ctx context.Context, a common.Address) (bool, error
 	return slices.Contains(own.treasuries, a), nil
 }
 
-// SentByUs says whether one of our gas wallets sent the transaction.
+// SentByUs reports whether one of our gas wallets sent the transaction.
 func (s *Settler) SentByUs(ctx context.Context, txHash string) (bool, error) {
 	own, err := s.wallets(ctx)
 	if err != nil {
@@ -78,10 +79,10 @@ func (s *Settler) SentByUs(ctx context.Context, txHash string) (bool, error) {
 	}
 	tx, err := s.Client.transaction(ctx, hashOf(txHash))
 	if err != nil {
-		return false, fmt.Errorf("ask who sent %s: %w", txHash, err)
+		return false, fmt.Errorf("find the sender of %s: %w", txHash, err)
 	}
 	if tx == nil {
-		return false, fmt.Errorf("ask who sent %s: the chain does not know it", txHash)
+		return false, fmt.Errorf("find the sender of %s: the endpoint does not know it", txHash)
 	}
 	return slices.Contains(own.gas, tx.From), nil
 }

@@ -1,9 +1,9 @@
 // Package settletest is the suite that every settle.Settler passes.
 //
-// It asks for the four answers of the contract, breaks the connection to the
-// chain in both ways (not done, done but the reply lost), lets strangers and
-// payers come in between, and races. Throughout, one authorization moves money
-// once at most, and so does one refund.
+// It tests the four outcomes of the contract, breaks the connection to the chain in
+// both ways (not done; done, but the response is lost), lets third parties and
+// payers interfere, and races callers. In all of it one authorization moves money at
+// most once, and so does one refund.
 package settletest
 
 import (
@@ -17,46 +17,46 @@ import (
 	"deed.example/deed/internal/settle"
 )
 
-// A Bench is a fresh settler with its chain, and what sets them up.
-type Bench struct {
-	Settler  settle.Settler
-	Pay      func(nonce string) settle.Authorization  // signs a payment that is good
-	Cancel   func(a settle.Authorization)             // spends its nonce on nothing
-	Expire   func()                                   // lets the chain's clock pass the end of all that is signed
-	Stranger func(all ...settle.Authorization) string // settles them in one transaction of a stranger's
-	Break    func(done bool) (broken <-chan struct{}) // what is sent is lost, or its answer; closed when that happened
-	Mend     func()                                   // ends that
-	Moved    func() int                               // transfers made to us
-	Drain    func()                                   // empties the payer's wallet
-	Fill     func()                                   // fills it again
-	Balance  func(w deed.Wallet) deed.USDC
+// A Fixture is a new settler with its chain, and the functions that control them.
+type Fixture struct {
+	Settler    settle.Settler
+	Pay        func(nonce string) settle.Authorization  // signs a valid payment
+	Cancel     func(a settle.Authorization)             // cancels the authorization on the chain
+	Expire     func()                                   // moves the chain's time past the end of every authorization
+	ThirdParty func(all ...settle.Authorization) string // settles them in one transaction of a third party
+	Break      func(done bool) (broken <-chan struct{}) // loses what is sent, or the response to it; closed when that happened
+	Repair     func()                                   // repairs the connection
+	Moved      func() int                               // transfers made to us
+	Drain      func()                                   // empties the payer's wallet
+	Fill       func()                                   // fills it again
+	Balance    func(w deed.Wallet) deed.USDC
 }
 
-// Run runs the suite. open returns a fresh bench for each case.
-func Run(t *testing.T, open func(t *testing.T) Bench) {
-	for name, f := range map[string]func(*testing.T, Bench){
-		"settled once":           settledOnce,
-		"good ones pass":         checked,
-		"refused when cancelled": cancelled,
-		"refused when expired":   expired,
-		"failed, not done":       func(t *testing.T, b Bench) { failed(t, b, false) },
-		"failed, but done":       func(t *testing.T, b Bench) { failed(t, b, true) },
-		"raced":                  raced,
-		"a stranger was faster":  stranger,
-		"stuck without money":    stuck,
-		"abandoned":              abandoned,
-		"carried, not abandoned": carried,
-		"abandon raced":          abandonRaced,
-		"refunded once":          refundedOnce,
-		"refund fails, not done": func(t *testing.T, b Bench) { failedRefund(t, b, false) },
-		"refund fails, but done": func(t *testing.T, b Bench) { failedRefund(t, b, true) },
-		"incoming sees all":      incoming,
+// Run runs the suite. open returns a new fixture for each case.
+func Run(t *testing.T, open func(t *testing.T) Fixture) {
+	for name, f := range map[string]func(*testing.T, Fixture){
+		"settled once":             settledOnce,
+		"good ones pass":           checked,
+		"refused when cancelled":   cancelled,
+		"refused when expired":     expired,
+		"failed, not done":         func(t *testing.T, b Fixture) { failed(t, b, false) },
+		"failed, but done":         func(t *testing.T, b Fixture) { failed(t, b, true) },
+		"raced":                    raced,
+		"a third party was faster": thirdParty,
+		"stuck without money":      stuck,
+		"abandoned":                abandoned,
+		"carried, not abandoned":   carried,
+		"abandon raced":            abandonRaced,
+		"refunded once":            refundedOnce,
+		"refund fails, not done":   func(t *testing.T, b Fixture) { failedRefund(t, b, false) },
+		"refund fails, but done":   func(t *testing.T, b Fixture) { failedRefund(t, b, true) },
+		"incoming sees all":        incoming,
 	} {
 		t.Run(name, func(t *testing.T) { f(t, open(t)) })
 	}
 }
 
-func settledOnce(t *testing.T, b Bench) {
+func settledOnce(t *testing.T, b Fixture) {
 	first := b.settled(t, b.Pay("1"))
 	if again := b.settled(t, b.Pay("1")); again != first || b.Moved() != 1 {
 		t.Errorf("got %s then %s with %d transfers, want one", first, again, b.Moved())
@@ -70,7 +70,7 @@ func settledOnce(t *testing.T, b Bench) {
 	}
 }
 
-func checked(t *testing.T, b Bench) {
+func checked(t *testing.T, b Fixture) {
 	good, second, third := b.Pay("1"), b.Pay("2"), b.Pay("3")
 	b.Cancel(second)
 	funds, err := b.Settler.Check(t.Context(), good, []string{second.Nonce, third.Nonce})
@@ -86,7 +86,7 @@ func checked(t *testing.T, b Bench) {
 		t.Errorf("a cancelled one: got %v, want %s", err, deed.CodePaymentInvalid)
 	}
 	b.settled(t, good)
-	b.Stranger(third)
+	b.ThirdParty(third)
 	for _, a := range []settle.Authorization{good, third} {
 		if _, err := b.Settler.Check(t.Context(), a, nil); !errors.Is(err, settle.ErrAlreadyPaid) {
 			t.Errorf("one that is paid: got %v, want %v", err, settle.ErrAlreadyPaid)
@@ -101,21 +101,21 @@ func checked(t *testing.T, b Bench) {
 	}
 }
 
-func cancelled(t *testing.T, b Bench) {
+func cancelled(t *testing.T, b Fixture) {
 	b.Cancel(b.Pay("1"))
 	b.refused(t, b.Pay("1"))
 	b.refused(t, b.Pay("1"))
 }
 
-func expired(t *testing.T, b Bench) {
+func expired(t *testing.T, b Fixture) {
 	a := b.Pay("1")
 	b.Expire()
 	b.refused(t, a)
 	b.refused(t, a)
 }
 
-// cut calls f with a context that ends when the way to the chain is broken.
-func (b Bench) cut(t *testing.T, done bool, f func(context.Context) (string, error)) {
+// cut calls f with a context that ends when the connection to the chain breaks.
+func (b Fixture) cut(t *testing.T, done bool, f func(context.Context) (string, error)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -128,12 +128,12 @@ func (b Bench) cut(t *testing.T, done bool, f func(context.Context) (string, err
 		}
 	}()
 	if txHash, err := f(ctx); err == nil || settle.Refused(err) {
-		t.Fatalf("got %q, %v, want an error that is no refusal", txHash, err)
+		t.Fatalf("got %q, %v, want an error that is not a refusal", txHash, err)
 	}
-	b.Mend()
+	b.Repair()
 }
 
-func failed(t *testing.T, b Bench, done bool) {
+func failed(t *testing.T, b Fixture, done bool) {
 	want := 0
 	if done {
 		want = 1
@@ -148,7 +148,7 @@ func failed(t *testing.T, b Bench, done bool) {
 	}
 }
 
-func raced(t *testing.T, b Bench) {
+func raced(t *testing.T, b Fixture) {
 	var wg sync.WaitGroup
 	var all []settle.Authorization
 	for i := range 4 {
@@ -175,17 +175,17 @@ func raced(t *testing.T, b Bench) {
 	}
 }
 
-func stranger(t *testing.T, b Bench) {
+func thirdParty(t *testing.T, b Fixture) {
 	var all []settle.Authorization
 	for i := range 4 {
 		all = append(all, b.Pay(fmt.Sprint(i)))
 	}
-	want := b.Stranger(all...)
+	want := b.ThirdParty(all...)
 	for _, a := range all {
 		if got := b.settled(t, a); got != want {
-			t.Errorf("got %s, want the stranger's %s", got, want)
+			t.Errorf("got %s, want the third party's %s", got, want)
 		}
-		twin := a // the payer signed nothing of the kind, and the nonce is gone
+		twin := a // the payer did not sign this, and the nonce is used
 		twin.Amount++
 		b.refused(t, twin)
 	}
@@ -196,17 +196,17 @@ func stranger(t *testing.T, b Bench) {
 
 const payee = deed.Wallet("0x00000000000000000000000000000000000000bb")
 
-// nonce returns one that a payer may have signed with.
+// nonce returns a well-formed nonce.
 func nonce(n int) string { return fmt.Sprintf("0x%064x", n) }
 
-func refundedOnce(t *testing.T, b Bench) {
+func refundedOnce(t *testing.T, b Fixture) {
 	var wg sync.WaitGroup
 	hashes := make([]string, 8)
 	for i := range hashes {
 		wg.Go(func() { hashes[i] = b.refund(t, "1", nonce(1), 70_000) })
 	}
 	wg.Wait()
-	// The payer's nonce tells refunds apart, and no id of ours.
+	// The payer's nonce identifies a refund, not our ID.
 	for _, got := range append(hashes, b.refund(t, "1", nonce(1), 70_000), b.refund(t, "another id", nonce(1), 70_000)) {
 		if got != hashes[0] {
 			t.Errorf("got %s and %s for one refund", hashes[0], got)
@@ -220,7 +220,7 @@ func refundedOnce(t *testing.T, b Bench) {
 	}
 }
 
-func failedRefund(t *testing.T, b Bench, done bool) {
+func failedRefund(t *testing.T, b Fixture, done bool) {
 	r := settle.Refund{PaymentID: "1", Payer: payee, Nonce: nonce(1), Amount: 70_000}
 	b.cut(t, done, func(ctx context.Context) (string, error) { return b.Settler.Refund(ctx, r) })
 	b.refund(t, "1", nonce(1), 70_000)
@@ -229,13 +229,13 @@ func failedRefund(t *testing.T, b Bench, done bool) {
 	}
 }
 
-func incoming(t *testing.T, b Bench) {
+func incoming(t *testing.T, b Fixture) {
 	want := map[string]string{} // transaction by nonce
 	ours := b.Pay("1")
 	want[ours.Nonce] = b.settled(t, ours)
-	strangers := []settle.Authorization{b.Pay("2"), b.Pay("3")}
-	txHash := b.Stranger(strangers...)
-	for _, a := range strangers {
+	thirdParties := []settle.Authorization{b.Pay("2"), b.Pay("3")}
+	txHash := b.ThirdParty(thirdParties...)
+	for _, a := range thirdParties {
 		want[a.Nonce] = txHash
 	}
 	b.Cancel(b.Pay("4"))
@@ -261,7 +261,7 @@ func incoming(t *testing.T, b Bench) {
 	}
 }
 
-func (b Bench) settled(t *testing.T, a settle.Authorization) string {
+func (b Fixture) settled(t *testing.T, a settle.Authorization) string {
 	t.Helper()
 	txHash, err := b.Settler.Settle(t.Context(), a)
 	if err != nil || txHash == "" {
@@ -270,7 +270,7 @@ func (b Bench) settled(t *testing.T, a settle.Authorization) string {
 	return txHash
 }
 
-func (b Bench) refused(t *testing.T, a settle.Authorization) {
+func (b Fixture) refused(t *testing.T, a settle.Authorization) {
 	t.Helper()
 	moved := b.Moved()
 	if txHash, err := b.Settler.Settle(t.Context(), a); !settle.Refused(err) || b.Moved() != moved {
@@ -278,7 +278,7 @@ func (b Bench) refused(t *testing.T, a settle.Authorization) {
 	}
 }
 
-func (b Bench) refund(t *testing.T, id, nonce string, amount deed.USDC) string {
+func (b Fixture) refund(t *testing.T, id, nonce string, amount deed.USDC) string {
 	t.Helper()
 	txHash, err := b.Settler.Refund(t.Context(), settle.Refund{PaymentID: id, Payer: payee, Nonce: nonce, Amount: amount})
 	if err != nil || txHash == "" {

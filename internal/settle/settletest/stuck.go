@@ -10,7 +10,7 @@ import (
 	"deed.example/deed/internal/settle"
 )
 
-func (b Bench) stuck(t *testing.T, a settle.Authorization) {
+func (b Fixture) stuck(t *testing.T, a settle.Authorization) {
 	t.Helper()
 	moved := b.Moved()
 	txHash, err := b.Settler.Settle(t.Context(), a)
@@ -19,9 +19,9 @@ func (b Bench) stuck(t *testing.T, a settle.Authorization) {
 	}
 }
 
-// A payer without money is told apart from one who can never pay, and pays when
-// the money is back.
-func stuck(t *testing.T, b Bench) {
+// A payment without funds is stuck, not refused, and is settled when the payer has
+// funds again.
+func stuck(t *testing.T, b Fixture) {
 	a := b.Pay("1")
 	b.Drain()
 	b.stuck(t, a)
@@ -32,9 +32,9 @@ func stuck(t *testing.T, b Bench) {
 	}
 }
 
-// What is abandoned is not sent again, also when it could be; what the payer or
-// a stranger makes of it is seen.
-func abandoned(t *testing.T, b Bench) {
+// An abandoned payment is not sent again, even when it could be; its settlement by a
+// third party and its expiry are still seen.
+func abandoned(t *testing.T, b Fixture) {
 	moves, expires := b.Pay("1"), b.Pay("2")
 	b.Drain()
 	for _, a := range []settle.Authorization{moves, expires} {
@@ -47,16 +47,16 @@ func abandoned(t *testing.T, b Bench) {
 	}
 	b.Fill()
 	b.stuck(t, moves)
-	want := b.Stranger(moves)
+	want := b.ThirdParty(moves)
 	if got := b.settled(t, moves); got != want {
-		t.Errorf("got %s, want the stranger's %s", got, want)
+		t.Errorf("got %s, want the third party's %s", got, want)
 	}
 	b.Expire()
 	b.refused(t, expires)
 }
 
-// What a transaction of ours may still carry cannot be abandoned.
-func carried(t *testing.T, b Bench) {
+// A payment that one of our transactions may still settle cannot be abandoned.
+func carried(t *testing.T, b Fixture) {
 	a := b.Pay("1")
 	b.cut(t, false, func(ctx context.Context) (string, error) { return b.Settler.Settle(ctx, a) })
 	if err := b.Settler.Abandon(t.Context(), a); err == nil {
@@ -67,8 +67,8 @@ func carried(t *testing.T, b Bench) {
 	}
 }
 
-// Of settling and abandoning at once, one wins.
-func abandonRaced(t *testing.T, b Bench) {
+// When a payment is settled and abandoned at once, one of them succeeds.
+func abandonRaced(t *testing.T, b Fixture) {
 	var wg sync.WaitGroup
 	all, gone, settled := make([]settle.Authorization, 16), make([]bool, 16), make([]bool, 16)
 	for i := range all {

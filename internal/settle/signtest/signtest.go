@@ -1,5 +1,6 @@
-// Package signtest signs what a token takes, as a wallet does (EIP-712). It
-// shares nothing with the settler and the client, which tests hold against it.
+// Package signtest signs authorizations for a token, as a wallet does (EIP-712). It
+// shares no code with the settler and the client, so that tests compare them with
+// an independent implementation.
 package signtest
 
 import (
@@ -17,25 +18,25 @@ const (
 	Cancel   = "CancelAuthorization(address authorizer,bytes32 nonce)"
 )
 
-// A Token is the one that a signature is for.
+// A Token is the contract that a signature is for.
 type Token struct {
 	Name    string
 	ChainID int64
 	Address common.Address
 }
 
-// Sign signs a struct of the token's. Its fields are addresses, numbers and
-// words, in the order of its type.
+// Sign signs a struct for the token. The fields are addresses, numbers and 32-byte
+// words, in the order of the type.
 func (t Token) Sign(key *ecdsa.PrivateKey, structure string, fields ...any) []byte {
-	site := hash("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)")
-	site = crypto.Keccak256(site, hash(t.Name), hash("2"), word(t.ChainID), word(t.Address))
+	domain := hash("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)")
+	domain = crypto.Keccak256(domain, hash(t.Name), hash("2"), word(t.ChainID), word(t.Address))
 	message := [][]byte{hash(structure)}
 	for _, f := range fields {
 		message = append(message, word(f))
 	}
-	sig, err := crypto.Sign(crypto.Keccak256([]byte{0x19, 1}, site, crypto.Keccak256(message...)), key)
+	sig, err := crypto.Sign(crypto.Keccak256([]byte{0x19, 1}, domain, crypto.Keccak256(message...)), key)
 	if err != nil {
-		panic(err) // the key is a test's own, and good
+		panic(err) // the keys of tests are valid
 	}
 	sig[64] += 27
 	return sig
@@ -54,5 +55,5 @@ func word(field any) []byte {
 	case [32]byte:
 		return f[:]
 	}
-	panic(fmt.Sprintf("%T is no field", field))
+	panic(fmt.Sprintf("%T is not a type of field", field))
 }

@@ -14,11 +14,11 @@ import (
 	"deed.example/deed/contracts"
 )
 
-// errNotThere is the answer of an endpoint that does not know a block which it,
-// or its neighbour behind the same address, has just told us of.
-var errNotThere = errors.New("the chain does not know this block")
+// errBlockNotFound says that an endpoint does not know a block, although it or
+// another node behind the same URL has just reported it.
+var errBlockNotFound = errors.New("the endpoint does not know this block")
 
-// A block is what we need to know of one.
+// A block has the fields of a block header that we need.
 type block struct {
 	Number  quantity     `json:"number"`
 	Hash    common.Hash  `json:"hash"`
@@ -37,7 +37,7 @@ type logEntry struct {
 	Index     quantity       `json:"logIndex"` // in the block
 }
 
-// A receipt is what became of a transaction of ours.
+// A receipt is the result of one of our transactions.
 type receipt struct {
 	TxHash    common.Hash `json:"transactionHash"`
 	Block     quantity    `json:"blockNumber"`
@@ -53,37 +53,37 @@ func (c *Client) block(ctx context.Context, at string) (*block, error) {
 		return nil, err
 	}
 	if b == nil {
-		return nil, fmt.Errorf("ask for block %s: %w", at, errNotThere)
+		return nil, fmt.Errorf("read block %s: %w", at, errBlockNotFound)
 	}
 	return b, nil
 }
 
 func number(n uint64) string { return fmt.Sprintf("0x%x", n) }
 
-// receipt returns nil for a transaction that is in no block. Ask for our own
-// only: strangers make theirs as large as they like.
+// receipt returns nil for a transaction that is in no block. Use it for our own
+// transactions only: those of third parties may be of any size.
 func (c *Client) receipt(ctx context.Context, hash common.Hash) (*receipt, error) {
 	var r *receipt
 	err := c.call(ctx, &r, "eth_getTransactionReceipt", hash)
 	return r, err
 }
 
-// A place is where a transaction lies, and who sent it.
-type place struct {
+// A txLocation says which block has a transaction, and who sent it.
+type txLocation struct {
 	From      common.Address `json:"from"`
-	Block     *quantity      `json:"blockNumber"` // nil while it waits
+	Block     *quantity      `json:"blockNumber"` // nil while it is pending
 	BlockHash common.Hash    `json:"blockHash"`
 }
 
-// transaction returns nil for a transaction that the chain does not know. It has
-// no logs, so its size is bounded.
-func (c *Client) transaction(ctx context.Context, hash common.Hash) (*place, error) {
-	var p *place
+// transaction returns nil for a transaction that the endpoint does not know. The
+// response has no logs, so its size is limited.
+func (c *Client) transaction(ctx context.Context, hash common.Hash) (*txLocation, error) {
+	var p *txLocation
 	err := c.call(ctx, &p, "eth_getTransactionByHash", hash)
 	return p, err
 }
 
-// count returns how many transactions the account has on the chain at a block.
+// count returns the transaction count of an account at a block.
 func (c *Client) count(ctx context.Context, who common.Address, at string) (uint64, error) {
 	var n quantity
 	if err := c.call(ctx, &n, "eth_getTransactionCount", who, at); err != nil {
@@ -94,55 +94,55 @@ func (c *Client) count(ctx context.Context, who common.Address, at string) (uint
 
 var codeCheck = contracts.Compiled("CodeCheck").Create
 
-// haveCode says which accounts are made of code, or borrow some (EIP-7702).
-func (c *Client) haveCode(ctx context.Context, accounts []common.Address) ([]bool, error) {
+// hasCode returns which accounts have code, their own or delegated (EIP-7702).
+func (c *Client) hasCode(ctx context.Context, accounts []common.Address) ([]bool, error) {
 	data := slices.Concat(codeCheck, word(big.NewInt(32)), word(big.NewInt(int64(len(accounts)))))
 	for _, a := range accounts {
 		data = append(data, common.LeftPadBytes(a[:], 32)...)
 	}
-	var answer hexutil.Bytes
-	if err := c.call(ctx, &answer, "eth_call", map[string]any{"data": "0x" + hex.EncodeToString(data)}, "latest"); err != nil {
-		return nil, fmt.Errorf("ask which payers have code: %w", err)
+	var result hexutil.Bytes
+	if err := c.call(ctx, &result, "eth_call", map[string]any{"data": "0x" + hex.EncodeToString(data)}, "latest"); err != nil {
+		return nil, fmt.Errorf("check which payers have code: %w", err)
 	}
-	if len(answer) != len(accounts) {
-		return nil, errors.New("ask which payers have code: the answer has another length")
+	if len(result) != len(accounts) {
+		return nil, errors.New("check which payers have code: the result has the wrong length")
 	}
-	have := make([]bool, len(answer))
-	for i, b := range answer {
+	have := make([]bool, len(result))
+	for i, b := range result {
 		have[i] = b != 0
 	}
 	return have, nil
 }
 
-// A question is a call that changes nothing.
-type question struct {
+// A callMsg has the parameters of eth_call.
+type callMsg struct {
 	from common.Address
 	to   common.Address
 	data []byte
 	gas  uint64
-	fees *fees // that a transaction would offer; nil for a free call
+	fees *fees // as a transaction would offer them; nil for none
 }
 
-// ethCall makes the call on the state after a block.
-func (c *Client) ethCall(ctx context.Context, q question, at string) ([]byte, error) {
+// ethCall runs the call on the state after a block.
+func (c *Client) ethCall(ctx context.Context, q callMsg, at string) ([]byte, error) {
 	args := map[string]any{"from": q.from, "to": q.to, "data": "0x" + hex.EncodeToString(q.data), "gas": number(q.gas)}
 	if q.fees != nil {
 		args["maxFeePerGas"] = (*hexutil.Big)(q.fees.limit)
 		args["maxPriorityFeePerGas"] = (*hexutil.Big)(q.fees.tip)
 	}
-	var answer hexutil.Bytes
-	err := c.call(ctx, &answer, "eth_call", args, at)
-	return answer, err
+	var result hexutil.Bytes
+	err := c.call(ctx, &result, "eth_call", args, at)
+	return result, err
 }
 
-// tip returns what a transaction should offer above the base fee.
+// tip returns the suggested priority fee.
 func (c *Client) tip(ctx context.Context) (*big.Int, error) {
 	var tip hexutil.Big
 	err := c.call(ctx, &tip, "eth_maxPriorityFeePerGas")
 	return (*big.Int)(&tip), err
 }
 
-// send hands a signed transaction to the endpoint.
+// send submits a signed transaction to the endpoint.
 func (c *Client) send(ctx context.Context, raw []byte) error {
 	var hash common.Hash
 	return c.call(ctx, &hash, "eth_sendRawTransaction", "0x"+hex.EncodeToString(raw))

@@ -8,44 +8,45 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/settle"
 )
 
-// A reader asks the chain on behalf of a lane, or of nobody in particular.
+// A reader reads the chain with a client: that of a lane, or the settler's own.
 type reader struct {
 	s *Settler
 	c *Client
 }
 
-// safeBlock remembers the safe block for a while: it moves by minutes.
+// safeBlock caches the number of the safe block, which changes every few minutes.
 type safeBlock struct {
 	mu     sync.Mutex // guards the fields below
 	number uint64
 	at     time.Time
-	said   bool // that there is none
+	warned bool // that the endpoint has no safe block
 }
 
-// finalNumber returns the last block that is so deep, seen from head. Its clock
-// and state decide about money, and nothing above it does.
+// finalNumber returns the newest block that has the depth below head. Decisions
+// about money use its time and state, and nothing newer.
 func (r *reader) finalNumber(ctx context.Context, head *block, depth uint64) (uint64, error) {
-	if depth == Safe {
+	if depth == network.Safe {
 		return r.safeNumber(ctx, head)
 	}
-	return deepBelow(head, depth), nil
+	return blockAtDepth(head, depth), nil
 }
 
-func deepBelow(head *block, depth uint64) uint64 {
+func blockAtDepth(head *block, depth uint64) uint64 {
 	if uint64(head.Number) < depth-1 {
 		return 0
 	}
 	return uint64(head.Number) - depth + 1
 }
 
-// safeNumber returns the block that the chain calls safe, or, where the endpoint
-// knows none, one that is SafeDepth deep. Without a head it asks anew.
+// safeNumber returns the safe block, or the block at SafeDepth where the endpoint
+// does not know it. It does not use the cache when head is nil.
 func (r *reader) safeNumber(ctx context.Context, head *block) (uint64, error) {
 	safe := &r.s.safe
-	if n, ok := safe.recent(min(8*r.s.BlockTime, 16*time.Second)); ok && head != nil {
+	if n, ok := safe.recent(min(8*r.s.Network.BlockTime, 16*time.Second)); ok && head != nil {
 		return n, nil
 	}
 	b, err := r.c.block(ctx, "safe")
@@ -53,18 +54,18 @@ func (r *reader) safeNumber(ctx context.Context, head *block) (uint64, error) {
 		safe.set(uint64(b.Number))
 		return uint64(b.Number), nil
 	}
-	if _, refused := errors.AsType[*RemoteError](err); !refused && !errors.Is(err, errNotThere) {
+	if _, refused := errors.AsType[*RemoteError](err); !refused && !errors.Is(err, errBlockNotFound) {
 		return 0, err
 	}
 	if safe.first() {
-		r.s.Log.Warn("the RPC endpoint does not know the safe block: a depth stands in for it", "depth", r.s.SafeDepth, "cause", err.Error())
+		r.s.Log.Warn("the RPC endpoint does not know the safe block: a depth is used instead", "depth", r.s.SafeDepth, "cause", err.Error())
 	}
 	if head == nil {
 		if head, err = r.c.block(ctx, "latest"); err != nil {
 			return 0, err
 		}
 	}
-	return deepBelow(head, r.s.SafeDepth), nil
+	return blockAtDepth(head, r.s.SafeDepth), nil
 }
 
 func (b *safeBlock) recent(keep time.Duration) (n uint64, ok bool) {
@@ -79,42 +80,42 @@ func (b *safeBlock) set(n uint64) {
 	b.number, b.at = n, time.Now()
 }
 
-// first says whether nobody has said yet that there is none.
+// first reports whether this is the first call. The warning is logged once.
 func (b *safeBlock) first() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	first := !b.said
-	b.said = true
+	first := !b.warned
+	b.warned = true
 	return first
 }
 
-// lastFinal returns the last block that is as deep as any amount asks.
+// lastFinal returns the newest block that is final for every amount.
 func (r *reader) lastFinal(ctx context.Context) (n uint64, err error) {
-	if depth := r.s.Depth(deepest); depth != Safe {
+	if depth := r.s.Network.Finality.Depth(network.AnyAmount); depth != network.Safe {
 		head, err := r.c.block(ctx, "latest")
 		if err != nil {
-			return 0, fmt.Errorf("look for the final block: %w", err)
+			return 0, fmt.Errorf("find the final block: %w", err)
 		}
-		return deepBelow(head, depth), nil
+		return blockAtDepth(head, depth), nil
 	}
 	if n, err = r.safeNumber(ctx, nil); err != nil {
-		return 0, fmt.Errorf("look for the final block: %w", err)
+		return 0, fmt.Errorf("find the final block: %w", err)
 	}
 	return n, nil
 }
 
-// A view is what one round sees.
+// A view is the state of the chain that one round works on.
 type view struct {
 	head     *block
-	final    uint64 // the last block that is deep enough
-	time     int64  // of the final block; 0 until somebody asks
+	final    uint64 // the newest block that is deep enough
+	time     int64  // of the final block; 0 until it is read
 	sent     map[string][]settle.Transaction
-	receipts map[string]*receipt    // canonical and final ones, by hash; nil where there is none
+	receipts map[string]*receipt    // canonical and final ones, by hash; nil where there is no such receipt
 	counts   map[deed.Wallet]uint64 // transactions at the final block
 }
 
-// receiptOf returns the receipt of a transaction of ours if its block is on the
-// chain and not above the final one, and nil if it is not.
+// receiptOf returns the receipt of one of our transactions if its block is
+// canonical and final, and nil otherwise.
 func (r *reader) receiptOf(ctx context.Context, v *view, hash string) (*receipt, error) {
 	if found, known := v.receipts[hash]; known {
 		return found, nil
@@ -125,7 +126,7 @@ func (r *reader) receiptOf(ctx context.Context, v *view, hash string) (*receipt,
 	}
 	if found != nil {
 		if err := r.canonical(ctx, v.final, uint64(found.Block), found.BlockHash.Hex()); err != nil {
-			if errors.Is(err, errMoved) {
+			if errors.Is(err, errNotCanonical) {
 				found = nil
 			} else {
 				return nil, err
@@ -136,28 +137,29 @@ func (r *reader) receiptOf(ctx context.Context, v *view, hash string) (*receipt,
 	return found, nil
 }
 
-// errMoved tells that a block is not final, or no longer on the chain.
-var errMoved = errors.New("the block is not final, or the chain was reorganised")
+// errNotCanonical says that a block is not final, or was replaced by a
+// reorganisation.
+var errNotCanonical = errors.New("the block is not final, or the chain was reorganised")
 
-// canonical fails with errMoved unless the block is on the chain and not above
-// final.
+// canonical fails with errNotCanonical unless the block is on the chain and not
+// above final.
 func (r *reader) canonical(ctx context.Context, final, n uint64, hash string) error {
 	if n > final {
-		return errMoved
+		return errNotCanonical
 	}
 	b, err := r.c.block(ctx, number(n))
 	if err != nil {
 		return err
 	}
 	if b.Hash.Hex() != hash {
-		return errMoved
+		return errNotCanonical
 	}
 	return nil
 }
 
-// over says whether the time has passed in the final block. The header tells: a
-// call may see a later time.
-func (r *reader) over(ctx context.Context, v *view, unix int64) (bool, error) {
+// hasPassed reports whether the time has passed in the final block. It reads the
+// header, because a call may run with a later time.
+func (r *reader) hasPassed(ctx context.Context, v *view, unix int64) (bool, error) {
 	if int64(v.head.Time) < unix {
 		return false, nil
 	}
@@ -171,7 +173,7 @@ func (r *reader) over(ctx context.Context, v *view, unix int64) (bool, error) {
 	return v.time >= unix, nil
 }
 
-// countOf returns how many transactions a wallet had in the final block.
+// countOf returns the transaction count of a wallet at the final block.
 func (r *reader) countOf(ctx context.Context, v *view, w deed.Wallet) (uint64, error) {
 	if n, known := v.counts[w]; known {
 		return n, nil
