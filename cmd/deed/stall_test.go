@@ -49,7 +49,7 @@ func TestStalledPaymentIsVisible(t *testing.T) {
 		counters, log := metrics.New("test"), slog.New(slog.NewTextHandler(&logged, nil))
 		look := func() string {
 			t.Helper()
-			if err := m.lookForStalls(t.Context(), counters, log); err != nil {
+			if err := m.checkStalled(t.Context(), counters, log); err != nil {
 				t.Fatal(err)
 			}
 			w := httptest.NewRecorder()

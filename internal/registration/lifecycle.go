@@ -32,10 +32,10 @@ type Lives interface {
 // moves them through their phases, and tells their owners what is coming. Fill
 // every field.
 type Lifecycle struct {
-	Names  Lives
+	Names   Lives
 	Manager registrar.Manager
-	Grace  func(tld deed.TLD) int // days
-	Now    func() time.Time       // the registry's clock
+	Grace   func(tld deed.TLD) int // days
+	Now     func() time.Time       // the registry's clock
 }
 
 const (

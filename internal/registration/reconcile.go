@@ -30,7 +30,7 @@ type Book interface {
 type Reconciler struct {
 	Book      Book
 	Inventory registrar.Inventory
-	Manager    registrar.Manager
+	Manager   registrar.Manager
 	Pause     func(ctx context.Context) // as long as a change takes to be on both sides
 }
 

@@ -102,7 +102,7 @@ type Service struct {
 	Finder      Finder
 	Names       Names
 	Registrar   registrar.Registrar
-	Manager      registrar.Manager
+	Manager     registrar.Manager
 	Prices      Prices
 	Offers      Offers
 	Nameservers []string         // ours, that a new name is given when its buyer names none

@@ -25,7 +25,7 @@ type Delegations interface {
 // bogus. Fill every field.
 type Chain struct {
 	Names   Delegations
-	Manager  registrar.Manager
+	Manager registrar.Manager
 	Servers []string // ours
 	Key     func(name deed.Name) ([]dnssec.DS, error)
 	Shown   func(ctx context.Context, name deed.Name) (bool, error) // whether every server shows the zone as it is

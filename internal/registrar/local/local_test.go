@@ -46,7 +46,7 @@ func bench(db *sqldb.DB) registrartest.Bench {
 			}
 			set(t, r, kind, times)
 		},
-		Manager:    r,
+		Manager:   r,
 		Inventory: r,
 		GraceDays: 45,
 		Elsewhere: func(t *testing.T, n deed.Name) deed.Secret {

@@ -80,13 +80,13 @@ func sameOrder(a, b registrar.Order) bool {
 // the outcome it had, whatever fault is on now and whatever is reserved since.
 func (r *Registry) placement(o registrar.Order, fault Fault, now time.Time) registry.Placement {
 	p := registry.Placement{
-		Order: o,
-		AuthHash:      hashCode(o.AuthCode),
-		Account:       account,
-		GraceDays:     r.rules(o.Name.TLD()).GraceDays,
-		State:         registry.PlacementPlaced,
-		Placed:        now,
-		Due:           now,
+		Order:     o,
+		AuthHash:  hashCode(o.AuthCode),
+		Account:   account,
+		GraceDays: r.rules(o.Name.TLD()).GraceDays,
+		State:     registry.PlacementPlaced,
+		Placed:    now,
+		Due:       now,
 	}
 	p.AuthCode = ""
 	switch fault {

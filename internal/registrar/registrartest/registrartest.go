@@ -45,7 +45,7 @@ type Bench struct {
 	// backend that cannot be broken that way skips the test.
 	Break func(t *testing.T, f Fault, times int)
 
-	Manager    registrar.Manager
+	Manager   registrar.Manager
 	Inventory registrar.Inventory
 	GraceDays int // of the suite's names
 

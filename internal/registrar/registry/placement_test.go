@@ -16,8 +16,8 @@ import (
 func TestRegistrationExecutes(t *testing.T) {
 	due := date(2028, time.February, 29)
 	p := registry.Placement{
-		Order: registrar.Order{Kind: registrar.OrderRegister, Reference: "new", Name: "example.dev", Years: 2, Nameservers: []string{"a.example.com", "b.example.com"}},
-		Account:       "ours", State: registry.PlacementPlaced, Due: due, GraceDays: 30,
+		Order:   registrar.Order{Kind: registrar.OrderRegister, Reference: "new", Name: "example.dev", Years: 2, Nameservers: []string{"a.example.com", "b.example.com"}},
+		Account: "ours", State: registry.PlacementPlaced, Due: due, GraceDays: 30,
 	}
 	mine := registry.Entry{
 		Name: "example.dev", Reference: "new", Account: "ours", Created: due, Expires: date(2030, time.March, 1),
