@@ -26,7 +26,7 @@ import (
 // docSection returns the configuration in docs/secondaries.md under the heading.
 func (h *testPrimary) docSection(t *testing.T, heading string) string {
 	t.Helper()
-	text, err := peer.Paper(page(t), heading, h.server.Addr().Port(), secret)
+	text, err := peer.ConfigFromDocs(page(t), heading, h.server.Addr().Port(), secret)
 	if err != nil {
 		t.Fatal(err)
 	}
