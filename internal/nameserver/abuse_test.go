@@ -14,10 +14,10 @@ import (
 	"deed.example/deed/internal/nameserver"
 )
 
-// message returns a query for www.alpha.test A in wire format, modified by change.
+// message returns a query for www.hotel.test A in wire format, modified by change.
 func message(t testing.TB, change func(m *dns.Msg)) []byte {
 	t.Helper()
-	m := query("www.alpha.test", dns.TypeA)
+	m := query("www.hotel.test", dns.TypeA)
 	m.Id = 0x1234
 	change(m)
 	b, err := m.Pack()
@@ -42,7 +42,7 @@ const nothing = -1
 // Every malformed message gets a valid error response or none.
 func TestMalformed(t *testing.T) {
 	s := serve(t, config())
-	publish(t, s, "alpha.test", testZone...)
+	publish(t, s, "hotel.test", testZone...)
 	good := func() []byte { return message(t, same) }
 	question := good()[12:]
 	opt := []byte{0, 0, 41, 4, 208, 0, 0, 0, 0, 0, 0}
@@ -67,11 +67,11 @@ func TestMalformed(t *testing.T) {
 		"a count above the records":        {counted(good(), 1, 0, 0, 9), dns.RcodeFormatError},
 		"two OPT":                          {counted(append(append(good(), opt...), opt...), 1, 0, 0, 2), dns.RcodeFormatError},
 		"an OPT whose options overflow":    {counted(append(append(good(), opt[:9]...), 0, 4, 0, 10, 0, 9), 1, 0, 0, 1), dns.RcodeFormatError},
-		"UPDATE":                           {message(t, func(m *dns.Msg) { m.SetUpdate("alpha.test.") }), dns.RcodeNotImplemented},
-		"NOTIFY":                           {message(t, func(m *dns.Msg) { m.SetNotify("alpha.test.") }), dns.RcodeNotImplemented},
+		"UPDATE":                           {message(t, func(m *dns.Msg) { m.SetUpdate("hotel.test.") }), dns.RcodeNotImplemented},
+		"NOTIFY":                           {message(t, func(m *dns.Msg) { m.SetNotify("hotel.test.") }), dns.RcodeNotImplemented},
 		"STATUS":                           {message(t, func(m *dns.Msg) { m.Opcode = dns.OpcodeStatus }), dns.RcodeNotImplemented},
-		"AXFR":                             {message(t, func(m *dns.Msg) { m.SetAxfr("alpha.test.") }), dns.RcodeRefused},
-		"IXFR with its SOA":                {message(t, func(m *dns.Msg) { m.SetIxfr("alpha.test.", 1, "a.", "b.") }), dns.RcodeRefused},
+		"AXFR":                             {message(t, func(m *dns.Msg) { m.SetAxfr("hotel.test.") }), dns.RcodeRefused},
+		"IXFR with its SOA":                {message(t, func(m *dns.Msg) { m.SetIxfr("hotel.test.", 1, "a.", "b.") }), dns.RcodeRefused},
 		"CHAOS":                            {message(t, func(m *dns.Msg) { m.SetQuestion("version.bind.", dns.TypeTXT); m.Question[0].Qclass = dns.ClassCHAOS }), dns.RcodeRefused},
 		"class ANY":                        {message(t, func(m *dns.Msg) { m.Question[0].Qclass = dns.ClassANY }), dns.RcodeRefused},
 		"a question about OPT":             {message(t, func(m *dns.Msg) { m.Question[0].Qtype = dns.TypeOPT }), dns.RcodeFormatError},
@@ -133,7 +133,7 @@ func dial(t testing.TB, network string, s *nameserver.Server) *dns.Conn {
 // No response over UDP is more than ten times as long as its query.
 func TestAmplification(t *testing.T) {
 	s := serve(t, config())
-	z := newSigner(t, "alpha.test").sign(t, zoneOf(t, "alpha.test", big()))
+	z := newSigner(t, "hotel.test").sign(t, zoneOf(t, "hotel.test", big()))
 	if err := s.Publish(t.Context(), z); err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestAmplification(t *testing.T) {
 	for _, name := range []string{"", "www.", "many.", "forty.", "text.", "missing.", "x.sub.", "x.wild.", "bigalias."} {
 		for _, typ := range []uint16{dns.TypeANY, dns.TypeA, dns.TypeTXT, dns.TypeDNSKEY, dns.TypeRRSIG, dns.TypeMX} {
 			for _, edns := range []uint16{0, 512, 4096, 65535} {
-				m := query(name+"alpha.test", typ)
+				m := query(name+"hotel.test", typ)
 				if edns > 0 {
 					m.SetEdns0(edns, true)
 				}
@@ -178,7 +178,7 @@ func TestRateLimit(t *testing.T) {
 	cfg.RatePerSecond, cfg.Exempt, cfg.Sockets = 10, nil, 1
 	cfg.Now = func() time.Time { return now }
 	s := serve(t, cfg)
-	publish(t, s, "alpha.test", testZone...)
+	publish(t, s, "hotel.test", testZone...)
 	whole, short := flood(t, s, "127.0.0.1", 30)
 	if whole != 10 || short != 10 {
 		t.Errorf("of 30: got %d whole and %d truncated, want 10 and 10", whole, short)
@@ -192,7 +192,7 @@ func TestRateLimit(t *testing.T) {
 		t.Errorf("another network: got %d whole and %d truncated, want 4 and 0", whole, short)
 	}
 	for range 20 {
-		if got := ask(t, s, "tcp", query("www.alpha.test", dns.TypeA)); len(got.Answer) != 2 {
+		if got := ask(t, s, "tcp", query("www.hotel.test", dns.TypeA)); len(got.Answer) != 2 {
 			t.Fatalf("over TCP: got %v", got)
 		}
 	}
@@ -256,9 +256,9 @@ func TestExemptNetworksHaveNoLimit(t *testing.T) {
 	cfg := config()
 	cfg.RatePerSecond = 1
 	s := serve(t, cfg)
-	publish(t, s, "alpha.test", testZone...)
+	publish(t, s, "hotel.test", testZone...)
 	for i := range 50 {
-		if got := ask(t, s, "udp", query("www.alpha.test", dns.TypeA)); got.Truncated {
+		if got := ask(t, s, "udp", query("www.hotel.test", dns.TypeA)); got.Truncated {
 			t.Fatalf("response %d was truncated", i)
 		}
 	}
@@ -271,8 +271,8 @@ func TestLongChain(t *testing.T) {
 	for i := range 50 {
 		lines = append(lines, fmt.Sprintf("c%d 300 CNAME c%d", i, i+1))
 	}
-	publish(t, s, "alpha.test", lines...)
-	if got := ask(t, s, "tcp", query("c0.alpha.test", dns.TypeA)); len(got.Answer) != 10 || got.Rcode != dns.RcodeSuccess {
+	publish(t, s, "hotel.test", lines...)
+	if got := ask(t, s, "tcp", query("c0.hotel.test", dns.TypeA)); len(got.Answer) != 10 || got.Rcode != dns.RcodeSuccess {
 		t.Errorf("got %d records, %s, want 10", len(got.Answer), dns.RcodeToString[got.Rcode])
 	}
 }

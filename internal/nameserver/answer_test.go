@@ -46,7 +46,7 @@ func summary(m *dns.Msg) string {
 			if rr.Header().Rrtype != dns.TypeOPT {
 				fields := strings.Fields(rr.String())
 				data := strings.Join(fields[3:], " ") // after owner, TTL and class
-				records = append(records, strings.TrimSuffix(fields[0], ".alpha.test.")+" "+data)
+				records = append(records, strings.TrimSuffix(fields[0], ".hotel.test.")+" "+data)
 			}
 		}
 		if len(records) > 0 {
@@ -57,11 +57,11 @@ func summary(m *dns.Msg) string {
 	return strings.Join(parts, " ")
 }
 
-const soa = "ns[alpha.test. SOA ns1.example.net. hostmaster.example.net. 1 3600 600 1209600 300]"
+const soa = "ns[hotel.test. SOA ns1.example.net. hostmaster.example.net. 1 3600 600 1209600 300]"
 
 func TestAnswers(t *testing.T) {
 	s := serve(t, config())
-	publish(t, s, "alpha.test", testZone...)
+	publish(t, s, "hotel.test", testZone...)
 	for _, c := range []struct{ name, typ, want string }{
 		{"www", "A", "NOERROR aa an[www A 192.0.2.80; www A 192.0.2.81]"},
 		{"www", "MX", "NOERROR aa " + soa},
@@ -75,26 +75,26 @@ func TestAnswers(t *testing.T) {
 		{"x.tame.wild", "A", "NXDOMAIN aa " + soa},
 		{"known.wild", "A", "NOERROR aa " + soa},
 		{"x.known.wild", "A", "NXDOMAIN aa " + soa},
-		{"c1", "AAAA", "NOERROR aa an[c1 CNAME c2.alpha.test.; c2 CNAME c3.alpha.test.; c3 CNAME www.alpha.test.] " + soa},
-		{"c1", "A", "NOERROR aa an[c1 CNAME c2.alpha.test.; c2 CNAME c3.alpha.test.; c3 CNAME www.alpha.test.; www A 192.0.2.80; www A 192.0.2.81]"},
-		{"c1", "CNAME", "NOERROR aa an[c1 CNAME c2.alpha.test.]"},
+		{"c1", "AAAA", "NOERROR aa an[c1 CNAME c2.hotel.test.; c2 CNAME c3.hotel.test.; c3 CNAME www.hotel.test.] " + soa},
+		{"c1", "A", "NOERROR aa an[c1 CNAME c2.hotel.test.; c2 CNAME c3.hotel.test.; c3 CNAME www.hotel.test.; www A 192.0.2.80; www A 192.0.2.81]"},
+		{"c1", "CNAME", "NOERROR aa an[c1 CNAME c2.hotel.test.]"},
 		{"out", "A", "NOERROR aa an[out CNAME www.example.net.]"},
-		{"lost", "A", "NXDOMAIN aa an[lost CNAME missing.tree.alpha.test.] " + soa},
-		{"loop1", "A", "NOERROR aa an[loop1 CNAME loop2.alpha.test.; loop2 CNAME loop1.alpha.test.]"},
-		{"apex", "A", "NOERROR aa an[apex CNAME alpha.test.; alpha.test. A 192.0.2.1]"},
-		{"host.sub", "A", "NOERROR ns[sub NS ns.sub.alpha.test.; sub NS ns2.sub.alpha.test.] ar[ns.sub A 192.0.2.54; ns2.sub AAAA 2001:db8::54]"},
-		{"sub", "NS", "NOERROR ns[sub NS ns.sub.alpha.test.; sub NS ns2.sub.alpha.test.] ar[ns.sub A 192.0.2.54; ns2.sub AAAA 2001:db8::54]"},
-		{"ns.sub", "A", "NOERROR ns[sub NS ns.sub.alpha.test.; sub NS ns2.sub.alpha.test.] ar[ns.sub A 192.0.2.54; ns2.sub AAAA 2001:db8::54]"},
+		{"lost", "A", "NXDOMAIN aa an[lost CNAME missing.tree.hotel.test.] " + soa},
+		{"loop1", "A", "NOERROR aa an[loop1 CNAME loop2.hotel.test.; loop2 CNAME loop1.hotel.test.]"},
+		{"apex", "A", "NOERROR aa an[apex CNAME hotel.test.; hotel.test. A 192.0.2.1]"},
+		{"host.sub", "A", "NOERROR ns[sub NS ns.sub.hotel.test.; sub NS ns2.sub.hotel.test.] ar[ns.sub A 192.0.2.54; ns2.sub AAAA 2001:db8::54]"},
+		{"sub", "NS", "NOERROR ns[sub NS ns.sub.hotel.test.; sub NS ns2.sub.hotel.test.] ar[ns.sub A 192.0.2.54; ns2.sub AAAA 2001:db8::54]"},
+		{"ns.sub", "A", "NOERROR ns[sub NS ns.sub.hotel.test.; sub NS ns2.sub.hotel.test.] ar[ns.sub A 192.0.2.54; ns2.sub AAAA 2001:db8::54]"},
 		{"sub", "DS", "NOERROR aa " + soa},
 		{"x.far", "A", "NOERROR ns[far NS ns.example.net.]"},
-		{"cut1", "A", "NOERROR aa an[cut1 CNAME www.sub.alpha.test.] ns[sub NS ns.sub.alpha.test.; sub NS ns2.sub.alpha.test.] ar[ns.sub A 192.0.2.54; ns2.sub AAAA 2001:db8::54]"},
+		{"cut1", "A", "NOERROR aa an[cut1 CNAME www.sub.hotel.test.] ns[sub NS ns.sub.hotel.test.; sub NS ns2.sub.hotel.test.] ar[ns.sub A 192.0.2.54; ns2.sub AAAA 2001:db8::54]"},
 		{"www", "TYPE65280", `NOERROR aa an[www TYPE65280 \# 4 01020304]`},
 		{"www", "ANY", `NOERROR aa an[www TYPE65280 \# 4 01020304]`},
-		{"c1", "ANY", "NOERROR aa an[c1 CNAME c2.alpha.test.]"},
+		{"c1", "ANY", "NOERROR aa an[c1 CNAME c2.hotel.test.]"},
 		{"missing", "ANY", "NXDOMAIN aa " + soa},
 		{"www", "AXFR", "REFUSED"},
 		{"www", "IXFR", "REFUSED"},
-		{"www.alpha.test.example.org.", "A", "REFUSED"},
+		{"www.hotel.test.example.org.", "A", "REFUSED"},
 		{"test.", "NS", "REFUSED"},
 		{".", "NS", "REFUSED"},
 	} {
@@ -104,7 +104,7 @@ func TestAnswers(t *testing.T) {
 		}
 		name := c.name
 		if !strings.HasSuffix(name, ".") {
-			name += ".alpha.test."
+			name += ".hotel.test."
 		}
 		for _, network := range []string{"udp", "tcp"} {
 			if got := summary(ask(t, s, network, query(name, typ))); got != c.want {
@@ -135,15 +135,15 @@ func TestNegativeTTL(t *testing.T) {
 
 func TestFlagsAndCase(t *testing.T) {
 	s := serve(t, config())
-	publish(t, s, "alpha.test", testZone...)
-	m := query("wWw.HoUsE.tEsT", dns.TypeA)
+	publish(t, s, "hotel.test", testZone...)
+	m := query("wWw.HoTeL.tEsT", dns.TypeA)
 	for _, rd := range []bool{false, true} {
 		m.RecursionDesired, m.CheckingDisabled, m.AuthenticatedData = rd, true, true
 		got := ask(t, s, "udp", m)
 		if got.RecursionDesired != rd || got.RecursionAvailable || got.CheckingDisabled || got.AuthenticatedData || got.Zero {
 			t.Errorf("rd %v: got flags %+v", rd, got.MsgHdr)
 		}
-		if got.Question[0] != m.Question[0] || got.Answer[0].Header().Name != "wWw.HoUsE.tEsT." {
+		if got.Question[0] != m.Question[0] || got.Answer[0].Header().Name != "wWw.HoTeL.tEsT." {
 			t.Errorf("the case of the query was not preserved: got %v", got)
 		}
 	}
@@ -151,13 +151,13 @@ func TestFlagsAndCase(t *testing.T) {
 
 func TestEDNS(t *testing.T) {
 	s := serve(t, config())
-	publish(t, s, "alpha.test", testZone...)
+	publish(t, s, "hotel.test", testZone...)
 	for _, c := range []struct {
 		version uint8
 		do      bool
 		want    int
 	}{{0, false, dns.RcodeSuccess}, {0, true, dns.RcodeSuccess}, {1, false, dns.RcodeBadVers}, {255, true, dns.RcodeBadVers}} {
-		m := query("www.alpha.test", dns.TypeA).SetEdns0(4096, c.do)
+		m := query("www.hotel.test", dns.TypeA).SetEdns0(4096, c.do)
 		m.IsEdns0().SetVersion(c.version)
 		got := ask(t, s, "udp", m)
 		opt := got.IsEdns0()
@@ -165,7 +165,7 @@ func TestEDNS(t *testing.T) {
 			t.Errorf("version %d, do %v: got %v", c.version, c.do, got)
 		}
 	}
-	if got := ask(t, s, "udp", query("www.alpha.test", dns.TypeA)); got.IsEdns0() != nil {
+	if got := ask(t, s, "udp", query("www.hotel.test", dns.TypeA)); got.IsEdns0() != nil {
 		t.Errorf("a query without EDNS: got %v", got)
 	}
 }
@@ -174,7 +174,7 @@ func TestTruncation(t *testing.T) {
 	cfg := config()
 	cfg.Amplification = 0
 	s := serve(t, cfg)
-	publish(t, s, "alpha.test", big()...)
+	publish(t, s, "hotel.test", big()...)
 	for _, c := range []struct {
 		name string
 		size uint16 // 0 is without EDNS
@@ -184,7 +184,7 @@ func TestTruncation(t *testing.T) {
 		{"many", 0, true}, {"many", 1232, true}, {"many", 65535, true}, {"bigalias", 4096, true}, {"x.bigwild", 4096, true},
 		{"www", 0, false},
 	} {
-		m := query(c.name+".alpha.test", dns.TypeA)
+		m := query(c.name+".hotel.test", dns.TypeA)
 		if c.size > 0 {
 			m.SetEdns0(c.size, false)
 		}
@@ -214,15 +214,15 @@ func TestGlueTruncation(t *testing.T) {
 			lines = append(lines, at+" 300 NS "+host, fmt.Sprintf("%s 300 AAAA 2001:db8::%d", host, i))
 		}
 	}
-	publish(t, s, "alpha.test", lines...)
-	if m := ask(t, s, "udp", query("x.below.alpha.test", dns.TypeA)); !m.Truncated {
+	publish(t, s, "hotel.test", lines...)
+	if m := ask(t, s, "udp", query("x.below.hotel.test", dns.TypeA)); !m.Truncated {
 		t.Errorf("glue below the cut: got %v, want it truncated", m)
 	}
-	m := ask(t, s, "udp", query("x.beside.alpha.test", dns.TypeA))
+	m := ask(t, s, "udp", query("x.beside.hotel.test", dns.TypeA))
 	if m.Truncated || len(m.Ns) != 16 || len(m.Extra) == 0 || len(m.Extra) == 16 {
 		t.Errorf("glue beside the cut: got %v, want some of it", m)
 	}
-	if m := ask(t, s, "tcp", query("x.below.alpha.test", dns.TypeA)); len(m.Extra) != 16 {
+	if m := ask(t, s, "tcp", query("x.below.hotel.test", dns.TypeA)); len(m.Extra) != 16 {
 		t.Errorf("over TCP: got %d addresses, want 16", len(m.Extra))
 	}
 }
@@ -231,13 +231,13 @@ func TestGlueTruncation(t *testing.T) {
 // child for everything else.
 func TestParentAndChild(t *testing.T) {
 	s := serve(t, config())
-	publish(t, s, "alpha.test", "@ 300 NS ns.example.net.", "kid 300 NS ns.example.net.", "kid 300 DS 1 13 2 "+strings.Repeat("ab", 32))
-	publish(t, s, "kid.alpha.test", "@ 300 NS ns.example.net.", "www 300 A 192.0.2.1")
+	publish(t, s, "hotel.test", "@ 300 NS ns.example.net.", "kid 300 NS ns.example.net.", "kid 300 DS 1 13 2 "+strings.Repeat("ab", 32))
+	publish(t, s, "kid.hotel.test", "@ 300 NS ns.example.net.", "www 300 A 192.0.2.1")
 	for _, c := range []struct{ name, typ, want string }{
-		{"kid.alpha.test", "DS", "NOERROR aa an[kid DS 1 13 2 " + strings.Repeat("AB", 32) + "]"},
-		{"www.kid.alpha.test", "A", "NOERROR aa an[www.kid A 192.0.2.1]"},
-		{"alpha.test", "DS", "NOERROR aa " + soa},
-		{"www.kid.alpha.test", "DS", "NOERROR aa ns[kid SOA ns1.example.net. hostmaster.example.net. 1 3600 600 1209600 300]"},
+		{"kid.hotel.test", "DS", "NOERROR aa an[kid DS 1 13 2 " + strings.Repeat("AB", 32) + "]"},
+		{"www.kid.hotel.test", "A", "NOERROR aa an[www.kid A 192.0.2.1]"},
+		{"hotel.test", "DS", "NOERROR aa " + soa},
+		{"www.kid.hotel.test", "DS", "NOERROR aa ns[kid SOA ns1.example.net. hostmaster.example.net. 1 3600 600 1209600 300]"},
 	} {
 		if got := summary(ask(t, s, "udp", query(c.name, dns.StringToType[c.typ]))); got != c.want {
 			t.Errorf("%s %s: got %s, want %s", c.name, c.typ, got, c.want)
@@ -249,17 +249,17 @@ func TestParentAndChild(t *testing.T) {
 // any other, and a name of maximum length is valid.
 func TestNestedZones(t *testing.T) {
 	s := serve(t, config())
-	longest := strings.Repeat("a.", 121) + "alpha.test" // 254 characters with the trailing dot
-	for _, origin := range []string{"alpha.test", "", "test", "b.alpha.test"} {
+	longest := strings.Repeat("a.", 121) + "hotel.test" // 254 characters with the trailing dot
+	for _, origin := range []string{"hotel.test", "", "test", "b.hotel.test"} {
 		publish(t, s, origin, "@ 300 NS ns.example.net.", fmt.Sprintf("@ 300 TXT %q", "I am "+origin), "* 300 A 192.0.2.1")
 	}
-	for name, want := range map[string]string{"": "", "test": "test", "alpha.test": "alpha.test", "b.alpha.test": "b.alpha.test"} {
+	for name, want := range map[string]string{"": "", "test": "test", "hotel.test": "hotel.test", "b.hotel.test": "b.hotel.test"} {
 		m := ask(t, s, "udp", query(name, dns.TypeTXT))
 		if len(m.Answer) != 1 || m.Answer[0].(*dns.TXT).Txt[0] != "I am "+want {
 			t.Errorf("%q: got %v", name, m)
 		}
 	}
-	for name, want := range map[string]string{"example.org": ".", "x.test": "test.", "x.alpha.test": "alpha.test.", "a.x.b.alpha.test": "b.alpha.test.", longest: "alpha.test."} {
+	for name, want := range map[string]string{"example.org": ".", "x.test": "test.", "x.hotel.test": "hotel.test.", "a.x.b.hotel.test": "b.hotel.test.", longest: "hotel.test."} {
 		m := ask(t, s, "udp", query(name, dns.TypeMX))
 		if len(m.Ns) != 1 || m.Ns[0].Header().Name != want {
 			t.Errorf("%q: got %v, want the SOA of %q", name, m, want)
@@ -275,32 +275,32 @@ func TestNestedZones(t *testing.T) {
 
 func TestPublishRefuses(t *testing.T) {
 	s := serve(t, config())
-	good := publishtest.Zone(t, "alpha.test", 1, "@ 300 NS ns.example.net.")
+	good := publishtest.Zone(t, "hotel.test", 1, "@ 300 NS ns.example.net.")
 	with := func(rrs ...dnszone.RR) dnssec.ServedZone {
 		z := good
 		z.RRs = append(slices.Clone(z.RRs), rrs...)
 		return z
 	}
 	for name, z := range map[string]dnssec.ServedZone{
-		"nothing":                     {Origin: "alpha.test", Serial: 1},
-		"no SOA":                      {Origin: "alpha.test", Serial: 1, RRs: good.RRs[1:]},
+		"nothing":                     {Origin: "hotel.test", Serial: 1},
+		"no SOA":                      {Origin: "hotel.test", Serial: 1, RRs: good.RRs[1:]},
 		"another zone's SOA":          {Origin: "other.test", Serial: 1, RRs: good.RRs},
 		"two SOAs":                    with(good.RRs[0]),
-		"an empty label":              {Origin: "alpha..test", Serial: 1, RRs: good.RRs},
+		"an empty label":              {Origin: "hotel..test", Serial: 1, RRs: good.RRs},
 		"an owner outside":            with(dnszone.RR{Owner: "www.example.com", Type: dns.TypeA, Data: "\x01\x02\x03\x04"}),
-		"an owner at a suffix":        with(dnszone.RR{Owner: "myalpha.test", Type: dns.TypeA, Data: "\x01\x02\x03\x04"}),
-		"an unterminated name":        with(dnszone.RR{Owner: "alpha.test", Type: dns.TypeNS, Data: "\x03www"}),
-		"a compressed name":           with(dnszone.RR{Owner: "alpha.test", Type: dns.TypeNS, Data: "\xc0\x0c"}),
-		"an MX of one byte":           with(dnszone.RR{Owner: "alpha.test", Type: dns.TypeMX, Data: "\x00"}),
-		"two CNAMEs":                  with(dnszone.RR{Owner: "a.alpha.test", Type: dns.TypeCNAME, Data: "\x00"}, dnszone.RR{Owner: "a.alpha.test", Type: dns.TypeCNAME, Data: "\x01a\x00"}),
-		"a DNAME":                     with(dnszone.RR{Owner: "a.alpha.test", Type: dns.TypeDNAME, Data: "\x00"}),
-		"a set larger than a message": with(dnszone.RR{Owner: "a.alpha.test", Type: dns.TypeTXT, Data: strings.Repeat("\x01a", 32767)}),
+		"an owner at a suffix":        with(dnszone.RR{Owner: "myhotel.test", Type: dns.TypeA, Data: "\x01\x02\x03\x04"}),
+		"an unterminated name":        with(dnszone.RR{Owner: "hotel.test", Type: dns.TypeNS, Data: "\x03www"}),
+		"a compressed name":           with(dnszone.RR{Owner: "hotel.test", Type: dns.TypeNS, Data: "\xc0\x0c"}),
+		"an MX of one byte":           with(dnszone.RR{Owner: "hotel.test", Type: dns.TypeMX, Data: "\x00"}),
+		"two CNAMEs":                  with(dnszone.RR{Owner: "a.hotel.test", Type: dns.TypeCNAME, Data: "\x00"}, dnszone.RR{Owner: "a.hotel.test", Type: dns.TypeCNAME, Data: "\x01a\x00"}),
+		"a DNAME":                     with(dnszone.RR{Owner: "a.hotel.test", Type: dns.TypeDNAME, Data: "\x00"}),
+		"a set larger than a message": with(dnszone.RR{Owner: "a.hotel.test", Type: dns.TypeTXT, Data: strings.Repeat("\x01a", 32767)}),
 	} {
 		if err := s.Publish(t.Context(), z); err == nil {
 			t.Errorf("%s: got no error", name)
 		}
 	}
-	if _, ok := s.Serial("alpha.test"); ok {
+	if _, ok := s.Serial("hotel.test"); ok {
 		t.Error("something was published")
 	}
 }

@@ -60,13 +60,13 @@ func BenchmarkAnswer(b *testing.B) {
 func TestAnswersWithoutAllocating(t *testing.T) {
 	var zones table
 	zones.open()
-	z, err := pack(tenRecords(t, "alpha.test"))
+	z, err := pack(tenRecords(t, "hotel.test"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	zones.put(z)
 	w := newWorker(maxUDPSize)
-	for _, name := range []string{"alpha.test.", "www.alpha.test.", "x.dev.alpha.test.", "missing.alpha.test.", "example."} {
+	for _, name := range []string{"hotel.test.", "www.hotel.test.", "x.dev.hotel.test.", "missing.hotel.test.", "example."} {
 		msg, err := new(dns.Msg).SetQuestion(name, dns.TypeA).SetEdns0(1232, true).Pack()
 		if err != nil {
 			t.Fatal(err)

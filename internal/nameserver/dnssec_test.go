@@ -14,9 +14,9 @@ import (
 // but only if the DO bit is set.
 func TestDNSSEC(t *testing.T) {
 	s := serve(t, config())
-	key := newSigner(t, "alpha.test")
+	key := newSigner(t, "hotel.test")
 	lines := append(slices.Clone(testZone), "safe 300 NS ns.example.net.", "safe 300 DS 1 13 2 "+strings.Repeat("ab", 32))
-	if err := s.Publish(t.Context(), key.sign(t, zoneOf(t, "alpha.test", lines))); err != nil {
+	if err := s.Publish(t.Context(), key.sign(t, zoneOf(t, "hotel.test", lines))); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -41,7 +41,7 @@ func TestDNSSEC(t *testing.T) {
 		{"www", dns.TypeRRSIG, "", "TYPE65280"},
 		{"c1", dns.TypeNSEC, "", "NSEC"},
 	} {
-		m := askDNSSEC(t, s, c.name+".alpha.test.", c.typ)
+		m := askDNSSEC(t, s, c.name+".hotel.test.", c.typ)
 		var proofs, signed []string
 		for _, rr := range m.Ns {
 			if rr.Header().Rrtype == dns.TypeNSEC {
@@ -63,7 +63,7 @@ func TestDNSSEC(t *testing.T) {
 		if c.typ != dns.TypeRRSIG {
 			verify(t, key, m)
 		}
-		plain := ask(t, s, "tcp", query(c.name+".alpha.test.", c.typ))
+		plain := ask(t, s, "tcp", query(c.name+".hotel.test.", c.typ))
 		for _, rr := range slices.Concat(plain.Answer, plain.Ns) {
 			if typ := rr.Header().Rrtype; typ == dns.TypeRRSIG && c.typ != typ || typ == dns.TypeNSEC && c.typ != typ {
 				t.Errorf("%s: without DO: got %v", c.name, rr)
@@ -78,10 +78,10 @@ func askDNSSEC(t *testing.T, s *nameserver.Server, name string, typ uint16) *dns
 }
 
 func relative(name string) string {
-	if name == "alpha.test." {
+	if name == "hotel.test." {
 		return "@"
 	}
-	return strings.TrimSuffix(name, ".alpha.test.")
+	return strings.TrimSuffix(name, ".hotel.test.")
 }
 
 // verify checks every signature in the message against the records it covers.

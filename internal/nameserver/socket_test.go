@@ -53,9 +53,9 @@ func TestSharesThePortWithMulticastDNS(t *testing.T) {
 	cfg := config()
 	cfg.Listen = addr.String()
 	s := serve(t, cfg)
-	publish(t, s, "alpha.test", testZone...)
+	publish(t, s, "hotel.test", testZone...)
 	for range 20 {
-		if got := ask(t, s, "udp", query("www.alpha.test", dns.TypeA)); len(got.Answer) != 2 {
+		if got := ask(t, s, "udp", query("www.hotel.test", dns.TypeA)); len(got.Answer) != 2 {
 			t.Fatalf("got %v", got)
 		}
 	}
@@ -79,11 +79,11 @@ func TestRespondsFromQueriedAddress(t *testing.T) {
 		}
 		go s.Serve() // ends with Close
 		defer s.Close()
-		publish(t, s, "alpha.test", testZone...)
+		publish(t, s, "hotel.test", testZone...)
 		for _, host := range hosts {
 			c := dns.Client{Timeout: time.Minute} // a connected socket receives from its peer only
 			at := netip.AddrPortFrom(netip.MustParseAddr(host), s.Addr().Port())
-			got, _, err := c.ExchangeContext(t.Context(), query("www.alpha.test", dns.TypeA), at.String())
+			got, _, err := c.ExchangeContext(t.Context(), query("www.hotel.test", dns.TypeA), at.String())
 			if err != nil || len(got.Answer) != 2 {
 				t.Errorf("%s, listening on %s: got %v, %v", host, listen, got, err)
 			}
@@ -94,7 +94,7 @@ func TestRespondsFromQueriedAddress(t *testing.T) {
 // Pipelined queries in one write are all answered, in order.
 func TestPipelining(t *testing.T) {
 	s := serve(t, config())
-	publish(t, s, "alpha.test", big()...)
+	publish(t, s, "hotel.test", big()...)
 	c := dial(t, "tcp", s)
 	const n = 500
 	var out []byte
@@ -102,7 +102,7 @@ func TestPipelining(t *testing.T) {
 		m := message(t, func(m *dns.Msg) {
 			m.Id = uint16(i)
 			if i%50 == 0 {
-				m.Question[0].Name = "many.alpha.test."
+				m.Question[0].Name = "many.hotel.test."
 			}
 		})
 		out = append(binary.BigEndian.AppendUint16(out, uint16(len(m))), m...)
@@ -150,7 +150,7 @@ func TestConnectionLimit(t *testing.T) {
 	cfg := config()
 	cfg.Conns, cfg.ConnsPerClient = 3, 2
 	s := serve(t, cfg)
-	publish(t, s, "alpha.test", testZone...)
+	publish(t, s, "hotel.test", testZone...)
 	use := func(from string) (*net.TCPConn, error) {
 		c, err := net.DialTCP("tcp", &net.TCPAddr{IP: net.ParseIP(from)}, net.TCPAddrFromAddrPort(s.Addr()))
 		if err != nil {
@@ -158,7 +158,7 @@ func TestConnectionLimit(t *testing.T) {
 		}
 		t.Cleanup(func() { c.Close() })
 		conn := dns.Conn{Conn: c}
-		if err := conn.WriteMsg(query("www.alpha.test", dns.TypeA)); err != nil {
+		if err := conn.WriteMsg(query("www.hotel.test", dns.TypeA)); err != nil {
 			return c, err
 		}
 		_, err = conn.ReadMsg()
@@ -198,9 +198,9 @@ func TestClose(t *testing.T) {
 	}
 	done := make(chan error, 1)
 	go func() { done <- s.Serve() }()
-	publish(t, s, "alpha.test", testZone...)
+	publish(t, s, "hotel.test", testZone...)
 	c := dial(t, "tcp", s)
-	if err := c.WriteMsg(query("www.alpha.test", dns.TypeA)); err != nil {
+	if err := c.WriteMsg(query("www.hotel.test", dns.TypeA)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.ReadMsg(); err != nil {
