@@ -163,7 +163,7 @@ func TestAuthorizationIsUsedOnce(t *testing.T) {
 
 func TestAuthorizationRefused(t *testing.T) {
 	b := open(t)
-	payer, payee, stranger := b.fundedWallet(t, 1_000_000), newWallet(t), newWallet(t)
+	payer, payee, other := b.fundedWallet(t, 1_000_000), newWallet(t), newWallet(t)
 	now := time.Now().Unix()
 	for name, c := range map[string]struct {
 		change func(*transfer)
@@ -171,20 +171,20 @@ func TestAuthorizationRefused(t *testing.T) {
 		mangle func([]byte) []byte
 		reason string
 	}{
-		"not yet valid":  {change: func(a *transfer) { a.after = now + 3600 }, reason: "FiatTokenV2: authorization is not yet valid"},
-		"expired":        {change: func(a *transfer) { a.before = now - 1 }, reason: "FiatTokenV2: authorization is expired"},
-		"too much":       {change: func(a *transfer) { a.value = 1_000_001 }, reason: "ERC20: transfer amount exceeds balance"},
-		"to nobody":      {change: func(a *transfer) { a.to = common.Address{} }, reason: "ERC20: transfer to the zero address"},
-		"other signer":   {signer: stranger, reason: "FiatTokenV2: invalid signature"},
-		"high s":         {mangle: highS, reason: "ECRecover: invalid signature 's' value"},
-		"v of 0":         {mangle: func(s []byte) []byte { s[64] -= 27; return s }, reason: "ECRecover: invalid signature 'v' value"},
-		"v of 29":        {mangle: func(s []byte) []byte { s[64] = 29; return s }, reason: "ECRecover: invalid signature 'v' value"},
-		"r of 0":         {mangle: func(s []byte) []byte { clear(s[:32]); return s }, reason: "ECRecover: invalid signature"},
-		"64 bytes":       {mangle: func(s []byte) []byte { return s[:64] }, reason: "ECRecover: invalid signature length"},
-		"66 bytes":       {mangle: func(s []byte) []byte { return append(s, 0) }, reason: "ECRecover: invalid signature length"},
-		"no signature":   {mangle: func([]byte) []byte { return nil }, reason: "ECRecover: invalid signature length"},
-		"from a pauper":  {change: func(a *transfer) { a.from = stranger.addr }, signer: stranger, reason: "ERC20: transfer amount exceeds balance"},
-		"another's name": {change: func(a *transfer) { a.from = stranger.addr }, reason: "FiatTokenV2: invalid signature"},
+		"not yet valid":   {change: func(a *transfer) { a.after = now + 3600 }, reason: "FiatTokenV2: authorization is not yet valid"},
+		"expired":         {change: func(a *transfer) { a.before = now - 1 }, reason: "FiatTokenV2: authorization is expired"},
+		"too much":        {change: func(a *transfer) { a.value = 1_000_001 }, reason: "ERC20: transfer amount exceeds balance"},
+		"to address zero": {change: func(a *transfer) { a.to = common.Address{} }, reason: "ERC20: transfer to the zero address"},
+		"other signer":    {signer: other, reason: "FiatTokenV2: invalid signature"},
+		"high s":          {mangle: highS, reason: "ECRecover: invalid signature 's' value"},
+		"v of 0":          {mangle: func(s []byte) []byte { s[64] -= 27; return s }, reason: "ECRecover: invalid signature 'v' value"},
+		"v of 29":         {mangle: func(s []byte) []byte { s[64] = 29; return s }, reason: "ECRecover: invalid signature 'v' value"},
+		"r of 0":          {mangle: func(s []byte) []byte { clear(s[:32]); return s }, reason: "ECRecover: invalid signature"},
+		"64 bytes":        {mangle: func(s []byte) []byte { return s[:64] }, reason: "ECRecover: invalid signature length"},
+		"66 bytes":        {mangle: func(s []byte) []byte { return append(s, 0) }, reason: "ECRecover: invalid signature length"},
+		"no signature":    {mangle: func([]byte) []byte { return nil }, reason: "ECRecover: invalid signature length"},
+		"no balance":      {change: func(a *transfer) { a.from = other.addr }, signer: other, reason: "ERC20: transfer amount exceeds balance"},
+		"wrong sender":    {change: func(a *transfer) { a.from = other.addr }, reason: "FiatTokenV2: invalid signature"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newTransfer(payer.addr, payee.addr, 100_000, name)

@@ -44,8 +44,8 @@ func TestApply(t *testing.T) {
 		c.IfRevision = revision
 		return c
 	}
-	stranger := batch(addOp("n", rec("TXT", "a", "x")))
-	stranger.By = "0xbb"
+	otherOwner := batch(addOp("n", rec("TXT", "a", "x")))
+	otherOwner.By = "0xbb"
 	tests := []struct {
 		name   string
 		change dnszone.Change
@@ -57,7 +57,7 @@ func TestApply(t *testing.T) {
 		{"delete", single(dnszone.ChangeDelete, deleteOp("r0")), "", 1},
 		{"delete what is not there", single(dnszone.ChangeDelete, deleteOp("x")), deed.CodeNotFound, 0},
 		{"add what is wrong", single(dnszone.ChangeAdd, addOp("n", rec("A", "a", "x"))), deed.CodeValidation, 0},
-		{"another owner", stranger, deed.CodeOwnershipDenied, 0},
+		{"another owner", otherOwner, deed.CodeOwnershipDenied, 0},
 		{"nothing", batch(), deed.CodeValidation, 0},
 		{"the right revision", at(7, batch(deleteOp("r0"))), "", 1},
 		{"another revision", at(6, batch(deleteOp("r0"))), deed.CodeValidation, 0},

@@ -36,7 +36,7 @@ func relativeHost(s string, zone deed.Name) (string, error) {
 	case strings.Contains(strings.TrimPrefix(host, "*"), "*") || host[0] == '*' && len(host) > 1 && host[1] != '.':
 		return "", deed.Invalid("host", "%s has a misplaced *: it must be the whole first label, as in *.example", deed.Quoted(s))
 	case len(host)+1+len(zone) > maxNameLength && host != "@":
-		return "", deed.Invalid("host", "%s makes a name of more than %d characters: shorten it", deed.Quoted(s), maxNameLength)
+		return "", deed.Invalid("host", "%s results in a name of more than %d characters: shorten it", deed.Quoted(s), maxNameLength)
 	}
 	return host, nil
 }

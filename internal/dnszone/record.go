@@ -42,7 +42,7 @@ func (in RecordInput) Record(zone deed.Name) (Record, error) {
 
 // A RecordPatch has the new fields of a record; nil fields are unchanged.
 type RecordPatch struct {
-	Type     *string `json:",omitempty"` // may be said, and not changed
+	Type     *string `json:",omitempty"` // may be given, but not changed
 	Host     *string `json:",omitempty"`
 	Value    *string `json:",omitempty"`
 	TTL      *int    `json:",omitempty"`

@@ -137,7 +137,7 @@ func genZone(t *rapid.T) dnszone.Zone {
 	z := dnszone.Zone{Name: zoneName, Owner: "0xaa", Serial: 7}
 	for i := range rapid.IntRange(0, 12).Draw(t, "records") {
 		r := genCanonical(t)
-		if rapid.Bool().Draw(t, "crowd") {
+		if rapid.Bool().Draw(t, "add many") {
 			r.Host = rapid.SampledFrom([]string{"a", "b"}).Draw(t, "crowded")
 		}
 		r.ID = dnszone.RecordID(fmt.Sprintf("r%d", i))

@@ -28,10 +28,10 @@ func compareWith(t *testing.T, name string, questions int) {
 	var files []peer.Zone
 	cfg := config()
 	cfg.Amplification = 0 // the other servers have no such limit
-	ours := serve(t, cfg)
+	server := serve(t, cfg)
 	for _, z := range zones {
 		files = append(files, file(t, z))
-		if err := ours.Publish(t.Context(), z); err != nil {
+		if err := server.Publish(t.Context(), z); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -48,7 +48,7 @@ func compareWith(t *testing.T, name string, questions int) {
 		}
 	}()
 	g := newGenerator(r, zones)
-	a, b := newClient(t, ours.Addr().String()), newClient(t, p.Addr.String())
+	a, b := newClient(t, server.Addr().String()), newClient(t, p.Addr.String())
 	different, codes := 0, map[string]int{}
 	for range questions {
 		q := g.next()
@@ -149,7 +149,7 @@ func (g *generator) next() question {
 		name = g.label() + "." + name
 	case 1:
 		name = g.label() + "." + g.label() + "." + name
-	case 2, 3: // above it, or beside it
+	case 2, 3: // above it, or a sibling
 		_, name, _ = strings.Cut(name, ".")
 	case 4:
 		_, name, _ = strings.Cut(name, ".")
@@ -158,7 +158,7 @@ func (g *generator) next() question {
 		name = g.label() + "." + g.zones[g.IntN(len(g.zones))]
 	case 6:
 		name = []string{"example.org", "test", "", "www.plain.test.example.org"}[g.IntN(4)]
-	case 7: // what a wildcard stands for
+	case 7: // a name that a wildcard matches
 		name = strings.Replace(name, "*", g.label(), 1)
 	}
 	q.name = g.mixCase(dns.Fqdn(name))

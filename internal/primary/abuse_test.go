@@ -91,7 +91,7 @@ func TestUnauthenticatedConnectionsAreClosed(t *testing.T) {
 	h.add(t, "example.com", "a1")
 	for name, raw := range map[string][]byte{
 		"unsigned":  pack(t, question("example.com.", dns.TypeSOA)),
-		"wrong key": sign(t, question("example.com.", dns.TypeSOA), "stranger.", secret),
+		"wrong key": sign(t, question("example.com.", dns.TypeSOA), "unknown.", secret),
 	} {
 		c, err := dns.Dial("tcp", h.addr)
 		if err != nil {
@@ -118,20 +118,20 @@ func TestBadSignatures(t *testing.T) {
 	const other = "ZmVkY2JhOTg3NjU0MzIxMGZlZGNiYTk4NzY1NDMyMTA="
 	h := open(t)
 	h.add(t, "example.com", "a1")
-	ours, now := keyName+".", time.Now()
+	validKey, now := keyName+".", time.Now()
 	axfr := func() *dns.Msg { return question("example.com.", dns.TypeAXFR) }
 	for _, c := range []struct {
 		name string
 		raw  []byte
 		want uint16
 	}{
-		{"wrong key", sign(t, axfr(), "stranger.", secret), dns.RcodeBadKey},
-		{"wrong secret", sign(t, axfr(), ours, other), dns.RcodeBadSig},
-		{"other algorithm", signAt(t, axfr().SetTsig(ours, dns.HmacSHA512, 300, now.Unix()), secret), dns.RcodeBadKey},
-		{"weaker algorithm", signAt(t, axfr().SetTsig(ours, dns.HmacSHA1, 300, now.Unix()), secret), dns.RcodeBadKey},
-		{"old time", signAt(t, axfr().SetTsig(ours, dns.HmacSHA256, 300, now.Add(-time.Hour).Unix()), secret), dns.RcodeBadTime},
-		{"time to come", signAt(t, axfr().SetTsig(ours, dns.HmacSHA256, 300, now.Add(time.Hour).Unix()), secret), dns.RcodeBadTime},
-		{"changed question", changed(sign(t, axfr(), ours, secret)), dns.RcodeBadSig},
+		{"wrong key", sign(t, axfr(), "unknown.", secret), dns.RcodeBadKey},
+		{"wrong secret", sign(t, axfr(), validKey, other), dns.RcodeBadSig},
+		{"other algorithm", signAt(t, axfr().SetTsig(validKey, dns.HmacSHA512, 300, now.Unix()), secret), dns.RcodeBadKey},
+		{"weaker algorithm", signAt(t, axfr().SetTsig(validKey, dns.HmacSHA1, 300, now.Unix()), secret), dns.RcodeBadKey},
+		{"old time", signAt(t, axfr().SetTsig(validKey, dns.HmacSHA256, 300, now.Add(-time.Hour).Unix()), secret), dns.RcodeBadTime},
+		{"future time", signAt(t, axfr().SetTsig(validKey, dns.HmacSHA256, 300, now.Add(time.Hour).Unix()), secret), dns.RcodeBadTime},
+		{"changed question", changed(sign(t, axfr(), validKey, secret)), dns.RcodeBadSig},
 		{"cut signature", cut(t, axfr()), dns.RcodeBadSig},
 	} {
 		for _, network := range []string{"udp", "tcp"} {

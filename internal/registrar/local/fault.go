@@ -12,7 +12,7 @@ import (
 	"deed.example/deed"
 )
 
-// A Fault is a failure that the registry can be told to simulate.
+// A Fault is a failure that the registry can simulate.
 type Fault string
 
 // The faults. Down and slow affect every call, the others only orders.

@@ -4,7 +4,7 @@
 // It is persistent, in the service's own database, and behaves like a real registry
 // where that affects money: it refuses reserved names, charges more for premium
 // ones, keeps a name with its holder for weeks after its expiry, forbids transfers
-// of new names and lets the losing registrar reject them, and can be told to fail
+// of new names and lets the losing registrar reject them, and can simulate failures
 // (see Faults).
 //
 // An order is stored under the caller's reference and executed in one transaction,
@@ -25,9 +25,9 @@ import (
 
 // The accounts at this registry.
 const (
-	account   = "deed"      // the account of this service
-	stranger  = "stranger"  // gets the name of a wrong_account order
-	elsewhere = "elsewhere" // another registrar, for transfers in and out
+	account      = "deed"      // the account of this service
+	otherAccount = "stranger"  // gets the name of a wrong_account order
+	elsewhere    = "elsewhere" // another registrar, for transfers in and out
 )
 
 // A Store stores the names and the orders. Every method sees the registry at the

@@ -68,7 +68,7 @@ func TestSuites(t *testing.T) {
 			"register":  registrartest.Run,
 			"renew":     registrartest.Renewals,
 			"transfer":  registrartest.Transfers,
-			"keeper":    registrartest.Manager,
+			"manager":   registrartest.Manager,
 			"inventory": registrartest.Inventory,
 		} {
 			t.Run(kind+"/"+suite, func(t *testing.T) { run(t, fresh) })

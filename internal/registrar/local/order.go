@@ -100,7 +100,7 @@ func (r *Registry) placement(o registrar.Order, fault Fault, now time.Time) regi
 	case FaultLate:
 		p.Due = now.Add(r.Faults.late())
 	case FaultWrongAccount:
-		p.Account = stranger
+		p.Account = otherAccount
 		if p.Kind == registrar.OrderRenew {
 			p.State = registry.PlacementDone // the years were added to a name in another account
 		}

@@ -32,7 +32,7 @@ func (r *Registry) Elsewhere(ctx context.Context, name deed.Name) (deed.Secret, 
 	code := deed.Secret(rand.Text())
 	err = r.Store.Change(ctx, name, now, func(e registry.Entry) (registry.Entry, error) {
 		if e.Reference != p.Reference {
-			return e, fmt.Errorf("%s was transferred meanwhile", name)
+			return e, fmt.Errorf("%s has been transferred since", name)
 		}
 		e.Created = e.Created.AddDate(0, 0, -elsewhereDays)
 		e.Locked, e.AuthHash = false, hashCode(code)

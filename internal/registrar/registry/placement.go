@@ -111,11 +111,11 @@ func (p Placement) renew(held Entry) (Entry, error) {
 	case phase == lifecycle.PhasePendingDelete:
 		return held, deed.Errorf(deed.CodeRegistrationFailed, "%s is about to be deleted and can no longer be renewed", p.Name)
 	case phase == lifecycle.PhaseRedemption && !p.Restore:
-		return held, deed.Errorf(deed.CodeRegistrationFailed, "%s is in redemption: only an order that restores it brings it back", p.Name)
+		return held, deed.Errorf(deed.CodeRegistrationFailed, "%s is in redemption: only an order that restores it can renew it", p.Name)
 	case phase != lifecycle.PhaseRedemption && p.Restore:
 		return held, deed.Errorf(deed.CodeRegistrationFailed, "%s is not in redemption: renew it without restoring it", p.Name)
 	case held.Transfer != "":
-		return held, deed.Errorf(deed.CodeRegistrationFailed, "%s is being transferred and cannot be renewed meanwhile", p.Name)
+		return held, deed.Errorf(deed.CodeRegistrationFailed, "%s is being transferred and cannot be renewed until then", p.Name)
 	case !p.From.Equal(held.Expires):
 		return held, deed.Invalid("from", "%s expires on %s, not on %s", p.Name, held.Expires.UTC().Format(time.RFC3339), p.From.UTC().Format(time.RFC3339))
 	case expires.After(p.Due.AddDate(MaxYears, 0, 0)):
@@ -134,7 +134,7 @@ func (p Placement) accept(held Entry) (Entry, error) {
 	}
 	switch {
 	case !held.HeldAt(p.Due):
-		return held, deed.Errorf(deed.CodeNotFound, "nobody has %s: register it instead", p.Name)
+		return held, deed.Errorf(deed.CodeNotFound, "%s is not registered: register it instead", p.Name)
 	case held.Account == p.Account:
 		return refuse("%s is in this account already")
 	case held.AuthHash == "" || p.AuthHash != held.AuthHash:

@@ -23,7 +23,7 @@ func TestRegistrationExecutes(t *testing.T) {
 		Name: "example.dev", Reference: "new", Account: "own", Created: due, Expires: date(2030, time.March, 1),
 		GraceDays: 30, Locked: true, Nameservers: []string{"a.example.com", "b.example.com"},
 	}
-	other := registry.Entry{Name: "example.dev", Reference: "old", Account: "theirs", Expires: due, DS: []dnssec.DS{{KeyTag: 1}}}
+	other := registry.Entry{Name: "example.dev", Reference: "old", Account: "other", Expires: due, DS: []dnssec.DS{{KeyTag: 1}}}
 	lapsed := other
 	lapsed.Expires = due.AddDate(-1, 0, 0)
 	for name, c := range map[string]struct {
@@ -53,20 +53,20 @@ func TestRenewalExecutes(t *testing.T) {
 		refusal deed.Code
 		says    string
 	}{
-		"leap day":                    {date(2028, time.February, 1), 1, nil, date(2029, time.March, 1), "", ""},
-		"leap day to leap day":        {date(2028, time.February, 1), 4, nil, date(2032, time.February, 29), "", ""},
-		"ten years ahead":             {date(2028, time.March, 1), 10, nil, date(2038, time.March, 1), "", ""},
-		"a second more":               {date(2028, time.March, 1).Add(-time.Second), 10, nil, time.Time{}, deed.CodeRegistrationFailed, "10 years ahead"},
-		"last second of grace":        {expires.AddDate(0, 0, 45).Add(-time.Second), 1, nil, date(2029, time.March, 1), "", ""},
-		"redemption":                  {expires.AddDate(0, 0, 45), 1, nil, time.Time{}, deed.CodeRegistrationFailed, "restores it"},
-		"restored":                    {expires.AddDate(0, 0, 75).Add(-time.Second), 1, restore, date(2029, time.March, 1), "", ""},
-		"too late to restore":         {expires.AddDate(0, 0, 75), 1, restore, time.Time{}, deed.CodeRegistrationFailed, "about to be deleted"},
-		"gone":                        {expires.AddDate(0, 0, 80), 1, restore, time.Time{}, deed.CodeNotFound, "not in our account"},
-		"nothing to restore":          {expires, 1, restore, time.Time{}, deed.CodeRegistrationFailed, "not in redemption"},
-		"from another expiry":         {expires, 1, func(p *registry.Placement, _ *registry.Entry) { p.From = p.From.AddDate(-1, 0, 0) }, time.Time{}, deed.CodeValidation, "2028-02-29T12:00:00Z"},
-		"somebody else's":             {expires, 1, func(_ *registry.Placement, e *registry.Entry) { e.Account = "theirs" }, time.Time{}, deed.CodeNotFound, "not in our account"},
-		"while it is leaving":         {expires, 1, func(_ *registry.Placement, e *registry.Entry) { e.Transfer = "b" }, time.Time{}, deed.CodeRegistrationFailed, "being transferred"},
-		"a name that nobody ever had": {expires, 1, func(_ *registry.Placement, e *registry.Entry) { *e = registry.Entry{} }, time.Time{}, deed.CodeNotFound, "not in our account"},
+		"leap day":             {date(2028, time.February, 1), 1, nil, date(2029, time.March, 1), "", ""},
+		"leap day to leap day": {date(2028, time.February, 1), 4, nil, date(2032, time.February, 29), "", ""},
+		"ten years ahead":      {date(2028, time.March, 1), 10, nil, date(2038, time.March, 1), "", ""},
+		"a second more":        {date(2028, time.March, 1).Add(-time.Second), 10, nil, time.Time{}, deed.CodeRegistrationFailed, "10 years ahead"},
+		"last second of grace": {expires.AddDate(0, 0, 45).Add(-time.Second), 1, nil, date(2029, time.March, 1), "", ""},
+		"redemption":           {expires.AddDate(0, 0, 45), 1, nil, time.Time{}, deed.CodeRegistrationFailed, "restores it"},
+		"restored":             {expires.AddDate(0, 0, 75).Add(-time.Second), 1, restore, date(2029, time.March, 1), "", ""},
+		"too late to restore":  {expires.AddDate(0, 0, 75), 1, restore, time.Time{}, deed.CodeRegistrationFailed, "about to be deleted"},
+		"gone":                 {expires.AddDate(0, 0, 80), 1, restore, time.Time{}, deed.CodeNotFound, "not in our account"},
+		"nothing to restore":   {expires, 1, restore, time.Time{}, deed.CodeRegistrationFailed, "not in redemption"},
+		"from another expiry":  {expires, 1, func(p *registry.Placement, _ *registry.Entry) { p.From = p.From.AddDate(-1, 0, 0) }, time.Time{}, deed.CodeValidation, "2028-02-29T12:00:00Z"},
+		"another account":      {expires, 1, func(_ *registry.Placement, e *registry.Entry) { e.Account = "other" }, time.Time{}, deed.CodeNotFound, "not in our account"},
+		"while it is leaving":  {expires, 1, func(_ *registry.Placement, e *registry.Entry) { e.Transfer = "b" }, time.Time{}, deed.CodeRegistrationFailed, "being transferred"},
+		"never registered":     {expires, 1, func(_ *registry.Placement, e *registry.Entry) { *e = registry.Entry{} }, time.Time{}, deed.CodeNotFound, "not in our account"},
 	} {
 		p := registry.Placement{Order: registrar.Order{Kind: registrar.OrderRenew, Reference: "b", Name: "example.dev", Years: c.years, From: expires}, Account: "own", State: registry.PlacementPlaced, Due: c.due, GraceDays: 45}
 		held := registry.Entry{Name: "example.dev", Reference: "a", Account: "own", Created: date(2027, time.March, 1), Expires: expires, GraceDays: 45}
@@ -113,9 +113,9 @@ func TestTransferAccept(t *testing.T) {
 		"ends in grace":          {created.AddDate(1, 0, 40), nil, deed.CodeRegistrationFailed, "expired"},
 		"in redemption":          {created.AddDate(1, 0, 45), nil, deed.CodeRegistrationFailed, "expired"},
 		"gone":                   {created.AddDate(1, 0, 80), nil, deed.CodeNotFound, "register it"},
-		"nobody ever had it":     {created, func(e *registry.Entry) { *e = registry.Entry{} }, deed.CodeNotFound, "register it"},
+		"never registered":       {created, func(e *registry.Entry) { *e = registry.Entry{} }, deed.CodeNotFound, "register it"},
 	} {
-		held := registry.Entry{Name: "example.dev", Reference: "a", Account: "theirs", Created: created, Expires: date(2028, time.March, 1), GraceDays: 45, AuthHash: "code"}
+		held := registry.Entry{Name: "example.dev", Reference: "a", Account: "other", Created: created, Expires: date(2028, time.March, 1), GraceDays: 45, AuthHash: "code"}
 		if c.change != nil {
 			c.change(&held)
 		}
@@ -149,7 +149,7 @@ func TestTransferExecutes(t *testing.T) {
 	} {
 		p := transferOrder(due)
 		p.Accepted = due.AddDate(0, 0, -5)
-		held := registry.Entry{Name: "example.dev", Reference: "a", Account: "theirs", Created: date(2020, time.March, 1), Expires: c.expires, GraceDays: 30, AuthHash: "code", Transfer: "b", Nameservers: []string{"a.example.com", "b.example.com"}}
+		held := registry.Entry{Name: "example.dev", Reference: "a", Account: "other", Created: date(2020, time.March, 1), Expires: c.expires, GraceDays: 30, AuthHash: "code", Transfer: "b", Nameservers: []string{"a.example.com", "b.example.com"}}
 		want := held
 		want.Reference, want.Account, want.Moved, want.Expires, want.GraceDays = "b", "own", due, c.want, 45
 		want.Locked, want.AuthHash, want.Transfer = true, "", ""
