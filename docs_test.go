@@ -18,7 +18,7 @@ var (
 	writtenAs = regexp.MustCompile(`(?m)^func (Test[A-Za-z0-9]+)\(t \*testing\.T\)`)
 )
 
-// Every test that docs/testing.md names is there.
+// Every test that docs/testing.md names exists.
 func TestDocsNameTestsThatExist(t *testing.T) {
 	page, err := os.ReadFile("docs/testing.md")
 	if err != nil {
@@ -31,12 +31,12 @@ func TestDocsNameTestsThatExist(t *testing.T) {
 	}
 	for _, m := range named {
 		if !written[m[1]] {
-			t.Errorf("docs/testing.md names %s, which is not there", m[1])
+			t.Errorf("docs/testing.md names %s, which does not exist", m[1])
 		}
 	}
 }
 
-// writtenTests are the names of all tests in the tree.
+// writtenTests returns the names of all tests in the tree.
 func writtenTests(t *testing.T) map[string]bool {
 	t.Helper()
 	written := map[string]bool{}
@@ -61,9 +61,8 @@ var (
 	wordOfStatus = regexp.MustCompile(`(?m)^\tStatus\w+ +Status = "(\w+)"`)
 )
 
-// docs/dns.md has every type of record that can be written, and the tests it
-// names are there.
-func TestPaperOnDNS(t *testing.T) {
+// docs/dns.md has every supported record type, and the tests it names exist.
+func TestDNSPageIsComplete(t *testing.T) {
 	raw, err := os.ReadFile("docs/dns.md")
 	if err != nil {
 		t.Fatal(err)
@@ -82,13 +81,13 @@ func TestPaperOnDNS(t *testing.T) {
 	tests := writtenTests(t)
 	for _, m := range namedTest.FindAllStringSubmatch(page, -1) {
 		if !tests[m[1]] {
-			t.Errorf("docs/dns.md names %s, which is not there", m[1])
+			t.Errorf("docs/dns.md names %s, which does not exist", m[1])
 		}
 	}
 }
 
-// docs/names.md explains every event and every status of a name, and has the days
-// of the phases right.
+// docs/names.md explains every event and every status of a name, and has the
+// correct days of the phases.
 func TestNamesPageIsComplete(t *testing.T) {
 	page, err := os.ReadFile("docs/names.md")
 	if err != nil {

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// A Code says, to a program, why a request failed. The set is closed: it is
-// the error table of the interface document, and each code has exactly one
-// HTTP status.
+// A Code is the machine-readable reason of a failed request. The set is closed: it
+// is the error table of the interface document, and each code has exactly one HTTP
+// status.
 type Code string
 
-// The codes a caller can meet, in the order of the interface document, section 7.
+// The codes, in the order of the interface document, section 7.
 const (
 	CodeValidation          Code = "VALIDATION_ERROR"
 	CodeTLDNotSupported     Code = "TLD_NOT_SUPPORTED"
@@ -32,15 +32,15 @@ const (
 	CodeUnavailable         Code = "SERVICE_UNAVAILABLE"
 )
 
-// An Error is a failure the caller may see. Every other error is ours: it is
-// logged, and the caller is told only that the service is unavailable.
+// An Error is a failure that the caller may see. Every other error is internal: it
+// is logged, and the caller only learns that the service is unavailable.
 type Error struct {
 	Code    Code
-	Message string        // one sentence for a person, no secrets
+	Message string        // one sentence for a human reader, no secrets
 	Hint    string        // what to do next; may be empty
 	Details []Detail      // which parts of the input are wrong; may be empty
 	Retry   time.Duration // when to try again; zero when waiting does not help
-	Limit   int           // of a CodeRateLimited that counts no requests: how many there may be
+	Limit   int           // the maximum, for a CodeRateLimited that does not count requests
 	Err     error         // the cause, for the log; may be nil
 }
 
@@ -89,21 +89,21 @@ func Within(field string, err error) error {
 	if !ok {
 		return err
 	}
-	told := *e
-	told.Message = field + ": " + e.Message
-	told.Details = append([]Detail(nil), e.Details...)
-	for i := range told.Details {
-		told.Details[i].Field = field + "." + told.Details[i].Field
+	moved := *e
+	moved.Message = field + ": " + e.Message
+	moved.Details = append([]Detail(nil), e.Details...)
+	for i := range moved.Details {
+		moved.Details[i].Field = field + "." + moved.Details[i].Field
 	}
-	return &told
+	return &moved
 }
 
-// Quoted returns a caller's text for a message: escaped, so that it cannot pass
-// for ours, and cut where it grows long.
+// Quoted returns a caller's text for a message: escaped, so that it cannot be
+// mistaken for the service's own text, and truncated if it is long.
 func Quoted(s string) string {
-	const most = 64
-	if len(s) > most {
-		return strconv.QuoteToASCII(s[:most]) + "…"
+	const limit = 64
+	if len(s) > limit {
+		return strconv.QuoteToASCII(s[:limit]) + "…"
 	}
 	return strconv.QuoteToASCII(s)
 }

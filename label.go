@@ -8,7 +8,7 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// checkLabel says why the A-label cannot be registered, nil when it can.
+// checkLabel reports why the A-label cannot be registered, or returns nil.
 func checkLabel(label string) error {
 	switch {
 	case label == "":
@@ -26,8 +26,8 @@ func checkLabel(label string) error {
 	return checkULabel(label)
 }
 
-// checkULabel holds an internationalised label to what registries sell: letters
-// of one script that survive the way to ASCII and back.
+// checkULabel checks an internationalised label against what registries sell:
+// letters of one script that survive the conversion to ASCII and back.
 func checkULabel(label string) error {
 	unicodeLabel, err := idna.Registration.ToUnicode(label)
 	if err != nil {
@@ -47,16 +47,16 @@ func checkULabel(label string) error {
 	return nil
 }
 
-// writing lists the scripts that one language uses together: Japanese,
-// Korean, and Chinese with Bopomofo (UTS 39, 5.1, the augmented script sets).
+// writing lists the scripts that one language uses together: Japanese, Korean, and
+// Chinese with Bopomofo (UTS 39, 5.1, the augmented script sets).
 var writing = [][]string{
 	{"Han", "Hiragana", "Katakana"},
 	{"Han", "Hangul"},
 	{"Han", "Bopomofo"},
 }
 
-// oneScript says whether all letters of the label belong to one script, or to
-// scripts that one language writes together.
+// oneScript reports whether all letters of the label belong to one script, or to
+// scripts that one language uses together.
 func oneScript(label string) bool {
 	used := map[string]bool{}
 	for _, r := range label {

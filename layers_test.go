@@ -11,10 +11,10 @@ import (
 	"testing"
 )
 
-// module is our own import path.
+// module is the import path of this module.
 const module = "deed.example/deed"
 
-// A layer may import those above it in this list.
+// A layer may import the layers before it in this list.
 type layer int
 
 const (
@@ -25,9 +25,10 @@ const (
 	wiring                // what puts everything together
 )
 
-// packages says in which layer each package is; a folder that ends in "/" speaks for
-// all below it that are not listed themselves. Within the core a package imports
-// only those listed before it. Services do not import each other, nor do adapters.
+// packages lists the layer of each package; a directory that ends in "/" stands for
+// all packages below it that are not listed themselves. Within the core a package
+// imports only those listed before it. Services do not import each other, nor do
+// adapters.
 var packages = []struct {
 	dir   string
 	layer layer
@@ -94,7 +95,7 @@ var packages = []struct {
 	{"scripts/", wiring},
 }
 
-// coreImports are the modules the core may use: rules without I/O.
+// coreImports are the modules that the core may use: rules without I/O.
 var coreImports = []string{
 	"golang.org/x/net/idna",
 	"golang.org/x/net/publicsuffix",
@@ -104,8 +105,8 @@ var coreImports = []string{
 	"github.com/go-json-experiment/json/jsontext",
 }
 
-// placeOf returns where the package stands in the list: the most exact line that
-// speaks for it.
+// placeOf returns the index of the package in the list: that of the most specific
+// entry.
 func placeOf(dir string) (place int, ok bool) {
 	place = -1
 	for i, p := range packages {
@@ -119,7 +120,7 @@ func placeOf(dir string) (place int, ok bool) {
 	return place, place >= 0
 }
 
-// mayImport says whether a package may import another one.
+// mayImport reports whether a package may import another one.
 func mayImport(from, to int) bool {
 	a, b := packages[from].layer, packages[to].layer
 	return b < a || a == core && b == core && to < from || a == wiring && b == wiring
@@ -160,12 +161,12 @@ func checkImports(t *testing.T, path string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ours := to == module || strings.HasPrefix(to, module+"/")
+		internal := to == module || strings.HasPrefix(to, module+"/")
 		standard := !strings.Contains(strings.SplitN(to, "/", 2)[0], ".")
-		if !ours && !standard && packages[from].layer == core && !slices.Contains(coreImports, to) {
+		if !internal && !standard && packages[from].layer == core && !slices.Contains(coreImports, to) {
 			t.Errorf("%s imports %s: the core uses the standard library and a short list", path, to)
 		}
-		if !ours {
+		if !internal {
 			continue
 		}
 		toDir := strings.TrimPrefix(strings.TrimPrefix(to, module), "/")
@@ -178,7 +179,8 @@ func checkImports(t *testing.T, path string) {
 	}
 }
 
-// maxRootFiles and maxRootNames keep the root to the words that everybody shares.
+// maxRootFiles and maxRootNames keep the root package small: only shared
+// vocabulary.
 const (
 	maxRootFiles = 15
 	maxRootNames = 80

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// defaultLogger are the functions of log/slog that use the default logger: what
-// they write bypasses the format, the level and the redaction that were asked for.
+// defaultLogger are the functions of log/slog that use the default logger: it
+// bypasses the configured format, level and redaction.
 var defaultLogger = []string{
 	"Default", "SetDefault", "With", "Log", "LogAttrs",
 	"Debug", "DebugContext", "Info", "InfoContext", "Warn", "WarnContext", "Error", "ErrorContext",
@@ -21,12 +21,12 @@ var defaultLogger = []string{
 
 // allowedLogging are the exceptions: path and what it may use.
 var allowedLogging = map[string]string{
-	"cmd/deed/serve.go":      "slog.SetDefault", // libraries that log by themselves do it as we do
-	"client/example/main.go": "log",             // a program for others to copy
+	"cmd/deed/serve.go":      "slog.SetDefault", // for libraries that use the default logger
+	"client/example/main.go": "log",             // an example program
 }
 
-// No package of ours writes to a logger that it was not handed.
-func TestLoggersAreHandedDown(t *testing.T) {
+// No package writes to a logger that was not passed to it.
+func TestLoggersArePassedIn(t *testing.T) {
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -53,7 +53,7 @@ func TestLoggersAreHandedDown(t *testing.T) {
 	}
 }
 
-// strayLogging returns what a file uses that logs past the logger it was handed.
+// strayLogging returns the uses of loggers that were not passed in.
 func strayLogging(f *ast.File) []string {
 	imported := map[string]string{} // by the name that the file has for it
 	var found []string

@@ -9,27 +9,27 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// A Name is a registrable domain name in its one canonical form: lowercase
-// A-labels, no trailing dot, exactly one label in front of a public suffix,
-// for example "example.com". Make one with ParseName.
+// A Name is a registrable domain name in canonical form: lowercase A-labels, no
+// trailing dot, exactly one label before a public suffix, for example
+// "example.com". Create one with ParseName.
 type Name string
 
-// A Label is the part of a name its owner chose: "example" of "example.com".
+// A Label is the first label of a name: "example" of "example.com".
 type Label string
 
-// A TLD is what a name is registered under: "com", "co.uk". Make one with
-// ParseTLD.
+// A TLD is the suffix that a name is registered under: "com", "co.uk". Create one
+// with ParseTLD.
 type TLD string
 
-// MaxNameText bounds what we try to read as a name: 253 characters of a name
-// (RFC 1035, 2.3.4), each up to four bytes long in UTF-8.
+// MaxNameText limits the text that is parsed as a name: 253 characters (RFC 1035,
+// 2.3.4), each up to four bytes in UTF-8.
 const MaxNameText = 4 * 253
 
 // ParseName returns the canonical form of s. Upper case, one trailing dot and
-// Unicode labels are accepted and folded away.
+// Unicode labels are accepted and normalized.
 //
-// It fails with CodeValidation when s is not a registrable name: bad labels,
-// an address, a host below a registrable name, or a public suffix itself.
+// It fails with CodeValidation when s is not a registrable name: invalid labels, an
+// address, a host below a registrable name, or a public suffix itself.
 func ParseName(s string) (Name, error) {
 	ascii, ok := toASCII(s)
 	label, suffix, dotted := strings.Cut(ascii, ".")
@@ -49,8 +49,8 @@ func ParseName(s string) (Name, error) {
 	return Name(ascii), nil
 }
 
-// ParseTLD returns the canonical form of s: "COM", ".com" and "com." mean
-// "com". It fails with CodeTLDNotSupported, since what is no TLD is none of ours.
+// ParseTLD returns the canonical form of s: "COM", ".com" and "com." mean "com". It
+// fails with CodeTLDNotSupported, since no registry sells an invalid TLD.
 func ParseTLD(s string) (TLD, error) {
 	ascii, ok := toASCII(strings.TrimPrefix(s, "."))
 	if !ok || !validTLD(ascii) {
@@ -72,20 +72,20 @@ func (n Name) Label() Label {
 	return Label(label)
 }
 
-// Unicode returns the name as people write it: "bücher.com" of
+// Unicode returns the name in its Unicode form: "bücher.com" of
 // "xn--bcher-kva.com".
 func (n Name) Unicode() string {
 	shown, err := idna.ToUnicode(string(n))
 	if err != nil {
-		return string(n) // a label that stands for nothing is shown as it is
+		return string(n) // an invalid label is returned unchanged
 	}
 	return shown
 }
 
-// IsIDN says whether the label is written in letters beyond ASCII.
+// IsIDN reports whether the label is internationalised (an A-label).
 func (l Label) IsIDN() bool { return strings.HasPrefix(string(l), "xn--") }
 
-// toASCII folds s to lowercase A-labels without a trailing dot.
+// toASCII converts s to lowercase A-labels without a trailing dot.
 func toASCII(s string) (string, bool) {
 	if len(s) > MaxNameText || !utf8.ValidString(s) {
 		return "", false
@@ -97,15 +97,15 @@ func toASCII(s string) (string, bool) {
 	return ascii, true
 }
 
-// validTLD keeps addresses out: the last label of a name is never a number.
+// validTLD rejects IP addresses: the last label of a name is never a number.
 func validTLD(s string) bool {
 	last := s[strings.LastIndexByte(s, '.')+1:]
 	return last != "" && len(last) <= 63 && strings.IndexFunc(last, unicode.IsLetter) >= 0
 }
 
-// icannSuffix returns the public suffix of name by the rules of registries
-// only. The list also has private suffixes, such as a host's user pages; names
-// like that host's own are sold like any other.
+// icannSuffix returns the public suffix of name by the ICANN rules only. The list
+// also has private suffixes, such as those of hosting providers, which are
+// registered like any other name.
 func icannSuffix(name string) string {
 	for {
 		suffix, icann := publicsuffix.PublicSuffix(name)

@@ -55,7 +55,7 @@ func TestParseNameRefuses(t *testing.T) {
 	}
 }
 
-func TestHostNameIsToldItsRegisteredName(t *testing.T) {
+func TestHostNameErrorHasRegisteredName(t *testing.T) {
 	for in, want := range map[string]string{"www.example.com": " example.com", "a.b.example.co.uk": " example.co.uk", "x.github.io": " github.io"} {
 		if _, err := deed.ParseName(in); !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%s: got %v, want it to end in %q", in, err, want)

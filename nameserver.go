@@ -5,15 +5,14 @@ import (
 	"strings"
 )
 
-// How many name servers a registry takes.
+// Limits of the number of name servers of a name.
 const (
 	minNameservers = 2
 	maxNameservers = 13
 )
 
-// ParseNameservers returns the hosts in their canonical form, in the same order.
-// It fails with CodeValidation unless they are two to thirteen different host
-// names.
+// ParseNameservers returns the hosts in canonical form, in the same order. It fails
+// with CodeValidation unless they are two to thirteen different host names.
 func ParseNameservers(hosts []string) ([]string, error) {
 	if len(hosts) < minNameservers || len(hosts) > maxNameservers {
 		return nil, Invalid("nameservers", "must be %d to %d host names, not %d", minNameservers, maxNameservers, len(hosts))
@@ -25,7 +24,7 @@ func ParseNameservers(hosts []string) ([]string, error) {
 			return nil, Invalid("nameservers", "%s is not a host name", Quoted(h))
 		}
 		if slices.Contains(out, host) {
-			return nil, Invalid("nameservers", "%s is there twice", host)
+			return nil, Invalid("nameservers", "%s is duplicated", host)
 		}
 		out = append(out, host)
 	}
@@ -42,7 +41,7 @@ func ParseHost(s string) (string, error) {
 	return host, nil
 }
 
-// isHostName says whether s is a full host name (RFC 952, RFC 1123, 2.1), in
+// isHostName reports whether s is a full host name (RFC 952, RFC 1123, 2.1), in
 // lower case and not an address.
 func isHostName(s string) bool {
 	labels := strings.Split(s, ".")

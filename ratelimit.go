@@ -5,29 +5,30 @@ import (
 	"time"
 )
 
-// A Limit allows Max calls per Window. Its windows are fixed: they begin at
-// whole multiples of Window since 1970, for every caller at once.
+// A Limit allows Max calls per Window. Windows are fixed: they start at whole
+// multiples of Window since 1970, for all callers alike.
 type Limit struct {
 	Name   string // of the counter; calls that share a name share a count
 	Max    int
 	Window time.Duration
 
-	// Durable counts outlive a restart: they are kept in the database.
+	// Durable counts survive a restart: they are stored in the database.
 	Durable bool
 }
 
-// Limits is the table of the interface document, chapter 8, and one row of ours:
-// one row, one counter.
+// Limits is the table of the interface document, chapter 8, plus Agents: one row,
+// one counter.
 type Limits struct {
 	Search   Limit // per address: search, check
 	Register Limit // per address: register, renew, transfer
 	DNS      Limit // per wallet: /dns/*, and an owner's other calls
 	Account  Limit // per wallet: /account/*, revoke
 	SignIn   Limit // per address: nonce, verify, refresh
-	Agents   Limit // per address: messages of MCP and A2A; ours
+	Agents   Limit // per address: messages of MCP and A2A; not in the interface document
 }
 
-// DefaultLimits are the figures of the interface document, and ours.
+// DefaultLimits returns the figures of the interface document and the default of
+// Agents.
 func DefaultLimits() Limits {
 	return Limits{
 		Search:   Limit{Name: "search", Max: 60, Window: time.Minute},
@@ -39,7 +40,7 @@ func DefaultLimits() Limits {
 	}
 }
 
-// WindowEnd returns when the fixed window that holds now ends.
+// WindowEnd returns the end of the fixed window that contains now.
 func WindowEnd(now time.Time, window time.Duration) time.Time {
 	seconds := int64(window / time.Second)
 	return time.Unix((now.Unix()/seconds+1)*seconds, 0)
@@ -47,12 +48,11 @@ func WindowEnd(now time.Time, window time.Duration) time.Time {
 
 // A Counter counts calls in fixed windows of whole seconds.
 //
-// Implementations must be safe for concurrent use and exact under it: of n
-// calls in one window each gets another count from 1 to n. A window is the one
-// WindowEnd describes, by the implementation's own clock, and a count is
-// forgotten when its window has ended. An error means that nothing is known
-// about the count; the caller may not take it for a refusal.
-// Every implementation passes the suite in cachetest.
+// Implementations must be safe for concurrent use and exact: of n calls in one
+// window each gets a different count from 1 to n. A window is the one of WindowEnd,
+// by the implementation's own clock, and a count is dropped when its window has
+// ended. An error means that the count is unknown; the caller must not treat it as
+// a refusal. Every implementation passes the suite in cachetest.
 type Counter interface {
 	// Count adds one to key and returns its count in the current window and
 	// the time at which that window ends.

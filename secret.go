@@ -5,9 +5,8 @@ import (
 	"log/slog"
 )
 
-// A Secret is text that must not be seen: a password, a key, a token. However
-// it is printed, logged or encoded, it comes out as "***"; Reveal gives it to
-// the one who needs it.
+// A Secret is text that must not be exposed: a password, a key, a token. When it is
+// printed, logged or encoded, the result is "***"; only Reveal returns the text.
 type Secret string
 
 const hidden = "***"

@@ -11,7 +11,7 @@ import (
 	"deed.example/deed"
 )
 
-func TestSecretIsNeverSeen(t *testing.T) {
+func TestSecretIsRedacted(t *testing.T) {
 	const text = "hunter2"
 	s := deed.Secret(text)
 	var log bytes.Buffer
@@ -25,7 +25,7 @@ func TestSecretIsNeverSeen(t *testing.T) {
 		fmt.Fprintf(&log, verb, struct{ Password deed.Secret }{s})
 	}
 	if out := log.String() + string(encoded); strings.Contains(out, text) || strings.Contains(out, "68756e746572") {
-		t.Errorf("it shows: %s", out)
+		t.Errorf("the secret is exposed: %s", out)
 	}
 	if s.Reveal() != text {
 		t.Errorf("got %s, want %s", s.Reveal(), text)

@@ -12,9 +12,9 @@ type USDC int64
 // Cent is one hundredth of a USDC.
 const Cent USDC = 10_000
 
-// ParseUSDC reads a decimal amount such as "12", "0.10" or "1.2345": digits,
-// and at most six of them after one point. No sign, exponent or space: an
-// amount that people write down is never negative.
+// ParseUSDC parses a decimal amount such as "12", "0.10" or "1.2345": digits, and
+// at most six of them after one point. Signs, exponents and spaces are invalid: an
+// amount is never negative.
 func ParseUSDC(s string) (USDC, error) {
 	whole, frac, point := strings.Cut(s, ".")
 	if !Digits(whole) || point && !Digits(frac) || len(frac) > 6 {
@@ -22,12 +22,12 @@ func ParseUSDC(s string) (USDC, error) {
 	}
 	n, err := strconv.ParseInt(whole+frac+strings.Repeat("0", 6-len(frac)), 10, 64)
 	if err != nil {
-		return 0, Errorf(CodeValidation, "%q is more USDC than there can be", s)
+		return 0, Errorf(CodeValidation, "%q is too large an amount", s)
 	}
 	return USDC(n), nil
 }
 
-// Digits says whether s is decimal digits and nothing else.
+// Digits reports whether s consists of decimal digits only.
 func Digits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
@@ -36,7 +36,7 @@ func Digits(s string) bool {
 func (a USDC) String() string {
 	sign, n := "", uint64(a)
 	if a < 0 {
-		sign, n = "-", -n // unsigned, so that the smallest amount has a positive too
+		sign, n = "-", -n // unsigned, so that the smallest amount can be negated
 	}
 	s := fmt.Sprintf("%s%d.%06d", sign, n/1e6, n%1e6)
 	for s[len(s)-1] == '0' && s[len(s)-3] != '.' {

@@ -7,12 +7,12 @@ import (
 	"golang.org/x/crypto/sha3"
 )
 
-// A Wallet is a lowercase 0x-prefixed address. It is the only identity we know.
-// Make one with ParseWallet.
+// A Wallet is a lowercase 0x-prefixed address. It is the only identity of a caller.
+// Create one with ParseWallet.
 type Wallet string
 
-// ParseWallet reads an address in one letter case, or in mixed case with a
-// correct checksum (EIP-55): a wrong one means that a letter was mistyped.
+// ParseWallet parses an address in one letter case, or in mixed case with a correct
+// checksum (EIP-55): a wrong checksum means a typo.
 func ParseWallet(s string) (Wallet, error) {
 	digits, prefixed := strings.CutPrefix(s, "0x")
 	lower := strings.ToLower(digits)
@@ -28,11 +28,11 @@ func ParseWallet(s string) (Wallet, error) {
 // Checksum returns the address in the mixed case of EIP-55, as wallets show it.
 func (w Wallet) Checksum() string { return "0x" + checksummed(strings.TrimPrefix(string(w), "0x")) }
 
-// checksummed writes a letter in upper case where the digit of the hash at its
-// place is 8 or more.
+// checksummed writes a letter in upper case where the hex digit of the hash at its
+// position is 8 or more.
 func checksummed(lower string) string {
 	h := sha3.NewLegacyKeccak256()
-	h.Write([]byte(lower)) // a hash takes everything
+	h.Write([]byte(lower)) // never fails
 	sum := hex.EncodeToString(h.Sum(nil))
 	out := []byte(lower)
 	for i, c := range out {

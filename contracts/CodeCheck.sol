@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-/// CodeCheck says which of many accounts have code, in one eth_call. Like
-/// SignatureCheck it is never on a chain itself: what it "creates" is one byte
-/// for each account, 1 for code and 0 for none.
+/// CodeCheck reports which of many accounts have code, in one eth_call. Like
+/// SignatureCheck it is never deployed: what it "creates" is one byte for each
+/// account, 1 for code and 0 for none.
 contract CodeCheck {
     constructor(address[] memory accounts) {
         bytes memory answers = new bytes(accounts.length);

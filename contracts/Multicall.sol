@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-/// Multicall makes many calls in one transaction. It has the calls of the
-/// contract known as Multicall3 that clients and settlers use.
+/// Multicall makes many calls in one transaction. It has the functions of Multicall3
+/// that clients and settlers use.
 contract Multicall {
     struct Call {
         address target;
@@ -20,7 +20,7 @@ contract Multicall {
         bytes returnData;
     }
 
-    /// A failed call fails them all, unless it is allowed to.
+    /// A failed call fails them all, unless it is allowed to fail.
     function aggregate3(Call3[] calldata calls) external payable returns (Result[] memory results) {
         results = new Result[](calls.length);
         for (uint256 i = 0; i < calls.length; i++) {

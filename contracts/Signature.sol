@@ -5,14 +5,14 @@ interface IERC1271 {
     function isValidSignature(bytes32 digest, bytes calldata signature) external view returns (bytes4);
 }
 
-/// Signature says whether an account has signed, as FiatToken 2.2 judges it.
+/// Signature checks whether an account has signed, by the rules of FiatToken 2.2.
 library Signature {
-    // Half the order of secp256k1. Of the two signatures (r, s) and (r, n - s)
-    // that say the same, only the one with the low s counts.
+    // Half the order of secp256k1. Of the two equivalent signatures
+    // (r, s) and (r, n - s), only the one with the low s is valid.
     uint256 private constant HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0;
 
-    /// An account with code answers for itself (ERC-1271), also when it is a
-    /// plain account that borrows code (EIP-7702); one without must have signed.
+    /// An account with code is asked itself (ERC-1271), also when it is a plain
+    /// account with delegated code (EIP-7702); one without must have signed.
     function isFrom(address signer, bytes32 digest, bytes memory signature) internal view returns (bool) {
         if (signer.code.length == 0) {
             return recover(digest, signature) == signer;

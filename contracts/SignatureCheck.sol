@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-/// SignatureCheck says whether a wallet made of code vouches for a signature,
-/// also when the wallet is not on the chain yet. It never is on a chain itself:
-/// its creation code is handed to eth_call, and what it "creates" is one byte,
-/// 1 for yes and 0 for no. Whatever happens on the way happens in that call
-/// alone and is forgotten.
+/// SignatureCheck checks a signature of a smart contract wallet, even if the wallet
+/// is not deployed yet. It is never deployed itself: its creation code is passed to
+/// eth_call, and what it "creates" is one byte, 1 for valid and 0 for invalid. All
+/// state changes are limited to that call and discarded.
 contract SignatureCheck {
-    // The end of a signature that brings along how to make its wallet (ERC-6492).
+    // The suffix of a signature that includes how to deploy its wallet (ERC-6492).
     bytes32 private constant WRAPPED = 0x6492649264926492649264926492649264926492649264926492649264926492;
 
-    // What a wallet answers for yes (ERC-1271), in a whole word.
+    // The answer of a wallet for a valid signature (ERC-1271), as a whole word.
     bytes32 private constant YES = bytes32(bytes4(0x1626ba7e));
 
     constructor(address wallet, bytes32 digest, bytes memory signature) {
@@ -26,13 +25,13 @@ contract SignatureCheck {
             return vouches(wallet, digest, signature);
         }
         assembly {
-            mstore(signature, sub(mload(signature), 32)) // without the end
+            mstore(signature, sub(mload(signature), 32)) // without the suffix
         }
         (address factory, bytes memory order, bytes memory inner) = abi.decode(signature, (address, bytes, bytes));
         if (vouches(wallet, digest, inner)) {
             return true;
         }
-        // Not made yet, or not yet as it will be.
+        // Not deployed yet, or not yet prepared.
         return send(factory, order) && vouches(wallet, digest, inner);
     }
 
@@ -47,8 +46,8 @@ contract SignatureCheck {
         return end == WRAPPED;
     }
 
-    /// Asks the wallet. No more than a word of its answer is looked at, and an
-    /// account without code says nothing.
+    /// Asks the wallet. At most one word of its answer is read, and an account
+    /// without code has no answer.
     function vouches(address wallet, bytes32 digest, bytes memory signature) private view returns (bool) {
         if (wallet.code.length == 0) {
             return false;

@@ -3,22 +3,21 @@ pragma solidity 0.8.37;
 
 import {Signature} from "./Signature.sol";
 
-/// USDC is play money with the face of the real one.
+/// USDC is play money with the interface of the real token.
 ///
-/// It has the calls that wallets, payment clients and settlers make of Circle's
-/// FiatToken 2.2, answers them with the same events and the same reasons for
-/// refusal, and leaves out the rest (proxy, roles, minting allowances): one
-/// owner mints, blacklists and pauses.
+/// It has the functions that wallets, payment clients and settlers use of Circle's
+/// FiatToken 2.2, with the same events and revert reasons, and omits the rest
+/// (proxy, roles, minting allowances): one owner mints, blacklists and pauses.
 ///
-/// Its code is put in place when the chain is made, and no constructor runs.
-/// The chain writes the owner into slot 0, so the first two fields stay first.
+/// Its code is written when the chain is created, and no constructor runs. The chain
+/// writes the owner into slot 0, so the first two fields must stay first.
 contract USDC {
     address public owner;
     bool public paused;
     uint256 public totalSupply;
 
-    // Of each account, the balance; the top bit says that it is blacklisted.
-    // One word for both makes a transfer cost what it costs on Base.
+    // The balance of each account; the top bit says that it is blacklisted. One
+    // word for both makes a transfer cost as much as on Base.
     mapping(address => uint256) private accounts;
     mapping(address => mapping(address => uint256)) public allowance;
     mapping(address => uint256) public nonces; // of permits
@@ -66,7 +65,7 @@ contract USDC {
         _;
     }
 
-    // The owner's hands.
+    // Functions of the owner.
 
     function mint(address to, uint256 amount) external whenNotPaused notBlacklisted(to) returns (bool) {
         require(msg.sender == owner, "FiatToken: caller is not a minter");
@@ -100,7 +99,7 @@ contract USDC {
         emit Unpause();
     }
 
-    // What anybody may ask.
+    // Public views.
 
     function balanceOf(address account) external view returns (uint256) {
         return accounts[account] & ~BLACKLISTED;
@@ -110,8 +109,8 @@ contract USDC {
         return accounts[account] & BLACKLISTED != 0;
     }
 
-    /// The separator holds the chain and this address, so that a signature made
-    /// for one chain's token is worth nothing on another (EIP-712).
+    /// The separator includes the chain and this address, so that a signature for
+    /// one chain's token is invalid on another (EIP-712).
     function DOMAIN_SEPARATOR() public view returns (bytes32) {
         return keccak256(
             abi.encode(
@@ -185,7 +184,7 @@ contract USDC {
         _approve(from, spender, value);
     }
 
-    // EIP-3009: a transfer by signature. Anybody may hand it in, once.
+    // EIP-3009: a transfer by signature. Anybody may submit it, once.
 
     function transferWithAuthorization(
         address from,
@@ -261,13 +260,13 @@ contract USDC {
         emit AuthorizationCanceled(authorizer, nonce);
     }
 
-    /// An authorization holds strictly between its two times.
+    /// An authorization is valid strictly between its two times.
     function _checkWindow(uint256 validAfter, uint256 validBefore) private view {
         require(block.timestamp > validAfter, "FiatTokenV2: authorization is not yet valid");
         require(block.timestamp < validBefore, "FiatTokenV2: authorization is expired");
     }
 
-    /// Takes the nonce, provided that it is free and its owner signed for this.
+    /// Uses the nonce, provided that it is unused and its owner signed for this.
     function _spend(address authorizer, bytes32 nonce, bytes32 what, bytes memory signature) private {
         require(!authorizationState[authorizer][nonce], "FiatTokenV2: authorization is used or canceled");
         require(_signed(authorizer, what, signature), "FiatTokenV2: invalid signature");
@@ -278,7 +277,7 @@ contract USDC {
         return Signature.isFrom(signer, keccak256(abi.encodePacked("\x19\x01", DOMAIN_SEPARATOR(), what)), signature);
     }
 
-    /// Neither account is blacklisted: the callers have asked.
+    /// Neither account is blacklisted: the callers have checked.
     function _transfer(address from, address to, uint256 value) private {
         require(from != address(0), "ERC20: transfer from the zero address");
         require(to != address(0), "ERC20: transfer to the zero address");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-/// Wallet is an account made of code, for tests: it calls what its owner tells
-/// it to, and vouches for what its owner signed (ERC-1271).
+/// Wallet is a smart contract wallet for tests: it makes the calls of its owner, and
+/// accepts the signatures of its owner (ERC-1271).
 contract Wallet {
     address public immutable owner;
 
@@ -29,10 +29,10 @@ contract Wallet {
     }
 }
 
-/// WalletFactory makes wallets at addresses that are known before the wallets
-/// are there (CREATE2), so that one can sign before it exists (ERC-6492).
+/// WalletFactory creates wallets at addresses that are known in advance (CREATE2),
+/// so that a wallet can sign before it is deployed (ERC-6492).
 contract WalletFactory {
-    /// Makes the wallet of this owner and salt, or finds it already made.
+    /// Creates the wallet of this owner and salt, or returns the existing one.
     function createWallet(address owner, bytes32 salt) external returns (address wallet) {
         wallet = walletOf(owner, salt);
         if (wallet.code.length == 0) {

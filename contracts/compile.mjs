@@ -1,8 +1,8 @@
 // Compiles the contracts beside this file and writes one JSON file each, with
-// its ABI, its creation code and the code that lives on the chain:
+// its ABI, its creation code and the runtime code:
 //
-//   npm ci && npm run compile          into this folder
-//   npm run compile -- OTHER_FOLDER    elsewhere, to compare
+//   npm ci && npm run compile          into this directory
+//   npm run compile -- OTHER_DIRECTORY    to compare
 //
 // The settings leave out everything that varies from machine to machine
 // (paths, metadata), so the same sources give the same bytes everywhere.
@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url'
 import solc from 'solc'
 
 const here = dirname(fileURLToPath(import.meta.url))
-const ours = ['USDC', 'Multicall', 'Wallet', 'WalletFactory', 'SignatureCheck', 'CodeCheck']
+const names = ['USDC', 'Multicall', 'Wallet', 'WalletFactory', 'SignatureCheck', 'CodeCheck']
 const out = process.argv[2] ?? here
 
 const sources = {}
@@ -41,7 +41,7 @@ if (!compiled.contracts || compiled.errors?.some((e) => e.severity === 'error'))
 
 for (const contracts of Object.values(compiled.contracts)) {
   for (const [name, c] of Object.entries(contracts)) {
-    if (!ours.includes(name)) continue // an interface or a library: no code of its own
+    if (!names.includes(name)) continue // an interface or a library: no code of its own
     const art = { abi: c.abi, create: '0x' + c.evm.bytecode.object, code: '0x' + c.evm.deployedBytecode.object }
     writeFileSync(join(out, name + '.json'), JSON.stringify(art, null, 1) + '\n')
   }

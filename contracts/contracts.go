@@ -1,10 +1,10 @@
-// Package contracts holds our Solidity sources and what they compile to: the
-// play USDC and its company on the embedded chain, and the check of signatures
-// that we hand to any chain.
+// Package contracts has the Solidity sources of the service and their compiled
+// code: the play USDC and its supporting contracts on the embedded chain, and the
+// signature check that is sent to any chain.
 //
-// Each JSON file has a contract's ABI, its creation code and the code that
-// lives on the chain. `npm ci && npm run compile` in this folder makes them, and
-// `make long` compiles them anew and compares.
+// Each JSON file has a contract's ABI, its creation code and its runtime code. `npm
+// ci && npm run compile` in this directory creates them, and `make long` recompiles
+// them and compares.
 package contracts
 
 import (
@@ -18,11 +18,11 @@ import (
 //go:embed CodeCheck.json Multicall.json SignatureCheck.json USDC.json Wallet.json WalletFactory.json
 var files embed.FS
 
-// A Contract is one of ours, compiled.
+// A Contract is a compiled contract.
 type Contract struct {
 	ABI    json.RawMessage
-	Create []byte // the code that makes one
-	Code   []byte // the code that lives on the chain
+	Create []byte // the creation code
+	Code   []byte // the runtime code
 }
 
 // Compiled returns the contract called USDC, Multicall, Wallet, WalletFactory,

@@ -17,9 +17,9 @@ import (
 	"deed.example/deed/internal/settle/chain"
 )
 
-// beat is how often the embedded chain makes a block when nothing happens, so
+// blockInterval is how often the embedded chain makes a block when nothing happens, so
 // that its clock does not stand still.
-const beat = 15 * time.Second
+const blockInterval = 15 * time.Second
 
 // A chainBackend is the chain we ask: a real one, or the embedded one with its
 // JSON-RPC on a listener of its own.
@@ -33,7 +33,7 @@ func openChain(c *config, log *slog.Logger) (*chainBackend, error) {
 	if c.ChainRPCURL != "" {
 		return &chainBackend{Client: dialChain(c), close: func() error { return nil }}, nil
 	}
-	embedded, err := devchain.Open(devchain.Config{Dir: chainFolder(c), Now: time.Now, Beat: beat})
+	embedded, err := devchain.Open(devchain.Config{Dir: chainFolder(c), Now: time.Now, BlockInterval: blockInterval})
 	if err != nil {
 		return nil, fmt.Errorf("open the embedded chain: %w", err)
 	}

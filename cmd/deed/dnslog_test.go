@@ -33,7 +33,7 @@ func TestNotifierAndPrimaryLogThroughOurLogger(t *testing.T) {
 	}
 	waitFor(t, func() bool {
 		said := logs.String()
-		return strings.Contains(said, "the catalog could not be looked at") && strings.Contains(said, "a zone could not be read for a secondary")
+		return strings.Contains(said, "cannot read the catalog") && strings.Contains(said, "cannot read a zone for a secondary")
 	})
 	_ = b.close() // the database is closed already
 	for line := range strings.Lines(logs.String()) {

@@ -27,7 +27,7 @@ import (
 	"deed.example/deed/internal/npmtest"
 )
 
-// anvil is another EVM, written by others in another language.
+// anvil is an independent EVM implementation.
 type anvil struct{ url string }
 
 func startAnvil(t *testing.T) anvil {
@@ -53,7 +53,7 @@ func startAnvil(t *testing.T) anvil {
 	listening := regexp.MustCompile(`Listening on ([0-9.:]+)`)
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		if m := listening.FindStringSubmatch(lines.Text()); m != nil {
-			go func() { // so that anvil never waits for a reader
+			go func() { // so that anvil never blocks on a full pipe
 				for lines.Scan() {
 				}
 			}()
@@ -109,19 +109,19 @@ type outcome struct {
 	}
 }
 
-// duel is our chain and anvil, begun alike.
-type duel struct {
-	*bench
+// comparison is a Chain and anvil with the same initial state.
+type comparison struct {
+	*env
 	anvil anvil
 	owner wallet
 	next  map[common.Address]uint64 // nonces
 	sent  int
 }
 
-func newDuel(t *testing.T) *duel {
+func newComparison(t *testing.T) *comparison {
 	t.Helper()
 	dir := t.TempDir()
-	d := &duel{bench: openAt(t, dir, time.Now), anvil: startAnvil(t), next: map[common.Address]uint64{}}
+	d := &comparison{env: openAt(t, dir, time.Now), anvil: startAnvil(t), next: map[common.Address]uint64{}}
 	key, err := crypto.LoadECDSA(filepath.Join(dir, "faucet.key"))
 	if err != nil {
 		t.Fatal(err)
@@ -140,8 +140,8 @@ func newDuel(t *testing.T) *duel {
 	return d
 }
 
-// do sends one transaction to both and compares what came of it.
-func (d *duel) do(t *testing.T, what string, w wallet, data types.TxData) outcome {
+// do sends one transaction to both and compares the outcomes.
+func (d *comparison) do(t *testing.T, what string, w wallet, data types.TxData) outcome {
 	t.Helper()
 	tx := w.signWith(t, data)
 	raw, err := tx.MarshalBinary()
@@ -153,23 +153,23 @@ func (d *duel) do(t *testing.T, what string, w wallet, data types.TxData) outcom
 	}
 	d.next[w.addr]++
 	d.sent++
-	var ours, theirs outcome
-	d.mustRPC(t, &ours, "eth_getTransactionReceipt", tx.Hash())
-	d.anvil.rpc(t, &theirs, "eth_sendRawTransactionSync", hexutil.Bytes(raw)) // it answers with the receipt
-	if diff := cmp.Diff(theirs, ours); diff != "" {
-		t.Fatalf("%s: anvil and we disagree about\n%x\n%s", what, tx.Data(), diff)
+	var got, want outcome
+	d.mustRPC(t, &got, "eth_getTransactionReceipt", tx.Hash())
+	d.anvil.rpc(t, &want, "eth_sendRawTransactionSync", hexutil.Bytes(raw)) // it returns the receipt
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatalf("%s: the outcomes differ for\n%x\n%s", what, tx.Data(), diff)
 	}
-	return ours
+	return got
 }
 
-func (d *duel) call(t *testing.T, what string, w wallet, to *common.Address, data []byte) outcome {
+func (d *comparison) call(t *testing.T, what string, w wallet, to *common.Address, data []byte) outcome {
 	t.Helper()
 	return d.do(t, what, w, &types.DynamicFeeTx{ChainID: big.NewInt(devchain.ChainID), Nonce: d.next[w.addr], To: to, Data: data,
 		Gas: 5_000_000, GasFeeCap: big.NewInt(1e9), GasTipCap: big.NewInt(1e6)})
 }
 
-// fund gives a new wallet the same on both chains.
-func (d *duel) fund(t *testing.T, amount int64) wallet {
+// fund returns a new wallet with the same balances on both chains.
+func (d *comparison) fund(t *testing.T, amount int64) wallet {
 	t.Helper()
 	w := newWallet(t)
 	d.do(t, "gift", d.owner, &types.LegacyTx{Nonce: d.next[d.owner.addr], To: &w.addr, Gas: 21000, GasPrice: big.NewInt(1e9), Value: big.NewInt(2e18)})
@@ -178,8 +178,8 @@ func (d *duel) fund(t *testing.T, amount int64) wallet {
 }
 
 func TestAnvilAgreesOnPayments(t *testing.T) {
-	d := newDuel(t)
-	payer, shop, carrier := d.fund(t, 1_000_000), newWallet(t), d.fund(t, 1)
+	d := newComparison(t)
+	payer, payee, carrier := d.fund(t, 1_000_000), newWallet(t), d.fund(t, 1)
 	pay := func(what string, status hexutil.Uint64, w wallet, data []byte) {
 		t.Helper()
 		if got := d.call(t, what, w, &usdc, data); got.Status != status {
@@ -187,48 +187,48 @@ func TestAnvilAgreesOnPayments(t *testing.T) {
 		}
 	}
 	for _, typ := range []types.TxData{
-		&types.LegacyTx{To: &shop.addr, Gas: 30000, GasPrice: big.NewInt(1e9), Value: big.NewInt(5)},
+		&types.LegacyTx{To: &payee.addr, Gas: 30000, GasPrice: big.NewInt(1e9), Value: big.NewInt(5)},
 		&types.AccessListTx{ChainID: big.NewInt(devchain.ChainID), Nonce: 1, To: &usdc, Gas: 100_000, GasPrice: big.NewInt(1e9),
 			AccessList: types.AccessList{{Address: usdc, StorageKeys: []common.Hash{{}}}},
-			Data:       pack(t, d.token, "transfer", shop.addr, big.NewInt(3))},
+			Data:       pack(t, d.token, "transfer", payee.addr, big.NewInt(3))},
 	} {
 		d.do(t, "an older type", payer, typ)
 	}
-	a := newTransfer(payer.addr, shop.addr, 100, "whole")
-	good := a.data(t, d.bench, "transferWithAuthorization", a.sign(t, payer, transferType))
+	a := newTransfer(payer.addr, payee.addr, 100, "whole")
+	good := a.data(t, d.env, "transferWithAuthorization", a.sign(t, payer, transferType))
 	pay("whole signature", 1, carrier, good)
 	pay("replay", 0, carrier, good)
-	a = newTransfer(payer.addr, shop.addr, 100, "parts")
-	pay("signature in parts", 1, carrier, a.split(t, d.bench, "transferWithAuthorization", a.sign(t, payer, transferType)))
-	pay("high s", 0, carrier, a.data(t, d.bench, "transferWithAuthorization", highS(a.sign(t, payer, transferType))))
-	a = newTransfer(payer.addr, shop.addr, 100, "gone")
+	a = newTransfer(payer.addr, payee.addr, 100, "parts")
+	pay("signature in parts", 1, carrier, a.split(t, d.env, "transferWithAuthorization", a.sign(t, payer, transferType)))
+	pay("high s", 0, carrier, a.data(t, d.env, "transferWithAuthorization", highS(a.sign(t, payer, transferType))))
+	a = newTransfer(payer.addr, payee.addr, 100, "gone")
 	sig := payer.signed(t, cancelType, address(payer.addr), a.nonce[:])
-	pay("cancel", 1, carrier, pack(t, d.token, overload(t, d.bench, "cancelAuthorization", whole), payer.addr, a.nonce, sig))
-	pay("cancelled", 0, carrier, a.data(t, d.bench, "transferWithAuthorization", a.sign(t, payer, transferType)))
+	pay("cancel", 1, carrier, pack(t, d.token, overload(t, d.env, "cancelAuthorization", whole), payer.addr, a.nonce, sig))
+	pay("cancelled", 0, carrier, a.data(t, d.env, "transferWithAuthorization", a.sign(t, payer, transferType)))
 	pay("approve", 1, payer, pack(t, d.token, "approve", carrier.addr, big.NewInt(50)))
-	pay("use of the whole allowance, with a refund", 1, carrier, pack(t, d.token, "transferFrom", payer.addr, shop.addr, big.NewInt(50)))
-	pay("blacklist", 1, d.owner, pack(t, d.token, "blacklist", shop.addr))
-	pay("transfer to a blacklisted", 0, payer, pack(t, d.token, "transfer", shop.addr, big.NewInt(1)))
-	pay("unBlacklist", 1, d.owner, pack(t, d.token, "unBlacklist", shop.addr))
+	pay("use of the whole allowance, with a refund", 1, carrier, pack(t, d.token, "transferFrom", payer.addr, payee.addr, big.NewInt(50)))
+	pay("blacklist", 1, d.owner, pack(t, d.token, "blacklist", payee.addr))
+	pay("transfer to a blacklisted", 0, payer, pack(t, d.token, "transfer", payee.addr, big.NewInt(1)))
+	pay("unBlacklist", 1, d.owner, pack(t, d.token, "unBlacklist", payee.addr))
 	pay("pause", 1, d.owner, pack(t, d.token, "pause"))
-	pay("transfer of a paused token", 0, payer, pack(t, d.token, "transfer", shop.addr, big.NewInt(1)))
+	pay("transfer of a paused token", 0, payer, pack(t, d.token, "transfer", payee.addr, big.NewInt(1)))
 	pay("unpause", 1, d.owner, pack(t, d.token, "unpause"))
 
 	calls := make([]call3, 64)
 	for i := range calls {
 		from := d.fund(t, 10)
-		a := newTransfer(from.addr, shop.addr, int64(5+i%7), "many") // from 11 on it is too much
-		calls[i] = call3{usdc, true, a.data(t, d.bench, "transferWithAuthorization", a.sign(t, from, transferType))}
+		a := newTransfer(from.addr, payee.addr, int64(5+i%7), "many") // the payer runs out at the 11th
+		calls[i] = call3{usdc, true, a.data(t, d.env, "transferWithAuthorization", a.sign(t, from, transferType))}
 	}
 	if got := d.call(t, "64 in a batch", carrier, &batch, pack(t, d.multicall, "aggregate3", calls)); len(got.Logs) < 100 {
 		t.Errorf("got %d logs, want most of 128", len(got.Logs))
 	}
-	d.codeWallets(t, payer, shop)
+	d.codeWallets(t, payer, payee)
 	t.Logf("%d transactions with equal receipts", d.sent)
 }
 
-// codeWallets pays from wallets made of code, and from one that borrows it.
-func (d *duel) codeWallets(t *testing.T, owner, shop wallet) {
+// codeWallets pays from smart contract wallets and from one with delegated code.
+func (d *comparison) codeWallets(t *testing.T, owner, payee wallet) {
 	t.Helper()
 	salt := common.Hash{1}
 	create := pack(t, d.factory, "createWallet", owner.addr, salt)
@@ -242,8 +242,8 @@ func (d *duel) codeWallets(t *testing.T, owner, shop wallet) {
 	made := d.call(t, "create", owner, nil, append(contract.Create, constructor...))
 	payer := *made.ContractAddress
 	d.call(t, "mint to code", d.owner, &usdc, pack(t, d.token, "mint", payer, big.NewInt(100)))
-	a := newTransfer(payer, shop.addr, 60, "by code")
-	d.call(t, "pay by code", owner, &usdc, a.data(t, d.bench, "transferWithAuthorization", a.sign(t, owner, transferType)))
+	a := newTransfer(payer, payee.addr, 60, "by code")
+	d.call(t, "pay by code", owner, &usdc, a.data(t, d.env, "transferWithAuthorization", a.sign(t, owner, transferType)))
 
 	borrower := d.fund(t, 100)
 	auth, err := types.SignSetCode(borrower.key, types.SetCodeAuthorization{ChainID: *uint256.NewInt(devchain.ChainID), Address: payer})
@@ -252,7 +252,7 @@ func (d *duel) codeWallets(t *testing.T, owner, shop wallet) {
 	}
 	d.do(t, "borrow code", owner, &types.SetCodeTx{ChainID: uint256.NewInt(devchain.ChainID), Nonce: d.next[owner.addr], To: borrower.addr,
 		Gas: 200_000, GasFeeCap: uint256.NewInt(1e9), GasTipCap: uint256.NewInt(1e6), AuthList: []types.SetCodeAuthorization{auth}})
-	a = newTransfer(borrower.addr, shop.addr, 60, "borrowed")
-	d.call(t, "its own key", owner, &usdc, a.data(t, d.bench, "transferWithAuthorization", a.sign(t, borrower, transferType)))
-	d.call(t, "the code's owner", owner, &usdc, a.data(t, d.bench, "transferWithAuthorization", a.sign(t, owner, transferType)))
+	a = newTransfer(borrower.addr, payee.addr, 60, "borrowed")
+	d.call(t, "its own key", owner, &usdc, a.data(t, d.env, "transferWithAuthorization", a.sign(t, borrower, transferType)))
+	d.call(t, "the code's owner", owner, &usdc, a.data(t, d.env, "transferWithAuthorization", a.sign(t, owner, transferType)))
 }

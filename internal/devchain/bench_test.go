@@ -12,30 +12,30 @@ import (
 
 const payers = 64 // in one batch
 
-// payments signs n payments to one shop, from as many payers as a batch has.
-func (b *bench) payments(tb testing.TB, n int) []call3 {
+// payments signs n payments to one payee, from as many payers as fit into a batch.
+func (b *env) payments(tb testing.TB, n int) []call3 {
 	tb.Helper()
-	shop := newWallet(tb)
+	payee := newWallet(tb)
 	all := make([]wallet, payers)
 	for i := range all {
-		all[i] = b.rich(tb, int64(n)+1)
+		all[i] = b.fundedWallet(tb, int64(n)+1)
 	}
 	calls := make([]call3, n)
 	for i := range calls {
 		payer := all[i%payers]
-		a := newTransfer(payer.addr, shop.addr, 1, fmt.Sprint("payment ", i))
+		a := newTransfer(payer.addr, payee.addr, 1, fmt.Sprint("payment ", i))
 		calls[i] = call3{usdc, true, a.data(tb, b, "transferWithAuthorization", a.sign(tb, payer, transferType))}
 	}
-	// The shop has money and each payer keeps some, so that no payment makes or
-	// clears a balance: all cost the same gas.
-	if _, _, err := b.Faucet(tb.Context(), shop.hex(), 1); err != nil {
+	// The payee has a balance and each payer keeps some, so that no payment creates
+	// or clears a balance: all cost the same gas.
+	if _, _, err := b.Faucet(tb.Context(), payee.hex(), 1); err != nil {
 		tb.Fatal(err)
 	}
 	return calls
 }
 
-// settle sends all transactions from many hands and waits for their blocks.
-func settle(tb testing.TB, b *bench, txs []*types.Transaction) (gas uint64) {
+// settle sends all transactions concurrently and waits until they are mined.
+func settle(tb testing.TB, b *env, txs []*types.Transaction) (gas uint64) {
 	tb.Helper()
 	b.Pause()
 	for _, tx := range txs {
@@ -65,7 +65,7 @@ func BenchmarkSettle(bm *testing.B) {
 	for _, size := range []int{1, payers} {
 		bm.Run(fmt.Sprintf("%d_in_a_transaction", size), func(bm *testing.B) {
 			b := open(bm)
-			carrier := b.rich(bm, 1)
+			carrier := b.fundedWallet(bm, 1)
 			calls := b.payments(bm, bm.N*size)
 			var txs []*types.Transaction
 			for i := range bm.N {
@@ -93,7 +93,7 @@ func BenchmarkSettle(bm *testing.B) {
 func BenchmarkOpen(bm *testing.B) {
 	dir := bm.TempDir()
 	b := openAt(bm, dir, time.Now)
-	carrier := b.rich(bm, 1)
+	carrier := b.fundedWallet(bm, 1)
 	var txs []*types.Transaction
 	for i, c := range b.payments(bm, 1000) {
 		txs = append(txs, carrier.sign(bm, uint64(i), &usdc, c.CallData))
@@ -113,7 +113,7 @@ func BenchmarkOpen(bm *testing.B) {
 	}
 }
 
-// BenchmarkCheck asks by eth_call whether a payment would go through.
+// BenchmarkCheck checks with eth_call whether a payment would succeed.
 func BenchmarkCheck(bm *testing.B) {
 	b := open(bm)
 	data := b.payments(bm, 1)[0].CallData
@@ -124,11 +124,11 @@ func BenchmarkCheck(bm *testing.B) {
 	}
 }
 
-// A payment in a batch costs less than one alone. The figures are those that
-// the settler's choice of batches rests on.
+// A payment in a batch costs less than one alone. The settler's choice of batches is
+// based on these figures.
 func TestGasOfPayments(t *testing.T) {
 	b := open(t)
-	carrier := b.rich(t, 1)
+	carrier := b.fundedWallet(t, 1)
 	calls := b.payments(t, payers+1)
 	together := b.send(t, carrier, &batch, pack(t, b.multicall, "aggregate3", calls[:payers]))
 	alone := b.send(t, carrier, &usdc, calls[payers].CallData)
@@ -139,14 +139,13 @@ func TestGasOfPayments(t *testing.T) {
 	}
 }
 
-// Warm figures mislead where a payer empties its account or the shop is new;
-// this is the dearest payment.
-func TestGasOfAFirstPayment(t *testing.T) {
+// The most expensive payment: the payer empties its account and the payee is new.
+func TestGasOfFirstPayment(t *testing.T) {
 	b := open(t)
-	payer, carrier := b.rich(t, 10), b.rich(t, 1)
+	payer, carrier := b.fundedWallet(t, 10), b.fundedWallet(t, 1)
 	a := newTransfer(payer.addr, newWallet(t).addr, 5, "first")
 	r := b.send(t, carrier, &usdc, a.data(t, b, "transferWithAuthorization", a.sign(t, payer, transferType)))
-	t.Logf("gas of a first payment to a new shop: %d", r.GasUsed)
+	t.Logf("gas of a first payment to a new payee: %d", r.GasUsed)
 	if r.Status != 1 || r.GasUsed > 110_000 {
 		t.Errorf("got status %d and %d gas, want at most 110000", r.Status, r.GasUsed)
 	}

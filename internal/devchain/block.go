@@ -16,14 +16,15 @@ import (
 
 const gasLimit = 60_000_000 // of a block
 
-// Fees never move: a sandbox has no market. They are about those of Base.
+// Fees are constant: a sandbox has no fee market. They are similar to those of
+// Base.
 var (
 	baseFee = big.NewInt(5_000_000)
 	tip     = big.NewInt(1_000_000)
 )
 
-// rules are those of Base today. The forks after Osaka stay unset, since they
-// price gas otherwise.
+// rules are those of Base today. The forks after Osaka are unset, since they change
+// gas prices.
 var rules = &params.ChainConfig{
 	ChainID:                 big.NewInt(ChainID),
 	HomesteadBlock:          new(big.Int),
@@ -50,7 +51,7 @@ var rules = &params.ChainConfig{
 
 var signer = types.LatestSigner(rules)
 
-// A block is a block with all that is said about it.
+// A block is a block with its transactions and receipts.
 type block struct {
 	header   *types.Header
 	hash     common.Hash
@@ -61,16 +62,17 @@ type block struct {
 
 func (b *block) number() uint64 { return b.header.Number.Uint64() }
 
-// place fills in what header and receipts say about each other.
+// place fills in the fields of header and receipts that refer to each other.
 func (b *block) place() error {
 	b.hash = b.header.Hash()
 	return b.receipts.DeriveFields(rules, b.hash, b.number(), b.header.Time, b.header.BaseFee, nil, b.txs)
 }
 
-// headerAfter starts the header of the block after parent, or of the first one.
+// headerAfter starts the header of the block after parent, or of the genesis block.
 //
-// Its time is the wall clock's and never runs ahead of it: blocks may share a
-// second. Only a clock that was set back makes it wait at the parent's time.
+// Its time is the wall clock and never ahead of it: several blocks may have the
+// same second. After the clock was set back, new blocks keep the parent's time
+// until the clock has caught up.
 func headerAfter(parent *block, now time.Time) *types.Header {
 	h := &types.Header{
 		UncleHash:        types.EmptyUncleHash,
@@ -87,7 +89,7 @@ func headerAfter(parent *block, now time.Time) *types.Header {
 		ParentBeaconRoot: &common.Hash{},
 		RequestsHash:     &types.EmptyRequestsHash,
 	}
-	rand.Read(h.MixDigest[:]) // it never fails; a block made anew after a rewind has another hash
+	rand.Read(h.MixDigest[:]) // never fails; makes the hash of a block differ after a rewind
 	if parent != nil {
 		h.ParentHash = parent.hash
 		h.Number.Add(parent.header.Number, common.Big1)
@@ -113,7 +115,7 @@ func newEVM(d *draft, h *types.Header, hashOf func(uint64) common.Hash, config v
 	}, d, rules, config)
 }
 
-// A blockDraft is a block that is being made.
+// A blockDraft is a block under construction.
 type blockDraft struct {
 	block
 	draft *draft
@@ -131,8 +133,8 @@ func newBlockDraft(base view, h *types.Header, hashOf func(uint64) common.Hash) 
 	}
 }
 
-// add executes one transaction at the end of the block. After an error the
-// block is as it was; a transaction that reverts is no error.
+// add executes one transaction at the end of the block. After an error the block is
+// unchanged; a transaction that reverts is not an error.
 func (b *blockDraft) add(tx *types.Transaction) error {
 	msg, err := core.TransactionToMessage(tx, signer, b.header.BaseFee)
 	if err != nil {
@@ -161,7 +163,7 @@ func (b *blockDraft) add(tx *types.Transaction) error {
 	return nil
 }
 
-// finish completes the header and returns the block and what it changes.
+// finish completes the header and returns the block and its changes of the state.
 func (b *blockDraft) finish() (*block, changes, error) {
 	b.header.GasUsed = b.gas.CumulativeUsed()
 	body := &types.Body{Transactions: b.txs, Withdrawals: []*types.Withdrawal{}}

@@ -15,11 +15,11 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// callGas is the most a call may burn: as much as any transaction could.
+// callGas is the gas limit of a call: the maximum of a transaction.
 const callGas = params.MaxTxGas
 
-// callArgs say what to call. A call without a price is free; one with a price
-// sees that price, and its sender must be able to pay for all of its gas.
+// callArgs are the arguments of a call. A call without a gas price is free; a call
+// with one sees that price, and its sender must be able to pay for all of its gas.
 type callArgs struct {
 	From              common.Address               `json:"from"`
 	GasPrice          *hexutil.Big                 `json:"gasPrice"`
@@ -57,7 +57,7 @@ func (a callArgs) message(gas uint64) (*core.Message, error) {
 	return msg.SkipNonceCheck().SkipEOACheck(), nil
 }
 
-// fees returns the price that the call sees, and the most it would pay.
+// fees returns the gas price that the call sees, and its maximum fees.
 func (a callArgs) fees() (price, feeCap, tipCap *uint256.Int, err error) {
 	if a.GasPrice != nil && (a.GasFeeCap != nil || a.GasTipCap != nil) {
 		return nil, nil, nil, invalidParams("both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified")
@@ -76,7 +76,7 @@ func (a callArgs) fees() (price, feeCap, tipCap *uint256.Int, err error) {
 	if feeCap.IsZero() && tipCap.IsZero() {
 		return words[0], feeCap, tipCap, nil
 	}
-	base, _ := uint256.FromBig(baseFee) // it is a constant, and small
+	base, _ := uint256.FromBig(baseFee) // a small constant
 	price = base.Add(base, tipCap)
 	if price.Gt(feeCap) {
 		price = feeCap.Clone()
@@ -84,8 +84,8 @@ func (a callArgs) fees() (price, feeCap, tipCap *uint256.Int, err error) {
 	return price, feeCap, tipCap, nil
 }
 
-// call executes a call on the state at a block and keeps nothing of it. Calls
-// on the newest block see the time that a transaction sent now would see.
+// call executes a call on the state at a block and discards its changes. Calls on
+// the newest block see the time that a transaction sent now would see.
 func (c *Chain) call(ctx context.Context, args callArgs, gas uint64, at blockRef) (*core.ExecutionResult, error) {
 	msg, err := args.message(gas)
 	if err != nil {
@@ -131,10 +131,10 @@ func (c *Chain) viewAt(at blockRef) (*block, view, error) {
 	return b, c.state.before(undos), nil
 }
 
-// estimate finds a gas limit with which a call succeeds: the least one, to
-// within a hundredth.
+// estimate finds the lowest gas limit with which a call succeeds, to within one
+// percent.
 func (c *Chain) estimate(ctx context.Context, args callArgs, at blockRef) (uint64, error) {
-	args.GasPrice, args.GasFeeCap, args.GasTipCap = nil, nil, nil // they do not change how much gas is used
+	args.GasPrice, args.GasFeeCap, args.GasTipCap = nil, nil, nil // they do not affect the gas used
 	res, err := c.call(ctx, args, callGas, at)
 	if err != nil {
 		return 0, err
@@ -142,14 +142,14 @@ func (c *Chain) estimate(ctx context.Context, args callArgs, at blockRef) (uint6
 	if res.Err != nil {
 		return 0, revertError(res)
 	}
-	used, most := res.UsedGas, uint64(callGas)
+	used, limit := res.UsedGas, uint64(callGas)
 	if args.Gas != nil && *args.Gas > 0 {
-		most = min(most, uint64(*args.Gas))
+		limit = min(limit, uint64(*args.Gas))
 	}
-	// Plain calls need what they use. Where calls nest, each is given 63/64 of
-	// what is left, and refunds come only at the end, so the need is higher.
+	// Simple calls need the gas they use. Nested calls get 63/64 of the remaining
+	// gas, and refunds are applied at the end, so they need more.
 	guesses := []uint64{used, (res.MaxUsedGas + params.CallStipend) * 64 / 63}
-	low, high := used-1, most // too little, enough
+	low, high := used-1, limit // too low, sufficient
 	for high-low > 1+high/100 {
 		guess := low + (high-low)/2
 		if len(guesses) > 0 {
@@ -168,7 +168,7 @@ func (c *Chain) estimate(ctx context.Context, args callArgs, at blockRef) (uint6
 	return high, nil
 }
 
-// enough says whether a call succeeds with so much gas.
+// enough reports whether a call succeeds with this much gas.
 func (c *Chain) enough(ctx context.Context, args callArgs, gas uint64, at blockRef) (bool, error) {
 	res, err := c.call(ctx, args, gas, at)
 	if errors.Is(err, core.ErrIntrinsicGas) || errors.Is(err, core.ErrFloorDataGas) {
@@ -177,7 +177,7 @@ func (c *Chain) enough(ctx context.Context, args callArgs, gas uint64, at blockR
 	return err == nil && res.Err == nil, err
 }
 
-// revertError tells why a call failed, with what the contract said.
+// revertError returns the error of a failed call, with the revert reason.
 func revertError(res *core.ExecutionResult) error {
 	if !errors.Is(res.Err, vm.ErrExecutionReverted) {
 		return res.Err

@@ -8,17 +8,17 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 )
 
-// A call sees the price that it names, as on any node, and who names one must
-// be able to pay it.
-func TestCallsSeeTheirFee(t *testing.T) {
+// A call sees its gas price, as on any node, and the sender of a call with a gas
+// price must be able to pay it.
+func TestCallsSeeTheirGasPrice(t *testing.T) {
 	b := open(t)
-	const rich = "0x00000000000000000000000000000000000000aa"
-	if _, _, err := b.Faucet(t.Context(), rich, 1); err != nil {
+	const fundedWallet = "0x00000000000000000000000000000000000000aa"
+	if _, _, err := b.Faucet(t.Context(), fundedWallet, 1); err != nil {
 		t.Fatal(err)
 	}
 	// GASPRICE, store, return 32 bytes.
 	call := func(extra map[string]any) (int64, error) {
-		args := map[string]any{"from": rich, "data": "0x3a60005260206000f3", "gas": "0x186a0"}
+		args := map[string]any{"from": fundedWallet, "data": "0x3a60005260206000f3", "gas": "0x186a0"}
 		for k, v := range extra {
 			args[k] = v
 		}

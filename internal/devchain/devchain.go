@@ -1,16 +1,16 @@
-// Package devchain is a small chain of our own for the sandbox and the tests: a
-// real EVM in this process, play USDC at the address clients know, a faucet,
-// and the JSON-RPC that wallets speak.
+// Package devchain is a small chain for the sandbox and the tests: a real EVM in
+// this process, play USDC at the address clients know, a faucet, and the JSON-RPC
+// that wallets use.
 //
-// A transaction waits in the pool; as soon as one is there, all that wait are
-// drafted into a block, the block is written to the log and synced, and only
-// then it is applied and seen. Opening the chain reads the log, most of it from
-// a snapshot, and executes nothing: what was once mined stays mined, through
-// kill -9 and upgrades.
+// A transaction waits in the pool. As soon as there is one, all that wait are
+// executed into a block, the block is written to the log and synced, and only then
+// applied and visible. Opening the chain reads the log, most of it from a snapshot,
+// and executes nothing: mined blocks survive kill -9 and upgrades.
 //
-// The EVM and its gas are go-ethereum's core; the state under it is ours and
-// flat. Its tries and database would bring proofs nobody asks for, ten times
-// the start-up and a clock that runs ahead of the wall at many blocks a second.
+// The EVM and its gas rules are go-ethereum's core; the state below it is a flat
+// map of this package. Go-ethereum's tries and database would add proofs nobody
+// needs, a start-up ten times as slow and a clock that runs ahead of the wall clock
+// at many blocks per second.
 package devchain
 
 import (
@@ -39,15 +39,15 @@ var (
 	Multicall = network.Embedded().Multicall.Checksum()
 )
 
-// A Config says where a chain lives and what time it is.
+// A Config has the directory of a chain and its clock.
 type Config struct {
-	Dir string           // for its files; made if missing, used by one process at a time
+	Dir string           // for its files; created if missing, used by one process at a time
 	Now func() time.Time // the wall clock
 
-	// Beat makes a block, empty if need be, whenever this much time has passed
-	// since the last. It keeps the chain's clock going for those who wait for a
-	// payment to expire. Zero makes blocks for transactions only.
-	Beat time.Duration
+	// BlockInterval adds a block, empty if necessary, whenever this much time has
+	// passed since the last. It advances the chain's time while clients wait for a
+	// payment to expire. Zero adds blocks for transactions only.
+	BlockInterval time.Duration
 }
 
 // A Chain is an open chain. It is safe for concurrent use.
@@ -57,52 +57,52 @@ type Chain struct {
 	key  *ecdsa.PrivateKey // of the faucet, which owns the token
 	lock *os.File
 
-	paying sync.Mutex // orders the faucet's nonces; taken before all others
+	nonceMu sync.Mutex // serializes the faucet's nonces; locked before all others
 
-	making     sync.Mutex // held while a block is made or taken back; guards snapshotAt
+	blockMu    sync.Mutex // held while a block is produced or rewound; guards snapshotAt
 	snapshotAt uint64     // the height at which the next snapshot is due
 
-	mu      sync.RWMutex // guards the fields below; they change only while making is held, too
-	state   *state
-	head    *block
-	history *history
-	news    chan struct{} // closed when the head changes
+	mu          sync.RWMutex // guards the fields below; they change only while blockMu is held, too
+	state       *state
+	head        *block
+	history     *history
+	headChanged chan struct{} // closed when the head changes
 
-	waiting sync.Mutex // guards the fields below; taken after mu
-	pool    *pool
-	paused  bool
-	pass    *pass // the next one
+	poolMu    sync.Mutex // guards the fields below; locked after mu
+	pool      *pool
+	paused    bool
+	nextRound *miningRound
 
-	wake chan struct{} // holds a token when the pool wants a pass
+	wake chan struct{} // holds a value when the pool needs a mining round
 	quit context.CancelFunc
-	done chan struct{} // closed when the maker has ended
+	done chan struct{} // closed when the block producer has ended
 }
 
-// Open opens the chain in cfg.Dir, or makes a new one.
+// Open opens the chain in cfg.Dir, or creates a new one.
 func Open(cfg Config) (*Chain, error) {
 	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the chain's folder: %w", err)
+		return nil, fmt.Errorf("create the chain's directory: %w", err)
 	}
 	lock, err := lockFile(filepath.Join(cfg.Dir, "lock"))
 	if err != nil {
-		return nil, fmt.Errorf("lock the chain's folder: %w", err)
+		return nil, fmt.Errorf("lock the chain's directory: %w", err)
 	}
 	ctx, quit := context.WithCancel(context.Background())
 	c := &Chain{
 		dir: cfg.Dir, now: cfg.Now, lock: lock,
-		snapshotAt: snapshotEvery, state: newState(), history: newHistory(), news: make(chan struct{}),
-		pool: newPool(), pass: newPass(), wake: make(chan struct{}, 1),
+		snapshotAt: snapshotEvery, state: newState(), history: newHistory(), headChanged: make(chan struct{}),
+		pool: newPool(), nextRound: newMiningRound(), wake: make(chan struct{}, 1),
 		quit: quit, done: make(chan struct{}),
 	}
 	if err := c.load(); err != nil {
 		quit()
 		return nil, errors.Join(err, lock.Close())
 	}
-	go c.makeBlocks(ctx, cfg.Beat)
+	go c.produceBlocks(ctx, cfg.BlockInterval)
 	return c, nil
 }
 
-// load reads the chain's files, and writes them when they are not there.
+// load reads the chain's files, and creates missing ones.
 func (c *Chain) load() (err error) {
 	from := c.loadSnapshot()
 	log, err := openLog(filepath.Join(c.dir, "blocks.log"), from, c.loadRecord)
@@ -137,14 +137,15 @@ func (c *Chain) loadRecord(payload []byte, at span) error {
 	return nil
 }
 
-// tell wakes those who wait for a new head. The caller holds mu, or is alone.
-func (c *Chain) tell() {
-	close(c.news)
-	c.news = make(chan struct{})
+// notifyHead wakes the goroutines that wait for a new head. The caller holds mu, or
+// has exclusive access.
+func (c *Chain) notifyHead() {
+	close(c.headChanged)
+	c.headChanged = make(chan struct{})
 }
 
-// Close stops the chain. What was mined is on the disk already; what waits in
-// the pool is forgotten.
+// Close stops the chain. Mined blocks are on disk already; pending transactions are
+// lost.
 func (c *Chain) Close() error {
 	c.quit()
 	<-c.done

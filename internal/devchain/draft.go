@@ -12,18 +12,18 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// A draft is what the EVM writes to: a sheet over a view, which itself is never
-// touched. A block's draft becomes its changes; a call's draft is thrown away.
+// A draft is what the EVM writes to: an overlay on a view, which itself is never
+// modified. A block's draft becomes its changes; a call's draft is discarded.
 //
-// Every write goes through set, which also notes how to take it back.
+// Every write goes through set, which also records how to undo it.
 type draft struct {
 	base     view
-	accounts map[common.Address]*account // nil when it is gone
+	accounts map[common.Address]*account // nil when deleted
 	words    map[slot]common.Hash
 
-	// The rest belongs to the running transaction.
+	// The rest belongs to the current transaction.
 	undo      []func()
-	original  map[slot]common.Hash // words as the transaction found them
+	original  map[slot]common.Hash // words before the transaction
 	transient map[slot]common.Hash
 	warm      map[common.Address]bool // the access list (EIP-2929)
 	warmSlots map[slot]bool
@@ -53,7 +53,7 @@ func (d *draft) nextTransaction() {
 	d.destroyed = map[common.Address]bool{}
 }
 
-// set writes m[k] = v so that RevertToSnapshot can take it back.
+// set writes m[k] = v so that RevertToSnapshot can undo it.
 func set[K comparable, V any](d *draft, m map[K]V, k K, v V) {
 	old, had := m[k]
 	d.undo = append(d.undo, func() {
@@ -76,11 +76,12 @@ func (d *draft) RevertToSnapshot(n int) {
 	}
 }
 
-// Finalise ends a transaction: what was destroyed or left empty goes.
+// Finalise ends a transaction: accounts that were destroyed or are empty are
+// deleted.
 func (d *draft) Finalise(params.Rules) *bal.ConstructionBlockAccessList {
 	for a := range d.destroyed {
 		d.accounts[a] = nil
-		for at := range d.original { // it was made in this transaction, and so was its storage
+		for at := range d.original { // it was created in this transaction, and so was its storage
 			if at.Address == a {
 				d.words[at] = common.Hash{}
 			}
@@ -95,7 +96,7 @@ func (d *draft) Finalise(params.Rules) *bal.ConstructionBlockAccessList {
 	return nil
 }
 
-// account returns the account as it is now, or nil. It may not be altered.
+// account returns the current account, or nil. It must not be modified.
 func (d *draft) account(a common.Address) *account {
 	if acc, ok := d.accounts[a]; ok {
 		return acc
@@ -103,7 +104,7 @@ func (d *draft) account(a common.Address) *account {
 	return d.base.account(a)
 }
 
-// change puts a new account in the place of the present one.
+// change replaces the current account.
 func (d *draft) change(a common.Address, f func(*account)) {
 	acc := account{codeHash: types.EmptyCodeHash}
 	if old := d.account(a); old != nil {
@@ -213,7 +214,8 @@ func (d *draft) SetTransientState(a common.Address, key, word common.Hash) {
 	set(d, d.transient, slot{a, key}, word)
 }
 
-// SelfDestruct is asked only of contracts made in the same transaction (EIP-6780).
+// SelfDestruct is called only for contracts created in the same transaction
+// (EIP-6780).
 func (d *draft) SelfDestruct(a common.Address) { set(d, d.destroyed, a, true) }
 
 func (d *draft) HasSelfDestructed(a common.Address) bool { return d.destroyed[a] }
@@ -235,7 +237,7 @@ func (d *draft) setRefund(gas uint64) {
 	d.refund = gas
 }
 
-// Prepare fills the access list with what a transaction finds warm.
+// Prepare initializes the access list of a transaction.
 func (d *draft) Prepare(_ params.Rules, sender, coinbase common.Address, to *common.Address, precompiles []common.Address, list types.AccessList) {
 	d.warm[sender], d.warm[coinbase] = true, true
 	if to != nil {
@@ -277,8 +279,8 @@ func (d *draft) AddLog(l *types.Log) {
 	d.logs = append(d.logs, l)
 }
 
-// The EVM has further calls for chains that keep proofs and preimages, and one
-// to number logs, which the receipts do here (see block.place).
+// The interface of the EVM has further methods for chains with proofs and
+// preimages, and one to number logs, which block.place does here.
 
 func (d *draft) SetTxContext(common.Hash, int, uint32) {}
 func (d *draft) Touch(common.Address)                  {}

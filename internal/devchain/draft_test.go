@@ -69,7 +69,7 @@ func TestDraftRevertsEverything(t *testing.T) {
 	}
 }
 
-func TestDraftForgetsWhatATransactionLeaves(t *testing.T) {
+func TestDraftClearsTransactionState(t *testing.T) {
 	d := newDraft(someState())
 	made := common.Address{3}
 	d.AddBalance(common.Address{4}, new(uint256.Int), 0) // touched and empty (EIP-161)
@@ -94,7 +94,7 @@ func TestDraftForgetsWhatATransactionLeaves(t *testing.T) {
 	}
 }
 
-func TestOriginalWordIsTheTransactions(t *testing.T) {
+func TestCommittedState(t *testing.T) {
 	d := newDraft(someState())
 	d.SetState(alice, key, two)
 	if now, original := d.GetStateAndCommittedState(alice, key); now != two || original != one {
@@ -106,18 +106,18 @@ func TestOriginalWordIsTheTransactions(t *testing.T) {
 	}
 }
 
-func TestChangesAreTakenBack(t *testing.T) {
+func TestChangesAreUndone(t *testing.T) {
 	s, untouched := someState(), someState()
 	undo := s.apply(changes{
 		Accounts: []accountChange{{alice, &account{Nonce: 2}}, {bob, nil}, {common.Address{3}, &account{Nonce: 1}}},
 		Words:    []wordChange{{slot{alice, key}, common.Hash{}}, {slot{bob, key}, two}},
 	})
 	if s.account(bob) != nil || s.word(slot{alice, key}) != (common.Hash{}) || len(s.words) != 1 {
-		t.Error("what is gone is still there")
+		t.Error("a deleted account or word is still there")
 	}
 	past := s.before([]changes{undo})
 	if past.account(bob) == nil || past.account(common.Address{3}) != nil || past.word(slot{alice, key}) != one || past.word(slot{bob, key}) != (common.Hash{}) {
-		t.Error("the past is not as it was")
+		t.Error("the state before the block differs")
 	}
 	if s.apply(undo); !reflect.DeepEqual(s, untouched) {
 		t.Errorf("got %+v, want %+v", s, untouched)

@@ -13,32 +13,32 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 )
 
-// faucetGas is the gas limit of the faucet's transactions. What they leave
-// unused is given back.
+// faucetGas is the gas limit of the faucet's transactions. Unused gas is refunded.
 const faucetGas = 10_000_000
 
-// gift is the play ETH, in wei, that comes with play USDC when a wallet has less.
+// gift is the play ETH, in wei, that is sent with play USDC to a wallet that has
+// less.
 var gift = big.NewInt(1e18)
 
-// Faucet mints amount millionths of play USDC to wallet, with some play ETH to
-// pay for gas, and returns when both are there: the mint's transaction and the
+// Faucet mints amount millionths of play USDC to wallet, and sends some play ETH
+// for gas. It returns when both are mined, with the hash of the mint and the
 // wallet's new balance.
 func (c *Chain) Faucet(ctx context.Context, wallet string, amount int64) (txHash string, balance int64, err error) {
 	if !common.IsHexAddress(wallet) {
-		return "", 0, deed.Invalid("walletAddress", "%q is no wallet address", wallet)
+		return "", 0, deed.Invalid("walletAddress", "%q is not a wallet address", wallet)
 	}
 	if amount <= 0 {
 		return "", 0, deed.Invalid("amount_usd", "must be above zero")
 	}
 	to := common.HexToAddress(wallet)
 	if c.ethOf(to).Cmp(gift) < 0 {
-		// Not awaited: the mint's nonce is higher, so the mint comes later.
-		if _, err := c.pay(ctx, &to, gift, nil); err != nil {
-			return "", 0, fmt.Errorf("give play ETH to %s: %w", wallet, err)
+		// Not awaited: the mint's nonce is higher, so the mint is mined later.
+		if _, err := c.sendFaucetTx(ctx, &to, gift, nil); err != nil {
+			return "", 0, fmt.Errorf("send play ETH to %s: %w", wallet, err)
 		}
 	}
 	mint := encodeCall("mint(address,uint256)", to[:], big.NewInt(amount).Bytes())
-	if txHash, _, err = c.Act(ctx, USDC, mint); err != nil {
+	if txHash, _, err = c.SendFromFaucet(ctx, USDC, mint); err != nil {
 		return "", 0, fmt.Errorf("mint play USDC to %s: %w", wallet, err)
 	}
 	if balance, err = c.usdcOf(ctx, to); err != nil {
@@ -47,16 +47,17 @@ func (c *Chain) Faucet(ctx context.Context, wallet string, amount int64) (txHash
 	return txHash, balance, nil
 }
 
-// Act sends data to a contract from the faucet's account, which owns the token,
-// and returns when it is mined. Without a contract, data is creation code, and
-// the contract it made is returned. What would revert is refused with its reason.
-func (c *Chain) Act(ctx context.Context, contract string, data []byte) (txHash, created string, err error) {
+// SendFromFaucet sends data to a contract from the faucet's account, which owns the
+// token, and returns when it is mined. Without a contract, data is creation code,
+// and the address of the created contract is returned. A transaction that would
+// revert is refused with its reason.
+func (c *Chain) SendFromFaucet(ctx context.Context, contract string, data []byte) (txHash, created string, err error) {
 	var to *common.Address
 	if contract != "" {
 		a := common.HexToAddress(contract)
 		to = &a
 	}
-	args := callArgs{From: c.owner(), To: to, Input: data}
+	args := callArgs{From: c.faucetAccount(), To: to, Input: data}
 	res, err := c.call(ctx, args, faucetGas, blockRef{})
 	if err != nil {
 		return "", "", err
@@ -64,7 +65,7 @@ func (c *Chain) Act(ctx context.Context, contract string, data []byte) (txHash, 
 	if res.Err != nil {
 		return "", "", revertError(res)
 	}
-	tx, err := c.pay(ctx, to, new(big.Int), data)
+	tx, err := c.sendFaucetTx(ctx, to, new(big.Int), data)
 	if err != nil {
 		return "", "", err
 	}
@@ -82,36 +83,36 @@ func (c *Chain) Act(ctx context.Context, contract string, data []byte) (txHash, 
 	return tx.Hash().Hex(), created, nil
 }
 
-// Blacklist bars a wallet from the token, or lets it in again.
+// Blacklist adds a wallet to the token's blacklist, or removes it.
 func (c *Chain) Blacklist(ctx context.Context, wallet string, barred bool) error {
 	signature := "unBlacklist(address)"
 	if barred {
 		signature = "blacklist(address)"
 	}
-	if _, _, err := c.Act(ctx, USDC, encodeCall(signature, common.HexToAddress(wallet).Bytes())); err != nil {
+	if _, _, err := c.SendFromFaucet(ctx, USDC, encodeCall(signature, common.HexToAddress(wallet).Bytes())); err != nil {
 		return fmt.Errorf("%s %s: %w", signature, wallet, err)
 	}
 	return nil
 }
 
-func (c *Chain) owner() common.Address { return crypto.PubkeyToAddress(c.key.PublicKey) }
+func (c *Chain) faucetAccount() common.Address { return crypto.PubkeyToAddress(c.key.PublicKey) }
 
-// pay signs and sends a transaction of the faucet's. It does not wait for the
-// block: a pause may be on.
-func (c *Chain) pay(ctx context.Context, to *common.Address, value *big.Int, data []byte) (*types.Transaction, error) {
-	c.paying.Lock()
-	tx, p, err := c.payNext(to, value, data)
-	c.paying.Unlock()
+// sendFaucetTx signs and sends a transaction of the faucet. It does not wait for the block,
+// since block production may be paused.
+func (c *Chain) sendFaucetTx(ctx context.Context, to *common.Address, value *big.Int, data []byte) (*types.Transaction, error) {
+	c.nonceMu.Lock()
+	tx, p, err := c.sendNext(to, value, data)
+	c.nonceMu.Unlock()
 	if err != nil {
 		return nil, err
 	}
-	return tx, c.seen(ctx, tx, p)
+	return tx, c.waitRound(ctx, tx, p)
 }
 
-func (c *Chain) payNext(to *common.Address, value *big.Int, data []byte) (*types.Transaction, *pass, error) {
+func (c *Chain) sendNext(to *common.Address, value *big.Int, data []byte) (*types.Transaction, *miningRound, error) {
 	tx, err := types.SignNewTx(c.key, signer, &types.DynamicFeeTx{
 		ChainID:   rules.ChainID,
-		Nonce:     c.nextNonce(c.owner()),
+		Nonce:     c.nextNonce(c.faucetAccount()),
 		GasTipCap: tip,
 		GasFeeCap: new(big.Int).Add(baseFee, tip),
 		Gas:       faucetGas,
@@ -122,16 +123,16 @@ func (c *Chain) payNext(to *common.Address, value *big.Int, data []byte) (*types
 	if err != nil {
 		return nil, nil, fmt.Errorf("sign the faucet's transaction: %w", err)
 	}
-	p, err := c.admit(tx, c.owner())
+	p, err := c.admit(tx, c.faucetAccount())
 	return tx, p, err
 }
 
-// nextNonce returns the nonce after all that from has mined and waiting.
+// nextNonce returns the nonce after all mined and pending transactions of from.
 func (c *Chain) nextNonce(from common.Address) uint64 {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	c.waiting.Lock()
-	defer c.waiting.Unlock()
+	c.poolMu.Lock()
+	defer c.poolMu.Unlock()
 	mined := accountOf(c.state, from).Nonce
 	return mined + uint64(len(c.pool.next(from, mined)))
 }
@@ -154,7 +155,7 @@ func (c *Chain) usdcOf(ctx context.Context, a common.Address) (int64, error) {
 	}
 	balance := new(big.Int).SetBytes(res.ReturnData)
 	if !balance.IsInt64() {
-		return 0, errors.New("the balance is beyond all play money")
+		return 0, errors.New("the balance does not fit into 64 bits")
 	}
 	return balance.Int64(), nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 )
 
-// The bounds of one question for logs or fees.
+// Limits of one request for logs or fees.
 const (
 	maxLogBlocks = 10_000
 	maxLogs      = 10_000
@@ -20,7 +20,7 @@ const (
 	maxFeeBlocks = 1_024
 )
 
-// A logFilter says which logs are wanted.
+// A logFilter selects logs.
 type logFilter struct {
 	FromBlock *blockRef             `json:"fromBlock"`
 	ToBlock   *blockRef             `json:"toBlock"`
@@ -69,7 +69,7 @@ func (f logFilter) matches(l *types.Log) bool {
 	return true
 }
 
-// maybe says whether a block with this bloom can hold a log that is wanted.
+// maybe reports whether a block with this bloom may have a matching log.
 func (f logFilter) maybe(bloom types.Bloom) bool {
 	in := func(b []byte) bool { return bloom.Test(b) }
 	if len(f.Address) > 0 && !slices.ContainsFunc(f.Address, func(a common.Address) bool { return in(a[:]) }) {
@@ -125,9 +125,9 @@ func (f logFilter) logsOf(b *block) (found []*types.Log) {
 	return found
 }
 
-// filtered returns the numbers of the blocks that f speaks of, the last one
-// excluded. A range may begin or end above the head: watchers ask for what is
-// yet to come.
+// filtered returns the numbers of the blocks in the range of f, the last one
+// excluded. A range may begin or end above the head: clients also poll for future
+// blocks.
 func (h *history) filtered(f logFilter) (from, to uint64, err error) {
 	if f.BlockHash != nil {
 		if f.FromBlock != nil || f.ToBlock != nil {
@@ -150,7 +150,7 @@ func (h *history) filtered(f logFilter) (from, to uint64, err error) {
 	return from, to, nil
 }
 
-// bound returns the number that r means as the end of a range.
+// bound returns the block number that r means as the end of a range.
 func (h *history) bound(r *blockRef) uint64 {
 	if r == nil {
 		return h.height()
@@ -164,7 +164,7 @@ func (h *history) bound(r *blockRef) uint64 {
 	return h.height()
 }
 
-// feeHistory tells of constant fees and of how full the blocks were.
+// feeHistory returns the constant fees and the gas used by the blocks.
 func feeHistory(c *Chain, _ context.Context, p rpcParams) (any, error) {
 	var count feeCount
 	var newest blockRef
@@ -201,7 +201,7 @@ func feeHistory(c *Chain, _ context.Context, p rpcParams) (any, error) {
 	return o, nil
 }
 
-// A feeCount is a number that some clients write in hex and others plainly.
+// A feeCount is a number that some clients encode as hex and others as decimal.
 type feeCount uint64
 
 func (n *feeCount) UnmarshalJSON(b []byte) error {

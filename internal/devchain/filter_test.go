@@ -11,15 +11,15 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 )
 
-func TestLogsAreFoundByAnyMark(t *testing.T) {
+func TestLogFilters(t *testing.T) {
 	b := open(t)
-	shop, other := newWallet(t), newWallet(t)
-	payer := b.rich(t, 100)
+	payee, other := newWallet(t), newWallet(t)
+	payer := b.fundedWallet(t, 100)
 	for i := range 3 {
-		b.send(t, payer, &usdc, pack(t, b.token, "transfer", shop.addr, big.NewInt(int64(i+1))))
+		b.send(t, payer, &usdc, pack(t, b.token, "transfer", payee.addr, big.NewInt(int64(i+1))))
 	}
 	last := b.send(t, payer, &usdc, pack(t, b.token, "transfer", other.addr, big.NewInt(9)))
-	moved, to := b.token.Events["Transfer"].ID, common.BytesToHash(shop.addr[:])
+	moved, to := b.token.Events["Transfer"].ID, common.BytesToHash(payee.addr[:])
 	first := last.BlockNumber - 3
 	for name, c := range map[string]struct {
 		filter map[string]any
@@ -52,7 +52,7 @@ func TestLogsAreFoundByAnyMark(t *testing.T) {
 
 func TestFeeHistory(t *testing.T) {
 	b := open(t)
-	w := b.rich(t, 1)
+	w := b.fundedWallet(t, 1)
 	b.send(t, w, &w.addr, nil)
 	for _, count := range []any{"0x2", 2} {
 		var h struct {

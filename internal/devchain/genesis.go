@@ -15,11 +15,11 @@ import (
 	"deed.example/deed/internal/secretfile"
 )
 
-// faucetETH is what the faucet has to give: a billion play ETH, in wei.
+// faucetETH is the initial balance of the faucet: a billion play ETH, in wei.
 var faucetETH = new(uint256.Int).Mul(uint256.NewInt(1e9), uint256.NewInt(1e18))
 
-// writeGenesis makes the first block. Like any other it goes through the log,
-// so a chain keeps the contracts it began with.
+// writeGenesis creates the genesis block. Like any other it goes through the log,
+// so a chain keeps the contracts it was created with.
 func (c *Chain) writeGenesis() error {
 	b := newBlockDraft(c.state, headerAfter(nil, c.now()), c.history.hashOf)
 	owner := crypto.PubkeyToAddress(c.key.PublicKey)
@@ -31,12 +31,12 @@ func (c *Chain) writeGenesis() error {
 	}
 	b.draft.SetState(common.HexToAddress(USDC), common.Hash{}, common.BytesToHash(owner[:])) // slot 0 is the owner
 	if err := c.write(b); err != nil {
-		return fmt.Errorf("write the first block: %w", err)
+		return fmt.Errorf("write the genesis block: %w", err)
 	}
 	return nil
 }
 
-// loadKey reads the faucet's key, or makes it for a new chain.
+// loadKey reads the faucet's key, or generates it for a new chain.
 func loadKey(path string, fresh bool) (*ecdsa.PrivateKey, error) {
 	raw, err := secretfile.Read(path)
 	if errors.Is(err, fs.ErrNotExist) && fresh {
@@ -47,16 +47,16 @@ func loadKey(path string, fresh bool) (*ecdsa.PrivateKey, error) {
 	}
 	key, err := crypto.HexToECDSA(strings.TrimSpace(string(raw)))
 	if err != nil {
-		return nil, fmt.Errorf("%s holds no private key in hex", path) // not a word of what it holds
+		return nil, fmt.Errorf("%s holds no private key in hex", path) // without its content
 	}
 	return key, nil
 }
 
-// newKey returns a new key as its file has it.
+// newKey returns a new key in its file format.
 func newKey() ([]byte, error) {
 	key, err := crypto.GenerateKey()
 	if err != nil {
-		return nil, fmt.Errorf("make a key: %w", err)
+		return nil, fmt.Errorf("generate a key: %w", err)
 	}
 	return []byte(common.Bytes2Hex(crypto.FromECDSA(key))), nil
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 )
 
-// A history knows the blocks by number, hash and transaction. Of old blocks it
-// keeps their place in the log; the last ones it has whole, with what takes
-// them back.
+// A history finds blocks by number, hash and transaction. For old blocks it has
+// only their position in the log; recent ones are in memory, with their undo
+// changes.
 type history struct {
 	log    *blockLog
 	blocks []entry // by number
@@ -21,11 +21,11 @@ type history struct {
 type entry struct {
 	hash   common.Hash
 	at     span
-	recent *recent // nil in old blocks
+	recent *recent // nil for old blocks
 }
 
 type recent struct {
-	block atomic.Pointer[block] // nil until somebody asks for it
+	block atomic.Pointer[block] // nil until it is requested
 	undo  changes
 }
 
@@ -35,14 +35,14 @@ func newRecent(b *block, undo changes) *recent {
 	return r
 }
 
-// A place is where a transaction stands.
+// A place is the position of a transaction.
 type place struct {
 	number uint64
 	index  int
 }
 
-// keptBlocks is how many blocks are kept whole: so many can be taken back, and
-// so far behind the head one can ask about the state.
+// keptBlocks is the number of recent blocks in memory: this many can be rewound,
+// and have their state available.
 const keptBlocks = 256
 
 func newHistory() *history {
@@ -52,7 +52,7 @@ func newHistory() *history {
 // height returns the number of the newest block.
 func (h *history) height() uint64 { return uint64(len(h.blocks)) - 1 }
 
-// hashOf returns the hash of a block, or zero if there is none.
+// hashOf returns the hash of a block, or zero if it does not exist.
 func (h *history) hashOf(number uint64) common.Hash {
 	if number >= uint64(len(h.blocks)) {
 		return common.Hash{}
@@ -60,7 +60,7 @@ func (h *history) hashOf(number uint64) common.Hash {
 	return h.blocks[number].hash
 }
 
-// push puts a block on top.
+// push adds a block.
 func (h *history) push(hash common.Hash, txs []common.Hash, at span, r *recent) {
 	h.blocks = append(h.blocks, entry{hash, at, r})
 	h.hashes[hash] = h.height()
@@ -72,7 +72,7 @@ func (h *history) push(hash common.Hash, txs []common.Hash, at span, r *recent) 
 	}
 }
 
-// pop takes the newest block away.
+// pop removes the newest block.
 func (h *history) pop(b *block) {
 	h.blocks = h.blocks[:len(h.blocks)-1]
 	delete(h.hashes, b.hash)
@@ -81,7 +81,7 @@ func (h *history) pop(b *block) {
 	}
 }
 
-// block returns the block with a number that there is.
+// block returns the block with an existing number.
 func (h *history) block(number uint64) (*block, error) {
 	e := h.blocks[number]
 	if e.recent != nil {
@@ -107,8 +107,8 @@ func (h *history) block(number uint64) (*block, error) {
 	return b, nil
 }
 
-// find returns the number of the block that at names. What is mined here is
-// final, unless a test rewinds, so safe and finalized are the newest.
+// find returns the number of the block that at refers to. Mined blocks are final,
+// unless a test rewinds, so safe and finalized are the newest.
 func (h *history) find(at blockRef) (number uint64, ok bool) {
 	switch at.tag {
 	case "earliest":
@@ -122,7 +122,7 @@ func (h *history) find(at blockRef) (number uint64, ok bool) {
 	return h.height(), true
 }
 
-// blockAt returns the block that at names, or nil.
+// blockAt returns the block that at refers to, or nil.
 func (h *history) blockAt(at blockRef) (*block, error) {
 	number, ok := h.find(at)
 	if !ok {
@@ -131,7 +131,7 @@ func (h *history) blockAt(at blockRef) (*block, error) {
 	return h.block(number)
 }
 
-// A minedTx is a transaction and the block it stands in.
+// A minedTx is a transaction and its block.
 type minedTx struct {
 	block *block
 	index int
@@ -151,13 +151,13 @@ func (h *history) transaction(hash common.Hash) (m minedTx, ok bool, err error) 
 	return minedTx{b, at.index}, err == nil, err
 }
 
-// undos returns what takes the blocks above number back, from the newest on.
+// undos returns the undo changes of the blocks above number, newest first.
 func (h *history) undos(number uint64) ([]changes, error) {
 	var all []changes
 	for n := h.height(); n > number; n-- {
 		r := h.blocks[n].recent
 		if r == nil {
-			return nil, fmt.Errorf("the state of block %d is not kept", number)
+			return nil, fmt.Errorf("the state of block %d is no longer available", number)
 		}
 		all = append(all, r.undo)
 	}

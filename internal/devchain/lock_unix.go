@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// lockFile takes the lock at path until the file is closed or the process ends,
-// however it ends: two writers would tear the block log.
+// lockFile holds the lock at path until the file is closed or the process ends for
+// any reason: two writers would corrupt the block log.
 func lockFile(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

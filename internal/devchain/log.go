@@ -13,21 +13,20 @@ import (
 	"slices"
 )
 
-// A blockLog is the file the chain lives in: one record for each block, in
-// order, each with its length and checksum. A record is on the disk before
-// anybody hears of its block.
+// A blockLog is the file of the chain: one record for each block, in order, each
+// with its length and checksum. A record is on disk before its block is visible.
 //
 //	"deedlog1" | length crc payload | length crc payload | …
 //
-// Only the last record can be torn by a crash, and nobody was told of it: it is
-// dropped. A broken record with others behind it is damage of another kind, and
-// the chain refuses to open rather than forget payments.
+// Only the last record can be torn by a crash, before its block was visible: it is
+// dropped. A corrupt record with others behind it is damage of another kind, and
+// the chain refuses to open rather than lose payments.
 type blockLog struct {
 	file *os.File
-	end  int64 // of the last good record
+	end  int64 // of the last valid record
 }
 
-// A span is where the payload of a record lies.
+// A span is the position of a record's payload.
 type span struct{ start, end int64 }
 
 const (
@@ -37,8 +36,8 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// openLog opens the log at path, makes it if there is none, and hands every
-// record to read, beginning with the one at from; zero is the first.
+// openLog opens the log at path, creates it if there is none, and calls read for
+// every record from the offset from; zero is the first.
 func openLog(path string, from int64, read func(payload []byte, at span) error) (*blockLog, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -58,14 +57,14 @@ func (l *blockLog) load(from int64, read func([]byte, span) error) error {
 		return err
 	}
 	if from > info.Size() {
-		return fmt.Errorf("it has %d bytes, fewer than its snapshot has seen", info.Size())
+		return fmt.Errorf("it has %d bytes, fewer than its snapshot covers", info.Size())
 	}
-	if info.Size() < int64(len(logMagic)) { // new, or torn while it was made
+	if info.Size() < int64(len(logMagic)) { // new, or torn during creation
 		return l.create()
 	}
 	magic := make([]byte, len(logMagic))
 	if _, err := l.file.ReadAt(magic, 0); err != nil || string(magic) != logMagic {
-		return errors.New("this is no block log of ours")
+		return errors.New("it is not a block log of this program")
 	}
 	from = max(from, int64(len(logMagic)))
 	section := io.NewSectionReader(l.file, from, info.Size()-from)
@@ -75,22 +74,21 @@ func (l *blockLog) load(from int64, read func([]byte, span) error) error {
 	if l.end == info.Size() {
 		return nil
 	}
-	return l.cut(l.end)
+	return l.truncate(l.end)
 }
 
 func (l *blockLog) create() error {
 	if _, err := l.file.WriteAt([]byte(logMagic), 0); err != nil {
 		return err
 	}
-	if err := l.cut(int64(len(logMagic))); err != nil {
+	if err := l.truncate(int64(len(logMagic))); err != nil {
 		return err
 	}
 	return syncDir(filepath.Dir(l.file.Name()))
 }
 
-// readRecords reads the records that lie between two places of a log and
-// returns the end of the last good one. The payloads that it hands out share
-// one buffer.
+// readRecords reads the records between two offsets of a log and returns the end of
+// the last valid one. The payloads that are passed to read share one buffer.
 func readRecords(r io.Reader, end, size int64, read func([]byte, span) error) (int64, error) {
 	in := bufio.NewReaderSize(r, 1<<20)
 	var head [recordHead]byte
@@ -102,7 +100,7 @@ func readRecords(r io.Reader, end, size int64, read func([]byte, span) error) (i
 		length := int64(binary.BigEndian.Uint32(head[:4]))
 		left := size - end - recordHead - length
 		if left < 0 || length == 0 {
-			break // torn, or space that was never written
+			break // torn, or allocated but never written
 		}
 		payload = slices.Grow(payload[:0], int(length))[:length]
 		if _, err := io.ReadFull(in, payload); err != nil {
@@ -123,8 +121,8 @@ func readRecords(r io.Reader, end, size int64, read func([]byte, span) error) (i
 	return end, nil
 }
 
-// append writes one record and returns, when it is on the disk, where it lies.
-// After a failure the next append writes over what the failed one left.
+// append writes one record and, once it is on disk, returns its position. After a
+// failure the next append overwrites the partial record.
 func (l *blockLog) append(payload []byte) (span, error) {
 	var b bytes.Buffer
 	b.Grow(recordHead + len(payload))
@@ -142,15 +140,15 @@ func (l *blockLog) append(payload []byte) (span, error) {
 	return at, nil
 }
 
-// read returns the payload that lies at a place append or openLog has told.
+// read returns the payload at a position returned by append or openLog.
 func (l *blockLog) read(at span) ([]byte, error) {
 	payload := make([]byte, at.end-at.start)
 	_, err := l.file.ReadAt(payload, at.start)
 	return payload, err
 }
 
-// cut forgets what lies behind end, for good.
-func (l *blockLog) cut(end int64) error {
+// truncate removes everything after end permanently.
+func (l *blockLog) truncate(end int64) error {
 	if err := l.file.Truncate(end); err != nil {
 		return err
 	}
@@ -163,7 +161,7 @@ func (l *blockLog) cut(end int64) error {
 
 func (l *blockLog) close() error { return l.file.Close() }
 
-// syncDir puts the names in a folder on the disk.
+// syncDir syncs a directory to disk.
 func syncDir(path string) error {
 	dir, err := os.Open(path)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 )
 
-// write makes a log with the given records and returns its bytes.
+// write creates a log with the given records and returns its bytes.
 func write(t testing.TB, records ...string) (path string, content []byte) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "blocks.log")
@@ -72,7 +72,7 @@ func TestTornTailIsDropped(t *testing.T) {
 	}
 }
 
-func TestLogMadeHalfIsMadeAnew(t *testing.T) {
+func TestIncompleteLogIsRecreated(t *testing.T) {
 	for size := range len(logMagic) {
 		path := filepath.Join(t.TempDir(), "half.log")
 		if err := os.WriteFile(path, []byte(logMagic[:size]), 0o600); err != nil {
@@ -84,7 +84,7 @@ func TestLogMadeHalfIsMadeAnew(t *testing.T) {
 	}
 }
 
-func TestDamageIsNotATornTail(t *testing.T) {
+func TestDamagedLogIsRefused(t *testing.T) {
 	path, content := write(t, "first", "second", "third")
 	content[len(logMagic)+recordHead] ^= 1 // in "first"
 	if err := os.WriteFile(path, content, 0o600); err != nil {
@@ -104,8 +104,8 @@ func TestDamageIsNotATornTail(t *testing.T) {
 	}
 }
 
-// A disk that fails makes the transaction fail, and no trace of it stays; when
-// the disk is well again, so is the chain.
+// A disk error makes the transaction fail without any effect; once the disk works
+// again, so does the chain.
 func TestFailedWriteMinesNothing(t *testing.T) {
 	c, err := Open(Config{Dir: t.TempDir(), Now: time.Now})
 	if err != nil {
@@ -120,24 +120,24 @@ func TestFailedWriteMinesNothing(t *testing.T) {
 	defer readOnly.Close() // opened for reading only
 	to := common.Address{7}
 
-	c.making.Lock()
+	c.blockMu.Lock()
 	c.history.log.file = readOnly
-	c.making.Unlock()
-	if _, err := c.pay(t.Context(), &to, big.NewInt(5), nil); err == nil {
-		t.Error("a block that could not be written was reported as made")
+	c.blockMu.Unlock()
+	if _, err := c.sendFaucetTx(t.Context(), &to, big.NewInt(5), nil); err == nil {
+		t.Error("a block that could not be written was reported as mined")
 	}
-	if c.ethOf(to).Sign() != 0 || c.head.number() != 0 || c.nextNonce(c.owner()) != 0 {
-		t.Error("a block that could not be written left something behind")
+	if c.ethOf(to).Sign() != 0 || c.head.number() != 0 || c.nextNonce(c.faucetAccount()) != 0 {
+		t.Error("a block that could not be written changed the state")
 	}
 
-	c.making.Lock()
+	c.blockMu.Lock()
 	c.history.log.file = good
-	c.making.Unlock()
-	if _, err := c.pay(t.Context(), &to, big.NewInt(5), nil); err != nil {
+	c.blockMu.Unlock()
+	if _, err := c.sendFaucetTx(t.Context(), &to, big.NewInt(5), nil); err != nil {
 		t.Fatal(err)
 	}
 	if c.ethOf(to).Int64() != 5 || c.head.number() != 1 {
-		t.Error("the chain did not go on")
+		t.Error("the chain did not recover")
 	}
 }
 
@@ -173,11 +173,11 @@ func FuzzDecodeRecord(f *testing.F) {
 		f.Fatal(err)
 	}
 	from := crypto.PubkeyToAddress(key.PublicKey)
-	rich := newState()
-	rich.apply(changes{Accounts: []accountChange{{from, &account{Balance: *faucetETH}}}})
+	fundedWallet := newState()
+	fundedWallet.apply(changes{Accounts: []accountChange{{from, &account{Balance: *faucetETH}}}})
 	h := headerAfter(nil, time.Unix(1_800_000_000, 0))
 	h.MixDigest = common.Hash{} // the same seed each time
-	draft := newBlockDraft(rich, h, func(uint64) common.Hash { return common.Hash{} })
+	draft := newBlockDraft(fundedWallet, h, func(uint64) common.Hash { return common.Hash{} })
 	tx, err := types.SignNewTx(key, signer, &types.LegacyTx{Gas: 100_000, GasPrice: big.NewInt(1e9), Data: []byte{0x60, 1, 0x60, 1, 0x55, 0x60, 0, 0x60, 0, 0xa0}})
 	if err != nil {
 		f.Fatal(err)

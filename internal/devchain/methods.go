@@ -11,7 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 )
 
-// A method answers one call. Its parameters stand in an array.
+// A method handles one call. Its parameters are positional.
 type method func(c *Chain, ctx context.Context, p rpcParams) (any, error)
 
 var methods = map[string]method{
@@ -52,15 +52,15 @@ func constant(v any) method {
 // rpcParams are the parameters of a call, still encoded.
 type rpcParams []json.RawMessage
 
-// read decodes the parameters into args. All after the first least ones may be
-// left out or null, and keep what they were.
-func (p rpcParams) read(least int, args ...any) error {
+// read decodes the parameters into args. Those after the first required ones may be
+// omitted or null, and keep their values.
+func (p rpcParams) read(required int, args ...any) error {
 	if len(p) > len(args) {
 		return invalidParams("too many arguments, want at most %d", len(args))
 	}
 	for i, arg := range args {
 		if i >= len(p) || string(p[i]) == "null" {
-			if i < least {
+			if i < required {
 				return invalidParams("missing value for required argument %d", i)
 			}
 			continue
@@ -128,7 +128,8 @@ func blockTransactionCount(c *Chain, _ context.Context, p rpcParams) (any, error
 	return hexutil.Uint(len(b.txs)), nil
 }
 
-// accountAt reads an address and a block, and looks the account up.
+// accountAt reads an address and a block from the parameters, and looks up the
+// account.
 func (c *Chain) accountAt(p rpcParams) (account, error) {
 	var a common.Address
 	var at blockRef
@@ -174,9 +175,9 @@ func storageAt(c *Chain, _ context.Context, p rpcParams) (any, error) {
 	if err := p.read(2, &a, &key, &at); err != nil {
 		return nil, err
 	}
-	n, ok := new(big.Int).SetString(key, 0) // clients write numbers and whole words
+	n, ok := new(big.Int).SetString(key, 0) // clients send numbers and whole words
 	if !ok || n.Sign() < 0 || n.BitLen() > 256 {
-		return nil, invalidParams("invalid argument 1: %q is no storage key", key)
+		return nil, invalidParams("invalid argument 1: %q is not a storage key", key)
 	}
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -239,8 +240,8 @@ func transactionByHash(c *Chain, _ context.Context, p rpcParams) (any, error) {
 	if ok {
 		return minedJSON(m), nil
 	}
-	c.waiting.Lock()
-	defer c.waiting.Unlock()
+	c.poolMu.Lock()
+	defer c.poolMu.Unlock()
 	if tx := c.pool.hashes[hash]; tx != nil {
 		return waitingJSON(tx), nil
 	}

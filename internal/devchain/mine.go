@@ -13,19 +13,20 @@ import (
 
 var errClosed = errors.New("the chain is closed")
 
-// A pass is one look of the maker at the pool. Who put a transaction there
-// before the look waits for its end, and then knows: mined, refused, or left
-// waiting for a lower nonce, a better price or the end of a pause.
-type pass struct {
+// A miningRound is one pass of the block producer over the pool. The sender of a
+// transaction that was in the pool before waits for its end, and then knows the
+// outcome: mined, refused, or still pending because of a lower nonce, a low price
+// or a pause.
+type miningRound struct {
 	done    chan struct{}
-	refused map[common.Hash]error // read it after done
+	refused map[common.Hash]error // valid after done is closed
 }
 
-func newPass() *pass {
-	return &pass{done: make(chan struct{}), refused: map[common.Hash]error{}}
+func newMiningRound() *miningRound {
+	return &miningRound{done: make(chan struct{}), refused: map[common.Hash]error{}}
 }
 
-// send puts a transaction into the pool and waits for the pass that sees it.
+// send adds a transaction to the pool and waits for the round that processes it.
 func (c *Chain) send(ctx context.Context, tx *types.Transaction) error {
 	c.mu.RLock()
 	head := c.head.header
@@ -41,11 +42,12 @@ func (c *Chain) send(ctx context.Context, tx *types.Transaction) error {
 	if err != nil {
 		return err
 	}
-	return c.seen(ctx, tx, p)
+	return c.waitRound(ctx, tx, p)
 }
 
-// seen waits for the end of the pass that sees tx, and returns its refusal.
-func (c *Chain) seen(ctx context.Context, tx *types.Transaction, p *pass) error {
+// waitRound waits for the end of the round that processes tx, and returns its
+// error.
+func (c *Chain) waitRound(ctx context.Context, tx *types.Transaction, p *miningRound) error {
 	select {
 	case <-p.done:
 		return p.refused[tx.Hash()]
@@ -56,69 +58,70 @@ func (c *Chain) seen(ctx context.Context, tx *types.Transaction, p *pass) error 
 	}
 }
 
-func (c *Chain) admit(tx *types.Transaction, from common.Address) (*pass, error) {
+func (c *Chain) admit(tx *types.Transaction, from common.Address) (*miningRound, error) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	c.waiting.Lock()
-	defer c.waiting.Unlock()
+	c.poolMu.Lock()
+	defer c.poolMu.Unlock()
 	if err := c.pool.add(tx, from, accountOf(c.state, from)); err != nil {
 		return nil, err
 	}
-	c.wakeMaker()
-	return c.pass, nil
+	c.wakeProducer()
+	return c.nextRound, nil
 }
 
-func (c *Chain) wakeMaker() {
+func (c *Chain) wakeProducer() {
 	select {
 	case c.wake <- struct{}{}:
-	default: // it will look anyway
+	default: // it was woken already
 	}
 }
 
-// makeBlocks makes a block whenever transactions wait, and one at each beat
-// that passed without.
-func (c *Chain) makeBlocks(ctx context.Context, beat time.Duration) {
+// produceBlocks produces a block whenever transactions are pending, and one after
+// each interval without any.
+func (c *Chain) produceBlocks(ctx context.Context, interval time.Duration) {
 	defer close(c.done)
 	var timer <-chan time.Time
 	for {
-		if beat > 0 {
-			timer = time.After(beat)
+		if interval > 0 {
+			timer = time.After(interval)
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-c.wake:
-			_ = c.makeBlock(ifReady) // refuse has told those who wait
+			_ = c.produceBlock(ifReady) // refuse has reported the error to the senders
 		case <-timer:
-			_ = c.makeBlock(evenEmpty) // the next beat tries again
+			_ = c.produceBlock(evenEmpty) // retried after the next interval
 		}
 		c.snapshotIfGrown()
 	}
 }
 
-// A wish says when a block is wanted.
-type wish int
+// A blockTrigger says under which conditions a block is produced.
+type blockTrigger int
 
 const (
-	ifReady    wish = iota // when there are transactions for it
-	evenEmpty              // also without
-	evenPaused             // also without, and during a pause
+	ifReady    blockTrigger = iota // only with transactions
+	evenEmpty                      // also without transactions
+	evenPaused                     // also without transactions, and while paused
 )
 
-// makeBlock makes a block of what is ready, if it is wanted.
-func (c *Chain) makeBlock(w wish) error {
-	c.making.Lock()
-	defer c.making.Unlock()
-	p, ready, paused := c.beginPass()
+// produceBlock produces a block of the pending transactions, if the trigger
+// permits.
+func (c *Chain) produceBlock(trigger blockTrigger) error {
+	c.blockMu.Lock()
+	defer c.blockMu.Unlock()
+	p, ready, paused := c.beginRound()
 	defer close(p.done)
-	if paused && w < evenPaused {
+	if paused && trigger < evenPaused {
 		return nil
 	}
 	b := newBlockDraft(c.state, headerAfter(c.head, c.now()), c.history.hashOf)
 	if full := b.fill(ready); full {
-		defer c.wakeMaker()
+		defer c.wakeProducer()
 	}
-	if len(b.txs) == 0 && w < evenEmpty {
+	if len(b.txs) == 0 && trigger < evenEmpty {
 		return nil
 	}
 	if err := c.write(b); err != nil {
@@ -129,17 +132,17 @@ func (c *Chain) makeBlock(w wish) error {
 	return nil
 }
 
-// beginPass takes the next pass and what it finds.
-func (c *Chain) beginPass() (p *pass, ready [][]*types.Transaction, paused bool) {
-	c.waiting.Lock()
-	defer c.waiting.Unlock()
-	p, c.pass = c.pass, newPass()
+// beginRound starts the next round and returns the transactions it can execute.
+func (c *Chain) beginRound() (p *miningRound, ready [][]*types.Transaction, paused bool) {
+	c.poolMu.Lock()
+	defer c.poolMu.Unlock()
+	p, c.nextRound = c.nextRound, newMiningRound()
 	return p, c.pool.ready(c.state), c.paused
 }
 
-// fill adds transactions, sender by sender. One that cannot be executed stays
-// in the pool and holds back those behind it. It reports whether the block has
-// no room for more.
+// fill adds transactions, sender by sender. One that cannot be executed stays in
+// the pool and blocks later ones of its sender. It reports whether the block is
+// full.
 func (b *blockDraft) fill(ready [][]*types.Transaction) (full bool) {
 	for _, txs := range ready {
 		for _, tx := range txs {
@@ -155,9 +158,9 @@ func (b *blockDraft) fill(ready [][]*types.Transaction) (full bool) {
 	return false
 }
 
-// write puts the block into the log and then on top of the chain. The sync of
-// the log is the point of no return: before it nobody knows of the block, after
-// it nothing forgets it.
+// write appends the block to the log and then to the chain. The sync of the log is
+// the point of no return: before it nobody knows of the block, after it the block
+// is permanent.
 func (c *Chain) write(draft *blockDraft) error {
 	b, made, err := draft.finish()
 	if err != nil {
@@ -180,20 +183,20 @@ func (c *Chain) write(draft *blockDraft) error {
 	}
 	c.history.push(b.hash, txs, at, newRecent(b, c.state.apply(made)))
 	c.head = b
-	c.tell()
-	c.waiting.Lock()
-	defer c.waiting.Unlock()
+	c.notifyHead()
+	c.poolMu.Lock()
+	defer c.poolMu.Unlock()
 	for _, from := range b.froms {
 		c.pool.forget(from, accountOf(c.state, from).Nonce)
 	}
 	return nil
 }
 
-// refuse takes the transactions of a block that was not written out of the
-// pool, and has their senders told.
-func (c *Chain) refuse(p *pass, b *blockDraft, err error) {
-	c.waiting.Lock()
-	defer c.waiting.Unlock()
+// refuse removes the transactions of a block that could not be written from the
+// pool, and reports the error to their senders.
+func (c *Chain) refuse(p *miningRound, b *blockDraft, err error) {
+	c.poolMu.Lock()
+	defer c.poolMu.Unlock()
 	for i, tx := range b.txs {
 		c.pool.drop(tx, b.froms[i])
 		p.refused[tx.Hash()] = err
@@ -205,13 +208,13 @@ func (c *Chain) await(ctx context.Context, hash common.Hash) (minedTx, error) {
 	for {
 		c.mu.RLock()
 		m, ok, err := c.history.transaction(hash)
-		news := c.news
+		changed := c.headChanged
 		c.mu.RUnlock()
 		if ok || err != nil {
 			return m, err
 		}
 		select {
-		case <-news:
+		case <-changed:
 		case <-ctx.Done():
 			return m, fmt.Errorf("wait for transaction %s: %w", hash, ctx.Err())
 		case <-c.done:

@@ -14,9 +14,9 @@ import (
 	"deed.example/deed/internal/devchain"
 )
 
-func TestPoolSpeaksLikeAnyNode(t *testing.T) {
+func TestPoolErrorsMatchGeth(t *testing.T) {
 	b := open(t)
-	w, pauper := b.rich(t, 1), newWallet(t)
+	w, pauper := b.fundedWallet(t, 1), newWallet(t)
 	b.send(t, w, &w.addr, nil)
 	price := func(nonce uint64, gas uint64, fee int64) *types.Transaction {
 		return w.signWith(t, &types.LegacyTx{Nonce: nonce, To: &w.addr, Gas: gas, GasPrice: big.NewInt(fee)})
@@ -54,9 +54,9 @@ func TestPoolSpeaksLikeAnyNode(t *testing.T) {
 	}
 }
 
-func TestPauseHoldsAndReplaces(t *testing.T) {
+func TestPauseAndReplacement(t *testing.T) {
 	b := open(t)
-	w := b.rich(t, 1)
+	w := b.fundedWallet(t, 1)
 	b.Pause()
 	cheap := w.sign(t, 0, &w.addr, nil)
 	dear := w.signWith(t, &types.DynamicFeeTx{ChainID: big.NewInt(devchain.ChainID), To: &w.addr, Gas: 21000,
@@ -87,7 +87,7 @@ func TestPauseHoldsAndReplaces(t *testing.T) {
 	}
 	b.Resume()
 	last := w.sign(t, 2, &w.addr, nil)
-	if err := b.post(t, last); err != nil { // it waits for a pass, and passes go in order
+	if err := b.post(t, last); err != nil { // it waits for a round, and rounds are in order
 		t.Fatal(err)
 	}
 	for _, tx := range []*types.Transaction{dear, next, last} {
@@ -100,9 +100,9 @@ func TestPauseHoldsAndReplaces(t *testing.T) {
 	}
 }
 
-func TestGapAndLowFeeWait(t *testing.T) {
+func TestNonceGapAndLowFeeWait(t *testing.T) {
 	b := open(t)
-	w := b.rich(t, 1)
+	w := b.fundedWallet(t, 1)
 	later := w.sign(t, 1, &w.addr, nil)
 	low := w.signWith(t, &types.LegacyTx{Nonce: 0, To: &w.addr, Gas: 21000, GasPrice: big.NewInt(1)})
 	for _, tx := range []*types.Transaction{later, low} {
@@ -121,23 +121,23 @@ func TestGapAndLowFeeWait(t *testing.T) {
 	}
 }
 
-func TestRewindIsAReorganisation(t *testing.T) {
+func TestRewind(t *testing.T) {
 	b := open(t)
-	payer, shop := b.rich(t, 100), newWallet(t)
+	payer, payee := b.fundedWallet(t, 100), newWallet(t)
 	pay := func(n int64) receipt {
-		return b.send(t, payer, &usdc, pack(t, b.token, "transfer", shop.addr, big.NewInt(n)))
+		return b.send(t, payer, &usdc, pack(t, b.token, "transfer", payee.addr, big.NewInt(n)))
 	}
 	kept, first, second := pay(1), pay(10), pay(20)
 	dropped, err := b.Rewind(2)
 	if err != nil || len(dropped) != 2 {
 		t.Fatalf("got %d transactions, %v, want 2", len(dropped), err)
 	}
-	if got := b.usdcOf(t, shop.addr); got != 1 || b.receipt(t, first.TransactionHash) != nil || b.receipt(t, kept.TransactionHash) == nil {
-		t.Errorf("after the rewind: got %d at the shop, want 1", got)
+	if got := b.usdcOf(t, payee.addr); got != 1 || b.receipt(t, first.TransactionHash) != nil || b.receipt(t, kept.TransactionHash) == nil {
+		t.Errorf("after the rewind: got a balance of %d, want 1", got)
 	}
 	var none *struct{}
 	if b.mustRPC(t, &none, "eth_getBlockByHash", second.BlockHash, false); none != nil {
-		t.Error("a block that was taken back is still found")
+		t.Error("a block that was rewound is still found")
 	}
 	var hash common.Hash
 	b.mustRPC(t, &hash, "eth_sendRawTransaction", hexutil.Bytes(dropped[0]))
@@ -145,8 +145,8 @@ func TestRewindIsAReorganisation(t *testing.T) {
 	if hash != first.TransactionHash || again == nil || again.BlockHash == first.BlockHash || again.BlockNumber != first.BlockNumber {
 		t.Errorf("sent again: got %+v, want the same number and another block", again)
 	}
-	if got := b.usdcOf(t, shop.addr); got != 11 {
-		t.Errorf("got %d at the shop, want 11: the second transfer was dropped", got)
+	if got := b.usdcOf(t, payee.addr); got != 11 {
+		t.Errorf("got a balance of %d, want 11: the second transfer was dropped", got)
 	}
 	for _, n := range []int{0, -1, int(b.height(t)) + 1} {
 		if _, err := b.Rewind(n); err == nil {
@@ -155,7 +155,7 @@ func TestRewindIsAReorganisation(t *testing.T) {
 	}
 }
 
-func TestClockIsTheWalls(t *testing.T) {
+func TestBlockTimeIsWallClock(t *testing.T) {
 	wall := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	var mu sync.Mutex // guards wall
 	b := openAt(t, t.TempDir(), func() time.Time {
@@ -185,9 +185,9 @@ func TestClockIsTheWalls(t *testing.T) {
 	}
 }
 
-// A call sees the wall's time, though the last block may be old: it is asked
-// whether a payment would go through now.
-func TestCallsSeeTheWallClock(t *testing.T) {
+// A call sees the wall clock even if the last block is old: it checks whether a
+// payment would succeed now.
+func TestCallsUseWallClock(t *testing.T) {
 	var mu sync.Mutex // guards wall
 	wall := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	b := openAt(t, t.TempDir(), func() time.Time {
@@ -195,7 +195,7 @@ func TestCallsSeeTheWallClock(t *testing.T) {
 		defer mu.Unlock()
 		return wall
 	})
-	payer := b.rich(t, 100)
+	payer := b.fundedWallet(t, 100)
 	a := newTransfer(payer.addr, newWallet(t).addr, 1, "a minute")
 	a.before = wall.Add(time.Minute).Unix()
 	data := a.data(t, b, "transferWithAuthorization", a.sign(t, payer, transferType))
@@ -208,62 +208,62 @@ func TestCallsSeeTheWallClock(t *testing.T) {
 	b.wantRevert(t, data, "FiatTokenV2: authorization is expired")
 }
 
-func TestBeatKeepsTheClockGoing(t *testing.T) {
-	c, err := devchain.Open(devchain.Config{Dir: t.TempDir(), Now: time.Now, Beat: time.Millisecond})
+func TestBlockInterval(t *testing.T) {
+	c, err := devchain.Open(devchain.Config{Dir: t.TempDir(), Now: time.Now, BlockInterval: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close() // the test is over
-	b := &bench{Chain: c}
-	for b.height(t) < 3 { // ends with the test's own deadline if nothing beats
+	b := &env{Chain: c}
+	for b.height(t) < 3 { // ends with the test's deadline if no block is produced
 		if t.Context().Err() != nil {
-			t.Fatal("no beat")
+			t.Fatal("no block was produced")
 		}
 	}
-	w := b.rich(t, 1)
+	w := b.fundedWallet(t, 1)
 	b.Pause()
 	tx := w.sign(t, 0, &w.addr, nil)
 	if err := b.post(t, tx); err != nil {
 		t.Fatal(err)
 	}
 	at := b.height(t)
-	if err := b.Mine(); err != nil { // the only way to a block during a pause
+	if err := b.Mine(); err != nil { // the only call that produces a block during a pause
 		t.Fatal(err)
 	}
 	if got := b.height(t); got != at+1 {
-		t.Errorf("got block %d after %d, want the next: the pause was on", got, at)
+		t.Errorf("got block %d after %d, want the next: the chain was paused", got, at)
 	}
 	if b.receipt(t, tx.Hash()) == nil {
-		t.Error("what waited was not in the block that Mine made")
+		t.Error("the pending transaction was not in the block that Mine produced")
 	}
 }
 
-func TestManySendersAtOnce(t *testing.T) {
+func TestConcurrentSenders(t *testing.T) {
 	b := open(t)
-	shop := newWallet(t)
+	payee := newWallet(t)
 	payers := make([]wallet, 16)
 	for i := range payers {
-		payers[i] = b.rich(t, 1000)
+		payers[i] = b.fundedWallet(t, 1000)
 	}
 	var wg sync.WaitGroup
 	for _, payer := range payers {
 		wg.Go(func() {
 			for n := range uint64(8) {
-				if err := b.post(t, payer.sign(t, n, &usdc, pack(t, b.token, "transfer", shop.addr, big.NewInt(1)))); err != nil {
+				if err := b.post(t, payer.sign(t, n, &usdc, pack(t, b.token, "transfer", payee.addr, big.NewInt(1)))); err != nil {
 					t.Error(err)
 				}
 			}
 		})
 	}
 	wg.Wait()
-	if got := b.usdcOf(t, shop.addr); got != 16*8 {
-		t.Errorf("got %d at the shop, want %d", got, 16*8)
+	if got := b.usdcOf(t, payee.addr); got != 16*8 {
+		t.Errorf("got a balance of %d, want %d", got, 16*8)
 	}
-	b.wantReceiptsAddUp(t)
+	b.checkReceipts(t)
 }
 
-// wantReceiptsAddUp reads all blocks and checks that they and their receipts agree.
-func (b *bench) wantReceiptsAddUp(t *testing.T) {
+// checkReceipts reads all blocks and checks that they are consistent with their receipts.
+func (b *env) checkReceipts(t *testing.T) {
 	t.Helper()
 	parent := common.Hash{}
 	for n := range b.height(t) + 1 {
@@ -282,7 +282,7 @@ func (b *bench) wantReceiptsAddUp(t *testing.T) {
 		for i, r := range receipts {
 			gas += r.GasUsed
 			if r.CumulativeGasUsed != gas || r.TransactionHash != blk.Transactions[i] || int(r.TransactionIndex) != i {
-				t.Errorf("block %d, receipt %d does not fit: %+v", n, i, r)
+				t.Errorf("block %d, receipt %d is inconsistent: %+v", n, i, r)
 			}
 			for _, l := range r.Logs {
 				if l.Index != index || l.BlockNumber != n {
@@ -296,7 +296,7 @@ func (b *bench) wantReceiptsAddUp(t *testing.T) {
 			}
 		}
 		if blk.ParentHash != parent || blk.GasUsed != gas || blk.LogsBloom != bloom || len(receipts) != len(blk.Transactions) {
-			t.Errorf("block %d does not fit its receipts or its parent", n)
+			t.Errorf("block %d is inconsistent with its receipts or its parent", n)
 		}
 		parent = blk.Hash
 	}

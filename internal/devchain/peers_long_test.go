@@ -13,7 +13,7 @@ import (
 	"deed.example/deed/internal/npmtest"
 )
 
-// peers is the folder of the clients and of the other chain.
+// peers is the directory of the clients and of anvil.
 const peers = "testdata/peers"
 
 func TestClients(t *testing.T) {
@@ -25,8 +25,8 @@ func TestClients(t *testing.T) {
 	for _, script := range []string{"viem.mjs", "ethers.mjs"} {
 		t.Run(script, func(t *testing.T) {
 			b := open(t)
-			w := b.rich(t, 1_000_000)
-			b.send(t, w, &w.addr, nil) // nonce 0 is taken: the scripts ask for it in vain
+			w := b.fundedWallet(t, 1_000_000)
+			b.send(t, w, &w.addr, nil) // nonce 0 is used, so the scripts' transactions with it fail
 			server := httptest.NewServer(b.Handler())
 			defer server.Close()
 			t.Log(npmtest.Run(t, peers, "node", script, server.URL, "0x"+hex.EncodeToString(crypto.FromECDSA(w.key)), contracts))

@@ -12,21 +12,20 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 )
 
-// A pool holds the transactions that wait for a block. It admits what
-// go-ethereum's pool admits and refuses in the same words, for clients read
-// them. It is not written down: after a crash, clients send again, as they
-// must to any node.
+// A pool holds the pending transactions. It admits what go-ethereum's pool admits
+// and refuses with the same messages, since clients parse them. It is not
+// persistent: after a crash, clients send again, as with any node.
 type pool struct {
-	senders []common.Address // in the order of their first waiting transaction
+	senders []common.Address // in the order of their first pending transaction
 	waiting map[common.Address]map[uint64]*types.Transaction
 	hashes  map[common.Hash]*types.Transaction
 }
 
 const (
 	poolSize     = 16_384     // transactions
-	perSender    = 2_048      // of them
+	perSender    = 2_048      // of them, of one sender
 	txSize       = 128 * 1024 // bytes
-	priceBumpPct = 10         // what a replacement must offer more
+	priceBumpPct = 10         // minimum fee increase of a replacement
 )
 
 func newPool() *pool {
@@ -36,8 +35,8 @@ func newPool() *pool {
 	}
 }
 
-// checkAlone looks at a transaction without regard to any state. It recovers
-// the sender, which is slow and needs no lock.
+// checkAlone checks a transaction independently of any state. It recovers the
+// sender, which is slow and needs no lock.
 func checkAlone(tx *types.Transaction, head *types.Header) error {
 	if !tx.Protected() {
 		return errors.New("only replay-protected (EIP-155) transactions allowed over RPC")
@@ -51,7 +50,7 @@ func checkAlone(tx *types.Transaction, head *types.Header) error {
 	})
 }
 
-// add takes a transaction in, given its sender's account.
+// add adds a transaction, given its sender's account.
 func (p *pool) add(tx *types.Transaction, from common.Address, acc account) error {
 	if p.hashes[tx.Hash()] != nil {
 		return txpool.ErrAlreadyKnown
@@ -88,16 +87,17 @@ func (p *pool) put(tx, old *types.Transaction, from common.Address) {
 	p.hashes[tx.Hash()] = tx
 }
 
-// outbids says that both fees of tx are a good step above those of old.
+// outbids reports whether both fees of tx exceed those of old by priceBumpPct.
 func outbids(tx, old *types.Transaction) bool {
 	above := func(fee, old *big.Int) bool {
-		least := new(big.Int).Mul(old, big.NewInt(100+priceBumpPct))
-		return new(big.Int).Mul(fee, big.NewInt(100)).Cmp(least) >= 0 && fee.Cmp(old) > 0
+		minFee := new(big.Int).Mul(old, big.NewInt(100+priceBumpPct))
+		return new(big.Int).Mul(fee, big.NewInt(100)).Cmp(minFee) >= 0 && fee.Cmp(old) > 0
 	}
 	return above(tx.GasFeeCap(), old.GasFeeCap()) && above(tx.GasTipCap(), old.GasTipCap())
 }
 
-// checkFunds asks for the cost of tx beside all that its sender has waiting.
+// checkFunds checks that the sender can pay for tx and all its pending
+// transactions.
 func (p *pool) checkFunds(tx, old *types.Transaction, from common.Address, acc account) error {
 	spent := new(big.Int)
 	for _, other := range p.waiting[from] {
@@ -137,7 +137,7 @@ func (p *pool) ready(v view) [][]*types.Transaction {
 	return all
 }
 
-// forget drops the transactions of from that nonce has left behind.
+// forget removes the transactions of from with a nonce below nonce.
 func (p *pool) forget(from common.Address, nonce uint64) {
 	for n, tx := range p.waiting[from] {
 		if n < nonce {
@@ -151,14 +151,14 @@ func (p *pool) forget(from common.Address, nonce uint64) {
 	}
 }
 
-// drop takes one transaction out.
+// drop removes one transaction.
 func (p *pool) drop(tx *types.Transaction, from common.Address) {
 	delete(p.waiting[from], tx.Nonce())
 	delete(p.hashes, tx.Hash())
 	p.forget(from, 0)
 }
 
-// accountOf returns the account at a, which is empty when there is none.
+// accountOf returns the account at a, or an empty one.
 func accountOf(v view, a common.Address) account {
 	if acc := v.account(a); acc != nil {
 		return *acc

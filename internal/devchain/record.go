@@ -8,8 +8,8 @@ import (
 	"github.com/ethereum/go-ethereum/rlp"
 )
 
-// A record is a block as the log keeps it. Opening the chain decodes the first
-// part of each; the body behind it waits until somebody asks for the block.
+// A record is a block as it is stored in the log. Opening the chain decodes the
+// first part of each; the body is decoded when the block is requested.
 type record struct {
 	Number  uint64
 	Hash    common.Hash
@@ -22,7 +22,7 @@ type record struct {
 type recordBody struct {
 	Header   *types.Header
 	Txs      []*types.Transaction
-	Froms    []common.Address // who signed each, to spare the recovery of keys
+	Froms    []common.Address // the senders, to avoid recovering them
 	Receipts []*types.ReceiptForStorage
 }
 
@@ -44,7 +44,7 @@ func encodeRecord(b *block, made changes) ([]byte, error) {
 	return append(first, second...), nil
 }
 
-// decodeRecord decodes the first part. The record holds on to payload.
+// decodeRecord decodes the first part. The record retains payload.
 func decodeRecord(payload []byte) (r record, err error) {
 	_, _, body, err := rlp.Split(payload)
 	if err != nil {
@@ -62,7 +62,7 @@ func (r record) block() (*block, error) {
 		return nil, err
 	}
 	if len(body.Froms) != len(body.Txs) || body.Header.BaseFee == nil || !body.Header.Number.IsUint64() {
-		return nil, errors.New("the parts of the record do not fit together")
+		return nil, errors.New("the parts of the record are inconsistent")
 	}
 	b := &block{header: body.Header, txs: body.Txs, froms: body.Froms}
 	for _, receipt := range body.Receipts {
@@ -72,7 +72,7 @@ func (r record) block() (*block, error) {
 		return nil, err
 	}
 	if b.hash != r.Hash || b.number() != r.Number {
-		return nil, errors.New("the record speaks of another block")
+		return nil, errors.New("the record has another block")
 	}
 	return b, nil
 }

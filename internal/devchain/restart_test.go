@@ -20,8 +20,8 @@ import (
 	"deed.example/deed/internal/devchain"
 )
 
-// everything is all that the chain tells about its blocks.
-func (b *bench) everything(t *testing.T) string {
+// everything is all data about the chain's blocks.
+func (b *env) everything(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder
 	for n := range b.height(t) + 1 {
@@ -36,7 +36,7 @@ func (b *bench) everything(t *testing.T) string {
 func TestRestartKeepsEverything(t *testing.T) {
 	dir := t.TempDir()
 	b := openAt(t, dir, time.Now)
-	owner := b.rich(t, 500)
+	owner := b.fundedWallet(t, 500)
 	code := b.codeWallet(t, owner, 70)
 	made := b.send(t, owner, nil, contracts.Compiled("Multicall").Create)
 	b.send(t, owner, &usdc, pack(t, b.token, "transfer", code, big.NewInt(30)))
@@ -62,8 +62,8 @@ func TestRestartKeepsEverything(t *testing.T) {
 	if got := b.nonce(t, owner.addr); got != 3 {
 		t.Errorf("got nonce %d, want 3", got)
 	}
-	b.send(t, owner, &usdc, pack(t, b.token, "transfer", code, big.NewInt(1))) // and it goes on
-	if _, err := b.Rewind(3); err != nil {                                     // also across the restart
+	b.send(t, owner, &usdc, pack(t, b.token, "transfer", code, big.NewInt(1))) // new transactions work
+	if _, err := b.Rewind(3); err != nil {                                     // and a rewind of blocks from before the restart
 		t.Fatal(err)
 	}
 	if got := b.usdcOf(t, code); got != 70 {
@@ -74,14 +74,14 @@ func TestRestartKeepsEverything(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := openAt(t, dir, time.Now).everything(t); got != want {
-		t.Errorf("the rewind was forgotten:\n%s\nwant:\n%s", got, want)
+		t.Errorf("the rewind was lost:\n%s\nwant:\n%s", got, want)
 	}
 }
 
-// Of old blocks only the log knows, and their state is gone.
+// Old blocks are only in the log, and their state is not available.
 func TestOldBlocksAreReadFromTheLog(t *testing.T) {
 	b := open(t)
-	w := b.rich(t, 5)
+	w := b.fundedWallet(t, 5)
 	first := b.send(t, w, &usdc, pack(t, b.token, "transfer", batch, big.NewInt(2)))
 	for range 257 {
 		if err := b.Mine(); err != nil {
@@ -97,26 +97,26 @@ func TestOldBlocksAreReadFromTheLog(t *testing.T) {
 		return b.rpc(&out, "eth_getBalance", w.addr, number)
 	}
 	if err := at(first.BlockNumber); err == nil {
-		t.Error("the state of an old block was made up")
+		t.Error("the state of an old block was returned")
 	}
 	if err := at(first.BlockNumber + 1); err != nil {
 		t.Errorf("the state 256 blocks back: %v", err)
 	}
 	if _, err := b.Rewind(257); err == nil {
-		t.Error("more blocks were taken back than are kept")
+		t.Error("more blocks were rewound than can be undone")
 	}
 	if _, err := b.Rewind(200); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := b.Rewind(57); err == nil {
-		t.Error("a second rewind went further back than is kept")
+		t.Error("a second rewind undid more blocks than can be undone")
 	}
 	if _, err := b.Rewind(56); err != nil || b.height(t) != uint64(first.BlockNumber)+1 || b.usdcOf(t, batch) != 2 {
 		t.Errorf("after the rewind: got %v, height %d, want %d", err, b.height(t), first.BlockNumber+1)
 	}
 }
 
-func TestFilesAreOursAlone(t *testing.T) {
+func TestFilesArePrivateAndLocked(t *testing.T) {
 	dir := t.TempDir()
 	b := openAt(t, dir, time.Now)
 	for _, name := range []string{"faucet.key", "blocks.log"} {
@@ -126,7 +126,7 @@ func TestFilesAreOursAlone(t *testing.T) {
 		}
 	}
 	if c, err := devchain.Open(devchain.Config{Dir: dir, Now: time.Now}); err == nil {
-		t.Error("the folder was opened twice")
+		t.Error("the directory was opened twice")
 		c.Close()
 	}
 	if err := b.Close(); err != nil {
@@ -141,18 +141,18 @@ func TestFilesAreOursAlone(t *testing.T) {
 	}
 }
 
-// childDir names the folder in which TestChild, as a process of its own, makes
-// blocks until it is killed.
+// childDir is the environment variable with the directory in which TestChild, as a
+// separate process, produces blocks until it is killed.
 const childDir = "DEVCHAIN_CHILD_DIR"
 
 func TestChild(t *testing.T) {
 	dir := os.Getenv(childDir)
 	if dir == "" {
-		t.Skip("it runs as the child of TestKillNine")
+		t.Skip("it runs as the child of TestKill")
 	}
 	b := openAt(t, dir, time.Now)
-	payer := b.rich(t, 1_000_000)
-	for n := b.nonce(t, payer.addr); ; n++ { // not zero: an earlier child had the same wallet
+	payer := b.fundedWallet(t, 1_000_000)
+	for n := b.nonce(t, payer.addr); ; n++ { // not zero: an earlier child used the same wallet
 		tx := payer.sign(t, n, &usdc, pack(t, b.token, "transfer", batch, big.NewInt(1)))
 		if err := b.post(t, tx); err != nil {
 			t.Fatal(err)
@@ -163,7 +163,7 @@ func TestChild(t *testing.T) {
 	}
 }
 
-func TestKillNine(t *testing.T) {
+func TestKill(t *testing.T) {
 	dir := t.TempDir()
 	var reported []common.Hash
 	for round := range 3 {
@@ -171,14 +171,14 @@ func TestKillNine(t *testing.T) {
 		b := openAt(t, dir, time.Now)
 		for _, hash := range reported {
 			if r := b.receipt(t, hash); r == nil || r.Status != 1 {
-				t.Fatalf("round %d: %s was reported as mined and is gone", round, hash)
+				t.Fatalf("round %d: %s was reported as mined and is missing", round, hash)
 			}
 		}
 		// More may be mined than the child could report, by one in each round.
 		if got := b.usdcOf(t, batch); got < int64(len(reported)) || got > int64(len(reported)+round+1) {
 			t.Errorf("round %d: got %d transfers, want about %d", round, got, len(reported))
 		}
-		b.wantReceiptsAddUp(t)
+		b.checkReceipts(t)
 		if err := b.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -202,7 +202,7 @@ func killed(t *testing.T, dir string, after int) []common.Hash {
 		if hash, ok := strings.CutPrefix(lines.Text(), "mined "); ok {
 			reported = append(reported, common.HexToHash(hash))
 		} else {
-			t.Errorf("the child said %q", lines.Text())
+			t.Errorf("the child printed %q", lines.Text())
 		}
 		if len(reported) == after {
 			if err := child.Process.Kill(); err != nil { // SIGKILL
@@ -211,7 +211,7 @@ func killed(t *testing.T, dir string, after int) []common.Hash {
 		}
 	}
 	if err := child.Wait(); err == nil {
-		t.Error("the child ended before it was killed")
+		t.Error("the child exited before it was killed")
 	}
 	if len(reported) < after {
 		t.Fatalf("got %d reports, want %d", len(reported), after)

@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// The bounds of one request, whole batches included.
+// Limits of one request, whole batches included.
 const (
-	maxBody     = 2 << 20  // bytes in
-	maxAnswer   = 25 << 20 // bytes out
-	maxBatch    = 1000     // calls; the most that common clients put together
+	maxBody     = 2 << 20  // bytes of a request
+	maxAnswer   = 25 << 20 // bytes of a response
+	maxBatch    = 1000     // calls; the maximum of common clients
 	callTimeout = 10 * time.Second
 )
 
-// The error codes of JSON-RPC 2.0, and those that nodes have added.
+// Error codes of JSON-RPC 2.0, and additional codes of common nodes.
 const (
 	codeParse         = -32700
 	codeInvalid       = -32600
@@ -31,8 +31,8 @@ const (
 	codeReverted      = 3
 )
 
-// An rpcError is an error with a code of its own. All others are told as
-// codeServer, as nodes do with the refusals of their pool.
+// An rpcError is an error with its own code. All others are sent as codeServer, as
+// nodes do for errors of their pool.
 type rpcError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
@@ -59,8 +59,8 @@ type rpcResponse struct {
 	Error   *rpcError       `json:"error,omitempty"`
 }
 
-// Handler returns the chain's JSON-RPC. It holds no keys but the faucet's, which
-// no call uses, so pages of any origin may talk to it.
+// Handler returns the chain's JSON-RPC. It has no keys but the faucet's, which no
+// method uses, so pages of any origin may call it.
 func (c *Chain) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Access-Control-Allow-Origin", "*")
@@ -75,7 +75,7 @@ func (c *Chain) Handler() http.Handler {
 			c.serve(w, r)
 		default:
 			w.Header().Set("Allow", "POST, OPTIONS")
-			http.Error(w, "JSON-RPC is spoken with POST", http.StatusMethodNotAllowed)
+			http.Error(w, "JSON-RPC requires POST", http.StatusMethodNotAllowed)
 		}
 	})
 }
@@ -98,10 +98,10 @@ func (c *Chain) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(answer) // the client is gone: nobody to tell
+	_, _ = w.Write(answer) // the client has disconnected
 }
 
-// answer answers one request or a batch of them.
+// answer handles one request or a batch.
 func (c *Chain) answer(ctx context.Context, body []byte) []byte {
 	body = bytes.TrimSpace(body)
 	if !json.Valid(body) {
@@ -141,7 +141,7 @@ func (c *Chain) answer(ctx context.Context, body []byte) []byte {
 	return encode(answers)
 }
 
-// one answers one call, or returns nil when no answer is wanted.
+// one handles one call, and returns nil for a notification.
 func (c *Chain) one(ctx context.Context, body []byte) *rpcResponse {
 	var req rpcRequest
 	if err := json.Unmarshal(body, &req); err != nil || req.Version != "2.0" || req.Method == "" || !goodID(req.ID) {
@@ -181,7 +181,7 @@ func (c *Chain) do(ctx context.Context, req rpcRequest) (any, error) {
 	return method(c, ctx, params)
 }
 
-// goodID says that id is absent, a string, a number or null.
+// goodID reports whether id is absent, a string, a number or null.
 func goodID(id json.RawMessage) bool {
 	return len(id) == 0 || id[0] != '{' && id[0] != '[' && id[0] != 't' && id[0] != 'f'
 }
@@ -193,7 +193,7 @@ func refusal(id json.RawMessage, code int, message string) *rpcResponse {
 	return &rpcResponse{Version: "2.0", ID: id, Error: &rpcError{Code: code, Message: message}}
 }
 
-// encode marshals an answer, which is made of parts that marshal.
+// encode marshals a response, which cannot fail.
 func encode(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {

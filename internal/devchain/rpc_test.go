@@ -79,7 +79,7 @@ func TestRPCBatchAndNotifications(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if w := b.ask(`{"jsonrpc":"2.0","method":"eth_chainId"}`); w.Body.Len() != 0 {
-		t.Errorf("a notification was answered with %s", w.Body)
+		t.Errorf("got the response %s to a notification", w.Body)
 	}
 }
 
@@ -113,9 +113,9 @@ func TestRPCConstants(t *testing.T) {
 	}
 }
 
-func TestBlocksByEveryName(t *testing.T) {
+func TestBlocksByReference(t *testing.T) {
 	b := open(t)
-	w := b.rich(t, 1)
+	w := b.fundedWallet(t, 1)
 	r := b.send(t, w, &w.addr, nil)
 	var head struct {
 		Number       hexutil.Uint64
@@ -146,7 +146,7 @@ func TestBlocksByEveryName(t *testing.T) {
 	for _, ref := range []any{"0xffff", hexutil.Uint64(1 << 60)} {
 		var none *struct{}
 		if b.mustRPC(t, &none, "eth_getBlockByNumber", ref, false); none != nil {
-			t.Errorf("block %v is there", ref)
+			t.Errorf("block %v exists", ref)
 		}
 	}
 	var receipts []receipt
@@ -158,7 +158,7 @@ func TestBlocksByEveryName(t *testing.T) {
 
 func TestTransactionsOfEveryType(t *testing.T) {
 	b := open(t)
-	w := b.rich(t, 1)
+	w := b.fundedWallet(t, 1)
 	id, price, fee := big.NewInt(devchain.ChainID), big.NewInt(1e9), big.NewInt(1e6)
 	for typ, data := range []types.TxData{
 		&types.LegacyTx{Nonce: 0, To: &usdc, Gas: 50_000, GasPrice: price},
@@ -169,7 +169,7 @@ func TestTransactionsOfEveryType(t *testing.T) {
 		if err := b.post(t, tx); err != nil {
 			t.Fatalf("type %d: %v", typ, err)
 		}
-		var got types.Transaction // it checks each field and the signature
+		var got types.Transaction // unmarshaling checks each field and the signature
 		b.mustRPC(t, &got, "eth_getTransactionByHash", tx.Hash())
 		var at struct {
 			From, To    common.Address
@@ -185,23 +185,23 @@ func TestTransactionsOfEveryType(t *testing.T) {
 
 func TestCallOfCreationCode(t *testing.T) {
 	b := open(t)
-	// PUSH1 42, store, return 32 bytes: code that answers while it is made.
+	// PUSH1 42, store, return 32 bytes: creation code that returns a value.
 	var out hexutil.Bytes
 	b.mustRPC(t, &out, "eth_call", map[string]any{"data": "0x602a60005260206000f3"}, "latest")
 	if got := new(big.Int).SetBytes(out).Int64(); got != 42 {
 		t.Errorf("got %x, want 42", out)
 	}
-	// JUMPDEST, PUSH1 0, JUMP: it never ends by itself.
+	// JUMPDEST, PUSH1 0, JUMP: an infinite loop.
 	err := b.rpc(&out, "eth_call", map[string]any{"data": "0x5b600056", "gas": hexutil.Uint64(1 << 60)}, "latest")
 	if f, ok := errors.AsType[*fault](err); !ok || f.Code != -32000 || f.Message != "out of gas" {
 		t.Errorf("endless call: got %v, want out of gas", err)
 	}
 }
 
-func TestEstimateIsEnoughAndLittleMore(t *testing.T) {
+func TestEstimateGas(t *testing.T) {
 	b := open(t)
-	payer, shop, carrier := b.rich(t, 1000), newWallet(t), b.rich(t, 1)
-	a := newTransfer(payer.addr, shop.addr, 10, "estimated")
+	payer, payee, carrier := b.fundedWallet(t, 1000), newWallet(t), b.fundedWallet(t, 1)
+	a := newTransfer(payer.addr, payee.addr, 10, "estimated")
 	data := a.data(t, b, "transferWithAuthorization", a.sign(t, payer, transferType))
 	var gas hexutil.Uint64
 	b.mustRPC(t, &gas, "eth_estimateGas", map[string]any{"from": carrier.addr, "to": usdc, "data": hexutil.Bytes(data)})
@@ -217,7 +217,7 @@ func TestEstimateIsEnoughAndLittleMore(t *testing.T) {
 	if f, ok := errors.AsType[*fault](err); !ok || f.Code != 3 {
 		t.Errorf("a replay was estimated: %v", err)
 	}
-	b.mustRPC(t, &gas, "eth_estimateGas", map[string]any{"from": carrier.addr, "to": shop.addr, "value": "0x1"})
+	b.mustRPC(t, &gas, "eth_estimateGas", map[string]any{"from": carrier.addr, "to": payee.addr, "value": "0x1"})
 	if gas != 21000 {
 		t.Errorf("plain transfer: got %d, want 21000", gas)
 	}
@@ -225,7 +225,7 @@ func TestEstimateIsEnoughAndLittleMore(t *testing.T) {
 
 func TestStateOfOlderBlocks(t *testing.T) {
 	b := open(t)
-	w := b.rich(t, 100)
+	w := b.fundedWallet(t, 100)
 	before := b.height(t)
 	b.send(t, w, &usdc, pack(t, b.token, "transfer", newWallet(t).addr, big.NewInt(30)))
 	for at, want := range map[any]int64{

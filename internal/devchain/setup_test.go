@@ -28,22 +28,22 @@ var (
 	makers = common.HexToAddress(devchain.WalletFactory)
 )
 
-// bench is a chain, asked through its JSON-RPC, and what its contracts speak.
-type bench struct {
+// env is a chain, called through its JSON-RPC, and the ABIs of its contracts.
+type env struct {
 	*devchain.Chain
 	token, multicall, factory, account abi.ABI
 }
 
-func open(t testing.TB) *bench { return openAt(t, t.TempDir(), time.Now) }
+func open(t testing.TB) *env { return openAt(t, t.TempDir(), time.Now) }
 
-func openAt(t testing.TB, dir string, now func() time.Time) *bench {
+func openAt(t testing.TB, dir string, now func() time.Time) *env {
 	t.Helper()
 	c, err := devchain.Open(devchain.Config{Dir: dir, Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() }) // some tests have closed it already
-	return &bench{c, readABI(t, "USDC"), readABI(t, "Multicall"), readABI(t, "WalletFactory"), readABI(t, "Wallet")}
+	return &env{c, readABI(t, "USDC"), readABI(t, "Multicall"), readABI(t, "WalletFactory"), readABI(t, "Wallet")}
 }
 
 func readABI(t testing.TB, name string) abi.ABI {
@@ -55,7 +55,7 @@ func readABI(t testing.TB, name string) abi.ABI {
 	return a
 }
 
-// fault is an error that the chain answered with.
+// fault is an error response of the chain.
 type fault struct {
 	Code    int
 	Message string
@@ -64,15 +64,15 @@ type fault struct {
 
 func (f *fault) Error() string { return fmt.Sprintf("%d %s", f.Code, f.Message) }
 
-// ask posts body and returns what comes back.
-func (b *bench) ask(body string) *httptest.ResponseRecorder {
+// ask posts body and returns the response.
+func (b *env) ask(body string) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	b.Handler().ServeHTTP(w, httptest.NewRequest("POST", "/", strings.NewReader(body)))
 	return w
 }
 
 // rpc calls a method and decodes its result.
-func (b *bench) rpc(result any, method string, params ...any) error {
+func (b *env) rpc(result any, method string, params ...any) error {
 	if params == nil {
 		params = []any{}
 	}
@@ -94,7 +94,7 @@ func (b *bench) rpc(result any, method string, params ...any) error {
 	return json.Unmarshal(answer.Result, result)
 }
 
-func (b *bench) mustRPC(t testing.TB, result any, method string, params ...any) {
+func (b *env) mustRPC(t testing.TB, result any, method string, params ...any) {
 	t.Helper()
 	if err := b.rpc(result, method, params...); err != nil {
 		t.Fatalf("%s%v: %v", method, params, err)
@@ -102,7 +102,7 @@ func (b *bench) mustRPC(t testing.TB, result any, method string, params ...any) 
 }
 
 // call makes an eth_call.
-func (b *bench) call(to common.Address, data []byte) ([]byte, error) {
+func (b *env) call(to common.Address, data []byte) ([]byte, error) {
 	var out hexutil.Bytes
 	err := b.rpc(&out, "eth_call", map[string]any{"to": to, "data": hexutil.Bytes(data)}, "latest")
 	return out, err
@@ -116,7 +116,7 @@ type wallet struct {
 
 var wallets atomic.Uint64
 
-// newWallet returns a wallet that no test has used: keys are counted, not drawn.
+// newWallet returns a wallet that no other test uses: its key is a counter.
 func newWallet(t testing.TB) wallet {
 	t.Helper()
 	key, err := crypto.ToECDSA(crypto.Keccak256(fmt.Append(nil, "wallet ", wallets.Add(1))))
@@ -126,8 +126,8 @@ func newWallet(t testing.TB) wallet {
 	return wallet{key, crypto.PubkeyToAddress(key.PublicKey)}
 }
 
-// rich returns a wallet with play USDC and ETH.
-func (b *bench) rich(t testing.TB, amount int64) wallet {
+// fundedWallet returns a wallet with play USDC and ETH.
+func (b *env) fundedWallet(t testing.TB, amount int64) wallet {
 	t.Helper()
 	w := newWallet(t)
 	if _, _, err := b.Faucet(t.Context(), w.hex(), amount); err != nil {
@@ -138,7 +138,7 @@ func (b *bench) rich(t testing.TB, amount int64) wallet {
 
 func (w wallet) hex() string { return strings.ToLower(w.addr.Hex()) }
 
-// receipt is what the tests read of one.
+// receipt has the fields of a receipt that the tests use.
 type receipt struct {
 	Status            hexutil.Uint64
 	BlockNumber       hexutil.Uint64
@@ -152,7 +152,7 @@ type receipt struct {
 	Logs              []*types.Log
 }
 
-// sign makes a transaction with a nonce of the caller's.
+// sign returns a signed transaction with the given nonce.
 func (w wallet) sign(t testing.TB, nonce uint64, to *common.Address, data []byte) *types.Transaction {
 	t.Helper()
 	return w.signWith(t, &types.DynamicFeeTx{
@@ -170,15 +170,15 @@ func (w wallet) signWith(t testing.TB, data types.TxData) *types.Transaction {
 	return tx
 }
 
-func (b *bench) nonce(t testing.TB, a common.Address) uint64 {
+func (b *env) nonce(t testing.TB, a common.Address) uint64 {
 	t.Helper()
 	var n hexutil.Uint64
 	b.mustRPC(t, &n, "eth_getTransactionCount", a, "pending")
 	return uint64(n)
 }
 
-// post hands a signed transaction in.
-func (b *bench) post(t testing.TB, tx *types.Transaction) error {
+// post submits a signed transaction.
+func (b *env) post(t testing.TB, tx *types.Transaction) error {
 	t.Helper()
 	raw, err := tx.MarshalBinary()
 	if err != nil {
@@ -194,8 +194,8 @@ func (b *bench) post(t testing.TB, tx *types.Transaction) error {
 	return nil
 }
 
-// send sends data from w to a contract, or makes one, and returns the receipt.
-func (b *bench) send(t testing.TB, w wallet, to *common.Address, data []byte) receipt {
+// send sends data from w to a contract, or creates one, and returns the receipt.
+func (b *env) send(t testing.TB, w wallet, to *common.Address, data []byte) receipt {
 	t.Helper()
 	tx := w.sign(t, b.nonce(t, w.addr), to, data)
 	if err := b.post(t, tx); err != nil {
@@ -208,14 +208,14 @@ func (b *bench) send(t testing.TB, w wallet, to *common.Address, data []byte) re
 	return *r
 }
 
-func (b *bench) receipt(t testing.TB, hash common.Hash) *receipt {
+func (b *env) receipt(t testing.TB, hash common.Hash) *receipt {
 	t.Helper()
 	var r *receipt
 	b.mustRPC(t, &r, "eth_getTransactionReceipt", hash)
 	return r
 }
 
-func (b *bench) height(t testing.TB) uint64 {
+func (b *env) height(t testing.TB) uint64 {
 	t.Helper()
 	var n hexutil.Uint64
 	b.mustRPC(t, &n, "eth_blockNumber")
@@ -223,7 +223,7 @@ func (b *bench) height(t testing.TB) uint64 {
 }
 
 // usdcOf returns a balance in millionths.
-func (b *bench) usdcOf(t testing.TB, a common.Address) int64 {
+func (b *env) usdcOf(t testing.TB, a common.Address) int64 {
 	t.Helper()
 	out, err := b.call(usdc, pack(t, b.token, "balanceOf", a))
 	if err != nil {

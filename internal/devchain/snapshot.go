@@ -11,18 +11,18 @@ import (
 	"github.com/ethereum/go-ethereum/rlp"
 )
 
-// A snapshot spares Open most of a long log: it holds the state after a block,
-// the places of all blocks up to it, and where the log goes on from there. It
-// is a log of one record. The block log stays the truth: without a good
-// snapshot all of it is read.
+// A snapshot avoids reading most of a long log: it holds the state after a block,
+// the positions of all blocks up to it, and the offset of the next record. It has
+// the format of a log with one record. The block log stays authoritative: without a
+// valid snapshot all of it is read.
 //
-// The block lies below those that can be taken back, so that no rewind leaves a
-// snapshot of what is gone, and the rest of the log brings their undos along.
+// The block is below those that can be rewound, so that a snapshot never contains a
+// block that was removed, and the rest of the log has their undo changes.
 
-// snapshotEvery is how many blocks make a new snapshot worth while.
+// snapshotEvery is the number of blocks between snapshots.
 const snapshotEvery = 16_384
 
-// writeSnapshot writes a snapshot. The caller holds making.
+// writeSnapshot writes a snapshot. The caller holds blockMu.
 func (c *Chain) writeSnapshot() error {
 	h := c.history
 	number := h.height()
@@ -56,18 +56,18 @@ func (c *Chain) writeSnapshot() error {
 	return syncDir(c.dir)
 }
 
-// snapshotIfGrown writes a snapshot after many blocks. A failure is left to the
-// next try: it costs time at the next start and nothing else.
+// snapshotIfGrown writes a snapshot after many blocks. A failure is retried later:
+// it only slows down the next start.
 func (c *Chain) snapshotIfGrown() {
-	c.making.Lock()
-	defer c.making.Unlock()
+	c.blockMu.Lock()
+	defer c.blockMu.Unlock()
 	if c.history.height() >= c.snapshotAt {
 		_ = c.writeSnapshot()
 	}
 }
 
-// loadSnapshot fills state and history from a snapshot, if there is a good one,
-// and returns where the log goes on.
+// loadSnapshot fills state and history from a snapshot, if there is a valid one,
+// and returns the offset of the next record in the log.
 func (c *Chain) loadSnapshot() (from int64) {
 	path := filepath.Join(c.dir, "snapshot")
 	if _, err := os.Stat(path); err != nil {
@@ -84,11 +84,11 @@ func (c *Chain) loadSnapshot() (from int64) {
 	if err != nil {
 		return 0
 	}
-	l.close() // it was read
+	l.close() // opened for reading only
 	return from
 }
 
-// encodeSnapshot writes words and places in fields of fixed width, for there
+// encodeSnapshot writes words and positions in fields of fixed width, since there
 // may be millions, and the few accounts in RLP.
 func encodeSnapshot(h *history, number uint64, p past) ([]byte, error) {
 	b := binary.BigEndian.AppendUint64(nil, number+1)
@@ -163,7 +163,7 @@ func (f *fields) take(n int) []byte {
 
 func (f *fields) uint() uint64 { return binary.BigEndian.Uint64(f.take(8)) }
 
-// count reads how many things of at least this width follow.
+// count reads the number of items of at least this width that follow.
 func (f *fields) count(width int) uint64 {
 	n := f.uint()
 	if n > uint64(len(f.rest)/width) {

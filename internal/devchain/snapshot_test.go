@@ -41,12 +41,12 @@ func reopen(t *testing.T, dir string) *Chain {
 	return c
 }
 
-// snap has the chain write a snapshot and closes it.
+// snap writes a snapshot of the chain and closes it.
 func snap(t *testing.T, c *Chain) {
 	t.Helper()
-	c.making.Lock()
+	c.blockMu.Lock()
 	err := c.writeSnapshot()
-	c.making.Unlock()
+	c.blockMu.Unlock()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func snap(t *testing.T, c *Chain) {
 	}
 }
 
-// wantSame checks that two chains know the same.
+// wantSame checks that two chains have the same state and history.
 func wantSame(t *testing.T, got, want *Chain) {
 	t.Helper()
 	if !reflect.DeepEqual(got.state, want.state) {
@@ -71,19 +71,19 @@ func wantSame(t *testing.T, got, want *Chain) {
 			t.Fatalf("block %d differs: %v, %v", n, errA, errB)
 		}
 		if (got.history.blocks[n].recent == nil) != (want.history.blocks[n].recent == nil) {
-			t.Fatalf("block %d can be taken back in one and not in the other", n)
+			t.Fatalf("block %d can be undone in one and not in the other", n)
 		}
 	}
 }
 
-func TestSnapshotIsTheLogMadeShort(t *testing.T) {
+func TestSnapshotEqualsLog(t *testing.T) {
 	dir := grown(t)
 	snap(t, reopen(t, dir))
 	short := reopen(t, dir)
 	if short.snapshotAt == snapshotEvery {
 		t.Fatal("the snapshot was not used")
 	}
-	if _, err := short.Rewind(keptBlocks); err != nil { // all that can go
+	if _, err := short.Rewind(keptBlocks); err != nil { // all that can be undone
 		t.Fatal(err)
 	}
 	if err := short.Mine(); err != nil {
@@ -100,7 +100,7 @@ func TestSnapshotIsTheLogMadeShort(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole := reopen(t, dir)
-	for n := range whole.history.blocks { // the whole log brings undos from before the snapshot
+	for n := range whole.history.blocks { // the whole log has undo changes from before the snapshot
 		if short.history.blocks[n].recent == nil {
 			whole.history.blocks[n].recent = nil
 		}
@@ -109,13 +109,13 @@ func TestSnapshotIsTheLogMadeShort(t *testing.T) {
 	wantSame(t, short, whole)
 }
 
-func TestSnapshotComesByItself(t *testing.T) {
+func TestSnapshotIsWrittenAutomatically(t *testing.T) {
 	dir := t.TempDir()
 	c := reopen(t, dir)
-	c.making.Lock()
+	c.blockMu.Lock()
 	c.snapshotAt = 2
-	c.making.Unlock()
-	for range 4 { // the maker takes the snapshot before its next pass
+	c.blockMu.Unlock()
+	for range 4 { // the producer writes the snapshot before its next round
 		if _, _, err := c.Faucet(t.Context(), common.Address{1}.Hex(), 5); err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +176,7 @@ func FuzzDecodeSnapshot(f *testing.F) {
 	f.Add(append(make([]byte, 7), append([]byte{1}, make([]byte, 72)...)...))
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		if s, h, end, err := decodeSnapshot(payload); err == nil && (s == nil || len(h.blocks) == 0 || end == 0) {
-			t.Fatal("a snapshot of nothing was taken for good")
+			t.Fatal("an empty snapshot was accepted")
 		}
 	})
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// An account is what the chain knows of an address, storage aside. An account
-// in use is never altered: a change puts a new one in its place.
+// An account is the state of an address without its storage. An account in use is
+// immutable: a change replaces it.
 type account struct {
 	Nonce   uint64
 	Balance uint256.Int
 	Code    []byte
 
-	codeHash common.Hash // of Code; the log leaves it out and apply puts it back
+	codeHash common.Hash // of Code; not in the log, set by apply
 }
 
 func (a account) withCode(code []byte) account {
@@ -30,12 +30,12 @@ func (a account) withCode(code []byte) account {
 	return a
 }
 
-// empty says that nothing would be lost by forgetting the account (EIP-161).
+// empty reports whether the account is empty (EIP-161).
 func (a *account) empty() bool {
 	return a.Nonce == 0 && a.Balance.IsZero() && len(a.Code) == 0
 }
 
-// A slot is the place of one word in an account's storage.
+// A slot is the key of one word in an account's storage.
 type slot struct {
 	Address common.Address
 	Key     common.Hash
@@ -45,15 +45,14 @@ func (s slot) compare(t slot) int {
 	return cmp.Or(s.Address.Cmp(t.Address), s.Key.Cmp(t.Key))
 }
 
-// A view answers for the accounts and slots at one moment of the chain. An
-// account that is not there is nil.
+// A view is the accounts and slots after one block. A missing account is nil.
 type view interface {
 	account(common.Address) *account
 	word(slot) common.Hash
 }
 
-// A state is the view of the newest block: two flat maps, since nobody asks
-// this chain for proofs. Zero words are not kept.
+// A state is the view of the newest block: two flat maps, since this chain serves
+// no proofs. Zero words are not stored.
 type state struct {
 	accounts map[common.Address]*account
 	words    map[slot]common.Hash
@@ -66,7 +65,7 @@ func newState() *state {
 func (s *state) account(a common.Address) *account { return s.accounts[a] }
 func (s *state) word(at slot) common.Hash          { return s.words[at] }
 
-// changes are what a block does to the state. The log keeps them, so that the
+// changes are the effects of a block on the state. They are in the log, so that the
 // chain opens by reading and executes nothing.
 type changes struct {
 	Accounts []accountChange
@@ -75,7 +74,7 @@ type changes struct {
 
 type accountChange struct {
 	Address common.Address
-	Account *account `rlp:"nil"` // nil when it is gone
+	Account *account `rlp:"nil"` // nil when deleted
 }
 
 type wordChange struct {
@@ -83,7 +82,7 @@ type wordChange struct {
 	Word common.Hash
 }
 
-// apply makes the changes and returns those that would take them back.
+// apply applies the changes and returns those that undo them.
 func (s *state) apply(c changes) changes {
 	var undo changes
 	for _, ch := range c.Accounts {
@@ -110,16 +109,16 @@ func (s *state) apply(c changes) changes {
 	return undo
 }
 
-// A past is the view of an older block: the newest state under what has been
-// changed since.
+// A past is the view of an older block: an overlay with the undo changes on the
+// newest state.
 type past struct {
 	*state
 	accounts map[common.Address]*account
 	words    map[slot]common.Hash
 }
 
-// before returns the view that was there before the given blocks' changes were
-// made. The undos are ordered from the newest block to the oldest.
+// before returns the view before the given blocks' changes. The undos are ordered
+// from the newest block to the oldest.
 func (s *state) before(undos []changes) past {
 	p := past{s, map[common.Address]*account{}, map[slot]common.Hash{}}
 	for _, u := range undos {
@@ -169,7 +168,7 @@ func (p past) all() changes {
 	return c
 }
 
-// changes returns what the draft has altered, in a fixed order.
+// changes returns the changes of the draft, in a fixed order.
 func (d *draft) changes() changes {
 	var c changes
 	for _, a := range slices.SortedFunc(maps.Keys(d.accounts), common.Address.Cmp) {

@@ -14,7 +14,7 @@ import (
 	"deed.example/deed/internal/devchain"
 )
 
-// separator is the token's EIP-712 domain, worked out here without the token.
+// separator is the token's EIP-712 domain separator, computed independently of it.
 var separator = crypto.Keccak256(
 	crypto.Keccak256([]byte("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)")),
 	crypto.Keccak256([]byte("USDC")), crypto.Keccak256([]byte("2")),
@@ -24,7 +24,7 @@ func word(n int64) []byte { return common.LeftPadBytes(big.NewInt(n).Bytes(), 32
 
 func address(a common.Address) []byte { return common.LeftPadBytes(a[:], 32) }
 
-// signed signs an EIP-712 struct of the token's, given its type and fields.
+// signed signs an EIP-712 struct of the token, given its type and fields.
 func (w wallet) signed(t testing.TB, typ string, fields ...[]byte) []byte {
 	t.Helper()
 	what := crypto.Keccak256(append([][]byte{crypto.Keccak256([]byte(typ))}, fields...)...)
@@ -60,14 +60,14 @@ func (a transfer) sign(t testing.TB, w wallet, typ string) []byte {
 	return w.signed(t, typ, address(a.from), address(a.to), word(a.value), word(a.after), word(a.before), a.nonce[:])
 }
 
-// The token has each call by signature twice: with the signature whole, and in
-// its parts. The ABI knows them by a name and a number.
+// The token has two overloads of each method with a signature: as bytes, and as
+// v, r, s. The ABI package distinguishes them by a number after the name.
 const (
 	whole = ",bytes)"
 	parts = ",uint8,bytes32,bytes32)"
 )
 
-func overload(t testing.TB, b *bench, method, end string) string {
+func overload(t testing.TB, b *env, method, end string) string {
 	t.Helper()
 	for _, name := range []string{method, method + "0"} {
 		if m := b.token.Methods[name]; strings.HasSuffix(m.Sig, end) {
@@ -78,13 +78,13 @@ func overload(t testing.TB, b *bench, method, end string) string {
 	return ""
 }
 
-func (a transfer) data(t testing.TB, b *bench, method string, sig []byte) []byte {
+func (a transfer) data(t testing.TB, b *env, method string, sig []byte) []byte {
 	t.Helper()
 	return pack(t, b.token, overload(t, b, method, whole),
 		a.from, a.to, big.NewInt(a.value), big.NewInt(a.after), big.NewInt(a.before), a.nonce, sig)
 }
 
-func (a transfer) split(t testing.TB, b *bench, method string, sig []byte) []byte {
+func (a transfer) split(t testing.TB, b *env, method string, sig []byte) []byte {
 	t.Helper()
 	return pack(t, b.token, overload(t, b, method, parts),
 		a.from, a.to, big.NewInt(a.value), big.NewInt(a.after), big.NewInt(a.before), a.nonce,
@@ -92,7 +92,7 @@ func (a transfer) split(t testing.TB, b *bench, method string, sig []byte) []byt
 }
 
 // wantRevert checks that a call of the token is refused for this reason.
-func (b *bench) wantRevert(t testing.TB, data []byte, reason string) {
+func (b *env) wantRevert(t testing.TB, data []byte, reason string) {
 	t.Helper()
 	_, err := b.call(usdc, data)
 	f, ok := errors.AsType[*fault](err)
@@ -131,11 +131,11 @@ func TestTokenIsBaseSepoliaUSDC(t *testing.T) {
 	}
 }
 
-func TestAuthorizationMovesMoneyOnce(t *testing.T) {
+func TestAuthorizationIsUsedOnce(t *testing.T) {
 	b := open(t)
-	payer, shop, carrier := b.rich(t, 1_000_000), newWallet(t), b.rich(t, 1)
-	for i, encode := range []func(transfer, testing.TB, *bench, string, []byte) []byte{transfer.data, transfer.split} {
-		a := newTransfer(payer.addr, shop.addr, 250_000, string(rune('a'+i)))
+	payer, payee, carrier := b.fundedWallet(t, 1_000_000), newWallet(t), b.fundedWallet(t, 1)
+	for i, encode := range []func(transfer, testing.TB, *env, string, []byte) []byte{transfer.data, transfer.split} {
+		a := newTransfer(payer.addr, payee.addr, 250_000, string(rune('a'+i)))
 		data := encode(a, t, b, "transferWithAuthorization", a.sign(t, payer, transferType))
 		r := b.send(t, carrier, &usdc, data)
 		if r.Status != 1 || len(r.Logs) != 2 {
@@ -145,16 +145,16 @@ func TestAuthorizationMovesMoneyOnce(t *testing.T) {
 		if used.Topics[0] != b.token.Events["AuthorizationUsed"].ID || used.Topics[1] != common.BytesToHash(payer.addr[:]) || used.Topics[2] != a.nonce {
 			t.Errorf("got first log %v, want AuthorizationUsed(%s, %s)", used.Topics, payer.addr, a.nonce)
 		}
-		if moved.Topics[0] != b.token.Events["Transfer"].ID || moved.Topics[2] != common.BytesToHash(shop.addr[:]) || new(big.Int).SetBytes(moved.Data).Int64() != a.value {
-			t.Errorf("got second log %v %x, want Transfer to %s", moved.Topics, moved.Data, shop.addr)
+		if moved.Topics[0] != b.token.Events["Transfer"].ID || moved.Topics[2] != common.BytesToHash(payee.addr[:]) || new(big.Int).SetBytes(moved.Data).Int64() != a.value {
+			t.Errorf("got second log %v %x, want Transfer to %s", moved.Topics, moved.Data, payee.addr)
 		}
 		b.wantRevert(t, data, "FiatTokenV2: authorization is used or canceled")
 		if again := b.send(t, carrier, &usdc, data); again.Status != 0 || len(again.Logs) != 0 {
 			t.Errorf("replay: got status %d and %d logs, want a failure", again.Status, len(again.Logs))
 		}
 	}
-	if got, want := b.usdcOf(t, shop.addr), int64(500_000); got != want {
-		t.Errorf("got %d at the shop, want %d", got, want)
+	if got, want := b.usdcOf(t, payee.addr), int64(500_000); got != want {
+		t.Errorf("got a balance of %d, want %d", got, want)
 	}
 	if got, want := b.usdcOf(t, payer.addr), int64(500_000); got != want {
 		t.Errorf("got %d left, want %d", got, want)
@@ -163,7 +163,7 @@ func TestAuthorizationMovesMoneyOnce(t *testing.T) {
 
 func TestAuthorizationRefused(t *testing.T) {
 	b := open(t)
-	payer, shop, stranger := b.rich(t, 1_000_000), newWallet(t), newWallet(t)
+	payer, payee, other := b.fundedWallet(t, 1_000_000), newWallet(t), newWallet(t)
 	now := time.Now().Unix()
 	for name, c := range map[string]struct {
 		change func(*transfer)
@@ -171,23 +171,23 @@ func TestAuthorizationRefused(t *testing.T) {
 		mangle func([]byte) []byte
 		reason string
 	}{
-		"not yet valid":  {change: func(a *transfer) { a.after = now + 3600 }, reason: "FiatTokenV2: authorization is not yet valid"},
-		"expired":        {change: func(a *transfer) { a.before = now - 1 }, reason: "FiatTokenV2: authorization is expired"},
-		"too much":       {change: func(a *transfer) { a.value = 1_000_001 }, reason: "ERC20: transfer amount exceeds balance"},
-		"to nobody":      {change: func(a *transfer) { a.to = common.Address{} }, reason: "ERC20: transfer to the zero address"},
-		"other signer":   {signer: stranger, reason: "FiatTokenV2: invalid signature"},
-		"high s":         {mangle: highS, reason: "ECRecover: invalid signature 's' value"},
-		"v of 0":         {mangle: func(s []byte) []byte { s[64] -= 27; return s }, reason: "ECRecover: invalid signature 'v' value"},
-		"v of 29":        {mangle: func(s []byte) []byte { s[64] = 29; return s }, reason: "ECRecover: invalid signature 'v' value"},
-		"r of 0":         {mangle: func(s []byte) []byte { clear(s[:32]); return s }, reason: "ECRecover: invalid signature"},
-		"64 bytes":       {mangle: func(s []byte) []byte { return s[:64] }, reason: "ECRecover: invalid signature length"},
-		"66 bytes":       {mangle: func(s []byte) []byte { return append(s, 0) }, reason: "ECRecover: invalid signature length"},
-		"no signature":   {mangle: func([]byte) []byte { return nil }, reason: "ECRecover: invalid signature length"},
-		"from a pauper":  {change: func(a *transfer) { a.from = stranger.addr }, signer: stranger, reason: "ERC20: transfer amount exceeds balance"},
-		"another's name": {change: func(a *transfer) { a.from = stranger.addr }, reason: "FiatTokenV2: invalid signature"},
+		"not yet valid":   {change: func(a *transfer) { a.after = now + 3600 }, reason: "FiatTokenV2: authorization is not yet valid"},
+		"expired":         {change: func(a *transfer) { a.before = now - 1 }, reason: "FiatTokenV2: authorization is expired"},
+		"too much":        {change: func(a *transfer) { a.value = 1_000_001 }, reason: "ERC20: transfer amount exceeds balance"},
+		"to address zero": {change: func(a *transfer) { a.to = common.Address{} }, reason: "ERC20: transfer to the zero address"},
+		"other signer":    {signer: other, reason: "FiatTokenV2: invalid signature"},
+		"high s":          {mangle: highS, reason: "ECRecover: invalid signature 's' value"},
+		"v of 0":          {mangle: func(s []byte) []byte { s[64] -= 27; return s }, reason: "ECRecover: invalid signature 'v' value"},
+		"v of 29":         {mangle: func(s []byte) []byte { s[64] = 29; return s }, reason: "ECRecover: invalid signature 'v' value"},
+		"r of 0":          {mangle: func(s []byte) []byte { clear(s[:32]); return s }, reason: "ECRecover: invalid signature"},
+		"64 bytes":        {mangle: func(s []byte) []byte { return s[:64] }, reason: "ECRecover: invalid signature length"},
+		"66 bytes":        {mangle: func(s []byte) []byte { return append(s, 0) }, reason: "ECRecover: invalid signature length"},
+		"no signature":    {mangle: func([]byte) []byte { return nil }, reason: "ECRecover: invalid signature length"},
+		"no balance":      {change: func(a *transfer) { a.from = other.addr }, signer: other, reason: "ERC20: transfer amount exceeds balance"},
+		"wrong sender":    {change: func(a *transfer) { a.from = other.addr }, reason: "FiatTokenV2: invalid signature"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := newTransfer(payer.addr, shop.addr, 100_000, name)
+			a := newTransfer(payer.addr, payee.addr, 100_000, name)
 			if c.change != nil {
 				c.change(&a)
 			}
@@ -206,7 +206,7 @@ func TestAuthorizationRefused(t *testing.T) {
 	}
 }
 
-// highS returns the other signature that recovers to the same key.
+// highS returns the malleated signature that recovers to the same key.
 func highS(sig []byte) []byte {
 	s := new(big.Int).Sub(crypto.S256().Params().N, new(big.Int).SetBytes(sig[32:64]))
 	s.FillBytes(sig[32:64])
@@ -216,8 +216,8 @@ func highS(sig []byte) []byte {
 
 func TestCancelAuthorization(t *testing.T) {
 	b := open(t)
-	payer, shop := b.rich(t, 1_000_000), newWallet(t)
-	a := newTransfer(payer.addr, shop.addr, 1, "cancelled")
+	payer, payee := b.fundedWallet(t, 1_000_000), newWallet(t)
+	a := newTransfer(payer.addr, payee.addr, 1, "cancelled")
 	forged := newWallet(t).signed(t, cancelType, address(payer.addr), a.nonce[:])
 	b.wantRevert(t, pack(t, b.token, overload(t, b, "cancelAuthorization", whole), payer.addr, a.nonce, forged), "FiatTokenV2: invalid signature")
 

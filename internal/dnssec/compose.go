@@ -15,43 +15,43 @@ import (
 	"deed.example/deed/internal/dnszone"
 )
 
-// servedTTL is the TTL of the records that we add to a zone ourselves: SOA, NS
-// at the apex, keys, and what a parent says of its children.
+// servedTTL is the TTL of the records that Compose and Sign add: SOA, NS at the
+// apex, keys, and delegations in a parent.
 const servedTTL = 3600
 
-// A SOA says who answers for a zone and how secondaries keep up with it
-// (RFC 1035, 3.3.13). All times are seconds.
+// A SOA is the start of authority of a zone (RFC 1035, 3.3.13). All times are
+// seconds.
 type SOA struct {
 	Primary string // host name of the primary server: "ns1.example.net"
-	Mailbox string // in the form of a name: "hostmaster.example.net"
+	Mailbox string // as a domain name: "hostmaster.example.net"
 	Refresh uint32
 	Retry   uint32
 	Expire  uint32
-	Minimum uint32 // how long "there is no such record" may be remembered
+	Minimum uint32 // TTL of negative answers
 }
 
-// NewSOA returns a SOA with the times we use: a secondary that missed a NOTIFY
-// is an hour behind at most, and answers for two weeks without us; with a signed
-// zone, shorter (see Publishing.Serve).
+// NewSOA returns a SOA with the default times: a secondary that missed a NOTIFY is
+// at most an hour behind, and serves the zone for two weeks without the primary;
+// for a signed zone it is shorter (see Publishing.Serve).
 func NewSOA(primary, mailbox string) SOA {
 	return SOA{Primary: primary, Mailbox: mailbox, Refresh: 3600, Retry: 600, Expire: 1209600, Minimum: 300}
 }
 
-// A Composition is what a served zone is made from.
+// A Composition is the input of Compose.
 type Composition struct {
 	Origin  string // "example.com"
 	Serial  uint32
 	SOA     SOA
 	Servers []string     // absolute host names of the zone's name servers
-	RRs     []dnszone.RR // everything else: the owner's records, or a parent's delegations
+	RRs     []dnszone.RR // all other records: the owner's records, or a parent's delegations
 }
 
-// Compose returns the zone as name servers give it out, unsigned: the SOA, then
-// all other records in canonical order (RFC 4034, 6). Records of one owner and
-// type get the smallest TTL among them (RFC 2181, 5.2), equal ones become one.
+// Compose returns the unsigned zone as name servers serve it: the SOA, then all
+// other records in canonical order (RFC 4034, 6). Records of one owner and type get
+// the smallest TTL among them (RFC 2181, 5.2), duplicates are removed.
 //
-// It fails when a name cannot be written on the wire, when a record lies
-// outside the zone, and when it is one that only we may add.
+// It fails when a name cannot be encoded, when a record is outside the zone, and
+// when it is of a type that only Compose or Sign may add.
 func Compose(c Composition) (ServedZone, error) {
 	for _, rr := range c.RRs {
 		if err := c.admit(rr); err != nil {
@@ -65,10 +65,10 @@ func Compose(c Composition) (ServedZone, error) {
 	return ServedZone{Origin: c.Origin, Serial: c.Serial, RRs: canonical(own, c.RRs)}, nil
 }
 
-// admit says why the record cannot be among the ones handed in.
+// admit reports why the record is not allowed as input.
 func (c Composition) admit(rr dnszone.RR) error {
 	if rr.Owner != c.Origin && !below(rr.Owner, c.Origin) {
-		return fmt.Errorf("%s lies outside", rr.Owner)
+		return fmt.Errorf("%s is outside of the zone", rr.Owner)
 	}
 	if err := checkOwner(rr.Owner); err != nil {
 		return err
@@ -78,10 +78,10 @@ func (c Composition) admit(rr dnszone.RR) error {
 	}
 	switch rr.Type {
 	case dns.TypeSOA, dns.TypeRRSIG, dns.TypeNSEC:
-		return fmt.Errorf("%s at %s is not for others to add", dns.TypeToString[rr.Type], rr.Owner)
+		return fmt.Errorf("%s at %s is reserved for the service", dns.TypeToString[rr.Type], rr.Owner)
 	case dns.TypeNS:
 		if rr.Owner == c.Origin {
-			return errors.New("NS at the apex is not for others to add")
+			return errors.New("NS at the apex is reserved for the service")
 		}
 	}
 	return nil
@@ -126,21 +126,21 @@ func (s SOA) rr(origin string, serial uint32) (dnszone.RR, error) {
 	return dnszone.RR{Owner: origin, Type: dns.TypeSOA, TTL: servedTTL, Data: string(data)}, nil
 }
 
-// Diff returns the records that next has no longer and those that it has newly,
-// each in its zone's order: the old SOA comes first in gone and the new one in
-// came, as IXFR wants them (RFC 1995, 4).
-func (z ServedZone) Diff(next ServedZone) (gone, came []dnszone.RR) {
+// Diff returns the records that were removed and added between z and next, each in
+// its zone's order: the old SOA is first in removed and the new one in added, as
+// IXFR needs them (RFC 1995, 4).
+func (z ServedZone) Diff(next ServedZone) (removed, added []dnszone.RR) {
 	return without(z.RRs, next.RRs), without(next.RRs, z.RRs)
 }
 
-// Sorted returns the zone in the order of Compose, for records that were kept
-// without one.
+// Sorted returns the zone in the order of Compose, for records that were stored
+// unordered.
 func (z ServedZone) Sorted() ServedZone {
 	z.RRs = slices.SortedFunc(slices.Values(z.RRs), compareRR)
 	return z
 }
 
-// without returns the records of rrs that are not among others.
+// without returns the records of rrs that are not in others.
 func without(rrs, others []dnszone.RR) []dnszone.RR {
 	has := make(map[dnszone.RR]bool, len(others))
 	for _, rr := range others {
@@ -155,8 +155,8 @@ func without(rrs, others []dnszone.RR) []dnszone.RR {
 	return rest
 }
 
-// canonical returns the records of all parts in canonical order, with one TTL
-// for each owner and type, every record once. The parts are left as they were.
+// canonical returns the records of all parts in canonical order, with one TTL for
+// each owner and type, without duplicates. The parts are not modified.
 func canonical(parts ...[]dnszone.RR) []dnszone.RR {
 	rrs := slices.Concat(parts...)
 	slices.SortFunc(rrs, compareRR)
@@ -169,8 +169,8 @@ func canonical(parts ...[]dnszone.RR) []dnszone.RR {
 	return slices.Compact(rrs)
 }
 
-// sets yields the record sets of rrs, which are in canonical order: the runs of
-// one owner and type.
+// sets yields the record sets of rrs, which are in canonical order: the runs of one
+// owner and type.
 func sets(rrs []dnszone.RR) iter.Seq[[]dnszone.RR] {
 	return func(yield func([]dnszone.RR) bool) {
 		for start := 0; start < len(rrs); {
@@ -206,7 +206,7 @@ func compareRR(a, b dnszone.RR) int {
 }
 
 // compareNames orders two names by their labels from the right (RFC 4034, 6.1).
-// They are lowercase and without escapes, as our owners are.
+// They are lowercase and without escapes.
 func compareNames(a, b string) int {
 	for {
 		i, j := strings.LastIndexByte(a, '.'), strings.LastIndexByte(b, '.')
@@ -220,22 +220,22 @@ func compareNames(a, b string) int {
 	}
 }
 
-// below says whether name lies below ancestor.
+// below reports whether name is below ancestor.
 func below(name, ancestor string) bool {
 	rest, found := strings.CutSuffix(name, ancestor)
 	return found && strings.HasSuffix(rest, ".")
 }
 
-// checkOwner says why a name cannot be an owner as an RR holds it.
+// checkOwner reports why a name is not valid as the owner of an RR.
 func checkOwner(name string) error {
 	if name != strings.ToLower(name) || strings.HasSuffix(name, ".") || strings.Contains(name, `\`) {
-		return fmt.Errorf("%s is not lowercase, without escapes and without the last dot", deed.Quoted(name))
+		return fmt.Errorf("%s must be lowercase, without escapes and without the trailing dot", deed.Quoted(name))
 	}
 	_, err := wireName(name)
 	return err
 }
 
-// wireName returns the name on the wire, without compression, in lowercase.
+// wireName returns the lowercase name in wire format, without compression.
 func wireName(name string) (string, error) {
 	var buf [255]byte
 	n, err := dns.PackDomainName(dns.Fqdn(strings.ToLower(name)), buf[:], 0, nil, false)

@@ -13,7 +13,7 @@ import (
 	"deed.example/deed/internal/dnszone"
 )
 
-func TestComposeWritesTheZone(t *testing.T) {
+func TestCompose(t *testing.T) {
 	var rrs []dnszone.RR
 	for _, line := range []string{
 		"www.example.com. 300 A 192.0.2.2",
@@ -27,7 +27,7 @@ func TestComposeWritesTheZone(t *testing.T) {
 	} {
 		rrs = append(rrs, fromText(t, line))
 	}
-	got := masterFile(t, compose(t, "example.com", 7, rrs))
+	got := zoneFile(t, compose(t, "example.com", 7, rrs))
 	want := `example.com.	3600	IN	SOA	ns1.example.net. hostmaster.example.net. 7 3600 600 1209600 300
 example.com.	3600	IN	NS	ns1.example.net.
 example.com.	3600	IN	NS	ns2.example.net.
@@ -73,7 +73,7 @@ func TestComposeRefuses(t *testing.T) {
 	} {
 		in := dnssec.Composition{Origin: "example.com", SOA: dnssec.NewSOA("ns1.example.net", "h.example.net"), Servers: []string{"ns1.example.net"}}
 		if _, err := dnssec.Compose(in); err != nil {
-			t.Fatalf("the composition to begin with: %v", err)
+			t.Fatalf("the valid composition: %v", err)
 		}
 		c.edit(&in)
 		if z, err := dnssec.Compose(in); err == nil {
@@ -82,41 +82,41 @@ func TestComposeRefuses(t *testing.T) {
 	}
 }
 
-func TestDiffBeginsWithTheSOA(t *testing.T) {
+func TestDiffStartsWithSOA(t *testing.T) {
 	a := fromText(t, "a.example.com. 300 A 192.0.2.1")
 	b := fromText(t, "b.example.com. 300 A 192.0.2.1")
 	old := compose(t, "example.com", 1, []dnszone.RR{a})
 	next := compose(t, "example.com", 2, []dnszone.RR{b})
-	gone, came := old.Diff(next)
-	if diff := cmp.Diff([]dnszone.RR{old.RRs[0], a}, gone); diff != "" {
-		t.Errorf("gone (-want +got):\n%s", diff)
+	removed, added := old.Diff(next)
+	if diff := cmp.Diff([]dnszone.RR{old.RRs[0], a}, removed); diff != "" {
+		t.Errorf("removed (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]dnszone.RR{next.RRs[0], b}, came); diff != "" {
-		t.Errorf("came (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]dnszone.RR{next.RRs[0], b}, added); diff != "" {
+		t.Errorf("added (-want +got):\n%s", diff)
 	}
-	if gone, came := old.Diff(old); gone != nil || came != nil {
-		t.Errorf("a zone differs from itself: %v, %v", gone, came)
+	if removed, added := old.Diff(old); removed != nil || added != nil {
+		t.Errorf("a zone differs from itself: %v, %v", removed, added)
 	}
 }
 
-func TestDiffLeadsFromOneZoneToTheOther(t *testing.T) {
+func TestDiffProducesNextZone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		old := sign(t, dnssec.ServedZone{}, compose(t, "example.com", 1, randomRecords(t)), date(2027, 1, 1))
 		next := sign(t, old, compose(t, "example.com", 2, randomRecords(t)), date(2027, 1, 2))
-		gone, came := old.Diff(next)
+		removed, added := old.Diff(next)
 		has := map[dnszone.RR]bool{}
 		for _, rr := range old.RRs {
 			has[rr] = true
 		}
-		for _, rr := range gone {
+		for _, rr := range removed {
 			if !has[rr] {
-				t.Fatalf("%v goes and was not there", rr)
+				t.Fatalf("%v was removed, but not in the zone", rr)
 			}
 			delete(has, rr)
 		}
-		for _, rr := range came {
+		for _, rr := range added {
 			if has[rr] {
-				t.Fatalf("%v comes and was there", rr)
+				t.Fatalf("%v was added, but already in the zone", rr)
 			}
 			has[rr] = true
 		}

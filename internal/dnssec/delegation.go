@@ -10,26 +10,26 @@ import (
 	"deed.example/deed/internal/dnszone"
 )
 
-// A Delegation is what a parent zone says of one name below it: who answers for
-// it and, when it is signed, by which key.
+// A Delegation is the data of one name in its parent zone: its name servers and,
+// when it is signed, the DS of its key.
 type Delegation struct {
 	Name        deed.Name
 	Nameservers []Nameserver
 	DS          []DS
 }
 
-// A Nameserver is a host that answers for a zone. Its addresses are needed only
-// where the host lies in the zone it answers for, and nobody could find it.
+// A Nameserver is a host that serves a zone. Its addresses are needed only when the
+// host is inside the zone it serves, where it could not be resolved otherwise.
 type Nameserver struct {
 	Host      string // absolute: "ns1.example.net"
 	Addresses []netip.Addr
 }
 
-// RRs returns the delegation as records of the parent zone, for a Composition:
-// NS, the glue that nobody could do without, and DS.
+// RRs returns the delegation as records of the parent zone, for a Composition: NS,
+// the required glue, and DS.
 //
-// It fails with CodeValidation when there is no server, a server's name is none,
-// one that needs addresses has none, or a DS is malformed.
+// It fails with CodeValidation when there is no server, the name of a server is
+// invalid, one that needs addresses has none, or a DS is malformed.
 func (d Delegation) RRs() ([]dnszone.RR, error) {
 	owner := string(d.Name)
 	if len(d.Nameservers) == 0 {
@@ -57,20 +57,20 @@ func (d Delegation) RRs() ([]dnszone.RR, error) {
 	return rrs, nil
 }
 
-// glue returns the addresses of a server that lies in the zone it answers for.
-// A server elsewhere needs none, even under the same parent (RFC 9471, 2).
+// glue returns the addresses of a server that is inside the zone it serves. A
+// server elsewhere needs no glue, even under the same parent (RFC 9471, 2).
 func (s Nameserver) glue(zone string) ([]dnszone.RR, error) {
 	host := strings.ToLower(strings.TrimSuffix(s.Host, "."))
 	if host != zone && !below(host, zone) {
 		return nil, nil
 	}
 	if len(s.Addresses) == 0 {
-		return nil, deed.Invalid("nameservers", "%s lies in %s and needs its addresses beside it", host, zone)
+		return nil, deed.Invalid("nameservers", "%s is inside %s and needs its addresses", host, zone)
 	}
 	var rrs []dnszone.RR
 	for _, a := range s.Addresses {
 		if !a.IsValid() {
-			return nil, deed.Invalid("nameservers", "%s has an address that is none", host)
+			return nil, deed.Invalid("nameservers", "%s has an invalid address", host)
 		}
 		kind := dns.TypeAAAA
 		if a = a.Unmap(); a.Is4() {

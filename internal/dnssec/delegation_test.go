@@ -12,11 +12,11 @@ import (
 	"deed.example/deed/internal/dnszone"
 )
 
-// parentZone is a TLD with names of every kind below it.
+// parentZone is a TLD with all kinds of delegations.
 func parentZone(t testing.TB) dnssec.ServedZone {
 	t.Helper()
 	elsewhere := []dnssec.Nameserver{{Host: "ns1.example.net"}, {Host: "ns2.example.net"}}
-	rrs := []dnszone.RR{fromText(t, "ns.nic.dev. 3600 A 192.0.2.54")} // a host of the registry itself
+	rrs := []dnszone.RR{fromText(t, "ns.nic.dev. 3600 A 192.0.2.54")} // an authoritative host of the registry
 	for _, d := range []dnssec.Delegation{
 		{Name: "signed.dev", Nameservers: elsewhere, DS: zoneKey(t, "signed.dev").DS()},
 		{Name: "plain.dev", Nameservers: elsewhere},
@@ -61,7 +61,7 @@ plain.dev.	3600	IN	NS	ns2.example.net.
 signed.dev.	3600	IN	NS	ns1.example.net.
 signed.dev.	3600	IN	NS	ns2.example.net.
 ` + ds("signed.dev") + "\n"
-	if diff := cmp.Diff(want, masterFile(t, unsigned)); diff != "" {
+	if diff := cmp.Diff(want, zoneFile(t, unsigned)); diff != "" {
 		t.Errorf("the zone differs (-want +got):\n%s", diff)
 	}
 	now := date(2027, 1, 1)

@@ -12,7 +12,7 @@ import (
 	"deed.example/deed/internal/dnszone"
 )
 
-// tenRecords are the records of a usual zone; the first is alone at its host.
+// tenRecords are the records of a typical zone; the first is alone at its host.
 func tenRecords(t rapid.TB) []dnszone.RR {
 	t.Helper()
 	var rrs []dnszone.RR
@@ -44,7 +44,8 @@ func BenchmarkSignZone(b *testing.B) {
 	}
 }
 
-// One record changes: the key is derived, the zone composed, signed and compared.
+// BenchmarkChangeZone changes one record: it derives the key, and composes, signs and
+// compares the zone.
 func BenchmarkChangeZone(b *testing.B) {
 	now := date(2027, 1, 1)
 	rrs := append(tenRecords(b), zoneKey(b, "example.com").Announce()...)
@@ -52,13 +53,13 @@ func BenchmarkChangeZone(b *testing.B) {
 	rrs[0] = fromText(b, "www.example.com. 300 A 192.0.2.99")
 	for b.Loop() {
 		next := sign(b, old, compose(b, "example.com", 2, rrs), now.Add(time.Hour))
-		if gone, came := old.Diff(next); len(gone) != 4 || len(came) != 4 {
-			b.Fatalf("%d gone, %d came", len(gone), len(came))
+		if removed, added := old.Diff(next); len(removed) != 4 || len(added) != 4 {
+			b.Fatalf("%d removed, %d added", len(removed), len(added))
 		}
 	}
 }
 
-// One name is added to a parent zone that has many.
+// BenchmarkChangeParent adds one name to a parent zone with many.
 func BenchmarkChangeParent(b *testing.B) {
 	for _, size := range []int{100, 10_000} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
@@ -73,7 +74,7 @@ func BenchmarkChangeParent(b *testing.B) {
 	}
 }
 
-// delegations returns so many signed names of a parent zone.
+// delegations returns n signed delegations of a parent zone.
 func delegations(t rapid.TB, n int) []dnszone.RR {
 	t.Helper()
 	var out []dnszone.RR

@@ -14,7 +14,7 @@ import (
 	"deed.example/deed/internal/dnszone"
 )
 
-func TestSignedZonesHold(t *testing.T) {
+func TestSignedZonesAreValid(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := date(2027, 1, 1)
 		unsigned := compose(t, "example.com", 1, randomRecords(t))
@@ -23,8 +23,8 @@ func TestSignedZonesHold(t *testing.T) {
 	})
 }
 
-// withoutTimes returns the zone with all that depends on when it was signed
-// blanked out of its signatures.
+// withoutTimes returns the zone without the parts of its signatures that depend on
+// the time of signing.
 func withoutTimes(t rapid.TB, z dnssec.ServedZone) []string {
 	var lines []string
 	for _, rr := range z.RRs {
@@ -38,7 +38,7 @@ func withoutTimes(t rapid.TB, z dnssec.ServedZone) []string {
 	return lines
 }
 
-func TestSigningAgainEqualsSigningAfresh(t *testing.T) {
+func TestIncrementalSigning(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		then := date(2027, 1, 1)
 		now := then.Add(time.Duration(rapid.IntRange(0, 16*24*3600).Draw(t, "seconds")) * time.Second)
@@ -51,14 +51,14 @@ func TestSigningAgainEqualsSigningAfresh(t *testing.T) {
 		again, afresh := sign(t, old, next, now), sign(t, dnssec.ServedZone{}, next, now)
 		checkSigned(t, next, again, now)
 		if diff := cmp.Diff(withoutTimes(t, afresh), withoutTimes(t, again)); diff != "" {
-			t.Fatalf("signed again differs (-afresh +again):\n%s", diff)
+			t.Fatalf("signing incrementally differs (-full +incremental):\n%s", diff)
 		}
 		if !again.RenewAt().After(now) {
 			t.Fatalf("signed at %s, to be renewed at %s", now, again.RenewAt())
 		}
 		if due := !now.Before(old.RenewAt()); due {
 			if diff := cmp.Diff(afresh, again); diff != "" {
-				t.Fatalf("an old signature stands (-afresh +again):\n%s", diff)
+				t.Fatalf("an old signature was reused (-full +incremental):\n%s", diff)
 			}
 			return
 		}
@@ -66,7 +66,7 @@ func TestSigningAgainEqualsSigningAfresh(t *testing.T) {
 	})
 }
 
-// checkKept wants the old signature over every set that is the same.
+// checkKept checks that the signatures of all unchanged sets were reused.
 func checkKept(t rapid.TB, old, again dnssec.ServedZone) {
 	t.Helper()
 	before, after := rrsets(old.RRs), rrsets(again.RRs)
@@ -76,18 +76,18 @@ func checkKept(t rapid.TB, old, again dnssec.ServedZone) {
 		}
 		id := rrset{rr.Owner, toLibrary(t, rr).(*dns.RRSIG).TypeCovered}
 		same := slices.Equal(before[id], after[id])
-		// A set may be the same and have come to lie below a delegation.
+		// An unchanged set may now be below a delegation.
 		if same && standing(again, id.owner) == standing(old, id.owner) && !slices.Contains(again.RRs, rr) {
-			t.Fatalf("%v is the same and was signed again", id)
+			t.Fatalf("%v is unchanged and was signed again", id)
 		}
 	}
 }
 
-// newSignatures counts the signatures that came with the change.
+// newSignatures counts the signatures added by the change.
 func newSignatures(old, next dnssec.ServedZone) int {
-	_, came := old.Diff(next)
+	_, added := old.Diff(next)
 	n := 0
-	for _, rr := range came {
+	for _, rr := range added {
 		if rr.Type == dns.TypeRRSIG {
 			n++
 		}
@@ -95,7 +95,7 @@ func newSignatures(old, next dnssec.ServedZone) int {
 	return n
 }
 
-func TestAChangeCostsFewSignatures(t *testing.T) {
+func TestChangeNeedsFewSignatures(t *testing.T) {
 	rrs := tenRecords(t)
 	now := date(2027, 1, 1)
 	old := sign(t, dnssec.ServedZone{}, compose(t, "example.com", 1, rrs), now)
@@ -119,7 +119,7 @@ func TestAChangeCostsFewSignatures(t *testing.T) {
 	}
 }
 
-func TestSignaturesAreRenewedInTime(t *testing.T) {
+func TestSignatureRenewal(t *testing.T) {
 	now := date(2027, 1, 1)
 	early := map[time.Time]bool{}
 	for _, origin := range []string{"example.com", "example.org", "example.net", "dev"} {
@@ -131,17 +131,17 @@ func TestSignaturesAreRenewedInTime(t *testing.T) {
 		}
 		early[at] = true
 		if again := sign(t, z, unsigned, at.Add(-time.Second)); newSignatures(z, again) != 0 {
-			t.Errorf("%s: a signature was renewed before its time", origin)
+			t.Errorf("%s: a signature was renewed too early", origin)
 		}
 		if again := sign(t, z, unsigned, at); !again.RenewAt().After(at) {
-			t.Errorf("%s: signed again at %s, and it must be signed again at %s", origin, at, again.RenewAt())
+			t.Errorf("%s: signed again at %s, but due again at %s", origin, at, again.RenewAt())
 		}
 		changed := compose(t, origin, 2, []dnszone.RR{fromText(t, "www."+origin+". 300 A 192.0.2.1")})
 		if later := sign(t, z, changed, now.AddDate(0, 0, 3)); !later.RenewAt().Equal(at) {
-			t.Errorf("%s: a change moves the renewal of the rest from %s to %s", origin, at, later.RenewAt())
+			t.Errorf("%s: a change moved the renewal of the other records from %s to %s", origin, at, later.RenewAt())
 		}
 		if again := sign(t, z, unsigned, now.Add(-2*time.Hour)); newSignatures(z, again) == 0 {
-			t.Errorf("%s: signatures from the future stand", origin)
+			t.Errorf("%s: signatures from the future were reused", origin)
 		}
 	}
 	if len(early) == 1 {
@@ -152,7 +152,7 @@ func TestSignaturesAreRenewedInTime(t *testing.T) {
 	}
 }
 
-func TestAnotherKeySignsEverythingAnew(t *testing.T) {
+func TestNewKeySignsEverything(t *testing.T) {
 	now := date(2027, 1, 1)
 	key := zoneKey(t, "example.com")
 	twin := key.DNSKEY() // the same sum, so the same tag, but another key
@@ -178,7 +178,7 @@ func TestAnotherKeySignsEverythingAnew(t *testing.T) {
 		}
 		for _, rr := range again.RRs {
 			if rr.Type == dns.TypeRRSIG && slices.Contains(old.RRs, rr) {
-				t.Errorf("%s: an old signature stands: %v", c.name, toLibrary(t, rr))
+				t.Errorf("%s: an old signature was reused: %v", c.name, toLibrary(t, rr))
 			}
 		}
 	}
@@ -206,16 +206,16 @@ func TestSignRefuses(t *testing.T) {
 	}
 }
 
-func TestSignLeavesItsArgumentsAlone(t *testing.T) {
+func TestSignDoesNotModifyArguments(t *testing.T) {
 	now := date(2027, 1, 1)
 	next := compose(t, "example.com", 2, tenRecords(t))
-	next.RRs = slices.Grow(next.RRs, 100) // room that must not be written to
+	next.RRs = slices.Grow(next.RRs, 100) // spare capacity that must not be written to
 	before := slices.Clone(next.RRs[:cap(next.RRs)])
 	prev := sign(t, dnssec.ServedZone{}, next, now)
 	slices.Reverse(prev.RRs) // a store may return them in any order
 	kept := slices.Clone(prev.RRs)
 	if again := sign(t, prev, next, now.Add(time.Hour)); newSignatures(prev, again) != 0 {
-		t.Error("the order of the earlier zone counts")
+		t.Error("the order of the previous zone affects the result")
 	}
 	if !slices.Equal(before, next.RRs[:cap(next.RRs)]) || !slices.Equal(kept, prev.RRs) {
 		t.Error("an argument was changed")

@@ -7,7 +7,7 @@ import (
 	"deed.example/deed"
 )
 
-// A DS names a key that signs a zone, as its parent publishes it (RFC 4034, 5).
+// A DS is the digest of a zone's key that its parent publishes (RFC 4034, 5).
 type DS struct {
 	KeyTag     uint16
 	Algorithm  uint8
@@ -15,21 +15,21 @@ type DS struct {
 	Digest     string // hex, lowercase
 }
 
-// The algorithms that may sign, and the length in hex of the digests that may
-// name a key (RFC 8624, 3.1 and 3.3).
+// The supported algorithms of keys, and the lengths in hex of the supported digests
+// (RFC 8624, 3.1 and 3.3).
 var (
 	dsAlgorithms = []uint8{8, 10, 13, 14, 15, 16}
 	dsDigests    = map[uint8]int{2: 64, 4: 96}
 )
 
-// maxDS is how many keys a registry takes for one name.
+// maxDS is the maximum number of DS records of one name at a registry.
 const maxDS = 8
 
-// ParseDS returns the keys with their digests in lower case. It fails with
-// CodeValidation when a resolver could not or should not follow one of them.
+// ParseDS returns the DS records with their digests in lower case. It fails with
+// CodeValidation when a resolver could not or should not use one of them.
 func ParseDS(keys []DS) ([]DS, error) {
 	if len(keys) > maxDS {
-		return nil, deed.Invalid("ds", "must be %d at most, not %d", maxDS, len(keys))
+		return nil, deed.Invalid("ds", "must have at most %d entries, not %d", maxDS, len(keys))
 	}
 	var out []DS
 	for _, k := range keys {
@@ -42,7 +42,7 @@ func ParseDS(keys []DS) ([]DS, error) {
 		case len(k.Digest) != dsDigests[k.DigestType] || strings.Trim(k.Digest, "0123456789abcdef") != "":
 			return nil, deed.Invalid("ds", "a digest of type %d has %d hex digits", k.DigestType, dsDigests[k.DigestType])
 		case slices.Contains(out, k):
-			return nil, deed.Invalid("ds", "key %d is there twice", k.KeyTag)
+			return nil, deed.Invalid("ds", "key %d is duplicated", k.KeyTag)
 		}
 		out = append(out, k)
 	}

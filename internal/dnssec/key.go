@@ -19,25 +19,24 @@ import (
 	"deed.example/deed/internal/dnszone"
 )
 
-// A ZoneKey signs one zone: it signs the zone's records and its own DNSKEY
-// (a "combined signing key"), by ECDSA on the curve P-256 (RFC 6605). Make one
-// with DeriveZoneKey.
+// A Key signs the records and the DNSKEY of one zone (a "combined signing key"),
+// with ECDSA P-256 (RFC 6605). Create one with DeriveKey.
 type Key struct {
 	origin  string
-	name    string // the origin on the wire
+	name    string // the origin in wire format
 	private *ecdsa.PrivateKey
 	data    string // of the DNSKEY
 	tag     uint16
 }
 
-// minMasterLen is the fewest bytes a master secret may have: as many as a key.
+// minMasterLen is the minimum length of a master secret in bytes: that of a key.
 const minMasterLen = 32
 
-// DeriveZoneKey returns the key of the zone in the given generation. The same
-// master secret always gives the same keys, so that no key needs to be stored;
-// the key of one zone or generation tells nothing about any other.
+// DeriveKey returns the key of the zone in the given generation. The same master
+// secret always gives the same keys, so that no key needs to be stored; the key of
+// one zone or generation reveals nothing about any other.
 //
-// It fails when the master secret is too short to be one.
+// It fails when the master secret is too short.
 func DeriveKey(master deed.Secret, origin string, generation int) (Key, error) {
 	if len(master) < minMasterLen {
 		return Key{}, fmt.Errorf("derive key of %s: the master secret has fewer than %d bytes", origin, minMasterLen)
@@ -54,13 +53,13 @@ func DeriveKey(master deed.Secret, origin string, generation int) (Key, error) {
 	if err != nil {
 		return Key{}, fmt.Errorf("derive key of %s: %w", origin, err)
 	}
-	data := keyData(point[1:]) // without the byte that says "not compressed"
+	data := keyData(point[1:]) // without the byte for the uncompressed format
 	return Key{strings.ToLower(origin), name, private, data, keyTag(data)}, nil
 }
 
-// derivePrivate draws 128 bits more than the curve's order has and reduces them
-// to 1 … order-1, so that every key is as likely as any other (FIPS 186-5, A.2.1).
-// What it returns for given arguments must never change: parents hold digests of it.
+// derivePrivate derives 128 bits more than the curve's order has and reduces them
+// to 1 … order-1, so that the keys are uniformly distributed (FIPS 186-5, A.2.1).
+// Its results must never change: parents hold digests of the keys.
 func derivePrivate(master deed.Secret, name string, generation int) (*ecdsa.PrivateKey, error) {
 	info := fmt.Sprintf("deed zone key\x00%s%d", name, generation)
 	wide, err := hkdf.Key(sha256.New, []byte(master.Reveal()), nil, info, 48)
@@ -74,7 +73,7 @@ func derivePrivate(master deed.Secret, name string, generation int) (*ecdsa.Priv
 	return ecdsa.ParseRawPrivateKey(elliptic.P256(), d.FillBytes(make([]byte, 32)))
 }
 
-// keyData returns the rdata of a DNSKEY that signs keys and records alike.
+// keyData returns the rdata of a DNSKEY that signs both keys and records.
 func keyData(point []byte) string {
 	const protocol = 3
 	head := []byte{0, 0, protocol, dns.ECDSAP256SHA256}
@@ -82,7 +81,7 @@ func keyData(point []byte) string {
 	return string(head) + string(point)
 }
 
-// keyTag returns the number that signatures name their key by (RFC 4034, B).
+// keyTag returns the number by which signatures refer to their key (RFC 4034, B).
 func keyTag(data string) uint16 {
 	var sum uint32
 	for i := range len(data) {
@@ -96,15 +95,15 @@ func (k Key) DNSKEY() dnszone.RR {
 	return dnszone.RR{Owner: k.origin, Type: dns.TypeDNSKEY, TTL: servedTTL, Data: k.data}
 }
 
-// Announce returns the CDS and CDNSKEY records by which a zone tells its parent
-// which DS it wants (RFC 7344). They belong among the records of a Composition
-// whose zone is then signed.
+// Announce returns the CDS and CDNSKEY records with which a zone requests its DS
+// from the parent (RFC 7344). They are added to the Composition of a zone that will
+// be signed.
 func (k Key) Announce() []dnszone.RR {
 	rrs := []dnszone.RR{{Owner: k.origin, Type: dns.TypeCDNSKEY, TTL: servedTTL, Data: k.data}}
 	for _, ds := range k.DS() {
 		rr, err := ds.RR(k.origin)
 		if err != nil {
-			panic(err) // the digest is our own
+			panic(err) // the digest was computed above
 		}
 		rr.Type = dns.TypeCDS
 		rrs = append(rrs, rr)
@@ -112,7 +111,7 @@ func (k Key) Announce() []dnszone.RR {
 	return rrs
 }
 
-// DS returns what the parent must hold for the zone to be trusted.
+// DS returns the DS records that the parent must publish for the zone to validate.
 func (k Key) DS() []DS {
 	digest := sha256.Sum256([]byte(k.name + k.data))
 	return []DS{{k.tag, dns.ECDSAP256SHA256, dns.SHA256, hex.EncodeToString(digest[:])}}
@@ -130,8 +129,8 @@ func (d DS) RR(owner string) (dnszone.RR, error) {
 	return dnszone.RR{Owner: owner, Type: dns.TypeDS, TTL: servedTTL, Data: string(head) + string(digest)}, nil
 }
 
-// sign returns the signature of text as RRSIG carries it, r and s side by side
-// (RFC 6605, 4). It needs no randomness (RFC 6979): the same text gets the same
+// sign returns the signature of text in the format of RRSIG, the concatenation of r
+// and s (RFC 6605, 4). It is deterministic (RFC 6979): the same text gets the same
 // signature on every node.
 func (k Key) sign(text []byte) ([]byte, error) {
 	hash := sha256.Sum256(text)

@@ -13,9 +13,9 @@ import (
 
 const testMaster = deed.Secret("0123456789abcdef0123456789abcdef")
 
-// The digests were computed by another program in another language. They must
-// never change: parents hold digests of all keys in use.
-func TestKeysStayTheSame(t *testing.T) {
+// The digests were computed by an independent program. They must never change:
+// parents hold digests of all keys in use.
+func TestKeysAreStable(t *testing.T) {
 	for _, c := range []struct {
 		origin     string
 		generation int
@@ -39,11 +39,11 @@ func TestKeysStayTheSame(t *testing.T) {
 	}
 }
 
-func TestKeyNeedsASecretAndAName(t *testing.T) {
+func TestDeriveKeyRefuses(t *testing.T) {
 	if _, err := dnssec.DeriveKey(testMaster[:31], "example.com", 0); err == nil {
-		t.Error("a short master secret will do")
+		t.Error("a short master secret was accepted")
 	} else if strings.Contains(err.Error(), "0123456789") {
-		t.Errorf("the error tells the secret: %v", err)
+		t.Errorf("the error contains the secret: %v", err)
 	}
 	for _, origin := range []string{"", "a..b", strings.Repeat("a", 64) + ".com"} {
 		if _, err := dnssec.DeriveKey(testMaster, origin, 0); err == nil {
@@ -52,7 +52,7 @@ func TestKeyNeedsASecretAndAName(t *testing.T) {
 	}
 }
 
-func TestKeyRecordsAreWhatTheLibraryMakes(t *testing.T) {
+func TestKeyRecordsMatchLibrary(t *testing.T) {
 	key := zoneKey(t, "example.com")
 	dnskey, ok := toLibrary(t, key.DNSKEY()).(*dns.DNSKEY)
 	if !ok || dnskey.Flags != 257 || dnskey.Protocol != 3 || dnskey.Algorithm != dns.ECDSAP256SHA256 {
@@ -78,7 +78,7 @@ func TestKeyRecordsAreWhatTheLibraryMakes(t *testing.T) {
 	}
 }
 
-func TestDSRefusesWhatIsNoDigest(t *testing.T) {
+func TestDSRefusesInvalidDigest(t *testing.T) {
 	for _, digest := range []string{"", "0", "xy", " 00"} {
 		if _, err := (dnssec.DS{Digest: digest}).RR("example.com"); deed.CodeOf(err) != deed.CodeValidation {
 			t.Errorf("%q: got %v, want %s", digest, err, deed.CodeValidation)

@@ -9,23 +9,23 @@ import (
 	"deed.example/deed/internal/dnszone"
 )
 
-// A zoneNode is all that a zone holds at one owner.
+// A zoneNode is all records of a zone at one owner.
 type zoneNode struct {
 	rrs  []dnszone.RR // in canonical order
-	name string       // the owner on the wire
+	name string       // the owner in wire format
 	kind nodeKind
 }
 
-// A nodeKind says whose word the records of a node are.
+// A nodeKind says which zone is authoritative for the records of a node.
 type nodeKind int
 
 const (
-	nodeOurs  nodeKind = iota // the zone's
-	nodeCut                   // a delegation: the child's, but for DS and NSEC
-	nodeBelow                 // below a delegation: the child's altogether
+	nodeAuthoritative nodeKind = iota // this zone
+	nodeCut                           // a delegation: the child zone, except for DS and NSEC
+	nodeBelow                         // below a delegation: the child zone
 )
 
-// signs says whether records of that type are signed at the node.
+// signs reports whether records of that type are signed at the node.
 func (n zoneNode) signs(kind uint16) bool {
 	switch n.kind {
 	case nodeCut:
@@ -36,10 +36,10 @@ func (n zoneNode) signs(kind uint16) bool {
 	return true
 }
 
-// nsecChain returns the nodes of a zone, given in canonical order. Each that the
-// zone has a word on gets an NSEC record, which names the next and so denies
-// all between them; the last one names the apex (RFC 4034, 4). A name without
-// records of its own has none.
+// nsecChain returns the nodes of a zone, given in canonical order. Each
+// authoritative node and delegation gets an NSEC record that refers to the next one
+// and so denies all names between them; the last one refers to the apex (RFC 4034,
+// 4). A name without records has none.
 func nsecChain(origin string, rrs []dnszone.RR) ([]zoneNode, error) {
 	nodes, err := zoneNodes(origin, rrs)
 	if err != nil {
@@ -58,13 +58,13 @@ func nsecChain(origin string, rrs []dnszone.RR) ([]zoneNode, error) {
 	return nodes, nil
 }
 
-// zoneNodes returns the records by owner. In canonical order, all that lies
-// below a delegation comes right after it.
+// zoneNodes returns the records by owner. In canonical order, everything below a
+// delegation follows it directly.
 func zoneNodes(origin string, rrs []dnszone.RR) ([]zoneNode, error) {
 	var nodes []zoneNode
 	cut := ""
 	for start := 0; start < len(rrs); {
-		owner, end, kind := rrs[start].Owner, start, nodeOurs
+		owner, end, kind := rrs[start].Owner, start, nodeAuthoritative
 		for ; end < len(rrs) && rrs[end].Owner == owner; end++ {
 			if rrs[end].Type == dns.TypeNS && owner != origin {
 				kind = nodeCut
@@ -86,8 +86,8 @@ func zoneNodes(origin string, rrs []dnszone.RR) ([]zoneNode, error) {
 	return nodes, nil
 }
 
-// types returns the types that the node's NSEC lists. At a delegation,
-// addresses are glue and do not count (RFC 4035, 2.3).
+// types returns the types in the node's NSEC. At a delegation, addresses are glue
+// and not listed (RFC 4035, 2.3).
 func (n zoneNode) types() []uint16 {
 	types := []uint16{dns.TypeRRSIG, dns.TypeNSEC}
 	for set := range sets(n.rrs) {
@@ -98,12 +98,12 @@ func (n zoneNode) types() []uint16 {
 	return types
 }
 
-// typeBitmap returns a set of types as NSEC carries it: for each 256 types with
-// one among them a block number, a length, and the bits (RFC 4034, 4.1.2).
+// typeBitmap returns a set of types in the format of NSEC: for each block of 256
+// types with a member its number, a length, and the bits (RFC 4034, 4.1.2).
 func typeBitmap(types []uint16) string {
 	slices.Sort(types)
 	var out []byte
-	head := -1 // where the block of the last type begins
+	head := -1 // offset of the block of the last type
 	for _, t := range types {
 		block, octet := byte(t>>8), int(t&0xff)/8
 		if head < 0 || out[head] != block {

@@ -8,16 +8,17 @@ import (
 	"deed.example/deed/internal/dnszone"
 )
 
-// A Publishing says how the zones of our customers are served. Fill every field.
+// A Publishing has the settings with which the zones of customers are served. Set
+// every field.
 type Publishing struct {
 	SOA     SOA
-	Servers []string    // host names of our name servers
-	Master  deed.Secret // that the keys of all zones are derived from
+	Servers []string    // host names of the service's name servers
+	Master  deed.Secret // from which the keys of all zones are derived
 }
 
-// Serve returns the zone as name servers give it out, signed with the key of the
-// generation; generation 0 leaves it unsigned. Signatures of prev stand again
-// where they can.
+// Serve returns the zone as name servers serve it, signed with the key of the
+// generation; generation 0 leaves it unsigned. Signatures of prev are reused where
+// possible.
 func (p Publishing) Serve(z dnszone.Zone, prev ServedZone, generation int, now time.Time) (ServedZone, error) {
 	rrs, err := z.RRs()
 	if err != nil {
@@ -40,7 +41,7 @@ func (p Publishing) Serve(z dnszone.Zone, prev ServedZone, generation int, now t
 	return Sign(prev, plain, key, now)
 }
 
-// DS returns what the parent of a zone must say of its key.
+// DS returns the DS records of a zone's key for its parent.
 func (p Publishing) DS(name deed.Name, generation int) ([]DS, error) {
 	if generation == 0 {
 		return nil, nil
@@ -55,6 +56,6 @@ func (p Publishing) DS(name deed.Name, generation int) ([]DS, error) {
 // A Member is a zone as the catalog of all zones lists it (RFC 9432).
 type Member struct {
 	Origin string
-	Label  string // random, and new when the name changes hands
+	Label  string // random, and new when the name changes owner
 	Serial uint32
 }

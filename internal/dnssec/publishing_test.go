@@ -12,8 +12,8 @@ import (
 	"deed.example/deed/internal/dnszone"
 )
 
-// A secondary that was cut off at the worst moment, just before a zone's
-// signatures would have been renewed, stops to answer before any of them ends.
+// A secondary that lost its primary just before a zone's signatures would have been
+// renewed stops answering before any of them expires.
 func TestZoneExpiresBeforeItsSignatures(t *testing.T) {
 	p := dnssec.Publishing{SOA: dnssec.NewSOA("ns1.example.net", "hostmaster.example.net"), Servers: []string{"ns1.example.net"},
 		Master: "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"}
@@ -28,7 +28,7 @@ func TestZoneExpiresBeforeItsSignatures(t *testing.T) {
 		silent := signed.RenewAt().Add(expireOf(t, signed))
 		for _, rr := range signed.RRs {
 			if sig, ok := toLibrary(t, rr).(*dns.RRSIG); ok && silent.Unix() >= int64(sig.Expiration) {
-				t.Errorf("%s: a signature over %s ends at %s, the zone at %s", name, dns.TypeToString[sig.TypeCovered], time.Unix(int64(sig.Expiration), 0).UTC(), silent)
+				t.Errorf("%s: a signature over %s expires at %s, the zone at %s", name, dns.TypeToString[sig.TypeCovered], time.Unix(int64(sig.Expiration), 0).UTC(), silent)
 			}
 		}
 		plain, err := p.Serve(z, dnssec.ServedZone{}, 0, now)

@@ -14,7 +14,7 @@ import (
 	"deed.example/deed/internal/dnszone"
 )
 
-// fromText returns the record that a line of a master file means.
+// fromText parses a record in zone file format.
 func fromText(t rapid.TB, line string) dnszone.RR {
 	t.Helper()
 	rr, err := dns.NewRR(line)
@@ -34,7 +34,7 @@ func fromText(t rapid.TB, line string) dnszone.RR {
 	return dnszone.RR{Owner: strings.TrimSuffix(h.Name, "."), Type: h.Rrtype, TTL: h.Ttl, Data: string(buf[start+10 : end])}
 }
 
-// toLibrary returns the record as the DNS library has it, read from its wire form.
+// toLibrary converts the record to the type of the DNS library.
 func toLibrary(t rapid.TB, rr dnszone.RR) dns.RR {
 	t.Helper()
 	buf := make([]byte, dns.MaxMsgSize)
@@ -53,8 +53,8 @@ func toLibrary(t rapid.TB, rr dnszone.RR) dns.RR {
 	return out
 }
 
-// masterFile returns the zone as text.
-func masterFile(t rapid.TB, z dnssec.ServedZone) string {
+// zoneFile returns the zone in zone file format.
+func zoneFile(t rapid.TB, z dnssec.ServedZone) string {
 	t.Helper()
 	var b strings.Builder
 	for _, rr := range z.RRs {
@@ -98,10 +98,10 @@ func sign(t rapid.TB, prev, next dnssec.ServedZone, now time.Time) dnssec.Served
 	return z
 }
 
-// randomLabels are near each other in ways that a wrong order would not survive.
+// randomLabels are similar, so that a wrong order is detected.
 var randomLabels = []string{"a", "a-b", "ab", "_a", "b", "www", "xn--bcher-kva", "9"}
 
-// randomHosts draws owners up to three labels deep below example.com.
+// randomHosts draws owners up to three labels below example.com.
 func randomHosts(t *rapid.T) []string {
 	host := rapid.Custom(func(t *rapid.T) string {
 		labels := rapid.SliceOfN(rapid.SampledFrom(randomLabels), 1, 3).Draw(t, "labels")
@@ -113,9 +113,9 @@ func randomHosts(t *rapid.T) []string {
 	return rapid.SliceOfNDistinct(host, 0, 12, rapid.ID).Draw(t, "hosts")
 }
 
-// randomRecords draws the records of a zone as an owner might make them: plain
-// hosts, wildcards, aliases, delegations with and without DS, and whatever comes
-// to lie below those; names in between are left empty.
+// randomRecords draws the records of a zone: plain hosts, wildcards, aliases,
+// delegations with and without DS, and records below them; there are empty
+// non-terminals in between.
 func randomRecords(t *rapid.T) []dnszone.RR {
 	rrs := zoneKey(t, "example.com").Announce()
 	rrs = append(rrs, randomPlain(t, "example.com")...)
@@ -140,7 +140,7 @@ func randomRecords(t *rapid.T) []dnszone.RR {
 	return rrs
 }
 
-// randomPlain draws some records that can live beside each other.
+// randomPlain draws some records that can coexist.
 func randomPlain(t *rapid.T, owner string) []dnszone.RR {
 	lines := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{
 		"300 A 192.0.2.1", "60 A 192.0.2.2", "300 AAAA 2001:db8::1", "300 MX 10 mail.example.com.",
@@ -154,7 +154,7 @@ func randomPlain(t *rapid.T, owner string) []dnszone.RR {
 	return rrs
 }
 
-// A rrset names a set of records in these tests.
+// An rrset identifies a record set in these tests.
 type rrset struct {
 	owner string
 	kind  uint16
@@ -170,10 +170,10 @@ func rrsets(rrs []dnszone.RR) map[rrset][]dnszone.RR {
 	return out
 }
 
-// standing says plainly whose word an owner's records are: "ours", those of a
-// "cut", or "below" one.
+// standing says whether an owner's records are "authoritative", at a "cut", or
+// "below" one, in a second, simple implementation.
 func standing(z dnssec.ServedZone, owner string) string {
-	found := "ours"
+	found := "authoritative"
 	for _, rr := range z.RRs {
 		if rr.Type != dns.TypeNS || rr.Owner == z.Origin {
 			continue

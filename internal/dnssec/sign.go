@@ -14,11 +14,10 @@ import (
 	"deed.example/deed/internal/dnszone"
 )
 
-// A signature is good for signatureLife from now on, and from signatureLead
-// ago, for resolvers whose clocks are behind. It is made anew when it is good
-// for no more than renewBefore, or earlier by up to renewSpread: each zone has
-// its own share of that, so that zones signed together do not all come back
-// together.
+// A signature is valid from signatureLead ago, for resolvers whose clocks are
+// behind, and for signatureLife from now. It is renewed renewBefore its expiration,
+// or earlier by up to renewSpread: each zone has its own share of that, so that
+// zones that were signed together are not all renewed together.
 const (
 	signatureLife = 14 * 24 * time.Hour
 	signatureLead = time.Hour
@@ -26,22 +25,21 @@ const (
 	renewSpread   = 48 * time.Hour
 )
 
-// signedExpire is how long a secondary answers with a signed zone without us. The
-// signatures that it has are good for renewBefore at least, so it falls silent
-// before it could answer with one that is not, and resolvers ask the next server
-// (RFC 6781, 4.4.1).
+// signedExpire is the SOA expire time of a signed zone. The signatures of a
+// secondary are valid for at least renewBefore, so it stops answering before they
+// expire, and resolvers use another server (RFC 6781, 4.4.1).
 const signedExpire = 4 * 24 * time.Hour
 
 // Sign returns next, an unsigned zone, signed with the key: with its DNSKEY, a
-// chain of NSEC records, and a signature over every set of records that the
-// zone answers for (RFC 4035, 2). Delegations and what lies below them belong
-// to others and stay unsigned, except for DS.
+// chain of NSEC records, and a signature over every authoritative record set (RFC
+// 4035, 2). Delegations and the names below them stay unsigned, except for DS.
 //
-// Signatures of prev, the zone as it was signed before, stand again where their
-// records are the same and they need not be renewed yet; a change of one record
-// so costs a few signatures only. The zero ServedZone will do for prev.
+// Signatures of prev, the previous signed zone, are reused where their records are
+// the same and they are not due for renewal; so a change of one record costs only a
+// few signatures. prev may be the zero ServedZone.
 //
-// It fails when next is not an unsigned zone with a SOA, or the key is not for it.
+// It fails when next is not an unsigned zone with a SOA, or the key belongs to
+// another zone.
 func Sign(prev, next ServedZone, key Key, now time.Time) (ServedZone, error) {
 	if err := key.accept(next); err != nil {
 		return ServedZone{}, fmt.Errorf("sign zone %s: %w", next.Origin, err)
@@ -62,8 +60,8 @@ func Sign(prev, next ServedZone, key Key, now time.Time) (ServedZone, error) {
 	return signed, nil
 }
 
-// RenewAt returns when the zone must be signed again, however little it
-// changes, and the zero time when it is not signed.
+// RenewAt returns when the zone must be signed again even without changes, or the
+// zero time when it is not signed.
 func (z ServedZone) RenewAt() time.Time {
 	var first time.Time
 	for _, rr := range z.RRs {
@@ -77,26 +75,26 @@ func (z ServedZone) RenewAt() time.Time {
 	return first
 }
 
-// renewalOf returns when the signature in a zone must be made anew.
+// renewalOf returns when the signature must be renewed.
 func renewalOf(origin string, sig dnszone.RR) time.Time {
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(origin)) // a hash takes everything
+	_, _ = h.Write([]byte(origin)) // never fails
 	early := time.Duration(h.Sum64()%uint64(renewSpread/time.Second)) * time.Second
 	_, expires := signatureTimes(sig)
 	return expires.Add(-renewBefore - early)
 }
 
-// accept says why the key cannot sign the zone.
+// accept reports why the key cannot sign the zone.
 func (k Key) accept(z ServedZone) error {
 	if k.private == nil || k.origin != z.Origin {
-		return fmt.Errorf("the key is that of %q", k.origin)
+		return fmt.Errorf("the key belongs to %q", k.origin)
 	}
 	if len(z.RRs) == 0 || z.RRs[0].Type != dns.TypeSOA || z.RRs[0].Owner != z.Origin {
 		return errors.New("it does not begin with its SOA")
 	}
 	for _, rr := range z.RRs {
 		if rr.Type == dns.TypeRRSIG || rr.Type == dns.TypeNSEC {
-			return fmt.Errorf("%s is signed already", rr.Owner)
+			return fmt.Errorf("%s is already signed", rr.Owner)
 		}
 	}
 	return nil
@@ -109,7 +107,7 @@ type signing struct {
 	old map[setID]signedSet
 }
 
-// A setID names a set of records in a zone.
+// A setID identifies a record set in a zone.
 type setID struct {
 	owner string
 	kind  uint16
@@ -121,9 +119,9 @@ type signedSet struct {
 	sig dnszone.RR
 }
 
-// signed returns the sets of a zone with their signatures. A signature names its
-// key by a number of 16 bits only: where another key in the zone has the number
-// of this one, nobody knows which of them made it, and there are none.
+// signed returns the record sets of a zone with their signatures. A signature
+// refers to its key by a 16-bit number only: if another key in the zone has the
+// same number, it is unknown which of them made it, and no signature is returned.
 func (k Key) signed(z ServedZone) map[setID]signedSet {
 	rrs := slices.Clone(z.RRs)
 	slices.SortFunc(rrs, compareRR)
@@ -161,8 +159,8 @@ func (s signing) sign(n zoneNode) ([]dnszone.RR, error) {
 	return rrs, nil
 }
 
-// signature returns the signature over the set, whose owner on the wire is
-// given: the one it had, where that will do, or else a new one (RFC 4034, 3.1.8.1).
+// signature returns the signature over the set with the given owner in wire format:
+// the previous one if it can be reused, or a new one (RFC 4034, 3.1.8.1).
 func (s signing) signature(owner string, set []dnszone.RR) (dnszone.RR, error) {
 	if sig, ok := s.kept(set); ok {
 		return sig, nil
@@ -184,8 +182,8 @@ func (s signing) signature(owner string, set []dnszone.RR) (dnszone.RR, error) {
 	return dnszone.RR{Owner: set[0].Owner, Type: dns.TypeRRSIG, TTL: set[0].TTL, Data: string(head) + string(sig)}, nil
 }
 
-// kept returns the signature that the set had before, when the set is the same
-// and the signature is already good and will be for long enough.
+// kept returns the previous signature of the set, if the set is the same and the
+// signature is already valid and not due for renewal.
 func (s signing) kept(set []dnszone.RR) (dnszone.RR, bool) {
 	old := s.old[setID{set[0].Owner, set[0].Type}]
 	if old.sig.Data == "" || !slices.Equal(old.rrs, set) {
@@ -214,8 +212,8 @@ func (k Key) signatureHead(rr dnszone.RR, from, to time.Time) []byte {
 	return append(head, k.name...)
 }
 
-// signatureTimes returns from when to when the signature is good. Its numbers
-// are seconds since 1970 and last until 2106.
+// signatureTimes returns the validity period of the signature. Its numbers are
+// seconds since 1970 and last until 2106.
 func signatureTimes(sig dnszone.RR) (from, to time.Time) {
 	data := []byte(sig.Data)
 	seconds := func(at int) time.Time { return time.Unix(int64(binary.BigEndian.Uint32(data[at:])), 0) }

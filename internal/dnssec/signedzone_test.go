@@ -15,8 +15,8 @@ import (
 	"deed.example/deed/internal/dnszone"
 )
 
-// checkSigned holds a signed zone to RFC 4035, 2, by the library's eyes and by
-// rules written a second time, plainly.
+// checkSigned checks a signed zone against RFC 4035, 2, with the library and with a
+// second, simple implementation of the rules.
 func checkSigned(t rapid.TB, unsigned, signed dnssec.ServedZone, now time.Time) {
 	t.Helper()
 	var bare []dnszone.RR
@@ -29,14 +29,14 @@ func checkSigned(t rapid.TB, unsigned, signed dnssec.ServedZone, now time.Time) 
 		t.Fatalf("signing changed the records (-unsigned +signed):\n%s", diff)
 	}
 	if !slices.IsSortedFunc(signed.RRs, plainOrder) || signed.RRs[0].Type != dns.TypeSOA {
-		t.Fatalf("out of order:\n%s", masterFile(t, signed))
+		t.Fatalf("out of order:\n%s", zoneFile(t, signed))
 	}
 	checkSignatures(t, signed, now)
 	checkChain(t, signed)
 }
 
-// plainOrder is the order of a served zone: by owner, type and data, with the
-// SOA as if it were the first type.
+// plainOrder is the order of a served zone: by owner, type and data, with the SOA as
+// the first type.
 func plainOrder(a, b dnszone.RR) int {
 	rank := func(rr dnszone.RR) int {
 		if rr.Type == dns.TypeSOA {
@@ -51,7 +51,7 @@ func plainOrder(a, b dnszone.RR) int {
 	)
 }
 
-// checkSignatures wants exactly one good signature over every set that has one.
+// checkSignatures checks that every signed set has exactly one valid signature.
 func checkSignatures(t rapid.TB, z dnssec.ServedZone, now time.Time) {
 	t.Helper()
 	key := toLibrary(t, zoneKey(t, z.Origin).DNSKEY()).(*dns.DNSKEY)
@@ -69,7 +69,7 @@ func checkSignatures(t rapid.TB, z dnssec.ServedZone, now time.Time) {
 	}
 	for id, rrs := range rrsets(z.RRs) {
 		where := standing(z, id.owner)
-		want := where == "ours" || where == "cut" && (id.kind == dns.TypeDS || id.kind == dns.TypeNSEC)
+		want := where == "authoritative" || where == "cut" && (id.kind == dns.TypeDS || id.kind == dns.TypeNSEC)
 		if id.kind == dns.TypeRRSIG {
 			continue
 		}
@@ -91,12 +91,12 @@ func checkSignatures(t rapid.TB, z dnssec.ServedZone, now time.Time) {
 		checkWildcard(t, key, sig, set)
 	}
 	if len(sigs) > 0 {
-		t.Fatalf("signatures over nothing: %v", sigs)
+		t.Fatalf("signatures without records: %v", sigs)
 	}
 }
 
-// checkWildcard wants a wildcard's signature to hold for the names it answers,
-// which a resolver knows by the number of labels in it (RFC 4035, 5.3.2).
+// checkWildcard checks that a wildcard's signature validates synthesized names, which
+// a resolver detects by the label count (RFC 4035, 5.3.2).
 func checkWildcard(t rapid.TB, key *dns.DNSKEY, sig *dns.RRSIG, set []dns.RR) {
 	t.Helper()
 	rest, wild := strings.CutPrefix(sig.Hdr.Name, "*.")
@@ -113,18 +113,18 @@ func checkWildcard(t rapid.TB, key *dns.DNSKEY, sig *dns.RRSIG, set []dns.RR) {
 		rr.Header().Name = "some.name." + rest
 	}
 	if err := sig.Verify(key, set); err != nil {
-		t.Fatalf("%v: an answer from the wildcard does not hold: %v", set, err)
+		t.Fatalf("%v: an answer from the wildcard does not validate: %v", set, err)
 	}
 }
 
-// checkChain wants an NSEC at each name that is ours or a cut, with the types
-// there, in a ring through all of them in canonical order.
+// checkChain checks that each authoritative name and each cut has an NSEC with its
+// types, and that they form a circular chain in canonical order.
 func checkChain(t rapid.TB, z dnssec.ServedZone) {
 	t.Helper()
 	types := map[string][]uint16{}
 	for id := range rrsets(z.RRs) {
 		where := standing(z, id.owner)
-		if where == "ours" || where == "cut" && slices.Contains([]uint16{dns.TypeNS, dns.TypeDS, dns.TypeNSEC, dns.TypeRRSIG}, id.kind) {
+		if where == "authoritative" || where == "cut" && slices.Contains([]uint16{dns.TypeNS, dns.TypeDS, dns.TypeNSEC, dns.TypeRRSIG}, id.kind) {
 			types[id.owner] = append(types[id.owner], id.kind)
 		}
 	}

@@ -15,8 +15,8 @@ import (
 	"deed.example/deed/internal/dnszone"
 )
 
-// validators are programs that others wrote to judge a signed zone, with the
-// Debian package of each. They go by the real time.
+// validators are third-party programs that validate a signed zone, with their Debian
+// packages. They use the real time.
 var validators = []struct {
 	program, debian string
 	args            func(origin, file string) []string
@@ -25,9 +25,9 @@ var validators = []struct {
 	{"dnssec-verify", "bind9-utils", func(origin, file string) []string { return []string{"-z", "-q", "-o", origin, file} }}, // -z: one key for all
 }
 
-// eachValidator runs the test with every program that is here. judge returns
-// what the program said of a zone and whether it accepts it.
-func eachValidator(t *testing.T, test func(t *testing.T, judge func(dnssec.ServedZone) (string, bool))) {
+// eachValidator runs the test with every installed program. validate returns the output
+// of the program for a zone and whether it accepts the zone.
+func eachValidator(t *testing.T, test func(t *testing.T, validate func(dnssec.ServedZone) (string, bool))) {
 	for _, v := range validators {
 		t.Run(v.program, func(t *testing.T) {
 			path, err := exec.LookPath(v.program)
@@ -36,7 +36,7 @@ func eachValidator(t *testing.T, test func(t *testing.T, judge func(dnssec.Serve
 			}
 			file := filepath.Join(t.TempDir(), "zone")
 			test(t, func(z dnssec.ServedZone) (string, bool) {
-				if err := os.WriteFile(file, []byte(masterFile(t, z)), 0o600); err != nil {
+				if err := os.WriteFile(file, []byte(zoneFile(t, z)), 0o600); err != nil {
 					t.Fatal(err)
 				}
 				out, err := exec.Command(path, v.args(z.Origin, file)...).CombinedOutput()
@@ -47,11 +47,11 @@ func eachValidator(t *testing.T, test func(t *testing.T, judge func(dnssec.Serve
 }
 
 func TestValidatorsAcceptSignedZones(t *testing.T) {
-	eachValidator(t, func(t *testing.T, judge func(dnssec.ServedZone) (string, bool)) {
+	eachValidator(t, func(t *testing.T, validate func(dnssec.ServedZone) (string, bool)) {
 		now := time.Now()
 		accept := func(name string, z dnssec.ServedZone) {
-			if said, ok := judge(z); !ok {
-				t.Errorf("%s is refused: %s\n%s", name, said, masterFile(t, z))
+			if output, ok := validate(z); !ok {
+				t.Errorf("%s is refused: %s\n%s", name, output, zoneFile(t, z))
 			}
 		}
 		accept("a parent", sign(t, dnssec.ServedZone{}, parentZone(t), now))
@@ -64,28 +64,28 @@ func TestValidatorsAcceptSignedZones(t *testing.T) {
 	})
 }
 
-// A validator that accepts everything would prove nothing.
+// The validators reject invalid zones.
 func TestValidatorsRefuseBrokenZones(t *testing.T) {
-	eachValidator(t, func(t *testing.T, judge func(dnssec.ServedZone) (string, bool)) {
+	eachValidator(t, func(t *testing.T, validate func(dnssec.ServedZone) (string, bool)) {
 		good := sign(t, dnssec.ServedZone{}, compose(t, "example.com", 1, tenRecords(t)), time.Now())
 		for _, kind := range []uint16{dns.TypeNSEC, dns.TypeRRSIG, dns.TypeDNSKEY} {
 			broken := good
 			i := slices.IndexFunc(good.RRs, func(rr dnszone.RR) bool { return rr.Type == kind })
 			broken.RRs = slices.Delete(slices.Clone(good.RRs), i, i+1)
-			if said, ok := judge(broken); ok {
-				t.Errorf("a zone without one %s is accepted: %s", dns.TypeToString[kind], said)
+			if output, ok := validate(broken); ok {
+				t.Errorf("a zone without one %s is accepted: %s", dns.TypeToString[kind], output)
 			}
 		}
 		forged := good
 		forged.RRs = slices.Clone(good.RRs)
 		i := slices.IndexFunc(forged.RRs, func(rr dnszone.RR) bool { return rr.Type == dns.TypeA })
 		forged.RRs[i].Data = "\x7f\x00\x00\x01"
-		if said, ok := judge(forged); ok {
-			t.Errorf("a forged address is accepted: %s", said)
+		if output, ok := validate(forged); ok {
+			t.Errorf("a forged address is accepted: %s", output)
 		}
 		late := sign(t, dnssec.ServedZone{}, compose(t, "example.com", 1, nil), time.Now().AddDate(0, 0, -15))
-		if said, ok := judge(late); ok {
-			t.Errorf("signatures that have expired are accepted: %s", said)
+		if output, ok := validate(late); ok {
+			t.Errorf("signatures that have expired are accepted: %s", output)
 		}
 	})
 }

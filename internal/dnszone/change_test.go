@@ -13,10 +13,10 @@ import (
 	"deed.example/deed/internal/dnszone"
 )
 
-// start is when these tests happen.
+// start is the time in these tests.
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// batch makes a change of the test's owner.
+// batch returns a change by the owner of the test zone.
 func batch(ops ...dnszone.RecordOp) dnszone.Change {
 	return dnszone.Change{Kind: dnszone.ChangeBatch, Zone: zoneName, By: "0xaa", Ops: ops}
 }
@@ -44,8 +44,8 @@ func TestApply(t *testing.T) {
 		c.IfRevision = revision
 		return c
 	}
-	stranger := batch(addOp("n", rec("TXT", "a", "x")))
-	stranger.By = "0xbb"
+	otherOwner := batch(addOp("n", rec("TXT", "a", "x")))
+	otherOwner.By = "0xbb"
 	tests := []struct {
 		name   string
 		change dnszone.Change
@@ -57,7 +57,7 @@ func TestApply(t *testing.T) {
 		{"delete", single(dnszone.ChangeDelete, deleteOp("r0")), "", 1},
 		{"delete what is not there", single(dnszone.ChangeDelete, deleteOp("x")), deed.CodeNotFound, 0},
 		{"add what is wrong", single(dnszone.ChangeAdd, addOp("n", rec("A", "a", "x"))), deed.CodeValidation, 0},
-		{"another owner", stranger, deed.CodeOwnershipDenied, 0},
+		{"another owner", otherOwner, deed.CodeOwnershipDenied, 0},
 		{"nothing", batch(), deed.CodeValidation, 0},
 		{"the right revision", at(7, batch(deleteOp("r0"))), "", 1},
 		{"another revision", at(6, batch(deleteOp("r0"))), deed.CodeValidation, 0},
@@ -98,7 +98,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-func TestApplySaysWhichOp(t *testing.T) {
+func TestApplyErrorHasIndex(t *testing.T) {
 	z := zoneOf(t, rec("A", "a", "192.0.2.1"))
 	for name, c := range map[string]dnszone.Change{
 		"a record that cannot be": batch(deleteOp("r0"), addOp("n", rec("A", "b", "256.1.1.1"))),
@@ -117,7 +117,7 @@ func TestApplySaysWhichOp(t *testing.T) {
 	}
 }
 
-func TestApplyKeepsTimesAndSerial(t *testing.T) {
+func TestApplySetsTimesAndSerial(t *testing.T) {
 	z, err := batch(addOp("n", rec("A", "a", "192.0.2.1")), addOp("m", rec("A", "b", "192.0.2.1"))).Apply(zoneOf(t), start)
 	if err != nil {
 		t.Fatal(err)
@@ -133,7 +133,7 @@ func TestApplyKeepsTimesAndSerial(t *testing.T) {
 	if r := z.Records[1]; !r.Created.Equal(start) || !r.Updated.Equal(start) {
 		t.Errorf("the other one: %v, %v", r.Created, r.Updated)
 	}
-	again, err := batch(updateOp("n", "192.0.2.3")).Apply(z, start) // the clock stood still, or went back
+	again, err := batch(updateOp("n", "192.0.2.3")).Apply(z, start) // the clock has not advanced, or was set back
 	if err != nil || again.Serial != z.Serial+1 {
 		t.Errorf("got serial %d after %d, %v", again.Serial, z.Serial, err)
 	}
@@ -143,7 +143,7 @@ func TestChangeSame(t *testing.T) {
 	c := batch(addOp("n", dist(rec("MX", "a", "mail.example.com"), 10)), updateOp("r0", "x"), deleteOp("r1"))
 	again := batch(addOp("m", dist(rec("MX", "a", "mail.example.com"), 10)), updateOp("r0", "x"), deleteOp("r1"))
 	if !c.Same(again) || c.Ops[0].ID != "n" {
-		t.Error("a new ID for the added record makes no other change")
+		t.Error("a new ID of the added record makes the change another one")
 	}
 	for name, spoil := range map[string]func(*dnszone.Change){
 		"host":     func(c *dnszone.Change) { c.Ops[0].Record.Host = "b" },

@@ -1,12 +1,12 @@
 package dnszone
 
-// A setKey names the records of one host and type.
+// A setKey identifies the records of one host and type.
 type setKey struct{ host, kind string }
 
-// Diff returns the least ops that turn the records of z into want, whose
-// records are canonical. A record of the same data with another TTL is updated;
-// so is one that gives way to another of its host and type. The IDs of added
-// records are left to the caller.
+// Diff returns the smallest list of ops that turn the records of z into want, whose
+// records are canonical. A record with the same data and another TTL is updated,
+// and so is one that is replaced by another of its host and type. The caller sets
+// the IDs of added records.
 func (z Zone) Diff(want []Record) []RecordOp {
 	missing, surplus, ops := z.match(want)
 	var adds []RecordOp
@@ -31,8 +31,8 @@ func (z Zone) Diff(want []Record) []RecordOp {
 	return append(append(deletes, ops...), adds...)
 }
 
-// match sets aside what z and want have in common. It returns the rest of
-// both, and the ops that give the common records their wanted TTL.
+// match removes the records that z and want have in common. It returns the
+// remaining ones of both, and the ops that update the TTL of the common records.
 func (z Zone) match(want []Record) (missing []Record, surplus map[setKey][]Record, ops []RecordOp) {
 	wanted := make(map[dataKey]int, len(want))
 	for i, r := range want {
@@ -60,8 +60,8 @@ func (z Zone) match(want []Record) (missing []Record, surplus map[setKey][]Recor
 	return missing, surplus, ops
 }
 
-// Merge returns the ops that add what want has and z lacks. A record of the
-// same data stays as it is, whatever its TTL.
+// Merge returns the ops that add the records of want that z does not have. A record
+// with the same data is unchanged, whatever its TTL.
 func (z Zone) Merge(want []Record) []RecordOp {
 	missing, _, _ := z.match(want)
 	var ops []RecordOp
@@ -76,7 +76,8 @@ func addOp(r Record) RecordOp {
 	return RecordOp{Op: OpAdd, Record: Record{Type: r.Type, Host: r.Host, Value: r.Value, TTL: r.TTL, Distance: r.Distance}}
 }
 
-// patchTo returns what makes r into want, which has its host and type.
+// patchTo returns the patch that turns r into want, which has the same host and
+// type.
 func (r Record) patchTo(want Record) RecordPatch {
 	var p RecordPatch
 	if r.Value != want.Value {
@@ -86,7 +87,7 @@ func (r Record) patchTo(want Record) RecordPatch {
 		p.TTL = &want.TTL
 	}
 	if r.preference() != want.preference() {
-		p.Distance = want.Distance // the weight of an SRV comes with its value
+		p.Distance = want.Distance // the weight of an SRV is part of its value
 	}
 	return p
 }

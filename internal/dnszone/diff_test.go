@@ -44,7 +44,7 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// opNames writes ops on one line.
+// opNames formats ops on one line.
 func opNames(ops []dnszone.RecordOp) string {
 	var out []string
 	for _, op := range ops {
@@ -67,7 +67,7 @@ func opNames(ops []dnszone.RecordOp) string {
 	return strings.Join(out, ", ")
 }
 
-// numbered gives the added records of ops their IDs.
+// numbered sets the IDs of the added records of ops.
 func numbered(ops []dnszone.RecordOp) []dnszone.RecordOp {
 	for i := range ops {
 		if ops[i].Op == dnszone.OpAdd {
@@ -77,7 +77,7 @@ func numbered(ops []dnszone.RecordOp) []dnszone.RecordOp {
 	return ops
 }
 
-func TestDiffReachesWhatIsWanted(t *testing.T) {
+func TestDiffProducesTarget(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		z, want := genZone(t), genZone(t)
 		for _, r := range z.Records { // so that they have something in common
@@ -99,10 +99,10 @@ func TestDiffReachesWhatIsWanted(t *testing.T) {
 			t.Errorf("%s\n%s", opNames(ops), diff)
 		}
 		if more := got.Diff(want.Records); len(more) > 0 {
-			t.Errorf("still to do: %s", opNames(more))
+			t.Errorf("remaining ops: %s", opNames(more))
 		}
-		if most := len(z.Records) + len(want.Records); len(ops) > most {
-			t.Errorf("%d ops for %d records", len(ops), most)
+		if limit := len(z.Records) + len(want.Records); len(ops) > limit {
+			t.Errorf("%d ops for %d records", len(ops), limit)
 		}
 	})
 }

@@ -13,12 +13,12 @@ import (
 	"deed.example/deed"
 )
 
-// A digestForm is the form of a value that ends in hex digits behind some
-// numbers, the last of which says how many digits there are.
+// A digestForm is the format of a value that consists of some numbers and hex
+// digits; the last number determines how many digits there are.
 type digestForm struct {
 	example string
-	allowed [][]int     // the values that each number may have; empty for any of 16 bits
-	bytes   map[int]int // the last number → how many bytes follow; 0 for any
+	allowed [][]int     // the allowed values of each number; empty for any 16-bit value
+	bytes   map[int]int // the last number → length of the data in bytes; 0 for any
 }
 
 var (
@@ -60,7 +60,7 @@ func (form digestForm) read(f []field) (string, error) {
 		last = int(number)
 		out[i] = strconv.Itoa(last)
 	}
-	for _, part := range f[n:] { // long digits are often written in groups
+	for _, part := range f[n:] { // long hex strings are often split into groups
 		if part.quoted {
 			return "", errors.New(form.example)
 		}

@@ -1,11 +1,11 @@
-// Package dnszone has the rules of DNS records and zones: what a record may say,
-// which records can be at one host together, how a zone changes, and how it is
-// written as a zone file (RFC 1035, 5).
+// Package dnszone has the rules of DNS records and zones: the values of records,
+// which records can coexist at one host, how a zone changes, and its zone file
+// format (RFC 1035, 5).
 //
 // Everything here is a value: a change takes a zone and returns another one, or
-// says with CodeValidation what is wrong. The types of records stand in one table
-// (recordtype.go). A value that a caller sent is checked by us first, then parsed,
-// packed and unpacked by the DNS library, and the form that comes out is the one
-// that is stored and compared. How a zone is served and signed is the business of
-// package dnssec, which this one does not know.
+// fails with CodeValidation. The record types are in one table (recordtype.go). A
+// value from a caller is first checked by this package, then parsed, packed and
+// unpacked by the DNS library; the result is the canonical form that is stored and
+// compared. How a zone is served and signed is in package dnssec, on which this
+// package does not depend.
 package dnszone

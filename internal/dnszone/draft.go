@@ -8,78 +8,78 @@ import (
 	"deed.example/deed"
 )
 
-// How much a zone holds. Bytes are those of the data on the wire.
+// Limits of a zone. Bytes are those of the record data in wire format.
 const (
 	maxRecords     = 1000
 	maxRecordBytes = 4096
 	maxSetBytes    = 8192 // of one host and type
 )
 
-// A draft is a zone while it is being changed. Ops may pass through states that
-// no zone may have (a CNAME that comes before the address it replaces has
-// gone), so the records of a host are held to the rules once, at the end.
+// A draft is a zone while it is being changed. Ops may pass through states that are
+// invalid for a zone (a CNAME is added before the address it replaces is deleted),
+// so the records of a host are checked once, at the end.
 type draft struct {
-	before  Zone
-	records []Record
-	gone    []bool           // by place in records
-	places  map[RecordID]int // of those not gone
-	touched map[string]int   // host → the last op that changed it
-	ops     int
-	culprit int // the op that zone complains about
+	before   Zone
+	records  []Record
+	deleted  []bool           // by index in records
+	indexes  map[RecordID]int // of those not deleted
+	changed  map[string]int   // host → the last op that changed it
+	ops      int
+	failedOp int // the op that caused the error of zone
 }
 
 func newDraft(z Zone) *draft {
 	d := &draft{
 		before:  z,
 		records: slices.Clone(z.Records),
-		gone:    make([]bool, len(z.Records)),
-		places:  make(map[RecordID]int, len(z.Records)+1),
-		touched: map[string]int{},
+		deleted: make([]bool, len(z.Records)),
+		indexes: make(map[RecordID]int, len(z.Records)+1),
+		changed: map[string]int{},
 	}
 	for i, r := range z.Records {
 		if r.ID != "" {
-			d.places[r.ID] = i
+			d.indexes[r.ID] = i
 		}
 	}
 	return d
 }
 
-// do makes one op.
+// do applies one op.
 func (d *draft) do(op RecordOp, now time.Time) error {
 	at := d.ops
 	d.ops++
 	if op.Op == OpAdd {
 		return d.add(op, now, at)
 	}
-	place, ok := d.places[op.ID.Short()]
+	index, ok := d.indexes[op.ID.Short()]
 	if !ok {
 		return d.before.noRecord(op.ID)
 	}
-	d.touched[d.records[place].Host] = at
+	d.changed[d.records[index].Host] = at
 	switch op.Op {
 	case OpDelete:
-		d.gone[place] = true
-		delete(d.places, op.ID.Short())
+		d.deleted[index] = true
+		delete(d.indexes, op.ID.Short())
 		return nil
 	case OpUpdate:
-		rec, err := d.records[place].Update(op.Patch, d.before.Name)
+		rec, err := d.records[index].Update(op.Patch, d.before.Name)
 		if err != nil {
 			return err
 		}
 		if !now.IsZero() {
 			rec.Updated = now
 		}
-		d.records[place] = rec
-		d.touched[rec.Host] = at
+		d.records[index] = rec
+		d.changed[rec.Host] = at
 		return nil
 	}
-	return deed.Invalid("op", "%s is none: write add, update or delete", deed.Quoted(string(op.Op)))
+	return deed.Invalid("op", "%s is not an operation: write add, update or delete", deed.Quoted(string(op.Op)))
 }
 
 func (d *draft) add(op RecordOp, now time.Time, at int) error {
 	id := op.ID.Short()
-	if _, taken := d.places[id]; taken {
-		return deed.Errorf(deed.CodeDNS, "a new record of %s got the id of another one: ask for the change again", d.before.Name)
+	if _, taken := d.indexes[id]; taken {
+		return deed.Errorf(deed.CodeDNS, "a new record of %s got the id of an existing one: retry the request", d.before.Name)
 	}
 	rec, err := op.Record.Canonical(d.before.Name)
 	if err != nil {
@@ -89,36 +89,36 @@ func (d *draft) add(op RecordOp, now time.Time, at int) error {
 	if !now.IsZero() {
 		rec.Created, rec.Updated = now, now
 	}
-	if id != "" { // a dry run may come before the IDs
-		d.places[id] = len(d.records)
+	if id != "" { // in a dry run the IDs may not be set
+		d.indexes[id] = len(d.records)
 	}
 	d.records = append(d.records, rec)
-	d.gone = append(d.gone, false)
-	d.touched[rec.Host] = at
+	d.deleted = append(d.deleted, false)
+	d.changed[rec.Host] = at
 	return nil
 }
 
-// zone returns what the ops made, when it may stand.
+// zone returns the result of the ops, if it is valid.
 func (d *draft) zone() (Zone, error) {
 	z := d.before
 	z.Records = make([]Record, 0, len(d.records))
 	hosts := map[string][]Record{}
 	for i, r := range d.records {
-		if d.gone[i] {
+		if d.deleted[i] {
 			continue
 		}
 		z.Records = append(z.Records, r)
-		if _, ok := d.touched[r.Host]; ok {
+		if _, ok := d.changed[r.Host]; ok {
 			hosts[r.Host] = append(hosts[r.Host], r)
 		}
 	}
 	if len(z.Records) > maxRecords {
-		d.culprit = d.ops - 1
-		return Zone{}, deed.Invalid("records", "%s would have %d records, and %d are the most", z.Name, len(z.Records), maxRecords)
+		d.failedOp = d.ops - 1
+		return Zone{}, deed.Invalid("records", "%s would have %d records, the maximum is %d", z.Name, len(z.Records), maxRecords)
 	}
 	for _, host := range slices.Sorted(maps.Keys(hosts)) {
 		if err := checkHost(z.Name, hosts[host]); err != nil {
-			d.culprit = d.touched[host]
+			d.failedOp = d.changed[host]
 			return Zone{}, err
 		}
 	}

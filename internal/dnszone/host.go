@@ -10,11 +10,11 @@ import (
 	"deed.example/deed"
 )
 
-// maxNameLength is how long a name may be, without its last dot (RFC 1035,
-// 2.3.4: 255 octets on the wire).
+// maxNameLength is the maximum length of a name without its trailing dot (RFC 1035,
+// 2.3.4: 255 octets in wire format).
 const maxNameLength = 253
 
-// relativeHost returns the host as it stands in a zone: relative, lowercase
+// relativeHost returns the host in the form that zones use: relative, lowercase
 // A-labels, "@" for the apex. A name that ends in the zone is accepted.
 func relativeHost(s string, zone deed.Name) (string, error) {
 	if s == "@" {
@@ -30,19 +30,19 @@ func relativeHost(s string, zone deed.Name) (string, error) {
 		return "", deed.Invalid("host", "%s is not in %s: write a name below it, such as www", deed.Quoted(s), zone)
 	}
 	if _, again := cutZone(host, zone); again {
-		return "", deed.Invalid("host", "%s names the zone twice: write only what stands in front of %s", deed.Quoted(s), zone)
+		return "", deed.Invalid("host", "%s has the zone twice: write only the part before %s", deed.Quoted(s), zone)
 	}
 	switch {
 	case strings.Contains(strings.TrimPrefix(host, "*"), "*") || host[0] == '*' && len(host) > 1 && host[1] != '.':
-		return "", deed.Invalid("host", "%s has a * where none can be: it is the whole first label, as in *.example", deed.Quoted(s))
+		return "", deed.Invalid("host", "%s has a misplaced *: it must be the whole first label, as in *.example", deed.Quoted(s))
 	case len(host)+1+len(zone) > maxNameLength && host != "@":
-		return "", deed.Invalid("host", "%s makes a name of more than %d characters: shorten it", deed.Quoted(s), maxNameLength)
+		return "", deed.Invalid("host", "%s results in a name of more than %d characters: shorten it", deed.Quoted(s), maxNameLength)
 	}
 	return host, nil
 }
 
-// cutZone returns the name relative to the zone and true, or the name and
-// false when it is not inside.
+// cutZone returns the name relative to the zone and true, or the name and false
+// when it is outside of the zone.
 func cutZone(name string, zone deed.Name) (string, bool) {
 	if name == string(zone) {
 		return "@", true
@@ -50,7 +50,7 @@ func cutZone(name string, zone deed.Name) (string, bool) {
 	return strings.CutSuffix(name, "."+string(zone))
 }
 
-// absolute returns the whole name of a host, without the last dot.
+// absolute returns the full name of a host, without the trailing dot.
 func absolute(host string, zone deed.Name) string {
 	if host == "@" {
 		return string(zone)
@@ -58,11 +58,12 @@ func absolute(host string, zone deed.Name) string {
 	return host + "." + string(zone)
 }
 
-// dots are the characters that stand for a dot between labels (UTS 46, 4.5).
+// dots are the characters that are equivalent to a dot between labels (UTS 46,
+// 4.5).
 var dots = strings.NewReplacer("\u3002", ".", "\uff0e", ".", "\uff61", ".")
 
 // foldLabels returns the name with every label in lowercase ASCII. Labels are
-// letters, digits, "_" and "-", or a "*" whose place the caller judges.
+// letters, digits, "_" and "-", or a "*" whose position the caller checks.
 func foldLabels(name string) (string, error) {
 	if len(name) > deed.MaxNameText {
 		return "", errors.New("it is too long")
@@ -107,16 +108,16 @@ func labelCharacters(s string) bool {
 	return true
 }
 
-// A nameRule says what a name inside a value may be, beyond letters, digits
+// A nameRule says which names are allowed inside a value, beyond letters, digits
 // and hyphens.
 type nameRule struct {
 	underscore bool // _dmarc.example.com
-	root       bool // "." for none
+	root       bool // "." is allowed
 }
 
-// target returns the canonical form of a name inside a value: absolute,
-// lowercase A-labels, without the last dot. It is never relative: a lone label
-// is far more often a slip than a top-level domain.
+// target returns the canonical form of a name inside a value: absolute, lowercase
+// A-labels, without the trailing dot. It is never relative: a single label is far
+// more often a mistake than a top-level domain.
 func (rule nameRule) target(s string) (string, error) {
 	if s == "." && rule.root {
 		return s, nil
@@ -131,7 +132,7 @@ func (rule nameRule) target(s string) (string, error) {
 	last := name[strings.LastIndexByte(name, '.')+1:]
 	switch {
 	case last == name:
-		return "", errors.New(deed.Quoted(s) + " is not a whole name: write it to its end, such as host.example.com")
+		return "", errors.New(deed.Quoted(s) + " is not a full name: write all of it, such as host.example.com")
 	case len(name) > maxNameLength:
 		return "", errors.New("the name has more than 253 characters: shorten it")
 	case strings.Contains(name, "*"):
@@ -144,7 +145,8 @@ func (rule nameRule) target(s string) (string, error) {
 	return name, nil
 }
 
-// strictHost holds a name to the letters of host names (RFC 1123, 2.1).
+// strictHost reports whether a name has only the characters of host names (RFC
+// 1123, 2.1).
 func strictHost(name string) bool {
 	dotted := "." + name + "."
 	return !strings.Contains(name, "_") && !strings.Contains(dotted, ".-") && !strings.Contains(dotted, "-.")

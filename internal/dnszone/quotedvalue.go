@@ -11,7 +11,7 @@ import (
 	"deed.example/deed"
 )
 
-// readCAA reads the value of a CAA record (RFC 8659).
+// readCAA parses the value of a CAA record (RFC 8659).
 func readCAA(f []field) (string, error) {
 	const form = `a CAA record holds flags (0 or 128), tag and value, such as 0 issue "letsencrypt.org"`
 	if len(f) != 3 || f[0].quoted || f[1].quoted || f[2].param {
@@ -24,7 +24,7 @@ func readCAA(f []field) (string, error) {
 	case len(tag) > 255 || strings.Trim(tag, "abcdefghijklmnopqrstuvwxyz0123456789") != "":
 		return "", errors.New(form + ": " + deed.Quoted(tag) + " is not a tag of letters and digits")
 	case !printable(f[2].text):
-		return "", errors.New(form + ": the value has letters beyond ASCII")
+		return "", errors.New(form + ": the value has non-ASCII characters")
 	}
 	return flags + " " + tag + " " + quoted(f[2].text), nil
 }
@@ -34,7 +34,7 @@ func showCAA(rr dns.RR) string {
 	return fmt.Sprintf("%d %s %s", c.Flag, strings.ToLower(c.Tag), quoted(c.Value)) // the library unpacks this string without escapes
 }
 
-// readNAPTR reads the value of a NAPTR record (RFC 3403).
+// readNAPTR parses the value of a NAPTR record (RFC 3403).
 func readNAPTR(f []field) (string, error) {
 	const form = `a NAPTR record holds order, preference, "flags", "services", "regexp" and replacement, such as 100 10 "S" "SIP+D2U" "" _sip._udp.example.com`
 	if len(f) != 6 || f[5].quoted {
@@ -46,7 +46,7 @@ func readNAPTR(f []field) (string, error) {
 	}
 	for _, part := range f[2:5] {
 		if !printable(part.text) || len(part.text) > 255 || part.param {
-			return "", errors.New(form + ": a string has at most 255 characters, all of ASCII")
+			return "", errors.New(form + ": a string has at most 255 ASCII characters")
 		}
 		out += " " + quoted(part.text)
 	}
@@ -64,8 +64,8 @@ func readNAPTR(f []field) (string, error) {
 }
 
 // validSubstitution checks the regexp of a NAPTR record: delimiter, expression,
-// delimiter, replacement, delimiter, and "i" or nothing (RFC 3402, 3.2). Some
-// secondaries refuse the whole zone for a bad one.
+// delimiter, replacement, delimiter, and an optional "i" (RFC 3402, 3.2). Some
+// secondaries refuse the whole zone because of an invalid one.
 func validSubstitution(s string) bool {
 	if s == "" {
 		return true
@@ -93,7 +93,7 @@ func validSubstitution(s string) bool {
 	return true
 }
 
-// cutUnescaped cuts s at every delimiter that has no backslash in front.
+// cutUnescaped splits s at every delimiter that is not escaped by a backslash.
 func cutUnescaped(s string, delimiter byte) []string {
 	var parts []string
 	begin := 0
@@ -115,11 +115,11 @@ func showNAPTR(rr dns.RR) string {
 		requoted(n.Flags), requoted(n.Service), requoted(n.Regexp), undot(n.Replacement))
 }
 
-// requoted quotes a string that the library holds with its own escapes.
+// requoted quotes a string that has the escapes of the library.
 func requoted(s string) string {
 	text, err := unescaped(s)
 	if err != nil {
-		text = s // the library wrote the escapes, and writes good ones
+		text = s // the library's own escapes are valid
 	}
 	return quoted(text)
 }

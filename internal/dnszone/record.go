@@ -9,23 +9,23 @@ import (
 	"deed.example/deed"
 )
 
-// How long a record may be kept by those who asked for it, in seconds.
+// Limits of a TTL, in seconds.
 const (
 	minTTL     = 60
 	maxTTL     = 86400
 	defaultTTL = 3600
 )
 
-// maxValueText bounds what we try to read as a value: a byte of data takes four
-// characters as \DDD, and quotes come on top.
+// maxValueText limits the length of a value before parsing: a byte of data takes up
+// to four characters as \DDD, plus quotes.
 const maxValueText = 5 * maxRecordBytes
 
-// A RecordInput is a record as a caller wrote it.
+// A RecordInput is a record as the caller wrote it.
 type RecordInput struct {
 	Type, Host, Value string
 	TTL               *int // nil for the default
 	Distance          *int
-	Priority          *int // another name for the distance of an MX; of an SRV, its priority
+	Priority          *int // for an MX a synonym of distance; for an SRV its priority
 }
 
 // Record returns the canonical form of the input. It fails as Canonical does.
@@ -40,9 +40,9 @@ func (in RecordInput) Record(zone deed.Name) (Record, error) {
 	return r.withPriority(in.Priority, zone)
 }
 
-// A RecordPatch says what is new in a record; what is nil stays.
+// A RecordPatch has the new fields of a record; nil fields are unchanged.
 type RecordPatch struct {
-	Type     *string `json:",omitempty"` // may be said, and not changed
+	Type     *string `json:",omitempty"` // may be given, but not changed
 	Host     *string `json:",omitempty"`
 	Value    *string `json:",omitempty"`
 	TTL      *int    `json:",omitempty"`
@@ -50,12 +50,12 @@ type RecordPatch struct {
 	Priority *int    `json:",omitempty"` // as in RecordInput
 }
 
-// Canonical checks the record as a caller wrote it and returns its one
-// canonical form: what two records have in common exactly when they are the
-// same in the DNS. A TTL of 0 is the default.
+// Canonical validates the record as the caller wrote it and returns its canonical
+// form: two records have the same canonical form exactly when they are the same in
+// the DNS. A TTL of 0 is the default.
 //
-// It fails with CodeValidation when the record cannot stand in the zone,
-// whatever else is there.
+// It fails with CodeValidation when the record is invalid in the zone, regardless
+// of other records.
 func (r Record) Canonical(zone deed.Name) (Record, error) {
 	t, err := recordTypeOf(r.Type)
 	if err != nil {
@@ -92,34 +92,34 @@ func (r Record) Canonical(zone deed.Name) (Record, error) {
 	return r, nil
 }
 
-// checkPlace keeps types away from hosts where they cannot be.
+// checkPlace refuses types at hosts where they are not allowed.
 func (r Record) checkPlace(zone deed.Name) error {
 	wildcard := strings.HasPrefix(r.Host, "*")
 	switch {
 	case r.Type == "CNAME" && r.Host == "@":
 		return deed.Invalid("host", "%s itself cannot be a CNAME: write an HTTPS record, or A and AAAA records", zone)
 	case r.Type == "NS" && r.Host == "@":
-		return deed.Invalid("host", "the NS records of %s itself are ours: change its servers with PUT /domains/%s/nameservers", zone, zone)
+		return deed.Invalid("host", "the NS records of %s itself are managed by the service: change its servers with PUT /domains/%s/nameservers", zone, zone)
 	case r.Type == "DS" && r.Host == "@":
-		return deed.Invalid("host", "the DS of %s itself stands at the registry, and we put it there: write one only for a host that is delegated", zone)
+		return deed.Invalid("host", "the DS of %s itself is at the registry and managed by the service: write one only for a delegated host", zone)
 	case wildcard && (r.Type == "NS" || r.Type == "DS"):
 		return deed.Invalid("host", "a wildcard cannot be delegated: write one %s record for each host", r.Type)
 	}
 	return nil
 }
 
-// Update returns the record with the patch applied, in canonical form. The
-// distance alone is the new weight of an SRV; a new value of four fields brings
-// its own.
+// Update returns the record with the patch applied, in canonical form. A distance
+// without a value is the new weight of an SRV; a new value of four fields has its
+// own.
 //
-// It fails with CodeValidation when the patch says nothing, says another type,
-// or leaves a record that Canonical refuses.
+// It fails with CodeValidation when the patch is empty, has another type, or
+// results in a record that Canonical refuses.
 func (r Record) Update(p RecordPatch, zone deed.Name) (Record, error) {
 	if p.Type != nil && !strings.EqualFold(*p.Type, r.Type) {
-		return Record{}, deed.Invalid("type", "it is %s and stays so: delete this record and add one of another type", r.Type)
+		return Record{}, deed.Invalid("type", "cannot be changed from %s: delete this record and add one of another type", r.Type)
 	}
 	if p.Host == nil && p.Value == nil && p.TTL == nil && p.Distance == nil && p.Priority == nil {
-		return Record{}, deed.Invalid("value", "nothing is to change: write at least one of host, value, ttl and distance")
+		return Record{}, deed.Invalid("value", "there is nothing to change: write at least one of host, value, ttl and distance")
 	}
 	if p.Host != nil {
 		r.Host = *p.Host
@@ -143,12 +143,12 @@ func (r Record) Update(p RecordPatch, zone deed.Name) (Record, error) {
 	case p.Distance != nil:
 		r.Distance = p.Distance
 	case p.Priority != nil && r.Type == "MX":
-		r.Distance = nil // the priority takes its place
+		r.Distance = nil // replaced by the priority
 	}
 	return r.withPriority(p.Priority, zone)
 }
 
-// withoutWeight returns a canonical SRV value in the form of three fields.
+// withoutWeight returns a canonical SRV value without its weight.
 func withoutWeight(value string) string {
 	f := strings.Fields(value)
 	if len(f) != 4 {
@@ -157,8 +157,8 @@ func withoutWeight(value string) string {
 	return f[0] + " " + f[2] + " " + f[3]
 }
 
-// withPriority returns the canonical form of r, to which a caller gave a
-// priority too.
+// withPriority returns the canonical form of r with the priority given by the
+// caller.
 func (r Record) withPriority(priority *int, zone deed.Name) (Record, error) {
 	isMX := strings.EqualFold(r.Type, "MX")
 	if priority != nil && isMX && r.Distance == nil {
@@ -169,9 +169,9 @@ func (r Record) withPriority(priority *int, zone deed.Name) (Record, error) {
 	case err != nil || priority == nil:
 		return r, err
 	case r.Type == "MX" && *priority != *r.Distance:
-		return Record{}, deed.Invalid("priority", "it is another name for distance, and they differ: write only distance")
+		return Record{}, deed.Invalid("priority", "it is a synonym of distance, and they differ: write only distance")
 	case r.Type == "SRV" && !strings.HasPrefix(r.Value, strconv.Itoa(*priority)+" "):
-		return Record{}, deed.Invalid("priority", "it differs from the one in value, %s: write it there alone", deed.Quoted(r.Value))
+		return Record{}, deed.Invalid("priority", "it differs from the one in value, %s: write it only there", deed.Quoted(r.Value))
 	case r.Type != "MX" && r.Type != "SRV":
 		return Record{}, deed.Invalid("priority", "%s records have none: leave it out", r.Type)
 	}
@@ -185,14 +185,14 @@ func checkTTL(ttl int) error {
 	return nil
 }
 
-// checkCharacters refuses what could end a line or a string where others read
-// it: control characters, and bytes that are no text.
+// checkCharacters refuses characters that could end a line or a string in other
+// programs: control characters, and bytes that are not UTF-8.
 func checkCharacters(field, s string) error {
 	if s == "" {
 		return deed.Invalid(field, "is missing")
 	}
 	if len(s) > maxValueText {
-		return deed.Invalid(field, "it has %d bytes, and %d are the most of a record", len(s), maxRecordBytes)
+		return deed.Invalid(field, "it has %d bytes, the maximum is %d", len(s), maxRecordBytes)
 	}
 	if !utf8.ValidString(s) || strings.IndexFunc(s, unicode.IsControl) >= 0 {
 		return deed.Invalid(field, "%s has control characters or is not UTF-8: write plain text on one line", deed.Quoted(s))

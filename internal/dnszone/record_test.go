@@ -15,12 +15,12 @@ const zoneName deed.Name = "example.com"
 
 func num(n int) *int { return &n }
 
-// rec makes a record of the least that a caller writes.
+// rec returns a record with only the required fields.
 func rec(kind, host, value string) dnszone.Record {
 	return dnszone.Record{Type: kind, Host: host, Value: value}
 }
 
-// dist gives a record a distance.
+// dist returns the record with a distance.
 func dist(r dnszone.Record, n int) dnszone.Record {
 	r.Distance = num(n)
 	return r
@@ -37,7 +37,7 @@ func TestCanonicalHost(t *testing.T) {
 		"www.example.com":         "www",
 		"www.Example.COM.":        "www",
 		"a.b.c":                   "a.b.c",
-		"other.net":               "other.net", // relative, like all without the last dot
+		"other.net":               "other.net", // relative, like all without the trailing dot
 		"_dmarc":                  "_dmarc",
 		"_sip._tcp":               "_sip._tcp",
 		"*":                       "*",
@@ -74,8 +74,7 @@ func TestCanonicalRefusesHost(t *testing.T) {
 	}
 }
 
-// refused checks that err is the caller's fault, names a part of the input and
-// stays on one line.
+// refused checks that err is a validation error about a field, on one line.
 func refused(t *testing.T, in string, err error) {
 	t.Helper()
 	e, ok := err.(*deed.Error)
@@ -191,7 +190,7 @@ func TestCanonicalRefusesValue(t *testing.T) {
 	}
 }
 
-func TestAliasIsToldOfHTTPS(t *testing.T) {
+func TestAliasErrorSuggestsHTTPS(t *testing.T) {
 	_, err := rec("alias", "@", "host.example.net").Canonical(zoneName)
 	if e, ok := err.(*deed.Error); !ok || !strings.Contains(e.Hint, "HTTPS") {
 		t.Errorf("got %v, want a hint to HTTPS", err)

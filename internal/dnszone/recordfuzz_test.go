@@ -10,8 +10,8 @@ import (
 	"deed.example/deed/internal/dnszone"
 )
 
-// A record that is accepted, whatever a caller wrote, is its own canonical
-// form, has no control character, and survives the wire and the master file.
+// The canonical form of every accepted record is stable, has no control characters,
+// and survives the conversion to wire format and to a zone file.
 func FuzzRecord(f *testing.F) {
 	hex64 := strings.Repeat("ab", 32)
 	for _, s := range []struct {
@@ -53,12 +53,12 @@ func FuzzRecord(f *testing.F) {
 	})
 }
 
-// checkFile checks that records survive the master file, one line each.
+// checkFile checks that records survive the zone file, one line each.
 func checkFile(t *testing.T, recs []dnszone.Record) {
 	t.Helper()
 	file := dnszone.FormatZone(dnszone.Zone{Name: zoneName, Records: recs}, nil)
 	if n := strings.Count(file, "\n"); n != 3+len(recs) {
-		t.Errorf("%d records make %d lines:\n%s", len(recs), n, file)
+		t.Errorf("%d records have %d lines:\n%s", len(recs), n, file)
 	}
 	back, err := dnszone.ParseZoneFile(zoneName, strings.NewReader(file))
 	if diff := cmp.Diff(lines(recs), lines(back)); err != nil || diff != "" {
@@ -66,8 +66,8 @@ func checkFile(t *testing.T, recs []dnszone.Record) {
 	}
 }
 
-// Whatever is in a file, the records read from it are canonical, each there
-// once, and survive being written and read again.
+// The records parsed from any file are canonical and unique, and survive being
+// formatted and parsed again.
 func FuzzZoneFile(f *testing.F) {
 	f.Add(sampleFile)
 	f.Add("a ( TXT \"x\"\n \"y\" ) ; z\n")

@@ -16,7 +16,7 @@ import (
 	"deed.example/deed/internal/dnszone"
 )
 
-// show writes what makes a record on one line.
+// show formats a record on one line.
 func show(r dnszone.Record) string {
 	distance := "-"
 	if r.Distance != nil {
@@ -25,7 +25,7 @@ func show(r dnszone.Record) string {
 	return fmt.Sprintf("%s %s %d %s", r.Host, r.Value, r.TTL, distance)
 }
 
-// lines writes records without their IDs and times, in the order of their text.
+// lines formats records without their IDs and times, sorted.
 func lines(recs []dnszone.Record) []string {
 	var out []string
 	for _, r := range recs {
@@ -35,7 +35,7 @@ func lines(recs []dnszone.Record) []string {
 	return out
 }
 
-// sameRecord compares all that a record means in the DNS.
+// sameRecord compares what a record means in the DNS.
 var sameRecord = cmpopts.IgnoreFields(dnszone.Record{}, "ID", "Created", "Updated")
 
 var (
@@ -45,7 +45,7 @@ var (
 	genText  = rapid.StringOfN(rapid.RuneFrom([]rune(`ab ;"\()@$.=üя😀,'`)), 1, 400, 1000)
 )
 
-// genName makes a whole name, with or without the last dot.
+// genName generates an absolute name, with or without the trailing dot.
 func genName(t *rapid.T, label *rapid.Generator[string]) string {
 	labels := rapid.SliceOfN(label, 1, 3).Draw(t, "labels")
 	return strings.Join(labels, ".") + "." + genTop.Draw(t, "top") + rapid.SampledFrom([]string{"", "."}).Draw(t, "dot")
@@ -66,7 +66,7 @@ func genAddress(t *rapid.T, bytes int) string {
 	return a.String()
 }
 
-// genQuoted makes a string in quotes of visible ASCII.
+// genQuoted generates a quoted string of printable ASCII.
 func genQuoted(t *rapid.T) string {
 	s := rapid.StringOfN(rapid.RuneFrom([]rune(`ab ;\"()!^$.*:@1`)), 0, 40, 40).Draw(t, "string")
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
@@ -77,8 +77,8 @@ func genParams(t *rapid.T) string {
 	return strings.Join(rapid.Permutation(all).Draw(t, "params")[:rapid.IntRange(0, len(all)).Draw(t, "many")], " ")
 }
 
-// genRecord makes a record as a caller may write it. Not every one can stand: a
-// CNAME may come out at the apex.
+// genRecord generates a record as a caller may write it. Not every one is valid: a
+// CNAME may be at the apex.
 func genRecord(t *rapid.T) dnszone.Record {
 	r := dnszone.Record{
 		Type: rapid.SampledFrom([]string{"A", "AAAA", "CNAME", "MX", "TXT", "NS", "SRV", "CAA", "HTTPS", "SVCB", "TLSA", "SSHFP", "PTR", "DS", "NAPTR"}).Draw(t, "type"),
@@ -121,7 +121,7 @@ func genRecord(t *rapid.T) dnszone.Record {
 	return r
 }
 
-// genCanonical makes a record that can stand in the zone.
+// genCanonical generates a valid record of the zone.
 func genCanonical(t *rapid.T) dnszone.Record {
 	return rapid.Custom(func(t *rapid.T) dnszone.Record {
 		r, err := genRecord(t).Canonical(zoneName)
@@ -132,13 +132,12 @@ func genCanonical(t *rapid.T) dnszone.Record {
 	}).Draw(t, "record")
 }
 
-// genZone makes a zone out of records of a few hosts, as far as they can live
-// together.
+// genZone generates a zone with records of a few hosts, as far as they can coexist.
 func genZone(t *rapid.T) dnszone.Zone {
 	z := dnszone.Zone{Name: zoneName, Owner: "0xaa", Serial: 7}
 	for i := range rapid.IntRange(0, 12).Draw(t, "records") {
 		r := genCanonical(t)
-		if rapid.Bool().Draw(t, "crowd") {
+		if rapid.Bool().Draw(t, "add many") {
 			r.Host = rapid.SampledFrom([]string{"a", "b"}).Draw(t, "crowded")
 		}
 		r.ID = dnszone.RecordID(fmt.Sprintf("r%d", i))
@@ -149,9 +148,9 @@ func genZone(t *rapid.T) dnszone.Zone {
 	return z
 }
 
-// Every record that the generator makes is one that can be written, save where
-// its host forbids it: a check of the generator, and of what we refuse.
-func TestGeneratedRecordsStand(t *testing.T) {
+// Every generated record is valid, except where its host forbids its type: a check of
+// the generator, and of the validation.
+func TestGeneratedRecordsAreValid(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := genRecord(t)
 		if _, err := r.Canonical(zoneName); err != nil && !strings.HasPrefix(err.Error(), "VALIDATION_ERROR: host: ") && r.Type != "CNAME" && r.Type != "TXT" {
@@ -160,7 +159,7 @@ func TestGeneratedRecordsStand(t *testing.T) {
 	})
 }
 
-func TestCanonicalTwiceIsOnce(t *testing.T) {
+func TestCanonicalIsIdempotent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := genCanonical(t)
 		again, err := r.Canonical(zoneName)
@@ -170,7 +169,7 @@ func TestCanonicalTwiceIsOnce(t *testing.T) {
 	})
 }
 
-func TestRecordSurvivesTheWire(t *testing.T) {
+func TestRecordWireRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := genCanonical(t)
 		rr, err := r.RR(zoneName)
@@ -184,7 +183,7 @@ func TestRecordSurvivesTheWire(t *testing.T) {
 	})
 }
 
-func TestZoneSurvivesItsFile(t *testing.T) {
+func TestZoneFileRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		z := genZone(t)
 		file := dnszone.FormatZone(z, []string{"ns1.example.net", "ns2.example.net."})
@@ -195,12 +194,12 @@ func TestZoneSurvivesItsFile(t *testing.T) {
 	})
 }
 
-// Another reader of master files finds in ours the very records that we serve.
-func TestFileMeansWhatIsServed(t *testing.T) {
+// Another zone file parser reads the served records from a formatted zone file.
+func TestZoneFileMatchesServedZone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		z := genZone(t)
 		for i := range z.Records {
-			z.Records[i].TTL = 300 // the file has each its own, the wire the smallest
+			z.Records[i].TTL = 300 // the file has individual TTLs, the served zone the smallest
 		}
 		want, err := z.RRs()
 		if err != nil {

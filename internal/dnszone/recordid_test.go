@@ -29,8 +29,8 @@ func TestShortRecordID(t *testing.T) {
 	}
 }
 
-// A change may name a record by the id that it had before ids were made short,
-// and one that was stored then may give such an id to a new record.
+// A change may refer to a record by its old, long ID, and one that was stored before
+// the IDs were shortened may add a record with such an ID.
 func TestChangeByOldID(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	z := dnszone.Zone{Name: "example.com", Owner: "0xaa", Serial: 7}
@@ -46,7 +46,7 @@ func TestChangeByOldID(t *testing.T) {
 		t.Fatalf("got %+v, %v", z, err)
 	}
 	if err := apply(addOp(string(oldID.Short()), rec("A", "api", "192.0.2.1"))); deed.CodeOf(err) != deed.CodeDNS {
-		t.Errorf("one id for two records: got %v", err)
+		t.Errorf("a duplicate id: got %v", err)
 	}
 	if err := apply(updateOp(string(oldID), "192.0.2.2")); err != nil || z.Records[0].Value != "192.0.2.2" || z.Records[0].ID != oldID.Short() {
 		t.Errorf("got %+v, %v", z, err)

@@ -12,23 +12,23 @@ import (
 	"deed.example/deed"
 )
 
-// A recordType knows the values of one type of record.
+// A recordType parses and formats the values of one type of record.
 //
-// The library's parser is no judge of values: it finds bad hex only when it
-// packs, and takes an address for the host of an MX. So read checks everything
-// first and writes what is left for the parser, and show writes the value anew
-// from what came back from the wire.
+// The library's parser does not validate enough: it detects bad hex only when it
+// packs, and accepts an address as the host of an MX. So read checks everything
+// first and writes the input of the parser, and show formats the value from the
+// unpacked record.
 type recordType struct {
 	name string
 	code uint16
-	// read returns the checked fields of a value for the parser, names absolute
-	// and with the last dot. Its error says what to write.
+	// read returns the checked fields of a value for the parser, with absolute
+	// names that end in a dot. Its error says what to write.
 	read func(f []field) (string, error)
 	// show returns the canonical value of a record of this type.
 	show func(rr dns.RR) string
 }
 
-// recordTypes are the types a caller can write, in the order they are told.
+// recordTypes are the supported types, in the order of error messages.
 var recordTypes = []recordType{
 	{"A", dns.TypeA, readA, showAddress},
 	{"AAAA", dns.TypeAAAA, readAAAA, showAddress},
@@ -69,7 +69,7 @@ func recordTypeOf(name string) (recordType, error) {
 			Details: []deed.Detail{{Field: "type", Reason: upper + " is not a type of the DNS: write an HTTPS record"}},
 		}
 	case "SOA":
-		return recordType{}, deed.Invalid("type", "the SOA is ours and changes with every record: write none")
+		return recordType{}, deed.Invalid("type", "the SOA is managed by the service and changes with every record: leave it out")
 	}
 	return recordType{}, deed.Invalid("type", "%s is not one of %s", deed.Quoted(name), strings.Join(all, ", "))
 }
@@ -95,7 +95,7 @@ func readAAAA(f []field) (string, error) {
 func showAddress(rr dns.RR) string {
 	switch rr := rr.(type) {
 	case *dns.A:
-		a, _ := netip.AddrFromSlice(rr.A.To4()) // four bytes, having come from the wire
+		a, _ := netip.AddrFromSlice(rr.A.To4()) // four bytes, unpacked from wire format
 		return a.String()
 	case *dns.AAAA:
 		a, _ := netip.AddrFromSlice(rr.AAAA.To16()) // sixteen
@@ -104,7 +104,7 @@ func showAddress(rr dns.RR) string {
 	return ""
 }
 
-// read reads a value that is one name.
+// read parses a value that is one name.
 func (rule nameRule) read(f []field) (string, error) {
 	if len(f) != 1 || f[0].quoted {
 		return "", errors.New("it holds one name and nothing else, such as host.example.com")
@@ -112,7 +112,7 @@ func (rule nameRule) read(f []field) (string, error) {
 	return rule.targetDot(f[0].text)
 }
 
-// targetDot returns the name as the parser wants it, with the last dot.
+// targetDot returns the name for the parser, with the trailing dot.
 func (rule nameRule) targetDot(s string) (string, error) {
 	name, err := rule.target(s)
 	if err != nil {
@@ -133,7 +133,7 @@ func showName(rr dns.RR) string {
 	return ""
 }
 
-// undot takes the last dot off a name that is not the root.
+// undot removes the trailing dot of a name that is not the root.
 func undot(name string) string {
 	if name == "." {
 		return name
@@ -150,7 +150,7 @@ func readMX(f []field) (string, error) {
 		return "", err
 	}
 	if name == "." && f[0].text != "0" {
-		return "", errors.New(`"." says that there is no mail here: write it with distance 0`)
+		return "", errors.New(`"." means that the host accepts no mail: write it with distance 0`)
 	}
 	return f[0].text + " " + name, nil
 }
@@ -179,11 +179,11 @@ func showSRV(rr dns.RR) string {
 	return strconv.Itoa(int(s.Priority)) + " " + strconv.Itoa(int(s.Weight)) + " " + strconv.Itoa(int(s.Port)) + " " + undot(s.Target)
 }
 
-// readNumbers checks fields that are numbers from 0 to a maximum each, and
-// returns them in a row.
-func readNumbers(f []field, most ...uint64) (string, error) {
-	out := make([]string, len(most))
-	for i, limit := range most {
+// readNumbers checks fields that are numbers from 0 to a limit each, and returns
+// them joined by spaces.
+func readNumbers(f []field, limits ...uint64) (string, error) {
+	out := make([]string, len(limits))
+	for i, limit := range limits {
 		n, err := strconv.ParseUint(f[i].text, 10, 16)
 		if err != nil || n > limit || f[i].quoted {
 			return "", errors.New(deed.Quoted(f[i].text) + " is not a number from 0 to " + strconv.FormatUint(limit, 10))

@@ -17,7 +17,7 @@ import (
 
 const serviceForm = `it holds priority, target and parameters, such as 1 . alpn="h2,h3" or 0 host.example.com`
 
-// readService reads the value of an HTTPS or SVCB record (RFC 9460).
+// readService parses the value of an HTTPS or SVCB record (RFC 9460).
 func readService(f []field) (string, error) {
 	if len(f) < 2 || f[1].quoted {
 		return "", errors.New(serviceForm)
@@ -37,8 +37,8 @@ func readService(f []field) (string, error) {
 	return priority + " " + target + params, err
 }
 
-// readParams reads the parameters of a service. Their values are judged by the
-// parser, save for what it lets pass.
+// readParams parses the parameters of a service. The library's parser checks their
+// values, except for what it wrongly accepts.
 func readParams(f []field) (string, error) {
 	var out strings.Builder
 	values := map[string]string{}
@@ -46,10 +46,10 @@ func readParams(f []field) (string, error) {
 		key, value, _ := strings.Cut(param.text, "=")
 		key = strings.ToLower(key)
 		if _, twice := values[key]; twice {
-			return "", errors.New("the parameter " + deed.Quoted(key) + " is there twice")
+			return "", errors.New("the parameter " + deed.Quoted(key) + " is duplicated")
 		}
 		if param.quoted {
-			return "", errors.New("a parameter is written like alpn=h2,h3, with no quote in front")
+			return "", errors.New("a parameter has the form alpn=h2,h3, without a quote before it")
 		}
 		if err := checkParam(key, value); err != nil {
 			return "", err
@@ -65,22 +65,22 @@ func readParams(f []field) (string, error) {
 
 func checkParam(key, value string) error {
 	if !printable(value) || strings.ContainsAny(value, ` "\;`) {
-		return fmt.Errorf(`the value of %s has a space, one of " \ ; or a letter beyond ASCII`, deed.Quoted(key))
+		return fmt.Errorf(`the value of %s has a space, one of " \ ; or a non-ASCII character`, deed.Quoted(key))
 	}
 	number, private := strings.CutPrefix(key, "key")
 	check, known := paramChecks[key]
 	switch {
 	case private && deed.Digits(number):
-		return nil // the parser knows which numbers are free
+		return nil // the parser checks the number
 	case !known:
 		return fmt.Errorf("there is no parameter %s: write one of %s, or key and its number", deed.Quoted(key), strings.Join(slices.Sorted(maps.Keys(paramChecks)), ", "))
 	case !check(value):
-		return fmt.Errorf("%s cannot have the value %s: a parameter is written like %s", key, deed.Quoted(value), paramExamples[key])
+		return fmt.Errorf("%s cannot have the value %s: write it like %s", key, deed.Quoted(value), paramExamples[key])
 	}
 	return nil
 }
 
-// paramChecks say whether a parameter may have a value.
+// paramChecks validate the values of parameters.
 var paramChecks = map[string]func(value string) bool{
 	"alpn":            each(func(s string) bool { return s != "" && len(s) <= 255 }),
 	"dohpath":         func(s string) bool { return strings.HasPrefix(s, "/") && strings.Contains(s, "{?dns}") },
@@ -126,7 +126,7 @@ func isIPv6(s string) bool {
 	return err == nil && a.Is6() && !a.Is4In6() && a.Zone() == ""
 }
 
-// each returns a check of a list with commas between.
+// each returns a check of a comma-separated list.
 func each(check func(string) bool) func(string) bool {
 	return func(list string) bool {
 		for s := range strings.SplitSeq(list, ",") {
@@ -138,11 +138,11 @@ func each(check func(string) bool) func(string) bool {
 	}
 }
 
-// checkMandatory holds parameters to what they say of each other (RFC 9460,
-// 7.1.1 and 8).
+// checkMandatory checks the dependencies between parameters (RFC 9460, 7.1.1 and
+// 8).
 func checkMandatory(values map[string]string) error {
 	if _, ok := values["no-default-alpn"]; ok && values["alpn"] == "" {
-		return errors.New("no-default-alpn needs alpn beside it")
+		return errors.New("no-default-alpn requires alpn")
 	}
 	list, ok := values["mandatory"]
 	if !ok {

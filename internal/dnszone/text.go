@@ -17,9 +17,9 @@ type field struct {
 	param  bool // key="…": a word with a string right behind its "="
 }
 
-// splitFields takes a value apart. A backslash means something inside quotes
-// only, and none of the characters that mean something to a master file stand
-// outside them, so that nothing is lost on the way through one.
+// splitFields splits a value. A backslash is an escape inside quotes only, and the
+// special characters of zone files are not allowed outside of them, so that the
+// value survives a zone file unchanged.
 func splitFields(value string) ([]field, error) {
 	var fields []field
 	rest := strings.TrimLeft(value, " ")
@@ -46,8 +46,8 @@ func splitFields(value string) ([]field, error) {
 	return fields, nil
 }
 
-// wordLength returns how far the word at the beginning of s reaches: to a space
-// or a quote.
+// wordLength returns the length of the word at the beginning of s, up to a space or
+// a quote.
 func wordLength(s string) int {
 	i := strings.IndexAny(s, ` "`)
 	if i < 0 {
@@ -56,8 +56,8 @@ func wordLength(s string) int {
 	return i
 }
 
-// cutQuoted returns the text of the string in double quotes that s begins
-// with, and what follows it.
+// cutQuoted returns the text of the double-quoted string at the beginning of s, and
+// the rest.
 func cutQuoted(s string) (text, rest string, err error) {
 	for i := 1; i < len(s); i++ {
 		switch s[i] {
@@ -71,7 +71,7 @@ func cutQuoted(s string) (text, rest string, err error) {
 	return "", "", errors.New("a double quote is not closed")
 }
 
-// unescaped returns the text that s stands for.
+// unescaped returns s with its escapes replaced.
 func unescaped(s string) (string, error) {
 	var b strings.Builder
 	for i := 0; i < len(s); {
@@ -88,9 +88,9 @@ func unescaped(s string) (string, error) {
 	return b.String(), nil
 }
 
-// unescape reads the escape that s begins with, and says how long it is: \DDD
-// is a byte by its number, and \ before another character is that character
-// (RFC 1035, 5.1).
+// unescape parses the escape at the beginning of s and returns its length: \DDD is
+// a byte by its number, and \ before another character is that character (RFC 1035,
+// 5.1).
 func unescape(s string) (c byte, length int, err error) {
 	if len(s) >= 4 && deed.Digits(s[1:4]) {
 		n := int(s[1]-'0')*100 + int(s[2]-'0')*10 + int(s[3]-'0')
@@ -100,7 +100,7 @@ func unescape(s string) (c byte, length int, err error) {
 		return byte(n), 4, nil
 	}
 	if len(s) < 2 || deed.Digits(s[1:2]) {
-		return 0, 0, errors.New(`a backslash stands before a character or three digits: write \\ for a backslash`)
+		return 0, 0, errors.New(`a backslash must be followed by a character or three digits: write \\ for a backslash`)
 	}
 	return s[1], 2, nil
 }
@@ -124,13 +124,13 @@ func quoted(text string) string {
 	return b.String()
 }
 
-// printable says whether all of s are visible characters of ASCII, or spaces.
+// printable reports whether all of s are printable ASCII characters.
 func printable(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) < 0
 }
 
-// readText returns the text of a TXT value. One that begins with a double
-// quote is in presentation form, one or more strings that make up the text.
+// readText returns the text of a TXT value. One that begins with a double quote is
+// in presentation format, one or more strings that make up the text.
 func readText(value string) (string, error) {
 	if !strings.HasPrefix(value, `"`) {
 		return value, nil
@@ -159,8 +159,8 @@ func checkText(text string) error {
 	return nil
 }
 
-// showText returns the canonical value of a text: the text itself, and in
-// quotes only where it would be taken for the presentation form.
+// showText returns the canonical value of a text: the text itself, quoted only if
+// it would be taken for presentation format.
 func showText(text string) string {
 	if !strings.HasPrefix(text, `"`) {
 		return text
@@ -168,7 +168,7 @@ func showText(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
 }
 
-// stringLength is how many bytes one string of a TXT record holds.
+// stringLength is the maximum length of one string of a TXT record.
 const stringLength = 255
 
 // textData returns the rdata of a text: strings of up to 255 bytes.

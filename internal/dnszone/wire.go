@@ -18,7 +18,7 @@ func (r Record) withData(t recordType) (Record, error) {
 		return Record{}, err
 	}
 	if rr.data == "" || len(rr.data) > maxRecordBytes {
-		return Record{}, deed.Invalid("value", "it takes %d bytes in the DNS, and %d are the most", len(rr.data), maxRecordBytes)
+		return Record{}, deed.Invalid("value", "it has %d bytes in wire format, the maximum is %d", len(rr.data), maxRecordBytes)
 	}
 	r.Value, r.Distance = rr.value, nil
 	if t.code == dns.TypeMX || t.code == dns.TypeSRV {
@@ -38,10 +38,10 @@ func (r Record) withData(t recordType) (Record, error) {
 	return r, nil
 }
 
-// A datum is the data of one record: on the wire, and as text.
+// A datum is the data of one record: in wire format, and as text.
 type datum struct {
 	data  string
-	value string // with the preference in front, for an MX
+	value string // for an MX it starts with the preference
 }
 
 // data returns the canonical data of r, whose other fields are canonical.
@@ -74,8 +74,7 @@ func (r Record) data(t recordType) (datum, error) {
 	return d, nil
 }
 
-// roundTrip sends the checked text through the library's parser, to the wire
-// and back.
+// roundTrip parses the checked text with the library, packs it and unpacks it.
 func (t recordType) roundTrip(text string) (datum, error) {
 	parsed, err := dns.NewRR(". 0 IN " + t.name + " " + text)
 	if err != nil {
@@ -96,8 +95,8 @@ func noDistance(t recordType) error {
 	return deed.Invalid("distance", "%s records have none: leave it out or write null", t.name)
 }
 
-// withDistance puts the distance among the fields: in front of the host of an
-// MX, and as the weight of an SRV that has only three.
+// withDistance inserts the distance into the fields: before the host of an MX, and
+// as the weight of an SRV that has only three.
 func (r Record) withDistance(t recordType, f []field) ([]field, error) {
 	d := r.Distance
 	switch {
@@ -117,7 +116,7 @@ func (r Record) withDistance(t recordType, f []field) ([]field, error) {
 	case len(f) == 3:
 		return slices.Insert(f, 1, field{text: strconv.Itoa(*d)}), nil
 	case len(f) == 4 && d != nil && !sameNumber(f[1].text, *d):
-		return nil, deed.Invalid("distance", "it is the weight, which is %s in value: write it there alone", deed.Quoted(f[1].text))
+		return nil, deed.Invalid("distance", "it is the weight, which is %s in value: write it only there", deed.Quoted(f[1].text))
 	}
 	return f, nil
 }
@@ -137,15 +136,14 @@ func packData(rr dns.RR) (string, error) {
 	return string(buf[end-int(rr.Header().Rdlength) : end]), nil
 }
 
-// unpackData reads rdata, all of it.
+// unpackData unpacks rdata completely.
 func unpackData(code uint16, data string) (dns.RR, error) {
 	h := dns.RR_Header{Name: ".", Rrtype: code, Class: dns.ClassINET, Rdlength: uint16(len(data))}
 	rr, _, err := dns.UnpackRRWithHeader(h, []byte(data), 0)
 	return rr, err
 }
 
-// RR returns the record as name servers give it out. It fails as Canonical
-// does.
+// RR returns the record as name servers serve it. It fails as Canonical does.
 func (r Record) RR(zone deed.Name) (RR, error) {
 	r, err := r.Canonical(zone)
 	if err != nil {
@@ -154,7 +152,7 @@ func (r Record) RR(zone deed.Name) (RR, error) {
 	return r.served(zone)
 }
 
-// served is RR for a record that is canonical already.
+// served is RR for a canonical record.
 func (r Record) served(zone deed.Name) (RR, error) {
 	t, err := recordTypeOf(r.Type)
 	if err != nil {
@@ -164,12 +162,12 @@ func (r Record) served(zone deed.Name) (RR, error) {
 	return RR{Owner: absolute(r.Host, zone), Type: t.code, TTL: uint32(r.TTL), Data: d.data}, err
 }
 
-// RecordOf returns the record that rr is in the zone, in canonical form and
-// without an ID. It fails with CodeValidation when it cannot be one.
+// RecordOf returns the record of rr in the zone, in canonical form and without an
+// ID. It fails with CodeValidation when it is not a valid record.
 func RecordOf(zone deed.Name, rr RR) (Record, error) {
 	i := slices.IndexFunc(recordTypes, func(t recordType) bool { return t.code == rr.Type })
 	if i < 0 {
-		return Record{}, deed.Invalid("type", "%s is not a type that can be written", dns.Type(rr.Type))
+		return Record{}, deed.Invalid("type", "%s is not a supported type", dns.Type(rr.Type))
 	}
 	host, inside := cutZone(rr.Owner, zone)
 	if !inside {
@@ -196,7 +194,7 @@ func RecordOf(zone deed.Name, rr RR) (Record, error) {
 	return r.Canonical(zone)
 }
 
-// valueOf returns the value that the rdata stands for.
+// valueOf returns the value of the rdata.
 func (t recordType) valueOf(data string) (string, error) {
 	if t.code == dns.TypeTXT {
 		text, err := textOf(data)
@@ -212,9 +210,9 @@ func (t recordType) valueOf(data string) (string, error) {
 	return t.show(rr), nil
 }
 
-// RRs returns the records of the zone as name servers give them out, in their
-// order. All records of one host and type have the smallest TTL among them
-// (RFC 2181, 5.2).
+// RRs returns the records of the zone as name servers serve them, in their order.
+// All records of one host and type have the smallest TTL among them (RFC 2181,
+// 5.2).
 func (z Zone) RRs() ([]RR, error) {
 	type set struct{ host, kind string }
 	ttls := make(map[set]int, len(z.Records))
@@ -228,7 +226,7 @@ func (z Zone) RRs() ([]RR, error) {
 	for i, r := range z.Records {
 		rr, err := r.served(z.Name)
 		if err != nil {
-			return nil, fmt.Errorf("record %s of %s: %v", r.ID, z.Name, err) // no %w: the caller of today did not write it
+			return nil, fmt.Errorf("record %s of %s: %v", r.ID, z.Name, err) // no %w: the error is not about the input of this caller
 		}
 		rr.TTL = uint32(ttls[set{r.Host, r.Type}])
 		out[i] = rr

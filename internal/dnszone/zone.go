@@ -7,22 +7,22 @@ import (
 	"deed.example/deed"
 )
 
-// A RecordID names one record for as long as it exists, and no other record of
-// its zone ever after. It has at most 14 characters of [a-z0-9]: clients show it
-// in a column of 15.
+// A RecordID identifies one record for its lifetime, and is never reused in its
+// zone. It has at most 14 characters of [a-z0-9]: clients show it in a column of
+// 15.
 type RecordID string
 
-// IDs used to be rec_ and 26 characters. They go on working: such an ID is that
-// of the record whose ID are the first 14 of the 26.
+// IDs used to be rec_ and 26 characters. They still work: such an ID refers to the
+// record whose ID is the first 14 of the 26.
 const (
 	oldIDPrefix = "rec_"
 	oldIDLength = len(oldIDPrefix) + 26
 	maxRecordID = 14
 )
 
-// Short returns the ID in the form that records have, whichever form a caller, or
-// a change that was stored earlier, has it in. A migration made the IDs of the
-// records themselves short by the same rule.
+// Short returns the ID in its current form, whichever form a caller, or a change
+// that was stored earlier, uses. A migration shortened the IDs of the records
+// themselves by the same rule.
 func (id RecordID) Short() RecordID {
 	if len(id) == oldIDLength && strings.HasPrefix(string(id), oldIDPrefix) {
 		return id[len(oldIDPrefix) : len(oldIDPrefix)+maxRecordID]
@@ -31,12 +31,12 @@ func (id RecordID) Short() RecordID {
 }
 
 // A Record is one DNS resource record of a zone (interface document, 2.3).
-// Canonical makes its one canonical form; the records of a Zone have it.
+// Canonical returns its canonical form; the records of a Zone have it.
 type Record struct {
 	ID       RecordID
 	Type     string    // "A", "MX", …
 	Host     string    // relative to the zone; "@" is the apex
-	Value    string    // names in it are absolute and without the last dot; a TXT is its text
+	Value    string    // names in it are absolute and without the trailing dot; a TXT is its text
 	TTL      int       // seconds
 	Distance *int      `json:",omitempty"` // MX preference or SRV weight; nil for other types
 	Created  time.Time `json:",omitzero"`
@@ -44,8 +44,8 @@ type Record struct {
 }
 
 // A Zone is the full set of records of one registered name. Serial is the SOA
-// serial; it grows with every change. The SOA and the NS records at the apex
-// are ours and not among Records.
+// serial; it increases with every change. The SOA and the NS records at the apex
+// are managed by the service and not among Records.
 type Zone struct {
 	Name    deed.Name
 	Owner   deed.Wallet
@@ -71,8 +71,8 @@ func (z Zone) Record(id RecordID) (Record, error) {
 	return Record{}, z.noRecord(id)
 }
 
-// Matching returns the records of a type and at a host, each as a caller writes
-// it and any when it is "". It fails with CodeValidation when none can be there.
+// Matching returns the records of a type and at a host, each as a caller writes it;
+// "" matches any. It fails with CodeValidation when the type or host is invalid.
 func (z Zone) Matching(kind, host string) (found []Record, err error) {
 	if kind != "" {
 		t, err := recordTypeOf(kind)
@@ -99,11 +99,10 @@ func (z Zone) noRecord(id RecordID) error {
 }
 
 // Add returns the zone with the canonical form of rec added. The receiver is
-// left as it was, and so are the serial and the times: ZoneChange.Apply keeps
-// those.
+// unchanged, and so are the serial and the times, which Change.Apply sets.
 //
-// It fails with CodeValidation when rec is malformed or cannot live beside the
-// records already there.
+// It fails with CodeValidation when rec is malformed or cannot coexist with the
+// existing records.
 func (z Zone) Add(rec Record) (Zone, error) {
 	return z.apply(RecordOp{Op: OpAdd, ID: rec.ID, Record: rec})
 }
@@ -114,9 +113,9 @@ func (z Zone) Update(id RecordID, p RecordPatch) (Zone, error) {
 	return z.apply(RecordOp{Op: OpUpdate, ID: id, Patch: p})
 }
 
-// Delete returns the zone without the record. It fails with CodeNotFound when
-// there is no such record, and with CodeValidation when another one needs it: a
-// DS stands beside an NS.
+// Delete returns the zone without the record. It fails with CodeNotFound when there
+// is no such record, and with CodeValidation when another one needs it: a DS
+// requires an NS.
 func (z Zone) Delete(id RecordID) (Zone, error) {
 	return z.apply(RecordOp{Op: OpDelete, ID: id})
 }
@@ -129,14 +128,14 @@ func (z Zone) apply(op RecordOp) (Zone, error) {
 	return d.zone()
 }
 
-// checkHost says whether the records of one host may live together.
+// checkHost reports why the records of one host cannot coexist.
 func checkHost(zone deed.Name, recs []Record) error {
 	seen := make(map[dataKey]bool, len(recs))
 	sizes := map[string]int{} // by type
 	for _, r := range recs {
 		key := r.dataKey()
 		if seen[key] {
-			return deed.Invalid("value", "%s has this %s record already: change the one that is there", deed.Quoted(absolute(r.Host, zone)), r.Type)
+			return deed.Invalid("value", "%s already has this %s record: change the existing one", deed.Quoted(absolute(r.Host, zone)), r.Type)
 		}
 		seen[key] = true
 		rr, err := r.served(zone)
@@ -151,8 +150,8 @@ func checkHost(zone deed.Name, recs []Record) error {
 	return checkCoexistence(absolute(recs[0].Host, zone), recs)
 }
 
-// checkCompany holds the records of one host to the rules for types that do not
-// bear others beside them.
+// checkCoexistence checks the types of the records of one host: some types do not
+// allow others.
 func checkCoexistence(host string, recs []Record) error {
 	count := map[string]int{}
 	nullMX := false
@@ -164,21 +163,22 @@ func checkCoexistence(host string, recs []Record) error {
 	case count["CNAME"] > 0 && len(recs) > 1: // RFC 1034, 3.6.2
 		return deed.Invalid("host", "a CNAME must be the only record at %s: delete the others or choose another host", deed.Quoted(host))
 	case nullMX && count["MX"] > 1: // RFC 7505, 3
-		return deed.Invalid("value", `the MX "." says that %s takes no mail, so it must be the only one there`, deed.Quoted(host))
+		return deed.Invalid("value", `the MX "." means that %s accepts no mail, so it must be the only MX record`, deed.Quoted(host))
 	case count["DS"] > 0 && count["NS"] == 0: // RFC 4035, 2.4
-		return deed.Invalid("type", "a DS stands only where NS records delegate %s: add those, and delete them last", deed.Quoted(host))
+		return deed.Invalid("type", "a DS requires NS records that delegate %s: add those first, and delete them last", deed.Quoted(host))
 	}
 	return nil
 }
 
-// A dataKey is what makes two records of a zone the same in the DNS.
+// A dataKey is equal for two records of a zone exactly when they are the same in
+// the DNS.
 type dataKey struct {
 	host, kind, value string
 	preference        int
 }
 
-// dataKey returns the key of a canonical record. The weight of an SRV is in its
-// value too, so that only an MX needs the distance.
+// dataKey returns the key of a canonical record. The weight of an SRV is part of
+// its value, so only an MX needs the distance.
 func (r Record) dataKey() dataKey {
 	return dataKey{r.Host, r.Type, r.Value, r.preference()}
 }

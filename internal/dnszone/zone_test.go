@@ -11,7 +11,7 @@ import (
 
 var dsValue = "1 13 2 " + strings.Repeat("ab", 32)
 
-// zoneOf makes a zone of records, each of which must fit.
+// zoneOf returns a zone with these records, all of which must be valid.
 func zoneOf(t testing.TB, recs ...dnszone.Record) dnszone.Zone {
 	t.Helper()
 	z := dnszone.Zone{Name: zoneName, Owner: "0xaa", Serial: 7}
@@ -54,17 +54,17 @@ func TestZoneAdd(t *testing.T) {
 		{"the same service in three fields", dist(rec("SRV", "_sip._tcp", "1 3 sip.example.net"), 2), false},
 		{"the same service with another weight", dist(rec("SRV", "_sip._tcp", "1 3 sip.example.net"), 4), true},
 		{"the same CAA without quotes", rec("CAA", "@", "0 ISSUE ca.example.net"), false},
-		{"beside a CNAME", rec("TXT", "www", "x"), false},
+		{"with a CNAME", rec("TXT", "www", "x"), false},
 		{"a second CNAME", rec("CNAME", "www", "other.example.net"), false},
 		{"the same CNAME", rec("CNAME", "www", "example.com."), false},
-		{"a CNAME beside an address", rec("CNAME", "six", "example.net"), false},
+		{"a CNAME with an address", rec("CNAME", "six", "example.net"), false},
 		{"a CNAME at a new host", rec("CNAME", "new", "example.net"), true},
 		{"a CNAME to itself", rec("CNAME", "new", "new.example.com"), false},
 		{"a CNAME at the apex", rec("CNAME", "@", "example.net"), false},
-		{"mail beside no mail", dist(rec("MX", "quiet", "mail.example.net"), 10), false},
-		{"no mail beside mail", dist(rec("MX", "@", "."), 0), false},
-		{"an address beside no mail", rec("A", "quiet", "192.0.2.1"), true},
-		{"a DS beside an NS", rec("DS", "sub", dsValue), true},
+		{"an MX with a null MX", dist(rec("MX", "quiet", "mail.example.net"), 10), false},
+		{"a null MX with an MX", dist(rec("MX", "@", "."), 0), false},
+		{"an address with a null MX", rec("A", "quiet", "192.0.2.1"), true},
+		{"a DS with an NS", rec("DS", "sub", dsValue), true},
 		{"a DS without an NS", rec("DS", "six", dsValue), false},
 		{"an NS at the apex", rec("NS", "@", "ns1.example.net"), false},
 		{"a wildcard NS", rec("NS", "*", "ns1.example.net"), false},
@@ -82,7 +82,7 @@ func TestZoneAdd(t *testing.T) {
 		}
 	}
 	if len(z.Records) != 9 || z.Serial != 7 {
-		t.Errorf("the zone itself changed: %d records, serial %d", len(z.Records), z.Serial)
+		t.Errorf("the receiver was modified: %d records, serial %d", len(z.Records), z.Serial)
 	}
 }
 
@@ -103,7 +103,7 @@ func TestZoneUpdateAndDelete(t *testing.T) {
 		{"delete", second(z.Delete("r0")), ""},
 		{"delete what is not there", second(z.Delete("nope")), deed.CodeNotFound},
 		{"delete what has no name", second(z.Delete("")), deed.CodeNotFound},
-		{"delete the NS beside a DS", second(z.Delete("r2")), deed.CodeValidation},
+		{"delete the NS of a DS", second(z.Delete("r2")), deed.CodeValidation},
 		{"delete the DS", second(z.Delete("r3")), ""},
 		{"read", second2(z.Record("r0")), ""},
 		{"read what is not there", second2(z.Record("nope")), deed.CodeNotFound},
@@ -147,9 +147,8 @@ func TestZoneSizes(t *testing.T) {
 	}
 }
 
-// A TLSA record takes three bytes and its data, so that it can meet every limit
-// to the byte.
-func TestZoneSizesToTheByte(t *testing.T) {
+// A TLSA record takes three bytes and its data, so its size can be set to the byte.
+func TestZoneSizesExact(t *testing.T) {
 	tlsa := func(bytes int, digit string) dnszone.Record {
 		return rec("TLSA", "a", "3 1 0 "+strings.Repeat(digit, 2*(bytes-3)))
 	}
@@ -164,7 +163,7 @@ func TestZoneSizesToTheByte(t *testing.T) {
 }
 
 func TestNameLengths(t *testing.T) {
-	name := func(n int) string { return strings.Repeat("aa.", 83)[:n-2] + "aa" } // 253 is the most
+	name := func(n int) string { return strings.Repeat("aa.", 83)[:n-2] + "aa" } // 253 is the maximum
 	for n, ok := range map[int]bool{241: true, 242: false} {
 		if _, err := rec("A", name(n), "192.0.2.1").Canonical(zoneName); (err == nil) != ok {
 			t.Errorf("a host of %d characters before .example.com: %v", n, err)
@@ -177,7 +176,7 @@ func TestNameLengths(t *testing.T) {
 	}
 }
 
-func TestZoneHoldsAThousandRecords(t *testing.T) {
+func TestMaxRecords(t *testing.T) {
 	z := fullZone(t, 1000)
 	_, err := z.Add(rec("A", "one-more", "192.0.2.1"))
 	refused(t, "record 1,001", err)
@@ -193,7 +192,7 @@ func TestZoneHoldsAThousandRecords(t *testing.T) {
 	refused(t, "10,000 records", err)
 }
 
-// fullZone makes a zone of many addresses, several at each host.
+// fullZone returns a zone with many addresses, several at each host.
 func fullZone(t testing.TB, n int) dnszone.Zone {
 	t.Helper()
 	c := dnszone.Change{Kind: dnszone.ChangeBatch, Zone: zoneName, By: "0xaa"}
@@ -208,9 +207,8 @@ func fullZone(t testing.TB, n int) dnszone.Zone {
 	return z
 }
 
-// Whoever asked for records of one host and type keeps all of them as long as
-// the first that goes.
-func TestServedTTLIsTheSmallest(t *testing.T) {
+// All records of one host and type are served with the smallest TTL among them.
+func TestServedTTLIsSmallest(t *testing.T) {
 	a, b, c := rec("A", "www", "192.0.2.1"), rec("A", "www", "192.0.2.2"), rec("TXT", "www", "x")
 	a.TTL, b.TTL, c.TTL = 600, 300, 60
 	rrs, err := zoneOf(t, a, b, c).RRs()
@@ -222,8 +220,8 @@ func TestServedTTLIsTheSmallest(t *testing.T) {
 	}
 }
 
-// The data is on the wire as RFC 4034, 6.2 has it: names without compression
-// and in lowercase, texts in strings of up to 255 bytes.
+// The data is in the canonical wire format of RFC 4034, 6.2: names are uncompressed
+// and in lowercase, texts are strings of up to 255 bytes.
 func TestServedData(t *testing.T) {
 	for _, tt := range []struct {
 		r    dnszone.Record

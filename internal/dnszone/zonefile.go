@@ -13,12 +13,11 @@ import (
 	"deed.example/deed"
 )
 
-// maxZoneFile bounds a master file, in bytes.
+// maxZoneFile is the maximum size of a zone file, in bytes.
 const maxZoneFile = 1 << 20
 
-// FormatZone returns the zone as a master file (RFC 1035, 5) that
-// ParseZoneFile reads back. Its nameservers are ours to write, so they are told
-// in comments only.
+// FormatZone returns the zone as a zone file (RFC 1035, 5) that ParseZoneFile can
+// parse. Its nameservers are managed by the service, so they are only in comments.
 func FormatZone(z Zone, nameservers []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "; %s, revision %d\n$ORIGIN %s.\n$TTL %d\n", z.Name, z.Serial, z.Name, defaultTTL)
@@ -30,7 +29,7 @@ func FormatZone(z Zone, nameservers []string) string {
 		return cmp.Or(cmp.Compare(apexFirst(a.Host), apexFirst(b.Host)), cmp.Compare(a.Type, b.Type))
 	})
 	for _, r := range records {
-		fmt.Fprintf(&b, "%s\t%d\tIN\t%s\t%s\n", r.Host, r.TTL, r.Type, r.masterData())
+		fmt.Fprintf(&b, "%s\t%d\tIN\t%s\t%s\n", r.Host, r.TTL, r.Type, r.zoneFileData())
 	}
 	return b.String()
 }
@@ -42,14 +41,14 @@ func apexFirst(host string) string {
 	return host
 }
 
-// masterData returns the data of a canonical record as a master file has it:
-// names end in a dot, and texts are in quotes.
-func (r Record) masterData() string {
+// zoneFileData returns the data of a canonical record in zone file format: names end
+// in a dot, and texts are quoted.
+func (r Record) zoneFileData() string {
 	switch r.Type {
 	case "TXT":
 		text, err := readText(r.Value)
 		if err != nil {
-			text = r.Value // no canonical one fails
+			text = r.Value // does not fail for a canonical record
 		}
 		var parts []string
 		for chunk := range slices.Chunk([]byte(text), stringLength) {
@@ -70,17 +69,17 @@ func (r Record) masterData() string {
 
 func dotted(name string) string { return strings.TrimSuffix(name, ".") + "." }
 
-// ParseZoneFile reads the records of a master file, in canonical form and
-// without IDs. The SOA, the NS records at the apex and the traces of another
-// signer are passed over: those are ours to make. A record that is there twice
-// counts once (RFC 2181, 5).
+// ParseZoneFile parses the records of a zone file, in canonical form and without
+// IDs. The SOA, the NS records at the apex and the records of another signer are
+// skipped: the service generates its own. Duplicate records count once (RFC 2181,
+// 5).
 //
-// It fails with CodeValidation, naming the line, at the first record that
-// cannot stand in the zone, and at $INCLUDE and $GENERATE.
+// It fails with CodeValidation and the line number at the first record that is
+// invalid in the zone, and at $INCLUDE and $GENERATE.
 func ParseZoneFile(zone deed.Name, r io.Reader) ([]Record, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxZoneFile+1))
 	if err != nil {
-		return nil, fmt.Errorf("read the master file of %s: %w", zone, err)
+		return nil, fmt.Errorf("read the zone file of %s: %w", zone, err)
 	}
 	if len(text) > maxZoneFile {
 		return nil, deed.Invalid("body", "a master file has at most %d bytes: import it in parts", maxZoneFile)
@@ -101,7 +100,7 @@ func ParseZoneFile(zone deed.Name, r io.Reader) ([]Record, error) {
 	}
 }
 
-// atLine says where in the file an error is.
+// atLine adds the line number to an error.
 func atLine(line int, err error) error {
 	reason := err.Error()
 	if e, ok := errors.AsType[*deed.Error](err); ok {
@@ -113,12 +112,12 @@ func atLine(line int, err error) error {
 	return deed.Invalid(fmt.Sprintf("line %d", line), "%s", reason)
 }
 
-// A masterParser makes records of the entries of a master file.
+// A zoneFileParser converts the entries of a zone file to records.
 type zoneFileParser struct {
 	zone    deed.Name
-	origin  string // without the last dot; "" for the root
-	owner   string // the last one, absolute with the last dot
-	ttl     int    // of $TTL, or else of the record before; -1 before either
+	origin  string // without the trailing dot; "" for the root
+	owner   string // the previous one, absolute with the trailing dot
+	ttl     int    // of $TTL, or else of the previous record; -1 before either
 	fixed   bool   // there was a $TTL
 	seen    map[dataKey]bool
 	records []Record
@@ -134,7 +133,7 @@ func (p *zoneFileParser) entry(e zoneFileEntry) error {
 		words = words[1:]
 	}
 	if p.owner == "" {
-		return errors.New("the first record names no host")
+		return errors.New("the first record has no host")
 	}
 	ttl, kind, data, err := p.head(words)
 	if err != nil {
@@ -150,10 +149,10 @@ func (p *zoneFileParser) entry(e zoneFileEntry) error {
 	return p.record(Record{Type: kind, Host: host, TTL: ttl}, data)
 }
 
-// signerTypes are what a signer adds to a zone; ours adds its own.
+// signerTypes are the types that a signer adds to a zone; the service adds its own.
 var signerTypes = []string{"RRSIG", "NSEC", "NSEC3", "NSEC3PARAM", "DNSKEY", "CDNSKEY", "CDS", "ZONEMD"}
 
-// record takes one record whose data is still as the file has it.
+// record adds one record whose data is still in zone file format.
 func (p *zoneFileParser) record(r Record, data []string) error {
 	t, err := recordTypeOf(r.Type)
 	if err != nil {
@@ -173,14 +172,14 @@ func (p *zoneFileParser) record(r Record, data []string) error {
 		return nil
 	}
 	if len(p.records) == maxRecords {
-		return fmt.Errorf("there are more records than the %d of a zone", maxRecords)
+		return fmt.Errorf("there are more than %d records, the maximum of a zone", maxRecords)
 	}
 	p.seen[key] = true
 	p.records = append(p.records, r)
 	return nil
 }
 
-// value returns the data in the form that Canonical reads.
+// value returns the data in the format of Canonical.
 func (p *zoneFileParser) value(kind string, data []string) (value string, distance *int, err error) {
 	if len(data) == 0 {
 		return "", nil, fmt.Errorf("the %s record has no data", kind)
@@ -188,7 +187,7 @@ func (p *zoneFileParser) value(kind string, data []string) (value string, distan
 	data = slices.Clone(data)
 	switch kind {
 	case "TXT":
-		text, err := masterText(data)
+		text, err := zoneFileText(data)
 		return text, nil, err
 	case "CNAME", "NS", "PTR", "MX", "SRV", "NAPTR":
 		data[len(data)-1] = p.target(data[len(data)-1])
@@ -208,12 +207,12 @@ func (p *zoneFileParser) value(kind string, data []string) (value string, distan
 	return data[1], &preference, nil
 }
 
-// masterText returns the value of a TXT record whose strings the file has.
-func masterText(data []string) (string, error) {
+// zoneFileText returns the value of a TXT record from its strings in the file.
+func zoneFileText(data []string) (string, error) {
 	var b strings.Builder
 	for _, word := range data {
 		if strings.Contains(word, `="`) && word[0] != '"' {
-			return "", fmt.Errorf("%s has a quote in its middle: put the whole text in quotes", deed.Quoted(word))
+			return "", fmt.Errorf("%s has a quote in the middle: put the whole text in quotes", deed.Quoted(word))
 		}
 		if word[0] == '"' {
 			word = word[1 : len(word)-1]
@@ -227,8 +226,8 @@ func masterText(data []string) (string, error) {
 	return showText(b.String()), checkText(b.String())
 }
 
-// target returns a name inside the data with the last dot. An address stays as
-// it is, to be refused: nobody means 192.0.2.1.example.com.
+// target returns a name inside the data with the trailing dot. An address is
+// unchanged, so that it is refused: nobody means 192.0.2.1.example.com.
 func (p *zoneFileParser) target(name string) string {
 	if _, err := netip.ParseAddr(name); err == nil {
 		return name
@@ -236,7 +235,7 @@ func (p *zoneFileParser) target(name string) string {
 	return p.whole(name)
 }
 
-// whole returns a name of the file with the last dot.
+// whole returns a name of the file with the trailing dot.
 func (p *zoneFileParser) whole(name string) string {
 	switch {
 	case name == "@":

@@ -14,7 +14,7 @@ import (
 	"deed.example/deed/internal/dnszone"
 )
 
-// The file has every form that RFC 1035, 5.1 allows and real files use.
+// The sample file has all syntax of RFC 1035, 5.1 that real files use.
 const sampleFile = `; a comment
 $TTL 1h
 @	IN SOA ns1.example.net. admin.example.com. (
@@ -92,13 +92,13 @@ func TestParseZoneFile(t *testing.T) {
 func TestParseZoneFileTTL(t *testing.T) {
 	for file, want := range map[string]int{
 		"a A 192.0.2.1":                                      3600,
-		"a 300 A 192.0.2.1\nb A 192.0.2.2":                   300, // that of the record before
-		"$TTL 600\na 300 A 192.0.2.1\nb A 192.0.2.2":         600, // $TTL comes first
+		"a 300 A 192.0.2.1\nb A 192.0.2.2":                   300, // that of the previous record
+		"$TTL 600\na 300 A 192.0.2.1\nb A 192.0.2.2":         600, // $TTL takes precedence
 		"$ttl 1H30M\na A 192.0.2.1":                          5400,
 		"a 1d IN A 192.0.2.1":                                86400,
 		"a IN 2m A 192.0.2.1":                                120,
 		"$TTL 60\n$TTL 120\na A 192.0.2.1":                   120,
-		"$TTL 604800\n@ SOA a b 1 2 3 4 5\na 1h A 192.0.2.1": 3600, // one that nobody uses is no error
+		"$TTL 604800\n@ SOA a b 1 2 3 4 5\na 1h A 192.0.2.1": 3600, // an unused default is not an error
 	} {
 		got, err := dnszone.ParseZoneFile(zoneName, strings.NewReader(file))
 		if err != nil || got[len(got)-1].TTL != want {
@@ -117,11 +117,11 @@ func TestParseZoneFileRefuses(t *testing.T) {
 		"$TTL x":                                 1,
 		"$TTL 1h30":                              1,
 		"$TTL 99999999999":                       1,
-		"$TTL 0\n@ A 192.0.2.1":                  2, // 0 is a TTL, and none that we serve
-		"@ 0 NS ns1.example.net.\n@ A 192.0.2.1": 2, // also when it comes from the record before
+		"$TTL 0\n@ A 192.0.2.1":                  2, // 0 is a valid TTL, but not supported
+		"@ 0 NS ns1.example.net.\n@ A 192.0.2.1": 2, // also when it is that of the previous record
 		"$ORIGIN":                                1,
 		"$ORIGIN a..b":                           1,
-		"  A 192.0.2.1":                          1, // no host yet
+		"  A 192.0.2.1":                          1, // no previous host
 		"a":                                      1,
 		"a IN":                                   1,
 		"a A":                                    1,
@@ -135,7 +135,7 @@ func TestParseZoneFileRefuses(t *testing.T) {
 		"a IN IN A 192.0.2.1":                    1,
 		"a.example.net. A 192.0.2.1":             1,
 		"$ORIGIN net.\nexample A 192.0.2.1":      2,
-		"www.example.com A 192.0.2.1":            1, // without its dot
+		"www.example.com A 192.0.2.1":            1, // without the trailing dot
 		"\n\na TXT \"open":                       3,
 		"a TXT \"over\ntwo lines\"":              1,
 		"a TXT \"a\"b":                           1,
@@ -169,7 +169,7 @@ func TestParseZoneFileRefuses(t *testing.T) {
 		"a TXT " + strings.Repeat("( ", 500_000):                     1,
 		"a HTTPS 1":                                                  1,
 		"a TXT x\n" + thousand(t) + "b A 192.0.2.1":                  1001,
-		strings.Repeat("; 345678901234567890123456789012\n", 40_000): 0, // too long as a whole
+		strings.Repeat("; 345678901234567890123456789012\n", 40_000): 0, // the file is too large
 	} {
 		got, err := dnszone.ParseZoneFile(zoneName, strings.NewReader(file))
 		refused(t, file, err)
@@ -192,7 +192,7 @@ func thousand(t *testing.T) string {
 	return b.String()
 }
 
-func TestParseZoneFileTellsOfReadErrors(t *testing.T) {
+func TestParseZoneFileReadError(t *testing.T) {
 	cause := errors.New("the line is dead")
 	_, err := dnszone.ParseZoneFile(zoneName, io.MultiReader(strings.NewReader("a A 192.0.2.1\n"), iotest.ErrReader(cause)))
 	if !errors.Is(err, cause) || deed.CodeOf(err) != deed.CodeUnavailable {

@@ -13,23 +13,23 @@ import (
 	"deed.example/deed"
 )
 
-// A masterEntry is one entry of a master file: a directive or a record. Quotes
-// and escapes stand in its words as they do in the file.
+// A zoneFileEntry is one entry of a zone file: a directive or a record. Its words
+// keep their quotes and escapes.
 type zoneFileEntry struct {
 	words    []string
-	line     int  // where it begins
-	indented bool // it begins with a blank, and so means the host of the entry before
+	line     int  // its first line
+	indented bool // it starts with a blank, and so has the host of the previous entry
 }
 
-// A masterScanner takes a master file apart into entries. An entry is a line,
-// or several in parentheses.
+// A zoneFileScanner splits a zone file into entries. An entry is a line, or several
+// in parentheses.
 type zoneFileScanner struct {
 	rest string
 	line int
 }
 
-// next returns the next entry, or io.EOF. An entry comes with an error too, for
-// its line.
+// next returns the next entry, or io.EOF. With an error it also returns an entry,
+// for the line number.
 func (s *zoneFileScanner) next() (zoneFileEntry, error) {
 	e := zoneFileEntry{line: s.line}
 	depth := 0
@@ -79,8 +79,8 @@ func firstLine(s string) string {
 	return line
 }
 
-// word returns the word that the rest begins with: up to a blank, or a string
-// in quotes, or a parameter with one behind its "=". It ends on its line.
+// word returns the word at the beginning of the rest: up to a blank, a quoted
+// string, or a parameter with a quoted string after its "=". It ends on its line.
 func (s *zoneFileScanner) word() (string, error) {
 	end, inside := 0, false
 	for end < len(s.rest) && s.rest[end] != '\n' && (inside || !endsWord(s.rest[end])) {
@@ -101,9 +101,9 @@ func (s *zoneFileScanner) word() (string, error) {
 	case inside:
 		return "", errors.New("a double quote is not closed on its line")
 	case end > len(s.rest) || end > 0 && s.rest[end-1] == '\n':
-		return "", errors.New("a backslash stands at the end of the line")
+		return "", errors.New("there is a backslash at the end of the line")
 	case end == 0:
-		return "", errors.New("a parenthesis closes that was not opened")
+		return "", errors.New("there is a closing parenthesis without an opening one")
 	}
 	return s.take(end)
 }
@@ -112,7 +112,7 @@ var errNoSpace = errors.New("there is no space between a word and a string in qu
 
 func endsWord(c byte) bool { return strings.IndexByte(" \t\n;()", c) >= 0 }
 
-// take takes the word that ends there off the rest.
+// take removes the word of this length from the rest and returns it.
 func (s *zoneFileScanner) take(end int) (string, error) {
 	word := s.rest[:end]
 	switch {
@@ -125,18 +125,18 @@ func (s *zoneFileScanner) take(end int) (string, error) {
 	return word, nil
 }
 
-// directive follows a line that begins with "$".
+// directive handles a line that begins with "$".
 func (p *zoneFileParser) directive(words []string) error {
 	name := strings.ToUpper(words[0])
 	switch name {
 	case "$INCLUDE", "$GENERATE":
-		return fmt.Errorf("%s is not followed: write the records themselves", name)
+		return fmt.Errorf("%s is not supported: write the records themselves", name)
 	case "$ORIGIN", "$TTL":
 	default:
-		return fmt.Errorf("%s is not a directive: there are $ORIGIN and $TTL", deed.Quoted(words[0]))
+		return fmt.Errorf("%s is not a supported directive: use $ORIGIN and $TTL", deed.Quoted(words[0]))
 	}
 	if len(words) != 2 {
-		return fmt.Errorf("%s has one argument", name)
+		return fmt.Errorf("%s takes one argument", name)
 	}
 	if name == "$ORIGIN" {
 		return p.setOrigin(words[1])
@@ -159,8 +159,8 @@ func (p *zoneFileParser) setOrigin(name string) error {
 	return nil
 }
 
-// head reads what stands between the host and the data: TTL and class in
-// either order, both of which may be missing, and the type.
+// head parses what is between the host and the data: the optional TTL and class in
+// either order, and the type.
 func (p *zoneFileParser) head(words []string) (ttl int, kind string, data []string, err error) {
 	ttl, class := -1, ""
 	for i, word := range words {
@@ -173,7 +173,7 @@ func (p *zoneFileParser) head(words []string) (ttl int, kind string, data []stri
 		case class == "" && upper == "IN":
 			class = upper
 		case upper == "CH" || upper == "HS" || upper == "CS":
-			return 0, "", nil, fmt.Errorf("the class %s is not served: write IN or no class", upper)
+			return 0, "", nil, fmt.Errorf("the class %s is not supported: write IN or no class", upper)
 		default:
 			return p.pickTTL(ttl), upper, words[i+1:], nil
 		}
@@ -181,8 +181,8 @@ func (p *zoneFileParser) head(words []string) (ttl int, kind string, data []stri
 	return 0, "", nil, errors.New("the record has no type")
 }
 
-// pickTTL returns the TTL of a record that has the one given, or -1 for none:
-// then it is that of $TTL (RFC 2308, 4), or of the record before.
+// pickTTL returns the TTL of a record that has the given one, or -1 for none: then
+// it is that of $TTL (RFC 2308, 4), or of the previous record.
 func (p *zoneFileParser) pickTTL(given int) int {
 	switch {
 	case given >= 0:
@@ -196,8 +196,8 @@ func (p *zoneFileParser) pickTTL(given int) int {
 	return p.ttl
 }
 
-// parseTTL reads seconds, or a sum of weeks, days, hours, minutes and seconds
-// such as 1h30m.
+// parseTTL parses seconds, or a sum of weeks, days, hours, minutes and seconds such
+// as 1h30m.
 func parseTTL(s string) (int, error) {
 	units := map[byte]int{'w': 604800, 'd': 86400, 'h': 3600, 'm': 60, 's': 1}
 	total, rest := 0, strings.ToLower(s)
@@ -209,7 +209,7 @@ func parseTTL(s string) (int, error) {
 		if rest != "" {
 			unit, rest = units[rest[0]], rest[1:]
 		} else if length < len(s) && total > 0 {
-			unit = 0 // a number without a unit stands alone
+			unit = 0 // a number without a unit must be the only one
 		}
 		if err != nil || unit == 0 || total > math.MaxInt32 {
 			return 0, fmt.Errorf("%s is not a TTL: write seconds, or units such as 1h30m", deed.Quoted(s))

@@ -180,7 +180,7 @@ func TestPayerCancelsMeanwhile(t *testing.T) {
 		s.chain.Pause()
 		cancelled := make(chan error, 1)
 		go func() {
-			_, _, err := s.chain.Act(t.Context(), devchain.USDC, p.cancelCall())
+			_, _, err := s.chain.SendFromFaucet(t.Context(), devchain.USDC, p.cancelCall())
 			cancelled <- err
 		}()
 		s.pooled(t, 1)
@@ -222,7 +222,7 @@ func TestFourInAStrangersTransaction(t *testing.T) {
 		s.chain.Pause()
 		sent := make(chan error, 1)
 		go func() {
-			_, _, err := s.chain.Act(t.Context(), devchain.Multicall, together(t, promises...))
+			_, _, err := s.chain.SendFromFaucet(t.Context(), devchain.Multicall, together(t, promises...))
 			sent <- err
 		}()
 		s.pooled(t, 1)

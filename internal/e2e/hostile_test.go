@@ -362,7 +362,7 @@ func TestDust(t *testing.T) {
 		for i := range promises {
 			promises[i] = s.promise(a, deed.Cent)
 		}
-		if _, _, err := s.chain.Act(t.Context(), devchain.Multicall, together(t, promises...)); err != nil {
+		if _, _, err := s.chain.SendFromFaucet(t.Context(), devchain.Multicall, together(t, promises...)); err != nil {
 			t.Fatal(err)
 		}
 		s.readChain(t)
@@ -406,7 +406,7 @@ func TestVoidPaymentIsCounted(t *testing.T) {
 		s.chain.Pause()
 		cancelled := make(chan error, 1)
 		go func() {
-			_, _, err := s.chain.Act(t.Context(), devchain.USDC, p.cancelCall())
+			_, _, err := s.chain.SendFromFaucet(t.Context(), devchain.USDC, p.cancelCall())
 			cancelled <- err
 		}()
 		s.pooled(t, 1)

@@ -520,7 +520,7 @@ func TestMoneyThatNobodyAskedFor(t *testing.T) {
 // broadcastIfFirst sends a promise to the chain, unless we were faster after all.
 func (s *env) broadcastIfFirst(t *testing.T, p *promise) {
 	t.Helper()
-	if _, _, err := s.chain.Act(t.Context(), s.api.Terms.Asset, p.call(t)); err != nil && !strings.Contains(err.Error(), "used") && !strings.Contains(err.Error(), "reverted") {
+	if _, _, err := s.chain.SendFromFaucet(t.Context(), s.api.Terms.Asset, p.call(t)); err != nil && !strings.Contains(err.Error(), "used") && !strings.Contains(err.Error(), "reverted") {
 		t.Fatal(err)
 	}
 }
@@ -528,7 +528,7 @@ func (s *env) broadcastIfFirst(t *testing.T, p *promise) {
 // broadcast sends a promise to the chain without us.
 func (s *env) broadcast(t *testing.T, p *promise) {
 	t.Helper()
-	if _, _, err := s.chain.Act(t.Context(), s.api.Terms.Asset, p.call(t)); err != nil {
+	if _, _, err := s.chain.SendFromFaucet(t.Context(), s.api.Terms.Asset, p.call(t)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -100,7 +100,7 @@ func TestWalletsOfCodeSignIn(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 		signIn(owner, false).expect(t, 400, deed.CodeValidation) // still not there
-		if _, _, err := chain.Act(t.Context(), devchain.WalletFactory, order); err != nil {
+		if _, _, err := chain.SendFromFaucet(t.Context(), devchain.WalletFactory, order); err != nil {
 			t.Fatal(err)
 		}
 		h.bearer(t, read[api.TokenSet](t, signIn(owner, false)).AccessToken).letIn(t)

@@ -14,10 +14,10 @@ import (
 	"deed.example/deed/internal/nameserver"
 )
 
-// message returns the wire form of a query for www.house.test A, changed.
+// message returns a query for www.hotel.test A in wire format, modified by change.
 func message(t testing.TB, change func(m *dns.Msg)) []byte {
 	t.Helper()
-	m := query("www.house.test", dns.TypeA)
+	m := query("www.hotel.test", dns.TypeA)
 	m.Id = 0x1234
 	change(m)
 	b, err := m.Pack()
@@ -29,7 +29,7 @@ func message(t testing.TB, change func(m *dns.Msg)) []byte {
 
 func same(*dns.Msg) {}
 
-// counted returns the message with other counts in its header.
+// counted returns the message with these counts in its header.
 func counted(msg []byte, questions, answers, authorities, additional uint16) []byte {
 	for i, n := range []uint16{questions, answers, authorities, additional} {
 		binary.BigEndian.PutUint16(msg[4+2*i:], n)
@@ -39,10 +39,10 @@ func counted(msg []byte, questions, answers, authorities, additional uint16) []b
 
 const nothing = -1
 
-// Whatever comes, the answer is an error that can be read, or nothing.
+// Every malformed message gets a valid error response or none.
 func TestMalformed(t *testing.T) {
 	s := serve(t, config())
-	publish(t, s, "house.test", house...)
+	publish(t, s, "hotel.test", testZone...)
 	good := func() []byte { return message(t, same) }
 	question := good()[12:]
 	opt := []byte{0, 0, 41, 4, 208, 0, 0, 0, 0, 0, 0}
@@ -57,26 +57,26 @@ func TestMalformed(t *testing.T) {
 		"two questions":                    {counted(append(good(), question...), 2, 0, 0, 0), dns.RcodeFormatError},
 		"a question that is not there":     {good()[:12], dns.RcodeFormatError},
 		"a question cut short":             {good()[:len(good())-1], dns.RcodeFormatError},
-		"something behind the question":    {append(good(), 0), dns.RcodeFormatError},
+		"trailing bytes":                   {append(good(), 0), dns.RcodeFormatError},
 		"an answer in the query":           {counted(append(good(), "\x00\x00\x01\x00\x01\x00\x00\x00\x00\x00\x00"...), 1, 1, 0, 0), dns.RcodeFormatError},
 		"a name that points at itself":     {counted(append(good()[:12], 0xc0, 12, 0, 1, 0, 1), 1, 0, 0, 0), dns.RcodeFormatError},
 		"a name that points ahead":         {counted(append(good()[:12], 0xc0, 14, 0xc0, 12, 0, 1, 0, 1), 1, 0, 0, 0), dns.RcodeFormatError},
-		"a label of a kind that is none":   {counted(append(good()[:12], 0x41, 'a', 0, 0, 1, 0, 1), 1, 0, 0, 0), dns.RcodeFormatError},
+		"an undefined label type":          {counted(append(good()[:12], 0x41, 'a', 0, 0, 1, 0, 1), 1, 0, 0, 0), dns.RcodeFormatError},
 		"a name of 256 bytes":              {counted(append(good()[:12], strings.Repeat("\x03abc", 64)+"\x00\x00\x01\x00\x01"...), 1, 0, 0, 0), dns.RcodeFormatError},
 		"a loop of pointers in additional": {counted(append(good(), 0xc0, byte(len(good())), 0, 1, 0, 1, 0, 0, 0, 0, 0, 0), 1, 0, 0, 1), dns.RcodeSuccess},
-		"more records than there are":      {counted(good(), 1, 0, 0, 9), dns.RcodeFormatError},
+		"a count above the records":        {counted(good(), 1, 0, 0, 9), dns.RcodeFormatError},
 		"two OPT":                          {counted(append(append(good(), opt...), opt...), 1, 0, 0, 2), dns.RcodeFormatError},
 		"an OPT whose options overflow":    {counted(append(append(good(), opt[:9]...), 0, 4, 0, 10, 0, 9), 1, 0, 0, 1), dns.RcodeFormatError},
-		"UPDATE":                           {message(t, func(m *dns.Msg) { m.SetUpdate("house.test.") }), dns.RcodeNotImplemented},
-		"NOTIFY":                           {message(t, func(m *dns.Msg) { m.SetNotify("house.test.") }), dns.RcodeNotImplemented},
+		"UPDATE":                           {message(t, func(m *dns.Msg) { m.SetUpdate("hotel.test.") }), dns.RcodeNotImplemented},
+		"NOTIFY":                           {message(t, func(m *dns.Msg) { m.SetNotify("hotel.test.") }), dns.RcodeNotImplemented},
 		"STATUS":                           {message(t, func(m *dns.Msg) { m.Opcode = dns.OpcodeStatus }), dns.RcodeNotImplemented},
-		"AXFR":                             {message(t, func(m *dns.Msg) { m.SetAxfr("house.test.") }), dns.RcodeRefused},
-		"IXFR with its SOA":                {message(t, func(m *dns.Msg) { m.SetIxfr("house.test.", 1, "a.", "b.") }), dns.RcodeRefused},
+		"AXFR":                             {message(t, func(m *dns.Msg) { m.SetAxfr("hotel.test.") }), dns.RcodeRefused},
+		"IXFR with its SOA":                {message(t, func(m *dns.Msg) { m.SetIxfr("hotel.test.", 1, "a.", "b.") }), dns.RcodeRefused},
 		"CHAOS":                            {message(t, func(m *dns.Msg) { m.SetQuestion("version.bind.", dns.TypeTXT); m.Question[0].Qclass = dns.ClassCHAOS }), dns.RcodeRefused},
 		"class ANY":                        {message(t, func(m *dns.Msg) { m.Question[0].Qclass = dns.ClassANY }), dns.RcodeRefused},
 		"a question about OPT":             {message(t, func(m *dns.Msg) { m.Question[0].Qtype = dns.TypeOPT }), dns.RcodeFormatError},
-		"1,500 bytes of nothing":           {make([]byte, 1500), dns.RcodeFormatError},
-		"9,000 bytes of nothing":           {make([]byte, 9000), dns.RcodeFormatError},
+		"1,500 zero bytes":                 {make([]byte, 1500), dns.RcodeFormatError},
+		"9,000 zero bytes":                 {make([]byte, 9000), dns.RcodeFormatError},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -94,8 +94,8 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// raw sends a datagram, and then a good query: an answer to that alone says
-// that there was none to the first.
+// raw sends a datagram and then a valid query. If the first response is to the valid
+// query, there was none to the datagram.
 func raw(t *testing.T, s *nameserver.Server, msg []byte) *dns.Msg {
 	t.Helper()
 	c := dial(t, "udp", s)
@@ -130,10 +130,10 @@ func dial(t testing.TB, network string, s *nameserver.Server) *dns.Conn {
 	return &dns.Conn{Conn: c, UDPSize: 65535}
 }
 
-// No answer over UDP is more than ten times as long as its query.
+// No response over UDP is more than ten times as long as its query.
 func TestAmplification(t *testing.T) {
 	s := serve(t, config())
-	z := newSigner(t, "house.test").sign(t, zoneOf(t, "house.test", big()))
+	z := newSigner(t, "hotel.test").sign(t, zoneOf(t, "hotel.test", big()))
 	if err := s.Publish(t.Context(), z); err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestAmplification(t *testing.T) {
 	for _, name := range []string{"", "www.", "many.", "forty.", "text.", "missing.", "x.sub.", "x.wild.", "bigalias."} {
 		for _, typ := range []uint16{dns.TypeANY, dns.TypeA, dns.TypeTXT, dns.TypeDNSKEY, dns.TypeRRSIG, dns.TypeMX} {
 			for _, edns := range []uint16{0, 512, 4096, 65535} {
-				m := query(name+"house.test", typ)
+				m := query(name+"hotel.test", typ)
 				if edns > 0 {
 					m.SetEdns0(edns, true)
 				}
@@ -166,33 +166,33 @@ func TestAmplification(t *testing.T) {
 		}
 	}
 	if longest > 10 || longest < 3 || short == 0 {
-		t.Errorf("got up to %.1f times the query, %d cut short, want at most 10 and some cut short", longest, short)
+		t.Errorf("got up to %.1f times the query, %d truncated, want at most 10 and some truncated", longest, short)
 	}
 }
 
-// Above the rate, every second answer is cut short and the others are dropped,
-// for the network that asks too much and for no other. TCP has no rate.
+// Above the rate limit, every second response is truncated and the others are
+// dropped, for this network only. TCP has no rate limit.
 func TestRateLimit(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	cfg := config()
 	cfg.RatePerSecond, cfg.Exempt, cfg.Sockets = 10, nil, 1
 	cfg.Now = func() time.Time { return now }
 	s := serve(t, cfg)
-	publish(t, s, "house.test", house...)
+	publish(t, s, "hotel.test", testZone...)
 	whole, short := flood(t, s, "127.0.0.1", 30)
 	if whole != 10 || short != 10 {
-		t.Errorf("of 30: got %d whole and %d cut short, want 10 and 10", whole, short)
+		t.Errorf("of 30: got %d whole and %d truncated, want 10 and 10", whole, short)
 	}
 	whole, short = flood(t, s, "127.0.0.200", 4) // of the same /24
 	if whole != 0 || short != 2 {
-		t.Errorf("its neighbour: got %d whole and %d cut short, want 0 and 2", whole, short)
+		t.Errorf("same network: got %d whole and %d truncated, want 0 and 2", whole, short)
 	}
 	whole, short = flood(t, s, "127.0.1.1", 4)
 	if whole != 4 || short != 0 {
-		t.Errorf("another network: got %d whole and %d cut short, want 4 and 0", whole, short)
+		t.Errorf("another network: got %d whole and %d truncated, want 4 and 0", whole, short)
 	}
 	for range 20 {
-		if got := ask(t, s, "tcp", query("www.house.test", dns.TypeA)); len(got.Answer) != 2 {
+		if got := ask(t, s, "tcp", query("www.hotel.test", dns.TypeA)); len(got.Answer) != 2 {
 			t.Fatalf("over TCP: got %v", got)
 		}
 	}
@@ -201,9 +201,9 @@ func TestRateLimit(t *testing.T) {
 	}
 }
 
-// flood sends n queries from an address and counts the answers. Then it asks
-// from a network of its own: there is one reader, so when that is answered all
-// answers to the flood have arrived.
+// flood sends n queries from an address and counts the responses. Then it sends a
+// query from another network: there is one reader, so once that is answered, all
+// responses to the flood have arrived.
 func flood(t *testing.T, s *nameserver.Server, from string, n int) (whole, short int) {
 	t.Helper()
 	c, last := dialFrom(t, from, s), dialFrom(t, "127.99"+from[len("127.0"):], s)
@@ -236,7 +236,7 @@ func flood(t *testing.T, s *nameserver.Server, from string, n int) (whole, short
 			t.Fatal(failed)
 		}
 	}
-	return whole - 1, short // the first was to the last query
+	return whole - 1, short // one of them was to the last query
 }
 
 func dialFrom(t *testing.T, from string, s *nameserver.Server) *net.UDPConn {
@@ -252,27 +252,27 @@ func dialFrom(t *testing.T, from string, s *nameserver.Server) *net.UDPConn {
 	return c
 }
 
-func TestExemptNetworksHaveNoRate(t *testing.T) {
+func TestExemptNetworksHaveNoLimit(t *testing.T) {
 	cfg := config()
 	cfg.RatePerSecond = 1
 	s := serve(t, cfg)
-	publish(t, s, "house.test", house...)
+	publish(t, s, "hotel.test", testZone...)
 	for i := range 50 {
-		if got := ask(t, s, "udp", query("www.house.test", dns.TypeA)); got.Truncated {
-			t.Fatalf("answer %d was cut short", i)
+		if got := ask(t, s, "udp", query("www.hotel.test", dns.TypeA)); got.Truncated {
+			t.Fatalf("response %d was truncated", i)
 		}
 	}
 }
 
-// A chain of CNAMEs that goes on and on is followed for a while.
+// A long chain of CNAMEs is followed up to the limit.
 func TestLongChain(t *testing.T) {
 	s := serve(t, config())
 	lines := []string{"@ 300 NS ns.example.net."}
 	for i := range 50 {
 		lines = append(lines, fmt.Sprintf("c%d 300 CNAME c%d", i, i+1))
 	}
-	publish(t, s, "house.test", lines...)
-	if got := ask(t, s, "tcp", query("c0.house.test", dns.TypeA)); len(got.Answer) != 10 || got.Rcode != dns.RcodeSuccess {
+	publish(t, s, "hotel.test", lines...)
+	if got := ask(t, s, "tcp", query("c0.hotel.test", dns.TypeA)); len(got.Answer) != 10 || got.Rcode != dns.RcodeSuccess {
 		t.Errorf("got %d records, %s, want 10", len(got.Answer), dns.RcodeToString[got.Rcode])
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"deed.example/deed/internal/nameserver/publishtest"
 )
 
-// ask sends a message over UDP, or over TCP, and returns the answer.
+// ask sends a message over UDP or TCP and returns the response.
 func ask(t testing.TB, s *nameserver.Server, network string, m *dns.Msg) *dns.Msg {
 	t.Helper()
 	c := dns.Client{Net: network, UDPSize: 65535}
@@ -30,7 +30,7 @@ func query(name string, typ uint16) *dns.Msg {
 	return new(dns.Msg).SetQuestion(dns.Fqdn(name), typ)
 }
 
-// summary writes an answer in one line: code, flags, and the sections' records
+// summary formats a response in one line: code, flags, and the sections' records
 // without TTL, sorted.
 func summary(m *dns.Msg) string {
 	parts := []string{dns.RcodeToString[m.Rcode]}
@@ -46,7 +46,7 @@ func summary(m *dns.Msg) string {
 			if rr.Header().Rrtype != dns.TypeOPT {
 				fields := strings.Fields(rr.String())
 				data := strings.Join(fields[3:], " ") // after owner, TTL and class
-				records = append(records, strings.TrimSuffix(fields[0], ".house.test.")+" "+data)
+				records = append(records, strings.TrimSuffix(fields[0], ".hotel.test.")+" "+data)
 			}
 		}
 		if len(records) > 0 {
@@ -57,11 +57,11 @@ func summary(m *dns.Msg) string {
 	return strings.Join(parts, " ")
 }
 
-const soa = "ns[house.test. SOA ns1.example.net. hostmaster.example.net. 1 3600 600 1209600 300]"
+const soa = "ns[hotel.test. SOA ns1.example.net. hostmaster.example.net. 1 3600 600 1209600 300]"
 
 func TestAnswers(t *testing.T) {
 	s := serve(t, config())
-	publish(t, s, "house.test", house...)
+	publish(t, s, "hotel.test", testZone...)
 	for _, c := range []struct{ name, typ, want string }{
 		{"www", "A", "NOERROR aa an[www A 192.0.2.80; www A 192.0.2.81]"},
 		{"www", "MX", "NOERROR aa " + soa},
@@ -75,26 +75,26 @@ func TestAnswers(t *testing.T) {
 		{"x.tame.wild", "A", "NXDOMAIN aa " + soa},
 		{"known.wild", "A", "NOERROR aa " + soa},
 		{"x.known.wild", "A", "NXDOMAIN aa " + soa},
-		{"c1", "AAAA", "NOERROR aa an[c1 CNAME c2.house.test.; c2 CNAME c3.house.test.; c3 CNAME www.house.test.] " + soa},
-		{"c1", "A", "NOERROR aa an[c1 CNAME c2.house.test.; c2 CNAME c3.house.test.; c3 CNAME www.house.test.; www A 192.0.2.80; www A 192.0.2.81]"},
-		{"c1", "CNAME", "NOERROR aa an[c1 CNAME c2.house.test.]"},
+		{"c1", "AAAA", "NOERROR aa an[c1 CNAME c2.hotel.test.; c2 CNAME c3.hotel.test.; c3 CNAME www.hotel.test.] " + soa},
+		{"c1", "A", "NOERROR aa an[c1 CNAME c2.hotel.test.; c2 CNAME c3.hotel.test.; c3 CNAME www.hotel.test.; www A 192.0.2.80; www A 192.0.2.81]"},
+		{"c1", "CNAME", "NOERROR aa an[c1 CNAME c2.hotel.test.]"},
 		{"out", "A", "NOERROR aa an[out CNAME www.example.net.]"},
-		{"lost", "A", "NXDOMAIN aa an[lost CNAME missing.tree.house.test.] " + soa},
-		{"loop1", "A", "NOERROR aa an[loop1 CNAME loop2.house.test.; loop2 CNAME loop1.house.test.]"},
-		{"apex", "A", "NOERROR aa an[apex CNAME house.test.; house.test. A 192.0.2.1]"},
-		{"host.sub", "A", "NOERROR ns[sub NS ns.sub.house.test.; sub NS ns2.sub.house.test.] ar[ns.sub A 192.0.2.54; ns2.sub AAAA 2001:db8::54]"},
-		{"sub", "NS", "NOERROR ns[sub NS ns.sub.house.test.; sub NS ns2.sub.house.test.] ar[ns.sub A 192.0.2.54; ns2.sub AAAA 2001:db8::54]"},
-		{"ns.sub", "A", "NOERROR ns[sub NS ns.sub.house.test.; sub NS ns2.sub.house.test.] ar[ns.sub A 192.0.2.54; ns2.sub AAAA 2001:db8::54]"},
+		{"lost", "A", "NXDOMAIN aa an[lost CNAME missing.tree.hotel.test.] " + soa},
+		{"loop1", "A", "NOERROR aa an[loop1 CNAME loop2.hotel.test.; loop2 CNAME loop1.hotel.test.]"},
+		{"apex", "A", "NOERROR aa an[apex CNAME hotel.test.; hotel.test. A 192.0.2.1]"},
+		{"host.sub", "A", "NOERROR ns[sub NS ns.sub.hotel.test.; sub NS ns2.sub.hotel.test.] ar[ns.sub A 192.0.2.54; ns2.sub AAAA 2001:db8::54]"},
+		{"sub", "NS", "NOERROR ns[sub NS ns.sub.hotel.test.; sub NS ns2.sub.hotel.test.] ar[ns.sub A 192.0.2.54; ns2.sub AAAA 2001:db8::54]"},
+		{"ns.sub", "A", "NOERROR ns[sub NS ns.sub.hotel.test.; sub NS ns2.sub.hotel.test.] ar[ns.sub A 192.0.2.54; ns2.sub AAAA 2001:db8::54]"},
 		{"sub", "DS", "NOERROR aa " + soa},
 		{"x.far", "A", "NOERROR ns[far NS ns.example.net.]"},
-		{"cut1", "A", "NOERROR aa an[cut1 CNAME www.sub.house.test.] ns[sub NS ns.sub.house.test.; sub NS ns2.sub.house.test.] ar[ns.sub A 192.0.2.54; ns2.sub AAAA 2001:db8::54]"},
+		{"cut1", "A", "NOERROR aa an[cut1 CNAME www.sub.hotel.test.] ns[sub NS ns.sub.hotel.test.; sub NS ns2.sub.hotel.test.] ar[ns.sub A 192.0.2.54; ns2.sub AAAA 2001:db8::54]"},
 		{"www", "TYPE65280", `NOERROR aa an[www TYPE65280 \# 4 01020304]`},
 		{"www", "ANY", `NOERROR aa an[www TYPE65280 \# 4 01020304]`},
-		{"c1", "ANY", "NOERROR aa an[c1 CNAME c2.house.test.]"},
+		{"c1", "ANY", "NOERROR aa an[c1 CNAME c2.hotel.test.]"},
 		{"missing", "ANY", "NXDOMAIN aa " + soa},
 		{"www", "AXFR", "REFUSED"},
 		{"www", "IXFR", "REFUSED"},
-		{"www.house.test.example.org.", "A", "REFUSED"},
+		{"www.hotel.test.example.org.", "A", "REFUSED"},
 		{"test.", "NS", "REFUSED"},
 		{".", "NS", "REFUSED"},
 	} {
@@ -104,7 +104,7 @@ func TestAnswers(t *testing.T) {
 		}
 		name := c.name
 		if !strings.HasSuffix(name, ".") {
-			name += ".house.test."
+			name += ".hotel.test."
 		}
 		for _, network := range []string{"udp", "tcp"} {
 			if got := summary(ask(t, s, network, query(name, typ))); got != c.want {
@@ -135,29 +135,29 @@ func TestNegativeTTL(t *testing.T) {
 
 func TestFlagsAndCase(t *testing.T) {
 	s := serve(t, config())
-	publish(t, s, "house.test", house...)
-	m := query("wWw.HoUsE.tEsT", dns.TypeA)
+	publish(t, s, "hotel.test", testZone...)
+	m := query("wWw.HoTeL.tEsT", dns.TypeA)
 	for _, rd := range []bool{false, true} {
 		m.RecursionDesired, m.CheckingDisabled, m.AuthenticatedData = rd, true, true
 		got := ask(t, s, "udp", m)
 		if got.RecursionDesired != rd || got.RecursionAvailable || got.CheckingDisabled || got.AuthenticatedData || got.Zero {
 			t.Errorf("rd %v: got flags %+v", rd, got.MsgHdr)
 		}
-		if got.Question[0] != m.Question[0] || got.Answer[0].Header().Name != "wWw.HoUsE.tEsT." {
-			t.Errorf("the case was not kept: got %v", got)
+		if got.Question[0] != m.Question[0] || got.Answer[0].Header().Name != "wWw.HoTeL.tEsT." {
+			t.Errorf("the case of the query was not preserved: got %v", got)
 		}
 	}
 }
 
 func TestEDNS(t *testing.T) {
 	s := serve(t, config())
-	publish(t, s, "house.test", house...)
+	publish(t, s, "hotel.test", testZone...)
 	for _, c := range []struct {
 		version uint8
 		do      bool
 		want    int
 	}{{0, false, dns.RcodeSuccess}, {0, true, dns.RcodeSuccess}, {1, false, dns.RcodeBadVers}, {255, true, dns.RcodeBadVers}} {
-		m := query("www.house.test", dns.TypeA).SetEdns0(4096, c.do)
+		m := query("www.hotel.test", dns.TypeA).SetEdns0(4096, c.do)
 		m.IsEdns0().SetVersion(c.version)
 		got := ask(t, s, "udp", m)
 		opt := got.IsEdns0()
@@ -165,8 +165,8 @@ func TestEDNS(t *testing.T) {
 			t.Errorf("version %d, do %v: got %v", c.version, c.do, got)
 		}
 	}
-	if got := ask(t, s, "udp", query("www.house.test", dns.TypeA)); got.IsEdns0() != nil {
-		t.Errorf("nobody asked for EDNS: got %v", got)
+	if got := ask(t, s, "udp", query("www.hotel.test", dns.TypeA)); got.IsEdns0() != nil {
+		t.Errorf("a query without EDNS: got %v", got)
 	}
 }
 
@@ -174,17 +174,17 @@ func TestTruncation(t *testing.T) {
 	cfg := config()
 	cfg.Amplification = 0
 	s := serve(t, cfg)
-	publish(t, s, "house.test", big()...)
+	publish(t, s, "hotel.test", big()...)
 	for _, c := range []struct {
 		name string
-		size uint16 // 0 is no EDNS
+		size uint16 // 0 is without EDNS
 		want bool
 	}{
 		{"forty", 0, true}, {"forty", 100, true}, {"forty", 512, true}, {"forty", 1232, false}, {"forty", 65535, false},
 		{"many", 0, true}, {"many", 1232, true}, {"many", 65535, true}, {"bigalias", 4096, true}, {"x.bigwild", 4096, true},
 		{"www", 0, false},
 	} {
-		m := query(c.name+".house.test", dns.TypeA)
+		m := query(c.name+".hotel.test", dns.TypeA)
 		if c.size > 0 {
 			m.SetEdns0(c.size, false)
 		}
@@ -201,9 +201,9 @@ func TestTruncation(t *testing.T) {
 	}
 }
 
-// Without the addresses below a cut nobody gets there, so they must come or the
-// answer is cut short; others come as far as there is room (RFC 9471, 3).
-func TestGlueThatDoesNotFit(t *testing.T) {
+// Without the addresses below a cut its servers are unreachable, so the response is
+// truncated if they do not fit; others are added as far as they fit (RFC 9471, 3).
+func TestGlueTruncation(t *testing.T) {
 	cfg := config()
 	cfg.Amplification = 0
 	s := serve(t, cfg)
@@ -214,29 +214,30 @@ func TestGlueThatDoesNotFit(t *testing.T) {
 			lines = append(lines, at+" 300 NS "+host, fmt.Sprintf("%s 300 AAAA 2001:db8::%d", host, i))
 		}
 	}
-	publish(t, s, "house.test", lines...)
-	if m := ask(t, s, "udp", query("x.below.house.test", dns.TypeA)); !m.Truncated {
-		t.Errorf("glue below the cut: got %v, want it cut short", m)
+	publish(t, s, "hotel.test", lines...)
+	if m := ask(t, s, "udp", query("x.below.hotel.test", dns.TypeA)); !m.Truncated {
+		t.Errorf("glue below the cut: got %v, want it truncated", m)
 	}
-	m := ask(t, s, "udp", query("x.beside.house.test", dns.TypeA))
+	m := ask(t, s, "udp", query("x.beside.hotel.test", dns.TypeA))
 	if m.Truncated || len(m.Ns) != 16 || len(m.Extra) == 0 || len(m.Extra) == 16 {
 		t.Errorf("glue beside the cut: got %v, want some of it", m)
 	}
-	if m := ask(t, s, "tcp", query("x.below.house.test", dns.TypeA)); len(m.Extra) != 16 {
+	if m := ask(t, s, "tcp", query("x.below.hotel.test", dns.TypeA)); len(m.Extra) != 16 {
 		t.Errorf("over TCP: got %d addresses, want 16", len(m.Extra))
 	}
 }
 
-// A parent and its child are both here: the parent has the DS, the child the rest.
+// With a parent and its child on one server, the parent answers for the DS, the
+// child for everything else.
 func TestParentAndChild(t *testing.T) {
 	s := serve(t, config())
-	publish(t, s, "house.test", "@ 300 NS ns.example.net.", "kid 300 NS ns.example.net.", "kid 300 DS 1 13 2 "+strings.Repeat("ab", 32))
-	publish(t, s, "kid.house.test", "@ 300 NS ns.example.net.", "www 300 A 192.0.2.1")
+	publish(t, s, "hotel.test", "@ 300 NS ns.example.net.", "kid 300 NS ns.example.net.", "kid 300 DS 1 13 2 "+strings.Repeat("ab", 32))
+	publish(t, s, "kid.hotel.test", "@ 300 NS ns.example.net.", "www 300 A 192.0.2.1")
 	for _, c := range []struct{ name, typ, want string }{
-		{"kid.house.test", "DS", "NOERROR aa an[kid DS 1 13 2 " + strings.Repeat("AB", 32) + "]"},
-		{"www.kid.house.test", "A", "NOERROR aa an[www.kid A 192.0.2.1]"},
-		{"house.test", "DS", "NOERROR aa " + soa},
-		{"www.kid.house.test", "DS", "NOERROR aa ns[kid SOA ns1.example.net. hostmaster.example.net. 1 3600 600 1209600 300]"},
+		{"kid.hotel.test", "DS", "NOERROR aa an[kid DS 1 13 2 " + strings.Repeat("AB", 32) + "]"},
+		{"www.kid.hotel.test", "A", "NOERROR aa an[www.kid A 192.0.2.1]"},
+		{"hotel.test", "DS", "NOERROR aa " + soa},
+		{"www.kid.hotel.test", "DS", "NOERROR aa ns[kid SOA ns1.example.net. hostmaster.example.net. 1 3600 600 1209600 300]"},
 	} {
 		if got := summary(ask(t, s, "udp", query(c.name, dns.StringToType[c.typ]))); got != c.want {
 			t.Errorf("%s %s: got %s, want %s", c.name, c.typ, got, c.want)
@@ -244,21 +245,21 @@ func TestParentAndChild(t *testing.T) {
 	}
 }
 
-// Of zones within zones, the one with the longest origin answers; the root is
-// a zone like any other, and the longest name is a name.
-func TestZonesWithinZones(t *testing.T) {
+// Of nested zones, the one with the longest origin answers; the root is a zone like
+// any other, and a name of maximum length is valid.
+func TestNestedZones(t *testing.T) {
 	s := serve(t, config())
-	longest := strings.Repeat("a.", 121) + "house.test" // 254 characters with the last dot
-	for _, origin := range []string{"house.test", "", "test", "b.house.test"} {
+	longest := strings.Repeat("a.", 121) + "hotel.test" // 254 characters with the trailing dot
+	for _, origin := range []string{"hotel.test", "", "test", "b.hotel.test"} {
 		publish(t, s, origin, "@ 300 NS ns.example.net.", fmt.Sprintf("@ 300 TXT %q", "I am "+origin), "* 300 A 192.0.2.1")
 	}
-	for name, want := range map[string]string{"": "", "test": "test", "house.test": "house.test", "b.house.test": "b.house.test"} {
+	for name, want := range map[string]string{"": "", "test": "test", "hotel.test": "hotel.test", "b.hotel.test": "b.hotel.test"} {
 		m := ask(t, s, "udp", query(name, dns.TypeTXT))
 		if len(m.Answer) != 1 || m.Answer[0].(*dns.TXT).Txt[0] != "I am "+want {
 			t.Errorf("%q: got %v", name, m)
 		}
 	}
-	for name, want := range map[string]string{"example.org": ".", "x.test": "test.", "x.house.test": "house.test.", "a.x.b.house.test": "b.house.test.", longest: "house.test."} {
+	for name, want := range map[string]string{"example.org": ".", "x.test": "test.", "x.hotel.test": "hotel.test.", "a.x.b.hotel.test": "b.hotel.test.", longest: "hotel.test."} {
 		m := ask(t, s, "udp", query(name, dns.TypeMX))
 		if len(m.Ns) != 1 || m.Ns[0].Header().Name != want {
 			t.Errorf("%q: got %v, want the SOA of %q", name, m, want)
@@ -274,32 +275,32 @@ func TestZonesWithinZones(t *testing.T) {
 
 func TestPublishRefuses(t *testing.T) {
 	s := serve(t, config())
-	good := publishtest.Zone(t, "house.test", 1, "@ 300 NS ns.example.net.")
+	good := publishtest.Zone(t, "hotel.test", 1, "@ 300 NS ns.example.net.")
 	with := func(rrs ...dnszone.RR) dnssec.ServedZone {
 		z := good
 		z.RRs = append(slices.Clone(z.RRs), rrs...)
 		return z
 	}
 	for name, z := range map[string]dnssec.ServedZone{
-		"nothing":                 {Origin: "house.test", Serial: 1},
-		"no SOA":                  {Origin: "house.test", Serial: 1, RRs: good.RRs[1:]},
-		"another zone's SOA":      {Origin: "other.test", Serial: 1, RRs: good.RRs},
-		"two SOAs":                with(good.RRs[0]),
-		"an empty label":          {Origin: "house..test", Serial: 1, RRs: good.RRs},
-		"an owner outside":        with(dnszone.RR{Owner: "www.example.com", Type: dns.TypeA, Data: "\x01\x02\x03\x04"}),
-		"an owner at a suffix":    with(dnszone.RR{Owner: "myhouse.test", Type: dns.TypeA, Data: "\x01\x02\x03\x04"}),
-		"a name without its end":  with(dnszone.RR{Owner: "house.test", Type: dns.TypeNS, Data: "\x03www"}),
-		"a name that points":      with(dnszone.RR{Owner: "house.test", Type: dns.TypeNS, Data: "\xc0\x0c"}),
-		"an MX of one byte":       with(dnszone.RR{Owner: "house.test", Type: dns.TypeMX, Data: "\x00"}),
-		"two CNAMEs":              with(dnszone.RR{Owner: "a.house.test", Type: dns.TypeCNAME, Data: "\x00"}, dnszone.RR{Owner: "a.house.test", Type: dns.TypeCNAME, Data: "\x01a\x00"}),
-		"a DNAME":                 with(dnszone.RR{Owner: "a.house.test", Type: dns.TypeDNAME, Data: "\x00"}),
-		"a set that fits nowhere": with(dnszone.RR{Owner: "a.house.test", Type: dns.TypeTXT, Data: strings.Repeat("\x01a", 32767)}),
+		"nothing":                     {Origin: "hotel.test", Serial: 1},
+		"no SOA":                      {Origin: "hotel.test", Serial: 1, RRs: good.RRs[1:]},
+		"another zone's SOA":          {Origin: "other.test", Serial: 1, RRs: good.RRs},
+		"two SOAs":                    with(good.RRs[0]),
+		"an empty label":              {Origin: "hotel..test", Serial: 1, RRs: good.RRs},
+		"an owner outside":            with(dnszone.RR{Owner: "www.example.com", Type: dns.TypeA, Data: "\x01\x02\x03\x04"}),
+		"an owner at a suffix":        with(dnszone.RR{Owner: "myhotel.test", Type: dns.TypeA, Data: "\x01\x02\x03\x04"}),
+		"an unterminated name":        with(dnszone.RR{Owner: "hotel.test", Type: dns.TypeNS, Data: "\x03www"}),
+		"a compressed name":           with(dnszone.RR{Owner: "hotel.test", Type: dns.TypeNS, Data: "\xc0\x0c"}),
+		"an MX of one byte":           with(dnszone.RR{Owner: "hotel.test", Type: dns.TypeMX, Data: "\x00"}),
+		"two CNAMEs":                  with(dnszone.RR{Owner: "a.hotel.test", Type: dns.TypeCNAME, Data: "\x00"}, dnszone.RR{Owner: "a.hotel.test", Type: dns.TypeCNAME, Data: "\x01a\x00"}),
+		"a DNAME":                     with(dnszone.RR{Owner: "a.hotel.test", Type: dns.TypeDNAME, Data: "\x00"}),
+		"a set larger than a message": with(dnszone.RR{Owner: "a.hotel.test", Type: dns.TypeTXT, Data: strings.Repeat("\x01a", 32767)}),
 	} {
 		if err := s.Publish(t.Context(), z); err == nil {
 			t.Errorf("%s: got no error", name)
 		}
 	}
-	if _, ok := s.Serial("house.test"); ok {
+	if _, ok := s.Serial("hotel.test"); ok {
 		t.Error("something was published")
 	}
 }

@@ -15,14 +15,14 @@ import (
 	"deed.example/deed/internal/nameserver/publishtest"
 )
 
-// tenRecords is the zone that costs are told for.
+// tenRecords is the zone of the benchmarks.
 func tenRecords(b testing.TB, origin string) dnssec.ServedZone {
 	return publishtest.Zone(b, origin, 1,
 		"@ 300 NS ns1.example.net.", "@ 300 NS ns2.example.net.", "@ 300 A 192.0.2.1", "@ 300 MX 10 mail",
 		"www 300 CNAME @", "mail 300 A 192.0.2.2", `@ 300 TXT "v=spf1 mx -all"`, "api 300 A 192.0.2.3", "*.dev 300 A 192.0.2.4")
 }
 
-// BenchmarkAnswer is what answering costs without sockets. It must not allocate.
+// BenchmarkAnswer measures responses without sockets. They must not allocate.
 func BenchmarkAnswer(b *testing.B) {
 	var zones table
 	zones.open()
@@ -50,39 +50,37 @@ func BenchmarkAnswer(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
 				msg := msgs[i%len(msgs)]
 				rcode, _ := w.q.read(msg)
-				w.answer(&zones, msg, rcode, mostUDP)
+				w.answer(&zones, msg, rcode, maxUDPSize)
 			}
 		})
 	}
 }
 
-// Answering allocates nothing: there is no garbage to be collected while a
-// flood lasts.
+// Responses do not allocate: a flood of queries causes no garbage collection.
 func TestAnswersWithoutAllocating(t *testing.T) {
 	var zones table
 	zones.open()
-	z, err := pack(tenRecords(t, "house.test"))
+	z, err := pack(tenRecords(t, "hotel.test"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	zones.put(z)
-	w := newWorker(mostUDP)
-	for _, name := range []string{"house.test.", "www.house.test.", "x.dev.house.test.", "missing.house.test.", "example."} {
+	w := newWorker(maxUDPSize)
+	for _, name := range []string{"hotel.test.", "www.hotel.test.", "x.dev.hotel.test.", "missing.hotel.test.", "example."} {
 		msg, err := new(dns.Msg).SetQuestion(name, dns.TypeA).SetEdns0(1232, true).Pack()
 		if err != nil {
 			t.Fatal(err)
 		}
 		if n := testing.AllocsPerRun(100, func() {
 			rcode, _ := w.q.read(msg)
-			w.answer(&zones, msg, rcode, mostUDP)
+			w.answer(&zones, msg, rcode, maxUDPSize)
 		}); n != 0 {
 			t.Errorf("%s: got %v allocations, want none", name, n)
 		}
 	}
 }
 
-// BenchmarkHundredThousandZones tells how long it takes to publish them and what
-// memory they take.
+// BenchmarkHundredThousandZones measures the time to publish them and their memory.
 func BenchmarkHundredThousandZones(b *testing.B) {
 	const n = 100_000
 	template := tenRecords(b, "zone.test")

@@ -6,34 +6,34 @@ import (
 	"time"
 )
 
-// Config says where the server listens and what a stranger may take from it.
-// Begin with Defaults.
+// Config has the addresses of the server and its limits for untrusted clients.
+// Start from Defaults.
 type Config struct {
-	Listen  string // address and port of UDP and TCP; port 0 takes a free one
+	Listen  string // address and port of UDP and TCP; port 0 binds a free one
 	Sockets int    // UDP sockets that share the port, each with its own reader
 
-	// RatePerSecond is how many answers one network, a /24 of IPv4 or a /56 of
-	// IPv6, is sent over UDP in a second; 0 is any number. Of the answers above
-	// it one in Slip is sent cut short, so that a real client comes back over
-	// TCP; 0 drops all. Exempt networks have no limit.
+	// RatePerSecond is the maximum number of responses per second over UDP to one
+	// network, a /24 of IPv4 or a /56 of IPv6; 0 is unlimited. Of the responses
+	// above it one in Slip is sent truncated, so that a real client retries over
+	// TCP; with Slip 0 all are dropped. Exempt networks have no limit.
 	RatePerSecond int
 	Slip          int
 	Exempt        []netip.Prefix
 
-	// Amplification is how many times longer than its query an answer over UDP
-	// may be, before it is cut short; 0 is any number.
+	// Amplification is the maximum ratio of the length of a response over UDP to
+	// that of its query; a longer response is truncated. 0 is unlimited.
 	Amplification int
 
-	Conns          int           // TCP connections at once
+	Conns          int           // concurrent TCP connections
 	ConnsPerClient int           // of them, from one address of IPv4 or /56 of IPv6
-	Idle           time.Duration // how long a connection may take to bring its next query
+	Idle           time.Duration // how long a connection may take to send its next query
 
 	Now func() time.Time
 }
 
-// Defaults returns the settings of a server that strangers can reach, on the
-// address of the sandbox. Loopback addresses are exempt from the rate: nobody
-// can forge them from outside.
+// Defaults returns the settings of a public server, on the address of the sandbox.
+// Loopback addresses are exempt from the rate limit: they cannot be spoofed from
+// outside.
 func Defaults() Config {
 	return Config{
 		Listen:        "127.0.0.1:5353",

@@ -10,13 +10,13 @@ import (
 	"deed.example/deed/internal/nameserver"
 )
 
-// Signed answers bring the signatures and proofs that a validator needs, and
-// only to those who ask for them.
+// Responses from signed zones have the signatures and proofs that a validator needs,
+// but only if the DO bit is set.
 func TestDNSSEC(t *testing.T) {
 	s := serve(t, config())
-	key := newSigner(t, "house.test")
-	lines := append(slices.Clone(house), "safe 300 NS ns.example.net.", "safe 300 DS 1 13 2 "+strings.Repeat("ab", 32))
-	if err := s.Publish(t.Context(), key.sign(t, zoneOf(t, "house.test", lines))); err != nil {
+	key := newSigner(t, "hotel.test")
+	lines := append(slices.Clone(testZone), "safe 300 NS ns.example.net.", "safe 300 DS 1 13 2 "+strings.Repeat("ab", 32))
+	if err := s.Publish(t.Context(), key.sign(t, zoneOf(t, "hotel.test", lines))); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -41,7 +41,7 @@ func TestDNSSEC(t *testing.T) {
 		{"www", dns.TypeRRSIG, "", "TYPE65280"},
 		{"c1", dns.TypeNSEC, "", "NSEC"},
 	} {
-		m := askSecurely(t, s, c.name+".house.test.", c.typ)
+		m := askDNSSEC(t, s, c.name+".hotel.test.", c.typ)
 		var proofs, signed []string
 		for _, rr := range m.Ns {
 			if rr.Header().Rrtype == dns.TypeNSEC {
@@ -63,25 +63,25 @@ func TestDNSSEC(t *testing.T) {
 		if c.typ != dns.TypeRRSIG {
 			verify(t, key, m)
 		}
-		plain := ask(t, s, "tcp", query(c.name+".house.test.", c.typ))
+		plain := ask(t, s, "tcp", query(c.name+".hotel.test.", c.typ))
 		for _, rr := range slices.Concat(plain.Answer, plain.Ns) {
 			if typ := rr.Header().Rrtype; typ == dns.TypeRRSIG && c.typ != typ || typ == dns.TypeNSEC && c.typ != typ {
-				t.Errorf("%s: nobody asked for %v", c.name, rr)
+				t.Errorf("%s: without DO: got %v", c.name, rr)
 			}
 		}
 	}
 }
 
-func askSecurely(t *testing.T, s *nameserver.Server, name string, typ uint16) *dns.Msg {
+func askDNSSEC(t *testing.T, s *nameserver.Server, name string, typ uint16) *dns.Msg {
 	t.Helper()
 	return ask(t, s, "tcp", query(name, typ).SetEdns0(1232, true))
 }
 
 func relative(name string) string {
-	if name == "house.test." {
+	if name == "hotel.test." {
 		return "@"
 	}
-	return strings.TrimSuffix(name, ".house.test.")
+	return strings.TrimSuffix(name, ".hotel.test.")
 }
 
 // verify checks every signature in the message against the records it covers.

@@ -10,19 +10,19 @@ import (
 	"deed.example/deed/internal/nameserver/publishtest"
 )
 
-// FuzzQuery sends anything at all. Whatever it is, the answer is none, or one
-// that a careful reader can read, to the same query, and not too long.
+// FuzzQuery sends arbitrary messages. There is no response, or one that is well
+// formed, matches the query and is within its limit.
 func FuzzQuery(f *testing.F) {
 	var zones table
 	zones.open()
-	z, err := pack(publishtest.Zone(f, "house.test", 1,
+	z, err := pack(publishtest.Zone(f, "hotel.test", 1,
 		"@ 300 NS ns.sub", "@ 300 MX 1 mail", "*.wild 300 CNAME c1", "c1 300 CNAME c2.wild", "sub 300 NS ns.sub", "ns.sub 300 A 192.0.2.1",
-		"@ 300 NSEC \\000.house.test. NS SOA MX RRSIG NSEC", "deep.er.down 300 TXT text", "many 300 TXT "+longText))
+		"@ 300 NSEC \\000.hotel.test. NS SOA MX RRSIG NSEC", "deep.er.down 300 TXT text", "many 300 TXT "+longText))
 	if err != nil {
 		f.Fatal(err)
 	}
 	zones.put(z)
-	for _, name := range []string{"house.test.", "x.wild.house.test.", "x.sub.house.test.", "er.down.HOUSE.test.", "many.house.test.", "no.house.test.", "a\\000\\001.house.test."} {
+	for _, name := range []string{"hotel.test.", "x.wild.hotel.test.", "x.sub.hotel.test.", "er.down.HOTEL.test.", "many.hotel.test.", "no.hotel.test.", "a\\000\\001.hotel.test."} {
 		for _, typ := range []uint16{typeA, typeMX, typeANY, typeDS, typeRRSIG, typeAXFR} {
 			m, err := new(dns.Msg).SetQuestion(name, typ).SetEdns0(4096, typ != typeA).Pack()
 			if err != nil {
@@ -37,14 +37,14 @@ func FuzzQuery(f *testing.F) {
 		if !ok {
 			return
 		}
-		for _, limit := range []int{minUDP, mostUDP, math.MaxUint16} {
+		for _, limit := range []int{minUDP, maxUDPSize, math.MaxUint16} {
 			out := w.answer(&zones, msg, rcode, limit)
 			var m dns.Msg
 			if err := m.Unpack(out); err != nil {
-				t.Fatalf("to %x we answered %x: %v", msg, out, err)
+				t.Fatalf("%x: got %x: %v", msg, out, err)
 			}
 			if len(out) > max(limit, w.q.end+optSize) || m.Id != binary.BigEndian.Uint16(msg) || !m.Response {
-				t.Fatalf("to %x we answered %v in %d bytes of %d", msg, m, len(out), limit)
+				t.Fatalf("%x: got %v in %d bytes of %d", msg, m, len(out), limit)
 			}
 		}
 	})
@@ -52,7 +52,7 @@ func FuzzQuery(f *testing.F) {
 
 const longText = `"` + "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789" + `" "x"`
 
-// Keys are sorted as names are, and turn back into the labels they came from.
+// Keys sort like names, and are converted back to the same labels.
 func FuzzKey(f *testing.F) {
 	f.Add([]byte("\x01a\x01b"), []byte("\x01b"))
 	f.Add([]byte("\x03\x00\x01\x02"), []byte("\x02\x00\x01"))

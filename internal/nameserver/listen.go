@@ -9,13 +9,15 @@ import (
 	"syscall"
 )
 
-// portTries is how often we look for a port that is free for UDP and TCP.
-const portTries = 32
+// portAttempts is how often listen tries to find a port that is free for UDP and
+// TCP.
+const portAttempts = 32
 
-// readBuffer is how many bytes of datagrams may wait while we answer others.
+// readBuffer is the size of the kernel's receive buffer of a UDP socket.
 const readBuffer = 4 << 20
 
-// listen takes the port for TCP alone, then for UDP with n sockets that share it.
+// listen binds the port exclusively for TCP, then for UDP with n sockets that share
+// it.
 func listen(addr string, n int) (net.Listener, []*net.UDPConn, error) {
 	want, err := net.ResolveTCPAddr("tcp", addr)
 	if err != nil {
@@ -24,7 +26,7 @@ func listen(addr string, n int) (net.Listener, []*net.UDPConn, error) {
 	for try := 1; ; try++ {
 		tcp, err := net.ListenTCP("tcp", want)
 		if errors.Is(err, syscall.EADDRINUSE) {
-			return nil, nil, fmt.Errorf("%w: is the server running already?", err)
+			return nil, nil, fmt.Errorf("%w: is the server already running?", err)
 		}
 		if err != nil {
 			return nil, nil, err
@@ -35,22 +37,22 @@ func listen(addr string, n int) (net.Listener, []*net.UDPConn, error) {
 			return tcp, udp, nil
 		}
 		tcp.Close() // never served
-		if want.Port != 0 || try == portTries {
+		if want.Port != 0 || try == portAttempts {
 			return nil, nil, err
 		}
 	}
 }
 
-// listenUDP opens n sockets on one port. A port that the system chose for TCP
-// may be taken for UDP, and shared ports are taken without complaint: so alone
-// says to try first whether we are alone on it.
+// listenUDP opens n sockets on one port. A port that the system chose for TCP may
+// be in use for UDP, and a shared bind does not report that. So alone says to check
+// first, with an exclusive bind, that the port is free.
 func listenUDP(at netip.AddrPort, n int, alone bool) ([]*net.UDPConn, error) {
 	if alone {
 		c, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(at))
 		if err != nil {
 			return nil, err
 		}
-		c.Close() // it was only to see
+		c.Close() // only a check
 	}
 	shared := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
 		var err error

@@ -8,11 +8,11 @@ import (
 
 const maxName = 255 // bytes of a name on the wire (RFC 1035, 2.3.4)
 
-// maxKey bounds a key: every byte of a name may become two.
+// maxKey is the maximum length of a key: every byte of a name may become two.
 const maxKey = 2 * maxName
 
-// wireName returns an absolute name without its last dot as it is on the wire.
-// Names come from our own rules, which know no escapes.
+// wireName returns an absolute name without its trailing dot in wire format. The
+// names were validated before and have no escapes.
 func wireName(name string) (string, error) {
 	if name == "" {
 		return "\x00", nil
@@ -27,18 +27,18 @@ func wireName(name string) (string, error) {
 	}
 	b.WriteByte(0)
 	if b.Len() > maxName {
-		return "", fmt.Errorf("%q is longer than a name can be", name)
+		return "", fmt.Errorf("%q is longer than 255 bytes", name)
 	}
 	return b.String(), nil
 }
 
-// A key stands for a name below an origin: its labels from the origin's side,
-// each ended by a zero byte. Sorted as bytes, keys are in the canonical order
-// of names (RFC 4034, 6.1), and all names below a name begin with its key. So
-// that a label cannot hold the end mark, 0 is written as 1 1, and 1 as 1 2.
+// A key represents a name below an origin: its labels starting from the origin,
+// each terminated by a zero byte. Sorted as bytes, keys are in the canonical order
+// of names (RFC 4034, 6.1), and all names below a name have its key as a prefix. So
+// that a label cannot contain the terminator, 0 is written as 1 1, and 1 as 1 2.
 //
-// appendKey appends the key of the labels in wire, which end where the
-// origin begins.
+// appendKey appends the key of the labels in wire, which end where the origin
+// begins.
 func appendKey(key []byte, wire []byte) []byte {
 	var starts [maxName / 2]uint8
 	n := 0
@@ -60,8 +60,8 @@ func appendKey(key []byte, wire []byte) []byte {
 	return key
 }
 
-// appendLabels appends the labels of a key as they are on the wire, up to where
-// the origin would follow.
+// appendLabels appends the labels of a key in wire format, up to where the origin
+// would follow.
 func appendLabels(wire []byte, key []byte) []byte {
 	for end := len(key); end > 0; {
 		start := end - 1
@@ -84,8 +84,8 @@ func appendLabels(wire []byte, key []byte) []byte {
 	return wire
 }
 
-// sharedKey returns how much of a is the key of a name that stands above both
-// names, or is one of them.
+// sharedKey returns the length of the key of the closest common ancestor of both
+// names, which may be one of them.
 func sharedKey(a, b []byte) int {
 	shared := 0
 	for i := 0; i < len(a) && i < len(b) && a[i] == b[i]; i++ {
@@ -96,7 +96,7 @@ func sharedKey(a, b []byte) int {
 	return shared
 }
 
-var errName = errors.New("a name in it is malformed")
+var errName = errors.New("it contains a malformed name")
 
 // nameLength returns the length of the uncompressed name at the start of wire.
 func nameLength(wire string) (int, error) {

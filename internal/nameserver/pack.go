@@ -15,7 +15,7 @@ import (
 	"deed.example/deed/internal/dnszone"
 )
 
-// pack makes a zone's snapshot.
+// pack builds a zone's snapshot.
 func pack(from dnssec.ServedZone) (*zone, error) {
 	origin, err := wireName(from.Origin)
 	if err != nil {
@@ -41,7 +41,7 @@ func pack(from dnssec.ServedZone) (*zone, error) {
 	return z, z.inspect(from.RRs[0])
 }
 
-// A packer sorts a zone's records into sets.
+// A packer groups a zone's records into sets.
 type packer struct {
 	origin string
 	rrs    []packedRR
@@ -52,7 +52,7 @@ type packedRR struct {
 	key  string
 	typ  uint16 // of the set it belongs to: for a signature, what it covers
 	sig  bool
-	near bool // its data ends in a pointer to be set
+	near bool // its data ends in a pointer that is set per response
 	rr   dnszone.RR
 }
 
@@ -85,9 +85,9 @@ func (p *packer) add(rr dnszone.RR) error {
 	case !below:
 		return errors.New("it is outside the zone")
 	case len(rr.Data) > math.MaxUint16:
-		return errors.New("it is longer than a record can be")
+		return errors.New("it is longer than 65535 bytes")
 	case rr.Type == typeDNAME || rr.Type == typeNSEC3:
-		return errors.New("this server cannot answer with it")
+		return errors.New("this server does not support its type")
 	}
 	packed := packedRR{key: string(appendKey(nil, []byte(labels))), typ: rr.Type, rr: rr}
 	switch rr.Type {
@@ -105,7 +105,8 @@ func (p *packer) add(rr dnszone.RR) error {
 }
 
 // shorten cuts the origin from the name at the end of the data, and leaves two
-// bytes for the pointer. Only the types of RFC 1035 may point (RFC 3597, 4).
+// bytes for the compression pointer. Only the types of RFC 1035 may be compressed
+// (RFC 3597, 4).
 func (p *packer) shorten(rr dnszone.RR) (data string, near bool, err error) {
 	at := 0
 	if rr.Type == typeMX {
@@ -122,7 +123,7 @@ func (p *packer) shorten(rr dnszone.RR) (data string, near bool, err error) {
 	return rr.Data[:at+len(labels)] + "\xc0\x00", true, nil
 }
 
-// cutOrigin returns what precedes the origin in a name, both as on the wire.
+// cutOrigin returns the part of a name before the origin; both are in wire format.
 func cutOrigin(name, origin string) (labels string, below bool) {
 	at := len(name) - len(origin)
 	for i := 0; i <= at; i += 1 + int(name[i]) {
@@ -133,7 +134,7 @@ func cutOrigin(name, origin string) (labels string, below bool) {
 	return "", false
 }
 
-// fill lays keys and records out in the zone, which takes all its memory at
+// fill writes keys and records into the zone, which allocates all its memory at
 // once.
 func (p *packer) fill(z *zone) error {
 	nodes, sets := p.count()
@@ -157,7 +158,7 @@ func (p *packer) fill(z *zone) error {
 	}
 	z.nodes = append(z.nodes, node{sets: uint32(len(z.sets))})
 	z.data = data
-	z.origin = unsafe.String(&z.data[0], len(p.origin)) // data never changes
+	z.origin = unsafe.String(&z.data[0], len(p.origin)) // data is immutable
 	return nil
 }
 
@@ -174,7 +175,7 @@ func (p *packer) count() (nodes, sets int) {
 	return nodes, sets
 }
 
-// grow counts one more record in the set.
+// grow adds one record to the set.
 func (s *set) grow(rr packedRR) error {
 	size := rrHeader + len(rr.rr.Data)
 	if int(s.size)+int(s.sigSize)+size > math.MaxUint16 || s.sigs == math.MaxUint8 {
@@ -202,7 +203,7 @@ func appendRR(data []byte, rr packedRR) []byte {
 	return append(data, rr.rr.Data...)
 }
 
-// inspect marks delegations, and notes what an answer needs to know at once.
+// inspect marks delegations, and precomputes what responses need.
 func (z *zone) inspect(soa dnszone.RR) error {
 	if n := len(soa.Data); n < 22 {
 		return errors.New("its SOA is too short")

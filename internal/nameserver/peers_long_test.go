@@ -4,5 +4,5 @@ package nameserver_test
 
 import "testing"
 
-func TestAnswersLikeKnotForLong(t *testing.T) { compareWith(t, "knot", 100_000) }
-func TestAnswersLikeNSDForLong(t *testing.T)  { compareWith(t, "nsd", 100_000) }
+func TestAnswersLikeKnotLong(t *testing.T) { compareWith(t, "knot", 100_000) }
+func TestAnswersLikeNSDLong(t *testing.T)  { compareWith(t, "nsd", 100_000) }

@@ -17,8 +17,8 @@ import (
 	"deed.example/deed/internal/nameserver/publishtest"
 )
 
-// Knot and NSD, given the same zones and asked the same questions, answer as we
-// do: in code, flags, answer and authority. What may differ stands in tolerated.
+// Knot and NSD, with the same zones and the same queries, respond like this server:
+// in code, flags, answer and authority. See tolerated for the exceptions.
 func TestAnswersLikeKnot(t *testing.T) { compareWith(t, "knot", 3000) }
 func TestAnswersLikeNSD(t *testing.T)  { compareWith(t, "nsd", 3000) }
 
@@ -27,11 +27,11 @@ func compareWith(t *testing.T, name string, questions int) {
 	zones := comparedZones(t, r)
 	var files []peer.Zone
 	cfg := config()
-	cfg.Amplification = 0 // others have no such bound
-	ours := serve(t, cfg)
+	cfg.Amplification = 0 // the other servers have no such limit
+	server := serve(t, cfg)
 	for _, z := range zones {
 		files = append(files, file(t, z))
-		if err := ours.Publish(t.Context(), z); err != nil {
+		if err := server.Publish(t.Context(), z); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -48,7 +48,7 @@ func compareWith(t *testing.T, name string, questions int) {
 		}
 	}()
 	g := newGenerator(r, zones)
-	a, b := newAsker(t, ours.Addr().String()), newAsker(t, p.Addr.String())
+	a, b := newClient(t, server.Addr().String()), newClient(t, p.Addr.String())
 	different, codes := 0, map[string]int{}
 	for range questions {
 		q := g.next()
@@ -57,19 +57,19 @@ func compareWith(t *testing.T, name string, questions int) {
 		if why := difference(q, got, want); why != "" && !tolerated(name, q, got, want) {
 			t.Errorf("%s (edns %d, do %v, tcp %v): %s\nours:\n%v\n%s:\n%v", q, q.edns, q.do, q.tcp, why, got, name, want)
 			if different++; different == 5 {
-				t.Fatal("and so on")
+				t.Fatal("too many differences")
 			}
 		}
 	}
 	for _, kind := range []string{"positive", "empty", "no such name", "referral", "refused", "truncated"} {
 		if codes[kind] == 0 {
-			t.Errorf("no answer was %s: the questions test too little", kind)
+			t.Errorf("no response was %s: the queries do not cover enough", kind)
 		}
 	}
 	t.Logf("%d questions: %v", questions, codes)
 }
 
-// kindOf names what the questions are meant to bring about.
+// kindOf classifies a response; the queries should cover all kinds.
 func kindOf(m *dns.Msg) string {
 	switch {
 	case m.Truncated:
@@ -105,21 +105,21 @@ func comparedZones(t *testing.T, r *rand.Rand) []dnssec.ServedZone {
 	return zones
 }
 
-// A question is what we ask all servers.
+// A question is a query for all servers.
 type question struct {
 	name string
 	typ  uint16
-	edns uint16 // 0 is none
+	edns uint16 // 0 is without EDNS
 	do   bool
 	tcp  bool
 }
 
 func (q question) String() string { return q.name + " " + dns.Type(q.typ).String() }
 
-// A generator makes questions about zones.
+// A generator generates queries for zones.
 type generator struct {
 	*rand.Rand
-	owners []string // per zone as many as it has
+	owners []string // of all records of all zones
 	zones  []string
 }
 
@@ -149,7 +149,7 @@ func (g *generator) next() question {
 		name = g.label() + "." + name
 	case 1:
 		name = g.label() + "." + g.label() + "." + name
-	case 2, 3: // above it, or beside it
+	case 2, 3: // above it, or a sibling
 		_, name, _ = strings.Cut(name, ".")
 	case 4:
 		_, name, _ = strings.Cut(name, ".")
@@ -158,7 +158,7 @@ func (g *generator) next() question {
 		name = g.label() + "." + g.zones[g.IntN(len(g.zones))]
 	case 6:
 		name = []string{"example.org", "test", "", "www.plain.test.example.org"}[g.IntN(4)]
-	case 7: // what a wildcard stands for
+	case 7: // a name that a wildcard matches
 		name = strings.Replace(name, "*", g.label(), 1)
 	}
 	q.name = g.mixCase(dns.Fqdn(name))
@@ -172,7 +172,8 @@ func (g *generator) label() string {
 	return []string{"a", "www", "zzz", "*", "0", "_x", "b", "c", "x1", "y"}[g.IntN(10)]
 }
 
-// mixCase writes some letters large, as clients do to be harder to deceive.
+// mixCase writes some letters in upper case, as clients do to detect spoofed
+// responses.
 func (g *generator) mixCase(name string) string {
 	b := []byte(name)
 	for i, c := range b {
@@ -183,15 +184,15 @@ func (g *generator) mixCase(name string) string {
 	return string(b)
 }
 
-// An asker asks one server over one connection each.
-type asker struct {
+// A client queries one server, over one UDP and one TCP connection.
+type client struct {
 	udp, tcp *dns.Conn
 	id       uint16
 }
 
-func newAsker(t *testing.T, addr string) *asker {
+func newClient(t *testing.T, addr string) *client {
 	t.Helper()
-	a := &asker{}
+	a := &client{}
 	for network, c := range map[string]**dns.Conn{"udp": &a.udp, "tcp": &a.tcp} {
 		conn, err := net.Dial(network, addr)
 		if err != nil {
@@ -203,7 +204,7 @@ func newAsker(t *testing.T, addr string) *asker {
 	return a
 }
 
-func (a *asker) ask(t *testing.T, q question) *dns.Msg {
+func (a *client) ask(t *testing.T, q question) *dns.Msg {
 	t.Helper()
 	a.id++
 	m := new(dns.Msg).SetQuestion(q.name, q.typ)
@@ -225,18 +226,18 @@ func (a *asker) ask(t *testing.T, q question) *dns.Msg {
 	return answer
 }
 
-// difference says how two answers differ; "" is not at all. Case, order and
-// additional records do not count.
+// difference describes how two responses differ, or returns "". Case, order and
+// additional records are ignored.
 func difference(q question, got, want *dns.Msg) string {
 	switch {
 	case len(got.Question) != 1 || got.Question[0].Name != q.name:
-		return "the question came back changed"
+		return "the question differs"
 	case got.Rcode != want.Rcode:
 		return fmt.Sprintf("got %s, want %s", dns.RcodeToString[got.Rcode], dns.RcodeToString[want.Rcode])
 	case got.Truncated != want.Truncated:
 		return fmt.Sprintf("truncated: got %v, want %v", got.Truncated, want.Truncated)
 	case got.Truncated:
-		return "" // what is in it does not matter (RFC 2181, 9)
+		return "" // its records do not matter (RFC 2181, 9)
 	case got.Authoritative != want.Authoritative:
 		return fmt.Sprintf("authoritative: got %v, want %v", got.Authoritative, want.Authoritative)
 	case got.RecursionDesired != want.RecursionDesired || got.RecursionAvailable:
@@ -266,30 +267,30 @@ func recordTexts(rrs []dns.RR) []string {
 		texts = append(texts, strings.ToLower(rr.String()))
 	}
 	slices.Sort(texts)
-	return slices.Compact(texts) // Knot goes round a loop of CNAMEs once more
+	return slices.Compact(texts) // Knot follows a loop of CNAMEs once more
 }
 
-// tolerated says whether a difference is one that the standards leave open.
+// tolerated reports whether the standards permit the difference.
 func tolerated(name string, q question, got, want *dns.Msg) bool {
 	switch {
 	case q.typ == dns.TypeNSEC && name == "nsd" && len(got.Answer) == 0 && len(want.Answer) > 0 && want.Answer[0].Header().Rrtype == dns.TypeCNAME:
-		// An NSEC may stand beside a CNAME (RFC 4035, 2.5), so who asks for one
-		// is not sent along. NSD does so where there is none.
+		// An NSEC may coexist with a CNAME (RFC 4035, 2.5), so a query for NSEC
+		// does not follow the CNAME. NSD follows it where there is no NSEC.
 		return true
 	case q.typ == dns.TypeNSEC && name == "knot" && sameRecords(got.Answer, want.Answer) && len(want.Ns) == 0:
-		// An NSEC made from a wildcard needs the proof that the name does not
-		// exist (RFC 4035, 3.1.3.3). Knot takes the NSEC itself for that.
+		// An NSEC synthesized from a wildcard needs the proof that the name does
+		// not exist (RFC 4035, 3.1.3.3). Knot uses the NSEC itself for that.
 		return true
 	case strings.HasPrefix(q.name, "*.") && name == "knot" && sameRecords(got.Answer, want.Answer) && got.Rcode == want.Rcode && got.Truncated == want.Truncated:
-		// A name that begins with an asterisk and does not exist is made from a
-		// wildcard like any other (RFC 4592, 2.3), and needs the same proof. Knot
-		// leaves that out.
+		// A name that begins with an asterisk and does not exist is synthesized
+		// from a wildcard like any other (RFC 4592, 2.3), and needs the same proof.
+		// Knot omits it.
 		return containsRecords(got.Ns, want.Ns)
 	case got.Rcode != want.Rcode || got.Truncated == want.Truncated:
 		return false
 	}
-	// How well names are compressed is up to the server (RFC 1035, 4.1.4): an
-	// answer that just fits for one may just not fit for another.
+	// How well names are compressed is up to the server (RFC 1035, 4.1.4): a
+	// response that just fits on one server may not fit on another.
 	whole, limit := got, max(dns.MinMsgSize, min(int(q.edns), 1232))
 	if got.Truncated {
 		whole = want

@@ -1,7 +1,7 @@
 package nameserver
 
-// proofs are the nodes whose NSEC records go into the authority section, each
-// once. They are gathered while the answer is written, for they follow it.
+// proofs are the nodes whose NSEC records go into the authority section, without
+// duplicates. They are collected while the answer is written, since they follow it.
 type proofs struct {
 	nodes [maxHops + 3]int
 	n     int
@@ -17,15 +17,15 @@ func (p *proofs) add(node int) {
 	p.n++
 }
 
-// proveNode proves what a node has and has not (RFC 4035, 3.1.3.1).
+// proveNode proves which types a node has (RFC 4035, 3.1.3.1).
 func (w *worker) proveNode(node int) {
 	if w.q.dnssec && w.zone.signed && w.zone.set(node, typeNSEC) != nil {
 		w.r.proofs.add(node)
 	}
 }
 
-// proveBefore proves that nothing is between a node and the one that its NSEC
-// names. What is below a cut has none.
+// proveBefore proves that no name exists between a node and the next owner name in
+// its NSEC. Names below a zone cut have no NSEC.
 func (w *worker) proveBefore(node int) {
 	if !w.q.dnssec || !w.zone.signed {
 		return
@@ -40,8 +40,8 @@ func (w *worker) proveBefore(node int) {
 	w.r.proofs.add(node)
 }
 
-// proveWildcard proves what the wildcard below the closest encloser has not, or
-// that there is none (RFC 4035, 3.1.3.2 and 3.1.3.4).
+// proveWildcard proves which types the wildcard below the closest encloser has, or
+// that there is no wildcard (RFC 4035, 3.1.3.2 and 3.1.3.4).
 func (w *worker) proveWildcard(encloser []byte) {
 	if !w.q.dnssec || !w.zone.signed {
 		return
@@ -54,7 +54,7 @@ func (w *worker) proveWildcard(encloser []byte) {
 	w.proveBefore(node)
 }
 
-// prove writes the proofs gathered so far.
+// prove writes the collected proofs.
 func (w *worker) prove() {
 	for _, node := range w.r.proofs.nodes[:w.r.proofs.n] {
 		w.r.add(authority, w.zone, w.zone.set(node, typeNSEC), &owner{key: w.zone.key(node)}, true)

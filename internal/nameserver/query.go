@@ -13,31 +13,30 @@ const (
 )
 
 const (
-	minUDP  = 512  // what every client takes (RFC 1035, 4.2.1)
-	mostUDP = 1232 // what crosses the net in one piece
+	minUDP     = 512  // every client accepts it (RFC 1035, 4.2.1)
+	maxUDPSize = 1232 // avoids IP fragmentation
 )
 
-// A query is a message as we understand it. Its memory is used again for the
-// next one.
+// A query is a parsed message. It is reused for the next one.
 type query struct {
 	id      uint16
 	opcode  uint8
-	rd      bool // copied into the answer
+	rd      bool // copied into the response
 	typ     uint16
 	class   uint16
 	name    [maxName]byte // in lower case
 	nameLen int
-	starts  [maxName/2 + 1]uint8 // of each label in name, the root's last
-	labels  int                  // without the root
-	end     int                  // of the question in the message; 0 when it could not be read
+	starts  [maxName/2 + 1]uint8 // offset of each label in name, the root's last
+	labels  int                  // number of labels without the root
+	end     int                  // of the question in the message; 0 when it could not be parsed
 	edns    bool
 	dnssec  bool // the DO bit (RFC 3225)
 	version uint8
-	size    int // what the client takes over UDP
+	size    int // the client's limit over UDP
 }
 
-// read understands a message. It returns how to answer: rcodeOK, or the error
-// to send. ok is false for what is no query and must not be answered at all.
+// read parses a message. It returns rcodeOK or the error to respond with. ok is
+// false for messages that are not queries and must not be answered at all.
 func (q *query) read(msg []byte) (rcode int, ok bool) {
 	if len(msg) < headerSize || msg[2]&0x80 != 0 {
 		return 0, false
@@ -49,8 +48,8 @@ func (q *query) read(msg []byte) (rcode int, ok bool) {
 	if q.opcode != 0 {
 		return rcodeNoImpl, true
 	}
-	// One question and nothing answered (RFC 9619). An IXFR brings an SOA, but
-	// it is refused whatever it brings.
+	// One question and no answer (RFC 9619). An IXFR has a SOA in its authority
+	// section, but it is refused whatever it contains.
 	questions, answers := binary.BigEndian.Uint16(msg[4:]), binary.BigEndian.Uint16(msg[6:])
 	if questions != 1 || !q.readQuestion(msg) {
 		return rcodeFormat, true
@@ -77,8 +76,9 @@ func (q *query) read(msg []byte) (rcode int, ok bool) {
 	return rcodeOK, true
 }
 
-// readQuestion reads the name in one pass: in lower case, and where its labels
-// are. A pointer has nothing before it to point to.
+// readQuestion parses the name in one pass: it lowers its case and records the
+// offsets of the labels. A compression pointer is malformed, since there is nothing
+// before it to point to.
 func (q *query) readQuestion(msg []byte) bool {
 	n, labels := 0, 0
 	for rest := msg[headerSize:]; ; {
@@ -116,8 +116,8 @@ func (q *query) readQuestion(msg []byte) bool {
 	return true
 }
 
-// readAdditional reads one record behind the question: of interest is OPT, of
-// which there may be one (RFC 6891, 6.1.1).
+// readAdditional parses one record after the question. Only OPT matters, which may
+// occur once (RFC 6891, 6.1.1).
 func (q *query) readAdditional(msg []byte, at int) (next int, ok bool) {
 	next, ok = skipRR(msg, at)
 	if !ok || at+11 > len(msg) || msg[at] != 0 || binary.BigEndian.Uint16(msg[at+1:]) != typeOPT {
@@ -133,7 +133,7 @@ func (q *query) readAdditional(msg []byte, at int) (next int, ok bool) {
 	return next, true
 }
 
-// validOptions says whether the options fill the data exactly.
+// validOptions reports whether the options fill the data exactly.
 func validOptions(data []byte) bool {
 	for len(data) >= 4 {
 		n := 4 + int(binary.BigEndian.Uint16(data[2:]))
@@ -145,9 +145,8 @@ func validOptions(data []byte) bool {
 	return len(data) == 0
 }
 
-// skipRR returns where the record that begins at at ends. A name ends at its
-// first pointer; where that points to does not matter to us, so a loop of
-// pointers is not walked.
+// skipRR returns the end of the record that starts at at. A name ends at its first
+// pointer; pointers are not followed, so a loop of pointers does no harm.
 func skipRR(msg []byte, at int) (next int, ok bool) {
 	for at < len(msg) && msg[at] != 0 {
 		if msg[at] >= pointer {

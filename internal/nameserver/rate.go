@@ -7,14 +7,14 @@ import (
 	"sync/atomic"
 )
 
-// rateSlots is how many networks are counted at once. Two that meet in one slot
-// push each other out, which errs on the side of answering.
+// rateSlots is the number of networks that can be counted at once. Two networks
+// with the same slot reset each other's count, which errs on the side of answering.
 const rateSlots = 1 << 16
 
-// rateLimit counts answers per network and second, so that nobody can have us
-// flood a third party whose address they forge.
+// rateLimit counts responses per network and second, so that the server cannot be
+// used to flood a third party whose address is spoofed.
 type rateLimit struct {
-	most   uint64 // 0 is no limit
+	limit  uint64 // 0 is unlimited
 	slip   uint64
 	exempt []netip.Prefix
 	seed   maphash.Seed
@@ -31,16 +31,16 @@ const (
 )
 
 func newRateLimit(cfg Config) *rateLimit {
-	l := &rateLimit{most: uint64(max(0, cfg.RatePerSecond)), slip: uint64(max(0, cfg.Slip)), exempt: cfg.Exempt, seed: maphash.MakeSeed()}
-	if l.most > 0 {
+	l := &rateLimit{limit: uint64(max(0, cfg.RatePerSecond)), slip: uint64(max(0, cfg.Slip)), exempt: cfg.Exempt, seed: maphash.MakeSeed()}
+	if l.limit > 0 {
 		l.slots = make([]atomic.Uint64, rateSlots)
 	}
 	return l
 }
 
-// spend counts one answer to the client at this second.
+// spend counts one response to the client in this second.
 func (l *rateLimit) spend(client netip.Addr, second int64) verdict {
-	if l.most == 0 {
+	if l.limit == 0 {
 		return send
 	}
 	client = client.Unmap()
@@ -61,7 +61,7 @@ func (l *rateLimit) spend(client netip.Addr, second int64) verdict {
 		if !slot.CompareAndSwap(old, tag|n) {
 			continue
 		}
-		switch over := n - min(n, l.most); {
+		switch over := n - min(n, l.limit); {
 		case over == 0:
 			return send
 		case l.slip > 0 && over%l.slip == 0:

@@ -22,8 +22,8 @@ func TestNetworks(t *testing.T) {
 	}
 }
 
-// A new second begins at one, and a count that was full does not go round.
-func TestRateBySeconds(t *testing.T) {
+// The count restarts every second, and a full counter does not wrap around.
+func TestRateLimitPerSecond(t *testing.T) {
 	l := newRateLimit(Config{RatePerSecond: 2, Slip: 0})
 	a := netip.MustParseAddr("192.0.2.1")
 	for _, second := range []int64{100, 101, 100 + 1<<17} {

@@ -12,33 +12,32 @@ const (
 )
 
 const (
-	optSize    = 11
-	tooFar     = 0x4000 // a pointer cannot reach this far (RFC 1035, 4.1.4)
-	bufferRoom = 300    // more than the longest owner, which is written before its record is measured
+	optSize      = 11
+	maxPointer   = 0x4000 // the first offset that a pointer cannot encode (RFC 1035, 4.1.4)
+	bufferMargin = 300    // more than the longest owner, which is written before the length of its record is checked
 )
 
-// A reply is a message being written. Its memory is used again for the next
-// one.
+// A reply is a message being written. It is reused for the next one.
 type reply struct {
-	buf    []byte // bufferRoom longer than the longest message
-	n      int    // written so far
-	limit  int    // what may be written, an OPT not counted
+	buf    []byte // bufferMargin longer than the longest message
+	n      int    // bytes written so far
+	limit  int    // maximum length without the OPT
 	full   bool   // something did not fit
-	origin int    // where the zone's origin is in the question
+	origin int    // offset of the zone's origin in the question
 	counts [3]uint16
 	aa     bool
 	proofs proofs
 }
 
-// An owner is the name in front of a record: a place in the message where it
-// was written before, or else a key, which is written at its first use.
+// An owner is the owner name of a record: an offset in the message where it was
+// written before, or a key, which is written at its first use.
 type owner struct {
 	at  int
 	key []byte
 }
 
-// begin copies the question of msg, as it was asked: clients vary its case to
-// know their answer (0x20).
+// begin copies the question of msg unchanged: clients vary its case to detect
+// spoofed responses (0x20).
 func (r *reply) begin(msg []byte, q *query, limit int) {
 	r.n = headerSize
 	if q.end > 0 {
@@ -52,8 +51,8 @@ func (r *reply) begin(msg []byte, q *query, limit int) {
 	r.proofs.n = 0
 }
 
-// add writes a set, and its signatures if they are wanted. The first record of
-// it that does not fit, and all that is added later, is left out.
+// add writes a set, and its signatures if signed is set. The first record that does
+// not fit, and everything added later, is left out.
 func (r *reply) add(to section, z *zone, s *set, o *owner, signed bool) {
 	r.copy(to, z.data[s.at:s.at+uint32(s.size)], int(s.count), int(s.near), o)
 	if signed && s.sigs > 0 {
@@ -66,7 +65,7 @@ func (r *reply) signatures(to section, z *zone, s *set, o *owner) {
 	r.copy(to, z.data[at:at+uint32(s.sigSize)], int(s.sigs), 0, o)
 }
 
-// copy writes packed records. Most are packed just as they are sent.
+// copy writes packed records. Most are packed exactly as they are sent.
 func (r *reply) copy(to section, rrs []byte, count, near int, o *owner) {
 	if o.at == headerSize && near == 0 {
 		if r.full = r.full || r.n+len(rrs) > r.limit; r.full {
@@ -84,9 +83,9 @@ func (r *reply) copy(to section, rrs []byte, count, near int, o *owner) {
 	}
 }
 
-// one writes one record and sets what depends on the question.
+// one writes one record and sets the bytes that depend on the question.
 func (r *reply) one(rr []byte, near bool, o *owner) {
-	if o.at > 0 && o.at < tooFar {
+	if o.at > 0 && o.at < maxPointer {
 		binary.BigEndian.PutUint16(r.buf[r.n:], pointer<<8|uint16(o.at))
 		r.n += 2
 	} else {
@@ -110,8 +109,8 @@ func (r *reply) point() {
 	r.n += 2
 }
 
-// soa writes the SOA of a negative answer, which may be kept for as long as its
-// TTL says (RFC 2308, 3).
+// soa writes the SOA of a negative response. Its TTL limits negative caching (RFC
+// 2308, 3).
 func (r *reply) soa(z *zone, signed bool) {
 	from := r.n
 	r.add(authority, z, z.set(0, typeSOA), &owner{at: r.origin}, signed)
@@ -122,8 +121,8 @@ func (r *reply) soa(z *zone, signed bool) {
 	}
 }
 
-// finish writes the header and returns the message. What did not fit is asked
-// for again over TCP, so nothing is sent of it (RFC 2181, 9).
+// finish writes the header and returns the message. A truncated response has no
+// records, since the client retries over TCP (RFC 2181, 9).
 func (r *reply) finish(q *query, rcode int) []byte {
 	if r.full {
 		r.n, r.counts = max(headerSize, q.end), [3]uint16{}
@@ -134,7 +133,7 @@ func (r *reply) finish(q *query, rcode int) []byte {
 	h[3] = byte(rcode & 0xf)
 	binary.BigEndian.PutUint16(h[4:], uint16(bit(q.end > 0)))
 	if q.edns {
-		r.n += copy(r.buf[r.n:], []byte{0, 0, typeOPT, mostUDP >> 8, mostUDP & 0xff, byte(rcode >> 4), 0, bit(q.dnssec) << 7, 0, 0, 0})
+		r.n += copy(r.buf[r.n:], []byte{0, 0, typeOPT, maxUDPSize >> 8, maxUDPSize & 0xff, byte(rcode >> 4), 0, bit(q.dnssec) << 7, 0, 0, 0})
 		r.counts[additional]++
 	}
 	for i, n := range r.counts {

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 )
 
-// maxHops is how many CNAMEs in a row we follow.
+// maxHops is the maximum number of CNAMEs followed in a row.
 const maxHops = 10
 
 // A worker answers one query at a time. Each reader of a socket has its own.
@@ -13,15 +13,15 @@ type worker struct {
 	q    query
 	r    reply
 	zone *zone
-	keys [maxHops + 1][maxKey]byte // of the name in question and of those it leads to
-	seen [maxHops][]byte           // of them, those answered for
+	keys [maxHops + 1][maxKey]byte // of the query name and of its CNAME targets
+	seen [maxHops][]byte           // of them, those already answered
 }
 
 func newWorker(longest int) *worker {
-	return &worker{r: reply{buf: make([]byte, longest+bufferRoom)}}
+	return &worker{r: reply{buf: make([]byte, longest+bufferMargin)}}
 }
 
-// answer writes the answer to a query that was read, no longer than limit.
+// answer writes the response to a parsed query, no longer than limit.
 func (w *worker) answer(zones *table, msg []byte, rcode, limit int) []byte {
 	w.r.begin(msg, &w.q, limit)
 	if rcode == rcodeOK {
@@ -30,7 +30,7 @@ func (w *worker) answer(zones *table, msg []byte, rcode, limit int) []byte {
 	return w.r.finish(&w.q, rcode)
 }
 
-// respond finds the zone and what it says of the name.
+// respond finds the zone and the records of the name.
 func (w *worker) respond(zones *table) (rcode int) {
 	z, skip := zones.above(&w.q, w.q.labels)
 	if z != nil && skip == 0 && w.q.typ == typeDS && z.labels > 0 {
@@ -48,8 +48,8 @@ func (w *worker) respond(zones *table) (rcode int) {
 	return rcode
 }
 
-// follow answers for a name, and as long as that is a CNAME, for the name it
-// leads to within the zone (RFC 1034, 4.3.2, 3).
+// follow answers for a name and, while it is a CNAME, for its target within the
+// zone (RFC 1034, 4.3.2, 3).
 func (w *worker) follow(key []byte) (rcode int) {
 	z, q, r := w.zone, &w.q, &w.r
 	o := owner{at: headerSize}
@@ -79,8 +79,8 @@ func (w *worker) follow(key []byte) (rcode int) {
 	}
 }
 
-// loops says whether the next name was answered for before, the current one
-// included, which it notes.
+// loops reports whether the next name was already answered; the current one counts
+// as answered and is recorded.
 func (w *worker) loops(hop int, current, next []byte) bool {
 	w.seen[hop-1] = current
 	for _, key := range w.seen[:hop] {
@@ -91,9 +91,9 @@ func (w *worker) loops(hop int, current, next []byte) bool {
 	return false
 }
 
-// pick returns the set that answers a question of this type at a node: the one
-// asked for, or else the CNAME. Who asks for all, or for all signatures, is
-// given the smallest set (RFC 8482, 4.1 and 7).
+// pick returns the set that answers a query of this type at a node: the set of the
+// type, or the CNAME. The response to ANY and RRSIG is the smallest set (RFC 8482,
+// 4.1 and 7).
 func (z *zone) pick(node int, typ uint16) *set {
 	if node < 0 {
 		return nil
@@ -102,13 +102,13 @@ func (z *zone) pick(node int, typ uint16) *set {
 		return z.smallest(node, typ == typeRRSIG)
 	}
 	if s := z.set(node, typ); s != nil || typ == typeNSEC {
-		return s // an NSEC stands beside a CNAME (RFC 4035, 2.5)
+		return s // an NSEC may coexist with a CNAME (RFC 4035, 2.5)
 	}
 	return z.set(node, typeCNAME)
 }
 
-// give answers with the set. It returns where in the message the data of its
-// last record is: for a CNAME, the name of what follows.
+// give answers with the set. It returns the offset of the data of its last record
+// in the message: for a CNAME, its target.
 func (w *worker) give(s *set, o *owner) (data int) {
 	if w.q.typ == typeRRSIG {
 		w.r.signatures(answers, w.zone, s, o)
@@ -122,7 +122,7 @@ func (w *worker) give(s *set, o *owner) (data int) {
 	return data
 }
 
-// lack says that the name, or the type at it, does not exist.
+// lack responds that the name does not exist, or has no records of the type.
 func (w *worker) lack(key []byte, p place) (rcode int) {
 	w.r.soa(w.zone, w.q.dnssec)
 	switch {
@@ -140,9 +140,9 @@ func (w *worker) lack(key []byte, p place) (rcode int) {
 	return rcodeNoName
 }
 
-// refer sends the client to the servers of a delegation, and proves whether
-// they sign (RFC 4035, 3.1.4). direct says that the name asked for is at or
-// below the cut; otherwise a CNAME led here.
+// refer responds with a delegation, and proves whether the child is signed (RFC
+// 4035, 3.1.4). direct says that the query name is at or below the cut; otherwise a
+// CNAME led here.
 func (w *worker) refer(cut int, direct bool) {
 	z, r := w.zone, &w.r
 	o := owner{key: z.key(cut)}
@@ -165,10 +165,10 @@ func (w *worker) refer(cut int, direct bool) {
 	w.glue(cut, ns, begin, false)
 }
 
-// glue adds the addresses of the delegation's servers as far as they are in the
-// zone: those below the cut, without which nobody could reach them, or the
-// others, as far as there is room (RFC 9471, 3). begin is where the NS records
-// stand in the message; their data holds the owners of the addresses.
+// glue adds the addresses of the delegation's servers that are in the zone: those
+// below the cut, without which the servers are unreachable, or the others, as far
+// as there is room (RFC 9471, 3). begin is the offset of the NS records in the
+// message; their data holds the owners of the addresses.
 func (w *worker) glue(cut int, ns *set, begin int, below bool) {
 	z, r := w.zone, &w.r
 	rrs := z.data[ns.at : ns.at+uint32(ns.size)]

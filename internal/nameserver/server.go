@@ -12,7 +12,7 @@ import (
 	"deed.example/deed/internal/dnssec"
 )
 
-// Server answers queries about the zones it was given. Make one with Open.
+// Server answers queries for the published zones. Create one with Open.
 type Server struct {
 	cfg   Config
 	zones table
@@ -28,52 +28,52 @@ type Server struct {
 	closing chan struct{} // closed by Close
 }
 
-// Counts are what a server has done since it was opened.
+// Counts are the counters of a server since it was opened.
 type Counts struct {
-	UDP, TCP  int64 // queries that came
+	UDP, TCP  int64 // queries received
 	Dropped   int64 // not answered: not a query at all
-	Truncated int64 // cut short because they did not fit
-	Limited   int64 // dropped or cut short because of the rate
+	Truncated int64 // truncated because they did not fit
+	Limited   int64 // dropped or truncated by the rate limit
 	Refused   int64 // TCP connections above the limits
 }
 
-// counts are Counts while they grow. Readers of UDP add a batch at a time.
+// counts are the live counters. UDP readers add a batch at a time.
 type counts struct {
 	udp, tcp, dropped, truncated, limited, refused atomic.Int64
 }
 
-// Open takes the port. The TCP port is taken for this process alone, which is
-// what keeps a second server from starting beside the first: the UDP port is
-// shared by design, with our own sockets and, on 5353, with multicast DNS.
+// Open binds the port. The TCP port is bound exclusively, which prevents a second
+// server from starting: the UDP port is shared by design, with the server's other
+// sockets and, on 5353, with multicast DNS.
 func Open(cfg Config) (*Server, error) {
 	s := &Server{cfg: cfg, closing: make(chan struct{})}
 	s.rate = newRateLimit(cfg)
 	s.zones.open()
 	s.conns.open(cfg)
 	var err error
-	if s.tcp, s.udp, err = listen(cfg.Listen, min(max(1, cfg.Sockets), mostSockets)); err != nil {
+	if s.tcp, s.udp, err = listen(cfg.Listen, min(max(1, cfg.Sockets), maxSockets)); err != nil {
 		return nil, fmt.Errorf("name server on %s: %w", cfg.Listen, err)
 	}
 	return s, nil
 }
 
-// Addr returns where the server listens, for UDP and TCP alike.
+// Addr returns the address the server listens on, for UDP and TCP alike.
 func (s *Server) Addr() netip.AddrPort {
 	return s.tcp.Addr().(*net.TCPAddr).AddrPort()
 }
 
-// Serve answers until Close is called, and returns nil then. An error means
-// that a socket broke; the server is closed.
+// Serve serves until Close is called, and then returns nil. An error means that a
+// socket failed; the server is then closed.
 func (s *Server) Serve() error {
 	err := <-s.start()
 	if s.isClosing() {
-		err = nil // it broke because we closed it
+		err = nil // it failed because it was closed
 	}
 	return errors.Join(err, s.Close())
 }
 
-// start starts a reader for each socket, and returns a channel that tells why
-// one ended.
+// start starts a reader for each socket, and returns a channel with the errors that
+// ended them.
 func (s *Server) start() <-chan error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +98,7 @@ func (s *Server) isClosing() bool {
 	}
 }
 
-// Close gives the port back and returns when all answers under way are sent.
+// Close releases the port and returns when all pending responses are sent.
 func (s *Server) Close() error {
 	err := s.shut()
 	s.wg.Wait()
@@ -120,11 +120,11 @@ func (s *Server) shut() error {
 	return err
 }
 
-// Publish puts the zone in the place of the one with its origin. It fails when
-// the zone has no SOA, or records that cannot be on the wire.
+// Publish replaces the zone with the same origin. It fails when the zone has no
+// SOA, or has records that cannot be encoded.
 func (s *Server) Publish(_ context.Context, z dnssec.ServedZone) error {
 	if old := s.zones.byOrigin(z.Origin); old != nil && !newer(z.Serial, old.serial) {
-		return nil // found out before the work of packing it
+		return nil // avoids packing it
 	}
 	packed, err := pack(z)
 	if err != nil {
@@ -134,13 +134,13 @@ func (s *Server) Publish(_ context.Context, z dnssec.ServedZone) error {
 	return nil
 }
 
-// Withdraw takes the zone away. It is no error when there is none.
+// Withdraw removes the zone. Removing an unknown zone is not an error.
 func (s *Server) Withdraw(_ context.Context, origin string) error {
 	s.zones.remove(origin)
 	return nil
 }
 
-// Serial returns the serial of the zone that is being answered with.
+// Serial returns the serial of the served zone.
 func (s *Server) Serial(origin string) (serial uint32, ok bool) {
 	z := s.zones.byOrigin(origin)
 	if z == nil {
@@ -149,7 +149,7 @@ func (s *Server) Serial(origin string) (serial uint32, ok bool) {
 	return z.serial, true
 }
 
-// Counts returns what the server has done so far.
+// Counts returns the current counters.
 func (s *Server) Counts() Counts {
 	return Counts{
 		UDP:       s.counts.udp.Load(),
@@ -161,5 +161,5 @@ func (s *Server) Counts() Counts {
 	}
 }
 
-// newer compares serials as RFC 1982, 3.2 does.
+// newer compares serials (RFC 1982, 3.2).
 func newer(a, b uint32) bool { return a != b && int32(a-b) > 0 }

@@ -20,25 +20,24 @@ import (
 	"deed.example/deed/internal/nameserver/publishtest"
 )
 
-// The TCP port is ours alone: that is the guard.
-func TestStartsOnce(t *testing.T) {
+// The TCP port is bound exclusively, so a second server cannot start.
+func TestSecondServerCannotStart(t *testing.T) {
 	first := serve(t, config())
 	cfg := config()
 	cfg.Listen = first.Addr().String()
 	if second, err := nameserver.Open(cfg); err == nil {
 		second.Close()
 		t.Fatal("a second server started on the same port")
-	} else if !errors.Is(err, syscall.EADDRINUSE) || !strings.Contains(err.Error(), "running already") {
-		t.Errorf("got %v, want to be told that it is running already", err)
+	} else if !errors.Is(err, syscall.EADDRINUSE) || !strings.Contains(err.Error(), "already running") {
+		t.Errorf("got %v, want it to say that the server is already running", err)
 	}
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	serve(t, cfg) // the port is free again at once
+	serve(t, cfg) // the port is free again immediately
 }
 
-// Multicast DNS on this machine holds the UDP port on all addresses, and lets
-// others share it.
+// A multicast DNS daemon binds the UDP port on all addresses, and shares it.
 func TestSharesThePortWithMulticastDNS(t *testing.T) {
 	free := serve(t, config())
 	addr := free.Addr()
@@ -54,16 +53,16 @@ func TestSharesThePortWithMulticastDNS(t *testing.T) {
 	cfg := config()
 	cfg.Listen = addr.String()
 	s := serve(t, cfg)
-	publish(t, s, "house.test", house...)
+	publish(t, s, "hotel.test", testZone...)
 	for range 20 {
-		if got := ask(t, s, "udp", query("www.house.test", dns.TypeA)); len(got.Answer) != 2 {
+		if got := ask(t, s, "udp", query("www.hotel.test", dns.TypeA)); len(got.Answer) != 2 {
 			t.Fatalf("got %v", got)
 		}
 	}
 }
 
-// On all addresses, an answer comes from the address that was asked.
-func TestAnswersFromWhereItWasAsked(t *testing.T) {
+// When listening on all addresses, the response comes from the queried address.
+func TestRespondsFromQueriedAddress(t *testing.T) {
 	for listen, hosts := range map[string][]string{
 		"0.0.0.0:0": {"127.0.0.1", "127.0.0.2"},
 		"[::]:0":    {"127.0.0.1", "127.0.0.3", "::1"},
@@ -80,11 +79,11 @@ func TestAnswersFromWhereItWasAsked(t *testing.T) {
 		}
 		go s.Serve() // ends with Close
 		defer s.Close()
-		publish(t, s, "house.test", house...)
+		publish(t, s, "hotel.test", testZone...)
 		for _, host := range hosts {
-			c := dns.Client{Timeout: time.Minute} // a connected socket takes answers of its peer only
+			c := dns.Client{Timeout: time.Minute} // a connected socket receives from its peer only
 			at := netip.AddrPortFrom(netip.MustParseAddr(host), s.Addr().Port())
-			got, _, err := c.ExchangeContext(t.Context(), query("www.house.test", dns.TypeA), at.String())
+			got, _, err := c.ExchangeContext(t.Context(), query("www.hotel.test", dns.TypeA), at.String())
 			if err != nil || len(got.Answer) != 2 {
 				t.Errorf("%s, listening on %s: got %v, %v", host, listen, got, err)
 			}
@@ -92,10 +91,10 @@ func TestAnswersFromWhereItWasAsked(t *testing.T) {
 	}
 }
 
-// Many queries in one write are all answered, in order, before the next.
+// Pipelined queries in one write are all answered, in order.
 func TestPipelining(t *testing.T) {
 	s := serve(t, config())
-	publish(t, s, "house.test", big()...)
+	publish(t, s, "hotel.test", big()...)
 	c := dial(t, "tcp", s)
 	const n = 500
 	var out []byte
@@ -103,12 +102,12 @@ func TestPipelining(t *testing.T) {
 		m := message(t, func(m *dns.Msg) {
 			m.Id = uint16(i)
 			if i%50 == 0 {
-				m.Question[0].Name = "many.house.test."
+				m.Question[0].Name = "many.hotel.test."
 			}
 		})
 		out = append(binary.BigEndian.AppendUint16(out, uint16(len(m))), m...)
 	}
-	half := out[:len(out)-7] // of the last query, some is missing
+	half := out[:len(out)-7] // the end of the last query is missing
 	go func() { _, _ = c.Conn.Write(half) }()
 	for i := range n - 1 {
 		m, err := c.ReadMsg()
@@ -124,8 +123,8 @@ func TestPipelining(t *testing.T) {
 	}
 }
 
-// A connection that brings nothing, or half a query, or what is no query, ends.
-func TestConnectionsEnd(t *testing.T) {
+// A connection without a complete valid query is closed.
+func TestIncompleteQueriesAreDisconnected(t *testing.T) {
 	cfg := config()
 	cfg.Idle = 100 * time.Millisecond
 	s := serve(t, cfg)
@@ -137,7 +136,7 @@ func TestConnectionsEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n, err := c.Conn.Read(make([]byte, 1)); n != 0 || err == nil || errors.Is(err, context.DeadlineExceeded) || isTimeout(err) {
-			t.Errorf("%s: got %d bytes, %v, want the end", name, n, err)
+			t.Errorf("%s: got %d bytes, %v, want it closed", name, n, err)
 		}
 	}
 }
@@ -151,7 +150,7 @@ func TestConnectionLimit(t *testing.T) {
 	cfg := config()
 	cfg.Conns, cfg.ConnsPerClient = 3, 2
 	s := serve(t, cfg)
-	publish(t, s, "house.test", house...)
+	publish(t, s, "hotel.test", testZone...)
 	use := func(from string) (*net.TCPConn, error) {
 		c, err := net.DialTCP("tcp", &net.TCPAddr{IP: net.ParseIP(from)}, net.TCPAddrFromAddrPort(s.Addr()))
 		if err != nil {
@@ -159,7 +158,7 @@ func TestConnectionLimit(t *testing.T) {
 		}
 		t.Cleanup(func() { c.Close() })
 		conn := dns.Conn{Conn: c}
-		if err := conn.WriteMsg(query("www.house.test", dns.TypeA)); err != nil {
+		if err := conn.WriteMsg(query("www.hotel.test", dns.TypeA)); err != nil {
 			return c, err
 		}
 		_, err = conn.ReadMsg()
@@ -180,13 +179,13 @@ func TestConnectionLimit(t *testing.T) {
 		t.Errorf("got %d refused, want 2", got)
 	}
 	open[0].Close()
-	for { // the server sees the end of it in its own time; the test's own timeout is the limit
+	for { // the server notices the close asynchronously; the test's own timeout is the limit
 		_, err := use("127.0.0.3")
 		if err == nil {
 			break
 		}
 		if t.Context().Err() != nil {
-			t.Fatalf("a place that was given up stays taken: %v", err)
+			t.Fatalf("a closed connection still counts: %v", err)
 		}
 		time.Sleep(time.Millisecond)
 	}
@@ -199,9 +198,9 @@ func TestClose(t *testing.T) {
 	}
 	done := make(chan error, 1)
 	go func() { done <- s.Serve() }()
-	publish(t, s, "house.test", house...)
+	publish(t, s, "hotel.test", testZone...)
 	c := dial(t, "tcp", s)
-	if err := c.WriteMsg(query("www.house.test", dns.TypeA)); err != nil {
+	if err := c.WriteMsg(query("www.hotel.test", dns.TypeA)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.ReadMsg(); err != nil {
@@ -223,8 +222,9 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// While zones come, change and go, every answer is one of a zone that was there.
-func TestPublishWhileAsked(t *testing.T) {
+// While zones are published, changed and withdrawn, every response is consistent
+// with one version of a zone.
+func TestPublishDuringQueries(t *testing.T) {
 	s := serve(t, config())
 	const zones, rounds = 40, 25
 	origin := func(i int) string { return fmt.Sprintf("z%d.test", i) }
@@ -251,7 +251,7 @@ func TestPublishWhileAsked(t *testing.T) {
 					return
 				}
 				if got := fmt.Sprint(recordTexts(m.Answer)); m.Rcode == dns.RcodeSuccess && (len(m.Answer) != 2 || !consistent(m)) {
-					t.Errorf("got a torn zone: %s", got)
+					t.Errorf("got an inconsistent zone: %s", got)
 				}
 			}
 		})
@@ -276,7 +276,7 @@ func TestPublishWhileAsked(t *testing.T) {
 	asked.Wait()
 }
 
-// consistent says whether both texts are of one round.
+// consistent reports whether both texts are of one round.
 func consistent(m *dns.Msg) bool {
 	a, b := m.Answer[0].(*dns.TXT).Txt[0], m.Answer[1].(*dns.TXT).Txt[0]
 	return "x"+a == b || "x"+b == a

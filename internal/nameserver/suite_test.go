@@ -11,9 +11,9 @@ import (
 var _ dnssec.Publisher = (*nameserver.Server)(nil)
 
 func TestPublisher(t *testing.T) {
-	publishtest.Run(t, func(t *testing.T) publishtest.Bench {
+	publishtest.Run(t, func(t *testing.T) publishtest.Env {
 		s := serve(t, config())
-		return publishtest.Bench{Publisher: s, Server: s.Addr()}
+		return publishtest.Env{Publisher: s, Server: s.Addr()}
 	})
 }
 
@@ -44,7 +44,7 @@ func serve(t testing.TB, cfg nameserver.Config) *nameserver.Server {
 	return s
 }
 
-// publish publishes a zone made of lines of a master file.
+// publish publishes a zone made of zone file lines.
 func publish(t testing.TB, s *nameserver.Server, origin string, lines ...string) {
 	t.Helper()
 	if err := s.Publish(t.Context(), publishtest.Zone(t, origin, 1, lines...)); err != nil {

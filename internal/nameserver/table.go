@@ -6,15 +6,15 @@ import (
 	"sync/atomic"
 )
 
-// shardCount is how many parts the table has. A part is copied when it grows,
-// while only its own writers wait: with 100,000 zones it has some 400 entries.
+// shardCount is the number of shards of the table. A shard is copied when it grows,
+// which blocks only its own writers: with 100,000 zones it has some 400 entries.
 const shardCount = 256
 
 // table finds zones by origin. Readers take no lock: an entry is one pointer,
 // stored atomically.
 type table struct {
 	seed   maphash.Seed
-	depth  atomic.Int32 // the most labels an origin ever had: longer suffixes need no look-up
+	depth  atomic.Int32 // the maximum number of labels of any origin so far: longer suffixes need no lookup
 	shards [shardCount]shard
 }
 
@@ -24,10 +24,10 @@ type shard struct {
 	used  int // slots that are not empty, guarded by mu
 }
 
-// A slot is empty, has a zone, or has gone. Look-ups pass over what has gone.
+// A slot is empty, holds a zone, or holds the removed marker, which lookups skip.
 type slot = atomic.Pointer[zone]
 
-var gone = new(zone)
+var removed = new(zone)
 
 func (t *table) open() {
 	t.seed = maphash.MakeSeed()
@@ -37,7 +37,7 @@ func (t *table) open() {
 	}
 }
 
-// find returns the zone with exactly this origin, given in wire form.
+// find returns the zone with exactly this origin, given in wire format.
 func (t *table) find(origin []byte) *zone {
 	h := maphash.Bytes(t.seed, origin)
 	slots := *t.shards[h%shardCount].slots.Load()
@@ -46,17 +46,16 @@ func (t *table) find(origin []byte) *zone {
 		if z == nil {
 			return nil
 		}
-		if z != gone && z.origin == string(origin) {
+		if z != removed && z.origin == string(origin) {
 			return z
 		}
 	}
 }
 
-// above returns the zone with the longest origin that the name ends in, leaving
-// out origins with more labels than most. skip is the length of what precedes
-// the origin.
-func (t *table) above(q *query, most int) (z *zone, skip int) {
-	for n := min(q.labels, most, int(t.depth.Load())); n >= 0; n-- {
+// above returns the zone with the longest origin that is a suffix of the name and
+// has at most maxLabels labels. skip is the length of the part before the origin.
+func (t *table) above(q *query, maxLabels int) (z *zone, skip int) {
+	for n := min(q.labels, maxLabels, int(t.depth.Load())); n >= 0; n-- {
 		skip = int(q.starts[q.labels-n])
 		if z = t.find(q.name[skip:q.nameLen]); z != nil {
 			return z, skip
@@ -73,7 +72,7 @@ func (t *table) byOrigin(origin string) *zone {
 	return t.find([]byte(wire))
 }
 
-// put stores the zone unless there is one that is as new.
+// put stores the zone unless the present one is as new.
 func (t *table) put(z *zone) {
 	h := maphash.String(t.seed, z.origin)
 	s := &t.shards[h%shardCount]
@@ -101,37 +100,37 @@ func (t *table) put(z *zone) {
 func (t *table) remove(origin string) {
 	wire, err := wireName(origin)
 	if err != nil {
-		return // then it was never published
+		return // it was never published
 	}
 	h := maphash.String(t.seed, wire)
 	s := &t.shards[h%shardCount]
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if at, old := s.place(h, wire); old != nil {
-		at.Store(gone)
+		at.Store(removed)
 	}
 }
 
-// place returns the slot that has the origin, or else the empty one at which
-// the search for it ends.
+// place returns the slot that holds the origin, or the empty slot at which the
+// search for it ends.
 func (s *shard) place(h uint64, origin string) (at *slot, old *zone) {
 	slots := *s.slots.Load()
 	for i := h / shardCount; ; i++ {
 		at := &slots[i&uint64(len(slots)-1)]
 		z := at.Load()
-		if z == nil || z != gone && z.origin == origin {
+		if z == nil || z != removed && z.origin == origin {
 			return at, z
 		}
 	}
 }
 
-// grow moves the zones to new slots, twice as many as they need, and leaves
-// what has gone behind.
+// grow moves the zones to twice as many slots as they need, and drops the removed
+// markers.
 func (s *shard) grow(seed maphash.Seed) {
 	old := *s.slots.Load()
 	live := 0
 	for i := range old {
-		if z := old[i].Load(); z != nil && z != gone {
+		if z := old[i].Load(); z != nil && z != removed {
 			live++
 		}
 	}
@@ -142,7 +141,7 @@ func (s *shard) grow(seed maphash.Seed) {
 	slots := make([]slot, size)
 	for i := range old {
 		z := old[i].Load()
-		if z == nil || z == gone {
+		if z == nil || z == removed {
 			continue
 		}
 		j := maphash.String(seed, z.origin) / shardCount

@@ -13,12 +13,13 @@ import (
 	"time"
 )
 
-// acceptPause is how long we wait when the system is out of file descriptors.
+// acceptPause is the delay before the next accept when the process is out of file
+// descriptors.
 const acceptPause = 50 * time.Millisecond
 
 // conns are the open connections, counted per client.
 type conns struct {
-	most, mostPerClient int
+	limit, limitPerClient int
 
 	mu     sync.Mutex
 	all    map[net.Conn]netip.Addr // guarded by mu
@@ -27,16 +28,16 @@ type conns struct {
 }
 
 func (c *conns) open(cfg Config) {
-	c.most, c.mostPerClient = cfg.Conns, cfg.ConnsPerClient
+	c.limit, c.limitPerClient = cfg.Conns, cfg.ConnsPerClient
 	c.all, c.client = map[net.Conn]netip.Addr{}, map[netip.Addr]int{}
 }
 
-// enter says whether there is room for one more connection.
+// enter adds the connection and reports whether the limits allow it.
 func (c *conns) enter(conn net.Conn) bool {
 	from := clientOf(conn.RemoteAddr().(*net.TCPAddr).AddrPort().Addr().Unmap())
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed || len(c.all) >= c.most || c.client[from] >= c.mostPerClient {
+	if c.closed || len(c.all) >= c.limit || c.client[from] >= c.limitPerClient {
 		return false
 	}
 	c.all[conn] = from
@@ -44,8 +45,8 @@ func (c *conns) enter(conn net.Conn) bool {
 	return true
 }
 
-// clientOf returns what counts as one client: an address of IPv4, or a /56 of
-// IPv6, in which one customer has all addresses.
+// clientOf returns what counts as one client: an IPv4 address, or an IPv6 /56,
+// which is typically one customer.
 func clientOf(a netip.Addr) netip.Addr {
 	if a.Is4() {
 		return a
@@ -70,7 +71,7 @@ func (c *conns) closeAll() {
 	defer c.mu.Unlock()
 	c.closed = true
 	for conn := range c.all {
-		conn.Close() // its reader sees the end
+		conn.Close() // ends its reader
 	}
 }
 
@@ -91,29 +92,29 @@ func (s *Server) acceptAll() error {
 		}
 		if !s.conns.enter(conn) {
 			s.refused.Add(1)
-			conn.Close() // it was told nothing yet
+			conn.Close() // nothing was sent on it
 			continue
 		}
 		s.wg.Go(func() {
 			defer s.conns.leave(conn)
-			defer conn.Close() // what was written has been sent
+			defer conn.Close() // everything was flushed
 			s.serveTCP(conn)
 		})
 	}
 }
 
-// workers serve connections. Each has room for the longest answer, so a
-// connection has one only while it is being answered.
+// workers serve connections. Each has a buffer for the longest response, so a
+// connection holds one only while a query is answered.
 var workers = sync.Pool{New: func() any { return newWorker(math.MaxUint16) }}
 
-// serveTCP answers a connection's queries in turn, as many as it sends without
-// waiting (RFC 7766, 6.2.1.1). It ends with the connection, with the first
-// message that is no query, or when the client takes too long.
+// serveTCP answers a connection's queries in order, including pipelined ones (RFC
+// 7766, 6.2.1.1). It returns when the connection ends, at the first message that is
+// not a query, or when the client is too slow.
 func (s *Server) serveTCP(conn net.Conn) {
-	in, out := bufio.NewReaderSize(conn, 2+longestQuery), bufio.NewWriterSize(conn, 4096)
+	in, out := bufio.NewReaderSize(conn, 2+maxQuerySize), bufio.NewWriterSize(conn, 4096)
 	for {
-		// From the end of one query the client has this long to bring the whole
-		// next one; from then on, to take the answers.
+		// The deadline covers reading the whole next query, and is renewed for
+		// writing the responses.
 		if err := conn.SetDeadline(time.Now().Add(s.cfg.Idle)); err != nil {
 			return
 		}
@@ -132,9 +133,9 @@ func (s *Server) serveTCP(conn net.Conn) {
 
 var errNoQuery = errors.New("not a query")
 
-// nextMessage returns the next message, which is good until in is read again.
-// Answers to queries that were sent together are sent together: they are held
-// back until there is something to wait for.
+// nextMessage returns the next message, which is valid until in is read again.
+// Responses to pipelined queries are sent together: they are buffered until reading
+// would block.
 func nextMessage(in *bufio.Reader, out *bufio.Writer) ([]byte, error) {
 	size := 2
 	for {
@@ -150,7 +151,7 @@ func nextMessage(in *bufio.Reader, out *bufio.Writer) ([]byte, error) {
 		if size > 2 {
 			return msg[2:], nil
 		}
-		if size += int(binary.BigEndian.Uint16(msg)); size <= 2 || size > 2+longestQuery {
+		if size += int(binary.BigEndian.Uint16(msg)); size <= 2 || size > 2+maxQuerySize {
 			return nil, errNoQuery
 		}
 	}

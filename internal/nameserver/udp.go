@@ -4,18 +4,18 @@ import (
 	"net/netip"
 )
 
-// longestQuery bounds what we read of a datagram: no query we understand is as
-// long, and what is cut off is found malformed.
-const longestQuery = 1500
+// maxQuerySize limits how much of a datagram is read: every supported query is
+// shorter, and a truncated one is malformed.
+const maxQuerySize = 1500
 
-// answerUDP answers one datagram. An empty answer is none.
+// answerUDP answers one datagram. An empty result means no response.
 func (s *Server) answerUDP(w *worker, msg []byte, from netip.Addr, second int64) []byte {
 	rcode, ok := w.q.read(msg)
 	if !ok {
 		s.dropped.Add(1)
 		return nil
 	}
-	limit := min(w.q.size, mostUDP)
+	limit := min(w.q.size, maxUDPSize)
 	if s.cfg.Amplification > 0 {
 		limit = min(limit, s.cfg.Amplification*len(msg))
 	}

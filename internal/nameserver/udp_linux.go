@@ -11,17 +11,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mostSockets bounds the sockets that share the port.
-const mostSockets = 256
+// maxSockets limits the sockets that share the port.
+const maxSockets = 256
 
-// batchSize is how many datagrams are read and answered in one system call.
+// batchSize is the number of datagrams that are read and answered in one system
+// call.
 const batchSize = 32
 
-// controlSize has room for the local address of a datagram.
+// controlSize is the space for the local address of a datagram.
 const controlSize = 64
 
-// share lets sockets share the port. On an unspecified address we ask for each
-// datagram's local address, so that its answer comes from where it was sent to.
+// share lets sockets share the port. On an unspecified address it requests each
+// datagram's local address, so that the response is sent from the address that was
+// queried.
 func share(fd uintptr, at netip.Addr) error {
 	for _, option := range []int{unix.SO_REUSEADDR, unix.SO_REUSEPORT} {
 		if err := unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, option, 1); err != nil {
@@ -43,37 +45,37 @@ type header struct {
 	size uint32
 }
 
-// A letter is the memory of one datagram and its answer.
-type letter struct {
-	in      [longestQuery]byte
-	out     [mostUDP + bufferRoom]byte
+// A datagram is the buffer of one query and its response.
+type datagram struct {
+	in      [maxQuerySize]byte
+	out     [maxUDPSize + bufferMargin]byte
 	from    [unix.SizeofSockaddrInet6]byte
 	control [controlSize]byte
 }
 
-// A batch is what one reader reads and writes at once. The headers point into
-// the letters, and neither ever moves.
+// A batch is what one reader reads and writes at once. The headers point into the
+// datagrams, and neither ever moves.
 type batch struct {
-	letters  [batchSize]letter
-	incoming [batchSize]header
-	outgoing [batchSize]header
-	inVec    [batchSize]unix.Iovec
-	outVec   [batchSize]unix.Iovec
-	local    bool // local addresses are wanted
-	got      int  // datagrams read
-	ready    int  // answers to be sent
-	sent     int
-	err      syscall.Errno
+	datagrams [batchSize]datagram
+	incoming  [batchSize]header
+	outgoing  [batchSize]header
+	inVec     [batchSize]unix.Iovec
+	outVec    [batchSize]unix.Iovec
+	local     bool // local addresses are needed
+	got       int  // datagrams read
+	ready     int  // responses to be sent
+	sent      int
+	err       syscall.Errno
 }
 
 func newBatch(local bool) *batch {
 	b := &batch{local: local}
-	for i := range b.letters {
-		b.inVec[i].Base = &b.letters[i].in[0]
-		b.inVec[i].SetLen(longestQuery)
+	for i := range b.datagrams {
+		b.inVec[i].Base = &b.datagrams[i].in[0]
+		b.inVec[i].SetLen(maxQuerySize)
 		b.incoming[i].Iov = &b.inVec[i]
 		b.incoming[i].SetIovlen(1)
-		b.incoming[i].Name = &b.letters[i].from[0]
+		b.incoming[i].Name = &b.datagrams[i].from[0]
 		b.outgoing[i].Iov = &b.outVec[i]
 		b.outgoing[i].SetIovlen(1)
 		b.clear(i)
@@ -81,18 +83,19 @@ func newBatch(local bool) *batch {
 	return b
 }
 
-// clear makes a header ready to be read into: the kernel notes lengths there.
+// clear resets a header before a read: the kernel writes lengths into it.
 func (b *batch) clear(i int) {
 	b.incoming[i].Namelen = unix.SizeofSockaddrInet6
 	if b.local {
-		b.incoming[i].Control = &b.letters[i].control[0]
+		b.incoming[i].Control = &b.datagrams[i].control[0]
 		b.incoming[i].SetControllen(controlSize)
 	}
 }
 
-// serveUDP reads what has arrived, answers it, sends the answers, and waits for
-// more. It stays within one Read for good: that is told of every datagram that
-// arrives meanwhile, so there is no need to look for one before waiting.
+// serveUDP reads the datagrams that have arrived, answers them, sends the
+// responses, and waits for more. It stays within one Read forever: the poller
+// reports every datagram that arrives in the meantime, so there is no need for a
+// read before waiting.
 func (s *Server) serveUDP(c *net.UDPConn) error {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -104,7 +107,7 @@ func (s *Server) serveUDP(c *net.UDPConn) error {
 			s.counts.udp.Add(int64(b.got))
 			b.answer(s, w)
 			if !b.write(fd) {
-				_ = raw.Write(b.write) // fails when the socket is closed, as Read will
+				_ = raw.Write(b.write) // fails when the socket is closed, and then Read fails, too
 			}
 			if b.got < batchSize {
 				return false
@@ -115,12 +118,12 @@ func (s *Server) serveUDP(c *net.UDPConn) error {
 	return errors.Join(err, b.failure())
 }
 
-// answer writes the answers to all that was read.
+// answer writes the responses to all datagrams of the batch.
 func (b *batch) answer(s *Server, w *worker) {
 	second := s.cfg.Now().Unix()
 	b.ready, b.sent = 0, 0
 	for i := range b.got {
-		l := &b.letters[i]
+		l := &b.datagrams[i]
 		w.r.buf = l.out[:]
 		out := s.answerUDP(w, l.in[:b.incoming[i].size], l.client(), second)
 		if len(out) > 0 {
@@ -133,8 +136,8 @@ func (b *batch) answer(s *Server, w *worker) {
 	}
 }
 
-// address sends the next answer to where datagram i came from, and from where
-// it was sent to.
+// address sets the destination of the next response to the source of datagram i,
+// and its source to the destination of datagram i.
 func (b *batch) address(i int) {
 	in, out := &b.incoming[i], &b.outgoing[b.ready]
 	out.Name, out.Namelen = in.Name, in.Namelen
@@ -142,20 +145,20 @@ func (b *batch) address(i int) {
 		return
 	}
 	out.Control, out.Controllen = in.Control, in.Controllen
-	b.letters[i].forgetInterface()
+	b.datagrams[i].forgetInterface()
 }
 
 // client returns the address of the sender.
-func (l *letter) client() netip.Addr {
+func (l *datagram) client() netip.Addr {
 	if binary.NativeEndian.Uint16(l.from[:]) == unix.AF_INET {
 		return netip.AddrFrom4([4]byte(l.from[4:8]))
 	}
 	return netip.AddrFrom16([16]byte(l.from[8:24]))
 }
 
-// forgetInterface takes the interface out of the local address, so that the
-// answer may leave by another one.
-func (l *letter) forgetInterface() {
+// forgetInterface clears the interface in the local address, so that the response
+// may leave by another one.
+func (l *datagram) forgetInterface() {
 	h := (*unix.Cmsghdr)(unsafe.Pointer(&l.control))
 	data := l.control[unix.CmsgLen(0):]
 	switch {
@@ -166,12 +169,12 @@ func (l *letter) forgetInterface() {
 	}
 }
 
-// linkLocal says whether an address has meaning on its interface only.
+// linkLocal reports whether an address is valid on its interface only.
 func linkLocal(addr []byte) bool { return addr[0] == 0xfe && addr[1]&0xc0 == 0x80 }
 
-// read reads what has arrived, and says whether that is anything. Neither it
-// nor write ever waits in the kernel, so the scheduler need not be told of
-// their calls (RawSyscall), which would cost as much as answering.
+// read reads the datagrams that have arrived, and reports whether there are any.
+// Neither it nor write blocks in the kernel, so the scheduler need not know of
+// their system calls (RawSyscall); that would cost as much as answering.
 func (b *batch) read(fd uintptr) bool {
 	for {
 		n, _, err := syscall.RawSyscall6(unix.SYS_RECVMMSG, fd, uintptr(unsafe.Pointer(&b.incoming)), batchSize, unix.MSG_DONTWAIT, 0, 0)
@@ -182,15 +185,15 @@ func (b *batch) read(fd uintptr) bool {
 		case syscall.EAGAIN:
 			return false
 		case syscall.EINTR, syscall.ECONNREFUSED, syscall.ENOMEM, syscall.ENOBUFS:
-			continue // of an earlier answer, or for a moment
+			continue // an error of an earlier response, or a temporary one
 		}
 		b.err = err
 		return false
 	}
 }
 
-// write sends the answers until all are sent or the socket has no room. One
-// that cannot be sent is left out: the client asks again.
+// write sends the responses until all are sent or the socket buffer is full. One
+// that cannot be sent is dropped: the client retries.
 func (b *batch) write(fd uintptr) (done bool) {
 	for b.sent < b.ready {
 		n, _, err := syscall.RawSyscall6(unix.SYS_SENDMMSG, fd, uintptr(unsafe.Pointer(&b.outgoing[b.sent])), uintptr(b.ready-b.sent), unix.MSG_DONTWAIT, 0, 0)

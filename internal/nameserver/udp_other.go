@@ -7,15 +7,15 @@ import (
 	"net/netip"
 )
 
-// mostSockets is one where we do not know how ports are shared.
-const mostSockets = 1
+// maxSockets is one where port sharing is not implemented.
+const maxSockets = 1
 
 // share does nothing: there is one socket.
 func share(uintptr, netip.Addr) error { return nil }
 
 // serveUDP answers one datagram after the other.
 func (s *Server) serveUDP(c *net.UDPConn) error {
-	w, buf := newWorker(mostUDP), make([]byte, longestQuery)
+	w, buf := newWorker(maxUDPSize), make([]byte, maxQuerySize)
 	for {
 		n, from, err := c.ReadFromUDPAddrPort(buf)
 		if err != nil {
@@ -23,7 +23,7 @@ func (s *Server) serveUDP(c *net.UDPConn) error {
 		}
 		s.counts.udp.Add(1)
 		if out := s.answerUDP(w, buf[:n], from.Addr(), s.cfg.Now().Unix()); len(out) > 0 {
-			// A client that cannot be reached asks again.
+			// An unreachable client retries.
 			_, _ = c.WriteToUDPAddrPort(out, from)
 		}
 	}

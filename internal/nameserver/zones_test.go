@@ -16,8 +16,8 @@ import (
 	"deed.example/deed/internal/nameserver/publishtest"
 )
 
-// house is a zone with one of everything that answers depend on.
-var house = []string{
+// testZone is a zone with one example of everything that affects responses.
+var testZone = []string{
 	"@ 300 NS ns1",
 	"@ 300 NS ns.example.net.",
 	"@ 300 MX 10 mail",
@@ -33,7 +33,7 @@ var house = []string{
 	// Empty non-terminals: leaf exists, and so do all between it and the apex.
 	"leaf.of.a.deep.tree 300 A 192.0.2.2",
 	"_443._tcp.www 300 TLSA 3 1 1 " + strings.Repeat("ab", 32),
-	// Wildcards: with a name beside, a name below, and one deeper.
+	// Wildcards: with a sibling, a name below, and a deeper wildcard.
 	"*.wild 300 A 192.0.2.3",
 	`*.wild 300 TXT "wild"`,
 	`*.wild 300 MX 10 mail`,
@@ -42,7 +42,7 @@ var house = []string{
 	"*.deeper.wild 300 CNAME www",
 	"*.away 300 CNAME www.example.net.",
 	"*.nowhere 300 CNAME missing",
-	// Delegations: glue below the cut, beside it, and outside.
+	// Delegations: glue below the cut, elsewhere in the zone, and outside of it.
 	"sub 300 NS ns.sub",
 	"sub 300 NS ns2.sub",
 	"ns.sub 300 A 192.0.2.54",
@@ -53,8 +53,8 @@ var house = []string{
 	"far 300 NS ns.example.net.",
 	"deep.er.cut 300 NS ns.deep.er.cut",
 	"ns.deep.er.cut 300 A 192.0.2.55",
-	// Chains: straight, through a wildcard, out of the zone, to nothing, to a
-	// cut, and round in a circle.
+	// CNAME chains: simple, through a wildcard, out of the zone, to a missing name,
+	// to a cut, and a loop.
 	"c1 300 CNAME c2", "c2 300 CNAME c3", "c3 300 CNAME www",
 	"cw 300 CNAME any.wild",
 	"cd 300 CNAME any.deeper.wild",
@@ -72,9 +72,9 @@ var house = []string{
 	"ptr 300 PTR www",
 }
 
-// big adds sets that are too large for a datagram of 512 bytes, and for any.
+// big adds sets that are too large for a datagram of 512 bytes, or for any datagram.
 func big() []string {
-	lines := slices.Clone(house)
+	lines := slices.Clone(testZone)
 	for i := range 40 {
 		lines = append(lines, fmt.Sprintf("forty 300 A 198.51.100.%d", i))
 	}
@@ -87,8 +87,8 @@ func big() []string {
 	return append(lines, "bigalias 300 CNAME many", "*.bigwild 300 CNAME many")
 }
 
-// random returns a zone of random records at names that share few labels, so
-// that most names stand above or below one another.
+// random returns a zone of random records at names made of few labels, so that most
+// names are ancestors or descendants of others.
 func random(r *rand.Rand) []string {
 	labels := []string{"a", "b", "c", "*", "x1"}
 	name := func() string {
@@ -125,12 +125,12 @@ func random(r *rand.Rand) []string {
 	return lines
 }
 
-// file returns the zone as a master file.
+// file returns the zone in zone file format.
 func file(t testing.TB, z dnssec.ServedZone) peer.Zone {
 	t.Helper()
 	var b strings.Builder
 	for _, rr := range z.RRs {
-		// Knot reads no classes by number, which the library writes for unknown types.
+		// Knot does not parse numeric classes, which the library writes for unknown types.
 		fmt.Fprintln(&b, strings.Replace(toLibrary(t, rr).String(), "\tCLASS1\t", "\tIN\t", 1))
 	}
 	return peer.Zone{Origin: z.Origin, File: b.String()}
@@ -161,7 +161,7 @@ func packed(t testing.TB, rr dnszone.RR) []byte {
 	return append(append(buf, byte(len(rr.Data)>>8), byte(len(rr.Data))), rr.Data...)
 }
 
-// A signer signs zones the slow and plain way (RFC 4035, 2).
+// A signer is a simple, slow implementation of zone signing (RFC 4035, 2).
 type signer struct {
 	key     *dns.DNSKEY
 	private crypto.Signer
@@ -200,7 +200,7 @@ func (s *signer) sign(t testing.TB, z dnssec.ServedZone) dnssec.ServedZone {
 	apex := dns.Fqdn(z.Origin)
 	slices.SortFunc(nodes, func(a, b *node) int { return canonical(a.name, b.name) })
 	cut := func(n *node) bool { return n.name != apex && n.sets[dns.TypeNS] != nil }
-	nodes = slices.DeleteFunc(nodes, func(n *node) bool { // what is below a cut is not signed
+	nodes = slices.DeleteFunc(nodes, func(n *node) bool { // names below a cut are not signed
 		return slices.ContainsFunc(nodes, func(c *node) bool { return cut(c) && c.name != n.name && dns.IsSubDomain(c.name, n.name) })
 	})
 	for i, n := range nodes {
@@ -233,7 +233,7 @@ func (s *signer) signature(t testing.TB, apex string, set []dns.RR) *dns.RRSIG {
 	return sig
 }
 
-// canonical compares names as RFC 4034, 6.1 does.
+// canonical compares names in canonical order (RFC 4034, 6.1).
 func canonical(a, b string) int {
 	x, y := dns.SplitDomainName(a), dns.SplitDomainName(b)
 	slices.Reverse(x)

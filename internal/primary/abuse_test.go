@@ -12,7 +12,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// sign returns the message as bytes, signed with a key that may be anybody's.
+// sign returns the message in wire format, signed with any key.
 func sign(t *testing.T, m *dns.Msg, name, secret string) []byte {
 	t.Helper()
 	return signAt(t, m.SetTsig(name, dns.HmacSHA256, 300, time.Now().Unix()), secret)
@@ -36,9 +36,9 @@ func pack(t *testing.T, m *dns.Msg) []byte {
 	return raw
 }
 
-// send sends bytes and returns the answer without a look at its signature. No
-// answer may be ten times as long as its question.
-func (h *house) send(t *testing.T, network string, raw []byte) *dns.Msg {
+// send sends raw bytes and returns the response without verifying its signature. No
+// response may be more than ten times as long as its query.
+func (h *testPrimary) send(t *testing.T, network string, raw []byte) *dns.Msg {
 	t.Helper()
 	c, err := dns.DialTimeout(network, h.addr, 10*time.Second)
 	if err != nil {
@@ -57,7 +57,7 @@ func (h *house) send(t *testing.T, network string, raw []byte) *dns.Msg {
 		t.Fatal(err)
 	}
 	if len(answer) > 10*len(raw) {
-		t.Errorf("%d bytes are answered with %d", len(raw), len(answer))
+		t.Errorf("the response to %d bytes has %d", len(raw), len(answer))
 	}
 	r := new(dns.Msg)
 	if err := r.Unpack(answer); err != nil {
@@ -66,7 +66,7 @@ func (h *house) send(t *testing.T, network string, raw []byte) *dns.Msg {
 	return r
 }
 
-// Strangers learn nothing, over no transport, by no question.
+// Unsigned queries of any type over any transport are refused.
 func TestUnsigned(t *testing.T) {
 	h := open(t)
 	h.add(t, "example.com", "a1")
@@ -85,13 +85,13 @@ func TestUnsigned(t *testing.T) {
 	}
 }
 
-// A stranger is hung up on, and may not hold a connection.
-func TestStrangersAreHungUpOn(t *testing.T) {
+// An unauthenticated peer cannot hold a connection open.
+func TestUnauthenticatedConnectionsAreClosed(t *testing.T) {
 	h := open(t)
 	h.add(t, "example.com", "a1")
 	for name, raw := range map[string][]byte{
 		"unsigned":  pack(t, question("example.com.", dns.TypeSOA)),
-		"wrong key": sign(t, question("example.com.", dns.TypeSOA), "stranger.", secret),
+		"wrong key": sign(t, question("example.com.", dns.TypeSOA), "unknown.", secret),
 	} {
 		c, err := dns.Dial("tcp", h.addr)
 		if err != nil {
@@ -113,25 +113,25 @@ func TestStrangersAreHungUpOn(t *testing.T) {
 	}
 }
 
-// A signature that is not good is told so, and nothing else.
+// The response to an invalid signature has its error and nothing else.
 func TestBadSignatures(t *testing.T) {
 	const other = "ZmVkY2JhOTg3NjU0MzIxMGZlZGNiYTk4NzY1NDMyMTA="
 	h := open(t)
 	h.add(t, "example.com", "a1")
-	ours, now := keyName+".", time.Now()
+	validKey, now := keyName+".", time.Now()
 	axfr := func() *dns.Msg { return question("example.com.", dns.TypeAXFR) }
 	for _, c := range []struct {
 		name string
 		raw  []byte
 		want uint16
 	}{
-		{"wrong key", sign(t, axfr(), "stranger.", secret), dns.RcodeBadKey},
-		{"wrong secret", sign(t, axfr(), ours, other), dns.RcodeBadSig},
-		{"other algorithm", signAt(t, axfr().SetTsig(ours, dns.HmacSHA512, 300, now.Unix()), secret), dns.RcodeBadKey},
-		{"weaker algorithm", signAt(t, axfr().SetTsig(ours, dns.HmacSHA1, 300, now.Unix()), secret), dns.RcodeBadKey},
-		{"old time", signAt(t, axfr().SetTsig(ours, dns.HmacSHA256, 300, now.Add(-time.Hour).Unix()), secret), dns.RcodeBadTime},
-		{"time to come", signAt(t, axfr().SetTsig(ours, dns.HmacSHA256, 300, now.Add(time.Hour).Unix()), secret), dns.RcodeBadTime},
-		{"changed question", changed(sign(t, axfr(), ours, secret)), dns.RcodeBadSig},
+		{"wrong key", sign(t, axfr(), "unknown.", secret), dns.RcodeBadKey},
+		{"wrong secret", sign(t, axfr(), validKey, other), dns.RcodeBadSig},
+		{"other algorithm", signAt(t, axfr().SetTsig(validKey, dns.HmacSHA512, 300, now.Unix()), secret), dns.RcodeBadKey},
+		{"weaker algorithm", signAt(t, axfr().SetTsig(validKey, dns.HmacSHA1, 300, now.Unix()), secret), dns.RcodeBadKey},
+		{"old time", signAt(t, axfr().SetTsig(validKey, dns.HmacSHA256, 300, now.Add(-time.Hour).Unix()), secret), dns.RcodeBadTime},
+		{"future time", signAt(t, axfr().SetTsig(validKey, dns.HmacSHA256, 300, now.Add(time.Hour).Unix()), secret), dns.RcodeBadTime},
+		{"changed question", changed(sign(t, axfr(), validKey, secret)), dns.RcodeBadSig},
 		{"cut signature", cut(t, axfr()), dns.RcodeBadSig},
 	} {
 		for _, network := range []string{"udp", "tcp"} {
@@ -151,22 +151,22 @@ func TestBadSignatures(t *testing.T) {
 	}
 }
 
-// checkTime wants the primary's clock in the refusal (RFC 8945, 5.2.3).
+// checkTime checks that the refusal has the primary's time (RFC 8945, 5.2.3).
 func checkTime(t *testing.T, sig *dns.TSIG, now time.Time) {
 	t.Helper()
 	unix, err := strconv.ParseInt(sig.OtherData, 16, 64)
 	if err != nil || unix < now.Unix() || unix > time.Now().Unix() {
-		t.Errorf("old time: the primary says that it is %s, %v", sig.OtherData, err)
+		t.Errorf("old time: got the primary's time %s, %v", sig.OtherData, err)
 	}
 }
 
-// changed asks for another name than the one that was signed.
+// changed alters the name in a signed query.
 func changed(raw []byte) []byte {
 	raw[13] ^= 1
 	return raw
 }
 
-// cut leaves only the half of a good signature.
+// cut truncates a valid signature to its first half.
 func cut(t *testing.T, m *dns.Msg) []byte {
 	t.Helper()
 	r := new(dns.Msg)
@@ -178,7 +178,7 @@ func cut(t *testing.T, m *dns.Msg) []byte {
 	return pack(t, r)
 }
 
-// Also who has the key gets zones only, and only ours.
+// Even a peer with the key gets only transfers, and only of hosted zones.
 func TestSignedRefusals(t *testing.T) {
 	h := open(t)
 	h.add(t, "example.com", "a1")
@@ -225,7 +225,7 @@ func TestSignedRefusals(t *testing.T) {
 func TestBrokenStore(t *testing.T) {
 	h := open(t)
 	h.add(t, "example.com", "a1")
-	h.breakDown()
+	h.failAll()
 	for _, m := range []*dns.Msg{
 		question("example.com.", dns.TypeSOA), question("example.com.", dns.TypeAXFR), ixfr("example.com", 1),
 		question(catalog+".", dns.TypeSOA), question(catalog+".", dns.TypeAXFR), ixfr(catalog, 1),
@@ -236,7 +236,7 @@ func TestBrokenStore(t *testing.T) {
 	}
 }
 
-// Bytes that are no question get a short refusal, or none.
+// Malformed queries get a short FORMERR.
 func TestMalformed(t *testing.T) {
 	h := open(t)
 	h.add(t, "example.com", "a1")
@@ -267,11 +267,11 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// Whatever comes, the primary goes on: a panic would end this test.
-func TestMutilatedQuestions(t *testing.T) {
+// The primary survives corrupted queries: a panic would end this test.
+func TestCorruptedQueries(t *testing.T) {
 	h := open(t)
 	h.add(t, "example.com", "a1")
-	dice := rand.New(rand.NewPCG(7, 8))
+	rng := rand.New(rand.NewPCG(7, 8))
 	c, err := dns.Dial("udp", h.addr)
 	if err != nil {
 		t.Fatal(err)
@@ -281,10 +281,10 @@ func TestMutilatedQuestions(t *testing.T) {
 		m := ixfr("example.com", 1)
 		m.SetEdns0(1232, i%2 == 0)
 		raw := sign(t, m, keyName+".", secret)
-		for range 1 + dice.IntN(4) {
-			raw[dice.IntN(len(raw))] = byte(dice.Uint32())
+		for range 1 + rng.IntN(4) {
+			raw[rng.IntN(len(raw))] = byte(rng.Uint32())
 		}
-		if _, err := c.Write(raw[:1+dice.IntN(len(raw))]); err != nil {
+		if _, err := c.Write(raw[:1+rng.IntN(len(raw))]); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -14,16 +14,16 @@ import (
 	"deed.example/deed/internal/dnszone"
 )
 
-// A source gives zones: the Store its own, the Catalog itself.
+// A source provides zones: the Store provides the hosted ones, the Catalog itself.
 type source interface {
 	SOA(ctx context.Context, origin string) (dnszone.RR, error)
 	Zone(ctx context.Context, origin string) (dnssec.ServedZone, error)
-	Changes(ctx context.Context, origin string, from uint32) (gone, came []dnszone.RR, serial uint32, err error)
+	Changes(ctx context.Context, origin string, from uint32) (removed, added []dnszone.RR, serial uint32, err error)
 }
 
-// answer answers one question. A stranger is hung up on, so that none can hold
-// a connection for long. A transfer that broke cannot be mended: the connection
-// is closed, and the secondary asks again.
+// answer handles one query. The connection of an unauthenticated peer is closed, so
+// that it cannot be held open. A transfer that fails midway cannot be repaired: the
+// connection is closed, and the secondary retries.
 func (s *Server) answer(w dns.ResponseWriter, r *dns.Msg) {
 	x := &exchange{w: w, r: r, now: s.Now}
 	admitted, err := s.admit(x)
@@ -31,19 +31,20 @@ func (s *Server) answer(w dns.ResponseWriter, r *dns.Msg) {
 		err = s.serve(x)
 	}
 	if err != nil {
-		s.Log.Warn("a secondary got no answer", "peer", w.RemoteAddr().String(), "zone", r.Question[0].Name, "err", err)
+		s.Log.Warn("query of a secondary failed", "peer", w.RemoteAddr().String(), "zone", r.Question[0].Name, "err", err)
 	}
 	if err != nil || !admitted {
-		_ = w.Close() // nothing more is said on it
+		_ = w.Close() // the peer gets nothing more on it
 	}
 }
 
-// admit reports whether the peer may read our zones, and tells it when not.
+// admit reports whether the peer may read the zones, and replies when it may not.
 func (s *Server) admit(x *exchange) (bool, error) {
 	if opt := x.r.IsEdns0(); opt != nil && opt.Version() != 0 {
 		return false, s.refuse(x, dns.RcodeBadVers)
 	}
-	// Without a signature its status is nil too, as if it were a good one.
+	// TsigStatus is nil for an unsigned message, too, as if the signature were
+	// valid.
 	if x.r.IsTsig() == nil {
 		from := peer(x.w.RemoteAddr())
 		if slices.ContainsFunc(s.Allow, func(p netip.Prefix) bool { return p.Contains(from) }) {
@@ -63,9 +64,9 @@ func (s *Server) refuse(x *exchange, rcode int) error {
 	return x.reply(rcode)
 }
 
-// serve answers a peer that was let in.
+// serve answers an authorized peer.
 func (s *Server) serve(x *exchange) error {
-	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
+	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 	defer cancel()
 	q := x.r.Question[0]
 	origin := strings.TrimSuffix(dns.CanonicalName(q.Name), ".")
@@ -86,12 +87,13 @@ func (s *Server) serve(x *exchange) error {
 	return s.refuse(x, dns.RcodeRefused)
 }
 
-// fail tells the peer that the zone is not ours, or that it could not be read.
+// fail reports to the peer that the zone is not served here, or that it could not
+// be read.
 func (s *Server) fail(x *exchange, err error) error {
 	if deed.CodeOf(err) == deed.CodeNotFound {
 		return s.refuse(x, dns.RcodeNotAuth)
 	}
-	s.Log.Error("a zone could not be read for a secondary", "zone", x.r.Question[0].Name, "err", err)
+	s.Log.Error("cannot read a zone for a secondary", "zone", x.r.Question[0].Name, "err", err)
 	return s.refuse(x, dns.RcodeServerFailure)
 }
 
@@ -113,7 +115,7 @@ func (s *Server) axfr(ctx context.Context, x *exchange, src source, origin strin
 	}
 	soa, others, err := takeSOA(z.RRs, z.Serial)
 	if err != nil {
-		return s.fail(x, fmt.Errorf("read the zone %s: %w", origin, err))
+		return s.fail(x, fmt.Errorf("read zone %s: %w", origin, err))
 	}
 	s.observe("axfr")
 	return x.stream(func(yield func(dnszone.RR) bool) {
@@ -121,9 +123,9 @@ func (s *Server) axfr(ctx context.Context, x *exchange, src source, origin strin
 	})
 }
 
-// ixfr answers with what changed since the serial that the peer has (RFC 1995),
-// condensed into one step. Over UDP it answers with the SOA alone, which makes
-// the peer ask again over TCP.
+// ixfr answers with the changes since the peer's serial (RFC 1995), condensed into
+// one step. Over UDP it answers with the SOA alone, which makes the peer retry over
+// TCP.
 func (s *Server) ixfr(ctx context.Context, x *exchange, src source, origin string) error {
 	from, ok := x.hasSerial()
 	if !ok {
@@ -144,17 +146,17 @@ func (s *Server) ixfr(ctx context.Context, x *exchange, src source, origin strin
 	d, err := difference(ctx, src, origin, from)
 	if err != nil {
 		if deed.CodeOf(err) != deed.CodeNotFound {
-			s.Log.Error("the changes of a zone could not be read", "zone", origin, "from", from, "err", err)
+			s.Log.Error("cannot read the changes of a zone", "zone", origin, "from", from, "err", err)
 		}
 		return s.axfr(ctx, x, src, origin)
 	}
 	s.observe("ixfr")
 	return x.stream(func(yield func(dnszone.RR) bool) {
-		all(yield, []dnszone.RR{d.now, d.then}, d.gone, []dnszone.RR{d.now}, d.came, []dnszone.RR{d.now})
+		all(yield, []dnszone.RR{d.after, d.before}, d.removed, []dnszone.RR{d.after}, d.added, []dnszone.RR{d.after})
 	})
 }
 
-// hasSerial returns the serial of the zone that the peer has.
+// hasSerial returns the serial of the peer's copy of the zone.
 func (x *exchange) hasSerial() (uint32, bool) {
 	if len(x.r.Ns) != 1 {
 		return 0, false
@@ -168,26 +170,26 @@ func (x *exchange) hasSerial() (uint32, bool) {
 
 // A diff is the step from one serial to another, with the SOA of each.
 type diff struct {
-	then, now  dnszone.RR
-	gone, came []dnszone.RR
+	before, after  dnszone.RR
+	removed, added []dnszone.RR
 }
 
 func difference(ctx context.Context, src source, origin string, from uint32) (diff, error) {
-	gone, came, serial, err := src.Changes(ctx, origin, from)
+	removed, added, serial, err := src.Changes(ctx, origin, from)
 	if err != nil {
 		return diff{}, err
 	}
 	var d diff
-	if d.then, d.gone, err = takeSOA(gone, from); err != nil {
-		return diff{}, fmt.Errorf("read what is gone from %s since %d: %w", origin, from, err)
+	if d.before, d.removed, err = takeSOA(removed, from); err != nil {
+		return diff{}, fmt.Errorf("read the records removed from %s since %d: %w", origin, from, err)
 	}
-	if d.now, d.came, err = takeSOA(came, serial); err != nil {
-		return diff{}, fmt.Errorf("read what came to %s since %d: %w", origin, from, err)
+	if d.after, d.added, err = takeSOA(added, serial); err != nil {
+		return diff{}, fmt.Errorf("read the records added to %s since %d: %w", origin, from, err)
 	}
 	return d, nil
 }
 
-// all hands over the records of all parts.
+// all yields the records of all parts.
 func all(yield func(dnszone.RR) bool, parts ...[]dnszone.RR) {
 	for _, part := range parts {
 		for _, rr := range part {

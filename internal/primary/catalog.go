@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// How long the catalog can be fetched in parts: so many changes, of so many
-	// records altogether. Who is further behind gets the whole.
+	// Limits of the catalog's history: the number of changes, and of records in all
+	// of them. A secondary that is further behind gets the whole catalog.
 	maxSteps   = 256
 	maxRecords = 50_000
 
@@ -25,28 +25,28 @@ const (
 	minimum = 300
 )
 
-// A Catalog is the zone that lists our zones (RFC 9432, version 2). It holds
-// nothing that the Store does not know, but remembers its last editions, so that
-// a secondary that has one of them is sent only what changed. Fill both exported
+// A Catalog is the zone that lists the hosted zones (RFC 9432, version 2). It holds
+// nothing that the Store does not have, but caches its latest snapshots, so that a
+// secondary that has one of them is sent only the changes. Set both exported
 // fields. It is safe for concurrent use.
 type Catalog struct {
-	Origin string // "catalog.invalid", without the last dot; no zone of ours
+	Origin string // "catalog.invalid", without the last dot; must not be a hosted zone
 	Store  Store
 
-	mu   sync.Mutex // held while an edition is read, so that it is read once
-	last *edition   // guarded by mu; nil before the first question
+	mu   sync.Mutex // held while a snapshot is read, so that it is read once
+	last *snapshot  // guarded by mu; nil before the first query
 }
 
-// An edition is the catalog at one serial, and never changes.
-type edition struct {
+// A snapshot is the catalog at one serial. It is immutable.
+type snapshot struct {
 	zone  dnssec.ServedZone
 	steps []step // that led to it, oldest first
 }
 
 // A step leads from one serial to the one of the next step.
 type step struct {
-	from       uint32
-	gone, came []dnszone.RR
+	from           uint32
+	removed, added []dnszone.RR
 }
 
 // SOA returns the SOA of the catalog.
@@ -60,26 +60,26 @@ func (c *Catalog) SOA(ctx context.Context, _ string) (dnszone.RR, error) {
 
 // Zone returns the whole catalog.
 func (c *Catalog) Zone(ctx context.Context, _ string) (dnssec.ServedZone, error) {
-	e, err := c.edition(ctx)
+	e, err := c.snapshot(ctx)
 	if err != nil {
 		return dnssec.ServedZone{}, err
 	}
 	return e.zone, nil
 }
 
-// Changes returns what changed in the catalog since the serial from. It fails
-// with CodeNotFound when that edition is not remembered.
-func (c *Catalog) Changes(ctx context.Context, _ string, from uint32) (gone, came []dnszone.RR, serial uint32, err error) {
-	e, err := c.edition(ctx)
+// Changes returns the changes of the catalog since the serial from. It fails with
+// CodeNotFound when that snapshot is not cached.
+func (c *Catalog) Changes(ctx context.Context, _ string, from uint32) (removed, added []dnszone.RR, serial uint32, err error) {
+	e, err := c.snapshot(ctx)
 	if err != nil {
 		return nil, nil, 0, err
 	}
-	gone, came, err = e.since(from)
-	return gone, came, e.zone.Serial, err
+	removed, added, err = e.since(from)
+	return removed, added, e.zone.Serial, err
 }
 
-// edition returns the newest edition.
-func (c *Catalog) edition(ctx context.Context) (*edition, error) {
+// snapshot returns the newest snapshot.
+func (c *Catalog) snapshot(ctx context.Context) (*snapshot, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	serial, err := c.Store.CatalogSerial(ctx)
@@ -117,26 +117,26 @@ func (c *Catalog) soa(serial uint32) dnszone.RR {
 	return dnszone.RR{Owner: c.Origin, Type: dns.TypeSOA, Data: string(data)}
 }
 
-// next returns the edition of zone that follows e, which is nil for the first.
-func (e *edition) next(zone dnssec.ServedZone) *edition {
+// next returns the snapshot of zone that follows e, which is nil for the first.
+func (e *snapshot) next(zone dnssec.ServedZone) *snapshot {
 	if e == nil || !newer(zone.Serial, e.zone.Serial) {
-		return &edition{zone: zone}
+		return &snapshot{zone: zone}
 	}
-	s := step{from: e.zone.Serial, gone: without(e.zone.RRs, zone.RRs), came: without(zone.RRs, e.zone.RRs)}
+	s := step{from: e.zone.Serial, removed: without(e.zone.RRs, zone.RRs), added: without(zone.RRs, e.zone.RRs)}
 	steps := append(e.steps[:len(e.steps):len(e.steps)], s)
 	records := 0
 	for i := len(steps) - 1; i >= 0; i-- {
-		records += len(steps[i].gone) + len(steps[i].came)
+		records += len(steps[i].removed) + len(steps[i].added)
 		if records > maxRecords || len(steps)-i > maxSteps {
 			steps = steps[i+1:]
 			break
 		}
 	}
-	return &edition{zone: zone, steps: steps}
+	return &snapshot{zone: zone, steps: steps}
 }
 
-// since returns what changed since the serial from, condensed.
-func (e *edition) since(from uint32) (gone, came []dnszone.RR, err error) {
+// since returns the changes since the serial from, condensed.
+func (e *snapshot) since(from uint32) (removed, added []dnszone.RR, err error) {
 	net := map[dnszone.RR]int{}
 	found := from == e.zone.Serial
 	for _, s := range e.steps {
@@ -144,28 +144,28 @@ func (e *edition) since(from uint32) (gone, came []dnszone.RR, err error) {
 		if !found {
 			continue
 		}
-		for _, rr := range s.gone {
+		for _, rr := range s.removed {
 			net[rr]--
 		}
-		for _, rr := range s.came {
+		for _, rr := range s.added {
 			net[rr]++
 		}
 	}
 	if !found {
-		return nil, nil, deed.Errorf(deed.CodeNotFound, "the catalog with the serial %d is not remembered", from)
+		return nil, nil, deed.Errorf(deed.CodeNotFound, "the catalog with serial %d is no longer cached", from)
 	}
 	for rr, n := range net {
 		if n < 0 {
-			gone = append(gone, rr)
+			removed = append(removed, rr)
 		}
 		if n > 0 {
-			came = append(came, rr)
+			added = append(added, rr)
 		}
 	}
-	return gone, came, nil
+	return removed, added, nil
 }
 
-// without returns those of rrs that are not among others.
+// without returns the records of rrs that are not in others.
 func without(rrs, others []dnszone.RR) []dnszone.RR {
 	among := make(map[dnszone.RR]struct{}, len(others))
 	for _, rr := range others {

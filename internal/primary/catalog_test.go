@@ -31,7 +31,7 @@ func members(t *testing.T, rrs []dnszone.RR) map[string]string {
 	return found
 }
 
-func (h *house) wholeCatalog(t *testing.T) []dnszone.RR {
+func (h *testPrimary) wholeCatalog(t *testing.T) []dnszone.RR {
 	t.Helper()
 	rrs, _ := transfer(t, h.addr, signed(question(catalog+".", dns.TypeAXFR)))
 	return body(t, rrs)
@@ -54,11 +54,11 @@ func TestCatalog(t *testing.T) {
 	}
 }
 
-// Who has an older edition is sent what changed since, however many steps that is.
+// A secondary with an older snapshot is sent the changes since, however many steps.
 func TestCatalogIXFR(t *testing.T) {
 	h := open(t)
 	h.add(t, "example.com", "a1")
-	editions := [][]dnszone.RR{h.wholeCatalog(t)}
+	snapshots := [][]dnszone.RR{h.wholeCatalog(t)}
 	for _, step := range []func(){
 		func() { h.add(t, "example.org", "b2") },
 		func() { h.relabel("example.com", "c3") },
@@ -66,27 +66,27 @@ func TestCatalogIXFR(t *testing.T) {
 		func() { h.remove("brief.example"); h.remove("example.org") },
 	} {
 		step()
-		editions = append(editions, h.wholeCatalog(t))
+		snapshots = append(snapshots, h.wholeCatalog(t))
 	}
-	now := editions[len(editions)-1]
+	now := snapshots[len(snapshots)-1]
 	if got := members(t, now); len(got) != 1 || got["c3.zones.catalog.invalid"] != "example.com." {
 		t.Errorf("got the members %v", got)
 	}
 	full := h.count("axfr")
-	for _, old := range editions[:len(editions)-1] {
+	for _, old := range snapshots[:len(snapshots)-1] {
 		serial := serialIn(old[0])
 		rrs, _ := transfer(t, h.addr, signed(ixfr(catalog, serial)))
 		sameRecords(t, fmt.Sprintf("catalog since %d", serial), apply(t, old, rrs), now)
 	}
 	if h.count("axfr") != full {
-		t.Error("a remembered edition was followed by a whole transfer")
+		t.Error("a cached snapshot caused a full transfer")
 	}
 	rrs, _ := transfer(t, h.addr, signed(ixfr(catalog, 1)))
-	sameRecords(t, "catalog since an edition nobody saw", body(t, rrs), now)
+	sameRecords(t, "catalog since an unknown snapshot", body(t, rrs), now)
 }
 
-// The catalog forgets: after very many steps the oldest is answered in full.
-func TestCatalogForgets(t *testing.T) {
+// The history is bounded: after many steps the oldest serial causes a full transfer.
+func TestCatalogHistoryIsBounded(t *testing.T) {
 	h := open(t)
 	h.add(t, "example.com", "a1")
 	first := serialIn(h.wholeCatalog(t)[0])
@@ -102,19 +102,19 @@ func TestCatalogForgets(t *testing.T) {
 		}
 	}
 	if _, _, _, err := h.catalog.Changes(t.Context(), catalog, first); deed.CodeOf(err) != deed.CodeNotFound {
-		t.Errorf("the first edition: got %v", err)
+		t.Errorf("the first snapshot: got %v", err)
 	}
-	gone, came, serial, err := h.catalog.Changes(t.Context(), catalog, last)
-	if err != nil || len(gone) != 2 || len(came) != 2 || serial != h.memory.catalog {
-		t.Errorf("a later edition: got %d gone, %d came, serial %d, %v", len(gone), len(came), serial, err)
+	removed, added, serial, err := h.catalog.Changes(t.Context(), catalog, last)
+	if err != nil || len(removed) != 2 || len(added) != 2 || serial != h.memory.catalog {
+		t.Errorf("a later snapshot: got %d removed, %d added, serial %d, %v", len(removed), len(added), serial, err)
 	}
-	if !slices.Contains(came, rr(t, "l299.zones.catalog.invalid. 0 IN PTR example.com.")) {
-		t.Errorf("came: %v", came)
+	if !slices.Contains(added, rr(t, "l299.zones.catalog.invalid. 0 IN PTR example.com.")) {
+		t.Errorf("added: %v", added)
 	}
 }
 
-// Zones that come and go are told as a new serial of the catalog, here and on
-// another node, and so is the catalog we find at the start.
+// A zone added or removed here or on another node causes a notice with a new serial
+// of the catalog, and so does the start.
 func TestCatalogNotice(t *testing.T) {
 	store := newMemory()
 	e := listen(t, confirm, false)
@@ -123,21 +123,21 @@ func TestCatalogNotice(t *testing.T) {
 		Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	}
 	n.Start()
-	t.Cleanup(func() { giveUp(n) })
-	of := func(serial uint32) func(heard) bool {
-		return func(h heard) bool { return h == heard{catalog + ".", serial, true} }
+	t.Cleanup(func() { closeNow(n) })
+	of := func(serial uint32) func(receivedNotice) bool {
+		return func(h receivedNotice) bool { return h == receivedNotice{catalog + ".", serial, true} }
 	}
-	e.until(t, of(1))
+	e.waitFor(t, of(1))
 	z := store.add(t, "example.com", "a1")
 	if err := n.Publish(t.Context(), z); err != nil {
 		t.Fatal(err)
 	}
-	e.until(t, of(2))
+	e.waitFor(t, of(2))
 	store.remove("example.com")
 	if err := n.Withdraw(t.Context(), "example.com"); err != nil {
 		t.Fatal(err)
 	}
-	e.until(t, of(3))
-	store.add(t, "example.org", "b2") // nobody tells us
-	e.until(t, of(4))
+	e.waitFor(t, of(3))
+	store.add(t, "example.org", "b2") // by another node
+	e.waitFor(t, of(4))
 }

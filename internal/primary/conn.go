@@ -8,13 +8,14 @@ import (
 )
 
 const (
-	maxConns     = 256 // altogether
+	maxConns     = 256 // in total
 	maxPeerConns = 32  // from one address
 	writeTimeout = 10 * time.Second
 )
 
-// A listener bounds the connections, so that strangers cannot take them all and
-// a secondary that stops reading does not keep its one for ever.
+// A listener limits the number of connections, so that unauthenticated peers cannot
+// exhaust them and a secondary that stops reading does not keep its connection
+// forever.
 type listener struct {
 	net.Listener
 
@@ -26,7 +27,8 @@ func newListener(l net.Listener) *listener {
 	return &listener{Listener: l, conns: map[*conn]netip.Addr{}}
 }
 
-// Accept implements net.Listener. A connection too many is closed unanswered.
+// Accept implements net.Listener. Connections above the limits are closed without a
+// response.
 func (l *listener) Accept() (net.Conn, error) {
 	for {
 		raw, err := l.Listener.Accept()
@@ -57,23 +59,23 @@ func (l *listener) take(c *conn, from netip.Addr) bool {
 	return true
 }
 
-// cut closes all connections.
-func (l *listener) cut() {
+// closeAll closes all connections.
+func (l *listener) closeAll() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for c := range l.conns {
-		_ = c.Conn.Close() // it is given up
+		_ = c.Conn.Close() // nothing to recover
 	}
 	clear(l.conns)
 }
 
-// peer returns the address behind addr, the zero one when it has none.
+// peer returns the IP address of addr, or the zero address when it has none.
 func peer(addr net.Addr) netip.Addr {
-	ap, _ := netip.ParseAddrPort(addr.String()) // a zero address is counted as one peer, and let in nowhere
+	ap, _ := netip.ParseAddrPort(addr.String()) // the zero address counts as one peer and is never allowed
 	return ap.Addr().Unmap()
 }
 
-// A conn is a connection whose writes end in time.
+// A conn is a connection whose writes time out.
 type conn struct {
 	net.Conn
 	listener *listener

@@ -10,7 +10,7 @@ import (
 	"deed.example/deed/internal/primary"
 )
 
-// nameserver starts a server that answers every question so.
+// nameserver starts a server that fills every response with answer.
 func nameserver(t *testing.T, answer func(m *dns.Msg)) string {
 	t.Helper()
 	p, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -22,7 +22,7 @@ func nameserver(t *testing.T, answer func(m *dns.Msg)) string {
 		m := new(dns.Msg)
 		m.SetReply(r)
 		answer(m)
-		_ = w.WriteMsg(m) // a lost answer is asked for again
+		_ = w.WriteMsg(m) // the client retries after a lost response
 	})}
 	go func() { _ = server.ActivateAndServe() }() // it ends with the test
 	<-started
@@ -30,7 +30,7 @@ func nameserver(t *testing.T, answer func(m *dns.Msg)) string {
 	return p.LocalAddr().String()
 }
 
-// serving answers with a SOA.
+// serving responds with a SOA.
 func serving(t *testing.T, origin string, serial uint32) func(*dns.Msg) {
 	return func(m *dns.Msg) {
 		soa, _, err := dns.UnpackRR(wireSOA(origin, serial), 0)
@@ -47,7 +47,7 @@ func wireSOA(origin string, serial uint32) []byte {
 	raw := make([]byte, 256)
 	off, err := dns.PackDomainName(origin+".", raw, 0, nil, false)
 	if err != nil {
-		panic(err) // the names of these tests are good
+		panic(err) // the names in these tests are valid
 	}
 	raw = append(raw[:off], 0, byte(rr.Type), 0, 1, 0, 0, 1, 44, 0, byte(len(rr.Data)))
 	return append(raw, rr.Data...)
@@ -81,8 +81,8 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-// A caller who leaves is not kept waiting for a silent server.
-func TestDriftCallerLeaves(t *testing.T) {
+// A canceled check does not wait for a server that does not respond.
+func TestDriftCheckCanceled(t *testing.T) {
 	silent, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

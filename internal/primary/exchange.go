@@ -12,24 +12,24 @@ import (
 	"deed.example/deed/internal/dnszone"
 )
 
-// chunk is how many bytes of records go into one message of a transfer. Names
-// are compressed within the first 16 KiB of a message only (RFC 1035, 4.1.4).
+// chunk is the maximum size in bytes of the records in one message of a transfer.
+// Names are compressed within the first 16 KiB of a message only (RFC 1035, 4.1.4).
 const chunk = 16 << 10
 
-// An exchange is one question and its answer.
+// An exchange is one query and its response.
 type exchange struct {
 	w   dns.ResponseWriter
 	r   *dns.Msg
 	now func() time.Time
 }
 
-// udp reports whether the answer must fit into one packet.
+// udp reports whether the response must fit into one packet.
 func (x *exchange) udp() bool {
 	_, ok := x.w.RemoteAddr().(*net.UDPAddr)
 	return ok
 }
 
-// reply answers in one message, signed when the question was.
+// reply responds with one message, signed when the query was.
 func (x *exchange) reply(rcode int, rrs ...dns.RR) error {
 	m := x.message(rcode)
 	m.Answer = rrs
@@ -50,7 +50,7 @@ func (x *exchange) message(rcode int) *dns.Msg {
 	return m
 }
 
-// stream answers with all records, in as many messages as they need. Each is
+// stream responds with all records, in as many messages as they need. Each is
 // signed over the one before it (RFC 8945, 5.3.1).
 func (x *exchange) stream(rrs iter.Seq[dnszone.RR]) error {
 	var part []dns.RR
@@ -58,7 +58,7 @@ func (x *exchange) stream(rrs iter.Seq[dnszone.RR]) error {
 	for rr := range rrs {
 		if length := wireLength(rr); size+length > chunk && len(part) > 0 {
 			if err := x.reply(dns.RcodeSuccess, part...); err != nil {
-				return fmt.Errorf("write a part of the zone: %w", err)
+				return fmt.Errorf("write part of the zone: %w", err)
 			}
 			x.w.TsigTimersOnly(true)
 			part, size = nil, 0
@@ -72,8 +72,8 @@ func (x *exchange) stream(rrs iter.Seq[dnszone.RR]) error {
 	return nil
 }
 
-// refuseSignature tells why the signature is not good (RFC 8945, 5.2). Only a
-// peer who has the key, but not the time, gets a signed answer.
+// refuseSignature reports why the signature is invalid (RFC 8945, 5.2). Only a peer
+// that has the key, but the wrong time, gets a signed response.
 func (x *exchange) refuseSignature(reason error) error {
 	asked := x.r.IsTsig()
 	t := &dns.TSIG{

@@ -23,18 +23,18 @@ import (
 	"deed.example/deed/internal/nameserver/peer"
 )
 
-// paper returns what docs/secondaries.md says under the heading.
-func (h *house) paper(t *testing.T, heading string) string {
+// docSection returns the configuration in docs/secondaries.md under the heading.
+func (h *testPrimary) docSection(t *testing.T, heading string) string {
 	t.Helper()
-	text, err := peer.Paper(page(t), heading, h.server.Addr().Port(), secret)
+	text, err := peer.ConfigFromDocs(page(t), heading, h.server.Addr().Port(), secret)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return text
 }
 
-// NSD of Debian 12 reads no catalog: each zone is in its configuration.
-var nsd = recipe{name: "NSD", signs: true, run: func(t *testing.T, h *house, dir string, zones []string) (*peer.Daemon, error) {
+// NSD of Debian 12 does not support catalog zones: each zone is in its configuration.
+var nsd = serverKind{name: "NSD", signs: true, run: func(t *testing.T, h *testPrimary, dir string, zones []string) (*peer.Daemon, error) {
 	d, err := peer.NewDaemon("nsd", "nsd", dir)
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ server:
 remote-control:
 	control-enable: no
 `
-	all, one, _ := strings.Cut(h.paper(t, "NSD"), "zone:\n")
+	all, one, _ := strings.Cut(h.docSection(t, "NSD"), "zone:\n")
 	text += all
 	for _, zone := range zones {
 		text += "zone:\n" + strings.ReplaceAll(one, "example.com", zone)
@@ -66,8 +66,8 @@ remote-control:
 	return d, d.Start("-d", "-c", "{dir}/nsd.conf")
 }}
 
-// PowerDNS asks for the zones of a catalog without a signature.
-var powerDNS = recipe{name: "PowerDNS", signs: false, run: func(t *testing.T, h *house, dir string, _ []string) (*peer.Daemon, error) {
+// PowerDNS transfers the zones of a catalog without a signature.
+var powerDNS = serverKind{name: "PowerDNS", signs: false, run: func(t *testing.T, h *testPrimary, dir string, _ []string) (*peer.Daemon, error) {
 	d, err := peer.NewDaemon("pdns_server", "pdns-server pdns-backend-sqlite3", dir)
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ var powerDNS = recipe{name: "PowerDNS", signs: false, run: func(t *testing.T, h 
 		return nil, err
 	}
 	_, err = db.Exec(string(schema))
-	err = errors.Join(err, db.Close(), d.Write("pdns.conf", h.paper(t, "PowerDNS")+`
+	err = errors.Join(err, db.Close(), d.Write("pdns.conf", h.docSection(t, "PowerDNS")+`
 gsqlite3-database={dir}/pdns.sqlite
 gsqlite3-pragma-synchronous=0
 local-address=127.0.0.1
@@ -107,8 +107,8 @@ loglevel=4
 	return d, d.Start("--config-dir={dir}")
 }}
 
-// A fleet of all kinds serves what we have after a thousand edits. It logs how
-// long a change takes until a server answers with it.
+// Every kind of secondary has the same zones as the primary after a thousand edits.
+// The test logs how long it takes until a server serves a change.
 func TestFleet(t *testing.T) {
 	h := open(t, netip.MustParsePrefix("127.0.0.0/8"))
 	var origins []string
@@ -129,11 +129,11 @@ func TestFleet(t *testing.T) {
 			s.awaitSerial(t, z)
 		}
 	}
-	dice := rand.New(rand.NewPCG(3, 4))
+	rng := rand.New(rand.NewPCG(3, 4))
 	took := map[string][]time.Duration{}
 	for i := range 1000 {
-		origin := origins[dice.IntN(len(origins))]
-		z := h.edit(origin, randomEdit(t, dice, origin))
+		origin := origins[rng.IntN(len(origins))]
+		z := h.edit(origin, randomEdit(t, rng, origin))
 		began := time.Now()
 		publish(t, n, z)
 		ask := quick
@@ -162,8 +162,8 @@ func TestFleet(t *testing.T) {
 	t.Logf("answers of the primary: %v", h.answers)
 }
 
-// measure waits until all servers answer with z, side by side, and says how long
-// each took.
+// measure waits concurrently until all servers serve z, and returns how long each
+// took.
 func measure(t *testing.T, servers []*secondary, z dnssec.ServedZone, began time.Time) map[string]time.Duration {
 	t.Helper()
 	times := make([]time.Duration, len(servers)) // 0: it never did

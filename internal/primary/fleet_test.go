@@ -17,29 +17,28 @@ import (
 	"deed.example/deed/internal/primary"
 )
 
-// patience is how long a secondary may take for anything; it is no figure that
-// a test is about.
-const patience = time.Minute
+// testTimeout bounds every wait for a secondary; no test asserts on it.
+const testTimeout = time.Minute
 
-// A recipe starts one kind of name server as a secondary. Zones are for servers
-// that read no catalog.
-type recipe struct {
+// A serverKind starts one kind of name server as a secondary. Zones are for servers
+// without support for catalog zones.
+type serverKind struct {
 	name  string
-	signs bool // it takes and gives what is signed with our key
-	run   func(t *testing.T, h *house, dir string, zones []string) (*peer.Daemon, error)
+	signs bool // it supports TSIG with the test key
+	run   func(t *testing.T, h *testPrimary, dir string, zones []string) (*peer.Daemon, error)
 }
 
-// secondary is a name server that runs in a folder of its own.
+// secondary is a running name server with its own directory.
 type secondary struct {
-	recipe
+	serverKind
 	addr string // where it answers
 }
 
 var (
-	knot = recipe{name: "Knot", signs: true, run: func(t *testing.T, h *house, dir string, _ []string) (*peer.Daemon, error) {
+	knot = serverKind{name: "Knot", signs: true, run: func(t *testing.T, h *testPrimary, dir string, _ []string) (*peer.Daemon, error) {
 		return peer.StartKnot(dir, page(t), h.server.Addr().Port(), secret)
 	}}
-	bind = recipe{name: "BIND", signs: true, run: func(t *testing.T, h *house, dir string, _ []string) (*peer.Daemon, error) {
+	bind = serverKind{name: "BIND", signs: true, run: func(t *testing.T, h *testPrimary, dir string, _ []string) (*peer.Daemon, error) {
 		return peer.StartBIND(dir, page(t), h.server.Addr().Port(), secret)
 	}}
 )
@@ -56,7 +55,7 @@ func page(t *testing.T) string {
 
 // start starts the server and waits until it answers. It skips the test when
 // the server is not installed.
-func (r recipe) start(t *testing.T, h *house, zones ...string) *secondary {
+func (r serverKind) start(t *testing.T, h *testPrimary, zones ...string) *secondary {
 	t.Helper()
 	d, err := r.run(t, h, t.TempDir(), zones)
 	if errors.Is(err, peer.ErrMissing) {
@@ -73,20 +72,20 @@ func (r recipe) start(t *testing.T, h *house, zones ...string) *secondary {
 			t.Logf("%s said:\n%s", r.name, d.Log())
 		}
 	})
-	return &secondary{recipe: r, addr: d.Addr.String()}
+	return &secondary{serverKind: r, addr: d.Addr.String()}
 }
 
-// await asks until it is done.
+// await polls until done returns true.
 func (s *secondary) await(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	if !until(t.Context(), done) {
-		t.Fatalf("%s: waited in vain for: %s", s.name, what)
+		t.Fatalf("%s: timed out waiting for %s", s.name, what)
 	}
 }
 
-// until asks again and again until it is done, and reports whether it is.
+// until polls until done returns true or ctx ends, and reports which.
 func until(ctx context.Context, done func() bool) bool {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, testTimeout)
 	defer cancel()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
@@ -100,29 +99,29 @@ func until(ctx context.Context, done func() bool) bool {
 	return true
 }
 
-// serves reports whether the server answers with the serial of z.
+// serves reports whether the server has the serial of z.
 func (s *secondary) serves(ctx context.Context, z dnssec.ServedZone) bool {
 	drift := &primary.Drift{Servers: []primary.Secondary{{Name: s.name, Addr: s.addr}}}
 	state := drift.Check(ctx, z.Origin, z.Serial)[0]
 	return state.Err == nil && state.Serial == z.Serial
 }
 
-// awaitSerial waits until the server answers with the serial of z.
+// awaitSerial waits until the server has the serial of z.
 func (s *secondary) awaitSerial(t *testing.T, z dnssec.ServedZone) {
 	t.Helper()
 	s.await(t, fmt.Sprintf("%s with the serial %d", z.Origin, z.Serial), func() bool { return s.serves(t.Context(), z) })
 }
 
-// awaitGone waits until the server does not serve the zone any more.
+// awaitGone waits until the server no longer serves the zone.
 func (s *secondary) awaitGone(t *testing.T, origin string) {
 	t.Helper()
-	s.await(t, "the end of "+origin, func() bool {
+	s.await(t, "the removal of "+origin, func() bool {
 		r, err := dns.Exchange(question(origin+".", dns.TypeSOA), s.addr)
 		return err == nil && r.Rcode == dns.RcodeRefused
 	})
 }
 
-// sameZone compares the zone there, record by record.
+// sameZone compares the server's copy of the zone, record by record.
 func (s *secondary) sameZone(t *testing.T, z dnssec.ServedZone) {
 	t.Helper()
 	m := question(z.Origin+".", dns.TypeAXFR)
@@ -133,7 +132,7 @@ func (s *secondary) sameZone(t *testing.T, z dnssec.ServedZone) {
 	sameRecords(t, s.name+" "+z.Origin, body(t, rrs), z.RRs)
 }
 
-// asSecondary returns the server as the notifier knows it.
+// asSecondary returns the server as a primary.Secondary.
 func (s *secondary) asSecondary(t *testing.T) primary.Secondary {
 	t.Helper()
 	to := primary.Secondary{Name: s.name, Addr: s.addr}

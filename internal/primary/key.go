@@ -15,18 +15,19 @@ import (
 )
 
 const (
-	minSecret = 16  // bytes of a key
-	fudge     = 300 // seconds by which clocks may differ (RFC 8945, 10)
+	minSecret = 16  // minimum length of a key in bytes
+	fudge     = 300 // allowed clock difference in seconds (RFC 8945, 10)
 )
 
 // A Key signs messages with hmac-sha256. The zero Key signs nothing.
 type Key struct {
-	name   string // canonical, with the last dot
+	name   string // canonical, with the trailing dot
 	secret deed.Secret
 }
 
-// ParseKey reads a key as name servers have it in their configuration: a domain
-// name, and a secret of 16 bytes or more in base64. It fails with CodeValidation.
+// ParseKey parses a key as it is written in the configuration of a name server: a
+// domain name, and a secret of at least 16 bytes in base64. It fails with
+// CodeValidation.
 func ParseKey(name, secret string) (Key, error) {
 	if _, ok := dns.IsDomainName(name); !ok || strings.Trim(name, ".") == "" {
 		return Key{}, deed.Invalid("key", "its name must be a domain name, such as \"fleet-2026\"")
@@ -43,15 +44,15 @@ func (k Key) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(k.name)) } // f
 
 func (k Key) zero() bool { return k.name == "" }
 
-// sign puts a signature on m that is filled in when m is written.
+// sign adds a TSIG record to m; the signature is computed when m is written.
 func (k Key) sign(m *dns.Msg, at time.Time) { m.SetTsig(k.name, dns.HmacSHA256, fudge, at.Unix()) }
 
-// A ring is keys by name. It implements dns.TsigProvider, and knows no weaker
-// algorithm than ours.
-type ring map[string]Key
+// A keyring is a set of keys by name. It implements dns.TsigProvider and supports
+// only hmac-sha256.
+type keyring map[string]Key
 
-func newRing(keys ...Key) ring {
-	r := ring{}
+func newKeyring(keys ...Key) keyring {
+	r := keyring{}
 	for _, k := range keys {
 		if !k.zero() {
 			r[k.name] = k
@@ -61,7 +62,7 @@ func newRing(keys ...Key) ring {
 }
 
 // Generate implements dns.TsigProvider.
-func (r ring) Generate(msg []byte, t *dns.TSIG) ([]byte, error) {
+func (r keyring) Generate(msg []byte, t *dns.TSIG) ([]byte, error) {
 	k, ok := r[dns.CanonicalName(t.Hdr.Name)]
 	if !ok {
 		return nil, dns.ErrSecret
@@ -75,7 +76,7 @@ func (r ring) Generate(msg []byte, t *dns.TSIG) ([]byte, error) {
 }
 
 // Verify implements dns.TsigProvider.
-func (r ring) Verify(msg []byte, t *dns.TSIG) error {
+func (r keyring) Verify(msg []byte, t *dns.TSIG) error {
 	want, err := r.Generate(msg, t)
 	if err != nil {
 		return err

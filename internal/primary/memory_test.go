@@ -18,24 +18,24 @@ import (
 	"deed.example/deed/internal/primary"
 )
 
-// memory is a Store that forgets nothing but what it is told to forget.
+// memory is a Store in memory. It keeps the whole history of each zone.
 type memory struct {
 	mu      sync.Mutex
-	broken  bool // every call fails; guarded by mu, as all below it
+	broken  bool // every call fails; mu guards this and the fields below
 	catalog uint32
 	zones   map[string]*history
 }
 
 type history struct {
-	label    string
-	editions []dnssec.ServedZone // oldest first
+	label     string
+	snapshots []dnssec.ServedZone // oldest first
 }
 
 func newMemory() *memory { return &memory{catalog: 1, zones: map[string]*history{}} }
 
 var _ primary.Store = (*memory)(nil)
 
-var errBroken = errors.New("the database is away")
+var errBroken = errors.New("the database is down")
 
 // zone returns the history of a zone. The caller holds mu.
 func (m *memory) zone(origin string) (*history, error) {
@@ -48,7 +48,7 @@ func (m *memory) zone(origin string) (*history, error) {
 	return nil, deed.Errorf(deed.CodeNotFound, "there is no zone %s", origin)
 }
 
-func (h *history) last() dnssec.ServedZone { return h.editions[len(h.editions)-1] }
+func (h *history) last() dnssec.ServedZone { return h.snapshots[len(h.snapshots)-1] }
 
 func (m *memory) CatalogSerial(context.Context) (uint32, error) {
 	m.mu.Lock()
@@ -89,14 +89,14 @@ func (m *memory) Zone(_ context.Context, origin string) (dnssec.ServedZone, erro
 	return h.last(), nil
 }
 
-func (m *memory) Changes(_ context.Context, origin string, from uint32) (gone, came []dnszone.RR, serial uint32, err error) {
+func (m *memory) Changes(_ context.Context, origin string, from uint32) (removed, added []dnszone.RR, serial uint32, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	h, err := m.zone(origin)
 	if err != nil {
 		return nil, nil, 0, err
 	}
-	for _, old := range h.editions {
+	for _, old := range h.snapshots {
 		if old.Serial == from {
 			now := h.last()
 			return minus(old.RRs, now.RRs), minus(now.RRs, old.RRs), now.Serial, nil
@@ -105,7 +105,7 @@ func (m *memory) Changes(_ context.Context, origin string, from uint32) (gone, c
 	return nil, nil, 0, deed.Errorf(deed.CodeNotFound, "%s never had the serial %d", origin, from)
 }
 
-// add makes a zone with these records besides its SOA and NS.
+// add creates a zone with these records in addition to its SOA and NS.
 func (m *memory) add(t *testing.T, origin, label string, records ...string) dnssec.ServedZone {
 	t.Helper()
 	rrs := []dnszone.RR{soaOf(origin, 100), rr(t, origin+". 300 IN NS ns1.example.net.")}
@@ -115,12 +115,12 @@ func (m *memory) add(t *testing.T, origin, label string, records ...string) dnss
 	z := dnssec.ServedZone{Origin: origin, Serial: 100, RRs: rrs}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.zones[origin] = &history{label: label, editions: []dnssec.ServedZone{z}}
+	m.zones[origin] = &history{label: label, snapshots: []dnssec.ServedZone{z}}
 	m.catalog++
 	return z
 }
 
-// edit makes the next edition of a zone.
+// edit creates the next version of a zone.
 func (m *memory) edit(origin string, edit func(others []dnszone.RR) []dnszone.RR) dnssec.ServedZone {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -129,11 +129,11 @@ func (m *memory) edit(origin string, edit func(others []dnszone.RR) []dnszone.RR
 	serial := old.Serial + 1
 	rrs := append([]dnszone.RR{soaOf(origin, serial)}, edit(slices.Clone(old.RRs[1:]))...)
 	z := dnssec.ServedZone{Origin: origin, Serial: serial, RRs: rrs}
-	h.editions = append(h.editions, z)
+	h.snapshots = append(h.snapshots, z)
 	return z
 }
 
-// remove takes a zone away.
+// remove removes a zone.
 func (m *memory) remove(origin string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -141,7 +141,7 @@ func (m *memory) remove(origin string) {
 	m.catalog++
 }
 
-// relabel gives a zone to somebody else.
+// relabel gives a zone a new label in the catalog, as a change of owner does.
 func (m *memory) relabel(origin, label string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -149,8 +149,8 @@ func (m *memory) relabel(origin, label string) {
 	m.catalog++
 }
 
-// breakDown makes every call fail from now on.
-func (m *memory) breakDown() {
+// failAll makes all following calls fail.
+func (m *memory) failAll() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.broken = true
@@ -160,7 +160,7 @@ func minus(a, b []dnszone.RR) []dnszone.RR {
 	return slices.DeleteFunc(slices.Clone(a), func(rr dnszone.RR) bool { return slices.Contains(b, rr) })
 }
 
-// soaOf returns the SOA that every zone of these tests has.
+// soaOf returns the SOA of a test zone.
 func soaOf(origin string, serial uint32) dnszone.RR {
 	data := []byte("\x03ns1\x07example\x03net\x00\x0ahostmaster\x07example\x03net\x00")
 	for _, n := range []uint32{serial, 1800, 300, 2419200, 300} {
@@ -169,7 +169,7 @@ func soaOf(origin string, serial uint32) dnszone.RR {
 	return dnszone.RR{Owner: origin, Type: dns.TypeSOA, TTL: 300, Data: string(data)}
 }
 
-// rr reads a record from text.
+// rr parses a record in zone file format.
 func rr(t *testing.T, text string) dnszone.RR {
 	t.Helper()
 	parsed, err := dns.NewRR(text)
@@ -179,7 +179,7 @@ func rr(t *testing.T, text string) dnszone.RR {
 	return fromWire(t, parsed)
 }
 
-// fromWire turns a record of the library into ours.
+// fromWire converts a record of the DNS library.
 func fromWire(t *testing.T, from dns.RR) dnszone.RR {
 	t.Helper()
 	var raw dns.RFC3597

@@ -13,51 +13,53 @@ import (
 )
 
 const (
-	// lookEvery is how often the catalog is looked at for zones that came or
-	// went on another node.
-	lookEvery = time.Second
+	// catalogPollInterval is how often the catalog is checked for zones that were
+	// added or removed by another node.
+	catalogPollInterval = time.Second
 
-	// drainEvery is how often Close looks whether all is confirmed.
-	drainEvery = 5 * time.Millisecond
+	// drainPollInterval is how often Close checks whether all notices are
+	// confirmed.
+	drainPollInterval = 5 * time.Millisecond
 )
 
-// A Notifier tells every secondary when a zone has a new serial, and when a zone
-// has come or gone. It implements dnssec.Publisher: it publishes by telling those
-// who will ask. Fill the exported fields, call Start, and Close at the end.
+// A Notifier sends NOTIFY to every secondary when a zone has a new serial, and when
+// a zone is added or removed. It implements dnssec.Publisher: secondaries fetch
+// what they were notified of. Set the exported fields, call Start, and Close at the
+// end.
 //
-// Nobody waits for it. A notice is sent at once, but for one zone not more often
-// than every 75 ms; until the secondary confirms it, it is sent again, ever more
-// rarely and for a few minutes. A newer serial takes its place.
+// Callers never block on it. A notice is sent at once, but for one zone at most
+// every 75 ms. Until the secondary confirms it, it is resent with a growing delay
+// for a few minutes. A newer serial replaces it.
 type Notifier struct {
 	Secondaries []Secondary
 	Catalog     *Catalog // nil when there is none
 	Now         func() time.Time
 	Log         *slog.Logger
 
-	lines []*line // one for each secondary; not changed after Start
-	stop  context.CancelFunc
-	wg    sync.WaitGroup
-	wake  chan struct{} // holds one when the catalog should be looked at
+	queues []*notifyQueue // one per secondary; immutable after Start
+	stop   context.CancelFunc
+	wg     sync.WaitGroup
+	wake   chan struct{} // holds a value when the catalog should be checked
 
-	looking sync.Mutex
-	told    dnszone.RR // the catalog's last SOA; guarded by looking, as blind
-	blind   bool       // the last look failed
+	catalogMu      sync.Mutex
+	lastCatalogSOA dnszone.RR // last announced; guarded by catalogMu
+	catalogFailed  bool       // the last check failed; guarded by catalogMu
 
 	mu      sync.Mutex
-	serials map[string]uint32 // last published, by origin; guarded by mu, nil when it is not running
+	serials map[string]uint32 // last published, by origin; guarded by mu, nil while not running
 }
 
 var _ dnssec.Publisher = (*Notifier)(nil)
 
-var errStopped = errors.New("the notifier does not run")
+var errStopped = errors.New("the notifier is not running")
 
-// Start makes the notifier ready.
+// Start starts the notifier.
 func (n *Notifier) Start() {
 	ctx, stop := context.WithCancel(context.Background())
 	n.stop = stop
 	n.wake = make(chan struct{}, 1)
 	for _, to := range n.Secondaries {
-		n.lines = append(n.lines, newLine(ctx, to, n.Now, n.Log))
+		n.queues = append(n.queues, newNotifyQueue(ctx, to, n.Now, n.Log))
 	}
 	n.mu.Lock()
 	n.serials = map[string]uint32{}
@@ -65,24 +67,24 @@ func (n *Notifier) Start() {
 	n.wg.Go(func() { n.watchCatalog(ctx) })
 }
 
-// Close takes no more zones. Notices under way may be confirmed before ctx is
-// done, then they are given up. It returns when nothing is under way.
+// Close stops accepting zones. It waits for the confirmation of pending notices
+// until ctx is done, then drops them. It returns when all goroutines have ended.
 func (n *Notifier) Close(ctx context.Context) {
 	n.mu.Lock()
 	n.serials = nil
 	n.mu.Unlock()
-	n.lookAtCatalog(ctx)
+	n.checkCatalog(ctx)
 	n.drain(ctx)
 	n.stop()
 	n.wg.Wait()
-	for _, l := range n.lines {
-		l.wg.Wait()
+	for _, q := range n.queues {
+		q.wg.Wait()
 	}
 }
 
 // drain waits until all notices are confirmed, or ctx is done.
 func (n *Notifier) drain(ctx context.Context) {
-	ticker := time.NewTicker(drainEvery)
+	ticker := time.NewTicker(drainPollInterval)
 	defer ticker.Stop()
 	for n.Waiting() > 0 {
 		select {
@@ -97,7 +99,7 @@ func (n *Notifier) drain(ctx context.Context) {
 func (n *Notifier) Publish(_ context.Context, z dnssec.ServedZone) error {
 	soa, _, err := takeSOA(z.RRs, z.Serial)
 	if err != nil {
-		return fmt.Errorf("tell the secondaries of %s: %w", z.Origin, err)
+		return fmt.Errorf("notify the secondaries of %s: %w", z.Origin, err)
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -109,9 +111,9 @@ func (n *Notifier) Publish(_ context.Context, z dnssec.ServedZone) error {
 		return nil
 	}
 	n.serials[z.Origin] = z.Serial
-	n.tell(soa)
+	n.notify(soa)
 	if !known {
-		n.look()
+		n.triggerCatalogCheck()
 	}
 	return nil
 }
@@ -124,44 +126,43 @@ func (n *Notifier) Withdraw(_ context.Context, origin string) error {
 		return errStopped
 	}
 	delete(n.serials, origin)
-	for _, l := range n.lines {
-		l.forget(origin)
+	for _, q := range n.queues {
+		q.cancel(origin)
 	}
-	n.look()
+	n.triggerCatalogCheck()
 	return nil
 }
 
-// Waiting returns how many notices are under way or wait for a confirmation, of
-// all secondaries together.
+// Waiting returns the number of unconfirmed notices, of all secondaries together.
 func (n *Notifier) Waiting() int {
 	sum := 0
-	for _, l := range n.lines {
-		sum += l.waiting()
+	for _, q := range n.queues {
+		sum += q.waiting()
 	}
 	return sum
 }
 
-// tell gives a zone's SOA to every line.
-func (n *Notifier) tell(soa dnszone.RR) {
-	for _, l := range n.lines {
-		l.tell(soa)
+// notify queues a zone's SOA for every secondary.
+func (n *Notifier) notify(soa dnszone.RR) {
+	for _, q := range n.queues {
+		q.add(soa)
 	}
 }
 
-// look has the catalog looked at soon.
-func (n *Notifier) look() {
+// triggerCatalogCheck requests a check of the catalog.
+func (n *Notifier) triggerCatalogCheck() {
 	select {
 	case n.wake <- struct{}{}:
-	default: // it will be looked at anyway
+	default: // a check is already requested
 	}
 }
 
-// watchCatalog looks at the catalog when it is told to, and every second.
+// watchCatalog checks the catalog on request, and every catalogPollInterval.
 func (n *Notifier) watchCatalog(ctx context.Context) {
-	ticker := time.NewTicker(lookEvery)
+	ticker := time.NewTicker(catalogPollInterval)
 	defer ticker.Stop()
 	for {
-		n.lookAtCatalog(ctx)
+		n.checkCatalog(ctx)
 		select {
 		case <-ctx.Done():
 			return
@@ -171,25 +172,25 @@ func (n *Notifier) watchCatalog(ctx context.Context) {
 	}
 }
 
-// lookAtCatalog tells of a new serial of the catalog, and of the first it sees:
-// a secondary may have missed some while we were away.
-func (n *Notifier) lookAtCatalog(ctx context.Context) {
+// checkCatalog announces a new serial of the catalog, and the first serial it sees:
+// a secondary may have missed notices while this process was not running.
+func (n *Notifier) checkCatalog(ctx context.Context) {
 	if n.Catalog == nil {
 		return
 	}
-	n.looking.Lock()
-	defer n.looking.Unlock()
+	n.catalogMu.Lock()
+	defer n.catalogMu.Unlock()
 	soa, err := n.Catalog.SOA(ctx, n.Catalog.Origin)
 	if err != nil {
-		if !n.blind && ctx.Err() == nil {
-			n.Log.Warn("the catalog could not be looked at", "err", err)
+		if !n.catalogFailed && ctx.Err() == nil {
+			n.Log.Warn("cannot read the catalog", "err", err)
 		}
-		n.blind = true
+		n.catalogFailed = true
 		return
 	}
-	n.blind = false
-	if soa != n.told {
-		n.tell(soa)
-		n.told = soa
+	n.catalogFailed = false
+	if soa != n.lastCatalogSOA {
+		n.notify(soa)
+		n.lastCatalogSOA = soa
 	}
 }

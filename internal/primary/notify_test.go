@@ -15,24 +15,24 @@ import (
 	"deed.example/deed/internal/primary"
 )
 
-// tellers starts a notifier without a catalog.
-func tellers(t *testing.T, to ...primary.Secondary) *primary.Notifier {
+// startNotifier starts a notifier without a catalog for these secondaries.
+func startNotifier(t *testing.T, to ...primary.Secondary) *primary.Notifier {
 	t.Helper()
 	n := &primary.Notifier{Secondaries: to, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
 	n.Start()
-	t.Cleanup(func() { giveUp(n) })
+	t.Cleanup(func() { closeNow(n) })
 	return n
 }
 
-// giveUp closes the notifier without waiting for confirmations.
-func giveUp(n *primary.Notifier) {
+// closeNow closes the notifier without waiting for confirmations.
+func closeNow(n *primary.Notifier) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	n.Close(ctx)
 }
 
-// quiet waits until all notices are confirmed or given up.
-func quiet(t *testing.T, n *primary.Notifier) {
+// waitConfirmed waits until no notice is pending.
+func waitConfirmed(t *testing.T, n *primary.Notifier) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -49,7 +49,7 @@ func zoneAt(origin string, serial uint32) dnssec.ServedZone {
 	return dnssec.ServedZone{Origin: origin, Serial: serial, RRs: []dnszone.RR{soaOf(origin, serial)}}
 }
 
-func tellOf(t *testing.T, n *primary.Notifier, origin string, serial uint32) {
+func publishSerial(t *testing.T, n *primary.Notifier, origin string, serial uint32) {
 	t.Helper()
 	if err := n.Publish(t.Context(), zoneAt(origin, serial)); err != nil {
 		t.Fatal(err)
@@ -58,13 +58,13 @@ func tellOf(t *testing.T, n *primary.Notifier, origin string, serial uint32) {
 
 func TestNotice(t *testing.T) {
 	withKey, without := listen(t, confirm, false), listen(t, confirm, false)
-	n := tellers(t, primary.Secondary{Name: "a", Addr: withKey.addr, Key: key(t)}, primary.Secondary{Name: "b", Addr: without.addr})
-	tellOf(t, n, "example.com", 7)
-	quiet(t, n)
-	if got, want := <-withKey.notices, (heard{"example.com.", 7, true}); got != want {
+	n := startNotifier(t, primary.Secondary{Name: "a", Addr: withKey.addr, Key: key(t)}, primary.Secondary{Name: "b", Addr: without.addr})
+	publishSerial(t, n, "example.com", 7)
+	waitConfirmed(t, n)
+	if got, want := <-withKey.notices, (receivedNotice{"example.com.", 7, true}); got != want {
 		t.Errorf("with a key: got %v, want %v", got, want)
 	}
-	if got, want := <-without.notices, (heard{"example.com.", 7, false}); got != want {
+	if got, want := <-without.notices, (receivedNotice{"example.com.", 7, false}); got != want {
 		t.Errorf("without: got %v, want %v", got, want)
 	}
 	if len(withKey.notices) > 0 || len(without.notices) > 0 {
@@ -72,51 +72,51 @@ func TestNotice(t *testing.T) {
 	}
 }
 
-// A notice is sent again while nobody confirms it, whatever is answered instead.
-func TestNoticeIsRepeated(t *testing.T) {
-	for name, answer := range map[string]func(heard) (int, bool){"refused": refuse, "lost": silent} {
+// A notice is resent until it is confirmed; no other response ends it.
+func TestNoticeIsResent(t *testing.T) {
+	for name, answer := range map[string]func(receivedNotice) (int, bool){"refused": refuse, "lost": silent} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := listen(t, answer, false)
-			n := tellers(t, primary.Secondary{Name: "a", Addr: e.addr, Key: key(t)})
-			tellOf(t, n, "example.com", 7)
+			n := startNotifier(t, primary.Secondary{Name: "a", Addr: e.addr, Key: key(t)})
+			publishSerial(t, n, "example.com", 7)
 			for range 3 {
 				if got := <-e.notices; got.serial != 7 {
 					t.Errorf("got %v", got)
 				}
 			}
 			e.from(confirm)
-			quiet(t, n)
+			waitConfirmed(t, n)
 		})
 	}
 }
 
-// Anybody can send an answer without a signature.
-func TestUnsignedConfirmationIsNone(t *testing.T) {
+// Anybody can forge an unsigned response.
+func TestUnsignedConfirmationIsIgnored(t *testing.T) {
 	e := listen(t, confirm, true)
-	n := tellers(t, primary.Secondary{Name: "a", Addr: e.addr, Key: key(t)})
-	tellOf(t, n, "example.com", 7)
+	n := startNotifier(t, primary.Secondary{Name: "a", Addr: e.addr, Key: key(t)})
+	publishSerial(t, n, "example.com", 7)
 	for range 3 {
 		if got := <-e.notices; got.serial != 7 || !got.signed {
 			t.Errorf("got %v", got)
 		}
 	}
 	if n.Waiting() != 1 {
-		t.Error("an unsigned confirmation was believed")
+		t.Error("an unsigned confirmation was accepted")
 	}
 }
 
-// A newer serial takes the place of one that nobody confirms, at once.
+// A newer serial immediately replaces an unconfirmed one.
 func TestNewerSerialReplaces(t *testing.T) {
 	e := listen(t, refuse, false)
-	n := tellers(t, primary.Secondary{Name: "a", Addr: e.addr, Key: key(t)})
-	tellOf(t, n, "example.com", 7)
+	n := startNotifier(t, primary.Secondary{Name: "a", Addr: e.addr, Key: key(t)})
+	publishSerial(t, n, "example.com", 7)
 	<-e.notices
-	tellOf(t, n, "example.com", 9)
-	tellOf(t, n, "example.com", 8) // too late
-	e.until(t, func(h heard) bool { return h.serial == 9 })
-	e.from(func(h heard) (int, bool) { return dns.RcodeSuccess, h.serial == 9 })
-	quiet(t, n)
+	publishSerial(t, n, "example.com", 9)
+	publishSerial(t, n, "example.com", 8) // too late
+	e.waitFor(t, func(h receivedNotice) bool { return h.serial == 9 })
+	e.from(func(h receivedNotice) (int, bool) { return dns.RcodeSuccess, h.serial == 9 })
+	waitConfirmed(t, n)
 	for len(e.notices) > 0 {
 		if h := <-e.notices; h.serial != 9 {
 			t.Errorf("after serial 9: got %v", h)
@@ -124,66 +124,67 @@ func TestNewerSerialReplaces(t *testing.T) {
 	}
 }
 
-// Many changes at once are few notices, and the last one is among them.
-func TestNoticesAreFew(t *testing.T) {
+// Many changes at once are coalesced into few notices; the last one is sent.
+func TestNoticesAreCoalesced(t *testing.T) {
 	e := listen(t, confirm, false)
-	n := tellers(t, primary.Secondary{Name: "a", Addr: e.addr, Key: key(t)})
+	n := startNotifier(t, primary.Secondary{Name: "a", Addr: e.addr, Key: key(t)})
 	for serial := range uint32(500) {
-		tellOf(t, n, "example.com", serial+1)
+		publishSerial(t, n, "example.com", serial+1)
 	}
-	all := e.until(t, func(h heard) bool { return h.serial == 500 })
+	all := e.waitFor(t, func(h receivedNotice) bool { return h.serial == 500 })
 	if len(all) > 100 {
-		t.Errorf("500 changes were told in %d notices", len(all))
+		t.Errorf("500 changes were sent in %d notices", len(all))
 	}
 }
 
-// After Withdraw nothing is told any more, and any serial is new.
+// After Withdraw no notices of the zone are sent, and any serial counts as new.
 func TestWithdraw(t *testing.T) {
 	e := listen(t, refuse, false)
-	n := tellers(t, primary.Secondary{Name: "a", Addr: e.addr, Key: key(t)})
-	tellOf(t, n, "example.com", 7)
+	n := startNotifier(t, primary.Secondary{Name: "a", Addr: e.addr, Key: key(t)})
+	publishSerial(t, n, "example.com", 7)
 	<-e.notices
 	for range 2 {
 		if err := n.Withdraw(t.Context(), "example.com"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	quiet(t, n)
+	waitConfirmed(t, n)
 	e.from(confirm)
-	tellOf(t, n, "example.com", 3)
-	e.until(t, func(h heard) bool { return h.serial == 3 })
+	publishSerial(t, n, "example.com", 3)
+	e.waitFor(t, func(h receivedNotice) bool { return h.serial == 3 })
 }
 
-// A dead secondary keeps nobody waiting, neither the publisher nor the others,
-// and what is remembered for it is bounded.
-func TestDeadSecondary(t *testing.T) {
+// An unreachable secondary blocks neither the publisher nor the other secondaries,
+// and its queue is bounded.
+func TestUnreachableSecondary(t *testing.T) {
 	dead, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer dead.Close()
 	e := listen(t, confirm, false)
-	n := tellers(t, primary.Secondary{Name: "dead", Addr: dead.LocalAddr().String(), Key: key(t)},
+	n := startNotifier(t, primary.Secondary{Name: "dead", Addr: dead.LocalAddr().String(), Key: key(t)},
 		primary.Secondary{Name: "nowhere", Addr: "no.such.host.invalid:53"}, primary.Secondary{Name: "a", Addr: e.addr, Key: key(t)})
 	for i := range 5000 {
-		tellOf(t, n, fmt.Sprintf("z%d.example", i), 1)
+		publishSerial(t, n, fmt.Sprintf("z%d.example", i), 1)
 	}
-	tellOf(t, n, "example.com", 7)
+	publishSerial(t, n, "example.com", 7)
 	if got := n.Waiting(); got > 3*4096 {
-		t.Errorf("%d notices are remembered", got)
+		t.Errorf("%d notices are queued", got)
 	}
-	e.until(t, func(h heard) bool { return h.serial == 1 })
-	giveUp(n)
+	e.waitFor(t, func(h receivedNotice) bool { return h.serial == 1 })
+	closeNow(n)
 	if err := n.Publish(t.Context(), zoneAt("example.com", 8)); err == nil {
-		t.Error("a closed notifier took a zone")
+		t.Error("a closed notifier accepted a zone")
 	}
 	if err := n.Withdraw(t.Context(), "example.com"); err == nil {
 		t.Error("a closed notifier withdrew a zone")
 	}
 }
 
-// What was published before Close is told, also when it had to wait for its turn.
-func TestCloseTellsTheRest(t *testing.T) {
+// Notices of zones that were published before Close are sent, even if they were
+// still delayed.
+func TestCloseSendsPendingNotices(t *testing.T) {
 	store := newMemory()
 	e := listen(t, confirm, false)
 	n := &primary.Notifier{
@@ -191,9 +192,9 @@ func TestCloseTellsTheRest(t *testing.T) {
 		Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	}
 	n.Start()
-	tellOf(t, n, "example.com", 7)
-	e.until(t, func(h heard) bool { return h.serial == 7 })
-	tellOf(t, n, "example.com", 8)
+	publishSerial(t, n, "example.com", 7)
+	e.waitFor(t, func(h receivedNotice) bool { return h.serial == 7 })
+	publishSerial(t, n, "example.com", 8)
 	store.add(t, "example.org", "b2")
 	n.Close(t.Context())
 	last := map[string]uint32{}
@@ -206,8 +207,8 @@ func TestCloseTellsTheRest(t *testing.T) {
 	}
 }
 
-func TestPublishWantsSOA(t *testing.T) {
-	n := tellers(t)
+func TestPublishRequiresSOA(t *testing.T) {
+	n := startNotifier(t)
 	for _, z := range []dnssec.ServedZone{
 		{Origin: "example.com", Serial: 7},
 		{Origin: "example.com", Serial: 8, RRs: []dnszone.RR{soaOf("example.com", 7)}},

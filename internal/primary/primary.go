@@ -1,19 +1,18 @@
-// Package primary is the hidden primary: it feeds our zones to a fleet of
-// secondaries, the name servers that the world asks. The world never asks it.
+// Package primary is the hidden primary: it transfers the hosted zones to a fleet
+// of secondaries, the name servers that resolvers query. Resolvers never query it.
 //
-// A change makes three steps. The Notifier tells every secondary that there is a
-// new serial (RFC 1996). The secondary asks the Server for what changed since
-// the serial it has (IXFR, RFC 1995), or for the whole zone (AXFR, RFC 5936).
-// Drift looks which serial each of them answers with. The Catalog lists all our
-// zones in a zone of its own (RFC 9432), so that a new name needs no work on any
-// secondary.
+// A change takes three steps. The Notifier announces the new serial to every
+// secondary (RFC 1996). The secondary requests the changes since its serial from
+// the Server (IXFR, RFC 1995), or the whole zone (AXFR, RFC 5936). Drift checks
+// which serial each of them serves. The Catalog lists all hosted zones in a zone of
+// its own (RFC 9432), so that a new name needs no configuration on any secondary.
 //
-// What must stay true: nobody reads a zone without a signature by one of our
-// keys (TSIG, RFC 8945) or from an address that is let in without; all records
-// of one transfer are of one serial; and telling a secondary never keeps a
-// caller waiting. The database is the one truth, every node may serve it, and
-// nothing here is lost with the process but notices, which are only a hurry: a
-// secondary that missed one asks by itself when its refresh time has come.
+// Invariants: nobody reads a zone without a signature by a configured key (TSIG,
+// RFC 8945) or from an allowed address; all records of one transfer belong to one
+// serial; and notifying a secondary never blocks a caller. The database is the
+// single source of truth, and every node may serve it. Only notices are lost with
+// the process, and they only save time: a secondary that missed one polls when its
+// refresh interval has passed.
 package primary
 
 import (
@@ -26,36 +25,36 @@ import (
 // A Member is a zone as the catalog lists it.
 type Member = dnssec.Member
 
-// A Store keeps the zones. Every method sees one moment of the database, the
-// latest that was committed before the call. A zone that is not served, or not
-// any more, is a CodeNotFound. Every other error may pass when tried again.
+// A Store reads the zones. Every method sees one snapshot of the database, the
+// latest that was committed before the call. A zone that is not served, or no
+// longer, is a CodeNotFound. Every other error is temporary.
 type Store interface {
-	// CatalogSerial returns the serial of the catalog. It grows (RFC 1982) with
-	// every zone that comes, goes or gets a new label, and is the same on all
-	// nodes. It is asked often and must be cheap.
+	// CatalogSerial returns the serial of the catalog. It increases (RFC 1982)
+	// whenever a zone is added, removed or gets a new label, and is the same on all
+	// nodes. It is called often and must be cheap.
 	CatalogSerial(ctx context.Context) (uint32, error)
 
-	// Members returns all zones that are served, in any order, and the serial
-	// of the catalog at that moment.
+	// Members returns all zones that are served, in any order, and the serial of
+	// the catalog in the same snapshot.
 	Members(ctx context.Context) ([]Member, uint32, error)
 
-	// SOA returns the SOA of the zone. It is asked often and must be cheap.
+	// SOA returns the SOA of the zone. It is called often and must be cheap.
 	SOA(ctx context.Context, origin string) (dnszone.RR, error)
 
 	// Zone returns the zone as it is served now.
 	Zone(ctx context.Context, origin string) (dnssec.ServedZone, error)
 
-	// Changes returns which records are gone and which came since the zone had
-	// the serial from, and the serial it has now. What came and went again in
-	// between is in neither. The SOA of from is among those gone, and the SOA of
-	// now among those that came. When from is a serial that the zone never had,
-	// or that nobody remembers, it fails with CodeNotFound.
-	Changes(ctx context.Context, origin string, from uint32) (gone, came []dnszone.RR, serial uint32, err error)
+	// Changes returns the records removed and added since the zone had the serial
+	// from, and its current serial. A record that was added and removed in between
+	// is in neither. The SOA of from is among the removed records, and the current
+	// SOA among the added ones. It fails with CodeNotFound when the zone never had
+	// the serial from, or when its history no longer reaches back to it.
+	Changes(ctx context.Context, origin string, from uint32) (removed, added []dnszone.RR, serial uint32, err error)
 }
 
-// A Secondary is a name server that is fed by us.
+// A Secondary is a name server that transfers zones from this primary.
 type Secondary struct {
-	Name string // for people: "ns1.example.net"
-	Addr string // host:port where it takes notices and questions
-	Key  Key    // signs the notices it gets; the zero Key when they are not signed
+	Name string // display name: "ns1.example.net"
+	Addr string // host:port of its DNS service
+	Key  Key    // signs its notices; the zero Key when they are not signed
 }

@@ -13,38 +13,38 @@ import (
 )
 
 const (
-	maxUDP      = 64 // questions over UDP under way at once; those too many are dropped
-	udpSize     = 4096
-	readTimeout = 5 * time.Second  // for the first question of a connection
-	idleTimeout = 30 * time.Second // between two questions
-	storeTime   = 10 * time.Second // for reading one zone
+	maxUDP       = 64 // concurrent queries over UDP; any above it are dropped
+	udpSize      = 4096
+	readTimeout  = 5 * time.Second  // for the first query of a connection
+	idleTimeout  = 30 * time.Second // between two queries
+	storeTimeout = 10 * time.Second // for reading one zone
 )
 
-// A Server answers the secondaries: SOA, AXFR and IXFR, and nothing else. Fill
-// the exported fields, then call Listen.
+// A Server answers SOA, AXFR and IXFR queries of the secondaries, and nothing else.
+// Set the exported fields, then call Listen.
 type Server struct {
 	Store   Store
 	Catalog *Catalog // nil when there is none
-	Keys    []Key    // who signs with one of them may read everything
+	Keys    []Key    // a peer that signs with one of them may read everything
 
-	// Allow are addresses that may read everything without a signature, for
-	// secondaries that cannot sign for the zones of a catalog (PowerDNS).
+	// Allow lists the addresses that may read everything without a signature, for
+	// secondaries that cannot sign queries for the zones of a catalog (PowerDNS).
 	Allow []netip.Prefix
 
 	Now func() time.Time
 	Log *slog.Logger
 
-	// Observe is told of every answer: "soa", "axfr", "ixfr" or "refused". It
-	// may be nil.
+	// Observe is called for every response with "soa", "axfr", "ixfr" or "refused".
+	// It may be nil.
 	Observe func(answer string)
 
 	udp, tcp *dns.Server
 	listener *listener
-	slots    chan struct{} // one for each question over UDP under way
+	slots    chan struct{} // one per concurrent query over UDP
 }
 
-// Listen takes the address, over TCP and UDP, and answers from then on. Port 0
-// takes a free one.
+// Listen binds the address, over TCP and UDP, and starts serving. Port 0 binds a
+// free port.
 func (s *Server) Listen(address string) error {
 	l, p, err := bind(address)
 	if err != nil {
@@ -64,12 +64,12 @@ func (s *Server) Listen(address string) error {
 	return nil
 }
 
-// bind takes one port for both. A free port for one need not be free for the
-// other, so it looks for a while.
+// bind binds one port for both. A port that is free for one need not be free for
+// the other, so it tries several times.
 func bind(address string) (net.Listener, net.PacketConn, error) {
-	const tries = 16
+	const attempts = 16
 	var err error
-	for range tries {
+	for range attempts {
 		l, failed := net.Listen("tcp", address)
 		if failed != nil {
 			return nil, nil, failed
@@ -88,12 +88,13 @@ func (s *Server) configure() *dns.Server {
 		UDPSize:       udpSize,
 		ReadTimeout:   readTimeout,
 		IdleTimeout:   func() time.Duration { return idleTimeout },
-		TsigProvider:  newRing(s.Keys...),
+		TsigProvider:  newKeyring(s.Keys...),
 		MsgAcceptFunc: accept,
 	}
 }
 
-// accept refuses, unread, all that is no question: updates, notices, answers.
+// accept rejects, unparsed, everything that is not a query: updates, notices,
+// responses.
 func accept(h dns.Header) dns.MsgAcceptAction {
 	action := dns.DefaultMsgAcceptFunc(h)
 	if opcode := int(h.Bits>>11) & 0xF; action == dns.MsgAccept && opcode != dns.OpcodeQuery {
@@ -104,27 +105,27 @@ func accept(h dns.Header) dns.MsgAcceptAction {
 
 func (s *Server) run(server *dns.Server) {
 	if err := server.ActivateAndServe(); err != nil {
-		s.Log.Error("the primary stopped answering", "err", err)
+		s.Log.Error("the primary stopped serving", "err", err)
 	}
 }
 
-// Addr returns where the server listens.
+// Addr returns the address the server listens on.
 func (s *Server) Addr() netip.AddrPort {
 	return s.listener.Addr().(*net.TCPAddr).AddrPort()
 }
 
-// Close stops the server, if it listens. Transfers under way may end before ctx
-// does, then they are cut.
+// Close stops the server if it listens. Transfers in progress may finish until ctx
+// is done, then their connections are closed.
 func (s *Server) Close(ctx context.Context) error {
 	if s.listener == nil {
 		return nil
 	}
 	udp, tcp := s.udp.ShutdownContext(ctx), s.tcp.ShutdownContext(ctx)
-	s.listener.cut()
+	s.listener.closeAll()
 	return errors.Join(udp, tcp)
 }
 
-// answerUDP answers, or drops the question when there are too many.
+// answerUDP answers the query, or drops it when there are too many.
 func (s *Server) answerUDP(w dns.ResponseWriter, r *dns.Msg) {
 	select {
 	case s.slots <- struct{}{}:

@@ -30,7 +30,7 @@ func TestParseKey(t *testing.T) {
 		}
 	}
 	if text := fmt.Sprintf("%v %+v %#v", key(t), key(t), key(t)); strings.Contains(text, "0123456789abcdef") {
-		t.Errorf("a key shows its secret: %s", text)
+		t.Errorf("a formatted key contains its secret: %s", text)
 	}
 }
 
@@ -56,7 +56,7 @@ func TestAXFR(t *testing.T) {
 	sameRecords(t, "AXFR", body(t, rrs), z.RRs)
 }
 
-// A large zone comes in parts, each of which fits into a message and is signed.
+// A large zone is split into several messages, each of which is signed.
 func TestAXFRInParts(t *testing.T) {
 	h := open(t)
 	h.add(t, "example.com", "a1")
@@ -65,7 +65,7 @@ func TestAXFRInParts(t *testing.T) {
 			text := string(rune('a'+i%26)) + strings.Repeat("x", i%250)
 			others = append(others, dnszone.RR{Owner: fmt.Sprintf("t%d.example.com", i), Type: dns.TypeTXT, TTL: 60, Data: string([]byte{byte(len(text))}) + text})
 		}
-		for i := range 12 { // a few that are larger than a part
+		for i := range 12 { // a few that are larger than a chunk
 			data := strings.Repeat("\xff"+strings.Repeat("y", 255), 80+i)
 			others = append(others, dnszone.RR{Owner: fmt.Sprintf("large%d.example.com", i), Type: dns.TypeTXT, TTL: 60, Data: data})
 		}
@@ -78,8 +78,8 @@ func TestAXFRInParts(t *testing.T) {
 	}
 }
 
-// A change while a transfer is under way does not get into it.
-func TestAXFRIsOfOneMoment(t *testing.T) {
+// A change during a transfer is not part of it.
+func TestAXFRIsConsistent(t *testing.T) {
 	h := open(t)
 	h.add(t, "example.com", "a1")
 	z := h.edit("example.com", func(others []dnszone.RR) []dnszone.RR {
@@ -106,7 +106,7 @@ func TestAXFRIsOfOneMoment(t *testing.T) {
 		}
 	}
 	if got = body(t, got); !slices.Equal(got, z.RRs) {
-		t.Errorf("got %d records of another moment, want %d", len(got), len(z.RRs))
+		t.Errorf("got %d records, want the %d of the time of the query", len(got), len(z.RRs))
 	}
 }
 
@@ -129,7 +129,7 @@ func TestIXFR(t *testing.T) {
 		t.Errorf("got %v, want 2 incremental transfers", h.answers)
 	}
 	rrs, _ := transfer(t, h.addr, signed(ixfr("example.com", 7)))
-	sameRecords(t, "IXFR from a serial that never was", body(t, rrs), third.RRs)
+	sameRecords(t, "IXFR from an unknown serial", body(t, rrs), third.RRs)
 	for _, c := range []struct {
 		network string
 		have    uint32
@@ -141,12 +141,12 @@ func TestIXFR(t *testing.T) {
 	}
 }
 
-// Serials go round: 4294967295 is followed by 0.
-func TestIXFRAcrossTheEndOfSerials(t *testing.T) {
+// Serials wrap around: 4294967295 is followed by 0.
+func TestIXFRSerialWraparound(t *testing.T) {
 	h := open(t)
 	h.add(t, "example.com", "a1")
 	last := dnssec.ServedZone{Origin: "example.com", Serial: 1<<32 - 1, RRs: []dnszone.RR{soaOf("example.com", 1<<32-1)}}
-	h.zones["example.com"].editions = []dnssec.ServedZone{last}
+	h.zones["example.com"].snapshots = []dnssec.ServedZone{last}
 	now := h.edit("example.com", func([]dnszone.RR) []dnszone.RR { return []dnszone.RR{rr(t, "example.com. 300 IN NS ns1.example.net.")} })
 	r := h.ask(t, "tcp", signed(ixfr("example.com", last.Serial)))
 	var rrs []dnszone.RR
@@ -161,14 +161,14 @@ func TestAllowedAddress(t *testing.T) {
 	z := h.add(t, "example.com", "a1")
 	rrs, _ := transfer(t, h.addr, question("example.com.", dns.TypeAXFR))
 	sameRecords(t, "AXFR without a signature", body(t, rrs), z.RRs)
-	r := h.send(t, "tcp", sign(t, question("example.com.", dns.TypeAXFR), "stranger.", secret))
+	r := h.send(t, "tcp", sign(t, question("example.com.", dns.TypeAXFR), "unknown.", secret))
 	if r.Rcode != dns.RcodeNotAuth || len(r.Answer) > 0 {
 		t.Errorf("a bad signature from an allowed address: got %v", r)
 	}
 }
 
-// One address cannot take all connections.
-func TestConnectionsAreBounded(t *testing.T) {
+// One address cannot use up all connections.
+func TestConnectionsAreLimited(t *testing.T) {
 	h := open(t)
 	h.add(t, "example.com", "a1")
 	var conns []net.Conn
@@ -185,12 +185,12 @@ func TestConnectionsAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := last.Read(make([]byte, 1)); err != io.EOF {
-		t.Errorf("the connection too many: got %v, want it closed", err)
+		t.Errorf("the connection above the limit: got %v, want it closed", err)
 	}
-	h.ask(t, "udp", signed(question("example.com.", dns.TypeSOA))) // another way in stays open
+	h.ask(t, "udp", signed(question("example.com.", dns.TypeSOA))) // UDP still works
 }
 
-// Close ends also when somebody holds a connection.
+// Close returns even if a peer keeps a connection open.
 func TestCloseWithOpenConnections(t *testing.T) {
 	h := open(t)
 	c, err := net.Dial("tcp", h.addr)
@@ -205,7 +205,7 @@ func TestCloseWithOpenConnections(t *testing.T) {
 }
 
 // Close does not wait for a secondary that has stopped reading.
-func TestCloseCutsTransfers(t *testing.T) {
+func TestCloseAbortsTransfers(t *testing.T) {
 	h := open(t)
 	h.add(t, "example.com", "a1")
 	h.edit("example.com", func(others []dnszone.RR) []dnszone.RR {
@@ -230,7 +230,7 @@ func TestCloseCutsTransfers(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if err := h.server.Close(ctx); !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v, want to be told that it was cut", err)
+			t.Errorf("got %v, want the aborted transfer reported", err)
 		}
 	})
 	if err := c.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
@@ -238,6 +238,6 @@ func TestCloseCutsTransfers(t *testing.T) {
 	}
 	rest, err := io.Copy(io.Discard, c.Conn)
 	if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() || rest >= 500*200*256 {
-		t.Errorf("the transfer went on: %d bytes more, %v", rest, err)
+		t.Errorf("the transfer continued: %d more bytes, %v", rest, err)
 	}
 }

@@ -17,8 +17,8 @@ func newBox(t *testing.T, secrets ...deed.Secret) *seal.Box {
 	return b
 }
 
-// What is sealed opens with any of the keys, about the same thing only, and shows
-// nothing of the text.
+// A sealed text can be opened with any of the keys and the same context only, and
+// does not reveal the text.
 func TestSealAndOpen(t *testing.T) {
 	old, now := newBox(t, "first secret"), newBox(t, "second secret", "first secret")
 	sealed, err := old.Seal("pay_1", "Secret-Code")
@@ -33,7 +33,7 @@ func TestSealAndOpen(t *testing.T) {
 		t.Errorf("got the same bytes twice, %v", err)
 	}
 	for name, open := range map[string]func() (string, error){
-		"about another":   func() (string, error) { return now.Open("pay_2", sealed) },
+		"another context": func() (string, error) { return now.Open("pay_2", sealed) },
 		"another key":     func() (string, error) { return newBox(t, "third secret").Open("pay_1", sealed) },
 		"changed":         func() (string, error) { return now.Open("pay_1", "A"+sealed[1:]+"A") },
 		"cut":             func() (string, error) { return now.Open("pay_1", sealed[:8]) },
@@ -46,11 +46,11 @@ func TestSealAndOpen(t *testing.T) {
 	}
 }
 
-func TestNothingToSealWith(t *testing.T) {
+func TestSealRefusesEmptyInput(t *testing.T) {
 	if _, err := seal.New(); err == nil {
-		t.Error("got a box without a key")
+		t.Error("created a box without a key")
 	}
 	if _, err := newBox(t, "secret").Seal("pay_1", ""); err == nil {
-		t.Error("sealed nothing")
+		t.Error("sealed an empty text")
 	}
 }

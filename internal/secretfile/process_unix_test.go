@@ -17,8 +17,8 @@ import (
 	"deed.example/deed/internal/secretfile"
 )
 
-// TestMain runs this program as a process that a test can kill, where it is told
-// to by its environment.
+// TestMain runs this program as a process that a test can kill, if its environment
+// says so.
 func TestMain(m *testing.M) {
 	path := os.Getenv("SECRETFILE_PATH")
 	switch os.Getenv("SECRETFILE_TEST") {
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// rewrite writes without end, and says so each time.
+// rewrite writes forever, and reports each write.
 func rewrite(path string) {
 	for i := 0; ; i++ {
 		if err := secretfile.Write(path, bytes.Repeat([]byte{byte('a' + i%26)}, 8192)); err != nil {
@@ -45,8 +45,8 @@ func rewrite(path string) {
 	}
 }
 
-// fill writes more than this process may write to any file: the disk is full in
-// the middle.
+// fill writes more than this process may write to any file, like a disk that
+// becomes full.
 func fill(path string) {
 	signal.Ignore(syscall.SIGXFSZ)
 	limit := syscall.Rlimit{Cur: 4096, Max: 4096}
@@ -57,7 +57,7 @@ func fill(path string) {
 	fmt.Println(secretfile.Write(path, bytes.Repeat([]byte("b"), 8192)))
 }
 
-// process is this program in another role.
+// process runs this program in another role.
 func process(t *testing.T, role, path string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
@@ -67,7 +67,7 @@ func process(t *testing.T, role, path string) *exec.Cmd {
 }
 
 // A process that is killed while it writes leaves the old file or the new one,
-// whole and private.
+// complete and private.
 func TestKilledWhileWriting(t *testing.T) {
 	path := write(t, strings.Repeat("a", 8192), 0o600)
 	for i := range 20 {
@@ -102,8 +102,8 @@ func TestKilledWhileWriting(t *testing.T) {
 	}
 }
 
-// A write that stops in the middle is not seen, and leaves nothing behind.
-func TestDiskIsFullInTheMiddle(t *testing.T) {
+// A write that fails midway is not visible, and leaves no files behind.
+func TestDiskFull(t *testing.T) {
 	path := write(t, "old", 0o600)
 	out, err := process(t, "fill", path).Output()
 	if err != nil || !strings.Contains(string(out), "file too large") {
@@ -112,8 +112,8 @@ func TestDiskIsFullInTheMiddle(t *testing.T) {
 	onlyFile(t, path, "old")
 }
 
-// Processes that create one file at once, as nodes on a shared folder do, have
-// one secret.
+// Processes that create one file concurrently, as nodes with a shared directory do,
+// get the same secret.
 func TestProcessesCreateOneFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.key")
 	nodes := make([]*exec.Cmd, 8)
@@ -145,8 +145,8 @@ func TestProcessesCreateOneFile(t *testing.T) {
 	onlyFile(t, path, winner)
 }
 
-// Opening a named pipe would wait for who writes to it.
-func TestReadRefusesAPipe(t *testing.T) {
+// Opening a named pipe would block until there is a writer.
+func TestReadRefusesPipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
@@ -156,8 +156,8 @@ func TestReadRefusesAPipe(t *testing.T) {
 	}
 }
 
-// The owner of a file knows what is in it, whatever its mode.
-func TestReadRefusesTheFileOfAnother(t *testing.T) {
+// The owner of a file knows its content, whatever its mode.
+func TestReadRefusesFileOfAnotherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give a file to another user, and read it then")
 	}

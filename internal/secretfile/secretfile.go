@@ -1,13 +1,13 @@
-// Package secretfile reads and writes the files that hold secrets: keys, and
-// addresses with passwords in them. The service reads and writes none otherwise,
-// and the client commands write theirs with it.
+// Package secretfile reads and writes files with secrets: keys, and URLs with
+// passwords. The service reads and writes all its secret files with it, and the
+// client commands write theirs with it.
 //
-// Read refuses a file that somebody else can read or has written, one that is
-// no regular file, and one that is too large to be a secret. Write replaces a
-// file in one step: after a crash there is the old file or the new one, whole.
-// ReadOrCreate makes a file that is missing, and of several processes that do so
-// at once one wins and all read its secret. What must stay true: no error says
-// anything of what a file holds.
+// Read refuses a file that another user can read or write, one that is not a
+// regular file, and one that is too large to be a secret. Write replaces a file
+// atomically: after a crash there is the complete old file or the complete new one.
+// ReadOrCreate creates a missing file; of several processes that do so concurrently
+// one wins and all read its secret. Invariant: no error reveals the content of a
+// file.
 package secretfile
 
 import (
@@ -20,17 +20,17 @@ import (
 	"path/filepath"
 )
 
-// MaxSize is the largest file that is read or written, in bytes.
+// MaxSize is the maximum size of a file, in bytes.
 const MaxSize = 64 << 10
 
-// Read returns what the file at path holds. What it checks is the file that it
-// has opened, so nobody can put another one in its place in between.
+// Read returns the content of the file at path. The checks apply to the opened
+// file, so it cannot be replaced in between.
 func Read(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() // it was only read
+	defer f.Close() // opened for reading only
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
@@ -55,9 +55,9 @@ func tooLarge(path string) error {
 	return fmt.Errorf("%s is larger than %d bytes: this is not a file with a secret", path, MaxSize)
 }
 
-// ReadOrCreate returns what the file at path holds. When there is none it writes
-// what generate returns, and reports that it did. When several processes create
-// the file at once, all return the content of the one that won.
+// ReadOrCreate returns the content of the file at path. If there is none it writes
+// the result of generate, and reports that it did. When several processes create
+// the file concurrently, all return the content of the one that won.
 func ReadOrCreate(path string, generate func() ([]byte, error)) (content []byte, created bool, err error) {
 	content, err = Read(path)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -76,16 +76,16 @@ func ReadOrCreate(path string, generate func() ([]byte, error)) (content []byte,
 	return content, err == nil, err
 }
 
-// Write puts content in the place of the file at path, or makes it. Only its
-// owner can read it. Once it has returned, the content outlives a crash.
+// Write replaces or creates the file at path. Only its owner can read it. Once
+// Write has returned, the content survives a crash.
 func Write(path string, content []byte) error {
 	return put(path, content, func(temporary string) error { return os.Rename(temporary, path) })
 }
 
-// put writes a temporary file beside path, has it put in its place, and waits
-// for the disk. The folder is the same, so that it is the same file system. A
-// process that is killed leaves the temporary file behind, as private as the
-// secret itself.
+// put writes a temporary file in the same directory, and so on the same file
+// system, moves it to its place with place, and syncs the directory. A process that
+// is killed leaves the temporary file behind, which is as private as the secret
+// itself.
 func put(path string, content []byte, place func(temporary string) error) error {
 	if len(content) > MaxSize {
 		return tooLarge(path)
@@ -94,7 +94,7 @@ func put(path string, content []byte, place func(temporary string) error) error 
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	defer os.Remove(f.Name()) // after a rename it is gone already
+	defer os.Remove(f.Name()) // fails after a rename, which is fine
 	_, err = io.Copy(f, bytes.NewReader(content))
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
@@ -102,7 +102,7 @@ func put(path string, content []byte, place func(temporary string) error) error 
 	if err := place(f.Name()); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	if err := syncFolder(filepath.Dir(path)); err != nil {
+	if err := syncDir(filepath.Dir(path)); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil

@@ -6,10 +6,10 @@ import "io/fs"
 
 const nonblock = 0
 
-// private lets every file pass. Windows says who may read a file in an access
-// control list, and the mode that Go shows is made up: it has the bits of group
-// and others always, so checking it would refuse every file.
+// private accepts every file. Windows has access control lists, and the mode that
+// Go reports is synthetic: it always has the bits of group and others, so checking
+// it would refuse every file.
 func private(string, fs.FileInfo) error { return nil }
 
-// syncFolder does nothing: a folder cannot be opened for that.
-func syncFolder(string) error { return nil }
+// syncDir does nothing: a directory cannot be opened for that.
+func syncDir(string) error { return nil }

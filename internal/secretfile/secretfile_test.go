@@ -15,20 +15,21 @@ import (
 
 const secret = "hunter2"
 
-// write makes a file with a secret and returns its path.
+// write creates a file with a secret and returns its path.
 func write(t *testing.T, content string, mode fs.FileMode) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a.key")
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(path, mode); err != nil { // the umask has no say
+	if err := os.Chmod(path, mode); err != nil { // regardless of the umask
 		t.Fatal(err)
 	}
 	return path
 }
 
-// onlyFile wants path to be all that its folder holds, private and with content.
+// onlyFile checks that path is the only file in its directory, private and with the
+// content.
 func onlyFile(t *testing.T, path, content string) {
 	t.Helper()
 	files, err := os.ReadDir(filepath.Dir(path))
@@ -59,9 +60,9 @@ func TestRead(t *testing.T) {
 	}
 }
 
-func TestReadRefusesWhatOthersCanReadOrWhatIsNoSecret(t *testing.T) {
-	folder := t.TempDir()
-	broad := filepath.Join(folder, "link")
+func TestReadRefuses(t *testing.T) {
+	dir := t.TempDir()
+	broad := filepath.Join(dir, "link")
 	if err := os.Symlink(write(t, secret, 0o644), broad); err != nil {
 		t.Fatal(err)
 	}
@@ -71,11 +72,11 @@ func TestReadRefusesWhatOthersCanReadOrWhatIsNoSecret(t *testing.T) {
 		"group writes":         {write(t, secret, 0o620), "chmod 600"},
 		"all may run":          {write(t, secret, 0o601), "chmod 600"},
 		"a link to such":       {broad, "chmod 600"},
-		"a folder":             {folder, "not a regular file"},
+		"a directory":          {dir, "not a regular file"},
 		"a device":             {os.DevNull, "not a regular file"},
 		"a device without end": {"/dev/zero", "not a regular file"},
 		"large":                {write(t, secret+strings.Repeat(" ", secretfile.MaxSize), 0o600), "larger than"},
-		"missing":              {filepath.Join(folder, "nowhere"), "no such file"},
+		"missing":              {filepath.Join(dir, "nowhere"), "no such file"},
 	} {
 		got, err := secretfile.Read(c.path)
 		if err == nil || got != nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), secret) {
@@ -97,8 +98,8 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// A file that others could read is private once it was written again.
-func TestWriteMakesAFilePrivate(t *testing.T) {
+// A file that others could read is private after it was written again.
+func TestWriteMakesFilePrivate(t *testing.T) {
 	path := write(t, "old", 0o644)
 	if err := secretfile.Write(path, []byte("new")); err != nil {
 		t.Fatal(err)
@@ -106,23 +107,23 @@ func TestWriteMakesAFilePrivate(t *testing.T) {
 	onlyFile(t, path, "new")
 }
 
-func TestWriteThatFailsLeavesTheOldFile(t *testing.T) {
+func TestFailedWriteKeepsOldFile(t *testing.T) {
 	path := write(t, "old", 0o600)
 	if err := secretfile.Write(path, make([]byte, secretfile.MaxSize+1)); err == nil {
-		t.Error("it wrote what cannot be read again")
+		t.Error("it wrote a file that Read refuses")
 	}
 	onlyFile(t, path, "old")
 	if err := secretfile.Write(filepath.Join(path, "below"), []byte("new")); err == nil {
 		t.Error("it wrote below a file")
 	}
-	folder := filepath.Join(t.TempDir(), "folder")
-	if err := os.MkdirAll(filepath.Join(folder, "full"), 0o700); err != nil {
+	dir := filepath.Join(t.TempDir(), "dir")
+	if err := os.MkdirAll(filepath.Join(dir, "full"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := secretfile.Write(folder, []byte("new")); err == nil {
-		t.Error("it replaced a folder")
+	if err := secretfile.Write(dir, []byte("new")); err == nil {
+		t.Error("it replaced a directory")
 	}
-	if left, err := os.ReadDir(filepath.Dir(folder)); err != nil || len(left) != 1 {
+	if left, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(left) != 1 {
 		t.Errorf("it left %v behind, %v", left, err)
 	}
 }
@@ -154,8 +155,8 @@ func TestReadOrCreate(t *testing.T) {
 	}
 }
 
-// Of many who create a file at once, one wins, and all have its secret.
-func TestCreationRaced(t *testing.T) {
+// Of many concurrent creators of a file, one wins, and all get its secret.
+func TestConcurrentCreation(t *testing.T) {
 	for range 50 {
 		path := filepath.Join(t.TempDir(), "a.key")
 		got := make([][]byte, 16)
@@ -193,8 +194,8 @@ func TestCreationRaced(t *testing.T) {
 	}
 }
 
-// Readers see one whole content or another while writers replace it.
-func TestReadersSeeWholeFiles(t *testing.T) {
+// Readers see one complete content or another while writers replace it.
+func TestReadersSeeCompleteFiles(t *testing.T) {
 	path := write(t, strings.Repeat("a", 8192), 0o600)
 	var writers, readers sync.WaitGroup
 	stop := make(chan struct{})
@@ -226,7 +227,7 @@ func TestReadersSeeWholeFiles(t *testing.T) {
 	readers.Wait()
 }
 
-// whole wants 8192 times one letter.
+// whole checks for 8192 times one letter.
 func whole(t *testing.T, path string) {
 	t.Helper()
 	got, err := secretfile.Read(path)

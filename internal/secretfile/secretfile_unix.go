@@ -9,13 +9,14 @@ import (
 	"syscall"
 )
 
-// nonblock keeps the opening of a named pipe from waiting for who writes to it.
-// It makes no difference to a regular file.
+// nonblock keeps the opening of a named pipe from blocking until there is a writer.
+// It has no effect on regular files.
 const nonblock = syscall.O_NONBLOCK
 
 // private refuses a file that others can read or change: by its mode, or because
-// it is theirs. Root is refused the files of others, too, since they know what is
-// in them; the files of root are taken, since root can read all others anyway.
+// another user owns it. Root is refused the files of other users, too, since those
+// users know the content; files of root are accepted, since root can read
+// everything anyway.
 func private(path string, info fs.FileInfo) error {
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
 		return fmt.Errorf("%s can be read by others (mode %04o): chmod 600 it", path, mode)
@@ -27,12 +28,12 @@ func private(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// syncFolder puts the names in a folder on the disk.
-func syncFolder(path string) error {
-	folder, err := os.Open(path)
+// syncDir syncs the entries of a directory to disk.
+func syncDir(path string) error {
+	dir, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	defer folder.Close() // opened for reading only
-	return folder.Sync()
+	defer dir.Close() // opened for reading only
+	return dir.Sync()
 }

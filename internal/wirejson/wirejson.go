@@ -1,10 +1,10 @@
-// Package wirejson encodes what we answer as JSON.
+// Package wirejson encodes responses as JSON.
 //
-// Text from outside (paths, headers, replies of registries) may be any bytes,
-// and JSON is UTF-8. Marshal never fails because of text: a byte that is not
-// part of UTF-8 is written as \x and two hexadecimal digits, so that the reader
-// sees what was there. Whoever writes an answer uses it, errors first of all: an
-// error that cannot be written would hide what went wrong.
+// Text from outside (paths, headers, replies of registries) may contain any bytes,
+// and JSON is UTF-8. Marshal never fails because of text: an invalid byte is
+// written as \x and two hexadecimal digits, so that the reader sees the original.
+// All responses are encoded with it, above all errors: an error that cannot be
+// encoded would hide the cause.
 package wirejson
 
 import (
@@ -17,20 +17,20 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Marshal returns v as JSON, the same bytes for the same value. It fails only
-// when v holds what JSON has no form for, such as a channel.
+// Marshal returns v as JSON, the same bytes for the same value. It fails only when
+// v has a type without a JSON encoding, such as a channel.
 func Marshal(v any) ([]byte, error) {
 	raw, err := json.Marshal(v, json.Deterministic(true))
 	if err == nil {
 		return raw, nil
 	}
-	// Rare, and slower. What escapeText does not see, such as text inside of raw
-	// JSON, gets U+FFFD for its bad bytes; two names may then be the same.
+	// Rare, and slower. In text that escapeText does not see, such as that in raw
+	// JSON, invalid bytes become U+FFFD; two names may then be equal.
 	return json.Marshal(v, json.Deterministic(true), json.WithMarshalers(escapeText),
 		jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 }
 
-// escapeText writes strings that are not UTF-8 and leaves all others to the
+// escapeText encodes strings that are not UTF-8 and leaves all others to the
 // library.
 var escapeText = json.MarshalToFunc(func(enc *jsontext.Encoder, s string) error {
 	if utf8.ValidString(s) {
@@ -39,7 +39,7 @@ var escapeText = json.MarshalToFunc(func(enc *jsontext.Encoder, s string) error 
 	return enc.WriteToken(jsontext.String(escape(s)))
 })
 
-// escape returns s with every byte that is not part of UTF-8 as \xNN.
+// escape returns s with every invalid byte as \xNN.
 func escape(s string) string {
 	var b strings.Builder
 	for len(s) > 0 {

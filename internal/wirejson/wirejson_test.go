@@ -12,7 +12,7 @@ import (
 	"deed.example/deed/internal/wirejson"
 )
 
-func TestTextThatIsNotUTF8IsShownEscaped(t *testing.T) {
+func TestInvalidUTF8IsEscaped(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain":                "plain",
 		"\xff":                 `\xff`,
@@ -20,7 +20,7 @@ func TestTextThatIsNotUTF8IsShownEscaped(t *testing.T) {
 		"b\u00fccher\xfc.com":  "b\u00fccher" + `\xfc.com`,
 		"\xed\xa0\x80":         `\xed\xa0\x80`, // half a surrogate
 		"\xc0\xaf":             `\xc0\xaf`,     // an overlong slash
-		"\ufffd":               "\ufffd",       // is text
+		"\ufffd":               "\ufffd",       // a valid character
 		"\x00\x1f\u2028\u202e": "\x00\x1f\u2028\u202e",
 		"cut \xe2\x82":         `cut \xe2\x82`,
 	} {
@@ -36,7 +36,7 @@ func TestTextThatIsNotUTF8IsShownEscaped(t *testing.T) {
 	}
 }
 
-// everywhere has text in every place that an answer of ours can have it.
+// everywhere has text in every position that a response can have it.
 type everywhere struct {
 	api.Error
 	List  []string
@@ -49,7 +49,7 @@ type everywhere struct {
 
 type named string
 
-func FuzzTextNeverMakesMarshalFail(f *testing.F) {
+func FuzzMarshalText(f *testing.F) {
 	for _, seed := range []string{"", "plain", "\xff", "a\xc3", "\xed\xa0\x80", "\u202e\x00\"\\", strings.Repeat("\xf0\x9f", 100)} {
 		f.Add(seed, "other")
 	}
@@ -77,8 +77,8 @@ func FuzzTextNeverMakesMarshalFail(f *testing.F) {
 	})
 }
 
-// printable returns s without control characters, which cannot stand in JSON as
-// they are. Bytes that are not UTF-8 stay.
+// printable returns s without control characters, which are invalid in JSON text.
+// Bytes that are not UTF-8 stay.
 func printable(s string) string {
 	var out []byte
 	for _, c := range []byte(s) {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// A recipe says how to start a server. What its configuration turns off would
-// make the servers differ in more than how they answer: rate limits, bounds on
-// datagrams, journals and control sockets.
+// A recipe says how to start a server. Its configuration turns off everything that
+// would make the servers differ in more than their responses: rate limits, size
+// limits of datagrams, journals and control sockets.
 type recipe struct {
 	program string
 	args    func(dir string) []string

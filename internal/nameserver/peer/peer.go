@@ -1,8 +1,8 @@
-// Package peer starts the name servers of others, to compare ours with them:
-// Knot, NSD, BIND and PowerDNS, as Debian packages them. Each runs as a plain
-// process on a free loopback port, with one thread for queries and all its
-// files in one folder, and ends when it is stopped. It also starts Knot and BIND
-// as secondaries of ours, configured as our own paper says.
+// Package peer starts third-party name servers, to compare package nameserver with
+// them: Knot, NSD, BIND and PowerDNS, as Debian packages them. Each runs as a plain
+// process on a free loopback port, with one thread for queries and all its files in
+// one directory, until it is stopped. It also starts Knot and BIND as secondaries,
+// configured as in docs/secondaries.md.
 package peer
 
 import (
@@ -15,9 +15,9 @@ import (
 	"github.com/miekg/dns"
 )
 
-// A Zone is a zone as a master file.
+// A Zone is a zone in zone file format.
 type Zone struct {
-	Origin string // without the last dot
+	Origin string // without the trailing dot
 	File   string
 }
 
@@ -27,10 +27,10 @@ type Peer struct {
 	*Daemon
 }
 
-// Names are the servers that Start knows.
+// Names are the servers that Start supports.
 var Names = []string{"knot", "nsd", "bind", "powerdns"}
 
-// Package returns the Debian package that a server is in.
+// Package returns the Debian package of a server.
 func Package(name string) string {
 	switch name {
 	case "bind":
@@ -41,8 +41,8 @@ func Package(name string) string {
 	return name
 }
 
-// Start starts the server with these zones, and returns when it answers for
-// all of them. The folder must be empty and stay until Stop.
+// Start starts the server with these zones, and returns when it serves all of them.
+// The directory must be empty and stay until Stop.
 func Start(name, dir string, zones []Zone) (*Peer, error) {
 	r := recipes[name]
 	d, err := NewDaemon(r.program, Package(name), dir)
@@ -68,9 +68,9 @@ func Start(name, dir string, zones []Zone) (*Peer, error) {
 	return p, nil
 }
 
-// await returns when the server answers for all zones.
+// await returns when the server serves all zones.
 func (p *Peer) await(zones []Zone) error {
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(timeout)
 	client := dns.Client{Timeout: time.Second}
 	for i := 0; i < len(zones); {
 		m, _, err := client.Exchange(new(dns.Msg).SetQuestion(dns.Fqdn(zones[i].Origin), dns.TypeSOA), p.Addr.String())
@@ -78,7 +78,7 @@ func (p *Peer) await(zones []Zone) error {
 			i++
 			continue
 		}
-		if err := p.rest(deadline); err != nil {
+		if err := p.wait(deadline); err != nil {
 			return fmt.Errorf("for %s: %w", zones[i].Origin, err)
 		}
 	}

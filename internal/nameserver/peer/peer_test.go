@@ -9,7 +9,7 @@ import (
 	"deed.example/deed/internal/nameserver/peer"
 )
 
-// Every server we compare with answers for the zone it was given.
+// Every supported server serves the zone it was given.
 func TestPeersAnswer(t *testing.T) {
 	zone := peer.Zone{Origin: "example.com", File: `$ORIGIN example.com.
 @ 300 IN SOA ns1.example.net. hostmaster.example.net. 1 3600 600 1209600 300

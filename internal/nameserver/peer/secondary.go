@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Paper returns the configuration that stands under a heading of
-// docs/secondaries.md, which is page, for a primary at this port of the loopback
-// address and this secret.
-func Paper(page, heading string, primary uint16, secret string) (string, error) {
+// ConfigFromDocs returns the configuration under a heading of docs/secondaries.md,
+// which is page, for a primary at this port of the loopback address and this
+// secret.
+func ConfigFromDocs(page, heading string, primary uint16, secret string) (string, error) {
 	_, section, _ := strings.Cut(page, "\n## "+heading+"\n")
 	_, block, _ := strings.Cut(section, "\n```")
 	_, block, _ = strings.Cut(block, "\n") // the language
@@ -19,9 +19,10 @@ func Paper(page, heading string, primary uint16, secret string) (string, error) 
 	return strings.NewReplacer("192.0.2.53", "127.0.0.1", "5354", fmt.Sprint(primary), "SECRET", secret).Replace(block) + "\n", nil
 }
 
-// knotHere and bindHere are what a secondary needs besides, to run in a folder.
+// knotLocal and bindLocal are the additional settings for a secondary that runs in
+// a directory.
 const (
-	knotHere = `
+	knotLocal = `
 server:
     listen: 127.0.0.1@{port}
     rundir: {dir}
@@ -35,7 +36,7 @@ database:
     storage: {dir}
     journal-db-max-size: 64M
 `
-	bindHere = `options {
+	bindLocal = `options {
 	directory "{dir}";
 	pid-file "{dir}/named.pid";
 	session-keyfile "{dir}/session.key";
@@ -46,15 +47,16 @@ database:
 `
 )
 
-// StartKnot and StartBIND start a secondary that is configured as the page says.
+// StartKnot starts Knot as a secondary that is configured as in
+// docs/secondaries.md.
 func StartKnot(dir, page string, primary uint16, secret string) (*Daemon, error) {
 	d, err := NewDaemon("knotd", "knot", dir)
 	if err != nil {
 		return nil, err
 	}
-	text, err := Paper(page, "Knot", primary, secret)
+	text, err := ConfigFromDocs(page, "Knot", primary, secret)
 	if err == nil {
-		err = d.Write("knot.conf", knotHere+text)
+		err = d.Write("knot.conf", knotLocal+text)
 	}
 	if err != nil {
 		return nil, err
@@ -62,14 +64,15 @@ func StartKnot(dir, page string, primary uint16, secret string) (*Daemon, error)
 	return d, d.Start("-c", "{dir}/knot.conf")
 }
 
+// StartBIND starts BIND as a secondary that is configured as in docs/secondaries.md.
 func StartBIND(dir, page string, primary uint16, secret string) (*Daemon, error) {
 	d, err := NewDaemon("named", "bind9", dir)
 	if err != nil {
 		return nil, err
 	}
-	text, err := Paper(page, "BIND", primary, secret)
+	text, err := ConfigFromDocs(page, "BIND", primary, secret)
 	if err == nil {
-		err = d.Write("named.conf", "controls { };\n"+strings.Replace(text, "options {\n", bindHere, 1))
+		err = d.Write("named.conf", "controls { };\n"+strings.Replace(text, "options {\n", bindLocal, 1))
 	}
 	if err != nil {
 		return nil, err

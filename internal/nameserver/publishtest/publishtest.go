@@ -1,5 +1,6 @@
-// Package publishtest is the suite that every dnssec.Publisher passes: the server
-// in the process, and whatever brings zones to servers elsewhere.
+// Package publishtest is the conformance suite of dnssec.Publisher, for the
+// embedded name server and for any backend that publishes zones to external
+// servers.
 package publishtest
 
 import (
@@ -17,23 +18,24 @@ import (
 	"deed.example/deed/internal/dnszone"
 )
 
-// A Bench is a fresh publisher and a server that answers with what it was given.
-type Bench struct {
+// An Env is a fresh publisher and a server that serves what is published.
+type Env struct {
 	Publisher dnssec.Publisher
 	Server    netip.AddrPort // over UDP and TCP
 }
 
-// Run runs the suite. open returns a fresh bench for each case.
-func Run(t *testing.T, open func(t *testing.T) Bench) {
-	for name, f := range map[string]func(*testing.T, Bench){
-		"answers with all that was published":  all,
-		"a new zone takes the old one's place": replaces,
-		"a serial that is not newer is old":    ignoresOld,
-		"serials go round":                     goesRound,
-		"any serial is new after withdrawal":   withdraws,
-		"withdrawing nothing is no error":      withdrawsNothing,
-		"what is handed in stays as it is":     leavesInput,
-		"the newest wins when raced":           raced,
+// Run runs the suite. open returns a fresh environment for each case.
+func Run(t *testing.T, open func(t *testing.T) Env) {
+	for name, f := range map[string]func(*testing.T, Env){
+
+		"serves all published records":            all,
+		"a new zone replaces the old one":         replaces,
+		"a serial that is not newer is ignored":   ignoresOld,
+		"serials wrap around":                     wrapsAround,
+		"any serial is new after withdrawal":      withdraws,
+		"withdrawing an unknown zone is no error": withdrawsUnknown,
+		"the input is not modified":               leavesInput,
+		"concurrent publishing keeps the newest":  raced,
 	} {
 		t.Run(name, func(t *testing.T) { f(t, open(t)) })
 	}
@@ -41,7 +43,7 @@ func Run(t *testing.T, open func(t *testing.T) Bench) {
 
 const origin = "example.com"
 
-func all(t *testing.T, b Bench) {
+func all(t *testing.T, b Env) {
 	z := Zone(t, origin, 1,
 		"@ 300 NS ns1.example.net.",
 		"www 300 A 192.0.2.1",
@@ -68,7 +70,7 @@ func all(t *testing.T, b Bench) {
 	}
 }
 
-func replaces(t *testing.T, b Bench) {
+func replaces(t *testing.T, b Env) {
 	b.publish(t, numbered(t, 1))
 	b.publish(t, Zone(t, origin, 2, "@ 300 NS ns1.example.net.", "other 300 A 192.0.2.9"))
 	b.wantNumber(t, 0)
@@ -77,7 +79,7 @@ func replaces(t *testing.T, b Bench) {
 	}
 }
 
-func ignoresOld(t *testing.T, b Bench) {
+func ignoresOld(t *testing.T, b Env) {
 	b.publish(t, numbered(t, 7))
 	for _, old := range []uint32{7, 6, 1} {
 		z := numbered(t, old)
@@ -87,7 +89,7 @@ func ignoresOld(t *testing.T, b Bench) {
 	}
 }
 
-func goesRound(t *testing.T, b Bench) {
+func wrapsAround(t *testing.T, b Env) {
 	for _, serial := range []uint32{1<<32 - 1, 5} {
 		b.publish(t, numbered(t, serial))
 		b.wantNumber(t, serial)
@@ -96,19 +98,19 @@ func goesRound(t *testing.T, b Bench) {
 	b.wantNumber(t, 5)
 }
 
-func withdraws(t *testing.T, b Bench) {
+func withdraws(t *testing.T, b Env) {
 	b.publish(t, numbered(t, 7))
 	if err := b.Publisher.Withdraw(t.Context(), origin); err != nil {
 		t.Fatal(err)
 	}
 	if m := b.exchange(t, origin, dns.TypeSOA); m.Rcode == dns.RcodeSuccess || m.Authoritative {
-		t.Errorf("after withdrawal: got %s, aa %v, want no answer of ours", dns.RcodeToString[m.Rcode], m.Authoritative)
+		t.Errorf("after withdrawal: got %s, aa %v, want no authoritative answer", dns.RcodeToString[m.Rcode], m.Authoritative)
 	}
 	b.publish(t, numbered(t, 3))
 	b.wantNumber(t, 3)
 }
 
-func withdrawsNothing(t *testing.T, b Bench) {
+func withdrawsUnknown(t *testing.T, b Env) {
 	for range 2 {
 		if err := b.Publisher.Withdraw(t.Context(), origin); err != nil {
 			t.Error(err)
@@ -116,18 +118,18 @@ func withdrawsNothing(t *testing.T, b Bench) {
 	}
 }
 
-func leavesInput(t *testing.T, b Bench) {
+func leavesInput(t *testing.T, b Env) {
 	z := numbered(t, 1)
 	before := slices.Clone(z.RRs)
 	b.publish(t, z)
 	if !slices.Equal(z.RRs, before) {
 		t.Errorf("the records were changed")
 	}
-	clear(z.RRs) // the slice is ours again
+	clear(z.RRs) // the caller may reuse the slice
 	b.wantNumber(t, 1)
 }
 
-func raced(t *testing.T, b Bench) {
+func raced(t *testing.T, b Env) {
 	const last = 64
 	var wg sync.WaitGroup
 	for serial := uint32(1); serial <= last; serial++ {
@@ -142,8 +144,8 @@ func raced(t *testing.T, b Bench) {
 	b.wantNumber(t, last)
 }
 
-// Zone makes a zone from lines of a master file in which "@" is the origin and
-// owners are relative to it. The SOA is added.
+// Zone parses a zone from zone file lines in which "@" is the origin and owners are
+// relative to it. The SOA is added.
 func Zone(t testing.TB, origin string, serial uint32, lines ...string) dnssec.ServedZone {
 	t.Helper()
 	soa := fmt.Sprintf("@ 3600 SOA ns1.example.net. hostmaster.example.net. %d 3600 600 1209600 300", serial)
@@ -159,7 +161,7 @@ func Zone(t testing.TB, origin string, serial uint32, lines ...string) dnssec.Se
 	return z
 }
 
-// FromLibrary translates a record of the DNS library into ours.
+// FromLibrary converts a record of the DNS library.
 func FromLibrary(t testing.TB, rr dns.RR) dnszone.RR {
 	t.Helper()
 	buf := make([]byte, dns.Len(rr)+256)
@@ -176,21 +178,21 @@ func FromLibrary(t testing.TB, rr dns.RR) dnszone.RR {
 	}
 }
 
-// numbered is a zone that shows its serial as text at one name.
+// numbered is a zone with its serial in a TXT record.
 func numbered(t *testing.T, serial uint32) dnssec.ServedZone {
 	return Zone(t, origin, serial, "@ 300 NS ns1.example.net.", fmt.Sprintf("number 300 TXT %d", serial))
 }
 
-func (b Bench) publish(t *testing.T, z dnssec.ServedZone) {
+func (b Env) publish(t *testing.T, z dnssec.ServedZone) {
 	t.Helper()
 	if err := b.Publisher.Publish(t.Context(), z); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// wantNumber fails unless the server answers with the zone of this serial; 0 is
-// a zone without a number.
-func (b Bench) wantNumber(t *testing.T, serial uint32) {
+// wantNumber fails unless the server serves the zone of this serial; 0 is a zone
+// without a number.
+func (b Env) wantNumber(t *testing.T, serial uint32) {
 	t.Helper()
 	var want []string
 	if serial != 0 {
@@ -201,8 +203,8 @@ func (b Bench) wantNumber(t *testing.T, serial uint32) {
 	}
 }
 
-// ask returns the records of an answer as sorted text.
-func (b Bench) ask(t *testing.T, name string, typ uint16) []string {
+// ask returns the records of a response as sorted text.
+func (b Env) ask(t *testing.T, name string, typ uint16) []string {
 	t.Helper()
 	var records []string
 	for _, rr := range b.exchange(t, name, typ).Answer {
@@ -212,7 +214,7 @@ func (b Bench) ask(t *testing.T, name string, typ uint16) []string {
 	return records
 }
 
-func (b Bench) exchange(t *testing.T, name string, typ uint16) *dns.Msg {
+func (b Env) exchange(t *testing.T, name string, typ uint16) *dns.Msg {
 	t.Helper()
 	m := new(dns.Msg).SetQuestion(dns.Fqdn(name), typ).SetEdns0(1232, false)
 	answer, err := dns.ExchangeContext(context.WithoutCancel(t.Context()), m, b.Server.String())
@@ -222,7 +224,7 @@ func (b Bench) exchange(t *testing.T, name string, typ uint16) *dns.Msg {
 	return answer
 }
 
-// text returns our record as the library writes it.
+// text returns the record in zone file format.
 func text(t *testing.T, rr dnszone.RR) string {
 	t.Helper()
 	name := make([]byte, 256)

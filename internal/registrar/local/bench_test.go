@@ -13,7 +13,7 @@ import (
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
-// callers is how many ask at once, on each core.
+// callers is the number of concurrent callers per core.
 const callers = 16
 
 func BenchmarkOrders(b *testing.B) {

@@ -12,25 +12,25 @@ import (
 	"deed.example/deed"
 )
 
-// A Fault is a way in which the registry fails when it is told to.
+// A Fault is a failure that the registry can simulate.
 type Fault string
 
-// The faults. Down and slow hit every call, the others only orders.
+// The faults. Down and slow affect every call, the others only orders.
 const (
 	FaultNone         Fault = "none"
-	FaultDown         Fault = "down"          // nothing is done, and nobody replies
-	FaultSlow         Fault = "slow"          // all is done, after a while
-	FaultRefuse       Fault = "refuse"        // the order is refused for good
-	FaultLostReply    Fault = "lost_reply"    // the order is executed, and nobody replies
-	FaultLate         Fault = "late"          // nobody replies, and the order is executed later
-	FaultParked       Fault = "parked"        // nobody replies, and the order waits for a person
-	FaultTaken        Fault = "taken"         // the order is refused: somebody has the name
-	FaultWrongAccount Fault = "wrong_account" // the name is registered to somebody else
+	FaultDown         Fault = "down"          // nothing is done, and there is no reply
+	FaultSlow         Fault = "slow"          // everything is done after a delay
+	FaultRefuse       Fault = "refuse"        // the order is refused permanently
+	FaultLostReply    Fault = "lost_reply"    // the order is executed, but the reply is lost
+	FaultLate         Fault = "late"          // the reply is lost, and the order is executed later
+	FaultParked       Fault = "parked"        // the reply is lost, and the order waits for manual action
+	FaultTaken        Fault = "taken"         // the order is refused: the name is taken
+	FaultWrongAccount Fault = "wrong_account" // the name is registered to another account
 )
 
 var faults = []Fault{FaultNone, FaultDown, FaultSlow, FaultRefuse, FaultLostReply, FaultLate, FaultParked, FaultTaken, FaultWrongAccount}
 
-// ParseFault reads the name of a fault. It fails with CodeValidation.
+// ParseFault parses the name of a fault. It fails with CodeValidation.
 func ParseFault(s string) (Fault, error) {
 	if f := Fault(s); slices.Contains(faults, f) {
 		return f, nil
@@ -38,47 +38,46 @@ func ParseFault(s string) (Fault, error) {
 	return "", deed.Invalid("registrar", "must be one of %v", faults)
 }
 
-// How long a slow call waits, and how much later a late order is executed, when
-// nobody says.
+// Default delay of a slow call, and default time until a late order is executed.
 const (
 	defaultSlow = 3 * time.Second
 	defaultLate = time.Minute
 )
 
-// errDown is what a caller meets when the registry is down.
+// errDown is the error of every call while the registry is down.
 var errDown = errors.New("the registry is down")
 
-// A FaultStore keeps which fault is on, and for how many calls more; 0 is for no
-// end.
+// A FaultStore stores the active fault, and the number of remaining calls; 0 is
+// unlimited.
 type FaultStore interface {
 	Fault(ctx context.Context) (kind string, times int, err error)
 	SetFault(ctx context.Context, kind string, times int) error
 
-	// CountFault counts one call down and says whether it did: not when another
-	// fault is on by now, or one without an end. The last call switches it off.
+	// CountFault counts down one call and reports whether it did: it does not when
+	// another fault is active by now, or one without a limit. The last call
+	// disables the fault.
 	CountFault(ctx context.Context, kind string) (bool, error)
 }
 
-// Faults is the switch for faults. With a Store it is shared by all nodes and
-// outlives a restart, as a registry in the world would not get well because we
-// start again; without one it lives in the process. The zero Faults has none on;
-// it is safe for concurrent use.
+// Faults controls the simulated faults. With a Store they are shared by all nodes
+// and survive a restart, as the failure of a real registry would; without one they
+// are in memory. The zero Faults has none active. It is safe for concurrent use.
 type Faults struct {
-	Slow  time.Duration // how long a slow call waits; three seconds when zero
-	Late  time.Duration // how much later, by the registry's clock, a late order is executed; a minute when zero
-	Store FaultStore    // nil for the memory of this process
+	Slow  time.Duration // delay of a slow call; three seconds when zero
+	Late  time.Duration // delay of a late order, by the registry's clock; a minute when zero
+	Store FaultStore    // nil to keep faults in memory
 
 	here inMemory
 }
 
-// Set switches the fault on for so many calls of those it hits, or until the
-// next Set when times is 0. FaultNone switches off whatever is on. It does not
-// hang: the store has its own patience.
+// Set activates the fault for this many affected calls, or until the next Set when
+// times is 0. FaultNone disables the active fault. It does not block for long: the
+// store has its own timeout.
 func (f *Faults) Set(kind Fault, times int) error {
 	return f.store().SetFault(context.Background(), string(kind), max(times, 0))
 }
 
-// On returns the fault that is on and for how many calls, 0 for no end.
+// On returns the active fault and its number of remaining calls, 0 for unlimited.
 func (f *Faults) On(ctx context.Context) (kind Fault, times int, err error) {
 	on, times, err := f.store().Fault(ctx)
 	return Fault(on), times, err
@@ -91,16 +90,16 @@ func (f *Faults) store() FaultStore {
 	return &f.here
 }
 
-// A call is a kind of call, as faults see it.
+// A call is the kind of a call, which decides the faults that affect it.
 type call int
 
 const (
-	check call = iota // all that buys nothing
+	check call = iota // all calls that order nothing
 	order
 )
 
-// meet returns the fault that hits this call. A call that meets a registry that
-// is down, or whose caller is gone, fails here and without a code.
+// meet returns the fault that affects this call. It fails without a code when the
+// registry is down or the caller's context is done.
 func (f *Faults) meet(ctx context.Context, c call) (Fault, error) {
 	kind, err := f.take(ctx, c)
 	if err != nil {
@@ -120,18 +119,18 @@ func (f *Faults) meet(ctx context.Context, c call) (Fault, error) {
 	return kind, ctx.Err()
 }
 
-// take counts the call down, also when its caller has left meanwhile. Whoever
-// finds that others were faster looks again.
+// take counts down the call, even if its caller has left in the meantime. If
+// another call was counted first, it tries again.
 func (f *Faults) take(ctx context.Context, c call) (Fault, error) {
 	if f == nil {
 		return FaultNone, nil
 	}
-	ctx = context.WithoutCancel(ctx) // the store has its own patience
+	ctx = context.WithoutCancel(ctx) // the store has its own timeout
 	for {
 		kind, times, err := f.On(ctx)
 		switch {
 		case err != nil:
-			return FaultNone, fmt.Errorf("look for faults: %w", err)
+			return FaultNone, fmt.Errorf("read the fault: %w", err)
 		case kind == FaultNone, c == check && kind != FaultDown && kind != FaultSlow:
 			return FaultNone, nil
 		case times == 0:
@@ -149,10 +148,10 @@ func (f *Faults) take(ctx context.Context, c call) (Fault, error) {
 
 func (f *Faults) late() time.Duration { return cmp.Or(f.Late, defaultLate) }
 
-// inMemory is a FaultStore in the process.
+// inMemory is a FaultStore in memory.
 type inMemory struct {
 	mu    sync.Mutex
-	kind  string // guarded by mu, as times
+	kind  string // kind and times are guarded by mu
 	times int
 }
 

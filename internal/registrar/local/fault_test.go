@@ -26,11 +26,11 @@ func TestParseFault(t *testing.T) {
 	}
 }
 
-// reserved is a name that is answered without a look into the database, which
-// these tests then need not have.
+// reserved is a name whose check does not read the database, so that these tests do
+// not need one.
 const reserved deed.Name = "nic.dev"
 
-// set switches a fault on.
+// set activates a fault.
 func set(t *testing.T, r *local.Registry, kind local.Fault, times int) {
 	t.Helper()
 	if err := r.Faults.Set(kind, times); err != nil {
@@ -38,8 +38,8 @@ func set(t *testing.T, r *local.Registry, kind local.Fault, times int) {
 	}
 }
 
-// Many callers at once, on two nodes, meet a fault exactly as often as it was
-// set, wherever the switch is kept.
+// A fault affects exactly as many calls of concurrent callers on two nodes as it was
+// set to, in memory and in the database.
 func TestFaultsCountDown(t *testing.T) {
 	t.Run("memory", func(t *testing.T) {
 		r := &local.Registry{Now: time.Now, Faults: &local.Faults{}}
@@ -70,7 +70,7 @@ func countDown(t *testing.T, nodes ...*local.Registry) {
 	}
 }
 
-func TestFaultStaysUntilSwitchedOff(t *testing.T) {
+func TestFaultWithoutLimit(t *testing.T) {
 	r := &local.Registry{Now: time.Now, Faults: &local.Faults{}}
 	set(t, r, local.FaultDown, 0)
 	for range 3 {
@@ -84,11 +84,11 @@ func TestFaultStaysUntilSwitchedOff(t *testing.T) {
 	}
 	r.Faults = nil
 	if _, err := r.Available(t.Context(), reserved); err != nil {
-		t.Errorf("without a switch: %v", err)
+		t.Errorf("without Faults: %v", err)
 	}
 }
 
-// A slow registry answers in the end. The clock of this test is not the world's.
+// A slow registry responds after its delay, by a synthetic clock.
 func TestSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &local.Registry{Now: time.Now, Faults: &local.Faults{}}
@@ -101,8 +101,8 @@ func TestSlow(t *testing.T) {
 	})
 }
 
-// A caller who leaves a slow registry is not kept waiting.
-func TestSlowCallerLeaves(t *testing.T) {
+// A canceled call of a slow registry returns immediately.
+func TestSlowCallCanceled(t *testing.T) {
 	r := &local.Registry{Now: time.Now, Faults: &local.Faults{Slow: time.Hour}}
 	set(t, r, local.FaultSlow, 1)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -16,10 +16,10 @@ import (
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
-// start is a leap day, when a year is not what it seems.
+// start is a leap day, for the edge cases of adding years.
 var start = time.Date(2028, time.February, 29, 12, 0, 0, 500, time.UTC)
 
-// A clock stands still until it is moved.
+// A clock only moves with Advance.
 type clock struct{ passed atomic.Int64 }
 
 func (c *clock) Now() time.Time          { return start.Add(time.Duration(c.passed.Load())) }
@@ -30,10 +30,10 @@ func open(db *sqldb.DB) (*local.Registry, *clock) {
 	return &local.Registry{Store: sqldb.Registry{DB: db}, Now: c.Now, Faults: &local.Faults{Slow: time.Hour, Late: time.Minute, Store: sqldb.Faults{DB: db}}}, c
 }
 
-// bench returns the registry on db as the suites take it.
-func bench(db *sqldb.DB) registrartest.Bench {
+// newEnv returns the Env of the suites for the registry on db.
+func newEnv(db *sqldb.DB) registrartest.Env {
 	r, c := open(db)
-	return registrartest.Bench{
+	return registrartest.Env{
 		Registrar: r,
 		Reserved:  "whois.com",
 		Now:       c.Now,
@@ -63,12 +63,12 @@ func bench(db *sqldb.DB) registrartest.Bench {
 
 func TestSuites(t *testing.T) {
 	for kind, database := range map[string]func(testing.TB) *sqldb.DB{"sqlite": sqldbtest.SQLite, "postgres": sqldbtest.Postgres} {
-		fresh := func(t *testing.T) registrartest.Bench { return bench(database(t)) }
-		for suite, run := range map[string]func(*testing.T, func(*testing.T) registrartest.Bench){
+		fresh := func(t *testing.T) registrartest.Env { return newEnv(database(t)) }
+		for suite, run := range map[string]func(*testing.T, func(*testing.T) registrartest.Env){
 			"register":  registrartest.Run,
 			"renew":     registrartest.Renewals,
 			"transfer":  registrartest.Transfers,
-			"keeper":    registrartest.Manager,
+			"manager":   registrartest.Manager,
 			"inventory": registrartest.Inventory,
 		} {
 			t.Run(kind+"/"+suite, func(t *testing.T) { run(t, fresh) })
@@ -76,9 +76,9 @@ func TestSuites(t *testing.T) {
 	}
 }
 
-// A name goes to the next buyer when its last day is over, and not before. The
-// first buyer's order says from then on that the name is not ours.
-func TestNameIsSoldAgain(t *testing.T) {
+// A name can be bought again exactly when it is deleted. From then on the first
+// buyer's order is absent.
+func TestDeletedNameCanBeBought(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		r, c := open(db)
 		buy := func(reference string) deed.Code {
@@ -137,7 +137,7 @@ func TestReservedAndPremium(t *testing.T) {
 }
 
 // A name that is reserved after it was sold stays with its buyer.
-func TestReservedTooLate(t *testing.T) {
+func TestReservedAfterSale(t *testing.T) {
 	r, _ := open(sqldbtest.SQLite(t))
 	for range 2 {
 		if err := r.Place(t.Context(), registrar.Order{Kind: registrar.OrderRegister, Reference: "a", Name: "deed.dev", Years: 1}); err != nil {
@@ -147,7 +147,7 @@ func TestReservedTooLate(t *testing.T) {
 	}
 }
 
-func TestOrdersTheRegistryNeverTakes(t *testing.T) {
+func TestInvalidOrders(t *testing.T) {
 	r, _ := open(sqldbtest.SQLite(t))
 	for _, o := range []registrar.Order{
 		{Kind: registrar.OrderRegister, Reference: "", Name: "one.dev", Years: 1},
@@ -168,7 +168,7 @@ func TestOrdersTheRegistryNeverTakes(t *testing.T) {
 	}
 }
 
-// Each TLD has its own years and its own grace, which may be none.
+// Each TLD has its own range of years and its own grace period, which may be zero.
 func TestRules(t *testing.T) {
 	r, c := open(sqldbtest.SQLite(t))
 	r.Rules = func(tld deed.TLD) local.Rules {
@@ -209,8 +209,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// The other registrar's hands are refused as anybody is.
-func TestHands(t *testing.T) {
+// The functions of the other registrar are subject to the same rules.
+func TestOtherRegistrarRefuses(t *testing.T) {
 	r, _ := open(sqldbtest.SQLite(t))
 	if err := r.Place(t.Context(), registrar.Order{Kind: registrar.OrderRegister, Reference: "a", Name: "one.dev", Years: 1}); err != nil {
 		t.Fatal(err)

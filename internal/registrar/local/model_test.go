@@ -12,18 +12,18 @@ const (
 	them = "them"
 )
 
-// A model is what a name should be: the rules of the registry once more, in the
-// plainest way, eager where the registry is lazy.
+// A model is the expected state of a name: a second, simple implementation of the
+// registry's rules, eager where the registry is lazy.
 type model struct {
-	holder  string // "" when nobody has it
+	holder  string // "" when not registered
 	created time.Time
 	moved   time.Time
 	expires time.Time
 	locked  bool
 	code    deed.Secret
-	to      string    // who gets it by the pending transfer; "" when there is none
+	to      string    // new holder after the pending transfer; "" when there is none
 	due     time.Time // of that transfer
-	order   string    // of that transfer, when it is ours
+	order   string    // of that transfer, when it is to the service's account
 }
 
 const (
@@ -32,21 +32,21 @@ const (
 	modelGone  = modelRGP + 5*24*time.Hour
 )
 
-// pass lets the time pass.
-func (m *model) pass(now time.Time) {
+// advance applies everything that is due by now.
+func (m *model) advance(now time.Time) {
 	if m.to != "" && !now.Before(m.due) {
-		m.arrive(m.due)
+		m.completeTransfer(m.due)
 	}
 	if m.holder != "" && !now.Before(m.expires.Add(modelGone)) {
 		*m = model{}
 	}
 }
 
-// arrive ends the pending transfer.
-func (m *model) arrive(at time.Time) {
+// completeTransfer completes the pending transfer.
+func (m *model) completeTransfer(at time.Time) {
 	year := m.expires.AddDate(1, 0, 0)
-	if most := at.AddDate(10, 0, 0); year.After(most) {
-		year = most
+	if limit := at.AddDate(10, 0, 0); year.After(limit) {
+		year = limit
 	}
 	if year.Before(m.expires) {
 		year = m.expires
@@ -96,8 +96,8 @@ func (m *model) transfer(to string, code deed.Secret, now time.Time) deed.Code {
 	return ""
 }
 
-// keep says what a keeper says to a change.
-func (m *model) keep(now time.Time) deed.Code {
+// manage returns the code of a call that changes the name.
+func (m *model) manage(now time.Time) deed.Code {
 	if m.holder != us {
 		return deed.CodeNotFound
 	}

@@ -11,13 +11,13 @@ import (
 // or never sold.
 var specialUse = []string{"example", "test", "invalid", "localhost", "local", "onion", "alt", "internal", "arpa"}
 
-// registryLabels are the labels that registries keep for their own service.
+// registryLabels are the labels that registries reserve for their own services.
 var registryLabels = []deed.Label{"nic", "whois", "www", "rdds"}
 
-// oldTLDs keep single letters, and the names in documentation (RFC 6761, 6.5).
+// oldTLDs reserve single letters, and the names for documentation (RFC 6761, 6.5).
 var oldTLDs = []deed.TLD{"com", "net", "org"}
 
-// isReserved says whether nobody can buy the name.
+// isReserved reports whether the name cannot be bought.
 func isReserved(name deed.Name) bool {
 	top := string(name)[strings.LastIndexByte(string(name), '.')+1:]
 	label := name.Label()
@@ -30,17 +30,17 @@ func isReserved(name deed.Name) bool {
 	return label == "example" || len(label) == 1 && 'a' <= label[0] && label[0] <= 'z'
 }
 
-// A price is what a premium name costs us.
+// A price is the wholesale price of a premium name.
 type price struct{ first, further deed.USDC } // the first year, and each further one
 
-// premiumPrices are what a label of two characters costs: one below the price
+// premiumPrices are the prices of a label of two characters: one below the price
 // that most callers accept, one above it.
 var premiumPrices = map[deed.TLD]price{
 	"io":  {first: 250_000_000, further: 80_000_000},
 	"com": {first: 2_500_000_000, further: 2_500_000_000},
 }
 
-// premiumPrice returns what a premium name costs us a year.
+// premiumPrice returns the wholesale price of a premium name.
 func premiumPrice(name deed.Name) (p price, premium bool) {
 	if len(name.Label()) != 2 {
 		return price{}, false

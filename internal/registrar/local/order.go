@@ -11,11 +11,11 @@ import (
 	"deed.example/deed/internal/registrar/registry"
 )
 
-// errLost stands for a reply that never came: the caller cannot know more.
+// errLost is the error of a lost reply: the outcome is unknown to the caller.
 var errLost = errors.New("the registry did not reply")
 
-// Place implements registrar.Registrar. A transfer that is accepted is placed: it is
-// done days later, or stopped.
+// Place implements registrar.Registrar. An accepted transfer is placed: it is done
+// days later, or rejected.
 func (r *Registry) Place(ctx context.Context, o registrar.Order) error {
 	fault, err := r.Faults.meet(ctx, order)
 	if err != nil {
@@ -34,13 +34,13 @@ func (r *Registry) Place(ctx context.Context, o registrar.Order) error {
 	case !sameOrder(p.Order, o):
 		return deed.Errorf(deed.CodeRegistrationFailed, "reference %s is taken by another order, for %s", o.Reference, p.Name)
 	case fault == FaultWrongAccount && p.Account != account && p.State != registry.PlacementRefused:
-		return nil // the registry believes that all went well
+		return nil // the registry reports success
 	}
 	return r.outcome(ctx, p, now)
 }
 
-// checkOrder returns the order in the one form that it is kept in. It fails for
-// an order that this registry can never have taken.
+// checkOrder returns the normalized order. It fails for an order that this registry
+// can never have accepted.
 func (r *Registry) checkOrder(o registrar.Order) (registrar.Order, error) {
 	rules := r.rules(o.Name.TLD())
 	o.From = o.From.UTC().Truncate(time.Second)
@@ -58,9 +58,9 @@ func (r *Registry) checkOrder(o registrar.Order) (registrar.Order, error) {
 		o.AuthCode, o.Nameservers = "", nil
 	case registrar.OrderTransfer:
 		o.Years, o.From, o.Restore, o.Nameservers = 1, time.Time{}, false, nil
-		rules.MinYears = 1 // a transfer brings one year everywhere
+		rules.MinYears = 1 // a transfer adds one year everywhere
 	default:
-		return o, deed.Errorf(deed.CodeRegistrationFailed, "the registry knows no orders of kind %q", o.Kind)
+		return o, deed.Errorf(deed.CodeRegistrationFailed, "the registry does not support orders of kind %q", o.Kind)
 	}
 	if o.Reference == "" {
 		return o, deed.Errorf(deed.CodeRegistrationFailed, "an order needs a reference")
@@ -71,13 +71,14 @@ func (r *Registry) checkOrder(o registrar.Order) (registrar.Order, error) {
 	return o, nil
 }
 
-// sameOrder says whether two orders under one reference are the same one.
+// sameOrder reports whether two orders under one reference are the same.
 func sameOrder(a, b registrar.Order) bool {
 	return a.Kind == b.Kind && a.Name == b.Name && a.Years == b.Years && a.From.Equal(b.From) && a.Restore == b.Restore
 }
 
-// placement returns the order as it is placed. One that was placed before keeps
-// the outcome it had, whatever fault is on now and whatever is reserved since.
+// placement returns the placement of the order. An order that was placed before
+// keeps its outcome, whatever fault is active now and whatever names were reserved
+// since.
 func (r *Registry) placement(o registrar.Order, fault Fault, now time.Time) registry.Placement {
 	p := registry.Placement{
 		Order:     o,
@@ -99,9 +100,9 @@ func (r *Registry) placement(o registrar.Order, fault Fault, now time.Time) regi
 	case FaultLate:
 		p.Due = now.Add(r.Faults.late())
 	case FaultWrongAccount:
-		p.Account = stranger
+		p.Account = otherAccount
 		if p.Kind == registrar.OrderRenew {
-			p.State = registry.PlacementDone // somebody else's name has our years
+			p.State = registry.PlacementDone // the years were added to a name in another account
 		}
 	}
 	if p.Kind == registrar.OrderRegister && r.reserved(o.Name) {
@@ -110,7 +111,8 @@ func (r *Registry) placement(o registrar.Order, fault Fault, now time.Time) regi
 	return p
 }
 
-// taken is what a registry says when somebody else has the name, or is faster.
+// taken is the registry's error when the name is taken, or another order was
+// faster.
 func taken(p registry.Placement) error {
 	switch p.Kind {
 	case registrar.OrderRenew:
@@ -121,7 +123,7 @@ func taken(p registry.Placement) error {
 	return deed.Errorf(deed.CodeDomainUnavailable, "%s is taken", p.Name)
 }
 
-// outcome says what became of a placed order, in the words of Place.
+// outcome returns the outcome of a placed order as the error of Place.
 func (r *Registry) outcome(ctx context.Context, p registry.Placement, now time.Time) error {
 	switch {
 	case p.State == registry.PlacementRefused:
@@ -129,21 +131,21 @@ func (r *Registry) outcome(ctx context.Context, p registry.Placement, now time.T
 	case p.State == registry.PlacementCancelled:
 		return deed.Errorf(deed.CodeRegistrationFailed, "the order for %s was cancelled", p.Name)
 	case p.State == registry.PlacementDone, p.Pending():
-		ours, err := r.ours(ctx, p, now)
-		if err != nil || ours {
+		inAccount, err := r.inAccount(ctx, p, now)
+		if err != nil || inAccount {
 			return err
 		}
 		code := deed.CodeRegistrationFailed
 		if p.Kind == registrar.OrderRegister {
 			code = deed.CodeDomainUnavailable
 		}
-		return deed.Errorf(code, "%s is not ours under reference %s", p.Name, p.Reference)
+		return deed.Errorf(code, "%s is not in the account under reference %s", p.Name, p.Reference)
 	}
 	return fmt.Errorf("order %s: %w", p.Name, errLost) // parked, or not yet due
 }
 
-// Order implements registrar.Registrar. An order that brought a name says absent
-// again when the name has gone or left; a renewal stays done for ever.
+// Order implements registrar.Registrar. A registration or transfer is absent again
+// when the name has been deleted or transferred away; a renewal stays done forever.
 func (r *Registry) Order(ctx context.Context, reference string, name deed.Name) (registrar.OrderStatus, error) {
 	absent := registrar.OrderStatus{State: registrar.OrderAbsent}
 	if _, err := r.Faults.meet(ctx, check); err != nil {
@@ -166,10 +168,10 @@ func (r *Registry) Order(ctx context.Context, reference string, name deed.Name) 
 	case p.State != registry.PlacementDone && !p.Pending():
 		return absent, nil
 	}
-	switch ours, err := r.ours(ctx, p, now); {
+	switch inAccount, err := r.inAccount(ctx, p, now); {
 	case err != nil:
 		return registrar.OrderStatus{}, err
-	case !ours:
+	case !inAccount:
 		return absent, nil
 	case p.Pending():
 		return registrar.OrderStatus{State: registrar.OrderPending}, nil
@@ -189,9 +191,10 @@ func (r *Registry) FindOrder(ctx context.Context, reference string) (registrar.O
 	return p.Order, nil
 }
 
-// ours says whether a pending or done order is for our account and, when it
-// brought the name, whether the name is there under its reference today.
-func (r *Registry) ours(ctx context.Context, p registry.Placement, now time.Time) (bool, error) {
+// inAccount reports whether a pending or done order is for the service's account
+// and, for a registration or transfer, whether the account still has the name under
+// its reference.
+func (r *Registry) inAccount(ctx context.Context, p registry.Placement, now time.Time) (bool, error) {
 	if p.Account != account || p.Kind == registrar.OrderRenew || p.Pending() {
 		return p.Account == account, nil
 	}
@@ -202,7 +205,7 @@ func (r *Registry) ours(ctx context.Context, p registry.Placement, now time.Time
 	return entry.HeldBy(account, now) && entry.Reference == p.Reference, nil
 }
 
-// Cancel implements registrar.Registrar. It also takes an order back that would have
+// Cancel implements registrar.Registrar. It also cancels an order that would have
 // been executed late.
 func (r *Registry) Cancel(ctx context.Context, reference string) error {
 	if _, err := r.Faults.meet(ctx, check); err != nil {

@@ -12,16 +12,16 @@ import (
 	"deed.example/deed/internal/registrar/registry"
 )
 
-// Delegated finds the names that a registry's TLDs point to.
+// Delegated lists the delegated names of a registry's TLDs.
 type Delegated interface {
 	// Delegated returns the names that have name servers at the time at, sorted.
 	Delegated(ctx context.Context, at time.Time) ([]registry.Entry, error)
 }
 
 // Parents publishes the zones of the registry's TLDs, with the delegations of all
-// names that it has, so that a sandbox's names resolve and validate from their
-// parent down. A parent is made anew when one of its delegations changed, and
-// when its signatures grow old. Fill the exported fields.
+// its names, so that names of a sandbox resolve and validate from their parent
+// down. A parent zone is rebuilt when one of its delegations has changed, and when
+// its signatures are due for renewal. Set the exported fields.
 type Parents struct {
 	Names      Delegated
 	Server     dnssec.Publisher
@@ -29,11 +29,12 @@ type Parents struct {
 	Now        func() time.Time // the registry's clock
 	Clock      func() time.Time // for serials and signatures
 
-	prints map[deed.TLD]uint64 // of the delegations in the zone last published
+	prints map[deed.TLD]uint64 // hashes of the delegations in the zone last published
 	last   map[deed.TLD]dnssec.ServedZone
 }
 
-// Publish makes and publishes what has changed. One caller at a time.
+// Publish rebuilds and publishes the zones that have changed. It is not safe for
+// concurrent use.
 func (p *Parents) Publish(ctx context.Context) error {
 	entries, err := p.Names.Delegated(ctx, p.Now())
 	if err != nil {
@@ -93,7 +94,7 @@ func (p *Parents) compose(tld deed.TLD, names []registry.Entry, serial uint32) (
 		d := dnssec.Delegation{Name: e.Name, DS: e.DS}
 		for _, host := range e.Nameservers {
 			if host == string(e.Name) || strings.HasSuffix(host, "."+string(e.Name)) {
-				continue // the embedded registry knows no addresses, so it has no glue
+				continue // the embedded registry has no addresses of hosts, so there is no glue
 			}
 			d.Nameservers = append(d.Nameservers, dnssec.Nameserver{Host: host})
 		}

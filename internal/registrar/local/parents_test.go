@@ -17,13 +17,13 @@ import (
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
-// A board shows the zone that was published last, unless it is broken.
-type board struct {
+// A recorder is a Publisher that records the published zones, or fails.
+type recorder struct {
 	broken bool
 	zones  []dnssec.ServedZone
 }
 
-func (b *board) Publish(_ context.Context, z dnssec.ServedZone) error {
+func (b *recorder) Publish(_ context.Context, z dnssec.ServedZone) error {
 	if b.broken {
 		return errors.New("broken")
 	}
@@ -31,11 +31,11 @@ func (b *board) Publish(_ context.Context, z dnssec.ServedZone) error {
 	return nil
 }
 
-func (b *board) Withdraw(context.Context, string) error { return nil }
+func (b *recorder) Withdraw(context.Context, string) error { return nil }
 
-// owners returns who has a record of the type in the zone published last, which
-// must be of that number.
-func (b *board) owners(t *testing.T, number int, kind uint16) (owners []string) {
+// owners returns the owners of records of the type in the last published zone. number
+// is the expected number of published zones.
+func (b *recorder) owners(t *testing.T, number int, kind uint16) (owners []string) {
 	t.Helper()
 	if len(b.zones) != number {
 		t.Fatalf("%d zones were published, want %d", len(b.zones), number)
@@ -55,17 +55,17 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// A parent is made when a name below it is delegated otherwise, when its
-// signatures grow old, and when nobody got the last one; not else.
+// A parent zone is rebuilt only when one of its delegations changes, when its
+// signatures are due for renewal, and when the last publishing failed.
 func TestParents(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		r, c := open(db)
-		real, b := start, &board{}
+		real, b := start, &recorder{}
 		zones := sqldbtest.Zones(db, c.Now)
 		p := local.Parents{Names: sqldb.Registry{DB: db}, Server: b, Publishing: zones.Publishing, Now: c.Now, Clock: func() time.Time { return real }}
 		publish := func() {
 			t.Helper()
-			for range 2 { // the second time there is nothing to do
+			for range 2 { // the second time nothing has changed
 				if err := p.Publish(t.Context()); err != nil {
 					t.Fatal(err)
 				}
@@ -80,7 +80,7 @@ func TestParents(t *testing.T) {
 		must(t, r.SetNameservers(t.Context(), "second.com", []string{"ns1.second.com", "ns2.second.com"})) // it would need glue
 		b.broken = true
 		if err := p.Publish(t.Context()); err == nil {
-			t.Error("nobody got the zone, and nobody was told")
+			t.Error("a failed Publish was not reported")
 		}
 		b.broken = false
 		publish()
@@ -99,7 +99,7 @@ func TestParents(t *testing.T) {
 		if got := b.zones[2]; got.Serial <= b.zones[1].Serial || !got.RenewAt().After(real) {
 			t.Errorf("serial %d after %d, to be renewed at %s", got.Serial, b.zones[1].Serial, got.RenewAt())
 		}
-		c.Advance(3 * 366 * 24 * time.Hour) // nobody renewed
+		c.Advance(3 * 366 * 24 * time.Hour) // not renewed
 		publish()
 		if got := b.owners(t, 4, dns.TypeNS); len(got) > 0 {
 			t.Errorf("after its end: %v", got)

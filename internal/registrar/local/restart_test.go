@@ -17,7 +17,7 @@ import (
 	"deed.example/deed/internal/sqldb"
 )
 
-// A process opens the file, works on it, and ends.
+// process simulates a process that opens the file, runs f and ends.
 func process(t *testing.T, path string, f func(*local.Registry, *clock)) {
 	t.Helper()
 	db, err := sqldb.OpenSQLite(t.Context(), path)
@@ -30,7 +30,7 @@ func process(t *testing.T, path string, f func(*local.Registry, *clock)) {
 	}
 }
 
-// Names, orders that are still to come, and faults outlive the process.
+// Names, late orders and faults survive a restart.
 func TestRestart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "deed.db")
 	process(t, path, func(r *local.Registry, _ *clock) {
@@ -55,9 +55,8 @@ func TestRestart(t *testing.T) {
 	})
 }
 
-// What a holder has said of a name outlives the process, and the code is nowhere
-// in the file.
-func TestManagerOutlivesTheProcess(t *testing.T) {
+// The settings of a name survive a restart, and the code is not stored in plain text.
+func TestManagerSurvivesRestart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "deed.db")
 	hosts := []string{"ns1.example.com", "ns2.example.com"}
 	keys := []dnssec.DS{{KeyTag: 1, Algorithm: 13, DigestType: 2, Digest: strings.Repeat("ab", 32)}}
@@ -74,7 +73,7 @@ func TestManagerOutlivesTheProcess(t *testing.T) {
 	})
 	content, err := os.ReadFile(path)
 	if err != nil || bytes.Contains(content, []byte(code.Reveal())) || !bytes.Contains(content, []byte(keys[0].Digest)) {
-		t.Errorf("the file holds the code, or not the key; %v", err)
+		t.Errorf("the file contains the code, or does not contain the key; %v", err)
 	}
 	process(t, path, func(r *local.Registry, c *clock) {
 		h, err := r.Holding(t.Context(), "one.dev")

@@ -14,15 +14,15 @@ import (
 // check compares every name with its model.
 func (w *walker) check(t *rapid.T) {
 	now := w.at()
-	var ours []deed.Name
+	var inAccount []deed.Name
 	for _, n := range w.names {
 		m := w.models[n]
-		m.pass(now)
+		m.advance(now)
 		h, err := w.Holding(context.Background(), n)
 		if m.holder != us {
 			want(t, err, deed.CodeNotFound)
 		} else {
-			ours = append(ours, n)
+			inAccount = append(inAccount, n)
 			w.checkHolding(t, m, h, err)
 		}
 		if a, err := w.Available(context.Background(), n); err != nil || a.Available != (m.holder == "") {
@@ -39,8 +39,8 @@ func (w *walker) check(t *rapid.T) {
 			listed = append(listed, h.Name)
 		}
 	}
-	if !slices.Equal(listed, ours) {
-		t.Fatalf("listed %v, want %v", listed, ours)
+	if !slices.Equal(listed, inAccount) {
+		t.Fatalf("listed %v, want %v", listed, inAccount)
 	}
 }
 
@@ -50,7 +50,7 @@ func (w *walker) checkHolding(t *rapid.T, m *model, h lifecycle.Holding, err err
 	if err != nil || !h.Expires.Equal(m.expires) || !h.Created.Equal(m.created) || h.Locked != m.locked || h.Phase != phase {
 		t.Fatalf("got %+v, %v, want %+v in %s", h, err, m, phase)
 	}
-	// Ten years after a leap day are a day more than ten years after the next.
+	// Ten years after a leap day may be a day more than ten years after the next day.
 	if h.Expires.After(now.AddDate(10, 0, 1)) {
 		t.Fatalf("expires %s, more than ten years after %s", h.Expires, now)
 	}
@@ -59,8 +59,8 @@ func (w *walker) checkHolding(t *rapid.T, m *model, h lifecycle.Holding, err err
 	}
 }
 
-// seen returns all that can be seen of the names and the orders.
-func (w *walker) seen(t *rapid.T) (all []any) {
+// visible returns the visible state of the names and the orders.
+func (w *walker) visible(t *rapid.T) (all []any) {
 	for _, n := range w.names {
 		h, err := w.Holding(context.Background(), n)
 		a, err2 := w.Available(context.Background(), n)

@@ -18,9 +18,8 @@ import (
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
-// Names live through years of orders, transfers, jumps of the clock and lost
-// replies. The registry always says what the model says, and an order that is
-// repeated changes nothing.
+// A random walk of orders, transfers, clock jumps and lost replies over years. The
+// registry always agrees with the model, and a repeated order changes nothing.
 func TestWalk(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
@@ -29,7 +28,7 @@ func TestWalk(t *testing.T) {
 				t.Fatal(err)
 			}
 			db.Patience = time.Minute // a busy machine must not fail a test
-			defer db.Close()          // it goes away with the walk
+			defer db.Close()          // the database is not used after the walk
 			walk(t, db)
 		})
 	})
@@ -39,10 +38,10 @@ func TestWalk(t *testing.T) {
 	})
 }
 
-// walks numbers the walks, so that those on one database have their own names.
+// walks numbers the walks, so that walks on one database use different names.
 var walks atomic.Int64
 
-// A walker walks one registry and its model.
+// A walker performs random operations on one registry and its model.
 type walker struct {
 	*local.Registry
 	clock  *clock
@@ -52,11 +51,11 @@ type walker struct {
 	orders []placed
 }
 
-// A placed order, and the first answer to it.
+// placed is a placed order and its first result.
 type placed struct {
 	registrar.Order
 	code deed.Code // "" for success
-	lost bool      // the answer did not arrive
+	lost bool      // the reply was lost
 }
 
 func walk(t *rapid.T, db *sqldb.DB) {
@@ -71,7 +70,7 @@ func walk(t *rapid.T, db *sqldb.DB) {
 		"":          w.check,
 		"register":  w.register,
 		"renew":     w.renew,
-		"renew2":    w.renew, // more often than the rest
+		"renew2":    w.renew, // more often than the others
 		"transfer":  w.transfer,
 		"elsewhere": w.elsewhere,
 		"unlock":    w.unlock,
@@ -79,19 +78,19 @@ func walk(t *rapid.T, db *sqldb.DB) {
 		"decide":    w.decide,
 		"cancel":    w.cancel,
 		"repeat":    w.repeat,
-		"keep":      w.keep,
+		"manage":    w.manage,
 		"wait":      w.wait,
 		"wait long": w.waitLong,
 	})
 }
 
-// at is the time as the registry keeps it.
+// at is the time in the resolution of the registry.
 func (w *walker) at() time.Time { return w.clock.Now().UTC().Truncate(time.Second) }
 
 // pick draws a name; its model is up to date.
 func (w *walker) pick(t *rapid.T) (deed.Name, *model) {
 	n := rapid.SampledFrom(w.names).Draw(t, "name")
-	w.models[n].pass(w.at())
+	w.models[n].advance(w.at())
 	return n, w.models[n]
 }
 
@@ -102,7 +101,7 @@ func want(t *rapid.T, err error, code deed.Code) {
 	}
 }
 
-// place places an order whose answer is known, and now and then loses it.
+// place places an order with a known result, and sometimes loses the reply.
 func (w *walker) place(t *rapid.T, o registrar.Order, code deed.Code) string {
 	t.Helper()
 	o.Reference = fmt.Sprintf("%s%d", w.prefix, len(w.orders))
@@ -138,7 +137,7 @@ func (w *walker) renew(t *rapid.T) {
 	w.place(t, o, m.renew(o.From, o.Years, o.Restore, w.at()))
 }
 
-// code returns the name's code, or now and then a wrong one.
+// drawCode returns the name's code, or sometimes a wrong one.
 func (m *model) drawCode(t *rapid.T) deed.Secret {
 	if m.code == "" || rapid.IntRange(0, 4).Draw(t, "wrong code") == 0 {
 		return "wrong"
@@ -168,7 +167,7 @@ func (w *walker) elsewhere(t *rapid.T) {
 
 func (w *walker) unlock(t *rapid.T) {
 	n, m := w.pick(t)
-	answer := m.keep(w.at())
+	answer := m.manage(w.at())
 	want(t, w.SetLock(context.Background(), n, false), answer)
 	code, err := w.AuthCode(context.Background(), n)
 	want(t, err, answer)
@@ -192,13 +191,13 @@ func (w *walker) decide(t *rapid.T) {
 	}
 	want(t, w.Decide(context.Background(), n, approve), answer)
 	if m.to != "" && approve {
-		m.arrive(w.at())
+		m.completeTransfer(w.at())
 	}
 	m.to, m.order = "", ""
 }
 
-// cancel takes an order back, which works for a pending transfer only, and for
-// an order that was taken back before.
+// cancel cancels an order, which works for a pending transfer only, and for an order
+// that was cancelled before.
 func (w *walker) cancel(t *rapid.T) {
 	if len(w.orders) == 0 {
 		t.Skip("nothing to cancel")
@@ -206,7 +205,7 @@ func (w *walker) cancel(t *rapid.T) {
 	i := rapid.IntRange(0, len(w.orders)-1).Draw(t, "order")
 	o := &w.orders[i]
 	m := w.models[o.Name]
-	m.pass(w.at())
+	m.advance(w.at())
 	err := w.Cancel(context.Background(), o.Reference)
 	switch {
 	case m.order == o.Reference:
@@ -215,18 +214,18 @@ func (w *walker) cancel(t *rapid.T) {
 	case err != nil:
 		want(t, err, deed.CodeNotFound)
 	case o.code != deed.CodeRegistrationFailed || o.Kind != registrar.OrderTransfer:
-		t.Fatalf("order %+v was taken back", o)
+		t.Fatalf("order %+v was cancelled", o)
 	}
 }
 
-// repeat places an order once more. What was refused is refused, and nothing
+// repeat places an order once more. A refused order is refused again, and nothing
 // changes.
 func (w *walker) repeat(t *rapid.T) {
 	if len(w.orders) == 0 {
 		t.Skip("nothing to repeat")
 	}
 	o := rapid.SampledFrom(w.orders).Draw(t, "order")
-	before := w.seen(t)
+	before := w.visible(t)
 	err := w.Place(context.Background(), o.Order)
 	switch {
 	case o.code != "":
@@ -236,15 +235,15 @@ func (w *walker) repeat(t *rapid.T) {
 	case err != nil && deed.CodeOf(err) == deed.CodeUnavailable:
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(before, w.seen(t)); diff != "" {
-		t.Fatalf("order %+v acted twice: %s", o, diff)
+	if diff := cmp.Diff(before, w.visible(t)); diff != "" {
+		t.Fatalf("order %+v had its effect twice: %s", o, diff)
 	}
 }
 
-func (w *walker) keep(t *rapid.T) {
+func (w *walker) manage(t *rapid.T) {
 	n, m := w.pick(t)
 	hosts := []string{"ns1.example.com", fmt.Sprintf("ns%d.example.com", rapid.IntRange(2, 9).Draw(t, "host"))}
-	answer := m.keep(w.at())
+	answer := m.manage(w.at())
 	want(t, w.SetNameservers(context.Background(), n, hosts), answer)
 	if answer == "" && m.to != "" {
 		answer = deed.CodeValidation

@@ -8,7 +8,7 @@ import (
 	"deed.example/deed/internal/registrar"
 )
 
-func notDone(t *testing.T, b Bench) {
+func notDone(t *testing.T, b Env) {
 	b.Break(t, Down, 4)
 	_, err := b.Registrar.Available(t.Context(), name)
 	wantUnknown(t, err)
@@ -21,7 +21,7 @@ func notDone(t *testing.T, b Bench) {
 	b.registered(t, ref, name)
 }
 
-func butDone(t *testing.T, b Bench) {
+func doneReplyLost(t *testing.T, b Env) {
 	b.Break(t, LostReply, 1)
 	wantUnknown(t, b.register(t, ref, name))
 	first := b.wantOrder(t, ref, name, registrar.OrderDone)
@@ -32,7 +32,7 @@ func butDone(t *testing.T, b Bench) {
 	}
 }
 
-func lostRefusal(t *testing.T, b Bench) {
+func lostRefusal(t *testing.T, b Env) {
 	b.registered(t, rival, name)
 	b.Break(t, LostReply, 1)
 	wantUnknown(t, b.register(t, ref, name))
@@ -40,12 +40,13 @@ func lostRefusal(t *testing.T, b Bench) {
 	wantCode(t, b.register(t, ref, name), deed.CodeDomainUnavailable)
 }
 
-func refuse(t *testing.T, b Bench) { denied(t, b, Refuse, deed.CodeRegistrationFailed) }
+func refuse(t *testing.T, b Env) { denied(t, b, Refuse, deed.CodeRegistrationFailed) }
 
-func taken(t *testing.T, b Bench) { denied(t, b, Taken, deed.CodeDomainUnavailable) }
+func taken(t *testing.T, b Env) { denied(t, b, Taken, deed.CodeDomainUnavailable) }
 
-// denied asks twice: a coded answer is final, so the order is never executed.
-func denied(t *testing.T, b Bench, f Fault, want deed.Code) {
+// denied orders twice: an error with a code is final, so the order is never
+// executed.
+func denied(t *testing.T, b Env, f Fault, want deed.Code) {
 	b.Break(t, f, 1)
 	for range 2 {
 		wantCode(t, b.register(t, ref, name), want)
@@ -53,15 +54,15 @@ func denied(t *testing.T, b Bench, f Fault, want deed.Code) {
 	}
 	b.registered(t, rival, name)
 	b.Break(t, f, 1)
-	b.registered(t, rival, name) // "taken" by ourselves is success
+	b.registered(t, rival, name) // a name that is in the account already is a success
 }
 
-func late(t *testing.T, b Bench) {
+func late(t *testing.T, b Env) {
 	b.Break(t, Late, 1)
 	placed := b.Now()
 	wantUnknown(t, b.register(t, ref, name))
 	b.wantOrder(t, ref, name, registrar.OrderAbsent)
-	wantUnknown(t, b.register(t, ref, name)) // it is not placed a second time
+	wantUnknown(t, b.register(t, ref, name)) // it is not placed twice
 	b.wantOrder(t, ref, name, registrar.OrderAbsent)
 	b.Advance(b.Late)
 	got := b.wantOrder(t, ref, name, registrar.OrderDone)
@@ -72,7 +73,7 @@ func late(t *testing.T, b Bench) {
 	b.wantAvailable(t, name, false, "taken")
 }
 
-func lateLoses(t *testing.T, b Bench) {
+func lateLoses(t *testing.T, b Env) {
 	b.Break(t, Late, 1)
 	wantUnknown(t, b.register(t, ref, name))
 	b.registered(t, rival, name)
@@ -82,7 +83,7 @@ func lateLoses(t *testing.T, b Bench) {
 	b.wantOrder(t, rival, name, registrar.OrderDone)
 }
 
-func lateWins(t *testing.T, b Bench) {
+func lateWins(t *testing.T, b Env) {
 	b.Break(t, Late, 1)
 	wantUnknown(t, b.register(t, ref, name))
 	b.Advance(b.Late)
@@ -91,7 +92,7 @@ func lateWins(t *testing.T, b Bench) {
 	b.wantOrder(t, ref, name, registrar.OrderDone)
 }
 
-func lateCancelled(t *testing.T, b Bench) {
+func lateCancelled(t *testing.T, b Env) {
 	b.Break(t, Late, 1)
 	wantUnknown(t, b.register(t, ref, name))
 	if err := b.Registrar.Cancel(t.Context(), ref); err != nil {
@@ -102,7 +103,7 @@ func lateCancelled(t *testing.T, b Bench) {
 	b.wantAvailable(t, name, true, "")
 }
 
-func cancelledTooLate(t *testing.T, b Bench) {
+func cancelledTooLate(t *testing.T, b Env) {
 	b.Break(t, Late, 1)
 	wantUnknown(t, b.register(t, ref, name))
 	b.Advance(b.Late)
@@ -110,12 +111,12 @@ func cancelledTooLate(t *testing.T, b Bench) {
 	b.wantOrder(t, ref, name, registrar.OrderDone)
 }
 
-func parked(t *testing.T, b Bench) {
+func parked(t *testing.T, b Env) {
 	b.Break(t, Parked, 1)
 	wantUnknown(t, b.register(t, ref, name))
 	b.Advance(2 * b.Late)
 	b.wantOrder(t, ref, name, registrar.OrderParked)
-	for range 2 { // a caller who lost the first reply asks again
+	for range 2 { // a caller that lost the first reply retries
 		if err := b.Registrar.Cancel(t.Context(), ref); err != nil {
 			t.Fatal(err)
 		}
@@ -128,18 +129,18 @@ func parked(t *testing.T, b Bench) {
 	b.registered(t, rival, name)
 }
 
-// A registry may even say that all went well; only the look-up counts.
-func wrongAccount(t *testing.T, b Bench) {
+// A registry may even report success; only the lookup counts.
+func wrongAccount(t *testing.T, b Env) {
 	b.Break(t, WrongAccount, 1)
-	_ = b.register(t, ref, name) // whatever it says
+	_ = b.register(t, ref, name) // whatever it returns
 	b.wantOrder(t, ref, name, registrar.OrderAbsent)
 	b.wantAvailable(t, name, false, "taken")
 	wantCode(t, b.register(t, ref, name), deed.CodeDomainUnavailable)
 	b.wantOrder(t, ref, name, registrar.OrderAbsent)
 }
 
-// Checks neither meet the faults of orders nor use them up.
-func checksGoOn(t *testing.T, b Bench) {
+// Checks are not affected by the faults of orders and do not count them down.
+func checksUnaffected(t *testing.T, b Env) {
 	for _, f := range []Fault{LostReply, Late, Parked, Taken, WrongAccount, Refuse} {
 		b.Break(t, f, 1)
 		b.wantAvailable(t, name, true, "")
@@ -149,8 +150,8 @@ func checksGoOn(t *testing.T, b Bench) {
 	wantCode(t, b.register(t, ref, name), deed.CodeRegistrationFailed)
 }
 
-// The caller leaves while the registry is thinking. It has not begun, and never will.
-func slow(t *testing.T, b Bench) {
+// The caller leaves before the registry has started: it never executes the order.
+func slow(t *testing.T, b Env) {
 	b.Break(t, Slow, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	result := make(chan error, 1)

@@ -12,28 +12,28 @@ import (
 	"deed.example/deed/internal/lifecycle"
 )
 
-// Inventory runs the suite for the list of all names that are ours. The bench
-// has a Manager.
-func Inventory(t *testing.T, open func(t *testing.T) Bench) {
-	for title, f := range map[string]func(*testing.T, Bench){
-		"pages":                 inventoryPages,
-		"only what is ours":     inventoryOurs,
-		"as the keeper sees it": inventoryAgrees,
-		"nobody replies":        inventoryDown,
+// Inventory runs the suite for the list of all names in the account. The Env has a
+// Manager.
+func Inventory(t *testing.T, open func(t *testing.T) Env) {
+	for title, f := range map[string]func(*testing.T, Env){
+		"pages":                     inventoryPages,
+		"only names in the account": inventoryInAccount,
+		"same data as the manager":  inventoryAgrees,
+		"no reply":                  inventoryDown,
 	} {
 		t.Run(title, func(t *testing.T) { f(t, open(t)) })
 	}
 }
 
-// listed returns all names, by pages of so many.
-func (b Bench) listed(t *testing.T, most int) []deed.Name {
+// listed returns all names, in pages of this size.
+func (b Env) listed(t *testing.T, limit int) []deed.Name {
 	t.Helper()
 	var names []deed.Name
 	var after deed.Name
 	for {
-		page, err := b.Inventory.Holdings(t.Context(), after, most)
-		if err != nil || len(page) > most {
-			t.Fatalf("got %d names, %v, want %d at most", len(page), err, most)
+		page, err := b.Inventory.Holdings(t.Context(), after, limit)
+		if err != nil || len(page) > limit {
+			t.Fatalf("got %d names, %v, want %d at most", len(page), err, limit)
 		}
 		if len(page) == 0 {
 			return names
@@ -45,7 +45,7 @@ func (b Bench) listed(t *testing.T, most int) []deed.Name {
 	}
 }
 
-func inventoryPages(t *testing.T, b Bench) {
+func inventoryPages(t *testing.T, b Env) {
 	var want []deed.Name
 	for i := range 7 {
 		n := deed.Name(fmt.Sprintf("suite-%d.com", 6-i))
@@ -53,16 +53,16 @@ func inventoryPages(t *testing.T, b Bench) {
 		want = append(want, n)
 	}
 	slices.Sort(want)
-	for _, most := range []int{1, 2, 3, 7, 8, 1000} {
-		if got := b.listed(t, most); !slices.Equal(got, want) {
-			t.Errorf("by %d: got %v, want %v", most, got, want)
+	for _, limit := range []int{1, 2, 3, 7, 8, 1000} {
+		if got := b.listed(t, limit); !slices.Equal(got, want) {
+			t.Errorf("by %d: got %v, want %v", limit, got, want)
 		}
 	}
 }
 
-// A name is listed from when it comes until when it goes, also when nobody has
-// asked for it by itself.
-func inventoryOurs(t *testing.T, b Bench) {
+// A name is listed from its registration to its deletion, even if nobody has looked
+// it up.
+func inventoryInAccount(t *testing.T, b Env) {
 	want := func(names ...deed.Name) {
 		t.Helper()
 		if got := b.listed(t, 10); !slices.Equal(got, names) {
@@ -76,7 +76,7 @@ func inventoryOurs(t *testing.T, b Bench) {
 	b.Advance(b.Late)
 	want(name)
 	b.Break(t, WrongAccount, 1)
-	_ = b.register(t, rival, other) // whatever it says
+	_ = b.register(t, rival, other) // whatever it returns
 	want(name)
 	gone := b.Now().AddDate(1, 0, b.GraceDays+lifecycle.RedemptionDays+lifecycle.PendingDeleteDays)
 	b.until(gone.Add(-day))
@@ -85,7 +85,7 @@ func inventoryOurs(t *testing.T, b Bench) {
 	want()
 }
 
-func inventoryAgrees(t *testing.T, b Bench) {
+func inventoryAgrees(t *testing.T, b Env) {
 	b.registered(t, ref, name)
 	b.registered(t, rival, other)
 	for _, err := range b.change(t, name) {
@@ -103,12 +103,12 @@ func inventoryAgrees(t *testing.T, b Bench) {
 	}
 }
 
-func inventoryDown(t *testing.T, b Bench) {
+func inventoryDown(t *testing.T, b Env) {
 	b.registered(t, ref, name)
 	b.Break(t, Down, 1)
 	_, err := b.Inventory.Holdings(t.Context(), "", 10)
 	wantUnknown(t, err)
-	_, err = b.Inventory.Holdings(leave(t), "", 10)
+	_, err = b.Inventory.Holdings(canceledContext(t), "", 10)
 	wantUnknown(t, err)
 	if got := b.listed(t, 10); !slices.Equal(got, []deed.Name{name}) {
 		t.Errorf("got %v", got)

@@ -13,19 +13,19 @@ import (
 	"deed.example/deed/internal/registrar/registry"
 )
 
-// Manager runs the suite for names that are ours.
-func Manager(t *testing.T, open func(t *testing.T) Bench) {
-	for title, f := range map[string]func(*testing.T, Bench){
-		"a new name":               keeperNew,
-		"nameservers":              keeperNameservers,
-		"nameservers of an order":  keeperOrdered,
-		"lock":                     keeperLock,
-		"codes":                    keeperCodes,
-		"keys":                     keeperDS,
-		"a name that is not ours":  keeperNotOurs,
-		"every phase":              keeperPhases,
-		"nobody replies":           keeperDown,
-		"a new holder starts anew": keeperAnew,
+// Manager runs the suite for names in the account.
+func Manager(t *testing.T, open func(t *testing.T) Env) {
+	for title, f := range map[string]func(*testing.T, Env){
+		"a new name":                       managerNew,
+		"nameservers":                      managerNameservers,
+		"nameservers of an order":          managerOrdered,
+		"lock":                             managerLock,
+		"codes":                            managerCodes,
+		"keys":                             managerDS,
+		"a name of another account":        managerOtherAccount,
+		"every phase":                      managerPhases,
+		"no reply":                         managerDown,
+		"nothing is left for a new holder": managerNewHolder,
 	} {
 		t.Run(title, func(t *testing.T) { f(t, open(t)) })
 	}
@@ -39,7 +39,7 @@ var (
 	}
 )
 
-func keeperNew(t *testing.T, b Bench) {
+func managerNew(t *testing.T, b Env) {
 	b.registered(t, ref, name)
 	order := b.wantOrder(t, ref, name, registrar.OrderDone)
 	h := b.holding(t, name)
@@ -55,7 +55,7 @@ func keeperNew(t *testing.T, b Bench) {
 	}
 }
 
-func keeperNameservers(t *testing.T, b Bench) {
+func managerNameservers(t *testing.T, b Env) {
 	b.registered(t, ref, name)
 	for range 2 {
 		if err := b.Manager.SetNameservers(t.Context(), name, []string{"NS1.Example.com.", "ns2.example.net"}); err != nil {
@@ -76,7 +76,7 @@ func keeperNameservers(t *testing.T, b Bench) {
 	}
 }
 
-func keeperOrdered(t *testing.T, b Bench) {
+func managerOrdered(t *testing.T, b Env) {
 	o := registrar.Order{Kind: registrar.OrderRegister, Reference: ref, Name: name, Years: 1, Nameservers: hosts}
 	if err := b.Registrar.Place(t.Context(), o); err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func keeperOrdered(t *testing.T, b Bench) {
 	}
 }
 
-func keeperLock(t *testing.T, b Bench) {
+func managerLock(t *testing.T, b Env) {
 	b.registered(t, ref, name)
 	for _, locked := range []bool{true, true, false, false, true} {
 		if err := b.Manager.SetLock(t.Context(), name, locked); err != nil {
@@ -99,7 +99,7 @@ func keeperLock(t *testing.T, b Bench) {
 	}
 }
 
-func keeperCodes(t *testing.T, b Bench) {
+func managerCodes(t *testing.T, b Env) {
 	b.registered(t, ref, name)
 	seen := map[deed.Secret]bool{}
 	for range 3 {
@@ -111,7 +111,7 @@ func keeperCodes(t *testing.T, b Bench) {
 	}
 }
 
-func keeperDS(t *testing.T, b Bench) {
+func managerDS(t *testing.T, b Env) {
 	b.registered(t, ref, name)
 	for _, ds := range [][]dnssec.DS{keys, keys, keys[:1], nil, keys} {
 		if err := b.Manager.SetDS(t.Context(), name, ds); err != nil {
@@ -137,8 +137,8 @@ func keeperDS(t *testing.T, b Bench) {
 	}
 }
 
-// change calls everything that changes a name, and returns what each said.
-func (b Bench) change(t *testing.T, n deed.Name) []error {
+// change calls every method that changes a name, and returns their errors.
+func (b Env) change(t *testing.T, n deed.Name) []error {
 	_, err := b.Manager.AuthCode(t.Context(), n)
 	return []error{
 		err,
@@ -148,14 +148,14 @@ func (b Bench) change(t *testing.T, n deed.Name) []error {
 	}
 }
 
-func keeperNotOurs(t *testing.T, b Bench) {
+func managerOtherAccount(t *testing.T, b Env) {
 	names := []deed.Name{other}
 	if b.Elsewhere != nil {
 		b.Elsewhere(t, name)
 		names = append(names, name)
 	}
 	for _, n := range names {
-		b.wantNotOurs(t, n)
+		b.wantNotInAccount(t, n)
 		for _, err := range b.change(t, n) {
 			wantCode(t, err, deed.CodeNotFound)
 		}
@@ -164,7 +164,7 @@ func keeperNotOurs(t *testing.T, b Bench) {
 }
 
 // In redemption and after it nothing can be changed, until the name is restored.
-func keeperPhases(t *testing.T, b Bench) {
+func managerPhases(t *testing.T, b Env) {
 	b.registered(t, ref, name)
 	expires := b.holding(t, name).Expires
 	for _, p := range []struct {
@@ -188,10 +188,10 @@ func keeperPhases(t *testing.T, b Bench) {
 		}
 	}
 	b.until(expires.AddDate(0, 0, b.GraceDays+lifecycle.RedemptionDays+lifecycle.PendingDeleteDays).Add(time.Second))
-	b.wantNotOurs(t, name)
+	b.wantNotInAccount(t, name)
 }
 
-func keeperDown(t *testing.T, b Bench) {
+func managerDown(t *testing.T, b Env) {
 	b.registered(t, ref, name)
 	before := b.holding(t, name)
 	b.Break(t, Down, 5)
@@ -204,7 +204,7 @@ func keeperDown(t *testing.T, b Bench) {
 	}
 }
 
-func keeperAnew(t *testing.T, b Bench) {
+func managerNewHolder(t *testing.T, b Env) {
 	b.registered(t, ref, name)
 	for _, err := range b.change(t, name) {
 		wantCode(t, err, "")
@@ -212,6 +212,6 @@ func keeperAnew(t *testing.T, b Bench) {
 	b.until(b.holding(t, name).Expires.AddDate(0, 0, b.GraceDays+lifecycle.RedemptionDays+lifecycle.PendingDeleteDays).Add(time.Second))
 	b.registered(t, rival, name)
 	if h := b.holding(t, name); h.Reference != rival || len(h.DS) > 0 || slices.Equal(h.Nameservers, hosts) {
-		t.Errorf("got %+v, want nothing of the last holder's", h)
+		t.Errorf("got %+v, want no data of the last holder", h)
 	}
 }

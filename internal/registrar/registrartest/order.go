@@ -8,7 +8,7 @@ import (
 	"deed.example/deed/internal/registrar"
 )
 
-func available(t *testing.T, b Bench) {
+func available(t *testing.T, b Env) {
 	b.wantAvailable(t, name, true, "")
 	b.wantOrder(t, ref, name, registrar.OrderAbsent)
 	b.registered(t, ref, name)
@@ -16,13 +16,13 @@ func available(t *testing.T, b Bench) {
 	b.wantAvailable(t, other, true, "")
 }
 
-func reserved(t *testing.T, b Bench) {
+func reserved(t *testing.T, b Env) {
 	b.wantAvailable(t, b.Reserved, false, "reserved")
 	wantCode(t, b.register(t, ref, b.Reserved), deed.CodeDomainUnavailable)
 	b.wantOrder(t, ref, b.Reserved, registrar.OrderAbsent)
 }
 
-func dates(t *testing.T, b Bench) {
+func dates(t *testing.T, b Env) {
 	before := b.Now().UTC().Truncate(time.Second)
 	if err := b.Registrar.Place(t.Context(), registrar.Order{Kind: registrar.OrderRegister, Reference: ref, Name: name, Years: 3}); err != nil {
 		t.Fatal(err)
@@ -37,7 +37,7 @@ func dates(t *testing.T, b Bench) {
 	}
 }
 
-func twice(t *testing.T, b Bench) {
+func twice(t *testing.T, b Env) {
 	b.registered(t, ref, name)
 	first := b.wantOrder(t, ref, name, registrar.OrderDone)
 	b.Advance(time.Hour)
@@ -47,7 +47,7 @@ func twice(t *testing.T, b Bench) {
 	}
 }
 
-func oneOrder(t *testing.T, b Bench) {
+func oneOrder(t *testing.T, b Env) {
 	b.registered(t, ref, name)
 	if err := b.register(t, ref, other); err == nil {
 		t.Error("one reference bought two names")
@@ -57,7 +57,7 @@ func oneOrder(t *testing.T, b Bench) {
 	b.wantAvailable(t, other, true, "")
 }
 
-func refusedForGood(t *testing.T, b Bench) {
+func secondReferenceRefused(t *testing.T, b Env) {
 	b.registered(t, ref, name)
 	for range 2 {
 		wantCode(t, b.register(t, rival, name), deed.CodeDomainUnavailable)
@@ -66,15 +66,15 @@ func refusedForGood(t *testing.T, b Bench) {
 	b.wantOrder(t, ref, name, registrar.OrderDone)
 }
 
-func nothingToCancel(t *testing.T, b Bench) {
+func nothingToCancel(t *testing.T, b Env) {
 	wantCode(t, b.Registrar.Cancel(t.Context(), ref), deed.CodeNotFound)
 	b.registered(t, ref, name)
 	wantCode(t, b.Registrar.Cancel(t.Context(), ref), deed.CodeNotFound)
 	b.wantOrder(t, ref, name, registrar.OrderDone)
 }
 
-func gone(t *testing.T, b Bench) {
-	ctx := leave(t)
+func callerCanceled(t *testing.T, b Env) {
+	ctx := canceledContext(t)
 	_, err := b.Registrar.Available(ctx, name)
 	wantUnknown(t, err)
 	wantUnknown(t, b.Registrar.Place(ctx, registrar.Order{Kind: registrar.OrderRegister, Reference: ref, Name: name, Years: 1}))

@@ -9,13 +9,13 @@ import (
 	"deed.example/deed/internal/registrar"
 )
 
-// raced lets callers, each with a reference of its own, buy one name at once.
-// All of them look first, as buyers do; without that, one whose connection is
-// open already would be home before the others have left.
-func raced(t *testing.T, b Bench, callers int) {
+// raced lets callers, each with its own reference, register one name concurrently.
+// All of them check the availability first, as buyers do; otherwise a caller whose
+// connection is already open would be done before the others start.
+func raced(t *testing.T, b Env, callers int) {
 	for i, err := range together(callers, func(int) error { _, err := b.Registrar.Available(t.Context(), name); return err }) {
 		if err != nil {
-			t.Errorf("caller %d looks: %v", i, err)
+			t.Errorf("caller %d checks: %v", i, err)
 		}
 	}
 	errs := together(callers, func(i int) error { return b.register(t, fmt.Sprint("order-", i), name) })
@@ -35,14 +35,14 @@ func raced(t *testing.T, b Bench, callers int) {
 	}
 }
 
-// racedAgain races for a name that the registry has met before.
-func racedAgain(t *testing.T, b Bench) {
+// racedAgain races for a name that the registry has seen before.
+func racedAgain(t *testing.T, b Env) {
 	b.Break(t, Refuse, 1)
 	wantCode(t, b.register(t, "order-before", name), deed.CodeRegistrationFailed)
 	raced(t, b, 32)
 }
 
-func racedTogether(t *testing.T, b Bench) {
+func racedSameReference(t *testing.T, b Env) {
 	for i, err := range together(32, func(int) error { return b.register(t, ref, name) }) {
 		if err != nil {
 			t.Errorf("caller %d: %v", i, err)
@@ -51,9 +51,9 @@ func racedTogether(t *testing.T, b Bench) {
 	b.wantOrder(t, ref, name, registrar.OrderDone)
 }
 
-// racedCancel cancels a late order while others look whether it is done. Both
-// agree in the end: it was cancelled, or it was too late for that.
-func racedCancel(t *testing.T, b Bench) {
+// racedCancel cancels a late order while others look it up. Both agree in the end:
+// it was cancelled, or it was too late.
+func racedCancel(t *testing.T, b Env) {
 	b.Break(t, Late, 1)
 	wantUnknown(t, b.register(t, ref, name))
 	cancelled := together(8, func(i int) error {
@@ -81,7 +81,7 @@ func racedCancel(t *testing.T, b Bench) {
 	b.wantOrder(t, ref, name, want)
 }
 
-// together runs f so many times at once and returns what each said.
+// together runs f this many times concurrently and returns the errors.
 func together(callers int, f func(i int) error) []error {
 	errs := make([]error, callers)
 	start := make(chan struct{})

@@ -11,34 +11,34 @@ import (
 
 const day = 24 * time.Hour
 
-// Renewals runs the suite for renewals. The bench has a Manager.
-func Renewals(t *testing.T, open func(t *testing.T) Bench) {
-	runActs(t, open, renewing)
-	for title, f := range map[string]func(*testing.T, Bench){
+// Renewals runs the suite for renewals. The Env has a Manager.
+func Renewals(t *testing.T, open func(t *testing.T) Env) {
+	runOperations(t, open, renewing)
+	for title, f := range map[string]func(*testing.T, Env){
 		"from another expiry":        renewFromElsewhere,
-		"a name that is not ours":    renewNotOurs,
-		"again and again":            renewAgain,
+		"a name of another account":  renewOtherAccount,
+		"several renewals":           renewAgain,
 		"never past ten years":       renewTooFar,
 		"in grace":                   renewInGrace,
 		"restored from redemption":   renewRestores,
 		"too late in pending delete": renewTooLate,
-		"asked again years later":    renewYearsLater,
+		"repeated years later":       renewYearsLater,
 	} {
 		t.Run(title, func(t *testing.T) { f(t, open(t)) })
 	}
 }
 
-// renewing returns a renewal by a year of a name that we have.
-func renewing(t *testing.T, b Bench) act {
+// renewing returns a renewal by a year of a name in the account.
+func renewing(t *testing.T, b Env) operation {
 	b.registered(t, "order-0", name)
 	from := b.holding(t, name).Expires
-	return act{
-		Bench:  b,
+	return operation{
+		Env:    b,
 		order:  b.renewal("", from),
 		placed: registrar.OrderDone,
 		taken:  deed.CodeNotFound,
 		second: deed.CodeValidation,
-		acted: func(t *testing.T) bool {
+		applied: func(t *testing.T) bool {
 			t.Helper()
 			got := b.holding(t, name).Expires
 			if !got.Equal(from) && !got.Equal(from.AddDate(1, 0, 0)) {
@@ -49,12 +49,12 @@ func renewing(t *testing.T, b Bench) act {
 	}
 }
 
-func (b Bench) renewal(reference string, from time.Time) registrar.Order {
+func (b Env) renewal(reference string, from time.Time) registrar.Order {
 	return registrar.Order{Kind: registrar.OrderRenew, Reference: reference, Name: name, Years: 1, From: from}
 }
 
-// holding returns the name as we hold it.
-func (b Bench) holding(t *testing.T, n deed.Name) lifecycle.Holding {
+// holding returns the registry's data of the name.
+func (b Env) holding(t *testing.T, n deed.Name) lifecycle.Holding {
 	t.Helper()
 	h, err := b.Manager.Holding(t.Context(), n)
 	if err != nil {
@@ -63,25 +63,25 @@ func (b Bench) holding(t *testing.T, n deed.Name) lifecycle.Holding {
 	return h
 }
 
-func (b Bench) wantNotOurs(t *testing.T, n deed.Name) {
+func (b Env) wantNotInAccount(t *testing.T, n deed.Name) {
 	t.Helper()
 	h, err := b.Manager.Holding(t.Context(), n)
 	if deed.CodeOf(err) != deed.CodeNotFound {
-		t.Errorf("got %+v, %v, want a name that is not ours", h, err)
+		t.Errorf("got %+v, %v, want a name that is not in the account", h, err)
 	}
 }
 
 // bought registers the name and returns its expiry.
-func (b Bench) bought(t *testing.T) time.Time {
+func (b Env) bought(t *testing.T) time.Time {
 	t.Helper()
 	b.registered(t, "order-0", name)
 	return b.holding(t, name).Expires
 }
 
-// until moves the clock there.
-func (b Bench) until(at time.Time) { b.Advance(at.Sub(b.Now())) }
+// until moves the clock to the time.
+func (b Env) until(at time.Time) { b.Advance(at.Sub(b.Now())) }
 
-func renewFromElsewhere(t *testing.T, b Bench) {
+func renewFromElsewhere(t *testing.T, b Env) {
 	from := b.bought(t)
 	for i, wrong := range []time.Time{{}, from.Add(-time.Second), from.AddDate(1, 0, 0)} {
 		reference := ref + string(rune('a'+i))
@@ -95,14 +95,14 @@ func renewFromElsewhere(t *testing.T, b Bench) {
 	}
 }
 
-func renewNotOurs(t *testing.T, b Bench) {
+func renewOtherAccount(t *testing.T, b Env) {
 	wantCode(t, b.Registrar.Place(t.Context(), b.renewal(ref, b.Now())), deed.CodeNotFound)
 	b.wantOrder(t, ref, name, registrar.OrderAbsent)
 	b.wantAvailable(t, name, true, "")
 }
 
-// Two renewals are two, each done with the expiry that it left.
-func renewAgain(t *testing.T, b Bench) {
+// Two renewals have both an effect, each done with the resulting expiry.
+func renewAgain(t *testing.T, b Env) {
 	from := b.bought(t)
 	for i := range 3 {
 		reference := ref + string(rune('a'+i))
@@ -122,7 +122,7 @@ func renewAgain(t *testing.T, b Bench) {
 	}
 }
 
-func renewTooFar(t *testing.T, b Bench) {
+func renewTooFar(t *testing.T, b Env) {
 	from := b.bought(t)
 	o := b.renewal(ref, from)
 	o.Years = 10
@@ -136,14 +136,14 @@ func renewTooFar(t *testing.T, b Bench) {
 	}
 }
 
-func (b Bench) wantPhase(t *testing.T, want lifecycle.Phase) {
+func (b Env) wantPhase(t *testing.T, want lifecycle.Phase) {
 	t.Helper()
 	if got := b.holding(t, name); got.Phase != want {
 		t.Errorf("got %s, want %s", got.Phase, want)
 	}
 }
 
-func renewInGrace(t *testing.T, b Bench) {
+func renewInGrace(t *testing.T, b Env) {
 	from := b.bought(t)
 	b.until(from.AddDate(0, 0, b.GraceDays).Add(-time.Second))
 	b.wantPhase(t, lifecycle.PhaseGrace)
@@ -160,7 +160,7 @@ func renewInGrace(t *testing.T, b Bench) {
 	}
 }
 
-func renewRestores(t *testing.T, b Bench) {
+func renewRestores(t *testing.T, b Env) {
 	from := b.bought(t)
 	b.until(from.AddDate(0, 0, b.GraceDays).Add(time.Second))
 	b.wantPhase(t, lifecycle.PhaseRedemption)
@@ -179,7 +179,7 @@ func renewRestores(t *testing.T, b Bench) {
 	}
 }
 
-func renewTooLate(t *testing.T, b Bench) {
+func renewTooLate(t *testing.T, b Env) {
 	from := b.bought(t)
 	b.until(from.AddDate(0, 0, b.GraceDays+lifecycle.RedemptionDays).Add(time.Second))
 	b.wantPhase(t, lifecycle.PhasePendingDelete)
@@ -189,12 +189,13 @@ func renewTooLate(t *testing.T, b Bench) {
 	b.Advance(lifecycle.PendingDeleteDays * day)
 	restored.Reference = rival
 	wantCode(t, b.Registrar.Place(t.Context(), restored), deed.CodeNotFound)
-	b.wantNotOurs(t, name)
+	b.wantNotInAccount(t, name)
 	b.wantAvailable(t, name, true, "")
 }
 
-// A reference that acted once never acts again, however late it is repeated.
-func renewYearsLater(t *testing.T, b Bench) {
+// A reference that had its effect once never has it again, however late it is
+// repeated.
+func renewYearsLater(t *testing.T, b Env) {
 	from := b.bought(t)
 	o := b.renewal(ref, from)
 	o.Years = 5
@@ -213,7 +214,7 @@ func renewYearsLater(t *testing.T, b Bench) {
 	}
 	b.until(want.AddDate(0, 0, b.GraceDays+lifecycle.RedemptionDays+lifecycle.PendingDeleteDays))
 	if err := b.Registrar.Place(t.Context(), o); err != nil {
-		t.Errorf("after the name has gone: %v", err)
+		t.Errorf("after the name was deleted: %v", err)
 	}
-	b.wantNotOurs(t, name)
+	b.wantNotInAccount(t, name)
 }

@@ -10,48 +10,48 @@ import (
 	"deed.example/deed/internal/registrar/registry"
 )
 
-// Transfers runs the suite for transfers, to us and away. The bench has a Manager
-// and the hands of another registrar.
-func Transfers(t *testing.T, open func(t *testing.T) Bench) {
-	ready := func(t *testing.T) Bench {
+// Transfers runs the suite for transfers, in and out. The Env has a Manager and the
+// functions of another registrar.
+func Transfers(t *testing.T, open func(t *testing.T) Env) {
+	ready := func(t *testing.T) Env {
 		b := open(t)
 		if b.Elsewhere == nil || b.Leave == nil || b.Decide == nil {
 			t.Skip("there is no other registrar")
 		}
 		return b
 	}
-	runActs(t, ready, transferring)
-	for title, f := range map[string]func(*testing.T, Bench){
-		"pending, then ours with a year more": transferIn,
-		"pending, then cancelled":             transferCancelled,
-		"pending, then rejected":              transferRejected,
-		"approved at once":                    transferApproved,
-		"wrong code":                          transferWrongCode,
-		"nobody has it":                       transferNobody,
-		"ours already":                        transferOurs,
-		"away":                                transferAway,
-		"away, and rejected":                  transferAwayRejected,
-		"away with an old code, or locked":    transferAwayRefused,
-		"away too early":                      transferAwayTooEarly,
-		"away, and the code with it":          transferAwayWithCode,
+	runOperations(t, ready, transferring)
+	for title, f := range map[string]func(*testing.T, Env){
+		"pending, then in the account with another year": transferIn,
+		"pending, then cancelled":                        transferCancelled,
+		"pending, then rejected":                         transferRejected,
+		"approved at once":                               transferApproved,
+		"wrong code":                                     transferWrongCode,
+		"not registered":                                 transferNobody,
+		"already in the account":                         transferInAccount,
+		"away":                                           transferOut,
+		"out, and rejected":                              transferOutRejected,
+		"out with an old code, or locked":                transferOutRefused,
+		"out too early":                                  transferOutTooEarly,
+		"out, and the code is used up":                   transferOutWithCode,
 	} {
 		t.Run(title, func(t *testing.T) { f(t, ready(t)) })
 	}
 }
 
-// transferTime is for how long the losing side may stop a transfer.
+// transferTime is how long the losing registrar may reject a transfer.
 const transferTime = registry.TransferDays * day
 
-// transferring returns a transfer of a name that somebody else has.
-func transferring(t *testing.T, b Bench) act {
+// transferring returns a transfer of a name at another registrar.
+func transferring(t *testing.T, b Env) operation {
 	code := b.Elsewhere(t, name)
-	return act{
-		Bench:  b,
+	return operation{
+		Env:    b,
 		order:  b.transfer("", code),
 		placed: registrar.OrderPending,
 		taken:  deed.CodeRegistrationFailed,
 		second: deed.CodeRegistrationFailed,
-		acted: func(t *testing.T) bool {
+		applied: func(t *testing.T) bool {
 			t.Helper()
 			b.Advance(transferTime)
 			_, err := b.Manager.Holding(t.Context(), name)
@@ -60,12 +60,12 @@ func transferring(t *testing.T, b Bench) act {
 	}
 }
 
-func (b Bench) transfer(reference string, code deed.Secret) registrar.Order {
+func (b Env) transfer(reference string, code deed.Secret) registrar.Order {
 	return registrar.Order{Kind: registrar.OrderTransfer, Reference: reference, Name: name, Years: 1, AuthCode: code}
 }
 
-// asked places a transfer of the name and fails unless it is pending.
-func (b Bench) asked(t *testing.T, reference string, code deed.Secret) {
+// requested places a transfer of the name and fails unless it is pending.
+func (b Env) requested(t *testing.T, reference string, code deed.Secret) {
 	t.Helper()
 	if err := b.Registrar.Place(t.Context(), b.transfer(reference, code)); err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func (b Bench) asked(t *testing.T, reference string, code deed.Secret) {
 	b.wantOrder(t, reference, name, registrar.OrderPending)
 }
 
-func (b Bench) decided(t *testing.T, approve bool) {
+func (b Env) decided(t *testing.T, approve bool) {
 	t.Helper()
 	if err := b.Decide(name, approve); err != nil {
 		t.Fatal(err)
@@ -81,17 +81,17 @@ func (b Bench) decided(t *testing.T, approve bool) {
 	wantCode(t, b.Decide(name, approve), deed.CodeNotFound)
 }
 
-func transferIn(t *testing.T, b Bench) {
-	b.asked(t, ref, b.Elsewhere(t, name))
+func transferIn(t *testing.T, b Env) {
+	b.requested(t, ref, b.Elsewhere(t, name))
 	b.wantAvailable(t, name, false, "taken")
 	b.Advance(transferTime - time.Second)
 	b.wantOrder(t, ref, name, registrar.OrderPending)
-	b.wantNotOurs(t, name)
+	b.wantNotInAccount(t, name)
 	b.Advance(time.Second)
 	got := b.wantOrder(t, ref, name, registrar.OrderDone)
 	h := b.holding(t, name)
 	if h.Reference != ref || !h.Expires.Equal(got.Expires) || !h.Created.Equal(got.Created) {
-		t.Errorf("got %+v, want what the order says: %+v", h, got)
+		t.Errorf("got %+v, want the dates of the order: %+v", h, got)
 	}
 	if least := b.Now().AddDate(1, 0, 0); h.Expires.Before(least) {
 		t.Errorf("expires %s, want a year more than it had, after %s", h.Expires, least)
@@ -99,9 +99,9 @@ func transferIn(t *testing.T, b Bench) {
 	b.wantAvailable(t, name, false, "taken")
 }
 
-func transferCancelled(t *testing.T, b Bench) {
+func transferCancelled(t *testing.T, b Env) {
 	code := b.Elsewhere(t, name)
-	b.asked(t, ref, code)
+	b.requested(t, ref, code)
 	for range 2 {
 		if err := b.Registrar.Cancel(t.Context(), ref); err != nil {
 			t.Fatal(err)
@@ -110,23 +110,23 @@ func transferCancelled(t *testing.T, b Bench) {
 	}
 	wantCode(t, b.Decide(name, true), deed.CodeNotFound)
 	b.Advance(2 * transferTime)
-	b.wantNotOurs(t, name)
-	b.asked(t, rival, code)
+	b.wantNotInAccount(t, name)
+	b.requested(t, rival, code)
 }
 
-func transferRejected(t *testing.T, b Bench) {
+func transferRejected(t *testing.T, b Env) {
 	code := b.Elsewhere(t, name)
-	b.asked(t, ref, code)
+	b.requested(t, ref, code)
 	b.decided(t, false)
 	b.wantOrder(t, ref, name, registrar.OrderAbsent)
 	wantCode(t, b.Registrar.Place(t.Context(), b.transfer(ref, code)), deed.CodeRegistrationFailed)
 	b.Advance(2 * transferTime)
-	b.wantNotOurs(t, name)
+	b.wantNotInAccount(t, name)
 }
 
-func transferApproved(t *testing.T, b Bench) {
+func transferApproved(t *testing.T, b Env) {
 	code := b.Elsewhere(t, name)
-	b.asked(t, ref, code)
+	b.requested(t, ref, code)
 	b.decided(t, true)
 	first := b.wantOrder(t, ref, name, registrar.OrderDone)
 	b.Advance(2 * transferTime)
@@ -136,7 +136,7 @@ func transferApproved(t *testing.T, b Bench) {
 	wantCode(t, b.Registrar.Cancel(t.Context(), ref), deed.CodeNotFound)
 }
 
-func transferWrongCode(t *testing.T, b Bench) {
+func transferWrongCode(t *testing.T, b Env) {
 	code := b.Elsewhere(t, name)
 	for i, wrong := range []deed.Secret{"", "wrong", code + "x"} {
 		reference := ref + string(rune('a'+i))
@@ -145,28 +145,28 @@ func transferWrongCode(t *testing.T, b Bench) {
 		}
 		b.wantOrder(t, reference, name, registrar.OrderAbsent)
 	}
-	b.asked(t, ref, code)
+	b.requested(t, ref, code)
 }
 
-func transferNobody(t *testing.T, b Bench) {
+func transferNobody(t *testing.T, b Env) {
 	wantCode(t, b.Registrar.Place(t.Context(), b.transfer(ref, "code")), deed.CodeNotFound)
 	b.wantAvailable(t, name, true, "")
 }
 
-func transferOurs(t *testing.T, b Bench) {
+func transferInAccount(t *testing.T, b Env) {
 	b.registered(t, ref, name)
 	wantCode(t, b.Registrar.Place(t.Context(), b.transfer(rival, "code")), deed.CodeRegistrationFailed)
 }
 
-// movable registers a name that may leave, and returns its code.
-func (b Bench) movable(t *testing.T) deed.Secret {
+// movable registers a name that may be transferred, and returns its code.
+func (b Env) movable(t *testing.T) deed.Secret {
 	t.Helper()
 	b.registered(t, "order-0", name)
 	b.Advance(registry.TransferLockDays * day)
 	return b.unlocked(t)
 }
 
-func (b Bench) unlocked(t *testing.T) deed.Secret {
+func (b Env) unlocked(t *testing.T) deed.Secret {
 	t.Helper()
 	if err := b.Manager.SetLock(t.Context(), name, false); err != nil {
 		t.Fatal(err)
@@ -178,7 +178,7 @@ func (b Bench) unlocked(t *testing.T) deed.Secret {
 	return code
 }
 
-func (b Bench) leaves(t *testing.T, code deed.Secret) {
+func (b Env) leaves(t *testing.T, code deed.Secret) {
 	t.Helper()
 	if err := b.Leave(name, code); err != nil {
 		t.Fatal(err)
@@ -188,20 +188,20 @@ func (b Bench) leaves(t *testing.T, code deed.Secret) {
 	}
 }
 
-func transferAway(t *testing.T, b Bench) {
+func transferOut(t *testing.T, b Env) {
 	b.leaves(t, b.movable(t))
 	wantCode(t, b.Manager.SetLock(t.Context(), name, true), deed.CodeValidation)
 	wantCode(t, b.Registrar.Place(t.Context(), b.renewal(rival, b.holding(t, name).Expires)), deed.CodeRegistrationFailed)
 	b.Advance(transferTime - time.Second)
 	b.wantOrder(t, "order-0", name, registrar.OrderDone)
 	b.Advance(time.Second)
-	b.wantNotOurs(t, name)
+	b.wantNotInAccount(t, name)
 	b.wantOrder(t, "order-0", name, registrar.OrderAbsent)
 	b.wantAvailable(t, name, false, "taken")
 	wantCode(t, b.register(t, "order-0", name), deed.CodeDomainUnavailable)
 }
 
-func transferAwayRejected(t *testing.T, b Bench) {
+func transferOutRejected(t *testing.T, b Env) {
 	b.leaves(t, b.movable(t))
 	before := b.holding(t, name).Expires
 	b.decided(t, false)
@@ -212,10 +212,10 @@ func transferAwayRejected(t *testing.T, b Bench) {
 	}
 }
 
-func transferAwayRefused(t *testing.T, b Bench) {
+func transferOutRefused(t *testing.T, b Env) {
 	first := b.movable(t)
 	second := b.unlocked(t)
-	wantCode(t, b.Leave(name, first), deed.CodeValidation) // older codes end
+	wantCode(t, b.Leave(name, first), deed.CodeValidation) // older codes are invalid
 	wantCode(t, b.Leave(name, ""), deed.CodeValidation)
 	if err := b.Manager.SetLock(t.Context(), name, true); err != nil {
 		t.Fatal(err)
@@ -225,7 +225,7 @@ func transferAwayRefused(t *testing.T, b Bench) {
 	b.holding(t, name)
 }
 
-func transferAwayTooEarly(t *testing.T, b Bench) {
+func transferOutTooEarly(t *testing.T, b Env) {
 	b.registered(t, ref, name)
 	b.Advance(registry.TransferLockDays*day - time.Second)
 	code := b.unlocked(t)
@@ -234,12 +234,12 @@ func transferAwayTooEarly(t *testing.T, b Bench) {
 	b.leaves(t, code)
 }
 
-// The code that let a name go does not bring it back.
-func transferAwayWithCode(t *testing.T, b Bench) {
+// The code of a transfer out cannot be used to transfer the name back.
+func transferOutWithCode(t *testing.T, b Env) {
 	code := b.movable(t)
 	b.leaves(t, code)
 	b.decided(t, true)
 	b.Advance(registry.TransferLockDays * day)
 	wantCode(t, b.Registrar.Place(t.Context(), b.transfer(ref, code)), deed.CodeValidation)
-	b.wantNotOurs(t, name)
+	b.wantNotInAccount(t, name)
 }

@@ -8,29 +8,29 @@ import (
 	"deed.example/deed/internal/lifecycle"
 )
 
-// A RegistryEntry is a name as the embedded registry keeps it. The zero entry
-// is a name that nobody ever had.
+// An Entry is a name in the embedded registry. The zero entry is a name that was
+// never registered.
 type Entry struct {
 	Name        deed.Name
-	Reference   string // of the order that brought it to its account
-	Account     string // who has it
+	Reference   string // of the registration or transfer to its account
+	Account     string // the holder
 	Created     time.Time
-	Moved       time.Time // here from another account; zero when it never was
+	Moved       time.Time // time of the last transfer; zero when there was none
 	Expires     time.Time
 	GraceDays   int
 	Locked      bool
-	AuthHash    string // of the one code that is good; "" when none is
+	AuthHash    string // of the valid code; "" when there is none
 	Nameservers []string
 	DS          []dnssec.DS
-	Transfer    string // reference of the transfer that is pending; "" when none is
+	Transfer    string // reference of the pending transfer; "" when there is none
 }
 
-// What a registry grants, and how far ahead it sells.
+// Periods of the registry, and the maximum term.
 const (
-	AddGraceDays     = 5  // a new name, and one that came from elsewhere, is marked for so long
-	TransferLockDays = 60 // after a name is new or has moved, it stays where it is
-	TransferDays     = 5  // the losing side may stop a transfer for so long
-	MaxYears         = 10 // ahead of today, whatever is ordered
+	AddGraceDays     = 5  // addPeriod of a new name, transferPeriod of a transferred one
+	TransferLockDays = 60 // no transfer within this time of the registration or last transfer
+	TransferDays     = 5  // the losing registrar may reject a transfer within this time
+	MaxYears         = 10 // maximum term from today
 )
 
 // Phase returns the phase of the name at that time.
@@ -42,20 +42,20 @@ func (e Entry) Phase(at time.Time) lifecycle.Phase {
 	return phase
 }
 
-// FreeAt returns when anybody may have the name again.
+// FreeAt returns when the name becomes available again.
 func (e Entry) FreeAt() time.Time {
 	return e.Expires.AddDate(0, 0, e.GraceDays+lifecycle.RedemptionDays+lifecycle.PendingDeleteDays)
 }
 
-// HeldAt says whether somebody has the name at that time.
+// HeldAt reports whether the name is registered at that time.
 func (e Entry) HeldAt(at time.Time) bool { return e.Phase(at) != lifecycle.PhaseGone }
 
-// HeldBy says whether the account has the name at that time.
+// HeldBy reports whether the account has the name at that time.
 func (e Entry) HeldBy(account string, at time.Time) bool {
 	return e.Account == account && e.HeldAt(at)
 }
 
-// MovableAt returns when the name may go to another account, if nobody locks it.
+// MovableAt returns when the name may be transferred, unless it is locked.
 func (e Entry) MovableAt() time.Time {
 	since := e.Created
 	if e.Moved.After(since) {
@@ -73,9 +73,9 @@ func (e Entry) Holding(at time.Time) lifecycle.Holding {
 	}
 }
 
-// EPPStatus returns the statuses of the name at that time: those of RFC 5731,
-// 2.3, then those of RFC 3915, 3.1. A name in redemption is not called
-// pendingDelete as well, so that the list tells the phases apart.
+// EPPStatus returns the statuses of the name at that time: those of RFC 5731, 2.3,
+// then those of RFC 3915, 3.1. Both in redemption and in pending delete a name has
+// pendingDelete; redemptionPeriod distinguishes the phases.
 func (e Entry) EPPStatus(at time.Time) []string {
 	var statuses, periods []string
 	if e.Locked {

@@ -13,8 +13,8 @@ func date(year int, month time.Month, day int) time.Time {
 	return time.Date(year, month, day, 12, 0, 0, 0, time.UTC)
 }
 
-// Each phase begins at its second, across leap days and the ends of months.
-func TestPhasesBeginAtTheirSecond(t *testing.T) {
+// Each phase begins exactly at its second, across leap days and ends of months.
+func TestPhaseBoundaries(t *testing.T) {
 	for _, c := range []struct {
 		expires                         time.Time
 		grace                           int
@@ -25,7 +25,7 @@ func TestPhasesBeginAtTheirSecond(t *testing.T) {
 		{date(2027, time.November, 15), 45, date(2027, time.December, 30), date(2028, time.January, 29), date(2028, time.February, 3)},
 		{date(2028, time.February, 29), 30, date(2028, time.March, 30), date(2028, time.April, 29), date(2028, time.May, 4)},
 		{date(2027, time.January, 31), 0, date(2027, time.January, 31), date(2027, time.March, 2), date(2027, time.March, 7)},
-		{date(2100, time.February, 28), 1, date(2100, time.March, 1), date(2100, time.March, 31), date(2100, time.April, 5)}, // no leap year
+		{date(2100, time.February, 28), 1, date(2100, time.March, 1), date(2100, time.March, 31), date(2100, time.April, 5)}, // not a leap year
 	} {
 		e := registry.Entry{Reference: "a", Expires: c.expires, GraceDays: c.grace}
 		before := lifecycle.PhaseActive
@@ -49,12 +49,12 @@ func TestPhasesBeginAtTheirSecond(t *testing.T) {
 		}
 	}
 	if (registry.Entry{}).HeldAt(time.Time{}.AddDate(-1, 0, 0)) {
-		t.Error("a name that nobody ever had is held")
+		t.Error("a name that was never registered is held")
 	}
 }
 
-// The statuses are those of RFC 5731 and RFC 3915, and ok is never beside
-// another of the first (RFC 5731, 2.3).
+// The statuses are those of RFC 5731 and RFC 3915, and ok is never combined with
+// another one of the former (RFC 5731, 2.3).
 func TestEPPStatus(t *testing.T) {
 	created := date(2026, time.January, 31)
 	expires := date(2027, time.January, 31)

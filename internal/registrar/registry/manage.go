@@ -18,8 +18,8 @@ func (e Entry) WithNameservers(hosts []string, at time.Time) (Entry, error) {
 	return e, err
 }
 
-// WithLock returns the entry locked or unlocked. While a transfer is pending, a
-// lock comes too late (RFC 5731, 2.3).
+// WithLock returns the entry locked or unlocked. It cannot be locked while a
+// transfer is pending (RFC 5731, 2.3).
 func (e Entry) WithLock(locked bool, at time.Time) (Entry, error) {
 	if locked && e.Transfer != "" {
 		return e, deed.Invalid("locked", "a transfer of %s is pending, so it cannot be locked", e.Name)
@@ -28,13 +28,13 @@ func (e Entry) WithLock(locked bool, at time.Time) (Entry, error) {
 	return e, e.mayChange(at)
 }
 
-// WithAuthHash returns the entry with another code, the only one that is good.
+// WithAuthHash returns the entry with another code, the only valid one.
 func (e Entry) WithAuthHash(hash string, at time.Time) (Entry, error) {
 	e.AuthHash = hash
 	return e, e.mayChange(at)
 }
 
-// WithDS returns the entry with the keys that sign its zone.
+// WithDS returns the entry with the DS records of its zone.
 func (e Entry) WithDS(ds []dnssec.DS, at time.Time) (Entry, error) {
 	ds, err := dnssec.ParseDS(ds)
 	if err == nil {
@@ -44,8 +44,8 @@ func (e Entry) WithDS(ds []dnssec.DS, at time.Time) (Entry, error) {
 	return e, err
 }
 
-// mayChange fails with CodeValidation in the phases in which nothing but a
-// restore changes a name.
+// mayChange fails with CodeValidation in the phases in which only a restore may
+// change a name.
 func (e Entry) mayChange(at time.Time) error {
 	switch phase := e.Phase(at); phase {
 	case lifecycle.PhaseActive, lifecycle.PhaseGrace:

@@ -9,30 +9,30 @@ import (
 	"deed.example/deed/internal/registrar"
 )
 
-// A Placement is an order as the embedded registry keeps it.
+// A Placement is an order in the embedded registry.
 type Placement struct {
 	registrar.Order
-	AuthHash  string // of the order's AuthCode, which itself is not kept
-	Account   string // who gets the name
+	AuthHash  string // of the order's AuthCode, which itself is not stored
+	Account   string // the account that gets the name
 	GraceDays int    // of the name, once the order is done
 	State     PlacementState
 	Refusal   deed.Code // why a refused order was refused
-	Reason    string    // the same, in a sentence
-	Placed    time.Time // when it came in
+	Reason    string    // the refusal's message
+	Placed    time.Time // time of the order
 	Due       time.Time // when a placed order is executed, or a pending transfer done
 	Accepted  time.Time // when a transfer became pending; zero before
 	Created   time.Time // of the name, as a done order left it
-	Expires   time.Time // likewise
+	Expires   time.Time // of the name, as a done order left it
 }
 
-// A PlacementState says how far the registry is with an order:
+// A PlacementState is the state of an order at the registry:
 //
 //	placed ─► done | refused
 //	   └────► cancelled ◄─ parked
 //
 // Placed: it will be executed when it is due; a transfer is then accepted, and
-// stays placed until it is due a second time. Parked: it waits for a person, and
-// is never executed by itself. All other states are ends.
+// stays placed until it is due a second time. Parked: it waits for manual action,
+// and is never executed automatically. All other states are final.
 type PlacementState string
 
 // The states of a placement.
@@ -44,14 +44,14 @@ const (
 	PlacementCancelled PlacementState = "cancelled"
 )
 
-// Pending says whether the placement is a transfer that the other side may
-// still stop.
+// Pending reports whether the placement is a transfer that the losing registrar may
+// still reject.
 func (p Placement) Pending() bool { return p.State == PlacementPlaced && !p.Accepted.IsZero() }
 
-// Execute returns the placement after it was due, and the entry of its name
-// after that. What happens, happens as of the time it was due, however late that
-// is noticed. The order is then at its end, but for a transfer that is accepted:
-// it is due again when the other side's time is over.
+// Execute returns the placement and the entry of its name after the execution of a
+// due order. Its effects have the time at which it was due, however late it is
+// executed. The order is then final, except for an accepted transfer: it is due
+// again when the time to reject it is over.
 func (p Placement) Execute(held Entry) (Placement, Entry) {
 	execute := p.register
 	switch {
@@ -74,8 +74,8 @@ func (p Placement) Execute(held Entry) (Placement, Entry) {
 	return p, next
 }
 
-// Refuse returns the placement refused for good, with the code and the sentence
-// of err.
+// Refuse returns the placement as permanently refused, with the code and the
+// message of err.
 func (p Placement) Refuse(err error) Placement {
 	p.State, p.Refusal, p.Reason = PlacementRefused, deed.CodeOf(err), err.Error()
 	if e, ok := errors.AsType[*deed.Error](err); ok {
@@ -111,11 +111,11 @@ func (p Placement) renew(held Entry) (Entry, error) {
 	case phase == lifecycle.PhasePendingDelete:
 		return held, deed.Errorf(deed.CodeRegistrationFailed, "%s is about to be deleted and can no longer be renewed", p.Name)
 	case phase == lifecycle.PhaseRedemption && !p.Restore:
-		return held, deed.Errorf(deed.CodeRegistrationFailed, "%s is in redemption: only an order that restores it brings it back", p.Name)
+		return held, deed.Errorf(deed.CodeRegistrationFailed, "%s is in redemption: only an order that restores it can renew it", p.Name)
 	case phase != lifecycle.PhaseRedemption && p.Restore:
 		return held, deed.Errorf(deed.CodeRegistrationFailed, "%s is not in redemption: renew it without restoring it", p.Name)
 	case held.Transfer != "":
-		return held, deed.Errorf(deed.CodeRegistrationFailed, "%s is being transferred and cannot be renewed meanwhile", p.Name)
+		return held, deed.Errorf(deed.CodeRegistrationFailed, "%s is being transferred and cannot be renewed until then", p.Name)
 	case !p.From.Equal(held.Expires):
 		return held, deed.Invalid("from", "%s expires on %s, not on %s", p.Name, held.Expires.UTC().Format(time.RFC3339), p.From.UTC().Format(time.RFC3339))
 	case expires.After(p.Due.AddDate(MaxYears, 0, 0)):
@@ -125,16 +125,16 @@ func (p Placement) renew(held Entry) (Entry, error) {
 	return held, nil
 }
 
-// accept returns the entry with the transfer pending. One that is accepted is
-// done in the end unless somebody stops it, so it is not accepted when the name
-// would not work any more by then.
+// accept returns the entry with the transfer pending. An accepted transfer is done
+// in the end unless it is rejected, so it is not accepted when the name will have
+// expired by then.
 func (p Placement) accept(held Entry) (Entry, error) {
 	refuse := func(format string) (Entry, error) {
 		return held, deed.Errorf(deed.CodeRegistrationFailed, format, p.Name)
 	}
 	switch {
 	case !held.HeldAt(p.Due):
-		return held, deed.Errorf(deed.CodeNotFound, "nobody has %s: register it instead", p.Name)
+		return held, deed.Errorf(deed.CodeNotFound, "%s is not registered: register it instead", p.Name)
 	case held.Account == p.Account:
 		return refuse("%s is in this account already")
 	case held.AuthHash == "" || p.AuthHash != held.AuthHash:
@@ -153,8 +153,8 @@ func (p Placement) accept(held Entry) (Entry, error) {
 	return held, nil
 }
 
-// move returns the entry in its new account, with a year more if there is room
-// for one.
+// move returns the entry in its new account, with another year if the maximum term
+// allows it.
 func (p Placement) move(held Entry) (Entry, error) {
 	expires, most := held.Expires.AddDate(1, 0, 0), p.Due.AddDate(MaxYears, 0, 0)
 	if expires.After(most) {

@@ -17,13 +17,13 @@ func TestRegistrationExecutes(t *testing.T) {
 	due := date(2028, time.February, 29)
 	p := registry.Placement{
 		Order:   registrar.Order{Kind: registrar.OrderRegister, Reference: "new", Name: "example.dev", Years: 2, Nameservers: []string{"a.example.com", "b.example.com"}},
-		Account: "ours", State: registry.PlacementPlaced, Due: due, GraceDays: 30,
+		Account: "own", State: registry.PlacementPlaced, Due: due, GraceDays: 30,
 	}
 	mine := registry.Entry{
-		Name: "example.dev", Reference: "new", Account: "ours", Created: due, Expires: date(2030, time.March, 1),
+		Name: "example.dev", Reference: "new", Account: "own", Created: due, Expires: date(2030, time.March, 1),
 		GraceDays: 30, Locked: true, Nameservers: []string{"a.example.com", "b.example.com"},
 	}
-	other := registry.Entry{Name: "example.dev", Reference: "old", Account: "theirs", Expires: due, DS: []dnssec.DS{{KeyTag: 1}}}
+	other := registry.Entry{Name: "example.dev", Reference: "old", Account: "other", Expires: due, DS: []dnssec.DS{{KeyTag: 1}}}
 	lapsed := other
 	lapsed.Expires = due.AddDate(-1, 0, 0)
 	for name, c := range map[string]struct {
@@ -42,8 +42,7 @@ func TestRegistrationExecutes(t *testing.T) {
 	}
 }
 
-// A renewal adds its years to the expiry that it was ordered for, and to no
-// other.
+// A renewal adds its years only to the expiry that it was ordered for.
 func TestRenewalExecutes(t *testing.T) {
 	expires := date(2028, time.February, 29)
 	for name, c := range map[string]struct {
@@ -54,23 +53,23 @@ func TestRenewalExecutes(t *testing.T) {
 		refusal deed.Code
 		says    string
 	}{
-		"leap day":                    {date(2028, time.February, 1), 1, nil, date(2029, time.March, 1), "", ""},
-		"leap day to leap day":        {date(2028, time.February, 1), 4, nil, date(2032, time.February, 29), "", ""},
-		"ten years ahead":             {date(2028, time.March, 1), 10, nil, date(2038, time.March, 1), "", ""},
-		"a second more":               {date(2028, time.March, 1).Add(-time.Second), 10, nil, time.Time{}, deed.CodeRegistrationFailed, "10 years ahead"},
-		"last second of grace":        {expires.AddDate(0, 0, 45).Add(-time.Second), 1, nil, date(2029, time.March, 1), "", ""},
-		"redemption":                  {expires.AddDate(0, 0, 45), 1, nil, time.Time{}, deed.CodeRegistrationFailed, "restores it"},
-		"restored":                    {expires.AddDate(0, 0, 75).Add(-time.Second), 1, restore, date(2029, time.March, 1), "", ""},
-		"too late to restore":         {expires.AddDate(0, 0, 75), 1, restore, time.Time{}, deed.CodeRegistrationFailed, "about to be deleted"},
-		"gone":                        {expires.AddDate(0, 0, 80), 1, restore, time.Time{}, deed.CodeNotFound, "not in our account"},
-		"nothing to restore":          {expires, 1, restore, time.Time{}, deed.CodeRegistrationFailed, "not in redemption"},
-		"from another expiry":         {expires, 1, func(p *registry.Placement, _ *registry.Entry) { p.From = p.From.AddDate(-1, 0, 0) }, time.Time{}, deed.CodeValidation, "2028-02-29T12:00:00Z"},
-		"somebody else's":             {expires, 1, func(_ *registry.Placement, e *registry.Entry) { e.Account = "theirs" }, time.Time{}, deed.CodeNotFound, "not in our account"},
-		"while it is leaving":         {expires, 1, func(_ *registry.Placement, e *registry.Entry) { e.Transfer = "b" }, time.Time{}, deed.CodeRegistrationFailed, "being transferred"},
-		"a name that nobody ever had": {expires, 1, func(_ *registry.Placement, e *registry.Entry) { *e = registry.Entry{} }, time.Time{}, deed.CodeNotFound, "not in our account"},
+		"leap day":             {date(2028, time.February, 1), 1, nil, date(2029, time.March, 1), "", ""},
+		"leap day to leap day": {date(2028, time.February, 1), 4, nil, date(2032, time.February, 29), "", ""},
+		"ten years ahead":      {date(2028, time.March, 1), 10, nil, date(2038, time.March, 1), "", ""},
+		"a second more":        {date(2028, time.March, 1).Add(-time.Second), 10, nil, time.Time{}, deed.CodeRegistrationFailed, "10 years ahead"},
+		"last second of grace": {expires.AddDate(0, 0, 45).Add(-time.Second), 1, nil, date(2029, time.March, 1), "", ""},
+		"redemption":           {expires.AddDate(0, 0, 45), 1, nil, time.Time{}, deed.CodeRegistrationFailed, "restores it"},
+		"restored":             {expires.AddDate(0, 0, 75).Add(-time.Second), 1, restore, date(2029, time.March, 1), "", ""},
+		"too late to restore":  {expires.AddDate(0, 0, 75), 1, restore, time.Time{}, deed.CodeRegistrationFailed, "about to be deleted"},
+		"gone":                 {expires.AddDate(0, 0, 80), 1, restore, time.Time{}, deed.CodeNotFound, "not in our account"},
+		"nothing to restore":   {expires, 1, restore, time.Time{}, deed.CodeRegistrationFailed, "not in redemption"},
+		"from another expiry":  {expires, 1, func(p *registry.Placement, _ *registry.Entry) { p.From = p.From.AddDate(-1, 0, 0) }, time.Time{}, deed.CodeValidation, "2028-02-29T12:00:00Z"},
+		"another account":      {expires, 1, func(_ *registry.Placement, e *registry.Entry) { e.Account = "other" }, time.Time{}, deed.CodeNotFound, "not in our account"},
+		"while it is leaving":  {expires, 1, func(_ *registry.Placement, e *registry.Entry) { e.Transfer = "b" }, time.Time{}, deed.CodeRegistrationFailed, "being transferred"},
+		"never registered":     {expires, 1, func(_ *registry.Placement, e *registry.Entry) { *e = registry.Entry{} }, time.Time{}, deed.CodeNotFound, "not in our account"},
 	} {
-		p := registry.Placement{Order: registrar.Order{Kind: registrar.OrderRenew, Reference: "b", Name: "example.dev", Years: c.years, From: expires}, Account: "ours", State: registry.PlacementPlaced, Due: c.due, GraceDays: 45}
-		held := registry.Entry{Name: "example.dev", Reference: "a", Account: "ours", Created: date(2027, time.March, 1), Expires: expires, GraceDays: 45}
+		p := registry.Placement{Order: registrar.Order{Kind: registrar.OrderRenew, Reference: "b", Name: "example.dev", Years: c.years, From: expires}, Account: "own", State: registry.PlacementPlaced, Due: c.due, GraceDays: 45}
+		held := registry.Entry{Name: "example.dev", Reference: "a", Account: "own", Created: date(2027, time.March, 1), Expires: expires, GraceDays: 45}
 		if c.change != nil {
 			c.change(&p, &held)
 		}
@@ -91,10 +90,10 @@ func TestRenewalExecutes(t *testing.T) {
 func restore(p *registry.Placement, _ *registry.Entry) { p.Restore = true }
 
 func transferOrder(due time.Time) registry.Placement {
-	return registry.Placement{Order: registrar.Order{Kind: registrar.OrderTransfer, Reference: "b", Name: "example.dev", Years: 1}, AuthHash: "code", Account: "ours", State: registry.PlacementPlaced, Due: due, GraceDays: 45}
+	return registry.Placement{Order: registrar.Order{Kind: registrar.OrderTransfer, Reference: "b", Name: "example.dev", Years: 1}, AuthHash: "code", Account: "own", State: registry.PlacementPlaced, Due: due, GraceDays: 45}
 }
 
-func TestTransferIsAcceptedOrNot(t *testing.T) {
+func TestTransferAccept(t *testing.T) {
 	created := date(2027, time.March, 1)
 	for name, c := range map[string]struct {
 		due     time.Time
@@ -102,21 +101,21 @@ func TestTransferIsAcceptedOrNot(t *testing.T) {
 		refusal deed.Code
 		says    string
 	}{
-		"old enough":         {created.AddDate(0, 0, 60), nil, "", ""},
-		"too young":          {created.AddDate(0, 0, 60).Add(-time.Second), nil, deed.CodeRegistrationFailed, "60 days"},
-		"moved lately":       {created.AddDate(0, 0, 90), func(e *registry.Entry) { e.Moved = created.AddDate(0, 0, 89) }, deed.CodeRegistrationFailed, "60 days"},
-		"wrong code":         {created, func(e *registry.Entry) { e.AuthHash = "other" }, deed.CodeValidation, "code"},
-		"no code":            {created, func(e *registry.Entry) { e.AuthHash = "" }, deed.CodeValidation, "code"},
-		"locked":             {created.AddDate(0, 0, 60), func(e *registry.Entry) { e.Locked = true }, deed.CodeRegistrationFailed, "unlock"},
-		"ours already":       {created.AddDate(0, 0, 60), func(e *registry.Entry) { e.Account = "ours" }, deed.CodeRegistrationFailed, "already"},
-		"leaving already":    {created.AddDate(0, 0, 60), func(e *registry.Entry) { e.Transfer = "c" }, deed.CodeRegistrationFailed, "another transfer"},
-		"in grace":           {created.AddDate(1, 0, 40).Add(-time.Second), nil, "", ""},
-		"ends in grace":      {created.AddDate(1, 0, 40), nil, deed.CodeRegistrationFailed, "expired"},
-		"in redemption":      {created.AddDate(1, 0, 45), nil, deed.CodeRegistrationFailed, "expired"},
-		"gone":               {created.AddDate(1, 0, 80), nil, deed.CodeNotFound, "register it"},
-		"nobody ever had it": {created, func(e *registry.Entry) { *e = registry.Entry{} }, deed.CodeNotFound, "register it"},
+		"old enough":             {created.AddDate(0, 0, 60), nil, "", ""},
+		"too young":              {created.AddDate(0, 0, 60).Add(-time.Second), nil, deed.CodeRegistrationFailed, "60 days"},
+		"moved lately":           {created.AddDate(0, 0, 90), func(e *registry.Entry) { e.Moved = created.AddDate(0, 0, 89) }, deed.CodeRegistrationFailed, "60 days"},
+		"wrong code":             {created, func(e *registry.Entry) { e.AuthHash = "other" }, deed.CodeValidation, "code"},
+		"no code":                {created, func(e *registry.Entry) { e.AuthHash = "" }, deed.CodeValidation, "code"},
+		"locked":                 {created.AddDate(0, 0, 60), func(e *registry.Entry) { e.Locked = true }, deed.CodeRegistrationFailed, "unlock"},
+		"already in the account": {created.AddDate(0, 0, 60), func(e *registry.Entry) { e.Account = "own" }, deed.CodeRegistrationFailed, "already"},
+		"leaving already":        {created.AddDate(0, 0, 60), func(e *registry.Entry) { e.Transfer = "c" }, deed.CodeRegistrationFailed, "another transfer"},
+		"in grace":               {created.AddDate(1, 0, 40).Add(-time.Second), nil, "", ""},
+		"ends in grace":          {created.AddDate(1, 0, 40), nil, deed.CodeRegistrationFailed, "expired"},
+		"in redemption":          {created.AddDate(1, 0, 45), nil, deed.CodeRegistrationFailed, "expired"},
+		"gone":                   {created.AddDate(1, 0, 80), nil, deed.CodeNotFound, "register it"},
+		"never registered":       {created, func(e *registry.Entry) { *e = registry.Entry{} }, deed.CodeNotFound, "register it"},
 	} {
-		held := registry.Entry{Name: "example.dev", Reference: "a", Account: "theirs", Created: created, Expires: date(2028, time.March, 1), GraceDays: 45, AuthHash: "code"}
+		held := registry.Entry{Name: "example.dev", Reference: "a", Account: "other", Created: created, Expires: date(2028, time.March, 1), GraceDays: 45, AuthHash: "code"}
 		if c.change != nil {
 			c.change(&held)
 		}
@@ -136,9 +135,9 @@ func TestTransferIsAcceptedOrNot(t *testing.T) {
 	}
 }
 
-// A transfer brings one year, but never more than ten years ahead, and takes
-// none away.
-func TestTransferIsDone(t *testing.T) {
+// A transfer adds one year, but never beyond ten years from now, and never shortens
+// the term.
+func TestTransferExecutes(t *testing.T) {
 	due := date(2028, time.February, 29)
 	for _, c := range []struct{ expires, want time.Time }{
 		{date(2028, time.March, 1), date(2029, time.March, 1)},
@@ -150,9 +149,9 @@ func TestTransferIsDone(t *testing.T) {
 	} {
 		p := transferOrder(due)
 		p.Accepted = due.AddDate(0, 0, -5)
-		held := registry.Entry{Name: "example.dev", Reference: "a", Account: "theirs", Created: date(2020, time.March, 1), Expires: c.expires, GraceDays: 30, AuthHash: "code", Transfer: "b", Nameservers: []string{"a.example.com", "b.example.com"}}
+		held := registry.Entry{Name: "example.dev", Reference: "a", Account: "other", Created: date(2020, time.March, 1), Expires: c.expires, GraceDays: 30, AuthHash: "code", Transfer: "b", Nameservers: []string{"a.example.com", "b.example.com"}}
 		want := held
-		want.Reference, want.Account, want.Moved, want.Expires, want.GraceDays = "b", "ours", due, c.want, 45
+		want.Reference, want.Account, want.Moved, want.Expires, want.GraceDays = "b", "own", due, c.want, 45
 		want.Locked, want.AuthHash, want.Transfer = true, "", ""
 		got, entry := p.Execute(held)
 		if diff := cmp.Diff(want, entry); diff != "" || got.State != registry.PlacementDone || !got.Expires.Equal(c.want) {

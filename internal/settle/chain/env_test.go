@@ -219,7 +219,7 @@ func (env *testEnv) refundLater(s *chain.Settler, r settle.Refund) <-chan answer
 
 func (env *testEnv) act(to string, data []byte) (txHash string) {
 	env.t.Helper()
-	txHash, _, err := env.Act(env.t.Context(), to, data)
+	txHash, _, err := env.SendFromFaucet(env.t.Context(), to, data)
 	if err != nil {
 		env.t.Fatal(err)
 	}

@@ -76,7 +76,7 @@ func (b *testChain) deploy(t *testing.T, code string) deed.Wallet {
 	}
 	// PUSH1 size, DUP1, PUSH1 11, PUSH1 0, CODECOPY, PUSH1 0, RETURN
 	create := append([]byte{0x60, byte(len(runtime)), 0x80, 0x60, 11, 0x60, 0, 0x39, 0x60, 0, 0xf3}, runtime...)
-	_, at, err := b.Act(t.Context(), "", create)
+	_, at, err := b.SendFromFaucet(t.Context(), "", create)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func TestWalletsOfCode(t *testing.T) {
 	b.expect(t, "wrapped, for another wallet", b.walletOf(t, owner, [32]byte{2}), wrapped, false)
 	b.expect(t, "wrapped, without a factory", w, wrap(common.HexToAddress("0x01"), nil, sign(t, key)), false)
 
-	if _, _, err := b.Act(t.Context(), devchain.WalletFactory, b.createWallet(t, owner, salt)); err != nil {
+	if _, _, err := b.SendFromFaucet(t.Context(), devchain.WalletFactory, b.createWallet(t, owner, salt)); err != nil {
 		t.Fatal(err)
 	}
 	b.expect(t, "there, plain signature", w, sign(t, key), true)
@@ -245,7 +245,7 @@ func TestWrappedCallMovesNothing(t *testing.T) {
 		t.Fatalf("got %d, %v", balance, err)
 	}
 	// Its call does move money in a transaction…
-	if _, _, err := b.Act(t.Context(), string(sender), nil); err != nil {
+	if _, _, err := b.SendFromFaucet(t.Context(), string(sender), nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := b.balance(t, thief); got != 255 {

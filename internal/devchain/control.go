@@ -5,34 +5,34 @@ import (
 	"slices"
 )
 
-// Pause holds blocks back: transactions wait in the pool until Resume.
+// Pause stops block production: transactions wait in the pool until Resume.
 func (c *Chain) Pause() { c.setPaused(true) }
 
-// Resume lets blocks be made again, beginning with all that wait.
+// Resume restarts block production, with all pending transactions.
 func (c *Chain) Resume() { c.setPaused(false) }
 
 func (c *Chain) setPaused(paused bool) {
-	c.waiting.Lock()
-	defer c.waiting.Unlock()
+	c.poolMu.Lock()
+	defer c.poolMu.Unlock()
 	c.paused = paused
-	c.wakeMaker()
+	c.wakeProducer()
 }
 
-// Mine makes one block now, of what is ready or of nothing, also during a pause.
-func (c *Chain) Mine() error { return c.makeBlock(evenPaused) }
+// Mine produces one block now, empty if necessary, even while paused.
+func (c *Chain) Mine() error { return c.produceBlock(evenPaused) }
 
-// Rewind takes the last n blocks back, for good, as a reorganisation does. It
-// returns their transactions in order: those that are sent again find their
-// place in new blocks, the others were dropped. It fails when so many blocks
-// are not there, or not kept: the last 256 are.
+// Rewind removes the last n blocks permanently, like a reorganization. It returns
+// their transactions in order: those that are sent again are mined in new blocks,
+// the others are dropped. It fails when the chain has fewer blocks, or n exceeds
+// the 256 blocks that can be undone.
 func (c *Chain) Rewind(n int) (dropped [][]byte, err error) {
-	c.making.Lock()
-	defer c.making.Unlock()
+	c.blockMu.Lock()
+	defer c.blockMu.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	height := c.history.height()
 	if n < 1 || uint64(n) > height {
-		return nil, fmt.Errorf("cannot take back %d of %d blocks", n, height)
+		return nil, fmt.Errorf("cannot rewind %d of %d blocks", n, height)
 	}
 	undos, err := c.history.undos(height - uint64(n))
 	if err != nil {
@@ -42,15 +42,15 @@ func (c *Chain) Rewind(n int) (dropped [][]byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.history.log.cut(c.history.blocks[head.number()].at.end); err != nil {
-		return nil, fmt.Errorf("cut the block log: %w", err)
+	if err := c.history.log.truncate(c.history.blocks[head.number()].at.end); err != nil {
+		return nil, fmt.Errorf("truncate the block log: %w", err)
 	}
 	for i, b := range gone {
 		c.state.apply(undos[i])
 		c.history.pop(b)
 	}
 	c.head = head
-	c.tell()
+	c.notifyHead()
 	return rawTransactions(gone)
 }
 

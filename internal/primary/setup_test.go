@@ -30,8 +30,8 @@ func key(t *testing.T) primary.Key {
 	return k
 }
 
-// house is a primary that runs.
-type house struct {
+// testPrimary is a running primary with a store in memory.
+type testPrimary struct {
 	*memory
 	server  *primary.Server
 	catalog *primary.Catalog
@@ -43,9 +43,9 @@ type house struct {
 }
 
 // open starts a primary; the peers in allow need no signature.
-func open(t *testing.T, allow ...netip.Prefix) *house {
+func open(t *testing.T, allow ...netip.Prefix) *testPrimary {
 	t.Helper()
-	h := &house{memory: newMemory(), answers: map[string]int{}}
+	h := &testPrimary{memory: newMemory(), answers: map[string]int{}}
 	h.catalog = &primary.Catalog{Origin: catalog, Store: h.memory}
 	h.server = &primary.Server{
 		Store: h.memory, Catalog: h.catalog, Keys: []primary.Key{key(t)}, Allow: allow,
@@ -65,7 +65,7 @@ func open(t *testing.T, allow ...netip.Prefix) *house {
 }
 
 // close stops the primary, once.
-func (h *house) close(t *testing.T) {
+func (h *testPrimary) close(t *testing.T) {
 	t.Helper()
 	h.closed.Do(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -76,14 +76,14 @@ func (h *house) close(t *testing.T) {
 	})
 }
 
-// count returns how often the primary gave such an answer.
-func (h *house) count(answer string) int {
+// count returns the number of such responses of the primary.
+func (h *testPrimary) count(answer string) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.answers[answer]
 }
 
-// signed returns a question with a good signature.
+// signed returns m with a valid signature.
 func signed(m *dns.Msg) *dns.Msg {
 	return m.SetTsig(keyName+".", dns.HmacSHA256, 300, time.Now().Unix())
 }
@@ -100,11 +100,11 @@ func ixfr(origin string, have uint32) *dns.Msg {
 	return m.SetIxfr(origin+".", have, "ns1.example.net.", "hostmaster.example.net.")
 }
 
-// secrets are what a test client signs with, besides the right key.
+// secrets are the TSIG secrets of a test client, by key name.
 var secrets = map[string]string{keyName + ".": secret}
 
-// ask sends one question to the primary and returns its first answer.
-func (h *house) ask(t *testing.T, network string, m *dns.Msg) *dns.Msg {
+// ask sends one query to the primary and returns its first response.
+func (h *testPrimary) ask(t *testing.T, network string, m *dns.Msg) *dns.Msg {
 	t.Helper()
 	c := &dns.Client{Net: network, TsigSecret: secrets, Timeout: 10 * time.Second}
 	r, _, err := c.Exchange(m, h.addr)
@@ -114,8 +114,8 @@ func (h *house) ask(t *testing.T, network string, m *dns.Msg) *dns.Msg {
 	return r
 }
 
-// transfer returns all records of a transfer from addr, in their order, and how
-// many messages they came in. Every message must be signed when m is.
+// transfer returns all records of a transfer from addr, in order, and the number
+// of messages. Every message must be signed when m is.
 func transfer(t *testing.T, addr string, m *dns.Msg) (rrs []dnszone.RR, messages int) {
 	t.Helper()
 	tr := &dns.Transfer{ReadTimeout: 10 * time.Second}
@@ -142,7 +142,7 @@ func transfer(t *testing.T, addr string, m *dns.Msg) (rrs []dnszone.RR, messages
 func sameRecords(t *testing.T, what string, got, want []dnszone.RR) {
 	t.Helper()
 	for _, rr := range minus(got, want) {
-		t.Errorf("%s: too many: %s %s %q", what, rr.Owner, dns.TypeToString[rr.Type], rr.Data)
+		t.Errorf("%s: unexpected: %s %s %q", what, rr.Owner, dns.TypeToString[rr.Type], rr.Data)
 	}
 	for _, rr := range minus(want, got) {
 		t.Errorf("%s: missing: %s %s %q", what, rr.Owner, dns.TypeToString[rr.Type], rr.Data)
@@ -152,16 +152,16 @@ func sameRecords(t *testing.T, what string, got, want []dnszone.RR) {
 	}
 }
 
-// body takes the SOA off both ends of a whole transfer.
+// body returns the records of a full transfer without the repeated SOA at its end.
 func body(t *testing.T, rrs []dnszone.RR) []dnszone.RR {
 	t.Helper()
 	if len(rrs) < 2 || rrs[0].Type != dns.TypeSOA || rrs[0] != rrs[len(rrs)-1] {
-		t.Fatalf("a transfer of %d records has not the same SOA at both ends", len(rrs))
+		t.Fatalf("a transfer of %d records does not have the same SOA at both ends", len(rrs))
 	}
 	return rrs[:len(rrs)-1]
 }
 
-// apply does what an IXFR of one step says.
+// apply applies an IXFR of one step.
 func apply(t *testing.T, zone, rrs []dnszone.RR) []dnszone.RR {
 	t.Helper()
 	var soas []int
@@ -171,11 +171,11 @@ func apply(t *testing.T, zone, rrs []dnszone.RR) []dnszone.RR {
 		}
 	}
 	if len(soas) != 4 || soas[0] != 0 || soas[1] != 1 || soas[3] != len(rrs)-1 || rrs[0] != rrs[soas[2]] || rrs[0] != rrs[soas[3]] {
-		t.Fatalf("no incremental transfer of one step: its SOAs are at %v of %d", soas, len(rrs))
+		t.Fatalf("not an incremental transfer of one step: its SOAs are at %v of %d", soas, len(rrs))
 	}
-	gone, came := rrs[1:soas[2]], rrs[soas[2]:soas[3]]
-	if left := minus(gone, zone); len(left) > 0 {
-		t.Fatalf("gone, but never there: %v", left)
+	removed, added := rrs[1:soas[2]], rrs[soas[2]:soas[3]]
+	if unknown := minus(removed, zone); len(unknown) > 0 {
+		t.Fatalf("removed, but not in the zone: %v", unknown)
 	}
-	return append(minus(zone, gone), slices.Clone(came)...)
+	return append(minus(zone, removed), slices.Clone(added)...)
 }

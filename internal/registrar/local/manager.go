@@ -25,18 +25,18 @@ func (r *Registry) Holding(ctx context.Context, name deed.Name) (lifecycle.Holdi
 		return lifecycle.Holding{}, fmt.Errorf("look up %s: %w", name, err)
 	}
 	if !e.HeldBy(account, now) {
-		return lifecycle.Holding{}, notOurs(name)
+		return lifecycle.Holding{}, notInAccount(name)
 	}
 	return e.Holding(now), nil
 }
 
 // Holdings implements registrar.Inventory.
-func (r *Registry) Holdings(ctx context.Context, after deed.Name, most int) ([]lifecycle.Holding, error) {
+func (r *Registry) Holdings(ctx context.Context, after deed.Name, limit int) ([]lifecycle.Holding, error) {
 	if _, err := r.Faults.meet(ctx, check); err != nil {
 		return nil, fmt.Errorf("list names: %w", err)
 	}
 	now := r.now()
-	entries, err := r.Store.Entries(ctx, account, after, most, now)
+	entries, err := r.Store.Entries(ctx, account, after, limit, now)
 	if err != nil {
 		return nil, fmt.Errorf("list names: %w", err)
 	}
@@ -54,14 +54,14 @@ func (r *Registry) SetNameservers(ctx context.Context, name deed.Name, hosts []s
 	})
 }
 
-// SetLock implements registrar.Manager. A name is locked when it is new here.
+// SetLock implements registrar.Manager. New names are locked.
 func (r *Registry) SetLock(ctx context.Context, name deed.Name, locked bool) error {
 	return r.change(ctx, name, func(e registry.Entry, now time.Time) (registry.Entry, error) {
 		return e.WithLock(locked, now)
 	})
 }
 
-// AuthCode implements registrar.Manager. Only a hash of the code is kept.
+// AuthCode implements registrar.Manager. Only a hash of the code is stored.
 func (r *Registry) AuthCode(ctx context.Context, name deed.Name) (deed.Secret, error) {
 	code := deed.Secret(rand.Text())
 	err := r.change(ctx, name, func(e registry.Entry, now time.Time) (registry.Entry, error) {
@@ -80,7 +80,7 @@ func (r *Registry) SetDS(ctx context.Context, name deed.Name, ds []dnssec.DS) er
 	})
 }
 
-// change changes a name of ours.
+// change changes a name in the account.
 func (r *Registry) change(ctx context.Context, name deed.Name, f func(registry.Entry, time.Time) (registry.Entry, error)) error {
 	if _, err := r.Faults.meet(ctx, check); err != nil {
 		return fmt.Errorf("change %s: %w", name, err)
@@ -88,7 +88,7 @@ func (r *Registry) change(ctx context.Context, name deed.Name, f func(registry.E
 	now := r.now()
 	err := r.Store.Change(ctx, name, now, func(e registry.Entry) (registry.Entry, error) {
 		if !e.HeldBy(account, now) {
-			return e, notOurs(name)
+			return e, notInAccount(name)
 		}
 		return f(e, now)
 	})
@@ -98,12 +98,12 @@ func (r *Registry) change(ctx context.Context, name deed.Name, f func(registry.E
 	return nil
 }
 
-func notOurs(name deed.Name) error {
+func notInAccount(name deed.Name) error {
 	return deed.Errorf(deed.CodeNotFound, "%s is not in our account", name)
 }
 
-// hashCode returns what is kept of a code. Codes are random and long, so that a
-// fast hash hides them. No code has no hash.
+// hashCode returns the stored hash of a code. Codes are long and random, so a fast
+// hash is sufficient. An empty code has no hash.
 func hashCode(code deed.Secret) string {
 	if code == "" {
 		return ""

@@ -9,7 +9,8 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 )
 
-// A blockRef names a block by tag, number or hash. The zero one is the newest.
+// A blockRef refers to a block by tag, number or hash. The zero value is the
+// newest.
 type blockRef struct {
 	tag    string
 	number uint64
@@ -101,10 +102,10 @@ func blockJSON(b *block, full bool) object {
 	}
 }
 
-// pendingJSON is the block that would be made now. The caller holds mu.
+// pendingJSON is the block that would be produced now. The caller holds mu.
 func (c *Chain) pendingJSON(full bool) object {
-	c.waiting.Lock()
-	defer c.waiting.Unlock()
+	c.poolMu.Lock()
+	defer c.poolMu.Unlock()
 	o := blockJSON(&block{header: headerAfter(c.head, c.now())}, full)
 	o["hash"], o["nonce"], o["miner"], o["logsBloom"] = nil, nil, nil, nil
 	txs := []any{}
@@ -123,7 +124,7 @@ func (c *Chain) pendingJSON(full bool) object {
 
 // waitingJSON is a transaction in the pool.
 func waitingJSON(tx *types.Transaction) object {
-	from, _ := types.Sender(signer, tx) // the pool holds only those with a sender, and tx keeps it
+	from, _ := types.Sender(signer, tx) // the pool has only transactions with a valid sender, which tx caches
 	return transactionJSON(tx, from)
 }
 

@@ -9,69 +9,69 @@ import (
 	"deed.example/deed/internal/registrar"
 )
 
-// An act is an order on a registry that is ready for it: a renewal or a
-// transfer. What holds for every kind of order is asked of an act.
-type act struct {
-	Bench
+// An operation is an order on a registry that is ready for it: a renewal or a
+// transfer. The cases that apply to every kind of order are run with an operation.
+type operation struct {
+	Env
 	order  registrar.Order      // without its reference
-	placed registrar.OrderState // of the order when the registry has taken it
-	taken  deed.Code            // what the registry says when somebody else has the name or is faster
-	second deed.Code            // what it says to a second order like it
+	placed registrar.OrderState // of the order when the registry has accepted it
+	taken  deed.Code            // the error when another account has the name or is faster
+	second deed.Code            // the error of a second order like it
 
-	// acted says whether the order has had its effect, once.
-	acted func(t *testing.T) bool
+	// applied reports whether the order has had its effect, once.
+	applied func(t *testing.T) bool
 }
 
 // place places the order under a reference.
-func (a act) place(ctx context.Context, reference string) error {
+func (a operation) place(ctx context.Context, reference string) error {
 	o := a.order
 	o.Reference = reference
 	return a.Registrar.Place(ctx, o)
 }
 
 // succeeds places the order and fails unless that works.
-func (a act) succeeds(t *testing.T) {
+func (a operation) succeeds(t *testing.T) {
 	t.Helper()
 	if err := a.place(t.Context(), ref); err != nil {
 		t.Fatal(err)
 	}
 	a.wantOrder(t, ref, name, a.placed)
-	a.wantActed(t, true)
+	a.wantApplied(t, true)
 }
 
-func (a act) wantActed(t *testing.T, want bool) {
+func (a operation) wantApplied(t *testing.T, want bool) {
 	t.Helper()
-	if got := a.acted(t); got != want {
-		t.Errorf("acted: got %t, want %t", got, want)
+	if got := a.applied(t); got != want {
+		t.Errorf("applied: got %t, want %t", got, want)
 	}
 }
 
-// actions are the cases of every kind of order.
-var actions = map[string]func(*testing.T, act){
-	"placed":                           func(t *testing.T, a act) { a.succeeds(t) },
-	"the same reference twice":         actTwice,
-	"another reference is refused":     actAgain,
-	"32 callers with one reference":    actTogether,
-	"32 callers, each with their own":  actRaced,
-	"failed, not done":                 actDown,
-	"failed, but done":                 actLost,
-	"refused by the registry":          func(t *testing.T, a act) { a.denied(t, Refuse, deed.CodeRegistrationFailed) },
-	"somebody was faster":              func(t *testing.T, a act) { a.denied(t, Taken, a.taken) },
-	"late":                             actLate,
-	"late, and cancelled":              actLateCancelled,
-	"parked, and cancelled":            actParked,
-	"somebody else's account":          actWrongAccount,
-	"a caller who is gone":             actGone,
-	"a caller who leaves a slow reply": actSlow,
+// actions are the cases for every kind of order.
+var actions = map[string]func(*testing.T, operation){
+	"placed":                                func(t *testing.T, a operation) { a.succeeds(t) },
+	"the same reference twice":              opRepeated,
+	"another reference is refused":          opSecondReference,
+	"32 callers with one reference":         opConcurrentSameReference,
+	"32 callers with their own references":  opRaced,
+	"failed, not done":                      opDown,
+	"failed, but done":                      opLost,
+	"refused by the registry":               func(t *testing.T, a operation) { a.denied(t, Refuse, deed.CodeRegistrationFailed) },
+	"another caller was faster":             func(t *testing.T, a operation) { a.denied(t, Taken, a.taken) },
+	"late":                                  opLate,
+	"late, and cancelled":                   opLateCancelled,
+	"parked, and cancelled":                 opParked,
+	"another account":                       opWrongAccount,
+	"a canceled caller":                     opCanceled,
+	"a caller canceled during a slow reply": opSlow,
 }
 
-func runActs(t *testing.T, open func(t *testing.T) Bench, ready func(*testing.T, Bench) act) {
+func runOperations(t *testing.T, open func(t *testing.T) Env, ready func(*testing.T, Env) operation) {
 	for title, f := range actions {
 		t.Run(title, func(t *testing.T) { f(t, ready(t, open(t))) })
 	}
 }
 
-func actTwice(t *testing.T, a act) {
+func opRepeated(t *testing.T, a operation) {
 	a.succeeds(t)
 	first, err := a.Registrar.Order(t.Context(), ref, name)
 	if err != nil {
@@ -89,7 +89,7 @@ func actTwice(t *testing.T, a act) {
 	wantCode(t, a.Registrar.Cancel(t.Context(), ref), deed.CodeNotFound)
 }
 
-func actAgain(t *testing.T, a act) {
+func opSecondReference(t *testing.T, a operation) {
 	if err := a.place(t.Context(), ref); err != nil {
 		t.Fatal(err)
 	}
@@ -97,19 +97,19 @@ func actAgain(t *testing.T, a act) {
 		wantCode(t, a.place(t.Context(), rival), a.second)
 		a.wantOrder(t, rival, name, registrar.OrderAbsent)
 	}
-	a.wantActed(t, true)
+	a.wantApplied(t, true)
 }
 
-func actTogether(t *testing.T, a act) {
+func opConcurrentSameReference(t *testing.T, a operation) {
 	for i, err := range together(32, func(int) error { return a.place(t.Context(), ref) }) {
 		if err != nil {
 			t.Errorf("caller %d: %v", i, err)
 		}
 	}
-	a.wantActed(t, true)
+	a.wantApplied(t, true)
 }
 
-func actRaced(t *testing.T, a act) {
+func opRaced(t *testing.T, a operation) {
 	references := make([]string, 32)
 	for i := range references {
 		references[i] = ref + "-" + string(rune('a'+i))
@@ -128,25 +128,26 @@ func actRaced(t *testing.T, a act) {
 	if winners != 1 {
 		t.Errorf("got %d winners, want 1", winners)
 	}
-	a.wantActed(t, true)
+	a.wantApplied(t, true)
 }
 
-func actDown(t *testing.T, a act) {
+func opDown(t *testing.T, a operation) {
 	a.Break(t, Down, 1)
 	wantUnknown(t, a.place(t.Context(), ref))
 	a.wantOrder(t, ref, name, registrar.OrderAbsent)
 	a.succeeds(t)
 }
 
-func actLost(t *testing.T, a act) {
+func opLost(t *testing.T, a operation) {
 	a.Break(t, LostReply, 1)
 	wantUnknown(t, a.place(t.Context(), ref))
 	a.wantOrder(t, ref, name, a.placed)
 	a.succeeds(t)
 }
 
-// denied asks twice: a coded answer is final, so the order is never executed.
-func (a act) denied(t *testing.T, f Fault, want deed.Code) {
+// denied orders twice: an error with a code is final, so the order is never
+// executed.
+func (a operation) denied(t *testing.T, f Fault, want deed.Code) {
 	a.Break(t, f, 1)
 	for range 2 {
 		wantCode(t, a.place(t.Context(), rival), want)
@@ -159,9 +160,9 @@ func (a act) denied(t *testing.T, f Fault, want deed.Code) {
 	}
 }
 
-func actLate(t *testing.T, a act) {
+func opLate(t *testing.T, a operation) {
 	a.Break(t, Late, 1)
-	for range 2 { // it is not placed a second time
+	for range 2 { // it is not placed twice
 		wantUnknown(t, a.place(t.Context(), ref))
 		a.wantOrder(t, ref, name, registrar.OrderAbsent)
 	}
@@ -170,13 +171,13 @@ func actLate(t *testing.T, a act) {
 	a.succeeds(t)
 }
 
-func actLateCancelled(t *testing.T, a act) {
+func opLateCancelled(t *testing.T, a operation) {
 	a.Break(t, Late, 1)
 	wantUnknown(t, a.place(t.Context(), ref))
 	a.cancelled(t)
 }
 
-func actParked(t *testing.T, a act) {
+func opParked(t *testing.T, a operation) {
 	a.Break(t, Parked, 1)
 	wantUnknown(t, a.place(t.Context(), ref))
 	a.Advance(2 * a.Late)
@@ -184,10 +185,10 @@ func actParked(t *testing.T, a act) {
 	a.cancelled(t)
 }
 
-// cancelled takes the order back, for good.
-func (a act) cancelled(t *testing.T) {
+// cancelled cancels the order permanently.
+func (a operation) cancelled(t *testing.T) {
 	t.Helper()
-	for range 2 { // a caller who lost the first reply asks again
+	for range 2 { // a caller that lost the first reply retries
 		if err := a.Registrar.Cancel(t.Context(), ref); err != nil {
 			t.Fatal(err)
 		}
@@ -198,26 +199,26 @@ func (a act) cancelled(t *testing.T) {
 	}
 	a.Advance(2 * a.Late)
 	a.wantOrder(t, ref, name, registrar.OrderAbsent)
-	a.wantActed(t, false)
+	a.wantApplied(t, false)
 }
 
-// A registry may even say that all went well; only the look-up counts.
-func actWrongAccount(t *testing.T, a act) {
+// A registry may even report success; only the lookup counts.
+func opWrongAccount(t *testing.T, a operation) {
 	a.Break(t, WrongAccount, 1)
-	_ = a.place(t.Context(), ref) // whatever it says
+	_ = a.place(t.Context(), ref) // whatever it returns
 	a.wantOrder(t, ref, name, registrar.OrderAbsent)
 	wantCode(t, a.place(t.Context(), ref), deed.CodeRegistrationFailed)
-	a.wantActed(t, false)
+	a.wantApplied(t, false)
 	a.wantOrder(t, ref, name, registrar.OrderAbsent)
 }
 
-func actGone(t *testing.T, a act) {
-	wantUnknown(t, a.place(leave(t), ref))
+func opCanceled(t *testing.T, a operation) {
+	wantUnknown(t, a.place(canceledContext(t), ref))
 	a.succeeds(t)
 }
 
-// The caller leaves while the registry is thinking. It has not begun, and never will.
-func actSlow(t *testing.T, a act) {
+// The caller leaves before the registry has started: it never executes the order.
+func opSlow(t *testing.T, a operation) {
 	a.Break(t, Slow, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	result := make(chan error, 1)
