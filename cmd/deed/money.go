@@ -113,7 +113,7 @@ func openMoney(ctx context.Context, c *config, db *sqldb.DB, b *chainBackend, no
 	terms := c.Payments
 	terms.ChainID, terms.Asset, terms.First = c.ChainID, asset, c.ChainFirst
 	rows := sqldb.Payments{DB: db, ChainID: c.ChainID, Asset: asset, Now: now}
-	reserve := &payment.Reserve{Purse: settler, Floor: c.RefundFloor}
+	reserve := &payment.Reserve{Wallets: settler, MinUSDC: c.RefundFloor}
 	return &money{
 		settler: settler,
 		reserve: reserve,
@@ -127,7 +127,7 @@ func openMoney(ctx context.Context, c *config, db *sqldb.DB, b *chainBackend, no
 // watch lets operators see what our wallets have, and hear of it when it is
 // little.
 func (m *money) watch(counters *metrics.Metrics, log *slog.Logger) {
-	m.reserve.Seen = counters.Reserves
+	m.reserve.OnRefresh = counters.Reserves
 	m.reserve.Warn = func(low string, r settle.Reserves) {
 		if low == "" {
 			log.Info("our wallets have enough again")

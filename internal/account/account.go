@@ -55,7 +55,7 @@ func (s *Service) Account(ctx context.Context, w deed.Wallet) (Account, error) {
 // CodeValidation when there is no such status.
 func (s *Service) Domains(ctx context.Context, w deed.Wallet, f Filter, p Page) ([]OwnedDomain, int, error) {
 	if f.Status != "" && !f.Status.Known() {
-		return nil, 0, deed.Invalid("status", "is one of %s", lifecycle.StatusWords())
+		return nil, 0, deed.Invalid("status", "is one of %s", lifecycle.StatusList())
 	}
 	var before time.Time
 	if f.Days > 0 {

@@ -8,8 +8,8 @@ import (
 	"deed.example/deed/internal/registrar"
 )
 
-// mostRecent bounds each of the two generations.
-const mostRecent = 1 << 15
+// maxRecent bounds each of the two generations.
+const maxRecent = 1 << 15
 
 // recent remembers for a few seconds what a registrar said.
 //
@@ -54,7 +54,7 @@ func (r *recent) add(said map[deed.Name]registrar.Availability, asked time.Time,
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for name, a := range said {
-		if r.young == nil || asked.Sub(r.began) >= keep || len(r.young) >= mostRecent {
+		if r.young == nil || asked.Sub(r.began) >= keep || len(r.young) >= maxRecent {
 			r.old, r.young, r.began = r.young, map[deed.Name]answer{}, asked
 		}
 		r.young[name] = answer{a, asked}

@@ -56,17 +56,17 @@ type Result struct {
 //
 // It is safe for concurrent use. Fill every field.
 type Searcher struct {
-	Prices    *Service
-	Registrar Checker
-	Keep      time.Duration // how long an answer of the registrar is repeated
-	Patience  time.Duration // how long a search takes at most, and a question
-	AtOnce    int           // how many questions of one search are open at once
-	Slots     chan struct{} // holds as many as may be open in this process
-	Missed    func(error)   // told each time the registrar did not answer
-	Now       func() time.Time
+	Prices      *Service
+	Registrar   Checker
+	CacheTTL    time.Duration // how long an answer of the registrar is repeated
+	Timeout     time.Duration // how long a search takes at most, and a question
+	MaxParallel int           // how many questions of one search are open at once
+	Slots       chan struct{} // holds as many as may be open in this process
+	OnError     func(error)   // told each time the registrar did not answer
+	Now         func() time.Time
 
-	recent    recent
-	questions singleflight.Group
+	recent   recent
+	inflight singleflight.Group
 }
 
 // Search looks for the label under each of the listings. It fails with
@@ -83,7 +83,7 @@ func (s *Searcher) Search(ctx context.Context, query string, under []Listing) ([
 		domain := strings.ToLower(query) + "." + string(l.TLD)
 		results[i] = Result{Domain: domain, TLD: l.TLD, Reason: Invalid}
 		if name, err := deed.ParseName(domain); err == nil {
-			results[i] = toAsk(name, l)
+			results[i] = unchecked(name, l)
 		}
 	}
 	return results, s.fill(ctx, results)
@@ -98,7 +98,7 @@ func (s *Searcher) Check(ctx context.Context, names []deed.Name) ([]Result, erro
 		if err != nil {
 			return nil, err
 		}
-		results[i] = toAsk(name, l)
+		results[i] = unchecked(name, l)
 	}
 	return results, s.fill(ctx, results)
 }
@@ -124,8 +124,8 @@ func notInLabel(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-'
 }
 
-// toAsk returns the result of a name before anybody was asked.
-func toAsk(name deed.Name, l Listing) Result {
+// unchecked returns the result of a name before anybody was asked.
+func unchecked(name deed.Name, l Listing) Result {
 	r := Result{Domain: string(name), TLD: l.TLD, Reason: Unknown}
 	if name.Label().IsIDN() && !l.IDN {
 		r.Reason = Invalid
@@ -141,7 +141,7 @@ func (s *Searcher) fill(ctx context.Context, results []Result) error {
 			names = append(names, deed.Name(r.Domain))
 		}
 	}
-	said := s.ask(ctx, names)
+	said := s.lookup(ctx, names)
 	for i, r := range results {
 		if a, ok := said[deed.Name(r.Domain)]; ok {
 			results[i] = s.result(r, a)
@@ -171,7 +171,7 @@ func (s *Searcher) result(r Result, a registrar.Availability) Result {
 	}
 	offer, err := s.Prices.Offer(r.TLD, a)
 	if err != nil {
-		s.Missed(err)
+		s.OnError(err)
 		return r
 	}
 	r.Available, r.Reason, r.Premium, r.Offer = true, "", a.Premium, offer

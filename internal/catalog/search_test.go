@@ -80,8 +80,8 @@ func searcher(t *testing.T, r Checker) *Searcher {
 	t.Helper()
 	now := time.Now()
 	return &Searcher{
-		Prices: open(t, DefaultPricing()), Registrar: r, Keep: time.Hour, Patience: time.Minute, AtOnce: 16, Slots: make(chan struct{}, 64),
-		Missed: func(error) {}, Now: func() time.Time { return now },
+		Prices: open(t, DefaultPricing()), Registrar: r, CacheTTL: time.Hour, Timeout: time.Minute, MaxParallel: 16, Slots: make(chan struct{}, 64),
+		OnError: func(error) {}, Now: func() time.Time { return now },
 	}
 }
 
@@ -167,7 +167,7 @@ func TestSearch(t *testing.T) {
 	r.say("example.me", registrar.Availability{})                                                          // no, and no reason
 	s := searcher(t, r)
 	missed := 0
-	s.Missed, s.AtOnce = func(error) { missed++ }, 1
+	s.OnError, s.MaxParallel = func(error) { missed++ }, 1
 	const want = "taken reserved unknown 300.50! 3000.50! unknown unknown 18.50 96.50"
 	if got := s.find(t, "Example", "com", "net", "org", "io", "dev", "app", "me", "co", "ai"); got != want || missed != 2 {
 		t.Errorf("got %s and %d missed, want %s and 2", got, missed, want)
@@ -221,7 +221,7 @@ func TestAnswersAreKept(t *testing.T) {
 	r := &registry{}
 	s := searcher(t, r)
 	now := s.Now()
-	s.Now, s.Keep = func() time.Time { return now }, 3*time.Second
+	s.Now, s.CacheTTL = func() time.Time { return now }, 3*time.Second
 	s.find(t, "example", "com")
 	r.say("example.com", registrar.Availability{Reason: "taken"})
 	now = now.Add(3*time.Second - 1)
@@ -259,13 +259,13 @@ func TestSilenceIsNotKept(t *testing.T) {
 func TestMemoryIsBounded(t *testing.T) {
 	var r recent
 	now := time.Now()
-	for i := range 3*mostRecent + 1 {
+	for i := range 3*maxRecent + 1 {
 		r.add(map[deed.Name]registrar.Availability{deed.Name(fmt.Sprintf("name%d.com", i)): {}}, now, time.Hour)
 	}
-	if len(r.young) != 1 || len(r.old) != mostRecent {
+	if len(r.young) != 1 || len(r.old) != maxRecent {
 		t.Errorf("got %d and %d names", len(r.young), len(r.old))
 	}
-	last := deed.Name(fmt.Sprintf("name%d.com", 3*mostRecent-1)) // of the older generation
+	last := deed.Name(fmt.Sprintf("name%d.com", 3*maxRecent-1)) // of the older generation
 	if said, _ := r.find([]deed.Name{last}, now, time.Hour); len(said) != 1 {
 		t.Error("the older generation is lost")
 	}

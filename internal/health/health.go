@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	patience = time.Second // for one check
-	goodFor  = time.Second
+	checkTimeout = time.Second // for one check
+	reportTTL    = time.Second
 )
 
 // A Status is the state of the service or of one part.
@@ -33,7 +33,7 @@ type Check struct {
 	Name      string
 	Essential bool                            // without it the service is down
 	Ping      func(ctx context.Context) error // nil when there is no such part
-	Low       func() error                    // what will be missing soon; may be nil
+	Warning   func() error                    // what will be missing soon; may be nil
 }
 
 // A Result is what one check found.
@@ -64,18 +64,18 @@ type Service struct {
 func (s *Service) Report(ctx context.Context) Report {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if age := s.Now().Sub(s.last.At); s.last.At.IsZero() || age < 0 || age >= goodFor {
+	if age := s.Now().Sub(s.last.At); s.last.At.IsZero() || age < 0 || age >= reportTTL {
 		// The report serves others too: it must not fail because one caller left.
-		s.last = s.ask(context.WithoutCancel(ctx))
+		s.last = s.runChecks(context.WithoutCancel(ctx))
 	}
 	return s.last
 }
 
-func (s *Service) ask(ctx context.Context) Report {
+func (s *Service) runChecks(ctx context.Context) Report {
 	var wg sync.WaitGroup
 	results := make([]Result, len(s.Checks))
 	for i, c := range s.Checks {
-		wg.Go(func() { results[i] = s.one(ctx, c) })
+		wg.Go(func() { results[i] = s.runCheck(ctx, c) })
 	}
 	wg.Wait()
 	r := Report{Status: OK, At: s.Now(), Parts: map[string]Result{}}
@@ -84,18 +84,18 @@ func (s *Service) ask(ctx context.Context) Report {
 		switch down := results[i].Status == Down; {
 		case down && c.Essential:
 			r.Status = Down
-		case r.Status == OK && (down || c.Low != nil && c.Low() != nil):
+		case r.Status == OK && (down || c.Warning != nil && c.Warning() != nil):
 			r.Status = Degraded
 		}
 	}
 	return r
 }
 
-func (s *Service) one(ctx context.Context, c Check) Result {
+func (s *Service) runCheck(ctx context.Context, c Check) Result {
 	if c.Ping == nil {
 		return Result{Status: Off}
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	began := s.Now()
 	err := c.Ping(ctx)

@@ -41,7 +41,7 @@ func TestReport(t *testing.T) {
 // A part that runs low is there, and the service is degraded, essential or not.
 func TestPartThatRunsLow(t *testing.T) {
 	for _, essential := range []bool{false, true} {
-		low := health.Check{Name: "chain", Essential: essential, Ping: up, Low: func() error { return errors.New("no gas tomorrow") }}
+		low := health.Check{Name: "chain", Essential: essential, Ping: up, Warning: func() error { return errors.New("no gas tomorrow") }}
 		s := &health.Service{Now: time.Now, Checks: []health.Check{low, {Name: "cache", Ping: up}}}
 		if got := s.Report(t.Context()); got.Status != health.Degraded || got.Parts["chain"].Status != health.OK {
 			t.Errorf("got %+v", got)

@@ -27,8 +27,8 @@ import (
 )
 
 const (
-	secretBytes = 32
-	lookEvery   = time.Second
+	secretBytes  = 32
+	statInterval = time.Second
 )
 
 // A Ring is the keys of one file. Make one with Open.
@@ -39,7 +39,7 @@ type Ring struct {
 	mu       sync.Mutex
 	keys     []signin.TokenKey // guarded by mu, as all below it; never empty
 	modified time.Time
-	looked   time.Time
+	checked  time.Time
 }
 
 // Open reads the file at path, and makes it with one key when it is not there.
@@ -48,7 +48,7 @@ func Open(path string, now func() time.Time) (*Ring, error) {
 	if _, _, err := secretfile.ReadOrCreate(path, func() ([]byte, error) { return []byte(newTokenKey()), nil }); err != nil {
 		return nil, fmt.Errorf("open the token keys: %w", err)
 	}
-	r := &Ring{path: path, now: now, looked: now()}
+	r := &Ring{path: path, now: now, checked: now()}
 	if err := r.read(); err != nil {
 		return nil, err
 	}
@@ -60,8 +60,8 @@ func Open(path string, now func() time.Time) (*Ring, error) {
 func (r *Ring) Keys() []signin.TokenKey {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if now := r.now(); now.Sub(r.looked) >= lookEvery || now.Before(r.looked) {
-		r.looked = now
+	if now := r.now(); now.Sub(r.checked) >= statInterval || now.Before(r.checked) {
+		r.checked = now
 		if info, err := os.Stat(r.path); err == nil && !info.ModTime().Equal(r.modified) {
 			_ = r.read() // the old keys are still good
 		}

@@ -91,8 +91,8 @@ const (
 	JobCancelled       JobState = "cancelled"
 )
 
-// jobArrows are the arrows of the drawing above.
-var jobArrows = map[JobState][]JobState{
+// jobTransitions are the arrows of the drawing above.
+var jobTransitions = map[JobState][]JobState{
 	JobAwaitingPayment: {JobQueued, JobCancelled},
 	JobQueued:          {JobSubmitting, JobFailed, JobCompleted},
 	JobSubmitting:      {JobCompleted, JobVerifying},
@@ -100,11 +100,11 @@ var jobArrows = map[JobState][]JobState{
 }
 
 // Ended says whether nothing more happens to a job in this state.
-func (s JobState) Ended() bool { return len(jobArrows[s]) == 0 }
+func (s JobState) Ended() bool { return len(jobTransitions[s]) == 0 }
 
 // Legacy says whether the job's public id was made from its payer and nonce, as
 // all were once. Anybody can compute such an id, so it tells the state only.
 func (j Job) Legacy() bool { return j.PublicID == j.ID }
 
-// MayBecome says whether an arrow leads from s to next.
-func (s JobState) MayBecome(next JobState) bool { return slices.Contains(jobArrows[s], next) }
+// CanBecome says whether an arrow leads from s to next.
+func (s JobState) CanBecome(next JobState) bool { return slices.Contains(jobTransitions[s], next) }

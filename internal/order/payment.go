@@ -75,8 +75,8 @@ const (
 	PaymentDust       PaymentState = "dust"
 )
 
-// paymentArrows are the arrows of the drawing above.
-var paymentArrows = map[PaymentState][]PaymentState{
+// paymentTransitions are the arrows of the drawing above.
+var paymentTransitions = map[PaymentState][]PaymentState{
 	PaymentAuthorized: {PaymentSettling, PaymentVoid},
 	PaymentSettling:   {PaymentSettled, PaymentVoid, PaymentReleased},
 	PaymentSettled:    {PaymentConsumed, PaymentRefundDue},
@@ -86,13 +86,13 @@ var paymentArrows = map[PaymentState][]PaymentState{
 	PaymentRefunding:  {PaymentRefunded, PaymentRefundDue},
 }
 
-// MayBecome says whether an arrow leads from s to next.
-func (s PaymentState) MayBecome(next PaymentState) bool {
-	return slices.Contains(paymentArrows[s], next)
+// CanBecome says whether an arrow leads from s to next.
+func (s PaymentState) CanBecome(next PaymentState) bool {
+	return slices.Contains(paymentTransitions[s], next)
 }
 
-// Over says whether the payment ended without money: its payer may pay anew.
-func (s PaymentState) Over() bool { return s == PaymentVoid || s == PaymentReleased }
+// EndedUnpaid says whether the payment ended without money: its payer may pay anew.
+func (s PaymentState) EndedUnpaid() bool { return s == PaymentVoid || s == PaymentReleased }
 
 // Refunds says whether money goes back, or went back.
 func (s PaymentState) Refunds() bool {

@@ -24,8 +24,8 @@ type Purchase struct {
 	AuthCode    string           `json:",omitzero"`  // of a transfer
 	From        time.Time        `json:",omitzero"`  // the expiry that a renewal must begin at; zero for any
 
-	Change dnszone.Change `json:",omitzero"` // of the DNS
-	Asked  string         `json:",omitzero"` // what the caller asked for, when the change only follows from it
+	Change     dnszone.Change `json:",omitzero"`      // of the DNS
+	RequestKey string         `json:"Asked,omitzero"` // what the caller asked for, when the change only follows from it
 
 	Facts PurchaseFacts `json:",omitzero"`
 }
@@ -85,7 +85,7 @@ func (p Purchase) Fingerprint() string {
 	asked.Facts = PurchaseFacts{}
 	asked.Kind, asked.Name, asked.Years = "", "", 0
 	asked.Change.Ops = dnszone.WithoutGivenIDs(p.Change.Ops)
-	if p.Asked != "" {
+	if p.RequestKey != "" {
 		asked.Change = dnszone.Change{By: p.Change.By}
 	}
 	if more, err := json.Marshal(asked); err == nil && string(more) != emptyPurchase { // plain data cannot fail

@@ -143,17 +143,17 @@ func (s *Service) compareIncoming(ctx context.Context, books Ledger, on Chain, s
 func (s *Service) outside(ctx context.Context, on Chain, txHash string, from, next uint64) (bool, error) {
 	young, err := on.Since(ctx, txHash, next)
 	if err != nil || young {
-		return young, wrapLook(txHash, err)
+		return young, wrapLookup(txHash, err)
 	}
 	inside, err := on.Since(ctx, txHash, from)
 	if err != nil || inside || from == 0 {
-		return false, wrapLook(txHash, err)
+		return false, wrapLookup(txHash, err)
 	}
 	old, err := on.Since(ctx, txHash, 0)
-	return old, wrapLook(txHash, err)
+	return old, wrapLookup(txHash, err)
 }
 
-func wrapLook(txHash string, err error) error {
+func wrapLookup(txHash string, err error) error {
 	if err == nil {
 		return nil
 	}

@@ -29,7 +29,7 @@ func (s *Service) Known(ctx context.Context, a *settle.Authorization) (bool, err
 	if deed.CodeOf(err) == deed.CodeNotFound {
 		return false, nil
 	}
-	return err == nil && p.SignedBy(a.Signature) && !p.State.Over(), err
+	return err == nil && p.SignedBy(a.Signature) && !p.State.EndedUnpaid(), err
 }
 
 // Find returns the payment with the ID, or the one it is an alias of.

@@ -11,12 +11,12 @@ import (
 	"deed.example/deed/internal/settle"
 )
 
-// gasFloor is how many payments and refunds the gas of our wallets should last
+// minGas is how many payments and refunds the gas of our wallets should last
 // for: below it we warn, long before anything stops.
-const gasFloor = 200
+const minGas = 200
 
-// Purse says what our own wallets have.
-type Purse interface {
+// BalanceReader says what our own wallets have.
+type BalanceReader interface {
 	Reserves(ctx context.Context) (settle.Reserves, error)
 }
 
@@ -24,24 +24,24 @@ type Purse interface {
 // order that nobody could settle is refused before anything is signed for it.
 // Fill every exported field. A nil Reserve watches nothing and refuses nothing.
 type Reserve struct {
-	Purse Purse
-	Floor deed.USDC // of the refund wallet; below it we warn
+	Wallets BalanceReader
+	MinUSDC deed.USDC // of the refund wallet; below it we warn
 
-	Seen func(r settle.Reserves)             // told after every look
-	Warn func(low string, r settle.Reserves) // told what runs low, when that changes; "" is nothing any more
+	OnRefresh func(r settle.Reserves)             // told after every look
+	Warn      func(low string, r settle.Reserves) // told what runs low, when that changes; "" is nothing any more
 
 	last atomic.Pointer[settle.Reserves] // nil before the first look
 	low  atomic.Pointer[string]          // what runs low; nil is nothing
 }
 
 // Look asks the chain what our wallets have. Call it every few seconds.
-func (r *Reserve) Look(ctx context.Context) error {
-	seen, err := r.Purse.Reserves(ctx)
+func (r *Reserve) Refresh(ctx context.Context) error {
+	seen, err := r.Wallets.Reserves(ctx)
 	if err != nil {
 		return fmt.Errorf("look into our wallets: %w", err)
 	}
 	r.last.Store(&seen)
-	r.Seen(seen)
+	r.OnRefresh(seen)
 	low := r.lowOf(seen)
 	if before := r.low.Swap(&low); before == nil && low != "" || before != nil && *before != low {
 		r.Warn(low, seen)
@@ -53,14 +53,14 @@ func (r *Reserve) Look(ctx context.Context) error {
 // it lasts.
 func (r *Reserve) lowOf(seen settle.Reserves) string {
 	var low []string
-	if seen.Settlements < gasFloor {
-		low = append(low, fmt.Sprintf("the gas wallet pays for fewer than %d payments", gasFloor))
+	if seen.Settlements < minGas {
+		low = append(low, fmt.Sprintf("the gas wallet pays for fewer than %d payments", minGas))
 	}
-	if seen.Refunds < gasFloor {
-		low = append(low, fmt.Sprintf("the refund wallet has gas for fewer than %d refunds", gasFloor))
+	if seen.Refunds < minGas {
+		low = append(low, fmt.Sprintf("the refund wallet has gas for fewer than %d refunds", minGas))
 	}
-	if seen.USDC < r.Floor {
-		low = append(low, fmt.Sprintf("the refund wallet has less than %s USDC", r.Floor))
+	if seen.USDC < r.MinUSDC {
+		low = append(low, fmt.Sprintf("the refund wallet has less than %s USDC", r.MinUSDC))
 	}
 	return strings.Join(low, ", ")
 }

@@ -25,18 +25,18 @@ type Decision struct {
 
 // Limiter applies limits. Fill every field; Shared and Local may be the same.
 type Limiter struct {
-	Shared  deed.Counter // for all nodes
-	Local   deed.Counter // for this process, when Shared does not answer
-	Durable deed.Counter // for limits that outlive a restart
-	Now     func() time.Time
-	Missed  func(error) // told each time Shared did not answer
+	Shared       deed.Counter // for all nodes
+	Local        deed.Counter // for this process, when Shared does not answer
+	Durable      deed.Counter // for limits that outlive a restart
+	Now          func() time.Time
+	OnCacheError func(error) // told each time Shared did not answer
 }
 
 // Spend counts one call by caller. When the caller is over the limit it fails
 // with CodeRateLimited; the decision is valid in both cases, and nil when the
 // count is not known.
 func (l *Limiter) Spend(ctx context.Context, lim deed.Limit, caller string) (*Decision, error) {
-	d, n, err := l.ask(ctx, lim, caller, deed.Counter.Count)
+	d, n, err := l.count(ctx, lim, caller, deed.Counter.Count)
 	if err != nil || n <= lim.Max {
 		return d, err
 	}
@@ -50,23 +50,23 @@ func (l *Limiter) Spend(ctx context.Context, lim deed.Limit, caller string) (*De
 	}
 }
 
-// Look returns where the caller stands, and counts nothing.
-func (l *Limiter) Look(ctx context.Context, lim deed.Limit, caller string) (*Decision, error) {
-	d, _, err := l.ask(ctx, lim, caller, deed.Counter.Peek)
+// Peek returns where the caller stands, and counts nothing.
+func (l *Limiter) Peek(ctx context.Context, lim deed.Limit, caller string) (*Decision, error) {
+	d, _, err := l.count(ctx, lim, caller, deed.Counter.Peek)
 	return d, err
 }
 
-// question is Count or Peek.
-type question func(c deed.Counter, ctx context.Context, key string, window time.Duration) (int, time.Time, error)
+// counterFunc is Count or Peek.
+type counterFunc func(c deed.Counter, ctx context.Context, key string, window time.Duration) (int, time.Time, error)
 
-func (l *Limiter) ask(ctx context.Context, lim deed.Limit, caller string, q question) (*Decision, int, error) {
+func (l *Limiter) count(ctx context.Context, lim deed.Limit, caller string, q counterFunc) (*Decision, int, error) {
 	counter, key := l.Shared, lim.Name+":"+caller
 	if lim.Durable {
 		counter = l.Durable
 	}
 	n, reset, err := q(counter, ctx, key, lim.Window)
 	if err != nil && !lim.Durable {
-		l.Missed(err)
+		l.OnCacheError(err)
 		n, reset, err = q(l.Local, ctx, key, lim.Window)
 	}
 	if err != nil {

@@ -25,7 +25,7 @@ func (b broken) Peek(ctx context.Context, key string, w time.Duration) (int, tim
 func limiter(now *time.Time) *ratelimit.Limiter {
 	clock := func() time.Time { return *now }
 	local := &memory.Cache{Now: clock}
-	return &ratelimit.Limiter{Shared: local, Local: local, Durable: local, Now: clock, Missed: func(error) {}}
+	return &ratelimit.Limiter{Shared: local, Local: local, Durable: local, Now: clock, OnCacheError: func(error) {}}
 }
 
 var twice = deed.Limit{Name: "test", Max: 2, Window: time.Minute}
@@ -54,7 +54,7 @@ func TestCountsByItselfWithoutTheCache(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	l := limiter(&now)
 	missed := 0
-	l.Shared, l.Missed = broken{}, func(error) { missed++ }
+	l.Shared, l.OnCacheError = broken{}, func(error) { missed++ }
 	for i, want := range []deed.Code{"", "", deed.CodeRateLimited} {
 		d, err := l.Spend(t.Context(), twice, "a")
 		if deed.CodeOf(err) != want || d == nil || d.Remaining != max(0, 1-i) {

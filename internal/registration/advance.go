@@ -12,13 +12,13 @@ import (
 )
 
 // ask is how long one question to the registrar may take.
-const ask = 20 * time.Second
+const registrarTimeout = 20 * time.Second
 
 // look is how long the worker leaves an order alone between two looks.
-const look = 2 * time.Second
+const pollInterval = 2 * time.Second
 
-// patience is how long it leaves one alone that waits for somebody else.
-var patience = map[registrar.OrderState]time.Duration{registrar.OrderParked: look, registrar.OrderPending: time.Minute}
+// pollIntervals is how long it leaves one alone that waits for somebody else.
+var pollIntervals = map[registrar.OrderState]time.Duration{registrar.OrderParked: pollInterval, registrar.OrderPending: time.Minute}
 
 // Advance makes the next step of the job, if one can be made now. It may be
 // called by anyone, at any time, any number of times at once: of those who
@@ -49,7 +49,7 @@ func (s *Service) Advance(ctx context.Context, id string) error {
 func (s *Service) submit(ctx context.Context, j order.Job) error {
 	now, waiting := s.Now(), j
 	if j.Purchase.Kind == order.PurchaseRenewal {
-		from, why, err := s.startOf(ctx, j)
+		from, why, err := s.renewalStart(ctx, j)
 		if err != nil {
 			return err
 		}
@@ -66,11 +66,11 @@ func (s *Service) submit(ctx context.Context, j order.Job) error {
 		return err
 	}
 	if !mine {
-		return s.later(ctx, waiting, look) // for its turn; no others wait behind it meanwhile
+		return s.later(ctx, waiting, pollInterval) // for its turn; no others wait behind it meanwhile
 	}
 	j.State = order.JobSubmitting
 	s.step("about to order")
-	left := ask - s.Now().Sub(now)
+	left := registrarTimeout - s.Now().Sub(now)
 	if left <= 0 {
 		return nil // we stood still, and others may have looked and found nothing: an order sent now would be a second one
 	}
@@ -86,10 +86,10 @@ func (s *Service) submit(ctx context.Context, j order.Job) error {
 	return err
 }
 
-// startOf returns the expiry that a renewal begins at, or why it cannot begin any
+// renewalStart returns the expiry that a renewal begins at, or why it cannot begin any
 // more: the name has left us while the money was on its way, or another renewal
 // was faster and this one was meant for one start only.
-func (s *Service) startOf(ctx context.Context, j order.Job) (from time.Time, why string, err error) {
+func (s *Service) renewalStart(ctx context.Context, j order.Job) (from time.Time, why string, err error) {
 	r, err := s.Names.Registration(ctx, j.Purchase.Name)
 	switch {
 	case deed.CodeOf(err) == deed.CodeNotFound:
@@ -149,35 +149,35 @@ func (s *Service) takeOver(ctx context.Context, j order.Job) error {
 func (s *Service) verify(ctx context.Context, j order.Job) error {
 	o, err := s.Registrar.Order(ctx, j.Reference, j.Purchase.Name)
 	if err != nil {
-		return s.later(ctx, j, look)
+		return s.later(ctx, j, pollInterval)
 	}
 	s.step("looked up")
 	now := s.Now()
 	switch {
 	case o.State == registrar.OrderDone:
-		return s.Store.CompleteJob(ctx, j, s.brought(ctx, j, o))
+		return s.Store.CompleteJob(ctx, j, s.registrationOf(ctx, j, o))
 	case o.State == registrar.OrderParked, o.State == registrar.OrderPending:
 		if !now.Before(j.Deadline) {
 			_ = s.Registrar.Cancel(ctx, j.Reference) // whether it could be taken back, the next look says
 		}
-		return s.later(ctx, j, patience[o.State])
+		return s.later(ctx, j, pollIntervals[o.State])
 	case o.Refusal != "":
 		j.Refusal = o.Refusal
-		return s.fail(ctx, j, refusedBecause(j))
+		return s.fail(ctx, j, refusalMessage(j))
 	case j.Refusal != "":
-		return s.fail(ctx, j, refusedBecause(j))
+		return s.fail(ctx, j, refusalMessage(j))
 	case now.Before(j.Lease.Add(order.QuietWindow)):
-		return s.later(ctx, j, look)
+		return s.later(ctx, j, pollInterval)
 	}
 	return s.absent(ctx, j, now)
 }
 
 // brought returns the name as a done order has left it. What the registry says
 // beyond its dates is asked for once; the reconciler asks again.
-func (s *Service) brought(ctx context.Context, j order.Job, o registrar.OrderStatus) lifecycle.Registration {
+func (s *Service) registrationOf(ctx context.Context, j order.Job, o registrar.OrderStatus) lifecycle.Registration {
 	r := lifecycle.Registration{
 		Name: j.Purchase.Name, Owner: j.Owner, Status: lifecycle.StatusActive, Reference: j.Reference, PaymentID: j.PaymentID,
-		Created: o.Created, Expires: o.Expires, Updated: s.Life(), Nameservers: s.servers(j.Purchase), Locked: true, PremiumRenewal: j.Purchase.Facts.PremiumRenewal,
+		Created: o.Created, Expires: o.Expires, Updated: s.RegistryNow(), Nameservers: s.servers(j.Purchase), Locked: true, PremiumRenewal: j.Purchase.Facts.PremiumRenewal,
 	}
 	if j.Purchase.Kind == order.PurchaseRenewal {
 		return r
@@ -193,10 +193,10 @@ func (s *Service) brought(ctx context.Context, j order.Job, o registrar.OrderSta
 // that is executed late can never be a second one.
 func (s *Service) absent(ctx context.Context, j order.Job, now time.Time) error {
 	if err := s.Registrar.Cancel(ctx, j.Reference); err != nil && deed.CodeOf(err) != deed.CodeNotFound {
-		return s.later(ctx, j, look)
+		return s.later(ctx, j, pollInterval)
 	}
 	if o, err := s.Registrar.Order(ctx, j.Reference, j.Purchase.Name); err != nil || o.State != registrar.OrderAbsent {
-		return s.later(ctx, j, look) // it was executed while we closed it
+		return s.later(ctx, j, pollInterval) // it was executed while we closed it
 	}
 	if j.Attempts < order.JobAttempts && now.Before(j.Deadline) {
 		_, err := s.Store.MoveJob(ctx, j, order.JobQueued, now)
@@ -205,7 +205,7 @@ func (s *Service) absent(ctx context.Context, j order.Job, now time.Time) error 
 	return s.fail(ctx, j, "the registry did not answer; the payment goes back to the payer")
 }
 
-func refusedBecause(j order.Job) string {
+func refusalMessage(j order.Job) string {
 	switch {
 	case j.Refusal == deed.CodeDomainUnavailable:
 		return fmt.Sprintf("%s was taken by somebody else; the payment goes back to the payer", j.Purchase.Name)

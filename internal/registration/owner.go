@@ -16,9 +16,9 @@ import (
 // A View is a name as its page shows it.
 type View struct {
 	lifecycle.Registration
-	Life    lifecycle.State
-	Events  []lifecycle.Event
-	Renewal order.Quote // of one year, as things stand; zero when it is too late
+	Lifecycle lifecycle.State
+	Events    []lifecycle.Event
+	Renewal   order.Quote // of one year, as things stand; zero when it is too late
 }
 
 // Name returns a name we hold, with what has happened to it, or CodeNotFound.
@@ -27,7 +27,7 @@ func (s *Service) Name(ctx context.Context, name deed.Name) (View, error) {
 	if err != nil {
 		return View{}, err
 	}
-	v := View{Registration: r, Life: r.LifeAt(s.Life(), s.Prices.GraceDays(name.TLD()))}
+	v := View{Registration: r, Lifecycle: r.StateAt(s.RegistryNow(), s.Prices.GraceDays(name.TLD()))}
 	if v.Events, err = s.Names.Events(ctx, r.Reference); err != nil {
 		return v, fmt.Errorf("read what happened to %s: %w", name, err)
 	}
@@ -61,7 +61,7 @@ func (s *Service) AuthCode(ctx context.Context, who deed.Wallet, name deed.Name)
 		return "", fmt.Errorf("ask for the code of %s: %w", name, err)
 	}
 	r.Locked = false
-	return code, s.act(ctx, r, lifecycle.OwnerAction{Wallet: who, Kind: lifecycle.ActionAuthCode})
+	return code, s.recordAction(ctx, r, lifecycle.OwnerAction{Wallet: who, Kind: lifecycle.ActionAuthCode})
 }
 
 // SetLock forbids or allows a transfer to another registrar.
@@ -74,11 +74,11 @@ func (s *Service) SetLock(ctx context.Context, who deed.Wallet, name deed.Name, 
 		return fmt.Errorf("lock %s: %w", name, err)
 	}
 	r.Locked = locked
-	act := lifecycle.OwnerAction{Wallet: who, Kind: lifecycle.ActionUnlock}
+	action := lifecycle.OwnerAction{Wallet: who, Kind: lifecycle.ActionUnlock}
 	if locked {
-		act.Kind = lifecycle.ActionLock
+		action.Kind = lifecycle.ActionLock
 	}
-	return s.act(ctx, r, act)
+	return s.recordAction(ctx, r, action)
 }
 
 // SetNameservers delegates the name to these servers; none is ours.
@@ -104,7 +104,7 @@ func (s *Service) SetNameservers(ctx context.Context, who deed.Wallet, name deed
 		r.DS = nil
 	}
 	r.Nameservers = hosts
-	return s.act(ctx, r, lifecycle.OwnerAction{Wallet: who, Kind: lifecycle.ActionNameservers, Detail: strings.Join(hosts, " ")})
+	return s.recordAction(ctx, r, lifecycle.OwnerAction{Wallet: who, Kind: lifecycle.ActionNameservers, Detail: strings.Join(hosts, " ")})
 }
 
 // HandOver gives the name to another wallet. From then on that wallet counts as
@@ -119,7 +119,7 @@ func (s *Service) HandOver(ctx context.Context, who deed.Wallet, name deed.Name,
 		if to == who {
 			return deed.Invalid("walletAddress", "%s has the name already", who)
 		}
-		acts, err := s.Names.Acts(ctx, r.Reference)
+		actions, err := s.Names.CountActions(ctx, r.Reference)
 		if err != nil {
 			return fmt.Errorf("read what was done with %s: %w", name, err)
 		}
@@ -127,7 +127,7 @@ func (s *Service) HandOver(ctx context.Context, who deed.Wallet, name deed.Name,
 			return err
 		}
 		r.Owner, r.Locked = to, true
-		err = s.Names.Act(ctx, r, lifecycle.OwnerAction{Wallet: who, Kind: lifecycle.ActionHandover, Detail: string(to), After: acts})
+		err = s.Names.RecordAction(ctx, r, lifecycle.OwnerAction{Wallet: who, Kind: lifecycle.ActionHandover, Detail: string(to), After: actions})
 		if !errors.Is(err, lifecycle.ErrConcurrentAction) {
 			return err
 		}
@@ -151,8 +151,8 @@ func (s *Service) secure(ctx context.Context, r lifecycle.Registration) error {
 
 // act writes down what an owner did at the registry. When the name has changed
 // hands meanwhile, the registry is told again what the new owner has.
-func (s *Service) act(ctx context.Context, r lifecycle.Registration, a lifecycle.OwnerAction) error {
-	err := s.Names.Act(ctx, r, a)
+func (s *Service) recordAction(ctx context.Context, r lifecycle.Registration, a lifecycle.OwnerAction) error {
+	err := s.Names.RecordAction(ctx, r, a)
 	if deed.CodeOf(err) != deed.CodeOwnershipDenied {
 		return err
 	}

@@ -60,7 +60,7 @@ func (s *Service) Quote(ctx context.Context, o Order) (q order.Quote, facts orde
 
 // hold adds to the quote of a premium name what we asked for it a moment ago, and
 // fails when the caller would not pay what it comes to.
-func (s *Service) hold(ctx context.Context, o Order, q order.Quote, facts order.PurchaseFacts) (order.Quote, error) {
+func (s *Service) withHeldPrices(ctx context.Context, o Order, q order.Quote, facts order.PurchaseFacts) (order.Quote, error) {
 	if q.Premium {
 		what := fmt.Sprintf("%s %s %d %t", o.Kind, o.Name, q.Years, facts.Restore)
 		held, err := s.Offers.Offered(ctx, what, q.Amount, s.Now())
@@ -69,7 +69,7 @@ func (s *Service) hold(ctx context.Context, o Order, q order.Quote, facts order.
 		}
 		q.Held = held
 	}
-	return q, o.affords(q)
+	return q, o.checkMaxPrice(q)
 }
 
 func (s *Service) quoteNew(ctx context.Context, o Order, years int) (q order.Quote, facts order.PurchaseFacts, err error) {
@@ -86,7 +86,7 @@ func (s *Service) quoteNew(ctx context.Context, o Order, years int) (q order.Quo
 			return q, facts, err
 		}
 	}
-	if q, err = s.hold(ctx, o, q, facts); err != nil {
+	if q, err = s.withHeldPrices(ctx, o, q, facts); err != nil {
 		return q, facts, err
 	}
 	if !a.Available {
@@ -95,9 +95,9 @@ func (s *Service) quoteNew(ctx context.Context, o Order, years int) (q order.Quo
 	return q, facts, nil
 }
 
-// affords fails when the caller would not pay that much. One who pays the price
+// checkMaxPrice fails when the caller would not pay that much. One who pays the price
 // of a moment ago pays no more than that.
-func (o Order) affords(q order.Quote) error {
+func (o Order) checkMaxPrice(q order.Quote) error {
 	price := q.Amount
 	if q.Accepts(o.Offered) {
 		price = o.Offered
@@ -108,16 +108,16 @@ func (o Order) affords(q order.Quote) error {
 	return nil
 }
 
-// mostYears is how far ahead a registry lets a name be held.
-const mostYears = 10
+// maxYears is how far ahead a registry lets a name be held.
+const maxYears = 10
 
 func (s *Service) quoteRenewal(ctx context.Context, o Order, years int) (q order.Quote, facts order.PurchaseFacts, err error) {
 	r, err := s.Names.Registration(ctx, o.Name)
 	if err != nil {
 		return q, facts, err
 	}
-	now := s.Life()
-	life := r.LifeAt(now, s.Prices.GraceDays(r.Name.TLD()))
+	now := s.RegistryNow()
+	life := r.StateAt(now, s.Prices.GraceDays(r.Name.TLD()))
 	switch {
 	case life.Phase == lifecycle.PhasePendingDelete, life.Phase == lifecycle.PhaseGone:
 		return q, facts, deed.Invalid("domain", "%s waits to be deleted: it is too late to renew it", r.Name)
@@ -125,14 +125,14 @@ func (s *Service) quoteRenewal(ctx context.Context, o Order, years int) (q order
 		return q, facts, deed.Invalid("domain", "%s is on its way to another registrar", r.Name)
 	case !o.From.IsZero() && !o.From.Equal(r.Expires):
 		return q, facts, deed.Invalid("expectedExpiresAt", "%s expires at %s", r.Name, r.Expires.Format(time.RFC3339))
-	case r.Expires.AddDate(years, 0, 0).After(now.AddDate(mostYears, 0, 0)):
+	case r.Expires.AddDate(years, 0, 0).After(now.AddDate(maxYears, 0, 0)):
 		return q, facts, deed.Invalid("years", "%s expires at %s, and no name can be held for more than ten years ahead", r.Name, r.Expires.Format(time.RFC3339))
 	}
 	facts.Restore = life.Phase == lifecycle.PhaseRedemption
 	if q, err = s.Prices.Renewal(r, years, facts.Restore); err != nil {
 		return q, facts, err
 	}
-	if q, err = s.hold(ctx, o, q, facts); err != nil {
+	if q, err = s.withHeldPrices(ctx, o, q, facts); err != nil {
 		return q, facts, err
 	}
 	return q, facts, s.reachable(ctx, r)
@@ -156,7 +156,7 @@ func (s *Service) quoteTransfer(ctx context.Context, o Order) (order.Quote, erro
 	if err != nil {
 		return q, err
 	}
-	if err := o.affords(q); err != nil {
+	if err := o.checkMaxPrice(q); err != nil {
 		return q, err
 	}
 	if _, err := s.Names.Registration(ctx, o.Name); err == nil {

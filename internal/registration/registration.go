@@ -49,7 +49,7 @@ type Store interface {
 // Queue says which jobs are due.
 type Queue interface {
 	// DueJobs returns jobs that Advance should be called for now.
-	DueJobs(ctx context.Context, most int) ([]string, error)
+	DueJobs(ctx context.Context, limit int) ([]string, error)
 
 	// WakeJobs makes every open job due, because the registry's clock was moved.
 	WakeJobs(ctx context.Context) error
@@ -70,12 +70,12 @@ type Names interface {
 	Events(ctx context.Context, reference string) ([]lifecycle.Event, error)
 
 	// Acts counts what owners did with a registration.
-	Acts(ctx context.Context, reference string) (int, error)
+	CountActions(ctx context.Context, reference string) (int, error)
 
 	// Act writes down what its owner made of a name. It fails with
 	// CodeOwnershipDenied when the name has changed hands meanwhile, and a
 	// hand-over with lifecycle.ErrConcurrentAction when its owner did something else.
-	Act(ctx context.Context, is lifecycle.Registration, a lifecycle.OwnerAction) error
+	RecordAction(ctx context.Context, is lifecycle.Registration, a lifecycle.OwnerAction) error
 }
 
 // Prices says what orders cost.
@@ -102,13 +102,13 @@ type Service struct {
 	Finder      Finder
 	Names       Names
 	Registrar   registrar.Registrar
-	Manager      registrar.Manager
+	Manager     registrar.Manager
 	Prices      Prices
 	Offers      Offers
 	Nameservers []string         // ours, that a new name is given when its buyer names none
 	Wait        time.Duration    // how long a request waits for its job
 	Now         func() time.Time // of all nodes
-	Life        func() time.Time // the registry's clock
+	RegistryNow func() time.Time // the registry's clock
 
 	// Publish makes the zone of a name that has just become ours visible here,
 	// now; others see it in a moment.
@@ -157,7 +157,7 @@ func (s *Service) Buy(ctx context.Context, o Order, pay order.Checkout) (Outcome
 // or released one may be replaced: the price is told again. One that belongs to another
 // purchase may not: its job is named.
 func (s *Service) refused(ctx context.Context, o Order, p order.Payment) Outcome {
-	if p.State.Over() {
+	if p.State.EndedUnpaid() {
 		q, _, _ := s.Quote(context.WithoutCancel(ctx), o) // without a price there is no offer
 		return Outcome{Quote: q}
 	}
@@ -240,6 +240,6 @@ func failure(j order.Job) error {
 }
 
 // Due returns jobs that Advance should be called for now.
-func (s *Service) Due(ctx context.Context, most int) ([]string, error) {
-	return s.Queue.DueJobs(ctx, most)
+func (s *Service) Due(ctx context.Context, limit int) ([]string, error) {
+	return s.Queue.DueJobs(ctx, limit)
 }

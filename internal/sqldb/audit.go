@@ -47,7 +47,7 @@ var invariants = []invariant{
 	{"a name belongs to its payer, or to the wallet it was handed over to", `
 		SELECT count(*) FROM registrations r JOIN payments p ON p.id = r.payment_id
 		 WHERE p.state <> 'consumed' OR r.domain <> p.domain OR p.kind NOT IN ('registration', 'transfer')
-		    OR r.owner <> coalesce((SELECT a.detail FROM acts a WHERE a.reference = r.reference AND a.act = 'handover'
+		    OR r.owner <> coalesce((SELECT a.detail FROM owner_actions a WHERE a.reference = r.reference AND a.action = 'handover'
 		                             ORDER BY a.n DESC LIMIT 1), p.payer)`},
 	{"what was bought is there, or was once", `
 		SELECT count(*) FROM payments p
@@ -124,7 +124,7 @@ func (a Audit) Moved(ctx context.Context, since time.Time) (map[string]order.Mov
 	err := a.movements(ctx, func(m order.Movement) { moved[m.PaymentID] = m }, `
 		SELECT p.id, p.payer, p.amount, p.tx_hash, p.state FROM payments p
 		 WHERE p.tx_hash <> ''
-		   AND ($1 = 0 OR p.id IN (SELECT l.payment_id FROM ledger l WHERE l.entry = 'settled' AND l.at >= $1))`, unix(since))
+		   AND ($1 = 0 OR p.id IN (SELECT l.payment_id FROM ledger l WHERE l.entry = 'settled' AND l.at >= $1))`, unixOrZero(since))
 	return moved, err
 }
 
@@ -138,7 +138,7 @@ func (a Audit) Movement(ctx context.Context, id string) (found order.Movement, o
 // Refunds implements payment.Ledger.
 func (a Audit) Refunds(ctx context.Context, since time.Time) (refunds []order.Movement, err error) {
 	err = a.movements(ctx, func(m order.Movement) { refunds = append(refunds, m) }, `
-		SELECT id, payer, amount, refund_tx, state FROM payments WHERE state IN ('refunding', 'refunded') AND changed_at >= $1`, unix(since))
+		SELECT id, payer, amount, refund_tx, state FROM payments WHERE state IN ('refunding', 'refunded') AND changed_at >= $1`, unixOrZero(since))
 	return refunds, err
 }
 
@@ -154,7 +154,7 @@ func (a Audit) movements(ctx context.Context, add func(order.Movement), query st
 	if err != nil {
 		return err
 	}
-	return each(rows, func() error {
+	return eachRow(rows, func() error {
 		var m order.Movement
 		if err := rows.Scan(&m.PaymentID, &m.Payer, &m.Amount, &m.TxHash, &m.State); err != nil {
 			return err

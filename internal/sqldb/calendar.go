@@ -35,7 +35,7 @@ func (c *Calendar) Now() time.Time { return c.now().Add(time.Duration(c.ahead.Lo
 
 // Sync asks the database how far the calendar was moved. Call it every second.
 func (c *Calendar) Sync(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, c.db.Patience)
+	ctx, cancel := context.WithTimeout(ctx, c.db.Timeout)
 	defer cancel()
 	var ahead int64
 	err := c.db.read.QueryRowContext(ctx, `SELECT ahead FROM calendar WHERE id = 1`).Scan(&ahead)

@@ -49,7 +49,7 @@ func (s Payments) claim(ctx context.Context, tx *Tx, p order.Payment, attempts i
 	if err != nil {
 		return err
 	}
-	moved, err := touched(tx.ExecContext(ctx, `
+	moved, err := rowsAffected(tx.ExecContext(ctx, `
 		UPDATE payments SET state = 'settled', kind = $1, domain = $2, years = $3, purchase = $4, fingerprint = $5, signature = $6,
 		                    valid_after = $7, valid_before = $8, refund_id = '', changed_at = $9, next_at = NULL, tries = 0, cause = '', lost_at = NULL
 		 WHERE id = $10 AND state = 'unclaimed'`,
@@ -76,7 +76,7 @@ func resumeJob(ctx context.Context, tx *Tx, p order.Payment, attempts int, now t
 	if err != nil || p.Purchase.Kind.ClaimsName() {
 		return err
 	}
-	claimed, err := touched(tx.ExecContext(ctx, `INSERT INTO claims (domain, job_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`, p.Purchase.Name, id))
+	claimed, err := rowsAffected(tx.ExecContext(ctx, `INSERT INTO claims (domain, job_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`, p.Purchase.Name, id))
 	if err == nil && !claimed {
 		err = deed.Errorf(deed.CodeDomainUnavailable, "another order for %s must end first", p.Purchase.Name)
 	}
@@ -91,7 +91,7 @@ func (s Payments) Lost(ctx context.Context) (lost []order.Payment, err error) {
 	if err != nil {
 		return nil, err
 	}
-	err = each(rows, func() error {
+	err = eachRow(rows, func() error {
 		p, err := scanPayment(rows)
 		lost = append(lost, p)
 		return err
@@ -105,7 +105,7 @@ func (s Payments) Dust(ctx context.Context, w deed.Wallet) (dust []order.Payment
 	if err != nil {
 		return nil, err
 	}
-	err = each(rows, func() error {
+	err = eachRow(rows, func() error {
 		p, err := scanPayment(rows)
 		dust = append(dust, p)
 		return err
@@ -119,7 +119,7 @@ func (s Payments) Undelivered(ctx context.Context) (open []order.Payment, err er
 	if err != nil {
 		return nil, err
 	}
-	err = each(rows, func() error {
+	err = eachRow(rows, func() error {
 		p, err := scanPayment(rows)
 		open = append(open, p)
 		return err

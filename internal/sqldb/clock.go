@@ -47,7 +47,7 @@ func (db *DB) time(ctx context.Context) (time.Time, error) {
 	if db.Time != nil {
 		return db.Time(), nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, db.Patience)
+	ctx, cancel := context.WithTimeout(ctx, db.Timeout)
 	defer cancel()
 	var micros int64
 	err := db.read.QueryRowContext(ctx, `SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)`).Scan(&micros)

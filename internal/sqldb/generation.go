@@ -75,7 +75,7 @@ func (g *generations) keep(w deed.Wallet, n int64) {
 }
 
 func (g *generations) read(ctx context.Context, w deed.Wallet) (n int64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, g.db.Patience)
+	ctx, cancel := context.WithTimeout(ctx, g.db.Timeout)
 	defer cancel()
 	err = g.db.read.QueryRowContext(ctx, `SELECT generation FROM wallets WHERE address = $1`, w).Scan(&n)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -17,7 +17,7 @@ func openFresh(t *testing.T) *DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db.Patience = time.Hour          // what is tried here is who waits for whom, and not for how long
+	db.Timeout = time.Hour           // what is tried here is who waits for whom, and not for how long
 	t.Cleanup(func() { db.Close() }) // the file goes away with the test
 	return db
 }

@@ -49,7 +49,7 @@ func createJob(ctx context.Context, tx *Tx, p order.Payment, state order.JobStat
 // registered second: a claim waits for the one before it to end, and only a
 // statement that begins after that sees what it left behind.
 func claim(ctx context.Context, tx *Tx, name deed.Name, id string) error {
-	claimed, err := touched(tx.ExecContext(ctx, `INSERT INTO claims (domain, job_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`, name, id))
+	claimed, err := rowsAffected(tx.ExecContext(ctx, `INSERT INTO claims (domain, job_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`, name, id))
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func moveJob(ctx context.Context, tx *Tx, paymentID string, from, to order.JobSt
 	if to == order.JobQueued {
 		next = now.Unix()
 	}
-	moved, err := touched(tx.ExecContext(ctx, `
+	moved, err := rowsAffected(tx.ExecContext(ctx, `
 		UPDATE jobs SET state = $1, updated_at = $2, next_at = $3 WHERE id = $4 AND state = $5`,
 		to, now.Unix(), next, id, from))
 	if err != nil || !moved {
@@ -102,7 +102,7 @@ func dropClaim(ctx context.Context, tx *Tx, id string) error {
 
 // Job implements registration.Store.
 func (s Jobs) Job(ctx context.Context, id string) (order.Job, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	j, err := s.DB.readJob(ctx, s.DB.read, id)
 	if err != nil {
@@ -135,7 +135,7 @@ func (s Jobs) JobOf(ctx context.Context, p order.Payment) (order.Job, error) {
 
 // PublicJob implements registration.Store.
 func (s Jobs) PublicJob(ctx context.Context, publicID string) (order.Job, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	var id string
 	err := s.DB.read.QueryRowContext(ctx, `SELECT id FROM jobs WHERE public_id = $1`, publicID).Scan(&id)
@@ -148,7 +148,7 @@ func (s Jobs) PublicJob(ctx context.Context, publicID string) (order.Job, error)
 	return s.Job(ctx, id)
 }
 
-func (db *DB) readJob(ctx context.Context, from rower, id string) (order.Job, error) {
+func (db *DB) readJob(ctx context.Context, from rowQuerier, id string) (order.Job, error) {
 	j := order.Job{ID: id}
 	var submitted, lease, since, until, revision, created, updated, deadline int64
 	var purchase string
@@ -166,7 +166,7 @@ func (db *DB) readJob(ctx context.Context, from rower, id string) (order.Job, er
 		return j, err
 	}
 	j.Submitted, j.Lease, j.Created, j.Updated, j.Deadline = time.Unix(submitted, 0), time.Unix(lease, 0), time.Unix(created, 0), time.Unix(updated, 0), time.Unix(deadline, 0)
-	j.From, j.Until, j.Revision = moment(since), moment(until), uint32(revision)
+	j.From, j.Until, j.Revision = timeOrZero(since), timeOrZero(until), uint32(revision)
 	sealed, err := readPurchase(&j.Purchase, purchase)
 	if err != nil || sealed == "" || j.State.Ended() {
 		return j, err
@@ -176,7 +176,7 @@ func (db *DB) readJob(ctx context.Context, from rower, id string) (order.Job, er
 }
 
 // moment reads a time that may be none.
-func moment(unix int64) time.Time {
+func timeOrZero(unix int64) time.Time {
 	if unix == 0 {
 		return time.Time{}
 	}
@@ -184,7 +184,7 @@ func moment(unix int64) time.Time {
 }
 
 // unix writes a time that may be none.
-func unix(t time.Time) int64 {
+func unixOrZero(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}
@@ -228,7 +228,7 @@ func takeTurn(ctx context.Context, tx *Tx, j order.Job) error {
 	err = tx.QueryRowContext(ctx, `
 		SELECT count(*) FROM claims c JOIN registrations r ON r.domain = c.domain
 		 WHERE c.domain = $1 AND c.job_id = $2 AND r.expires_at = $3`,
-		j.Purchase.Name, j.ID, unix(j.From)).Scan(&mine)
+		j.Purchase.Name, j.ID, unixOrZero(j.From)).Scan(&mine)
 	if err == nil && mine == 0 {
 		err = errNotMoved
 	}
@@ -238,8 +238,8 @@ func takeTurn(ctx context.Context, tx *Tx, j order.Job) error {
 // move writes the job as it is now, in its next state. It returns false when
 // another process has moved it, or has tried it again meanwhile.
 func (s Jobs) move(ctx context.Context, tx *Tx, j order.Job, to order.JobState, next time.Time) (bool, error) {
-	if !j.State.MayBecome(to) && j.State != to {
-		return false, fmt.Errorf("job %s: no arrow leads from %s to %s", j.ID, j.State, to)
+	if !j.State.CanBecome(to) && j.State != to {
+		return false, fmt.Errorf("job %s: there is no transition from %s to %s", j.ID, j.State, to)
 	}
 	now := s.Now()
 	var nextAt any
@@ -250,11 +250,11 @@ func (s Jobs) move(ctx context.Context, tx *Tx, j order.Job, to order.JobState, 
 	if to == order.JobSubmitting {
 		attempts-- // the move is the attempt
 	}
-	moved, err := touched(tx.ExecContext(ctx, `
+	moved, err := rowsAffected(tx.ExecContext(ctx, `
 		UPDATE jobs SET state = $1, reference = $2, attempts = $3, submitted_at = $4, lease_until = $5, refusal = $6, failure = $7,
 		                updated_at = $8, next_at = $9, from_at = $10, until_at = $11, revision = $12
 		 WHERE id = $13 AND state = $14 AND attempts = $15`,
-		to, j.Reference, j.Attempts, j.Submitted.Unix(), j.Lease.Unix(), j.Refusal, j.Failure, now.Unix(), nextAt, unix(j.From), unix(j.Until), j.Revision,
+		to, j.Reference, j.Attempts, j.Submitted.Unix(), j.Lease.Unix(), j.Refusal, j.Failure, now.Unix(), nextAt, unixOrZero(j.From), unixOrZero(j.Until), j.Revision,
 		j.ID, j.State, attempts))
 	if err != nil || !moved || j.State == to {
 		return moved, err

@@ -29,12 +29,12 @@ func TestOwnerIsFasterThanTheRegistry(t *testing.T) {
 				}
 				is := was
 				change(&is)
-				if err := s.names.Act(t.Context(), is, lifecycle.OwnerAction{Wallet: was.Owner, Kind: lifecycle.ActionKind(kind)}); err != nil {
+				if err := s.names.RecordAction(t.Context(), is, lifecycle.OwnerAction{Wallet: was.Owner, Kind: lifecycle.ActionKind(kind)}); err != nil {
 					t.Fatal(err)
 				}
 				late := was
 				late.Status = lifecycle.StatusExpired
-				if written, err := s.names.LiveOn(t.Context(), was, late, nil, s.clock); err != nil || written {
+				if written, err := s.names.UpdateRegistration(t.Context(), was, late, nil, s.clock); err != nil || written {
 					t.Errorf("written %v, %v", written, err)
 				}
 				got, err := s.names.Registration(t.Context(), "first.com")
@@ -60,14 +60,14 @@ func TestActsAtOnce(t *testing.T) {
 		unlocked.Locked = !was.Locked
 		moved.Nameservers = []string{"ns1.example.net", "ns2.example.net"}
 		given.Owner, given.Locked = heir, unlocked.Locked
-		if err := s.names.Act(t.Context(), given, lifecycle.OwnerAction{Wallet: was.Owner, Kind: lifecycle.ActionHandover, After: 1}); !errors.Is(err, lifecycle.ErrConcurrentAction) {
+		if err := s.names.RecordAction(t.Context(), given, lifecycle.OwnerAction{Wallet: was.Owner, Kind: lifecycle.ActionHandover, After: 1}); !errors.Is(err, lifecycle.ErrConcurrentAction) {
 			t.Errorf("a hand-over that missed something: %v", err)
 		}
 		for _, act := range []struct {
 			kind lifecycle.ActionKind
 			is   lifecycle.Registration
 		}{{lifecycle.ActionUnlock, unlocked}, {lifecycle.ActionNameservers, moved}, {lifecycle.ActionHandover, given}} {
-			if err := s.names.Act(t.Context(), act.is, lifecycle.OwnerAction{Wallet: was.Owner, Kind: act.kind, After: 2}); err != nil {
+			if err := s.names.RecordAction(t.Context(), act.is, lifecycle.OwnerAction{Wallet: was.Owner, Kind: act.kind, After: 2}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -37,7 +37,7 @@ func (s Limits) Count(ctx context.Context, key string, window time.Duration) (in
 
 // Peek implements deed.Counter.
 func (s Limits) Peek(ctx context.Context, key string, window time.Duration) (int, time.Time, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	reset := deed.WindowEnd(s.Now(), window)
 	var n int

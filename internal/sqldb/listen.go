@@ -8,10 +8,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// How long Listen waits before it connects anew: longer after each failure.
+// How long Listen waits before it connects anew: extraColumn after each failure.
 const (
 	firstWait = 100 * time.Millisecond
-	mostWait  = 10 * time.Second
+	maxWait   = 10 * time.Second
 )
 
 // Listen calls wake with what other processes send to the channel, until ctx is
@@ -26,7 +26,7 @@ func (db *DB) Listen(ctx context.Context, channel string, wake func(payload stri
 		<-ctx.Done()
 		return
 	}
-	for wait := firstWait; ctx.Err() == nil; wait = min(2*wait, mostWait) {
+	for wait := firstWait; ctx.Err() == nil; wait = min(2*wait, maxWait) {
 		heard := false
 		err := db.listen(ctx, channel, func(payload string) { heard = true; wake(payload) })
 		if ctx.Err() != nil {

@@ -64,7 +64,7 @@ func eraseAuthCodes(ctx context.Context, tx *sql.Tx) error {
 		return err
 	}
 	without := map[string]string{}
-	err = each(rows, func() error {
+	err = eachRow(rows, func() error {
 		var id, column string
 		if err := rows.Scan(&id, &column); err != nil {
 			return err

@@ -46,17 +46,17 @@ func OpenSQLite(ctx context.Context, path string) (*DB, error) {
 	}
 	read.SetMaxOpenConns(4 * runtime.NumCPU())
 	read.SetMaxIdleConns(4 * runtime.NumCPU())
-	return (&DB{Patience: patience, write: write, read: read, dialect: sqlite, group: newGroup(write), release: release}).ready(ctx)
+	return (&DB{Timeout: defaultTimeout, write: write, read: read, dialect: sqlite, group: newGroup(write), release: release}).ready(ctx)
 }
 
-// OpenSQLiteToRead opens the file at path to look at it only, also while another
+// OpenSQLiteReadOnly opens the file at path to look at it only, also while another
 // process owns it. Its schema must be up to date.
-func OpenSQLiteToRead(path string) (*DB, error) {
+func OpenSQLiteReadOnly(path string) (*DB, error) {
 	read, err := openFile(path, "mode=ro")
 	if err != nil {
 		return nil, err
 	}
-	return &DB{Patience: patience, write: read, read: read, dialect: sqlite, readOnly: true, release: func() error { return nil }}, nil
+	return &DB{Timeout: defaultTimeout, write: read, read: read, dialect: sqlite, readOnly: true, release: func() error { return nil }}, nil
 }
 
 func openFile(path string, options ...string) (*sql.DB, error) {
@@ -129,7 +129,7 @@ func newMemory() (*DB, error) {
 		return nil, fmt.Errorf("open a database in memory: %w", err)
 	}
 	pool.SetMaxOpenConns(1)
-	return &DB{Patience: patience, write: pool, read: pool, dialect: sqlite, group: newGroup(pool), release: func() error { return nil }}, nil
+	return &DB{Timeout: defaultTimeout, write: pool, read: pool, dialect: sqlite, group: newGroup(pool), release: func() error { return nil }}, nil
 }
 
 // An imager is a connection of SQLite, as its driver has it.
@@ -157,9 +157,9 @@ func OpenPostgres(ctx context.Context, url string) (*DB, error) {
 	return db.ready(ctx)
 }
 
-// OpenPostgresToRead connects to the database at url to look at it only. Its
+// OpenPostgresReadOnly connects to the database at url to look at it only. Its
 // schema must be up to date.
-func OpenPostgresToRead(ctx context.Context, url string) (*DB, error) {
+func OpenPostgresReadOnly(ctx context.Context, url string) (*DB, error) {
 	db, err := connect(ctx, url, map[string]string{"default_transaction_read_only": "on"})
 	if err != nil {
 		return nil, err
@@ -173,7 +173,7 @@ func connect(ctx context.Context, url string, params map[string]string) (*DB, er
 	if err != nil {
 		return nil, fmt.Errorf("read the address of PostgreSQL: %w", err)
 	}
-	conf.ConnConfig.ConnectTimeout = patience
+	conf.ConnConfig.ConnectTimeout = defaultTimeout
 	maps.Copy(conf.ConnConfig.RuntimeParams, params)
 	pool, err := pgxpool.NewWithConfig(ctx, conf)
 	if err != nil {
@@ -181,7 +181,7 @@ func connect(ctx context.Context, url string, params map[string]string) (*DB, er
 	}
 	db := stdlib.OpenDBFromPool(pool)
 	release := func() error { pool.Close(); return nil }
-	return &DB{Patience: patience, write: db, read: db, dialect: postgres, dial: conf.ConnConfig.Copy(), release: release}, nil
+	return &DB{Timeout: defaultTimeout, write: db, read: db, dialect: postgres, dial: conf.ConnConfig.Copy(), release: release}, nil
 }
 
 func (db *DB) ready(ctx context.Context) (*DB, error) {

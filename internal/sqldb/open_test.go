@@ -19,7 +19,7 @@ func TestOpenToRead(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { db.Close() }) // another process owns it meanwhile
-			return sqldb.OpenSQLiteToRead(path)
+			return sqldb.OpenSQLiteReadOnly(path)
 		},
 		"postgres": func(t *testing.T) (*sqldb.DB, error) {
 			url := sqldbtest.PostgresURL(t)
@@ -28,7 +28,7 @@ func TestOpenToRead(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { db.Close() }) // likewise
-			return sqldb.OpenPostgresToRead(t.Context(), url)
+			return sqldb.OpenPostgresReadOnly(t.Context(), url)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

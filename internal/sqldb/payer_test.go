@@ -24,7 +24,7 @@ func openRegistration(payer deed.Wallet, n int, amount deed.USDC) order.Payment 
 // each payment is admitted while no other of the wallet can be.
 func TestOneBalanceOpensOnePayment(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		db.Patience = time.Minute
+		db.Timeout = time.Minute
 		rows := sqldb.Payments{DB: db, ChainID: 1, Now: time.Now}
 		funds := settle.Funds{Balance: 10}
 		errs := make([]error, 40)

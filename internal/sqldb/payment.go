@@ -31,7 +31,7 @@ func newPublicID(kind string) string {
 
 // OpenNonces implements payment.Store.
 func (s Payments) OpenNonces(ctx context.Context, w deed.Wallet) (nonces []string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	open, err := s.openPayments(ctx, s.DB.read, w, "")
 	for _, o := range open {
@@ -53,7 +53,7 @@ func (s Payments) openPayments(ctx context.Context, from querier, w deed.Wallet,
 	if err != nil {
 		return nil, err
 	}
-	err = each(rows, func() error {
+	err = eachRow(rows, func() error {
 		var o order.OpenPayment
 		err := rows.Scan(&o.Nonce, &o.Amount)
 		open = append(open, o)
@@ -86,7 +86,7 @@ func lockPayer(ctx context.Context, tx *Tx, w deed.Wallet) (refusedUntil time.Ti
 		INSERT INTO payers (address) VALUES ($1)
 		ON CONFLICT (address) DO UPDATE SET refused_until = payers.refused_until
 		RETURNING refused_until`, w).Scan(&until)
-	return moment(until), err
+	return timeOrZero(until), err
 }
 
 // authorize writes the payment down, or finds it written.
@@ -159,7 +159,7 @@ func (s Payments) insertPayment(ctx context.Context, tx *Tx, p order.Payment, no
 
 // Payment implements payment.Store.
 func (s Payments) Payment(ctx context.Context, id string) (order.Payment, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	return readPayment(ctx, s.DB.read, id)
 }
@@ -201,10 +201,10 @@ func (s Payments) afterMove(ctx context.Context, tx *Tx, p order.Payment, to ord
 }
 
 // movePayment moves the payment along one arrow. It returns false when the
-// payment is no longer in p.State: another try has moved it.
+// payment is no extraColumn in p.State: another try has moved it.
 func movePayment(ctx context.Context, tx *Tx, p order.Payment, to order.PaymentState, txHash string, now time.Time) (bool, error) {
-	if !p.State.MayBecome(to) {
-		return false, fmt.Errorf("payment %s: no arrow leads from %s to %s", p.ID, p.State, to)
+	if !p.State.CanBecome(to) {
+		return false, fmt.Errorf("payment %s: there is no transition from %s to %s", p.ID, p.State, to)
 	}
 	settled, refunded, refundID := p.TxHash, "", p.RefundID
 	switch to {
@@ -222,7 +222,7 @@ func movePayment(ctx context.Context, tx *Tx, p order.Payment, to order.PaymentS
 	case order.PaymentSettling, order.PaymentRefundDue, order.PaymentRefunding:
 		next = now.Unix()
 	}
-	return touched(tx.ExecContext(ctx, `
+	return rowsAffected(tx.ExecContext(ctx, `
 		UPDATE payments SET state = $1, tx_hash = $2, refund_tx = $3, refund_id = $4, changed_at = $5, next_at = $6,
 		                    tries = 0, stuck_at = NULL, cause = '', lost_at = NULL
 		 WHERE id = $7 AND state = $8 AND alias_of IS NULL`,
@@ -263,7 +263,7 @@ const selectPayment = `
 	       state, tx_hash, refund_tx, alias_of, created_at, tries, coalesce(stuck_at, 0)
 	  FROM payments `
 
-func readPayment(ctx context.Context, from rower, id string) (order.Payment, error) {
+func readPayment(ctx context.Context, from rowQuerier, id string) (order.Payment, error) {
 	p, err := scanPayment(from.QueryRowContext(ctx, selectPayment+`WHERE id = $1`, id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return p, deed.Errorf(deed.CodeNotFound, "no payment %s", id)
@@ -283,7 +283,7 @@ func scanPayment(row interface{ Scan(...any) error }) (p order.Payment, err erro
 	if err != nil {
 		return p, err
 	}
-	p.AliasOf, p.Created, p.StuckAt = alias.String, time.Unix(created, 0), moment(stuck)
+	p.AliasOf, p.Created, p.StuckAt = alias.String, time.Unix(created, 0), timeOrZero(stuck)
 	if p.Auth.Signature, err = hex.DecodeString(signature); err != nil {
 		return p, err
 	}
@@ -291,7 +291,7 @@ func scanPayment(row interface{ Scan(...any) error }) (p order.Payment, err erro
 	return p, err
 }
 
-// rower is a transaction or a pool.
-type rower interface {
+// rowQuerier is a transaction or a pool.
+type rowQuerier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }

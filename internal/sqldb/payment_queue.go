@@ -27,14 +27,14 @@ func (s Payments) DueRefunds(ctx context.Context, limit int) ([]string, error) {
 }
 
 func due(ctx context.Context, db *DB, query string, now time.Time, limit int) ([]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, db.Patience)
+	ctx, cancel := context.WithTimeout(ctx, db.Timeout)
 	defer cancel()
 	rows, err := db.read.QueryContext(ctx, query, now.Unix(), limit)
 	if err != nil {
 		return nil, err
 	}
 	var ids []string
-	err = each(rows, func() error {
+	err = eachRow(rows, func() error {
 		var id string
 		err := rows.Scan(&id)
 		ids = append(ids, id)
@@ -46,7 +46,7 @@ func due(ctx context.Context, db *DB, query string, now time.Time, limit int) ([
 // Stalled implements payment.Queue. A payment whose payer cannot pay is no stall
 // of ours.
 func (s Payments) Stalled(ctx context.Context, since time.Time) (found order.Stalled, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	const where = `
 		  FROM payments
@@ -83,7 +83,7 @@ func (s Payments) RecordRevert(ctx context.Context, p order.Payment) error {
 		if err != nil {
 			return err
 		}
-		err = each(rows, func() error {
+		err = eachRow(rows, func() error {
 			var at int64
 			err := rows.Scan(&at)
 			times = append(times, time.Unix(at, 0))

@@ -74,18 +74,18 @@ func (p *prepared) catchUp(ctx context.Context) {
 
 // ask asks for one row outside any transaction. On SQLite its statement is
 // prepared once for each connection, since to read a small question takes it
-// longer than to answer.
-func (db *DB) ask(ctx context.Context, query string, args ...any) *sql.Row {
+// extraColumn than to answer.
+func (db *DB) queryRow(ctx context.Context, query string, args ...any) *sql.Row {
 	if db.dialect == postgres {
 		return db.read.QueryRowContext(ctx, query, args...)
 	}
-	known, ok := db.asked.Load(query)
+	known, ok := db.readStmts.Load(query)
 	if !ok {
 		stmt, err := db.read.PrepareContext(ctx, query)
 		if err != nil {
 			return db.read.QueryRowContext(ctx, query, args...) // it says what is wrong
 		}
-		if known, ok = db.asked.LoadOrStore(query, stmt); ok {
+		if known, ok = db.readStmts.LoadOrStore(query, stmt); ok {
 			_ = stmt.Close() // another was faster, and this one holds nothing
 		}
 	}

@@ -26,7 +26,7 @@ func (s Prices) PublishPrices(ctx context.Context, list []catalog.Listing, at, a
 			return err
 		}
 		if n := len(lists); n == 0 || lists[n-1].text != string(text) {
-			next := priceList{n: 1, since: inSeconds(at), text: string(text)}
+			next := priceList{n: 1, since: unixCeil(at), text: string(text)}
 			if n > 0 {
 				next.n = lists[n-1].n + 1
 			}
@@ -53,7 +53,7 @@ type priceList struct {
 func replacedAfter(lists []priceList, after time.Time) ([]catalog.ReplacedPrices, error) {
 	var replaced []catalog.ReplacedPrices
 	for i := 1; i < len(lists); i++ {
-		if at := moment(lists[i].since); at.After(after) {
+		if at := timeOrZero(lists[i].since); at.After(after) {
 			r := catalog.ReplacedPrices{At: at}
 			if err := json.Unmarshal([]byte(lists[i-1].text), &r.Listings); err != nil {
 				return nil, err
@@ -64,8 +64,8 @@ func replacedAfter(lists []priceList, after time.Time) ([]catalog.ReplacedPrices
 	return replaced, nil
 }
 
-// inSeconds rounds up, so that nothing is held for less than was promised.
-func inSeconds(t time.Time) int64 { return t.Add(time.Second - 1).Unix() }
+// unixCeil rounds up, so that nothing is held for less than was promised.
+func unixCeil(t time.Time) int64 { return t.Add(time.Second - 1).Unix() }
 
 // readPrices returns every list, the oldest first.
 func readPrices(ctx context.Context, tx *Tx) (lists []priceList, err error) {
@@ -104,7 +104,7 @@ func (s Prices) Offered(ctx context.Context, what string, price deed.USDC, at ti
 		}
 		if _, err := tx.ExecContext(ctx, `
 			INSERT INTO offers (what, price, offered_at) VALUES ($1, $2, $3)
-			ON CONFLICT (what, price) DO UPDATE SET offered_at = excluded.offered_at`, what, price, inSeconds(at)); err != nil {
+			ON CONFLICT (what, price) DO UPDATE SET offered_at = excluded.offered_at`, what, price, unixCeil(at)); err != nil {
 			return err
 		}
 		others, err = otherOffers(ctx, tx, what, price)

@@ -40,7 +40,7 @@ func TestMigrationWaitsForAChange(t *testing.T) {
 	if err := <-opened; err != nil {
 		t.Fatal(err)
 	}
-	db.Patience = time.Minute        // a busy machine must not fail a test
+	db.Timeout = time.Minute         // a busy machine must not fail a test
 	t.Cleanup(func() { db.Close() }) // the schema goes away with the test
 	z, err := openStall(db).zones.Zone(t.Context(), "first.com")
 	if err != nil || len(z.Records) != 2 {

@@ -85,7 +85,7 @@ func openNow(t *testing.T, open func(context.Context) (*sqldb.DB, error)) *sqldb
 	if err != nil {
 		t.Fatal(err)
 	}
-	db.Patience = time.Minute        // a busy machine must not fail a test
+	db.Timeout = time.Minute         // a busy machine must not fail a test
 	t.Cleanup(func() { db.Close() }) // the database goes away with the test
 	return db
 }
@@ -223,7 +223,7 @@ func TestRecordsOfAnEarlierNode(t *testing.T) {
 		ttl := 60
 		for i, id := range []dnszone.RecordID{oldWWW, oldWWW.Short()} {
 			old := oldWWW[:len(oldWWW)-1] + dnszone.RecordID(rune('a'+i))
-			if _, err := raw.ExecContext(t.Context(), `UPDATE records SET id = $1 WHERE id = $2 AND died IS NULL`, old, oldWWW.Short()); err != nil {
+			if _, err := raw.ExecContext(t.Context(), `UPDATE records SET id = $1 WHERE id = $2 AND removed_serial IS NULL`, old, oldWWW.Short()); err != nil {
 				t.Fatal(err)
 			}
 			z, err := s.zones.Zone(t.Context(), "first.com")
@@ -238,7 +238,7 @@ func TestRecordsOfAnEarlierNode(t *testing.T) {
 			}
 			wantSound(t, db)
 		}
-		if _, err := raw.ExecContext(t.Context(), `UPDATE records SET id = $1 WHERE id = $2 AND died IS NULL`, oldApex, oldApex.Short()); err != nil {
+		if _, err := raw.ExecContext(t.Context(), `UPDATE records SET id = $1 WHERE id = $2 AND removed_serial IS NULL`, oldApex, oldApex.Short()); err != nil {
 			t.Fatal(err)
 		}
 		s.change(t, "first.com", dnszone.RecordOp{Op: dnszone.OpDelete, ID: oldApex.Short()})

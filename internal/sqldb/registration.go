@@ -65,7 +65,7 @@ func (s Jobs) extendRegistration(ctx context.Context, tx *Tx, j order.Job, r lif
 	if err != nil {
 		return err
 	}
-	if err := s.Zones.setDark(ctx, tx, r.Name, false); err != nil {
+	if err := s.Zones.setServing(ctx, tx, r.Name, true); err != nil {
 		return err
 	}
 	return addEvent(ctx, tx, lifecycle.Event{Name: r.Name, Reference: reference, Type: lifecycle.EventRenewed, At: r.Updated, About: j.Until})
@@ -115,7 +115,7 @@ func scanRegistration(row scanner) (r lifecycle.Registration, err error) {
 	if err != nil {
 		return r, err
 	}
-	r.Created, r.Expires, r.Updated = moment(created), moment(expires), moment(updated)
+	r.Created, r.Expires, r.Updated = timeOrZero(created), timeOrZero(expires), timeOrZero(updated)
 	r.Locked, r.Nameservers = locked.Valid, strings.Fields(nameservers)
 	if ds != "" {
 		err = json.Unmarshal([]byte(ds), &r.DS)
@@ -125,12 +125,12 @@ func scanRegistration(row scanner) (r lifecycle.Registration, err error) {
 
 // Registration implements registration.Names.
 func (s Registrations) Registration(ctx context.Context, name deed.Name) (lifecycle.Registration, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	return readRegistration(ctx, s.DB.read, name)
 }
 
-func readRegistration(ctx context.Context, from rower, name deed.Name) (lifecycle.Registration, error) {
+func readRegistration(ctx context.Context, from rowQuerier, name deed.Name) (lifecycle.Registration, error) {
 	r, err := scanRegistration(from.QueryRowContext(ctx, selectRegistration+`WHERE domain = $1`, name))
 	if errors.Is(err, sql.ErrNoRows) {
 		return r, deed.Errorf(deed.CodeNotFound, "%s is not registered here", name)
@@ -146,7 +146,7 @@ func (s Registrations) Ordered(ctx context.Context, name deed.Name) (ordered boo
 
 // Every calls f for every name we hold, sorted, with the transaction that paid
 // for it. What f sees is one moment of the database.
-func (s Registrations) Every(ctx context.Context, f func(r lifecycle.Registration, txHash string) error) error {
+func (s Registrations) ForEach(ctx context.Context, f func(r lifecycle.Registration, txHash string) error) error {
 	rows, err := s.DB.read.QueryContext(ctx, `
 		SELECT r.domain, r.owner, r.status, r.reference, r.payment_id, r.created_at, r.expires_at, r.updated_at,
 		       r.locked_at, r.nameservers, r.ds, r.premium_renewal, p.tx_hash
@@ -155,9 +155,9 @@ func (s Registrations) Every(ctx context.Context, f func(r lifecycle.Registratio
 	if err != nil {
 		return err
 	}
-	return each(rows, func() error {
+	return eachRow(rows, func() error {
 		var txHash string
-		r, err := scanRegistration(longer{rows, &txHash})
+		r, err := scanRegistration(extraColumn{rows, &txHash})
 		if err != nil {
 			return err
 		}
@@ -165,38 +165,38 @@ func (s Registrations) Every(ctx context.Context, f func(r lifecycle.Registratio
 	})
 }
 
-// longer is a row with one column more at its end.
-type longer struct {
+// extraColumn is a row with one column more at its end.
+type extraColumn struct {
 	scanner
 	last any
 }
 
-func (l longer) Scan(into ...any) error { return l.scanner.Scan(append(into, l.last)...) }
+func (l extraColumn) Scan(into ...any) error { return l.scanner.Scan(append(into, l.last)...) }
 
 // Events implements registration.Names: what happened to the name since it is
 // ours, oldest first.
 func (s Registrations) Events(ctx context.Context, reference string) (events []lifecycle.Event, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	rows, err := s.DB.read.QueryContext(ctx, `
 		SELECT type, about_at, domain, at FROM events WHERE reference = $1 ORDER BY at, about_at, type`, reference)
 	if err != nil {
 		return nil, err
 	}
-	err = each(rows, func() error {
+	err = eachRow(rows, func() error {
 		e := lifecycle.Event{Reference: reference}
 		var about, at int64
 		if err := rows.Scan(&e.Type, &about, &e.Name, &at); err != nil {
 			return err
 		}
-		e.About, e.At = moment(about), moment(at)
+		e.About, e.At = timeOrZero(about), timeOrZero(at)
 		events = append(events, e)
 		return nil
 	})
 	return events, err
 }
 
-// DueNames implements registration.Lives.
-func (s Registrations) DueNames(ctx context.Context, most int) ([]string, error) {
-	return due(ctx, s.DB, `SELECT domain FROM registrations WHERE next_at <= $1 ORDER BY next_at LIMIT $2`, s.Now(), most)
+// DueNames implements registration.LifecycleStore.
+func (s Registrations) DueNames(ctx context.Context, limit int) ([]string, error) {
+	return due(ctx, s.DB, `SELECT domain FROM registrations WHERE next_at <= $1 ORDER BY next_at LIMIT $2`, s.Now(), limit)
 }

@@ -23,7 +23,7 @@ type Registry struct {
 
 // Place implements local.Store.
 func (s Registry) Place(ctx context.Context, p registry.Placement, at time.Time) (placed registry.Placement, err error) {
-	err = s.hold(ctx, p.Name, func(ctx context.Context, tx *Tx) error {
+	err = s.withLockedName(ctx, p.Name, func(ctx context.Context, tx *Tx) error {
 		if err := insertPlacement(ctx, tx, p); err != nil {
 			return err
 		}
@@ -49,9 +49,9 @@ func (s Registry) Placement(ctx context.Context, reference string, at time.Time)
 }
 
 func (s Registry) placement(ctx context.Context, reference string) (registry.Placement, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
-	return scanPlacement(reference, s.DB.ask(ctx, selectPlacement, reference))
+	return scanPlacement(reference, s.DB.queryRow(ctx, selectPlacement, reference))
 }
 
 // Cancel implements local.Store.
@@ -60,12 +60,12 @@ func (s Registry) Cancel(ctx context.Context, reference string, at time.Time) er
 	if err != nil {
 		return err
 	}
-	return s.hold(ctx, p.Name, func(ctx context.Context, tx *Tx) error {
+	return s.withLockedName(ctx, p.Name, func(ctx context.Context, tx *Tx) error {
 		if err := executeDue(ctx, tx, p.Name, at); err != nil {
 			return err
 		}
 		// A second cancellation finds the first and changes nothing.
-		cancelled, err := touched(tx.ExecContext(ctx, `
+		cancelled, err := rowsAffected(tx.ExecContext(ctx, `
 			UPDATE registry_orders SET state = $1
 			 WHERE reference = $2 AND state IN ($3, $4, $1)`,
 			registry.PlacementCancelled, reference, registry.PlacementPlaced, registry.PlacementParked))
@@ -78,7 +78,7 @@ func (s Registry) Cancel(ctx context.Context, reference string, at time.Time) er
 
 // Decide implements local.Store.
 func (s Registry) Decide(ctx context.Context, name deed.Name, approve bool, at time.Time) error {
-	return s.hold(ctx, name, func(ctx context.Context, tx *Tx) error {
+	return s.withLockedName(ctx, name, func(ctx context.Context, tx *Tx) error {
 		if err := executeDue(ctx, tx, name, at); err != nil {
 			return err
 		}
@@ -105,7 +105,7 @@ func (s Registry) Decide(ctx context.Context, name deed.Name, approve bool, at t
 
 // hold runs f in a transaction that holds the name's row, and makes the row when
 // there is none.
-func (s Registry) hold(ctx context.Context, name deed.Name, f func(context.Context, *Tx) error) error {
+func (s Registry) withLockedName(ctx context.Context, name deed.Name, f func(context.Context, *Tx) error) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		_, err := tx.ExecContext(ctx, `
 			INSERT INTO registry_names (name) VALUES ($1)
@@ -123,7 +123,7 @@ func (s Registry) catchUp(ctx context.Context, name deed.Name, at time.Time) err
 	if s.DB.readOnly {
 		return nil
 	}
-	return s.hold(ctx, name, func(ctx context.Context, tx *Tx) error { return executeDue(ctx, tx, name, at) })
+	return s.withLockedName(ctx, name, func(ctx context.Context, tx *Tx) error { return executeDue(ctx, tx, name, at) })
 }
 
 // executeDue executes what is due for the name, in the order of time. The

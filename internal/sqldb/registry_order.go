@@ -29,9 +29,9 @@ func scanPlacement(reference string, row *sql.Row) (registry.Placement, error) {
 		return registry.Placement{}, deed.Errorf(deed.CodeNotFound, "there is no order %s", reference)
 	}
 	p.Nameservers = strings.Fields(hosts)
-	p.From, p.Accepted = timeOrZero(from), timeOrZero(accepted)
+	p.From, p.Accepted = nullableTime(from), nullableTime(accepted)
 	p.Placed, p.Due = time.Unix(placed, 0).UTC(), time.Unix(due, 0).UTC()
-	p.Created, p.Expires = timeOrZero(created), timeOrZero(expires)
+	p.Created, p.Expires = nullableTime(created), nullableTime(expires)
 	if p.State == registry.PlacementDone && p.Kind == registrar.OrderRegister && !created.Valid {
 		// Done before the dates were written down; they follow from the rest.
 		p.Created, p.Expires = p.Due, p.Due.AddDate(p.Years, 0, 0)
@@ -46,14 +46,14 @@ func insertPlacement(ctx context.Context, tx *Tx, p registry.Placement) error {
 		                             account, grace_days, state, refusal, reason, placed_at, due_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
 		ON CONFLICT (reference) DO NOTHING`,
-		p.Reference, p.Kind, p.Name, p.Years, strings.Join(p.Nameservers, " "), secondsOrNull(p.From), oneIf(p.Restore), p.AuthHash,
+		p.Reference, p.Kind, p.Name, p.Years, strings.Join(p.Nameservers, " "), secondsOrNull(p.From), boolInt(p.Restore), p.AuthHash,
 		p.Account, p.GraceDays, p.State, p.Refusal, p.Reason, p.Placed.Unix(), p.Due.Unix())
 	return err
 }
 
 // savePlacement writes down how far a placed order is.
 func savePlacement(ctx context.Context, tx *Tx, p registry.Placement) error {
-	moved, err := touched(tx.ExecContext(ctx, `
+	moved, err := rowsAffected(tx.ExecContext(ctx, `
 		UPDATE registry_orders
 		   SET state = $1, refusal = $2, reason = $3, due_at = $4, accepted_at = $5, created_at = $6, expires_at = $7
 		 WHERE reference = $8 AND state = $9`,
@@ -65,8 +65,8 @@ func savePlacement(ctx context.Context, tx *Tx, p registry.Placement) error {
 	return err
 }
 
-// timeOrZero and secondsOrNull translate a time that may be missing.
-func timeOrZero(seconds sql.NullInt64) time.Time {
+// nullableTime and secondsOrNull translate a time that may be missing.
+func nullableTime(seconds sql.NullInt64) time.Time {
 	if !seconds.Valid {
 		return time.Time{}
 	}
@@ -77,8 +77,8 @@ func secondsOrNull(t time.Time) sql.NullInt64 {
 	return sql.NullInt64{Int64: t.Unix(), Valid: !t.IsZero()}
 }
 
-// oneIf is how a yes or no is kept.
-func oneIf(yes bool) int {
+// boolInt is how a yes or no is kept.
+func boolInt(yes bool) int {
 	if yes {
 		return 1
 	}

@@ -15,7 +15,7 @@ func (s Jobs) Unfinished(ctx context.Context) (jobs []order.Job, err error) {
 		return nil, err
 	}
 	var ids []string
-	err = each(rows, func() error {
+	err = eachRow(rows, func() error {
 		var id string
 		err := rows.Scan(&id)
 		ids = append(ids, id)

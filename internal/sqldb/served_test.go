@@ -254,7 +254,7 @@ func TestMembersThroughALife(t *testing.T) {
 
 		given := back
 		given.Owner = "0x00000000000000000000000000000000000000aa"
-		if err := s.names.Act(t.Context(), given, lifecycle.OwnerAction{Kind: lifecycle.ActionHandover, Wallet: wallet}); err != nil {
+		if err := s.names.RecordAction(t.Context(), given, lifecycle.OwnerAction{Kind: lifecycle.ActionHandover, Wallet: wallet}); err != nil {
 			t.Fatal(err)
 		}
 		grown("handed over", fresh(held))
@@ -314,7 +314,7 @@ func TestMembersAreOfOneMoment(t *testing.T) {
 
 func (s *stall) live(t *testing.T, was, is lifecycle.Registration) {
 	t.Helper()
-	if written, err := s.names.LiveOn(t.Context(), was, is, nil, s.clock); err != nil || !written {
+	if written, err := s.names.UpdateRegistration(t.Context(), was, is, nil, s.clock); err != nil || !written {
 		t.Fatal(written, err)
 	}
 }

@@ -95,7 +95,7 @@ func (s Settlements) skip(ctx context.Context, tx *Tx, in settle.Intent, stored 
 // take writes the attempts down and returns the purposes nobody was ahead with.
 func (s Settlements) take(ctx context.Context, tx *Tx, in settle.Intent, nonce uint64) (free []string, err error) {
 	for _, purpose := range in.Purposes {
-		ours, err := touched(tx.ExecContext(ctx, `
+		ours, err := rowsAffected(tx.ExecContext(ctx, `
 			INSERT INTO attempts (chain, purpose, attempt, signer, nonce) VALUES ($1, $2, $3, $4, $5)
 			ON CONFLICT DO NOTHING`,
 			s.ChainID, purpose, in.Attempt, in.From, nonce))
@@ -150,7 +150,7 @@ func (s Settlements) Outbid(ctx context.Context, t settle.Transaction) error {
 
 // Sent implements chain.Store.
 func (s Settlements) Sent(ctx context.Context, purposes []string) (map[string][]settle.Transaction, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	sent := map[string][]settle.Transaction{}
 	for len(purposes) > 0 {
@@ -178,7 +178,7 @@ func (s Settlements) sent(ctx context.Context, purposes []string, into map[strin
 	if err != nil {
 		return err
 	}
-	return each(rows, func() error {
+	return eachRow(rows, func() error {
 		var purpose string
 		var t settle.Transaction
 		var at int64
@@ -193,7 +193,7 @@ func (s Settlements) sent(ctx context.Context, purposes []string, into map[strin
 
 // Unmined implements chain.Store.
 func (s Settlements) Unmined(ctx context.Context, from deed.Wallet, nonce uint64) (all []settle.Transaction, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	rows, err := s.DB.read.QueryContext(ctx, `
 		SELECT nonce, hash, raw, signed_at FROM transactions
@@ -203,7 +203,7 @@ func (s Settlements) Unmined(ctx context.Context, from deed.Wallet, nonce uint64
 	if err != nil {
 		return nil, fmt.Errorf("read transactions of %s: %w", from, err)
 	}
-	err = each(rows, func() error {
+	err = eachRow(rows, func() error {
 		t := settle.Transaction{From: from}
 		var raw string
 		var at int64
@@ -236,7 +236,7 @@ func (s Settlements) AddWallet(ctx context.Context, role string, w deed.Wallet, 
 
 // Wallets implements chain.Store.
 func (s Settlements) Wallets(ctx context.Context) (map[string][]deed.Wallet, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	rows, err := s.DB.read.QueryContext(ctx, `
 		SELECT role, address FROM own_wallets WHERE chain = $1 ORDER BY first_used_at, address`, s.ChainID)
@@ -244,7 +244,7 @@ func (s Settlements) Wallets(ctx context.Context) (map[string][]deed.Wallet, err
 		return nil, fmt.Errorf("read our wallets: %w", err)
 	}
 	byRole := map[string][]deed.Wallet{}
-	err = each(rows, func() error {
+	err = eachRow(rows, func() error {
 		var role string
 		var w deed.Wallet
 		if err := rows.Scan(&role, &w); err != nil {
@@ -257,7 +257,7 @@ func (s Settlements) Wallets(ctx context.Context) (map[string][]deed.Wallet, err
 }
 
 // each calls read for every row and closes them.
-func each(rows *sql.Rows, read func() error) error {
+func eachRow(rows *sql.Rows, read func() error) error {
 	defer rows.Close() // Err below tells what matters
 	for rows.Next() {
 		if err := read(); err != nil {

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// sweepEvery is how often what has expired is cleared away, at most.
-	sweepEvery = 10 * time.Second
+	// sweepInterval is how often what has expired is cleared away, at most.
+	sweepInterval = 10 * time.Second
 
-	// knownFor is how long an expired refresh token is still known as such.
-	knownFor = 365 * 24 * time.Hour
+	// expiredRetention is how long an expired refresh token is still known as such.
+	expiredRetention = 365 * 24 * time.Hour
 )
 
 // Sessions implements signin.Store. Make one with NewSessions.
@@ -36,7 +36,7 @@ func NewSessions(db *DB, now func() time.Time) *Sessions {
 func (s *Sessions) CreateSession(ctx context.Context, ses signin.Session) (generation int64, err error) {
 	issued := ses.Refresh.Issued.Unix()
 	err = s.db.tx(ctx, func(ctx context.Context, tx *Tx) error {
-		fresh, err := touched(tx.ExecContext(ctx, `
+		fresh, err := rowsAffected(tx.ExecContext(ctx, `
 			INSERT INTO used_nonces (ends, nonce) VALUES ($1, $2)
 			ON CONFLICT DO NOTHING`,
 			ses.NonceEnds.Unix(), ses.Nonce))
@@ -74,13 +74,13 @@ func insertRefresh(ctx context.Context, tx *Tx, w deed.Wallet, family string, r 
 func (s *Sessions) sweep(ctx context.Context, tx *Tx) error {
 	now := s.now().Unix()
 	last := s.swept.Load()
-	if now-last < int64(sweepEvery/time.Second) || !s.swept.CompareAndSwap(last, now) {
+	if now-last < int64(sweepInterval/time.Second) || !s.swept.CompareAndSwap(last, now) {
 		return nil
 	}
 	if _, err := tx.ExecContext(ctx, `DELETE FROM used_nonces WHERE ends <= $1`, now); err != nil {
 		return err
 	}
-	_, err := tx.ExecContext(ctx, `DELETE FROM refresh_tokens WHERE expires_at <= $1`, now-int64(knownFor/time.Second))
+	_, err := tx.ExecContext(ctx, `DELETE FROM refresh_tokens WHERE expires_at <= $1`, now-int64(expiredRetention/time.Second))
 	return err
 }
 
@@ -104,7 +104,7 @@ func (s *Sessions) RotateRefresh(ctx context.Context, hash string, next signin.R
 		if err != nil {
 			return err
 		}
-		used, err := touched(tx.ExecContext(ctx, `
+		used, err := rowsAffected(tx.ExecContext(ctx, `
 			UPDATE refresh_tokens SET used_at = $1
 			 WHERE hash = $2 AND used_at IS NULL AND ended_at IS NULL AND expires_at > $1`,
 			next.Issued.Unix(), hash))
@@ -183,8 +183,8 @@ func (s *Sessions) CheckKeys(ctx context.Context, prints map[string]string) erro
 		if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM token_keys`).Scan(&others); err != nil {
 			return err
 		}
-		for id, print := range prints {
-			same, err := touched(tx.ExecContext(ctx, `UPDATE token_keys SET print = print WHERE id = $1 AND print = $2`, id, print))
+		for id, fingerprint := range prints {
+			same, err := rowsAffected(tx.ExecContext(ctx, `UPDATE token_keys SET fingerprint = fingerprint WHERE id = $1 AND fingerprint = $2`, id, fingerprint))
 			if err != nil {
 				return err
 			}
@@ -195,8 +195,8 @@ func (s *Sessions) CheckKeys(ctx context.Context, prints map[string]string) erro
 		if others > 0 && known == 0 {
 			return errors.New("other token keys than this node's are in use on this database: copy the file signin.keys names from a node that runs")
 		}
-		for id, print := range prints {
-			if _, err := tx.ExecContext(ctx, `INSERT INTO token_keys (id, print) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING`, id, print); err != nil {
+		for id, fingerprint := range prints {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO token_keys (id, fingerprint) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING`, id, fingerprint); err != nil {
 				return err
 			}
 		}

@@ -5,7 +5,7 @@
 // Both databases run the same statements. They keep to the part of SQL the two
 // share: $1 placeholders, ON CONFLICT, RETURNING, BIGINT for money and for
 // times (Unix seconds), TEXT for the rest. One method is one transaction and
-// one fact, and none waits longer than patience for a database that hangs.
+// one fact, and none waits extraColumn than defaultTimeout for a database that hangs.
 package sqldb
 
 import (
@@ -19,15 +19,15 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// patience is how long one transaction may take, its wait for a connection
+// defaultTimeout is how long one transaction may take, its wait for a connection
 // included, unless somebody says otherwise.
-const patience = 2 * time.Second
+const defaultTimeout = 2 * time.Second
 
 // DB is an open database. On PostgreSQL both pools are the same.
 type DB struct {
-	// Patience is how long one transaction may take. Change it before the first
+	// Timeout is how long one transaction may take. Change it before the first
 	// use only; tests do, because a busy machine is no fault of ours.
-	Patience time.Duration
+	Timeout time.Duration
 
 	// Time is the clock of a database in memory that a simulation shares among
 	// nodes; nil for all others. Set it before the first use only.
@@ -44,7 +44,7 @@ type DB struct {
 	release     func() error // gives back what only one process may hold
 	closing     sync.Once
 	dial        *pgx.ConnConfig // of PostgreSQL, for connections outside the pool
-	asked       sync.Map        // the *sql.Stmt of each question that ask was asked
+	readStmts   sync.Map        // the *sql.Stmt of each question that ask was asked
 }
 
 // Close closes the database. A second call does nothing.
@@ -70,7 +70,7 @@ func (db *DB) Kind() string { return string(db.dialect) }
 
 // tx runs f in a transaction and commits it when f returns nil.
 func (db *DB) tx(ctx context.Context, f func(context.Context, *Tx) error) error {
-	ctx, cancel := context.WithTimeout(ctx, db.Patience)
+	ctx, cancel := context.WithTimeout(ctx, db.Timeout)
 	defer cancel()
 	if db.group != nil {
 		return db.group.tx(ctx, f)
@@ -88,7 +88,7 @@ func (db *DB) tx(ctx context.Context, f func(context.Context, *Tx) error) error 
 }
 
 // touched says whether the statement changed a row.
-func touched(res sql.Result, err error) (bool, error) {
+func rowsAffected(res sql.Result, err error) (bool, error) {
 	if err != nil {
 		return false, err
 	}

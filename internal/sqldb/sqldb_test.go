@@ -17,10 +17,10 @@ import (
 func TestLimits(t *testing.T) {
 	for name, open := range map[string]func(testing.TB) *sqldb.DB{"sqlite": sqldbtest.SQLite, "postgres": sqldbtest.Postgres} {
 		t.Run(name, func(t *testing.T) {
-			cachetest.Run(t, func(t *testing.T) cachetest.Bench {
+			cachetest.Run(t, func(t *testing.T) cachetest.Fixture {
 				now := time.Unix(1_800_000_000, 0)
 				clock := func() time.Time { return now }
-				return cachetest.Bench{
+				return cachetest.Fixture{
 					Counter: sqldb.Limits{DB: open(t), Now: clock},
 					Now:     clock,
 					Next:    func(w time.Duration) { now = now.Add(w) },

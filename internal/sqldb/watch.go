@@ -14,7 +14,7 @@ import (
 
 // Watched implements payment.WatchStore: the block to read the chain from.
 func (s Payments) Watched(ctx context.Context) (next uint64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	err = s.DB.read.QueryRowContext(ctx, `SELECT next_block FROM watched WHERE chain_id = $1`, s.ChainID).Scan(&next)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -75,7 +75,7 @@ func (s Payments) putAside(ctx context.Context, tx *Tx, t settle.Transfer, reaso
 
 // DueAside implements payment.WatchStore.
 func (s Payments) DueAside(ctx context.Context, limit int) (found []settle.Transfer, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	rows, err := s.DB.read.QueryContext(ctx, `
 		SELECT block, tx_hash, payer, nonce, pay_to, amount FROM put_aside
@@ -83,7 +83,7 @@ func (s Payments) DueAside(ctx context.Context, limit int) (found []settle.Trans
 	if err != nil {
 		return nil, err
 	}
-	err = each(rows, func() error {
+	err = eachRow(rows, func() error {
 		var t settle.Transfer
 		err := rows.Scan(&t.Block, &t.TxHash, &t.Payer, &t.Nonce, &t.PayTo, &t.Amount)
 		found = append(found, t)
@@ -136,7 +136,7 @@ func (s Payments) insertUnsolicited(ctx context.Context, tx *Tx, id string, t se
 func (s Payments) adoptKnown(ctx context.Context, tx *Tx, known order.Payment, t settle.Transfer) error {
 	open := known.State == order.PaymentAuthorized || known.State == order.PaymentSettling
 	switch {
-	case known.AliasOf != "", known.State.Over(), open && known.Auth.Amount != t.Amount:
+	case known.AliasOf != "", known.State.EndedUnpaid(), open && known.Auth.Amount != t.Amount:
 		return s.owe(ctx, tx, known, t)
 	case open:
 		return s.settleKnown(ctx, tx, known, t)
@@ -154,7 +154,7 @@ func (s Payments) settleKnown(ctx context.Context, tx *Tx, p order.Payment, t se
 	}
 	moved, err := movePayment(ctx, tx, p, order.PaymentSettled, t.TxHash, now)
 	if err == nil && !moved {
-		err = fmt.Errorf("payment %s is no longer %s", p.ID, p.State) // the next try sees what it is
+		err = fmt.Errorf("payment %s is no extraColumn %s", p.ID, p.State) // the next try sees what it is
 	}
 	if err != nil {
 		return err
@@ -166,13 +166,13 @@ func (s Payments) settleKnown(ctx context.Context, tx *Tx, p order.Payment, t se
 // nothing.
 func (s Payments) owe(ctx context.Context, tx *Tx, p order.Payment, t settle.Transfer) error {
 	now := s.Now()
-	moved, err := touched(tx.ExecContext(ctx, `
+	moved, err := rowsAffected(tx.ExecContext(ctx, `
 		UPDATE payments SET alias_of = NULL, state = 'refund_due', amount = $1, tx_hash = $2, refund_id = $3, changed_at = $4, next_at = $4,
 		                    tries = 0, stuck_at = NULL, cause = ''
 		 WHERE id = $5 AND state = $6`,
 		t.Amount, t.TxHash, newPublicID("ref_"), now.Unix(), p.ID, p.State))
 	if err == nil && !moved {
-		err = fmt.Errorf("payment %s is no longer %s", p.ID, p.State)
+		err = fmt.Errorf("payment %s is no extraColumn %s", p.ID, p.State)
 	}
 	if err != nil {
 		return err
@@ -185,7 +185,7 @@ func (s Payments) owe(ctx context.Context, tx *Tx, p order.Payment, t settle.Tra
 		return err
 	}
 	id := order.JobID(p.ID)
-	moved, err = touched(tx.ExecContext(ctx, `
+	moved, err = rowsAffected(tx.ExecContext(ctx, `
 		UPDATE jobs SET state = $1, failure = $2, updated_at = $3 WHERE id = $4 AND state IN ('awaiting_payment', 'cancelled')`,
 		order.JobFailed, "the payment came in another way than it was promised, and goes back to the payer", now.Unix(), id))
 	if err != nil || !moved {

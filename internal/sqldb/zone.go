@@ -45,13 +45,13 @@ const selectZone = `
 
 // Zone implements zone.Store: the zone with its owner and records.
 func (s Zones) Zone(ctx context.Context, name deed.Name) (dnszone.Zone, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	z, err := scanZone(name, s.DB.read.QueryRowContext(ctx, selectZone, name))
 	if err != nil {
 		return z.Zone, err
 	}
-	rows, err := s.DB.read.QueryContext(ctx, selectRecords+`zone_id = $1 AND died IS NULL`, z.id)
+	rows, err := s.DB.read.QueryContext(ctx, selectRecords+`zone_id = $1 AND removed_serial IS NULL`, z.id)
 	if err != nil {
 		return z.Zone, err
 	}
@@ -81,7 +81,7 @@ func scanRecords(rows *sql.Rows) ([]dnszone.Record, error) {
 // scanStored returns the records, and the IDs of those that have another one in
 // the database.
 func scanStored(rows *sql.Rows) (records []dnszone.Record, stored map[dnszone.RecordID]dnszone.RecordID, err error) {
-	err = each(rows, func() error {
+	err = eachRow(rows, func() error {
 		var r dnszone.Record
 		var distance sql.NullInt64
 		var created, updated int64
@@ -92,7 +92,7 @@ func scanStored(rows *sql.Rows) (records []dnszone.Record, stored map[dnszone.Re
 			n := int(distance.Int64)
 			r.Distance = &n
 		}
-		r.Created, r.Updated = moment(created), moment(updated)
+		r.Created, r.Updated = timeOrZero(created), timeOrZero(updated)
 		if short := r.ID.Short(); short != r.ID {
 			if stored == nil {
 				stored = map[dnszone.RecordID]dnszone.RecordID{}
@@ -111,9 +111,9 @@ func scanStored(rows *sql.Rows) (records []dnszone.Record, stored map[dnszone.Re
 // RecordAt implements zone.Store: the record as it was after the revision, or
 // CodeNotFound. The ID may be in either form.
 func (s Zones) RecordAt(ctx context.Context, id dnszone.RecordID, revision uint32) (dnszone.Record, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
-	rows, err := s.DB.read.QueryContext(ctx, selectRecords+`id IN ($1, $3) AND born <= $2 AND (died IS NULL OR died > $2)`, id, revision, id.Short())
+	rows, err := s.DB.read.QueryContext(ctx, selectRecords+`id IN ($1, $3) AND added_serial <= $2 AND (removed_serial IS NULL OR removed_serial > $2)`, id, revision, id.Short())
 	if err != nil {
 		return dnszone.Record{}, err
 	}
@@ -130,7 +130,7 @@ func (s Zones) RecordAt(ctx context.Context, id dnszone.RecordID, revision uint3
 // RecordsAt implements zone.History: all records as they were at the revision,
 // or CodeNotFound when there was none.
 func (s Zones) RecordsAt(ctx context.Context, name deed.Name, revision uint32) ([]dnszone.Record, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	z, err := scanZone(name, s.DB.read.QueryRowContext(ctx, selectZone, name))
 	if err != nil {
@@ -144,7 +144,7 @@ func (s Zones) RecordsAt(ctx context.Context, name deed.Name, revision uint32) (
 	if known == 0 {
 		return nil, deed.Errorf(deed.CodeNotFound, "%s has no revision %d: GET /dns/%s/revisions lists those it has", name, revision, name)
 	}
-	rows, err := s.DB.read.QueryContext(ctx, selectRecords+`zone_id = $1 AND born <= $2 AND (died IS NULL OR died > $2)`, z.id, revision)
+	rows, err := s.DB.read.QueryContext(ctx, selectRecords+`zone_id = $1 AND added_serial <= $2 AND (removed_serial IS NULL OR removed_serial > $2)`, z.id, revision)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func (s Zones) RecordsAt(ctx context.Context, name deed.Name, revision uint32) (
 // Around implements zone.History. A name's serials never fall, also when it
 // changes hands: of all the zones it ever had, one has the revision.
 func (s Zones) Around(ctx context.Context, name deed.Name, revision uint32) (before, after []dnszone.Record, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	var id string
 	err = s.DB.read.QueryRowContext(ctx, `
@@ -166,7 +166,7 @@ func (s Zones) Around(ctx context.Context, name deed.Name, revision uint32) (bef
 		return nil, nil, err
 	}
 	for at, records := range map[uint32]*[]dnszone.Record{revision - 1: &before, revision: &after} {
-		rows, err := s.DB.read.QueryContext(ctx, selectRecords+`zone_id = $1 AND born <= $2 AND (died IS NULL OR died > $2)`, id, at)
+		rows, err := s.DB.read.QueryContext(ctx, selectRecords+`zone_id = $1 AND added_serial <= $2 AND (removed_serial IS NULL OR removed_serial > $2)`, id, at)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -177,28 +177,28 @@ func (s Zones) Around(ctx context.Context, name deed.Name, revision uint32) (bef
 	return before, after, nil
 }
 
-// mostRevisions is how much of a zone's history is shown.
-const mostRevisions = 100
+// maxRevisions is how much of a zone's history is shown.
+const maxRevisions = 100
 
 // Revisions implements zone.History: the newest revisions, newest first.
 func (s Zones) Revisions(ctx context.Context, name deed.Name) (list []dnszone.Revision, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	rows, err := s.DB.read.QueryContext(ctx, `
 		SELECT v.serial, v.at, v.added, v.deleted, v.records
 		  FROM revisions v JOIN zones z ON z.id = v.zone_id
 		 WHERE z.domain = $1 AND z.ended_at IS NULL ORDER BY v.serial DESC LIMIT $2`,
-		name, mostRevisions)
+		name, maxRevisions)
 	if err != nil {
 		return nil, err
 	}
-	err = each(rows, func() error {
+	err = eachRow(rows, func() error {
 		var v dnszone.Revision
 		var at int64
 		if err := rows.Scan(&v.Serial, &at, &v.Added, &v.Deleted, &v.Records); err != nil {
 			return err
 		}
-		v.At = moment(at)
+		v.At = timeOrZero(at)
 		list = append(list, v)
 		return nil
 	})

@@ -15,9 +15,9 @@ import (
 	"deed.example/deed/internal/order"
 )
 
-// keepServed is how many seconds of what was served before are kept, for
+// servedRetention is how many seconds of what was served before are kept, for
 // secondaries that were away.
-const keepServed = 30 * 24 * 3600
+const servedRetention = 30 * 24 * 3600
 
 // ChangeZone implements zone.Store: the change is made, the serial raised, what
 // is served made anew, the outbox written, the job completed and the payment
@@ -28,7 +28,7 @@ func (s Zones) ChangeZone(ctx context.Context, j order.Job) (done bool, err erro
 	jobs := Jobs{DB: s.DB, Now: s.Now, Zones: s}
 	err = s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		done = false
-		z, err := s.holdZone(ctx, tx, j.Purchase.Name)
+		z, err := s.lockZone(ctx, tx, j.Purchase.Name)
 		if err != nil && deed.CodeOf(err) != deed.CodeNotFound {
 			return err
 		}
@@ -70,7 +70,7 @@ func (s Zones) ChangeZone(ctx context.Context, j order.Job) (done bool, err erro
 // has, or had once. It takes 70 random bits to meet; the money goes back.
 var errUsedID = &deed.Error{Code: deed.CodeDNS, Message: "a new record got an id that was used before: ask for the change again"}
 
-// failChange ends the job of a change that can no longer be made.
+// failChange ends the job of a change that can no extraColumn be made.
 func (s Jobs) failChange(ctx context.Context, tx *Tx, j order.Job, no *deed.Error) (bool, error) {
 	j.Refusal = no.Code
 	j.Failure = "the change could not be made any more: " + no.Message + "; the payment goes back to the payer"
@@ -81,9 +81,9 @@ func (s Jobs) failChange(ctx context.Context, tx *Tx, j order.Job, no *deed.Erro
 	return true, s.settleAccounts(ctx, tx, j, order.PaymentRefundDue)
 }
 
-// holdZone returns the zone and holds its row until the transaction ends.
-func (s Zones) holdZone(ctx context.Context, tx *Tx, name deed.Name) (zoneRow, error) {
-	held, err := touched(tx.ExecContext(ctx, `UPDATE zones SET changed_at = changed_at WHERE domain = $1 AND ended_at IS NULL`, name))
+// lockZone returns the zone and holds its row until the transaction ends.
+func (s Zones) lockZone(ctx context.Context, tx *Tx, name deed.Name) (zoneRow, error) {
+	held, err := rowsAffected(tx.ExecContext(ctx, `UPDATE zones SET changed_at = changed_at WHERE domain = $1 AND ended_at IS NULL`, name))
 	if err != nil {
 		return zoneRow{}, err
 	}
@@ -94,7 +94,7 @@ func (s Zones) holdZone(ctx context.Context, tx *Tx, name deed.Name) (zoneRow, e
 	if err != nil {
 		return z, err
 	}
-	rows, err := tx.QueryContext(ctx, selectRecords+`zone_id = $1 AND died IS NULL`, z.id)
+	rows, err := tx.QueryContext(ctx, selectRecords+`zone_id = $1 AND removed_serial IS NULL`, z.id)
 	if err != nil {
 		return z, err
 	}
@@ -130,7 +130,7 @@ func (s Zones) writeRecords(ctx context.Context, tx *Tx, z zoneRow, was dnszone.
 			continue
 		}
 		if known {
-			if err := buryRecord(ctx, tx, z, r.ID); err != nil {
+			if err := retireRecord(ctx, tx, z, r.ID); err != nil {
 				return 0, 0, err
 			}
 			deleted++
@@ -141,7 +141,7 @@ func (s Zones) writeRecords(ctx context.Context, tx *Tx, z zoneRow, was dnszone.
 		added++
 	}
 	for id := range old {
-		if err := buryRecord(ctx, tx, z, id); err != nil {
+		if err := retireRecord(ctx, tx, z, id); err != nil {
 			return 0, 0, err
 		}
 		deleted++
@@ -149,11 +149,11 @@ func (s Zones) writeRecords(ctx context.Context, tx *Tx, z zoneRow, was dnszone.
 	return added, deleted, nil
 }
 
-func buryRecord(ctx context.Context, tx *Tx, z zoneRow, id dnszone.RecordID) error {
+func retireRecord(ctx context.Context, tx *Tx, z zoneRow, id dnszone.RecordID) error {
 	if stored, ok := z.stored[id]; ok {
 		id = stored
 	}
-	_, err := tx.ExecContext(ctx, `UPDATE records SET died = $1 WHERE zone_id = $2 AND id = $3 AND died IS NULL`, z.Serial, z.id, id)
+	_, err := tx.ExecContext(ctx, `UPDATE records SET removed_serial = $1 WHERE zone_id = $2 AND id = $3 AND removed_serial IS NULL`, z.Serial, z.id, id)
 	return err
 }
 
@@ -164,11 +164,11 @@ func insertRecord(ctx context.Context, tx *Tx, z zoneRow, r dnszone.Record, fres
 	if r.Distance != nil {
 		distance = *r.Distance
 	}
-	inserted, err := touched(tx.ExecContext(ctx, `
-		INSERT INTO records (zone_id, id, type, host, value, ttl, distance, created_at, updated_at, born)
+	inserted, err := rowsAffected(tx.ExecContext(ctx, `
+		INSERT INTO records (zone_id, id, type, host, value, ttl, distance, created_at, updated_at, added_serial)
 		SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10
 		 WHERE $11 = 0 OR NOT EXISTS (SELECT 1 FROM records WHERE zone_id = $1 AND id = $2)`,
-		z.id, r.ID, r.Type, r.Host, r.Value, r.TTL, distance, r.Created.Unix(), r.Updated.Unix(), z.Serial, oneIf(fresh)))
+		z.id, r.ID, r.Type, r.Host, r.Value, r.TTL, distance, r.Created.Unix(), r.Updated.Unix(), z.Serial, boolInt(fresh)))
 	if err == nil && !inserted {
 		err = errUsedID
 	}
@@ -188,24 +188,24 @@ func (s Zones) serve(ctx context.Context, tx *Tx, z zoneRow) error {
 	if err != nil {
 		return err
 	}
-	gone, came := prev.Diff(next)
-	for _, rr := range gone {
+	removed, added := prev.Diff(next)
+	for _, rr := range removed {
 		_, err := tx.ExecContext(ctx, `
-			UPDATE served SET died = $1 WHERE zone_id = $2 AND owner = $3 AND type = $4 AND ttl = $5 AND data = $6 AND died IS NULL`,
+			UPDATE served SET removed_serial = $1 WHERE zone_id = $2 AND owner = $3 AND type = $4 AND ttl = $5 AND data = $6 AND removed_serial IS NULL`,
 			z.Serial, z.id, rr.Owner, rr.Type, rr.TTL, hex.EncodeToString([]byte(rr.Data)))
 		if err != nil {
 			return err
 		}
 	}
-	for _, rr := range came {
+	for _, rr := range added {
 		_, err := tx.ExecContext(ctx, `
-			INSERT INTO served (zone_id, owner, type, ttl, data, born) VALUES ($1, $2, $3, $4, $5, $6)`,
+			INSERT INTO served (zone_id, owner, type, ttl, data, added_serial) VALUES ($1, $2, $3, $4, $5, $6)`,
 			z.id, rr.Owner, rr.Type, rr.TTL, hex.EncodeToString([]byte(rr.Data)), z.Serial)
 		if err != nil {
 			return err
 		}
 	}
-	_, err = tx.ExecContext(ctx, `DELETE FROM served WHERE zone_id = $1 AND died < $2`, z.id, int64(z.Serial)-keepServed)
+	_, err = tx.ExecContext(ctx, `DELETE FROM served WHERE zone_id = $1 AND removed_serial < $2`, z.id, int64(z.Serial)-servedRetention)
 	if err != nil {
 		return err
 	}
@@ -215,18 +215,18 @@ func (s Zones) serve(ctx context.Context, tx *Tx, z zoneRow) error {
 // announce raises the serial of the zone, and tells those who follow.
 func (s Zones) announce(ctx context.Context, tx *Tx, z zoneRow, renew, now time.Time) error {
 	_, err := tx.ExecContext(ctx, `
-		UPDATE zones SET serial = $1, renew_at = $2, changed_at = $3 WHERE id = $4`, z.Serial, unix(renew), now.UnixMilli(), z.id)
+		UPDATE zones SET serial = $1, renew_at = $2, changed_at = $3 WHERE id = $4`, z.Serial, unixOrZero(renew), now.UnixMilli(), z.id)
 	if err != nil {
 		return err
 	}
 	_, err = tx.ExecContext(ctx, `
-		INSERT INTO outbox (zone_id, serial, told, at) VALUES ($1, $2, 0, $3)
-		ON CONFLICT (zone_id) DO UPDATE SET serial = excluded.serial, at = excluded.at`,
+		INSERT INTO outbox (zone_id, serial, propagated_serial, next_at) VALUES ($1, $2, 0, $3)
+		ON CONFLICT (zone_id) DO UPDATE SET serial = excluded.serial, next_at = excluded.next_at`,
 		z.id, z.Serial, now.Unix())
 	if err != nil {
 		return err
 	}
-	return s.DB.wake(ctx, tx, string(z.Name))
+	return s.DB.notifyZone(ctx, tx, string(z.Name))
 }
 
 // ZoneChannel is where nodes tell each other which zone has changed (see Listen).
@@ -234,7 +234,7 @@ const ZoneChannel = "zones"
 
 // wake tells the other nodes that a zone has changed, when the change is made.
 // On SQLite there are none.
-func (db *DB) wake(ctx context.Context, tx *Tx, name string) error {
+func (db *DB) notifyZone(ctx context.Context, tx *Tx, name string) error {
 	if db.dialect != postgres {
 		return nil
 	}
@@ -243,7 +243,7 @@ func (db *DB) wake(ctx context.Context, tx *Tx, name string) error {
 }
 
 func readServed(ctx context.Context, from querier, zoneID string) (dnssec.ServedZone, error) {
-	rows, err := from.QueryContext(ctx, `SELECT owner, type, ttl, data FROM served WHERE zone_id = $1 AND died IS NULL`, zoneID)
+	rows, err := from.QueryContext(ctx, `SELECT owner, type, ttl, data FROM served WHERE zone_id = $1 AND removed_serial IS NULL`, zoneID)
 	if err != nil {
 		return dnssec.ServedZone{}, err
 	}
@@ -257,7 +257,7 @@ type querier interface {
 }
 
 func scanServed(rows *sql.Rows) (rrs []dnszone.RR, err error) {
-	err = each(rows, func() error {
+	err = eachRow(rows, func() error {
 		var rr dnszone.RR
 		var data string
 		if err := rows.Scan(&rr.Owner, &rr.Type, &rr.TTL, &data); err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/sony/gobreaker/v2"
 )
 
-// Patience is how long a request should wait for Redis at the most.
-const Patience = 100 * time.Millisecond
+// Timeout is how long a request should wait for Redis at the most.
+const Timeout = 100 * time.Millisecond
 
 const (
 	failures = 3           // in a row, before we stop asking
@@ -28,27 +28,27 @@ const (
 
 // Cache is a connection to Redis. Make one with Open.
 type Cache struct {
-	client   *redis.Client
-	breaker  *gobreaker.CircuitBreaker[[]int64]
-	patience time.Duration // for one call
+	client  *redis.Client
+	breaker *gobreaker.CircuitBreaker[[]int64]
+	timeout time.Duration // for one call
 }
 
 // Open reads the address, redis://[user:password@]host:port/database. It does
 // not connect: Redis may come later than we do. A call waits no longer than
-// patience.
-func Open(address string, patience time.Duration) (*Cache, error) {
+// timeout.
+func Open(address string, timeout time.Duration) (*Cache, error) {
 	opts, err := redis.ParseURL(address)
 	if err != nil {
 		return nil, fmt.Errorf("read the address of redis: %w", withoutURL(err))
 	}
-	opts.DialTimeout, opts.ReadTimeout, opts.WriteTimeout = patience, patience, patience
-	opts.PoolTimeout = patience
+	opts.DialTimeout, opts.ReadTimeout, opts.WriteTimeout = timeout, timeout, timeout
+	opts.PoolTimeout = timeout
 	opts.ContextTimeoutEnabled = true
 	opts.MaxRetries, opts.DialerRetries = -1, 1 // the caller has another way to go on
 	redis.SetLogger(silence{})
 	return &Cache{
-		patience: patience,
-		client:   redis.NewClient(opts),
+		timeout: timeout,
+		client:  redis.NewClient(opts),
 		breaker: gobreaker.NewCircuitBreaker[[]int64](gobreaker.Settings{
 			Name:        "redis",
 			Timeout:     pause,
@@ -76,7 +76,7 @@ func (c *Cache) Close() error { return c.client.Close() }
 
 // Ping asks whether Redis answers, past the breaker.
 func (c *Cache) Ping(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, c.patience)
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	return c.client.Ping(ctx).Err()
 }
@@ -110,7 +110,7 @@ func (c *Cache) Peek(ctx context.Context, key string, window time.Duration) (int
 // run runs a script that returns a count and the end of its window.
 func (c *Cache) run(ctx context.Context, script *redis.Script, key string, window time.Duration) (int, time.Time, error) {
 	// The caller who hangs up must not count as a failure of Redis.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.timeout)
 	defer cancel()
 	v, err := c.breaker.Execute(func() ([]int64, error) {
 		v, err := script.Run(ctx, c.client, []string{"deed:count:" + key}, int64(window/time.Second)).Int64Slice()

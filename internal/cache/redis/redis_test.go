@@ -51,8 +51,8 @@ func open(t *testing.T, url string) *redis.Cache {
 
 func TestCounter(t *testing.T) {
 	url := server(t)
-	cachetest.Run(t, func(t *testing.T) cachetest.Bench {
-		return cachetest.Bench{
+	cachetest.Run(t, func(t *testing.T) cachetest.Fixture {
+		return cachetest.Fixture{
 			Counter: prefixed{open(t, url), rand.Text()},
 			Now:     time.Now,
 			// The clock is Redis's own: wait for the edge of its window.

@@ -31,7 +31,7 @@ func dataFeeCall(size int64) []byte {
 	return append([]byte{0xf1, 0xc7, 0xa5, 0x8b}, word(big.NewInt(size))...)
 }
 
-// Reserves implements payment.Purse. It reckons with what a transaction may cost
+// Reserves implements payment.BalanceReader. It reckons with what a transaction may cost
 // at the most, because an endpoint takes none whose sender has less.
 func (s *Settler) Reserves(ctx context.Context) (r settle.Reserves, err error) {
 	questions := pack(batchABI, "aggregate3", []member{

@@ -46,7 +46,7 @@ func opened(t testing.TB, db *sqldb.DB, err error) *sqldb.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db.Patience = time.Minute        // a busy machine must not fail a test
+	db.Timeout = time.Minute         // a busy machine must not fail a test
 	t.Cleanup(func() { db.Close() }) // the database goes away with the test
 	return db
 }

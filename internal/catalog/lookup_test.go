@@ -21,7 +21,7 @@ func TestQuestionsAtOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := &registry{gate: make(chan struct{}), began: make(chan deed.Name, 10_000)}
 			s := searcher(t, r)
-			s.AtOnce, s.Slots = tt.atOnce, make(chan struct{}, tt.slots)
+			s.MaxParallel, s.Slots = tt.atOnce, make(chan struct{}, tt.slots)
 			var wg sync.WaitGroup
 			for i := range tt.searches {
 				wg.Go(func() {
@@ -84,7 +84,7 @@ func TestSilentRegistrar(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := &registry{gate: make(chan struct{}), deaf: deaf}
 			s := searcher(t, r)
-			s.Patience, s.AtOnce = time.Millisecond, 2
+			s.Timeout, s.MaxParallel = time.Millisecond, 2
 			if got := s.find(t, "example", "com", "net", "org"); got != "unknown unknown unknown" {
 				t.Errorf("got %s", got)
 			}
@@ -100,7 +100,7 @@ func TestSilentRegistrar(t *testing.T) {
 func TestNoSlotIsFree(t *testing.T) {
 	r := &registry{}
 	s := searcher(t, r)
-	s.Patience, s.Slots = time.Millisecond, make(chan struct{})
+	s.Timeout, s.Slots = time.Millisecond, make(chan struct{})
 	if got := s.find(t, "example", "com"); got != "unknown" || r.asked.Load() != 0 {
 		t.Errorf("got %s after %d questions", got, r.asked.Load())
 	}
@@ -133,7 +133,7 @@ func TestManyNamesInOneQuestion(t *testing.T) {
 	b.say("example.com", registrar.Availability{Reason: "taken"})
 	b.say("example.net", registrar.Availability{Reason: "silent"})
 	s := searcher(t, b)
-	s.AtOnce = 1
+	s.MaxParallel = 1
 	if got := s.find(t, "example", "com", "net", "dev"); got != "taken unknown 15.14" {
 		t.Errorf("got %s", got)
 	}
@@ -148,7 +148,7 @@ func TestManyNamesInOneQuestion(t *testing.T) {
 	for _, q := range b.questions {
 		most = max(most, len(q))
 	}
-	if len(b.questions) != 2+6 || most != perQuestion || b.asked.Load() != 0 {
+	if len(b.questions) != 2+6 || most != bulkSize || b.asked.Load() != 0 {
 		t.Errorf("got %d questions of up to %d names, and %d of one", len(b.questions), most, b.asked.Load())
 	}
 }

@@ -24,21 +24,21 @@ type BulkChecker interface {
 	AvailableAll(ctx context.Context, names []deed.Name) (map[deed.Name]registrar.Availability, error)
 }
 
-// perQuestion is how many names a BulkChecker is asked about at once.
-const perQuestion = 100
+// bulkSize is how many names a BulkChecker is asked about at once.
+const bulkSize = 100
 
 // ask returns what is known of the names, at the latest when the patience of a
 // search is over.
-func (s *Searcher) ask(ctx context.Context, names []deed.Name) map[deed.Name]registrar.Availability {
-	said, open := s.recent.find(names, s.Now(), s.Keep)
+func (s *Searcher) lookup(ctx context.Context, names []deed.Name) map[deed.Name]registrar.Availability {
+	said, open := s.recent.find(names, s.Now(), s.CacheTTL)
 	if len(open) == 0 {
 		return said
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
 	size := 1
 	if _, ok := s.Registrar.(BulkChecker); ok {
-		size = perQuestion
+		size = bulkSize
 	}
 	waiting := make(chan []deed.Name, len(open))
 	for names := range slices.Chunk(open, size) {
@@ -47,7 +47,7 @@ func (s *Searcher) ask(ctx context.Context, names []deed.Name) map[deed.Name]reg
 	close(waiting)
 	var wg sync.WaitGroup
 	var mu sync.Mutex // guards said
-	for range min(s.AtOnce, len(waiting)) {
+	for range min(s.MaxParallel, len(waiting)) {
 		wg.Go(func() {
 			for names := range waiting {
 				answers := s.share(ctx, names)
@@ -67,8 +67,8 @@ func (s *Searcher) share(ctx context.Context, names []deed.Name) map[deed.Name]r
 	if ctx.Err() != nil {
 		return nil
 	}
-	answer := s.questions.DoChan(fmt.Sprint(names), func() (any, error) {
-		return s.question(context.WithoutCancel(ctx), names), nil
+	answer := s.inflight.DoChan(fmt.Sprint(names), func() (any, error) {
+		return s.query(context.WithoutCancel(ctx), names), nil
 	})
 	select {
 	case a := <-answer:
@@ -80,26 +80,26 @@ func (s *Searcher) share(ctx context.Context, names []deed.Name) map[deed.Name]r
 
 // question asks the registrar, as soon as it may, and remembers what it says. An
 // answer is as old as its question: the name may have been sold in between.
-func (s *Searcher) question(ctx context.Context, names []deed.Name) map[deed.Name]registrar.Availability {
-	ctx, cancel := context.WithTimeout(ctx, s.Patience)
+func (s *Searcher) query(ctx context.Context, names []deed.Name) map[deed.Name]registrar.Availability {
+	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
 	select {
 	case s.Slots <- struct{}{}:
 		defer func() { <-s.Slots }()
 	case <-ctx.Done():
-		s.Missed(ctx.Err())
+		s.OnError(ctx.Err())
 		return nil
 	}
-	if said, open := s.recent.find(names, s.Now(), s.Keep); len(open) == 0 {
+	if said, open := s.recent.find(names, s.Now(), s.CacheTTL); len(open) == 0 {
 		return said // the same question ended just before this one began
 	}
 	asked := s.Now()
 	said, err := s.available(ctx, names)
 	if err != nil {
-		s.Missed(err)
+		s.OnError(err)
 		return nil
 	}
-	s.recent.add(said, asked, s.Keep)
+	s.recent.add(said, asked, s.CacheTTL)
 	return said
 }
 
