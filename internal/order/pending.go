@@ -11,14 +11,14 @@ import (
 	"deed.example/deed/internal/settle"
 )
 
-// aliasesPerPayment is how often, times the limit of open payments, one that is
-// open may be signed anew by a client that lost its answer.
+// aliasesPerPayment, times the limit of open payments, is how often a client that
+// lost its answer may sign an open payment again.
 const aliasesPerPayment = 4
 
-// Admit says whether the payer may open another payment of the amount: there must
-// be money for it and for all that is open and not yet used, as of the block at
-// which the balance was read, and no more than limit payments in all. It fails
-// with CodePaymentInsufficient or CodeRateLimited.
+// Admit checks whether the payer may open another payment of the amount: the balance
+// must cover it and all open payments whose nonce is unused, as of the block of the
+// balance, and there may be at most limit of them. It fails with
+// CodePaymentInsufficient or CodeRateLimited.
 func (p Payer) Admit(f settle.Funds, w deed.Wallet, amount deed.USDC, limit int, now time.Time) error {
 	if now.Before(p.RefusedUntil) {
 		return &deed.Error{
@@ -48,16 +48,16 @@ func (p Payer) Admit(f settle.Funds, w deed.Wallet, amount deed.USDC, limit int,
 	return nil
 }
 
-// ErrPending is in the chain of every error that means "the outcome of the
-// payment is not known yet". Its caller repeats the request and signs nothing
-// new: whoever pays again may pay twice.
+// ErrPending is wrapped by every error that means "the outcome of the payment is not
+// known yet". The caller must repeat the request with the same payment: signing a
+// new one could pay twice.
 var ErrPending = errors.New("settlement pending")
 
-// ErrNoOffer is in the chain of a CodePaymentInvalid after which a caller must not
-// be offered to pay again.
-var ErrNoOffer = errors.New("nothing is offered")
+// ErrNoOffer is wrapped by a CodePaymentInvalid error after which the caller must
+// not be offered to pay again.
+var ErrNoOffer = errors.New("no payment is offered")
 
-// Pending returns an Error for a payment whose settlement is open because of
+// Pending returns an Error for a payment whose settlement is pending because of
 // cause.
 func Pending(cause error) error {
 	return &deed.Error{
@@ -68,21 +68,21 @@ func Pending(cause error) error {
 	}
 }
 
-// pending is ErrPending with why.
+// pending is ErrPending with its cause.
 type pending struct{ cause error }
 
 func (e *pending) Error() string { return fmt.Sprintf("%v: %v", ErrPending, e.cause) }
 
 func (e *pending) Unwrap() []error { return []error{ErrPending, e.cause} }
 
-// ids are the parts of a message that differ from payment to payment.
+// ids matches the parts of a message that differ between payments.
 var ids = regexp.MustCompile(`(pay|job)_[0-9a-f]+|0x[0-9a-fA-F]+|\b[0-9a-f]{16,}\b`)
 
-// maxCause bounds what is stored and logged of a cause.
+// maxCause bounds the length of a stored or logged cause.
 const maxCause = 300 // bytes
 
-// WaitingFor returns why something waits, in words that are the same for all that
-// wait for the same reason.
+// WaitingFor returns the cause of a pending error as text without ids, so that it is
+// the same for everything that waits for the same reason.
 func WaitingFor(err error) string {
 	if p, ok := errors.AsType[*pending](err); ok {
 		err = p.cause

@@ -7,7 +7,7 @@ import (
 	"deed.example/deed/internal/order"
 )
 
-// Money that has moved ends in one of two places, and nothing leaves an end.
+// A settled payment ends as consumed or refunded, and final states are final.
 func TestPaymentTransitions(t *testing.T) {
 	all := []order.PaymentState{
 		order.PaymentAuthorized, order.PaymentSettling, order.PaymentSettled, order.PaymentConsumed,
@@ -20,7 +20,7 @@ func TestPaymentTransitions(t *testing.T) {
 	})
 }
 
-// A job whose money came never ends as cancelled.
+// A job whose payment has settled never ends as cancelled.
 func TestJobTransitions(t *testing.T) {
 	all := []order.JobState{
 		order.JobAwaitingPayment, order.JobQueued, order.JobSubmitting, order.JobVerifying,
@@ -32,7 +32,7 @@ func TestJobTransitions(t *testing.T) {
 	})
 }
 
-// checkTransitions walks every path of arrows and compares where each ends.
+// checkTransitions walks every path of transitions and compares the final states.
 func checkTransitions[S ~string](t *testing.T, all []S, may func(S, S) bool, ends map[S][]S) {
 	t.Helper()
 	for from, want := range ends {
@@ -59,7 +59,7 @@ func checkTransitions[S ~string](t *testing.T, all []S, may func(S, S) bool, end
 		slices.Sort(got)
 		slices.Sort(want)
 		if !slices.Equal(got, want) {
-			t.Errorf("from %s: got the ends %v, want %v", from, got, want)
+			t.Errorf("from %s: got final states %v, want %v", from, got, want)
 		}
 	}
 }

@@ -12,21 +12,20 @@ import (
 	"deed.example/deed/internal/registrar"
 )
 
-// An Order is a request for a new name, for more years, or for a name that is at
-// another registrar.
+// An Order is a request to register, renew or transfer a name.
 type Order struct {
 	Kind        order.PurchaseKind
 	Name        deed.Name
-	Years       int              // the fewest there are when it is 0
-	MaxPrice    *deed.USDC       // nil is any
-	Offered     deed.USDC        // what the payment that came along is worth; 0 without one
-	Nameservers []string         // none for ours
-	Records     []dnszone.Record // that a new name starts with
+	Years       int              // 0 means the minimum
+	MaxPrice    *deed.USDC       // nil means no limit
+	Offered     deed.USDC        // the amount of the payment in the request; 0 without one
+	Nameservers []string         // empty means our own
+	Records     []dnszone.Record // initial records of a new name
 	AuthCode    deed.Secret      // of a transfer
-	From        time.Time        // the expiry that a renewal must begin at; zero for any
+	From        time.Time        // the expiry that a renewal must start at; zero for any
 }
 
-// purchase returns what the order asks for, as plain data.
+// purchase returns the order as plain data.
 func (s *Service) purchase(o Order) order.Purchase {
 	years := o.Years
 	if years == 0 {
@@ -43,7 +42,7 @@ func (s *Service) purchase(o Order) order.Purchase {
 	}
 }
 
-// Quote checks an order and returns its price, and what it found out. All checks
+// Quote validates an order and returns its price and the facts it found. All checks
 // are free and come before any money moves.
 func (s *Service) Quote(ctx context.Context, o Order) (q order.Quote, facts order.PurchaseFacts, err error) {
 	years := s.purchase(o).Years
@@ -58,14 +57,14 @@ func (s *Service) Quote(ctx context.Context, o Order) (q order.Quote, facts orde
 	return q, facts, err
 }
 
-// hold adds to the quote of a premium name what we asked for it a moment ago, and
-// fails when the caller would not pay what it comes to.
+// withHeldPrices adds the recently quoted prices of a premium name to the quote, and
+// fails when the price exceeds the caller's maximum.
 func (s *Service) withHeldPrices(ctx context.Context, o Order, q order.Quote, facts order.PurchaseFacts) (order.Quote, error) {
 	if q.Premium {
 		what := fmt.Sprintf("%s %s %d %t", o.Kind, o.Name, q.Years, facts.Restore)
 		held, err := s.Offers.Offered(ctx, what, q.Amount, s.Now())
 		if err != nil {
-			return q, fmt.Errorf("remember what %s was offered for: %w", o.Name, err)
+			return q, fmt.Errorf("store the price offered for %s: %w", o.Name, err)
 		}
 		q.Held = held
 	}
@@ -78,7 +77,7 @@ func (s *Service) quoteNew(ctx context.Context, o Order, years int) (q order.Quo
 	}
 	a, err := s.Registrar.Available(ctx, o.Name)
 	if err != nil {
-		return q, facts, fmt.Errorf("ask whether %s is available: %w", o.Name, err)
+		return q, facts, fmt.Errorf("check whether %s is available: %w", o.Name, err)
 	}
 	if a.Premium {
 		facts.PremiumRenewal = a.Renewal
@@ -95,8 +94,8 @@ func (s *Service) quoteNew(ctx context.Context, o Order, years int) (q order.Quo
 	return q, facts, nil
 }
 
-// checkMaxPrice fails when the caller would not pay that much. One who pays the price
-// of a moment ago pays no more than that.
+// checkMaxPrice fails when the price exceeds the caller's maximum. For a payment of
+// a held price, that price counts.
 func (o Order) checkMaxPrice(q order.Quote) error {
 	price := q.Amount
 	if q.Accepts(o.Offered) {
@@ -108,7 +107,7 @@ func (o Order) checkMaxPrice(q order.Quote) error {
 	return nil
 }
 
-// maxYears is how far ahead a registry lets a name be held.
+// maxYears is how far ahead registries let a name be registered.
 const maxYears = 10
 
 func (s *Service) quoteRenewal(ctx context.Context, o Order, years int) (q order.Quote, facts order.PurchaseFacts, err error) {
@@ -117,9 +116,9 @@ func (s *Service) quoteRenewal(ctx context.Context, o Order, years int) (q order
 		return q, facts, err
 	}
 	now := s.RegistryNow()
-	life := r.StateAt(now, s.Prices.GraceDays(r.Name.TLD()))
+	state := r.StateAt(now, s.Prices.GraceDays(r.Name.TLD()))
 	switch {
-	case life.Phase == lifecycle.PhasePendingDelete, life.Phase == lifecycle.PhaseGone:
+	case state.Phase == lifecycle.PhasePendingDelete, state.Phase == lifecycle.PhaseGone:
 		return q, facts, deed.Invalid("domain", "%s waits to be deleted: it is too late to renew it", r.Name)
 	case r.Status == lifecycle.StatusTransferring:
 		return q, facts, deed.Invalid("domain", "%s is on its way to another registrar", r.Name)
@@ -128,7 +127,7 @@ func (s *Service) quoteRenewal(ctx context.Context, o Order, years int) (q order
 	case r.Expires.AddDate(years, 0, 0).After(now.AddDate(maxYears, 0, 0)):
 		return q, facts, deed.Invalid("years", "%s expires at %s, and no name can be held for more than ten years ahead", r.Name, r.Expires.Format(time.RFC3339))
 	}
-	facts.Restore = life.Phase == lifecycle.PhaseRedemption
+	facts.Restore = state.Phase == lifecycle.PhaseRedemption
 	if q, err = s.Prices.Renewal(r, years, facts.Restore); err != nil {
 		return q, facts, err
 	}
@@ -138,8 +137,8 @@ func (s *Service) quoteRenewal(ctx context.Context, o Order, years int) (q order
 	return q, facts, s.reachable(ctx, r)
 }
 
-// reachable fails, without a code, when the registry could not deliver a renewal
-// now.
+// reachable fails with CodeUnavailable when the registry could not execute a
+// renewal now.
 func (s *Service) reachable(ctx context.Context, r lifecycle.Registration) error {
 	h, err := s.Manager.Holding(ctx, r.Name)
 	if err != nil {
@@ -165,7 +164,7 @@ func (s *Service) quoteTransfer(ctx context.Context, o Order) (order.Quote, erro
 		return q, err
 	}
 	if err := s.Registrar.Transferable(ctx, o.Name, o.AuthCode); err != nil {
-		return q, fmt.Errorf("ask whether %s can be transferred: %w", o.Name, err)
+		return q, fmt.Errorf("check whether %s can be transferred: %w", o.Name, err)
 	}
 	return q, nil
 }
