@@ -11,28 +11,27 @@ import (
 	"deed.example/deed/internal/registrar"
 )
 
-// A Checker says whether a name can be bought. Every registrar.Registrar is one.
+// A Checker checks whether a name is available. Every registrar.Registrar is one.
 type Checker interface {
 	Available(ctx context.Context, name deed.Name) (registrar.Availability, error)
 }
 
-// A BulkChecker is a Checker that can be asked about many names at once, which
-// a search of the whole catalogue is glad of. A name that its answer leaves out
-// is one it did not speak of; an error means that it spoke of none.
+// A BulkChecker is a Checker that can check many names in one call. A name missing in
+// its answer is unknown; an error means that all are.
 type BulkChecker interface {
 	Checker
 	AvailableAll(ctx context.Context, names []deed.Name) (map[deed.Name]registrar.Availability, error)
 }
 
-// bulkSize is how many names a BulkChecker is asked about at once.
+// bulkSize is how many names a BulkChecker checks in one call.
 const bulkSize = 100
 
-// ask returns what is known of the names, at the latest when the patience of a
-// search is over.
+// lookup returns the availability of the names, as far as it is known within the
+// timeout.
 func (s *Searcher) lookup(ctx context.Context, names []deed.Name) map[deed.Name]registrar.Availability {
-	said, open := s.recent.find(names, s.Now(), s.CacheTTL)
-	if len(open) == 0 {
-		return said
+	known, missing := s.recent.find(names, s.Now(), s.CacheTTL)
+	if len(missing) == 0 {
+		return known
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
@@ -40,29 +39,29 @@ func (s *Searcher) lookup(ctx context.Context, names []deed.Name) map[deed.Name]
 	if _, ok := s.Registrar.(BulkChecker); ok {
 		size = bulkSize
 	}
-	waiting := make(chan []deed.Name, len(open))
-	for names := range slices.Chunk(open, size) {
-		waiting <- names
+	pending := make(chan []deed.Name, len(missing))
+	for names := range slices.Chunk(missing, size) {
+		pending <- names
 	}
-	close(waiting)
+	close(pending)
 	var wg sync.WaitGroup
-	var mu sync.Mutex // guards said
-	for range min(s.MaxParallel, len(waiting)) {
+	var mu sync.Mutex // guards known
+	for range min(s.MaxParallel, len(pending)) {
 		wg.Go(func() {
-			for names := range waiting {
+			for names := range pending {
 				answers := s.share(ctx, names)
 				mu.Lock()
-				maps.Copy(said, answers)
+				maps.Copy(known, answers)
 				mu.Unlock()
 			}
 		})
 	}
 	wg.Wait()
-	return said
+	return known
 }
 
-// share puts a question, or joins whoever is putting it already. It returns
-// nothing when ctx is done first.
+// share runs a query, or joins an identical one in flight. It returns nil when ctx is
+// done first.
 func (s *Searcher) share(ctx context.Context, names []deed.Name) map[deed.Name]registrar.Availability {
 	if ctx.Err() != nil {
 		return nil
@@ -78,8 +77,8 @@ func (s *Searcher) share(ctx context.Context, names []deed.Name) map[deed.Name]r
 	}
 }
 
-// question asks the registrar, as soon as it may, and remembers what it says. An
-// answer is as old as its question: the name may have been sold in between.
+// query queries the registrar as soon as a slot is free, and caches the answers. An
+// answer is as old as its query: the name may have been sold in between.
 func (s *Searcher) query(ctx context.Context, names []deed.Name) map[deed.Name]registrar.Availability {
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
@@ -90,17 +89,17 @@ func (s *Searcher) query(ctx context.Context, names []deed.Name) map[deed.Name]r
 		s.OnError(ctx.Err())
 		return nil
 	}
-	if said, open := s.recent.find(names, s.Now(), s.CacheTTL); len(open) == 0 {
-		return said // the same question ended just before this one began
+	if known, missing := s.recent.find(names, s.Now(), s.CacheTTL); len(missing) == 0 {
+		return known // an identical query ended just before this one began
 	}
-	asked := s.Now()
-	said, err := s.available(ctx, names)
+	start := s.Now()
+	answers, err := s.available(ctx, names)
 	if err != nil {
 		s.OnError(err)
 		return nil
 	}
-	s.recent.add(said, asked, s.CacheTTL)
-	return said
+	s.recent.add(answers, start, s.CacheTTL)
+	return answers
 }
 
 func (s *Searcher) available(ctx context.Context, names []deed.Name) (map[deed.Name]registrar.Availability, error) {

@@ -12,14 +12,14 @@ import (
 	"deed.example/deed/internal/registrar"
 )
 
-// standardTLDs are searched when a caller names none.
+// standardTLDs are searched when a request names no TLDs.
 var standardTLDs = []deed.TLD{"com", "net", "org", "io", "xyz", "dev", "app", "ai", "co", "me"}
 
-// Standard returns the listings that are searched when a caller names none.
+// Standard returns the listings that are searched when a request names no TLDs.
 func (s *Service) Standard() []Listing {
 	out := make([]Listing, 0, len(standardTLDs))
 	for _, tld := range standardTLDs {
-		if l, err := s.Listing(tld); err == nil { // a test holds the set against the embedded list
+		if l, err := s.Listing(tld); err == nil { // a test compares the set with the embedded list
 			out = append(out, l)
 		}
 	}
@@ -30,29 +30,28 @@ func (s *Service) Standard() []Listing {
 const (
 	Taken    = "taken"
 	Reserved = "reserved"
-	Invalid  = "invalid" // nobody can register such a name under this TLD
-	Unknown  = "unknown" // the registrar did not say
+	Invalid  = "invalid" // not a valid name under this TLD
+	Unknown  = "unknown" // the registrar did not answer
 )
 
-// A Result is what a search says of one name.
+// A Result is the availability of one name.
 type Result struct {
 	Domain    string // in lower case; a deed.Name unless Reason is Invalid
 	TLD       deed.TLD
 	Available bool
 	Reason    string // "" when available
 
-	// Of a name that is available:
+	// Set for available names:
 	Premium bool
-	Offer   Listing // what it costs
+	Offer   Listing // its prices
 }
 
-// A Searcher says which names can be bought, for looking around: what it says
-// may be a few seconds old, so a purchase asks the registrar again.
+// A Searcher finds available names. Its results may be a few seconds old, so a
+// purchase queries the registrar again.
 //
-// Names the registrar spoke of a moment ago are answered from memory. The others
-// are asked for, some at once, and those it says nothing of in time stay unknown.
-// Searches that ask the same at the same time share one question, which is why a
-// question goes on when the caller who began it is gone.
+// Recent answers come from a cache. Other names are queried in parallel, and those
+// without an answer within the timeout stay unknown. Identical concurrent queries
+// share one call, which therefore continues when its first caller is gone.
 //
 // It is safe for concurrent use. Fill every field.
 type Searcher struct {
