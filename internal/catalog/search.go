@@ -57,11 +57,11 @@ type Result struct {
 type Searcher struct {
 	Prices      *Service
 	Registrar   Checker
-	CacheTTL    time.Duration // how long an answer of the registrar is repeated
-	Timeout     time.Duration // how long a search takes at most, and a question
-	MaxParallel int           // how many questions of one search are open at once
-	Slots       chan struct{} // holds as many as may be open in this process
-	OnError     func(error)   // told each time the registrar did not answer
+	CacheTTL    time.Duration // how long answers of the registrar are cached
+	Timeout     time.Duration // of a search, and of one query
+	MaxParallel int           // queries per search
+	Slots       chan struct{} // its capacity limits the queries of this process
+	OnError     func(error)   // called each time the registrar did not answer
 	Now         func() time.Time
 
 	recent   recent
@@ -69,10 +69,9 @@ type Searcher struct {
 }
 
 // Search looks for the label under each of the listings. It fails with
-// CodeValidation when the query breaks the rules of the interface document,
-// chapter 4; a label that keeps them and still cannot be registered is Invalid.
-// When nothing at all could be checked it fails with CodeUnavailable: a list of
-// names of which nothing is known is no answer.
+// CodeValidation when the query violates chapter 4 of the interface document; a
+// label that is valid there but cannot be registered is Invalid. It fails with
+// CodeUnavailable when no name at all could be checked.
 func (s *Searcher) Search(ctx context.Context, query string, under []Listing) ([]Result, error) {
 	if err := checkQuery(query); err != nil {
 		return nil, err
@@ -88,7 +87,7 @@ func (s *Searcher) Search(ctx context.Context, query string, under []Listing) ([
 	return results, s.fill(ctx, results)
 }
 
-// Check looks for each of the names. It fails with CodeTLDNotSupported, and as
+// Check checks each of the names. It fails with CodeTLDNotSupported, and as
 // Search does when nothing could be checked.
 func (s *Searcher) Check(ctx context.Context, names []deed.Name) ([]Result, error) {
 	results := make([]Result, len(names))
@@ -102,7 +101,7 @@ func (s *Searcher) Check(ctx context.Context, names []deed.Name) ([]Result, erro
 	return results, s.fill(ctx, results)
 }
 
-// maxQuery is the length of a label (RFC 1035, 2.3.4).
+// maxQuery is the maximum length of a label (RFC 1035, 2.3.4).
 const maxQuery = 63
 
 func checkQuery(query string) error {
@@ -123,7 +122,7 @@ func notInLabel(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-'
 }
 
-// unchecked returns the result of a name before anybody was asked.
+// unchecked returns the result of a name before the registrar is queried.
 func unchecked(name deed.Name, l Listing) Result {
 	r := Result{Domain: string(name), TLD: l.TLD, Reason: Unknown}
 	if name.Label().IsIDN() && !l.IDN {
@@ -132,7 +131,7 @@ func unchecked(name deed.Name, l Listing) Result {
 	return r
 }
 
-// fill asks for the results that are unknown. It fails when they all stay so.
+// fill looks up the results that are unknown. It fails when all stay unknown.
 func (s *Searcher) fill(ctx context.Context, results []Result) error {
 	names := make([]deed.Name, 0, len(results))
 	for _, r := range results {
@@ -140,9 +139,9 @@ func (s *Searcher) fill(ctx context.Context, results []Result) error {
 			names = append(names, deed.Name(r.Domain))
 		}
 	}
-	said := s.lookup(ctx, names)
+	answers := s.lookup(ctx, names)
 	for i, r := range results {
-		if a, ok := said[deed.Name(r.Domain)]; ok {
+		if a, ok := answers[deed.Name(r.Domain)]; ok {
 			results[i] = s.result(r, a)
 		}
 	}
@@ -152,14 +151,14 @@ func (s *Searcher) fill(ctx context.Context, results []Result) error {
 	return nil
 }
 
-// errNotChecked is for a search that the registrar said nothing to.
+// errNotChecked is returned when the registrar answered no query of a search.
 var errNotChecked = &deed.Error{
 	Code:    deed.CodeUnavailable,
 	Message: "the registrar did not answer, so nothing could be checked: try again in a moment",
 	Retry:   5 * time.Second,
 }
 
-// result returns r with what the registrar said. What makes no sense leaves it
+// result returns r with the answer of the registrar. An implausible answer leaves it
 // unknown.
 func (s *Searcher) result(r Result, a registrar.Availability) Result {
 	if !a.Available {

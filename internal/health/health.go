@@ -1,9 +1,9 @@
-// Package health tells which of the things we stand on are there.
+// Package health reports which dependencies of the service are available.
 //
-// A report is made by asking all of them at once, each for a second at most,
-// and is then good for a second: however often health is asked for, the
-// database is asked once. The service is down only when it cannot do its job;
-// when something it can work without is missing, or runs low, it is degraded.
+// A report runs all checks in parallel, each with a timeout of a second, and is
+// cached for a second, so that frequent requests do not load the database. The
+// service is down only when an essential dependency is; when another one is down, or
+// has a warning, it is degraded.
 package health
 
 import (
@@ -17,10 +17,10 @@ const (
 	reportTTL    = time.Second
 )
 
-// A Status is the state of the service or of one part.
+// A Status is the status of the service or of one dependency.
 type Status string
 
-// The statuses. A part is OK, Down, or Off: this deployment does not have it.
+// The statuses. A dependency is OK, Down, or Off: not part of this deployment.
 const (
 	OK       Status = "ok"
 	Degraded Status = "degraded"
@@ -28,22 +28,22 @@ const (
 	Off      Status = "off"
 )
 
-// A Check asks after one part.
+// A Check checks one dependency.
 type Check struct {
 	Name      string
 	Essential bool                            // without it the service is down
-	Ping      func(ctx context.Context) error // nil when there is no such part
-	Warning   func() error                    // what will be missing soon; may be nil
+	Ping      func(ctx context.Context) error // nil when it is not part of this deployment
+	Warning   func() error                    // reports a resource that runs low; may be nil
 }
 
-// A Result is what one check found.
+// A Result is the result of one check.
 type Result struct {
 	Status Status
 	Took   time.Duration
 	Err    error // why it is down, for the log
 }
 
-// A Report is what all checks found.
+// A Report is the result of all checks.
 type Report struct {
 	Status Status
 	At     time.Time
@@ -59,13 +59,13 @@ type Service struct {
 	last Report // guarded by mu
 }
 
-// Report returns a report that is at most a second old. Callers who come while
-// one is being made wait for it.
+// Report returns a report that is at most a second old. Concurrent callers share
+// one.
 func (s *Service) Report(ctx context.Context) Report {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if age := s.Now().Sub(s.last.At); s.last.At.IsZero() || age < 0 || age >= reportTTL {
-		// The report serves others too: it must not fail because one caller left.
+		// The report is shared: it must not fail because one caller disconnected.
 		s.last = s.runChecks(context.WithoutCancel(ctx))
 	}
 	return s.last
