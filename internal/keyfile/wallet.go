@@ -16,7 +16,7 @@ import (
 // the file at path.
 func ReadWallet(path string) (*ecdsa.PrivateKey, error) {
 	if path == "" {
-		return nil, errors.New("name the file of a private key")
+		return nil, errors.New("the file of the private key is not set")
 	}
 	raw, err := secretfile.Read(path)
 	if err != nil {
@@ -25,7 +25,7 @@ func ReadWallet(path string) (*ecdsa.PrivateKey, error) {
 	return parseWallet(path, raw)
 }
 
-// OpenWallet is ReadWallet, and makes the key when it is not there.
+// OpenWallet is ReadWallet, but creates a missing key.
 func OpenWallet(path string) (key *ecdsa.PrivateKey, created bool, err error) {
 	raw, created, err := secretfile.ReadOrCreate(path, func() ([]byte, error) {
 		key, err := crypto.GenerateKey()
@@ -44,7 +44,7 @@ func OpenWallet(path string) (key *ecdsa.PrivateKey, created bool, err error) {
 func parseWallet(path string, raw []byte) (*ecdsa.PrivateKey, error) {
 	key, err := crypto.HexToECDSA(strings.TrimPrefix(strings.TrimSpace(string(raw)), "0x"))
 	if err != nil {
-		return nil, fmt.Errorf("%s holds no private key in hex", path) // not a word of what it holds
+		return nil, fmt.Errorf("%s has no private key in hex", path) // the content must not leak
 	}
 	return key, nil
 }

@@ -1,5 +1,5 @@
-// Package cachetest is the suite that every deed.Counter passes: the one in
-// memory, the one in Redis, and the durable one in the database.
+// Package cachetest is the conformance suite of deed.Counter: in memory, in Redis,
+// and in the database.
 package cachetest
 
 import (
@@ -12,27 +12,27 @@ import (
 	"deed.example/deed"
 )
 
-// A Fixture is a fresh counter and the hand that moves its clock to the next
-// window. With a clock that cannot be moved, Next waits for it.
+// A Fixture is a fresh counter and a function that advances its clock to the next
+// window. If the clock cannot be set, Next waits.
 type Fixture struct {
 	Counter deed.Counter
 	Now     func() time.Time // the counter's own clock
 	Next    func(window time.Duration)
 }
 
-// window is short, so that a clock that cannot be moved need not be awaited long.
+// window is short, because tests with a real clock have to wait for it.
 const window = 2 * time.Second
 
-// Run runs the suite. open returns a fresh bench for each case.
+// Run runs the suite. open returns a fresh fixture for each case.
 func Run(t *testing.T, open func(t *testing.T) Fixture) {
-	for name, f := range map[string]func(*testing.T, Fixture){
-		"counts each key by itself":    eachKey,
-		"windows end at whole windows": aligned,
-		"a new window begins at one":   newWindow,
-		"peeking adds nothing":         peeking,
-		"exact when raced":             raced,
+	for name, run := range map[string]func(*testing.T, Fixture){
+		"counts each key separately": eachKey,
+		"windows are aligned":        aligned,
+		"a new window starts at one": newWindow,
+		"peeking does not count":     peeking,
+		"exact under concurrency":    raced,
 	} {
-		t.Run(name, func(t *testing.T) { f(t, open(t)) })
+		t.Run(name, func(t *testing.T) { run(t, open(t)) })
 	}
 }
 
@@ -55,7 +55,7 @@ func aligned(t *testing.T, f Fixture) {
 			t.Errorf("%s: at %s the window ends at %s", w, before, reset)
 		}
 		if s := int64(w / time.Second); reset.Unix()%s != 0 || reset.Nanosecond() != 0 {
-			t.Errorf("%s: %s is not the edge of a window", w, reset)
+			t.Errorf("%s: %s is not aligned to the window", w, reset)
 		}
 	}
 }
@@ -70,9 +70,8 @@ func newWindow(t *testing.T, f Fixture) {
 	}
 }
 
-// twice counts a new key two times in one window, and returns it. A clock that
-// cannot be moved may cross the edge of a window in between, on a busy machine:
-// then another key is tried.
+// twice counts a new key two times in one window, and returns it. On a busy machine a
+// real clock may enter the next window in between; then another key is tried.
 func (f Fixture) twice(t *testing.T) (key string, first, second int, reset time.Time) {
 	t.Helper()
 	for try := range 10 {
@@ -100,7 +99,7 @@ func peeking(t *testing.T, f Fixture) {
 	}
 	f.Next(window)
 	if n, _, err := f.Counter.Peek(t.Context(), "b", window); err != nil || n != 0 {
-		t.Errorf("a key nobody counted: got %d, %v", n, err)
+		t.Errorf("a key that was never counted: got %d, %v", n, err)
 	}
 }
 
@@ -129,7 +128,7 @@ func (f Fixture) count(t *testing.T, key string, w time.Duration) (int, time.Tim
 	t.Helper()
 	n, reset, err := f.Counter.Count(t.Context(), key, w)
 	if err != nil {
-		t.Error(err) // not Fatal: races count from goroutines of their own
+		t.Error(err) // not Fatal: called from other goroutines
 	}
 	return n, reset
 }
