@@ -63,25 +63,24 @@ func (s Accounts) Domains(ctx context.Context, w deed.Wallet, status lifecycle.S
 	if err != nil {
 		return nil, 0, err
 	}
-	for i, held := range list {
-		if list[i].Events, err = (Registrations{DB: s.DB}).Events(ctx, held.Reference); err != nil {
+	for i, owned := range list {
+		if list[i].Events, err = (Registrations{DB: s.DB}).Events(ctx, owned.Reference); err != nil {
 			return nil, 0, err
 		}
 	}
 	return list, total, nil
 }
 
-// listedPayments and listedRefunds are what a wallet is shown: every payment that
-// stands for itself, and its refund as a transaction of its own. Money that nobody
-// asked for is its refund alone.
+// listedPayments and listedRefunds select the transactions of a wallet: every payment
+// that is not an alias, and every refund as a separate transaction. A transfer without
+// a request is listed as its refund only.
 const (
 	listedPayments = `FROM payments WHERE payer = $1 AND kind <> 'nothing' AND alias_of IS NULL`
 	listedRefunds  = `FROM payments WHERE payer = $1 AND (state IN ('refund_due', 'refunding', 'refunded') OR state = 'unclaimed' AND lost_at IS NULL)`
 )
 
-// Transactions implements account.Store. Times are whole seconds: within one, the
-// id decides, and a refund stands before its payment, so that the order is the
-// same on every page.
+// Transactions implements account.Store. Times are whole seconds: within a second
+// rows are ordered by id, refunds first, so that pages are consistent.
 func (s Accounts) Transactions(ctx context.Context, w deed.Wallet, limit, offset int) (list []order.Movement, total int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()

@@ -6,8 +6,8 @@ import (
 	"errors"
 )
 
-// Faults keeps the switch for the faults of the embedded registry, for all nodes
-// and beyond a restart; it implements local.FaultStore.
+// Faults stores the fault injection of the embedded registry, for all nodes and across
+// restarts; it implements local.FaultStore.
 type Faults struct {
 	DB *DB
 }
@@ -34,8 +34,8 @@ func (s Faults) SetFault(ctx context.Context, kind string, times int) error {
 	})
 }
 
-// CountFault implements local.FaultStore. The row is counted down where it lies,
-// so that no two calls take the same one.
+// CountFault implements local.FaultStore. It decrements atomically, so that no two
+// calls take the same fault.
 func (s Faults) CountFault(ctx context.Context, kind string) (counted bool, err error) {
 	err = s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		counted, err = rowsAffected(tx.ExecContext(ctx, `

@@ -9,9 +9,8 @@ import (
 	"deed.example/deed/internal/lifecycle"
 )
 
-// UpdateRegistration implements registration.LifecycleStore: it writes down what became of the name
-// since was read, its new events, and when to look again. It returns false when
-// the name has changed meanwhile, and nothing is written then.
+// UpdateRegistration implements registration.LifecycleStore. The WHERE clause compares
+// all fields of was, so that a concurrent change is never overwritten.
 func (s Registrations) UpdateRegistration(ctx context.Context, was, is lifecycle.Registration, events []lifecycle.Event, next time.Time) (written bool, err error) {
 	err = s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		now := s.Now()
@@ -37,7 +36,7 @@ func (s Registrations) UpdateRegistration(ctx context.Context, was, is lifecycle
 	return written, err
 }
 
-// EndRegistration implements registration.LifecycleStore: the name is no extraColumn ours, and
+// EndRegistration implements registration.LifecycleStore: the name is no longer ours, and
 // all that hangs on it ends with it.
 func (s Registrations) EndRegistration(ctx context.Context, was lifecycle.Registration, reason string, events []lifecycle.Event) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
@@ -71,11 +70,11 @@ func addEvents(ctx context.Context, tx *Tx, events []lifecycle.Event) error {
 }
 
 // compareDelay is how soon after an act of its owner a name is compared with the
-// registry: of two that came at once, it may have taken the other one last.
+// registry: of two concurrent actions, it may have applied them in the other order.
 const compareDelay = time.Minute
 
-// Act implements registration.Names: it writes down what the owner made of the
-// name, and that he did. The rest of the name may have changed meanwhile.
+// RecordAction implements registration.Names. It writes only the columns that the
+// action changes, since others may have changed concurrently.
 func (s Registrations) RecordAction(ctx context.Context, is lifecycle.Registration, a lifecycle.OwnerAction) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		now := s.Now()
@@ -85,10 +84,10 @@ func (s Registrations) RecordAction(ctx context.Context, is lifecycle.Registrati
 			 WHERE domain = $3 AND reference = $4 AND owner = $5`,
 			append([]any{now.Unix(), now.Add(compareDelay).Unix(), is.Name, is.Reference, a.Wallet}, values...)...))
 		if err == nil && !moved {
-			err = deed.Errorf(deed.CodeOwnershipDenied, "%s has changed hands meanwhile", is.Name)
+			err = deed.Errorf(deed.CodeOwnershipDenied, "%s was handed over in the meantime", is.Name)
 		}
 		if err == nil {
-			err = addAction(ctx, tx, is, a, now) // who has changed the name is alone with it
+			err = addAction(ctx, tx, is, a, now) // the row is locked by the update above
 		}
 		if err != nil || a.Kind != lifecycle.ActionHandover {
 			return err
@@ -114,7 +113,7 @@ func addAction(ctx context.Context, tx *Tx, is lifecycle.Registration, a lifecyc
 	return err
 }
 
-// Acts implements registration.Names.
+// CountActions implements registration.Names.
 func (s Registrations) CountActions(ctx context.Context, reference string) (int, error) {
 	return countActions(ctx, s.DB.read, reference)
 }
@@ -124,7 +123,7 @@ func countActions(ctx context.Context, q rowQuerier, reference string) (n int, e
 	return n, err
 }
 
-// acted returns the columns that an act changes, from the sixth value on.
+// actionColumns returns the columns that an action sets, starting at $6.
 func actionColumns(is lifecycle.Registration, kind lifecycle.ActionKind, now time.Time) (columns string, values []any) {
 	switch kind {
 	case lifecycle.ActionHandover:

@@ -7,16 +7,14 @@ import (
 	"deed.example/deed"
 )
 
-// DueOutbox returns zones whose change may not be on every name server yet, and
-// that somebody should look for now.
+// DueOutbox implements zone.Outbox.
 func (s Zones) DueOutbox(ctx context.Context, limit int) ([]string, error) {
 	return due(ctx, s.DB, `
 		SELECT z.domain FROM outbox o JOIN zones z ON z.id = o.zone_id
 		 WHERE o.propagated_serial < o.serial AND o.next_at <= $1 AND`+isServed+` ORDER BY o.next_at LIMIT $2`, s.Now(), limit)
 }
 
-// MarkPropagated writes down that every name server gives the zone out with this serial or
-// a later one.
+// MarkPropagated implements zone.Outbox.
 func (s Zones) MarkPropagated(ctx context.Context, name deed.Name, serial uint32) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		_, err := tx.ExecContext(ctx, `
@@ -27,7 +25,7 @@ func (s Zones) MarkPropagated(ctx context.Context, name deed.Name, serial uint32
 	})
 }
 
-// DelayOutbox says when somebody should look again.
+// DelayOutbox implements zone.Outbox.
 func (s Zones) DelayOutbox(ctx context.Context, name deed.Name, until time.Time) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		_, err := tx.ExecContext(ctx, `
@@ -37,8 +35,7 @@ func (s Zones) DelayOutbox(ctx context.Context, name deed.Name, until time.Time)
 	})
 }
 
-// Behind counts the zones that changed before the time and are not everywhere
-// yet.
+// Behind implements zone.Outbox.
 func (s Zones) Behind(ctx context.Context, before time.Time) (n int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()

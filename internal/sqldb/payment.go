@@ -201,7 +201,7 @@ func (s Payments) afterMove(ctx context.Context, tx *Tx, p order.Payment, to ord
 }
 
 // movePayment moves the payment along one arrow. It returns false when the
-// payment is no extraColumn in p.State: another try has moved it.
+// payment is no longer in p.State: another try has moved it.
 func movePayment(ctx context.Context, tx *Tx, p order.Payment, to order.PaymentState, txHash string, now time.Time) (bool, error) {
 	if !p.State.CanBecome(to) {
 		return false, fmt.Errorf("payment %s: there is no transition from %s to %s", p.ID, p.State, to)

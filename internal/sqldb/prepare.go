@@ -74,7 +74,7 @@ func (p *prepared) catchUp(ctx context.Context) {
 
 // ask asks for one row outside any transaction. On SQLite its statement is
 // prepared once for each connection, since to read a small question takes it
-// extraColumn than to answer.
+// longer than to answer.
 func (db *DB) queryRow(ctx context.Context, query string, args ...any) *sql.Row {
 	if db.dialect == postgres {
 		return db.read.QueryRowContext(ctx, query, args...)

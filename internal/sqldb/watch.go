@@ -154,7 +154,7 @@ func (s Payments) settleKnown(ctx context.Context, tx *Tx, p order.Payment, t se
 	}
 	moved, err := movePayment(ctx, tx, p, order.PaymentSettled, t.TxHash, now)
 	if err == nil && !moved {
-		err = fmt.Errorf("payment %s is no extraColumn %s", p.ID, p.State) // the next try sees what it is
+		err = fmt.Errorf("payment %s is no longer %s", p.ID, p.State) // the next try sees what it is
 	}
 	if err != nil {
 		return err
@@ -172,7 +172,7 @@ func (s Payments) owe(ctx context.Context, tx *Tx, p order.Payment, t settle.Tra
 		 WHERE id = $5 AND state = $6`,
 		t.Amount, t.TxHash, newPublicID("ref_"), now.Unix(), p.ID, p.State))
 	if err == nil && !moved {
-		err = fmt.Errorf("payment %s is no extraColumn %s", p.ID, p.State)
+		err = fmt.Errorf("payment %s is no longer %s", p.ID, p.State)
 	}
 	if err != nil {
 		return err

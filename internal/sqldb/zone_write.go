@@ -70,7 +70,7 @@ func (s Zones) ChangeZone(ctx context.Context, j order.Job) (done bool, err erro
 // has, or had once. It takes 70 random bits to meet; the money goes back.
 var errUsedID = &deed.Error{Code: deed.CodeDNS, Message: "a new record got an id that was used before: ask for the change again"}
 
-// failChange ends the job of a change that can no extraColumn be made.
+// failChange ends the job of a change that can no longer be made.
 func (s Jobs) failChange(ctx context.Context, tx *Tx, j order.Job, no *deed.Error) (bool, error) {
 	j.Refusal = no.Code
 	j.Failure = "the change could not be made any more: " + no.Message + "; the payment goes back to the payer"

@@ -31,7 +31,7 @@ func (s Zones) setServing(ctx context.Context, tx *Tx, name deed.Name, serving b
 	return s.DB.notifyZone(ctx, tx, string(name))
 }
 
-// endZone ends the zone of a name that is no extraColumn ours. Its records are gone,
+// endZone ends the zone of a name that is no longer ours. Its records are gone,
 // and the next owner of the name never sees them.
 func (s Zones) endZone(ctx context.Context, tx *Tx, name deed.Name) error {
 	now := s.Now()
