@@ -11,9 +11,9 @@ import (
 	"deed.example/deed/internal/settle"
 )
 
-// ClaimPayment implements payment.Store: money that came without a request buys
-// what its payer asks for now. Attempts is how many orders were placed for it
-// before, when the database forgot them; the last of them is looked up.
+// ClaimPayment implements payment.Books: an unclaimed transfer is assigned to a purchase.
+// Attempts is how many orders were placed for it before a restore of the database; the
+// last of them is looked up.
 func (s Payments) ClaimPayment(ctx context.Context, p order.Payment, attempts int) (order.Payment, error) {
 	err := s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		if _, err := lockPayer(ctx, tx, p.Auth.Payer); err != nil {
@@ -34,7 +34,7 @@ func (s Payments) ClaimPayment(ctx context.Context, p order.Payment, attempts in
 	return p, err
 }
 
-// claim turns an unclaimed payment into one that bought something, with its job.
+// claim turns an unclaimed payment into a settled one with a job.
 func (s Payments) claim(ctx context.Context, tx *Tx, p order.Payment, attempts int) error {
 	now := s.Now()
 	p.Fingerprint = p.Purchase.Fingerprint()
@@ -64,9 +64,9 @@ func (s Payments) claim(ctx context.Context, tx *Tx, p order.Payment, attempts i
 	return resumeJob(ctx, tx, p, attempts, now)
 }
 
-// resumeJob writes down the job of an order that was placed before. It is looked
-// up and not placed again: what a new order would need, such as the name that is
-// renewed, may not be in the books yet.
+// resumeJob creates the job of an order that was already placed. The order is looked up
+// and not placed again: what a new order needs, such as the renewed registration, may not
+// be in the database yet.
 func resumeJob(ctx context.Context, tx *Tx, p order.Payment, attempts int, now time.Time) error {
 	if err := createJob(ctx, tx, p, order.JobVerifying, now); err != nil {
 		return err
@@ -83,9 +83,8 @@ func resumeJob(ctx context.Context, tx *Tx, p order.Payment, attempts int, now t
 	return err
 }
 
-// Lost implements registration.LostPayments: money that we have no request for.
-// After a restore that may also be money which its payer sent by itself, and which
-// bought something since the backup.
+// Lost implements registration.LostPayments. After a restore this includes transfers that
+// their payers submitted and that bought something since the backup.
 func (s Payments) Lost(ctx context.Context) (lost []order.Payment, err error) {
 	rows, err := s.DB.read.QueryContext(ctx, selectPayment+`WHERE state = 'unclaimed' ORDER BY created_at, id`)
 	if err != nil {

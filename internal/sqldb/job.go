@@ -16,12 +16,11 @@ import (
 type Jobs struct {
 	DB    *DB
 	Now   func() time.Time
-	Zones Zones // a new name gets one
+	Zones Zones // for the zones of new names
 }
 
-// createJob writes the job of a payment down in its first state and claims its
-// name, when it buys one. It fails with CodeDomainUnavailable when another job is buying the name,
-// or somebody has it.
+// createJob stores the job of a payment in its first state, and claims the name if it
+// buys one. It fails with CodeDomainUnavailable when the name is claimed or registered.
 func createJob(ctx context.Context, tx *Tx, p order.Payment, state order.JobState, now time.Time) error {
 	id := order.JobID(p.ID)
 	var next any
@@ -45,9 +44,9 @@ func createJob(ctx context.Context, tx *Tx, p order.Payment, state order.JobStat
 	return claim(ctx, tx, p.Purchase.Name, id)
 }
 
-// claim takes the name for a job. The claim comes first and the look at what is
-// registered second: a claim waits for the one before it to end, and only a
-// statement that begins after that sees what it left behind.
+// claim claims the name for a job. The claim comes first and the check for a registration
+// second: a claim waits for the transaction of an earlier one, and only a statement that
+// starts after that sees its result.
 func claim(ctx context.Context, tx *Tx, name deed.Name, id string) error {
 	claimed, err := rowsAffected(tx.ExecContext(ctx, `INSERT INTO claims (domain, job_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`, name, id))
 	if err != nil {
@@ -74,7 +73,7 @@ func addStep(ctx context.Context, tx *Tx, id string, state order.JobState, now t
 	return err
 }
 
-// moveJob moves the job of a payment, if it has one, for the payment's sake.
+// moveJob moves the job of a payment, if any, after a transition of the payment.
 func moveJob(ctx context.Context, tx *Tx, paymentID string, from, to order.JobState, now time.Time) error {
 	id := order.JobID(paymentID)
 	var next any
@@ -112,7 +111,7 @@ func (s Jobs) Job(ctx context.Context, id string) (order.Job, error) {
 	if err != nil {
 		return j, err
 	}
-	defer rows.Close() // rows.Err below tells what went wrong
+	defer rows.Close() // rows.Err below returns the error
 	for rows.Next() {
 		var step order.Step
 		var at int64
@@ -175,7 +174,7 @@ func (db *DB) readJob(ctx context.Context, from rowQuerier, id string) (order.Jo
 	return j, err
 }
 
-// moment reads a time that may be none.
+// timeOrZero converts a column in which 0 means no time.
 func timeOrZero(unix int64) time.Time {
 	if unix == 0 {
 		return time.Time{}
@@ -183,7 +182,7 @@ func timeOrZero(unix int64) time.Time {
 	return time.Unix(unix, 0).UTC()
 }
 
-// unix writes a time that may be none.
+// unixOrZero is the inverse of timeOrZero.
 func unixOrZero(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -195,15 +194,15 @@ func unixOrZero(t time.Time) int64 {
 func (s Jobs) MoveJob(ctx context.Context, j order.Job, to order.JobState, next time.Time) (moved bool, err error) {
 	err = s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		if to == order.JobSubmitting && !j.Purchase.Kind.ClaimsName() {
-			// Renewals of one name go one by one: each begins where the one
-			// before it ended.
+			// Renewals of one name are serialized: each starts at the expiry
+			// that the previous one resulted in.
 			if err := takeTurn(ctx, tx, j); err != nil {
 				return err
 			}
 		}
 		moved, err = s.move(ctx, tx, j, to, next)
 		if err == nil && !moved {
-			return errNotMoved // and no claim of ours stays
+			return errNotMoved // roll back the claim, too
 		}
 		return err
 	})
@@ -213,12 +212,12 @@ func (s Jobs) MoveJob(ctx context.Context, j order.Job, to order.JobState, next 
 	return moved, err
 }
 
-// errNotMoved takes a transaction back that came too late, or too early.
+// errNotMoved rolls back a transaction that came too late or too early.
 var errNotMoved = errors.New("the job was not moved")
 
-// takeTurn claims a name that we hold for one of its jobs. It fails with
-// errNotMoved while another has it, and when another has ended since this one
-// read where it begins: the claim comes first and the look second, as in claim.
+// takeTurn claims a registered name for one of its jobs. It fails with errNotMoved while
+// another job has the claim, and when the expiry has changed since this job read it. The
+// claim comes first and the check second, as in claim.
 func takeTurn(ctx context.Context, tx *Tx, j order.Job) error {
 	_, err := tx.ExecContext(ctx, `INSERT INTO claims (domain, job_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`, j.Purchase.Name, j.ID)
 	if err != nil {
@@ -235,8 +234,8 @@ func takeTurn(ctx context.Context, tx *Tx, j order.Job) error {
 	return err
 }
 
-// move writes the job as it is now, in its next state. It returns false when
-// another process has moved it, or has tried it again meanwhile.
+// move stores the job in its next state. It returns false when another process has moved
+// it, or has started another attempt.
 func (s Jobs) move(ctx context.Context, tx *Tx, j order.Job, to order.JobState, next time.Time) (bool, error) {
 	if !j.State.CanBecome(to) && j.State != to {
 		return false, fmt.Errorf("job %s: there is no transition from %s to %s", j.ID, j.State, to)
@@ -293,9 +292,8 @@ func (s Jobs) FailJob(ctx context.Context, j order.Job) error {
 	})
 }
 
-// settleAccounts ends a job: its name is free of claims, and its payment is
-// consumed or owed back. A payment in any other state than settled is a bug of
-// ours, and nothing of it is written.
+// settleAccounts ends a job: its claim is dropped, and its payment is consumed or due for
+// refund. A payment in any state but settled is a bug, and nothing is written.
 func (s Jobs) settleAccounts(ctx context.Context, tx *Tx, j order.Job, to order.PaymentState) error {
 	if err := dropClaim(ctx, tx, j.ID); err != nil {
 		return err

@@ -36,8 +36,8 @@ func (s Registrations) UpdateRegistration(ctx context.Context, was, is lifecycle
 	return written, err
 }
 
-// EndRegistration implements registration.LifecycleStore: the name is no longer ours, and
-// all that hangs on it ends with it.
+// EndRegistration implements registration.LifecycleStore. The zone of the name ends in
+// the same transaction.
 func (s Registrations) EndRegistration(ctx context.Context, was lifecycle.Registration, reason string, events []lifecycle.Event) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		ended, err := rowsAffected(tx.ExecContext(ctx, `

@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// How long Listen waits before it connects anew: longer after each failure.
+// The backoff of Listen between two connection attempts.
 const (
 	firstWait = 100 * time.Millisecond
 	maxWait   = 10 * time.Second

@@ -9,8 +9,8 @@ import (
 	"deed.example/deed/internal/order"
 )
 
-// DuePayments implements payment.Queue. Wallets take turns: the first payment of
-// each comes before the second of any.
+// DuePayments implements payment.Queue. It is round-robin: the first payment of each
+// wallet comes before the second of any.
 func (s Payments) DuePayments(ctx context.Context, limit int) ([]string, error) {
 	return due(ctx, s.DB, `
 		SELECT id FROM (
@@ -43,8 +43,7 @@ func due(ctx context.Context, db *DB, query string, now time.Time, limit int) ([
 	return ids, err
 }
 
-// Stalled implements payment.Queue. A payment whose payer cannot pay is no stall
-// of ours.
+// Stalled implements payment.Queue. A payment whose payer cannot pay does not count.
 func (s Payments) Stalled(ctx context.Context, since time.Time) (found order.Stalled, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
@@ -60,13 +59,13 @@ func (s Payments) Stalled(ctx context.Context, since time.Time) (found order.Sta
 	err = s.DB.read.QueryRowContext(ctx, `SELECT id, state, cause, changed_at`+where+` ORDER BY changed_at, id LIMIT 1`, since.Unix()).
 		Scan(&found.ID, &found.State, &found.Cause, &at)
 	if errors.Is(err, sql.ErrNoRows) {
-		return order.Stalled{}, nil // it went on while we looked
+		return order.Stalled{}, nil // it made progress in between
 	}
 	found.Since = time.Unix(at, 0)
 	return found, err
 }
 
-// RecordRevert implements payment.Store: the third in a day has the payer refused
+// RecordRevert implements payment.Store. After the third in a day the payer is refused
 // for a day.
 func (s Payments) RecordRevert(ctx context.Context, p order.Payment) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {

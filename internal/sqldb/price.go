@@ -13,8 +13,8 @@ import (
 // Prices implements catalog.PriceStore and registration.Offers. Fill the field.
 type Prices struct{ DB *DB }
 
-// PublishPrices implements catalog.PriceStore. Lists that no price is held of any
-// more are forgotten when the next one comes.
+// PublishPrices implements catalog.PriceStore. Lists whose prices are no longer held are
+// deleted when the next one is published.
 func (s Prices) PublishPrices(ctx context.Context, list []catalog.Listing, at, after time.Time) (replaced []catalog.ReplacedPrices, err error) {
 	text, err := json.Marshal(list)
 	if err != nil {
@@ -42,14 +42,14 @@ func (s Prices) PublishPrices(ctx context.Context, list []catalog.Listing, at, a
 	return replaced, err
 }
 
-// A priceList is one that was published, and when.
+// A priceList is a published price list and its time of publication.
 type priceList struct {
 	n     int64
 	since int64
 	text  string
 }
 
-// replacedAfter returns those of the lists whose next came after the time.
+// replacedAfter returns the lists that were replaced after the time.
 func replacedAfter(lists []priceList, after time.Time) ([]catalog.ReplacedPrices, error) {
 	var replaced []catalog.ReplacedPrices
 	for i := 1; i < len(lists); i++ {
@@ -64,10 +64,10 @@ func replacedAfter(lists []priceList, after time.Time) ([]catalog.ReplacedPrices
 	return replaced, nil
 }
 
-// unixCeil rounds up, so that nothing is held for less than was promised.
+// unixCeil rounds up, so that prices are held for at least the promised time.
 func unixCeil(t time.Time) int64 { return t.Add(time.Second - 1).Unix() }
 
-// readPrices returns every list, the oldest first.
+// readPrices returns every list, oldest first.
 func readPrices(ctx context.Context, tx *Tx) (lists []priceList, err error) {
 	rows, err := tx.QueryContext(ctx, `SELECT n, since_at, listings FROM price_lists ORDER BY n`)
 	if err != nil {
@@ -84,7 +84,7 @@ func readPrices(ctx context.Context, tx *Tx) (lists []priceList, err error) {
 	return lists, rows.Err()
 }
 
-// insertPrices writes a list down, and forgets those that were replaced by then.
+// insertPrices stores a list, and deletes those that were replaced before the time.
 func insertPrices(ctx context.Context, tx *Tx, l priceList, then time.Time) error {
 	_, err := tx.ExecContext(ctx, `INSERT INTO price_lists (n, since_at, listings) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, l.n, l.since, l.text)
 	if err != nil {

@@ -15,15 +15,15 @@ import (
 	"deed.example/deed/internal/order"
 )
 
-// Registrations keeps the names we hold. Fill every field.
+// Registrations stores registrations. Fill every field.
 type Registrations struct {
 	DB    *DB
 	Now   func() time.Time // the registry's clock
 	Zones Zones            // of the names
 }
 
-// insertRegistration writes a name down that a job has brought, and makes its
-// zone. Its times, and those of its events, are the registry's.
+// insertRegistration stores the registration of a completed job, and creates its zone.
+// Its times, and those of its events, are those of the registry's clock.
 func (s Jobs) insertRegistration(ctx context.Context, tx *Tx, j order.Job, r lifecycle.Registration) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO registrations (domain, owner, status, reference, payment_id, created_at, expires_at, updated_at,
@@ -32,7 +32,7 @@ func (s Jobs) insertRegistration(ctx context.Context, tx *Tx, j order.Job, r lif
 		r.Name, r.Owner, r.Status, r.Reference, r.PaymentID, r.Created.Unix(), r.Expires.Unix(), r.Updated.Unix(),
 		lockedAt(r.Locked, r.Updated), strings.Join(r.Nameservers, " "), dsColumn(r.DS), r.PremiumRenewal)
 	if err != nil {
-		return fmt.Errorf("write %s down: %w", r.Name, err)
+		return fmt.Errorf("insert the registration of %s: %w", r.Name, err)
 	}
 	serial, err := s.Zones.createZone(ctx, tx, r, j.Purchase.Records)
 	if err != nil {
@@ -43,15 +43,14 @@ func (s Jobs) insertRegistration(ctx context.Context, tx *Tx, j order.Job, r lif
 	}
 	event := lifecycle.Event{Name: r.Name, Reference: r.Reference, Type: lifecycle.EventRegistered, At: r.Created, About: r.Expires}
 	if j.Purchase.Kind == order.PurchaseTransfer {
-		event.Type, event.At = lifecycle.EventTransferredIn, r.Updated // it was made long before
+		event.Type, event.At = lifecycle.EventTransferredIn, r.Updated // it was created long before
 	}
 	return addEvent(ctx, tx, event)
 }
 
-// extendRegistration moves the expiry of a name we hold. When the name has left
-// us while it was renewed there is nothing to move, and the service was
-// delivered all the same. When Lifecycle has seen the new expiry first, its owner
-// is told all the same.
+// extendRegistration extends the expiry of a name. When the name was transferred away
+// during its renewal there is no row to update, and the renewal was delivered anyway.
+// When Lifecycle has stored the new expiry first, the event is still recorded.
 func (s Jobs) extendRegistration(ctx context.Context, tx *Tx, j order.Job, r lifecycle.Registration) error {
 	var reference string
 	err := tx.QueryRowContext(ctx, `
@@ -92,18 +91,18 @@ func dsColumn(ds []dnssec.DS) string {
 	}
 	text, err := json.Marshal(ds)
 	if err != nil {
-		panic(err) // plain data: only a programmer can make it fail
+		panic(err) // plain data: cannot fail
 	}
 	return string(text)
 }
 
-// selectRegistration reads names; add where to stop.
+// selectRegistration needs a WHERE clause appended.
 const selectRegistration = `
 	SELECT domain, owner, status, reference, payment_id, created_at, expires_at, updated_at,
 	       locked_at, nameservers, ds, premium_renewal
 	  FROM registrations `
 
-// scanner is a row, or rows.
+// scanner is implemented by *sql.Row and *sql.Rows.
 type scanner interface{ Scan(into ...any) error }
 
 func scanRegistration(row scanner) (r lifecycle.Registration, err error) {
@@ -138,14 +137,14 @@ func readRegistration(ctx context.Context, from rowQuerier, name deed.Name) (lif
 	return r, err
 }
 
-// Ordered says whether an order for the name is under way.
+// Ordered reports whether an order for the name is in progress.
 func (s Registrations) Ordered(ctx context.Context, name deed.Name) (ordered bool, err error) {
 	err = s.DB.read.QueryRowContext(ctx, `SELECT count(*) > 0 FROM claims WHERE domain = $1`, name).Scan(&ordered)
 	return ordered, err
 }
 
-// Every calls f for every name we hold, sorted, with the transaction that paid
-// for it. What f sees is one moment of the database.
+// ForEach calls f for every registration, sorted by name, with the transaction that paid
+// for it. All calls see one snapshot of the database.
 func (s Registrations) ForEach(ctx context.Context, f func(r lifecycle.Registration, txHash string) error) error {
 	rows, err := s.DB.read.QueryContext(ctx, `
 		SELECT r.domain, r.owner, r.status, r.reference, r.payment_id, r.created_at, r.expires_at, r.updated_at,
@@ -165,7 +164,7 @@ func (s Registrations) ForEach(ctx context.Context, f func(r lifecycle.Registrat
 	})
 }
 
-// extraColumn is a row with one column more at its end.
+// extraColumn scans one additional column at the end of a row.
 type extraColumn struct {
 	scanner
 	last any
@@ -173,8 +172,7 @@ type extraColumn struct {
 
 func (l extraColumn) Scan(into ...any) error { return l.scanner.Scan(append(into, l.last)...) }
 
-// Events implements registration.Names: what happened to the name since it is
-// ours, oldest first.
+// Events implements registration.Names.
 func (s Registrations) Events(ctx context.Context, reference string) (events []lifecycle.Event, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()

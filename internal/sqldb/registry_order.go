@@ -33,13 +33,13 @@ func scanPlacement(reference string, row *sql.Row) (registry.Placement, error) {
 	p.Placed, p.Due = time.Unix(placed, 0).UTC(), time.Unix(due, 0).UTC()
 	p.Created, p.Expires = nullableTime(created), nullableTime(expires)
 	if p.State == registry.PlacementDone && p.Kind == registrar.OrderRegister && !created.Valid {
-		// Done before the dates were written down; they follow from the rest.
+		// Completed by a version that did not store the dates; compute them.
 		p.Created, p.Expires = p.Due, p.Due.AddDate(p.Years, 0, 0)
 	}
 	return p, err
 }
 
-// insertPlacement writes an order down, unless its reference is known.
+// insertPlacement stores an order, unless its reference exists.
 func insertPlacement(ctx context.Context, tx *Tx, p registry.Placement) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO registry_orders (reference, kind, name, years, nameservers, from_at, restore, auth_hash,
@@ -51,7 +51,7 @@ func insertPlacement(ctx context.Context, tx *Tx, p registry.Placement) error {
 	return err
 }
 
-// savePlacement writes down how far a placed order is.
+// savePlacement updates the state of a placed order.
 func savePlacement(ctx context.Context, tx *Tx, p registry.Placement) error {
 	moved, err := rowsAffected(tx.ExecContext(ctx, `
 		UPDATE registry_orders
@@ -60,12 +60,12 @@ func savePlacement(ctx context.Context, tx *Tx, p registry.Placement) error {
 		p.State, p.Refusal, p.Reason, p.Due.Unix(), secondsOrNull(p.Accepted), secondsOrNull(p.Created), secondsOrNull(p.Expires),
 		p.Reference, registry.PlacementPlaced))
 	if err == nil && !moved {
-		err = fmt.Errorf("order %s moved although the row of %s was held", p.Reference, p.Name)
+		err = fmt.Errorf("order %s was changed although the row of %s was locked", p.Reference, p.Name)
 	}
 	return err
 }
 
-// nullableTime and secondsOrNull translate a time that may be missing.
+// nullableTime and secondsOrNull convert a time that may be NULL.
 func nullableTime(seconds sql.NullInt64) time.Time {
 	if !seconds.Valid {
 		return time.Time{}
@@ -77,7 +77,7 @@ func secondsOrNull(t time.Time) sql.NullInt64 {
 	return sql.NullInt64{Int64: t.Unix(), Valid: !t.IsZero()}
 }
 
-// boolInt is how a yes or no is kept.
+// boolInt converts a bool for a BIGINT column.
 func boolInt(yes bool) int {
 	if yes {
 		return 1

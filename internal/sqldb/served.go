@@ -12,13 +12,13 @@ import (
 	"deed.example/deed/internal/dnszone"
 )
 
-// Served reads what name servers give out. Fill the field.
+// Served reads the zones that name servers serve. Fill the field.
 type Served struct{ DB *DB }
 
-// A zone is served while it is ours and its name has not gone dark.
+// isServed is true for zones that have neither ended nor been withdrawn.
 const isServed = ` z.ended_at IS NULL AND z.withdrawn_at IS NULL`
 
-// Zone implements primary.Store and zone.Served: the zone as it is served now.
+// Zone implements primary.Store and zone.Served.
 func (s Served) Zone(ctx context.Context, origin string) (z dnssec.ServedZone, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
@@ -45,7 +45,7 @@ func notServed(origin string) error {
 	return deed.Errorf(deed.CodeNotFound, "%s is not served here", origin)
 }
 
-// scanRR reads a record behind what stands before it.
+// scanRR reads a record that follows the columns before.
 func scanRR(rows *sql.Rows, before ...any) (rr dnszone.RR, err error) {
 	var data string
 	if err := rows.Scan(append(before, &rr.Owner, &rr.Type, &rr.TTL, &data)...); err != nil {
@@ -56,8 +56,7 @@ func scanRR(rows *sql.Rows, before ...any) (rr dnszone.RR, err error) {
 	return rr, err
 }
 
-// All implements zone.Served: it yields every zone that is served, one after the
-// other.
+// All implements zone.Served.
 func (s Served) All(ctx context.Context, yield func(dnssec.ServedZone) error) error {
 	rows, err := s.DB.read.QueryContext(ctx, `
 		SELECT z.domain, z.serial, s.owner, s.type, s.ttl, s.data
@@ -91,8 +90,7 @@ func (s Served) All(ctx context.Context, yield func(dnssec.ServedZone) error) er
 	return yield(z.Sorted())
 }
 
-// Changed implements zone.Served: the zones that changed since, served or not
-// any more.
+// Changed implements zone.Served.
 func (s Served) Changed(ctx context.Context, since time.Time) (origins []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
@@ -117,9 +115,8 @@ func (s Served) CatalogSerial(ctx context.Context) (serial uint32, err error) {
 	return serial, err
 }
 
-// Members implements primary.Store. It is one statement, so that the serial is of
-// the same moment as the members; where there are none, its one row has a serial
-// only.
+// Members implements primary.Store. It is one statement, so that the serial and the
+// members are consistent; without members, the only row has just the serial.
 func (s Served) Members(ctx context.Context) (members []dnssec.Member, serial uint32, err error) {
 	rows, err := s.DB.read.QueryContext(ctx, `
 		SELECT c.serial, z.domain, z.member, z.serial
@@ -187,14 +184,14 @@ func (s Served) Changes(ctx context.Context, origin string, from uint32) (remove
 		return err
 	})
 	if err == nil && !known {
-		err = deed.Errorf(deed.CodeNotFound, "serial %d of %s is not known any more", from, origin)
+		err = deed.Errorf(deed.CodeNotFound, "serial %d of %s is no longer available", from, origin)
 	}
-	// A record that went and came again has a row in each, and has not changed.
+	// A record that was removed and added again is in both lists, and has not changed.
 	removed, added = dnssec.ServedZone{RRs: removed}.Sorted().Diff(dnssec.ServedZone{RRs: added}.Sorted())
 	return removed, added, serial, err
 }
 
-// soaSerial reads the serial out of a SOA: five numbers stand at its end.
+// soaSerial reads the serial of a SOA record, which ends with five 32-bit numbers.
 func soaSerial(rr dnszone.RR) uint32 {
 	tail := []byte(rr.Data[max(0, len(rr.Data)-20):])
 	if len(tail) < 4 {

@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// sweepInterval is how often what has expired is cleared away, at most.
+	// sweepInterval is the minimum interval between deletions of expired rows.
 	sweepInterval = 10 * time.Second
 
-	// expiredRetention is how long an expired refresh token is still known as such.
+	// expiredRetention is how long expired refresh tokens are kept, to be reported as expired.
 	expiredRetention = 365 * 24 * time.Hour
 )
 
@@ -70,7 +70,7 @@ func insertRefresh(ctx context.Context, tx *Tx, w deed.Wallet, family string, r 
 	return err
 }
 
-// sweep clears away what has expired, now and then.
+// sweep deletes expired rows, at most once per sweepInterval.
 func (s *Sessions) sweep(ctx context.Context, tx *Tx) error {
 	now := s.now().Unix()
 	last := s.swept.Load()
@@ -86,7 +86,7 @@ func (s *Sessions) sweep(ctx context.Context, tx *Tx) error {
 
 // RotateRefresh implements signin.Store.
 func (s *Sessions) RotateRefresh(ctx context.Context, hash string, next signin.RefreshToken) (w deed.Wallet, generation int64, err error) {
-	var refused error // a refusal may end a family, and that must be committed
+	var refused error // a refusal may revoke a family, which must be committed
 	err = s.db.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		var family string
 		err := tx.QueryRowContext(ctx, `SELECT wallet, family FROM refresh_tokens WHERE hash = $1`, hash).Scan(&w, &family)
@@ -97,7 +97,7 @@ func (s *Sessions) RotateRefresh(ctx context.Context, hash string, next signin.R
 		if err != nil {
 			return err
 		}
-		// The wallet's row is the lock: all that changes its tokens waits here.
+		// The row of the wallet serializes all changes of its tokens.
 		err = tx.QueryRowContext(ctx, `
 			UPDATE wallets SET last_active_at = $1 WHERE address = $2 RETURNING generation`,
 			next.Issued.Unix(), w).Scan(&generation)
@@ -123,8 +123,8 @@ func (s *Sessions) RotateRefresh(ctx context.Context, hash string, next signin.R
 	return w, generation, err
 }
 
-// refuseRefresh says why a known token is not exchanged. One that was used is
-// in two hands, and nobody can tell which is the thief's: its family ends.
+// refuseRefresh returns why a known token is not exchanged. A reused token may have been
+// stolen, so its family is revoked (RFC 9700, 4.14.2).
 func refuseRefresh(ctx context.Context, tx *Tx, hash, family string, at time.Time) (refused, err error) {
 	var used, ended sql.NullInt64
 	err = tx.QueryRowContext(ctx, `SELECT used_at, ended_at FROM refresh_tokens WHERE hash = $1`, hash).Scan(&used, &ended)
@@ -174,16 +174,16 @@ func (s *Sessions) Generation(ctx context.Context, w deed.Wallet) (int64, error)
 	return s.generations.of(ctx, w)
 }
 
-// CheckKeys compares the prints of this node's keys, by their IDs, with those of
-// every node before it. It fails when none of them made tokens here before,
-// although others did: tokens of one node would be worthless on the next.
-func (s *Sessions) CheckKeys(ctx context.Context, prints map[string]string) error {
+// CheckKeys compares the fingerprints of this node's keys, by ID, with those of other
+// nodes. It fails when none of them is known although others are: the tokens of one node
+// would be invalid on another.
+func (s *Sessions) CheckKeys(ctx context.Context, fingerprints map[string]string) error {
 	return s.db.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		var others, known int
 		if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM token_keys`).Scan(&others); err != nil {
 			return err
 		}
-		for id, fingerprint := range prints {
+		for id, fingerprint := range fingerprints {
 			same, err := rowsAffected(tx.ExecContext(ctx, `UPDATE token_keys SET fingerprint = fingerprint WHERE id = $1 AND fingerprint = $2`, id, fingerprint))
 			if err != nil {
 				return err
@@ -195,7 +195,7 @@ func (s *Sessions) CheckKeys(ctx context.Context, prints map[string]string) erro
 		if others > 0 && known == 0 {
 			return errors.New("other token keys than this node's are in use on this database: copy the file signin.keys names from a node that runs")
 		}
-		for id, fingerprint := range prints {
+		for id, fingerprint := range fingerprints {
 			if _, err := tx.ExecContext(ctx, `INSERT INTO token_keys (id, fingerprint) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING`, id, fingerprint); err != nil {
 				return err
 			}

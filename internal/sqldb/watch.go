@@ -12,7 +12,7 @@ import (
 	"deed.example/deed/internal/settle"
 )
 
-// Watched implements payment.WatchStore: the block to read the chain from.
+// Watched implements payment.WatchStore.
 func (s Payments) Watched(ctx context.Context) (next uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
@@ -23,8 +23,8 @@ func (s Payments) Watched(ctx context.Context) (next uint64, err error) {
 	return next, err
 }
 
-// SetWatched implements payment.WatchStore. Blocks that could not be read are put
-// aside with it.
+// SetWatched implements payment.WatchStore. Unread blocks are put aside in the same
+// transaction.
 func (s Payments) SetWatched(ctx context.Context, next uint64, unread []settle.UnreadBlock) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		for _, b := range unread {
@@ -41,11 +41,11 @@ func (s Payments) SetWatched(ctx context.Context, next uint64, unread []settle.U
 	})
 }
 
-// Adopt implements payment.WatchStore. A transfer that pays what was authorized
-// settles it; one that nobody asked for becomes a payment for nothing.
+// Adopt implements payment.WatchStore. A transfer of the authorized amount settles its
+// payment; one without a payment becomes a payment for nothing.
 func (s Payments) Adopt(ctx context.Context, t settle.Transfer, u order.Unsolicited) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
-		// The same lock as for a payment that is opened, which may be this one.
+		// The same lock as in AuthorizePayment, which may open this payment now.
 		if _, err := lockPayer(ctx, tx, t.Payer); err != nil {
 			return err
 		}
@@ -104,7 +104,7 @@ func (s Payments) adopt(ctx context.Context, tx *Tx, t settle.Transfer, u order.
 	return s.adoptKnown(ctx, tx, known, t)
 }
 
-// insertUnsolicited writes down money that came without a request.
+// insertUnsolicited stores a transfer that arrived without a request.
 func (s Payments) insertUnsolicited(ctx context.Context, tx *Tx, id string, t settle.Transfer, u order.Unsolicited) error {
 	now := s.Now()
 	p := order.Payment{ID: id, Auth: settle.Authorization{Payer: t.Payer, PayTo: t.PayTo, Amount: t.Amount, Nonce: t.Nonce}, Purchase: order.Purchase{Kind: order.PurchaseNothing}}
@@ -127,12 +127,11 @@ func (s Payments) insertUnsolicited(ctx context.Context, tx *Tx, id string, t se
 	return post(ctx, tx, p, "settled", "treasury", "owed", now)
 }
 
-// adoptKnown sees to money that moved with the nonce of a payment we know. When
-// it is the authorized amount, and nobody has seen it yet, the payment is settled:
-// who was about to call it void must not do so. Otherwise it is owed back as it
-// came: an alias is not called in, a released payment is not waited for, and a
-// payer can sign one nonce twice, for another amount or for a later time than the
-// authorization that is void.
+// adoptKnown handles a transfer with the nonce of a known payment. If it has the
+// authorized amount and the payment is open, the payment is settled, and can no longer
+// become void. Otherwise the transfer is due for refund: an alias is not delivered, a
+// released payment was given up, and a payer can sign one nonce twice, for another
+// amount or a later time than the void authorization.
 func (s Payments) adoptKnown(ctx context.Context, tx *Tx, known order.Payment, t settle.Transfer) error {
 	open := known.State == order.PaymentAuthorized || known.State == order.PaymentSettling
 	switch {
@@ -154,7 +153,7 @@ func (s Payments) settleKnown(ctx context.Context, tx *Tx, p order.Payment, t se
 	}
 	moved, err := movePayment(ctx, tx, p, order.PaymentSettled, t.TxHash, now)
 	if err == nil && !moved {
-		err = fmt.Errorf("payment %s is no longer %s", p.ID, p.State) // the next try sees what it is
+		err = fmt.Errorf("payment %s is no longer %s", p.ID, p.State) // the next attempt reads its new state
 	}
 	if err != nil {
 		return err
@@ -162,8 +161,7 @@ func (s Payments) settleKnown(ctx context.Context, tx *Tx, p order.Payment, t se
 	return s.afterMove(ctx, tx, p, order.PaymentSettled, now)
 }
 
-// owe writes down that the transfer goes back, and that its payment buys
-// nothing.
+// owe makes the transfer due for refund, and ends its job.
 func (s Payments) owe(ctx context.Context, tx *Tx, p order.Payment, t settle.Transfer) error {
 	now := s.Now()
 	moved, err := rowsAffected(tx.ExecContext(ctx, `

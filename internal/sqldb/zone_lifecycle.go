@@ -31,8 +31,8 @@ func (s Zones) setServing(ctx context.Context, tx *Tx, name deed.Name, serving b
 	return s.DB.notifyZone(ctx, tx, string(name))
 }
 
-// endZone ends the zone of a name that is no longer ours. Its records are gone,
-// and the next owner of the name never sees them.
+// endZone ends the zone of a name whose registration has ended. The next owner of the
+// name never sees its records.
 func (s Zones) endZone(ctx context.Context, tx *Tx, name deed.Name) error {
 	now := s.Now()
 	var id string
@@ -59,8 +59,8 @@ func (s Zones) endZone(ctx context.Context, tx *Tx, name deed.Name) error {
 	return s.DB.notifyZone(ctx, tx, string(name))
 }
 
-// relabel gives the zone a new label in the catalog, because the name changes
-// hands: secondaries then forget what they know of it (RFC 9432, 5.4).
+// relabel gives the zone a new label in the catalog when the name is handed over, so that
+// secondaries reset its state (RFC 9432, 5.4).
 func (s Zones) relabel(ctx context.Context, tx *Tx, name deed.Name) error {
 	_, err := tx.ExecContext(ctx, `UPDATE zones SET member = $1 WHERE domain = $2 AND ended_at IS NULL`, newMember(), name)
 	if err != nil {
@@ -69,9 +69,9 @@ func (s Zones) relabel(ctx context.Context, tx *Tx, name deed.Name) error {
 	return bumpCatalog(ctx, tx, s.Now())
 }
 
-// CheckMaster fails when other zones here were signed with keys from another
-// master secret: a node that has it would make every name bogus that it signs.
-// The first node to ask writes a print of its own down.
+// CheckMaster fails when zones in this database were signed with keys from another master
+// secret: a node with a different secret would make every zone it signs bogus. The first
+// node stores the fingerprint of its secret.
 func (s Zones) CheckMaster(ctx context.Context) error {
 	sum := sha256.Sum256([]byte("print " + s.Publishing.Master.Reveal()))
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
@@ -90,14 +90,13 @@ func (s Zones) CheckMaster(ctx context.Context) error {
 	})
 }
 
-// DueZones implements zone.Signatures: zones whose signatures must be renewed.
+// DueZones returns zones whose signatures must be renewed.
 func (s Zones) DueZones(ctx context.Context, limit int) ([]string, error) {
 	return due(ctx, s.DB, `
 		SELECT domain FROM zones WHERE renew_at <= $1 AND renew_at > 0 AND ended_at IS NULL ORDER BY renew_at LIMIT $2`, s.Now(), limit)
 }
 
-// Resign implements zone.Signatures: the zone is served under a new serial, with
-// new signatures where the old ones grow old.
+// Resign renews expiring signatures of the zone, with a new serial.
 func (s Zones) Resign(ctx context.Context, name deed.Name) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		z, err := s.lockZone(ctx, tx, name)

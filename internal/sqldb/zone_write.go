@@ -15,15 +15,14 @@ import (
 	"deed.example/deed/internal/order"
 )
 
-// servedRetention is how many seconds of what was served before are kept, for
-// secondaries that were away.
+// servedRetention is for how many seconds removed served records are kept, for IXFR to
+// secondaries that were offline.
 const servedRetention = 30 * 24 * 3600
 
-// ChangeZone implements zone.Store: the change is made, the serial raised, what
-// is served made anew, the outbox written, the job completed and the payment
-// consumed, in one transaction. When the rule says no, the job has failed and the
-// payment is owed back instead. It returns false when another process was
-// faster.
+// ChangeZone implements zone.Store: in one transaction the change is applied, the serial
+// raised, the served records regenerated, the outbox written, the job completed and the
+// payment consumed. When the change is not allowed, the job fails and the payment is due
+// for refund instead. It returns false when another process was first.
 func (s Zones) ChangeZone(ctx context.Context, j order.Job) (done bool, err error) {
 	jobs := Jobs{DB: s.DB, Now: s.Now, Zones: s}
 	err = s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
@@ -32,7 +31,7 @@ func (s Zones) ChangeZone(ctx context.Context, j order.Job) (done bool, err erro
 		if err != nil && deed.CodeOf(err) != deed.CodeNotFound {
 			return err
 		}
-		// Whoever waited for the zone may find that its change was made meanwhile.
+		// While this waited for the lock, another process may have applied the change.
 		if now, err := s.DB.readJob(ctx, tx, j.ID); err != nil || now.State != j.State {
 			return err
 		}
@@ -66,11 +65,11 @@ func (s Zones) ChangeZone(ctx context.Context, j order.Job) (done bool, err erro
 	return done, err
 }
 
-// errUsedID is for a change whose new record got an ID that a record of its zone
-// has, or had once. It takes 70 random bits to meet; the money goes back.
+// errUsedID is returned for a new record whose ID is or was used in its zone. With 70
+// random bits this is very unlikely; the payment is refunded.
 var errUsedID = &deed.Error{Code: deed.CodeDNS, Message: "a new record got an id that was used before: ask for the change again"}
 
-// failChange ends the job of a change that can no longer be made.
+// failChange fails the job of a change that can no longer be applied.
 func (s Jobs) failChange(ctx context.Context, tx *Tx, j order.Job, no *deed.Error) (bool, error) {
 	j.Refusal = no.Code
 	j.Failure = "the change could not be made any more: " + no.Message + "; the payment goes back to the payer"
@@ -81,7 +80,7 @@ func (s Jobs) failChange(ctx context.Context, tx *Tx, j order.Job, no *deed.Erro
 	return true, s.settleAccounts(ctx, tx, j, order.PaymentRefundDue)
 }
 
-// lockZone returns the zone and holds its row until the transaction ends.
+// lockZone returns the zone and locks its row until the transaction ends.
 func (s Zones) lockZone(ctx context.Context, tx *Tx, name deed.Name) (zoneRow, error) {
 	held, err := rowsAffected(tx.ExecContext(ctx, `UPDATE zones SET changed_at = changed_at WHERE domain = $1 AND ended_at IS NULL`, name))
 	if err != nil {
@@ -102,8 +101,8 @@ func (s Zones) lockZone(ctx context.Context, tx *Tx, name deed.Name) (zoneRow, e
 	return z, err
 }
 
-// writeZone writes a zone down that was another: its records, what is served,
-// its serial, its history and the outbox.
+// writeZone stores the new state of a zone: records, served records, serial, history and
+// outbox.
 func (s Zones) writeZone(ctx context.Context, tx *Tx, z zoneRow, was dnszone.Zone) error {
 	added, deleted, err := s.writeRecords(ctx, tx, z, was)
 	if err != nil {
@@ -157,8 +156,8 @@ func retireRecord(ctx context.Context, tx *Tx, z zoneRow, id dnszone.RecordID) e
 	return err
 }
 
-// insertRecord writes a record, or the next edition of one. A fresh record whose
-// ID the zone has seen before is refused with errUsedID.
+// insertRecord inserts a record, or a new version of one. A fresh record whose ID was
+// used in the zone before is refused with errUsedID.
 func insertRecord(ctx context.Context, tx *Tx, z zoneRow, r dnszone.Record, fresh bool) error {
 	var distance any
 	if r.Distance != nil {
@@ -175,8 +174,7 @@ func insertRecord(ctx context.Context, tx *Tx, z zoneRow, r dnszone.Record, fres
 	return err
 }
 
-// serve makes what name servers give out for the zone, and writes down how it
-// differs from what they gave out before.
+// serve regenerates the served records of the zone, and stores the difference.
 func (s Zones) serve(ctx context.Context, tx *Tx, z zoneRow) error {
 	now := s.Now()
 	prev, err := readServed(ctx, tx, z.id)
@@ -212,7 +210,7 @@ func (s Zones) serve(ctx context.Context, tx *Tx, z zoneRow) error {
 	return s.announce(ctx, tx, z, next.RenewAt(), now)
 }
 
-// announce raises the serial of the zone, and tells those who follow.
+// announce stores the new serial of the zone, and notifies other nodes.
 func (s Zones) announce(ctx context.Context, tx *Tx, z zoneRow, renew, now time.Time) error {
 	_, err := tx.ExecContext(ctx, `
 		UPDATE zones SET serial = $1, renew_at = $2, changed_at = $3 WHERE id = $4`, z.Serial, unixOrZero(renew), now.UnixMilli(), z.id)
@@ -229,11 +227,11 @@ func (s Zones) announce(ctx context.Context, tx *Tx, z zoneRow, renew, now time.
 	return s.DB.notifyZone(ctx, tx, string(z.Name))
 }
 
-// ZoneChannel is where nodes tell each other which zone has changed (see Listen).
+// ZoneChannel is the notification channel for changed zones (see Listen).
 const ZoneChannel = "zones"
 
-// wake tells the other nodes that a zone has changed, when the change is made.
-// On SQLite there are none.
+// notifyZone notifies other nodes of a changed zone when the transaction commits. On
+// SQLite there are none.
 func (db *DB) notifyZone(ctx context.Context, tx *Tx, name string) error {
 	if db.dialect != postgres {
 		return nil
@@ -251,7 +249,7 @@ func readServed(ctx context.Context, from querier, zoneID string) (dnssec.Served
 	return dnssec.ServedZone{RRs: rrs}.Sorted(), err
 }
 
-// querier is a transaction or a pool.
+// querier is implemented by transactions and pools.
 type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
