@@ -145,7 +145,7 @@ func TestAuditFindsViolations(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer db.Close() // the file goes away with the test
+			defer db.Close() // the file is deleted after the test
 			sample(t, db)
 			corrupt(t, path, statements)
 			findings, err := sqldb.Audit{DB: db}.Run(t.Context())

@@ -49,7 +49,7 @@ func migrateWords(t *testing.T, openOld, open func(context.Context) (*sqldb.DB, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close() // it goes away with the test
+	defer db.Close() // closed after the test
 	for query, want := range map[string]string{
 		`SELECT withdrawn_at FROM zones`:                            "77",
 		`SELECT added_serial * 100 + removed_serial FROM records`:   "1020",

@@ -9,8 +9,8 @@ import (
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
-// Who opens a database to read it cannot change it.
-func TestOpenToRead(t *testing.T) {
+// A database that was opened read-only cannot be changed.
+func TestOpenReadOnly(t *testing.T) {
 	for name, open := range map[string]func(t *testing.T) (*sqldb.DB, error){
 		"sqlite": func(t *testing.T) (*sqldb.DB, error) {
 			path := filepath.Join(t.TempDir(), "deed.db")
@@ -18,7 +18,7 @@ func TestOpenToRead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Cleanup(func() { db.Close() }) // another process owns it meanwhile
+			t.Cleanup(func() { db.Close() }) // stands for the owning process
 			return sqldb.OpenSQLiteReadOnly(path)
 		},
 		"postgres": func(t *testing.T) (*sqldb.DB, error) {

@@ -17,7 +17,7 @@ import (
 // behind when that takes too long.
 func TestOutbox(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		s := openStall(db)
+		s := newTestEnv(db)
 		s.sell(t, "first.com")
 		s.clock = s.clock.Add(time.Second)
 		due := func() int {
@@ -73,7 +73,7 @@ func TestOutbox(t *testing.T) {
 // few seconds, and an operator is warned once when that takes too long.
 func TestPropagationChecker(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		s := openStall(db)
+		s := newTestEnv(db)
 		s.sell(t, "first.com")
 		serves := uint32(0) // the serial that the slowest server has
 		now := func() time.Time { return s.clock }

@@ -41,8 +41,8 @@ func TestMigrationWaitsForAChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	db.Timeout = time.Minute         // a busy machine must not fail a test
-	t.Cleanup(func() { db.Close() }) // the schema goes away with the test
-	z, err := openStall(db).zones.Zone(t.Context(), "first.com")
+	t.Cleanup(func() { db.Close() }) // the schema is dropped after the test
+	z, err := newTestEnv(db).zones.Zone(t.Context(), "first.com")
 	if err != nil || len(z.Records) != 2 {
 		t.Fatalf("got %+v, %v", z, err)
 	}
