@@ -56,7 +56,7 @@ var phaseStatus = map[Phase]Status{
 	PhasePendingDelete: StatusPendingDelete,
 }
 
-// An Event is something that happened, or is about to happen, to a name we hold.
+// An Event is something that happened, or is about to happen, to a registered name.
 type Event struct {
 	Name      deed.Name
 	Reference string // of the registration that it happened to

@@ -99,7 +99,7 @@ func (s PaymentState) Refunds() bool {
 	return s == PaymentRefundDue || s == PaymentRefunding || s == PaymentRefunded
 }
 
-// A Payer holds what decides whether a wallet may open another payment.
+// A Payer is the data that decides whether a wallet may open another payment.
 type Payer struct {
 	Open         []OpenPayment // payments of the wallet that have not settled
 	Aliases      int           // open payments for the same purchase, which are not settled

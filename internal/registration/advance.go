@@ -17,7 +17,7 @@ const registrarTimeout = 20 * time.Second
 // pollInterval is how often the worker checks an order.
 const pollInterval = 2 * time.Second
 
-// pollIntervals are the intervals for orders that wait for somebody else.
+// pollIntervals are the intervals for orders that wait for a third party.
 var pollIntervals = map[registrar.OrderState]time.Duration{registrar.OrderParked: pollInterval, registrar.OrderPending: time.Minute}
 
 // Advance makes the next step of the job, if one can be made now. It is safe for

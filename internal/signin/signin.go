@@ -91,7 +91,7 @@ func (s *Service) SignIn(ctx context.Context, message, signature string) (Tokens
 	}
 	ends, valid := checkNonce(s.Keys(), m.Nonce, now)
 	if !valid {
-		return Tokens{}, deed.Invalid("message", "its nonce is not one of ours or is older than %d minutes: ask GET /auth/nonce for a new one", int(NonceLifetime.Minutes()))
+		return Tokens{}, deed.Invalid("message", "its nonce was not issued by this service or is older than %d minutes: ask GET /auth/nonce for a new one", int(NonceLifetime.Minutes()))
 	}
 	raw, err := parseSignature(signature)
 	if err != nil {
@@ -119,13 +119,13 @@ func (s *Service) check(m Message, now time.Time) error {
 	says := func(format string, args ...any) error { return deed.Invalid("message", format, args...) }
 	switch {
 	case !strings.EqualFold(m.Domain, s.Site.Domain):
-		return says("it is for %s and we are %s", m.Domain, s.Site.Domain)
+		return says("it is for %s, and must be for %s", m.Domain, s.Site.Domain)
 	case m.Scheme != "" && m.Scheme != s.Site.Scheme:
-		return says("its scheme is %s and ours is %s", m.Scheme, s.Site.Scheme)
+		return says("its scheme is %s, and must be %s", m.Scheme, s.Site.Scheme)
 	case m.URI != s.Site.URI:
-		return says("its URI is %s and ours is %s", m.URI, s.Site.URI)
+		return says("its URI is %s, and must be %s", m.URI, s.Site.URI)
 	case m.ChainID != s.Site.ChainID:
-		return says("its chain ID is %d and ours is %d", m.ChainID, s.Site.ChainID)
+		return says("its chain ID is %d, and must be %d", m.ChainID, s.Site.ChainID)
 	case m.IssuedAt.Before(now.Add(-clockSkew)) || m.IssuedAt.After(now.Add(clockSkew)):
 		return says("it was issued at %s and now it is %s: check your clock", m.IssuedAt.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
 	case m.Expires != nil && !now.Before(*m.Expires):

@@ -61,7 +61,7 @@ func (s *Service) readAccess(token string, now time.Time) (claims, error) {
 // parseAccess verifies a token. A bad signature takes precedence over expiry. It
 // fails with CodeTokenInvalid or CodeTokenExpired.
 func (s *Service) parseAccess(token string, now time.Time) (claims, error) {
-	invalid := deed.Errorf(deed.CodeTokenInvalid, "this is no access token of ours: sign in again")
+	invalid := deed.Errorf(deed.CodeTokenInvalid, "this is not a valid access token: sign in again")
 	if len(token) > maxToken {
 		return claims{}, invalid
 	}

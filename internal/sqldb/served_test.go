@@ -243,13 +243,13 @@ func TestMembersThroughALife(t *testing.T) {
 		grown("sold", fresh(""))
 		held, first := label, s.zone(t, name)
 
-		dark := r
-		dark.Status, dark.Updated = lifecycle.StatusRedemption, s.clock
-		s.live(t, r, dark)
-		grown("dark", is(""))
-		back := dark
+		withdrawn := r
+		withdrawn.Status, withdrawn.Updated = lifecycle.StatusRedemption, s.clock
+		s.update(t, r, withdrawn)
+		grown("withdrawn", is(""))
+		back := withdrawn
 		back.Status = lifecycle.StatusActive
-		s.live(t, dark, back)
+		s.update(t, withdrawn, back)
 		grown("restored", is(held))
 
 		given := back
@@ -312,7 +312,7 @@ func TestMembersAreOfOneMoment(t *testing.T) {
 	})
 }
 
-func (s *testEnv) live(t *testing.T, was, is lifecycle.Registration) {
+func (s *testEnv) update(t *testing.T, was, is lifecycle.Registration) {
 	t.Helper()
 	if written, err := s.names.UpdateRegistration(t.Context(), was, is, nil, s.clock); err != nil || !written {
 		t.Fatal(written, err)

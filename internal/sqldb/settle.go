@@ -137,7 +137,7 @@ func (s Settlements) Abandon(ctx context.Context, purpose string, attempt int) e
 			return fmt.Errorf("abandon %s: %w", purpose, err)
 		}
 		if signer.Valid {
-			return fmt.Errorf("abandon %s: attempt %d was made meanwhile", purpose, attempt)
+			return fmt.Errorf("abandon %s: attempt %d was made in the meantime", purpose, attempt)
 		}
 		return nil
 	})

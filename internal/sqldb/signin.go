@@ -91,7 +91,7 @@ func (s *Sessions) RotateRefresh(ctx context.Context, hash string, next signin.R
 		var family string
 		err := tx.QueryRowContext(ctx, `SELECT wallet, family FROM refresh_tokens WHERE hash = $1`, hash).Scan(&w, &family)
 		if errors.Is(err, sql.ErrNoRows) {
-			refused = deed.Errorf(deed.CodeTokenInvalid, "this is no refresh token of ours: sign in again")
+			refused = deed.Errorf(deed.CodeTokenInvalid, "this is not a valid refresh token: sign in again")
 			return nil
 		}
 		if err != nil {

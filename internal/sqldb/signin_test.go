@@ -110,7 +110,7 @@ func TestUsedTokenEndsItsFamily(t *testing.T) {
 		}{
 			{"a0", "a1", ""},
 			{"a1", "a2", ""},
-			{"a0", "x0", deed.CodeTokenInvalid}, // stolen, and it tells on itself
+			{"a0", "x0", deed.CodeTokenInvalid}, // reused after theft
 			{"a2", "x1", deed.CodeTokenInvalid}, // the family is ended
 			{"b0", "b1", ""},                    // the other is not
 			{"unknown", "x2", deed.CodeTokenInvalid},

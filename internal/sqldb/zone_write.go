@@ -82,11 +82,11 @@ func (s Jobs) failChange(ctx context.Context, tx *Tx, j order.Job, no *deed.Erro
 
 // lockZone returns the zone and locks its row until the transaction ends.
 func (s Zones) lockZone(ctx context.Context, tx *Tx, name deed.Name) (zoneRow, error) {
-	held, err := rowsAffected(tx.ExecContext(ctx, `UPDATE zones SET changed_at = changed_at WHERE domain = $1 AND ended_at IS NULL`, name))
+	found, err := rowsAffected(tx.ExecContext(ctx, `UPDATE zones SET changed_at = changed_at WHERE domain = $1 AND ended_at IS NULL`, name))
 	if err != nil {
 		return zoneRow{}, err
 	}
-	if !held {
+	if !found {
 		return zoneRow{}, deed.Errorf(deed.CodeNotFound, "%s is not registered here", name)
 	}
 	z, err := scanZone(name, tx.QueryRowContext(ctx, selectZone, name))
