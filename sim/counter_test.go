@@ -24,7 +24,7 @@ var lies = map[registrar.OrderKind]error{
 }
 
 // Available implements registrar.Registrar. What it says may be old.
-func (r *registry) Available(_ context.Context, name deed.Name) (registrar.Availability, error) {
+func (r *registryModel) Available(_ context.Context, name deed.Name) (registrar.Availability, error) {
 	if r.w.fault(12) {
 		return registrar.Availability{}, errSilent
 	}
@@ -35,7 +35,7 @@ func (r *registry) Available(_ context.Context, name deed.Name) (registrar.Avail
 }
 
 // Transferable implements registrar.Registrar. What it says may be old.
-func (r *registry) Transferable(_ context.Context, name deed.Name, given deed.Secret) error {
+func (r *registryModel) Transferable(_ context.Context, name deed.Name, given deed.Secret) error {
 	e := r.entries[name]
 	switch {
 	case r.w.fault(12):
@@ -53,7 +53,7 @@ func (r *registry) Transferable(_ context.Context, name deed.Name, given deed.Se
 }
 
 // Holding implements registrar.Manager.
-func (r *registry) Holding(_ context.Context, name deed.Name) (lifecycle.Holding, error) {
+func (r *registryModel) Holding(_ context.Context, name deed.Name) (lifecycle.Holding, error) {
 	if r.w.fault(12) {
 		return lifecycle.Holding{}, errSilent
 	}
@@ -65,11 +65,11 @@ func (r *registry) Holding(_ context.Context, name deed.Name) (lifecycle.Holding
 
 // Place takes an order. The call takes a while, at most as long as is left;
 // an order still on its way then arrives within the quiet window.
-func (r *registry) Place(o registrar.Order, left time.Duration) error {
+func (r *registryModel) Place(o registrar.Order, left time.Duration) error {
 	if old := r.orders[o.Reference]; old != nil {
 		return old.answer()
 	}
-	n := &order{Placement: registry.Placement{RegistryOrder: o, AuthHash: o.AuthCode.Reveal(), Account: us, GraceDays: graceDays}, arrives: r.w.now.Add(left + time.Hour)}
+	n := &sentOrder{Placement: registry.Placement{Order: o, AuthHash: o.AuthCode.Reveal(), Account: us, GraceDays: graceDays}, arrives: r.w.now.Add(left + time.Hour)}
 	r.orders[o.Reference], r.sent = n, append(r.sent, o.Reference)
 	if r.w.fault(3) {
 		r.w.tick(time.Duration(r.w.rng.IntN(int(left/time.Second)+1)) * time.Second)
@@ -90,7 +90,7 @@ func (r *registry) Place(o registrar.Order, left time.Duration) error {
 
 // begins says what is wrong with where a renewal begins. Only one of a name is
 // under way at a time, so it always begins at the name's expiry.
-func (r *registry) begins(o registrar.Order) error {
+func (r *registryModel) begins(o registrar.Order) error {
 	if e := r.entries[o.Name]; o.Kind == registrar.OrderRenew && r.ours(o.Name) && !e.Expires.Equal(o.From) {
 		return fmt.Errorf("%s was to begin at %s, and %s expires at %s", o.Reference, o.From, o.Name, e.Expires)
 	}
@@ -98,7 +98,7 @@ func (r *registry) begins(o registrar.Order) error {
 }
 
 // meet does with an order what its fate is.
-func (r *registry) meet(n *order, fate int) error {
+func (r *registryModel) meet(n *sentOrder, fate int) error {
 	soon := r.w.now.Add(time.Duration(1+r.w.rng.IntN(int(order.QuietWindow/time.Second)-1)) * time.Second)
 	switch fate {
 	case 1, 2: // still travelling
@@ -131,7 +131,7 @@ func (r *registry) meet(n *order, fate int) error {
 }
 
 // answer is what the registry says of an order that was placed before.
-func (o *order) answer() error {
+func (o *sentOrder) answer() error {
 	switch {
 	case o.State == registry.PlacementDone, o.Pending():
 		return nil
@@ -144,7 +144,7 @@ func (o *order) answer() error {
 }
 
 // Order implements registrar.Registrar.
-func (r *registry) Order(_ context.Context, reference string, name deed.Name) (registrar.OrderStatus, error) {
+func (r *registryModel) Order(_ context.Context, reference string, name deed.Name) (registrar.OrderStatus, error) {
 	o := r.orders[reference]
 	switch {
 	case r.w.fault(10):
@@ -164,7 +164,7 @@ func (r *registry) Order(_ context.Context, reference string, name deed.Name) (r
 }
 
 // FindOrder implements registrar.OrderFinder. It knows what has arrived.
-func (r *registry) FindOrder(_ context.Context, reference string) (registrar.Order, error) {
+func (r *registryModel) FindOrder(_ context.Context, reference string) (registrar.Order, error) {
 	o := r.orders[reference]
 	switch {
 	case r.w.fault(10):
@@ -172,14 +172,14 @@ func (r *registry) FindOrder(_ context.Context, reference string) (registrar.Ord
 	case o == nil || o.State == "" || r.w.now.Before(o.shows):
 		return registrar.Order{}, deed.Errorf(deed.CodeNotFound, "there is no order %s", reference)
 	}
-	found := o.RegistryOrder
+	found := o.Order
 	found.AuthCode = ""
 	return found, nil
 }
 
 // Cancel implements registrar.Registrar. It does not meet an order that has not
 // arrived.
-func (r *registry) Cancel(_ context.Context, reference string) error {
+func (r *registryModel) Cancel(_ context.Context, reference string) error {
 	o := r.orders[reference]
 	switch {
 	case o != nil && o.State == registry.PlacementCancelled:

@@ -6,6 +6,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/sqldb"
 )
 
@@ -50,24 +51,24 @@ func (s nameStore) EndRegistration(ctx context.Context, was lifecycle.Registrati
 	return act(s.p, "EndRegistration "+reason, func() error { return s.s.EndRegistration(ctx, was, reason, events) })
 }
 
-// registrar is the registry that sells, as one process meets it.
-type registrar struct {
+// registrarCalls is the registry that sells, as one process meets it.
+type registrarCalls struct {
 	p *process
-	r *registry
+	r *registryModel
 }
 
-func (o registrar) Available(ctx context.Context, name deed.Name) (registrar.Availability, error) {
+func (o registrarCalls) Available(ctx context.Context, name deed.Name) (registrar.Availability, error) {
 	return call(o.p, "Available", func() (registrar.Availability, error) { return o.r.Available(ctx, name) })
 }
 
-func (o registrar) Transferable(ctx context.Context, name deed.Name, code deed.Secret) error {
+func (o registrarCalls) Transferable(ctx context.Context, name deed.Name, code deed.Secret) error {
 	return act(o.p, "Transferable", func() error { return o.r.Transferable(ctx, name, code) })
 }
 
 // Place is not sent when its process slept past the deadline of the call:
 // the context has ended then. Contexts know real time only, so the deadline is
 // carried over to the clock of the world.
-func (o registrar) Place(ctx context.Context, order registrar.Order) error {
+func (o registrarCalls) Place(ctx context.Context, order registrar.Order) error {
 	deadline := o.p.w.now.Add(callTime)
 	if d, ok := ctx.Deadline(); ok {
 		deadline = o.p.w.now.Add(time.Until(d).Round(time.Second))
@@ -80,24 +81,24 @@ func (o registrar) Place(ctx context.Context, order registrar.Order) error {
 	})
 }
 
-func (o registrar) Order(ctx context.Context, reference string, name deed.Name) (registrar.OrderStatus, error) {
+func (o registrarCalls) Order(ctx context.Context, reference string, name deed.Name) (registrar.OrderStatus, error) {
 	return call(o.p, "Order "+reference, func() (registrar.OrderStatus, error) { return o.r.Order(ctx, reference, name) })
 }
 
-func (o registrar) FindOrder(ctx context.Context, reference string) (registrar.Order, error) {
+func (o registrarCalls) FindOrder(ctx context.Context, reference string) (registrar.Order, error) {
 	return call(o.p, "FindOrder "+reference, func() (registrar.Order, error) { return o.r.FindOrder(ctx, reference) })
 }
 
-func (o registrar) Cancel(ctx context.Context, reference string) error {
+func (o registrarCalls) Cancel(ctx context.Context, reference string) error {
 	return act(o.p, "Cancel "+reference, func() error { return o.r.Cancel(ctx, reference) })
 }
 
-// keeper is the registry that keeps our names, as one process meets it.
-type keeper struct {
+// manager is the registry that keeps our names, as one process meets it.
+type manager struct {
 	p *process
-	r *registry
+	r *registryModel
 }
 
-func (k keeper) Holding(ctx context.Context, name deed.Name) (lifecycle.Holding, error) {
+func (k manager) Holding(ctx context.Context, name deed.Name) (lifecycle.Holding, error) {
 	return call(k.p, "Holding", func() (lifecycle.Holding, error) { return k.r.Holding(ctx, name) })
 }

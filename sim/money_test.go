@@ -90,14 +90,14 @@ func (s watch) SetWatched(ctx context.Context, next uint64, unread []settle.Unre
 	return act(s.p, "SetWatched", func() error { return s.s.SetWatched(ctx, next, unread) })
 }
 
-// Adopt fails for a transfer that is poison, until nothing fails any more.
+// Adopt fails for a transfer that is poison, until somebody sees to it.
 func (s watch) Adopt(ctx context.Context, t settle.Transfer, u order.Unsolicited) error {
 	return act(s.p, "Adopt "+t.TxHash, func() error {
 		w := s.p.w
 		if _, known := w.poison[t.TxHash]; !known {
 			w.poison[t.TxHash] = w.fault(12)
 		}
-		if w.faulty && w.poison[t.TxHash] {
+		if w.faulty && w.poison[t.TxHash] && !s.p.pay.Restoring {
 			return errPoison
 		}
 		return s.s.Adopt(ctx, t, u)

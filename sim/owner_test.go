@@ -95,8 +95,8 @@ func checkSame(r lifecycle.Registration, e registry.Entry) error {
 	return nil
 }
 
-// change is what a keeper of names does at once, when it answers.
-func (r *registry) change(name deed.Name, f func(e registry.Entry, at time.Time) (registry.Entry, error)) error {
+// change is what a manager of names does at once, when it answers.
+func (r *registryModel) change(name deed.Name, f func(e registry.Entry, at time.Time) (registry.Entry, error)) error {
 	if r.w.fault(12) {
 		return errSilent
 	}
@@ -110,13 +110,13 @@ func (r *registry) change(name deed.Name, f func(e registry.Entry, at time.Time)
 	return err
 }
 
-func (k keeper) SetLock(_ context.Context, name deed.Name, locked bool) error {
+func (k manager) SetLock(_ context.Context, name deed.Name, locked bool) error {
 	return act(k.p, "SetLock", func() error {
 		return k.r.change(name, func(e registry.Entry, at time.Time) (registry.Entry, error) { return e.WithLock(locked, at) })
 	})
 }
 
-func (k keeper) SetNameservers(_ context.Context, name deed.Name, hosts []string) error {
+func (k manager) SetNameservers(_ context.Context, name deed.Name, hosts []string) error {
 	return act(k.p, "SetNameservers", func() error {
 		return k.r.change(name, func(e registry.Entry, at time.Time) (registry.Entry, error) {
 			return e.WithNameservers(hosts, at)
@@ -124,13 +124,13 @@ func (k keeper) SetNameservers(_ context.Context, name deed.Name, hosts []string
 	})
 }
 
-func (k keeper) SetDS(_ context.Context, name deed.Name, ds []dnssec.DS) error {
+func (k manager) SetDS(_ context.Context, name deed.Name, ds []dnssec.DS) error {
 	return act(k.p, "SetDS", func() error {
 		return k.r.change(name, func(e registry.Entry, at time.Time) (registry.Entry, error) { return e.WithDS(ds, at) })
 	})
 }
 
-func (k keeper) AuthCode(_ context.Context, name deed.Name) (deed.Secret, error) {
+func (k manager) AuthCode(_ context.Context, name deed.Name) (deed.Secret, error) {
 	return call(k.p, "AuthCode", func() (deed.Secret, error) {
 		k.r.codes++
 		code := fmt.Sprintf("code %d", k.r.codes)

@@ -51,11 +51,11 @@ func newProcess(w *world, id int) *process {
 	chain := outside{p, settler{w.chain, func() deed.Wallet { return p.payTo }}}
 	p.pay = &payment.Service{Store: rows, Books: rows, Queue: rows, Watch: watch{p, rows.s}, Settler: chain, Terms: terms(), Now: clock}
 	held := nameStore{p, sqldb.Registrations{DB: w.db, Now: life, Zones: sqldbtest.Zones(w.db, clock)}}
-	p.names = &registration.Service{Store: jobs, Queue: jobs, Finder: jobs.s, Names: held, Registrar: registrar{p, w.registry}, Keeper: keeper{p: p, r: w.registry},
+	p.names = &registration.Service{Store: jobs, Queue: jobs, Finder: jobs.s, Names: held, Registrar: registrarCalls{p, w.registry}, Manager: manager{p: p, r: w.registry},
 		Prices: prices{}, Offers: sqldb.Prices{DB: w.db}, Nameservers: ourServers, Wait: time.Hour, Now: clock, Life: life}
-	p.life = &registration.Lifecycle{Names: held, Keeper: keeper{p: p, r: w.registry}, Grace: prices{}.GraceDays, Now: life}
+	p.life = &registration.Lifecycle{Names: held, Manager: manager{p: p, r: w.registry}, Grace: prices{}.GraceDays, Now: life}
 	p.heal = &registration.Restore{Payments: rows, Jobs: jobs, Chain: chain, Now: clock,
-		Orders: registrar{p, w.registry}, Lookup: registrar{p, w.registry}, Servers: ourServers}
+		Orders: registrarCalls{p, w.registry}, Lookup: registrarCalls{p, w.registry}, Servers: ourServers}
 	return p
 }
 

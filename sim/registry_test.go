@@ -7,6 +7,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/registrar"
+	"deed.example/deed/internal/registrar/registry"
 )
 
 // us is our account at the registry, and them the account of all others.
@@ -18,9 +19,9 @@ const (
 // code is what moves a name that is elsewhere.
 const code = "open sesame"
 
-// An order is one that was sent to the registry. Until it arrives it has no
+// A sentOrder is one that was sent to the registry. Until it arrives it has no
 // state there.
-type order struct {
+type sentOrder struct {
 	registry.Placement
 	arrives  time.Time // by the world's time
 	freed    time.Time // likewise: when a person lets a parked order go on
@@ -29,28 +30,28 @@ type order struct {
 }
 
 // open says whether the order may still be executed.
-func (o *order) open() bool {
+func (o *sentOrder) open() bool {
 	return o.State == "" || o.State == registry.PlacementPlaced || o.State == registry.PlacementParked
 }
 
-// A registry keeps names by the rules of the ground floor, and is behind a
+// A registryModel keeps names by the rules of the ground floor, and is behind a
 // registrar.Registrar with every fault that one may have by its contract, and one
 // more: it refuses what it has just done. It survives every crash of ours. Its
 // own clock jumps.
-type registry struct {
+type registryModel struct {
 	w       *world
 	ahead   time.Duration // of the world's time
 	entries map[deed.Name]registry.Entry
-	orders  map[string]*order
-	sent    []string // references, in the order they came
-	done    []*order // in the order they were executed
-	leaving int      // transfers that others asked for
-	codes   int      // that were made for moving names
-	parking bool     // every order waits for a person
+	orders  map[string]*sentOrder
+	sent    []string     // references, in the order they came
+	done    []*sentOrder // in the order they were executed
+	leaving int          // transfers that others asked for
+	codes   int          // that were made for moving names
+	parking bool         // every order waits for a person
 }
 
-func newRegistry(w *world) *registry {
-	r := &registry{w: w, entries: map[deed.Name]registry.Entry{}, orders: map[string]*order{}}
+func newRegistry(w *world) *registryModel {
+	r := &registryModel{w: w, entries: map[deed.Name]registry.Entry{}, orders: map[string]*sentOrder{}}
 	for _, name := range w.away {
 		r.entries[name] = registry.Entry{
 			Name: name, Reference: them, Account: them, Created: w.now.AddDate(-1, 0, 0), Expires: w.now.AddDate(0, 2+w.rng.IntN(20), 0),
@@ -61,10 +62,10 @@ func newRegistry(w *world) *registry {
 }
 
 // now is the registry's own clock.
-func (r *registry) now() time.Time { return r.w.now.Add(r.ahead) }
+func (r *registryModel) now() time.Time { return r.w.now.Add(r.ahead) }
 
 // jump moves the registry's own clock.
-func (r *registry) jump() {
+func (r *registryModel) jump() {
 	days := 1 + r.w.rng.IntN(6)
 	switch r.w.rng.IntN(6) {
 	case 0:
@@ -79,7 +80,7 @@ func (r *registry) jump() {
 }
 
 // run executes what is due, in the order it became due.
-func (r *registry) run() {
+func (r *registryModel) run() {
 	for _, ref := range r.sent {
 		o := r.orders[ref]
 		arrived := o.State == "" && !r.w.now.Before(o.arrives)
@@ -93,7 +94,7 @@ func (r *registry) run() {
 }
 
 // next returns the order that is due first.
-func (r *registry) next() (first *order) {
+func (r *registryModel) next() (first *sentOrder) {
 	for _, ref := range r.sent {
 		o := r.orders[ref]
 		if o.State == registry.PlacementPlaced && !r.now().Before(o.Due) && (first == nil || o.Due.Before(first.Due)) {
@@ -103,7 +104,7 @@ func (r *registry) next() (first *order) {
 	return first
 }
 
-func (r *registry) execute(o *order) {
+func (r *registryModel) execute(o *sentOrder) {
 	r.w.dirty = true
 	accepted, e := o.Pending(), r.entries[o.Name]
 	if accepted && o.objected {
@@ -125,7 +126,7 @@ func (r *registry) execute(o *order) {
 }
 
 // decide says what the other side makes of a transfer.
-func (r *registry) decide(o *order) {
+func (r *registryModel) decide(o *sentOrder) {
 	switch r.w.rng.IntN(5) {
 	case 0:
 		o.objected, o.Due = true, o.Accepted.AddDate(0, 0, 1+r.w.rng.IntN(4))
@@ -135,10 +136,10 @@ func (r *registry) decide(o *order) {
 }
 
 // ours says whether the name is in our account.
-func (r *registry) ours(name deed.Name) bool { return r.entries[name].HeldBy(us, r.now()) }
+func (r *registryModel) ours(name deed.Name) bool { return r.entries[name].HeldBy(us, r.now()) }
 
 // outbuy lets somebody else buy a name elsewhere.
-func (r *registry) outbuy(name deed.Name) {
+func (r *registryModel) outbuy(name deed.Name) {
 	if r.entries[name].HeldAt(r.now()) {
 		return
 	}
@@ -147,15 +148,15 @@ func (r *registry) outbuy(name deed.Name) {
 }
 
 // leave begins to move a name of ours to another registrar.
-func (r *registry) leave(name deed.Name) {
+func (r *registryModel) leave(name deed.Name) {
 	e := r.entries[name]
 	if !r.ours(name) || e.Transfer != "" || r.now().AddDate(0, 0, registry.TransferDays).After(e.Expires) {
 		return
 	}
 	r.leaving++
-	o := &order{Placement: registry.Placement{
-		RegistryOrder: registrar.Order{Kind: registrar.OrderTransfer, Reference: fmt.Sprintf("%s-%d", them, r.leaving), Name: name, Years: 1},
-		Account:       them, GraceDays: graceDays, State: registry.PlacementPlaced, Accepted: r.now(), Due: r.now().AddDate(0, 0, registry.TransferDays),
+	o := &sentOrder{Placement: registry.Placement{
+		Order:   registrar.Order{Kind: registrar.OrderTransfer, Reference: fmt.Sprintf("%s-%d", them, r.leaving), Name: name, Years: 1},
+		Account: them, GraceDays: graceDays, State: registry.PlacementPlaced, Accepted: r.now(), Due: r.now().AddDate(0, 0, registry.TransferDays),
 	}}
 	e.Transfer = o.Reference
 	r.entries[name], r.orders[o.Reference], r.sent = e, o, append(r.sent, o.Reference)
@@ -163,7 +164,7 @@ func (r *registry) leave(name deed.Name) {
 }
 
 // pending counts the transfers to us that wait for the other side.
-func (r *registry) pending() (n int) {
+func (r *registryModel) pending() (n int) {
 	for _, o := range r.orders {
 		if o.Account == us && o.Pending() {
 			n++
@@ -173,6 +174,6 @@ func (r *registry) pending() (n int) {
 }
 
 // idle says whether no order of ours is under way.
-func (r *registry) idle() bool {
+func (r *registryModel) idle() bool {
 	return !slices.ContainsFunc(r.sent, func(ref string) bool { return r.orders[ref].Account == us && r.orders[ref].open() })
 }

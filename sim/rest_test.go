@@ -51,13 +51,12 @@ func (w *world) open() (int, error) {
 	if err != nil || open > 0 {
 		return open, err
 	}
-	later := func() time.Time { return w.now.AddDate(1, 0, 0) }
-	aside, err := (sqldb.Payments{DB: w.db, ChainID: chainID, Now: later}).DueAside(context.Background(), 100)
+	aside, err := w.aside()
 	if err != nil {
 		return 0, err
 	}
 	lost, err := w.lost()
-	return len(aside) + lost, err
+	return aside + lost, err
 }
 
 // work does all that there is to do.

@@ -2,6 +2,8 @@ package sim
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -63,7 +65,7 @@ func (w *world) restore() {
 		w.tick(2 * time.Second)
 		w.chain.mine()
 	}
-	for tries, finished := 0, false; !finished && tries < 20 && w.broken == nil; tries++ {
+	for tries, finished := 0, false; !finished && tries < 40 && w.broken == nil; tries++ {
 		finished = w.finish(w.procs[0])
 	}
 }
@@ -74,8 +76,16 @@ func (w *world) finish(p *process) (finished bool) {
 		p.pay.Restoring = true
 		defer func() { p.pay.Restoring = false }()
 		more, err := true, error(nil)
-		for more && err == nil {
+		for n := len(w.chain.blocks); more && err == nil && n > 0; n-- {
 			more, err = p.pay.ReadChain(ctx)
+		}
+		aside := 0
+		if err == nil {
+			aside, err = w.aside()
+		}
+		if aside > 0 { // what it is for is not known before it is adopted
+			w.tick(11 * time.Minute)
+			err = errors.Join(fmt.Errorf("%d transfers are put aside", aside), p.pay.RetryAside(ctx))
 		}
 		if err != nil {
 			w.tell("%d: %v", p.id, err)
@@ -97,6 +107,13 @@ func (w *world) finish(p *process) (finished bool) {
 // lost returns how many payments wait for an operator.
 func (w *world) lost() (int, error) {
 	all, err := sqldb.Payments{DB: w.db}.Lost(context.Background())
+	return len(all), err
+}
+
+// aside returns how many transfers were put aside.
+func (w *world) aside() (int, error) {
+	later := func() time.Time { return w.now.AddDate(1, 0, 0) }
+	all, err := sqldb.Payments{DB: w.db, ChainID: chainID, Now: later}.DueAside(context.Background(), 100)
 	return len(all), err
 }
 

@@ -3,4 +3,4 @@
 package sim
 
 // usualSeeds is what fits into every test run.
-const usualSeeds = 150
+const usualSeeds = 120

@@ -1,6 +1,8 @@
 package sim
 
-import "context"
+import (
+	"context"
+)
 
 // advancePayments, advanceJobs, advanceNames and readChain are what the worker
 // does.

@@ -6,7 +6,10 @@
 // are each wrong by up to ten minutes against that time, which is the chain's;
 // the registry's clock jumps ahead of it by days and years. Names are bought,
 // renewed, brought from elsewhere, locked, delegated, handed over, expire, end and
-// leave.
+// leave. Payers send nothing and dust, promise what they do not have, and pay
+// before they ask; strangers use what they read on the chain, make blocks that
+// nobody can read, and send from our own wallets; operators change where we are
+// paid, and restore backups while the chain and the registry go on.
 // Whatever a process calls, a store or the outside, is a point where it can die,
 // where the call can be lost before or after it is done, and where all others can
 // go on for any time. The world knows
@@ -85,7 +88,7 @@ type world struct {
 	now      time.Time
 	db       *sqldb.DB
 	chain    *chain
-	registry *registry
+	registry *registryModel
 	procs    []*process
 	buyers   []deed.Wallet
 	names    []deed.Name // that anybody can buy

@@ -173,11 +173,19 @@ func restoredAgain(t *testing.T, dir string, db restorable, site []string, o res
 		t.Errorf("restore finish: %v: %s", err, out)
 	}
 	n = start(t, dir, site...)
-	waitFor(t, func() bool { return n.give(t, o.lost, "0.01") >= "1001.0" })
-	waitFor(t, func() bool {
-		_, body, _ := n.get(t, n.callers+"/health")
-		return strings.Contains(body, `"status":"ok"`)
+	raw, err := db.openFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()        // only a test's connection
+	waitFor(t, func() bool { // the chain has it before the books have
+		var open int
+		err := raw.QueryRow(`SELECT count(*) FROM payments WHERE state IN ('refund_due', 'refunding')`).Scan(&open)
+		return err == nil && open == 0
 	})
+	if got := n.give(t, o.lost, "1.00"); got != "1002.00" {
+		t.Errorf("the wallet whose order was lost has %s", got)
+	}
 	n.audit(t, dir, db.environ, "3 transfers of 39.18 USDC", "2 refunds of 26.12 USDC", "0 payments and jobs are open")
 	n.stop(t)
 }

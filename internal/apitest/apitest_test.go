@@ -39,7 +39,7 @@ const (
 	record   = `"id":"r1","recordId":"r1","type":"A","host":"www","value":"192.0.2.10","ttl":3600,"distance":null,"createdAt":"2026-01-02T03:04:05Z","updatedAt":"2026-01-02T03:04:05Z"`
 	notFound = `{"error":"Not Found","message":"There is nothing here.","code":"NOT_FOUND"}`
 	checks   = `"version":"1","uptimeSeconds":1,"checks":{"database":{"status":"ok","latencyMs":1},"cache":{"status":"ok","latencyMs":1},"registrar":{"status":"off","latencyMs":0},"chain":{"status":"off","latencyMs":0},"dns":{"status":"off","latencyMs":0}},"timestamp":"2026-01-02T03:04:05Z"`
-	offer    = `"error":"Payment Required","message":"Pay.","code":"PAYMENT_REQUIRED","currency":"USDC","network":"base-sepolia","x402Version":1,"accepts":[{"scheme":"exact","network":"base-sepolia","maxAmountRequired":"100000","resource":"https://deed.example/dns/example.com","description":"","mimeType":"application/json","payTo":"0x52908400098527886E0F7030069857D2E4169EE7","maxTimeoutSeconds":300,"asset":"0x036CbD53842c5426634e7929541eC2318f3dCF7e","extra":{"name":"USDC","version":"2"}}]`
+	offer    = `"error":"Payment Required","message":"Pay.","code":"PAYMENT_REQUIRED","currency":"USDC","network":"base-sepolia","x402Version":1,"accepts":[{"scheme":"exact","network":"base-sepolia","maxAmountRequired":"100000","price":"0.10","resource":"https://deed.example/dns/example.com","description":"","mimeType":"application/json","payTo":"0x52908400098527886E0F7030069857D2E4169EE7","maxTimeoutSeconds":300,"asset":"0x036CbD53842c5426634e7929541eC2318f3dCF7e","extra":{"name":"USDC","version":"2"}}]`
 )
 
 // A scene is one exchange: a request, and the answer a server would give.

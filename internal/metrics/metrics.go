@@ -62,6 +62,9 @@ func New(version string) *Metrics {
 			Help: "Search queries that the registrar did not answer.",
 		}),
 	}
+	for _, rows := range []string{"payments", "refunds"} {
+		m.waiting.WithLabelValues(rows) // there from the start, at zero
+	}
 	gauge := func(name, help string) prometheus.Gauge {
 		return prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
 	}

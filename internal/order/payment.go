@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"deed.example/deed"
 	"deed.example/deed/internal/settle"
 )
 
@@ -99,40 +98,11 @@ func (s PaymentState) Refunds() bool {
 	return s == PaymentRefundDue || s == PaymentRefunding || s == PaymentRefunded
 }
 
-// A Payer is the data that decides whether a wallet may open another payment.
-type Payer struct {
-	Open         []OpenPayment // payments of the wallet that have not settled
-	Aliases      int           // open payments for the same purchase, which are not settled
-	RefusedUntil time.Time     // after transfers that reverted; usually zero
-}
-
-// An OpenPayment is a payment that has not settled.
-type OpenPayment struct {
-	Nonce  string
-	Amount deed.USDC
-}
-
 // A Delay says when to retry an open payment, and why.
 type Delay struct {
 	Until time.Time
 	Stuck bool // the transfer would fail now
 	Cause string
-}
-
-// MaxReverts is how many transfers of one payer may revert within RevertWindow, at
-// the cost of our gas, before the payer is refused for the same time.
-const (
-	MaxReverts   = 3
-	RevertWindow = 24 * time.Hour
-)
-
-// RefusedUntil returns until when a payer is refused whose transfers reverted at the
-// given times, newest first; zero if not refused.
-func RefusedUntil(times []time.Time) time.Time {
-	if len(times) < MaxReverts || times[0].Sub(times[MaxReverts-1]) > RevertWindow {
-		return time.Time{}
-	}
-	return times[0].Add(RevertWindow)
 }
 
 // Unsolicited says how to record a transfer that arrived without a request.

@@ -8,45 +8,7 @@ import (
 	"time"
 
 	"deed.example/deed"
-	"deed.example/deed/internal/settle"
 )
-
-// aliasesPerPayment, times the limit of open payments, is how often a client that
-// lost its answer may sign an open payment again.
-const aliasesPerPayment = 4
-
-// Admit checks whether the payer may open another payment of the amount: the balance
-// must cover it and all open payments whose nonce is unused, as of the block of the
-// balance, and there may be at most limit of them. It fails with
-// CodePaymentInsufficient or CodeRateLimited.
-func (p Payer) Admit(f settle.Funds, w deed.Wallet, amount deed.USDC, limit int, now time.Time) error {
-	if now.Before(p.RefusedUntil) {
-		return &deed.Error{
-			Code: deed.CodeRateLimited, Limit: MaxReverts,
-			Message: fmt.Sprintf("payments of %s failed on the chain three times in a day: it can pay again after %s", w, p.RefusedUntil.UTC().Format(time.RFC3339)),
-			Retry:   p.RefusedUntil.Sub(now),
-		}
-	}
-	count, left := 1, f.Balance-amount
-	for _, o := range p.Open {
-		if !f.Used[o.Nonce] {
-			count++
-			left -= o.Amount
-		}
-	}
-	switch {
-	case count > limit, p.Aliases > aliasesPerPayment*limit:
-		return &deed.Error{
-			Code: deed.CodeRateLimited, Limit: limit,
-			Message: fmt.Sprintf("%s has %d payments that are not settled yet, which is the limit: nothing was charged, try again when one of them has ended", w, limit),
-			Retry:   5 * time.Second,
-		}
-	case left < 0:
-		return deed.Errorf(deed.CodePaymentInsufficient, "the wallet %s has %s USDC, of which %s are promised in other payments, and %s are asked",
-			w, f.Balance, f.Balance-amount-left, amount)
-	}
-	return nil
-}
 
 // ErrPending is wrapped by every error that means "the outcome of the payment is not
 // known yet". The caller must repeat the request with the same payment: signing a

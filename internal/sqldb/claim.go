@@ -34,7 +34,8 @@ func (s Payments) ClaimPayment(ctx context.Context, p order.Payment, attempts in
 	return p, err
 }
 
-// claim turns an unclaimed payment into a settled one with a job.
+// claim turns an unclaimed payment into a settled one with a job. A lost one may have
+// bought something before: it is claimed only with the orders that were placed for it.
 func (s Payments) claim(ctx context.Context, tx *Tx, p order.Payment, attempts int) error {
 	now := s.Now()
 	p.Fingerprint = p.Purchase.Fingerprint()
@@ -52,9 +53,9 @@ func (s Payments) claim(ctx context.Context, tx *Tx, p order.Payment, attempts i
 	moved, err := rowsAffected(tx.ExecContext(ctx, `
 		UPDATE payments SET state = 'settled', kind = $1, domain = $2, years = $3, purchase = $4, fingerprint = $5, signature = $6,
 		                    valid_after = $7, valid_before = $8, refund_id = '', changed_at = $9, next_at = NULL, tries = 0, cause = '', lost_at = NULL
-		 WHERE id = $10 AND state = 'unclaimed'`,
+		 WHERE id = $10 AND state = 'unclaimed' AND (lost_at IS NULL OR $11 > 0)`,
 		p.Purchase.Kind, p.Purchase.Name, p.Purchase.Years, column, p.Fingerprint, hex.EncodeToString(p.Auth.Signature),
-		p.Auth.ValidAfter, p.Auth.ValidBefore, now.Unix(), p.ID))
+		p.Auth.ValidAfter, p.Auth.ValidBefore, now.Unix(), p.ID, attempts))
 	if err != nil || !moved {
 		return err
 	}

@@ -144,10 +144,10 @@ func (s Registrations) Ordered(ctx context.Context, name deed.Name) (ordered boo
 }
 
 // ForEach calls f for every registration, sorted by name, with the transaction that paid
-// for it. All calls see one snapshot of the database.
+// for it. PaymentID is the public ID. All calls see one snapshot of the database.
 func (s Registrations) ForEach(ctx context.Context, f func(r lifecycle.Registration, txHash string) error) error {
 	rows, err := s.DB.read.QueryContext(ctx, `
-		SELECT r.domain, r.owner, r.status, r.reference, r.payment_id, r.created_at, r.expires_at, r.updated_at,
+		SELECT r.domain, r.owner, r.status, r.reference, p.public_id, r.created_at, r.expires_at, r.updated_at,
 		       r.locked_at, r.nameservers, r.ds, r.premium_renewal, p.tx_hash
 		  FROM registrations r JOIN payments p ON p.id = r.payment_id
 		 ORDER BY r.domain`)

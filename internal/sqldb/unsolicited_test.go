@@ -34,7 +34,7 @@ func TestUnsolicitedMoney(t *testing.T) {
 		due  bool
 		lost int
 	}{
-		"waits for its payer":       {order.Unsolicited{State: order.PaymentUnclaimed, Next: noon}, order.PaymentUnclaimed, true, 0},
+		"waits for its payer":       {order.Unsolicited{State: order.PaymentUnclaimed, Next: noon}, order.PaymentUnclaimed, true, 1},
 		"too little":                {order.Unsolicited{State: order.PaymentDust, Next: noon}, order.PaymentDust, false, 0},
 		"we settled it, and forgot": {order.Unsolicited{State: order.PaymentUnclaimed, Next: noon, Lost: true}, order.PaymentUnclaimed, false, 1},
 	}

@@ -1,0 +1,109 @@
+package worker_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/worker"
+)
+
+// run runs a loop for a while of the test's own time, and returns its log.
+func run(t *testing.T, l *worker.Loop, d time.Duration) string {
+	t.Helper()
+	var logged bytes.Buffer
+	l.Log = slog.New(slog.NewTextHandler(&logged, nil))
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		l.Run(ctx)
+	}()
+	time.Sleep(d) // of the bubble
+	cancel()
+	<-done
+	return logged.String()
+}
+
+// Rows of one kind that never come to an end do not delay those of another.
+func TestKindsDoNotDelayEachOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var advanced atomic.Int64
+		l := &worker.Loop{Rows: []worker.Rows{
+			{Name: "stuck", Due: due("a", "b", "c"), Advance: func(ctx context.Context, _ string) error { <-ctx.Done(); return ctx.Err() }, Slots: 1},
+			{Name: "others", Due: due("d"), Advance: func(context.Context, string) error { advanced.Add(1); return nil }},
+		}}
+		run(t, l, 10*time.Second)
+		if n := advanced.Load(); n < 15 {
+			t.Errorf("advanced %d times in ten seconds", n)
+		}
+	})
+}
+
+func due(ids ...string) func(context.Context, int) ([]string, error) {
+	return func(_ context.Context, limit int) ([]string, error) { return ids[:min(limit, len(ids))], nil }
+}
+
+// As many rows are advanced at the same time as there are slots, and no more.
+func TestSlots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		now, most := 0, 0
+		l := &worker.Loop{Rows: []worker.Rows{{Name: "rows", Due: due("a", "b", "c", "d", "e", "f"), Slots: 2, Advance: func(context.Context, string) error {
+			mu.Lock()
+			now++
+			most = max(most, now)
+			mu.Unlock()
+			time.Sleep(time.Second)
+			mu.Lock()
+			now--
+			mu.Unlock()
+			return nil
+		}}}}
+		run(t, l, 5*time.Second)
+		if most != 2 {
+			t.Errorf("%d at the same time", most)
+		}
+	})
+}
+
+// Why something waits is logged once a minute for each cause, and counted each
+// time; a mistake is logged each time.
+func TestCausesAreLoggedOnceAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var counted atomic.Int64
+		l := &worker.Loop{
+			Rows: []worker.Rows{{Name: "payments", Due: due("a", "b"), Advance: func(_ context.Context, id string) error {
+				return order.Pending(errors.New("no answer about 0xabcdef to " + strings.Repeat(id, 20)))
+			}}},
+			Waiting: func(string, string) { counted.Add(1) },
+		}
+		logged := run(t, l, 150*time.Second)
+		if n := strings.Count(logged, "waiting"); n != 3 {
+			t.Errorf("logged %d times in two and a half minutes: %s", n, logged)
+		}
+		if counted.Load() < 400 {
+			t.Errorf("counted %d", counted.Load())
+		}
+	})
+}
+
+// A task runs at its interval, and one that fails is logged and runs again.
+func TestTasks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ran atomic.Int64
+		l := &worker.Loop{Tasks: []worker.Task{{Name: "task", Interval: time.Second, Run: func(context.Context) error { ran.Add(1); return errors.New("broken") }}}}
+		logged := run(t, l, 4500*time.Millisecond)
+		if n := ran.Load(); n != 5 || strings.Count(logged, "broken") != 5 {
+			t.Errorf("ran %d times: %s", n, logged)
+		}
+	})
+}
