@@ -97,7 +97,7 @@ func newAPI() (*httpapi.Server, error) {
 	return &httpapi.Server{
 		Catalog: prices,
 		Health:  &health.Service{Now: time.Now},
-		Limiter: &ratelimit.Limiter{Shared: counter, Local: counter, Durable: counter, Now: time.Now, Missed: counters.CacheMissed},
+		Limiter: &ratelimit.Limiter{Shared: counter, Local: counter, Durable: counter, Now: time.Now, OnCacheError: counters.CacheMissed},
 		Limits:  limits,
 		Started: time.Now(),
 		Now:     time.Now,

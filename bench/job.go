@@ -39,7 +39,7 @@ func jobRows() (rows []row, err error) {
 	}
 	defer func() { err = errors.Join(err, bare.Close()) }()
 	registry := &local.Registry{Store: sqldb.Registry{DB: db}, Now: time.Now}
-	names := &registration.Service{Store: sqldb.Jobs{DB: db, Now: time.Now, Zones: jobZones(db)}, Registrar: registry, Manager: registry, Now: time.Now, Life: time.Now}
+	names := &registration.Service{Store: sqldb.Jobs{DB: db, Now: time.Now, Zones: jobZones(db)}, Registrar: registry, Manager: registry, Now: time.Now, RegistryNow: time.Now}
 	var ours, limits []float64
 	for round := range 3 {
 		ids, err := paidJobs(db, round)

@@ -33,8 +33,8 @@ func searchRows() (rows []row, err error) {
 	}
 	registry := &local.Registry{Store: sqldb.Registry{DB: db}, Now: time.Now}
 	api.Search = &catalog.Searcher{
-		Prices: api.Catalog, Registrar: registry, Keep: 3 * time.Second, Patience: time.Minute, AtOnce: 16, Slots: make(chan struct{}, 64),
-		Missed: func(error) {}, Now: time.Now,
+		Prices: api.Catalog, Registrar: registry, CacheTTL: 3 * time.Second, Timeout: time.Minute, MaxParallel: 16, Slots: make(chan struct{}, 64),
+		OnError: func(error) {}, Now: time.Now,
 	}
 	addr, err := listen(func(l net.Listener) error { return api.Configure().Serve(httpapi.Listen(l, nil)) })
 	if err != nil {

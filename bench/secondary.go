@@ -94,7 +94,7 @@ func (f *fleet) name(i int) deed.Name { return deed.Name(fmt.Sprintf("fleet%d.co
 // sell makes the zones, as customers do.
 func (f *fleet) sell() error {
 	registry := &local.Registry{Store: sqldb.Registry{DB: f.db}, Now: time.Now}
-	names := &registration.Service{Store: sqldb.Jobs{DB: f.db, Now: time.Now, Zones: f.zones}, Registrar: registry, Manager: registry, Now: time.Now, Life: time.Now}
+	names := &registration.Service{Store: sqldb.Jobs{DB: f.db, Now: time.Now, Zones: f.zones}, Registrar: registry, Manager: registry, Now: time.Now, RegistryNow: time.Now}
 	var ids []string
 	for i := range fleetZones {
 		id, err := paidJob(f.db, f.paid, order.Purchase{Kind: order.PurchaseRegistration, Name: f.name(i), Years: 1})

@@ -129,12 +129,12 @@ func auditChain(ctx context.Context, c *config, db *sqldb.DB, books sqldb.Audit,
 
 func openToRead(ctx context.Context, c *config) (*sqldb.DB, error) {
 	if c.DatabaseURL != "" {
-		return sqldb.OpenPostgresToRead(ctx, c.DatabaseURL.Reveal())
+		return sqldb.OpenPostgresReadOnly(ctx, c.DatabaseURL.Reveal())
 	}
 	if _, err := os.Stat(databaseFile(c)); err != nil {
 		return nil, err
 	}
-	return sqldb.OpenSQLiteToRead(databaseFile(c))
+	return sqldb.OpenSQLiteReadOnly(databaseFile(c))
 }
 
 // openMoneyToRead opens the settlement of a service that runs, with the

@@ -123,9 +123,9 @@ func (b *backends) chainCheck(c *config) health.Check {
 	}
 	there := pingAtMost(keep, func(ctx context.Context) error { return b.chain.Ping(ctx, c.ChainID) })
 	if b.money == nil {
-		return health.Check{Name: "chain", Ping: there, Low: func() error { return errNoTreasury }}
+		return health.Check{Name: "chain", Ping: there, Warning: func() error { return errNoTreasury }}
 	}
-	return health.Check{Name: "chain", Low: b.money.low, Ping: func(ctx context.Context) error {
+	return health.Check{Name: "chain", Warning: b.money.low, Ping: func(ctx context.Context) error {
 		return errors.Join(there(ctx), b.money.reserve.Enough())
 	}}
 }
@@ -195,7 +195,7 @@ func openCache(c *config, local deed.Counter) (sharedCache, error) {
 		here := func(context.Context) error { return nil } // our own memory answers when we do
 		return sharedCache{Counter: local, ping: here, close: func() error { return nil }}, nil
 	}
-	r, err := redis.Open(c.CacheURL.Reveal(), redis.Patience)
+	r, err := redis.Open(c.CacheURL.Reveal(), redis.Timeout)
 	if err != nil {
 		return sharedCache{}, err
 	}

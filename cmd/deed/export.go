@@ -18,7 +18,7 @@ import (
 	"deed.example/deed/internal/sqldb"
 )
 
-var _ registration.Book = sqldb.Registrations{}
+var _ registration.NameLister = sqldb.Registrations{}
 
 // exportColumns head the export.
 var exportColumns = []string{
@@ -40,7 +40,7 @@ func export(ctx context.Context, c *config, out io.Writer) (err error) {
 		return err
 	}
 	count := 0
-	err = sqldb.Registrations{DB: db}.Every(ctx, func(r lifecycle.Registration, txHash string) error {
+	err = sqldb.Registrations{DB: db}.ForEach(ctx, func(r lifecycle.Registration, txHash string) error {
 		count++
 		return lines.Write(exported(r, txHash))
 	})
@@ -85,7 +85,7 @@ func reconcile(ctx context.Context, c *config, out io.Writer) (err error) {
 		return err
 	}
 	registry := &local.Registry{Store: sqldb.Registry{DB: db}, Now: calendar.Now}
-	found, err := registration.Reconciler{Book: sqldb.Registrations{DB: db, Now: calendar.Now}, Inventory: registry, Manager: registry, Pause: settleDown}.Run(ctx)
+	found, err := registration.Reconciler{Names: sqldb.Registrations{DB: db, Now: calendar.Now}, Inventory: registry, Manager: registry, Pause: settleDown}.Run(ctx)
 	if err != nil {
 		return err
 	}
@@ -109,12 +109,12 @@ func table(found registration.Reconciliation) string {
 		w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w, "name\twhat\tours\tthe registry's")
 		for _, d := range found.Differences {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", d.Name, d.What, orDash(d.Ours), orDash(d.Theirs))
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", d.Name, d.What, orDash(d.Stored), orDash(d.Registry))
 		}
 		_ = w.Flush() // memory takes it all
 		b.WriteByte('\n')
 	}
-	fmt.Fprintf(&b, "%d names are ours, %d the registry's, %d differences\n", found.Ours, found.Theirs, len(found.Differences))
+	fmt.Fprintf(&b, "%d names are ours, %d the registry's, %d differences\n", found.Stored, found.Registry, len(found.Differences))
 	if found.Ordered > 0 {
 		fmt.Fprintf(&b, "%d more differ while an order for them is under way: look again when it is done\n", found.Ordered)
 	}

@@ -90,7 +90,7 @@ func openMoney(ctx context.Context, c *config, db *sqldb.DB, b *chainBackend, no
 	terms := c.Payments
 	terms.ChainID, terms.Asset, terms.First = net.ChainID, net.Token.Address, c.ChainFirst
 	rows := sqldb.Payments{DB: db, ChainID: net.ChainID, Asset: net.Token.Address, Now: now}
-	reserve := &payment.Reserve{Purse: settler, Floor: c.RefundFloor}
+	reserve := &payment.Reserve{Wallets: settler, MinUSDC: c.RefundFloor}
 	return &money{
 		settler: settler,
 		reserve: reserve,
@@ -119,7 +119,7 @@ func paymentNetwork(c *config, sandbox bool) (network.Network, error) {
 
 // watch exports the balances of our wallets as metrics, and logs when they are low.
 func (m *money) watch(counters *metrics.Metrics, log *slog.Logger) {
-	m.reserve.Seen = counters.Reserves
+	m.reserve.OnRefresh = counters.Reserves
 	m.reserve.Warn = func(low string, r settle.Reserves) {
 		if low == "" {
 			log.Info("our wallets have enough again")

@@ -13,10 +13,10 @@ import (
 )
 
 var (
-	_ registration.Store = sqldb.Jobs{}
-	_ registration.Queue = sqldb.Jobs{}
-	_ registration.Names = sqldb.Registrations{}
-	_ registration.Lives = sqldb.Registrations{}
+	_ registration.Store          = sqldb.Jobs{}
+	_ registration.Queue          = sqldb.Jobs{}
+	_ registration.Names          = sqldb.Registrations{}
+	_ registration.LifecycleStore = sqldb.Registrations{}
 
 	_ httpapi.SandboxRegistry = (*sandboxRegistry)(nil)
 )

@@ -124,11 +124,11 @@ func wire(ctx context.Context, c *config, b *backends, base *url.URL, counters *
 			{Name: "dns", Ping: b.dns.ping()},
 		}},
 		Limiter: &ratelimit.Limiter{
-			Shared:  b.cache,
-			Local:   b.local,
-			Durable: sqldb.Limits{DB: b.db, Now: time.Now},
-			Now:     time.Now,
-			Missed:  counters.CacheMissed,
+			Shared:       b.cache,
+			Local:        b.local,
+			Durable:      sqldb.Limits{DB: b.db, Now: time.Now},
+			Now:          time.Now,
+			OnCacheError: counters.CacheMissed,
 		},
 		Limits:    c.Limits,
 		SignIn:    signIn,
@@ -172,7 +172,7 @@ func wireNames(c *config, b *backends) *registration.Service {
 	held := sqldb.Registrations{DB: b.db, Now: b.calendar.Now, Zones: b.dns.zones}
 	names := &registration.Service{
 		Store: jobs, Queue: jobs, Finder: jobs, Names: held, Registrar: b.registrar, Manager: b.registrar, Prices: b.prices, Offers: sqldb.Prices{DB: b.db},
-		Nameservers: c.Nameservers, Wait: requestWait, Now: b.clock.Now, Life: b.calendar.Now, Publish: b.dns.publish, Pause: pause, Step: failpoint,
+		Nameservers: c.Nameservers, Wait: requestWait, Now: b.clock.Now, RegistryNow: b.calendar.Now, Publish: b.dns.publish, Pause: pause, Step: failpoint,
 	}
 	b.lives = &registration.Lifecycle{Names: held, Manager: b.registrar, Grace: b.prices.GraceDays, Now: b.calendar.Now}
 	if b.sandbox != nil {
@@ -191,14 +191,14 @@ func pause(ctx context.Context) {
 // a few seconds, and no search takes more than a quarter of its questions.
 func newSearch(prices *catalog.Service, registrar catalog.Checker, counters *metrics.Metrics) *catalog.Searcher {
 	return &catalog.Searcher{
-		Prices:    prices,
-		Registrar: registrar,
-		Keep:      3 * time.Second,
-		Patience:  3 * time.Second,
-		AtOnce:    16,
-		Slots:     make(chan struct{}, 64),
-		Missed:    counters.RegistrarMissed,
-		Now:       time.Now,
+		Prices:      prices,
+		Registrar:   registrar,
+		CacheTTL:    3 * time.Second,
+		Timeout:     3 * time.Second,
+		MaxParallel: 16,
+		Slots:       make(chan struct{}, 64),
+		OnError:     counters.RegistrarMissed,
+		Now:         time.Now,
 	}
 }
 

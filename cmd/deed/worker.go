@@ -91,7 +91,7 @@ func moneyTasks(b *backends, api *httpapi.Server, counters *metrics.Metrics, log
 		{Name: "signed transactions", Interval: 5 * time.Second, Run: b.money.settler.Tick},
 		{Name: "watcher", Interval: interval, Run: func(ctx context.Context) error { return readChain(ctx, api.Payments) }},
 		{Name: "put aside", Interval: time.Minute, Run: api.Payments.RetryAside},
-		{Name: "our wallets", Interval: interval, Run: b.money.reserve.Look},
+		{Name: "our wallets", Interval: interval, Run: b.money.reserve.Refresh},
 		{Name: "stalled", Interval: 5 * time.Second, Run: func(ctx context.Context) error { return b.money.checkStalled(ctx, counters, log) }},
 	}
 }

@@ -20,7 +20,7 @@ func wireZones(b *backends) *zone.Service {
 		Store: b.dns.zones, Names: sqldb.Registrations{DB: b.db, Now: b.calendar.Now, Zones: b.dns.zones}, Jobs: sqldb.Jobs{DB: b.db, Now: b.clock.Now, Zones: b.dns.zones}, History: b.dns.zones,
 		Publish: b.dns.publish,
 		NewID:   sqldb.NewRecordID,
-		Wait:    requestWait, Now: b.clock.Now, Life: b.calendar.Now, Grace: b.prices.GraceDays, Step: failpoint,
+		Wait:    requestWait, Now: b.clock.Now, RegistryNow: b.calendar.Now, Grace: b.prices.GraceDays, Step: failpoint,
 		Pause: func(ctx context.Context) bool { pause(ctx); return ctx.Err() == nil },
 	}
 }
@@ -32,19 +32,19 @@ func (d *dnsBackend) publish(ctx context.Context, name deed.Name) {
 
 // zoneRows are what goes on by itself about zones.
 func zoneRows(b *backends, zones *zone.Service) []worker.Rows {
-	d, teller := b.dns, b.dns.teller()
-	chain := &zone.Chain{
+	d, checker := b.dns, b.dns.propagationChecker()
+	ds := &zone.DSUpdater{
 		Names: d.zones, Manager: b.registrar, Servers: d.zones.Publishing.Servers,
-		Key:   func(name deed.Name) ([]dnssec.DS, error) { return d.zones.Publishing.DS(name, d.zones.Generation) },
-		Shown: teller.Shown,
+		DS:         func(name deed.Name) ([]dnssec.DS, error) { return d.zones.Publishing.DS(name, d.zones.Generation) },
+		Propagated: checker.Propagated,
 	}
 	return []worker.Rows{
 		{Name: "changes", Due: zones.Due, Advance: zones.Advance},
 		{Name: "signatures", Due: d.zones.DueZones, Advance: func(ctx context.Context, id string) error {
 			return d.zones.Resign(ctx, deed.Name(id))
 		}},
-		{Name: "delegations", Due: chain.Due, Advance: chain.Advance},
-		{Name: "outbox", Due: teller.Due, Advance: teller.Advance},
+		{Name: "delegations", Due: ds.Due, Advance: ds.Advance},
+		{Name: "outbox", Due: checker.Due, Advance: checker.Advance},
 		{Name: "published zones", Due: func(ctx context.Context, _ int) ([]string, error) {
 			if d.parents != nil {
 				if err := d.parents.Publish(ctx); err != nil {
@@ -59,16 +59,16 @@ func zoneRows(b *backends, zones *zone.Service) []worker.Rows {
 // listen hears of changes that other nodes make, as soon as they are made. What it
 // misses is found by who looks for published zones.
 func (d *dnsBackend) listen(ctx context.Context, db *sqldb.DB, log *slog.Logger) {
-	db.Listen(ctx, sqldb.ZoneChannel, func(word string) {
-		if err := d.follower.Heard(ctx, word); err != nil && ctx.Err() == nil {
-			log.Warn("publish what another node changed", "zone", word, "error", err)
+	db.Listen(ctx, sqldb.ZoneChannel, func(origin string) {
+		if err := d.follower.HandleNotification(ctx, origin); err != nil && ctx.Err() == nil {
+			log.Warn("publish what another node changed", "zone", origin, "error", err)
 		}
 	}, func(err error) { log.Warn("hear what other nodes change", "error", err) })
 }
 
-// teller looks whether the changes of zones are on every name server.
-func (d *dnsBackend) teller() *zone.Teller {
-	return &zone.Teller{Outbox: d.zones, Now: d.zones.Now, Everywhere: func(ctx context.Context, name deed.Name, serial uint32) bool {
+// propagationChecker checks whether every name server serves the latest change of a zone.
+func (d *dnsBackend) propagationChecker() *zone.PropagationChecker {
+	return &zone.PropagationChecker{Outbox: d.zones, Now: d.zones.Now, InSync: func(ctx context.Context, name deed.Name, serial uint32) bool {
 		_, servers := d.propagation(ctx, name, serial)
 		return !slices.ContainsFunc(servers, func(s api.ServerPropagation) bool { return !s.InSync })
 	}}
@@ -77,10 +77,10 @@ func (d *dnsBackend) teller() *zone.Teller {
 // watchDrift counts the zones that are not everywhere after a while, and warns
 // when there are any.
 func (d *dnsBackend) watchDrift(counters *metrics.Metrics, log *slog.Logger) func(ctx context.Context) error {
-	watch := zone.Watch{Outbox: d.zones, Now: d.zones.Now, Count: counters.ZonesBehind, Warn: func(n int) {
-		log.Warn("changes of zones are not on every name server", "zones", n, "after", zone.TooLong.String())
+	monitor := zone.PropagationMonitor{Outbox: d.zones, Now: d.zones.Now, Count: counters.ZonesBehind, Warn: func(n int) {
+		log.Warn("changes of zones are not on every name server", "zones", n, "after", zone.MaxPropagation.String())
 	}}
-	return watch.Look
+	return monitor.Check
 }
 
 // propagation asks every name server for its serial.

@@ -1,4 +1,4 @@
-// Package account tells a wallet what it has and what it spent. It only reads.
+// Package account reports the names and transactions of a wallet. It is read-only.
 package account
 
 import (
@@ -11,38 +11,38 @@ import (
 	"deed.example/deed/internal/order"
 )
 
-// soon is when a name that expires counts as expiring.
+// soon is how long before its expiry a name counts as expiring soon.
 const soon = 30 * 24 * time.Hour
 
-// Store reads what belongs to a wallet.
+// Store reads the data of a wallet.
 type Store interface {
-	// Wallet returns what we know of the wallet; names that expire before soon
-	// are counted as such.
+	// Wallet returns the account of the wallet; names that expire before soon are
+	// counted as expiring soon.
 	Wallet(ctx context.Context, w deed.Wallet, soon time.Time) (Account, error)
 
-	// Domains returns the names of the wallet that pass the filter, by name, and
-	// how many there are in all. Those that expire before the given time count
-	// as expiring; a zero time is no condition.
+	// Domains returns a page of the names of the wallet, sorted by name, and their
+	// total number. It filters by status and by expiry before a time; zero values
+	// do not filter.
 	Domains(ctx context.Context, w deed.Wallet, status lifecycle.Status, before time.Time, p Page) (list []OwnedDomain, total int, err error)
 
-	// Transactions returns the wallet's payments and refunds, the newest first,
-	// and how many there are in all.
+	// Transactions returns a page of the wallet's payments and refunds, newest
+	// first, and their total number.
 	Transactions(ctx context.Context, w deed.Wallet, limit, offset int) (list []order.Movement, total int, err error)
 }
 
-// A Filter chooses among the names of a wallet.
+// A Filter selects names of a wallet.
 type Filter struct {
 	Status lifecycle.Status // "" for any
-	Days   int              // that are left, at most; 0 for any
+	Days   int              // until expiry, at most; 0 for any
 }
 
-// Service answers a wallet. Fill both fields.
+// Service reads accounts. Fill both fields.
 type Service struct {
 	Store Store
-	Now   func() time.Time // the registry's clock: it says what expires soon
+	Now   func() time.Time // the registry's clock
 }
 
-// Account returns what the wallet has.
+// Account returns the account of the wallet.
 func (s *Service) Account(ctx context.Context, w deed.Wallet) (Account, error) {
 	a, err := s.Store.Wallet(ctx, w, s.Now().Add(soon))
 	if err != nil {
@@ -51,11 +51,11 @@ func (s *Service) Account(ctx context.Context, w deed.Wallet) (Account, error) {
 	return a, nil
 }
 
-// Domains returns a page of the names that the wallet has. It fails with
-// CodeValidation when there is no such status.
+// Domains returns a page of the names of the wallet. It fails with CodeValidation
+// when the status is unknown.
 func (s *Service) Domains(ctx context.Context, w deed.Wallet, f Filter, p Page) ([]OwnedDomain, int, error) {
 	if f.Status != "" && !f.Status.Known() {
-		return nil, 0, deed.Invalid("status", "is one of %s", lifecycle.StatusWords())
+		return nil, 0, deed.Invalid("status", "is one of %s", lifecycle.StatusList())
 	}
 	var before time.Time
 	if f.Days > 0 {
@@ -68,7 +68,7 @@ func (s *Service) Domains(ctx context.Context, w deed.Wallet, f Filter, p Page) 
 	return list, total, nil
 }
 
-// Transactions returns a page of what the wallet paid and got back.
+// Transactions returns a page of the wallet's payments and refunds.
 func (s *Service) Transactions(ctx context.Context, w deed.Wallet, limit, offset int) ([]order.Movement, int, error) {
 	list, total, err := s.Store.Transactions(ctx, w, limit, offset)
 	if err != nil {

@@ -7,23 +7,23 @@ import (
 	"deed.example/deed/internal/lifecycle"
 )
 
-// An Account is what we know of a wallet.
+// An Account summarizes a wallet.
 type Account struct {
 	Wallet       deed.Wallet
 	Created      time.Time // the first sign-in
 	LastActive   time.Time
-	Spent        deed.USDC // what it paid and does not get back
+	Spent        deed.USDC // paid and not refunded
 	Refunded     deed.USDC
-	Domains      int // names it holds, in any state
+	Domains      int // names it owns, in any state
 	Active       int
 	ExpiringSoon int
 }
 
-// A Held is a name of a wallet, with what happened to it.
+// An OwnedDomain is a name of a wallet, with its events.
 type OwnedDomain struct {
 	lifecycle.Registration
 	Events []lifecycle.Event
 }
 
-// A Page is a part of a list.
+// A Page selects a part of a list.
 type Page struct{ Limit, Offset int }

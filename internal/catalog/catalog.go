@@ -1,14 +1,14 @@
-// Package catalog knows which TLDs we sell, what they cost, and which names
-// under them can be bought.
+// Package catalog lists the TLDs that are sold, their prices, and which names are
+// available.
 //
-// The wholesale prices and the rules of each registry (years, grace days,
-// privacy, internationalised labels) stand in tlds.csv, embedded in the binary.
-// At the start every price is marked up and rounded up to the cent, once; what
-// is published from then on is what is charged.
+// The wholesale prices and the rules of each registry (years, grace days, privacy,
+// internationalised labels) are in tlds.csv, embedded in the binary. At startup
+// every price is marked up and rounded up to the cent, once; the published price is
+// the charged price.
 //
-// A search (Searcher) asks the registrar about many names at once, remembers its
-// answers for a few seconds, and calls nothing available that it did not say so
-// of.
+// A search (Searcher) queries the registrar for many names in parallel, caches its
+// answers for a few seconds, and reports a name as available only if the registrar
+// said so.
 package catalog
 
 import (
@@ -21,14 +21,14 @@ import (
 	"deed.example/deed/internal/registrar"
 )
 
-// Pricing says how wholesale prices become ours.
+// Pricing says how retail prices are computed from wholesale prices.
 type Pricing struct {
 	Markup  Markup              // for every TLD
 	PerTLD  map[deed.TLD]Markup // instead of Markup
-	Ceiling deed.USDC           // no order may cost more
+	Ceiling deed.USDC           // maximum price of an order
 }
 
-// DefaultPricing is a fifth and half a dollar, and no order above 500 USDC.
+// DefaultPricing is 20 % plus 0.50 USDC, and at most 500 USDC an order.
 func DefaultPricing() Pricing {
 	return Pricing{Markup: Markup{BasisPoints: 2000, Fee: 50 * deed.Cent}, Ceiling: 50_000 * deed.Cent}
 }
@@ -40,18 +40,18 @@ func (p Pricing) markup(tld deed.TLD) Markup {
 	return p.Markup
 }
 
-// Service answers questions about prices. Make one with New.
+// Service quotes prices. Make one with New.
 type Service struct {
 	updated  time.Time
 	pricing  Pricing
-	listings []Listing // ours, sorted by TLD
+	listings []Listing // retail, sorted by TLD
 
-	before []ReplacedPrices // the lists before
+	before []ReplacedPrices // recently replaced price lists
 	now    func() time.Time
 }
 
-// New prices the TLDs of the embedded file. It fails when the pricing speaks of
-// a TLD that we do not sell: that is a mistake in the configuration.
+// New prices the TLDs of the embedded file. It fails when the pricing names a TLD that
+// is not sold, which is a configuration error.
 func New(p Pricing) (*Service, error) {
 	wholesale, err := readWholesale(wholesaleFile)
 	if err != nil {
@@ -63,16 +63,16 @@ func New(p Pricing) (*Service, error) {
 	}
 	for tld := range p.PerTLD {
 		if _, err := s.Listing(tld); err != nil {
-			return nil, fmt.Errorf("a markup of its own for .%s: %w", tld, err)
+			return nil, fmt.Errorf("markup for .%s: %w", tld, err)
 		}
 	}
 	return s, nil
 }
 
-// Updated returns the day of the figures behind the prices.
+// Updated returns the date of the wholesale prices.
 func (s *Service) Updated() time.Time { return s.updated }
 
-// Listings returns every TLD we sell, sorted. The caller must not change it.
+// Listings returns every TLD that is sold, sorted. The caller must not modify it.
 func (s *Service) Listings() []Listing { return s.listings }
 
 // Listing returns one TLD, or CodeTLDNotSupported.
@@ -93,26 +93,25 @@ func find(listings []Listing, tld deed.TLD) (Listing, bool) {
 	return listings[i], true
 }
 
-// Range returns the lowest price of a year under any TLD, and the ceiling of all
-// orders.
-func (s *Service) Range() (least, most deed.USDC) {
-	least = s.pricing.Ceiling
+// Range returns the lowest price of any TLD, and the maximum price of an order.
+func (s *Service) Range() (lowest, highest deed.USDC) {
+	lowest = s.pricing.Ceiling
 	for _, l := range s.listings {
-		least = min(least, l.Registration, l.Renewal, l.Transfer)
+		lowest = min(lowest, l.Registration, l.Renewal, l.Transfer)
 	}
-	return least, s.pricing.Ceiling
+	return lowest, s.pricing.Ceiling
 }
 
-// maxWholesale is above the price of every name ever sold. A registrar that asks
-// more made a mistake, and marking such a sum up could overflow.
+// maxWholesale is above the price of every name ever sold. A higher price from a
+// registrar is an error, and its markup could overflow.
 const maxWholesale = 100_000_000 * 100 * deed.Cent
 
-// Offer returns the listing that holds for a name of the TLD, of which the
-// registry said a. A premium name has prices of its own; a year that the
-// registry named no price for costs what the TLD costs.
+// Offer returns the listing of a name under the TLD, given its availability. A
+// premium name has individual prices; if the registry has no renewal price for it,
+// that of the TLD applies.
 //
-// It fails with CodeTLDNotSupported, and without a code when the registry's
-// price cannot be true: a name is never sold at a guess.
+// It fails with CodeTLDNotSupported, and without a code when the registry's price is
+// implausible.
 func (s *Service) Offer(tld deed.TLD, a registrar.Availability) (Listing, error) {
 	l, err := s.Listing(tld)
 	if err != nil || !a.Premium {

@@ -23,7 +23,7 @@ func openCatalog(t *testing.T, p catalog.Pricing) *catalog.Service {
 	return s
 }
 
-// store is where the list that was published before is kept.
+// store opens an empty price store.
 func store(t *testing.T) sqldb.Prices {
 	t.Helper()
 	db, err := sqldb.OpenMemory(t.Context())
@@ -34,9 +34,8 @@ func store(t *testing.T) sqldb.Prices {
 	return sqldb.Prices{DB: db}
 }
 
-// A price that was replaced can be paid for 300 seconds, exactly and beside the
-// new one, however many came since; a premium name has no price in the lists that
-// could be held.
+// A replaced price is accepted for 300 seconds, exactly and in addition to the new
+// one, however many lists were published since; premium prices are not in the lists.
 func TestReplacedPricesAreHeld(t *testing.T) {
 	start := time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
 	now, kept := start, store(t)
@@ -93,14 +92,14 @@ func TestReplacedPricesAreHeld(t *testing.T) {
 	}
 }
 
-// A node that cannot publish its prices does not start with them.
+// Publish fails when the store does.
 func TestPublishFails(t *testing.T) {
 	s, kept := openCatalog(t, catalog.DefaultPricing()), store(t)
 	if err := kept.DB.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Publish(t.Context(), kept, time.Now); err == nil {
-		t.Error("the database is closed, and all is well")
+		t.Error("published to a closed database")
 	}
 	if q, err := s.Registration("example.com", 1); err != nil || q.Held != nil {
 		t.Errorf("got %+v, %v", q, err)

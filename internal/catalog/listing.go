@@ -6,8 +6,7 @@ import (
 	"deed.example/deed"
 )
 
-// A Listing is one TLD of a price list, ours or a wholesaler's. Prices are per
-// year.
+// A Listing is one TLD of a price list, retail or wholesale. Prices are per year.
 type Listing struct {
 	TLD          deed.TLD
 	Registration deed.USDC
@@ -17,12 +16,12 @@ type Listing struct {
 	MinYears     int
 	MaxYears     int
 	GraceDays    int  // to renew after expiry
-	DeleteDays   int  // to take a new registration back
-	Privacy      bool // the registry lets the owner's data be hidden
-	IDN          bool // labels beyond ASCII are sold
+	DeleteDays   int  // to cancel a new registration
+	Privacy      bool // the registry supports WHOIS privacy
+	IDN          bool // internationalised labels are sold
 }
 
-// A Markup turns what a name costs us into what we ask for it.
+// A Markup computes a retail price from a wholesale price.
 type Markup struct {
 	BasisPoints int64 // hundredths of a percent: 2000 is 20 %
 	Fee         deed.USDC
@@ -30,12 +29,12 @@ type Markup struct {
 
 // Price returns wholesale × (1 + markup) + fee, rounded up to the cent.
 func (m Markup) Price(wholesale deed.USDC) deed.USDC {
-	// In two parts, so that the share is rounded up and never down.
+	// In two steps, so that the markup is rounded up.
 	share := (int64(wholesale)*m.BasisPoints + 9_999) / 10_000
 	return (wholesale + deed.USDC(share) + m.Fee).UpToCent()
 }
 
-// Marked returns the listing as we publish it.
+// Marked returns the listing with the markup applied.
 func (l Listing) Marked(m Markup) Listing {
 	l.Registration = m.Price(l.Registration)
 	l.Renewal = m.Price(l.Renewal)
@@ -44,16 +43,16 @@ func (l Listing) Marked(m Markup) Listing {
 	return l
 }
 
-// ReplacedPrices are a list that was published, and another since.
+// ReplacedPrices is a published price list that was replaced by another.
 type ReplacedPrices struct {
 	Listings []Listing // sorted by TLD
-	At       time.Time // when the other one came
+	At       time.Time // when it was replaced
 }
 
-// RegistrationPrice returns the price of a new name for so many years: the
+// RegistrationPrice returns the price of a new name for a number of years: the
 // first at the registration price, the others at the renewal price, each as
-// published. It fails with CodeValidation when the registry does not sell
-// that many at once.
+// published. It fails with CodeValidation when the registry does not allow that
+// number of years.
 func (l Listing) RegistrationPrice(years int) (deed.USDC, error) {
 	if years < l.MinYears || years > l.MaxYears {
 		return 0, deed.Invalid("years", ".%s is sold for %d to %d years at once, not for %d", l.TLD, l.MinYears, l.MaxYears, years)
@@ -61,8 +60,8 @@ func (l Listing) RegistrationPrice(years int) (deed.USDC, error) {
 	return l.Registration + deed.USDC(years-1)*l.Renewal, nil
 }
 
-// RenewalPrice returns the price of so many more years, out of redemption or
-// not.
+// RenewalPrice returns the price of a renewal, with or without a restore from
+// redemption.
 func (l Listing) RenewalPrice(years int, restore bool) deed.USDC {
 	price := deed.USDC(years) * l.Renewal
 	if restore {

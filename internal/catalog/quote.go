@@ -11,13 +11,13 @@ import (
 	"deed.example/deed/internal/registrar"
 )
 
-// MinYears returns for how many years a new name is sold at least.
+// MinYears returns the minimum number of years of a new registration.
 func (s *Service) MinYears(tld deed.TLD) (int, error) {
 	l, err := s.Listing(tld)
 	return l.MinYears, err
 }
 
-// GraceDays returns for how long after its expiry a name can be renewed.
+// GraceDays returns how many days after its expiry a name can be renewed.
 func (s *Service) GraceDays(tld deed.TLD) int {
 	if l, found := find(s.listings, tld); found {
 		return l.GraceDays
@@ -25,19 +25,19 @@ func (s *Service) GraceDays(tld deed.TLD) int {
 	return defaultGraceDays
 }
 
-// defaultGraceDays is for a TLD that we no longer sell.
+// defaultGraceDays applies to a TLD that is no longer sold.
 const defaultGraceDays = 45
 
-// Registration returns the price of a new name for so many years.
+// Registration returns the price of a new name for a number of years.
 //
 // It fails with CodeTLDNotSupported, with CodeValidation when the registry does
-// not sell the name for that long or in that script, and with CodeTooExpensive.
+// not sell it for that number of years or in that script, and with CodeTooExpensive.
 func (s *Service) Registration(name deed.Name, years int) (order.Quote, error) {
 	return s.NewName(name, years, registrar.Availability{})
 }
 
-// NewName returns the price of a new name for so many years, premium or not, as the
-// registry says.
+// NewName is Registration with the availability that the registry returned, which
+// decides whether the name is premium.
 func (s *Service) NewName(name deed.Name, years int, a registrar.Availability) (order.Quote, error) {
 	l, err := s.Offer(name.TLD(), a)
 	if err != nil {
@@ -57,8 +57,8 @@ func (s *Service) NewName(name deed.Name, years int, a registrar.Availability) (
 	return q, q.Within(s.pricing.Ceiling)
 }
 
-// Renewal returns the price of so many more years for a name we hold, out of
-// redemption or not.
+// Renewal returns the price of renewing a name, with or without a restore from
+// redemption.
 func (s *Service) Renewal(r lifecycle.Registration, years int, restore bool) (order.Quote, error) {
 	premium := r.PremiumRenewal > 0
 	l, err := s.Offer(r.Name.TLD(), registrar.Availability{Premium: premium, Wholesale: r.PremiumRenewal, Renewal: r.PremiumRenewal})
@@ -75,8 +75,8 @@ func (s *Service) Renewal(r lifecycle.Registration, years int, restore bool) (or
 	return q, q.Within(s.pricing.Ceiling)
 }
 
-// Transfer returns the price of a name that comes from another registrar, with
-// the year it brings.
+// Transfer returns the price of a transfer from another registrar, which includes
+// one year.
 func (s *Service) Transfer(name deed.Name) (order.Quote, error) {
 	l, err := s.Listing(name.TLD())
 	if err != nil {
@@ -87,15 +87,15 @@ func (s *Service) Transfer(name deed.Name) (order.Quote, error) {
 	return q, q.Within(s.pricing.Ceiling)
 }
 
-// A PriceStore remembers the price lists that we published.
+// A PriceStore stores the published price lists.
 type PriceStore interface {
-	// PublishPrices writes the list down if it differs from the last one, and
-	// returns those that were replaced after the time.
+	// PublishPrices stores the list if it differs from the last one, and returns
+	// those that were replaced after the time.
 	PublishPrices(ctx context.Context, list []Listing, at, after time.Time) ([]ReplacedPrices, error)
 }
 
-// Publish makes our prices known to all nodes, and holds those they replace for
-// as long as we promised.
+// Publish stores the current prices for all nodes, and keeps accepting the prices
+// they replace for order.HoldPrice.
 func (s *Service) Publish(ctx context.Context, store PriceStore, now func() time.Time) error {
 	at := now()
 	before, err := store.PublishPrices(ctx, s.listings, at, at.Add(-order.HoldPrice))
@@ -106,9 +106,8 @@ func (s *Service) Publish(ctx context.Context, store PriceStore, now func() time
 	return nil
 }
 
-// held returns what was asked for under a TLD so recently that it can still be
-// paid. A list that has no price for it, because it was not sold so, is passed
-// over.
+// held returns the recently replaced prices under a TLD that are still accepted. A
+// list without such a price is skipped.
 func (s *Service) held(tld deed.TLD, price func(Listing) (deed.USDC, error)) []deed.USDC {
 	var prices []deed.USDC
 	for _, list := range s.before {

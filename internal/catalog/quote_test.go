@@ -9,7 +9,7 @@ import (
 	"deed.example/deed/internal/registrar"
 )
 
-// priced spells a quote: its amount, or its code.
+// priced formats a quote: its amount, or its code.
 func priced(q order.Quote, err error) string {
 	if err != nil {
 		return string(deed.CodeOf(err))
@@ -22,7 +22,7 @@ func TestRenewalQuote(t *testing.T) {
 	const usd = 100 * deed.Cent
 	for _, c := range []struct {
 		name    deed.Name
-		premium deed.USDC // what a year costs us
+		premium deed.USDC // wholesale price of a year
 		years   int
 		restore bool
 		want    string

@@ -8,31 +8,31 @@ import (
 	"deed.example/deed/internal/registrar"
 )
 
-// mostRecent bounds each of the two generations.
-const mostRecent = 1 << 15
+// maxRecent is the capacity of each of the two generations.
+const maxRecent = 1 << 15
 
-// recent remembers for a few seconds what a registrar said.
+// recent caches answers of a registrar for a few seconds.
 //
-// Answers are kept in two generations. When the younger one is as old as an
-// answer may be, or full, it takes the place of the older one, which is dropped
-// whole: nothing is ever swept, and no timer runs.
+// Answers are stored in two generations. When the younger one reaches the TTL, or is
+// full, it replaces the older one, which is dropped as a whole: there is no sweep
+// and no timer.
 type recent struct {
 	mu    sync.Mutex // guards all below
 	young map[deed.Name]answer
 	old   map[deed.Name]answer
-	began time.Time // the younger generation
+	began time.Time // start of the younger generation
 }
 
-// An answer is what the registrar said, and when it was asked.
+// An answer is an answer of the registrar and the time of its query.
 type answer struct {
 	registrar.Availability
-	asked time.Time
+	queried time.Time
 }
 
-// find returns what is known of the names and not older than keep, and the names
-// that nothing is known of.
-func (r *recent) find(names []deed.Name, now time.Time, keep time.Duration) (said map[deed.Name]registrar.Availability, open []deed.Name) {
-	said = make(map[deed.Name]registrar.Availability, len(names))
+// find returns the cached answers that are younger than ttl, and the names without
+// one.
+func (r *recent) find(names []deed.Name, now time.Time, ttl time.Duration) (known map[deed.Name]registrar.Availability, missing []deed.Name) {
+	known = make(map[deed.Name]registrar.Availability, len(names))
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, name := range names {
@@ -40,23 +40,23 @@ func (r *recent) find(names []deed.Name, now time.Time, keep time.Duration) (sai
 		if !ok {
 			a, ok = r.old[name]
 		}
-		if age := now.Sub(a.asked); ok && age >= 0 && age < keep {
-			said[name] = a.Availability
+		if age := now.Sub(a.queried); ok && age >= 0 && age < ttl {
+			known[name] = a.Availability
 			continue
 		}
-		open = append(open, name)
+		missing = append(missing, name)
 	}
-	return said, open
+	return known, missing
 }
 
-// add remembers what was said when the registrar was asked.
-func (r *recent) add(said map[deed.Name]registrar.Availability, asked time.Time, keep time.Duration) {
+// add caches the answers of a query made at that time.
+func (r *recent) add(answers map[deed.Name]registrar.Availability, queried time.Time, ttl time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for name, a := range said {
-		if r.young == nil || asked.Sub(r.began) >= keep || len(r.young) >= mostRecent {
-			r.old, r.young, r.began = r.young, map[deed.Name]answer{}, asked
+	for name, a := range answers {
+		if r.young == nil || queried.Sub(r.began) >= ttl || len(r.young) >= maxRecent {
+			r.old, r.young, r.began = r.young, map[deed.Name]answer{}, queried
 		}
-		r.young[name] = answer{a, asked}
+		r.young[name] = answer{a, queried}
 	}
 }

@@ -12,14 +12,14 @@ import (
 	"deed.example/deed/internal/registrar"
 )
 
-// standardTLDs are searched when a caller names none.
+// standardTLDs are searched when a request names no TLDs.
 var standardTLDs = []deed.TLD{"com", "net", "org", "io", "xyz", "dev", "app", "ai", "co", "me"}
 
-// Standard returns the listings that are searched when a caller names none.
+// Standard returns the listings that are searched when a request names no TLDs.
 func (s *Service) Standard() []Listing {
 	out := make([]Listing, 0, len(standardTLDs))
 	for _, tld := range standardTLDs {
-		if l, err := s.Listing(tld); err == nil { // a test holds the set against the embedded list
+		if l, err := s.Listing(tld); err == nil { // a test compares the set with the embedded list
 			out = append(out, l)
 		}
 	}
@@ -30,50 +30,48 @@ func (s *Service) Standard() []Listing {
 const (
 	Taken    = "taken"
 	Reserved = "reserved"
-	Invalid  = "invalid" // nobody can register such a name under this TLD
-	Unknown  = "unknown" // the registrar did not say
+	Invalid  = "invalid" // not a valid name under this TLD
+	Unknown  = "unknown" // the registrar did not answer
 )
 
-// A Result is what a search says of one name.
+// A Result is the availability of one name.
 type Result struct {
 	Domain    string // in lower case; a deed.Name unless Reason is Invalid
 	TLD       deed.TLD
 	Available bool
 	Reason    string // "" when available
 
-	// Of a name that is available:
+	// Set for available names:
 	Premium bool
-	Offer   Listing // what it costs
+	Offer   Listing // its prices
 }
 
-// A Searcher says which names can be bought, for looking around: what it says
-// may be a few seconds old, so a purchase asks the registrar again.
+// A Searcher finds available names. Its results may be a few seconds old, so a
+// purchase queries the registrar again.
 //
-// Names the registrar spoke of a moment ago are answered from memory. The others
-// are asked for, some at once, and those it says nothing of in time stay unknown.
-// Searches that ask the same at the same time share one question, which is why a
-// question goes on when the caller who began it is gone.
+// Recent answers come from a cache. Other names are queried in parallel, and those
+// without an answer within the timeout stay unknown. Identical concurrent queries
+// share one call, which therefore continues when its first caller is gone.
 //
 // It is safe for concurrent use. Fill every field.
 type Searcher struct {
-	Prices    *Service
-	Registrar Checker
-	Keep      time.Duration // how long an answer of the registrar is repeated
-	Patience  time.Duration // how long a search takes at most, and a question
-	AtOnce    int           // how many questions of one search are open at once
-	Slots     chan struct{} // holds as many as may be open in this process
-	Missed    func(error)   // told each time the registrar did not answer
-	Now       func() time.Time
+	Prices      *Service
+	Registrar   Checker
+	CacheTTL    time.Duration // how long answers of the registrar are cached
+	Timeout     time.Duration // of a search, and of one query
+	MaxParallel int           // queries per search
+	Slots       chan struct{} // its capacity limits the queries of this process
+	OnError     func(error)   // called each time the registrar did not answer
+	Now         func() time.Time
 
-	recent    recent
-	questions singleflight.Group
+	recent   recent
+	inflight singleflight.Group
 }
 
 // Search looks for the label under each of the listings. It fails with
-// CodeValidation when the query breaks the rules of the interface document,
-// chapter 4; a label that keeps them and still cannot be registered is Invalid.
-// When nothing at all could be checked it fails with CodeUnavailable: a list of
-// names of which nothing is known is no answer.
+// CodeValidation when the query violates chapter 4 of the interface document; a
+// label that is valid there but cannot be registered is Invalid. It fails with
+// CodeUnavailable when no name at all could be checked.
 func (s *Searcher) Search(ctx context.Context, query string, under []Listing) ([]Result, error) {
 	if err := checkQuery(query); err != nil {
 		return nil, err
@@ -83,13 +81,13 @@ func (s *Searcher) Search(ctx context.Context, query string, under []Listing) ([
 		domain := strings.ToLower(query) + "." + string(l.TLD)
 		results[i] = Result{Domain: domain, TLD: l.TLD, Reason: Invalid}
 		if name, err := deed.ParseName(domain); err == nil {
-			results[i] = toAsk(name, l)
+			results[i] = unchecked(name, l)
 		}
 	}
 	return results, s.fill(ctx, results)
 }
 
-// Check looks for each of the names. It fails with CodeTLDNotSupported, and as
+// Check checks each of the names. It fails with CodeTLDNotSupported, and as
 // Search does when nothing could be checked.
 func (s *Searcher) Check(ctx context.Context, names []deed.Name) ([]Result, error) {
 	results := make([]Result, len(names))
@@ -98,12 +96,12 @@ func (s *Searcher) Check(ctx context.Context, names []deed.Name) ([]Result, erro
 		if err != nil {
 			return nil, err
 		}
-		results[i] = toAsk(name, l)
+		results[i] = unchecked(name, l)
 	}
 	return results, s.fill(ctx, results)
 }
 
-// maxQuery is the length of a label (RFC 1035, 2.3.4).
+// maxQuery is the maximum length of a label (RFC 1035, 2.3.4).
 const maxQuery = 63
 
 func checkQuery(query string) error {
@@ -124,8 +122,8 @@ func notInLabel(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-'
 }
 
-// toAsk returns the result of a name before anybody was asked.
-func toAsk(name deed.Name, l Listing) Result {
+// unchecked returns the result of a name before the registrar is queried.
+func unchecked(name deed.Name, l Listing) Result {
 	r := Result{Domain: string(name), TLD: l.TLD, Reason: Unknown}
 	if name.Label().IsIDN() && !l.IDN {
 		r.Reason = Invalid
@@ -133,7 +131,7 @@ func toAsk(name deed.Name, l Listing) Result {
 	return r
 }
 
-// fill asks for the results that are unknown. It fails when they all stay so.
+// fill looks up the results that are unknown. It fails when all stay unknown.
 func (s *Searcher) fill(ctx context.Context, results []Result) error {
 	names := make([]deed.Name, 0, len(results))
 	for _, r := range results {
@@ -141,9 +139,9 @@ func (s *Searcher) fill(ctx context.Context, results []Result) error {
 			names = append(names, deed.Name(r.Domain))
 		}
 	}
-	said := s.ask(ctx, names)
+	answers := s.lookup(ctx, names)
 	for i, r := range results {
-		if a, ok := said[deed.Name(r.Domain)]; ok {
+		if a, ok := answers[deed.Name(r.Domain)]; ok {
 			results[i] = s.result(r, a)
 		}
 	}
@@ -153,14 +151,14 @@ func (s *Searcher) fill(ctx context.Context, results []Result) error {
 	return nil
 }
 
-// errNotChecked is for a search that the registrar said nothing to.
+// errNotChecked is returned when the registrar answered no query of a search.
 var errNotChecked = &deed.Error{
 	Code:    deed.CodeUnavailable,
 	Message: "the registrar did not answer, so nothing could be checked: try again in a moment",
 	Retry:   5 * time.Second,
 }
 
-// result returns r with what the registrar said. What makes no sense leaves it
+// result returns r with the answer of the registrar. An implausible answer leaves it
 // unknown.
 func (s *Searcher) result(r Result, a registrar.Availability) Result {
 	if !a.Available {
@@ -171,7 +169,7 @@ func (s *Searcher) result(r Result, a registrar.Availability) Result {
 	}
 	offer, err := s.Prices.Offer(r.TLD, a)
 	if err != nil {
-		s.Missed(err)
+		s.OnError(err)
 		return r
 	}
 	r.Available, r.Reason, r.Premium, r.Offer = true, "", a.Premium, offer

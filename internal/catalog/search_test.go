@@ -14,26 +14,26 @@ import (
 	"deed.example/deed/internal/registrar"
 )
 
-// registry is a small registrar: everything can be bought but what it has an
-// answer for. It counts its questions, and holds them while its gate is shut.
+// registry is a fake registrar: every name is available unless an answer is set for
+// it. It counts its calls, and blocks them while its gate is closed.
 type registry struct {
-	mu    sync.Mutex // guards said
-	said  map[deed.Name]registrar.Availability
-	gate  chan struct{}  // nil for an open one
-	began chan deed.Name // told of every question, unless nil
-	deaf  bool           // it does not hear when a caller gives up
+	mu      sync.Mutex // guards answers
+	answers map[deed.Name]registrar.Availability
+	gate    chan struct{}  // nil for an open gate
+	began   chan deed.Name // receives the name of every call, unless nil
+	deaf    bool           // ignores the cancellation of its context
 
-	asked, open, most atomic.Int64
+	calls, open, maxOpen atomic.Int64
 }
 
 var errSilent = errors.New("the registry did not reply")
 
 func (r *registry) Available(ctx context.Context, name deed.Name) (registrar.Availability, error) {
-	r.asked.Add(1)
+	r.calls.Add(1)
 	defer r.open.Add(-1)
 	for now := r.open.Add(1); ; {
-		most := r.most.Load()
-		if now <= most || r.most.CompareAndSwap(most, now) {
+		highest := r.maxOpen.Load()
+		if now <= highest || r.maxOpen.CompareAndSwap(highest, now) {
 			break
 		}
 	}
@@ -51,37 +51,37 @@ func (r *registry) Available(ctx context.Context, name deed.Name) (registrar.Ava
 			return registrar.Availability{}, ctx.Err()
 		}
 	}
-	return r.look(name)
+	return r.answer(name)
 }
 
-func (r *registry) look(name deed.Name) (registrar.Availability, error) {
+func (r *registry) answer(name deed.Name) (registrar.Availability, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	a, ok := r.said[name]
+	a, ok := r.answers[name]
 	if !ok {
 		return registrar.Availability{Available: true}, nil
 	}
 	if a.Reason == "silent" {
-		return registrar.Availability{Available: true}, errSilent // an error is never a yes
+		return registrar.Availability{Available: true}, errSilent // an error never means available
 	}
 	return a, nil
 }
 
-func (r *registry) say(name deed.Name, a registrar.Availability) {
+func (r *registry) set(name deed.Name, a registrar.Availability) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.said == nil {
-		r.said = map[deed.Name]registrar.Availability{}
+	if r.answers == nil {
+		r.answers = map[deed.Name]registrar.Availability{}
 	}
-	r.said[name] = a
+	r.answers[name] = a
 }
 
 func searcher(t *testing.T, r Checker) *Searcher {
 	t.Helper()
 	now := time.Now()
 	return &Searcher{
-		Prices: open(t, DefaultPricing()), Registrar: r, Keep: time.Hour, Patience: time.Minute, AtOnce: 16, Slots: make(chan struct{}, 64),
-		Missed: func(error) {}, Now: func() time.Time { return now },
+		Prices: open(t, DefaultPricing()), Registrar: r, CacheTTL: time.Hour, Timeout: time.Minute, MaxParallel: 16, Slots: make(chan struct{}, 64),
+		OnError: func(error) {}, Now: func() time.Time { return now },
 	}
 }
 
@@ -106,15 +106,14 @@ func (s *Searcher) find(t *testing.T, label string, tlds ...deed.TLD) string {
 	return words
 }
 
-// A search or a check that nothing is known after fails; one that something is
-// known after does not.
+// A search or check without any answer fails; one with at least one answer does not.
 func TestNothingCouldBeChecked(t *testing.T) {
 	r := &registry{}
 	s := searcher(t, r)
 	for _, name := range []deed.Name{"example.com", "example.net", "example.ai"} {
-		r.say(name, registrar.Availability{Reason: "silent"})
+		r.set(name, registrar.Availability{Reason: "silent"})
 	}
-	r.say("other.com", registrar.Availability{Reason: "taken"})
+	r.set("other.com", registrar.Availability{Reason: "taken"})
 	for _, tt := range []struct {
 		names []deed.Name
 		want  string
@@ -133,11 +132,11 @@ func TestNothingCouldBeChecked(t *testing.T) {
 			t.Errorf("%v: got %s, %v, want %s, %q", tt.names, got, err, tt.want, tt.code)
 		}
 		if e, ok := errors.AsType[*deed.Error](err); ok && e.Retry == 0 {
-			t.Errorf("%v: it does not say when to try again", tt.names)
+			t.Errorf("%v: it has no retry delay", tt.names)
 		}
 	}
 	if got := s.find(t, "-example", "com", "net"); got != "invalid invalid" {
-		t.Errorf("a label that cannot be: got %s", got)
+		t.Errorf("an invalid label: got %s", got)
 	}
 }
 
@@ -158,16 +157,16 @@ func inWords(results []Result) string {
 
 func TestSearch(t *testing.T) {
 	r := &registry{}
-	r.say("example.com", registrar.Availability{Reason: "taken"})
-	r.say("example.net", registrar.Availability{Reason: "reserved"})
-	r.say("example.org", registrar.Availability{Reason: "silent"})
-	r.say("example.io", registrar.Availability{Available: true, Premium: true, Wholesale: 250_000_000})
-	r.say("example.dev", registrar.Availability{Available: true, Premium: true, Wholesale: 2_500_000_000}) // above the ceiling, and listed
-	r.say("example.app", registrar.Availability{Available: true, Premium: true})                           // for nothing: a mistake
-	r.say("example.me", registrar.Availability{})                                                          // no, and no reason
+	r.set("example.com", registrar.Availability{Reason: "taken"})
+	r.set("example.net", registrar.Availability{Reason: "reserved"})
+	r.set("example.org", registrar.Availability{Reason: "silent"})
+	r.set("example.io", registrar.Availability{Available: true, Premium: true, Wholesale: 250_000_000})
+	r.set("example.dev", registrar.Availability{Available: true, Premium: true, Wholesale: 2_500_000_000}) // above the ceiling, and listed
+	r.set("example.app", registrar.Availability{Available: true, Premium: true})                           // for nothing: a mistake
+	r.set("example.me", registrar.Availability{})                                                          // no, and no reason
 	s := searcher(t, r)
 	missed := 0
-	s.Missed, s.AtOnce = func(error) { missed++ }, 1
+	s.OnError, s.MaxParallel = func(error) { missed++ }, 1
 	const want = "taken reserved unknown 300.50! 3000.50! unknown unknown 18.50 96.50"
 	if got := s.find(t, "Example", "com", "net", "org", "io", "dev", "app", "me", "co", "ai"); got != want || missed != 2 {
 		t.Errorf("got %s and %d missed, want %s and 2", got, missed, want)
@@ -185,7 +184,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-func TestQueryIsHeldToItsRules(t *testing.T) {
+func TestInvalidQueries(t *testing.T) {
 	s := searcher(t, &registry{})
 	for _, query := range []string{"", "a.b", ".", "a_b", "a b", "é", "a\x00", "a\n", "*", "\u202ea", "a/b", strings.Repeat("a", 64), "\xff"} {
 		if results, err := s.Search(t.Context(), query, s.Prices.Standard()); deed.CodeOf(err) != deed.CodeValidation || results != nil {
@@ -199,14 +198,14 @@ func TestQueryIsHeldToItsRules(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	r := &registry{}
-	r.say("taken.com", registrar.Availability{Reason: "taken"})
+	r.set("taken.com", registrar.Availability{Reason: "taken"})
 	s := searcher(t, r)
 	results, err := s.Check(t.Context(), []deed.Name{"free.com", "taken.com", "xn--bcher-kva.ai", "free.dev"})
 	if got := inWords(results); err != nil || got != "13.06 taken invalid 15.14" {
 		t.Errorf("got %s, %v", got, err)
 	}
-	if _, err := s.Check(t.Context(), []deed.Name{"free.com", "free.co.uk"}); deed.CodeOf(err) != deed.CodeTLDNotSupported || r.asked.Load() != 3 {
-		t.Errorf("got %v after %d questions", err, r.asked.Load())
+	if _, err := s.Check(t.Context(), []deed.Name{"free.com", "free.co.uk"}); deed.CodeOf(err) != deed.CodeTLDNotSupported || r.calls.Load() != 3 {
+		t.Errorf("got %v after %d calls", err, r.calls.Load())
 	}
 }
 
@@ -216,25 +215,25 @@ func TestStandardSet(t *testing.T) {
 	}
 }
 
-// An answer is repeated for as long as it is kept, and not for longer.
-func TestAnswersAreKept(t *testing.T) {
+// An answer is cached for the TTL, and no longer.
+func TestAnswersAreCached(t *testing.T) {
 	r := &registry{}
 	s := searcher(t, r)
 	now := s.Now()
-	s.Now, s.Keep = func() time.Time { return now }, 3*time.Second
+	s.Now, s.CacheTTL = func() time.Time { return now }, 3*time.Second
 	s.find(t, "example", "com")
-	r.say("example.com", registrar.Availability{Reason: "taken"})
+	r.set("example.com", registrar.Availability{Reason: "taken"})
 	now = now.Add(3*time.Second - 1)
-	if got := s.find(t, "example", "com"); got != "13.06" || r.asked.Load() != 1 {
-		t.Errorf("a moment later: got %s after %d questions", got, r.asked.Load())
+	if got := s.find(t, "example", "com"); got != "13.06" || r.calls.Load() != 1 {
+		t.Errorf("a moment later: got %s after %d calls", got, r.calls.Load())
 	}
 	now = now.Add(1)
 	if got := s.find(t, "example", "com"); got != "taken" {
 		t.Errorf("three seconds later: got %s", got)
 	}
-	r.say("example.com", registrar.Availability{Available: true})
-	if got := s.find(t, "example", "com"); got != "taken" || r.asked.Load() != 2 {
-		t.Errorf("a no is kept too: got %s after %d questions", got, r.asked.Load())
+	r.set("example.com", registrar.Availability{Available: true})
+	if got := s.find(t, "example", "com"); got != "taken" || r.calls.Load() != 2 {
+		t.Errorf("an unavailable name is cached too: got %s after %d calls", got, r.calls.Load())
 	}
 	now = now.Add(-time.Second) // a clock that was set back
 	if got := s.find(t, "example", "com"); got != "13.06" {
@@ -242,36 +241,36 @@ func TestAnswersAreKept(t *testing.T) {
 	}
 }
 
-// What the registrar did not say is asked again.
-func TestSilenceIsNotKept(t *testing.T) {
+// A name without an answer is queried again.
+func TestMissingAnswersAreNotCached(t *testing.T) {
 	r := &registry{}
 	s := searcher(t, r)
-	r.say("example.com", registrar.Availability{Reason: "silent"})
+	r.set("example.com", registrar.Availability{Reason: "silent"})
 	if got := s.find(t, "example", "com"); got != "unknown" {
 		t.Errorf("got %s", got)
 	}
-	r.say("example.com", registrar.Availability{Available: true})
+	r.set("example.com", registrar.Availability{Available: true})
 	if got := s.find(t, "example", "com"); got != "13.06" {
 		t.Errorf("got %s", got)
 	}
 }
 
-func TestMemoryIsBounded(t *testing.T) {
+func TestCacheIsBounded(t *testing.T) {
 	var r recent
 	now := time.Now()
-	for i := range 3*mostRecent + 1 {
+	for i := range 3*maxRecent + 1 {
 		r.add(map[deed.Name]registrar.Availability{deed.Name(fmt.Sprintf("name%d.com", i)): {}}, now, time.Hour)
 	}
-	if len(r.young) != 1 || len(r.old) != mostRecent {
+	if len(r.young) != 1 || len(r.old) != maxRecent {
 		t.Errorf("got %d and %d names", len(r.young), len(r.old))
 	}
-	last := deed.Name(fmt.Sprintf("name%d.com", 3*mostRecent-1)) // of the older generation
-	if said, _ := r.find([]deed.Name{last}, now, time.Hour); len(said) != 1 {
+	last := deed.Name(fmt.Sprintf("name%d.com", 3*maxRecent-1)) // of the older generation
+	if known, _ := r.find([]deed.Name{last}, now, time.Hour); len(known) != 1 {
 		t.Error("the older generation is lost")
 	}
 	r.add(map[deed.Name]registrar.Availability{"late.com": {}}, now.Add(time.Hour), time.Hour)
 	r.add(map[deed.Name]registrar.Availability{"later.com": {}}, now.Add(2*time.Hour), time.Hour)
 	if len(r.young)+len(r.old) != 2 {
-		t.Errorf("what is too old is not dropped: got %d and %d names", len(r.young), len(r.old))
+		t.Errorf("expired answers are not dropped: got %d and %d names", len(r.young), len(r.old))
 	}
 }

@@ -11,16 +11,16 @@ import (
 	"deed.example/deed"
 )
 
-// wholesaleFile has one row per TLD: what a year costs us in USD, for how many
-// years at once the registry sells, the days in which an expired name can be
-// renewed and a new one given back, and whether the registry takes privacy and
+// wholesaleFile has one row per TLD: the wholesale price of a year in USD, the minimum
+// and maximum years of a registration, the days in which an expired name can be
+// renewed and a new one cancelled, and whether the registry supports privacy and
 // internationalised labels. A maximum of one year means "renewed yearly".
 //
 //go:embed tlds.csv
 var wholesaleFile string
 
-// wholesaleDate is the day on which the figures were put together from public
-// price lists.
+// wholesaleDate is the day on which the prices were collected from public price
+// lists.
 var wholesaleDate = time.Date(2026, 11, 15, 0, 0, 0, 0, time.UTC)
 
 const wholesaleHeader = "tld,registration,renewal,transfer,restore,min_years,max_years,grace_days,delete_days,privacy,idn"
@@ -40,7 +40,7 @@ func readWholesale(file string) ([]Listing, error) {
 			return nil, fmt.Errorf("line %d: %w", i+2, err)
 		}
 		if len(out) > 0 && out[len(out)-1].TLD >= l.TLD {
-			return nil, fmt.Errorf("line %d: .%s is not in its place, the rows are sorted", i+2, l.TLD)
+			return nil, fmt.Errorf("line %d: .%s is out of order: the rows must be sorted", i+2, l.TLD)
 		}
 		out = append(out, l)
 	}
@@ -58,7 +58,7 @@ func readListing(row []string) (Listing, error) {
 			return Listing{}, err
 		}
 		if prices[i] == 0 {
-			return Listing{}, fmt.Errorf(".%s is not sold for nothing", tld)
+			return Listing{}, fmt.Errorf(".%s has a price of zero", tld)
 		}
 	}
 	var numbers [4]int

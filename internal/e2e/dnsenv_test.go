@@ -37,7 +37,7 @@ func (s *env) wireDNS(t *testing.T, zones sqldb.Zones, jobs sqldb.Jobs) {
 			}
 		},
 		NewID: sqldb.NewRecordID,
-		Wait:  time.Minute, Now: s.clock.Now, Life: s.clock.Now, Grace: s.api.Catalog.GraceDays,
+		Wait:  time.Minute, Now: s.clock.Now, RegistryNow: s.clock.Now, Grace: s.api.Catalog.GraceDays,
 		Pause: func(ctx context.Context) bool { time.Sleep(5 * time.Millisecond); return ctx.Err() == nil },
 	}
 	s.api.Propagation = func(_ context.Context, name deed.Name, serial uint32) (uint32, []api.ServerPropagation) {

@@ -39,11 +39,11 @@ func TestTwoNodesServe(t *testing.T) {
 	done, heard := make(chan struct{}), make(chan string, 100)
 	go func() {
 		defer close(done)
-		s.db.Listen(ctx, sqldb.ZoneChannel, func(word string) {
-			if err := other.follower.Heard(ctx, word); err != nil {
+		s.db.Listen(ctx, sqldb.ZoneChannel, func(origin string) {
+			if err := other.follower.HandleNotification(ctx, origin); err != nil {
 				t.Error(err)
 			}
-			heard <- word
+			heard <- origin
 		}, func(err error) { t.Error(err) })
 	}()
 	defer func() { cancel(); <-done }()

@@ -112,7 +112,7 @@ func (s *env) wire(t *testing.T) {
 	s.api.Payments = &payment.Service{Store: rows, Books: rows, Queue: rows, Watch: rows, Settler: s.settler, Now: s.clock.Now, Terms: terms}
 	s.api.Registrations = &registration.Service{
 		Store: jobs, Queue: jobs, Finder: jobs, Names: held, Registrar: s.registry, Manager: s.registry, Prices: s.api.Catalog, Offers: sqldb.Prices{DB: s.db},
-		Nameservers: []string{"ns1.deed.example", "ns2.deed.example"}, Wait: time.Minute, Now: s.clock.Now, Life: s.clock.Now,
+		Nameservers: []string{"ns1.deed.example", "ns2.deed.example"}, Wait: time.Minute, Now: s.clock.Now, RegistryNow: s.clock.Now,
 	}
 	s.lives = &registration.Lifecycle{Names: held, Manager: s.registry, Grace: s.api.Catalog.GraceDays, Now: s.clock.Now}
 	s.api.RDAP = &rdap.Server{

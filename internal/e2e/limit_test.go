@@ -176,7 +176,7 @@ func TestRedisDownOrSlow(t *testing.T) {
 	defer silent.Close() // the port goes away with the test
 	for name, url := range map[string]string{"down": "redis://127.0.0.1:1/0", "slow": "redis://" + silent.Addr().String() + "/0"} {
 		t.Run(name, func(t *testing.T) {
-			cache, err := redis.Open(url, redis.Patience)
+			cache, err := redis.Open(url, redis.Timeout)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -17,7 +17,7 @@ import (
 // when it pauses.
 func (s *env) reconcile(t *testing.T, meanwhile ...func()) (found map[string]lifecycle.DifferenceKind, all registration.Reconciliation) {
 	t.Helper()
-	all, err := registration.Reconciler{Book: sqldb.Registrations{DB: s.db, Now: s.clock.Now}, Inventory: s.registry, Manager: s.registry, Pause: func(context.Context) {
+	all, err := registration.Reconciler{Names: sqldb.Registrations{DB: s.db, Now: s.clock.Now}, Inventory: s.registry, Manager: s.registry, Pause: func(context.Context) {
 		for _, f := range meanwhile {
 			f()
 		}
@@ -40,7 +40,7 @@ func TestReconcile(t *testing.T) {
 			s.bought(t, name)
 		}
 		s.pass(t, 61*day)
-		if found, all := s.reconcile(t); len(found) != 0 || all.Ours != 6 || all.Theirs != 6 {
+		if found, all := s.reconcile(t); len(found) != 0 || all.Stored != 6 || all.Registry != 6 {
 			t.Errorf("got %+v", all)
 		}
 		ctx, r := t.Context(), s.registry
@@ -75,7 +75,7 @@ func TestReconcile(t *testing.T) {
 			"lock.com": lifecycle.DiffersLock, "servers.com": lifecycle.DiffersNameservers, "signed.com": lifecycle.DiffersDS, "longer.com": lifecycle.DiffersExpiry,
 			"unknown.com": lifecycle.DiffersUnknown, "gone.com": lifecycle.DiffersMissing,
 		}
-		if fmt.Sprint(found) != fmt.Sprint(want) || all.Ours != 6 || all.Theirs != 6 {
+		if fmt.Sprint(found) != fmt.Sprint(want) || all.Stored != 6 || all.Registry != 6 {
 			t.Errorf("got %+v, want %v", all, want)
 		}
 		s.pass(t, day+1)
@@ -113,7 +113,7 @@ func TestReconcileWhatIsOnItsWay(t *testing.T) {
 			t.Errorf("with an act on its way: got %+v", all)
 		}
 		s.work(t)
-		if found, all := s.reconcile(t); len(found) != 0 || all.Ordered != 0 || all.Ours != 2 {
+		if found, all := s.reconcile(t); len(found) != 0 || all.Ordered != 0 || all.Stored != 2 {
 			t.Errorf("when all is done: got %+v", all)
 		}
 	})
@@ -131,8 +131,8 @@ func TestReconcileManyNames(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if found, all := s.reconcile(t); all.Theirs != many || len(found) != many || len(all.Differences) != many {
-			t.Errorf("got %d of %d, and %d differences", all.Theirs, many, len(all.Differences))
+		if found, all := s.reconcile(t); all.Registry != many || len(found) != many || len(all.Differences) != many {
+			t.Errorf("got %d of %d, and %d differences", all.Registry, many, len(all.Differences))
 		}
 	})
 }

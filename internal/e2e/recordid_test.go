@@ -84,7 +84,7 @@ func openLegacyEnv(t *testing.T, db *sqldb.DB, err error, driver, dsn string) *l
 	if err != nil {
 		t.Fatal(err)
 	}
-	db.Patience = time.Minute        // a busy machine must not fail a test
+	db.Timeout = time.Minute         // a busy machine must not fail a test
 	t.Cleanup(func() { db.Close() }) // the database goes away with the test
 	raw, err := sql.Open(driver, dsn)
 	if err != nil {

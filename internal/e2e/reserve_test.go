@@ -22,11 +22,11 @@ func TestNoGasNoSale(t *testing.T) {
 		s.keys[1] = newAccount(t).key // has nothing
 		s.wire(t)
 		var warned []string
-		reserve := &payment.Reserve{Purse: s.settler, Floor: 100 * deed.Cent, Seen: func(settle.Reserves) {}, Warn: func(low string, _ settle.Reserves) { warned = append(warned, low) }}
+		reserve := &payment.Reserve{Wallets: s.settler, MinUSDC: 100 * deed.Cent, OnRefresh: func(settle.Reserves) {}, Warn: func(low string, _ settle.Reserves) { warned = append(warned, low) }}
 		s.api.Payments.Reserve = reserve
 		look := func() {
 			t.Helper()
-			if err := reserve.Look(t.Context()); err != nil {
+			if err := reserve.Refresh(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -48,7 +48,7 @@ func TestNoGasNoSale(t *testing.T) {
 		if got := s.register(t, "first.com", first); got.status != 201 || reserve.Low() != nil {
 			t.Errorf("filled up: got %d %s, %v", got.status, got.body, reserve.Low())
 		}
-		reserve.Floor = 2_000_000_000_000
+		reserve.MinUSDC = 2_000_000_000_000
 		look()
 		want := []string{"the gas wallet pays for fewer than 200 payments", "", "the refund wallet has less than 2000000.00 USDC"}
 		if !slices.Equal(warned, want) {

@@ -42,7 +42,7 @@ func openWith(t *testing.T, db *sqldb.DB, r *counter, patience time.Duration) *s
 	t.Helper()
 	return open(t, options{db: db, limits: generous(), setAPI: func(s *httpapi.Server) {
 		s.Search = openSearch(s.Catalog, r)
-		s.Search.Patience = patience
+		s.Search.Timeout = patience
 	}})
 }
 
@@ -254,7 +254,7 @@ func TestRegistryDownOrSlow(t *testing.T) {
 // A search may speak of a moment ago; a purchase never does.
 func TestSearchAndPurchase(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
-		s.api.Search.Keep, s.api.Search.Now = 3*time.Second, s.clock.Now
+		s.api.Search.CacheTTL, s.api.Search.Now = 3*time.Second, s.clock.Now
 		look := func() string {
 			return found(read[api.SearchResult](t, s.get(t, "/domains/search?query=first&tlds=com")).Results)
 		}

@@ -91,7 +91,7 @@ func open(t *testing.T, o options) *service {
 		Catalog: prices,
 		Search:  openSearch(prices, &registry.Registry{Store: sqldb.Registry{DB: o.db}, Now: time.Now}),
 		Health:  &health.Service{Checks: o.checks, Now: time.Now},
-		Limiter: &ratelimit.Limiter{Shared: o.shared, Local: local, Durable: sqldb.Limits{DB: o.db, Now: time.Now}, Now: time.Now, Missed: func(error) {}},
+		Limiter: &ratelimit.Limiter{Shared: o.shared, Local: local, Durable: sqldb.Limits{DB: o.db, Now: time.Now}, Now: time.Now, OnCacheError: func(error) {}},
 		Limits:  limits,
 		SignIn: &signin.Service{
 			Store:    sqldb.NewSessions(o.db, o.now),
@@ -141,7 +141,7 @@ func describe(t *testing.T, s *httpapi.Server) http.Handler {
 // openSearch returns a search that remembers nothing, and that a busy machine
 // does not make give up.
 func openSearch(prices *catalog.Service, r catalog.Checker) *catalog.Searcher {
-	return &catalog.Searcher{Prices: prices, Registrar: r, Patience: time.Minute, AtOnce: 16, Slots: make(chan struct{}, 64), Missed: func(error) {}, Now: time.Now}
+	return &catalog.Searcher{Prices: prices, Registrar: r, Timeout: time.Minute, MaxParallel: 16, Slots: make(chan struct{}, 64), OnError: func(error) {}, Now: time.Now}
 }
 
 func (h *service) serve(t *testing.T, trusted []netip.Prefix) {

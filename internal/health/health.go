@@ -1,9 +1,9 @@
-// Package health tells which of the things we stand on are there.
+// Package health reports which dependencies of the service are available.
 //
-// A report is made by asking all of them at once, each for a second at most,
-// and is then good for a second: however often health is asked for, the
-// database is asked once. The service is down only when it cannot do its job;
-// when something it can work without is missing, or runs low, it is degraded.
+// A report runs all checks in parallel, each with a timeout of a second, and is
+// cached for a second, so that frequent requests do not load the database. The
+// service is down only when an essential dependency is; when another one is down, or
+// has a warning, it is degraded.
 package health
 
 import (
@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	patience = time.Second // for one check
-	goodFor  = time.Second
+	checkTimeout = time.Second // for one check
+	reportTTL    = time.Second
 )
 
-// A Status is the state of the service or of one part.
+// A Status is the status of the service or of one dependency.
 type Status string
 
-// The statuses. A part is OK, Down, or Off: this deployment does not have it.
+// The statuses. A dependency is OK, Down, or Off: not part of this deployment.
 const (
 	OK       Status = "ok"
 	Degraded Status = "degraded"
@@ -28,22 +28,22 @@ const (
 	Off      Status = "off"
 )
 
-// A Check asks after one part.
+// A Check checks one dependency.
 type Check struct {
 	Name      string
 	Essential bool                            // without it the service is down
-	Ping      func(ctx context.Context) error // nil when there is no such part
-	Low       func() error                    // what will be missing soon; may be nil
+	Ping      func(ctx context.Context) error // nil when it is not part of this deployment
+	Warning   func() error                    // reports a resource that runs low; may be nil
 }
 
-// A Result is what one check found.
+// A Result is the result of one check.
 type Result struct {
 	Status Status
 	Took   time.Duration
 	Err    error // why it is down, for the log
 }
 
-// A Report is what all checks found.
+// A Report is the result of all checks.
 type Report struct {
 	Status Status
 	At     time.Time
@@ -59,23 +59,23 @@ type Service struct {
 	last Report // guarded by mu
 }
 
-// Report returns a report that is at most a second old. Callers who come while
-// one is being made wait for it.
+// Report returns a report that is at most a second old. Concurrent callers share
+// one.
 func (s *Service) Report(ctx context.Context) Report {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if age := s.Now().Sub(s.last.At); s.last.At.IsZero() || age < 0 || age >= goodFor {
-		// The report serves others too: it must not fail because one caller left.
-		s.last = s.ask(context.WithoutCancel(ctx))
+	if age := s.Now().Sub(s.last.At); s.last.At.IsZero() || age < 0 || age >= reportTTL {
+		// The report is shared: it must not fail because one caller disconnected.
+		s.last = s.runChecks(context.WithoutCancel(ctx))
 	}
 	return s.last
 }
 
-func (s *Service) ask(ctx context.Context) Report {
+func (s *Service) runChecks(ctx context.Context) Report {
 	var wg sync.WaitGroup
 	results := make([]Result, len(s.Checks))
 	for i, c := range s.Checks {
-		wg.Go(func() { results[i] = s.one(ctx, c) })
+		wg.Go(func() { results[i] = s.runCheck(ctx, c) })
 	}
 	wg.Wait()
 	r := Report{Status: OK, At: s.Now(), Parts: map[string]Result{}}
@@ -84,18 +84,18 @@ func (s *Service) ask(ctx context.Context) Report {
 		switch down := results[i].Status == Down; {
 		case down && c.Essential:
 			r.Status = Down
-		case r.Status == OK && (down || c.Low != nil && c.Low() != nil):
+		case r.Status == OK && (down || c.Warning != nil && c.Warning() != nil):
 			r.Status = Degraded
 		}
 	}
 	return r
 }
 
-func (s *Service) one(ctx context.Context, c Check) Result {
+func (s *Service) runCheck(ctx context.Context, c Check) Result {
 	if c.Ping == nil {
 		return Result{Status: Off}
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	began := s.Now()
 	err := c.Ping(ctx)

@@ -20,7 +20,7 @@ func TestReport(t *testing.T) {
 		database, cache func(context.Context) error
 		want            health.Status
 	}{
-		{"all there", up, up, health.OK},
+		{"all up", up, up, health.OK},
 		{"no cache in this deployment", up, nil, health.OK},
 		{"cache down", up, down, health.Degraded},
 		{"database down", down, up, health.Down},
@@ -38,10 +38,10 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// A part that runs low is there, and the service is degraded, essential or not.
-func TestPartThatRunsLow(t *testing.T) {
+// A dependency with a warning is OK and degrades the service, essential or not.
+func TestWarningDegrades(t *testing.T) {
 	for _, essential := range []bool{false, true} {
-		low := health.Check{Name: "chain", Essential: essential, Ping: up, Low: func() error { return errors.New("no gas tomorrow") }}
+		low := health.Check{Name: "chain", Essential: essential, Ping: up, Warning: func() error { return errors.New("low on gas") }}
 		s := &health.Service{Now: time.Now, Checks: []health.Check{low, {Name: "cache", Ping: up}}}
 		if got := s.Report(t.Context()); got.Status != health.Degraded || got.Parts["chain"].Status != health.OK {
 			t.Errorf("got %+v", got)
@@ -49,33 +49,33 @@ func TestPartThatRunsLow(t *testing.T) {
 	}
 }
 
-// However many ask, and even when they leave, the parts are asked once a second.
-func TestReportIsNoWeapon(t *testing.T) {
-	var asked atomic.Int64
+// However many callers there are, even cancelled ones, checks run once a second.
+func TestReportIsCached(t *testing.T) {
+	var checks atomic.Int64
 	var mu sync.Mutex
 	now := time.Unix(1_800_000_000, 0)
 	clock := func() time.Time { mu.Lock(); defer mu.Unlock(); return now }
 	s := &health.Service{Now: clock, Checks: []health.Check{{Name: "database", Essential: true, Ping: func(ctx context.Context) error {
-		asked.Add(1)
-		if errors.Is(ctx.Err(), context.Canceled) { // by the caller who left
+		checks.Add(1)
+		if errors.Is(ctx.Err(), context.Canceled) { // by the disconnected caller
 			return ctx.Err()
 		}
 		return nil
 	}}}}
-	gone, cancel := context.WithCancel(t.Context())
+	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	for second := range 3 {
 		var wg sync.WaitGroup
 		for range 50 {
 			wg.Go(func() {
-				if r := s.Report(gone); r.Status != health.OK {
+				if r := s.Report(cancelled); r.Status != health.OK {
 					t.Errorf("got %+v", r)
 				}
 			})
 		}
 		wg.Wait()
-		if got := asked.Load(); got != int64(second+1) {
-			t.Errorf("second %d: asked %d times", second, got)
+		if got := checks.Load(); got != int64(second+1) {
+			t.Errorf("second %d: checked %d times", second, got)
 		}
 		mu.Lock()
 		now = now.Add(time.Second)
@@ -83,8 +83,8 @@ func TestReportIsNoWeapon(t *testing.T) {
 	}
 }
 
-// A part that hangs is down, and does not hold the report up for ever.
-func TestPartThatHangsIsDown(t *testing.T) {
+// A dependency that hangs is down, and does not block the report.
+func TestHangingCheckIsDown(t *testing.T) {
 	s := &health.Service{Now: time.Now, Checks: []health.Check{{Name: "database", Essential: true, Ping: func(ctx context.Context) error {
 		<-ctx.Done()
 		return ctx.Err()

@@ -39,14 +39,14 @@ func (s *Server) fromView(v registration.View) api.Domain {
 	for _, ds := range v.DS {
 		out.DNSSEC.DS = append(out.DNSSEC.DS, api.DS(ds))
 	}
-	if v.Life.Phase == lifecycle.PhaseActive {
+	if v.Lifecycle.Phase == lifecycle.PhaseActive {
 		return out
 	}
-	out.Grace = &api.Grace{Phase: string(v.Life.Phase), EndsAt: v.Life.Ends}
+	out.Grace = &api.Grace{Phase: string(v.Lifecycle.Phase), EndsAt: v.Lifecycle.Ends}
 	if v.Renewal.Amount > 0 {
 		out.Grace.Price = v.Renewal.Amount.String()
 	}
-	out.Warnings = append(out.Warnings, phaseWarnings[v.Life.Phase])
+	out.Warnings = append(out.Warnings, phaseWarnings[v.Lifecycle.Phase])
 	return out
 }
 

@@ -66,7 +66,7 @@ func (s *Server) spend(w http.ResponseWriter, r *http.Request, lim deed.Limit, c
 // look tells the caller where its limit stands, without counting: what was paid
 // for may be asked for again.
 func (s *Server) look(w http.ResponseWriter, r *http.Request, lim deed.Limit, caller string) error {
-	d, err := s.Limiter.Look(r.Context(), lim, caller)
+	d, err := s.Limiter.Peek(r.Context(), lim, caller)
 	if d != nil {
 		setLimitHeaders(w.Header(), d)
 	}

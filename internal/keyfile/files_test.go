@@ -11,7 +11,7 @@ import (
 	"deed.example/deed/internal/keyfile"
 )
 
-// opened opens a file of each kind and returns what its key is, in words.
+// opened opens a file of each kind and returns its key as text.
 var opened = map[string]func(path string) (string, error){
 	"token keys": func(path string) (string, error) {
 		r, err := keyfile.Open(path, time.Now)
@@ -34,8 +34,8 @@ var opened = map[string]func(path string) (string, error){
 	},
 }
 
-// Nodes that start at once on one folder have the same keys, which stay.
-func TestKeysAreMadeOnce(t *testing.T) {
+// Nodes that start concurrently get the same keys, which persist.
+func TestKeysAreCreatedOnce(t *testing.T) {
 	for name, open := range opened {
 		path := filepath.Join(t.TempDir(), "key")
 		keys := make([]string, 16)
@@ -68,7 +68,7 @@ func TestKeysAreMadeOnce(t *testing.T) {
 	}
 }
 
-func TestKeysThatOthersCanReadAreRefused(t *testing.T) {
+func TestInsecurePermissionsAreRefused(t *testing.T) {
 	for name, open := range opened {
 		path := filepath.Join(t.TempDir(), "key")
 		if _, err := open(path); err != nil {
@@ -83,7 +83,7 @@ func TestKeysThatOthersCanReadAreRefused(t *testing.T) {
 	}
 }
 
-func TestSpoiltKeysAreRefused(t *testing.T) {
+func TestCorruptKeysAreRefused(t *testing.T) {
 	for name, open := range opened {
 		for _, text := range []string{"", "hunter2", "0x" + strings.Repeat("z", 60)} {
 			path := filepath.Join(t.TempDir(), "key")
@@ -95,7 +95,7 @@ func TestSpoiltKeysAreRefused(t *testing.T) {
 			}
 		}
 		if _, err := open(filepath.Join(t.TempDir(), "nowhere", "key")); err == nil {
-			t.Errorf("%s: a folder that is not there is taken", name)
+			t.Errorf("%s: a missing folder is accepted", name)
 		}
 	}
 }

@@ -1,13 +1,11 @@
-// Package keyfile knows how keys are written in files: the keys of tokens, the
-// secret of all zones, and the key that signs the agent card. The keys of wallets
-// are read by package signer/file. Who may read such a file, and how it is written, is the business of
-// package secretfile.
+// Package keyfile reads and writes key files: token keys, the master secret of all
+// zones, and the key that signs the agent card. Wallet keys are read by package
+// signer/file. Permissions and atomic writes are handled by package secretfile.
 //
-// The keys of tokens stand one a line, an ID and a secret. The first makes new
-// tokens, all of them check old ones, so keys are changed by putting a new line
-// first and taking the last one out an hour later, when its tokens have expired.
-// A changed file is read within a second. Nodes that share a database share the
-// file.
+// Token keys are one per line, an ID and a secret. The first signs new tokens, all of
+// them verify, so keys are rotated by adding a new first line and removing the last
+// one an hour later, when its tokens have expired. A changed file is reloaded within
+// a second. Nodes that share a database must share the file.
 package keyfile
 
 import (
@@ -27,50 +25,50 @@ import (
 )
 
 const (
-	secretBytes = 32
-	lookEvery   = time.Second
+	secretBytes  = 32
+	statInterval = time.Second
 )
 
-// A Ring is the keys of one file. Make one with Open.
+// A Ring holds the token keys of one file. Make one with Open.
 type Ring struct {
 	path string
 	now  func() time.Time
 
 	mu       sync.Mutex
-	keys     []signin.TokenKey // guarded by mu, as all below it; never empty
+	keys     []signin.TokenKey // guarded by mu, like all fields below; never empty
 	modified time.Time
-	looked   time.Time
+	checked  time.Time
 }
 
-// Open reads the file at path, and makes it with one key when it is not there.
-// Nodes that start at once end up with the same key.
+// Open reads the file at path, or creates it with one key. Nodes that start
+// concurrently end up with the same key.
 func Open(path string, now func() time.Time) (*Ring, error) {
 	if _, _, err := secretfile.ReadOrCreate(path, func() ([]byte, error) { return []byte(newTokenKey()), nil }); err != nil {
 		return nil, fmt.Errorf("open the token keys: %w", err)
 	}
-	r := &Ring{path: path, now: now, looked: now()}
+	r := &Ring{path: path, now: now, checked: now()}
 	if err := r.read(); err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-// Keys returns the keys; the first makes new tokens. The caller must not change
-// the slice. A file that became unreadable leaves the keys as they were.
+// Keys returns the keys; the first signs new tokens. The caller must not modify the
+// slice. If the file becomes unreadable, the keys stay as they were.
 func (r *Ring) Keys() []signin.TokenKey {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if now := r.now(); now.Sub(r.looked) >= lookEvery || now.Before(r.looked) {
-		r.looked = now
+	if now := r.now(); now.Sub(r.checked) >= statInterval || now.Before(r.checked) {
+		r.checked = now
 		if info, err := os.Stat(r.path); err == nil && !info.ModTime().Equal(r.modified) {
-			_ = r.read() // the old keys are still good
+			_ = r.read() // keep the old keys
 		}
 	}
 	return r.keys
 }
 
-// read reads the file. The caller holds mu, or is alone. The time comes first: a
-// file that changes in between is read again.
+// read reads the file. The caller holds mu, or has exclusive access. The modification
+// time is read first, so that a change in between is noticed later.
 func (r *Ring) read() error {
 	info, err := os.Stat(r.path)
 	if err != nil {
@@ -97,7 +95,7 @@ func parse(text string) ([]signin.TokenKey, error) {
 			continue
 		}
 		if len(words) != 2 || seen[words[0]] {
-			return nil, errors.New("a line is not an ID of its own and a secret")
+			return nil, errors.New("each line must be a unique ID and a secret")
 		}
 		secret, err := base64.StdEncoding.DecodeString(words[1])
 		if err != nil || len(secret) < secretBytes {
@@ -107,13 +105,12 @@ func parse(text string) ([]signin.TokenKey, error) {
 		keys = append(keys, signin.TokenKey{ID: words[0], Secret: deed.Secret(secret)})
 	}
 	if len(keys) == 0 {
-		return nil, errors.New("there is no key in it")
+		return nil, errors.New("the file has no keys")
 	}
 	return keys, nil
 }
 
-// Rotate puts a new key first in the file at path, and makes the file when it
-// is not there. Nobody ever sees half of it.
+// Rotate adds a new first key to the file at path, or creates it. The write is atomic.
 func Rotate(path string) error {
 	old, err := secretfile.Read(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -125,9 +122,9 @@ func Rotate(path string) error {
 	return nil
 }
 
-// newTokenKey returns the line of a new key.
+// newTokenKey returns a line with a new key.
 func newTokenKey() string {
 	secret := make([]byte, secretBytes)
-	rand.Read(secret) // it never fails
+	rand.Read(secret) // never fails
 	return fmt.Sprintf("%s %s\n", strings.ToLower(rand.Text()[:8]), base64.StdEncoding.EncodeToString(secret))
 }

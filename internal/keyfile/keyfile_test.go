@@ -11,7 +11,7 @@ import (
 	"deed.example/deed/internal/keyfile"
 )
 
-func TestOpenMakesOneKey(t *testing.T) {
+func TestOpenCreatesOneKey(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys")
 	r, err := keyfile.Open(path, time.Now)
 	if err != nil {
@@ -27,7 +27,7 @@ func TestOpenMakesOneKey(t *testing.T) {
 	}
 }
 
-// A new key comes first and the old one stays good; running nodes notice.
+// A new key comes first and the old one stays valid; running nodes reload the file.
 func TestRotate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys")
 	now := time.Now()
@@ -58,8 +58,8 @@ func TestRotate(t *testing.T) {
 	}
 }
 
-// A file that was spoilt while we run leaves us with the keys we have.
-func TestSpoiltFileIsNotTakenOver(t *testing.T) {
+// A file that becomes corrupt at run time does not replace the loaded keys.
+func TestCorruptFileIsNotLoaded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys")
 	now := time.Now()
 	r, err := keyfile.Open(path, func() time.Time { now = now.Add(2 * time.Second); return now })

@@ -13,9 +13,8 @@ import (
 	"deed.example/deed/internal/secretfile"
 )
 
-// OpenSigning reads the key on P-256 in the file at path, PKCS #8 in PEM, and
-// makes it when it is not there. Nodes that start at once end up with the same
-// key.
+// OpenSigning reads the P-256 key in the file at path, PKCS #8 in PEM, or creates it.
+// Nodes that start concurrently end up with the same key.
 func OpenSigning(path string) (*ecdsa.PrivateKey, error) {
 	raw, _, err := secretfile.ReadOrCreate(path, newSigning)
 	if err != nil {
@@ -44,7 +43,7 @@ func parseSigning(raw []byte) (*ecdsa.PrivateKey, error) {
 	return key, nil
 }
 
-// newSigning returns a new key as its file has it.
+// newSigning returns a new key, encoded.
 func newSigning() ([]byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

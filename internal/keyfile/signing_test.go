@@ -31,10 +31,10 @@ func TestSigningKeyIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := keyfile.OpenSigning(bad); err == nil {
-			t.Errorf("%s: it is taken", name)
+			t.Errorf("%s: it is accepted", name)
 		}
 	}
 	if _, err := keyfile.OpenSigning(filepath.Join(t.TempDir(), "nowhere", "agent.key")); err == nil {
-		t.Error("a folder that is not there is taken")
+		t.Error("a missing folder is accepted")
 	}
 }

@@ -10,15 +10,15 @@ import (
 	"deed.example/deed/internal/secretfile"
 )
 
-// zoneSecretBytes is how long the secret of all zones is.
+// zoneSecretBytes is the length of the master secret.
 const zoneSecretBytes = 32
 
-// OpenZoneSecret reads the secret that the keys of all zones are derived from,
-// in hex, from the file at path, and makes it when it is not there.
+// OpenZoneSecret reads the master secret that all zone keys are derived from, in hex,
+// from the file at path, or creates it.
 func OpenZoneSecret(path string) (deed.Secret, error) {
 	raw, _, err := secretfile.ReadOrCreate(path, func() ([]byte, error) {
 		secret := make([]byte, zoneSecretBytes)
-		rand.Read(secret) // it never fails
+		rand.Read(secret) // never fails
 		return []byte(hex.EncodeToString(secret) + "\n"), nil
 	})
 	if err != nil {
@@ -26,7 +26,7 @@ func OpenZoneSecret(path string) (deed.Secret, error) {
 	}
 	secret := strings.TrimSpace(string(raw))
 	if len(secret) < 2*zoneSecretBytes {
-		return "", fmt.Errorf("%s holds no secret of %d bytes in hex", path, zoneSecretBytes) // not a word of what it holds
+		return "", fmt.Errorf("%s has no secret of %d bytes in hex", path, zoneSecretBytes) // the content must not leak
 	}
 	return deed.Secret(secret), nil
 }

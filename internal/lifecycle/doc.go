@@ -1,7 +1,7 @@
-// Package lifecycle says what happens to a registered name and when: the phases
-// from active to free again (RFC 3915), what its owner is told, and what differs
-// between our books and the registry, whose word counts.
+// Package lifecycle defines the lifecycle of a registered name: its phases from
+// active to deleted (RFC 3915), the events that its owner is notified of, and how
+// our records are compared with the registry, which is authoritative.
 //
-// A Registration is our side, a Holding is the registry's. Everything here is
-// pure: the time is an argument.
+// A Registration is our record of a name, a Holding is the registry's. All
+// functions are pure: the time is an argument.
 package lifecycle

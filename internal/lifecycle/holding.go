@@ -7,10 +7,10 @@ import (
 	"deed.example/deed/internal/dnssec"
 )
 
-// A Holding is a name in our account, as the registry has it.
+// A Holding is the registry's record of a name in our account.
 type Holding struct {
 	Name        deed.Name
-	Reference   string // of the order that brought it
+	Reference   string // of the order that registered it
 	Created     time.Time
 	Expires     time.Time
 	Phase       Phase

@@ -6,15 +6,15 @@ import (
 	"deed.example/deed"
 )
 
-// A Phase is a part of the life of a registered name:
+// A Phase is a phase in the lifecycle of a registered name:
 //
 //	active ─► grace ─► redemption ─► pending delete ─► gone
 //	  ▲  └ expiry ┘         │
 //	  └──── renewed ◄───────┘ restored
 //
-// In grace the name still works and can be renewed at the usual price; in
-// redemption it works no more and can be restored for a fee; then it waits to be
-// deleted, and is anybody's.
+// In grace the name still resolves and can be renewed at the usual price. In
+// redemption it no longer resolves and can be restored for a fee. Then it waits to
+// be deleted, after which anyone can register it.
 type Phase string
 
 // The phases.
@@ -26,14 +26,14 @@ const (
 	PhaseGone          Phase = "gone"
 )
 
-// The days of the later phases; those of grace differ by TLD.
+// The length of the later phases; the grace period differs by TLD.
 const (
 	RedemptionDays    = 30
 	PendingDeleteDays = 5
 )
 
-// PhaseAt returns the phase of a name that expires then, whose registry grants
-// so many days of grace, and when the phase ends.
+// PhaseAt returns the phase that a name with the given expiry and grace period is
+// in at a time, and when that phase ends.
 func PhaseAt(expires time.Time, graceDays int, at time.Time) (Phase, time.Time) {
 	end := expires
 	for _, p := range []struct {
@@ -48,7 +48,7 @@ func PhaseAt(expires time.Time, graceDays int, at time.Time) (Phase, time.Time) 
 	return PhaseGone, end
 }
 
-// phaseStatus is what a caller is told of a name in each phase.
+// phaseStatus is the status of a name in each phase.
 var phaseStatus = map[Phase]Status{
 	PhaseActive:        StatusActive,
 	PhaseGrace:         StatusExpired,
@@ -56,19 +56,19 @@ var phaseStatus = map[Phase]Status{
 	PhasePendingDelete: StatusPendingDelete,
 }
 
-// An Event is something that happened, or is about to happen, to a name we hold.
+// An Event is something that happened, or is about to happen, to a registered name.
 type Event struct {
 	Name      deed.Name
 	Reference string // of the registration that it happened to
 	Type      EventType
 	At        time.Time
-	About     time.Time // the expiry it speaks of
+	About     time.Time // the expiry it refers to
 }
 
 // An EventType says what happened.
 type EventType string
 
-// The events of a name. The first four are the notices of its expiry.
+// The events of a name. The first four are expiry notices.
 const (
 	EventExpiresIn30 EventType = "expires_in_30_days"
 	EventExpiresIn7  EventType = "expires_in_7_days"
@@ -89,13 +89,13 @@ const (
 	EventMissing       EventType = "missing_at_registry"
 )
 
-// notices are given so many days after the expiry, or before it.
+// notices are the expiry notices and their day relative to the expiry.
 var notices = []struct {
 	event EventType
 	days  int
 }{{EventExpiresIn30, -30}, {EventExpiresIn7, -7}, {EventExpiresIn1, -1}, {EventExpired3, 3}}
 
-// phaseEvents are told when a name enters a phase.
+// phaseEvents are emitted when a name enters a phase.
 var phaseEvents = map[Phase]EventType{
 	PhaseGrace:         EventExpired,
 	PhaseRedemption:    EventRedemption,
@@ -103,33 +103,33 @@ var phaseEvents = map[Phase]EventType{
 	PhaseGone:          EventDeleted,
 }
 
-// A Life is where a registration stands at a moment, what has happened to it by
-// then, and when to look again.
+// A State is the lifecycle state of a registration at a point in time, with the
+// events up to then and the time of the next transition.
 type State struct {
 	Phase  Phase
 	Ends   time.Time // of the phase
 	Status Status
-	Events []Event // all of its present expiry that are due, told before or not
+	Events []Event // all that are due for the current expiry, recorded before or not
 	Next   time.Time
 }
 
-// LifeAt returns the life of a registration whose registry grants so many days
-// of grace. It is the same whenever it is asked, so asking late or twice does no
-// harm.
-func (r Registration) LifeAt(at time.Time, graceDays int) State {
+// StateAt returns the lifecycle state of a registration at a time, given the grace
+// period of its registry. It depends on its arguments only, so calling it late or
+// twice does no harm.
+func (r Registration) StateAt(at time.Time, graceDays int) State {
 	phase, ends := PhaseAt(r.Expires, graceDays, at)
-	l := State{Phase: phase, Ends: ends, Status: phaseStatus[phase], Next: ends}
+	st := State{Phase: phase, Ends: ends, Status: phaseStatus[phase], Next: ends}
 	if r.Status == StatusTransferring && phase == PhaseActive {
-		l.Status = StatusTransferring
+		st.Status = StatusTransferring
 	}
 	for _, n := range notices {
 		when := r.Expires.AddDate(0, 0, n.days)
 		switch {
 		case when.Before(r.Created):
 		case !at.Before(when):
-			l.Events = append(l.Events, r.event(n.event, when))
-		case when.Before(l.Next):
-			l.Next = when
+			st.Events = append(st.Events, r.event(n.event, when))
+		case when.Before(st.Next):
+			st.Next = when
 		}
 	}
 	begin := r.Expires
@@ -138,19 +138,19 @@ func (r Registration) LifeAt(at time.Time, graceDays int) State {
 		days  int
 	}{{PhaseGrace, graceDays}, {PhaseRedemption, RedemptionDays}, {PhasePendingDelete, PendingDeleteDays}, {PhaseGone, 0}} {
 		if !at.Before(begin) {
-			l.Events = append(l.Events, r.event(phaseEvents[p.phase], begin))
+			st.Events = append(st.Events, r.event(phaseEvents[p.phase], begin))
 		}
 		begin = begin.AddDate(0, 0, p.days)
 	}
-	return l
+	return st
 }
 
 func (r Registration) event(t EventType, at time.Time) Event {
 	return Event{Name: r.Name, Reference: r.Reference, Type: t, At: at, About: r.Expires}
 }
 
-// Corrected returns the registration with what the registry says of it, and an
-// event when that was something else. It never takes a date over that is none.
+// Corrected returns the registration updated from the registry's record, and an
+// event if anything changed. A zero expiry is ignored.
 func (r Registration) Corrected(h Holding, at time.Time) (Registration, []Event) {
 	is := r
 	if !h.Expires.IsZero() {
@@ -163,14 +163,13 @@ func (r Registration) Corrected(h Holding, at time.Time) (Registration, []Event)
 	return is, []Event{{Name: r.Name, Reference: r.Reference, Type: EventCorrected, At: at, About: at}}
 }
 
-// Resolves says whether a name in that status is answered for in the DNS: it
-// goes dark when it can no longer simply be renewed.
+// Resolves reports whether a name in that status is served in the DNS. It is
+// withdrawn once it can no longer be renewed at the usual price.
 func (s Status) Resolves() bool {
 	return s == StatusActive || s == StatusExpired || s == StatusTransferring
 }
 
-// EPPStatus returns the status of the name in the words of registries (RFC 5731,
-// RFC 3915).
+// EPPStatus returns the EPP status codes of the name (RFC 5731, RFC 3915).
 func (r Registration) EPPStatus() []string {
 	var words []string
 	switch r.Status {

@@ -10,7 +10,7 @@ import (
 	"deed.example/deed/internal/lifecycle"
 )
 
-// A phase begins at its second and says when it ends, across leap days.
+// Phase boundaries are exact to the second, also across leap days.
 func TestPhaseAt(t *testing.T) {
 	const second = time.Second
 	for _, c := range []struct {
@@ -37,8 +37,8 @@ func TestPhaseAt(t *testing.T) {
 	}
 }
 
-// told returns the types of events, in their order.
-func told(events []lifecycle.Event) string {
+// eventTypes returns the types of events, in their order.
+func eventTypes(events []lifecycle.Event) string {
 	var words []string
 	for _, e := range events {
 		words = append(words, string(e.Type))
@@ -46,9 +46,9 @@ func told(events []lifecycle.Event) string {
 	return strings.Join(words, " ")
 }
 
-// What a name has lived through by a day, and when it is worth looking again.
+// The events of a name up to a day, and the time of its next transition.
 // 2028 is a leap year: 30 days before the first of March is not 30 January.
-func TestLifeAt(t *testing.T) {
+func TestStateAt(t *testing.T) {
 	expires := date(2028, time.March, 1)
 	r := lifecycle.Registration{Name: "example.com", Reference: "a", Status: lifecycle.StatusActive, Created: date(2027, time.March, 1), Expires: expires}
 	const notices = "expires_in_30_days expires_in_7_days expires_in_1_day"
@@ -69,44 +69,44 @@ func TestLifeAt(t *testing.T) {
 		{date(2028, time.May, 15), lifecycle.StatusPendingDelete, notices + " expired_3_days_ago expired redemption pending_delete", date(2028, time.May, 20)},
 		{date(2028, time.May, 20), "", notices + " expired_3_days_ago expired redemption pending_delete deleted", date(2028, time.May, 20)},
 	} {
-		l := r.LifeAt(c.at, 45)
-		if l.Status != c.status || told(l.Events) != c.events || !l.Next.Equal(c.next) {
-			t.Errorf("%s: got %s [%s], next %s; want %s [%s], next %s", c.at, l.Status, told(l.Events), l.Next, c.status, c.events, c.next)
+		l := r.StateAt(c.at, 45)
+		if l.Status != c.status || eventTypes(l.Events) != c.events || !l.Next.Equal(c.next) {
+			t.Errorf("%s: got %s [%s], next %s; want %s [%s], next %s", c.at, l.Status, eventTypes(l.Events), l.Next, c.status, c.events, c.next)
 		}
 		for _, e := range l.Events {
 			if e.At.After(c.at) || e.Name != r.Name || e.Reference != r.Reference || !e.About.Equal(expires) {
 				t.Errorf("%s: got %+v", c.at, e)
 			}
 		}
-		if again := r.LifeAt(c.at, 45); told(again.Events) != told(l.Events) {
-			t.Errorf("%s: asked again, got %s", c.at, told(again.Events))
+		if again := r.StateAt(c.at, 45); eventTypes(again.Events) != eventTypes(l.Events) {
+			t.Errorf("%s: second call: got %s", c.at, eventTypes(again.Events))
 		}
 	}
 }
 
-// A name that came to us late in its year is not warned of days before it came.
-func TestNoNoticesFromBeforeANameWasOurs(t *testing.T) {
+// No notice is emitted for a day before the name was registered here.
+func TestNoNoticesFromBeforeRegistration(t *testing.T) {
 	expires := date(2028, time.March, 1)
 	r := lifecycle.Registration{Name: "example.com", Created: expires.AddDate(0, 0, -10), Expires: expires}
-	if l := r.LifeAt(expires.AddDate(0, 0, -5), 45); told(l.Events) != "expires_in_7_days" {
-		t.Errorf("got %s", told(l.Events))
+	if l := r.StateAt(expires.AddDate(0, 0, -5), 45); eventTypes(l.Events) != "expires_in_7_days" {
+		t.Errorf("got %s", eventTypes(l.Events))
 	}
 }
 
-// A name on its way out stays so while it is active; after its expiry the phase
-// counts.
-func TestLifeOfANameThatLeaves(t *testing.T) {
+// A name keeps the status transferring while it is active; after its expiry the
+// phase decides.
+func TestStateWhileTransferring(t *testing.T) {
 	expires := date(2028, time.March, 1)
 	r := lifecycle.Registration{Name: "example.com", Status: lifecycle.StatusTransferring, Created: date(2027, time.March, 1), Expires: expires}
-	if l := r.LifeAt(expires.Add(-time.Second), 45); l.Status != lifecycle.StatusTransferring {
+	if l := r.StateAt(expires.Add(-time.Second), 45); l.Status != lifecycle.StatusTransferring {
 		t.Errorf("got %s", l.Status)
 	}
-	if l := r.LifeAt(expires, 45); l.Status != lifecycle.StatusExpired {
+	if l := r.StateAt(expires, 45); l.Status != lifecycle.StatusExpired {
 		t.Errorf("got %s", l.Status)
 	}
 }
 
-// The registry's word counts, and is an event only when it is news.
+// The registry's record wins, and is an event only when it differs.
 func TestCorrected(t *testing.T) {
 	now := date(2027, time.June, 1)
 	hosts, keys := []string{"ns1.example.net", "ns2.example.net"}, []dnssec.DS{{KeyTag: 1, Algorithm: 13, DigestType: 2, Digest: "aa"}}
@@ -134,8 +134,8 @@ func TestCorrected(t *testing.T) {
 		if !got.Equal(want) || got.Owner != r.Owner || got.Reference != r.Reference {
 			t.Errorf("%s: got %+v, want %+v", name, got, want)
 		}
-		if news := !want.Equal(r); (told(events) == "corrected_by_registry") != news || len(events) > 1 {
-			t.Errorf("%s: got %s, news is %v", name, told(events), news)
+		if changed := !want.Equal(r); (eventTypes(events) == "corrected_by_registry") != changed || len(events) > 1 {
+			t.Errorf("%s: got %s, changed is %v", name, eventTypes(events), changed)
 		}
 	}
 }
@@ -165,7 +165,7 @@ func TestEPPStatusOfARegistration(t *testing.T) {
 	}
 }
 
-// A name is dark from redemption on, and while nobody knows whose it is.
+// A name does not resolve from redemption on, nor while its ownership is unclear.
 func TestResolves(t *testing.T) {
 	for status, want := range map[lifecycle.Status]bool{
 		lifecycle.StatusActive: true, lifecycle.StatusExpired: true, lifecycle.StatusTransferring: true,

@@ -8,11 +8,11 @@ import (
 	"deed.example/deed"
 )
 
-// A Difference is something that we and the registry say differently of a name.
+// A Difference is a field of a name on which our record and the registry differ.
 type Difference struct {
-	Name         deed.Name
-	What         DifferenceKind
-	Ours, Theirs string
+	Name             deed.Name
+	What             DifferenceKind
+	Stored, Registry string
 }
 
 // A DifferenceKind says what differs.
@@ -29,15 +29,15 @@ const (
 	DiffersDS          DifferenceKind = "DS"
 )
 
-// Differences returns what the registry says differently of the name. The order
-// of its name servers is the registry's own affair.
+// Differences compares the registration with the registry's record. The order of
+// name servers does not matter.
 func (r Registration) Differences(h Holding) (all []Difference) {
-	add := func(what DifferenceKind, ours, theirs string) {
-		if ours != theirs {
-			all = append(all, Difference{Name: r.Name, What: what, Ours: ours, Theirs: theirs})
+	add := func(what DifferenceKind, stored, registry string) {
+		if stored != registry {
+			all = append(all, Difference{Name: r.Name, What: what, Stored: stored, Registry: registry})
 		}
 	}
-	if h.Reference != "" { // not every registry keeps it
+	if h.Reference != "" { // not every registry stores it
 		add(DiffersReference, r.Reference, h.Reference)
 	}
 	add(DiffersExpiry, r.Expires.UTC().Format(time.RFC3339), h.Expires.UTC().Format(time.RFC3339))
@@ -58,7 +58,7 @@ func lockWord(locked bool) string {
 	return "unlocked"
 }
 
-// sameMembers says whether a and b have the same members, in any order.
+// sameMembers reports whether a and b have the same elements, in any order.
 func sameMembers[T comparable](a, b []T) bool {
 	count := map[T]int{}
 	for _, x := range a {

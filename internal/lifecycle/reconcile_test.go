@@ -22,12 +22,12 @@ func TestDifferences(t *testing.T) {
 		"another zone":     {func(h *lifecycle.Holding) { h.Expires = h.Expires.In(time.FixedZone("", 3600)) }, lifecycle.Difference{}},
 		"another order":    {func(h *lifecycle.Holding) { h.Nameservers = []string{"ns2.example.net", "ns1.example.net"} }, lifecycle.Difference{}},
 		"no reference":     {func(h *lifecycle.Holding) { h.Reference = "" }, lifecycle.Difference{}},
-		"reference":        {func(h *lifecycle.Holding) { h.Reference = "b" }, lifecycle.Difference{What: lifecycle.DiffersReference, Ours: "a", Theirs: "b"}},
-		"expiry":           {func(h *lifecycle.Holding) { h.Expires = h.Expires.AddDate(1, 0, 0) }, lifecycle.Difference{What: lifecycle.DiffersExpiry, Ours: "2028-03-01T12:00:00Z", Theirs: "2029-03-01T12:00:00Z"}},
-		"lock":             {func(h *lifecycle.Holding) { h.Locked = false }, lifecycle.Difference{What: lifecycle.DiffersLock, Ours: "locked", Theirs: "unlocked"}},
-		"a server less":    {func(h *lifecycle.Holding) { h.Nameservers = h.Nameservers[:1] }, lifecycle.Difference{What: lifecycle.DiffersNameservers, Ours: "ns1.example.net ns2.example.net", Theirs: "ns1.example.net"}},
-		"one server twice": {func(h *lifecycle.Holding) { h.Nameservers = []string{"ns1.example.net", "ns1.example.net"} }, lifecycle.Difference{What: lifecycle.DiffersNameservers, Ours: "ns1.example.net ns2.example.net", Theirs: "ns1.example.net ns1.example.net"}},
-		"unsigned":         {func(h *lifecycle.Holding) { h.DS = nil }, lifecycle.Difference{What: lifecycle.DiffersDS, Ours: "[{1 13 2 aa}]", Theirs: "[]"}},
+		"reference":        {func(h *lifecycle.Holding) { h.Reference = "b" }, lifecycle.Difference{What: lifecycle.DiffersReference, Stored: "a", Registry: "b"}},
+		"expiry":           {func(h *lifecycle.Holding) { h.Expires = h.Expires.AddDate(1, 0, 0) }, lifecycle.Difference{What: lifecycle.DiffersExpiry, Stored: "2028-03-01T12:00:00Z", Registry: "2029-03-01T12:00:00Z"}},
+		"lock":             {func(h *lifecycle.Holding) { h.Locked = false }, lifecycle.Difference{What: lifecycle.DiffersLock, Stored: "locked", Registry: "unlocked"}},
+		"a server less":    {func(h *lifecycle.Holding) { h.Nameservers = h.Nameservers[:1] }, lifecycle.Difference{What: lifecycle.DiffersNameservers, Stored: "ns1.example.net ns2.example.net", Registry: "ns1.example.net"}},
+		"one server twice": {func(h *lifecycle.Holding) { h.Nameservers = []string{"ns1.example.net", "ns1.example.net"} }, lifecycle.Difference{What: lifecycle.DiffersNameservers, Stored: "ns1.example.net ns2.example.net", Registry: "ns1.example.net ns1.example.net"}},
+		"unsigned":         {func(h *lifecycle.Holding) { h.DS = nil }, lifecycle.Difference{What: lifecycle.DiffersDS, Stored: "[{1 13 2 aa}]", Registry: "[]"}},
 	} {
 		h := lifecycle.Holding{Name: r.Name, Reference: r.Reference, Expires: r.Expires, Locked: r.Locked, Nameservers: r.Nameservers, DS: r.DS}
 		c.change(&h)

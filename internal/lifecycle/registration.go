@@ -10,13 +10,13 @@ import (
 	"deed.example/deed/internal/dnssec"
 )
 
-// A Registration is a name that we hold for a wallet.
+// A Registration is our record of a name registered for a wallet.
 type Registration struct {
 	Name      deed.Name
 	Owner     deed.Wallet
 	Status    Status
-	Reference string // of the order at the registrar that brought it
-	PaymentID string // that bought it
+	Reference string // of the registrar order that registered it
+	PaymentID string // of the payment for it
 	Created   time.Time
 	Expires   time.Time
 	Updated   time.Time
@@ -24,7 +24,7 @@ type Registration struct {
 	Locked         bool // against a transfer to another registrar
 	Nameservers    []string
 	DS             []dnssec.DS
-	PremiumRenewal deed.USDC // what a year of a premium name costs us; 0 for the price of its TLD
+	PremiumRenewal deed.USDC // wholesale price of a year of a premium name; 0 for the price of its TLD
 }
 
 // OwnedBy fails with CodeOwnershipDenied unless who owns the name.
@@ -35,29 +35,29 @@ func (r Registration) OwnedBy(who deed.Wallet) error {
 	return nil
 }
 
-// Equal says whether nothing has changed between r and o that callers see.
+// Equal reports whether r and o agree in all fields that callers see.
 func (r Registration) Equal(o Registration) bool {
 	return r.Owner == o.Owner && r.Status == o.Status && r.Expires.Equal(o.Expires) && r.Locked == o.Locked &&
 		slices.Equal(r.Nameservers, o.Nameservers) && slices.Equal(r.DS, o.DS)
 }
 
-// An Act is something that the owner of a name did to it. Acts are written down
-// and never taken back.
+// An OwnerAction is something that the owner of a name did to it. Actions are
+// recorded and never deleted.
 type OwnerAction struct {
-	Wallet deed.Wallet // who did it
+	Wallet deed.Wallet // the owner at the time
 	Kind   ActionKind
 	Detail string // the new owner, the new name servers
-	After  int    // of a hand-over: how many acts came before it
+	After  int    // of a handover: how many actions precede it
 }
 
-// ErrMeanwhile says that the owner of a name did something with it between two
-// steps of a hand-over.
-var ErrConcurrentAction = errors.New("the owner did something else with the name meanwhile")
+// ErrConcurrentAction means that the owner acted on the name between two steps of
+// a handover.
+var ErrConcurrentAction = errors.New("the owner changed the name concurrently")
 
-// An ActKind says what was done.
+// An ActionKind is the kind of an OwnerAction.
 type ActionKind string
 
-// The kinds of act.
+// The kinds of owner action.
 const (
 	ActionAuthCode    ActionKind = "authcode"
 	ActionLock        ActionKind = "lock"
@@ -66,7 +66,7 @@ const (
 	ActionHandover    ActionKind = "handover"
 )
 
-// A Status says where a registration stands in its life.
+// A Status is the status of a registration.
 type Status string
 
 // The statuses a caller sees.
@@ -81,16 +81,16 @@ const (
 	StatusSuspended     Status = "suspended"
 )
 
-// statuses are all of them.
+// statuses lists every Status.
 var statuses = []Status{
 	StatusPending, StatusActive, StatusExpired, StatusRedemption, StatusPendingDelete, StatusTransferring, StatusTransferred, StatusSuspended,
 }
 
-// Known says whether there is such a status.
+// Known reports whether s is a defined status.
 func (s Status) Known() bool { return slices.Contains(statuses, s) }
 
-// StatusWords lists the statuses for a person.
-func StatusWords() string {
+// StatusList returns the statuses as text, for messages.
+func StatusList() string {
 	words := make([]string, len(statuses))
 	for i, s := range statuses {
 		words[i] = string(s)

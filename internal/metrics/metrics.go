@@ -1,6 +1,5 @@
-// Package metrics counts what the service does, for Prometheus, and lets an
-// operator look into the running process. Both are served on a listener of
-// their own that only operators can reach.
+// Package metrics exports Prometheus metrics and pprof profiles of the running
+// process. Both are served on a separate listener that only operators can reach.
 package metrics
 
 import (
@@ -18,22 +17,22 @@ import (
 	"deed.example/deed/internal/settle"
 )
 
-// Metrics are the counters of one process. Make them with New.
+// Metrics are the metrics of one process. Make them with New.
 type Metrics struct {
-	registry *prometheus.Registry
-	requests *prometheus.HistogramVec
-	missed   prometheus.Counter
-	unsaid   prometheus.Counter
-	wallets  wallets
-	behind   prometheus.Gauge
-	waiting  *prometheus.CounterVec
-	stalled  prometheus.Gauge
+	registry        *prometheus.Registry
+	requests        *prometheus.HistogramVec
+	cacheErrors     prometheus.Counter
+	registrarErrors prometheus.Counter
+	wallets         wallets
+	behind          prometheus.Gauge
+	waiting         *prometheus.CounterVec
+	stalled         prometheus.Gauge
 }
 
-// wallets are the gauges of what our own wallets have.
+// wallets are the balance gauges of our own wallets.
 type wallets struct{ gas, settlements, refunds, usdc prometheus.Gauge }
 
-// New returns counters that are all at zero.
+// New returns metrics that are all zero.
 func New(version string) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
@@ -42,7 +41,7 @@ func New(version string) *Metrics {
 			Help:    "How long requests took, by route and status.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 8, 20},
 		}, []string{"route", "status"}),
-		missed: prometheus.NewCounter(prometheus.CounterOpts{
+		cacheErrors: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "deed_cache_missed_total",
 			Help: "Calls that were counted in this process because the shared cache did not answer.",
 		}),
@@ -52,15 +51,15 @@ func New(version string) *Metrics {
 		}),
 		waiting: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "deed_waiting_total",
-			Help: "How often something was looked at that had to wait for the chain, by what it is; the log says why.",
+			Help: "Attempts to advance a row that had to wait for the chain, by kind of row; the log has the reasons.",
 		}, []string{"rows"}),
 		stalled: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "deed_payments_stalled",
-			Help: "Payments and refunds that made no progress for a minute.",
+			Help: "Payments and refunds without progress for a minute.",
 		}),
-		unsaid: prometheus.NewCounter(prometheus.CounterOpts{
+		registrarErrors: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "deed_registrar_missed_total",
-			Help: "Questions of searches that the registrar did not answer.",
+			Help: "Search queries that the registrar did not answer.",
 		}),
 	}
 	for _, rows := range []string{"payments", "refunds"} {
@@ -70,31 +69,31 @@ func New(version string) *Metrics {
 		return prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
 	}
 	m.wallets = wallets{
-		gas:         gauge("deed_gas_wallet_ether", "What the gas wallet has."),
+		gas:         gauge("deed_gas_wallet_ether", "Balance of the gas wallet."),
 		settlements: gauge("deed_gas_wallet_settlements", "Payments that the gas wallet can settle at the highest fee it would offer now."),
 		refunds:     gauge("deed_refund_wallet_refunds", "Refunds that the refund wallet can pay the gas for."),
-		usdc:        gauge("deed_refund_wallet_usdc", "What the refund wallet has to pay back with."),
+		usdc:        gauge("deed_refund_wallet_usdc", "Balance of the refund wallet, from which refunds are paid."),
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "deed_build_info", Help: "Always 1; the label says which version runs.", ConstLabels: prometheus.Labels{"version": version},
+		Name: "deed_build_info", Help: "Always 1; the label is the running version.", ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
-	m.registry.MustRegister(m.requests, m.missed, m.unsaid, m.behind, m.waiting, m.stalled, build, m.wallets.gas, m.wallets.settlements, m.wallets.refunds, m.wallets.usdc,
+	m.registry.MustRegister(m.requests, m.cacheErrors, m.registrarErrors, m.behind, m.waiting, m.stalled, build, m.wallets.gas, m.wallets.settlements, m.wallets.refunds, m.wallets.usdc,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
-// ZonesBehind tells how many zones are not on every name server yet.
+// ZonesBehind sets the number of zones that have not propagated.
 func (m *Metrics) ZonesBehind(n int) { m.behind.Set(float64(n)) }
 
-// Waiting counts something that waits for the outside world.
+// Waiting counts a row that waits for an external system.
 func (m *Metrics) Waiting(rows, _ string) { m.waiting.WithLabelValues(rows).Inc() }
 
-// Stalled tells how many payments and refunds make no progress.
+// Stalled sets the number of payments and refunds without progress.
 func (m *Metrics) Stalled(n int) { m.stalled.Set(float64(n)) }
 
-// Observe counts one answer. The route is a pattern, so that the number of
-// series does not grow with what callers write; "" is any request without one.
+// Observe records one response. The route is a pattern, so that the number of series
+// does not depend on request paths; "" means that no route matched.
 func (m *Metrics) Observe(route string, status int, took time.Duration) {
 	if route == "" {
 		route = "none"
@@ -103,12 +102,12 @@ func (m *Metrics) Observe(route string, status int, took time.Duration) {
 }
 
 // CacheMissed counts one call that the shared cache did not answer.
-func (m *Metrics) CacheMissed(error) { m.missed.Inc() }
+func (m *Metrics) CacheMissed(error) { m.cacheErrors.Inc() }
 
-// RegistrarMissed counts one question that the registrar did not answer.
-func (m *Metrics) RegistrarMissed(error) { m.unsaid.Inc() }
+// RegistrarMissed counts one query that the registrar did not answer.
+func (m *Metrics) RegistrarMissed(error) { m.registrarErrors.Inc() }
 
-// Reserves shows what our own wallets have. Gauges are for people to look at, so
+// Reserves sets the balances of our own wallets. Prometheus gauges are floats, so
 // here, and nowhere else, money is a float.
 func (m *Metrics) Reserves(r settle.Reserves) {
 	ether, _ := new(big.Float).Quo(new(big.Float).SetInt(r.Gas), big.NewFloat(1e18)).Float64()

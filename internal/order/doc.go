@@ -1,9 +1,9 @@
-// Package order has what is bought, what it costs, the payment for it and the job
-// that delivers it, with their states and the moves between them.
+// Package order defines purchases, quotes, payments and jobs, with their states and
+// transitions.
 //
 // A Purchase is plain data and is stored with its payment. A Payment goes from
 // authorized to consumed or refunded, a Job from awaiting_payment to completed,
-// failed or cancelled; the drawings above PaymentState and JobState show every
-// move, and no other is made. Nothing here does I/O: stores lock a row, ask these
-// rules, and write what they say.
+// failed or cancelled; the diagrams above PaymentState and JobState show every
+// transition, and there are no others. Nothing here does I/O: a store locks a row,
+// applies these rules, and writes the result.
 package order

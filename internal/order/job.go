@@ -9,54 +9,54 @@ import (
 	"deed.example/deed"
 )
 
-// A Job is the work that one payment for a name has set going.
+// A Job delivers what one payment bought.
 type Job struct {
-	ID        string // ours alone, as that of its payment; a registrar's reference begins with it
-	PublicID  string // random: whoever knows it was told it by us
+	ID        string // internal, derived from the payment's; registrar references begin with it
+	PublicID  string // random, so it cannot be guessed
 	PaymentID string
 	Purchase  Purchase
 	Owner     deed.Wallet // the payer
 	State     JobState
-	Reference string // of the order at the registrar, once it is submitted
+	Reference string // of the registrar order, once submitted
 	Attempts  int
-	Submitted time.Time // the last attempt
-	Lease     time.Time // until then the process that submitted is, or was, at work
-	From      time.Time // the expiry that a renewal began at, once it is submitted
-	Until     time.Time // the expiry that the completed job left behind
-	Revision  uint32    // of the zone, that the completed change of its DNS left behind
-	Refusal   deed.Code // the registrar's final no to the last attempt; "" when there was none
-	Failure   string    // one sentence for the buyer, once it failed
+	Submitted time.Time // time of the last attempt
+	Lease     time.Time // until then the submitting process may still be working
+	From      time.Time // the expiry that a renewal started at, once submitted
+	Until     time.Time // the expiry after the completed job
+	Revision  uint32    // of the zone, after a completed DNS change
+	Refusal   deed.Code // the registrar's final refusal of the last attempt; "" if none
+	Failure   string    // message for the buyer of a failed job
 	Created   time.Time
 	Updated   time.Time
 	Deadline  time.Time
 	Steps     []Step
 }
 
-// JobID names the job of a payment; there is one at most.
+// JobID returns the ID of the job of a payment, which has at most one.
 func JobID(paymentID string) string { return "job_" + strings.TrimPrefix(paymentID, "pay_") }
 
-// OrderReference names an attempt of a job at the registrar, which is told it and
-// nobody else. It follows from the payer and the nonce, so that an order can be
-// found after the database has forgotten it.
+// OrderReference returns the reference of an attempt of a job. Only the registrar
+// gets it. It derives from the payer and the nonce, so that an order can be found
+// even after the database has lost it.
 func OrderReference(jobID string, attempt int) string { return fmt.Sprintf("%s-%d", jobID, attempt) }
 
-// A Step is a state of a job and when it was reached.
+// A Step is a state of a job and the time it was reached.
 type Step struct {
 	State JobState
 	At    time.Time
 }
 
-// How long a job waits for what.
+// Timeouts and limits of a job.
 const (
-	JobLease    = 30 * time.Second // for the registrar's answer
-	QuietWindow = 20 * time.Second // after the lease, before an order that is absent counts as not placed
-	JobDeadline = 15 * time.Minute // before the buyer gets the money back
+	JobLease    = 30 * time.Second // covers one call to the registrar
+	QuietWindow = 20 * time.Second // after the lease, before an absent order counts as not placed
+	JobDeadline = 15 * time.Minute // before the payment is refunded
 	JobAttempts = 3
 
-	TransferDeadline = 8 * 24 * time.Hour // the registrar that loses a name has five days to object
+	TransferDeadline = 8 * 24 * time.Hour // the losing registrar has five days to object
 )
 
-// Deadline returns when a job that is created then must be at its end.
+// Deadline returns the deadline of a job created at that time.
 func (p Purchase) Deadline(created time.Time) time.Time {
 	if p.Kind == PurchaseTransfer {
 		return created.Add(TransferDeadline)
@@ -64,20 +64,19 @@ func (p Purchase) Deadline(created time.Time) time.Time {
 	return created.Add(JobDeadline)
 }
 
-// A JobState is a step in the life of a job:
+// A JobState is the state of a job:
 //
 //	awaiting_payment ─► queued ─► submitting ─► completed
 //	    └─► cancelled     ▲  │        └─► verifying ─► completed | failed
 //	                      │  └─► completed | failed
 //	                      └── absent after the quiet window ──┘ (from verifying)
 //
-// Submitting: the registrar has been asked. Verifying: its answer was lost or
-// said no, and we ask what became of it before anything else. Completed: a
-// separate look-up has shown the name to be ours. Failed: the payment goes
-// back. A change of the DNS is ours to make, so it goes from queued to its end in
-// one step; so does a renewal of a name that is no longer there. Cancelled: the
-// money never came; if it comes after all, or comes in another way than it was
-// promised, the watcher makes the job a failed one and the money goes back.
+// Submitting: the order is being placed. Verifying: the order is looked up, whatever
+// the registrar answered. Completed: a lookup has confirmed the order. Failed: the
+// payment is refunded. A DNS change needs no registrar, so it goes from queued to its
+// end in one step; so does a renewal of a name that has ended. Cancelled: the payment
+// was never settled; if a transfer arrives after all, or differs from the
+// authorization, the watcher fails the job and the transfer is refunded.
 type JobState string
 
 // The states of a job.
@@ -91,20 +90,21 @@ const (
 	JobCancelled       JobState = "cancelled"
 )
 
-// jobArrows are the arrows of the drawing above.
-var jobArrows = map[JobState][]JobState{
+// jobTransitions are the arrows of the diagram above.
+var jobTransitions = map[JobState][]JobState{
 	JobAwaitingPayment: {JobQueued, JobCancelled},
 	JobQueued:          {JobSubmitting, JobFailed, JobCompleted},
 	JobSubmitting:      {JobCompleted, JobVerifying},
 	JobVerifying:       {JobCompleted, JobFailed, JobQueued},
 }
 
-// Ended says whether nothing more happens to a job in this state.
-func (s JobState) Ended() bool { return len(jobArrows[s]) == 0 }
+// Ended reports whether the state is final.
+func (s JobState) Ended() bool { return len(jobTransitions[s]) == 0 }
 
-// Legacy says whether the job's public id was made from its payer and nonce, as
-// all were once. Anybody can compute such an id, so it tells the state only.
+// Legacy reports whether the job's public id derives from its payer and nonce, as
+// in early versions. Such an id can be computed by anyone, so only the state of the
+// job is disclosed for it.
 func (j Job) Legacy() bool { return j.PublicID == j.ID }
 
-// MayBecome says whether an arrow leads from s to next.
-func (s JobState) MayBecome(next JobState) bool { return slices.Contains(jobArrows[s], next) }
+// CanBecome reports whether there is a transition from s to next.
+func (s JobState) CanBecome(next JobState) bool { return slices.Contains(jobTransitions[s], next) }

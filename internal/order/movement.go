@@ -6,11 +6,11 @@ import (
 	"deed.example/deed"
 )
 
-// A Movement is a payment that a wallet made, or its refund.
+// A Movement is a payment of a wallet, or its refund.
 type Movement struct {
 	PaymentID string
 	PublicID  string // of the payment, or of its refund
-	JobID     string // as callers know it; "" when there is none
+	JobID     string // the public one; "" if there is no job
 	Refund    bool
 	Kind      PurchaseKind
 	Name      deed.Name

@@ -8,29 +8,28 @@ import (
 	"deed.example/deed/internal/settle"
 )
 
-// A Payer is what decides whether a wallet may open another payment.
+// A Payer is the data that decides whether a wallet may open another payment.
 type Payer struct {
-	Open         []OpenPayment // payments of the wallet whose money has not moved
-	Aliases      int           // open payments for the very same purchase, which are not called in
-	RefusedUntil time.Time     // after transfers that failed on the chain; zero for most
+	Open         []OpenPayment // payments of the wallet that have not settled
+	Aliases      int           // open payments for the same purchase, which are not settled
+	RefusedUntil time.Time     // after transfers that reverted; usually zero
 }
 
-// An OpenPayment is one whose money has not moved.
+// An OpenPayment is a payment that has not settled.
 type OpenPayment struct {
 	Nonce  string
 	Amount deed.USDC
 }
 
-// MaxReverts is how many transfers of one payer may fail on the chain within
-// RevertWindow, each at the cost of our gas, before the payer is refused for as
-// long.
+// MaxReverts is how many transfers of one payer may revert within RevertWindow, at
+// the cost of our gas, before the payer is refused for the same time.
 const (
 	MaxReverts   = 3
 	RevertWindow = 24 * time.Hour
 )
 
-// RefusedUntil returns until when a payer is refused whose transfers failed at the
-// given times, the newest first; zero when it is not.
+// RefusedUntil returns until when a payer is refused whose transfers reverted at the
+// given times, newest first; zero if not refused.
 func RefusedUntil(times []time.Time) time.Time {
 	if len(times) < MaxReverts || times[0].Sub(times[MaxReverts-1]) > RevertWindow {
 		return time.Time{}
@@ -38,14 +37,14 @@ func RefusedUntil(times []time.Time) time.Time {
 	return times[0].Add(RevertWindow)
 }
 
-// aliasesPerPayment is how often, times the limit of open payments, one that is
-// open may be signed anew by a client that lost its answer.
+// aliasesPerPayment, times the limit of open payments, is how often a client that
+// lost its answer may sign an open payment again.
 const aliasesPerPayment = 4
 
-// Admit says whether the payer may open another payment of the amount: there must
-// be money for it and for all that is open and not yet used, as of the block at
-// which the balance was read, and no more than limit payments in all. It fails
-// with CodePaymentInsufficient or CodeRateLimited.
+// Admit checks whether the payer may open another payment of the amount: the balance
+// must cover it and all open payments whose nonce is unused, as of the block of the
+// balance, and there may be at most limit of them. It fails with
+// CodePaymentInsufficient or CodeRateLimited.
 func (p Payer) Admit(f settle.Funds, w deed.Wallet, amount deed.USDC, limit int, now time.Time) error {
 	if now.Before(p.RefusedUntil) {
 		return &deed.Error{

@@ -9,27 +9,26 @@ import (
 	"deed.example/deed/internal/settle"
 )
 
-// A Payment is the record of one authorization, of what it buys and of what
-// became of both.
+// A Payment is one authorization, what it buys, and the state of both.
 type Payment struct {
 	ID          string
-	PublicID    string // random: whoever knows it was told it by us
-	RefundID    string // of its refund, likewise; "" while nothing goes back
+	PublicID    string // random, so it cannot be guessed
+	RefundID    string // of its refund, likewise; "" while there is none
 	Auth        settle.Authorization
 	Purchase    Purchase
-	Fingerprint string // of the purchase, as it was when it was paid for
+	Fingerprint string // of the purchase, at the time of payment
 	State       PaymentState
 	TxHash      string // of the settlement, from settled on
 	RefundTx    string // of the refund, once refunded
-	AliasOf     string // the payment that is delivered instead; "" for most
+	AliasOf     string // the payment that is delivered instead; usually ""
 	Created     time.Time
 
-	Tries   int       // since it reached its state
-	StuckAt time.Time // since when its transfer would fail; zero while it would not
+	Tries   int       // since the last change of state
+	StuckAt time.Time // since when its transfer would fail; zero if it would succeed
 }
 
-// SignedBy says whether the signature is the one that the payment was given with.
-// The last byte of a plain one is written in two ways, 0 or 27 and 1 or 28.
+// SignedBy reports whether the signature is the one of the payment. The last byte
+// of an ECDSA signature has two encodings, 0 or 27 and 1 or 28.
 func (p Payment) SignedBy(signature []byte) bool {
 	return bytes.Equal(normalSignature(p.Auth.Signature), normalSignature(signature))
 }
@@ -41,7 +40,7 @@ func normalSignature(sig []byte) []byte {
 	return append(slices.Clone(sig[:64]), sig[64]-27)
 }
 
-// A PaymentState is a step in the life of a payment:
+// A PaymentState is the state of a payment:
 //
 //	authorized ─► settling ─► settled ─► consumed
 //	    ├────────────┤  ▲         └────► refund_due ─► refunding ─► refunded
@@ -49,14 +48,14 @@ func normalSignature(sig []byte) []byte {
 //	    ├─► void ◄───┤     unclaimed ────┘  │
 //	    └─► released ◄         └─► dust ────┘
 //
-// Authorized: the payment and what it buys are stored. Settling: the money may
-// move at any time. Settled: it has moved. Consumed: what it bought was done, in
-// the same transaction. Refund due: it cannot be done any more. Void: the money
-// has not moved by this authorization and never will. Released: the payer could
-// not pay, and we never send it again; the payer still may. Money that comes for
-// a void or released payment is owed back. Unclaimed: it came without a request,
-// and its payer may still ask for something. Dust: it came without a request and
-// is not worth the gas; an operator may have it returned.
+// Authorized: the payment and its purchase are stored. Settling: the transfer may
+// happen at any time. Settled: it has happened. Consumed: the purchase was delivered,
+// in the same transaction. Refund due: it can no longer be delivered. Void: the
+// authorization was not used and never can be. Released: the payer could not pay, and
+// we never submit it again, although the payer still can. A transfer that arrives for
+// a void or released payment is refunded. Unclaimed: it arrived without a request, and
+// its payer may still claim it. Dust: it arrived without a request and is not worth
+// the gas of a refund; an operator may refund it.
 type PaymentState string
 
 // The states of a payment.
@@ -74,8 +73,8 @@ const (
 	PaymentDust       PaymentState = "dust"
 )
 
-// paymentArrows are the arrows of the drawing above.
-var paymentArrows = map[PaymentState][]PaymentState{
+// paymentTransitions are the arrows of the diagram above.
+var paymentTransitions = map[PaymentState][]PaymentState{
 	PaymentAuthorized: {PaymentSettling, PaymentVoid},
 	PaymentSettling:   {PaymentSettled, PaymentVoid, PaymentReleased},
 	PaymentSettled:    {PaymentConsumed, PaymentRefundDue},
@@ -85,64 +84,65 @@ var paymentArrows = map[PaymentState][]PaymentState{
 	PaymentRefunding:  {PaymentRefunded, PaymentRefundDue},
 }
 
-// MayBecome says whether an arrow leads from s to next.
-func (s PaymentState) MayBecome(next PaymentState) bool {
-	return slices.Contains(paymentArrows[s], next)
+// CanBecome reports whether there is a transition from s to next.
+func (s PaymentState) CanBecome(next PaymentState) bool {
+	return slices.Contains(paymentTransitions[s], next)
 }
 
-// Over says whether the payment ended without money: its payer may pay anew.
-func (s PaymentState) Over() bool { return s == PaymentVoid || s == PaymentReleased }
+// EndedUnpaid reports whether the payment ended without a transfer, so that its
+// payer may pay again.
+func (s PaymentState) EndedUnpaid() bool { return s == PaymentVoid || s == PaymentReleased }
 
-// Refunds says whether money goes back, or went back.
+// Refunds reports whether the payment is being refunded, or was.
 func (s PaymentState) Refunds() bool {
 	return s == PaymentRefundDue || s == PaymentRefunding || s == PaymentRefunded
 }
 
-// A Delay says when to look at an open payment again, and why it waits.
+// A Delay says when to retry an open payment, and why.
 type Delay struct {
 	Until time.Time
 	Stuck bool // the transfer would fail now
 	Cause string
 }
 
-// Unsolicited says what becomes of money that came without a request.
+// Unsolicited says how to record a transfer that arrived without a request.
 type Unsolicited struct {
 	State PaymentState // PaymentUnclaimed or PaymentDust
-	Next  time.Time    // until then its payer may ask for something
-	Lost  bool         // we settled it ourselves, so there was a request: it waits for an operator
+	Next  time.Time    // until then its payer may claim it
+	Lost  bool         // we submitted it, so there was a request: it waits for an operator
 }
 
-// Stalled is what makes no progress although nothing of it is the payer's fault.
+// Stalled describes payments that make no progress for reasons other than the payer.
 type Stalled struct {
 	Count int
-	ID    string // of the oldest, as all below
+	ID    string // of the oldest, like all fields below
 	State PaymentState
 	Cause string
 	Since time.Time
 }
 
-// A Checkout collects the price of one request. Each way in (HTTP, MCP) makes
-// its own, because each carries the payment differently.
+// A Checkout collects the price of one request. Each inbound adapter (HTTP, MCP)
+// makes its own, because each carries the payment differently.
 type Checkout interface {
-	// Resume returns the payment of an earlier try at the same purchase, and
-	// false when there was none. It fails with CodePaymentInvalid when the
-	// payment was given for another purchase.
+	// Resume returns the payment of an earlier request for the same purchase, and
+	// false if there is none. It fails with CodePaymentInvalid when the payment
+	// belongs to another purchase.
 	Resume(ctx context.Context, p Purchase) (Payment, bool, error)
 
-	// Collect takes the quoted amount for the purchase and returns its payment,
-	// settled or on its way there. It fails with CodePaymentRequired when no
-	// payment was offered, with CodePaymentInvalid or CodePaymentInsufficient
-	// when it will not do, with CodeRateLimited when the payer has too many open
-	// payments, with CodeDomainUnavailable when another buyer was faster, with
-	// ErrPending when the money came before the request, and without a code when
-	// nobody knows; no money moves then.
+	// Collect collects the quoted amount for the purchase and returns its payment,
+	// settled or settling. It fails with CodePaymentRequired when no payment was
+	// offered, with CodePaymentInvalid or CodePaymentInsufficient when it is not
+	// acceptable, with CodeRateLimited when the payer has too many open payments,
+	// with CodeDomainUnavailable when another buyer came first, with ErrPending
+	// when the transfer preceded the request, and without a code when that is
+	// unknown; no money moves then.
 	Collect(ctx context.Context, q Quote, p Purchase) (Payment, error)
 }
 
-// Pay returns the payment for a purchase: that of an earlier try, or a new one at
-// the price that quote finds. Quote also fills in what it found out about the
-// purchase. Known says whether there is a payment at all: one that was refused,
-// and is known, may be void, or belong to another purchase.
+// Pay returns the payment for a purchase: that of an earlier request, or a new one
+// at the price that quote returns. Quote also completes the purchase with the facts
+// it found. Known reports whether a payment exists: if it is known and there is an
+// error, it is void, released, or belongs to another purchase.
 func Pay(ctx context.Context, pay Checkout, want Purchase, quote func(ctx context.Context) (Quote, Purchase, error)) (p Payment, q Quote, known bool, err error) {
 	p, known, err = pay.Resume(ctx, want)
 	if err != nil || known {

@@ -10,16 +10,16 @@ import (
 	"deed.example/deed"
 )
 
-// ErrPending is in the chain of every error that means "the outcome of the
-// payment is not known yet". Its caller repeats the request and signs nothing
-// new: whoever pays again may pay twice.
+// ErrPending is wrapped by every error that means "the outcome of the payment is not
+// known yet". The caller must repeat the request with the same payment: signing a
+// new one could pay twice.
 var ErrPending = errors.New("settlement pending")
 
-// ErrNoOffer is in the chain of a CodePaymentInvalid after which a caller must not
-// be offered to pay again.
-var ErrNoOffer = errors.New("nothing is offered")
+// ErrNoOffer is wrapped by a CodePaymentInvalid error after which the caller must
+// not be offered to pay again.
+var ErrNoOffer = errors.New("no payment is offered")
 
-// Pending returns an Error for a payment whose settlement is open because of
+// Pending returns an Error for a payment whose settlement is pending because of
 // cause.
 func Pending(cause error) error {
 	return &deed.Error{
@@ -30,21 +30,21 @@ func Pending(cause error) error {
 	}
 }
 
-// pending is ErrPending with why.
+// pending is ErrPending with its cause.
 type pending struct{ cause error }
 
 func (e *pending) Error() string { return fmt.Sprintf("%v: %v", ErrPending, e.cause) }
 
 func (e *pending) Unwrap() []error { return []error{ErrPending, e.cause} }
 
-// ids are the parts of a message that differ from payment to payment.
+// ids matches the parts of a message that differ between payments.
 var ids = regexp.MustCompile(`(pay|job)_[0-9a-f]+|0x[0-9a-fA-F]+|\b[0-9a-f]{16,}\b`)
 
-// maxCause bounds what is stored and logged of a cause.
+// maxCause bounds the length of a stored or logged cause.
 const maxCause = 300 // bytes
 
-// WaitingFor returns why something waits, in words that are the same for all that
-// wait for the same reason.
+// WaitingFor returns the cause of a pending error as text without ids, so that it is
+// the same for everything that waits for the same reason.
 func WaitingFor(err error) string {
 	if p, ok := errors.AsType[*pending](err); ok {
 		err = p.cause

@@ -11,37 +11,37 @@ import (
 	"deed.example/deed/internal/dnszone"
 )
 
-// A Purchase is what a payment buys, as plain data: it is stored with the
-// payment and may be delivered later, by another process. Its fields are stored
-// by name, so a field that is renamed needs a migration.
+// A Purchase is what a payment buys, as plain data: it is stored with the payment
+// and may be delivered later, by another process. Its JSON names are stored, so they
+// must not change without a migration.
 type Purchase struct {
 	Kind  PurchaseKind
 	Name  deed.Name
 	Years int `json:",omitzero"`
 
-	Nameservers []string         `json:",omitempty"` // of a new name; none for ours
-	Records     []dnszone.Record `json:",omitempty"` // that a new name starts with
+	Nameservers []string         `json:",omitempty"` // of a new name; empty means our own
+	Records     []dnszone.Record `json:",omitempty"` // initial records of a new name
 	AuthCode    string           `json:",omitzero"`  // of a transfer
-	From        time.Time        `json:",omitzero"`  // the expiry that a renewal must begin at; zero for any
+	From        time.Time        `json:",omitzero"`  // the expiry that a renewal must start at; zero for any
 
-	Change dnszone.Change `json:",omitzero"` // of the DNS
-	Asked  string         `json:",omitzero"` // what the caller asked for, when the change only follows from it
+	Change     dnszone.Change `json:",omitzero"`      // to the DNS
+	RequestKey string         `json:"Asked,omitzero"` // identifies the request, when the change is derived from it
 
 	Facts PurchaseFacts `json:",omitzero"`
 }
 
-// PurchaseFacts is what we found out about a purchase when we quoted its price. It is no
-// part of what the caller asked for.
+// PurchaseFacts is what was found out about a purchase when its price was quoted. It
+// is not part of the request.
 type PurchaseFacts struct {
-	Restore        bool      `json:",omitzero"` // a renewal brings the name back from redemption
-	PremiumRenewal deed.USDC `json:",omitzero"` // what each further year of a premium name costs us
+	Restore        bool      `json:",omitzero"` // a renewal restores the name from redemption
+	PremiumRenewal deed.USDC `json:",omitzero"` // wholesale price of each further year of a premium name
 }
 
-// A PurchaseKind says what a Purchase is.
+// A PurchaseKind is the kind of a Purchase.
 type PurchaseKind string
 
-// The kinds of purchase. Money that came without a request buys nothing, and
-// goes back.
+// The kinds of purchase. A transfer without a request buys nothing and is
+// refunded.
 const (
 	PurchaseRegistration PurchaseKind = "registration"
 	PurchaseRenewal      PurchaseKind = "renewal"
@@ -53,7 +53,7 @@ const (
 	PurchaseNothing      PurchaseKind = "nothing"
 )
 
-// changePurchases are the purchases of changes to the DNS.
+// changePurchases maps kinds of DNS changes to kinds of purchase.
 var changePurchases = map[dnszone.ChangeKind]PurchaseKind{
 	dnszone.ChangeAdd:    PurchaseDNSAdd,
 	dnszone.ChangeUpdate: PurchaseDNSUpdate,
@@ -61,18 +61,18 @@ var changePurchases = map[dnszone.ChangeKind]PurchaseKind{
 	dnszone.ChangeBatch:  PurchaseDNSBatch,
 }
 
-// PurchaseOf returns what buys the change.
+// PurchaseOf returns the purchase of a change.
 func PurchaseOf(c dnszone.Change) Purchase {
 	return Purchase{Kind: changePurchases[c.Kind], Name: c.Zone, Change: c}
 }
 
-// ChangesDNS says whether the purchase is a change to the DNS.
+// ChangesDNS reports whether the purchase is a DNS change.
 func (k PurchaseKind) ChangesDNS() bool {
 	return k == PurchaseDNSAdd || k == PurchaseDNSUpdate || k == PurchaseDNSDelete || k == PurchaseDNSBatch
 }
 
-// ClaimsName says whether the name is kept from all other buyers from the moment
-// the purchase is promised: nobody has it yet.
+// ClaimsName reports whether the purchase reserves its name from the moment of
+// authorization, so that no other buyer can order it.
 func (k PurchaseKind) ClaimsName() bool {
 	return k == PurchaseRegistration || k == PurchaseTransfer
 }
@@ -81,19 +81,19 @@ func (k PurchaseKind) ClaimsName() bool {
 // its signature covers neither the path nor the body of the request.
 func (p Purchase) Fingerprint() string {
 	plain := fmt.Appendf(nil, "%q %q %d", p.Kind, p.Name, p.Years)
-	asked := p
-	asked.Facts = PurchaseFacts{}
-	asked.Kind, asked.Name, asked.Years = "", "", 0
-	asked.Change.Ops = dnszone.WithoutGivenIDs(p.Change.Ops)
-	if p.Asked != "" {
-		asked.Change = dnszone.Change{By: p.Change.By}
+	request := p
+	request.Facts = PurchaseFacts{}
+	request.Kind, request.Name, request.Years = "", "", 0
+	request.Change.Ops = dnszone.WithoutGivenIDs(p.Change.Ops)
+	if p.RequestKey != "" {
+		request.Change = dnszone.Change{By: p.Change.By}
 	}
-	if more, err := json.Marshal(asked); err == nil && string(more) != emptyPurchase { // plain data cannot fail
+	if more, err := json.Marshal(request); err == nil && string(more) != emptyPurchase { // plain data cannot fail
 		plain = append(plain, more...)
 	}
 	sum := sha256.Sum256(plain)
 	return hex.EncodeToString(sum[:])
 }
 
-// emptyPurchase is how a purchase without particulars is written.
+// emptyPurchase is the JSON of a purchase without details.
 const emptyPurchase = `{"Kind":"","Name":""}`

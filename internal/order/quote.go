@@ -7,28 +7,28 @@ import (
 	"deed.example/deed"
 )
 
-// A Quote is the price of one order, as told to the caller.
+// A Quote is the price of one order.
 type Quote struct {
 	Amount deed.USDC
 	Years  int
 	For    string      // "example.com for 2 years"
-	Held   []deed.USDC // what it cost until a moment ago, and may still be paid
+	Held   []deed.USDC // recently replaced prices that are still accepted
 
-	// Premium is set when the registry has a price for this very name.
+	// Premium is set when the registry has an individual price for the name.
 	Premium bool
 }
 
-// HoldPrice is how long a price that we quoted can be paid after it changed.
+// HoldPrice is how long a quoted price is accepted after it changed.
 const HoldPrice = 300 * time.Second
 
-// Accepts says whether the amount pays for the quote: exactly the price, or
-// exactly one that it replaced a moment ago.
+// Accepts reports whether the amount pays for the quote: exactly the price, or
+// exactly one of the held prices.
 func (q Quote) Accepts(amount deed.USDC) bool {
 	return amount == q.Amount || slices.Contains(q.Held, amount)
 }
 
-// Within fails with CodeTooExpensive when the quote is above the ceiling: a
-// price that high is more often a mistake than a wish.
+// Within fails with CodeTooExpensive when the quote is above the ceiling: a price
+// that high is more often a mistake than intended.
 func (q Quote) Within(ceiling deed.USDC) error {
 	if q.Amount > ceiling {
 		return deed.Errorf(deed.CodeTooExpensive, "%s costs %s USDC and we sell up to %s USDC an order", q.For, q.Amount, ceiling)

@@ -7,33 +7,33 @@ import (
 	"deed.example/deed/internal/order"
 )
 
-// Money that has moved ends in one of two places, and nothing leaves an end.
-func TestPaymentArrows(t *testing.T) {
+// A settled payment ends as consumed or refunded, and final states are final.
+func TestPaymentTransitions(t *testing.T) {
 	all := []order.PaymentState{
 		order.PaymentAuthorized, order.PaymentSettling, order.PaymentSettled, order.PaymentConsumed,
 		order.PaymentRefundDue, order.PaymentRefunding, order.PaymentRefunded, order.PaymentVoid,
 	}
-	checkArrows(t, all, order.PaymentState.MayBecome, map[order.PaymentState][]order.PaymentState{
+	checkTransitions(t, all, order.PaymentState.CanBecome, map[order.PaymentState][]order.PaymentState{
 		order.PaymentAuthorized: {order.PaymentConsumed, order.PaymentRefunded, order.PaymentVoid},
 		order.PaymentSettled:    {order.PaymentConsumed, order.PaymentRefunded},
 		order.PaymentRefundDue:  {order.PaymentRefunded},
 	})
 }
 
-// A job whose money came never ends as cancelled.
-func TestJobArrows(t *testing.T) {
+// A job whose payment has settled never ends as cancelled.
+func TestJobTransitions(t *testing.T) {
 	all := []order.JobState{
 		order.JobAwaitingPayment, order.JobQueued, order.JobSubmitting, order.JobVerifying,
 		order.JobCompleted, order.JobFailed, order.JobCancelled,
 	}
-	checkArrows(t, all, order.JobState.MayBecome, map[order.JobState][]order.JobState{
+	checkTransitions(t, all, order.JobState.CanBecome, map[order.JobState][]order.JobState{
 		order.JobAwaitingPayment: {order.JobCompleted, order.JobFailed, order.JobCancelled},
 		order.JobQueued:          {order.JobCompleted, order.JobFailed},
 	})
 }
 
-// checkArrows walks every path of arrows and compares where each ends.
-func checkArrows[S ~string](t *testing.T, all []S, may func(S, S) bool, ends map[S][]S) {
+// checkTransitions walks every path of transitions and compares the final states.
+func checkTransitions[S ~string](t *testing.T, all []S, may func(S, S) bool, ends map[S][]S) {
 	t.Helper()
 	for from, want := range ends {
 		var got []S
@@ -59,7 +59,7 @@ func checkArrows[S ~string](t *testing.T, all []S, may func(S, S) bool, ends map
 		slices.Sort(got)
 		slices.Sort(want)
 		if !slices.Equal(got, want) {
-			t.Errorf("from %s: got the ends %v, want %v", from, got, want)
+			t.Errorf("from %s: got final states %v, want %v", from, got, want)
 		}
 	}
 }

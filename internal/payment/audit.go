@@ -11,91 +11,91 @@ import (
 	"deed.example/deed/internal/settle"
 )
 
-// Ledger lists what our own books say was paid to us and by us.
+// Ledger reads the payments and refunds in the database.
 type Ledger interface {
-	// Moved returns every payment whose money moved since the time, by its ID.
+	// Moved returns every payment settled since the time, by ID.
 	Moved(ctx context.Context, since time.Time) (map[string]order.Movement, error)
 
-	// Movement returns one payment whose money moved, and false when there is none.
+	// Movement returns one settled payment, and false if there is none.
 	Movement(ctx context.Context, id string) (order.Movement, bool, error)
 
-	// Refunds returns every refund that was made or changed since the time; one
-	// that is being made has no transaction yet.
+	// Refunds returns every refund that changed since the time; one in progress has
+	// no transaction yet.
 	Refunds(ctx context.Context, since time.Time) ([]order.Movement, error)
 
-	// RefundsIn returns the refunds that a transaction made.
+	// RefundsIn returns the refunds paid by a transaction.
 	RefundsIn(ctx context.Context, txHash string) ([]order.Movement, error)
 }
 
-// Chain is what an audit asks the chain for beside settle.Settler.
+// Chain is what an audit reads from the chain in addition to settle.Settler.
 type Chain interface {
-	// Outgoing returns the transfers out of our refund wallets, from the block on,
-	// that are final, what could not be read, and the block to ask from next.
+	// Outgoing returns the final transfers out of our refund wallets starting at a
+	// block, the blocks that could not be read, and the block to continue from.
 	Outgoing(ctx context.Context, from uint64) (payouts []settle.Payout, unread []settle.UnreadBlock, next uint64, err error)
 
-	// Since says whether the transaction succeeded in the block or in a later one.
+	// Since reports whether the transaction succeeded in the block or a later one.
 	Since(ctx context.Context, txHash string, block uint64) (bool, error)
 }
 
-// A Checkpoint says up to where the books and the chain were compared before.
-// The zero Checkpoint compares everything.
+// A Checkpoint says how far the ledger and the chain were compared before. The zero
+// Checkpoint compares everything.
 type Checkpoint struct {
-	Block uint64    // to begin with
-	At    time.Time // when the books were read
+	Block uint64    // to start at
+	At    time.Time // when the ledger was read
 }
 
-// A Comparison holds the books against the chain.
+// A Comparison is the result of comparing the ledger with the chain.
 type Comparison struct {
-	From      uint64    // block that it begins with
+	From      uint64    // first block
 	Transfers int       // into the treasuries by authorization, on the chain
 	Sum       deed.USDC // of them
-	Unbooked  []string  // transfers that the books do not have, or have otherwise
-	Unproved  []string  // payments in the books that the chain does not have
+	Unbooked  []string  // transfers that are missing in the ledger, or differ there
+	Unproved  []string  // payments in the ledger that are missing on the chain
 	Unread    []string  // blocks that could not be read
 
 	Payouts  int       // out of the refund wallets, on the chain
 	Returned deed.USDC // by them
-	Unowed   []string  // payouts that are no refund in the books, or have another payee or amount there
-	Unpaid   []string  // refunds in the books that the chain does not have
+	Unowed   []string  // payouts without a matching refund in the ledger
+	Unpaid   []string  // refunds in the ledger that are missing on the chain
 
-	Next Checkpoint // to begin the next comparison with, when this one is sound
+	Next Checkpoint // of the next comparison, when this one is sound
 }
 
-// Sound says whether the books and the chain agree.
+// Sound reports whether the ledger and the chain agree.
 func (c Comparison) Sound() bool { return len(c.Differences()) == 0 }
 
-// Differences are all that the two sides do not agree on.
+// Differences returns everything on which the two sides differ.
 func (c Comparison) Differences() []string {
 	return slices.Concat(c.Unbooked, c.Unproved, c.Unowed, c.Unpaid)
 }
 
-// leaveOut remembers blocks that could not be read.
+// leaveOut records blocks that could not be read.
 func (c *Comparison) leaveOut(unread []settle.UnreadBlock) {
 	for _, b := range unread {
 		c.Unread = append(c.Unread, fmt.Sprintf("block %d: %s", b.Number, b.Reason))
 	}
 }
 
-// overlap is for what is booked a while after it was final.
+// overlap allows for transfers that are recorded some time after they are final.
 const overlap = time.Hour
 
-// Compare reads the chain from the checkpoint on, and then the books. What the books
-// believe already, and the chain does not call final yet, is left to the next
-// audit; what is final and is being booked meanwhile may stand on one side only.
-func (s *Service) Compare(ctx context.Context, books Ledger, on Chain, from Checkpoint) (Comparison, error) {
+// Compare reads the chain from the checkpoint on, and then the ledger. Ledger entries
+// whose transaction is not final yet are left to the next audit; a transfer that is
+// recorded during the comparison may appear on one side only.
+func (s *Service) Compare(ctx context.Context, ledger Ledger, on Chain, from Checkpoint) (Comparison, error) {
 	c := Comparison{From: max(from.Block, s.Terms.First)}
 	c.Next.At = s.Now()
 	since := time.Time{}
 	if !from.At.IsZero() {
 		since = from.At.Add(-overlap)
 	}
-	if err := s.compareIncoming(ctx, books, on, since, &c); err != nil {
+	if err := s.compareIncoming(ctx, ledger, on, since, &c); err != nil {
 		return c, err
 	}
-	return c, s.compareOutgoing(ctx, books, on, since, &c)
+	return c, s.compareOutgoing(ctx, ledger, on, since, &c)
 }
 
-func (s *Service) compareIncoming(ctx context.Context, books Ledger, on Chain, since time.Time, c *Comparison) error {
+func (s *Service) compareIncoming(ctx context.Context, ledger Ledger, on Chain, since time.Time, c *Comparison) error {
 	var transfers []settle.Transfer
 	next, err := readAll(c.From, func(from uint64) (uint64, error) {
 		found, err := s.Settler.Incoming(ctx, from)
@@ -107,9 +107,9 @@ func (s *Service) compareIncoming(ctx context.Context, books Ledger, on Chain, s
 		return err
 	}
 	c.Next.Block = next
-	moved, err := books.Moved(ctx, since)
+	moved, err := ledger.Moved(ctx, since)
 	if err != nil {
-		return fmt.Errorf("read the books: %w", err)
+		return fmt.Errorf("read the ledger: %w", err)
 	}
 	for _, t := range transfers {
 		c.Transfers++
@@ -117,8 +117,8 @@ func (s *Service) compareIncoming(ctx context.Context, books Ledger, on Chain, s
 		id := s.id(&settle.Authorization{Payer: t.Payer, Nonce: t.Nonce})
 		m, booked := moved[id]
 		if !booked {
-			if m, booked, err = books.Movement(ctx, id); err != nil {
-				return fmt.Errorf("read the books: %w", err)
+			if m, booked, err = ledger.Movement(ctx, id); err != nil {
+				return fmt.Errorf("read the ledger: %w", err)
 			}
 		}
 		if !booked || m.Amount != t.Amount || m.TxHash != t.TxHash {
@@ -138,29 +138,29 @@ func (s *Service) compareIncoming(ctx context.Context, books Ledger, on Chain, s
 	return nil
 }
 
-// outside says whether the transaction succeeded outside of the blocks that were
-// compared: before them, or since.
+// outside reports whether the transaction succeeded in a block before or after the
+// compared ones.
 func (s *Service) outside(ctx context.Context, on Chain, txHash string, from, next uint64) (bool, error) {
 	young, err := on.Since(ctx, txHash, next)
 	if err != nil || young {
-		return young, wrapLook(txHash, err)
+		return young, wrapLookup(txHash, err)
 	}
 	inside, err := on.Since(ctx, txHash, from)
 	if err != nil || inside || from == 0 {
-		return false, wrapLook(txHash, err)
+		return false, wrapLookup(txHash, err)
 	}
 	old, err := on.Since(ctx, txHash, 0)
-	return old, wrapLook(txHash, err)
+	return old, wrapLookup(txHash, err)
 }
 
-func wrapLook(txHash string, err error) error {
+func wrapLookup(txHash string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("look for transaction %s: %w", txHash, err)
+	return fmt.Errorf("look up transaction %s: %w", txHash, err)
 }
 
-func (s *Service) compareOutgoing(ctx context.Context, books Ledger, on Chain, since time.Time, c *Comparison) error {
+func (s *Service) compareOutgoing(ctx context.Context, ledger Ledger, on Chain, since time.Time, c *Comparison) error {
 	var payouts []settle.Payout
 	next, err := readAll(c.From, func(from uint64) (uint64, error) {
 		found, unread, next, err := on.Outgoing(ctx, from)
@@ -172,20 +172,20 @@ func (s *Service) compareOutgoing(ctx context.Context, books Ledger, on Chain, s
 		return err
 	}
 	c.Next.Block = min(c.Next.Block, next)
-	refunds, err := books.Refunds(ctx, since)
+	refunds, err := ledger.Refunds(ctx, since)
 	if err != nil {
-		return fmt.Errorf("read the books: %w", err)
+		return fmt.Errorf("read the ledger: %w", err)
 	}
 	for _, p := range payouts {
 		c.Payouts++
 		c.Returned += p.Amount
 		if i := refundOf(p, refunds); i >= 0 {
-			refunds = slices.Delete(refunds, i, i+1) // it pays once
+			refunds = slices.Delete(refunds, i, i+1) // a refund matches one payout
 			continue
 		}
-		older, err := books.RefundsIn(ctx, p.TxHash)
+		older, err := ledger.RefundsIn(ctx, p.TxHash)
 		if err != nil {
-			return fmt.Errorf("read the books: %w", err)
+			return fmt.Errorf("read the ledger: %w", err)
 		}
 		if since.IsZero() || refundOf(p, older) < 0 {
 			c.Unowed = append(c.Unowed, fmt.Sprintf("%s to %s in %s", p.Amount, p.To, p.TxHash))
@@ -193,7 +193,7 @@ func (s *Service) compareOutgoing(ctx context.Context, books Ledger, on Chain, s
 	}
 	for _, m := range refunds {
 		if m.TxHash == "" {
-			continue // it is on its way
+			continue // in progress
 		}
 		elsewhere, err := s.outside(ctx, on, m.TxHash, c.From, next)
 		if err != nil {
@@ -206,8 +206,8 @@ func (s *Service) compareOutgoing(ctx context.Context, books Ledger, on Chain, s
 	return nil
 }
 
-// refundOf returns which refund the payout is by its transaction, or else which
-// one of those that are being made it could be, or -1.
+// refundOf returns the index of the refund that the payout belongs to: by its
+// transaction, or else a matching one in progress, or -1.
 func refundOf(p settle.Payout, refunds []order.Movement) int {
 	find := func(txHash string) int {
 		return slices.IndexFunc(refunds, func(m order.Movement) bool {
@@ -220,7 +220,7 @@ func refundOf(p settle.Payout, refunds []order.Movement) int {
 	return find("")
 }
 
-// readAll reads the chain from a block to the last that is final.
+// readAll reads the chain from a block to the latest final one.
 func readAll(from uint64, read func(from uint64) (next uint64, err error)) (next uint64, err error) {
 	for next = from; ; {
 		after, err := read(next)

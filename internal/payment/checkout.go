@@ -11,16 +11,15 @@ import (
 	"deed.example/deed/internal/settle"
 )
 
-// Checkout returns a checkout for one request. The authorization is nil when
-// the caller offered none; signedIn is the wallet whose token the request
-// carries, or "".
+// Checkout returns a checkout for one request. The authorization is nil if the
+// request has none; signedIn is the wallet of its access token, or "".
 func (s *Service) Checkout(a *settle.Authorization, signedIn deed.Wallet) order.Checkout {
 	return &checkout{s, a, signedIn}
 }
 
-// Known says whether the very same payment was accepted before: asking again for
-// what was paid for is free, and counts nowhere. One that ended without money is
-// not: what is asked with it is asked anew.
+// Known reports whether the same payment was accepted before: repeating a paid
+// request is free and not rate limited. A payment that ended without a transfer does
+// not count, since such a request starts over.
 func (s *Service) Known(ctx context.Context, a *settle.Authorization) (bool, error) {
 	if a == nil {
 		return false, nil
@@ -29,7 +28,7 @@ func (s *Service) Known(ctx context.Context, a *settle.Authorization) (bool, err
 	if deed.CodeOf(err) == deed.CodeNotFound {
 		return false, nil
 	}
-	return err == nil && p.SignedBy(a.Signature) && !p.State.Over(), err
+	return err == nil && p.SignedBy(a.Signature) && !p.State.EndedUnpaid(), err
 }
 
 // Find returns the payment with the ID, or the one it is an alias of.
@@ -51,8 +50,8 @@ type checkout struct {
 	signedIn deed.Wallet
 }
 
-// Resume implements order.Checkout. Only the signature that the payment was given
-// with shows that the caller gave it: payer and nonce are public.
+// Resume implements order.Checkout. Only the original signature proves that the
+// caller made the payment: payer and nonce are public.
 func (c *checkout) Resume(ctx context.Context, want order.Purchase) (order.Payment, bool, error) {
 	if c.auth == nil {
 		return order.Payment{}, false, nil
@@ -62,7 +61,7 @@ func (c *checkout) Resume(ctx context.Context, want order.Purchase) (order.Payme
 		return order.Payment{}, false, nil
 	}
 	if err != nil {
-		return p, false, fmt.Errorf("look for an earlier try: %w", err)
+		return p, false, fmt.Errorf("look up an earlier request: %w", err)
 	}
 	if !p.SignedBy(c.auth.Signature) {
 		return order.Payment{}, false, nil
@@ -84,7 +83,7 @@ func (c *checkout) Collect(ctx context.Context, q order.Quote, want order.Purcha
 	}
 	open, err := c.s.Store.OpenNonces(ctx, c.auth.Payer)
 	if err != nil {
-		return order.Payment{}, fmt.Errorf("read what %s has open: %w", c.auth.Payer, err)
+		return order.Payment{}, fmt.Errorf("read the open payments of %s: %w", c.auth.Payer, err)
 	}
 	funds, err := c.s.Settler.Check(ctx, *c.auth, open)
 	if errors.Is(err, settle.ErrAlreadyPaid) {
@@ -98,26 +97,26 @@ func (c *checkout) Collect(ctx context.Context, q order.Quote, want order.Purcha
 	})
 }
 
-// authorize writes the payment down and goes on with it.
+// authorize stores the payment and advances it.
 func (c *checkout) authorize(ctx context.Context, want order.Purchase, admit func(order.Payer) error) (order.Payment, error) {
 	p, err := c.s.Store.AuthorizePayment(ctx, order.Payment{ID: c.s.id(c.auth), Auth: *c.auth, Purchase: want}, admit)
 	if err != nil {
 		return p, fmt.Errorf("authorize the payment: %w", err)
 	}
 	if p.Purchase.Kind == order.PurchaseNothing {
-		return c.collectPaid(ctx, want) // its transfer was found while we looked
+		return c.collectPaid(ctx, want) // its transfer was found in between
 	}
 	return c.proceed(ctx, p, want)
 }
 
-// collectPaid is for an authorization that paid us before it was given to us. It
-// is public on the chain by then, so it buys something only for its payer, who is
-// signed in; for everybody else the money goes back.
+// collectPaid handles an authorization whose transfer preceded the request. It is
+// public on the chain by then, so it can be used only by its payer, signed in; in
+// any other case the transfer is refunded.
 func (c *checkout) collectPaid(ctx context.Context, want order.Purchase) (order.Payment, error) {
 	p, err := c.s.Store.Payment(ctx, c.s.id(c.auth))
 	known := err == nil
 	if err != nil && deed.CodeOf(err) != deed.CodeNotFound {
-		return p, fmt.Errorf("look for the payment: %w", err)
+		return p, fmt.Errorf("look up the payment: %w", err)
 	}
 	switch {
 	case known && p.Purchase.Kind != order.PurchaseNothing:
@@ -137,11 +136,11 @@ func (c *checkout) collectPaid(ctx context.Context, want order.Purchase) (order.
 		}
 		return c.proceed(ctx, p, want)
 	}
-	return c.authorize(ctx, want, func(order.Payer) error { return nil }) // the money is there
+	return c.authorize(ctx, want, func(order.Payer) error { return nil }) // already paid
 }
 
-// goesBack is told to whom an authorization is shown that paid us already: paying
-// again would be wrong, and what was paid goes back.
+// goesBack returns the error for an authorization that was already used on the
+// chain: the caller must not pay again, and the transfer is refunded.
 func (c *checkout) goesBack() error {
 	return &deed.Error{
 		Code:    deed.CodeUnavailable,
@@ -152,12 +151,12 @@ func (c *checkout) goesBack() error {
 	}
 }
 
-// capHint is for clients that refuse to pay more than a dollar by themselves.
+// capHint is for clients with a default spending cap.
 const capHint = "pay with an x402 client (version 1 or 2); most refuse more than 1.00 USDC (version 1: 0.10) until you raise their cap"
 
-// proceed takes a known payment as far as it goes, provided that it was given for
-// this very purchase. Its outcome being open is not an error here: the payment
-// returned says so.
+// proceed advances a known payment as far as possible, provided that it belongs to
+// this purchase. A pending outcome is not an error here: the state of the returned
+// payment shows it.
 func (c *checkout) proceed(ctx context.Context, p order.Payment, want order.Purchase) (order.Payment, error) {
 	if p.Auth.Amount != c.auth.Amount || p.Auth.PayTo != c.auth.PayTo || p.Fingerprint != want.Fingerprint() {
 		return p, deed.Errorf(deed.CodePaymentInvalid, "this payment was given for another request")

@@ -1,13 +1,13 @@
-// Package payment turns a signed authorization into money that moved, once, and
-// money that cannot be earned into money that went back, once.
+// Package payment settles signed authorizations exactly once, and refunds payments
+// that cannot be delivered exactly once.
 //
-// The order is: write down the promise and what it buys; say that the money may
-// move; move it; write that down. Each is one step of Advance, and a crash
-// between any two leaves a row from which the next try, or the worker, goes on
-// with the same code (see order.PaymentState). What must stay true: money that
-// has moved ends in one delivered purchase or in one refund to the payer; while
-// its outcome is unknown nobody is asked to pay again; and money that arrived
-// without us is found on the chain and goes back.
+// The steps are: store the authorization and its purchase; mark it as settling;
+// submit the transfer; store the result. Each is one step of Advance, and a crash
+// between any two leaves a row from which the next request, or the worker, continues
+// with the same code (see order.PaymentState). Invariants: a settled payment ends in
+// one delivered purchase or in one refund to the payer; while its outcome is unknown
+// the payer is never asked to pay again; and transfers that arrive without a request
+// are found on the chain and refunded.
 package payment
 
 import (
@@ -21,63 +21,61 @@ import (
 	"deed.example/deed/internal/settle"
 )
 
-// Store keeps payments.
+// Store stores payments.
 type Store interface {
-	// OpenNonces returns the nonces of the wallet's payments whose money has not
-	// moved.
+	// OpenNonces returns the nonces of the wallet's payments that have not settled.
 	OpenNonces(ctx context.Context, w deed.Wallet) ([]string, error)
 
-	// AuthorizePayment writes p and the job it pays for down and claims the
-	// name, or returns the payment already written under the same ID. When the
-	// payer has an open payment for the same purchase, p is written as its
-	// alias. Admit says, while no other payment of the payer can be opened,
-	// whether this one may be; its error is returned. It fails with
-	// CodeDomainUnavailable when the name is claimed.
+	// AuthorizePayment stores p and its job and claims the name, or returns the
+	// existing payment with the same ID. When the payer has an open payment for the
+	// same purchase, p is stored as its alias. Admit decides whether the payment
+	// may be opened, while the payer is locked; its error is returned. It fails
+	// with CodeDomainUnavailable when the name is claimed.
 	AuthorizePayment(ctx context.Context, p order.Payment, admit func(order.Payer) error) (order.Payment, error)
 
 	// Payment returns the payment, or CodeNotFound.
 	Payment(ctx context.Context, id string) (order.Payment, error)
 
-	// MovePayment moves p from p.State to the next one and returns it as it now
-	// is. When another try has moved it already, it stays as that try left it.
-	// What belongs to the move, of the job and of the ledger, is done with it.
+	// MovePayment moves p from p.State to the next state and returns the result.
+	// When another process has moved it already, it is left unchanged. The job and
+	// the ledger are updated in the same transaction.
 	MovePayment(ctx context.Context, p order.Payment, to order.PaymentState, txHash string) (order.Payment, error)
 
-	// DelayPayment says when somebody should look at an open payment again.
+	// DelayPayment sets when an open payment is retried.
 	DelayPayment(ctx context.Context, id string, d order.Delay) error
 }
 
-// Books keeps what is written down about payments beside their states.
+// Books stores claims and reverts of payments.
 type Books interface {
-	// ClaimPayment has money that came without a request buy p.Purchase, and
-	// returns the payment as it then is. Attempts is how many orders were placed
+	// ClaimPayment assigns a transfer that arrived without a request to p.Purchase,
+	// and returns the resulting payment. Attempts is how many orders were placed
 	// for it before.
 	ClaimPayment(ctx context.Context, p order.Payment, attempts int) (order.Payment, error)
 
-	// RecordRevert writes down that a transfer failed on the chain, at our cost.
+	// RecordRevert stores that a transfer reverted, at the cost of our gas.
 	RecordRevert(ctx context.Context, p order.Payment) error
 }
 
-// Queue says which payments somebody should look at.
+// Queue returns the payments that are due.
 type Queue interface {
-	// DuePayments returns payments whose money is to come, each wallet's in turn.
+	// DuePayments returns payments to settle, round-robin over wallets.
 	DuePayments(ctx context.Context, limit int) ([]string, error)
 
-	// DueRefunds returns payments whose money is to go back.
+	// DueRefunds returns payments to refund.
 	DueRefunds(ctx context.Context, limit int) ([]string, error)
 
-	// Stalled returns what has made no progress since the time.
+	// Stalled returns the payments without progress since the time.
 	Stalled(ctx context.Context, since time.Time) (order.Stalled, error)
 }
 
-// How long we wait for what.
+// Retry delays and thresholds.
 const (
 	firstRetry = 2 * time.Second
 	maxRetry   = time.Minute
-	stallAfter = time.Minute // what makes no progress for so long is shown to operators
+	stallAfter = time.Minute // without progress for so long, a payment is reported to operators
 )
 
-// Service collects and returns money. Fill every field but Reserve, Restoring and
+// Service settles and refunds payments. Fill every field but Reserve, Restoring and
 // Step.
 type Service struct {
 	Store   Store
@@ -89,24 +87,24 @@ type Service struct {
 	Now     func() time.Time
 	Reserve *Reserve // may be nil
 
-	// Restoring says that the database came from a backup: money without a row may
-	// have bought something since, so it waits for registration.Restore.
+	// Restoring is set while a backup is being restored: a transfer without a row
+	// may have bought something since, so it waits for registration.Restore.
 	Restoring bool
 
-	// Step is called between any two steps, where a test may let us die.
+	// Step is called between any two steps, so that a test can crash there.
 	Step func(name string)
 }
 
-// Terms is where and in what we are paid, and what a payer may do for free.
+// Terms are the network, the token and the limits of payments.
 type Terms struct {
 	ChainID uint64
 	Asset   deed.Wallet // the token
-	First   uint64      // block from which on the treasury is ours: what came before it is not looked at
+	First   uint64      // first block to read; earlier transfers to the treasury are ignored
 
-	MaxOpen      int           // payments of one wallet whose money has not moved
-	ReleaseAfter time.Duration // how long a payment may be stuck before its name and place are given up
-	ClaimWindow  time.Duration // how long money that came without a request waits for its payer
-	Dust         deed.USDC     // less than this is not sent back by itself
+	MaxOpen      int           // maximum of unsettled payments per wallet
+	ReleaseAfter time.Duration // how long a payment may be stuck before it is released
+	ClaimWindow  time.Duration // how long a transfer without a request can be claimed
+	Dust         deed.USDC     // smaller transfers are not refunded automatically
 }
 
 // DefaultTerms are the terms that an operator need not set.
@@ -114,11 +112,11 @@ func DefaultTerms() Terms {
 	return Terms{MaxOpen: 5, ReleaseAfter: time.Minute, ClaimWindow: 5 * time.Minute, Dust: 5 * deed.Cent}
 }
 
-// Advance takes the payment as far as it goes now and returns it as it then is.
-// It may be called by anyone, at any time, any number of times at once.
+// Advance moves the payment as far as possible and returns the result. It is
+// idempotent and safe for concurrent use.
 //
 // It fails with order.Pending while the outcome of a settlement or a refund is
-// open. A payment that the chain refuses for good becomes void, and that is not
+// pending. A payment that the chain refuses permanently becomes void, which is not
 // an error.
 func (s *Service) Advance(ctx context.Context, id string) (order.Payment, error) {
 	p, err := s.Store.Payment(ctx, id)
@@ -148,8 +146,8 @@ func (s *Service) Advance(ctx context.Context, id string) (order.Payment, error)
 	return p, fmt.Errorf("advance payment %s: %w", id, err)
 }
 
-// settle is the point of no return: once the settler has been asked, only its
-// own answer says whether the money moved.
+// settle is the point of no return: once the settler was called, only its own
+// answer tells whether the money moved.
 func (s *Service) settle(ctx context.Context, p order.Payment) (order.Payment, error) {
 	txHash, err := s.Settler.Settle(ctx, p.Auth)
 	s.step("money moved")
@@ -172,9 +170,9 @@ func (s *Service) settle(ctx context.Context, p order.Payment) (order.Payment, e
 	return p, s.later(ctx, p, err, false)
 }
 
-// release gives up a payment that cannot be settled: nobody sends it any more, its
-// name is free, and money that comes after all goes back. The settler is told
-// first, so that no process sends it afterwards.
+// release gives up a payment that cannot be settled: it is never submitted again, its
+// name is free, and a transfer that arrives after all is refunded. The settler
+// abandons it first, so that no process submits it afterwards.
 func (s *Service) release(ctx context.Context, p order.Payment, cause error) (order.Payment, error) {
 	if err := s.Settler.Abandon(context.WithoutCancel(ctx), p.Auth); err != nil {
 		return p, s.later(ctx, p, errors.Join(cause, err), true)
@@ -183,7 +181,7 @@ func (s *Service) release(ctx context.Context, p order.Payment, cause error) (or
 	return s.record(ctx, p, order.PaymentReleased, "")
 }
 
-// refund sends the money back to the payer.
+// refund pays the amount back to the payer.
 func (s *Service) refund(ctx context.Context, p order.Payment) (order.Payment, error) {
 	txHash, err := s.Settler.Refund(ctx, settle.Refund{PaymentID: p.ID, Payer: p.Auth.Payer, Nonce: p.Auth.Nonce, Amount: p.Auth.Amount})
 	s.step("money returned")
@@ -193,7 +191,7 @@ func (s *Service) refund(ctx context.Context, p order.Payment) (order.Payment, e
 	return s.record(ctx, p, order.PaymentRefunded, txHash)
 }
 
-// giveUpClaim owes money back whose payer asked for nothing while there was time.
+// giveUpClaim makes an unclaimed payment due for refund after the claim window.
 func (s *Service) giveUpClaim(ctx context.Context, p order.Payment) (order.Payment, error) {
 	if s.Now().Before(p.Created.Add(s.Terms.ClaimWindow)) {
 		return p, nil
@@ -201,14 +199,14 @@ func (s *Service) giveUpClaim(ctx context.Context, p order.Payment) (order.Payme
 	return s.Store.MovePayment(ctx, p, order.PaymentRefundDue, "")
 }
 
-// record writes an outcome down, also when the caller has left meanwhile: the
-// money does not wait for anybody.
+// record stores an outcome even if the caller's context was cancelled: the transfer
+// has happened.
 func (s *Service) record(ctx context.Context, p order.Payment, to order.PaymentState, txHash string) (order.Payment, error) {
 	return s.Store.MovePayment(context.WithoutCancel(ctx), p, to, txHash)
 }
 
-// later leaves the payment to the worker for a while, longer each time, and says
-// that its outcome is open.
+// later leaves the payment to the worker with exponential backoff, and returns
+// order.Pending.
 func (s *Service) later(ctx context.Context, p order.Payment, cause error, stuck bool) error {
 	wait := min(firstRetry<<min(p.Tries, 10), maxRetry)
 	d := order.Delay{Until: s.Now().Add(wait), Stuck: stuck, Cause: order.WaitingFor(cause)}
@@ -234,7 +232,7 @@ func (s *Service) DueRefunds(ctx context.Context, limit int) ([]string, error) {
 	return s.Queue.DueRefunds(ctx, limit)
 }
 
-// Stalled returns what has made no progress for a minute.
+// Stalled returns the payments without progress for stallAfter.
 func (s *Service) Stalled(ctx context.Context) (order.Stalled, error) {
 	return s.Queue.Stalled(ctx, s.Now().Add(-stallAfter))
 }

@@ -21,8 +21,8 @@ const (
 	chainID             = 1
 )
 
-// env is a service on a database in memory, with a clock that a test moves and a
-// chain that answers what the test says.
+// env is a service on an in-memory database, with a clock that tests control and a
+// scripted chain.
 type env struct {
 	*payment.Service
 	t     *testing.T
@@ -31,7 +31,7 @@ type env struct {
 	now   time.Time
 }
 
-// scripted is a chain that gives the answers a test wants.
+// scripted is a chain that returns what a test has set.
 type scripted struct {
 	funds     settle.Funds
 	check     error
@@ -97,7 +97,7 @@ func name(n int) order.Purchase {
 	return order.Purchase{Kind: order.PurchaseRegistration, Name: deed.Name(fmt.Sprintf("name%d.com", n)), Years: 1}
 }
 
-// buy asks for a name as a request does.
+// buy orders a name as a request does.
 func (e *env) buy(a *settle.Authorization, signedIn deed.Wallet, what order.Purchase) (order.Payment, error) {
 	p, _, _, err := order.Pay(e.t.Context(), e.Checkout(a, signedIn), what, func(context.Context) (order.Quote, order.Purchase, error) {
 		return order.Quote{Amount: price, For: string(what.Name)}, what, nil
@@ -114,7 +114,7 @@ func (e *env) state(a *settle.Authorization) order.PaymentState {
 	return p.State
 }
 
-// advance looks at everything that is due.
+// advance advances everything that is due.
 func (e *env) advance() {
 	e.t.Helper()
 	for _, list := range []func(context.Context, int) ([]string, error){e.Due, e.DueRefunds} {
@@ -130,8 +130,8 @@ func (e *env) advance() {
 	}
 }
 
-// A payment that cannot be settled keeps its name for a minute, and is then
-// released: the name is free, nothing is sent any more, and paying anew is right.
+// A payment that cannot be settled keeps its name for a minute and is then released:
+// the name is free, nothing is submitted any more, and the payer may pay again.
 func TestStuckPaymentIsReleased(t *testing.T) {
 	e := newEnv(t)
 	e.chain.settle = settle.ErrUnsettleable
@@ -166,10 +166,10 @@ func TestStuckPaymentIsReleased(t *testing.T) {
 	}
 }
 
-// Nothing is released while a transaction of ours may still carry it.
+// A payment is not released while one of our transactions may still settle it.
 func TestNotReleasedWhileItMayBeMined(t *testing.T) {
 	e := newEnv(t)
-	e.chain.settle, e.chain.abandon = settle.ErrUnsettleable, errors.New("a transaction of ours carries it")
+	e.chain.settle, e.chain.abandon = settle.ErrUnsettleable, errors.New("one of our transactions contains it")
 	a := authorization("1")
 	if _, err := e.buy(a, "", name(1)); err != nil {
 		t.Fatal(err)
@@ -183,8 +183,8 @@ func TestNotReleasedWhileItMayBeMined(t *testing.T) {
 	}
 }
 
-// A transfer that failed on the chain is given up at once, and the third has its
-// payer refused.
+// A payment whose transfer reverted is released at once, and after the third its
+// payer is refused.
 func TestRevertedPaymentIsReleasedAtOnce(t *testing.T) {
 	e := newEnv(t)
 	e.chain.settle = settle.ErrReverted
@@ -207,8 +207,8 @@ func TestRevertedPaymentIsReleasedAtOnce(t *testing.T) {
 	}
 }
 
-// Only who has the signature is told what became of a payment; payer and nonce are
-// on the chain for all to see.
+// The state of a payment is disclosed only to a caller with its signature; payer and
+// nonce are public on the chain.
 func TestReplayNeedsTheSignature(t *testing.T) {
 	e := newEnv(t)
 	a := authorization("1")
@@ -247,8 +247,8 @@ func TestVoidPaymentIsNotKnown(t *testing.T) {
 	}
 }
 
-// The last byte of a signature may be written in two ways.
-func TestSignatureOfTwoSpellings(t *testing.T) {
+// The last byte of a signature has two encodings.
+func TestSignatureEncodings(t *testing.T) {
 	e := newEnv(t)
 	a := authorization("1")
 	a.Signature = append(make([]byte, 64), 27)
@@ -277,10 +277,9 @@ func (e *env) readChain() {
 	}
 }
 
-// Money that was sent to us before it was shown to us buys something for its payer
-// only, who is signed in. Everybody else is told not to pay again, and it goes
-// back.
-func TestMoneyThatCameFirst(t *testing.T) {
+// A transfer that precedes its request can be used only by its payer, signed in. In
+// any other case the caller must not pay again, and the transfer is refunded.
+func TestTransferBeforeRequest(t *testing.T) {
 	for _, found := range []bool{false, true} { // by the watcher
 		t.Run(fmt.Sprintf("found by the watcher %t", found), func(t *testing.T) {
 			e := newEnv(t)
@@ -303,14 +302,14 @@ func TestMoneyThatCameFirst(t *testing.T) {
 			e.readChain()
 			e.advance()
 			if len(e.chain.refunds) != 0 {
-				t.Errorf("it bought a name and went back")
+				t.Errorf("it bought a name and was refunded")
 			}
 		})
 	}
 }
 
-// Nobody asked for anything: after the claim window the money goes back, once.
-func TestUnclaimedMoneyGoesBack(t *testing.T) {
+// An unclaimed transfer is refunded once, after the claim window.
+func TestUnclaimedTransferIsRefunded(t *testing.T) {
 	e := newEnv(t)
 	a := authorization("1")
 	e.arrive(1, "1", price)
@@ -328,13 +327,13 @@ func TestUnclaimedMoneyGoesBack(t *testing.T) {
 	}
 	e.chain.check = settle.ErrAlreadyPaid
 	if _, err := e.buy(a, payer, name(1)); !errors.Is(err, order.ErrPending) {
-		t.Errorf("bought with money that went back: %v", err)
+		t.Errorf("bought with a refunded transfer: %v", err)
 	}
 }
 
-// Nothing, dust, a block that cannot be read, and a transfer that breaks a rule of
-// the database: each is passed, and the money behind them is found.
-func TestOneTransferNeverStopsTheNext(t *testing.T) {
+// A zero transfer, dust, an unreadable block, and a transfer that violates a database
+// constraint are skipped, and the transfers behind them are found.
+func TestOneTransferDoesNotBlockTheNext(t *testing.T) {
 	e := newEnv(t)
 	e.chain.arrivals = []settle.Arrivals{{Next: 9, Unread: []settle.UnreadBlock{{Number: 2, Reason: "too large"}}, Transfers: []settle.Transfer{
 		{Payer: payer, PayTo: payTo, Nonce: "zero", Amount: 0, TxHash: "0x1", Block: 1},
@@ -345,7 +344,7 @@ func TestOneTransferNeverStopsTheNext(t *testing.T) {
 	}}}
 	more, err := e.ReadChain(t.Context())
 	if err == nil || !more {
-		t.Errorf("got %t, %v, want word of what was put aside", more, err)
+		t.Errorf("got %t, %v, want an error about what was put aside", more, err)
 	}
 	if more, err := e.ReadChain(t.Context()); more || err != nil {
 		t.Errorf("the next time: %t, %v", more, err)
@@ -369,9 +368,9 @@ func TestOneTransferNeverStopsTheNext(t *testing.T) {
 	}
 }
 
-// Money that we settled ourselves and have no row for waits for an operator: the
-// database came from a backup.
-func TestLostMoneyWaitsForAnOperator(t *testing.T) {
+// A transfer that we submitted but have no row for waits for an operator: the
+// database was restored from a backup.
+func TestLostPaymentWaitsForAnOperator(t *testing.T) {
 	e := newEnv(t)
 	e.chain.sentByUs = true
 	e.arrive(1, "1", price)
@@ -387,7 +386,7 @@ func TestLostMoneyWaitsForAnOperator(t *testing.T) {
 	}
 }
 
-// What makes no progress for a minute is told, unless it is the payer's fault.
+// A payment without progress for a minute is reported, unless the payer is at fault.
 func TestStalled(t *testing.T) {
 	e := newEnv(t)
 	e.chain.settle = errors.New("the endpoint answered 503 to 0xabcdef0123456789abcdef")
@@ -409,7 +408,7 @@ func TestStalled(t *testing.T) {
 	}
 }
 
-// An open payment is looked at less and less often.
+// An open payment is retried with increasing delays.
 func TestBackoff(t *testing.T) {
 	e := newEnv(t)
 	e.chain.settle = errors.New("no answer")
@@ -417,17 +416,17 @@ func TestBackoff(t *testing.T) {
 	if _, err := e.buy(a, "", name(1)); err != nil {
 		t.Fatal(err)
 	}
-	looks := 0
+	retries := 0
 	for range 600 { // ten minutes
 		e.now = e.now.Add(time.Second)
 		ids, err := e.Due(t.Context(), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		looks += len(ids)
+		retries += len(ids)
 		e.advance()
 	}
-	if looks < 8 || looks > 20 {
-		t.Errorf("looked %d times in ten minutes", looks)
+	if retries < 8 || retries > 20 {
+		t.Errorf("retried %d times in ten minutes", retries)
 	}
 }

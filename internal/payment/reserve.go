@@ -11,37 +11,37 @@ import (
 	"deed.example/deed/internal/settle"
 )
 
-// gasFloor is how many payments and refunds the gas of our wallets should last
-// for: below it we warn, long before anything stops.
-const gasFloor = 200
+// minGas is the number of payments and refunds that our wallets should have gas for.
+// Below it we warn, long before anything stops.
+const minGas = 200
 
-// Purse says what our own wallets have.
-type Purse interface {
+// BalanceReader reads the balances of our own wallets.
+type BalanceReader interface {
 	Reserves(ctx context.Context) (settle.Reserves, error)
 }
 
-// Reserve watches our own wallets. What we cannot call in we must not ask for: an
-// order that nobody could settle is refused before anything is signed for it.
-// Fill every exported field. A nil Reserve watches nothing and refuses nothing.
+// Reserve monitors our own wallets. A payment that we could not settle must not be
+// requested: such an order is refused before anything is signed for it. Fill every
+// exported field. A nil Reserve monitors nothing and refuses nothing.
 type Reserve struct {
-	Purse Purse
-	Floor deed.USDC // of the refund wallet; below it we warn
+	Wallets BalanceReader
+	MinUSDC deed.USDC // of the refund wallet; below it, Warn is called
 
-	Seen func(r settle.Reserves)             // told after every look
-	Warn func(low string, r settle.Reserves) // told what runs low, when that changes; "" is nothing any more
+	OnRefresh func(r settle.Reserves)             // called after every Refresh
+	Warn      func(low string, r settle.Reserves) // called when what runs low changes; "" if nothing does any more
 
-	last atomic.Pointer[settle.Reserves] // nil before the first look
-	low  atomic.Pointer[string]          // what runs low; nil is nothing
+	last atomic.Pointer[settle.Reserves] // nil before the first Refresh
+	low  atomic.Pointer[string]          // what runs low; nil if nothing does
 }
 
-// Look asks the chain what our wallets have. Call it every few seconds.
-func (r *Reserve) Look(ctx context.Context) error {
-	seen, err := r.Purse.Reserves(ctx)
+// Refresh reads the balances of our wallets. Call it every few seconds.
+func (r *Reserve) Refresh(ctx context.Context) error {
+	seen, err := r.Wallets.Reserves(ctx)
 	if err != nil {
-		return fmt.Errorf("look into our wallets: %w", err)
+		return fmt.Errorf("read the balances of our wallets: %w", err)
 	}
 	r.last.Store(&seen)
-	r.Seen(seen)
+	r.OnRefresh(seen)
 	low := r.lowOf(seen)
 	if before := r.low.Swap(&low); before == nil && low != "" || before != nil && *before != low {
 		r.Warn(low, seen)
@@ -49,23 +49,22 @@ func (r *Reserve) Look(ctx context.Context) error {
 	return nil
 }
 
-// lowOf says what runs low, without figures: it is the same text for as long as
-// it lasts.
+// lowOf returns what runs low, without figures, so that the text is stable.
 func (r *Reserve) lowOf(seen settle.Reserves) string {
 	var low []string
-	if seen.Settlements < gasFloor {
-		low = append(low, fmt.Sprintf("the gas wallet pays for fewer than %d payments", gasFloor))
+	if seen.Settlements < minGas {
+		low = append(low, fmt.Sprintf("the gas wallet pays for fewer than %d payments", minGas))
 	}
-	if seen.Refunds < gasFloor {
-		low = append(low, fmt.Sprintf("the refund wallet has gas for fewer than %d refunds", gasFloor))
+	if seen.Refunds < minGas {
+		low = append(low, fmt.Sprintf("the refund wallet has gas for fewer than %d refunds", minGas))
 	}
-	if seen.USDC < r.Floor {
-		low = append(low, fmt.Sprintf("the refund wallet has less than %s USDC", r.Floor))
+	if seen.USDC < r.MinUSDC {
+		low = append(low, fmt.Sprintf("the refund wallet has less than %s USDC", r.MinUSDC))
 	}
 	return strings.Join(low, ", ")
 }
 
-// Low fails with what ran low at the last look.
+// Low returns an error if anything ran low at the last Refresh.
 func (r *Reserve) Low() error {
 	if low := r.low.Load(); low != nil && *low != "" {
 		return fmt.Errorf("our wallets run low: %s", *low)
@@ -73,8 +72,8 @@ func (r *Reserve) Low() error {
 	return nil
 }
 
-// Enough fails with CodeUnavailable when, at the last look, the gas wallet could
-// not pay for a transaction of the largest kind.
+// Enough fails with CodeUnavailable when, at the last Refresh, the gas wallet could
+// not pay for the largest kind of transaction.
 func (r *Reserve) Enough() error {
 	if r == nil {
 		return nil

@@ -8,19 +8,19 @@ import (
 	"deed.example/deed/internal/settle"
 )
 
-// RestoreStore keeps payments whose purchase is still to be delivered.
+// RestoreStore stores payments that are not delivered yet.
 type RestoreStore interface {
-	// Undelivered returns the payments whose money has come and is not used yet.
+	// Undelivered returns the payments that are settled and not consumed.
 	Undelivered(ctx context.Context) ([]order.Payment, error)
 
-	// FailRefunded ends the job of a payment that was paid back before the
-	// database was restored: nothing is delivered for it.
+	// FailRefunded fails the job of a payment that was refunded before the database
+	// was restored.
 	FailRefunded(ctx context.Context, p order.Payment) error
 }
 
-// CheckRefunds looks whether the chain has refunds of payments that the books call
-// paid and undelivered: the database came from a backup, and went on from there
-// once before. Call it before anything is delivered. It returns how many it found.
+// CheckRefunds looks for refunds on the chain of payments that the database has as
+// settled and undelivered, which happens after a backup was restored. Call it before
+// anything is delivered. It returns how many it found.
 func (s *Service) CheckRefunds(ctx context.Context, rows RestoreStore) (found int, err error) {
 	finder, ok := s.Settler.(settle.RefundFinder)
 	if !ok {
@@ -28,12 +28,12 @@ func (s *Service) CheckRefunds(ctx context.Context, rows RestoreStore) (found in
 	}
 	open, err := rows.Undelivered(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("read what is to be delivered: %w", err)
+		return 0, fmt.Errorf("read undelivered payments: %w", err)
 	}
 	for _, p := range open {
 		refunded, err := finder.Refunded(ctx, settle.Refund{PaymentID: p.ID, Payer: p.Auth.Payer, Nonce: p.Auth.Nonce, Amount: p.Auth.Amount})
 		if err != nil {
-			return found, fmt.Errorf("look for a refund of %s: %w", p.ID, err)
+			return found, fmt.Errorf("look up a refund of %s: %w", p.ID, err)
 		}
 		if !refunded {
 			continue

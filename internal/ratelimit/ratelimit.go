@@ -1,10 +1,10 @@
-// Package ratelimit says whether a caller may make one more call.
+// Package ratelimit limits the calls of each caller with fixed windows.
 //
-// Short windows are counted in the shared cache, so that all nodes count as
-// one. When the cache does not answer, this process counts by itself: a caller
-// never meets an error because a cache is down. The daily window is counted in
-// the database, so that a restart does not reset it; without the database the
-// calls it guards could not be served anyway.
+// Short windows are counted in the shared cache, for all nodes together. When the
+// cache does not answer, this process counts by itself, so that a cache outage is not
+// an error for callers. The daily window is counted in the database, so that a
+// restart does not reset it; without the database the calls it limits could not be
+// served anyway.
 package ratelimit
 
 import (
@@ -15,8 +15,8 @@ import (
 	"deed.example/deed"
 )
 
-// A Decision is the answer for one call. It is sent with every answer of a
-// limited call, allowed or not.
+// A Decision is the result for one call. It is sent with every response to a limited
+// call, allowed or not.
 type Decision struct {
 	Limit     deed.Limit
 	Remaining int
@@ -25,24 +25,24 @@ type Decision struct {
 
 // Limiter applies limits. Fill every field; Shared and Local may be the same.
 type Limiter struct {
-	Shared  deed.Counter // for all nodes
-	Local   deed.Counter // for this process, when Shared does not answer
-	Durable deed.Counter // for limits that outlive a restart
-	Now     func() time.Time
-	Missed  func(error) // told each time Shared did not answer
+	Shared       deed.Counter // for all nodes
+	Local        deed.Counter // for this process, when Shared does not answer
+	Durable      deed.Counter // for limits that survive a restart
+	Now          func() time.Time
+	OnCacheError func(error) // called each time Shared did not answer
 }
 
 // Spend counts one call by caller. When the caller is over the limit it fails
 // with CodeRateLimited; the decision is valid in both cases, and nil when the
 // count is not known.
 func (l *Limiter) Spend(ctx context.Context, lim deed.Limit, caller string) (*Decision, error) {
-	d, n, err := l.ask(ctx, lim, caller, deed.Counter.Count)
+	d, n, err := l.count(ctx, lim, caller, deed.Counter.Count)
 	if err != nil || n <= lim.Max {
 		return d, err
 	}
 	reset := d.Reset
 	wait := max(time.Second, reset.Sub(l.Now()))
-	wait = (wait + time.Second - 1).Truncate(time.Second) // a caller that waits this long is let in
+	wait = (wait + time.Second - 1).Truncate(time.Second) // rounded up, so that a retry after it is allowed
 	return d, &deed.Error{
 		Code:    deed.CodeRateLimited,
 		Message: fmt.Sprintf("%d calls are allowed in %s: wait %d seconds", lim.Max, inWords(lim.Window), int(wait.Seconds())),
@@ -50,23 +50,23 @@ func (l *Limiter) Spend(ctx context.Context, lim deed.Limit, caller string) (*De
 	}
 }
 
-// Look returns where the caller stands, and counts nothing.
-func (l *Limiter) Look(ctx context.Context, lim deed.Limit, caller string) (*Decision, error) {
-	d, _, err := l.ask(ctx, lim, caller, deed.Counter.Peek)
+// Peek returns the decision without counting a call.
+func (l *Limiter) Peek(ctx context.Context, lim deed.Limit, caller string) (*Decision, error) {
+	d, _, err := l.count(ctx, lim, caller, deed.Counter.Peek)
 	return d, err
 }
 
-// question is Count or Peek.
-type question func(c deed.Counter, ctx context.Context, key string, window time.Duration) (int, time.Time, error)
+// counterFunc is Count or Peek.
+type counterFunc func(c deed.Counter, ctx context.Context, key string, window time.Duration) (int, time.Time, error)
 
-func (l *Limiter) ask(ctx context.Context, lim deed.Limit, caller string, q question) (*Decision, int, error) {
+func (l *Limiter) count(ctx context.Context, lim deed.Limit, caller string, q counterFunc) (*Decision, int, error) {
 	counter, key := l.Shared, lim.Name+":"+caller
 	if lim.Durable {
 		counter = l.Durable
 	}
 	n, reset, err := q(counter, ctx, key, lim.Window)
 	if err != nil && !lim.Durable {
-		l.Missed(err)
+		l.OnCacheError(err)
 		n, reset, err = q(l.Local, ctx, key, lim.Window)
 	}
 	if err != nil {

@@ -25,13 +25,13 @@ func (b broken) Peek(ctx context.Context, key string, w time.Duration) (int, tim
 func limiter(now *time.Time) *ratelimit.Limiter {
 	clock := func() time.Time { return *now }
 	local := &memory.Cache{Now: clock}
-	return &ratelimit.Limiter{Shared: local, Local: local, Durable: local, Now: clock, Missed: func(error) {}}
+	return &ratelimit.Limiter{Shared: local, Local: local, Durable: local, Now: clock, OnCacheError: func(error) {}}
 }
 
 var twice = deed.Limit{Name: "test", Max: 2, Window: time.Minute}
 
-// Whoever waits as long as it is told is let in, and not a window later.
-func TestWaitIsLongEnough(t *testing.T) {
+// A caller that waits for the retry delay is allowed, within one window.
+func TestRetryDelayIsLongEnough(t *testing.T) {
 	for _, offset := range []time.Duration{0, time.Nanosecond, 59 * time.Second, time.Minute - time.Nanosecond, 1500 * time.Millisecond} {
 		now := time.Unix(1_800_000_000, 0).Add(offset)
 		l := limiter(&now)
@@ -50,23 +50,23 @@ func TestWaitIsLongEnough(t *testing.T) {
 	}
 }
 
-func TestCountsByItselfWithoutTheCache(t *testing.T) {
+func TestLocalCounterWithoutTheCache(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	l := limiter(&now)
-	missed := 0
-	l.Shared, l.Missed = broken{}, func(error) { missed++ }
+	failures := 0
+	l.Shared, l.OnCacheError = broken{}, func(error) { failures++ }
 	for i, want := range []deed.Code{"", "", deed.CodeRateLimited} {
 		d, err := l.Spend(t.Context(), twice, "a")
 		if deed.CodeOf(err) != want || d == nil || d.Remaining != max(0, 1-i) {
 			t.Errorf("call %d: got %+v, %v, want %q", i+1, d, err, want)
 		}
 	}
-	if missed != 3 {
-		t.Errorf("told of %d misses, want 3", missed)
+	if failures != 3 {
+		t.Errorf("got %d cache errors, want 3", failures)
 	}
 }
 
-// What only the database can count is never guessed.
+// A durable limit has no fallback counter.
 func TestDurableLimitNeedsItsCounter(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	l := limiter(&now)

@@ -11,18 +11,17 @@ import (
 	"deed.example/deed/internal/registrar"
 )
 
-// ask is how long one question to the registrar may take.
-const ask = 20 * time.Second
+// registrarTimeout bounds one call to the registrar.
+const registrarTimeout = 20 * time.Second
 
-// look is how long the worker leaves an order alone between two looks.
-const look = 2 * time.Second
+// pollInterval is how often the worker checks an order.
+const pollInterval = 2 * time.Second
 
-// patience is how long it leaves one alone that waits for somebody else.
-var patience = map[registrar.OrderState]time.Duration{registrar.OrderParked: look, registrar.OrderPending: time.Minute}
+// pollIntervals are the intervals for orders that wait for a third party.
+var pollIntervals = map[registrar.OrderState]time.Duration{registrar.OrderParked: pollInterval, registrar.OrderPending: time.Minute}
 
-// Advance makes the next step of the job, if one can be made now. It may be
-// called by anyone, at any time, any number of times at once: of those who
-// come together one makes the step.
+// Advance makes the next step of the job, if one can be made now. It is safe for
+// concurrent use by any number of processes: exactly one of them makes the step.
 func (s *Service) Advance(ctx context.Context, id string) error {
 	j, err := s.Store.Job(ctx, id)
 	if err != nil {
@@ -36,7 +35,7 @@ func (s *Service) Advance(ctx context.Context, id string) error {
 		err = s.takeOver(ctx, j)
 	case order.JobVerifying:
 		err = s.verify(ctx, j)
-		s.publish(ctx, j) // the look may have made the name ours
+		s.publish(ctx, j) // the lookup may have completed the registration
 	}
 	if err != nil {
 		return fmt.Errorf("advance job %s: %w", id, err)
@@ -44,12 +43,12 @@ func (s *Service) Advance(ctx context.Context, id string) error {
 	return nil
 }
 
-// submit places the order. The reference is written down first; from then on
-// only a look-up under it says what became of the order.
+// submit places the order. The reference is stored first; from then on only a
+// lookup by that reference tells the outcome of the order.
 func (s *Service) submit(ctx context.Context, j order.Job) error {
 	now, waiting := s.Now(), j
 	if j.Purchase.Kind == order.PurchaseRenewal {
-		from, why, err := s.startOf(ctx, j)
+		from, why, err := s.renewalStart(ctx, j)
 		if err != nil {
 			return err
 		}
@@ -66,13 +65,13 @@ func (s *Service) submit(ctx context.Context, j order.Job) error {
 		return err
 	}
 	if !mine {
-		return s.later(ctx, waiting, look) // for its turn; no others wait behind it meanwhile
+		return s.later(ctx, waiting, pollInterval) // until the other job of this name has ended; other jobs are not blocked
 	}
 	j.State = order.JobSubmitting
 	s.step("about to order")
-	left := ask - s.Now().Sub(now)
+	left := registrarTimeout - s.Now().Sub(now)
 	if left <= 0 {
-		return nil // we stood still, and others may have looked and found nothing: an order sent now would be a second one
+		return nil // this process was suspended, and another may have looked the order up and found nothing: sending it now could order twice
 	}
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), left)
 	defer cancel()
@@ -81,15 +80,15 @@ func (s *Service) submit(ctx context.Context, j order.Job) error {
 	if code := deed.CodeOf(err); err != nil && code != deed.CodeUnavailable {
 		j.Refusal = code
 	}
-	j.Lease = s.Now() // given back: from here on nothing more is sent
+	j.Lease = s.Now() // release the lease: nothing more is sent after this
 	_, err = s.Store.MoveJob(context.WithoutCancel(ctx), j, order.JobVerifying, s.Now())
 	return err
 }
 
-// startOf returns the expiry that a renewal begins at, or why it cannot begin any
-// more: the name has left us while the money was on its way, or another renewal
-// was faster and this one was meant for one start only.
-func (s *Service) startOf(ctx context.Context, j order.Job) (from time.Time, why string, err error) {
+// renewalStart returns the expiry that a renewal starts at, or why it can no
+// longer start: the name was transferred away while the payment settled, or another
+// renewal came first and this one was for a specific start only.
+func (s *Service) renewalStart(ctx context.Context, j order.Job) (from time.Time, why string, err error) {
 	r, err := s.Names.Registration(ctx, j.Purchase.Name)
 	switch {
 	case deed.CodeOf(err) == deed.CodeNotFound:
@@ -104,7 +103,7 @@ func (s *Service) startOf(ctx context.Context, j order.Job) (from time.Time, why
 	return r.Expires, "", nil
 }
 
-// order returns what is asked of the registrar.
+// order returns the order to place at the registrar.
 func (s *Service) order(j order.Job) registrar.Order {
 	p := j.Purchase
 	o := registrar.Order{Kind: registrar.OrderRegister, Reference: j.Reference, Name: p.Name, Years: p.Years, Nameservers: s.servers(p)}
@@ -131,8 +130,8 @@ func (s *Service) publish(ctx context.Context, j order.Job) {
 	}
 }
 
-// takeOver goes on for a process that asked the registrar and was not heard of
-// again. While its lease runs, it is at work.
+// takeOver continues the job of a process that placed an order and then crashed.
+// While the lease runs, that process may still be working.
 func (s *Service) takeOver(ctx context.Context, j order.Job) error {
 	if s.Now().Before(j.Lease) {
 		return nil
@@ -141,43 +140,43 @@ func (s *Service) takeOver(ctx context.Context, j order.Job) error {
 	return err
 }
 
-// verify looks the order up. Done is done, whatever was said before. Absent may
-// mean "not yet": without a final refusal we wait out a quiet window before we
-// believe it. It begins when the call has ended, since the order may have been
-// sent as late as that. An order that waits for somebody is taken back when the
+// verify looks the order up. Done is final, whatever the registrar answered before.
+// Absent may mean "not yet": without a final refusal it counts only after a quiet
+// window. The window starts when the call has ended, since the order may have been
+// sent as late as that. An order that waits for a third party is cancelled when the
 // deadline has passed.
 func (s *Service) verify(ctx context.Context, j order.Job) error {
 	o, err := s.Registrar.Order(ctx, j.Reference, j.Purchase.Name)
 	if err != nil {
-		return s.later(ctx, j, look)
+		return s.later(ctx, j, pollInterval)
 	}
 	s.step("looked up")
 	now := s.Now()
 	switch {
 	case o.State == registrar.OrderDone:
-		return s.Store.CompleteJob(ctx, j, s.brought(ctx, j, o))
+		return s.Store.CompleteJob(ctx, j, s.registrationOf(ctx, j, o))
 	case o.State == registrar.OrderParked, o.State == registrar.OrderPending:
 		if !now.Before(j.Deadline) {
-			_ = s.Registrar.Cancel(ctx, j.Reference) // whether it could be taken back, the next look says
+			_ = s.Registrar.Cancel(ctx, j.Reference) // the next lookup tells whether it was cancelled
 		}
-		return s.later(ctx, j, patience[o.State])
+		return s.later(ctx, j, pollIntervals[o.State])
 	case o.Refusal != "":
 		j.Refusal = o.Refusal
-		return s.fail(ctx, j, refusedBecause(j))
+		return s.fail(ctx, j, refusalMessage(j))
 	case j.Refusal != "":
-		return s.fail(ctx, j, refusedBecause(j))
+		return s.fail(ctx, j, refusalMessage(j))
 	case now.Before(j.Lease.Add(order.QuietWindow)):
-		return s.later(ctx, j, look)
+		return s.later(ctx, j, pollInterval)
 	}
 	return s.absent(ctx, j, now)
 }
 
-// brought returns the name as a done order has left it. What the registry says
-// beyond its dates is asked for once; the reconciler asks again.
-func (s *Service) brought(ctx context.Context, j order.Job, o registrar.OrderStatus) lifecycle.Registration {
+// registrationOf returns the registration that a completed order resulted in. The
+// registry's other fields are read once, best effort; Lifecycle corrects them later.
+func (s *Service) registrationOf(ctx context.Context, j order.Job, o registrar.OrderStatus) lifecycle.Registration {
 	r := lifecycle.Registration{
 		Name: j.Purchase.Name, Owner: j.Owner, Status: lifecycle.StatusActive, Reference: j.Reference, PaymentID: j.PaymentID,
-		Created: o.Created, Expires: o.Expires, Updated: s.Life(), Nameservers: s.servers(j.Purchase), Locked: true, PremiumRenewal: j.Purchase.Facts.PremiumRenewal,
+		Created: o.Created, Expires: o.Expires, Updated: s.RegistryNow(), Nameservers: s.servers(j.Purchase), Locked: true, PremiumRenewal: j.Purchase.Facts.PremiumRenewal,
 	}
 	if j.Purchase.Kind == order.PurchaseRenewal {
 		return r
@@ -188,15 +187,15 @@ func (s *Service) brought(ctx context.Context, j order.Job, o registrar.OrderSta
 	return r
 }
 
-// absent decides on an order that was not placed: it is placed again under a new
-// reference, or given up. The old reference is closed first, so that an order
-// that is executed late can never be a second one.
+// absent handles an order that was not placed: it is placed again under a new
+// reference, or given up. The old reference is cancelled first, so that an order
+// that is executed late can never be a duplicate.
 func (s *Service) absent(ctx context.Context, j order.Job, now time.Time) error {
 	if err := s.Registrar.Cancel(ctx, j.Reference); err != nil && deed.CodeOf(err) != deed.CodeNotFound {
-		return s.later(ctx, j, look)
+		return s.later(ctx, j, pollInterval)
 	}
 	if o, err := s.Registrar.Order(ctx, j.Reference, j.Purchase.Name); err != nil || o.State != registrar.OrderAbsent {
-		return s.later(ctx, j, look) // it was executed while we closed it
+		return s.later(ctx, j, pollInterval) // it was executed while being cancelled
 	}
 	if j.Attempts < order.JobAttempts && now.Before(j.Deadline) {
 		_, err := s.Store.MoveJob(ctx, j, order.JobQueued, now)
@@ -205,7 +204,7 @@ func (s *Service) absent(ctx context.Context, j order.Job, now time.Time) error 
 	return s.fail(ctx, j, "the registry did not answer; the payment goes back to the payer")
 }
 
-func refusedBecause(j order.Job) string {
+func refusalMessage(j order.Job) string {
 	switch {
 	case j.Refusal == deed.CodeDomainUnavailable:
 		return fmt.Sprintf("%s was taken by somebody else; the payment goes back to the payer", j.Purchase.Name)
@@ -220,7 +219,7 @@ func (s *Service) fail(ctx context.Context, j order.Job, why string) error {
 	return s.Store.FailJob(ctx, j)
 }
 
-// later leaves the job as it is for a while.
+// later postpones the job without changing its state.
 func (s *Service) later(ctx context.Context, j order.Job, d time.Duration) error {
 	_, err := s.Store.MoveJob(context.WithoutCancel(ctx), j, j.State, s.Now().Add(d))
 	return err

@@ -11,47 +11,47 @@ import (
 	"deed.example/deed/internal/registrar"
 )
 
-// Lives keeps what becomes of the names we hold.
-type Lives interface {
+// LifecycleStore stores the lifecycle of registrations.
+type LifecycleStore interface {
 	// DueNames returns names that Advance should be called for now.
-	DueNames(ctx context.Context, most int) ([]string, error)
+	DueNames(ctx context.Context, limit int) ([]string, error)
 
 	// Registration returns the name, or CodeNotFound.
 	Registration(ctx context.Context, name deed.Name) (lifecycle.Registration, error)
 
-	// LiveOn writes down what became of the name since was read, its events and
-	// when to look again. It returns false, and writes nothing, when the name
-	// has changed meanwhile.
-	LiveOn(ctx context.Context, was, is lifecycle.Registration, events []lifecycle.Event, next time.Time) (written bool, err error)
+	// UpdateRegistration replaces was with is, and stores its events and the time
+	// of the next check. It returns false, and writes nothing, when the row no
+	// longer equals was.
+	UpdateRegistration(ctx context.Context, was, is lifecycle.Registration, events []lifecycle.Event, next time.Time) (written bool, err error)
 
-	// EndRegistration takes the name from its owner: it is no longer ours.
+	// EndRegistration removes a name that is no longer registered through us.
 	EndRegistration(ctx context.Context, was lifecycle.Registration, reason string, events []lifecycle.Event) error
 }
 
-// Lifecycle compares the names we hold with the registry, whose word counts,
-// moves them through their phases, and tells their owners what is coming. Fill
-// every field.
+// Lifecycle synchronizes registrations with the registry, which is authoritative,
+// moves them through their phases, and records the events that owners are notified
+// of. Fill every field.
 type Lifecycle struct {
-	Names   Lives
+	Names   LifecycleStore
 	Manager registrar.Manager
 	Grace   func(tld deed.TLD) int // days
 	Now     func() time.Time       // the registry's clock
 }
 
 const (
-	compareEvery = 24 * time.Hour   // with the registry, when nothing is due
-	leavingEvery = 10 * time.Minute // while a name may leave us
-	askAgain     = time.Minute      // when the registry did not answer
-	missingAgain = time.Hour        // when it says that the name is not ours
+	compareInterval      = 24 * time.Hour   // between two comparisons with the registry, when nothing is due
+	transferPollInterval = 10 * time.Minute // while a transfer to another registrar is pending
+	registryRetryDelay   = time.Minute      // after the registry did not answer
+	missingCheckInterval = time.Hour        // after it says that the name is not in our account
 )
 
 // Due returns names that Advance should be called for now.
-func (l *Lifecycle) Due(ctx context.Context, most int) ([]string, error) {
-	return l.Names.DueNames(ctx, most)
+func (l *Lifecycle) Due(ctx context.Context, limit int) ([]string, error) {
+	return l.Names.DueNames(ctx, limit)
 }
 
-// Advance looks at one name. It may be called by anyone, at any time, any number
-// of times at once: what it writes is what the registry and the clock say.
+// Advance synchronizes one name. It is idempotent and safe for concurrent use: what
+// it writes depends on the registry and the clock only.
 func (l *Lifecycle) Advance(ctx context.Context, name string) error {
 	was, err := l.Names.Registration(ctx, deed.Name(name))
 	if deed.CodeOf(err) == deed.CodeNotFound {
@@ -64,57 +64,56 @@ func (l *Lifecycle) Advance(ctx context.Context, name string) error {
 	h, err := l.Manager.Holding(ctx, was.Name)
 	switch {
 	case deed.CodeOf(err) == deed.CodeNotFound, err == nil && h.Reference != "" && h.Reference != was.Reference:
-		err = l.absent(ctx, was, now) // or it is ours anew, under another order
+		err = l.absent(ctx, was, now) // or it was registered again, under another order
 	case err != nil:
-		_, err = l.Names.LiveOn(ctx, was, was, nil, now.Add(askAgain))
+		_, err = l.Names.UpdateRegistration(ctx, was, was, nil, now.Add(registryRetryDelay))
 	default:
-		err = l.liveOn(ctx, was, h, now)
+		err = l.update(ctx, was, h, now)
 	}
 	if err != nil {
-		return fmt.Errorf("look after %s: %w", name, err)
+		return fmt.Errorf("synchronize %s: %w", name, err)
 	}
 	return nil
 }
 
-// liveOn takes over what the registry says and moves the name to the phase it is
-// in.
-func (l *Lifecycle) liveOn(ctx context.Context, was lifecycle.Registration, h lifecycle.Holding, now time.Time) error {
+// update applies the registry's record and moves the name to its current phase.
+func (l *Lifecycle) update(ctx context.Context, was lifecycle.Registration, h lifecycle.Holding, now time.Time) error {
 	is, events := was.Corrected(h, now)
-	life := is.LifeAt(now, l.Grace(is.Name.TLD()))
-	next := now.Add(compareEvery)
-	if life.Next.Before(next) {
-		next = life.Next
+	state := is.StateAt(now, l.Grace(is.Name.TLD()))
+	next := now.Add(compareInterval)
+	if state.Next.Before(next) {
+		next = state.Next
 	}
-	is.Status = life.Status
+	is.Status = state.Status
 	switch {
-	case life.Phase == lifecycle.PhaseGone: // by our reckoning; the registry still has it
-		is.Status, next = lifecycle.StatusPendingDelete, now.Add(missingAgain)
+	case state.Phase == lifecycle.PhaseGone: // by our calculation; the registry still has it
+		is.Status, next = lifecycle.StatusPendingDelete, now.Add(missingCheckInterval)
 	case slices.Contains(h.EPPStatus, "pendingTransfer"):
 		is.Status = lifecycle.StatusTransferring
-		if next.After(now.Add(leavingEvery)) {
-			next = now.Add(leavingEvery)
+		if next.After(now.Add(transferPollInterval)) {
+			next = now.Add(transferPollInterval)
 		}
 		events = append(events, lifecycle.Event{Name: is.Name, Reference: is.Reference, Type: lifecycle.EventLeaving, At: now, About: is.Expires})
 	}
-	_, err := l.Names.LiveOn(ctx, was, is, append(events, life.Events...), next)
+	_, err := l.Names.UpdateRegistration(ctx, was, is, append(events, state.Events...), next)
 	return err
 }
 
-// absent decides on a name that the registry no longer has for us: it was
-// deleted, or moved to another registrar, or somebody must look.
+// absent handles a name that is no longer in our account at the registry: it was
+// deleted, transferred to another registrar, or needs an operator.
 func (l *Lifecycle) absent(ctx context.Context, was lifecycle.Registration, now time.Time) error {
-	life := was.LifeAt(now, l.Grace(was.Name.TLD()))
+	state := was.StateAt(now, l.Grace(was.Name.TLD()))
 	happened := lifecycle.Event{Name: was.Name, Reference: was.Reference, Type: lifecycle.EventLeft, At: now, About: was.Expires}
 	switch {
 	case was.Status == lifecycle.StatusTransferring:
 		return l.Names.EndRegistration(ctx, was, "transferred_out", []lifecycle.Event{happened})
-	case life.Phase == lifecycle.PhaseGone:
-		return l.Names.EndRegistration(ctx, was, "deleted", life.Events)
+	case state.Phase == lifecycle.PhaseGone:
+		return l.Names.EndRegistration(ctx, was, "deleted", state.Events)
 	}
-	// It may be a mistake of the registry's: a person must look, and the name
-	// stays its owner's in our books.
+	// It may be an error of the registry: an operator must investigate, and the
+	// registration stays with its owner.
 	is := was
 	is.Status, happened.Type = lifecycle.StatusSuspended, lifecycle.EventMissing
-	_, err := l.Names.LiveOn(ctx, was, is, []lifecycle.Event{happened}, now.Add(missingAgain))
+	_, err := l.Names.UpdateRegistration(ctx, was, is, []lifecycle.Event{happened}, now.Add(missingCheckInterval))
 	return err
 }

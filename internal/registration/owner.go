@@ -13,31 +13,31 @@ import (
 	"deed.example/deed/internal/order"
 )
 
-// A View is a name as its page shows it.
+// A View is a registration with everything shown about it.
 type View struct {
 	lifecycle.Registration
-	Life    lifecycle.State
-	Events  []lifecycle.Event
-	Renewal order.Quote // of one year, as things stand; zero when it is too late
+	Lifecycle lifecycle.State
+	Events    []lifecycle.Event
+	Renewal   order.Quote // for one year, at the current price; zero when it is too late
 }
 
-// Name returns a name we hold, with what has happened to it, or CodeNotFound.
+// Name returns a registration with its events, or CodeNotFound.
 func (s *Service) Name(ctx context.Context, name deed.Name) (View, error) {
 	r, err := s.Names.Registration(ctx, name)
 	if err != nil {
 		return View{}, err
 	}
-	v := View{Registration: r, Life: r.LifeAt(s.Life(), s.Prices.GraceDays(name.TLD()))}
+	v := View{Registration: r, Lifecycle: r.StateAt(s.RegistryNow(), s.Prices.GraceDays(name.TLD()))}
 	if v.Events, err = s.Names.Events(ctx, r.Reference); err != nil {
-		return v, fmt.Errorf("read what happened to %s: %w", name, err)
+		return v, fmt.Errorf("read the events of %s: %w", name, err)
 	}
 	if r.Status == lifecycle.StatusActive || r.Status == lifecycle.StatusExpired || r.Status == lifecycle.StatusRedemption {
-		v.Renewal, _ = s.Prices.Renewal(r, 1, r.Status == lifecycle.StatusRedemption) // a TLD that we no longer sell has no price
+		v.Renewal, _ = s.Prices.Renewal(r, 1, r.Status == lifecycle.StatusRedemption) // a TLD that is no longer sold has no price
 	}
 	return v, nil
 }
 
-// owned returns a name that the wallet may act on.
+// owned returns a registration that the wallet owns.
 func (s *Service) owned(ctx context.Context, who deed.Wallet, name deed.Name) (lifecycle.Registration, error) {
 	r, err := s.Names.Registration(ctx, name)
 	if err != nil {
@@ -46,8 +46,8 @@ func (s *Service) owned(ctx context.Context, who deed.Wallet, name deed.Name) (l
 	return r, r.OwnedBy(who)
 }
 
-// AuthCode unlocks the name and returns the code with which another registrar
-// can ask for it.
+// AuthCode unlocks the name and returns the code that authorizes a transfer to
+// another registrar.
 func (s *Service) AuthCode(ctx context.Context, who deed.Wallet, name deed.Name) (deed.Secret, error) {
 	r, err := s.owned(ctx, who, name)
 	if err != nil {
@@ -58,10 +58,10 @@ func (s *Service) AuthCode(ctx context.Context, who deed.Wallet, name deed.Name)
 	}
 	code, err := s.Manager.AuthCode(ctx, name)
 	if err != nil {
-		return "", fmt.Errorf("ask for the code of %s: %w", name, err)
+		return "", fmt.Errorf("read the auth code of %s: %w", name, err)
 	}
 	r.Locked = false
-	return code, s.act(ctx, r, lifecycle.OwnerAction{Wallet: who, Kind: lifecycle.ActionAuthCode})
+	return code, s.recordAction(ctx, r, lifecycle.OwnerAction{Wallet: who, Kind: lifecycle.ActionAuthCode})
 }
 
 // SetLock forbids or allows a transfer to another registrar.
@@ -74,14 +74,14 @@ func (s *Service) SetLock(ctx context.Context, who deed.Wallet, name deed.Name, 
 		return fmt.Errorf("lock %s: %w", name, err)
 	}
 	r.Locked = locked
-	act := lifecycle.OwnerAction{Wallet: who, Kind: lifecycle.ActionUnlock}
+	action := lifecycle.OwnerAction{Wallet: who, Kind: lifecycle.ActionUnlock}
 	if locked {
-		act.Kind = lifecycle.ActionLock
+		action.Kind = lifecycle.ActionLock
 	}
-	return s.act(ctx, r, act)
+	return s.recordAction(ctx, r, action)
 }
 
-// SetNameservers delegates the name to these servers; none is ours.
+// SetNameservers delegates the name to these servers; no hosts means our own.
 func (s *Service) SetNameservers(ctx context.Context, who deed.Wallet, name deed.Name, hosts []string) error {
 	r, err := s.owned(ctx, who, name)
 	if err != nil {
@@ -91,10 +91,10 @@ func (s *Service) SetNameservers(ctx context.Context, who deed.Wallet, name deed
 		hosts = s.Nameservers
 	}
 	if len(r.DS) > 0 && !slices.Equal(hosts, s.Nameservers) {
-		// The parent must stop naming our key before servers answer that do not
-		// have it.
+		// The DS record must be removed before servers answer that do not have
+		// our key.
 		if err := s.Manager.SetDS(ctx, name, nil); err != nil {
-			return fmt.Errorf("withdraw the key of %s: %w", name, err)
+			return fmt.Errorf("remove the DS of %s: %w", name, err)
 		}
 	}
 	if err := s.Manager.SetNameservers(ctx, name, hosts); err != nil {
@@ -104,12 +104,12 @@ func (s *Service) SetNameservers(ctx context.Context, who deed.Wallet, name deed
 		r.DS = nil
 	}
 	r.Nameservers = hosts
-	return s.act(ctx, r, lifecycle.OwnerAction{Wallet: who, Kind: lifecycle.ActionNameservers, Detail: strings.Join(hosts, " ")})
+	return s.recordAction(ctx, r, lifecycle.OwnerAction{Wallet: who, Kind: lifecycle.ActionNameservers, Detail: strings.Join(hosts, " ")})
 }
 
-// HandOver gives the name to another wallet. From then on that wallet counts as
-// the one that registered it. The name is locked first and gets a new code, which
-// nobody is told: one that its old owner has would take it away from the new one.
+// HandOver transfers the name to another wallet, which then counts as the one that
+// registered it. The name is locked first and gets a new auth code, which is not
+// disclosed: with an old code the previous owner could transfer it away.
 func (s *Service) HandOver(ctx context.Context, who deed.Wallet, name deed.Name, to deed.Wallet) error {
 	for range 3 {
 		r, err := s.owned(ctx, who, name)
@@ -119,15 +119,15 @@ func (s *Service) HandOver(ctx context.Context, who deed.Wallet, name deed.Name,
 		if to == who {
 			return deed.Invalid("walletAddress", "%s has the name already", who)
 		}
-		acts, err := s.Names.Acts(ctx, r.Reference)
+		actions, err := s.Names.CountActions(ctx, r.Reference)
 		if err != nil {
-			return fmt.Errorf("read what was done with %s: %w", name, err)
+			return fmt.Errorf("count the actions on %s: %w", name, err)
 		}
 		if err := s.secure(ctx, r); err != nil {
 			return err
 		}
 		r.Owner, r.Locked = to, true
-		err = s.Names.Act(ctx, r, lifecycle.OwnerAction{Wallet: who, Kind: lifecycle.ActionHandover, Detail: string(to), After: acts})
+		err = s.Names.RecordAction(ctx, r, lifecycle.OwnerAction{Wallet: who, Kind: lifecycle.ActionHandover, Detail: string(to), After: actions})
 		if !errors.Is(err, lifecycle.ErrConcurrentAction) {
 			return err
 		}
@@ -135,7 +135,7 @@ func (s *Service) HandOver(ctx context.Context, who deed.Wallet, name deed.Name,
 	return &deed.Error{Code: deed.CodeUnavailable, Message: fmt.Sprintf("%s is being changed by its owner: try again in a moment", name), Retry: time.Second}
 }
 
-// secure makes sure that nobody can move the name to another registrar.
+// secure makes sure that the name cannot be transferred to another registrar.
 func (s *Service) secure(ctx context.Context, r lifecycle.Registration) error {
 	if r.Status == lifecycle.StatusTransferring {
 		return deed.Invalid("domain", "%s is on its way to another registrar", r.Name)
@@ -144,25 +144,25 @@ func (s *Service) secure(ctx context.Context, r lifecycle.Registration) error {
 		return fmt.Errorf("lock %s: %w", r.Name, err)
 	}
 	if _, err := s.Manager.AuthCode(ctx, r.Name); err != nil {
-		return fmt.Errorf("make a new code for %s: %w", r.Name, err)
+		return fmt.Errorf("make a new auth code for %s: %w", r.Name, err)
 	}
 	return nil
 }
 
-// act writes down what an owner did at the registry. When the name has changed
-// hands meanwhile, the registry is told again what the new owner has.
-func (s *Service) act(ctx context.Context, r lifecycle.Registration, a lifecycle.OwnerAction) error {
-	err := s.Names.Act(ctx, r, a)
+// recordAction stores what an owner did at the registry. When the name was handed
+// over concurrently, the new owner's settings are restored at the registry.
+func (s *Service) recordAction(ctx context.Context, r lifecycle.Registration, a lifecycle.OwnerAction) error {
+	err := s.Names.RecordAction(ctx, r, a)
 	if deed.CodeOf(err) != deed.CodeOwnershipDenied {
 		return err
 	}
 	is, readErr := s.Names.Registration(ctx, r.Name)
 	if readErr != nil || is.Reference != r.Reference {
-		return err // it is gone, or somebody else's anew
+		return err // it has ended, or was registered again
 	}
-	undone := errors.Join(s.Manager.SetLock(ctx, is.Name, is.Locked), s.Manager.SetNameservers(ctx, is.Name, is.Nameservers), s.Manager.SetDS(ctx, is.Name, is.DS))
-	if undone != nil {
-		return fmt.Errorf("%s changed hands while its old owner changed it, and the registry has his version: %w", is.Name, undone)
+	restoreErr := errors.Join(s.Manager.SetLock(ctx, is.Name, is.Locked), s.Manager.SetNameservers(ctx, is.Name, is.Nameservers), s.Manager.SetDS(ctx, is.Name, is.DS))
+	if restoreErr != nil {
+		return fmt.Errorf("%s was handed over while its previous owner changed it, and the registry has the previous owner's settings: %w", is.Name, restoreErr)
 	}
 	return err
 }

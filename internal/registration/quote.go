@@ -12,21 +12,20 @@ import (
 	"deed.example/deed/internal/registrar"
 )
 
-// An Order is a request for a new name, for more years, or for a name that is at
-// another registrar.
+// An Order is a request to register, renew or transfer a name.
 type Order struct {
 	Kind        order.PurchaseKind
 	Name        deed.Name
-	Years       int              // the fewest there are when it is 0
-	MaxPrice    *deed.USDC       // nil is any
-	Offered     deed.USDC        // what the payment that came along is worth; 0 without one
-	Nameservers []string         // none for ours
-	Records     []dnszone.Record // that a new name starts with
+	Years       int              // 0 means the minimum
+	MaxPrice    *deed.USDC       // nil means no limit
+	Offered     deed.USDC        // the amount of the payment in the request; 0 without one
+	Nameservers []string         // empty means our own
+	Records     []dnszone.Record // initial records of a new name
 	AuthCode    deed.Secret      // of a transfer
-	From        time.Time        // the expiry that a renewal must begin at; zero for any
+	From        time.Time        // the expiry that a renewal must start at; zero for any
 }
 
-// purchase returns what the order asks for, as plain data.
+// purchase returns the order as plain data.
 func (s *Service) purchase(o Order) order.Purchase {
 	years := o.Years
 	if years == 0 {
@@ -43,7 +42,7 @@ func (s *Service) purchase(o Order) order.Purchase {
 	}
 }
 
-// Quote checks an order and returns its price, and what it found out. All checks
+// Quote validates an order and returns its price and the facts it found. All checks
 // are free and come before any money moves.
 func (s *Service) Quote(ctx context.Context, o Order) (q order.Quote, facts order.PurchaseFacts, err error) {
 	years := s.purchase(o).Years
@@ -58,18 +57,18 @@ func (s *Service) Quote(ctx context.Context, o Order) (q order.Quote, facts orde
 	return q, facts, err
 }
 
-// hold adds to the quote of a premium name what we asked for it a moment ago, and
-// fails when the caller would not pay what it comes to.
-func (s *Service) hold(ctx context.Context, o Order, q order.Quote, facts order.PurchaseFacts) (order.Quote, error) {
+// withHeldPrices adds the recently quoted prices of a premium name to the quote, and
+// fails when the price exceeds the caller's maximum.
+func (s *Service) withHeldPrices(ctx context.Context, o Order, q order.Quote, facts order.PurchaseFacts) (order.Quote, error) {
 	if q.Premium {
 		what := fmt.Sprintf("%s %s %d %t", o.Kind, o.Name, q.Years, facts.Restore)
 		held, err := s.Offers.Offered(ctx, what, q.Amount, s.Now())
 		if err != nil {
-			return q, fmt.Errorf("remember what %s was offered for: %w", o.Name, err)
+			return q, fmt.Errorf("store the price offered for %s: %w", o.Name, err)
 		}
 		q.Held = held
 	}
-	return q, o.affords(q)
+	return q, o.checkMaxPrice(q)
 }
 
 func (s *Service) quoteNew(ctx context.Context, o Order, years int) (q order.Quote, facts order.PurchaseFacts, err error) {
@@ -78,7 +77,7 @@ func (s *Service) quoteNew(ctx context.Context, o Order, years int) (q order.Quo
 	}
 	a, err := s.Registrar.Available(ctx, o.Name)
 	if err != nil {
-		return q, facts, fmt.Errorf("ask whether %s is available: %w", o.Name, err)
+		return q, facts, fmt.Errorf("check whether %s is available: %w", o.Name, err)
 	}
 	if a.Premium {
 		facts.PremiumRenewal = a.Renewal
@@ -86,7 +85,7 @@ func (s *Service) quoteNew(ctx context.Context, o Order, years int) (q order.Quo
 			return q, facts, err
 		}
 	}
-	if q, err = s.hold(ctx, o, q, facts); err != nil {
+	if q, err = s.withHeldPrices(ctx, o, q, facts); err != nil {
 		return q, facts, err
 	}
 	if !a.Available {
@@ -95,9 +94,9 @@ func (s *Service) quoteNew(ctx context.Context, o Order, years int) (q order.Quo
 	return q, facts, nil
 }
 
-// affords fails when the caller would not pay that much. One who pays the price
-// of a moment ago pays no more than that.
-func (o Order) affords(q order.Quote) error {
+// checkMaxPrice fails when the price exceeds the caller's maximum. For a payment of
+// a held price, that price counts.
+func (o Order) checkMaxPrice(q order.Quote) error {
 	price := q.Amount
 	if q.Accepts(o.Offered) {
 		price = o.Offered
@@ -108,38 +107,38 @@ func (o Order) affords(q order.Quote) error {
 	return nil
 }
 
-// mostYears is how far ahead a registry lets a name be held.
-const mostYears = 10
+// maxYears is how far ahead registries let a name be registered.
+const maxYears = 10
 
 func (s *Service) quoteRenewal(ctx context.Context, o Order, years int) (q order.Quote, facts order.PurchaseFacts, err error) {
 	r, err := s.Names.Registration(ctx, o.Name)
 	if err != nil {
 		return q, facts, err
 	}
-	now := s.Life()
-	life := r.LifeAt(now, s.Prices.GraceDays(r.Name.TLD()))
+	now := s.RegistryNow()
+	state := r.StateAt(now, s.Prices.GraceDays(r.Name.TLD()))
 	switch {
-	case life.Phase == lifecycle.PhasePendingDelete, life.Phase == lifecycle.PhaseGone:
+	case state.Phase == lifecycle.PhasePendingDelete, state.Phase == lifecycle.PhaseGone:
 		return q, facts, deed.Invalid("domain", "%s waits to be deleted: it is too late to renew it", r.Name)
 	case r.Status == lifecycle.StatusTransferring:
 		return q, facts, deed.Invalid("domain", "%s is on its way to another registrar", r.Name)
 	case !o.From.IsZero() && !o.From.Equal(r.Expires):
 		return q, facts, deed.Invalid("expectedExpiresAt", "%s expires at %s", r.Name, r.Expires.Format(time.RFC3339))
-	case r.Expires.AddDate(years, 0, 0).After(now.AddDate(mostYears, 0, 0)):
+	case r.Expires.AddDate(years, 0, 0).After(now.AddDate(maxYears, 0, 0)):
 		return q, facts, deed.Invalid("years", "%s expires at %s, and no name can be held for more than ten years ahead", r.Name, r.Expires.Format(time.RFC3339))
 	}
-	facts.Restore = life.Phase == lifecycle.PhaseRedemption
+	facts.Restore = state.Phase == lifecycle.PhaseRedemption
 	if q, err = s.Prices.Renewal(r, years, facts.Restore); err != nil {
 		return q, facts, err
 	}
-	if q, err = s.hold(ctx, o, q, facts); err != nil {
+	if q, err = s.withHeldPrices(ctx, o, q, facts); err != nil {
 		return q, facts, err
 	}
 	return q, facts, s.reachable(ctx, r)
 }
 
-// reachable fails, without a code, when the registry could not deliver a renewal
-// now.
+// reachable fails with CodeUnavailable when the registry could not execute a
+// renewal now.
 func (s *Service) reachable(ctx context.Context, r lifecycle.Registration) error {
 	h, err := s.Manager.Holding(ctx, r.Name)
 	if err != nil {
@@ -156,7 +155,7 @@ func (s *Service) quoteTransfer(ctx context.Context, o Order) (order.Quote, erro
 	if err != nil {
 		return q, err
 	}
-	if err := o.affords(q); err != nil {
+	if err := o.checkMaxPrice(q); err != nil {
 		return q, err
 	}
 	if _, err := s.Names.Registration(ctx, o.Name); err == nil {
@@ -165,7 +164,7 @@ func (s *Service) quoteTransfer(ctx context.Context, o Order) (order.Quote, erro
 		return q, err
 	}
 	if err := s.Registrar.Transferable(ctx, o.Name, o.AuthCode); err != nil {
-		return q, fmt.Errorf("ask whether %s can be transferred: %w", o.Name, err)
+		return q, fmt.Errorf("check whether %s can be transferred: %w", o.Name, err)
 	}
 	return q, nil
 }

@@ -12,96 +12,95 @@ import (
 	"deed.example/deed/internal/registrar"
 )
 
-// A Book lists the names we hold.
-type Book interface {
-	// Every calls f for every name, with the transaction that paid for it.
-	Every(ctx context.Context, f func(r lifecycle.Registration, txHash string) error) error
+// A NameLister reads all registrations.
+type NameLister interface {
+	// ForEach calls f for every registration, with the transaction that paid for it.
+	ForEach(ctx context.Context, f func(r lifecycle.Registration, txHash string) error) error
 
 	// Registration returns the name, or CodeNotFound.
 	Registration(ctx context.Context, name deed.Name) (lifecycle.Registration, error)
 
-	// Ordered says whether an order for the name is under way.
+	// Ordered reports whether an order for the name is in progress.
 	Ordered(ctx context.Context, name deed.Name) (bool, error)
 }
 
-// A Reconciler compares every name we hold with every name that the registry
-// holds for us. It changes nothing: Lifecycle does that, name by name. Fill
-// every field.
+// A Reconciler compares every registration with every name in our account at the
+// registry. It is read-only: Lifecycle applies corrections. Fill every field.
 type Reconciler struct {
-	Book      Book
+	Names     NameLister
 	Inventory registrar.Inventory
 	Manager   registrar.Manager
-	Pause     func(ctx context.Context) // as long as a change takes to be on both sides
+	Pause     func(ctx context.Context) // long enough for a change to reach both sides
 }
 
-// pageOfNames is how many names the registry is asked for at once.
-const pageOfNames = 1000
+// pageSize is how many names are read from the registry at once.
+const pageSize = 1000
 
-// A Reconciliation is what a comparison has found.
+// A Reconciliation is the result of a comparison.
 type Reconciliation struct {
-	Ours, Theirs int // names
-	Ordered      int // names that differ while an order for them is under way
-	Differences  []lifecycle.Difference
+	Stored, Registry int // names
+	Ordered          int // names that differ while an order for them is in progress
+	Differences      []lifecycle.Difference
 }
 
-// Run compares. Both sides go on while it reads them, so a name that seems to
-// differ is looked at once more, by itself, and once more after a pause.
+// Run compares both sides. They change while it reads them, so a name that seems to
+// differ is compared again by itself, and once more after a pause.
 func (c Reconciler) Run(ctx context.Context) (out Reconciliation, err error) {
-	ours := map[deed.Name]lifecycle.Registration{}
-	err = c.Book.Every(ctx, func(r lifecycle.Registration, _ string) error {
-		ours[r.Name] = r
+	stored := map[deed.Name]lifecycle.Registration{}
+	err = c.Names.ForEach(ctx, func(r lifecycle.Registration, _ string) error {
+		stored[r.Name] = r
 		return nil
 	})
 	if err != nil {
-		return out, fmt.Errorf("read our names: %w", err)
+		return out, fmt.Errorf("read the registrations: %w", err)
 	}
-	out.Ours = len(ours)
-	doubtful := map[deed.Name]bool{}
+	out.Stored = len(stored)
+	mismatched := map[deed.Name]bool{}
 	for after := deed.Name(""); ; {
-		page, err := c.Inventory.Holdings(ctx, after, pageOfNames)
+		page, err := c.Inventory.Holdings(ctx, after, pageSize)
 		if err != nil {
 			return out, fmt.Errorf("read the registry's names: %w", err)
 		}
 		for _, h := range page {
-			r, known := ours[h.Name]
+			r, known := stored[h.Name]
 			if !known || len(r.Differences(h)) > 0 {
-				doubtful[h.Name] = true
+				mismatched[h.Name] = true
 			}
-			delete(ours, h.Name)
+			delete(stored, h.Name)
 			after = h.Name
 		}
-		if out.Theirs += len(page); len(page) < pageOfNames {
+		if out.Registry += len(page); len(page) < pageSize {
 			break
 		}
 	}
-	for name := range ours {
-		doubtful[name] = true
+	for name := range stored {
+		mismatched[name] = true
 	}
-	if err = c.lookAgain(ctx, doubtful, &out); err == nil && len(doubtful) > 0 {
+	if err = c.recheck(ctx, mismatched, &out); err == nil && len(mismatched) > 0 {
 		c.Pause(ctx)
-		err = c.lookAgain(ctx, doubtful, &out)
+		err = c.recheck(ctx, mismatched, &out)
 	}
 	return out, err
 }
 
-// lookAgain compares names one by one, and drops those that are the same now.
-func (c Reconciler) lookAgain(ctx context.Context, doubtful map[deed.Name]bool, out *Reconciliation) error {
+// recheck compares names one by one, and drops those that no longer differ.
+func (c Reconciler) recheck(ctx context.Context, mismatched map[deed.Name]bool, out *Reconciliation) error {
 	out.Ordered, out.Differences = 0, nil
-	for _, name := range slices.Sorted(maps.Keys(doubtful)) {
-		before, err := c.Book.Ordered(ctx, name)
+	for _, name := range slices.Sorted(maps.Keys(mismatched)) {
+		before, err := c.Names.Ordered(ctx, name)
 		if err != nil {
-			return fmt.Errorf("look for an order of %s: %w", name, err)
+			return fmt.Errorf("check for an order of %s: %w", name, err)
 		}
 		found, err := c.compare(ctx, name)
 		if err != nil {
 			return err
 		}
-		after, err := c.Book.Ordered(ctx, name) // it may have come meanwhile
+		after, err := c.Names.Ordered(ctx, name) // it may have started in between
 		switch {
 		case err != nil:
-			return fmt.Errorf("look for an order of %s: %w", name, err)
+			return fmt.Errorf("check for an order of %s: %w", name, err)
 		case len(found) == 0:
-			delete(doubtful, name)
+			delete(mismatched, name)
 		case before || after:
 			out.Ordered++
 		default:
@@ -111,23 +110,23 @@ func (c Reconciler) lookAgain(ctx context.Context, doubtful map[deed.Name]bool, 
 	return nil
 }
 
-// compare compares one name as both sides have it now.
+// compare compares the current state of one name.
 func (c Reconciler) compare(ctx context.Context, name deed.Name) ([]lifecycle.Difference, error) {
-	r, ourErr := c.Book.Registration(ctx, name)
-	if ourErr != nil && deed.CodeOf(ourErr) != deed.CodeNotFound {
-		return nil, fmt.Errorf("read %s: %w", name, ourErr)
+	r, storedErr := c.Names.Registration(ctx, name)
+	if storedErr != nil && deed.CodeOf(storedErr) != deed.CodeNotFound {
+		return nil, fmt.Errorf("read %s: %w", name, storedErr)
 	}
-	h, theirErr := c.Manager.Holding(ctx, name)
-	if theirErr != nil && deed.CodeOf(theirErr) != deed.CodeNotFound {
-		return nil, fmt.Errorf("ask the registry for %s: %w", name, theirErr)
+	h, registryErr := c.Manager.Holding(ctx, name)
+	if registryErr != nil && deed.CodeOf(registryErr) != deed.CodeNotFound {
+		return nil, fmt.Errorf("read %s from the registry: %w", name, registryErr)
 	}
 	switch {
-	case ourErr != nil && theirErr != nil:
-		return nil, nil // it has ended meanwhile
-	case ourErr != nil:
-		return []lifecycle.Difference{{Name: name, What: lifecycle.DiffersUnknown, Theirs: "held until " + h.Expires.UTC().Format(time.RFC3339)}}, nil
-	case theirErr != nil:
-		return []lifecycle.Difference{{Name: name, What: lifecycle.DiffersMissing, Ours: string(r.Status) + " of " + string(r.Owner)}}, nil
+	case storedErr != nil && registryErr != nil:
+		return nil, nil // it has ended in between
+	case storedErr != nil:
+		return []lifecycle.Difference{{Name: name, What: lifecycle.DiffersUnknown, Registry: "held until " + h.Expires.UTC().Format(time.RFC3339)}}, nil
+	case registryErr != nil:
+		return []lifecycle.Difference{{Name: name, What: lifecycle.DiffersMissing, Stored: string(r.Status) + " of " + string(r.Owner)}}, nil
 	}
 	return r.Differences(h), nil
 }

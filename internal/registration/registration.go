@@ -1,14 +1,14 @@
-// Package registration buys names, renews them, takes them over from other
-// registrars, and lives with them until they end.
+// Package registration registers, renews and transfers names, and manages them
+// until they end.
 //
-// Buy does everything that can be refused for free, collects the price, and
-// waits a while for the job that the payment set going. The job is advanced by
-// whoever comes: the waiting request or the worker, on any node. Its order is:
-// write down that we ask, ask the registrar, write down that we look, look the
-// order up under our own reference, and only then call the name ours. A
-// registrar's silence is never taken for a yes or a no. From then on Lifecycle
-// compares the name with the registry, whose word counts, and tells its owner
-// what is coming.
+// Buy validates the order for free, collects the price, and waits a while for the
+// job that the payment started. The job is advanced by the waiting request or by
+// the worker, on any node. Its steps are: store that the order is being submitted,
+// place it at the registrar, store that it is being verified, look it up by our own
+// reference, and only then record the registration. A missing answer is never taken
+// for success or failure. From then on Lifecycle synchronizes the name with the
+// registry, which is authoritative, and records the events its owner is notified
+// of.
 package registration
 
 import (
@@ -22,63 +22,62 @@ import (
 	"deed.example/deed/internal/registrar"
 )
 
-// Store keeps jobs.
+// Store stores jobs.
 type Store interface {
 	// Job returns the job with its steps, or CodeNotFound.
 	Job(ctx context.Context, id string) (order.Job, error)
 
-	// JobOf returns the job that the payment, or the one it is an alias of, set
-	// going.
+	// JobOf returns the job of the payment, or of the payment it is an alias of.
 	JobOf(ctx context.Context, p order.Payment) (order.Job, error)
 
-	// MoveJob writes j down in its next state, to be looked at again at next.
-	// It returns false when another process has moved it, or when it must wait
-	// for another job of its name.
+	// MoveJob stores j in its next state, to be advanced again at next. It returns
+	// false when another process has moved it, or when it must wait for another job
+	// of its name.
 	MoveJob(ctx context.Context, j order.Job, to order.JobState, next time.Time) (moved bool, err error)
 
-	// CompleteJob ends the job with a name that is ours, or longer ours, since
-	// r.Updated: the registration is written, the claim dropped and the payment
-	// consumed, in one transaction.
+	// CompleteJob ends the job with a new or extended registration: the
+	// registration is written, the claim dropped and the payment consumed, in one
+	// transaction.
 	CompleteJob(ctx context.Context, j order.Job, r lifecycle.Registration) error
 
-	// FailJob ends the job without one: the claim is dropped and the payment is
-	// owed back, in one transaction.
+	// FailJob ends the job without a registration: the claim is dropped and the
+	// payment becomes due for refund, in one transaction.
 	FailJob(ctx context.Context, j order.Job) error
 }
 
-// Queue says which jobs are due.
+// Queue returns the jobs that are due.
 type Queue interface {
 	// DueJobs returns jobs that Advance should be called for now.
-	DueJobs(ctx context.Context, most int) ([]string, error)
+	DueJobs(ctx context.Context, limit int) ([]string, error)
 
-	// WakeJobs makes every open job due, because the registry's clock was moved.
+	// WakeJobs makes every open job due, after the registry's clock was moved.
 	WakeJobs(ctx context.Context) error
 }
 
-// Finder finds jobs by the ids that callers know.
+// Finder finds jobs by their public ids.
 type Finder interface {
 	// PublicJob returns the job with its steps, or CodeNotFound.
 	PublicJob(ctx context.Context, publicID string) (order.Job, error)
 }
 
-// Names are the names we hold.
+// Names stores registrations and what happened to them.
 type Names interface {
 	// Registration returns the name, or CodeNotFound.
 	Registration(ctx context.Context, name deed.Name) (lifecycle.Registration, error)
 
-	// Events returns what happened to a registration, oldest first.
+	// Events returns the events of a registration, oldest first.
 	Events(ctx context.Context, reference string) ([]lifecycle.Event, error)
 
-	// Acts counts what owners did with a registration.
-	Acts(ctx context.Context, reference string) (int, error)
+	// CountActions counts the owner actions on a registration.
+	CountActions(ctx context.Context, reference string) (int, error)
 
-	// Act writes down what its owner made of a name. It fails with
-	// CodeOwnershipDenied when the name has changed hands meanwhile, and a
-	// hand-over with lifecycle.ErrConcurrentAction when its owner did something else.
-	Act(ctx context.Context, is lifecycle.Registration, a lifecycle.OwnerAction) error
+	// RecordAction stores an owner action and its result. It fails with
+	// CodeOwnershipDenied when the name was handed over concurrently, and for a
+	// handover with lifecycle.ErrConcurrentAction after another action.
+	RecordAction(ctx context.Context, is lifecycle.Registration, a lifecycle.OwnerAction) error
 }
 
-// Prices says what orders cost.
+// Prices quotes orders.
 type Prices interface {
 	NewName(name deed.Name, years int, a registrar.Availability) (order.Quote, error)
 	Renewal(r lifecycle.Registration, years int, restore bool) (order.Quote, error)
@@ -87,15 +86,14 @@ type Prices interface {
 	GraceDays(tld deed.TLD) int
 }
 
-// Offers remembers prices that stand in no list.
+// Offers stores quoted prices that are not in the price list.
 type Offers interface {
-	// Offered writes down what something was offered for, and returns for what
-	// else it was within order.HoldPrice.
+	// Offered stores the price that something was offered for, and returns its
+	// other prices within order.HoldPrice.
 	Offered(ctx context.Context, what string, price deed.USDC, at time.Time) (others []deed.USDC, err error)
 }
 
-// Service buys names and looks after them. Fill every field but Publish, Pause and
-// Step.
+// Service sells and manages names. Fill every field but Publish, Pause and Step.
 type Service struct {
 	Store       Store
 	Queue       Queue
@@ -105,20 +103,20 @@ type Service struct {
 	Manager     registrar.Manager
 	Prices      Prices
 	Offers      Offers
-	Nameservers []string         // ours, that a new name is given when its buyer names none
+	Nameservers []string         // our own, for new names whose buyer specifies none
 	Wait        time.Duration    // how long a request waits for its job
-	Now         func() time.Time // of all nodes
-	Life        func() time.Time // the registry's clock
+	Now         func() time.Time // shared by all nodes
+	RegistryNow func() time.Time // the registry's clock
 
-	// Publish makes the zone of a name that has just become ours visible here,
-	// now; others see it in a moment.
+	// Publish publishes the zone of a new name on this node at once; other nodes
+	// follow shortly.
 	Publish func(ctx context.Context, name deed.Name)
 
-	// Pause waits a moment, while somebody else is at work on the job that a
-	// request waits for. Without it the request does not wait.
+	// Pause waits briefly while another process works on the job that a request
+	// waits for. If nil, the request does not wait.
 	Pause func(ctx context.Context)
 
-	// Step is called between any two steps, where a test may let us die.
+	// Step is called between any two steps, so that a test can crash there.
 	Step func(name string)
 }
 
@@ -129,12 +127,12 @@ type Outcome struct {
 	Registration lifecycle.Registration // when the job is completed
 }
 
-// Buy does what the order asks for. It returns as soon as the job has ended, and
-// at the latest when the request has waited long enough.
+// Buy executes an order. It returns as soon as the job has ended, or when the
+// request has waited for s.Wait.
 //
 // It fails with the codes of Quote, with those of order.Checkout, and with
-// CodeRegistrationFailed or CodeDomainUnavailable when the registry said no
-// while the request waited; the payment is then on its way back.
+// CodeRegistrationFailed or CodeDomainUnavailable when the registry refused while
+// the request waited; the payment is then being refunded.
 func (s *Service) Buy(ctx context.Context, o Order, pay order.Checkout) (Outcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.Wait)
 	defer cancel()
@@ -153,17 +151,17 @@ func (s *Service) Buy(ctx context.Context, o Order, pay order.Checkout) (Outcome
 	return Outcome{Quote: q}, err
 }
 
-// refused is the outcome of a payment that was known and will not do. A void
-// or released one may be replaced: the price is told again. One that belongs to another
-// purchase may not: its job is named.
+// refused returns the outcome of a known payment that was not accepted. A void or
+// released one may be replaced, so the price is quoted again. For one that belongs
+// to another purchase, that purchase's job is returned.
 func (s *Service) refused(ctx context.Context, o Order, p order.Payment) Outcome {
-	if p.State.Over() {
-		q, _, _ := s.Quote(context.WithoutCancel(ctx), o) // without a price there is no offer
+	if p.State.EndedUnpaid() {
+		q, _, _ := s.Quote(context.WithoutCancel(ctx), o) // no price to quote
 		return Outcome{Quote: q}
 	}
 	j, err := s.Store.JobOf(context.WithoutCancel(ctx), p)
 	if err != nil {
-		return Outcome{} // without a job there is none to name
+		return Outcome{} // no job to refer to
 	}
 	return Outcome{Job: j}
 }
@@ -175,8 +173,8 @@ func (s *Service) await(ctx context.Context, p order.Payment) (Outcome, error) {
 	for {
 		j, err := s.Store.JobOf(read, p)
 		if deed.CodeOf(err) == deed.CodeNotFound {
-			// It was signed anew for an order that was paid, and somebody sent it to
-			// the chain.
+			// It is a second payment for an order that was already paid, and was
+			// submitted to the chain by someone else.
 			return Outcome{}, deed.Errorf(deed.CodePaymentInvalid, "this payment came on top of another for the same order: it goes back to the payer")
 		}
 		if err != nil {
@@ -185,7 +183,7 @@ func (s *Service) await(ctx context.Context, p order.Payment) (Outcome, error) {
 		out := Outcome{Job: j, Quote: order.Quote{Amount: p.Auth.Amount, Years: j.Purchase.Years, For: string(j.Purchase.Name)}}
 		switch j.State {
 		case order.JobCompleted:
-			s.publish(read, j) // who completed it may not have come so far
+			s.publish(read, j) // the process that completed it may not have published it
 			out.Registration, err = s.Result(read, j)
 			return out, err
 		case order.JobFailed:
@@ -194,17 +192,17 @@ func (s *Service) await(ctx context.Context, p order.Payment) (Outcome, error) {
 			return out, nil
 		}
 		if err := s.Advance(ctx, j.ID); err != nil || ctx.Err() != nil {
-			return out, nil // the worker goes on
+			return out, nil // the worker continues
 		}
 		again, err := s.Store.Job(read, j.ID)
 		if err == nil && again.State == j.State && again.Attempts == j.Attempts && !s.pause(ctx, again) {
-			return Outcome{Job: again, Quote: out.Quote}, nil // it waits for something: so does the caller, elsewhere
+			return Outcome{Job: again, Quote: out.Quote}, nil // it waits for a third party, so the caller must poll
 		}
 	}
 }
 
-// pause waits for another who is at work on the job. It returns false when
-// there is nothing to wait for that a request can wait for.
+// pause waits while another process works on the job. It returns false when the
+// job waits for something that takes longer than a request.
 func (s *Service) pause(ctx context.Context, j order.Job) bool {
 	working := j.State == order.JobSubmitting || j.State == order.JobQueued
 	if s.Pause == nil || !working || ctx.Err() != nil {
@@ -214,12 +212,12 @@ func (s *Service) pause(ctx context.Context, j order.Job) bool {
 	return ctx.Err() == nil
 }
 
-// Result returns the name that a completed job has brought, as it is now. When
-// it is no longer ours, it returns what the job left behind.
+// Result returns the current registration that a completed job created or renewed.
+// When it has ended since, it returns the job's result.
 func (s *Service) Result(ctx context.Context, j order.Job) (lifecycle.Registration, error) {
 	r, err := s.Names.Registration(ctx, j.Purchase.Name)
-	brought := j.Purchase.Kind == order.PurchaseRenewal || r.Reference == j.Reference
-	if err == nil && brought {
+	isResult := j.Purchase.Kind == order.PurchaseRenewal || r.Reference == j.Reference
+	if err == nil && isResult {
 		return r, nil
 	}
 	if err != nil && deed.CodeOf(err) != deed.CodeNotFound {
@@ -230,7 +228,7 @@ func (s *Service) Result(ctx context.Context, j order.Job) (lifecycle.Registrati
 	}, nil
 }
 
-// failure is what a buyer is told of a job that failed.
+// failure returns the error of a failed job.
 func failure(j order.Job) error {
 	code := deed.CodeRegistrationFailed
 	if j.Refusal == deed.CodeDomainUnavailable {
@@ -240,6 +238,6 @@ func failure(j order.Job) error {
 }
 
 // Due returns jobs that Advance should be called for now.
-func (s *Service) Due(ctx context.Context, most int) ([]string, error) {
-	return s.Queue.DueJobs(ctx, most)
+func (s *Service) Due(ctx context.Context, limit int) ([]string, error) {
+	return s.Queue.DueJobs(ctx, limit)
 }

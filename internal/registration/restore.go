@@ -13,26 +13,26 @@ import (
 	"deed.example/deed/internal/settle"
 )
 
-// LostPayments keeps money that we settled ourselves and have no request for: the
-// database is older than the chain, because it came from a backup.
+// LostPayments stores payments that we settled but have no request for, because the
+// database was restored from a backup and is behind the chain.
 type LostPayments interface {
 	Lost(ctx context.Context) ([]order.Payment, error)
 
 	// Payment returns the payment, or CodeNotFound.
 	Payment(ctx context.Context, id string) (order.Payment, error)
 
-	// ClaimPayment has the money buy p.Purchase, for which so many orders were
-	// placed before.
+	// ClaimPayment assigns the payment to p.Purchase. Attempts is how many orders
+	// were placed for it before.
 	ClaimPayment(ctx context.Context, p order.Payment, attempts int) (order.Payment, error)
 
 	MovePayment(ctx context.Context, p order.Payment, to order.PaymentState, txHash string) (order.Payment, error)
 }
 
-// OpenJobs keeps jobs that have not ended.
+// OpenJobs stores jobs that have not ended.
 type OpenJobs interface {
 	Unfinished(ctx context.Context) ([]order.Job, error)
 
-	// ResumeJob has the job look up the order of an attempt that was made after
+	// ResumeJob makes the job look up the order of an attempt that was made after
 	// the backup.
 	ResumeJob(ctx context.Context, j order.Job, attempt int) error
 
@@ -40,7 +40,7 @@ type OpenJobs interface {
 	FailJob(ctx context.Context, j order.Job) error
 }
 
-// RefundedPayments are what the chain knows of payments that went back.
+// RefundedPayments reads settlements and refunds from the chain.
 type RefundedPayments interface {
 	settle.RefundFinder
 	Settle(ctx context.Context, a settle.Authorization) (txHash string, err error)
@@ -52,23 +52,23 @@ type Restore struct {
 	Jobs     OpenJobs
 	Chain    RefundedPayments
 	Now      func() time.Time
-	Orders   registrar.OrderFinder // nil when the registrar cannot find orders by our reference alone
+	Orders   registrar.OrderFinder // nil when the registrar cannot find orders by reference alone
 	Lookup   registrar.Registrar
-	Servers  []string // ours, that a name has unless its buyer names others
+	Servers  []string // our own, used unless the buyer specified others
 }
 
-// A Recovered is what became of one lost payment.
+// A Recovered is the decision on one lost payment.
 type Recovered struct {
 	Payment order.Payment
-	Order   registrar.Order // that it had paid for; without a name it goes back
+	Order   registrar.Order // that it paid for; without a name the payment is refunded
 }
 
-// Finish decides on all lost money: what paid for an order that the registrar has
-// is put back into the books, where its job ends as any other; the rest goes
-// back. Jobs that were open in the backup go on where they were last, or end when
-// their money went back since. With dryRun nothing is written. It may be called any
-// number of times, while no transaction of ours is pending and no process of ours
-// runs.
+// Finish decides on all lost payments: one that paid for an order that the
+// registrar has is recorded again with a job for that order, and the others are
+// refunded. Jobs that were open in the backup continue from their last known
+// attempt, or end when their payment was refunded since. With dryRun nothing is
+// written. It is idempotent, and must run while none of our transactions is pending
+// and no node is running.
 func (r *Restore) Finish(ctx context.Context, dryRun bool) (all []Recovered, err error) {
 	lost, err := r.Payments.Lost(ctx)
 	if err != nil {
@@ -78,8 +78,8 @@ func (r *Restore) Finish(ctx context.Context, dryRun bool) (all []Recovered, err
 	for _, p := range lost {
 		placed, attempts, err := r.find(ctx, order.JobID(p.ID), dryRun)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("look for the order of payment %s: %w", p.ID, err))
-			continue // with those behind it
+			errs = append(errs, fmt.Errorf("find the order of payment %s: %w", p.ID, err))
+			continue // with the next payment
 		}
 		if !dryRun {
 			if placed.Name != "" {
@@ -145,11 +145,11 @@ func (r *Restore) resumeJob(ctx context.Context, j order.Job) error {
 	return r.Jobs.FailJob(ctx, j)
 }
 
-// settled writes down that the money of a payment came, which went back since.
+// settled records the settlement of a payment that was refunded since.
 func (r *Restore) settled(ctx context.Context, p order.Payment) (order.Payment, error) {
 	txHash, err := r.Chain.Settle(ctx, p.Auth)
 	if settle.Refused(err) {
-		return p, nil // another transfer with its nonce came, and the watcher sees to it
+		return p, nil // another transfer used its nonce, and the watcher handles it
 	}
 	if err == nil && p.State == order.PaymentAuthorized {
 		p, err = r.Payments.MovePayment(ctx, p, order.PaymentSettling, "")
@@ -161,7 +161,7 @@ func (r *Restore) settled(ctx context.Context, p order.Payment) (order.Payment, 
 }
 
 // find returns the order that a payment paid for, and its attempt. An order that
-// may still be executed counts: its job waits for what becomes of it.
+// may still be executed counts: its job waits for the outcome.
 func (r *Restore) find(ctx context.Context, job string, dryRun bool) (registrar.Order, int, error) {
 	if r.Orders == nil {
 		return registrar.Order{}, 0, nil
@@ -186,8 +186,8 @@ func (r *Restore) find(ctx context.Context, job string, dryRun bool) (registrar.
 	return registrar.Order{}, 0, nil
 }
 
-// close says what became of an order. One that is absent is closed first, so that
-// it is not executed after its money went back.
+// close returns the status of an order. An absent one is cancelled first, so that it
+// is not executed after its payment was refunded.
 func (r *Restore) close(ctx context.Context, reference string, name deed.Name, dryRun bool) (registrar.OrderStatus, error) {
 	status, err := r.Lookup.Order(ctx, reference, name)
 	if err != nil || status.State != registrar.OrderAbsent || dryRun {
@@ -196,11 +196,11 @@ func (r *Restore) close(ctx context.Context, reference string, name deed.Name, d
 	if err := r.Lookup.Cancel(ctx, reference); err != nil && deed.CodeOf(err) != deed.CodeNotFound {
 		return status, err
 	}
-	return r.Lookup.Order(ctx, reference, name) // it may have been executed while we closed it
+	return r.Lookup.Order(ctx, reference, name) // it may have been executed while being cancelled
 }
 
-// purchase returns what an order was placed for. The records that a new name was to
-// start with are forgotten.
+// purchase returns the purchase of an order. The initial records of a new name are
+// not known to the registrar and are lost.
 func (r *Restore) purchase(o registrar.Order) order.Purchase {
 	p := order.Purchase{Kind: order.PurchaseRegistration, Name: o.Name, Years: o.Years}
 	switch o.Kind {

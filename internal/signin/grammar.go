@@ -29,7 +29,7 @@ func all(s string, class func(byte) bool) bool {
 	return true
 }
 
-// encoded says whether s has only unreserved characters, sub-delimiters, those
+// encoded reports whether s has only unreserved characters, sub-delimiters, those
 // in extra, and well-formed percent escapes.
 func encoded(s, extra string) bool {
 	for {
@@ -54,21 +54,21 @@ func isStatement(s string) bool {
 	})
 }
 
-// isPath: what a segment of a path is made of (pchar).
+// isPath: the characters of a path segment (pchar).
 func isPath(s string) bool { return encoded(s, ":@") }
 
 func isScheme(s string) bool {
 	return s != "" && letter(s[0]) && all(s, func(c byte) bool { return alphanumeric(c) || strings.IndexByte("+-.", c) >= 0 })
 }
 
-// isAuthority: a host and perhaps a port. EIP-4361 has no user information in it.
+// isAuthority: a host with an optional port. EIP-4361 allows no user information.
 func isAuthority(s string) bool {
 	u, err := url.Parse("//" + s)
 	return err == nil && u.Host == s && u.Host != "" && u.Hostname() != "" && u.User == nil && isHost(u.Host)
 }
 
-// isHost says whether a host with or without a port is well-formed; url.Parse
-// has seen to the port.
+// isHost reports whether a host with or without a port is well-formed; url.Parse
+// has checked the port.
 func isHost(host string) bool {
 	literal, bracketed := strings.CutPrefix(host, "[")
 	if !bracketed {
@@ -79,8 +79,8 @@ func isHost(host string) bool {
 	return closed && err == nil && addr.Is6() && addr.Zone() == ""
 }
 
-// isURI: a whole URI with a scheme (RFC 3986, 3). The library takes apart, and
-// is too generous about characters: those are looked at here.
+// isURI: an absolute URI (RFC 3986, 3). url.Parse splits it but accepts too many
+// characters, so those are checked here.
 func isURI(s string) bool {
 	scheme, rest, found := strings.Cut(s, ":")
 	if !found || !isScheme(scheme) {
@@ -102,8 +102,7 @@ func isURI(s string) bool {
 	return encoded(path, ":@/") && encoded(query, ":@/?") && encoded(fragment, ":@/?")
 }
 
-// rfc3339 is the shape of a time; the library accepts others too, and checks
-// the calendar.
+// rfc3339 is the strict syntax; time.Parse is more lenient, but checks the calendar.
 var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`)
 
 func parseTime(s string) (time.Time, error) {

@@ -12,8 +12,8 @@ import (
 	"deed.example/deed"
 )
 
-// A Message is a sign-in message (EIP-4361). It is read from the bytes that
-// were signed and never written anew: what is hashed is what was received.
+// A Message is a sign-in message (EIP-4361). It keeps the received text and is never
+// serialized again, so that the hash covers exactly what was signed.
 type Message struct {
 	Scheme    string // "" when the message has none
 	Domain    string
@@ -31,12 +31,12 @@ type Message struct {
 	text string
 }
 
-// maxMessage bounds the text; wallets show a person far less.
+// maxMessage bounds the text; wallets display far less.
 const maxMessage = 8 << 10
 
 const preamble = " wants you to sign in with your Ethereum account:"
 
-// ParseMessage reads the grammar of EIP-4361, to the letter and nothing else.
+// ParseMessage parses the grammar of EIP-4361 strictly.
 func ParseMessage(text string) (Message, error) {
 	if len(text) > maxMessage {
 		return Message{}, fmt.Errorf("it is longer than %d bytes", maxMessage)
@@ -55,19 +55,19 @@ func ParseMessage(text string) (Message, error) {
 	return m, nil
 }
 
-// Hash returns what the wallet signed (EIP-191, version 0x45).
+// Hash returns the hash that the wallet signed (EIP-191, version 0x45).
 func (m Message) Hash() [32]byte {
 	h := sha3.NewLegacyKeccak256()
 	fmt.Fprintf(h, "\x19Ethereum Signed Message:\n%d%s", len(m.text), m.text)
 	return [32]byte(h.Sum(nil))
 }
 
-// lines hands out one line after the other. Only a line feed ends a line.
+// lines iterates over lines. Only a line feed ends a line.
 type lines struct {
 	line   string
-	more   bool // line is a line of the text
+	more   bool // line is valid
 	rest   string
-	ended  bool // rest is used up
+	ended  bool // rest is consumed
 	number int
 }
 
@@ -82,7 +82,7 @@ func (l *lines) next() {
 	l.ended = !found
 }
 
-// empty takes one empty line.
+// empty consumes one empty line.
 func (l *lines) empty() error {
 	if !l.more || l.line != "" {
 		return fmt.Errorf("line %d must be empty", l.number)
@@ -91,8 +91,8 @@ func (l *lines) empty() error {
 	return nil
 }
 
-// field takes the line that begins with the name; found is false when the line
-// is another one.
+// field consumes a line that begins with the name; found is false for any other
+// line.
 func (l *lines) field(name string) (value string, found bool) {
 	value, found = strings.CutPrefix(l.line, name+": ")
 	if found = found && l.more; found {
@@ -146,7 +146,7 @@ func (m *Message) readStatement(l *lines) error {
 	return nil
 }
 
-// readFields reads the fields that every message has, in their order.
+// readFields reads the required fields, in order.
 func (m *Message) readFields(l *lines) error {
 	var version, chain, issued string
 	for _, f := range []struct {
@@ -177,7 +177,7 @@ func (m *Message) readFields(l *lines) error {
 	return nil
 }
 
-// readOptional reads the fields that a message may have, in their order.
+// readOptional reads the optional fields, in order.
 func (m *Message) readOptional(l *lines) error {
 	for _, f := range []struct {
 		name string

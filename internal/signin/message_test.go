@@ -64,7 +64,7 @@ func TestParseMessageAccepts(t *testing.T) {
 	}
 }
 
-func TestStatementIsToldApart(t *testing.T) {
+func TestMissingAndEmptyStatement(t *testing.T) {
 	for text, want := range map[string]*string{usual: ptr("I accept the Terms: https://service.org/tos"), head + "\n" + fields: nil, head + "\n\n" + fields: ptr("")} {
 		m, err := ParseMessage(text)
 		if err != nil || (m.Statement == nil) != (want == nil) || want != nil && *m.Statement != *want {
@@ -138,7 +138,7 @@ func TestParseMessageRefuses(t *testing.T) {
 	}
 }
 
-// The hash is over the bytes as they came: the text of EIP-191's own kind.
+// The hash covers the received bytes, as in EIP-191.
 func TestHash(t *testing.T) {
 	m, err := ParseMessage(usual)
 	if err != nil {
@@ -157,7 +157,7 @@ func TestHash(t *testing.T) {
 	}
 }
 
-// It never panics, and what it accepts it accepts for what it is.
+// Arbitrary input never causes a panic, and accepted messages are well-formed.
 func FuzzParseMessage(f *testing.F) {
 	for _, s := range []string{usual, head + "\n" + fields, head + "\n\n" + fields, usual + "\nResources:", usual + "\nRequest ID: ", usual + "\nResources:\n- did:a:b", "", "\n\n\n"} {
 		f.Add(s)

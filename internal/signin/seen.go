@@ -5,16 +5,15 @@ import (
 	"sync"
 )
 
-// maxSeen bounds the tokens that are remembered: some 10 MB.
+// maxSeen is the capacity of the cache: about 10 MB.
 const maxSeen = 16_384
 
-// seenTokens remembers the access tokens that were found good, so that checking
-// one again costs next to nothing. It knows nothing of expiry or revocation:
-// those are looked at each time. When the keys change it forgets everything,
-// because a key may have been taken away for a reason.
+// seenTokens caches verified access tokens. It does not cover expiry or revocation,
+// which are checked each time. When the keys change it is cleared, because a key may
+// have been removed on purpose.
 type seenTokens struct {
 	mu     sync.RWMutex
-	claims map[string]claims // guarded by mu, as the keys it was filled under
+	claims map[string]claims // guarded by mu, like the keys that verified it
 	keys   []TokenKey
 }
 

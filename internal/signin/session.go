@@ -6,7 +6,7 @@ import (
 	"deed.example/deed"
 )
 
-// How long what we issue stays good (interface document, chapter 5).
+// Lifetimes of nonces and tokens (interface document, chapter 5).
 const (
 	NonceLifetime   = 5 * time.Minute
 	AccessLifetime  = time.Hour
@@ -16,25 +16,25 @@ const (
 // A Nonce is a one-time value for one sign-in message: letters and digits only.
 type Nonce string
 
-// A Session is one sign-in of a wallet, as it is written down. A session lives
-// on through refresh tokens that replace each other: its family.
+// A Session is one sign-in of a wallet. It continues through refresh tokens that
+// replace each other: its family.
 type Session struct {
 	Wallet    deed.Wallet
 	Family    string
-	Nonce     Nonce     // used up by this sign-in
-	NonceEnds time.Time // always the same for one nonce
+	Nonce     Nonce     // consumed by this sign-in
+	NonceEnds time.Time // its expiry
 	Refresh   RefreshToken
 }
 
-// A RefreshToken is what is kept of one: its hash, never the token itself.
+// A RefreshToken is what is stored of a refresh token: its hash, never the token.
 type RefreshToken struct {
 	Hash    string
 	Issued  time.Time
 	Expires time.Time
 }
 
-// A TokenKey makes and checks tokens. Its ID says which of several made one, so
-// that keys can be changed without logging anyone out.
+// A TokenKey signs and verifies tokens. Its ID identifies the key of a token, so that
+// keys can be rotated without ending sessions.
 type TokenKey struct {
 	ID     string
 	Secret deed.Secret

@@ -1,11 +1,10 @@
-// Package signin lets a wallet in.
+// Package signin authenticates wallets (EIP-4361) and issues tokens.
 //
-// The order is: hand out a nonce; read the message that the wallet signed; check
-// that it speaks of us, of now and of a nonce of ours; check the signature; then,
-// in one transaction, use the nonce up and write the session down. What must
-// stay true: a nonce opens one session at most, a refresh token is exchanged
-// once at most, and after a revocation no token of the wallet is good, on any
-// node, at once.
+// The steps are: issue a nonce; parse the message that the wallet signed; check its
+// domain, its time and its nonce; verify the signature; then, in one transaction,
+// consume the nonce and create the session. Invariants: a nonce opens at most one
+// session, a refresh token is exchanged at most once, and after a revocation no token
+// of the wallet is valid, on any node, immediately.
 package signin
 
 import (
@@ -24,37 +23,36 @@ const (
 	maxSigned = 8 << 10          // bytes of a signature; contract wallets may need many
 )
 
-// Store keeps sessions.
+// Store stores sessions.
 type Store interface {
-	// CreateSession uses up the nonce and writes the session down, in one
+	// CreateSession consumes the nonce and stores the session, in one
 	// transaction. It returns the generation of the wallet's tokens. It fails
 	// with CodeValidation when the nonce was used before.
 	CreateSession(ctx context.Context, s Session) (generation int64, err error)
 
-	// RotateRefresh puts next in the place of the token with the hash, once. It
-	// fails with CodeTokenExpired when that is unused and expired, and with
-	// CodeTokenInvalid when it is unknown, used or ended. A used one ends its
-	// family.
+	// RotateRefresh replaces the token with the hash by next, once. It fails with
+	// CodeTokenExpired when that is unused and expired, and with CodeTokenInvalid
+	// when it is unknown, used or revoked. Reusing a token revokes its family.
 	RotateRefresh(ctx context.Context, hash string, next RefreshToken) (w deed.Wallet, generation int64, err error)
 
-	// RevokeWallet ends every token of the wallet and returns how many
-	// sessions that ended.
+	// RevokeWallet revokes every token of the wallet and returns how many sessions
+	// that ended.
 	RevokeWallet(ctx context.Context, w deed.Wallet, at time.Time) (sessions int, err error)
 
 	// Generation returns the generation that the wallet's tokens must have.
 	Generation(ctx context.Context, w deed.Wallet) (int64, error)
 }
 
-// A Verifier says whether a wallet signed a hash: by its key, or, when it is a
-// contract, by its own word. An error means that nobody knows.
+// A Verifier verifies that a wallet signed a hash: by its key, or, for a contract, by
+// ERC-1271. An error means that the result is unknown.
 type Verifier interface {
 	Signed(ctx context.Context, w deed.Wallet, hash [32]byte, signature []byte) (bool, error)
 }
 
-// A Site is who we are in a sign-in message.
+// A Site is the identity of this service in a sign-in message.
 type Site struct {
 	Scheme  string // "https"
-	Domain  string // host, and port where it is not the scheme's own
+	Domain  string // host, with the port if it is not the default
 	URI     string
 	ChainID uint64
 }
@@ -63,14 +61,14 @@ type Site struct {
 type Service struct {
 	Store    Store
 	Verifier Verifier
-	Keys     func() []TokenKey // the first makes new tokens, all check them; never empty
+	Keys     func() []TokenKey // the first signs new tokens, all verify; never empty
 	Site     Site
 	Now      func() time.Time
 
 	seen seenTokens
 }
 
-// Tokens is what a caller gets for a sign-in.
+// Tokens are the tokens issued for a sign-in.
 type Tokens struct {
 	Wallet  deed.Wallet
 	Access  string
@@ -81,7 +79,7 @@ type Tokens struct {
 func (s *Service) Nonce() Nonce { return newNonce(s.Keys()[0], s.Now()) }
 
 // SignIn exchanges a signed message for tokens. It fails with CodeValidation
-// when the message or the signature will not do.
+// when the message or the signature is not acceptable.
 func (s *Service) SignIn(ctx context.Context, message, signature string) (Tokens, error) {
 	now := s.Now()
 	m, err := ParseMessage(message)
@@ -91,9 +89,9 @@ func (s *Service) SignIn(ctx context.Context, message, signature string) (Tokens
 	if err := s.check(m, now); err != nil {
 		return Tokens{}, err
 	}
-	ends, ours := checkNonce(s.Keys(), m.Nonce, now)
-	if !ours {
-		return Tokens{}, deed.Invalid("message", "its nonce is not one of ours or is older than %d minutes: ask GET /auth/nonce for a new one", int(NonceLifetime.Minutes()))
+	ends, valid := checkNonce(s.Keys(), m.Nonce, now)
+	if !valid {
+		return Tokens{}, deed.Invalid("message", "its nonce was not issued by this service or is older than %d minutes: ask GET /auth/nonce for a new one", int(NonceLifetime.Minutes()))
 	}
 	raw, err := parseSignature(signature)
 	if err != nil {
@@ -116,18 +114,18 @@ func (s *Service) SignIn(ctx context.Context, message, signature string) (Tokens
 	return s.tokens(m.Wallet, generation, refresh, now)
 }
 
-// check compares a message with who we are and what time it is.
+// check compares a message with the site and the time.
 func (s *Service) check(m Message, now time.Time) error {
 	says := func(format string, args ...any) error { return deed.Invalid("message", format, args...) }
 	switch {
 	case !strings.EqualFold(m.Domain, s.Site.Domain):
-		return says("it is for %s and we are %s", m.Domain, s.Site.Domain)
+		return says("it is for %s, and must be for %s", m.Domain, s.Site.Domain)
 	case m.Scheme != "" && m.Scheme != s.Site.Scheme:
-		return says("its scheme is %s and ours is %s", m.Scheme, s.Site.Scheme)
+		return says("its scheme is %s, and must be %s", m.Scheme, s.Site.Scheme)
 	case m.URI != s.Site.URI:
-		return says("its URI is %s and ours is %s", m.URI, s.Site.URI)
+		return says("its URI is %s, and must be %s", m.URI, s.Site.URI)
 	case m.ChainID != s.Site.ChainID:
-		return says("its chain ID is %d and ours is %d", m.ChainID, s.Site.ChainID)
+		return says("its chain ID is %d, and must be %d", m.ChainID, s.Site.ChainID)
 	case m.IssuedAt.Before(now.Add(-clockSkew)) || m.IssuedAt.After(now.Add(clockSkew)):
 		return says("it was issued at %s and now it is %s: check your clock", m.IssuedAt.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
 	case m.Expires != nil && !now.Before(*m.Expires):
@@ -167,7 +165,7 @@ func (s *Service) tokens(w deed.Wallet, generation int64, refresh string, now ti
 	return Tokens{Wallet: w, Access: access, Refresh: refresh}, nil
 }
 
-// Revoke ends every token of the wallet and returns how many sessions it ended.
+// Revoke revokes every token of the wallet and returns how many sessions it ended.
 func (s *Service) Revoke(ctx context.Context, w deed.Wallet) (int, error) {
 	n, err := s.Store.RevokeWallet(ctx, w, s.Now())
 	if err != nil {

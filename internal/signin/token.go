@@ -12,21 +12,21 @@ import (
 	"deed.example/deed"
 )
 
-// maxToken bounds what we try to read as an access token; ours are below 500.
+// maxToken bounds the length of an access token; ours are below 500 bytes.
 const maxToken = 1 << 10
 
-// claims are what an access token says.
+// claims are the claims of an access token.
 type claims struct {
 	jwt.RegisteredClaims
 
-	// Generation is the wallet's at the time of issue. Revoking raises the
-	// wallet's, and every token of an earlier one is void.
+	// Generation is the wallet's at the time of issue. Revoking increments the
+	// wallet's, which invalidates every earlier token.
 	Generation int64 `json:"gen"`
 }
 
 var method = jwt.SigningMethodHS256
 
-// newAccess makes an access token with the first key.
+// newAccess signs an access token with the first key.
 func (s *Service) newAccess(w deed.Wallet, generation int64, now time.Time) (string, error) {
 	key := s.Keys()[0]
 	token := jwt.NewWithClaims(method, claims{
@@ -44,8 +44,8 @@ func (s *Service) newAccess(w deed.Wallet, generation int64, now time.Time) (str
 	return token.SignedString([]byte(key.Secret.Reveal()))
 }
 
-// readAccess returns what a token of ours says. A token that was read before is
-// not read again: the same text says the same until it expires.
+// readAccess returns the claims of an access token. Verified tokens are cached until
+// they expire.
 func (s *Service) readAccess(token string, now time.Time) (claims, error) {
 	keys := s.Keys()
 	if c, ok := s.seen.get(token, keys); ok && now.Before(c.ExpiresAt.Time) {
@@ -58,10 +58,10 @@ func (s *Service) readAccess(token string, now time.Time) (claims, error) {
 	return c, err
 }
 
-// parseAccess reads a token. A bad signature is told before an expiry. It fails
-// with CodeTokenInvalid or CodeTokenExpired.
+// parseAccess verifies a token. A bad signature takes precedence over expiry. It
+// fails with CodeTokenInvalid or CodeTokenExpired.
 func (s *Service) parseAccess(token string, now time.Time) (claims, error) {
-	invalid := deed.Errorf(deed.CodeTokenInvalid, "this is no access token of ours: sign in again")
+	invalid := deed.Errorf(deed.CodeTokenInvalid, "this is not a valid access token: sign in again")
 	if len(token) > maxToken {
 		return claims{}, invalid
 	}
@@ -82,9 +82,9 @@ func (s *Service) parseAccess(token string, now time.Time) (claims, error) {
 	return c, nil
 }
 
-var errUnknownKey = errors.New("no key of ours made it")
+var errUnknownKey = errors.New("unknown signing key")
 
-// keyOf finds the key that a token says it was made with.
+// keyOf finds the key by the ID in the token header.
 func (s *Service) keyOf(t *jwt.Token) (any, error) {
 	kid, _ := t.Header["kid"].(string)
 	if typ, _ := t.Header["typ"].(string); typ != "JWT" {
@@ -98,17 +98,17 @@ func (s *Service) keyOf(t *jwt.Token) (any, error) {
 	return nil, errUnknownKey
 }
 
-// newRefresh makes a refresh token and what is kept of it.
+// newRefresh returns a refresh token and what is stored of it.
 func newRefresh(now time.Time) (string, RefreshToken) {
 	token := refreshPrefix + rand.Text() + rand.Text()
 	return token, RefreshToken{Hash: hashOf(token), Issued: now, Expires: now.Add(RefreshLifetime)}
 }
 
-// refreshPrefix tells a person what lies there, and a secret scanner too.
+// refreshPrefix makes refresh tokens recognizable for people and secret scanners.
 const refreshPrefix = "deed_refresh_"
 
-// hashOf is what the database knows of a refresh token. The token has 256
-// random bits, so a plain hash cannot be turned back.
+// hashOf returns the stored hash of a refresh token. The token has 256 random bits,
+// so a plain hash cannot be reversed.
 func hashOf(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return hex.EncodeToString(sum[:])

@@ -14,7 +14,7 @@ var (
 	site     = Site{Scheme: "https", Domain: "deed.example", URI: "https://deed.example", ChainID: 84532}
 )
 
-// Nothing but a token of ours is taken for one, and nothing makes it panic.
+// Arbitrary input is never accepted as a token, and never causes a panic.
 func FuzzReadToken(f *testing.F) {
 	f.Add("eyJhbGciOiJIUzI1NiIsImtpZCI6InRlc3QiLCJ0eXAiOiJKV1QifQ.e30.AAAA")
 	f.Add("a.b.c")
@@ -30,8 +30,7 @@ func FuzzReadToken(f *testing.F) {
 	})
 }
 
-// What is taken for a nonce of ours has one spelling, and nothing makes the
-// check panic.
+// A valid nonce has exactly one encoding, and arbitrary input never causes a panic.
 func FuzzCheckNonce(f *testing.F) {
 	now := time.Unix(1_800_000_000, 0)
 	good := string(newNonce(testKeys[0], now))
@@ -46,12 +45,12 @@ func FuzzCheckNonce(f *testing.F) {
 		}
 		raw, err := base32.StdEncoding.DecodeString(nonce)
 		if err != nil || base32.StdEncoding.EncodeToString(raw) != nonce || len(nonce) != 40 {
-			t.Errorf("%q is taken for a nonce", nonce)
+			t.Errorf("%q is accepted as a nonce", nonce)
 		}
 	})
 }
 
-// A nonce that was changed in any place, or that another key made, is not ours.
+// A nonce that was modified anywhere, or made with another key, is invalid.
 func TestChangedNonce(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	good := []byte(newNonce(testKeys[0], now))
@@ -63,14 +62,14 @@ func TestChangedNonce(t *testing.T) {
 		good[i] = c
 	}
 	if _, ok := checkNonce(testKeys, string(newNonce(TokenKey{ID: "test", Secret: "another"}, now)), now); ok {
-		t.Error("another key's nonce is ours")
+		t.Error("another key's nonce is valid")
 	}
 	if _, ok := checkNonce(testKeys, string(good), now); !ok {
-		t.Error("the unchanged one is not")
+		t.Error("the unmodified nonce is invalid")
 	}
 }
 
-// A nonce is long enough for every client, and of letters and digits alone.
+// A nonce has enough characters for every client, letters and digits only.
 func TestNonce(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	n := string(newNonce(testKeys[0], now))

@@ -17,7 +17,7 @@ type Accounts struct{ DB *DB }
 
 // Wallet implements account.Store.
 func (s Accounts) Wallet(ctx context.Context, w deed.Wallet, soon time.Time) (account.Account, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	a := account.Account{Wallet: w}
 	var created, active int64
@@ -44,18 +44,18 @@ func (s Accounts) Wallet(ctx context.Context, w deed.Wallet, soon time.Time) (ac
 
 // Domains implements account.Store.
 func (s Accounts) Domains(ctx context.Context, w deed.Wallet, status lifecycle.Status, before time.Time, p account.Page) (list []account.OwnedDomain, total int, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	const where = `WHERE owner = $1 AND (status = $2 OR $2 = '') AND (expires_at <= $3 OR $3 = 0)`
-	err = s.DB.read.QueryRowContext(ctx, `SELECT count(*) FROM registrations `+where, w, string(status), unix(before)).Scan(&total)
+	err = s.DB.read.QueryRowContext(ctx, `SELECT count(*) FROM registrations `+where, w, string(status), unixOrZero(before)).Scan(&total)
 	if err != nil {
 		return nil, 0, err
 	}
-	rows, err := s.DB.read.QueryContext(ctx, selectRegistration+where+` ORDER BY domain LIMIT $4 OFFSET $5`, w, string(status), unix(before), p.Limit, p.Offset)
+	rows, err := s.DB.read.QueryContext(ctx, selectRegistration+where+` ORDER BY domain LIMIT $4 OFFSET $5`, w, string(status), unixOrZero(before), p.Limit, p.Offset)
 	if err != nil {
 		return nil, 0, err
 	}
-	err = each(rows, func() error {
+	err = eachRow(rows, func() error {
 		r, err := scanRegistration(rows)
 		list = append(list, account.OwnedDomain{Registration: r})
 		return err
@@ -63,27 +63,26 @@ func (s Accounts) Domains(ctx context.Context, w deed.Wallet, status lifecycle.S
 	if err != nil {
 		return nil, 0, err
 	}
-	for i, held := range list {
-		if list[i].Events, err = (Registrations{DB: s.DB}).Events(ctx, held.Reference); err != nil {
+	for i, owned := range list {
+		if list[i].Events, err = (Registrations{DB: s.DB}).Events(ctx, owned.Reference); err != nil {
 			return nil, 0, err
 		}
 	}
 	return list, total, nil
 }
 
-// listedPayments and listedRefunds are what a wallet is shown: every payment that
-// stands for itself, and its refund as a transaction of its own. Money that nobody
-// asked for is its refund alone.
+// listedPayments and listedRefunds select the transactions of a wallet: every payment
+// that is not an alias, and every refund as a separate transaction. A transfer without
+// a request is listed as its refund only.
 const (
 	listedPayments = `FROM payments WHERE payer = $1 AND kind <> 'nothing' AND alias_of IS NULL`
 	listedRefunds  = `FROM payments WHERE payer = $1 AND (state IN ('refund_due', 'refunding', 'refunded') OR state = 'unclaimed' AND lost_at IS NULL)`
 )
 
-// Transactions implements account.Store. Times are whole seconds: within one, the
-// id decides, and a refund stands before its payment, so that the order is the
-// same on every page.
+// Transactions implements account.Store. Times are whole seconds: within a second
+// rows are ordered by id, refunds first, so that pages are consistent.
 func (s Accounts) Transactions(ctx context.Context, w deed.Wallet, limit, offset int) (list []order.Movement, total int, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	err = s.DB.read.QueryRowContext(ctx, `SELECT (SELECT count(*) `+listedPayments+`) + (SELECT count(*) `+listedRefunds+`)`, w).Scan(&total)
 	if err != nil {
@@ -100,7 +99,7 @@ func (s Accounts) Transactions(ctx context.Context, w deed.Wallet, limit, offset
 	if err != nil {
 		return nil, 0, err
 	}
-	err = each(rows, func() error {
+	err = eachRow(rows, func() error {
 		m := order.Movement{Payer: w}
 		var refund, at int64
 		err := rows.Scan(&m.PaymentID, &m.PublicID, &m.JobID, &refund, &m.Kind, &m.Name, &m.State, &m.Amount, &m.TxHash, &at)

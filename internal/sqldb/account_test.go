@@ -13,8 +13,8 @@ import (
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
-// The pages of a list have every transaction once and the newest first, however
-// many were made within one second and whatever the size of a page.
+// Pages contain every transaction once, newest first, for any page size, even with many
+// transactions in the same second.
 func TestTransactionPages(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		const before, atOnce, refunded = 3, 40, 10

@@ -10,93 +10,93 @@ import (
 	"deed.example/deed/internal/order"
 )
 
-// Audit looks whether what must always be true is true. Fill the field.
+// Audit checks the invariants of the database. Fill the field.
 type Audit struct{ DB *DB }
 
-// A Finding is one thing that must be true, and how often it is not.
+// A Finding is an invariant and the number of its violations.
 type Finding struct {
 	Invariant string
 	Broken    int
 }
 
-// An invariant is a question that must be answered with zero.
+// An invariant is a query that must return zero.
 type invariant struct{ name, query string }
 
-// invariants are what must always be true of payments, jobs, names and sessions.
+// invariants are those of payments, jobs, names and sessions.
 var invariants = []invariant{
-	{"a payment has one job at most", `
+	{"a payment has at most one job", `
 		SELECT count(*) FROM (SELECT payment_id FROM jobs GROUP BY payment_id HAVING count(*) > 1) d`},
-	{"a job at work has its money", `
+	{"the payment of a job in progress is settled", `
 		SELECT count(*) FROM jobs j JOIN payments p ON p.id = j.payment_id
 		 WHERE j.state IN ('queued', 'submitting', 'verifying') AND p.state <> 'settled'`},
-	{"a completed job's payment is consumed, and the reverse", `
+	{"a job is completed if and only if its payment is consumed", `
 		SELECT count(*) FROM jobs j JOIN payments p ON p.id = j.payment_id
 		 WHERE (j.state = 'completed') <> (p.state = 'consumed')`},
-	{"a failed job's payment goes back, and the reverse", `
+	{"a job is failed if and only if its payment is refunded", `
 		SELECT count(*) FROM jobs j JOIN payments p ON p.id = j.payment_id
 		 WHERE (j.state = 'failed') <> (p.state IN ('refund_due', 'refunding', 'refunded'))`},
-	{"a cancelled job's payment is void or released, and the reverse", `
+	{"a job is cancelled if and only if its payment is void or released", `
 		SELECT count(*) FROM jobs j JOIN payments p ON p.id = j.payment_id
 		 WHERE (j.state = 'cancelled') <> (p.state IN ('void', 'released'))`},
-	{"what nobody asked for buys nothing", `
+	{"an unsolicited transfer buys nothing", `
 		SELECT count(*) FROM payments p
 		 WHERE p.state IN ('unclaimed', 'dust') AND (p.kind <> 'nothing' OR EXISTS (SELECT 1 FROM jobs j WHERE j.payment_id = p.id))`},
-	{"a payment for a name has a job", `
+	{"a payment for a purchase has a job", `
 		SELECT count(*) FROM payments p LEFT JOIN jobs j ON j.payment_id = p.id
 		 WHERE p.kind <> 'nothing' AND p.alias_of IS NULL AND p.state IN ('settling', 'settled', 'consumed') AND j.id IS NULL`},
-	{"a name belongs to its payer, or to the wallet it was handed over to", `
+	{"the owner of a name is its payer, or the wallet it was handed over to", `
 		SELECT count(*) FROM registrations r JOIN payments p ON p.id = r.payment_id
 		 WHERE p.state <> 'consumed' OR r.domain <> p.domain OR p.kind NOT IN ('registration', 'transfer')
-		    OR r.owner <> coalesce((SELECT a.detail FROM acts a WHERE a.reference = r.reference AND a.act = 'handover'
+		    OR r.owner <> coalesce((SELECT a.detail FROM owner_actions a WHERE a.reference = r.reference AND a.action = 'handover'
 		                             ORDER BY a.n DESC LIMIT 1), p.payer)`},
-	{"what was bought is there, or was once", `
+	{"a consumed registration payment has a registration, current or former", `
 		SELECT count(*) FROM payments p
 		 WHERE p.state = 'consumed' AND p.kind IN ('registration', 'transfer')
 		   AND NOT EXISTS (SELECT 1 FROM registrations r WHERE r.payment_id = p.id)
 		   AND NOT EXISTS (SELECT 1 FROM former_registrations f WHERE f.payment_id = p.id)`},
-	{"a name does not expire before its last renewal says", `
+	{"a name does not expire before the end of its last renewal", `
 		SELECT count(*) FROM registrations r JOIN jobs j ON j.domain = r.domain
 		 WHERE j.kind = 'renewal' AND j.state = 'completed' AND j.created_at >= r.created_at AND r.expires_at < j.until_at
 		   AND NOT EXISTS (SELECT 1 FROM events e WHERE e.reference = r.reference AND e.type = 'corrected_by_registry')`},
-	{"every open order has its claim", `
+	{"every open order has a claim", `
 		SELECT count(*) FROM jobs j LEFT JOIN claims c ON c.job_id = j.id
 		 WHERE c.job_id IS NULL
 		   AND (j.state IN ('submitting', 'verifying') OR j.kind IN ('registration', 'transfer') AND j.state IN ('awaiting_payment', 'queued'))`},
-	{"no other claim is there", `
+	{"every claim has an open order", `
 		SELECT count(*) FROM claims c LEFT JOIN jobs j ON j.id = c.job_id
 		 WHERE j.id IS NULL OR j.domain <> c.domain OR j.state NOT IN ('awaiting_payment', 'queued', 'submitting', 'verifying')`},
-	{"an entry of the ledger sums to zero", `
+	{"every ledger entry sums to zero", `
 		SELECT count(*) FROM (SELECT payment_id, entry FROM ledger GROUP BY payment_id, entry HAVING sum(amount) <> 0) d`},
-	{"money that moved is in the ledger, and no other", `
+	{"a payment is in the ledger as settled if and only if it has a transaction", `
 		SELECT count(*) FROM payments p
 		 WHERE (p.tx_hash <> '') <> EXISTS (SELECT 1 FROM ledger l WHERE l.payment_id = p.id AND l.entry = 'settled' AND l.account = 'treasury' AND l.amount = p.amount)`},
-	{"what is consumed or refunded is in the ledger, and no other", `
+	{"consumed and refunded payments match the ledger", `
 		SELECT count(*) FROM payments p
 		 WHERE (p.state = 'consumed') <> EXISTS (SELECT 1 FROM ledger l WHERE l.payment_id = p.id AND l.entry = 'consumed')
 		    OR (p.state = 'refunded') <> EXISTS (SELECT 1 FROM ledger l WHERE l.payment_id = p.id AND l.entry = 'refunded')`},
-	{"what we owe is what is neither earned nor returned", `
+	{"the owed balance equals the payments that are neither consumed nor refunded", `
 		SELECT CASE WHEN coalesce((SELECT sum(-amount) FROM ledger WHERE account = 'owed'), 0) =
 		                 coalesce((SELECT sum(amount) FROM payments WHERE state IN ('settled', 'unclaimed', 'dust', 'refund_due', 'refunding')), 0)
 		            THEN 0 ELSE 1 END`},
-	{"a refund goes out once: an attempt only after the one before it", `
+	{"the attempts of a refund are consecutive", `
 		SELECT count(*) FROM (SELECT purpose FROM attempts WHERE purpose LIKE 'refund%' GROUP BY chain, purpose HAVING count(*) <> max(attempt)) d`},
-	{"only what is owed back is refunded", `
+	{"only payments due for refund have refund attempts", `
 		SELECT count(*) FROM payments p WHERE p.state NOT IN ('refund_due', 'refunding', 'refunded')
 		   AND EXISTS (SELECT 1 FROM attempts a WHERE a.purpose LIKE 'refund%' AND (a.purpose LIKE '%' || p.id OR a.purpose LIKE '%' || p.payer || ' ' || p.nonce))`},
-	{"no nonce of our wallets is left out", `
+	{"the nonces of our wallets have no gaps", `
 		SELECT count(*) FROM signers s
 		 WHERE (SELECT count(DISTINCT nonce) FROM transactions t WHERE t.chain = s.chain AND t.signer = s.address) +
 		       (SELECT coalesce(sum(last_nonce - first_nonce + 1), 0) FROM foreign_nonces f WHERE f.chain = s.chain AND f.signer = s.address) -
 		       (SELECT count(DISTINCT t.nonce) FROM transactions t JOIN foreign_nonces f ON f.chain = t.chain AND f.signer = t.signer
 		                AND t.nonce BETWEEN f.first_nonce AND f.last_nonce WHERE t.chain = s.chain AND t.signer = s.address) <>
 		       (SELECT coalesce(max(nonce) - min(nonce) + 1, 0) FROM transactions t WHERE t.chain = s.chain AND t.signer = s.address)`},
-	{"no job goes on an hour after its deadline", `
+	{"no job is open an hour after its deadline", `
 		SELECT count(*) FROM jobs WHERE next_at IS NOT NULL AND deadline_at < updated_at - 3600`},
-	{"a session has one active refresh token at most", `
+	{"a session has at most one active refresh token", `
 		SELECT count(*) FROM (SELECT family FROM refresh_tokens WHERE used_at IS NULL AND ended_at IS NULL GROUP BY family HAVING count(*) > 1) d`},
 }
 
-// Run asks every question.
+// Run checks every invariant.
 func (a Audit) Run(ctx context.Context) ([]Finding, error) {
 	all := slices.Concat(invariants, zoneInvariants)
 	findings := make([]Finding, 0, len(all))
@@ -110,7 +110,7 @@ func (a Audit) Run(ctx context.Context) ([]Finding, error) {
 	return findings, nil
 }
 
-// Open counts payments and jobs that have not come to an end.
+// Open counts payments and jobs that have not ended.
 func (a Audit) Open(ctx context.Context) (n int, err error) {
 	err = a.DB.read.QueryRowContext(ctx, `
 		SELECT (SELECT count(*) FROM payments WHERE next_at IS NOT NULL OR state = 'settled') +
@@ -124,7 +124,7 @@ func (a Audit) Moved(ctx context.Context, since time.Time) (map[string]order.Mov
 	err := a.movements(ctx, func(m order.Movement) { moved[m.PaymentID] = m }, `
 		SELECT p.id, p.payer, p.amount, p.tx_hash, p.state FROM payments p
 		 WHERE p.tx_hash <> ''
-		   AND ($1 = 0 OR p.id IN (SELECT l.payment_id FROM ledger l WHERE l.entry = 'settled' AND l.at >= $1))`, unix(since))
+		   AND ($1 = 0 OR p.id IN (SELECT l.payment_id FROM ledger l WHERE l.entry = 'settled' AND l.at >= $1))`, unixOrZero(since))
 	return moved, err
 }
 
@@ -138,7 +138,7 @@ func (a Audit) Movement(ctx context.Context, id string) (found order.Movement, o
 // Refunds implements payment.Ledger.
 func (a Audit) Refunds(ctx context.Context, since time.Time) (refunds []order.Movement, err error) {
 	err = a.movements(ctx, func(m order.Movement) { refunds = append(refunds, m) }, `
-		SELECT id, payer, amount, refund_tx, state FROM payments WHERE state IN ('refunding', 'refunded') AND changed_at >= $1`, unix(since))
+		SELECT id, payer, amount, refund_tx, state FROM payments WHERE state IN ('refunding', 'refunded') AND changed_at >= $1`, unixOrZero(since))
 	return refunds, err
 }
 
@@ -154,7 +154,7 @@ func (a Audit) movements(ctx context.Context, add func(order.Movement), query st
 	if err != nil {
 		return err
 	}
-	return each(rows, func() error {
+	return eachRow(rows, func() error {
 		var m order.Movement
 		if err := rows.Scan(&m.PaymentID, &m.Payer, &m.Amount, &m.TxHash, &m.State); err != nil {
 			return err
@@ -164,7 +164,7 @@ func (a Audit) movements(ctx context.Context, add func(order.Movement), query st
 	})
 }
 
-// A Notice is something that is no fault, and that an operator should know of.
+// A Notice is not an error, but something that an operator should know.
 type Notice struct {
 	About string
 	Count int
@@ -173,8 +173,7 @@ type Notice struct {
 	Why   string    // of the oldest
 }
 
-// notices are questions about what waits, each with how many, how much, since when
-// and why.
+// notices are queries for what is waiting: the count, the sum, since when and why.
 var notices = []invariant{
 	{"payments wait for the chain", `
 		SELECT count(*), coalesce(sum(amount), 0), coalesce(min(changed_at), 0),
@@ -194,13 +193,13 @@ var notices = []invariant{
 		SELECT count(*), coalesce(sum(amount), 0), coalesce(min(at), 0), coalesce((SELECT reason FROM put_aside ORDER BY at LIMIT 1), '') FROM put_aside`},
 }
 
-// Notices returns what waits, and nothing of what does not.
+// Notices returns the notices with a count above zero.
 func (a Audit) Notices(ctx context.Context) (all []Notice, err error) {
 	for _, q := range notices {
 		n := Notice{About: q.name}
 		var at int64
 		if err := a.DB.read.QueryRowContext(ctx, q.query).Scan(&n.Count, &n.Sum, &at, &n.Why); err != nil {
-			return nil, fmt.Errorf("look for what %s: %w", q.name, err)
+			return nil, fmt.Errorf("read notice %q: %w", q.name, err)
 		}
 		if n.Since = time.Unix(at, 0); n.Count > 0 {
 			all = append(all, n)

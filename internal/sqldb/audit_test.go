@@ -16,7 +16,7 @@ import (
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
-// sample fills a database with a payment in each of its states.
+// sample fills a database with a payment in each state.
 func sample(t *testing.T, db *sqldb.DB) {
 	t.Helper()
 	now := func() time.Time { return noon }
@@ -87,56 +87,56 @@ func sample(t *testing.T, db *sqldb.DB) {
 	create(t, sqldb.NewSessions(db, now), "n1", "f1", "a0")
 }
 
-// One wrong row, and the audit reports exactly what is wrong.
-func TestAuditFindsWhatIsWrong(t *testing.T) {
+// A wrong row is reported as a violation of exactly its invariant.
+func TestAuditFindsViolations(t *testing.T) {
 	const where = ` WHERE payment_id = (SELECT id FROM payments WHERE domain = 'name%d.com' AND kind = 'registration')`
 	job := func(set string, n int) string { return `UPDATE jobs SET ` + set + fmt.Sprintf(where, n) }
 	corruptions := map[string][]string{
 		"": nil, // a sound database
-		"a payment has one job at most": {`DROP INDEX jobs_payment`,
+		"a payment has at most one job": {`DROP INDEX jobs_payment`,
 			`INSERT INTO jobs SELECT 'job_twin', payment_id, domain, owner, state, '', 0, 0, 0, '', '', 0, 0, 0, NULL, kind, 0, 0, 0, 'job_public' FROM jobs WHERE state = 'cancelled'`},
-		"a job at work has its money":                            {job(`state = 'queued', next_at = 1`, 1)},
-		"a completed job's payment is consumed, and the reverse": {job(`state = 'verifying', next_at = 1`, 4), `INSERT INTO claims SELECT domain, id FROM jobs WHERE state = 'verifying'`},
-		"a failed job's payment goes back, and the reverse":      {job(`state = 'failed', failure = 'x', next_at = NULL`, 3), `DELETE FROM claims WHERE domain = 'name3.com'`},
-		"what nobody asked for buys nothing": {`INSERT INTO payments (id, public_id, chain_id, asset, payer, nonce, pay_to, amount, valid_after, valid_before, signature, kind, domain, years, fingerprint, state, tx_hash, refund_tx, created_at, changed_at)
+		"the payment of a job in progress is settled":               {job(`state = 'queued', next_at = 1`, 1)},
+		"a job is completed if and only if its payment is consumed": {job(`state = 'verifying', next_at = 1`, 4), `INSERT INTO claims SELECT domain, id FROM jobs WHERE state = 'verifying'`},
+		"a job is failed if and only if its payment is refunded":    {job(`state = 'failed', failure = 'x', next_at = NULL`, 3), `DELETE FROM claims WHERE domain = 'name3.com'`},
+		"an unsolicited transfer buys nothing": {`INSERT INTO payments (id, public_id, chain_id, asset, payer, nonce, pay_to, amount, valid_after, valid_before, signature, kind, domain, years, fingerprint, state, tx_hash, refund_tx, created_at, changed_at)
 			VALUES ('pay_x', 'pay_x', 1, '', '0x', '', '', 5, 0, 0, '', 'registration', '', 0, '', 'dust', '0xx', '', 0, 0)`,
 			`INSERT INTO ledger VALUES ('pay_x', 'settled', 'treasury', 5, 0), ('pay_x', 'settled', 'owed', -5, 0)`},
-		"a cancelled job's payment is void or released, and the reverse":      {job(`state = 'cancelled'`, 1), `DELETE FROM claims WHERE domain = 'name1.com'`},
-		"a payment for a name has a job":                                      {`DELETE FROM job_steps`, `DELETE FROM claims WHERE domain = 'name3.com'`, `DELETE FROM jobs WHERE domain = 'name3.com'`},
-		"a name belongs to its payer, or to the wallet it was handed over to": {`UPDATE registrations SET owner = '0x1'`},
-		"what was bought is there, or was once":                               {`DELETE FROM registrations`},
-		"a name does not expire before its last renewal says":                 {`UPDATE jobs SET kind = 'renewal', until_at = until_at + 9, created_at = 2000000000 WHERE state = 'completed'`},
-		"every open order has its claim":                                      {`DELETE FROM claims WHERE domain = 'name3.com'`},
-		"no other claim is there":                                             {`INSERT INTO claims SELECT 'other.com', id FROM jobs WHERE state = 'completed' AND kind = 'registration'`},
-		"an entry of the ledger sums to zero":                                 {`UPDATE ledger SET amount = amount - 1 WHERE account = 'revenue'`},
-		"money that moved is in the ledger, and no other":                     {`UPDATE payments SET amount = amount + 1 WHERE state = 'consumed'`},
-		"what is consumed or refunded is in the ledger, and no other":         {`DELETE FROM ledger WHERE entry = 'consumed' AND account = 'revenue'`, `DELETE FROM ledger WHERE entry = 'refunded' AND account = 'refunds'`, `UPDATE ledger SET entry = 'refunded' WHERE entry = 'consumed'`},
-		"what we owe is what is neither earned nor returned":                  {`UPDATE ledger SET amount = amount + 1 WHERE account = 'owed' AND entry = 'settled'`},
-		"a refund goes out once: an attempt only after the one before it":     {`INSERT INTO attempts VALUES (84532, 'refund x pay_none', 2, '0x', 0)`},
-		"only what is owed back is refunded":                                  {`INSERT INTO attempts SELECT 84532, 'refund x ' || id, 1, '0x', 0 FROM payments WHERE state = 'consumed'`},
-		"no nonce of our wallets is left out": {`INSERT INTO signers VALUES (84532, '0x', 3)`,
+		"a job is cancelled if and only if its payment is void or released":           {job(`state = 'cancelled'`, 1), `DELETE FROM claims WHERE domain = 'name1.com'`},
+		"a payment for a purchase has a job":                                          {`DELETE FROM job_steps`, `DELETE FROM claims WHERE domain = 'name3.com'`, `DELETE FROM jobs WHERE domain = 'name3.com'`},
+		"the owner of a name is its payer, or the wallet it was handed over to":       {`UPDATE registrations SET owner = '0x1'`},
+		"a consumed registration payment has a registration, current or former":       {`DELETE FROM registrations`},
+		"a name does not expire before the end of its last renewal":                   {`UPDATE jobs SET kind = 'renewal', until_at = until_at + 9, created_at = 2000000000 WHERE state = 'completed'`},
+		"every open order has a claim":                                                {`DELETE FROM claims WHERE domain = 'name3.com'`},
+		"every claim has an open order":                                               {`INSERT INTO claims SELECT 'other.com', id FROM jobs WHERE state = 'completed' AND kind = 'registration'`},
+		"every ledger entry sums to zero":                                             {`UPDATE ledger SET amount = amount - 1 WHERE account = 'revenue'`},
+		"a payment is in the ledger as settled if and only if it has a transaction":   {`UPDATE payments SET amount = amount + 1 WHERE state = 'consumed'`},
+		"consumed and refunded payments match the ledger":                             {`DELETE FROM ledger WHERE entry = 'consumed' AND account = 'revenue'`, `DELETE FROM ledger WHERE entry = 'refunded' AND account = 'refunds'`, `UPDATE ledger SET entry = 'refunded' WHERE entry = 'consumed'`},
+		"the owed balance equals the payments that are neither consumed nor refunded": {`UPDATE ledger SET amount = amount + 1 WHERE account = 'owed' AND entry = 'settled'`},
+		"the attempts of a refund are consecutive":                                    {`INSERT INTO attempts VALUES (84532, 'refund x pay_none', 2, '0x', 0)`},
+		"only payments due for refund have refund attempts":                           {`INSERT INTO attempts SELECT 84532, 'refund x ' || id, 1, '0x', 0 FROM payments WHERE state = 'consumed'`},
+		"the nonces of our wallets have no gaps": {`INSERT INTO signers VALUES (84532, '0x', 3)`,
 			`INSERT INTO transactions VALUES (84532, '0x', 0, 'a', '', 0), (84532, '0x', 2, 'b', '', 0)`},
-		"no job goes on an hour after its deadline": {job(`updated_at = deadline_at + 7200`, 3)},
-		"a name that we hold has one zone, and no other zone lives": {`INSERT INTO zones SELECT 'zone_orphan', 'orphan.com', 7, 'orphan', 0, 0, NULL, NULL, 0 FROM catalog`,
-			`INSERT INTO served SELECT 'zone_orphan', owner, type, ttl, data, 7, NULL FROM served WHERE type = 6 AND died IS NULL`,
+		"no job is open an hour after its deadline": {job(`updated_at = deadline_at + 7200`, 3)},
+		"every registered name has one zone, and every active zone a registered name": {`INSERT INTO zones SELECT 'zone_orphan', 'orphan.com', 7, 'orphan', 0, 0, NULL, NULL, 0 FROM catalog`,
+			`INSERT INTO served SELECT 'zone_orphan', owner, type, ttl, data, 7, NULL FROM served WHERE type = 6 AND removed_serial IS NULL`,
 			`INSERT INTO revisions VALUES ('zone_orphan', 7, 0, 0, 0, 0)`},
-		"a zone is served with one SOA, of its serial, until it ends":       {`UPDATE served SET born = born - 1 WHERE type = 6 AND died IS NULL`},
-		"a zone has the records that its last revision says, until it ends": {`UPDATE records SET died = born + 1`, `UPDATE zones SET serial = serial + 1`, `UPDATE served SET born = born + 1 WHERE type = 6 AND died IS NULL`},
-		"the id of a record was never that of another one of its zone":      {`INSERT INTO records SELECT zone_id, id, type, host, value, ttl, distance, created_at - 9, updated_at, born - 50, born - 40 FROM records`},
-		"nothing of a zone is younger than its serial":                      {`UPDATE records SET born = born + 1`},
-		"the serials of a name never fall, whoever has it":                  {`INSERT INTO zones SELECT 'zone_old', domain, serial + 9, 'old', 0, 0, NULL, 1, 0 FROM zones`},
-		"no server was told of more than there is":                          {`UPDATE outbox SET told = serial + 1`},
-		"a change that was paid for is one revision":                        {`UPDATE jobs SET revision = revision + 1 WHERE kind LIKE 'dns%'`},
-		"a revision but the first of its zone was paid for, once":           {`INSERT INTO revisions SELECT zone_id, serial - 100, at, 0, 0, 0 FROM revisions WHERE records = 0`},
-		"a session has one active refresh token at most":                    {`DROP INDEX refresh_tokens_active`, `INSERT INTO refresh_tokens SELECT 'twin', family, wallet, issued_at, expires_at, NULL, NULL FROM refresh_tokens`},
+		"a zone has exactly one SOA, with its serial, until it ends":     {`UPDATE served SET added_serial = added_serial - 1 WHERE type = 6 AND removed_serial IS NULL`},
+		"a zone has as many records as its last revision, until it ends": {`UPDATE records SET removed_serial = added_serial + 1`, `UPDATE zones SET serial = serial + 1`, `UPDATE served SET added_serial = added_serial + 1 WHERE type = 6 AND removed_serial IS NULL`},
+		"record ids are never reused within a zone":                      {`INSERT INTO records SELECT zone_id, id, type, host, value, ttl, distance, created_at - 9, updated_at, added_serial - 50, added_serial - 40 FROM records`},
+		"nothing in a zone is newer than its serial":                     {`UPDATE records SET added_serial = added_serial + 1`},
+		"the serials of a name never decrease, even across owners":       {`INSERT INTO zones SELECT 'zone_old', domain, serial + 9, 'old', 0, 0, NULL, 1, 0 FROM zones`},
+		"the outbox is never ahead of the zone":                          {`UPDATE outbox SET propagated_serial = serial + 1`},
+		"every paid change is one revision":                              {`UPDATE jobs SET revision = revision + 1 WHERE kind LIKE 'dns%'`},
+		"every revision but the first of its zone was paid for once":     {`INSERT INTO revisions SELECT zone_id, serial - 100, at, 0, 0, 0 FROM revisions WHERE records = 0`},
+		"a session has at most one active refresh token":                 {`DROP INDEX refresh_tokens_active`, `INSERT INTO refresh_tokens SELECT 'twin', family, wallet, issued_at, expires_at, NULL, NULL FROM refresh_tokens`},
 	}
-	// Some rows break a second rule on the way: what is not there does not sum up.
+	// Some rows violate a second invariant, because of the missing rows.
 	also := map[string]string{
-		"a completed job's payment is consumed, and the reverse":      "a job at work has its money",
-		"what is consumed or refunded is in the ledger, and no other": "an entry of the ledger sums to zero",
-		"what we owe is what is neither earned nor returned":          "an entry of the ledger sums to zero",
-		"what was bought is there, or was once":                       "a name that we hold has one zone, and no other zone lives",
-		"a change that was paid for is one revision":                  "a revision but the first of its zone was paid for, once",
+		"a job is completed if and only if its payment is consumed":                   "the payment of a job in progress is settled",
+		"consumed and refunded payments match the ledger":                             "every ledger entry sums to zero",
+		"the owed balance equals the payments that are neither consumed nor refunded": "every ledger entry sums to zero",
+		"a consumed registration payment has a registration, current or former":       "every registered name has one zone, and every active zone a registered name",
+		"every paid change is one revision":                                           "every revision but the first of its zone was paid for once",
 	}
 	for name, statements := range corruptions {
 		t.Run(name, func(t *testing.T) {
@@ -145,7 +145,7 @@ func TestAuditFindsWhatIsWrong(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer db.Close() // the file goes away with the test
+			defer db.Close() // the file is deleted after the test
 			sample(t, db)
 			corrupt(t, path, statements)
 			findings, err := sqldb.Audit{DB: db}.Run(t.Context())
@@ -161,7 +161,7 @@ func TestAuditFindsWhatIsWrong(t *testing.T) {
 	}
 }
 
-// corrupt changes rows past every rule of the schema.
+// corrupt changes rows in spite of all constraints.
 func corrupt(t *testing.T, path string, statements []string) {
 	t.Helper()
 	raw, err := sql.Open("sqlite", "file:"+path+"?_pragma=foreign_keys(0)&_pragma=ignore_check_constraints(1)&_pragma=busy_timeout(10000)")

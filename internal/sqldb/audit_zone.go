@@ -1,40 +1,40 @@
 package sqldb
 
-// zoneInvariants are what must always be true of zones.
+// zoneInvariants are the invariants of zones.
 var zoneInvariants = []invariant{
-	{"a name that we hold has one zone, and no other zone lives", `
+	{"every registered name has one zone, and every active zone a registered name", `
 		SELECT (SELECT count(*) FROM registrations r
 		         WHERE (SELECT count(*) FROM zones z WHERE z.domain = r.domain AND z.ended_at IS NULL) <> 1)
 		     + (SELECT count(*) FROM zones z
 		         WHERE z.ended_at IS NULL AND NOT EXISTS (SELECT 1 FROM registrations r WHERE r.domain = z.domain))`},
-	{"a zone is served with one SOA, of its serial, until it ends", `
-		SELECT count(*) FROM zones z LEFT JOIN served s ON s.zone_id = z.id AND s.type = 6 AND s.died IS NULL
-		 WHERE (z.ended_at IS NULL) <> (s.zone_id IS NOT NULL) OR s.born <> z.serial
-		    OR (SELECT count(*) FROM served t WHERE t.zone_id = z.id AND t.type = 6 AND t.died IS NULL) > 1`},
-	{"a zone has the records that its last revision says, until it ends", `
+	{"a zone has exactly one SOA, with its serial, until it ends", `
+		SELECT count(*) FROM zones z LEFT JOIN served s ON s.zone_id = z.id AND s.type = 6 AND s.removed_serial IS NULL
+		 WHERE (z.ended_at IS NULL) <> (s.zone_id IS NOT NULL) OR s.added_serial <> z.serial
+		    OR (SELECT count(*) FROM served t WHERE t.zone_id = z.id AND t.type = 6 AND t.removed_serial IS NULL) > 1`},
+	{"a zone has as many records as its last revision, until it ends", `
 		SELECT count(*) FROM zones z
-		 WHERE (SELECT count(*) FROM records r WHERE r.zone_id = z.id AND r.died IS NULL) <>
+		 WHERE (SELECT count(*) FROM records r WHERE r.zone_id = z.id AND r.removed_serial IS NULL) <>
 		       CASE WHEN z.ended_at IS NULL
 		            THEN coalesce((SELECT v.records FROM revisions v WHERE v.zone_id = z.id ORDER BY v.serial DESC LIMIT 1), -1)
 		            ELSE 0 END`},
-	{"the id of a record was never that of another one of its zone", `
+	{"record ids are never reused within a zone", `
 		SELECT count(*) FROM (SELECT 1 FROM records GROUP BY zone_id, id HAVING count(DISTINCT created_at) > 1) used_again`},
-	{"nothing of a zone is younger than its serial", `
-		SELECT (SELECT count(*) FROM records r JOIN zones z ON z.id = r.zone_id WHERE r.born > z.serial OR r.died > z.serial)
-		     + (SELECT count(*) FROM served s JOIN zones z ON z.id = s.zone_id WHERE s.born > z.serial OR s.died > z.serial)
+	{"nothing in a zone is newer than its serial", `
+		SELECT (SELECT count(*) FROM records r JOIN zones z ON z.id = r.zone_id WHERE r.added_serial > z.serial OR r.removed_serial > z.serial)
+		     + (SELECT count(*) FROM served s JOIN zones z ON z.id = s.zone_id WHERE s.added_serial > z.serial OR s.removed_serial > z.serial)
 		     + (SELECT count(*) FROM revisions v JOIN zones z ON z.id = v.zone_id WHERE v.serial > z.serial)`},
-	{"the serials of a name never fall, whoever has it", `
+	{"the serials of a name never decrease, even across owners", `
 		SELECT count(*) FROM zones a JOIN zones b ON b.domain = a.domain AND b.id <> a.id
 		 WHERE a.ended_at IS NOT NULL AND (b.ended_at IS NULL OR b.ended_at > a.ended_at)
 		   AND (SELECT min(v.serial) FROM revisions v WHERE v.zone_id = b.id) <= a.serial`},
-	{"no server was told of more than there is", `
+	{"the outbox is never ahead of the zone", `
 		SELECT count(*) FROM outbox o JOIN zones z ON z.id = o.zone_id
-		 WHERE o.told > o.serial OR o.serial > z.serial OR z.ended_at IS NOT NULL`},
-	{"a change that was paid for is one revision", `
+		 WHERE o.propagated_serial > o.serial OR o.serial > z.serial OR z.ended_at IS NOT NULL`},
+	{"every paid change is one revision", `
 		SELECT count(*) FROM jobs j JOIN payments p ON p.id = j.payment_id
 		 WHERE p.kind LIKE 'dns%' AND p.state = 'consumed' AND 1 <>
 		       (SELECT count(*) FROM revisions v JOIN zones z ON z.id = v.zone_id WHERE z.domain = p.domain AND v.serial = j.revision)`},
-	{"a revision but the first of its zone was paid for, once", `
+	{"every revision but the first of its zone was paid for once", `
 		SELECT count(*) FROM revisions v JOIN zones z ON z.id = v.zone_id
 		 WHERE v.serial > (SELECT min(w.serial) FROM revisions w WHERE w.zone_id = v.zone_id) AND 1 <>
 		       (SELECT count(*) FROM jobs j JOIN payments p ON p.id = j.payment_id

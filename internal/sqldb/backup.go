@@ -9,15 +9,15 @@ import (
 	"path/filepath"
 )
 
-// BackUp writes the whole SQLite database as it is at one moment to a new file
-// at path, also while another process writes to it. The file appears under its
-// name when it is whole, checked and on the disk, and only its owner can read it.
+// BackUp writes a consistent snapshot of the SQLite database to a new file at path,
+// even while another process writes to it. The file gets its name when it is complete,
+// verified and synced, and only its owner can read it.
 func (db *DB) BackUp(ctx context.Context, path string) (err error) {
 	if db.dialect != sqlite {
 		return errors.New("this is not SQLite: pg_dump backs PostgreSQL up")
 	}
 	if _, err := os.Stat(path); err == nil {
-		return fmt.Errorf("%s is there already: choose another name", path)
+		return fmt.Errorf("%s already exists: choose another name", path)
 	}
 	part := path + ".part"
 	f, err := os.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
@@ -26,7 +26,7 @@ func (db *DB) BackUp(ctx context.Context, path string) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			_ = os.Remove(part) // half a backup is worth nothing
+			_ = os.Remove(part) // an incomplete backup is useless
 		}
 	}()
 	defer f.Close() // it was synced
@@ -39,14 +39,14 @@ func (db *DB) BackUp(ctx context.Context, path string) (err error) {
 	if err := checkFile(ctx, part); err != nil {
 		return err
 	}
-	// Link fails when somebody made path meanwhile, where Rename would replace it.
+	// Link fails when path was created concurrently; Rename would replace it.
 	if err := errors.Join(os.Link(part, path), os.Remove(part)); err != nil {
 		return err
 	}
 	return syncFolder(filepath.Dir(path))
 }
 
-// checkFile fails unless every page of the file is sound.
+// checkFile runs the integrity check of SQLite.
 func checkFile(ctx context.Context, path string) error {
 	db, err := openFile(path, "mode=ro")
 	if err != nil {
@@ -58,7 +58,7 @@ func checkFile(ctx context.Context, path string) error {
 		return fmt.Errorf("check the copy: %w", err)
 	}
 	if verdict != "ok" {
-		return fmt.Errorf("the copy is not sound: %s", verdict)
+		return fmt.Errorf("the copy is corrupt: %s", verdict)
 	}
 	return nil
 }
@@ -71,9 +71,9 @@ func syncFolder(path string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// Republish makes every zone due, so that it is served under a serial of now,
-// and raises the catalog's. A database that came from a backup has the serials
-// of that time, and name servers that have later ones would wait for ever.
+// Republish makes every zone due, so that it gets a current serial, and raises the
+// serial of the catalog. A database restored from a backup has old serials, which name
+// servers with newer ones would ignore.
 func (s Zones) Republish(ctx context.Context) (zones int64, err error) {
 	err = s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		var res sql.Result

@@ -11,31 +11,30 @@ import (
 	"deed.example/deed"
 )
 
-// maxAhead is how far a calendar can be moved in all: a hundred years.
+// maxAhead is how far a calendar can be advanced in total: a hundred years.
 const maxAhead = 36525 * 24 * time.Hour
 
-// A Calendar is a clock that the sandbox can move forward, so that a name grows
-// old in an instant. Names and their lives go by it; the chain, tokens and
-// payments never do.
+// A Calendar is a clock that the sandbox can advance, to test the lifecycle of names.
+// Only registrations use it; the chain, tokens and payments never do.
 //
-// How far it is ahead stands in the database: a restart keeps it, and every node
-// that calls Sync once a second follows within a second.
+// Its offset is stored in the database: it survives a restart, and every node that
+// calls Sync once a second follows within a second.
 type Calendar struct {
 	db    *DB
 	now   func() time.Time
 	ahead atomic.Int64 // nanoseconds; it only grows
 }
 
-// NewCalendar returns the calendar of db over a clock. Call Sync before its
+// NewCalendar returns the calendar of db, based on a clock. Call Sync before its
 // first use.
 func NewCalendar(db *DB, now func() time.Time) *Calendar { return &Calendar{db: db, now: now} }
 
 // Now returns the date of the calendar.
 func (c *Calendar) Now() time.Time { return c.now().Add(time.Duration(c.ahead.Load())) }
 
-// Sync asks the database how far the calendar was moved. Call it every second.
+// Sync reads the offset from the database. Call it every second.
 func (c *Calendar) Sync(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, c.db.Patience)
+	ctx, cancel := context.WithTimeout(ctx, c.db.Timeout)
 	defer cancel()
 	var ahead int64
 	err := c.db.read.QueryRowContext(ctx, `SELECT ahead FROM calendar WHERE id = 1`).Scan(&ahead)
@@ -49,8 +48,8 @@ func (c *Calendar) Sync(ctx context.Context) error {
 	return nil
 }
 
-// Advance moves the calendar of all nodes forward and returns its new date. It
-// fails with CodeValidation when d is not forward, or too far.
+// Advance advances the calendar of all nodes and returns its new date. It fails with
+// CodeValidation when d is not positive, or too large.
 func (c *Calendar) Advance(ctx context.Context, d time.Duration) (time.Time, error) {
 	if d <= 0 || d > maxAhead {
 		return time.Time{}, errAdvance
@@ -76,8 +75,8 @@ func (c *Calendar) Advance(ctx context.Context, d time.Duration) (time.Time, err
 
 var errAdvance = deed.Invalid("advance", "the calendar goes forward only, and up to a hundred years in all")
 
-// move takes over a new lead. An older one, read before it and told after it,
-// changes nothing.
+// move sets a larger offset. A smaller one, read earlier by another goroutine, is
+// ignored.
 func (c *Calendar) move(ahead int64) {
 	for old := c.ahead.Load(); ahead > old; old = c.ahead.Load() {
 		if c.ahead.CompareAndSwap(old, ahead) {

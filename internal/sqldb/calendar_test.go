@@ -14,7 +14,7 @@ import (
 
 func still() time.Time { return noon }
 
-// Every node follows a calendar that one of them moves, however many move it.
+// All nodes follow the calendar, however many advance it concurrently.
 func TestCalendarMovesForAllNodes(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		one, two := sqldb.NewCalendar(db, still), sqldb.NewCalendar(db, still)
@@ -58,7 +58,7 @@ func TestCalendarGoesForwardOnly(t *testing.T) {
 	})
 }
 
-func TestCalendarOutlivesTheProcess(t *testing.T) {
+func TestCalendarSurvivesRestart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "deed.db")
 	for day := 1; day <= 3; day++ {
 		db, err := sqldb.OpenSQLite(t.Context(), path)

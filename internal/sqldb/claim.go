@@ -11,9 +11,9 @@ import (
 	"deed.example/deed/internal/settle"
 )
 
-// ClaimPayment implements payment.Store: money that came without a request buys
-// what its payer asks for now. Attempts is how many orders were placed for it
-// before, when the database forgot them; the last of them is looked up.
+// ClaimPayment implements payment.Books: an unclaimed transfer is assigned to a purchase.
+// Attempts is how many orders were placed for it before a restore of the database; the
+// last of them is looked up.
 func (s Payments) ClaimPayment(ctx context.Context, p order.Payment, attempts int) (order.Payment, error) {
 	err := s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		if _, err := lockPayer(ctx, tx, p.Auth.Payer); err != nil {
@@ -34,8 +34,8 @@ func (s Payments) ClaimPayment(ctx context.Context, p order.Payment, attempts in
 	return p, err
 }
 
-// claim turns an unclaimed payment into one that bought something, with its job. A
-// lost one may have bought something before: it waits until that is found out.
+// claim turns an unclaimed payment into a settled one with a job. A lost one may have
+// bought something before: it is claimed only with the orders that were placed for it.
 func (s Payments) claim(ctx context.Context, tx *Tx, p order.Payment, attempts int) error {
 	now := s.Now()
 	p.Fingerprint = p.Purchase.Fingerprint()
@@ -50,7 +50,7 @@ func (s Payments) claim(ctx context.Context, tx *Tx, p order.Payment, attempts i
 	if err != nil {
 		return err
 	}
-	moved, err := touched(tx.ExecContext(ctx, `
+	moved, err := rowsAffected(tx.ExecContext(ctx, `
 		UPDATE payments SET state = 'settled', kind = $1, domain = $2, years = $3, purchase = $4, fingerprint = $5, signature = $6,
 		                    valid_after = $7, valid_before = $8, refund_id = '', changed_at = $9, next_at = NULL, tries = 0, cause = '', lost_at = NULL
 		 WHERE id = $10 AND state = 'unclaimed' AND (lost_at IS NULL OR $11 > 0)`,
@@ -65,9 +65,9 @@ func (s Payments) claim(ctx context.Context, tx *Tx, p order.Payment, attempts i
 	return resumeJob(ctx, tx, p, attempts, now)
 }
 
-// resumeJob writes down the job of an order that was placed before. It is looked
-// up and not placed again: what a new order would need, such as the name that is
-// renewed, may not be in the books yet.
+// resumeJob creates the job of an order that was already placed. The order is looked up
+// and not placed again: what a new order needs, such as the renewed registration, may not
+// be in the database yet.
 func resumeJob(ctx context.Context, tx *Tx, p order.Payment, attempts int, now time.Time) error {
 	if err := createJob(ctx, tx, p, order.JobVerifying, now); err != nil {
 		return err
@@ -77,22 +77,21 @@ func resumeJob(ctx context.Context, tx *Tx, p order.Payment, attempts int, now t
 	if err != nil || p.Purchase.Kind.ClaimsName() {
 		return err
 	}
-	claimed, err := touched(tx.ExecContext(ctx, `INSERT INTO claims (domain, job_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`, p.Purchase.Name, id))
+	claimed, err := rowsAffected(tx.ExecContext(ctx, `INSERT INTO claims (domain, job_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`, p.Purchase.Name, id))
 	if err == nil && !claimed {
 		err = deed.Errorf(deed.CodeDomainUnavailable, "another order for %s must end first", p.Purchase.Name)
 	}
 	return err
 }
 
-// Lost implements registration.LostPayments: money that we have no request for.
-// After a restore that may also be money which its payer sent by itself, and which
-// bought something since the backup.
+// Lost implements registration.LostPayments. After a restore this includes transfers that
+// their payers submitted and that bought something since the backup.
 func (s Payments) Lost(ctx context.Context) (lost []order.Payment, err error) {
 	rows, err := s.DB.read.QueryContext(ctx, selectPayment+`WHERE state = 'unclaimed' ORDER BY created_at, id`)
 	if err != nil {
 		return nil, err
 	}
-	err = each(rows, func() error {
+	err = eachRow(rows, func() error {
 		p, err := scanPayment(rows)
 		lost = append(lost, p)
 		return err
@@ -106,7 +105,7 @@ func (s Payments) Dust(ctx context.Context, w deed.Wallet) (dust []order.Payment
 	if err != nil {
 		return nil, err
 	}
-	err = each(rows, func() error {
+	err = eachRow(rows, func() error {
 		p, err := scanPayment(rows)
 		dust = append(dust, p)
 		return err
@@ -120,7 +119,7 @@ func (s Payments) Undelivered(ctx context.Context) (open []order.Payment, err er
 	if err != nil {
 		return nil, err
 	}
-	err = each(rows, func() error {
+	err = eachRow(rows, func() error {
 		p, err := scanPayment(rows)
 		open = append(open, p)
 		return err

@@ -7,47 +7,47 @@ import (
 	"time"
 )
 
-// A Clock is the one clock of all nodes that share a database. Leases and quiet
-// windows are written by one node and judged by another: were each to go by its
-// own watch, a fast one would believe too early that an order was never placed.
+// A Clock is the common clock of all nodes that share a database. Leases and quiet
+// windows are written by one node and read by another: with local clocks, a fast node
+// would conclude too early that an order was never placed.
 //
-// On PostgreSQL it is the database's, as our own plus the difference when we last
-// asked. A SQLite file has one node, and its clock is that node's.
+// On PostgreSQL it is the clock of the database, approximated by the local clock plus
+// the offset at the last Sync. A SQLite file has one node, and uses its clock.
 type Clock struct {
 	db     *DB
 	now    func() time.Time
 	offset atomic.Int64 // nanoseconds
 }
 
-// NewClock returns the clock of db over this machine's own.
+// NewClock returns the clock of db, based on the local clock.
 func NewClock(db *DB, now func() time.Time) *Clock { return &Clock{db: db, now: now} }
 
 // Now returns the time of the database.
 func (c *Clock) Now() time.Time { return c.now().Add(time.Duration(c.offset.Load())) }
 
-// Sync asks the database what time it is. Call it before the first use and every
-// few seconds from then on.
+// Sync measures the offset to the clock of the database. Call it before the first use
+// and every few seconds after that.
 func (c *Clock) Sync(ctx context.Context) error {
 	if c.db.dialect != postgres && c.db.Time == nil {
 		return nil
 	}
 	before := c.now()
-	theirs, err := c.db.time(ctx)
+	remote, err := c.db.time(ctx)
 	if err != nil {
-		return fmt.Errorf("ask the database for the time: %w", err)
+		return fmt.Errorf("read the time of the database: %w", err)
 	}
 	after := c.now()
 	middle := before.Add(after.Sub(before) / 2)
-	c.offset.Store(int64(theirs.Sub(middle)))
+	c.offset.Store(int64(remote.Sub(middle)))
 	return nil
 }
 
-// time returns what the database's own clock shows.
+// time returns the time of the database's clock.
 func (db *DB) time(ctx context.Context) (time.Time, error) {
 	if db.Time != nil {
 		return db.Time(), nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, db.Patience)
+	ctx, cancel := context.WithTimeout(ctx, db.Timeout)
 	defer cancel()
 	var micros int64
 	err := db.read.QueryRowContext(ctx, `SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)`).Scan(&micros)

@@ -18,7 +18,7 @@ func TestNodesAgreeOnTheTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := c.Now()
-		// The server is this machine, so its clock is ours; the question takes
+		// The server is this machine, so its clock is ours; the query takes
 		// part of the time between before and now.
 		if got.Before(before.Add(-time.Minute)) || got.After(time.Now().Add(time.Minute)) {
 			t.Errorf("%s off: got %s, want about %s", skew, got, before)
@@ -26,7 +26,7 @@ func TestNodesAgreeOnTheTime(t *testing.T) {
 	}
 }
 
-func TestOneNodeGoesByItsOwnClock(t *testing.T) {
+func TestSQLiteUsesTheLocalClock(t *testing.T) {
 	c := sqldb.NewClock(sqldbtest.SQLite(t), func() time.Time { return noon })
 	if err := c.Sync(t.Context()); err != nil || !c.Now().Equal(noon) {
 		t.Errorf("got %s, %v", c.Now(), err)

@@ -6,27 +6,27 @@ import (
 	"testing"
 )
 
-// Our statements number their placeholders. Some SQLite drivers bind them in
-// the order of their appearance instead, and would swap these two.
+// Placeholders are numbered. Some SQLite drivers bind them in order of appearance instead,
+// and would swap these two.
 func TestPlaceholdersBindByNumber(t *testing.T) {
 	db, err := OpenSQLite(t.Context(), filepath.Join(t.TempDir(), "deed.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close() // the file goes away with the test
+	defer db.Close() // the file is deleted after the test
 	var a, b string
 	if err := db.read.QueryRowContext(t.Context(), `SELECT $2, $1`, "one", "two").Scan(&a, &b); err != nil || a != "two" || b != "one" {
 		t.Errorf("got %s, %s, %v, want two, one", a, b, err)
 	}
 }
 
-// What OpenSQLite says about durability is what the connections really run with.
+// The connections use the durability settings that OpenSQLite documents.
 func TestSQLiteSettings(t *testing.T) {
 	db, err := OpenSQLite(t.Context(), filepath.Join(t.TempDir(), "a folder?with#odd%20signs.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close() // the file goes away with the test
+	defer db.Close() // the file is deleted after the test
 	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "busy_timeout": "10000"} {
 		var got string
 		if err := db.write.QueryRowContext(t.Context(), "PRAGMA "+pragma).Scan(&got); err != nil || got != want {
@@ -38,13 +38,13 @@ func TestSQLiteSettings(t *testing.T) {
 	}
 }
 
-// Readers go on while a writer holds the file.
+// Readers are not blocked by a writer.
 func TestReadersDoNotWaitForTheWriter(t *testing.T) {
 	db, err := OpenSQLite(t.Context(), filepath.Join(t.TempDir(), "deed.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close() // the file goes away with the test
+	defer db.Close() // the file is deleted after the test
 	err = db.tx(t.Context(), func(ctx context.Context, tx *Tx) error {
 		if _, err := tx.ExecContext(ctx, `INSERT INTO limits (ends, key, n) VALUES (1, 'a', 1)`); err != nil {
 			return err

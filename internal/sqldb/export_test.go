@@ -9,7 +9,7 @@ func OpenSQLiteAt(ctx context.Context, path string, version int64) (*DB, error) 
 		return nil, err
 	}
 	write.SetMaxOpenConns(1)
-	db := &DB{Patience: patience, write: write, read: write, dialect: sqlite, release: func() error { return nil }}
+	db := &DB{Timeout: defaultTimeout, write: write, read: write, dialect: sqlite, release: func() error { return nil }}
 	return db, db.migrateTo(ctx, version)
 }
 

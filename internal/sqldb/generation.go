@@ -12,16 +12,16 @@ import (
 // maxGenerations bounds the memory of one process.
 const maxGenerations = 1_000_000
 
-// generations answers which generation of tokens a wallet is at. It is asked
-// with every bearer request.
+// generations returns the token generation of a wallet. It is used by every
+// authenticated request.
 //
-// A SQLite file is ours alone, so what was read once stays true until we change
-// it, and is kept in memory. On PostgreSQL another node may have raised it a
-// moment ago, so it is read each time, by its primary key.
+// A SQLite file is used by this process only, so generations are cached in memory. On
+// PostgreSQL another node may have just incremented it, so it is read each time, by
+// its primary key.
 type generations struct {
 	db *DB
 
-	mu   sync.RWMutex // held while a generation is read to be kept, or changed
+	mu   sync.RWMutex // held while a generation is cached or changed
 	kept map[deed.Wallet]int64
 }
 
@@ -40,7 +40,7 @@ func (g *generations) of(ctx context.Context, w deed.Wallet) (int64, error) {
 	if ok {
 		return n, nil
 	}
-	// Under the lock, so that no change comes between reading and keeping.
+	// Under the lock, so that no change happens between reading and caching.
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	n, err := g.read(ctx, w)
@@ -50,7 +50,7 @@ func (g *generations) of(ctx context.Context, w deed.Wallet) (int64, error) {
 	return n, err
 }
 
-// change runs f, which raises the generation and returns the new one.
+// change runs f, which increments the generation and returns the new one.
 func (g *generations) change(w deed.Wallet, f func() (int64, error)) error {
 	if g.db.dialect == postgres {
 		_, err := f()
@@ -58,7 +58,7 @@ func (g *generations) change(w deed.Wallet, f func() (int64, error)) error {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	delete(g.kept, w) // an error leaves open whether it was raised
+	delete(g.kept, w) // after an error it is unknown whether it was incremented
 	n, err := f()
 	if err == nil {
 		g.keep(w, n)
@@ -66,7 +66,7 @@ func (g *generations) change(w deed.Wallet, f func() (int64, error)) error {
 	return err
 }
 
-// keep remembers a generation. The caller holds mu.
+// keep caches a generation. The caller holds mu.
 func (g *generations) keep(w deed.Wallet, n int64) {
 	if len(g.kept) >= maxGenerations {
 		clear(g.kept)
@@ -75,7 +75,7 @@ func (g *generations) keep(w deed.Wallet, n int64) {
 }
 
 func (g *generations) read(ctx context.Context, w deed.Wallet) (n int64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, g.db.Patience)
+	ctx, cancel := context.WithTimeout(ctx, g.db.Timeout)
 	defer cancel()
 	err = g.db.read.QueryRowContext(ctx, `SELECT generation FROM wallets WHERE address = $1`, w).Scan(&n)
 	if errors.Is(err, sql.ErrNoRows) {

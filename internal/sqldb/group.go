@@ -9,18 +9,17 @@ import (
 	"sync/atomic"
 )
 
-// maxGroup bounds how many transactions share one commit, and so how long the
-// first of them waits for the last.
+// maxGroup bounds how many transactions share one commit, and so the latency of the
+// first one.
 const maxGroup = 64
 
-// A group lets transactions that come at the same time share one commit.
+// A group implements group commit: concurrent transactions share one commit.
 //
-// On SQLite a commit waits for the disk, and only one can be made at a time. So
-// one goroutine makes them all: it takes every transaction that waits, runs one
-// after the other behind a savepoint of its own, and commits them together. One
-// that fails is taken back alone. None is told it is done before the disk has
-// it, and while nobody else waits, a transaction goes through by itself, as
-// ever.
+// On SQLite a commit waits for the disk, and there is one writer at a time. So one
+// goroutine runs all transactions: it takes every one that waits, runs them one after
+// the other, each behind its own savepoint, and commits them together. One that fails
+// is rolled back alone. None returns before the commit is durable, and without
+// concurrency a transaction is committed by itself.
 type group struct {
 	pool     *sql.DB
 	prepared *prepared
@@ -33,7 +32,7 @@ type group struct {
 type member struct {
 	ctx    context.Context
 	f      func(context.Context, *Tx) error
-	taken  atomic.Bool   // by the goroutine, to run it, or by its caller, to leave
+	taken  atomic.Bool   // by the goroutine, to run it, or by its caller, to cancel it
 	ran    chan struct{} // closed when f has returned
 	result chan error
 }
@@ -44,7 +43,7 @@ func newGroup(pool *sql.DB) *group {
 	return g
 }
 
-// run runs f. A panic is an error here: the goroutine serves others too.
+// run runs f. A panic becomes an error: the goroutine is shared.
 func (m *member) run(ctx context.Context, tx *Tx) (err error) {
 	defer close(m.ran)
 	defer func() {
@@ -55,9 +54,9 @@ func (m *member) run(ctx context.Context, tx *Tx) (err error) {
 	return m.f(ctx, tx)
 }
 
-// tx runs f in a transaction. A caller who leaves while f waits for its turn
-// has changed nothing; one who leaves later is told that nobody knows. Nobody
-// leaves while f runs, because f writes into variables of its caller's.
+// tx runs f in a transaction. When ctx is done before f runs, nothing is changed; when
+// it is done later, the error means that the outcome is unknown. tx never returns
+// while f runs, because f writes to variables of its caller.
 func (g *group) tx(ctx context.Context, f func(context.Context, *Tx) error) error {
 	m := &member{ctx: ctx, f: f, ran: make(chan struct{}), result: make(chan error, 1)}
 	select {
@@ -116,37 +115,36 @@ func (g *group) commit(members []*member) {
 	err := g.runAll(members, results)
 	for i, m := range members {
 		if results[i] == nil {
-			results[i] = err // nobody's own fault, and so everybody's
+			results[i] = err // the commit failed for all of them
 		}
 		m.result <- results[i]
 	}
 }
 
 func (g *group) runAll(members []*member, results []error) error {
-	ctx := context.Background() // the group outlives any one caller
+	ctx := context.Background() // the group is not bound to one caller
 	g.prepared.catchUp(ctx)
 	raw, err := g.pool.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
 	tx := &Tx{Tx: raw, prepared: g.prepared}
-	defer tx.Rollback() // does nothing after Commit; before it, the first error is the one to tell
+	defer tx.Rollback() // no-op after Commit; otherwise the first error is returned
 	for i, m := range members {
-		var broken error
-		if results[i], broken = runOne(tx, m); broken != nil {
-			return broken
+		var txErr error
+		if results[i], txErr = runOne(tx, m); txErr != nil {
+			return txErr
 		}
 	}
 	return tx.Commit()
 }
 
-// runOne runs one member behind a savepoint. It returns what the member says,
-// and what went wrong with the transaction itself.
+// runOne runs one member behind a savepoint. It returns the error of the member, and
+// an error of the transaction itself.
 //
-// The member's statements are not cut off when its caller leaves: SQLite answers
-// an interrupt by taking the whole transaction back, and that is not its own
-// alone.
-func runOne(tx *Tx, m *member) (said, broken error) {
+// The member's statements are not cancelled with its caller: SQLite reacts to an
+// interrupt by rolling back the whole transaction, which is shared.
+func runOne(tx *Tx, m *member) (memberErr, txErr error) {
 	if err := m.ctx.Err(); err != nil {
 		return err, nil
 	}
@@ -154,15 +152,15 @@ func runOne(tx *Tx, m *member) (said, broken error) {
 	if _, err := tx.ExecContext(ctx, `SAVEPOINT member`); err != nil {
 		return nil, fmt.Errorf("set a savepoint: %w", err)
 	}
-	if !m.taken.CompareAndSwap(false, true) { // its caller left: take back nothing, and let go
+	if !m.taken.CompareAndSwap(false, true) { // its caller is gone: release the savepoint unused
 		_, err := tx.ExecContext(ctx, `RELEASE member`)
 		return context.Canceled, err
 	}
-	if said = m.run(ctx, tx); said != nil {
+	if memberErr = m.run(ctx, tx); memberErr != nil {
 		if _, err := tx.ExecContext(ctx, `ROLLBACK TO member`); err != nil {
-			return said, errors.Join(fmt.Errorf("take a transaction back: %w", err), said)
+			return memberErr, errors.Join(fmt.Errorf("roll a transaction back: %w", err), memberErr)
 		}
 	}
 	_, err := tx.ExecContext(ctx, `RELEASE member`)
-	return said, err
+	return memberErr, err
 }

@@ -17,8 +17,8 @@ func openFresh(t *testing.T) *DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db.Patience = time.Hour          // what is tried here is who waits for whom, and not for how long
-	t.Cleanup(func() { db.Close() }) // the file goes away with the test
+	db.Timeout = time.Hour           // these tests are not about timeouts
+	t.Cleanup(func() { db.Close() }) // the file is deleted after the test
 	return db
 }
 
@@ -37,8 +37,8 @@ func countLimits(t *testing.T, db *DB) (n int) {
 	return n
 }
 
-// Of many transactions at once, those that fail are taken back alone, in
-// whatever way they fail, and all others are there when they are told so.
+// Of many concurrent transactions, those that fail are rolled back alone, however they
+// fail, and all others are durable when they return.
 func TestTransactionsThatShareACommitFailAlone(t *testing.T) {
 	db := openFresh(t)
 	var wg sync.WaitGroup
@@ -75,9 +75,9 @@ func TestTransactionsThatShareACommitFailAlone(t *testing.T) {
 	}
 }
 
-// A caller who leaves while its transaction waits has changed nothing; the
-// transactions beside it go on.
-func TestCallerWhoLeavesTakesNobodyAlong(t *testing.T) {
+// A transaction that is cancelled while it waits changes nothing, and does not affect
+// others.
+func TestCancelledTransactionDoesNotAffectOthers(t *testing.T) {
 	db := openFresh(t)
 	inside, goOn := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
@@ -111,9 +111,9 @@ func TestCallerWhoLeavesTakesNobodyAlong(t *testing.T) {
 	}
 }
 
-// A caller who leaves while its transaction runs is held until that has run: it
-// writes into variables of the caller's.
-func TestCallerStaysWhileItsTransactionRuns(t *testing.T) {
+// A call that is cancelled while its transaction runs returns after that, because the
+// transaction writes to variables of the caller.
+func TestCallWaitsWhileItsTransactionRuns(t *testing.T) {
 	db := openFresh(t)
 	for i := range 200 {
 		gone, cancel := context.WithCancel(t.Context())
@@ -130,7 +130,7 @@ func TestCallerStaysWhileItsTransactionRuns(t *testing.T) {
 	}
 }
 
-// A statement goes on being right when it is run prepared, again and again.
+// A prepared statement stays correct when it is reused.
 func TestPreparedStatements(t *testing.T) {
 	db := openFresh(t)
 	for i := range 5 {
@@ -153,12 +153,12 @@ func TestPreparedStatements(t *testing.T) {
 	}
 }
 
-func TestClosedDatabaseTakesNothing(t *testing.T) {
+func TestClosedDatabaseRefusesWrites(t *testing.T) {
 	db := openFresh(t)
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.tx(t.Context(), insertLimit("late")); err == nil {
-		t.Error("a closed database took a row")
+		t.Error("a closed database accepted a row")
 	}
 }

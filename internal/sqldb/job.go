@@ -16,12 +16,11 @@ import (
 type Jobs struct {
 	DB    *DB
 	Now   func() time.Time
-	Zones Zones // a new name gets one
+	Zones Zones // for the zones of new names
 }
 
-// createJob writes the job of a payment down in its first state and claims its
-// name, when it buys one. It fails with CodeDomainUnavailable when another job is buying the name,
-// or somebody has it.
+// createJob stores the job of a payment in its first state, and claims the name if it
+// buys one. It fails with CodeDomainUnavailable when the name is claimed or registered.
 func createJob(ctx context.Context, tx *Tx, p order.Payment, state order.JobState, now time.Time) error {
 	id := order.JobID(p.ID)
 	var next any
@@ -45,11 +44,11 @@ func createJob(ctx context.Context, tx *Tx, p order.Payment, state order.JobStat
 	return claim(ctx, tx, p.Purchase.Name, id)
 }
 
-// claim takes the name for a job. The claim comes first and the look at what is
-// registered second: a claim waits for the one before it to end, and only a
-// statement that begins after that sees what it left behind.
+// claim claims the name for a job. The claim comes first and the check for a registration
+// second: a claim waits for the transaction of an earlier one, and only a statement that
+// starts after that sees its result.
 func claim(ctx context.Context, tx *Tx, name deed.Name, id string) error {
-	claimed, err := touched(tx.ExecContext(ctx, `INSERT INTO claims (domain, job_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`, name, id))
+	claimed, err := rowsAffected(tx.ExecContext(ctx, `INSERT INTO claims (domain, job_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`, name, id))
 	if err != nil {
 		return err
 	}
@@ -74,14 +73,14 @@ func addStep(ctx context.Context, tx *Tx, id string, state order.JobState, now t
 	return err
 }
 
-// moveJob moves the job of a payment, if it has one, for the payment's sake.
+// moveJob moves the job of a payment, if any, after a transition of the payment.
 func moveJob(ctx context.Context, tx *Tx, paymentID string, from, to order.JobState, now time.Time) error {
 	id := order.JobID(paymentID)
 	var next any
 	if to == order.JobQueued {
 		next = now.Unix()
 	}
-	moved, err := touched(tx.ExecContext(ctx, `
+	moved, err := rowsAffected(tx.ExecContext(ctx, `
 		UPDATE jobs SET state = $1, updated_at = $2, next_at = $3 WHERE id = $4 AND state = $5`,
 		to, now.Unix(), next, id, from))
 	if err != nil || !moved {
@@ -102,7 +101,7 @@ func dropClaim(ctx context.Context, tx *Tx, id string) error {
 
 // Job implements registration.Store.
 func (s Jobs) Job(ctx context.Context, id string) (order.Job, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	j, err := s.DB.readJob(ctx, s.DB.read, id)
 	if err != nil {
@@ -112,7 +111,7 @@ func (s Jobs) Job(ctx context.Context, id string) (order.Job, error) {
 	if err != nil {
 		return j, err
 	}
-	defer rows.Close() // rows.Err below tells what went wrong
+	defer rows.Close() // rows.Err below returns the error
 	for rows.Next() {
 		var step order.Step
 		var at int64
@@ -135,7 +134,7 @@ func (s Jobs) JobOf(ctx context.Context, p order.Payment) (order.Job, error) {
 
 // PublicJob implements registration.Store.
 func (s Jobs) PublicJob(ctx context.Context, publicID string) (order.Job, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	var id string
 	err := s.DB.read.QueryRowContext(ctx, `SELECT id FROM jobs WHERE public_id = $1`, publicID).Scan(&id)
@@ -148,7 +147,7 @@ func (s Jobs) PublicJob(ctx context.Context, publicID string) (order.Job, error)
 	return s.Job(ctx, id)
 }
 
-func (db *DB) readJob(ctx context.Context, from rower, id string) (order.Job, error) {
+func (db *DB) readJob(ctx context.Context, from rowQuerier, id string) (order.Job, error) {
 	j := order.Job{ID: id}
 	var submitted, lease, since, until, revision, created, updated, deadline int64
 	var purchase string
@@ -166,7 +165,7 @@ func (db *DB) readJob(ctx context.Context, from rower, id string) (order.Job, er
 		return j, err
 	}
 	j.Submitted, j.Lease, j.Created, j.Updated, j.Deadline = time.Unix(submitted, 0), time.Unix(lease, 0), time.Unix(created, 0), time.Unix(updated, 0), time.Unix(deadline, 0)
-	j.From, j.Until, j.Revision = moment(since), moment(until), uint32(revision)
+	j.From, j.Until, j.Revision = timeOrZero(since), timeOrZero(until), uint32(revision)
 	sealed, err := readPurchase(&j.Purchase, purchase)
 	if err != nil || sealed == "" || j.State.Ended() {
 		return j, err
@@ -175,16 +174,16 @@ func (db *DB) readJob(ctx context.Context, from rower, id string) (order.Job, er
 	return j, err
 }
 
-// moment reads a time that may be none.
-func moment(unix int64) time.Time {
+// timeOrZero converts a column in which 0 means no time.
+func timeOrZero(unix int64) time.Time {
 	if unix == 0 {
 		return time.Time{}
 	}
 	return time.Unix(unix, 0).UTC()
 }
 
-// unix writes a time that may be none.
-func unix(t time.Time) int64 {
+// unixOrZero is the inverse of timeOrZero.
+func unixOrZero(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}
@@ -195,15 +194,15 @@ func unix(t time.Time) int64 {
 func (s Jobs) MoveJob(ctx context.Context, j order.Job, to order.JobState, next time.Time) (moved bool, err error) {
 	err = s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		if to == order.JobSubmitting && !j.Purchase.Kind.ClaimsName() {
-			// Renewals of one name go one by one: each begins where the one
-			// before it ended.
+			// Renewals of one name are serialized: each starts at the expiry
+			// that the previous one resulted in.
 			if err := takeTurn(ctx, tx, j); err != nil {
 				return err
 			}
 		}
 		moved, err = s.move(ctx, tx, j, to, next)
 		if err == nil && !moved {
-			return errNotMoved // and no claim of ours stays
+			return errNotMoved // roll back the claim, too
 		}
 		return err
 	})
@@ -213,12 +212,12 @@ func (s Jobs) MoveJob(ctx context.Context, j order.Job, to order.JobState, next 
 	return moved, err
 }
 
-// errNotMoved takes a transaction back that came too late, or too early.
+// errNotMoved rolls back a transaction that came too late or too early.
 var errNotMoved = errors.New("the job was not moved")
 
-// takeTurn claims a name that we hold for one of its jobs. It fails with
-// errNotMoved while another has it, and when another has ended since this one
-// read where it begins: the claim comes first and the look second, as in claim.
+// takeTurn claims a registered name for one of its jobs. It fails with errNotMoved while
+// another job has the claim, and when the expiry has changed since this job read it. The
+// claim comes first and the check second, as in claim.
 func takeTurn(ctx context.Context, tx *Tx, j order.Job) error {
 	_, err := tx.ExecContext(ctx, `INSERT INTO claims (domain, job_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`, j.Purchase.Name, j.ID)
 	if err != nil {
@@ -228,18 +227,18 @@ func takeTurn(ctx context.Context, tx *Tx, j order.Job) error {
 	err = tx.QueryRowContext(ctx, `
 		SELECT count(*) FROM claims c JOIN registrations r ON r.domain = c.domain
 		 WHERE c.domain = $1 AND c.job_id = $2 AND r.expires_at = $3`,
-		j.Purchase.Name, j.ID, unix(j.From)).Scan(&mine)
+		j.Purchase.Name, j.ID, unixOrZero(j.From)).Scan(&mine)
 	if err == nil && mine == 0 {
 		err = errNotMoved
 	}
 	return err
 }
 
-// move writes the job as it is now, in its next state. It returns false when
-// another process has moved it, or has tried it again meanwhile.
+// move stores the job in its next state. It returns false when another process has moved
+// it, or has started another attempt.
 func (s Jobs) move(ctx context.Context, tx *Tx, j order.Job, to order.JobState, next time.Time) (bool, error) {
-	if !j.State.MayBecome(to) && j.State != to {
-		return false, fmt.Errorf("job %s: no arrow leads from %s to %s", j.ID, j.State, to)
+	if !j.State.CanBecome(to) && j.State != to {
+		return false, fmt.Errorf("job %s: there is no transition from %s to %s", j.ID, j.State, to)
 	}
 	now := s.Now()
 	var nextAt any
@@ -250,11 +249,11 @@ func (s Jobs) move(ctx context.Context, tx *Tx, j order.Job, to order.JobState, 
 	if to == order.JobSubmitting {
 		attempts-- // the move is the attempt
 	}
-	moved, err := touched(tx.ExecContext(ctx, `
+	moved, err := rowsAffected(tx.ExecContext(ctx, `
 		UPDATE jobs SET state = $1, reference = $2, attempts = $3, submitted_at = $4, lease_until = $5, refusal = $6, failure = $7,
 		                updated_at = $8, next_at = $9, from_at = $10, until_at = $11, revision = $12
 		 WHERE id = $13 AND state = $14 AND attempts = $15`,
-		to, j.Reference, j.Attempts, j.Submitted.Unix(), j.Lease.Unix(), j.Refusal, j.Failure, now.Unix(), nextAt, unix(j.From), unix(j.Until), j.Revision,
+		to, j.Reference, j.Attempts, j.Submitted.Unix(), j.Lease.Unix(), j.Refusal, j.Failure, now.Unix(), nextAt, unixOrZero(j.From), unixOrZero(j.Until), j.Revision,
 		j.ID, j.State, attempts))
 	if err != nil || !moved || j.State == to {
 		return moved, err
@@ -293,9 +292,8 @@ func (s Jobs) FailJob(ctx context.Context, j order.Job) error {
 	})
 }
 
-// settleAccounts ends a job: its name is free of claims, and its payment is
-// consumed or owed back. A payment in any other state than settled is a bug of
-// ours, and nothing of it is written.
+// settleAccounts ends a job: its claim is dropped, and its payment is consumed or due for
+// refund. A payment in any state but settled is a bug, and nothing is written.
 func (s Jobs) settleAccounts(ctx context.Context, tx *Tx, j order.Job, to order.PaymentState) error {
 	if err := dropClaim(ctx, tx, j.ID); err != nil {
 		return err

@@ -9,17 +9,16 @@ import (
 	"deed.example/deed/internal/lifecycle"
 )
 
-// LiveOn implements registration.Lives: it writes down what became of the name
-// since was read, its new events, and when to look again. It returns false when
-// the name has changed meanwhile, and nothing is written then.
-func (s Registrations) LiveOn(ctx context.Context, was, is lifecycle.Registration, events []lifecycle.Event, next time.Time) (written bool, err error) {
+// UpdateRegistration implements registration.LifecycleStore. The WHERE clause compares
+// all fields of was, so that a concurrent change is never overwritten.
+func (s Registrations) UpdateRegistration(ctx context.Context, was, is lifecycle.Registration, events []lifecycle.Event, next time.Time) (written bool, err error) {
 	err = s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		now := s.Now()
 		changed := was.Updated
 		if !was.Equal(is) {
 			changed = now
 		}
-		written, err = touched(tx.ExecContext(ctx, `
+		written, err = rowsAffected(tx.ExecContext(ctx, `
 			UPDATE registrations SET status = $1, expires_at = $2, locked_at = $3, nameservers = $4, ds = $5, updated_at = $6, next_at = $7
 			 WHERE domain = $8 AND reference = $9 AND expires_at = $10 AND status = $11 AND updated_at = $12
 			   AND (locked_at IS NOT NULL) = $13 AND nameservers = $14 AND ds = $15`,
@@ -29,7 +28,7 @@ func (s Registrations) LiveOn(ctx context.Context, was, is lifecycle.Registratio
 		if err != nil || !written {
 			return err
 		}
-		if err := s.Zones.setDark(ctx, tx, is.Name, !is.Status.Resolves()); err != nil {
+		if err := s.Zones.setServing(ctx, tx, is.Name, is.Status.Resolves()); err != nil {
 			return err
 		}
 		return addEvents(ctx, tx, events)
@@ -37,11 +36,11 @@ func (s Registrations) LiveOn(ctx context.Context, was, is lifecycle.Registratio
 	return written, err
 }
 
-// EndRegistration implements registration.Lives: the name is no longer ours, and
-// all that hangs on it ends with it.
+// EndRegistration implements registration.LifecycleStore. The zone of the name ends in
+// the same transaction.
 func (s Registrations) EndRegistration(ctx context.Context, was lifecycle.Registration, reason string, events []lifecycle.Event) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
-		ended, err := touched(tx.ExecContext(ctx, `
+		ended, err := rowsAffected(tx.ExecContext(ctx, `
 			DELETE FROM registrations WHERE domain = $1 AND reference = $2 AND expires_at = $3`,
 			was.Name, was.Reference, was.Expires.Unix()))
 		if err != nil || !ended {
@@ -70,25 +69,25 @@ func addEvents(ctx context.Context, tx *Tx, events []lifecycle.Event) error {
 	return nil
 }
 
-// afterAct is how soon after an act of its owner a name is compared with the
-// registry: of two that came at once, it may have taken the other one last.
-const afterAct = time.Minute
+// compareDelay is how soon after an act of its owner a name is compared with the
+// registry: of two concurrent actions, it may have applied them in the other order.
+const compareDelay = time.Minute
 
-// Act implements registration.Names: it writes down what the owner made of the
-// name, and that he did. The rest of the name may have changed meanwhile.
-func (s Registrations) Act(ctx context.Context, is lifecycle.Registration, a lifecycle.OwnerAction) error {
+// RecordAction implements registration.Names. It writes only the columns that the
+// action changes, since others may have changed concurrently.
+func (s Registrations) RecordAction(ctx context.Context, is lifecycle.Registration, a lifecycle.OwnerAction) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		now := s.Now()
-		columns, values := acted(is, a.Kind, now)
-		moved, err := touched(tx.ExecContext(ctx, `
+		columns, values := actionColumns(is, a.Kind, now)
+		moved, err := rowsAffected(tx.ExecContext(ctx, `
 			UPDATE registrations SET `+columns+`, updated_at = $1, next_at = CASE WHEN next_at > $2 THEN $2 ELSE next_at END
 			 WHERE domain = $3 AND reference = $4 AND owner = $5`,
-			append([]any{now.Unix(), now.Add(afterAct).Unix(), is.Name, is.Reference, a.Wallet}, values...)...))
+			append([]any{now.Unix(), now.Add(compareDelay).Unix(), is.Name, is.Reference, a.Wallet}, values...)...))
 		if err == nil && !moved {
-			err = deed.Errorf(deed.CodeOwnershipDenied, "%s has changed hands meanwhile", is.Name)
+			err = deed.Errorf(deed.CodeOwnershipDenied, "%s was handed over in the meantime", is.Name)
 		}
 		if err == nil {
-			err = addAct(ctx, tx, is, a, now) // who has changed the name is alone with it
+			err = addAction(ctx, tx, is, a, now) // the row is locked by the update above
 		}
 		if err != nil || a.Kind != lifecycle.ActionHandover {
 			return err
@@ -100,8 +99,8 @@ func (s Registrations) Act(ctx context.Context, is lifecycle.Registration, a lif
 	})
 }
 
-func addAct(ctx context.Context, tx *Tx, is lifecycle.Registration, a lifecycle.OwnerAction, now time.Time) error {
-	n, err := countActs(ctx, tx, is.Reference)
+func addAction(ctx context.Context, tx *Tx, is lifecycle.Registration, a lifecycle.OwnerAction, now time.Time) error {
+	n, err := countActions(ctx, tx, is.Reference)
 	if err != nil {
 		return err
 	}
@@ -109,23 +108,23 @@ func addAct(ctx context.Context, tx *Tx, is lifecycle.Registration, a lifecycle.
 		return lifecycle.ErrConcurrentAction
 	}
 	_, err = tx.ExecContext(ctx, `
-		INSERT INTO acts (reference, n, domain, wallet, act, detail, at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		INSERT INTO owner_actions (reference, n, domain, wallet, action, detail, at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
 		is.Reference, n, is.Name, a.Wallet, a.Kind, a.Detail, now.Unix())
 	return err
 }
 
-// Acts implements registration.Names.
-func (s Registrations) Acts(ctx context.Context, reference string) (int, error) {
-	return countActs(ctx, s.DB.read, reference)
+// CountActions implements registration.Names.
+func (s Registrations) CountActions(ctx context.Context, reference string) (int, error) {
+	return countActions(ctx, s.DB.read, reference)
 }
 
-func countActs(ctx context.Context, q rower, reference string) (n int, err error) {
-	err = q.QueryRowContext(ctx, `SELECT count(*) FROM acts WHERE reference = $1`, reference).Scan(&n)
+func countActions(ctx context.Context, q rowQuerier, reference string) (n int, err error) {
+	err = q.QueryRowContext(ctx, `SELECT count(*) FROM owner_actions WHERE reference = $1`, reference).Scan(&n)
 	return n, err
 }
 
-// acted returns the columns that an act changes, from the sixth value on.
-func acted(is lifecycle.Registration, kind lifecycle.ActionKind, now time.Time) (columns string, values []any) {
+// actionColumns returns the columns that an action sets, starting at $6.
+func actionColumns(is lifecycle.Registration, kind lifecycle.ActionKind, now time.Time) (columns string, values []any) {
 	switch kind {
 	case lifecycle.ActionHandover:
 		return "owner = $6, locked_at = $7", []any{is.Owner, lockedAt(is.Locked, now)}

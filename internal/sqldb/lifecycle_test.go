@@ -11,9 +11,9 @@ import (
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
-// What an owner does while the registry is being asked is not undone by what it
-// said before, also within one second.
-func TestOwnerIsFasterThanTheRegistry(t *testing.T) {
+// An owner action during a registry query is not overwritten by its older answer, even
+// within one second.
+func TestOwnerActionDuringRegistryQuery(t *testing.T) {
 	acts := map[string]func(r *lifecycle.Registration){
 		"nameservers": func(r *lifecycle.Registration) { r.Nameservers = []string{"ns1.example.net", "ns2.example.net"} },
 		"lock":        func(r *lifecycle.Registration) { r.Locked = !r.Locked },
@@ -21,7 +21,7 @@ func TestOwnerIsFasterThanTheRegistry(t *testing.T) {
 	for kind, change := range acts {
 		t.Run(kind, func(t *testing.T) {
 			sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-				s := openStall(db)
+				s := newTestEnv(db)
 				s.sell(t, "first.com")
 				was, err := s.names.Registration(t.Context(), "first.com")
 				if err != nil {
@@ -29,12 +29,12 @@ func TestOwnerIsFasterThanTheRegistry(t *testing.T) {
 				}
 				is := was
 				change(&is)
-				if err := s.names.Act(t.Context(), is, lifecycle.OwnerAction{Wallet: was.Owner, Kind: lifecycle.ActionKind(kind)}); err != nil {
+				if err := s.names.RecordAction(t.Context(), is, lifecycle.OwnerAction{Wallet: was.Owner, Kind: lifecycle.ActionKind(kind)}); err != nil {
 					t.Fatal(err)
 				}
 				late := was
 				late.Status = lifecycle.StatusExpired
-				if written, err := s.names.LiveOn(t.Context(), was, late, nil, s.clock); err != nil || written {
+				if written, err := s.names.UpdateRegistration(t.Context(), was, late, nil, s.clock); err != nil || written {
 					t.Errorf("written %v, %v", written, err)
 				}
 				got, err := s.names.Registration(t.Context(), "first.com")
@@ -46,10 +46,10 @@ func TestOwnerIsFasterThanTheRegistry(t *testing.T) {
 	}
 }
 
-// Two acts of an owner at once do not undo each other.
-func TestActsAtOnce(t *testing.T) {
+// Concurrent owner actions do not overwrite each other.
+func TestConcurrentActions(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		s := openStall(db)
+		s := newTestEnv(db)
 		s.sell(t, "first.com")
 		was, err := s.names.Registration(t.Context(), "first.com")
 		if err != nil {
@@ -60,14 +60,14 @@ func TestActsAtOnce(t *testing.T) {
 		unlocked.Locked = !was.Locked
 		moved.Nameservers = []string{"ns1.example.net", "ns2.example.net"}
 		given.Owner, given.Locked = heir, unlocked.Locked
-		if err := s.names.Act(t.Context(), given, lifecycle.OwnerAction{Wallet: was.Owner, Kind: lifecycle.ActionHandover, After: 1}); !errors.Is(err, lifecycle.ErrConcurrentAction) {
-			t.Errorf("a hand-over that missed something: %v", err)
+		if err := s.names.RecordAction(t.Context(), given, lifecycle.OwnerAction{Wallet: was.Owner, Kind: lifecycle.ActionHandover, After: 1}); !errors.Is(err, lifecycle.ErrConcurrentAction) {
+			t.Errorf("a handover with a concurrent action: %v", err)
 		}
 		for _, act := range []struct {
 			kind lifecycle.ActionKind
 			is   lifecycle.Registration
 		}{{lifecycle.ActionUnlock, unlocked}, {lifecycle.ActionNameservers, moved}, {lifecycle.ActionHandover, given}} {
-			if err := s.names.Act(t.Context(), act.is, lifecycle.OwnerAction{Wallet: was.Owner, Kind: act.kind, After: 2}); err != nil {
+			if err := s.names.RecordAction(t.Context(), act.is, lifecycle.OwnerAction{Wallet: was.Owner, Kind: act.kind, After: 2}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -7,8 +7,8 @@ import (
 	"deed.example/deed"
 )
 
-// Limits implements deed.Counter for windows that must outlive a restart. Fill
-// both fields.
+// Limits implements deed.Counter for windows that must survive a restart. Fill both
+// fields.
 type Limits struct {
 	DB  *DB
 	Now func() time.Time
@@ -28,7 +28,7 @@ func (s Limits) Count(ctx context.Context, key string, window time.Duration) (in
 		if err != nil || n > 1 {
 			return err
 		}
-		// Whoever is new in a window clears away the windows that have ended.
+		// The first call of a key in a window deletes the windows that have ended.
 		_, err = tx.ExecContext(ctx, `DELETE FROM limits WHERE ends <= $1`, now.Unix())
 		return err
 	})
@@ -37,7 +37,7 @@ func (s Limits) Count(ctx context.Context, key string, window time.Duration) (in
 
 // Peek implements deed.Counter.
 func (s Limits) Peek(ctx context.Context, key string, window time.Duration) (int, time.Time, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	reset := deed.WindowEnd(s.Now(), window)
 	var n int

@@ -8,32 +8,32 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// How long Listen waits before it connects anew: longer after each failure.
+// The backoff of Listen between two connection attempts.
 const (
 	firstWait = 100 * time.Millisecond
-	mostWait  = 10 * time.Second
+	maxWait   = 10 * time.Second
 )
 
-// Listen calls wake with what other processes send to the channel, until ctx is
-// done. What is sent while the connection is lost is lost with it: wake is called
-// with "" whenever a connection is made, and its owner then looks at everything.
-// On SQLite there are no other processes, and it only waits.
+// Listen calls notify with every payload that other processes send to the channel,
+// until ctx is done. Notifications are lost while the connection is down, so notify is
+// called with "" after every connect, to check everything. On SQLite there are no other
+// processes, and it only waits.
 //
-// The connection is one of its own, outside the pool. A failure is told to failed
-// and tried again.
-func (db *DB) Listen(ctx context.Context, channel string, wake func(payload string), failed func(error)) {
+// It uses a dedicated connection outside the pool. Errors are passed to failed, and the
+// connection is retried.
+func (db *DB) Listen(ctx context.Context, channel string, notify func(payload string), failed func(error)) {
 	if db.dialect != postgres {
 		<-ctx.Done()
 		return
 	}
-	for wait := firstWait; ctx.Err() == nil; wait = min(2*wait, mostWait) {
-		heard := false
-		err := db.listen(ctx, channel, func(payload string) { heard = true; wake(payload) })
+	for wait := firstWait; ctx.Err() == nil; wait = min(2*wait, maxWait) {
+		received := false
+		err := db.listen(ctx, channel, func(payload string) { received = true; notify(payload) })
 		if ctx.Err() != nil {
 			return
 		}
-		failed(fmt.Errorf("listen to %s: %w", channel, err))
-		if heard {
+		failed(fmt.Errorf("listen on %s: %w", channel, err))
+		if received {
 			wait = firstWait
 		}
 		select {
@@ -44,21 +44,21 @@ func (db *DB) Listen(ctx context.Context, channel string, wake func(payload stri
 }
 
 // listen listens on one connection until that fails.
-func (db *DB) listen(ctx context.Context, channel string, wake func(payload string)) error {
+func (db *DB) listen(ctx context.Context, channel string, notify func(payload string)) error {
 	conn, err := pgx.ConnectConfig(ctx, db.dial)
 	if err != nil {
 		return err
 	}
-	defer conn.Close(context.WithoutCancel(ctx)) // it is lost, or nobody needs it any more
+	defer conn.Close(context.WithoutCancel(ctx)) // broken, or no longer needed
 	if _, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{channel}.Sanitize()); err != nil {
 		return err
 	}
-	wake("")
+	notify("")
 	for {
 		note, err := conn.WaitForNotification(ctx)
 		if err != nil {
 			return err
 		}
-		wake(note.Payload)
+		notify(note.Payload)
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"os"
 )
 
-// lockFile takes the lock at path for this process, until release is called or
-// the process ends, however it ends. One process owns a SQLite file: it may
-// then keep in memory what it read there.
+// lockFile takes the lock at path until release is called or the process ends, for
+// whatever reason. A SQLite file has one owning process, which may cache what it
+// read.
 func lockFile(path string) (release func() error, err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -6,14 +6,14 @@ import (
 	"deed.example/deed/internal/sqldb"
 )
 
-// Two databases in memory have the schema of a file, and nothing of each other.
+// In-memory databases have the schema of a file, and are independent.
 func TestOpenMemory(t *testing.T) {
 	for range 2 {
 		db, err := sqldb.OpenMemory(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer db.Close() // it goes away with the test
+		defer db.Close() // closed after the test
 		if err := db.Ping(t.Context()); err != nil {
 			t.Error(err)
 		}

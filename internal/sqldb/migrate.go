@@ -10,17 +10,15 @@ import (
 	"github.com/pressly/goose/v3/lock"
 )
 
-// A migration that has landed is never edited; the next one mends it.
+// A released migration is never edited; a later one corrects it.
 //
 //go:embed migrations/*.sql migrations/payments/*.sql
 var migrations embed.FS
 
-// migrate runs the files that this database has not seen, in the order of their
-// numbers. Several processes may start at once on PostgreSQL: a lock of the
-// session lets one of them work while the others wait. The file of SQLite is
-// ours alone (see lockFile). A database that has seen files which we do not have
-// was brought up to date by a newer binary: what we would write there might
-// break its rules, so we do not start.
+// migrate applies the pending migrations in order. On PostgreSQL several processes may
+// start concurrently: an advisory lock lets one migrate while the others wait. A SQLite
+// file has one process (see lockFile). A database with unknown migrations was upgraded
+// by a newer binary: writing to it might violate its rules, so we do not start.
 func (db *DB) migrate(ctx context.Context) error {
 	provider, err := db.migrations()
 	if err != nil {
@@ -40,7 +38,7 @@ func (db *DB) migrate(ctx context.Context) error {
 	return err
 }
 
-// migrations returns what runs the files.
+// migrations returns the migration provider.
 func (db *DB) migrations() (*goose.Provider, error) {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
@@ -48,7 +46,7 @@ func (db *DB) migrations() (*goose.Provider, error) {
 	}
 	kind, options := goose.DialectSQLite3, []goose.ProviderOption{goose.WithGoMigrations(db.paymentsMigration()), goose.WithDisableGlobalRegistry(true)}
 	if db.dialect == postgres {
-		// Asked once a second, for five minutes at most.
+		// Retried once a second, for at most five minutes.
 		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
 		if err != nil {
 			return nil, fmt.Errorf("make the lock: %w", err)

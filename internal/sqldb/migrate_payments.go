@@ -10,9 +10,9 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// paymentsMigration is number 13: new states of payments, random public ids, and
-// no auth code of a transfer that has ended. PostgreSQL can change the rules of a
-// table, SQLite must make it anew; that is why it is not one file.
+// paymentsMigration is number 13: new states of payments, random public ids, and no auth
+// codes of transfers that have ended. PostgreSQL can alter the constraints of a table,
+// SQLite must recreate it, so there are separate files.
 func (db *DB) paymentsMigration() *goose.Migration {
 	own := map[dialect]string{postgres: "migrations/payments/postgres.sql", sqlite: "migrations/payments/sqlite.sql"}[db.dialect]
 	return goose.NewGoMigration(13, &goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
@@ -20,8 +20,8 @@ func (db *DB) paymentsMigration() *goose.Migration {
 	}}, nil)
 }
 
-// withoutForeignKeys runs f while SQLite does not check what refers to what, so that
-// tables can be made anew, and checks it afterwards. The pool has one connection.
+// withoutForeignKeys runs f with the foreign keys of SQLite disabled, so that tables can
+// be recreated, and checks them afterwards. The pool has one connection.
 func (db *DB) withoutForeignKeys(ctx context.Context, f func() error) error {
 	if db.dialect == postgres {
 		return f()
@@ -39,7 +39,7 @@ func (db *DB) withoutForeignKeys(ctx context.Context, f func() error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
-	return errors.Join(err, fmt.Errorf("rows of %s refer to nothing", table))
+	return errors.Join(err, fmt.Errorf("rows of %s violate a foreign key", table))
 }
 
 func migratePayments(ctx context.Context, tx *sql.Tx, own string) error {
@@ -64,7 +64,7 @@ func eraseAuthCodes(ctx context.Context, tx *sql.Tx) error {
 		return err
 	}
 	without := map[string]string{}
-	err = each(rows, func() error {
+	err = eachRow(rows, func() error {
 		var id, column string
 		if err := rows.Scan(&id, &column); err != nil {
 			return err

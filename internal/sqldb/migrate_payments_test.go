@@ -72,7 +72,7 @@ func migratePayments(t *testing.T, openOld, open func(context.Context) (*sqldb.D
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close() // it goes away with the test
+	defer db.Close() // closed after the test
 	rows, jobs := sqldb.Payments{DB: db, ChainID: 1, Now: time.Now}, sqldb.Jobs{DB: db, Now: time.Now}
 	for id, code := range map[string]string{"a": "", "b": "Secret-B", "c": "", "d": ""} {
 		p, err := rows.Payment(t.Context(), "pay_"+id)

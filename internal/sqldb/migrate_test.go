@@ -23,7 +23,7 @@ func TestOlderBinary(t *testing.T) {
 	})
 }
 
-// refuses opens a database twice; in between a newer binary was at it.
+// refuses opens a database twice; in between a newer binary migrates it.
 func refuses(t *testing.T, driver, dsn string, open func(context.Context) (*sqldb.DB, error)) {
 	t.Helper()
 	db, err := open(t.Context())

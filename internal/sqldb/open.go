@@ -22,14 +22,13 @@ const (
 	postgres dialect = "PostgreSQL"
 )
 
-// OpenSQLite opens the file at path, makes it when it is not there, and brings
-// its schema up to date. It fails when another process has the file open.
+// OpenSQLite opens or creates the file at path and migrates its schema. It fails when
+// another process has the file open.
 //
-// SQLite has one writer at a time: writers queue for the one connection of the
-// write pool, not for the lock of the file, and those that wait together share
-// a commit (see group). Readers have a pool of their own,
-// which cannot write and which no writer holds up (WAL). A commit is on the disk
-// before it returns (synchronous FULL), because the rows are money.
+// SQLite has one writer at a time: writers queue for the only connection of the write
+// pool, not for the lock of the file, and concurrent ones share a commit (see group).
+// Readers have a separate read-only pool, which writers do not block (WAL). A commit is
+// durable before it returns (synchronous FULL), because the rows are money.
 func OpenSQLite(ctx context.Context, path string) (*DB, error) {
 	release, err := lockFile(path + ".lock")
 	if err != nil {
@@ -46,17 +45,17 @@ func OpenSQLite(ctx context.Context, path string) (*DB, error) {
 	}
 	read.SetMaxOpenConns(4 * runtime.NumCPU())
 	read.SetMaxIdleConns(4 * runtime.NumCPU())
-	return (&DB{Patience: patience, write: write, read: read, dialect: sqlite, group: newGroup(write), release: release}).ready(ctx)
+	return (&DB{Timeout: defaultTimeout, write: write, read: read, dialect: sqlite, group: newGroup(write), release: release}).ready(ctx)
 }
 
-// OpenSQLiteToRead opens the file at path to look at it only, also while another
-// process owns it. Its schema must be up to date.
-func OpenSQLiteToRead(path string) (*DB, error) {
+// OpenSQLiteReadOnly opens the file at path read-only, even while another process owns
+// it. Its schema must be up to date.
+func OpenSQLiteReadOnly(path string) (*DB, error) {
 	read, err := openFile(path, "mode=ro")
 	if err != nil {
 		return nil, err
 	}
-	return &DB{Patience: patience, write: read, read: read, dialect: sqlite, readOnly: true, release: func() error { return nil }}, nil
+	return &DB{Timeout: defaultTimeout, write: read, read: read, dialect: sqlite, readOnly: true, release: func() error { return nil }}, nil
 }
 
 func openFile(path string, options ...string) (*sql.DB, error) {
@@ -71,10 +70,10 @@ func openFile(path string, options ...string) (*sql.DB, error) {
 	return db, nil
 }
 
-// OpenMemory opens a new database that lives in this process only and goes when
-// it is closed: for simulations, which need thousands of fresh ones. The schema
-// is made once, by the migrations, and copied from then on. Reads and writes
-// share its one connection, since another would see another database.
+// OpenMemory opens a new in-memory database, which is deleted when closed: for
+// simulations, which need thousands of fresh ones. The schema is created once, by the
+// migrations, and copied after that. Reads and writes share its one connection, since
+// each connection has a separate database.
 func OpenMemory(ctx context.Context) (*DB, error) {
 	image, err := memoryImage()
 	if err != nil {
@@ -107,8 +106,7 @@ var memoryImage = sync.OnceValues(func() (image []byte, err error) {
 	return image, errors.Join(err, db.Close())
 })
 
-// Image returns a database in memory as bytes: the backup that a simulation goes
-// back to.
+// Image serializes an in-memory database, as the backup of a simulation.
 func (db *DB) Image(ctx context.Context) (image []byte, err error) {
 	err = withConn(ctx, db.write, func(c imager) error {
 		image, err = c.Serialize()
@@ -117,8 +115,7 @@ func (db *DB) Image(ctx context.Context) (image []byte, err error) {
 	return image, err
 }
 
-// SetImage puts an image in the place of a database in memory, while nobody uses
-// it.
+// SetImage replaces the content of an in-memory database. It must not be in use.
 func (db *DB) SetImage(ctx context.Context, image []byte) error {
 	return withConn(ctx, db.write, func(c imager) error { return c.Deserialize(image) })
 }
@@ -126,13 +123,13 @@ func (db *DB) SetImage(ctx context.Context, image []byte) error {
 func newMemory() (*DB, error) {
 	pool, err := sql.Open("sqlite", "file::memory:?_txlock=immediate&_pragma=foreign_keys(1)")
 	if err != nil {
-		return nil, fmt.Errorf("open a database in memory: %w", err)
+		return nil, fmt.Errorf("open an in-memory database: %w", err)
 	}
 	pool.SetMaxOpenConns(1)
-	return &DB{Patience: patience, write: pool, read: pool, dialect: sqlite, group: newGroup(pool), release: func() error { return nil }}, nil
+	return &DB{Timeout: defaultTimeout, write: pool, read: pool, dialect: sqlite, group: newGroup(pool), release: func() error { return nil }}, nil
 }
 
-// An imager is a connection of SQLite, as its driver has it.
+// An imager is a driver connection of SQLite.
 type imager interface {
 	Serialize() ([]byte, error)
 	Deserialize([]byte) error
@@ -147,8 +144,8 @@ func withConn(ctx context.Context, pool *sql.DB, f func(imager) error) error {
 	return errors.Join(err, conn.Close())
 }
 
-// OpenPostgres connects to the database at url and brings its schema up to
-// date. Any number of processes may share it.
+// OpenPostgres connects to the database at url and migrates its schema. Any number of
+// processes may share it.
 func OpenPostgres(ctx context.Context, url string) (*DB, error) {
 	db, err := connect(ctx, url, nil)
 	if err != nil {
@@ -157,9 +154,9 @@ func OpenPostgres(ctx context.Context, url string) (*DB, error) {
 	return db.ready(ctx)
 }
 
-// OpenPostgresToRead connects to the database at url to look at it only. Its
-// schema must be up to date.
-func OpenPostgresToRead(ctx context.Context, url string) (*DB, error) {
+// OpenPostgresReadOnly connects to the database at url read-only. Its schema must be up
+// to date.
+func OpenPostgresReadOnly(ctx context.Context, url string) (*DB, error) {
 	db, err := connect(ctx, url, map[string]string{"default_transaction_read_only": "on"})
 	if err != nil {
 		return nil, err
@@ -173,7 +170,7 @@ func connect(ctx context.Context, url string, params map[string]string) (*DB, er
 	if err != nil {
 		return nil, fmt.Errorf("read the address of PostgreSQL: %w", err)
 	}
-	conf.ConnConfig.ConnectTimeout = patience
+	conf.ConnConfig.ConnectTimeout = defaultTimeout
 	maps.Copy(conf.ConnConfig.RuntimeParams, params)
 	pool, err := pgxpool.NewWithConfig(ctx, conf)
 	if err != nil {
@@ -181,12 +178,12 @@ func connect(ctx context.Context, url string, params map[string]string) (*DB, er
 	}
 	db := stdlib.OpenDBFromPool(pool)
 	release := func() error { pool.Close(); return nil }
-	return &DB{Patience: patience, write: db, read: db, dialect: postgres, dial: conf.ConnConfig.Copy(), release: release}, nil
+	return &DB{Timeout: defaultTimeout, write: db, read: db, dialect: postgres, dial: conf.ConnConfig.Copy(), release: release}, nil
 }
 
 func (db *DB) ready(ctx context.Context) (*DB, error) {
 	if err := db.migrate(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("bring the schema of %s up to date: %w", db.dialect, err), db.Close())
+		return nil, errors.Join(fmt.Errorf("migrate the schema of %s: %w", db.dialect, err), db.Close())
 	}
 	return db, nil
 }

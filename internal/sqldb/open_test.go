@@ -9,8 +9,8 @@ import (
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
-// Who opens a database to read it cannot change it.
-func TestOpenToRead(t *testing.T) {
+// A database that was opened read-only cannot be changed.
+func TestOpenReadOnly(t *testing.T) {
 	for name, open := range map[string]func(t *testing.T) (*sqldb.DB, error){
 		"sqlite": func(t *testing.T) (*sqldb.DB, error) {
 			path := filepath.Join(t.TempDir(), "deed.db")
@@ -18,8 +18,8 @@ func TestOpenToRead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Cleanup(func() { db.Close() }) // another process owns it meanwhile
-			return sqldb.OpenSQLiteToRead(path)
+			t.Cleanup(func() { db.Close() }) // stands for the owning process
+			return sqldb.OpenSQLiteReadOnly(path)
 		},
 		"postgres": func(t *testing.T) (*sqldb.DB, error) {
 			url := sqldbtest.PostgresURL(t)
@@ -28,7 +28,7 @@ func TestOpenToRead(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { db.Close() }) // likewise
-			return sqldb.OpenPostgresToRead(t.Context(), url)
+			return sqldb.OpenPostgresReadOnly(t.Context(), url)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

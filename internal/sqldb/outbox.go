@@ -7,43 +7,40 @@ import (
 	"deed.example/deed"
 )
 
-// DueOutbox returns zones whose change may not be on every name server yet, and
-// that somebody should look for now.
-func (s Zones) DueOutbox(ctx context.Context, most int) ([]string, error) {
+// DueOutbox implements zone.Outbox.
+func (s Zones) DueOutbox(ctx context.Context, limit int) ([]string, error) {
 	return due(ctx, s.DB, `
 		SELECT z.domain FROM outbox o JOIN zones z ON z.id = o.zone_id
-		 WHERE o.told < o.serial AND o.at <= $1 AND`+isServed+` ORDER BY o.at LIMIT $2`, s.Now(), most)
+		 WHERE o.propagated_serial < o.serial AND o.next_at <= $1 AND`+isServed+` ORDER BY o.next_at LIMIT $2`, s.Now(), limit)
 }
 
-// Told writes down that every name server gives the zone out with this serial or
-// a later one.
-func (s Zones) Told(ctx context.Context, name deed.Name, serial uint32) error {
+// MarkPropagated implements zone.Outbox.
+func (s Zones) MarkPropagated(ctx context.Context, name deed.Name, serial uint32) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		_, err := tx.ExecContext(ctx, `
-			UPDATE outbox SET told = $1
-			 WHERE zone_id = (SELECT id FROM zones WHERE domain = $2 AND ended_at IS NULL) AND told < $1 AND serial >= $1`,
+			UPDATE outbox SET propagated_serial = $1
+			 WHERE zone_id = (SELECT id FROM zones WHERE domain = $2 AND ended_at IS NULL) AND propagated_serial < $1 AND serial >= $1`,
 			serial, name)
 		return err
 	})
 }
 
-// DelayOutbox says when somebody should look again.
+// DelayOutbox implements zone.Outbox.
 func (s Zones) DelayOutbox(ctx context.Context, name deed.Name, until time.Time) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		_, err := tx.ExecContext(ctx, `
-			UPDATE outbox SET at = $1 WHERE zone_id = (SELECT id FROM zones WHERE domain = $2 AND ended_at IS NULL)`,
+			UPDATE outbox SET next_at = $1 WHERE zone_id = (SELECT id FROM zones WHERE domain = $2 AND ended_at IS NULL)`,
 			until.Unix(), name)
 		return err
 	})
 }
 
-// Behind counts the zones that changed before the time and are not everywhere
-// yet.
+// Behind implements zone.Outbox.
 func (s Zones) Behind(ctx context.Context, before time.Time) (n int, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	err = s.DB.read.QueryRowContext(ctx, `
 		SELECT count(*) FROM outbox o JOIN zones z ON z.id = o.zone_id
-		 WHERE o.told < o.serial AND z.changed_at < $1 AND`+isServed, before.UnixMilli()).Scan(&n)
+		 WHERE o.propagated_serial < o.serial AND z.changed_at < $1 AND`+isServed, before.UnixMilli()).Scan(&n)
 	return n, err
 }

@@ -13,11 +13,11 @@ import (
 	"deed.example/deed/internal/zone"
 )
 
-// A zone stays in the outbox until its newest change is told, and counts as
+// A zone stays in the outbox until its newest change has propagated, and counts as
 // behind when that takes too long.
 func TestOutbox(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		s := openStall(db)
+		s := newTestEnv(db)
 		s.sell(t, "first.com")
 		s.clock = s.clock.Add(time.Second)
 		due := func() int {
@@ -28,9 +28,9 @@ func TestOutbox(t *testing.T) {
 			}
 			return len(names)
 		}
-		told := func(serial uint32) {
+		markPropagated := func(serial uint32) {
 			t.Helper()
-			if err := s.zones.Told(t.Context(), "first.com", serial); err != nil {
+			if err := s.zones.MarkPropagated(t.Context(), "first.com", serial); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -46,12 +46,12 @@ func TestOutbox(t *testing.T) {
 		if due() != 1 || behind() != 0 {
 			t.Errorf("a new zone: %d due, %d behind", due(), behind())
 		}
-		told(first)
+		markPropagated(first)
 		if due() != 0 {
-			t.Error("a zone that was told is due")
+			t.Error("a propagated zone is due")
 		}
 		s.change(t, "first.com", dnszone.RecordOp{Op: dnszone.OpAdd, ID: "rec_1", Record: dnszone.Record{Type: "A", Host: "www", Value: "192.0.2.1", TTL: 300}})
-		told(first) // of the state before
+		markPropagated(first) // of the state before
 		if due() != 1 {
 			t.Error("a change is not due")
 		}
@@ -62,53 +62,53 @@ func TestOutbox(t *testing.T) {
 		if due() != 1 || behind() != 1 {
 			t.Errorf("two hours later: %d due, %d behind", due(), behind())
 		}
-		told(s.zone(t, "first.com").Serial)
+		markPropagated(s.zone(t, "first.com").Serial)
 		if due() != 0 || behind() != 0 {
 			t.Errorf("at the end: %d due, %d behind", due(), behind())
 		}
 	})
 }
 
-// A change stays in the outbox while a server lacks it, is looked for again after
-// a moment, and somebody is warned once when that takes too long.
-func TestTeller(t *testing.T) {
+// A change stays in the outbox while a server lacks it, is checked again after a
+// few seconds, and an operator is warned once when that takes too long.
+func TestPropagationChecker(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		s := openStall(db)
+		s := newTestEnv(db)
 		s.sell(t, "first.com")
-		shows := uint32(0) // the serial that the slowest server has
+		serves := uint32(0) // the serial that the slowest server has
 		now := func() time.Time { return s.clock }
-		teller := zone.Teller{Outbox: s.zones, Now: now, Everywhere: func(_ context.Context, _ deed.Name, serial uint32) bool { return shows >= serial }}
+		checker := zone.PropagationChecker{Outbox: s.zones, Now: now, InSync: func(_ context.Context, _ deed.Name, serial uint32) bool { return serves >= serial }}
 		var counted, warned []int
-		watch := zone.Watch{Outbox: s.zones, Now: now, Count: func(n int) { counted = append(counted, n) }, Warn: func(n int) { warned = append(warned, n) }}
-		look := func(after time.Duration, want int) {
+		monitor := zone.PropagationMonitor{Outbox: s.zones, Now: now, Count: func(n int) { counted = append(counted, n) }, Warn: func(n int) { warned = append(warned, n) }}
+		check := func(after time.Duration, want int) {
 			t.Helper()
 			s.clock = s.clock.Add(after)
-			names, err := teller.Due(t.Context(), 10)
+			names, err := checker.Due(t.Context(), 10)
 			if err != nil || len(names) != want {
 				t.Errorf("got %v, %v, want %d", names, err, want)
 			}
 			for _, name := range names {
-				if err := teller.Advance(t.Context(), name); err != nil {
+				if err := checker.Advance(t.Context(), name); err != nil {
 					t.Error(err)
 				}
 			}
-			if err := watch.Look(t.Context()); err != nil {
+			if err := monitor.Check(t.Context()); err != nil {
 				t.Error(err)
 			}
 		}
-		look(time.Second, 1)
-		look(time.Second, 0) // in a few seconds
-		look(time.Minute, 1)
-		look(time.Minute, 1)
-		if shown, err := teller.Shown(t.Context(), "first.com"); err != nil || shown {
-			t.Errorf("it is shown: %v", err)
+		check(time.Second, 1)
+		check(time.Second, 0) // in a few seconds
+		check(time.Minute, 1)
+		check(time.Minute, 1)
+		if propagated, err := checker.Propagated(t.Context(), "first.com"); err != nil || propagated {
+			t.Errorf("it is propagated: %v", err)
 		}
-		shows = s.zone(t, "first.com").Serial
-		if shown, err := teller.Shown(t.Context(), "first.com"); err != nil || !shown {
-			t.Errorf("it is not shown: %v", err)
+		serves = s.zone(t, "first.com").Serial
+		if propagated, err := checker.Propagated(t.Context(), "first.com"); err != nil || !propagated {
+			t.Errorf("it is not propagated: %v", err)
 		}
-		look(time.Minute, 1)
-		look(time.Minute, 0)
+		check(time.Minute, 1)
+		check(time.Minute, 0)
 		if !slices.Equal(counted, []int{0, 0, 1, 1, 0, 0}) || !slices.Equal(warned, []int{1}) {
 			t.Errorf("counted %v, warned of %v", counted, warned)
 		}

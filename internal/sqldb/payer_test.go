@@ -20,11 +20,11 @@ func openRegistration(payer deed.Wallet, n int, amount deed.USDC) order.Payment 
 	return order.Payment{ID: auth.PaymentID(1, ""), Auth: auth, Purchase: order.Purchase{Kind: order.PurchaseRegistration, Name: deed.Name(fmt.Sprintf("name%d.com", n)), Years: 1}}
 }
 
-// A wallet that has the price of one name and asks for forty at once claims one:
-// each payment is admitted while no other of the wallet can be.
+// Of forty concurrent orders of a wallet that can pay for one, one is admitted: admission
+// is serialized per wallet.
 func TestOneBalanceOpensOnePayment(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		db.Patience = time.Minute
+		db.Timeout = time.Minute
 		rows := sqldb.Payments{DB: db, ChainID: 1, Now: time.Now}
 		funds := settle.Funds{Balance: 10}
 		errs := make([]error, 40)
@@ -52,8 +52,8 @@ func TestOneBalanceOpensOnePayment(t *testing.T) {
 	})
 }
 
-// A wallet with money for all of them has five payments open at most, and one
-// with the nonce of a payment that was used meanwhile counts no more.
+// A wallet has at most five open payments, and one whose nonce was used in the meantime
+// no longer counts.
 func TestAWalletHasFivePaymentsOpen(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		rows := sqldb.Payments{DB: db, ChainID: 1, Now: time.Now}
@@ -79,7 +79,7 @@ func TestAWalletHasFivePaymentsOpen(t *testing.T) {
 	})
 }
 
-// A client may lose its answer and sign anew; it may not do so without end.
+// A client may sign an open payment again, but not without limit.
 func TestAliasesAreBounded(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		rows := sqldb.Payments{DB: db, ChainID: 1, Now: time.Now}
@@ -101,9 +101,8 @@ func TestAliasesAreBounded(t *testing.T) {
 	})
 }
 
-// Wallets take turns: one with many due payments does not come before one with
-// one.
-func TestWalletsTakeTurns(t *testing.T) {
+// A wallet with many due payments does not starve one with a single payment.
+func TestWalletsAreServedRoundRobin(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		now := noon
 		rows := sqldb.Payments{DB: db, ChainID: 1, Now: func() time.Time { return now }}
@@ -124,8 +123,8 @@ func TestWalletsTakeTurns(t *testing.T) {
 	})
 }
 
-// Refunds are due in a list of their own, whatever payments are.
-func TestRefundsAreDueApart(t *testing.T) {
+// Refunds have a separate queue.
+func TestRefundsHaveASeparateQueue(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		rows := sqldb.Payments{DB: db, ChainID: 1, Now: func() time.Time { return noon }}
 		for n := range 20 {
@@ -144,8 +143,8 @@ func TestRefundsAreDueApart(t *testing.T) {
 	})
 }
 
-// Three transfers that fail on the chain within a day have their payer refused for
-// a day; three within a week do not.
+// After three reverts within a day the payer is refused for a day; three within a week
+// are allowed.
 func TestThreeRevertsInADay(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		now := noon

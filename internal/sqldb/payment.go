@@ -22,16 +22,16 @@ type Payments struct {
 	Now     func() time.Time
 }
 
-// newPublicID returns an id of 128 random bits.
+// newPublicID returns an id with 128 random bits.
 func newPublicID(kind string) string {
 	b := make([]byte, 16)
-	rand.Read(b) // it never fails (crypto/rand)
+	rand.Read(b) // never fails (crypto/rand)
 	return kind + hex.EncodeToString(b)
 }
 
 // OpenNonces implements payment.Store.
 func (s Payments) OpenNonces(ctx context.Context, w deed.Wallet) (nonces []string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	open, err := s.openPayments(ctx, s.DB.read, w, "")
 	for _, o := range open {
@@ -40,8 +40,7 @@ func (s Payments) OpenNonces(ctx context.Context, w deed.Wallet) (nonces []strin
 	return nonces, err
 }
 
-// maxOpen bounds how many open payments of one wallet are looked at; far fewer
-// are allowed.
+// maxOpen bounds the query for the open payments of a wallet; far fewer are allowed.
 const maxOpen = 100
 
 func (s Payments) openPayments(ctx context.Context, from querier, w deed.Wallet, except string) (open []order.OpenPayment, err error) {
@@ -53,7 +52,7 @@ func (s Payments) openPayments(ctx context.Context, from querier, w deed.Wallet,
 	if err != nil {
 		return nil, err
 	}
-	err = each(rows, func() error {
+	err = eachRow(rows, func() error {
 		var o order.OpenPayment
 		err := rows.Scan(&o.Nonce, &o.Amount)
 		open = append(open, o)
@@ -78,7 +77,7 @@ func (s Payments) AuthorizePayment(ctx context.Context, p order.Payment, admit f
 	return p, err
 }
 
-// lockPayer lets one payment of a wallet be opened at a time, and returns until
+// lockPayer locks the row of the payer until the transaction ends, and returns until
 // when the wallet is refused.
 func lockPayer(ctx context.Context, tx *Tx, w deed.Wallet) (refusedUntil time.Time, err error) {
 	var until int64
@@ -86,10 +85,10 @@ func lockPayer(ctx context.Context, tx *Tx, w deed.Wallet) (refusedUntil time.Ti
 		INSERT INTO payers (address) VALUES ($1)
 		ON CONFLICT (address) DO UPDATE SET refused_until = payers.refused_until
 		RETURNING refused_until`, w).Scan(&until)
-	return moment(until), err
+	return timeOrZero(until), err
 }
 
-// authorize writes the payment down, or finds it written.
+// authorize stores the payment, or returns the existing one.
 func (s Payments) authorize(ctx context.Context, tx *Tx, p order.Payment, admit func(order.Payer) error) (order.Payment, error) {
 	known, err := readPayment(ctx, tx, p.ID)
 	if deed.CodeOf(err) != deed.CodeNotFound {
@@ -97,8 +96,8 @@ func (s Payments) authorize(ctx context.Context, tx *Tx, p order.Payment, admit 
 	}
 	now := s.Now()
 	p.Fingerprint = p.Purchase.Fingerprint()
-	// A client that lost its answer may have signed anew: what it paid for
-	// before is delivered, and this payment is not called in.
+	// A client that lost its answer may have signed again: the earlier payment is
+	// delivered, and this one is not settled.
 	if p.AliasOf, err = openFor(ctx, tx, p); err != nil {
 		return p, err
 	}
@@ -159,7 +158,7 @@ func (s Payments) insertPayment(ctx context.Context, tx *Tx, p order.Payment, no
 
 // Payment implements payment.Store.
 func (s Payments) Payment(ctx context.Context, id string) (order.Payment, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	return readPayment(ctx, s.DB.read, id)
 }
@@ -181,7 +180,7 @@ func (s Payments) MovePayment(ctx context.Context, p order.Payment, to order.Pay
 	return p, err
 }
 
-// afterMove does what belongs to a move in the same transaction.
+// afterMove updates the ledger and the job after a transition.
 func (s Payments) afterMove(ctx context.Context, tx *Tx, p order.Payment, to order.PaymentState, now time.Time) error {
 	switch to {
 	case order.PaymentSettled:
@@ -200,11 +199,11 @@ func (s Payments) afterMove(ctx context.Context, tx *Tx, p order.Payment, to ord
 	return nil
 }
 
-// movePayment moves the payment along one arrow. It returns false when the
-// payment is no longer in p.State: another try has moved it.
+// movePayment makes one state transition. It returns false when the payment is no
+// longer in p.State, because another process has moved it.
 func movePayment(ctx context.Context, tx *Tx, p order.Payment, to order.PaymentState, txHash string, now time.Time) (bool, error) {
-	if !p.State.MayBecome(to) {
-		return false, fmt.Errorf("payment %s: no arrow leads from %s to %s", p.ID, p.State, to)
+	if !p.State.CanBecome(to) {
+		return false, fmt.Errorf("payment %s: there is no transition from %s to %s", p.ID, p.State, to)
 	}
 	settled, refunded, refundID := p.TxHash, "", p.RefundID
 	switch to {
@@ -222,14 +221,14 @@ func movePayment(ctx context.Context, tx *Tx, p order.Payment, to order.PaymentS
 	case order.PaymentSettling, order.PaymentRefundDue, order.PaymentRefunding:
 		next = now.Unix()
 	}
-	return touched(tx.ExecContext(ctx, `
+	return rowsAffected(tx.ExecContext(ctx, `
 		UPDATE payments SET state = $1, tx_hash = $2, refund_tx = $3, refund_id = $4, changed_at = $5, next_at = $6,
 		                    tries = 0, stuck_at = NULL, cause = '', lost_at = NULL
 		 WHERE id = $7 AND state = $8 AND alias_of IS NULL`,
 		to, settled, refunded, refundID, now.Unix(), next, p.ID, p.State))
 }
 
-// post writes a ledger entry: the amount goes from one account to the other.
+// post writes a ledger entry that transfers the amount between two accounts.
 func post(ctx context.Context, tx *Tx, p order.Payment, entry, to, from string, now time.Time) error {
 	for account, amount := range map[string]deed.USDC{to: p.Auth.Amount, from: -p.Auth.Amount} {
 		_, err := tx.ExecContext(ctx, `
@@ -263,7 +262,7 @@ const selectPayment = `
 	       state, tx_hash, refund_tx, alias_of, created_at, tries, coalesce(stuck_at, 0)
 	  FROM payments `
 
-func readPayment(ctx context.Context, from rower, id string) (order.Payment, error) {
+func readPayment(ctx context.Context, from rowQuerier, id string) (order.Payment, error) {
 	p, err := scanPayment(from.QueryRowContext(ctx, selectPayment+`WHERE id = $1`, id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return p, deed.Errorf(deed.CodeNotFound, "no payment %s", id)
@@ -271,8 +270,7 @@ func readPayment(ctx context.Context, from rower, id string) (order.Payment, err
 	return p, err
 }
 
-// scanPayment reads one row of selectPayment. What is secret of its purchase is
-// not read.
+// scanPayment reads one row of selectPayment, without the secrets of its purchase.
 func scanPayment(row interface{ Scan(...any) error }) (p order.Payment, err error) {
 	var signature, purchase string
 	var alias sql.NullString
@@ -283,7 +281,7 @@ func scanPayment(row interface{ Scan(...any) error }) (p order.Payment, err erro
 	if err != nil {
 		return p, err
 	}
-	p.AliasOf, p.Created, p.StuckAt = alias.String, time.Unix(created, 0), moment(stuck)
+	p.AliasOf, p.Created, p.StuckAt = alias.String, time.Unix(created, 0), timeOrZero(stuck)
 	if p.Auth.Signature, err = hex.DecodeString(signature); err != nil {
 		return p, err
 	}
@@ -291,7 +289,7 @@ func scanPayment(row interface{ Scan(...any) error }) (p order.Payment, err erro
 	return p, err
 }
 
-// rower is a transaction or a pool.
-type rower interface {
+// rowQuerier is implemented by transactions and pools.
+type rowQuerier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }

@@ -9,8 +9,8 @@ import (
 	"deed.example/deed/internal/order"
 )
 
-// DuePayments implements payment.Queue. Wallets take turns: the first payment of
-// each comes before the second of any.
+// DuePayments implements payment.Queue. It is round-robin: the first payment of each
+// wallet comes before the second of any.
 func (s Payments) DuePayments(ctx context.Context, limit int) ([]string, error) {
 	return due(ctx, s.DB, `
 		SELECT id FROM (
@@ -27,14 +27,14 @@ func (s Payments) DueRefunds(ctx context.Context, limit int) ([]string, error) {
 }
 
 func due(ctx context.Context, db *DB, query string, now time.Time, limit int) ([]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, db.Patience)
+	ctx, cancel := context.WithTimeout(ctx, db.Timeout)
 	defer cancel()
 	rows, err := db.read.QueryContext(ctx, query, now.Unix(), limit)
 	if err != nil {
 		return nil, err
 	}
 	var ids []string
-	err = each(rows, func() error {
+	err = eachRow(rows, func() error {
 		var id string
 		err := rows.Scan(&id)
 		ids = append(ids, id)
@@ -43,10 +43,9 @@ func due(ctx context.Context, db *DB, query string, now time.Time, limit int) ([
 	return ids, err
 }
 
-// Stalled implements payment.Queue. A payment whose payer cannot pay is no stall
-// of ours.
+// Stalled implements payment.Queue. A payment whose payer cannot pay does not count.
 func (s Payments) Stalled(ctx context.Context, since time.Time) (found order.Stalled, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	const where = `
 		  FROM payments
@@ -60,13 +59,13 @@ func (s Payments) Stalled(ctx context.Context, since time.Time) (found order.Sta
 	err = s.DB.read.QueryRowContext(ctx, `SELECT id, state, cause, changed_at`+where+` ORDER BY changed_at, id LIMIT 1`, since.Unix()).
 		Scan(&found.ID, &found.State, &found.Cause, &at)
 	if errors.Is(err, sql.ErrNoRows) {
-		return order.Stalled{}, nil // it went on while we looked
+		return order.Stalled{}, nil // it made progress in between
 	}
 	found.Since = time.Unix(at, 0)
 	return found, err
 }
 
-// RecordRevert implements payment.Store: the third in a day has the payer refused
+// RecordRevert implements payment.Store. After the third in a day the payer is refused
 // for a day.
 func (s Payments) RecordRevert(ctx context.Context, p order.Payment) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
@@ -83,7 +82,7 @@ func (s Payments) RecordRevert(ctx context.Context, p order.Payment) error {
 		if err != nil {
 			return err
 		}
-		err = each(rows, func() error {
+		err = eachRow(rows, func() error {
 			var at int64
 			err := rows.Scan(&at)
 			times = append(times, time.Unix(at, 0))

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Tx is a transaction that runs its statements prepared where they are, which
-// saves SQLite a third of the work. PostgreSQL's driver does the same by itself.
+// Tx is a transaction that uses cached prepared statements, which saves SQLite a third
+// of the work. The driver of PostgreSQL does so by itself.
 type Tx struct {
 	*sql.Tx
 	prepared *prepared // nil on PostgreSQL
@@ -21,7 +21,7 @@ func (tx *Tx) ExecContext(ctx context.Context, query string, args ...any) (sql.R
 	return tx.Tx.ExecContext(ctx, query, args...)
 }
 
-// QueryRowContext asks for one row.
+// QueryRowContext queries one row.
 func (tx *Tx) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	if stmt := tx.prepared.find(query); stmt != nil {
 		return tx.StmtContext(ctx, stmt).QueryRowContext(ctx, args...)
@@ -29,14 +29,13 @@ func (tx *Tx) QueryRowContext(ctx context.Context, query string, args ...any) *s
 	return tx.Tx.QueryRowContext(ctx, query, args...)
 }
 
-// prepared holds the statements of one connection. A statement is met first
-// inside a transaction, when the only connection is taken, and is prepared
-// before the next one.
+// prepared caches the statements of one connection. A statement is first seen inside a
+// transaction, which uses the only connection, so it is prepared before the next one.
 type prepared struct {
 	pool *sql.DB
 
 	mu     sync.Mutex
-	stmts  map[string]*sql.Stmt // guarded by mu, as wanted
+	stmts  map[string]*sql.Stmt // guarded by mu, like wanted
 	wanted []string
 }
 
@@ -44,7 +43,7 @@ func newPrepared(pool *sql.DB) *prepared {
 	return &prepared{pool: pool, stmts: map[string]*sql.Stmt{}}
 }
 
-// find returns the statement, or notes that it is wanted.
+// find returns the prepared statement, or queues the query for preparation.
 func (p *prepared) find(query string) *sql.Stmt {
 	if p == nil {
 		return nil
@@ -59,8 +58,8 @@ func (p *prepared) find(query string) *sql.Stmt {
 	return stmt
 }
 
-// catchUp prepares what is wanted. One that cannot be prepared is run as text
-// for ever, and says there what is wrong with it.
+// catchUp prepares the queued queries. One that cannot be prepared is always run as
+// text, and returns its error there.
 func (p *prepared) catchUp(ctx context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -72,21 +71,20 @@ func (p *prepared) catchUp(ctx context.Context) {
 	p.wanted = nil
 }
 
-// ask asks for one row outside any transaction. On SQLite its statement is
-// prepared once for each connection, since to read a small question takes it
-// longer than to answer.
-func (db *DB) ask(ctx context.Context, query string, args ...any) *sql.Row {
+// queryRow queries one row outside a transaction. On SQLite its statement is prepared
+// once per connection, since parsing a small query takes longer than running it.
+func (db *DB) queryRow(ctx context.Context, query string, args ...any) *sql.Row {
 	if db.dialect == postgres {
 		return db.read.QueryRowContext(ctx, query, args...)
 	}
-	known, ok := db.asked.Load(query)
+	known, ok := db.readStmts.Load(query)
 	if !ok {
 		stmt, err := db.read.PrepareContext(ctx, query)
 		if err != nil {
-			return db.read.QueryRowContext(ctx, query, args...) // it says what is wrong
+			return db.read.QueryRowContext(ctx, query, args...) // returns the error
 		}
-		if known, ok = db.asked.LoadOrStore(query, stmt); ok {
-			_ = stmt.Close() // another was faster, and this one holds nothing
+		if known, ok = db.readStmts.LoadOrStore(query, stmt); ok {
+			_ = stmt.Close() // another goroutine was first
 		}
 	}
 	return known.(*sql.Stmt).QueryRowContext(ctx, args...)

@@ -13,8 +13,8 @@ import (
 // Prices implements catalog.PriceStore and registration.Offers. Fill the field.
 type Prices struct{ DB *DB }
 
-// PublishPrices implements catalog.PriceStore. Lists that no price is held of any
-// more are forgotten when the next one comes.
+// PublishPrices implements catalog.PriceStore. Lists whose prices are no longer held are
+// deleted when the next one is published.
 func (s Prices) PublishPrices(ctx context.Context, list []catalog.Listing, at, after time.Time) (replaced []catalog.ReplacedPrices, err error) {
 	text, err := json.Marshal(list)
 	if err != nil {
@@ -26,7 +26,7 @@ func (s Prices) PublishPrices(ctx context.Context, list []catalog.Listing, at, a
 			return err
 		}
 		if n := len(lists); n == 0 || lists[n-1].text != string(text) {
-			next := priceList{n: 1, since: inSeconds(at), text: string(text)}
+			next := priceList{n: 1, since: unixCeil(at), text: string(text)}
 			if n > 0 {
 				next.n = lists[n-1].n + 1
 			}
@@ -42,18 +42,18 @@ func (s Prices) PublishPrices(ctx context.Context, list []catalog.Listing, at, a
 	return replaced, err
 }
 
-// A priceList is one that was published, and when.
+// A priceList is a published price list and its time of publication.
 type priceList struct {
 	n     int64
 	since int64
 	text  string
 }
 
-// replacedAfter returns those of the lists whose next came after the time.
+// replacedAfter returns the lists that were replaced after the time.
 func replacedAfter(lists []priceList, after time.Time) ([]catalog.ReplacedPrices, error) {
 	var replaced []catalog.ReplacedPrices
 	for i := 1; i < len(lists); i++ {
-		if at := moment(lists[i].since); at.After(after) {
+		if at := timeOrZero(lists[i].since); at.After(after) {
 			r := catalog.ReplacedPrices{At: at}
 			if err := json.Unmarshal([]byte(lists[i-1].text), &r.Listings); err != nil {
 				return nil, err
@@ -64,10 +64,10 @@ func replacedAfter(lists []priceList, after time.Time) ([]catalog.ReplacedPrices
 	return replaced, nil
 }
 
-// inSeconds rounds up, so that nothing is held for less than was promised.
-func inSeconds(t time.Time) int64 { return t.Add(time.Second - 1).Unix() }
+// unixCeil rounds up, so that prices are held for at least the promised time.
+func unixCeil(t time.Time) int64 { return t.Add(time.Second - 1).Unix() }
 
-// readPrices returns every list, the oldest first.
+// readPrices returns every list, oldest first.
 func readPrices(ctx context.Context, tx *Tx) (lists []priceList, err error) {
 	rows, err := tx.QueryContext(ctx, `SELECT n, since_at, listings FROM price_lists ORDER BY n`)
 	if err != nil {
@@ -84,7 +84,7 @@ func readPrices(ctx context.Context, tx *Tx) (lists []priceList, err error) {
 	return lists, rows.Err()
 }
 
-// insertPrices writes a list down, and forgets those that were replaced by then.
+// insertPrices stores a list, and deletes those that were replaced before the time.
 func insertPrices(ctx context.Context, tx *Tx, l priceList, then time.Time) error {
 	_, err := tx.ExecContext(ctx, `INSERT INTO price_lists (n, since_at, listings) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, l.n, l.since, l.text)
 	if err != nil {
@@ -104,7 +104,7 @@ func (s Prices) Offered(ctx context.Context, what string, price deed.USDC, at ti
 		}
 		if _, err := tx.ExecContext(ctx, `
 			INSERT INTO offers (what, price, offered_at) VALUES ($1, $2, $3)
-			ON CONFLICT (what, price) DO UPDATE SET offered_at = excluded.offered_at`, what, price, inSeconds(at)); err != nil {
+			ON CONFLICT (what, price) DO UPDATE SET offered_at = excluded.offered_at`, what, price, unixCeil(at)); err != nil {
 			return err
 		}
 		others, err = otherOffers(ctx, tx, what, price)

@@ -24,7 +24,7 @@ func listAt(t *testing.T, fee deed.USDC) *catalog.Service {
 	return s
 }
 
-// held are the prices of a .com that a node would still take, besides its own.
+// held returns the prices of a .com that a node still accepts, besides the current one.
 func held(t *testing.T, s *catalog.Service) string {
 	t.Helper()
 	q, err := s.Registration("example.com", 1)
@@ -34,8 +34,8 @@ func held(t *testing.T, s *catalog.Service) string {
 	return fmt.Sprint(q.Held)
 }
 
-// Every node that starts with a new list holds the prices of those before, each
-// from the moment that the first of them published the next.
+// Every node that starts with a new list holds the prices of earlier lists, each from the
+// time that the first node published the next.
 func TestPricesAreHeldOnAllNodes(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		now := noon
@@ -81,8 +81,8 @@ func TestPricesAreHeldOnAllNodes(t *testing.T) {
 	})
 }
 
-// However many lists come, each is there for as long as it is held, to the part
-// of a second, and is then forgotten.
+// Every list is kept for as long as its prices are held, with sub-second precision, and
+// then deleted.
 func TestManyPriceLists(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		at := noon.Add(time.Second / 3)
@@ -104,9 +104,8 @@ func TestManyPriceLists(t *testing.T) {
 	})
 }
 
-// What something was offered for is known for as long as it is held, and then
-// forgotten.
-func TestOffersAreRemembered(t *testing.T) {
+// Offers are kept for as long as their prices are held, and then deleted.
+func TestOffersAreHeld(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		prices := sqldb.Prices{DB: db}
 		for _, c := range []struct {

@@ -9,21 +9,21 @@ import (
 	"deed.example/deed/internal/order"
 )
 
-// A Sealer encrypts secrets that must be kept for a while. What is sealed about
-// one thing cannot be opened about another.
+// A Sealer encrypts secrets for temporary storage. About is authenticated: what was
+// sealed for one subject cannot be opened for another.
 type Sealer interface {
 	Seal(about, plain string) (sealed string, err error)
 	Open(about, sealed string) (plain string, err error)
 }
 
-// storedPurchase is a purchase as the column keeps it. The auth code of a transfer
-// is sealed, and erased when its job has ended.
+// storedPurchase is a purchase as stored in its column. The auth code of a transfer is
+// sealed, and erased when its job has ended.
 type storedPurchase struct {
 	order.Purchase
 	Sealed string `json:",omitzero"`
 }
 
-// purchaseColumn writes a purchase as the column keeps it.
+// purchaseColumn returns the stored form of a purchase.
 func (db *DB) purchaseColumn(paymentID string, p order.Purchase) (string, error) {
 	stored := storedPurchase{Purchase: p}
 	if p.AuthCode != "" && db.Sealer != nil {
@@ -37,8 +37,8 @@ func (db *DB) purchaseColumn(paymentID string, p order.Purchase) (string, error)
 	return string(text), err
 }
 
-// readPurchase fills in the particulars of a purchase, and returns what is sealed
-// of it. Old rows have none.
+// readPurchase decodes the stored form of a purchase, and returns its sealed secret. Old
+// rows have an empty column.
 func readPurchase(p *order.Purchase, column string) (sealed string, err error) {
 	if column == "" {
 		return "", nil
@@ -60,8 +60,8 @@ func (db *DB) open(paymentID, sealed string) (string, error) {
 	return plain, nil
 }
 
-// eraseAuthCode forgets the auth code of a transfer that has ended. The
-// fingerprint stays as it was, so that the payment can still be recognized.
+// eraseAuthCode deletes the auth code of a transfer that has ended. The fingerprint is
+// not changed, so that the payment can still be recognized.
 func (db *DB) eraseAuthCode(ctx context.Context, tx *Tx, p order.Payment) error {
 	if p.Purchase.Kind != order.PurchaseTransfer {
 		return nil

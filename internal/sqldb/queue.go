@@ -11,11 +11,11 @@ func (s Jobs) WakeJobs(ctx context.Context) error {
 }
 
 // DueJobs implements registration.Queue.
-func (s Jobs) DueJobs(ctx context.Context, most int) ([]string, error) {
-	return due(ctx, s.DB, `SELECT id FROM jobs WHERE next_at <= $1 AND kind NOT LIKE 'dns%' ORDER BY next_at LIMIT $2`, s.Now(), most)
+func (s Jobs) DueJobs(ctx context.Context, limit int) ([]string, error) {
+	return due(ctx, s.DB, `SELECT id FROM jobs WHERE next_at <= $1 AND kind NOT LIKE 'dns%' ORDER BY next_at LIMIT $2`, s.Now(), limit)
 }
 
 // DueChanges implements zone.Store.
-func (s Jobs) DueChanges(ctx context.Context, most int) ([]string, error) {
-	return due(ctx, s.DB, `SELECT id FROM jobs WHERE next_at <= $1 AND kind LIKE 'dns%' ORDER BY next_at LIMIT $2`, s.Now(), most)
+func (s Jobs) DueChanges(ctx context.Context, limit int) ([]string, error) {
+	return due(ctx, s.DB, `SELECT id FROM jobs WHERE next_at <= $1 AND kind LIKE 'dns%' ORDER BY next_at LIMIT $2`, s.Now(), limit)
 }

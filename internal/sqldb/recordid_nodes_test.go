@@ -21,7 +21,7 @@ func TestMigrationWaitsForAChange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	exec(t, change, `UPDATE zones SET changed_at = changed_at WHERE domain = 'first.com'`) // so it holds the zone
+	exec(t, change, `UPDATE zones SET changed_at = changed_at WHERE domain = 'first.com'`) // so it locks the zone
 
 	opened := make(chan error, 1)
 	var db *sqldb.DB
@@ -40,9 +40,9 @@ func TestMigrationWaitsForAChange(t *testing.T) {
 	if err := <-opened; err != nil {
 		t.Fatal(err)
 	}
-	db.Patience = time.Minute        // a busy machine must not fail a test
-	t.Cleanup(func() { db.Close() }) // the schema goes away with the test
-	z, err := openStall(db).zones.Zone(t.Context(), "first.com")
+	db.Timeout = time.Minute         // a busy machine must not fail a test
+	t.Cleanup(func() { db.Close() }) // the schema is dropped after the test
+	z, err := newTestEnv(db).zones.Zone(t.Context(), "first.com")
 	if err != nil || len(z.Records) != 2 {
 		t.Fatalf("got %+v, %v", z, err)
 	}
@@ -66,8 +66,8 @@ func exec(t *testing.T, tx *sql.Tx, query string, args ...any) {
 	}
 }
 
-// waitForLock returns when somebody waits for the row that a transaction of ours
-// holds.
+// waitForLock returns when another session waits for the row that our transaction has
+// locked.
 func waitForLock(t *testing.T, raw *sql.DB, opened <-chan error) {
 	t.Helper()
 	const waiting = `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%UPDATE zones SET changed_at%'`
@@ -85,5 +85,5 @@ func waitForLock(t *testing.T, raw *sql.DB, opened <-chan error) {
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
-	t.Fatal("nobody waits for the zone")
+	t.Fatal("no session waits for the zone")
 }

@@ -85,8 +85,8 @@ func openNow(t *testing.T, open func(context.Context) (*sqldb.DB, error)) *sqldb
 	if err != nil {
 		t.Fatal(err)
 	}
-	db.Patience = time.Minute        // a busy machine must not fail a test
-	t.Cleanup(func() { db.Close() }) // the database goes away with the test
+	db.Timeout = time.Minute         // a busy machine must not fail a test
+	t.Cleanup(func() { db.Close() }) // the database is deleted after the test
 	return db
 }
 
@@ -94,7 +94,7 @@ func openNow(t *testing.T, open func(context.Context) (*sqldb.DB, error)) *sqldb
 // ones, in every edition; what they say has not changed.
 func TestMigrationMakesRecordIDsShort(t *testing.T) {
 	eachVersion11(t, func(t *testing.T, db *sqldb.DB, raw *sql.DB) {
-		s := openStall(db)
+		s := newTestEnv(db)
 		z, err := s.zones.Zone(t.Context(), "first.com")
 		if err != nil || len(z.Records) != 2 {
 			t.Fatalf("got %+v, %v", z, err)
@@ -154,7 +154,7 @@ func TestMigrationKeepsFingerprints(t *testing.T) {
 // one.
 func TestChangesFromBeforeTheMigration(t *testing.T) {
 	eachVersion11(t, func(t *testing.T, db *sqldb.DB, _ *sql.DB) {
-		s := openStall(db)
+		s := newTestEnv(db)
 		s.clock = noon.Add(time.Hour)
 		due, err := s.jobs.DueChanges(t.Context(), 10)
 		if err != nil || len(due) != 3 {
@@ -191,10 +191,10 @@ func TestChangesFromBeforeTheMigration(t *testing.T) {
 	})
 }
 
-// Records may be named by their old ids for ever, also beside new ones.
-func TestOldRecordIDsGoOnWorking(t *testing.T) {
+// Old record ids stay valid, also mixed with new ones.
+func TestOldRecordIDsStayValid(t *testing.T) {
 	eachVersion11(t, func(t *testing.T, db *sqldb.DB, _ *sql.DB) {
-		s := openStall(db)
+		s := newTestEnv(db)
 		s.clock, s.sold = noon.Add(time.Hour), 100
 		ttl, fresh := 60, sqldb.NewRecordID()
 		s.change(t, "first.com", dnszone.RecordOp{Op: dnszone.OpUpdate, ID: oldWWW, Patch: dnszone.RecordPatch{TTL: &ttl}},
@@ -218,12 +218,12 @@ func TestOldRecordIDsGoOnWorking(t *testing.T) {
 // record with an id of its own kind. It is shown, changed and deleted by either.
 func TestRecordsOfAnEarlierNode(t *testing.T) {
 	eachVersion11(t, func(t *testing.T, db *sqldb.DB, raw *sql.DB) {
-		s := openStall(db)
+		s := newTestEnv(db)
 		s.clock, s.sold = noon.Add(time.Hour), 100
 		ttl := 60
 		for i, id := range []dnszone.RecordID{oldWWW, oldWWW.Short()} {
 			old := oldWWW[:len(oldWWW)-1] + dnszone.RecordID(rune('a'+i))
-			if _, err := raw.ExecContext(t.Context(), `UPDATE records SET id = $1 WHERE id = $2 AND died IS NULL`, old, oldWWW.Short()); err != nil {
+			if _, err := raw.ExecContext(t.Context(), `UPDATE records SET id = $1 WHERE id = $2 AND removed_serial IS NULL`, old, oldWWW.Short()); err != nil {
 				t.Fatal(err)
 			}
 			z, err := s.zones.Zone(t.Context(), "first.com")
@@ -238,7 +238,7 @@ func TestRecordsOfAnEarlierNode(t *testing.T) {
 			}
 			wantSound(t, db)
 		}
-		if _, err := raw.ExecContext(t.Context(), `UPDATE records SET id = $1 WHERE id = $2 AND died IS NULL`, oldApex, oldApex.Short()); err != nil {
+		if _, err := raw.ExecContext(t.Context(), `UPDATE records SET id = $1 WHERE id = $2 AND removed_serial IS NULL`, oldApex, oldApex.Short()); err != nil {
 			t.Fatal(err)
 		}
 		s.change(t, "first.com", dnszone.RecordOp{Op: dnszone.OpDelete, ID: oldApex.Short()})
@@ -249,11 +249,10 @@ func TestRecordsOfAnEarlierNode(t *testing.T) {
 	})
 }
 
-// An id that a zone had once is given to no other record of it: the change fails,
-// and its money goes back.
+// A record id is never reused within a zone: the change fails and is refunded.
 func TestRecordIDIsNeverUsedAgain(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		s := openStall(db)
+		s := newTestEnv(db)
 		s.sell(t, "first.com")
 		add := func(id dnszone.RecordID, host string) dnszone.RecordOp {
 			return dnszone.RecordOp{Op: dnszone.OpAdd, ID: id, Record: dnszone.Record{Type: "A", Host: host, Value: "192.0.2.1", TTL: 60}}
@@ -273,14 +272,14 @@ func TestRecordIDIsNeverUsedAgain(t *testing.T) {
 		if z, err := s.zones.Zone(t.Context(), "first.com"); err != nil || len(z.Records) != 1 || z.Records[0].ID != "lives" {
 			t.Errorf("got %+v, %v", z, err)
 		}
-		// Another zone may have it: an id is of one zone.
+		// Another zone may use it: ids are unique per zone.
 		s.sell(t, "second.com")
 		s.change(t, "second.com", add("gone", "a"))
 		wantSound(t, db)
 	})
 }
 
-// wantSound fails the test when an invariant is broken.
+// wantSound fails the test when an invariant is violated.
 func wantSound(t *testing.T, db *sqldb.DB) {
 	t.Helper()
 	findings, err := sqldb.Audit{DB: db}.Run(t.Context())

@@ -15,15 +15,15 @@ import (
 	"deed.example/deed/internal/order"
 )
 
-// Registrations keeps the names we hold. Fill every field.
+// Registrations stores registrations. Fill every field.
 type Registrations struct {
 	DB    *DB
 	Now   func() time.Time // the registry's clock
 	Zones Zones            // of the names
 }
 
-// insertRegistration writes a name down that a job has brought, and makes its
-// zone. Its times, and those of its events, are the registry's.
+// insertRegistration stores the registration of a completed job, and creates its zone.
+// Its times, and those of its events, are those of the registry's clock.
 func (s Jobs) insertRegistration(ctx context.Context, tx *Tx, j order.Job, r lifecycle.Registration) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO registrations (domain, owner, status, reference, payment_id, created_at, expires_at, updated_at,
@@ -32,7 +32,7 @@ func (s Jobs) insertRegistration(ctx context.Context, tx *Tx, j order.Job, r lif
 		r.Name, r.Owner, r.Status, r.Reference, r.PaymentID, r.Created.Unix(), r.Expires.Unix(), r.Updated.Unix(),
 		lockedAt(r.Locked, r.Updated), strings.Join(r.Nameservers, " "), dsColumn(r.DS), r.PremiumRenewal)
 	if err != nil {
-		return fmt.Errorf("write %s down: %w", r.Name, err)
+		return fmt.Errorf("insert the registration of %s: %w", r.Name, err)
 	}
 	serial, err := s.Zones.createZone(ctx, tx, r, j.Purchase.Records)
 	if err != nil {
@@ -43,15 +43,14 @@ func (s Jobs) insertRegistration(ctx context.Context, tx *Tx, j order.Job, r lif
 	}
 	event := lifecycle.Event{Name: r.Name, Reference: r.Reference, Type: lifecycle.EventRegistered, At: r.Created, About: r.Expires}
 	if j.Purchase.Kind == order.PurchaseTransfer {
-		event.Type, event.At = lifecycle.EventTransferredIn, r.Updated // it was made long before
+		event.Type, event.At = lifecycle.EventTransferredIn, r.Updated // it was created long before
 	}
 	return addEvent(ctx, tx, event)
 }
 
-// extendRegistration moves the expiry of a name we hold. When the name has left
-// us while it was renewed there is nothing to move, and the service was
-// delivered all the same. When Lifecycle has seen the new expiry first, its owner
-// is told all the same.
+// extendRegistration extends the expiry of a name. When the name was transferred away
+// during its renewal there is no row to update, and the renewal was delivered anyway.
+// When Lifecycle has stored the new expiry first, the event is still recorded.
 func (s Jobs) extendRegistration(ctx context.Context, tx *Tx, j order.Job, r lifecycle.Registration) error {
 	var reference string
 	err := tx.QueryRowContext(ctx, `
@@ -65,7 +64,7 @@ func (s Jobs) extendRegistration(ctx context.Context, tx *Tx, j order.Job, r lif
 	if err != nil {
 		return err
 	}
-	if err := s.Zones.setDark(ctx, tx, r.Name, false); err != nil {
+	if err := s.Zones.setServing(ctx, tx, r.Name, true); err != nil {
 		return err
 	}
 	return addEvent(ctx, tx, lifecycle.Event{Name: r.Name, Reference: reference, Type: lifecycle.EventRenewed, At: r.Updated, About: j.Until})
@@ -92,18 +91,18 @@ func dsColumn(ds []dnssec.DS) string {
 	}
 	text, err := json.Marshal(ds)
 	if err != nil {
-		panic(err) // plain data: only a programmer can make it fail
+		panic(err) // plain data: cannot fail
 	}
 	return string(text)
 }
 
-// selectRegistration reads names; add where to stop.
+// selectRegistration needs a WHERE clause appended.
 const selectRegistration = `
 	SELECT domain, owner, status, reference, payment_id, created_at, expires_at, updated_at,
 	       locked_at, nameservers, ds, premium_renewal
 	  FROM registrations `
 
-// scanner is a row, or rows.
+// scanner is implemented by *sql.Row and *sql.Rows.
 type scanner interface{ Scan(into ...any) error }
 
 func scanRegistration(row scanner) (r lifecycle.Registration, err error) {
@@ -115,7 +114,7 @@ func scanRegistration(row scanner) (r lifecycle.Registration, err error) {
 	if err != nil {
 		return r, err
 	}
-	r.Created, r.Expires, r.Updated = moment(created), moment(expires), moment(updated)
+	r.Created, r.Expires, r.Updated = timeOrZero(created), timeOrZero(expires), timeOrZero(updated)
 	r.Locked, r.Nameservers = locked.Valid, strings.Fields(nameservers)
 	if ds != "" {
 		err = json.Unmarshal([]byte(ds), &r.DS)
@@ -125,12 +124,12 @@ func scanRegistration(row scanner) (r lifecycle.Registration, err error) {
 
 // Registration implements registration.Names.
 func (s Registrations) Registration(ctx context.Context, name deed.Name) (lifecycle.Registration, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	return readRegistration(ctx, s.DB.read, name)
 }
 
-func readRegistration(ctx context.Context, from rower, name deed.Name) (lifecycle.Registration, error) {
+func readRegistration(ctx context.Context, from rowQuerier, name deed.Name) (lifecycle.Registration, error) {
 	r, err := scanRegistration(from.QueryRowContext(ctx, selectRegistration+`WHERE domain = $1`, name))
 	if errors.Is(err, sql.ErrNoRows) {
 		return r, deed.Errorf(deed.CodeNotFound, "%s is not registered here", name)
@@ -138,16 +137,15 @@ func readRegistration(ctx context.Context, from rower, name deed.Name) (lifecycl
 	return r, err
 }
 
-// Ordered says whether an order for the name is under way.
+// Ordered reports whether an order for the name is in progress.
 func (s Registrations) Ordered(ctx context.Context, name deed.Name) (ordered bool, err error) {
 	err = s.DB.read.QueryRowContext(ctx, `SELECT count(*) > 0 FROM claims WHERE domain = $1`, name).Scan(&ordered)
 	return ordered, err
 }
 
-// Every calls f for every name we hold, sorted, with the transaction that paid
-// for it. The payment is named as its payer knows it. What f sees is one moment of
-// the database.
-func (s Registrations) Every(ctx context.Context, f func(r lifecycle.Registration, txHash string) error) error {
+// ForEach calls f for every registration, sorted by name, with the transaction that paid
+// for it. PaymentID is the public ID. All calls see one snapshot of the database.
+func (s Registrations) ForEach(ctx context.Context, f func(r lifecycle.Registration, txHash string) error) error {
 	rows, err := s.DB.read.QueryContext(ctx, `
 		SELECT r.domain, r.owner, r.status, r.reference, p.public_id, r.created_at, r.expires_at, r.updated_at,
 		       r.locked_at, r.nameservers, r.ds, r.premium_renewal, p.tx_hash
@@ -156,9 +154,9 @@ func (s Registrations) Every(ctx context.Context, f func(r lifecycle.Registratio
 	if err != nil {
 		return err
 	}
-	return each(rows, func() error {
+	return eachRow(rows, func() error {
 		var txHash string
-		r, err := scanRegistration(longer{rows, &txHash})
+		r, err := scanRegistration(extraColumn{rows, &txHash})
 		if err != nil {
 			return err
 		}
@@ -166,38 +164,37 @@ func (s Registrations) Every(ctx context.Context, f func(r lifecycle.Registratio
 	})
 }
 
-// longer is a row with one column more at its end.
-type longer struct {
+// extraColumn scans one additional column at the end of a row.
+type extraColumn struct {
 	scanner
 	last any
 }
 
-func (l longer) Scan(into ...any) error { return l.scanner.Scan(append(into, l.last)...) }
+func (l extraColumn) Scan(into ...any) error { return l.scanner.Scan(append(into, l.last)...) }
 
-// Events implements registration.Names: what happened to the name since it is
-// ours, oldest first.
+// Events implements registration.Names.
 func (s Registrations) Events(ctx context.Context, reference string) (events []lifecycle.Event, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	rows, err := s.DB.read.QueryContext(ctx, `
 		SELECT type, about_at, domain, at FROM events WHERE reference = $1 ORDER BY at, about_at, type`, reference)
 	if err != nil {
 		return nil, err
 	}
-	err = each(rows, func() error {
+	err = eachRow(rows, func() error {
 		e := lifecycle.Event{Reference: reference}
 		var about, at int64
 		if err := rows.Scan(&e.Type, &about, &e.Name, &at); err != nil {
 			return err
 		}
-		e.About, e.At = moment(about), moment(at)
+		e.About, e.At = timeOrZero(about), timeOrZero(at)
 		events = append(events, e)
 		return nil
 	})
 	return events, err
 }
 
-// DueNames implements registration.Lives.
-func (s Registrations) DueNames(ctx context.Context, most int) ([]string, error) {
-	return due(ctx, s.DB, `SELECT domain FROM registrations WHERE next_at <= $1 ORDER BY next_at LIMIT $2`, s.Now(), most)
+// DueNames implements registration.LifecycleStore.
+func (s Registrations) DueNames(ctx context.Context, limit int) ([]string, error) {
+	return due(ctx, s.DB, `SELECT domain FROM registrations WHERE next_at <= $1 ORDER BY next_at LIMIT $2`, s.Now(), limit)
 }

@@ -11,19 +11,19 @@ import (
 	"deed.example/deed/internal/registrar/registry"
 )
 
-// Registry keeps the names and orders of the embedded registry; it implements
+// Registry stores the names and orders of the embedded registry; it implements
 // local.Store.
 //
-// An order is executed when somebody looks: every method first executes the
-// orders of the name that are due. So no timer has to run, and none is seen
-// before or after its time, even when the clock jumps by years.
+// Orders are executed lazily: every method first executes the due orders of the name.
+// So there is no timer, and an order takes effect exactly at its time, even when the
+// clock jumps by years.
 type Registry struct {
 	DB *DB
 }
 
 // Place implements local.Store.
 func (s Registry) Place(ctx context.Context, p registry.Placement, at time.Time) (placed registry.Placement, err error) {
-	err = s.hold(ctx, p.Name, func(ctx context.Context, tx *Tx) error {
+	err = s.withLockedName(ctx, p.Name, func(ctx context.Context, tx *Tx) error {
 		if err := insertPlacement(ctx, tx, p); err != nil {
 			return err
 		}
@@ -49,9 +49,9 @@ func (s Registry) Placement(ctx context.Context, reference string, at time.Time)
 }
 
 func (s Registry) placement(ctx context.Context, reference string) (registry.Placement, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
-	return scanPlacement(reference, s.DB.ask(ctx, selectPlacement, reference))
+	return scanPlacement(reference, s.DB.queryRow(ctx, selectPlacement, reference))
 }
 
 // Cancel implements local.Store.
@@ -60,17 +60,17 @@ func (s Registry) Cancel(ctx context.Context, reference string, at time.Time) er
 	if err != nil {
 		return err
 	}
-	return s.hold(ctx, p.Name, func(ctx context.Context, tx *Tx) error {
+	return s.withLockedName(ctx, p.Name, func(ctx context.Context, tx *Tx) error {
 		if err := executeDue(ctx, tx, p.Name, at); err != nil {
 			return err
 		}
-		// A second cancellation finds the first and changes nothing.
-		cancelled, err := touched(tx.ExecContext(ctx, `
+		// Cancelling twice is a no-op.
+		cancelled, err := rowsAffected(tx.ExecContext(ctx, `
 			UPDATE registry_orders SET state = $1
 			 WHERE reference = $2 AND state IN ($3, $4, $1)`,
 			registry.PlacementCancelled, reference, registry.PlacementPlaced, registry.PlacementParked))
 		if err == nil && !cancelled {
-			err = deed.Errorf(deed.CodeNotFound, "order %s is at its end and cannot be taken back", reference)
+			err = deed.Errorf(deed.CodeNotFound, "order %s has ended and cannot be cancelled", reference)
 		}
 		return err
 	})
@@ -78,7 +78,7 @@ func (s Registry) Cancel(ctx context.Context, reference string, at time.Time) er
 
 // Decide implements local.Store.
 func (s Registry) Decide(ctx context.Context, name deed.Name, approve bool, at time.Time) error {
-	return s.hold(ctx, name, func(ctx context.Context, tx *Tx) error {
+	return s.withLockedName(ctx, name, func(ctx context.Context, tx *Tx) error {
 		if err := executeDue(ctx, tx, name, at); err != nil {
 			return err
 		}
@@ -97,15 +97,15 @@ func (s Registry) Decide(ctx context.Context, name deed.Name, approve bool, at t
 			return savePlacement(ctx, tx, p.Refuse(deed.Errorf(deed.CodeRegistrationFailed, "the other side has rejected the transfer of %s", name)))
 		}
 		if p.Due = at; at.Before(p.Accepted) {
-			p.Due = p.Accepted // another node's clock is ahead of ours
+			p.Due = p.Accepted // another node's clock is ahead
 		}
 		return execute(ctx, tx, p)
 	})
 }
 
-// hold runs f in a transaction that holds the name's row, and makes the row when
-// there is none.
-func (s Registry) hold(ctx context.Context, name deed.Name, f func(context.Context, *Tx) error) error {
+// withLockedName runs f in a transaction that locks the row of the name, which is
+// created if missing.
+func (s Registry) withLockedName(ctx context.Context, name deed.Name, f func(context.Context, *Tx) error) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		_, err := tx.ExecContext(ctx, `
 			INSERT INTO registry_names (name) VALUES ($1)
@@ -118,16 +118,16 @@ func (s Registry) hold(ctx context.Context, name deed.Name, f func(context.Conte
 	})
 }
 
-// catchUp executes what is due for the name. Who only reads sees it undone.
+// catchUp executes the due orders of the name. A read-only database is left as it is.
 func (s Registry) catchUp(ctx context.Context, name deed.Name, at time.Time) error {
 	if s.DB.readOnly {
 		return nil
 	}
-	return s.hold(ctx, name, func(ctx context.Context, tx *Tx) error { return executeDue(ctx, tx, name, at) })
+	return s.withLockedName(ctx, name, func(ctx context.Context, tx *Tx) error { return executeDue(ctx, tx, name, at) })
 }
 
-// executeDue executes what is due for the name, in the order of time. The
-// caller holds the name's row.
+// executeDue executes the due orders of the name, in order of time. The caller has locked
+// the row of the name.
 func executeDue(ctx context.Context, tx *Tx, name deed.Name, at time.Time) error {
 	for {
 		var reference string
@@ -152,7 +152,7 @@ func executeDue(ctx context.Context, tx *Tx, name deed.Name, at time.Time) error
 	}
 }
 
-// execute brings one placed order to its end, or a transfer to its second half.
+// execute completes one placed order, or starts the waiting period of a transfer.
 func execute(ctx context.Context, tx *Tx, p registry.Placement) error {
 	held, _, err := scanEntry(tx.QueryRowContext(ctx, selectEntry, p.Name, p.Due.Unix()))
 	if err != nil {

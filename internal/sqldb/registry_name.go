@@ -14,8 +14,8 @@ import (
 	"deed.example/deed/internal/registrar/registry"
 )
 
-// Entry implements local.Store. Most often nothing is due, and then nothing is
-// written: the one question asks for both.
+// Entry implements local.Store. One query reads the entry and whether an order is due;
+// usually none is, and nothing is written.
 func (s Registry) Entry(ctx context.Context, name deed.Name, at time.Time) (registry.Entry, error) {
 	entry, due, err := s.entry(ctx, name, at)
 	if err != nil || !due {
@@ -29,14 +29,14 @@ func (s Registry) Entry(ctx context.Context, name deed.Name, at time.Time) (regi
 }
 
 func (s Registry) entry(ctx context.Context, name deed.Name, at time.Time) (registry.Entry, bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
-	return scanEntry(s.DB.ask(ctx, selectEntry, name, at.Unix()))
+	return scanEntry(s.DB.queryRow(ctx, selectEntry, name, at.Unix()))
 }
 
 // Change implements local.Store.
 func (s Registry) Change(ctx context.Context, name deed.Name, at time.Time, change func(registry.Entry) (registry.Entry, error)) error {
-	return s.hold(ctx, name, func(ctx context.Context, tx *Tx) error {
+	return s.withLockedName(ctx, name, func(ctx context.Context, tx *Tx) error {
 		if err := executeDue(ctx, tx, name, at); err != nil {
 			return err
 		}
@@ -53,18 +53,18 @@ func (s Registry) Change(ctx context.Context, name deed.Name, at time.Time, chan
 }
 
 // Entries implements local.Store.
-func (s Registry) Entries(ctx context.Context, account string, after deed.Name, most int, at time.Time) (entries []registry.Entry, err error) {
+func (s Registry) Entries(ctx context.Context, account string, after deed.Name, limit int, at time.Time) (entries []registry.Entry, err error) {
 	if err := s.catchUpAll(ctx, at); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	rows, err := s.DB.read.QueryContext(ctx, `
 		SELECT `+entryColumns+`
 		  FROM registry_names n
 		 WHERE account = $1 AND name > $3 AND expires_at + 86400 * (grace_days + $4) > $2
 		 ORDER BY name LIMIT $5`,
-		account, at.Unix(), after, lifecycle.RedemptionDays+lifecycle.PendingDeleteDays, most)
+		account, at.Unix(), after, lifecycle.RedemptionDays+lifecycle.PendingDeleteDays, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (s Registry) Entries(ctx context.Context, account string, after deed.Name, 
 	return entries, rows.Err()
 }
 
-// catchUpAll executes what is due for any name.
+// catchUpAll executes the due orders of all names.
 func (s Registry) catchUpAll(ctx context.Context, at time.Time) error {
 	for !s.DB.readOnly {
 		name, err := s.nextDue(ctx, at)
@@ -93,11 +93,11 @@ func (s Registry) catchUpAll(ctx context.Context, at time.Time) error {
 	return nil
 }
 
-// nextDue returns a name for which something is due, "" when there is none.
+// nextDue returns a name with a due order, or "".
 func (s Registry) nextDue(ctx context.Context, at time.Time) (name deed.Name, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
-	err = s.DB.ask(ctx, `
+	err = s.DB.queryRow(ctx, `
 		SELECT name FROM registry_orders WHERE state = 'placed' AND due_at <= $1 ORDER BY due_at LIMIT 1`,
 		at.Unix()).Scan(&name)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -106,9 +106,8 @@ func (s Registry) nextDue(ctx context.Context, at time.Time) (name deed.Name, er
 	return name, err
 }
 
-// entryColumns also say which transfer is pending, and whether an order for the
-// name is due by $2. The states are written out, so that the indexes of placed
-// orders serve the questions.
+// entryColumns include the pending transfer, and whether an order for the name is due by
+// $2. The states are literals, so that the partial indexes of placed orders are used.
 const entryColumns = `
 	name, coalesce(reference, ''), coalesce(account, ''), created_at, moved_at, expires_at,
 	grace_days, locked, auth_hash, nameservers, ds,
@@ -117,41 +116,41 @@ const entryColumns = `
 
 const selectEntry = `SELECT ` + entryColumns + ` FROM registry_names n WHERE name = $1`
 
-// scanEntry returns the zero entry for a name that nobody ever had.
+// scanEntry returns the zero entry for a name that was never registered.
 func scanEntry(row interface{ Scan(...any) error }) (e registry.Entry, due bool, err error) {
 	var created, moved, expires sql.NullInt64
 	var hosts, ds string
 	err = row.Scan(&e.Name, &e.Reference, &e.Account, &created, &moved, &expires,
 		&e.GraceDays, &e.Locked, &e.AuthHash, &hosts, &ds, &e.Transfer, &due)
 	if errors.Is(err, sql.ErrNoRows) {
-		return registry.Entry{}, false, nil // an order makes the row before anything else
+		return registry.Entry{}, false, nil // no order was ever placed for it
 	}
 	if err != nil || e.Reference == "" {
 		return registry.Entry{}, due, err
 	}
-	e.Created, e.Moved, e.Expires = timeOrZero(created), timeOrZero(moved), timeOrZero(expires)
+	e.Created, e.Moved, e.Expires = nullableTime(created), nullableTime(moved), nullableTime(expires)
 	e.Nameservers = strings.Fields(hosts)
 	e.DS, err = parseDS(ds)
 	return e, due, err
 }
 
-// saveEntry puts the entry in the place of held. The caller holds the row.
+// saveEntry replaces held by the entry. The caller has locked the row.
 func saveEntry(ctx context.Context, tx *Tx, e, held registry.Entry) error {
-	moved, err := touched(tx.ExecContext(ctx, `
+	moved, err := rowsAffected(tx.ExecContext(ctx, `
 		UPDATE registry_names
 		   SET reference = $1, account = $2, created_at = $3, moved_at = $4, expires_at = $5,
 		       grace_days = $6, locked = $7, auth_hash = $8, nameservers = $9, ds = $10
 		 WHERE name = $11 AND coalesce(reference, '') = $12`,
 		e.Reference, e.Account, e.Created.Unix(), secondsOrNull(e.Moved), e.Expires.Unix(),
-		e.GraceDays, oneIf(e.Locked), e.AuthHash, strings.Join(e.Nameservers, " "), formatDS(e.DS),
+		e.GraceDays, boolInt(e.Locked), e.AuthHash, strings.Join(e.Nameservers, " "), formatDS(e.DS),
 		e.Name, held.Reference))
 	if err == nil && !moved {
-		err = fmt.Errorf("%s changed hands although its row was held", e.Name)
+		err = fmt.Errorf("%s was changed although its row was locked", e.Name)
 	}
 	return err
 }
 
-// formatDS and parseDS keep keys as a master file writes them (RFC 4034, 5.3).
+// formatDS and parseDS use the presentation format of zone files (RFC 4034, 5.3).
 func formatDS(keys []dnssec.DS) string {
 	var lines []string
 	for _, k := range keys {
@@ -174,10 +173,10 @@ func parseDS(text string) (keys []dnssec.DS, err error) {
 	return keys, nil
 }
 
-// Delegated returns every name that the registry delegates at the time, by name:
-// those that have name servers and are not on hold.
+// Delegated returns every name that the registry delegates at the time, sorted: those
+// with name servers and not on hold.
 func (s Registry) Delegated(ctx context.Context, at time.Time) (entries []registry.Entry, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	rows, err := s.DB.read.QueryContext(ctx, `
 		SELECT name, nameservers, ds FROM registry_names
@@ -185,7 +184,7 @@ func (s Registry) Delegated(ctx context.Context, at time.Time) (entries []regist
 	if err != nil {
 		return nil, err
 	}
-	err = each(rows, func() error {
+	err = eachRow(rows, func() error {
 		var e registry.Entry
 		var hosts, ds string
 		if err := rows.Scan(&e.Name, &hosts, &ds); err != nil {

@@ -29,44 +29,44 @@ func scanPlacement(reference string, row *sql.Row) (registry.Placement, error) {
 		return registry.Placement{}, deed.Errorf(deed.CodeNotFound, "there is no order %s", reference)
 	}
 	p.Nameservers = strings.Fields(hosts)
-	p.From, p.Accepted = timeOrZero(from), timeOrZero(accepted)
+	p.From, p.Accepted = nullableTime(from), nullableTime(accepted)
 	p.Placed, p.Due = time.Unix(placed, 0).UTC(), time.Unix(due, 0).UTC()
-	p.Created, p.Expires = timeOrZero(created), timeOrZero(expires)
+	p.Created, p.Expires = nullableTime(created), nullableTime(expires)
 	if p.State == registry.PlacementDone && p.Kind == registrar.OrderRegister && !created.Valid {
-		// Done before the dates were written down; they follow from the rest.
+		// Completed by a version that did not store the dates; compute them.
 		p.Created, p.Expires = p.Due, p.Due.AddDate(p.Years, 0, 0)
 	}
 	return p, err
 }
 
-// insertPlacement writes an order down, unless its reference is known.
+// insertPlacement stores an order, unless its reference exists.
 func insertPlacement(ctx context.Context, tx *Tx, p registry.Placement) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO registry_orders (reference, kind, name, years, nameservers, from_at, restore, auth_hash,
 		                             account, grace_days, state, refusal, reason, placed_at, due_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
 		ON CONFLICT (reference) DO NOTHING`,
-		p.Reference, p.Kind, p.Name, p.Years, strings.Join(p.Nameservers, " "), secondsOrNull(p.From), oneIf(p.Restore), p.AuthHash,
+		p.Reference, p.Kind, p.Name, p.Years, strings.Join(p.Nameservers, " "), secondsOrNull(p.From), boolInt(p.Restore), p.AuthHash,
 		p.Account, p.GraceDays, p.State, p.Refusal, p.Reason, p.Placed.Unix(), p.Due.Unix())
 	return err
 }
 
-// savePlacement writes down how far a placed order is.
+// savePlacement updates the state of a placed order.
 func savePlacement(ctx context.Context, tx *Tx, p registry.Placement) error {
-	moved, err := touched(tx.ExecContext(ctx, `
+	moved, err := rowsAffected(tx.ExecContext(ctx, `
 		UPDATE registry_orders
 		   SET state = $1, refusal = $2, reason = $3, due_at = $4, accepted_at = $5, created_at = $6, expires_at = $7
 		 WHERE reference = $8 AND state = $9`,
 		p.State, p.Refusal, p.Reason, p.Due.Unix(), secondsOrNull(p.Accepted), secondsOrNull(p.Created), secondsOrNull(p.Expires),
 		p.Reference, registry.PlacementPlaced))
 	if err == nil && !moved {
-		err = fmt.Errorf("order %s moved although the row of %s was held", p.Reference, p.Name)
+		err = fmt.Errorf("order %s was changed although the row of %s was locked", p.Reference, p.Name)
 	}
 	return err
 }
 
-// timeOrZero and secondsOrNull translate a time that may be missing.
-func timeOrZero(seconds sql.NullInt64) time.Time {
+// nullableTime and secondsOrNull convert a time that may be NULL.
+func nullableTime(seconds sql.NullInt64) time.Time {
 	if !seconds.Valid {
 		return time.Time{}
 	}
@@ -77,8 +77,8 @@ func secondsOrNull(t time.Time) sql.NullInt64 {
 	return sql.NullInt64{Int64: t.Unix(), Valid: !t.IsZero()}
 }
 
-// oneIf is how a yes or no is kept.
-func oneIf(yes bool) int {
+// boolInt converts a bool for a BIGINT column.
+func boolInt(yes bool) int {
 	if yes {
 		return 1
 	}

@@ -9,14 +9,14 @@ import (
 	"deed.example/deed/internal/registrar"
 )
 
-// Names and orders from before there were renewals keep their dates, and count as
-// registered with the usual grace, and locked.
+// Names and orders from versions without renewals keep their dates, and count as
+// registered, locked, and with the default grace period.
 func TestOldRegistryRows(t *testing.T) {
 	db, err := OpenSQLite(t.Context(), filepath.Join(t.TempDir(), "deed.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close() // the file goes away with the test
+	defer db.Close() // the file is deleted after the test
 	created := time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
 	expires := created.AddDate(2, 0, 0)
 	err = db.tx(t.Context(), func(ctx context.Context, tx *Tx) error {
@@ -45,13 +45,13 @@ func TestOldRegistryRows(t *testing.T) {
 	}
 }
 
-// The questions of every order and every check are answered by an index.
-func TestRegistryQuestionsUseIndexes(t *testing.T) {
+// The queries of orders and availability checks use an index.
+func TestRegistryQueriesUseIndexes(t *testing.T) {
 	db, err := OpenSQLite(t.Context(), filepath.Join(t.TempDir(), "deed.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close() // the file goes away with the test
+	defer db.Close() // the file is deleted after the test
 	for _, query := range []string{selectEntry, selectPlacement} {
 		rows, err := db.read.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, "a", 0)
 		if err != nil {

@@ -15,7 +15,7 @@ func (s Jobs) Unfinished(ctx context.Context) (jobs []order.Job, err error) {
 		return nil, err
 	}
 	var ids []string
-	err = each(rows, func() error {
+	err = eachRow(rows, func() error {
 		var id string
 		err := rows.Scan(&id)
 		ids = append(ids, id)
@@ -32,9 +32,9 @@ func (s Jobs) Unfinished(ctx context.Context) (jobs []order.Job, err error) {
 	return jobs, err
 }
 
-// ResumeJob implements registration.OpenJobs. A job whose money is not there yet,
-// or whose name another job has, comes to the order when it is its turn: a placed
-// order is not placed again.
+// ResumeJob implements registration.OpenJobs. A job whose payment is not settled, or
+// whose name is claimed by another job, continues with that attempt later: placing an
+// existing order again has no effect.
 func (s Jobs) ResumeJob(ctx context.Context, j order.Job, attempt int) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		now := s.Now()
@@ -65,8 +65,7 @@ func (s Jobs) ResumeJob(ctx context.Context, j order.Job, attempt int) error {
 	})
 }
 
-// setAttempts writes down how many orders were placed for a job, unless it knows
-// of more.
+// setAttempts raises the number of orders that were placed for a job.
 func setAttempts(ctx context.Context, tx *Tx, j order.Job, attempts int) error {
 	if attempts <= j.Attempts {
 		return nil

@@ -12,25 +12,25 @@ import (
 	"deed.example/deed/internal/dnszone"
 )
 
-// Served reads what name servers give out. Fill the field.
+// Served reads the zones that name servers serve. Fill the field.
 type Served struct{ DB *DB }
 
-// A zone is served while it is ours and its name has not gone dark.
-const isServed = ` z.ended_at IS NULL AND z.dark_at IS NULL`
+// isServed is true for zones that have neither ended nor been withdrawn.
+const isServed = ` z.ended_at IS NULL AND z.withdrawn_at IS NULL`
 
-// Zone implements primary.Store and zone.Served: the zone as it is served now.
+// Zone implements primary.Store and zone.Served.
 func (s Served) Zone(ctx context.Context, origin string) (z dnssec.ServedZone, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	rows, err := s.DB.read.QueryContext(ctx, `
 		SELECT z.serial, s.owner, s.type, s.ttl, s.data
 		  FROM zones z JOIN served s ON s.zone_id = z.id
-		 WHERE z.domain = $1 AND s.died IS NULL AND`+isServed, origin)
+		 WHERE z.domain = $1 AND s.removed_serial IS NULL AND`+isServed, origin)
 	if err != nil {
 		return z, err
 	}
 	z.Origin = origin
-	err = each(rows, func() error {
+	err = eachRow(rows, func() error {
 		rr, err := scanRR(rows, &z.Serial)
 		z.RRs = append(z.RRs, rr)
 		return err
@@ -45,7 +45,7 @@ func notServed(origin string) error {
 	return deed.Errorf(deed.CodeNotFound, "%s is not served here", origin)
 }
 
-// scanRR reads a record behind what stands before it.
+// scanRR reads a record that follows the columns before.
 func scanRR(rows *sql.Rows, before ...any) (rr dnszone.RR, err error) {
 	var data string
 	if err := rows.Scan(append(before, &rr.Owner, &rr.Type, &rr.TTL, &data)...); err != nil {
@@ -56,19 +56,18 @@ func scanRR(rows *sql.Rows, before ...any) (rr dnszone.RR, err error) {
 	return rr, err
 }
 
-// All implements zone.Served: it yields every zone that is served, one after the
-// other.
+// All implements zone.Served.
 func (s Served) All(ctx context.Context, yield func(dnssec.ServedZone) error) error {
 	rows, err := s.DB.read.QueryContext(ctx, `
 		SELECT z.domain, z.serial, s.owner, s.type, s.ttl, s.data
 		  FROM served s JOIN zones z ON z.id = s.zone_id
-		 WHERE s.died IS NULL AND`+isServed+`
+		 WHERE s.removed_serial IS NULL AND`+isServed+`
 		 ORDER BY s.zone_id`)
 	if err != nil {
 		return err
 	}
 	var z dnssec.ServedZone
-	err = each(rows, func() error {
+	err = eachRow(rows, func() error {
 		var origin string
 		var serial uint32
 		rr, err := scanRR(rows, &origin, &serial)
@@ -91,16 +90,15 @@ func (s Served) All(ctx context.Context, yield func(dnssec.ServedZone) error) er
 	return yield(z.Sorted())
 }
 
-// Changed implements zone.Served: the zones that changed since, served or not
-// any more.
+// Changed implements zone.Served.
 func (s Served) Changed(ctx context.Context, since time.Time) (origins []string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	rows, err := s.DB.read.QueryContext(ctx, `SELECT DISTINCT domain FROM zones WHERE changed_at >= $1`, since.UnixMilli())
 	if err != nil {
 		return nil, err
 	}
-	err = each(rows, func() error {
+	err = eachRow(rows, func() error {
 		var origin string
 		err := rows.Scan(&origin)
 		origins = append(origins, origin)
@@ -111,15 +109,14 @@ func (s Served) Changed(ctx context.Context, since time.Time) (origins []string,
 
 // CatalogSerial implements primary.Store.
 func (s Served) CatalogSerial(ctx context.Context) (serial uint32, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	err = s.DB.read.QueryRowContext(ctx, `SELECT coalesce(max(serial), 1) FROM catalog`).Scan(&serial)
 	return serial, err
 }
 
-// Members implements primary.Store. It is one statement, so that the serial is of
-// the same moment as the members; where there are none, its one row has a serial
-// only.
+// Members implements primary.Store. It is one statement, so that the serial and the
+// members are consistent; without members, the only row has just the serial.
 func (s Served) Members(ctx context.Context) (members []dnssec.Member, serial uint32, err error) {
 	rows, err := s.DB.read.QueryContext(ctx, `
 		SELECT c.serial, z.domain, z.member, z.serial
@@ -127,7 +124,7 @@ func (s Served) Members(ctx context.Context) (members []dnssec.Member, serial ui
 	if err != nil {
 		return nil, 0, err
 	}
-	err = each(rows, func() error {
+	err = eachRow(rows, func() error {
 		var origin, label sql.NullString
 		var own sql.NullInt64
 		if err := rows.Scan(&serial, &origin, &label, &own); err != nil || !origin.Valid {
@@ -143,13 +140,13 @@ const soaType = 6 // RFC 1035, 3.2.2
 
 // SOA implements primary.Store.
 func (s Served) SOA(ctx context.Context, origin string) (rr dnszone.RR, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	var data string
 	err = s.DB.read.QueryRowContext(ctx, `
 		SELECT s.owner, s.type, s.ttl, s.data
 		  FROM zones z JOIN served s ON s.zone_id = z.id
-		 WHERE z.domain = $1 AND s.type = $2 AND s.died IS NULL AND`+isServed,
+		 WHERE z.domain = $1 AND s.type = $2 AND s.removed_serial IS NULL AND`+isServed,
 		origin, soaType).Scan(&rr.Owner, &rr.Type, &rr.TTL, &data)
 	if errors.Is(err, sql.ErrNoRows) {
 		return rr, notServed(origin)
@@ -163,38 +160,38 @@ func (s Served) SOA(ctx context.Context, origin string) (rr dnszone.RR, err erro
 }
 
 // Changes implements primary.Store.
-func (s Served) Changes(ctx context.Context, origin string, from uint32) (gone, came []dnszone.RR, serial uint32, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+func (s Served) Changes(ctx context.Context, origin string, from uint32) (removed, added []dnszone.RR, serial uint32, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	rows, err := s.DB.read.QueryContext(ctx, `
-		SELECT z.serial, CASE WHEN s.died IS NULL THEN 0 ELSE 1 END, s.owner, s.type, s.ttl, s.data
+		SELECT z.serial, CASE WHEN s.removed_serial IS NULL THEN 0 ELSE 1 END, s.owner, s.type, s.ttl, s.data
 		  FROM zones z JOIN served s ON s.zone_id = z.id
-		 WHERE z.domain = $1 AND (s.born > $2 AND s.died IS NULL OR s.born <= $2 AND s.died > $2) AND`+isServed,
+		 WHERE z.domain = $1 AND (s.added_serial > $2 AND s.removed_serial IS NULL OR s.added_serial <= $2 AND s.removed_serial > $2) AND`+isServed,
 		origin, from)
 	if err != nil {
 		return nil, nil, 0, err
 	}
 	known := false
-	err = each(rows, func() error {
-		var died int
-		rr, err := scanRR(rows, &serial, &died)
-		if died == 1 {
+	err = eachRow(rows, func() error {
+		var isRemoved int
+		rr, err := scanRR(rows, &serial, &isRemoved)
+		if isRemoved == 1 {
 			known = known || rr.Type == soaType && soaSerial(rr) == from
-			gone = append(gone, rr)
+			removed = append(removed, rr)
 		} else {
-			came = append(came, rr)
+			added = append(added, rr)
 		}
 		return err
 	})
 	if err == nil && !known {
-		err = deed.Errorf(deed.CodeNotFound, "serial %d of %s is not known any more", from, origin)
+		err = deed.Errorf(deed.CodeNotFound, "serial %d of %s is no longer available", from, origin)
 	}
-	// A record that went and came again has a row in each, and has not changed.
-	gone, came = dnssec.ServedZone{RRs: gone}.Sorted().Diff(dnssec.ServedZone{RRs: came}.Sorted())
-	return gone, came, serial, err
+	// A record that was removed and added again is in both lists, and has not changed.
+	removed, added = dnssec.ServedZone{RRs: removed}.Sorted().Diff(dnssec.ServedZone{RRs: added}.Sorted())
+	return removed, added, serial, err
 }
 
-// soaSerial reads the serial out of a SOA: five numbers stand at its end.
+// soaSerial reads the serial of a SOA record, which ends with five 32-bit numbers.
 func soaSerial(rr dnszone.RR) uint32 {
 	tail := []byte(rr.Data[max(0, len(rr.Data)-20):])
 	if len(tail) < 4 {

@@ -17,8 +17,8 @@ import (
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
-// A stall sells names and changes of their DNS, for money that nobody looks at.
-type stall struct {
+// A testEnv registers names and changes their DNS, without real payments.
+type testEnv struct {
 	clock    time.Time
 	zones    sqldb.Zones
 	served   sqldb.Served
@@ -28,8 +28,8 @@ type stall struct {
 	sold     int
 }
 
-func openStall(db *sqldb.DB) *stall {
-	s := &stall{clock: noon, served: sqldb.Served{DB: db}}
+func newTestEnv(db *sqldb.DB) *testEnv {
+	s := &testEnv{clock: noon, served: sqldb.Served{DB: db}}
 	now := func() time.Time { return s.clock }
 	s.zones = sqldbtest.Zones(db, now)
 	s.zones.Generation = 1
@@ -39,8 +39,8 @@ func openStall(db *sqldb.DB) *stall {
 	return s
 }
 
-// paid returns the job of a purchase whose money is there.
-func (s *stall) paid(t testing.TB, what order.Purchase) order.Job {
+// paid returns the job of a settled purchase.
+func (s *testEnv) paid(t testing.TB, what order.Purchase) order.Job {
 	t.Helper()
 	s.sold++
 	auth := settle.Authorization{Payer: wallet, PayTo: wallet, Amount: deed.Cent, Nonce: fmt.Sprint(s.sold)}
@@ -60,8 +60,8 @@ func (s *stall) paid(t testing.TB, what order.Purchase) order.Job {
 	return j
 }
 
-// sell registers a name, and returns it.
-func (s *stall) sell(t testing.TB, name deed.Name, records ...dnszone.Record) lifecycle.Registration {
+// sell registers a name.
+func (s *testEnv) sell(t testing.TB, name deed.Name, records ...dnszone.Record) lifecycle.Registration {
 	t.Helper()
 	j := s.paid(t, order.Purchase{Kind: order.PurchaseRegistration, Name: name, Years: 1, Records: records})
 	j.Attempts, j.Reference, j.Submitted, j.Lease = 1, j.ID+"-1", s.clock, s.clock
@@ -79,8 +79,8 @@ func (s *stall) sell(t testing.TB, name deed.Name, records ...dnszone.Record) li
 	return r
 }
 
-// change makes a change that was paid for.
-func (s *stall) change(t testing.TB, name deed.Name, ops ...dnszone.RecordOp) {
+// change applies a paid change.
+func (s *testEnv) change(t testing.TB, name deed.Name, ops ...dnszone.RecordOp) {
 	t.Helper()
 	c := dnszone.Change{Kind: dnszone.ChangeBatch, Zone: name, By: wallet, Ops: ops}
 	j := s.paid(t, order.PurchaseOf(c))
@@ -92,7 +92,7 @@ func (s *stall) change(t testing.TB, name deed.Name, ops ...dnszone.RecordOp) {
 	}
 }
 
-func (s *stall) zone(t testing.TB, name deed.Name) dnssec.ServedZone {
+func (s *testEnv) zone(t testing.TB, name deed.Name) dnssec.ServedZone {
 	t.Helper()
 	z, err := s.served.Zone(t.Context(), string(name))
 	if err != nil {
@@ -103,7 +103,7 @@ func (s *stall) zone(t testing.TB, name deed.Name) dnssec.ServedZone {
 
 // member returns the label of a zone in the catalog, "" when it is not there,
 // and the catalog's serial.
-func (s *stall) member(t testing.TB, name deed.Name) (label string, serial uint32) {
+func (s *testEnv) member(t testing.TB, name deed.Name) (label string, serial uint32) {
 	t.Helper()
 	members, serial, err := s.served.Members(t.Context())
 	if err != nil {
@@ -120,8 +120,8 @@ func (s *stall) member(t testing.TB, name deed.Name) (label string, serial uint3
 	return "", serial
 }
 
-// randomOps are a few things that may be done to the zone.
-func (s *stall) randomOps(t testing.TB, dice *rand.Rand, name deed.Name) (ops []dnszone.RecordOp) {
+// randomOps returns a few random operations that the zone allows.
+func (s *testEnv) randomOps(t testing.TB, dice *rand.Rand, name deed.Name) (ops []dnszone.RecordOp) {
 	t.Helper()
 	z, err := s.zones.Zone(t.Context(), name)
 	if err != nil {
@@ -144,12 +144,12 @@ func (s *stall) randomOps(t testing.TB, dice *rand.Rand, name deed.Name) (ops []
 	return ops
 }
 
-// Whatever was changed, the zone as it was once and what changed since make the
-// zone as it is, in one step from every edition that there was.
+// An earlier version of a zone plus the changes since then equals the current version,
+// for every earlier version.
 func TestChangesLeadFromEveryEditionToTheZone(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		const name = "example.com"
-		s, dice := openStall(db), rand.New(rand.NewPCG(3, 4))
+		s, dice := newTestEnv(db), rand.New(rand.NewPCG(3, 4))
 		s.sell(t, name, dnszone.Record{Type: "TXT", Host: "@", Value: "the first", TTL: 300})
 		s.sell(t, "neighbour.com", dnszone.Record{Type: "A", Host: "@", Value: "192.0.2.2", TTL: 300})
 		editions := []dnssec.ServedZone{s.zone(t, name)}
@@ -172,7 +172,7 @@ func TestChangesLeadFromEveryEditionToTheZone(t *testing.T) {
 			}
 			wantGone, wantCame := was.Diff(last)
 			if !slices.Equal(gone, wantGone) || !slices.Equal(came, wantCame) {
-				t.Errorf("since %d: got %d gone and %d that came, want %d and %d", was.Serial, len(gone), len(came), len(wantGone), len(wantCame))
+				t.Errorf("since %d: got %d removed and %d added, want %d and %d", was.Serial, len(gone), len(came), len(wantGone), len(wantCame))
 			}
 		}
 		if soa, err := s.served.SOA(t.Context(), name); err != nil || soa != last.RRs[0] {
@@ -189,11 +189,11 @@ func TestChangesLeadFromEveryEditionToTheZone(t *testing.T) {
 	})
 }
 
-// What was served a month ago is forgotten, and nobody is sent half of it.
+// Records removed more than a month ago are deleted, and no partial diff is returned.
 func TestOldEditionsAreForgotten(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		const name = "example.com"
-		s := openStall(db)
+		s := newTestEnv(db)
 		s.sell(t, name, dnszone.Record{Type: "A", Host: "@", Value: "192.0.2.1", TTL: 300})
 		first := s.zone(t, name)
 		for i, wait := range []int{1, 20, 20} {
@@ -211,15 +211,15 @@ func TestOldEditionsAreForgotten(t *testing.T) {
 	})
 }
 
-// A zone is in the catalog while it is served, under a label that changes with
-// its owner, and the catalog's serial grows with each of these.
+// A zone is in the catalog while it is served, with a label that changes with its owner,
+// and every such change raises the serial of the catalog.
 func TestMembersThroughALife(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		const name = "example.com"
-		s := openStall(db)
+		s := newTestEnv(db)
 		label, serial := s.member(t, name)
 		if label != "" {
-			t.Fatalf("an empty house lists %s", label)
+			t.Fatalf("an empty catalog lists %s", label)
 		}
 		grown := func(what string, want func(label string) bool) {
 			t.Helper()
@@ -243,18 +243,18 @@ func TestMembersThroughALife(t *testing.T) {
 		grown("sold", fresh(""))
 		held, first := label, s.zone(t, name)
 
-		dark := r
-		dark.Status, dark.Updated = lifecycle.StatusRedemption, s.clock
-		s.live(t, r, dark)
-		grown("dark", is(""))
-		back := dark
+		withdrawn := r
+		withdrawn.Status, withdrawn.Updated = lifecycle.StatusRedemption, s.clock
+		s.update(t, r, withdrawn)
+		grown("withdrawn", is(""))
+		back := withdrawn
 		back.Status = lifecycle.StatusActive
-		s.live(t, dark, back)
+		s.update(t, withdrawn, back)
 		grown("restored", is(held))
 
 		given := back
 		given.Owner = "0x00000000000000000000000000000000000000aa"
-		if err := s.names.Act(t.Context(), given, lifecycle.OwnerAction{Kind: lifecycle.ActionHandover, Wallet: wallet}); err != nil {
+		if err := s.names.RecordAction(t.Context(), given, lifecycle.OwnerAction{Kind: lifecycle.ActionHandover, Wallet: wallet}); err != nil {
 			t.Fatal(err)
 		}
 		grown("handed over", fresh(held))
@@ -270,16 +270,16 @@ func TestMembersThroughALife(t *testing.T) {
 		s.sell(t, name)
 		grown("sold again", fresh(held))
 		if z := s.zone(t, name); int32(z.Serial-first.Serial) <= 0 {
-			t.Errorf("the new zone begins with %d, and the old one had %d", z.Serial, first.Serial)
+			t.Errorf("the new zone starts at %d, and the old one had %d", z.Serial, first.Serial)
 		}
 	})
 }
 
-// Members and the serial are of one moment, whoever sells meanwhile: a serial
-// never stands for two lists.
+// Members and the serial are consistent under concurrent registrations: a serial never
+// stands for two lists.
 func TestMembersAreOfOneMoment(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		s := openStall(db)
+		s := newTestEnv(db)
 		sold := make(chan struct{})
 		go func() {
 			defer close(sold)
@@ -307,23 +307,23 @@ func TestMembersAreOfOneMoment(t *testing.T) {
 			lists[serial] = len(members)
 		}
 		if len(lists) < 3 {
-			t.Errorf("saw %d editions: too few to tell", len(lists))
+			t.Errorf("saw only %d versions", len(lists))
 		}
 	})
 }
 
-func (s *stall) live(t *testing.T, was, is lifecycle.Registration) {
+func (s *testEnv) update(t *testing.T, was, is lifecycle.Registration) {
 	t.Helper()
-	if written, err := s.names.LiveOn(t.Context(), was, is, nil, s.clock); err != nil || !written {
+	if written, err := s.names.UpdateRegistration(t.Context(), was, is, nil, s.clock); err != nil || !written {
 		t.Fatal(written, err)
 	}
 }
 
-// Signatures are renewed before they end, on all zones that have some, and the
-// records stay what they were.
+// Signatures of all signed zones are renewed before they expire, and the records do not
+// change.
 func TestSignaturesAreRenewed(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		s := openStall(db)
+		s := newTestEnv(db)
 		for i := range 3 {
 			s.sell(t, deed.Name(fmt.Sprintf("name%d.com", i)), dnszone.Record{Type: "A", Host: "@", Value: "192.0.2.1", TTL: 300})
 		}
@@ -350,7 +350,7 @@ func TestSignaturesAreRenewed(t *testing.T) {
 		}
 		gone, came := before.Diff(after)
 		if len(gone) != len(came) {
-			t.Errorf("%d records are gone and %d came", len(gone), len(came))
+			t.Errorf("%d records were removed and %d added", len(gone), len(came))
 		}
 		const rrsig = 46
 		for i, rr := range came {

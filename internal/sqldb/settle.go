@@ -13,23 +13,23 @@ import (
 	"deed.example/deed/internal/settle"
 )
 
-// Settlements implements chain.Store: the transactions we signed for one chain.
-// Fill both fields.
+// Settlements implements chain.Store: the signed transactions of one chain. Fill both
+// fields.
 type Settlements struct {
 	DB      *DB
 	ChainID uint64
 }
 
 const (
-	maxUnmined  = 512 // transactions that one question returns
-	maxPurposes = 256 // that one statement asks for
+	maxUnmined  = 512 // rows per query
+	maxPurposes = 256 // purposes per statement
 )
 
-// errAllTaken takes back a transaction that has nothing to do.
+// errAllTaken rolls back a transaction with nothing to sign.
 var errAllTaken = errors.New("every attempt was made already")
 
-// Sign implements chain.Store. The row of the signer is held until the signed
-// bytes are written, so processes that share the database go one by one.
+// Sign implements chain.Store. The row of the signer is locked until the signed bytes
+// are written, so processes that share the database are serialized.
 func (s Settlements) Sign(ctx context.Context, in settle.Intent, sign func(nonce uint64, purposes []string) (settle.Transaction, error)) error {
 	err := s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		stored, err := s.nextNonce(ctx, tx, in)
@@ -59,7 +59,7 @@ func (s Settlements) Sign(ctx context.Context, in settle.Intent, sign func(nonce
 	return err
 }
 
-// nextNonce takes the next nonce that the signer's row knows of, and its lock.
+// nextNonce locks the row of the signer and takes its next nonce.
 func (s Settlements) nextNonce(ctx context.Context, tx *Tx, in settle.Intent) (nonce uint64, err error) {
 	err = tx.QueryRowContext(ctx, `
 		INSERT INTO signers (chain, address, next_nonce) VALUES ($1, $2, $3)
@@ -72,37 +72,37 @@ func (s Settlements) nextNonce(ctx context.Context, tx *Tx, in settle.Intent) (n
 	return nonce - 1, nil
 }
 
-// skip goes on from the chain's count when that is ahead of the stored nonce,
-// and writes the nonces between them down as foreign: the chain has mined them,
-// and nothing of ours that is stored can be at one of them.
+// skip continues from the nonce of the chain when that is ahead of the stored one, and
+// stores the nonces in between as foreign: they were mined, and none of our stored
+// transactions can have them.
 func (s Settlements) skip(ctx context.Context, tx *Tx, in settle.Intent, stored uint64, at time.Time) error {
 	if stored >= in.First {
 		return nil
 	}
 	_, err := tx.ExecContext(ctx, `UPDATE signers SET next_nonce = $1 WHERE chain = $2 AND address = $3`, in.First+1, s.ChainID, in.From)
 	if err != nil {
-		return fmt.Errorf("go on from nonce %d of %s: %w", in.First, in.From, err)
+		return fmt.Errorf("continue from nonce %d of %s: %w", in.First, in.From, err)
 	}
 	_, err = tx.ExecContext(ctx, `
 		INSERT INTO foreign_nonces (chain, signer, first_nonce, last_nonce, seen_at) VALUES ($1, $2, $3, $4, $5)`,
 		s.ChainID, in.From, stored, in.First-1, at.Unix())
 	if err != nil {
-		return fmt.Errorf("note foreign nonces of %s: %w", in.From, err)
+		return fmt.Errorf("store foreign nonces of %s: %w", in.From, err)
 	}
 	return nil
 }
 
-// take writes the attempts down and returns the purposes nobody was ahead with.
+// take stores the attempts and returns the purposes that were not taken yet.
 func (s Settlements) take(ctx context.Context, tx *Tx, in settle.Intent, nonce uint64) (free []string, err error) {
 	for _, purpose := range in.Purposes {
-		ours, err := touched(tx.ExecContext(ctx, `
+		taken, err := rowsAffected(tx.ExecContext(ctx, `
 			INSERT INTO attempts (chain, purpose, attempt, signer, nonce) VALUES ($1, $2, $3, $4, $5)
 			ON CONFLICT DO NOTHING`,
 			s.ChainID, purpose, in.Attempt, in.From, nonce))
 		if err != nil {
 			return nil, fmt.Errorf("take attempt %d of %s: %w", in.Attempt, purpose, err)
 		}
-		if ours {
+		if taken {
 			free = append(free, purpose)
 		}
 	}
@@ -115,13 +115,13 @@ func (s Settlements) insert(ctx context.Context, tx *Tx, t settle.Transaction) e
 		ON CONFLICT DO NOTHING`,
 		s.ChainID, t.From, t.Nonce, t.Hash, hex.EncodeToString(t.Raw), t.SignedAt.Unix())
 	if err != nil {
-		return fmt.Errorf("keep transaction %s: %w", t.Hash, err)
+		return fmt.Errorf("store transaction %s: %w", t.Hash, err)
 	}
 	return nil
 }
 
-// Abandon implements chain.Store. The tombstone takes the place of the attempt
-// that anybody else would make next, so only one of the two is written.
+// Abandon implements chain.Store. The tombstone has the number of the next attempt, so
+// only one of the two can be written.
 func (s Settlements) Abandon(ctx context.Context, purpose string, attempt int) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		_, err := tx.ExecContext(ctx, `
@@ -137,7 +137,7 @@ func (s Settlements) Abandon(ctx context.Context, purpose string, attempt int) e
 			return fmt.Errorf("abandon %s: %w", purpose, err)
 		}
 		if signer.Valid {
-			return fmt.Errorf("abandon %s: attempt %d was made meanwhile", purpose, attempt)
+			return fmt.Errorf("abandon %s: attempt %d was made in the meantime", purpose, attempt)
 		}
 		return nil
 	})
@@ -150,7 +150,7 @@ func (s Settlements) Outbid(ctx context.Context, t settle.Transaction) error {
 
 // Sent implements chain.Store.
 func (s Settlements) Sent(ctx context.Context, purposes []string) (map[string][]settle.Transaction, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	sent := map[string][]settle.Transaction{}
 	for len(purposes) > 0 {
@@ -178,7 +178,7 @@ func (s Settlements) sent(ctx context.Context, purposes []string, into map[strin
 	if err != nil {
 		return err
 	}
-	return each(rows, func() error {
+	return eachRow(rows, func() error {
 		var purpose string
 		var t settle.Transaction
 		var at int64
@@ -193,7 +193,7 @@ func (s Settlements) sent(ctx context.Context, purposes []string, into map[strin
 
 // Unmined implements chain.Store.
 func (s Settlements) Unmined(ctx context.Context, from deed.Wallet, nonce uint64) (all []settle.Transaction, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	rows, err := s.DB.read.QueryContext(ctx, `
 		SELECT nonce, hash, raw, signed_at FROM transactions
@@ -203,7 +203,7 @@ func (s Settlements) Unmined(ctx context.Context, from deed.Wallet, nonce uint64
 	if err != nil {
 		return nil, fmt.Errorf("read transactions of %s: %w", from, err)
 	}
-	err = each(rows, func() error {
+	err = eachRow(rows, func() error {
 		t := settle.Transaction{From: from}
 		var raw string
 		var at int64
@@ -221,14 +221,14 @@ func (s Settlements) Unmined(ctx context.Context, from deed.Wallet, nonce uint64
 // AddWallet implements chain.Store.
 func (s Settlements) AddWallet(ctx context.Context, role string, w deed.Wallet, at time.Time) error {
 	if s.DB.readOnly {
-		return nil // an audit asks the chain with the wallets that a node has kept
+		return nil // an audit uses the wallets that a node has stored
 	}
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		_, err := tx.ExecContext(ctx, `
 			INSERT INTO own_wallets (chain, role, address, first_used_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
 			s.ChainID, role, w, at.Unix())
 		if err != nil {
-			return fmt.Errorf("keep our %s wallet %s: %w", role, w, err)
+			return fmt.Errorf("store our %s wallet %s: %w", role, w, err)
 		}
 		return nil
 	})
@@ -236,7 +236,7 @@ func (s Settlements) AddWallet(ctx context.Context, role string, w deed.Wallet, 
 
 // Wallets implements chain.Store.
 func (s Settlements) Wallets(ctx context.Context) (map[string][]deed.Wallet, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	rows, err := s.DB.read.QueryContext(ctx, `
 		SELECT role, address FROM own_wallets WHERE chain = $1 ORDER BY first_used_at, address`, s.ChainID)
@@ -244,7 +244,7 @@ func (s Settlements) Wallets(ctx context.Context) (map[string][]deed.Wallet, err
 		return nil, fmt.Errorf("read our wallets: %w", err)
 	}
 	byRole := map[string][]deed.Wallet{}
-	err = each(rows, func() error {
+	err = eachRow(rows, func() error {
 		var role string
 		var w deed.Wallet
 		if err := rows.Scan(&role, &w); err != nil {
@@ -256,9 +256,9 @@ func (s Settlements) Wallets(ctx context.Context) (map[string][]deed.Wallet, err
 	return byRole, err
 }
 
-// each calls read for every row and closes them.
-func each(rows *sql.Rows, read func() error) error {
-	defer rows.Close() // Err below tells what matters
+// eachRow calls read for every row and closes the rows.
+func eachRow(rows *sql.Rows, read func() error) error {
+	defer rows.Close() // Err below returns the error
 	for rows.Next() {
 		if err := read(); err != nil {
 			return err

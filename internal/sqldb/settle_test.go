@@ -17,7 +17,7 @@ import (
 
 const signer = deed.Wallet("0x00000000000000000000000000000000000000aa")
 
-// signAs returns a signature that notes what it signs.
+// signAs returns a signing function that records its arguments.
 func signAs(hash string) func(uint64, []string) (settle.Transaction, error) {
 	return func(nonce uint64, purposes []string) (settle.Transaction, error) {
 		return settle.Transaction{From: signer, Nonce: nonce, Hash: hash, Raw: []byte(strings.Join(purposes, ",")), SignedAt: time.Unix(1_800_000_000, 0)}, nil
@@ -70,7 +70,7 @@ func brief(all []settle.Transaction) (words []string) {
 	return words
 }
 
-// Many who sign at once get one nonce each, and none is left out.
+// Concurrent signers get one nonce each, without gaps.
 func TestSettlementsRaced(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		s := sqldb.Settlements{DB: db, ChainID: 84532}

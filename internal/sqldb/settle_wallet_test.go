@@ -13,8 +13,8 @@ import (
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
-// When the chain is ahead, the signer goes on from there, and the audit knows
-// the nonces between.
+// When the chain is ahead, the signer continues from there, and the audit accounts for the
+// nonces in between.
 func TestForeignNonces(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		s := sqldb.Settlements{DB: db, ChainID: 84532}

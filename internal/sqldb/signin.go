@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// sweepEvery is how often what has expired is cleared away, at most.
-	sweepEvery = 10 * time.Second
+	// sweepInterval is the minimum interval between deletions of expired rows.
+	sweepInterval = 10 * time.Second
 
-	// knownFor is how long an expired refresh token is still known as such.
-	knownFor = 365 * 24 * time.Hour
+	// expiredRetention is how long expired refresh tokens are kept, to be reported as expired.
+	expiredRetention = 365 * 24 * time.Hour
 )
 
 // Sessions implements signin.Store. Make one with NewSessions.
@@ -36,7 +36,7 @@ func NewSessions(db *DB, now func() time.Time) *Sessions {
 func (s *Sessions) CreateSession(ctx context.Context, ses signin.Session) (generation int64, err error) {
 	issued := ses.Refresh.Issued.Unix()
 	err = s.db.tx(ctx, func(ctx context.Context, tx *Tx) error {
-		fresh, err := touched(tx.ExecContext(ctx, `
+		fresh, err := rowsAffected(tx.ExecContext(ctx, `
 			INSERT INTO used_nonces (ends, nonce) VALUES ($1, $2)
 			ON CONFLICT DO NOTHING`,
 			ses.NonceEnds.Unix(), ses.Nonce))
@@ -70,41 +70,41 @@ func insertRefresh(ctx context.Context, tx *Tx, w deed.Wallet, family string, r 
 	return err
 }
 
-// sweep clears away what has expired, now and then.
+// sweep deletes expired rows, at most once per sweepInterval.
 func (s *Sessions) sweep(ctx context.Context, tx *Tx) error {
 	now := s.now().Unix()
 	last := s.swept.Load()
-	if now-last < int64(sweepEvery/time.Second) || !s.swept.CompareAndSwap(last, now) {
+	if now-last < int64(sweepInterval/time.Second) || !s.swept.CompareAndSwap(last, now) {
 		return nil
 	}
 	if _, err := tx.ExecContext(ctx, `DELETE FROM used_nonces WHERE ends <= $1`, now); err != nil {
 		return err
 	}
-	_, err := tx.ExecContext(ctx, `DELETE FROM refresh_tokens WHERE expires_at <= $1`, now-int64(knownFor/time.Second))
+	_, err := tx.ExecContext(ctx, `DELETE FROM refresh_tokens WHERE expires_at <= $1`, now-int64(expiredRetention/time.Second))
 	return err
 }
 
 // RotateRefresh implements signin.Store.
 func (s *Sessions) RotateRefresh(ctx context.Context, hash string, next signin.RefreshToken) (w deed.Wallet, generation int64, err error) {
-	var refused error // a refusal may end a family, and that must be committed
+	var refused error // a refusal may revoke a family, which must be committed
 	err = s.db.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		var family string
 		err := tx.QueryRowContext(ctx, `SELECT wallet, family FROM refresh_tokens WHERE hash = $1`, hash).Scan(&w, &family)
 		if errors.Is(err, sql.ErrNoRows) {
-			refused = deed.Errorf(deed.CodeTokenInvalid, "this is no refresh token of ours: sign in again")
+			refused = deed.Errorf(deed.CodeTokenInvalid, "this is not a valid refresh token: sign in again")
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		// The wallet's row is the lock: all that changes its tokens waits here.
+		// The row of the wallet serializes all changes of its tokens.
 		err = tx.QueryRowContext(ctx, `
 			UPDATE wallets SET last_active_at = $1 WHERE address = $2 RETURNING generation`,
 			next.Issued.Unix(), w).Scan(&generation)
 		if err != nil {
 			return err
 		}
-		used, err := touched(tx.ExecContext(ctx, `
+		used, err := rowsAffected(tx.ExecContext(ctx, `
 			UPDATE refresh_tokens SET used_at = $1
 			 WHERE hash = $2 AND used_at IS NULL AND ended_at IS NULL AND expires_at > $1`,
 			next.Issued.Unix(), hash))
@@ -123,8 +123,8 @@ func (s *Sessions) RotateRefresh(ctx context.Context, hash string, next signin.R
 	return w, generation, err
 }
 
-// refuseRefresh says why a known token is not exchanged. One that was used is
-// in two hands, and nobody can tell which is the thief's: its family ends.
+// refuseRefresh returns why a known token is not exchanged. A reused token may have been
+// stolen, so its family is revoked (RFC 9700, 4.14.2).
 func refuseRefresh(ctx context.Context, tx *Tx, hash, family string, at time.Time) (refused, err error) {
 	var used, ended sql.NullInt64
 	err = tx.QueryRowContext(ctx, `SELECT used_at, ended_at FROM refresh_tokens WHERE hash = $1`, hash).Scan(&used, &ended)
@@ -174,17 +174,17 @@ func (s *Sessions) Generation(ctx context.Context, w deed.Wallet) (int64, error)
 	return s.generations.of(ctx, w)
 }
 
-// CheckKeys compares the prints of this node's keys, by their IDs, with those of
-// every node before it. It fails when none of them made tokens here before,
-// although others did: tokens of one node would be worthless on the next.
-func (s *Sessions) CheckKeys(ctx context.Context, prints map[string]string) error {
+// CheckKeys compares the fingerprints of this node's keys, by ID, with those of other
+// nodes. It fails when none of them is known although others are: the tokens of one node
+// would be invalid on another.
+func (s *Sessions) CheckKeys(ctx context.Context, fingerprints map[string]string) error {
 	return s.db.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		var others, known int
 		if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM token_keys`).Scan(&others); err != nil {
 			return err
 		}
-		for id, print := range prints {
-			same, err := touched(tx.ExecContext(ctx, `UPDATE token_keys SET print = print WHERE id = $1 AND print = $2`, id, print))
+		for id, fingerprint := range fingerprints {
+			same, err := rowsAffected(tx.ExecContext(ctx, `UPDATE token_keys SET fingerprint = fingerprint WHERE id = $1 AND fingerprint = $2`, id, fingerprint))
 			if err != nil {
 				return err
 			}
@@ -195,8 +195,8 @@ func (s *Sessions) CheckKeys(ctx context.Context, prints map[string]string) erro
 		if others > 0 && known == 0 {
 			return errors.New("other token keys than this node's are in use on this database: copy the file signin.keys names from a node that runs")
 		}
-		for id, print := range prints {
-			if _, err := tx.ExecContext(ctx, `INSERT INTO token_keys (id, print) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING`, id, print); err != nil {
+		for id, fingerprint := range fingerprints {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO token_keys (id, fingerprint) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING`, id, fingerprint); err != nil {
 				return err
 			}
 		}

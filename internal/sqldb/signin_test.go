@@ -41,7 +41,7 @@ func create(t *testing.T, s *sqldb.Sessions, nonce, family, hash string) int64 {
 	return n
 }
 
-// rotate exchanges a token and returns the code of what went wrong.
+// rotate exchanges a token and returns the code of its error.
 func rotate(t *testing.T, s *sqldb.Sessions, from, to string, at time.Time) deed.Code {
 	t.Helper()
 	w, _, err := s.RotateRefresh(t.Context(), from, refresh(to, at))
@@ -110,7 +110,7 @@ func TestUsedTokenEndsItsFamily(t *testing.T) {
 		}{
 			{"a0", "a1", ""},
 			{"a1", "a2", ""},
-			{"a0", "x0", deed.CodeTokenInvalid}, // stolen, and it tells on itself
+			{"a0", "x0", deed.CodeTokenInvalid}, // reused after theft
 			{"a2", "x1", deed.CodeTokenInvalid}, // the family is ended
 			{"b0", "b1", ""},                    // the other is not
 			{"unknown", "x2", deed.CodeTokenInvalid},
@@ -171,8 +171,8 @@ func TestRevokeEndsEverythingOfOneWallet(t *testing.T) {
 	})
 }
 
-// Sign-ins, exchanges and revocations of one wallet at once end in order: no
-// deadlock, no error that is not one of the codes.
+// Concurrent sign-ins, exchanges and revocations of one wallet neither deadlock nor fail
+// with an error without a code.
 func TestSessionsRaced(t *testing.T) {
 	eachSessions(t, func(t *testing.T, s *sqldb.Sessions) {
 		create(t, s, "n", "f", "h")
@@ -206,7 +206,7 @@ func TestSessionsRaced(t *testing.T) {
 	})
 }
 
-// What one node revokes, the next knows at once.
+// A revocation is effective on other nodes immediately.
 func TestRevocationReachesEveryNode(t *testing.T) {
 	url := sqldbtest.PostgresURL(t)
 	var nodes [2]*sqldb.Sessions

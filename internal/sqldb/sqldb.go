@@ -1,11 +1,9 @@
-// Package sqldb keeps everything the service must not forget, in SQLite or in
-// PostgreSQL.
+// Package sqldb stores all persistent data, in SQLite or in PostgreSQL.
 //
-// Open one DB; each use case gets its own narrow type over it (Limits, …).
-// Both databases run the same statements. They keep to the part of SQL the two
-// share: $1 placeholders, ON CONFLICT, RETURNING, BIGINT for money and for
-// times (Unix seconds), TEXT for the rest. One method is one transaction and
-// one fact, and none waits longer than patience for a database that hangs.
+// Open one DB; each use case has its own narrow type over it (Limits, …). Both
+// databases run the same statements, in the common subset of SQL: $1 placeholders,
+// ON CONFLICT, RETURNING, BIGINT for money and for times (Unix seconds), TEXT for the
+// rest. One method is one transaction, with a timeout for a database that hangs.
 package sqldb
 
 import (
@@ -19,32 +17,31 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// patience is how long one transaction may take, its wait for a connection
-// included, unless somebody says otherwise.
-const patience = 2 * time.Second
+// defaultTimeout bounds one transaction, including the wait for a connection.
+const defaultTimeout = 2 * time.Second
 
 // DB is an open database. On PostgreSQL both pools are the same.
 type DB struct {
-	// Patience is how long one transaction may take. Change it before the first
-	// use only; tests do, because a busy machine is no fault of ours.
-	Patience time.Duration
+	// Timeout bounds one transaction. Change it before the first use only; tests
+	// raise it for busy machines.
+	Timeout time.Duration
 
 	// Time is the clock of a database in memory that a simulation shares among
 	// nodes; nil for all others. Set it before the first use only.
 	Time func() time.Time
 
-	// Sealer encrypts the secrets of purchases; without one they are kept as they
-	// are, until their job has ended. Set it before the first use only.
+	// Sealer encrypts the secrets of purchases; without one they are stored in
+	// plain text until their job has ended. Set it before the first use only.
 	Sealer Sealer
 
 	write, read *sql.DB
 	dialect     dialect
-	group       *group       // nil on PostgreSQL, which has its own
-	readOnly    bool         // nothing is written, not even what is due
-	release     func() error // gives back what only one process may hold
+	group       *group       // nil on PostgreSQL, which has its own group commit
+	readOnly    bool         // never writes, not even due orders
+	release     func() error // releases the lock of the file
 	closing     sync.Once
 	dial        *pgx.ConnConfig // of PostgreSQL, for connections outside the pool
-	asked       sync.Map        // the *sql.Stmt of each question that ask was asked
+	readStmts   sync.Map        // *sql.Stmt by query, for queryRow
 }
 
 // Close closes the database. A second call does nothing.
@@ -65,12 +62,12 @@ func (db *DB) Ping(ctx context.Context) error {
 	return db.read.QueryRowContext(ctx, `SELECT max(version_id) FROM goose_db_version`).Scan(&version)
 }
 
-// Kind names the database for a person: "SQLite" or "PostgreSQL".
+// Kind returns the name of the database: "SQLite" or "PostgreSQL".
 func (db *DB) Kind() string { return string(db.dialect) }
 
 // tx runs f in a transaction and commits it when f returns nil.
 func (db *DB) tx(ctx context.Context, f func(context.Context, *Tx) error) error {
-	ctx, cancel := context.WithTimeout(ctx, db.Patience)
+	ctx, cancel := context.WithTimeout(ctx, db.Timeout)
 	defer cancel()
 	if db.group != nil {
 		return db.group.tx(ctx, f)
@@ -80,15 +77,15 @@ func (db *DB) tx(ctx context.Context, f func(context.Context, *Tx) error) error 
 		return fmt.Errorf("begin: %w", err)
 	}
 	tx := &Tx{Tx: raw}
-	defer tx.Rollback() // does nothing after Commit; before it, the first error is the one to tell
+	defer tx.Rollback() // no-op after Commit; otherwise the first error is returned
 	if err := f(ctx, tx); err != nil {
 		return err
 	}
 	return tx.Commit()
 }
 
-// touched says whether the statement changed a row.
-func touched(res sql.Result, err error) (bool, error) {
+// rowsAffected reports whether the statement changed a row.
+func rowsAffected(res sql.Result, err error) (bool, error) {
 	if err != nil {
 		return false, err
 	}

@@ -17,10 +17,10 @@ import (
 func TestLimits(t *testing.T) {
 	for name, open := range map[string]func(testing.TB) *sqldb.DB{"sqlite": sqldbtest.SQLite, "postgres": sqldbtest.Postgres} {
 		t.Run(name, func(t *testing.T) {
-			cachetest.Run(t, func(t *testing.T) cachetest.Bench {
+			cachetest.Run(t, func(t *testing.T) cachetest.Fixture {
 				now := time.Unix(1_800_000_000, 0)
 				clock := func() time.Time { return now }
-				return cachetest.Bench{
+				return cachetest.Fixture{
 					Counter: sqldb.Limits{DB: open(t), Now: clock},
 					Now:     clock,
 					Next:    func(w time.Duration) { now = now.Add(w) },
@@ -69,7 +69,7 @@ func TestOneProcessOwnsASQLiteFile(t *testing.T) {
 	}
 }
 
-// Nodes that start together on an empty database migrate it once.
+// Nodes that start concurrently on an empty database migrate it once.
 func TestNodesStartTogether(t *testing.T) {
 	url := sqldbtest.PostgresURL(t)
 	var wg sync.WaitGroup
@@ -108,7 +108,7 @@ func TestCancelledCallerChangesNothing(t *testing.T) {
 		cancel()
 		limits := sqldb.Limits{DB: db, Now: time.Now}
 		if _, _, err := limits.Count(gone, "a", 24*time.Hour); err == nil {
-			t.Error("a caller who is gone was counted")
+			t.Error("a cancelled call was counted")
 		}
 		if n, _, err := limits.Count(t.Context(), "a", 24*time.Hour); err != nil || n != 1 {
 			t.Errorf("the next: got %d, %v, want 1", n, err)

@@ -25,8 +25,8 @@ func sound(t *testing.T, db *sqldb.DB) {
 	}
 }
 
-// Money that came without a request waits for its payer, is dust, or waits for an
-// operator; adopting it twice changes nothing.
+// A transfer without a request waits for its payer, is dust, or waits for an operator;
+// adopting it is idempotent.
 func TestUnsolicitedMoney(t *testing.T) {
 	tests := map[string]struct {
 		u    order.Unsolicited
@@ -66,8 +66,7 @@ func TestUnsolicitedMoney(t *testing.T) {
 	}
 }
 
-// What came without a request buys what its payer asks for, once, and nothing when
-// the same was paid for before.
+// An unclaimed transfer can be claimed once, and not for a purchase that is already paid.
 func TestClaimPayment(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		rows := sqldb.Payments{DB: db, ChainID: 1, Now: func() time.Time { return noon }}
@@ -105,7 +104,7 @@ func TestClaimPayment(t *testing.T) {
 	})
 }
 
-// What cannot be adopted is put aside, tried again, and forgotten once it is.
+// A transfer that cannot be adopted is put aside, retried, and deleted once adopted.
 func TestPutAside(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		now := noon
@@ -135,7 +134,7 @@ func TestPutAside(t *testing.T) {
 		}
 		notices, err := sqldb.Audit{DB: db}.Notices(t.Context())
 		if err != nil || len(notices) != 2 {
-			t.Errorf("got %+v, %v, want the money that waits and the block", notices, err)
+			t.Errorf("got %+v, %v, want the unclaimed transfer and the block", notices, err)
 		}
 		if next, err := rows.Watched(t.Context()); err != nil || next != 9 {
 			t.Errorf("got %d, %v", next, err)
@@ -143,8 +142,8 @@ func TestPutAside(t *testing.T) {
 	})
 }
 
-// The auth code of a transfer is in no row as it is, and in none at all once the
-// job has ended.
+// The auth code of a transfer is never stored in plain text, and is deleted once the job
+// has ended.
 func TestAuthCodesAreSealedAndErased(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		db.Sealer = newSealer(t)
@@ -163,7 +162,7 @@ func TestAuthCodesAreSealedAndErased(t *testing.T) {
 			t.Errorf("got %q, %v", j.Purchase.AuthCode, err)
 		}
 		if stored.Fingerprint != p.Purchase.Fingerprint() {
-			t.Error("the fingerprint is another")
+			t.Error("the fingerprint differs")
 		}
 		for _, to := range []order.PaymentState{order.PaymentSettling, order.PaymentReleased} {
 			if stored, err = rows.MovePayment(t.Context(), stored, to, ""); err != nil {

@@ -12,9 +12,9 @@ import (
 	"deed.example/deed/internal/settle"
 )
 
-// Watched implements payment.WatchStore: the block to read the chain from.
+// Watched implements payment.WatchStore.
 func (s Payments) Watched(ctx context.Context) (next uint64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	err = s.DB.read.QueryRowContext(ctx, `SELECT next_block FROM watched WHERE chain_id = $1`, s.ChainID).Scan(&next)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -23,8 +23,8 @@ func (s Payments) Watched(ctx context.Context) (next uint64, err error) {
 	return next, err
 }
 
-// SetWatched implements payment.WatchStore. Blocks that could not be read are put
-// aside with it.
+// SetWatched implements payment.WatchStore. Unread blocks are put aside in the same
+// transaction.
 func (s Payments) SetWatched(ctx context.Context, next uint64, unread []settle.UnreadBlock) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		for _, b := range unread {
@@ -41,11 +41,11 @@ func (s Payments) SetWatched(ctx context.Context, next uint64, unread []settle.U
 	})
 }
 
-// Adopt implements payment.WatchStore. A transfer that pays what was authorized
-// settles it; one that nobody asked for becomes a payment for nothing.
+// Adopt implements payment.WatchStore. A transfer of the authorized amount settles its
+// payment; one without a payment becomes a payment for nothing.
 func (s Payments) Adopt(ctx context.Context, t settle.Transfer, u order.Unsolicited) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
-		// The same lock as for a payment that is opened, which may be this one.
+		// The same lock as in AuthorizePayment, which may open this payment now.
 		if _, err := lockPayer(ctx, tx, t.Payer); err != nil {
 			return err
 		}
@@ -75,7 +75,7 @@ func (s Payments) putAside(ctx context.Context, tx *Tx, t settle.Transfer, reaso
 
 // DueAside implements payment.WatchStore.
 func (s Payments) DueAside(ctx context.Context, limit int) (found []settle.Transfer, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	rows, err := s.DB.read.QueryContext(ctx, `
 		SELECT block, tx_hash, payer, nonce, pay_to, amount FROM put_aside
@@ -83,7 +83,7 @@ func (s Payments) DueAside(ctx context.Context, limit int) (found []settle.Trans
 	if err != nil {
 		return nil, err
 	}
-	err = each(rows, func() error {
+	err = eachRow(rows, func() error {
 		var t settle.Transfer
 		err := rows.Scan(&t.Block, &t.TxHash, &t.Payer, &t.Nonce, &t.PayTo, &t.Amount)
 		found = append(found, t)
@@ -104,7 +104,7 @@ func (s Payments) adopt(ctx context.Context, tx *Tx, t settle.Transfer, u order.
 	return s.adoptKnown(ctx, tx, known, t)
 }
 
-// insertUnsolicited writes down money that came without a request.
+// insertUnsolicited stores a transfer that arrived without a request.
 func (s Payments) insertUnsolicited(ctx context.Context, tx *Tx, id string, t settle.Transfer, u order.Unsolicited) error {
 	now := s.Now()
 	p := order.Payment{ID: id, Auth: settle.Authorization{Payer: t.Payer, PayTo: t.PayTo, Amount: t.Amount, Nonce: t.Nonce}, Purchase: order.Purchase{Kind: order.PurchaseNothing}}
@@ -127,16 +127,15 @@ func (s Payments) insertUnsolicited(ctx context.Context, tx *Tx, id string, t se
 	return post(ctx, tx, p, "settled", "treasury", "owed", now)
 }
 
-// adoptKnown sees to money that moved with the nonce of a payment we know. When
-// it is the authorized amount, and nobody has seen it yet, the payment is settled:
-// who was about to call it void must not do so. Otherwise it is owed back as it
-// came: an alias is not called in, a released payment is not waited for, and a
-// payer can sign one nonce twice, for another amount or for a later time than the
-// authorization that is void.
+// adoptKnown handles a transfer with the nonce of a known payment. If it has the
+// authorized amount and the payment is open, the payment is settled, and can no longer
+// become void. Otherwise the transfer is due for refund: an alias is not delivered, a
+// released payment was given up, and a payer can sign one nonce twice, for another
+// amount or a later time than the void authorization.
 func (s Payments) adoptKnown(ctx context.Context, tx *Tx, known order.Payment, t settle.Transfer) error {
 	open := known.State == order.PaymentAuthorized || known.State == order.PaymentSettling
 	switch {
-	case known.AliasOf != "", known.State.Over(), open && known.Auth.Amount != t.Amount:
+	case known.AliasOf != "", known.State.EndedUnpaid(), open && known.Auth.Amount != t.Amount:
 		return s.owe(ctx, tx, known, t)
 	case open:
 		return s.settleKnown(ctx, tx, known, t)
@@ -154,7 +153,7 @@ func (s Payments) settleKnown(ctx context.Context, tx *Tx, p order.Payment, t se
 	}
 	moved, err := movePayment(ctx, tx, p, order.PaymentSettled, t.TxHash, now)
 	if err == nil && !moved {
-		err = fmt.Errorf("payment %s is no longer %s", p.ID, p.State) // the next try sees what it is
+		err = fmt.Errorf("payment %s is no longer %s", p.ID, p.State) // the next attempt reads its new state
 	}
 	if err != nil {
 		return err
@@ -162,11 +161,10 @@ func (s Payments) settleKnown(ctx context.Context, tx *Tx, p order.Payment, t se
 	return s.afterMove(ctx, tx, p, order.PaymentSettled, now)
 }
 
-// owe writes down that the transfer goes back, and that its payment buys
-// nothing.
+// owe makes the transfer due for refund, and ends its job.
 func (s Payments) owe(ctx context.Context, tx *Tx, p order.Payment, t settle.Transfer) error {
 	now := s.Now()
-	moved, err := touched(tx.ExecContext(ctx, `
+	moved, err := rowsAffected(tx.ExecContext(ctx, `
 		UPDATE payments SET alias_of = NULL, state = 'refund_due', amount = $1, tx_hash = $2, refund_id = $3, changed_at = $4, next_at = $4,
 		                    tries = 0, stuck_at = NULL, cause = ''
 		 WHERE id = $5 AND state = $6`,
@@ -185,7 +183,7 @@ func (s Payments) owe(ctx context.Context, tx *Tx, p order.Payment, t settle.Tra
 		return err
 	}
 	id := order.JobID(p.ID)
-	moved, err = touched(tx.ExecContext(ctx, `
+	moved, err = rowsAffected(tx.ExecContext(ctx, `
 		UPDATE jobs SET state = $1, failure = $2, updated_at = $3 WHERE id = $4 AND state IN ('awaiting_payment', 'cancelled')`,
 		order.JobFailed, "the payment came in another way than it was promised, and goes back to the payer", now.Unix(), id))
 	if err != nil || !moved {

@@ -11,8 +11,8 @@ import (
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
-// Money that came with the nonce of a payment we know goes to that payment when
-// it is what was promised, and back as it came when it is not.
+// A transfer with the nonce of a known payment settles it if the amount matches, and is
+// refunded otherwise.
 func TestAdoptKnownPayments(t *testing.T) {
 	const promised, other = deed.USDC(10), deed.USDC(3)
 	tests := map[string]struct {

@@ -17,9 +17,8 @@ import (
 	"deed.example/deed/internal/lifecycle"
 )
 
-// Zones keeps the zones of the names we hold: their records, and what name
-// servers give out for them, which is made in the same transaction. Fill every
-// field but Generation.
+// Zones stores the zones of registered names: their records, and the served records,
+// which are generated in the same transaction. Fill every field but Generation.
 type Zones struct {
 	DB         *DB
 	Now        func() time.Time
@@ -27,14 +26,14 @@ type Zones struct {
 	Generation int // of the keys of new zones; 0 leaves them unsigned
 }
 
-// A zoneRow is a zone as it is stored.
+// A zoneRow is a stored zone.
 type zoneRow struct {
 	id         string
 	generation int
 	dnszone.Zone
 
-	// stored are the IDs of records that a node of an earlier version has written
-	// since the IDs were made short, by the short form.
+	// stored maps short record IDs to the long ones in the database, which a node
+	// of an earlier version has written since the migration to short IDs.
 	stored map[dnszone.RecordID]dnszone.RecordID
 }
 
@@ -43,15 +42,15 @@ const selectZone = `
 	  FROM zones z JOIN registrations r ON r.domain = z.domain
 	 WHERE z.domain = $1 AND z.ended_at IS NULL`
 
-// Zone implements zone.Store: the zone with its owner and records.
+// Zone implements zone.Store.
 func (s Zones) Zone(ctx context.Context, name deed.Name) (dnszone.Zone, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	z, err := scanZone(name, s.DB.read.QueryRowContext(ctx, selectZone, name))
 	if err != nil {
 		return z.Zone, err
 	}
-	rows, err := s.DB.read.QueryContext(ctx, selectRecords+`zone_id = $1 AND died IS NULL`, z.id)
+	rows, err := s.DB.read.QueryContext(ctx, selectRecords+`zone_id = $1 AND removed_serial IS NULL`, z.id)
 	if err != nil {
 		return z.Zone, err
 	}
@@ -71,17 +70,15 @@ func scanZone(name deed.Name, row *sql.Row) (zoneRow, error) {
 const selectRecords = `
 	SELECT id, type, host, value, ttl, distance, created_at, updated_at FROM records WHERE `
 
-// scanRecords returns the records in an order that only depends on them, with
-// their IDs in the short form.
+// scanRecords returns the records in a deterministic order, with short IDs.
 func scanRecords(rows *sql.Rows) ([]dnszone.Record, error) {
 	records, _, err := scanStored(rows)
 	return records, err
 }
 
-// scanStored returns the records, and the IDs of those that have another one in
-// the database.
+// scanStored also returns the IDs of records that have a long ID in the database.
 func scanStored(rows *sql.Rows) (records []dnszone.Record, stored map[dnszone.RecordID]dnszone.RecordID, err error) {
-	err = each(rows, func() error {
+	err = eachRow(rows, func() error {
 		var r dnszone.Record
 		var distance sql.NullInt64
 		var created, updated int64
@@ -92,7 +89,7 @@ func scanStored(rows *sql.Rows) (records []dnszone.Record, stored map[dnszone.Re
 			n := int(distance.Int64)
 			r.Distance = &n
 		}
-		r.Created, r.Updated = moment(created), moment(updated)
+		r.Created, r.Updated = timeOrZero(created), timeOrZero(updated)
 		if short := r.ID.Short(); short != r.ID {
 			if stored == nil {
 				stored = map[dnszone.RecordID]dnszone.RecordID{}
@@ -108,12 +105,11 @@ func scanStored(rows *sql.Rows) (records []dnszone.Record, stored map[dnszone.Re
 	return records, stored, err
 }
 
-// RecordAt implements zone.Store: the record as it was after the revision, or
-// CodeNotFound. The ID may be in either form.
+// RecordAt implements zone.Store. The ID may be short or long.
 func (s Zones) RecordAt(ctx context.Context, id dnszone.RecordID, revision uint32) (dnszone.Record, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
-	rows, err := s.DB.read.QueryContext(ctx, selectRecords+`id IN ($1, $3) AND born <= $2 AND (died IS NULL OR died > $2)`, id, revision, id.Short())
+	rows, err := s.DB.read.QueryContext(ctx, selectRecords+`id IN ($1, $3) AND added_serial <= $2 AND (removed_serial IS NULL OR removed_serial > $2)`, id, revision, id.Short())
 	if err != nil {
 		return dnszone.Record{}, err
 	}
@@ -127,10 +123,9 @@ func (s Zones) RecordAt(ctx context.Context, id dnszone.RecordID, revision uint3
 	return records[0], nil
 }
 
-// RecordsAt implements zone.History: all records as they were at the revision,
-// or CodeNotFound when there was none.
+// RecordsAt implements zone.History.
 func (s Zones) RecordsAt(ctx context.Context, name deed.Name, revision uint32) ([]dnszone.Record, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	z, err := scanZone(name, s.DB.read.QueryRowContext(ctx, selectZone, name))
 	if err != nil {
@@ -144,17 +139,17 @@ func (s Zones) RecordsAt(ctx context.Context, name deed.Name, revision uint32) (
 	if known == 0 {
 		return nil, deed.Errorf(deed.CodeNotFound, "%s has no revision %d: GET /dns/%s/revisions lists those it has", name, revision, name)
 	}
-	rows, err := s.DB.read.QueryContext(ctx, selectRecords+`zone_id = $1 AND born <= $2 AND (died IS NULL OR died > $2)`, z.id, revision)
+	rows, err := s.DB.read.QueryContext(ctx, selectRecords+`zone_id = $1 AND added_serial <= $2 AND (removed_serial IS NULL OR removed_serial > $2)`, z.id, revision)
 	if err != nil {
 		return nil, err
 	}
 	return scanRecords(rows)
 }
 
-// Around implements zone.History. A name's serials never fall, also when it
-// changes hands: of all the zones it ever had, one has the revision.
+// Around implements zone.History. The serials of a name never decrease, even across
+// owners, so at most one of its zones has the revision.
 func (s Zones) Around(ctx context.Context, name deed.Name, revision uint32) (before, after []dnszone.Record, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	var id string
 	err = s.DB.read.QueryRowContext(ctx, `
@@ -166,7 +161,7 @@ func (s Zones) Around(ctx context.Context, name deed.Name, revision uint32) (bef
 		return nil, nil, err
 	}
 	for at, records := range map[uint32]*[]dnszone.Record{revision - 1: &before, revision: &after} {
-		rows, err := s.DB.read.QueryContext(ctx, selectRecords+`zone_id = $1 AND born <= $2 AND (died IS NULL OR died > $2)`, id, at)
+		rows, err := s.DB.read.QueryContext(ctx, selectRecords+`zone_id = $1 AND added_serial <= $2 AND (removed_serial IS NULL OR removed_serial > $2)`, id, at)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -177,36 +172,35 @@ func (s Zones) Around(ctx context.Context, name deed.Name, revision uint32) (bef
 	return before, after, nil
 }
 
-// mostRevisions is how much of a zone's history is shown.
-const mostRevisions = 100
+// maxRevisions is how many revisions are returned.
+const maxRevisions = 100
 
-// Revisions implements zone.History: the newest revisions, newest first.
+// Revisions implements zone.History.
 func (s Zones) Revisions(ctx context.Context, name deed.Name) (list []dnszone.Revision, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	rows, err := s.DB.read.QueryContext(ctx, `
 		SELECT v.serial, v.at, v.added, v.deleted, v.records
 		  FROM revisions v JOIN zones z ON z.id = v.zone_id
 		 WHERE z.domain = $1 AND z.ended_at IS NULL ORDER BY v.serial DESC LIMIT $2`,
-		name, mostRevisions)
+		name, maxRevisions)
 	if err != nil {
 		return nil, err
 	}
-	err = each(rows, func() error {
+	err = eachRow(rows, func() error {
 		var v dnszone.Revision
 		var at int64
 		if err := rows.Scan(&v.Serial, &at, &v.Added, &v.Deleted, &v.Records); err != nil {
 			return err
 		}
-		v.At = moment(at)
+		v.At = timeOrZero(at)
 		list = append(list, v)
 		return nil
 	})
 	return list, err
 }
 
-// createZone makes the zone of a name that has just become ours, and returns its
-// first serial.
+// createZone creates the zone of a new registration, and returns its first serial.
 func (s Zones) createZone(ctx context.Context, tx *Tx, r lifecycle.Registration, records []dnszone.Record) (serial uint32, err error) {
 	now := s.Now()
 	z := zoneRow{id: "zone_" + strings.ToLower(rand.Text()), generation: s.Generation, Zone: dnszone.Zone{Name: r.Name, Owner: r.Owner, Serial: uint32(now.Unix())}}
@@ -214,7 +208,7 @@ func (s Zones) createZone(ctx context.Context, tx *Tx, r lifecycle.Registration,
 	if err := tx.QueryRowContext(ctx, `SELECT max(serial) FROM zones WHERE domain = $1`, r.Name).Scan(&last); err != nil {
 		return 0, err
 	}
-	z.Serial = max(z.Serial, uint32(last.Int64)+1) // servers must not take the new zone for an old one
+	z.Serial = max(z.Serial, uint32(last.Int64)+1) // name servers must see the new zone as newer
 	for _, rec := range records {
 		rec.ID = NewRecordID()
 		rec.Created, rec.Updated = now, now
@@ -224,7 +218,7 @@ func (s Zones) createZone(ctx context.Context, tx *Tx, r lifecycle.Registration,
 		INSERT INTO zones (id, domain, serial, member, generation, renew_at, changed_at) VALUES ($1, $2, $3, $4, $5, 0, 0)`,
 		z.id, r.Name, z.Serial, newMember(), z.generation)
 	if err != nil {
-		return 0, fmt.Errorf("make the zone of %s: %w", r.Name, err)
+		return 0, fmt.Errorf("create the zone of %s: %w", r.Name, err)
 	}
 	if err := s.writeZone(ctx, tx, z, dnszone.Zone{Name: r.Name}); err != nil {
 		return 0, err
@@ -233,13 +227,13 @@ func (s Zones) createZone(ctx context.Context, tx *Tx, r lifecycle.Registration,
 }
 
 // NewRecordID returns the ID of a new record: 14 characters with 70 random bits.
-// ChangeZone sees to it that a zone never has the same one twice.
+// ChangeZone makes sure that IDs are never reused within a zone.
 func NewRecordID() dnszone.RecordID { return dnszone.RecordID(strings.ToLower(rand.Text()[:14])) }
 
-// newMember returns a label that tells nobody which name it stands for.
+// newMember returns a random catalog label, which does not reveal the name.
 func newMember() string { return strings.ToLower(rand.Text()) }
 
-// bumpCatalog says that a zone came, went or got a new label.
+// bumpCatalog raises the serial of the catalog after a change of its members.
 func bumpCatalog(ctx context.Context, tx *Tx, now time.Time) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO catalog (id, serial) VALUES (1, $1)

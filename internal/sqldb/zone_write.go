@@ -15,24 +15,23 @@ import (
 	"deed.example/deed/internal/order"
 )
 
-// keepServed is how many seconds of what was served before are kept, for
-// secondaries that were away.
-const keepServed = 30 * 24 * 3600
+// servedRetention is for how many seconds removed served records are kept, for IXFR to
+// secondaries that were offline.
+const servedRetention = 30 * 24 * 3600
 
-// ChangeZone implements zone.Store: the change is made, the serial raised, what
-// is served made anew, the outbox written, the job completed and the payment
-// consumed, in one transaction. When the rule says no, the job has failed and the
-// payment is owed back instead. It returns false when another process was
-// faster.
+// ChangeZone implements zone.Store: in one transaction the change is applied, the serial
+// raised, the served records regenerated, the outbox written, the job completed and the
+// payment consumed. When the change is not allowed, the job fails and the payment is due
+// for refund instead. It returns false when another process was first.
 func (s Zones) ChangeZone(ctx context.Context, j order.Job) (done bool, err error) {
 	jobs := Jobs{DB: s.DB, Now: s.Now, Zones: s}
 	err = s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		done = false
-		z, err := s.holdZone(ctx, tx, j.Purchase.Name)
+		z, err := s.lockZone(ctx, tx, j.Purchase.Name)
 		if err != nil && deed.CodeOf(err) != deed.CodeNotFound {
 			return err
 		}
-		// Whoever waited for the zone may find that its change was made meanwhile.
+		// While this waited for the lock, another process may have applied the change.
 		if now, err := s.DB.readJob(ctx, tx, j.ID); err != nil || now.State != j.State {
 			return err
 		}
@@ -66,11 +65,11 @@ func (s Zones) ChangeZone(ctx context.Context, j order.Job) (done bool, err erro
 	return done, err
 }
 
-// errUsedID is for a change whose new record got an ID that a record of its zone
-// has, or had once. It takes 70 random bits to meet; the money goes back.
+// errUsedID is returned for a new record whose ID is or was used in its zone. With 70
+// random bits this is very unlikely; the payment is refunded.
 var errUsedID = &deed.Error{Code: deed.CodeDNS, Message: "a new record got an id that was used before: ask for the change again"}
 
-// failChange ends the job of a change that can no longer be made.
+// failChange fails the job of a change that can no longer be applied.
 func (s Jobs) failChange(ctx context.Context, tx *Tx, j order.Job, no *deed.Error) (bool, error) {
 	j.Refusal = no.Code
 	j.Failure = "the change could not be made any more: " + no.Message + "; the payment goes back to the payer"
@@ -81,20 +80,20 @@ func (s Jobs) failChange(ctx context.Context, tx *Tx, j order.Job, no *deed.Erro
 	return true, s.settleAccounts(ctx, tx, j, order.PaymentRefundDue)
 }
 
-// holdZone returns the zone and holds its row until the transaction ends.
-func (s Zones) holdZone(ctx context.Context, tx *Tx, name deed.Name) (zoneRow, error) {
-	held, err := touched(tx.ExecContext(ctx, `UPDATE zones SET changed_at = changed_at WHERE domain = $1 AND ended_at IS NULL`, name))
+// lockZone returns the zone and locks its row until the transaction ends.
+func (s Zones) lockZone(ctx context.Context, tx *Tx, name deed.Name) (zoneRow, error) {
+	found, err := rowsAffected(tx.ExecContext(ctx, `UPDATE zones SET changed_at = changed_at WHERE domain = $1 AND ended_at IS NULL`, name))
 	if err != nil {
 		return zoneRow{}, err
 	}
-	if !held {
+	if !found {
 		return zoneRow{}, deed.Errorf(deed.CodeNotFound, "%s is not registered here", name)
 	}
 	z, err := scanZone(name, tx.QueryRowContext(ctx, selectZone, name))
 	if err != nil {
 		return z, err
 	}
-	rows, err := tx.QueryContext(ctx, selectRecords+`zone_id = $1 AND died IS NULL`, z.id)
+	rows, err := tx.QueryContext(ctx, selectRecords+`zone_id = $1 AND removed_serial IS NULL`, z.id)
 	if err != nil {
 		return z, err
 	}
@@ -102,8 +101,8 @@ func (s Zones) holdZone(ctx context.Context, tx *Tx, name deed.Name) (zoneRow, e
 	return z, err
 }
 
-// writeZone writes a zone down that was another: its records, what is served,
-// its serial, its history and the outbox.
+// writeZone stores the new state of a zone: records, served records, serial, history and
+// outbox.
 func (s Zones) writeZone(ctx context.Context, tx *Tx, z zoneRow, was dnszone.Zone) error {
 	added, deleted, err := s.writeRecords(ctx, tx, z, was)
 	if err != nil {
@@ -130,7 +129,7 @@ func (s Zones) writeRecords(ctx context.Context, tx *Tx, z zoneRow, was dnszone.
 			continue
 		}
 		if known {
-			if err := buryRecord(ctx, tx, z, r.ID); err != nil {
+			if err := retireRecord(ctx, tx, z, r.ID); err != nil {
 				return 0, 0, err
 			}
 			deleted++
@@ -141,7 +140,7 @@ func (s Zones) writeRecords(ctx context.Context, tx *Tx, z zoneRow, was dnszone.
 		added++
 	}
 	for id := range old {
-		if err := buryRecord(ctx, tx, z, id); err != nil {
+		if err := retireRecord(ctx, tx, z, id); err != nil {
 			return 0, 0, err
 		}
 		deleted++
@@ -149,34 +148,33 @@ func (s Zones) writeRecords(ctx context.Context, tx *Tx, z zoneRow, was dnszone.
 	return added, deleted, nil
 }
 
-func buryRecord(ctx context.Context, tx *Tx, z zoneRow, id dnszone.RecordID) error {
+func retireRecord(ctx context.Context, tx *Tx, z zoneRow, id dnszone.RecordID) error {
 	if stored, ok := z.stored[id]; ok {
 		id = stored
 	}
-	_, err := tx.ExecContext(ctx, `UPDATE records SET died = $1 WHERE zone_id = $2 AND id = $3 AND died IS NULL`, z.Serial, z.id, id)
+	_, err := tx.ExecContext(ctx, `UPDATE records SET removed_serial = $1 WHERE zone_id = $2 AND id = $3 AND removed_serial IS NULL`, z.Serial, z.id, id)
 	return err
 }
 
-// insertRecord writes a record, or the next edition of one. A fresh record whose
-// ID the zone has seen before is refused with errUsedID.
+// insertRecord inserts a record, or a new version of one. A fresh record whose ID was
+// used in the zone before is refused with errUsedID.
 func insertRecord(ctx context.Context, tx *Tx, z zoneRow, r dnszone.Record, fresh bool) error {
 	var distance any
 	if r.Distance != nil {
 		distance = *r.Distance
 	}
-	inserted, err := touched(tx.ExecContext(ctx, `
-		INSERT INTO records (zone_id, id, type, host, value, ttl, distance, created_at, updated_at, born)
+	inserted, err := rowsAffected(tx.ExecContext(ctx, `
+		INSERT INTO records (zone_id, id, type, host, value, ttl, distance, created_at, updated_at, added_serial)
 		SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10
 		 WHERE $11 = 0 OR NOT EXISTS (SELECT 1 FROM records WHERE zone_id = $1 AND id = $2)`,
-		z.id, r.ID, r.Type, r.Host, r.Value, r.TTL, distance, r.Created.Unix(), r.Updated.Unix(), z.Serial, oneIf(fresh)))
+		z.id, r.ID, r.Type, r.Host, r.Value, r.TTL, distance, r.Created.Unix(), r.Updated.Unix(), z.Serial, boolInt(fresh)))
 	if err == nil && !inserted {
 		err = errUsedID
 	}
 	return err
 }
 
-// serve makes what name servers give out for the zone, and writes down how it
-// differs from what they gave out before.
+// serve regenerates the served records of the zone, and stores the difference.
 func (s Zones) serve(ctx context.Context, tx *Tx, z zoneRow) error {
 	now := s.Now()
 	prev, err := readServed(ctx, tx, z.id)
@@ -188,53 +186,53 @@ func (s Zones) serve(ctx context.Context, tx *Tx, z zoneRow) error {
 	if err != nil {
 		return err
 	}
-	gone, came := prev.Diff(next)
-	for _, rr := range gone {
+	removed, added := prev.Diff(next)
+	for _, rr := range removed {
 		_, err := tx.ExecContext(ctx, `
-			UPDATE served SET died = $1 WHERE zone_id = $2 AND owner = $3 AND type = $4 AND ttl = $5 AND data = $6 AND died IS NULL`,
+			UPDATE served SET removed_serial = $1 WHERE zone_id = $2 AND owner = $3 AND type = $4 AND ttl = $5 AND data = $6 AND removed_serial IS NULL`,
 			z.Serial, z.id, rr.Owner, rr.Type, rr.TTL, hex.EncodeToString([]byte(rr.Data)))
 		if err != nil {
 			return err
 		}
 	}
-	for _, rr := range came {
+	for _, rr := range added {
 		_, err := tx.ExecContext(ctx, `
-			INSERT INTO served (zone_id, owner, type, ttl, data, born) VALUES ($1, $2, $3, $4, $5, $6)`,
+			INSERT INTO served (zone_id, owner, type, ttl, data, added_serial) VALUES ($1, $2, $3, $4, $5, $6)`,
 			z.id, rr.Owner, rr.Type, rr.TTL, hex.EncodeToString([]byte(rr.Data)), z.Serial)
 		if err != nil {
 			return err
 		}
 	}
-	_, err = tx.ExecContext(ctx, `DELETE FROM served WHERE zone_id = $1 AND died < $2`, z.id, int64(z.Serial)-keepServed)
+	_, err = tx.ExecContext(ctx, `DELETE FROM served WHERE zone_id = $1 AND removed_serial < $2`, z.id, int64(z.Serial)-servedRetention)
 	if err != nil {
 		return err
 	}
 	return s.announce(ctx, tx, z, next.RenewAt(), now)
 }
 
-// announce raises the serial of the zone, and tells those who follow.
+// announce stores the new serial of the zone, and notifies other nodes.
 func (s Zones) announce(ctx context.Context, tx *Tx, z zoneRow, renew, now time.Time) error {
 	_, err := tx.ExecContext(ctx, `
-		UPDATE zones SET serial = $1, renew_at = $2, changed_at = $3 WHERE id = $4`, z.Serial, unix(renew), now.UnixMilli(), z.id)
+		UPDATE zones SET serial = $1, renew_at = $2, changed_at = $3 WHERE id = $4`, z.Serial, unixOrZero(renew), now.UnixMilli(), z.id)
 	if err != nil {
 		return err
 	}
 	_, err = tx.ExecContext(ctx, `
-		INSERT INTO outbox (zone_id, serial, told, at) VALUES ($1, $2, 0, $3)
-		ON CONFLICT (zone_id) DO UPDATE SET serial = excluded.serial, at = excluded.at`,
+		INSERT INTO outbox (zone_id, serial, propagated_serial, next_at) VALUES ($1, $2, 0, $3)
+		ON CONFLICT (zone_id) DO UPDATE SET serial = excluded.serial, next_at = excluded.next_at`,
 		z.id, z.Serial, now.Unix())
 	if err != nil {
 		return err
 	}
-	return s.DB.wake(ctx, tx, string(z.Name))
+	return s.DB.notifyZone(ctx, tx, string(z.Name))
 }
 
-// ZoneChannel is where nodes tell each other which zone has changed (see Listen).
+// ZoneChannel is the notification channel for changed zones (see Listen).
 const ZoneChannel = "zones"
 
-// wake tells the other nodes that a zone has changed, when the change is made.
-// On SQLite there are none.
-func (db *DB) wake(ctx context.Context, tx *Tx, name string) error {
+// notifyZone notifies other nodes of a changed zone when the transaction commits. On
+// SQLite there are none.
+func (db *DB) notifyZone(ctx context.Context, tx *Tx, name string) error {
 	if db.dialect != postgres {
 		return nil
 	}
@@ -243,7 +241,7 @@ func (db *DB) wake(ctx context.Context, tx *Tx, name string) error {
 }
 
 func readServed(ctx context.Context, from querier, zoneID string) (dnssec.ServedZone, error) {
-	rows, err := from.QueryContext(ctx, `SELECT owner, type, ttl, data FROM served WHERE zone_id = $1 AND died IS NULL`, zoneID)
+	rows, err := from.QueryContext(ctx, `SELECT owner, type, ttl, data FROM served WHERE zone_id = $1 AND removed_serial IS NULL`, zoneID)
 	if err != nil {
 		return dnssec.ServedZone{}, err
 	}
@@ -251,13 +249,13 @@ func readServed(ctx context.Context, from querier, zoneID string) (dnssec.Served
 	return dnssec.ServedZone{RRs: rrs}.Sorted(), err
 }
 
-// querier is a transaction or a pool.
+// querier is implemented by transactions and pools.
 type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
 func scanServed(rows *sql.Rows) (rrs []dnszone.RR, err error) {
-	err = each(rows, func() error {
+	err = eachRow(rows, func() error {
 		var rr dnszone.RR
 		var data string
 		if err := rows.Scan(&rr.Owner, &rr.Type, &rr.TTL, &data); err != nil {

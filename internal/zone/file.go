@@ -11,28 +11,28 @@ import (
 	"deed.example/deed/internal/order"
 )
 
-// An Import asks for the records of a master file.
+// An Import replaces or extends a zone with the records of a zone file.
 type Import struct {
 	Name    deed.Name
 	By      deed.Wallet
 	File    []byte
-	Replace bool // records that are not in the file go; otherwise they stay
+	Replace bool // delete records that are not in the file
 }
 
-// purchase is what an import buys. What it changes follows from the zone, so the
-// payment is bound to the file.
+// purchase returns what an import buys. The resulting change depends on the zone,
+// so the payment is bound to the file instead.
 func (in Import) purchase() order.Purchase {
 	mode := "merge"
 	if in.Replace {
 		mode = "replace"
 	}
 	p := order.PurchaseOf(dnszone.Change{Kind: dnszone.ChangeBatch, Zone: in.Name, By: in.By})
-	p.Asked = fmt.Sprintf("import %s %x", mode, sha256.Sum256(in.File))
+	p.RequestKey = fmt.Sprintf("import %s %x", mode, sha256.Sum256(in.File))
 	return p
 }
 
-// PlanImport returns the change that the import comes to, and the zone it was
-// planned on. A change without ops has nothing to do.
+// PlanImport returns the change that the import results in, and the zone it is
+// based on. A change without ops is a no-op.
 func (s *Service) PlanImport(ctx context.Context, in Import) (dnszone.Change, dnszone.Zone, error) {
 	z, err := s.Zone(ctx, in.By, in.Name)
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *Service) PlanImport(ctx context.Context, in Import) (dnszone.Change, dn
 	return s.plan(z, in.By, ops)
 }
 
-// plan makes a change of ops that were found on z, and tries it.
+// plan returns a batch change of ops against z, after checking that it applies.
 func (s *Service) plan(z dnszone.Zone, by deed.Wallet, ops []dnszone.RecordOp) (dnszone.Change, dnszone.Zone, error) {
 	c := dnszone.Change{Kind: dnszone.ChangeBatch, Zone: z.Name, By: by, Ops: ops, IfRevision: z.Serial}
 	if len(ops) == 0 {
@@ -59,8 +59,7 @@ func (s *Service) plan(z dnszone.Zone, by deed.Wallet, ops []dnszone.RecordOp) (
 	return c, z, err
 }
 
-// Import makes the zone what the file says, for the price of each record that
-// changes.
+// Import applies the file to the zone, for the price of each record that changes.
 func (s *Service) Import(ctx context.Context, in Import, pay order.Checkout) (Outcome, error) {
 	return s.buy(ctx, in.purchase(), pay, func(ctx context.Context) (dnszone.Change, error) {
 		c, _, err := s.PlanImport(ctx, in)
@@ -68,15 +67,15 @@ func (s *Service) Import(ctx context.Context, in Import, pay order.Checkout) (Ou
 	})
 }
 
-// A Rollback asks for the records of an earlier revision.
+// A Rollback restores the records of an earlier revision.
 type Rollback struct {
 	Name     deed.Name
 	By       deed.Wallet
 	Revision uint32
 }
 
-// PlanRollback returns the change that the rollback comes to, and the zone it was
-// planned on.
+// PlanRollback returns the change that the rollback results in, and the zone it is
+// based on.
 func (s *Service) PlanRollback(ctx context.Context, r Rollback) (dnszone.Change, dnszone.Zone, error) {
 	z, err := s.Zone(ctx, r.By, r.Name)
 	if err != nil {
@@ -89,10 +88,10 @@ func (s *Service) PlanRollback(ctx context.Context, r Rollback) (dnszone.Change,
 	return s.plan(z, r.By, z.Diff(want))
 }
 
-// Rollback makes the zone what it was.
+// Rollback restores the records of the revision.
 func (s *Service) Rollback(ctx context.Context, r Rollback, pay order.Checkout) (Outcome, error) {
 	want := order.PurchaseOf(dnszone.Change{Kind: dnszone.ChangeBatch, Zone: r.Name, By: r.By})
-	want.Asked = fmt.Sprintf("rollback %d", r.Revision)
+	want.RequestKey = fmt.Sprintf("rollback %d", r.Revision)
 	return s.buy(ctx, want, pay, func(ctx context.Context) (dnszone.Change, error) {
 		c, _, err := s.PlanRollback(ctx, r)
 		return c, err

@@ -11,35 +11,35 @@ import (
 	"deed.example/deed/internal/dnssec"
 )
 
-// Served is what name servers give out.
+// Served reads the zones that name servers serve.
 type Served interface {
-	// Zone returns a zone as it is served, or CodeNotFound when it is not.
+	// Zone returns a zone as it is served, or CodeNotFound.
 	Zone(ctx context.Context, origin string) (dnssec.ServedZone, error)
 
 	// All yields every zone that is served.
 	All(ctx context.Context, yield func(dnssec.ServedZone) error) error
 
-	// Changed returns the zones that changed since, served or not any more.
+	// Changed returns the zones that changed since, including withdrawn ones.
 	Changed(ctx context.Context, since time.Time) (origins []string, err error)
 }
 
 // Follower keeps the publishers of this process up to date with the database,
-// whoever changed it. Fill the exported fields; call Load before Follow.
+// which other nodes change too. Fill the exported fields; call Load before Follow.
 type Follower struct {
 	Zones      Served
 	Publishers []dnssec.Publisher
-	Now        func() time.Time // the clock that changes are dated by
+	Now        func() time.Time // the clock of the changes' timestamps
 
 	mu    sync.Mutex
 	since time.Time // guarded by mu
 }
 
-// overlap is how far back every look reaches beyond the one before it: a
-// transaction may be seen later than one that began after it, and the clocks of
-// two nodes are never quite one.
+// overlap is how far each poll reaches back before the previous one: a
+// transaction may become visible after one that began later, and the clocks of
+// two nodes differ slightly.
 const overlap = 10 * time.Second
 
-// Load publishes every zone there is, and returns how many.
+// Load publishes every zone and returns how many there are.
 func (f *Follower) Load(ctx context.Context) (n int, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -51,14 +51,14 @@ func (f *Follower) Load(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// Follow publishes what has changed since the last look.
+// Follow publishes what has changed since the last call.
 func (f *Follower) Follow(ctx context.Context) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	now := f.Now() // not the last change: its neighbours would be read again for ever
+	now := f.Now() // not the time of the last change: zones near it would be re-read on every poll
 	origins, err := f.Zones.Changed(ctx, f.since.Add(-overlap))
 	if err != nil {
-		return fmt.Errorf("look for changed zones: %w", err)
+		return fmt.Errorf("read changed zones: %w", err)
 	}
 	for _, origin := range origins {
 		if err := f.Refresh(ctx, origin); err != nil {
@@ -69,16 +69,16 @@ func (f *Follower) Follow(ctx context.Context) error {
 	return nil
 }
 
-// Heard does what another node's word calls for: it names a zone that changed, or
-// is "" when some word may have been missed.
-func (f *Follower) Heard(ctx context.Context, word string) error {
-	if word == "" {
+// HandleNotification handles a notification from another node: the origin of a
+// changed zone, or "" when notifications may have been lost.
+func (f *Follower) HandleNotification(ctx context.Context, origin string) error {
+	if origin == "" {
 		return f.Follow(ctx)
 	}
-	return f.Refresh(ctx, word)
+	return f.Refresh(ctx, origin)
 }
 
-// Refresh makes the publishers give out what the database has for one zone.
+// Refresh publishes or withdraws one zone, as the database has it.
 func (f *Follower) Refresh(ctx context.Context, origin string) error {
 	z, err := f.Zones.Zone(ctx, origin)
 	if deed.CodeOf(err) == deed.CodeNotFound {

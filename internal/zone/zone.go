@@ -1,12 +1,11 @@
-// Package zone changes the DNS of the names we hold, for money, and makes it
-// visible.
+// Package zone sells changes to the DNS of registered names and publishes them.
 //
-// A change is data. It is tried on a copy of the zone first: whose it is, and
-// whether the rules allow it. Then its price is collected, with the change
-// stored beside the promise; when the money has arrived, one transaction makes
-// the change, raises the serial and consumes the payment. If another change came
-// first and this one is no longer possible, the money goes back. Publishing comes
-// after that and never undoes a change.
+// A change is data. It is first validated on a copy of the zone: ownership, then
+// the DNS rules. Then its price is collected, with the change stored beside the
+// payment. Once the payment has settled, one transaction applies the change,
+// raises the serial and consumes the payment. If a concurrent change has made it
+// impossible, the payment is refunded. Publishing comes last and never undoes a
+// change.
 package zone
 
 import (
@@ -20,37 +19,37 @@ import (
 	"deed.example/deed/internal/order"
 )
 
-// Price is what one change of a record costs.
+// Price is the price of one changed record.
 const Price = 10 * deed.Cent
 
-// Store keeps zones and the jobs that change them.
+// Store stores zones and applies the jobs that change them.
 type Store interface {
 	// Zone returns the zone with its owner and records, or CodeNotFound.
 	Zone(ctx context.Context, name deed.Name) (dnszone.Zone, error)
 
-	// ChangeZone makes the change of a paid job, or fails the job when the rules
-	// say no. It returns false when another process was faster.
+	// ChangeZone applies the change of a paid job, or fails the job when the change
+	// is not allowed. It returns false when another process did so first.
 	ChangeZone(ctx context.Context, j order.Job) (done bool, err error)
 
 	// RecordAt returns a record as it was after the revision, or CodeNotFound.
 	RecordAt(ctx context.Context, id dnszone.RecordID, revision uint32) (dnszone.Record, error)
 }
 
-// Names says until when a name is held.
+// Names reads registrations.
 type Names interface {
 	Registration(ctx context.Context, name deed.Name) (lifecycle.Registration, error)
 }
 
-// Jobs finds the jobs of changes.
+// Jobs reads the jobs of changes.
 type Jobs interface {
 	Job(ctx context.Context, id string) (order.Job, error)
 	JobOf(ctx context.Context, p order.Payment) (order.Job, error)
 
 	// DueChanges returns jobs that Advance should be called for now.
-	DueChanges(ctx context.Context, most int) ([]string, error)
+	DueChanges(ctx context.Context, limit int) ([]string, error)
 }
 
-// History is what a zone was.
+// History reads earlier revisions of a zone.
 type History interface {
 	// Revisions returns the newest revisions, newest first.
 	Revisions(ctx context.Context, name deed.Name) ([]dnszone.Revision, error)
@@ -58,29 +57,29 @@ type History interface {
 	// RecordsAt returns the records of a revision, or CodeNotFound.
 	RecordsAt(ctx context.Context, name deed.Name, revision uint32) ([]dnszone.Record, error)
 
-	// Around returns the records before and after a revision, also of a zone that
-	// has ended since: what was made is answered for as long as anybody asks.
+	// Around returns the records before and after a revision, even of a zone that
+	// has ended since, so that a paid change can always be looked up.
 	Around(ctx context.Context, name deed.Name, revision uint32) (before, after []dnszone.Record, err error)
 }
 
 // Service changes zones. Fill every field but Pause and Step.
 type Service struct {
-	Store   Store
-	Names   Names
-	Jobs    Jobs
-	History History
-	Publish func(ctx context.Context, name deed.Name) // makes a change visible here, now
-	NewID   func() dnszone.RecordID
-	Wait    time.Duration // how long a request waits for its money
-	Now     func() time.Time
-	Life    func() time.Time       // the registry's clock
-	Grace   func(tld deed.TLD) int // days
+	Store       Store
+	Names       Names
+	Jobs        Jobs
+	History     History
+	Publish     func(ctx context.Context, name deed.Name) // publishes a change on this node at once
+	NewID       func() dnszone.RecordID
+	Wait        time.Duration // how long a request waits for settlement
+	Now         func() time.Time
+	RegistryNow func() time.Time       // the registry's clock
+	Grace       func(tld deed.TLD) int // days
 
-	// Pause waits a moment for money that is on its way, and returns false when
-	// the request has waited long enough. Without it the request does not wait.
+	// Pause waits before the next check of a pending payment. It returns false when
+	// the request has waited long enough. If nil, the request does not wait.
 	Pause func(ctx context.Context) bool
 
-	// Step is called between any two steps, where a test may let us die.
+	// Step is called between any two steps, so that a test can crash there.
 	Step func(name string)
 }
 
@@ -100,8 +99,8 @@ func (s *Service) Zone(ctx context.Context, who deed.Wallet, name deed.Name) (dn
 	return z, z.OwnedBy(who)
 }
 
-// zone returns the zone of a name that is held. A name whose last day is over is
-// not, though nobody may have written that down yet.
+// zone returns the zone of a registered name. A name past its deletion date counts
+// as not registered, even if that has not been recorded yet.
 func (s *Service) zone(ctx context.Context, name deed.Name) (dnszone.Zone, error) {
 	z, err := s.Store.Zone(ctx, name)
 	if err != nil {
@@ -111,25 +110,25 @@ func (s *Service) zone(ctx context.Context, name deed.Name) (dnszone.Zone, error
 	if err != nil {
 		return z, err
 	}
-	if phase, ended := lifecycle.PhaseAt(r.Expires, s.Grace(name.TLD()), s.Life()); phase == lifecycle.PhaseGone {
+	if phase, ended := lifecycle.PhaseAt(r.Expires, s.Grace(name.TLD()), s.RegistryNow()); phase == lifecycle.PhaseGone {
 		return z, deed.Errorf(deed.CodeNotFound, "%s is not registered here any more: it was due to be deleted at %s", name, ended.UTC().Format(time.RFC3339))
 	}
 	return z, nil
 }
 
-// Change makes a change and takes its price.
+// Change collects the price of a change and applies it.
 //
 // It fails with CodeNotFound, CodeOwnershipDenied or CodeValidation before any
 // money moves, with the codes of order.Checkout, with order.ErrPending while the
-// payment is open, and with CodeDNS when the change could no longer be made; the
-// payment is then on its way back.
+// payment is pending, and with CodeDNS when the change can no longer be applied; the
+// payment is then being refunded.
 func (s *Service) Change(ctx context.Context, c dnszone.Change, pay order.Checkout) (Outcome, error) {
 	return s.buy(ctx, order.PurchaseOf(c), pay, func(ctx context.Context) (dnszone.Change, error) {
 		return c, s.Try(ctx, c)
 	})
 }
 
-// Try says whether the change could be made now. It changes nothing.
+// Try checks whether the change could be applied now. It changes nothing.
 func (s *Service) Try(ctx context.Context, c dnszone.Change) error {
 	z, err := s.zone(ctx, c.Zone)
 	if err != nil {
@@ -139,13 +138,13 @@ func (s *Service) Try(ctx context.Context, c dnszone.Change) error {
 	return err
 }
 
-// buy collects the price of a change, which make returns when it is not known
-// yet, and makes it.
-func (s *Service) buy(ctx context.Context, want order.Purchase, pay order.Checkout, make func(ctx context.Context) (dnszone.Change, error)) (Outcome, error) {
+// buy collects the price of a change and applies it. It calls plan for the change
+// unless the purchase is already known.
+func (s *Service) buy(ctx context.Context, want order.Purchase, pay order.Checkout, plan func(ctx context.Context) (dnszone.Change, error)) (Outcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.Wait)
 	defer cancel()
 	p, q, known, err := order.Pay(ctx, pay, want, func(ctx context.Context) (order.Quote, order.Purchase, error) {
-		c, err := make(ctx)
+		c, err := plan(ctx)
 		full := want
 		full.Change = s.withIDs(c)
 		return quote(c), full, err
@@ -157,12 +156,12 @@ func (s *Service) buy(ctx context.Context, want order.Purchase, pay order.Checko
 			return p, err
 		})
 	case known:
-		return s.refused(ctx, p, make), err
+		return s.refused(ctx, p, plan), err
 	}
 	return Outcome{Quote: q}, err
 }
 
-// quote is the price of a change.
+// quote returns the price of a change.
 func quote(c dnszone.Change) order.Quote {
 	n := c.Count()
 	q := order.Quote{Amount: deed.USDC(n) * Price, For: fmt.Sprintf("1 change to the DNS of %s", c.Zone)}
@@ -172,7 +171,7 @@ func quote(c dnszone.Change) order.Quote {
 	return q
 }
 
-// withIDs gives the records to add their IDs.
+// withIDs assigns IDs to the records that the change adds.
 func (s *Service) withIDs(c dnszone.Change) dnszone.Change {
 	ops := append([]dnszone.RecordOp(nil), c.Ops...)
 	for i := range ops {
@@ -184,24 +183,24 @@ func (s *Service) withIDs(c dnszone.Change) dnszone.Change {
 	return c
 }
 
-// refused is the outcome of a payment that was known and will not do: a void one
-// may be replaced, and the price is told again.
-func (s *Service) refused(ctx context.Context, p order.Payment, make func(ctx context.Context) (dnszone.Change, error)) Outcome {
-	if p.State.Over() {
-		if c, err := make(context.WithoutCancel(ctx)); err == nil {
+// refused returns the outcome of a known payment that was not accepted. A void or
+// released one may be replaced, so the price is quoted again.
+func (s *Service) refused(ctx context.Context, p order.Payment, plan func(ctx context.Context) (dnszone.Change, error)) Outcome {
+	if p.State.EndedUnpaid() {
+		if c, err := plan(context.WithoutCancel(ctx)); err == nil {
 			return Outcome{Quote: quote(c)}
 		}
-		return Outcome{} // without a price there is no offer
+		return Outcome{} // no price to quote
 	}
 	j, err := s.Jobs.JobOf(context.WithoutCancel(ctx), p)
 	if err != nil {
-		return Outcome{} // without a job there is none to name
+		return Outcome{} // no job to refer to
 	}
 	return Outcome{Job: j}
 }
 
-// await advances the job of a payment to its end, as soon as its money is there.
-// Until then it asks for the payment again.
+// await advances the job of a payment to its end once the payment has settled.
+// Until then it re-reads the payment with again.
 func (s *Service) await(ctx context.Context, p order.Payment, again func() (order.Payment, error)) (Outcome, error) {
 	read := context.WithoutCancel(ctx)
 	for {
@@ -215,7 +214,7 @@ func (s *Service) await(ctx context.Context, p order.Payment, again func() (orde
 		out := Outcome{Job: j, Quote: quote(j.Purchase.Change), Change: j.Purchase.Change}
 		switch j.State {
 		case order.JobCompleted:
-			s.Publish(read, j.Purchase.Name) // who made the change may not have come so far
+			s.Publish(read, j.Purchase.Name) // the process that applied it may not have published it
 			return out, nil
 		case order.JobFailed:
 			return out, &deed.Error{Code: deed.CodeDNS, Message: j.Failure}
@@ -234,8 +233,8 @@ func (s *Service) await(ctx context.Context, p order.Payment, again func() (orde
 	}
 }
 
-// Advance makes the change of a job whose money is there. It may be called by
-// anyone, at any time, any number of times at once.
+// Advance applies the change of a job whose payment has settled. It is idempotent
+// and safe for concurrent use.
 func (s *Service) Advance(ctx context.Context, id string) error {
 	j, err := s.Jobs.Job(ctx, id)
 	if err != nil {
@@ -257,8 +256,8 @@ func (s *Service) Advance(ctx context.Context, id string) error {
 }
 
 // Due returns jobs that Advance should be called for now.
-func (s *Service) Due(ctx context.Context, most int) ([]string, error) {
-	return s.Jobs.DueChanges(ctx, most)
+func (s *Service) Due(ctx context.Context, limit int) ([]string, error) {
+	return s.Jobs.DueChanges(ctx, limit)
 }
 
 func (s *Service) step(name string) {

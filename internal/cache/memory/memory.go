@@ -1,8 +1,8 @@
-// Package memory keeps short-lived values in this process. It is the cache of
-// a single node, and what a node falls back to when the shared cache is down.
+// Package memory counts in this process. It is the cache of a single node, and the
+// fallback when the shared cache is down.
 //
-// Windows are the same for all callers, so a window that has ended is dropped
-// whole, and nothing has to look for old entries.
+// Windows are the same for all callers, so a window that has ended is dropped as a
+// whole, without a sweep of old entries.
 package memory
 
 import (
@@ -13,17 +13,17 @@ import (
 	"deed.example/deed"
 )
 
-// maxKeys bounds the memory of one window: some 100 MB. Callers beyond it are
-// let through uncounted until the window ends; to refuse them would let a
-// stranger with many addresses lock everybody else out.
+// maxKeys bounds the memory of one window: about 100 MB. Further callers are not
+// counted until the window ends; refusing them would let an attacker with many
+// addresses lock everyone else out.
 const maxKeys = 1_000_000
 
-// Cache is a cache in memory. Its zero value is ready to use once Now is set.
+// Cache is an in-memory counter. Its zero value is ready to use once Now is set.
 type Cache struct {
 	Now func() time.Time
 
 	mu      sync.Mutex
-	windows map[time.Duration]*window // guarded by mu, as all below it
+	windows map[time.Duration]*window // guarded by mu
 }
 
 type window struct {

@@ -9,10 +9,10 @@ import (
 )
 
 func TestCounter(t *testing.T) {
-	cachetest.Run(t, func(t *testing.T) cachetest.Bench {
+	cachetest.Run(t, func(t *testing.T) cachetest.Fixture {
 		now := time.Unix(1_800_000_000, 0)
 		clock := func() time.Time { return now }
-		return cachetest.Bench{
+		return cachetest.Fixture{
 			Counter: &memory.Cache{Now: clock},
 			Now:     clock,
 			Next:    func(w time.Duration) { now = now.Add(w) },

@@ -1,10 +1,8 @@
-// Package redis keeps short-lived values in Redis (or Valkey), for all nodes
-// at once.
+// Package redis counts in Redis (or Valkey), for all nodes together.
 //
-// It is built to fail fast: a call waits a moment at most, and after a few
-// failures in a row no call is made at all for a second, so that a dead or slow
-// Redis costs a request next to nothing. Whoever calls it must be able to go on
-// without it.
+// It fails fast: calls have a short timeout, and after a few consecutive failures a
+// circuit breaker stops all calls for a second, so that a slow or unreachable Redis
+// adds almost no latency. Callers must be able to continue without it.
 package redis
 
 import (
@@ -18,37 +16,36 @@ import (
 	"github.com/sony/gobreaker/v2"
 )
 
-// Patience is how long a request should wait for Redis at the most.
-const Patience = 100 * time.Millisecond
+// Timeout is the recommended timeout of a call within a request.
+const Timeout = 100 * time.Millisecond
 
 const (
-	failures = 3           // in a row, before we stop asking
-	pause    = time.Second // before we ask again
+	failures = 3           // consecutive, before the breaker opens
+	pause    = time.Second // before the breaker half-opens
 )
 
 // Cache is a connection to Redis. Make one with Open.
 type Cache struct {
-	client   *redis.Client
-	breaker  *gobreaker.CircuitBreaker[[]int64]
-	patience time.Duration // for one call
+	client  *redis.Client
+	breaker *gobreaker.CircuitBreaker[[]int64]
+	timeout time.Duration // for one call
 }
 
-// Open reads the address, redis://[user:password@]host:port/database. It does
-// not connect: Redis may come later than we do. A call waits no longer than
-// patience.
-func Open(address string, patience time.Duration) (*Cache, error) {
+// Open parses the address, redis://[user:password@]host:port/database. It does not
+// connect: Redis may start later. Timeout applies to each call.
+func Open(address string, timeout time.Duration) (*Cache, error) {
 	opts, err := redis.ParseURL(address)
 	if err != nil {
 		return nil, fmt.Errorf("read the address of redis: %w", withoutURL(err))
 	}
-	opts.DialTimeout, opts.ReadTimeout, opts.WriteTimeout = patience, patience, patience
-	opts.PoolTimeout = patience
+	opts.DialTimeout, opts.ReadTimeout, opts.WriteTimeout = timeout, timeout, timeout
+	opts.PoolTimeout = timeout
 	opts.ContextTimeoutEnabled = true
-	opts.MaxRetries, opts.DialerRetries = -1, 1 // the caller has another way to go on
+	opts.MaxRetries, opts.DialerRetries = -1, 1 // the caller has a fallback
 	redis.SetLogger(silence{})
 	return &Cache{
-		patience: patience,
-		client:   redis.NewClient(opts),
+		timeout: timeout,
+		client:  redis.NewClient(opts),
 		breaker: gobreaker.NewCircuitBreaker[[]int64](gobreaker.Settings{
 			Name:        "redis",
 			Timeout:     pause,
@@ -57,8 +54,8 @@ func Open(address string, patience time.Duration) (*Cache, error) {
 	}, nil
 }
 
-// silence keeps the library from writing lines of its own: what fails is
-// returned to us, and the caller counts it.
+// silence disables the log of the library: errors are returned, and the caller
+// counts them.
 type silence struct{}
 
 func (silence) Printf(context.Context, string, ...any) {}
@@ -74,16 +71,16 @@ func withoutURL(err error) error {
 // Close closes the connections.
 func (c *Cache) Close() error { return c.client.Close() }
 
-// Ping asks whether Redis answers, past the breaker.
+// Ping checks whether Redis answers, bypassing the breaker.
 func (c *Cache) Ping(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, c.patience)
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	return c.client.Ping(ctx).Err()
 }
 
-// count adds one to a key that disappears when its window ends, by the clock
-// of Redis. A key is gone in the first millisecond after its expiry time, so
-// that time is the last millisecond of the window.
+// count increments a key that expires when its window ends, by the clock of Redis. A
+// key disappears in the first millisecond after its expiry time, so that time is the
+// last millisecond of the window.
 var count = redis.NewScript(`
 local n = redis.call('INCR', KEYS[1])
 local length = tonumber(ARGV[1])
@@ -91,7 +88,7 @@ local reset = (math.floor(tonumber(redis.call('TIME')[1]) / length) + 1) * lengt
 if n == 1 then redis.call('PEXPIREAT', KEYS[1], reset * 1000 - 1) end
 return {n, reset}`)
 
-// peek reads the same key. It is there only while its window runs.
+// peek reads the same key, which exists only during its window.
 var peek = redis.NewScript(`
 local n = tonumber(redis.call('GET', KEYS[1]) or 0)
 local length = tonumber(ARGV[1])
@@ -109,8 +106,8 @@ func (c *Cache) Peek(ctx context.Context, key string, window time.Duration) (int
 
 // run runs a script that returns a count and the end of its window.
 func (c *Cache) run(ctx context.Context, script *redis.Script, key string, window time.Duration) (int, time.Time, error) {
-	// The caller who hangs up must not count as a failure of Redis.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.patience)
+	// A cancelled request must not count as a failure of Redis.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.timeout)
 	defer cancel()
 	v, err := c.breaker.Execute(func() ([]int64, error) {
 		v, err := script.Run(ctx, c.client, []string{"deed:count:" + key}, int64(window/time.Second)).Int64Slice()

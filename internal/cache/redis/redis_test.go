@@ -16,7 +16,7 @@ import (
 	"deed.example/deed/internal/cache/redis"
 )
 
-// prefixed gives each test keys of its own on the shared server.
+// prefixed gives each test separate keys on the shared server.
 type prefixed struct {
 	deed.Counter
 	prefix string
@@ -51,17 +51,17 @@ func open(t *testing.T, url string) *redis.Cache {
 
 func TestCounter(t *testing.T) {
 	url := server(t)
-	cachetest.Run(t, func(t *testing.T) cachetest.Bench {
-		return cachetest.Bench{
+	cachetest.Run(t, func(t *testing.T) cachetest.Fixture {
+		return cachetest.Fixture{
 			Counter: prefixed{open(t, url), rand.Text()},
 			Now:     time.Now,
-			// The clock is Redis's own: wait for the edge of its window.
+			// The clock is that of Redis: wait for the next window.
 			Next: func(w time.Duration) { time.Sleep(time.Until(deed.WindowEnd(time.Now(), w))) },
 		}
 	})
 }
 
-// A Redis that was restarted has forgotten our script; it is sent again.
+// After a restart Redis has lost the script; it is sent again.
 func TestScriptIsSentAgain(t *testing.T) {
 	url := server(t)
 	c, key := open(t, url), rand.Text()
@@ -81,13 +81,13 @@ func TestScriptIsSentAgain(t *testing.T) {
 	}
 }
 
-// A caller who hangs up is no reason to think that Redis is down.
-func TestCallerWhoLeftDoesNotOpenTheBreaker(t *testing.T) {
+// Cancelled requests do not open the circuit breaker.
+func TestCancelledRequestsDoNotOpenTheBreaker(t *testing.T) {
 	c, key := open(t, server(t)), rand.Text()
-	gone, cancel := context.WithCancel(t.Context())
+	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 10 {
-		if _, _, err := c.Count(gone, key, time.Hour); err != nil {
+		if _, _, err := c.Count(cancelled, key, time.Hour); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -96,21 +96,21 @@ func TestCallerWhoLeftDoesNotOpenTheBreaker(t *testing.T) {
 	}
 }
 
-// After a few failures nobody is asked any more, and later somebody is again.
-func TestDeadServerIsLeftAlone(t *testing.T) {
+// After a few failures no more calls are made.
+func TestBreakerOpens(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked := make(chan struct{}, 100)
+	calls := make(chan struct{}, 100)
 	go func() {
 		for {
 			conn, err := l.Accept()
 			if err != nil {
 				return
 			}
-			conn.Close() // a server that is going down
-			asked <- struct{}{}
+			conn.Close() // a failing server
+			calls <- struct{}{}
 		}
 	}()
 	defer l.Close() // ends the loop above
@@ -120,8 +120,8 @@ func TestDeadServerIsLeftAlone(t *testing.T) {
 			t.Fatal("a dead server counted")
 		}
 	}
-	if n := len(asked); n > 10 {
-		t.Errorf("the dead server was asked %d times", n)
+	if n := len(calls); n > 10 {
+		t.Errorf("the dead server was called %d times", n)
 	}
 	if err := c.Ping(t.Context()); err == nil {
 		t.Error("a dead server is up")

@@ -27,8 +27,8 @@ func TestWalk(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			db.Patience = time.Minute // a busy machine must not fail a test
-			defer db.Close()          // the database is not used after the walk
+			db.Timeout = time.Minute // a busy machine must not fail a test
+			defer db.Close()         // it goes away with the walk
 			walk(t, db)
 		})
 	})

@@ -129,7 +129,7 @@ func TestTwoNodes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		db.Patience = time.Minute        // 200 calls wait for one row
+		db.Timeout = time.Minute         // 200 calls wait for one row
 		t.Cleanup(func() { db.Close() }) // the schema goes away with the test
 		if env == nil {
 			env = newEnv(t, db)

@@ -37,7 +37,7 @@ func openDatabase(ctx context.Context, where string) (db *sqldb.DB, err error) {
 	if err != nil {
 		return nil, err
 	}
-	db.Patience = time.Minute // a busy machine must not fail a test
+	db.Timeout = time.Minute // a busy machine must not fail a test
 	return db, nil
 }
 

@@ -129,7 +129,7 @@ func TestAbandonRacesSettleOnTwoNodes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		db.Patience = time.Minute
+		db.Timeout = time.Minute
 		t.Cleanup(func() { db.Close() }) // the schema goes away with the test
 		if env == nil {
 			env = newEnv(t, db)

@@ -1,6 +1,5 @@
-// Package sqldbtest opens fresh databases for tests: a SQLite file of the
-// test's own, and a schema of its own in the PostgreSQL server that `make test`
-// starts.
+// Package sqldbtest opens fresh databases for tests: a new SQLite file, and a new schema
+// in the PostgreSQL server that `make test` starts.
 package sqldbtest
 
 import (
@@ -27,14 +26,14 @@ func Each(t *testing.T, f func(t *testing.T, db *sqldb.DB)) {
 	t.Run("postgres", func(t *testing.T) { f(t, Postgres(t)) })
 }
 
-// SQLite opens a new file that goes away with the test.
+// SQLite opens a new file that is deleted after the test.
 func SQLite(t testing.TB) *sqldb.DB {
 	t.Helper()
 	db, err := sqldb.OpenSQLite(t.Context(), filepath.Join(t.TempDir(), "deed.db"))
 	return opened(t, db, err)
 }
 
-// Postgres opens a new schema that goes away with the test.
+// Postgres opens a new schema that is dropped after the test.
 func Postgres(t testing.TB) *sqldb.DB {
 	t.Helper()
 	db, err := sqldb.OpenPostgres(t.Context(), PostgresURL(t))
@@ -46,12 +45,12 @@ func opened(t testing.TB, db *sqldb.DB, err error) *sqldb.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db.Patience = time.Minute        // a busy machine must not fail a test
+	db.Timeout = time.Minute         // a busy machine must not fail a test
 	t.Cleanup(func() { db.Close() }) // the database goes away with the test
 	return db
 }
 
-// PostgresURL returns the address of a new schema that goes away with the test.
+// PostgresURL returns the URL of a new schema that is dropped after the test.
 func PostgresURL(t testing.TB) string {
 	t.Helper()
 	server := os.Getenv("TEST_POSTGRES_URL")
@@ -81,7 +80,7 @@ func PostgresURL(t testing.TB) string {
 	return u.String()
 }
 
-// Zones returns zones that are served as ours are, and not signed.
+// Zones returns an unsigned zone store.
 func Zones(db *sqldb.DB, now func() time.Time) sqldb.Zones {
 	return sqldb.Zones{DB: db, Now: now, Publishing: dnssec.Publishing{
 		SOA: dnssec.NewSOA("ns1.deed.example", "hostmaster.deed.example"), Servers: []string{"ns1.deed.example", "ns2.deed.example"},
@@ -89,5 +88,5 @@ func Zones(db *sqldb.DB, now func() time.Time) sqldb.Zones {
 	}}
 }
 
-// AdmitAll lets every payment be opened.
+// AdmitAll admits every payment.
 func AdmitAll(order.Payer) error { return nil }

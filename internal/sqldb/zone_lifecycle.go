@@ -12,27 +12,27 @@ import (
 	"deed.example/deed/internal/lifecycle"
 )
 
-// setDark stops serving the zone, or begins to serve it again.
-func (s Zones) setDark(ctx context.Context, tx *Tx, name deed.Name, dark bool) error {
+// setServing starts or stops serving the zone.
+func (s Zones) setServing(ctx context.Context, tx *Tx, name deed.Name, serving bool) error {
 	now := s.Now()
-	var since any
-	if dark {
-		since = now.Unix()
+	var withdrawn any
+	if !serving {
+		withdrawn = now.Unix()
 	}
-	moved, err := touched(tx.ExecContext(ctx, `
-		UPDATE zones SET dark_at = $1, changed_at = $2 WHERE domain = $3 AND ended_at IS NULL AND (dark_at IS NULL) = $4`,
-		since, now.UnixMilli(), name, dark))
+	moved, err := rowsAffected(tx.ExecContext(ctx, `
+		UPDATE zones SET withdrawn_at = $1, changed_at = $2 WHERE domain = $3 AND ended_at IS NULL AND (withdrawn_at IS NULL) <> $4`,
+		withdrawn, now.UnixMilli(), name, serving))
 	if err != nil || !moved {
 		return err
 	}
 	if err := bumpCatalog(ctx, tx, now); err != nil {
 		return err
 	}
-	return s.DB.wake(ctx, tx, string(name))
+	return s.DB.notifyZone(ctx, tx, string(name))
 }
 
-// endZone ends the zone of a name that is no longer ours. Its records are gone,
-// and the next owner of the name never sees them.
+// endZone ends the zone of a name whose registration has ended. The next owner of the
+// name never sees its records.
 func (s Zones) endZone(ctx context.Context, tx *Tx, name deed.Name) error {
 	now := s.Now()
 	var id string
@@ -45,8 +45,8 @@ func (s Zones) endZone(ctx context.Context, tx *Tx, name deed.Name) error {
 		return err
 	}
 	for _, query := range []string{
-		`UPDATE records SET died = $1 WHERE zone_id = $2 AND died IS NULL`,
-		`DELETE FROM served WHERE zone_id = $2 AND born <= $1`,
+		`UPDATE records SET removed_serial = $1 WHERE zone_id = $2 AND removed_serial IS NULL`,
+		`DELETE FROM served WHERE zone_id = $2 AND added_serial <= $1`,
 		`DELETE FROM outbox WHERE zone_id = $2 AND serial <= $1`,
 	} {
 		if _, err := tx.ExecContext(ctx, query, serial, id); err != nil {
@@ -56,11 +56,11 @@ func (s Zones) endZone(ctx context.Context, tx *Tx, name deed.Name) error {
 	if err := bumpCatalog(ctx, tx, now); err != nil {
 		return err
 	}
-	return s.DB.wake(ctx, tx, string(name))
+	return s.DB.notifyZone(ctx, tx, string(name))
 }
 
-// relabel gives the zone a new label in the catalog, because the name changes
-// hands: secondaries then forget what they know of it (RFC 9432, 5.4).
+// relabel gives the zone a new label in the catalog when the name is handed over, so that
+// secondaries reset its state (RFC 9432, 5.4).
 func (s Zones) relabel(ctx context.Context, tx *Tx, name deed.Name) error {
 	_, err := tx.ExecContext(ctx, `UPDATE zones SET member = $1 WHERE domain = $2 AND ended_at IS NULL`, newMember(), name)
 	if err != nil {
@@ -69,38 +69,37 @@ func (s Zones) relabel(ctx context.Context, tx *Tx, name deed.Name) error {
 	return bumpCatalog(ctx, tx, s.Now())
 }
 
-// CheckMaster fails when other zones here were signed with keys from another
-// master secret: a node that has it would make every name bogus that it signs.
-// The first node to ask writes a print of its own down.
+// CheckMaster fails when zones in this database were signed with keys from another master
+// secret: a node with a different secret would make every zone it signs bogus. The first
+// node stores the fingerprint of its secret.
 func (s Zones) CheckMaster(ctx context.Context) error {
 	sum := sha256.Sum256([]byte("print " + s.Publishing.Master.Reveal()))
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO zone_master (id, print) VALUES (1, $1) ON CONFLICT DO NOTHING`, hex.EncodeToString(sum[:8]))
+		_, err := tx.ExecContext(ctx, `INSERT INTO zone_master (id, fingerprint) VALUES (1, $1) ON CONFLICT DO NOTHING`, hex.EncodeToString(sum[:8]))
 		if err != nil {
 			return err
 		}
-		var print string
-		if err := tx.QueryRowContext(ctx, `SELECT print FROM zone_master WHERE id = 1`).Scan(&print); err != nil {
+		var fingerprint string
+		if err := tx.QueryRowContext(ctx, `SELECT fingerprint FROM zone_master WHERE id = 1`).Scan(&fingerprint); err != nil {
 			return err
 		}
-		if print != hex.EncodeToString(sum[:8]) {
+		if fingerprint != hex.EncodeToString(sum[:8]) {
 			return errors.New("the zones of this database are signed with keys from another secret: every node needs the same file")
 		}
 		return nil
 	})
 }
 
-// DueZones implements zone.Signatures: zones whose signatures must be renewed.
-func (s Zones) DueZones(ctx context.Context, most int) ([]string, error) {
+// DueZones returns zones whose signatures must be renewed.
+func (s Zones) DueZones(ctx context.Context, limit int) ([]string, error) {
 	return due(ctx, s.DB, `
-		SELECT domain FROM zones WHERE renew_at <= $1 AND renew_at > 0 AND ended_at IS NULL ORDER BY renew_at LIMIT $2`, s.Now(), most)
+		SELECT domain FROM zones WHERE renew_at <= $1 AND renew_at > 0 AND ended_at IS NULL ORDER BY renew_at LIMIT $2`, s.Now(), limit)
 }
 
-// Resign implements zone.Signatures: the zone is served under a new serial, with
-// new signatures where the old ones grow old.
+// Resign renews expiring signatures of the zone, with a new serial.
 func (s Zones) Resign(ctx context.Context, name deed.Name) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
-		z, err := s.holdZone(ctx, tx, name)
+		z, err := s.lockZone(ctx, tx, name)
 		if err != nil {
 			return err
 		}
@@ -110,18 +109,18 @@ func (s Zones) Resign(ctx context.Context, name deed.Name) error {
 }
 
 // DueDelegations implements zone.Delegations.
-func (s Zones) DueDelegations(ctx context.Context, servers []string, most int) (names []string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Patience)
+func (s Zones) DueDelegations(ctx context.Context, servers []string, limit int) (names []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	rows, err := s.DB.read.QueryContext(ctx, `
 		SELECT r.domain FROM registrations r JOIN zones z ON z.domain = r.domain
 		 WHERE r.ds = '' AND r.nameservers = $1 AND r.status = $2 AND z.generation > 0 AND`+isServed+`
 		 LIMIT $3`,
-		strings.Join(servers, " "), lifecycle.StatusActive, most)
+		strings.Join(servers, " "), lifecycle.StatusActive, limit)
 	if err != nil {
 		return nil, err
 	}
-	err = each(rows, func() error {
+	err = eachRow(rows, func() error {
 		var name string
 		err := rows.Scan(&name)
 		names = append(names, name)

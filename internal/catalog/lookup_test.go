@@ -11,17 +11,16 @@ import (
 	"deed.example/deed/internal/registrar"
 )
 
-// One search has so many questions open and no more, and all searches together
-// likewise.
+// The queries of one search, and of all searches together, are limited.
 func TestQuestionsAtOnce(t *testing.T) {
-	for name, tt := range map[string]struct{ searches, atOnce, slots, want int }{
+	for name, tt := range map[string]struct{ searches, parallel, slots, want int }{
 		"one search":    {1, 16, 64, 16},
 		"many searches": {8, 16, 24, 24},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &registry{gate: make(chan struct{}), began: make(chan deed.Name, 10_000)}
 			s := searcher(t, r)
-			s.AtOnce, s.Slots = tt.atOnce, make(chan struct{}, tt.slots)
+			s.MaxParallel, s.Slots = tt.parallel, make(chan struct{}, tt.slots)
 			var wg sync.WaitGroup
 			for i := range tt.searches {
 				wg.Go(func() {
@@ -36,8 +35,8 @@ func TestQuestionsAtOnce(t *testing.T) {
 			}
 			close(r.gate)
 			wg.Wait()
-			if asked := tt.searches * len(s.Prices.Listings()); int(r.most.Load()) != tt.want || int(r.asked.Load()) != asked {
-				t.Errorf("got %d questions, %d at once, want %d and %d", r.asked.Load(), r.most.Load(), asked, tt.want)
+			if want := tt.searches * len(s.Prices.Listings()); int(r.maxOpen.Load()) != tt.want || int(r.calls.Load()) != want {
+				t.Errorf("got %d calls, %d in parallel, want %d and %d", r.calls.Load(), r.maxOpen.Load(), want, tt.want)
 			}
 			if len(s.Slots) != 0 {
 				t.Errorf("%d slots are still taken", len(s.Slots))
@@ -46,21 +45,21 @@ func TestQuestionsAtOnce(t *testing.T) {
 	}
 }
 
-// Searches for the same share their questions, and a caller who leaves takes
-// nothing away from the others.
-func TestEqualQuestionsAreOne(t *testing.T) {
+// Identical concurrent searches share their queries, and cancelling one does not
+// affect the others.
+func TestIdenticalQueriesAreShared(t *testing.T) {
 	r := &registry{gate: make(chan struct{}), began: make(chan deed.Name, 100)}
 	s := searcher(t, r)
-	ctx, leave := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(t.Context())
 	first := make(chan string)
 	go func() {
 		results, _ := s.Check(ctx, []deed.Name{"example.com"}) // it fails, because nothing is known
 		first <- inWords(results)
 	}()
 	<-r.began
-	leave()
+	cancel()
 	if got := <-first; got != "unknown" {
-		t.Errorf("who left: got %s", got)
+		t.Errorf("the cancelled search: got %s", got)
 	}
 	var wg sync.WaitGroup
 	for range 20 {
@@ -72,19 +71,19 @@ func TestEqualQuestionsAreOne(t *testing.T) {
 	}
 	close(r.gate)
 	wg.Wait()
-	if n := r.asked.Load(); n != 1 {
-		t.Errorf("got %d questions, want 1", n)
+	if n := r.calls.Load(); n != 1 {
+		t.Errorf("got %d calls, want 1", n)
 	}
 }
 
-// A registrar that says nothing, and one that does not even hear that we gave
-// up, leave names unknown; when it speaks again, so do we.
+// A registrar that does not answer, or ignores cancellation, leaves names unknown;
+// when it answers again, so does the search.
 func TestSilentRegistrar(t *testing.T) {
 	for name, deaf := range map[string]bool{"silent": false, "deaf": true} {
 		t.Run(name, func(t *testing.T) {
 			r := &registry{gate: make(chan struct{}), deaf: deaf}
 			s := searcher(t, r)
-			s.Patience, s.AtOnce = time.Millisecond, 2
+			s.Timeout, s.MaxParallel = time.Millisecond, 2
 			if got := s.find(t, "example", "com", "net", "org"); got != "unknown unknown unknown" {
 				t.Errorf("got %s", got)
 			}
@@ -100,25 +99,25 @@ func TestSilentRegistrar(t *testing.T) {
 func TestNoSlotIsFree(t *testing.T) {
 	r := &registry{}
 	s := searcher(t, r)
-	s.Patience, s.Slots = time.Millisecond, make(chan struct{})
-	if got := s.find(t, "example", "com"); got != "unknown" || r.asked.Load() != 0 {
-		t.Errorf("got %s after %d questions", got, r.asked.Load())
+	s.Timeout, s.Slots = time.Millisecond, make(chan struct{})
+	if got := s.find(t, "example", "com"); got != "unknown" || r.calls.Load() != 0 {
+		t.Errorf("got %s after %d calls", got, r.calls.Load())
 	}
 }
 
-// bulk is a registrar that can be asked about many names at once.
+// bulk is a registrar with bulk queries.
 type bulk struct {
 	registry
-	questions [][]deed.Name
+	queries [][]deed.Name
 }
 
 func (b *bulk) AvailableAll(_ context.Context, names []deed.Name) (map[deed.Name]registrar.Availability, error) {
 	b.mu.Lock()
-	b.questions = append(b.questions, names)
+	b.queries = append(b.queries, names)
 	b.mu.Unlock()
 	out := map[deed.Name]registrar.Availability{}
 	for _, name := range names {
-		if a, err := b.look(name); err == nil {
+		if a, err := b.answer(name); err == nil {
 			out[name] = a
 		}
 	}
@@ -128,12 +127,12 @@ func (b *bulk) AvailableAll(_ context.Context, names []deed.Name) (map[deed.Name
 	return out, nil
 }
 
-func TestManyNamesInOneQuestion(t *testing.T) {
+func TestBulkQueries(t *testing.T) {
 	b := &bulk{}
-	b.say("example.com", registrar.Availability{Reason: "taken"})
-	b.say("example.net", registrar.Availability{Reason: "silent"})
+	b.set("example.com", registrar.Availability{Reason: "taken"})
+	b.set("example.net", registrar.Availability{Reason: "silent"})
 	s := searcher(t, b)
-	s.AtOnce = 1
+	s.MaxParallel = 1
 	if got := s.find(t, "example", "com", "net", "dev"); got != "taken unknown 15.14" {
 		t.Errorf("got %s", got)
 	}
@@ -144,11 +143,11 @@ func TestManyNamesInOneQuestion(t *testing.T) {
 	if err != nil || len(all) != len(s.Prices.Listings()) {
 		t.Fatalf("got %d results, %v", len(all), err)
 	}
-	most := 0
-	for _, q := range b.questions {
-		most = max(most, len(q))
+	largest := 0
+	for _, q := range b.queries {
+		largest = max(largest, len(q))
 	}
-	if len(b.questions) != 2+6 || most != perQuestion || b.asked.Load() != 0 {
-		t.Errorf("got %d questions of up to %d names, and %d of one", len(b.questions), most, b.asked.Load())
+	if len(b.queries) != 2+6 || largest != bulkSize || b.calls.Load() != 0 {
+		t.Errorf("got %d queries of up to %d names, and %d single ones", len(b.queries), largest, b.calls.Load())
 	}
 }

@@ -1,0 +1,97 @@
+package zone
+
+import (
+	"context"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/dnszone"
+)
+
+const (
+	// MaxPropagation is how long a change may take to reach every name server
+	// before an operator is warned.
+	MaxPropagation = time.Minute
+
+	propagationPollInterval = 5 * time.Second // between two checks of one zone
+)
+
+// Outbox stores the zones whose last change may not have propagated to every name
+// server yet.
+type Outbox interface {
+	Zone(ctx context.Context, name deed.Name) (dnszone.Zone, error)
+
+	// DueOutbox returns zones that are due for a check.
+	DueOutbox(ctx context.Context, limit int) ([]string, error)
+
+	// DelayOutbox sets the time of the next check.
+	DelayOutbox(ctx context.Context, name deed.Name, until time.Time) error
+
+	// MarkPropagated records that every name server serves the zone with this
+	// serial or a later one.
+	MarkPropagated(ctx context.Context, name deed.Name, serial uint32) error
+
+	// Behind counts the zones that changed before the time and have not propagated.
+	Behind(ctx context.Context, before time.Time) (int, error)
+}
+
+// PropagationChecker checks whether changes have reached every name server and
+// records the result. It does not resend NOTIFY messages; the primary does. Fill
+// every field.
+type PropagationChecker struct {
+	Outbox Outbox
+	InSync func(ctx context.Context, name deed.Name, serial uint32) bool // whether every server serves this serial or a later one
+	Now    func() time.Time
+}
+
+// Due returns zones that Advance should be called for now.
+func (t *PropagationChecker) Due(ctx context.Context, limit int) ([]string, error) {
+	return t.Outbox.DueOutbox(ctx, limit)
+}
+
+// Advance checks one zone.
+func (t *PropagationChecker) Advance(ctx context.Context, id string) error {
+	name := deed.Name(id)
+	z, err := t.Outbox.Zone(ctx, name)
+	if err != nil {
+		return err
+	}
+	if !t.InSync(ctx, name, z.Serial) {
+		return t.Outbox.DelayOutbox(ctx, name, t.Now().Add(propagationPollInterval))
+	}
+	return t.Outbox.MarkPropagated(ctx, name, z.Serial)
+}
+
+// Propagated reports whether every name server serves the current serial.
+func (t *PropagationChecker) Propagated(ctx context.Context, name deed.Name) (bool, error) {
+	z, err := t.Outbox.Zone(ctx, name)
+	if err != nil {
+		return false, err
+	}
+	return t.InSync(ctx, name, z.Serial), nil
+}
+
+// PropagationMonitor counts the zones that have not propagated within
+// MaxPropagation. Fill the exported fields.
+type PropagationMonitor struct {
+	Outbox Outbox
+	Now    func() time.Time
+	Count  func(n int) // called at every check
+	Warn   func(n int) // called when the count rises from zero
+
+	last int
+}
+
+// Check counts them. It must not be called concurrently.
+func (w *PropagationMonitor) Check(ctx context.Context) error {
+	n, err := w.Outbox.Behind(ctx, w.Now().Add(-MaxPropagation))
+	if err != nil {
+		return err
+	}
+	w.Count(n)
+	if n > 0 && w.last == 0 {
+		w.Warn(n)
+	}
+	w.last = n
+	return nil
+}
