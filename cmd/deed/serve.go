@@ -86,8 +86,8 @@ func serve(ctx context.Context, c *config, out io.Writer, log *slog.Logger) (err
 	if api.Discovery, err = newDiscovery(c, api); err != nil {
 		return err
 	}
-	desk := newDesk(api.Handler())
-	api.MCP, api.A2A = mcp.NewHandler(desk, version(), api.PublicURL), &a2a.Server{Desk: desk, Log: log, Stopping: api.Draining}
+	executor := newExecutor(api.Handler())
+	api.MCP, api.A2A = mcp.NewHandler(executor, version(), api.PublicURL), &a2a.Server{Executor: executor, Log: log, Stopping: api.Draining}
 	servers := []*listening{{httpapi.Listen(callers, c.Proxies), api.Configure()}}
 	operators, err := listenForOperators(c, counters.Handler(), log)
 	if err != nil {

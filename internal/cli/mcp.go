@@ -15,7 +15,7 @@ import (
 
 // A Speak serves agents on two streams, until the first ends or ctx does. It
 // tells them what they may spend.
-type Speak func(ctx context.Context, d *agent.Desk, c agent.Consent, in io.ReadCloser, out io.WriteCloser) error
+type Speak func(ctx context.Context, d *agent.Executor, c agent.Consent, in io.ReadCloser, out io.WriteCloser) error
 
 func mcpCommand(speak Speak) *cobra.Command {
 	cmd := command("mcp", "Serve an agent on stdin and stdout (MCP); it spends nothing without --max-price and --budget", cobra.NoArgs, func(s *session, _ []string) error {
@@ -25,7 +25,7 @@ func mcpCommand(speak Speak) *cobra.Command {
 			return err
 		}
 		fmt.Fprintln(s.errs, "deed mcp: "+clean(announce(consent)))
-		d := &agent.Desk{Caller: caller, Now: time.Now, Seats: make(chan struct{}, 16), Pause: func(ctx context.Context, d time.Duration) error {
+		d := &agent.Executor{Caller: caller, Now: time.Now, WaitSlots: make(chan struct{}, 16), Pause: func(ctx context.Context, d time.Duration) error {
 			select {
 			case <-ctx.Done():
 				return ctx.Err()

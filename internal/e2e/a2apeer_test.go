@@ -37,8 +37,8 @@ func (h *service) peer(t *testing.T, headers ...string) peer {
 // speakA2A opens the way in for agents. While one waits, the rest of the world
 // goes on.
 func (h *service) speakA2A(goOn func()) {
-	h.api.A2A = &deeda2a.Server{Log: h.api.Log, Stopping: h.api.Draining, Desk: &agent.Desk{
-		Caller: agent.Local{Handler: h.api.Handler()}, Now: time.Now, Seats: make(chan struct{}, 8),
+	h.api.A2A = &deeda2a.Server{Log: h.api.Log, Stopping: h.api.Draining, Executor: &agent.Executor{
+		Caller: agent.Local{Handler: h.api.Handler()}, Now: time.Now, WaitSlots: make(chan struct{}, 8),
 		Pause: func(ctx context.Context, _ time.Duration) error { goOn(); return ctx.Err() },
 	}}
 }

@@ -67,8 +67,8 @@ func (h *service) agent(t *testing.T, headers ...string) *agentOf {
 // speakMCP opens the way in for agents. While one waits, the rest of the world
 // goes on.
 func (h *service) speakMCP(goOn func()) {
-	h.api.MCP = deedmcp.NewHandler(&agent.Desk{
-		Caller: agent.Local{Handler: h.api.Handler()}, Now: time.Now, Seats: make(chan struct{}, 8),
+	h.api.MCP = deedmcp.NewHandler(&agent.Executor{
+		Caller: agent.Local{Handler: h.api.Handler()}, Now: time.Now, WaitSlots: make(chan struct{}, 8),
 		Pause: func(ctx context.Context, _ time.Duration) error { goOn(); return ctx.Err() },
 	}, "test", h.api.PublicURL)
 }

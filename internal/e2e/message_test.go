@@ -129,7 +129,7 @@ func TestStreamsOfOneAddress(t *testing.T) {
 	s := openEnv(t, options{trusted: loopback})
 	shut := make(chan struct{})
 	s.speakA2A(func() { <-shut })
-	s.api.A2A.(*deeda2a.Server).Desk.Seats = make(chan struct{}, 2*most)
+	s.api.A2A.(*deeda2a.Server).Executor.WaitSlots = make(chan struct{}, 2*most)
 	s.speakMCP(func() {})
 	s.faults.Set(local.FaultLate, 1)
 	from, _ := caller(t)
