@@ -243,7 +243,7 @@ func TestUnsafeOffers(t *testing.T) {
 		"the token itself":   func(r *api.RequirementsV2) { r.PayTo = r.Asset },
 		"not an address":     func(r *api.RequirementsV2) { r.PayTo = "deed.eth" },
 		"no amount":          func(r *api.RequirementsV2) { r.Amount = "0" },
-		"below nothing":      func(r *api.RequirementsV2) { r.Amount = "-1" },
+		"negative":           func(r *api.RequirementsV2) { r.Amount = "-1" },
 		"more than it says":  func(r *api.RequirementsV2) { r.Amount = "13060001" },
 		"for ever":           func(r *api.RequirementsV2) { r.MaxTimeoutSeconds = 1 << 30 },
 		"another network":    func(r *api.RequirementsV2) { r.Network = "eip155:8453" },
