@@ -16,12 +16,12 @@ import (
 	"deed.example/deed/internal/settle/chain"
 )
 
-// beat is how often the embedded chain makes a block when nothing happens, so
-// that its clock does not stand still.
-const beat = 15 * time.Second
+// blockInterval is how often the embedded chain makes an empty block, so that its
+// clock advances.
+const blockInterval = 15 * time.Second
 
-// A chainBackend is the chain we ask: a real one, or the embedded one with its
-// JSON-RPC on a listener of its own.
+// A chainBackend is the chain: a real one, or the embedded one with its JSON-RPC
+// listener.
 type chainBackend struct {
 	*chain.Client
 	sandbox *httpapi.Sandbox // nil for a real chain
@@ -32,7 +32,7 @@ func openChain(c *config, log *slog.Logger) (*chainBackend, error) {
 	if c.ChainRPCURL != "" {
 		return &chainBackend{Client: dialChain(c), close: func() error { return nil }}, nil
 	}
-	embedded, err := devchain.Open(devchain.Config{Dir: chainFolder(c), Now: time.Now, Beat: beat})
+	embedded, err := devchain.Open(devchain.Config{Dir: chainFolder(c), Now: time.Now, Beat: blockInterval})
 	if err != nil {
 		return nil, fmt.Errorf("open the embedded chain: %w", err)
 	}
@@ -40,7 +40,7 @@ func openChain(c *config, log *slog.Logger) (*chainBackend, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("listen for wallets: %w", err), embedded.Close())
 	}
-	// It answers from now on: we ask it ourselves before anyone else does.
+	// Serve from now on: opening the payments needs it.
 	server := &http.Server{Handler: embedded.Handler(), ReadHeaderTimeout: 5 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
@@ -63,14 +63,14 @@ func openChain(c *config, log *slog.Logger) (*chainBackend, error) {
 	}, nil
 }
 
-// dialChain returns a client for the real chain that the configuration names.
+// dialChain returns a client for the configured real chain.
 func dialChain(c *config) *chain.Client {
 	urls := []string{c.ChainRPCURL.Reveal()}
 	if c.ChainFallback != "" {
 		urls = append(urls, c.ChainFallback.Reveal())
 	}
 	client := chain.Dial(urls...)
-	client.ChainID = c.ChainID // compared with every endpoint, before it is used
+	client.ChainID = c.ChainID // checked for every endpoint before it is used
 	return client
 }
 

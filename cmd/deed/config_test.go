@@ -174,7 +174,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// Every setting has a line in the papers.
+// Every setting is in docs/configuration.md.
 func TestSettingsAreDocumented(t *testing.T) {
 	paper, err := os.ReadFile("../../docs/configuration.md")
 	if err != nil {

@@ -27,10 +27,10 @@ import (
 	"deed.example/deed/internal/sqldb"
 )
 
-// A network is a chain that we can be paid on.
+// A network is a chain with its USDC contract.
 type network struct {
-	v1, v2              string // as x402 calls it
-	usdc, name, version string // the token, as wallets sign for it
+	v1, v2              string // names in x402
+	usdc, name, version string // the token and its EIP-712 domain
 }
 
 var networks = map[uint64]network{
@@ -38,17 +38,17 @@ var networks = map[uint64]network{
 	8453:  {"base", "eip155:8453", "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", "USD Coin", "2"},
 }
 
-// money is what purchases need of a chain.
+// money has the chain components of payments.
 type money struct {
 	settler  *chain.Settler
 	payments *payment.Service
 	reserve  *payment.Reserve
 	terms    httpapi.PaymentTerms
-	stalled  atomic.Pointer[order.Stalled] // nil while nothing is
+	stalled  atomic.Pointer[order.Stalled] // nil if nothing is stalled
 }
 
-// low says what an operator should look at: wallets that run low, and payments or
-// refunds that make no progress.
+// low returns an error that the operator should act on: wallets with low funds, and
+// payments or refunds that make no progress.
 func (m *money) low() error {
 	if s := m.stalled.Load(); s != nil {
 		return errors.Join(m.reserve.Low(), fmt.Errorf("%d payments or refunds make no progress", s.Count))
@@ -56,8 +56,8 @@ func (m *money) low() error {
 	return m.reserve.Low()
 }
 
-// lookForStalls tells operators what makes no progress.
-func (m *money) lookForStalls(ctx context.Context, counters *metrics.Metrics, log *slog.Logger) error {
+// checkStalls reports payments and refunds that make no progress.
+func (m *money) checkStalls(ctx context.Context, counters *metrics.Metrics, log *slog.Logger) error {
 	found, err := m.payments.Stalled(ctx)
 	if err != nil {
 		return fmt.Errorf("look for stalled payments: %w", err)
@@ -78,7 +78,7 @@ func (m *money) lookForStalls(ctx context.Context, counters *metrics.Metrics, lo
 	return nil
 }
 
-// openMoney returns nil when this deployment takes no payments: a real chain
+// openMoney returns nil if this deployment accepts no payments: a real chain
 // without a treasury.
 func openMoney(ctx context.Context, c *config, db *sqldb.DB, b *chainBackend, now func() time.Time) (*money, error) {
 	sandbox := b.sandbox != nil
@@ -99,7 +99,7 @@ func openMoney(ctx context.Context, c *config, db *sqldb.DB, b *chainBackend, no
 		PayTo: keys.payTo, GasKey: keys.gas, RefundKey: keys.refund, SafeDepth: c.SafeDepth, Step: failpoint,
 	}
 	if sandbox {
-		conf.Depth = func(deed.USDC) uint64 { return 1 } // its blocks are never taken back
+		conf.Depth = func(deed.USDC) uint64 { return 1 } // the embedded chain has no reorganizations
 		conf.BlockTime = 20 * time.Millisecond
 	}
 	if n, err := strconv.ParseUint(c.ChainDepth, 10, 16); err == nil {
@@ -124,8 +124,7 @@ func openMoney(ctx context.Context, c *config, db *sqldb.DB, b *chainBackend, no
 	}, nil
 }
 
-// watch lets operators see what our wallets have, and hear of it when it is
-// little.
+// watch exports the balances of the wallets as metrics, and warns if they are low.
 func (m *money) watch(counters *metrics.Metrics, log *slog.Logger) {
 	m.reserve.Seen = counters.Reserves
 	m.reserve.Warn = func(low string, r settle.Reserves) {
@@ -137,15 +136,15 @@ func (m *money) watch(counters *metrics.Metrics, log *slog.Logger) {
 	}
 }
 
-// wallets are our three addresses: the treasury, whose key is not here, one that
-// pays for gas, and one that pays refunds.
+// wallets are the three addresses of the service: the treasury, whose key is not
+// here, the gas wallet and the refund wallet.
 type wallets struct {
 	payTo       common.Address
 	gas, refund *ecdsa.PrivateKey
 }
 
-// sandboxPurse is the play USDC that refunds are paid from.
-const sandboxPurse = 1_000_000_000_000
+// sandboxRefundBalance is the test USDC of the sandbox's refund wallet.
+const sandboxRefundBalance = 1_000_000_000_000
 
 func readWallets(ctx context.Context, c *config, b *chainBackend) (w wallets, err error) {
 	if b.sandbox == nil {
@@ -158,7 +157,7 @@ func readWallets(ctx context.Context, c *config, b *chainBackend) (w wallets, er
 		w.payTo = common.HexToAddress(c.PayTo)
 		return w, nil
 	}
-	// In the sandbox we make our own, and give them play money.
+	// The sandbox creates its own wallets, with test money.
 	treasury, _, err := sandboxKey(c, "treasury.key")
 	if err != nil {
 		return w, err
@@ -170,7 +169,7 @@ func readWallets(ctx context.Context, c *config, b *chainBackend) (w wallets, er
 		}
 		if fresh[i] {
 			wallet := deed.Wallet(strings.ToLower(crypto.PubkeyToAddress((*key).PublicKey).Hex()))
-			if _, _, err := b.sandbox.Faucet(ctx, wallet, []deed.USDC{1, sandboxPurse}[i]); err != nil {
+			if _, _, err := b.sandbox.Faucet(ctx, wallet, []deed.USDC{1, sandboxRefundBalance}[i]); err != nil {
 				return w, fmt.Errorf("give play money to our own wallets: %w", err)
 			}
 		}
@@ -182,8 +181,8 @@ func readWallets(ctx context.Context, c *config, b *chainBackend) (w wallets, er
 	return w, nil
 }
 
-// sandboxKey reads a key of the sandbox, and makes it when it is not there. Its
-// file lies with the chain, and goes with it.
+// sandboxKey reads a key of the sandbox, or creates it. Its file is in the folder
+// of the embedded chain.
 func sandboxKey(c *config, name string) (key *ecdsa.PrivateKey, fresh bool, err error) {
 	return keyfile.OpenWallet(filepath.Join(chainFolder(c), name))
 }
