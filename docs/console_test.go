@@ -46,12 +46,12 @@ func TestMain(m *testing.M) {
 var needs = map[string][]string{"operate.md": {"TEST_POSTGRES_URL", "TEST_REDIS_URL"}}
 
 func TestDocsRun(t *testing.T) {
-	papers, err := filepath.Glob("*.md")
+	pages, err := filepath.Glob("*.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	run := 0
-	for _, path := range append(papers, "../README.md") {
+	for _, path := range append(pages, "../README.md") {
 		raw, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -72,7 +72,7 @@ func TestDocsRun(t *testing.T) {
 		})
 	}
 	if run < 4 {
-		t.Errorf("only %d papers have something to type", run)
+		t.Errorf("only %d pages have something to type", run)
 	}
 }
 
