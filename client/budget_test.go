@@ -113,14 +113,14 @@ func TestBudgetCountsSignedPaymentsOnly(t *testing.T) {
 		"not signed":    {client.WithWallet(failing{newKey(t)}), errNoSignature},
 	} {
 		budget := client.NewBudget(comPrice)
-		shop := open(t, newWire(t), client.WithWallet(newKey(t)), client.WithMaxPayment(50*client.Dollar), client.WithBudget(budget), c.opt)
-		if _, err := shop.Register(t.Context(), api.RegisterRequest{Domain: fresh(t)}); !errors.Is(err, c.want) || budget.Left() != comPrice {
+		buyer := open(t, newWire(t), client.WithWallet(newKey(t)), client.WithMaxPayment(50*client.Dollar), client.WithBudget(budget), c.opt)
+		if _, err := buyer.Register(t.Context(), api.RegisterRequest{Domain: fresh(t)}); !errors.Is(err, c.want) || budget.Left() != comPrice {
 			t.Errorf("%s: got %v, %s left", name, err, budget.Left())
 		}
 	}
 	budget := client.NewBudget(50 * client.Dollar)
-	shop := open(t, newWire(t), client.WithWallet(newKey(t)), client.WithBudget(budget))
-	if _, err := shop.Register(t.Context(), api.RegisterRequest{Domain: fresh(t)}); client.CodeOf(err) != client.CodePaymentRequired || budget.Left() != 50*client.Dollar {
+	buyer := open(t, newWire(t), client.WithWallet(newKey(t)), client.WithBudget(budget))
+	if _, err := buyer.Register(t.Context(), api.RegisterRequest{Domain: fresh(t)}); client.CodeOf(err) != client.CodePaymentRequired || budget.Left() != 50*client.Dollar {
 		t.Errorf("a budget alone is no leave: got %v, %s left", err, budget.Left())
 	}
 }

@@ -61,9 +61,9 @@ func TestNothingIsSignedWithoutPermission(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, signer := newWire(t), &counting{Key: newKey(t)}
-			shop := open(t, w, append(c.opts, client.WithWallet(signer))...)
+			caller := open(t, w, append(c.opts, client.WithWallet(signer))...)
 			c.in.Domain = fresh(t)
-			_, err := shop.Register(t.Context(), c.in)
+			_, err := caller.Register(t.Context(), c.in)
 			c.want(t, err)
 			if signer.signed != 0 || w.count("POST /domains/register paid") != 0 {
 				t.Errorf("it signed %d times", signer.signed)

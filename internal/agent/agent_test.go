@@ -232,7 +232,7 @@ func TestOutputSchemaAcceptsAnswersAndErrors(t *testing.T) {
 
 // docs/agents.md has the same table.
 func TestAgentsDocMatchesTable(t *testing.T) {
-	paper, err := os.ReadFile("../../docs/agents.md")
+	page, err := os.ReadFile("../../docs/agents.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +247,7 @@ func TestAgentsDocMatchesTable(t *testing.T) {
 		}
 		fmt.Fprintf(&want, "| `%s` | `%s %s` | %s | %s |\n", tool.Name, tool.Method, tool.Path, signIn, price)
 	}
-	if !strings.Contains(string(paper), "|---|---|---|---|\n"+want.String()+"\n") {
+	if !strings.Contains(string(page), "|---|---|---|---|\n"+want.String()+"\n") {
 		t.Errorf("it should have\n%s", want.String())
 	}
 }

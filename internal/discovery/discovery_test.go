@@ -101,20 +101,20 @@ func TestDocumentsAreCached(t *testing.T) {
 
 // docs/agents.md explains every document, and no other.
 func TestDocsNameEveryDocument(t *testing.T) {
-	paper, err := os.ReadFile("../../docs/agents.md")
+	page, err := os.ReadFile("../../docs/agents.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	named := map[string]bool{"/openapi.json": true} // httpapi serves that one
-	for _, row := range regexp.MustCompile("(?m)^\\| `(/[^`]+)` \\|").FindAllStringSubmatch(string(paper), -1) {
+	for _, row := range regexp.MustCompile("(?m)^\\| `(/[^`]+)` \\|").FindAllStringSubmatch(string(page), -1) {
 		named[row[1]] = true
 		if media[row[1]] == "" && row[1] != "/openapi.json" {
-			t.Errorf("the paper names %s, which is not there", row[1])
+			t.Errorf("the page names %s, which is not there", row[1])
 		}
 	}
 	for path := range media {
 		if !named[path] {
-			t.Errorf("the paper does not name %s", path)
+			t.Errorf("the page does not name %s", path)
 		}
 	}
 }
