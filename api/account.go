@@ -2,8 +2,8 @@ package api
 
 import "time"
 
-// Account is what we know of a wallet. Names that mix cases are those of
-// clients that already exist.
+// Account is the account of a wallet. Field names in mixed styles are kept for
+// existing clients.
 type Account struct {
 	WalletAddressOld  string    `json:"wallet_address"`
 	WalletAddress     string    `json:"walletAddress"`
@@ -17,7 +17,7 @@ type Account struct {
 	ExpiringSoon      int       `json:"expiring_soon"`
 }
 
-// Transactions is a page of what a wallet paid and got back.
+// Transactions is a page of a wallet's payments and refunds.
 type Transactions struct {
 	Transactions []Transaction `json:"transactions"`
 	Total        int           `json:"total"`

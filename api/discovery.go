@@ -1,14 +1,13 @@
 package api
 
-// The documents by which others find us. Each has the spelling of its own
-// specification.
+// The discovery documents. Each uses the field names of its specification.
 
 // Linkset is /.well-known/api-catalog (RFC 9727, RFC 9264).
 type Linkset struct {
 	Linkset []LinkContext `json:"linkset"`
 }
 
-// LinkContext is what there is about one API, by the relations of RFC 8631.
+// LinkContext has the links of one API, by the relations of RFC 8631.
 type LinkContext struct {
 	Anchor      string `json:"anchor"`
 	ServiceDesc []Link `json:"service-desc"`
@@ -17,7 +16,7 @@ type LinkContext struct {
 	Status      []Link `json:"status"`
 }
 
-// Link is one of them.
+// Link is a link target.
 type Link struct {
 	Href string `json:"href"`
 	Type string `json:"type"`
@@ -30,13 +29,13 @@ type AICatalog struct {
 	Entries     []AICatalogEntry `json:"entries"`
 }
 
-// AICatalogHost is who publishes the catalogue.
+// AICatalogHost is the publisher of the catalogue.
 type AICatalogHost struct {
 	DisplayName      string `json:"displayName"`
 	DocumentationURL string `json:"documentationUrl"`
 }
 
-// AICatalogEntry is one thing that an agent can use.
+// AICatalogEntry is an interface that agents can use.
 type AICatalogEntry struct {
 	Identifier  string   `json:"identifier"` // urn:air:<host>:<name>
 	DisplayName string   `json:"displayName"`
@@ -58,21 +57,21 @@ type AgentRegistration struct {
 	Registrations []AgentIdentity `json:"registrations"`
 }
 
-// AgentService is a way to reach an agent.
+// AgentService is an endpoint of an agent.
 type AgentService struct {
 	Name     string `json:"name"`
 	Endpoint string `json:"endpoint"`
 	Version  string `json:"version,omitzero"`
 }
 
-// AgentIdentity is an agent's number in a registry on a chain.
+// AgentIdentity is an agent's id in an on-chain registry.
 type AgentIdentity struct {
 	AgentID       int64  `json:"agentId"`
 	AgentRegistry string `json:"agentRegistry"`
 }
 
-// ServerCard is /mcp/server-card, which describes the MCP server to those who
-// are about to connect (SEP-2127).
+// ServerCard is /mcp/server-card, which describes the MCP server to clients
+// before they connect (SEP-2127).
 type ServerCard struct {
 	Schema      string         `json:"$schema"`
 	Name        string         `json:"name"` // reverse DNS, a slash, the server
@@ -83,7 +82,7 @@ type ServerCard struct {
 	Remotes     []ServerRemote `json:"remotes"`
 }
 
-// ServerRemote is where an MCP server listens.
+// ServerRemote is the URL of an MCP server.
 type ServerRemote struct {
 	Type string `json:"type"`
 	URL  string `json:"url"`
@@ -105,8 +104,8 @@ type JWK struct {
 	Y         string `json:"y"`
 }
 
-// AgentCard is /.well-known/agent-card.json (A2A 1.0). What has no value is left
-// out: the signature covers the card without it.
+// AgentCard is /.well-known/agent-card.json (A2A 1.0). Fields without a value are
+// omitted, because the signature covers the card without them.
 type AgentCard struct {
 	Name                string                         `json:"name"`
 	Description         string                         `json:"description"`
@@ -122,32 +121,32 @@ type AgentCard struct {
 	Signatures          []AgentCardSignature           `json:"signatures,omitempty"`
 }
 
-// AgentInterface is where an agent listens, and in which words.
+// AgentInterface is the URL and the protocol of an agent.
 type AgentInterface struct {
 	URL             string `json:"url"`
 	ProtocolBinding string `json:"protocolBinding"`
 	ProtocolVersion string `json:"protocolVersion"`
 }
 
-// AgentProvider is who runs an agent.
+// AgentProvider is the operator of an agent.
 type AgentProvider struct {
 	Organization string `json:"organization"`
 	URL          string `json:"url"`
 }
 
-// AgentCapabilities are the parts of A2A that need not be there and are.
+// AgentCapabilities are the optional features of A2A that the agent supports.
 type AgentCapabilities struct {
 	Streaming  bool             `json:"streaming"`
 	Extensions []AgentExtension `json:"extensions"`
 }
 
-// AgentExtension is something beyond A2A that an agent speaks.
+// AgentExtension is an extension of A2A that the agent supports.
 type AgentExtension struct {
 	URI         string `json:"uri"`
 	Description string `json:"description"`
 }
 
-// AgentSecurityScheme is a way to say who is calling.
+// AgentSecurityScheme is a method of authentication.
 type AgentSecurityScheme struct {
 	HTTPAuth AgentHTTPAuth `json:"httpAuthSecurityScheme"`
 }
@@ -159,7 +158,7 @@ type AgentHTTPAuth struct {
 	Description  string `json:"description"`
 }
 
-// AgentSkill is one thing that an agent can do.
+// AgentSkill is a skill of an agent.
 type AgentSkill struct {
 	ID          string   `json:"id"`
 	Name        string   `json:"name"`
@@ -175,7 +174,7 @@ type AgentCardSignature struct {
 	Signature string `json:"signature"`
 }
 
-// JOSEHeader is what the protected part of that signature says.
+// JOSEHeader is the protected header of that signature.
 type JOSEHeader struct {
 	Algorithm string `json:"alg"`
 	Type      string `json:"typ"`
@@ -183,6 +182,6 @@ type JOSEHeader struct {
 	KeysURL   string `json:"jku"`
 }
 
-// A2APaymentExtension names the extension of A2A by which payments of x402
-// travel in metadata.
+// A2APaymentExtension is the URI of the A2A extension for x402 payments in
+// metadata.
 const A2APaymentExtension = "https://github.com/google-agentic-commerce/a2a-x402/blob/main/spec/v0.2"

@@ -2,8 +2,8 @@ package api
 
 import "time"
 
-// Record is a DNS record (interface document, 2.3). RecordID is its ID again,
-// for clients that already exist.
+// Record is a DNS record (interface document, 2.3). RecordID repeats the ID for
+// existing clients.
 type Record struct {
 	ID        string    `json:"id"`
 	RecordID  string    `json:"recordId"`
@@ -16,7 +16,7 @@ type Record struct {
 	UpdatedAt time.Time `json:"updatedAt"`
 }
 
-// RecordList is the answer of GET /dns/{domain} (interface document, 2.4).
+// RecordList is the response of GET /dns/{domain} (interface document, 2.4).
 type RecordList struct {
 	Domain   string   `json:"domain"`
 	Records  []Record `json:"records"`
@@ -24,7 +24,7 @@ type RecordList struct {
 	Warnings []string `json:"warnings"`
 }
 
-// RecordRequest is a record as a caller writes it.
+// RecordRequest is a record in a request.
 type RecordRequest struct {
 	Type     string `json:"type"`
 	Host     string `json:"host"`
@@ -34,8 +34,8 @@ type RecordRequest struct {
 	Priority *int   `json:"priority,omitzero"` // another name for the distance of MX
 }
 
-// RecordUpdate is the body of PUT /dns/{domain}/{recordId}: what is left out
-// stays as it is.
+// RecordUpdate is the body of PUT /dns/{domain}/{recordId}. Omitted fields stay
+// unchanged.
 type RecordUpdate struct {
 	Type     *string `json:"type,omitzero"` // may not change
 	Host     *string `json:"host,omitzero"`
@@ -45,13 +45,13 @@ type RecordUpdate struct {
 	Priority *int    `json:"priority,omitzero"`
 }
 
-// RecordUpdated is the answer to an update.
+// RecordUpdated is the response to an update.
 type RecordUpdated struct {
 	Record
 	Message string `json:"message"`
 }
 
-// RecordDeleted is the answer to a deletion.
+// RecordDeleted is the response to a deletion.
 type RecordDeleted struct {
 	Message  string `json:"message"`
 	ID       string `json:"id"`
@@ -62,7 +62,7 @@ type RecordDeleted struct {
 // none.
 type BatchRequest struct {
 	Changes    []RecordChange `json:"changes"`
-	IfRevision *uint32        `json:"ifRevision,omitzero"` // refuse when the zone is at another one; nil for any
+	IfRevision *uint32        `json:"ifRevision,omitzero"` // fail unless the zone is at this revision; nil for any
 	DryRun     bool           `json:"dryRun,omitzero"`
 }
 
@@ -74,19 +74,19 @@ type RecordChange struct {
 	RecordUpdate
 }
 
-// ZoneChanged is the answer to a batch, an import or a rollback, made or only
-// tried.
+// ZoneChanged is the response to a batch, an import or a rollback, or to a dry
+// run of one.
 type ZoneChanged struct {
 	Domain   string             `json:"domain"`
 	DryRun   bool               `json:"dryRun"`
-	Revision uint32             `json:"revision"` // after it; of a dry run the present one
+	Revision uint32             `json:"revision"` // after the change; the current one for a dry run
 	Changes  []RecordDifference `json:"changes"`
 	Count    int                `json:"count"`
 	Price    string             `json:"price_usd"`
 	Currency string             `json:"currency"`
 }
 
-// RecordDifference is one record that came, went or changed.
+// RecordDifference is one record that was added, deleted or changed.
 type RecordDifference struct {
 	Op     string  `json:"op"`
 	Before *Record `json:"before,omitzero"`
@@ -108,14 +108,14 @@ type Revision struct {
 	Records  int       `json:"records"`
 }
 
-// Propagation says what every name server gives out.
+// Propagation is the state of a zone on every name server.
 type Propagation struct {
 	Domain  string              `json:"domain"`
 	Serial  uint32              `json:"serial"`
 	Servers []ServerPropagation `json:"servers"`
 }
 
-// ServerPropagation is one name server's part.
+// ServerPropagation is the state of a zone on one name server.
 type ServerPropagation struct {
 	Server     string `json:"server"`
 	Serial     uint32 `json:"serial"`
@@ -124,7 +124,7 @@ type ServerPropagation struct {
 	Error      string `json:"error,omitzero"`
 }
 
-// FailedChange is the answer to a paid change that could no longer be made.
+// FailedChange is the response to a paid change that could no longer be made.
 type FailedChange struct {
 	Error
 	Refund Refund `json:"refund"`

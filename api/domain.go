@@ -2,7 +2,7 @@ package api
 
 import "time"
 
-// Domain is a name that we hold.
+// Domain is a registered name.
 type Domain struct {
 	Domain        string        `json:"domain"`
 	TLD           string        `json:"tld"`
@@ -22,14 +22,14 @@ type Domain struct {
 	UpdatedAt     time.Time     `json:"updatedAt"`
 }
 
-// DNSSEC says whether the zone of a name is signed, and which keys its parent
-// names.
+// DNSSEC says whether the zone of a name is signed, with its DS records at the
+// parent.
 type DNSSEC struct {
 	Enabled bool `json:"enabled"`
 	DS      []DS `json:"ds"`
 }
 
-// DS names a key that signs a zone (RFC 4034, 5).
+// DS is a DS record (RFC 4034, 5).
 type DS struct {
 	KeyTag     uint16 `json:"keyTag"`
 	Algorithm  uint8  `json:"algorithm"`
@@ -37,14 +37,14 @@ type DS struct {
 	Digest     string `json:"digest"`
 }
 
-// Grace says how long an expired name can be kept, and for how much.
+// Grace is the phase of an expired name and the price to keep it.
 type Grace struct {
 	Phase  string    `json:"phase"`
 	EndsAt time.Time `json:"endsAt"`
-	Price  string    `json:"price_usd,omitzero"` // of a year; "" when it is too late
+	Price  string    `json:"price_usd,omitzero"` // of a year; "" if it cannot be renewed any more
 }
 
-// DomainEvent is something that happened to a name.
+// DomainEvent is an event in the lifecycle of a name.
 type DomainEvent struct {
 	Type string    `json:"type"`
 	At   time.Time `json:"at"`
@@ -58,7 +58,7 @@ type AccountDomains struct {
 	Offset  int             `json:"offset"`
 }
 
-// AccountDomain is a name of a wallet, in short.
+// AccountDomain is a summary of a wallet's name.
 type AccountDomain struct {
 	Domain       string        `json:"domain"`
 	Status       string        `json:"status"`
@@ -69,7 +69,7 @@ type AccountDomain struct {
 	Events       []DomainEvent `json:"events"`
 }
 
-// AuthCode is what another registrar needs to take a name over.
+// AuthCode is the code that another registrar needs for a transfer.
 type AuthCode struct {
 	Domain   string `json:"domain"`
 	AuthCode string `json:"authCode"`
@@ -78,11 +78,11 @@ type AuthCode struct {
 
 // LockRequest is the body of PUT /domains/{domain}/lock.
 type LockRequest struct {
-	Locked *bool `json:"locked"` // nil is refused: nobody unlocks a name by saying nothing
+	Locked *bool `json:"locked"` // required: an omitted field must not unlock a name
 }
 
 // NameserversRequest is the body of PUT /domains/{domain}/nameservers. An empty
-// list brings the name back to our own servers; nil is refused.
+// list restores the default name servers; nil is invalid.
 type NameserversRequest struct {
 	Nameservers []string `json:"nameservers"`
 }

@@ -1,7 +1,7 @@
 package api
 
-// Error is the body of every failure (interface document, 2.7). The fields
-// after Code are help, never needed to understand the failure.
+// Error is the body of every error response (interface document, 2.7). The fields
+// after Code are optional details.
 type Error struct {
 	Error      string   `json:"error"`
 	Message    string   `json:"message"`

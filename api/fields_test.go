@@ -8,7 +8,7 @@ import (
 	"deed.example/deed/internal/interfacedoc"
 )
 
-// types translates the interface document's words for types.
+// types maps the types of the interface document to those of OpenAPI.
 var types = map[string]any{
 	"string":           "string",
 	"integer":          "integer",
@@ -34,8 +34,8 @@ func TestFieldsAreDocumented(t *testing.T) {
 	}
 }
 
-// checkField finds a field of a schema, such as results[].tld. Every field of
-// these tables is in the answer, so every one is required.
+// checkField checks a field of a schema, such as results[].tld. Every field of
+// these tables is in the response, so every one is required.
 func checkField(t *testing.T, doc object, schema string, f interfacedoc.Field) {
 	t.Helper()
 	o := doc.at(doc, "components", "schemas", schema)
@@ -68,7 +68,7 @@ func checkField(t *testing.T, doc object, schema string, f interfacedoc.Field) {
 	}
 }
 
-func TestRefreshGivesTheTwoTokensOnly(t *testing.T) {
+func TestRefreshReturnsTokensOnly(t *testing.T) {
 	doc := document(t)
 	pair := doc.at(doc, "components", "schemas", "TokenPair")
 	want := []any{"accessToken", "refreshToken"}
@@ -80,7 +80,7 @@ func TestRefreshGivesTheTwoTokensOnly(t *testing.T) {
 	}
 }
 
-// TestErrorsShareTheirFields looks at the shapes that extend the error object.
+// TestErrorsShareTheirFields checks the schemas that extend the error object.
 func TestErrorsShareTheirFields(t *testing.T) {
 	doc := document(t)
 	for _, name := range []string{"Error", "PaymentRequired", "FailedOrder", "FailedChange", "Unhealthy", "RDAPError"} {

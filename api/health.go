@@ -2,7 +2,7 @@ package api
 
 import "time"
 
-// Health is the state of the service and of what it stands on.
+// Health is the state of the service and of its dependencies.
 type Health struct {
 	Status        string                 `json:"status"`
 	Version       string                 `json:"version"`
@@ -11,13 +11,13 @@ type Health struct {
 	Timestamp     time.Time              `json:"timestamp"`
 }
 
-// HealthCheck is the state of one thing the service stands on.
+// HealthCheck is the state of one dependency.
 type HealthCheck struct {
 	Status    string `json:"status"`
 	LatencyMs int64  `json:"latencyMs"`
 }
 
-// Unhealthy is the body of a 503 of /health: an Error that is a Health too.
+// Unhealthy is the body of a 503 of /health: an Error and a Health.
 type Unhealthy struct {
 	Error
 	Health

@@ -2,8 +2,8 @@ package api
 
 import _ "embed"
 
-// OpenAPIYAML is the description of the HTTP interface, OpenAPI 3.1. Every
-// exchange of our tests is held against it (internal/apitest).
+// OpenAPIYAML is the OpenAPI 3.1 description of the HTTP interface. The tests
+// validate every request and response against it (internal/apitest).
 //
 //go:embed openapi.yaml
 var OpenAPIYAML []byte

@@ -26,8 +26,8 @@ func document(t *testing.T) object {
 	return doc
 }
 
-// at returns the object below o at the given keys. It follows the references
-// on its way, and is nil where nothing stands.
+// at returns the nested object of o at the given keys, or nil. It follows
+// references.
 func (doc object) at(o object, keys ...string) object {
 	for _, key := range keys {
 		o, _ = o[key].(object)
@@ -41,8 +41,8 @@ func (doc object) at(o object, keys ...string) object {
 	return o
 }
 
-// merge returns a schema that wants what a and b want. Where both speak of the
-// same thing, a is the narrower one and wins.
+// merge returns a schema that requires what a and b require. For keys in both, a
+// is narrower and takes precedence.
 func merge(a, b object) object {
 	out := maps.Clone(b)
 	maps.Copy(out, a)
@@ -88,7 +88,7 @@ func (doc object) operations() iter.Seq2[string, object] {
 	}
 }
 
-// codes returns the codes that an answer may carry.
+// codes returns the error codes of a response.
 func (doc object) codes(op object, status int) []any {
 	content := doc.at(op, "responses", strconv.Itoa(status), "content")
 	schema := doc.at(content, "application/rdap+json", "schema")
@@ -125,7 +125,8 @@ func TestRoutesAreDocumented(t *testing.T) {
 	}
 }
 
-// asksForBearer reports whether every way to call the operation needs a token.
+// asksForBearer reports whether every security requirement of the operation
+// includes a token.
 func asksForBearer(op object) bool {
 	ways := list(op["security"])
 	for _, way := range ways {
@@ -136,7 +137,7 @@ func asksForBearer(op object) bool {
 	return len(ways) > 0
 }
 
-func TestRoutesStandInOrder(t *testing.T) {
+func TestRoutesAreInOrder(t *testing.T) {
 	text := string(api.OpenAPIYAML)
 	last := 0
 	for _, r := range interfacedoc.Routes() {
@@ -148,7 +149,7 @@ func TestRoutesStandInOrder(t *testing.T) {
 	}
 }
 
-// TestCodesHaveTheirStatus looks at every answer of every operation.
+// TestCodesHaveTheirStatus checks every response of every operation.
 func TestCodesHaveTheirStatus(t *testing.T) {
 	doc := document(t)
 	statuses := map[any]int{}
@@ -163,7 +164,7 @@ func TestCodesHaveTheirStatus(t *testing.T) {
 				t.Fatal(err)
 			}
 			if n < 400 {
-				continue // a job that failed says so in a 200
+				continue // a failed job is in a 200 response
 			}
 			codes := doc.codes(op, n)
 			checkCodes(t, endpoint, n, codes, statuses)
@@ -181,7 +182,7 @@ func TestCodesHaveTheirStatus(t *testing.T) {
 
 func checkCodes(t *testing.T, endpoint string, status int, codes []any, statuses map[any]int) {
 	t.Helper()
-	refusals := []int{413, 415, 431} // HTTP's own take the nearest code
+	refusals := []int{413, 415, 431} // these statuses use the nearest code
 	if len(codes) == 0 {
 		t.Errorf("%s: %d names no code", endpoint, status)
 	}
@@ -207,7 +208,7 @@ func TestCodeListIsTheInterfaceDocuments(t *testing.T) {
 
 func TestLimitsAreDocumented(t *testing.T) {
 	doc := document(t)
-	limited := map[string]bool{ // ours, each counted with a group of the interface document
+	limited := map[string]bool{ // extensions, each counted with a group of the interface document
 		"GET /domains/check":                true,
 		"POST /domains/transfer":            true,
 		"POST /domains/{domain}/authcode":   true,
@@ -222,7 +223,7 @@ func TestLimitsAreDocumented(t *testing.T) {
 		"POST /dns/{domain}/rollback/{revision}": true,
 		"GET /dns/{domain}/propagation":          true,
 
-		"POST /mcp": true, // these two with one of ours
+		"POST /mcp": true, // these two have a limit of their own
 		"POST /a2a": true,
 	}
 	for _, l := range interfacedoc.Limits() {
@@ -235,8 +236,8 @@ func TestLimitsAreDocumented(t *testing.T) {
 	}
 }
 
-// checkLimit looks for 429, and for the three headers on every answer that
-// comes after counting. 401 and 503 may come before it, 431 always does.
+// checkLimit checks for a 429 response, and for the three headers on every
+// response after counting. 401 and 503 may come before counting, 431 always does.
 func checkLimit(t *testing.T, doc object, endpoint string, responses object, want bool) {
 	t.Helper()
 	if got := responses["429"] != nil; got != want {

@@ -2,8 +2,8 @@ package api
 
 import "time"
 
-// TLDPrice is the price of one TLD (interface document, 2.5) and what else a
-// buyer must know of it.
+// TLDPrice is the price of one TLD (interface document, 2.5), with its restore
+// fee and its range of years.
 type TLDPrice struct {
 	TLD               string `json:"tld"`
 	RegistrationPrice string `json:"registration_price_usd"`

@@ -2,35 +2,35 @@ package api
 
 import "time"
 
-// RDAPAnswer is what every answer of RDAP begins with (RFC 9083, 4).
+// RDAPAnswer has the common members of RDAP responses (RFC 9083, 4).
 type RDAPAnswer struct {
 	Conformance []string     `json:"rdapConformance"`
 	Notices     []RDAPNotice `json:"notices,omitzero"`
 	Lang        string       `json:"lang,omitzero"`
 }
 
-// RDAPNotice is a text for people about the service (RFC 9083, 4.3).
+// RDAPNotice is a notice about the service (RFC 9083, 4.3).
 type RDAPNotice struct {
 	Title       string     `json:"title"`
 	Description []string   `json:"description"`
 	Links       []RDAPLink `json:"links,omitzero"`
 }
 
-// RDAPLink leads to something related (RFC 9083, 4.2).
+// RDAPLink is a link (RFC 9083, 4.2).
 type RDAPLink struct {
-	Value string `json:"value"` // where the link stands
+	Value string `json:"value"` // context URI
 	Rel   string `json:"rel"`
 	Href  string `json:"href"`
 	Type  string `json:"type,omitzero"`
 }
 
-// RDAPEvent is something that happened to an object, or will (RFC 9083, 4.5).
+// RDAPEvent is a past or future event of an object (RFC 9083, 4.5).
 type RDAPEvent struct {
 	Action string    `json:"eventAction"`
 	Date   time.Time `json:"eventDate"`
 }
 
-// RDAPDomain is a name that we hold (RFC 9083, 5.3).
+// RDAPDomain is a registered name (RFC 9083, 5.3).
 type RDAPDomain struct {
 	RDAPAnswer
 	Class       string           `json:"objectClassName"`
@@ -45,9 +45,9 @@ type RDAPDomain struct {
 	Redacted    []RDAPRedacted   `json:"redacted"`
 }
 
-// RDAPNameserver is a name server: an answer, or a part of one (RFC 9083, 5.2).
+// RDAPNameserver is a name server: a response, or nested in one (RFC 9083, 5.2).
 type RDAPNameserver struct {
-	*RDAPAnswer // nil when it is a part
+	*RDAPAnswer // nil if nested
 
 	Class       string      `json:"objectClassName"`
 	LDHName     string      `json:"ldhName"`
@@ -63,7 +63,7 @@ type RDAPSecureDNS struct {
 	DS     []RDAPDS `json:"dsData,omitzero"`
 }
 
-// RDAPDS names a key that signs a zone.
+// RDAPDS is a DS record.
 type RDAPDS struct {
 	KeyTag     uint16 `json:"keyTag"`
 	Algorithm  uint8  `json:"algorithm"`
@@ -71,7 +71,7 @@ type RDAPDS struct {
 	Digest     string `json:"digest"`
 }
 
-// RDAPEntity is somebody who has to do with a name (RFC 9083, 5.1).
+// RDAPEntity is a contact of a name (RFC 9083, 5.1).
 type RDAPEntity struct {
 	Class     string         `json:"objectClassName"`
 	Handle    string         `json:"handle,omitzero"`
@@ -82,13 +82,13 @@ type RDAPEntity struct {
 	Links     []RDAPLink     `json:"links,omitzero"`
 }
 
-// RDAPPublicID is a number by which others know an entity (RFC 9083, 4.8).
+// RDAPPublicID is a public identifier of an entity (RFC 9083, 4.8).
 type RDAPPublicID struct {
 	Type       string `json:"type"`
 	Identifier string `json:"identifier"`
 }
 
-// RDAPRedacted says what was left out, where and why (RFC 9537, 4.2).
+// RDAPRedacted is a redacted field and the reason (RFC 9537, 4.2).
 type RDAPRedacted struct {
 	Name            RDAPWords `json:"name"`
 	PrePath         string    `json:"prePath,omitzero"`
@@ -99,14 +99,14 @@ type RDAPRedacted struct {
 	Reason          RDAPWords `json:"reason"`
 }
 
-// RDAPWords names a thing by a registered word, or describes it.
+// RDAPWords is a registered type or a description (RFC 9537, 4.2).
 type RDAPWords struct {
 	Type        string `json:"type,omitzero"`
 	Description string `json:"description,omitzero"`
 }
 
-// RDAPError is the body of a failure under /rdap: RDAP's own fields (RFC 9083,
-// 6), and ours beside them.
+// RDAPError is the body of an error under /rdap: the fields of RDAP (RFC 9083, 6)
+// and those of Error.
 type RDAPError struct {
 	RDAPAnswer
 	ErrorCode   int      `json:"errorCode"`

@@ -5,18 +5,18 @@ import "time"
 // RegisterRequest is the body of POST /domains/register.
 type RegisterRequest struct {
 	Domain      string          `json:"domain"`
-	Years       *int            `json:"years,omitzero"` // nil is the fewest that the TLD allows; 0 is refused
+	Years       *int            `json:"years,omitzero"` // nil means the TLD's minimum; 0 is invalid
 	DNSRecords  []RecordRequest `json:"dns_records,omitempty"`
 	Nameservers []string        `json:"nameservers,omitempty"`
-	MaxPrice    *string         `json:"maxPriceUsd,omitzero"` // nil is any price; "0" is a cap of nothing, and refused
+	MaxPrice    *string         `json:"maxPriceUsd,omitzero"` // nil means any price; "0" is invalid
 	DryRun      bool            `json:"dryRun,omitzero"`
 }
 
 // RenewRequest is the body of POST /domains/renew.
 type RenewRequest struct {
 	Domain            string    `json:"domain"`
-	Years             *int      `json:"years,omitzero"`             // nil is 1; 0 is refused
-	ExpectedExpiresAt time.Time `json:"expectedExpiresAt,omitzero"` // refuse when the name expires at another time
+	Years             *int      `json:"years,omitzero"`             // nil means 1; 0 is invalid
+	ExpectedExpiresAt time.Time `json:"expectedExpiresAt,omitzero"` // fail unless the name expires at this time
 	MaxPrice          *string   `json:"maxPriceUsd,omitzero"`       // as in RegisterRequest
 	DryRun            bool      `json:"dryRun,omitzero"`
 }
@@ -30,7 +30,7 @@ type TransferRequest struct {
 	DryRun      bool     `json:"dryRun,omitzero"`
 }
 
-// Quote is the answer to a dry run.
+// Quote is the response to a dry run.
 type Quote struct {
 	DryRun   bool   `json:"dryRun"`
 	Domain   string `json:"domain"`
@@ -39,7 +39,7 @@ type Quote struct {
 	Currency string `json:"currency"`
 }
 
-// Payment is what became of the money for an order.
+// Payment is the state of an order's payment.
 type Payment struct {
 	Amount  string  `json:"amountUsd"`
 	TxHash  *string `json:"txHash"`
@@ -48,15 +48,15 @@ type Payment struct {
 	Settled bool    `json:"settled"`
 }
 
-// Refund is what became of money that goes back.
+// Refund is the state of a refund.
 type Refund struct {
 	Status string  `json:"status"` // due, sent, confirmed
 	Amount string  `json:"amount_usd"`
 	TxHash *string `json:"txHash"`
 }
 
-// Registration is the answer to an order that is done: a new name, more years,
-// or a name that came from another registrar.
+// Registration is the response to a completed order: a registration, renewal or
+// transfer.
 type Registration struct {
 	TransactionID string    `json:"transactionId"`
 	JobID         string    `json:"jobId"`
@@ -72,13 +72,13 @@ type Registration struct {
 	Payment       Payment   `json:"payment"`
 	Warnings      []string  `json:"warnings"`
 
-	// Of a renewal only.
+	// For renewals only.
 	PreviousExpiresAt time.Time `json:"previousExpiresAt,omitzero"`
 	NewExpiresAt      time.Time `json:"newExpiresAt,omitzero"`
 	RenewedAt         time.Time `json:"renewedAt,omitzero"`
 }
 
-// PendingOrder is the answer to an order that still runs.
+// PendingOrder is the response to an order that is not completed yet.
 type PendingOrder struct {
 	Status       string  `json:"status"`
 	JobID        string  `json:"jobId"`
@@ -89,14 +89,14 @@ type PendingOrder struct {
 	Payment      Payment `json:"payment"`
 }
 
-// FailedOrder is the answer to an order that the registry refused.
+// FailedOrder is the response to an order that the registry rejected.
 type FailedOrder struct {
 	Error
 	JobID  string `json:"jobId"`
 	Refund Refund `json:"refund"`
 }
 
-// Job says how far an order is.
+// Job is the state of an order.
 type Job struct {
 	ID            string        `json:"id"`
 	JobID         string        `json:"jobId"`
@@ -119,7 +119,7 @@ type Job struct {
 	Code          string        `json:"code,omitzero"`
 }
 
-// JobStep is a state of a job and when it was reached.
+// JobStep is a state of a job and the time when it was reached.
 type JobStep struct {
 	Name string    `json:"name"`
 	At   time.Time `json:"at"`

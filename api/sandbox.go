@@ -2,7 +2,7 @@ package api
 
 import "time"
 
-// Sandbox says what the embedded parts are and where they listen.
+// Sandbox describes the embedded chain, registry and name server.
 type Sandbox struct {
 	ChainID uint64    `json:"chainId"`
 	RPCURL  string    `json:"rpcUrl"`
@@ -13,24 +13,24 @@ type Sandbox struct {
 	Faults SandboxFaults `json:"faults"`
 }
 
-// SandboxFaults says in which ways the embedded parts fail on purpose.
+// SandboxFaults are the injected faults.
 type SandboxFaults struct {
 	Registrar string `json:"registrar"`
 }
 
-// FaultsRequest asks the embedded registry to fail, so many times.
+// FaultsRequest injects a fault into the embedded registry.
 type FaultsRequest struct {
 	Registrar string `json:"registrar"`
-	Times     *int   `json:"times,omitzero"` // nil is until it is set again
+	Times     *int   `json:"times,omitzero"` // nil means until the next request
 }
 
-// FaucetRequest asks for play USDC.
+// FaucetRequest asks for test USDC.
 type FaucetRequest struct {
 	WalletAddress string `json:"walletAddress"`
 	Amount        string `json:"amount_usd,omitzero"`
 }
 
-// Faucet says what the faucet gave.
+// Faucet is the response of the faucet.
 type Faucet struct {
 	TxHash  string `json:"txHash"`
 	Balance string `json:"balance_usd"`
@@ -41,13 +41,13 @@ type ClockRequest struct {
 	Advance string `json:"advance"` // "36h", "400d"
 }
 
-// Clock is what that clock now says.
+// Clock is the new time of that clock.
 type Clock struct {
 	Now time.Time `json:"now"`
 }
 
-// ElsewhereRequest registers a name at another registrar, or moves one of ours
-// there with its code.
+// ElsewhereRequest registers a name at another registrar or, with an auth code,
+// starts the transfer of a name to another registrar.
 type ElsewhereRequest struct {
 	Domain   string `json:"domain"`
 	AuthCode string `json:"authCode,omitzero"`
@@ -60,7 +60,7 @@ type Elsewhere struct {
 	Message  string `json:"message"`
 }
 
-// DecisionRequest ends a transfer that is under way.
+// DecisionRequest approves or rejects a pending transfer.
 type DecisionRequest struct {
 	Domain  string `json:"domain"`
 	Approve bool   `json:"approve"`

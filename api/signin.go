@@ -1,6 +1,6 @@
 package api
 
-// Nonce is what a sign-in message is made of (interface document, 2.1).
+// Nonce has the fields of a sign-in message (interface document, 2.1).
 type Nonce struct {
 	Nonce     string `json:"nonce"`
 	Domain    string `json:"domain"`
@@ -16,8 +16,8 @@ type VerifyRequest struct {
 	Signature string `json:"signature"`
 }
 
-// TokenSet is what a sign-in gives (interface document, 2.2). A refresh gives
-// the two tokens alone.
+// TokenSet is the response to a sign-in (interface document, 2.2). A refresh
+// returns only the two tokens.
 type TokenSet struct {
 	AccessToken   string `json:"accessToken"`
 	RefreshToken  string `json:"refreshToken"`
@@ -30,7 +30,7 @@ type RefreshRequest struct {
 	RefreshToken string `json:"refreshToken"`
 }
 
-// Revoked is the answer to POST /auth/revoke.
+// Revoked is the response of POST /auth/revoke.
 type Revoked struct {
 	Message string `json:"message"`
 	Revoked int    `json:"revoked"` // sessions

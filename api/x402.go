@@ -3,7 +3,7 @@ package api
 // The bodies and headers of x402, versions 1 and 2. Header values are padded
 // standard base64 of JSON.
 
-// PaymentOffer is what version 2 asks for, in the header PAYMENT-REQUIRED.
+// PaymentOffer is the offer of version 2, in the header PAYMENT-REQUIRED.
 type PaymentOffer struct {
 	X402Version int              `json:"x402Version"`
 	Error       string           `json:"error,omitzero"`
@@ -12,8 +12,8 @@ type PaymentOffer struct {
 	Extensions  map[string]any   `json:"extensions,omitzero"`
 }
 
-// Bazaar is the extension "bazaar" of an offer: how to call what is paid for and
-// what it answers, by example and by schema.
+// Bazaar is the extension "bazaar" of an offer: an example and the schema of the
+// request and the response.
 type Bazaar struct {
 	Info   BazaarInfo     `json:"info"`
 	Schema map[string]any `json:"schema"` // of Info (JSON Schema 2020-12)
@@ -33,14 +33,14 @@ type BazaarInfo struct {
 	} `json:"output"`
 }
 
-// Resource is what is paid for.
+// Resource is the paid resource.
 type Resource struct {
 	URL         string `json:"url"`
 	Description string `json:"description,omitzero"`
 	MimeType    string `json:"mimeType,omitzero"`
 }
 
-// RequirementsV2 is one way to pay, in the words of version 2.
+// RequirementsV2 are payment requirements of version 2.
 type RequirementsV2 struct {
 	Scheme            string       `json:"scheme"`
 	Network           string       `json:"network"` // CAIP-2
@@ -51,12 +51,12 @@ type RequirementsV2 struct {
 	Extra             PaymentExtra `json:"extra"`
 }
 
-// RequirementsV1 is one way to pay, in the words of version 1.
+// RequirementsV1 are payment requirements of version 1.
 type RequirementsV1 struct {
 	Scheme            string       `json:"scheme"`
 	Network           string       `json:"network"` // a name
 	MaxAmountRequired string       `json:"maxAmountRequired"`
-	Price             string       `json:"price"` // the same in USDC, for people
+	Price             string       `json:"price"` // the same in USDC, for display
 	Resource          string       `json:"resource"`
 	Description       string       `json:"description"`
 	MimeType          string       `json:"mimeType"`
@@ -66,7 +66,7 @@ type RequirementsV1 struct {
 	Extra             PaymentExtra `json:"extra"`
 }
 
-// PaymentExtra is what a wallet needs to know of the token to sign (EIP-712).
+// PaymentExtra has the fields of the token's EIP-712 domain.
 type PaymentExtra struct {
 	Name        string `json:"name"`
 	Version     string `json:"version"`
@@ -105,8 +105,8 @@ type SettleResponse struct {
 	Network     string `json:"network"`
 }
 
-// PaymentRequired is the body of every 402: our error, and the offer of version
-// 1. An empty list of offers says not to pay.
+// PaymentRequired is the body of every 402: an Error, and the offer of version 1.
+// An empty Accepts means: do not pay.
 type PaymentRequired struct {
 	Error
 	Reason      string           `json:"reason,omitzero"`

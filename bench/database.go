@@ -10,7 +10,7 @@ import (
 )
 
 // openDatabase opens a SQLite database in a temporary folder; shut closes it and
-// takes the folder away.
+// removes the folder.
 func openDatabase() (dir string, db *sqldb.DB, shut func() error, err error) {
 	if dir, err = os.MkdirTemp("", "deed-bench"); err != nil {
 		return "", nil, nil, err

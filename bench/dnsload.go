@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	dnsClients = 4 // sockets that ask
+	dnsClients = 4 // sockets that send queries
 	dnsWait    = 50 * time.Millisecond
 )
 
-// benchQueries are what resolvers ask for: mostly addresses that exist, some
-// aliases, and some names that do not.
+// benchQueries returns queries as resolvers send them: mostly existing addresses,
+// some aliases, and some names that do not exist.
 func benchQueries() ([][]byte, error) {
 	var queries [][]byte
 	for i := range dnsZones {
@@ -41,8 +41,8 @@ func benchQueries() ([][]byte, error) {
 	return queries, nil
 }
 
-// answersPerCPUSecond asks for one round, and returns how many answers came per
-// second of the server's CPU time.
+// answersPerCPUSecond sends queries for one round, and returns the number of
+// responses per second of the server's CPU time.
 func answersPerCPUSecond(s *dnsServer, window int, queries [][]byte) (float64, error) {
 	before, err := cpuTime(s.pid)
 	if err != nil {
@@ -69,8 +69,7 @@ func answersPerCPUSecond(s *dnsServer, window int, queries [][]byte) (float64, e
 	return float64(total) / (after - before).Seconds(), err
 }
 
-// askUntil sends a window of queries at once and waits for the answers, over
-// and over.
+// askUntil repeatedly sends a window of queries and waits for the responses.
 func askUntil(until time.Time, addr string, window int, queries [][]byte) (answers int, err error) {
 	c, err := net.Dial("udp4", addr)
 	if err != nil {
@@ -109,7 +108,7 @@ func askUntil(until time.Time, addr string, window int, queries [][]byte) (answe
 	return answers, nil
 }
 
-// cpuTime returns what a process and its descendants have used so far.
+// cpuTime returns the CPU time of a process and its descendants so far.
 func cpuTime(pid int) (time.Duration, error) {
 	used, err := ownTime(pid)
 	if err != nil {
@@ -126,7 +125,7 @@ func cpuTime(pid int) (time.Duration, error) {
 		}
 		fields, err := procFields(child)
 		if err != nil || fields[1] != strconv.Itoa(pid) {
-			continue // it has ended, or is another's
+			continue // it has ended, or belongs to another user
 		}
 		more, err := cpuTime(child)
 		if err != nil {
@@ -138,7 +137,7 @@ func cpuTime(pid int) (time.Duration, error) {
 }
 
 func ownTime(pid int) (time.Duration, error) {
-	const tick = 10 * time.Millisecond // of Linux on every machine we know
+	const tick = 10 * time.Millisecond // USER_HZ is 100 on all common Linux platforms
 	fields, err := procFields(pid)
 	if err != nil {
 		return 0, err
@@ -151,8 +150,8 @@ func ownTime(pid int) (time.Duration, error) {
 	return time.Duration(user+system) * tick, err
 }
 
-// procFields returns what stands behind the name in /proc/PID/stat: the state,
-// the parent, and so on (proc(5)).
+// procFields returns the fields after the name in /proc/PID/stat: state, parent
+// and so on (proc(5)).
 func procFields(pid int) ([]string, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

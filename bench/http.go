@@ -18,8 +18,8 @@ import (
 	"deed.example/deed/internal/ratelimit"
 )
 
-// httpRows compares our router, limits and JSON with a bare handler of net/http
-// that returns the same bytes.
+// httpRows compares the router, limits and JSON of httpapi with a bare net/http
+// handler that returns the same bytes.
 func httpRows() ([]row, error) {
 	api, err := newAPI()
 	if err != nil {
@@ -53,7 +53,7 @@ func httpRows() ([]row, error) {
 	return rows, nil
 }
 
-// sameBytes asks once and returns a handler that gives that answer for ever.
+// sameBytes makes one request and returns a handler that repeats its response.
 func sameBytes(addr, request string) (http.Handler, error) {
 	method, rest, _ := strings.Cut(request, " ")
 	path, _, _ := strings.Cut(rest, " ")
@@ -88,7 +88,7 @@ func newAPI() (*httpapi.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	// So high that nobody is refused and its digits stay as many.
+	// Never reached, and the number of digits in the headers stays the same.
 	limits := deed.DefaultLimits()
 	limits.SignIn.Max = 2_000_000_000
 	limits.Search.Max = 2_000_000_000

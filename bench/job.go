@@ -20,13 +20,12 @@ import (
 )
 
 const (
-	jobs        = 512 // that one round brings to their end
-	jobsAtOnce  = 16  // as many as the worker advances
-	jobsCommits = 4   // that a job needs: that we ask, the order, that we look, the name
+	jobs        = 512 // completed in one round
+	jobsAtOnce  = 16  // as many as the worker advances concurrently
+	jobsCommits = 4   // per job: submitting, the order, verifying, the name
 )
 
-// jobRows compares the jobs of paid names with the bare commits that they cannot
-// do without.
+// jobRows compares the jobs of paid names with the bare commits that they need.
 func jobRows() (rows []row, err error) {
 	dir, db, shut, err := openDatabase()
 	if err != nil {
@@ -59,7 +58,7 @@ func jobRows() (rows []row, err error) {
 	return []row{{"jobs of paid names, 16 at once, SQLite", "the four commits of each, one bare row, shared by 16", median(ours), median(limits), 0}}, nil
 }
 
-// paidJobs returns jobs of names whose money has arrived.
+// paidJobs returns the jobs of names whose payment has settled.
 func paidJobs(db *sqldb.DB, round int) ([]string, error) {
 	ids := make([]string, jobs)
 	for i := range ids {
@@ -73,14 +72,14 @@ func paidJobs(db *sqldb.DB, round int) ([]string, error) {
 	return ids, nil
 }
 
-// admitAll lets every payment be opened: the wallet has money without end.
+// admitAll admits every payment: the wallet has unlimited funds.
 func admitAll(order.Payer) error { return nil }
 
-// benchWallet pays for everything.
+// benchWallet is the payer of all payments.
 const benchWallet = "0x0000000000000000000000000000000000000001"
 
-// paidJob returns the job of a purchase whose money has arrived; nonce is of this
-// payment alone.
+// paidJob returns the job of a purchase whose payment has settled; nonce must be
+// unique.
 func paidJob(db *sqldb.DB, nonce int, what order.Purchase) (string, error) {
 	const payTo = "0x0000000000000000000000000000000000000002"
 	payments := sqldb.Payments{DB: db, ChainID: network.EmbeddedChainID, Asset: payTo, Now: time.Now}
@@ -95,7 +94,7 @@ func paidJob(db *sqldb.DB, nonce int, what order.Purchase) (string, error) {
 	return order.JobID(p.ID), err
 }
 
-// finishJobs advances the jobs until each has brought its name.
+// finishJobs advances the jobs until each is completed.
 func finishJobs(s *registration.Service, ids []string) (float64, error) {
 	var next atomic.Int64
 	began := time.Now()
@@ -105,7 +104,7 @@ func finishJobs(s *registration.Service, ids []string) (float64, error) {
 			if i >= len(ids) {
 				return nil
 			}
-			for range 2 { // it is ordered, and it is looked up
+			for range 2 { // submit, then verify
 				if err := s.Advance(context.Background(), ids[i]); err != nil {
 					return err
 				}
@@ -118,7 +117,7 @@ func finishJobs(s *registration.Service, ids []string) (float64, error) {
 	return float64(len(ids)) / time.Since(began).Seconds(), err
 }
 
-// bareCommits commits as often as so many jobs must that share their commits.
+// bareCommits makes as many group commits as the jobs need.
 func bareCommits(db *sql.DB) (float64, error) {
 	began := time.Now()
 	for range jobs / jobsAtOnce * jobsCommits {
@@ -138,7 +137,7 @@ func bareCommits(db *sql.DB) (float64, error) {
 	return jobs / time.Since(began).Seconds(), nil
 }
 
-// jobZones are served as ours are, and signed.
+// jobZones returns the zone settings of production, with DNSSEC.
 func jobZones(db *sqldb.DB) sqldb.Zones {
 	return sqldb.Zones{DB: db, Now: time.Now, Generation: 1, Publishing: dnssec.Publishing{
 		SOA: dnssec.NewSOA("ns1.deed.example", "hostmaster.deed.example"), Servers: []string{"ns1.deed.example", "ns2.deed.example"},

@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	conns  = 32 // connections that call at once
+	conns  = 32 // concurrent connections
 	rounds = 5  // of each side
 	round  = 1500 * time.Millisecond
 )
 
-// measure calls both servers in turns and returns the median rate of each.
+// measure calls both servers alternately and returns the median rate of each.
 func measure(ours, limit, request string) (oursRate, limitRate float64, err error) {
 	var a, b []float64
 	for i := range 2 * rounds {
@@ -40,9 +40,9 @@ func median(v []float64) float64 {
 	return v[len(v)/2]
 }
 
-// load sends the request over and over for one round and returns the answers
-// per second. It does as little as a client can, so that the servers' costs
-// show: all answers are of one length, and only that is read.
+// load repeats the request for one round and returns the responses per second. It
+// does as little as a client can, so that the cost of the servers dominates: all
+// responses have the same length, and only that many bytes are read.
 func load(addr, request string) (float64, error) {
 	length, err := answerLength(addr, request)
 	if err != nil {
@@ -78,13 +78,13 @@ func loadConn(addr, request string, length int, until time.Time) (int64, error) 
 	return n, nil
 }
 
-// answerLength returns how many bytes an answer has, headers included.
+// answerLength returns the length of a response in bytes, headers included.
 func answerLength(addr, request string) (int, error) {
 	c, err := net.Dial("tcp", addr)
 	if err != nil {
 		return 0, err
 	}
-	defer c.Close() // one answer is enough
+	defer c.Close() // one response is enough
 	if _, err := io.WriteString(c, request); err != nil {
 		return 0, err
 	}

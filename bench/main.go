@@ -1,7 +1,7 @@
-// Command bench prints what our code costs, as ratios to the limits it cannot
-// pass: the same work done by the bare library or the bare machine. Both sides
-// of a ratio are measured in one run, in turns, on real sockets, so that a slow
-// or busy machine slows both. `make bench` runs it.
+// Command bench prints the throughput of our code relative to an upper limit: the
+// same work done by the bare library or the bare machine. Both sides of a ratio
+// are measured in one run, alternately, on real sockets, so that a slow or busy
+// machine slows both. `make bench` runs it.
 package main
 
 import (
@@ -14,11 +14,11 @@ import (
 type row struct {
 	what, against string
 	ours, limit   float64 // per second
-	aim           float64 // 0 where none was set
+	aim           float64 // 0 if there is none
 }
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == dnsServant {
+	if len(os.Args) > 1 && os.Args[1] == dnsServerArg {
 		if err := answerQueries(); err != nil {
 			fmt.Fprintln(os.Stderr, "bench:", err)
 			os.Exit(1)

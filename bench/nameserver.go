@@ -20,15 +20,14 @@ import (
 )
 
 const (
-	dnsZones   = 1000
-	dnsRounds  = 9 // short and many, so that what else runs meets all servers alike
-	dnsRound   = 500 * time.Millisecond
-	dnsServant = "answer-queries" // the argument that makes us the server
+	dnsZones     = 1000
+	dnsRounds    = 9 // many short ones, so that background load affects all servers alike
+	dnsRound     = 500 * time.Millisecond
+	dnsServerArg = "answer-queries" // the argument that makes this program the server
 )
 
-// dnsRows compares the CPU time of an answer over UDP with that of the name
-// servers everybody uses, on one thread each. Those that are not installed are
-// left out.
+// dnsRows compares the CPU time of a response over UDP with that of well-known
+// name servers, on one thread each. Servers that are not installed are skipped.
 func dnsRows() (rows []row, err error) {
 	zones := benchZones()
 	servers, err := startServers(zones)
@@ -54,13 +53,13 @@ func dnsRows() (rows []row, err error) {
 	return rows, nil
 }
 
-// A dnsLoad says how queries arrive.
+// A dnsLoad is a pattern of queries.
 type dnsLoad struct {
 	how    string
-	window int // queries under way on each socket
+	window int // outstanding queries per socket
 }
 
-// compare asks all servers in turns. The first of them is ours.
+// compare queries all servers alternately. The first one is ours.
 func (l dnsLoad) compare(servers []*dnsServer, queries [][]byte) (rows []row, err error) {
 	rates := make([][]float64, len(servers))
 	for i := range (1 + dnsRounds) * len(servers) {
@@ -69,7 +68,7 @@ func (l dnsLoad) compare(servers []*dnsServer, queries [][]byte) (rows []row, er
 		if err != nil {
 			return nil, err
 		}
-		if i >= len(servers) { // the first round warms up
+		if i >= len(servers) { // the first round is a warm-up
 			rates[at] = append(rates[at], rate)
 		}
 	}
@@ -84,7 +83,7 @@ func (l dnsLoad) compare(servers []*dnsServer, queries [][]byte) (rows []row, er
 	return rows, nil
 }
 
-// A dnsServer is ours or a peer, in a process of its own.
+// A dnsServer is our name server or another one, in its own process.
 type dnsServer struct {
 	name string
 	addr string
@@ -92,7 +91,8 @@ type dnsServer struct {
 	stop func() error
 }
 
-// startServers starts ours first, then the peers that are installed.
+// startServers starts our name server first, then the other ones that are
+// installed.
 func startServers(zones []peer.Zone) ([]*dnsServer, error) {
 	ours, err := startOurs()
 	if err != nil {
@@ -119,14 +119,14 @@ func startServers(zones []peer.Zone) ([]*dnsServer, error) {
 	return servers, nil
 }
 
-// startOurs starts this program again, as a server, so that its CPU time is
-// its own. It ends when its input does.
+// startOurs starts this program as a server in another process, so that its CPU
+// time can be measured. It ends when its input ends.
 func startOurs() (*dnsServer, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(self, dnsServant)
+	cmd := exec.Command(self, dnsServerArg)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -148,7 +148,7 @@ func startOurs() (*dnsServer, error) {
 }
 
 // answerQueries is the server that startOurs starts: it prints its address and
-// answers until its input ends.
+// serves queries until its input ends.
 func answerQueries() error {
 	cfg := nameserver.Defaults()
 	cfg.Listen, cfg.Sockets = "127.0.0.1:0", 1
@@ -180,7 +180,7 @@ func benchZones() []peer.Zone {
 	return zones
 }
 
-// benchZone is a zone as customers have them.
+// benchZone returns a typical customer zone.
 func benchZone(i int) peer.Zone {
 	z := peer.Zone{Origin: fmt.Sprintf("zone%d.test", i)}
 	z.File = fmt.Sprintf("$ORIGIN %s.\n", z.Origin) + `$TTL 300
@@ -198,7 +198,7 @@ api IN A 192.0.2.3
 	return z
 }
 
-// serve reads a master file.
+// serve parses a master file.
 func serve(z peer.Zone) (dnssec.ServedZone, error) {
 	out := dnssec.ServedZone{Origin: z.Origin, Serial: 1}
 	parser := dns.NewZoneParser(strings.NewReader(z.File), "", "")

@@ -36,25 +36,25 @@ import (
 // payments is how many payments one round makes.
 const payments = 512
 
-// till is a chain, a payer with money, and a settler that collects it.
-type till struct {
-	chain       *devchain.Chain
-	rpc         string
-	payer, hand *ecdsa.PrivateKey // the hand sends the bare transactions
-	payTo       common.Address
-	settler     *chain.Settler
-	handNonce   uint64
+// paymentBench is a chain, a funded payer, and a settler.
+type paymentBench struct {
+	chain         *devchain.Chain
+	rpc           string
+	payer, sender *ecdsa.PrivateKey // the sender of the bare transactions
+	payTo         common.Address
+	settler       *chain.Settler
+	handNonce     uint64
 }
 
 // paymentRows compares checking and settling payments with the bare calls to the
-// chain that they cannot do without.
+// chain that they need.
 func paymentRows() (rows []row, err error) {
 	dir, db, shut, err := openDatabase()
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, shut()) }()
-	t, err := openTill(dir, db)
+	t, err := openPaymentBench(dir, db)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func paymentRows() (rows []row, err error) {
 			measure func([]settle.Authorization) (float64, error)
 			rates   *[]float64
 		}{{t.check, &check}, {t.bareCalls, &call}, {t.settle, &settled}, {t.bareBatches, &bare}} {
-			rate, err := m.measure(t.promises())
+			rate, err := m.measure(t.authorizations())
 			if err != nil {
 				return nil, err
 			}
@@ -78,7 +78,7 @@ func paymentRows() (rows []row, err error) {
 	}, nil
 }
 
-func openTill(dir string, db *sqldb.DB) (*till, error) {
+func openPaymentBench(dir string, db *sqldb.DB) (*paymentBench, error) {
 	c, err := devchain.Open(devchain.Config{Dir: filepath.Join(dir, "chain"), Now: time.Now})
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func openTill(dir string, db *sqldb.DB) (*till, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &till{chain: c, rpc: "http://" + addr}
+	t := &paymentBench{chain: c, rpc: "http://" + addr}
 	keys := make([]*ecdsa.PrivateKey, 5)
 	for i := range keys {
 		if keys[i], err = crypto.GenerateKey(); err != nil {
@@ -97,7 +97,7 @@ func openTill(dir string, db *sqldb.DB) (*till, error) {
 			return nil, err
 		}
 	}
-	t.payer, t.hand, t.payTo = keys[0], keys[1], crypto.PubkeyToAddress(keys[2].PublicKey)
+	t.payer, t.sender, t.payTo = keys[0], keys[1], crypto.PubkeyToAddress(keys[2].PublicKey)
 	embedded := network.Embedded()
 	embedded.BlockTime = 5 * time.Millisecond
 	t.settler, err = chain.Open(context.Background(), chain.Config{
@@ -107,8 +107,8 @@ func openTill(dir string, db *sqldb.DB) (*till, error) {
 	return t, err
 }
 
-// promises signs a round of payments.
-func (t *till) promises() []settle.Authorization {
+// authorizations signs the payments of one round.
+func (t *paymentBench) authorizations() []settle.Authorization {
 	coin := signtest.Token{Name: network.Embedded().Token.Name, ChainID: devchain.ChainID, Address: common.HexToAddress(devchain.USDC)}
 	from, before := crypto.PubkeyToAddress(t.payer.PublicKey), time.Now().Add(5*time.Minute).Unix()
 	out := make([]settle.Authorization, payments)
@@ -125,33 +125,34 @@ func (t *till) promises() []settle.Authorization {
 	return out
 }
 
-// each runs f for every promise, some at once, and returns how many a second.
-func each(promises []settle.Authorization, workers int, f func(settle.Authorization) error) (float64, error) {
+// each runs f for every authorization, concurrently, and returns the rate per
+// second.
+func each(auths []settle.Authorization, workers int, f func(settle.Authorization) error) (float64, error) {
 	var next atomic.Int64
 	began := time.Now()
 	err := atOnce(workers, func() error {
 		for {
 			i := int(next.Add(1)) - 1
-			if i >= len(promises) {
+			if i >= len(auths) {
 				return nil
 			}
-			if err := f(promises[i]); err != nil {
+			if err := f(auths[i]); err != nil {
 				return err
 			}
 		}
 	})
-	return float64(len(promises)) / time.Since(began).Seconds(), err
+	return float64(len(auths)) / time.Since(began).Seconds(), err
 }
 
-func (t *till) check(promises []settle.Authorization) (float64, error) {
-	return each(promises, 8, func(a settle.Authorization) error {
+func (t *paymentBench) check(auths []settle.Authorization) (float64, error) {
+	return each(auths, 8, func(a settle.Authorization) error {
 		_, err := t.settler.Check(context.Background(), a, nil)
 		return err
 	})
 }
 
-func (t *till) settle(promises []settle.Authorization) (float64, error) {
-	return each(promises, payments, func(a settle.Authorization) error {
+func (t *paymentBench) settle(auths []settle.Authorization) (float64, error) {
+	return each(auths, payments, func(a settle.Authorization) error {
 		_, err := t.settler.Settle(context.Background(), a)
 		return err
 	})
@@ -170,7 +171,7 @@ func mustABI(name string) abi.ABI {
 	return a
 }
 
-// transfer is the call that moves the money of a promise.
+// transfer returns the call data that executes an authorization.
 func transfer(a settle.Authorization) []byte {
 	data, err := tokenABI.Pack("transferWithAuthorization", common.HexToAddress(string(a.Payer)), common.HexToAddress(string(a.PayTo)), big.NewInt(int64(a.Amount)),
 		big.NewInt(a.ValidAfter), big.NewInt(a.ValidBefore), common.HexToHash(a.Nonce), a.Signature)
@@ -180,23 +181,24 @@ func transfer(a settle.Authorization) []byte {
 	return data
 }
 
-func (t *till) bareCalls(promises []settle.Authorization) (float64, error) {
-	return each(promises, 8, func(a settle.Authorization) error {
+func (t *paymentBench) bareCalls(auths []settle.Authorization) (float64, error) {
+	return each(auths, 8, func(a settle.Authorization) error {
 		return t.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[{"to":%q,"data":%q},"latest"]}`, devchain.USDC, hexutil.Encode(transfer(a))))
 	})
 }
 
-// bareBatches sends the promises 64 at a time, one transaction after the other.
-func (t *till) bareBatches(promises []settle.Authorization) (float64, error) {
+// bareBatches sends the authorizations in batches of 64, one transaction after the
+// other.
+func (t *paymentBench) bareBatches(auths []settle.Authorization) (float64, error) {
 	type call struct {
 		Target       common.Address
 		AllowFailure bool
 		CallData     []byte
 	}
 	began := time.Now()
-	for batch := range len(promises) / 64 {
+	for batch := range len(auths) / 64 {
 		var calls []call
-		for _, a := range promises[batch*64 : batch*64+64] {
+		for _, a := range auths[batch*64 : batch*64+64] {
 			calls = append(calls, call{common.HexToAddress(devchain.USDC), true, transfer(a)})
 		}
 		data, err := batchABI.Pack("aggregate3", calls)
@@ -204,7 +206,7 @@ func (t *till) bareBatches(promises []settle.Authorization) (float64, error) {
 			return 0, err
 		}
 		to := common.HexToAddress(devchain.Multicall)
-		tx, err := types.SignNewTx(t.hand, types.LatestSignerForChainID(big.NewInt(devchain.ChainID)), &types.DynamicFeeTx{
+		tx, err := types.SignNewTx(t.sender, types.LatestSignerForChainID(big.NewInt(devchain.ChainID)), &types.DynamicFeeTx{
 			ChainID: big.NewInt(devchain.ChainID), Nonce: t.handNonce, GasTipCap: big.NewInt(1e9), GasFeeCap: big.NewInt(2e9), Gas: 8_000_000, To: &to, Data: data,
 		})
 		if err != nil {
@@ -219,10 +221,10 @@ func (t *till) bareBatches(promises []settle.Authorization) (float64, error) {
 			return 0, err
 		}
 	}
-	return float64(len(promises)) / time.Since(began).Seconds(), nil
+	return float64(len(auths)) / time.Since(began).Seconds(), nil
 }
 
-func (t *till) post(question string) error {
+func (t *paymentBench) post(question string) error {
 	res, err := http.Post(t.rpc, "application/json", strings.NewReader(question))
 	if err != nil {
 		return err

@@ -15,12 +15,11 @@ import (
 	"deed.example/deed/internal/sqldb"
 )
 
-// searches is how many searches one round makes, each for another label: what
-// was asked a moment ago is answered from memory, and would cost nothing.
+// searches is how many searches one round makes, each for another label, so that
+// no result comes from the cache.
 const searches = 3000
 
-// searchRows compares a search over the standard set with the reads that it
-// cannot do without.
+// searchRows compares a search over the standard set with the reads that it needs.
 func searchRows() (rows []row, err error) {
 	_, db, shut, err := openDatabase()
 	if err != nil {
@@ -65,7 +64,7 @@ func searchRequests(round int) []string {
 	return requests
 }
 
-// bareReads asks the registry what a search asks, from as many callers at once.
+// bareReads makes the registry calls of a search, with the same concurrency.
 func bareReads(r *local.Registry, under []catalog.Listing, round int) (float64, error) {
 	var next atomic.Int64
 	began := time.Now()

@@ -24,15 +24,15 @@ import (
 )
 
 const (
-	fleetZones  = 10 // changed in turns, so that none waits for its last notice
+	fleetZones  = 10 // changed in rotation, so that none waits for its last NOTIFY
 	fleetEdits  = 300
 	fleetSecret = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
 	fleetWait   = 30 * time.Second // for one change
 )
 
-// secondaryRows measures how long it takes from a change that is paid for until
-// a Knot that we feed answers with it: the transaction, with the signatures; the
-// notice; its transfer. Without Knot there is no row.
+// secondaryRows measures the time from a paid change until a Knot secondary serves
+// it: the transaction with the signatures, the NOTIFY and the zone transfer.
+// Without Knot there is no row.
 func secondaryRows() (rows []row, err error) {
 	_, db, shut, err := openDatabase()
 	if err != nil {
@@ -57,7 +57,7 @@ func secondaryRows() (rows []row, err error) {
 			return nil, err
 		}
 		began := time.Now()
-		if _, err := f.asked(f.name(i)); err != nil {
+		if _, err := f.serial(f.name(i)); err != nil {
 			return nil, err
 		}
 		commits, changes, trips = append(commits, commit), append(changes, change), append(trips, time.Since(began))
@@ -77,7 +77,7 @@ func inMS(d []time.Duration, p int) string {
 	return fmt.Sprintf("%.2f ms", float64(percentile(d, p).Microseconds())/1000)
 }
 
-// A fleet is a primary and the Knot it feeds.
+// A fleet is a primary and a Knot secondary.
 type fleet struct {
 	db       *sqldb.DB
 	zones    sqldb.Zones
@@ -91,7 +91,7 @@ type fleet struct {
 
 func (f *fleet) name(i int) deed.Name { return deed.Name(fmt.Sprintf("fleet%d.com", i%fleetZones)) }
 
-// sell makes the zones, as customers do.
+// sell creates the zones by completed registrations.
 func (f *fleet) sell() error {
 	registry := &local.Registry{Store: sqldb.Registry{DB: f.db}, Now: time.Now}
 	names := &registration.Service{Store: sqldb.Jobs{DB: f.db, Now: time.Now, Zones: f.zones}, Registrar: registry, Manager: registry, Now: time.Now, RegistryNow: time.Now}
@@ -108,7 +108,7 @@ func (f *fleet) sell() error {
 	return err
 }
 
-// start starts the primary and a Knot, and returns when that has all zones.
+// start starts the primary and Knot, and returns when Knot has all zones.
 func (f *fleet) start() error {
 	ctx := context.Background()
 	page, err := os.ReadFile("docs/secondaries.md")
@@ -147,8 +147,8 @@ func (f *fleet) start() error {
 	return nil
 }
 
-// edit makes one change, and says how long its transaction took, and how long it
-// was until the secondary answered with it.
+// edit makes one change, and returns the duration of its transaction and the time
+// until the secondary served it.
 func (f *fleet) edit(i int) (commit, change time.Duration, err error) {
 	ctx, name := context.Background(), f.name(i)
 	c := dnszone.Change{Kind: dnszone.ChangeBatch, Zone: name, By: benchWallet, Ops: []dnszone.RecordOp{{Op: dnszone.OpAdd, ID: dnszone.RecordID(fmt.Sprintf("rec_%d", i)),
@@ -176,14 +176,14 @@ func (f *fleet) edit(i int) (commit, change time.Duration, err error) {
 	return commit, time.Since(began), err
 }
 
-// await returns when the secondary answers with the zone as it is.
+// await returns when the secondary serves the current zone.
 func (f *fleet) await(ctx context.Context, name deed.Name) error {
 	z, err := f.zones.Zone(ctx, name)
 	if err != nil {
 		return err
 	}
 	for deadline := time.Now().Add(fleetWait); ; {
-		if serial, err := f.asked(name); err == nil && serial == z.Serial {
+		if serial, err := f.serial(name); err == nil && serial == z.Serial {
 			return nil
 		}
 		if time.Now().After(deadline) {
@@ -193,8 +193,8 @@ func (f *fleet) await(ctx context.Context, name deed.Name) error {
 	}
 }
 
-// asked returns the serial that the secondary has.
-func (f *fleet) asked(name deed.Name) (uint32, error) {
+// serial returns the serial that the secondary serves.
+func (f *fleet) serial(name deed.Name) (uint32, error) {
 	r, err := dns.Exchange(new(dns.Msg).SetQuestion(string(name)+".", dns.TypeSOA), f.knot.Addr.String())
 	if err != nil {
 		return 0, err

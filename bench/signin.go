@@ -30,8 +30,8 @@ import (
 // signIns is how many sign-ins one round makes.
 const signIns = 3000
 
-// signInRows compares signing in with what it cannot do without, and a read
-// whose bearer token is checked with the same read unchecked.
+// signInRows compares a sign-in with the minimum work that it needs, and an
+// authenticated read with the same read without authentication.
 func signInRows() (rows []row, err error) {
 	dir, db, shut, err := openDatabase()
 	if err != nil {
@@ -68,8 +68,8 @@ func signInRows() (rows []row, err error) {
 	return []row{signing, bearer}, err
 }
 
-// compareSignIn signs in over HTTP, and does one ecrecover and one durable
-// commit instead, in turns.
+// compareSignIn alternates between sign-ins over HTTP and the minimum: one
+// ecrecover and one durable commit.
 func compareSignIn(s *signin.Service, addr string, bare *sql.DB) (row, error) {
 	key, err := crypto.GenerateKey()
 	if err != nil {
@@ -157,7 +157,7 @@ func signedRequests(s *signin.Service, key *ecdsa.PrivateKey) ([]string, error) 
 	return requests, nil
 }
 
-// sendAll sends each request once and returns how many a second were answered.
+// sendAll sends each request once and returns the responses per second.
 func sendAll(addr string, requests []string) (float64, error) {
 	var next atomic.Int64
 	began := time.Now()
@@ -176,7 +176,7 @@ func sendAll(addr string, requests []string) (float64, error) {
 			if _, err := c.Write([]byte(requests[i])); err != nil {
 				return err
 			}
-			n, err := c.Read(in) // an answer this small comes in one piece
+			n, err := c.Read(in) // a response this small arrives in one segment
 			if err != nil {
 				return err
 			}
@@ -188,7 +188,7 @@ func sendAll(addr string, requests []string) (float64, error) {
 	return float64(len(requests)) / time.Since(began).Seconds(), err
 }
 
-// leastWork does what a sign-in cannot do without, one after the other.
+// leastWork does the minimum work of sign-ins, sequentially.
 func leastWork(db *sql.DB, key *ecdsa.PrivateKey) (float64, error) {
 	hash := crypto.Keccak256([]byte("bench"))
 	sig, err := crypto.Sign(hash, key)
@@ -207,7 +207,7 @@ func leastWork(db *sql.DB, key *ecdsa.PrivateKey) (float64, error) {
 	return signIns / time.Since(began).Seconds(), nil
 }
 
-// openBare opens a database with one table and the settings of ours.
+// openBare opens a database with one table and the settings of production.
 func openBare(path string) (*sql.DB, error) {
 	db, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=busy_timeout(10000)")
 	if err != nil {
@@ -218,7 +218,7 @@ func openBare(path string) (*sql.DB, error) {
 	return db, err
 }
 
-// atOnce runs f in n goroutines and returns what went wrong first.
+// atOnce runs f in n goroutines and returns the first error.
 func atOnce(n int, f func() error) error {
 	var wg sync.WaitGroup
 	errs := make(chan error, n)

@@ -37,8 +37,8 @@ func zoneRows() (rows []row, err error) {
 	return rows, nil
 }
 
-// startRow measures reading the zones from SQLite and making them ready to
-// answer, against only reading them; and how much memory they take.
+// startRow compares loading the zones from SQLite into the name server with only
+// reading them, and measures their memory.
 func startRow(signed bool) (r row, err error) {
 	dir, err := os.MkdirTemp("", "deed-bench")
 	if err != nil {
@@ -75,8 +75,8 @@ func startRow(signed bool) (r row, err error) {
 		ours: manyZones / loaded.Seconds(), limit: manyZones / read.Seconds()}, nil
 }
 
-// loadZones publishes all zones into a name server, and returns how long that
-// took and how much memory they hold.
+// loadZones publishes all zones into a name server, and returns the duration and
+// the memory that they use.
 func loadZones(ctx context.Context, db *sqldb.DB) (took time.Duration, used int64, err error) {
 	cfg := nameserver.Defaults()
 	cfg.Listen = "127.0.0.1:0"
@@ -105,10 +105,10 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// fillZones writes the zones past all that sells them, and returns how many
-// bytes their records have on the wire.
+// fillZones writes the zones to the database directly, without orders, and returns
+// the size of their records in wire format.
 func fillZones(ctx context.Context, path string, signed bool) (wire int64, err error) {
-	db, err := sqldb.OpenSQLite(ctx, path) // makes the tables
+	db, err := sqldb.OpenSQLite(ctx, path) // creates the tables
 	if err != nil {
 		return 0, err
 	}
@@ -153,7 +153,7 @@ func fillZones(ctx context.Context, path string, signed bool) (wire int64, err e
 	return wire, tx.Commit()
 }
 
-// composed yields all zones as they are served, made by as many as there are
+// composed yields all zones in served form, composed in parallel on all
 // processors.
 func composed(signed bool, yield func(dnssec.ServedZone) error) error {
 	type made struct {
@@ -187,7 +187,7 @@ func composed(signed bool, yield func(dnssec.ServedZone) error) error {
 	return nil
 }
 
-// compose makes one zone, as a customer's is made.
+// compose returns one zone, composed like a customer's.
 func compose(i int, signed bool) (dnssec.ServedZone, error) {
 	z := benchZone(i)
 	records, err := dnszone.ParseZoneFile(deed.Name(z.Origin), strings.NewReader(z.File))

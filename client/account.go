@@ -9,7 +9,7 @@ import (
 	"deed.example/deed/api"
 )
 
-// A Page chooses a part of a list. A Limit of 0 is the service's own, 50.
+// A Page selects a part of a list. A Limit of 0 means the default, 50.
 type Page struct{ Limit, Offset int }
 
 func (p Page) query() url.Values {
@@ -23,13 +23,13 @@ func (p Page) query() url.Values {
 	return q
 }
 
-// A DomainFilter chooses names of a wallet. Empty fields choose all.
+// A DomainFilter selects names of a wallet. Empty fields match all.
 type DomainFilter struct {
 	Status             string
 	ExpiringWithinDays int
 }
 
-// Account returns what the service knows of the wallet.
+// Account returns the account of the wallet.
 func (c *Client) Account(ctx context.Context) (api.Account, error) {
 	return call[api.Account](ctx, c, request{method: "GET", path: "/account", bearer: true}, nil)
 }
@@ -46,13 +46,13 @@ func (c *Client) DomainPage(ctx context.Context, f DomainFilter, p Page) (api.Ac
 	return call[api.AccountDomains](ctx, c, request{method: "GET", path: "/account/domains", query: q, bearer: true}, nil)
 }
 
-// TransactionPage returns a page of what the wallet paid and got back, newest
+// TransactionPage returns a page of the wallet's payments and refunds, newest
 // first.
 func (c *Client) TransactionPage(ctx context.Context, p Page) (api.Transactions, error) {
 	return call[api.Transactions](ctx, c, request{method: "GET", path: "/account/transactions", query: p.query(), bearer: true}, nil)
 }
 
-// Domains yields all names of the wallet, page by page. An error ends it.
+// Domains yields all names of the wallet, page by page. It stops after an error.
 func (c *Client) Domains(ctx context.Context, f DomainFilter) iter.Seq2[api.AccountDomain, error] {
 	return pages(func(p Page) ([]api.AccountDomain, int, error) {
 		out, err := c.DomainPage(ctx, f, p)
@@ -60,8 +60,8 @@ func (c *Client) Domains(ctx context.Context, f DomainFilter) iter.Seq2[api.Acco
 	})
 }
 
-// Transactions yields all that the wallet paid and got back, newest first. An
-// error ends it.
+// Transactions yields all payments and refunds of the wallet, newest first. It
+// stops after an error.
 func (c *Client) Transactions(ctx context.Context) iter.Seq2[api.Transaction, error] {
 	return pages(func(p Page) ([]api.Transaction, int, error) {
 		out, err := c.TransactionPage(ctx, p)
@@ -69,7 +69,7 @@ func (c *Client) Transactions(ctx context.Context) iter.Seq2[api.Transaction, er
 	})
 }
 
-// pageSize is the most that the service gives at once.
+// pageSize is the largest page that the service returns.
 const pageSize = 100
 
 func pages[T any](page func(Page) ([]T, int, error)) iter.Seq2[T, error] {

@@ -16,7 +16,7 @@ import (
 	"deed.example/deed/api"
 )
 
-// authorize signs a payment of an offer and returns the value of its header.
+// authorize signs the payment for an offer and returns the value of its header.
 func (c *Client) authorize(ctx context.Context, o Offer) (string, error) {
 	a := authorization{
 		from: c.wallet.Address(), to: common.HexToAddress(o.PayTo), value: int64(o.Price),
@@ -34,15 +34,15 @@ func (c *Client) authorize(ctx context.Context, o Offer) (string, error) {
 	return base64.StdEncoding.EncodeToString(out), nil
 }
 
-// authorization is a transfer that anyone who holds its signature may make, once
-// and before a time (EIP-3009).
+// authorization is a transfer that anyone with its signature can execute, once
+// and before its expiry (EIP-3009).
 type authorization struct {
 	from, to      common.Address
 	value, before int64
 	nonce         [32]byte
 }
 
-// digest is what the wallet signs (EIP-712).
+// digest returns the EIP-712 digest that the wallet signs.
 func (a authorization) digest(c coin) [32]byte {
 	hash := func(s string) []byte { return crypto.Keccak256([]byte(s)) }
 	number := func(n int64) []byte { return common.LeftPadBytes(big.NewInt(n).Bytes(), 32) }

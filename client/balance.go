@@ -14,8 +14,9 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Balance asks a chain for the USDC of a wallet. An empty rpcURL is the embedded
-// chain of a sandbox; for real money it is any JSON-RPC of the network.
+// Balance returns the USDC balance of a wallet. An empty rpcURL means the
+// embedded chain of a sandbox; for real money it is any JSON-RPC endpoint of the
+// network.
 func (c *Client) Balance(ctx context.Context, rpcURL string, wallet common.Address) (USDC, error) {
 	if rpcURL == "" {
 		s, err := c.Sandbox(ctx)
@@ -24,7 +25,7 @@ func (c *Client) Balance(ctx context.Context, rpcURL string, wallet common.Addre
 		}
 		rpcURL = s.RPCURL
 	}
-	raw, err := c.ask(ctx, rpcURL, `{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}`)
+	raw, err := c.callRPC(ctx, rpcURL, `{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}`)
 	if err != nil {
 		return 0, err
 	}
@@ -33,7 +34,7 @@ func (c *Client) Balance(ctx context.Context, rpcURL string, wallet common.Addre
 		return 0, errors.New("this chain has no USDC that we know")
 	}
 	const balanceOf = "0x70a08231"
-	raw, err = c.ask(ctx, rpcURL, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[{"to":%q,"data":"%s%064x"},"latest"]}`, coin.address.Hex(), balanceOf, wallet.Bytes()))
+	raw, err = c.callRPC(ctx, rpcURL, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[{"to":%q,"data":"%s%064x"},"latest"]}`, coin.address.Hex(), balanceOf, wallet.Bytes()))
 	if err != nil {
 		return 0, err
 	}
@@ -44,11 +45,11 @@ func (c *Client) Balance(ctx context.Context, rpcURL string, wallet common.Addre
 	return USDC(n.Int64()), nil
 }
 
-// ask puts one question to a chain and returns the bytes of the answer.
-func (c *Client) ask(ctx context.Context, rpcURL, question string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+// callRPC sends one JSON-RPC request and returns the bytes of the result.
+func (c *Client) callRPC(ctx context.Context, rpcURL, body string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, "POST", rpcURL, bytes.NewReader([]byte(question)))
+	req, err := http.NewRequestWithContext(ctx, "POST", rpcURL, bytes.NewReader([]byte(body)))
 	if err != nil {
 		return nil, err
 	}

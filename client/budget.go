@@ -12,48 +12,47 @@ import (
 	"deed.example/deed/api"
 )
 
-// A Budget is the most that is signed for in all calls together, however many
-// are made at once. Clients may share one. Make it with NewBudget; it lives as
-// long as the process.
+// A Budget limits the total amount of all payments that are signed, also by
+// concurrent calls. Clients may share one. Create it with NewBudget; it is kept in
+// memory only.
 //
-// An amount is taken before its payment is signed, and is given back only when
+// An amount is reserved before its payment is signed, and released only if
 // nothing was signed. Whoever has a signature can move the money until it
-// expires, so what the service says of a payment that failed gives nothing back.
-// A payment out of the Journal that another process signed counts, too, once,
-// before it is sent again.
+// expires, so a failed payment releases nothing. A payment from the Journal that
+// another process signed counts once, before it is sent again.
 type Budget struct {
 	total USDC
 
 	mu      sync.Mutex
-	left    USDC            // guarded by mu, as counted
-	counted map[string]bool // payments that were taken from it
+	left    USDC            // guarded by mu, like counted
+	counted map[string]bool // payments that have been reserved
 }
 
-// NewBudget returns a budget of which nothing is spent.
+// NewBudget returns a budget with the whole amount left.
 func NewBudget(total USDC) *Budget {
 	return &Budget{total: total, left: total, counted: map[string]bool{}}
 }
 
-// Left returns what may still be signed for.
+// Left returns the amount that may still be signed.
 func (b *Budget) Left() USDC {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.left
 }
 
-// An OverBudget is an offer that costs more than is left of a Budget. Nothing
-// was signed for it, and nothing was sent.
+// An OverBudget is the error for an offer that exceeds what is left of a Budget.
+// Nothing was signed or sent.
 type OverBudget struct {
 	Offer       Offer
 	Left, Total USDC
 }
 
-// Error names the amounts.
+// Error returns a message with the amounts.
 func (e *OverBudget) Error() string {
 	return fmt.Sprintf("it costs %s USDC and %s of a budget of %s is left", e.Offer.Price, e.Left, e.Total)
 }
 
-// take takes the price of an offer. No budget is one without end.
+// take reserves the price of an offer. A nil budget has no limit.
 func (b *Budget) take(o Offer) error {
 	if b == nil {
 		return nil
@@ -71,7 +70,7 @@ func (b *Budget) takeLocked(o Offer) error {
 	return nil
 }
 
-// giveBack returns what was taken for an offer that was not signed.
+// giveBack releases the amount of an offer that was not signed.
 func (b *Budget) giveBack(o Offer) {
 	if b == nil {
 		return
@@ -81,7 +80,7 @@ func (b *Budget) giveBack(o Offer) {
 	b.left += o.Price
 }
 
-// signed says that a payment was taken from the budget already.
+// signed records that the amount of a payment has been reserved.
 func (b *Budget) signed(payment string) {
 	if b == nil {
 		return
@@ -91,8 +90,8 @@ func (b *Budget) signed(payment string) {
 	b.counted[payment] = true
 }
 
-// takeAgain takes the price of a payment out of the journal, unless it was taken
-// before: the money may move only now.
+// takeAgain reserves the price of a payment from the journal, unless it has been
+// reserved: the money may move only now.
 func (b *Budget) takeAgain(payment string, limit USDC) error {
 	if b == nil {
 		return nil
@@ -116,7 +115,7 @@ func (b *Budget) takeAgain(payment string, limit USDC) error {
 	return nil
 }
 
-// offerOf returns what a payment of ours was signed for, as far as it says.
+// offerOf returns the offer of a signed payment, as far as the payment has it.
 func offerOf(payment string) (Offer, error) {
 	var h api.PaymentHeader
 	raw, err := base64.StdEncoding.DecodeString(payment)

@@ -11,7 +11,7 @@ import (
 	"deed.example/deed/client"
 )
 
-// overBudget fails unless err is about a budget with so much left.
+// overBudget fails unless err is an OverBudget with the given amount left.
 func overBudget(t *testing.T, err error, left client.USDC) {
 	t.Helper()
 	if e, ok := errors.AsType[*client.OverBudget](err); !ok || e.Left != left {
@@ -19,10 +19,10 @@ func overBudget(t *testing.T, err error, left client.USDC) {
 	}
 }
 
-// Many calls at once sign for no more than the budget together.
+// Concurrent calls never sign for more than the budget in total.
 func TestBudgetRaced(t *testing.T) {
 	budget := client.NewBudget(40 * client.Dollar)
-	s := newShopper(t, client.WithBudget(budget))
+	s := newBuyer(t, client.WithBudget(budget))
 	signer := &counting{Key: s.key}
 	s.Client = open(t, s.wire, client.WithWallet(signer), client.WithMaxPayment(50*client.Dollar), client.WithBudget(budget))
 	bought, refused := race(t, 24, func() error {
@@ -35,18 +35,17 @@ func TestBudgetRaced(t *testing.T) {
 	s.spent(t, 3*comPrice, 3)
 }
 
-// The same call many times at once is signed for more than once at times; each
-// time counts.
+// Identical concurrent calls may sign more than one payment; each one counts.
 func TestBudgetOfOneCallRaced(t *testing.T) {
 	budget := client.NewBudget(2*comPrice + 1)
-	s := newShopper(t)
+	s := newBuyer(t)
 	signer := &counting{Key: s.key}
 	s.Client = open(t, s.wire, client.WithWallet(signer), client.WithMaxPayment(50*client.Dollar), client.WithBudget(budget))
 	in := api.RegisterRequest{Domain: fresh(t)}
 	bought, _ := race(t, 24, func() error {
 		_, err := s.Register(t.Context(), in)
 		if client.CodeOf(err) == client.CodeDomainUnavailable {
-			return nil // another of them was faster
+			return nil // another call was faster
 		}
 		return err
 	})
@@ -55,8 +54,8 @@ func TestBudgetOfOneCallRaced(t *testing.T) {
 	}
 }
 
-// race makes a call many times at once and counts those that were done, and those
-// that were over the budget.
+// race makes concurrent calls and counts those that succeeded and those that
+// exceeded the budget.
 func race(t *testing.T, times int, call func() error) (done, refused int) {
 	t.Helper()
 	var (
@@ -84,12 +83,12 @@ func race(t *testing.T, times int, call func() error) (done, refused int) {
 	return done, refused
 }
 
-// Whoever has a signature may use it, whatever the service says.
-func TestBudgetIsNotGivenBackForWhatWasSigned(t *testing.T) {
+// A failed payment stays reserved, because its signature could still be used.
+func TestBudgetKeepsFailedPaymentsReserved(t *testing.T) {
 	budget := client.NewBudget(20 * client.Dollar)
 	c := open(t, newWire(t), client.WithWallet(newKey(t)), client.WithMaxPayment(50*client.Dollar), client.WithBudget(budget))
 	_, err := c.Register(t.Context(), api.RegisterRequest{Domain: fresh(t)})
-	refused(t, err, 402, client.CodePaymentInsufficient) // the wallet has nothing
+	refused(t, err, 402, client.CodePaymentInsufficient) // the wallet has no money
 	if budget.Left() != 20*client.Dollar-comPrice {
 		t.Errorf("got %s left", budget.Left())
 	}
@@ -104,7 +103,7 @@ var errNoSignature = errors.New("no signature")
 
 func (failing) Sign(context.Context, [32]byte) ([]byte, error) { return nil, errNoSignature }
 
-func TestBudgetCountsOnlyWhatWasSigned(t *testing.T) {
+func TestBudgetCountsSignedPaymentsOnly(t *testing.T) {
 	no := errors.New("no")
 	for name, c := range map[string]struct {
 		opt  client.Option
@@ -114,30 +113,30 @@ func TestBudgetCountsOnlyWhatWasSigned(t *testing.T) {
 		"not signed":    {client.WithWallet(failing{newKey(t)}), errNoSignature},
 	} {
 		budget := client.NewBudget(comPrice)
-		shop := open(t, newWire(t), client.WithWallet(newKey(t)), client.WithMaxPayment(50*client.Dollar), client.WithBudget(budget), c.opt)
-		if _, err := shop.Register(t.Context(), api.RegisterRequest{Domain: fresh(t)}); !errors.Is(err, c.want) || budget.Left() != comPrice {
+		buyer := open(t, newWire(t), client.WithWallet(newKey(t)), client.WithMaxPayment(50*client.Dollar), client.WithBudget(budget), c.opt)
+		if _, err := buyer.Register(t.Context(), api.RegisterRequest{Domain: fresh(t)}); !errors.Is(err, c.want) || budget.Left() != comPrice {
 			t.Errorf("%s: got %v, %s left", name, err, budget.Left())
 		}
 	}
 	budget := client.NewBudget(50 * client.Dollar)
-	shop := open(t, newWire(t), client.WithWallet(newKey(t)), client.WithBudget(budget))
-	if _, err := shop.Register(t.Context(), api.RegisterRequest{Domain: fresh(t)}); client.CodeOf(err) != client.CodePaymentRequired || budget.Left() != 50*client.Dollar {
+	buyer := open(t, newWire(t), client.WithWallet(newKey(t)), client.WithBudget(budget))
+	if _, err := buyer.Register(t.Context(), api.RegisterRequest{Domain: fresh(t)}); client.CodeOf(err) != client.CodePaymentRequired || budget.Left() != 50*client.Dollar {
 		t.Errorf("a budget alone is no leave: got %v, %s left", err, budget.Left())
 	}
 }
 
-// A payment that another process signed, and whose money may move only now,
-// counts in the process that sends it again, once.
-func TestBudgetCountsWhatTheJournalHas(t *testing.T) {
+// A payment that another process signed counts once in the process that sends it
+// again, because its money may move only now.
+func TestBudgetCountsJournaledPayments(t *testing.T) {
 	journal := &sharedJournal{payments: map[string]string{}}
-	s := newShopper(t, client.WithJournal(journal))
+	s := newBuyer(t, client.WithJournal(journal))
 	in := api.RegisterRequest{Domain: fresh(t)}
 	ctx, leave := context.WithCancel(t.Context())
 	s.wire.set(func(req *http.Request) error {
 		if !paying(req) {
 			return nil
 		}
-		leave() // the service never hears of the payment
+		leave() // the payment never reaches the service
 		return errCut
 	}, nil)
 	if _, err := s.Register(ctx, in); err == nil {
@@ -175,7 +174,7 @@ func TestBudgetCountsWhatTheJournalHas(t *testing.T) {
 	s.spent(t, comPrice, 1)
 }
 
-// A sharedJournal is one that several clients have.
+// A sharedJournal is a journal that several clients share.
 type sharedJournal struct {
 	mu       sync.Mutex // guards payments
 	payments map[string]string

@@ -12,8 +12,8 @@ import (
 	"deed.example/deed/client"
 )
 
-// calls is the method for each path of the service. What is asked for may be
-// refused: here it only counts that it is asked.
+// calls has the method for each path of the service. The service may return an
+// error: the test only checks that the request is sent.
 var calls = map[string]func(ctx context.Context, c *client.Client) error{
 	"GET /auth/nonce":   asks((*client.Client).Nonce),
 	"POST /auth/verify": says((*client.Client).Verify, api.VerifyRequest{}),
@@ -23,36 +23,36 @@ var calls = map[string]func(ctx context.Context, c *client.Client) error{
 	},
 	"POST /auth/revoke": asks((*client.Client).Revoke),
 	"GET /dns/{domain}": func(ctx context.Context, c *client.Client) error {
-		_, err := c.Records(ctx, nobodys, client.RecordFilter{})
+		_, err := c.Records(ctx, unregistered, client.RecordFilter{})
 		return err
 	},
 	"POST /dns/{domain}": func(ctx context.Context, c *client.Client) error {
-		_, err := c.AddRecord(ctx, nobodys, api.RecordRequest{})
+		_, err := c.AddRecord(ctx, unregistered, api.RecordRequest{})
 		return err
 	},
 	"PUT /dns/{domain}/{recordId}": func(ctx context.Context, c *client.Client) error {
-		_, err := c.UpdateRecord(ctx, nobodys, "rec_0", api.RecordUpdate{})
+		_, err := c.UpdateRecord(ctx, unregistered, "rec_0", api.RecordUpdate{})
 		return err
 	},
 	"DELETE /dns/{domain}/{recordId}": func(ctx context.Context, c *client.Client) error {
-		_, err := c.DeleteRecord(ctx, nobodys, "rec_0")
+		_, err := c.DeleteRecord(ctx, unregistered, "rec_0")
 		return err
 	},
 	"POST /dns/{domain}/batch": func(ctx context.Context, c *client.Client) error {
-		_, err := c.ChangeRecords(ctx, nobodys, api.BatchRequest{})
+		_, err := c.ChangeRecords(ctx, unregistered, api.BatchRequest{})
 		return err
 	},
-	"GET /dns/{domain}/export": says((*client.Client).ExportZone, nobodys),
+	"GET /dns/{domain}/export": says((*client.Client).ExportZone, unregistered),
 	"POST /dns/{domain}/import": func(ctx context.Context, c *client.Client) error {
-		_, err := c.ImportZone(ctx, nobodys, nil, client.Import{})
+		_, err := c.ImportZone(ctx, unregistered, nil, client.Import{})
 		return err
 	},
-	"GET /dns/{domain}/revisions": says((*client.Client).Revisions, nobodys),
+	"GET /dns/{domain}/revisions": says((*client.Client).Revisions, unregistered),
 	"POST /dns/{domain}/rollback/{revision}": func(ctx context.Context, c *client.Client) error {
-		_, err := c.Rollback(ctx, nobodys, 1, true)
+		_, err := c.Rollback(ctx, unregistered, 1, true)
 		return err
 	},
-	"GET /dns/{domain}/propagation": says((*client.Client).Propagation, nobodys),
+	"GET /dns/{domain}/propagation": says((*client.Client).Propagation, unregistered),
 	"GET /account":                  asks((*client.Client).Account),
 	"GET /account/domains": func(ctx context.Context, c *client.Client) error {
 		_, err := c.DomainPage(ctx, client.DomainFilter{}, client.Page{})
@@ -60,11 +60,11 @@ var calls = map[string]func(ctx context.Context, c *client.Client) error{
 	},
 	"GET /account/transactions": says((*client.Client).TransactionPage, client.Page{}),
 	"GET /domains/search": func(ctx context.Context, c *client.Client) error {
-		_, err := c.Search(ctx, "nobodys")
+		_, err := c.Search(ctx, "unregistered")
 		return err
 	},
 	"GET /domains/check": func(ctx context.Context, c *client.Client) error {
-		_, err := c.Check(ctx, nobodys)
+		_, err := c.Check(ctx, unregistered)
 		return err
 	},
 	"GET /domains/pricing": func(ctx context.Context, c *client.Client) error {
@@ -76,18 +76,18 @@ var calls = map[string]func(ctx context.Context, c *client.Client) error{
 	"POST /domains/renew":             says((*client.Client).Renew, api.RenewRequest{}),
 	"POST /domains/transfer":          says((*client.Client).Transfer, api.TransferRequest{}),
 	"GET /domains/status/{jobId}":     says((*client.Client).Job, "job_0"),
-	"GET /domains/{domain}":           says((*client.Client).Domain, nobodys),
-	"POST /domains/{domain}/authcode": says((*client.Client).AuthCode, nobodys),
+	"GET /domains/{domain}":           says((*client.Client).Domain, unregistered),
+	"POST /domains/{domain}/authcode": says((*client.Client).AuthCode, unregistered),
 	"PUT /domains/{domain}/lock": func(ctx context.Context, c *client.Client) error {
-		_, err := c.SetLock(ctx, nobodys, true)
+		_, err := c.SetLock(ctx, unregistered, true)
 		return err
 	},
 	"PUT /domains/{domain}/nameservers": func(ctx context.Context, c *client.Client) error {
-		_, err := c.SetNameservers(ctx, nobodys)
+		_, err := c.SetNameservers(ctx, unregistered)
 		return err
 	},
 	"PUT /domains/{domain}/owner": func(ctx context.Context, c *client.Client) error {
-		_, err := c.SetOwner(ctx, nobodys, "0x0")
+		_, err := c.SetOwner(ctx, unregistered, "0x0")
 		return err
 	},
 	"GET /health":                      asks((*client.Client).Health),
@@ -95,8 +95,8 @@ var calls = map[string]func(ctx context.Context, c *client.Client) error{
 	"GET /readyz":                      func(ctx context.Context, c *client.Client) error { return c.Ready(ctx) },
 	"GET /openapi.json":                asks((*client.Client).OpenAPI),
 	"GET /.well-known/agent-card.json": asks((*client.Client).AgentCard),
-	"GET /rdap/domain/{name}":          says((*client.Client).RDAP, nobodys),
-	"GET /rdap/nameserver/{name}":      says((*client.Client).RDAPNameserver, "ns1."+nobodys),
+	"GET /rdap/domain/{name}":          says((*client.Client).RDAP, unregistered),
+	"GET /rdap/nameserver/{name}":      says((*client.Client).RDAPNameserver, "ns1."+unregistered),
 	"GET /rdap/help":                   asks((*client.Client).RDAPHelp),
 	"GET /sandbox":                     asks((*client.Client).Sandbox),
 	"POST /sandbox/faucet":             says((*client.Client).Faucet, api.FaucetRequest{}),
@@ -106,7 +106,7 @@ var calls = map[string]func(ctx context.Context, c *client.Client) error{
 	"POST /sandbox/transfers":          says((*client.Client).DecideTransfer, api.DecisionRequest{}),
 }
 
-// noCalls is what has no method, and who reads it instead.
+// noCalls are the paths without a method, with the reason.
 var noCalls = map[string]string{
 	"POST /mcp":                                "clients of MCP",
 	"GET /mcp/server-card":                     "clients of MCP",
@@ -122,7 +122,7 @@ var noCalls = map[string]string{
 	"GET /SKILL.md":                            "language models",
 }
 
-const nobodys = "nobodys-name.com"
+const unregistered = "unregistered-name.com"
 
 func asks[Out any](method func(*client.Client, context.Context) (Out, error)) func(context.Context, *client.Client) error {
 	return func(ctx context.Context, c *client.Client) error {
@@ -138,7 +138,7 @@ func says[In, Out any](method func(*client.Client, context.Context, In) (Out, er
 	}
 }
 
-// Every path of openapi.yaml has a method that asks for it, or a reason.
+// Every path of openapi.yaml has a method, or a reason why not.
 func TestEveryPathHasAMethod(t *testing.T) {
 	w := newWire(t)
 	c := open(t, w, client.WithWallet(newKey(t)))
@@ -162,7 +162,7 @@ func TestEveryPathHasAMethod(t *testing.T) {
 	}
 }
 
-// operations returns what the service says that it can be asked.
+// operations returns the operations of the service's openapi.json.
 func operations(t *testing.T, c *client.Client) (all []string) {
 	t.Helper()
 	raw, err := c.OpenAPI(t.Context())
@@ -187,7 +187,7 @@ func operations(t *testing.T, c *client.Client) (all []string) {
 
 var parameter = regexp.MustCompile(`\\\{[a-zA-Z]+\\\}`)
 
-// asked returns how many calls a path had.
+// asked returns how many requests a path has received.
 func (w *wire) asked(op string) (n int) {
 	pattern := regexp.MustCompile("^" + parameter.ReplaceAllString(regexp.QuoteMeta(op), "[^/]+") + "$")
 	w.mu.Lock()

@@ -8,8 +8,8 @@ import (
 	"deed.example/deed/api"
 )
 
-// Search says under which TLDs a label is free: under a standard set when none
-// is given, under all of them for "all".
+// Search returns the TLDs under which a label is available: of a standard set by
+// default, of all TLDs for "all".
 func (c *Client) Search(ctx context.Context, label string, tlds ...string) (api.SearchResult, error) {
 	q := url.Values{"query": {label}}
 	if len(tlds) > 0 {
@@ -18,13 +18,13 @@ func (c *Client) Search(ctx context.Context, label string, tlds ...string) (api.
 	return call[api.SearchResult](ctx, c, request{method: "GET", path: "/domains/search", query: q}, nil)
 }
 
-// Check says which of up to 200 names are free.
+// Check returns the availability of up to 200 names.
 func (c *Client) Check(ctx context.Context, domains ...string) (api.CheckResult, error) {
 	q := url.Values{"domains": {strings.Join(domains, ",")}}
 	return call[api.CheckResult](ctx, c, request{method: "GET", path: "/domains/check", query: q}, nil)
 }
 
-// Pricing returns the prices of these TLDs, or of all when none is given.
+// Pricing returns the prices of the given TLDs, or of all.
 func (c *Client) Pricing(ctx context.Context, tlds ...string) (api.Pricing, error) {
 	q := url.Values{}
 	if len(tlds) > 0 {

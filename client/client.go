@@ -24,22 +24,22 @@ type Client struct {
 	now     func() time.Time
 }
 
-// An Option changes a new Client.
+// An Option configures a Client.
 type Option func(*Client)
 
 // WithWallet lets the client sign in and, below a cap, pay.
 func WithWallet(w Signer) Option { return func(c *Client) { c.wallet = w } }
 
-// WithMaxPayment lets the client pay up to this amount in one call. Without it,
-// only calls that carry a price limit of their own are paid.
-func WithMaxPayment(most USDC) Option { return func(c *Client) { c.cap = &most } }
+// WithMaxPayment lets the client pay up to this amount per call. Without it, only
+// calls with their own price limit are paid.
+func WithMaxPayment(limit USDC) Option { return func(c *Client) { c.cap = &limit } }
 
-// WithBudget lets the client pay no more than this in all of its calls. It is a
-// second limit and no leave: without WithMaxPayment nothing is paid.
+// WithBudget limits the total of all payments of the client. It is an additional
+// limit and does not allow payments: that takes WithMaxPayment or a price limit.
 func WithBudget(b *Budget) Option { return func(c *Client) { c.budget = b } }
 
-// WithConfirm has somebody asked before each payment is signed. An error keeps
-// the money where it is, and is returned to the caller.
+// WithConfirm calls a function before each payment is signed. If it returns an
+// error, nothing is signed, and the caller gets the error.
 func WithConfirm(ask func(context.Context, Offer) error) Option {
 	return func(c *Client) { c.confirm = ask }
 }
@@ -48,15 +48,16 @@ func WithConfirm(ask func(context.Context, Offer) error) Option {
 // payment is for one service.
 func WithHTTPClient(h *http.Client) Option { return func(c *Client) { c.http = h } }
 
-// WithTokens keeps the tokens outside this client, so that a sign-in outlives it.
+// WithTokens stores the tokens outside the client, so that a sign-in survives the
+// process.
 func WithTokens(s TokenStore) Option { return func(c *Client) { c.tokens = s } }
 
-// WithJournal keeps payments whose outcome is not known outside this client, so
-// that another process can repeat them.
+// WithJournal stores payments with an unknown outcome outside the client, so that
+// another process can repeat them.
 func WithJournal(j Journal) Option { return func(c *Client) { c.journal = j } }
 
-// WithSite names the domain that the service may ask to sign in for, where it is
-// not the host of its address.
+// WithSite sets the domain of sign-in messages, if it is not the host of the
+// service's URL.
 func WithSite(domain string) Option { return func(c *Client) { c.site = domain } }
 
 // New returns a client of the service at base, such as https://deed.example.
@@ -71,7 +72,7 @@ func New(base string, opts ...Option) (*Client, error) {
 		opt(c)
 	}
 	if c.cap != nil && *c.cap < 0 {
-		return nil, errors.New("the most that may be paid is below nothing")
+		return nil, errors.New("the maximum payment is negative")
 	}
 	if c.tokens == nil {
 		c.tokens = newMemoryTokens()
@@ -85,5 +86,5 @@ func New(base string, opts ...Option) (*Client, error) {
 	return c, nil
 }
 
-// Base returns the address of the service.
+// Base returns the base URL of the service.
 func (c *Client) Base() string { return c.base.String() }

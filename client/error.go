@@ -32,10 +32,10 @@ const (
 	CodeUnavailable         = "SERVICE_UNAVAILABLE"
 )
 
-// An Error is what the service said instead of doing what was asked.
+// An Error is an error response of the service.
 type Error struct {
-	Status     int    // of HTTP; 200 for a job that failed
-	Code       string // one of the codes above; "" when something between us and the service answered
+	Status     int    // HTTP status; 200 for a failed job
+	Code       string // one of the codes above; "" if a proxy responded
 	Title      string
 	Message    string
 	Hint       string // what to do next
@@ -43,12 +43,12 @@ type Error struct {
 	RequestID  string
 	RetryAfter time.Duration
 
-	Offer  *Offer      // of a 402: what it would cost
-	JobID  string      // of an order that failed
-	Refund *api.Refund // of an order that failed
+	Offer  *Offer      // of a 402
+	JobID  string      // of a failed order
+	Refund *api.Refund // of a failed order
 }
 
-// Error returns the message with the code in front of it.
+// Error returns the message, prefixed with the code.
 func (e *Error) Error() string {
 	text := e.Message
 	if text == "" {
@@ -60,7 +60,7 @@ func (e *Error) Error() string {
 	return e.Code + ": " + text
 }
 
-// CodeOf returns the code of err, or "" when the service did not make it.
+// CodeOf returns the code of err, or "" if it is not an error of the service.
 func CodeOf(err error) string {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code
@@ -68,34 +68,35 @@ func CodeOf(err error) string {
 	return ""
 }
 
-// An OverCap is an offer that costs more than a person allowed. Nothing was
+// An OverCap is the error for an offer above the user's limit. Nothing was
 // signed.
 type OverCap struct {
 	Offer Offer
 	Cap   USDC
 }
 
-// Error names both amounts.
+// Error returns a message with both amounts.
 func (e *OverCap) Error() string {
 	return fmt.Sprintf("it costs %s USDC and at most %s may be paid", e.Offer.Price, e.Cap)
 }
 
-// An Unknown is a payment whose outcome was not known when the context ended. It
-// is in the Journal: the same call repeats it, and pays nothing more.
+// An Unknown is the error for a payment whose outcome was not known when the
+// context was done. It is in the Journal: the same call repeats it, and pays
+// nothing more.
 type Unknown struct {
 	Payment string // the value of PAYMENT-SIGNATURE
-	Err     error  // what the last try met
+	Err     error  // of the last attempt
 }
 
-// Error says what to do.
+// Error returns a message that says what to do.
 func (e *Unknown) Error() string {
 	return fmt.Sprintf("the payment was sent and what became of it is not known; make the same call again, it does not pay twice: %v", e.Err)
 }
 
-// Unwrap returns what the last try met.
+// Unwrap returns the error of the last attempt.
 func (e *Unknown) Unwrap() error { return e.Err }
 
-// err returns the error that an answer is, or nil.
+// err returns the error of an error response, or nil.
 func (a answer) err() error {
 	if a.status < 300 {
 		return nil
@@ -106,7 +107,7 @@ func (a answer) err() error {
 	}
 	var in api.FailedOrder
 	if err := json.Unmarshal(a.body, &in); err != nil || in.Code == "" {
-		return e // not the service's own words
+		return e // the body is not from the service
 	}
 	said := in.Error
 	e.Code, e.Title, e.Message, e.Hint, e.Details, e.JobID = said.Code, said.Error, said.Message, said.Hint, said.Details, in.JobID

@@ -12,8 +12,8 @@ import (
 	"deed.example/deed/client"
 )
 
-// A wallet buys a name. The service here has play money; elsewhere the wallet
-// needs USDC.
+// A wallet buys a name. This service uses test money; otherwise the wallet needs
+// USDC.
 func Example() {
 	ctx := context.Background()
 	secret, err := crypto.GenerateKey()
@@ -48,7 +48,7 @@ func Example() {
 	// registration 13.06 settled
 }
 
-// A name gets an address, and the change is taken back.
+// Add an address record to a name, and roll the change back.
 func ExampleClient_AddRecord() {
 	ctx := context.Background()
 	secret, err := crypto.GenerateKey()
@@ -99,7 +99,7 @@ func ExampleClient_Price() {
 	// Output: 13.06 13.06 USDC
 }
 
-// A client without a wallet is told what a call would cost.
+// A client without a wallet gets the price of a call.
 func ExampleError() {
 	c, err := client.New(service)
 	if err != nil {

@@ -17,13 +17,12 @@ import (
 	"deed.example/deed/api"
 )
 
-// Job says how far an order is.
+// Job returns the state of an order.
 func (c *Client) Job(ctx context.Context, id string) (api.Job, error) {
 	return call[api.Job](ctx, c, request{method: "GET", path: path("domains", "status", id)}, nil)
 }
 
-// WaitJob returns a job when it is over. A job that failed is returned with an
-// Error that says why.
+// WaitJob waits until a job has ended. A failed job is returned with an Error.
 func (c *Client) WaitJob(ctx context.Context, id string) (api.Job, error) {
 	var last api.Job
 	for job, err := range c.WatchJob(ctx, id) {
@@ -35,7 +34,7 @@ func (c *Client) WaitJob(ctx context.Context, id string) (api.Job, error) {
 	return last, JobError(last)
 }
 
-// JobError returns why a job failed, or nil when it did not.
+// JobError returns the error of a failed job, or nil.
 func JobError(j api.Job) error {
 	if j.Status != "failed" {
 		return nil
@@ -43,15 +42,14 @@ func JobError(j api.Job) error {
 	return &Error{Status: http.StatusOK, Code: j.Code, Title: j.Error, Message: j.Message, JobID: j.JobID, Refund: j.Refund}
 }
 
-// WatchJob yields a job now and whenever it changes, until it is over. It takes
-// the event stream where the service offers one, and asks again and again where
-// it does not. A service that does not answer for a while is asked again until
-// the context ends.
+// WatchJob yields a job now and whenever it changes, until it has ended. It uses
+// the event stream if the service offers one, and polls otherwise. It retries
+// until the context is done if the service does not respond.
 func (c *Client) WatchJob(ctx context.Context, id string) iter.Seq2[api.Job, error] {
 	return func(yield func(api.Job, error) bool) {
 		w := watch{yield: yield}
 		for wait := firstPause; ; {
-			err := c.look(ctx, id, &w)
+			err := c.poll(ctx, id, &w)
 			if w.over {
 				return
 			}
@@ -63,7 +61,7 @@ func (c *Client) WatchJob(ctx context.Context, id string) iter.Seq2[api.Job, err
 				yield(w.last, err)
 				return
 			default:
-				w.plain, wait = true, min(2*wait, lastPause) // a stream may be what it cannot give
+				w.plain, wait = true, min(2*wait, maxPause) // the service may not support streams
 			}
 			if err := pause(ctx, max(wait, w.interval())); err != nil {
 				yield(w.last, err)
@@ -73,17 +71,17 @@ func (c *Client) WatchJob(ctx context.Context, id string) iter.Seq2[api.Job, err
 	}
 }
 
-// watch is what a watcher has seen.
+// watch is the state of WatchJob.
 type watch struct {
 	yield func(api.Job, error) bool
 	last  api.Job
 	seen  bool
-	over  bool // nothing more is to be told
-	plain bool // do not ask for a stream
+	over  bool // the job or the caller is done
+	plain bool // poll, do not ask for a stream
 }
 
-// tell yields a job that differs from the last.
-func (w *watch) tell(j api.Job) {
+// emit yields a job if it differs from the last one.
+func (w *watch) emit(j api.Job) {
 	changed := !w.seen || !j.UpdatedAt.Equal(w.last.UpdatedAt) || j.Status != w.last.Status || len(j.Steps) != len(w.last.Steps)
 	w.last, w.seen = j, true
 	if changed && !w.yield(j, nil) {
@@ -94,32 +92,32 @@ func (w *watch) tell(j api.Job) {
 	}
 }
 
-// interval is how long the service wants us to wait.
+// interval returns the poll interval that the service asks for.
 func (w *watch) interval() time.Duration {
 	return time.Duration(w.last.PollInterval) * time.Millisecond
 }
 
-// silence is how long nothing may come on a stream. The service gives a sign of
-// life every 15 seconds.
-const silence = time.Minute
+// streamTimeout is how long a stream may be silent. The service sends a comment
+// every 15 seconds.
+const streamTimeout = time.Minute
 
-// look asks once, and follows the stream to its end when there is one.
-func (c *Client) look(ctx context.Context, id string, w *watch) error {
+// poll makes one request, and reads the stream to its end if there is one.
+func (c *Client) poll(ctx context.Context, id string, w *watch) error {
 	r := request{method: "GET", path: path("domains", "status", id), accept: "text/event-stream, application/json;q=0.9"}
 	if w.plain {
 		r.accept = ""
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	alarm := time.AfterFunc(silence, cancel)
+	alarm := time.AfterFunc(streamTimeout, cancel)
 	defer alarm.Stop()
 	res, err := c.open(ctx, r, "", "")
 	if err != nil {
 		return err
 	}
-	defer res.Body.Close() // it is read to its end, or nobody wants the rest
+	defer res.Body.Close() // it has been read, or the rest is not needed
 	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind == "text/event-stream" && res.StatusCode == http.StatusOK {
-		return follow(res.Body, w, func() { alarm.Reset(silence) })
+		return follow(res.Body, w, func() { alarm.Reset(streamTimeout) })
 	}
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
 	if err != nil {
@@ -131,7 +129,7 @@ func (c *Client) look(ctx context.Context, id string, w *watch) error {
 	}
 	job, err := read[api.Job](a)
 	if err == nil {
-		w.tell(job)
+		w.emit(job)
 	}
 	return err
 }
@@ -149,14 +147,14 @@ func follow(body io.Reader, w *watch, alive func()) error {
 			continue
 		}
 		if lines.Text() != "" || data == "" {
-			continue // an empty line ends an event; other lines mean nothing to us
+			continue // an empty line ends an event; other lines are ignored
 		}
 		var job api.Job
 		if err := json.Unmarshal([]byte(data), &job); err != nil {
 			return fmt.Errorf("read an event: %w", err)
 		}
 		data = ""
-		if w.tell(job); w.over {
+		if w.emit(job); w.over {
 			return nil
 		}
 	}

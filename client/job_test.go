@@ -13,9 +13,9 @@ import (
 	"deed.example/deed/client"
 )
 
-// faulty has the registry fail at the next order. Tests that use it must not run
-// beside others.
-func faulty(t *testing.T, s *shopper, kind string) {
+// faulty makes the registry fail at the next order. Tests that use it must not
+// run in parallel.
+func faulty(t *testing.T, s *buyer, kind string) {
 	t.Helper()
 	if _, err := s.SetFaults(t.Context(), api.FaultsRequest{Registrar: kind, Times: new(1)}); err != nil {
 		t.Fatal(err)
@@ -27,8 +27,8 @@ func faulty(t *testing.T, s *shopper, kind string) {
 	})
 }
 
-func TestWaitForAJobThatIsDone(t *testing.T) {
-	s := newShopper(t)
+func TestWaitForCompletedJob(t *testing.T) {
+	s := newBuyer(t)
 	order, err := s.Register(t.Context(), api.RegisterRequest{Domain: fresh(t)})
 	if err != nil {
 		t.Fatal(err)
@@ -39,10 +39,10 @@ func TestWaitForAJobThatIsDone(t *testing.T) {
 	}
 }
 
-// An order that the registry refuses is an Error with the refund, and so is its
-// job.
+// An order that the registry rejects returns an Error with the refund, and so
+// does its job.
 func TestRefusedOrder(t *testing.T) {
-	s := newShopper(t)
+	s := newBuyer(t)
 	faulty(t, s, "refuse")
 	_, err := s.Register(t.Context(), api.RegisterRequest{Domain: fresh(t)})
 	e := refused(t, err, 500, client.CodeRegistrationFailed)
@@ -63,8 +63,8 @@ func TestUnknownJob(t *testing.T) {
 	refused(t, err, 404, client.CodeNotFound)
 }
 
-// scripted is a service that answers a job's status with one script after the
-// other: the states that a job passes, in a stream or not.
+// scripted returns a client of a service that responds to each status request
+// with the next script: the states of a job, as a stream or not.
 func scripted(t *testing.T, scripts ...func(http.ResponseWriter)) *client.Client {
 	t.Helper()
 	next := make(chan func(http.ResponseWriter), len(scripts))
@@ -85,7 +85,7 @@ const state = `{"id":"j","jobId":"j","status":%q,"steps":[],"poll_interval_ms":1
 func stream(states ...string) func(http.ResponseWriter) {
 	return func(w http.ResponseWriter) {
 		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-		io.WriteString(w, ": hello\n\n") // a caller that went away shows in the test
+		io.WriteString(w, ": hello\n\n") // a client that is gone makes the test fail
 		for i, s := range states {
 			fmt.Fprintf(w, "event: job\nid: %d\ndata: "+state+"\n\n", i, s, len(s)%10)
 		}
@@ -122,7 +122,7 @@ func TestWatchJob(t *testing.T) {
 	}
 }
 
-func TestWatchEndsWithItsContext(t *testing.T) {
+func TestWatchEndsWithContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	c := scripted(t, plain("pending"))
 	_, err := func() (job api.Job, err error) {

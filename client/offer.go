@@ -13,20 +13,20 @@ import (
 	"deed.example/deed/api"
 )
 
-// An Offer is what the service asks for a call.
+// An Offer is the price of a call and the terms of payment.
 type Offer struct {
 	Price   USDC
-	For     string // in words
-	Domain  string // "" when it is not about one name
-	Years   int    // 0 when it is not about years
+	For     string // description
+	Domain  string // optional
+	Years   int    // optional
 	Network string // CAIP-2, such as "eip155:8453"
 	PayTo   string
 
 	terms api.RequirementsV2
 }
 
-// A coin is the USDC of a network, as its contract has wallets sign for it. No
-// other token is ever signed for.
+// A coin is the USDC contract of a network with its EIP-712 domain. The client
+// signs for no other token.
 type coin struct {
 	chainID       int64
 	address       common.Address
@@ -38,11 +38,11 @@ var coins = map[string]coin{
 	"eip155:84532": {84532, common.HexToAddress("0x036CbD53842c5426634e7929541eC2318f3dCF7e"), "USDC", "2"},
 }
 
-// ErrBadOffer is in the error for an offer that no wallet should sign.
+// ErrBadOffer is wrapped by the error for an offer that is unsafe to sign.
 var ErrBadOffer = errors.New("the service made an offer that is not safe to sign")
 
-// offer reads the offer of a 402. It fails when there is none: the service then
-// says not to pay.
+// offer parses the offer of a 402. It fails if there is none, which means that the
+// call must not be paid again.
 func (a answer) offer() (Offer, error) {
 	raw, err := base64.StdEncoding.DecodeString(a.header.Get("PAYMENT-REQUIRED"))
 	if err != nil || len(raw) == 0 {
@@ -73,8 +73,8 @@ func (a answer) offer() (Offer, error) {
 	return Offer{}, errors.New("the service offers no way to pay that this client knows")
 }
 
-// check refuses to sign for another token than the USDC of the network, or to a
-// payee that cannot be one.
+// check fails for a token other than the USDC of the network, and for an invalid
+// payee.
 func (o Offer) check(payer common.Address) error {
 	c, t := coins[o.Network], o.terms
 	payTo := common.HexToAddress(t.PayTo)

@@ -16,18 +16,18 @@ import (
 	"deed.example/deed/api"
 )
 
-// A Journal keeps payments from before they are sent until their outcome is
+// A Journal stores payments from before they are sent until their outcome is
 // known. It must be safe for concurrent use.
 type Journal interface {
-	// Payment returns what was written for a call, or "".
+	// Payment returns the payment that was written for a call, or "".
 	Payment(ctx context.Context, call string) (string, error)
 
-	// Write keeps a payment for a call. "" forgets it. Once it has returned, the
-	// payment outlives a crash, where the journal is to outlive one at all.
+	// Write stores a payment for a call; "" deletes it. A durable journal must
+	// have synced the payment when Write returns.
 	Write(ctx context.Context, call, payment string) error
 }
 
-// do makes a call, and pays for it where it must and may.
+// do makes a call, and pays for it if necessary and allowed.
 func (c *Client) do(ctx context.Context, r request) (answer, error) {
 	key := ""
 	if r.paid && c.wallet != nil {
@@ -44,7 +44,7 @@ func (c *Client) do(ctx context.Context, r request) (answer, error) {
 			if e, ok := errors.AsType[*Error](err); !ok || e.Offer == nil {
 				return a, err
 			}
-			// The old payment moved nothing and never will: begin anew.
+			// The old payment is void and will never move money: sign a new one.
 		}
 	}
 	a, err := c.send(ctx, r, "")
@@ -54,7 +54,7 @@ func (c *Client) do(ctx context.Context, r request) (answer, error) {
 	if a.status != http.StatusPaymentRequired || key == "" {
 		return a, a.err()
 	}
-	payment, err := c.promise(ctx, r, a)
+	payment, err := c.signPayment(ctx, r, a)
 	if err != nil {
 		return answer{}, err
 	}
@@ -64,7 +64,7 @@ func (c *Client) do(ctx context.Context, r request) (answer, error) {
 	return c.settle(ctx, r, key, payment)
 }
 
-// callKey names a call: the same call has the same name in every process.
+// callKey returns the journal key of a call, which is the same in every process.
 func (c *Client) callKey(r request) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\n%s\n%s\n%s\n%s\n", c.wallet.Address().Hex(), r.method, c.base, r.path, r.query.Encode())
@@ -72,21 +72,22 @@ func (c *Client) callKey(r request) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// promise signs for what a 402 asks, below the cap and with consent.
-func (c *Client) promise(ctx context.Context, r request, a answer) (string, error) {
+// signPayment signs the payment for a 402, if it is within the limit and
+// confirmed.
+func (c *Client) signPayment(ctx context.Context, r request, a answer) (string, error) {
 	o, err := a.offer()
 	if err != nil {
 		return "", errors.Join(a.err(), err)
 	}
-	most, err := c.most(r)
+	limit, err := c.limit(r)
 	if err != nil {
 		return "", err
 	}
-	if most == nil {
+	if limit == nil {
 		return "", errors.Join(a.err(), errors.New("nobody said how much may be paid"))
 	}
-	if o.Price > *most {
-		return "", &OverCap{Offer: o, Cap: *most}
+	if o.Price > *limit {
+		return "", &OverCap{Offer: o, Cap: *limit}
 	}
 	if err := o.check(c.wallet.Address()); err != nil {
 		return "", err
@@ -103,7 +104,7 @@ func (c *Client) promise(ctx context.Context, r request, a answer) (string, erro
 	return payment, nil
 }
 
-// consent asks whoever is to be asked, and signs.
+// consent asks for confirmation, and signs.
 func (c *Client) consent(ctx context.Context, o Offer) (string, error) {
 	if c.confirm != nil {
 		if err := c.confirm(ctx, o); err != nil {
@@ -113,56 +114,55 @@ func (c *Client) consent(ctx context.Context, o Offer) (string, error) {
 	return c.authorize(ctx, o)
 }
 
-// resume refuses to send a payment of another process that is beyond what this
-// one may spend.
+// resume fails if a payment from another process exceeds what this one may spend.
 func (c *Client) resume(r request, payment string) error {
-	most, err := c.most(r)
+	limit, err := c.limit(r)
 	if err != nil || c.budget == nil {
 		return err
 	}
-	if most == nil {
-		most = new(USDC)
+	if limit == nil {
+		limit = new(USDC)
 	}
-	return c.budget.takeAgain(payment, *most)
+	return c.budget.takeAgain(payment, *limit)
 }
 
-// most returns what r may cost at the most: the smaller of what the client and
-// what the call allows. It is nil when neither says.
-func (c *Client) most(r request) (*USDC, error) {
+// limit returns the maximum price of r: the lower of the client's and the call's
+// limit. It is nil if neither is set.
+func (c *Client) limit(r request) (*USDC, error) {
 	if r.maxPrice == nil {
 		return c.cap, nil
 	}
-	most, err := ParseUSDC(*r.maxPrice)
+	limit, err := ParseUSDC(*r.maxPrice)
 	if err != nil {
 		return nil, err
 	}
 	if c.cap != nil {
-		most = min(most, *c.cap)
+		limit = min(limit, *c.cap)
 	}
-	return &most, nil
+	return &limit, nil
 }
 
 const (
-	firstPause   = 250 * time.Millisecond
-	lastPause    = 5 * time.Second
-	longestPause = time.Minute // whatever the service asks for
+	firstPause    = 250 * time.Millisecond
+	maxPause      = 5 * time.Second
+	maxRetryAfter = time.Minute // longer values of the service are ignored
 )
 
-// settle sends r with its payment until the service says what became of it.
-// From here on the money may move, so nothing else is signed for this call.
+// settle sends r with its payment until the outcome is known. From here on the
+// money may move, so that no other payment is signed for this call.
 func (c *Client) settle(ctx context.Context, r request, key, payment string) (answer, error) {
-	for wait := firstPause; ; wait = min(2*wait, lastPause) {
+	for wait := firstPause; ; wait = min(2*wait, maxPause) {
 		a, err := c.send(ctx, r, payment)
 		if err == nil {
 			err = a.err()
 		}
 		switch e, said := errors.AsType[*Error](err); {
 		case said && (e.Status == http.StatusUnauthorized || e.Status == http.StatusTooManyRequests):
-			return a, err // before it looked at the payment: it stays in the journal
+			return a, err // the service did not process the payment: it stays in the journal
 		case err == nil || said && !lost(e):
 			return a, errors.Join(err, c.forget(ctx, key))
 		case said:
-			wait = max(wait, min(e.RetryAfter, longestPause))
+			wait = max(wait, min(e.RetryAfter, maxRetryAfter))
 		}
 		if pause(ctx, wait) != nil {
 			return answer{}, &Unknown{Payment: payment, Err: errors.Join(ctx.Err(), err)}
@@ -170,13 +170,13 @@ func (c *Client) settle(ctx context.Context, r request, key, payment string) (an
 	}
 }
 
-// lost reports whether an answer leaves open what became of a payment.
+// lost reports whether a response leaves the outcome of a payment unknown.
 func lost(e *Error) bool {
 	return e.Status == http.StatusServiceUnavailable || e.Status >= 500 && e.Code == "" || e.Status == http.StatusRequestTimeout
 }
 
-// forget takes a payment whose outcome is known out of the journal. That must
-// not fail because the caller went away meanwhile.
+// forget deletes a payment with a known outcome from the journal, even if the
+// context is done by now.
 func (c *Client) forget(ctx context.Context, key string) error {
 	if err := c.journal.Write(context.WithoutCancel(ctx), key, ""); err != nil {
 		return fmt.Errorf("write the journal: %w", err)
@@ -184,7 +184,7 @@ func (c *Client) forget(ctx context.Context, key string) error {
 	return nil
 }
 
-// receipt returns what the service says of the payment, nil when nothing.
+// receipt returns the settlement response of the service, or nil.
 func (a answer) receipt() *api.SettleResponse {
 	raw, err := base64.StdEncoding.DecodeString(a.header.Get("PAYMENT-RESPONSE"))
 	if err != nil {
@@ -197,7 +197,7 @@ func (a answer) receipt() *api.SettleResponse {
 	return &out
 }
 
-// memoryJournal lives as long as its client.
+// memoryJournal is the default journal, in memory.
 type memoryJournal struct {
 	mu       sync.Mutex // guards payments
 	payments map[string]string

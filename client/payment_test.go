@@ -18,7 +18,7 @@ import (
 )
 
 func TestRegisterPaysOnce(t *testing.T) {
-	s := newShopper(t)
+	s := newBuyer(t)
 	name := fresh(t)
 	order, err := s.Register(t.Context(), api.RegisterRequest{Domain: name})
 	if err != nil {
@@ -39,7 +39,7 @@ func TestRegisterPaysOnce(t *testing.T) {
 	s.spent(t, comPrice-client.Dollar, 1)
 }
 
-func TestNothingIsSignedWithoutLeave(t *testing.T) {
+func TestNothingIsSignedWithoutPermission(t *testing.T) {
 	no := errors.New("no")
 	for name, c := range map[string]struct {
 		opts []client.Option
@@ -61,9 +61,9 @@ func TestNothingIsSignedWithoutLeave(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, signer := newWire(t), &counting{Key: newKey(t)}
-			shop := open(t, w, append(c.opts, client.WithWallet(signer))...)
+			caller := open(t, w, append(c.opts, client.WithWallet(signer))...)
 			c.in.Domain = fresh(t)
-			_, err := shop.Register(t.Context(), c.in)
+			_, err := caller.Register(t.Context(), c.in)
 			c.want(t, err)
 			if signer.signed != 0 || w.count("POST /domains/register paid") != 0 {
 				t.Errorf("it signed %d times", signer.signed)
@@ -81,14 +81,14 @@ func overCap(limit client.USDC) func(*testing.T, error) {
 	}
 }
 
-// The service is told of a call's own limit, so it may refuse before we do.
+// The client sends a call's price limit, so that the service may reject it first.
 func overCapOrRefused(t *testing.T, err error) {
 	if _, ok := errors.AsType[*client.OverCap](err); !ok && client.CodeOf(err) != client.CodeTooExpensive && client.CodeOf(err) != client.CodeValidation {
 		t.Errorf("got %v", err)
 	}
 }
 
-// counting counts what a key signs.
+// counting counts the signatures of a key.
 type counting struct {
 	*client.Key
 	mu     sync.Mutex // guards signed
@@ -117,8 +117,8 @@ func TestPoorWallet(t *testing.T) {
 	refused(t, err, 402, client.CodePaymentInsufficient)
 }
 
-// A lost answer is asked for again with the same payment, whether the service
-// did its work or never heard of it.
+// After a lost response the client repeats the same payment, whether the service
+// had processed it or never received it.
 func TestLostAnswers(t *testing.T) {
 	times := func(n int, f func(*http.Request) error) func(*http.Request) error {
 		var mu sync.Mutex
@@ -143,7 +143,7 @@ func TestLostAnswers(t *testing.T) {
 		"a proxy's own 502":             func(w *wire) { w.set(nil, answering(times(1, cut), 502, "<html>bad gateway</html>")) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newShopper(t)
+			s := newBuyer(t)
 			breakIt(s.wire)
 			order, err := s.Register(t.Context(), api.RegisterRequest{Domain: fresh(t)})
 			if err != nil || order.Done == nil {
@@ -160,7 +160,7 @@ func TestLostAnswers(t *testing.T) {
 
 const pendingBody = `{"error":"Service unavailable","message":"the payment is being settled","code":"SERVICE_UNAVAILABLE"}`
 
-// answering puts another answer in the place of one that when wants lost.
+// answering replaces the responses that when selects by another one.
 func answering(when func(*http.Request) error, status int, body string) func(*http.Request, *http.Response) error {
 	return func(req *http.Request, res *http.Response) error {
 		if when(req) == nil {
@@ -172,10 +172,10 @@ func answering(when func(*http.Request) error, status int, body string) func(*ht
 	}
 }
 
-// A caller that goes away while the outcome is unknown can come back: the same
-// call, also of another client with the same journal, repeats the payment.
+// A caller that stops while the outcome is unknown can resume: the same call
+// repeats the payment, also from another client with the same journal.
 func TestUnknownOutcomeIsResumed(t *testing.T) {
-	s := newShopper(t)
+	s := newBuyer(t)
 	in := api.RegisterRequest{Domain: fresh(t)}
 	ctx, leave := context.WithCancel(t.Context())
 	s.wire.set(nil, func(req *http.Request, _ *http.Response) error {
@@ -201,9 +201,9 @@ func TestUnknownOutcomeIsResumed(t *testing.T) {
 	s.spent(t, comPrice, 1)
 }
 
-// Many identical calls at once buy one name for one price.
+// Identical concurrent calls buy one name for one price.
 func TestRace(t *testing.T) {
-	s := newShopper(t)
+	s := newBuyer(t)
 	in := api.RegisterRequest{Domain: fresh(t)}
 	var wg sync.WaitGroup
 	done := make(chan string, 20)
@@ -232,8 +232,8 @@ func TestRace(t *testing.T) {
 	}
 }
 
-// An offer for another token, to a payee that cannot be one, or for more than
-// it says, is never signed.
+// An offer for another token, to an invalid payee, or with inconsistent amounts
+// is never signed.
 func TestUnsafeOffers(t *testing.T) {
 	for name, change := range map[string]func(*api.RequirementsV2){
 		"another token":      func(r *api.RequirementsV2) { r.Asset = "0x00000000000000000000000000000000000000aa" },
@@ -243,7 +243,7 @@ func TestUnsafeOffers(t *testing.T) {
 		"the token itself":   func(r *api.RequirementsV2) { r.PayTo = r.Asset },
 		"not an address":     func(r *api.RequirementsV2) { r.PayTo = "deed.eth" },
 		"no amount":          func(r *api.RequirementsV2) { r.Amount = "0" },
-		"below nothing":      func(r *api.RequirementsV2) { r.Amount = "-1" },
+		"negative":           func(r *api.RequirementsV2) { r.Amount = "-1" },
 		"more than it says":  func(r *api.RequirementsV2) { r.Amount = "13060001" },
 		"for ever":           func(r *api.RequirementsV2) { r.MaxTimeoutSeconds = 1 << 30 },
 		"another network":    func(r *api.RequirementsV2) { r.Network = "eip155:8453" },

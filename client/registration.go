@@ -10,18 +10,18 @@ import (
 	"deed.example/deed/api"
 )
 
-// An Order is an order that was paid: it is done, or it still runs and WaitJob
-// tells its end.
+// An Order is a paid order: it is completed, or pending, and then WaitJob returns
+// its result.
 type Order struct {
 	JobID   string
 	Domain  string
-	Done    *api.Registration // nil while it runs
-	Pending *api.PendingOrder // nil when it is done
+	Done    *api.Registration // nil while it is pending
+	Pending *api.PendingOrder // nil when it is completed
 	Receipt *api.SettleResponse
 }
 
-// Register buys a name for the wallet that pays. An order that the registry
-// refused is an Error with its Refund.
+// Register buys a name for the wallet that pays. If the registry rejects the
+// order, it returns an Error with the Refund.
 func (c *Client) Register(ctx context.Context, in api.RegisterRequest) (Order, error) {
 	in.DryRun = false
 	return c.order(ctx, "/domains/register", in, in.MaxPrice)
@@ -33,7 +33,7 @@ func (c *Client) QuoteRegistration(ctx context.Context, in api.RegisterRequest) 
 	return call[api.Quote](ctx, c, request{method: "POST", path: "/domains/register"}, in)
 }
 
-// Renew adds years to a name. Anyone may; the owner stays the owner.
+// Renew adds years to a name. Any wallet may pay; the owner does not change.
 func (c *Client) Renew(ctx context.Context, in api.RenewRequest) (Order, error) {
 	in.DryRun = false
 	return c.order(ctx, "/domains/renew", in, in.MaxPrice)
@@ -45,7 +45,7 @@ func (c *Client) QuoteRenewal(ctx context.Context, in api.RenewRequest) (api.Quo
 	return call[api.Quote](ctx, c, request{method: "POST", path: "/domains/renew"}, in)
 }
 
-// Transfer brings a name here from another registrar, for the wallet that pays.
+// Transfer transfers a name in from another registrar, for the wallet that pays.
 func (c *Client) Transfer(ctx context.Context, in api.TransferRequest) (Order, error) {
 	in.DryRun = false
 	return c.order(ctx, "/domains/transfer", in, in.MaxPrice)

@@ -12,34 +12,34 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// patience is how long one try may take. The service itself waits 8 seconds for
-// a registry at the most.
-const patience = 30 * time.Second
+// requestTimeout limits one attempt. The service itself waits up to 8 seconds for
+// a registry.
+const requestTimeout = 30 * time.Second
 
-// maxAnswer bounds what is read of an answer.
+// maxAnswer limits how much of a response is read.
 const maxAnswer = 16 << 20
 
-// A request is one call, in a form that can be sent again.
+// A request is one call that can be sent repeatedly.
 type request struct {
 	method, path string // the path is escaped
 	query        url.Values
-	header       http.Header // besides those that follow from the rest
+	header       http.Header // additional headers
 	body         []byte
 	contentType  string  // of the body; "": JSON
 	accept       string  // "": JSON
 	bearer       bool    // it needs a token
 	paid         bool    // it may cost money
-	maxPrice     *string // what this call may cost; nil: what the client may pay
+	maxPrice     *string // limit of this call; nil: the client's
 }
 
-// answer is what came back, whole.
+// answer is a response with its whole body.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// path joins parts that may hold any character.
+// path joins and escapes path segments.
 func path(parts ...string) string {
 	out := ""
 	for _, p := range parts {
@@ -48,7 +48,8 @@ func path(parts ...string) string {
 	return out
 }
 
-// call makes a call with a JSON body, unless in is nil, and reads a JSON answer.
+// call makes a call with a JSON body, unless in is nil, and decodes the JSON
+// response.
 func call[Out any](ctx context.Context, c *Client, r request, in any) (out Out, err error) {
 	if in != nil {
 		if r.body, err = json.Marshal(in); err != nil {
@@ -69,9 +70,10 @@ func read[Out any](a answer) (out Out, err error) {
 	return out, nil
 }
 
-// try sends r once, with a payment unless it is "". The error is of the network.
+// try sends r once, with the payment if it is not "". Its error is a network
+// error.
 func (c *Client) try(ctx context.Context, r request, token, payment string) (answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	res, err := c.open(ctx, r, token, payment)
 	if err != nil {
@@ -88,7 +90,7 @@ func (c *Client) try(ctx context.Context, r request, token, payment string) (ans
 	return answer{res.StatusCode, res.Header, body}, nil
 }
 
-// open sends r and returns the answer before its body is read.
+// open sends r and returns the response with its body unread.
 func (c *Client) open(ctx context.Context, r request, token, payment string) (*http.Response, error) {
 	u := c.base.String() + r.path
 	if len(r.query) > 0 {
@@ -126,8 +128,8 @@ func orJSON(mediaType string) string {
 	return mediaType
 }
 
-// send sends r, signed in where it must be. A token that the service does not
-// take any more is replaced once.
+// send sends r, with a token if it needs one. A token that the service rejects is
+// replaced once.
 func (c *Client) send(ctx context.Context, r request, payment string) (answer, error) {
 	if !r.bearer {
 		return c.try(ctx, r, "", payment)
@@ -146,7 +148,7 @@ func (c *Client) send(ctx context.Context, r request, payment string) (answer, e
 	return c.try(ctx, r, token, payment)
 }
 
-// pause waits, unless the context ends first.
+// pause sleeps for d, or until the context is done.
 func pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -79,7 +79,7 @@ func TestAgentCard(t *testing.T) {
 }
 
 func TestAccountLists(t *testing.T) {
-	s := newShopper(t)
+	s := newBuyer(t)
 	var want []string
 	for range 3 {
 		name := fresh(t)
@@ -95,7 +95,7 @@ func TestAccountLists(t *testing.T) {
 		}
 		paid = append(paid, tx.Domain)
 	}
-	slices.Sort(paid) // within a second there is no newest
+	slices.Sort(paid) // within one second the order is undefined
 	slices.Sort(want)
 	if !slices.Equal(paid, want) {
 		t.Errorf("got %v, want %v", paid, want)
@@ -130,10 +130,10 @@ func TestSearchAndCheck(t *testing.T) {
 	}
 }
 
-// owned returns a shopper with a name.
-func owned(t *testing.T) (*shopper, string) {
+// owned returns a buyer that owns a name.
+func owned(t *testing.T) (*buyer, string) {
 	t.Helper()
-	s := newShopper(t)
+	s := newBuyer(t)
 	order, err := s.Register(t.Context(), api.RegisterRequest{Domain: fresh(t)})
 	if err != nil {
 		t.Fatal(err)
@@ -181,9 +181,9 @@ func TestRenew(t *testing.T) {
 	}
 }
 
-// A name comes here from another registrar, and goes there.
+// A name is transferred in from another registrar, and out again.
 func TestTransfer(t *testing.T) {
-	s := newShopper(t)
+	s := newBuyer(t)
 	name := fresh(t)
 	there, err := s.Elsewhere(t.Context(), api.ElsewhereRequest{Domain: name})
 	if err != nil || there.AuthCode == "" {

@@ -6,13 +6,13 @@ import (
 	"deed.example/deed/api"
 )
 
-// Sandbox says what the embedded parts are. It fails with CodeNotFound where
-// the money is real.
+// Sandbox describes the embedded chain, registry and name server. It fails with
+// CodeNotFound if the service is not a sandbox.
 func (c *Client) Sandbox(ctx context.Context) (api.Sandbox, error) {
 	return call[api.Sandbox](ctx, c, request{method: "GET", path: "/sandbox"}, nil)
 }
 
-// Faucet gives a wallet play USDC.
+// Faucet sends test USDC to a wallet.
 func (c *Client) Faucet(ctx context.Context, in api.FaucetRequest) (api.Faucet, error) {
 	return call[api.Faucet](ctx, c, request{method: "POST", path: "/sandbox/faucet"}, in)
 }
@@ -23,18 +23,18 @@ func (c *Client) AdvanceClock(ctx context.Context, by string) (api.Clock, error)
 	return call[api.Clock](ctx, c, request{method: "POST", path: "/sandbox/clock"}, api.ClockRequest{Advance: by})
 }
 
-// SetFaults has the embedded registry fail on purpose.
+// SetFaults injects faults into the embedded registry.
 func (c *Client) SetFaults(ctx context.Context, in api.FaultsRequest) (api.SandboxFaults, error) {
 	return call[api.SandboxFaults](ctx, c, request{method: "POST", path: "/sandbox/faults"}, in)
 }
 
-// Elsewhere registers a name at another registrar and returns its code; with a
-// code, it lets that registrar ask for a name of ours.
+// Elsewhere registers a name at another registrar and returns its auth code. With
+// an auth code, it starts the transfer of a name to another registrar.
 func (c *Client) Elsewhere(ctx context.Context, in api.ElsewhereRequest) (api.Elsewhere, error) {
 	return call[api.Elsewhere](ctx, c, request{method: "POST", path: "/sandbox/elsewhere"}, in)
 }
 
-// DecideTransfer ends a transfer that is under way at the embedded registry.
+// DecideTransfer approves or rejects a pending transfer at the embedded registry.
 func (c *Client) DecideTransfer(ctx context.Context, in api.DecisionRequest) (api.Elsewhere, error) {
 	return call[api.Elsewhere](ctx, c, request{method: "POST", path: "/sandbox/transfers"}, in)
 }

@@ -16,8 +16,8 @@ import (
 	"deed.example/deed/internal/servicetest"
 )
 
-// service is the address of a whole service on embedded parts: the command
-// itself, so that a test meets every route that it has.
+// service is the URL of a complete sandbox: the command itself, so that tests
+// reach every route.
 var service string
 
 func TestMain(m *testing.M) {
@@ -39,15 +39,15 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// A wire is a network between a client and the service. Every exchange through
-// it is held against openapi.yaml, counted, and may be broken on purpose.
+// A wire is the transport between a client and the service. It validates every
+// exchange against openapi.yaml, counts requests and injects network faults.
 type wire struct {
 	base http.RoundTripper
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	calls map[string]int
-	spoil func(req *http.Request, res *http.Response) error // nil: nothing is broken
-	block func(req *http.Request) error                     // likewise, before the service hears of it
+	spoil func(req *http.Request, res *http.Response) error // called after the response; may be nil
+	block func(req *http.Request) error                     // called before the request is sent; may be nil
 }
 
 func newWire(t *testing.T) *wire {
@@ -93,9 +93,9 @@ func (w *wire) set(block func(*http.Request) error, spoil func(*http.Request, *h
 	w.block, w.spoil = block, spoil
 }
 
-var errCut = errors.New("the line was cut")
+var errCut = errors.New("the connection was cut")
 
-// paying reports whether a request carries a payment.
+// paying reports whether a request has a payment.
 func paying(req *http.Request) bool { return req.Header.Get("PAYMENT-SIGNATURE") != "" }
 
 // newKey returns a wallet without money.
@@ -117,16 +117,16 @@ func open(t *testing.T, w *wire, opts ...client.Option) *client.Client {
 	return c
 }
 
-// shopper is a wallet with 1000 USDC, and a client that may pay 50 of them at once.
-type shopper struct {
+// buyer is a wallet with 1000 USDC and a client with a limit of 50 USDC per call.
+type buyer struct {
 	*client.Client
 	key  *client.Key
 	wire *wire
 }
 
-func newShopper(t *testing.T, opts ...client.Option) *shopper {
+func newBuyer(t *testing.T, opts ...client.Option) *buyer {
 	t.Helper()
-	s := &shopper{key: newKey(t), wire: newWire(t)}
+	s := &buyer{key: newKey(t), wire: newWire(t)}
 	s.Client = open(t, s.wire, append([]client.Option{client.WithWallet(s.key), client.WithMaxPayment(50 * client.Dollar)}, opts...)...)
 	if _, err := s.Faucet(t.Context(), api.FaucetRequest{WalletAddress: s.key.Address().Hex()}); err != nil {
 		t.Fatal(err)
@@ -134,11 +134,11 @@ func newShopper(t *testing.T, opts ...client.Option) *shopper {
 	return s
 }
 
-// comPrice is what a .com costs for a year.
+// comPrice is the price of a .com name for a year.
 const comPrice = 13_060_000 * client.USDC(1)
 
-// spent fails unless the wallet paid exactly so much, in so many payments.
-func (s *shopper) spent(t *testing.T, want client.USDC, payments int) {
+// spent fails unless the wallet paid exactly this amount in this many payments.
+func (s *buyer) spent(t *testing.T, want client.USDC, payments int) {
 	t.Helper()
 	got, err := s.Faucet(t.Context(), api.FaucetRequest{WalletAddress: s.key.Address().Hex(), Amount: "1.00"})
 	if err != nil {
@@ -156,7 +156,7 @@ func (s *shopper) spent(t *testing.T, want client.USDC, payments int) {
 	}
 }
 
-// fresh returns a name that nobody has.
+// fresh returns an unregistered name.
 func fresh(t *testing.T) string {
 	t.Helper()
 	return fmt.Sprintf("n%x.com", newKey(t).Address().Bytes()[:8])

@@ -15,27 +15,27 @@ import (
 	"deed.example/deed/api"
 )
 
-// lifetime of an access token (interface document, 5).
-const lifetime = time.Hour
+// tokenLifetime is the lifetime of an access token (interface document, 5).
+const tokenLifetime = time.Hour
 
-// Nonce returns what a sign-in message is made of.
+// Nonce returns the fields of a sign-in message.
 func (c *Client) Nonce(ctx context.Context) (api.Nonce, error) {
 	return call[api.Nonce](ctx, c, request{method: "GET", path: "/auth/nonce"}, nil)
 }
 
-// Verify trades a signed message for tokens. SignIn does all of it.
+// Verify exchanges a signed message for tokens. SignIn does the whole sign-in.
 func (c *Client) Verify(ctx context.Context, in api.VerifyRequest) (api.TokenSet, error) {
 	return call[api.TokenSet](ctx, c, request{method: "POST", path: "/auth/verify"}, in)
 }
 
-// Refresh trades a refresh token for a new pair; the old one is used up. Calls
-// that need a token do it by themselves.
+// Refresh exchanges a refresh token, which can be used once, for new tokens. Calls
+// that need a token do so automatically.
 func (c *Client) Refresh(ctx context.Context, refreshToken string) (api.TokenSet, error) {
 	return call[api.TokenSet](ctx, c, request{method: "POST", path: "/auth/refresh"}, api.RefreshRequest{RefreshToken: refreshToken})
 }
 
-// SignIn signs in anew and keeps the tokens. Calls that need a token do it by
-// themselves when there is none.
+// SignIn signs in and stores the tokens. Calls that need a token do so
+// automatically if there is none.
 func (c *Client) SignIn(ctx context.Context) (Tokens, error) {
 	if c.wallet == nil {
 		return Tokens{}, ErrNotSignedIn
@@ -52,7 +52,7 @@ func (c *Client) SignIn(ctx context.Context) (Tokens, error) {
 	return t, c.tokens.Save(ctx, t)
 }
 
-// Revoke ends every sign-in of the wallet, on every machine.
+// Revoke ends all sessions of the wallet, on every machine.
 func (c *Client) Revoke(ctx context.Context) (api.Revoked, error) {
 	out, err := call[api.Revoked](ctx, c, request{method: "POST", path: "/auth/revoke", bearer: true}, nil)
 	if err != nil {
@@ -82,18 +82,18 @@ func (c *Client) signIn(ctx context.Context) (Tokens, error) {
 	if err != nil {
 		return Tokens{}, err
 	}
-	return Tokens{Wallet: lower(c.wallet), Access: set.AccessToken, Refresh: set.RefreshToken, Expires: c.now().Add(lifetime)}, nil
+	return Tokens{Wallet: lower(c.wallet), Access: set.AccessToken, Refresh: set.RefreshToken, Expires: c.now().Add(tokenLifetime)}, nil
 }
 
-// message is the text to sign (EIP-4361), without a statement.
+// message returns the text to sign (EIP-4361), without a statement.
 func message(n api.Nonce, address string, now time.Time) string {
 	return fmt.Sprintf("%s wants you to sign in with your Ethereum account:\n%s\n\n\nURI: %s\nVersion: %s\nChain ID: %d\nNonce: %s\nIssued At: %s",
 		n.Domain, address, n.URI, n.Version, n.ChainID, n.Nonce, now.UTC().Format(time.RFC3339))
 }
 
-// checkSite refuses to sign in for another site than the one we call: who asks
-// for that may want to sign in there in our name. A service on this machine may
-// know itself by its public name.
+// checkSite fails if the message is for a site other than the service: a malicious
+// service could use the signature to sign in there (phishing). A service on this
+// machine may use its public domain.
 func (c *Client) checkSite(domain string) error {
 	want := c.base.Host
 	if c.site != "" {

@@ -13,9 +13,9 @@ import (
 	"deed.example/deed/client"
 )
 
-// tokens is a store that a test can look into.
+// tokens is a TokenStore that tests can inspect.
 type tokens struct {
-	lock sync.Mutex // what Lock gives out
+	lock sync.Mutex // the lock of Lock
 	mu   sync.Mutex // guards t
 	t    client.Tokens
 }
@@ -38,7 +38,7 @@ func (s *tokens) Lock(context.Context) (func(), error) {
 	return s.lock.Unlock, nil
 }
 
-func TestSignInByItself(t *testing.T) {
+func TestAutomaticSignIn(t *testing.T) {
 	key, w, store := newKey(t), newWire(t), &tokens{}
 	c := open(t, w, client.WithWallet(key), client.WithTokens(store))
 	wallet := strings.ToLower(key.Address().Hex())
@@ -56,9 +56,9 @@ func TestSignInByItself(t *testing.T) {
 	}
 }
 
-// A token near its end is traded once, however many callers need it; another
-// process with the same store uses what the first one got.
-func TestTokensAreTradedOnce(t *testing.T) {
+// A token that is about to expire is refreshed once, however many callers need
+// it; another process with the same store uses the new token.
+func TestTokensAreRefreshedOnce(t *testing.T) {
 	key, w, store := newKey(t), newWire(t), &tokens{}
 	c := open(t, w, client.WithWallet(key), client.WithTokens(store))
 	if _, err := c.SignIn(t.Context()); err != nil {
@@ -83,9 +83,9 @@ func TestTokensAreTradedOnce(t *testing.T) {
 	}
 }
 
-// A token that the service does not take any more, although it looks good, is
-// replaced, and a sign-in that has ended is made anew.
-func TestRefusedTokens(t *testing.T) {
+// A token that the service rejects before its expiry is replaced, and a revoked
+// session is replaced by a new sign-in.
+func TestRejectedTokens(t *testing.T) {
 	key, w, store := newKey(t), newWire(t), &tokens{}
 	c := open(t, w, client.WithWallet(key), client.WithTokens(store))
 	if _, err := c.SignIn(t.Context()); err != nil {
@@ -137,7 +137,7 @@ func TestTokensOfAnotherWallet(t *testing.T) {
 	}
 }
 
-// A service that wants a sign-in for another site gets none.
+// The client does not sign a message for another site.
 func TestSignInForAnotherSite(t *testing.T) {
 	signer := &counting{Key: newKey(t)}
 	c := open(t, newWire(t), client.WithWallet(signer), client.WithSite("deed.example"))
@@ -149,7 +149,7 @@ func TestSignInForAnotherSite(t *testing.T) {
 	}
 }
 
-// A token never goes where the service sends us.
+// A token is never sent to the target of a redirect.
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it went there") }))
 	defer elsewhere.Close()

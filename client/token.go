@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Tokens are what a sign-in gave.
+// Tokens are the tokens of a sign-in.
 type Tokens struct {
 	Wallet  string // lowercase
 	Access  string
@@ -15,35 +15,34 @@ type Tokens struct {
 	Expires time.Time // of Access
 }
 
-// A TokenStore keeps tokens between calls. It must be safe for concurrent use.
+// A TokenStore stores tokens between calls. It must be safe for concurrent use.
 type TokenStore interface {
-	// Tokens returns what was saved last, or zero Tokens.
+	// Tokens returns the tokens that were saved last, or zero Tokens.
 	Tokens(ctx context.Context) (Tokens, error)
 
-	// Save keeps tokens. Zero Tokens forget the sign-in.
+	// Save stores tokens. Zero Tokens delete the sign-in.
 	Save(ctx context.Context, t Tokens) error
 
-	// Lock keeps all others out, also other processes that share the store,
-	// until unlock is called: a refresh token that is used twice ends the
-	// sign-in. Tokens and Save are called while it is held, too.
+	// Lock locks the store against all users, including other processes, until
+	// unlock is called: using a refresh token twice revokes the sign-in. Tokens
+	// and Save are called while the lock is held, too.
 	Lock(ctx context.Context) (unlock func(), err error)
 }
 
-// ErrNotSignedIn is returned by calls that need a token when there is neither a
+// ErrNotSignedIn is returned by calls that need a token if there is neither a
 // sign-in nor a wallet to sign in with.
 var ErrNotSignedIn = errors.New("this call needs a sign-in, and there is no wallet to sign in with")
 
-// early is how long before its end a token is replaced.
-const early = 30 * time.Second
+// refreshBefore is how long before its expiry a token is replaced.
+const refreshBefore = 30 * time.Second
 
-// token returns an access token that is good, as far as we know, and is not the
-// refused one.
+// token returns an access token that has not expired and is not the refused one.
 func (c *Client) token(ctx context.Context, refused string) (string, error) {
 	t, err := c.tokens.Tokens(ctx)
 	if err != nil {
 		return "", err
 	}
-	if c.good(t, refused) {
+	if c.valid(t, refused) {
 		return t.Access, nil
 	}
 	unlock, err := c.tokens.Lock(ctx)
@@ -51,10 +50,10 @@ func (c *Client) token(ctx context.Context, refused string) (string, error) {
 		return "", err
 	}
 	defer unlock()
-	if t, err = c.tokens.Tokens(ctx); err != nil { // another may have replaced it meanwhile
+	if t, err = c.tokens.Tokens(ctx); err != nil { // another caller may have replaced it in the meantime
 		return "", err
 	}
-	if c.good(t, refused) {
+	if c.valid(t, refused) {
 		return t.Access, nil
 	}
 	if t, err = c.renewed(ctx, t); err != nil {
@@ -63,21 +62,22 @@ func (c *Client) token(ctx context.Context, refused string) (string, error) {
 	return t.Access, c.tokens.Save(ctx, t)
 }
 
-func (c *Client) good(t Tokens, refused string) bool {
-	return t.Access != "" && t.Access != refused && c.ours(t) && c.now().Add(early).Before(t.Expires)
+func (c *Client) valid(t Tokens, refused string) bool {
+	return t.Access != "" && t.Access != refused && c.sameWallet(t) && c.now().Add(refreshBefore).Before(t.Expires)
 }
 
-// ours reports whether tokens are of our wallet, where we have one.
-func (c *Client) ours(t Tokens) bool {
+// sameWallet reports whether the tokens belong to the client's wallet, if it has
+// one.
+func (c *Client) sameWallet(t Tokens) bool {
 	return c.wallet == nil || t.Wallet == lower(c.wallet)
 }
 
-// renewed trades the refresh token, or signs in anew.
+// renewed uses the refresh token, or signs in again.
 func (c *Client) renewed(ctx context.Context, t Tokens) (Tokens, error) {
-	if t.Refresh != "" && c.ours(t) {
+	if t.Refresh != "" && c.sameWallet(t) {
 		next, err := c.Refresh(ctx, t.Refresh)
 		if err == nil {
-			return Tokens{Wallet: t.Wallet, Access: next.AccessToken, Refresh: next.RefreshToken, Expires: c.now().Add(lifetime)}, nil
+			return Tokens{Wallet: t.Wallet, Access: next.AccessToken, Refresh: next.RefreshToken, Expires: c.now().Add(tokenLifetime)}, nil
 		}
 		if e, ok := errors.AsType[*Error](err); !ok || e.Status != http.StatusUnauthorized || c.wallet == nil {
 			return Tokens{}, err
@@ -89,9 +89,9 @@ func (c *Client) renewed(ctx context.Context, t Tokens) (Tokens, error) {
 	return c.signIn(ctx)
 }
 
-// memoryTokens lives as long as its client.
+// memoryTokens is the default TokenStore, in memory.
 type memoryTokens struct {
-	turn chan struct{} // holds one value while nobody has the lock
+	turn chan struct{} // holds one value while unlocked
 	held chan Tokens   // holds one value: the tokens
 }
 

@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// Transport returns the payer alone, for callers that speak HTTP themselves: it
-// sends their requests as they are, and pays for what the service answers 402,
-// under the same rules as the calls of the client. It pays no other service.
-// Answers are read whole before they are handed on.
+// Transport returns an http.RoundTripper for callers that use HTTP directly: it
+// sends requests unchanged and pays if the service responds with 402, under the
+// same rules as the calls of the client. It pays no other service. Response
+// bodies are read completely before RoundTrip returns.
 func (c *Client) Transport() http.RoundTripper { return transport{c} }
 
 type transport struct{ c *Client }
 
-// RoundTrip sends a request, and pays for it where it must and may.
+// RoundTrip sends a request, and pays for it if necessary and allowed.
 func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	body, err := takeBody(req)
 	if err != nil {
@@ -40,14 +40,15 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if a.status == 0 {
 		return nil, err
 	}
-	return &http.Response{ // an error that the service wrote is an answer here
+	return &http.Response{ // an error response is a response here, not an error
 		Status: fmt.Sprintf("%d %s", a.status, http.StatusText(a.status)), StatusCode: a.status,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: a.header, Body: io.NopCloser(bytes.NewReader(a.body)), ContentLength: int64(len(a.body)), Request: req,
 	}, nil
 }
 
-// takeBody reads the body of a request, nil when there is none, and closes it.
+// takeBody reads and closes the body of a request; it returns nil if there is
+// none.
 func takeBody(req *http.Request) ([]byte, error) {
 	if req.Body == nil || req.Body == http.NoBody {
 		return nil, nil

@@ -9,9 +9,9 @@ import (
 	"deed.example/deed/client"
 )
 
-// A plain HTTP client pays through the transport, once, and elsewhere nothing.
+// A plain HTTP client pays through the transport, once, and no other service.
 func TestTransportPays(t *testing.T) {
-	s := newShopper(t)
+	s := newBuyer(t)
 	plain := &http.Client{Transport: s.Transport()}
 	body := `{"domain":"` + fresh(t) + `"}`
 	res, err := plain.Post(service+"/domains/register", "application/json", strings.NewReader(body))
@@ -37,8 +37,8 @@ func TestTransportPays(t *testing.T) {
 	}
 }
 
-// Without leave to pay, the offer is the answer.
-func TestTransportWithoutAWallet(t *testing.T) {
+// Without a wallet, the response is the offer.
+func TestTransportWithoutWallet(t *testing.T) {
 	plain := &http.Client{Transport: open(t, newWire(t), client.WithMaxPayment(50*client.Dollar)).Transport()}
 	res, err := plain.Post(service+"/domains/register", "application/json", strings.NewReader(`{"domain":"`+fresh(t)+`"}`))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 // A Signer is a wallet. It must be safe for concurrent use.
 type Signer interface {
-	// Address returns the wallet's address. It asks nobody.
+	// Address returns the wallet's address, without I/O.
 	Address() common.Address
 
 	// Sign signs a digest: of a sign-in message (EIP-191) or of a payment
@@ -26,8 +26,8 @@ type Key struct{ key *ecdsa.PrivateKey }
 // NewKey returns the wallet of a private key.
 func NewKey(key *ecdsa.PrivateKey) *Key { return &Key{key} }
 
-// ParseKey reads a private key in hex, with or without 0x. Its error says
-// nothing of what it read.
+// ParseKey parses a private key in hex, with or without 0x. Its error does not
+// contain the input.
 func ParseKey(hex string) (*Key, error) {
 	key, err := crypto.HexToECDSA(strings.TrimPrefix(strings.TrimSpace(hex), "0x"))
 	if err != nil {

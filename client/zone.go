@@ -8,10 +8,10 @@ import (
 	"deed.example/deed/api"
 )
 
-// A RecordFilter chooses records. Empty fields choose all.
+// A RecordFilter selects records. Empty fields match all.
 type RecordFilter struct{ Type, Host string }
 
-// Records lists the DNS records of a name of ours. It is free.
+// Records lists the DNS records of a name of the wallet. It is free.
 func (c *Client) Records(ctx context.Context, domain string, f RecordFilter) (api.RecordList, error) {
 	q := url.Values{}
 	if f.Type != "" {
@@ -28,7 +28,7 @@ func (c *Client) AddRecord(ctx context.Context, domain string, in api.RecordRequ
 	return call[api.Record](ctx, c, change("POST", path("dns", domain)), in)
 }
 
-// UpdateRecord changes what in holds of a record, and leaves the rest.
+// UpdateRecord changes the given fields of a record.
 func (c *Client) UpdateRecord(ctx context.Context, domain, id string, in api.RecordUpdate) (api.RecordUpdated, error) {
 	return call[api.RecordUpdated](ctx, c, change("PUT", path("dns", domain, id)), in)
 }
@@ -49,14 +49,14 @@ func (c *Client) ExportZone(ctx context.Context, domain string) ([]byte, error) 
 	return a.body, err
 }
 
-// An Import says how a master file meets the records that are there.
+// An Import has the options of ImportZone.
 type Import struct {
-	Replace bool // records that the file does not have go
-	DryRun  bool // only tell the difference; it is free
+	Replace bool // delete records that are not in the file
+	DryRun  bool // only return the difference, for free
 }
 
-// ImportZone brings a master file in, and returns the difference. It costs as
-// many changes as there are.
+// ImportZone imports a master file and returns the difference. Each changed
+// record has a price.
 func (c *Client) ImportZone(ctx context.Context, domain string, file []byte, how Import) (api.ZoneChanged, error) {
 	r := change("POST", path("dns", domain, "import"))
 	r.body, r.contentType = file, "text/dns"
@@ -75,8 +75,7 @@ func (c *Client) Revisions(ctx context.Context, domain string) (api.Revisions, e
 	return call[api.Revisions](ctx, c, request{method: "GET", path: path("dns", domain, "revisions"), bearer: true}, nil)
 }
 
-// Rollback brings the zone back to what it was at a revision, or only tells the
-// difference.
+// Rollback restores the zone of a revision, or only returns the difference.
 func (c *Client) Rollback(ctx context.Context, domain string, revision uint32, dryRun bool) (api.ZoneChanged, error) {
 	r := change("POST", path("dns", domain, "rollback", strconv.FormatUint(uint64(revision), 10)))
 	if dryRun {
@@ -85,12 +84,12 @@ func (c *Client) Rollback(ctx context.Context, domain string, revision uint32, d
 	return call[api.ZoneChanged](ctx, c, r, nil)
 }
 
-// Propagation says what every name server gives out.
+// Propagation returns the state of a zone on every name server.
 func (c *Client) Propagation(ctx context.Context, domain string) (api.Propagation, error) {
 	return call[api.Propagation](ctx, c, request{method: "GET", path: path("dns", domain, "propagation"), bearer: true}, nil)
 }
 
-// change is a paid call of an owner.
+// change returns a paid request of an owner.
 func change(method, path string) request {
 	return request{method: method, path: path, bearer: true, paid: true}
 }

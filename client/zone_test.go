@@ -29,7 +29,7 @@ func TestRecords(t *testing.T) {
 		t.Errorf("got %+v, %v", gone, err)
 	}
 	s.spent(t, comPrice+3*client.Dollar/10, 4)
-	_, err = newShopper(t).Records(t.Context(), name, client.RecordFilter{})
+	_, err = newBuyer(t).Records(t.Context(), name, client.RecordFilter{})
 	refused(t, err, 403, client.CodeOwnershipDenied)
 }
 

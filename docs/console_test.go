@@ -1,13 +1,13 @@
-// Package docs_test does what the papers say. Every console block of README.md
-// and of this folder is typed into a shell beside a fresh service, in the order
-// of the paper, and what the shell shows is held against what the paper shows.
-// A paper is one shell and one service: what a block makes, the next one finds.
+// Package docs_test runs the examples in the docs. Every console block of README.md
+// and of this folder is typed into a shell next to a new service, in the order of
+// the page, and the output is compared with the page. Each page has one shell and
+// one service, which its blocks share.
 //
-// In a block, a line that begins with "$ " is typed, "> " goes on with it, and
-// all others are what comes back; [..] stands for any text, and alone on a line
-// for any lines. A block of another language whose fence names a file is that
-// file. The ports of the papers are mapped to those of the service, folders
-// such as /etc/deed to ones that go away.
+// In a block, a line that starts with "$ " is typed, "> " continues it, and all
+// others are the expected output; [..] stands for any text, and alone on a line for
+// any lines. A block of another language whose fence names a file is that file. The
+// ports of the pages are mapped to those of the service, folders such as /etc/deed
+// to temporary ones.
 package docs_test
 
 import (
@@ -22,7 +22,7 @@ import (
 	"deed.example/deed/internal/servicetest"
 )
 
-// binary is the command, built once for all papers.
+// binary is the command, built once for all pages.
 var binary string
 
 func TestMain(m *testing.M) {
@@ -42,16 +42,16 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// needs names the variables without which a paper cannot be tried.
+// needs names the environment variables that a page requires.
 var needs = map[string][]string{"operate.md": {"TEST_POSTGRES_URL", "TEST_REDIS_URL"}}
 
-func TestPapersDoWhatTheySay(t *testing.T) {
-	papers, err := filepath.Glob("*.md")
+func TestDocsRun(t *testing.T) {
+	pages, err := filepath.Glob("*.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	run := 0
-	for _, path := range append(papers, "../README.md") {
+	for _, path := range append(pages, "../README.md") {
 		raw, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -72,22 +72,22 @@ func TestPapersDoWhatTheySay(t *testing.T) {
 		})
 	}
 	if run < 4 {
-		t.Errorf("only %d papers have something to type", run)
+		t.Errorf("only %d pages have something to type", run)
 	}
 }
 
-// A block is what stands between two fences.
+// A block is the text between two fences.
 type block struct {
 	language, file string
-	line           int // of its first line in the paper
+	line           int // of its first line in the page
 	lines          []string
 }
 
 var fence = regexp.MustCompile("^```(\\S*)(?: (\\S+))?$")
 
-func parse(paper string) (blocks []block) {
+func parse(page string) (blocks []block) {
 	var in *block
-	for i, line := range strings.Split(paper, "\n") {
+	for i, line := range strings.Split(page, "\n") {
 		m := fence.FindStringSubmatch(line)
 		switch {
 		case m != nil && in == nil:
@@ -110,13 +110,13 @@ func hasConsole(blocks []block) bool {
 	return false
 }
 
-// console reports whether a block is typed. One that is marked `text npm` needs
-// packages of others, and is typed only where they are put there.
+// console reports whether a block is typed. One that is marked `text npm` needs npm
+// packages, and is typed only if they are installed.
 func (b block) console() bool {
 	return b.language == "console" || b.language == "text" && b.file == "npm" && packages != nil
 }
 
-// A step is one command and what it shows.
+// A step is one command and its expected output.
 type step struct {
 	line          int
 	command, want string
@@ -137,7 +137,7 @@ func (b block) steps() (steps []step) {
 	return steps
 }
 
-// matches reports whether a step showed what it should.
+// matches reports whether the output of a step is the expected one.
 func (s step) matches(got string) bool {
 	pattern := regexp.QuoteMeta(strings.TrimSpace(s.want) + "\n")
 	pattern = regexp.MustCompile(`(?m)^\\\[\\\.\\\.\\\]\n`).ReplaceAllString(pattern, `(?:.*\n)*`)
@@ -165,10 +165,10 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// repository is where the papers are from.
+// repository returns the folder of the module.
 func repository(t *testing.T) string { return goSays(t, "list", "-m", "-f", "{{.Dir}}") }
 
-// goSays asks the go command something.
+// goSays returns the output of a go command.
 func goSays(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := exec.Command("go", args...).Output()

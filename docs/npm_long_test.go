@@ -10,10 +10,10 @@ import (
 	"deed.example/deed/internal/npmtest"
 )
 
-// packages puts what npm has into a folder.
+// packages installs npm packages into a folder.
 var packages = linkPackages
 
-// linkPackages takes the packages of the payers' lock file.
+// linkPackages links the packages of the payers' lock file.
 func linkPackages(t *testing.T, dir string) {
 	t.Helper()
 	payers := filepath.Join(repository(t), "cmd/deed/testdata/payers")

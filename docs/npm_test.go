@@ -4,5 +4,5 @@ package docs_test
 
 import "testing"
 
-// packages puts what npm has into a folder; nil because that takes too long.
+// packages installs npm packages into a folder; nil because that takes too long.
 var packages func(t *testing.T, dir string)

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// asPostgres stands in for sudo, which a machine that tests may not have: as
-// root it becomes an unprivileged user, because PostgreSQL refuses to be root,
-// and as anyone else it changes nothing.
+// asPostgres replaces sudo, which a test machine may not have: as root it switches
+// to an unprivileged user, because PostgreSQL refuses to run as root, and
+// otherwise it changes nothing.
 const asPostgres = `#!/bin/sh
 [ "$1 $2" = "-u postgres" ] || exit 1
 shift 2
@@ -20,11 +20,11 @@ cd "$POSTGRES" || exit 1
 exec setpriv --reuid="$(stat -c %u .)" --regid="$(stat -c %g .)" --clear-groups env HOME="$POSTGRES" "$@"
 `
 
-// postgresFolder makes the folder that is /var/lib/postgresql in the papers. What
-// they leave running there ends with the test.
+// postgresFolder creates the folder that is /var/lib/postgresql in the pages.
+// Servers that they leave running there end with the test.
 func (s *shell) postgresFolder(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "deed-postgres") // the folders of a test are closed to others
+	dir, err := os.MkdirTemp("", "deed-postgres") // t.TempDir is not accessible to other users
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func (s *shell) postgresFolder(t *testing.T) string {
 	return dir
 }
 
-// giveAway lets a user who owns nothing else own a folder, where we are root.
+// giveAway changes the owner of a folder to an unprivileged user, if we are root.
 func giveAway(t *testing.T, dir string) {
 	t.Helper()
 	if os.Getuid() != 0 {

@@ -19,17 +19,17 @@ import (
 	"deed.example/deed/internal/servicetest"
 )
 
-// A shell is a bash beside a service.
+// A shell is a bash with a service.
 type shell struct {
 	dir     string
 	service *servicetest.Service
-	ports   map[string]string // of the papers, to those of the service
-	folders map[string]string // of the papers, to ours
+	ports   map[string]string // of the pages, to those of the service
+	folders map[string]string // of the pages, to temporary ones
 	in      io.Writer
 	out     *bufio.Reader
 }
 
-// end is what the shell writes after a command, with its exit code.
+// end is what the shell prints after a command, with its exit code.
 const end = "--- that was all:"
 
 func open(t *testing.T) *shell {
@@ -69,15 +69,15 @@ func open(t *testing.T) *shell {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		fmt.Fprintln(s.in, "kill $(jobs -p) 2>/dev/null; exit") // what the paper left running
+		fmt.Fprintln(s.in, "kill $(jobs -p) 2>/dev/null; exit") // what the page left running
 		_, _ = io.Copy(io.Discard, s.out)                       // until all of it has ended
 		_ = cmd.Wait()                                          // kill may have found nothing
 	})
 	return s
 }
 
-// mapPorts finds out where the service listens. Other ports of the papers are
-// free ones.
+// mapPorts maps the ports of the pages to those of the service, and others to free
+// ones.
 func (s *shell) mapPorts(t *testing.T) {
 	t.Helper()
 	res, err := http.Get(s.service.URL + "/sandbox")
@@ -103,8 +103,8 @@ func (s *shell) mapPorts(t *testing.T) {
 
 func portOf(address string) string { return address[strings.LastIndex(address, ":")+1:] }
 
-// prepare puts into the folder what a paper takes for granted: the tools of the
-// clone, and the addresses that an operator has.
+// prepare sets up what a page assumes: the tools of the clone, and the addresses of
+// an operator.
 func (s *shell) prepare(t *testing.T) {
 	t.Helper()
 	s.write(t, "bin/go", "#!/bin/sh\ncd \"$REPOSITORY\" && exec \"$GO\" \"$@\"\n")
@@ -137,7 +137,7 @@ func (s *shell) write(t *testing.T, path, text string) {
 	}
 }
 
-// read does what a paper says, from its top to its end.
+// read runs the blocks of a page in order.
 func (s *shell) read(t *testing.T, blocks []block) {
 	for _, b := range blocks {
 		switch {
@@ -158,7 +158,7 @@ func (s *shell) read(t *testing.T, blocks []block) {
 
 func (s *shell) try(t *testing.T, do step) {
 	got, code := s.service.Welcome, "0"
-	if do.command != "make run" { // which is what runs
+	if do.command != "make run" { // the service is running already
 		got, code = s.run(t, do.command)
 	}
 	got = s.shown(got)
@@ -168,7 +168,7 @@ func (s *shell) try(t *testing.T, do step) {
 	}
 }
 
-// run types a command, and returns what the shell shows until it is done.
+// run types a command, and returns its output and exit code.
 func (s *shell) run(t *testing.T, command string) (shown, code string) {
 	t.Helper()
 	fmt.Fprintf(s.in, "%s\nprintf '\\n%s %%d\\n' $?\n", s.typed(command), end)
@@ -186,10 +186,10 @@ func (s *shell) run(t *testing.T, command string) (shown, code string) {
 
 var port = regexp.MustCompile(`\b\d{4}\b`)
 
-// typed maps what a paper says to what is here.
+// typed maps ports and folders of a page to the actual ones.
 func (s *shell) typed(text string) string {
-	for paper, here := range s.folders {
-		text = strings.ReplaceAll(text, paper, here)
+	for page, here := range s.folders {
+		text = strings.ReplaceAll(text, page, here)
 	}
 	return port.ReplaceAllStringFunc(text, func(p string) string {
 		if here := s.ports[p]; here != "" {
@@ -201,11 +201,11 @@ func (s *shell) typed(text string) string {
 
 // shown maps it back.
 func (s *shell) shown(text string) string {
-	for paper, here := range s.ports {
-		text = strings.ReplaceAll(text, "127.0.0.1:"+here, "127.0.0.1:"+paper)
+	for page, here := range s.ports {
+		text = strings.ReplaceAll(text, "127.0.0.1:"+here, "127.0.0.1:"+page)
 	}
-	for paper, here := range s.folders {
-		text = strings.ReplaceAll(text, here, paper)
+	for page, here := range s.folders {
+		text = strings.ReplaceAll(text, here, page)
 	}
 	return strings.ReplaceAll(text, s.dir, "~")
 }

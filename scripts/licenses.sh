@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # licenses.sh OS/ARCH…: prints the licences and notices of Go and of every module
 # that is linked into cmd/deed on these platforms. It fails when a module has
-# none, because then nobody may distribute the binary.
+# none, because then the binary may not be distributed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Fails on format, vet, staticcheck (see staticcheck.conf), layers and loggers that
-# nobody handed down. Sizes are printed: where a large file reads well, it may be
-# large.
+# Fails on format, vet, staticcheck (see staticcheck.conf), layers and global
+# loggers. Sizes are only printed: a large file is acceptable if it reads well.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

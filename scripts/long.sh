@@ -19,14 +19,14 @@ rest=$(go list ./... | grep -v '/sim$')
 suite "everything but the simulator, with the race detector and the tag long" go_tests -race -tags long -timeout 60m $rest
 suite "the simulator: thousands of seeds, and every known bug" go_tests -tags long -timeout 60m ./sim
 
-# Nothing runs there: that the other platforms of a release compile is what is
-# asked. cgo is off, as in a release.
+# Check that the other platforms of a release compile; nothing is run there. cgo is
+# off, as in a release.
 cross() { CGO_ENABLED=0 GOOS=$1 GOARCH=$2 go build ./...; }
 suite "Windows compiles" cross windows amd64
 suite "macOS compiles" cross darwin arm64
 
-# An input that is worth keeping is made smaller for a moment only: to make it
-# smallest can take all the time there is.
+# The minimization of interesting inputs is limited, because it could use up all
+# the time.
 fuzz() { go test -run '^$' -fuzz "^$2\$" -fuzztime "${FUZZ:-60s}" -fuzzminimizetime 10x "$1"; }
 while read -r package target; do
 	suite "fuzz $package $target" fuzz "$package" "$target"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# need.sh THING…: makes sure that each thing is there. What is missing is
-# installed from Debian's packages where that is allowed; otherwise it says
-# plainly what to install, and fails. A package manager that is in use is waited
-# for (NEED_WAIT), and two runs of this script install one after the other.
+# need.sh THING…: makes sure that each thing is installed. Missing ones are
+# installed from Debian's packages if permitted; otherwise it prints what to
+# install, and fails. It waits for a package manager that is in use (NEED_WAIT), and
+# two runs of this script install one after the other.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/wait.sh

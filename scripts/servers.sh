@@ -19,8 +19,8 @@ start_servers() {
 	start_redis
 }
 
-# unprivileged runs a command as a user who owns nothing; PostgreSQL refuses to
-# run as root.
+# unprivileged runs a command as an unprivileged user; PostgreSQL refuses to run as
+# root.
 unprivileged() {
 	if [ "$(id -u)" = 0 ]; then
 		(cd "$servers" && setpriv --reuid="$user" --regid="$(id -g "$user")" --clear-groups env HOME="$servers/home" "$@")
@@ -29,8 +29,8 @@ unprivileged() {
 	fi
 }
 
-# free_port prints a port that nobody listens on. Another process may take it
-# before we do, so whoever uses it tries again.
+# free_port prints an unused port. Another process may take it first, so callers
+# retry.
 free_port() {
 	local port
 	while :; do

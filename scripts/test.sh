@@ -12,8 +12,8 @@ scripts/need.sh curl dig openssl # the examples in the docs use them
 trap stop_servers EXIT
 start_servers
 
-# The race detector watches where state is shared: the rules, the use cases, and
-# what keeps their promises. It slows a test about five times.
+# The race detector runs where state is shared: core, services and backends. It
+# slows a test about five times.
 raced=(. ./api/... ./internal/catalog/... ./internal/health/... ./internal/ratelimit/... ./internal/signin/...
 	./internal/cache/... ./internal/keyfile/... ./internal/sqldb/... ./internal/settle/... ./internal/devchain/...)
 rest=$(go list ./... | grep -vxFf <(go list "${raced[@]}"))

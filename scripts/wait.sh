@@ -1,13 +1,13 @@
 # shellcheck shell=bash
-# To be sourced: what waits for a package manager that somebody else is using.
-# NEED_WAIT is how many seconds at most.
+# To be sourced: waits for a package manager that another process is using.
+# NEED_WAIT is the maximum in seconds.
 
 need_wait=${NEED_WAIT:-600}
 
-# apt_get ARGUMENTS…: apt-get, as soon as nobody else holds one of its locks. It
-# waits for the lock of dpkg by itself when told to, and not for those of its
-# lists and downloads; so it is run again for all of them alike. What it refuses
-# to begin for a lock, it has not begun.
+# apt_get ARGUMENTS…: runs apt-get as soon as no other process holds one of its
+# locks. apt-get has an option to wait for the lock of dpkg, but not for those of
+# its lists and downloads, so it is retried for all of them. When it fails to get a
+# lock, it has changed nothing.
 apt_get() {
 	local began=$SECONDS said status busy=
 	while :; do

@@ -30,7 +30,7 @@ func run(t *testing.T, line string, env ...string) (cmd *exec.Cmd, stderr *bufio
 	return cmd, bufio.NewReader(pipe)
 }
 
-// heard reads until a line has the text. The test's own timeout is the limit.
+// heard reads until a line has the text, within the timeout of the test.
 func heard(t *testing.T, r *bufio.Reader, text string) {
 	t.Helper()
 	var all strings.Builder
@@ -46,7 +46,7 @@ func heard(t *testing.T, r *bufio.Reader, text string) {
 	}
 }
 
-// ended returns what else was said and the exit code.
+// ended returns the rest of the output and the exit code.
 func ended(t *testing.T, cmd *exec.Cmd, r *bufio.Reader) (string, int) {
 	t.Helper()
 	rest, err := io.ReadAll(r)
@@ -82,7 +82,7 @@ Dir::Etc::SourceList "%[1]s/etc/none"; Dir::Etc::SourceParts "%[1]s/etc"; APT::S
 	return "APT_CONFIG=" + filepath.Join(dir, "apt.conf"), filepath.Join(dir, "lists/lock")
 }
 
-// hold takes a lock as apt does, until it is released.
+// hold takes a lock like apt does, until it is released.
 func hold(t *testing.T, path string) (release func()) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
@@ -106,7 +106,7 @@ func TestAptIsWaitedFor(t *testing.T) {
 	}
 }
 
-func TestAptIsNotWaitedForForEver(t *testing.T) {
+func TestAptWaitHasLimit(t *testing.T) {
 	env, lock := apt(t)
 	defer hold(t, lock)()
 	cmd, stderr := run(t, "apt_get update", env, "NEED_WAIT=0")
@@ -115,7 +115,7 @@ func TestAptIsNotWaitedForForEver(t *testing.T) {
 	}
 }
 
-func TestOtherFaultsOfAptAreTold(t *testing.T) {
+func TestOtherAptErrorsAreReported(t *testing.T) {
 	env, _ := apt(t)
 	cmd, stderr := run(t, "apt_get install --simulate no-such-package", env)
 	if said, code := ended(t, cmd, stderr); code == 0 || !strings.Contains(said, "Unable to locate package no-such-package") || strings.Contains(said, "in use") {

@@ -1,5 +1,5 @@
-// Command example buys a name in a sandbox, gives it an address, and asks the
-// name server where it is. docs/tutorial.md shows it.
+// Command example buys a name in a sandbox, adds an address record and resolves
+// it. docs/tutorial.md shows it.
 package main
 
 import (
@@ -52,7 +52,7 @@ func buy(ctx context.Context, server, name string) error {
 	return resolve(ctx, c, "www."+name)
 }
 
-// resolve asks the name server of the sandbox.
+// resolve queries the name server of the sandbox.
 func resolve(ctx context.Context, c *client.Client, host string) error {
 	box, err := c.Sandbox(ctx)
 	if err != nil {

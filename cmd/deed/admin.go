@@ -33,7 +33,7 @@ func adminCommand() *cobra.Command {
 	return admin
 }
 
-// adminTask is a command about the database of a service.
+// adminTask returns a command that works on the database of a service.
 func adminTask(use, short string, run func(ctx context.Context, c *config, out io.Writer) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   use,
@@ -51,10 +51,10 @@ func adminTask(use, short string, run func(ctx context.Context, c *config, out i
 	return cmd
 }
 
-// errUnsound ends an audit that found something.
+// errUnsound is returned by an audit with findings.
 var errUnsound = errors.New("the audit found something: do not sell anything before it is understood")
 
-// audit asks every question of the database, then holds the books against the
+// audit checks every invariant of the database, then compares the books with the
 // chain.
 func audit(ctx context.Context, c *config, out io.Writer) (err error) {
 	db, err := openToRead(ctx, c)
@@ -84,7 +84,7 @@ func audit(ctx context.Context, c *config, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := tellNotices(ctx, books, out); err != nil {
+	if err := printNotices(ctx, books, out); err != nil {
 		return err
 	}
 	open, err := books.Open(ctx)
@@ -98,7 +98,7 @@ func audit(ctx context.Context, c *config, out io.Writer) (err error) {
 	return nil
 }
 
-// auditChain compares the books with the chain, when it can be asked.
+// auditChain compares the books with the chain, if it is available.
 func auditChain(ctx context.Context, c *config, db *sqldb.DB, books sqldb.Audit, out io.Writer) (sound bool, err error) {
 	m, err := openMoneyToRead(ctx, c, db)
 	if err != nil || m == nil {
@@ -137,8 +137,8 @@ func openToRead(ctx context.Context, c *config) (*sqldb.DB, error) {
 	return sqldb.OpenSQLiteReadOnly(databaseFile(c))
 }
 
-// openMoneyToRead opens the settlement of a service that runs, with the
-// sandbox's own keys where there is a sandbox.
+// openMoneyToRead opens the settlement of a running service, with the sandbox's
+// keys if it is a sandbox.
 func openMoneyToRead(ctx context.Context, c *config, db *sqldb.DB) (*money, error) {
 	conf := *c
 	rpc := c.ChainRPCURL.Reveal()

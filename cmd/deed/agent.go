@@ -10,20 +10,20 @@ import (
 	"deed.example/deed/internal/mcp"
 )
 
-// waiting is how many agents may wait for a job at once, in this process.
-const waiting = 256
+// maxWaiting is how many agents may wait for a job at the same time.
+const maxWaiting = 256
 
-// newDesk lets agents call the HTTP interface of this process.
-func newDesk(h http.Handler) *agent.Desk {
-	return &agent.Desk{Caller: agent.Local{Handler: h}, Now: time.Now, Pause: sleep, Seats: make(chan struct{}, waiting)}
+// newExecutor returns an executor that calls the HTTP interface of this process.
+func newExecutor(h http.Handler) *agent.Executor {
+	return &agent.Executor{Caller: agent.Local{Handler: h}, Now: time.Now, Pause: sleep, WaitSlots: make(chan struct{}, maxWaiting)}
 }
 
-// speakMCP serves an agent on two streams, with what it may spend.
-func speakMCP(ctx context.Context, d *agent.Desk, c agent.Consent, in io.ReadCloser, out io.WriteCloser) error {
-	return mcp.Stdio{Desk: d, Consent: c, Version: version()}.Serve(ctx, in, out)
+// speakMCP serves an agent on two streams, within its spending limits.
+func speakMCP(ctx context.Context, d *agent.Executor, c agent.Consent, in io.ReadCloser, out io.WriteCloser) error {
+	return mcp.Stdio{Executor: d, Consent: c, Version: version()}.Serve(ctx, in, out)
 }
 
-// sleep waits, unless ctx ends first.
+// sleep waits for d, or until ctx is done.
 func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

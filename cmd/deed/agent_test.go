@@ -61,11 +61,11 @@ func TestStockAgentOverA2A(t *testing.T) {
 // heading of docs/agents.md, where [..] stands for anything.
 func compareTranscript(t *testing.T, heading, got string) {
 	t.Helper()
-	paper, err := os.ReadFile("../../docs/agents.md")
+	page, err := os.ReadFile("../../docs/agents.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(paper), "\n"+heading+"\n")
+	_, section, _ := strings.Cut(string(page), "\n"+heading+"\n")
 	_, rest, _ := strings.Cut(section, "```text\n")
 	want, _, found := strings.Cut(rest, "```")
 	pattern := strings.ReplaceAll(regexp.QuoteMeta(strings.TrimSpace(want)), `\[\.\.\]`, `.*`)

@@ -25,7 +25,7 @@ import (
 	"deed.example/deed/internal/sqldb"
 )
 
-// The backends keep every promise the use cases ask for.
+// The backends implement the interfaces of the services.
 var (
 	_ deed.Counter = (*memory.Cache)(nil)
 	_ deed.Counter = (*redis.Cache)(nil)
@@ -35,7 +35,7 @@ var (
 	_ signin.Verifier = (*chain.Client)(nil)
 )
 
-// backends are the parts that a configuration chooses.
+// backends are the components that the configuration selects.
 type backends struct {
 	log   *slog.Logger
 	db    *sqldb.DB
@@ -43,18 +43,18 @@ type backends struct {
 
 	calendar *sqldb.Calendar // of the registry; in the sandbox it can be moved
 	prices   *catalog.Service
-	local    deed.Counter // in this process
+	local    deed.Counter // in memory
 	cache    sharedCache
 	chain    *chainBackend
-	money    *money // nil when no payments are taken
+	money    *money // nil if no payments are accepted
 
 	registrar registrarBackend
-	sandbox   *sandboxRegistry // nil when there is none
+	sandbox   *sandboxRegistry // nil outside a sandbox
 	dns       *dnsBackend
-	lives     *registration.Lifecycle // of the names we hold; nil when no payments are taken
+	lifecycle *registration.Lifecycle // of the names we hold; nil when no payments are taken
 }
 
-// A registrarBackend sells us names, and says whether it is there.
+// A registrarBackend is a registrar with a health check.
 type registrarBackend interface {
 	registrar.Registrar
 	registrar.Manager
@@ -104,8 +104,8 @@ func openBackends(ctx context.Context, c *config, log *slog.Logger) (b *backends
 	return b, err
 }
 
-// openPrices publishes the price list, so that what it replaces can be paid for
-// a while.
+// openPrices publishes the price list; the prices that it replaces remain payable
+// for a while.
 func openPrices(ctx context.Context, c *config, b *backends) (*catalog.Service, error) {
 	prices, err := catalog.New(c.Pricing)
 	if err != nil {
@@ -114,8 +114,7 @@ func openPrices(ctx context.Context, c *config, b *backends) (*catalog.Service, 
 	return prices, prices.Publish(ctx, sqldb.Prices{DB: b.db}, b.clock.Now)
 }
 
-// chainCheck asks whether the chain is there, and our wallets have what they need
-// on it.
+// chainCheck checks whether the chain responds and the wallets have enough funds.
 func (b *backends) chainCheck(c *config) health.Check {
 	keep := chainPingInterval
 	if b.chain.sandbox != nil {
@@ -130,11 +129,11 @@ func (b *backends) chainCheck(c *config) health.Check {
 	}}
 }
 
-// chainPingInterval is how long an answer of a real chain counts for health: its
-// provider counts our calls.
+// chainPingInterval is how long the health of a real chain is cached: providers
+// limit the number of calls.
 const chainPingInterval = 15 * time.Second
 
-// pingAtMost asks no more often than that, and answers as before meanwhile.
+// pingAtMost caches the result of ping for the interval.
 func pingAtMost(interval time.Duration, ping func(ctx context.Context) error) func(ctx context.Context) error {
 	var mu sync.Mutex // guards both below
 	var last error
@@ -149,7 +148,7 @@ func pingAtMost(interval time.Duration, ping func(ctx context.Context) error) fu
 	}
 }
 
-// close closes what is open, the last first.
+// close closes all backends in reverse order.
 func (b *backends) close() error {
 	var err error
 	if b.dns != nil {
@@ -192,7 +191,7 @@ type sharedCache struct {
 
 func openCache(c *config, local deed.Counter) (sharedCache, error) {
 	if c.CacheURL == "" {
-		here := func(context.Context) error { return nil } // our own memory answers when we do
+		here := func(context.Context) error { return nil } // memory is always available
 		return sharedCache{Counter: local, ping: here, close: func() error { return nil }}, nil
 	}
 	r, err := redis.Open(c.CacheURL.Reveal(), redis.Timeout)
@@ -209,7 +208,7 @@ func cacheInWords(c *config) string {
 	return "the memory of this process"
 }
 
-// warnings says what an operator may not have meant.
+// warnings returns settings that the operator may not have intended.
 func warnings(c *config) []string {
 	var out []string
 	if c.MetricsListen != "off" && !loopback(c.MetricsListen) {
@@ -222,7 +221,7 @@ func warnings(c *config) []string {
 		out = append(out, "SANDBOX: chain.listen "+c.ChainListen+" lets other machines use the embedded chain")
 	}
 	if c.ChainRPCURL != "" && c.PayTo != "" && c.ChainFirst == 0 {
-		out = append(out, "chain.from_block is 0: whatever was ever paid to pay_to by authorization counts as ours, and goes back when nobody ordered anything; set it to the newest block before the first start")
+		out = append(out, "chain.from_block is 0: all earlier authorized transfers to pay_to are counted, and refunded if they belong to no order; set it to the newest block before the first start")
 	}
 	if c.outside() && c.PayTo == "" {
 		out = append(out, "pay_to is not set: this node sells nothing, and /readyz says 503")

@@ -47,7 +47,7 @@ func backUp(ctx context.Context, c *config, path string, out io.Writer) (err err
 	return err
 }
 
-// republish has every zone served under a new serial, after a restore.
+// republish gives every zone a new serial, after a restore.
 func republish(ctx context.Context, c *config, out io.Writer) (err error) {
 	db, err := openDatabase(ctx, c)
 	if err != nil {

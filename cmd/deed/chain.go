@@ -21,8 +21,8 @@ import (
 // that its clock does not stand still.
 const blockInterval = 15 * time.Second
 
-// A chainBackend is the chain we ask: a real one, or the embedded one with its
-// JSON-RPC on a listener of its own.
+// A chainBackend is the chain: a real one, or the embedded one with its JSON-RPC
+// listener.
 type chainBackend struct {
 	*chain.Client
 	sandbox *httpapi.Sandbox // nil for a real chain
@@ -41,7 +41,7 @@ func openChain(c *config, log *slog.Logger) (*chainBackend, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("listen for wallets: %w", err), embedded.Close())
 	}
-	// It answers from now on: we ask it ourselves before anyone else does.
+	// Serve from now on: opening the payments needs it.
 	server := &http.Server{Handler: embedded.Handler(), ReadHeaderTimeout: 5 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
@@ -64,14 +64,14 @@ func openChain(c *config, log *slog.Logger) (*chainBackend, error) {
 	}, nil
 }
 
-// dialChain returns a client for the real chain that the configuration names.
+// dialChain returns a client for the configured real chain.
 func dialChain(c *config) *chain.Client {
 	urls := []string{c.ChainRPCURL.Reveal()}
 	if c.ChainFallback != "" {
 		urls = append(urls, c.ChainFallback.Reveal())
 	}
 	client := chain.Dial(urls...)
-	client.ChainID = c.ChainID // compared with every endpoint, before it is used
+	client.ChainID = c.ChainID // checked for every endpoint before it is used
 	return client
 }
 

@@ -30,8 +30,8 @@ func configCommand() *cobra.Command {
 	return config
 }
 
-// explain prints every setting, where it comes from, and what it adds up to. It
-// fails when that must not run.
+// explain prints every setting with its source, and a summary. It fails if the
+// service must not run with them.
 func explain(out io.Writer, c *config, settings []*setting) error {
 	prices, err := catalog.New(c.Pricing)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"deed.example/deed/internal/sqldb"
 )
 
-// auditCommand checks the books. The whole chain is read once; later audits go on
-// from where the last one found everything in order.
+// auditCommand checks the books. The whole chain is read once; later audits
+// continue after the last audit without findings.
 func auditCommand() *cobra.Command {
 	full := false
 	cmd := adminTask("audit", "Check that every dollar is accounted for, in the database and on the chain; changes nothing",
@@ -32,11 +32,12 @@ func auditCommand() *cobra.Command {
 	return cmd
 }
 
-// checkpointFile is where the last audit left word of how far it came. It is a
-// file of ours and no row, because an audit only reads the database.
+// checkpointFile is where the last audit stored how far it came. It is a file and
+// not a row, because an audit only reads the database.
 func checkpointFile(c *config) string { return filepath.Join(c.Data, "audit.checkpoint") }
 
-// A checkpoint is for one chain and one database: a restored one is audited whole.
+// A checkpoint is for one chain and one database: after a restore the audit starts
+// from the first block.
 type checkpoint struct {
 	ChainID  uint64    `json:"chainId"`
 	PayTo    string    `json:"payTo"`
@@ -49,8 +50,8 @@ func (c *config) checkpoint() checkpoint {
 	return checkpoint{ChainID: c.ChainID, PayTo: c.PayTo, Database: databaseInWords(c)}
 }
 
-// readCheckpoint returns where to begin. A file that is not there, cannot be read
-// or is about something else begins at the first block.
+// readCheckpoint returns where to start: at the first block if the file is
+// missing, unreadable or for another chain or database.
 func readCheckpoint(c *config) payment.Checkpoint {
 	raw, err := os.ReadFile(checkpointFile(c))
 	if err != nil {
@@ -77,8 +78,8 @@ func writeCheckpoint(c *config, p payment.Checkpoint) error {
 	return os.WriteFile(checkpointFile(c), append(raw, '\n'), 0o600)
 }
 
-// tellNotices prints what waits, why, and for how long.
-func tellNotices(ctx context.Context, books sqldb.Audit, out io.Writer) error {
+// printNotices prints what is waiting, why, and for how long.
+func printNotices(ctx context.Context, books sqldb.Audit, out io.Writer) error {
 	all, err := books.Notices(ctx)
 	if err != nil {
 		return err

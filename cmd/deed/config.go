@@ -19,8 +19,8 @@ import (
 	"deed.example/deed/internal/rdap"
 )
 
-// config is all that an operator can say. Its zero value is not usable; begin
-// with defaultConfig.
+// config is the configuration. Its zero value is not usable; start with
+// defaultConfig.
 type config struct {
 	Listen        string
 	PublicURL     string
@@ -29,18 +29,18 @@ type config struct {
 	CacheURL      deed.Secret // empty: the memory of this process
 	ChainListen   string      // of the embedded chain
 	ChainRPCURL   deed.Secret // empty: the embedded chain
-	ChainFallback deed.Secret // asked when that does not answer
+	ChainFallback deed.Secret // used when ChainRPCURL does not respond
 	ChainID       uint64
 	ChainDepth    string // "auto", or how many blocks
-	ChainFirst    uint64 // block from which on the treasury is ours
+	ChainFirst    uint64 // first block of the treasury
 	PayTo         string // the treasury
 	GasKey        string // files of private keys
 	RefundKey     string
-	RefundFloor   deed.USDC // of the refund wallet; below it we warn
-	SafeDepth     uint64    // blocks, where the chain does not say what is safe
+	RefundFloor   deed.USDC // minimum of the refund wallet; below it there is a warning
+	SafeDepth     uint64    // blocks, if the chain has no "safe" block tag
 	Payments      payment.Terms
 	SigninKeys    string // empty: a file in Data
-	AllowEmbedded bool   // a rehearsal: the embedded registry on a chain that is not ours
+	AllowEmbedded bool   // a rehearsal: the embedded registry on an external chain
 	Nameservers   []string
 	DNSListen     string
 	DNSKey        string // file that the keys of zones are derived from; empty: in Data
@@ -49,7 +49,7 @@ type config struct {
 	PrimaryAllow  []netip.Prefix
 	TSIG          string // file with the keys of transfers
 	Secondaries   []string
-	Registrar     rdap.Registrar // who we are to those who ask about a name
+	Registrar     rdap.Registrar // registrar data of RDAP
 	Contact       string         // e-mail address of the operator
 	AgentKey      string         // file of the key of the agent card; empty: in Data
 	MetricsListen string
@@ -60,7 +60,7 @@ type config struct {
 	Pricing       catalog.Pricing
 }
 
-// defaultConfig is the whole service on embedded parts.
+// defaultConfig returns the configuration of a sandbox.
 func defaultConfig() *config {
 	return &config{
 		Listen:        "127.0.0.1:8080",
@@ -100,7 +100,7 @@ func (c *config) settings() []*setting {
 		{key: "chain.rpc_fallback_url", help: "JSON-RPC to ask when the first does not answer", value: secret(&c.ChainFallback, "https", "http")},
 		{key: "chain.id", help: "the chain that wallets sign in on", value: chainID(&c.ChainID)},
 		{key: "chain.depth", help: "how many blocks deep a payment must lie; auto: by its amount", value: text(&c.ChainDepth, depth)},
-		{key: "chain.from_block", help: "block from which on the treasury is ours: older money is neither counted nor returned", value: blockNumber(&c.ChainFirst)},
+		{key: "chain.from_block", help: "first block of the treasury: earlier transfers are neither counted nor refunded", value: blockNumber(&c.ChainFirst)},
 		{key: "pay_to", help: "treasury that callers pay to; its key stays elsewhere", value: text(&c.PayTo, walletOrNone)},
 		{key: "chain.gas_key", help: "file with the key that pays for gas, in hex", value: text(&c.GasKey, anything)},
 		{key: "chain.refund_key", help: "file with the key that pays refunds, in hex", value: text(&c.RefundKey, anything)},
@@ -113,9 +113,9 @@ func (c *config) settings() []*setting {
 		{key: "signin.keys", help: "file with the keys of tokens, the same on every node; default: signin.keys in the data folder", value: text(&c.SigninKeys, anything)},
 		{key: "registrar.allow_embedded", help: "true: a rehearsal, the embedded registry sells names on a chain that is not the embedded one", value: boolean(&c.AllowEmbedded)},
 		{key: "dns.nameservers", help: "host names of our name servers, which names are delegated to", value: hosts(&c.Nameservers)},
-		{key: "rdap.registrar", help: "who sells the names, as RDAP tells", value: text(&c.Registrar.Name, notEmpty)},
+		{key: "rdap.registrar", help: "name of the registrar in RDAP", value: text(&c.Registrar.Name, notEmpty)},
 		{key: "rdap.iana_id", help: "number of the accreditation by ICANN, when there is one", value: text(&c.Registrar.IANAID, numberOrNone)},
-		{key: "rdap.abuse_email", help: "who to tell of abuse", value: text(&c.Registrar.AbuseEmail, notEmpty)},
+		{key: "rdap.abuse_email", help: "abuse contact in RDAP", value: text(&c.Registrar.AbuseEmail, notEmpty)},
 		{key: "rdap.abuse_phone", help: "who to call about abuse, such as +1.2025550100", value: text(&c.Registrar.AbusePhone, notEmpty)},
 		{key: "rdap.contact_url", help: "page that passes messages on to registrants, when there is one", value: text(&c.Registrar.Contact, webPageOrNone)},
 		{key: "contact", help: "e-mail address for those who find something wrong with us", value: text(&c.Contact, email)},
@@ -126,7 +126,7 @@ func (c *config) settings() []*setting {
 		{key: "dns.primary_listen", help: "address where secondaries fetch zones; off turns it off", value: text(&c.PrimaryListen, addressOrOff)},
 		{key: "dns.primary_allow", help: "networks that may fetch zones without a key", value: prefixes(&c.PrimaryAllow)},
 		{key: "dns.tsig", help: "file with the keys of transfers: name and base64 secret, one a line", value: text(&c.TSIG, anything)},
-		{key: "dns.secondaries", help: "name servers that are told of changes: name@host:port", value: words(&c.Secondaries)},
+		{key: "dns.secondaries", help: "name servers that get NOTIFY of changes: name@host:port", value: words(&c.Secondaries)},
 		{key: "metrics.listen", help: "address for operators: /metrics and /debug/pprof/; off turns it off", value: text(&c.MetricsListen, addressOrOff)},
 		{key: "proxies", help: "networks of proxies whose X-Forwarded-For is believed", value: prefixes(&c.Proxies)},
 		{key: "log.level", help: "debug, info, warn or error", value: level(&c.LogLevel)},
@@ -143,8 +143,8 @@ func (c *config) settings() []*setting {
 	}
 }
 
-// perTLD is what stands before the TLD in keys such as catalog.tld.com.markup,
-// which override the markup of one TLD. They can be set in the file only.
+// perTLD is the prefix of keys such as catalog.tld.com.markup, which override the
+// markup of one TLD. They can be set in the file only.
 const perTLD = "catalog.tld."
 
 // setPerTLD sets one key that begins with perTLD.

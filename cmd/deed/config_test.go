@@ -174,14 +174,14 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// Every setting has a line in the papers.
+// Every setting is in docs/configuration.md.
 func TestSettingsAreDocumented(t *testing.T) {
-	paper, err := os.ReadFile("../../docs/configuration.md")
+	page, err := os.ReadFile("../../docs/configuration.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range defaultConfig().settings() {
-		if !strings.Contains(string(paper), "`"+s.key+"`") || !strings.Contains(string(paper), "`"+s.env()+"`") {
+		if !strings.Contains(string(page), "`"+s.key+"`") || !strings.Contains(string(page), "`"+s.env()+"`") {
 			t.Errorf("docs/configuration.md does not tell of %s and %s", s.key, s.env())
 		}
 	}

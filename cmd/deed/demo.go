@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// startSandbox runs the whole service on embedded parts in dir and on free
-// ports, until ctx ends. ready is told where callers reach it.
+// startSandbox runs a sandbox in dir and on free ports until ctx is done. It calls
+// ready with the service's URL.
 func startSandbox(ctx context.Context, dir string, ready func(base string)) error {
 	c := defaultConfig()
 	c.Data = dir
@@ -21,7 +21,8 @@ func startSandbox(ctx context.Context, dir string, ready func(base string)) erro
 	return serve(ctx, c, welcomed(ready), slog.New(slog.DiscardHandler))
 }
 
-// welcomed calls itself with the callers' address when the welcome is written.
+// welcomed is a writer that calls itself with the service's URL when the welcome
+// is written.
 type welcomed func(base string)
 
 func (w welcomed) Write(p []byte) (int, error) {

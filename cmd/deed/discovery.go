@@ -9,7 +9,7 @@ import (
 	"deed.example/deed/internal/keyfile"
 )
 
-// agentKey is the file of the key that signs the agent card.
+// agentKey returns the file of the key that signs the agent card.
 func agentKey(c *config) string {
 	if c.AgentKey != "" {
 		return c.AgentKey
@@ -17,7 +17,7 @@ func agentKey(c *config) string {
 	return filepath.Join(c.Data, "agent.key")
 }
 
-// newDiscovery returns the documents that describe what api does.
+// newDiscovery returns the server of the discovery documents.
 func newDiscovery(c *config, api *httpapi.Server) (*discovery.Server, error) {
 	key, err := keyfile.OpenSigning(agentKey(c))
 	if err != nil {
@@ -25,7 +25,7 @@ func newDiscovery(c *config, api *httpapi.Server) (*discovery.Server, error) {
 	}
 	network := api.Terms.NetworkV1
 	if api.NotReady != nil {
-		network = "" // we are not paid anywhere
+		network = "" // no payments are accepted
 	}
 	return discovery.New(discovery.Site{
 		PublicURL: api.PublicURL, Version: api.Version, Contact: c.Contact, Limits: c.Limits, Listings: api.Catalog.Listings(),

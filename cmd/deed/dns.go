@@ -33,15 +33,15 @@ var (
 	_ local.Delegated  = sqldb.Registry{}
 )
 
-// dnsBackend is what keeps zones and makes them visible.
+// dnsBackend stores, publishes and serves zones.
 type dnsBackend struct {
 	zones    sqldb.Zones
 	follower *zone.Follower
-	server   *nameserver.Server // nil when it is off
+	server   *nameserver.Server // nil if it is off
 	primary  *primary.Server    // likewise
 	notifier *primary.Notifier  // likewise
 	drift    primary.Drift
-	parents  *local.Parents // of the sandbox's names; nil when there are none
+	parents  *local.Parents // of the sandbox's names; nil outside a sandbox
 	served   chan error
 }
 
@@ -98,10 +98,10 @@ func (d *dnsBackend) openServer(c *config) (err error) {
 }
 
 // catalogOrigin is the zone that lists all others, as docs/secondaries.md has it.
-// The world never asks for it (RFC 9432, 7), so its name is nobody's (RFC 6761, 6.4).
+// It is not public (RFC 9432, 7), so its name is a reserved one (RFC 6761, 6.4).
 const catalogOrigin = "catalog.invalid"
 
-// openPrimary opens what feeds other name servers, where there are any.
+// openPrimary opens the primary for secondaries, if there are any.
 func (d *dnsBackend) openPrimary(c *config, b *backends) error {
 	keys, err := readTSIG(c.TSIG)
 	if err != nil {
@@ -131,7 +131,7 @@ func (d *dnsBackend) openPrimary(c *config, b *backends) error {
 	return nil
 }
 
-// readTSIG reads the keys of transfers: a name and a secret, one a line.
+// readTSIG reads the keys of zone transfers: a name and a secret per line.
 func readTSIG(path string) (keys []primary.Key, err error) {
 	if path == "" {
 		return nil, nil
@@ -146,7 +146,7 @@ func readTSIG(path string) (keys []primary.Key, err error) {
 			continue
 		}
 		if len(words) != 2 {
-			return nil, fmt.Errorf("%s: a line holds a name, a blank and a secret in base64", path) // not a word of what it holds
+			return nil, fmt.Errorf("%s: a line holds a name, a blank and a secret in base64", path) // does not quote the secret
 		}
 		key, err := primary.ParseKey(words[0], words[1])
 		if err != nil {
@@ -173,7 +173,7 @@ func (d *dnsBackend) inWords() string {
 	return d.server.Addr().String() + ", UDP and TCP"
 }
 
-// ping says whether the name server answers; nil when there is none here.
+// ping returns the health check of the name server, or nil if it is off.
 func (d *dnsBackend) ping() func(ctx context.Context) error {
 	if d.server == nil {
 		return nil
@@ -188,7 +188,7 @@ func (d *dnsBackend) ping() func(ctx context.Context) error {
 	}
 }
 
-// close stops answering.
+// close stops the servers.
 func (d *dnsBackend) close() error {
 	var err error
 	last, cancel := context.WithTimeout(context.Background(), 5*time.Second)

@@ -20,14 +20,14 @@ import (
 
 var _ registration.NameLister = sqldb.Registrations{}
 
-// exportColumns head the export.
+// exportColumns is the header of the export.
 var exportColumns = []string{
 	"domain", "unicode", "owner", "status", "created", "expires", "locked", "nameservers", "ds", "premium_renewal_usd", "reference", "payment_id", "tx_hash",
 }
 
-// export writes every name we hold as CSV, for whoever must go on when we
-// cannot. Its last line says how many there are and the SHA-256 of all lines
-// before, so that half an export is not taken for a whole one.
+// export writes every registered name as CSV, for a successor of the operator. Its
+// last line has their number and the SHA-256 of all lines before, so that a
+// truncated export is detected.
 func export(ctx context.Context, c *config, out io.Writer) (err error) {
 	db, err := openToRead(ctx, c)
 	if err != nil {
@@ -70,10 +70,10 @@ func exported(r lifecycle.Registration, txHash string) []string {
 	}
 }
 
-// errDiffers ends a reconciliation that found something.
+// errDiffers is returned by a reconciliation with differences.
 var errDiffers = errors.New("we and the registry differ: the table says where")
 
-// reconcile compares every name we hold with the registry, and changes nothing.
+// reconcile compares every registered name with the registry, and changes nothing.
 func reconcile(ctx context.Context, c *config, out io.Writer) (err error) {
 	db, err := openToRead(ctx, c)
 	if err != nil {
@@ -98,9 +98,9 @@ func reconcile(ctx context.Context, c *config, out io.Writer) (err error) {
 	return nil
 }
 
-// settleDown waits until a change that is being made is made.
+// settleDown waits for changes in progress to complete.
 func settleDown(ctx context.Context) {
-	_ = sleep(ctx, 3*time.Second) // who does not wait is told by what comes next
+	_ = sleep(ctx, 3*time.Second) // the next call fails if ctx is done
 }
 
 func table(found registration.Reconciliation) string {
@@ -111,10 +111,10 @@ func table(found registration.Reconciliation) string {
 		for _, d := range found.Differences {
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", d.Name, d.What, orDash(d.Stored), orDash(d.Registry))
 		}
-		_ = w.Flush() // memory takes it all
+		_ = w.Flush() // a strings.Builder never fails
 		b.WriteByte('\n')
 	}
-	fmt.Fprintf(&b, "%d names are ours, %d the registry's, %d differences\n", found.Stored, found.Registry, len(found.Differences))
+	fmt.Fprintf(&b, "%d names in the database, %d at the registry, %d differences\n", found.Stored, found.Registry, len(found.Differences))
 	if found.Ordered > 0 {
 		fmt.Fprintf(&b, "%d more differ while an order for them is under way: look again when it is done\n", found.Ordered)
 	}

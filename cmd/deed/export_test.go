@@ -111,7 +111,7 @@ func TestReconcileCommand(t *testing.T) {
 		if _, err := db.Exec(`UPDATE registry_orders SET due_at = placed_at WHERE name = 'moving.com'`); err != nil {
 			t.Fatal(err)
 		}
-		if out, err := admin("reconcile", dir, environ); err != nil || out != "2 names are ours, 2 the registry's, 0 differences\n" {
+		if out, err := admin("reconcile", dir, environ); err != nil || out != "2 names in the database, 2 at the registry, 0 differences\n" {
 			t.Errorf("got %v: %s", err, out)
 		}
 		var placed int // what is due is left undone: we only read
@@ -136,7 +136,7 @@ func TestReconcileCommand(t *testing.T) {
 		owner := strings.ToLower(crypto.PubkeyToAddress(key.PublicKey).Hex())
 		want := []string{
 			"name what ours the registry's", "first.com lock locked unlocked", "second.com missing at the registry active of " + owner + " -", "",
-			"2 names are ours, 1 the registry's, 2 differences",
+			"2 names in the database, 1 at the registry, 2 differences",
 		}
 		if strings.Join(lines, "\n") != strings.Join(want, "\n") {
 			t.Errorf("got %q, want %q", lines, want)

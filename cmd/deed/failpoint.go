@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// In this build the process dies, as if by kill -9, when it comes to the point
-// that FAILPOINT names for the first time.
+// In this build the process kills itself with SIGKILL when it first reaches the
+// failpoint in FAILPOINT.
 func init() {
 	point := os.Getenv("FAILPOINT")
 	failpoint = func(name string) {

@@ -45,7 +45,7 @@ func startFleet(t *testing.T) (n *node, primary string, servers []string) {
 
 // A name that is bought, changed and lost over HTTP comes to a Knot and a BIND
 // by itself: they answer as the embedded server does, the service says so, and
-// they forget the name when it goes dark.
+// they remove the name when it is no longer served.
 func TestFleetFollows(t *testing.T) {
 	n, primary, servers := startFleet(t)
 	c := n.owner(t)

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/term"
 )
 
-// newLogger writes one JSON line per event, or colours where a person watches.
+// newLogger logs JSON lines, or coloured text on a terminal.
 func newLogger(c *config, out io.Writer) *slog.Logger {
 	f, isFile := out.(*os.File)
 	terminal := isFile && term.IsTerminal(int(f.Fd()))
@@ -21,10 +21,10 @@ func newLogger(c *config, out io.Writer) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: c.LogLevel, ReplaceAttr: redact}))
 }
 
-// telltale words in the name of an attribute whose value nobody may read.
+// telltale are parts of attribute names whose values are secret.
 var telltale = []string{"authorization", "token", "secret", "password", "signature", "payment-", "x-payment", "privatekey", "url"}
 
-// redact is the second lock behind deed.Secret: it hides a value by its name.
+// redact hides values by their attribute name, in addition to deed.Secret.
 func redact(_ []string, a slog.Attr) slog.Attr {
 	name := strings.ToLower(a.Key)
 	if slices.ContainsFunc(telltale, func(w string) bool { return strings.Contains(name, w) }) {

@@ -1,10 +1,9 @@
 // Command deed sells domain names and runs their DNS for anyone with a wallet.
 //
-// `deed serve` without any configuration is the whole service on embedded
-// parts: a SQLite file, a cache in memory, a chain with play money. This package
-// reads the configuration (config.go), chooses the parts (backends.go), wires
-// them (serve.go) and does nothing else. The client commands are in
-// internal/cli.
+// `deed serve` without any configuration is a sandbox: a SQLite file, a cache in
+// memory, an embedded chain with test money. This package reads the configuration
+// (config.go), opens the backends (backends.go), wires them (serve.go) and does
+// nothing else. The client commands are in internal/cli.
 package main
 
 import (
@@ -19,8 +18,8 @@ import (
 )
 
 func main() {
-	// The first signal stops the service gently; after it, signals have their
-	// usual effect again, so that a second one ends the process.
+	// The first signal starts a graceful shutdown; after it, signals have their
+	// default effect again, so that a second one ends the process.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	os.Exit(cli.Report(os.Stderr, rootCommand().ExecuteContext(ctx)))
@@ -40,6 +39,6 @@ func rootCommand() *cobra.Command {
 	return root
 }
 
-// failpoint is called between the steps of paying, registering and refunding.
-// It is nil but in the binary that tests build to die there (failpoint.go).
+// failpoint is called between the steps of payments, registrations and refunds. It
+// is nil except in the test binary that kills itself there (failpoint.go).
 var failpoint func(name string)

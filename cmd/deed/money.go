@@ -129,8 +129,8 @@ func (m *money) watch(counters *metrics.Metrics, log *slog.Logger) {
 	}
 }
 
-// wallets are our three addresses: the treasury, whose key is not here, one that
-// pays for gas, and one that pays refunds.
+// wallets are the three addresses of the service: the treasury, whose key is not
+// here, the gas wallet and the refund wallet.
 type wallets struct {
 	payTo       deed.Wallet
 	gas, refund signer.Signer

@@ -62,7 +62,7 @@ func (n *node) see(t *testing.T, domain, want string) (d api.Domain) {
 
 // The sandbox of one command: a name is bought and renewed, grows old, is
 // restored, lost, and sold again; the calendar outlives a restart.
-func TestSandboxLifeOfAName(t *testing.T) {
+func TestSandboxLifecycle(t *testing.T) {
 	dir := t.TempDir()
 	n := start(t, dir, "DEED_LIMITS_REGISTER=1000")
 	key := n.rich(t)

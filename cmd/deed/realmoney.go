@@ -18,12 +18,11 @@ import (
 // this process. Its money may be real: a chain ID alone does not tell.
 func (c *config) outside() bool { return c.ChainRPCURL != "" || c.ChainID != network.EmbeddedChainID }
 
-// check returns why this configuration must not run, or what an operator may not
-// have meant by it.
+// check returns an error if this configuration must not run, and warnings.
 //
-// Real money must buy something real. On a chain that is not the embedded one,
-// the embedded registry, placeholders and the keys of a sandbox are refused,
-// unless registrar.allow_embedded says that this is a rehearsal.
+// Real money must buy real names. On an external chain, the embedded registry,
+// placeholders and the keys of a sandbox are rejected, unless
+// registrar.allow_embedded declares a rehearsal.
 func (c *config) check() ([]string, error) {
 	out := warnings(c)
 	if !c.outside() {
@@ -48,14 +47,14 @@ func (c *config) check() ([]string, error) {
 	return out, nil
 }
 
-// reserved are the domain names that are nobody's (RFC 2606, RFC 6761).
+// reserved matches reserved domain names (RFC 2606, RFC 6761).
 var reserved = regexp.MustCompile(`(?i)(^|\.)(example|test|invalid|localhost|example\.(com|net|org))\.?$`)
 
-// fictional are telephone numbers of no one.
+// fictional matches fictional telephone numbers.
 var fictional = regexp.MustCompile(`^\+1\.?[0-9]{3}55501[0-9]{2}$`)
 
-// placeholders says which settings about ourselves are still those of nobody.
-// What callers and registries read there must lead to the operator.
+// placeholders returns the settings about the operator that still have placeholder
+// values. Their values are public and must lead to the operator.
 func placeholders(c *config) []string {
 	var out []string
 	add := func(key, value string, placeholder bool) {
@@ -67,20 +66,20 @@ func placeholders(c *config) []string {
 		_, domain, _ := strings.Cut(address, "@")
 		return reserved.MatchString(domain)
 	}
-	add("public_url", c.PublicURL, nobodysURL(c.PublicURL))
+	add("public_url", c.PublicURL, unreachableURL(c.PublicURL))
 	add("contact", c.Contact, mail(c.Contact))
 	add("rdap.registrar", c.Registrar.Name, c.Registrar.Name == defaultConfig().Registrar.Name)
 	add("rdap.abuse_email", c.Registrar.AbuseEmail, mail(c.Registrar.AbuseEmail))
 	add("rdap.abuse_phone", c.Registrar.AbusePhone, fictional.MatchString(c.Registrar.AbusePhone))
-	add("rdap.contact_url", c.Registrar.Contact, c.Registrar.Contact != "" && nobodysURL(c.Registrar.Contact))
+	add("rdap.contact_url", c.Registrar.Contact, c.Registrar.Contact != "" && unreachableURL(c.Registrar.Contact))
 	for _, host := range c.Nameservers {
 		add("dns.nameservers", host, reserved.MatchString(host))
 	}
 	return out
 }
 
-// nobodysURL reports whether others cannot reach anyone there.
-func nobodysURL(s string) bool {
+// unreachableURL reports whether a URL has a reserved or local host.
+func unreachableURL(s string) bool {
 	u, err := url.Parse(s)
 	if err != nil || s == "" {
 		return true
@@ -89,8 +88,8 @@ func nobodysURL(s string) bool {
 	return reserved.MatchString(u.Hostname()) || err == nil && (ip.IsLoopback() || ip.IsUnspecified())
 }
 
-// developmentWallets are the first accounts of anvil and Hardhat. Everybody has
-// their keys, and whatever comes to them on a real chain is gone at once.
+// developmentWallets are the first accounts of anvil and Hardhat. Their keys are
+// public, and money sent to them on a real chain is stolen at once.
 var developmentWallets = []string{
 	"0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266", "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
 	"0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC", "0x90F79bf6EB2c4f870365E785982E1f101E93b906",
@@ -99,11 +98,11 @@ var developmentWallets = []string{
 	"0x23618e81E3f5cdF7f54C3d65f7FBc0aBf5B21E8f", "0xa0Ee7A142d267C1f36714E4a8F75612F20a79720",
 }
 
-// sandboxKeysInUse says which of our wallets are of a sandbox in the data folder,
-// or of everybody. It fails when a key cannot be read: then nothing would run.
+// sandboxKeysInUse returns the wallets whose keys belong to a sandbox in the data
+// folder, or are public. It fails if a key cannot be read.
 func sandboxKeysInUse(c *config) ([]string, error) {
 	if c.PayTo == "" {
-		return nil, nil // no payments are taken, and no key is read
+		return nil, nil // no payments are accepted, and no key is read
 	}
 	ours := []struct {
 		key     string

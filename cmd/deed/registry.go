@@ -21,14 +21,14 @@ var (
 	_ httpapi.SandboxRegistry = (*sandboxRegistry)(nil)
 )
 
-// openRegistry opens the embedded registry, and in the sandbox gives callers on
-// this machine the hands to play the rest of the world.
+// openRegistry opens the embedded registry, and in a sandbox the controls that
+// simulate time, faults and other registrars.
 func (b *backends) openRegistry() {
 	faults := &local.Faults{Store: sqldb.Faults{DB: b.db}}
 	registry := &local.Registry{Store: sqldb.Registry{DB: b.db}, Now: b.calendar.Now, Faults: faults, Rules: func(tld deed.TLD) local.Rules {
 		l, err := b.prices.Listing(tld)
 		if err != nil {
-			return local.Rules{} // we do not sell it, so nobody asks
+			return local.Rules{} // not sold, so never used
 		}
 		return local.Rules{MinYears: l.MinYears, MaxYears: l.MaxYears, GraceDays: l.GraceDays}
 	}}
@@ -40,7 +40,7 @@ func (b *backends) openRegistry() {
 	}
 }
 
-// sandboxFaults lets a caller on this machine break the embedded registry.
+// sandboxFaults injects faults into the embedded registry.
 type sandboxFaults struct{ *local.Faults }
 
 func (f sandboxFaults) Set(kind string, times int) error {
@@ -54,18 +54,18 @@ func (f sandboxFaults) Set(kind string, times int) error {
 func (f sandboxFaults) On() string {
 	kind, _, err := f.Faults.On(context.Background())
 	if err != nil {
-		return "unknown" // the database does not say, and the next call will
+		return "unknown" // the database does not respond; the next call will report it
 	}
 	return string(kind)
 }
 
-// sandboxRegistry lets a caller on this machine move the calendar and play other
-// registrars. What that sets going has happened when it returns.
+// sandboxRegistry moves the clock and simulates other registrars. Its methods
+// return when all resulting work is done.
 type sandboxRegistry struct {
 	*local.Registry
-	calendar *sqldb.Calendar
-	names    *registration.Service
-	lives    *registration.Lifecycle
+	calendar  *sqldb.Calendar
+	names     *registration.Service
+	lifecycle *registration.Lifecycle
 }
 
 func (r *sandboxRegistry) Now() time.Time { return r.calendar.Now() }
@@ -82,18 +82,18 @@ func (r *sandboxRegistry) Leave(ctx context.Context, name deed.Name, code deed.S
 	if err := r.Registry.Leave(ctx, name, code); err != nil {
 		return asMistake(err)
 	}
-	return errors.Join(r.lives.Advance(ctx, string(name)), r.catchUp(ctx))
+	return errors.Join(r.lifecycle.Advance(ctx, string(name)), r.catchUp(ctx))
 }
 
 func (r *sandboxRegistry) Decide(ctx context.Context, name deed.Name, approve bool) error {
 	if err := r.Registry.Decide(ctx, name, approve); err != nil {
 		return asMistake(err)
 	}
-	return errors.Join(r.lives.Advance(ctx, string(name)), r.catchUp(ctx))
+	return errors.Join(r.lifecycle.Advance(ctx, string(name)), r.catchUp(ctx))
 }
 
-// asMistake makes the registry's refusal the caller's mistake: there is no order
-// here that could fail.
+// asMistake turns an error of the registry into a validation error: there is no
+// order that could fail.
 func asMistake(err error) error {
 	if e, ok := errors.AsType[*deed.Error](err); ok && e.Code == deed.CodeRegistrationFailed {
 		return deed.Errorf(deed.CodeValidation, "%s", e.Message)
@@ -101,22 +101,21 @@ func asMistake(err error) error {
 	return err
 }
 
-// catchUp advances every job and every name that is due, as the worker would in
-// a moment.
+// catchUp advances every job and every name that is due, without waiting for the
+// worker.
 func (r *sandboxRegistry) catchUp(ctx context.Context) error {
 	if err := r.names.Queue.WakeJobs(ctx); err != nil {
 		return err
 	}
 	err := advanceAll(ctx, r.names.Due, r.names.Advance)
-	return errors.Join(err, advanceAll(ctx, r.lives.Due, r.lives.Advance))
+	return errors.Join(err, advanceAll(ctx, r.lifecycle.Due, r.lifecycle.Advance))
 }
 
-// mostCaughtUp is how many rows one call catches up with; the worker does the
-// rest.
-const mostCaughtUp = 10_000
+// maxCatchUp is how many rows one call advances; the worker does the rest.
+const maxCatchUp = 10_000
 
-func advanceAll(ctx context.Context, due func(ctx context.Context, most int) ([]string, error), advance func(ctx context.Context, id string) error) error {
-	ids, err := due(ctx, mostCaughtUp)
+func advanceAll(ctx context.Context, due func(ctx context.Context, limit int) ([]string, error), advance func(ctx context.Context, id string) error) error {
+	ids, err := due(ctx, maxCatchUp)
 	for _, id := range ids {
 		err = errors.Join(err, advance(ctx, id))
 	}

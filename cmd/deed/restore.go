@@ -17,7 +17,7 @@ import (
 	"deed.example/deed/internal/sqldb"
 )
 
-// restoreCommand is for a database that came from a backup.
+// restoreCommand is for a database that was restored from a backup.
 func restoreCommand() *cobra.Command {
 	restore := &cobra.Command{Use: "restore", Short: "Finish the restore of a backup"}
 	dryRun := false
@@ -28,9 +28,9 @@ func restoreCommand() *cobra.Command {
 	return restore
 }
 
-// finishRestore reads the chain to its end, so that everything the database forgot
-// is found, and decides on it. With dryRun only the reading is done, which the
-// service does by itself too.
+// finishRestore reads the chain to its end, to find all payments that the backup
+// lacks, and decides on them. With dryRun it only reads, which the service does
+// anyway.
 func finishRestore(ctx context.Context, c *config, dryRun bool, out io.Writer) (err error) {
 	b, err := openBackends(ctx, c, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -68,8 +68,8 @@ func finishRestore(ctx context.Context, c *config, dryRun bool, out io.Writer) (
 	return err
 }
 
-// checkRestored makes sure that nothing is delivered which was paid back after the
-// backup was made that this database came from.
+// checkRestored makes sure that nothing is delivered that was refunded after the
+// backup of this database.
 func checkRestored(ctx context.Context, b *backends, log *slog.Logger) error {
 	if b.money == nil {
 		return nil
@@ -90,7 +90,7 @@ func (b *backends) rows() sqldb.Payments {
 	return sqldb.Payments{DB: b.db, ChainID: t.ChainID, Asset: t.Asset, Now: b.clock.Now}
 }
 
-// refundCommand pays back what is not paid back by itself.
+// refundCommand refunds what is not refunded automatically.
 func refundCommand() *cobra.Command {
 	wallet, dryRun := "", false
 	cmd := adminTask("refund", "Have dust sent back: money below payments.dust_usd that came without a request",
@@ -102,8 +102,8 @@ func refundCommand() *cobra.Command {
 	return cmd
 }
 
-// refundDust owes a wallet's dust back. The service then sends it, as many payments
-// as there are in one transaction.
+// refundDust marks a wallet's dust as due for refund. The service then sends it, in
+// one transaction.
 func refundDust(ctx context.Context, c *config, wallet string, dryRun bool, out io.Writer) (err error) {
 	if wallet == "" {
 		return errors.New("name the wallet: --dust 0x…")

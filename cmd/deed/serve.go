@@ -30,9 +30,9 @@ import (
 	"deed.example/deed/internal/sqldb"
 )
 
-// lastRequests is how long requests that are under way may take to finish when
-// the service is told to stop.
-const lastRequests = 20 * time.Second
+// shutdownTimeout is how long open requests may take to finish when the service
+// stops.
+const shutdownTimeout = 20 * time.Second
 
 func serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -45,7 +45,7 @@ func serveCommand() *cobra.Command {
 				return err
 			}
 			log := newLogger(c, cmd.ErrOrStderr())
-			slog.SetDefault(log) // for what libraries log by themselves: ours is handed down
+			slog.SetDefault(log) // for libraries; our code gets its logger explicitly
 			return serve(cmd.Context(), c, cmd.OutOrStdout(), log)
 		},
 	}
@@ -53,7 +53,7 @@ func serveCommand() *cobra.Command {
 	return cmd
 }
 
-// serve opens the backends, wires the house, and answers until ctx is done.
+// serve opens the backends, wires the service, and serves until ctx is done.
 func serve(ctx context.Context, c *config, out io.Writer, log *slog.Logger) (err error) {
 	warned, err := c.check()
 	if err != nil {
@@ -68,7 +68,7 @@ func serve(ctx context.Context, c *config, out io.Writer, log *slog.Logger) (err
 	if err != nil {
 		return fmt.Errorf("listen for callers: %w", err)
 	}
-	defer callers.Close() // the server has closed it already, unless we failed on the way
+	defer callers.Close() // the server has closed it already, unless starting failed
 	base, err := publicBase(c, callers.Addr())
 	if err != nil {
 		return err
@@ -86,8 +86,8 @@ func serve(ctx context.Context, c *config, out io.Writer, log *slog.Logger) (err
 	if api.Discovery, err = newDiscovery(c, api); err != nil {
 		return err
 	}
-	desk := newDesk(api.Handler())
-	api.MCP, api.A2A = mcp.NewHandler(desk, version(), api.PublicURL), &a2a.Server{Desk: desk, Log: log, Stopping: api.Draining}
+	executor := newExecutor(api.Handler())
+	api.MCP, api.A2A = mcp.NewHandler(executor, version(), api.PublicURL), &a2a.Server{Executor: executor, Log: log, Stopping: api.Draining}
 	servers := []*listening{{httpapi.Listen(callers, c.Proxies), api.Configure()}}
 	operators, err := listenForOperators(c, counters.Handler(), log)
 	if err != nil {
@@ -100,14 +100,14 @@ func serve(ctx context.Context, c *config, out io.Writer, log *slog.Logger) (err
 	if err := checkRestored(ctx, b, log); err != nil {
 		return err
 	}
-	worker := startWork(b, api, counters, log)
+	worker := startWorker(b, api, counters, log)
 	defer worker.stop()
 	welcome(out, c, servers, b.chain.sandbox != nil, b.dns.inWords())
 	log.Info("serving", "listen", callers.Addr().String(), "version", version())
 	return run(ctx, servers, api.Drain, log)
 }
 
-// wire hands the backends to the use cases, and those to the way in.
+// wire builds the services on the backends, and the HTTP server on the services.
 func wire(ctx context.Context, c *config, b *backends, base *url.URL, counters *metrics.Metrics) (*httpapi.Server, error) {
 	signIn, err := newSignIn(ctx, c, b.db, b.chain, base)
 	if err != nil {
@@ -147,11 +147,11 @@ func wire(ctx context.Context, c *config, b *backends, base *url.URL, counters *
 	return api, nil
 }
 
-// errNoTreasury is why a node on an outside chain without pay_to sells nothing.
+// errNoTreasury is the error of a node on an external chain without pay_to.
 var errNoTreasury = deed.Errorf(deed.CodeUnavailable, "this node takes no payments: its operator has not set pay_to")
 
-// wirePayments hands over what takes payments. Without a treasury there is only
-// what was paid for earlier to be read.
+// wirePayments sets the payment service. Without a treasury, earlier payments can
+// only be read.
 func wirePayments(c *config, b *backends, api *httpapi.Server) {
 	if b.money != nil {
 		api.Payments, api.Terms = b.money.payments, b.money.terms
@@ -166,7 +166,7 @@ func wirePayments(c *config, b *backends, api *httpapi.Server) {
 	}
 }
 
-// wireNames returns what buys names and looks after them.
+// wireNames returns the registration service.
 func wireNames(c *config, b *backends) *registration.Service {
 	jobs := sqldb.Jobs{DB: b.db, Now: b.clock.Now, Zones: b.dns.zones}
 	held := sqldb.Registrations{DB: b.db, Now: b.calendar.Now, Zones: b.dns.zones}
@@ -174,21 +174,20 @@ func wireNames(c *config, b *backends) *registration.Service {
 		Store: jobs, Queue: jobs, Finder: jobs, Names: held, Registrar: b.registrar, Manager: b.registrar, Prices: b.prices, Offers: sqldb.Prices{DB: b.db},
 		Nameservers: c.Nameservers, Wait: requestWait, Now: b.clock.Now, RegistryNow: b.calendar.Now, Publish: b.dns.publish, Pause: pause, Step: failpoint,
 	}
-	b.lives = &registration.Lifecycle{Names: held, Manager: b.registrar, Grace: b.prices.GraceDays, Now: b.calendar.Now}
+	b.lifecycle = &registration.Lifecycle{Names: held, Manager: b.registrar, Grace: b.prices.GraceDays, Now: b.calendar.Now}
 	if b.sandbox != nil {
-		b.sandbox.names, b.sandbox.lives = names, b.lives
+		b.sandbox.names, b.sandbox.lifecycle = names, b.lifecycle
 	}
 	return names
 }
 
-// pause is how long a request waits before it looks again at a job that another
-// is at work on.
+// pause is the poll interval of a request that waits for a job.
 func pause(ctx context.Context) {
-	_ = sleep(ctx, 50*time.Millisecond) // who does not wait looks at ctx
+	_ = sleep(ctx, 50*time.Millisecond) // the caller checks ctx
 }
 
-// newSearch lets callers look around. A registrar's answer is as good as new for
-// a few seconds, and no search takes more than a quarter of its questions.
+// newSearch returns the search service. Results of the registrar are cached for a
+// few seconds, and no search uses more than a quarter of the concurrent calls.
 func newSearch(prices *catalog.Service, registrar catalog.Checker, counters *metrics.Metrics) *catalog.Searcher {
 	return &catalog.Searcher{
 		Prices:      prices,
@@ -202,7 +201,7 @@ func newSearch(prices *catalog.Service, registrar catalog.Checker, counters *met
 	}
 }
 
-// requestWait is how long a request for a name waits for its job.
+// requestWait is how long an order waits for its job.
 const requestWait = 8 * time.Second
 
 // listenForOperators returns the server of the private listener, or none.
@@ -217,7 +216,7 @@ func listenForOperators(c *config, h http.Handler, log *slog.Logger) ([]*listeni
 	return []*listening{{l, &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}}}, nil
 }
 
-// publicBase returns the address callers know us by.
+// publicBase returns the public URL of the service.
 func publicBase(c *config, addr net.Addr) (*url.URL, error) {
 	if c.PublicURL != "" {
 		u, err := url.Parse(c.PublicURL)
@@ -232,12 +231,12 @@ func publicBase(c *config, addr net.Addr) (*url.URL, error) {
 		return nil, fmt.Errorf("read our own address: %w", err)
 	}
 	if ip := net.ParseIP(host); ip.IsUnspecified() {
-		host = "localhost" // no caller can write 0.0.0.0
+		host = "localhost" // 0.0.0.0 is not an address to connect to
 	}
 	return &url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}, nil
 }
 
-// listening is a server and where it listens.
+// listening is a server and its listener.
 type listening struct {
 	Listener net.Listener
 	*http.Server
@@ -245,8 +244,8 @@ type listening struct {
 
 func (l *listening) url() string { return "http://" + l.Listener.Addr().String() }
 
-// run answers on all listeners until ctx is done or one of them fails, then lets
-// the requests that are under way finish.
+// run serves on all listeners until ctx is done or one of them fails, then lets
+// open requests finish.
 func run(ctx context.Context, servers []*listening, drain func(), log *slog.Logger) error {
 	ended := make(chan error, len(servers))
 	for _, s := range servers {
@@ -256,10 +255,10 @@ func run(ctx context.Context, servers []*listening, drain func(), log *slog.Logg
 	select {
 	case err = <-ended:
 	case <-ctx.Done():
-		log.Info("stopping", "patience", lastRequests.String())
+		log.Info("stopping", "timeout", shutdownTimeout.String())
 	}
 	drain()
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastRequests)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
 	for _, s := range servers {
 		err = errors.Join(err, s.Shutdown(last))

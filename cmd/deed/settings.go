@@ -18,7 +18,7 @@ import (
 type setting struct {
 	key, help string
 	value     flag.Value
-	from      string // where its value comes from; "" is the default
+	from      string // source of its value; "" for the default
 }
 
 func (s *setting) env() string {
@@ -26,7 +26,7 @@ func (s *setting) env() string {
 }
 func (s *setting) flag() string { return strings.NewReplacer(".", "-", "_", "-").Replace(s.key) }
 
-// addFlags gives cmd a flag for every setting, and --config.
+// addFlags adds a flag for every setting, and --config.
 func addFlags(cmd *cobra.Command) {
 	cmd.Flags().String("config", os.Getenv("DEED_CONFIG"), "TOML file to read first (DEED_CONFIG)")
 	for _, s := range defaultConfig().settings() {
@@ -34,9 +34,9 @@ func addFlags(cmd *cobra.Command) {
 	}
 }
 
-// readConfig puts the configuration together: defaults, then the file, then the
-// environment, then the flags; the last word counts. It also returns the
-// settings, with where each value comes from.
+// readConfig reads the configuration: defaults, overridden by the file, then by the
+// environment, then by the flags. It also returns the settings with the source of
+// each value.
 func readConfig(flags *pflag.FlagSet, environ []string) (*config, []*setting, error) {
 	c := defaultConfig()
 	settings := c.settings()
@@ -70,8 +70,7 @@ func (s *setting) set(text, from string) error {
 	return nil
 }
 
-// readFile reads the keys of a TOML file. A key that we do not know is a
-// mistake, and a mistake must not run.
+// readFile reads the keys of a TOML file. An unknown key is an error.
 func readFile(c *config, settings []*setting, path string) error {
 	raw, err := os.ReadFile(path)
 	if err != nil {
@@ -106,7 +105,7 @@ func readFile(c *config, settings []*setting, path string) error {
 	return nil
 }
 
-// flatten writes nested tables as dotted keys.
+// flatten turns nested tables into dotted keys.
 func flatten(prefix string, in map[string]any, out map[string]string) {
 	for key, v := range in {
 		switch v := v.(type) {
@@ -124,11 +123,11 @@ func flatten(prefix string, in map[string]any, out map[string]string) {
 	}
 }
 
-// notSettings are the variables that are not of the service: one names its file,
-// the others are for the client commands.
+// notSettings are variables that are not settings: the path of the file, and those
+// of the client commands.
 var notSettings = []string{"DEED_CONFIG", "DEED_SERVER", "DEED_PRIVATE_KEY", "DEED_WALLET", "DEED_MAX_PRICE", "DEED_BUDGET", "DEED_PASSWORD_FILE"}
 
-// readEnviron reads the variables that begin with DEED_.
+// readEnviron reads the variables that start with DEED_.
 func readEnviron(settings []*setting, environ []string) error {
 	for _, e := range environ {
 		name, text, _ := strings.Cut(e, "=")

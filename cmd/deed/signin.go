@@ -45,7 +45,7 @@ func newSignIn(ctx context.Context, c *config, db *sqldb.DB, verifier signin.Ver
 	}, nil
 }
 
-// keysCommand changes the keys of tokens.
+// keysCommand rotates the token keys.
 func keysCommand() *cobra.Command {
 	keys := &cobra.Command{Use: "keys", Short: "Look after the keys of tokens"}
 	keys.AddCommand(&cobra.Command{

@@ -14,8 +14,7 @@ import (
 	"deed.example/deed/internal/secretfile"
 )
 
-// A value is one setting's place in the configuration. It implements
-// flag.Value.
+// A value is a flag.Value that sets a field of the configuration.
 type value[T any] struct {
 	at    *T
 	parse func(string) (T, error)
@@ -33,13 +32,13 @@ func (v value[T]) Set(s string) error {
 	return nil
 }
 
-// text is any text that check lets pass.
+// text is a string that check accepts.
 func text(at *string, check func(string) error) value[string] {
 	return value[string]{at, func(s string) (string, error) { return s, check(s) }, func(s string) string { return s }}
 }
 
-// secret is an address that may hold a password, with one of the given schemes,
-// or file:PATH for a file that holds it.
+// secret is a URL that may have a password, with one of the given schemes, or
+// file:PATH of a file with the URL.
 func secret(at *deed.Secret, schemes ...string) value[deed.Secret] {
 	parse := func(s string) (deed.Secret, error) {
 		if path, ok := strings.CutPrefix(s, "file:"); ok {
@@ -51,7 +50,7 @@ func secret(at *deed.Secret, schemes ...string) value[deed.Secret] {
 		}
 		scheme, _, _ := strings.Cut(s, "://")
 		if s != "" && oneOf(schemes...)(scheme) != nil {
-			// Not a word of the text itself: it may be the password alone.
+			// Does not quote the text: it may be a bare password.
 			return "", fmt.Errorf("it must begin with %s://, or be file: and the path of a file that does", schemes[0])
 		}
 		return deed.Secret(s), nil
@@ -59,7 +58,7 @@ func secret(at *deed.Secret, schemes ...string) value[deed.Secret] {
 	return value[deed.Secret]{at, parse, shown}
 }
 
-// shown is an address without its password.
+// shown returns a URL without its password.
 func shown(s deed.Secret) string {
 	if s == "" {
 		return ""
@@ -68,7 +67,7 @@ func shown(s deed.Secret) string {
 	if err != nil {
 		return s.LogValue().String()
 	}
-	u.RawQuery = "" // it may hold a password too
+	u.RawQuery = "" // it may have a password, too
 	return u.Redacted()
 }
 
@@ -120,10 +119,10 @@ func amount(at *deed.USDC) value[deed.USDC] {
 	return value[deed.USDC]{at, deed.ParseUSDC, deed.USDC.String}
 }
 
-// percent is a share such as 20% or 12.5%, kept in hundredths of a percent.
+// percent is a percentage such as 20% or 12.5%, stored in hundredths of a percent.
 func percent(at *int64) value[int64] {
 	return value[int64]{at, func(s string) (int64, error) {
-		// Two digits after the point are what an amount in cents has too.
+		// Parsed like an amount of money, with two digits after the point.
 		n, err := deed.ParseUSDC(strings.TrimSuffix(s, "%"))
 		if err != nil || !strings.HasSuffix(s, "%") || n%deed.Cent != 0 || n > 1000*100*deed.Cent {
 			return 0, fmt.Errorf("%q is not a share: write it like 20%% or 12.5%%", s)

@@ -22,21 +22,21 @@ func versionCommand() *cobra.Command {
 	}
 }
 
-// version returns the version of this binary in one word.
+// version returns the version of this binary.
 func version() string { return thisBuild().version }
 
 func thisBuild() build {
-	info, _ := debug.ReadBuildInfo() // nil where there is none
+	info, _ := debug.ReadBuildInfo() // nil if there is none
 	return build{version: release, commit: commit, date: date}.complete(info)
 }
 
-// A build is what a binary was built from.
+// A build is the version, commit and date of a binary.
 type build struct {
 	version, commit, date string
 }
 
-// complete fills in what the linker was not told from what `go build` writes
-// into every binary that it builds inside a clone.
+// complete sets fields that the linker did not set from the VCS data that `go
+// build` stores in binaries.
 func (b build) complete(info *debug.BuildInfo) build {
 	if info != nil {
 		if info.Main.Version != "(devel)" {

@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// welcome says where we listen and what to try first. The first server is the
-// callers', and the last the operators', where there is one.
+// welcome prints the addresses of the listeners and examples. The first server is
+// the public one, and the last the operators', if there is one.
 func welcome(out io.Writer, c *config, servers []*listening, sandbox bool, dns string) {
 	callers, operators := servers[0].url(), "off"
 	if c.MetricsListen != "off" {

@@ -13,17 +13,17 @@ import (
 	"deed.example/deed/internal/worker"
 )
 
-// working is the loop that goes on with what no request waits for any more.
-type working struct {
+// backgroundWorker is the running worker loop.
+type backgroundWorker struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 }
 
-// startWork starts the loop. It outlives the last request: what that one left
-// behind may still be advanced while we stop.
-func startWork(b *backends, api *httpapi.Server, counters *metrics.Metrics, log *slog.Logger) *working {
+// startWorker starts the loop. It is stopped after the last request, so that it can
+// still advance what that one left behind.
+func startWorker(b *backends, api *httpapi.Server, counters *metrics.Metrics, log *slog.Logger) *backgroundWorker {
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &working{cancel, make(chan struct{})}
+	w := &backgroundWorker{cancel, make(chan struct{})}
 	loop := &worker.Loop{Log: log, Waiting: counters.Waiting, Tasks: []worker.Task{
 		{Name: "clock", Interval: 5 * time.Second, Run: b.clock.Sync},
 		{Name: "name servers", Interval: 5 * time.Second, Run: b.dns.watchDrift(counters, log)},
@@ -44,13 +44,13 @@ func startWork(b *backends, api *httpapi.Server, counters *metrics.Metrics, log 
 	return w
 }
 
-func (w *working) stop() {
+func (w *backgroundWorker) stop() {
 	w.cancel()
 	<-w.done
 }
 
-// moneyRows are payments and, with slots of their own so that nothing a payer
-// starts delays them, refunds. As many refunds as share a transaction go together.
+// moneyRows returns payments and refunds. Refunds have their own slots, so that
+// payments cannot delay them, as many as share a transaction.
 func moneyRows(api *httpapi.Server) []worker.Rows {
 	advance := func(ctx context.Context, id string) error {
 		_, err := api.Payments.Advance(ctx, id)
@@ -62,7 +62,7 @@ func moneyRows(api *httpapi.Server) []worker.Rows {
 	}
 }
 
-// nameRows are orders, and the names that we hold.
+// nameRows returns orders and registered names.
 func nameRows(b *backends, api *httpapi.Server) []worker.Rows {
 	return []worker.Rows{
 		{Name: "jobs", Due: api.Registrations.Due, Advance: api.Registrations.Advance},
@@ -70,13 +70,13 @@ func nameRows(b *backends, api *httpapi.Server) []worker.Rows {
 			if err := b.calendar.Sync(ctx); err != nil { // another node may have moved it
 				return nil, err
 			}
-			return b.lives.Due(ctx, limit)
-		}, Advance: b.lives.Advance},
+			return b.lifecycle.Due(ctx, limit)
+		}, Advance: b.lifecycle.Advance},
 	}
 }
 
-// How often we look at a real chain and at the embedded one, whose answers cost
-// nothing. What is under way is looked at once a block by who waits for it.
+// The poll intervals of a real chain and of the embedded one, whose calls are free.
+// Pending payments are polled once per block by their settler.
 const (
 	watchInterval        = 30 * time.Second
 	watchIntervalSandbox = time.Second
@@ -96,8 +96,8 @@ func moneyTasks(b *backends, api *httpapi.Server, counters *metrics.Metrics, log
 	}
 }
 
-// readChain reads the chain to its end. What was put aside is told when all else
-// is done.
+// readChain reads the chain to its end. Transfers that were put aside are reported
+// at the end.
 func readChain(ctx context.Context, payments *payment.Service) error {
 	var aside []error
 	for {

@@ -14,7 +14,7 @@ import (
 	"deed.example/deed/internal/zone"
 )
 
-// wireZones returns what changes zones.
+// wireZones returns the zone service.
 func wireZones(b *backends) *zone.Service {
 	return &zone.Service{
 		Store: b.dns.zones, Names: sqldb.Registrations{DB: b.db, Now: b.calendar.Now, Zones: b.dns.zones}, Jobs: sqldb.Jobs{DB: b.db, Now: b.clock.Now, Zones: b.dns.zones}, History: b.dns.zones,
@@ -25,12 +25,12 @@ func wireZones(b *backends) *zone.Service {
 	}
 }
 
-// publish makes a zone visible here, now.
+// publish publishes a zone on this node immediately.
 func (d *dnsBackend) publish(ctx context.Context, name deed.Name) {
-	_ = d.follower.Refresh(context.WithoutCancel(ctx), string(name)) // the follower comes by in a moment
+	_ = d.follower.Refresh(context.WithoutCancel(ctx), string(name)) // the follower retries at its next poll
 }
 
-// zoneRows are what goes on by itself about zones.
+// zoneRows returns the rows of zones that the worker advances.
 func zoneRows(b *backends, zones *zone.Service) []worker.Rows {
 	d, checker := b.dns, b.dns.propagationChecker()
 	ds := &zone.DSUpdater{
@@ -56,8 +56,8 @@ func zoneRows(b *backends, zones *zone.Service) []worker.Rows {
 	}
 }
 
-// listen hears of changes that other nodes make, as soon as they are made. What it
-// misses is found by who looks for published zones.
+// listen receives notifications of changes by other nodes. The follower finds what
+// it misses.
 func (d *dnsBackend) listen(ctx context.Context, db *sqldb.DB, log *slog.Logger) {
 	db.Listen(ctx, sqldb.ZoneChannel, func(origin string) {
 		if err := d.follower.HandleNotification(ctx, origin); err != nil && ctx.Err() == nil {
@@ -74,8 +74,8 @@ func (d *dnsBackend) propagationChecker() *zone.PropagationChecker {
 	}}
 }
 
-// watchDrift counts the zones that are not everywhere after a while, and warns
-// when there are any.
+// watchDrift counts the zones that are not on all name servers after a while, and
+// warns if there are any.
 func (d *dnsBackend) watchDrift(counters *metrics.Metrics, log *slog.Logger) func(ctx context.Context) error {
 	monitor := zone.PropagationMonitor{Outbox: d.zones, Now: d.zones.Now, Count: counters.ZonesBehind, Warn: func(n int) {
 		log.Warn("changes of zones are not on every name server", "zones", n, "after", zone.MaxPropagation.String())
@@ -83,7 +83,7 @@ func (d *dnsBackend) watchDrift(counters *metrics.Metrics, log *slog.Logger) fun
 	return monitor.Check
 }
 
-// propagation asks every name server for its serial.
+// propagation queries every name server for its serial.
 func (d *dnsBackend) propagation(ctx context.Context, name deed.Name, serial uint32) (uint32, []api.ServerPropagation) {
 	servers := []api.ServerPropagation{}
 	if d.server != nil {

@@ -1,16 +1,15 @@
-// Package a2a is the way in for agents that speak A2A 1.0 (JSON-RPC): a thin
-// adapter over the table of package agent, which decides nothing.
+// Package a2a is the adapter for agents that use A2A 1.0 (JSON-RPC): a thin layer
+// over the table of package agent, without rules of its own.
 //
 // A message has a data part {"skill": …, "arguments": {…}}. The skill is a tool
-// of the table; what it answers comes back as a message, or as a task where an
-// order began: the id of the task is the job's, so any node can tell of it and
-// none has to remember it. Text without a data part is answered with the
-// schemas of all skills.
+// of the table; its answer is a message, or a task if it started an order: the
+// task's id is the job's, so that any node can serve it and none keeps state. The
+// response to text without a data part has the schemas of all skills.
 //
-// What costs money is answered with a task that wants input: the offer is in
-// its metadata x402.payment.required. Its id carries the request itself, so the
-// payment may come with that id alone (payment.go). A stream goes on telling of
-// a job until it has ended (stream.go).
+// A paid skill without a payment returns a task in the state input-required, with
+// the offer in its metadata x402.payment.required. The task id encodes the
+// request, so that the payment can be sent with the id alone (payment.go). A
+// stream sends the changes of a job until the job has ended (stream.go).
 package a2a
 
 import (
@@ -32,29 +31,29 @@ import (
 )
 
 const (
-	patience = time.Minute      // longer than any skill takes
-	beat     = 15 * time.Second // between two signs of life of a stream
+	requestTimeout    = time.Minute      // longer than any skill takes
+	keepAliveInterval = 15 * time.Second // of a stream
 )
 
-// Server answers POST /a2a, one message at a time. Fill every field.
+// Server serves POST /a2a, one message per request. Set every field.
 type Server struct {
-	Desk *agent.Desk
-	Log  *slog.Logger
+	Executor *agent.Executor
+	Log      *slog.Logger
 
-	// Stopping says whether this process is about to end: streams end too, and
-	// their callers subscribe again, at another node.
+	// Stopping reports whether this process is about to stop. Streams then end, and
+	// their clients subscribe again at another node.
 	Stopping func() bool
 }
 
-// ServeHTTP answers one request of JSON-RPC.
+// ServeHTTP serves one JSON-RPC request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	out := &flushing{ResponseWriter: w, control: http.NewResponseController(w)}
-	_ = out.control.SetWriteDeadline(time.Now().Add(patience)) // where there is none, none is needed
+	out := &flushWriter{ResponseWriter: w, control: http.NewResponseController(w)}
+	_ = out.control.SetWriteDeadline(time.Now().Add(requestTimeout)) // fails for writers without deadlines only, such as in tests
 	if asked := r.Header.Values(a2a.SvcParamExtensions); slices.ContainsFunc(asked, func(list string) bool { return strings.Contains(list, api.A2APaymentExtension) }) {
 		w.Header().Set(a2a.SvcParamExtensions, api.A2APaymentExtension)
 	}
-	caller := &conversation{Server: s, bearer: bearer(r), from: agent.OriginOf(r)}
-	a2asrv.NewJSONRPCHandler(caller, a2asrv.WithTransportKeepAlive(beat), a2asrv.WithTransportPanicHandler(s.panicked)).ServeHTTP(out, r)
+	caller := &requestHandler{Server: s, bearer: bearer(r), from: agent.OriginOf(r)}
+	a2asrv.NewJSONRPCHandler(caller, a2asrv.WithTransportKeepAlive(keepAliveInterval), a2asrv.WithTransportPanicHandler(s.panicked)).ServeHTTP(out, r)
 }
 
 func (s *Server) panicked(v any) error {
@@ -62,8 +61,7 @@ func (s *Server) panicked(v any) error {
 	return a2a.NewError(a2a.ErrInternalError, "the service is unavailable: try again in a moment")
 }
 
-// bearer returns the token of a request; whether it is a good one is for the
-// call to say that needs it.
+// bearer returns the token of a request, unchecked: the HTTP call checks it.
 func bearer(r *http.Request) string {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
@@ -72,35 +70,35 @@ func bearer(r *http.Request) string {
 	return strings.TrimSpace(token)
 }
 
-// flushing is what the protocol's own library wants of a writer that streams.
-// A reader who stands still is let go.
-type flushing struct {
+// flushWriter is the http.Flusher that the A2A library needs for streams. It
+// drops clients that do not read.
+type flushWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
 }
 
 // Flush implements http.Flusher.
-func (w *flushing) Flush() {
-	_ = w.control.SetReadDeadline(time.Time{})               // the request was read
-	_ = w.control.SetWriteDeadline(time.Now().Add(2 * beat)) // where there is none, none is needed
-	_ = w.control.Flush()                                    // the next write says that the caller is gone
+func (w *flushWriter) Flush() {
+	_ = w.control.SetReadDeadline(time.Time{})                            // the request has been read
+	_ = w.control.SetWriteDeadline(time.Now().Add(2 * keepAliveInterval)) // fails for writers without deadlines only, such as in tests
+	_ = w.control.Flush()                                                 // the next write fails if the client is gone
 }
 
-// Unwrap lets http.ResponseController find what is below.
-func (w *flushing) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+// Unwrap gives http.ResponseController access to the underlying writer.
+func (w *flushWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// A conversation is one request: what it asks, and for whom. It is all that the
-// library sees of us.
-type conversation struct {
+// A requestHandler implements a2asrv.RequestHandler for one HTTP request, with
+// its token and origin.
+type requestHandler struct {
 	*Server
 	bearer string
 	from   agent.Origin
 }
 
-var _ a2asrv.RequestHandler = (*conversation)(nil)
+var _ a2asrv.RequestHandler = (*requestHandler)(nil)
 
-// SendMessage carries out what a message asks for.
-func (c *conversation) SendMessage(ctx context.Context, in *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
+// SendMessage runs the skill that a message asks for.
+func (c *requestHandler) SendMessage(ctx context.Context, in *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
 	r, other, err := read(in)
 	if err != nil || other != nil {
 		return other, err
@@ -108,24 +106,24 @@ func (c *conversation) SendMessage(ctx context.Context, in *a2a.SendMessageReque
 	return c.do(ctx, r)
 }
 
-// do carries out a request that could be read.
-func (c *conversation) do(ctx context.Context, r request) (a2a.SendMessageResult, error) {
-	a, err := c.Desk.Do(ctx, r.tool, agent.Request{Arguments: r.arguments, Bearer: c.bearer, Payment: r.payment, From: c.from})
+// do runs a parsed request.
+func (c *requestHandler) do(ctx context.Context, r request) (a2a.SendMessageResult, error) {
+	a, err := c.Executor.Do(ctx, r.tool, agent.Request{Arguments: r.arguments, Bearer: c.bearer, Payment: r.payment, From: c.from})
 	if err != nil {
-		return nil, c.failed(ctx, fmt.Errorf("carry out %s: %w", r.tool.Name, err))
+		return nil, c.failed(ctx, fmt.Errorf("run %s: %w", r.tool.Name, err))
 	}
 	return r.reply(a), nil
 }
 
-// failed tells the log why, and the caller that it was not their fault.
-func (c *conversation) failed(ctx context.Context, err error) error {
+// failed logs an internal error and returns the one for the caller.
+func (c *requestHandler) failed(ctx context.Context, err error) error {
 	c.Log.ErrorContext(ctx, "request failed", "route", "POST /a2a", "err", err)
 	return a2a.NewError(a2a.ErrInternalError, "the service is unavailable: try again in a moment")
 }
 
-// GetTask tells how far an order is, or what it would cost.
-func (c *conversation) GetTask(ctx context.Context, in *a2a.GetTaskRequest) (*a2a.Task, error) {
-	if r, ok := carried(string(in.ID)); ok {
+// GetTask returns the state of an order, or the current offer for a request.
+func (c *requestHandler) GetTask(ctx context.Context, in *a2a.GetTaskRequest) (*a2a.Task, error) {
+	if r, ok := parseOfferID(string(in.ID)); ok {
 		result, err := c.do(ctx, r)
 		task, offered := result.(*a2a.Task)
 		if err == nil && !offered {
@@ -136,10 +134,10 @@ func (c *conversation) GetTask(ctx context.Context, in *a2a.GetTaskRequest) (*a2
 	return c.job(ctx, in.ID, "")
 }
 
-// CancelTask lets an offer go. An order that was paid for is not given up: it
-// ends in a name or in a refund.
-func (c *conversation) CancelTask(ctx context.Context, in *a2a.CancelTaskRequest) (*a2a.Task, error) {
-	if r, ok := carried(string(in.ID)); ok {
+// CancelTask declines an offer. An order that was paid for cannot be canceled: it
+// ends with a registered name or a refund.
+func (c *requestHandler) CancelTask(ctx context.Context, in *a2a.CancelTaskRequest) (*a2a.Task, error) {
+	if r, ok := parseOfferID(string(in.ID)); ok {
 		return r.declined(), nil
 	}
 	if _, err := c.job(ctx, in.ID, ""); err != nil {
@@ -148,38 +146,38 @@ func (c *conversation) CancelTask(ctx context.Context, in *a2a.CancelTaskRequest
 	return nil, a2a.NewError(a2a.ErrTaskNotCancelable, "an order that was paid for ends in a name or in a refund")
 }
 
-// ListTasks is for those who keep tasks; a wallet's orders are among its
-// payments.
-func (c *conversation) ListTasks(context.Context, *a2a.ListTasksRequest) (*a2a.ListTasksResponse, error) {
+// ListTasks is not supported: this server keeps no tasks. list_transactions has
+// the orders of a wallet.
+func (c *requestHandler) ListTasks(context.Context, *a2a.ListTasksRequest) (*a2a.ListTasksResponse, error) {
 	return nil, a2a.NewError(a2a.ErrUnsupportedOperation, "use the skill list_transactions: it has the job of every payment")
 }
 
-// GetTaskPushConfig is not for us: we push nothing.
-func (c *conversation) GetTaskPushConfig(context.Context, *a2a.GetTaskPushConfigRequest) (*a2a.PushConfig, error) {
+// GetTaskPushConfig is not supported.
+func (c *requestHandler) GetTaskPushConfig(context.Context, *a2a.GetTaskPushConfigRequest) (*a2a.PushConfig, error) {
 	return nil, a2a.ErrPushNotificationNotSupported
 }
 
-// ListTaskPushConfigs is not for us either.
-func (c *conversation) ListTaskPushConfigs(context.Context, *a2a.ListTaskPushConfigRequest) (*a2a.ListTaskPushConfigResponse, error) {
+// ListTaskPushConfigs is not supported.
+func (c *requestHandler) ListTaskPushConfigs(context.Context, *a2a.ListTaskPushConfigRequest) (*a2a.ListTaskPushConfigResponse, error) {
 	return nil, a2a.ErrPushNotificationNotSupported
 }
 
-// CreateTaskPushConfig is not for us either.
-func (c *conversation) CreateTaskPushConfig(context.Context, *a2a.PushConfig) (*a2a.PushConfig, error) {
+// CreateTaskPushConfig is not supported.
+func (c *requestHandler) CreateTaskPushConfig(context.Context, *a2a.PushConfig) (*a2a.PushConfig, error) {
 	return nil, a2a.ErrPushNotificationNotSupported
 }
 
-// DeleteTaskPushConfig is not for us either.
-func (c *conversation) DeleteTaskPushConfig(context.Context, *a2a.DeleteTaskPushConfigRequest) error {
+// DeleteTaskPushConfig is not supported.
+func (c *requestHandler) DeleteTaskPushConfig(context.Context, *a2a.DeleteTaskPushConfigRequest) error {
 	return a2a.ErrPushNotificationNotSupported
 }
 
-// GetExtendedAgentCard is not for us: everyone sees the whole card.
-func (c *conversation) GetExtendedAgentCard(context.Context, *a2a.GetExtendedAgentCardRequest) (*a2a.AgentCard, error) {
+// GetExtendedAgentCard is not supported: the public card is complete.
+func (c *requestHandler) GetExtendedAgentCard(context.Context, *a2a.GetExtendedAgentCardRequest) (*a2a.AgentCard, error) {
 	return nil, a2a.ErrExtendedCardNotConfigured
 }
 
-// one is a stream of one event, or of why there is none.
-func one(e a2a.Event, err error) iter.Seq2[a2a.Event, error] {
+// singleEvent returns a stream of one event or error.
+func singleEvent(e a2a.Event, err error) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) { yield(e, err) }
 }

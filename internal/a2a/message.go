@@ -10,17 +10,17 @@ import (
 	"deed.example/deed/internal/agent"
 )
 
-// A request is a skill with what it is to do.
+// A request is a parsed message: a skill, its arguments and the payment.
 type request struct {
 	tool      agent.Tool
 	arguments []byte // a JSON object
 	payment   agent.Payment
-	contextID string     // the caller's; "" when there is none
-	offer     a2a.TaskID // that the payment belongs to; "" when there is none
+	contextID string     // the caller's; optional
+	offer     a2a.TaskID // of the payment; optional
 }
 
-// read returns what a message asks for, or the answer to one that asks for
-// nothing that we could do.
+// read parses a message. If there is nothing to run, it returns the result
+// instead.
 func read(in *a2a.SendMessageRequest) (request, a2a.SendMessageResult, error) {
 	m := in.Message
 	if m == nil || len(m.Parts) == 0 {
@@ -41,20 +41,20 @@ func read(in *a2a.SendMessageRequest) (request, a2a.SendMessageResult, error) {
 	return r, nil, nil
 }
 
-// find returns the skill and the arguments of a message, or why there are none.
+// find returns the skill and the arguments of a message, or the problem with it.
 func find(m *a2a.Message) (r request, why string) {
 	for _, part := range m.Parts {
 		if data := part.Data(); data != nil {
 			return parse(data)
 		}
 	}
-	if r, ok := carried(string(m.TaskID)); ok {
+	if r, ok := parseOfferID(string(m.TaskID)); ok {
 		return r, ""
 	}
 	return request{}, "There is no data part in this message."
 }
 
-// parse reads the content of a data part.
+// parse parses the content of a data part.
 func parse(data any) (r request, why string) {
 	fields, ok := data.(map[string]any)
 	if !ok {
@@ -84,7 +84,7 @@ func parse(data any) (r request, why string) {
 	return r, ""
 }
 
-// help says how to ask, with the schemas of all skills.
+// help explains the format of messages, with the schemas of all skills.
 func help(m *a2a.Message, why string) *a2a.Message {
 	skills := []any{}
 	for _, t := range agent.Tools() {
@@ -99,12 +99,12 @@ func help(m *a2a.Message, why string) *a2a.Message {
 	return out
 }
 
-// reply is the answer of the HTTP interface in the words of A2A.
+// reply turns an answer of the HTTP interface into an A2A result.
 func (r request) reply(a agent.Answer) a2a.SendMessageResult {
 	var body struct {
 		JobID string `json:"jobId"`
 	}
-	_ = json.Unmarshal(a.Body, &body) // what has no job is no order
+	_ = json.Unmarshal(a.Body, &body) // an answer without a job is not an order
 	switch {
 	case a.Status == 402:
 		return r.unpaid(a)
@@ -118,18 +118,19 @@ func (r request) reply(a agent.Answer) a2a.SendMessageResult {
 	return out
 }
 
-// statusKey is where a message says what the HTTP interface would have: an error
-// has the same body there and here.
+// statusKey is the metadata key of the HTTP status. The body of an error is the
+// same as over HTTP.
 const statusKey = "http.status"
 
-// dataPart is a JSON body as a part.
+// dataPart returns a JSON body as a part.
 func dataPart(raw []byte) *a2a.Part {
 	p := a2a.NewDataPart(json.RawMessage(raw))
 	p.MediaType = "application/json"
 	return p
 }
 
-// context is what groups the tasks of a caller; a task must be in one.
+// context returns the context id of a task, which A2A requires: the caller's, or
+// the task id.
 func (r request) context(id a2a.TaskID) string {
 	if r.contextID != "" {
 		return r.contextID

@@ -12,7 +12,7 @@ import (
 	"deed.example/deed/internal/agent"
 )
 
-// The keys and words of the extension that payments travel by.
+// The metadata keys and status values of the x402 extension of A2A.
 const (
 	keyStatus   = "x402.payment.status"
 	keyRequired = "x402.payment.required"
@@ -32,37 +32,37 @@ func status(m *a2a.Message) string {
 	return s
 }
 
-// An offer's id carries the request, so that no node has to remember it. It
-// gives no rights: whoever has it could send the same request.
+// The id of an offer encodes the request, so that no node has to store it. It
+// grants no rights: its holder could just as well send the request.
 const (
-	offerPrefix = "offer_"
-	maxCarried  = 2 << 10
+	offerPrefix     = "offer_"
+	maxOfferRequest = 2 << 10
 )
 
-type carriedRequest struct {
+type offerRequest struct {
 	Skill     string          `json:"s"`
 	Arguments json.RawMessage `json:"a"`
 }
 
 // offerID returns the id of the offer for a request. A request that is large or
-// has a secret in it is not carried: its payment comes with the data part.
+// has a secret in it is not encoded: its payment must come with the data part.
 func (r request) offerID() a2a.TaskID {
 	var args map[string]json.RawMessage
-	_ = json.Unmarshal(r.arguments, &args) // it was an object when it was read
-	delete(args, "access_token")           // it comes again in the header
+	_ = json.Unmarshal(r.arguments, &args) // it has been parsed as an object
+	delete(args, "access_token")           // the client sends it again in the header
 	plain, err1 := json.Marshal(args)
-	raw, err2 := json.Marshal(carriedRequest{r.tool.Name, plain})
-	if _, secret := args["auth_code"]; err1 != nil || err2 != nil || secret || len(raw) > maxCarried {
+	raw, err2 := json.Marshal(offerRequest{r.tool.Name, plain})
+	if _, secret := args["auth_code"]; err1 != nil || err2 != nil || secret || len(raw) > maxOfferRequest {
 		return a2a.TaskID(offerPrefix + string(a2a.NewTaskID()))
 	}
 	return a2a.TaskID(offerPrefix + base64.RawURLEncoding.EncodeToString(raw))
 }
 
-// carried returns the request that an offer's id carries.
-func carried(id string) (request, bool) {
+// parseOfferID returns the request that the id of an offer encodes.
+func parseOfferID(id string) (request, bool) {
 	text, ok := strings.CutPrefix(id, offerPrefix)
 	raw, err := base64.RawURLEncoding.DecodeString(text)
-	var in carriedRequest
+	var in offerRequest
 	if !ok || err != nil || json.Unmarshal(raw, &in) != nil {
 		return request{}, false
 	}
@@ -70,38 +70,38 @@ func carried(id string) (request, bool) {
 	return request{tool: tool, arguments: in.Arguments}, found && tool.Paid
 }
 
-// unpaid is the answer to a request that was not paid for, or not well. Where
-// paying is right, the offer is with it.
+// unpaid returns the task for a request without a valid payment, with the offer
+// if there is one to pay.
 func (r request) unpaid(a agent.Answer) *a2a.Task {
 	var body struct {
 		api.PaymentRequired
 		Accepts json.RawMessage `json:"accepts"`
 	}
-	_ = json.Unmarshal(a.Body, &body) // it is ours
+	_ = json.Unmarshal(a.Body, &body) // this service encoded it
 	meta, state := map[string]any{keyStatus: statusRequired}, a2a.TaskStateInputRequired
 	if r.payment.Header != "" {
 		meta, state = map[string]any{keyStatus: statusFailed, keyError: body.Code}, a2a.TaskStateFailed
 	}
-	if len(body.Accepts) > 2 { // [] says not to pay
+	if len(body.Accepts) > 2 { // [] means do not pay
 		meta[keyRequired] = map[string]any{"x402Version": 1, "error": body.Message, "accepts": body.Accepts}
 	}
 	receipt(a.Header, meta)
-	words := body.Message
+	text := body.Message
 	if state == a2a.TaskStateInputRequired {
-		words += ". To pay, sign one of accepts and send a message with this taskId and the payment in its metadata " + keyPayload + "."
+		text += ". To pay, sign one of accepts and send a message with this taskId and the payment in its metadata " + keyPayload + "."
 	}
-	return r.task(r.offerID(), state, words, a.Body, meta)
+	return r.task(r.offerID(), state, text, a.Body, meta)
 }
 
-// declined is the end of an offer that the caller does not want.
+// declined returns the task of an offer that the caller has declined.
 func (r request) declined() *a2a.Task {
 	return r.task(r.offerID(), a2a.TaskStateCanceled, "Nothing was bought.", nil, map[string]any{keyStatus: statusRejected})
 }
 
-// receipt tells what became of a payment, where the answer says it.
+// receipt adds the settlement response of the payment to the metadata, if any.
 func receipt(h http.Header, meta map[string]any) {
 	text := ""
-	for _, name := range []string{"PAYMENT-RESPONSE", "X-PAYMENT-RESPONSE"} { // it is in one of them, spelled as it is sent
+	for _, name := range []string{"PAYMENT-RESPONSE", "X-PAYMENT-RESPONSE"} { // at most one is set; neither is in canonical form
 		text += strings.Join(h[name], "")
 	}
 	var in api.SettleResponse

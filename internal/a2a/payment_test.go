@@ -17,14 +17,14 @@ func requestOf(t *testing.T, skill, arguments string) request {
 	return request{tool: tool, arguments: []byte(arguments)}
 }
 
-// An offer's id carries its request, and the same request has the same id.
-func TestOfferCarriesItsRequest(t *testing.T) {
+// The id of an offer encodes its request, and equal requests have equal ids.
+func TestOfferIDEncodesRequest(t *testing.T) {
 	r := requestOf(t, "register_domain", `{"years":2,"domain":"first.com","access_token":"secret"}`)
 	id := string(r.offerID())
 	if id != string(r.offerID()) {
 		t.Error("one request has two ids")
 	}
-	back, ok := carried(id)
+	back, ok := parseOfferID(id)
 	var args map[string]any
 	if !ok || back.tool.Name != "register_domain" || json.Unmarshal(back.arguments, &args) != nil {
 		t.Fatalf("got %+v, %v", back, ok)
@@ -34,21 +34,21 @@ func TestOfferCarriesItsRequest(t *testing.T) {
 	}
 }
 
-// What is large or secret is not carried, and what carries nothing for us to do
-// is no offer.
-func TestOfferCarriesNoSecret(t *testing.T) {
+// Large requests and requests with secrets are not encoded, and an id without a
+// valid request is not an offer.
+func TestOfferIDHasNoSecret(t *testing.T) {
 	for _, r := range []request{
 		requestOf(t, "transfer_domain", `{"domain":"moving.com","auth_code":"kQ3-9sd-2Lm"}`),
-		requestOf(t, "register_domain", `{"domain":"`+strings.Repeat("a", maxCarried)+`"}`),
+		requestOf(t, "register_domain", `{"domain":"`+strings.Repeat("a", maxOfferRequest)+`"}`),
 	} {
 		id := string(r.offerID())
-		if _, ok := carried(id); ok || !strings.HasPrefix(id, offerPrefix) || len(id) > 100 {
+		if _, ok := parseOfferID(id); ok || !strings.HasPrefix(id, offerPrefix) || len(id) > 100 {
 			t.Errorf("got %s", id)
 		}
 	}
 	free := requestOf(t, "search_domains", `{"query":"a"}`)
 	for _, id := range []string{"", "offer_", "offer_%", "offer_e30", "job_1", string(free.offerID())} {
-		if r, ok := carried(id); ok {
+		if r, ok := parseOfferID(id); ok {
 			t.Errorf("%q carries %+v", id, r)
 		}
 	}

@@ -11,49 +11,48 @@ import (
 	"deed.example/deed/internal/agent"
 )
 
-// resultID is the artifact of every task that has one.
+// resultID is the id of a task's only artifact.
 const resultID a2a.ArtifactID = "result"
 
-// task is a task of ours: how far it is, in a word and in a sentence, and what
-// came of it.
-func (r request) task(id a2a.TaskID, state a2a.TaskState, words string, body []byte, meta map[string]any) *a2a.Task {
+// task returns a task with its state, a text that explains it, and the result.
+func (r request) task(id a2a.TaskID, state a2a.TaskState, text string, body []byte, meta map[string]any) *a2a.Task {
 	t := &a2a.Task{ID: id, ContextID: r.context(id), Status: a2a.TaskStatus{State: state}}
-	said := a2a.NewMessageForTask(a2a.MessageRoleAgent, t, a2a.NewTextPart(words))
+	message := a2a.NewMessageForTask(a2a.MessageRoleAgent, t, a2a.NewTextPart(text))
 	if r.offer != "" && r.offer != id {
-		said.ReferenceTasks = []a2a.TaskID{r.offer}
+		message.ReferenceTasks = []a2a.TaskID{r.offer}
 	}
 	if len(meta) > 0 {
-		said.Metadata, said.Extensions = meta, []string{api.A2APaymentExtension}
+		message.Metadata, message.Extensions = meta, []string{api.A2APaymentExtension}
 	}
-	t.Status.Message = said
+	t.Status.Message = message
 	if body != nil {
 		t.Artifacts = []*a2a.Artifact{{ID: resultID, Parts: a2a.ContentParts{dataPart(body)}}}
 	}
 	return t
 }
 
-// order is the answer to an order that was paid for.
+// order returns the task of an order that was paid for.
 func (r request) order(a agent.Answer, id a2a.TaskID) *a2a.Task {
 	meta := map[string]any{}
 	receipt(a.Header, meta)
-	state, words := a2a.TaskStateCompleted, "The order is done."
+	state, text := a2a.TaskStateCompleted, "The order is done."
 	switch {
-	case a.Status == 202 || a.Status == 503: // 503 says that nobody knows yet
-		state, words = a2a.TaskStateWorking, "The order runs: GetTask or SubscribeToTask tells when it is done. Do not pay again."
+	case a.Status == 202 || a.Status == 503: // 503: the result is not known yet
+		state, text = a2a.TaskStateWorking, "The order runs: GetTask or SubscribeToTask tells when it is done. Do not pay again."
 	case a.Status >= 400:
-		state, words = a2a.TaskStateFailed, "The order failed, and its payment goes back."
+		state, text = a2a.TaskStateFailed, "The order failed, and its payment goes back."
 	}
-	return r.task(id, state, words, a.Body, meta)
+	return r.task(id, state, text, a.Body, meta)
 }
 
-// job returns the task of an order, as its job says.
-func (c *conversation) job(ctx context.Context, id a2a.TaskID, contextID string) (*a2a.Task, error) {
+// job returns the task of an order, made from its job.
+func (c *requestHandler) job(ctx context.Context, id a2a.TaskID, contextID string) (*a2a.Task, error) {
 	tool, _ := agent.Find("get_job")
 	args, err := json.Marshal(map[string]any{"job_id": id})
 	if err != nil {
 		return nil, a2a.ErrTaskNotFound
 	}
-	a, err := c.Desk.Do(ctx, tool, agent.Request{Arguments: args, From: c.from})
+	a, err := c.Executor.Do(ctx, tool, agent.Request{Arguments: args, From: c.from})
 	if err != nil {
 		return nil, c.failed(ctx, fmt.Errorf("read the job of a task: %w", err))
 	}
@@ -75,10 +74,10 @@ func (c *conversation) job(ctx context.Context, id a2a.TaskID, contextID string)
 		body = j.Result
 	}
 	r := request{contextID: contextID}
-	return r.task(id, states[j.Status], wordsOf(j.Job), body, jobReceipt(j.Payment)), nil
+	return r.task(id, states[j.Status], statusText(j.Job), body, jobReceipt(j.Payment)), nil
 }
 
-// states are those of jobs in the words of A2A.
+// states maps the states of jobs to those of A2A.
 var states = map[string]a2a.TaskState{
 	"pending":    a2a.TaskStateSubmitted,
 	"processing": a2a.TaskStateWorking,
@@ -86,22 +85,22 @@ var states = map[string]a2a.TaskState{
 	"failed":     a2a.TaskStateFailed,
 }
 
-// wordsOf says how far a job is.
-func wordsOf(j api.Job) string {
-	words := fmt.Sprintf("The order of %s is %s.", j.Domain, j.Status)
+// statusText describes the state of a job.
+func statusText(j api.Job) string {
+	text := fmt.Sprintf("The order of %s is %s.", j.Domain, j.Status)
 	if len(j.Steps) > 0 && !j.Completed && j.Status != "failed" {
-		words += fmt.Sprintf(" It is at step %d: %s.", len(j.Steps), j.Steps[len(j.Steps)-1].Name)
+		text += fmt.Sprintf(" It is at step %d: %s.", len(j.Steps), j.Steps[len(j.Steps)-1].Name)
 	}
 	if j.Message != "" {
-		words += " " + j.Message
+		text += " " + j.Message
 	}
 	if j.Refund != nil {
-		words += fmt.Sprintf(" %s USDC go back: %s.", j.Refund.Amount, j.Refund.Status)
+		text += fmt.Sprintf(" %s USDC go back: %s.", j.Refund.Amount, j.Refund.Status)
 	}
-	return words
+	return text
 }
 
-// jobReceipt is the receipt of an order whose own request is long over.
+// jobReceipt returns the metadata with the receipt of an order's payment.
 func jobReceipt(p api.Payment) map[string]any {
 	out := api.SettleResponse{Success: p.Settled, Payer: p.Payer, Network: p.Network}
 	if p.TxHash != nil {

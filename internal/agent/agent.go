@@ -1,18 +1,18 @@
-// Package agent is the one table of what a program that acts for somebody can
-// do here. MCP and A2A are two ways to show it.
+// Package agent is the table of tools that agents can use. The adapters mcp and
+// a2a expose it.
 //
-// A row of the table (table.go) names a call of the HTTP interface and says in
-// words what it is for. All else is read from api/openapi.yaml: which arguments
-// it takes and where they go, what it answers, whether it needs a sign-in or a
-// payment (openapi.go). So there is one source of truth, and the table cannot
-// drift from it.
+// A row of the table (table.go) names a call of the HTTP interface and describes
+// its purpose. Everything else comes from api/openapi.yaml: the arguments and
+// where they go, the response, whether it needs a sign-in or a payment
+// (openapi.go). So there is one source of truth, and the table cannot drift from
+// it.
 //
-// A Desk carries a tool out: it turns arguments into a Call, hands that to a
-// Caller, and where it was asked to, waits for the job behind the answer. The
-// Caller is the HTTP interface itself, in this process (handler.go) or far away.
-// What must stay true: a tool is never more than its HTTP twin. Limits, the
-// order of checks, what a payment buys and how errors read are decided there,
-// and the caller's own address is what is counted.
+// An Executor runs a tool: it turns arguments into a Call, passes that to a
+// Caller and, if asked to, waits for the job that the call started. The Caller is
+// the HTTP interface itself, in this process (handler.go) or remote.
+// Invariant: a tool can do no more than its HTTP call. Rate limits, the order of
+// checks, what a payment buys and the text of errors are decided there, and the
+// address of the caller is the one that is counted.
 package agent
 
 import (
@@ -26,49 +26,50 @@ type Tool struct {
 	Name        string
 	Title       string
 	Purpose     string // what it does
-	Description string // that, and how it is paid for by who carries a payment along
+	Description string // Purpose, and how a client that sends payments pays for it
 
 	Method    string
 	Path      string // with {parts} that arguments fill
 	Arguments []Argument
 
 	Input  jsontext.Value // JSON schema of the arguments
-	Output jsontext.Value // JSON schema of the answer, and of a refusal
+	Output jsontext.Value // JSON schema of the answer, including errors
 
 	ReadOnly    bool // it changes nothing
-	Destructive bool // it changes or removes what is there, or spends money
+	Destructive bool // it changes or deletes existing data, or spends money
 	Idempotent  bool // the same call again has no further effect
 	Paid        bool // it may cost money
 	Bearer      bool // it needs a sign-in
 	Waits       bool // it takes wait_seconds
 
-	finish func(args arguments, d *Desk, a Answer) Answer // nil: the answer as it came
+	finish func(args arguments, e *Executor, a Answer) Answer // post-processes the answer; optional
 }
 
 // A Place is where an argument goes in a call.
 type Place string
 
-// The places of arguments. Those at the desk go into no call.
+// The places of arguments. InExecutor marks those that the Executor handles
+// itself and does not send.
 const (
-	InPath  Place = "path"
-	InQuery Place = "query"
-	InBody  Place = "body"
-	AtDesk  Place = "desk"
+	InPath     Place = "path"
+	InQuery    Place = "query"
+	InBody     Place = "body"
+	InExecutor Place = "executor"
 )
 
-// An Argument is one thing a tool takes.
+// An Argument is a parameter of a tool.
 type Argument struct {
-	Name     string // as agents write it: max_price_usd
-	Field    string // as the call has it: maxPriceUsd
+	Name     string // for agents: max_price_usd
+	Field    string // in the HTTP call: maxPriceUsd
 	In       Place
-	List     bool // a list that the call has with commas
+	List     bool // an array that the HTTP call takes comma-separated
 	Required bool
 }
 
 // argDryRun asks for a quote.
 const argDryRun = "dry_run"
 
-// Arguments that are no part of a call.
+// Arguments that are not part of an HTTP call.
 const (
 	argWait    = "wait_seconds"
 	argToken   = "access_token"
@@ -78,7 +79,7 @@ const (
 // Tools returns the table.
 func Tools() []Tool { return slices.Clone(tools()) }
 
-// Find returns the tool of a name.
+// Find returns the tool with the given name.
 func Find(name string) (Tool, bool) {
 	all := tools()
 	i := slices.IndexFunc(all, func(t Tool) bool { return t.Name == name })
@@ -88,7 +89,7 @@ func Find(name string) (Tool, bool) {
 	return all[i], true
 }
 
-// argument returns the argument of a name.
+// argument returns the argument with the given name.
 func (t Tool) argument(name string) (Argument, bool) {
 	i := slices.IndexFunc(t.Arguments, func(a Argument) bool { return a.Name == name })
 	if i < 0 {
@@ -97,7 +98,7 @@ func (t Tool) argument(name string) (Argument, bool) {
 	return t.Arguments[i], true
 }
 
-// Quotes reports whether the tool can tell what it costs without doing it.
+// Quotes reports whether the tool can return its price in a dry run.
 func (t Tool) Quotes() bool {
 	_, can := t.argument(argDryRun)
 	return t.Paid && can

@@ -16,7 +16,7 @@ import (
 	"deed.example/deed/internal/agent"
 )
 
-// compile returns a schema of a tool as a judge of values.
+// compile compiles a schema of a tool.
 func compile(t *testing.T, name string, raw []byte) *jsonschema.Schema {
 	t.Helper()
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
@@ -100,7 +100,7 @@ func TestWhatToolsNeed(t *testing.T) {
 	}
 }
 
-// echo answers with the request it got.
+// echo responds with the request that it received.
 var echo = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	w.Header().Set("X-Seen", fmt.Sprintf("%s %s %s auth=%q pay=%q/%q from=%s%q", r.Method, r.URL.RequestURI(), body,
@@ -108,8 +108,8 @@ var echo = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(`{"domain":"deed.example","uri":"https://deed.example","chainId":84532,"version":"1","nonce":"n0nce"}`))
 })
 
-func desk(h http.Handler) *agent.Desk {
-	return &agent.Desk{Caller: agent.Local{Handler: h}, Now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }}
+func newExecutor(h http.Handler) *agent.Executor {
+	return &agent.Executor{Caller: agent.Local{Handler: h}, Now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }}
 }
 
 func do(t *testing.T, h http.Handler, tool string, r agent.Request) agent.Answer {
@@ -118,14 +118,14 @@ func do(t *testing.T, h http.Handler, tool string, r agent.Request) agent.Answer
 	if !ok {
 		t.Fatalf("there is no %s", tool)
 	}
-	a, err := desk(h).Do(t.Context(), found, r)
+	a, err := newExecutor(h).Do(t.Context(), found, r)
 	if err != nil {
 		t.Fatalf("%s: %v", tool, err)
 	}
 	return a
 }
 
-func TestArgumentsFindTheirPlace(t *testing.T) {
+func TestArgumentsArePlacedInTheCall(t *testing.T) {
 	for _, c := range []struct{ tool, args, want string }{
 		{"search_domains", `{"query":"example","tlds":["com","io"]}`, `GET /domains/search?query=example&tlds=com%2Cio `},
 		{"search_domains", `{"query":"example","tlds":null}`, `GET /domains/search?query=example `},
@@ -150,7 +150,7 @@ func TestArgumentsFindTheirPlace(t *testing.T) {
 	}
 }
 
-func TestCallsCarryWhoAsksAndPays(t *testing.T) {
+func TestCallsHaveOriginTokenAndPayment(t *testing.T) {
 	from := agent.Origin{RemoteAddr: "192.0.2.7:4711", ForwardedFor: []string{"198.51.100.1"}}
 	for version, want := range map[int]string{
 		1: `auth="Bearer t" pay=""/"e30=" from=192.0.2.7:4711["198.51.100.1"]`,
@@ -163,7 +163,7 @@ func TestCallsCarryWhoAsksAndPays(t *testing.T) {
 	}
 }
 
-func TestArgumentsThatMakeNoCall(t *testing.T) {
+func TestInvalidArguments(t *testing.T) {
 	for _, c := range []struct{ tool, args, want string }{
 		{"search_domains", `{"query":"a","query":"b"}`, "arguments: "},
 		{"search_domains", `[]`, "arguments: "},
@@ -194,17 +194,18 @@ func TestSignInMessage(t *testing.T) {
 	}
 }
 
-// A handler that panics in the middle ends its own call and nothing else.
+// A panic of the handler ends its own call and nothing else.
 func TestPanicEndsOneCall(t *testing.T) {
 	tool, _ := agent.Find("get_account")
-	_, err := desk(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })).Do(t.Context(), tool, agent.Request{})
+	_, err := newExecutor(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })).Do(t.Context(), tool, agent.Request{})
 	if err == nil {
 		t.Error("got an answer")
 	}
 }
 
-// Models of some vendors take no tool whose arguments are a choice.
-func TestInputsArePlain(t *testing.T) {
+// Models of some vendors reject tools with anyOf, oneOf or allOf at the top of
+// their input schema.
+func TestInputSchemasArePlain(t *testing.T) {
 	for _, tool := range agent.Tools() {
 		for _, word := range []string{"anyOf", "oneOf", "allOf", `"null"`, `"if"`} {
 			if strings.Contains(string(tool.Input), word) {
@@ -214,7 +215,7 @@ func TestInputsArePlain(t *testing.T) {
 	}
 }
 
-func TestOutputTakesAnswersAndRefusals(t *testing.T) {
+func TestOutputSchemaAcceptsAnswersAndErrors(t *testing.T) {
 	tool, _ := agent.Find("register_domain")
 	s := compile(t, tool.Name, tool.Output)
 	for text, want := range map[string]bool{
@@ -229,9 +230,9 @@ func TestOutputTakesAnswersAndRefusals(t *testing.T) {
 	}
 }
 
-// The table of docs/agents.md is this one.
-func TestAgentsPaperIsTrue(t *testing.T) {
-	paper, err := os.ReadFile("../../docs/agents.md")
+// docs/agents.md has the same table.
+func TestAgentsDocMatchesTable(t *testing.T) {
+	page, err := os.ReadFile("../../docs/agents.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +247,7 @@ func TestAgentsPaperIsTrue(t *testing.T) {
 		}
 		fmt.Fprintf(&want, "| `%s` | `%s %s` | %s | %s |\n", tool.Name, tool.Method, tool.Path, signIn, price)
 	}
-	if !strings.Contains(string(paper), "|---|---|---|---|\n"+want.String()+"\n") {
+	if !strings.Contains(string(page), "|---|---|---|---|\n"+want.String()+"\n") {
 		t.Errorf("it should have\n%s", want.String())
 	}
 }

@@ -18,9 +18,8 @@ import (
 	"deed.example/deed/internal/wirejson"
 )
 
-// A Caller carries out calls of the HTTP interface. It must be safe for
-// concurrent use. An answer that refuses is no error: an error means that there
-// is no answer.
+// A Caller makes calls of the HTTP interface. It must be safe for concurrent use.
+// An error response is an Answer; an error means that there was no response.
 type Caller interface {
 	Call(ctx context.Context, c Call) (Answer, error)
 }
@@ -36,32 +35,32 @@ type Call struct {
 	From    Origin
 
 	Paid     bool // it may cost money
-	SignedIn bool // it needs a sign-in, also where Bearer is empty
+	SignedIn bool // it needs a sign-in, even if Bearer is empty
 }
 
-// An Origin is where a call comes from, for whom it is counted.
+// An Origin is the address of the caller, which rate limits count.
 type Origin struct {
-	RemoteAddr   string   // of the connection, as net/http has it
-	ForwardedFor []string // what proxies said
+	RemoteAddr   string   // of the connection, as in http.Request
+	ForwardedFor []string // X-Forwarded-For
 }
 
-// OriginOf returns where a request comes from.
+// OriginOf returns the origin of a request.
 func OriginOf(r *http.Request) Origin {
 	return Origin{r.RemoteAddr, r.Header.Values("X-Forwarded-For")}
 }
 
-// An Answer is what the HTTP interface said.
+// An Answer is a response of the HTTP interface.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte // JSON
 }
 
-// Done reports whether it did what it was asked to.
+// Done reports whether the call succeeded.
 func (a Answer) Done() bool { return a.Status < 300 }
 
-// edit changes the body of an answer that is done. A body that is not ours to
-// read stays as it is.
+// edit changes the body of a successful answer. A body that is not a JSON object
+// is left unchanged.
 func (a Answer) edit(change func(body map[string]any)) Answer {
 	var body map[string]any
 	if !a.Done() || json.Unmarshal(a.Body, &body) != nil {
@@ -74,15 +73,15 @@ func (a Answer) edit(change func(body map[string]any)) Answer {
 	return a
 }
 
-// refused is the answer to arguments that make no call.
+// refused returns the answer to invalid arguments.
 func refused(field, format string, args ...any) Answer {
 	reason := fmt.Sprintf(format, args...)
 	body := api.Error{Error: "Invalid request", Message: field + ": " + reason, Code: string(deed.CodeValidation), Details: []api.Detail{{Field: field, Reason: reason}}}
-	raw, _ := wirejson.Marshal(body) // it has strings only, and no text makes it fail
+	raw, _ := wirejson.Marshal(body) // strings cannot make it fail
 	return Answer{Status: http.StatusBadRequest, Header: http.Header{}, Body: raw}
 }
 
-// arguments are what an agent wrote, by name. null is the same as nothing.
+// arguments are the arguments of a tool call by name. null means absent.
 type arguments map[string]jsontext.Value
 
 func (a arguments) text(name string) (string, bool) {
@@ -90,34 +89,34 @@ func (a arguments) text(name string) (string, bool) {
 	return s, a[name] != nil && json.Unmarshal(a[name], &s) == nil
 }
 
-// read reads the arguments of a tool and returns why they cannot be its.
+// read parses and checks the arguments of a tool. If they are invalid, it returns
+// the answer.
 func (t Tool) read(raw []byte) (arguments, *Answer) {
 	args := arguments{}
 	if len(raw) > 0 {
 		if err := json.Unmarshal(raw, &args); err != nil {
-			no := refused("arguments", "must be one JSON object without a name twice")
-			return nil, &no
+			rejected := refused("arguments", "must be one JSON object without a name twice")
+			return nil, &rejected
 		}
 	}
 	maps.DeleteFunc(args, func(_ string, v jsontext.Value) bool { return v.Kind() == 'n' })
 	for _, name := range slices.Sorted(maps.Keys(args)) {
 		if _, known := t.argument(name); !known {
-			no := refused(name, "%s takes no such argument: it takes %s", t.Name, t.names())
-			return nil, &no
+			rejected := refused(name, "%s takes no such argument: it takes %s", t.Name, t.names())
+			return nil, &rejected
 		}
 	}
 	for _, a := range t.Arguments {
 		if a.Required && args[a.Name] == nil {
-			no := refused(a.Name, "is needed%s", t.about(a.Name))
-			return nil, &no
+			rejected := refused(a.Name, "is needed%s", t.about(a.Name))
+			return nil, &rejected
 		}
 	}
-	return args, args.checkDesk()
+	return args, args.checkExecutorArguments()
 }
 
-// texts are how those texts are written that no call will look at: a token as in
-// RFC 6750, 2.1, and a wallet. What is no wallet never gets into a message that
-// somebody signs.
+// texts are the formats of string arguments that no HTTP call would check: a
+// token (RFC 6750, 2.1) and a wallet, which becomes part of a message to sign.
 var texts = map[string]struct {
 	pattern *regexp.Regexp
 	words   string
@@ -126,41 +125,41 @@ var texts = map[string]struct {
 	argAddress: {regexp.MustCompile(`^0x[0-9A-Fa-f]{40}$`), "0x and 40 hexadecimal digits"},
 }
 
-// checkDesk looks at them.
-func (a arguments) checkDesk() *Answer {
+// checkExecutorArguments checks the arguments against texts.
+func (a arguments) checkExecutorArguments() *Answer {
 	for name, want := range texts {
 		if s, ok := a.text(name); a[name] != nil && (!ok || !want.pattern.MatchString(s)) {
-			no := refused(name, "cannot be %s: send %s", short(a[name]), want.words)
-			return &no
+			rejected := refused(name, "cannot be %s: send %s", short(a[name]), want.words)
+			return &rejected
 		}
 	}
 	return nil
 }
 
-// short is as much of a value as its sender needs to see of it again.
+// short returns a value for an error message, truncated if it is long.
 func short(v jsontext.Value) string {
-	const most = 64
-	if len(v) <= most {
+	const limit = 64
+	if len(v) <= limit {
 		return v.String()
 	}
-	return strings.ToValidUTF8(string(v[:most]), "") + "…"
+	return strings.ToValidUTF8(string(v[:limit]), "") + "…"
 }
 
-// call turns arguments into the tool's call.
+// call turns arguments into the tool's HTTP call.
 func (t Tool) call(args arguments) (Call, *Answer) {
 	c := Call{Method: t.Method, Path: t.Path, Query: url.Values{}, Paid: t.Paid, SignedIn: t.Bearer}
 	body := map[string]jsontext.Value{}
 	for _, a := range t.Arguments {
 		v := args[a.Name]
 		switch {
-		case v == nil || a.In == AtDesk:
+		case v == nil || a.In == InExecutor:
 		case a.In == InBody:
 			body[a.Field] = v
 		default:
 			text, ok := plain(v, a.List)
 			if !ok || a.In == InPath && text == "" {
-				no := refused(a.Name, "cannot be %s%s", short(v), t.about(a.Name))
-				return Call{}, &no
+				rejected := refused(a.Name, "cannot be %s%s", short(v), t.about(a.Name))
+				return Call{}, &rejected
 			}
 			if a.In == InQuery {
 				c.Query.Set(a.Field, text)
@@ -169,7 +168,7 @@ func (t Tool) call(args arguments) (Call, *Answer) {
 		}
 	}
 	if t.hasBody() {
-		c.Body, _ = wirejson.Marshal(body) // its parts were read as JSON
+		c.Body, _ = wirejson.Marshal(body) // its members are valid JSON
 	}
 	return c, nil
 }
@@ -178,7 +177,7 @@ func (t Tool) hasBody() bool {
 	return slices.ContainsFunc(t.Arguments, func(a Argument) bool { return a.In == InBody })
 }
 
-// plain writes a value as a path or a query has it.
+// plain formats a value for a path or a query.
 func plain(v jsontext.Value, list bool) (string, bool) {
 	if list && v.Kind() == '[' {
 		var items []string

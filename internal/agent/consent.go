@@ -1,14 +1,14 @@
 package agent
 
-// A Consent is what the person beside an agent lets it do with their wallet.
+// A Consent is what the user of an agent allows it to do with their wallet.
 type Consent struct {
-	Wallet  string // address of the wallet that signs; "" when there is none that can
-	Problem string // why there is none
+	Wallet  string // address of the wallet that signs; "" if there is no usable one
+	Problem string // why there is no usable wallet
 
-	MaxPrice string // USDC that one call may cost; "" when nobody said
-	Budget   string // USDC that all calls of this run may cost together; likewise
+	MaxPrice string // USDC that one call may cost; "" if not set
+	Budget   string // USDC that all calls of this process may cost; "" if not set
 }
 
 // Spends reports whether anything may be spent: there is a wallet that can sign,
-// and a person named both limits.
+// and the user has set both limits.
 func (c Consent) Spends() bool { return c.Wallet != "" && c.MaxPrice != "" && c.Budget != "" }

@@ -7,11 +7,11 @@ import (
 	"net/http"
 )
 
-// A Local calls the HTTP interface in this process: the same door, routes and
-// checks that a request from outside passes, without the wire.
+// A Local calls the HTTP interface in this process: the same middleware, routes
+// and checks as for an external request, without the network.
 type Local struct{ Handler http.Handler }
 
-// Call carries out a call.
+// Call implements Caller.
 func (l Local) Call(ctx context.Context, c Call) (a Answer, err error) {
 	target := c.Path
 	if len(c.Query) > 0 {
@@ -26,18 +26,18 @@ func (l Local) Call(ctx context.Context, c Call) (a Answer, err error) {
 		r.Header["X-Forwarded-For"] = c.From.ForwardedFor
 	}
 	c.SetHeaders(r.Header)
-	w := &answering{header: http.Header{}}
-	// The door panics to cut a connection. Here that would end the process.
+	w := &responseBuffer{header: http.Header{}}
+	// The middleware panics to abort a connection. Here that would end the process.
 	defer func() {
 		if v := recover(); v != nil {
-			a, err = Answer{}, fmt.Errorf("call %s %s: the answer was cut short: %v", c.Method, c.Path, v)
+			a, err = Answer{}, fmt.Errorf("call %s %s: the response was aborted: %v", c.Method, c.Path, v)
 		}
 	}()
 	l.Handler.ServeHTTP(w, r)
 	return Answer{w.status, w.header, w.body.Bytes()}, nil
 }
 
-// SetHeaders writes what a call says besides its body.
+// SetHeaders sets the headers of a call.
 func (c Call) SetHeaders(h http.Header) {
 	if c.Body != nil {
 		h.Set("Content-Type", "application/json")
@@ -54,22 +54,22 @@ func (c Call) SetHeaders(h http.Header) {
 	}
 }
 
-// answering keeps an answer.
-type answering struct {
+// responseBuffer is an http.ResponseWriter that keeps the response in memory.
+type responseBuffer struct {
 	status int
 	header http.Header
 	body   bytes.Buffer
 }
 
-func (w *answering) Header() http.Header { return w.header }
+func (w *responseBuffer) Header() http.Header { return w.header }
 
-func (w *answering) WriteHeader(status int) {
+func (w *responseBuffer) WriteHeader(status int) {
 	if w.status == 0 {
 		w.status = status
 	}
 }
 
-func (w *answering) Write(p []byte) (int, error) {
+func (w *responseBuffer) Write(p []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
 	return w.body.Write(p)
 }

@@ -15,7 +15,7 @@ import (
 
 type schema = map[string]any
 
-// A description is openapi.yaml as it is read here.
+// A description is the part of openapi.yaml that this package reads.
 type description struct {
 	paths      map[string]any
 	components map[string]any
@@ -32,7 +32,7 @@ func readDescription() (*description, error) {
 	return &description{doc.Paths, doc.Components}, nil
 }
 
-// tool fills a row with what the description says of its call.
+// tool builds the tool of a row from the description of its call.
 func (d *description) tool(r row) (Tool, error) {
 	method, path, _ := strings.Cut(r.endpoint, " ")
 	item, _ := d.paths[path].(schema)
@@ -46,7 +46,7 @@ func (d *description) tool(r row) (Tool, error) {
 		Bearer: secured(op, "bearer"), Paid: secured(op, "paymentSignature"), finish: r.finish,
 	}
 	if t.Paid {
-		t.Description, t.Destructive = t.Description+payWords, true // money that is spent does not come back
+		t.Description, t.Destructive = t.Description+paymentNote, true // spending money cannot be undone
 	}
 	properties := d.arguments(&t, r, item, op)
 	for i, a := range t.Arguments {
@@ -56,8 +56,8 @@ func (d *description) tool(r row) (Tool, error) {
 			if a.Required {
 				properties[a.Name].(schema)["minItems"] = 1
 			}
-		} else if a.In == AtDesk {
-			properties[a.Name] = deskSchemas[a.Name]
+		} else if a.In == InExecutor {
+			properties[a.Name] = executorSchemas[a.Name]
 			t.Arguments[i].Required = a.Name == argAddress
 		} else if p == nil {
 			return Tool{}, fmt.Errorf("%s has no schema", a.Name)
@@ -81,14 +81,14 @@ func (d *description) tool(r row) (Tool, error) {
 	return t, err
 }
 
-// secured says whether an operation asks for a credential in any of the ways it
-// can be called.
+// secured reports whether any security requirement of an operation has the
+// scheme.
 func secured(op schema, scheme string) bool {
-	ways, _ := op["security"].([]any)
-	return slices.ContainsFunc(ways, func(way any) bool { return way.(schema)[scheme] != nil })
+	requirements, _ := op["security"].([]any)
+	return slices.ContainsFunc(requirements, func(r any) bool { return r.(schema)[scheme] != nil })
 }
 
-// arguments fills the arguments of a tool and returns their schemas.
+// arguments sets the arguments of a tool and returns their schemas.
 func (d *description) arguments(t *Tool, r row, item, op schema) schema {
 	properties := schema{}
 	add := func(field string, in Place, required bool, s schema) {
@@ -102,7 +102,7 @@ func (d *description) arguments(t *Tool, r row, item, op schema) schema {
 			p := d.inline(param).(schema)
 			place := Place(p["in"].(string))
 			if place != InPath && place != InQuery {
-				continue // headers are not for agents
+				continue // agents do not set headers
 			}
 			s := maps.Clone(p["schema"].(schema))
 			s["description"] = p["description"]
@@ -115,18 +115,18 @@ func (d *description) arguments(t *Tool, r row, item, op schema) schema {
 	for _, field := range slices.Sorted(maps.Keys(fields)) {
 		add(field, InBody, slices.Contains(required, any(field)), fields[field].(schema))
 	}
-	desk := func(wanted bool, name string) {
+	handled := func(wanted bool, name string) {
 		if wanted {
-			t.Arguments = append(t.Arguments, Argument{Name: name, In: AtDesk})
+			t.Arguments = append(t.Arguments, Argument{Name: name, In: InExecutor})
 		}
 	}
-	desk(t.Name == "sign_in_message", argAddress)
-	desk(t.Waits, argWait)
-	desk(t.Bearer, argToken)
+	handled(t.Name == "sign_in_message", argAddress)
+	handled(t.Waits, argWait)
+	handled(t.Bearer, argToken)
 	return properties
 }
 
-// body returns the schema of an operation's JSON body, nil without one.
+// body returns the schema of an operation's JSON body, or nil.
 func (d *description) body(op schema) schema {
 	s, _ := d.content(op["requestBody"])
 	return s
@@ -141,8 +141,8 @@ func (d *description) content(v any) (schema, bool) {
 	return s, ok
 }
 
-// answers returns the schema of what a tool can answer: what its call answers
-// when all is well, or why not. Clients hold both against it.
+// answers returns the schema of a tool's answers: the successful responses of its
+// call, and errors. Clients validate both against it.
 func (d *description) answers(op schema, t Tool) (schema, error) {
 	responses, _ := op["responses"].(schema)
 	var shapes []any
@@ -152,9 +152,9 @@ func (d *description) answers(op schema, t Tool) (schema, error) {
 		}
 	}
 	if len(shapes) == 0 {
-		return nil, fmt.Errorf("%s %s answers nothing", t.Method, t.Path)
+		return nil, fmt.Errorf("%s %s has no response schema", t.Method, t.Path)
 	}
-	if t.finish != nil { // the desk adds to it
+	if t.finish != nil { // finish adds members
 		for _, s := range shapes {
 			s.(schema)["additionalProperties"] = true
 		}
@@ -172,7 +172,7 @@ func (d *description) answers(op schema, t Tool) (schema, error) {
 	return schema{"type": "object", "anyOf": shapes}, nil
 }
 
-// snake spells a field as agents do: maxPriceUsd is max_price_usd.
+// snake converts a field name to snake case: maxPriceUsd becomes max_price_usd.
 func snake(field string) string {
 	var b strings.Builder
 	for _, c := range field {

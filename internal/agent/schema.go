@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// inline returns a copy of v in which every reference is replaced by what it
-// names. What stands beside a reference is laid over it.
+// inline returns a copy of v with every $ref replaced by its target. Keys beside
+// a $ref are merged into the target.
 func (d *description) inline(v any) any {
 	switch v := v.(type) {
 	case []any:
@@ -27,7 +27,7 @@ func (d *description) inline(v any) any {
 		}
 		for key, value := range v {
 			if key != "$ref" && key != "examples" && key != "example" {
-				lay(out, key, d.inline(value))
+				merge(out, key, d.inline(value))
 			}
 		}
 		return out
@@ -35,10 +35,10 @@ func (d *description) inline(v any) any {
 	return v
 }
 
-// lay lays a key over a schema: properties and required names come together. All
-// of a schema's properties are then in one place, so what is left over is said
-// in the word that more programs know.
-func lay(out schema, key string, value any) {
+// merge sets a key of a schema; properties and required are combined with those
+// already there. All properties of a schema are then in one place, so that
+// unevaluatedProperties becomes additionalProperties, which more programs know.
+func merge(out schema, key string, value any) {
 	switch over := value.(type) {
 	case schema:
 		if under, ok := out[key].(schema); ok && key == "properties" {
@@ -57,13 +57,13 @@ func lay(out schema, key string, value any) {
 	out[key] = value
 }
 
-// conditions are the words of a schema that only make it narrower, and that many
-// programs which read tools do not know.
+// conditions are keywords that only restrict a schema and that many clients do
+// not support.
 var conditions = []string{"if", "then", "else", "dependentSchemas"}
 
-// portable returns a copy of a schema in the words that most programs know. It
-// takes at least what v takes. null is spelled as a choice where we answer with
-// it, and left out where we are asked: for us it is the same as nothing.
+// portable returns a copy of a schema with widely supported keywords only. It
+// accepts at least what v accepts. A nullable type becomes an anyOf in answers;
+// in arguments null is left out, because it means absent.
 func portable(v any, answers bool) any {
 	switch v := v.(type) {
 	case []any:

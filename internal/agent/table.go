@@ -7,16 +7,16 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// A row is what a person writes of a tool; openapi.yaml has the rest.
+// A row is the hand-written part of a tool; the rest comes from openapi.yaml.
 type row struct {
 	name, title string
 	endpoint    string // "POST /domains/register"
-	description string // what it does, and not how it is paid for
+	description string // what it does, without how to pay for it
 	flags       flag
-	lists       []string // fields that the call has with commas
-	needs       []string // fields that a tool needs though the call does not
+	lists       []string // fields that the call takes comma-separated
+	needs       []string // fields that are optional in the call, but required by the tool
 	hints       map[string]string
-	finish      func(args arguments, d *Desk, a Answer) Answer
+	finish      func(args arguments, e *Executor, a Answer) Answer
 }
 
 type flag uint8
@@ -28,8 +28,8 @@ const (
 	waits
 )
 
-// payWords say how what costs money is paid for by who carries a payment along.
-const payWords = " It costs USDC: without a payment the answer is an offer (x402), with it the same call again does it, once."
+// paymentNote tells clients that send payments how to pay for a tool.
+const paymentNote = " It costs USDC: without a payment the answer is an offer (x402), with it the same call again does it, once."
 
 var table = []row{
 	{name: "search_domains", title: "Search domain names", endpoint: "GET /domains/search", flags: readOnly | idempotent, lists: []string{"tlds"},
@@ -38,7 +38,7 @@ var table = []row{
 	{name: "check_domains", title: "Check exact names", endpoint: "GET /domains/check", flags: readOnly | idempotent, lists: []string{"domains"},
 		description: "Says which of up to 200 exact names are free, and their prices. Free of charge.",
 		hints:       map[string]string{"domains": "Full names, such as [\"example.com\", \"example.io\"]."}},
-	{name: "get_pricing", title: "Show prices", endpoint: "GET /domains/pricing", flags: readOnly | idempotent, lists: []string{"tlds"}, needs: []string{"tlds"}, // all of them would fill an agent's head
+	{name: "get_pricing", title: "Show prices", endpoint: "GET /domains/pricing", flags: readOnly | idempotent, lists: []string{"tlds"}, needs: []string{"tlds"}, // the whole list would fill an agent's context
 		description: "Lists what a year of registration, renewal and transfer costs under some TLDs, in USDC. There are more than 400; search_domains shows prices as well.",
 		hints:       map[string]string{"tlds": "The TLDs, such as [\"com\", \"io\"]."}},
 	{name: "get_domain", title: "Look up a domain", endpoint: "GET /domains/{domain}", flags: readOnly | idempotent,
@@ -73,8 +73,8 @@ var table = []row{
 		description: "Trades a signed sign-in message for a token. Send accessToken as the header Authorization: Bearer, or as the argument access_token of tools that need a sign-in; it is good for an hour."},
 }
 
-// tools is the table in full. Only a mistake of ours in it or in openapi.yaml
-// can make it fail, and the tests build it.
+// tools returns the complete table. Only an error in the table or in openapi.yaml
+// can make it panic, and the tests build it.
 var tools = sync.OnceValue(func() []Tool {
 	d, err := readDescription()
 	if err != nil {
@@ -89,19 +89,19 @@ var tools = sync.OnceValue(func() []Tool {
 	return out
 })
 
-// deskSchemas are the schemas of arguments that go into no call.
-var deskSchemas = map[string]schema{
+// executorSchemas are the schemas of arguments that are not sent.
+var executorSchemas = map[string]schema{
 	argWait:    {"type": "integer", "minimum": 0, "maximum": maxWait, "default": 0, "description": fmt.Sprintf("Wait this long for the order to end, %d seconds at the most. Left out, answer at once.", maxWait)},
 	argToken:   {"type": "string", "description": "The accessToken that sign_in gave, unless it is in the Authorization header."},
 	argAddress: {"type": "string", "pattern": "^0x[0-9A-Fa-f]{40}$", "description": "The wallet that will sign."},
 }
 
-// withMessage puts the text to sign beside the values it is made of.
-func withMessage(args arguments, d *Desk, a Answer) Answer {
+// withMessage adds the message to sign to the values that it is made of.
+func withMessage(args arguments, e *Executor, a Answer) Answer {
 	return a.edit(func(body map[string]any) {
 		address, _ := args.text(argAddress)
-		chain, _ := json.Marshal(body["chainId"]) // it came as JSON
+		chain, _ := json.Marshal(body["chainId"]) // it was parsed from JSON
 		body["message"] = fmt.Sprintf("%s wants you to sign in with your Ethereum account:\n%s\n\n\nURI: %s\nVersion: %s\nChain ID: %s\nNonce: %s\nIssued At: %s",
-			body["domain"], address, body["uri"], body["version"], chain, body["nonce"], d.Now().UTC().Format("2006-01-02T15:04:05Z"))
+			body["domain"], address, body["uri"], body["version"], chain, body["nonce"], e.Now().UTC().Format("2006-01-02T15:04:05Z"))
 	})
 }

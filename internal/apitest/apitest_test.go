@@ -12,7 +12,7 @@ import (
 	"deed.example/deed/internal/apitest"
 )
 
-// recorder is a test that keeps its failures.
+// recorder is a testing.TB that records failures.
 type recorder struct {
 	testing.TB
 	mu       sync.Mutex // guards failures
@@ -42,16 +42,16 @@ const (
 	offer    = `"error":"Payment Required","message":"Pay.","code":"PAYMENT_REQUIRED","currency":"USDC","network":"base-sepolia","x402Version":1,"accepts":[{"scheme":"exact","network":"base-sepolia","maxAmountRequired":"100000","price":"0.10","resource":"https://deed.example/dns/example.com","description":"","mimeType":"application/json","payTo":"0x52908400098527886E0F7030069857D2E4169EE7","maxTimeoutSeconds":300,"asset":"0x036CbD53842c5426634e7929541eC2318f3dCF7e","extra":{"name":"USDC","version":"2"}}]`
 )
 
-// A scene is one exchange: a request, and the answer a server would give.
+// A scene is a test case: a request and the response of the server.
 type scene struct {
 	name    string
 	request string // "GET /path"
-	sends   string // request headers, one a line
+	sends   string // request headers, one per line
 	body    string // of the request
 	status  int
-	headers string // of the answer, one a line
+	headers string // of the response, one per line
 	answer  string
-	want    string // in a failure; "" when the exchange is good
+	want    string // part of the failure; "" if the exchange is valid
 }
 
 var scenes = []scene{
@@ -143,13 +143,13 @@ func TestExchanges(t *testing.T) {
 	}
 }
 
-// play runs the scene and returns what was recorded and the body the caller got.
+// play runs the exchange and returns the recorder and the response body.
 func (s scene) play(t *testing.T) (*recorder, string) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		setHeaders(w.Header(), s.headers)
 		w.WriteHeader(s.status)
-		io.WriteString(w, s.answer) // a caller that went away shows in the test
+		io.WriteString(w, s.answer) // a client that is gone makes the test fail
 	}))
 	defer server.Close()
 	method, path, _ := strings.Cut(s.request, " ")
@@ -171,7 +171,7 @@ func (s scene) play(t *testing.T) (*recorder, string) {
 	return rec, string(body)
 }
 
-// setHeaders adds "Name: value" lines; one that stands there twice goes out twice.
+// setHeaders adds "Name: value" lines; repeated headers are sent repeatedly.
 func setHeaders(h http.Header, lines string) {
 	for line := range strings.Lines(lines) {
 		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")

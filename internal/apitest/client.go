@@ -1,11 +1,11 @@
-// Package apitest holds every exchange of a test against api/openapi.yaml.
+// Package apitest validates every HTTP exchange of a test against
+// api/openapi.yaml.
 //
-// Client returns an http.Client that a test uses as any other. For each answer
-// it finds the operation that the request belongs to, and fails the test when
-// the status, a header, the content type or the body is not as documented. An
-// answer of 2xx also says that the request was good, so the request is checked
-// too. A request that belongs to no operation may only meet the x-refusals of
-// the document.
+// Client returns an http.Client for tests. For each response it finds the
+// operation of the request, and fails the test if the status, a header, the
+// content type or the body is not as documented. After a 2xx response it validates
+// the request, too. A request that matches no operation may only get the
+// x-refusals of the document.
 //
 // The document is parsed once per process and each schema compiled once.
 package apitest
@@ -19,14 +19,14 @@ import (
 	"testing"
 )
 
-// Client returns a client whose every exchange is checked. A nil base is
+// Client returns a client that validates every exchange. A nil base means
 // http.DefaultTransport.
 func Client(t testing.TB, base http.RoundTripper) *http.Client {
 	return &http.Client{Transport: Transport(t, base)}
 }
 
-// Transport returns base with every exchange checked. It is safe for
-// concurrent use where base is, and must not be used after the end of the test.
+// Transport wraps base and validates every exchange. It is safe for concurrent use
+// if base is, and must not be used after the end of the test.
 func Transport(t testing.TB, base http.RoundTripper) http.RoundTripper {
 	if base == nil {
 		base = http.DefaultTransport
@@ -46,7 +46,7 @@ func (tr transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		out.Body = sent.record(req.Body)
 	}
 	if req.GetBody != nil {
-		out.GetBody = func() (io.ReadCloser, error) { // the transport tries again
+		out.GetBody = func() (io.ReadCloser, error) { // the transport retries
 			body, err := req.GetBody()
 			if err != nil {
 				return nil, err
@@ -84,14 +84,14 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// A recorder keeps what the transport reads of a request's body. The transport
-// may go on reading after the answer came.
+// A recorder records what the transport reads of a request's body. The transport
+// may continue to read after the response has arrived.
 type recorder struct {
 	mu   sync.Mutex // guards sent
 	sent bytes.Buffer
 }
 
-// record forgets what was recorded and returns body, recorded from now on.
+// record resets the recorder and returns body, recorded from now on.
 func (r *recorder) record(body io.ReadCloser) io.ReadCloser {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"deed.example/deed/api"
 )
 
-// location is what the schemas of the document call it; nothing is fetched.
+// location is the base URI of the document's schemas; nothing is fetched.
 const location = "https://deed.example/openapi.json"
 
 // A contract is the parsed document.
@@ -61,7 +61,7 @@ func newContract(text []byte) (*contract, error) {
 	}, nil
 }
 
-// schema returns the compiled schema at a place of the document.
+// schema returns the compiled schema at a node of the document.
 func (c *contract) schema(at node) (*jsonschema.Schema, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,12 +79,12 @@ func (c *contract) schema(at node) (*jsonschema.Schema, error) {
 // An operation is a method of a path of the document.
 type operation struct {
 	node
-	item   node              // the path item it stands in
+	item   node              // its path item
 	params map[string]string // the values in the request's path
 }
 
-// find returns the operation that a request belongs to. HEAD is GET. A path
-// with empty or dotted segments belongs to none.
+// find returns the operation of a request. HEAD counts as GET. A path with empty
+// or dotted segments matches none.
 func (c *contract) find(method string, u *url.URL) (operation, bool) {
 	if path.Clean(u.Path) != u.Path {
 		return operation{}, false
@@ -97,7 +97,7 @@ func (c *contract) find(method string, u *url.URL) (operation, bool) {
 	for template, item := range c.root().child("paths").children() {
 		params, ok := match(strings.Split(template, "/"), segments)
 		if !ok || found && len(params) >= len(best.params) {
-			continue // of two templates the one with fewer variables is meant
+			continue // of two templates, the one with fewer variables takes precedence
 		}
 		best, found = operation{node: item.child(strings.ToLower(method)), item: item, params: params}, true
 	}

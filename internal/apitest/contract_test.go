@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestExamplesFollowTheirSchemas compiles every schema on the way.
+// TestExamplesFollowTheirSchemas also compiles every schema.
 func TestExamplesFollowTheirSchemas(t *testing.T) {
 	c := theContract()
 	examples := 0

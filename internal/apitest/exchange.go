@@ -16,16 +16,16 @@ import (
 	"golang.org/x/text/message"
 )
 
-// An exchange is a request and its answer.
+// An exchange is a request and its response.
 type exchange struct {
 	req     *http.Request
 	sent    []byte
 	res     *http.Response
 	body    []byte
-	bodyErr error // the answer broke off; what came of it cannot be judged
+	bodyErr error // the response was truncated; its body is not checked
 }
 
-// check returns what is wrong with an exchange.
+// check returns the errors of an exchange.
 func (c *contract) check(e exchange) []string {
 	op, found := c.find(e.req.Method, e.req.URL)
 	if !found {
@@ -42,8 +42,8 @@ func (c *contract) check(e exchange) []string {
 	return problems
 }
 
-// checkUnrouted checks the answer to a request that belongs to no operation:
-// a refusal, or 204 for a browser that asks what it may do.
+// checkUnrouted checks the response to a request that matches no operation: an
+// error, or 204 for a CORS preflight.
 func (c *contract) checkUnrouted(e exchange) []string {
 	if e.req.Method == http.MethodOptions && e.res.StatusCode == http.StatusNoContent {
 		return c.checkHeader(e.res.Header, "X-Request-Id", c.root().follow("#/components/headers/X-Request-Id"))
@@ -74,7 +74,7 @@ func (c *contract) checkAnswer(e exchange, answer node) []string {
 	return append(problems, c.checkBody("body", content, e.res.Header, e.body)...)
 }
 
-// checkHeader checks a documented header of an answer or a request.
+// checkHeader checks a documented header of a response or a request.
 func (c *contract) checkHeader(h http.Header, name string, documented node) []string {
 	return c.checkValues("header "+name, h.Values(name), documented)
 }
@@ -87,7 +87,7 @@ func (c *contract) checkBody(what string, content node, h http.Header, body []by
 		return []string{fmt.Sprintf("%s: content type %q is not documented", what, h.Get("Content-Type"))}
 	}
 	if typ != "application/json" && typ != "application/rdap+json" {
-		return nil // a stream is the caller's to read
+		return nil // streams are not read here
 	}
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
 	if err != nil {
@@ -96,7 +96,7 @@ func (c *contract) checkBody(what string, content node, h http.Header, body []by
 	return c.checkValue(what, media.child("schema"), value)
 }
 
-// checkValues checks a header or parameter that may stand there once.
+// checkValues checks a header or parameter that may occur once.
 func (c *contract) checkValues(what string, values []string, documented node) []string {
 	switch {
 	case len(values) > 1:
@@ -109,8 +109,8 @@ func (c *contract) checkValues(what string, values []string, documented node) []
 	return nil
 }
 
-// checkText checks a value that is written without quotes: "12" is a number
-// where the schema wants one, and a text elsewhere.
+// checkText checks a value of a header or parameter: "12" is a number if the
+// schema has that type, and a string otherwise.
 func (c *contract) checkText(what string, schema node, text string) []string {
 	problems := c.checkValue(what, schema, text)
 	n, err := strconv.ParseInt(text, 10, 64)
@@ -120,7 +120,7 @@ func (c *contract) checkText(what string, schema node, text string) []string {
 	return c.checkValue(what, schema, n)
 }
 
-// checkValue checks a value and gives the JSON pointer of each mistake in it.
+// checkValue checks a value and returns each error with its JSON pointer.
 func (c *contract) checkValue(what string, at node, value any) []string {
 	schema, err := c.schema(at)
 	if err != nil {
@@ -130,7 +130,7 @@ func (c *contract) checkValue(what string, at node, value any) []string {
 	if !ok {
 		return nil
 	}
-	problems := map[string]bool{} // a schema that is used twice complains twice
+	problems := map[string]bool{} // removes duplicates of schemas that are used twice
 	for leaf := range leaves(invalid) {
 		place := what
 		for i, key := range leaf.InstanceLocation {
@@ -146,7 +146,7 @@ func (c *contract) checkValue(what string, at node, value any) []string {
 
 var english = message.NewPrinter(language.English)
 
-// leaves returns the mistakes at the bottom of a failed validation.
+// leaves returns the innermost errors of a failed validation.
 func leaves(e *jsonschema.ValidationError) iter.Seq[*jsonschema.ValidationError] {
 	return func(yield func(*jsonschema.ValidationError) bool) {
 		if len(e.Causes) == 0 {

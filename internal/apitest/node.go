@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A node is a place in the document. Its value is nil where nothing stands.
+// A node is a location in the document. Its value is nil if there is nothing.
 type node struct {
 	document map[string]any
 	pointer  string // RFC 6901
@@ -18,7 +18,7 @@ func (c *contract) root() node { return node{document: c.document, value: c.docu
 var escape = strings.NewReplacer("~", "~0", "/", "~1")
 
 // child returns the member of an object or the item of an array. It follows a
-// $ref, so that its pointer says where the thing really stands.
+// $ref, so that the pointer is that of the target.
 func (n node) child(key string) node {
 	next := node{n.document, n.pointer + "/" + escape.Replace(key), nil}
 	switch v := n.value.(type) {
@@ -35,7 +35,7 @@ func (n node) child(key string) node {
 	return next
 }
 
-// follow returns the node that a reference such as #/components/headers/ETag names.
+// follow returns the target of a reference such as #/components/headers/ETag.
 func (n node) follow(ref string) node {
 	at := node{document: n.document, value: n.document}
 	for key := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {
@@ -64,7 +64,7 @@ func (n node) children() iter.Seq2[string, node] {
 	}
 }
 
-// text returns a member that is a string, and "" where there is none.
+// text returns a string member, or "".
 func (n node) text(key string) string {
 	m, _ := n.value.(map[string]any)
 	s, _ := m[key].(string)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// checkRequest checks a request that the server took for good.
+// checkRequest checks a request that the server accepted.
 func (c *contract) checkRequest(e exchange, op operation) []string {
 	problems := c.checkParameters(e.req, op)
 	problems = append(problems, c.checkSecurity(e.req, op)...)
@@ -50,8 +50,8 @@ func oneLine(lines []string) []string {
 	return []string{strings.Join(lines, ", ")}
 }
 
-// checkSecurity looks whether the request has what one of the alternatives asks
-// for. An operation without alternatives is public.
+// checkSecurity checks whether the request meets one of the security requirements.
+// An operation without requirements is public.
 func (c *contract) checkSecurity(req *http.Request, op operation) []string {
 	var missing []string
 	for _, alternative := range op.child("security").children() {

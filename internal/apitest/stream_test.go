@@ -12,7 +12,7 @@ import (
 	"deed.example/deed/internal/apitest"
 )
 
-// serve answers every request with handler, through a checked client.
+// serve starts a server with the handler, and returns a validating client.
 func serve(t *testing.T, handler http.HandlerFunc) (*recorder, *http.Client, string) {
 	t.Helper()
 	server := httptest.NewServer(handler)
@@ -27,7 +27,7 @@ func TestStreamArrivesWhileItRuns(t *testing.T) {
 		setHeaders(w.Header(), "Content-Type: text/event-stream\nX-Request-Id: req_1\n")
 		io.WriteString(w, "data: {}\n\n")
 		w.(http.Flusher).Flush()
-		select { // the stream stays open until its first event was read
+		select { // the stream stays open until its first event has been read
 		case <-read:
 		case <-r.Context().Done():
 		}

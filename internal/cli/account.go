@@ -9,7 +9,7 @@ import (
 )
 
 func accountCommand() *cobra.Command {
-	return command("account", "Show what the wallet has and spent", cobra.NoArgs, func(s *session, _ []string) error {
+	return command("account", "Show the account of the wallet", cobra.NoArgs, func(s *session, _ []string) error {
 		c, err := s.openOwner()
 		if err != nil {
 			return err
@@ -28,7 +28,7 @@ func accountCommand() *cobra.Command {
 func transactionCommand() *cobra.Command {
 	var limit int
 	var ls *cobra.Command
-	ls = command("ls", "List what the wallet paid and got back, newest first", cobra.NoArgs, func(s *session, _ []string) error {
+	ls = command("ls", "List payments and refunds of the wallet, newest first", cobra.NoArgs, func(s *session, _ []string) error {
 		if err := atLeastOne(ls, "limit", limit); err != nil {
 			return err
 		}
@@ -51,6 +51,6 @@ func transactionCommand() *cobra.Command {
 		out.Total, out.Limit = len(out.Transactions), len(out.Transactions)
 		return s.show(out, l)
 	})
-	ls.Flags().IntVar(&limit, "limit", 0, "how many to list at the most")
+	ls.Flags().IntVar(&limit, "limit", 0, "maximum number to list")
 	return group("tx", "Payments and refunds", ls)
 }

@@ -15,11 +15,11 @@ import (
 	"deed.example/deed/internal/network"
 )
 
-// errDeclined ends a command whose question was answered with no.
+// errDeclined is returned when the user answers no.
 var errDeclined = errors.New("nothing was done")
 
-// confirmPayment asks before a payment is signed. Where nobody sits, the limit
-// that was given is the consent.
+// confirmPayment asks before a payment is signed. Without a terminal, the price
+// limit is the consent.
 func (s *session) confirmPayment(ctx context.Context, o client.Offer) error {
 	if _, asks := terminal(s.in); s.yes || !asks {
 		fmt.Fprintf(s.errs, "paying %s USDC on %s for %s\n", o.Price, networkName(o.Network), clean(o.For))
@@ -39,8 +39,8 @@ func networkName(id string) string {
 	return n.Title
 }
 
-// confirm asks before something that cannot be undone. Without a terminal it
-// takes --yes.
+// confirm asks before an irreversible action. Without a terminal it requires
+// --yes.
 func (s *session) confirm(question string) error {
 	if s.yes {
 		return nil
@@ -63,8 +63,8 @@ func (s *session) ask(ctx context.Context, question string) error {
 	return nil
 }
 
-// readLine reads to the end of the line and no further: what follows may be
-// somebody else's.
+// readLine reads to the end of the line and no further: the rest of the input may
+// be for another reader.
 func (s *session) readLine(ctx context.Context) (string, error) {
 	return interruptible(ctx, func() (string, error) {
 		var line bytes.Buffer
@@ -84,8 +84,8 @@ func (s *session) readLine(ctx context.Context) (string, error) {
 	})
 }
 
-// interruptible returns when read does or the context ends. In the second case
-// read stays behind until the process ends, which is soon.
+// interruptible returns when read returns or the context is done. In the second
+// case read keeps running until the process ends, which is soon.
 func interruptible(ctx context.Context, read func() (string, error)) (string, error) {
 	type result struct {
 		text string
@@ -104,7 +104,7 @@ func interruptible(ctx context.Context, read func() (string, error)) (string, er
 	}
 }
 
-// password returns the password of a wallet: from the file, or from a person.
+// password returns the password of a wallet, from the file or a prompt.
 func (s *session) password(prompt string) (string, error) {
 	if s.passwordFile != "" {
 		raw, err := os.ReadFile(s.passwordFile)
@@ -116,7 +116,7 @@ func (s *session) password(prompt string) (string, error) {
 	return s.secret(prompt, "--password-file")
 }
 
-// newPassword asks twice, so that nobody locks themselves out.
+// newPassword asks twice, to detect typos.
 func (s *session) newPassword() (string, error) {
 	first, err := s.password("New password: ")
 	if err != nil || s.passwordFile != "" {
@@ -132,7 +132,7 @@ func (s *session) newPassword() (string, error) {
 	return first, nil
 }
 
-// secret reads a line without showing it. Without a terminal it names the flag.
+// secret reads a line without echo. Without a terminal its error names the flag.
 func (s *session) secret(prompt, flag string) (string, error) {
 	f, asks := terminal(s.in)
 	if !asks {

@@ -12,7 +12,7 @@ import (
 
 func searchCommand() *cobra.Command {
 	var tlds []string
-	cmd := command("search LABEL", "Find free names; --max-price leaves out dearer ones", cobra.ExactArgs(1), func(s *session, args []string) error {
+	cmd := command("search LABEL", "Find available names; --max-price omits more expensive ones", cobra.ExactArgs(1), func(s *session, args []string) error {
 		c, err := s.open()
 		if err != nil {
 			return err
@@ -24,12 +24,12 @@ func searchCommand() *cobra.Command {
 		out.Results = s.affordable(out.Results)
 		return s.show(out, foundList(out.Results))
 	})
-	cmd.Flags().StringSliceVar(&tlds, "tlds", nil, "TLDs to look under, or all")
+	cmd.Flags().StringSliceVar(&tlds, "tlds", nil, "TLDs to search, or all")
 	return cmd
 }
 
 func checkCommand() *cobra.Command {
-	return command("check NAME...", "Say which of these names are free", cobra.MinimumNArgs(1), func(s *session, args []string) error {
+	return command("check NAME...", "Check which names are available", cobra.MinimumNArgs(1), func(s *session, args []string) error {
 		c, err := s.open()
 		if err != nil {
 			return err
@@ -42,7 +42,7 @@ func checkCommand() *cobra.Command {
 	})
 }
 
-// affordable leaves out what costs more than --max-price.
+// affordable returns the names that cost no more than --max-price.
 func (s *session) affordable(all []api.Found) []api.Found {
 	if s.maxPrice == nil {
 		return all

@@ -9,12 +9,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A Start runs a service on embedded parts in a folder until ctx ends. It calls
-// ready once, with the service's address.
+// A Start runs a sandbox service in a folder until ctx is done. It calls ready
+// once, with the service's URL.
 type Start func(ctx context.Context, dir string, ready func(base string)) error
 
-// Commands returns the client commands. The demo uses start where no service
-// runs, and an agent is served by speak.
+// Commands returns the client commands. The demo uses start if no service is
+// running; `deed mcp` uses speak.
 func Commands(start Start, speak Speak) []*cobra.Command {
 	all := []*cobra.Command{
 		searchCommand(), checkCommand(), priceCommand(),
@@ -28,7 +28,7 @@ func Commands(start Start, speak Speak) []*cobra.Command {
 	return append(all, manCommand())
 }
 
-// AdminCommands returns the commands that play with a sandbox.
+// AdminCommands returns the commands that control a sandbox.
 func AdminCommands() []*cobra.Command {
 	all := []*cobra.Command{clockCommand(), faultsCommand()}
 	for _, cmd := range all {
@@ -37,7 +37,7 @@ func AdminCommands() []*cobra.Command {
 	return all
 }
 
-// Finish makes every mistake in using root or a command below it a usage error.
+// Finish makes wrong arguments of root and its subcommands usage errors.
 func Finish(root *cobra.Command) {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.InitDefaultCompletionCmd()
@@ -61,7 +61,7 @@ func finish(cmd *cobra.Command) {
 	}
 }
 
-// noSuchCommand runs a command that only has others below it.
+// noSuchCommand is the RunE of a command that only has subcommands.
 func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return cmd.Help()
@@ -74,7 +74,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	return usageError{errors.New(text)}
 }
 
-// command makes a command that runs with what its flags say.
+// command returns a command that runs with a session made from its flags.
 func command(use, short string, args cobra.PositionalArgs, run func(s *session, args []string) error) *cobra.Command {
 	return &cobra.Command{Use: use, Short: short, Args: args, RunE: func(cmd *cobra.Command, args []string) error {
 		s, err := newSession(cmd)
@@ -85,7 +85,7 @@ func command(use, short string, args cobra.PositionalArgs, run func(s *session, 
 	}}
 }
 
-// group makes a command of commands.
+// group returns a command with subcommands.
 func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short}
 	cmd.AddCommand(commands...)

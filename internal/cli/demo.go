@@ -20,7 +20,7 @@ import (
 )
 
 func demoCommand(start Start) *cobra.Command {
-	return command("demo", "Buy a name with play money and see its DNS answer, step by step", cobra.NoArgs, func(s *session, _ []string) error {
+	return command("demo", "Buy a name with test money and resolve it, step by step", cobra.NoArgs, func(s *session, _ []string) error {
 		if s.named {
 			return s.demo()
 		}
@@ -28,8 +28,7 @@ func demoCommand(start Start) *cobra.Command {
 	})
 }
 
-// demoAlone shows everything on a service of its own, which goes away with its
-// folder.
+// demoAlone runs the demo on a service of its own, which is removed afterwards.
 func (s *session) demoAlone(start Start) error {
 	dir, err := os.MkdirTemp("", "deed-demo")
 	if err != nil {
@@ -55,16 +54,16 @@ func (s *session) say(format string, args ...any) {
 	fmt.Fprintln(s.out, clean(fmt.Sprintf(format, args...)))
 }
 
-// A showing is one run of the demo.
-type showing struct {
+// A demoRun is one run of the demo.
+type demoRun struct {
 	*session
 	c    *client.Client
 	key  *ecdsa.PrivateKey
 	name string
-	host string // that has an address
+	host string // with an address record
 }
 
-// demoLimit is what the demo may pay at once.
+// demoLimit is what the demo may pay per call.
 const demoLimit = 50 * client.Dollar
 
 func (s *session) demo() error {
@@ -76,7 +75,7 @@ func (s *session) demo() error {
 	if err != nil {
 		return usageError{err}
 	}
-	d := &showing{session: s, c: c, key: key}
+	d := &demoRun{session: s, c: c, key: key}
 	d.name = fmt.Sprintf("demo-%x.com", crypto.PubkeyToAddress(key.PublicKey).Bytes()[:6])
 	for _, step := range []func() error{d.wallet, d.signIn, d.search, d.buy, d.records, d.resolve, d.receipt} {
 		if err := step(); err != nil {
@@ -87,9 +86,9 @@ func (s *session) demo() error {
 	return nil
 }
 
-func (d *showing) wallet() error {
+func (d *demoRun) wallet() error {
 	address := crypto.PubkeyToAddress(d.key.PublicKey).Hex()
-	d.say("A new wallet: %s. Its key lives as long as this demo.", address)
+	d.say("A new wallet: %s. Its key is kept for this demo only.", address)
 	got, err := d.c.Faucet(d.ctx, api.FaucetRequest{WalletAddress: address})
 	if client.CodeOf(err) == client.CodeNotFound {
 		return usagef("%s is no sandbox, and the demo spends play money only: leave --server out", d.server)
@@ -101,7 +100,7 @@ func (d *showing) wallet() error {
 	return nil
 }
 
-func (d *showing) signIn() error {
+func (d *demoRun) signIn() error {
 	t, err := d.c.SignIn(d.ctx)
 	if err != nil {
 		return err
@@ -110,7 +109,7 @@ func (d *showing) signIn() error {
 	return nil
 }
 
-func (d *showing) search() error {
+func (d *demoRun) search() error {
 	label, _, _ := strings.Cut(d.name, ".")
 	found, err := d.c.Search(d.ctx, label, "com", "io", "xyz")
 	if left, err := d.leaveOut("searching", err); left || err != nil {
@@ -126,7 +125,7 @@ func (d *showing) search() error {
 	return nil
 }
 
-func (d *showing) buy() error {
+func (d *demoRun) buy() error {
 	order, err := d.c.Register(d.ctx, api.RegisterRequest{Domain: d.name})
 	if err != nil {
 		return err
@@ -139,7 +138,7 @@ func (d *showing) buy() error {
 	return nil
 }
 
-func (d *showing) records() error {
+func (d *demoRun) records() error {
 	www, err := d.c.AddRecord(d.ctx, d.name, api.RecordRequest{Type: "A", Host: "www", Value: "192.0.2.10"})
 	if left, err := d.leaveOut("adding records", err); left || err != nil {
 		return err
@@ -154,8 +153,8 @@ func (d *showing) records() error {
 	return nil
 }
 
-// resolve asks the name server of the sandbox itself, over UDP.
-func (d *showing) resolve() error {
+// resolve queries the name server of the sandbox directly, over UDP.
+func (d *demoRun) resolve() error {
 	box, err := d.c.Sandbox(d.ctx)
 	if err != nil {
 		return err
@@ -172,14 +171,14 @@ func (d *showing) resolve() error {
 	return nil
 }
 
-// A change is published soon after it is paid for, so a name that is not there
-// yet is asked for again.
+// A change is published shortly after it is paid for, so a host that is not found
+// yet is queried again.
 const (
 	lookUps       = 40
 	betweenLookUp = 250 * time.Millisecond
 )
 
-// lookUp asks one name server for the addresses of a host.
+// lookUp queries one name server for the addresses of a host.
 func lookUp(ctx context.Context, server, host string) (addresses []string, err error) {
 	resolver := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, network, server)
@@ -198,7 +197,7 @@ func lookUp(ctx context.Context, server, host string) (addresses []string, err e
 	return addresses, err
 }
 
-func (d *showing) receipt() error {
+func (d *demoRun) receipt() error {
 	var paid []api.Transaction
 	for tx, err := range d.c.Transactions(d.ctx) {
 		if err != nil {
@@ -206,7 +205,7 @@ func (d *showing) receipt() error {
 		}
 		paid = append(paid, tx)
 	}
-	// All were made within a second or two: the name comes first, as it did.
+	// All were made within a second or two: put the purchase of the name first.
 	slices.SortFunc(paid, func(a, b api.Transaction) int { return cmp.Compare(b.Type, a.Type) })
 	for _, tx := range paid {
 		d.say("Receipt: %s of %s, %s USDC, %s, transaction %s.", tx.Type, tx.Domain, tx.Price, tx.Status, hashOf(tx.TxHash))
@@ -219,9 +218,9 @@ func (d *showing) receipt() error {
 	return nil
 }
 
-// leaveOut reports whether a step must be left out because this service cannot
-// do it now.
-func (d *showing) leaveOut(what string, err error) (left bool, _ error) {
+// leaveOut reports whether to skip a step because the service does not support it
+// now.
+func (d *demoRun) leaveOut(what string, err error) (left bool, _ error) {
 	if e := asError(err); e != nil && (e.Code == client.CodeUnavailable || e.Code == client.CodeNotFound) {
 		d.say("Left out %s: %s.", what, e.Message)
 		return true, nil

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// nameServer answers over UDP as an authoritative server does: a host is unknown
-// for the first questions, then it has an address.
+// nameServer is an authoritative server over UDP: a host is unknown for the first
+// queries, then it has an address.
 func nameServer(t *testing.T, unknown int) string {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -34,7 +34,7 @@ func nameServer(t *testing.T, unknown int) string {
 	return conn.LocalAddr().String()
 }
 
-// reply returns the answer to a question, nil when it is none.
+// reply returns the response to a query, or nil if it is not one.
 func reply(in []byte, known bool) []byte {
 	var p dnsmessage.Parser
 	h, err := p.Start(in)
@@ -62,7 +62,7 @@ func reply(in []byte, known bool) []byte {
 	return out
 }
 
-func TestLookUpWaitsForTheName(t *testing.T) {
+func TestLookUpWaitsForPublication(t *testing.T) {
 	got, err := lookUp(t.Context(), nameServer(t, 3), "www.example.com")
 	if err != nil || !slices.Equal(got, []string{"192.0.2.10"}) {
 		t.Errorf("got %v, %v", got, err)

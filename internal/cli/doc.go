@@ -1,15 +1,13 @@
-// Package cli is the client commands of `deed`: they search, buy and look after
-// names from a terminal or a script, through package client alone.
+// Package cli has the client commands of `deed`: they search, buy and manage names
+// from a terminal or a script, through package client alone.
 //
-// What stays true of every command: stdout is data and stderr is the rest. On a
-// terminal data is a table, in a pipe it is plain columns with a tab between
-// them, and with --json it is the object that the service sent. Nothing is asked
-// where nobody sits: the command fails and names the flag. Nothing is paid above
-// --max-price, and on a terminal a person says yes first. A private key is read
-// from a file, the environment or a prompt, never from an argument. The exit
-// code says what kind of thing went wrong (exit.go).
+// For every command: stdout is data and stderr is the rest. On a terminal data is
+// a table, in a pipe tab-separated columns, and with --json the object that the
+// service sent. Without a terminal a command never prompts: it fails and names the
+// flag. It pays nothing above --max-price, and on a terminal it asks first. A
+// private key is read from a file, the environment or a prompt, never from an
+// argument. The exit code is the kind of error (exit.go).
 //
-// Between runs three things are kept in the configuration folder, readable by
-// their owner only: wallets (encrypted), sign-ins, and payments whose outcome is
-// not known yet.
+// The configuration folder stores wallets (encrypted), sign-ins and payments with
+// an unknown outcome, readable by their owner only.
 package cli

@@ -13,7 +13,7 @@ import (
 	"deed.example/deed/internal/cli"
 )
 
-func paper(t *testing.T) string {
+func cliDoc(t *testing.T) string {
 	t.Helper()
 	raw, err := os.ReadFile("../../docs/cli.md")
 	if err != nil {
@@ -22,7 +22,7 @@ func paper(t *testing.T) string {
 	return string(raw)
 }
 
-// eachCommand calls f with every command that does something.
+// eachCommand calls f with every command that is not a group.
 func eachCommand(f func(cmd *cobra.Command)) {
 	root, admin := &cobra.Command{Use: "deed"}, &cobra.Command{Use: "admin"}
 	admin.AddCommand(cli.AdminCommands()...)
@@ -40,9 +40,9 @@ func eachCommand(f func(cmd *cobra.Command)) {
 	look(root)
 }
 
-// docs/cli.md tells of every command.
+// docs/cli.md mentions every command.
 func TestCommandsAreDocumented(t *testing.T) {
-	text := paper(t)
+	text := cliDoc(t)
 	eachCommand(func(cmd *cobra.Command) {
 		if !strings.Contains(text, "`"+cmd.CommandPath()) {
 			t.Errorf("it does not tell of %s", cmd.CommandPath())
@@ -50,8 +50,8 @@ func TestCommandsAreDocumented(t *testing.T) {
 	})
 }
 
-// Every command is run by a script, with every flag of its own; the flags of all
-// are used somewhere.
+// Every command is run by a script, with each of its own flags; each global flag
+// is used by some script.
 func TestCommandsHaveScripts(t *testing.T) {
 	paths, err := filepath.Glob("testdata/*/*.txtar")
 	if err != nil || len(paths) == 0 {

@@ -11,7 +11,7 @@ import (
 )
 
 func domainCommand() *cobra.Command {
-	return group("domain", "Look after names",
+	return group("domain", "Manage names",
 		domainListCommand(),
 		onDomain("show NAME", "Show a name", cobra.ExactArgs(1), false, func(s *session, c *client.Client, args []string) (api.Domain, error) {
 			return c.Domain(s.ctx, args[0])
@@ -32,8 +32,8 @@ func domainCommand() *cobra.Command {
 	)
 }
 
-// onDomain makes a command that does one thing to a name and shows it. An
-// owner's command signs in.
+// onDomain returns a command that changes or reads a name and shows it. With
+// owner, it signs in.
 func onDomain(use, short string, args cobra.PositionalArgs, owner bool, do func(*session, *client.Client, []string) (api.Domain, error)) *cobra.Command {
 	return command(use, short, args, func(s *session, args []string) error {
 		open := s.open
@@ -90,7 +90,7 @@ func domainListCommand() *cobra.Command {
 		return s.show(out, l)
 	})
 	cmd.Flags().StringVar(&f.Status, "status", "", "only names in this state")
-	cmd.Flags().IntVar(&f.ExpiringWithinDays, "expiring", 0, "only names that expire within so many days")
+	cmd.Flags().IntVar(&f.ExpiringWithinDays, "expiring", 0, "only names that expire within this many days")
 	return cmd
 }
 
@@ -99,7 +99,7 @@ func nameserverCommand() *cobra.Command {
 	cmd := command("ns NAME [SERVER]...", "Set the name servers of a name, or show them", cobra.MinimumNArgs(1), func(s *session, args []string) error {
 		name, servers := args[0], args[1:]
 		if home && len(servers) > 0 {
-			return usagef("--default brings the name back to the service's own servers: name none, or leave it out")
+			return usagef("--default means the service's own name servers: use it without servers, or omit it")
 		}
 		open := s.openOwner
 		if !home && len(servers) == 0 {
@@ -124,7 +124,7 @@ func nameserverCommand() *cobra.Command {
 		}
 		return s.show(d, l)
 	})
-	cmd.Flags().BoolVar(&home, "default", false, "go back to the service's own servers")
+	cmd.Flags().BoolVar(&home, "default", false, "use the service's own name servers")
 	return cmd
 }
 

@@ -19,29 +19,29 @@ const (
 	exitOther       = 1
 	exitUsage       = 2
 	exitSignIn      = 3
-	exitPayment     = 4 // required, insufficient, over the cap
+	exitPayment     = 4 // required, insufficient, over the limit
 	exitNotFound    = 5
 	exitConflict    = 6
 	exitRateLimited = 7
 	exitService     = 8 // the service or the registry
-	exitRunning     = 9 // still under way
+	exitRunning     = 9 // the order is still running
 	exitInterrupted = 130
 )
 
-// A usageError is a command that was written wrongly.
+// A usageError is an error in the command line.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// A paymentError is a payment that nobody allowed.
+// A paymentError is a payment that was not allowed.
 type paymentError struct{ error }
 
-// errRunning ends a command whose order still runs.
-var errRunning = errors.New("it still runs")
+// errRunning is returned when an order is still running.
+var errRunning = errors.New("the order is still running")
 
-// exits is the exit code of each code of the service.
+// exits maps the codes of the service to exit codes.
 var exits = map[string]int{
 	client.CodeValidation:          exitUsage,
 	client.CodeTLDNotSupported:     exitUsage,
@@ -61,7 +61,7 @@ var exits = map[string]int{
 	client.CodeUnavailable:         exitService,
 }
 
-// ExitCode returns the exit code that says what kind of error err is.
+// ExitCode returns the exit code of an error.
 func ExitCode(err error) int {
 	if err == nil {
 		return 0
@@ -87,8 +87,8 @@ func ExitCode(err error) int {
 	return exitOther
 }
 
-// exitOf returns the exit code for what the service said. A price above the limit
-// that we sent along is a matter of payment.
+// exitOf returns the exit code of an error of the service. A price above the limit
+// of the request counts as a payment error.
 func exitOf(e *client.Error) int {
 	overCap := func(d api.Detail) bool { return d.Field == "maxPriceUsd" }
 	if slices.ContainsFunc(e.Details, overCap) {
@@ -107,8 +107,7 @@ func is[E error](err error) bool {
 	return ok
 }
 
-// Report tells a person what went wrong and what to do, and returns the exit
-// code.
+// Report prints an error and what to do about it, and returns the exit code.
 func Report(w io.Writer, err error) int {
 	if err == nil {
 		return 0
@@ -119,7 +118,7 @@ func Report(w io.Writer, err error) int {
 	}
 	fmt.Fprintln(w, "deed:", clean(err.Error()))
 	if e, ok := errors.AsType[*net.OpError](err); ok && e.Op == "dial" {
-		fmt.Fprintln(w, "  hint: no service answers there; name it with --server or DEED_SERVER, or run `deed serve`")
+		fmt.Fprintln(w, "  hint: no service responds there; set --server or DEED_SERVER, or run `deed serve`")
 	}
 	if e, ok := errors.AsType[*client.Error](err); ok {
 		for _, d := range e.Details {

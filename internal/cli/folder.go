@@ -8,7 +8,7 @@ import (
 	"deed.example/deed/internal/secretfile"
 )
 
-// configFolder is where we keep things between runs.
+// configFolder returns the folder for files that are kept between runs.
 func configFolder() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
@@ -17,8 +17,8 @@ func configFolder() (string, error) {
 	return filepath.Join(dir, "deed"), nil
 }
 
-// writeFile puts a file in place in one step: after a crash there is the old one
-// or the new one, whole. Only its owner can read it.
+// writeFile replaces a file atomically: after a crash there is either the old or
+// the new content. Only its owner can read it.
 func writeFile(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err

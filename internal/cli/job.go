@@ -15,7 +15,7 @@ import (
 )
 
 func jobCommand() *cobra.Command {
-	show := command("show ID", "Say how far an order is", cobra.ExactArgs(1), func(s *session, args []string) error {
+	show := command("show ID", "Show the state of an order", cobra.ExactArgs(1), func(s *session, args []string) error {
 		c, err := s.open()
 		if err != nil {
 			return err
@@ -26,25 +26,25 @@ func jobCommand() *cobra.Command {
 		}
 		return s.show(job, jobList(job))
 	})
-	var patience time.Duration
+	var timeout time.Duration
 	var watch *cobra.Command
-	watch = command("watch ID", "Follow an order to its end", cobra.ExactArgs(1), func(s *session, args []string) error {
-		if watch.Flags().Changed("timeout") && patience <= 0 {
-			return usagef("--timeout %s: write a time such as 5m, or leave it out", patience)
+	watch = command("watch ID", "Watch an order until it has ended", cobra.ExactArgs(1), func(s *session, args []string) error {
+		if watch.Flags().Changed("timeout") && timeout <= 0 {
+			return usagef("--timeout %s: write a time such as 5m, or leave it out", timeout)
 		}
 		c, err := s.open()
 		if err != nil {
 			return err
 		}
-		if patience > 0 {
-			ctx, cancel := context.WithTimeout(s.ctx, patience)
+		if timeout > 0 {
+			ctx, cancel := context.WithTimeout(s.ctx, timeout)
 			defer cancel()
 			s.ctx = ctx
 		}
 		return s.watchJob(c, args[0])
 	})
-	watch.Flags().DurationVar(&patience, "timeout", 0, "how long to wait at the most, such as 5m")
-	return group("job", "Orders and how far they are", show, watch)
+	watch.Flags().DurationVar(&timeout, "timeout", 0, "maximum time to wait, such as 5m")
+	return group("job", "Show and watch orders", show, watch)
 }
 
 func jobList(j api.Job) list {
@@ -61,7 +61,7 @@ func jobList(j api.Job) list {
 	return l
 }
 
-// watchJob follows a job to its end, and shows it then.
+// watchJob waits until a job has ended, and shows it.
 func (s *session) watchJob(c *client.Client, id string) error {
 	job, err := s.follow(c, id)
 	if err != nil {
@@ -73,12 +73,12 @@ func (s *session) watchJob(c *client.Client, id string) error {
 	return client.JobError(job)
 }
 
-// follow tells what becomes of a job until it is over.
+// follow prints the progress of a job until it has ended.
 func (s *session) follow(c *client.Client, id string) (last api.Job, err error) {
-	tell := s.lines
-	if _, people := terminal(s.errs); people {
-		tell = s.timeline
-		defer fmt.Fprintln(s.errs) // the line is drawn again and again until then
+	report := s.lines
+	if _, tty := terminal(s.errs); tty {
+		report = s.timeline
+		defer fmt.Fprintln(s.errs) // ends the line that is redrawn
 	}
 	for job, err := range c.WatchJob(s.ctx, id) {
 		if errors.Is(err, context.DeadlineExceeded) {
@@ -87,20 +87,20 @@ func (s *session) follow(c *client.Client, id string) (last api.Job, err error) 
 		if err != nil {
 			return last, err
 		}
-		tell(last, job)
+		report(last, job)
 		last = job
 	}
 	return last, nil
 }
 
-// lines writes one line for each change, for a log.
+// lines prints one line for each new step, for logs.
 func (s *session) lines(last, job api.Job) {
 	for _, step := range job.Steps[min(len(last.Steps), len(job.Steps)):] {
 		fmt.Fprintf(s.errs, "%s %s %s\n", day(step.At), clean(job.Domain), clean(step.Name))
 	}
 }
 
-// A stage is a part of an order that people know, and the steps that end it.
+// A stage is a part of the timeline, and the steps that complete it.
 type stage struct {
 	name string
 	done []string
@@ -112,7 +112,7 @@ var stages = []stage{
 	{"registry", []string{"completed"}},
 }
 
-// timeline draws how far a job is, over what it drew before.
+// timeline redraws the progress of a job in one line.
 func (s *session) timeline(_, job api.Job) {
 	var parts []string
 	for _, st := range stages {

@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// A journal keeps payments whose outcome is not known yet, each in a file, so
-// that the same command repeats the payment of one that was interrupted.
+// A journal stores each payment with an unknown outcome in a file, so that
+// repeating an interrupted command repeats its payment.
 type journal struct{ folder string }
 
-// forgotten is when a payment is not repeated any more: the service has long
-// done what was paid for, given the money back, or never heard of it. A command
-// that is written again after so long means something new.
-const forgotten = 24 * time.Hour
+// journalExpiry is when a payment is not repeated any more: by then the service
+// has delivered, refunded or never received it. The same command after that time
+// is a new purchase.
+const journalExpiry = 24 * time.Hour
 
 func (j journal) path(call string) string {
 	return filepath.Join(j.folder, "payments", call)
 }
 
-// Payment returns what was written for a call, or "".
+// Payment returns the payment that was written for a call, or "".
 func (j journal) Payment(_ context.Context, call string) (string, error) {
 	info, err := os.Stat(j.path(call))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -31,14 +31,14 @@ func (j journal) Payment(_ context.Context, call string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if time.Since(info.ModTime()) > forgotten {
+	if time.Since(info.ModTime()) > journalExpiry {
 		return "", os.Remove(j.path(call))
 	}
 	raw, err := os.ReadFile(j.path(call))
 	return string(raw), err
 }
 
-// Write keeps a payment for a call; "" forgets it.
+// Write stores a payment for a call; "" deletes it.
 func (j journal) Write(_ context.Context, call, payment string) error {
 	if payment != "" {
 		return writeFile(j.path(call), []byte(payment))

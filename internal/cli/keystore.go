@@ -19,13 +19,13 @@ import (
 	"golang.org/x/crypto/scrypt"
 )
 
-// A keystore is a private key behind a password, as wallets keep it in files:
-// Web3 Secret Storage, version 3. The password becomes 32 bytes; the first half
-// encrypts the key with AES-128-CTR, the second half seals it.
+// A keystore is a private key that is encrypted with a password: Web3 Secret
+// Storage, version 3. The KDF turns the password into 32 bytes; the first half
+// encrypts the key with AES-128-CTR, the second half authenticates it.
 type keystore struct {
 	Version int    `json:"version"`
 	ID      string `json:"id"`
-	Address string `json:"address,omitzero"` // without 0x; some leave it out
+	Address string `json:"address,omitzero"` // without 0x; optional
 	Crypto  struct {
 		Cipher       string `json:"cipher"`
 		CipherText   string `json:"ciphertext"`
@@ -38,7 +38,7 @@ type keystore struct {
 	} `json:"crypto"`
 }
 
-// kdfParams are those of scrypt and of PBKDF2.
+// kdfParams are the parameters of scrypt and PBKDF2.
 type kdfParams struct {
 	DKLen int    `json:"dklen"`
 	Salt  string `json:"salt"`
@@ -49,13 +49,13 @@ type kdfParams struct {
 	PRF   string `json:"prf,omitzero"`
 }
 
-// The cost of guessing a password: 128 MiB and a good part of a second for each
-// guess.
+// The scrypt parameters: each guess of a password takes 128 MiB and a good part
+// of a second.
 const scryptN, scryptR, scryptP = 1 << 17, 8, 1
 
 var errPassword = errors.New("this is not the password of the wallet")
 
-// lockKey puts a private key behind a password, at a cost of n.
+// lockKey encrypts a private key with a password and the scrypt cost n.
 func lockKey(key *ecdsa.PrivateKey, password string, n int) (*keystore, error) {
 	random := make([]byte, 64)
 	rand.Read(random) // it never fails
@@ -88,7 +88,7 @@ func parseKeystore(raw []byte) (*keystore, error) {
 	return &k, nil
 }
 
-// address returns whose key it is, as far as the file says.
+// address returns the address of the key, if the file has it.
 func (k *keystore) address() (common.Address, bool) {
 	return common.HexToAddress(k.Address), common.IsHexAddress(k.Address)
 }
@@ -122,7 +122,7 @@ func (k *keystore) unlock(password string) (*ecdsa.PrivateKey, error) {
 	return key, nil
 }
 
-// maxScryptMemory keeps a file that others wrote from taking the whole machine.
+// maxScryptMemory limits the memory that a keystore file can demand.
 const maxScryptMemory = 1 << 30
 
 func (k *keystore) derive(password string) ([]byte, error) {
@@ -143,10 +143,10 @@ func (k *keystore) derive(password string) ([]byte, error) {
 		}
 		return pbkdf2.Key(sha256.New, password, salt, p.C, p.DKLen)
 	}
-	return nil, errors.New("the keystore makes its key in a way that is not known here")
+	return nil, errors.New("the keystore uses an unsupported key derivation function")
 }
 
-// crypt encrypts, and decrypts: with CTR both are the same.
+// crypt encrypts or decrypts: in CTR mode both are the same operation.
 func crypt(key, iv, text []byte) ([]byte, error) {
 	block, err := aes.NewCipher(key)
 	if err != nil {

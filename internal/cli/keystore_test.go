@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// The test vectors of Web3 Secret Storage: both hold the same key.
+// The test vectors of Web3 Secret Storage: both have the same key.
 const (
 	vectorKey      = "7a28b5ba57c53603b0b07b56bba752f7784bf506fa95edc395f5cf6c7514fe9d"
 	vectorPassword = "testpassword"
@@ -18,7 +18,7 @@ const (
 	vectorScrypt   = `{"Crypto":{"cipher":"aes-128-ctr","cipherparams":{"iv":"83dbcc02d8ccb40e466191a123791e0e"},"ciphertext":"d172bf743a674da9cdad04534d56926ef8358534d458fffccd4e6ad2fbde479c","kdf":"scrypt","kdfparams":{"dklen":32,"n":262144,"p":8,"r":1,"salt":"ab0c7876052600dd703518d6fc3fe8984592145b591fc8fb5c6d43190334ba19"},"mac":"2103ac29920d71da29f15d75b4a16dbe95cfd7ff8faea1056c33131d846e3097"},"id":"3198bc9c-6672-5ab3-d995-4942343ae5b6","version":3}`
 )
 
-func TestKeystoresOfOthers(t *testing.T) {
+func TestForeignKeystores(t *testing.T) {
 	for name, text := range map[string]string{"pbkdf2": vectorPBKDF2, "scrypt": vectorScrypt} {
 		t.Run(name, func(t *testing.T) {
 			k, err := parseKeystore([]byte(text))
@@ -36,7 +36,7 @@ func TestKeystoresOfOthers(t *testing.T) {
 	}
 }
 
-func TestKeystoreOfOurs(t *testing.T) {
+func TestKeystoreRoundTrip(t *testing.T) {
 	key, err := crypto.HexToECDSA(vectorKey)
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func TestDamagedKeystores(t *testing.T) {
 		"short vector":        {`83dbcc02d8ccb40e466191a123791e0e`, `83dbcc02`},
 		"no hex":              {`2103ac29`, `2103acxx`},
 		"hunger for memory":   {`"n":262144`, `"n":1073741824`},
-		"n below nothing":     {`"n":262144`, `"n":-1`},
+		"negative n":          {`"n":262144`, `"n":-1`},
 		"r of nothing":        {`"r":1`, `"r":0`},
 		"unknown derivation":  {`"kdf":"scrypt"`, `"kdf":"argon2"`},
 		"too short a key":     {`"dklen":32`, `"dklen":16`},

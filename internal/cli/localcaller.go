@@ -13,14 +13,13 @@ import (
 	"deed.example/deed/internal/agent"
 )
 
-// callTimeout is how long one call may take. A payment whose outcome is not known
-// by then is in the journal, and the same call repeats it.
+// callTimeout limits one call. A payment with an unknown outcome stays in the
+// journal, and the same call repeats it.
 const callTimeout = 90 * time.Second
 
 // A localCaller calls the service for an agent on this machine. Its wallet signs
-// in, and pays within limits that a person set: what the agent says about prices
-// is no consent. It decides by itself what may be spent, whatever tools the agent
-// was shown.
+// in, and pays within the user's limits; prices in the agent's arguments are not
+// consent. It enforces the limits itself, whatever tools the agent was offered.
 type localCaller struct {
 	client  *client.Client
 	consent agent.Consent
@@ -33,9 +32,9 @@ func (l localCaller) Call(ctx context.Context, c agent.Call) (agent.Answer, erro
 	case c.Payment.Header != "":
 		return refusal(client.CodePaymentInvalid, "this server pays with the local wallet and takes no payment of another", "connect to /mcp of the service over HTTP to pay with your own wallet"), nil
 	case c.Paid && !quote && l.consent.Wallet == "":
-		return refusal(client.CodePaymentRequired, "nothing was signed: "+l.consent.Problem, "tell whom you work for"), nil
+		return refusal(client.CodePaymentRequired, "nothing was signed: "+l.consent.Problem, "tell the user"), nil
 	case c.Paid && !quote && !l.consent.Spends():
-		return refusal(client.CodePaymentRequired, "nothing was signed: nobody said how much may be spent", "dry_run true tells the price. To buy, a person starts deed mcp with both --max-price and --budget"), nil
+		return refusal(client.CodePaymentRequired, "nothing was signed: no spending limits are set", "dry_run true returns the price. To buy, a person starts deed mcp with both --max-price and --budget"), nil
 	}
 	r := client.Raw{Method: c.Method, Path: c.Path, Query: c.Query, Body: c.Body, Header: http.Header{}}
 	r.SignIn = c.SignedIn && c.Bearer == "" && l.consent.Wallet != ""
@@ -54,8 +53,8 @@ func (l localCaller) Call(ctx context.Context, c agent.Call) (agent.Answer, erro
 	return out, nil
 }
 
-// asksForQuote reports whether a body asks for a dry run. It then must not be
-// paid for, whatever the service answers.
+// asksForQuote reports whether a body asks for a dry run. Such a call must not be
+// paid, whatever the service responds.
 func asksForQuote(body []byte) bool {
 	var in struct {
 		DryRun bool `json:"dryRun"`
@@ -63,17 +62,17 @@ func asksForQuote(body []byte) bool {
 	return json.Unmarshal(body, &in) == nil && in.DryRun
 }
 
-// refusal is an answer of ours, in the shape of the service's.
+// refusal returns a local error in the format of the service's errors.
 func refusal(code, message, hint string) agent.Answer {
 	status, title := http.StatusPaymentRequired, "Payment required"
 	if code == client.CodePaymentInvalid {
 		title = "Payment invalid"
 	}
-	body, _ := json.Marshal(api.Error{Error: title, Code: code, Message: message, Hint: hint}) // strings always can be
+	body, _ := json.Marshal(api.Error{Error: title, Code: code, Message: message, Hint: hint}) // strings cannot make it fail
 	return agent.Answer{Status: status, Header: http.Header{}, Body: body}
 }
 
-// overLimit is the answer to what costs more than a person allowed.
+// overLimit returns the answer to a call that exceeds the user's limits.
 func overLimit(err error) (agent.Answer, error) {
 	if over, ok := errors.AsType[*client.OverCap](err); ok {
 		return refusal(client.CodePaymentRequired, "nothing was signed: "+over.Error(),
@@ -86,8 +85,8 @@ func overLimit(err error) (agent.Answer, error) {
 	return agent.Answer{}, err
 }
 
-// unpaid is a refusal of the service without its offer: the agent cannot pay it,
-// and must not be told to.
+// unpaid removes the offer from a 402: the agent cannot pay it, and must not be
+// asked to.
 func (l localCaller) unpaid(a agent.Answer, signed bool) agent.Answer {
 	var said api.Error
 	if json.Unmarshal(a.Body, &said) != nil || said.Code == "" {
@@ -101,7 +100,7 @@ func (l localCaller) unpaid(a agent.Answer, signed bool) agent.Answer {
 	default:
 		said.Hint = "what was signed stays counted in the budget of this run. Tell whom you work for"
 	}
-	body, _ := json.Marshal(said) // strings always can be
+	body, _ := json.Marshal(said) // strings cannot make it fail
 	header := a.Header.Clone()
 	header.Del("PAYMENT-REQUIRED")
 	return agent.Answer{Status: a.Status, Header: header, Body: body}

@@ -4,6 +4,6 @@ package cli
 
 import "os"
 
-// tryLock always succeeds. Where there is no flock, two commands that trade the
-// same token at once may have to sign in anew.
+// tryLock always succeeds. Without flock, two commands that refresh the same token
+// concurrently may have to sign in again.
 func tryLock(*os.File) (bool, error) { return true, nil }

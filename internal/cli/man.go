@@ -19,14 +19,14 @@ func manCommand() *cobra.Command {
 	}
 }
 
-// manualEnd is what no command says of itself.
-const manualEnd = `.SH ENVIRONMENT AND FLAGS OF ALL
+// manualEnd is the part of the manual page that is not about single commands.
+const manualEnd = `.SH ENVIRONMENT AND GLOBAL FLAGS
 .TP
 .B DEED_SERVER, \-\-server
-Address of the service; http://127.0.0.1:8080 when it is not set.
+URL of the service (default: http://127.0.0.1:8080).
 .TP
 .B DEED_PRIVATE_KEY
-Private key in hex, for agents. It goes before DEED_WALLET.
+Private key in hex, for agents. It takes precedence over DEED_WALLET.
 .TP
 .B DEED_WALLET, \-\-wallet
 Wallet to use: its name, its address, or the path of a keystore file.
@@ -35,7 +35,7 @@ Wallet to use: its name, its address, or the path of a keystore file.
 File with the password of the wallet.
 .TP
 .B DEED_MAX_PRICE, \-\-max\-price
-The most USDC that may be paid at once.
+Maximum payment per call, in USDC.
 .TP
 .B \-\-json
 Print the objects of the service.
@@ -44,7 +44,7 @@ Print the objects of the service.
 Do not ask before paying.
 .TP
 .B NO_COLOR
-Set it to have no colours.
+If set, disables colours.
 .SH EXIT STATUS
 0 done; 1 other; 2 usage; 3 sign-in; 4 payment; 5 not found; 6 conflict; 7 rate limited; 8 the service or the registry; 9 still running; 130 interrupted.
 `
@@ -78,7 +78,7 @@ func manualCommands(b *strings.Builder, cmd *cobra.Command) {
 
 var notASCII = regexp.MustCompile(`[^\x00-\x7f]`)
 
-// roff escapes what a manual page gives a meaning to.
+// roff escapes text for a manual page.
 func roff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, `-`, `\-`, "\n", " ").Replace(text)
 	text = notASCII.ReplaceAllStringFunc(text, func(r string) string { return fmt.Sprintf(`\[u%04X]`, []rune(r)[0]) })

@@ -18,13 +18,13 @@ const comPrice = 13_060_000 * client.USDC(1)
 
 var (
 	paidTools  = []string{"register_domain", "renew_domain", "transfer_domain", "change_dns_records", "add_dns_record", "update_dns_record", "delete_dns_record"}
-	quoteTools = paidTools[:4] // they have a dry run
+	quoteTools = paidTools[:4] // those with a dry run
 )
 
-// Three calls without any limit bought three names once. Now nothing is signed
-// unless a person gave both limits, and the agent is told so before and after.
+// Nothing is signed unless the user set both limits, and the instructions and the
+// errors say so. (Once, three calls without limits bought three names.)
 func TestMCPSpendsNothingWithoutBothLimits(t *testing.T) {
-	w := newRich(t)
+	w := newFundedWallet(t)
 	for name, c := range map[string]struct {
 		environ, args []string
 	}{
@@ -68,10 +68,10 @@ func TestMCPSpendsNothingWithoutBothLimits(t *testing.T) {
 	w.spent(t, 0)
 }
 
-// With both limits a call buys at once, as all texts say, below the limit of one
-// call, whatever the agent says itself.
+// With both limits a call buys at once, as all texts say, within the limit per
+// call, whatever the agent's arguments are.
 func TestMCPBuysWithinTheLimits(t *testing.T) {
-	w := newRich(t)
+	w := newFundedWallet(t)
 	s := serveAgent(t, w.environ(), "--max-price", "20", "--budget", "30")
 	if said := s.InitializeResult().Instructions; !strings.Contains(said, "BUYS AT ONCE") || !strings.Contains(said, "20.00 USDC") || !strings.Contains(said, "30.00 USDC") || !strings.Contains(said, w.address) || strings.Contains(said, "x402") {
 		t.Errorf("the instructions: %s", said)
@@ -98,7 +98,7 @@ func TestMCPBuysWithinTheLimits(t *testing.T) {
 	if r, text := s.use(t, "register_domain", order); r.IsError || !strings.Contains(text, `"status":"active"`) || r.Meta["x402/payment-response"] == nil {
 		t.Errorf("got %s", text)
 	}
-	// The wallet signs in by itself.
+	// The wallet signs in automatically.
 	if r, text := s.use(t, "list_my_domains", `{}`); r.IsError || !strings.Contains(text, w.label+".com") {
 		t.Errorf("got %s", text)
 	}
@@ -117,13 +117,13 @@ func TestMCPBuysWithinTheLimits(t *testing.T) {
 	}
 }
 
-// Many calls at once spend no more than the budget together, and what is refused
-// is refused before anything is signed.
+// Concurrent calls never spend more than the budget in total, and a call over the
+// budget is rejected before anything is signed.
 func TestMCPBudgetRaced(t *testing.T) {
-	w := newRich(t)
+	w := newFundedWallet(t)
 	s := serveAgent(t, w.environ(), "--max-price", "15", "--budget", "40") // three names
 	var (
-		mu              sync.Mutex // guards what follows
+		mu              sync.Mutex // guards the fields below
 		bought, stopped int
 		wg              sync.WaitGroup
 	)
@@ -156,8 +156,8 @@ func TestMCPBudgetRaced(t *testing.T) {
 	}
 }
 
-// What was signed stays spent though nothing moved: the signature exists.
-func TestMCPBudgetKeepsWhatWasSigned(t *testing.T) {
+// A signed payment stays reserved even if no money moved: the signature exists.
+func TestMCPBudgetKeepsSignedPaymentsReserved(t *testing.T) {
 	key, err := crypto.GenerateKey()
 	if err != nil {
 		t.Fatal(err)

@@ -22,7 +22,7 @@ type agentServer struct {
 	said *buffer // on stderr
 }
 
-// buffer is what a process wrote.
+// buffer collects the output of a process.
 type buffer struct {
 	mu   sync.Mutex // guards text
 	text strings.Builder
@@ -51,7 +51,7 @@ func (b *buffer) String() string {
 	return b.text.String()
 }
 
-// serveAgent runs `deed mcp` with variables and arguments for an agent.
+// serveAgent runs `deed mcp` with the given environment and arguments.
 func serveAgent(t *testing.T, environ []string, args ...string) agentServer {
 	t.Helper()
 	s := agentServer{said: &buffer{}}
@@ -66,7 +66,7 @@ func serveAgent(t *testing.T, environ []string, args ...string) agentServer {
 	return s
 }
 
-// use calls a tool and returns its result with all that it said as text.
+// use calls a tool and returns its result and its text.
 func (s agentServer) use(t *testing.T, tool, args string) (*mcp.CallToolResult, string) {
 	t.Helper()
 	r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: arguments(t, args)})
@@ -105,29 +105,29 @@ func (s agentServer) tools(t *testing.T) map[string]*mcp.Tool {
 	return out
 }
 
-// A rich wallet has 1000 play USDC.
-type rich struct {
-	key, address, label string // label is a name of its own
+// A fundedWallet has 1000 test USDC.
+type fundedWallet struct {
+	key, address, label string // label is an unused name
 }
 
-func newRich(t *testing.T) rich {
+func newFundedWallet(t *testing.T) fundedWallet {
 	t.Helper()
 	k, err := crypto.GenerateKey()
 	if err != nil {
 		t.Fatal(err)
 	}
 	address := crypto.PubkeyToAddress(k.PublicKey).Hex()
-	w := rich{hex.EncodeToString(crypto.FromECDSA(k)), address, "m" + strings.ToLower(address[2:18])}
+	w := fundedWallet{hex.EncodeToString(crypto.FromECDSA(k)), address, "m" + strings.ToLower(address[2:18])}
 	if got := w.faucet(t, ""); got != "1000.00" {
 		t.Fatalf("got %s", got)
 	}
 	return w
 }
 
-func (w rich) environ() []string { return []string{"DEED_PRIVATE_KEY=" + w.key} }
+func (w fundedWallet) environ() []string { return []string{"DEED_PRIVATE_KEY=" + w.key} }
 
-// faucet gives the wallet play money and returns what it then has.
-func (w rich) faucet(t *testing.T, amount string) string {
+// faucet funds the wallet and returns the new balance.
+func (w fundedWallet) faucet(t *testing.T, amount string) string {
 	t.Helper()
 	c, err := client.New(service.URL)
 	if err != nil {
@@ -140,8 +140,8 @@ func (w rich) faucet(t *testing.T, amount string) string {
 	return out.Balance
 }
 
-// spent fails unless the wallet has spent so much.
-func (w rich) spent(t *testing.T, want client.USDC) {
+// spent fails unless the wallet has spent this amount.
+func (w fundedWallet) spent(t *testing.T, want client.USDC) {
 	t.Helper()
 	if got, left := w.faucet(t, "1.00"), (1001*client.Dollar - want).String(); got != left {
 		t.Errorf("got a balance of %s, want %s", got, left)

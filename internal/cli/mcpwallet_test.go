@@ -16,8 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Where no wallet can sign, that is said at the start, and nothing that costs
-// money is offered.
+// Without a usable wallet, the first line says why, and no paid tool is offered.
 func TestMCPSaysWhyNoWalletCanSign(t *testing.T) {
 	home := t.TempDir()
 	passwords := map[string]string{}
@@ -74,7 +73,7 @@ func TestMCPSaysWhyNoWalletCanSign(t *testing.T) {
 			}
 		})
 	}
-	// With its password the same wallet signs.
+	// With its password the same wallet can sign.
 	s := serveAgent(t, []string{"XDG_CONFIG_HOME=" + home}, append([]string{"--password-file", passwords["right"]}, limits...)...)
 	s.said.await(t, "agents may spend up to 20.00 USDC")
 	if got := s.tools(t); len(got) != 18 {
@@ -82,10 +81,10 @@ func TestMCPSaysWhyNoWalletCanSign(t *testing.T) {
 	}
 }
 
-// A dry run is not paid for, also when the service asks for money, and neither
-// is what is free.
-func TestMCPPaysForNoQuote(t *testing.T) {
-	w := newRich(t)
+// Neither a dry run nor a free call is paid, even if the service responds with an
+// offer.
+func TestMCPNeverPaysForQuote(t *testing.T) {
+	w := newFundedWallet(t)
 	base, err := url.Parse(service.URL)
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +95,7 @@ func TestMCPPaysForNoQuote(t *testing.T) {
 		if r.Header.Get("PAYMENT-SIGNATURE") != "" {
 			paid.Add(1)
 		}
-		body := `{"domain":"` + w.label + `.com"}` // whatever was asked, it is an order
+		body := `{"domain":"` + w.label + `.com"}` // turns every request into an order
 		r.Method, r.URL.Path, r.URL.RawQuery, r.Body, r.ContentLength = "POST", "/domains/register", "", io.NopCloser(strings.NewReader(body)), int64(len(body))
 		r.Header.Set("Content-Type", "application/json")
 		forward.ServeHTTP(rw, r)
@@ -114,7 +113,7 @@ func TestMCPPaysForNoQuote(t *testing.T) {
 	w.spent(t, 0)
 }
 
-func TestMCPLimitsThatAreNoAmounts(t *testing.T) {
+func TestMCPInvalidLimits(t *testing.T) {
 	for _, args := range [][]string{{"--budget", "much"}, {"--budget", "-1"}, {"--max-price", "1e6"}} {
 		cmd := exec.Command(service.Binary, append([]string{"mcp"}, args...)...)
 		cmd.Env = []string{"XDG_CONFIG_HOME=" + t.TempDir()}

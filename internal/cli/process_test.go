@@ -24,7 +24,7 @@ import (
 	"deed.example/deed/client"
 )
 
-// A shell is a place to run commands from: a folder and its variables.
+// A shell runs commands with its own environment.
 type shell struct{ env []string }
 
 func newShell(t *testing.T, server string) (*shell, *client.Key) {
@@ -51,20 +51,20 @@ func (s *shell) command(args ...string) (*exec.Cmd, *bytes.Buffer) {
 func (s *shell) run(t *testing.T, want int, args ...string) string {
 	t.Helper()
 	cmd, said := s.command(args...)
-	_ = cmd.Run() // the exit code tells
+	_ = cmd.Run() // the exit code is checked
 	if got := cmd.ProcessState.ExitCode(); got != want {
 		t.Errorf("%v: got exit code %d, want %d: %s", args, got, want, said)
 	}
 	return said.String()
 }
 
-// Commands that find the same old token trade it once: traded twice, the sign-in
-// would end.
-func TestCommandsShareASignIn(t *testing.T) {
+// Commands that find the same expired token refresh it once: using the refresh
+// token twice would revoke the session.
+func TestCommandsShareSignIn(t *testing.T) {
 	s, _ := newShell(t, service.URL)
 	s.run(t, 0, "login")
 	folder := strings.TrimPrefix(s.env[0], "XDG_CONFIG_HOME=")
-	s.env = s.env[:2] // without the key: nobody can sign in anew
+	s.env = s.env[:2] // without the key: signing in again is impossible
 	for range 2 {
 		age(t, folder)
 		var wg sync.WaitGroup
@@ -75,7 +75,7 @@ func TestCommandsShareASignIn(t *testing.T) {
 	}
 }
 
-// age makes the kept access token look old.
+// age makes the stored access token look expired.
 func age(t *testing.T, folder string) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(folder, "deed", "signin", "*.json"))
@@ -99,8 +99,8 @@ func age(t *testing.T, folder string) {
 	}
 }
 
-// A purchase whose answer is lost and that a person interrupts is repeated by the
-// same command, and paid once.
+// An interrupted purchase with a lost response is repeated by the same command,
+// and paid once.
 func TestInterruptedPurchaseIsRepeated(t *testing.T) {
 	target, err := url.Parse(service.URL)
 	if err != nil {
@@ -108,14 +108,14 @@ func TestInterruptedPurchaseIsRepeated(t *testing.T) {
 	}
 	forward := httputil.NewSingleHostReverseProxy(target)
 	paid := make(chan struct{}, 100)
-	var lose atomic.Bool // the answers to paid requests
+	var lose atomic.Bool // responses to paid requests
 	lose.Store(true)
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !lose.Load() || r.Header.Get("PAYMENT-SIGNATURE") == "" {
 			forward.ServeHTTP(w, r)
 			return
 		}
-		forward.ServeHTTP(httptest.NewRecorder(), r.Clone(context.WithoutCancel(r.Context()))) // done, and nobody hears of it
+		forward.ServeHTTP(httptest.NewRecorder(), r.Clone(context.WithoutCancel(r.Context()))) // processed, but the response is lost
 		paid <- struct{}{}
 		<-r.Context().Done()
 	}))
@@ -137,7 +137,7 @@ func TestInterruptedPurchaseIsRepeated(t *testing.T) {
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	_ = cmd.Wait() // the exit code tells
+	_ = cmd.Wait() // the exit code is checked
 	if got := cmd.ProcessState.ExitCode(); got != 130 || !strings.Contains(said.String(), "make the same call again") {
 		t.Fatalf("got exit code %d: %s", got, said)
 	}

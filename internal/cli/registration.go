@@ -31,8 +31,8 @@ func registerCommand() *cobra.Command {
 			func(c *client.Client) (api.Quote, error) { return c.QuoteRegistration(s.ctx, in) },
 			func(ctx context.Context, c *client.Client) (client.Order, error) { return c.Register(ctx, in) })
 	})
-	cmd.Flags().IntVar(&years, "years", 0, "for how many years (default: the fewest that the TLD allows)")
-	cmd.Flags().StringArrayVar(&records, "dns", nil, `first record, as "TYPE HOST VALUE"; may be given again`)
+	cmd.Flags().IntVar(&years, "years", 0, "number of years (default: the minimum of the TLD)")
+	cmd.Flags().StringArrayVar(&records, "dns", nil, `initial record, as "TYPE HOST VALUE"; may be repeated`)
 	cmd.Flags().StringSliceVar(&in.Nameservers, "ns", nil, "name servers to use instead of the service's own")
 	how.flags(cmd)
 	return cmd
@@ -52,12 +52,12 @@ func renewCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		in.ExpectedExpiresAt = held.ExpiresAt // the same command twice adds its years once
+		in.ExpectedExpiresAt = held.ExpiresAt // running the command twice adds the years once
 		return s.order(how,
 			func(c *client.Client) (api.Quote, error) { return c.QuoteRenewal(s.ctx, in) },
 			func(ctx context.Context, c *client.Client) (client.Order, error) { return c.Renew(ctx, in) })
 	})
-	cmd.Flags().IntVar(&years, "years", 1, "how many years to add")
+	cmd.Flags().IntVar(&years, "years", 1, "number of years to add")
 	how.flags(cmd)
 	return cmd
 }
@@ -66,7 +66,7 @@ func transferCommand() *cobra.Command {
 	var in api.TransferRequest
 	var codeFile string
 	var how ordering
-	cmd := command("transfer NAME", "Bring a name here from another registrar", cobra.ExactArgs(1), func(s *session, args []string) error {
+	cmd := command("transfer NAME", "Transfer a name in from another registrar", cobra.ExactArgs(1), func(s *session, args []string) error {
 		in.Domain, in.MaxPrice = args[0], s.maxPriceText()
 		code, err := s.readSecret(codeFile, "Code of the other registrar: ", "--auth-code-file")
 		if err != nil {
@@ -77,20 +77,20 @@ func transferCommand() *cobra.Command {
 			func(c *client.Client) (api.Quote, error) { return c.QuoteTransfer(s.ctx, in) },
 			func(ctx context.Context, c *client.Client) (client.Order, error) { return c.Transfer(ctx, in) })
 	})
-	cmd.Flags().StringVar(&codeFile, "auth-code-file", "", "file with the code that the other registrar gave; - is stdin")
+	cmd.Flags().StringVar(&codeFile, "auth-code-file", "", "file with the auth code of the current registrar; - is stdin")
 	how.flags(cmd)
 	return cmd
 }
 
-// ordering is how an order is made.
+// ordering has the flags of an order.
 type ordering struct{ dryRun, wait bool }
 
 func (o *ordering) flags(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "make every check, say the price, and buy nothing")
-	cmd.Flags().BoolVar(&o.wait, "wait", false, "wait until the order is done; on a terminal it always does")
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "make every check and print the price, but buy nothing")
+	cmd.Flags().BoolVar(&o.wait, "wait", false, "wait until the order is completed (always on a terminal)")
 }
 
-// maxPriceText is the limit that the service is told, nil when nobody said.
+// maxPriceText returns the price limit for the service, or nil if it is not set.
 func (s *session) maxPriceText() *string {
 	if s.maxPrice == nil {
 		return nil
@@ -98,7 +98,7 @@ func (s *session) maxPriceText() *string {
 	return new(s.maxPrice.String())
 }
 
-// order quotes or buys, and tells how it went.
+// order quotes or buys, and shows the result.
 func (s *session) order(how ordering, quote func(*client.Client) (api.Quote, error), buy func(context.Context, *client.Client) (client.Order, error)) error {
 	if how.dryRun {
 		c, err := s.open()
@@ -125,23 +125,23 @@ func (s *session) order(how ordering, quote func(*client.Client) (api.Quote, err
 	if _, people := terminal(s.errs); how.wait || people {
 		return s.await(c, out.Domain, out.JobID)
 	}
-	s.tellWhere(out.Domain, out.JobID)
+	s.printWatchHint(out.Domain, out.JobID)
 	if err := s.show(out.Pending, list{rows: [][]string{{"job", out.JobID}, {"name", out.Domain}, {"status", out.Pending.Status}}}); err != nil {
 		return err
 	}
 	return errRunning
 }
 
-// tellWhere says how to hear of an order that outlives this command.
-func (s *session) tellWhere(name, id string) {
-	fmt.Fprintf(s.errs, "%s: the order runs; `deed job watch %s` tells its end\n", clean(name), clean(id))
+// printWatchHint prints how to watch an order that is still running.
+func (s *session) printWatchHint(name, id string) {
+	fmt.Fprintf(s.errs, "%s: the order is still running; `deed job watch %s` waits for its result\n", clean(name), clean(id))
 }
 
-// await follows an order to its end and shows what was bought.
+// await waits until an order has ended and shows what was bought.
 func (s *session) await(c *client.Client, name, id string) error {
 	job, err := s.follow(c, id)
 	if err != nil {
-		s.tellWhere(name, id)
+		s.printWatchHint(name, id)
 		return err
 	}
 	if job.Result == nil {
@@ -150,7 +150,7 @@ func (s *session) await(c *client.Client, name, id string) error {
 	return s.showRegistration(*job.Result)
 }
 
-// explainCap names the flag to somebody who did not say how much may be paid.
+// explainCap adds the flag to an error about a missing price limit.
 func (s *session) explainCap(err error) error {
 	e := asError(err)
 	if e != nil && e.Code == client.CodePaymentRequired && e.Offer != nil && s.maxPrice == nil {
@@ -167,7 +167,7 @@ func (s *session) showRegistration(r api.Registration) error {
 	return s.show(r, l)
 }
 
-// parseRecord reads "TYPE HOST VALUE". For MX the value begins with the
+// parseRecord parses "TYPE HOST VALUE". For MX the value starts with the
 // preference, as in a zone file.
 func parseRecord(text string) (api.RecordRequest, error) {
 	words := strings.SplitN(strings.TrimSpace(text), " ", 3)

@@ -30,7 +30,7 @@ func clockCommand() *cobra.Command {
 func faultsCommand() *cobra.Command {
 	var times int
 	var cmd *cobra.Command
-	cmd = command("faults [none | down | slow | refuse | lost_reply | late | parked | taken | wrong_account]", "Show how the registry of a sandbox fails, or have it fail", cobra.MaximumNArgs(1), func(s *session, args []string) error {
+	cmd = command("faults [none | down | slow | refuse | lost_reply | late | parked | taken | wrong_account]", "Show the injected registry fault of a sandbox, or set it", cobra.MaximumNArgs(1), func(s *session, args []string) error {
 		c, err := s.open()
 		if err != nil {
 			return err
@@ -47,6 +47,6 @@ func faultsCommand() *cobra.Command {
 		}
 		return s.show(out, list{rows: [][]string{{"registrar", out.Registrar}}})
 	})
-	cmd.Flags().IntVar(&times, "times", 0, "how often (default: until it is set again)")
+	cmd.Flags().IntVar(&times, "times", 0, "how many times (default: until it is changed)")
 	return cmd
 }

@@ -44,9 +44,8 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// TestScripts runs every command as a person or a program would. A script has a
-// wallet of its own with 1000 play USDC in DEED_PRIVATE_KEY, and a fresh label
-// in LABEL.
+// TestScripts runs every command like a user or a program. Each script has a
+// wallet with 1000 test USDC in DEED_PRIVATE_KEY, and an unused label in LABEL.
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/script/*.txtar")
 	if err != nil {
@@ -55,8 +54,8 @@ func TestScripts(t *testing.T) {
 	runScripts(t, service, files...)
 }
 
-// TestScriptsAlone runs the scripts that break the registry, or compare with it
-// while nothing may be on its way, each on a service of its own.
+// TestScriptsAlone runs the scripts that inject registry faults, or that need a
+// registry without other orders, each on a service of its own.
 func TestScriptsAlone(t *testing.T) {
 	files, err := filepath.Glob("testdata/alone/*.txtar")
 	if err != nil {
@@ -109,7 +108,7 @@ func setUp(env *testscript.Env, service *servicetest.Service) error {
 	return nil
 }
 
-// exits runs a command and wants its exit code: exits 4 deed register a.com
+// exits runs a command and checks its exit code: exits 4 deed register a.com
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE COMMAND...")
@@ -129,8 +128,8 @@ func check(ts *testscript.TestScript, err error, want string) {
 	}
 }
 
-// sees waits until a text is in a file that a command in the background writes:
-// sees submitting err
+// sees waits until a background command has written a text to a file: sees
+// submitting err
 func sees(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: sees TEXT FILE")
@@ -143,8 +142,8 @@ func sees(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Fatalf("%s is not in %s", args[0], args[1])
 }
 
-// tty runs a command on a terminal, types a file into it, and keeps what the
-// terminal shows in the file "screen": tty 0 typed deed register a.com
+// tty runs a command on a terminal, types a file into it, and writes the terminal
+// output to the file "screen": tty 0 typed deed register a.com
 func tty(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: tty CODE FILE COMMAND...")
@@ -163,13 +162,13 @@ func tty(ts *testscript.TestScript, neg bool, args []string) {
 	cmd.Env = append(cmd.Env, "TERM=xterm-256color")
 	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 40, Cols: 200})
 	ts.Check(err)
-	defer terminal.Close() // it was read to its end
+	defer terminal.Close() // it has been read completely
 	_, err = io.WriteString(terminal, ts.ReadFile(args[1]))
 	ts.Check(err)
 	var screen bytes.Buffer
 	file, err := os.Create(ts.MkAbs("screen"))
 	ts.Check(err)
-	defer file.Close()                                      // what is written is there
+	defer file.Close()                                      // writes to it are not buffered
 	_, _ = io.Copy(io.MultiWriter(&screen, file), terminal) // it ends with an error when the command ends
 	err = cmd.Wait()
 	ts.Logf("[screen]\n%s", &screen)

@@ -22,18 +22,18 @@ type session struct {
 	errs io.Writer // everything else
 
 	server       string
-	named        bool   // the server was named, not assumed
+	named        bool   // the server was set explicitly
 	wallet       string // a name, an address or a path; "": the only one
 	passwordFile string
-	maxPrice     *client.USDC // nil: nobody said
-	budget       *client.USDC // of all calls together; nil: nobody said
+	maxPrice     *client.USDC // nil if not set
+	budget       *client.USDC // total of all calls; nil if not set
 	json, yes    bool
 }
 
-// defaultServer is where `deed serve` listens when nobody says otherwise.
+// defaultServer is the default address of `deed serve`.
 const defaultServer = "http://127.0.0.1:8080"
 
-// addFlags gives a command and those below it the flags of all.
+// addFlags adds the global flags to a command and its subcommands.
 func addFlags(cmd *cobra.Command) {
 	f := cmd.PersistentFlags()
 	f.String("server", "", "address of the service (DEED_SERVER, default "+defaultServer+")")
@@ -51,13 +51,13 @@ func newSession(cmd *cobra.Command) (*session, error) {
 		s.server = defaultServer
 	}
 	s.server = strings.TrimRight(s.server, "/")
-	s.wallet = setting(cmd, "wallet", "") // the environment comes after DEED_PRIVATE_KEY
+	s.wallet = setting(cmd, "wallet", "") // DEED_PRIVATE_KEY takes precedence over DEED_WALLET
 	s.passwordFile = setting(cmd, "password-file", "DEED_PASSWORD_FILE")
 	var err error
 	if s.maxPrice, err = amountSetting(cmd, "max-price", "DEED_MAX_PRICE"); err != nil {
 		return nil, err
 	}
-	if cmd.Flag("budget") != nil { // most commands make one call
+	if cmd.Flag("budget") != nil { // only commands with several payments have it
 		if s.budget, err = amountSetting(cmd, "budget", "DEED_BUDGET"); err != nil {
 			return nil, err
 		}
@@ -67,7 +67,7 @@ func newSession(cmd *cobra.Command) (*session, error) {
 	return s, nil
 }
 
-// setting returns a flag, or where it is not given the variable.
+// setting returns a flag, or the environment variable if the flag is not set.
 func setting(cmd *cobra.Command, flag, variable string) string {
 	if f := cmd.Flag(flag); f.Changed || variable == "" {
 		return f.Value.String()
@@ -75,8 +75,8 @@ func setting(cmd *cobra.Command, flag, variable string) string {
 	return os.Getenv(variable)
 }
 
-// amountSetting returns an amount of USDC, nil where nobody gives one. An empty
-// variable is none; an empty flag is a mistake.
+// amountSetting returns an amount of USDC, or nil if it is not set. An empty
+// variable means not set; an empty flag is an error.
 func amountSetting(cmd *cobra.Command, flag, variable string) (*client.USDC, error) {
 	text := setting(cmd, flag, variable)
 	if text == "" && !cmd.Flag(flag).Changed {
@@ -89,18 +89,18 @@ func amountSetting(cmd *cobra.Command, flag, variable string) (*client.USDC, err
 	return &amount, nil
 }
 
-// terminal returns the file behind a stream when it is a terminal.
+// terminal returns the file of a stream if it is a terminal.
 func terminal(stream any) (*os.File, bool) {
 	f, ok := stream.(*os.File)
 	return f, ok && term.IsTerminal(int(f.Fd()))
 }
 
-// open returns a client without a wallet, for what everyone may ask.
+// open returns a client without a wallet, for public calls.
 func (s *session) open() (*client.Client, error) {
 	return s.client(nil)
 }
 
-// openWallet returns a client that signs in, and pays where it may.
+// openWallet returns a client that can sign in and pay.
 func (s *session) openWallet() (*client.Client, error) {
 	w, err := s.signer()
 	if err != nil {
@@ -109,8 +109,8 @@ func (s *session) openWallet() (*client.Client, error) {
 	return s.client(w)
 }
 
-// openOwner returns a client for a free call of an owner. A sign-in that is kept
-// will do where the wallet is not here.
+// openOwner returns a client for a free call of an owner. A stored sign-in is
+// enough if there is no wallet.
 func (s *session) openOwner() (*client.Client, error) {
 	w, err := s.signer()
 	if errors.Is(err, client.ErrNotSignedIn) && s.signedIn() {
@@ -122,7 +122,7 @@ func (s *session) openOwner() (*client.Client, error) {
 	return s.client(w)
 }
 
-// signedIn reports whether a sign-in is kept.
+// signedIn reports whether there is a stored sign-in.
 func (s *session) signedIn() bool {
 	folder, err := configFolder()
 	if err != nil {
@@ -144,7 +144,7 @@ func (s *session) client(w client.Signer) (*client.Client, error) {
 	if s.maxPrice != nil {
 		opts = append(opts, client.WithMaxPayment(*s.maxPrice))
 	} else if _, asks := terminal(s.in); asks && !s.yes {
-		opts = append(opts, client.WithMaxPayment(math.MaxInt64)) // the person who is asked sets the limit
+		opts = append(opts, client.WithMaxPayment(math.MaxInt64)) // the user confirms each payment
 	}
 	if s.budget != nil {
 		opts = append(opts, client.WithBudget(client.NewBudget(*s.budget)))

@@ -13,7 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A list is data in rows. Its heads are for people only.
+// A list is data in rows. The heads are printed on terminals only.
 type list struct {
 	heads []string
 	rows  [][]string
@@ -21,7 +21,7 @@ type list struct {
 
 func (l *list) add(cells ...string) { l.rows = append(l.rows, cells) }
 
-// show prints v, the object of the service, or the same as a list.
+// show prints v, the object of the service, as JSON, or l as a table.
 func (s *session) show(v any, l list) error {
 	if s.json {
 		if err := json.MarshalWrite(s.out, v, json.Deterministic(true), jsontext.WithIndent("  ")); err != nil {
@@ -46,7 +46,7 @@ func (s *session) show(v any, l list) error {
 	return nil
 }
 
-// drawTable draws a list for people, in colour where they like it.
+// drawTable prints a list as a table, in colour unless NO_COLOR is set.
 func drawTable(w io.Writer, l list) error {
 	if len(l.rows) == 0 {
 		return nil
@@ -70,8 +70,8 @@ func drawTable(w io.Writer, l list) error {
 	return err
 }
 
-// clean takes out what could move a cursor or break a column. Records and
-// messages are other people's words.
+// clean removes characters that could move the cursor or break a column. Records
+// and messages are untrusted text.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -84,7 +84,7 @@ func clean(text string) string {
 	}, text)
 }
 
-// day spells a time for people; the zero time is "-".
+// day formats a time for display; the zero time is "-".
 func day(t time.Time) string {
 	if t.IsZero() {
 		return "-"

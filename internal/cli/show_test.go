@@ -13,7 +13,7 @@ import (
 	"deed.example/deed/internal/interfacedoc"
 )
 
-func TestCleanTakesOutWhatMovesACursor(t *testing.T) {
+func TestCleanRemovesControlCharacters(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain ünïcode ✓":    "plain ünïcode ✓",
 		"a\tb\nc":            "a b c",
@@ -63,7 +63,7 @@ func TestEveryCodeHasAnExitCode(t *testing.T) {
 	}
 }
 
-func TestRecordsInWords(t *testing.T) {
+func TestParseRecord(t *testing.T) {
 	rec, err := parseRecord(" mx @ 10 mail.example.com ")
 	if err != nil || rec.Type != "MX" || rec.Host != "@" || rec.Value != "mail.example.com" || rec.Distance == nil || *rec.Distance != 10 {
 		t.Errorf("got %+v, %v", rec, err)

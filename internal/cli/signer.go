@@ -38,7 +38,7 @@ func readWallet(path string) (walletFile, error) {
 	return walletFile{strings.TrimSuffix(filepath.Base(path), ".json"), path, k}, nil
 }
 
-// wallets returns our own keystores, by name.
+// wallets returns the keystores in the configuration folder, by name.
 func wallets() ([]walletFile, error) {
 	folder, err := keystoreFolder()
 	if err != nil {
@@ -59,8 +59,7 @@ func wallets() ([]walletFile, error) {
 	return out, nil
 }
 
-// findWallet returns the wallet that word names: by path, name or address. ""
-// is the only one.
+// findWallet returns a wallet by path, name or address. "" means the only one.
 func findWallet(word string) (walletFile, error) {
 	if strings.ContainsRune(word, filepath.Separator) || strings.HasSuffix(word, ".json") {
 		return readWallet(word)
@@ -87,11 +86,11 @@ func findWallet(word string) (walletFile, error) {
 	return walletFile{}, noWallet(fmt.Sprintf("there is no wallet %s: `deed wallet ls` lists them", word))
 }
 
-// noWallet is the error of somebody who cannot sign.
+// noWallet returns the error for a missing wallet.
 func noWallet(text string) error { return fmt.Errorf("%s: %w", text, client.ErrNotSignedIn) }
 
-// signer returns the wallet to use: the one that the flag names, the key in the
-// environment, the one that the environment names, or the only one.
+// signer returns the wallet to use: that of --wallet, of DEED_PRIVATE_KEY, of
+// DEED_WALLET, or the only one.
 func (s *session) signer() (client.Signer, error) {
 	word := s.wallet
 	if word == "" {
@@ -127,13 +126,13 @@ func (s *session) unlock(w walletFile) (*client.Key, error) {
 	return client.NewKey(key), nil
 }
 
-// A lockedSigner asks for the password when it first signs, and not before.
+// A lockedSigner asks for the password when it signs for the first time.
 type lockedSigner struct {
 	address common.Address
 	unlock  func() (*client.Key, error)
 }
 
-// Address returns the address that the file names.
+// Address returns the address in the file.
 func (l *lockedSigner) Address() common.Address { return l.address }
 
 // Sign unlocks the key and signs.

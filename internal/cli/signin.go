@@ -15,7 +15,7 @@ func asError(err error) *client.Error {
 }
 
 func loginCommand() *cobra.Command {
-	return command("login", "Sign in with the wallet; other commands do it when they must", cobra.NoArgs, func(s *session, _ []string) error {
+	return command("login", "Sign in with the wallet; other commands do so when necessary", cobra.NoArgs, func(s *session, _ []string) error {
 		c, err := s.openWallet()
 		if err != nil {
 			return err
@@ -34,7 +34,7 @@ func (s *session) showSignIn(t client.Tokens) error {
 
 func logoutCommand() *cobra.Command {
 	var everywhere bool
-	cmd := command("logout", "Forget the sign-in on this machine, or end all of the wallet", cobra.NoArgs, func(s *session, _ []string) error {
+	cmd := command("logout", "Delete the sign-in on this machine, or end all sessions of the wallet", cobra.NoArgs, func(s *session, _ []string) error {
 		if everywhere {
 			c, err := s.openOwner()
 			if err != nil {
@@ -58,12 +58,12 @@ func logoutCommand() *cobra.Command {
 		defer unlock()
 		return tokens.Save(s.ctx, client.Tokens{})
 	})
-	cmd.Flags().BoolVar(&everywhere, "everywhere", false, "end every sign-in of the wallet, on every machine")
+	cmd.Flags().BoolVar(&everywhere, "everywhere", false, "end all sessions of the wallet, on every machine")
 	return cmd
 }
 
 func whoamiCommand() *cobra.Command {
-	return command("whoami", "Say which wallet is signed in", cobra.NoArgs, func(s *session, _ []string) error {
+	return command("whoami", "Show which wallet is signed in", cobra.NoArgs, func(s *session, _ []string) error {
 		c, err := s.open()
 		if err != nil {
 			return err

@@ -15,7 +15,7 @@ import (
 	"deed.example/deed/client"
 )
 
-// A tokenFile keeps the sign-in at one service.
+// A tokenFile stores the sign-in at one service.
 type tokenFile struct{ path string }
 
 func newTokenFile(folder, server string) tokenFile {
@@ -23,7 +23,7 @@ func newTokenFile(folder, server string) tokenFile {
 	return tokenFile{filepath.Join(folder, "signin", hex.EncodeToString(sum[:8])+".json")}
 }
 
-// savedTokens is what the file holds.
+// savedTokens is the content of the file.
 type savedTokens struct {
 	Wallet  string    `json:"wallet"`
 	Access  string    `json:"access"`
@@ -31,7 +31,7 @@ type savedTokens struct {
 	Expires time.Time `json:"expires"`
 }
 
-// Tokens reads the file. One that is missing or broken is no sign-in.
+// Tokens reads the file. A missing or corrupt file means not signed in.
 func (f tokenFile) Tokens(context.Context) (client.Tokens, error) {
 	raw, err := os.ReadFile(f.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -47,7 +47,7 @@ func (f tokenFile) Tokens(context.Context) (client.Tokens, error) {
 	return client.Tokens(saved), nil
 }
 
-// Save writes the file; zero tokens take it away.
+// Save writes the file; zero tokens delete it.
 func (f tokenFile) Save(_ context.Context, t client.Tokens) error {
 	if t == (client.Tokens{}) {
 		if err := os.Remove(f.path); !errors.Is(err, fs.ErrNotExist) {
@@ -62,7 +62,7 @@ func (f tokenFile) Save(_ context.Context, t client.Tokens) error {
 	return writeFile(f.path, raw)
 }
 
-// Lock waits until no other process trades these tokens.
+// Lock waits until no other process refreshes these tokens.
 func (f tokenFile) Lock(ctx context.Context) (func(), error) {
 	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
 		return nil, err

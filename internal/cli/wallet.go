@@ -24,11 +24,11 @@ func walletCommand() *cobra.Command {
 		walletNewCommand(), walletImportCommand(), walletListCommand(), walletAddressCommand(), walletBalanceCommand(), walletFaucetCommand())
 }
 
-// firstWallet is the name of a wallet that gets no other.
+// firstWallet is the default name of a wallet.
 const firstWallet = "main"
 
 func walletNewCommand() *cobra.Command {
-	return command("new [NAME]", "Make a wallet behind a password", cobra.MaximumNArgs(1), func(s *session, args []string) error {
+	return command("new [NAME]", "Create a wallet, encrypted with a password", cobra.MaximumNArgs(1), func(s *session, args []string) error {
 		path, err := newWalletPath(args)
 		if err != nil {
 			return err
@@ -43,8 +43,7 @@ func walletNewCommand() *cobra.Command {
 
 var walletNames = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
-// newWalletPath returns where a new wallet goes. It never takes the place of
-// another.
+// newWalletPath returns the path of a new wallet. It never overwrites another.
 func newWalletPath(args []string) (string, error) {
 	name := firstWallet
 	if len(args) == 1 {
@@ -64,7 +63,7 @@ func newWalletPath(args []string) (string, error) {
 	return path, nil
 }
 
-// keepNewKey keeps a key behind a password that is asked for.
+// keepNewKey asks for a password and stores the encrypted key.
 func (s *session) keepNewKey(path string, key *ecdsa.PrivateKey) error {
 	password, err := s.newPassword()
 	if err != nil {
@@ -95,7 +94,7 @@ func (s *session) showAddress(a common.Address) error {
 
 func walletImportCommand() *cobra.Command {
 	var from string
-	cmd := command("import [NAME]", "Take in a private key, or a keystore file of another program", cobra.MaximumNArgs(1), func(s *session, args []string) error {
+	cmd := command("import [NAME]", "Import a private key, or a keystore file of another program", cobra.MaximumNArgs(1), func(s *session, args []string) error {
 		path, err := newWalletPath(args)
 		if err != nil {
 			return err
@@ -128,7 +127,7 @@ func walletImportCommand() *cobra.Command {
 func (s *session) importKey(path, text string) error {
 	key, err := crypto.HexToECDSA(strings.TrimPrefix(text, "0x"))
 	if err != nil {
-		return errors.New("this is no private key: it has 64 hex digits") // not a word of what it is
+		return errors.New("this is not a private key: a key has 64 hex digits") // does not quote the input
 	}
 	return s.keepNewKey(path, key)
 }
@@ -157,7 +156,7 @@ func walletListCommand() *cobra.Command {
 		out := []walletObject{}
 		l := list{heads: []string{"NAME", "ADDRESS", "FILE"}}
 		for _, w := range all {
-			a, _ := w.address() // ours always say it
+			a, _ := w.address() // wallets that this program wrote always have it
 			out = append(out, walletObject{w.name, strings.ToLower(a.Hex()), w.path})
 			l.add(w.name, a.Hex(), w.path)
 		}
@@ -177,7 +176,7 @@ func walletAddressCommand() *cobra.Command {
 
 func walletBalanceCommand() *cobra.Command {
 	var rpc string
-	cmd := command("balance", "Print the USDC of the wallet", cobra.NoArgs, func(s *session, _ []string) error {
+	cmd := command("balance", "Print the USDC balance of the wallet", cobra.NoArgs, func(s *session, _ []string) error {
 		w, err := s.signer()
 		if err != nil {
 			return err
@@ -195,13 +194,13 @@ func walletBalanceCommand() *cobra.Command {
 		}
 		return s.show(map[string]string{"balance_usd": balance.String()}, list{rows: [][]string{{balance.String()}}})
 	})
-	cmd.Flags().StringVar(&rpc, "rpc", "", "JSON-RPC of the chain (default: that of the sandbox)")
+	cmd.Flags().StringVar(&rpc, "rpc", "", "JSON-RPC URL of the chain (default: that of the sandbox)")
 	return cmd
 }
 
 func walletFaucetCommand() *cobra.Command {
 	var amount string
-	cmd := command("faucet", "Take play USDC from a sandbox", cobra.NoArgs, func(s *session, _ []string) error {
+	cmd := command("faucet", "Get test USDC from a sandbox", cobra.NoArgs, func(s *session, _ []string) error {
 		w, err := s.signer()
 		if err != nil {
 			return err
@@ -216,6 +215,6 @@ func walletFaucetCommand() *cobra.Command {
 		}
 		return s.show(out, list{rows: [][]string{{"balance", out.Balance + " USDC"}, {"transaction", out.TxHash}}})
 	})
-	cmd.Flags().StringVar(&amount, "amount", "", "how much (default 1000.00)")
+	cmd.Flags().StringVar(&amount, "amount", "", "amount in USDC (default 1000.00)")
 	return cmd
 }

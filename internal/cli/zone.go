@@ -50,15 +50,15 @@ func recordRow(r api.Record) []string {
 	return []string{r.ID, r.Host, strconv.Itoa(r.TTL), r.Type, distance, r.Value}
 }
 
-// numbers are the flags of a record that may be left out.
+// numbers are the optional numeric flags of a record.
 type numbers struct{ ttl, distance int }
 
 func (n *numbers) flags(cmd *cobra.Command) {
-	cmd.Flags().IntVar(&n.ttl, "ttl", 0, "seconds that others may keep it")
+	cmd.Flags().IntVar(&n.ttl, "ttl", 0, "seconds that resolvers may cache it")
 	cmd.Flags().IntVar(&n.distance, "distance", 0, "preference of MX, weight of SRV")
 }
 
-// given returns a number when its flag was used.
+// given returns a number if its flag was set, and nil otherwise.
 func given(cmd *cobra.Command, flag string, n int) *int {
 	if !cmd.Flags().Changed(flag) {
 		return nil
@@ -66,8 +66,8 @@ func given(cmd *cobra.Command, flag string, n int) *int {
 	return &n
 }
 
-// atLeastOne refuses a number that was given and is none. Left out, it is no
-// condition; given as 0, it would be one that nobody means.
+// atLeastOne fails if the flag was set to a number below 1. Only an omitted flag
+// means "no condition".
 func atLeastOne(cmd *cobra.Command, flag string, n int) error {
 	if cmd.Flags().Changed(flag) && n < 1 {
 		return usagef("--%s %d: write 1 or more, or leave it out", flag, n)
@@ -124,8 +124,8 @@ func recordSetCommand() *cobra.Command {
 		return s.show(out, list{rows: [][]string{recordRow(out.Record)}})
 	})
 	n.flags(cmd)
-	cmd.Flags().StringVar(&host, "host", "", "another host")
-	cmd.Flags().StringVar(&value, "value", "", "another value")
+	cmd.Flags().StringVar(&host, "host", "", "new host")
+	cmd.Flags().StringVar(&value, "value", "", "new value")
 	return cmd
 }
 
@@ -160,10 +160,10 @@ func zoneExportCommand() *cobra.Command {
 
 func zoneImportCommand() *cobra.Command {
 	var how client.Import
-	cmd := command("import NAME FILE", "Bring in a master file, for 0.10 USDC a change; - is stdin", cobra.ExactArgs(2), func(s *session, args []string) error {
+	cmd := command("import NAME FILE", "Import a master file, for 0.10 USDC per change; - is stdin", cobra.ExactArgs(2), func(s *session, args []string) error {
 		return s.importZone(args[0], args[1], how)
 	})
-	cmd.Flags().BoolVar(&how.Replace, "replace", false, "delete records that the file does not have")
+	cmd.Flags().BoolVar(&how.Replace, "replace", false, "delete records that are not in the file")
 	cmd.Flags().BoolVar(&how.DryRun, "dry-run", false, "only show the changes")
 	return cmd
 }
@@ -190,7 +190,7 @@ func (s *session) importZone(name, path string, how client.Import) error {
 	return s.showChanges(out)
 }
 
-// maxFile is more than the service takes.
+// maxFile is above the limit of the service.
 const maxFile = 2 << 20
 
 // readFile reads a file, or stdin for "-".
@@ -229,12 +229,16 @@ func (s *session) showChanges(z api.ZoneChanged) error {
 	if z.DryRun {
 		verb = "would be made"
 	}
-	fmt.Fprintf(s.errs, "%d changes %s, %s %s; the zone is at revision %d\n", z.Count, verb, z.Price, z.Currency, z.Revision)
+	noun := "changes"
+	if z.Count == 1 {
+		noun = "change"
+	}
+	fmt.Fprintf(s.errs, "%d %s %s, %s %s; the zone is at revision %d\n", z.Count, noun, verb, z.Price, z.Currency, z.Revision)
 	return nil
 }
 
 func zoneHistoryCommand() *cobra.Command {
-	return command("history NAME", "List what the zone was before", cobra.ExactArgs(1), func(s *session, args []string) error {
+	return command("history NAME", "List the revisions of the zone", cobra.ExactArgs(1), func(s *session, args []string) error {
 		c, err := s.openOwner()
 		if err != nil {
 			return err
@@ -253,7 +257,7 @@ func zoneHistoryCommand() *cobra.Command {
 
 func zoneRollbackCommand() *cobra.Command {
 	var dryRun bool
-	cmd := command("rollback NAME REVISION", "Bring the zone back to an earlier revision, for 0.10 USDC a change", cobra.ExactArgs(2), func(s *session, args []string) error {
+	cmd := command("rollback NAME REVISION", "Roll the zone back to an earlier revision, for 0.10 USDC per change", cobra.ExactArgs(2), func(s *session, args []string) error {
 		revision, err := strconv.ParseUint(args[1], 10, 32)
 		if err != nil {
 			return usagef("%q is no revision: `deed dns history` lists them", args[1])

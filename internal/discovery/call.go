@@ -12,22 +12,22 @@ import (
 // A call is one operation of openapi.yaml.
 type call struct {
 	method, path string
-	topic        string // its first tag
+	topic        string // first tag
 	summary      string
 	description  string
 	bearer       bool
-	price        string // in words; "" when it is free
+	price        string // as text; "" if it is free
 }
 
 func (c call) String() string { return c.method + " " + c.path }
 
-// pointer is where openapi.json describes the call (RFC 6901).
+// pointer returns the location of the call in openapi.json (RFC 6901).
 func (c call) pointer() string {
 	escaped := strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D").Replace(c.path)
 	return "/openapi.json#/paths/" + escaped + "/" + strings.ToLower(c.method)
 }
 
-// operation is what we read of an operation.
+// operation has the fields of an operation that are used here.
 type operation struct {
 	Tags        []string              `yaml:"tags"`
 	Summary     string                `yaml:"summary"`
@@ -41,8 +41,8 @@ type operation struct {
 	} `yaml:"x-payment-info"`
 }
 
-// readDescription returns the calls of openapi.yaml and the codes of its errors,
-// both in its order.
+// readDescription returns the calls and the error codes of openapi.yaml, both in
+// its order.
 func readDescription() ([]call, []string, error) {
 	var doc struct {
 		Paths      yaml.Node `yaml:"paths"`
@@ -96,7 +96,7 @@ func (op operation) call(method, path string) call {
 	return c
 }
 
-// terms says what a call asks of its caller.
+// terms describes the sign-in and the payment that a call needs.
 func (c call) terms() string {
 	words := []string{"Free"}
 	if c.price != "" {

@@ -13,8 +13,8 @@ const (
 	keysPath        = "/.well-known/jwks.json"
 )
 
-// card is the agent card, without its signature. Its skills are the rows of the
-// one table, so each can be used as it is told.
+// card returns the agent card without its signature. Its skills are the tools of
+// package agent.
 func (s *Server) card() api.AgentCard {
 	c := api.AgentCard{
 		Name: name, Description: summary + " Send a data part {\"skill\": …, \"arguments\": {…}}; any text is answered with the schemas of the skills.",
@@ -36,7 +36,7 @@ func (s *Server) card() api.AgentCard {
 	return c
 }
 
-// tags say what a skill is about and what it asks for.
+// tags returns the topic of a skill and its requirements.
 func tags(t agent.Tool) []string {
 	out := []string{"domains"}
 	if t.Paid {
@@ -48,7 +48,7 @@ func tags(t agent.Tool) []string {
 	return out
 }
 
-// signedCard is the card as it is sent.
+// signedCard returns the card with its signature.
 func (s *Server) signedCard(key api.JWK) (api.AgentCard, error) {
 	c := s.card()
 	signature, err := signCard(c, s.site.Key, api.JOSEHeader{Algorithm: key.Algorithm, Type: "JOSE", KeyID: key.KeyID, KeysURL: s.at(keysPath)})

@@ -16,7 +16,7 @@ import (
 	"deed.example/deed/internal/agent"
 )
 
-func TestCardSaysWhatItMust(t *testing.T) {
+func TestCardHasRequiredFields(t *testing.T) {
 	s := open(t, testSite())
 	got := read[api.AgentCard](t, s, cardPath)
 	want := api.AgentInterface{URL: "https://names.deed.example/a2a", ProtocolBinding: "JSONRPC", ProtocolVersion: "1.0"}
@@ -45,8 +45,8 @@ func TestCardSaysWhatItMust(t *testing.T) {
 	checkNoEmpty(t, "", tree)
 }
 
-// checkNoEmpty looks for values that say nothing: those who check the signature
-// leave them out.
+// checkNoEmpty fails for empty values, which verifiers remove before they check
+// the signature.
 func checkNoEmpty(t *testing.T, at string, v any) {
 	t.Helper()
 	switch v := v.(type) {
@@ -76,7 +76,7 @@ func checkNoEmpty(t *testing.T, at string, v any) {
 	t.Errorf("%s is %#v", at, v)
 }
 
-// verify checks a card as a stranger does, with nothing but what is published.
+// verify checks a card using published data only.
 func verify(t *testing.T, card, keys string) bool {
 	t.Helper()
 	var tree map[string]any
@@ -146,7 +146,8 @@ func TestCardIsSigned(t *testing.T) {
 	}
 }
 
-// Nodes with one key send the same card, so that a cache before them keeps it.
+// Nodes with the same key serve the same card, so that caches in front of them
+// work.
 func TestCardIsTheSameOnEveryNode(t *testing.T) {
 	a, b := open(t, testSite()), open(t, testSite())
 	for _, path := range []string{cardPath, keysPath} {

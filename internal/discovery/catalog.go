@@ -15,7 +15,7 @@ const (
 	linksetMedia = `application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"`
 )
 
-// linkset is the catalogue of our one API (RFC 9727, 4.1).
+// linkset returns the API catalogue (RFC 9727, 4.1).
 func (s *Server) linkset() api.Linkset {
 	return api.Linkset{Linkset: []api.LinkContext{{
 		Anchor:      s.at("/"),
@@ -31,7 +31,7 @@ func (s *Server) linkset() api.Linkset {
 	}}}
 }
 
-// aiCatalog lists the ways in that are for agents.
+// aiCatalog lists the interfaces for agents.
 func (s *Server) aiCatalog() api.AICatalog {
 	entry := func(id, title, media, path string) api.AICatalogEntry {
 		return api.AICatalogEntry{
@@ -49,12 +49,11 @@ func (s *Server) aiCatalog() api.AICatalog {
 	}
 }
 
-// image is a name tag; ERC-8004 wants a picture, and this one needs no other
-// request.
+// image is the picture that ERC-8004 requires, a name tag, as a data URL.
 const image = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 24 24'%3E%3Cpath d='M3 4h10l8 8-8 8H3z' fill='%23246'/%3E%3Ccircle cx='7' cy='12' r='2' fill='%23fff'/%3E%3C/svg%3E"
 
-// registration is what a registry of agents on a chain points to. We are in
-// none yet.
+// registration returns the document that an on-chain registry of agents points to.
+// The service is not registered in any yet.
 func (s *Server) registration() api.AgentRegistration {
 	return api.AgentRegistration{
 		Type: "https://eips.ethereum.org/EIPS/eip-8004#registration-v1",
@@ -77,7 +76,8 @@ func (s *Server) serverCard() api.ServerCard {
 	}
 }
 
-// reverseHost is our host name from its end; an address stays as it is.
+// reverseHost returns the host name with its labels reversed; an IP address stays
+// as it is.
 func (s *Server) reverseHost() string {
 	if addr, err := netip.ParseAddr(s.host); err == nil {
 		return strings.ReplaceAll(addr.String(), ":", ".")
@@ -87,7 +87,7 @@ func (s *Server) reverseHost() string {
 	return strings.Join(labels, ".")
 }
 
-// robots lets everyone read, and keeps crawlers from what only wallets can see.
+// robots is robots.txt: it excludes the paths that need a wallet.
 const robots = `User-agent: *
 Allow: /
 Disallow: /account
@@ -96,8 +96,8 @@ Disallow: /dns/
 Disallow: /sandbox
 `
 
-// security says whom to tell of a hole (RFC 9116). It is good for half a year
-// from today, and changes once a day.
+// security returns security.txt (RFC 9116). It expires in half a year, and changes
+// once a day.
 func (s *Server) security() string {
 	expires := s.site.Now().UTC().Truncate(24*time.Hour).AddDate(0, 6, 0)
 	return fmt.Sprintf("Contact: mailto:%s\nExpires: %s\nPreferred-Languages: en\nCanonical: %s\n",

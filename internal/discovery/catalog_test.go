@@ -9,8 +9,8 @@ import (
 	"deed.example/deed/api"
 )
 
-// RFC 9727: a linkset (RFC 9264, 4.2) whose context is our API, and a Link that
-// HEAD has too.
+// RFC 9727: a linkset (RFC 9264, 4.2) whose context is the API, and a Link header,
+// also for HEAD.
 func TestAPICatalog(t *testing.T) {
 	s := open(t, testSite())
 	got := read[api.Linkset](t, s, catalogPath)

@@ -1,13 +1,12 @@
-// Package discovery describes us to those who look for a service like ours: the
-// documents that agents, crawlers and registries read before they call. It is a
-// way in beside httpapi, behind the same door.
+// Package discovery serves the discovery documents: what agents, crawlers and
+// registries read before they call the service. httpapi routes to it, behind the
+// same middleware.
 //
-// A Server makes all documents once, when it is made (New), out of what is true
-// elsewhere: the calls and what they cost stand in api/openapi.yaml, the prices
-// in the catalogue, the limits and our address in the configuration. Nothing is
-// said here that a caller could find to be otherwise, so a document is made from
-// those and never by hand. Each keeps to its own specification, and has a tag by
-// which a caller can ask whether it still has the same.
+// New builds all documents once from their sources: the calls and their prices
+// come from api/openapi.yaml, the price list from the catalogue, the limits and
+// the public URL from the configuration. No document is written by hand, so that
+// none can contradict the service. Each follows its specification and has an
+// entity tag.
 package discovery
 
 import (
@@ -29,15 +28,15 @@ import (
 	"deed.example/deed/internal/catalog"
 )
 
-// A Site is what the documents are made of.
+// A Site has the data of the documents.
 type Site struct {
-	PublicURL string // where callers reach us, without a path
+	PublicURL string // base URL that callers use, without a path
 	Version   string
-	Contact   string // e-mail address for what is wrong with us
+	Contact   string // e-mail address for security reports
 	Limits    deed.Limits
-	Listings  []catalog.Listing // what we sell
-	Network   string            // where we are paid, such as base-sepolia; "" when we are not
-	Sandbox   bool              // the money is play money
+	Listings  []catalog.Listing // price list
+	Network   string            // of payments, such as base-sepolia; "" without payments
+	Sandbox   bool              // test money
 	Now       func() time.Time
 
 	Key *ecdsa.PrivateKey // on P-256, signs the agent card
@@ -48,7 +47,7 @@ const (
 	summary = "Domain names and their DNS for wallets: sign in with Ethereum, pay USDC through x402."
 )
 
-// Server answers for the documents. Make one with New.
+// Server serves the documents. Create it with New.
 type Server struct {
 	site  Site
 	host  string   // of PublicURL, without a port
@@ -57,7 +56,7 @@ type Server struct {
 	pages map[string]page
 }
 
-// New makes the documents.
+// New builds the documents.
 func New(site Site) (*Server, error) {
 	u, err := url.Parse(site.PublicURL)
 	if err != nil || u.Hostname() == "" {
@@ -90,10 +89,10 @@ func New(site Site) (*Server, error) {
 	return s, nil
 }
 
-// at returns the address of one of our paths.
+// at returns the public URL of a path.
 func (s *Server) at(path string) string { return s.site.PublicURL + path }
 
-// A page is a document as it is sent.
+// A page is an encoded document with its entity tag.
 type page struct {
 	media string
 	body  []byte
@@ -110,22 +109,22 @@ func text(media, body string) page { return newPage(media+"; charset=utf-8", []b
 func object(media string, v any) page {
 	raw, err := json.Marshal(v, json.Deterministic(true), jsontext.WithIndent("  "))
 	if err != nil {
-		panic(fmt.Sprintf("encode %T: %v", v, err)) // plain data: only a programmer can make it fail
+		panic(fmt.Sprintf("encode %T: %v", v, err)) // only a programming error can cause this
 	}
 	return newPage(media, append(raw, '\n'))
 }
 
-// ServeHTTP answers a GET or HEAD for one of the documents.
+// ServeHTTP serves GET and HEAD of the documents.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p, ok := s.pages[r.URL.Path]
 	if r.URL.Path == "/.well-known/security.txt" {
 		p, ok = text("text/plain", s.security()), true
 	}
 	if !ok {
-		panic("discovery: no document at " + r.URL.Path) // a route without one is a programmer's mistake
+		panic("discovery: no document at " + r.URL.Path) // a route without a document is a programming error
 	}
 	h := w.Header()
-	if r.URL.Path == catalogPath { // RFC 9727, 3: a HEAD learns it too
+	if r.URL.Path == catalogPath { // RFC 9727, 3: also for HEAD
 		h.Set("Link", `<`+s.at(catalogPath)+`>; rel="api-catalog"`)
 	}
 	h.Set("ETag", p.tag)
@@ -140,7 +139,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(p.body) // the client is gone if this fails
 }
 
-// known says whether the caller has the page (RFC 9110, 13.1.2).
+// known reports whether If-None-Match has the tag of the page (RFC 9110, 13.1.2).
 func (p page) known(r *http.Request) bool {
 	for _, list := range r.Header.Values("If-None-Match") {
 		for tag := range strings.SplitSeq(list, ",") {

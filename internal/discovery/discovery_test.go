@@ -30,7 +30,7 @@ func testSite() Site {
 	}
 }
 
-// testKey is made once: two servers with one key are two nodes of one service.
+// testKey is generated once: servers with the same key are nodes of one service.
 var testKey = func() *ecdsa.PrivateKey {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *Server) ask(method, path string, headers ...string) *httptest.ResponseR
 
 func (s *Server) get(path string) string { return s.ask("GET", path).Body.String() }
 
-// media are the types that the specifications of the documents name.
+// media are the media types that the specifications of the documents require.
 var media = map[string]string{
 	cardPath:                               "application/json",
 	keysPath:                               "application/json",
@@ -99,31 +99,31 @@ func TestDocumentsAreCached(t *testing.T) {
 	}
 }
 
-// docs/agents.md explains every document, and none that is not there.
-func TestPaperNamesEveryDocument(t *testing.T) {
-	paper, err := os.ReadFile("../../docs/agents.md")
+// docs/agents.md explains every document, and no other.
+func TestDocsNameEveryDocument(t *testing.T) {
+	page, err := os.ReadFile("../../docs/agents.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	named := map[string]bool{"/openapi.json": true} // httpapi has that one
-	for _, row := range regexp.MustCompile("(?m)^\\| `(/[^`]+)` \\|").FindAllStringSubmatch(string(paper), -1) {
+	named := map[string]bool{"/openapi.json": true} // httpapi serves that one
+	for _, row := range regexp.MustCompile("(?m)^\\| `(/[^`]+)` \\|").FindAllStringSubmatch(string(page), -1) {
 		named[row[1]] = true
 		if media[row[1]] == "" && row[1] != "/openapi.json" {
-			t.Errorf("the paper names %s, which is not there", row[1])
+			t.Errorf("the page names %s, which is not there", row[1])
 		}
 	}
 	for path := range media {
 		if !named[path] {
-			t.Errorf("the paper does not name %s", path)
+			t.Errorf("the page does not name %s", path)
 		}
 	}
 }
 
 var address = regexp.MustCompile(`https://names\.deed\.example[^\s")'\x60>,]*`)
 
-// Whatever a document of ours points to at our own address is a call of
-// openapi.yaml, or one of the two that are not HTTP's own.
-func TestEveryAddressAnswers(t *testing.T) {
+// Every URL of the service in a document is a call of openapi.yaml, or the
+// endpoint of MCP or A2A.
+func TestEveryURLExists(t *testing.T) {
 	s := open(t, testSite())
 	known := []string{"", "/", "/a2a", "/mcp"}
 	for _, c := range s.calls {
@@ -156,7 +156,7 @@ func read[T any](t *testing.T, s *Server, path string) (v T) {
 	return v
 }
 
-func TestAddressMustBeOne(t *testing.T) {
+func TestInvalidPublicURL(t *testing.T) {
 	for _, bad := range []string{"", "/", "deed.example", "https://", "https://%zz"} {
 		site := testSite()
 		site.PublicURL = bad

@@ -9,15 +9,15 @@ import (
 	"deed.example/deed"
 )
 
-// A guide is a text in Markdown.
+// A guide is a Markdown text.
 type guide struct{ strings.Builder }
 
 func (g *guide) line(format string, args ...any) { fmt.Fprintf(g, format+"\n", args...) }
 
 func (g *guide) section(title string) { g.line("\n## %s\n", title) }
 
-// llms is the short guide, in the form of llmstxt.org: a title, what we are, and
-// lists of links.
+// llms returns the short guide in the format of llmstxt.org: a title, a summary,
+// and lists of links.
 func (s *Server) llms() string {
 	g := &guide{}
 	s.opening(g)
@@ -42,7 +42,7 @@ func (s *Server) llms() string {
 	return g.String()
 }
 
-// llmsFull is the long guide: it can be read instead of all the links.
+// llmsFull returns the complete guide, which replaces the linked documents.
 func (s *Server) llmsFull() string {
 	g := &guide{}
 	s.opening(g)
@@ -63,8 +63,8 @@ func (s *Server) llmsFull() string {
 	return g.String()
 }
 
-// skill is the guide for an agent that keeps skills in files: a name and a
-// description in front, then what to do.
+// skill returns the guide as an agent skill: front matter with a name and a
+// description, then the instructions.
 func (s *Server) skill() string {
 	g := &guide{}
 	g.line("---\nname: deed-domains\ndescription: Search, register, renew and transfer domain names and manage their DNS at %s. Use it when somebody wants a domain name, its price, its expiry or its DNS records changed. Pays USDC through x402; signs in with Ethereum.\n---\n", s.site.PublicURL)
@@ -87,7 +87,7 @@ func (s *Server) opening(g *guide) {
 	g.line("# %s\n\n> %s\n", name, summary)
 	g.line("There are no accounts, passwords or API keys: a caller is a wallet. Reading is free; orders and DNS changes cost USDC on %s.", s.network())
 	if s.site.Sandbox {
-		g.line("\nThis is a sandbox: the money is play money, `POST /sandbox/faucet` gives it away, and no name bought here exists elsewhere.")
+		g.line("\nThis is a sandbox: it uses test money from `POST /sandbox/faucet`, and no name bought here exists elsewhere.")
 	}
 }
 
@@ -98,7 +98,7 @@ func (s *Server) network() string {
 	return s.site.Network
 }
 
-// steps are the calls from a wish to a name that resolves.
+// steps lists the calls from a search to a name that resolves.
 func (s *Server) steps(g *guide) {
 	for i, step := range []string{
 		"`GET %[1]s/domains/search?query=example` says under which TLDs a name is free and what it costs, the first year and later ones.",
@@ -112,7 +112,7 @@ func (s *Server) steps(g *guide) {
 	}
 }
 
-// prices are those of the catalogue for the TLDs that most ask for.
+// prices lists the prices of popular TLDs.
 func (s *Server) prices(g *guide) {
 	g.line("%d TLDs; `GET /domains/pricing` lists all. Per year, in USDC:\n", len(s.site.Listings))
 	g.line("| TLD | registration | renewal | transfer |\n|---|---|---|---|")
@@ -159,13 +159,13 @@ func window(d time.Duration) string {
 	return d.String()
 }
 
-// errors are the codes, as openapi.yaml lists them.
+// errors lists the error codes of openapi.yaml.
 func (s *Server) errors(g *guide) {
 	g.line("Every error is JSON with `error`, `message`, `code`, and often a `hint`. The codes: %s.", strings.Join(s.codes, ", "))
 	g.line("\nOn PAYMENT_INVALID with an empty `accepts`, and on 503 with `settlement_pending`, do not sign again: the first payment is under way. Repeat the same call with the same payment.")
 }
 
-// topics are what calls are about, in the order of openapi.yaml.
+// topics returns the topics of the calls, in the order of openapi.yaml.
 func (s *Server) topics() []string {
 	var out []string
 	for _, c := range s.calls {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The guides speak of every call, and of money and limits as they are.
+// The guides mention every call, and the current prices and limits.
 func TestGuidesAreComplete(t *testing.T) {
 	site := testSite()
 	site.Limits.Search.Max = 61
@@ -51,8 +51,8 @@ func TestLLMSIsListsOfLinks(t *testing.T) {
 	}
 }
 
-// A skill has a name and a description in front (agentskills.io).
-func TestSkillHasItsFront(t *testing.T) {
+// A skill has front matter with a name and a description (agentskills.io).
+func TestSkillHasFrontMatter(t *testing.T) {
 	front := regexp.MustCompile(`(?s)^---\nname: ([a-z0-9]+(?:-[a-z0-9]+)*)\ndescription: ([^\n]+)\n---\n`).FindStringSubmatch(open(t, testSite()).get("/SKILL.md"))
 	if front == nil || len(front[1]) > 64 || len(front[2]) > 1024 || strings.ContainsAny(front[2], "<>") {
 		t.Errorf("got %q", front)

@@ -37,8 +37,8 @@ func signCard(c api.AgentCard, key *ecdsa.PrivateKey, as api.JOSEHeader) (api.Ag
 	return api.AgentCardSignature{Protected: protected, Signature: encode(signature)}, err
 }
 
-// signDigest signs without chance (RFC 6979), so that every node has the same
-// card, and returns both numbers in 32 bytes each (RFC 7518, 3.4).
+// signDigest signs deterministically (RFC 6979), so that every node has the same
+// card, and returns r and s in 32 bytes each (RFC 7518, 3.4).
 func signDigest(key *ecdsa.PrivateKey, digest []byte) ([]byte, error) {
 	der, err := key.Sign(nil, digest, crypto.SHA256)
 	if err != nil {
@@ -54,8 +54,7 @@ func signDigest(key *ecdsa.PrivateKey, digest []byte) ([]byte, error) {
 	return out, nil
 }
 
-// publicKey is what others check a signature with. A key is called by its
-// thumbprint (RFC 7638).
+// publicKey returns the JWK of a key. Its key ID is the thumbprint (RFC 7638).
 func publicKey(key *ecdsa.PrivateKey) (api.JWK, error) {
 	point, err := key.PublicKey.Bytes() // 4, x, y
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"deed.example/deed/internal/agent"
 )
 
-// What is not a request for a skill is answered with how to ask.
+// The response to a message that is not a request for a skill explains the format.
 func TestHelpOverA2A(t *testing.T) {
 	h := open(t, options{limits: generous()})
 	p := h.peer(t)
@@ -39,15 +39,15 @@ func TestHelpOverA2A(t *testing.T) {
 	}
 	p.expect(t, ask("search_domains", `{"query":"a","colour":"red"}`, nil), 400, deed.CodeValidation)
 	p.expect(t, ask("get_pricing", `{"tlds":["nosuchtld"]}`, nil), 400, deed.CodeTLDNotSupported)
-	if got := told[api.SearchResult](t, p.send(t, ask("search_domains", `{"query":"example","tlds":["com"]}`, nil))); len(got.Results) != 1 {
+	if got := answerBody[api.SearchResult](t, p.send(t, ask("search_domains", `{"query":"example","tlds":["com"]}`, nil))); len(got.Results) != 1 {
 		t.Errorf("got %+v", got)
 	}
 }
 
-// The example of docs/agents.md does what the page says.
+// The example of docs/agents.md works.
 func TestExampleOverA2A(t *testing.T) {
 	h := open(t, options{limits: generous()})
-	h.speakA2A(func() {})
+	h.enableA2A(func() {})
 	page, err := os.ReadFile("../../docs/agents.md")
 	if err != nil {
 		t.Fatal(err)
@@ -64,16 +64,16 @@ func TestExampleOverA2A(t *testing.T) {
 	if err := stdjson.Unmarshal([]byte(got.body), &reply); err != nil || reply.Result.Message == nil {
 		t.Fatalf("got %d %s, %v", got.status, got.body, err)
 	}
-	if check := told[api.CheckResult](t, reply.Result.Message); len(check.Results) != 1 || check.Results[0].Domain != "first.com" || reply.Result.Message.Metadata["http.status"] != 200.0 {
+	if check := answerBody[api.CheckResult](t, reply.Result.Message); len(check.Results) != 1 || check.Results[0].Domain != "first.com" || reply.Result.Message.Metadata["http.status"] != 200.0 {
 		t.Errorf("got %s", got.body)
 	}
 }
 
-// What is no request of JSON-RPC, or none that we know, is told so, and the
-// extension that a caller asks for is named when we have it.
+// Invalid and unknown JSON-RPC requests get an error, and the response names the
+// requested extension if it is supported.
 func TestBadRequestsOverA2A(t *testing.T) {
 	h := open(t, options{limits: generous()})
-	h.speakA2A(func() {})
+	h.enableA2A(func() {})
 	for body, code := range map[string]float64{
 		`{`:                        -32700,
 		`{"jsonrpc":"2.0","id":1}`: -32600,
@@ -81,7 +81,7 @@ func TestBadRequestsOverA2A(t *testing.T) {
 		`{"jsonrpc":"2.0","id":1,"method":"Fly"}`:                     -32601,
 		`{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{}}`: -32602,
 	} {
-		// Not by do: JSON-RPC says 200 to what openapi.yaml calls no good request.
+		// Not with do: JSON-RPC responds 200 to requests that openapi.yaml does not allow.
 		res, err := http.Post("http://"+h.addr+"/a2a", "application/json", strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
@@ -106,7 +106,7 @@ func TestBadRequestsOverA2A(t *testing.T) {
 	}
 }
 
-// Messages are counted as the calls they stand for, by the caller's own address.
+// Messages count as their HTTP calls, by the caller's address.
 func TestLimitsOverA2A(t *testing.T) {
 	h := open(t, options{limits: oneWindow(), trusted: loopback})
 	from, _ := caller(t)

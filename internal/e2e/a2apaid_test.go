@@ -12,8 +12,8 @@ import (
 	"deed.example/deed/api"
 )
 
-// From an offer to a name, the payment with the data part again or with the
-// task's id alone; and again for nothing.
+// From an offer to a name, with the payment beside the data part or with the task
+// id alone; repeating it is free.
 func TestPayOverA2A(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		p, a := s.peer(t), s.buyer(t)
@@ -36,7 +36,7 @@ func TestPayOverA2A(t *testing.T) {
 		alone := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("here is the payment"))
 		alone.TaskID, alone.ContextID = offer.ID, offer.ContextID
 		done := p.task(t, paying(alone, payment))
-		bought := told[api.Registration](t, done)
+		bought := answerBody[api.Registration](t, done)
 		if done.Status.State != a2a.TaskStateCompleted || string(done.ID) != bought.JobID || bought.Domain != "first.com" || bought.WalletAddress != string(a.wallet) || done.ContextID != offer.ContextID {
 			t.Fatalf("got %+v %+v", done, bought)
 		}
@@ -44,18 +44,18 @@ func TestPayOverA2A(t *testing.T) {
 			t.Errorf("got %+v", r)
 		}
 		again := p.task(t, ask("register_domain", order, payment))
-		if again.ID != done.ID || told[api.Registration](t, again).TransactionID != bought.TransactionID {
+		if again.ID != done.ID || answerBody[api.Registration](t, again).TransactionID != bought.TransactionID {
 			t.Errorf("got %+v", again)
 		}
 		later, err := p.GetTask(t.Context(), &a2a.GetTaskRequest{ID: done.ID})
-		if err != nil || later.Status.State != a2a.TaskStateCompleted || told[api.Registration](t, later).Domain != "first.com" || len(receipts(t, later)) != 1 {
+		if err != nil || later.Status.State != a2a.TaskStateCompleted || answerBody[api.Registration](t, later).Domain != "first.com" || len(receipts(t, later)) != 1 {
 			t.Errorf("got %+v, %v", later, err)
 		}
 		s.audit(t)
 	})
 }
 
-// A payment in the words of version 1 buys too.
+// A payment of version 1 works, too.
 func TestPayOverA2AInVersionOne(t *testing.T) {
 	s := openEnv(t, options{})
 	done := s.peer(t).task(t, ask("register_domain", `{"domain":"first.com"}`, object(t, s.promise(s.buyer(t), comPrice).headerV1(t))))
@@ -64,7 +64,7 @@ func TestPayOverA2AInVersionOne(t *testing.T) {
 	}
 }
 
-// What is no good payment over HTTP is none over A2A, and moves nothing.
+// A payment that is invalid over HTTP is invalid over A2A, and no money moves.
 func TestBadPaymentsOverA2A(t *testing.T) {
 	s := openEnv(t, options{})
 	p, a := s.peer(t), s.buyer(t)
@@ -97,19 +97,19 @@ func TestBadPaymentsOverA2A(t *testing.T) {
 	}
 }
 
-// A payment for one name buys no other, and no offer comes with the refusal.
+// A payment for one name buys no other, and the error has no offer.
 func TestPaymentForAnotherNameOverA2A(t *testing.T) {
 	s := openEnv(t, options{})
 	p, payment := s.peer(t), object(t, s.promise(s.buyer(t), comPrice).header(t))
 	first := p.task(t, ask("register_domain", `{"domain":"first.com"}`, payment))
 	got := p.task(t, ask("register_domain", `{"domain":"second.com"}`, payment))
-	if got.Status.State != a2a.TaskStateFailed || got.Status.Message.Metadata["x402.payment.required"] != nil || told[api.PaymentRequired](t, got).JobID != string(first.ID) {
+	if got.Status.State != a2a.TaskStateFailed || got.Status.Message.Metadata["x402.payment.required"] != nil || answerBody[api.PaymentRequired](t, got).JobID != string(first.ID) {
 		t.Errorf("got %+v %v", got, got.Status.Message.Metadata)
 	}
 	s.audit(t)
 }
 
-// One payment that many messages carry at once buys one name, once.
+// One payment in many concurrent messages buys one name, once.
 func TestOnePaymentRacedOverA2A(t *testing.T) {
 	s := openEnv(t, options{})
 	p, a := s.peer(t), s.buyer(t)
@@ -132,14 +132,14 @@ func TestOnePaymentRacedOverA2A(t *testing.T) {
 			break
 		}
 	}
-	s.work(t)
+	s.runWorker(t)
 	if got := s.balance(t, s.payTo) - before; got != comPrice {
 		t.Errorf("%s were paid, want %s", got, comPrice)
 	}
 	s.audit(t)
 }
 
-// The records of a name are its owner's, whoever pays.
+// Only the owner can change the records of a name, whoever pays.
 func TestOwnershipOverA2A(t *testing.T) {
 	s := openEnv(t, options{})
 	owner, stranger := s.bought(t, "first.com"), s.buyer(t)
@@ -154,8 +154,8 @@ func TestOwnershipOverA2A(t *testing.T) {
 		t.Errorf("the treasury went from %s to %s", before, after)
 	}
 	mine := s.peer(t, "Authorization", s.bearer(t, owner))
-	added := told[api.Record](t, mine.send(t, ask("add_dns_record", record, object(t, s.promise(stranger, change).header(t)))))
-	if list := told[api.RecordList](t, mine.send(t, ask("list_dns_records", `{"domain":"first.com"}`, nil))); len(list.Records) != 1 || list.Records[0].ID != added.ID {
+	added := answerBody[api.Record](t, mine.send(t, ask("add_dns_record", record, object(t, s.promise(stranger, change).header(t)))))
+	if list := answerBody[api.RecordList](t, mine.send(t, ask("list_dns_records", `{"domain":"first.com"}`, nil))); len(list.Records) != 1 || list.Records[0].ID != added.ID {
 		t.Errorf("got %+v", list)
 	}
 	s.audit(t)

@@ -16,15 +16,15 @@ import (
 	"deed.example/deed/internal/agent"
 )
 
-// A peer is a program that speaks A2A to a service, with the protocol's own
-// client. Its HTTP is held against openapi.yaml.
+// A peer is the official A2A client. Its exchanges are validated against
+// openapi.yaml.
 type peer struct{ *a2aclient.Client }
 
-// peer connects a program that sends the headers given as names and values.
+// peer returns a client that sends the headers, alternating names and values.
 func (h *service) peer(t *testing.T, headers ...string) peer {
 	t.Helper()
 	if h.api.A2A == nil {
-		h.speakA2A(func() {})
+		h.enableA2A(func() {})
 	}
 	c, err := a2aclient.NewFromEndpoints(t.Context(), []*a2a.AgentInterface{a2a.NewAgentInterface("http://"+h.addr+"/a2a", a2a.TransportProtocolJSONRPC)},
 		a2aclient.WithJSONRPCTransport(&http.Client{Transport: with{h.client.Transport, headers}}))
@@ -34,16 +34,15 @@ func (h *service) peer(t *testing.T, headers ...string) peer {
 	return peer{c}
 }
 
-// speakA2A opens the way in for agents. While one waits, the rest of the world
-// goes on.
-func (h *service) speakA2A(goOn func()) {
-	h.api.A2A = &deeda2a.Server{Log: h.api.Log, Stopping: h.api.Draining, Desk: &agent.Desk{
-		Caller: agent.Local{Handler: h.api.Handler()}, Now: time.Now, Seats: make(chan struct{}, 8),
-		Pause: func(ctx context.Context, _ time.Duration) error { goOn(); return ctx.Err() },
+// enableA2A enables POST /a2a. While a call waits, advance is called.
+func (h *service) enableA2A(advance func()) {
+	h.api.A2A = &deeda2a.Server{Log: h.api.Log, Stopping: h.api.Draining, Executor: &agent.Executor{
+		Caller: agent.Local{Handler: h.api.Handler()}, Now: time.Now, WaitSlots: make(chan struct{}, 8),
+		Pause: func(ctx context.Context, _ time.Duration) error { advance(); return ctx.Err() },
 	}}
 }
 
-// ask is a message that asks for a skill, with a payment unless it is nil.
+// ask returns a request for a skill, with the payment if it is not nil.
 func ask(skill, arguments string, payment any) *a2a.SendMessageRequest {
 	var args map[string]any
 	if err := json.Unmarshal([]byte(arguments), &args); err != nil {
@@ -53,7 +52,7 @@ func ask(skill, arguments string, payment any) *a2a.SendMessageRequest {
 	return paying(m, payment)
 }
 
-// paying puts a payment on a message.
+// paying adds a payment to a message.
 func paying(m *a2a.Message, payment any) *a2a.SendMessageRequest {
 	if payment != nil {
 		m.Metadata = map[string]any{"x402.payment.status": "payment-submitted", "x402.payment.payload": payment}
@@ -70,7 +69,7 @@ func (p peer) send(t *testing.T, in *a2a.SendMessageRequest) a2a.SendMessageResu
 	return out
 }
 
-// task sends a message that begins or continues a task.
+// task sends a message that starts or continues a task.
 func (p peer) task(t *testing.T, in *a2a.SendMessageRequest) *a2a.Task {
 	t.Helper()
 	out := p.send(t, in)
@@ -81,7 +80,7 @@ func (p peer) task(t *testing.T, in *a2a.SendMessageRequest) *a2a.Task {
 	return task
 }
 
-// dataOf returns what an answer holds.
+// dataOf returns the data part of a result.
 func dataOf(t *testing.T, out a2a.SendMessageResult) any {
 	t.Helper()
 	switch v := out.(type) {
@@ -100,8 +99,8 @@ func dataOf(t *testing.T, out a2a.SendMessageResult) any {
 	return nil
 }
 
-// told reads an answer as what the HTTP interface says.
-func told[T any](t *testing.T, out a2a.SendMessageResult) (v T) {
+// answerBody decodes the data part of a result as a body of the HTTP interface.
+func answerBody[T any](t *testing.T, out a2a.SendMessageResult) (v T) {
 	t.Helper()
 	if err := json.Unmarshal(encoded(t, dataOf(t, out)), &v); err != nil {
 		t.Fatal(err)
@@ -121,7 +120,7 @@ func receipts(t *testing.T, task *a2a.Task) (out []api.SettleResponse) {
 func (p peer) expect(t *testing.T, in *a2a.SendMessageRequest, status int, code deed.Code) {
 	t.Helper()
 	out := p.send(t, in)
-	if got := told[api.Error](t, out); got.Code != string(code) {
+	if got := answerBody[api.Error](t, out); got.Code != string(code) {
 		t.Errorf("got %+v, want %s", got, code)
 	}
 	if m, ok := out.(*a2a.Message); ok && m.Metadata["http.status"] != float64(status) {

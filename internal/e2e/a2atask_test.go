@@ -12,12 +12,11 @@ import (
 	"deed.example/deed/internal/registrar/local"
 )
 
-// A stream tells of an order until it has ended, and so does one that comes
-// later.
+// A stream follows an order until it has ended, and so does a later subscription.
 func TestStreamOverA2A(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		var turn sync.Mutex
-		s.speakA2A(func() { turn.Lock(); defer turn.Unlock(); s.step(t) })
+		s.enableA2A(func() { turn.Lock(); defer turn.Unlock(); s.step(t) })
 		s.faults.Set(local.FaultLate, 1)
 		p := s.peer(t)
 		var id a2a.TaskID
@@ -49,7 +48,7 @@ func TestStreamOverA2A(t *testing.T) {
 	})
 }
 
-// Tasks that are not there, and what cannot be done with those that are.
+// Unknown tasks, and unsupported operations on existing ones.
 func TestTasksOverA2A(t *testing.T) {
 	s := openEnv(t, options{})
 	p := s.peer(t)
@@ -78,7 +77,7 @@ func TestTasksOverA2A(t *testing.T) {
 	}
 }
 
-// elsewhere puts a name at another registrar, and returns its code.
+// elsewhere registers a name at another registrar, and returns its auth code.
 func (s *env) elsewhere(t *testing.T, domain deed.Name) string {
 	t.Helper()
 	code, err := s.registry.Elsewhere(t.Context(), domain)
@@ -88,10 +87,10 @@ func (s *env) elsewhere(t *testing.T, domain deed.Name) string {
 	return code.Reveal()
 }
 
-// A stream ends when the node is about to; the order goes on.
-func TestStreamEndsWithItsNodeOverA2A(t *testing.T) {
+// A stream ends when the node is about to stop; the order continues.
+func TestStreamEndsWithNodeOverA2A(t *testing.T) {
 	s := openEnv(t, options{})
-	s.speakA2A(s.api.Drain)
+	s.enableA2A(s.api.Drain)
 	s.faults.Set(local.FaultLate, 1)
 	var last a2a.Event
 	for e, err := range s.peer(t).SendStreamingMessage(t.Context(), ask("register_domain", `{"domain":"first.com"}`, object(t, s.promise(s.buyer(t), comPrice).header(t)))) {
@@ -104,7 +103,7 @@ func TestStreamEndsWithItsNodeOverA2A(t *testing.T) {
 	if !ok || task.Status.State != a2a.TaskStateWorking {
 		t.Fatalf("got %+v", last)
 	}
-	s.work(t)
+	s.runWorker(t)
 	done, err := s.peer(t).GetTask(t.Context(), &a2a.GetTaskRequest{ID: task.ID})
 	if err != nil || done.Status.State != a2a.TaskStateCompleted {
 		t.Errorf("got %+v, %v", done, err)

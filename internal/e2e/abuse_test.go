@@ -25,12 +25,12 @@ import (
 	"deed.example/deed/internal/settle/signtest"
 )
 
-// A gate lets questions through to the chain, until it is shut: then they have no
-// answer before it is open again.
+// A gate forwards requests to the chain while it is open; while it is closed they
+// hang.
 type gate struct {
 	next http.Handler
 	mu   sync.Mutex    // guards shut
-	shut chan struct{} // closed when it opens; nil when it is open
+	shut chan struct{} // closed when the gate opens; nil while it is open
 }
 
 func (g *gate) close() {
@@ -58,7 +58,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.next.ServeHTTP(w, r)
 }
 
-// behindGate lets a env ask the chain through a gate from now on.
+// behindGate makes the env use the chain through a gate.
 func (s *env) behindGate(t *testing.T) *gate {
 	t.Helper()
 	g := &gate{next: s.chain.Handler()}
@@ -72,9 +72,9 @@ func (s *env) behindGate(t *testing.T) *gate {
 // waits sets how long a request waits for its job.
 func (s *env) waits(d time.Duration) { s.api.Registrations.Wait, s.api.Zones.Wait = d, d }
 
-// pending repeats an order, waiting longer each time, until it is accepted and
-// its outcome is open, and returns that answer. A busy machine may take longer to
-// accept it than the request waits: that is 503, and costs nothing.
+// pending repeats an order with a growing wait until it is accepted and pending,
+// and returns that response. A busy machine may take longer to accept it than the
+// request waits: that is 503, and free.
 func (s *env) pending(t *testing.T, domain, header string) answer {
 	t.Helper()
 	for wait := 50 * time.Millisecond; ; wait *= 2 {
@@ -89,7 +89,7 @@ func (s *env) pending(t *testing.T, domain, header string) answer {
 	}
 }
 
-// pooled waits until so many transactions wait for a block.
+// pooled waits until n transactions are in the mempool.
 func (s *env) pooled(t *testing.T, n int) {
 	t.Helper()
 	for {
@@ -118,9 +118,8 @@ func (s *env) pooled(t *testing.T, n int) {
 	}
 }
 
-// A chain that does not answer before the promise is written down costs nothing:
-// 503, and the promise is as good as before. After that the answer is "pending",
-// never "pay again".
+// If the chain hangs before the payment is stored, the response is 503, and the
+// payment stays usable. After that the response is "pending", never "pay again".
 func TestChainHangs(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		g := s.behindGate(t)
@@ -141,7 +140,7 @@ func TestChainHangs(t *testing.T) {
 		g.open()
 		s.chain.Resume()
 		s.waits(time.Minute)
-		s.work(t)
+		s.runWorker(t)
 		if got := s.register(t, "first.com", header); got.status != 201 || s.balance(t, s.payTo) != 1_000_000_000_000+comPrice {
 			t.Errorf("got %d %s", got.status, got.body)
 		}
@@ -149,8 +148,8 @@ func TestChainHangs(t *testing.T) {
 	})
 }
 
-// Without the database nothing is promised: 503, and the chain has not heard of
-// the payment.
+// Without the database the response is 503, and the payment is not sent to the
+// chain.
 func TestPaymentWithoutDatabase(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		p := s.promise(s.buyer(t), comPrice)
@@ -171,9 +170,9 @@ func TestPaymentWithoutDatabase(t *testing.T) {
 	})
 }
 
-// The payer cancels while our transaction is on its way, and is faster: nothing
-// was charged, the name is free again, and paying anew is right.
-func TestPayerCancelsMeanwhile(t *testing.T) {
+// The payer cancels the authorization before our transaction is mined: nothing is
+// charged, the name is available again, and a new payment is accepted.
+func TestPayerCancelsDuringSettlement(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		a := s.buyer(t)
 		p := s.promise(a, comPrice)
@@ -190,7 +189,7 @@ func TestPayerCancelsMeanwhile(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.waits(time.Minute)
-		s.work(t)
+		s.runWorker(t)
 		got := s.register(t, "first.com", p.header(t))
 		got.expect(t, 402, deed.CodePaymentInvalid)
 		if !strings.Contains(got.body, `"maxAmountRequired":"13060000"`) || s.balance(t, s.payTo) != 1_000_000_000_000 {
@@ -203,7 +202,7 @@ func TestPayerCancelsMeanwhile(t *testing.T) {
 	})
 }
 
-// cancelCall is what spends the nonce of a promise on nothing.
+// cancelCall returns the call data that cancels a promise.
 func (p *promise) cancelCall() []byte {
 	word := func(b []byte) []byte { return common.LeftPadBytes(b, 32) }
 	sig := p.coin().Sign(p.key, signtest.Cancel, p.from, p.nonce)
@@ -211,9 +210,9 @@ func (p *promise) cancelCall() []byte {
 		word([]byte{96}), word([]byte{65}), common.RightPadBytes(sig, 96))
 }
 
-// A stranger sends four promises in one transaction, ahead of ours: each pays for
-// its own order, and once.
-func TestFourInAStrangersTransaction(t *testing.T) {
+// A third party sends four promises in one transaction, before ours: each pays for
+// its own order, once.
+func TestFourPaymentsInForeignTransaction(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		promises := make([]*promise, 4)
 		for i := range promises {
@@ -234,7 +233,7 @@ func TestFourInAStrangersTransaction(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.waits(time.Minute)
-		s.work(t)
+		s.runWorker(t)
 		for i := range promises {
 			if got := s.register(t, fmt.Sprintf("name%d.com", i), promises[i].header(t)); got.status != 201 {
 				t.Errorf("%d: got %d %s, want 201", i, got.status, got.body)
@@ -247,7 +246,7 @@ func TestFourInAStrangersTransaction(t *testing.T) {
 	})
 }
 
-// together is one call that moves the money of many promises.
+// together returns the call data that executes several promises.
 func together(t *testing.T, all ...*promise) []byte {
 	t.Helper()
 	type call struct {

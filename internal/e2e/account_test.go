@@ -30,7 +30,7 @@ func newAccount(t *testing.T) *account {
 	return &account{key, deed.Wallet(strings.ToLower(crypto.PubkeyToAddress(key.PublicKey).Hex()))}
 }
 
-// sign signs a text as wallets do (EIP-191).
+// sign signs a text like a wallet (EIP-191).
 func (a *account) sign(t *testing.T, text string) string {
 	t.Helper()
 	sig, err := crypto.Sign(accounts.TextHash([]byte(text)), a.key)
@@ -41,13 +41,13 @@ func (a *account) sign(t *testing.T, text string) string {
 	return "0x" + hex.EncodeToString(sig)
 }
 
-// message is the usual sign-in message of a wallet.
+// message returns the usual sign-in message of a wallet.
 func message(w deed.Wallet, nonce string, issued time.Time) string {
 	return fmt.Sprintf("%s wants you to sign in with your Ethereum account:\n%s\n\nSign in to Deed.\n\nURI: %s\nVersion: 1\nChain ID: %d\nNonce: %s\nIssued At: %s",
-		siteOf.Domain, w.Checksum(), siteOf.URI, siteOf.ChainID, nonce, issued.UTC().Format(time.RFC3339))
+		testSite.Domain, w.Checksum(), testSite.URI, testSite.ChainID, nonce, issued.UTC().Format(time.RFC3339))
 }
 
-// tokens signs the account in, past the limits.
+// tokens signs the account in, bypassing the rate limits.
 func (h *service) tokens(t *testing.T, a *account) signin.Tokens {
 	t.Helper()
 	text := message(a.wallet, string(h.api.SignIn.Nonce()), h.api.SignIn.Now())

@@ -13,10 +13,10 @@ import (
 	"deed.example/deed/internal/agent"
 )
 
-// Every payment that is refused over HTTP is refused to agents, with the same code
-// and the offer, for a name and for a record; and nothing moves.
-func TestAgentsPayBadly(t *testing.T) {
-	eachWayIn(t, func(t *testing.T, s *env, use wayIn) {
+// Every payment that is rejected over HTTP is rejected over MCP and A2A, with the
+// same code and the offer, for a name and for a record; no money moves.
+func TestAgentsWithBadPayments(t *testing.T) {
+	eachAgentAPI(t, func(t *testing.T, s *env, use agentAPI) {
 		token := s.tokens(t, s.bought(t, "mine.com")).Access
 		before := s.balance(t, s.payTo)
 		for _, sold := range []struct {
@@ -36,7 +36,7 @@ func TestAgentsPayBadly(t *testing.T) {
 			if s.balance(t, s.payTo) != before || s.open(t) != 0 {
 				t.Errorf("%s: something moved", sold.tool)
 			}
-			use(t, sold.tool, sold.args, sold.token, good).expect(t, "") // after all that, it still is good
+			use(t, sold.tool, sold.args, sold.token, good).expect(t, "") // the valid payment is still usable
 			if before += sold.price; s.balance(t, s.payTo) != before {
 				t.Errorf("%s: got %s, want %s", sold.tool, s.balance(t, s.payTo), before)
 			}
@@ -45,17 +45,16 @@ func TestAgentsPayBadly(t *testing.T) {
 	})
 }
 
-// One payment buys one thing: again it is the same answer, whichever way it comes,
-// and for anything else it is refused, with the job that it belongs to and nothing
-// to pay.
+// A repeated payment returns the same result, over any protocol. For anything else
+// it is rejected, with its job and without an offer.
 func TestAgentsPayTwice(t *testing.T) {
-	eachWayIn(t, func(t *testing.T, s *env, use wayIn) {
+	eachAgentAPI(t, func(t *testing.T, s *env, use agentAPI) {
 		a := s.buyer(t)
 		payment := s.promise(a, comPrice).header(t)
 		first := use(t, "register_domain", `{"domain":"first.com"}`, "", payment)
 		first.expect(t, "")
 		again := map[string]outcome{"other bytes": use(t, "register_domain", `{"domain":"first.com"}`, "", reencode(t, payment, `{"x402Version":2,`, `{ "extra": 1, "x402Version": 2 ,`))}
-		for name, other := range s.waysIn(t) {
+		for name, other := range s.agentAPIs(t) {
 			again[name] = other(t, "register_domain", `{"domain":"first.com"}`, "", payment)
 		}
 		for name, got := range again {
@@ -75,7 +74,7 @@ func TestAgentsPayTwice(t *testing.T) {
 			"change_dns_records": `{"domain":"first.com","changes":[{"op":"add","type":"A","host":"www","value":"192.0.2.10"}]}`,
 		} {
 			got := use(t, tool, args, token, payment)
-			named := got.jobID == first.jobID || strings.Contains(tool, "dns") // a change of DNS has no job to name
+			named := got.jobID == first.jobID || strings.Contains(tool, "dns") // a DNS change has no public job
 			if got.code != deed.CodePaymentInvalid || got.offer || !named {
 				t.Errorf("%s: got %s, want %s without an offer, and %s", tool, got.text, deed.CodePaymentInvalid, first.jobID)
 			}
@@ -83,14 +82,14 @@ func TestAgentsPayTwice(t *testing.T) {
 		if moved := s.balance(t, s.payTo) - 1_000_000_000_000; moved != comPrice {
 			t.Errorf("%s moved", moved)
 		}
-		s.work(t)
+		s.runWorker(t)
 		s.audit(t)
 	})
 }
 
-// The payment for one record pays for no other, and for no change of it.
+// The payment for one record pays for no other record, and for no update of it.
 func TestAgentsPayTwiceForRecords(t *testing.T) {
-	eachWayIn(t, func(t *testing.T, s *env, use wayIn) {
+	eachAgentAPI(t, func(t *testing.T, s *env, use agentAPI) {
 		token := s.tokens(t, s.bought(t, "first.com")).Access
 		payment := s.promise(s.buyer(t), change).header(t)
 		before := s.balance(t, s.payTo)
@@ -116,14 +115,14 @@ func TestAgentsPayTwiceForRecords(t *testing.T) {
 		if moved := s.balance(t, s.payTo) - before; moved != change {
 			t.Errorf("%s moved", moved)
 		}
-		s.work(t)
+		s.runWorker(t)
 		s.audit(t)
 	})
 }
 
-// accepted repeats an order of an agent, waiting longer each time, until it is
-// accepted, and returns its job.
-func (s *env) accepted(t *testing.T, use wayIn, args, payment string) string {
+// accepted repeats an agent's order with a growing wait until it is accepted, and
+// returns its job.
+func (s *env) accepted(t *testing.T, use agentAPI, args, payment string) string {
 	t.Helper()
 	for wait := 50 * time.Millisecond; ; wait *= 2 {
 		s.waits(wait)
@@ -137,10 +136,10 @@ func (s *env) accepted(t *testing.T, use wayIn, args, payment string) string {
 	}
 }
 
-// An agent that lost the answer signs anew: it gets what it paid for before, and
-// pays once.
-func TestAgentsSignAnew(t *testing.T) {
-	eachWayIn(t, func(t *testing.T, s *env, use wayIn) {
+// An agent that lost the response signs a new payment: it gets what it paid for
+// before, and pays once.
+func TestAgentsSignAgain(t *testing.T) {
+	eachAgentAPI(t, func(t *testing.T, s *env, use agentAPI) {
 		a := s.buyer(t)
 		s.chain.Pause()
 		var jobs []string
@@ -150,7 +149,7 @@ func TestAgentsSignAnew(t *testing.T) {
 		}
 		s.chain.Resume()
 		s.waits(time.Minute)
-		s.work(t)
+		s.runWorker(t)
 		got := use(t, "register_domain", `{"domain":"first.com"}`, "", second)
 		got.expect(t, "")
 		if jobs[0] == "" || jobs[0] != jobs[1] || got.jobID != jobs[0] {
@@ -163,8 +162,7 @@ func TestAgentsSignAnew(t *testing.T) {
 	})
 }
 
-// ownerTools are the tools about a name that only its owner may use. The record is
-// one of the name.
+// ownerTools are the tools that only the owner of a name may use.
 var ownerTools = map[string]string{
 	"list_dns_records":   `{"domain":"%s"}`,
 	"add_dns_record":     `{"domain":"%s","type":"A","host":"www","value":"192.0.2.10"}`,
@@ -173,18 +171,18 @@ var ownerTools = map[string]string{
 	"change_dns_records": `{"domain":"%s","changes":[{"op":"delete","id":"%s"}]}`,
 }
 
-// Another wallet gets nowhere with any tool of an owner, whatever it pays: 401, 404
-// and 403 come before any offer. Nor does the id of another name's record.
-func TestAgentsOfOthers(t *testing.T) {
+// Every owner tool rejects another wallet, whatever it pays: 401, 404 and 403 come
+// before any offer. The record id of another name is rejected, too.
+func TestAgentsOfOtherWallets(t *testing.T) {
 	for _, tool := range agent.Tools() {
 		if _, tried := ownerTools[tool.Name]; tool.Bearer && strings.Contains(tool.Path, "{domain}") && !tried {
 			t.Errorf("%s is not tried: give it a row in ownerTools", tool.Name)
 		}
 	}
-	eachWayIn(t, func(t *testing.T, s *env, use wayIn) {
+	eachAgentAPI(t, func(t *testing.T, s *env, use agentAPI) {
 		owner, stranger := s.bought(t, "first.com"), s.bought(t, "second.com")
 		mine := s.addedRecord(t, "first.com", []string{"Authorization", s.bearer(t, owner)}).ID
-		s.work(t)
+		s.runWorker(t)
 		token, before := s.tokens(t, stranger).Access, s.balance(t, s.payTo)
 		good := s.promise(stranger, change).header(t)
 		for tool, args := range ownerTools {
@@ -204,7 +202,7 @@ func TestAgentsOfOthers(t *testing.T) {
 					}
 				}
 				if strings.Count(args, "%s") == 2 {
-					use(t, tool, fill("second.com"), token, payment).expect(t, deed.CodeNotFound) // its name, another's record
+					use(t, tool, fill("second.com"), token, payment).expect(t, deed.CodeNotFound) // own name, record of another name
 				}
 			}
 		}
@@ -216,8 +214,8 @@ func TestAgentsOfOthers(t *testing.T) {
 		if len(list.Records) != 1 || list.Records[0].ID != mine || list.Records[0].TTL == 60 {
 			t.Errorf("got %+v", list)
 		}
-		use(t, "add_dns_record", `{"domain":"first.com","type":"A","host":"api","value":"192.0.2.11"}`, s.tokens(t, owner).Access, good).expect(t, "") // the payment is as good as before
-		s.work(t)
+		use(t, "add_dns_record", `{"domain":"first.com","type":"A","host":"api","value":"192.0.2.11"}`, s.tokens(t, owner).Access, good).expect(t, "") // the payment is still usable
+		s.runWorker(t)
 		s.audit(t)
 	})
 }

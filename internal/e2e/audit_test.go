@@ -12,19 +12,19 @@ import (
 	"deed.example/deed/internal/settle"
 )
 
-// A crooked settler returns money in a way of its own.
-type crooked struct {
+// wrongRefunds is a settler with a faulty Refund.
+type wrongRefunds struct {
 	settle.Settler
 	refund func(ctx context.Context, r settle.Refund) (string, error)
 }
 
-func (c crooked) Refund(ctx context.Context, r settle.Refund) (string, error) {
+func (c wrongRefunds) Refund(ctx context.Context, r settle.Refund) (string, error) {
 	return c.refund(ctx, r)
 }
 
-// What the treasury was paid before our first block is neither counted nor
-// returned.
-func TestOldMoneyIsNotOurs(t *testing.T) {
+// Transfers to the treasury before the first block of the service are neither
+// counted nor refunded.
+func TestTransfersBeforeStartAreIgnored(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		a, b := s.buyer(t), s.buyer(t)
 		s.broadcast(t, s.promise(a, comPrice))
@@ -34,8 +34,8 @@ func TestOldMoneyIsNotOurs(t *testing.T) {
 		}
 		s.api.Payments.Terms.First = found.Next
 		before := s.balance(t, common.HexToAddress(string(a.wallet)))
-		s.broadcast(t, s.promise(b, comPrice)) // this one is, and goes back
-		s.work(t)
+		s.broadcast(t, s.promise(b, comPrice)) // this one is counted and refunded
+		s.runWorker(t)
 		s.readChain(t)
 		if c := s.compare(t); c.Transfers != 1 || c.Payouts != 1 || !c.Sound() || s.balance(t, common.HexToAddress(string(a.wallet))) != before {
 			t.Errorf("got %+v", c)
@@ -43,8 +43,8 @@ func TestOldMoneyIsNotOurs(t *testing.T) {
 	})
 }
 
-// Of every refund the audit wants to see one transfer to the payer, and of every
-// transfer out of the refund wallet the refund. It reports exactly what is wrong.
+// The audit requires one transfer to the payer for every refund, and a refund for
+// every transfer from the refund wallet. It reports exactly the violations.
 func TestAuditOfRefunds(t *testing.T) {
 	const other = deed.Wallet("0x00000000000000000000000000000000000000cc")
 	type refunding = func(ctx context.Context, r settle.Refund) (string, error)
@@ -83,10 +83,10 @@ func TestAuditOfRefunds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachEnv(t, func(t *testing.T, s *env) {
-				s.api.Payments.Settler = crooked{s.settler, tt.refund(s)}
+				s.api.Payments.Settler = wrongRefunds{s.settler, tt.refund(s)}
 				s.faults.Set(local.FaultRefuse, 1)
 				s.register(t, "first.com", s.promise(s.buyer(t), comPrice).header(t)).expect(t, 500, deed.CodeRegistrationFailed)
-				s.work(t)
+				s.runWorker(t)
 				c := s.compare(t)
 				one := func(lines []string, part string) bool {
 					return part == "" && len(lines) == 0 || part != "" && len(lines) == 1 && strings.Contains(lines[0], part)

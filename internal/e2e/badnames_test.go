@@ -14,7 +14,7 @@ import (
 	"deed.example/deed/internal/registrar/local"
 )
 
-// badNames cannot be registered by anybody, however they are spelled.
+// badNames cannot be registered.
 var badNames = map[string]string{
 	"a path":                  "a.com/evil",
 	"a NUL":                   "a\x00.com",
@@ -45,7 +45,7 @@ var badNames = map[string]string{
 	"a SQL quote":             "a';--.com",
 }
 
-// A namedRoute is a call that takes a name.
+// A namedRoute is a route with a name as parameter.
 type namedRoute struct {
 	endpoint string // "PUT /domains/{domain}/lock"; a name in the body or the query is in none of the braces
 	body     string // with %s for the name in JSON, when it stands there
@@ -54,7 +54,7 @@ type namedRoute struct {
 	bearer   bool
 }
 
-// namedRoutes are all that are built. A new one gets a row.
+// namedRoutes are all such routes. A new one must be added.
 var namedRoutes = []namedRoute{
 	{endpoint: "POST /domains/register", body: `{"domain":%s}`},
 	{endpoint: "POST /domains/renew", body: `{"domain":%s}`},
@@ -78,7 +78,7 @@ var namedRoutes = []namedRoute{
 	{endpoint: "GET /rdap/domain/{name}"},
 }
 
-// ask makes the call about a name.
+// ask makes the call with a name.
 func (r namedRoute) ask(t *testing.T, s *env, name, token, payment string) answer {
 	t.Helper()
 	method, path, _ := strings.Cut(r.endpoint, " ")
@@ -100,9 +100,9 @@ func (r namedRoute) ask(t *testing.T, s *env, name, token, payment string) answe
 	return s.do(t, method, path, body, headers...)
 }
 
-// Every bad name on every route that takes one is 400, before the registry, the
-// chain or a row is touched: the registry is down, the chain does not answer, and
-// the payment that came along is as good as before.
+// Every bad name on every route is 400, before the registry, the chain or the
+// database is used: the registry is down, the chain hangs, and the payment stays
+// usable.
 func TestBadNamesOnEveryRoute(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		a := s.buyer(t)
@@ -135,13 +135,13 @@ func TestBadNamesOnEveryRoute(t *testing.T) {
 	})
 }
 
-// What is no label is no query either; what looks like one is asked about.
+// A search for an invalid label is rejected.
 func TestBadNamesInSearch(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		s.faults.Set(local.FaultDown, 0)
 		for what, name := range badNames {
 			if name == "com" {
-				continue // a label like any other
+				continue // a valid label
 			}
 			s.get(t, "/domains/search?query="+url.QueryEscape(name)).expect(t, 400, deed.CodeValidation)
 			if got := s.get(t, "/domains/search?query=a&tlds="+url.QueryEscape(name)); got.status != 400 || got.error(t).Code != string(deed.CodeTLDNotSupported) {
@@ -157,8 +157,8 @@ func TestBadNamesInSearch(t *testing.T) {
 	})
 }
 
-// All spellings of a name are one name on every route: it is bought once and
-// belongs to one wallet.
+// All spellings of a name are the same name on every route: it is bought once and
+// has one owner.
 func TestSpellingsOfAName(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		spellings := []string{"xn--bcher-kva.com", "XN--BCHER-KVA.COM", "bücher.com", "BÜCHER.com", "bu\u0308cher.com", "bücher.com.", "bücher。com", "ｂücher.com"}
@@ -189,8 +189,8 @@ func TestSpellingsOfAName(t *testing.T) {
 	})
 }
 
-// Whatever takes a name in its path and is built is in the table above.
-func TestNamedRoutesAreAllTried(t *testing.T) {
+// Every route with a name in its path is in namedRoutes.
+func TestNamedRoutesAreComplete(t *testing.T) {
 	page, err := os.ReadFile("../../docs/routes.md")
 	if err != nil {
 		t.Fatal(err)

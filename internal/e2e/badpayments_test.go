@@ -13,14 +13,14 @@ import (
 	"deed.example/deed"
 )
 
-// A badPayment is a payment that will not do, and what is said to it.
+// A badPayment is an invalid payment and the expected error.
 type badPayment struct {
 	header string
 	code   deed.Code
 }
 
-// badPayments are all the ways in which a payment by a wallet can be wrong. Every
-// way in is tried with them.
+// badPayments returns all kinds of invalid payments of a wallet. They are tested
+// over HTTP, MCP and A2A.
 func (s *env) badPayments(t *testing.T, a *account, price deed.USDC) map[string]badPayment {
 	t.Helper()
 	poor := newAccount(t)

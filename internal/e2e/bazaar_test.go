@@ -14,7 +14,8 @@ import (
 	"deed.example/deed/internal/httpapi"
 )
 
-// probe asks a paid route as a crawler does, and returns its offer.
+// probe sends an empty request to a paid route, like a crawler, and returns the
+// offer.
 func (s *env) probe(t *testing.T, path string) (offer api.PaymentOffer, header string) {
 	t.Helper()
 	got := s.do(t, "POST", path, "")
@@ -30,9 +31,9 @@ func (s *env) probe(t *testing.T, path string) (offer api.PaymentOffer, header s
 	return offer, header
 }
 
-// A crawler that sends nothing to a paid route learns what it costs, how it is
-// called and what it answers, within the 8 KiB that a header may have.
-func TestProbeIsToldHowToCall(t *testing.T) {
+// The response to an empty request to a paid route has the price and the schemas
+// of request and response, within the 8 KiB of a header.
+func TestProbeDescribesTheCall(t *testing.T) {
 	s := openEnv(t, options{limits: generous()})
 	for path, wants := range map[string]string{
 		"/domains/register": "dns_records",
@@ -55,8 +56,8 @@ func TestProbeIsToldHowToCall(t *testing.T) {
 	}
 }
 
-// checkBazaar holds the example against the schema beside it, as those must who
-// list us, and fails when the schema would take anything.
+// checkBazaar validates the example against the schema beside it, like a catalogue
+// would, and fails if the schema accepts anything.
 func checkBazaar(t *testing.T, bazaar map[string]any) {
 	t.Helper()
 	compiler := jsonschema.NewCompiler()
@@ -101,7 +102,7 @@ func encoded(t *testing.T, v any) []byte {
 	return raw
 }
 
-// What a paid call costs is in the description, as the operator set it.
+// openapi.json has the prices of paid calls, as the operator set them.
 func TestOpenAPIHasPrices(t *testing.T) {
 	h := open(t, options{setAPI: func(s *httpapi.Server) {
 		p := catalog.DefaultPricing()

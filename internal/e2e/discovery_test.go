@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Every document that describes us is served, for longer than other answers are
-// kept, and every one that openapi.yaml lists under Service is what it says.
+// Every discovery document is served with a longer cache time than other
+// responses, and matches openapi.yaml.
 func TestDocumentsAreServed(t *testing.T) {
 	h := open(t, options{})
 	for _, path := range []string{

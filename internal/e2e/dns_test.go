@@ -13,7 +13,7 @@ import (
 
 const change = 10 * deed.Cent
 
-// dnsCall makes a DNS call of a signed-in wallet, with a payment unless it is "".
+// dnsCall makes a DNS call with a token, and with the payment if it is not "".
 func (s *env) dnsCall(t *testing.T, method, path, body, token, payment string) answer {
 	t.Helper()
 	headers := []string{"Authorization", token}
@@ -23,7 +23,7 @@ func (s *env) dnsCall(t *testing.T, method, path, body, token, payment string) a
 	return s.do(t, method, path, body, headers...)
 }
 
-// created reads a record that was added.
+// created decodes a record that was added.
 func created(t *testing.T, a answer) (rec api.Record) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(a.body), &rec); err != nil || a.status != 201 {
@@ -32,8 +32,8 @@ func created(t *testing.T, a answer) (rec api.Record) {
 	return rec
 }
 
-// Records are added, seen in the DNS at once, changed and deleted, each for its
-// price.
+// Records are added, served by the name server at once, changed and deleted, each
+// for its price.
 func TestRecords(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		owner := s.bought(t, "first.com")
@@ -82,12 +82,12 @@ func TestRecords(t *testing.T) {
 		if txs := read[api.Transactions](t, s.get(t, "/account/transactions", "Authorization", token)); txs.Total != 4 {
 			t.Errorf("got %+v", txs)
 		}
-		s.work(t)
+		s.runWorker(t)
 		s.audit(t)
 	})
 }
 
-// Ownership comes before money, and money before nothing else.
+// Ownership is checked before the payment.
 func TestRecordsOfOthers(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		s.bought(t, "first.com")
@@ -116,8 +116,8 @@ func TestRecordsOfOthers(t *testing.T) {
 	})
 }
 
-// One payment a hundred times at once is one change, and a hundred payments are
-// a hundred.
+// One payment in a hundred concurrent requests makes one change, and a hundred
+// payments make a hundred.
 func TestRecordsRaced(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		owner := s.bought(t, "first.com")
@@ -137,14 +137,14 @@ func TestRecordsRaced(t *testing.T) {
 		if count := race(cap(tries), func() int { next := <-tries; return add(next.host, next.payment) }); count[201] != 100 {
 			t.Errorf("many payments: got %v", count)
 		}
-		// Twenty pay for the same record: one gets it, and the others' money never
-		// moves or comes back.
+		// Twenty pay for the same record: one gets it, and the others' money does not
+		// move or is refunded.
 		same := make(chan string, 20)
 		for range cap(same) {
 			same <- s.promise(s.buyer(t), change).header(t)
 		}
 		count := race(cap(same), func() int { return add("same", <-same) })
-		s.work(t)
+		s.runWorker(t)
 		if count[201] != 1 || count[201]+count[400]+count[500] != 20 {
 			t.Errorf("one record: got %v", count)
 		}
@@ -220,14 +220,14 @@ func TestBatchImportRollback(t *testing.T) {
 		if p := read[api.Propagation](t, s.get(t, "/dns/first.com/propagation", "Authorization", token)); len(p.Servers) != 1 || !p.Servers[0].InSync {
 			t.Errorf("got %+v", p)
 		}
-		s.work(t)
+		s.runWorker(t)
 		s.audit(t)
 	})
 }
 
-// A name starts with its records, goes dark when it can no longer simply be
-// renewed, and its next owner starts anew.
-func TestZoneLivesWithItsName(t *testing.T) {
+// A name starts with its initial records, is not served in redemption, and its
+// next owner starts with a new zone.
+func TestZoneFollowsLifecycle(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		owner := s.buyer(t)
 		got := s.paid(t, "/domains/register", `{"domain":"first.com","dns_records":[{"type":"A","host":"@","value":"192.0.2.1"},{"type":"MX","host":"@","value":"mail.first.com","priority":10}]}`, s.promise(owner, comPrice).header(t))

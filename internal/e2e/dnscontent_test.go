@@ -9,8 +9,8 @@ import (
 	"deed.example/deed/api"
 )
 
-// badRecords are bodies of POST /dns/{domain} that nobody can have, beside a
-// CNAME at alias and an A at www.
+// badRecords are invalid bodies of POST /dns/{domain}, in a zone with a CNAME at
+// alias and an A at www.
 var badRecords = map[string]string{
 	"a TXT that carries a record":   `{"type":"TXT","host":"x","value":"text\nevil 60 IN A 192.0.2.66"}`,
 	"a TXT with a carriage return":  `{"type":"TXT","host":"x","value":"text\revil"}`,
@@ -85,9 +85,9 @@ var badRecords = map[string]string{
 	"a surrogate that stands alone": `{"type":"TXT","host":"x","value":"\ud800"}`,
 }
 
-// A contentHouse is a name with records, whose owner tries what must not work
-// with one payment that stays good.
-type contentHouse struct {
+// A contentEnv is a name with records, whose owner tries invalid changes with one
+// payment that stays usable.
+type contentEnv struct {
 	*env
 	owner          *account
 	token, payment string
@@ -95,9 +95,9 @@ type contentHouse struct {
 	paid           deed.USDC
 }
 
-func openContent(t *testing.T, s *env) *contentHouse {
+func openContent(t *testing.T, s *env) *contentEnv {
 	t.Helper()
-	h := &contentHouse{env: s, owner: s.bought(t, "first.com")}
+	h := &contentEnv{env: s, owner: s.bought(t, "first.com")}
 	h.token = s.bearer(t, h.owner)
 	batch := `{"changes":[{"op":"add","type":"A","host":"www","value":"192.0.2.10"},{"op":"add","type":"CNAME","host":"alias","value":"other.example"},{"op":"add","type":"MX","host":"mail","value":"mx.example","distance":10},{"op":"add","type":"SRV","host":"_sip._tcp","value":"1 2 5060 sip.example"}]}`
 	if got := s.dnsCall(t, "POST", "/dns/first.com/batch", batch, h.token, s.promise(h.owner, 4*change).header(t)); got.status != 200 {
@@ -108,8 +108,8 @@ func openContent(t *testing.T, s *env) *contentHouse {
 	return h
 }
 
-// refuses makes a call with the payment and wants 400.
-func (h *contentHouse) refuses(t *testing.T, what, method, path, body string, more ...string) {
+// refuses makes a call with the payment and expects 400.
+func (h *contentEnv) refuses(t *testing.T, what, method, path, body string, more ...string) {
 	t.Helper()
 	for _, payment := range []string{"", h.payment} {
 		headers := append([]string{"Authorization", h.token}, more...)
@@ -122,9 +122,9 @@ func (h *contentHouse) refuses(t *testing.T, what, method, path, body string, mo
 	}
 }
 
-// unchanged wants that nothing was written and nothing moved, and that the
-// payment is still good.
-func (h *contentHouse) unchanged(t *testing.T) {
+// unchanged fails if anything was written or any money moved, or if the payment is
+// not usable any more.
+func (h *contentEnv) unchanged(t *testing.T) {
 	t.Helper()
 	if now := h.get(t, "/dns/first.com", "Authorization", h.token); now.body != h.before.body || h.open(t) != 0 || h.balance(t, h.payTo) != h.paid {
 		t.Errorf("something changed: before %s, after %s", h.before.body, now.body)
@@ -133,11 +133,11 @@ func (h *contentHouse) unchanged(t *testing.T) {
 		t.Errorf("something was written down: %+v", txs)
 	}
 	created(t, h.dnsCall(t, "POST", "/dns/first.com", `{"type":"A","host":"good","value":"192.0.2.1"}`, h.token, h.payment))
-	h.work(t)
+	h.runWorker(t)
 	h.audit(t)
 }
 
-func (h *contentHouse) record(t *testing.T, host string) api.Record {
+func (h *contentEnv) record(t *testing.T, host string) api.Record {
 	t.Helper()
 	list := read[api.RecordList](t, h.get(t, "/dns/first.com?host="+host, "Authorization", h.token))
 	if len(list.Records) != 1 {
@@ -146,8 +146,8 @@ func (h *contentHouse) record(t *testing.T, host string) api.Record {
 	return list.Records[0]
 }
 
-// What no zone may hold is 400 before any money moves: by POST, as one of a
-// batch, and by PUT.
+// An invalid record is 400 before any money moves: with POST, in a batch, and with
+// PUT.
 func TestBadRecords(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		h := openContent(t, s)
@@ -176,8 +176,8 @@ func TestBadRecords(t *testing.T) {
 	})
 }
 
-// A master file is held to the same rules, reads no other file, and ends
-// somewhere.
+// A master file must follow the same rules, cannot include files, and has a size
+// limit.
 func TestBadMasterFiles(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		h := openContent(t, s)
@@ -200,7 +200,7 @@ func TestBadMasterFiles(t *testing.T) {
 			"no master file":    "<html>",
 			"1,001 records":     many(1001),
 			"10,000 records":    many(10_000),
-			"more than a zone":  many(1000), // beside the four that are there
+			"more than a zone":  many(1000), // plus the four existing ones
 			"a record too long": "x 300 IN TXT " + strings.Repeat(`"`+strings.Repeat("a", 250)+`" `, 20) + "\n",
 		} {
 			h.refuses(t, what, "POST", "/dns/first.com/import", file, text...)
@@ -219,7 +219,7 @@ func TestBadMasterFiles(t *testing.T) {
 	})
 }
 
-// many is a master file of n records.
+// many returns a master file with n records.
 func many(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -228,7 +228,7 @@ func many(n int) string {
 	return b.String()
 }
 
-// A zone holds 1,000 records, and not one more.
+// A zone can have 1,000 records at most.
 func TestFullZone(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		owner := s.bought(t, "first.com")
@@ -248,7 +248,7 @@ func TestFullZone(t *testing.T) {
 		}
 		read[api.RecordDeleted](t, s.dnsCall(t, "DELETE", "/dns/first.com/"+gone.Records[0].ID, "", token, payment))
 		created(t, s.dnsCall(t, "POST", "/dns/first.com", `{"type":"A","host":"www","value":"192.0.2.1"}`, token, s.promise(owner, change).header(t)))
-		s.work(t)
+		s.runWorker(t)
 		s.audit(t)
 	})
 }

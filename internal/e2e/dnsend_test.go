@@ -12,16 +12,16 @@ import (
 	"deed.example/deed/internal/lifecycle"
 )
 
-// A name whose last day is over takes no change, although nobody has written its
-// end down yet; no money is asked for, and none is taken.
-func TestChangeAfterTheLastDay(t *testing.T) {
+// An expired name rejects changes before the lifecycle job has run; no payment is
+// requested or taken.
+func TestChangeAfterExpiry(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		owner := s.bought(t, "first.com")
 		ends := s.domain(t, "first.com").ExpiresAt.AddDate(0, 0, s.api.Catalog.GraceDays("com")+lifecycle.RedemptionDays+lifecycle.PendingDeleteDays)
 		s.pass(t, ends.Sub(s.clock.Now())-time.Minute)
 		token := s.bearer(t, owner)
 		s.dnsCall(t, "POST", "/dns/first.com", `{"type":"A","host":"x","value":"192.0.2.1"}`, token, "").expect(t, 402, deed.CodePaymentRequired)
-		s.clock.advance(2 * time.Minute) // and nobody looks after names
+		s.clock.advance(2 * time.Minute) // without running the lifecycle job
 		token = s.bearer(t, owner)
 		for path, body := range map[string]string{
 			"/dns/first.com": `{"type":"A","host":"x","value":"192.0.2.1"}`, "/dns/first.com/batch": `{"changes":[{"op":"add","type":"A","host":"x","value":"192.0.2.1"}]}`,
@@ -43,9 +43,9 @@ func TestChangeAfterTheLastDay(t *testing.T) {
 	})
 }
 
-// What was made and paid for is answered again when its zone has long ended, and
-// when the name has another owner.
-func TestChangesAskedForAgainAfterTheEnd(t *testing.T) {
+// A paid change can be repeated after its zone is deleted, and after the name has
+// another owner.
+func TestRepeatedChangeAfterZoneIsDeleted(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		owner := s.bought(t, "first.com")
 		token := s.bearer(t, owner)
@@ -80,7 +80,7 @@ func TestChangesAskedForAgainAfterTheEnd(t *testing.T) {
 				}
 			}
 		}
-		s.work(t)
+		s.runWorker(t)
 		s.pass(t, s.domain(t, "first.com").ExpiresAt.AddDate(0, 0, 90).Sub(s.clock.Now()))
 		s.get(t, "/dns/first.com", "Authorization", s.bearer(t, owner)).expect(t, 404, deed.CodeNotFound)
 		again("ended")

@@ -14,8 +14,8 @@ import (
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
-// A change on one node is answered by the other's name server: as soon as it
-// hears of it, and when it heard nothing, as soon as it looks.
+// A change on one node is served by the other node's name server: after a
+// notification, or at its next poll.
 func TestTwoNodesServe(t *testing.T) {
 	s := openEnv(t, options{db: sqldbtest.Postgres(t)})
 	other := s.secondNode(t)
@@ -53,7 +53,7 @@ func TestTwoNodesServe(t *testing.T) {
 	for i := range 10 {
 		host := fmt.Sprintf("heard%d", i)
 		add(host)
-		for word := <-heard; word != "first.com"; word = <-heard { // another test's zone, on the same server
+		for word := <-heard; word != "first.com"; word = <-heard { // a zone of another test on the same server
 		}
 		if !answers(host) {
 			t.Errorf("%s: the other node has heard of it, and does not answer", host)
@@ -63,37 +63,37 @@ func TestTwoNodesServe(t *testing.T) {
 	if p := read[api.Propagation](t, other.get(t, "/dns/first.com/propagation", "Authorization", token)); p.Serial != list.Revision || !p.Servers[0].InSync {
 		t.Errorf("got %+v, want %d", p, list.Revision)
 	}
-	s.work(t)
+	s.runWorker(t)
 	s.audit(t)
 }
 
-// A recorder is a name server that counts what it is given.
+// A recorder is a publisher that counts its calls.
 type recorder struct{ published, withdrawn atomic.Int64 }
 
 func (r *recorder) Publish(context.Context, dnssec.ServedZone) error { r.published.Add(1); return nil }
 func (r *recorder) Withdraw(context.Context, string) error           { r.withdrawn.Add(1); return nil }
 
-// Who follows reads what is new, and does not read it for ever.
-func TestFollowingEnds(t *testing.T) {
+// The follower reads new changes, and does not read them again forever.
+func TestFollowerStopsRereading(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		r := &recorder{}
 		s.follower.Publishers = []dnssec.Publisher{r}
 		s.bought(t, "first.com")
-		for i, want := range []int64{1, 1, 0, 0} { // every look reaches back a little
+		for i, want := range []int64{1, 1, 0, 0} { // polls overlap a little
 			r.published.Store(0)
 			if err := s.follower.Follow(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if got := r.published.Load(); got != want {
-				t.Errorf("look %d: %d zones, want %d", i, got, want)
+				t.Errorf("poll %d: %d zones, want %d", i, got, want)
 			}
 			s.clock.advance(time.Hour)
 		}
 	})
 }
 
-// Two nodes change one zone at once: every change that is paid for is made, and
-// the serial grows with each.
+// Two nodes change one zone concurrently: every paid change is made, and each
+// increments the serial.
 func TestTwoNodesChangeOneZone(t *testing.T) {
 	s := openEnv(t, options{db: sqldbtest.Postgres(t)})
 	nodes := []*env{s, s.secondNode(t)}
@@ -108,7 +108,7 @@ func TestTwoNodesChangeOneZone(t *testing.T) {
 	}); count[201] != 40 {
 		t.Errorf("got %v", count)
 	}
-	s.work(t)
+	s.runWorker(t)
 	history := read[api.Revisions](t, s.get(t, "/dns/first.com/revisions", "Authorization", token)).Revisions
 	if len(history) != 41 {
 		t.Errorf("got %d revisions", len(history))

@@ -8,7 +8,7 @@ import (
 	"deed.example/deed/api"
 )
 
-// A patch says what is new and leaves the rest; GET shows what was asked for.
+// A patch changes the given fields only; GET filters records.
 func TestPatchesAndFilters(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		h := openContent(t, s)
@@ -53,10 +53,10 @@ func TestPatchesAndFilters(t *testing.T) {
 		s.dnsCall(t, "PUT", "/dns/first.com/rec_unknown", `{"ttl":60}`, h.token, h.payment).expect(t, 404, deed.CodeNotFound)
 		other := s.ownerOf(t, "other.com")
 		theirs := s.addedRecord(t, "other.com", other)
-		for _, method := range []string{"PUT", "DELETE"} { // a record of somebody else's name
+		for _, method := range []string{"PUT", "DELETE"} { // a record of another wallet's name
 			s.dnsCall(t, method, "/dns/first.com/"+theirs.ID, `{"ttl":60}`, h.token, h.payment).expect(t, 404, deed.CodeNotFound)
 		}
-		s.work(t)
+		s.runWorker(t)
 		s.audit(t)
 	})
 }

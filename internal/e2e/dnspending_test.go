@@ -14,7 +14,7 @@ import (
 	"deed.example/deed/api"
 )
 
-// A dnsTry is one paid DNS call that can be repeated word for word.
+// A dnsTry is a paid DNS call that can be repeated identically.
 type dnsTry struct {
 	method, path, body, token string
 	payer                     *account
@@ -22,7 +22,7 @@ type dnsTry struct {
 	more                      []string
 }
 
-// try is a call of who has the token, paid by a wallet of its own.
+// try returns a call with the token, paid by a new wallet.
 func (s *env) try(t *testing.T, method, path, body, token string) dnsTry {
 	t.Helper()
 	payer := s.buyer(t)
@@ -34,8 +34,8 @@ func (c dnsTry) send(t *testing.T, s *env) answer {
 	return s.do(t, c.method, c.path, c.body, append([]string{"Authorization", c.token, "PAYMENT-SIGNATURE", c.payment}, c.more...)...)
 }
 
-// leave sends the call, waiting longer each time, until its outcome is open: 503
-// with a receipt that says so.
+// leave sends the call with a growing wait until its outcome is pending: 503 with
+// a pending receipt.
 func (c dnsTry) leave(t *testing.T, s *env) {
 	t.Helper()
 	for wait := 50 * time.Millisecond; ; wait *= 2 {
@@ -66,8 +66,7 @@ func receiptOf(t *testing.T, header string) (r api.SettleResponse) {
 	return r
 }
 
-// refused wants that the call has failed for good and its payer has all of its
-// money again.
+// refused fails unless the call has failed and its payer got a full refund.
 func (c dnsTry) refused(t *testing.T, s *env) {
 	t.Helper()
 	for range 2 {
@@ -86,13 +85,13 @@ func (c dnsTry) refused(t *testing.T, s *env) {
 	}
 }
 
-// While the money is on its way the answer is 503, and what was asked for is made
-// when it arrives, whoever waits for it. The same request then says so.
-func TestChangeWhoseMoneyIsLate(t *testing.T) {
+// While the payment is pending the response is 503, and the change is made when it
+// settles, even if no request waits. The same request then returns the result.
+func TestChangeWithPendingPayment(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		token := s.bearer(t, s.bought(t, "first.com"))
 		old := s.addedRecord(t, "first.com", []string{"Authorization", token})
-		s.work(t)
+		s.runWorker(t)
 		add := s.try(t, "POST", "/dns/first.com", `{"type":"A","host":"late","value":"192.0.2.20"}`, token)
 		put := s.try(t, "PUT", "/dns/first.com/"+old.ID, `{"value":"192.0.2.11"}`, token)
 		file := s.try(t, "POST", "/dns/first.com/import", "txt 300 IN TXT late\n", token)
@@ -106,7 +105,7 @@ func TestChangeWhoseMoneyIsLate(t *testing.T) {
 			t.Errorf("got %s before the money", rcode)
 		}
 		s.chain.Resume()
-		s.work(t)
+		s.runWorker(t)
 		for name, want := range map[string]string{"late.first.com": "192.0.2.20", "www.first.com": "192.0.2.11"} {
 			if _, answers := s.dig(t, name, "A"); len(answers) != 1 || !strings.HasSuffix(answers[0], want) {
 				t.Errorf("%s: got %v", name, answers)
@@ -122,7 +121,7 @@ func TestChangeWhoseMoneyIsLate(t *testing.T) {
 		s.chain.Pause()
 		file.leave(t, s)
 		s.chain.Resume()
-		s.work(t)
+		s.runWorker(t)
 		if got := read[api.ZoneChanged](t, file.send(t, s)); got.Count != 1 {
 			t.Errorf("got %+v", got)
 		}
@@ -133,14 +132,14 @@ func TestChangeWhoseMoneyIsLate(t *testing.T) {
 	})
 }
 
-// Of changes that exclude each other, all paid for before either is made, one is
-// made; the other payers have their money again.
-func TestChangeThatCameSecond(t *testing.T) {
+// Of conflicting changes that were all paid before either is made, one is made;
+// the other payers get a refund.
+func TestConflictingPaidChanges(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		owner := s.bought(t, "first.com")
 		token := s.bearer(t, owner)
 		old := s.addedRecord(t, "first.com", []string{"Authorization", token})
-		s.work(t)
+		s.runWorker(t)
 		spent := s.balance(t, common.HexToAddress(string(owner.wallet)))
 		revision := read[api.RecordList](t, s.get(t, "/dns/first.com", "Authorization", token)).Revision
 		body := fmt.Sprintf(`{"ifRevision":%d,"changes":[{"op":"add","type":"TXT","host":"x","value":"only on this"}]}`, revision)
@@ -151,7 +150,7 @@ func TestChangeThatCameSecond(t *testing.T) {
 			"an older revision": {s.try(t, "POST", "/dns/first.com", `{"type":"A","host":"other","value":"192.0.2.1"}`, token), s.try(t, "POST", "/dns/first.com/batch", strings.Replace(body, "only", "not", 1), token)},
 		} {
 			t.Run(what, func(t *testing.T) {
-				if what == "an older revision" { // each of the others has made a new one
+				if what == "an older revision" { // each of the others has created a new revision
 					now := read[api.RecordList](t, s.get(t, "/dns/first.com", "Authorization", token)).Revision
 					pair[1].body = strings.Replace(pair[1].body, fmt.Sprint(revision), fmt.Sprint(now), 1)
 				}
@@ -171,7 +170,7 @@ func testSecond(t *testing.T, s *env, pair [2]dnsTry) {
 		c.leave(t, s)
 	}
 	s.chain.Resume()
-	s.work(t)
+	s.runWorker(t)
 	made := 0
 	for _, c := range pair {
 		if got := c.send(t, s); got.status < 300 {
@@ -188,9 +187,9 @@ func testSecond(t *testing.T, s *env, pair [2]dnsTry) {
 	}
 }
 
-// A name that goes to another wallet or to another registrar before the money has
-// arrived takes no change of its old owner any more.
-func TestChangeOfANameThatGoes(t *testing.T) {
+// A name that is handed over or transferred out before the payment settles rejects
+// the change of its former owner.
+func TestPendingChangeOfFormerOwner(t *testing.T) {
 	for what, goes := range map[string]struct {
 		before, then func(t *testing.T, s *env, token string)
 	}{
@@ -215,7 +214,7 @@ func TestChangeOfANameThatGoes(t *testing.T) {
 				c.leave(t, s)
 				goes.then(t, s, token)
 				s.chain.Resume()
-				s.work(t)
+				s.runWorker(t)
 				c.refused(t, s)
 				if _, answers := s.dig(t, "late.first.com", "A"); len(answers) != 0 {
 					t.Errorf("got %v", answers)

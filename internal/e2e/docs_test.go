@@ -12,8 +12,8 @@ import (
 
 var routeRow = regexp.MustCompile("(?m)^\\| `([A-Z]+ [^`]+)` \\| (yes|not yet)")
 
-// docs/routes.md says of every call whether it is built, and is right.
-func TestRoutesPaperIsTrue(t *testing.T) {
+// docs/routes.md lists every call with its correct state.
+func TestRoutesDocIsTrue(t *testing.T) {
 	page, err := os.ReadFile("../../docs/routes.md")
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func TestRoutesPaperIsTrue(t *testing.T) {
 	}
 }
 
-// example returns the JSON that a page shows, on one line.
+// example returns the JSON example of a page, on one line.
 func example(t *testing.T, page string) string {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/" + page)

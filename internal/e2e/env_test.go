@@ -35,7 +35,7 @@ import (
 	"deed.example/deed/internal/zone"
 )
 
-// A env is a service that sells names on an embedded chain and registry.
+// An env is a service that sells names on an embedded chain and registry.
 type env struct {
 	*service
 	keys    []*ecdsa.PrivateKey
@@ -45,12 +45,12 @@ type env struct {
 	payTo   common.Address
 	clock   *clock // of the jobs and the registry
 
-	registry *local.Registry
-	lives    *registration.Lifecycle
-	dns      *nameserver.Server
-	follower *zone.Follower
-	db       *sqldb.DB
-	rpc      string
+	registry  *local.Registry
+	lifecycle *registration.Lifecycle
+	dns       *nameserver.Server
+	follower  *zone.Follower
+	db        *sqldb.DB
+	rpc       string
 }
 
 func openEnv(t *testing.T, o options) *env {
@@ -68,7 +68,7 @@ func openEnv(t *testing.T, o options) *env {
 	return s
 }
 
-// secondNode is another process of the same service.
+// secondNode returns another node of the same service.
 func (s *env) secondNode(t *testing.T) *env {
 	t.Helper()
 	o := options{db: s.db, limits: generous(), rpcURL: s.rpc}
@@ -78,21 +78,22 @@ func (s *env) secondNode(t *testing.T) *env {
 	return &n
 }
 
-// patient is a client that a busy machine does not make fail.
-func patient(url string) *chain.Client {
+// newChainClient returns a client with a timeout that a busy machine does not
+// reach.
+func newChainClient(url string) *chain.Client {
 	c := chain.Dial(url)
 	c.Timeout = time.Minute
 	return c
 }
 
-// wire gives the service of a env what it sells with.
+// wire adds payments, registrations, zones and RDAP to the service.
 func (s *env) wire(t *testing.T) {
 	t.Helper()
 	var err error
 	embedded := network.Embedded()
 	embedded.BlockTime = 5 * time.Millisecond
 	s.settler, err = chain.Open(t.Context(), chain.Config{
-		Client: patient(s.rpc), Store: sqldb.Settlements{DB: s.db, ChainID: devchain.ChainID}, Now: time.Now,
+		Client: newChainClient(s.rpc), Store: sqldb.Settlements{DB: s.db, ChainID: devchain.ChainID}, Now: time.Now,
 		Network: embedded, PayTo: s.payTo, GasSigner: file.New(s.keys[1]), RefundSigner: file.New(s.keys[2]),
 	})
 	if err != nil {
@@ -114,7 +115,7 @@ func (s *env) wire(t *testing.T) {
 		Store: jobs, Queue: jobs, Finder: jobs, Names: held, Registrar: s.registry, Manager: s.registry, Prices: s.api.Catalog, Offers: sqldb.Prices{DB: s.db},
 		Nameservers: []string{"ns1.deed.example", "ns2.deed.example"}, Wait: time.Minute, Now: s.clock.Now, RegistryNow: s.clock.Now,
 	}
-	s.lives = &registration.Lifecycle{Names: held, Manager: s.registry, Grace: s.api.Catalog.GraceDays, Now: s.clock.Now}
+	s.lifecycle = &registration.Lifecycle{Names: held, Manager: s.registry, Grace: s.api.Catalog.GraceDays, Now: s.clock.Now}
 	s.api.RDAP = &rdap.Server{
 		Names: s.api.Registrations, Nameservers: s.api.Registrations.Nameservers, PublicURL: s.api.PublicURL, Now: s.clock.Now, Log: s.api.Log,
 		Registrar: rdap.Registrar{Name: "Deed", IANAID: "9999", AbuseEmail: "abuse@deed.example", AbusePhone: "+1.2025550100", Contact: "https://deed.example/contact"},
@@ -123,7 +124,7 @@ func (s *env) wire(t *testing.T) {
 	s.api.Terms = httpapi.NewPaymentTerms(network.Embedded(), deed.Wallet(strings.ToLower(s.payTo.Hex())))
 }
 
-// eachEnv opens a env on both databases.
+// eachEnv runs f with an env on each database.
 func eachEnv(t *testing.T, f func(t *testing.T, s *env)) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) { f(t, openEnv(t, options{db: db})) })
 }
@@ -138,7 +139,7 @@ func (s *env) buyer(t *testing.T) *account {
 	return a
 }
 
-// promise is an authorization in the making.
+// promise is a payment authorization (EIP-3009) that is not signed yet.
 type promise struct {
 	from, to              common.Address
 	value, after, before  *big.Int
@@ -150,7 +151,7 @@ type promise struct {
 	malleate              bool // sign with the high s
 }
 
-// promise returns a good authorization of the amount, to be changed and signed.
+// promise returns a valid authorization of the amount, to be changed and signed.
 func (s *env) promise(a *account, amount deed.USDC) *promise {
 	p := &promise{
 		from: common.HexToAddress(string(a.wallet)), to: s.payTo, value: big.NewInt(int64(amount)), after: new(big.Int),
@@ -161,7 +162,7 @@ func (s *env) promise(a *account, amount deed.USDC) *promise {
 	return p
 }
 
-// sign signs as the wallet does (EIP-712).
+// sign signs like a wallet (EIP-712).
 func (p *promise) sign() []byte {
 	sig := p.coin().Sign(p.key, signtest.Transfer, p.from, p.to, p.value, p.after, p.before, p.nonce)
 	if p.malleate {
@@ -172,7 +173,7 @@ func (p *promise) sign() []byte {
 	return sig
 }
 
-// coin is the token that the promise is signed for.
+// coin returns the token that the promise is signed for.
 func (p *promise) coin() signtest.Token {
 	return signtest.Token{Name: p.token, ChainID: p.chainID, Address: common.HexToAddress(devchain.USDC)}
 }
@@ -209,7 +210,7 @@ func (s *env) register(t *testing.T, domain, payment string) answer {
 	return s.do(t, "POST", "/domains/register", fmt.Sprintf(`{"domain":%q}`, domain), headers...)
 }
 
-// balance is the play USDC of an address.
+// balance returns the test USDC of an address.
 func (s *env) balance(t *testing.T, a common.Address) deed.USDC {
 	t.Helper()
 	question := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[{"to":%q,"data":"0x70a08231%064x"},"latest"]}`, devchain.USDC, a.Bytes())
@@ -227,7 +228,7 @@ func (s *env) balance(t *testing.T, a common.Address) deed.USDC {
 	return deed.USDC(new(big.Int).SetBytes(answer.Result).Int64())
 }
 
-// readChain looks for money that came without a request.
+// readChain finds payments that were settled without a request.
 func (s *env) readChain(t *testing.T) {
 	t.Helper()
 	for more := true; more; {
@@ -238,9 +239,9 @@ func (s *env) readChain(t *testing.T) {
 	}
 }
 
-// work advances everything that is due until nothing is open any more, moving
-// the clock of jobs and registry along.
-func (s *env) work(t *testing.T) {
+// runWorker advances everything that is due until nothing is open any more, and
+// moves the clock of jobs and registry forward.
+func (s *env) runWorker(t *testing.T) {
 	t.Helper()
 	for range 2000 {
 		s.readChain(t)
@@ -277,10 +278,10 @@ func (s *env) work(t *testing.T) {
 			s.clock.advance(time.Second)
 		}
 	}
-	t.Fatal("something stays open for ever")
+	t.Fatal("some payment or job never ends")
 }
 
-// open counts what has not come to its end.
+// open counts the payments and jobs that have not ended.
 func (s *env) open(t *testing.T) int {
 	t.Helper()
 	n, err := sqldb.Audit{DB: s.db}.Open(t.Context())
@@ -290,7 +291,7 @@ func (s *env) open(t *testing.T) int {
 	return n
 }
 
-// audit fails the test when an invariant is broken.
+// audit fails the test if an invariant is violated.
 func (s *env) audit(t *testing.T) {
 	t.Helper()
 	findings, err := sqldb.Audit{DB: s.db}.Run(t.Context())
@@ -307,7 +308,7 @@ func (s *env) audit(t *testing.T) {
 	}
 }
 
-// compare holds the books against the chain.
+// compare compares the books with the chain.
 func (s *env) compare(t *testing.T) payment.Comparison {
 	t.Helper()
 	c, err := s.api.Payments.Compare(t.Context(), sqldb.Audit{DB: s.db}, s.settler, payment.Checkpoint{})

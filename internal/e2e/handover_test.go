@@ -12,20 +12,20 @@ import (
 	"deed.example/deed/internal/registrar/local"
 )
 
-// hand hands first.com over.
-func (s *env) hand(t *testing.T, token string, to *account) answer {
+// handOver transfers first.com to another wallet.
+func (s *env) handOver(t *testing.T, token string, to *account) answer {
 	t.Helper()
 	return s.do(t, "PUT", "/domains/first.com/owner", fmt.Sprintf(`{"walletAddress":%q}`, to.wallet), "Authorization", token)
 }
 
-// A code that its old owner made beforehand does not take a name away from the
-// new one, who finds it locked and can make a good one.
-func TestOldCodeEndsWithHandOver(t *testing.T) {
+// An auth code of the former owner is invalid after the hand-over; the new owner
+// finds the name locked and can get a valid code.
+func TestHandOverInvalidatesAuthCode(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		token, heir := s.bearer(t, s.bought(t, "first.com")), newAccount(t)
-		s.pass(t, 61*day) // its code could be used by now
+		s.pass(t, 61*day) // by now a transfer is allowed
 		code := read[api.AuthCode](t, s.do(t, "POST", "/domains/first.com/authcode", "", "Authorization", token))
-		if d := read[api.Domain](t, s.hand(t, token, heir)); !d.Locked || d.WalletAddress != string(heir.wallet) {
+		if d := read[api.Domain](t, s.handOver(t, token, heir)); !d.Locked || d.WalletAddress != string(heir.wallet) {
 			t.Errorf("got %+v", d)
 		}
 		if err := s.registry.Leave(t.Context(), "first.com", deed.Secret(code.AuthCode)); err == nil {
@@ -42,19 +42,19 @@ func TestOldCodeEndsWithHandOver(t *testing.T) {
 		if err := s.registry.Leave(t.Context(), "first.com", deed.Secret(good.AuthCode)); err != nil {
 			t.Errorf("the owner's own code: %v", err)
 		}
-		s.live(t)
-		s.hand(t, mine, newAccount(t)).expect(t, 400, deed.CodeValidation) // it is leaving
+		s.runLifecycle(t)
+		s.handOver(t, mine, newAccount(t)).expect(t, 400, deed.CodeValidation) // a transfer is pending
 		s.audit(t)
 	})
 }
 
-// Nobody is given a name that could not be made safe.
+// A hand-over fails if the registry cannot replace the auth code.
 func TestHandOverWhileTheRegistryIsDown(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		owner := s.bought(t, "first.com")
 		token := s.bearer(t, owner)
 		s.faults.Set(local.FaultDown, 0)
-		s.hand(t, token, newAccount(t)).expect(t, 503, deed.CodeUnavailable)
+		s.handOver(t, token, newAccount(t)).expect(t, 503, deed.CodeUnavailable)
 		s.faults.Set(local.FaultNone, 0)
 		if d := s.domain(t, "first.com"); d.WalletAddress != string(owner.wallet) {
 			t.Errorf("got %+v", d)
@@ -62,8 +62,8 @@ func TestHandOverWhileTheRegistryIsDown(t *testing.T) {
 	})
 }
 
-// A busyManager is a registry at which something happens once, after a code was
-// made or before name servers are set.
+// A busyManager is a registry that runs a function once, after an auth code is
+// created or before name servers are set.
 type busyManager struct {
 	registrar.Manager
 	meanwhile func(ctx context.Context)
@@ -87,16 +87,16 @@ func (k *busyManager) SetNameservers(ctx context.Context, name deed.Name, hosts 
 	return k.Manager.SetNameservers(ctx, name, hosts)
 }
 
-// A code made while the name is being handed over is good for nothing, and what
-// the old owner changes too late is put back.
-func TestActsDuringHandOver(t *testing.T) {
+// An auth code that is created during a hand-over is invalid, and late changes of
+// the former owner are undone.
+func TestOwnerActionsDuringHandOver(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		owner, heir := s.bought(t, "first.com"), newAccount(t)
 		s.pass(t, 61*day)
 		busy := &busyManager{Manager: s.registry}
 		s.api.Registrations.Manager = busy
 		var code deed.Secret
-		busy.meanwhile = func(ctx context.Context) { // the lock and the new code of the hand-over are set
+		busy.meanwhile = func(ctx context.Context) { // after the hand-over has set the lock and the new code
 			var err error
 			if code, err = s.api.Registrations.AuthCode(ctx, owner.wallet, "first.com"); err != nil {
 				t.Error(err)
@@ -127,7 +127,7 @@ func TestActsDuringHandOver(t *testing.T) {
 	})
 }
 
-// unlocked opens first.com at the registry, behind our back.
+// unlocked unlocks first.com at the registry directly.
 func unlocked(t *testing.T, r *local.Registry) {
 	t.Helper()
 	if err := r.SetLock(t.Context(), "first.com", false); err != nil {

@@ -52,7 +52,7 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-func TestDatabaseIsReallyAsked(t *testing.T) {
+func TestHealthQueriesDatabase(t *testing.T) {
 	eachStore(t, func(t *testing.T, o options) {
 		h := open(t, o)
 		if err := h.db.Close(); err != nil {

@@ -13,7 +13,7 @@ import (
 	"deed.example/deed/internal/sqldb"
 )
 
-// reprice starts the env again with another fee on every price.
+// reprice restarts the env with another fee on every price.
 func (s *env) reprice(t *testing.T, fee deed.USDC) {
 	t.Helper()
 	p := catalog.DefaultPricing()
@@ -29,9 +29,9 @@ func (s *env) reprice(t *testing.T, fee deed.USDC) {
 	s.wire(t)
 }
 
-// A price that was quoted can be paid for 300 seconds after it changed, and no
-// longer. The offer is always the new one.
-func TestReplacedPriceIsTakenForAWhile(t *testing.T) {
+// A quoted price is accepted for 300 seconds after it changed, and no longer. The
+// offer always has the new price.
+func TestFormerPriceIsHeld(t *testing.T) {
 	const dearer, newOffer = comPrice + 100*deed.Cent, `"maxAmountRequired":"14060000"`
 	eachEnv(t, func(t *testing.T, s *env) {
 		s.reprice(t, 50*deed.Cent)
@@ -73,13 +73,13 @@ func TestReplacedPriceIsTakenForAWhile(t *testing.T) {
 			}
 		}
 		s.pass(t, 5*day+time.Minute)
-		s.work(t)
+		s.runWorker(t)
 		s.audit(t)
 	})
 }
 
-// Of two changes within 300 seconds both old prices can be paid, each for its own
-// while, also by one who said that he would not pay more.
+// After two changes within 300 seconds both former prices are accepted, each for
+// its own period, also with a price limit.
 func TestPricesReplacedTwice(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		s.reprice(t, 50*deed.Cent)
@@ -110,13 +110,13 @@ func TestPricesReplacedTwice(t *testing.T) {
 	})
 }
 
-// moody is a registry that changes what its premium names cost.
-type moody struct {
+// varyingPremium is a registry with changing prices of premium names.
+type varyingPremium struct {
 	registrar.Registrar
 	more deed.USDC
 }
 
-func (m *moody) Available(ctx context.Context, name deed.Name) (registrar.Availability, error) {
+func (m *varyingPremium) Available(ctx context.Context, name deed.Name) (registrar.Availability, error) {
 	a, err := m.Registrar.Available(ctx, name)
 	if a.Premium {
 		a.Wholesale += m.more
@@ -124,14 +124,14 @@ func (m *moody) Available(ctx context.Context, name deed.Name) (registrar.Availa
 	return a, err
 }
 
-// What a premium name was offered for can be paid for 300 seconds, whatever its
-// registry asks meanwhile, and whatever we add to it; what it was never offered
-// for cannot.
+// The offered price of a premium name is accepted for 300 seconds, whatever the
+// registry's price and the markup are by then; a price that was never offered is
+// not.
 func TestPremiumPricesAreHeld(t *testing.T) {
 	const first, second, third = 300_500_000, 312_500_000, 313_500_000
 	eachEnv(t, func(t *testing.T, s *env) {
 		s.reprice(t, 50*deed.Cent)
-		mood := &moody{Registrar: s.registry}
+		mood := &varyingPremium{Registrar: s.registry}
 		s.api.Registrations.Registrar = mood
 		offered := func(domain string) string {
 			got := s.register(t, domain, "")
@@ -146,7 +146,7 @@ func TestPremiumPricesAreHeld(t *testing.T) {
 				t.Fatalf("%s: got %s", domain, got)
 			}
 		}
-		mood.more = 10_000_000 // twelve with our markup
+		mood.more = 10_000_000 // twelve with the markup
 		if got := offered("aa.io"); !strings.Contains(got, `"312.50"`) {
 			t.Errorf("the registry asks ten more: got %s", got)
 		}

@@ -21,7 +21,7 @@ import (
 	"deed.example/deed/internal/sqldb"
 )
 
-// spread sends all money of a wallet elsewhere.
+// drain moves all money of a wallet to another address.
 func (s *env) drain(t *testing.T, a *account) {
 	t.Helper()
 	p := s.promise(a, s.balance(t, common.HexToAddress(string(a.wallet))))
@@ -29,8 +29,8 @@ func (s *env) drain(t *testing.T, a *account) {
 	s.broadcast(t, p)
 }
 
-// poor returns a wallet with the price of one .com.
-func (s *env) poor(t *testing.T, amount deed.USDC) *account {
+// fundedWallet returns a wallet with the amount.
+func (s *env) fundedWallet(t *testing.T, amount deed.USDC) *account {
 	t.Helper()
 	a := newAccount(t)
 	if _, _, err := s.chain.Faucet(t.Context(), string(a.wallet), int64(amount)); err != nil {
@@ -39,8 +39,8 @@ func (s *env) poor(t *testing.T, amount deed.USDC) *account {
 	return a
 }
 
-// Line 1: a transfer of nothing to the treasury does not stop the watcher: money
-// that comes behind it goes back.
+// A zero-value transfer to the treasury does not stop the watcher: a transfer
+// after it is refunded.
 func TestZeroValueDoesNotStopTheWatcher(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		a, b := s.buyer(t), s.buyer(t)
@@ -50,7 +50,7 @@ func TestZeroValueDoesNotStopTheWatcher(t *testing.T) {
 		s.broadcast(t, s.promise(b, comPrice))
 		s.readChain(t)
 		s.clock.advance(10 * time.Minute)
-		s.work(t)
+		s.runWorker(t)
 		if got := s.balance(t, common.HexToAddress(string(b.wallet))); got != before {
 			t.Errorf("got %s back of %s", got, before)
 		}
@@ -61,10 +61,10 @@ func TestZeroValueDoesNotStopTheWatcher(t *testing.T) {
 	})
 }
 
-// Line 4: the treasury moves while a payment is open. The payment is settled to
-// where it was promised, money that comes to the old treasury goes back, and the
-// books agree with the chain.
-func TestTreasuryMovesWithAnOpenPayment(t *testing.T) {
+// The treasury changes while a payment is open. The payment is settled to the
+// former treasury, other transfers to it are refunded, and the books match the
+// chain.
+func TestTreasuryChangesWithOpenPayment(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		a, late := s.buyer(t), s.buyer(t)
 		p, unsolicited := s.promise(a, comPrice), s.promise(late, comPrice)
@@ -80,7 +80,7 @@ func TestTreasuryMovesWithAnOpenPayment(t *testing.T) {
 			t.Errorf("the replay: got %d %s", got.status, got.body)
 		}
 		s.clock.advance(10 * time.Minute)
-		s.work(t)
+		s.runWorker(t)
 		if got := s.balance(t, common.HexToAddress(string(late.wallet))); got != 1_000_000_000 {
 			t.Errorf("what came to the old treasury: %s are back", got)
 		}
@@ -97,11 +97,11 @@ func TestTreasuryMovesWithAnOpenPayment(t *testing.T) {
 	})
 }
 
-// Line 6: a wallet with the price of one name claims one, however many it asks for
-// at once.
-func TestOneWalletClaimsWhatItCanPay(t *testing.T) {
+// A wallet with the price of one name can claim one name, however many it requests
+// concurrently.
+func TestWalletClaimsWhatItCanPay(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
-		thief := s.poor(t, comPrice)
+		thief := s.fundedWallet(t, comPrice)
 		s.waits(time.Millisecond)
 		s.chain.Pause()
 		var wg sync.WaitGroup
@@ -117,7 +117,7 @@ func TestOneWalletClaimsWhatItCanPay(t *testing.T) {
 			switch status {
 			case 202:
 				claimed++
-			case 402, 503: // 503: it did not come to the end of its checks in its millisecond
+			case 402, 503: // 503: its checks took longer than a millisecond
 			default:
 				t.Errorf("got %d", status)
 			}
@@ -139,11 +139,11 @@ func TestOneWalletClaimsWhatItCanPay(t *testing.T) {
 	})
 }
 
-// Line 6: a wallet that is emptied at once holds its name for a minute and not for
-// as long as its authorization lasts. Money that comes after that goes back.
+// A wallet that is emptied keeps its claim for a minute, not until its
+// authorization expires. A later payment is refunded.
 func TestEmptiedWalletLosesItsClaim(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
-		thief, honest := s.poor(t, comPrice), s.buyer(t)
+		thief, honest := s.fundedWallet(t, comPrice), s.buyer(t)
 		p := s.promise(thief, comPrice)
 		s.chain.Pause()
 		drained := make(chan struct{})
@@ -157,7 +157,7 @@ func TestEmptiedWalletLosesItsClaim(t *testing.T) {
 		<-drained
 		s.waits(time.Minute)
 		s.register(t, "wanted.com", s.promise(honest, comPrice).header(t)).expect(t, 409, deed.CodeDomainUnavailable)
-		for range 4 { // a minute, with some looks at it
+		for range 4 { // a minute, with several polls
 			s.step(t)
 			s.clock.advance(time.Minute)
 		}
@@ -169,8 +169,8 @@ func TestEmptiedWalletLosesItsClaim(t *testing.T) {
 		if _, _, err := s.chain.Faucet(t.Context(), string(thief.wallet), int64(comPrice)); err != nil {
 			t.Fatal(err)
 		}
-		s.broadcast(t, p) // it comes after all
-		s.work(t)
+		s.broadcast(t, p) // the late payment
+		s.runWorker(t)
 		if got := s.balance(t, common.HexToAddress(string(thief.wallet))); got != comPrice {
 			t.Errorf("got %s back", got)
 		}
@@ -178,8 +178,8 @@ func TestEmptiedWalletLosesItsClaim(t *testing.T) {
 	})
 }
 
-// Line 6: more than five payments that wait are refused without an offer, and the
-// answer says so as a limit does.
+// More than five open payments of a wallet are rejected without an offer, like a
+// rate limit.
 func TestTooManyOpenPayments(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		a := s.buyer(t)
@@ -194,12 +194,12 @@ func TestTooManyOpenPayments(t *testing.T) {
 			t.Errorf("got %v", got.header)
 		}
 		s.chain.Resume()
-		s.work(t)
+		s.runWorker(t)
 		s.audit(t)
 	})
 }
 
-// Line 7: two hundred payments that cannot be settled do not delay a refund.
+// Two hundred payments that cannot be settled do not delay a refund.
 func TestStuckPaymentsDoNotDelayRefunds(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		s.api.Payments.Terms.MaxOpen = 1000
@@ -222,7 +222,7 @@ func TestStuckPaymentsDoNotDelayRefunds(t *testing.T) {
 		s.faults.Set(local.FaultRefuse, 1)
 		s.register(t, "victim.com", s.promise(victim, comPrice).header(t)).expect(t, 500, deed.CodeRegistrationFailed)
 		s.clock.advance(10 * time.Second)
-		// Of all that is due only the refund is advanced: nothing else is in its way.
+		// Advance only the refund: it must not depend on anything else.
 		refunds, err := s.api.Payments.DueRefunds(t.Context(), 10)
 		if err != nil || len(refunds) != 1 {
 			t.Fatalf("got %v, %v", refunds, err)
@@ -246,10 +246,9 @@ func TestStuckPaymentsDoNotDelayRefunds(t *testing.T) {
 	})
 }
 
-// Line 8: payer and nonce are on the chain for all to see; what they add up to
-// tells nothing. Whoever was told the id of a job sees the records that the name
-// started with, and not what its owner made of them.
-func TestIDsCannotBeComputed(t *testing.T) {
+// Public ids cannot be computed from payer and nonce, which are visible on the
+// chain. A job shows the initial records of the name only, not later changes.
+func TestIDsAreUnpredictable(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		a := s.buyer(t)
 		p := s.promise(a, comPrice)
@@ -275,7 +274,7 @@ func TestIDsCannotBeComputed(t *testing.T) {
 	})
 }
 
-// Line 8: a replay with another signature gets no receipt, no job and no offer.
+// A replay with another signature gets no receipt, no job and no offer.
 func TestReplayWithAnotherSignature(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		p := s.promise(s.buyer(t), comPrice)
@@ -290,7 +289,7 @@ func TestReplayWithAnotherSignature(t *testing.T) {
 		good := fmt.Sprintf("0x%x", p.sign())
 		forged := base64.StdEncoding.EncodeToString([]byte(strings.Replace(string(raw), good, "0x00", 1)))
 		got := s.register(t, "first.com", forged)
-		got.expect(t, 409, deed.CodeDomainUnavailable) // as to anybody: the name is taken
+		got.expect(t, 409, deed.CodeDomainUnavailable) // as for any caller: the name is taken
 		if got.header.Get("PAYMENT-RESPONSE") != "" || strings.Contains(got.body, "jobId") {
 			t.Errorf("got %s", got.body)
 		}
@@ -300,10 +299,10 @@ func TestReplayWithAnotherSignature(t *testing.T) {
 	})
 }
 
-// Line 9: an authorization that was mined before it came to us is never answered
-// with an offer. Signed in, its payer gets what was asked for; otherwise the money
-// goes back.
-func TestMinedBeforeItCame(t *testing.T) {
+// The response to an authorization that was mined before the request never has an
+// offer. A payer who is signed in gets the purchase; otherwise the payment is
+// refunded.
+func TestAuthorizationMinedBeforeRequest(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		a, b := s.buyer(t), s.buyer(t)
 		p, q := s.promise(a, comPrice), s.promise(b, comPrice)
@@ -326,7 +325,7 @@ func TestMinedBeforeItCame(t *testing.T) {
 		}
 		s.register(t, "second.com", q.header(t)).expect(t, 503, deed.CodeUnavailable)
 		s.clock.advance(10 * time.Minute)
-		s.work(t)
+		s.runWorker(t)
 		if got := s.balance(t, common.HexToAddress(string(b.wallet))); got != 1_000_000_000 {
 			t.Errorf("got %s back", got)
 		}
@@ -334,8 +333,8 @@ func TestMinedBeforeItCame(t *testing.T) {
 	})
 }
 
-// Line 9: a stranger who saw the authorization on the chain does not buy with it.
-func TestStrangerCannotSpendMinedMoney(t *testing.T) {
+// A third party who saw the authorization on the chain cannot buy with it.
+func TestThirdPartyCannotUseMinedPayment(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		owner := s.bought(t, "mine.com")
 		victim := s.buyer(t)
@@ -345,7 +344,7 @@ func TestStrangerCannotSpendMinedMoney(t *testing.T) {
 		got := s.dnsCall(t, "POST", "/dns/mine.com", `{"type":"A","host":"www","value":"192.0.2.1"}`, s.bearer(t, owner), p.header(t))
 		got.expect(t, 503, deed.CodeUnavailable)
 		s.clock.advance(10 * time.Minute)
-		s.work(t)
+		s.runWorker(t)
 		if got := s.balance(t, common.HexToAddress(string(victim.wallet))); got != 1_000_000_000 {
 			t.Errorf("got %s back", got)
 		}
@@ -353,8 +352,8 @@ func TestStrangerCannotSpendMinedMoney(t *testing.T) {
 	})
 }
 
-// Line 10: dust is not sent back one by one at our cost; the audit lists it, and an
-// operator has it returned in one transaction.
+// Dust is not refunded automatically, because each refund costs gas; the audit
+// lists it, and an operator refunds it in one transaction.
 func TestDust(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		a := s.buyer(t)
@@ -367,7 +366,7 @@ func TestDust(t *testing.T) {
 		}
 		s.readChain(t)
 		s.clock.advance(time.Hour)
-		s.work(t)
+		s.runWorker(t)
 		if got := s.balance(t, common.HexToAddress(string(a.wallet))); got != 1_000_000_000-20*deed.Cent {
 			t.Errorf("dust went back: the wallet has %s", got)
 		}
@@ -387,10 +386,10 @@ func TestDust(t *testing.T) {
 		}
 		var wg sync.WaitGroup
 		for _, p := range dust {
-			wg.Go(func() { _, _ = s.api.Payments.Advance(t.Context(), p.ID) }) // work below goes on with it
+			wg.Go(func() { _, _ = s.api.Payments.Advance(t.Context(), p.ID) }) // runWorker below finishes it
 		}
 		wg.Wait()
-		s.work(t)
+		s.runWorker(t)
 		if got := s.balance(t, common.HexToAddress(string(a.wallet))); got != 1_000_000_000 {
 			t.Errorf("the wallet has %s", got)
 		}
@@ -398,7 +397,7 @@ func TestDust(t *testing.T) {
 	})
 }
 
-// Line 11: a payment that came to nothing makes no request free of its limit.
+// A request with a void payment counts against its limit.
 func TestVoidPaymentIsCounted(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		s.api.Limits.Register.Max = 3
@@ -427,20 +426,20 @@ func TestVoidPaymentIsCounted(t *testing.T) {
 	})
 }
 
-// Line 15: a wallet's list has no aliases, a refund has an id of its own, and what
-// came back is not spent.
-func TestAccountsAfterARefund(t *testing.T) {
+// A wallet's transactions have no duplicates, a refund has its own id, and
+// refunded amounts do not count as spent.
+func TestAccountAfterRefund(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		a := s.buyer(t)
 		s.faults.Set(local.FaultRefuse, 1)
 		s.register(t, "first.com", s.promise(a, comPrice).header(t)).expect(t, 500, deed.CodeRegistrationFailed)
-		s.work(t)
+		s.runWorker(t)
 		s.chain.Pause()
 		s.pending(t, "second.com", s.promise(a, comPrice).header(t))
-		s.pending(t, "second.com", s.promise(a, comPrice).header(t)) // its answer was lost
+		s.pending(t, "second.com", s.promise(a, comPrice).header(t)) // its response was lost
 		s.chain.Resume()
 		s.waits(time.Minute)
-		s.work(t)
+		s.runWorker(t)
 		var list api.Transactions
 		got := s.get(t, "/account/transactions", "Authorization", s.bearer(t, a))
 		if err := json.Unmarshal([]byte(got.body), &list); err != nil {

@@ -16,7 +16,7 @@ import (
 	"deed.example/deed/internal/interfacedoc"
 )
 
-// oneWindow makes every window so long that no test crosses into the next.
+// oneWindow returns limits with windows that no test outlasts.
 func oneWindow() *deed.Limits {
 	l := deed.DefaultLimits()
 	for _, lim := range []*deed.Limit{&l.Search, &l.Register, &l.DNS, &l.Account, &l.SignIn, &l.Agents} {
@@ -25,16 +25,16 @@ func oneWindow() *deed.Limits {
 	return &l
 }
 
-// caller returns an address and a wallet of their own for one test, so that
-// tests on one Redis do not count for each other.
+// caller returns a unique address and wallet, so that tests on one Redis do not
+// share counters.
 func caller(t *testing.T) (addr string, w *account) {
 	t.Helper()
 	w = newAccount(t)
 	return fmt.Sprintf("2001:db8:%s:%s::1", w.wallet[2:6], w.wallet[6:10]), w
 }
 
-// Every group of chapter 8: the endpoints share one counter, every answer says
-// where it stands, and the call after the last is refused.
+// Every group of chapter 8: its endpoints share one counter, every response has
+// the rate limit headers, and the call above the limit is rejected.
 func TestEveryLimitOfTheInterfaceDocument(t *testing.T) {
 	eachStore(t, func(t *testing.T, o options) {
 		o.limits, o.trusted = oneWindow(), loopback
@@ -63,7 +63,7 @@ func TestEveryLimitOfTheInterfaceDocument(t *testing.T) {
 	})
 }
 
-// checkWait compares what a refusal says about waiting in its three places.
+// checkWait compares the three places of a response that say how long to wait.
 func checkWait(t *testing.T, got answer) {
 	t.Helper()
 	e := got.error(t)
@@ -93,7 +93,7 @@ func (h *service) call(t *testing.T, endpoint, addr string, w *account) answer {
 	return h.do(t, method, path, body, headers...)
 }
 
-func TestUnlimitedRoutesAreNeverRefused(t *testing.T) {
+func TestUnlimitedRoutesAreNeverLimited(t *testing.T) {
 	h := open(t, options{})
 	for _, endpoint := range append(interfacedoc.Unlimited(), "GET /livez", "GET /readyz", "GET /openapi.json") {
 		for range 130 {
@@ -105,8 +105,8 @@ func TestUnlimitedRoutesAreNeverRefused(t *testing.T) {
 	}
 }
 
-// A caller cannot choose the address it is counted by.
-func TestForgedAddressIsNotBelieved(t *testing.T) {
+// A caller cannot choose the address that limits count.
+func TestForgedAddressIsIgnored(t *testing.T) {
 	h := open(t, options{limits: oneWindow()})
 	for i := range 60 {
 		if got := h.get(t, "/domains/search?query=a", "X-Forwarded-For", fmt.Sprintf("192.0.2.%d", i), "X-Real-Ip", "192.0.2.1", "Forwarded", "for=192.0.2.1"); got.status == 429 {
@@ -116,7 +116,7 @@ func TestForgedAddressIsNotBelieved(t *testing.T) {
 	h.get(t, "/domains/search?query=a", "X-Forwarded-For", "198.51.100.1").expect(t, 429, deed.CodeRateLimited)
 }
 
-func TestOneNetworkOfIPv6IsOneCaller(t *testing.T) {
+func TestIPv6NetworkCountsAsOneClient(t *testing.T) {
 	h := open(t, options{limits: oneWindow(), trusted: loopback})
 	for i := range 60 {
 		if got := h.get(t, "/domains/search?query=a", "X-Forwarded-For", fmt.Sprintf("2001:db8:1:2:%x::1", i)); got.status == 429 {
@@ -153,7 +153,7 @@ func TestLimitIsExactWhenRaced(t *testing.T) {
 	})
 }
 
-// Who is not signed in is counted nowhere.
+// Requests without a valid token are not counted.
 func TestUnauthorizedIsNotCounted(t *testing.T) {
 	h := open(t, options{limits: oneWindow()})
 	_, wallet := caller(t)
@@ -166,21 +166,21 @@ func TestUnauthorizedIsNotCounted(t *testing.T) {
 	}
 }
 
-// With Redis down, or so slow that it never answers, limits are kept by this
-// process and no caller meets an error.
+// While Redis is down or hangs, the process counts locally and no caller gets an
+// error.
 func TestRedisDownOrSlow(t *testing.T) {
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and never says a word
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections and never responds
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer silent.Close() // the port goes away with the test
+	defer silent.Close() // only the port was needed
 	for name, url := range map[string]string{"down": "redis://127.0.0.1:1/0", "slow": "redis://" + silent.Addr().String() + "/0"} {
 		t.Run(name, func(t *testing.T) {
 			cache, err := redis.Open(url, redis.Timeout)
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer cache.Close() // nothing is in it
+			defer cache.Close() // it has no data
 			h := open(t, options{limits: oneWindow(), shared: cache})
 			for i := 1; i <= 60; i++ {
 				got := h.get(t, "/domains/search?query=a")
@@ -193,7 +193,7 @@ func TestRedisDownOrSlow(t *testing.T) {
 	}
 }
 
-// Without the database, calls that it must count are 503, and prices go on.
+// Without the database, calls with durable limits are 503, and prices still work.
 func TestDatabaseDown(t *testing.T) {
 	eachStore(t, func(t *testing.T, o options) {
 		h := open(t, o)

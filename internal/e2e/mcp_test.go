@@ -33,7 +33,7 @@ func TestToolsOverMCP(t *testing.T) {
 	}
 }
 
-// The free tools, and those of an owner, as an agent with a key uses them.
+// An agent with a key uses the free tools and those of an owner.
 func TestAgentSignsInOverMCP(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		owner, a := s.bought(t, "first.com"), s.agent(t)
@@ -43,7 +43,7 @@ func TestAgentSignsInOverMCP(t *testing.T) {
 		}](t, a.use(t, "sign_in_message", fmt.Sprintf(`{"address":%q}`, owner.wallet.Checksum()), nil))
 		signed := fmt.Sprintf(`{"message":%s,"signature":%q}`, quoteJSON(t, asked.Message), owner.sign(t, asked.Message))
 		tokens := done[api.TokenSet](t, a.use(t, "sign_in", signed, nil))
-		refusedWith(t, a.use(t, "sign_in", signed, nil), deed.CodeValidation) // a nonce is good once
+		refusedWith(t, a.use(t, "sign_in", signed, nil), deed.CodeValidation) // a nonce can be used once
 		byHeader, byArgument := s.agent(t, "Authorization", "Bearer "+tokens.AccessToken), fmt.Sprintf(`{"access_token":%q}`, tokens.AccessToken)
 		for _, acc := range []api.Account{
 			done[api.Account](t, byHeader.use(t, "get_account", `{}`, nil)), done[api.Account](t, a.use(t, "get_account", byArgument, nil)),
@@ -63,7 +63,7 @@ func TestAgentSignsInOverMCP(t *testing.T) {
 	})
 }
 
-func TestLookAroundOverMCP(t *testing.T) {
+func TestReadOnlyToolsOverMCP(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		s.bought(t, "first.com")
 		a := s.agent(t)
@@ -89,9 +89,8 @@ func TestLookAroundOverMCP(t *testing.T) {
 	})
 }
 
-// A refusal names what an agent has: tools, arguments and what to send, not the
-// calls and fields behind them.
-func TestRefusalsSayWhatToDoNext(t *testing.T) {
+// An error names tools and arguments, not HTTP calls and fields.
+func TestErrorsNameToolsAndArguments(t *testing.T) {
 	s := openEnv(t, options{})
 	for _, c := range []struct{ tool, args, want string }{
 		{"search_domains", `{}`, "query: is needed: The label to look for"},
@@ -108,7 +107,7 @@ func TestRefusalsSayWhatToDoNext(t *testing.T) {
 		{"get_account", `{"access_token":"abc"}`, "sign_in_message with the address of your wallet"},
 		{"sign_in_message", `{"address":"bob"}`, "0x and 40 hexadecimal digits"},
 	} {
-		for way, use := range s.waysIn(t) {
+		for way, use := range s.agentAPIs(t) {
 			if got := use(t, c.tool, c.args, "", ""); got.code == "" || !strings.Contains(got.text, c.want) {
 				t.Errorf("%s %s over %s: got %s, want %s", c.tool, c.args, way, got.text, c.want)
 			}
@@ -124,7 +123,7 @@ func TestRefusalsSayWhatToDoNext(t *testing.T) {
 	}
 }
 
-// A tool and its twin have one limit, of the address that the agent has.
+// A tool and its HTTP call share one limit, by the agent's address.
 func TestLimitsOverMCP(t *testing.T) {
 	eachStore(t, func(t *testing.T, o options) {
 		limits := oneWindow()
@@ -135,7 +134,7 @@ func TestLimitsOverMCP(t *testing.T) {
 		a := h.agent(t, "X-Forwarded-For", addr, "Authorization", token)
 		for _, c := range []struct {
 			tool, args, twin string
-			most             int
+			limit            int
 		}{
 			{"search_domains", `{"query":"a","tlds":["com"]}`, "/domains/search?query=a&tlds=com", limits.Search.Max},
 			{"get_account", `{}`, "/account", limits.Account.Max},
@@ -144,8 +143,8 @@ func TestLimitsOverMCP(t *testing.T) {
 			before := remaining(t, h.get(t, c.twin, "X-Forwarded-For", addr, "Authorization", token))
 			a.use(t, c.tool, c.args, nil)
 			after := remaining(t, h.get(t, c.twin, "X-Forwarded-For", addr, "Authorization", token))
-			if before != c.most-1 || after != before-2 {
-				t.Errorf("%s: got %d and %d left of %d", c.tool, before, after, c.most)
+			if before != c.limit-1 || after != before-2 {
+				t.Errorf("%s: got %d and %d left of %d", c.tool, before, after, c.limit)
 			}
 			for range after {
 				a.use(t, c.tool, c.args, nil)
@@ -160,7 +159,7 @@ func TestLimitsOverMCP(t *testing.T) {
 	})
 }
 
-func TestReadOverMCP(t *testing.T) {
+func TestResourcesOverMCP(t *testing.T) {
 	a := open(t, options{}).agent(t)
 	list, err := a.ListResources(t.Context(), nil)
 	if err != nil {
@@ -186,10 +185,10 @@ func TestReadOverMCP(t *testing.T) {
 	}
 }
 
-// What is no message of the protocol is refused in the one shape.
-func TestNoMessagesOverMCP(t *testing.T) {
+// Invalid messages get the usual error body.
+func TestInvalidMessagesOverMCP(t *testing.T) {
 	h := open(t, options{})
-	h.do(t, "POST", "/mcp", `{}`).expect(t, 503, deed.CodeUnavailable) // no way in yet
+	h.do(t, "POST", "/mcp", `{}`).expect(t, 503, deed.CodeUnavailable) // MCP is not enabled yet
 	h.agent(t)
 	both := []string{"Accept", "application/json, text/event-stream"}
 	call := `{"jsonrpc":"2.0","id":1,"method":"ping"}`
@@ -203,16 +202,15 @@ func TestNoMessagesOverMCP(t *testing.T) {
 	h.do(t, "DELETE", "/mcp", "", both...).expect(t, 405, deed.CodeNotFound)
 }
 
-// A service for its own machine is not reached by another name, so that no page
-// can have its own name resolve to it; one that has a public name is reached by
-// whatever name a proxy uses.
-func TestNamesOfTheMCPService(t *testing.T) {
+// A service on a loopback URL rejects other host names (DNS rebinding); one with a
+// public URL accepts whatever host a proxy uses.
+func TestHostNamesOverMCP(t *testing.T) {
 	for public, want := range map[string]map[string]int{
 		"http://127.0.0.1:8080": {"127.0.0.1": 200, "localhost:8080": 200, "[::1]:8080": 200, "evil.example": 400, "evil.example:8080": 400},
 		"https://deed.example":  {"127.0.0.1": 200, "deed.example": 200, "node-1:8080": 200},
 	} {
 		h := open(t, options{setAPI: func(s *httpapi.Server) { s.PublicURL = public }})
-		h.speakMCP(func() {})
+		h.enableMCP(func() {})
 		for host, status := range want {
 			req, err := http.NewRequestWithContext(t.Context(), "POST", "http://"+h.addr+"/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
 			if err != nil {

@@ -17,15 +17,14 @@ import (
 	deedmcp "deed.example/deed/internal/mcp"
 )
 
-// An agentOf is a program that speaks MCP to a service, with the protocol's own
-// client. Its HTTP is held against openapi.yaml, its results against the tools'
-// schemas.
-type agentOf struct {
+// An mcpAgent is the official MCP client. Its exchanges are validated against
+// openapi.yaml, and its results against the output schemas.
+type mcpAgent struct {
 	*mcp.ClientSession
 	tools map[string]*mcp.Tool
 }
 
-// with adds headers to every request.
+// with is a transport that adds headers to every request.
 type with struct {
 	base    http.RoundTripper
 	headers []string
@@ -39,11 +38,11 @@ func (w with) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.base.RoundTrip(r)
 }
 
-// agent connects an agent that sends the headers given as names and values.
-func (h *service) agent(t *testing.T, headers ...string) *agentOf {
+// agent connects an agent that sends the headers, alternating names and values.
+func (h *service) agent(t *testing.T, headers ...string) *mcpAgent {
 	t.Helper()
 	if h.api.MCP == nil {
-		h.speakMCP(func() {})
+		h.enableMCP(func() {})
 	}
 	c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 	session, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{
@@ -53,7 +52,7 @@ func (h *service) agent(t *testing.T, headers ...string) *agentOf {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { session.Close() }) // there is nothing to close
-	a := &agentOf{session, map[string]*mcp.Tool{}}
+	a := &mcpAgent{session, map[string]*mcp.Tool{}}
 	list, err := session.ListTools(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -64,17 +63,16 @@ func (h *service) agent(t *testing.T, headers ...string) *agentOf {
 	return a
 }
 
-// speakMCP opens the way in for agents. While one waits, the rest of the world
-// goes on.
-func (h *service) speakMCP(goOn func()) {
-	h.api.MCP = deedmcp.NewHandler(&agent.Desk{
-		Caller: agent.Local{Handler: h.api.Handler()}, Now: time.Now, Seats: make(chan struct{}, 8),
-		Pause: func(ctx context.Context, _ time.Duration) error { goOn(); return ctx.Err() },
+// enableMCP enables POST /mcp. While a call waits, advance is called.
+func (h *service) enableMCP(advance func()) {
+	h.api.MCP = deedmcp.NewHandler(&agent.Executor{
+		Caller: agent.Local{Handler: h.api.Handler()}, Now: time.Now, WaitSlots: make(chan struct{}, 8),
+		Pause: func(ctx context.Context, _ time.Duration) error { advance(); return ctx.Err() },
 	}, "test", h.api.PublicURL)
 }
 
-// use calls a tool, with a payment unless it is nil.
-func (a *agentOf) use(t *testing.T, tool, args string, payment any) *mcp.CallToolResult {
+// use calls a tool, with the payment if it is not nil.
+func (a *mcpAgent) use(t *testing.T, tool, args string, payment any) *mcp.CallToolResult {
 	t.Helper()
 	p := &mcp.CallToolParams{Name: tool, Arguments: raw(args)}
 	if payment != nil {
@@ -99,7 +97,7 @@ func body(t *testing.T, r *mcp.CallToolResult) string {
 	return string(out)
 }
 
-// done returns what a tool gave.
+// done decodes the result of a successful call.
 func done[T any](t *testing.T, r *mcp.CallToolResult) T {
 	t.Helper()
 	var out T
@@ -109,18 +107,18 @@ func done[T any](t *testing.T, r *mcp.CallToolResult) T {
 	return out
 }
 
-// refusedWith fails unless a tool refused with a code.
+// refusedWith fails unless the result is an error with the code.
 func refusedWith(t *testing.T, r *mcp.CallToolResult, code deed.Code) {
 	t.Helper()
 	var e api.Error
-	_ = json.Unmarshal([]byte(body(t, r)), &e) // what is no error has no code
+	_ = json.Unmarshal([]byte(body(t, r)), &e) // other bodies have no code
 	if !r.IsError || e.Code != string(code) {
 		t.Errorf("got %s, want %s", body(t, r), code)
 	}
 }
 
-// offered fails unless a tool refused with an offer, in all places where clients
-// look for one, and returns it with what people read.
+// offeredBy fails unless the result has an offer in all places where clients look
+// for one. It returns the offer and the text.
 func offeredBy(t *testing.T, r *mcp.CallToolResult) (api.PaymentOffer, string) {
 	t.Helper()
 	var o api.PaymentOffer

@@ -17,7 +17,7 @@ func raw(text string) stdjson.RawMessage { return stdjson.RawMessage(text) }
 
 var outputs sync.Map // name of a tool to its compiled schema
 
-// checkOutput holds a result against the schema that its tool shows.
+// checkOutput validates a result against the output schema of its tool.
 func checkOutput(t *testing.T, tool *mcp.Tool, r *mcp.CallToolResult) {
 	t.Helper()
 	s, known := outputs.Load(tool.Name)
@@ -42,7 +42,7 @@ func checkOutput(t *testing.T, tool *mcp.Tool, r *mcp.CallToolResult) {
 	}
 }
 
-// remaining reads how many calls an answer says are left.
+// remaining returns X-RateLimit-Remaining.
 func remaining(t *testing.T, a answer) int {
 	t.Helper()
 	n, err := strconv.Atoi(a.header.Get("X-RateLimit-Remaining"))
@@ -52,7 +52,7 @@ func remaining(t *testing.T, a answer) int {
 	return n
 }
 
-// step does once what a worker does again and again.
+// step does one round of the worker.
 func (s *env) step(t *testing.T) {
 	t.Helper()
 	s.clock.advance(time.Second)

@@ -12,7 +12,7 @@ import (
 	"deed.example/deed/api"
 )
 
-// Every way to pay over MCP buys, tells the receipt, and may be repeated.
+// Every form of payment over MCP buys, returns the receipt, and can be repeated.
 func TestPayOverMCP(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		a := s.agent(t)
@@ -31,7 +31,7 @@ func TestPayOverMCP(t *testing.T) {
 			before := s.balance(t, s.payTo)
 			first := a.use(t, "register_domain", args, payment)
 			reg := done[api.Registration](t, first)
-			receipt, _ := json.Marshal(first.Meta["x402/payment-response"]) // nothing is no receipt
+			receipt, _ := json.Marshal(first.Meta["x402/payment-response"]) // null is not a receipt
 			if reg.WalletAddress != string(buyer.wallet) || !strings.Contains(string(receipt), `"success":true`) {
 				t.Errorf("got %+v, receipt %s", reg, receipt)
 			}
@@ -47,7 +47,7 @@ func TestPayOverMCP(t *testing.T) {
 	})
 }
 
-// One payment that many calls carry at once buys one name, once.
+// One payment in many concurrent calls buys one name, once.
 func TestOnePaymentRacedOverMCP(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		a, before := s.agent(t), s.balance(t, s.payTo)
@@ -59,7 +59,7 @@ func TestOnePaymentRacedOverMCP(t *testing.T) {
 			}
 			return 0
 		})
-		s.work(t)
+		s.runWorker(t)
 		if moved := s.balance(t, s.payTo) - before; got[0] != 8 || moved != comPrice {
 			t.Errorf("got %v, %s moved", got, moved)
 		}
@@ -67,7 +67,7 @@ func TestOnePaymentRacedOverMCP(t *testing.T) {
 	})
 }
 
-// What is no good payment over HTTP is none over MCP, and moves nothing.
+// A payment that is invalid over HTTP is invalid over MCP, and no money moves.
 func TestBadPaymentsOverMCP(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		a, buyer := s.agent(t), s.buyer(t)
@@ -104,12 +104,12 @@ func TestBadPaymentsOverMCP(t *testing.T) {
 	})
 }
 
-// An owner changes the DNS of a name through tools, each change paid once; a
-// stranger gets nowhere, whatever it pays.
+// An owner changes the DNS of a name through tools, each change paid once; another
+// wallet is rejected, whatever it pays.
 func TestDNSOverMCP(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		owner, stranger := s.bought(t, "first.com"), s.buyer(t)
-		s.work(t)
+		s.runWorker(t)
 		mine, theirs := s.agent(t, "Authorization", s.bearer(t, owner)), s.agent(t, "Authorization", s.bearer(t, stranger))
 		before := s.balance(t, s.payTo)
 		change := func(tool, args string, price deed.USDC) *mcp.CallToolResult {
@@ -142,7 +142,7 @@ func TestDNSOverMCP(t *testing.T) {
 		if moved := s.balance(t, s.payTo) - before; moved != 500_000 {
 			t.Errorf("%s moved", moved)
 		}
-		s.work(t)
+		s.runWorker(t)
 		s.audit(t)
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"deed.example/deed/api"
 )
 
-// Orders that take longer are waited for: one that ends well, one that does not.
+// get_job waits for slow orders: one that succeeds, one that fails.
 func TestWaitOverMCP(t *testing.T) {
 	for name, approve := range map[string]bool{"approved": true, "refused": false} {
 		t.Run(name, func(t *testing.T) {
@@ -28,7 +28,7 @@ func testWait(t *testing.T, s *env, approve bool) {
 			t.Error(err)
 		}
 	})
-	s.speakMCP(func() { decide(); s.step(t) })
+	s.enableMCP(func() { decide(); s.step(t) })
 	a, payment := s.agent(t), s.promise(s.buyer(t), comPrice).header(t)
 	args := fmt.Sprintf(`{"domain":"moving.com","auth_code":%q,"wait_seconds":%%d}`, code.Reveal())
 	pending := done[api.PendingOrder](t, a.use(t, "transfer_domain", fmt.Sprintf(args, 0), payment))
@@ -47,11 +47,11 @@ func testWait(t *testing.T, s *env, approve bool) {
 	} else {
 		refusedWith(t, again, deed.CodeRegistrationFailed)
 	}
-	s.work(t)
+	s.runWorker(t)
 	s.audit(t)
 }
 
-// An order waits in its own call, too, and keeps its receipt.
+// An order can wait in its own call, too, and keeps its receipt.
 func TestOrderWaitsOverMCP(t *testing.T) {
 	for name, approve := range map[string]bool{"approved": true, "refused": false} {
 		t.Run(name, func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestOrderWaitsOverMCP(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			s.speakMCP(func() { decide(); s.step(t) })
+			s.enableMCP(func() { decide(); s.step(t) })
 			got := s.agent(t).use(t, "transfer_domain", fmt.Sprintf(`{"domain":"moving.com","auth_code":%q,"wait_seconds":30}`, code.Reveal()), s.promise(s.buyer(t), comPrice).header(t))
 			if got.Meta["x402/payment-response"] == nil {
 				t.Error("there is no receipt")

@@ -18,40 +18,40 @@ import (
 	"deed.example/deed/internal/registrar/local"
 )
 
-// ways are the two ways in for agents, with a small message of each.
-var ways = map[string]string{
+// agentMessages has a small message for each endpoint for agents.
+var agentMessages = map[string]string{
 	"/mcp": `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
 	"/a2a": `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"m1","role":"ROLE_USER","parts":[{"text":"hello"}]}}}`,
 }
 
-// say sends a message.
-func (h *service) say(t *testing.T, path, message string, headers ...string) answer {
+// sendMessage sends a message.
+func (h *service) sendMessage(t *testing.T, path, message string, headers ...string) answer {
 	t.Helper()
 	return h.do(t, "POST", path, message, append([]string{"Accept", "application/json, text/event-stream"}, headers...)...)
 }
 
-// Messages of both protocols have one limit, of the address that they come from;
-// what they ask for has that of its HTTP twin, and each is counted once.
+// Messages of both protocols share one limit per address; the calls in them have
+// the limits of their HTTP calls, and each is counted once.
 func TestLimitOfMessages(t *testing.T) {
 	eachStore(t, func(t *testing.T, o options) {
 		limits := oneWindow()
 		limits.Agents.Max = 6
 		o.limits, o.trusted = limits, loopback
 		h := open(t, o)
-		h.speakMCP(func() {})
-		h.speakA2A(func() {})
+		h.enableMCP(func() {})
+		h.enableA2A(func() {})
 		addr, _ := caller(t)
 		search := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_domains","arguments":{"query":"a","tlds":["com"]}}}`
 		for i, message := range []struct{ path, text string }{
-			{"/mcp", ways["/mcp"]}, {"/a2a", ways["/a2a"]}, {"/mcp", search}, {"/a2a", ways["/a2a"]}, {"/mcp", "{"}, {"/mcp", "[]"},
+			{"/mcp", agentMessages["/mcp"]}, {"/a2a", agentMessages["/a2a"]}, {"/mcp", search}, {"/a2a", agentMessages["/a2a"]}, {"/mcp", "{"}, {"/mcp", "[]"},
 		} {
-			got := h.say(t, message.path, message.text, "X-Forwarded-For", addr)
+			got := h.sendMessage(t, message.path, message.text, "X-Forwarded-For", addr)
 			if got.status == 429 || got.header.Get("X-RateLimit-Limit") != "6" || got.header.Get("X-RateLimit-Remaining") != strconv.Itoa(5-i) {
 				t.Errorf("message %d: got %d %v", i+1, got.status, got.header)
 			}
 		}
-		for path, message := range ways {
-			got := h.say(t, path, message, "X-Forwarded-For", addr)
+		for path, message := range agentMessages {
+			got := h.sendMessage(t, path, message, "X-Forwarded-For", addr)
 			got.expect(t, 429, deed.CodeRateLimited)
 			checkWait(t, got)
 		}
@@ -59,24 +59,24 @@ func TestLimitOfMessages(t *testing.T) {
 			t.Errorf("got %d searches left, want %d", left, limits.Search.Max-2)
 		}
 		other, _ := caller(t)
-		for path, message := range ways {
-			if got := h.say(t, path, message, "X-Forwarded-For", other); got.status != 200 {
+		for path, message := range agentMessages {
+			if got := h.sendMessage(t, path, message, "X-Forwarded-For", other); got.status != 200 {
 				t.Errorf("another caller: got %d %s", got.status, got.body)
 			}
 		}
 	})
 }
 
-// What is more than one message, too large or too deep is refused in the one
-// shape, before a protocol sees it.
-func TestMessagesThatAreNone(t *testing.T) {
+// Batches, and messages that are too large or too deep, are rejected with the
+// usual error body before they reach the protocol.
+func TestInvalidMessages(t *testing.T) {
 	h := open(t, options{limits: generous()})
-	h.speakMCP(func() {})
-	h.speakA2A(func() {})
+	h.enableMCP(func() {})
+	h.enableA2A(func() {})
 	deep := func(n int) string {
 		return `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"deep":` + strings.Repeat("[", n-3) + strings.Repeat("]", n-3) + `}}}`
 	}
-	for path, message := range ways {
+	for path, message := range agentMessages {
 		for name, bad := range map[string]string{
 			"a list":           "[" + message + "]",
 			"a list, later":    strings.Repeat(" ", 1000) + "[" + message + "," + message + "]",
@@ -87,7 +87,7 @@ func TestMessagesThatAreNone(t *testing.T) {
 			"60,000 levels":    deep(60_000),
 			"many, and broken": deep(60_000)[:60_000],
 		} {
-			if got := h.say(t, path, bad); got.status != 400 || got.error(t).Code != string(deed.CodeValidation) || len(got.body) > 300 {
+			if got := h.sendMessage(t, path, bad); got.status != 400 || got.error(t).Code != string(deed.CodeValidation) || len(got.body) > 300 {
 				t.Errorf("%s: %s: got %d %.300s", path, name, got.status, got.body)
 			}
 		}
@@ -97,19 +97,19 @@ func TestMessagesThatAreNone(t *testing.T) {
 				h.refusesAtOnce(t, path, large)
 				continue
 			}
-			h.say(t, path, large).expect(t, 413, deed.CodeValidation)
-			if got := h.say(t, path, strings.Replace(large, " ", "", 1)); got.status != 200 {
+			h.sendMessage(t, path, large).expect(t, 413, deed.CodeValidation)
+			if got := h.sendMessage(t, path, strings.Replace(large, " ", "", 1)); got.status != 200 {
 				t.Errorf("%s: %d bytes: got %d %s", path, size-1, got.status, got.body)
 			}
 		}
 	}
-	if got := h.say(t, "/mcp", deep(64)); got.status != 200 {
+	if got := h.sendMessage(t, "/mcp", deep(64)); got.status != 200 {
 		t.Errorf("64 levels: got %d %s", got.status, got.body)
 	}
 }
 
-// refusesAtOnce sends a body that nobody reads to its end: it is refused, or the
-// connection is cut.
+// refusesAtOnce sends a body that is not read completely: it is rejected, or the
+// connection is closed.
 func (h *service) refusesAtOnce(t *testing.T, path, body string) {
 	t.Helper()
 	res, err := http.Post("http://"+h.addr+path, "application/json", strings.NewReader(body))
@@ -122,22 +122,22 @@ func (h *service) refusesAtOnce(t *testing.T, path, body string) {
 	}
 }
 
-// One address may follow so many orders at once and no more, and others do not
-// notice.
-func TestStreamsOfOneAddress(t *testing.T) {
-	const most = 32
+// The number of concurrent streams per address is limited, without effect on other
+// addresses.
+func TestStreamsPerAddress(t *testing.T) {
+	const limit = 32
 	s := openEnv(t, options{trusted: loopback})
 	shut := make(chan struct{})
-	s.speakA2A(func() { <-shut })
-	s.api.A2A.(*deeda2a.Server).Desk.Seats = make(chan struct{}, 2*most)
-	s.speakMCP(func() {})
+	s.enableA2A(func() { <-shut })
+	s.api.A2A.(*deeda2a.Server).Executor.WaitSlots = make(chan struct{}, 2*limit)
+	s.enableMCP(func() {})
 	s.faults.Set(local.FaultLate, 1)
 	from, _ := caller(t)
 	other, _ := caller(t)
 	task := s.peer(t, "X-Forwarded-For", from).task(t, ask("register_domain", `{"domain":"first.com"}`, object(t, s.promise(s.buyer(t), comPrice).header(t))))
 	follow := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"SubscribeToTask","params":{"id":%q}}`, task.ID)
 	ctx, hangUp := context.WithCancel(t.Context())
-	for i := range most {
+	for i := range limit {
 		if status := s.stream(ctx, t, follow, from); status != 200 {
 			t.Fatalf("stream %d: got %d", i+1, status)
 		}
@@ -145,23 +145,23 @@ func TestStreamsOfOneAddress(t *testing.T) {
 	if status := s.stream(ctx, t, follow, from); status != 429 {
 		t.Errorf("one more: got %d", status)
 	}
-	for path, message := range ways {
-		got := s.say(t, path, message, "X-Forwarded-For", from)
+	for path, message := range agentMessages {
+		got := s.sendMessage(t, path, message, "X-Forwarded-For", from)
 		got.expect(t, 429, deed.CodeRateLimited)
 		checkWait(t, got)
-		if got := s.say(t, path, message, "X-Forwarded-For", other); got.status != 200 {
+		if got := s.sendMessage(t, path, message, "X-Forwarded-For", other); got.status != 200 {
 			t.Errorf("another caller: got %d %s", got.status, got.body)
 		}
 	}
 	hangUp()
 	close(shut)
-	for s.say(t, "/mcp", ways["/mcp"], "X-Forwarded-For", from).status != 200 {
+	for s.sendMessage(t, "/mcp", agentMessages["/mcp"], "X-Forwarded-For", from).status != 200 {
 		time.Sleep(time.Millisecond) // until the server has seen it; the test's own time is the limit
 	}
 }
 
-// stream opens a stream, reads its first line and leaves it open until ctx ends.
-// It is not by the client that reads answers to their end.
+// stream opens a stream, reads its first line and leaves it open until ctx is
+// done. It does not use s.client, which reads whole responses.
 func (h *service) stream(ctx context.Context, t *testing.T, message, from string) (status int) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(ctx, "POST", "http://"+h.addr+"/a2a", strings.NewReader(message))
@@ -173,16 +173,17 @@ func (h *service) stream(ctx context.Context, t *testing.T, message, from string
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { res.Body.Close() }) // it was hung up
+	t.Cleanup(func() { res.Body.Close() }) // it is closed already
 	if _, err := bufio.NewReader(res.Body).ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
 	return res.StatusCode
 }
 
-// One address may watch so many jobs at once; then it is told to poll.
-func TestWatchesOfOneAddress(t *testing.T) {
-	const most = 32
+// The number of job streams per address is limited; above it the error says to
+// poll.
+func TestJobStreamsPerAddress(t *testing.T) {
+	const limit = 32
 	s := openEnv(t, options{trusted: loopback})
 	s.faults.Set(local.FaultLate, 1)
 	var job api.PendingOrder
@@ -201,10 +202,10 @@ func TestWatchesOfOneAddress(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { res.Body.Close() }) // it goes on for as long as the job
+		t.Cleanup(func() { res.Body.Close() }) // it stays open as long as the job
 		return res.StatusCode
 	}
-	for i := range most {
+	for i := range limit {
 		if status := watch(from); status != 200 {
 			t.Fatalf("stream %d: got %d", i+1, status)
 		}

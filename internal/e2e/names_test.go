@@ -31,13 +31,13 @@ func (s *env) bought(t *testing.T, domain string) *account {
 	return a
 }
 
-// renew asks for so many years more.
+// renew requests a renewal.
 func (s *env) renew(t *testing.T, domain string, years int, payment string) answer {
 	t.Helper()
 	return s.paid(t, "/domains/renew", fmt.Sprintf(`{"domain":%q,"years":%d}`, domain, years), payment)
 }
 
-// paid posts a body, with a payment unless it is "".
+// paid posts a body, with the payment if it is not "".
 func (s *env) paid(t *testing.T, path, body, payment string) answer {
 	t.Helper()
 	if payment == "" {
@@ -46,20 +46,20 @@ func (s *env) paid(t *testing.T, path, body, payment string) answer {
 	return s.do(t, "POST", path, body, "PAYMENT-SIGNATURE", payment)
 }
 
-// pass lets time pass, and does what is then due.
+// pass advances the clock and runs the lifecycle job.
 func (s *env) pass(t *testing.T, d time.Duration) {
 	t.Helper()
 	s.clock.advance(d)
-	s.live(t)
+	s.runLifecycle(t)
 }
 
-// live looks after every name that is due.
-func (s *env) live(t *testing.T) {
+// runLifecycle advances every name that is due.
+func (s *env) runLifecycle(t *testing.T) {
 	t.Helper()
-	names, err := s.lives.Due(t.Context(), 1000)
+	names, err := s.lifecycle.Due(t.Context(), 1000)
 	for _, n := range names {
 		if err == nil {
-			err = s.lives.Advance(t.Context(), n)
+			err = s.lifecycle.Advance(t.Context(), n)
 		}
 	}
 	if err != nil {
@@ -74,7 +74,7 @@ func (s *env) domain(t *testing.T, name string) api.Domain {
 
 func (s *env) bearer(t *testing.T, a *account) string { return "Bearer " + s.tokens(t, a).Access }
 
-// Anyone may pay for more years; the owner stays the owner.
+// Any wallet may pay for a renewal; the owner does not change.
 func TestRenew(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		owner := s.bought(t, "first.com")
@@ -144,9 +144,9 @@ func TestRenewRefusals(t *testing.T) {
 	})
 }
 
-// A name grows old: it can be renewed in grace, restored in redemption, and is
-// lost after that. Its owner is warned in time.
-func TestLifeOfAName(t *testing.T) {
+// An expired name can be renewed in grace, restored in redemption, and is deleted
+// after that. The owner gets warnings.
+func TestNameLifecycle(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		owner := s.bought(t, "first.com")
 		token := func() string { return s.bearer(t, owner) }
@@ -208,8 +208,7 @@ func mustUSDC(t *testing.T, s string) deed.USDC {
 	return u
 }
 
-// Many renew one name at once: each year that is paid for is there, or its money
-// is back.
+// Concurrent renewals of one name: each paid year is added, or refunded.
 func TestRenewalsRaced(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		s.bought(t, "first.com")
@@ -219,8 +218,8 @@ func TestRenewalsRaced(t *testing.T) {
 			headers <- s.promise(s.buyer(t), comRenewal).header(t)
 		}
 		count := race(cap(headers), func() int { return s.renew(t, "first.com", 1, <-headers).status })
-		s.work(t)
-		s.live(t)
+		s.runWorker(t)
+		s.runLifecycle(t)
 		years := s.domain(t, "first.com").ExpiresAt.Year() - was.Year()
 		if paid := s.balance(t, s.payTo) - 1_000_000_000_000 - comPrice; years != 9 || count[200] > 9 {
 			t.Errorf("got %v: %d years, and %s came in", count, years, paid)
@@ -229,10 +228,10 @@ func TestRenewalsRaced(t *testing.T) {
 	})
 }
 
-// As many as the registry has room for renew one name at once: each begins where
-// the one before it ended, and nobody who has paid is sent away. Who asks while
-// we and the registry differ, for a moment, is told to come again.
-func TestRenewalsRacedWithRoom(t *testing.T) {
+// Concurrent renewals within the maximum term: each starts where the previous one
+// ended, and no paid order is rejected. While the database and the registry
+// differ, the response says to retry.
+func TestRenewalsRacedWithinMaximum(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		s.bought(t, "first.com")
 		was := s.domain(t, "first.com").ExpiresAt
@@ -241,7 +240,7 @@ func TestRenewalsRacedWithRoom(t *testing.T) {
 			headers <- s.promise(s.buyer(t), comRenewal).header(t)
 		}
 		count := race(cap(headers), func() int { return s.renew(t, "first.com", 1, <-headers).status })
-		s.work(t)
+		s.runWorker(t)
 		years := s.domain(t, "first.com").ExpiresAt.Year() - was.Year()
 		if paid := s.balance(t, s.payTo) - 1_000_000_000_000 - comPrice; count[200]+count[202]+count[503] != 9 || years+count[503] != 9 || paid != deed.USDC(years)*comRenewal {
 			t.Errorf("got %v: %d years, and %s came in", count, years, paid)
@@ -250,7 +249,7 @@ func TestRenewalsRacedWithRoom(t *testing.T) {
 	})
 }
 
-// One payment for a renewal, a hundred times at once, is one renewal.
+// One payment in a hundred concurrent renewals makes one renewal.
 func TestOneRenewalRaced(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		s.bought(t, "first.com")
@@ -259,7 +258,7 @@ func TestOneRenewalRaced(t *testing.T) {
 		if count := race(100, func() int { return s.renew(t, "first.com", 1, header).status }); count[200]+count[202] != 100 {
 			t.Errorf("got %v", count)
 		}
-		s.work(t)
+		s.runWorker(t)
 		if d := s.domain(t, "first.com"); !d.ExpiresAt.Equal(was.AddDate(1, 0, 0)) || s.balance(t, s.payTo) != 1_000_000_000_000+comPrice+comRenewal {
 			t.Errorf("got %s", d.ExpiresAt)
 		}
@@ -267,8 +266,7 @@ func TestOneRenewalRaced(t *testing.T) {
 	})
 }
 
-// Whatever the registry does to a renewal, it ends with the year or with the
-// money.
+// Whatever the registry does, a renewal ends with the year or with a refund.
 func TestRenewalFaults(t *testing.T) {
 	for fault, delivered := range map[local.Fault]bool{
 		local.FaultRefuse: false, local.FaultParked: false, local.FaultLostReply: true, local.FaultLate: true, local.FaultSlow: true,
@@ -282,8 +280,8 @@ func TestRenewalFaults(t *testing.T) {
 				header := s.promise(a, comRenewal).header(t)
 				first := s.renew(t, "first.com", 1, header)
 				s.faults.Set(local.FaultNone, 0)
-				s.work(t)
-				s.live(t)
+				s.runWorker(t)
+				s.runLifecycle(t)
 				last := s.renew(t, "first.com", 1, header)
 				paid, longer := before-s.balance(t, common.HexToAddress(string(a.wallet))), s.domain(t, "first.com").ExpiresAt.After(was)
 				if longer != delivered || delivered && (last.status != 200 || paid != comRenewal) || !delivered && (last.status != 500 || paid != 0) {
@@ -295,7 +293,7 @@ func TestRenewalFaults(t *testing.T) {
 	}
 }
 
-// transferPrice is that of a .com.
+// transferPrice returns the transfer price of a .com.
 func (s *env) transferPrice(t *testing.T) deed.USDC {
 	t.Helper()
 	q, err := s.api.Catalog.Transfer("first.com")
@@ -331,7 +329,7 @@ func TestTransferIn(t *testing.T) {
 		}
 		s.get(t, "/domains/moving.com").expect(t, 404, deed.CodeNotFound)
 		s.pass(t, 5*day+time.Minute)
-		s.work(t)
+		s.runWorker(t)
 		if again := s.transfer(t, "moving.com", code.Reveal(), header); again.status != 201 {
 			t.Errorf("got %d %s", again.status, again.body)
 		}
@@ -344,7 +342,7 @@ func TestTransferIn(t *testing.T) {
 	})
 }
 
-// The other registrar objects, and the money goes back.
+// The other registrar rejects the transfer, and the payment is refunded.
 func TestTransferRejected(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		a := s.buyer(t)
@@ -359,7 +357,7 @@ func TestTransferRejected(t *testing.T) {
 		if err := s.registry.Decide(t.Context(), "moving.com", false); err != nil {
 			t.Fatal(err)
 		}
-		s.work(t)
+		s.runWorker(t)
 		if got := s.transfer(t, "moving.com", code.Reveal(), header); got.status != 500 || !strings.Contains(got.body, "confirmed") {
 			t.Errorf("got %d %s", got.status, got.body)
 		}
@@ -370,12 +368,12 @@ func TestTransferRejected(t *testing.T) {
 	})
 }
 
-// A name leaves us: its owner unlocks it, another registrar asks, and after five
-// days it is gone.
+// The owner unlocks a name, another registrar starts a transfer, and after five
+// days the name is transferred out.
 func TestTransferOut(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		owner := s.bought(t, "first.com")
-		s.pass(t, 61*day) // a new name cannot be moved at once
+		s.pass(t, 61*day) // new names cannot be transferred for 60 days
 		token := s.bearer(t, owner)
 		if d := s.domain(t, "first.com"); !d.Locked {
 			t.Error("a new name is not locked")
@@ -403,7 +401,7 @@ func TestTransferOut(t *testing.T) {
 	})
 }
 
-func TestOwnersActs(t *testing.T) {
+func TestOwnerActions(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		owner, heir := s.bought(t, "first.com"), s.buyer(t)
 		mine, theirs := s.bearer(t, owner), s.bearer(t, heir)
@@ -474,7 +472,7 @@ func TestAccountDomains(t *testing.T) {
 	})
 }
 
-// Premium names are sold at the registry's price, marked up, below the ceiling.
+// Premium names are sold at the registry's price plus markup, up to the maximum.
 func TestPremiumNames(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		q := read[api.Quote](t, s.do(t, "POST", "/domains/register", `{"domain":"ab.io","dryRun":true}`))
@@ -496,7 +494,7 @@ func TestPremiumNames(t *testing.T) {
 	})
 }
 
-// A caller who watches sees each state once, until the end.
+// A stream has each state of a job once, until the end.
 func TestJobStream(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		a := s.buyer(t)
@@ -513,7 +511,7 @@ func TestJobStream(t *testing.T) {
 			defer close(watched)
 			body.Store(s.get(t, "/domains/status/"+id, "Accept", "text/event-stream"))
 		}()
-		s.work(t)
+		s.runWorker(t)
 		<-watched
 		stream := body.Load().(answer)
 		if stream.header.Get("Content-Type") != "text/event-stream" || !strings.HasPrefix(stream.body, "event: job\n") || !strings.Contains(stream.body, `"status":"completed"`) {
@@ -528,8 +526,8 @@ func TestJobStream(t *testing.T) {
 	})
 }
 
-// An order that never reaches the registry is placed again, and given up after
-// three tries: the buyer ends with the name or with the money.
+// An order that never reaches the registry is repeated, and fails after three
+// attempts: the buyer gets the name or a refund.
 func TestOrdersThatNeverArrive(t *testing.T) {
 	for lost, delivered := range map[int]bool{1: true, 2: true, 3: false} {
 		t.Run(fmt.Sprintf("%d times", lost), func(t *testing.T) {
@@ -545,7 +543,7 @@ func TestOrdersThatNeverArrive(t *testing.T) {
 				}
 				header := s.promise(a, comPrice).header(t)
 				first := s.register(t, "first.com", header)
-				s.work(t)
+				s.runWorker(t)
 				last := s.register(t, "first.com", header)
 				paid := before - s.balance(t, common.HexToAddress(string(a.wallet)))
 				if first.status != 202 || delivered && (last.status != 201 || paid != comPrice) || !delivered && (last.status != 500 || paid != 0) {

@@ -9,8 +9,8 @@ import (
 	"deed.example/deed/api"
 )
 
-// Another wallet gets nowhere on any route of an owner, and nothing happens: no
-// lock falls, no code is made, no server changes, and the name stays.
+// Every owner route rejects another wallet and changes nothing: lock, auth code,
+// name servers and owner stay the same.
 func TestAnotherWalletOnEveryOwnerRoute(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		owner, stranger := s.bought(t, "first.com"), s.buyer(t)
@@ -40,7 +40,7 @@ func TestAnotherWalletOnEveryOwnerRoute(t *testing.T) {
 		if d := read[api.Domain](t, s.do(t, "PUT", "/domains/first.com/lock", `{"locked":false}`, "Authorization", mine)); d.Locked {
 			t.Errorf("got %+v", d)
 		}
-		// The owner's code is still the good one: nobody has made another.
+		// The owner's auth code is still valid: no other was created.
 		if err := s.registry.Leave(t.Context(), "first.com", deed.Secret(code.AuthCode)); err != nil {
 			t.Error(err)
 		}
@@ -48,9 +48,8 @@ func TestAnotherWalletOnEveryOwnerRoute(t *testing.T) {
 	})
 }
 
-// 0xAB and 0xab are one wallet: who signs in with either owns what was handed to
-// the other, or paid for by it.
-func TestLettersOfAWallet(t *testing.T) {
+// 0xAB and 0xab are the same wallet, for sign-in, hand-over and payment.
+func TestWalletLetterCase(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		owner, heir := s.bought(t, "first.com"), newAccount(t)
 		upper := func(a *account) string { return "0x" + strings.ToUpper(string(a.wallet)[2:]) }
@@ -70,12 +69,12 @@ func TestLettersOfAWallet(t *testing.T) {
 				t.Errorf("%s: got %d %s", spelled, got.status, got.body)
 			}
 		}
-		hand := func(to, token string) answer {
+		handOver := func(to, token string) answer {
 			return s.do(t, "PUT", "/domains/first.com/owner", fmt.Sprintf(`{"walletAddress":%q}`, to), "Authorization", token)
 		}
-		hand(wrongChecksum(heir.wallet), signIn(owner, upper(owner))).expect(t, 400, deed.CodeValidation)
-		hand(upper(owner), signIn(owner, string(owner.wallet))).expect(t, 400, deed.CodeValidation) // it has the name already
-		if d := read[api.Domain](t, hand(upper(heir), signIn(owner, string(owner.wallet)))); d.WalletAddress != string(heir.wallet) {
+		handOver(wrongChecksum(heir.wallet), signIn(owner, upper(owner))).expect(t, 400, deed.CodeValidation)
+		handOver(upper(owner), signIn(owner, string(owner.wallet))).expect(t, 400, deed.CodeValidation) // the wallet owns the name already
+		if d := read[api.Domain](t, handOver(upper(heir), signIn(owner, string(owner.wallet)))); d.WalletAddress != string(heir.wallet) {
 			t.Errorf("got %+v", d)
 		}
 		lock(signIn(owner, upper(owner))).expect(t, 403, deed.CodeOwnershipDenied)
@@ -92,8 +91,8 @@ func TestLettersOfAWallet(t *testing.T) {
 	})
 }
 
-// Two who may both hand a name over: one hand-over counts, and the other is told
-// that the name is no longer its.
+// Of two concurrent hand-overs one succeeds, and the other gets an ownership
+// error.
 func TestHandOverRaced(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		token := s.bearer(t, s.bought(t, "first.com"))

@@ -11,21 +11,21 @@ import (
 	"deed.example/deed/internal/interfacedoc"
 )
 
-// A paidRoute is a call that costs money, and how to make it.
+// A paidRoute is a paid call and how to make it.
 type paidRoute struct {
 	endpoint string // "POST /domains/register"
 	price    deed.USDC
 
-	// ready makes the call possible for a wallet and returns where to send what,
-	// with the headers it needs beside the payment.
+	// ready prepares the call for a wallet and returns its path, body and headers
+	// other than the payment.
 	ready func(t *testing.T, s *env, a *account) (path, body string, headers []string)
 
-	// end lets the rest of the world do its part; nil when there is none.
+	// end completes the order at the registry; may be nil.
 	end func(t *testing.T, s *env)
 }
 
-// paidRoutes are the paid calls that are built. A new one gets a row: it is then
-// tried with every method.
+// paidRoutes are all paid calls. A new one must be added: it is then tested with
+// every method.
 var paidRoutes = []paidRoute{
 	{"POST /domains/register", comPrice, func(*testing.T, *env, *account) (string, string, []string) {
 		return "/domains/register", `{"domain":"first.com"}`, nil
@@ -70,25 +70,24 @@ var paidRoutes = []paidRoute{
 	}, nil},
 }
 
-// ownerOf buys the name and returns the header of who owns it, who is not who
-// pays in the table above.
+// ownerOf buys the name and returns the header of its owner, who is not the payer
+// in the table above.
 func (s *env) ownerOf(t *testing.T, domain string) []string {
 	t.Helper()
 	return []string{"Authorization", s.bearer(t, s.bought(t, domain))}
 }
 
-// addedRecord adds www to the name, for another's money.
+// addedRecord adds www to the name, paid by another wallet.
 func (s *env) addedRecord(t *testing.T, domain string, owner []string) api.Record {
 	t.Helper()
 	headers := append([]string{"PAYMENT-SIGNATURE", s.promise(s.buyer(t), change).header(t)}, owner...)
 	return created(t, s.do(t, "POST", "/dns/"+domain, `{"type":"A","host":"www","value":"192.0.2.10"}`, headers...))
 }
 
-// allMethods are those of RFC 9110 and RFC 5789 but CONNECT, and two of others.
+// allMethods are those of RFC 9110 and RFC 5789 except CONNECT, and two others.
 var allMethods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "BUY"}
 
-// A good payment on a paid path moves money by the method that is sold there, and
-// by no other.
+// A valid payment on a paid path moves money with the paid method only.
 func TestEveryPaidRouteByEveryMethod(t *testing.T) {
 	for _, route := range paidRoutes {
 		t.Run(route.endpoint, func(t *testing.T) {
@@ -100,7 +99,7 @@ func TestEveryPaidRouteByEveryMethod(t *testing.T) {
 func testPaidRoute(t *testing.T, s *env, route paidRoute) {
 	a := s.buyer(t)
 	path, body, headers := route.ready(t, s, a)
-	s.work(t) // what made it possible has come to its end
+	s.runWorker(t) // completes the preparation
 	sold, pattern, _ := strings.Cut(route.endpoint, " ")
 	payment := append([]string{"PAYMENT-SIGNATURE", s.promise(a, route.price).header(t)}, headers...)
 	before := s.balance(t, s.payTo)
@@ -112,7 +111,7 @@ func testPaidRoute(t *testing.T, s *env, route paidRoute) {
 	}
 	for _, method := range allMethods {
 		if slices.ContainsFunc(paidRoutes, func(r paidRoute) bool { return r.endpoint == method+" "+pattern }) {
-			continue // it is sold too, and tried by its own row
+			continue // a paid method with its own row
 		}
 		got := s.do(t, method, path, body, payment...)
 		switch listed := slices.Contains(methodsAt(pattern), method); {
@@ -133,15 +132,15 @@ func testPaidRoute(t *testing.T, s *env, route paidRoute) {
 	if route.end != nil {
 		route.end(t, s)
 	}
-	s.work(t)
+	s.runWorker(t)
 	if got := s.balance(t, s.payTo) - before; got != route.price {
 		t.Errorf("%s moved %s, want %s", sold, got, route.price)
 	}
 	s.audit(t)
 }
 
-// methodsAt are the methods that the interface document gives a path, with HEAD
-// where there is GET.
+// methodsAt returns the methods of a path in the interface document, with HEAD if
+// there is GET.
 func methodsAt(path string) (methods []string) {
 	for _, r := range interfacedoc.Routes() {
 		if r.Path == path {
@@ -154,8 +153,8 @@ func methodsAt(path string) (methods []string) {
 	return methods
 }
 
-// Whatever the interface document sells and we have built is in the table above.
-func TestPaidRoutesAreAllTried(t *testing.T) {
+// Every paid call of the interface document is in paidRoutes.
+func TestPaidRoutesAreComplete(t *testing.T) {
 	s := openEnv(t, options{})
 	token := "Bearer " + s.tokens(t, s.buyer(t)).Access
 	sold := 0

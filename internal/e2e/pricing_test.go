@@ -95,8 +95,8 @@ func TestConditionalReads(t *testing.T) {
 	}
 }
 
-// The large documents come compressed to those who say that they take it, and
-// both copies count as the same document.
+// Large documents are compressed for clients that accept it, and both copies have
+// equivalent tags.
 func TestCompressedDocuments(t *testing.T) {
 	h := open(t, options{})
 	ask := func(path, accept, match string) answer {

@@ -8,7 +8,7 @@ import (
 	"deed.example/deed/api"
 )
 
-// payments are promises of as many wallets, in a row.
+// payments returns n payments of n wallets.
 func (s *env) payments(t *testing.T, n int, amount deed.USDC) chan string {
 	t.Helper()
 	out := make(chan string, n)
@@ -18,8 +18,8 @@ func (s *env) payments(t *testing.T, n int, amount deed.USDC) chan string {
 	return out
 }
 
-// One payment for a transfer, many times at once, is one transfer, and who else
-// pays for the name at once keeps his money.
+// One payment in many concurrent transfers makes one transfer, and other wallets
+// that pay for the name concurrently keep their money.
 func TestTransfersRaced(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		for _, c := range []struct {
@@ -44,7 +44,7 @@ func TestTransfersRaced(t *testing.T) {
 				t.Errorf("%d payers: got %v and %s", c.payers, count, s.balance(t, s.payTo)-had)
 			}
 			s.pass(t, 5*day+1)
-			s.work(t)
+			s.runWorker(t)
 			if d := s.domain(t, c.domain); d.Status != "active" {
 				t.Errorf("got %+v", d)
 			}
@@ -53,8 +53,8 @@ func TestTransfersRaced(t *testing.T) {
 	})
 }
 
-// Every kind of change, with one payment many times at once and then with many:
-// one payment makes one change, and of many that want the same one gets it.
+// Every kind of change, raced with one payment and with many: one payment makes
+// one change, and of many identical changes one is made.
 func TestEveryChangeRaced(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		token := s.bearer(t, s.bought(t, "first.com"))
@@ -93,7 +93,7 @@ func TestEveryChangeRaced(t *testing.T) {
 					}
 					return s.do(t, c.method, c.path, c.body, more...).status
 				})
-				s.work(t)
+				s.runWorker(t)
 				if made := len(history()) - had; made == 0 || payers == 1 && (made != 1 || count[200] != 10) || payers > 1 && made != count[200] {
 					t.Errorf("%s %s by %d: got %v and %d changes", c.method, c.path, payers, count, made)
 				}

@@ -13,8 +13,8 @@ import (
 	"deed.example/deed/internal/dnssec"
 )
 
-// rdap asks for an object. Every exchange is held against the shapes of RFC 9083
-// in openapi.yaml.
+// rdap queries an object. Every exchange is validated against the schemas of RFC
+// 9083 in openapi.yaml.
 func (s *env) rdap(t *testing.T, path string) api.RDAPDomain {
 	t.Helper()
 	got := s.get(t, "/rdap/"+path)
@@ -25,7 +25,7 @@ func (s *env) rdap(t *testing.T, path string) api.RDAPDomain {
 	return out
 }
 
-// at returns when an event happened.
+// at returns the time of an event.
 func at(events []api.RDAPEvent, action string) (when time.Time) {
 	for _, e := range events {
 		if e.Action == action {
@@ -35,7 +35,7 @@ func at(events []api.RDAPEvent, action string) (when time.Time) {
 	return when
 }
 
-// RDAP says of a name what its page says, and nothing of its owner.
+// RDAP shows the same data as GET /domains/{domain}, without the owner.
 func TestRDAPDomain(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		owner := s.bought(t, "first.com")
@@ -69,7 +69,7 @@ func TestRDAPDomain(t *testing.T) {
 	})
 }
 
-// checkEntities looks for the registrar, and for a registrant without a face.
+// checkEntities checks the registrar and the redacted registrant.
 func checkEntities(t *testing.T, got api.RDAPDomain) {
 	t.Helper()
 	if len(got.Entities) != 2 {
@@ -96,8 +96,8 @@ func checkEntities(t *testing.T, got api.RDAPDomain) {
 	}
 }
 
-// The words of RDAP for each phase of a life, and after it.
-func TestRDAPThroughALife(t *testing.T) {
+// The RDAP statuses in each phase of the lifecycle.
+func TestRDAPLifecycle(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		s.bought(t, "first.com")
 		expires := s.domain(t, "first.com").ExpiresAt
@@ -123,16 +123,16 @@ func TestRDAPThroughALife(t *testing.T) {
 	})
 }
 
-func TestRDAPOfATransferredName(t *testing.T) {
+func TestRDAPOfTransferredName(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		code, err := s.registry.Elsewhere(t.Context(), "moving.com")
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.pass(t, 100*day) // it grows old elsewhere
+		s.pass(t, 100*day) // at the other registrar
 		s.transfer(t, "moving.com", code.Reveal(), s.promise(s.buyer(t), s.transferPrice(t)).header(t))
 		s.pass(t, 5*day+time.Minute)
-		s.work(t)
+		s.runWorker(t)
 		got := s.rdap(t, "domain/moving.com")
 		moved, made := at(got.Events, "transfer"), at(got.Events, "registration")
 		if moved.Sub(made) < 100*day || s.clock.Now().Sub(moved) > time.Hour {
@@ -172,7 +172,7 @@ func TestRDAPNameserver(t *testing.T) {
 	})
 }
 
-// An error has RDAP's fields and ours; a question that we cannot answer is 501.
+// An error has the fields of RDAP and of the API; an unsupported query is 501.
 func TestRDAPErrors(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		for path, want := range map[string]struct {
@@ -216,12 +216,12 @@ func TestRDAPErrors(t *testing.T) {
 	})
 }
 
-// A deployment that sells no names has none to tell of.
+// A deployment without registrations has no RDAP.
 func TestRDAPWithoutNames(t *testing.T) {
 	open(t, options{}).get(t, "/rdap/domain/first.com").expect(t, 503, deed.CodeUnavailable)
 }
 
-// RDAP is free and without a limit, as GET /domains/{domain} is.
+// RDAP has no rate limit, like GET /domains/{domain}.
 func TestRDAPIsNotLimited(t *testing.T) {
 	s := openEnv(t, options{})
 	for range 130 {

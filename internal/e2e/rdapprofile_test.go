@@ -9,9 +9,8 @@ import (
 	"github.com/ohler55/ojg/oj"
 )
 
-// A profileRule is one of ICANN's profile for gTLDs of 2024, by the number that
-// its conformance tool gives it: how often something is found in an answer about
-// a name.
+// A profileRule is a rule of ICANN's gTLD profile of 2024, with its number in the
+// conformance tool: how often something occurs in a domain response.
 type profileRule struct {
 	code int
 	path string
@@ -25,8 +24,8 @@ const (
 	wrongNotice    = "$.notices[?(@.title=='RDDS Inaccuracy Complaint Form')]"
 )
 
-// profile are the rules that hold for every name of a registrar. What asks for
-// entries in IANA's registries is left out: our number there is not a real one.
+// profile has the rules for every name of a registrar. Rules about IANA's
+// registries are left out: the IANA ID of the tests is not a real one.
 var profile = []profileRule{
 	{-61000, "$.rdapConformance[?(@=='icann_rdap_technical_implementation_guide_1')]", 1},
 	{-62000, "$.rdapConformance[?(@=='icann_rdap_response_profile_1')]", 1},
@@ -70,7 +69,7 @@ var profile = []profileRule{
 	{-64102, "$.redacted[?(@.name.type=='Registrant Email' && @.method=='replacementValue')]", 1},
 }
 
-// follow returns what a path leads to.
+// follow returns the values at a JSONPath.
 func follow(t *testing.T, answer any, path string) []any {
 	t.Helper()
 	x, err := jp.ParseString(path)
@@ -80,8 +79,8 @@ func follow(t *testing.T, answer any, path string) []any {
 	return x.Get(answer)
 }
 
-// checkProfile holds an answer about a name to the profile. Asked is the address
-// that it was asked for under.
+// checkProfile checks a domain response against the profile. asked is the URL of
+// the request.
 func checkProfile(t *testing.T, body, asked string) {
 	t.Helper()
 	answer, err := oj.ParseString(body)
@@ -102,8 +101,8 @@ func checkProfile(t *testing.T, body, asked string) {
 	checkStatuses(t, follow(t, answer, "$.status[*]"))
 }
 
-// checkRedactions follows every path: what was removed is not there, what was
-// emptied is there and empty, what replaces something is there.
+// checkRedactions evaluates every path: removed values are absent, emptied values
+// are empty, and replacements are present.
 func checkRedactions(t *testing.T, answer any) {
 	t.Helper()
 	for _, r := range follow(t, answer, "$.redacted[*]") {
@@ -120,7 +119,8 @@ func checkRedactions(t *testing.T, answer any) {
 	}
 }
 
-// checkStatuses asks which of them may stand together (-46900, -47001, -47100).
+// checkStatuses checks for statuses that exclude each other (-46900, -47001,
+// -47100).
 func checkStatuses(t *testing.T, got []any) {
 	t.Helper()
 	pending := 0
@@ -140,8 +140,8 @@ func checkStatuses(t *testing.T, got []any) {
 	}
 }
 
-// What RDAP says of a name keeps the profile from its first day to its last,
-// whatever its spelling.
+// RDAP responses follow the profile in every phase of the lifecycle, for every
+// spelling of a name.
 func TestRDAPProfile(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		s.bought(t, "bücher.com")

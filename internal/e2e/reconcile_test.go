@@ -13,8 +13,7 @@ import (
 	"deed.example/deed/internal/sqldb"
 )
 
-// reconcile compares the env with its registry. What happens meanwhile happens
-// when it pauses.
+// reconcile compares the env with its registry. It calls meanwhile when it pauses.
 func (s *env) reconcile(t *testing.T, meanwhile ...func()) (found map[string]lifecycle.DifferenceKind, all registration.Reconciliation) {
 	t.Helper()
 	all, err := registration.Reconciler{Names: sqldb.Registrations{DB: s.db, Now: s.clock.Now}, Inventory: s.registry, Manager: s.registry, Pause: func(context.Context) {
@@ -32,8 +31,8 @@ func (s *env) reconcile(t *testing.T, meanwhile ...func()) (found map[string]lif
 	return found, all
 }
 
-// Whatever happens at the registry behind our back is found, and nothing else;
-// the lifecycle then takes the registry's word.
+// Every change at the registry that was not made here is found, and nothing else;
+// the lifecycle then adopts the registry's state.
 func TestReconcile(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		for _, name := range []string{"same.com", "lock.com", "servers.com", "signed.com", "longer.com", "gone.com"} {
@@ -85,8 +84,8 @@ func TestReconcile(t *testing.T) {
 	})
 }
 
-// What is just being changed, and what is just being ordered, is no difference.
-func TestReconcileWhatIsOnItsWay(t *testing.T) {
+// A pending change or order is not a difference.
+func TestReconcileIgnoresPendingChanges(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		s.bought(t, "first.com")
 		code, err := s.registry.Elsewhere(t.Context(), "moving.com")
@@ -97,7 +96,7 @@ func TestReconcileWhatIsOnItsWay(t *testing.T) {
 		if got := s.transfer(t, "moving.com", code.Reveal(), s.promise(s.buyer(t), s.transferPrice(t)).header(t)); got.status != 202 {
 			t.Fatalf("got %d %s", got.status, got.body)
 		}
-		s.clock.advance(6 * day) // it is with us by now, and nobody has told us
+		s.clock.advance(6 * day) // the transfer has completed at the registry, without a notification
 		if err := s.registry.SetLock(t.Context(), "first.com", false); err != nil {
 			t.Fatal(err)
 		}
@@ -112,14 +111,14 @@ func TestReconcileWhatIsOnItsWay(t *testing.T) {
 		if found, all := s.reconcile(t, relock); len(found) != 0 || all.Ordered != 1 {
 			t.Errorf("with an act on its way: got %+v", all)
 		}
-		s.work(t)
+		s.runWorker(t)
 		if found, all := s.reconcile(t); len(found) != 0 || all.Ordered != 0 || all.Stored != 2 {
 			t.Errorf("when all is done: got %+v", all)
 		}
 	})
 }
 
-// A registry is read page by page, to its end.
+// The registry is read page by page, to the end.
 func TestReconcileManyNames(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		const many = 1003

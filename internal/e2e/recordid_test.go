@@ -20,8 +20,8 @@ import (
 
 var shortIDs = regexp.MustCompile(`^[a-z0-9]{1,14}$`)
 
-// Every record has an id that fits into a column of 15, wherever it is shown,
-// and keeps it; id and recordId are the same.
+// Every record has a stable id of at most 14 characters everywhere; id and
+// recordId are the same.
 func TestRecordIDsAreShort(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		owner := s.buyer(t)
@@ -48,7 +48,7 @@ func TestRecordIDsAreShort(t *testing.T) {
 		if len(seen) != 3 || seen[rec.ID] < 4 {
 			t.Errorf("got %v, want three records, and %s in each answer", seen, rec.ID)
 		}
-		// The same record again is another one.
+		// The same record added again has another id.
 		if got := change("DELETE", "/"+rec.ID, "", 1); got.status != 200 || !strings.Contains(got.body, fmt.Sprintf(`"id":%q,"recordId":%q`, rec.ID, rec.ID)) {
 			t.Errorf("got %d %s", got.status, got.body)
 		}
@@ -58,8 +58,8 @@ func TestRecordIDsAreShort(t *testing.T) {
 	})
 }
 
-// eachLegacyEnv opens a service on both databases that gives records the ids of the
-// version before, with a way to the rows past it.
+// eachLegacyEnv opens a service on each database that creates record ids of the
+// previous version, with a raw connection to the database.
 func eachLegacyEnv(t *testing.T, f func(t *testing.T, s *legacyEnv)) {
 	t.Run("sqlite", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "deed.db")
@@ -76,7 +76,7 @@ func eachLegacyEnv(t *testing.T, f func(t *testing.T, s *legacyEnv)) {
 type legacyEnv struct {
 	*env
 	raw *sql.DB
-	ids []dnszone.RecordID // that were given
+	ids []dnszone.RecordID // that were created
 }
 
 func openLegacyEnv(t *testing.T, db *sqldb.DB, err error, driver, dsn string) *legacyEnv {
@@ -90,7 +90,7 @@ func openLegacyEnv(t *testing.T, db *sqldb.DB, err error, driver, dsn string) *l
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { raw.Close() }) // only a test's connections
+	t.Cleanup(func() { raw.Close() }) // connections of this test only
 	s := &legacyEnv{env: openEnv(t, options{db: db}), raw: raw}
 	s.api.Zones.NewID = func() dnszone.RecordID {
 		s.ids = append(s.ids, dnszone.RecordID("rec_"+strings.ToLower(rand.Text())))
@@ -99,7 +99,7 @@ func openLegacyEnv(t *testing.T, db *sqldb.DB, err error, driver, dsn string) *l
 	return s
 }
 
-// asBefore gives the records the ids that the version before had written.
+// asBefore restores the record ids of the previous version.
 func (s *legacyEnv) asBefore(t *testing.T) {
 	t.Helper()
 	for _, id := range s.ids {
@@ -109,7 +109,7 @@ func (s *legacyEnv) asBefore(t *testing.T) {
 	}
 }
 
-// migrate runs the migration that makes ids short. It may be run again.
+// migrate runs the migration to short ids, which is idempotent.
 func (s *legacyEnv) migrate(t *testing.T) {
 	t.Helper()
 	text, err := os.ReadFile("../sqldb/migrations/00012_record_ids.sql")
@@ -121,9 +121,8 @@ func (s *legacyEnv) migrate(t *testing.T) {
 	}
 }
 
-// Records that were bought before their ids were made short are changed and
-// deleted by either id afterwards, and every payment of that time, repeated with
-// its request word for word, gets its answer for nothing.
+// After the migration records can be changed and deleted by either id, and every
+// earlier paid request can be repeated for free.
 func TestOldRecordIDsOverHTTP(t *testing.T) {
 	eachLegacyEnv(t, func(t *testing.T, s *legacyEnv) {
 		owner := s.bought(t, "first.com")
@@ -176,8 +175,7 @@ func TestOldRecordIDsOverHTTP(t *testing.T) {
 	})
 }
 
-// id returns the id of the record that an answer is about, or of the last one of
-// a batch.
+// id returns the id of the record in a response, or of the last one of a batch.
 func (a answer) id(t *testing.T) string {
 	t.Helper()
 	all := regexp.MustCompile(`"id":"([^"]*)"`).FindAllStringSubmatch(a.body, -1)

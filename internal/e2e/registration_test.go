@@ -20,7 +20,7 @@ import (
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
-// The first bought name, from the offer to the account.
+// The first purchase, from the offer to the account.
 func TestRegister(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		a := s.buyer(t)
@@ -53,7 +53,7 @@ func TestRegister(t *testing.T) {
 		if err != nil || !receipt.Success || receipt.Transaction != *bought.Payment.TxHash || receipt.Network != "eip155:84532" {
 			t.Errorf("receipt: got %s, %v", raw, err)
 		}
-		for range 3 { // again, any number of times
+		for range 3 { // repeated requests
 			again := s.register(t, "first.com", header)
 			if again.status != 201 || again.body != got.body {
 				t.Errorf("got %d %s, want the same again", again.status, again.body)
@@ -86,7 +86,7 @@ func TestRegisterWithVersion1(t *testing.T) {
 	})
 }
 
-// Every way in which a payment can be wrong: nothing is written, nothing moves.
+// Every kind of invalid payment: nothing is stored, no money moves.
 func TestPaymentRefusals(t *testing.T) {
 	eachEnv(t, testPaymentRefusals)
 }
@@ -108,7 +108,7 @@ func testPaymentRefusals(t *testing.T, s *env) {
 	if s.balance(t, s.payTo) != 1_000_000_000_000 || s.open(t) != 0 {
 		t.Error("something moved")
 	}
-	if got := s.register(t, "first.com", good); got.status != 201 { // after all that, it still is good
+	if got := s.register(t, "first.com", good); got.status != 201 { // the valid payment is still usable
 		t.Errorf("got %d %s", got.status, got.body)
 	}
 }
@@ -162,7 +162,7 @@ func TestDryRunAndIndicativeOffer(t *testing.T) {
 	})
 }
 
-// An id that no job can have is not found, on every database.
+// A malformed job id is not found, on every database.
 func TestUnknownJobs(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		for _, id := range []string{"x", "job_%00", "job_" + strings.Repeat("0", 32), strings.Repeat("a", 3000), "job_%27%20or%201=1", "%F0%9F"} {
@@ -171,7 +171,7 @@ func TestUnknownJobs(t *testing.T) {
 	})
 }
 
-// A token that names another wallet than the payer is refused before money moves.
+// A token of a wallet other than the payer is rejected before money moves.
 func TestPayerAndTokenDiffer(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		a, other := s.buyer(t), newAccount(t)
@@ -207,7 +207,7 @@ func TestOnePaymentRaced(t *testing.T) {
 		if count[201]+count[202] != 100 || len(jobs) != 1 {
 			t.Errorf("got %v in %d jobs", count, len(jobs))
 		}
-		s.work(t)
+		s.runWorker(t)
 		if got := s.register(t, "first.com", header); got.status != 201 {
 			t.Errorf("at last: got %d %s", got.status, got.body)
 		}
@@ -234,7 +234,7 @@ func TestManyPaymentsRaced(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		s.work(t)
+		s.runWorker(t)
 		for i, header := range headers {
 			if got := s.register(t, fmt.Sprintf("name%d.com", i), header); got.status != 201 {
 				t.Errorf("buyer %d at last: got %d %s", i, got.status, got.body)
@@ -247,8 +247,8 @@ func TestManyPaymentsRaced(t *testing.T) {
 	})
 }
 
-// Two wallets pay for one name at the same time: one gets it, and the other's
-// money does not move.
+// Two wallets pay for one name concurrently: one gets it, and the other's money
+// does not move.
 func TestTwoBuyersOfOneName(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		for round := range 5 {
@@ -259,7 +259,7 @@ func TestTwoBuyersOfOneName(t *testing.T) {
 				headers <- s.promise(s.buyer(t), comPrice).header(t)
 			}
 			count := race(cap(headers), func() int { return s.register(t, name, <-headers).status })
-			s.work(t)
+			s.runWorker(t)
 			if count[201]+count[202] != 1 || count[409] != 7 || s.balance(t, s.payTo)-before != comPrice {
 				t.Errorf("got %v, and %s were paid", count, s.balance(t, s.payTo)-before)
 			}
@@ -268,7 +268,7 @@ func TestTwoBuyersOfOneName(t *testing.T) {
 	})
 }
 
-// One payment buys one thing.
+// One payment is for one request.
 func TestPaymentForAnotherRequest(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		header := s.promise(s.buyer(t), comPrice).header(t)
@@ -281,8 +281,8 @@ func TestPaymentForAnotherRequest(t *testing.T) {
 	})
 }
 
-// A payment that became void is told so, with a new offer, and its job is over.
-// Should its money come after all, it goes back.
+// The response to a void payment says so, with a new offer, and its job has ended.
+// If its money arrives later, it is refunded.
 func TestVoidPayment(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		a := s.buyer(t)
@@ -313,11 +313,11 @@ func TestVoidPayment(t *testing.T) {
 		if j := job(t, s.service, pending.JobID); j.Status != "failed" || j.Code != string(deed.CodePaymentInvalid) {
 			t.Errorf("got %+v", j)
 		}
-		s.chain.Resume() // and its transaction was on its way
+		s.chain.Resume() // mines its pending transaction
 		if got := s.register(t, "first.com", s.promise(s.buyer(t), comPrice).header(t)); got.status != 201 {
 			t.Errorf("the name is not free again: got %d %s", got.status, got.body)
 		}
-		s.work(t)
+		s.runWorker(t)
 		if got := s.balance(t, common.HexToAddress(string(a.wallet))); got != before {
 			t.Errorf("got %s back of %s", got, before)
 		}
@@ -325,7 +325,7 @@ func TestVoidPayment(t *testing.T) {
 	})
 }
 
-// The same promise in other bytes is the same promise.
+// The same payment in another encoding is the same payment.
 func TestReencodedPayment(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		header := s.promise(s.buyer(t), comPrice).header(t)
@@ -337,7 +337,7 @@ func TestReencodedPayment(t *testing.T) {
 	})
 }
 
-// Empty wallets cannot keep names from those who pay.
+// Empty wallets cannot block names.
 func TestEmptyWalletsClaimNothing(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		for i := range 1000 {
@@ -352,9 +352,9 @@ func TestEmptyWalletsClaimNothing(t *testing.T) {
 	})
 }
 
-// A stranger sends the promise to the chain at the same time as we do, and one of
-// the two transactions fails: it pays all the same, and once.
-func TestStrangerSendsItToo(t *testing.T) {
+// A third party sends the authorization concurrently, and one of the two
+// transactions fails: the payment counts, once.
+func TestThirdPartySendsAuthorization(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		p := s.promise(s.buyer(t), comPrice)
 		s.chain.Pause()
@@ -362,7 +362,7 @@ func TestStrangerSendsItToo(t *testing.T) {
 		s.chain.Resume()
 		s.broadcastIfFirst(t, p)
 		s.waits(time.Minute)
-		s.work(t)
+		s.runWorker(t)
 		if got := s.register(t, "first.com", p.header(t)); got.status != 201 || s.balance(t, s.payTo) != 1_000_000_000_000+comPrice {
 			t.Errorf("got %d %s", got.status, got.body)
 		}
@@ -370,8 +370,8 @@ func TestStrangerSendsItToo(t *testing.T) {
 	})
 }
 
-// Two nodes of one service, on one database: many callers with one payment, and
-// many with their own, through both at once.
+// Two nodes on one database: concurrent callers with one payment, and with their
+// own, through both nodes.
 func TestTwoNodesSell(t *testing.T) {
 	s := openEnv(t, options{db: sqldbtest.Postgres(t)})
 	other := s.secondNode(t)
@@ -397,16 +397,16 @@ func TestTwoNodesSell(t *testing.T) {
 	if count := race(cap(rivals), func() int { return node().register(t, "wanted.com", <-rivals).status }); count[201]+count[202] != 1 || count[409] != 7 {
 		t.Errorf("one name: got %v", count)
 	}
-	s.work(t)
+	s.runWorker(t)
 	if got, want := s.balance(t, s.payTo), 1_000_000_000_000+102*comPrice; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	s.audit(t)
 }
 
-// A client that lost the answer signs anew: it gets what it paid for before, and
-// pays once.
-func TestSignedAnew(t *testing.T) {
+// A client that lost the response signs a new payment: it gets what it paid for
+// before, and pays once.
+func TestSignedAgain(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		a := s.buyer(t)
 		s.chain.Pause()
@@ -419,7 +419,7 @@ func TestSignedAnew(t *testing.T) {
 		}
 		s.chain.Resume()
 		s.waits(time.Minute)
-		s.work(t)
+		s.runWorker(t)
 		if got := s.register(t, "first.com", second); got.status != 201 {
 			t.Errorf("got %d %s", got.status, got.body)
 		}
@@ -430,8 +430,8 @@ func TestSignedAnew(t *testing.T) {
 	})
 }
 
-// A wallet that signs many promises for one name at once pays one of them.
-func TestSignedAnewRaced(t *testing.T) {
+// A wallet that signs several payments for one name concurrently pays once.
+func TestSignedAgainRaced(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		a := s.buyer(t)
 		headers := make(chan string, 20)
@@ -439,8 +439,8 @@ func TestSignedAnewRaced(t *testing.T) {
 			headers <- s.promise(a, comPrice).header(t)
 		}
 		count := race(cap(headers), func() int { return s.register(t, "first.com", <-headers).status })
-		s.work(t)
-		// Who comes when the name is bought already is told that it is taken.
+		s.runWorker(t)
+		// Requests after the purchase get 409: the name is taken.
 		if count[201]+count[202]+count[409] != 20 || count[201]+count[202] == 0 || s.balance(t, s.payTo) != 1_000_000_000_000+comPrice {
 			t.Errorf("got %v, and %s were paid", count, s.balance(t, s.payTo)-1_000_000_000_000)
 		}
@@ -448,7 +448,7 @@ func TestSignedAnewRaced(t *testing.T) {
 	})
 }
 
-// Whatever the registry does, the buyer ends with the name or with the money.
+// Whatever the registry does, the buyer gets the name or a refund.
 func TestRegistryFaults(t *testing.T) {
 	for fault, delivered := range map[local.Fault]bool{
 		local.FaultRefuse: false, local.FaultTaken: false, local.FaultWrongAccount: false, local.FaultParked: false,
@@ -463,7 +463,7 @@ func TestRegistryFaults(t *testing.T) {
 				header := s.promise(a, comPrice).header(t)
 				first := s.register(t, "first.com", header)
 				s.faults.Set(local.FaultNone, 0)
-				s.work(t)
+				s.runWorker(t)
 				last := s.register(t, "first.com", header)
 				got := before - s.balance(t, wallet)
 				if delivered && (last.status != 201 || got != comPrice) {
@@ -481,7 +481,7 @@ func TestRegistryFaults(t *testing.T) {
 	}
 }
 
-// A registry that is down costs nobody anything.
+// While the registry is down, nothing is charged.
 func TestRegistryDown(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		s.faults.Set(local.FaultDown, 0)
@@ -492,9 +492,9 @@ func TestRegistryDown(t *testing.T) {
 	})
 }
 
-// A payer whose order we refused sends the promise to the chain himself: the
-// money is found and goes back.
-func TestMoneyThatNobodyAskedFor(t *testing.T) {
+// The payer of a rejected order sends the authorization to the chain directly: the
+// transfer is found and refunded.
+func TestUnclaimedTransferIsRefunded(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		a := s.buyer(t)
 		wallet := common.HexToAddress(string(a.wallet))
@@ -505,7 +505,7 @@ func TestMoneyThatNobodyAskedFor(t *testing.T) {
 		if got := before - s.balance(t, wallet); got != comPrice {
 			t.Fatalf("the promise moved %s", got)
 		}
-		s.work(t)
+		s.runWorker(t)
 		if got := s.balance(t, wallet); got != before {
 			t.Errorf("got %s back of %s", got, before)
 		}
@@ -517,7 +517,7 @@ func TestMoneyThatNobodyAskedFor(t *testing.T) {
 	})
 }
 
-// broadcastIfFirst sends a promise to the chain, unless we were faster after all.
+// broadcastIfFirst sends a promise to the chain, unless the service was faster.
 func (s *env) broadcastIfFirst(t *testing.T, p *promise) {
 	t.Helper()
 	if _, _, err := s.chain.SendFromFaucet(t.Context(), s.api.Terms.Asset, p.call(t)); err != nil && !strings.Contains(err.Error(), "used") && !strings.Contains(err.Error(), "reverted") {
@@ -525,7 +525,7 @@ func (s *env) broadcastIfFirst(t *testing.T, p *promise) {
 	}
 }
 
-// broadcast sends a promise to the chain without us.
+// broadcast sends a promise to the chain directly.
 func (s *env) broadcast(t *testing.T, p *promise) {
 	t.Helper()
 	if _, _, err := s.chain.SendFromFaucet(t.Context(), s.api.Terms.Asset, p.call(t)); err != nil {
@@ -533,7 +533,7 @@ func (s *env) broadcast(t *testing.T, p *promise) {
 	}
 }
 
-// call is what moves the money of a promise on the chain.
+// call returns the call data that executes a promise.
 func (p *promise) call(t *testing.T) []byte {
 	t.Helper()
 	word := func(b []byte) []byte { return common.LeftPadBytes(b, 32) }

@@ -29,7 +29,7 @@ func openSandbox(t *testing.T, o options) (*service, *devchain.Chain, *httptest.
 		t.Fatal(err)
 	}
 	rpc := httptest.NewServer(c.Handler())
-	t.Cleanup(func() { rpc.Close(); c.Close() }) // the chain goes away with the test
+	t.Cleanup(func() { rpc.Close(); c.Close() }) // the chain is removed after the test
 	o.limits, o.rpcURL = generous(), rpc.URL
 	o.setAPI = func(s *httpapi.Server) {
 		s.Sandbox = &httpapi.Sandbox{ChainID: devchain.ChainID, RPCURL: rpc.URL, USDC: devchain.USDC, Faucet: func(ctx context.Context, w deed.Wallet, amount deed.USDC) (string, deed.USDC, error) {
@@ -40,12 +40,12 @@ func openSandbox(t *testing.T, o options) (*service, *devchain.Chain, *httptest.
 	return open(t, o), c, rpc
 }
 
-// noRegistry is a registry whose clock nobody moves.
+// noRegistry is a registry with the real clock.
 type noRegistry struct{ httpapi.SandboxRegistry }
 
 func (noRegistry) Now() time.Time { return time.Now() }
 
-// noFaults is a registry that cannot be broken.
+// noFaults ignores injected faults.
 type noFaults struct{}
 
 func (noFaults) Set(string, int) error { return nil }
@@ -74,9 +74,9 @@ func TestNoSandboxInProduction(t *testing.T) {
 	h.do(t, "POST", "/sandbox/faucet", `{}`).expect(t, 404, deed.CodeNotFound)
 }
 
-// Wallets made of code sign in by their own word, also before they are on the
-// chain, and checking one changes nothing there.
-func TestWalletsOfCodeSignIn(t *testing.T) {
+// Smart contract wallets can sign in (ERC-1271), also before they are deployed
+// (ERC-6492), and the check changes nothing on the chain.
+func TestContractWalletsSignIn(t *testing.T) {
 	eachStore(t, func(t *testing.T, o options) {
 		h, chain, rpc := openSandbox(t, o)
 		owner, stranger := newAccount(t), newAccount(t)
@@ -94,16 +94,16 @@ func TestWalletsOfCodeSignIn(t *testing.T) {
 			}
 			return h.verify(t, text, sig)
 		}
-		signIn(owner, false).expect(t, 400, deed.CodeValidation) // not there, and does not say how to make it
+		signIn(owner, false).expect(t, 400, deed.CodeValidation) // not deployed, and without deployment data
 		signIn(stranger, true).expect(t, 400, deed.CodeValidation)
 		if got := read[api.TokenSet](t, signIn(owner, true)); got.WalletAddress != string(w) {
 			t.Errorf("got %+v", got)
 		}
-		signIn(owner, false).expect(t, 400, deed.CodeValidation) // still not there
+		signIn(owner, false).expect(t, 400, deed.CodeValidation) // still not deployed
 		if _, _, err := chain.SendFromFaucet(t.Context(), devchain.WalletFactory, order); err != nil {
 			t.Fatal(err)
 		}
-		h.bearer(t, read[api.TokenSet](t, signIn(owner, false)).AccessToken).letIn(t)
+		h.bearer(t, read[api.TokenSet](t, signIn(owner, false)).AccessToken).expectSuccess(t)
 		signIn(stranger, false).expect(t, 400, deed.CodeValidation)
 
 		rpc.Close()
@@ -116,7 +116,7 @@ func TestWalletsOfCodeSignIn(t *testing.T) {
 	})
 }
 
-// wrap makes a signature that brings along how to make its wallet (ERC-6492).
+// wrap adds the deployment data to a signature (ERC-6492).
 func wrap(t *testing.T, order []byte, signature string) string {
 	t.Helper()
 	sig, err := hex.DecodeString(signature[2:])

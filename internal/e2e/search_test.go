@@ -18,7 +18,7 @@ import (
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
-// A counter is the embedded registry, and counts its questions.
+// A counter is the embedded registry with a counter of its calls.
 type counter struct {
 	*local.Registry
 	asked atomic.Int64
@@ -29,7 +29,7 @@ func (c *counter) Available(ctx context.Context, name deed.Name) (registrar.Avai
 	return c.Registry.Available(ctx, name)
 }
 
-// eachSearch opens a service with a registry of its own on both databases.
+// eachSearch runs f with a service and its registry on each database.
 func eachSearch(t *testing.T, f func(t *testing.T, h *service, r *counter)) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		r := &counter{Registry: &local.Registry{Store: sqldb.Registry{DB: db}, Now: time.Now, Faults: &local.Faults{Slow: time.Hour}}}
@@ -37,16 +37,16 @@ func eachSearch(t *testing.T, f func(t *testing.T, h *service, r *counter)) {
 	})
 }
 
-// openWith opens a service whose searches ask the registry, for so long.
-func openWith(t *testing.T, db *sqldb.DB, r *counter, patience time.Duration) *service {
+// openWith opens a service whose searches use the registry, with a timeout.
+func openWith(t *testing.T, db *sqldb.DB, r *counter, timeout time.Duration) *service {
 	t.Helper()
 	return open(t, options{db: db, limits: generous(), setAPI: func(s *httpapi.Server) {
 		s.Search = openSearch(s.Catalog, r)
-		s.Search.Timeout = patience
+		s.Search.Timeout = timeout
 	}})
 }
 
-// found returns what an answer says of its names: the reason, or the price.
+// found formats the results: each name with its price or the reason.
 func found(results []api.Found) string {
 	var words []string
 	for _, r := range results {
@@ -81,8 +81,8 @@ func TestSearch(t *testing.T) {
 		for query, want := range map[string]string{
 			"query=nic&tlds=dev":                  "nic.dev reserved",
 			"query=x&tlds=com,io":                 "x.com reserved, x.io 60.50",
-			"query=AB&tlds=io,com":                "ab.io 300.50, ab.com 3000.50", // premium; the second is above our ceiling
-			"query=first&tlds=sexy":               "first.sexy 3000.74",           // so is every name here
+			"query=AB&tlds=io,com":                "ab.io 300.50, ab.com 3000.50", // premium; the second is above the maximum
+			"query=first&tlds=sexy":               "first.sexy 3000.74",           // all names of this TLD are premium
 			"query=-a&tlds=com":                   "-a.com invalid",
 			"query=A-&tlds=com":                   "a-.com invalid",
 			"query=ab--cd&tlds=com":               "ab--cd.com invalid",
@@ -200,15 +200,15 @@ func TestCheck(t *testing.T) {
 	})
 }
 
-// What is no name never reaches the registry, however it is written.
-func TestAbusedNames(t *testing.T) {
+// Invalid names never reach the registry.
+func TestInvalidNamesDoNotReachRegistry(t *testing.T) {
 	eachSearch(t, func(t *testing.T, h *service, r *counter) {
 		for _, name := range []string{
 			"a.com%2Fevil", "a.com/evil", "a.com\x00", "a.com\n", "\u202ea.com", strings.Repeat("a", 300) + ".com", strings.Repeat("a.", 300) + "com",
 			"a..com", "-a.com", "*.com", "_a.com", "com", "1.2.3.4", "p\u0430ypal.com", "ab--cd.com", "co.uk", "www.first.com", "\xff.com", "☃.com", "a.com:80", "a@b.com", "[::1]", "'or'1.com",
 		} {
 			h.get(t, "/domains/check?domains="+url.QueryEscape(name)).expect(t, 400, deed.CodeValidation)
-			if name != "com" { // which is a label like any other
+			if name != "com" { // a valid label
 				h.get(t, "/domains/search?query="+url.QueryEscape(name)).expect(t, 400, deed.CodeValidation)
 			}
 		}
@@ -218,8 +218,8 @@ func TestAbusedNames(t *testing.T) {
 	})
 }
 
-// What the registry does not say is unknown, and nothing else. When it says
-// nothing at all, that is the answer.
+// Names without a response of the registry are unknown, and no others. Without any
+// response the search fails.
 func TestRegistryDownOrSlow(t *testing.T) {
 	eachSearch(t, func(t *testing.T, h *service, r *counter) {
 		nothing := func(a answer) {
@@ -251,25 +251,25 @@ func TestRegistryDownOrSlow(t *testing.T) {
 	})
 }
 
-// A search may speak of a moment ago; a purchase never does.
+// A search may use cached results; a purchase never does.
 func TestSearchAndPurchase(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		s.api.Search.CacheTTL, s.api.Search.Now = 3*time.Second, s.clock.Now
-		look := func() string {
+		search := func() string {
 			return found(read[api.SearchResult](t, s.get(t, "/domains/search?query=first&tlds=com")).Results)
 		}
-		if got := look(); got != "first.com 13.06" {
+		if got := search(); got != "first.com 13.06" {
 			t.Errorf("got %s", got)
 		}
 		if got := s.register(t, "first.com", s.promise(s.buyer(t), comPrice).header(t)); got.status != 201 {
 			t.Fatalf("got %d %s", got.status, got.body)
 		}
-		if got := look(); got != "first.com 13.06" {
+		if got := search(); got != "first.com 13.06" {
 			t.Errorf("the answer was not kept: got %s", got)
 		}
 		s.register(t, "first.com", s.promise(s.buyer(t), comPrice).header(t)).expect(t, 409, deed.CodeDomainUnavailable)
 		s.clock.advance(3 * time.Second)
-		if got := look(); got != "first.com taken" {
+		if got := search(); got != "first.com taken" {
 			t.Errorf("three seconds later: got %s", got)
 		}
 		if got := found(read[api.CheckResult](t, s.get(t, "/domains/check?domains=first.com")).Results); got != "first.com taken" {
@@ -278,7 +278,7 @@ func TestSearchAndPurchase(t *testing.T) {
 	})
 }
 
-// A check counts as a search, also one that is refused.
+// A check counts as a search, also if it is rejected.
 func TestSearchAndCheckShareALimit(t *testing.T) {
 	eachStore(t, func(t *testing.T, o options) {
 		o.limits, o.trusted = oneWindow(), loopback

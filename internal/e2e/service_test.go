@@ -34,8 +34,8 @@ import (
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
-// service is the whole service behind a real listener. Every exchange through
-// client is held against openapi.yaml.
+// service is the whole service behind a real listener. client validates every
+// exchange against openapi.yaml.
 type service struct {
 	api    *httpapi.Server
 	http   *http.Server
@@ -44,7 +44,7 @@ type service struct {
 	client *http.Client
 }
 
-// options change a service before it is opened.
+// options configure a service.
 type options struct {
 	db      *sqldb.DB    // default: SQLite
 	shared  deed.Counter // default: memory
@@ -57,7 +57,7 @@ type options struct {
 	setAPI  func(*httpapi.Server)
 }
 
-// loopback is trusted where a test speaks for many addresses.
+// loopback is trusted by tests that send X-Forwarded-For for many addresses.
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 
 func open(t *testing.T, o options) *service {
@@ -95,9 +95,9 @@ func open(t *testing.T, o options) *service {
 		Limits:  limits,
 		SignIn: &signin.Service{
 			Store:    sqldb.NewSessions(o.db, o.now),
-			Verifier: patient(o.rpcURL),
+			Verifier: newChainClient(o.rpcURL),
 			Keys:     func() []signin.TokenKey { return testKeys },
-			Site:     siteOf,
+			Site:     testSite,
 			Now:      o.now,
 		},
 		Accounts:  &accounts.Service{Store: sqldb.Accounts{DB: o.db}, Now: o.now},
@@ -121,7 +121,7 @@ func open(t *testing.T, o options) *service {
 	return h
 }
 
-// describe returns the documents about a service.
+// describe returns the handler of the discovery documents.
 func describe(t *testing.T, s *httpapi.Server) http.Handler {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -138,8 +138,8 @@ func describe(t *testing.T, s *httpapi.Server) http.Handler {
 	return d
 }
 
-// openSearch returns a search that remembers nothing, and that a busy machine
-// does not make give up.
+// openSearch returns a searcher without a cache, with a timeout that a busy
+// machine does not reach.
 func openSearch(prices *catalog.Service, r catalog.Checker) *catalog.Searcher {
 	return &catalog.Searcher{Prices: prices, Registrar: r, Timeout: time.Minute, MaxParallel: 16, Slots: make(chan struct{}, 64), OnError: func(error) {}, Now: time.Now}
 }
@@ -167,8 +167,8 @@ func (h *service) serve(t *testing.T, trusted []netip.Prefix) {
 // are nodes of one service.
 var testKeys = []signin.TokenKey{{ID: "test", Secret: "0123456789abcdef0123456789abcdef"}}
 
-// siteOf is who we are in sign-in messages.
-var siteOf = signin.Site{Scheme: "https", Domain: "deed.example", URI: "https://deed.example", ChainID: devchain.ChainID}
+// testSite is the site in sign-in messages.
+var testSite = signin.Site{Scheme: "https", Domain: "deed.example", URI: "https://deed.example", ChainID: devchain.ChainID}
 
 // eachStore runs f on every pair of database and cache.
 func eachStore(t *testing.T, f func(t *testing.T, o options)) {
@@ -202,12 +202,12 @@ func (a answer) error(t *testing.T) api.Error {
 	t.Helper()
 	var e api.Error
 	if err := json.Unmarshal([]byte(a.body), &e); err != nil {
-		t.Errorf("%s is no error body: %v", a.body, err)
+		t.Errorf("%s is not an error body: %v", a.body, err)
 	}
 	return e
 }
 
-// do sends a request with headers given as names and values in turn.
+// do sends a request; headers are alternating names and values.
 func (h *service) do(t *testing.T, method, path, body string, headers ...string) answer {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+h.addr+path, strings.NewReader(body))
@@ -225,7 +225,7 @@ func (h *service) do(t *testing.T, method, path, body string, headers ...string)
 		t.Error(err) // not Fatal: races send from goroutines of their own
 		return answer{}
 	}
-	defer res.Body.Close() // it was read to its end, or we have told why not
+	defer res.Body.Close() // it has been read, or the error is reported
 	raw, err := io.ReadAll(res.Body)
 	if err != nil {
 		t.Error(err)
@@ -238,7 +238,7 @@ func (h *service) get(t *testing.T, path string, headers ...string) answer {
 	return h.do(t, "GET", path, "", headers...)
 }
 
-// expect fails unless the answer has the status and the code.
+// expect fails unless the response has the status and the code.
 func (a answer) expect(t *testing.T, status int, code deed.Code) {
 	t.Helper()
 	if e := a.error(t); a.status != status || e.Code != string(code) {

@@ -50,13 +50,13 @@ func read[T any](t *testing.T, a answer) T {
 	return v
 }
 
-// bearer asks for the account with a token.
+// bearer requests the account with a token.
 func (h *service) bearer(t *testing.T, token string) answer {
 	t.Helper()
 	return h.get(t, "/account", "Authorization", "Bearer "+token)
 }
 
-func (a answer) letIn(t *testing.T) {
+func (a answer) expectSuccess(t *testing.T) {
 	t.Helper()
 	if a.status == 401 || a.header.Get("X-RateLimit-Limit") != "1000000" {
 		t.Errorf("got %d %s, want to be let in", a.status, a.body)
@@ -75,7 +75,7 @@ func (c *clock) Now() time.Time { c.mu.Lock(); defer c.mu.Unlock(); return c.now
 
 func (c *clock) advance(d time.Duration) { c.mu.Lock(); defer c.mu.Unlock(); c.now = c.now.Add(d) }
 
-// eachSignIn opens a service with a clock on every database.
+// eachSignIn runs f with a service and its clock on each database.
 func eachSignIn(t *testing.T, f func(t *testing.T, h *service, c *clock)) {
 	eachStore(t, func(t *testing.T, o options) {
 		c := newClock()
@@ -84,12 +84,12 @@ func eachSignIn(t *testing.T, f func(t *testing.T, h *service, c *clock)) {
 	})
 }
 
-// The whole life of a session, as the interface document tells it.
+// The whole lifecycle of a session, as in the interface document.
 func TestSignIn(t *testing.T) {
 	eachSignIn(t, func(t *testing.T, h *service, c *clock) {
 		a := newAccount(t)
 		n := h.nonce(t)
-		if n.Domain != siteOf.Domain || n.URI != siteOf.URI || n.ChainID != siteOf.ChainID || n.Version != "1" || n.ExpiresIn != 300 || len(n.Nonce) < 17 {
+		if n.Domain != testSite.Domain || n.URI != testSite.URI || n.ChainID != testSite.ChainID || n.Version != "1" || n.ExpiresIn != 300 || len(n.Nonce) < 17 {
 			t.Errorf("got %+v", n)
 		}
 		text := message(a.wallet, n.Nonce, c.Now())
@@ -97,17 +97,17 @@ func TestSignIn(t *testing.T) {
 		if first.WalletAddress != string(a.wallet) || first.ExpiresIn != 3600 {
 			t.Errorf("got %+v", first)
 		}
-		h.bearer(t, first.AccessToken).letIn(t)
+		h.bearer(t, first.AccessToken).expectSuccess(t)
 
 		answer := h.refresh(t, first.RefreshToken)
 		second := read[api.TokenSet](t, answer)
 		if strings.Contains(answer.body, "walletAddress") || strings.Contains(answer.body, "expiresIn") || second.RefreshToken == first.RefreshToken {
 			t.Errorf("got %s", answer.body)
 		}
-		h.bearer(t, second.AccessToken).letIn(t)
+		h.bearer(t, second.AccessToken).expectSuccess(t)
 
 		c.advance(signin.AccessLifetime - time.Second)
-		h.bearer(t, second.AccessToken).letIn(t)
+		h.bearer(t, second.AccessToken).expectSuccess(t)
 		c.advance(time.Second)
 		h.bearer(t, second.AccessToken).expect(t, 401, deed.CodeTokenExpired)
 
@@ -121,8 +121,7 @@ func TestSignIn(t *testing.T) {
 	})
 }
 
-// Every way in which a message or a signature can be wrong; none uses the
-// nonce up.
+// Every kind of invalid message or signature; none consumes the nonce.
 func TestSignInRefusals(t *testing.T) {
 	eachSignIn(t, func(t *testing.T, h *service, c *clock) {
 		a, other := newAccount(t), newAccount(t)
@@ -174,19 +173,19 @@ func TestSignInRefusals(t *testing.T) {
 				got.expect(t, 400, deed.CodeValidation)
 			})
 		}
-		// The chain of this service is down: that somebody else signed cannot be
-		// said without it, and is not said.
+		// The chain is down: without it a wrong signature cannot be told from that of
+		// a contract wallet.
 		for name, sig := range map[string]string{"another's": other.sign(t, good), "64 bytes": signature[:130], "66 bytes": signature + "00", "of another text": a.sign(t, good+" ")} {
 			t.Run("signature "+name, func(t *testing.T) { h.verify(t, good, sig).expect(t, 503, deed.CodeUnavailable) })
 		}
-		if got := h.verify(t, good, signature); got.status != 200 { // after all that, it still is good
+		if got := h.verify(t, good, signature); got.status != 200 { // still valid
 			t.Errorf("got %d %s", got.status, got.body)
 		}
 		h.verify(t, good, signature).expect(t, 400, deed.CodeValidation) // once
 	})
 }
 
-// flip changes the last letter or digit of a nonce.
+// flip changes the last character of a nonce.
 func flip(nonce string) string {
 	last := "A"
 	if strings.HasSuffix(nonce, "A") {
@@ -247,7 +246,7 @@ func TestOneRefreshTokenRaced(t *testing.T) {
 	})
 }
 
-// race makes n calls at once and counts their statuses.
+// race makes n concurrent calls and counts their statuses.
 func race(n int, call func() int) map[int]int {
 	var wg sync.WaitGroup
 	statuses := make([]int, n)
@@ -267,10 +266,10 @@ func TestRefreshTokens(t *testing.T) {
 		tokens := h.tokens(t, newAccount(t))
 		next := read[api.TokenSet](t, h.refresh(t, tokens.Refresh))
 		h.refresh(t, "deed_refresh_unknown").expect(t, 401, deed.CodeTokenInvalid)
-		h.refresh(t, tokens.Access).expect(t, 401, deed.CodeTokenInvalid)     // an access token is none
-		h.bearer(t, next.RefreshToken).expect(t, 401, deed.CodeTokenInvalid)  // nor the reverse
+		h.refresh(t, tokens.Access).expect(t, 401, deed.CodeTokenInvalid)     // an access token is not a refresh token
+		h.bearer(t, next.RefreshToken).expect(t, 401, deed.CodeTokenInvalid)  // and vice versa
 		h.refresh(t, tokens.Refresh).expect(t, 401, deed.CodeTokenInvalid)    // used before…
-		h.refresh(t, next.RefreshToken).expect(t, 401, deed.CodeTokenInvalid) // …and so its family is ended
+		h.refresh(t, next.RefreshToken).expect(t, 401, deed.CodeTokenInvalid) // …so the whole family is revoked
 		h.do(t, "POST", "/auth/refresh", `{"refreshToken":""}`).expect(t, 400, deed.CodeValidation)
 		late := h.tokens(t, newAccount(t)).Refresh
 		c.advance(signin.RefreshLifetime)
@@ -278,7 +277,7 @@ func TestRefreshTokens(t *testing.T) {
 	})
 }
 
-// Revoking ends all sessions of the wallet on every node, and nobody else's.
+// Revoking ends all sessions of the wallet on every node, and no others.
 func TestRevokeReachesEveryNode(t *testing.T) {
 	eachStore(t, func(t *testing.T, o options) {
 		o.limits = generous()
@@ -289,7 +288,7 @@ func TestRevokeReachesEveryNode(t *testing.T) {
 		a, other := newAccount(t), newAccount(t)
 		one, two, theirs := nodes[0].tokens(t, a), nodes[0].tokens(t, a), nodes[0].tokens(t, other)
 		for _, h := range nodes {
-			h.bearer(t, two.Access).letIn(t)
+			h.bearer(t, two.Access).expectSuccess(t)
 		}
 		if got := read[api.Revoked](t, nodes[0].do(t, "POST", "/auth/revoke", "", "Authorization", "Bearer "+one.Access)); got.Revoked != 2 {
 			t.Errorf("got %+v, want 2", got)
@@ -298,13 +297,13 @@ func TestRevokeReachesEveryNode(t *testing.T) {
 			h.bearer(t, one.Access).expect(t, 401, deed.CodeTokenInvalid)
 			h.bearer(t, two.Access).expect(t, 401, deed.CodeTokenInvalid)
 			h.refresh(t, two.Refresh).expect(t, 401, deed.CodeTokenInvalid)
-			h.bearer(t, theirs.Access).letIn(t)
+			h.bearer(t, theirs.Access).expectSuccess(t)
 		}
-		nodes[0].bearer(t, nodes[0].tokens(t, a).Access).letIn(t) // the wallet may come back
+		nodes[0].bearer(t, nodes[0].tokens(t, a).Access).expectSuccess(t) // the wallet can sign in again
 	})
 }
 
-// forge makes a token of any kind with any key.
+// forge creates a token of any kind with any key.
 func forge(t *testing.T, method jwt.SigningMethod, key any, header map[string]any, claims jwt.MapClaims) string {
 	t.Helper()
 	token := jwt.NewWithClaims(method, claims)
@@ -329,7 +328,7 @@ func testForgedTokens(t *testing.T, h *service, c *clock) {
 	secret := []byte(testKeys[0].Secret.Reveal())
 	kid := map[string]any{"kid": "test"}
 	claims := func(change jwt.MapClaims) jwt.MapClaims {
-		all := jwt.MapClaims{"iss": siteOf.URI, "aud": siteOf.URI, "sub": string(a.wallet), "iat": c.Now().Unix(), "exp": c.Now().Add(time.Hour).Unix(), "gen": 1}
+		all := jwt.MapClaims{"iss": testSite.URI, "aud": testSite.URI, "sub": string(a.wallet), "iat": c.Now().Unix(), "exp": c.Now().Add(time.Hour).Unix(), "gen": 1}
 		for k, v := range change {
 			all[k] = v
 			if v == nil {
@@ -338,7 +337,7 @@ func testForgedTokens(t *testing.T, h *service, c *clock) {
 		}
 		return all
 	}
-	h.bearer(t, forge(t, jwt.SigningMethodHS256, secret, kid, claims(nil))).letIn(t) // what follows differs in one thing
+	h.bearer(t, forge(t, jwt.SigningMethodHS256, secret, kid, claims(nil))).expectSuccess(t) // each token below differs in one field
 	expired := jwt.MapClaims{"exp": c.Now().Add(-time.Second).Unix()}
 	parts := strings.Split(good, ".")
 	tests := map[string]struct {
@@ -388,8 +387,8 @@ func TestBadTokenOnAPublicCall(t *testing.T) {
 	}
 }
 
-// New keys make new tokens, and old tokens stay good.
-func TestKeysAreChangedWithoutLoggingAnyoneOut(t *testing.T) {
+// New keys sign new tokens, and old tokens stay valid.
+func TestKeyRotationKeepsSessions(t *testing.T) {
 	eachSignIn(t, testKeysAreChanged)
 }
 
@@ -403,8 +402,8 @@ func testKeysAreChanged(t *testing.T, h *service, _ *clock) {
 	keys = append([]signin.TokenKey{{ID: "new", Secret: "fedcba9876543210fedcba9876543210"}}, testKeys...)
 	mu.Unlock()
 	fresh := h.tokens(t, a)
-	h.bearer(t, old.Access).letIn(t)
-	h.bearer(t, fresh.Access).letIn(t)
+	h.bearer(t, old.Access).expectSuccess(t)
+	h.bearer(t, fresh.Access).expectSuccess(t)
 	text := message(a.wallet, nonce, time.Now()) // a nonce from before, too
 	if got := h.verify(t, text, a.sign(t, text)); got.status != 200 {
 		t.Errorf("got %d %s", got.status, got.body)
@@ -413,14 +412,14 @@ func testKeysAreChanged(t *testing.T, h *service, _ *clock) {
 	keys = keys[:1]
 	mu.Unlock()
 	h.bearer(t, old.Access).expect(t, 401, deed.CodeTokenInvalid)
-	h.bearer(t, fresh.Access).letIn(t)
+	h.bearer(t, fresh.Access).expectSuccess(t)
 	if got := h.refresh(t, old.Refresh); got.status != 200 {
 		t.Errorf("refresh tokens do not depend on keys: got %d %s", got.status, got.body)
 	}
 }
 
-// Asking for nonces stores nothing.
-func TestNoncesCostNoStorage(t *testing.T) {
+// Nonces are not stored.
+func TestNoncesAreNotStored(t *testing.T) {
 	h := open(t, options{limits: generous()})
 	if err := h.db.Close(); err != nil {
 		t.Fatal(err)

@@ -16,8 +16,8 @@ import (
 	"deed.example/deed"
 )
 
-// watchLog makes a service log into a buffer, and fails the test at its end when
-// an error was logged: a panic, or a failure of ours.
+// watchLog collects the log of a service, and fails the test at its end if an
+// error was logged: a panic or an internal error.
 func (h *service) watchLog(t *testing.T) {
 	t.Helper()
 	log := &lockedBuffer{}
@@ -46,8 +46,8 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// A path that is not UTF-8, percent-encoded or as it is, gets the answer of any
-// other unknown path or wrong method, with the bytes escaped.
+// A path that is not UTF-8, percent-encoded or raw, gets the response of any other
+// unknown path or method, with the bytes escaped.
 func TestPathThatIsNotUTF8(t *testing.T) {
 	h := open(t, options{})
 	h.watchLog(t)
@@ -80,7 +80,7 @@ func TestPathThatIsNotUTF8(t *testing.T) {
 	}
 }
 
-// Headers that are not UTF-8 are as good as headers that are missing or wrong.
+// Headers that are not UTF-8 are treated like missing or invalid ones.
 func TestHeadersThatAreNotUTF8(t *testing.T) {
 	h := open(t, options{})
 	h.watchLog(t)
@@ -109,14 +109,14 @@ func TestHeadersThatAreNotUTF8(t *testing.T) {
 	}
 }
 
-// hostile are texts that some part of a service may not bear: no UTF-8, a NUL
-// (which PostgreSQL does not store), writing from right to left, more than fits.
+// hostile are texts that could break a part of the service: invalid UTF-8, a NUL
+// (which PostgreSQL cannot store), right-to-left text, very long text.
 var hostile = []string{
 	"\xff", "a\xc3", "\xed\xa0\x80", "\x00", "a\x00b", "\u202eevil", "\r\nX-Evil: 1", "\U0001f600", "\ufffd", `'";--\`, "%s%n%d", strings.Repeat("\u00e9", 2000),
 }
 
-// jsonBodies are good bodies of every call that takes JSON, but for those of the
-// agents and of the sandbox's registry.
+// jsonBodies are valid bodies of every JSON call, except those for agents and the
+// sandbox's registry.
 var jsonBodies = map[string]string{
 	"POST /auth/verify":                 `{"message":"m","signature":"0x00"}`,
 	"POST /auth/refresh":                `{"refreshToken":"r"}`,
@@ -133,8 +133,8 @@ var jsonBodies = map[string]string{
 	"POST /sandbox/faults":              `{"registrar":"none"}`,
 }
 
-// send makes a call with bytes as they are and returns the answer. It is not held
-// against openapi.yaml: what is no text is no value of a schema either.
+// send makes a call with raw bytes. It is not validated against openapi.yaml,
+// because invalid UTF-8 never matches a schema.
 func (h *service) send(t *testing.T, endpoint, target, body string, headers ...string) answer {
 	t.Helper()
 	method, _, _ := strings.Cut(endpoint, " ")
@@ -149,8 +149,7 @@ func (h *service) send(t *testing.T, endpoint, target, body string, headers ...s
 	return got[0]
 }
 
-// expectNothingBroken fails when text has broken something: any 5xx, or an
-// answer that is not JSON.
+// expectNothingBroken fails for a 5xx, and for a response that is not JSON.
 func (a answer) expectNothingBroken(t *testing.T, what string) {
 	t.Helper()
 	media := a.header.Get("Content-Type")
@@ -164,13 +163,12 @@ func (a answer) expectNothingBroken(t *testing.T, what string) {
 	}
 }
 
-// Hostile text in the path and the query of every call, and in the place of every
-// text of every JSON body, breaks nothing: the answer is a refusal of ours, or the
-// text is as good as any other.
+// Hostile text in the path and the query of every call, and in every string of
+// every JSON body, breaks nothing: it is rejected, or treated like other text.
 func TestHostileTextOnEveryRoute(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
-		s.speakMCP(func() {})
-		s.speakA2A(func() {})
+		s.enableMCP(func() {})
+		s.enableA2A(func() {})
 		s.watchLog(t)
 		token := s.bearer(t, s.bought(t, "first.com"))
 		seen := map[string]bool{}
@@ -222,7 +220,7 @@ func (s *env) hostileZoneFiles(t *testing.T, token string) {
 	}
 }
 
-// hostileMessages sends text that is none to the agents' ways in, raw and as JSON.
+// hostileMessages sends invalid text to /mcp and /a2a, raw and as JSON.
 func (s *env) hostileMessages(t *testing.T) {
 	t.Helper()
 	for _, text := range hostile {
@@ -240,7 +238,7 @@ func (s *env) hostileMessages(t *testing.T) {
 	}
 }
 
-// expectUTF8 fails unless the answer is JSON in UTF-8 and no failure of ours.
+// expectUTF8 fails unless the response is JSON in UTF-8 and not a 5xx.
 func (a answer) expectUTF8(t *testing.T) {
 	t.Helper()
 	var v any
@@ -249,12 +247,12 @@ func (a answer) expectUTF8(t *testing.T) {
 	}
 }
 
-// withText returns a JSON body once for each text in it, which is replaced, as
-// JSON and as raw bytes.
+// withText returns copies of a JSON body with each string replaced in turn, as JSON
+// and as raw bytes.
 func withText(t *testing.T, body, text string) (out []string) {
 	t.Helper()
 	for _, shown := range []string{jsonText(t, text), `"` + text + `"`} {
-		parts := strings.Split(body, `"`) // no text of ours has a quote in it
+		parts := strings.Split(body, `"`) // no string in the bodies has a quote
 		for i := 1; i < len(parts); i += 2 {
 			before, after := strings.Join(parts[:i], `"`), strings.Join(parts[i+1:], `"`)
 			out = append(out, before+shown+after)
@@ -263,8 +261,8 @@ func withText(t *testing.T, body, text string) (out []string) {
 	return out
 }
 
-// jsonText spells a text as JSON; what is not UTF-8 is spelled as half a
-// surrogate, which is not either.
+// jsonText encodes a text as JSON; invalid UTF-8 becomes a lone surrogate, which is
+// invalid, too.
 func jsonText(t *testing.T, text string) string {
 	t.Helper()
 	var b strings.Builder

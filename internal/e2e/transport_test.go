@@ -21,29 +21,30 @@ import (
 	"deed.example/deed/api"
 )
 
-// dial connects to the server for as long as a test takes at most.
+// dial connects to the server, with the deadline of the test.
 func (h *service) dial(t *testing.T) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", h.addr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { conn.Close() }) // the server has closed it, or is not wanted any more
+	t.Cleanup(func() { conn.Close() }) // the server has closed it, or it is not needed any more
 	if err := conn.SetDeadline(time.Now().Add(5 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	return conn
 }
 
-// raw sends bytes as they are and returns all answers until the server hangs up.
+// raw sends raw bytes and returns all responses until the server closes the
+// connection.
 func (h *service) raw(t *testing.T, text string) []answer {
 	t.Helper()
 	conn := h.dial(t)
-	go io.WriteString(conn, text) // the server may answer and hang up before it has read all
+	go io.WriteString(conn, text) // the server may respond and close before it has read everything
 	return answers(t, conn)
 }
 
-// answers reads until the server hangs up.
+// answers reads responses until the server closes the connection.
 func answers(t *testing.T, conn net.Conn) []answer {
 	t.Helper()
 	var out []answer
@@ -63,7 +64,7 @@ func answers(t *testing.T, conn net.Conn) []answer {
 	}
 }
 
-// What net/http refuses before any handler is asked has our shape too.
+// Requests that net/http rejects itself get the usual error body, too.
 func TestMalformedRequests(t *testing.T) {
 	h := open(t, options{})
 	tests := []struct {
@@ -105,9 +106,9 @@ func TestMalformedRequests(t *testing.T) {
 	}
 }
 
-// With both lengths the chunks count (RFC 9112, 6.3), and what follows them is
-// not taken for a request of its own.
-func TestTwoKindsOfLength(t *testing.T) {
+// Transfer-Encoding overrides Content-Length (RFC 9112, 6.3), and the bytes after
+// the chunks are not taken for another request.
+func TestContentLengthAndTransferEncoding(t *testing.T) {
 	h := open(t, options{})
 	const smuggled = "GET /livez HTTP/1.1\r\nHost: a\r\n\r\n"
 	got := h.raw(t, fmt.Sprintf("POST /auth/verify HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: %d\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n%s", len(smuggled)+12, smuggled))
@@ -175,8 +176,8 @@ func TestDetailsNameTheField(t *testing.T) {
 	}
 }
 
-// 100 MB are refused without being read: the answer comes after the first byte
-// too many, and a client that goes on sending is cut off.
+// 100 MB are rejected without being read: the response comes after the first byte
+// above the limit, and a client that continues to send is disconnected.
 func TestHugeBody(t *testing.T) {
 	h := open(t, options{setHTTP: func(s *http.Server) { s.ReadHeaderTimeout, s.ReadTimeout = 5*time.Minute, 5*time.Minute }})
 	const size, limit = 100 << 20, 16 << 10
@@ -194,7 +195,7 @@ func TestHugeBody(t *testing.T) {
 	}
 }
 
-// A body that does not arrive is given up.
+// A body that does not arrive times out.
 func TestSlowBody(t *testing.T) {
 	h := open(t, options{setHTTP: func(s *http.Server) { s.ReadHeaderTimeout, s.ReadTimeout = 5*time.Minute, 50*time.Millisecond }})
 	got := h.raw(t, "POST /auth/verify HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
@@ -207,12 +208,12 @@ func TestSlowBody(t *testing.T) {
 	}
 }
 
-// Headers that do not arrive are not waited for.
+// Headers that do not arrive time out.
 func TestSlowHeaders(t *testing.T) {
 	written := make(chan struct{})
 	h := open(t, options{setHTTP: func(s *http.Server) {
 		s.ReadHeaderTimeout = time.Second
-		// The clock starts when some of the headers are there, on any machine.
+		// The timeout starts when the first header has arrived.
 		s.ConnContext = func(ctx context.Context, _ net.Conn) context.Context { <-written; return ctx }
 	}})
 	conn := h.dial(t)
@@ -318,9 +319,9 @@ func TestRequestID(t *testing.T) {
 	}
 }
 
-// One address cannot take all connections.
+// The number of connections per address is limited.
 func TestConnectionsPerAddress(t *testing.T) {
-	h := open(t, options{setHTTP: func(s *http.Server) { s.ReadHeaderTimeout = time.Hour }}) // only the bound may close one
+	h := open(t, options{setHTTP: func(s *http.Server) { s.ReadHeaderTimeout = time.Hour }}) // only the limit may close a connection
 	var held []net.Conn
 	closed := 0
 	for range 300 {
@@ -335,9 +336,9 @@ func TestConnectionsPerAddress(t *testing.T) {
 		t.Errorf("%d connections were closed, want 44", closed)
 	}
 	for _, c := range held {
-		c.Close() // makes room again
+		c.Close() // frees one
 	}
-	for t.Context().Err() == nil { // the server sees it in its own time; the test's own timeout is the limit
+	for t.Context().Err() == nil { // until the server has seen it; the limit is the timeout of the test
 		res, err := http.Get("http://" + h.addr + "/livez")
 		if err == nil {
 			res.Body.Close() // only the status counts
@@ -350,7 +351,7 @@ func TestConnectionsPerAddress(t *testing.T) {
 	}
 }
 
-func TestEveryErrorHasTheShape(t *testing.T) {
+func TestEveryErrorHasTheSameBody(t *testing.T) {
 	h := open(t, options{})
 	for _, path := range []string{"/nope", "/domains/pricing/nope", "/dns/a.com", "/domains/search", "/domains/check", "/domains/a.com"} {
 		var e api.Error
@@ -361,7 +362,7 @@ func TestEveryErrorHasTheShape(t *testing.T) {
 	}
 }
 
-// endless is a body without an end.
+// endless is an infinite body.
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) {
@@ -371,7 +372,7 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// bomb returns a few kilobytes of gzip that unpack to megabytes.
+// bomb returns a few kilobytes of gzip that decompress to megabytes.
 func bomb(t *testing.T) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -385,7 +386,7 @@ func bomb(t *testing.T) string {
 	return b.String()
 }
 
-// generous limits let a test call as often as it likes.
+// generous returns rate limits that tests do not reach.
 func generous() *deed.Limits {
 	l := deed.DefaultLimits()
 	for _, lim := range []*deed.Limit{&l.Search, &l.Register, &l.DNS, &l.Account, &l.SignIn, &l.Agents} {

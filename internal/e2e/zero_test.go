@@ -11,7 +11,7 @@ import (
 	"deed.example/deed/api"
 )
 
-// expectDetail fails unless the answer is a 400 about the field.
+// expectDetail fails unless the response is a 400 about the field.
 func (a answer) expectDetail(t *testing.T, what, field string) {
 	t.Helper()
 	e := a.error(t)
@@ -20,17 +20,16 @@ func (a answer) expectDetail(t *testing.T, what, field string) {
 	}
 }
 
-// orders are the three orders of a name, with the rest of their body.
+// orders are the three kinds of orders, with the rest of their body.
 var orders = map[string]string{
 	"/domains/register": `"domain":"second.com"`,
 	"/domains/renew":    `"domain":"first.com"`,
 	"/domains/transfer": `"domain":"third.com","authCode":"code"`,
 }
 
-// A cap of nothing and no years at all are refused in every order, paid, unpaid
-// and dry, before any money moves: the payment that came along is good
-// afterwards.
-func TestZeroInAnOrderIsRefused(t *testing.T) {
+// A price limit of 0 and 0 years are rejected in every order, paid, unpaid and dry
+// run, before any money moves: the payment stays usable.
+func TestZeroInOrderIsRejected(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		buyer := s.bought(t, "first.com")
 		payment := s.promise(buyer, comPrice).header(t)
@@ -56,9 +55,9 @@ func TestZeroInAnOrderIsRefused(t *testing.T) {
 	})
 }
 
-// What is left out is the default: the fewest years of the TLD for a
-// new name, one for a renewal, and any price.
-func TestAbsentIsTheDefault(t *testing.T) {
+// The defaults: the TLD's minimum of years for a new name, one for a renewal, and
+// any price.
+func TestAbsentFieldsHaveDefaults(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		s.bought(t, "first.com")
 		for _, tt := range []struct {
@@ -77,14 +76,14 @@ func TestAbsentIsTheDefault(t *testing.T) {
 	})
 }
 
-// Agents meet the same refusals, in the names of their arguments.
-func TestZeroOverAgentsIsRefused(t *testing.T) {
-	eachWayIn(t, func(t *testing.T, s *env, use wayIn) {
+// Agents get the same errors, with the names of their arguments.
+func TestZeroOverAgentsIsRejected(t *testing.T) {
+	eachAgentAPI(t, func(t *testing.T, s *env, use agentAPI) {
 		payment := s.promise(s.bought(t, "first.com"), comPrice).header(t)
 		for tool, rest := range map[string]string{"register_domain": `"domain":"second.com"`, "renew_domain": `"domain":"first.com"`, "transfer_domain": `"domain":"third.com","auth_code":"code"`} {
 			for _, bad := range []string{`"max_price_usd":"0"`, `"max_price_usd":"0.00"`, `"max_price_usd":""`, `"years":0`, `"years":0,"dry_run":true`, `"max_price_usd":"0","dry_run":true`} {
 				if tool == "transfer_domain" && strings.Contains(bad, "years") {
-					continue // it takes none at all
+					continue // it has no such argument
 				}
 				for _, paid := range []string{"", payment} {
 					out := use(t, tool, fmt.Sprintf(`{%s,%s}`, rest, bad), "", paid)
@@ -101,8 +100,8 @@ func TestZeroOverAgentsIsRefused(t *testing.T) {
 	})
 }
 
-// A zero is a value everywhere else too: it is taken where it can be meant, and
-// refused where it cannot.
+// An explicit zero is a value everywhere else, too: accepted if it makes sense,
+// rejected otherwise.
 func TestZeroIsAValue(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		owner := s.bought(t, "first.com")
@@ -138,7 +137,7 @@ func TestZeroIsAValue(t *testing.T) {
 	})
 }
 
-// Saying nothing is not saying no: a body without its field changes nothing.
+// A missing field is not the same as false or zero: such a body changes nothing.
 func TestMissingFieldIsNotItsZero(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		token := s.bearer(t, s.bought(t, "first.com"))
@@ -154,13 +153,13 @@ func TestMissingFieldIsNotItsZero(t *testing.T) {
 	})
 }
 
-// No body at all is 400 in every call that needs one, with and without a content
-// type, of length 0 and of a length that is not said. An order without a payment
-// is answered with the offer that crawlers look for.
-func TestNoBodyAtAll(t *testing.T) {
+// A missing body is 400 in every call that needs one, with and without a content
+// type, with length 0 and without a length. An order without a payment gets the
+// offer for crawlers.
+func TestMissingBody(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
-		s.speakMCP(func() {})
-		s.speakA2A(func() {})
+		s.enableMCP(func() {})
+		s.enableA2A(func() {})
 		buyer := s.bought(t, "first.com")
 		token, payment := s.bearer(t, buyer), s.promise(buyer, comPrice).header(t)
 		tried := 0

@@ -76,7 +76,7 @@ func (s *Server) transactions(w http.ResponseWriter, r *http.Request, who deed.W
 	return nil
 }
 
-// page reads limit and offset: 50 from the first when they are not given.
+// page reads limit and offset; they default to 50 and 0.
 func page(q url.Values) (limit, offset int, err error) {
 	limit = 50
 	if text := q.Get("limit"); text != "" {
@@ -92,7 +92,7 @@ func page(q url.Values) (limit, offset int, err error) {
 	return limit, offset, nil
 }
 
-// movementStatus spells the states of a payment as callers know them.
+// movementStatus maps the states of a payment to the values of the API.
 var movementStatus = map[order.PaymentState]string{
 	order.PaymentAuthorized: "pending",
 	order.PaymentSettling:   "pending",

@@ -8,10 +8,10 @@ import (
 
 // clientAddr returns the address a request came from: that of the connection,
 // unless a trusted proxy made the connection. Then it is the right-most hop of
-// X-Forwarded-For that is no trusted proxy; what stands left of it was written
-// by the caller.
+// X-Forwarded-For that is not a trusted proxy; the hops left of it are under the
+// caller's control.
 func clientAddr(r *http.Request, trusted []netip.Prefix) netip.Addr {
-	peer, _ := netip.ParseAddrPort(r.RemoteAddr) // net/http writes it; a zero address is counted as one caller
+	peer, _ := netip.ParseAddrPort(r.RemoteAddr) // net/http sets it; all zero addresses count as one client
 	addr := peer.Addr().Unmap().WithZone("")
 	if !within(addr, trusted) {
 		return addr
@@ -20,7 +20,7 @@ func clientAddr(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	for i := len(hops) - 1; i >= 0; i-- {
 		hop, ok := parseHop(hops[i])
 		if !ok {
-			break // what a broken hop hides cannot be believed
+			break // hops left of a malformed one cannot be trusted
 		}
 		addr = hop
 		if !within(hop, trusted) {
@@ -49,8 +49,8 @@ func within(addr netip.Addr, prefixes []netip.Prefix) bool {
 	return false
 }
 
-// clientKey is what an address is counted by: IPv6 by its /64, which one
-// customer of a provider has to itself.
+// clientKey returns the key that limits count an address by: an IPv6 address
+// counts as its /64, which providers assign to one customer.
 func clientKey(addr netip.Addr) string {
 	if addr.Is6() {
 		prefix, _ := addr.Prefix(64) // 64 always fits

@@ -14,7 +14,7 @@ func TestClientAddr(t *testing.T) {
 		want       string
 	}{
 		{"no proxy", "192.0.2.1:5000", nil, "192.0.2.1"},
-		{"a stranger's header", "192.0.2.1:5000", []string{"198.51.100.1"}, "192.0.2.1"},
+		{"header of an untrusted peer", "192.0.2.1:5000", []string{"198.51.100.1"}, "192.0.2.1"},
 		{"one proxy", "10.0.0.1:5000", []string{"198.51.100.1"}, "198.51.100.1"},
 		{"two proxies", "10.0.0.1:5000", []string{"198.51.100.1, 10.0.0.2"}, "198.51.100.1"},
 		{"a forged hop on the left", "10.0.0.1:5000", []string{"203.0.113.9, 198.51.100.1, 10.0.0.2"}, "198.51.100.1"},
@@ -28,7 +28,7 @@ func TestClientAddr(t *testing.T) {
 		{"IPv6 with a port", "10.0.0.1:5000", []string{"[2001:db8::1]:4711"}, "2001:db8::1"},
 		{"IPv6 in brackets", "10.0.0.1:5000", []string{"[2001:db8::1]"}, "2001:db8::1"},
 		{"IPv4 in IPv6", "[::ffff:192.0.2.1]:5000", nil, "192.0.2.1"},
-		{"a trusted proxy in IPv6 clothes", "[::ffff:10.0.0.1]:5000", []string{"::ffff:198.51.100.1"}, "198.51.100.1"},
+		{"a trusted proxy as an IPv4-mapped address", "[::ffff:10.0.0.1]:5000", []string{"::ffff:198.51.100.1"}, "198.51.100.1"},
 		{"a zone", "[fe80::1%eth0]:5000", nil, "fe80::1"},
 	}
 	for _, tt := range tests {

@@ -8,8 +8,8 @@ import (
 	"deed.example/deed/api"
 )
 
-// bazaar returns the extension of an offer that tells a crawler how to call a
-// paid route and what it answers.
+// bazaar returns the x402 extension that describes the request and the response
+// of a paid route to crawlers.
 func (s *Server) bazaar(endpoint string) (api.Bazaar, error) {
 	if b, ok := s.bazaars.Load(endpoint); ok {
 		return b.(api.Bazaar), nil
@@ -21,7 +21,7 @@ func (s *Server) bazaar(endpoint string) (api.Bazaar, error) {
 	return b, err
 }
 
-// newBazaar cuts the extension of an endpoint out of openapi.yaml.
+// newBazaar builds the extension of an endpoint from openapi.yaml.
 func newBazaar(endpoint string) (api.Bazaar, error) {
 	doc, err := readOpenAPI()
 	if err != nil {
@@ -35,7 +35,7 @@ func newBazaar(endpoint string) (api.Bazaar, error) {
 		out = object(op, "responses", "200", "content", "application/json")
 	}
 	if in == nil || out == nil {
-		return api.Bazaar{}, fmt.Errorf("openapi.yaml does not say what %s takes and answers", endpoint)
+		return api.Bazaar{}, fmt.Errorf("openapi.yaml does not describe request and response of %s", endpoint)
 	}
 	refs := referencesOf(doc)
 	var b api.Bazaar
@@ -67,7 +67,8 @@ func newBazaar(endpoint string) (api.Bazaar, error) {
 	return b, nil
 }
 
-// exampleOf returns the example of an answer, or the first of several.
+// exampleOf returns the example of a response; a renewal has several, and the
+// one named "renewed" is taken.
 func exampleOf(media map[string]any) any {
 	if one, ok := media["example"]; ok {
 		return one
@@ -75,8 +76,8 @@ func exampleOf(media map[string]any) any {
 	return object(media, "examples", "renewed")["value"]
 }
 
-// firstOf returns the schema of what is bought, where an answer may also be the
-// quote of a dry run.
+// firstOf returns the first schema of a oneOf: the purchase, where a response may
+// also be the quote of a dry run.
 func firstOf(schema any) any {
 	if either, ok := object(schema)["oneOf"].([]any); ok {
 		return either[0]
@@ -84,7 +85,7 @@ func firstOf(schema any) any {
 	return schema
 }
 
-// object returns the object below v at the given keys, nil when there is none.
+// object returns the nested object of v at the given keys, or nil.
 func object(v any, keys ...string) map[string]any {
 	o, _ := v.(map[string]any)
 	for _, key := range keys {
@@ -93,7 +94,7 @@ func object(v any, keys ...string) map[string]any {
 	return o
 }
 
-// references are the schemas that others refer to, by their reference.
+// references maps a $ref to its schema.
 type references map[string]any
 
 func referencesOf(doc map[string]any) references {
@@ -104,8 +105,8 @@ func referencesOf(doc map[string]any) references {
 	return out
 }
 
-// inline returns a schema that stands alone, without its words for people: a
-// header has little room.
+// inline returns a self-contained schema, without descriptions and examples,
+// because the size of a header is limited.
 func (refs references) inline(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

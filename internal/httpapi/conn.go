@@ -12,13 +12,12 @@ import (
 	"deed.example/deed"
 )
 
-// maxConns is how many connections one address may hold. A proxy that we trust
-// may hold any number.
+// maxConns is how many connections one client may have open. Trusted proxies are
+// not limited.
 const maxConns = 256
 
-// Listen wraps l: it bounds the connections of one address and makes the
-// answers that net/http gives by itself, before any handler is asked, speak
-// JSON like all others.
+// Listen wraps l: it limits the connections per client and rewrites the responses
+// that net/http sends itself, before any handler runs, as JSON like all others.
 func Listen(l net.Listener, trusted []netip.Prefix) net.Listener {
 	return &listener{Listener: l, trusted: trusted}
 }
@@ -26,24 +25,25 @@ func Listen(l net.Listener, trusted []netip.Prefix) net.Listener {
 type listener struct {
 	net.Listener
 	trusted []netip.Prefix
-	open    crowd // connections
+	open    clientLimiter // connections
 }
 
-// Accept implements net.Listener. A connection too many is closed unanswered.
+// Accept implements net.Listener. A connection above the limit is closed without
+// a response.
 func (l *listener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
 		if err != nil {
 			return nil, err
 		}
-		peer, _ := netip.ParseAddrPort(c.RemoteAddr().String()) // a zero address is counted as one caller
+		peer, _ := netip.ParseAddrPort(c.RemoteAddr().String()) // all zero addresses count as one client
 		addr := peer.Addr().Unmap()
 		if within(addr, l.trusted) {
 			return &conn{Conn: c, release: func() {}}, nil
 		}
 		key := clientKey(addr)
-		if l.open.enter(key, maxConns) {
-			return &conn{Conn: c, release: sync.OnceFunc(func() { l.open.leave(key) })}, nil
+		if l.open.acquire(key, maxConns) {
+			return &conn{Conn: c, release: sync.OnceFunc(func() { l.open.release(key) })}, nil
 		}
 		_ = c.Close() // it was never used
 	}
@@ -60,7 +60,8 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite lets net/http linger after a refusal, so that the caller can read it.
+// CloseWrite lets net/http linger after an error response, so that the client can
+// read it.
 func (c *conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -68,8 +69,8 @@ func (c *conn) CloseWrite() error {
 	return nil
 }
 
-// What an answer by net/http itself looks like. It is written in one piece,
-// straight to the connection; no handler of ours sends text/plain.
+// A response that net/http sends itself is recognized by these. It is written to
+// the connection with one Write; no handler of this package sends text/plain.
 var (
 	rawPrefix  = []byte("HTTP/1.1 ")
 	rawHeaders = []byte("\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n")
@@ -85,15 +86,15 @@ func (c *conn) Write(p []byte) (int, error) {
 	if err != nil {
 		return c.Conn.Write(p)
 	}
-	if _, err := c.Conn.Write(rawRefusal(status)); err != nil {
+	if _, err := c.Conn.Write(rawError(status)); err != nil {
 		return 0, err
 	}
 	return len(p), nil
 }
 
-// rawRefusal returns a whole answer. All that net/http refuses by itself is a
-// malformed request, except headers that are too large.
-func rawRefusal(status int) []byte {
+// rawError returns a complete error response. Whatever net/http rejects itself is
+// a malformed request, except for headers that are too large.
+func rawError(status int) []byte {
 	e := &deed.Error{Code: deed.CodeValidation, Message: "this is not an HTTP/1.1 request we can read"}
 	if status == http.StatusRequestHeaderFieldsTooLarge {
 		e.Message = fmt.Sprintf("the headers are larger than %d bytes", maxHeaderBytes)

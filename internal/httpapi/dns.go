@@ -12,9 +12,9 @@ import (
 	"deed.example/deed/internal/zone"
 )
 
-// paidWallet lets a signed-in wallet that is within its limit through to h, with
-// the payment it brought. What was paid for may be asked for again, for nothing
-// and any number of times.
+// paidWallet authenticates the wallet, reads its payment, checks the rate limit
+// and calls h. A request with a known payment may be repeated any number of
+// times: it costs nothing and is not counted.
 func (s *Server) paidWallet(h func(w http.ResponseWriter, r *http.Request, c dnsCall) error) http.Handler {
 	return s.handle(func(w http.ResponseWriter, r *http.Request) error {
 		token, err := bearer(r)
@@ -40,7 +40,7 @@ func (s *Server) paidWallet(h func(w http.ResponseWriter, r *http.Request, c dns
 	})
 }
 
-// A dnsCall is who asks for what zone, and pays with what.
+// A dnsCall is a request to change a zone: the wallet, the zone and the payment.
 type dnsCall struct {
 	who  deed.Wallet
 	name deed.Name
@@ -93,7 +93,7 @@ func (s *Server) addRecord(w http.ResponseWriter, r *http.Request, c dnsCall) er
 	}
 	rec, err := toRecordInput(in).Record(c.name)
 	if err != nil {
-		return s.firstOwner(r, c, err)
+		return s.ownershipErrorFirst(r, c, err)
 	}
 	out, err := s.Zones.Change(r.Context(), c.change(dnszone.ChangeAdd, dnszone.RecordOp{Op: dnszone.OpAdd, Record: rec}), c.checkout(s))
 	if err != nil {
@@ -102,9 +102,9 @@ func (s *Server) addRecord(w http.ResponseWriter, r *http.Request, c dnsCall) er
 	return s.replyRecord(w, r, c, out, func(rec api.Record) (int, any) { return http.StatusCreated, rec })
 }
 
-// firstOwner returns the error that the caller must hear first: what is wrong
-// with a record does not matter to who may not change it.
-func (s *Server) firstOwner(r *http.Request, c dnsCall, err error) error {
+// ownershipErrorFirst returns the error that takes precedence over err, an
+// invalid record: that the caller may not change the zone at all.
+func (s *Server) ownershipErrorFirst(r *http.Request, c dnsCall, err error) error {
 	if _, first := s.Zones.Zone(r.Context(), c.who, c.name); first != nil {
 		return first
 	}
@@ -143,7 +143,7 @@ func (s *Server) deleteRecord(w http.ResponseWriter, r *http.Request, c dnsCall)
 	return nil
 }
 
-// replyRecord answers with the record that a change of one record left behind.
+// replyRecord sends the record as it is after a change of one record.
 func (s *Server) replyRecord(w http.ResponseWriter, r *http.Request, c dnsCall, out zone.Outcome, shape func(api.Record) (int, any)) error {
 	rec, err := s.Zones.Store.RecordAt(r.Context(), out.Change.Ops[0].ID, out.Job.Revision)
 	if err != nil {
@@ -165,8 +165,9 @@ func (s *Server) setChangeReceipt(w http.ResponseWriter, r *http.Request, c dnsC
 	return err
 }
 
-// failChange answers for a change that was not made: 402 with an offer, 503
-// while the payment is open, 500 with its refund when it came too late.
+// failChange sends the response for a change that was not made: 402 with an
+// offer, 503 while the payment is pending, 500 with the refund when the payment
+// settled but the change could no longer be made.
 func (s *Server) failChange(w http.ResponseWriter, r *http.Request, c dnsCall, out zone.Outcome, err error) error {
 	switch code := deed.CodeOf(err); {
 	case code == deed.CodePaymentRequired || code == deed.CodePaymentInvalid || code == deed.CodePaymentInsufficient:

@@ -29,7 +29,7 @@ func (s *Server) changeRecords(w http.ResponseWriter, r *http.Request, c dnsCall
 	for i, ch := range in.Changes {
 		op, err := toOp(ch, c.name)
 		if err != nil {
-			return s.firstOwner(r, c, deed.Within("changes["+strconv.Itoa(i)+"]", err))
+			return s.ownershipErrorFirst(r, c, deed.Within("changes["+strconv.Itoa(i)+"]", err))
 		}
 		change.Ops = append(change.Ops, op)
 	}
@@ -78,7 +78,7 @@ func deref(s *string) string {
 	return *s
 }
 
-// replyPlan answers a dry run: what would change, and for how much.
+// replyPlan sends the result of a dry run: what would change, and the price.
 func (s *Server) replyPlan(w http.ResponseWriter, z dnszone.Zone, c dnszone.Change) error {
 	next := z
 	if len(c.Ops) > 0 {
@@ -91,7 +91,7 @@ func (s *Server) replyPlan(w http.ResponseWriter, z dnszone.Zone, c dnszone.Chan
 	return nil
 }
 
-// changed says how two states of a zone differ.
+// changed returns the difference of two states of a zone.
 func (s *Server) changed(was, is dnszone.Zone, c dnszone.Change, dryRun bool) api.ZoneChanged {
 	out := api.ZoneChanged{
 		Domain: string(is.Name), DryRun: dryRun, Revision: is.Serial, Changes: []api.RecordDifference{},
@@ -107,7 +107,7 @@ func (s *Server) changed(was, is dnszone.Zone, c dnszone.Change, dryRun bool) ap
 			d.Before = &shown
 		}
 		after, err := is.Record(op.ID)
-		if op.Op == dnszone.OpAdd && (op.ID == "" || err != nil) { // planned, it has no ID yet
+		if op.Op == dnszone.OpAdd && (op.ID == "" || err != nil) { // a planned record has no ID yet
 			after, err = op.Record, nil
 		}
 		if err == nil {
@@ -119,7 +119,7 @@ func (s *Server) changed(was, is dnszone.Zone, c dnszone.Change, dryRun bool) ap
 	return out
 }
 
-// replyChanged answers a change of many records.
+// replyChanged sends the result of a change of several records.
 func (s *Server) replyChanged(w http.ResponseWriter, r *http.Request, c dnsCall, out zone.Outcome, err error) error {
 	if err != nil {
 		return s.failChange(w, r, c, out, err)
@@ -172,17 +172,17 @@ func (s *Server) importZone(w http.ResponseWriter, r *http.Request, c dnsCall) e
 		return s.replyPlan(w, z, change)
 	}
 	if c.pay.auth == nil && c.pay.err == nil {
-		// Nothing to do costs nothing.
+		// An import without changes is free.
 		if change, z, err := s.Zones.PlanImport(r.Context(), in); err != nil || change.Count() == 0 {
-			return s.nothing(w, z, change, err)
+			return s.replyUnchanged(w, z, change, err)
 		}
 	}
 	out, err := s.Zones.Import(r.Context(), in, c.checkout(s))
 	return s.replyChanged(w, r, c, out, err)
 }
 
-// nothing answers a change that leaves the zone as it is.
-func (s *Server) nothing(w http.ResponseWriter, z dnszone.Zone, c dnszone.Change, err error) error {
+// replyUnchanged sends the result of a change that leaves the zone as it is.
+func (s *Server) replyUnchanged(w http.ResponseWriter, z dnszone.Zone, c dnszone.Change, err error) error {
 	if err != nil {
 		return err
 	}
@@ -243,7 +243,7 @@ func (s *Server) rollBack(w http.ResponseWriter, r *http.Request, c dnsCall) err
 		case dryRun:
 			return s.replyPlan(w, z, change)
 		case change.Count() == 0:
-			return s.nothing(w, z, change, nil)
+			return s.replyUnchanged(w, z, change, nil)
 		}
 	}
 	out, err := s.Zones.Rollback(r.Context(), back, c.checkout(s))

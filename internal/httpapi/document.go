@@ -9,11 +9,10 @@ import (
 	"strings"
 )
 
-// A document is an answer that stays the same for a while, with a tag by which
-// a caller can ask whether it still has the same.
+// A document is a cacheable response with its entity tag.
 type document struct {
 	raw    []byte
-	zipped []byte // nil unless it was worth the while
+	zipped []byte // gzip of raw; nil for a document that is not kept
 	tag    string
 }
 
@@ -23,31 +22,31 @@ func newDocument(v any) *document {
 	return &document{raw: raw, tag: `"` + hex.EncodeToString(sum[:12]) + `"`}
 }
 
-// compressed returns the document with a copy for callers who take gzip. It is
-// for documents that are kept: compressing costs more than sending.
+// compressed returns the document with a gzip copy. Use it only for documents
+// that are kept in memory: compressing per request costs more than it saves.
 func (d *document) compressed() *document {
 	var b bytes.Buffer
-	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // there is such a level
-	_, _ = z.Write(d.raw)                                 // memory takes it all
+	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // fails for an invalid level only
+	_, _ = z.Write(d.raw)                                 // a bytes.Buffer never fails
 	_ = z.Close()                                         // likewise
 	return &document{raw: d.raw, zipped: b.Bytes(), tag: d.tag}
 }
 
-// serve answers 304 to a caller who has the document (RFC 9110, 13.1.2). The
-// compressed copy says the same in other bytes, so its tag is the weak form of
-// the document's (8.8.1), and one stands for the other when callers ask.
+// serve sends the document, or 304 when If-None-Match has its tag (RFC 9110,
+// 13.1.2). The gzip copy is equivalent but not identical, so its tag is the weak
+// form of the document's (8.8.1); the comparison treats both alike.
 func (d *document) serve(w http.ResponseWriter, r *http.Request) error {
 	h, raw, tag := w.Header(), d.raw, d.tag
 	if d.zipped != nil {
 		h.Set("Vary", "Accept-Encoding")
 	}
-	zipped := d.zipped != nil && takesGzip(r)
+	zipped := d.zipped != nil && acceptsGzip(r)
 	if zipped {
 		raw, tag = d.zipped, "W/"+d.tag
 	}
 	h.Set("ETag", tag)
 	h.Set("Cache-Control", "public, max-age=60")
-	if d.known(r) {
+	if d.matchesETag(r) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
@@ -58,10 +57,10 @@ func (d *document) serve(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// takesGzip reads Accept-Encoding (RFC 9110, 12.5.3). What is said of gzip
-// itself counts more than what is said of everything.
-func takesGzip(r *http.Request) bool {
-	takes := false
+// acceptsGzip reads Accept-Encoding (RFC 9110, 12.5.3). An entry for gzip takes
+// precedence over the wildcard.
+func acceptsGzip(r *http.Request) bool {
+	accepts := false
 	for _, list := range r.Header.Values("Accept-Encoding") {
 		for item := range strings.SplitSeq(list, ",") {
 			coding, weight, _ := strings.Cut(item, ";")
@@ -71,14 +70,14 @@ func takesGzip(r *http.Request) bool {
 			case "gzip", "x-gzip":
 				return wanted
 			case "*":
-				takes = wanted
+				accepts = wanted
 			}
 		}
 	}
-	return takes
+	return accepts
 }
 
-func (d *document) known(r *http.Request) bool {
+func (d *document) matchesETag(r *http.Request) bool {
 	for _, list := range r.Header.Values("If-None-Match") {
 		for tag := range strings.SplitSeq(list, ",") {
 			tag = strings.TrimPrefix(strings.TrimSpace(tag), "W/")

@@ -30,7 +30,7 @@ func (s *Server) replyDomain(w http.ResponseWriter, r *http.Request, name deed.N
 }
 
 func (s *Server) fromView(v registration.View) api.Domain {
-	listing, _ := s.Catalog.Listing(v.Name.TLD()) // of a TLD that we no longer sell we promise nothing
+	listing, _ := s.Catalog.Listing(v.Name.TLD()) // the zero listing, without privacy, for a TLD that is no longer sold
 	out := api.Domain{
 		Domain: string(v.Name), TLD: string(v.Name.TLD()), Status: string(v.Status), RegisteredAt: v.Created, ExpiresAt: v.Expires,
 		Locked: v.Locked, Privacy: listing.Privacy, Nameservers: list(v.Nameservers), WalletAddress: string(v.Owner), EPPStatus: v.EPPStatus(),
@@ -50,7 +50,7 @@ func (s *Server) fromView(v registration.View) api.Domain {
 	return out
 }
 
-// phaseWarnings tell an owner what a phase means.
+// phaseWarnings explain to the owner what a phase means.
 var phaseWarnings = map[lifecycle.Phase]string{
 	lifecycle.PhaseGrace:         "the name has expired: renew it, or it stops working when its grace ends",
 	lifecycle.PhaseRedemption:    "the name has expired and does not work any more: renew it, with its restore fee, or it is deleted",
@@ -66,7 +66,8 @@ func fromEvents(events []lifecycle.Event) []api.DomainEvent {
 	return out
 }
 
-// owner is a handler for the owner of the name in the path.
+// owner adapts a handler for the owner of the name in the path. The handler's
+// service checks the ownership.
 func (s *Server) owner(h func(w http.ResponseWriter, r *http.Request, who deed.Wallet, name deed.Name) error) walletHandler {
 	return func(w http.ResponseWriter, r *http.Request, who deed.Wallet) error {
 		name, err := deed.ParseName(r.PathValue("domain"))

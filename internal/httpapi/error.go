@@ -36,8 +36,7 @@ var statuses = map[deed.Code]struct {
 	deed.CodeUnavailable:         {http.StatusServiceUnavailable, "Service unavailable"},
 }
 
-// refusals are the statuses of HTTP itself that are not in the table, each with
-// the nearest code.
+// refusals maps HTTP statuses outside that table to the nearest code.
 var refusals = map[int]deed.Code{
 	http.StatusNotFound:                    deed.CodeNotFound,
 	http.StatusMethodNotAllowed:            deed.CodeNotFound,
@@ -46,7 +45,7 @@ var refusals = map[int]deed.Code{
 	http.StatusRequestHeaderFieldsTooLarge: deed.CodeValidation,
 }
 
-// A refusal is an Error that HTTP has a status of its own for.
+// A refusal is a deed.Error with an HTTP status other than that of its code.
 type refusal struct {
 	status int
 	error
@@ -54,13 +53,13 @@ type refusal struct {
 
 func (r refusal) Unwrap() error { return r.error }
 
-// refuse returns the error for a status of HTTP itself.
+// refuse returns the error for one of the statuses in refusals.
 func refuse(status int, format string, args ...any) error {
 	return refusal{status, deed.Errorf(refusals[status], format, args...)}
 }
 
-// shownPath returns the path of a request for a message: escaped, whatever bytes
-// it has, and cut where it grows long.
+// shownPath returns the path of a request for use in a message: escaped, and
+// truncated if it is long.
 func shownPath(r *http.Request) string {
 	const limit = 256
 	path := r.URL.EscapedPath()
@@ -70,19 +69,19 @@ func shownPath(r *http.Request) string {
 	return path
 }
 
-// ourFault is all that a caller learns of an error without a code.
-var ourFault = &deed.Error{
+// errInternal is what a caller sees of an error without a code.
+var errInternal = &deed.Error{
 	Code:    deed.CodeUnavailable,
 	Message: "the service is unavailable: try again in a moment, GET /health says what is wrong",
 	Retry:   2 * time.Second,
 }
 
-// fail writes the one error body. An error without a code is ours: the caller
-// learns that the service is unavailable, the log learns why.
+// fail writes the error body. An error without a code is internal: the caller
+// gets SERVICE_UNAVAILABLE, and the cause goes to the log.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	e, ok := errors.AsType[*deed.Error](err)
 	if !ok {
-		e = ourFault
+		e = errInternal
 	}
 	status := statusOf(err, e)
 	if status >= 500 {
@@ -104,7 +103,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	s.reply(w, status, body(h.Get("X-Request-Id"), status, e))
 }
 
-// statusOf returns the status of e: its code's, unless HTTP has one of its own.
+// statusOf returns the status of a refusal, or that of the error's code.
 func statusOf(err error, e *deed.Error) int {
 	if r, ok := errors.AsType[refusal](err); ok {
 		return r.status
@@ -132,5 +131,5 @@ func body(requestID string, status int, e *deed.Error) api.Error {
 
 func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
 
-// panicked is the error of a handler that did not return.
+// panicked returns the error for a recovered panic.
 func panicked(v any) error { return fmt.Errorf("panic: %v", v) }

@@ -22,14 +22,14 @@ func TestErrorWithoutCodeIsUnavailable(t *testing.T) {
 	var log bytes.Buffer
 	s := quietServer(&log)
 	w := httptest.NewRecorder()
-	h := s.door(s.handle(func(http.ResponseWriter, *http.Request) error { return errors.New("table is on fire") }))
+	h := s.middleware(s.handle(func(http.ResponseWriter, *http.Request) error { return errors.New("table is on fire") }))
 	h.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
 	body := w.Body.String()
 	if w.Code != 503 || !strings.Contains(body, "SERVICE_UNAVAILABLE") || strings.Contains(body, "fire") || w.Header().Get("Retry-After") == "" {
 		t.Errorf("got %d %s %v", w.Code, body, w.Header())
 	}
 	if id := w.Header().Get("X-Request-Id"); !strings.Contains(log.String(), "fire") || !strings.Contains(log.String(), id) {
-		t.Errorf("the log does not tell what happened to %s: %s", id, log.String())
+		t.Errorf("the log does not contain the cause of %s: %s", id, log.String())
 	}
 }
 
@@ -39,7 +39,7 @@ func TestPanicIsUnavailable(t *testing.T) {
 	var observed int
 	s.Observe = func(_ string, status int, _ time.Duration) { observed = status }
 	w := httptest.NewRecorder()
-	s.door(s.handle(func(http.ResponseWriter, *http.Request) error { panic("index out of range") })).ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
+	s.middleware(s.handle(func(http.ResponseWriter, *http.Request) error { panic("index out of range") })).ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
 	if w.Code != 503 || observed != 503 || !strings.Contains(w.Body.String(), "SERVICE_UNAVAILABLE") || strings.Contains(w.Body.String(), "index") {
 		t.Errorf("got %d %s, observed %d", w.Code, w.Body, observed)
 	}
@@ -48,12 +48,12 @@ func TestPanicIsUnavailable(t *testing.T) {
 	}
 }
 
-// Half an answer is never closed as if it were whole.
-func TestPanicAfterTheAnswerBeganCutsTheConnection(t *testing.T) {
+// A truncated response must not look complete.
+func TestPanicAfterResponseStartedAbortsConnection(t *testing.T) {
 	s := quietServer(io.Discard)
-	server := httptest.NewServer(s.door(s.handle(func(w http.ResponseWriter, _ *http.Request) error {
+	server := httptest.NewServer(s.middleware(s.handle(func(w http.ResponseWriter, _ *http.Request) error {
 		w.Header().Set("Content-Length", "100")
-		_, _ = w.Write([]byte(`{"half":`)) // the answer breaks off here
+		_, _ = w.Write([]byte(`{"half":`)) // the response is truncated here
 		panic("too late")
 	})))
 	defer server.Close()
@@ -63,14 +63,14 @@ func TestPanicAfterTheAnswerBeganCutsTheConnection(t *testing.T) {
 		_, err = io.ReadAll(res.Body)
 	}
 	if err == nil {
-		t.Error("the client saw a whole answer")
+		t.Error("the client saw a complete response")
 	}
 }
 
-func TestErrorHelpReachesTheCaller(t *testing.T) {
+func TestErrorDetailsReachTheCaller(t *testing.T) {
 	s := quietServer(io.Discard)
 	w := httptest.NewRecorder()
-	s.door(s.handle(func(http.ResponseWriter, *http.Request) error {
+	s.middleware(s.handle(func(http.ResponseWriter, *http.Request) error {
 		return &deed.Error{Code: deed.CodeDomainUnavailable, Message: "taken", Hint: "try another", Details: []deed.Detail{{Field: "domain", Reason: "taken"}}, Retry: 1500 * time.Millisecond}
 	})).ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
 	for _, want := range []string{`"code":"DOMAIN_UNAVAILABLE"`, `"hint":"try another"`, `"details":[{"field":"domain","reason":"taken"}]`, `"retryAfter":2`} {

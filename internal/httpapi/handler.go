@@ -9,7 +9,7 @@ import (
 	"deed.example/deed/internal/ratelimit"
 )
 
-// A handler answers one request, or returns why it could not.
+// A handler serves one request, or returns the error to respond with.
 type handler func(w http.ResponseWriter, r *http.Request) error
 
 // walletHandler is a handler for a signed-in wallet.
@@ -25,7 +25,7 @@ func (s *Server) handle(h handler) http.Handler {
 	})
 }
 
-// address lets an address that is within its limit through to h.
+// address applies a rate limit per client address.
 func (s *Server) address(lim deed.Limit, h handler) http.Handler {
 	return s.handle(func(w http.ResponseWriter, r *http.Request) error {
 		if err := s.spend(w, r, lim, clientKey(clientAddr(r, s.Trusted))); err != nil {
@@ -35,8 +35,8 @@ func (s *Server) address(lim deed.Limit, h handler) http.Handler {
 	})
 }
 
-// wallet lets a signed-in wallet that is within its limit through to h. Who is
-// not signed in is counted nowhere: there is no wallet to count for.
+// wallet authenticates the caller and applies a rate limit per wallet. Requests
+// without a valid token are not counted, because there is no wallet to count for.
 func (s *Server) wallet(lim deed.Limit, h walletHandler) http.Handler {
 	return s.handle(func(w http.ResponseWriter, r *http.Request) error {
 		token, err := bearer(r)
@@ -54,7 +54,7 @@ func (s *Server) wallet(lim deed.Limit, h walletHandler) http.Handler {
 	})
 }
 
-// spend counts one call and tells the caller where its limit stands.
+// spend counts one call against the limit and sets the rate limit headers.
 func (s *Server) spend(w http.ResponseWriter, r *http.Request, lim deed.Limit, caller string) error {
 	d, err := s.Limiter.Spend(r.Context(), lim, caller)
 	if d != nil {
@@ -63,9 +63,9 @@ func (s *Server) spend(w http.ResponseWriter, r *http.Request, lim deed.Limit, c
 	return err
 }
 
-// look tells the caller where its limit stands, without counting: what was paid
-// for may be asked for again.
-func (s *Server) look(w http.ResponseWriter, r *http.Request, lim deed.Limit, caller string) error {
+// peek sets the rate limit headers without counting, for a request that repeats a
+// known payment.
+func (s *Server) peek(w http.ResponseWriter, r *http.Request, lim deed.Limit, caller string) error {
 	d, err := s.Limiter.Peek(r.Context(), lim, caller)
 	if d != nil {
 		setLimitHeaders(w.Header(), d)

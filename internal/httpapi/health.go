@@ -9,7 +9,7 @@ import (
 	"deed.example/deed/internal/health"
 )
 
-// down is what a 503 of the health checks says.
+// down is the error of a failed health check.
 var down = &deed.Error{
 	Code:    deed.CodeUnavailable,
 	Message: "something the service cannot work without is down",
@@ -38,13 +38,13 @@ func (s *Server) health(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// live says that this process answers; nothing more.
+// live reports that this process serves requests, and nothing else.
 func (s *Server) live(w http.ResponseWriter, _ *http.Request) error {
 	s.reply(w, http.StatusOK, api.Status{Status: "ok"})
 	return nil
 }
 
-// ready says whether a load balancer should send requests here.
+// ready reports whether a load balancer should send requests to this node.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
 	if s.draining.Load() {
 		return deed.Errorf(deed.CodeUnavailable, "this node is about to stop")

@@ -12,7 +12,7 @@ import (
 	"deed.example/deed/internal/order"
 )
 
-// jobIDs are the ids that a job of ours can have; others never reach the database.
+// jobIDs matches valid job ids; others are rejected without a database query.
 var jobIDs = regexp.MustCompile(`^job_[0-9a-f]{32}$`)
 
 func (s *Server) job(w http.ResponseWriter, r *http.Request) error {
@@ -35,13 +35,13 @@ func (s *Server) job(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// readJob returns a job as callers see it, with what it brought.
+// readJob returns a job in the form of the API, with its result.
 func (s *Server) readJob(ctx context.Context, id string) (out api.Job, err error) {
 	j, err := s.Registrations.Finder.PublicJob(ctx, id)
 	if err != nil {
 		return out, err
 	}
-	if _, ours := jobTypes[j.Purchase.Kind]; !ours {
+	if _, public := jobTypes[j.Purchase.Kind]; !public {
 		return out, deed.Errorf(deed.CodeNotFound, "there is no such job: its id is the jobId of an order's answer")
 	}
 	p, err := s.Payments.Find(ctx, j.PaymentID)
@@ -60,14 +60,15 @@ func (s *Server) readJob(ctx context.Context, id string) (out api.Job, err error
 	return out, nil
 }
 
-// jobTypes spells what a job is for as callers know it.
+// jobTypes maps the purchase of a public job to its type in the API. Jobs of
+// other kinds are internal.
 var jobTypes = map[order.PurchaseKind]string{
 	order.PurchaseRegistration: "domain_registration",
 	order.PurchaseRenewal:      "domain_renewal",
 	order.PurchaseTransfer:     "domain_transfer",
 }
 
-// jobStatus spells the states of a job as callers know them.
+// jobStatus maps the states of a job to the values of the API.
 var jobStatus = map[order.JobState]string{
 	order.JobAwaitingPayment: "pending",
 	order.JobQueued:          "pending",
@@ -108,14 +109,14 @@ func (s *Server) fromPayment(p order.Payment) api.Payment {
 	return api.Payment{Amount: p.Auth.Amount.String(), TxHash: textOrNull(p.TxHash), Network: s.Terms.NetworkV1, Payer: string(p.Auth.Payer), Settled: p.TxHash != ""}
 }
 
-// refundStatus spells the states of a refund as callers know them.
+// refundStatus maps the states of a refund to the values of the API.
 var refundStatus = map[order.PaymentState]string{
 	order.PaymentRefundDue: "due",
 	order.PaymentRefunding: "sent",
 	order.PaymentRefunded:  "confirmed",
 }
 
-// fromRefund returns nil when nothing goes back.
+// fromRefund returns nil when there is no refund.
 func fromRefund(p order.Payment) *api.Refund {
 	status, ok := refundStatus[p.State]
 	if !ok {
@@ -130,8 +131,8 @@ func (s *Server) fromRegistration(ctx context.Context, j order.Job, p order.Paym
 		RegisteredAt: r.Created.UTC(), ExpiresAt: j.Until.UTC(), Nameservers: list(r.Nameservers), DNSRecords: []api.Record{},
 		WalletAddress: string(r.Owner), Payment: s.fromPayment(p), Warnings: []string{},
 	}
-	// The records that the name started with: what its owner made of them since is
-	// nobody else's to see.
+	// The initial records only: a job is public, and later changes are visible to
+	// the owner alone.
 	if _, started, err := s.Zones.History.Around(ctx, r.Name, j.Revision); err == nil && j.Purchase.Kind != order.PurchaseRenewal {
 		for _, rec := range started {
 			out.DNSRecords = append(out.DNSRecords, fromRecord(rec))
@@ -146,7 +147,7 @@ func (s *Server) fromRegistration(ctx context.Context, j order.Job, p order.Paym
 	return out
 }
 
-// list writes none as an empty list.
+// list makes a nil slice encode as an empty JSON array.
 func list[T any](all []T) []T {
 	if all == nil {
 		return []T{}

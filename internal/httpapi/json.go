@@ -20,15 +20,15 @@ import (
 	"deed.example/deed/internal/wirejson"
 )
 
-// How large a JSON body may be, and how deep.
+// Limits of the size and the nesting of a JSON body.
 const (
 	maxAuthBody = 16 << 10
 	maxDepth    = 16
 )
 
-// decode reads the one JSON value of the body into v: UTF-8, no key twice, no
-// key we do not know, letter case exactly as we spell it.
-func decode(w http.ResponseWriter, r *http.Request, most int64, v any) error {
+// decode reads the JSON value of the body into v. It must be UTF-8 without
+// duplicate or unknown keys; keys are case-sensitive.
+func decode(w http.ResponseWriter, r *http.Request, limit int64, v any) error {
 	if noBody(r) {
 		return errNoBody
 	}
@@ -39,7 +39,7 @@ func decode(w http.ResponseWriter, r *http.Request, most int64, v any) error {
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return refuse(http.StatusUnsupportedMediaType, "send the body as it is, without Content-Encoding")
 	}
-	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
+	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if err != nil {
 		return unread(err)
 	}
@@ -52,12 +52,11 @@ func decode(w http.ResponseWriter, r *http.Request, most int64, v any) error {
 	return nil
 }
 
-// errNoBody is for a call that needs a body and has none, whatever its content
-// type says.
+// errNoBody is returned for a missing body, whatever the Content-Type is.
 var errNoBody = deed.Errorf(deed.CodeValidation, "the body is empty: send a JSON object")
 
-// noBody says whether the request has no body at all. Of one whose length is not
-// said, the first byte tells.
+// noBody reports whether the request has no body. Without a Content-Length it
+// tries to read the first byte.
 func noBody(r *http.Request) bool {
 	if r.ContentLength >= 0 {
 		return r.ContentLength == 0
@@ -71,7 +70,7 @@ func noBody(r *http.Request) bool {
 	return errors.Is(err, io.EOF)
 }
 
-// unread says why a body could not be read to its end.
+// unread returns the error for a body that could not be read completely.
 func unread(err error) error {
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return refuse(http.StatusRequestEntityTooLarge, "the body is larger than the %d bytes this call takes", tooLarge.Limit)
@@ -82,7 +81,7 @@ func unread(err error) error {
 	return &deed.Error{Code: deed.CodeValidation, Message: "the body ended before it was complete", Err: err}
 }
 
-// checkDepth walks the tokens of a value that could be too deep.
+// checkDepth fails if the value is nested too deeply.
 func checkDepth(raw []byte) error {
 	if bytes.Count(raw, []byte("{"))+bytes.Count(raw, []byte("[")) <= maxDepth {
 		return nil
@@ -101,7 +100,7 @@ func checkDepth(raw []byte) error {
 	}
 }
 
-// malformed turns an error of the JSON library into our words.
+// malformed turns an error of the JSON library into a deed.Error.
 func malformed(err error) error {
 	if semantic, ok := errors.AsType[*json.SemanticError](err); ok {
 		return deed.Invalid(field(semantic.JSONPointer), "%s", reason(semantic))
@@ -122,8 +121,8 @@ func reason(e *json.SemanticError) string {
 	return fmt.Sprintf("cannot be a JSON %s%s", e.JSONKind, instead(e.GoType))
 }
 
-// instead says what to send in the place of another kind of value, where that is
-// plain from the type.
+// instead returns a hint about the expected kind of value, if the type implies
+// one.
 func instead(t reflect.Type) string {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -141,7 +140,7 @@ func instead(t reflect.Type) string {
 	return ""
 }
 
-// field spells a JSON pointer as people do: /dns_records/2/ttl is
+// field formats a JSON pointer as a field path: /dns_records/2/ttl becomes
 // dns_records[2].ttl.
 func field(p jsontext.Pointer) string {
 	var b strings.Builder
@@ -166,11 +165,12 @@ func (s *Server) reply(w http.ResponseWriter, status int, v any) {
 	write(w, status, encode(v))
 }
 
-// encode returns v as one line of JSON. No text makes it fail.
+// encode returns v as one line of JSON. Text that is not UTF-8 does not make it
+// fail.
 func encode(v any) []byte {
 	raw, err := wirejson.Marshal(v)
 	if err != nil {
-		// Only a programmer can cause this, and door turns it into a 503.
+		// Only a programming error can cause this; the middleware responds with 503.
 		panic(fmt.Sprintf("encode %T: %v", v, err))
 	}
 	return append(raw, '\n')

@@ -14,35 +14,35 @@ import (
 	"deed.example/deed/internal/ratelimit"
 )
 
-// What an agent may send, over either protocol.
+// Limits of the messages of MCP and A2A.
 const (
-	maxMessage      = 128 << 10 // the largest body of a call, and a payment
-	maxMessageDepth = 64        // of a body of ours, in an envelope, beside what a payer adds
-	maxAtOnce       = 32        // messages of one address that are being answered
+	maxMessage        = 128 << 10 // the largest body of a call, plus a payment
+	maxMessageDepth   = 64        // a body in the protocol's envelope, plus what a payer adds
+	maxActiveMessages = 32        // per client
 )
 
-// mcp hands a message to the way in for agents, where there is one.
+// mcp serves POST /mcp, if MCP is enabled.
 func (s *Server) mcp(w http.ResponseWriter, r *http.Request) error {
 	return s.message(w, r, s.MCP, "MCP")
 }
 
-// a2a hands a message to the other way in for agents, where there is one.
+// a2a serves POST /a2a, if A2A is enabled.
 func (s *Server) a2a(w http.ResponseWriter, r *http.Request) error {
 	return s.message(w, r, s.A2A, "A2A")
 }
 
-// message hands one message of a protocol on. What it asks for is counted as the
-// call it stands for; here are the bounds of the message itself, which may ask
-// for much (the list of all tools) or for long (a stream).
-func (s *Server) message(w http.ResponseWriter, r *http.Request, way http.Handler, protocol string) error {
-	if way == nil {
+// message passes one message to the protocol's handler. The call in the message
+// has its own rate limit; this limits the messages themselves, because one may
+// cause a large response (the list of all tools) or a long one (a stream).
+func (s *Server) message(w http.ResponseWriter, r *http.Request, next http.Handler, protocol string) error {
+	if next == nil {
 		return deed.Errorf(deed.CodeUnavailable, "this node does not speak %s: call the HTTP interface, GET /openapi.json describes it", protocol)
 	}
 	caller := clientKey(clientAddr(r, s.Trusted))
-	if !s.talking.enter(caller, maxAtOnce) {
-		return s.tooManyAtOnce(w)
+	if !s.activeMessages.acquire(caller, maxActiveMessages) {
+		return s.tooManyMessages(w)
 	}
-	defer s.talking.leave(caller)
+	defer s.activeMessages.release(caller)
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage))
 	if err != nil {
 		return unread(err)
@@ -51,30 +51,30 @@ func (s *Server) message(w http.ResponseWriter, r *http.Request, way http.Handle
 		return err
 	}
 	r.Body = io.NopCloser(bytes.NewReader(raw))
-	way.ServeHTTP(w, r)
+	next.ServeHTTP(w, r)
 	return nil
 }
 
-// tooManyAtOnce refuses an address whose messages are all being answered.
-func (s *Server) tooManyAtOnce(w http.ResponseWriter) error {
+// tooManyMessages returns the error for a client at its limit of active messages.
+func (s *Server) tooManyMessages(w http.ResponseWriter) error {
 	const wait = 2 * time.Second
-	setLimitHeaders(w.Header(), &ratelimit.Decision{Limit: deed.Limit{Max: maxAtOnce}, Reset: s.Now().Add(wait)})
+	setLimitHeaders(w.Header(), &ratelimit.Decision{Limit: deed.Limit{Max: maxActiveMessages}, Reset: s.Now().Add(wait)})
 	return &deed.Error{
 		Code:    deed.CodeRateLimited,
-		Message: fmt.Sprintf("%d messages of yours are being answered: wait %d seconds, or until a stream or a wait of yours has ended", maxAtOnce, seconds(wait)),
+		Message: fmt.Sprintf("%d messages of yours are being answered: wait %d seconds, or until a stream or a wait of yours has ended", maxActiveMessages, seconds(wait)),
 		Retry:   wait,
 	}
 }
 
-// checkMessage says why raw is not one message, or is too deep to be one. What
-// is no JSON passes: each protocol has words of its own for that. A list of
-// calls would be answered at once, whatever it costs us.
+// checkMessage fails if raw is not one message, or is nested too deeply. Invalid
+// JSON passes: each protocol has its own error for it. A JSON-RPC batch is
+// rejected, because its calls would run at once and bypass the limits.
 func checkMessage(raw []byte) error {
 	notOne := deed.Errorf(deed.CodeValidation, "send one message at a time, as one JSON object")
 	if text := bytes.TrimLeft(raw, " \t\r\n"); len(text) == 0 || text[0] == '[' {
 		return notOne
 	}
-	// Names that come twice, and bytes that are no text, are for the protocol.
+	// Duplicate names and invalid UTF-8 are left to the protocol, too.
 	dec := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	for whole := false; ; {
 		_, err := dec.ReadToken()

@@ -10,7 +10,7 @@ import (
 	"deed.example/deed/api"
 )
 
-// openAPI serves the embedded description with our own address in it.
+// openAPI serves the embedded openapi.yaml with the public URL in it, as JSON.
 func (s *Server) openAPI(w http.ResponseWriter, r *http.Request) error {
 	d, err := s.openAPIDocument()
 	if err != nil {
@@ -19,7 +19,8 @@ func (s *Server) openAPI(w http.ResponseWriter, r *http.Request) error {
 	return d.serve(w, r)
 }
 
-// openAPIDocument is made when it is first asked for; two may make the same.
+// openAPIDocument builds the document on first use. Concurrent first calls build
+// the same document twice, which is harmless.
 func (s *Server) openAPIDocument() (*document, error) {
 	if d := s.description.Load(); d != nil {
 		return d, nil
@@ -33,18 +34,17 @@ func (s *Server) openAPIDocument() (*document, error) {
 	if s.Contact != "" {
 		object(v, "info")["contact"] = map[string]any{"email": s.Contact, "url": s.PublicURL}
 	}
-	s.tellPrices(v)
+	s.setPrices(v)
 	d := newDocument(v).compressed()
 	s.description.Store(d)
 	return d, nil
 }
 
-// tellPrices says of every paid call what it costs at least and at most, which is
-// the operator's to say. A payment is no credential, and a reader who finds it
-// among those would look for an API key: what is left of the security of a paid
-// call is who may make it.
-func (s *Server) tellPrices(doc map[string]any) {
-	least, most := s.Catalog.Range()
+// setPrices adds the price range of every paid operation, which the operator
+// configures. It removes the payment from the security requirements: a payment is
+// not a credential, and clients that find it there would look for an API key.
+func (s *Server) setPrices(doc map[string]any) {
+	lowest, highest := s.Catalog.Range()
 	for _, item := range object(doc, "paths") {
 		for method := range object(item) {
 			op := object(item, method)
@@ -53,21 +53,21 @@ func (s *Server) tellPrices(doc map[string]any) {
 				continue
 			}
 			if price["mode"] == "dynamic" && price["min"] == nil {
-				price["min"] = least.String()
+				price["min"] = lowest.String()
 			}
 			if price["mode"] == "dynamic" {
-				price["max"] = most.String()
+				price["max"] = highest.String()
 			}
 			op["security"] = []any{withoutPayment(op["security"])}
 		}
 	}
 }
 
-// withoutPayment returns the first way to be allowed to call.
+// withoutPayment returns the first security requirement, without the payment.
 func withoutPayment(security any) map[string]any {
 	out := map[string]any{}
-	if ways, ok := security.([]any); ok && len(ways) > 0 {
-		maps.Copy(out, object(ways[0]))
+	if alternatives, ok := security.([]any); ok && len(alternatives) > 0 {
+		maps.Copy(out, object(alternatives[0]))
 	}
 	delete(out, "paymentSignature")
 	return out

@@ -18,7 +18,7 @@ func (s *Server) listPrices(w http.ResponseWriter, r *http.Request) error {
 		return newDocument(s.pricing(listings)).serve(w, r)
 	}
 	all := s.prices.Load()
-	if all == nil { // prices do not change while we run; two may make the same list
+	if all == nil { // prices are fixed at start; concurrent first calls build the same list
 		all = newDocument(s.pricing(s.Catalog.Listings())).compressed()
 		s.prices.Store(all)
 	}
@@ -37,7 +37,8 @@ func (s *Server) onePrice(w http.ResponseWriter, r *http.Request) error {
 	return newDocument(fromListing(l)).serve(w, r)
 }
 
-// listings returns the TLDs of a comma-separated list, each once.
+// listings returns the listings of a comma-separated list of TLDs, without
+// duplicates.
 func (s *Server) listings(list string) ([]catalog.Listing, error) {
 	var out []catalog.Listing
 	seen := map[deed.TLD]bool{}
@@ -66,7 +67,7 @@ func (s *Server) pricing(listings []catalog.Listing) api.Pricing {
 	return out
 }
 
-// currency is what all prices are in.
+// currency is the currency of all prices.
 const currency = "USDC"
 
 func fromListing(l catalog.Listing) api.TLDPrice {

@@ -18,10 +18,10 @@ const (
 	pollInterval = 2000 // milliseconds
 )
 
-// errNoPayments is for a deployment on a real chain without a treasury.
+// errNoPayments is returned by a deployment on a real chain without a treasury.
 var errNoPayments = deed.Errorf(deed.CodeUnavailable, "this deployment takes no payments: its operator has not set pay_to")
 
-// order answers a paid route about a name. What it buys is read from the body.
+// order returns the handler of a paid route about a name; read parses its body.
 func (s *Server) order(read func(w http.ResponseWriter, r *http.Request) (o registration.Order, dryRun bool, err error)) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		pay, err := s.countPaid(w, r, s.Limits.Register, clientKey(clientAddr(r, s.Trusted)))
@@ -50,8 +50,8 @@ func (s *Server) order(read func(w http.ResponseWriter, r *http.Request) (o regi
 }
 
 // countPaid reads the payment of a request and counts the request against its
-// limit. What was paid for may be asked for again, for nothing and any number of
-// times, and also when we are paid elsewhere by now.
+// limit. A request with a known payment may be repeated any number of times
+// without being counted, even after the payment terms have changed.
 func (s *Server) countPaid(w http.ResponseWriter, r *http.Request, lim deed.Limit, caller string) (offered, error) {
 	pay := s.payment(r)
 	count := s.spend
@@ -61,14 +61,14 @@ func (s *Server) countPaid(w http.ResponseWriter, r *http.Request, lim deed.Limi
 			return pay, err
 		}
 		if known {
-			count, pay.err = s.look, nil
+			count, pay.err = s.peek, nil
 		}
 	}
 	return pay, count(w, r, lim, caller)
 }
 
-// indicativeOffer shows a crawler that sends nothing what a payment looks like,
-// and how to call the route.
+// indicativeOffer responds to an empty request with 402, so that crawlers see the
+// terms of payment and how to call the route.
 func (s *Server) indicativeOffer(w http.ResponseWriter, r *http.Request) error {
 	q, err := s.Catalog.Registration("example.com", 1)
 	if err != nil {
@@ -125,11 +125,11 @@ func readTransfer(w http.ResponseWriter, r *http.Request) (o registration.Order,
 	return o, in.DryRun, err
 }
 
-// maxStartingRecords is how many records a name can start with; more can be
-// added when it is there.
+// maxStartingRecords is how many records an order can have; more can be added
+// after the registration.
 const maxStartingRecords = 50
 
-// startingRecords reads the records that a name starts with, and holds them to
+// startingRecords parses the initial records of a name and checks them against
 // the rules of a zone.
 func startingRecords(name deed.Name, in []api.RecordRequest) ([]dnszone.Record, error) {
 	if len(in) > maxStartingRecords {
@@ -148,7 +148,7 @@ func startingRecords(name deed.Name, in []api.RecordRequest) ([]dnszone.Record, 
 	return z.Records, nil
 }
 
-// parseNameservers reads the name servers of an order; it need not name any.
+// parseNameservers parses the name servers of an order, which are optional.
 func parseNameservers(hosts []string) ([]string, error) {
 	if len(hosts) == 0 {
 		return nil, nil
@@ -156,8 +156,8 @@ func parseNameservers(hosts []string) ([]string, error) {
 	return deed.ParseNameservers(hosts)
 }
 
-// toOrder reads what all orders have. What is left out is nil; a zero is a value,
-// and none that an order can have.
+// toOrder parses the fields that all orders have. nil means absent; an explicit
+// zero is invalid.
 func toOrder(kind order.PurchaseKind, domain string, years *int, maxPrice *string) (registration.Order, error) {
 	name, err := deed.ParseName(domain)
 	if err != nil {
@@ -193,8 +193,8 @@ func (s *Server) dryRun(w http.ResponseWriter, r *http.Request, o registration.O
 	return nil
 }
 
-// signedIn returns the wallet whose token the request carries, where none is
-// needed. A token that is not good is ignored.
+// signedIn returns the wallet of an optional access token. An invalid token is
+// ignored.
 func (s *Server) signedIn(r *http.Request) deed.Wallet {
 	token, err := bearer(r)
 	if err != nil {
@@ -207,8 +207,8 @@ func (s *Server) signedIn(r *http.Request) deed.Wallet {
 	return who
 }
 
-// samePayer refuses a payment by another wallet than the one that is signed in,
-// where the payer becomes the owner.
+// samePayer rejects a payment by a wallet other than the one that is signed in,
+// for orders that make the payer the owner.
 func samePayer(who deed.Wallet, kind order.PurchaseKind, auth *settle.Authorization) error {
 	if who == "" || auth == nil || !kind.ClaimsName() || who == auth.Payer {
 		return nil
@@ -247,22 +247,22 @@ func (s *Server) buy(w http.ResponseWriter, r *http.Request, o registration.Orde
 	return nil
 }
 
-// checkout returns what collects the payment of a request.
+// checkout returns the checkout that collects the payment of a request.
 func (s *Server) checkout(pay offered) order.Checkout {
 	if pay.err != nil {
-		return refusing{pay.err}
+		return refusingCheckout{pay.err}
 	}
 	return s.Payments.Checkout(pay.auth, pay.signedIn)
 }
 
-// refusing is a checkout for a payment that cannot even be read.
-type refusing struct{ err error }
+// refusingCheckout is the checkout for a payment header that is invalid.
+type refusingCheckout struct{ err error }
 
-func (c refusing) Resume(context.Context, order.Purchase) (order.Payment, bool, error) {
+func (c refusingCheckout) Resume(context.Context, order.Purchase) (order.Payment, bool, error) {
 	return order.Payment{}, false, nil
 }
 
-func (c refusing) Collect(context.Context, order.Quote, order.Purchase) (order.Payment, error) {
+func (c refusingCheckout) Collect(context.Context, order.Quote, order.Purchase) (order.Payment, error) {
 	return order.Payment{}, c.err
 }
 

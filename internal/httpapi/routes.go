@@ -8,17 +8,18 @@ import (
 	"deed.example/deed"
 )
 
-// A route is one row of the interface document, chapter 4, or one of ours.
+// A route is one row of the interface document, chapter 4, or an extension.
 type route struct {
 	pattern string // "GET /auth/nonce"
 	handler http.Handler
 }
 
-// routes returns the routes of the interface document in its order, then ours.
-func (s *Server) routes() []route { return append(s.documented(), s.ours()...) }
+// routes returns the routes of the interface document in its order, then the
+// extensions.
+func (s *Server) routes() []route { return append(s.documentedRoutes(), s.extensionRoutes()...) }
 
-// documented are the routes of the interface document.
-func (s *Server) documented() []route {
+// documentedRoutes returns the routes of the interface document.
+func (s *Server) documentedRoutes() []route {
 	l := s.Limits
 	return []route{
 		{"GET /auth/nonce", s.address(l.SignIn, s.nonce)},
@@ -44,8 +45,8 @@ func (s *Server) documented() []route {
 	}
 }
 
-// ours are the routes that we have beyond it.
-func (s *Server) ours() []route {
+// extensionRoutes returns the routes that the interface document does not have.
+func (s *Server) extensionRoutes() []route {
 	l := s.Limits
 	return []route{
 		{"GET /domains/check", s.address(l.Search, s.check)},
@@ -88,10 +89,10 @@ func (s *Server) ours() []route {
 	}
 }
 
-// shadows are calls that we do not take, and that a route with a wildcard would:
-// for the name register, or for a record whose id is batch. The last is one that
-// a ServeMux would redirect.
-var shadows = []string{
+// reservedPaths are patterns that respond 404 or 405 although a wildcard route
+// would match them: the name "register", or a record with the id "batch". The
+// ServeMux would redirect the last one.
+var reservedPaths = []string{
 	"GET /domains/register", "GET /domains/renew", "GET /domains/transfer",
 	"PUT /dns/{domain}/batch", "DELETE /dns/{domain}/batch", "PUT /dns/{domain}/import", "DELETE /dns/{domain}/import",
 	"PUT /dns/{domain}/export", "DELETE /dns/{domain}/export", "PUT /dns/{domain}/revisions", "DELETE /dns/{domain}/revisions",
@@ -99,7 +100,7 @@ var shadows = []string{
 	"GET /rdap",
 }
 
-// rdap hands the request to the way in beside this one, where there is one.
+// rdap passes the request to the RDAP handler, if there is one.
 func (s *Server) rdap(w http.ResponseWriter, r *http.Request) error {
 	if s.RDAP == nil {
 		return errNoPayments
@@ -108,7 +109,7 @@ func (s *Server) rdap(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// describe hands the request to the way in that has the documents about us.
+// describe passes the request to the handler of the discovery documents.
 func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
 	if s.Discovery == nil {
 		return deed.Errorf(deed.CodeUnavailable, "this node does not describe itself: ask another")
@@ -117,7 +118,7 @@ func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// Handler returns the door with all routes behind it.
+// Handler returns all routes, wrapped in the middleware.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	known := map[string]bool{}
@@ -126,21 +127,21 @@ func (s *Server) Handler() http.Handler {
 		known[r.pattern] = true
 	}
 	missing := s.handle(s.missing(mux, known))
-	for _, pattern := range shadows {
+	for _, pattern := range reservedPaths {
 		mux.Handle(pattern, missing)
 	}
 	mux.Handle("/", missing)
-	return s.door(mux)
+	return s.middleware(mux)
 }
 
-// methods are those that a path of ours may take, as Allow lists them.
+// methods are the methods of all routes, in the order of the Allow header.
 var methods = []string{"GET", "HEAD", "POST", "PUT", "DELETE"}
 
-// missing answers what no route takes: 204 to OPTIONS and 405 for a path that
-// takes other methods, 404 for any other path.
+// missing serves requests that match no route: for a known path 204 to OPTIONS
+// and 405 to other methods, for any other path 404.
 func (s *Server) missing(mux *http.ServeMux, known map[string]bool) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		r.Pattern = "" // what we tell Observe
+		r.Pattern = "" // the route that Observe gets
 		allowed := slices.DeleteFunc(slices.Clone(methods), func(m string) bool {
 			other := r.Clone(r.Context())
 			other.Method = m

@@ -12,53 +12,53 @@ import (
 	"deed.example/deed/api"
 )
 
-// A Sandbox is the embedded chain with its play money.
+// A Sandbox is the embedded chain with test money, and the embedded registry.
 type Sandbox struct {
 	ChainID uint64
 	RPCURL  string
 	USDC    string // address of the token
 	DNS     string // address of the name server
 
-	// Faucet gives a wallet play USDC and returns, once it is there, the
-	// transaction and the wallet's balance.
+	// Faucet sends test USDC to a wallet. It returns the transaction and the
+	// wallet's balance once the transaction is confirmed.
 	Faucet func(ctx context.Context, w deed.Wallet, amount deed.USDC) (txHash string, balance deed.USDC, err error)
 
-	// Registry is the embedded registry's clock, and what happens to names at
-	// other registrars.
+	// Registry controls the embedded registry's clock and the names at other
+	// registrars.
 	Registry SandboxRegistry
 
-	// Faults breaks the embedded registry on demand.
+	// Faults injects faults into the embedded registry.
 	Faults interface {
-		Set(kind string, times int) error // times 0 is until it is set again
+		Set(kind string, times int) error // times 0: until the next Set
 		On() string
 	}
 }
 
-// A SandboxRegistry lets a caller on this machine play the rest of the world.
+// A SandboxRegistry simulates time and other registrars.
 type SandboxRegistry interface {
-	// Now is the registry's clock, and Advance moves it forward. What is then
-	// due has happened when it returns.
+	// Now returns the time of the registry's clock, and Advance moves it forward.
+	// When Advance returns, everything due by then has happened.
 	Now() time.Time
 	Advance(ctx context.Context, d time.Duration) (time.Time, error)
 
-	// Elsewhere registers a name at another registrar and returns its code.
+	// Elsewhere registers a name at another registrar and returns its auth code.
 	Elsewhere(ctx context.Context, name deed.Name) (deed.Secret, error)
 
-	// Leave lets another registrar ask for one of our names, with its code.
+	// Leave starts the transfer of a name to another registrar, with its auth code.
 	Leave(ctx context.Context, name deed.Name, code deed.Secret) error
 
-	// Decide ends a transfer that is under way, one way or the other.
+	// Decide approves or rejects a pending transfer.
 	Decide(ctx context.Context, name deed.Name, approve bool) error
 }
 
-// What the faucet gives when it is not told how much, and at the most.
+// The default and the largest amount that the faucet sends.
 const (
-	faucetGift deed.USDC = 1_000_000_000
-	faucetMost deed.USDC = 1_000_000_000_000
+	faucetDefault deed.USDC = 1_000_000_000
+	faucetMax     deed.USDC = 1_000_000_000_000
 )
 
-// sandboxed lets callers on this machine through to h, in a sandbox. For all
-// others there is no such path.
+// sandboxed restricts h to loopback connections of a sandbox. Everyone else gets
+// 404.
 func (s *Server) sandboxed(h handler) http.Handler {
 	return s.handle(func(w http.ResponseWriter, r *http.Request) error {
 		local, _ := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
@@ -83,7 +83,7 @@ func (s *Server) setFaults(w http.ResponseWriter, r *http.Request) error {
 	if err := decode(w, r, maxAuthBody, &in); err != nil {
 		return err
 	}
-	times := 0 // until it is set again
+	times := 0 // until the next call
 	if in.Times != nil {
 		if times = *in.Times; times < 1 {
 			return deed.Invalid("times", "must be 1 or above: leave it out to have it fail until it is set again")
@@ -105,14 +105,14 @@ func (s *Server) faucet(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	amount := faucetGift
+	amount := faucetDefault
 	if in.Amount != "" {
 		if amount, err = deed.ParseUSDC(in.Amount); err != nil {
 			return err
 		}
 	}
-	if amount <= 0 || amount > faucetMost {
-		return deed.Invalid("amount_usd", "must be above 0 and at most %s", faucetMost)
+	if amount <= 0 || amount > faucetMax {
+		return deed.Invalid("amount_usd", "must be above 0 and at most %s", faucetMax)
 	}
 	txHash, balance, err := s.Sandbox.Faucet(r.Context(), wallet, amount)
 	if err != nil {
@@ -122,9 +122,9 @@ func (s *Server) faucet(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// mostAdvance is how far the clock is moved at once: ten years and the phases
-// after them.
-const mostAdvance = 4000 * 24 * time.Hour
+// maxAdvance is how far one call can move the clock: ten years and the phases
+// after expiry.
+const maxAdvance = 4000 * 24 * time.Hour
 
 var inDays = regexp.MustCompile(`^([0-9]{1,4})d$`)
 
@@ -135,7 +135,7 @@ func parseAdvance(s string) (time.Duration, error) {
 		days, _ := strconv.Atoi(m[1]) // four digits
 		d, err = time.Duration(days)*24*time.Hour, nil
 	}
-	if err != nil || d <= 0 || d > mostAdvance {
+	if err != nil || d <= 0 || d > maxAdvance {
 		return 0, deed.Invalid("advance", "is a time forward like 36h or 400d, at most 4000d")
 	}
 	return d, nil
@@ -158,8 +158,8 @@ func (s *Server) moveClock(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// elsewhere makes a name at another registrar, to be transferred here; with a
-// code, it lets that registrar ask for a name of ours.
+// elsewhere registers a name at another registrar, to be transferred in. With an
+// auth code, it starts the transfer of a name to another registrar.
 func (s *Server) elsewhere(w http.ResponseWriter, r *http.Request) error {
 	var in api.ElsewhereRequest
 	if err := decode(w, r, maxAuthBody, &in); err != nil {

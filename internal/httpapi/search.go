@@ -12,7 +12,7 @@ import (
 	"deed.example/deed/internal/catalog"
 )
 
-// maxChecked is how many names one call may ask about.
+// maxChecked is how many names one call may check.
 const maxChecked = 200
 
 func (s *Server) search(w http.ResponseWriter, r *http.Request) error {
@@ -60,8 +60,8 @@ func (s *Server) check(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// parameter returns a parameter of the query, "" when it is not there. Which of
-// two values is meant nobody knows.
+// parameter returns a query parameter, or "" if it is absent. It fails if the
+// parameter is repeated, because the intended value is unknown.
 func parameter(r *http.Request, name string) (string, error) {
 	all, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -73,8 +73,8 @@ func parameter(r *http.Request, name string) (string, error) {
 	return all.Get(name), nil
 }
 
-// parseNames reads a comma-separated list of names, each of which is returned
-// once. It names all that are wrong.
+// parseNames parses a comma-separated list of names and removes duplicates. Its
+// error lists every invalid name.
 func parseNames(list string) ([]deed.Name, error) {
 	if list == "" {
 		return nil, deed.Invalid("domains", "is missing: send names with commas between them, such as example.com,example.io")
@@ -88,7 +88,7 @@ func parseNames(list string) ([]deed.Name, error) {
 	for i, text := range strings.Split(list, ",") {
 		name, err := deed.ParseName(strings.Trim(text, " "))
 		if err != nil {
-			wrong = append(wrong, deed.Detail{Field: fmt.Sprintf("domains[%d]", i), Reason: whatIsWrong(err)})
+			wrong = append(wrong, deed.Detail{Field: fmt.Sprintf("domains[%d]", i), Reason: detailReason(err)})
 			continue
 		}
 		if !seen[name] {
@@ -102,8 +102,8 @@ func parseNames(list string) ([]deed.Name, error) {
 	return names, nil
 }
 
-// whatIsWrong returns what is wrong with a value, without the name of its field.
-func whatIsWrong(err error) string {
+// detailReason returns the reason of a validation error, without its field.
+func detailReason(err error) string {
 	if e, ok := errors.AsType[*deed.Error](err); ok && len(e.Details) > 0 {
 		return e.Details[0].Reason
 	}

@@ -1,12 +1,12 @@
-// Package httpapi is the HTTP way in: it turns requests into calls of the use
-// cases and their answers into JSON. It holds no rules of its own.
+// Package httpapi is the HTTP adapter: it turns requests into calls of the
+// services and their results into JSON. It has no rules of its own.
 //
-// A request passes the door (door.go: request id, CORS, size of the headers,
-// panics), finds its route (routes.go, in the order of the interface document),
-// is counted against its limit (handler.go), is parsed, served and answered.
-// Handlers return errors; fail (error.go) is the one place where an error
-// becomes an answer, and every answer that is no success has its one shape,
-// also those that net/http would give by itself (conn.go).
+// A request passes the middleware (middleware.go: request id, CORS, limits of the
+// headers, panics), is routed (routes.go, in the order of the interface document),
+// counted against its rate limit (handler.go), parsed and served. Handlers return
+// errors; fail (error.go) is the one place where an error becomes a response.
+// Every error response has the same body, including those that net/http sends
+// itself (conn.go).
 package httpapi
 
 import (
@@ -30,7 +30,7 @@ import (
 	"deed.example/deed/internal/zone"
 )
 
-// Server answers the HTTP interface. Fill every exported field.
+// Server serves the HTTP interface. Set every exported field.
 type Server struct {
 	Catalog *catalog.Service
 	Search  *catalog.Searcher
@@ -46,55 +46,55 @@ type Server struct {
 	Zones         *zone.Service
 	Terms         PaymentTerms
 
-	// NotReady is why nothing is sold here, and no caller should be sent: paid
-	// routes and /readyz answer with it. It is nil where all is well.
+	// NotReady is the error of paid routes and of /readyz on a node that is not
+	// fit to sell. It is nil on a healthy node.
 	NotReady error
 
-	// Propagation asks every name server for the serial it gives out, beside the
-	// one that all should.
+	// Propagation returns the serial that every name server should serve, and the
+	// one that each server serves.
 	Propagation func(ctx context.Context, name deed.Name, revision uint32) (serial uint32, servers []api.ServerPropagation)
 
-	RDAP http.Handler // of all below /rdap/; nil without names
-	MCP  http.Handler // of POST /mcp; nil without one
-	A2A  http.Handler // of /a2a; nil where agents are not spoken to
+	RDAP http.Handler // of /rdap/; nil without registrations
+	MCP  http.Handler // of POST /mcp; nil if disabled
+	A2A  http.Handler // of POST /a2a; nil if disabled
 
-	Discovery http.Handler // of the documents that describe us
-	Contact   string       // e-mail address of the operator, in the description; "" for none
+	Discovery http.Handler // of the discovery documents
+	Contact   string       // e-mail address of the operator for openapi.json; optional
 
-	Sandbox *Sandbox // nil when there is none
+	Sandbox *Sandbox // nil outside a sandbox
 
-	Trusted []netip.Prefix // proxies whose X-Forwarded-For is believed
+	Trusted []netip.Prefix // proxies whose X-Forwarded-For is trusted
 	Version string
 
-	// PublicURL is where callers reach us, without a path.
+	// PublicURL is the base URL that callers use, without a path.
 	PublicURL string
 
 	Started time.Time
 	Now     func() time.Time
 	Log     *slog.Logger
 
-	// Observe is told of every answer. The route is its pattern, "" when the
-	// request found none.
+	// Observe is called for every response. The route is its pattern, "" if no
+	// route matched.
 	Observe func(route string, status int, took time.Duration)
 
-	draining    atomic.Bool
-	talking     crowd                    // messages of agents that are being answered
-	watching    crowd                    // streams of jobs
-	streams     atomic.Int64             // those of all callers
-	prices      atomic.Pointer[document] // the whole price list, once it was asked for
-	description atomic.Pointer[document] // openapi.json, likewise
-	bazaars     sync.Map                 // endpoint to api.Bazaar, likewise
+	draining       atomic.Bool
+	activeMessages clientLimiter            // of MCP and A2A
+	activeStreams  clientLimiter            // of job events
+	streamCount    atomic.Int64             // of all clients
+	prices         atomic.Pointer[document] // the whole price list, built on first use
+	description    atomic.Pointer[document] // openapi.json, likewise
+	bazaars        sync.Map                 // endpoint to api.Bazaar, likewise
 }
 
-// Drain makes the server tell its load balancer that it is about to stop. It
-// goes on answering.
+// Drain makes /readyz fail, so that load balancers stop sending requests. The
+// server continues to serve requests.
 func (s *Server) Drain() { s.draining.Store(true) }
 
-// Draining says whether the server was told so.
+// Draining reports whether Drain was called.
 func (s *Server) Draining() bool { return s.draining.Load() }
 
-// Configure returns the http.Server that serves s with our limits on time and
-// size. Give it listeners from Listen.
+// Configure returns an http.Server for s with timeouts and size limits. Use it
+// with listeners from Listen.
 func (s *Server) Configure() *http.Server {
 	return &http.Server{
 		Handler:                      s.Handler(),
@@ -102,8 +102,8 @@ func (s *Server) Configure() *http.Server {
 		ReadTimeout:                  10 * time.Second,
 		WriteTimeout:                 30 * time.Second,
 		IdleTimeout:                  60 * time.Second,
-		MaxHeaderBytes:               maxHeaderBytes - 4096, // net/http reads 4096 bytes more than it is told
-		DisableGeneralOptionsHandler: true,                  // OPTIONS * is answered by us
+		MaxHeaderBytes:               maxHeaderBytes - 4096, // net/http adds 4096 bytes
+		DisableGeneralOptionsHandler: true,                  // OPTIONS * reaches the middleware
 		ErrorLog:                     slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
 	}
 }

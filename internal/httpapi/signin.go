@@ -66,7 +66,7 @@ func (s *Server) revoke(w http.ResponseWriter, r *http.Request, who deed.Wallet)
 	return nil
 }
 
-// required takes names and values in turn and fails for the first empty value.
+// required takes alternating names and values and fails for the first empty value.
 func required(namesAndValues ...string) error {
 	for i := 0; i < len(namesAndValues); i += 2 {
 		if namesAndValues[i+1] == "" {

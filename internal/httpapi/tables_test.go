@@ -63,6 +63,6 @@ func TestLimitsAreThoseOfTheInterfaceDocument(t *testing.T) {
 		}
 	}
 	if !l.Register.Durable {
-		t.Error("the daily window does not outlive a restart")
+		t.Error("the daily window does not survive a restart")
 	}
 }

@@ -14,9 +14,8 @@ import (
 	"deed.example/deed/api"
 )
 
-// Whatever an error says, and whatever path and headers a request has, the
-// answer is our error body, the log has nothing of a panic, and the status is
-// the error's.
+// For any error, path and headers the response is the error body with the status
+// of the error, and nothing panics.
 func FuzzErrorsAreAlwaysWritten(f *testing.F) {
 	for _, seed := range []string{"", "/", "/nope", "/\xff", "/a\x00b", "/\u202e", "/a%zz", "//a", "*", "/dns/a.com/\xc3"} {
 		f.Add(seed, "message \xff", "field\xfe")
@@ -32,7 +31,7 @@ func FuzzErrorsAreAlwaysWritten(f *testing.F) {
 		checkErrorBody(t, missing)
 
 		refused := httptest.NewRecorder()
-		s.door(s.handle(func(http.ResponseWriter, *http.Request) error {
+		s.middleware(s.handle(func(http.ResponseWriter, *http.Request) error {
 			return &deed.Error{Code: deed.CodeValidation, Message: message, Hint: field, Details: []deed.Detail{{Field: field, Reason: message}}}
 		})).ServeHTTP(refused, requestFor("/", field))
 		if refused.Code != http.StatusBadRequest {
@@ -45,8 +44,8 @@ func FuzzErrorsAreAlwaysWritten(f *testing.F) {
 	})
 }
 
-// requestFor returns a request by a method that no route takes. The server would
-// hand such headers on as they are.
+// requestFor returns a request with a method that no route has, and with headers
+// that net/http would accept.
 func requestFor(path, header string) *http.Request {
 	return &http.Request{
 		Method: "BREW", URL: &url.URL{Path: path}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, RemoteAddr: "192.0.2.1:4711", Body: http.NoBody,

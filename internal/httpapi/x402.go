@@ -17,7 +17,7 @@ import (
 	"deed.example/deed/internal/settle"
 )
 
-// PaymentTerms is what a wallet must know to pay us.
+// PaymentTerms are the terms of payment that an x402 offer states.
 type PaymentTerms struct {
 	NetworkV1    string // "base-sepolia"
 	NetworkV2    string // "eip155:84532"
@@ -28,28 +28,28 @@ type PaymentTerms struct {
 }
 
 const (
-	maxPaymentHeader = 8 << 10
-	payWithin        = 300 // seconds a wallet should make its promise good for
-	exact            = "exact"
+	maxPaymentHeader      = 8 << 10
+	paymentTimeoutSeconds = 300 // how long a wallet should make its authorization valid
+	exact                 = "exact"
 )
 
-// offered is a payment as the request carries it: an authorization, why it will
-// not do, in which version of x402 it came, and who is signed in.
+// offered is the payment of a request: the authorization, the error in it, its
+// version of x402, and the wallet that is signed in.
 type offered struct {
 	auth     *settle.Authorization // nil when it cannot be read
 	version  int
-	err      error // a CodePaymentInvalid about the header itself, or about whom it pays
+	err      error // CodePaymentInvalid: the header is malformed, or does not match the terms
 	signedIn deed.Wallet
 }
 
-// by returns the payment as a signed-in wallet sends it.
+// by returns the payment with the wallet that is signed in.
 func (o offered) by(w deed.Wallet) offered {
 	o.signedIn = w
 	return o
 }
 
-// payment reads the payment of a request. Header and version belong together:
-// PAYMENT-SIGNATURE is 2, X-PAYMENT is 1.
+// payment reads the payment of a request. The header determines the version of
+// x402: PAYMENT-SIGNATURE is 2, X-PAYMENT is 1.
 func (s *Server) payment(r *http.Request) offered {
 	v2, v1 := r.Header.Values("PAYMENT-SIGNATURE"), r.Header.Values("X-PAYMENT")
 	switch {
@@ -88,7 +88,7 @@ func (s *Server) parsePayment(header string, version int) (*settle.Authorization
 		return nil, err
 	}
 	auth.Asset = assetOf(h)
-	// It is returned all the same: it may be known from when the terms were others.
+	// It is returned with the error: it may be a known payment under former terms.
 	return auth, errors.Join(s.checkTerms(h), s.checkPayee(auth))
 }
 
@@ -99,8 +99,8 @@ func (s *Server) checkPayee(a *settle.Authorization) error {
 	return nil
 }
 
-// checkTerms compares what the payer accepted with what we ask for, but for the
-// amount: only the use case knows the price.
+// checkTerms compares what the payer accepted with the terms, except the amount:
+// only the service knows the price.
 func (s *Server) checkTerms(h api.PaymentHeader) error {
 	scheme, network, want := h.Scheme, h.Network, s.Terms.NetworkV1
 	if h.X402Version == 2 {
@@ -145,8 +145,8 @@ func parseAuthorization(h api.PaymentHeader) (*settle.Authorization, error) {
 	}, nil
 }
 
-// decimal reads a whole number in decimal digits, without sign or leading zeros.
-// One beyond 63 bits can be no price of ours.
+// decimal parses a decimal integer without sign or leading zeros. No valid value
+// exceeds 63 bits.
 func decimal(s string) (int64, error) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || strconv.FormatInt(n, 10) != s || n < 0 {
@@ -155,16 +155,16 @@ func decimal(s string) (int64, error) {
 	return n, nil
 }
 
-func parseHex(s string, least, most int) ([]byte, error) {
+func parseHex(s string, minBytes, maxBytes int) ([]byte, error) {
 	digits, prefixed := strings.CutPrefix(s, "0x")
 	b, err := hex.DecodeString(digits)
-	if err != nil || !prefixed || len(b) < least || len(b) > most {
+	if err != nil || !prefixed || len(b) < minBytes || len(b) > maxBytes {
 		return nil, errors.New("not hex")
 	}
 	return b, nil
 }
 
-// A payError is a refusal of a payment with the word that x402 has for it.
+// A payError is an invalid payment with the error reason of x402.
 type payError struct {
 	reason string
 	error
@@ -176,7 +176,7 @@ func unpayable(reason, format string, args ...any) error {
 	return payError{reason, deed.Errorf(deed.CodePaymentInvalid, format, args...)}
 }
 
-// reasonOf returns x402's word for why a payment will not do.
+// reasonOf returns the x402 error reason of an invalid payment.
 func reasonOf(err error) string {
 	if e, ok := errors.AsType[payError](err); ok {
 		return e.reason
@@ -190,18 +190,17 @@ func reasonOf(err error) string {
 	return ""
 }
 
-// encodeHeader returns v as a value of an x402 header.
+// encodeHeader returns v as the value of an x402 header.
 func encodeHeader(v any) string {
 	raw := encode(v)
 	return base64.StdEncoding.EncodeToString(raw[:len(raw)-1])
 }
 
-// setReceipt tells an x402 client what became of its payment, in the header of
-// its version.
+// setReceipt sets the settlement response header of the client's x402 version.
 func (s *Server) setReceipt(h http.Header, version int, p order.Payment) {
 	receipt := api.SettleResponse{Success: p.TxHash != "", Payer: string(p.Auth.Payer), Transaction: p.TxHash, Network: s.Terms.NetworkV2}
 	if !receipt.Success {
-		receipt.ErrorReason = "settlement_pending" // sign nothing new
+		receipt.ErrorReason = "settlement_pending" // the client must not sign a new payment
 	}
 	name := "PAYMENT-RESPONSE"
 	if version == 1 {
@@ -211,16 +210,16 @@ func (s *Server) setReceipt(h http.Header, version int, p order.Payment) {
 	h.Set("Cache-Control", "private")
 }
 
-// An offer is what a caller is asked to pay, and for what.
+// An offer is the content of a 402 response.
 type offer struct {
 	quote  order.Quote
 	domain deed.Name
-	jobID  string // of the purchase that the payment belongs to; nothing is offered then
+	jobID  string // of the purchase that the payment belongs to; then there is no offer
 
 	extensions map[string]any // of version 2
 }
 
-// failUnpaid answers 402, with the offer in both versions.
+// failUnpaid responds with 402 and the offer in both versions of x402.
 func (s *Server) failUnpaid(w http.ResponseWriter, r *http.Request, err error, o offer) error {
 	e, ok := errors.AsType[*deed.Error](err)
 	if !ok {
@@ -247,14 +246,14 @@ func (s *Server) failUnpaid(w http.ResponseWriter, r *http.Request, err error, o
 func (s *Server) requirementsV1(q order.Quote, resource api.Resource) api.RequirementsV1 {
 	return api.RequirementsV1{
 		Scheme: exact, Network: s.Terms.NetworkV1, MaxAmountRequired: fmt.Sprint(int64(q.Amount)), Price: q.Amount.String(), Resource: resource.URL, Description: resource.Description,
-		MimeType: resource.MimeType, PayTo: s.Terms.PayTo, MaxTimeoutSeconds: payWithin, Asset: s.Terms.Asset,
+		MimeType: resource.MimeType, PayTo: s.Terms.PayTo, MaxTimeoutSeconds: paymentTimeoutSeconds, Asset: s.Terms.Asset,
 		Extra: api.PaymentExtra{Name: s.Terms.TokenName, Version: s.Terms.TokenVersion},
 	}
 }
 
 func (s *Server) requirementsV2(q order.Quote) api.RequirementsV2 {
 	return api.RequirementsV2{
-		Scheme: exact, Network: s.Terms.NetworkV2, Amount: fmt.Sprint(int64(q.Amount)), Asset: s.Terms.Asset, PayTo: s.Terms.PayTo, MaxTimeoutSeconds: payWithin,
+		Scheme: exact, Network: s.Terms.NetworkV2, Amount: fmt.Sprint(int64(q.Amount)), Asset: s.Terms.Asset, PayTo: s.Terms.PayTo, MaxTimeoutSeconds: paymentTimeoutSeconds,
 		Extra: api.PaymentExtra{Name: s.Terms.TokenName, Version: s.Terms.TokenVersion, PaymentFlow: "upfront"},
 	}
 }

@@ -1,9 +1,9 @@
-// Package interfacedoc reads the tables of the interface document, so that
-// tests can compare our own tables with it: the routes of chapter 4, the codes
-// of chapter 7, the limits of chapter 8 and the fields of chapter 2.
+// Package interfacedoc parses the tables of the interface document, so that tests
+// can compare the implementation with them: the routes of chapter 4, the codes of
+// chapter 7, the limits of chapter 8 and the fields of chapter 2.
 //
-// interface.md is the document, byte for byte. It never changes, so a table
-// that cannot be read is a programmer's mistake, and these functions panic.
+// interface.md is the document, byte for byte. It never changes, so these functions
+// panic if a table cannot be parsed.
 package interfacedoc
 
 import (
@@ -23,14 +23,14 @@ var document string
 type Route struct {
 	Method, Path string
 	Bearer       bool
-	Answers      []Answer // the statuses that the row names, in its order
-	Priced       bool     // the row names a price per call
+	Answers      []Answer // the statuses in the row, in its order
+	Priced       bool     // the row has a price per call
 }
 
 // Endpoint returns the method and the path, as "GET /auth/nonce".
 func (r Route) Endpoint() string { return r.Method + " " + r.Path }
 
-// An Answer is a status that a row names, with the codes named beside it.
+// An Answer is a status in a row with its error codes.
 type Answer struct {
 	Status int
 	Codes  []string
@@ -53,7 +53,7 @@ func Routes() []Route {
 
 var codeWord = regexp.MustCompile(`[A-Z]+(_[A-Z]+)+`)
 
-// answers reads "200 nonce object (2.1); 400 VALIDATION_ERROR; 429".
+// answers parses "200 nonce object (2.1); 400 VALIDATION_ERROR; 429".
 func answers(text string) []Answer {
 	var all []Answer
 	for clause := range strings.SplitSeq(text, ";") {
@@ -82,7 +82,7 @@ func Codes() []Code {
 
 // A Limit is one row of the limit table (chapter 8).
 type Limit struct {
-	Endpoints []string // each as Route.Endpoint gives it
+	Endpoints []string // in the format of Route.Endpoint
 	Max       int
 	Window    time.Duration
 	PerWallet bool // counted per wallet; otherwise per address
@@ -102,7 +102,7 @@ func Limits() []Limit {
 	return limits
 }
 
-// Unlimited returns the endpoints that rule 3 of chapter 8 frees from limits.
+// Unlimited returns the endpoints that rule 3 of chapter 8 exempts from limits.
 func Unlimited() []string {
 	_, rule, ok := strings.Cut(document, "\n3. No rate limit applies to: ")
 	if !ok {
@@ -117,8 +117,8 @@ var (
 	windowUnits = map[string]time.Duration{"1 minute": time.Minute, "1 hour": time.Hour, "1 day": 24 * time.Hour}
 )
 
-// group returns the endpoints that text names: "`GET /account/*`" is every GET
-// at /account and below it, "`/dns/*` (GET, PUT)" names its methods behind it.
+// group returns the endpoints that match text: "`GET /account/*`" is every GET at
+// /account and below it, "`/dns/*` (GET, PUT)" has its methods in parentheses.
 func group(text string) []string {
 	var endpoints []string
 	for _, m := range groupPart.FindAllStringSubmatch(text, -1) {

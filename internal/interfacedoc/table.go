@@ -2,10 +2,10 @@ package interfacedoc
 
 import "strings"
 
-// A Field is one row of a field table (chapter 2), in the document's words.
+// A Field is one row of a field table (chapter 2), verbatim.
 type Field struct {
 	Name, Type string
-	Required   string // "" where the table does not say
+	Required   string // "" if the table has no such column
 }
 
 // Fields returns the field table of a section such as "2.3".

@@ -17,32 +17,32 @@ import (
 )
 
 const (
-	// maxMessage is what one message may hold: the largest body of a call, and a
+	// maxMessage is the size limit of a message: the largest body of a call, plus a
 	// payment.
 	maxMessage = 128 << 10
 
-	// patience is longer than any tool takes.
-	patience = time.Minute
+	// requestTimeout is longer than any tool takes.
+	requestTimeout = time.Minute
 )
 
-// NewHandler returns what answers POST /mcp of the service that callers know by a
-// public address. It is handed one message at a time.
-func NewHandler(d *agent.Desk, version, publicURL string) http.Handler {
-	server := newServer(d, version, overHTTP)
+// NewHandler returns the handler of POST /mcp for a service with the given public
+// URL. Each request must hold one message, not a batch.
+func NewHandler(e *agent.Executor, version, publicURL string) http.Handler {
+	server := newServer(e, version, httpOptions)
 	protocol := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{
 		Stateless:    true,
 		JSONResponse: true,
 
-		DisableLocalhostProtection: true, // it would refuse a proxy on this machine; see below
+		DisableLocalhostProtection: true, // it would reject a proxy on this machine; see below
 		MaxRequestBodyBytes:        maxMessage,
 	})
-	// A page that has its own name resolve to this machine must not reach a
-	// service that is meant for it alone (DNS rebinding).
+	// A web page whose host name resolves to this machine must not reach a service
+	// that is meant for local use only (DNS rebinding).
 	base, err := url.Parse(publicURL)
 	private := err == nil && loopback(base.Host)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(patience)) // where there is none, none is needed
-		plain := &inOneShape{ResponseWriter: w}
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(requestTimeout)) // fails for writers without deadlines only, such as in tests
+		plain := &jsonErrorWriter{ResponseWriter: w}
 		defer plain.finish()
 		if private && !loopback(r.Host) {
 			http.Error(plain, "this service is for its own machine only: call it as "+publicURL, http.StatusBadRequest)
@@ -61,8 +61,8 @@ func loopback(host string) bool {
 	return u.Hostname() == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// remoteKey is where a request's own address stands among its headers, which is
-// all that a tool sees of it. Nobody can send a header of such a name.
+// remoteKey is the header key that passes the remote address of a request to the
+// tool, which sees only the headers. No client can send a header of that name.
 const remoteKey = ":remote"
 
 func originOf(h http.Header) agent.Origin {
@@ -74,16 +74,16 @@ func originOf(h http.Header) agent.Origin {
 	return o
 }
 
-// inOneShape gives what the protocol's own library refuses in plain text the
-// shape of all our errors. All else passes as it is.
-type inOneShape struct {
+// jsonErrorWriter turns errors that the MCP library sends as plain text into the
+// JSON error body. Everything else passes unchanged.
+type jsonErrorWriter struct {
 	http.ResponseWriter
-	status int          // of a refusal in plain text; 0 when there is none
-	text   bytes.Buffer // of that
+	status int          // of an error in plain text; 0 if there is none
+	text   bytes.Buffer // of that error
 }
 
 // WriteHeader implements http.ResponseWriter.
-func (w *inOneShape) WriteHeader(status int) {
+func (w *jsonErrorWriter) WriteHeader(status int) {
 	if status >= 400 && strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain") {
 		w.status = status
 		return
@@ -92,17 +92,17 @@ func (w *inOneShape) WriteHeader(status int) {
 }
 
 // Write implements http.ResponseWriter.
-func (w *inOneShape) Write(p []byte) (int, error) {
+func (w *jsonErrorWriter) Write(p []byte) (int, error) {
 	if w.status != 0 {
 		return w.text.Write(p)
 	}
 	return w.ResponseWriter.Write(p)
 }
 
-// Unwrap lets http.ResponseController find what is below.
-func (w *inOneShape) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+// Unwrap gives http.ResponseController access to the underlying writer.
+func (w *jsonErrorWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-func (w *inOneShape) finish() {
+func (w *jsonErrorWriter) finish() {
 	if w.status == 0 {
 		return
 	}
@@ -110,7 +110,7 @@ func (w *inOneShape) finish() {
 	if w.status >= 500 {
 		code = deed.CodeUnavailable
 	}
-	raw, _ := wirejson.Marshal(api.Error{ // strings always can be
+	raw, _ := wirejson.Marshal(api.Error{ // strings cannot make it fail
 		Error: http.StatusText(w.status), Message: strings.TrimSpace(w.text.String()), Code: string(code), RequestID: w.Header().Get("X-Request-Id"),
 	})
 	w.Header().Set("Content-Type", "application/json")

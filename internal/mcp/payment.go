@@ -11,23 +11,23 @@ import (
 	"deed.example/deed/internal/agent"
 )
 
-// Where x402 has its parts in a message: a client puts the payment there as an
-// object, others as the base64 of HTTP; clients look for an offer in the
-// structured content, others under metaError.
+// The keys of x402 in the metadata of a message. Some clients send the payment as
+// an object, others as the base64 of the HTTP header; some look for an offer in
+// the structured content, others under metaError.
 const (
 	metaPayment = "x402/payment"
 	metaError   = "x402/error"
 	metaReceipt = "x402/payment-response"
 )
 
-// offerOf returns the offer of a 402, in the words of x402 version 2.
+// offerOf returns the offer of a 402 response in x402 version 2.
 func offerOf(a agent.Answer) (json.RawMessage, bool) {
 	raw, err := base64.StdEncoding.DecodeString(first(a.Header, "PAYMENT-REQUIRED"))
 	return raw, a.Status == http.StatusPaymentRequired && err == nil && json.Valid(raw)
 }
 
-// unpaid refuses with an offer. The first text is the offer again, for programs;
-// the second is for who decides whether to pay.
+// unpaid adds the offer to an error result. The first text is the offer again,
+// for programs; the second is for the model or the user, who decides.
 func unpaid(r *mcp.CallToolResult, offer json.RawMessage, a agent.Answer) *mcp.CallToolResult {
 	r.StructuredContent = offer
 	r.Content = []mcp.Content{&mcp.TextContent{Text: string(offer)}}
@@ -35,25 +35,25 @@ func unpaid(r *mcp.CallToolResult, offer json.RawMessage, a agent.Answer) *mcp.C
 		r.Meta = mcp.Meta{}
 	}
 	r.Meta[metaError] = offer
-	var said api.PaymentRequired
-	if json.Unmarshal(a.Body, &said) != nil {
+	var body api.PaymentRequired
+	if json.Unmarshal(a.Body, &body) != nil {
 		return r
 	}
-	text := said.Code + ": " + said.Message
-	if said.Hint != "" {
-		text += "\n" + said.Hint
+	text := body.Code + ": " + body.Message
+	if body.Hint != "" {
+		text += "\n" + body.Hint
 	}
-	if len(said.Accepts) > 0 {
+	if len(body.Accepts) > 0 {
 		text += "\nNothing was done. To pay, sign one of accepts and make the same call again with the payment in _meta[\"" + metaPayment + "\"]. If you have no wallet, tell whom you work for what it costs."
 	}
-	if said.JobID != "" {
-		text += "\nThe payment belongs to " + said.JobID + ": see get_job."
+	if body.JobID != "" {
+		text += "\nThe payment belongs to " + body.JobID + ": see get_job."
 	}
 	r.Content = append(r.Content, &mcp.TextContent{Text: text})
 	return r
 }
 
-// receipt returns what became of a payment, nil when there was none.
+// receipt returns the settlement response of a payment, or nil.
 func receipt(h http.Header) mcp.Meta {
 	for _, name := range []string{"PAYMENT-RESPONSE", "X-PAYMENT-RESPONSE"} {
 		raw, err := base64.StdEncoding.DecodeString(first(h, name))
@@ -64,8 +64,8 @@ func receipt(h http.Header) mcp.Meta {
 	return nil
 }
 
-// first returns a header that is spelled with capital letters only in this
-// process, and as net/http spells it when it came over the wire.
+// first returns a header that is all upper case when the response is from this
+// process, and canonical when it came over the network.
 func first(h http.Header, name string) string {
 	if values := h[name]; len(values) > 0 {
 		return values[0]

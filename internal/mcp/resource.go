@@ -13,24 +13,24 @@ import (
 //go:embed quickstart.md
 var quickStart string
 
-// A paper is a resource that a call of ours gives.
-type paper struct {
+// A resource is an MCP resource that an HTTP call returns.
+type resource struct {
 	uri, name, title, about, path string
 }
 
-var papers = []paper{
+var resources = []resource{
 	{"deed://pricing", "pricing", "Prices of every TLD", "What registration, renewal and transfer cost under each TLD, in USDC.", "/domains/pricing"},
 	{"deed://openapi", "openapi", "The HTTP interface", "The OpenAPI 3.1 description of every call, the same that these tools make.", "/openapi.json"},
 }
 
-// addResources adds what an agent may want to read before it acts.
+// addResources adds the quick start, the price list and the OpenAPI description.
 func addResources(s *mcp.Server, c agent.Caller, quickStart string) {
 	const uri, kind = "deed://quickstart", "text/markdown"
 	s.AddResource(&mcp.Resource{URI: uri, Name: "quickstart", Title: "Quick start", Description: "How to find, buy and set up a name with these tools.", MIMEType: kind},
 		func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 			return contents(uri, kind, quickStart), nil
 		})
-	for _, p := range papers {
+	for _, p := range resources {
 		s.AddResource(&mcp.Resource{URI: p.uri, Name: p.name, Title: p.title, Description: p.about, MIMEType: "application/json"},
 			func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 				a, err := c.Call(ctx, agent.Call{Method: "GET", Path: p.path, From: originOf(headerOf(req.Extra))})
@@ -49,7 +49,7 @@ func contents(uri, kind, text string) *mcp.ReadResourceResult {
 	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: uri, MIMEType: kind, Text: text}}}
 }
 
-// addPrompt adds the one task that people come for.
+// addPrompt adds the prompt buy_domain.
 func addPrompt(s *mcp.Server) {
 	s.AddPrompt(&mcp.Prompt{
 		Name: "buy_domain", Title: "Find and buy a domain", Description: "Find a good free name for something, and buy it within a budget.",

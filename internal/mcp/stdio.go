@@ -13,23 +13,22 @@ import (
 	"deed.example/deed/internal/agent"
 )
 
-// A Stdio serves one agent on two streams, on the machine and with the wallet of
-// the person it works for. Fill every field.
+// A Stdio serves one agent on two streams, on the user's machine and with the
+// user's wallet. Set every field.
 //
-// What it says is true there: a call that costs money buys at once, without an
-// offer that somebody could still refuse. So it says how much may be spent, shows
-// only quotes where a limit is missing, and nothing that costs money where there
-// is no wallet that can sign. That nothing else is spent is up to the Caller of
-// the desk, which signs.
+// Its instructions and tool descriptions say that a paid call buys at once,
+// without an offer to accept first. So they state how much may be spent, offer
+// only quotes if a limit is missing, and no paid tool if there is no wallet that
+// can sign. The Caller of the Executor, which signs, enforces the limits.
 type Stdio struct {
-	Desk    *agent.Desk
-	Consent agent.Consent
-	Version string
+	Executor *agent.Executor
+	Consent  agent.Consent
+	Version  string
 }
 
-// Serve speaks the protocol until the input ends or ctx does.
+// Serve serves the protocol until the input ends or ctx is done.
 func (s Stdio) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-	server := newServer(s.Desk, s.Version, manner{
+	server := newServer(s.Executor, s.Version, options{
 		instructions: s.instructions(),
 		quickStart:   strings.ReplaceAll(quickStartStdio, "{{paying}}", s.paying()),
 		prompt:       s.Consent.Spends(),
@@ -41,17 +40,17 @@ func (s Stdio) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) 
 //go:embed quickstart_stdio.md
 var quickStartStdio string
 
-// howToAllow is what a person does to let an agent spend.
-const howToAllow = "a person allows it by starting `deed mcp` with both --max-price (USDC for one call) and --budget (USDC for all calls of the run)"
+// spendingHelp says how the user allows an agent to spend money.
+const spendingHelp = "a person allows it by starting `deed mcp` with both --max-price (USDC for one call) and --budget (USDC for all calls of the run)"
 
-// paying says what costs money, and what may be spent on it.
+// paying explains which tools cost money, and how much may be spent.
 func (s Stdio) paying() string {
 	c := s.Consent
 	switch {
 	case c.Wallet == "":
 		return "Nothing can be bought here: " + c.Problem + ". Tools that cost money are not offered; prices are free to ask for (check_domains, get_pricing)."
 	case !c.Spends():
-		return "Nothing is spent here: " + howToAllow + ". Until then register_domain, renew_domain, transfer_domain and change_dns_records only quote (dry_run true), " +
+		return "Nothing is spent here: " + spendingHelp + ". Until then register_domain, renew_domain, transfer_domain and change_dns_records only quote (dry_run true), " +
 			"and tools that cannot quote are not offered."
 	}
 	return fmt.Sprintf("A tool that costs money BUYS AT ONCE: the call itself signs a payment with this wallet, there is no offer to accept first, and money that is spent does not come back. "+
@@ -67,7 +66,7 @@ func (s Stdio) instructions() string {
 	return "Deed sells domain names and runs their DNS. Prices are in USDC. Searching, checking and prices are free.\n" + wallet + "\n" + s.paying()
 }
 
-// present shows a tool as it works beside a wallet.
+// present returns a tool with a description that fits the local wallet.
 func (s Stdio) present(t agent.Tool) (agent.Tool, string) {
 	c := s.Consent
 	t.Description = t.Purpose
@@ -77,9 +76,9 @@ func (s Stdio) present(t agent.Tool) (agent.Tool, string) {
 	case c.Wallet == "":
 		return t, c.Problem
 	case !c.Spends() && !t.Quotes():
-		return t, "nothing may be spent, and it cannot quote; " + howToAllow
+		return t, "nothing may be spent, and it cannot quote; " + spendingHelp
 	case !c.Spends():
-		t.Description += " HERE IT ONLY QUOTES: call it with dry_run true. To buy, " + howToAllow + "."
+		t.Description += " HERE IT ONLY QUOTES: call it with dry_run true. To buy, " + spendingHelp + "."
 		t.ReadOnly, t.Destructive, t.Idempotent = true, false, true
 	default:
 		t.Description += fmt.Sprintf(" IT BUYS AT ONCE: this call signs a payment in USDC with the local wallet and asks nobody; at most %s USDC now, and %s in all of this run. Know the price and have the person agree first.", c.MaxPrice, c.Budget)
@@ -88,8 +87,8 @@ func (s Stdio) present(t agent.Tool) (agent.Tool, string) {
 	return t, ""
 }
 
-// withoutOffer takes the offer of x402 out of what a tool can answer: here nobody
-// is asked to pay one.
+// withoutOffer removes the x402 offer from an output schema: with a local wallet
+// no tool returns one.
 func withoutOffer(schema []byte) []byte {
 	var full map[string]any
 	if json.Unmarshal(schema, &full) != nil {

@@ -13,9 +13,9 @@ import (
 	"deed.example/deed/internal/agent"
 )
 
-// What a far service, or a proxy before it, answers may be no JSON and no text:
-// the tool's result can be written all the same, and says what came.
-func TestResultOfAnAnswerThatIsNotJSON(t *testing.T) {
+// A remote service, or a proxy in front of it, may respond with neither JSON nor
+// UTF-8: the tool's result is valid anyway, and shows the response.
+func TestResultOfResponseThatIsNotJSON(t *testing.T) {
 	for body, want := range map[string]string{
 		"":                      "",
 		"<html>502\xff</html>":  `<html>502\\xff`,
@@ -42,7 +42,7 @@ func wantBroken(t *testing.T, r *mcp.CallToolResult, says string) {
 	}
 }
 
-// jsonEscaped spells angle brackets as encoding/json does.
+// jsonEscaped escapes angle brackets as encoding/json does.
 func jsonEscaped(s string) string {
 	return strings.NewReplacer("<", `\u003c`, ">", `\u003e`).Replace(s)
 }

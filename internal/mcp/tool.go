@@ -15,11 +15,11 @@ import (
 	"deed.example/deed/internal/wirejson"
 )
 
-// handle returns what carries out a tool.
-func handle(d *agent.Desk, t agent.Tool) mcp.ToolHandler {
+// handle returns the handler of a tool.
+func handle(e *agent.Executor, t agent.Tool) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		header := headerOf(req.Extra)
-		a, err := d.Do(ctx, t, agent.Request{
+		a, err := e.Do(ctx, t, agent.Request{
 			Arguments: req.Params.Arguments,
 			Bearer:    bearerOf(header),
 			Payment:   agent.PaymentOf(req.Params.Meta[metaPayment]),
@@ -39,7 +39,7 @@ func headerOf(extra *mcp.RequestExtra) http.Header {
 	return extra.Header
 }
 
-// bearerOf returns the one access token of a header, "" when there is none.
+// bearerOf returns the access token of the headers, or "".
 func bearerOf(h http.Header) string {
 	values := h.Values("Authorization")
 	if len(values) != 1 {
@@ -52,14 +52,14 @@ func bearerOf(h http.Header) string {
 	return strings.TrimSpace(token)
 }
 
-// result turns the answer of a call into that of a tool.
+// result turns the response of a call into the result of a tool.
 func result(a agent.Answer) *mcp.CallToolResult {
 	r := &mcp.CallToolResult{IsError: !a.Done()}
 	r.Meta = receipt(a.Header)
 	if offer, ok := offerOf(a); ok {
 		return unpaid(r, offer, a)
 	}
-	if !jsontext.Value(a.Body).IsValid() { // a far service, or a proxy before it, may say anything
+	if !jsontext.Value(a.Body).IsValid() { // a remote service, or a proxy in front of it, may send anything
 		return broken(fmt.Errorf("the service answered %d with what is not JSON: %.200q", a.Status, a.Body))
 	}
 	r.StructuredContent = json.RawMessage(a.Body)
@@ -67,9 +67,9 @@ func result(a agent.Answer) *mcp.CallToolResult {
 	return r
 }
 
-// broken tells of a call that had no answer.
+// broken returns the result of a call without a response.
 func broken(err error) *mcp.CallToolResult {
 	e := api.Error{Error: "Service unavailable", Message: err.Error(), Code: "SERVICE_UNAVAILABLE"}
-	raw, _ := wirejson.Marshal(e) // strings always can be
+	raw, _ := wirejson.Marshal(e) // strings cannot make it fail
 	return &mcp.CallToolResult{IsError: true, StructuredContent: json.RawMessage(raw), Content: []mcp.Content{&mcp.TextContent{Text: string(raw)}}}
 }

@@ -1,6 +1,5 @@
-// Package npmtest runs programs of others, from npm, as peers of ours in tests.
-// A folder has a package.json and a lock file; what they name is put beside them
-// once per process.
+// Package npmtest runs third-party clients from npm in tests. A folder has a
+// package.json and a lock file; their packages are installed once per process.
 package npmtest
 
 import (
@@ -11,15 +10,15 @@ import (
 
 var installed sync.Map // folder to *sync.Once
 
-// Install puts the packages of the folder's lock file beside it, once.
+// Install installs the packages of the folder's lock file, once.
 func Install(t testing.TB, dir string) {
 	t.Helper()
 	once, _ := installed.LoadOrStore(dir, &sync.Once{})
 	once.(*sync.Once).Do(func() { Run(t, dir, "npm", "ci", "--no-audit", "--no-fund", "--prefer-offline") })
 }
 
-// Run runs a program in a folder and returns what it said. A program that is
-// missing is a failure: a test that needs a peer is not passed without it.
+// Run runs a program in a folder and returns its output. A missing program fails
+// the test.
 func Run(t testing.TB, dir, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)

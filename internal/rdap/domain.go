@@ -12,7 +12,7 @@ import (
 	"deed.example/deed/internal/registration"
 )
 
-func (s *Server) domain(ctx context.Context, asked, text string) (any, error) {
+func (s *Server) domain(ctx context.Context, requestURL, text string) (any, error) {
 	name, err := deed.ParseName(text)
 	if err != nil {
 		return nil, err
@@ -23,9 +23,9 @@ func (s *Server) domain(ctx context.Context, asked, text string) (any, error) {
 	}
 	self := s.PublicURL + "/rdap/domain/" + string(name)
 	out := api.RDAPDomain{
-		RDAPAnswer: s.head(asked),
+		RDAPAnswer: s.commonMembers(requestURL),
 		Class:      "domain", LDHName: string(name), UnicodeName: unicodeName(string(name)),
-		Status: statusWords(v.EPPStatus()), Events: s.events(v), Nameservers: []api.RDAPNameserver{},
+		Status: statusValues(v.EPPStatus()), Events: s.events(v), Nameservers: []api.RDAPNameserver{},
 		SecureDNS: api.RDAPSecureDNS{Signed: len(v.DS) > 0},
 		Entities:  []api.RDAPEntity{s.registrar(), s.registrant()},
 		Links:     []api.RDAPLink{{Value: self, Rel: "self", Href: self, Type: media}},
@@ -40,7 +40,7 @@ func (s *Server) domain(ctx context.Context, asked, text string) (any, error) {
 	return out, nil
 }
 
-// unicodeName returns a name as people write it, "" when that is the same.
+// unicodeName returns the U-label form of a name, "" if it is the same.
 func unicodeName(ascii string) string {
 	if shown := deed.Name(ascii).Unicode(); shown != ascii {
 		return shown
@@ -48,17 +48,17 @@ func unicodeName(ascii string) string {
 	return ""
 }
 
-// statusWords translates the words of EPP (RFC 8056, 2): pendingDelete is
-// "pending delete", and two have words of their own.
-func statusWords(epp []string) []string {
+// statusValues maps EPP statuses to RDAP (RFC 8056, 2): pendingDelete becomes
+// "pending delete"; ok and linked are exceptions.
+func statusValues(epp []string) []string {
 	out := make([]string, 0, len(epp))
 	for _, word := range epp {
-		out = append(out, statusWord(word))
+		out = append(out, statusValue(word))
 	}
 	return out
 }
 
-func statusWord(epp string) string {
+func statusValue(epp string) string {
 	switch epp {
 	case "ok":
 		return "active"
@@ -75,12 +75,12 @@ func statusWord(epp string) string {
 	return b.String()
 }
 
-// events are those of RFC 9083, 10.2.3 that we know of.
+// events returns the events of RFC 9083, 10.2.3 that are known.
 func (s *Server) events(v registration.View) []api.RDAPEvent {
 	out := []api.RDAPEvent{
 		event("registration", v.Created),
 		event("expiration", v.Expires),
-		event("registrar expiration", v.Expires), // with us it is the same
+		event("registrar expiration", v.Expires), // always the same here
 		event("last changed", v.Updated),
 	}
 	for _, e := range v.Events {

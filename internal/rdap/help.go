@@ -6,9 +6,8 @@ import (
 	"deed.example/deed/api"
 )
 
-// conformance lists what our answers keep to (RFC 9083, 4.1). The profile of
-// ICANN is for registrars that it has accredited, whose registrants can be
-// reached.
+// conformance returns rdapConformance (RFC 9083, 4.1). The ICANN profile applies
+// to accredited registrars whose registrants can be contacted.
 func (s *Server) conformance() []string {
 	out := []string{"rdap_level_0", "redacted"}
 	if s.Registrar.accredited() {
@@ -17,12 +16,13 @@ func (s *Server) conformance() []string {
 	return out
 }
 
-// head begins an answer about an object, with the notices of the profile.
-func (s *Server) head(asked string) api.RDAPAnswer {
+// commonMembers returns the members that all object responses have, with the
+// notices of the profile.
+func (s *Server) commonMembers(requestURL string) api.RDAPAnswer {
 	link := func(rel, href string) []api.RDAPLink {
-		return []api.RDAPLink{{Value: asked, Rel: rel, Href: href, Type: "text/html"}}
+		return []api.RDAPLink{{Value: requestURL, Rel: rel, Href: href, Type: "text/html"}}
 	}
-	return api.RDAPAnswer{Conformance: s.conformance(), Lang: "en", Notices: append(s.terms(asked),
+	return api.RDAPAnswer{Conformance: s.conformance(), Lang: "en", Notices: append(s.terms(requestURL),
 		api.RDAPNotice{
 			Title:       "Status Codes",
 			Description: []string{"For more information on domain status codes, please visit https://icann.org/epp"},
@@ -36,15 +36,15 @@ func (s *Server) head(asked string) api.RDAPAnswer {
 	)}
 }
 
-func (s *Server) terms(asked string) []api.RDAPNotice {
+func (s *Server) terms(requestURL string) []api.RDAPNotice {
 	return []api.RDAPNotice{{
 		Title:       "Terms of Service",
-		Description: []string{"These answers are free, for everyone, and about the names that were registered here. Nothing is told of their registrants."},
-		Links:       []api.RDAPLink{{Value: asked, Rel: "terms-of-service", Href: s.PublicURL + "/rdap/help", Type: media}},
+		Description: []string{"Responses are free and public, and cover the names that were registered here. Registrant data is redacted."},
+		Links:       []api.RDAPLink{{Value: requestURL, Rel: "terms-of-service", Href: s.PublicURL + "/rdap/help", Type: media}},
 	}}
 }
 
-// help says what can be asked (RFC 9083, 7).
+// help returns the help response (RFC 9083, 7).
 func (s *Server) help() api.RDAPAnswer {
 	self := s.PublicURL + "/rdap/help"
 	return api.RDAPAnswer{Conformance: s.conformance(), Lang: "en", Notices: slices.Concat(s.terms(self), []api.RDAPNotice{{

@@ -1,13 +1,13 @@
-// Package rdap tells the world about the names we hold, in the words of RDAP
-// (RFC 7480, 9082, 9083): a way in beside httpapi, behind the same door.
+// Package rdap is the RDAP adapter (RFC 7480, 9082, 9083) for registered names.
+// httpapi routes to it, behind the same middleware.
 //
-// GET /rdap/domain/{name} shows the same rows as GET /domains/{domain},
-// /rdap/nameserver/{name} a name server of ours or of the name it stands below,
-// /rdap/help what there is. Every other question is 501, as RFC 9082 wants it.
-// Of the registrant nothing is shown, and each thing that is not shown is named
-// (RFC 9537). An error has RDAP's fields and ours in one object. Answers follow
-// the profile for registrars of gTLDs of 2024, and say so when the operator has
-// an IANA ID and a page where registrants can be written to.
+// GET /rdap/domain/{name} shows the same data as GET /domains/{domain},
+// /rdap/nameserver/{name} one of the service's name servers or one within a
+// registered name, /rdap/help the available queries. Every other query is 501
+// (RFC 9082). Registrant data is redacted, and each redacted field is listed (RFC
+// 9537). An error has the fields of RDAP and of the API in one object. Responses
+// follow the gTLD registrar profile of 2024, and claim conformance if the
+// operator has an IANA ID and a page to contact registrants.
 package rdap
 
 import (
@@ -26,38 +26,38 @@ import (
 	"deed.example/deed/internal/wirejson"
 )
 
-// Names are the names we hold. *registration.Service is one.
+// Names are the registered names. *registration.Service implements it.
 type Names interface {
-	// Name returns a name with what has happened to it, or CodeNotFound.
+	// Name returns a name with its events, or CodeNotFound.
 	Name(ctx context.Context, name deed.Name) (registration.View, error)
 }
 
-// A Registrar is who we are to those who ask about a name.
+// A Registrar is the operator's registrar data for responses.
 type Registrar struct {
 	Name       string
-	IANAID     string // "" without an accreditation
+	IANAID     string // "" if not accredited
 	AbuseEmail string
 	AbusePhone string // such as +1.2025550100
-	Contact    string // address of a page that passes messages on to registrants; "" without one
+	Contact    string // URL of a page that forwards messages to registrants; optional
 }
 
-// accredited says whether all is there that the profile of ICANN asks for.
+// accredited reports whether the data meets the ICANN profile.
 func (r Registrar) accredited() bool { return r.IANAID != "" && r.Contact != "" }
 
-// Server answers RDAP. Fill every field.
+// Server serves RDAP. Set every field.
 type Server struct {
 	Names       Names
-	Nameservers []string // ours
+	Nameservers []string // of this service
 	Registrar   Registrar
-	PublicURL   string           // where callers reach us, without a path
+	PublicURL   string           // base URL that callers use, without a path
 	Now         func() time.Time // the registry's clock
 	Log         *slog.Logger
 }
 
-// media is the content type of every answer (RFC 7480, 4.2).
+// media is the content type of every response (RFC 7480, 4.2).
 const media = "application/rdap+json"
 
-// ServeHTTP answers a GET or HEAD of a path below /rdap/.
+// ServeHTTP serves GET and HEAD of paths below /rdap/.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer, err := s.answer(r.Context(), s.PublicURL+r.URL.EscapedPath(), strings.TrimPrefix(r.URL.Path, "/rdap/"))
 	if err != nil {
@@ -67,15 +67,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	write(w, http.StatusOK, answer)
 }
 
-// answer returns the object that a question such as "domain/example.com" asks
-// for. Asked is the whole address, as the caller wrote it.
-func (s *Server) answer(ctx context.Context, asked, question string) (any, error) {
+// answer returns the object for a query such as "domain/example.com". requestURL
+// is the URL as the caller wrote it.
+func (s *Server) answer(ctx context.Context, requestURL, question string) (any, error) {
 	kind, value, _ := strings.Cut(question, "/")
 	switch kind {
 	case "domain":
-		return s.domain(ctx, asked, value)
+		return s.domain(ctx, requestURL, value)
 	case "nameserver":
-		return s.nameserver(ctx, asked, value)
+		return s.nameserver(ctx, requestURL, value)
 	case "help":
 		if value == "" {
 			return s.help(), nil
@@ -84,28 +84,28 @@ func (s *Server) answer(ctx context.Context, asked, question string) (any, error
 	return nil, errUnsupported
 }
 
-// errUnsupported is for questions that RDAP has and we have no answer to (RFC
-// 9082, 1), and for those that it does not have.
+// errUnsupported is the error for unsupported and for unknown queries (RFC 9082,
+// 1).
 var errUnsupported = deed.Errorf(deed.CodeNotFound, "we answer domain/{name}, nameserver/{name} and help, and nothing else")
 
-// statuses are the errors that can happen here, as the table of the interface
-// document has them, with HTTP's word for each.
+// statuses maps the codes that can occur here to their HTTP status, as in the
+// interface document.
 var statuses = map[deed.Code]int{
 	deed.CodeValidation:  http.StatusBadRequest,
 	deed.CodeNotFound:    http.StatusNotFound,
 	deed.CodeUnavailable: http.StatusServiceUnavailable,
 }
 
-// ourFault is all that a caller learns of an error without a code.
-var ourFault = &deed.Error{
+// errInternal is what a caller sees of an error without a code.
+var errInternal = &deed.Error{
 	Code: deed.CodeUnavailable, Message: "the service is unavailable: try again in a moment, GET /health says what is wrong", Retry: 2 * time.Second,
 }
 
-// fail writes an error in RDAP's shape and ours.
+// fail writes an error with the fields of RDAP and of the API.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	e, ok := errors.AsType[*deed.Error](err)
 	if !ok || statuses[e.Code] == 0 {
-		e = ourFault
+		e = errInternal
 	}
 	status, h := statuses[e.Code], w.Header()
 	if errors.Is(err, errUnsupported) {
@@ -132,7 +132,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 func write(w http.ResponseWriter, status int, v any) {
 	raw, err := wirejson.Marshal(v)
 	if err != nil {
-		panic(fmt.Sprintf("encode %T: %v", v, err)) // text cannot make it fail: only a programmer can
+		panic(fmt.Sprintf("encode %T: %v", v, err)) // only a programming error can cause this
 	}
 	raw = append(raw, '\n')
 	h := w.Header()

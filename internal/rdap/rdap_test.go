@@ -7,7 +7,7 @@ import (
 )
 
 // The whole table of RFC 8056, 2, for names.
-func TestStatusWords(t *testing.T) {
+func TestStatusValues(t *testing.T) {
 	for epp, want := range map[string]string{
 		"addPeriod": "add period", "autoRenewPeriod": "auto renew period", "clientDeleteProhibited": "client delete prohibited",
 		"clientHold": "client hold", "clientRenewProhibited": "client renew prohibited", "clientTransferProhibited": "client transfer prohibited",
@@ -17,18 +17,18 @@ func TestStatusWords(t *testing.T) {
 		"serverDeleteProhibited": "server delete prohibited", "serverHold": "server hold", "serverRenewProhibited": "server renew prohibited",
 		"serverTransferProhibited": "server transfer prohibited", "serverUpdateProhibited": "server update prohibited", "transferPeriod": "transfer period",
 	} {
-		if got := statusWord(epp); got != want {
+		if got := statusValue(epp); got != want {
 			t.Errorf("%s: got %q, want %q", epp, got, want)
 		}
 	}
 }
 
-func TestAbove(t *testing.T) {
+func TestRegistrableName(t *testing.T) {
 	for host, want := range map[string]deed.Name{
 		"ns1.example.com": "example.com", "a.b.c.example.com": "example.com", "example.com": "example.com",
 		"ns.example.co.uk": "example.co.uk", "ns.co.uk": "ns.co.uk", "co.uk": "", "com": "",
 	} {
-		if got, ok := above(host); got != want || ok != (want != "") {
+		if got, ok := registrableName(host); got != want || ok != (want != "") {
 			t.Errorf("%s: got %q, %v, want %q", host, got, ok, want)
 		}
 	}

@@ -1,5 +1,5 @@
-// Package servicetest runs the command `deed` itself, as a whole service on
-// embedded parts, for tests that call it from outside.
+// Package servicetest runs the command `deed serve` as a sandbox, for tests that
+// call it as a client.
 package servicetest
 
 import (
@@ -14,15 +14,15 @@ import (
 // A Service is a running `deed serve`.
 type Service struct {
 	Binary  string // path of the command
-	Dir     string // folder it runs in; its data is in deed-data there
-	URL     string // base address
-	Welcome string // what it said when it was up
+	Dir     string // working folder; its data is in deed-data there
+	URL     string // base URL
+	Welcome string // its output at the start
 
 	cmd *exec.Cmd
 }
 
-// Start builds the command into dir and runs it there on free ports, with limits
-// that tests do not reach.
+// Start builds the command into dir and runs it there on free ports, with rate
+// limits that tests do not reach.
 func Start(dir string) (*Service, error) {
 	binary := filepath.Join(dir, "deed")
 	if err := Build(binary); err != nil {
@@ -39,10 +39,10 @@ func Build(binary string) error {
 	return nil
 }
 
-// Run runs a command that is built, as Start does.
+// Run runs a built command, like Start.
 func Run(binary, dir string) (*Service, error) {
 	s := &Service{Binary: binary, Dir: dir}
-	settings, err := chosen(s.Binary)
+	settings, err := testEnv(s.Binary)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func Run(binary, dir string) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer logs.Close() // the command has its own
+	defer logs.Close() // the command has its own descriptor
 	s.cmd.Stderr = logs
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {
@@ -73,18 +73,18 @@ func Run(binary, dir string) (*Service, error) {
 		}
 	}
 	s.Stop()
-	said, _ := os.ReadFile(logs.Name()) // whatever there is
-	return nil, fmt.Errorf("it did not start: %s", said)
+	output, _ := os.ReadFile(logs.Name()) // as much as there is
+	return nil, fmt.Errorf("deed serve did not start: %s", output)
 }
 
-// chosen returns the variables for a service beside others: every listener takes
-// a free port, and no limit is near.
-func chosen(binary string) ([]string, error) {
+// testEnv returns the environment for a test service: every listener uses a free
+// port, and all rate limits are high.
+func testEnv(binary string) ([]string, error) {
 	check := exec.Command(binary, "config", "check")
-	check.Env = []string{} // not even ours
+	check.Env = []string{} // the defaults, without the environment of the test
 	out, err := check.Output()
 	if err != nil {
-		return nil, fmt.Errorf("ask for the settings: %w", err)
+		return nil, fmt.Errorf("read the settings: %w", err)
 	}
 	var env []string
 	for line := range strings.Lines(string(out)) {
@@ -100,7 +100,7 @@ func chosen(binary string) ([]string, error) {
 	return env, nil
 }
 
-// Stop ends the service. Its data goes with the folder.
+// Stop kills the service. Its data remains in the folder.
 func (s *Service) Stop() {
 	s.cmd.Process.Kill() // it may have ended already
 	s.cmd.Wait()         // it was killed

@@ -7,10 +7,10 @@ import (
 
 const (
 	causeInterval = time.Minute
-	maxCauses     = 100 // remembered at once; a chain's errors are its own to word
+	maxCauses     = 100 // kept at once: error texts of a chain are unbounded
 )
 
-// causeLog says of each cause once a minute that it is there.
+// causeLog limits log lines to one per cause and minute.
 type causeLog struct {
 	mu   sync.Mutex
 	seen map[string]*causeCount // guarded by mu
@@ -21,8 +21,8 @@ type causeCount struct {
 	times int // since then
 }
 
-// add counts a cause, and says whether it should be logged now and how often it
-// was there since it last was.
+// add counts a cause. It reports whether to log it now, and how often it has
+// occurred since it was last logged.
 func (c *causeLog) add(name, cause string, now time.Time) (times int, log bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,12 +1,11 @@
-// Package worker is an inbound adapter, like HTTP: here time calls. It wakes the services
-// that advance our rows, for what no request waits for any more.
+// Package worker is an inbound adapter, like HTTP, driven by time: it calls the
+// services that advance database rows no request is waiting for any more.
 //
-// It holds no truth and no deadline of its own: a row says when it should be
-// looked at, and advancing it twice, on two nodes, does no harm. Each kind of
-// rows has a loop and slots of its own, so that no kind waits for another. The
-// rows are polled instead of being woken through a queue, because every advance
-// is safe to repeat and an idle poll is one read of a small index a second;
-// docs/payments.md says what speaks for a queue later.
+// It keeps no state and no deadlines: a row says when it is due, and advancing it
+// twice, on two nodes, does no harm. Each kind of row has its own loop and slots,
+// so that no kind waits for another. Rows are polled, not queued, because every
+// advance is safe to repeat and an idle poll is one read of a small index;
+// docs/payments.md says when a queue would be better.
 package worker
 
 import (
@@ -21,38 +20,38 @@ import (
 
 const (
 	pollInterval = 500 * time.Millisecond
-	defaultSlots = 16               // rows advanced at the same time
-	rowTimeout   = 15 * time.Second // for one of them
+	defaultSlots = 16               // rows advanced concurrently
+	rowTimeout   = 15 * time.Second // to advance one row
 )
 
-// Rows are advanced one by one.
+// Rows is a kind of row that the worker advances.
 type Rows struct {
 	Name    string
 	Due     func(ctx context.Context, limit int) ([]string, error)
 	Advance func(ctx context.Context, id string) error
-	Slots   int // advanced at the same time; 0 is 16
+	Slots   int // rows advanced concurrently; 0 means 16
 }
 
-// A Task is done again and again.
+// A Task runs periodically.
 type Task struct {
 	Name     string
 	Interval time.Duration
 	Run      func(ctx context.Context) error
 }
 
-// Loop advances what is due. Fill every field but Waiting.
+// Loop advances due rows and runs tasks. Waiting is optional.
 type Loop struct {
 	Rows  []Rows
 	Tasks []Task
 	Log   *slog.Logger
 
-	// Waiting is told why a row waits for the outside world.
+	// Waiting is called with the cause when a row waits for an external system.
 	Waiting func(rows, cause string)
 
 	causes causeLog
 }
 
-// Run goes on until ctx is done, and returns when nothing is under way.
+// Run runs until ctx is done, and returns when all work has ended.
 func (l *Loop) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	for _, rows := range l.Rows {
@@ -77,7 +76,7 @@ func every(ctx context.Context, d time.Duration, f func()) {
 	}
 }
 
-// poll advances all rows that are due now, some at a time.
+// poll advances the rows that are due now, as many at a time as there are slots.
 func (l *Loop) poll(ctx context.Context, rows Rows) {
 	slots := make(chan struct{}, rows.slots())
 	ids, err := rows.Due(ctx, 4*cap(slots))
@@ -105,8 +104,8 @@ func (r Rows) slots() int {
 	return r.Slots
 }
 
-// report logs an error. Of rows that wait for the outside world it says why, once
-// a minute for each cause.
+// report logs an error. For rows that wait for an external system it logs each
+// cause at most once a minute.
 func (l *Loop) report(name, id string, err error) {
 	switch {
 	case err == nil || errors.Is(err, context.Canceled):

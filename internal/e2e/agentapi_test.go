@@ -14,23 +14,23 @@ import (
 	"deed.example/deed/internal/agent"
 )
 
-// An outcome is what became of a use of a tool, in the same words for each way in.
+// An outcome is the result of a tool call, the same for MCP and A2A.
 type outcome struct {
-	code  deed.Code // "" when it was done
-	offer bool      // what to pay is said with the refusal
+	code  deed.Code // "" on success
+	offer bool      // the error has an offer
 	jobID string    // of the order, or of the one that the payment belongs to
-	text  string    // all that was said
+	text  string    // the whole text
 }
 
-// A wayIn uses a tool for whoever a token names, with a payment as HTTP would
-// carry it; both may be "".
-type wayIn func(t *testing.T, tool, args, token, payment string) outcome
+// An agentAPI calls a tool with an access token and a payment header; both may be
+// "".
+type agentAPI func(t *testing.T, tool, args, token, payment string) outcome
 
-// waysIn are the ways in for agents of a env.
-func (s *env) waysIn(t *testing.T) map[string]wayIn {
+// agentAPIs returns MCP and A2A of an env.
+func (s *env) agentAPIs(t *testing.T) map[string]agentAPI {
 	t.Helper()
 	p, a := s.peer(t), s.agent(t)
-	return map[string]wayIn{
+	return map[string]agentAPI{
 		"MCP": func(t *testing.T, tool, args, token, payment string) outcome {
 			t.Helper()
 			var paid any
@@ -58,17 +58,16 @@ func (s *env) waysIn(t *testing.T) map[string]wayIn {
 	}
 }
 
-// eachWayIn runs f for both ways in, on both databases.
-func eachWayIn(t *testing.T, f func(t *testing.T, s *env, use wayIn)) {
+// eachAgentAPI runs f with MCP and A2A, on each database.
+func eachAgentAPI(t *testing.T, f func(t *testing.T, s *env, use agentAPI)) {
 	for _, name := range []string{"MCP", "A2A"} {
 		t.Run(name, func(t *testing.T) {
-			eachEnv(t, func(t *testing.T, s *env) { f(t, s, s.waysIn(t)[name]) })
+			eachEnv(t, func(t *testing.T, s *env) { f(t, s, s.agentAPIs(t)[name]) })
 		})
 	}
 }
 
-// withToken puts a token where a tool takes it: among the arguments, or in the
-// header.
+// withToken adds a token to a tool call: as an argument, or as a header.
 func withToken(tool, args, token string) (string, []string) {
 	switch t, _ := agent.Find(tool); {
 	case token == "":
@@ -81,17 +80,17 @@ func withToken(tool, args, token string) (string, []string) {
 
 func overMCP(t *testing.T, r *mcp.CallToolResult) outcome {
 	t.Helper()
-	var said struct {
+	var result struct {
 		Code    deed.Code        `json:"code"`
 		JobID   string           `json:"jobId"`
 		Version int              `json:"x402Version"`
 		Accepts []map[string]any `json:"accepts"`
 	}
-	if err := json.Unmarshal([]byte(body(t, r)), &said); err != nil {
+	if err := json.Unmarshal([]byte(body(t, r)), &result); err != nil {
 		t.Errorf("got %s: %v", body(t, r), err)
 	}
-	out := outcome{code: said.Code, jobID: said.JobID, offer: len(said.Accepts) > 0, text: body(t, r)}
-	if said.Version == 2 && len(r.Content) == 2 { // the offer; what was said of it is in the second text
+	out := outcome{code: result.Code, jobID: result.JobID, offer: len(result.Accepts) > 0, text: body(t, r)}
+	if result.Version == 2 && len(r.Content) == 2 { // an offer; its explanation is in the second text
 		words := r.Content[1].(*mcp.TextContent).Text
 		code, _, _ := strings.Cut(words, ":")
 		_, job, _ := strings.Cut(words, "belongs to ")
@@ -106,15 +105,15 @@ func overMCP(t *testing.T, r *mcp.CallToolResult) outcome {
 
 func overA2A(t *testing.T, r a2a.SendMessageResult) outcome {
 	t.Helper()
-	var said struct {
+	var result struct {
 		Code  deed.Code `json:"code"`
 		JobID string    `json:"jobId"`
 	}
 	raw, err := json.Marshal(dataOf(t, r), json.Deterministic(true))
-	if err != nil || json.Unmarshal(raw, &said) != nil {
+	if err != nil || json.Unmarshal(raw, &result) != nil {
 		t.Errorf("got %s: %v", raw, err)
 	}
-	out := outcome{code: said.Code, jobID: said.JobID, text: string(raw)}
+	out := outcome{code: result.Code, jobID: result.JobID, text: string(raw)}
 	if task, ok := r.(*a2a.Task); ok {
 		out.offer = task.Status.Message.Metadata["x402.payment.required"] != nil
 		if failed := task.Status.State == a2a.TaskStateFailed || task.Status.State == a2a.TaskStateInputRequired; failed != (out.code != "") {

@@ -12,7 +12,7 @@ import (
 	"deed.example/deed/internal/wirejson"
 )
 
-// names lists what a tool takes.
+// names lists the arguments of a tool.
 func (t Tool) names() string {
 	names := make([]string, len(t.Arguments))
 	for i, a := range t.Arguments {
@@ -21,7 +21,7 @@ func (t Tool) names() string {
 	return strings.Join(names, ", ")
 }
 
-// about is what the schema says of an argument, after a colon.
+// about returns the schema's description of an argument, after a colon.
 func (t Tool) about(name string) string {
 	var input struct {
 		Properties map[string]struct {
@@ -34,15 +34,15 @@ func (t Tool) about(name string) string {
 	return ": " + strings.TrimSpace(input.Properties[name].Description)
 }
 
-// signInHint is for an agent without a token, or with one that is no good.
+// signInHint is for an agent without a valid token.
 const signInHint = "sign in: sign_in_message with the address of your wallet gives a text, your wallet signs it (personal_sign), and sign_in turns both into an accessToken. " +
 	"Send that as the argument access_token, or as Authorization: Bearer."
 
-// reword puts a refusal into the words of tools. It comes from the HTTP interface
-// and speaks of calls and fields there; an agent that follows it to the letter
-// must find what it names.
-func (t Tool) reword(a Answer) Answer {
-	var body map[string]jsontext.Value // what is not reworded stays as it is
+// rewriteError rewrites an error of the HTTP interface for agents: it replaces
+// calls by tools and fields by arguments, so that an agent can follow its advice
+// literally.
+func (t Tool) rewriteError(a Answer) Answer {
+	var body map[string]jsontext.Value // other members stay as they are
 	if a.Done() || json.Unmarshal(a.Body, &body) != nil {
 		return a
 	}
@@ -57,7 +57,7 @@ func (t Tool) reword(a Answer) Answer {
 		for i, d := range details {
 			details[i] = api.Detail{Field: t.inArguments(d.Field), Reason: inTools(d.Reason)}
 		}
-		body["details"], _ = wirejson.Marshal(details) // strings always can be
+		body["details"], _ = wirejson.Marshal(details) // strings cannot make it fail
 	}
 	if a.Status == http.StatusUnauthorized && t.Bearer {
 		body["hint"] = quoted(signInHint)
@@ -69,13 +69,13 @@ func (t Tool) reword(a Answer) Answer {
 }
 
 func quoted(text string) jsontext.Value {
-	raw, _ := wirejson.Marshal(text) // strings always can be
+	raw, _ := wirejson.Marshal(text) // strings cannot make it fail
 	return raw
 }
 
 var mentioned = regexp.MustCompile(`\b(GET|POST|PUT|DELETE) (/[a-z/]*[a-z])`)
 
-// inTools names the tool where a text names its call.
+// inTools replaces the calls that a text mentions by their tools.
 func inTools(text string) string {
 	return mentioned.ReplaceAllStringFunc(text, func(call string) string {
 		for _, t := range tools() {
@@ -87,7 +87,7 @@ func inTools(text string) string {
 	})
 }
 
-// inArguments names the argument where a text begins with its field.
+// inArguments replaces a field at the start of a text by its argument.
 func (t Tool) inArguments(text string) string {
 	for _, a := range t.Arguments {
 		rest, found := strings.CutPrefix(text, a.Field)

@@ -8,27 +8,28 @@ import (
 	"strings"
 )
 
-// How much a request may say about itself.
+// Limits of the headers of a request.
 const (
 	maxHeaderBytes = 16 << 10
 	maxHeaders     = 50
 )
 
-// door is what every request passes, before its route and after it.
-func (s *Server) door(routes http.Handler) http.Handler {
-	refuseAtDoor := func(err error) http.Handler {
+// middleware wraps the routes with what applies to every request: common headers,
+// limits of the headers, clean paths, recovery from panics and metrics.
+func (s *Server) middleware(routes http.Handler) http.Handler {
+	reject := func(err error) http.Handler {
 		return s.handle(func(http.ResponseWriter, *http.Request) error { return err })
 	}
-	tooMany := refuseAtDoor(refuse(http.StatusRequestHeaderFieldsTooLarge, "send at most %d headers", maxHeaders))
-	unclean := refuseAtDoor(refuse(http.StatusNotFound, "there is nothing here: write the path without empty or dotted parts"))
+	tooMany := reject(refuse(http.StatusRequestHeaderFieldsTooLarge, "send at most %d headers", maxHeaders))
+	unclean := reject(refuse(http.StatusNotFound, "there is nothing here: write the path without empty or dotted parts"))
 
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		began := s.Now()
 		w := &recorder{ResponseWriter: rw}
-		s.greet(w.Header(), r)
+		s.setCommonHeaders(w.Header(), r)
 		defer func() {
 			if v := recover(); v != nil {
-				s.caught(w, r, v)
+				s.recovered(w, r, v)
 			}
 			s.Observe(r.Pattern, w.status, s.Now().Sub(began))
 		}()
@@ -43,8 +44,8 @@ func (s *Server) door(routes http.Handler) http.Handler {
 	})
 }
 
-// greet sets the headers of every answer.
-func (s *Server) greet(h http.Header, r *http.Request) {
+// setCommonHeaders sets the headers that every response has.
+func (s *Server) setCommonHeaders(h http.Header, r *http.Request) {
 	h.Set("X-Request-Id", requestID(r))
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
@@ -57,18 +58,18 @@ func (s *Server) greet(h http.Header, r *http.Request) {
 	}
 }
 
-// Pages of any origin may call us: a caller is known by what it signs, never by
-// a cookie, so there are no credentials a browser could add.
+// Pages of any origin may call the API: callers are authenticated by tokens and
+// signatures, never by a cookie that a browser would add (CORS).
 var (
 	allowOrigin   = []string{"*"}
 	exposeHeaders = []string{"PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Location, ETag, A2A-Extensions, X-Request-Id"}
 	allowMethods  = []string{"GET, HEAD, POST, PUT, DELETE, OPTIONS"}
 	allowHeaders  = []string{"Authorization, Content-Type, PAYMENT-SIGNATURE, X-PAYMENT, X-Request-Id, If-None-Match, Access-Control-Expose-Headers, Mcp-Session-Id, Mcp-Protocol-Version, Mcp-Method, Mcp-Name, A2A-Version, A2A-Extensions, Last-Event-ID"}
-	allowFor      = []string{"7200"} // two hours; browsers keep it no longer
+	allowFor      = []string{"7200"} // two hours, the most that browsers accept
 )
 
-// requestID returns the caller's own id when it is well-formed, so that both
-// sides can find the request in their logs, and a new one otherwise.
+// requestID returns the caller's own request id if it is well-formed, so that
+// both sides can find the request in their logs, and a new one otherwise.
 func requestID(r *http.Request) string {
 	id := r.Header.Get("X-Request-Id")
 	if len(id) < 1 || len(id) > 64 {
@@ -92,25 +93,26 @@ func headerCount(h http.Header) int {
 	return n
 }
 
-// clean says whether the path is one that a ServeMux takes as it is. Others it
-// would redirect, and a client that follows would repeat a POST elsewhere.
+// clean reports whether a ServeMux serves the path without a redirect. A client
+// that followed the redirect would repeat a POST at another path.
 func clean(r *http.Request) bool {
 	p := r.URL.Path
 	return strings.HasPrefix(p, "/") && (path.Clean(p) == p || path.Clean(p)+"/" == p)
 }
 
-// caught answers for a handler that panicked, unless it had begun to answer:
-// then the connection is cut, so that nobody takes the half for the whole.
-func (s *Server) caught(w *recorder, r *http.Request, v any) {
+// recovered sends the error response for a handler that panicked. If the response
+// has already begun, it aborts the connection instead, so that no client takes a
+// truncated response for a complete one.
+func (s *Server) recovered(w *recorder, r *http.Request, v any) {
 	if v == http.ErrAbortHandler || w.status != 0 {
-		s.Log.ErrorContext(r.Context(), "answer cut short", "route", r.Pattern, "panic", v)
+		s.Log.ErrorContext(r.Context(), "response aborted", "route", r.Pattern, "panic", v)
 		panic(http.ErrAbortHandler)
 	}
 	s.Log.ErrorContext(r.Context(), "panic", "route", r.Pattern, "panic", v, "stack", string(debug.Stack()))
 	s.fail(w, r, panicked(v))
 }
 
-// A recorder remembers the status of the answer; 0 when there is none yet.
+// A recorder records the status of the response; 0 until it is written.
 type recorder struct {
 	http.ResponseWriter
 	status int
@@ -132,5 +134,5 @@ func (w *recorder) Write(p []byte) (int, error) {
 	return w.ResponseWriter.Write(p)
 }
 
-// Unwrap lets http.ResponseController find what is below.
+// Unwrap gives http.ResponseController access to the underlying writer.
 func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
