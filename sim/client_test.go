@@ -57,7 +57,7 @@ func offered(out registration.Outcome, err error) bool {
 // goes back as soon as it is found.
 func (w *world) askedAgain(a settle.Authorization, before *block) error {
 	p, err := w.payment(id(a))
-	ended := err == nil && (p.State.Over() || p.State.Refunds())
+	ended := err == nil && (p.State.EndedUnpaid() || p.State.Refunds())
 	if before.used[keyOf(a)].pays(a) && len(before.refunds[keyOf(a)]) == 0 && !ended {
 		return fmt.Errorf("%s was asked to pay again after it paid", id(a))
 	}
@@ -106,8 +106,8 @@ func (w *world) nonce() string { return fmt.Sprintf("0x%064x", len(w.signed)+1) 
 // that is elsewhere, or else a new one. Who renews is seldom alone.
 func (w *world) order() registration.Order {
 	name := w.anyName()
-	if n := len(w.requests); n > 0 && w.requests[n-1].Kind == order.PurchaseRenewal && w.rng.IntN(3) > 0 {
-		name = w.requests[n-1].Name
+	if last := w.lastRenewal(); last != "" && w.rng.IntN(3) > 0 {
+		name = last
 	}
 	switch e := w.registry.entries[name]; {
 	case w.registry.ours(name):
@@ -120,6 +120,16 @@ func (w *world) order() registration.Order {
 		return registration.Order{Kind: order.PurchaseTransfer, Name: name, Years: 1, AuthCode: code}
 	}
 	return registration.Order{Kind: order.PurchaseRegistration, Name: name, Years: 1}
+}
+
+// lastRenewal is the name that somebody wanted to renew just now, or "".
+func (w *world) lastRenewal() deed.Name {
+	for _, r := range slices.Backward(w.requests[max(0, len(w.requests)-4):]) {
+		if r.Kind == order.PurchaseRenewal {
+			return r.Name
+		}
+	}
+	return ""
 }
 
 // offer is what a client was told that its order costs.

@@ -24,13 +24,13 @@ func (s nameStore) Events(ctx context.Context, reference string) ([]lifecycle.Ev
 	return call(s.p, "Events", func() ([]lifecycle.Event, error) { return s.s.Events(ctx, reference) })
 }
 
-func (s nameStore) Acts(ctx context.Context, reference string) (int, error) {
-	return call(s.p, "Acts", func() (int, error) { return s.s.Acts(ctx, reference) })
+func (s nameStore) CountActions(ctx context.Context, reference string) (int, error) {
+	return call(s.p, "CountActions", func() (int, error) { return s.s.CountActions(ctx, reference) })
 }
 
-func (s nameStore) Act(ctx context.Context, is lifecycle.Registration, a lifecycle.OwnerAction) error {
-	return act(s.p, "Act "+string(a.Kind), func() error {
-		err := s.s.Act(ctx, is, a)
+func (s nameStore) RecordAction(ctx context.Context, is lifecycle.Registration, a lifecycle.OwnerAction) error {
+	return act(s.p, "RecordAction "+string(a.Kind), func() error {
+		err := s.s.RecordAction(ctx, is, a)
 		if err == nil && a.Kind == lifecycle.ActionHandover {
 			s.p.w.handedOver(is)
 		}
@@ -42,8 +42,8 @@ func (s nameStore) DueNames(ctx context.Context, most int) ([]string, error) {
 	return call(s.p, "DueNames", func() ([]string, error) { return s.s.DueNames(ctx, most) })
 }
 
-func (s nameStore) LiveOn(ctx context.Context, was, is lifecycle.Registration, events []lifecycle.Event, next time.Time) (bool, error) {
-	return call(s.p, "LiveOn", func() (bool, error) { return s.s.LiveOn(ctx, was, is, events, next) })
+func (s nameStore) UpdateRegistration(ctx context.Context, was, is lifecycle.Registration, events []lifecycle.Event, next time.Time) (bool, error) {
+	return call(s.p, "UpdateRegistration", func() (bool, error) { return s.s.UpdateRegistration(ctx, was, is, events, next) })
 }
 
 func (s nameStore) EndRegistration(ctx context.Context, was lifecycle.Registration, reason string, events []lifecycle.Event) error {

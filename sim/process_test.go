@@ -52,7 +52,7 @@ func newProcess(w *world, id int) *process {
 	p.pay = &payment.Service{Store: rows, Books: rows, Queue: rows, Watch: watch{p, rows.s}, Settler: chain, Terms: terms(), Now: clock}
 	held := nameStore{p, sqldb.Registrations{DB: w.db, Now: life, Zones: sqldbtest.Zones(w.db, clock)}}
 	p.names = &registration.Service{Store: jobs, Queue: jobs, Finder: jobs.s, Names: held, Registrar: registrarCalls{p, w.registry}, Manager: manager{p: p, r: w.registry},
-		Prices: prices{}, Offers: sqldb.Prices{DB: w.db}, Nameservers: ourServers, Wait: time.Hour, Now: clock, Life: life}
+		Prices: prices{}, Offers: sqldb.Prices{DB: w.db}, Nameservers: ourServers, Wait: time.Hour, Now: clock, RegistryNow: life}
 	p.life = &registration.Lifecycle{Names: held, Manager: manager{p: p, r: w.registry}, Grace: prices{}.GraceDays, Now: life}
 	p.heal = &registration.Restore{Payments: rows, Jobs: jobs, Chain: chain, Now: clock,
 		Orders: registrarCalls{p, w.registry}, Lookup: registrarCalls{p, w.registry}, Servers: ourServers}
@@ -130,7 +130,7 @@ func call[T any](p *process, what string, f func() (T, error)) (T, error) {
 func writes(what string) bool {
 	verb, _, _ := strings.Cut(what, " ")
 	switch verb {
-	case "AuthorizePayment", "MovePayment", "ClaimPayment", "Adopt", "MoveJob", "CompleteJob", "FailJob", "LiveOn", "EndRegistration":
+	case "AuthorizePayment", "MovePayment", "ClaimPayment", "Adopt", "MoveJob", "CompleteJob", "FailJob", "UpdateRegistration", "EndRegistration":
 		return true
 	}
 	return false
@@ -169,7 +169,24 @@ func (s jobStore) MoveJob(ctx context.Context, j order.Job, to order.JobState, n
 	if to == j.State {
 		what = "delay the job"
 	}
+	if to == order.JobSubmitting && j.Purchase.Kind == order.PurchaseRenewal {
+		s.p.overtaken()
+	}
 	return call(s.p, what, func() (bool, error) { return s.s.MoveJob(ctx, j, to, next) })
+}
+
+// overtaken lets the other process go on for a while, between what this one has
+// read and what it writes.
+func (p *process) overtaken() {
+	if p.w.nested >= 2 || !p.w.fault(3) {
+		return
+	}
+	p.w.nested++
+	for range 4 {
+		p.w.tick(10 * time.Second)
+		p.w.advanceJobs(p.w.procs[1-p.id])
+	}
+	p.w.nested--
 }
 
 func (s jobStore) CompleteJob(ctx context.Context, j order.Job, r lifecycle.Registration) error {
@@ -182,6 +199,10 @@ func (s jobStore) FailJob(ctx context.Context, j order.Job) error {
 
 func (s jobStore) Unfinished(ctx context.Context) ([]order.Job, error) {
 	return call(s.p, "Unfinished", func() ([]order.Job, error) { return s.s.Unfinished(ctx) })
+}
+
+func (s jobStore) CompleteRenewal(ctx context.Context, j order.Job, attempt int, expires time.Time) error {
+	return act(s.p, "CompleteRenewal", func() error { return s.s.CompleteRenewal(ctx, j, attempt, expires) })
 }
 
 func (s jobStore) ResumeJob(ctx context.Context, j order.Job, attempt int) error {

@@ -103,7 +103,7 @@ func (w *world) checkRest() error {
 			dust += p.Auth.Amount
 		case u.paid:
 			return fmt.Errorf("%s has %s of its payer and is %s", p.ID, u.amount, p.State)
-		case !p.State.Over() && p.AliasOf == "":
+		case !p.State.EndedUnpaid() && p.AliasOf == "":
 			return fmt.Errorf("%s never ends: it is %s", p.ID, p.State)
 		}
 	}

@@ -136,7 +136,7 @@ func newWorld(seed uint64, loud bool) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	db.Patience = time.Minute
+	db.Timeout = time.Minute
 	w := &world{rng: rand.New(rand.NewPCG(seed, 0)), watches: rand.New(rand.NewPCG(seed, 1)), now: time.Unix(1_800_000_000, 0).UTC(), db: db, faulty: true, left: steps, jobs: map[string]string{}, given: map[string]deed.Wallet{}, tried: map[string]int{}, ends: map[string]int{}, loud: loud}
 	off := w.wrong()
 	db.Time = func() time.Time { return w.now.Add(off) }

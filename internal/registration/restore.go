@@ -36,6 +36,10 @@ type OpenJobs interface {
 	// the backup.
 	ResumeJob(ctx context.Context, j order.Job, attempt int) error
 
+	// CompleteRenewal ends a job whose renewal was done in that attempt: it need
+	// not wait for other renewals of the name any more.
+	CompleteRenewal(ctx context.Context, j order.Job, attempt int, expires time.Time) error
+
 	MoveJob(ctx context.Context, j order.Job, to order.JobState, next time.Time) (moved bool, err error)
 	FailJob(ctx context.Context, j order.Job) error
 }
@@ -115,10 +119,12 @@ func (r *Restore) resume(ctx context.Context, dryRun bool) error {
 
 func (r *Restore) resumeJob(ctx context.Context, j order.Job) error {
 	placed, attempt, err := r.find(ctx, j.ID, false)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if placed.Name != "" {
+	case placed.Name != "" && placed.Kind == registrar.OrderRenew && j.State != order.JobAwaitingPayment:
+		return r.resumeRenewal(ctx, j, attempt)
+	case placed.Name != "":
 		return r.Jobs.ResumeJob(ctx, j, attempt)
 	}
 	p, err := r.Payments.Payment(ctx, j.PaymentID)
@@ -143,6 +149,23 @@ func (r *Restore) resumeJob(ctx context.Context, j order.Job) error {
 	}
 	j.Failure = "the order failed, and the payment went back to the payer"
 	return r.Jobs.FailJob(ctx, j)
+}
+
+// resumeRenewal completes a renewal that is done, and cancels one that is not: it
+// would start at an expiry from which another renewal may start by now.
+func (r *Restore) resumeRenewal(ctx context.Context, j order.Job, attempt int) error {
+	reference := order.OrderReference(j.ID, attempt)
+	status, err := r.Lookup.Order(ctx, reference, j.Purchase.Name)
+	if err != nil {
+		return err
+	}
+	if status.State == registrar.OrderDone {
+		return r.Jobs.CompleteRenewal(ctx, j, attempt, status.Expires)
+	}
+	if err := r.Lookup.Cancel(ctx, reference); err != nil && deed.CodeOf(err) != deed.CodeNotFound {
+		return err
+	}
+	return fmt.Errorf("order %s was cancelled: run this again", reference)
 }
 
 // settled records the settlement of a payment that was refunded since.

@@ -263,22 +263,24 @@ func (s Jobs) move(ctx context.Context, tx *Tx, j order.Job, to order.JobState, 
 
 // CompleteJob implements registration.Store.
 func (s Jobs) CompleteJob(ctx context.Context, j order.Job, r lifecycle.Registration) error {
-	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
-		j.Until = r.Expires
-		moved, err := s.move(ctx, tx, j, order.JobCompleted, time.Time{})
-		if err != nil || !moved {
-			return err
-		}
-		if j.Purchase.Kind == order.PurchaseRenewal {
-			err = s.extendRegistration(ctx, tx, j, r)
-		} else {
-			err = s.insertRegistration(ctx, tx, j, r)
-		}
-		if err != nil {
-			return err
-		}
-		return s.settleAccounts(ctx, tx, j, order.PaymentConsumed)
-	})
+	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error { return s.complete(ctx, tx, j, r) })
+}
+
+func (s Jobs) complete(ctx context.Context, tx *Tx, j order.Job, r lifecycle.Registration) error {
+	j.Until = r.Expires
+	moved, err := s.move(ctx, tx, j, order.JobCompleted, time.Time{})
+	if err != nil || !moved {
+		return err
+	}
+	if j.Purchase.Kind == order.PurchaseRenewal {
+		err = s.extendRegistration(ctx, tx, j, r)
+	} else {
+		err = s.insertRegistration(ctx, tx, j, r)
+	}
+	if err != nil {
+		return err
+	}
+	return s.settleAccounts(ctx, tx, j, order.PaymentConsumed)
 }
 
 // FailJob implements registration.Store.

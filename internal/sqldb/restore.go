@@ -2,7 +2,9 @@ package sqldb
 
 import (
 	"context"
+	"time"
 
+	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/order"
 )
 
@@ -62,6 +64,19 @@ func (s Jobs) ResumeJob(ctx context.Context, j order.Job, attempt int) error {
 			return err
 		}
 		return addStep(ctx, tx, j.ID, order.JobVerifying, now)
+	})
+}
+
+// CompleteRenewal implements registration.OpenJobs.
+func (s Jobs) CompleteRenewal(ctx context.Context, j order.Job, attempt int, expires time.Time) error {
+	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		if err := setAttempts(ctx, tx, j, attempt); err != nil {
+			return err
+		}
+		if attempt > j.Attempts {
+			j.Attempts, j.Reference = attempt, order.OrderReference(j.ID, attempt)
+		}
+		return s.complete(ctx, tx, j, lifecycle.Registration{Name: j.Purchase.Name, Expires: expires, Updated: s.Now()})
 	})
 }
 
