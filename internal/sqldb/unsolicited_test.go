@@ -161,6 +161,12 @@ func TestAuthCodesAreSealedAndErased(t *testing.T) {
 		if j, err := jobs.Job(t.Context(), order.JobID(p.ID)); err != nil || j.Purchase.AuthCode != "Secret-Code-1" {
 			t.Errorf("got %q, %v", j.Purchase.AuthCode, err)
 		}
+		if db.Sealer, err = seal.New("another secret"); err != nil {
+			t.Fatal(err)
+		}
+		if j, err := jobs.Job(t.Context(), order.JobID(p.ID)); err != nil || j.Purchase.AuthCode != "" {
+			t.Errorf("with another key: got %q, %v, want a job without the code", j.Purchase.AuthCode, err)
+		}
 		if stored.Fingerprint != p.Purchase.Fingerprint() {
 			t.Error("the fingerprint differs")
 		}
