@@ -1,0 +1,220 @@
+package registration_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/catalog"
+	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/registrar"
+	"deed.example/deed/internal/registrar/local"
+	"deed.example/deed/internal/registration"
+	"deed.example/deed/internal/settle"
+	"deed.example/deed/internal/sqldb"
+	"deed.example/deed/internal/sqldb/sqldbtest"
+)
+
+const payer deed.Wallet = "0x0000000000000000000000000000000000000001"
+
+var ownServers = []string{"ns1.deed.example", "ns2.deed.example"}
+
+// env is a service on a database in memory, and a registry on another one, as if it
+// were somebody else's.
+type env struct {
+	*registration.Service
+	t        *testing.T
+	payments sqldb.Payments
+	jobs     sqldb.Jobs
+	names    sqldb.Registrations
+	registry *local.Registry
+	now      time.Time
+}
+
+func newEnv(t *testing.T) *env {
+	t.Helper()
+	e := &env{t: t, now: time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)}
+	clock := func() time.Time { return e.now }
+	db, theirs := openMemory(t), openMemory(t)
+	zones := sqldbtest.Zones(db, clock)
+	e.payments = sqldb.Payments{DB: db, ChainID: 1, Now: clock}
+	e.jobs = sqldb.Jobs{DB: db, Now: clock, Zones: zones}
+	e.names = sqldb.Registrations{DB: db, Now: clock, Zones: zones}
+	e.registry = &local.Registry{Store: sqldb.Registry{DB: theirs}, Now: clock, Faults: &local.Faults{}}
+	prices, err := catalog.New(catalog.DefaultPricing())
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Service = &registration.Service{
+		Store: e.jobs, Queue: e.jobs, Finder: e.jobs, Names: e.names, Registrar: e.registry, Manager: e.registry, Prices: prices, Offers: sqldb.Prices{DB: db},
+		Nameservers: ownServers, Wait: time.Minute, Now: clock, RegistryNow: clock,
+	}
+	return e
+}
+
+func openMemory(t *testing.T) *sqldb.DB {
+	t.Helper()
+	db, err := sqldb.OpenMemory(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() }) // it is not used after the test
+	return db
+}
+
+// wallet is a checkout whose payment always settles.
+type wallet struct {
+	e     *env
+	nonce string
+	paid  *order.Payment
+}
+
+func (w *wallet) Resume(context.Context, order.Purchase) (order.Payment, bool, error) {
+	if w.paid == nil {
+		return order.Payment{}, false, nil
+	}
+	return *w.paid, true, nil
+}
+
+func (w *wallet) Collect(ctx context.Context, q order.Quote, p order.Purchase) (order.Payment, error) {
+	auth := settle.Authorization{Payer: payer, PayTo: "0x02", Amount: q.Amount, Nonce: w.nonce, Signature: []byte(w.nonce)}
+	paid, err := w.e.payments.AuthorizePayment(ctx, order.Payment{ID: auth.PaymentID(1, ""), Auth: auth, Purchase: p}, sqldbtest.AdmitAll)
+	for _, to := range []order.PaymentState{order.PaymentSettling, order.PaymentSettled} {
+		if err == nil {
+			paid, err = w.e.payments.MovePayment(ctx, paid, to, "0xpaid"+w.nonce)
+		}
+	}
+	w.paid = &paid
+	return paid, err
+}
+
+func (e *env) register(name deed.Name, nonce string) (registration.Outcome, error) {
+	return e.Buy(e.t.Context(), registration.Order{Kind: order.PurchaseRegistration, Name: name}, &wallet{e: e, nonce: nonce})
+}
+
+// A paid order makes the payer the owner; the same name is then refused before any
+// money moves.
+func TestBuy(t *testing.T) {
+	e := newEnv(t)
+	out, err := e.register("first.com", "1")
+	if err != nil || out.Job.State != order.JobCompleted || out.Registration.Owner != payer || !out.Registration.Expires.Equal(e.now.AddDate(1, 0, 0)) {
+		t.Fatalf("got %+v, %v", out, err)
+	}
+	second := &wallet{e: e, nonce: "2"}
+	_, err = e.Buy(t.Context(), registration.Order{Kind: order.PurchaseRegistration, Name: "first.com"}, second)
+	if deed.CodeOf(err) != deed.CodeDomainUnavailable || second.paid != nil {
+		t.Errorf("got %v, paid %v", err, second.paid)
+	}
+}
+
+// A registry that says no, and one that never says anything, end in a refund; one
+// whose reply is lost does not.
+func TestFaultsOfTheRegistry(t *testing.T) {
+	for fault, want := range map[local.Fault]order.PaymentState{
+		local.FaultRefuse: order.PaymentRefundDue, local.FaultTaken: order.PaymentRefundDue, local.FaultLostReply: order.PaymentConsumed,
+	} {
+		t.Run(string(fault), func(t *testing.T) {
+			e := newEnv(t)
+			if err := e.registry.Faults.Set(fault, 1); err != nil {
+				t.Fatal(err)
+			}
+			out, _ := e.register("first.com", "1") // the payment says what came of it
+			for range 30 {
+				e.now = e.now.Add(10 * time.Second)
+				if err := e.Advance(t.Context(), out.Job.ID); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p, err := e.payments.Payment(t.Context(), out.Job.PaymentID)
+			if err != nil || p.State != want {
+				t.Errorf("got %s, %v, want %s", p.State, err, want)
+			}
+			_, err = e.names.Registration(t.Context(), "first.com")
+			if held := err == nil; held != (want == order.PaymentConsumed) {
+				t.Errorf("the name is registered: %t", held)
+			}
+		})
+	}
+}
+
+// A renewal that was ordered for one expiry is refused when the name has another.
+func TestRenewalFromAnotherExpiry(t *testing.T) {
+	e := newEnv(t)
+	if _, err := e.register("first.com", "1"); err != nil {
+		t.Fatal(err)
+	}
+	o := registration.Order{Kind: order.PurchaseRenewal, Name: "first.com", Years: 1, From: e.now}
+	if _, err := e.Buy(t.Context(), o, &wallet{e: e, nonce: "2"}); deed.CodeOf(err) != deed.CodeValidation {
+		t.Errorf("got %v", err)
+	}
+	o.From = e.now.AddDate(1, 0, 0)
+	out, err := e.Buy(t.Context(), o, &wallet{e: e, nonce: "3"})
+	if err != nil || !out.Registration.Expires.Equal(e.now.AddDate(2, 0, 0)) {
+		t.Errorf("got %s, %v", out.Registration.Expires, err)
+	}
+}
+
+// noChain is a chain on which nothing was refunded.
+type noChain struct{}
+
+func (noChain) Refunded(context.Context, settle.Refund) (bool, error) { return false, nil }
+
+func (noChain) Settle(context.Context, settle.Authorization) (string, error) {
+	return "", errors.New("it is not asked")
+}
+
+// lose writes down money that we settled and have no request for, as after a
+// restore, and returns its payment's ID.
+func (e *env) lose(nonce string) string {
+	e.t.Helper()
+	transfer := settle.Transfer{Payer: payer, PayTo: "0x02", Nonce: nonce, Amount: 1306 * deed.Cent, TxHash: "0xlost" + nonce}
+	if err := e.payments.Adopt(e.t.Context(), transfer, order.Unsolicited{State: order.PaymentUnclaimed, Next: e.now, Lost: true}); err != nil {
+		e.t.Fatal(err)
+	}
+	return settle.Authorization{Payer: payer, Nonce: nonce}.PaymentID(1, "")
+}
+
+// After a restore, money that bought a name which the registrar has is put back into
+// the books, and its payer owns the name; money that bought nothing goes back.
+func TestFinishRestore(t *testing.T) {
+	e := newEnv(t)
+	delivered, lost := e.lose("0x0a"), e.lose("0x0b")
+	placed := registrar.Order{Kind: registrar.OrderRegister, Reference: order.OrderReference(order.JobID(delivered), 1), Name: "kept.com", Years: 1, Nameservers: ownServers}
+	if err := e.registry.Place(t.Context(), placed); err != nil {
+		t.Fatal(err)
+	}
+	restore := &registration.Restore{
+		Payments: e.payments, Jobs: e.jobs, Chain: noChain{}, Now: func() time.Time { return e.now },
+		Orders: e.registry, Lookup: e.registry, Servers: ownServers,
+	}
+	for _, dryRun := range []bool{true, false} {
+		all, err := restore.Finish(t.Context(), dryRun)
+		if err != nil || len(all) != 2 {
+			t.Fatalf("got %+v, %v", all, err)
+		}
+		for _, r := range all {
+			if bought := r.Order.Name == "kept.com"; bought != (r.Payment.ID == delivered) {
+				t.Errorf("got %+v", r)
+			}
+		}
+	}
+	if p, err := e.payments.Payment(t.Context(), lost); err != nil || p.State != order.PaymentRefundDue {
+		t.Errorf("what bought nothing is %s, %v", p.State, err)
+	}
+	if err := e.Advance(t.Context(), order.JobID(delivered)); err != nil {
+		t.Fatal(err)
+	}
+	r, err := e.names.Registration(t.Context(), "kept.com")
+	if err != nil || r.Owner != payer || r.Status != lifecycle.StatusActive {
+		t.Errorf("got %+v, %v", r, err)
+	}
+	if p, err := e.payments.Payment(t.Context(), delivered); err != nil || p.State != order.PaymentConsumed {
+		t.Errorf("what bought the name is %s, %v", p.State, err)
+	}
+	if all, err := restore.Finish(t.Context(), false); err != nil || len(all) != 0 {
+		t.Errorf("a second time: %+v, %v", all, err)
+	}
+}

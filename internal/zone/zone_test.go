@@ -1,0 +1,207 @@
+package zone_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/dnszone"
+	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/settle"
+	"deed.example/deed/internal/sqldb"
+	"deed.example/deed/internal/sqldb/sqldbtest"
+	"deed.example/deed/internal/zone"
+)
+
+const (
+	owner deed.Wallet = "0x0000000000000000000000000000000000000001"
+	other deed.Wallet = "0x0000000000000000000000000000000000000002"
+	name  deed.Name   = "first.com"
+)
+
+// env is a service on a database in memory that has one name.
+type env struct {
+	*zone.Service
+	t         *testing.T
+	payments  sqldb.Payments
+	published int
+	nonce     int
+	now       time.Time
+}
+
+func newEnv(t *testing.T) *env {
+	t.Helper()
+	db, err := sqldb.OpenMemory(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() }) // it is not used after the test
+	e := &env{t: t, now: time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)}
+	clock := func() time.Time { return e.now }
+	zones := sqldbtest.Zones(db, clock)
+	jobs := sqldb.Jobs{DB: db, Now: clock, Zones: zones}
+	e.payments = sqldb.Payments{DB: db, ChainID: 1, Now: clock}
+	ids := 0
+	e.Service = &zone.Service{
+		Store: zones, Names: sqldb.Registrations{DB: db, Now: clock, Zones: zones}, Jobs: jobs, History: zones,
+		Publish: func(context.Context, deed.Name) { e.published++ },
+		NewID:   func() dnszone.RecordID { ids++; return dnszone.RecordID(fmt.Sprintf("record%08d", ids)) },
+		Wait:    time.Minute, Now: clock, RegistryNow: clock, Grace: func(deed.TLD) int { return 30 },
+	}
+	e.register(jobs)
+	return e
+}
+
+// register writes the name down as a completed order does.
+func (e *env) register(jobs sqldb.Jobs) {
+	e.t.Helper()
+	p, err := (&wallet{e: e}).Collect(e.t.Context(), order.Quote{Amount: deed.Cent}, order.Purchase{Kind: order.PurchaseRegistration, Name: name, Years: 1})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	j, err := jobs.JobOf(e.t.Context(), p)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	j.Attempts, j.Reference, j.Submitted, j.Lease = 1, order.OrderReference(j.ID, 1), e.now, e.now
+	for _, to := range []order.JobState{order.JobSubmitting, order.JobVerifying} {
+		if moved, err := jobs.MoveJob(e.t.Context(), j, to, e.now); err != nil || !moved {
+			e.t.Fatal(moved, err)
+		}
+		j.State = to
+	}
+	err = jobs.CompleteJob(e.t.Context(), j, lifecycle.Registration{
+		Name: name, Owner: owner, Status: lifecycle.StatusActive, Reference: j.Reference, PaymentID: j.PaymentID,
+		Created: e.now, Expires: e.now.AddDate(1, 0, 0), Updated: e.now,
+	})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+// wallet is a checkout whose payment always settles.
+type wallet struct {
+	e         *env
+	paid      *order.Payment
+	meanwhile func() // what happens between the checks and the change
+}
+
+func (w *wallet) Resume(context.Context, order.Purchase) (order.Payment, bool, error) {
+	if w.paid == nil {
+		return order.Payment{}, false, nil
+	}
+	return *w.paid, true, nil
+}
+
+func (w *wallet) Collect(ctx context.Context, q order.Quote, p order.Purchase) (order.Payment, error) {
+	if w.meanwhile != nil {
+		w.meanwhile()
+	}
+	w.e.nonce++
+	auth := settle.Authorization{Payer: owner, PayTo: "0x02", Amount: q.Amount, Nonce: fmt.Sprint(w.e.nonce), Signature: []byte{1}}
+	paid, err := w.e.payments.AuthorizePayment(ctx, order.Payment{ID: auth.PaymentID(1, ""), Auth: auth, Purchase: p}, sqldbtest.AdmitAll)
+	for _, to := range []order.PaymentState{order.PaymentSettling, order.PaymentSettled} {
+		if err == nil {
+			paid, err = w.e.payments.MovePayment(ctx, paid, to, "0xpaid"+auth.Nonce)
+		}
+	}
+	w.paid = &paid
+	return paid, err
+}
+
+func add(by deed.Wallet, kind, host, value string) dnszone.Change {
+	rec, err := dnszone.RecordInput{Type: kind, Host: host, Value: value}.Record(name)
+	if err != nil {
+		panic(err)
+	}
+	return dnszone.Change{Kind: dnszone.ChangeAdd, Zone: name, By: by, Ops: []dnszone.RecordOp{{Op: dnszone.OpAdd, Record: rec}}}
+}
+
+// A paid change is made once, published, and consumes its payment; asking for it
+// again changes nothing.
+func TestChange(t *testing.T) {
+	e := newEnv(t)
+	pay := &wallet{e: e}
+	for range 2 {
+		out, err := e.Change(t.Context(), add(owner, "A", "www", "192.0.2.1"), pay)
+		if err != nil || out.Job.State != order.JobCompleted || out.Quote.Amount != zone.Price {
+			t.Fatalf("got %+v, %v", out, err)
+		}
+	}
+	z, err := e.Zone(t.Context(), owner, name)
+	if err != nil || len(z.Records) != 1 || z.Records[0].Value != "192.0.2.1" || e.published == 0 {
+		t.Errorf("got %+v, %v, published %d times", z.Records, err, e.published)
+	}
+	if p, err := e.payments.Payment(t.Context(), pay.paid.ID); err != nil || p.State != order.PaymentConsumed {
+		t.Errorf("got %s, %v", p.State, err)
+	}
+}
+
+// What can be refused is refused before any money moves: another wallet, a name that
+// is not there, a record that exists, and a name whose last day is over.
+func TestRefusedBeforeMoney(t *testing.T) {
+	e := newEnv(t)
+	if _, err := e.Change(t.Context(), add(owner, "A", "www", "192.0.2.1"), &wallet{e: e}); err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := add(owner, "A", "www", "192.0.2.2")
+	elsewhere.Zone = "second.com"
+	for want, c := range map[deed.Code]dnszone.Change{
+		deed.CodeOwnershipDenied: add(other, "A", "www", "192.0.2.2"),
+		deed.CodeNotFound:        elsewhere,
+		deed.CodeValidation:      add(owner, "A", "www", "192.0.2.1"),
+	} {
+		pay := &wallet{e: e}
+		if _, err := e.Change(t.Context(), c, pay); deed.CodeOf(err) != want || pay.paid != nil {
+			t.Errorf("got %v, paid %v, want %s", err, pay.paid, want)
+		}
+	}
+	e.now = e.now.AddDate(2, 0, 0)
+	pay := &wallet{e: e}
+	if _, err := e.Change(t.Context(), add(owner, "A", "mail", "192.0.2.3"), pay); deed.CodeOf(err) != deed.CodeNotFound || pay.paid != nil {
+		t.Errorf("after the last day: got %v, paid %v", err, pay.paid)
+	}
+}
+
+// Of two changes that exclude each other the second is refunded, though both were
+// good when they were paid for.
+func TestConflictingChangeIsRefunded(t *testing.T) {
+	e := newEnv(t)
+	pay := &wallet{e: e, meanwhile: func() {
+		if _, err := e.Change(t.Context(), add(owner, "A", "www", "192.0.2.1"), &wallet{e: e}); err != nil {
+			t.Fatal(err)
+		}
+	}}
+	_, err := e.Change(t.Context(), add(owner, "CNAME", "www", "host.example.net"), pay)
+	if deed.CodeOf(err) != deed.CodeDNS {
+		t.Errorf("got %v", err)
+	}
+	if p, err := e.payments.Payment(t.Context(), pay.paid.ID); err != nil || p.State != order.PaymentRefundDue {
+		t.Errorf("got %s, %v", p.State, err)
+	}
+}
+
+// A change whose money is on its way is pending, and is made when the money is there.
+func TestPendingChange(t *testing.T) {
+	e := newEnv(t)
+	c := add(owner, "A", "www", "192.0.2.1")
+	_, err := e.Change(t.Context(), c, late{&wallet{e: e}})
+	if !errors.Is(err, order.ErrPending) {
+		t.Errorf("got %v", err)
+	}
+	if z, err := e.Zone(t.Context(), owner, name); err != nil || len(z.Records) != 0 {
+		t.Errorf("made before it was paid: %v, %v", z.Records, err)
+	}
+}
+
+// late is a wallet whose payment is authorized and not settled.
+type late struct{ *wallet }
+
+func (w late) Collect(ctx context.Context, q order.Quote, p order.Purchase) (order.Payment, error) {
+	auth := settle.Authorization{Payer: owner, PayTo: "0x02", Amount: q.Amount, Nonce: "late", Signature: []byte{1}}
+	return w.e.payments.AuthorizePayment(ctx, order.Payment{ID: auth.PaymentID(1, ""), Auth: auth, Purchase: p}, sqldbtest.AdmitAll)
+}
