@@ -2,7 +2,6 @@ package sqldb
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -97,99 +96,6 @@ func moveJob(ctx context.Context, tx *Tx, paymentID string, from, to order.JobSt
 func dropClaim(ctx context.Context, tx *Tx, id string) error {
 	_, err := tx.ExecContext(ctx, `DELETE FROM claims WHERE job_id = $1`, id)
 	return err
-}
-
-// Job implements registration.Store.
-func (s Jobs) Job(ctx context.Context, id string) (order.Job, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
-	defer cancel()
-	j, err := s.DB.readJob(ctx, s.DB.read, id)
-	if err != nil {
-		return j, err
-	}
-	rows, err := s.DB.read.QueryContext(ctx, `SELECT state, at FROM job_steps WHERE job_id = $1 ORDER BY n`, id)
-	if err != nil {
-		return j, err
-	}
-	defer rows.Close() // rows.Err below returns the error
-	for rows.Next() {
-		var step order.Step
-		var at int64
-		if err := rows.Scan(&step.State, &at); err != nil {
-			return j, err
-		}
-		step.At = time.Unix(at, 0)
-		j.Steps = append(j.Steps, step)
-	}
-	return j, rows.Err()
-}
-
-// JobOf implements registration.Store.
-func (s Jobs) JobOf(ctx context.Context, p order.Payment) (order.Job, error) {
-	if p.AliasOf != "" {
-		return s.Job(ctx, order.JobID(p.AliasOf))
-	}
-	return s.Job(ctx, order.JobID(p.ID))
-}
-
-// PublicJob implements registration.Store.
-func (s Jobs) PublicJob(ctx context.Context, publicID string) (order.Job, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
-	defer cancel()
-	var id string
-	err := s.DB.read.QueryRowContext(ctx, `SELECT id FROM jobs WHERE public_id = $1`, publicID).Scan(&id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return order.Job{}, deed.Errorf(deed.CodeNotFound, "there is no job %s", publicID)
-	}
-	if err != nil {
-		return order.Job{}, err
-	}
-	return s.Job(ctx, id)
-}
-
-func (db *DB) readJob(ctx context.Context, from rowQuerier, id string) (order.Job, error) {
-	j := order.Job{ID: id}
-	var submitted, lease, since, until, revision, created, updated, deadline int64
-	var purchase string
-	err := from.QueryRowContext(ctx, `
-		SELECT j.public_id, j.payment_id, p.kind, p.domain, p.years, p.purchase, j.owner, j.state, j.reference, j.attempts, j.submitted_at, j.lease_until,
-		       j.from_at, j.until_at, j.revision, j.refusal, j.failure, j.created_at, j.updated_at, j.deadline_at
-		  FROM jobs j JOIN payments p ON p.id = j.payment_id
-		 WHERE j.id = $1`,
-		id).Scan(&j.PublicID, &j.PaymentID, &j.Purchase.Kind, &j.Purchase.Name, &j.Purchase.Years, &purchase, &j.Owner, &j.State, &j.Reference, &j.Attempts,
-		&submitted, &lease, &since, &until, &revision, &j.Refusal, &j.Failure, &created, &updated, &deadline)
-	if errors.Is(err, sql.ErrNoRows) {
-		return j, deed.Errorf(deed.CodeNotFound, "there is no job %s", id)
-	}
-	if err != nil {
-		return j, err
-	}
-	j.Submitted, j.Lease, j.Created, j.Updated, j.Deadline = time.Unix(submitted, 0), time.Unix(lease, 0), time.Unix(created, 0), time.Unix(updated, 0), time.Unix(deadline, 0)
-	j.From, j.Until, j.Revision = timeOrZero(since), timeOrZero(until), uint32(revision)
-	sealed, err := readPurchase(&j.Purchase, purchase)
-	if err != nil || sealed == "" || j.State.Ended() {
-		return j, err
-	}
-	// A code that no key of ours opens any more must not leave the job stuck: without
-	// it the registry refuses the order, and the payer gets the money back.
-	j.Purchase.AuthCode, _ = db.open(j.PaymentID, sealed)
-	return j, nil
-}
-
-// timeOrZero converts a column in which 0 means no time.
-func timeOrZero(unix int64) time.Time {
-	if unix == 0 {
-		return time.Time{}
-	}
-	return time.Unix(unix, 0).UTC()
-}
-
-// unixOrZero is the inverse of timeOrZero.
-func unixOrZero(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.Unix()
 }
 
 // MoveJob implements registration.Store.
