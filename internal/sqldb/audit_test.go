@@ -3,7 +3,6 @@ package sqldb_test
 import (
 	"database/sql"
 	"fmt"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -140,7 +139,7 @@ func TestAuditFindsViolations(t *testing.T) {
 	}
 	for name, statements := range corruptions {
 		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "deed.db")
+			path := sqldbtest.SQLiteFile(t)
 			db, err := sqldb.OpenSQLite(t.Context(), path)
 			if err != nil {
 				t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -27,11 +28,46 @@ func Each(t *testing.T, f func(t *testing.T, db *sqldb.DB)) {
 }
 
 // SQLite opens a new file that is deleted after the test.
+//
+// The migrations run once for each test binary, because they take longer than most
+// tests; the file of each test is a copy of what they left.
 func SQLite(t testing.TB) *sqldb.DB {
 	t.Helper()
-	db, err := sqldb.OpenSQLite(t.Context(), filepath.Join(t.TempDir(), "deed.db"))
+	db, err := sqldb.OpenSQLite(t.Context(), SQLiteFile(t))
 	return opened(t, db, err)
 }
+
+// SQLiteFile returns the path of a new, empty database of today's version.
+func SQLiteFile(t testing.TB) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "deed.db")
+	image, err := migrated()
+	if err == nil {
+		err = os.WriteFile(path, image, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// migrated returns the bytes of an empty database of today's version.
+var migrated = sync.OnceValues(func() (image []byte, err error) {
+	dir, err := os.MkdirTemp("", "deed-sqldbtest-*")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir) // only a copy is needed
+	path := filepath.Join(dir, "deed.db")
+	db, err := sqldb.OpenSQLite(context.Background(), path)
+	if err != nil {
+		return nil, err
+	}
+	if err := db.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
 
 // Postgres opens a new schema that is dropped after the test.
 func Postgres(t testing.TB) *sqldb.DB {
