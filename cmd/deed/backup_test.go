@@ -51,7 +51,7 @@ func TestBackup(t *testing.T) {
 		t.Errorf("got %v, %v", info.Mode(), err)
 	}
 	out, err = exec.Command(binary, "admin", "backup", file, "--data", dir).CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "is there already") {
+	if err == nil || !strings.Contains(string(out), "already exists") {
 		t.Errorf("got %v: %s", err, out)
 	}
 	n.buy(t, key, "/domains/register", map[string]string{"domain": "lost.com"}, 201)
