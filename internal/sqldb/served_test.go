@@ -280,13 +280,14 @@ func TestMembersThroughALife(t *testing.T) {
 func TestMembersAreOfOneMoment(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		s := newTestEnv(db)
-		sold := make(chan struct{})
+		sold, read := make(chan struct{}), make(chan struct{})
 		go func() {
 			defer close(sold)
 			for i := range 40 {
 				if t.Failed() {
 					return
 				}
+				<-read // so that every version may be seen, however slow reading is
 				s.sell(t, deed.Name(fmt.Sprintf("name%d.com", i)))
 			}
 		}()
@@ -305,6 +306,10 @@ func TestMembersAreOfOneMoment(t *testing.T) {
 				t.Fatalf("the catalog at %d has %d members and %d", serial, n, len(members))
 			}
 			lists[serial] = len(members)
+			select {
+			case read <- struct{}{}:
+			default: // a name is being sold meanwhile
+			}
 		}
 		if len(lists) < 3 {
 			t.Errorf("saw only %d versions", len(lists))
