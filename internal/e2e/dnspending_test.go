@@ -147,12 +147,14 @@ func TestConflictingPaidChanges(t *testing.T) {
 			"a CNAME and an A":  {s.try(t, "POST", "/dns/first.com", `{"type":"A","host":"one","value":"192.0.2.1"}`, token), s.try(t, "POST", "/dns/first.com", `{"type":"CNAME","host":"one","value":"other.example"}`, token)},
 			"the same record":   {s.try(t, "POST", "/dns/first.com", `{"type":"A","host":"same","value":"192.0.2.1"}`, token), s.try(t, "POST", "/dns/first.com", `{"type":"A","host":"same","value":"192.0.2.1"}`, token)},
 			"two deletions":     {s.try(t, "DELETE", "/dns/first.com/"+old.ID, "", token), s.try(t, "DELETE", "/dns/first.com/"+old.ID, "", token)},
-			"an older revision": {s.try(t, "POST", "/dns/first.com", `{"type":"A","host":"other","value":"192.0.2.1"}`, token), s.try(t, "POST", "/dns/first.com/batch", strings.Replace(body, "only", "not", 1), token)},
+			"an older revision": {s.try(t, "POST", "/dns/first.com/batch", strings.Replace(body, "only", "other", 1), token), s.try(t, "POST", "/dns/first.com/batch", strings.Replace(body, "only", "not", 1), token)},
 		} {
 			t.Run(what, func(t *testing.T) {
 				if what == "an older revision" { // each of the others has created a new revision
 					now := read[api.RecordList](t, s.get(t, "/dns/first.com", "Authorization", token)).Revision
-					pair[1].body = strings.Replace(pair[1].body, fmt.Sprint(revision), fmt.Sprint(now), 1)
+					for i := range pair { // whichever is made first makes the other's revision an old one
+						pair[i].body = strings.Replace(pair[i].body, fmt.Sprint(revision), fmt.Sprint(now), 1)
+					}
 				}
 				testSecond(t, s, pair)
 			})
