@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -90,7 +91,7 @@ func TestExport(t *testing.T) {
 			}
 		}
 		n.stop(t)
-		if again, err := admin("export", dir, environ); err != nil || again != out {
+		if again, err := admin("export", dir, environ); err != nil || withoutDS(again) != withoutDS(out) {
 			t.Errorf("of a stopped service: got %v: %s", err, again)
 		}
 	})
@@ -155,4 +156,13 @@ func TestAdminMakesNoDatabase(t *testing.T) {
 			t.Errorf("%s left %v, %v", task, files, err)
 		}
 	}
+}
+
+// dsColumn matches the DS of a zone, which a registry has a moment after the name.
+var dsColumn = regexp.MustCompile(`\d+ 13 2 [0-9a-f]{64}`)
+
+// withoutDS returns the rows of an export without their DS, and without its last line.
+func withoutDS(export string) string {
+	rows, _, _ := strings.Cut(export, "# ")
+	return dsColumn.ReplaceAllString(rows, "")
 }
