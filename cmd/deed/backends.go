@@ -48,18 +48,10 @@ type backends struct {
 	chain    *chainBackend
 	money    *money // nil if no payments are accepted
 
-	registrar registrarBackend
+	registrar *registrar.Router
 	sandbox   *sandboxRegistry // nil outside a sandbox
 	dns       *dnsBackend
 	lifecycle *registration.Lifecycle // of the names we hold; nil when no payments are taken
-}
-
-// A registrarBackend is a registrar with a health check.
-type registrarBackend interface {
-	registrar.Registrar
-	registrar.Manager
-	registrar.Inventory
-	Ping(ctx context.Context) error
 }
 
 // openBackends opens all of them, or none.
@@ -93,7 +85,9 @@ func openBackends(ctx context.Context, c *config, log *slog.Logger) (b *backends
 	if b.chain, err = openChain(c, log); err != nil {
 		return b, err
 	}
-	b.openRegistry()
+	if err = b.openRegistry(); err != nil {
+		return b, err
+	}
 	if b.dns, err = openDNS(ctx, c, b); err != nil {
 		return b, err
 	}

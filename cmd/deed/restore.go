@@ -12,7 +12,6 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/order"
-	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/sqldb"
 )
@@ -47,10 +46,9 @@ func finishRestore(ctx context.Context, c *config, dryRun bool, out io.Writer) (
 	if err := readChain(ctx, b.money.payments); err != nil {
 		return err
 	}
-	finder, _ := b.registrar.(registrar.OrderFinder)
 	restore := &registration.Restore{
 		Payments: b.rows(), Jobs: sqldb.Jobs{DB: b.db, Now: b.clock.Now, Zones: b.dns.zones}, Chain: b.money.settler, Now: b.clock.Now,
-		Orders: finder, Lookup: b.registrar, Servers: c.Nameservers,
+		Orders: b.registrar, Lookup: b.registrar, Servers: c.Nameservers,
 	}
 	all, err := restore.Finish(ctx, dryRun)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)

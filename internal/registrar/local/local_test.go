@@ -100,7 +100,7 @@ func TestDeletedNameCanBeBought(t *testing.T) {
 			t.Errorf("free again: got %q", code)
 		}
 		for reference, want := range map[string]registrar.OrderState{"first": registrar.OrderAbsent, "too early": registrar.OrderAbsent, "second": registrar.OrderDone} {
-			if got, err := r.Order(t.Context(), reference, "suite.dev"); err != nil || got.State != want {
+			if got, err := r.Order(t.Context(), registrar.Order{Kind: registrar.OrderRegister, Reference: reference, Name: "suite.dev", Years: 1}); err != nil || got.State != want {
 				t.Errorf("%s: got %s, %v, want %s", reference, got.State, err, want)
 			}
 		}

@@ -13,9 +13,9 @@ func notDone(t *testing.T, b Env) {
 	_, err := b.Registrar.Available(t.Context(), name)
 	wantUnknown(t, err)
 	wantUnknown(t, b.register(t, ref, name))
-	_, err = b.Registrar.Order(t.Context(), ref, name)
+	_, err = b.Registrar.Order(t.Context(), b.order(ref, name))
 	wantUnknown(t, err)
-	wantUnknown(t, b.Registrar.Cancel(t.Context(), ref))
+	wantUnknown(t, b.Registrar.Cancel(t.Context(), b.order(ref, name)))
 	b.wantOrder(t, ref, name, registrar.OrderAbsent)
 	b.wantAvailable(t, name, true, "")
 	b.registered(t, ref, name)
@@ -95,7 +95,7 @@ func lateWins(t *testing.T, b Env) {
 func lateCancelled(t *testing.T, b Env) {
 	b.Break(t, Late, 1)
 	wantUnknown(t, b.register(t, ref, name))
-	if err := b.Registrar.Cancel(t.Context(), ref); err != nil {
+	if err := b.Registrar.Cancel(t.Context(), b.order(ref, name)); err != nil {
 		t.Fatal(err)
 	}
 	b.Advance(2 * b.Late)
@@ -107,7 +107,7 @@ func cancelledTooLate(t *testing.T, b Env) {
 	b.Break(t, Late, 1)
 	wantUnknown(t, b.register(t, ref, name))
 	b.Advance(b.Late)
-	wantCode(t, b.Registrar.Cancel(t.Context(), ref), deed.CodeNotFound)
+	wantCode(t, b.Registrar.Cancel(t.Context(), b.order(ref, name)), deed.CodeNotFound)
 	b.wantOrder(t, ref, name, registrar.OrderDone)
 }
 
@@ -117,7 +117,7 @@ func parked(t *testing.T, b Env) {
 	b.Advance(2 * b.Late)
 	b.wantOrder(t, ref, name, registrar.OrderParked)
 	for range 2 { // a caller that lost the first reply retries
-		if err := b.Registrar.Cancel(t.Context(), ref); err != nil {
+		if err := b.Registrar.Cancel(t.Context(), b.order(ref, name)); err != nil {
 			t.Fatal(err)
 		}
 		b.wantOrder(t, ref, name, registrar.OrderAbsent)
@@ -145,7 +145,7 @@ func checksUnaffected(t *testing.T, b Env) {
 		b.Break(t, f, 1)
 		b.wantAvailable(t, name, true, "")
 		b.wantOrder(t, ref, name, registrar.OrderAbsent)
-		wantCode(t, b.Registrar.Cancel(t.Context(), ref), deed.CodeNotFound)
+		wantCode(t, b.Registrar.Cancel(t.Context(), b.order(ref, name)), deed.CodeNotFound)
 	}
 	wantCode(t, b.register(t, ref, name), deed.CodeRegistrationFailed)
 }

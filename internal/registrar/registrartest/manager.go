@@ -15,6 +15,7 @@ import (
 
 // Manager runs the suite for names in the account.
 func Manager(t *testing.T, open func(t *testing.T) Env) {
+	open = recorded(open)
 	for title, f := range map[string]func(*testing.T, Env){
 		"a new name":                       managerNew,
 		"nameservers":                      managerNameservers,

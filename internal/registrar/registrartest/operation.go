@@ -13,7 +13,7 @@ import (
 // transfer. The cases that apply to every kind of order are run with an operation.
 type operation struct {
 	Env
-	order  registrar.Order      // without its reference
+	kind   registrar.Order      // the order without its reference
 	placed registrar.OrderState // of the order when the registry has accepted it
 	taken  deed.Code            // the error when another account has the name or is faster
 	second deed.Code            // the error of a second order like it
@@ -24,7 +24,7 @@ type operation struct {
 
 // place places the order under a reference.
 func (a operation) place(ctx context.Context, reference string) error {
-	o := a.order
+	o := a.kind
 	o.Reference = reference
 	return a.Registrar.Place(ctx, o)
 }
@@ -73,7 +73,7 @@ func runOperations(t *testing.T, open func(t *testing.T) Env, ready func(*testin
 
 func opRepeated(t *testing.T, a operation) {
 	a.succeeds(t)
-	first, err := a.Registrar.Order(t.Context(), ref, name)
+	first, err := a.Registrar.Order(t.Context(), a.order(ref, name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func opRepeated(t *testing.T, a operation) {
 			t.Errorf("got %+v after %+v, want no change", again, first)
 		}
 	}
-	wantCode(t, a.Registrar.Cancel(t.Context(), ref), deed.CodeNotFound)
+	wantCode(t, a.Registrar.Cancel(t.Context(), a.order(ref, name)), deed.CodeNotFound)
 }
 
 func opSecondReference(t *testing.T, a operation) {
@@ -189,7 +189,7 @@ func opParked(t *testing.T, a operation) {
 func (a operation) cancelled(t *testing.T) {
 	t.Helper()
 	for range 2 { // a caller that lost the first reply retries
-		if err := a.Registrar.Cancel(t.Context(), ref); err != nil {
+		if err := a.Registrar.Cancel(t.Context(), a.order(ref, name)); err != nil {
 			t.Fatal(err)
 		}
 		a.wantOrder(t, ref, name, registrar.OrderAbsent)

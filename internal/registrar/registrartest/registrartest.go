@@ -12,6 +12,7 @@ package registrartest
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -57,6 +58,8 @@ type Env struct {
 	Elsewhere func(t *testing.T, n deed.Name) deed.Secret
 	Leave     func(n deed.Name, code deed.Secret) error
 	Decide    func(n deed.Name, approve bool) error
+
+	sent *sync.Map // reference → registrar.Order, as it was last placed
 }
 
 // The names and references of the suite.
@@ -69,6 +72,7 @@ const (
 
 // Run runs the suite for new names. open returns a fresh Env for each case.
 func Run(t *testing.T, open func(t *testing.T) Env) {
+	open = recorded(open)
 	for title, f := range map[string]func(*testing.T, Env){
 		"available, then taken":                 available,
 		"reserved":                              reserved,
@@ -102,6 +106,40 @@ func Run(t *testing.T, open func(t *testing.T) Env) {
 	}
 }
 
+// recorded returns Envs that remember the orders that are placed, because a lookup
+// needs the whole order.
+func recorded(open func(t *testing.T) Env) func(t *testing.T) Env {
+	return func(t *testing.T) Env {
+		b := open(t)
+		b.sent = &sync.Map{}
+		b.Registrar = recorder{b.Registrar, b}
+		return b
+	}
+}
+
+type recorder struct {
+	registrar.Registrar
+	env Env
+}
+
+// Place places the order, submitted now.
+func (r recorder) Place(ctx context.Context, o registrar.Order) error {
+	o.Submitted = r.env.Now()
+	r.env.sent.Store(o.Reference, o)
+	return r.Registrar.Place(ctx, o)
+}
+
+// order returns the order of the name that was placed under the reference. If there
+// is none, it returns a registration.
+func (b Env) order(reference string, n deed.Name) registrar.Order {
+	if o, ok := b.sent.Load(reference); ok {
+		if o := o.(registrar.Order); o.Name == n {
+			return o
+		}
+	}
+	return registrar.Order{Kind: registrar.OrderRegister, Reference: reference, Name: n, Years: 1, Submitted: b.Now()}
+}
+
 func (b Env) register(t *testing.T, reference string, n deed.Name) error {
 	t.Helper()
 	return b.Registrar.Place(t.Context(), registrar.Order{Kind: registrar.OrderRegister, Reference: reference, Name: n, Years: 1})
@@ -119,7 +157,7 @@ func (b Env) registered(t *testing.T, reference string, n deed.Name) {
 // wantOrder compares the state of an order, and checks its dates for consistency.
 func (b Env) wantOrder(t *testing.T, reference string, n deed.Name, want registrar.OrderState) registrar.OrderStatus {
 	t.Helper()
-	got, err := b.Registrar.Order(t.Context(), reference, n)
+	got, err := b.Registrar.Order(t.Context(), b.order(reference, n))
 	if err != nil || got.State != want {
 		t.Fatalf("order %s: got %q, %v, want %q", reference, got.State, err, want)
 	}

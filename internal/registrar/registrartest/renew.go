@@ -13,6 +13,7 @@ const day = 24 * time.Hour
 
 // Renewals runs the suite for renewals. The Env has a Manager.
 func Renewals(t *testing.T, open func(t *testing.T) Env) {
+	open = recorded(open)
 	runOperations(t, open, renewing)
 	for title, f := range map[string]func(*testing.T, Env){
 		"from another expiry":        renewFromElsewhere,
@@ -34,7 +35,7 @@ func renewing(t *testing.T, b Env) operation {
 	from := b.holding(t, name).Expires
 	return operation{
 		Env:    b,
-		order:  b.renewal("", from),
+		kind:   b.renewal("", from),
 		placed: registrar.OrderDone,
 		taken:  deed.CodeNotFound,
 		second: deed.CodeValidation,

@@ -13,6 +13,7 @@ import (
 // Transfers runs the suite for transfers, in and out. The Env has a Manager and the
 // functions of another registrar.
 func Transfers(t *testing.T, open func(t *testing.T) Env) {
+	open = recorded(open)
 	ready := func(t *testing.T) Env {
 		b := open(t)
 		if b.Elsewhere == nil || b.Leave == nil || b.Decide == nil {
@@ -47,7 +48,7 @@ func transferring(t *testing.T, b Env) operation {
 	code := b.Elsewhere(t, name)
 	return operation{
 		Env:    b,
-		order:  b.transfer("", code),
+		kind:   b.transfer("", code),
 		placed: registrar.OrderPending,
 		taken:  deed.CodeRegistrationFailed,
 		second: deed.CodeRegistrationFailed,
@@ -103,7 +104,7 @@ func transferCancelled(t *testing.T, b Env) {
 	code := b.Elsewhere(t, name)
 	b.requested(t, ref, code)
 	for range 2 {
-		if err := b.Registrar.Cancel(t.Context(), ref); err != nil {
+		if err := b.Registrar.Cancel(t.Context(), b.order(ref, name)); err != nil {
 			t.Fatal(err)
 		}
 		b.wantOrder(t, ref, name, registrar.OrderAbsent)
@@ -133,7 +134,7 @@ func transferApproved(t *testing.T, b Env) {
 	if again := b.wantOrder(t, ref, name, registrar.OrderDone); again != first {
 		t.Errorf("got %+v after %+v, want no change", again, first)
 	}
-	wantCode(t, b.Registrar.Cancel(t.Context(), ref), deed.CodeNotFound)
+	wantCode(t, b.Registrar.Cancel(t.Context(), b.order(ref, name)), deed.CodeNotFound)
 }
 
 func transferWrongCode(t *testing.T, b Env) {
