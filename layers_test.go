@@ -52,6 +52,7 @@ var packages = []struct {
 	{"internal/account", services},
 	{"internal/agent", services},
 	{"internal/catalog", services},
+	{"internal/event", services},
 	{"internal/health", services},
 	{"internal/payment", services},
 	{"internal/ratelimit", services},

@@ -57,6 +57,8 @@ var table = []row{
 		description: "Shows what the wallet that is signed in has and has spent."},
 	{name: "list_transactions", title: "List my payments", endpoint: "GET /account/transactions", flags: readOnly | idempotent,
 		description: "Lists the payments of the wallet that is signed in, and their refunds, newest first."},
+	{name: "list_events", title: "List my events", endpoint: "GET /account/events", flags: readOnly | idempotent,
+		description: "Lists what happened to the names and payments of the wallet that is signed in, oldest first: expiries, renewals, refunds, DNS changes. Say after to continue."},
 	{name: "list_dns_records", title: "List DNS records", endpoint: "GET /dns/{domain}", flags: readOnly | idempotent,
 		description: "Lists the DNS records of a name of the wallet that is signed in, with the ids that changes need. Free of charge."},
 	{name: "add_dns_record", title: "Add a DNS record", endpoint: "POST /dns/{domain}", flags: idempotent,
