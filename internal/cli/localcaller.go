@@ -103,5 +103,6 @@ func (l localCaller) unpaid(a agent.Answer, signed bool) agent.Answer {
 	body, _ := json.Marshal(said) // strings cannot make it fail
 	header := a.Header.Clone()
 	header.Del("PAYMENT-REQUIRED")
+	header.Del(api.NextHeader) // the hint above takes its place
 	return agent.Answer{Status: a.Status, Header: header, Body: body}
 }
