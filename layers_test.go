@@ -1,12 +1,10 @@
 package deed_test
 
 import (
-	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -179,52 +177,6 @@ func checkImports(t *testing.T, path string) {
 			t.Errorf("%s imports %s, which is not below it", path, to)
 		}
 	}
-}
-
-// transportWords match the calls and headers of an inbound adapter.
-var transportWords = regexp.MustCompile(`\b(GET|POST|PUT|DELETE) /|/(domains|dns|account|auth)(/|$)|Authorization:|\bheaders?\b|X-PAYMENT|PAYMENT-SIGNATURE`)
-
-// Core, services and stores do not know how a caller reaches them: a text of theirs
-// names no path, method or header. deed.Next says what to do next.
-func TestNoTransportWordsBelowTheAdapters(t *testing.T) {
-	checked := 0
-	for _, p := range packages {
-		speaks := p.dir == "api" || p.dir == "client" || p.dir == "internal/agent" // what callers see of HTTP, MCP and A2A
-		if p.layer > services && p.dir != "internal/sqldb" || speaks {
-			continue
-		}
-		paths, err := filepath.Glob(filepath.Join(p.dir, "*.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, path := range paths {
-			if !strings.HasSuffix(path, "_test.go") {
-				checked++
-				checkTexts(t, path)
-			}
-		}
-	}
-	if checked < 100 {
-		t.Errorf("only %d files were read", checked)
-	}
-}
-
-func checkTexts(t *testing.T, path string) {
-	t.Helper()
-	fset := token.NewFileSet()
-	f, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ast.Inspect(f, func(n ast.Node) bool {
-		if _, imported := n.(*ast.ImportSpec); imported {
-			return false
-		}
-		if text, ok := n.(*ast.BasicLit); ok && text.Kind == token.STRING && transportWords.MatchString(text.Value) {
-			t.Errorf("%s: %s: a text below the inbound adapters names no path, method or header", fset.Position(n.Pos()), text.Value)
-		}
-		return true
-	})
 }
 
 // maxRootFiles and maxRootNames keep the root package small: only shared

@@ -129,8 +129,8 @@ func (s *Server) replyChanged(w http.ResponseWriter, r *http.Request, c dnsCall,
 	if err != nil {
 		return s.failChange(w, r, c, out, err)
 	}
-	was, is := dnszone.Zone{Name: c.name}, dnszone.Zone{Name: c.name, Serial: out.Job.Revision}
-	if was.Records, is.Records, err = s.Zones.History.Around(r.Context(), c.name, out.Job.Revision); err != nil {
+	was, is, err := s.Zones.Around(r.Context(), c.name, out.Job.Revision)
+	if err != nil {
 		return err
 	}
 	if err := s.setChangeReceipt(w, r, c, out); err != nil {
