@@ -166,7 +166,7 @@ func (s *Server) importZone(w http.ResponseWriter, r *http.Request, c dnsCall) e
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "text/dns" && media != "text/plain" {
 		return refuse(http.StatusUnsupportedMediaType, "send the master file as Content-Type: text/dns")
 	}
-	if in.File, err = io.ReadAll(http.MaxBytesReader(w, r.Body, maxZoneFile)); err != nil {
+	if in.File, err = readBody(w, r, maxZoneFile); err != nil {
 		return unread(err)
 	}
 	if dryRun {
