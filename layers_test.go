@@ -37,6 +37,7 @@ var packages = []struct {
 	{"api", core},
 	{"contracts", core},
 	{"internal/wirejson", core},
+	{"internal/openapi", core},
 	{"internal/seal", core},
 	{"internal/dnszone", core},
 	{"internal/dnssec", core},
@@ -101,6 +102,7 @@ var coreImports = []string{
 	"golang.org/x/net/publicsuffix",
 	"golang.org/x/crypto/sha3",
 	"github.com/miekg/dns",
+	"go.yaml.in/yaml/v3",
 	"github.com/go-json-experiment/json",
 	"github.com/go-json-experiment/json/jsontext",
 }
