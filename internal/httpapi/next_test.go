@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/api"
+	"deed.example/deed/internal/openapi"
 )
 
 // Every action has words, and every call that they name is a route.
@@ -38,6 +40,29 @@ func TestNextStepsNameRoutes(t *testing.T) {
 	}
 	if len(nextWords) != len(deed.Actions()) {
 		t.Errorf("got words for %d actions, want %d", len(nextWords), len(deed.Actions()))
+	}
+}
+
+// docs/errors.md and openapi.yaml list every action.
+func TestActionsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/errors.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := openapi.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, action := range deed.Actions() {
+		all = append(all, string(action))
+		if !strings.Contains(string(page), "\n| `"+string(action)+"` | ") {
+			t.Errorf("docs/errors.md does not have %s", action)
+		}
+	}
+	pattern := openapi.Object(doc.Root, "components", "headers", api.NextHeader, "schema")["pattern"]
+	if want := "^(" + strings.Join(all, "|") + ")(; [a-z]+=[^;]+)*$"; pattern != want {
+		t.Errorf("openapi.yaml: got %v, want %s", pattern, want)
 	}
 }
 
