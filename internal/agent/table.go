@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"github.com/go-json-experiment/json"
+
+	"deed.example/deed/internal/openapi"
 )
 
 // A row is the hand-written part of a tool; the rest comes from openapi.yaml.
@@ -78,11 +80,11 @@ var table = []row{
 // tools returns the complete table. Only an error in the table or in openapi.yaml
 // can make it panic, and the tests build it.
 var tools = sync.OnceValue(func() []Tool {
-	d, err := readDescription()
+	doc, err := openapi.Read()
 	if err != nil {
 		panic(fmt.Sprintf("agent: %v", err))
 	}
-	out := make([]Tool, len(table))
+	d, out := description{doc}, make([]Tool, len(table))
 	for i, r := range table {
 		if out[i], err = d.tool(r); err != nil {
 			panic(fmt.Sprintf("agent: %s: %v", r.name, err))
