@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -14,14 +14,14 @@ import (
 	"deed.example/deed/internal/zone"
 )
 
-// wireZones returns the zone service.
-func wireZones(b *backends) *zone.Service {
+// newZones returns the zone service.
+func (a *App) newZones() *zone.Service {
 	return &zone.Service{
-		Store: b.dns.zones, Names: sqldb.Registrations{DB: b.db, Now: b.calendar.Now, Zones: b.dns.zones}, Jobs: sqldb.Jobs{DB: b.db, Now: b.clock.Now, Zones: b.dns.zones}, History: b.dns.zones,
-		Publish: b.dns.publish,
+		Store: a.dns.zones, Names: a.registrations(), Jobs: a.jobs(), History: a.dns.zones,
+		Publish: a.dns.publish,
 		NewID:   sqldb.NewRecordID,
-		Wait:    requestWait, Now: b.clock.Now, RegistryNow: b.calendar.Now, Grace: b.prices.GraceDays, Step: failpoint,
-		Pause: func(ctx context.Context) bool { pause(ctx); return ctx.Err() == nil },
+		Wait:    a.config.RequestWait, Now: a.now, RegistryNow: a.calendar.Now, Grace: a.prices.GraceDays, Step: a.config.Hooks.Step,
+		Pause: func(ctx context.Context) bool { a.pause(ctx); return ctx.Err() == nil },
 	}
 }
 
@@ -31,15 +31,15 @@ func (d *dnsBackend) publish(ctx context.Context, name deed.Name) {
 }
 
 // zoneRows returns the rows of zones that the worker advances.
-func zoneRows(b *backends, zones *zone.Service) []worker.Rows {
-	d, checker := b.dns, b.dns.propagationChecker()
+func (a *App) zoneRows() []worker.Rows {
+	d, checker := a.dns, a.dns.propagationChecker()
 	ds := &zone.DSUpdater{
-		Names: d.zones, Manager: b.registrar, Servers: d.zones.Publishing.Servers,
+		Names: d.zones, Manager: a.registrar, Servers: d.zones.Publishing.Servers,
 		DS:         func(name deed.Name) ([]dnssec.DS, error) { return d.zones.Publishing.DS(name, d.zones.Generation) },
 		Propagated: checker.Propagated,
 	}
 	return []worker.Rows{
-		{Name: "changes", Due: zones.Due, Advance: zones.Advance},
+		{Name: "changes", Due: a.zones.Due, Advance: a.zones.Advance},
 		{Name: "signatures", Due: d.zones.DueZones, Advance: func(ctx context.Context, id string) error {
 			return d.zones.Resign(ctx, deed.Name(id))
 		}},

@@ -1,6 +1,7 @@
-package main
+package app
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"net/url"
@@ -14,28 +15,34 @@ import (
 	"deed.example/deed/internal/signer/file"
 )
 
-// outside reports whether callers pay on a chain that is not the embedded one of
+// Outside reports whether callers pay on a chain that is not the embedded one of
 // this process. Its money may be real: a chain ID alone does not tell.
-func (c *config) outside() bool { return c.ChainRPCURL != "" || c.ChainID != network.EmbeddedChainID }
+func (c *Config) Outside() bool {
+	return c.Hooks.Chain == nil && c.ChainRPCURL != "" || c.ChainID != network.EmbeddedChainID
+}
 
-// check returns an error if this configuration must not run, and warnings.
+// Validate returns an error if this configuration must not run, and warnings about
+// what the operator may not have intended.
 //
 // Real money must buy real names. On an external chain, the embedded registry,
 // placeholders and the keys of a sandbox are rejected, unless
 // registrar.allow_embedded declares a rehearsal.
-func (c *config) check() ([]string, error) {
-	out := warnings(c)
-	if !c.outside() {
+func (c *Config) Validate() ([]string, error) {
+	if err := c.checkRequired(); err != nil {
+		return nil, err
+	}
+	out := c.warnings()
+	if !c.Outside() {
 		return out, nil
 	}
 	if c.ChainRPCURL == "" {
 		return out, fmt.Errorf("chain.id is %d and the embedded chain is %d: set chain.rpc_url too", c.ChainID, network.EmbeddedChainID)
 	}
-	keys, err := sandboxKeysInUse(c)
+	keys, err := c.sandboxKeysInUse()
 	if err != nil {
 		return out, err
 	}
-	problems := append([]string{"registrar: names come from the embedded registry, so nothing that is sold is in the public DNS; there is no other registry yet"}, placeholders(c)...)
+	problems := append([]string{"registrar: names come from the embedded registry, so nothing that is sold is in the public DNS; there is no other registry yet"}, c.placeholders()...)
 	problems = append(problems, keys...)
 	if !c.AllowEmbedded {
 		return out, fmt.Errorf("chain %d is not the embedded one, so callers may pay with real money, and this must not meet it:\n  %s\nset these, or say that this is a rehearsal: registrar.allow_embedded = true",
@@ -47,6 +54,20 @@ func (c *config) check() ([]string, error) {
 	return out, nil
 }
 
+// checkRequired returns an error if a field without a usable zero value is not set.
+// The command never leaves one out; a program that does not start with Default may.
+func (c *Config) checkRequired() error {
+	switch {
+	case c.Data == "":
+		return errors.New("data: name a folder")
+	case len(c.Nameservers) == 0:
+		return errors.New("dns.nameservers: name at least one host")
+	case c.Search.MaxParallel < 1 || c.Search.MaxCalls < 1:
+		return errors.New("a search needs at least one call of the registrar")
+	}
+	return nil
+}
+
 // reserved matches reserved domain names (RFC 2606, RFC 6761).
 var reserved = regexp.MustCompile(`(?i)(^|\.)(example|test|invalid|localhost|example\.(com|net|org))\.?$`)
 
@@ -55,7 +76,7 @@ var fictional = regexp.MustCompile(`^\+1\.?[0-9]{3}55501[0-9]{2}$`)
 
 // placeholders returns the settings about the operator that still have placeholder
 // values. Their values are public and must lead to the operator.
-func placeholders(c *config) []string {
+func (c *Config) placeholders() []string {
 	var out []string
 	add := func(key, value string, placeholder bool) {
 		if placeholder {
@@ -68,7 +89,7 @@ func placeholders(c *config) []string {
 	}
 	add("public_url", c.PublicURL, unreachableURL(c.PublicURL))
 	add("contact", c.Contact, mail(c.Contact))
-	add("rdap.registrar", c.Registrar.Name, c.Registrar.Name == defaultConfig().Registrar.Name)
+	add("rdap.registrar", c.Registrar.Name, c.Registrar.Name == Default().Registrar.Name)
 	add("rdap.abuse_email", c.Registrar.AbuseEmail, mail(c.Registrar.AbuseEmail))
 	add("rdap.abuse_phone", c.Registrar.AbusePhone, fictional.MatchString(c.Registrar.AbusePhone))
 	add("rdap.contact_url", c.Registrar.Contact, c.Registrar.Contact != "" && unreachableURL(c.Registrar.Contact))
@@ -100,7 +121,7 @@ var developmentWallets = []string{
 
 // sandboxKeysInUse returns the wallets whose keys belong to a sandbox in the data
 // folder, or are public. It fails if a key cannot be read.
-func sandboxKeysInUse(c *config) ([]string, error) {
+func (c *Config) sandboxKeysInUse() ([]string, error) {
 	if c.PayTo == "" {
 		return nil, nil // no payments are accepted, and no key is read
 	}
@@ -120,7 +141,7 @@ func sandboxKeysInUse(c *config) ([]string, error) {
 		whose[common.HexToAddress(address)] = "of a development chain, whose key everybody has"
 	}
 	for _, name := range []string{"treasury.key", "gas.key", "refund.key", "faucet.key"} {
-		path := filepath.Join(chainFolder(c), name)
+		path := filepath.Join(c.chainFolder(), name)
 		if s, err := file.Open(path); err == nil { // else there is no such sandbox here
 			whose[common.HexToAddress(string(s.Address()))] = "of the embedded chain, with its key in " + path
 		}

@@ -1,11 +1,11 @@
-package main
+package app
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -46,36 +46,37 @@ type dnsBackend struct {
 }
 
 // openDNS opens the name server and publishes every zone.
-func openDNS(ctx context.Context, c *config, b *backends) (d *dnsBackend, err error) {
-	master, err := keyfile.OpenZoneSecret(zoneSecretFile(c))
+func (a *App) openDNS(ctx context.Context) error {
+	c := &a.config
+	master, err := keyfile.OpenZoneSecret(c.zoneSecretFile())
 	if err != nil {
-		return nil, fmt.Errorf("dns.key: %w", err)
+		return fmt.Errorf("dns.key: %w", err)
 	}
-	d = &dnsBackend{served: make(chan error, 1)}
-	d.zones = sqldb.Zones{DB: b.db, Now: b.clock.Now, Publishing: dnssec.Publishing{
+	zones := sqldb.Zones{DB: a.DB, Now: a.now, Publishing: dnssec.Publishing{
 		SOA: dnssec.NewSOA(c.Nameservers[0], "hostmaster."+parentOf(c.Nameservers[0])), Servers: c.Nameservers, Master: master,
 	}}
-	if err := d.zones.CheckMaster(ctx); err != nil {
-		return nil, fmt.Errorf("dns.key: %w", err)
+	if err := zones.CheckMaster(ctx); err != nil {
+		return fmt.Errorf("dns.key: %w", err)
 	}
 	if c.DNSSEC == "on" {
-		d.zones.Generation = 1
+		zones.Generation = 1
 	}
-	d.follower = &zone.Follower{Zones: sqldb.Served{DB: b.db}, Now: b.clock.Now}
+	d := &dnsBackend{zones: zones, served: make(chan error, 1), follower: &zone.Follower{Zones: sqldb.Served{DB: a.DB}, Now: a.now}}
+	a.dns = d // from here on there is something to close
 	if err := d.openServer(c); err != nil {
-		return d, err
+		return err
 	}
-	if err := d.openPrimary(c, b); err != nil {
-		return d, err
+	if err := d.openPrimary(c, a.DB, a.log); err != nil {
+		return err
 	}
-	if b.chain.sandbox != nil && d.server != nil {
-		b.chain.sandbox.DNS = d.server.Addr().String()
+	if a.chain.sandbox != nil && d.server != nil {
+		a.chain.sandbox.DNS = d.server.Addr().String()
 		d.parents = &local.Parents{
-			Names: sqldb.Registry{DB: b.db}, Server: d.server, Publishing: d.zones.Publishing, Now: b.calendar.Now, Clock: b.clock.Now,
+			Names: sqldb.Registry{DB: a.DB}, Server: d.server, Publishing: d.zones.Publishing, Now: a.calendar.Now, Clock: a.now,
 		}
 	}
 	_, err = d.follower.Load(ctx)
-	return d, err
+	return err
 }
 
 func parentOf(host string) string {
@@ -83,8 +84,8 @@ func parentOf(host string) string {
 	return parent
 }
 
-func (d *dnsBackend) openServer(c *config) (err error) {
-	if c.DNSListen == "off" {
+func (d *dnsBackend) openServer(c *Config) (err error) {
+	if c.DNSListen == off {
 		return nil
 	}
 	conf := nameserver.Defaults()
@@ -102,12 +103,12 @@ func (d *dnsBackend) openServer(c *config) (err error) {
 const catalogOrigin = "catalog.invalid"
 
 // openPrimary opens the primary for secondaries, if there are any.
-func (d *dnsBackend) openPrimary(c *config, b *backends) error {
+func (d *dnsBackend) openPrimary(c *Config, db *sqldb.DB, log *slog.Logger) error {
 	keys, err := readTSIG(c.TSIG)
 	if err != nil {
 		return fmt.Errorf("dns.tsig: %w", err)
 	}
-	catalog := &primary.Catalog{Origin: catalogOrigin, Store: sqldb.Served{DB: b.db}}
+	catalog := &primary.Catalog{Origin: catalogOrigin, Store: sqldb.Served{DB: db}}
 	for _, word := range c.Secondaries {
 		name, addr, _ := strings.Cut(word, "@")
 		s := primary.Secondary{Name: name, Addr: addr}
@@ -117,14 +118,14 @@ func (d *dnsBackend) openPrimary(c *config, b *backends) error {
 		d.drift.Servers = append(d.drift.Servers, s)
 	}
 	if len(d.drift.Servers) > 0 {
-		d.notifier = &primary.Notifier{Secondaries: d.drift.Servers, Catalog: catalog, Now: time.Now, Log: b.log}
+		d.notifier = &primary.Notifier{Secondaries: d.drift.Servers, Catalog: catalog, Now: time.Now, Log: log}
 		d.notifier.Start()
 		d.follower.Publishers = append(d.follower.Publishers, d.notifier)
 	}
-	if c.PrimaryListen == "off" {
+	if c.PrimaryListen == off {
 		return nil
 	}
-	d.primary = &primary.Server{Store: sqldb.Served{DB: b.db}, Catalog: catalog, Keys: keys, Allow: c.PrimaryAllow, Now: time.Now, Log: b.log}
+	d.primary = &primary.Server{Store: sqldb.Served{DB: db}, Catalog: catalog, Keys: keys, Allow: c.PrimaryAllow, Now: time.Now, Log: log}
 	if err := d.primary.Listen(c.PrimaryListen); err != nil {
 		return fmt.Errorf("dns.primary_listen: %w", err)
 	}
@@ -155,22 +156,6 @@ func readTSIG(path string) (keys []primary.Key, err error) {
 		keys = append(keys, key)
 	}
 	return keys, nil
-}
-
-// zoneSecretFile is the file of the secret that the keys of zones are derived
-// from.
-func zoneSecretFile(c *config) string {
-	if c.DNSKey != "" {
-		return c.DNSKey
-	}
-	return filepath.Join(c.Data, "dns.key")
-}
-
-func (d *dnsBackend) inWords() string {
-	if d.server == nil {
-		return "off"
-	}
-	return d.server.Addr().String() + ", UDP and TCP"
 }
 
 // ping returns the health check of the name server, or nil if it is off.

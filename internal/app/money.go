@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -65,9 +65,12 @@ func (m *money) checkStalled(ctx context.Context, counters *metrics.Metrics, log
 	return nil
 }
 
+// clocks are those of the payments, and of the transactions that settle them.
+type clocks struct{ payments, chain func() time.Time }
+
 // openMoney opens the settler and the payment service. It returns nil when this
 // deployment takes no payments: on a public chain without a treasury.
-func openMoney(ctx context.Context, c *config, db *sqldb.DB, b *chainBackend, now func() time.Time) (*money, error) {
+func openMoney(ctx context.Context, c *Config, db *sqldb.DB, b *chainBackend, now clocks) (*money, error) {
 	sandbox := b.sandbox != nil
 	if c.PayTo == "" && !sandbox {
 		return nil, nil
@@ -81,21 +84,21 @@ func openMoney(ctx context.Context, c *config, db *sqldb.DB, b *chainBackend, no
 		return nil, err
 	}
 	settler, err := chain.Open(ctx, chain.Config{
-		Client: b.Client, Store: sqldb.Settlements{DB: db, ChainID: net.ChainID}, Now: now, Network: net,
-		PayTo: common.HexToAddress(string(keys.payTo)), GasSigner: keys.gas, RefundSigner: keys.refund, SafeDepth: c.SafeDepth, Step: failpoint,
+		Client: b.Client, Store: sqldb.Settlements{DB: db, ChainID: net.ChainID}, Now: now.chain, Network: net,
+		PayTo: common.HexToAddress(string(keys.payTo)), GasSigner: keys.gas, RefundSigner: keys.refund, SafeDepth: c.SafeDepth, Step: c.Hooks.Step,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open the settlement: %w", err)
 	}
 	terms := c.Payments
 	terms.ChainID, terms.Asset, terms.First = net.ChainID, net.Token.Address, c.ChainFirst
-	rows := sqldb.Payments{DB: db, ChainID: net.ChainID, Asset: net.Token.Address, Now: now}
+	rows := sqldb.Payments{DB: db, ChainID: net.ChainID, Asset: net.Token.Address, Now: now.payments}
 	reserve := &payment.Reserve{Wallets: settler, MinUSDC: c.RefundFloor}
 	return &money{
 		settler: settler,
 		reserve: reserve,
 		payments: &payment.Service{
-			Store: rows, Books: rows, Queue: rows, Watch: rows, Settler: settler, Now: now, Reserve: reserve, Terms: terms,
+			Store: rows, Books: rows, Queue: rows, Watch: rows, Settler: settler, Now: now.payments, Reserve: reserve, Terms: terms, Step: c.Hooks.Step,
 		},
 		terms: httpapi.NewPaymentTerms(net, keys.payTo),
 	}, nil
@@ -103,13 +106,16 @@ func openMoney(ctx context.Context, c *config, db *sqldb.DB, b *chainBackend, no
 
 // paymentNetwork returns the network that callers pay on, with the depth that the
 // configuration sets.
-func paymentNetwork(c *config, sandbox bool) (network.Network, error) {
+func paymentNetwork(c *Config, sandbox bool) (network.Network, error) {
 	net, ok := network.ByChainID(c.ChainID)
 	if !ok {
 		return net, fmt.Errorf("chain.id %d is not a chain whose USDC we know; we know %s", c.ChainID, network.Titles())
 	}
 	if sandbox {
 		net = network.Embedded()
+		if c.ChainBlockTime > 0 {
+			net.BlockTime = c.ChainBlockTime
+		}
 	}
 	if n, err := strconv.ParseUint(c.ChainDepth, 10, 16); err == nil {
 		net.Finality = network.Blocks(n)
@@ -136,7 +142,7 @@ type wallets struct {
 	gas, refund signer.Signer
 }
 
-func openWallets(ctx context.Context, c *config, b *chainBackend) (w wallets, err error) {
+func openWallets(ctx context.Context, c *Config, b *chainBackend) (w wallets, err error) {
 	if b.sandbox != nil {
 		return openSandboxWallets(ctx, c, b.sandbox)
 	}
@@ -156,9 +162,9 @@ const sandboxRefunds = 1_000_000_000_000
 // openSandboxWallets opens the wallets of the sandbox. It creates those that are
 // missing and gives them play money. Their files are in the folder of the chain, and
 // are deleted with it.
-func openSandboxWallets(ctx context.Context, c *config, sandbox *httpapi.Sandbox) (w wallets, err error) {
+func openSandboxWallets(ctx context.Context, c *Config, sandbox *httpapi.Sandbox) (w wallets, err error) {
 	open := func(name string, funds deed.USDC) (*file.Signer, error) {
-		s, created, err := file.OpenOrCreate(filepath.Join(chainFolder(c), name))
+		s, created, err := file.OpenOrCreate(filepath.Join(c.chainFolder(), name))
 		if err != nil || !created || funds == 0 {
 			return s, err
 		}

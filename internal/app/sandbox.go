@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/httpapi"
-	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/sqldb"
@@ -21,29 +20,6 @@ var (
 
 	_ httpapi.SandboxRegistry = (*sandboxRegistry)(nil)
 )
-
-// openRegistry opens the embedded registry, and in a sandbox the controls that
-// simulate time, faults and other registrars.
-func (b *backends) openRegistry() error {
-	faults := &local.Faults{Store: sqldb.Faults{DB: b.db}}
-	registry := &local.Registry{Store: sqldb.Registry{DB: b.db}, Now: b.calendar.Now, Faults: faults, Rules: func(tld deed.TLD) local.Rules {
-		l, err := b.prices.Listing(tld)
-		if err != nil {
-			return local.Rules{} // not sold, so never used
-		}
-		return local.Rules{MinYears: l.MinYears, MaxYears: l.MaxYears, GraceDays: l.GraceDays}
-	}}
-	var err error
-	b.registrar, err = registrar.NewRouter(sqldb.Registrations{DB: b.db}, registrar.Backend{
-		Name: "local", Rest: true, Registrar: registry, Manager: registry, Ping: registry.Ping,
-	})
-	if b.chain.sandbox != nil {
-		b.chain.sandbox.Faults = sandboxFaults{faults}
-		b.sandbox = &sandboxRegistry{Registry: registry, calendar: b.calendar}
-		b.chain.sandbox.Registry = b.sandbox
-	}
-	return err
-}
 
 // sandboxFaults injects faults into the embedded registry.
 type sandboxFaults struct{ *local.Faults }

@@ -1,7 +1,6 @@
-package main
+package app
 
 import (
-	"path/filepath"
 	"time"
 
 	"deed.example/deed/internal/discovery"
@@ -9,17 +8,9 @@ import (
 	"deed.example/deed/internal/keyfile"
 )
 
-// agentKey returns the file of the key that signs the agent card.
-func agentKey(c *config) string {
-	if c.AgentKey != "" {
-		return c.AgentKey
-	}
-	return filepath.Join(c.Data, "agent.key")
-}
-
 // newDiscovery returns the server of the discovery documents.
-func newDiscovery(c *config, api *httpapi.Server) (*discovery.Server, error) {
-	key, err := keyfile.OpenSigning(agentKey(c))
+func newDiscovery(c *Config, api *httpapi.Server) (*discovery.Server, error) {
+	key, err := keyfile.OpenSigning(c.agentKeyFile())
 	if err != nil {
 		return nil, err
 	}
