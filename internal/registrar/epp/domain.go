@@ -131,7 +131,17 @@ func (b *Backend) held(ctx context.Context, name deed.Name) (domain, error) {
 	if deed.CodeOf(err) == deed.CodeNotFound || err == nil && !b.ours(d) {
 		return d, notInAccount(name)
 	}
+	if err == nil && !d.expires.IsZero() && !b.plausible(d.expires) {
+		return d, b.nonsensical("%s expires on %s", name, d.expires)
+	}
 	return d, err
+}
+
+// plausible reports whether a name that is registered can expire at that time: it is
+// not sold for more than ten years, and does not stay registered long after.
+func (b *Backend) plausible(expires time.Time) bool {
+	now := b.cfg.Now()
+	return expires.Before(now.AddDate(11, 0, 0)) && expires.After(now.AddDate(-2, 0, 0))
 }
 
 func writeCode(w *writer, code deed.Secret) {

@@ -19,6 +19,8 @@ import (
 // start is a leap day, for the edge cases of adding years.
 var start = time.Date(2028, time.February, 29, 12, 0, 0, 0, time.UTC)
 
+type eppConfig = epp.Config
+
 // A clock only moves with Advance.
 type clock struct{ passed atomic.Int64 }
 
@@ -36,7 +38,7 @@ type env struct {
 
 // open starts a registry and opens a backend for it. The functions change their
 // configurations.
-func open(t *testing.T, change ...func(*epptest.Config, *epp.Config)) env {
+func open(t *testing.T, change ...func(*epptest.Config, *eppConfig)) env {
 	t.Helper()
 	db := sqldbtest.SQLite(t)
 	c := &clock{}
@@ -94,7 +96,7 @@ func (e env) breaks(t *testing.T, f registrartest.Fault, times int) {
 }
 
 // suiteEnv returns the Env of the suites.
-func suiteEnv(t *testing.T, change ...func(*epptest.Config, *epp.Config)) registrartest.Env {
+func suiteEnv(t *testing.T, change ...func(*epptest.Config, *eppConfig)) registrartest.Env {
 	e := open(t, change...)
 	return registrartest.Env{
 		Registrar: e, Manager: e, Reserved: "whois.com", Now: e.Now, Advance: e.Advance, Late: time.Minute, GraceDays: 45,
@@ -123,3 +125,25 @@ func TestSuites(t *testing.T) {
 		t.Run(suite, func(t *testing.T) { run(t, registrartest.ByState, fresh) })
 	}
 }
+
+// A recorder counts the errors in a log.
+type recorder struct {
+	slog.Handler
+	errs atomic.Int64
+}
+
+func (r *recorder) logger() *slog.Logger {
+	r.Handler = slog.DiscardHandler
+	return slog.New(r)
+}
+
+func (r *recorder) Enabled(context.Context, slog.Level) bool { return true }
+
+func (r *recorder) Handle(_ context.Context, rec slog.Record) error {
+	if rec.Level >= slog.LevelError {
+		r.errs.Add(1)
+	}
+	return nil
+}
+
+func (r *recorder) count() int { return int(r.errs.Load()) }

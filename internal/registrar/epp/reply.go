@@ -3,7 +3,9 @@ package epp
 import (
 	"bytes"
 	"encoding/xml"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -76,7 +78,19 @@ func parseReply(frame []byte) (reply, error) {
 	if err := d.Decode(&r); err != nil {
 		return reply{}, fmt.Errorf("%w: %w", errNonsense, err)
 	}
-	return r, nil
+	for { // a comment may follow, and nothing else
+		token, err := d.Token()
+		switch token.(type) {
+		case xml.StartElement, xml.EndElement:
+			return reply{}, fmt.Errorf("%w: more than one document", errNonsense)
+		}
+		if errors.Is(err, io.EOF) {
+			return r, nil
+		}
+		if err != nil {
+			return reply{}, fmt.Errorf("%w: %w", errNonsense, err)
+		}
+	}
 }
 
 // parseResponse parses the reply to the command with this client transaction
