@@ -3,6 +3,7 @@ package epp_test
 import (
 	"context"
 	"log/slog"
+	"os"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -147,3 +148,13 @@ func (r *recorder) Handle(_ context.Context, rec slog.Record) error {
 }
 
 func (r *recorder) count() int { return int(r.errs.Load()) }
+
+// replace replaces the client's certificate and key.
+func replace(t *testing.T, f epptest.Files, c epp.Config) {
+	t.Helper()
+	for from, to := range map[string]string{f.Cert: c.CertFile, f.Key: c.KeyFile} {
+		if err := os.Rename(from, to); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

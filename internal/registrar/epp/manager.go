@@ -43,15 +43,18 @@ func (b *Backend) Holding(ctx context.Context, name deed.Name) (lifecycle.Holdin
 // ownedUntil returns what the registry holds as the owner has it: the years that the
 // registry added by itself are not the owner's until they are paid for.
 func ownedUntil(h lifecycle.Holding, paid, now time.Time) lifecycle.Holding {
-	if paid.IsZero() || !h.Expires.After(paid) {
+	if paid.IsZero() {
 		return h
 	}
-	h.Expires = paid
+	if h.Expires.After(paid) {
+		h.Expires = paid
+	}
 	switch {
-	case h.Phase == lifecycle.PhaseActive && !now.Before(paid):
-		h.Phase = lifecycle.PhaseGrace
-	case h.Phase == lifecycle.PhaseGrace && now.Before(paid):
+	case h.Phase != lifecycle.PhaseActive && h.Phase != lifecycle.PhaseGrace:
+	case now.Before(h.Expires):
 		h.Phase = lifecycle.PhaseActive
+	default:
+		h.Phase = lifecycle.PhaseGrace
 	}
 	return h
 }

@@ -31,7 +31,7 @@ func (s *Server) entry(name deed.Name) (registry.Entry, bool) {
 	pw := s.auth[e.Reference]
 	s.mu.Unlock()
 	late := e.Reference != "" && e.AuthHash == "" && pw != ""
-	due := s.cfg.AutoRenew && e.Phase(now) == lifecycle.PhaseGrace
+	due := s.cfg.AutoRenew && expired(e, now)
 	if !late && !due {
 		return e, true
 	}
@@ -39,7 +39,7 @@ func (s *Server) entry(name deed.Name) (registry.Entry, bool) {
 		if late && held.AuthHash == "" {
 			held.AuthHash = hash(pw)
 		}
-		if due && held.Phase(now) == lifecycle.PhaseGrace {
+		for due && expired(held, now) {
 			s.mu.Lock()
 			s.renewed[name] = renewal{held.Expires, held.Expires.AddDate(0, 0, held.GraceDays)}
 			s.mu.Unlock()
@@ -49,6 +49,12 @@ func (s *Server) entry(name deed.Name) (registry.Entry, bool) {
 		return held, nil
 	})
 	return e, err == nil
+}
+
+// expired reports whether the name has expired and was not deleted, which leaves it
+// without grace.
+func expired(e registry.Entry, now time.Time) bool {
+	return e.Reference != "" && e.GraceDays > 0 && !now.Before(e.Expires)
 }
 
 // A renewal is one that the registry made by itself.

@@ -60,6 +60,7 @@ type Server struct {
 	seen     map[string]bool // clTRID
 	log      []string        // kinds of commands
 	repeated int
+	hellos   int
 	trid     int
 	balance  deed.USDC
 	state
@@ -138,6 +139,13 @@ func (s *Server) Sessions() int {
 	return s.sessions
 }
 
+// Hellos returns how many hellos were received.
+func (s *Server) Hellos() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.hellos
+}
+
 // Commands returns the kinds of all commands that were received, in order, and how
 // many of them had an identifier that was used before.
 func (s *Server) Commands() (kinds []string, repeated int) {
@@ -204,6 +212,9 @@ func (s *Server) serve(c *client) {
 			return
 		}
 		if r.Hello != nil {
+			s.mu.Lock()
+			s.hellos++
+			s.mu.Unlock()
 			if c.write([]byte(s.greeting())) != nil {
 				return
 			}
