@@ -98,7 +98,7 @@ func (d domain) phase(now time.Time) lifecycle.Phase {
 func (b *Backend) ours(d domain) bool { return d.holder == b.cfg.ClientID }
 
 // info looks a name up, in our account or not. It fails with CodeNotFound when it is
-// not registered, with CodeValidation when the code is not the name's, and without a
+// not registered, or only shown to others, with CodeValidation when the code is not the name's, and without a
 // code otherwise.
 func (b *Backend) info(ctx context.Context, name deed.Name, code deed.Secret) (domain, error) {
 	r, err := b.send(ctx, order{body: func(w *writer, _ menu) {
@@ -112,6 +112,10 @@ func (b *Backend) info(ctx context.Context, name deed.Name, code deed.Secret) (d
 	switch {
 	case err != nil:
 		return domain{}, err
+	case r.code() == codeNotOurs && code == "": // some registries show only our own names
+		return domain{}, notInAccount(name)
+	case r.code() == codeNotOurs:
+		return domain{}, deed.Invalid("authCode", "is not the code of %s", name)
 	case r.code() != codeOK:
 		return domain{}, b.refused(r, string(name), beforeMoney)
 	case len(r.Data.Domains) != 1:

@@ -66,12 +66,12 @@ func (b *Backend) Ping(ctx context.Context) error {
 func (b *Backend) send(ctx context.Context, o order) (r response, err error) {
 	err = b.pool.do(ctx, func(ctx context.Context, s *session) error {
 		r, err = b.command(ctx, s, o)
+		if err == nil && r.code() >= codeClosing {
+			err = resultError(r) // the registry closes the session
+		}
 		return err
 	})
 	b.noteReply(r, err)
-	if err == nil && r.code() >= 2500 {
-		err = resultError(r) // the registry closes the session
-	}
 	return r, err
 }
 

@@ -181,6 +181,26 @@ func (b *Backend) Price(ctx context.Context, o registrar.Order) (registrar.Price
 	return p, nil
 }
 
+// premiumFee returns the price of an order for a premium name, because a registry does
+// not sell one without it; 0 for other names.
+func (b *Backend) premiumFee(ctx context.Context, o registrar.Order) (deed.USDC, error) {
+	m, err := b.services(ctx)
+	if err != nil || !m.fee() {
+		return 0, err
+	}
+	o.Restore = false
+	p, err := b.Price(ctx, o)
+	switch {
+	case deed.CodeOf(err) == deed.CodeNotFound, errors.Is(err, errNoPrice):
+		return 0, nil // then the registry decides
+	case err != nil:
+		return 0, err
+	case !p.Premium:
+		return 0, nil
+	}
+	return p.Total, nil
+}
+
 // noPriceUnless returns the error for a registry without prices, unless it could not
 // be asked.
 func noPriceUnless(err, noPrice error) error {

@@ -3,7 +3,6 @@ package epp
 import (
 	"context"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -67,25 +66,15 @@ func (b *Backend) checkOrder(o registrar.Order) (registrar.Order, error) {
 
 // register creates a name. What it needs is created first, once.
 func (b *Backend) register(ctx context.Context, o registrar.Order) error {
-	m, err := b.services(ctx)
-	if err != nil {
-		return err
-	}
 	if err := b.ensureContact(ctx); err != nil {
 		return err
 	}
 	if err := b.ensureHosts(ctx, o.Nameservers); err != nil {
 		return err
 	}
-	var fee *registrar.Price
-	if m.fee() {
-		p, err := b.Price(ctx, o)
-		if err != nil && deed.CodeOf(err) != deed.CodeNotFound && !errors.Is(err, errNoPrice) {
-			return err
-		}
-		if err == nil && p.Premium {
-			fee = &p // a registry does not sell a premium name without its price
-		}
+	fee, err := b.premiumFee(ctx, o)
+	if err != nil {
+		return err
 	}
 	r, err := b.send(ctx, b.createCommand(o, fee))
 	if err != nil {
@@ -192,7 +181,7 @@ func formatCode(random []byte) deed.Secret {
 	return deed.Secret(strings.NewReplacer("-", "x", "_", "y").Replace(text) + "-aZ9")
 }
 
-func (b *Backend) createCommand(o registrar.Order, fee *registrar.Price) order {
+func (b *Backend) createCommand(o registrar.Order, fee deed.USDC) order {
 	return order{
 		reference: o.Reference,
 		body: func(w *writer, m menu) {
@@ -215,9 +204,7 @@ func (b *Backend) createCommand(o registrar.Order, fee *registrar.Price) order {
 			})
 		},
 		ext: func(w *writer, m menu) {
-			if m.fee() && fee != nil {
-				b.writeFee(w, "create", fee.Total)
-			}
+			b.writeFee(w, m, "create", fee)
 			if table := b.cfg.Profile.IDNTable; m.idn() && table != "" && o.Name.Label().IsIDN() {
 				w.object("idn", "data", nsIDN, func() {
 					w.text("idn:table", table)
@@ -228,7 +215,11 @@ func (b *Backend) createCommand(o registrar.Order, fee *registrar.Price) order {
 	}
 }
 
-func (b *Backend) writeFee(w *writer, command string, amount deed.USDC) {
+// writeFee writes the price that is agreed to; none is 0.
+func (b *Backend) writeFee(w *writer, m menu, command string, amount deed.USDC) {
+	if amount == 0 || !m.fee() {
+		return
+	}
 	w.object("fee", command, nsFee, func() {
 		w.text("fee:currency", b.cfg.Profile.Currency)
 		w.text("fee:fee", amount.String())

@@ -22,7 +22,7 @@ type pendingAction struct {
 func (b *Backend) NextMessage(ctx context.Context, store func(context.Context, registrar.Message) error) (bool, error) {
 	var m registrar.Message
 	err := b.pool.do(ctx, func(ctx context.Context, s *session) error {
-		trid := b.trid("")
+		trid := trid("")
 		frame, err := s.exchange(ctx, document(func(w *writer) {
 			w.element("command", func() {
 				w.element("poll", nil, "op", "req")

@@ -171,37 +171,41 @@ func (p *pool) notify() {
 func (p *pool) maintain(ctx context.Context) {
 	ticker := time.NewTicker(p.limits.KeepAlive)
 	defer ticker.Stop()
-	needed := map[*session]time.Time{} // when a session was last used for a command
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
-		p.keepAlive(ctx, needed)
+		p.keepAlive(ctx)
 	}
 }
 
-func (p *pool) keepAlive(ctx context.Context, needed map[*session]time.Time) {
+func (p *pool) keepAlive(ctx context.Context) {
 	now := time.Now()
 	p.mu.Lock()
-	due, rest := p.idle, []*session(nil)
-	p.idle = nil
-	for _, s := range due {
-		if needed[s].Before(s.used) {
-			needed[s] = s.used
+	var keep, end, rest []*session
+	for _, s := range p.idle {
+		if now.Sub(s.used) < p.limits.IdleTime {
+			keep = append(keep, s)
+		} else {
+			end = append(end, s)
 		}
 	}
+	p.idle = nil
 	p.mu.Unlock()
-	for _, s := range due {
+	for _, s := range keep {
 		call, cancel := context.WithTimeout(ctx, p.limits.Timeout)
-		if now.Sub(needed[s]) < p.limits.IdleTime && s.usable() && s.hello(call) == nil {
+		if s.usable() && s.hello(call) == nil {
 			rest = append(rest, s)
 		} else {
-			delete(needed, s)
 			p.release(s, false)
 		}
 		cancel()
+	}
+	for _, s := range end {
+		s.logout()
+		p.release(s, false)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -218,11 +222,12 @@ func (p *pool) keepAlive(ctx context.Context, needed map[*session]time.Time) {
 // close closes the idle sessions; those in use are closed when they come back.
 func (p *pool) close() {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.closed = true
-	for _, s := range p.idle {
+	idle := p.idle
+	p.closed, p.idle = true, nil
+	p.notify()
+	p.mu.Unlock()
+	for _, s := range idle {
+		s.logout()
 		s.close()
 	}
-	p.idle = nil
-	p.notify()
 }

@@ -167,6 +167,13 @@ func TestPrices(t *testing.T) {
 	if err := e.Place(t.Context(), o); err != nil {
 		t.Error(err)
 	}
+	h, err := e.Holding(t.Context(), "ab.io")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Place(t.Context(), registrar.Order{Kind: registrar.OrderRenew, Reference: "b", Name: "ab.io", Years: 2, From: h.Expires, Submitted: e.Now()}); err != nil {
+		t.Error(err)
+	}
 	for _, o := range []registrar.Order{
 		{Kind: registrar.OrderRegister, Name: "abc.io", Years: 2},
 		{Kind: registrar.OrderRenew, Name: "abc.io", Years: 1, Restore: true},

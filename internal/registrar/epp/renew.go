@@ -91,15 +91,13 @@ func (b *Backend) renew(ctx context.Context, o registrar.Order) error {
 			return uncoded(err) // the restore was paid for: the state must become clear first
 		}
 	}
-	r, err := b.send(ctx, order{reference: o.Reference, body: func(w *writer, _ menu) {
-		w.element("renew", func() {
-			w.object("domain", "renew", nsDomain, func() {
-				w.text("domain:name", string(o.Name))
-				w.text("domain:curExpDate", d.expires.Format(time.DateOnly))
-				w.number("domain:period", p.years, "unit", "y")
-			})
-		})
-	}})
+	left := o
+	left.Years = p.years
+	fee, err := b.premiumFee(ctx, left)
+	if err != nil {
+		return uncoded(err)
+	}
+	r, err := b.send(ctx, b.renewCommand(left, d.expires, fee))
 	if err != nil {
 		return err
 	}
@@ -117,6 +115,22 @@ func (b *Backend) renew(ctx context.Context, o registrar.Order) error {
 		}
 		return err
 	})
+}
+
+func (b *Backend) renewCommand(o registrar.Order, expires time.Time, fee deed.USDC) order {
+	return order{
+		reference: o.Reference,
+		body: func(w *writer, _ menu) {
+			w.element("renew", func() {
+				w.object("domain", "renew", nsDomain, func() {
+					w.text("domain:name", string(o.Name))
+					w.text("domain:curExpDate", expires.Format(time.DateOnly))
+					w.number("domain:period", o.Years, "unit", "y")
+				})
+			})
+		},
+		ext: func(w *writer, m menu) { b.writeFee(w, m, "renew", fee) },
+	}
 }
 
 // restored restores a name from redemption, with a report where the registry wants

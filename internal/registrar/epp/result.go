@@ -31,6 +31,7 @@ const (
 	codePolicyValue     = 2306
 	codePolicy          = 2308
 	codeFailed          = 2400
+	codeClosing         = 2500 // and above: the registry closes the session
 	codeSessionLimit    = 2502
 )
 
@@ -67,7 +68,7 @@ func succeeded(r response) bool { return r.code() == codeOK || r.code() == codeP
 // unknown reports whether the result says nothing about the outcome: the registry
 // failed, or the code is none of a command's.
 func unknown(code int) bool {
-	return code < 2000 || code == codeFailed || code >= 2500
+	return code < 2000 || code == codeFailed || code >= codeClosing
 }
 
 // A moment is when a command is refused, which decides what that means.

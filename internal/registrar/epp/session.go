@@ -127,6 +127,25 @@ func (s *session) hello(ctx context.Context) error {
 	return err
 }
 
+// logoutTimeout bounds the wait for the reply to a logout.
+const logoutTimeout = 2 * time.Second
+
+// logout tells the registry that the session ends: some count sessions that were only
+// cut for a while longer. Nothing depends on it.
+func (s *session) logout() {
+	ctx, cancel := context.WithTimeout(context.Background(), logoutTimeout)
+	defer cancel()
+	if !s.usable() {
+		return
+	}
+	_, _ = s.exchange(ctx, document(func(w *writer) {
+		w.element("command", func() {
+			w.element("logout", nil)
+			w.text("clTRID", trid(""))
+		})
+	}))
+}
+
 func parseGreeting(frame []byte) (greeting, error) {
 	r, err := parseReply(frame)
 	if err == nil && (len(r.Greetings) != 1 || len(r.Responses) > 0) {
@@ -225,7 +244,7 @@ type order struct {
 
 // command sends a command and returns the response to it, whatever its result.
 func (b *Backend) command(ctx context.Context, s *session, o order) (response, error) {
-	trid := b.trid(o.reference)
+	trid := trid(o.reference)
 	frame, err := s.exchange(ctx, document(func(w *writer) {
 		w.element("command", func() {
 			o.body(w, s.menu)
@@ -257,7 +276,7 @@ var (
 const maxTRID = 64
 
 // trid returns an identifier that was never used before.
-func (b *Backend) trid(reference string) string {
+func trid(reference string) string {
 	unique := fmt.Sprintf("-%s-%d", process, frames.Add(1))
 	clean := strings.Map(func(r rune) rune {
 		if r > ' ' && r < 0x7f {

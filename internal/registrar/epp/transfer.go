@@ -27,7 +27,13 @@ const (
 
 // transfer requests a transfer to our account.
 func (b *Backend) transfer(ctx context.Context, o registrar.Order) error {
-	r, err := b.send(ctx, transferCommand(o, "request"))
+	fee, err := b.premiumFee(ctx, o)
+	if err != nil {
+		return err
+	}
+	request := transferCommand(o, "request")
+	request.ext = func(w *writer, m menu) { b.writeFee(w, m, "transfer", fee) }
+	r, err := b.send(ctx, request)
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ func (s *Server) create(c *client, in *domain, ext added) answer {
 		return answer{}
 	}
 	cost := s.cost(av, years)
-	if av.Premium && (ext.FeeCreate == nil || ext.FeeCreate.Currency != s.cfg.Currency || ext.FeeCreate.Fee != cost.String()) {
+	if av.Premium && !s.agrees(ext.FeeCreate, cost) {
 		return answer{code: 2004, reason: "the fee of a premium name is wrong"}
 	}
 	s.mu.Lock()
@@ -64,6 +64,10 @@ func (s *Server) create(c *client, in *domain, ext added) answer {
 		return answer{}
 	}
 	return answer{code: 1000, data: creData("creData", name, e.Created, e.Expires), ext: s.charge("creData", cost, c)}
+}
+
+func (s *Server) agrees(to *agreed, cost deed.USDC) bool {
+	return to != nil && to.Currency == s.cfg.Currency && to.Fee == cost.String()
 }
 
 // forget removes what is remembered of the last holder of a name.
@@ -155,7 +159,7 @@ func (s *Server) holds(c *client, text string) (registry.Entry, answer) {
 	return e, answer{code: 1000}
 }
 
-func (s *Server) renew(c *client, in *domain, _ added) answer {
+func (s *Server) renew(c *client, in *domain, ext added) answer {
 	e, a := s.holds(c, in.Name)
 	if a.code != 1000 {
 		return a
@@ -166,6 +170,15 @@ func (s *Server) renew(c *client, in *domain, _ added) answer {
 	years := 1
 	if in.Period != nil {
 		years = in.Period.Years
+	}
+	av, err := s.cfg.Registry.Available(s.ctx, e.Name)
+	if err != nil {
+		return answer{}
+	}
+	av.Wholesale = av.Renewal
+	cost := s.cost(av, years)
+	if av.Premium && !s.agrees(ext.FeeRenew, cost) {
+		return answer{code: 2004, reason: "the fee of a premium name is wrong"}
 	}
 	s.mu.Lock()
 	o := registrar.Order{Kind: registrar.OrderRenew, Name: e.Name, Years: years, From: e.Expires, Restore: s.restored[e.Name] == "done"}
@@ -182,7 +195,7 @@ func (s *Server) renew(c *client, in *domain, _ added) answer {
 	if !ok {
 		return answer{}
 	}
-	return answer{code: 1000, data: creData("renData", e.Name, e.Created, e.Expires), ext: s.charge("renData", s.cost(registrar.Availability{}, years), c)}
+	return answer{code: 1000, data: creData("renData", e.Name, e.Created, e.Expires), ext: s.charge("renData", cost, c)}
 }
 
 // delete deletes a name: in its add grace period at once, and says that it is pending;

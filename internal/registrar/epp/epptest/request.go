@@ -126,10 +126,14 @@ type added struct {
 			Period *period `xml:"period"`
 		} `xml:"command"`
 	} `xml:"urn:ietf:params:xml:ns:epp:fee-1.0 check"`
-	FeeCreate *struct {
-		Currency string `xml:"currency"`
-		Fee      string `xml:"fee"`
-	} `xml:"urn:ietf:params:xml:ns:epp:fee-1.0 create"`
+	FeeCreate *agreed `xml:"urn:ietf:params:xml:ns:epp:fee-1.0 create"`
+	FeeRenew  *agreed `xml:"urn:ietf:params:xml:ns:epp:fee-1.0 renew"`
+}
+
+// agreed is the price that a client agrees to.
+type agreed struct {
+	Currency string `xml:"currency"`
+	Fee      string `xml:"fee"`
 }
 
 type ds struct {
