@@ -9,46 +9,55 @@ import (
 	"deed.example/deed/internal/registrar/epp/epptest"
 )
 
+// A resultCode is the code of the error for a command that is refused with a result;
+// "" is an unknown outcome.
+type resultCode struct{ create, renew, transfer, manage deed.Code }
+
+const (
+	unknown = deed.Code("")
+	failed  = deed.CodeRegistrationFailed
+	invalid = deed.CodeValidation
+	missing = deed.CodeNotFound
+)
+
+var resultCodes = map[int]resultCode{
+	2000: {failed, failed, failed, invalid},
+	2001: {failed, failed, failed, invalid},
+	2002: {failed, failed, failed, invalid},
+	2003: {invalid, invalid, invalid, invalid},
+	2004: {invalid, invalid, invalid, invalid},
+	2005: {invalid, invalid, invalid, invalid},
+	2102: {failed, failed, failed, invalid},
+	2104: {unknown, unknown, unknown, unknown},
+	2105: {failed, failed, failed, invalid},
+	2106: {failed, failed, failed, invalid},
+	2201: {missing, missing, missing, missing},
+	2202: {invalid, invalid, invalid, invalid},
+	2300: {failed, failed, failed, invalid},
+	2302: {deed.CodeDomainUnavailable, deed.CodeDomainUnavailable, deed.CodeDomainUnavailable, deed.CodeDomainUnavailable},
+	2303: {invalid, missing, missing, missing},
+	2304: {failed, failed, failed, invalid},
+	2305: {failed, failed, failed, invalid},
+	2306: {invalid, invalid, invalid, invalid},
+	2308: {invalid, invalid, invalid, invalid},
+	2400: {unknown, unknown, unknown, unknown},
+	2500: {unknown, unknown, unknown, unknown},
+	2501: {unknown, unknown, unknown, unknown},
+	2502: {unknown, unknown, unknown, unknown},
+	1234: {unknown, unknown, unknown, unknown},
+	9000: {unknown, unknown, unknown, unknown},
+}
+
 // Each result code of the registry becomes a final refusal with a code, or an unknown
-// outcome ("").
+// outcome.
 func TestResultCodes(t *testing.T) {
-	const unknown deed.Code = ""
-	type row struct{ create, renew, transfer, manage deed.Code }
-	failed, invalid, missing := deed.CodeRegistrationFailed, deed.CodeValidation, deed.CodeNotFound
-	rows := map[int]row{
-		2000: {failed, failed, failed, invalid},
-		2001: {failed, failed, failed, invalid},
-		2002: {failed, failed, failed, invalid},
-		2003: {invalid, invalid, invalid, invalid},
-		2004: {invalid, invalid, invalid, invalid},
-		2005: {invalid, invalid, invalid, invalid},
-		2102: {failed, failed, failed, invalid},
-		2104: {unknown, unknown, unknown, unknown},
-		2105: {failed, failed, failed, invalid},
-		2106: {failed, failed, failed, invalid},
-		2201: {missing, missing, missing, missing},
-		2202: {invalid, invalid, invalid, invalid},
-		2300: {failed, failed, failed, invalid},
-		2302: {deed.CodeDomainUnavailable, deed.CodeDomainUnavailable, deed.CodeDomainUnavailable, deed.CodeDomainUnavailable},
-		2303: {invalid, missing, missing, missing},
-		2304: {failed, failed, failed, invalid},
-		2305: {failed, failed, failed, invalid},
-		2306: {invalid, invalid, invalid, invalid},
-		2308: {invalid, invalid, invalid, invalid},
-		2400: {unknown, unknown, unknown, unknown},
-		2500: {unknown, unknown, unknown, unknown},
-		2501: {unknown, unknown, unknown, unknown},
-		2502: {unknown, unknown, unknown, unknown},
-		1234: {unknown, unknown, unknown, unknown},
-		9000: {unknown, unknown, unknown, unknown},
-	}
 	e := open(t)
 	from := e.bought(t)
 	code, err := e.registry.Elsewhere(t.Context(), "other.com")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for result, want := range rows {
+	for result, want := range resultCodes {
 		for command, c := range map[string]struct {
 			want deed.Code
 			call func() error
