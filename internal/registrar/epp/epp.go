@@ -146,7 +146,7 @@ func (b *Backend) Warnings() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var out []string
-	if left := b.expires.Sub(time.Now()); left < certificateWarning {
+	if time.Until(b.expires) < certificateWarning {
 		out = append(out, fmt.Sprintf("the client certificate for %s expires on %s: have it renewed and replace %s",
 			b.cfg.Address, b.expires.UTC().Format(time.DateOnly), b.cfg.CertFile))
 	}

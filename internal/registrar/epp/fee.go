@@ -149,8 +149,11 @@ func (b *Backend) Price(ctx context.Context, o registrar.Order) (registrar.Price
 	}
 	noPrice := deed.Errorf(deed.CodeNotFound, "the registry has no price for %s", o.Name)
 	m, err := b.services(ctx)
-	if err != nil || !m.fee() {
-		return registrar.Price{}, errors.Join(err, noPriceUnless(err, noPrice))
+	if err != nil {
+		return registrar.Price{}, fmt.Errorf("price of %s: %w", o.Name, err)
+	}
+	if !m.fee() {
+		return registrar.Price{}, noPrice
 	}
 	r, err := b.send(ctx, order{
 		body: func(w *writer, _ menu) {
@@ -199,15 +202,6 @@ func (b *Backend) premiumFee(ctx context.Context, o registrar.Order) (deed.USDC,
 		return 0, nil
 	}
 	return p.Total, nil
-}
-
-// noPriceUnless returns the error for a registry without prices, unless it could not
-// be asked.
-func noPriceUnless(err, noPrice error) error {
-	if err != nil {
-		return nil
-	}
-	return noPrice
 }
 
 // noteBalance remembers the balance that a response to an order has.

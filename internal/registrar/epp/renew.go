@@ -136,6 +136,13 @@ func (b *Backend) renewCommand(o registrar.Order, expires time.Time, fee deed.US
 // restored restores a name from redemption, with a report where the registry wants
 // one (RFC 3915), and returns its state then.
 func (b *Backend) restored(ctx context.Context, o registrar.Order, before domain) (domain, error) {
+	m, err := b.services(ctx)
+	if err != nil {
+		return before, err
+	}
+	if !m.rgp() {
+		return before, deed.Errorf(deed.CodeRegistrationFailed, "the registry of %s does not restore names over EPP", o.Name)
+	}
 	now := b.cfg.Now().UTC()
 	if !before.has("pendingRestore") {
 		r, err := b.send(ctx, restoreCommand(o, nil))

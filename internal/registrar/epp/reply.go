@@ -31,8 +31,9 @@ type response struct {
 	Queue   *queue   `xml:"urn:ietf:params:xml:ns:epp-1.0 msgQ"`
 	Data    data     `xml:"urn:ietf:params:xml:ns:epp-1.0 resData"`
 	Ext     ext      `xml:"urn:ietf:params:xml:ns:epp-1.0 extension"`
-	ClTRID  string   `xml:"trID>clTRID"`
-	SvTRID  string   `xml:"trID>svTRID"`
+	TRID    struct {
+		Client string `xml:"clTRID"`
+	} `xml:"urn:ietf:params:xml:ns:epp-1.0 trID"`
 }
 
 type result struct {
@@ -74,7 +75,10 @@ func (r response) code() int { return r.Results[0].Code }
 // parseReply parses a document of the registry.
 func parseReply(frame []byte) (reply, error) {
 	var r reply
-	d := xml.NewTokenDecoder(plainTokens{xml.NewDecoder(bytes.NewReader(frame))})
+	if declares(frame) {
+		return reply{}, fmt.Errorf("%w: a document type declaration", errNonsense)
+	}
+	d := xml.NewDecoder(bytes.NewReader(frame))
 	if err := d.Decode(&r); err != nil {
 		return reply{}, fmt.Errorf("%w: %w", errNonsense, err)
 	}
@@ -113,21 +117,25 @@ func parseResponse(frame []byte, trid string) (response, error) {
 		}
 	}
 	// A registry that could not read the command may not know its identifier.
-	if resp.ClTRID != trid && (resp.ClTRID != "" || resp.code() < 2000) {
-		return response{}, fmt.Errorf("%w: it is for the command %s, not for %s", errNonsense, deed.Quoted(resp.ClTRID), trid)
+	if got := resp.TRID.Client; got != trid && (got != "" || resp.code() < 2000) {
+		return response{}, fmt.Errorf("%w: it is for the command %s, not for %s", errNonsense, deed.Quoted(got), trid)
 	}
 	return resp, nil
 }
 
-// plainTokens refuses document type declarations, and with them all entities.
-type plainTokens struct{ *xml.Decoder }
-
-func (p plainTokens) Token() (xml.Token, error) {
-	token, err := p.RawToken()
-	if _, directive := token.(xml.Directive); directive {
-		return nil, fmt.Errorf("a document type declaration")
+// declares reports whether a document has a declaration, as of a document type or of
+// entities. Only comments and CDATA may begin like one.
+func declares(frame []byte) bool {
+	for {
+		_, rest, found := bytes.Cut(frame, []byte("<!"))
+		if !found {
+			return false
+		}
+		if !bytes.HasPrefix(rest, []byte("--")) && !bytes.HasPrefix(rest, []byte("[CDATA[")) {
+			return true
+		}
+		frame = rest
 	}
-	return token, err
 }
 
 // timeFormats are the formats of a time in replies. A time without a zone is in UTC

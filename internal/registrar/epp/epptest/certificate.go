@@ -80,20 +80,28 @@ func encode(kind string, der []byte) []byte {
 // ClientFiles writes a new client certificate that is valid for this long.
 func ClientFiles(t testing.TB, lifetime time.Duration) Files {
 	t.Helper()
-	a, err := shared()
+	f, err := WriteClientFiles(t.TempDir(), lifetime)
 	if err != nil {
 		t.Fatal(err)
+	}
+	return f
+}
+
+// WriteClientFiles writes a new client certificate into a directory.
+func WriteClientFiles(dir string, lifetime time.Duration) (f Files, err error) {
+	a, err := shared()
+	if err != nil {
+		return f, err
 	}
 	cert, key, err := a.issue("registrar", lifetime)
 	if err != nil {
-		t.Fatal(err)
+		return f, err
 	}
-	dir := t.TempDir()
-	f := Files{Cert: filepath.Join(dir, "client.pem"), Key: filepath.Join(dir, "client.key"), CA: filepath.Join(dir, "ca.pem")}
+	f = Files{Cert: filepath.Join(dir, "client.pem"), Key: filepath.Join(dir, "client.key"), CA: filepath.Join(dir, "ca.pem")}
 	for path, content := range map[string][]byte{f.Cert: cert, f.Key: key, f.CA: encode("CERTIFICATE", a.der)} {
 		if err := os.WriteFile(path, content, 0o600); err != nil {
-			t.Fatal(err)
+			return f, err
 		}
 	}
-	return f
+	return f, nil
 }

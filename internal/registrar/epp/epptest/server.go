@@ -69,17 +69,27 @@ type Server struct {
 // Start starts a registry on a free port, and stops it after the test.
 func Start(t testing.TB, cfg Config) *Server {
 	t.Helper()
-	a, err := shared()
+	s, err := Open(cfg)
 	if err != nil {
 		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+// Open starts a registry on a free port. Close it.
+func Open(cfg Config) (*Server, error) {
+	a, err := shared()
+	if err != nil {
+		return nil, err
 	}
 	cert, key, err := a.issue("registry", time.Hour)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	clients := x509.NewCertPool()
 	clients.AddCert(a.cert)
@@ -87,7 +97,7 @@ func Start(t testing.TB, cfg Config) *Server {
 		Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: clients, MinVersion: tls.VersionTLS12,
 	})
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	s := &Server{cfg: cfg, listener: listener, Received: make(chan string, 1), conns: map[net.Conn]bool{}, seen: map[string]bool{}, balance: cfg.Balance, state: newState()}
 	if s.cfg.Currency == "" {
@@ -98,8 +108,7 @@ func Start(t testing.TB, cfg Config) *Server {
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.done.Go(s.accept)
-	t.Cleanup(s.Close)
-	return s
+	return s, nil
 }
 
 // Addr returns the address of the server.
@@ -183,10 +192,9 @@ func (s *Server) accept() {
 // A client is a connection.
 type client struct {
 	*Server
-	conn  net.Conn
-	clID  string          // "" until it has logged in
-	exts  map[string]bool // that it announced
-	menus []string
+	conn net.Conn
+	clID string          // "" until it has logged in
+	exts map[string]bool // that it announced
 }
 
 // serve answers the client until the connection ends.
