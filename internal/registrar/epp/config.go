@@ -29,6 +29,11 @@ type Config struct {
 	// have the same, and keep it: an order is recognised by it.
 	Secret deed.Secret
 
+	// Purchase returns what the references of all attempts of one purchase have in
+	// common: if the first attempt is executed after the second was placed, the name
+	// is known to be bought all the same. Nil for the whole reference.
+	Purchase func(reference string) string
+
 	Profile    Profile
 	Registrant Contact // of the operator, for all names
 	Limits
@@ -66,6 +71,7 @@ type Profile struct {
 	AutoRenew      bool     // the registry renews a name when it expires
 	RestoreReport  bool     // a restore is complete after a report (RFC 3915)
 	Unlocked       bool     // a new name is not locked against transfers
+	HiddenAuthInfo bool     // what the registry shows as authInfo is not the code
 	Currency       string   // of prices; "USD" when empty, the only one that is supported
 }
 
@@ -100,6 +106,9 @@ func Open(cfg Config) (*Backend, error) {
 	cfg.Profile.Currency = cmp.Or(cfg.Profile.Currency, currency)
 	if cfg.Now == nil {
 		cfg.Now = time.Now
+	}
+	if cfg.Purchase == nil {
+		cfg.Purchase = func(reference string) string { return reference }
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)

@@ -122,6 +122,9 @@ func (b *Backend) info(ctx context.Context, name deed.Name, code deed.Secret) (d
 		return domain{}, b.nonsensical("%d names for one", len(r.Data.Domains))
 	}
 	d, err := parseDomain(r, name)
+	if b.cfg.Profile.HiddenAuthInfo || strings.Trim(d.authInfo.Reveal(), "*xX") == "" {
+		d.authInfo = "" // not shown, or a placeholder
+	}
 	if err != nil {
 		return domain{}, b.nonsensical("info of %s: %w", name, err)
 	}

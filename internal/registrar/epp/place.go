@@ -169,9 +169,9 @@ func (b *Backend) afterRefusal(ctx context.Context, o registrar.Order, r respons
 }
 
 // authInfo returns the code that a name gets with its registration. It is different
-// for each order, and only this service can compute it.
+// for each purchase, and only this service can compute it.
 func (b *Backend) authInfo(o registrar.Order) deed.Secret {
-	return formatCode(b.cfg.derive("authInfo", o.Reference, string(o.Name)))
+	return formatCode(b.cfg.derive("authInfo", b.cfg.Purchase(o.Reference), string(o.Name)))
 }
 
 // formatCode returns a code with letters of both cases, digits and a sign, because
