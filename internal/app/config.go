@@ -43,12 +43,13 @@ type Config struct {
 	SafeDepth   uint64    // blocks, if the chain has no "safe" block tag
 	Payments    payment.Terms
 
-	AllowEmbedded bool     // a rehearsal: the embedded registry on an external chain
-	Nameservers   []string // that names are delegated to; at least one
-	DNSListen     string   // "off": no name server
-	DNSKey        string   // file that the keys of zones are derived from; empty: in Data
-	DNSSEC        string   // "on" or "off"
-	PrimaryListen string   // where secondaries fetch zones; "off": nowhere
+	Registrars    []RegistrarConfig // where names are bought; empty: the embedded registry
+	AllowEmbedded bool              // a rehearsal: the embedded registry on an external chain
+	Nameservers   []string          // that names are delegated to; at least one
+	DNSListen     string            // "off": no name server
+	DNSKey        string            // file that the keys of zones are derived from; empty: in Data
+	DNSSEC        string            // "on" or "off"
+	PrimaryListen string            // where secondaries fetch zones; "off": nowhere
 	PrimaryAllow  []netip.Prefix
 	TSIG          string   // file with the keys of transfers; empty: none
 	Secondaries   []string // name@host:port

@@ -52,6 +52,7 @@ func (a *App) openDNS(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("dns.key: %w", err)
 	}
+	a.master = master
 	zones := sqldb.Zones{DB: a.DB, Now: a.now, Publishing: dnssec.Publishing{
 		SOA: dnssec.NewSOA(c.Nameservers[0], "hostmaster."+parentOf(c.Nameservers[0])), Servers: c.Nameservers, Master: master,
 	}}

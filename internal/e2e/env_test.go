@@ -64,10 +64,14 @@ func openEnv(t *testing.T, o options) *env {
 	}
 	s := &env{keys: keys, chain: c, faults: &local.Faults{Slow: time.Millisecond}, payTo: crypto.PubkeyToAddress(keys[0].PublicKey), clock: newClock(), rpc: rpc.URL}
 	o.limits = generous()
+	more := o.config
 	o.config = func(c *app.Config) {
 		c.DNSListen, c.ChainBlockTime = "127.0.0.1:0", 5*time.Millisecond
 		c.Hooks.Chain, c.Hooks.Now, c.Hooks.Faults = s.chain, s.clock.Now, s.faults
 		s.setChain(t, c)
+		if more != nil {
+			more(c)
+		}
 	}
 	s.use(open(t, o))
 	return s
