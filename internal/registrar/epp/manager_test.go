@@ -13,7 +13,7 @@ import (
 // Hosts below a name get their addresses (glue), and the name is delegated to them.
 func TestGlue(t *testing.T) {
 	e := open(t)
-	e.bought(t)
+	e.bought(t, name)
 	hosts := []string{"ns1.hostile.com", "ns2.hostile.com"}
 	wantCode(t, e.SetNameservers(t.Context(), name, hosts), deed.CodeValidation)
 	addrs := []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8::1")}
@@ -45,7 +45,7 @@ func TestGlue(t *testing.T) {
 // A name is deleted at once in its add grace period, and later goes to redemption.
 func TestDelete(t *testing.T) {
 	e := open(t)
-	e.bought(t)
+	e.bought(t, name)
 	if err := e.Delete(t.Context(), name); err != nil {
 		t.Fatal(err)
 	}

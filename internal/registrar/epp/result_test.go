@@ -52,7 +52,7 @@ var resultCodes = map[int]resultCode{
 // outcome.
 func TestResultCodes(t *testing.T) {
 	e := open(t)
-	from := e.bought(t)
+	from := e.bought(t, name)
 	code, err := e.registry.Elsewhere(t.Context(), "other.com")
 	if err != nil {
 		t.Fatal(err)
