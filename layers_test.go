@@ -36,6 +36,7 @@ var packages = []struct {
 	{".", core},
 	{"api", core},
 	{"contracts", core},
+	{"docs", core},
 	{"internal/wirejson", core},
 	{"internal/seal", core},
 	{"internal/dnszone", core},
@@ -77,6 +78,7 @@ var packages = []struct {
 	{"internal/settle/", adapters},
 	{"internal/signer/", adapters},
 	{"internal/sqldb", adapters},
+	{"internal/web", adapters},
 	{"internal/worker", adapters},
 
 	{"internal/apitest", tests},

@@ -86,6 +86,9 @@ func serve(ctx context.Context, c *config, out io.Writer, log *slog.Logger) (err
 	if api.Discovery, err = newDiscovery(c, api); err != nil {
 		return err
 	}
+	if api.Page, err = newPage(c, api); err != nil {
+		return err
+	}
 	executor := newExecutor(api.Handler())
 	api.MCP, api.A2A = mcp.NewHandler(executor, version(), api.PublicURL), &a2a.Server{Executor: executor, Log: log, Stopping: api.Draining}
 	servers := []*listening{{httpapi.Listen(callers, c.Proxies), api.Configure()}}

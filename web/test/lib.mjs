@@ -1,0 +1,158 @@
+// A browser with a wallet in it. The wallet is announced by EIP-6963; its key stays
+// in Node, and every request that the page makes of it is recorded.
+import { existsSync, mkdirSync } from 'node:fs'
+import { AxeBuilder } from '@axe-core/playwright'
+import { chromium } from 'playwright-core'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+
+export const base = process.env.DEED_URL
+export const shots = process.env.DEED_SCREENSHOTS // folder, or nothing
+const patience = 60_000 // a deadline, not a measurement
+
+export async function openBrowser() {
+  const paths = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].filter((p) => p && existsSync(p))
+  if (!paths[0]) throw new Error('Chromium is missing: scripts/need.sh chromium installs it')
+  return chromium.launch({ executablePath: paths[0], args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] })
+}
+
+export const newAccount = () => privateKeyToAccount(generatePrivateKey())
+
+/** A name that no other test buys. */
+export const newName = (prefix = 'page') => `${prefix}-${generatePrivateKey().slice(2, 12)}.com`
+
+export async function api(method, path, body, headers = {}) {
+  const res = await fetch(base + path, { method, headers: { ...(body ? { 'content-type': 'application/json' } : {}), ...headers }, body: body && JSON.stringify(body) })
+  return { status: res.status, headers: res.headers, body: await res.json() }
+}
+
+export const fund = (address, amount) => api('POST', '/sandbox/faucet', { walletAddress: address, ...(amount ? { amount_usd: amount } : {}) })
+
+/** A page with a wallet. Options: account, chainId, context (of playwright), noWallet. */
+export async function openPage(browser, o = {}) {
+  const context = o.context ?? (await browser.newContext({ viewport: { width: 1280, height: 900 }, ...o.browser }))
+  context.setDefaultTimeout(patience)
+  const wallet = o.wallet ?? new TestWallet(o.account ?? newAccount(), o.chainId)
+  if (!o.noWallet && !o.wallet) await wallet.install(context)
+  const page = await context.newPage()
+  const errors = []
+  page.on('pageerror', (e) => errors.push(String(e)))
+  page.on('console', (m) => m.type() === 'error' && /Content Security Policy|Trusted/.test(m.text()) && errors.push(m.text()))
+  return { page, context, wallet, errors }
+}
+
+export class TestWallet {
+  requests = [] // {method, params}
+  refuse = new Set() // methods that the person declines
+  held = null // a promise that signing waits for
+  known = new Set()
+
+  constructor(account, chainId = 84532) {
+    this.account = account
+    this.chainId = chainId
+    this.known.add(chainId)
+  }
+
+  async install(context) {
+    await context.exposeBinding('deedWallet', async (_, request) => this.answer(request))
+    await context.addInitScript(announce)
+  }
+
+  async answer({ method, params }) {
+    this.requests.push({ method, params })
+    try {
+      return { result: await this.handle(method, params ?? []) }
+    } catch (e) {
+      return { error: { code: e.code ?? -32603, message: e.message } }
+    }
+  }
+
+  async handle(method, params) {
+    if (this.refuse.has(method)) throw Object.assign(new Error('User rejected the request.'), { code: 4001 })
+    switch (method) {
+      case 'eth_requestAccounts':
+        this.connected = true
+        return [this.account.address]
+      case 'eth_accounts':
+        return this.connected ? [this.account.address] : []
+      case 'eth_chainId':
+        return '0x' + this.chainId.toString(16)
+      case 'wallet_switchEthereumChain': {
+        const id = Number(params[0].chainId)
+        if (!this.known.has(id)) throw Object.assign(new Error('Unrecognized chain ID.'), { code: 4902 })
+        this.chainId = id
+        return null
+      }
+      case 'wallet_addEthereumChain':
+        this.chainId = Number(params[0].chainId)
+        this.known.add(this.chainId)
+        return null
+      case 'personal_sign':
+        await this.held
+        return this.account.signMessage({ message: { raw: params[0] } })
+      case 'eth_signTypedData_v4':
+        await this.held
+        return this.signature?.(params[1]) ?? this.account.signTypedData(JSON.parse(params[1]))
+    }
+    throw Object.assign(new Error('Unsupported method ' + method), { code: 4200 })
+  }
+
+  asked(method) {
+    return this.requests.filter((r) => r.method === method)
+  }
+
+  /** Changes the account, as a person does in the wallet. */
+  async switchTo(page, account) {
+    this.account = account
+    await page.evaluate((address) => window.deedEmit('accountsChanged', [address]), account.address)
+  }
+}
+
+// Runs in the page before its own scripts.
+function announce() {
+  const listeners = {}
+  const provider = {
+    async request(args) {
+      const { result, error } = await window.deedWallet(args)
+      if (error) throw Object.assign(new Error(error.message), { code: error.code })
+      return result
+    },
+    on: (event, listener) => (listeners[event] ??= []).push(listener),
+  }
+  window.deedEmit = (event, value) => listeners[event]?.forEach((l) => l(value))
+  const icon = 'data:image/svg+xml,<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 10 10"><circle cx="5" cy="5" r="5" fill="teal"/></svg>'
+  const detail = Object.freeze({ info: { uuid: '350670db-19fa-4704-a166-e52e178b59d2', name: 'Test Wallet', icon, rdns: 'example.wallet' }, provider })
+  const tell = () => window.dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail }))
+  window.addEventListener('eip6963:requestProvider', tell)
+  tell()
+}
+
+/** Fails if axe finds a violation. */
+export async function axe(page, what) {
+  const { violations } = await new AxeBuilder({ page }).analyze()
+  const found = violations.map((v) => `${v.id}: ${v.help}\n    ${v.nodes.map((n) => n.html.slice(0, 160)).join('\n    ')}`)
+  if (found.length) throw new Error(`${what} is not accessible:\n  ${found.join('\n  ')}`)
+}
+
+/** Saves a picture of the page, in light and dark, if a folder is given. */
+export async function picture(page, name) {
+  if (!shots) return
+  mkdirSync(shots, { recursive: true })
+  for (const scheme of ['light', 'dark']) {
+    await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' })
+    await page.screenshot({ path: `${shots}/${name}-${scheme}.png` })
+  }
+  await page.emulateMedia({ colorScheme: null, reducedMotion: null })
+}
+
+export const button = (page, name) => page.getByRole('button', { name })
+export const heading = (page, name) => page.getByRole('heading', { name })
+
+/** From the page of a name to the wallet's signature. */
+export async function pay(page) {
+  await heading(page, 'Before you sign').waitFor()
+  await button(page, /^Sign and pay/).click()
+}
+
+export async function connect(page) {
+  await button(page, 'Test Wallet').click()
+}
