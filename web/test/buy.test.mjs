@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { api, axe, base, button, connect, fund, heading, newAccount, newName, openBrowser, openPage, pay, picture } from './lib.mjs'
-
-let browser
-before(async () => (browser = await openBrowser()))
-after(() => browser.close())
+import { test } from 'node:test'
+import { api, axe, base, button, connect, fund, heading, newAccount, newName, openPage, pay, picture } from './lib.mjs'
 
 test('from an empty page to an owned name', async (t) => {
   const account = newAccount()
   await fund(account.address)
-  const { page, wallet, errors, context } = await openPage(browser, { account })
+  const { page, wallet, errors, context } = await openPage({ account })
   const name = newName()
   const began = performance.now()
   await page.goto(base)
@@ -52,7 +48,7 @@ test('from an empty page to an owned name', async (t) => {
   assert.equal((await api('GET', '/domains/' + name)).body.walletAddress, account.address.toLowerCase())
 
   // Another device has the address and no wallet.
-  const other = await openPage(browser, { noWallet: true })
+  const other = await openPage({ noWallet: true })
   await other.page.goto(page.url())
   await heading(other.page, `${name} is yours.`).waitFor()
   await other.context.close()

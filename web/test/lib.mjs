@@ -1,6 +1,7 @@
 // A browser with a wallet in it. The wallet is announced by EIP-6963; its key stays
 // in Node, and every request that the page makes of it is recorded.
 import { existsSync, mkdirSync } from 'node:fs'
+import { after } from 'node:test'
 import { AxeBuilder } from '@axe-core/playwright'
 import { chromium } from 'playwright-core'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
@@ -9,11 +10,15 @@ export const base = process.env.DEED_URL
 export const shots = process.env.DEED_SCREENSHOTS // folder, or nothing
 const patience = 60_000 // a deadline, not a measurement
 
-export async function openBrowser() {
+async function openBrowser() {
   const paths = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].filter((p) => p && existsSync(p))
   if (!paths[0]) throw new Error('Chromium is missing: scripts/need.sh chromium installs it')
   return chromium.launch({ executablePath: paths[0], args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] })
 }
+
+/** One browser for all tests; each has a context of its own. */
+export const browser = await openBrowser()
+after(() => browser.close())
 
 export const newAccount = () => privateKeyToAccount(generatePrivateKey())
 
@@ -28,7 +33,7 @@ export async function api(method, path, body, headers = {}) {
 export const fund = (address, amount) => api('POST', '/sandbox/faucet', { walletAddress: address, ...(amount ? { amount_usd: amount } : {}) })
 
 /** A page with a wallet. Options: account, chainId, context (of playwright), noWallet. */
-export async function openPage(browser, o = {}) {
+export async function openPage(o = {}) {
   const context = o.context ?? (await browser.newContext({ viewport: { width: 1280, height: 900 }, ...o.browser }))
   context.setDefaultTimeout(patience)
   const wallet = o.wallet ?? new TestWallet(o.account ?? newAccount(), o.chainId)
@@ -155,4 +160,34 @@ export async function pay(page) {
 
 export async function connect(page) {
   await button(page, 'Test Wallet').click()
+}
+
+/** Buys a name without a browser: the account pays by x402. */
+export async function buyName(account, name, records = []) {
+  await fund(account.address)
+  const body = { domain: name, dns_records: records }
+  const offer = await api('POST', '/domains/register', body)
+  return api('POST', '/domains/register', body, { 'payment-signature': await signOffer(account, offer.headers) })
+}
+
+async function signOffer(account, headers) {
+  const terms = JSON.parse(atob(headers.get('payment-required'))).accepts[0]
+  const authorization = {
+    from: account.address, to: terms.payTo, value: terms.amount, validAfter: '0', validBefore: String(Math.floor(Date.now() / 1000) + 290), nonce: generatePrivateKey(),
+  }
+  const fields = [['from', 'address'], ['to', 'address'], ['value', 'uint256'], ['validAfter', 'uint256'], ['validBefore', 'uint256'], ['nonce', 'bytes32']]
+  const signature = await account.signTypedData({
+    domain: { name: terms.extra.name, version: terms.extra.version, chainId: Number(terms.network.split(':')[1]), verifyingContract: terms.asset },
+    types: { TransferWithAuthorization: fields.map(([name, type]) => ({ name, type })) },
+    primaryType: 'TransferWithAuthorization',
+    message: authorization,
+  })
+  return btoa(JSON.stringify({ x402Version: 2, accepted: terms, payload: { signature, authorization } }))
+}
+
+/** Opens a view that needs a sign-in, and signs in. */
+export async function signIn(page, path) {
+  await page.goto(base + path)
+  await button(page, /^(Connect and sign in|Sign in)$/).click()
+  if (await page.getByRole('dialog').isVisible()) await connect(page)
 }
