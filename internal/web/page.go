@@ -66,14 +66,14 @@ func (s *Server) view(title, script, path string) view {
 	n := s.site.Network
 	return view{
 		Title: title, Script: script, Style: s.assets.style, Icon: s.assets.icon, Path: path, Sandbox: s.site.RPCURL != "",
-		Config: text(config{
+		Config: jsonText(config{
 			ChainID: n.ChainID, ChainName: n.Title, USDC: string(n.Token.Address), TokenName: n.Token.Name, TokenVer: n.Token.Version,
 			Payments: s.site.Payments, RPCURL: s.site.RPCURL, Sandbox: s.site.RPCURL != "", Version: s.site.Version,
 		}),
 	}
 }
 
-func text(v any) string {
+func jsonText(v any) string {
 	raw, _ := json.Marshal(v) // only structs of strings, numbers and booleans
 	return string(raw)
 }

@@ -17,6 +17,7 @@ test('from an empty page to an owned name', async (t) => {
   await picture(page, 'search')
   await page.getByRole('link', { name: `Buy ${name}` }).click()
   await heading(page, name).waitFor()
+  await page.getByText('Set up web, mail or identity now').click()
   await page.getByLabel('My own server').check()
   await page.getByLabel('IPv4 address').fill('192.0.2.10')
   await button(page, /^Buy for/).waitFor()

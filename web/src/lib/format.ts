@@ -49,3 +49,6 @@ export const status = (s: string) => statuses[s] ?? [s, 'quiet']
 
 /** Days until a time; negative afterwards. */
 export const daysUntil = (text: string, now = Date.now()) => Math.ceil((Date.parse(text) - now) / 86_400_000)
+
+/** A message of the service as a sentence. */
+export const sentence = (text: string) => (text ? text[0]!.toUpperCase() + text.slice(1) + (/[.!?…]$/.test(text) ? '' : '.') : '')

@@ -1,6 +1,6 @@
 // What can go wrong, in words for people, with the next step.
 import { ApiError, LostError } from './api'
-import { money } from './format'
+import { money, sentence } from './format'
 import { ForeignSite, SignedOut } from './session.svelte'
 import { isRefusal } from './wallet'
 
@@ -55,12 +55,12 @@ function fromAnswer(e: ApiError): Problem {
     case 'DOMAIN_TOO_EXPENSIVE':
       return { kind: 'other', title: 'Above the limit of one order', text: 'This name costs more than the service sells in one order.' }
     case 'SERVICE_UNAVAILABLE':
-      return { kind: 'lost', title: 'The service cannot do this at the moment', text: e.message, until: e.retryAfter ? Date.now() + e.retryAfter * 1000 : undefined }
+      return { kind: 'lost', title: 'The service cannot do this at the moment', text: sentence(e.message), until: e.retryAfter ? Date.now() + e.retryAfter * 1000 : undefined }
   }
-  return { kind: 'other', title: 'That did not work', text: e.message }
+  return { kind: 'other', title: 'That did not work', text: sentence(e.message) }
 }
 
 function refundText(e: ApiError): string {
   const refund = e.body.refund
-  return refund ? `${e.message} Your ${money(refund.amount_usd)} are on the way back to the wallet that paid.` : e.message
+  return refund ? `${sentence(e.message)} Your ${money(refund.amount_usd)} are on the way back to the wallet that paid.` : sentence(e.message)
 }
