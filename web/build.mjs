@@ -13,6 +13,13 @@ rmSync(new URL('manifest.json', out))
 const icon = readFileSync(new URL('src/icon.svg', import.meta.url))
 writeFileSync(new URL(`assets/icon-${createHash('sha256').update(icon).digest('hex').slice(0, 8)}.svg`, out), icon)
 const files = readdirSync(new URL('assets/', out)).filter((name) => !name.endsWith('.br'))
+// The licences of what is in the files ask for their texts.
+const licences = ['svelte', '@noble/hashes', 'clsx', 'esm-env'].map((name) => {
+  const folder = new URL(`node_modules/${name}/`, import.meta.url)
+  const file = readdirSync(folder).find((f) => /^licen[sc]e/i.test(f))
+  return `${name}\n\n${readFileSync(new URL(file, folder), 'utf8').trim()}\n`
+})
+writeFileSync(new URL('LICENSES.txt', out), licences.join('\n\n'))
 const entries = {
   script: '/' + manifest['src/main.ts'].file,
   reader: '/' + manifest['src/docs.ts'].file,

@@ -45,8 +45,9 @@ type searched struct {
 // found is a result with its text.
 type found struct {
 	api.Found
-	State string // such as "Taken"
-	Link  string // where it can be bought
+	Costly bool   // a premium name
+	State  string // such as "Taken"
+	Link   string // where it can be bought
 }
 
 // config is what the script knows of the service.
@@ -181,7 +182,7 @@ var states = map[string]string{
 func fromResult(r catalog.Result) found {
 	f := found{Found: api.Found{Domain: r.Domain, TLD: string(r.TLD), Available: r.Available, Reason: r.Reason}, State: states[r.Reason]}
 	if r.Available {
-		f.Premium, f.MinYears = &r.Premium, 0
+		f.Premium, f.Costly = &r.Premium, r.Premium
 		f.Price, f.RenewalPrice = r.Offer.Registration.String(), r.Offer.Renewal.String()
 		if r.Offer.MinYears > 1 {
 			f.MinYears = r.Offer.MinYears

@@ -1,0 +1,4 @@
+// The tests of `make long`.
+import './slow.test.mjs'
+import './settings.test.mjs'
+import './views.test.mjs'
