@@ -191,3 +191,25 @@ export async function signIn(page, path) {
   await button(page, /^(Connect and sign in|Sign in)$/).click()
   if (await page.getByRole('dialog').isVisible()) await connect(page)
 }
+
+export const problem = (page, kind) => page.locator(`[data-problem="${kind}"]`)
+
+/** A page of a name for sale, with a funded wallet. */
+export async function atOrder(o = {}) {
+  const account = newAccount()
+  if (!o.poor) await fund(account.address)
+  const opened = await openPage({ account, ...o })
+  const name = newName()
+  await opened.page.goto(`${base}/app/buy/${name}`)
+  await button(opened.page, /^Buy for/).waitFor()
+  return { ...opened, name, account }
+}
+
+/** The same, with what will be signed on the page. */
+export async function atReview(o) {
+  const opened = await atOrder(o)
+  await button(opened.page, /^Buy for/).click()
+  await connect(opened.page)
+  await heading(opened.page, 'Before you sign').waitFor()
+  return opened
+}
