@@ -3,7 +3,7 @@ package docs
 
 import "embed"
 
-// Files has every page as Markdown, by its path in this folder.
+// Files has every page as Markdown and its pictures, by their paths in this folder.
 //
-//go:embed *.md decisions/*.md
+//go:embed *.md decisions/*.md page/*.png
 var Files embed.FS

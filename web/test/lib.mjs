@@ -138,13 +138,13 @@ export async function axe(page, what) {
   if (found.length) throw new Error(`${what} is not accessible:\n  ${found.join('\n  ')}`)
 }
 
-/** Saves a picture of the page, in light and dark, if a folder is given. */
+/** Saves a picture of a state, in light and dark, if a folder is given. */
 export async function picture(page, name) {
   if (!shots) return
-  mkdirSync(shots, { recursive: true })
+  mkdirSync(shots + '/states', { recursive: true })
   for (const scheme of ['light', 'dark']) {
     await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' })
-    await page.screenshot({ path: `${shots}/${name}-${scheme}.png` })
+    await page.screenshot({ path: `${shots}/states/${name}-${scheme}.png` })
   }
   await page.emulateMedia({ colorScheme: null, reducedMotion: null })
 }

@@ -7,9 +7,9 @@ import { base, browser, button, buyName, connect, fund, heading, newAccount, ope
 
 async function shoot(page, name) {
   if (!shots) return
-  mkdirSync(shots, { recursive: true })
+  mkdirSync(shots + '/states', { recursive: true })
   await page.emulateMedia({ reducedMotion: 'reduce' })
-  await page.screenshot({ path: `${shots}/${name}.png` })
+  await page.screenshot({ path: `${shots}/${name}.png` }) // docs/page.md shows those of the desktop
 }
 
 test('pictures of the main views', async () => {
@@ -17,6 +17,7 @@ test('pictures of the main views', async () => {
     desktop: { viewport: { width: 1100, height: 760 }, colorScheme: 'light' },
     phone: { viewport: { width: 390, height: 760 }, colorScheme: 'dark', isMobile: true, hasTouch: true },
   })) {
+    const folder = kind === 'desktop' ? '' : 'states/'
     const account = newAccount()
     await fund(account.address)
     const name = `orchard-${kind}.com`
@@ -24,16 +25,16 @@ test('pictures of the main views', async () => {
     const { page, context } = await openPage({ account, browser: o })
     await page.goto(base + '/?q=harvest.io')
     await page.getByRole('link', { name: 'Buy harvest.io' }).waitFor()
-    await shoot(page, 'search-' + kind)
+    await shoot(page, folder + 'search-' + kind)
     await page.goto(base + '/app/buy/harvest.io')
     await button(page, /^Buy for/).click()
     await connect(page)
     await heading(page, 'Before you sign').waitFor()
     await heading(page, 'Before you sign').scrollIntoViewIfNeeded()
-    await shoot(page, 'review-' + kind)
+    await shoot(page, folder + 'review-' + kind)
     await signIn(page, '/app/names/' + name)
     await button(page, 'Edit A @').waitFor()
-    await shoot(page, 'records-' + kind)
+    await shoot(page, folder + 'records-' + kind)
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'the page is wider than the screen')
     await context.close()
   }
