@@ -98,13 +98,13 @@ func (a *assets) serve(w http.ResponseWriter, r *http.Request) error {
 	h.Set("Content-Type", f.media)
 	h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	send(w, r, f)
+	send(w, r, http.StatusOK, f)
 	return nil
 }
 
 // send writes the best encoding of f that the client accepts. The gzip and brotli
 // copies are optional.
-func send(w http.ResponseWriter, r *http.Request, f asset) {
+func send(w http.ResponseWriter, r *http.Request, status int, f asset) {
 	h, body := w.Header(), f.raw
 	h.Set("Vary", "Accept-Encoding")
 	switch {
@@ -116,7 +116,7 @@ func send(w http.ResponseWriter, r *http.Request, f asset) {
 		body = f.zipped
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(http.StatusOK)
+	w.WriteHeader(status)
 	_, _ = w.Write(body) // the client is gone if this fails
 }
 

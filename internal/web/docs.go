@@ -40,6 +40,7 @@ type doc struct {
 // A section is a heading and the text up to the next.
 type section struct {
 	id, title, text string
+	lower           string // title of the page, title and text in lower case, to search
 }
 
 // front lists the pages that people read first; the others follow by their names.
@@ -71,6 +72,9 @@ func (s *Server) renderDocs() (*library, error) {
 	l.pages["api"] = reference
 	l.arrange()
 	for _, d := range l.pages {
+		for i, s := range d.sections {
+			d.sections[i].lower = strings.ToLower(d.Title + " " + s.title + " " + s.text)
+		}
 		body, err := l.frame(d.Title, d, d.HTML)
 		if err != nil {
 			return nil, err
@@ -218,7 +222,7 @@ func (l *library) serve(w http.ResponseWriter, r *http.Request) error {
 	if raw, ok := l.pictures[r.URL.Path]; ok {
 		w.Header().Set("Content-Type", "image/png")
 		w.Header().Set("Cache-Control", "public, max-age=3600")
-		send(w, r, asset{raw: raw})
+		send(w, r, http.StatusOK, asset{raw: raw})
 		return nil
 	}
 	if name == "" {
@@ -228,6 +232,6 @@ func (l *library) serve(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return errNoPage(r.URL.Path)
 	}
-	send(w, r, d.whole)
+	send(w, r, http.StatusOK, d.whole)
 	return nil
 }

@@ -79,33 +79,46 @@ func jsonText(v any) string {
 	return string(raw)
 }
 
+// renderShells renders the pages that are the same for everyone.
+func (s *Server) renderShells() error {
+	for path, v := range map[string]view{"/": {Search: &searched{}}, "/app/": {}} {
+		body, err := s.renderPage(path, v.Search)
+		if err != nil {
+			return err
+		}
+		s.shells[path] = asset{raw: body, zipped: zip(body)}
+	}
+	return nil
+}
+
+func (s *Server) renderPage(path string, found *searched) ([]byte, error) {
+	v := s.view("Deed: domain names for wallets", s.assets.script, path)
+	v.Search = found
+	if found != nil && len(found.Results) > 0 {
+		v.Title, v.Found = found.Query+" – Deed", foundJSON(found)
+	}
+	return render("page.html", v)
+}
+
 // servePage sends the page. The first one has the results of ?q=.
 func (s *Server) servePage(w http.ResponseWriter, r *http.Request) error {
-	v := s.view("Deed: domain names for wallets", s.assets.script, r.URL.Path)
-	status := http.StatusOK
-	if r.URL.Path == "/" {
-		v.Search, status = s.search(w, r)
-		if len(v.Search.Results) > 0 {
-			v.Title = v.Search.Query + " – Deed"
-			v.Found = foundJSON(v.Search)
-		}
+	w.Header().Set("Cache-Control", "no-cache")
+	if r.URL.Path != "/" {
+		send(w, r, http.StatusOK, s.shells["/app/"])
+		return nil
 	}
-	body, err := render("page.html", v)
+	query := strings.TrimSpace(r.URL.Query().Get("q"))
+	if query == "" {
+		send(w, r, http.StatusOK, s.shells["/"])
+		return nil
+	}
+	found, status := s.search(w, r, query)
+	body, err := s.renderPage("/", found)
 	if err != nil {
 		return err
 	}
-	h := w.Header()
-	h.Set("Cache-Control", "no-cache")
-	if v.Search != nil && v.Search.Query != "" {
-		h.Set("Cache-Control", "no-store") // availability changes
-	}
-	if accepts(r, "gzip") {
-		h.Set("Content-Encoding", "gzip")
-		body = zip(body)
-	}
-	h.Set("Vary", "Accept-Encoding")
-	w.WriteHeader(status)
-	_, _ = w.Write(body) // the client is gone if this fails
+	w.Header().Set("Cache-Control", "no-store") // availability changes
+	send(w, r, status, asset{raw: body, zipped: zip(body)})
 	return nil
 }
 
@@ -115,13 +128,10 @@ func render(name string, v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// search runs the search of ?q=, if there is one, and returns the status of the
-// page. What goes wrong is said on the page.
-func (s *Server) search(w http.ResponseWriter, r *http.Request) (*searched, int) {
-	out := &searched{Query: strings.TrimSpace(r.URL.Query().Get("q"))}
-	if out.Query == "" {
-		return out, http.StatusOK
-	}
+// search runs a search and returns the status of the page. What goes wrong is said
+// on the page.
+func (s *Server) search(w http.ResponseWriter, r *http.Request, query string) (*searched, int) {
+	out := &searched{Query: query}
 	if err := s.Limit(w, r); err != nil {
 		return out.failed(err)
 	}
@@ -144,10 +154,12 @@ func (o *searched) failed(err error) (*searched, int) {
 	status := http.StatusServiceUnavailable
 	if e, ok := errors.AsType[*deed.Error](err); ok {
 		switch e.Code {
-		case deed.CodeValidation, deed.CodeTLDNotSupported:
-			o.Problem, status = e.Message, http.StatusBadRequest
+		case deed.CodeValidation:
+			o.Problem, status = "A name has letters, digits and hyphens, and at most 63 of them before the dot.", http.StatusBadRequest
+		case deed.CodeTLDNotSupported:
+			o.Problem, status = "We do not sell names with this ending.", http.StatusBadRequest
 		case deed.CodeRateLimited:
-			o.Problem, status = e.Message, http.StatusTooManyRequests
+			o.Problem, status = "Too many searches: "+e.Message+".", http.StatusTooManyRequests
 		}
 	}
 	return o, status

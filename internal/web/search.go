@@ -33,7 +33,7 @@ func (l *library) serveIndex(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	send(w, r, asset{raw: body})
+	send(w, r, http.StatusOK, asset{raw: body})
 	return nil
 }
 
@@ -47,8 +47,7 @@ func (l *library) find(query string) []hit {
 	var best, rest []hit
 	for _, d := range l.order {
 		for _, s := range d.sections {
-			all := strings.ToLower(d.Title + " " + s.title + " " + s.text)
-			if !hasAll(all, words) {
+			if !hasAll(s.lower, words) {
 				continue
 			}
 			h := hit{Link: "/docs/" + d.Path, Page: d.Title, Title: s.title, Excerpt: excerpt(s.text, words[0])}

@@ -40,7 +40,8 @@ type Server struct {
 	site   Site
 	assets *assets
 	docs   *library
-	policy string // Content-Security-Policy
+	shells map[string]asset // of pages without results, by the start of their paths
+	policy string           // Content-Security-Policy
 }
 
 // New reads the embedded files and renders the docs.
@@ -49,7 +50,10 @@ func New(site Site) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{site: site, assets: files, policy: policy(site)}
+	s := &Server{site: site, assets: files, policy: policy(site), shells: map[string]asset{}}
+	if err := s.renderShells(); err != nil {
+		return nil, err
+	}
 	if s.docs, err = s.renderDocs(); err != nil {
 		return nil, err
 	}

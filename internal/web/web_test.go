@@ -155,7 +155,7 @@ func TestResultsWithoutJavaScript(t *testing.T) {
 	if first, other := strings.Index(exact, ">example.xyz"), strings.Index(exact, ">example.com"); first < 0 || other < first {
 		t.Errorf("the exact match is at %d, another at %d", first, other)
 	}
-	if got := get(t, s, "/?q=example.nope"); got.StatusCode != http.StatusBadRequest || !strings.Contains(body(t, got), "we do not sell .nope") {
+	if got := get(t, s, "/?q=example.nope"); got.StatusCode != http.StatusBadRequest || !strings.Contains(body(t, got), "We do not sell names with this ending.") {
 		t.Errorf("a TLD that is not sold: got %d", got.StatusCode)
 	}
 	s.Limit = func(http.ResponseWriter, *http.Request) error {

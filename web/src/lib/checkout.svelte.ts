@@ -12,7 +12,7 @@ import { journal, type Entry } from './journal'
 import { authorize, isUndeployed, paymentHeader, readOffer, typedData, type Authorization, type Offer } from './payment'
 import { describe, type Problem } from './problem'
 import { session } from './session.svelte'
-import { balance, isRefusal, useChain } from './wallet'
+import { balance, isRefusal, useChain, type Provider } from './wallet'
 
 export interface Purchase {
   key: string // what it is for; one payment at a time
@@ -66,12 +66,7 @@ export class Checkout {
   private async prepareWallet(price: string): Promise<void> {
     const { wallet, address } = session
     if (!wallet) throw new Error('No wallet is connected.')
-    try {
-      await useChain(wallet.provider)
-    } catch (e: any) {
-      const text = isRefusal(e) ? 'You declined to change the network.' : 'The wallet could not change the network by itself.'
-      throw new Told({ kind: 'chain', title: 'Wrong network', text: `${text} Select ${config.chainName} in your wallet, then try again.` })
-    }
+    await selectChain(wallet.provider)
     this.balance = await balance(wallet.provider, address)
     if (this.balance !== null && this.balance < micros(price)) {
       throw new Told({ kind: 'poor', title: 'Not enough USDC', text: `This costs ${money(price)}, and your wallet holds ${money(this.balance)} on ${config.chainName}.` })
@@ -111,6 +106,7 @@ export class Checkout {
     }
     this.step = 'signing'
     try {
+      await selectChain(session.wallet.provider) // it may have been changed since
       const signature: string = await session.wallet.provider.request({ method: 'eth_signTypedData_v4', params: [authorization.from, this.typed] })
       if (isUndeployed(signature)) {
         throw new Told({ kind: 'undeployed', title: 'Your wallet is not on the chain yet', text: `Contract wallets can pay once they are deployed: send any transaction on ${config.chainName} from it first, then try again. Nothing was paid.` })
@@ -179,6 +175,15 @@ export class Checkout {
     this.problem = e instanceof Told ? e.problem : describe(e)
     if (e instanceof ApiError && e.body.jobId && e.code === 'REGISTRATION_FAILED') return this.finish({ status: e.status, body: e.body, headers: e.headers })
     this.step = isRefusal(e) ? back : 'idle'
+  }
+}
+
+async function selectChain(provider: Provider): Promise<void> {
+  try {
+    await useChain(provider)
+  } catch (e: any) {
+    const text = isRefusal(e) ? 'You declined to change the network.' : 'The wallet could not change the network by itself.'
+    throw new Told({ kind: 'chain', title: 'Wrong network', text: `${text} Select ${config.chainName} in your wallet, then try again.` })
   }
 }
 
