@@ -2,12 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { api, axe, base, button, connect, fund, heading, newAccount, newName, openPage, pay, picture } from './lib.mjs'
 
-test('from an empty page to an owned name', async (t) => {
+test('from an empty page to an owned name', async () => {
   const account = newAccount()
   await fund(account.address)
   const { page, wallet, errors, context } = await openPage({ account })
   const name = newName()
-  const began = performance.now()
   await page.goto(base)
   await axe(page, 'the first page')
   await picture(page, 'search-empty')
@@ -32,7 +31,6 @@ test('from an empty page to an owned name', async (t) => {
   const words = await page.locator('.review').textContent()
   await pay(page)
   await heading(page, `${name} is yours.`).waitFor()
-  t.diagnostic(`from an empty page to an owned name: ${Math.round(performance.now() - began)} ms`)
   await axe(page, 'the receipt')
   await picture(page, 'receipt')
 

@@ -11,7 +11,7 @@ test('an expired name: the notice, the clock of the sandbox, and a renewal by an
   await api('POST', '/sandbox/faucet', { walletAddress: account.address })
   const { page, context } = await openPage({ account })
   await page.goto(`${base}/app/names/${name}`)
-  await page.getByText(/^Renew before/).waitFor()
+  await page.getByText(/Renew it before/).waitFor()
   await page.getByText(/The registry's clock says/).waitFor()
   await axe(page, 'an expired name')
   await picture(page, 'expired')

@@ -32,12 +32,13 @@ export async function api(method, path, body, headers = {}) {
 
 export const fund = (address, amount) => api('POST', '/sandbox/faucet', { walletAddress: address, ...(amount ? { amount_usd: amount } : {}) })
 
-/** A page with a wallet. Options: account, chainId, context (of playwright), noWallet. */
+/** A page with a wallet. Options: account, chainId, noWallet, injected (a wallet
+ * that does not announce itself), browser (options of the context). */
 export async function openPage(o = {}) {
-  const context = o.context ?? (await browser.newContext({ viewport: { width: 1280, height: 900 }, ...o.browser }))
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...o.browser })
   context.setDefaultTimeout(patience)
-  const wallet = o.wallet ?? new TestWallet(o.account ?? newAccount(), o.chainId)
-  if (!o.noWallet && !o.wallet) await wallet.install(context)
+  const wallet = new TestWallet(o.account ?? newAccount(), o.chainId)
+  if (!o.noWallet) await wallet.install(context, o.injected)
   const page = await context.newPage()
   const errors = []
   page.on('pageerror', (e) => errors.push(String(e)))
@@ -57,9 +58,9 @@ export class TestWallet {
     this.known.add(chainId)
   }
 
-  async install(context) {
+  async install(context, injected = false) {
     await context.exposeBinding('deedWallet', async (_, request) => this.answer(request))
-    await context.addInitScript(announce)
+    await context.addInitScript(announce, injected)
   }
 
   async answer({ method, params }) {
@@ -113,7 +114,7 @@ export class TestWallet {
 }
 
 // Runs in the page before its own scripts.
-function announce() {
+function announce(injected) {
   const listeners = {}
   const provider = {
     async request(args) {
@@ -122,6 +123,10 @@ function announce() {
       return result
     },
     on: (event, listener) => (listeners[event] ??= []).push(listener),
+  }
+  if (injected) {
+    window.ethereum = provider
+    return
   }
   window.deedEmit = (event, value) => listeners[event]?.forEach((l) => l(value))
   const icon = 'data:image/svg+xml,<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 10 10"><circle cx="5" cy="5" r="5" fill="teal"/></svg>'
@@ -185,11 +190,11 @@ async function signOffer(account, headers) {
   return btoa(JSON.stringify({ x402Version: 2, accepted: terms, payload: { signature, authorization } }))
 }
 
-/** Opens a view that needs a sign-in, and signs in. */
+/** Opens a view that needs a sign-in with a wallet that is not connected yet, and signs in. */
 export async function signIn(page, path) {
   await page.goto(base + path)
-  await button(page, /^(Connect and sign in|Sign in)$/).click()
-  if (await page.getByRole('dialog').isVisible()) await connect(page)
+  await button(page, 'Connect and sign in').click()
+  await connect(page)
 }
 
 export const problem = (page, kind) => page.locator(`[data-problem="${kind}"]`)

@@ -102,19 +102,21 @@ test('the price changes, and the name is taken meanwhile', async () => {
 
 test('too many requests: a countdown', async () => {
   const { page, context } = await openPage({ noWallet: true })
+  await page.clock.install()
   let limited = true
   await page.route('**/domains/search?*', (route) =>
     limited
-      ? route.fulfill({ status: 429, headers: { 'content-type': 'application/json', 'retry-after': '2' }, body: JSON.stringify({ error: 'Too many requests', code: 'RATE_LIMITED', message: 'wait 2 seconds', retryAfter: 2 }) })
+      ? route.fulfill({ status: 429, headers: { 'content-type': 'application/json', 'retry-after': '100' }, body: JSON.stringify({ error: 'Too many requests', code: 'RATE_LIMITED', message: 'wait 100 seconds', retryAfter: 100 }) })
       : route.continue(),
   )
   await page.goto(base)
   await page.getByLabel('Domain name').fill('example')
   await problem(page, 'limited').waitFor()
-  assert.ok(await button(page, /^Try again in/).isDisabled())
+  assert.ok(await button(page, /^Try again in \d+ s/).isDisabled())
   await axe(page, 'too many requests')
   limited = false
-  await button(page, 'Try again').and(page.locator(':enabled')).click()
+  await page.clock.fastForward(101_000)
+  await page.getByRole('button', { name: 'Try again', exact: true }).click()
   await page.getByText('example.com').waitFor()
   await context.close()
 })
@@ -189,5 +191,13 @@ test('the service is gone', async () => {
   await page.unrouteAll()
   await button(page, 'Try again').click()
   await page.getByText('example.com').waitFor()
+  await context.close()
+})
+
+test('a wallet that is injected and does not announce itself', async () => {
+  const { page, context } = await atOrder({ injected: true })
+  await button(page, /^Buy for/).click()
+  await button(page, 'Browser wallet').click()
+  await heading(page, 'Before you sign').waitFor()
   await context.close()
 })

@@ -36,19 +36,26 @@ function set(t: Tokens | null, tell = true): void {
   for (const l of listeners) l(t)
 }
 
+const used = (): string[] => JSON.parse(localStorage.getItem(usedKey) ?? '[]')
+const isUsed = (refresh: string) => used().includes(fingerprint(refresh))
+
 peers?.addEventListener('message', ({ data }) => {
-  if (data.ask && current?.access) peers.postMessage({ tokens: current })
+  // A tab that slept may still hold a used token: it neither gives nor overwrites one.
+  if (data.ask && current && !isUsed(current.refresh)) peers.postMessage({ tokens: current })
   // Another wallet of another tab is none of our business once we are signed in.
-  if (data.tokens && (!current || current.wallet === data.tokens.wallet)) set(data.tokens, false)
+  if (data.tokens && !isUsed(data.tokens.refresh) && (!current || current.wallet === data.tokens.wallet)) {
+    const same = current?.refresh === data.tokens.refresh
+    if (!same || data.tokens.access) set(data.tokens, false)
+  }
   if (data.ended) set(null, false)
 })
 
-/** Asks the other tabs for their tokens, and resolves when one answers or none does. */
-export function askPeers(unlike = '', patience = 1000): Promise<boolean> {
+/** Asks the other tabs for unused tokens, and resolves when one answers or none does. */
+export function askPeers(patience = 1000): Promise<boolean> {
   if (!peers) return Promise.resolve(false)
   return new Promise((resolve) => {
     const heard = ({ data }: MessageEvent) => {
-      if (data.tokens && data.tokens.refresh !== unlike) finish(true)
+      if (data.tokens && !isUsed(data.tokens.refresh)) finish(true)
     }
     const timer = setTimeout(() => finish(false), patience)
     const finish = (ok: boolean) => {
@@ -66,8 +73,6 @@ export const tokens = () => current
 export const keepTokens = (t: Tokens) => set(t)
 export const dropTokens = () => set(null)
 
-const used = (): string[] => JSON.parse(localStorage.getItem(usedKey) ?? '[]')
-
 /** Gives an access token that is not the given one, or "" when the session is over. */
 export function renew(old: string): Promise<string> {
   const run = () => renewAlone(old)
@@ -78,8 +83,8 @@ async function renewAlone(old: string): Promise<string> {
   if (!current) return ''
   if (current.access && current.access !== old) return current.access
   const { refresh, wallet } = current
-  if (used().includes(fingerprint(refresh))) {
-    if (await askPeers(refresh)) return tokens()?.access ?? ''
+  if (isUsed(refresh)) {
+    if ((await askPeers(5000)) && tokens()?.refresh !== refresh) return renewAlone(old)
     set(null, false)
     return ''
   }
