@@ -3,9 +3,11 @@
 import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import { test } from 'node:test'
-import { base, browser, button, buyName, connect, fund, heading, newAccount, openPage, shots, signIn } from './lib.mjs'
+import { axe, base, browser, button, buyName, connect, fund, heading, newAccount, openPage, shots } from './lib.mjs'
 
 async function shoot(page, name) {
+  await axe(page, name)
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), name + ' is wider than the screen')
   if (!shots) return
   mkdirSync(shots + '/states', { recursive: true })
   await page.emulateMedia({ reducedMotion: 'reduce' })
@@ -32,10 +34,17 @@ test('pictures of the main views', async () => {
     await heading(page, 'Before you sign').waitFor()
     await heading(page, 'Before you sign').scrollIntoViewIfNeeded()
     await shoot(page, folder + 'review-' + kind)
-    await signIn(page, '/app/names/' + name)
+    await page.goto(base + '/app/names/' + name)
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
     await button(page, 'Edit A @').waitFor()
     await shoot(page, folder + 'records-' + kind)
-    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'the page is wider than the screen')
+    await page.goto(base + '/app/account')
+    await heading(page, 'Payments and refunds').waitFor()
+    await shoot(page, 'states/account-' + kind)
+    await page.goto(base + '/docs/dns')
+    await shoot(page, 'states/docs-' + kind)
+    await page.goto(base + '/docs/api')
+    await shoot(page, 'states/reference-' + kind)
     await context.close()
   }
 })
