@@ -37,6 +37,7 @@ var packages = []struct {
 	{".", core},
 	{"api", core},
 	{"contracts", core},
+	{"docs", core},
 	{"internal/wirejson", core},
 	{"internal/openapi", core},
 	{"internal/seal", core},
@@ -80,6 +81,7 @@ var packages = []struct {
 	{"internal/settle/", adapters},
 	{"internal/signer/", adapters},
 	{"internal/sqldb", adapters},
+	{"internal/web", adapters},
 	{"internal/worker", adapters},
 
 	{"internal/app", root},

@@ -60,6 +60,7 @@ type Server struct {
 	MCP  http.Handler // of POST /mcp; nil if disabled
 	A2A  http.Handler // of POST /a2a; nil if disabled
 
+	Page      Page         // for browsers; nil if disabled
 	Discovery http.Handler // of the discovery documents
 	Contact   string       // e-mail address of the operator for openapi.json; optional
 
