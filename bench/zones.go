@@ -130,7 +130,7 @@ func fillZones(ctx context.Context, path string, signed bool) (wire int64, err e
 	if err != nil {
 		return 0, err
 	}
-	served, err := tx.PrepareContext(ctx, `INSERT INTO served (zone_id, owner, type, ttl, data, born) VALUES ($1, $2, $3, $4, $5, 1)`)
+	served, err := tx.PrepareContext(ctx, `INSERT INTO served (zone_id, owner, type, ttl, data, added_serial) VALUES ($1, $2, $3, $4, $5, 1)`)
 	if err != nil {
 		return 0, err
 	}

@@ -144,12 +144,12 @@ func (o *sentOrder) answer() error {
 }
 
 // Order implements registrar.Registrar.
-func (r *registryModel) Order(_ context.Context, reference string, name deed.Name) (registrar.OrderStatus, error) {
-	o := r.orders[reference]
+func (r *registryModel) Order(_ context.Context, want registrar.Order) (registrar.OrderStatus, error) {
+	o := r.orders[want.Reference]
 	switch {
 	case r.w.fault(10):
 		return registrar.OrderStatus{}, errSilent
-	case o == nil || o.Name != name || r.w.now.Before(o.shows):
+	case o == nil || o.Name != want.Name || r.w.now.Before(o.shows):
 		return registrar.OrderStatus{State: registrar.OrderAbsent}, nil
 	case o.State == registry.PlacementParked:
 		return registrar.OrderStatus{State: registrar.OrderParked}, nil
@@ -179,19 +179,19 @@ func (r *registryModel) FindOrder(_ context.Context, reference string) (registra
 
 // Cancel implements registrar.Registrar. It does not meet an order that has not
 // arrived.
-func (r *registryModel) Cancel(_ context.Context, reference string) error {
-	o := r.orders[reference]
+func (r *registryModel) Cancel(_ context.Context, want registrar.Order) error {
+	o := r.orders[want.Reference]
 	switch {
 	case o != nil && o.State == registry.PlacementCancelled:
 		return nil
 	case o == nil || o.State == "" || !o.open():
 		return deed.Errorf(deed.CodeNotFound, "there is nothing to take back")
 	}
-	if e := r.entries[o.Name]; e.Transfer == reference {
+	if e := r.entries[o.Name]; e.Transfer == want.Reference {
 		e.Transfer = ""
 		r.entries[o.Name] = e
 	}
 	o.State = registry.PlacementCancelled
-	r.w.tell("the registry takes %s back", reference)
+	r.w.tell("the registry takes %s back", want.Reference)
 	return nil
 }

@@ -81,16 +81,16 @@ func (o registrarCalls) Place(ctx context.Context, order registrar.Order) error 
 	})
 }
 
-func (o registrarCalls) Order(ctx context.Context, reference string, name deed.Name) (registrar.OrderStatus, error) {
-	return call(o.p, "Order "+reference, func() (registrar.OrderStatus, error) { return o.r.Order(ctx, reference, name) })
+func (o registrarCalls) Order(ctx context.Context, order registrar.Order) (registrar.OrderStatus, error) {
+	return call(o.p, "Order "+order.Reference, func() (registrar.OrderStatus, error) { return o.r.Order(ctx, order) })
 }
 
 func (o registrarCalls) FindOrder(ctx context.Context, reference string) (registrar.Order, error) {
 	return call(o.p, "FindOrder "+reference, func() (registrar.Order, error) { return o.r.FindOrder(ctx, reference) })
 }
 
-func (o registrarCalls) Cancel(ctx context.Context, reference string) error {
-	return act(o.p, "Cancel "+reference, func() error { return o.r.Cancel(ctx, reference) })
+func (o registrarCalls) Cancel(ctx context.Context, order registrar.Order) error {
+	return act(o.p, "Cancel "+order.Reference, func() error { return o.r.Cancel(ctx, order) })
 }
 
 // manager is the registry that keeps our names, as one process meets it.

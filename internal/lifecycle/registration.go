@@ -16,6 +16,7 @@ type Registration struct {
 	Owner     deed.Wallet
 	Status    Status
 	Reference string // of the registrar order that registered it
+	Backend   string // the registrar that holds it
 	PaymentID string // of the payment for it
 	Created   time.Time
 	Expires   time.Time

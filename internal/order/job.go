@@ -18,6 +18,7 @@ type Job struct {
 	Owner     deed.Wallet // the payer
 	State     JobState
 	Reference string // of the registrar order, once submitted
+	Backend   string // the registrar it was submitted to
 	Attempts  int
 	Submitted time.Time // time of the last attempt
 	Lease     time.Time // until then the submitting process may still be working

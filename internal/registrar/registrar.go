@@ -20,10 +20,11 @@ import (
 // another registrar.
 //
 // Implementations must be safe for concurrent use, by several processes, and
-// idempotent by the caller's reference: an order with a known reference is not
-// placed again. An error with a code is final: the order was not executed and never
-// will be. An error without a code means that the outcome is unknown, and that the
-// order must be looked up before anything else is done: it may not have been
+// idempotent, each in its own way: by the caller's reference, or by the state of the
+// name, which is why lookups get the whole order. An order that was executed is not
+// executed again. An error with a code is final: the order was not executed and
+// never will be. An error without a code means that the outcome is unknown, and that
+// the order must be looked up before anything else is done: it may not have been
 // executed, have been executed, or be executed later. Every implementation passes
 // the suite in registrartest.
 type Registrar interface {
@@ -45,14 +46,14 @@ type Registrar interface {
 	// the registry refuses permanently.
 	Place(ctx context.Context, o Order) error
 
-	// Order returns the state of the order with this reference: done, absent,
-	// pending, or parked. Only a done order means that the name was registered,
-	// renewed or transferred.
-	Order(ctx context.Context, reference string, name deed.Name) (OrderStatus, error)
+	// Order returns the state of an order as it was placed: done, absent, pending,
+	// or parked. Only a done order means that the name was registered, renewed or
+	// transferred.
+	Order(ctx context.Context, o Order) (OrderStatus, error)
 
 	// Cancel cancels a parked or pending order permanently. It fails with
 	// CodeNotFound when there is none to cancel: it was executed, or never placed.
-	Cancel(ctx context.Context, reference string) error
+	Cancel(ctx context.Context, o Order) error
 }
 
 // A Manager manages the names in the account at the registry. All calls are free
@@ -112,12 +113,14 @@ const (
 type Order struct {
 	Kind        OrderKind
 	Reference   string // chosen by the service, unique for each order
+	Backend     string // that it is placed at; "" for the one that the name belongs to
 	Name        deed.Name
 	Years       int
 	Nameservers []string    // of a new name
 	From        time.Time   // the current expiry, for a renewal
 	Restore     bool        // the renewal first restores the name from redemption
 	AuthCode    deed.Secret // of a transfer
+	Submitted   time.Time   // when this attempt began, by the service's clock
 }
 
 // An OrderStatus is the state of an order at the registry.

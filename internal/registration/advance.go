@@ -57,6 +57,13 @@ func (s *Service) submit(ctx context.Context, j order.Job) error {
 		}
 		j.From = from
 	}
+	if j.Backend == "" && s.Route != nil {
+		backend, err := s.Route.BackendOf(ctx, j.Purchase.Name)
+		if err != nil {
+			return err
+		}
+		j.Backend = backend
+	}
 	j.Attempts++
 	j.Reference = order.OrderReference(j.ID, j.Attempts)
 	j.Submitted, j.Lease, j.Refusal = now, now.Add(order.JobLease), ""
@@ -103,10 +110,10 @@ func (s *Service) renewalStart(ctx context.Context, j order.Job) (from time.Time
 	return r.Expires, "", nil
 }
 
-// order returns the order to place at the registrar.
+// order returns the order of the last attempt, to place it or to look it up.
 func (s *Service) order(j order.Job) registrar.Order {
 	p := j.Purchase
-	o := registrar.Order{Kind: registrar.OrderRegister, Reference: j.Reference, Name: p.Name, Years: p.Years, Nameservers: s.servers(p)}
+	o := registrar.Order{Kind: registrar.OrderRegister, Reference: j.Reference, Backend: j.Backend, Name: p.Name, Years: p.Years, Nameservers: s.servers(p), Submitted: j.Submitted}
 	switch p.Kind {
 	case order.PurchaseRenewal:
 		o.Kind, o.From, o.Restore, o.Nameservers = registrar.OrderRenew, j.From, p.Facts.Restore, nil
@@ -146,7 +153,7 @@ func (s *Service) takeOver(ctx context.Context, j order.Job) error {
 // sent as late as that. An order that waits for a third party is cancelled when the
 // deadline has passed.
 func (s *Service) verify(ctx context.Context, j order.Job) error {
-	o, err := s.Registrar.Order(ctx, j.Reference, j.Purchase.Name)
+	o, err := s.Registrar.Order(ctx, s.order(j))
 	if err != nil {
 		return s.later(ctx, j, pollInterval)
 	}
@@ -157,7 +164,7 @@ func (s *Service) verify(ctx context.Context, j order.Job) error {
 		return s.Store.CompleteJob(ctx, j, s.registrationOf(ctx, j, o))
 	case o.State == registrar.OrderParked, o.State == registrar.OrderPending:
 		if !now.Before(j.Deadline) {
-			_ = s.Registrar.Cancel(ctx, j.Reference) // the next lookup tells whether it was cancelled
+			_ = s.Registrar.Cancel(ctx, s.order(j)) // the next lookup tells whether it was cancelled
 		}
 		return s.later(ctx, j, pollIntervals[o.State])
 	case o.Refusal != "":
@@ -175,7 +182,7 @@ func (s *Service) verify(ctx context.Context, j order.Job) error {
 // registry's other fields are read once, best effort; Lifecycle corrects them later.
 func (s *Service) registrationOf(ctx context.Context, j order.Job, o registrar.OrderStatus) lifecycle.Registration {
 	r := lifecycle.Registration{
-		Name: j.Purchase.Name, Owner: j.Owner, Status: lifecycle.StatusActive, Reference: j.Reference, PaymentID: j.PaymentID,
+		Name: j.Purchase.Name, Owner: j.Owner, Status: lifecycle.StatusActive, Reference: j.Reference, Backend: j.Backend, PaymentID: j.PaymentID,
 		Created: o.Created, Expires: o.Expires, Updated: s.RegistryNow(), Nameservers: s.servers(j.Purchase), Locked: true, PremiumRenewal: j.Purchase.Facts.PremiumRenewal,
 	}
 	if j.Purchase.Kind == order.PurchaseRenewal {
@@ -191,10 +198,10 @@ func (s *Service) registrationOf(ctx context.Context, j order.Job, o registrar.O
 // reference, or given up. The old reference is cancelled first, so that an order
 // that is executed late can never be a duplicate.
 func (s *Service) absent(ctx context.Context, j order.Job, now time.Time) error {
-	if err := s.Registrar.Cancel(ctx, j.Reference); err != nil && deed.CodeOf(err) != deed.CodeNotFound {
+	if err := s.Registrar.Cancel(ctx, s.order(j)); err != nil && deed.CodeOf(err) != deed.CodeNotFound {
 		return s.later(ctx, j, pollInterval)
 	}
-	if o, err := s.Registrar.Order(ctx, j.Reference, j.Purchase.Name); err != nil || o.State != registrar.OrderAbsent {
+	if o, err := s.Registrar.Order(ctx, s.order(j)); err != nil || o.State != registrar.OrderAbsent {
 		return s.later(ctx, j, pollInterval) // it was executed while being cancelled
 	}
 	if j.Attempts < order.JobAttempts && now.Before(j.Deadline) {

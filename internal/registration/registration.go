@@ -93,13 +93,15 @@ type Offers interface {
 	Offered(ctx context.Context, what string, price deed.USDC, at time.Time) (others []deed.USDC, err error)
 }
 
-// Service sells and manages names. Fill every field but Publish, Pause and Step.
+// Service sells and manages names. Fill every field but Route,
+// Publish, Pause and Step.
 type Service struct {
 	Store       Store
 	Queue       Queue
 	Finder      Finder
 	Names       Names
 	Registrar   registrar.Registrar
+	Route       registrar.Holder // chooses the registrar of an order; nil if there is only one
 	Manager     registrar.Manager
 	Prices      Prices
 	Offers      Offers

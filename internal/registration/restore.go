@@ -123,7 +123,7 @@ func (r *Restore) resumeJob(ctx context.Context, j order.Job) error {
 	case err != nil:
 		return err
 	case placed.Name != "" && placed.Kind == registrar.OrderRenew && j.State != order.JobAwaitingPayment:
-		return r.resumeRenewal(ctx, j, attempt)
+		return r.resumeRenewal(ctx, j, placed, attempt)
 	case placed.Name != "":
 		return r.Jobs.ResumeJob(ctx, j, attempt)
 	}
@@ -153,19 +153,18 @@ func (r *Restore) resumeJob(ctx context.Context, j order.Job) error {
 
 // resumeRenewal completes a renewal that is done, and cancels one that is not: it
 // would start at an expiry from which another renewal may start by now.
-func (r *Restore) resumeRenewal(ctx context.Context, j order.Job, attempt int) error {
-	reference := order.OrderReference(j.ID, attempt)
-	status, err := r.Lookup.Order(ctx, reference, j.Purchase.Name)
+func (r *Restore) resumeRenewal(ctx context.Context, j order.Job, placed registrar.Order, attempt int) error {
+	status, err := r.Lookup.Order(ctx, placed)
 	if err != nil {
 		return err
 	}
 	if status.State == registrar.OrderDone {
 		return r.Jobs.CompleteRenewal(ctx, j, attempt, status.Expires)
 	}
-	if err := r.Lookup.Cancel(ctx, reference); err != nil && deed.CodeOf(err) != deed.CodeNotFound {
+	if err := r.Lookup.Cancel(ctx, placed); err != nil && deed.CodeOf(err) != deed.CodeNotFound {
 		return err
 	}
-	return fmt.Errorf("order %s was cancelled: run this again", reference)
+	return fmt.Errorf("order %s was cancelled: run this again", placed.Reference)
 }
 
 // settled records the settlement of a payment that was refunded since.
@@ -198,7 +197,7 @@ func (r *Restore) find(ctx context.Context, job string, dryRun bool) (registrar.
 		if err != nil {
 			return o, 0, err
 		}
-		status, err := r.close(ctx, reference, o.Name, dryRun)
+		status, err := r.close(ctx, o, dryRun)
 		if err != nil {
 			return o, 0, err
 		}
@@ -211,15 +210,15 @@ func (r *Restore) find(ctx context.Context, job string, dryRun bool) (registrar.
 
 // close returns the status of an order. An absent one is cancelled first, so that it
 // is not executed after its payment was refunded.
-func (r *Restore) close(ctx context.Context, reference string, name deed.Name, dryRun bool) (registrar.OrderStatus, error) {
-	status, err := r.Lookup.Order(ctx, reference, name)
+func (r *Restore) close(ctx context.Context, o registrar.Order, dryRun bool) (registrar.OrderStatus, error) {
+	status, err := r.Lookup.Order(ctx, o)
 	if err != nil || status.State != registrar.OrderAbsent || dryRun {
 		return status, err
 	}
-	if err := r.Lookup.Cancel(ctx, reference); err != nil && deed.CodeOf(err) != deed.CodeNotFound {
+	if err := r.Lookup.Cancel(ctx, o); err != nil && deed.CodeOf(err) != deed.CodeNotFound {
 		return status, err
 	}
-	return r.Lookup.Order(ctx, reference, name) // it may have been executed while being cancelled
+	return r.Lookup.Order(ctx, o) // it may have been executed while being cancelled
 }
 
 // purchase returns the purchase of an order. The initial records of a new name are

@@ -93,7 +93,7 @@ func TestAuditFindsViolations(t *testing.T) {
 	corruptions := map[string][]string{
 		"": nil, // a sound database
 		"a payment has at most one job": {`DROP INDEX jobs_payment`,
-			`INSERT INTO jobs SELECT 'job_twin', payment_id, domain, owner, state, '', 0, 0, 0, '', '', 0, 0, 0, NULL, kind, 0, 0, 0, 'job_public' FROM jobs WHERE state = 'cancelled'`},
+			`INSERT INTO jobs SELECT 'job_twin', payment_id, domain, owner, state, '', 0, 0, 0, '', '', 0, 0, 0, NULL, kind, 0, 0, 0, 'job_public', '' FROM jobs WHERE state = 'cancelled'`},
 		"the payment of a job in progress is settled":               {job(`state = 'queued', next_at = 1`, 1)},
 		"a job is completed if and only if its payment is consumed": {job(`state = 'verifying', next_at = 1`, 4), `INSERT INTO claims SELECT domain, id FROM jobs WHERE state = 'verifying'`},
 		"a job is failed if and only if its payment is refunded":    {job(`state = 'failed', failure = 'x', next_at = NULL`, 3), `DELETE FROM claims WHERE domain = 'name3.com'`},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/event"
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/order"
 )
@@ -28,8 +29,8 @@ func createJob(ctx context.Context, tx *Tx, p order.Payment, state order.JobStat
 	}
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO jobs (id, public_id, payment_id, kind, domain, owner, state, reference, attempts, submitted_at, lease_until,
-		                  refusal, failure, created_at, updated_at, deadline_at, next_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, '', 0, 0, 0, '', '', $8, $8, $9, $10)`,
+		                  refusal, failure, created_at, updated_at, deadline_at, next_at, backend)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, '', 0, 0, 0, '', '', $8, $8, $9, $10, '')`,
 		id, newPublicID("job_"), p.ID, p.Purchase.Kind, p.Purchase.Name, p.Auth.Payer, state, now.Unix(), p.Purchase.Deadline(now).Unix(), next)
 	if err != nil {
 		return err
@@ -159,12 +160,16 @@ func (s Jobs) move(ctx context.Context, tx *Tx, j order.Job, to order.JobState, 
 	}
 	moved, err := rowsAffected(tx.ExecContext(ctx, `
 		UPDATE jobs SET state = $1, reference = $2, attempts = $3, submitted_at = $4, lease_until = $5, refusal = $6, failure = $7,
-		                updated_at = $8, next_at = $9, from_at = $10, until_at = $11, revision = $12
-		 WHERE id = $13 AND state = $14 AND attempts = $15`,
-		to, j.Reference, j.Attempts, j.Submitted.Unix(), j.Lease.Unix(), j.Refusal, j.Failure, now.Unix(), nextAt, unixOrZero(j.From), unixOrZero(j.Until), j.Revision,
+		                updated_at = $8, next_at = $9, from_at = $10, until_at = $11, revision = $12, backend = $13
+		 WHERE id = $14 AND state = $15 AND attempts = $16`,
+		to, j.Reference, j.Attempts, j.Submitted.Unix(), j.Lease.Unix(), j.Refusal, j.Failure, now.Unix(), nextAt, unixOrZero(j.From), unixOrZero(j.Until), j.Revision, j.Backend,
 		j.ID, j.State, attempts))
 	if err != nil || !moved || j.State == to {
 		return moved, err
+	}
+	j.State = to
+	if e, ok := event.OfJob(j, now); ok {
+		tx.emit(e)
 	}
 	return true, addStep(ctx, tx, j.ID, to, now)
 }

@@ -11,6 +11,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/event"
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/order"
 )
@@ -26,10 +27,10 @@ type Registrations struct {
 // Its times, and those of its events, are those of the registry's clock.
 func (s Jobs) insertRegistration(ctx context.Context, tx *Tx, j order.Job, r lifecycle.Registration) error {
 	_, err := tx.ExecContext(ctx, `
-		INSERT INTO registrations (domain, owner, status, reference, payment_id, created_at, expires_at, updated_at,
+		INSERT INTO registrations (domain, owner, status, reference, backend, payment_id, created_at, expires_at, updated_at,
 		                           locked_at, nameservers, ds, premium_renewal, next_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 0)`,
-		r.Name, r.Owner, r.Status, r.Reference, r.PaymentID, r.Created.Unix(), r.Expires.Unix(), r.Updated.Unix(),
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0)`,
+		r.Name, r.Owner, r.Status, r.Reference, r.Backend, r.PaymentID, r.Created.Unix(), r.Expires.Unix(), r.Updated.Unix(),
 		lockedAt(r.Locked, r.Updated), strings.Join(r.Nameservers, " "), dsColumn(r.DS), r.PremiumRenewal)
 	if err != nil {
 		return fmt.Errorf("insert the registration of %s: %w", r.Name, err)
@@ -41,11 +42,11 @@ func (s Jobs) insertRegistration(ctx context.Context, tx *Tx, j order.Job, r lif
 	if _, err := tx.ExecContext(ctx, `UPDATE jobs SET revision = $1 WHERE id = $2`, serial, j.ID); err != nil {
 		return err
 	}
-	event := lifecycle.Event{Name: r.Name, Reference: r.Reference, Type: lifecycle.EventRegistered, At: r.Created, About: r.Expires}
+	happened := lifecycle.Event{Name: r.Name, Reference: r.Reference, Type: lifecycle.EventRegistered, At: r.Created, About: r.Expires}
 	if j.Purchase.Kind == order.PurchaseTransfer {
-		event.Type, event.At = lifecycle.EventTransferredIn, r.Updated // it was created long before
+		happened.Type, happened.At = lifecycle.EventTransferredIn, r.Updated // it was created long before
 	}
-	return addEvent(ctx, tx, event)
+	return addEvent(ctx, tx, happened, r.Owner)
 }
 
 // extendRegistration extends the expiry of a name. When the name was transferred away
@@ -53,11 +54,12 @@ func (s Jobs) insertRegistration(ctx context.Context, tx *Tx, j order.Job, r lif
 // When Lifecycle has stored the new expiry first, the event is still recorded.
 func (s Jobs) extendRegistration(ctx context.Context, tx *Tx, j order.Job, r lifecycle.Registration) error {
 	var reference string
+	var owner deed.Wallet
 	err := tx.QueryRowContext(ctx, `
 		UPDATE registrations SET expires_at = $1, status = $2, updated_at = $3, next_at = 0
 		 WHERE domain = $4 AND expires_at <= $1
-		RETURNING reference`,
-		r.Expires.Unix(), lifecycle.StatusActive, r.Updated.Unix(), r.Name).Scan(&reference)
+		RETURNING reference, owner`,
+		r.Expires.Unix(), lifecycle.StatusActive, r.Updated.Unix(), r.Name).Scan(&reference, &owner)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
@@ -67,14 +69,18 @@ func (s Jobs) extendRegistration(ctx context.Context, tx *Tx, j order.Job, r lif
 	if err := s.Zones.setServing(ctx, tx, r.Name, true); err != nil {
 		return err
 	}
-	return addEvent(ctx, tx, lifecycle.Event{Name: r.Name, Reference: reference, Type: lifecycle.EventRenewed, At: r.Updated, About: j.Until})
+	return addEvent(ctx, tx, lifecycle.Event{Name: r.Name, Reference: reference, Type: lifecycle.EventRenewed, At: r.Updated, About: j.Until}, owner)
 }
 
-func addEvent(ctx context.Context, tx *Tx, e lifecycle.Event) error {
-	_, err := tx.ExecContext(ctx, `
+// addEvent stores what happened to a name, once, and tells its owner.
+func addEvent(ctx context.Context, tx *Tx, e lifecycle.Event, owner deed.Wallet) error {
+	isNew, err := rowsAffected(tx.ExecContext(ctx, `
 		INSERT INTO events (reference, type, about_at, domain, at) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT DO NOTHING`,
-		e.Reference, e.Type, e.About.Unix(), e.Name, e.At.Unix())
+		e.Reference, e.Type, e.About.Unix(), e.Name, e.At.Unix()))
+	if isNew {
+		tx.emit(event.OfRegistration(e, owner))
+	}
 	return err
 }
 
@@ -98,7 +104,7 @@ func dsColumn(ds []dnssec.DS) string {
 
 // selectRegistration needs a WHERE clause appended.
 const selectRegistration = `
-	SELECT domain, owner, status, reference, payment_id, created_at, expires_at, updated_at,
+	SELECT domain, owner, status, reference, backend, payment_id, created_at, expires_at, updated_at,
 	       locked_at, nameservers, ds, premium_renewal
 	  FROM registrations `
 
@@ -109,7 +115,7 @@ func scanRegistration(row scanner) (r lifecycle.Registration, err error) {
 	var created, expires, updated int64
 	var locked sql.NullInt64
 	var nameservers, ds string
-	err = row.Scan(&r.Name, &r.Owner, &r.Status, &r.Reference, &r.PaymentID, &created, &expires, &updated,
+	err = row.Scan(&r.Name, &r.Owner, &r.Status, &r.Reference, &r.Backend, &r.PaymentID, &created, &expires, &updated,
 		&locked, &nameservers, &ds, &r.PremiumRenewal)
 	if err != nil {
 		return r, err
@@ -137,6 +143,21 @@ func readRegistration(ctx context.Context, from rowQuerier, name deed.Name) (lif
 	return r, err
 }
 
+// BackendOf implements registrar.Holder.
+func (s Registrations) BackendOf(ctx context.Context, name deed.Name) (backend string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
+	defer cancel()
+	err = s.DB.read.QueryRowContext(ctx, `
+		SELECT backend FROM registrations WHERE domain = $1
+		UNION ALL
+		SELECT j.backend FROM claims c JOIN jobs j ON j.id = c.job_id WHERE c.domain = $1
+		LIMIT 1`, name).Scan(&backend)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return backend, err
+}
+
 // Ordered reports whether an order for the name is in progress.
 func (s Registrations) Ordered(ctx context.Context, name deed.Name) (ordered bool, err error) {
 	err = s.DB.read.QueryRowContext(ctx, `SELECT count(*) > 0 FROM claims WHERE domain = $1`, name).Scan(&ordered)
@@ -147,7 +168,7 @@ func (s Registrations) Ordered(ctx context.Context, name deed.Name) (ordered boo
 // for it. PaymentID is the public ID. All calls see one snapshot of the database.
 func (s Registrations) ForEach(ctx context.Context, f func(r lifecycle.Registration, txHash string) error) error {
 	rows, err := s.DB.read.QueryContext(ctx, `
-		SELECT r.domain, r.owner, r.status, r.reference, p.public_id, r.created_at, r.expires_at, r.updated_at,
+		SELECT r.domain, r.owner, r.status, r.reference, r.backend, p.public_id, r.created_at, r.expires_at, r.updated_at,
 		       r.locked_at, r.nameservers, r.ds, r.premium_renewal, p.tx_hash
 		  FROM registrations r JOIN payments p ON p.id = r.payment_id
 		 ORDER BY r.domain`)

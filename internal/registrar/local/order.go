@@ -146,19 +146,19 @@ func (r *Registry) outcome(ctx context.Context, p registry.Placement, now time.T
 
 // Order implements registrar.Registrar. A registration or transfer is absent again
 // when the name has been deleted or transferred away; a renewal stays done forever.
-func (r *Registry) Order(ctx context.Context, reference string, name deed.Name) (registrar.OrderStatus, error) {
+func (r *Registry) Order(ctx context.Context, o registrar.Order) (registrar.OrderStatus, error) {
 	absent := registrar.OrderStatus{State: registrar.OrderAbsent}
 	if _, err := r.Faults.meet(ctx, check); err != nil {
-		return registrar.OrderStatus{}, fmt.Errorf("look up order %s: %w", reference, err)
+		return registrar.OrderStatus{}, fmt.Errorf("look up order %s: %w", o.Reference, err)
 	}
 	now := r.now()
-	p, err := r.Store.Placement(ctx, reference, now)
+	p, err := r.Store.Placement(ctx, o.Reference, now)
 	switch {
 	case deed.CodeOf(err) == deed.CodeNotFound:
 		return absent, nil
 	case err != nil:
-		return registrar.OrderStatus{}, fmt.Errorf("look up order %s: %w", reference, err)
-	case p.Name != name:
+		return registrar.OrderStatus{}, fmt.Errorf("look up order %s: %w", o.Reference, err)
+	case p.Name != o.Name:
 		return absent, nil
 	case p.State == registry.PlacementParked:
 		return registrar.OrderStatus{State: registrar.OrderParked}, nil
@@ -207,9 +207,9 @@ func (r *Registry) inAccount(ctx context.Context, p registry.Placement, now time
 
 // Cancel implements registrar.Registrar. It also cancels an order that would have
 // been executed late.
-func (r *Registry) Cancel(ctx context.Context, reference string) error {
+func (r *Registry) Cancel(ctx context.Context, o registrar.Order) error {
 	if _, err := r.Faults.meet(ctx, check); err != nil {
-		return fmt.Errorf("cancel order %s: %w", reference, err)
+		return fmt.Errorf("cancel order %s: %w", o.Reference, err)
 	}
-	return r.Store.Cancel(ctx, reference, r.now())
+	return r.Store.Cancel(ctx, o.Reference, r.now())
 }

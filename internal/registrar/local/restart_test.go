@@ -45,7 +45,7 @@ func TestRestart(t *testing.T) {
 	process(t, path, func(r *local.Registry, c *clock) {
 		c.Advance(time.Hour)
 		for reference, name := range map[string]deed.Name{"a": "one.dev", "b": "two.dev"} {
-			if got, err := r.Order(t.Context(), reference, name); err != nil || got.State != registrar.OrderDone {
+			if got, err := r.Order(t.Context(), registrar.Order{Kind: registrar.OrderRegister, Reference: reference, Name: name, Years: 1}); err != nil || got.State != registrar.OrderDone {
 				t.Errorf("%s: got %+v, %v, want done", name, got, err)
 			}
 		}

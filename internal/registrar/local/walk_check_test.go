@@ -67,7 +67,7 @@ func (w *walker) visible(t *rapid.T) (all []any) {
 		all = append(all, h, deed.CodeOf(err), a, deed.CodeOf(err2))
 	}
 	for _, o := range w.orders {
-		status, err := w.Order(context.Background(), o.Reference, o.Name)
+		status, err := w.Order(context.Background(), o.Order)
 		all = append(all, status, deed.CodeOf(err))
 	}
 	return all

@@ -206,7 +206,7 @@ func (w *walker) cancel(t *rapid.T) {
 	o := &w.orders[i]
 	m := w.models[o.Name]
 	m.advance(w.at())
-	err := w.Cancel(context.Background(), o.Reference)
+	err := w.Cancel(context.Background(), o.Order)
 	switch {
 	case m.order == o.Reference:
 		want(t, err, "")

@@ -67,9 +67,9 @@ func secondReferenceRefused(t *testing.T, b Env) {
 }
 
 func nothingToCancel(t *testing.T, b Env) {
-	wantCode(t, b.Registrar.Cancel(t.Context(), ref), deed.CodeNotFound)
+	wantCode(t, b.Registrar.Cancel(t.Context(), b.order(ref, name)), deed.CodeNotFound)
 	b.registered(t, ref, name)
-	wantCode(t, b.Registrar.Cancel(t.Context(), ref), deed.CodeNotFound)
+	wantCode(t, b.Registrar.Cancel(t.Context(), b.order(ref, name)), deed.CodeNotFound)
 	b.wantOrder(t, ref, name, registrar.OrderDone)
 }
 
@@ -78,8 +78,8 @@ func callerCanceled(t *testing.T, b Env) {
 	_, err := b.Registrar.Available(ctx, name)
 	wantUnknown(t, err)
 	wantUnknown(t, b.Registrar.Place(ctx, registrar.Order{Kind: registrar.OrderRegister, Reference: ref, Name: name, Years: 1}))
-	_, err = b.Registrar.Order(ctx, ref, name)
+	_, err = b.Registrar.Order(ctx, b.order(ref, name))
 	wantUnknown(t, err)
-	wantUnknown(t, b.Registrar.Cancel(ctx, ref))
+	wantUnknown(t, b.Registrar.Cancel(ctx, b.order(ref, name)))
 	b.registered(t, ref, name)
 }

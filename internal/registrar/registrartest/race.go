@@ -62,9 +62,9 @@ func racedCancel(t *testing.T, b Env) {
 			b.Advance(b.Late)
 			return nil
 		case 1, 2:
-			return b.Registrar.Cancel(t.Context(), ref)
+			return b.Registrar.Cancel(t.Context(), b.order(ref, name))
 		}
-		_, err := b.Registrar.Order(t.Context(), ref, name)
+		_, err := b.Registrar.Order(t.Context(), b.order(ref, name))
 		return err
 	})
 	want := registrar.OrderDone

@@ -1,0 +1,264 @@
+package registrar
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/lifecycle"
+)
+
+// A Backend is a configured account at a registry or a wholesaler. Capabilities
+// beyond Registrar and Manager are optional interfaces of its Registrar.
+type Backend struct {
+	Name      string // from the configuration; stored with each name that it holds
+	TLDs      []deed.TLD
+	Rest      bool // sells every TLD that no other backend lists
+	Registrar Registrar
+	Manager   Manager
+	Ping      func(ctx context.Context) error
+	Close     func() error // nil if there is nothing to close
+
+	// Deadline is how long an order may take before it is given up; zero for
+	// order.JobDeadline. Registries have maintenance windows of hours.
+	Deadline time.Duration
+}
+
+// A Holder knows which backend holds a name.
+type Holder interface {
+	// BackendOf returns the backend that holds the name, or that the open order of
+	// the name was placed at; "" if there is neither.
+	BackendOf(ctx context.Context, name deed.Name) (string, error)
+}
+
+// A Router sends each call to the backend that the name belongs to: the one that
+// holds it, or for a new name the one that sells its TLD. A change of the
+// configuration therefore affects new names only, and a backend that is down affects
+// only its own names. Make it with NewRouter.
+type Router struct {
+	backends []Backend
+	holder   Holder
+	sells    map[deed.TLD]int // index in backends
+	rest     int              // index in backends, or -1
+}
+
+// NewRouter returns a router over the backends. It fails when two of them have the
+// same name, list the same TLD, or claim the rest.
+func NewRouter(holder Holder, backends ...Backend) (*Router, error) {
+	r := &Router{backends: backends, holder: holder, sells: map[deed.TLD]int{}, rest: -1}
+	for i, b := range backends {
+		if b.Name == "" || r.index(b.Name) != i {
+			return nil, fmt.Errorf("registrar %q: every backend needs a name of its own", b.Name)
+		}
+		for _, tld := range b.TLDs {
+			if other, ok := r.sells[tld]; ok {
+				return nil, fmt.Errorf("registrar %s: .%s is already sold by %s", b.Name, tld, backends[other].Name)
+			}
+			r.sells[tld] = i
+		}
+		if b.Rest {
+			if r.rest >= 0 {
+				return nil, fmt.Errorf("registrar %s: all other TLDs are already sold by %s", b.Name, backends[r.rest].Name)
+			}
+			r.rest = i
+		}
+	}
+	return r, nil
+}
+
+// Backends returns all backends.
+func (r *Router) Backends() []Backend { return r.backends }
+
+// Seller returns the backend that sells new names of the TLD, or
+// CodeTLDNotSupported.
+func (r *Router) Seller(tld deed.TLD) (Backend, error) {
+	i, ok := r.sells[tld]
+	if !ok {
+		i = r.rest
+	}
+	if i < 0 {
+		return Backend{}, deed.Errorf(deed.CodeTLDNotSupported, "no registrar of this service sells .%s", tld)
+	}
+	return r.backends[i], nil
+}
+
+// BackendOf returns the name of the backend that holds the name, or that would sell
+// it.
+func (r *Router) BackendOf(ctx context.Context, name deed.Name) (string, error) {
+	b, err := r.of(ctx, name)
+	return b.Name, err
+}
+
+// of returns the backend that holds the name, or that would sell it.
+func (r *Router) of(ctx context.Context, name deed.Name) (Backend, error) {
+	holds, err := r.holder.BackendOf(ctx, name)
+	if err != nil {
+		return Backend{}, fmt.Errorf("find the registrar of %s: %w", name, err)
+	}
+	if holds == "" {
+		return r.Seller(name.TLD())
+	}
+	return r.named(holds)
+}
+
+// named returns a backend by its name. The error has no code: the operator has
+// removed the backend, and nothing is known about its names.
+func (r *Router) named(name string) (Backend, error) {
+	if i := r.index(name); i >= 0 {
+		return r.backends[i], nil
+	}
+	return Backend{}, fmt.Errorf("registrar %s is not configured", name)
+}
+
+func (r *Router) index(name string) int {
+	return slices.IndexFunc(r.backends, func(b Backend) bool { return b.Name == name })
+}
+
+// ordered returns the backend of an order.
+func (r *Router) ordered(ctx context.Context, o Order) (Backend, error) {
+	if o.Backend != "" {
+		return r.named(o.Backend)
+	}
+	return r.of(ctx, o.Name)
+}
+
+// Available implements Registrar.
+func (r *Router) Available(ctx context.Context, name deed.Name) (Availability, error) {
+	b, err := r.Seller(name.TLD())
+	if err != nil {
+		return Availability{}, err
+	}
+	return b.Registrar.Available(ctx, name)
+}
+
+// Transferable implements Registrar.
+func (r *Router) Transferable(ctx context.Context, name deed.Name, code deed.Secret) error {
+	b, err := r.Seller(name.TLD())
+	if err != nil {
+		return err
+	}
+	return b.Registrar.Transferable(ctx, name, code)
+}
+
+// Place implements Registrar.
+func (r *Router) Place(ctx context.Context, o Order) error {
+	b, err := r.ordered(ctx, o)
+	if err != nil {
+		return err
+	}
+	return b.Registrar.Place(ctx, o)
+}
+
+// Order implements Registrar.
+func (r *Router) Order(ctx context.Context, o Order) (OrderStatus, error) {
+	b, err := r.ordered(ctx, o)
+	if err != nil {
+		return OrderStatus{}, err
+	}
+	return b.Registrar.Order(ctx, o)
+}
+
+// Cancel implements Registrar.
+func (r *Router) Cancel(ctx context.Context, o Order) error {
+	b, err := r.ordered(ctx, o)
+	if err != nil {
+		return err
+	}
+	return b.Registrar.Cancel(ctx, o)
+}
+
+// FindOrder implements OrderFinder with the backends that can find orders by their
+// reference.
+func (r *Router) FindOrder(ctx context.Context, reference string) (Order, error) {
+	for _, b := range r.backends {
+		finder, ok := b.Registrar.(OrderFinder)
+		if !ok {
+			continue
+		}
+		o, err := finder.FindOrder(ctx, reference)
+		if deed.CodeOf(err) == deed.CodeNotFound {
+			continue
+		}
+		o.Backend = b.Name
+		return o, err
+	}
+	return Order{}, deed.Errorf(deed.CodeNotFound, "no registrar has an order %s", reference)
+}
+
+// Holding implements Manager.
+func (r *Router) Holding(ctx context.Context, name deed.Name) (lifecycle.Holding, error) {
+	b, err := r.of(ctx, name)
+	if err != nil {
+		return lifecycle.Holding{}, err
+	}
+	return b.Manager.Holding(ctx, name)
+}
+
+// SetNameservers implements Manager.
+func (r *Router) SetNameservers(ctx context.Context, name deed.Name, hosts []string) error {
+	b, err := r.of(ctx, name)
+	if err != nil {
+		return err
+	}
+	return b.Manager.SetNameservers(ctx, name, hosts)
+}
+
+// SetLock implements Manager.
+func (r *Router) SetLock(ctx context.Context, name deed.Name, locked bool) error {
+	b, err := r.of(ctx, name)
+	if err != nil {
+		return err
+	}
+	return b.Manager.SetLock(ctx, name, locked)
+}
+
+// AuthCode implements Manager.
+func (r *Router) AuthCode(ctx context.Context, name deed.Name) (deed.Secret, error) {
+	b, err := r.of(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	return b.Manager.AuthCode(ctx, name)
+}
+
+// SetDS implements Manager.
+func (r *Router) SetDS(ctx context.Context, name deed.Name, ds []dnssec.DS) error {
+	b, err := r.of(ctx, name)
+	if err != nil {
+		return err
+	}
+	return b.Manager.SetDS(ctx, name, ds)
+}
+
+// Holdings implements Inventory over the backends that have one.
+func (r *Router) Holdings(ctx context.Context, after deed.Name, limit int) (all []lifecycle.Holding, err error) {
+	for _, b := range r.backends {
+		inventory, ok := b.Registrar.(Inventory)
+		if !ok {
+			continue
+		}
+		some, err := inventory.Holdings(ctx, after, limit)
+		if err != nil {
+			return nil, fmt.Errorf("list the names at registrar %s: %w", b.Name, err)
+		}
+		all = append(all, some...)
+	}
+	slices.SortFunc(all, func(a, b lifecycle.Holding) int { return strings.Compare(string(a.Name), string(b.Name)) })
+	return all[:min(len(all), limit)], nil
+}
+
+// Ping checks all backends. Its error names those that do not respond.
+func (r *Router) Ping(ctx context.Context) error {
+	var down []error
+	for _, b := range r.backends {
+		if err := b.Ping(ctx); err != nil {
+			down = append(down, fmt.Errorf("registrar %s: %w", b.Name, err))
+		}
+	}
+	return errors.Join(down...)
+}
