@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"embed"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"mime"
@@ -12,6 +11,9 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync"
+
+	"github.com/go-json-experiment/json"
 )
 
 // dist has the built files, each also compressed with brotli.
@@ -33,6 +35,10 @@ type asset struct {
 	media              string
 	raw, zipped, brotl []byte
 }
+
+// embedded returns the built files. They are the same for every server of this
+// process, and compressed once.
+var embedded = sync.OnceValues(readAssets)
 
 func readAssets() (*assets, error) {
 	a := &assets{files: map[string]asset{}}
@@ -64,7 +70,12 @@ func (a *assets) readEntries() error {
 	if err != nil {
 		return err
 	}
-	var in struct{ Script, Reader, Style, Icon string }
+	var in struct {
+		Script string `json:"script"`
+		Reader string `json:"reader"`
+		Style  string `json:"style"`
+		Icon   string `json:"icon"`
+	}
 	if err := json.Unmarshal(raw, &in); err != nil {
 		return fmt.Errorf("read the list of the built page: %w", err)
 	}

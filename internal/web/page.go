@@ -3,12 +3,13 @@ package web
 import (
 	"bytes"
 	"embed"
-	"encoding/json"
 	"errors"
 	"html/template"
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/go-json-experiment/json"
 
 	"deed.example/deed"
 	"deed.example/deed/api"
@@ -58,7 +59,7 @@ type config struct {
 	TokenName string `json:"tokenName"`
 	TokenVer  string `json:"tokenVersion"`
 	Payments  bool   `json:"payments"`
-	RPCURL    string `json:"rpcUrl,omitempty"`
+	RPCURL    string `json:"rpcUrl,omitzero"`
 	Sandbox   bool   `json:"sandbox"`
 	Version   string `json:"version"`
 }

@@ -2,12 +2,13 @@ package web
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"html/template"
 	"net/url"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"go.yaml.in/yaml/v3"
 
 	"deed.example/deed/api"
@@ -241,15 +242,17 @@ func (s *Server) curl(method, target string, op operation) string {
 	return b.String()
 }
 
+// encode returns an example as JSON, on several lines if it has an indent.
 func encode(v any, indent string) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", indent)
-	if e.Encode(v) != nil {
+	options := []json.Options{json.Deterministic(true)}
+	if indent != "" {
+		options = append(options, jsontext.WithIndent(indent))
+	}
+	raw, err := json.Marshal(v, options...)
+	if err != nil {
 		return "" // an example that is no JSON is not shown
 	}
-	return strings.TrimSpace(b.String())
+	return string(raw)
 }
 
 // answers returns the responses of an operation in the order of the file.

@@ -14,6 +14,7 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"sync"
 
 	"deed.example/deed"
 	"deed.example/deed/internal/catalog"
@@ -39,14 +40,14 @@ type Server struct {
 
 	site   Site
 	assets *assets
-	docs   *library
-	shells map[string]asset // of pages without results, by the start of their paths
-	policy string           // Content-Security-Policy
+	docs   func() (*library, error) // rendered at the first request for one
+	shells map[string]asset         // of pages without results, by the start of their paths
+	policy string                   // Content-Security-Policy
 }
 
-// New reads the embedded files and renders the docs.
+// New reads the embedded files.
 func New(site Site) (*Server, error) {
-	files, err := readAssets()
+	files, err := embedded()
 	if err != nil {
 		return nil, err
 	}
@@ -54,9 +55,7 @@ func New(site Site) (*Server, error) {
 	if err := s.renderShells(); err != nil {
 		return nil, err
 	}
-	if s.docs, err = s.renderDocs(); err != nil {
-		return nil, err
-	}
+	s.docs = sync.OnceValues(s.renderDocs)
 	return s, nil
 }
 
@@ -80,8 +79,12 @@ func (s *Server) ServePage(w http.ResponseWriter, r *http.Request) error {
 	case strings.HasPrefix(path, "/assets/"):
 		return s.assets.serve(w, r)
 	case strings.HasPrefix(path, "/docs"):
+		docs, err := s.docs()
+		if err != nil {
+			return err
+		}
 		s.setHeaders(w.Header())
-		return s.docs.serve(w, r)
+		return docs.serve(w, r)
 	}
 	s.setHeaders(w.Header())
 	return s.servePage(w, r)
