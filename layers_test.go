@@ -21,8 +21,9 @@ const (
 	core     layer = iota // rules and contracts, without I/O
 	services              // the order of the steps, one package for each part of the trade
 	adapters              // what translates: inbound (HTTP, MCP, time) and outbound (databases, chains, registrars)
+	root                  // internal/app, which builds the service
 	tests                 // what only tests import
-	wiring                // what puts everything together
+	wiring                // what runs it: commands, whole-service tests, the benchmark
 )
 
 // packages lists the layer of each package; a directory that ends in "/" stands for
@@ -36,7 +37,9 @@ var packages = []struct {
 	{".", core},
 	{"api", core},
 	{"contracts", core},
+	{"docs", core},
 	{"internal/wirejson", core},
+	{"internal/openapi", core},
 	{"internal/seal", core},
 	{"internal/dnszone", core},
 	{"internal/dnssec", core},
@@ -52,6 +55,7 @@ var packages = []struct {
 	{"internal/account", services},
 	{"internal/agent", services},
 	{"internal/catalog", services},
+	{"internal/event", services},
 	{"internal/health", services},
 	{"internal/payment", services},
 	{"internal/ratelimit", services},
@@ -77,7 +81,10 @@ var packages = []struct {
 	{"internal/settle/", adapters},
 	{"internal/signer/", adapters},
 	{"internal/sqldb", adapters},
+	{"internal/web", adapters},
 	{"internal/worker", adapters},
+
+	{"internal/app", root},
 
 	{"internal/apitest", tests},
 	{"internal/cache/cachetest", tests},
@@ -102,8 +109,17 @@ var coreImports = []string{
 	"golang.org/x/net/publicsuffix",
 	"golang.org/x/crypto/sha3",
 	"github.com/miekg/dns",
+	"go.yaml.in/yaml/v3",
 	"github.com/go-json-experiment/json",
 	"github.com/go-json-experiment/json/jsontext",
+}
+
+// encodingJSON lists the packages below the wiring that use encoding/json. All others
+// use go-json-experiment, which is strict (docs/decisions/0007-strict-json.md).
+var encodingJSON = []string{
+	"internal/devchain", // go-ethereum's types are written for it
+	"internal/order",    // the stored form of a purchase
+	"internal/sqldb",    // stored forms
 }
 
 // placeOf returns the index of the package in the list: that of the most specific
@@ -161,6 +177,9 @@ func checkImports(t *testing.T, path string) {
 		to, err := strconv.Unquote(imp.Path.Value)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if to == "encoding/json" && packages[from].layer <= adapters && !slices.Contains(encodingJSON, dir) {
+			t.Errorf("%s imports %s: use github.com/go-json-experiment/json, as the others do", path, to)
 		}
 		internal := to == module || strings.HasPrefix(to, module+"/")
 		standard := !strings.Contains(strings.SplitN(to, "/", 2)[0], ".")

@@ -37,7 +37,7 @@ func (s *Server) job(w http.ResponseWriter, r *http.Request) error {
 
 // readJob returns a job in the form of the API, with its result.
 func (s *Server) readJob(ctx context.Context, id string) (out api.Job, err error) {
-	j, err := s.Registrations.Finder.PublicJob(ctx, id)
+	j, err := s.Registrations.Job(ctx, id)
 	if err != nil {
 		return out, err
 	}
@@ -133,8 +133,8 @@ func (s *Server) fromRegistration(ctx context.Context, j order.Job, p order.Paym
 	}
 	// The initial records only: a job is public, and later changes are visible to
 	// the owner alone.
-	if _, started, err := s.Zones.History.Around(ctx, r.Name, j.Revision); err == nil && j.Purchase.Kind != order.PurchaseRenewal {
-		for _, rec := range started {
+	if _, started, err := s.Zones.Around(ctx, r.Name, j.Revision); err == nil && j.Purchase.Kind != order.PurchaseRenewal {
+		for _, rec := range started.Records {
 			out.DNSRecords = append(out.DNSRecords, fromRecord(rec))
 		}
 	}

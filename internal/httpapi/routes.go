@@ -49,6 +49,7 @@ func (s *Server) documentedRoutes() []route {
 func (s *Server) extensionRoutes() []route {
 	l := s.Limits
 	return []route{
+		{"GET /account/events", s.wallet(l.Account, s.events)},
 		{"GET /domains/check", s.address(l.Search, s.check)},
 		{"POST /domains/transfer", s.handle(s.order(readTransfer))},
 		{"POST /domains/{domain}/authcode", s.wallet(l.DNS, s.owner(s.authCode))},
@@ -122,7 +123,7 @@ func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	known := map[string]bool{}
-	for _, r := range s.routes() {
+	for _, r := range append(s.routes(), s.pageRoutes()...) {
 		mux.Handle(r.pattern, r.handler)
 		known[r.pattern] = true
 	}

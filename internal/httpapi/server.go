@@ -22,6 +22,7 @@ import (
 	"deed.example/deed/api"
 	"deed.example/deed/internal/account"
 	"deed.example/deed/internal/catalog"
+	"deed.example/deed/internal/event"
 	"deed.example/deed/internal/health"
 	"deed.example/deed/internal/payment"
 	"deed.example/deed/internal/ratelimit"
@@ -43,6 +44,7 @@ type Server struct {
 	Registrations *registration.Service
 	Payments      *payment.Service
 	Accounts      *account.Service
+	Events        *event.Service
 	Zones         *zone.Service
 	Terms         PaymentTerms
 
@@ -58,6 +60,7 @@ type Server struct {
 	MCP  http.Handler // of POST /mcp; nil if disabled
 	A2A  http.Handler // of POST /a2a; nil if disabled
 
+	Page      Page         // for browsers; nil if disabled
 	Discovery http.Handler // of the discovery documents
 	Contact   string       // e-mail address of the operator for openapi.json; optional
 

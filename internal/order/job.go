@@ -41,6 +41,14 @@ func JobID(paymentID string) string { return "job_" + strings.TrimPrefix(payment
 // even after the database has lost it.
 func OrderReference(jobID string, attempt int) string { return fmt.Sprintf("%s-%d", jobID, attempt) }
 
+// JobOfReference returns the ID of the job that a reference belongs to.
+func JobOfReference(reference string) string {
+	if i := strings.LastIndexByte(reference, '-'); i >= 0 {
+		return reference[:i]
+	}
+	return reference
+}
+
 // A Step is a state of a job and the time it was reached.
 type Step struct {
 	State JobState

@@ -89,7 +89,7 @@ func (s *Service) quoteNew(ctx context.Context, o Order, years int) (q order.Quo
 		return q, facts, err
 	}
 	if !a.Available {
-		return q, facts, deed.Errorf(deed.CodeDomainUnavailable, "%s is %s", o.Name, a.Reason)
+		return q, facts, deed.WithNext(deed.Errorf(deed.CodeDomainUnavailable, "%s is %s", o.Name, a.Reason), deed.Next{Action: deed.ActionSearch, Domain: o.Name})
 	}
 	return q, facts, nil
 }
