@@ -53,7 +53,7 @@ var packages = []struct {
 	{"internal/agent", services},
 	{"internal/catalog", services},
 	{"internal/health", services},
-	{"internal/payment", services},
+	{"internal/fulfil", services},
 	{"internal/ratelimit", services},
 	{"internal/registration", services},
 	{"internal/secretfile", services},

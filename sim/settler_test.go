@@ -11,7 +11,7 @@ import (
 	"deed.example/deed/internal/settle"
 )
 
-// A settler implements settle.Settler and payment.Tracer on the chain, as their
+// A settler implements settle.Settler and fulfil.Tracer on the chain, as their
 // contracts say.
 type settler struct {
 	c     *chain
@@ -187,7 +187,7 @@ func (s settler) Refunded(_ context.Context, r settle.Refund) (bool, error) {
 	return len(s.c.head().refunds[keyOf(settle.Authorization{Payer: r.Payer, Nonce: r.Nonce})]) > 0, nil
 }
 
-// SentByUs implements payment.Tracer.
+// SentByUs implements fulfil.Tracer.
 func (s settler) SentByUs(_ context.Context, txHash string) (bool, error) {
 	return s.c.sent[txHash], nil
 }

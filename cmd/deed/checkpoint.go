@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"deed.example/deed/internal/payment"
+	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/sqldb"
 )
 
@@ -52,23 +52,23 @@ func (c *config) checkpoint() checkpoint {
 
 // readCheckpoint returns where to start: at the first block if the file is
 // missing, unreadable or for another chain or database.
-func readCheckpoint(c *config) payment.Checkpoint {
+func readCheckpoint(c *config) fulfil.Checkpoint {
 	raw, err := os.ReadFile(checkpointFile(c))
 	if err != nil {
-		return payment.Checkpoint{}
+		return fulfil.Checkpoint{}
 	}
 	was, is := checkpoint{}, c.checkpoint()
 	if json.Unmarshal(raw, &was) != nil {
-		return payment.Checkpoint{}
+		return fulfil.Checkpoint{}
 	}
 	is.Block, is.At = was.Block, was.At
 	if is != was {
-		return payment.Checkpoint{}
+		return fulfil.Checkpoint{}
 	}
-	return payment.Checkpoint{Block: was.Block, At: was.At}
+	return fulfil.Checkpoint{Block: was.Block, At: was.At}
 }
 
-func writeCheckpoint(c *config, p payment.Checkpoint) error {
+func writeCheckpoint(c *config, p fulfil.Checkpoint) error {
 	point := c.checkpoint()
 	point.Block, point.At = p.Block, p.At.UTC().Truncate(time.Second)
 	raw, err := json.Marshal(point)

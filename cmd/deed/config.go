@@ -14,8 +14,8 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/catalog"
+	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/network"
-	"deed.example/deed/internal/payment"
 	"deed.example/deed/internal/rdap"
 )
 
@@ -38,7 +38,7 @@ type config struct {
 	RefundKey     string
 	RefundFloor   deed.USDC // minimum of the refund wallet; below it there is a warning
 	SafeDepth     uint64    // blocks, if the chain has no "safe" block tag
-	Payments      payment.Terms
+	Payments      fulfil.Terms
 	SigninKeys    string // empty: a file in Data
 	AllowEmbedded bool   // a rehearsal: the embedded registry on an external chain
 	Nameservers   []string
@@ -76,7 +76,7 @@ func defaultConfig() *config {
 		Contact:       "security@deed.example",
 		RefundFloor:   10_000 * deed.Cent,
 		SafeDepth:     network.SafeDepth,
-		Payments:      payment.DefaultTerms(),
+		Payments:      fulfil.DefaultTerms(),
 		MetricsListen: "127.0.0.1:8081",
 		LogLevel:      slog.LevelInfo,
 		LogFormat:     "auto",

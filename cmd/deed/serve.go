@@ -18,12 +18,12 @@ import (
 	"deed.example/deed/internal/a2a"
 	"deed.example/deed/internal/account"
 	"deed.example/deed/internal/catalog"
+	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/health"
 	"deed.example/deed/internal/httpapi"
 	"deed.example/deed/internal/mcp"
 	"deed.example/deed/internal/metrics"
 	"deed.example/deed/internal/network"
-	"deed.example/deed/internal/payment"
 	"deed.example/deed/internal/ratelimit"
 	"deed.example/deed/internal/rdap"
 	"deed.example/deed/internal/registration"
@@ -160,7 +160,7 @@ func wirePayments(c *config, b *backends, api *httpapi.Server) {
 	}
 	row, known := network.ByChainID(c.ChainID) // on a chain that we do not know nothing was ever paid
 	api.NotReady = errNoTreasury
-	api.Payments = &payment.Service{Store: sqldb.Payments{DB: b.db, ChainID: c.ChainID, Asset: row.Token.Address, Now: b.clock.Now}, Now: b.clock.Now}
+	api.Payments = &fulfil.Service{Store: sqldb.Payments{DB: b.db, ChainID: c.ChainID, Asset: row.Token.Address, Now: b.clock.Now}, Now: b.clock.Now}
 	if known {
 		api.Terms = httpapi.PaymentTerms{NetworkV1: row.X402V1, NetworkV2: row.CAIP2()}
 	}

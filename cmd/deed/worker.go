@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
+	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/httpapi"
 	"deed.example/deed/internal/metrics"
-	"deed.example/deed/internal/payment"
 	"deed.example/deed/internal/worker"
 )
 
@@ -98,7 +98,7 @@ func moneyTasks(b *backends, api *httpapi.Server, counters *metrics.Metrics, log
 
 // readChain reads the chain to its end. Transfers that were put aside are reported
 // at the end.
-func readChain(ctx context.Context, payments *payment.Service) error {
+func readChain(ctx context.Context, payments *fulfil.Service) error {
 	var aside []error
 	for {
 		more, err := payments.ReadChain(ctx)

@@ -20,10 +20,10 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/api"
 	"deed.example/deed/internal/devchain"
+	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/httpapi"
 	"deed.example/deed/internal/nameserver"
 	"deed.example/deed/internal/network"
-	"deed.example/deed/internal/payment"
 	"deed.example/deed/internal/rdap"
 	"deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/registration"
@@ -108,9 +108,9 @@ func (s *env) wire(t *testing.T) {
 	s.wireDNS(t, zones, jobs)
 	s.registry = &local.Registry{Store: sqldb.Registry{DB: s.db}, Now: s.clock.Now, Faults: s.faults}
 	s.api.Search = openSearch(s.api.Catalog, s.registry)
-	terms := payment.DefaultTerms()
+	terms := fulfil.DefaultTerms()
 	terms.ChainID, terms.Asset = devchain.ChainID, asset
-	s.api.Payments = &payment.Service{Store: rows, Books: rows, Queue: rows, Watch: rows, Settler: s.settler, Now: s.clock.Now, Terms: terms}
+	s.api.Payments = &fulfil.Service{Store: rows, Books: rows, Queue: rows, Watch: rows, Settler: s.settler, Now: s.clock.Now, Terms: terms}
 	s.api.Registrations = &registration.Service{
 		Store: jobs, Queue: jobs, Finder: jobs, Names: held, Registrar: s.registry, Manager: s.registry, Prices: s.api.Catalog, Offers: sqldb.Prices{DB: s.db},
 		Nameservers: []string{"ns1.deed.example", "ns2.deed.example"}, Wait: time.Minute, Now: s.clock.Now, RegistryNow: s.clock.Now,
@@ -309,9 +309,9 @@ func (s *env) audit(t *testing.T) {
 }
 
 // compare compares the books with the chain.
-func (s *env) compare(t *testing.T) payment.Comparison {
+func (s *env) compare(t *testing.T) fulfil.Comparison {
 	t.Helper()
-	c, err := s.api.Payments.Compare(t.Context(), sqldb.Audit{DB: s.db}, s.settler, payment.Checkpoint{})
+	c, err := s.api.Payments.Compare(t.Context(), sqldb.Audit{DB: s.db}, s.settler, fulfil.Checkpoint{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"deed.example/deed/internal/order"
 )
 
-// Payments implements payment.Store, payment.Queue and payment.WatchStore. Fill
+// Payments implements fulfil.Store, fulfil.Queue and fulfil.WatchStore. Fill
 // every field.
 type Payments struct {
 	DB      *DB
@@ -29,7 +29,7 @@ func newPublicID(kind string) string {
 	return kind + hex.EncodeToString(b)
 }
 
-// OpenNonces implements payment.Store.
+// OpenNonces implements fulfil.Store.
 func (s Payments) OpenNonces(ctx context.Context, w deed.Wallet) (nonces []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
@@ -61,7 +61,7 @@ func (s Payments) openPayments(ctx context.Context, from querier, w deed.Wallet,
 	return open, err
 }
 
-// AuthorizePayment implements payment.Store.
+// AuthorizePayment implements fulfil.Store.
 func (s Payments) AuthorizePayment(ctx context.Context, p order.Payment, admit func(order.Payer) error) (order.Payment, error) {
 	err := s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		refused, err := lockPayer(ctx, tx, p.Auth.Payer)
@@ -156,14 +156,14 @@ func (s Payments) insertPayment(ctx context.Context, tx *Tx, p order.Payment, no
 	return err
 }
 
-// Payment implements payment.Store.
+// Payment implements fulfil.Store.
 func (s Payments) Payment(ctx context.Context, id string) (order.Payment, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	return readPayment(ctx, s.DB.read, id)
 }
 
-// MovePayment implements payment.Store.
+// MovePayment implements fulfil.Store.
 func (s Payments) MovePayment(ctx context.Context, p order.Payment, to order.PaymentState, txHash string) (order.Payment, error) {
 	err := s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		now := s.Now()
@@ -241,7 +241,7 @@ func post(ctx context.Context, tx *Tx, p order.Payment, entry, to, from string, 
 	return nil
 }
 
-// DelayPayment implements payment.Store.
+// DelayPayment implements fulfil.Store.
 func (s Payments) DelayPayment(ctx context.Context, id string, d order.Delay) error {
 	stuck := int64(0)
 	if d.Stuck {

@@ -12,7 +12,7 @@ import (
 	"deed.example/deed/internal/settle"
 )
 
-// Watched implements payment.WatchStore.
+// Watched implements fulfil.WatchStore.
 func (s Payments) Watched(ctx context.Context) (next uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
@@ -23,7 +23,7 @@ func (s Payments) Watched(ctx context.Context) (next uint64, err error) {
 	return next, err
 }
 
-// SetWatched implements payment.WatchStore. Unread blocks are put aside in the same
+// SetWatched implements fulfil.WatchStore. Unread blocks are put aside in the same
 // transaction.
 func (s Payments) SetWatched(ctx context.Context, next uint64, unread []settle.UnreadBlock) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
@@ -41,7 +41,7 @@ func (s Payments) SetWatched(ctx context.Context, next uint64, unread []settle.U
 	})
 }
 
-// Adopt implements payment.WatchStore. A transfer of the authorized amount settles its
+// Adopt implements fulfil.WatchStore. A transfer of the authorized amount settles its
 // payment; one without a payment becomes a payment for nothing.
 func (s Payments) Adopt(ctx context.Context, t settle.Transfer, u order.Unsolicited) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
@@ -59,7 +59,7 @@ func (s Payments) Adopt(ctx context.Context, t settle.Transfer, u order.Unsolici
 	})
 }
 
-// PutAside implements payment.WatchStore.
+// PutAside implements fulfil.WatchStore.
 func (s Payments) PutAside(ctx context.Context, t settle.Transfer, reason string, next time.Time) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error { return s.putAside(ctx, tx, t, reason, next.Unix()) })
 }
@@ -73,7 +73,7 @@ func (s Payments) putAside(ctx context.Context, tx *Tx, t settle.Transfer, reaso
 	return err
 }
 
-// DueAside implements payment.WatchStore.
+// DueAside implements fulfil.WatchStore.
 func (s Payments) DueAside(ctx context.Context, limit int) (found []settle.Transfer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()

@@ -1,4 +1,4 @@
-// Package payment settles signed authorizations exactly once, and refunds payments
+// Package fulfil settles signed authorizations exactly once, and refunds payments
 // that cannot be delivered exactly once.
 //
 // The steps are: store the authorization and its purchase; mark it as settling;
@@ -8,7 +8,7 @@
 // one delivered purchase or in one refund to the payer; while its outcome is unknown
 // the payer is never asked to pay again; and transfers that arrive without a request
 // are found on the chain and refunded.
-package payment
+package fulfil
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package payment_test
+package fulfil_test
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/order"
-	"deed.example/deed/internal/payment"
 	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/sqldb"
 )
@@ -24,7 +24,7 @@ const (
 // env is a service on an in-memory database, with a clock that tests control and a
 // scripted chain.
 type env struct {
-	*payment.Service
+	*fulfil.Service
 	t     *testing.T
 	rows  sqldb.Payments
 	chain *scripted
@@ -83,9 +83,9 @@ func newEnv(t *testing.T) *env {
 	e := &env{t: t, now: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC), chain: &scripted{funds: settle.Funds{Balance: 1000 * price}}}
 	clock := func() time.Time { return e.now }
 	e.rows = sqldb.Payments{DB: db, ChainID: chainID, Now: clock}
-	terms := payment.DefaultTerms()
+	terms := fulfil.DefaultTerms()
 	terms.ChainID = chainID
-	e.Service = &payment.Service{Store: e.rows, Books: e.rows, Queue: e.rows, Watch: e.rows, Settler: e.chain, Terms: terms, Now: clock}
+	e.Service = &fulfil.Service{Store: e.rows, Books: e.rows, Queue: e.rows, Watch: e.rows, Settler: e.chain, Terms: terms, Now: clock}
 	return e
 }
 
