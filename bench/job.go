@@ -11,6 +11,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/registrar/local"
@@ -38,7 +39,7 @@ func jobRows() (rows []row, err error) {
 	}
 	defer func() { err = errors.Join(err, bare.Close()) }()
 	registry := &local.Registry{Store: sqldb.Registry{DB: db}, Now: time.Now}
-	names := &registration.Service{Store: sqldb.Jobs{DB: db, Now: time.Now, Zones: jobZones(db)}, Registrar: registry, Manager: registry, Now: time.Now, RegistryNow: time.Now}
+	names := newEngine(sqldb.Jobs{DB: db, Now: time.Now, Zones: jobZones(db)}, registry)
 	var ours, limits []float64
 	for round := range 3 {
 		ids, err := paidJobs(db, round)
@@ -94,8 +95,14 @@ func paidJob(db *sqldb.DB, nonce int, what order.Purchase) (string, error) {
 	return order.JobID(p.ID), err
 }
 
+// newEngine returns an engine that delivers names.
+func newEngine(jobs sqldb.Jobs, registry *local.Registry) *fulfil.Service {
+	names := &registration.Service{Store: jobs, Registrar: registry, Manager: registry, Now: time.Now, RegistryNow: time.Now}
+	return &fulfil.Service{Jobs: jobs, Kinds: []order.Kind{names}, Now: time.Now}
+}
+
 // finishJobs advances the jobs until each is completed.
-func finishJobs(s *registration.Service, ids []string) (float64, error) {
+func finishJobs(s *fulfil.Service, ids []string) (float64, error) {
 	var next atomic.Int64
 	began := time.Now()
 	err := atOnce(jobsAtOnce, func() error {
@@ -105,11 +112,11 @@ func finishJobs(s *registration.Service, ids []string) (float64, error) {
 				return nil
 			}
 			for range 2 { // submit, then verify
-				if err := s.Advance(context.Background(), ids[i]); err != nil {
+				if err := s.AdvanceJob(context.Background(), ids[i]); err != nil {
 					return err
 				}
 			}
-			if j, err := s.Store.Job(context.Background(), ids[i]); err != nil || j.State != order.JobCompleted {
+			if j, err := s.Jobs.Job(context.Background(), ids[i]); err != nil || j.State != order.JobCompleted {
 				return errors.Join(fmt.Errorf("job %s is %s", ids[i], j.State), err)
 			}
 		}

@@ -49,10 +49,11 @@ func newProcess(w *world, id int) *process {
 	jobs := jobStore{p, sqldb.Jobs{DB: w.db, Now: clock, Zones: sqldbtest.Zones(w.db, clock)}}
 	life := func() time.Time { return p.clock.Now().Add(p.ahead) }
 	chain := outside{p, settler{w.chain, func() deed.Wallet { return p.payTo }}}
-	p.pay = &fulfil.Service{Store: rows, Books: rows, Queue: rows, Watch: watch{p, rows.s}, Settler: chain, Terms: terms(), Now: clock}
+	p.pay = &fulfil.Service{Store: rows, Books: rows, Queue: rows, Watch: watch{p, rows.s}, Settler: chain, Terms: terms(), Now: clock, Jobs: jobs, JobQueue: jobs, Wait: time.Hour}
 	held := nameStore{p, sqldb.Registrations{DB: w.db, Now: life, Zones: sqldbtest.Zones(w.db, clock)}}
-	p.names = &registration.Service{Store: jobs, Queue: jobs, Finder: jobs.s, Names: held, Registrar: registrarCalls{p, w.registry}, Manager: manager{p: p, r: w.registry},
-		Prices: prices{}, Offers: sqldb.Prices{DB: w.db}, Nameservers: ourServers, Wait: time.Hour, Now: clock, RegistryNow: life}
+	p.names = &registration.Service{Store: jobs, Names: held, Registrar: registrarCalls{p, w.registry}, Manager: manager{p: p, r: w.registry},
+		Prices: prices{}, Offers: sqldb.Prices{DB: w.db}, Nameservers: ourServers, Now: clock, RegistryNow: life}
+	p.pay.Kinds = []order.Kind{p.names}
 	p.life = &registration.Lifecycle{Names: held, Manager: manager{p: p, r: w.registry}, Grace: prices{}.GraceDays, Now: life}
 	p.heal = &registration.Restore{Payments: rows, Jobs: jobs, Chain: chain, Now: clock,
 		Orders: registrarCalls{p, w.registry}, Lookup: registrarCalls{p, w.registry}, Servers: ourServers}
@@ -207,6 +208,14 @@ func (s jobStore) CompleteRenewal(ctx context.Context, j order.Job, attempt int,
 
 func (s jobStore) ResumeJob(ctx context.Context, j order.Job, attempt int) error {
 	return act(s.p, "ResumeJob", func() error { return s.s.ResumeJob(ctx, j, attempt) })
+}
+
+func (s jobStore) PublicJob(ctx context.Context, publicID string) (order.Job, error) {
+	return s.s.PublicJob(ctx, publicID)
+}
+
+func (s jobStore) DueChanges(ctx context.Context, most int) ([]string, error) {
+	return s.s.DueChanges(ctx, most)
 }
 
 func (s jobStore) DueJobs(ctx context.Context, most int) ([]string, error) {

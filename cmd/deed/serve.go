@@ -24,6 +24,7 @@ import (
 	"deed.example/deed/internal/mcp"
 	"deed.example/deed/internal/metrics"
 	"deed.example/deed/internal/network"
+	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/ratelimit"
 	"deed.example/deed/internal/rdap"
 	"deed.example/deed/internal/registration"
@@ -156,6 +157,7 @@ func wirePayments(c *config, b *backends, api *httpapi.Server) {
 	if b.money != nil {
 		api.Payments, api.Terms = b.money.payments, b.money.terms
 		api.Payments.Step = failpoint
+		wireJobs(b, api)
 		return
 	}
 	row, known := network.ByChainID(c.ChainID) // on a chain that we do not know nothing was ever paid
@@ -164,6 +166,18 @@ func wirePayments(c *config, b *backends, api *httpapi.Server) {
 	if known {
 		api.Terms = httpapi.PaymentTerms{NetworkV1: row.X402V1, NetworkV2: row.CAIP2()}
 	}
+	wireJobs(b, api)
+}
+
+// wireJobs adds the jobs, and what is sold, to the payment service.
+func wireJobs(b *backends, api *httpapi.Server) {
+	jobs := sqldb.Jobs{DB: b.db, Now: b.clock.Now, Zones: b.dns.zones}
+	s := api.Payments
+	s.Jobs, s.JobQueue, s.Kinds, s.Wait = jobs, jobs, []order.Kind{api.Registrations, api.Zones}, requestWait
+	s.Pause = func(ctx context.Context, _ order.Job) bool { return sleep(ctx, 50*time.Millisecond) == nil }
+	if b.sandbox != nil {
+		b.sandbox.jobs = s
+	}
 }
 
 // wireNames returns the registration service.
@@ -171,19 +185,14 @@ func wireNames(c *config, b *backends) *registration.Service {
 	jobs := sqldb.Jobs{DB: b.db, Now: b.clock.Now, Zones: b.dns.zones}
 	held := sqldb.Registrations{DB: b.db, Now: b.calendar.Now, Zones: b.dns.zones}
 	names := &registration.Service{
-		Store: jobs, Queue: jobs, Finder: jobs, Names: held, Registrar: b.registrar, Route: b.registrar, Manager: b.registrar, Prices: b.prices, Offers: sqldb.Prices{DB: b.db},
-		Nameservers: c.Nameservers, Wait: requestWait, Now: b.clock.Now, RegistryNow: b.calendar.Now, Publish: b.dns.publish, Pause: pause, Step: failpoint,
+		Store: jobs, Names: held, Registrar: b.registrar, Route: b.registrar, Manager: b.registrar, Prices: b.prices, Offers: sqldb.Prices{DB: b.db},
+		Nameservers: c.Nameservers, Now: b.clock.Now, RegistryNow: b.calendar.Now, Publish: b.dns.publish, Step: failpoint,
 	}
 	b.lifecycle = &registration.Lifecycle{Names: held, Manager: b.registrar, Grace: b.prices.GraceDays, Now: b.calendar.Now}
 	if b.sandbox != nil {
-		b.sandbox.names, b.sandbox.lifecycle = names, b.lifecycle
+		b.sandbox.lifecycle = b.lifecycle
 	}
 	return names
-}
-
-// pause is the poll interval of a request that waits for a job.
-func pause(ctx context.Context) {
-	_ = sleep(ctx, 50*time.Millisecond) // the caller checks ctx
 }
 
 // newSearch returns the search service. Results of the registrar are cached for a

@@ -33,7 +33,7 @@ func startWorker(b *backends, api *httpapi.Server, counters *metrics.Metrics, lo
 		loop.Tasks = append(loop.Tasks, moneyTasks(b, api, counters, log)...)
 	}
 	loop.Rows = append(loop.Rows, nameRows(b, api)...)
-	loop.Rows = append(loop.Rows, zoneRows(b, api.Zones)...)
+	loop.Rows = append(loop.Rows, zoneRows(b, api.Payments)...)
 	go func() {
 		defer close(w.done)
 		var wg sync.WaitGroup
@@ -65,7 +65,7 @@ func moneyRows(api *httpapi.Server) []worker.Rows {
 // nameRows returns orders and registered names.
 func nameRows(b *backends, api *httpapi.Server) []worker.Rows {
 	return []worker.Rows{
-		{Name: "jobs", Due: api.Registrations.Due, Advance: api.Registrations.Advance},
+		{Name: "jobs", Due: api.Payments.JobQueue.DueJobs, Advance: api.Payments.AdvanceJob},
 		{Name: "names", Due: func(ctx context.Context, limit int) ([]string, error) {
 			if err := b.calendar.Sync(ctx); err != nil { // another node may have moved it
 				return nil, err

@@ -8,6 +8,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/api"
 	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/metrics"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/worker"
@@ -17,11 +18,10 @@ import (
 // wireZones returns the zone service.
 func wireZones(b *backends) *zone.Service {
 	return &zone.Service{
-		Store: b.dns.zones, Names: sqldb.Registrations{DB: b.db, Now: b.calendar.Now, Zones: b.dns.zones}, Jobs: sqldb.Jobs{DB: b.db, Now: b.clock.Now, Zones: b.dns.zones}, History: b.dns.zones,
+		Store: b.dns.zones, Names: sqldb.Registrations{DB: b.db, Now: b.calendar.Now, Zones: b.dns.zones}, History: b.dns.zones,
 		Publish: b.dns.publish,
 		NewID:   sqldb.NewRecordID,
-		Wait:    requestWait, Now: b.clock.Now, RegistryNow: b.calendar.Now, Grace: b.prices.GraceDays, Step: failpoint,
-		Pause: func(ctx context.Context) bool { pause(ctx); return ctx.Err() == nil },
+		Now:     b.clock.Now, RegistryNow: b.calendar.Now, Grace: b.prices.GraceDays, Step: failpoint,
 	}
 }
 
@@ -31,7 +31,7 @@ func (d *dnsBackend) publish(ctx context.Context, name deed.Name) {
 }
 
 // zoneRows returns the rows of zones that the worker advances.
-func zoneRows(b *backends, zones *zone.Service) []worker.Rows {
+func zoneRows(b *backends, jobs *fulfil.Service) []worker.Rows {
 	d, checker := b.dns, b.dns.propagationChecker()
 	ds := &zone.DSUpdater{
 		Names: d.zones, Manager: b.registrar, Servers: d.zones.Publishing.Servers,
@@ -39,7 +39,7 @@ func zoneRows(b *backends, zones *zone.Service) []worker.Rows {
 		Propagated: checker.Propagated,
 	}
 	return []worker.Rows{
-		{Name: "changes", Due: zones.Due, Advance: zones.Advance},
+		{Name: "changes", Due: jobs.JobQueue.DueChanges, Advance: jobs.AdvanceJob},
 		{Name: "signatures", Due: d.zones.DueZones, Advance: func(ctx context.Context, id string) error {
 			return d.zones.Resign(ctx, deed.Name(id))
 		}},

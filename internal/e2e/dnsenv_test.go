@@ -17,7 +17,7 @@ import (
 )
 
 // wireDNS gives the service of a env a name server, and what changes zones.
-func (s *env) wireDNS(t *testing.T, zones sqldb.Zones, jobs sqldb.Jobs) {
+func (s *env) wireDNS(t *testing.T, zones sqldb.Zones) {
 	t.Helper()
 	conf := nameserver.Defaults()
 	conf.Listen, conf.Sockets = "127.0.0.1:0", 1
@@ -30,15 +30,14 @@ func (s *env) wireDNS(t *testing.T, zones sqldb.Zones, jobs sqldb.Jobs) {
 	s.dns = server
 	s.follower = &zone.Follower{Zones: sqldb.Served{DB: s.db}, Publishers: []dnssec.Publisher{server}, Now: s.clock.Now}
 	s.api.Zones = &zone.Service{
-		Store: zones, Names: sqldb.Registrations{DB: s.db, Now: s.clock.Now, Zones: zones}, Jobs: jobs, History: zones,
+		Store: zones, Names: sqldb.Registrations{DB: s.db, Now: s.clock.Now, Zones: zones}, History: zones,
 		Publish: func(ctx context.Context, name deed.Name) {
 			if err := s.follower.Refresh(context.WithoutCancel(ctx), string(name)); err != nil {
 				t.Error(err)
 			}
 		},
 		NewID: sqldb.NewRecordID,
-		Wait:  time.Minute, Now: s.clock.Now, RegistryNow: s.clock.Now, Grace: s.api.Catalog.GraceDays,
-		Pause: func(ctx context.Context) bool { time.Sleep(5 * time.Millisecond); return ctx.Err() == nil },
+		Now:   s.clock.Now, RegistryNow: s.clock.Now, Grace: s.api.Catalog.GraceDays,
 	}
 	s.api.Propagation = func(_ context.Context, name deed.Name, serial uint32) (uint32, []api.ServerPropagation) {
 		has, _ := server.Serial(string(name))

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/rand"
 	"encoding/base64"
@@ -24,6 +25,7 @@ import (
 	"deed.example/deed/internal/httpapi"
 	"deed.example/deed/internal/nameserver"
 	"deed.example/deed/internal/network"
+	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/rdap"
 	"deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/registration"
@@ -105,16 +107,18 @@ func (s *env) wire(t *testing.T) {
 	zones.Generation = 1
 	jobs := sqldb.Jobs{DB: s.db, Now: s.clock.Now, Zones: zones}
 	held := sqldb.Registrations{DB: s.db, Now: s.clock.Now, Zones: zones}
-	s.wireDNS(t, zones, jobs)
+	s.wireDNS(t, zones)
 	s.registry = &local.Registry{Store: sqldb.Registry{DB: s.db}, Now: s.clock.Now, Faults: s.faults}
 	s.api.Search = openSearch(s.api.Catalog, s.registry)
 	terms := fulfil.DefaultTerms()
 	terms.ChainID, terms.Asset = devchain.ChainID, asset
-	s.api.Payments = &fulfil.Service{Store: rows, Books: rows, Queue: rows, Watch: rows, Settler: s.settler, Now: s.clock.Now, Terms: terms}
+	s.api.Payments = &fulfil.Service{Store: rows, Books: rows, Queue: rows, Watch: rows, Settler: s.settler, Now: s.clock.Now, Terms: terms,
+		Jobs: jobs, JobQueue: jobs, Wait: time.Minute, Pause: pauseForChange}
 	s.api.Registrations = &registration.Service{
-		Store: jobs, Queue: jobs, Finder: jobs, Names: held, Registrar: s.registry, Manager: s.registry, Prices: s.api.Catalog, Offers: sqldb.Prices{DB: s.db},
-		Nameservers: []string{"ns1.deed.example", "ns2.deed.example"}, Wait: time.Minute, Now: s.clock.Now, RegistryNow: s.clock.Now,
+		Store: jobs, Names: held, Registrar: s.registry, Manager: s.registry, Prices: s.api.Catalog, Offers: sqldb.Prices{DB: s.db},
+		Nameservers: []string{"ns1.deed.example", "ns2.deed.example"}, Now: s.clock.Now, RegistryNow: s.clock.Now,
 	}
+	s.api.Payments.Kinds = []order.Kind{s.api.Registrations, s.api.Zones}
 	s.lifecycle = &registration.Lifecycle{Names: held, Manager: s.registry, Grace: s.api.Catalog.GraceDays, Now: s.clock.Now}
 	s.api.RDAP = &rdap.Server{
 		Names: s.api.Registrations, Nameservers: s.api.Registrations.Nameservers, PublicURL: s.api.PublicURL, Now: s.clock.Now, Log: s.api.Log,
@@ -122,6 +126,16 @@ func (s *env) wire(t *testing.T) {
 	}
 	s.api.Accounts.Now = s.clock.Now
 	s.api.Terms = httpapi.NewPaymentTerms(network.Embedded(), deed.Wallet(strings.ToLower(s.payTo.Hex())))
+}
+
+// pauseForChange lets a request for a DNS change wait for its payment. Other requests
+// do not wait, so that a test sees each state of their jobs.
+func pauseForChange(_ context.Context, j order.Job) bool {
+	if j.Purchase.Kind.Polled() {
+		return false
+	}
+	time.Sleep(5 * time.Millisecond)
+	return true
 }
 
 // eachEnv runs f with an env on each database.
@@ -257,19 +271,19 @@ func (s *env) runWorker(t *testing.T) {
 		for _, id := range payments {
 			_, _ = s.api.Payments.Advance(t.Context(), id) // what is open stays due
 		}
-		jobs, err := s.api.Registrations.Due(t.Context(), 100)
+		jobs, err := s.api.Payments.JobQueue.DueJobs(t.Context(), 100)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, id := range jobs {
-			_ = s.api.Registrations.Advance(t.Context(), id) // likewise
+			_ = s.api.Payments.AdvanceJob(t.Context(), id) // likewise
 		}
-		changes, err := s.api.Zones.Due(t.Context(), 100)
+		changes, err := s.api.Payments.JobQueue.DueChanges(t.Context(), 100)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, id := range changes {
-			_ = s.api.Zones.Advance(t.Context(), id) // likewise
+			_ = s.api.Payments.AdvanceJob(t.Context(), id) // likewise
 		}
 		if s.open(t) == 0 {
 			return

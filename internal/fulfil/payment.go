@@ -1,10 +1,13 @@
-// Package fulfil settles signed authorizations exactly once, and refunds payments
+// Package fulfil is the engine for everything that is paid: it settles signed
+// authorizations exactly once, has what they paid for delivered, and refunds payments
 // that cannot be delivered exactly once.
 //
-// The steps are: store the authorization and its purchase; mark it as settling;
-// submit the transfer; store the result. Each is one step of Advance, and a crash
-// between any two leaves a row from which the next request, or the worker, continues
-// with the same code (see order.PaymentState). Invariants: a settled payment ends in
+// Buy quotes, collects, and waits a while for the job that the payment started. What
+// is sold, and how it is delivered, is up to an order.Kind. The steps of a payment
+// are: store the authorization and its purchase; mark it as settling; submit the
+// transfer; store the result. Each is one step of Advance, and a crash between any
+// two leaves a row from which the next request, or the worker, continues with the
+// same code (see order.PaymentState). Invariants: a settled payment ends in
 // one delivered purchase or in one refund to the payer; while its outcome is unknown
 // the payer is never asked to pay again; and transfers that arrive without a request
 // are found on the chain and refunded.
@@ -75,9 +78,18 @@ const (
 	stallAfter = time.Minute // without progress for so long, a payment is reported to operators
 )
 
-// Service settles and refunds payments. Fill every field but Reserve, Restoring and
-// Step.
+// Service sells, settles and refunds. Fill every field but Reserve, Restoring, Pause
+// and Step.
 type Service struct {
+	Jobs     JobStore
+	JobQueue JobQueue
+	Kinds    []order.Kind
+	Wait     time.Duration // how long a request waits for its job
+
+	// Pause waits briefly before a job is read again that a request waits for. It
+	// returns false when the request must not wait. If nil, no request waits.
+	Pause func(ctx context.Context, j order.Job) bool
+
 	Store   Store
 	Books   Books
 	Queue   Queue

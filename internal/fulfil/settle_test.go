@@ -12,6 +12,7 @@ import (
 	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/sqldb"
+	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
 const (
@@ -27,6 +28,8 @@ type env struct {
 	*fulfil.Service
 	t     *testing.T
 	rows  sqldb.Payments
+	jobs  sqldb.Jobs
+	kind  *scriptedKind
 	chain *scripted
 	now   time.Time
 }
@@ -85,7 +88,12 @@ func newEnv(t *testing.T) *env {
 	e.rows = sqldb.Payments{DB: db, ChainID: chainID, Now: clock}
 	terms := fulfil.DefaultTerms()
 	terms.ChainID = chainID
-	e.Service = &fulfil.Service{Store: e.rows, Books: e.rows, Queue: e.rows, Watch: e.rows, Settler: e.chain, Terms: terms, Now: clock}
+	e.jobs = sqldb.Jobs{DB: db, Now: clock, Zones: sqldbtest.Zones(db, clock)}
+	e.kind = &scriptedKind{jobs: e.jobs}
+	e.Service = &fulfil.Service{
+		Store: e.rows, Books: e.rows, Queue: e.rows, Watch: e.rows, Settler: e.chain, Terms: terms, Now: clock,
+		Jobs: e.jobs, JobQueue: e.jobs, Kinds: []order.Kind{e.kind}, Wait: time.Minute,
+	}
 	return e
 }
 
@@ -99,10 +107,11 @@ func name(n int) order.Purchase {
 
 // buy orders a name as a request does.
 func (e *env) buy(a *settle.Authorization, signedIn deed.Wallet, what order.Purchase) (order.Payment, error) {
-	p, _, _, err := order.Pay(e.t.Context(), e.Checkout(a, signedIn), what, func(context.Context) (order.Quote, order.Purchase, error) {
-		return order.Quote{Amount: price, For: string(what.Name)}, what, nil
-	})
-	return p, err
+	out, err := e.Buy(e.t.Context(), order.Request{Purchase: what}, e.Checkout(a, signedIn))
+	if err != nil {
+		return order.Payment{}, err
+	}
+	return e.rows.Payment(e.t.Context(), out.Job.PaymentID)
 }
 
 func (e *env) state(a *settle.Authorization) order.PaymentState {

@@ -37,22 +37,6 @@ type PurchaseFacts struct {
 	PremiumRenewal deed.USDC `json:",omitzero"` // wholesale price of each further year of a premium name
 }
 
-// A PurchaseKind is the kind of a Purchase.
-type PurchaseKind string
-
-// The kinds of purchase. A transfer without a request buys nothing and is
-// refunded.
-const (
-	PurchaseRegistration PurchaseKind = "registration"
-	PurchaseRenewal      PurchaseKind = "renewal"
-	PurchaseTransfer     PurchaseKind = "transfer"
-	PurchaseDNSAdd       PurchaseKind = "dns_add"
-	PurchaseDNSUpdate    PurchaseKind = "dns_update"
-	PurchaseDNSDelete    PurchaseKind = "dns_delete"
-	PurchaseDNSBatch     PurchaseKind = "dns_batch"
-	PurchaseNothing      PurchaseKind = "nothing"
-)
-
 // changePurchases maps kinds of DNS changes to kinds of purchase.
 var changePurchases = map[dnszone.ChangeKind]PurchaseKind{
 	dnszone.ChangeAdd:    PurchaseDNSAdd,
@@ -64,17 +48,6 @@ var changePurchases = map[dnszone.ChangeKind]PurchaseKind{
 // PurchaseOf returns the purchase of a change.
 func PurchaseOf(c dnszone.Change) Purchase {
 	return Purchase{Kind: changePurchases[c.Kind], Name: c.Zone, Change: c}
-}
-
-// ChangesDNS reports whether the purchase is a DNS change.
-func (k PurchaseKind) ChangesDNS() bool {
-	return k == PurchaseDNSAdd || k == PurchaseDNSUpdate || k == PurchaseDNSDelete || k == PurchaseDNSBatch
-}
-
-// ClaimsName reports whether the purchase reserves its name from the moment of
-// authorization, so that no other buyer can order it.
-func (k PurchaseKind) ClaimsName() bool {
-	return k == PurchaseRegistration || k == PurchaseTransfer
 }
 
 // Fingerprint is equal for equal purchases. A payment is bound to it, because
