@@ -85,7 +85,7 @@ func paidJob(db *sqldb.DB, nonce int, what order.Purchase) (string, error) {
 	const payTo = "0x0000000000000000000000000000000000000002"
 	payments := sqldb.Payments{DB: db, ChainID: network.EmbeddedChainID, Asset: payTo, Now: time.Now}
 	a := settle.Authorization{Payer: benchWallet, PayTo: payTo, Amount: 13_060_000, ValidBefore: time.Now().Add(time.Hour).Unix(), Nonce: fmt.Sprintf("0x%064x", nonce)}
-	p, err := payments.AuthorizePayment(context.Background(), order.Payment{ID: a.PaymentID(network.EmbeddedChainID, payTo), Auth: a, Purchase: what}, admitAll)
+	p, err := payments.AuthorizePayment(context.Background(), order.Payment{ID: a.PaymentID(network.EmbeddedChainID, payTo), Source: order.SourceX402Exact, Auth: a, Purchase: what}, admitAll)
 	if err == nil {
 		p, err = payments.MovePayment(context.Background(), p, order.PaymentSettling, "")
 	}

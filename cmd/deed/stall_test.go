@@ -37,7 +37,7 @@ func TestStalledPaymentIsVisible(t *testing.T) {
 			Store: rows, Books: rows, Queue: rows, Watch: rows, Settler: silent{}, Terms: fulfil.DefaultTerms(), Now: func() time.Time { return now },
 		}}
 		auth := settle.Authorization{Payer: "0x01", PayTo: "0x02", Amount: 5 * deed.Cent, Nonce: "0x0a", Signature: []byte{1}}
-		p := order.Payment{ID: auth.PaymentID(1, ""), Auth: auth, Purchase: order.Purchase{Kind: order.PurchaseRegistration, Name: "first.com", Years: 1}}
+		p := order.Payment{ID: auth.PaymentID(1, ""), Source: order.SourceX402Exact, Auth: auth, Purchase: order.Purchase{Kind: order.PurchaseRegistration, Name: "first.com", Years: 1}}
 		p, err := rows.AuthorizePayment(t.Context(), p, sqldbtest.AdmitAll)
 		if err != nil {
 			t.Fatal(err)

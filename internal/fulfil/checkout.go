@@ -99,7 +99,7 @@ func (c *checkout) Collect(ctx context.Context, q order.Quote, want order.Purcha
 
 // authorize stores the payment and advances it.
 func (c *checkout) authorize(ctx context.Context, want order.Purchase, admit func(order.Payer) error) (order.Payment, error) {
-	p, err := c.s.Store.AuthorizePayment(ctx, order.Payment{ID: c.s.id(c.auth), Auth: *c.auth, Purchase: want}, admit)
+	p, err := c.s.Store.AuthorizePayment(ctx, order.Payment{ID: c.s.id(c.auth), Source: order.SourceX402Exact, Auth: *c.auth, Purchase: want}, admit)
 	if err != nil {
 		return p, fmt.Errorf("authorize the payment: %w", err)
 	}
@@ -127,7 +127,7 @@ func (c *checkout) collectPaid(ctx context.Context, want order.Purchase) (order.
 	case c.signedIn != c.auth.Payer || known && p.State != order.PaymentUnclaimed:
 		return order.Payment{}, c.goesBack()
 	case known:
-		p, err = c.s.Books.ClaimPayment(ctx, order.Payment{ID: p.ID, Auth: *c.auth, Purchase: want}, 0)
+		p, err = c.s.Books.ClaimPayment(ctx, order.Payment{ID: p.ID, Source: order.SourceX402Exact, Auth: *c.auth, Purchase: want}, 0)
 		if errors.Is(err, settle.ErrAlreadyPaid) || err == nil && p.Purchase.Kind == order.PurchaseNothing {
 			return order.Payment{}, c.goesBack()
 		}

@@ -119,7 +119,7 @@ func readTransfer(w http.ResponseWriter, r *http.Request) (o order.Request, dryR
 	if in.AuthCode == "" || len(in.AuthCode) > 255 {
 		return o, false, deed.Invalid("authCode", "is the code that the present registrar gives out, of 1 to 255 characters")
 	}
-	o.AuthCode = in.AuthCode
+	o.AuthCode = deed.Secret(in.AuthCode)
 	o.Nameservers, err = parseNameservers(in.Nameservers)
 	return o, in.DryRun, err
 }

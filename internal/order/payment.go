@@ -12,6 +12,7 @@ import (
 // A Payment is one authorization, what it buys, and the state of both.
 type Payment struct {
 	ID          string
+	Source      Source
 	PublicID    string // random, so it cannot be guessed
 	RefundID    string // of its refund, likewise; "" while there is none
 	Auth        settle.Authorization

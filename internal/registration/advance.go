@@ -111,7 +111,7 @@ func (s *Service) order(j order.Job) registrar.Order {
 	case order.PurchaseRenewal:
 		o.Kind, o.From, o.Restore, o.Nameservers = registrar.OrderRenew, j.From, p.Facts.Restore, nil
 	case order.PurchaseTransfer:
-		o.Kind, o.AuthCode, o.Nameservers = registrar.OrderTransfer, deed.Secret(p.AuthCode), p.Nameservers
+		o.Kind, o.AuthCode, o.Nameservers = registrar.OrderTransfer, p.AuthCode, p.Nameservers
 	}
 	return o
 }

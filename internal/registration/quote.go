@@ -133,7 +133,7 @@ func (s *Service) quoteTransfer(ctx context.Context, r order.Request) (order.Quo
 	} else if deed.CodeOf(err) != deed.CodeNotFound {
 		return q, err
 	}
-	if err := s.Registrar.Transferable(ctx, r.Name, deed.Secret(r.AuthCode)); err != nil {
+	if err := s.Registrar.Transferable(ctx, r.Name, r.AuthCode); err != nil {
 		return q, fmt.Errorf("check whether %s can be transferred: %w", r.Name, err)
 	}
 	return q, nil

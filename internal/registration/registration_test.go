@@ -84,7 +84,7 @@ func (w *wallet) Resume(context.Context, order.Purchase) (order.Payment, bool, e
 
 func (w *wallet) Collect(ctx context.Context, q order.Quote, p order.Purchase) (order.Payment, error) {
 	auth := settle.Authorization{Payer: payer, PayTo: "0x02", Amount: q.Amount, Nonce: w.nonce, Signature: []byte(w.nonce)}
-	paid, err := w.e.payments.AuthorizePayment(ctx, order.Payment{ID: auth.PaymentID(1, ""), Auth: auth, Purchase: p}, sqldbtest.AdmitAll)
+	paid, err := w.e.payments.AuthorizePayment(ctx, order.Payment{ID: auth.PaymentID(1, ""), Source: order.SourceX402Exact, Auth: auth, Purchase: p}, sqldbtest.AdmitAll)
 	for _, to := range []order.PaymentState{order.PaymentSettling, order.PaymentSettled} {
 		if err == nil {
 			paid, err = w.e.payments.MovePayment(ctx, paid, to, "0xpaid"+w.nonce)

@@ -51,11 +51,11 @@ func (s Payments) claim(ctx context.Context, tx *Tx, p order.Payment, attempts i
 		return err
 	}
 	moved, err := rowsAffected(tx.ExecContext(ctx, `
-		UPDATE payments SET state = 'settled', kind = $1, domain = $2, years = $3, purchase = $4, fingerprint = $5, signature = $6,
+		UPDATE payments SET state = 'settled', source = $12, kind = $1, domain = $2, years = $3, purchase = $4, fingerprint = $5, signature = $6,
 		                    valid_after = $7, valid_before = $8, refund_id = '', changed_at = $9, next_at = NULL, tries = 0, cause = '', lost_at = NULL
 		 WHERE id = $10 AND state = 'unclaimed' AND (lost_at IS NULL OR $11 > 0)`,
 		p.Purchase.Kind, p.Purchase.Name, p.Purchase.Years, column, p.Fingerprint, hex.EncodeToString(p.Auth.Signature),
-		p.Auth.ValidAfter, p.Auth.ValidBefore, now.Unix(), p.ID, attempts))
+		p.Auth.ValidAfter, p.Auth.ValidBefore, now.Unix(), p.ID, attempts, p.Source))
 	if err != nil || !moved {
 		return err
 	}

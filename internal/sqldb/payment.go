@@ -148,11 +148,11 @@ func (s Payments) insertPayment(ctx context.Context, tx *Tx, p order.Payment, no
 	}
 	_, err = tx.ExecContext(ctx, `
 		INSERT INTO payments (id, public_id, chain_id, asset, payer, nonce, pay_to, amount, valid_after, valid_before, signature,
-		                      kind, domain, years, fingerprint, state, tx_hash, refund_tx, alias_of, created_at, changed_at, next_at, purchase)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, '', '', $17, $18, $18, $19, $20)`,
+		                      kind, domain, years, fingerprint, state, tx_hash, refund_tx, alias_of, created_at, changed_at, next_at, purchase, source)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, '', '', $17, $18, $18, $19, $20, $21)`,
 		p.ID, newPublicID("pay_"), s.ChainID, s.Asset, p.Auth.Payer, p.Auth.Nonce, p.Auth.PayTo, p.Auth.Amount, p.Auth.ValidAfter, p.Auth.ValidBefore,
 		hex.EncodeToString(p.Auth.Signature), p.Purchase.Kind, p.Purchase.Name, p.Purchase.Years, p.Fingerprint,
-		order.PaymentAuthorized, sql.NullString{String: p.AliasOf, Valid: p.AliasOf != ""}, now.Unix(), next, purchase)
+		order.PaymentAuthorized, sql.NullString{String: p.AliasOf, Valid: p.AliasOf != ""}, now.Unix(), next, purchase, p.Source)
 	return err
 }
 
@@ -258,7 +258,7 @@ func (s Payments) DelayPayment(ctx context.Context, id string, d order.Delay) er
 }
 
 const selectPayment = `
-	SELECT id, public_id, refund_id, chain_id, asset, payer, nonce, pay_to, amount, valid_after, valid_before, signature, kind, domain, years, purchase, fingerprint,
+	SELECT id, source, public_id, refund_id, chain_id, asset, payer, nonce, pay_to, amount, valid_after, valid_before, signature, kind, domain, years, purchase, fingerprint,
 	       state, tx_hash, refund_tx, alias_of, created_at, tries, coalesce(stuck_at, 0)
 	  FROM payments `
 
@@ -275,7 +275,7 @@ func scanPayment(row interface{ Scan(...any) error }) (p order.Payment, err erro
 	var signature, purchase string
 	var alias sql.NullString
 	var created, stuck int64
-	err = row.Scan(&p.ID, &p.PublicID, &p.RefundID, &p.Auth.Asset.ChainID, &p.Auth.Asset.Token, &p.Auth.Payer, &p.Auth.Nonce, &p.Auth.PayTo, &p.Auth.Amount, &p.Auth.ValidAfter, &p.Auth.ValidBefore,
+	err = row.Scan(&p.ID, &p.Source, &p.PublicID, &p.RefundID, &p.Auth.Asset.ChainID, &p.Auth.Asset.Token, &p.Auth.Payer, &p.Auth.Nonce, &p.Auth.PayTo, &p.Auth.Amount, &p.Auth.ValidAfter, &p.Auth.ValidBefore,
 		&signature, &p.Purchase.Kind, &p.Purchase.Name, &p.Purchase.Years, &purchase, &p.Fingerprint,
 		&p.State, &p.TxHash, &p.RefundTx, &alias, &created, &p.Tries, &stuck)
 	if err != nil {

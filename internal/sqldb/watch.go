@@ -107,7 +107,7 @@ func (s Payments) adopt(ctx context.Context, tx *Tx, t settle.Transfer, u order.
 // insertUnsolicited stores a transfer that arrived without a request.
 func (s Payments) insertUnsolicited(ctx context.Context, tx *Tx, id string, t settle.Transfer, u order.Unsolicited) error {
 	now := s.Now()
-	p := order.Payment{ID: id, Auth: settle.Authorization{Payer: t.Payer, PayTo: t.PayTo, Amount: t.Amount, Nonce: t.Nonce}, Purchase: order.Purchase{Kind: order.PurchaseNothing}}
+	p := order.Payment{ID: id, Source: order.SourceX402Exact, Auth: settle.Authorization{Payer: t.Payer, PayTo: t.PayTo, Amount: t.Amount, Nonce: t.Nonce}, Purchase: order.Purchase{Kind: order.PurchaseNothing}}
 	state, next, lost := u.State, any(u.Next.Unix()), any(nil)
 	switch {
 	case u.Lost:
@@ -117,10 +117,10 @@ func (s Payments) insertUnsolicited(ctx context.Context, tx *Tx, id string, t se
 	}
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO payments (id, public_id, refund_id, chain_id, asset, payer, nonce, pay_to, amount, valid_after, valid_before, signature,
-		                      kind, domain, years, fingerprint, state, tx_hash, refund_tx, created_at, changed_at, next_at, lost_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 0, '', $10, '', 0, $11, $12, $13, '', $14, $14, $15, $16)`,
+		                      kind, domain, years, fingerprint, state, tx_hash, refund_tx, created_at, changed_at, next_at, lost_at, source)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 0, '', $10, '', 0, $11, $12, $13, '', $14, $14, $15, $16, $17)`,
 		p.ID, newPublicID("pay_"), newPublicID("ref_"), s.ChainID, s.Asset, t.Payer, t.Nonce, t.PayTo, t.Amount,
-		p.Purchase.Kind, p.Purchase.Fingerprint(), state, t.TxHash, now.Unix(), next, lost)
+		p.Purchase.Kind, p.Purchase.Fingerprint(), state, t.TxHash, now.Unix(), next, lost, p.Source)
 	if err != nil {
 		return err
 	}

@@ -106,7 +106,7 @@ func (w *wallet) Collect(ctx context.Context, q order.Quote, p order.Purchase) (
 	}
 	w.e.nonce++
 	auth := settle.Authorization{Payer: owner, PayTo: "0x02", Amount: q.Amount, Nonce: fmt.Sprint(w.e.nonce), Signature: []byte{1}}
-	paid, err := w.e.payments.AuthorizePayment(ctx, order.Payment{ID: auth.PaymentID(1, ""), Auth: auth, Purchase: p}, sqldbtest.AdmitAll)
+	paid, err := w.e.payments.AuthorizePayment(ctx, order.Payment{ID: auth.PaymentID(1, ""), Source: order.SourceX402Exact, Auth: auth, Purchase: p}, sqldbtest.AdmitAll)
 	for _, to := range []order.PaymentState{order.PaymentSettling, order.PaymentSettled} {
 		if err == nil {
 			paid, err = w.e.payments.MovePayment(ctx, paid, to, "0xpaid"+auth.Nonce)
@@ -211,7 +211,7 @@ type late struct{ *wallet }
 
 func (w late) Collect(ctx context.Context, q order.Quote, p order.Purchase) (order.Payment, error) {
 	auth := settle.Authorization{Payer: owner, PayTo: "0x02", Amount: q.Amount, Nonce: "late", Signature: []byte{1}}
-	return w.e.payments.AuthorizePayment(ctx, order.Payment{ID: auth.PaymentID(1, ""), Auth: auth, Purchase: p}, sqldbtest.AdmitAll)
+	return w.e.payments.AuthorizePayment(ctx, order.Payment{ID: auth.PaymentID(1, ""), Source: order.SourceX402Exact, Auth: auth, Purchase: p}, sqldbtest.AdmitAll)
 }
 
 // An import is priced by what it changes, is bought once for one file, and is free of
