@@ -49,7 +49,8 @@ func newProcess(w *world, id int) *process {
 	jobs := jobStore{p, sqldb.Jobs{DB: w.db, Now: clock, Zones: sqldbtest.Zones(w.db, clock)}}
 	life := func() time.Time { return p.clock.Now().Add(p.ahead) }
 	chain := outside{p, settler{w.chain, func() deed.Wallet { return p.payTo }}}
-	p.pay = &fulfil.Service{Store: rows, Books: rows, Queue: rows, Watch: watch{p, rows.s}, Settler: chain, Terms: terms(), Now: clock, Jobs: jobs, JobQueue: jobs, Wait: time.Hour}
+	p.pay = &fulfil.Service{Store: rows, Books: rows, Queue: rows, Watch: watch{p, rows.s}, Terms: terms(), Now: clock,
+		Verifier: chain, Settler: chain, Refunder: chain, Watcher: chain, Jobs: jobs, JobQueue: jobs, Wait: time.Hour}
 	held := nameStore{p, sqldb.Registrations{DB: w.db, Now: life, Zones: sqldbtest.Zones(w.db, clock)}}
 	p.names = &registration.Service{Store: jobs, Names: held, Registrar: registrarCalls{p, w.registry}, Manager: manager{p: p, r: w.registry},
 		Prices: prices{}, Offers: sqldb.Prices{DB: w.db}, Nameservers: ourServers, Now: clock, RegistryNow: life}

@@ -95,7 +95,8 @@ func openMoney(ctx context.Context, c *config, db *sqldb.DB, b *chainBackend, no
 		settler: settler,
 		reserve: reserve,
 		payments: &fulfil.Service{
-			Store: rows, Books: rows, Queue: rows, Watch: rows, Settler: settler, Now: now, Reserve: reserve, Terms: terms,
+			Store: rows, Books: rows, Queue: rows, Watch: rows, Now: now, Reserve: reserve, Terms: terms,
+			Verifier: settler, Settler: settler, Refunder: settler, Watcher: settler,
 		},
 		terms: httpapi.NewPaymentTerms(net, keys.payTo),
 	}, nil

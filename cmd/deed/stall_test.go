@@ -21,7 +21,7 @@ import (
 )
 
 // silent is a chain that does not answer.
-type silent struct{ settle.Settler }
+type silent struct{}
 
 func (silent) Settle(context.Context, settle.Authorization) (string, error) {
 	return "", errors.New("the endpoint answered 503")

@@ -112,8 +112,8 @@ func (s *env) wire(t *testing.T) {
 	s.api.Search = openSearch(s.api.Catalog, s.registry)
 	terms := fulfil.DefaultTerms()
 	terms.ChainID, terms.Asset = devchain.ChainID, asset
-	s.api.Payments = &fulfil.Service{Store: rows, Books: rows, Queue: rows, Watch: rows, Settler: s.settler, Now: s.clock.Now, Terms: terms,
-		Jobs: jobs, JobQueue: jobs, Wait: time.Minute, Pause: pauseForChange}
+	s.api.Payments = &fulfil.Service{Store: rows, Books: rows, Queue: rows, Watch: rows, Now: s.clock.Now, Terms: terms,
+		Verifier: s.settler, Settler: s.settler, Refunder: s.settler, Watcher: s.settler, Jobs: jobs, JobQueue: jobs, Wait: time.Minute, Pause: pauseForChange}
 	s.api.Registrations = &registration.Service{
 		Store: jobs, Names: held, Registrar: s.registry, Manager: s.registry, Prices: s.api.Catalog, Offers: sqldb.Prices{DB: s.db},
 		Nameservers: []string{"ns1.deed.example", "ns2.deed.example"}, Now: s.clock.Now, RegistryNow: s.clock.Now,

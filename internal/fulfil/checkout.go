@@ -85,7 +85,7 @@ func (c *checkout) Collect(ctx context.Context, q order.Quote, want order.Purcha
 	if err != nil {
 		return order.Payment{}, fmt.Errorf("read the open payments of %s: %w", c.auth.Payer, err)
 	}
-	funds, err := c.s.Settler.Check(ctx, *c.auth, open)
+	funds, err := c.s.Verifier.Check(ctx, *c.auth, open)
 	if errors.Is(err, settle.ErrAlreadyPaid) {
 		return c.collectPaid(ctx, want)
 	}

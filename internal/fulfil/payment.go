@@ -90,14 +90,17 @@ type Service struct {
 	// returns false when the request must not wait. If nil, no request waits.
 	Pause func(ctx context.Context, j order.Job) bool
 
-	Store   Store
-	Books   Books
-	Queue   Queue
-	Watch   WatchStore
-	Settler settle.Settler
-	Terms   Terms
-	Now     func() time.Time
-	Reserve *Reserve // may be nil
+	Store    Store
+	Books    Books
+	Queue    Queue
+	Watch    WatchStore
+	Verifier settle.Verifier
+	Settler  settle.Settler
+	Refunder settle.Refunder
+	Watcher  settle.Watcher
+	Terms    Terms
+	Now      func() time.Time
+	Reserve  *Reserve // may be nil
 
 	// Restoring is set while a backup is being restored: a transfer without a row
 	// may have bought something since, so it waits for registration.Restore.
@@ -184,9 +187,14 @@ func (s *Service) settle(ctx context.Context, p order.Payment) (order.Payment, e
 
 // release gives up a payment that cannot be settled: it is never submitted again, its
 // name is free, and a transfer that arrives after all is refunded. The settler
-// abandons it first, so that no process submits it afterwards.
+// abandons it first, so that no process submits it afterwards. If it cannot abandon
+// payments, they are retried until they expire.
 func (s *Service) release(ctx context.Context, p order.Payment, cause error) (order.Payment, error) {
-	if err := s.Settler.Abandon(context.WithoutCancel(ctx), p.Auth); err != nil {
+	settler, ok := s.Settler.(settle.Abandoner)
+	if !ok {
+		return p, s.later(ctx, p, cause, true)
+	}
+	if err := settler.Abandon(context.WithoutCancel(ctx), p.Auth); err != nil {
 		return p, s.later(ctx, p, errors.Join(cause, err), true)
 	}
 	s.step("abandoned")
@@ -195,7 +203,7 @@ func (s *Service) release(ctx context.Context, p order.Payment, cause error) (or
 
 // refund pays the amount back to the payer.
 func (s *Service) refund(ctx context.Context, p order.Payment) (order.Payment, error) {
-	txHash, err := s.Settler.Refund(ctx, settle.Refund{PaymentID: p.ID, Payer: p.Auth.Payer, Nonce: p.Auth.Nonce, Amount: p.Auth.Amount})
+	txHash, err := s.Refunder.Refund(ctx, settle.Refund{PaymentID: p.ID, Payer: p.Auth.Payer, Nonce: p.Auth.Nonce, Amount: p.Auth.Amount})
 	s.step("money returned")
 	if err != nil {
 		return p, s.later(ctx, p, err, false)

@@ -91,7 +91,8 @@ func newEnv(t *testing.T) *env {
 	e.jobs = sqldb.Jobs{DB: db, Now: clock, Zones: sqldbtest.Zones(db, clock)}
 	e.kind = &scriptedKind{jobs: e.jobs}
 	e.Service = &fulfil.Service{
-		Store: e.rows, Books: e.rows, Queue: e.rows, Watch: e.rows, Settler: e.chain, Terms: terms, Now: clock,
+		Store: e.rows, Books: e.rows, Queue: e.rows, Watch: e.rows, Terms: terms, Now: clock,
+		Verifier: e.chain, Settler: e.chain, Refunder: e.chain, Watcher: e.chain,
 		Jobs: e.jobs, JobQueue: e.jobs, Kinds: []order.Kind{e.kind}, Wait: time.Minute,
 	}
 	return e
