@@ -30,7 +30,7 @@ func TestWaitingRenewalStepsBack(t *testing.T) {
 	if first.State != order.JobVerifying || second.State != order.JobQueued {
 		t.Fatalf("got %s and %s, want one that is at work and one that waits", first.State, second.State)
 	}
-	due, err := w.procs[0].pay.JobQueue.DueJobs(context.Background(), 8)
+	due, err := w.procs[0].pay.DueJobs(context.Background(), 8)
 	if err != nil || slices.Contains(due, second.ID) {
 		t.Errorf("got %v, %v, want the waiting job later", due, err)
 	}

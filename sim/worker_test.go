@@ -28,7 +28,7 @@ func (w *world) advance(p *process, ids []string) {
 
 func (w *world) advanceJobs(p *process) {
 	p.do("due jobs", func(ctx context.Context) {
-		ids, _ := p.pay.JobQueue.DueJobs(ctx, 8) // a worker that cannot read tries again
+		ids, _ := p.pay.DueJobs(ctx, 8) // a worker that cannot read tries again
 		for _, id := range ids {
 			p.do("advance "+id, func(ctx context.Context) {
 				err := p.pay.AdvanceJob(ctx, id)

@@ -111,10 +111,10 @@ func asMistake(err error) error {
 // catchUp advances every job and every name that is due, without waiting for the
 // worker.
 func (r *sandboxRegistry) catchUp(ctx context.Context) error {
-	if err := r.jobs.JobQueue.WakeJobs(ctx); err != nil {
+	if err := r.jobs.WakeJobs(ctx); err != nil {
 		return err
 	}
-	err := advanceAll(ctx, r.jobs.JobQueue.DueJobs, r.jobs.AdvanceJob)
+	err := advanceAll(ctx, r.jobs.DueJobs, r.jobs.AdvanceJob)
 	return errors.Join(err, advanceAll(ctx, r.lifecycle.Due, r.lifecycle.Advance))
 }
 

@@ -65,7 +65,7 @@ func moneyRows(api *httpapi.Server) []worker.Rows {
 // nameRows returns orders and registered names.
 func nameRows(b *backends, api *httpapi.Server) []worker.Rows {
 	return []worker.Rows{
-		{Name: "jobs", Due: api.Payments.JobQueue.DueJobs, Advance: api.Payments.AdvanceJob},
+		{Name: "jobs", Due: api.Payments.DueJobs, Advance: api.Payments.AdvanceJob},
 		{Name: "names", Due: func(ctx context.Context, limit int) ([]string, error) {
 			if err := b.calendar.Sync(ctx); err != nil { // another node may have moved it
 				return nil, err

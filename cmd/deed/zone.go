@@ -39,7 +39,7 @@ func zoneRows(b *backends, jobs *fulfil.Service) []worker.Rows {
 		Propagated: checker.Propagated,
 	}
 	return []worker.Rows{
-		{Name: "changes", Due: jobs.JobQueue.DueChanges, Advance: jobs.AdvanceJob},
+		{Name: "changes", Due: jobs.DueChanges, Advance: jobs.AdvanceJob},
 		{Name: "signatures", Due: d.zones.DueZones, Advance: func(ctx context.Context, id string) error {
 			return d.zones.Resign(ctx, deed.Name(id))
 		}},

@@ -271,14 +271,14 @@ func (s *env) runWorker(t *testing.T) {
 		for _, id := range payments {
 			_, _ = s.api.Payments.Advance(t.Context(), id) // what is open stays due
 		}
-		jobs, err := s.api.Payments.JobQueue.DueJobs(t.Context(), 100)
+		jobs, err := s.api.Payments.DueJobs(t.Context(), 100)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, id := range jobs {
 			_ = s.api.Payments.AdvanceJob(t.Context(), id) // likewise
 		}
-		changes, err := s.api.Payments.JobQueue.DueChanges(t.Context(), 100)
+		changes, err := s.api.Payments.DueChanges(t.Context(), 100)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -59,7 +59,7 @@ func (s *env) step(t *testing.T) {
 	_, err := s.api.Payments.ReadChain(t.Context())
 	payments, err2 := s.api.Payments.Due(t.Context(), 100)
 	refunds, err3 := s.api.Payments.DueRefunds(t.Context(), 100)
-	jobs, err4 := s.api.Payments.JobQueue.DueJobs(t.Context(), 100)
+	jobs, err4 := s.api.Payments.DueJobs(t.Context(), 100)
 	if err := errors.Join(err, err2, err3, err4); err != nil {
 		t.Error(err)
 	}

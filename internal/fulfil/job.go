@@ -47,6 +47,24 @@ func (s *Service) AdvanceJob(ctx context.Context, id string) error {
 	return nil
 }
 
+// DueJobs returns jobs, other than DNS changes, that AdvanceJob should be called for now.
+func (s *Service) DueJobs(ctx context.Context, limit int) ([]string, error) {
+	return s.JobQueue.DueJobs(ctx, limit)
+}
+
+// DueChanges returns jobs of DNS changes that AdvanceJob should be called for now.
+func (s *Service) DueChanges(ctx context.Context, limit int) ([]string, error) {
+	return s.JobQueue.DueChanges(ctx, limit)
+}
+
+// WakeJobs makes every open job due, after the registry's clock was moved.
+func (s *Service) WakeJobs(ctx context.Context) error { return s.JobQueue.WakeJobs(ctx) }
+
+// PublicJob returns the job with the public id, or CodeNotFound.
+func (s *Service) PublicJob(ctx context.Context, publicID string) (order.Job, error) {
+	return s.Jobs.PublicJob(ctx, publicID)
+}
+
 // kind returns what sells and delivers a kind of purchase.
 func (s *Service) kind(k order.PurchaseKind) (order.Kind, error) {
 	for _, kind := range s.Kinds {

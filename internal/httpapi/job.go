@@ -37,7 +37,7 @@ func (s *Server) job(w http.ResponseWriter, r *http.Request) error {
 
 // readJob returns a job in the form of the API, with its result.
 func (s *Server) readJob(ctx context.Context, id string) (out api.Job, err error) {
-	j, err := s.Payments.Jobs.PublicJob(ctx, id)
+	j, err := s.Payments.PublicJob(ctx, id)
 	if err != nil {
 		return out, err
 	}
