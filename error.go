@@ -37,7 +37,8 @@ const (
 type Error struct {
 	Code    Code
 	Message string        // one sentence for a human reader, no secrets
-	Hint    string        // what to do next; may be empty
+	Hint    string        // how to correct the request, in words that hold for every adapter; may be empty
+	Next    Next          // what to do next; the adapter words it, in place of Hint
 	Details []Detail      // which parts of the input are wrong; may be empty
 	Retry   time.Duration // when to try again; zero when waiting does not help
 	Limit   int           // the maximum, for a CodeRateLimited that does not count requests

@@ -37,6 +37,7 @@ var packages = []struct {
 	{"api", core},
 	{"contracts", core},
 	{"internal/wirejson", core},
+	{"internal/openapi", core},
 	{"internal/seal", core},
 	{"internal/dnszone", core},
 	{"internal/dnssec", core},
@@ -52,6 +53,7 @@ var packages = []struct {
 	{"internal/account", services},
 	{"internal/agent", services},
 	{"internal/catalog", services},
+	{"internal/event", services},
 	{"internal/health", services},
 	{"internal/fulfil", services},
 	{"internal/ratelimit", services},
@@ -101,8 +103,17 @@ var coreImports = []string{
 	"golang.org/x/net/publicsuffix",
 	"golang.org/x/crypto/sha3",
 	"github.com/miekg/dns",
+	"go.yaml.in/yaml/v3",
 	"github.com/go-json-experiment/json",
 	"github.com/go-json-experiment/json/jsontext",
+}
+
+// encodingJSON lists the packages below the wiring that use encoding/json. All others
+// use go-json-experiment, which is strict (docs/decisions/0007-strict-json.md).
+var encodingJSON = []string{
+	"internal/devchain", // go-ethereum's types are written for it
+	"internal/order",    // the stored form of a purchase
+	"internal/sqldb",    // stored forms
 }
 
 // placeOf returns the index of the package in the list: that of the most specific
@@ -160,6 +171,9 @@ func checkImports(t *testing.T, path string) {
 		to, err := strconv.Unquote(imp.Path.Value)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if to == "encoding/json" && packages[from].layer <= adapters && !slices.Contains(encodingJSON, dir) {
+			t.Errorf("%s imports %s: use github.com/go-json-experiment/json, as the others do", path, to)
 		}
 		internal := to == module || strings.HasPrefix(to, module+"/")
 		standard := !strings.Contains(strings.SplitN(to, "/", 2)[0], ".")

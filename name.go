@@ -54,7 +54,7 @@ func ParseName(s string) (Name, error) {
 func ParseTLD(s string) (TLD, error) {
 	ascii, ok := toASCII(strings.TrimPrefix(s, "."))
 	if !ok || !validTLD(ascii) {
-		return "", Errorf(CodeTLDNotSupported, "%s is not a TLD: GET /domains/pricing lists the ones we sell", Quoted(s))
+		return "", WithNext(Errorf(CodeTLDNotSupported, "%s is not a TLD", Quoted(s)), Next{Action: ActionListPrices})
 	}
 	return TLD(ascii), nil
 }

@@ -52,6 +52,40 @@ func (c *Client) TransactionPage(ctx context.Context, p Page) (api.Transactions,
 	return call[api.Transactions](ctx, c, request{method: "GET", path: "/account/transactions", query: p.query(), bearer: true}, nil)
 }
 
+// EventPage returns at most limit events of the wallet after the cursor, oldest first;
+// "" is the beginning.
+func (c *Client) EventPage(ctx context.Context, after string, limit int) (api.Events, error) {
+	q := url.Values{}
+	if after != "" {
+		q.Set("after", after)
+	}
+	if limit > 0 {
+		q.Set("limit", strconv.Itoa(limit))
+	}
+	return call[api.Events](ctx, c, request{method: "GET", path: "/account/events", query: q, bearer: true}, nil)
+}
+
+// Events yields the events of the wallet after the cursor, oldest first, up to the
+// newest. It stops after an error. To continue later, remember the cursor of the last
+// event.
+func (c *Client) Events(ctx context.Context, after string) iter.Seq2[api.Event, error] {
+	return func(yield func(api.Event, error) bool) {
+		for more := true; more; {
+			page, err := c.EventPage(ctx, after, pageSize)
+			if err != nil {
+				yield(api.Event{}, err)
+				return
+			}
+			for _, e := range page.Events {
+				if !yield(e, nil) {
+					return
+				}
+			}
+			more, after = page.HasMore, page.Cursor
+		}
+	}
+}
+
 // Domains yields all names of the wallet, page by page. It stops after an error.
 func (c *Client) Domains(ctx context.Context, f DomainFilter) iter.Seq2[api.AccountDomain, error] {
 	return pages(func(p Page) ([]api.AccountDomain, int, error) {

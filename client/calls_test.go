@@ -59,6 +59,10 @@ var calls = map[string]func(ctx context.Context, c *client.Client) error{
 		return err
 	},
 	"GET /account/transactions": says((*client.Client).TransactionPage, client.Page{}),
+	"GET /account/events": func(ctx context.Context, c *client.Client) error {
+		_, err := c.EventPage(ctx, "", 10)
+		return err
+	},
 	"GET /domains/search": func(ctx context.Context, c *client.Client) error {
 		_, err := c.Search(ctx, "unregistered")
 		return err

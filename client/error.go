@@ -38,7 +38,8 @@ type Error struct {
 	Code       string // one of the codes above; "" if a proxy responded
 	Title      string
 	Message    string
-	Hint       string // what to do next
+	Hint       string   // what to do next, in the words of HTTP
+	Next       api.Next // what to do next, for programs
 	Details    []api.Detail
 	RequestID  string
 	RetryAfter time.Duration
@@ -101,7 +102,7 @@ func (a answer) err() error {
 	if a.status < 300 {
 		return nil
 	}
-	e := &Error{Status: a.status, RequestID: a.header.Get("X-Request-Id")}
+	e := &Error{Status: a.status, RequestID: a.header.Get("X-Request-Id"), Next: api.ParseNext(a.header.Get(api.NextHeader))}
 	if n, err := strconv.ParseUint(a.header.Get("Retry-After"), 10, 31); err == nil {
 		e.RetryAfter = time.Duration(n) * time.Second
 	}

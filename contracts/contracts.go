@@ -10,9 +10,11 @@ package contracts
 import (
 	"embed"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 //go:embed CodeCheck.json Multicall.json SignatureCheck.json USDC.json Wallet.json WalletFactory.json
@@ -20,7 +22,7 @@ var files embed.FS
 
 // A Contract is a compiled contract.
 type Contract struct {
-	ABI    json.RawMessage
+	ABI    jsontext.Value
 	Create []byte // the creation code
 	Code   []byte // the runtime code
 }
@@ -33,8 +35,9 @@ func Compiled(name string) Contract {
 		panic(fmt.Sprintf("contracts: there is no %s", name))
 	}
 	var file struct {
-		ABI          json.RawMessage
-		Create, Code string
+		ABI    jsontext.Value `json:"abi"`
+		Create string         `json:"create"`
+		Code   string         `json:"code"`
 	}
 	if err := json.Unmarshal(raw, &file); err != nil {
 		panic(fmt.Sprintf("contracts: read %s: %v", name, err))

@@ -12,30 +12,30 @@ import (
 )
 
 // The points at which money, names or memory could get lost.
-var mortalPoints = []string{
+var killPoints = []string{
 	"payment: authorized", "payment: settling", "before store", "after store", "after send", "payment: money moved", "payment: settled",
 	"job: queued", "job: about to order", "job: ordered", "job: verifying", "job: looked up",
 }
 
 // The points of giving money back.
-var mortalRefunds = []string{"payment: refund_due", "payment: refunding", "payment: money returned"}
+var refundPoints = []string{"payment: refund_due", "payment: refunding", "payment: money returned"}
 
 // Every point of every kind of order, on both databases.
 func TestKillNineEverywhere(t *testing.T) {
-	orders := map[string]struct{ good, bad mortalOrder }{
-		"register": {registerMortal, registerMortal},
-		"renew":    {renewMortal, renewMortal},
-		"transfer": {transferMortal, refusedMortal},
+	orders := map[string]struct{ good, bad killCase }{
+		"register": {registerCase, registerCase},
+		"renew":    {renewCase, renewCase},
+		"transfer": {transferCase, refusedCase},
 	}
 	for _, database := range []string{"sqlite", "postgres"} {
 		for kind, order := range orders {
-			for _, point := range mortalPoints {
+			for _, point := range killPoints {
 				t.Run(database+" "+kind+" "+point, func(t *testing.T) {
 					t.Parallel()
 					killAt(t, order.good, point, "", databaseOf(t, database)...)
 				})
 			}
-			for _, point := range mortalRefunds {
+			for _, point := range refundPoints {
 				t.Run(database+" "+kind+" "+point, func(t *testing.T) {
 					t.Parallel()
 					fault := "refuse"
@@ -49,18 +49,18 @@ func TestKillNineEverywhere(t *testing.T) {
 	}
 }
 
-// batchMortal is a change of two records.
-var batchMortal = mortalOrder{path: "/dns/mortal.com/batch", done: 200, owned: true, seen: seeMortal,
+// batchCase is a change of two records.
+var batchCase = killCase{path: "/dns/killed.com/batch", done: 200, owned: true, seen: readRecords,
 	prepare: func(t *testing.T, n *node, owner *ecdsa.PrivateKey) (string, deed.USDC) {
-		_, cost := soldMortal(t, n, owner)
+		_, cost := buyNames(t, n, owner)
 		return `{"changes":[{"op":"add","type":"A","host":"www","value":"192.0.2.10"},{"op":"add","type":"TXT","host":"www","value":"text"}]}`, cost
 	}}
 
 // Every point of a change of the DNS, on both databases.
 func TestKillNineInTheDNS(t *testing.T) {
-	points := append(slices.Clone(mortalPoints[:7]), "change: queued", "change: changed")
+	points := append(slices.Clone(killPoints[:7]), "change: queued", "change: changed")
 	for _, database := range []string{"sqlite", "postgres"} {
-		for kind, order := range map[string]mortalOrder{"record": recordMortal, "batch": batchMortal} {
+		for kind, order := range map[string]killCase{"record": recordCase, "batch": batchCase} {
 			for _, point := range points {
 				t.Run(database+" "+kind+" "+point, func(t *testing.T) {
 					t.Parallel()
@@ -74,7 +74,7 @@ func TestKillNineInTheDNS(t *testing.T) {
 // Every point of giving the money of a change back, on both databases.
 func TestKillNineInEveryRefundOfTheDNS(t *testing.T) {
 	for _, database := range []string{"sqlite", "postgres"} {
-		for _, point := range mortalRefunds {
+		for _, point := range refundPoints {
 			t.Run(database+" "+point, func(t *testing.T) {
 				t.Parallel()
 				killInRefund(t, point, databaseOf(t, database)...)

@@ -27,8 +27,8 @@ import (
 	"deed.example/deed/internal/settle/signtest"
 )
 
-// mortal builds the binary that dies at a failpoint, once.
-var mortal = sync.OnceValues(func() (string, error) {
+// failpointBinary builds the binary that dies at a failpoint, once.
+var failpointBinary = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(filepath.Dir(binary), "deed-failpoint")
 	out, err := exec.Command("go", "build", "-tags", "failpoint", "-o", path, ".").CombinedOutput()
 	if err != nil {
@@ -86,8 +86,8 @@ func (n *node) send(t *testing.T, path, body, payment string) (int, string) {
 	return res.StatusCode, string(answer)
 }
 
-// A mortalOrder is what a server is asked for when it dies.
-type mortalOrder struct {
+// A killCase is a request during which the server is killed.
+type killCase struct {
 	path string
 	done int // the status of the answer when it is done
 
@@ -104,39 +104,39 @@ type mortalOrder struct {
 }
 
 var (
-	registerMortal = mortalOrder{path: "/domains/register", done: 201}
-	renewMortal    = mortalOrder{path: "/domains/renew", done: 200, prepare: soldMortal}
-	transferMortal = mortalOrder{path: "/domains/transfer", done: 201, prepare: mortalElsewhere, decision: `{"domain":"mortal.com","approve":true}`}
-	refusedMortal  = mortalOrder{path: "/domains/transfer", done: 201, prepare: mortalElsewhere, decision: `{"domain":"mortal.com","approve":false}`, refused: true}
+	registerCase = killCase{path: "/domains/register", done: 201}
+	renewCase    = killCase{path: "/domains/renew", done: 200, prepare: buyNames}
+	transferCase = killCase{path: "/domains/transfer", done: 201, prepare: nameElsewhere, decision: `{"domain":"killed.com","approve":true}`}
+	refusedCase  = killCase{path: "/domains/transfer", done: 201, prepare: nameElsewhere, decision: `{"domain":"killed.com","approve":false}`, refused: true}
 )
 
-// soldMortal sells the name to another wallet, and returns an order for a year
+// buyNames sells the name to another wallet, and returns an order for a year
 // more.
-func soldMortal(t *testing.T, n *node, owner *ecdsa.PrivateKey) (string, deed.USDC) {
+func buyNames(t *testing.T, n *node, owner *ecdsa.PrivateKey) (string, deed.USDC) {
 	t.Helper()
 	n.call(t, "POST", "/sandbox/faucet", "", api.FaucetRequest{WalletAddress: crypto.PubkeyToAddress(owner.PublicKey).Hex()}, nil)
-	payment, price := n.payment(t, owner, "/domains/register", newMortal)
-	if status, body := n.send(t, "/domains/register", newMortal, payment); status != 201 {
+	payment, price := n.payment(t, owner, "/domains/register", registerBody)
+	if status, body := n.send(t, "/domains/register", registerBody, payment); status != 201 {
 		t.Fatalf("got %d %s", status, body)
 	}
-	return `{"domain":"mortal.com","years":1}`, price
+	return `{"domain":"killed.com","years":1}`, price
 }
 
-// mortalElsewhere puts the name at another registrar, and returns an order for
+// nameElsewhere puts the name at another registrar, and returns an order for
 // its transfer.
-func mortalElsewhere(t *testing.T, n *node, _ *ecdsa.PrivateKey) (string, deed.USDC) {
+func nameElsewhere(t *testing.T, n *node, _ *ecdsa.PrivateKey) (string, deed.USDC) {
 	t.Helper()
 	var there api.Elsewhere
-	if status := n.call(t, "POST", "/sandbox/elsewhere", "", api.ElsewhereRequest{Domain: "mortal.com"}, &there); status != 200 {
+	if status := n.call(t, "POST", "/sandbox/elsewhere", "", api.ElsewhereRequest{Domain: "killed.com"}, &there); status != 200 {
 		t.Fatalf("got %d", status)
 	}
-	return fmt.Sprintf(`{"domain":"mortal.com","authCode":%q}`, there.AuthCode), 0
+	return fmt.Sprintf(`{"domain":"killed.com","authCode":%q}`, there.AuthCode), 0
 }
 
-const newMortal = `{"domain":"mortal.com"}`
+const registerBody = `{"domain":"killed.com"}`
 
 // place sends the order, and then what the other registrar decides.
-func (o mortalOrder) place(t *testing.T, n *node, body, payment string) (int, string) {
+func (o killCase) place(t *testing.T, n *node, body, payment string) (int, string) {
 	t.Helper()
 	status, answer := n.send(t, o.path, body, payment)
 	if o.decision != "" && status == 202 {
@@ -147,36 +147,36 @@ func (o mortalOrder) place(t *testing.T, n *node, body, payment string) (int, st
 
 // killAt lets a server die at a point of an order, starts it again, repeats the
 // same request, and wants what was bought or the money.
-func killAt(t *testing.T, o mortalOrder, point, fault string, environ ...string) {
+func killAt(t *testing.T, o killCase, point, fault string, environ ...string) {
 	t.Helper()
-	path, err := mortal()
+	path, err := failpointBinary()
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir, key, owner, site := t.TempDir(), newKey(t), newKey(t), slices.Clone(environ)
-	order, spent := newMortal, deed.USDC(0)
+	order, spent := registerBody, deed.USDC(0)
 	if o.prepare != nil {
 		n := start(t, dir, environ...)
 		order, spent = o.prepare(t, n, owner)
 		n.stop(t)
 	}
-	mortalNode := startBinary(t, path, dir, append(site, "FAILPOINT="+point)...)
-	site = append(site, "DEED_PUBLIC_URL="+mortalNode.callers)
+	killed := startBinary(t, path, dir, append(site, "FAILPOINT="+point)...)
+	site = append(site, "DEED_PUBLIC_URL="+killed.callers)
 	wallet := api.FaucetRequest{WalletAddress: crypto.PubkeyToAddress(key.PublicKey).Hex(), Amount: "1000.00"}
-	mortalNode.call(t, "POST", "/sandbox/faucet", "", wallet, nil)
+	killed.call(t, "POST", "/sandbox/faucet", "", wallet, nil)
 	if fault != "" {
-		mortalNode.call(t, "POST", "/sandbox/faults", "", api.FaultsRequest{Registrar: fault, Times: new(1)}, nil)
+		killed.call(t, "POST", "/sandbox/faults", "", api.FaultsRequest{Registrar: fault, Times: new(1)}, nil)
 	}
 	if o.owned {
-		mortalNode.token = mortalNode.signIn(t, owner).AccessToken
+		killed.token = killed.signIn(t, owner).AccessToken
 	}
-	payment, price := mortalNode.payment(t, key, o.path, order)
-	o.place(t, mortalNode, order, payment)
-	if err := mortalNode.cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
-		t.Fatalf("it did not die at %q: %v %s", point, err, mortalNode.log)
+	payment, price := killed.payment(t, key, o.path, order)
+	o.place(t, killed, order, payment)
+	if err := killed.cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
+		t.Fatalf("it did not die at %q: %v %s", point, err, killed.log)
 	}
 	n := start(t, dir, site...)
-	n.token = mortalNode.token
+	n.token = killed.token
 	var status int
 	var body string
 	waitFor(t, func() bool {
@@ -220,20 +220,20 @@ func (n *node) audit(t *testing.T, dir string, environ []string, words ...string
 func TestKillNine(t *testing.T) {
 	for _, c := range []struct { // all of them: make long
 		name  string
-		order mortalOrder
+		order killCase
 		point string
 		fault string
 	}{
-		{"settling", registerMortal, "payment: settling", ""},
-		{"sent", registerMortal, "after send", ""},
-		{"ordered", registerMortal, "job: ordered", ""},
-		{"refund", registerMortal, "payment: money returned", "refuse"},
-		{"renewal", renewMortal, "job: looked up", ""},
-		{"transfer", transferMortal, "job: looked up", ""},
-		{"money for a record", recordMortal, "payment: money moved", ""},
-		{"record", recordMortal, "change: queued", ""},
-		{"record made", recordMortal, "change: changed", ""},
-		{"transfer refused", refusedMortal, "payment: refund_due", ""},
+		{"settling", registerCase, "payment: settling", ""},
+		{"sent", registerCase, "after send", ""},
+		{"ordered", registerCase, "job: ordered", ""},
+		{"refund", registerCase, "payment: money returned", "refuse"},
+		{"renewal", renewCase, "job: looked up", ""},
+		{"transfer", transferCase, "job: looked up", ""},
+		{"money for a record", recordCase, "payment: money moved", ""},
+		{"record", recordCase, "change: queued", ""},
+		{"record made", recordCase, "change: changed", ""},
+		{"transfer refused", refusedCase, "payment: refund_due", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

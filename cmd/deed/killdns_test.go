@@ -14,17 +14,17 @@ import (
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
-// recordMortal changes the DNS of a name, and is paid by who does not own it.
-var recordMortal = mortalOrder{path: "/dns/mortal.com", done: 201, owned: true, seen: seeMortal,
+// recordCase changes the DNS of a name, and is paid by who does not own it.
+var recordCase = killCase{path: "/dns/killed.com", done: 201, owned: true, seen: readRecords,
 	prepare: func(t *testing.T, n *node, owner *ecdsa.PrivateKey) (string, deed.USDC) {
-		_, cost := soldMortal(t, n, owner)
+		_, cost := buyNames(t, n, owner)
 		return `{"type":"A","host":"www","value":"192.0.2.10"}`, cost
 	}}
 
-// seeMortal wants the record in the DNS, once.
-func seeMortal(t *testing.T, n *node) {
+// readRecords wants the record in the DNS, once.
+func readRecords(t *testing.T, n *node) {
 	t.Helper()
-	if got := n.dig(t, "www.mortal.com"); len(got) != 1 || got[0] != "192.0.2.10" {
+	if got := n.dig(t, "www.killed.com"); len(got) != 1 || got[0] != "192.0.2.10" {
 		t.Errorf("the name server says %v", got)
 	}
 }
@@ -54,16 +54,16 @@ func TestTwoProcessesServe(t *testing.T) {
 	one := start(t, t.TempDir(), environ...)
 	two := start(t, t.TempDir(), append(environ, "DEED_CHAIN_RPC_URL="+one.sandbox(t).RPCURL, "DEED_REGISTRAR_ALLOW_EMBEDDED=true")...)
 	owner := newKey(t)
-	order, _ := recordMortal.prepare(t, one, owner)
+	order, _ := recordCase.prepare(t, one, owner)
 	one.token = one.signIn(t, owner).AccessToken
 	for _, host := range []string{"www", "second", "third"} {
 		order := strings.Replace(order, "www", host, 1)
-		payment, _ := one.payment(t, owner, recordMortal.path, order)
-		if status, body := one.send(t, recordMortal.path, order, payment); status != 201 {
+		payment, _ := one.payment(t, owner, recordCase.path, order)
+		if status, body := one.send(t, recordCase.path, order, payment); status != 201 {
 			t.Fatalf("got %d %s", status, body)
 		}
 		for _, n := range []*node{one, two} {
-			waitFor(t, func() bool { return len(n.dig(t, host+".mortal.com")) == 1 })
+			waitFor(t, func() bool { return len(n.dig(t, host+".killed.com")) == 1 })
 		}
 	}
 	// A third one with a key of its own would sign what no parent vouches for.

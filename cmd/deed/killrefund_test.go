@@ -31,7 +31,7 @@ func rivals(t *testing.T, n *node, host string) [2]*rival {
 	for i, order := range []string{`{"type":"A","host":%q,"value":"192.0.2.10"}`, `{"type":"CNAME","host":%q,"value":"other.example"}`} {
 		r := &rival{key: newKey(t), order: fmt.Sprintf(order, host)}
 		n.faucet(t, r.key, rivalsMoney)
-		r.payment, _ = n.payment(t, r.key, recordMortal.path, r.order)
+		r.payment, _ = n.payment(t, r.key, recordCase.path, r.order)
 		pair[i] = r
 	}
 	return pair
@@ -53,20 +53,20 @@ func (n *node) faucet(t *testing.T, key *ecdsa.PrivateKey, amount string) string
 // rivals is made and the other has its money again, once.
 func killInRefund(t *testing.T, point string, environ ...string) {
 	t.Helper()
-	path, err := mortal()
+	path, err := failpointBinary()
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir, owner, site := t.TempDir(), newKey(t), slices.Clone(environ)
-	mortalNode := startBinary(t, path, dir, append(site, "FAILPOINT="+point)...)
-	soldMortal(t, mortalNode, owner)
-	mortalNode.token = mortalNode.signIn(t, owner).AccessToken
+	killed := startBinary(t, path, dir, append(site, "FAILPOINT="+point)...)
+	buyNames(t, killed, owner)
+	killed.token = killed.signIn(t, owner).AccessToken
 	var pair [2]*rival
 	for try := 0; ; try++ { // a rival that comes when the other is made is refused before it pays
-		pair = rivals(t, mortalNode, fmt.Sprintf("www%d", try))
+		pair = rivals(t, killed, fmt.Sprintf("www%d", try))
 		var wg sync.WaitGroup
 		for _, r := range pair {
-			wg.Go(func() { r.status, r.body = mortalNode.send(t, recordMortal.path, r.order, r.payment) })
+			wg.Go(func() { r.status, r.body = killed.send(t, recordCase.path, r.order, r.payment) })
 		}
 		wg.Wait()
 		if slices.ContainsFunc(pair[:], func(r *rival) bool { return r.status != 201 && r.status != 400 }) {
@@ -76,15 +76,15 @@ func killInRefund(t *testing.T, point string, environ ...string) {
 			t.Fatalf("no rival came second: got %d %s, %d %s", pair[0].status, pair[0].body, pair[1].status, pair[1].body)
 		}
 	}
-	if err := mortalNode.cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
-		t.Fatalf("it did not die at %q: %v %s", point, err, mortalNode.log)
+	if err := killed.cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
+		t.Fatalf("it did not die at %q: %v %s", point, err, killed.log)
 	}
-	n := start(t, dir, append(site, "DEED_PUBLIC_URL="+mortalNode.callers, "DEED_LIMITS_DNS=100000")...)
-	n.token = mortalNode.token
+	n := start(t, dir, append(site, "DEED_PUBLIC_URL="+killed.callers, "DEED_LIMITS_DNS=100000")...)
+	n.token = killed.token
 	var seen []string
 	for _, r := range pair {
 		waitFor(t, func() bool {
-			r.status, r.body = n.send(t, recordMortal.path, r.order, r.payment)
+			r.status, r.body = n.send(t, recordCase.path, r.order, r.payment)
 			return r.status == 201 || r.status == 500 && strings.Contains(r.body, `"confirmed"`)
 		})
 		seen = append(seen, fmt.Sprintf("%d %s", r.status, n.faucet(t, r.key, "1.00")))

@@ -94,22 +94,22 @@ func TestRestoredBackup(t *testing.T) {
 }
 
 func testRestored(t *testing.T, dir string, db restorable) {
-	path, err := mortal()
+	path, err := failpointBinary()
 	if err != nil {
 		t.Fatal(err)
 	}
 	// A node dies with a paid order that it has not placed, and is backed up so.
-	mortalNode := startBinary(t, path, dir, append(slices.Clone(db.environ), "FAILPOINT=job: queued")...)
-	site := append(slices.Clone(db.environ), "DEED_PUBLIC_URL="+mortalNode.callers)
+	killed := startBinary(t, path, dir, append(slices.Clone(db.environ), "FAILPOINT=job: queued")...)
+	site := append(slices.Clone(db.environ), "DEED_PUBLIC_URL="+killed.callers)
 	refunded, after := newKey(t), newKey(t)
-	mortalNode.faucet(t, refunded, "1000.00")
-	mortalNode.faucet(t, after, "1000.00")
-	mortalNode.call(t, "POST", "/sandbox/faults", "", api.FaultsRequest{Registrar: "refuse", Times: new(1)}, nil)
+	killed.faucet(t, refunded, "1000.00")
+	killed.faucet(t, after, "1000.00")
+	killed.call(t, "POST", "/sandbox/faults", "", api.FaultsRequest{Registrar: "refuse", Times: new(1)}, nil)
 	order := `{"domain":"refused.com"}`
-	payment, _ := mortalNode.payment(t, refunded, "/domains/register", order)
-	mortalNode.send(t, "/domains/register", order, payment)
-	if err := mortalNode.cmd.Wait(); err == nil {
-		t.Fatalf("it did not die: %s", mortalNode.log)
+	payment, _ := killed.payment(t, refunded, "/domains/register", order)
+	killed.send(t, "/domains/register", order, payment)
+	if err := killed.cmd.Wait(); err == nil {
+		t.Fatalf("it did not die: %s", killed.log)
 	}
 	db.backUp(t)
 

@@ -18,6 +18,7 @@ import (
 	"deed.example/deed/internal/a2a"
 	"deed.example/deed/internal/account"
 	"deed.example/deed/internal/catalog"
+	"deed.example/deed/internal/event"
 	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/health"
 	"deed.example/deed/internal/httpapi"
@@ -133,6 +134,7 @@ func wire(ctx context.Context, c *config, b *backends, base *url.URL, counters *
 		},
 		Limits:    c.Limits,
 		SignIn:    signIn,
+		Events:    &event.Service{Store: sqldb.Events{DB: b.db}, Pause: func(ctx context.Context) error { return sleep(ctx, eventPollInterval) }},
 		Accounts:  &account.Service{Store: sqldb.Accounts{DB: b.db}, Now: b.calendar.Now},
 		Sandbox:   b.chain.sandbox,
 		Trusted:   c.Proxies,
@@ -147,6 +149,9 @@ func wire(ctx context.Context, c *config, b *backends, base *url.URL, counters *
 	wirePayments(c, b, api)
 	return api, nil
 }
+
+// eventPollInterval is how often the stream of a wallet looks for new events.
+const eventPollInterval = time.Second
 
 // errNoTreasury is the error of a node on an external chain without pay_to.
 var errNoTreasury = deed.Errorf(deed.CodeUnavailable, "this node takes no payments: its operator has not set pay_to")

@@ -37,6 +37,10 @@ func addFlags(cmd *cobra.Command) {
 // readConfig reads the configuration: defaults, overridden by the file, then by the
 // environment, then by the flags. It also returns the settings with the source of
 // each value.
+//
+// Libraries that layer such sources merge them into one untyped map. Here each key is
+// a setting with a type: an unknown key is an error, and the source of each value is
+// known, which `deed config check` shows.
 func readConfig(flags *pflag.FlagSet, environ []string) (*config, []*setting, error) {
 	c := defaultConfig()
 	settings := c.settings()

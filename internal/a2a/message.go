@@ -1,11 +1,12 @@
 package a2a
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"deed.example/deed/internal/agent"
 )
@@ -76,7 +77,7 @@ func parse(data any) (r request, why string) {
 	if _, ok := arguments.(map[string]any); !ok {
 		return r, "The arguments are no object."
 	}
-	raw, err := json.Marshal(arguments)
+	raw, err := encode(arguments)
 	if err != nil {
 		return r, "The arguments cannot be read."
 	}
@@ -89,7 +90,7 @@ func help(m *a2a.Message, why string) *a2a.Message {
 	skills := []any{}
 	for _, t := range agent.Tools() {
 		skills = append(skills, map[string]any{
-			"skill": t.Name, "title": t.Title, "description": t.Description, "arguments": json.RawMessage(t.Input), "paid": t.Paid, "signIn": t.Bearer,
+			"skill": t.Name, "title": t.Title, "description": t.Description, "arguments": t.Input, "paid": t.Paid, "signIn": t.Bearer,
 		})
 	}
 	out := a2a.NewMessage(a2a.MessageRoleAgent,
@@ -122,9 +123,15 @@ func (r request) reply(a agent.Answer) a2a.SendMessageResult {
 // same as over HTTP.
 const statusKey = "http.status"
 
+// encode returns v as JSON, the same bytes for the same value. They are part of the
+// ids of offers, which stand as they are: with < > & escaped.
+func encode(v any) ([]byte, error) {
+	return json.Marshal(v, json.Deterministic(true), jsontext.EscapeForHTML(true), jsontext.EscapeForJS(true))
+}
+
 // dataPart returns a JSON body as a part.
 func dataPart(raw []byte) *a2a.Part {
-	p := a2a.NewDataPart(json.RawMessage(raw))
+	p := a2a.NewDataPart(jsontext.Value(raw))
 	p.MediaType = "application/json"
 	return p
 }

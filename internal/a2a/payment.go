@@ -2,11 +2,12 @@ package a2a
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"net/http"
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"deed.example/deed/api"
 	"deed.example/deed/internal/agent"
@@ -40,18 +41,18 @@ const (
 )
 
 type offerRequest struct {
-	Skill     string          `json:"s"`
-	Arguments json.RawMessage `json:"a"`
+	Skill     string         `json:"s"`
+	Arguments jsontext.Value `json:"a"`
 }
 
 // offerID returns the id of the offer for a request. A request that is large or
 // has a secret in it is not encoded: its payment must come with the data part.
 func (r request) offerID() a2a.TaskID {
-	var args map[string]json.RawMessage
+	var args map[string]jsontext.Value
 	_ = json.Unmarshal(r.arguments, &args) // it has been parsed as an object
 	delete(args, "access_token")           // the client sends it again in the header
-	plain, err1 := json.Marshal(args)
-	raw, err2 := json.Marshal(offerRequest{r.tool.Name, plain})
+	plain, err1 := encode(args)
+	raw, err2 := encode(offerRequest{r.tool.Name, plain})
 	if _, secret := args["auth_code"]; err1 != nil || err2 != nil || secret || len(raw) > maxOfferRequest {
 		return a2a.TaskID(offerPrefix + string(a2a.NewTaskID()))
 	}
@@ -75,7 +76,7 @@ func parseOfferID(id string) (request, bool) {
 func (r request) unpaid(a agent.Answer) *a2a.Task {
 	var body struct {
 		api.PaymentRequired
-		Accepts json.RawMessage `json:"accepts"`
+		Accepts jsontext.Value `json:"accepts"`
 	}
 	_ = json.Unmarshal(a.Body, &body) // this service encoded it
 	meta, state := map[string]any{keyStatus: statusRequired}, a2a.TaskStateInputRequired
@@ -109,7 +110,7 @@ func receipt(h http.Header, meta map[string]any) {
 	if text == "" || err != nil || json.Unmarshal(raw, &in) != nil {
 		return
 	}
-	meta[keyReceipts] = []any{json.RawMessage(raw)}
+	meta[keyReceipts] = []any{jsontext.Value(raw)}
 	if meta[keyStatus] == nil {
 		meta[keyStatus] = paidStatus(in.Success)
 	}

@@ -2,10 +2,11 @@ package a2a
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"deed.example/deed/api"
 	"deed.example/deed/internal/agent"
@@ -48,7 +49,7 @@ func (r request) order(a agent.Answer, id a2a.TaskID) *a2a.Task {
 // job returns the task of an order, made from its job.
 func (c *requestHandler) job(ctx context.Context, id a2a.TaskID, contextID string) (*a2a.Task, error) {
 	tool, _ := agent.Find("get_job")
-	args, err := json.Marshal(map[string]any{"job_id": id})
+	args, err := encode(map[string]any{"job_id": id})
 	if err != nil {
 		return nil, a2a.ErrTaskNotFound
 	}
@@ -64,7 +65,7 @@ func (c *requestHandler) job(ctx context.Context, id a2a.TaskID, contextID strin
 	}
 	var j struct {
 		api.Job
-		Result json.RawMessage `json:"result"`
+		Result jsontext.Value `json:"result"`
 	}
 	if err := json.Unmarshal(a.Body, &j); err != nil {
 		return nil, c.failed(ctx, fmt.Errorf("read the job of a task: %w", err))

@@ -11,13 +11,16 @@
 // Caller and, if asked to, waits for the job that the call started. The Caller is
 // the HTTP interface itself, in this process (handler.go) or remote.
 // Invariant: a tool can do no more than its HTTP call. Rate limits, the order of
-// checks, what a payment buys and the text of errors are decided there, and the
-// address of the caller is the one that is counted.
+// checks and what a payment buys are decided there, and the address of the caller is
+// the one that is counted. An error has a next step for programs (api.Next); next.go
+// has its words for agents.
 package agent
 
 import (
 	"slices"
+	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -96,6 +99,28 @@ func (t Tool) argument(name string) (Argument, bool) {
 		return Argument{}, false
 	}
 	return t.Arguments[i], true
+}
+
+// names lists the arguments of a tool.
+func (t Tool) names() string {
+	names := make([]string, len(t.Arguments))
+	for i, a := range t.Arguments {
+		names[i] = a.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+// about returns the schema's description of an argument, after a colon.
+func (t Tool) about(name string) string {
+	var input struct {
+		Properties map[string]struct {
+			Description string `json:"description"`
+		} `json:"properties"`
+	}
+	if json.Unmarshal(t.Input, &input) != nil || input.Properties[name].Description == "" {
+		return ""
+	}
+	return ": " + strings.TrimSpace(input.Properties[name].Description)
 }
 
 // Quotes reports whether the tool can return its price in a dry run.

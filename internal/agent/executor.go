@@ -59,7 +59,7 @@ func (e *Executor) Do(ctx context.Context, t Tool, r Request) (Answer, error) {
 	}
 	a, err := e.Caller.Call(ctx, c)
 	if err != nil || !a.Done() {
-		return t.rewriteError(a), err
+		return t.forAgents(a), err
 	}
 	if t.finish != nil {
 		return t.finish(args, e, a), nil

@@ -8,47 +8,30 @@ import (
 	"unicode"
 
 	"github.com/go-json-experiment/json"
-	"go.yaml.in/yaml/v3"
 
-	"deed.example/deed/api"
+	"deed.example/deed/internal/openapi"
 )
 
 type schema = map[string]any
 
-// A description is the part of openapi.yaml that this package reads.
-type description struct {
-	paths      map[string]any
-	components map[string]any
-}
-
-func readDescription() (*description, error) {
-	var doc struct {
-		Paths      map[string]any `yaml:"paths"`
-		Components map[string]any `yaml:"components"`
-	}
-	if err := yaml.Unmarshal(api.OpenAPIYAML, &doc); err != nil {
-		return nil, fmt.Errorf("read openapi.yaml: %w", err)
-	}
-	return &description{doc.Paths, doc.Components}, nil
-}
+// A description is openapi.yaml, as this package reads it.
+type description struct{ *openapi.Document }
 
 // tool builds the tool of a row from the description of its call.
-func (d *description) tool(r row) (Tool, error) {
-	method, path, _ := strings.Cut(r.endpoint, " ")
-	item, _ := d.paths[path].(schema)
-	op, ok := item[strings.ToLower(method)].(schema)
+func (d description) tool(r row) (Tool, error) {
+	call, ok := d.Operation(r.endpoint)
 	if !ok {
 		return Tool{}, fmt.Errorf("openapi.yaml has no %s", r.endpoint)
 	}
 	t := Tool{
-		Name: r.name, Title: r.title, Purpose: r.description, Description: r.description, Method: method, Path: path,
+		Name: r.name, Title: r.title, Purpose: r.description, Description: r.description, Method: call.Method, Path: call.Path,
 		ReadOnly: r.flags&readOnly != 0, Destructive: r.flags&destructive != 0, Idempotent: r.flags&idempotent != 0, Waits: r.flags&waits != 0,
-		Bearer: secured(op, "bearer"), Paid: secured(op, "paymentSignature"), finish: r.finish,
+		Bearer: call.Secured("bearer"), Paid: call.Secured("paymentSignature"), finish: r.finish,
 	}
 	if t.Paid {
 		t.Description, t.Destructive = t.Description+paymentNote, true // spending money cannot be undone
 	}
-	properties := d.arguments(&t, r, item, op)
+	properties := d.arguments(&t, r, call)
 	for i, a := range t.Arguments {
 		p, _ := properties[a.Name].(schema)
 		if a.List {
@@ -70,7 +53,7 @@ func (d *description) tool(r row) (Tool, error) {
 		}
 	}
 	in := schema{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
-	out, err := d.answers(op, t)
+	out, err := d.answers(call.Object, t)
 	if err != nil {
 		return Tool{}, err
 	}
@@ -81,22 +64,15 @@ func (d *description) tool(r row) (Tool, error) {
 	return t, err
 }
 
-// secured reports whether any security requirement of an operation has the
-// scheme.
-func secured(op schema, scheme string) bool {
-	requirements, _ := op["security"].([]any)
-	return slices.ContainsFunc(requirements, func(r any) bool { return r.(schema)[scheme] != nil })
-}
-
 // arguments sets the arguments of a tool and returns their schemas.
-func (d *description) arguments(t *Tool, r row, item, op schema) schema {
+func (d description) arguments(t *Tool, r row, call openapi.Operation) schema {
 	properties := schema{}
 	add := func(field string, in Place, required bool, s schema) {
 		a := Argument{Name: snake(field), Field: field, In: in, Required: required || slices.Contains(r.needs, field), List: slices.Contains(r.lists, field)}
 		t.Arguments = append(t.Arguments, a)
 		properties[a.Name] = s
 	}
-	for _, list := range []any{item["parameters"], op["parameters"]} {
+	for _, list := range []any{call.Item["parameters"], call.Object["parameters"]} {
 		params, _ := list.([]any)
 		for _, param := range params {
 			p := d.inline(param).(schema)
@@ -109,7 +85,7 @@ func (d *description) arguments(t *Tool, r row, item, op schema) schema {
 			add(p["name"].(string), place, p["required"] == true, s)
 		}
 	}
-	body := d.body(op)
+	body := d.body(call.Object)
 	fields, _ := body["properties"].(schema)
 	required, _ := body["required"].([]any)
 	for _, field := range slices.Sorted(maps.Keys(fields)) {
@@ -127,13 +103,13 @@ func (d *description) arguments(t *Tool, r row, item, op schema) schema {
 }
 
 // body returns the schema of an operation's JSON body, or nil.
-func (d *description) body(op schema) schema {
+func (d description) body(op schema) schema {
 	s, _ := d.content(op["requestBody"])
 	return s
 }
 
 // content returns the JSON schema of a body.
-func (d *description) content(v any) (schema, bool) {
+func (d description) content(v any) (schema, bool) {
 	full, _ := d.inline(v).(schema)
 	content, _ := full["content"].(schema)
 	media, _ := content["application/json"].(schema)
@@ -143,7 +119,7 @@ func (d *description) content(v any) (schema, bool) {
 
 // answers returns the schema of a tool's answers: the successful responses of its
 // call, and errors. Clients validate both against it.
-func (d *description) answers(op schema, t Tool) (schema, error) {
+func (d description) answers(op schema, t Tool) (schema, error) {
 	responses, _ := op["responses"].(schema)
 	var shapes []any
 	for _, status := range slices.Sorted(maps.Keys(responses)) {

@@ -2,7 +2,10 @@ package agent
 
 import (
 	"encoding/base64"
-	"encoding/json"
+
+	"github.com/go-json-experiment/json"
+
+	"deed.example/deed/internal/wirejson"
 )
 
 // A Payment is an x402 payment in the encoding of its header: base64 of JSON. The
@@ -25,7 +28,7 @@ func PaymentOf(v any) Payment {
 		p.Header = v
 		raw, _ = base64.StdEncoding.DecodeString(v) // if it is not base64, it has no version
 	default:
-		raw, _ = json.Marshal(v) // it came as JSON
+		raw, _ = wirejson.Marshal(v) // it came as JSON
 		p.Header = base64.StdEncoding.EncodeToString(raw)
 	}
 	var payload struct {

@@ -3,42 +3,19 @@ package agent
 import (
 	"maps"
 	"slices"
-	"strings"
 )
 
-// inline returns a copy of v with every $ref replaced by its target. Keys beside
-// a $ref are merged into the target.
-func (d *description) inline(v any) any {
-	switch v := v.(type) {
-	case []any:
-		out := make([]any, len(v))
-		for i := range v {
-			out[i] = d.inline(v[i])
-		}
-		return out
-	case schema:
-		out := schema{}
-		if ref, ok := v["$ref"].(string); ok {
-			part := any(d.components)
-			for word := range strings.SplitSeq(strings.TrimPrefix(ref, "#/components/"), "/") {
-				part = part.(schema)[word]
-			}
-			out = d.inline(part).(schema)
-		}
-		for key, value := range v {
-			if key != "$ref" && key != "examples" && key != "example" {
-				merge(out, key, d.inline(value))
-			}
-		}
-		return out
-	}
-	return v
-}
+// inline returns a copy of v with every $ref replaced by its target, without
+// examples.
+func (d description) inline(v any) any { return d.Inline(v, merge) }
 
 // merge sets a key of a schema; properties and required are combined with those
 // already there. All properties of a schema are then in one place, so that
 // unevaluatedProperties becomes additionalProperties, which more programs know.
 func merge(out schema, key string, value any) {
+	if key == "examples" || key == "example" {
+		return
+	}
 	switch over := value.(type) {
 	case schema:
 		if under, ok := out[key].(schema); ok && key == "properties" {

@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"github.com/go-json-experiment/json"
+
+	"deed.example/deed/internal/openapi"
 )
 
 // A row is the hand-written part of a tool; the rest comes from openapi.yaml.
@@ -57,6 +59,8 @@ var table = []row{
 		description: "Shows what the wallet that is signed in has and has spent."},
 	{name: "list_transactions", title: "List my payments", endpoint: "GET /account/transactions", flags: readOnly | idempotent,
 		description: "Lists the payments of the wallet that is signed in, and their refunds, newest first."},
+	{name: "list_events", title: "List my events", endpoint: "GET /account/events", flags: readOnly | idempotent,
+		description: "Lists what happened to the names and payments of the wallet that is signed in, oldest first: expiries, renewals, refunds, DNS changes. Say after to continue."},
 	{name: "list_dns_records", title: "List DNS records", endpoint: "GET /dns/{domain}", flags: readOnly | idempotent,
 		description: "Lists the DNS records of a name of the wallet that is signed in, with the ids that changes need. Free of charge."},
 	{name: "add_dns_record", title: "Add a DNS record", endpoint: "POST /dns/{domain}", flags: idempotent,
@@ -76,11 +80,11 @@ var table = []row{
 // tools returns the complete table. Only an error in the table or in openapi.yaml
 // can make it panic, and the tests build it.
 var tools = sync.OnceValue(func() []Tool {
-	d, err := readDescription()
+	doc, err := openapi.Read()
 	if err != nil {
 		panic(fmt.Sprintf("agent: %v", err))
 	}
-	out := make([]Tool, len(table))
+	d, out := description{doc}, make([]Tool, len(table))
 	for i, r := range table {
 		if out[i], err = d.tool(r); err != nil {
 			panic(fmt.Sprintf("agent: %s: %v", r.name, err))

@@ -2,7 +2,6 @@ package apitest
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -10,10 +9,11 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/go-json-experiment/json"
 	"github.com/santhosh-tekuri/jsonschema/v6"
-	"go.yaml.in/yaml/v3"
 
 	"deed.example/deed/api"
+	"deed.example/deed/internal/openapi"
 )
 
 // location is the base URI of the document's schemas; nothing is fetched.
@@ -37,11 +37,11 @@ var theContract = sync.OnceValue(func() *contract {
 })
 
 func newContract(text []byte) (*contract, error) {
-	var tree any
-	if err := yaml.Unmarshal(text, &tree); err != nil {
+	spec, err := openapi.Parse(text)
+	if err != nil {
 		return nil, err
 	}
-	asJSON, err := json.Marshal(tree)
+	asJSON, err := json.Marshal(spec.Root)
 	if err != nil {
 		return nil, err
 	}

@@ -80,7 +80,7 @@ func (s *Service) Listing(tld deed.TLD) (Listing, error) {
 	if l, found := find(s.listings, tld); found {
 		return l, nil
 	}
-	return Listing{}, deed.Errorf(deed.CodeTLDNotSupported, "we do not sell .%s: GET /domains/pricing lists the TLDs we sell", tld)
+	return Listing{}, deed.WithNext(deed.Errorf(deed.CodeTLDNotSupported, "we do not sell .%s", tld), deed.Next{Action: deed.ActionListPrices})
 }
 
 func find(listings []Listing, tld deed.TLD) (Listing, bool) {

@@ -109,7 +109,8 @@ func checkQuery(query string) error {
 	case query == "":
 		return deed.Invalid("query", "is missing: send the label to look for, such as example")
 	case strings.Contains(query, "."):
-		return deed.Invalid("query", "is a label without its TLD: send example, not example.com, or ask GET /domains/check")
+		name, _ := deed.ParseName(query) // what is not a name is not suggested
+		return deed.WithNext(deed.Invalid("query", "is a label without its TLD: send example, not example.com"), deed.Next{Action: deed.ActionCheck, Domain: name})
 	case strings.ContainsFunc(query, notInLabel):
 		return deed.Invalid("query", "has letters a to z, digits and hyphens only")
 	case len(query) > maxQuery:

@@ -126,8 +126,8 @@ func Report(w io.Writer, err error) int {
 				fmt.Fprintf(w, "  %s: %s\n", clean(d.Field), clean(d.Reason))
 			}
 		}
-		if e.Hint != "" {
-			fmt.Fprintln(w, "  hint:", clean(e.Hint))
+		if words := hint(e); words != "" {
+			fmt.Fprintln(w, "  hint:", clean(words))
 		}
 		if e.JobID != "" {
 			fmt.Fprintln(w, "  job:", clean(e.JobID))

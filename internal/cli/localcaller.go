@@ -2,15 +2,17 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"deed.example/deed/api"
 	"deed.example/deed/client"
 	"deed.example/deed/internal/agent"
+	"deed.example/deed/internal/wirejson"
 )
 
 // callTimeout limits one call. A payment with an unknown outcome stays in the
@@ -68,7 +70,7 @@ func refusal(code, message, hint string) agent.Answer {
 	if code == client.CodePaymentInvalid {
 		title = "Payment invalid"
 	}
-	body, _ := json.Marshal(api.Error{Error: title, Code: code, Message: message, Hint: hint}) // strings cannot make it fail
+	body, _ := wirejson.Marshal(api.Error{Error: title, Code: code, Message: message, Hint: hint}) // strings cannot make it fail
 	return agent.Answer{Status: status, Header: http.Header{}, Body: body}
 }
 
@@ -100,8 +102,9 @@ func (l localCaller) unpaid(a agent.Answer, signed bool) agent.Answer {
 	default:
 		said.Hint = "what was signed stays counted in the budget of this run. Tell whom you work for"
 	}
-	body, _ := json.Marshal(said) // strings cannot make it fail
+	body, _ := wirejson.Marshal(said) // strings cannot make it fail
 	header := a.Header.Clone()
 	header.Del("PAYMENT-REQUIRED")
+	header.Del(api.NextHeader) // the hint above takes its place
 	return agent.Answer{Status: a.Status, Header: header, Body: body}
 }

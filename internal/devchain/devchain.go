@@ -11,6 +11,9 @@
 // map of this package. Go-ethereum's tries and database would add proofs nobody
 // needs, a start-up ten times as slow and a clock that runs ahead of the wall clock
 // at many blocks per second.
+//
+// Its JSON is that of encoding/json, unlike elsewhere in this module, because
+// go-ethereum's types are written for it and clients expect exactly their form.
 package devchain
 
 import (

@@ -1,12 +1,9 @@
 package discovery
 
 import (
-	"fmt"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
-	"deed.example/deed/api"
+	"deed.example/deed/internal/openapi"
 )
 
 // A call is one operation of openapi.yaml.
@@ -27,73 +24,41 @@ func (c call) pointer() string {
 	return "/openapi.json#/paths/" + escaped + "/" + strings.ToLower(c.method)
 }
 
-// operation has the fields of an operation that are used here.
-type operation struct {
-	Tags        []string              `yaml:"tags"`
-	Summary     string                `yaml:"summary"`
-	Description string                `yaml:"description"`
-	Security    []map[string][]string `yaml:"security"`
-	Payment     *struct {
-		Price struct {
-			Mode   string `yaml:"mode"`
-			Amount string `yaml:"amount"`
-		} `yaml:"price"`
-	} `yaml:"x-payment-info"`
-}
-
 // readDescription returns the calls and the error codes of openapi.yaml, both in
 // its order.
-func readDescription() ([]call, []string, error) {
-	var doc struct {
-		Paths      yaml.Node `yaml:"paths"`
-		Components struct {
-			Schemas struct {
-				Code struct {
-					Enum []string `yaml:"enum"`
-				} `yaml:"Code"`
-			} `yaml:"schemas"`
-		} `yaml:"components"`
+func readDescription() (calls []call, codes []string, err error) {
+	doc, err := openapi.Read()
+	if err != nil {
+		return nil, nil, err
 	}
-	if err := yaml.Unmarshal(api.OpenAPIYAML, &doc); err != nil {
-		return nil, nil, fmt.Errorf("read the embedded openapi.yaml: %w", err)
+	for _, op := range doc.Operations {
+		calls = append(calls, newCall(op))
 	}
-	calls, err := readCalls(doc.Paths)
-	return calls, doc.Components.Schemas.Code.Enum, err
+	enum, _ := openapi.Object(doc.Root, "components", "schemas", "Code")["enum"].([]any)
+	for _, code := range enum {
+		codes = append(codes, textOf(code))
+	}
+	return calls, codes, nil
 }
 
-func readCalls(paths yaml.Node) ([]call, error) {
-	var out []call
-	for i := 0; i+1 < len(paths.Content); i += 2 {
-		path, item := paths.Content[i].Value, paths.Content[i+1]
-		for j := 0; j+1 < len(item.Content); j += 2 {
-			method := item.Content[j].Value
-			if method == "parameters" {
-				continue
-			}
-			var op operation
-			if err := item.Content[j+1].Decode(&op); err != nil {
-				return nil, fmt.Errorf("read %s %s of openapi.yaml: %w", method, path, err)
-			}
-			out = append(out, op.call(strings.ToUpper(method), path))
-		}
+func newCall(op openapi.Operation) call {
+	c := call{method: op.Method, path: op.Path, summary: textOf(op.Object["summary"]), description: textOf(op.Object["description"]), bearer: op.Secured("bearer")}
+	if tags, _ := op.Object["tags"].([]any); len(tags) > 0 {
+		c.topic = textOf(tags[0])
 	}
-	return out, nil
-}
-
-func (op operation) call(method, path string) call {
-	c := call{method: method, path: path, topic: op.Tags[0], summary: strings.TrimSpace(op.Summary), description: strings.TrimSpace(op.Description)}
-	for _, way := range op.Security {
-		if _, ok := way["bearer"]; ok {
-			c.bearer = true
-		}
-	}
-	if op.Payment != nil {
+	if price := openapi.Object(op.Object, "x-payment-info", "price"); price != nil {
 		c.price = "the price of the order"
-		if op.Payment.Price.Mode == "fixed" {
-			c.price = op.Payment.Price.Amount + " USDC"
+		if price["mode"] == "fixed" {
+			c.price = textOf(price["amount"]) + " USDC"
 		}
 	}
 	return c
+}
+
+// textOf returns v without space around it if it is a string, and "" otherwise.
+func textOf(v any) string {
+	s, _ := v.(string)
+	return strings.TrimSpace(s)
 }
 
 // terms describes the sign-in and the payment that a call needs.

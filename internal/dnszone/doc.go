@@ -8,4 +8,9 @@
 // unpacked by the DNS library; the result is the canonical form that is stored and
 // compared. How a zone is served and signed is in package dnssec, on which this
 // package does not depend.
+//
+// The scanner of zone files (zonefilescan.go) is not that of the DNS library, because
+// an import is checked by the same rules as a single record: they need the words of
+// an entry with their quotes and escapes, and the library returns parsed records
+// only.
 package dnszone

@@ -99,7 +99,9 @@ func (r Record) checkPlace(zone deed.Name) error {
 	case r.Type == "CNAME" && r.Host == "@":
 		return deed.Invalid("host", "%s itself cannot be a CNAME: write an HTTPS record, or A and AAAA records", zone)
 	case r.Type == "NS" && r.Host == "@":
-		return deed.Invalid("host", "the NS records of %s itself are managed by the service: change its servers with PUT /domains/%s/nameservers", zone, zone)
+		return deed.WithNext(
+			deed.Invalid("host", "the NS records of %s itself are managed by the service: change its name servers instead", zone),
+			deed.Next{Action: deed.ActionSetNameservers, Domain: zone})
 	case r.Type == "DS" && r.Host == "@":
 		return deed.Invalid("host", "the DS of %s itself is at the registry and managed by the service: write one only for a delegated host", zone)
 	case wildcard && (r.Type == "NS" || r.Type == "DS"):

@@ -95,7 +95,7 @@ func (z Zone) Matching(kind, host string) (found []Record, err error) {
 }
 
 func (z Zone) noRecord(id RecordID) error {
-	return deed.Errorf(deed.CodeNotFound, "%s has no record %s: GET /dns/%s lists the ones it has", z.Name, deed.Quoted(string(id)), z.Name)
+	return deed.WithNext(deed.Errorf(deed.CodeNotFound, "%s has no record %s", z.Name, deed.Quoted(string(id))), deed.Next{Action: deed.ActionListRecords, Domain: z.Name})
 }
 
 // Add returns the zone with the canonical form of rec added. The receiver is

@@ -102,14 +102,14 @@ func ParseZoneFile(zone deed.Name, r io.Reader) ([]Record, error) {
 
 // atLine adds the line number to an error.
 func atLine(line int, err error) error {
-	reason := err.Error()
+	reason, next := err.Error(), deed.Next{}
 	if e, ok := errors.AsType[*deed.Error](err); ok {
-		reason = e.Message
+		reason, next = e.Message, e.Next
 		if e.Hint != "" {
 			reason += ": " + e.Hint
 		}
 	}
-	return deed.Invalid(fmt.Sprintf("line %d", line), "%s", reason)
+	return deed.WithNext(deed.Invalid(fmt.Sprintf("line %d", line), "%s", reason), next)
 }
 
 // A zoneFileParser converts the entries of a zone file to records.

@@ -1,13 +1,12 @@
 package e2e_test
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 
-	"go.yaml.in/yaml/v3"
-
-	"deed.example/deed/api"
+	"deed.example/deed/internal/openapi"
 )
 
 // An operation is one call of openapi.yaml.
@@ -19,48 +18,21 @@ type operation struct {
 
 func operations(t *testing.T) (all []operation) {
 	t.Helper()
-	type parameter struct {
-		Name string `yaml:"name"`
-		In   string `yaml:"in"`
-		Ref  string `yaml:"$ref"`
-	}
-	var doc struct {
-		Paths      map[string]map[string]yaml.Node `yaml:"paths"`
-		Components struct {
-			Parameters map[string]parameter `yaml:"parameters"`
-		} `yaml:"components"`
-	}
-	if err := yaml.Unmarshal(api.OpenAPIYAML, &doc); err != nil {
+	doc, err := openapi.Read()
+	if err != nil {
 		t.Fatal(err)
 	}
-	for path, item := range doc.Paths {
-		for method, node := range item {
-			if !slices.Contains([]string{"get", "post", "put", "delete"}, method) {
-				continue
+	replace := func(out map[string]any, key string, value any) { out[key] = value }
+	for _, op := range doc.Operations {
+		o := operation{endpoint: op.Method + " " + op.Path}
+		params, _ := doc.Inline(op.Object["parameters"], replace).([]any)
+		for _, p := range params {
+			if p := openapi.Object(p); p["in"] == "query" {
+				o.query = append(o.query, p["name"].(string))
 			}
-			var op struct {
-				Parameters []parameter `yaml:"parameters"`
-				Body       struct {
-					Content map[string]yaml.Node `yaml:"content"`
-				} `yaml:"requestBody"`
-			}
-			if err := node.Decode(&op); err != nil {
-				t.Fatalf("%s %s: %v", method, path, err)
-			}
-			o := operation{endpoint: strings.ToUpper(method) + " " + path}
-			for _, p := range op.Parameters {
-				if p.Ref != "" {
-					p = doc.Components.Parameters[p.Ref[strings.LastIndexByte(p.Ref, '/')+1:]]
-				}
-				if p.In == "query" {
-					o.query = append(o.query, p.Name)
-				}
-			}
-			for media := range op.Body.Content {
-				o.media = append(o.media, media)
-			}
-			all = append(all, o)
 		}
+		o.media = slices.Sorted(maps.Keys(openapi.Object(op.Object, "requestBody", "content")))
+		all = append(all, o)
 	}
 	slices.SortFunc(all, func(a, b operation) int { return strings.Compare(a.endpoint, b.endpoint) })
 	return all

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -25,6 +26,7 @@ import (
 	"deed.example/deed/internal/catalog"
 	"deed.example/deed/internal/devchain"
 	"deed.example/deed/internal/discovery"
+	"deed.example/deed/internal/event"
 	"deed.example/deed/internal/health"
 	"deed.example/deed/internal/httpapi"
 	"deed.example/deed/internal/ratelimit"
@@ -100,6 +102,7 @@ func open(t *testing.T, o options) *service {
 			Site:     testSite,
 			Now:      o.now,
 		},
+		Events:    &event.Service{Store: sqldb.Events{DB: o.db}, Pause: func(ctx context.Context) error { return ctx.Err() }},
 		Accounts:  &accounts.Service{Store: sqldb.Accounts{DB: o.db}, Now: o.now},
 		Trusted:   o.trusted,
 		Version:   "test",

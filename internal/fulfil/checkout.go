@@ -76,7 +76,7 @@ func (c *checkout) Collect(ctx context.Context, q order.Quote, want order.Purcha
 		return order.Payment{}, err
 	}
 	if c.auth == nil {
-		return order.Payment{}, &deed.Error{Code: deed.CodePaymentRequired, Message: fmt.Sprintf("%s costs %s USDC", q.For, q.Amount), Hint: capHint}
+		return order.Payment{}, &deed.Error{Code: deed.CodePaymentRequired, Message: fmt.Sprintf("%s costs %s USDC", q.For, q.Amount), Next: deed.Next{Action: deed.ActionPay}}
 	}
 	if !q.Accepts(c.auth.Amount) {
 		return order.Payment{}, deed.Errorf(deed.CodePaymentInvalid, "%s costs %s USDC, neither less nor more", q.For, q.Amount)
@@ -145,14 +145,11 @@ func (c *checkout) goesBack() error {
 	return &deed.Error{
 		Code:    deed.CodeUnavailable,
 		Message: fmt.Sprintf("this authorization was used on the chain before it came with a request, so its money goes back to %s: do not pay again before it is there", c.auth.Payer),
-		Hint:    fmt.Sprintf("to buy with it instead, sign in as the payer within %s and repeat the request with the access token", c.s.Terms.ClaimWindow),
+		Next:    deed.Next{Action: deed.ActionClaimPayment, Wallet: c.auth.Payer, Within: c.s.Terms.ClaimWindow},
 		Retry:   time.Minute,
 		Err:     errors.Join(order.ErrPending, settle.ErrAlreadyPaid),
 	}
 }
-
-// capHint is for clients with a default spending cap.
-const capHint = "pay with an x402 client (version 1 or 2); most refuse more than 1.00 USDC (version 1: 0.10) until you raise their cap"
 
 // proceed advances a known payment as far as possible, provided that it belongs to
 // this purchase. A pending outcome is not an error here: the state of the returned

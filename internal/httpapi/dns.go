@@ -145,7 +145,7 @@ func (s *Server) deleteRecord(w http.ResponseWriter, r *http.Request, c dnsCall)
 
 // replyRecord sends the record as it is after a change of one record.
 func (s *Server) replyRecord(w http.ResponseWriter, r *http.Request, c dnsCall, out order.Outcome, shape func(api.Record) (int, any)) error {
-	rec, err := s.Zones.Store.RecordAt(r.Context(), out.Job.Purchase.Change.Ops[0].ID, out.Job.Revision)
+	rec, err := s.Zones.Record(r.Context(), out.Job)
 	if err != nil {
 		return err
 	}
@@ -185,6 +185,6 @@ func (s *Server) failChange(w http.ResponseWriter, r *http.Request, c dnsCall, o
 	if !ok || e.Code != deed.CodeDNS || refund == nil {
 		return err
 	}
-	s.reply(w, http.StatusInternalServerError, api.FailedChange{Error: body(w.Header().Get("X-Request-Id"), http.StatusInternalServerError, e), Refund: *refund})
+	s.reply(w, http.StatusInternalServerError, api.FailedChange{Error: errorBody(w.Header(), http.StatusInternalServerError, e), Refund: *refund})
 	return nil
 }

@@ -23,7 +23,7 @@ func (s *Server) changeRecords(w http.ResponseWriter, r *http.Request, c dnsCall
 	change := c.change(dnszone.ChangeBatch)
 	if in.IfRevision != nil {
 		if *in.IfRevision == 0 {
-			return deed.Invalid("ifRevision", "0 is no revision: GET /dns/%s says which one the zone is at", c.name)
+			return deed.WithNext(deed.Invalid("ifRevision", "0 is not a revision: send the one that the zone is at"), listRecords(c.name))
 		}
 		change.IfRevision = *in.IfRevision
 	}
@@ -43,6 +43,11 @@ func (s *Server) changeRecords(w http.ResponseWriter, r *http.Request, c dnsCall
 	}
 	out, err := s.buyChange(r, c, change)
 	return s.replyChanged(w, r, c, out, err)
+}
+
+// listRecords is the next step after a request that names no record or revision.
+func listRecords(name deed.Name) deed.Next {
+	return deed.Next{Action: deed.ActionListRecords, Domain: name}
 }
 
 func toOp(in api.RecordChange, name deed.Name) (dnszone.RecordOp, error) {
@@ -67,7 +72,7 @@ func toOp(in api.RecordChange, name deed.Name) (dnszone.RecordOp, error) {
 		return op, deed.Invalid("op", "is one of add, update, delete")
 	}
 	if in.ID == "" {
-		return op, deed.Invalid("id", "says which record: GET /dns/%s lists them", name)
+		return op, deed.WithNext(deed.Invalid("id", "is missing: send the id of the record"), listRecords(name))
 	}
 	return op, nil
 }
@@ -125,8 +130,8 @@ func (s *Server) replyChanged(w http.ResponseWriter, r *http.Request, c dnsCall,
 	if err != nil {
 		return s.failChange(w, r, c, out, err)
 	}
-	was, is := dnszone.Zone{Name: c.name}, dnszone.Zone{Name: c.name, Serial: out.Job.Revision}
-	if was.Records, is.Records, err = s.Zones.History.Around(r.Context(), c.name, out.Job.Revision); err != nil {
+	was, is, err := s.Zones.Around(r.Context(), c.name, out.Job.Revision)
+	if err != nil {
 		return err
 	}
 	if err := s.setChangeReceipt(w, r, c, out); err != nil {
@@ -162,7 +167,7 @@ func (s *Server) importZone(w http.ResponseWriter, r *http.Request, c dnsCall) e
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "text/dns" && media != "text/plain" {
 		return refuse(http.StatusUnsupportedMediaType, "send the master file as Content-Type: text/dns")
 	}
-	if in.File, err = io.ReadAll(http.MaxBytesReader(w, r.Body, maxZoneFile)); err != nil {
+	if in.File, err = readBody(w, r, maxZoneFile); err != nil {
 		return unread(err)
 	}
 	if dryRun {
@@ -229,7 +234,7 @@ func (s *Server) listRevisions(w http.ResponseWriter, r *http.Request, who deed.
 func (s *Server) rollBack(w http.ResponseWriter, r *http.Request, c dnsCall) error {
 	revision, err := strconv.ParseUint(r.PathValue("revision"), 10, 32)
 	if err != nil || revision == 0 {
-		return deed.Invalid("revision", "is a number: GET /dns/%s/revisions lists them", c.name)
+		return deed.WithNext(deed.Invalid("revision", "must be a number"), deed.Next{Action: deed.ActionListRevisions, Domain: c.name})
 	}
 	back := zone.Rollback{Name: c.name, By: c.who, Revision: uint32(revision)}
 	dryRun, err := dryRunParameter(r)

@@ -72,7 +72,8 @@ func shownPath(r *http.Request) string {
 // errInternal is what a caller sees of an error without a code.
 var errInternal = &deed.Error{
 	Code:    deed.CodeUnavailable,
-	Message: "the service is unavailable: try again in a moment, GET /health says what is wrong",
+	Message: "the service is unavailable: try again in a moment",
+	Next:    deed.Next{Action: deed.ActionCheckHealth},
 	Retry:   2 * time.Second,
 }
 
@@ -100,7 +101,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	h.Del("ETag")
 	h.Set("Cache-Control", "no-store")
-	s.reply(w, status, body(h.Get("X-Request-Id"), status, e))
+	s.reply(w, status, errorBody(h, status, e))
 }
 
 // statusOf returns the status of a refusal, or that of the error's code.
@@ -111,13 +112,16 @@ func statusOf(err error, e *deed.Error) int {
 	return statuses[e.Code].status
 }
 
-func body(requestID string, status int, e *deed.Error) api.Error {
+// errorBody returns the body of an error response, and sets the header that goes
+// with it.
+func errorBody(h http.Header, status int, e *deed.Error) api.Error {
+	setNext(h, e.Next)
 	out := api.Error{
 		Error:      statuses[e.Code].title,
 		Message:    e.Message,
 		Code:       string(e.Code),
-		RequestID:  requestID,
-		Hint:       e.Hint,
+		RequestID:  h.Get("X-Request-Id"),
+		Hint:       hint(e),
 		RetryAfter: seconds(e.Retry),
 	}
 	if status != statuses[e.Code].status {

@@ -93,6 +93,6 @@ func bearer(r *http.Request) (string, error) {
 	return "", &deed.Error{
 		Code:    deed.CodeAuthRequired,
 		Message: "this call needs one header Authorization: Bearer <access token>",
-		Hint:    "sign in: GET /auth/nonce, sign the message, POST /auth/verify",
+		Next:    deed.Next{Action: deed.ActionSignIn},
 	}
 }

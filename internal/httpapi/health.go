@@ -30,7 +30,7 @@ func (s *Server) health(w http.ResponseWriter, r *http.Request) error {
 	}
 	if report.Status == health.Down {
 		w.Header().Set("Retry-After", "2")
-		e := body(w.Header().Get("X-Request-Id"), http.StatusServiceUnavailable, down)
+		e := errorBody(w.Header(), http.StatusServiceUnavailable, down)
 		s.reply(w, http.StatusServiceUnavailable, api.Unhealthy{Error: e, Health: out})
 		return nil
 	}

@@ -131,8 +131,8 @@ func (s *Server) fromRegistration(ctx context.Context, j order.Job, p order.Paym
 	}
 	// The initial records only: a job is public, and later changes are visible to
 	// the owner alone.
-	if _, started, err := s.Zones.History.Around(ctx, r.Name, j.Revision); err == nil && j.Purchase.Kind != order.PurchaseRenewal {
-		for _, rec := range started {
+	if _, started, err := s.Zones.Around(ctx, r.Name, j.Revision); err == nil && j.Purchase.Kind != order.PurchaseRenewal {
+		for _, rec := range started.Records {
 			out.DNSRecords = append(out.DNSRecords, fromRecord(rec))
 		}
 	}

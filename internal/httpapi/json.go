@@ -39,7 +39,7 @@ func decode(w http.ResponseWriter, r *http.Request, limit int64, v any) error {
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return refuse(http.StatusUnsupportedMediaType, "send the body as it is, without Content-Encoding")
 	}
-	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	raw, err := readBody(w, r, limit)
 	if err != nil {
 		return unread(err)
 	}
@@ -50,6 +50,25 @@ func decode(w http.ResponseWriter, r *http.Request, limit int64, v any) error {
 		return malformed(err)
 	}
 	return nil
+}
+
+// readBody reads the body up to the limit. http.MaxBytesReader tells the writer of
+// net/http about a larger one, and does not find it inside another writer. net/http
+// then closes only its side of the connection at first: if it closed both, a client
+// that still sends would get a reset, and could lose the response.
+func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	return io.ReadAll(http.MaxBytesReader(unwrapped(w), r.Body, limit))
+}
+
+// unwrapped returns the innermost writer, as http.ResponseController finds it.
+func unwrapped(w http.ResponseWriter) http.ResponseWriter {
+	for {
+		outer, ok := w.(interface{ Unwrap() http.ResponseWriter })
+		if !ok {
+			return w
+		}
+		w = outer.Unwrap()
+	}
 }
 
 // errNoBody is returned for a missing body, whatever the Content-Type is.

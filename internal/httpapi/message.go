@@ -43,7 +43,7 @@ func (s *Server) message(w http.ResponseWriter, r *http.Request, next http.Handl
 		return s.tooManyMessages(w)
 	}
 	defer s.activeMessages.release(caller)
-	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage))
+	raw, err := readBody(w, r, maxMessage)
 	if err != nil {
 		return unread(err)
 	}

@@ -1,13 +1,10 @@
 package httpapi
 
 import (
-	"fmt"
 	"maps"
 	"net/http"
 
-	"go.yaml.in/yaml/v3"
-
-	"deed.example/deed/api"
+	"deed.example/deed/internal/openapi"
 )
 
 // openAPI serves the embedded openapi.yaml with the public URL in it, as JSON.
@@ -25,16 +22,17 @@ func (s *Server) openAPIDocument() (*document, error) {
 	if d := s.description.Load(); d != nil {
 		return d, nil
 	}
-	v, err := readOpenAPI()
+	spec, err := openapi.Read()
 	if err != nil {
 		return nil, err
 	}
+	v := spec.Root
 	v["servers"] = []any{map[string]any{"url": s.PublicURL}}
 	v["x-agentcash-guidance"] = map[string]any{"llmsTxtUrl": s.PublicURL + "/llms.txt"}
 	if s.Contact != "" {
-		object(v, "info")["contact"] = map[string]any{"email": s.Contact, "url": s.PublicURL}
+		openapi.Object(v, "info")["contact"] = map[string]any{"email": s.Contact, "url": s.PublicURL}
 	}
-	s.setPrices(v)
+	s.setPrices(spec)
 	d := newDocument(v).compressed()
 	s.description.Store(d)
 	return d, nil
@@ -43,23 +41,20 @@ func (s *Server) openAPIDocument() (*document, error) {
 // setPrices adds the price range of every paid operation, which the operator
 // configures. It removes the payment from the security requirements: a payment is
 // not a credential, and clients that find it there would look for an API key.
-func (s *Server) setPrices(doc map[string]any) {
+func (s *Server) setPrices(spec *openapi.Document) {
 	lowest, highest := s.Catalog.Range()
-	for _, item := range object(doc, "paths") {
-		for method := range object(item) {
-			op := object(item, method)
-			price := object(op, "x-payment-info", "price")
-			if price == nil {
-				continue
-			}
-			if price["mode"] == "dynamic" && price["min"] == nil {
-				price["min"] = lowest.String()
-			}
-			if price["mode"] == "dynamic" {
-				price["max"] = highest.String()
-			}
-			op["security"] = []any{withoutPayment(op["security"])}
+	for _, op := range spec.Operations {
+		price := openapi.Object(op.Object, "x-payment-info", "price")
+		if price == nil {
+			continue
 		}
+		if price["mode"] == "dynamic" && price["min"] == nil {
+			price["min"] = lowest.String()
+		}
+		if price["mode"] == "dynamic" {
+			price["max"] = highest.String()
+		}
+		op.Object["security"] = []any{withoutPayment(op.Object["security"])}
 	}
 }
 
@@ -67,16 +62,8 @@ func (s *Server) setPrices(doc map[string]any) {
 func withoutPayment(security any) map[string]any {
 	out := map[string]any{}
 	if alternatives, ok := security.([]any); ok && len(alternatives) > 0 {
-		maps.Copy(out, object(alternatives[0]))
+		maps.Copy(out, openapi.Object(alternatives[0]))
 	}
 	delete(out, "paymentSignature")
 	return out
-}
-
-func readOpenAPI() (map[string]any, error) {
-	var v map[string]any
-	if err := yaml.Unmarshal(api.OpenAPIYAML, &v); err != nil {
-		return nil, fmt.Errorf("read the embedded openapi.yaml: %w", err)
-	}
-	return v, nil
 }

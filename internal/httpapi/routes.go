@@ -49,6 +49,7 @@ func (s *Server) documentedRoutes() []route {
 func (s *Server) extensionRoutes() []route {
 	l := s.Limits
 	return []route{
+		{"GET /account/events", s.wallet(l.Account, s.events)},
 		{"GET /domains/check", s.address(l.Search, s.check)},
 		{"POST /domains/transfer", s.handle(s.order(readTransfer))},
 		{"POST /domains/{domain}/authcode", s.wallet(l.DNS, s.owner(s.authCode))},

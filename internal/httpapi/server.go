@@ -22,6 +22,7 @@ import (
 	"deed.example/deed/api"
 	"deed.example/deed/internal/account"
 	"deed.example/deed/internal/catalog"
+	"deed.example/deed/internal/event"
 	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/health"
 	"deed.example/deed/internal/ratelimit"
@@ -43,6 +44,7 @@ type Server struct {
 	Registrations *registration.Service
 	Payments      *fulfil.Service
 	Accounts      *account.Service
+	Events        *event.Service
 	Zones         *zone.Service
 	Terms         PaymentTerms
 

@@ -21,7 +21,7 @@ const (
 )
 
 // errStreams is returned while too many streams are open.
-var errStreams = &deed.Error{Code: deed.CodeUnavailable, Message: "too many callers watch jobs at this moment: poll this job instead, without Accept: text/event-stream", Retry: 2 * time.Second}
+var errStreams = &deed.Error{Code: deed.CodeUnavailable, Message: "too many streams are open at this moment: poll instead, without Accept: text/event-stream", Retry: 2 * time.Second}
 
 func wantsEvents(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "text/event-stream")
@@ -30,6 +30,12 @@ func wantsEvents(r *http.Request) bool {
 // streamJob sends the job as an event whenever it has changed, until it is final
 // (HTML standard, server-sent events).
 func (s *Server) streamJob(w http.ResponseWriter, r *http.Request, j api.Job) error {
+	return s.stream(w, r, func(ctx context.Context, send func(text string) error) { s.sendEvents(ctx, j, send) })
+}
+
+// stream opens a stream of server-sent events, which f sends until ctx is done or
+// sending fails, which means that the client is gone.
+func (s *Server) stream(w http.ResponseWriter, r *http.Request, f func(ctx context.Context, send func(text string) error)) error {
 	caller := clientKey(clientAddr(r, s.Trusted))
 	if !s.activeStreams.acquire(caller, maxStreamsPerClient) {
 		return errStreams
@@ -50,7 +56,7 @@ func (s *Server) streamJob(w http.ResponseWriter, r *http.Request, j api.Job) er
 	w.WriteHeader(http.StatusOK)
 	ctx, cancel := context.WithTimeout(r.Context(), maxStreamDuration)
 	defer cancel()
-	s.sendEvents(ctx, j, func(text string) error {
+	f(ctx, func(text string) error {
 		_ = control.SetWriteDeadline(time.Now().Add(streamHeartbeat)) // drops a client that does not read
 		if _, err := w.Write([]byte(text)); err != nil {
 			return err

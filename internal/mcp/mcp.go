@@ -18,7 +18,6 @@ package mcp
 import (
 	"context"
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -100,7 +99,7 @@ func describe(t agent.Tool) *mcp.Tool {
 	openWorld := true
 	return &mcp.Tool{
 		Name: t.Name, Title: t.Title, Description: t.Description,
-		InputSchema: json.RawMessage(t.Input), OutputSchema: json.RawMessage(t.Output),
+		InputSchema: t.Input, OutputSchema: t.Output,
 		Annotations: &mcp.ToolAnnotations{
 			Title: t.Title, ReadOnlyHint: t.ReadOnly, DestructiveHint: &t.Destructive, IdempotentHint: t.Idempotent, OpenWorldHint: &openWorld,
 		},

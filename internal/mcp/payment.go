@@ -2,9 +2,10 @@ package mcp
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"net/http"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"deed.example/deed/api"
@@ -21,14 +22,14 @@ const (
 )
 
 // offerOf returns the offer of a 402 response in x402 version 2.
-func offerOf(a agent.Answer) (json.RawMessage, bool) {
+func offerOf(a agent.Answer) (jsontext.Value, bool) {
 	raw, err := base64.StdEncoding.DecodeString(first(a.Header, "PAYMENT-REQUIRED"))
-	return raw, a.Status == http.StatusPaymentRequired && err == nil && json.Valid(raw)
+	return raw, a.Status == http.StatusPaymentRequired && err == nil && jsontext.Value(raw).IsValid()
 }
 
 // unpaid adds the offer to an error result. The first text is the offer again,
 // for programs; the second is for the model or the user, who decides.
-func unpaid(r *mcp.CallToolResult, offer json.RawMessage, a agent.Answer) *mcp.CallToolResult {
+func unpaid(r *mcp.CallToolResult, offer jsontext.Value, a agent.Answer) *mcp.CallToolResult {
 	r.StructuredContent = offer
 	r.Content = []mcp.Content{&mcp.TextContent{Text: string(offer)}}
 	if r.Meta == nil {
@@ -57,8 +58,8 @@ func unpaid(r *mcp.CallToolResult, offer json.RawMessage, a agent.Answer) *mcp.C
 func receipt(h http.Header) mcp.Meta {
 	for _, name := range []string{"PAYMENT-RESPONSE", "X-PAYMENT-RESPONSE"} {
 		raw, err := base64.StdEncoding.DecodeString(first(h, name))
-		if err == nil && len(raw) > 0 && json.Valid(raw) {
-			return mcp.Meta{metaReceipt: json.RawMessage(raw)}
+		if err == nil && jsontext.Value(raw).IsValid() {
+			return mcp.Meta{metaReceipt: jsontext.Value(raw)}
 		}
 	}
 	return nil

@@ -3,11 +3,12 @@ package mcp
 import (
 	"context"
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"deed.example/deed/internal/agent"
@@ -103,7 +104,7 @@ func withoutOffer(schema []byte) []byte {
 		}
 	}
 	full["anyOf"] = kept
-	out, err := json.Marshal(full)
+	out, err := json.Marshal(full, json.Deterministic(true), jsontext.EscapeForHTML(true)) // as the SDK encodes it
 	if err != nil {
 		return schema
 	}

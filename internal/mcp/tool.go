@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -62,7 +61,7 @@ func result(a agent.Answer) *mcp.CallToolResult {
 	if !jsontext.Value(a.Body).IsValid() { // a remote service, or a proxy in front of it, may send anything
 		return broken(fmt.Errorf("the service answered %d with what is not JSON: %.200q", a.Status, a.Body))
 	}
-	r.StructuredContent = json.RawMessage(a.Body)
+	r.StructuredContent = jsontext.Value(a.Body)
 	r.Content = []mcp.Content{&mcp.TextContent{Text: strings.TrimSpace(string(a.Body))}}
 	return r
 }
@@ -71,5 +70,5 @@ func result(a agent.Answer) *mcp.CallToolResult {
 func broken(err error) *mcp.CallToolResult {
 	e := api.Error{Error: "Service unavailable", Message: err.Error(), Code: "SERVICE_UNAVAILABLE"}
 	raw, _ := wirejson.Marshal(e) // strings cannot make it fail
-	return &mcp.CallToolResult{IsError: true, StructuredContent: json.RawMessage(raw), Content: []mcp.Content{&mcp.TextContent{Text: string(raw)}}}
+	return &mcp.CallToolResult{IsError: true, StructuredContent: jsontext.Value(raw), Content: []mcp.Content{&mcp.TextContent{Text: string(raw)}}}
 }

@@ -98,7 +98,7 @@ var statuses = map[deed.Code]int{
 
 // errInternal is what a caller sees of an error without a code.
 var errInternal = &deed.Error{
-	Code: deed.CodeUnavailable, Message: "the service is unavailable: try again in a moment, GET /health says what is wrong", Retry: 2 * time.Second,
+	Code: deed.CodeUnavailable, Message: "the service is unavailable: try again in a moment", Hint: "GET /health says what is wrong", Retry: 2 * time.Second,
 }
 
 // fail writes an error with the fields of RDAP and of the API.

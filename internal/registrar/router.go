@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"deed.example/deed"
 	"deed.example/deed/internal/dnssec"
@@ -21,6 +22,11 @@ type Backend struct {
 	Registrar Registrar
 	Manager   Manager
 	Ping      func(ctx context.Context) error
+	Close     func() error // nil if there is nothing to close
+
+	// Deadline is how long an order may take before it is given up; zero for
+	// order.JobDeadline. Registries have maintenance windows of hours.
+	Deadline time.Duration
 }
 
 // A Holder knows which backend holds a name.

@@ -72,7 +72,7 @@ func (s *Service) quoteNew(ctx context.Context, r order.Request) (q order.Quote,
 		return q, facts, err
 	}
 	if !a.Available {
-		return q, facts, deed.Errorf(deed.CodeDomainUnavailable, "%s is %s", r.Name, a.Reason)
+		return q, facts, deed.WithNext(deed.Errorf(deed.CodeDomainUnavailable, "%s is %s", r.Name, a.Reason), deed.Next{Action: deed.ActionSearch, Domain: r.Name})
 	}
 	return q, facts, nil
 }

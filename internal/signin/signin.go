@@ -91,7 +91,9 @@ func (s *Service) SignIn(ctx context.Context, message, signature string) (Tokens
 	}
 	ends, valid := checkNonce(s.Keys(), m.Nonce, now)
 	if !valid {
-		return Tokens{}, deed.Invalid("message", "its nonce was not issued by this service or is older than %d minutes: ask GET /auth/nonce for a new one", int(NonceLifetime.Minutes()))
+		return Tokens{}, deed.WithNext(
+			deed.Invalid("message", "its nonce was not issued by this service or is older than %d minutes: sign in with a new one", int(NonceLifetime.Minutes())),
+			deed.Next{Action: deed.ActionSignIn})
 	}
 	raw, err := parseSignature(signature)
 	if err != nil {
@@ -187,7 +189,7 @@ func (s *Service) Authenticate(ctx context.Context, token string) (deed.Wallet, 
 		return "", fmt.Errorf("read the generation of %s: %w", w, err)
 	}
 	if generation != c.Generation {
-		return "", deed.Errorf(deed.CodeTokenInvalid, "the tokens of this wallet were revoked: sign in again")
+		return "", Refusal(deed.CodeTokenInvalid, "the tokens of this wallet were revoked: sign in again")
 	}
 	return w, nil
 }

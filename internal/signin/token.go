@@ -61,7 +61,7 @@ func (s *Service) readAccess(token string, now time.Time) (claims, error) {
 // parseAccess verifies a token. A bad signature takes precedence over expiry. It
 // fails with CodeTokenInvalid or CodeTokenExpired.
 func (s *Service) parseAccess(token string, now time.Time) (claims, error) {
-	invalid := deed.Errorf(deed.CodeTokenInvalid, "this is not a valid access token: sign in again")
+	invalid := Refusal(deed.CodeTokenInvalid, "this is not a valid access token: sign in again")
 	if len(token) > maxToken {
 		return claims{}, invalid
 	}
@@ -75,11 +75,17 @@ func (s *Service) parseAccess(token string, now time.Time) (claims, error) {
 		jwt.WithTimeFunc(func() time.Time { return now }))
 	switch {
 	case errors.Is(err, jwt.ErrTokenExpired) && !errors.Is(err, jwt.ErrTokenInvalidIssuer) && !errors.Is(err, jwt.ErrTokenInvalidAudience):
-		return claims{}, deed.Errorf(deed.CodeTokenExpired, "the access token has expired: exchange the refresh token at POST /auth/refresh")
+		return claims{}, deed.WithNext(deed.Errorf(deed.CodeTokenExpired, "the access token has expired"), deed.Next{Action: deed.ActionRefresh})
 	case err != nil:
 		return claims{}, invalid
 	}
 	return c, nil
+}
+
+// Refusal returns the error for a token that is not accepted: its wallet has to sign
+// in again.
+func Refusal(code deed.Code, message string) error {
+	return &deed.Error{Code: code, Message: message, Next: deed.Next{Action: deed.ActionSignIn}}
 }
 
 var errUnknownKey = errors.New("unknown signing key")

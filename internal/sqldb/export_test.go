@@ -1,6 +1,11 @@
 package sqldb
 
-import "context"
+import (
+	"context"
+	"errors"
+
+	"deed.example/deed/internal/event"
+)
 
 // OpenSQLiteAt and OpenPostgresAt open a database as an older binary left it.
 func OpenSQLiteAt(ctx context.Context, path string, version int64) (*DB, error) {
@@ -42,4 +47,22 @@ func (db *DB) Exec(ctx context.Context, query string, args ...any) error {
 func (db *DB) Text(ctx context.Context, query string) (s string, err error) {
 	err = db.read.QueryRowContext(ctx, query).Scan(&s)
 	return s, err
+}
+
+// Emit commits a transaction that emits the events.
+func Emit(ctx context.Context, db *DB, events ...event.Event) error {
+	return db.tx(ctx, func(_ context.Context, tx *Tx) error {
+		for _, e := range events {
+			tx.emit(e)
+		}
+		return nil
+	})
+}
+
+// EmitAndFail rolls back a transaction that has emitted the event.
+func EmitAndFail(ctx context.Context, db *DB, e event.Event) error {
+	return db.tx(ctx, func(_ context.Context, tx *Tx) error {
+		tx.emit(e)
+		return errors.New("failed")
+	})
 }

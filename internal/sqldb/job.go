@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/event"
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/order"
 )
@@ -166,6 +167,10 @@ func (s Jobs) move(ctx context.Context, tx *Tx, j order.Job, to order.JobState, 
 		j.ID, j.State, attempts))
 	if err != nil || !moved || j.State == to {
 		return moved, err
+	}
+	j.State = to
+	if e, ok := event.OfJob(j, now); ok {
+		tx.emit(e)
 	}
 	return true, addStep(ctx, tx, j.ID, to, now)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/event"
 	"deed.example/deed/internal/lifecycle"
 )
 
@@ -31,7 +32,7 @@ func (s Registrations) UpdateRegistration(ctx context.Context, was, is lifecycle
 		if err := s.Zones.setServing(ctx, tx, is.Name, is.Status.Resolves()); err != nil {
 			return err
 		}
-		return addEvents(ctx, tx, events)
+		return addEvents(ctx, tx, events, was.Owner)
 	})
 	return written, err
 }
@@ -56,13 +57,13 @@ func (s Registrations) EndRegistration(ctx context.Context, was lifecycle.Regist
 		if err != nil {
 			return err
 		}
-		return addEvents(ctx, tx, events)
+		return addEvents(ctx, tx, events, was.Owner)
 	})
 }
 
-func addEvents(ctx context.Context, tx *Tx, events []lifecycle.Event) error {
+func addEvents(ctx context.Context, tx *Tx, events []lifecycle.Event, owner deed.Wallet) error {
 	for _, e := range events {
-		if err := addEvent(ctx, tx, e); err != nil {
+		if err := addEvent(ctx, tx, e, owner); err != nil {
 			return err
 		}
 	}
@@ -95,7 +96,11 @@ func (s Registrations) RecordAction(ctx context.Context, is lifecycle.Registrati
 		if err := s.Zones.relabel(ctx, tx, is.Name); err != nil {
 			return err
 		}
-		return addEvent(ctx, tx, lifecycle.Event{Name: is.Name, Reference: is.Reference, Type: lifecycle.EventHandedOver, At: now, About: now})
+		happened := lifecycle.Event{Name: is.Name, Reference: is.Reference, Type: lifecycle.EventHandedOver, At: now, About: now}
+		told := event.OfRegistration(happened, a.Wallet)
+		told.Data.NewOwner = is.Owner
+		tx.emit(told) // the former owner; addEvent tells the new one
+		return addEvent(ctx, tx, happened, is.Owner)
 	})
 }
 

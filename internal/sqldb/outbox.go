@@ -17,11 +17,14 @@ func (s Zones) DueOutbox(ctx context.Context, limit int) ([]string, error) {
 // MarkPropagated implements zone.Outbox.
 func (s Zones) MarkPropagated(ctx context.Context, name deed.Name, serial uint32) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
-		_, err := tx.ExecContext(ctx, `
+		isNew, err := rowsAffected(tx.ExecContext(ctx, `
 			UPDATE outbox SET propagated_serial = $1
 			 WHERE zone_id = (SELECT id FROM zones WHERE domain = $2 AND ended_at IS NULL) AND propagated_serial < $1 AND serial >= $1`,
-			serial, name)
-		return err
+			serial, name))
+		if err != nil || !isNew {
+			return err
+		}
+		return emitPublished(ctx, tx, name, serial, s.Now())
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/event"
 	"deed.example/deed/internal/order"
 )
 
@@ -221,11 +222,18 @@ func movePayment(ctx context.Context, tx *Tx, p order.Payment, to order.PaymentS
 	case order.PaymentSettling, order.PaymentRefundDue, order.PaymentRefunding:
 		next = now.Unix()
 	}
-	return rowsAffected(tx.ExecContext(ctx, `
+	moved, err := rowsAffected(tx.ExecContext(ctx, `
 		UPDATE payments SET state = $1, tx_hash = $2, refund_tx = $3, refund_id = $4, changed_at = $5, next_at = $6,
 		                    tries = 0, stuck_at = NULL, cause = '', lost_at = NULL
 		 WHERE id = $7 AND state = $8 AND alias_of IS NULL`,
 		to, settled, refunded, refundID, now.Unix(), next, p.ID, p.State))
+	if moved {
+		p.State, p.TxHash, p.RefundTx, p.RefundID = to, settled, refunded, refundID
+		if e, ok := event.OfPayment(p, now); ok {
+			tx.emit(e)
+		}
+	}
+	return moved, err
 }
 
 // post writes a ledger entry that transfers the amount between two accounts.

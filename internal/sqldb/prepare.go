@@ -4,13 +4,16 @@ import (
 	"context"
 	"database/sql"
 	"sync"
+
+	"deed.example/deed/internal/event"
 )
 
 // Tx is a transaction that uses cached prepared statements, which saves SQLite a third
 // of the work. The driver of PostgreSQL does so by itself.
 type Tx struct {
 	*sql.Tx
-	prepared *prepared // nil on PostgreSQL
+	prepared *prepared     // nil on PostgreSQL
+	events   []event.Event // to be written before the commit
 }
 
 // ExecContext runs a statement.

@@ -11,6 +11,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/event"
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/order"
 )
@@ -41,11 +42,11 @@ func (s Jobs) insertRegistration(ctx context.Context, tx *Tx, j order.Job, r lif
 	if _, err := tx.ExecContext(ctx, `UPDATE jobs SET revision = $1 WHERE id = $2`, serial, j.ID); err != nil {
 		return err
 	}
-	event := lifecycle.Event{Name: r.Name, Reference: r.Reference, Type: lifecycle.EventRegistered, At: r.Created, About: r.Expires}
+	happened := lifecycle.Event{Name: r.Name, Reference: r.Reference, Type: lifecycle.EventRegistered, At: r.Created, About: r.Expires}
 	if j.Purchase.Kind == order.PurchaseTransfer {
-		event.Type, event.At = lifecycle.EventTransferredIn, r.Updated // it was created long before
+		happened.Type, happened.At = lifecycle.EventTransferredIn, r.Updated // it was created long before
 	}
-	return addEvent(ctx, tx, event)
+	return addEvent(ctx, tx, happened, r.Owner)
 }
 
 // extendRegistration extends the expiry of a name. When the name was transferred away
@@ -53,11 +54,12 @@ func (s Jobs) insertRegistration(ctx context.Context, tx *Tx, j order.Job, r lif
 // When Lifecycle has stored the new expiry first, the event is still recorded.
 func (s Jobs) extendRegistration(ctx context.Context, tx *Tx, j order.Job, r lifecycle.Registration) error {
 	var reference string
+	var owner deed.Wallet
 	err := tx.QueryRowContext(ctx, `
 		UPDATE registrations SET expires_at = $1, status = $2, updated_at = $3, next_at = 0
 		 WHERE domain = $4 AND expires_at <= $1
-		RETURNING reference`,
-		r.Expires.Unix(), lifecycle.StatusActive, r.Updated.Unix(), r.Name).Scan(&reference)
+		RETURNING reference, owner`,
+		r.Expires.Unix(), lifecycle.StatusActive, r.Updated.Unix(), r.Name).Scan(&reference, &owner)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
@@ -67,14 +69,18 @@ func (s Jobs) extendRegistration(ctx context.Context, tx *Tx, j order.Job, r lif
 	if err := s.Zones.setServing(ctx, tx, r.Name, true); err != nil {
 		return err
 	}
-	return addEvent(ctx, tx, lifecycle.Event{Name: r.Name, Reference: reference, Type: lifecycle.EventRenewed, At: r.Updated, About: j.Until})
+	return addEvent(ctx, tx, lifecycle.Event{Name: r.Name, Reference: reference, Type: lifecycle.EventRenewed, At: r.Updated, About: j.Until}, owner)
 }
 
-func addEvent(ctx context.Context, tx *Tx, e lifecycle.Event) error {
-	_, err := tx.ExecContext(ctx, `
+// addEvent stores what happened to a name, once, and tells its owner.
+func addEvent(ctx context.Context, tx *Tx, e lifecycle.Event, owner deed.Wallet) error {
+	isNew, err := rowsAffected(tx.ExecContext(ctx, `
 		INSERT INTO events (reference, type, about_at, domain, at) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT DO NOTHING`,
-		e.Reference, e.Type, e.About.Unix(), e.Name, e.At.Unix())
+		e.Reference, e.Type, e.About.Unix(), e.Name, e.At.Unix()))
+	if isNew {
+		tx.emit(event.OfRegistration(e, owner))
+	}
 	return err
 }
 

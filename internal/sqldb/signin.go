@@ -44,7 +44,7 @@ func (s *Sessions) CreateSession(ctx context.Context, ses signin.Session) (gener
 			return err
 		}
 		if !fresh {
-			return deed.Invalid("message", "its nonce was used before: ask GET /auth/nonce for a new one")
+			return deed.WithNext(deed.Invalid("message", "its nonce was used before: sign in with a new one"), deed.Next{Action: deed.ActionSignIn})
 		}
 		err = tx.QueryRowContext(ctx, `
 			INSERT INTO wallets (address, generation, created_at, last_active_at) VALUES ($1, 1, $2, $2)
@@ -91,7 +91,7 @@ func (s *Sessions) RotateRefresh(ctx context.Context, hash string, next signin.R
 		var family string
 		err := tx.QueryRowContext(ctx, `SELECT wallet, family FROM refresh_tokens WHERE hash = $1`, hash).Scan(&w, &family)
 		if errors.Is(err, sql.ErrNoRows) {
-			refused = deed.Errorf(deed.CodeTokenInvalid, "this is not a valid refresh token: sign in again")
+			refused = signin.Refusal(deed.CodeTokenInvalid, "this is not a valid refresh token: sign in again")
 			return nil
 		}
 		if err != nil {
@@ -136,11 +136,11 @@ func refuseRefresh(ctx context.Context, tx *Tx, hash, family string, at time.Tim
 			UPDATE refresh_tokens SET ended_at = $1
 			 WHERE family = $2 AND used_at IS NULL AND ended_at IS NULL`,
 			at.Unix(), family)
-		return deed.Errorf(deed.CodeTokenInvalid, "this refresh token was used before, so its session is ended: sign in again"), err
+		return signin.Refusal(deed.CodeTokenInvalid, "this refresh token was used before, so its session is ended: sign in again"), err
 	case ended.Valid:
-		return deed.Errorf(deed.CodeTokenInvalid, "this session was ended: sign in again"), nil
+		return signin.Refusal(deed.CodeTokenInvalid, "this session was ended: sign in again"), nil
 	}
-	return deed.Errorf(deed.CodeTokenExpired, "the refresh token has expired: sign in again"), nil
+	return signin.Refusal(deed.CodeTokenExpired, "the refresh token has expired: sign in again"), nil
 }
 
 // RevokeWallet implements signin.Store.

@@ -69,6 +69,7 @@ func (db *DB) Kind() string { return string(db.dialect) }
 func (db *DB) tx(ctx context.Context, f func(context.Context, *Tx) error) error {
 	ctx, cancel := context.WithTimeout(ctx, db.Timeout)
 	defer cancel()
+	f = withEvents(f)
 	if db.group != nil {
 		return db.group.tx(ctx, f)
 	}

@@ -137,7 +137,7 @@ func (s Zones) RecordsAt(ctx context.Context, name deed.Name, revision uint32) (
 		return nil, err
 	}
 	if known == 0 {
-		return nil, deed.Errorf(deed.CodeNotFound, "%s has no revision %d: GET /dns/%s/revisions lists those it has", name, revision, name)
+		return nil, deed.WithNext(deed.Errorf(deed.CodeNotFound, "%s has no revision %d", name, revision), deed.Next{Action: deed.ActionListRevisions, Domain: name})
 	}
 	rows, err := s.DB.read.QueryContext(ctx, selectRecords+`zone_id = $1 AND added_serial <= $2 AND (removed_serial IS NULL OR removed_serial > $2)`, z.id, revision)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/dnszone"
+	"deed.example/deed/internal/event"
 	"deed.example/deed/internal/order"
 )
 
@@ -54,6 +55,7 @@ func (s Zones) ChangeZone(ctx context.Context, j order.Job) (done bool, err erro
 		if err := s.writeZone(ctx, tx, z, was); err != nil {
 			return err
 		}
+		tx.emit(event.Event{Owner: z.Owner, Type: event.DNSChanged, At: s.Now(), Data: event.Data{Domain: z.Name, Serial: z.Serial, JobID: j.PublicID}})
 		return jobs.settleAccounts(ctx, tx, j, order.PaymentConsumed)
 	})
 	if errors.Is(err, errUsedID) {

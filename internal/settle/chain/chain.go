@@ -19,6 +19,11 @@
 // Anyone can write to the chain, so no response is trusted to be small: logs are
 // requested by token, topics and block range, and a range that is refused is
 // halved. Receipts are read of our own transactions only.
+//
+// The JSON-RPC client is part of this package (post.go) in place of go-ethereum's
+// rpc.Client, because that one does not limit the size of a response, drops the
+// Retry-After of a busy endpoint, and puts the address of the endpoint, which may
+// hold a key, into its errors.
 package chain
 
 import (

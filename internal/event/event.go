@@ -1,0 +1,141 @@
+// Package event tells owners what happened to what they own and paid for.
+//
+// An event is written in the transaction of what happened, so that neither exists
+// without the other. The events of a wallet are numbered without gaps in the order in
+// which they were committed, so a reader that remembers the number of the last event
+// misses none.
+package event
+
+import (
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/order"
+)
+
+// An Event is something that happened to what a wallet owns or paid for.
+type Event struct {
+	ID    string
+	Owner deed.Wallet
+	N     int64 // 1 for the first event of the owner
+	Type  Type
+	At    time.Time
+	Data  Data
+}
+
+// Data is what an event says. Its JSON names are stored and sent, so they must not
+// change.
+type Data struct {
+	Domain    deed.Name          `json:"domain,omitzero"`
+	Kind      order.PurchaseKind `json:"kind,omitzero"` // of a job or payment
+	JobID     string             `json:"jobId,omitzero"`
+	PaymentID string             `json:"paymentId,omitzero"`
+	RefundID  string             `json:"refundId,omitzero"`
+	Amount    string             `json:"amount_usd,omitzero"`
+	TxHash    string             `json:"txHash,omitzero"`
+	ExpiresAt time.Time          `json:"expiresAt,omitzero"`
+	DaysLeft  int                `json:"daysLeft,omitzero"`
+	Serial    uint32             `json:"serial,omitzero"`
+	NewOwner  deed.Wallet        `json:"newOwner,omitzero"`
+	Reason    string             `json:"reason,omitzero"`
+}
+
+// A Type says what happened.
+type Type string
+
+// The types of event.
+const (
+	PaymentSettled Type = "payment.settled"
+	RefundDue      Type = "refund.due"
+	RefundSent     Type = "refund.sent"
+
+	JobCompleted Type = "job.completed"
+	JobFailed    Type = "job.failed"
+
+	DNSChanged   Type = "dns.changed"
+	DNSPublished Type = "dns.published"
+
+	DomainRegistered    Type = "domain.registered"
+	DomainTransferredIn Type = "domain.transferred_in"
+	DomainRenewed       Type = "domain.renewed"
+	DomainExpiring      Type = "domain.expiring"
+	DomainExpired       Type = "domain.expired"
+	DomainRedemption    Type = "domain.redemption"
+	DomainPendingDelete Type = "domain.pending_delete"
+	DomainDeleted       Type = "domain.deleted"
+	DomainLeaving       Type = "domain.transfer_out_started"
+	DomainTransferred   Type = "domain.transferred"
+	DomainHandedOver    Type = "domain.handed_over"
+	DomainCorrected     Type = "domain.corrected_by_registry"
+	DomainMissing       Type = "domain.missing_at_registry"
+)
+
+// domainTypes maps what happens to a registration.
+var domainTypes = map[lifecycle.EventType]Type{
+	lifecycle.EventExpiresIn30:   DomainExpiring,
+	lifecycle.EventExpiresIn7:    DomainExpiring,
+	lifecycle.EventExpiresIn1:    DomainExpiring,
+	lifecycle.EventRegistered:    DomainRegistered,
+	lifecycle.EventTransferredIn: DomainTransferredIn,
+	lifecycle.EventRenewed:       DomainRenewed,
+	lifecycle.EventExpired:       DomainExpired,
+	lifecycle.EventExpired3:      DomainExpired,
+	lifecycle.EventRedemption:    DomainRedemption,
+	lifecycle.EventPendingDelete: DomainPendingDelete,
+	lifecycle.EventDeleted:       DomainDeleted,
+	lifecycle.EventLeaving:       DomainLeaving,
+	lifecycle.EventLeft:          DomainTransferred,
+	lifecycle.EventHandedOver:    DomainHandedOver,
+	lifecycle.EventCorrected:     DomainCorrected,
+	lifecycle.EventMissing:       DomainMissing,
+}
+
+// daysLeft is the number of days before the expiry of each notice; negative after it.
+var daysLeft = map[lifecycle.EventType]int{
+	lifecycle.EventExpiresIn30: 30,
+	lifecycle.EventExpiresIn7:  7,
+	lifecycle.EventExpiresIn1:  1,
+	lifecycle.EventExpired3:    -3,
+}
+
+// OfRegistration returns the event for the owner of a name.
+func OfRegistration(e lifecycle.Event, owner deed.Wallet) Event {
+	out := Event{Owner: owner, Type: domainTypes[e.Type], At: e.At, Data: Data{Domain: e.Name, DaysLeft: daysLeft[e.Type]}}
+	if e.Type != lifecycle.EventHandedOver { // it is about the owner, not about an expiry
+		out.Data.ExpiresAt = e.About
+	}
+	return out
+}
+
+// paymentTypes maps the states of a payment that its payer is told of.
+var paymentTypes = map[order.PaymentState]Type{
+	order.PaymentSettled:   PaymentSettled,
+	order.PaymentRefundDue: RefundDue,
+	order.PaymentRefunded:  RefundSent,
+}
+
+// OfPayment returns the event for the payer of a payment that has reached its state,
+// and false if there is none.
+func OfPayment(p order.Payment, at time.Time) (Event, bool) {
+	t, ok := paymentTypes[p.State]
+	e := Event{Owner: p.Auth.Payer, Type: t, At: at, Data: Data{
+		Domain: p.Purchase.Name, Kind: p.Purchase.Kind, PaymentID: p.PublicID, Amount: p.Auth.Amount.String(), TxHash: p.TxHash,
+	}}
+	if p.State.Refunds() {
+		e.Data.RefundID, e.Data.TxHash = p.RefundID, p.RefundTx
+	}
+	return e, ok
+}
+
+// OfJob returns the event for the owner of a job that has ended, and false if it has
+// not, or was cancelled before anything was paid.
+func OfJob(j order.Job, at time.Time) (Event, bool) {
+	e := Event{Owner: j.Owner, Type: JobCompleted, At: at, Data: Data{
+		Domain: j.Purchase.Name, Kind: j.Purchase.Kind, JobID: j.PublicID, ExpiresAt: j.Until, Serial: j.Revision,
+	}}
+	if j.State == order.JobFailed {
+		e.Type, e.Data.Reason = JobFailed, j.Failure
+	}
+	return e, j.State == order.JobCompleted || j.State == order.JobFailed
+}

@@ -1,0 +1,100 @@
+package sqldb
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/event"
+)
+
+// Events implements event.Store. Fill the field.
+type Events struct{ DB *DB }
+
+// Events implements event.Store.
+func (s Events) Events(ctx context.Context, owner deed.Wallet, n int64, limit int) (page []event.Event, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
+	defer cancel()
+	rows, err := s.DB.read.QueryContext(ctx, `
+		SELECT n, id, type, data, at FROM owner_events WHERE owner = $1 AND n > $2 ORDER BY n LIMIT $3`, owner, n, limit)
+	if err != nil {
+		return nil, err
+	}
+	err = eachRow(rows, func() error {
+		e := event.Event{Owner: owner}
+		var data string
+		var at int64
+		if err := rows.Scan(&e.N, &e.ID, &e.Type, &data, &at); err != nil {
+			return err
+		}
+		e.At = timeOrZero(at)
+		page = append(page, e)
+		return json.Unmarshal([]byte(data), &page[len(page)-1].Data)
+	})
+	return page, err
+}
+
+// emit adds an event to the transaction. It is written just before the commit.
+func (tx *Tx) emit(e event.Event) { tx.events = append(tx.events, e) }
+
+// withEvents returns f followed by the writing of the events that it emitted. They
+// come last, and in the order of their owners, because each owner's counter stays
+// locked until the commit: a transaction that holds one waits for nothing else.
+func withEvents(f func(context.Context, *Tx) error) func(context.Context, *Tx) error {
+	return func(ctx context.Context, shared *Tx) error {
+		tx := &Tx{Tx: shared.Tx, prepared: shared.prepared}
+		if err := f(ctx, tx); err != nil {
+			return err
+		}
+		byOwner := map[deed.Wallet][]event.Event{}
+		for _, e := range tx.events {
+			byOwner[e.Owner] = append(byOwner[e.Owner], e)
+		}
+		for _, owner := range slices.Sorted(maps.Keys(byOwner)) {
+			if err := insertEvents(ctx, tx, owner, byOwner[owner]); err != nil {
+				return fmt.Errorf("write the events of %s: %w", owner, err)
+			}
+		}
+		return nil
+	}
+}
+
+func insertEvents(ctx context.Context, tx *Tx, owner deed.Wallet, events []event.Event) error {
+	var last int64
+	err := tx.QueryRowContext(ctx, `
+		INSERT INTO event_counters (owner, n) VALUES ($1, $2)
+		ON CONFLICT (owner) DO UPDATE SET n = event_counters.n + $2
+		RETURNING n`, owner, len(events)).Scan(&last)
+	if err != nil {
+		return err
+	}
+	for i, e := range events {
+		data, err := json.Marshal(e.Data)
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `INSERT INTO owner_events (owner, n, id, type, data, at) VALUES ($1, $2, $3, $4, $5, $6)`,
+			owner, last-int64(len(events)-1-i), newPublicID("evt_"), e.Type, string(data), e.At.Unix())
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// emitPublished tells the owner of a zone that all name servers have its serial.
+func emitPublished(ctx context.Context, tx *Tx, name deed.Name, serial uint32, now time.Time) error {
+	r, err := readRegistration(ctx, tx, name)
+	if deed.CodeOf(err) == deed.CodeNotFound {
+		return nil // it has ended
+	}
+	if err == nil {
+		tx.emit(event.Event{Owner: r.Owner, Type: event.DNSPublished, At: now, Data: event.Data{Domain: name, Serial: serial}})
+	}
+	return err
+}
