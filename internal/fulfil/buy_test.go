@@ -18,7 +18,8 @@ import (
 type scriptedKind struct {
 	jobs      sqldb.Jobs
 	quoteErr  error
-	meanwhile func() // runs while the request is quoted
+	more      deed.USDC // than price
+	meanwhile func()    // runs while the request is quoted
 	advance   func(ctx context.Context, j order.Job) error
 	quoted    int
 	advanced  int
@@ -41,7 +42,7 @@ func (k *scriptedKind) Quote(_ context.Context, r order.Request) (order.Quote, o
 	if k.meanwhile != nil {
 		k.meanwhile()
 	}
-	return order.Quote{Amount: price, For: string(r.Name)}, r.Purchase, k.quoteErr
+	return order.Quote{Amount: price + k.more, For: string(r.Name)}, r.Purchase, k.quoteErr
 }
 
 func (k *scriptedKind) Advance(ctx context.Context, j order.Job) error {
@@ -235,5 +236,56 @@ func TestUnknownKind(t *testing.T) {
 	}
 	if j, err := e.jobs.Job(t.Context(), out.Job.ID); err != nil || j.State != order.JobQueued || !j.Deadline.Equal(e.now.Add(order.JobDeadline).Truncate(time.Second)) {
 		t.Errorf("got %+v, %v", j, err)
+	}
+}
+
+// Somebody signs again for an order whose first payment is open. When the first one
+// ends unpaid and the second was used on the chain by a third party, its payer is not
+// asked to pay a third time.
+func TestAliasThatWasPaid(t *testing.T) {
+	for state, tt := range map[string]struct {
+		check   error
+		pending bool
+	}{
+		"used on the chain": {settle.ErrAlreadyPaid, true},
+		"unknown":           {errors.New("no answer"), true},
+		"unused":            {nil, false},
+		"expired":           {deed.Errorf(deed.CodePaymentInvalid, "it has expired"), false},
+	} {
+		t.Run(state, func(t *testing.T) {
+			e := newEnv(t)
+			e.chain.settle = errors.New("not mined yet")
+			if _, err := e.request(authorization("1"), name(1)); err != nil {
+				t.Fatal(err)
+			}
+			second := authorization("2")
+			if _, err := e.request(second, name(1)); err != nil {
+				t.Fatal(err)
+			}
+			e.chain.check, e.chain.settle = tt.check, deed.Errorf(deed.CodePaymentInvalid, "it has expired")
+			out, err := e.request(second, name(1))
+			if errors.Is(err, order.ErrPending) != tt.pending || !tt.pending && (deed.CodeOf(err) != deed.CodePaymentInvalid || out.Quote.Amount != price) {
+				t.Errorf("got %+v, %v", out, err)
+			}
+		})
+	}
+}
+
+// An authorization that bought something and comes with a signature that we do not
+// have, as after a restore, is not offered another payment, whatever the price is now.
+func TestKnownAuthorizationAfterPriceChange(t *testing.T) {
+	e := newEnv(t)
+	a := authorization("1")
+	if _, err := e.request(a, name(1)); err != nil {
+		t.Fatal(err)
+	}
+	again := *a
+	again.Signature = []byte("another")
+	e.kind.more = deed.Cent
+	if _, err := e.request(&again, name(1)); deed.CodeOf(err) != deed.CodePaymentInvalid || !errors.Is(err, order.ErrNoOffer) {
+		t.Errorf("got %v", err)
+	}
+	if out, err := e.request(authorization("2"), name(2)); deed.CodeOf(err) != deed.CodePaymentInvalid || errors.Is(err, order.ErrNoOffer) || out.Quote.Amount != price+deed.Cent {
+		t.Errorf("a new one of the old price: got %+v, %v", out, err)
 	}
 }
