@@ -28,25 +28,23 @@ const (
 
 // jobRows compares the jobs of paid names with the bare commits that they need.
 func jobRows() (rows []row, err error) {
-	dir, db, shut, err := openDatabase()
+	s, err := openService()
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, shut()) }()
-	bare, err := openBare(filepath.Join(dir, "bare.db"))
+	defer func() { err = errors.Join(err, s.close()) }()
+	bare, err := openBare(filepath.Join(s.dir, "bare.db"))
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, bare.Close()) }()
-	registry := &local.Registry{Store: sqldb.Registry{DB: db}, Now: time.Now}
-	names := newEngine(sqldb.Jobs{DB: db, Now: time.Now, Zones: jobZones(db)}, registry)
 	var ours, limits []float64
 	for round := range 3 {
-		ids, err := paidJobs(db, round)
+		ids, err := paidJobs(s.DB, round)
 		if err != nil {
 			return nil, err
 		}
-		rate, err := finishJobs(names, ids)
+		rate, err := finishJobs(s.API.Payments, ids)
 		if err != nil {
 			return nil, err
 		}
