@@ -57,7 +57,7 @@ var packages = []struct {
 	{"internal/catalog", services},
 	{"internal/event", services},
 	{"internal/health", services},
-	{"internal/payment", services},
+	{"internal/fulfil", services},
 	{"internal/ratelimit", services},
 	{"internal/registration", services},
 	{"internal/secretfile", services},

@@ -26,6 +26,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/internal/cache/memory"
 	"deed.example/deed/internal/catalog"
+	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/httpapi"
 	"deed.example/deed/internal/metrics"
 	"deed.example/deed/internal/nameserver"
@@ -69,6 +70,7 @@ type App struct {
 	money     *money // nil if no payments are taken
 	names     *registration.Service
 	zones     *zone.Service
+	engine    *fulfil.Service   // sells what names and zones deliver
 	operators *listening        // nil if off
 	worker    *backgroundWorker // nil until Start
 	closers   []func() error    // of registrars

@@ -29,7 +29,6 @@ var (
 	_ zone.History     = sqldb.Zones{}
 	_ zone.Delegations = sqldb.Zones{}
 	_ zone.Outbox      = sqldb.Zones{}
-	_ zone.Jobs        = sqldb.Jobs{}
 	_ local.Delegated  = sqldb.Registry{}
 )
 

@@ -65,14 +65,6 @@ const (
 	TransferDeadline = 8 * 24 * time.Hour // the losing registrar has five days to object
 )
 
-// Deadline returns the deadline of a job created at that time.
-func (p Purchase) Deadline(created time.Time) time.Time {
-	if p.Kind == PurchaseTransfer {
-		return created.Add(TransferDeadline)
-	}
-	return created.Add(JobDeadline)
-}
-
 // A JobState is the state of a job:
 //
 //	awaiting_payment ─► queued ─► submitting ─► completed
