@@ -84,6 +84,7 @@ var packages = []struct {
 	{"internal/nameserver/peer", tests},
 	{"internal/nameserver/publishtest", tests},
 	{"internal/npmtest", tests},
+	{"internal/registrar/opusdns/opusdnstest", tests},
 	{"internal/servicetest", tests},
 	{"internal/signer/signertest", tests},
 	{"internal/sqldb/sqldbtest", tests},

@@ -1,0 +1,203 @@
+package opusdns
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/lifecycle"
+)
+
+// Limits of the list of names.
+const (
+	namesPerPage = 1000    // the most that the vendor allows
+	maxPages     = 100_000 // a list that is longer has no end
+)
+
+type pagination struct {
+	Page    int  `json:"current_page"`
+	HasNext bool `json:"has_next_page"`
+}
+
+// A walk remembers where a list was read to, so that the next page of the inventory
+// need not be searched for. The vendor has no cursors, only numbers of pages.
+type walk struct {
+	after deed.Name // the last name that was returned
+	page  int       // the vendor's page that it was on
+	size  int       // of the vendor's pages
+}
+
+// Holdings implements registrar.Inventory. Names that are added or deleted meanwhile
+// move the others to other pages: it steps back until it finds names that were
+// returned already, and then forward.
+func (b *Backend) Holdings(ctx context.Context, after deed.Name, limit int) ([]lifecycle.Holding, error) {
+	if limit < 1 {
+		return nil, nil
+	}
+	size := min(limit, namesPerPage)
+	page, err := b.seek(ctx, after, size)
+	if err != nil {
+		return nil, err
+	}
+	var found []domain
+	for {
+		names, last, err := b.namesOn(ctx, page, size)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range names {
+			if d.name > after && (len(found) == 0 || d.name > found[len(found)-1].name) && len(found) < limit {
+				found = append(found, d)
+			}
+		}
+		if last || len(found) == limit {
+			break
+		}
+		if page++; page > maxPages {
+			return nil, fmt.Errorf("list names: the list does not end")
+		}
+	}
+	if len(found) > 0 {
+		b.mu.Lock()
+		b.walk = walk{after: found[len(found)-1].name, page: page, size: size}
+		b.mu.Unlock()
+	}
+	return b.holdings(ctx, found)
+}
+
+// holdings returns the domains with their DS records. One that was transferred away
+// meanwhile is left out.
+func (b *Backend) holdings(ctx context.Context, all []domain) ([]lifecycle.Holding, error) {
+	out := make([]lifecycle.Holding, 0, len(all))
+	for _, d := range all {
+		h := d.holding(b.config.Now())
+		if !b.config.ListWithoutDS {
+			var err error
+			h.DS, err = b.ds(ctx, readLane, d.name)
+			if deed.CodeOf(err) == deed.CodeNotFound {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, h)
+	}
+	return out, nil
+}
+
+// seek returns the page to continue at: one whose first name was returned already,
+// or the first.
+func (b *Backend) seek(ctx context.Context, after deed.Name, size int) (int, error) {
+	if after == "" {
+		return 1, nil
+	}
+	b.mu.Lock()
+	w := b.walk
+	b.mu.Unlock()
+	low, high := 1, 1
+	if w.after == after && w.size == size {
+		low, high = w.page, w.page
+	}
+	starts := func(page int) (before, beyond bool, err error) {
+		names, last, err := b.namesOn(ctx, page, size)
+		return len(names) > 0 && names[0].name <= after, last, err
+	}
+	for low > 1 { // it may have moved back
+		before, _, err := starts(low)
+		if err != nil {
+			return 0, err
+		}
+		if before {
+			return low, nil
+		}
+		low, high = max(low/2, 1), low
+	}
+	if w.after == after && high == low {
+		return low, nil
+	}
+	return b.search(after, low, high, starts)
+}
+
+// search returns the last page whose first name is not after the given one. It
+// doubles the range until that ends after it, and then halves it.
+func (b *Backend) search(after deed.Name, low, high int, starts func(page int) (bool, bool, error)) (int, error) {
+	for high = max(high, low+1); ; high *= 2 {
+		before, last, err := starts(high)
+		if err != nil {
+			return 0, err
+		}
+		if !before {
+			break
+		}
+		low = high
+		if last || high > maxPages {
+			return low, nil
+		}
+	}
+	for high-low > 1 {
+		middle := (low + high) / 2
+		before, _, err := starts(middle)
+		if err != nil {
+			return 0, err
+		}
+		if before {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low, nil
+}
+
+// namesOn returns the names on a page that are in the account, sorted, and whether
+// the page is the last. A name that cannot be read is left out: it must not hide the
+// others.
+func (b *Backend) namesOn(ctx context.Context, page, size int) (names []domain, last bool, err error) {
+	var reply struct {
+		Results    []jsontext.Value `json:"results"`
+		Pagination *pagination      `json:"pagination"`
+	}
+	query := url.Values{"sort_by": {"name"}, "sort_order": {"asc"}, "page": {strconv.Itoa(page)}, "page_size": {strconv.Itoa(size)}}
+	err = b.api.do(ctx, request{lane: readLane, method: http.MethodGet, path: "/v1/domains", query: query, limit: maxList}, &reply)
+	if err != nil {
+		return nil, false, b.unknown("list names", err)
+	}
+	switch {
+	case reply.Pagination == nil || reply.Pagination.Page != page:
+		return nil, false, fmt.Errorf("list names: the reply is not page %d", page)
+	case len(reply.Results) > size:
+		return nil, false, fmt.Errorf("list names: a page has %d names, more than %d", len(reply.Results), size)
+	case len(reply.Results) == 0 && reply.Pagination.HasNext:
+		return nil, false, fmt.Errorf("list names: a page in the middle is empty")
+	}
+	for _, raw := range reply.Results {
+		var r domainReply
+		if json.Unmarshal(raw, &r) != nil {
+			b.warn(warnReplies, "a name in a list cannot be read")
+			continue
+		}
+		d, err := parseDomain(r)
+		if err != nil {
+			b.warn(warnReplies, "a name in a list cannot be read")
+			continue
+		}
+		if b.owns(r) && d.inAccount() && !b.waitsForTransfer(d) {
+			names = append(names, d)
+		}
+	}
+	if !slices.IsSortedFunc(names, byName) {
+		return nil, false, fmt.Errorf("list names: the vendor does not sort them by name")
+	}
+	return names, !reply.Pagination.HasNext, nil
+}
+
+func byName(a, b domain) int { return strings.Compare(string(a.name), string(b.name)) }
