@@ -70,7 +70,7 @@ func (c *Checker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.note(e.checkRequest(r, body)...)
 	recorder := &replyRecorder{ResponseWriter: w, status: http.StatusOK}
 	c.Next.ServeHTTP(recorder, r)
-	if !recorder.hijacked {
+	if !recorder.hijacked && r.Context().Err() == nil {
 		c.note(e.checkReply(recorder)...)
 	}
 }

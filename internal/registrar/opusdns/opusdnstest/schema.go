@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"time"
+	"unicode/utf8"
 )
 
 // A schema returns what is wrong with a value that was decoded from JSON: one
@@ -28,7 +29,14 @@ func matching(pattern string) schema {
 }
 
 // text is a string of this length.
-func text(least, most int) schema { return matching(fmt.Sprintf(`(?s)^.{%d,%d}$`, least, most)) }
+func text(least, most int) schema {
+	return func(path string, v any) []string {
+		if s, ok := v.(string); !ok || utf8.RuneCountInString(s) < least || utf8.RuneCountInString(s) > most {
+			return wrong(path, "%v is not a string of %d to %d characters", v, least, most)
+		}
+		return nil
+	}
+}
 
 var (
 	anyText = matching(`(?s)^.*$`)
