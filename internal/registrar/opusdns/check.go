@@ -160,7 +160,7 @@ func (b *Backend) readCheck(r checkReply) (deed.Name, checked, error) {
 	name, err := deed.ParseName(r.Domain)
 	switch {
 	case err != nil:
-		return "", checked{}, err
+		return "", checked{}, noCode(err)
 	case r.Error != nil:
 		return name, checked{}, fmt.Errorf("the registry was not asked: %s", short(r.Error.Type))
 	case r.Available == nil:

@@ -79,6 +79,7 @@ type Backend struct {
 	premiums map[deed.Name]premium
 	events   []event  // read, and not yet acknowledged
 	walk     walk     // where the last page of the inventory ended
+	snapshot snapshot // of the inventory, if the vendor does not sort it
 	warnings warnings // what was wrong lately
 }
 

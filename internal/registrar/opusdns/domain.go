@@ -2,6 +2,7 @@ package opusdns
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -77,6 +78,9 @@ func (b *Backend) domain(ctx context.Context, l lane, name deed.Name) (domain, e
 	return d, nil
 }
 
+// noCode hides the code of an error that is not final.
+func noCode(err error) error { return errors.New(err.Error()) }
+
 // orOther returns err, or that a reply is about something else.
 func orOther(err error) error {
 	if err != nil {
@@ -104,11 +108,12 @@ const (
 	maxHosts    = 30
 )
 
-// parseDomain checks a domain object.
+// parseDomain checks a domain object. Its errors have no code: what the vendor writes
+// wrong is not the caller's fault.
 func parseDomain(r domainReply) (domain, error) {
 	name, err := deed.ParseName(r.Name)
 	if err != nil {
-		return domain{}, err
+		return domain{}, noCode(err)
 	}
 	d := domain{name: name, code: deed.Secret(r.Code), expiresText: r.Expires, canceled: r.Canceled != "", premium: r.Premium, readOnly: r.ReadOnly}
 	for _, t := range []struct {
@@ -132,7 +137,7 @@ func parseDomain(r domainReply) (domain, error) {
 	for _, ns := range r.Nameservers {
 		host, err := deed.ParseHost(ns.Hostname)
 		if err != nil {
-			return domain{}, err
+			return domain{}, noCode(err)
 		}
 		d.nameservers = append(d.nameservers, host)
 	}

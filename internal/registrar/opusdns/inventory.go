@@ -2,12 +2,14 @@ package opusdns
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -20,6 +22,7 @@ import (
 const (
 	namesPerPage = 1000    // the most that the vendor allows
 	maxPages     = 100_000 // a list that is longer has no end
+	maxSnapshot  = 5_000_000
 )
 
 type pagination struct {
@@ -35,13 +38,69 @@ type walk struct {
 	size  int       // of the vendor's pages
 }
 
-// Holdings implements registrar.Inventory. Names that are added or deleted meanwhile
-// move the others to other pages: it steps back until it finds names that were
-// returned already, and then forward.
+// A snapshot has all names of the account at a time, sorted.
+type snapshot struct {
+	names []domain
+	at    time.Time
+}
+
+// snapshotAge is how long a snapshot is used. The first page always takes a new one.
+const snapshotAge = time.Hour
+
+// snapshotAfter returns the next names of a snapshot. It is read in the order in
+// which the names were created, so that a new name does not move the others.
+func (b *Backend) snapshotAfter(ctx context.Context, after deed.Name, limit int) ([]domain, error) {
+	b.mu.Lock()
+	s := b.snapshot
+	b.mu.Unlock()
+	if after == "" || time.Since(s.at) > snapshotAge {
+		s = snapshot{at: time.Now()}
+		for page, last := 1, false; !last; page++ {
+			var names []domain
+			var err error
+			if names, last, err = b.namesOn(ctx, "created_on", page, namesPerPage); err != nil {
+				return nil, err
+			}
+			if s.names = append(s.names, names...); page > maxPages || len(s.names) > maxSnapshot {
+				return nil, fmt.Errorf("list names: the list does not end")
+			}
+		}
+		slices.SortFunc(s.names, byName)
+		s.names = slices.CompactFunc(s.names, func(a, b domain) bool { return a.name == b.name })
+		b.mu.Lock()
+		b.snapshot = s
+		b.mu.Unlock()
+	}
+	from, found := slices.BinarySearchFunc(s.names, domain{name: after}, byName)
+	if found {
+		from++
+	}
+	return s.names[from:min(from+limit, len(s.names))], nil
+}
+
+// errUnsorted is the error of a list whose order is not that of Go strings.
+var errUnsorted = errors.New("list names: the vendor does not sort them by name")
+
+// Holdings implements registrar.Inventory. If the vendor sorts names in another way
+// than we do, all of them are read at once.
 func (b *Backend) Holdings(ctx context.Context, after deed.Name, limit int) ([]lifecycle.Holding, error) {
 	if limit < 1 {
 		return nil, nil
 	}
+	found, err := b.namesAfter(ctx, after, limit)
+	if errors.Is(err, errUnsorted) {
+		found, err = b.snapshotAfter(ctx, after, limit)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return b.holdings(ctx, found)
+}
+
+// namesAfter returns the next names. Names that are added or deleted meanwhile move
+// the others to other pages: it steps back until it finds names that were returned
+// already, and then forward.
+func (b *Backend) namesAfter(ctx context.Context, after deed.Name, limit int) ([]domain, error) {
 	size := min(limit, namesPerPage)
 	page, err := b.seek(ctx, after, size)
 	if err != nil {
@@ -49,7 +108,7 @@ func (b *Backend) Holdings(ctx context.Context, after deed.Name, limit int) ([]l
 	}
 	var found []domain
 	for {
-		names, last, err := b.namesOn(ctx, page, size)
+		names, last, err := b.sortedNamesOn(ctx, page, size)
 		if err != nil {
 			return nil, err
 		}
@@ -70,7 +129,7 @@ func (b *Backend) Holdings(ctx context.Context, after deed.Name, limit int) ([]l
 		b.walk = walk{after: found[len(found)-1].name, page: page, size: size}
 		b.mu.Unlock()
 	}
-	return b.holdings(ctx, found)
+	return found, nil
 }
 
 // holdings returns the domains with their DS records. One that was transferred away
@@ -108,7 +167,7 @@ func (b *Backend) seek(ctx context.Context, after deed.Name, size int) (int, err
 		low, high = w.page, w.page
 	}
 	starts := func(page int) (before, beyond bool, err error) {
-		names, last, err := b.namesOn(ctx, page, size)
+		names, last, err := b.sortedNamesOn(ctx, page, size)
 		return len(names) > 0 && names[0].name <= after, last, err
 	}
 	for low > 1 { // it may have moved back
@@ -158,15 +217,23 @@ func (b *Backend) search(after deed.Name, low, high int, starts func(page int) (
 	return low, nil
 }
 
-// namesOn returns the names on a page that are in the account, sorted, and whether
-// the page is the last. A name that cannot be read is left out: it must not hide the
-// others.
-func (b *Backend) namesOn(ctx context.Context, page, size int) (names []domain, last bool, err error) {
+// sortedNamesOn returns the names on a page of the list that is sorted by name.
+func (b *Backend) sortedNamesOn(ctx context.Context, page, size int) (names []domain, last bool, err error) {
+	names, last, err = b.namesOn(ctx, "name", page, size)
+	if err == nil && !slices.IsSortedFunc(names, byName) {
+		return nil, false, errUnsorted
+	}
+	return names, last, err
+}
+
+// namesOn returns the names on a page that are in the account, and whether the page
+// is the last. A name that cannot be read is left out: it must not hide the others.
+func (b *Backend) namesOn(ctx context.Context, sort string, page, size int) (names []domain, last bool, err error) {
 	var reply struct {
 		Results    []jsontext.Value `json:"results"`
 		Pagination *pagination      `json:"pagination"`
 	}
-	query := url.Values{"sort_by": {"name"}, "sort_order": {"asc"}, "page": {strconv.Itoa(page)}, "page_size": {strconv.Itoa(size)}}
+	query := url.Values{"sort_by": {sort}, "sort_order": {"asc"}, "page": {strconv.Itoa(page)}, "page_size": {strconv.Itoa(size)}}
 	err = b.api.do(ctx, request{lane: readLane, method: http.MethodGet, path: "/v1/domains", query: query, limit: maxList}, &reply)
 	if err != nil {
 		return nil, false, b.unknown("list names", err)
@@ -193,9 +260,6 @@ func (b *Backend) namesOn(ctx context.Context, page, size int) (names []domain, 
 		if b.owns(r) && d.inAccount() && !b.waitsForTransfer(d) {
 			names = append(names, d)
 		}
-	}
-	if !slices.IsSortedFunc(names, byName) {
-		return nil, false, fmt.Errorf("list names: the vendor does not sort them by name")
 	}
 	return names, !reply.Pagination.HasNext, nil
 }

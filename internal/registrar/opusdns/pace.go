@@ -81,7 +81,7 @@ func (p *pace) reserve(ctx context.Context, l lane) (time.Time, error) {
 func (p *pace) pause(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.paused = later(p.paused, time.Now().Add(min(max(d, time.Second), maxPause)))
+	p.paused = later(p.paused, time.Now().Add(min(max(d, 0), maxPause)))
 }
 
 func later(a, b time.Time) time.Time {

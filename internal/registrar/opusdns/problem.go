@@ -7,7 +7,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"deed.example/deed"
 	"deed.example/deed/internal/registrar"
 )
 
@@ -131,9 +130,6 @@ func (b *Backend) unknown(doing string, err error) error {
 		b.warn(warnKey, "the API key is refused, or lacks a permission")
 	case errors.As(err, &p) && p.status == 404 && !p.is(codeDomainNotFound):
 		b.warn(warnReplies, "the vendor does not find what it should have: "+p.kind)
-	}
-	if _, ok := errors.AsType[*deed.Error](err); ok {
-		return err
 	}
 	return fmt.Errorf("%s: %w", doing, err)
 }

@@ -139,9 +139,6 @@ func (b *Backend) restore(ctx context.Context, d domain, o registrar.Order) (dom
 	return d, nil
 }
 
-// noCode hides the code of an error that is not final.
-func noCode(err error) error { return fmt.Errorf("%s", err.Error()) }
-
 // confirmed returns the price that is confirmed with an order for a premium name. It
 // fails when the buyer was not told one: then it may be any.
 func (b *Backend) confirmed(d domain, price func(premium) deed.USDC) (string, error) {

@@ -70,7 +70,7 @@ func (s *Server) faultBefore(w http.ResponseWriter, c call) bool {
 		s.held <- struct{}{}
 		<-c.ctx.Done()
 	case Busy:
-		w.Header().Set("Retry-After", "1")
+		w.Header().Set("Retry-After", "0")
 		writeReply(w, refuse(http.StatusTooManyRequests, "ERROR_RATE_LIMIT", "rate-limit"), NoFault)
 	case Unavailable:
 		writeReply(w, refuse(http.StatusServiceUnavailable, "ERROR_CLAIMS_SERVICE_ERROR", "claims-service"), NoFault)
