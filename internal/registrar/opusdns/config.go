@@ -46,6 +46,7 @@ type Config struct {
 	Timeout           time.Duration // of one request; 15 seconds when zero
 	ClockSkew         time.Duration // difference between the clocks that is tolerated; 5 minutes when zero
 	PriceAge          time.Duration // how long a price list is used; 15 minutes when zero
+	PageSize          int           // of lists of names, at most 1000; 1000 when zero
 	ListWithoutDS     bool          // do not read the DS records of each name in a list, which takes a request each
 	Now               func() time.Time
 }
@@ -110,6 +111,7 @@ func Open(c Config) (*Backend, error) {
 	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
 	c.ClockSkew = cmp.Or(c.ClockSkew, defaultClockSkew)
 	c.PriceAge = cmp.Or(c.PriceAge, defaultPriceAge)
+	c.PageSize = cmp.Or(c.PageSize, namesPerPage)
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -156,6 +158,8 @@ func (c Config) check() error {
 		return fmt.Errorf("contact %q: it must be an ID such as contact_01h45ytscbebyvny4gc8cr8ma2", c.Contact)
 	case c.RequestsPerSecond < 0 || c.Timeout < 0 || c.ClockSkew < 0 || c.PriceAge < 0:
 		return fmt.Errorf("requests per second, timeout, clock skew and price age cannot be negative")
+	case c.PageSize < 0 || c.PageSize == 1 || c.PageSize > namesPerPage:
+		return fmt.Errorf("page size %d: it must be 2 to %d", c.PageSize, namesPerPage)
 	case c.Contact == "":
 		return c.Registrant.check()
 	}

@@ -31,7 +31,7 @@ func answering(t *testing.T, handle http.HandlerFunc) *opusdns.Backend {
 	t.Cleanup(server.Close)
 	b, err := opusdns.Open(opusdns.Config{
 		BaseURL: server.URL, Key: "key", Secret: "a secret of the test", Organization: opusdnstest.Organization,
-		Contact: "contact_01h45ytscbebyvny4gc8cr8ma2", RequestsPerSecond: 100_000, Timeout: time.Minute,
+		Contact: "contact_01h45ytscbebyvny4gc8cr8ma2", RequestsPerSecond: 100_000, Timeout: time.Minute, PageSize: 10,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -22,7 +22,6 @@ import (
 const (
 	namesPerPage = 1000    // the most that the vendor allows
 	maxPages     = 100_000 // a list that is longer has no end
-	maxSnapshot  = 5_000_000
 )
 
 type pagination struct {
@@ -35,7 +34,6 @@ type pagination struct {
 type walk struct {
 	after deed.Name // the last name that was returned
 	page  int       // the vendor's page that it was on
-	size  int       // of the vendor's pages
 }
 
 // A snapshot has all names of the account at a time, sorted.
@@ -47,26 +45,41 @@ type snapshot struct {
 // snapshotAge is how long a snapshot is used. The first page always takes a new one.
 const snapshotAge = time.Hour
 
-// snapshotAfter returns the next names of a snapshot. It is read in the order in
-// which the names were created, so that a new name does not move the others.
+// takeSnapshot reads all names, in the order in which they were created, so that a
+// new name does not move the others.
+func (b *Backend) takeSnapshot(ctx context.Context) (snapshot, error) {
+	s, seen := snapshot{at: time.Now()}, map[deed.Name]bool{}
+	for page, last := 1, false; !last; page++ {
+		var names []domain
+		var err error
+		if names, last, err = b.namesOn(ctx, "created_on", page); err != nil {
+			return s, err
+		}
+		before := len(seen)
+		for _, d := range names {
+			if !seen[d.name] {
+				seen[d.name] = true
+				s.names = append(s.names, d)
+			}
+		}
+		if page > maxPages || len(names) > 0 && len(seen) == before {
+			return s, fmt.Errorf("list names: the list does not end")
+		}
+	}
+	slices.SortFunc(s.names, byName)
+	return s, nil
+}
+
+// snapshotAfter returns the next names of a snapshot.
 func (b *Backend) snapshotAfter(ctx context.Context, after deed.Name, limit int) ([]domain, error) {
 	b.mu.Lock()
 	s := b.snapshot
 	b.mu.Unlock()
 	if after == "" || time.Since(s.at) > snapshotAge {
-		s = snapshot{at: time.Now()}
-		for page, last := 1, false; !last; page++ {
-			var names []domain
-			var err error
-			if names, last, err = b.namesOn(ctx, "created_on", page, namesPerPage); err != nil {
-				return nil, err
-			}
-			if s.names = append(s.names, names...); page > maxPages || len(s.names) > maxSnapshot {
-				return nil, fmt.Errorf("list names: the list does not end")
-			}
+		var err error
+		if s, err = b.takeSnapshot(ctx); err != nil {
+			return nil, err
 		}
-		slices.SortFunc(s.names, byName)
-		s.names = slices.CompactFunc(s.names, func(a, b domain) bool { return a.name == b.name })
 		b.mu.Lock()
 		b.snapshot = s
 		b.mu.Unlock()
@@ -101,16 +114,22 @@ func (b *Backend) Holdings(ctx context.Context, after deed.Name, limit int) ([]l
 // the others to other pages: it steps back until it finds names that were returned
 // already, and then forward.
 func (b *Backend) namesAfter(ctx context.Context, after deed.Name, limit int) ([]domain, error) {
-	size := min(limit, namesPerPage)
-	page, err := b.seek(ctx, after, size)
+	page, err := b.seek(ctx, after)
 	if err != nil {
 		return nil, err
 	}
 	var found []domain
+	read := deed.Name("")
 	for {
-		names, last, err := b.sortedNamesOn(ctx, page, size)
+		names, last, err := b.sortedNamesOn(ctx, page)
 		if err != nil {
 			return nil, err
+		}
+		if len(names) > 0 {
+			if names[len(names)-1].name <= read {
+				return nil, errUnsorted // or the same page again
+			}
+			read = names[len(names)-1].name
 		}
 		for _, d := range names {
 			if d.name > after && (len(found) == 0 || d.name > found[len(found)-1].name) && len(found) < limit {
@@ -126,14 +145,14 @@ func (b *Backend) namesAfter(ctx context.Context, after deed.Name, limit int) ([
 	}
 	if len(found) > 0 {
 		b.mu.Lock()
-		b.walk = walk{after: found[len(found)-1].name, page: page, size: size}
+		b.walk = walk{after: found[len(found)-1].name, page: page}
 		b.mu.Unlock()
 	}
 	return found, nil
 }
 
-// holdings returns the domains with their DS records. One that was transferred away
-// meanwhile is left out.
+// holdings returns the domains with their DS records. One that has left the account
+// meanwhile has none: the page stays as long as it is.
 func (b *Backend) holdings(ctx context.Context, all []domain) ([]lifecycle.Holding, error) {
 	out := make([]lifecycle.Holding, 0, len(all))
 	for _, d := range all {
@@ -141,10 +160,7 @@ func (b *Backend) holdings(ctx context.Context, all []domain) ([]lifecycle.Holdi
 		if !b.config.ListWithoutDS {
 			var err error
 			h.DS, err = b.ds(ctx, readLane, d.name)
-			if deed.CodeOf(err) == deed.CodeNotFound {
-				continue
-			}
-			if err != nil {
+			if err != nil && deed.CodeOf(err) != deed.CodeNotFound {
 				return nil, err
 			}
 		}
@@ -155,7 +171,7 @@ func (b *Backend) holdings(ctx context.Context, all []domain) ([]lifecycle.Holdi
 
 // seek returns the page to continue at: one whose first name was returned already,
 // or the first.
-func (b *Backend) seek(ctx context.Context, after deed.Name, size int) (int, error) {
+func (b *Backend) seek(ctx context.Context, after deed.Name) (int, error) {
 	if after == "" {
 		return 1, nil
 	}
@@ -163,11 +179,11 @@ func (b *Backend) seek(ctx context.Context, after deed.Name, size int) (int, err
 	w := b.walk
 	b.mu.Unlock()
 	low, high := 1, 1
-	if w.after == after && w.size == size {
+	if w.after == after {
 		low, high = w.page, w.page
 	}
 	starts := func(page int) (before, beyond bool, err error) {
-		names, last, err := b.sortedNamesOn(ctx, page, size)
+		names, last, err := b.sortedNamesOn(ctx, page)
 		return len(names) > 0 && names[0].name <= after, last, err
 	}
 	for low > 1 { // it may have moved back
@@ -218,8 +234,8 @@ func (b *Backend) search(after deed.Name, low, high int, starts func(page int) (
 }
 
 // sortedNamesOn returns the names on a page of the list that is sorted by name.
-func (b *Backend) sortedNamesOn(ctx context.Context, page, size int) (names []domain, last bool, err error) {
-	names, last, err = b.namesOn(ctx, "name", page, size)
+func (b *Backend) sortedNamesOn(ctx context.Context, page int) (names []domain, last bool, err error) {
+	names, last, err = b.namesOn(ctx, "name", page)
 	if err == nil && !slices.IsSortedFunc(names, byName) {
 		return nil, false, errUnsorted
 	}
@@ -228,7 +244,8 @@ func (b *Backend) sortedNamesOn(ctx context.Context, page, size int) (names []do
 
 // namesOn returns the names on a page that are in the account, and whether the page
 // is the last. A name that cannot be read is left out: it must not hide the others.
-func (b *Backend) namesOn(ctx context.Context, sort string, page, size int) (names []domain, last bool, err error) {
+func (b *Backend) namesOn(ctx context.Context, sort string, page int) (names []domain, last bool, err error) {
+	size := b.config.PageSize
 	var reply struct {
 		Results    []jsontext.Value `json:"results"`
 		Pagination *pagination      `json:"pagination"`

@@ -51,7 +51,7 @@ func open(t *testing.T, change ...func(*opusdns.Config)) *env {
 	e.url = server.URL
 	config := opusdns.Config{
 		BaseURL: server.URL, Key: opusdnstest.Key, Secret: "a secret of the test", Organization: opusdnstest.Organization, Contact: e.vendor.AddContact(),
-		RequestsPerSecond: 100_000, Timeout: time.Minute, Now: e.Now,
+		RequestsPerSecond: 100_000, Timeout: time.Minute, PageSize: 3, Now: e.Now,
 	}
 	for _, f := range change {
 		f(&config)

@@ -213,6 +213,7 @@ func (s *Server) remove(c call) reply {
 			days += lifecycle.RedemptionDays + lifecycle.PendingDeleteDays // it is free at once
 		}
 		e.Expires = now.AddDate(0, 0, -days).Add(-time.Second)
+		e.Created = e.Expires.AddDate(-1, 0, 0) // it is never after the expiry
 		return e, nil
 	})
 	if err != nil {
