@@ -46,8 +46,8 @@ func (b *Backend) Available(ctx context.Context, name deed.Name) (registrar.Avai
 	if err != nil {
 		return registrar.Availability{}, err
 	}
-	if rules.unsupported != "" {
-		return registrar.Availability{}, deed.Errorf(deed.CodeTLDNotSupported, ".%s cannot be registered here: %s", name.TLD(), rules.unsupported)
+	if rules.Unsupported != "" {
+		return registrar.Availability{}, deed.Errorf(deed.CodeTLDNotSupported, ".%s cannot be registered here: %s", name.TLD(), rules.Unsupported)
 	}
 	return c.availability(), nil
 }

@@ -45,7 +45,7 @@ type domain struct {
 	created      time.Time // of the object: when it was ordered
 	registered   time.Time // of the name
 	expires      time.Time
-	expiresText  string // as the vendor wrote it, to repeat it
+	expiresExact time.Time // with fractions of a second, to repeat it to the vendor
 	updated      time.Time
 	canceled     bool
 	nameservers  []string
@@ -115,7 +115,7 @@ func parseDomain(r domainReply) (domain, error) {
 	if err != nil {
 		return domain{}, noCode(err)
 	}
-	d := domain{name: name, code: deed.Secret(r.Code), expiresText: r.Expires, canceled: r.Canceled != "", premium: r.Premium, readOnly: r.ReadOnly}
+	d := domain{name: name, code: deed.Secret(r.Code), canceled: r.Canceled != "", premium: r.Premium, readOnly: r.ReadOnly}
 	for _, t := range []struct {
 		text string
 		into *time.Time
@@ -123,6 +123,9 @@ func parseDomain(r domainReply) (domain, error) {
 		if *t.into, err = parseTime(t.text); err != nil {
 			return domain{}, err
 		}
+	}
+	if d.expiresExact, err = parseExact(r.Expires); err != nil {
+		return domain{}, err
 	}
 	if len(r.Statuses) > maxStatuses || len(r.Nameservers) > maxHosts {
 		return domain{}, fmt.Errorf("%d statuses and %d name servers are too many", len(r.Statuses), len(r.Nameservers))
@@ -209,12 +212,18 @@ var timeLayouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2
 
 // parseTime parses a time of the vendor, to the second. The time of "" is zero.
 func parseTime(s string) (time.Time, error) {
+	t, err := parseExact(s)
+	return t.Truncate(time.Second), err
+}
+
+// parseExact parses a time of the vendor.
+func parseExact(s string) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
 	}
 	for _, layout := range timeLayouts {
 		if t, err := time.Parse(layout, s); err == nil && t.Year() >= 1980 && t.Year() < 2200 {
-			return t.UTC().Truncate(time.Second), nil
+			return t.UTC(), nil
 		}
 	}
 	return time.Time{}, fmt.Errorf("%s is not a time", deed.Quoted(s))

@@ -210,6 +210,30 @@ func TestRenewalAfterRestore(t *testing.T) {
 	e.conforms(t)
 }
 
+// Where a restore renews the name, only the years that are missing are ordered.
+func TestRestoreRenews(t *testing.T) {
+	for _, years := range []int{1, 3} {
+		e := open(t)
+		e.vendor.Configure(func(a *opusdnstest.Account) { a.Renews = true })
+		e.register(t, "restored.com")
+		h, err := e.Holding(t.Context(), "restored.com")
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Advance(h.Expires.AddDate(0, 0, 46).Sub(e.Now()))
+		o := registrar.Order{Kind: registrar.OrderRenew, Reference: "a", Name: "restored.com", Years: years, From: h.Expires, Restore: true, Submitted: e.Now()}
+		for range 2 {
+			if err := e.Place(t.Context(), o); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := e.Order(t.Context(), o); err != nil || got.State != registrar.OrderDone || !got.Expires.Equal(h.Expires.AddDate(years, 0, 0)) {
+				t.Errorf("got %+v, %v, want %d more years than %s", got, err, years, h.Expires)
+			}
+		}
+		e.conforms(t)
+	}
+}
+
 // Without a code of ours the time of the domain object decides, within the tolerated
 // difference of the clocks.
 func TestCreatedAfterSubmission(t *testing.T) {

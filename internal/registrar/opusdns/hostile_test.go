@@ -2,6 +2,7 @@ package opusdns_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -93,6 +94,31 @@ func TestHostileDomain(t *testing.T) {
 			if _, err := b.Holding(t.Context(), "one.com"); !isUnknown(err) {
 				t.Errorf("%s: got %v, want an error without a code", title, err)
 			}
+		}
+	}
+}
+
+// The expiry that guards a renewal is the vendor's own, whatever its precision, with a
+// zone.
+func TestExpiryIsRepeated(t *testing.T) {
+	for _, text := range []string{"2099-11-01T10:00:00.123456Z", "2099-11-01T10:00:00.123456", "2099-11-01T11:00:00.123456+01:00"} {
+		sent := make(chan string, 1)
+		b := answering(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", asJSON)
+			if strings.HasSuffix(r.URL.Path, "/renew") {
+				body, _ := io.ReadAll(r.Body) // an empty one fails below
+				sent <- string(body)
+				_, _ = w.Write([]byte(`{"name":"one.com","new_expiry_date":"2100-11-01","period_extended":{"unit":"y","value":1}}`))
+				return
+			}
+			_, _ = w.Write([]byte(changed(t, "2099-11-01T10:00:00.123456Z", text))) // the client may have left
+		})
+		from := time.Date(2099, 11, 1, 10, 0, 0, 0, time.UTC)
+		if err := b.Place(t.Context(), registrar.Order{Kind: registrar.OrderRenew, Name: "one.com", Years: 1, From: from, Submitted: time.Now()}); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := <-sent, `{"period":{"unit":"y","value":1},"current_expiry_date":"2099-11-01T10:00:00.123456Z"}`; got != want {
+			t.Errorf("%s: got %s, want %s", text, got, want)
 		}
 	}
 }

@@ -30,6 +30,13 @@ func (b *Backend) Price(ctx context.Context, o registrar.Order) (registrar.Price
 	if err != nil {
 		return registrar.Price{}, err
 	}
+	rules, err := b.tldRules(ctx, o.Name.TLD())
+	if err != nil {
+		return registrar.Price{}, err
+	}
+	if o.Kind == registrar.OrderRegister && !sells(rules.RegisterYears, o.Years) || o.Kind == registrar.OrderRenew && !sells(rules.RenewYears, o.Years) {
+		return registrar.Price{}, noPrice(o)
+	}
 	if c.premium != nil {
 		total := c.premium.total(o)
 		if total == 0 {

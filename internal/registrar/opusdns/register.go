@@ -58,9 +58,6 @@ func refused(o registrar.Order, p *problem) error {
 // registration returns the request for a new name.
 func (b *Backend) registration(ctx context.Context, o registrar.Order) (registerRequest, error) {
 	in := registerRequest{Name: string(o.Name), Period: years(o.Years), RenewalMode: "expire"}
-	if o.Years < 1 || o.Years > maxYears {
-		return in, deed.Errorf(deed.CodeRegistrationFailed, "%s is sold for 1 to %d years at once, not for %d", o.Name, maxYears, o.Years)
-	}
 	if len(o.Nameservers) > 0 {
 		hosts, err := deed.ParseNameservers(o.Nameservers)
 		if err != nil {
@@ -72,8 +69,11 @@ func (b *Backend) registration(ctx context.Context, o registrar.Order) (register
 	if err != nil {
 		return in, err
 	}
+	if !sells(rules.RegisterYears, o.Years) {
+		return in, deed.Errorf(deed.CodeRegistrationFailed, "%s cannot be registered for %d years at once", o.Name, o.Years)
+	}
 	in.Code = b.orderCode(o, rules).Reveal()
-	if in.Contacts, err = b.contacts(ctx, rules); err != nil {
+	if in.Contacts, err = b.contacts(ctx, rules.roles); err != nil {
 		return in, err
 	}
 	if p, ok := b.quotedPremium(o.Name); ok {
@@ -85,13 +85,13 @@ func (b *Backend) registration(ctx context.Context, o registrar.Order) (register
 }
 
 // contacts returns the contacts of a name: the registrant in each role.
-func (b *Backend) contacts(ctx context.Context, rules tldRules) (map[string]string, error) {
+func (b *Backend) contacts(ctx context.Context, roles []string) (map[string]string, error) {
 	id, err := b.registrant(ctx)
 	if err != nil {
 		return nil, err
 	}
 	all := map[string]string{}
-	for _, role := range rules.roles {
+	for _, role := range roles {
 		all[role] = id
 	}
 	return all, nil

@@ -68,8 +68,9 @@ func (b *Backend) renew(ctx context.Context, o registrar.Order) error {
 			return err
 		}
 	}
-	in := renewRequest{Period: years(o.Years), Expiry: d.expiresText}
-	if in.ExpectedPrice, err = b.confirmed(d, func(p premium) deed.USDC { return times(p.renew, o.Years) }); err != nil {
+	n := missingYears(d, o)
+	in := renewRequest{Period: years(n), Expiry: d.expiresExact.Format(time.RFC3339Nano)}
+	if in.ExpectedPrice, err = b.confirmed(d, func(p premium) deed.USDC { return times(p.renew, n) }); err != nil {
 		return err
 	}
 	var reply struct {
@@ -104,16 +105,31 @@ func (b *Backend) renewable(d domain, o registrar.Order) error {
 		return refuse("is in redemption: only an order that restores it can renew it")
 	case phase != lifecycle.PhaseRedemption && o.Restore && !b.restored(d, now):
 		return refuse("is not in redemption: renew it without restoring it")
-	case !d.expires.Equal(o.From.Truncate(time.Second)):
+	case missingYears(d, o) == 0:
 		return deed.Invalid("from", "%s expires on %s, not on %s", o.Name, d.expires.Format(time.RFC3339), o.From.UTC().Format(time.RFC3339))
 	}
 	return nil
 }
 
+// missingYears returns how many years of the renewal the name does not have yet; 0 if
+// the renewal does not start at its expiry. A restore may have renewed it already, by
+// a part of the years.
+func missingYears(d domain, o registrar.Order) int {
+	if d.expires.Equal(o.From.Truncate(time.Second)) {
+		return o.Years
+	}
+	for n := 1; n < o.Years && o.Restore && !o.From.IsZero(); n++ {
+		if d.expires.Sub(o.From.AddDate(n, 0, 0)).Abs() < expirySlack {
+			return o.Years - n
+		}
+	}
+	return 0
+}
+
 // restored reports whether the name was restored lately, by an attempt that ended
 // before it could renew the name.
 func (b *Backend) restored(d domain, now time.Time) bool {
-	return !d.expires.After(now) && d.updated.After(now.Add(-restoredLately-b.config.ClockSkew))
+	return d.updated.After(now.Add(-restoredLately - b.config.ClockSkew))
 }
 
 // restore restores the name and returns it as it is then.
@@ -133,7 +149,7 @@ func (b *Backend) restore(ctx context.Context, d domain, o registrar.Order) (dom
 	switch {
 	case d.ending() || d.has("pendingRestore"):
 		return d, fmt.Errorf("restore %s: the registry has not restored it yet", o.Name)
-	case !renewed(d, o) && !d.expires.Equal(o.From.Truncate(time.Second)):
+	case !renewed(d, o) && missingYears(d, o) == 0:
 		return d, fmt.Errorf("restore %s: it expires on %s now, and is not renewed", o.Name, d.expires.Format(time.RFC3339))
 	}
 	return d, nil

@@ -19,16 +19,28 @@ const rulesAge = 12 * time.Hour
 // retryRules is how long others are used when the vendor does not tell them.
 const retryRules = time.Minute
 
-// tldRules are the vendor's rules for the names of a TLD.
+// Rules are the vendor's rules for the names of a TLD.
+type Rules struct {
+	Unsupported    string // why names of the TLD cannot be sold here; "" when they can
+	RegisterYears  []int  // terms of a registration; nil for 1 to 10
+	RenewYears     []int  // terms of a renewal; nil for 1 to 10
+	AddGraceDays   int    // in which a new name can be deleted
+	GraceDays      int    // to renew after the expiry; 0 also when the vendor does not tell
+	RedemptionDays int    // to restore after that; 0 also when the vendor does not tell
+	IDN            bool
+	DNSSEC         bool
+}
+
+// tldRules are rules with what only this package uses.
 type tldRules struct {
-	at           time.Time
-	unsupported  string   // why names of the TLD cannot be sold; "" when they can
-	roles        []string // of the contacts that a registration needs
-	addGrace     time.Duration
-	codeMin      int // length of an auth code
-	codeMax      int
-	codePattern  *regexp.Regexp // nil for any
-	codeIsTheirs bool           // the registry makes the code, and we cannot set it
+	Rules
+	at            time.Time
+	roles         []string // of the contacts that a registration needs
+	transferRoles []string // of those that a transfer needs
+	codeMin       int      // length of an auth code
+	codeMax       int
+	codePattern   *regexp.Regexp // nil for any
+	codeIsTheirs  bool           // the registry makes the code, and we cannot set it
 }
 
 // allRoles are the contacts of a name where the TLD does not say otherwise.
@@ -36,7 +48,14 @@ var allRoles = []string{"registrant", "admin", "tech", "billing"}
 
 // defaultRules are used when the vendor does not tell the rules of a TLD.
 func defaultRules() tldRules {
-	return tldRules{roles: allRoles, addGrace: 5 * 24 * time.Hour, codeMin: 6, codeMax: 32}
+	return tldRules{Rules: Rules{AddGraceDays: 5, IDN: true, DNSSEC: true}, roles: allRoles, transferRoles: allRoles, codeMin: minCode, codeMax: maxCode}
+}
+
+// Rules returns the rules of the TLD. It fails with CodeTLDNotSupported when the
+// vendor does not sell it.
+func (b *Backend) Rules(ctx context.Context, tld deed.TLD) (Rules, error) {
+	r, err := b.tldRules(ctx, tld)
+	return r.Rules, err
 }
 
 // TLDs returns the TLDs that the vendor sells names of.
@@ -67,14 +86,22 @@ type tldReply struct {
 			Key      string `json:"key"`
 			Required bool   `json:"required"`
 		} `json:"possible_attributes"`
-		Roles []struct {
-			Type string `json:"type"`
-			Min  int    `json:"min"`
-		} `json:"supported_roles"`
+		Roles         []roleReply `json:"supported_roles"`
+		TransferRoles []roleReply `json:"transfer_supported_roles"`
 	} `json:"contacts"`
 	Lifecycle *struct {
-		AddGrace string `json:"add_grace_period"`
+		AddGrace   string   `json:"add_grace_period"`
+		Grace      string   `json:"grace_period"`
+		Redemption string   `json:"redemption_period"`
+		Register   []period `json:"registration_periods"`
+		Renew      []period `json:"renewal_periods"`
 	} `json:"domain_lifecycle"`
+	IDN *struct {
+		Capable bool `json:"idn_capable"`
+	} `json:"idn"`
+	DNS *struct {
+		DNSSEC bool `json:"dnssec_allowed"`
+	} `json:"dns_configuration"`
 	Legal []struct {
 		Key        string   `json:"key"`
 		Type       string   `json:"type"`
@@ -89,6 +116,11 @@ type tldReply struct {
 		Pattern        string `json:"authinfo_pattern"`
 		SetByRegistrar *bool  `json:"authinfo_set_by_registrar"`
 	} `json:"transfer_policies"`
+}
+
+type roleReply struct {
+	Type string `json:"type"`
+	Min  int    `json:"min"`
 }
 
 // tldRules returns the rules of the TLD. When the vendor does not respond, older ones
@@ -125,18 +157,22 @@ func (b *Backend) tldRules(ctx context.Context, tld deed.TLD) (tldRules, error) 
 func parseRules(r tldReply) tldRules {
 	rules := defaultRules()
 	rules.at = time.Now()
-	if r.Lifecycle != nil {
-		if d, ok := parseDays(r.Lifecycle.AddGrace); ok {
-			rules.addGrace = d
-		}
+	if l := r.Lifecycle; l != nil {
+		rules.AddGraceDays, rules.GraceDays, rules.RedemptionDays = parseDays(l.AddGrace, 5), parseDays(l.Grace, 0), parseDays(l.Redemption, 0)
+		rules.RegisterYears, rules.RenewYears = terms(l.Register), terms(l.Renew)
+	}
+	if r.IDN != nil {
+		rules.IDN = r.IDN.Capable
+	}
+	if r.DNS != nil {
+		rules.DNSSEC = r.DNS.DNSSEC
 	}
 	if c := r.Contacts; c != nil && len(c.Roles) > 0 {
-		rules.roles = []string{"registrant"}
-		for _, role := range c.Roles {
-			if role.Min > 0 && slices.Contains(allRoles, role.Type) && !slices.Contains(rules.roles, role.Type) {
-				rules.roles = append(rules.roles, role.Type)
-			}
-		}
+		rules.roles = needed([]string{"registrant"}, c.Roles)
+		rules.transferRoles = rules.roles
+	}
+	if c := r.Contacts; c != nil && c.TransferRoles != nil {
+		rules.transferRoles = needed(nil, c.TransferRoles)
 	}
 	if t := r.Transfers; t != nil {
 		rules.codeMin, rules.codeMax = max(t.Min, rules.codeMin), min(positiveOr(t.Max, rules.codeMax), rules.codeMax)
@@ -145,7 +181,7 @@ func parseRules(r tldReply) tldRules {
 			rules.codePattern = pattern
 		}
 	}
-	rules.unsupported = r.demand()
+	rules.Unsupported = r.demand()
 	return rules
 }
 
@@ -176,14 +212,45 @@ func positiveOr(n, other int) int {
 	return other
 }
 
-var isoDays = regexp.MustCompile(`^P?([0-9]{1,4})D$`)
+// needed returns the roles, and those of the others that are needed.
+func needed(roles []string, others []roleReply) []string {
+	for _, r := range others {
+		if r.Min > 0 && slices.Contains(allRoles, r.Type) && !slices.Contains(roles, r.Type) {
+			roles = append(roles, r.Type)
+		}
+	}
+	return roles
+}
 
-// parseDays parses a duration in days (ISO 8601), such as "P5D".
-func parseDays(s string) (time.Duration, bool) {
+// terms returns the whole years among the terms; nil when there is none, so that any
+// is tried.
+func terms(all []period) (years []int) {
+	for _, p := range all {
+		if p.Unit == "y" && p.Value >= 1 && p.Value <= maxYears && !slices.Contains(years, p.Value) {
+			years = append(years, p.Value)
+		}
+	}
+	slices.Sort(years)
+	return years
+}
+
+// sells reports whether a term is among those that a TLD has.
+func sells(terms []int, years int) bool {
+	return years >= 1 && years <= maxYears && (len(terms) == 0 || slices.Contains(terms, years))
+}
+
+var isoDays = regexp.MustCompile(`^P?([0-9]{1,3})D$`)
+
+// parseDays parses a duration in days (ISO 8601), such as "P5D". It returns the other
+// number when it is none.
+func parseDays(s string, other int) int {
 	found := isoDays.FindStringSubmatch(s)
 	if found == nil {
-		return 0, false
+		return other
 	}
 	n, err := strconv.Atoi(found[1])
-	return time.Duration(n) * 24 * time.Hour, err == nil
+	if err != nil {
+		return other
+	}
+	return n
 }

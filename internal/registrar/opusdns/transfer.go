@@ -77,7 +77,7 @@ func (b *Backend) transfer(ctx context.Context, o registrar.Order) error {
 	if err != nil {
 		return err
 	}
-	if in.Contacts, err = b.contacts(ctx, rules); err != nil {
+	if in.Contacts, err = b.contacts(ctx, rules.transferRoles); err != nil {
 		return err
 	}
 	var reply domainReply

@@ -143,7 +143,7 @@ var endpoints = []endpoint{
 		map[int]schema{200: object(fields{"domain_id": need(id("domain")), "name": need(anyText), "restored_at": need(date)}), 422: problemOrValidation}},
 	{"DELETE", "/v1/domains/{}/transfer", nil, nil, nil, map[int]schema{204: nil, 404: problem, 409: problem, 422: validation}},
 	{"POST", "/v1/domains/{}/transfer/outbound", nil, nil, object(fields{"action": need(enum("approve", "reject"))}),
-		map[int]schema{200: object(fields{"name": need(anyText), "success": need(boolean)}), 400: problem, 404: problem, 422: problem}},
+		map[int]schema{200: object(fields{"action": need(enum("approve", "reject")), "domain_id": need(id("domain")), "domain_name": need(anyText)}), 400: problem, 404: problem, 422: problem}},
 	{"GET", "/v1/domains/{}/dnssec", nil, nil, nil, map[int]schema{200: list(30, dsObject), 404: problem, 422: validation}},
 	{"PUT", "/v1/domains/{}/dnssec", nil, nil, list(30, object(dsFields)), map[int]schema{200: list(30, dsObject), 404: problem, 422: problemOrValidation}},
 	{"DELETE", "/v1/domains/{}/dnssec", nil, nil, nil, map[int]schema{204: nil, 404: problem, 422: validation}},

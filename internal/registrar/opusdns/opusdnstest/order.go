@@ -213,7 +213,7 @@ func (s *Server) decide(c call) reply {
 	if !decode(c, &in) || s.registry.Decide(c.ctx, c.name, in.Action == "approve") != nil {
 		return refuse(http.StatusBadRequest, "ERROR_DOMAIN_TRANSFER", "domain-transfer")
 	}
-	return reply{status: http.StatusOK, body: map[string]any{"name": string(c.name), "success": true}}
+	return reply{status: http.StatusOK, body: map[string]any{"action": in.Action, "domain_id": s.records[c.name].id, "domain_name": string(c.name)}}
 }
 
 func (s *Server) renew(c call) reply {
@@ -256,6 +256,10 @@ func (s *Server) restore(c call) reply {
 	}
 	return s.order(c, c.name, func(ctx context.Context) reply {
 		err := s.registry.Store.Change(ctx, c.name, s.now(), func(e registry.Entry) (registry.Entry, error) {
+			if s.account.Renews {
+				e.Expires = e.Expires.AddDate(1, 0, 0)
+				return e, nil
+			}
 			e.GraceDays += lifecycle.RedemptionDays + lifecycle.PendingDeleteDays // until it is renewed
 			return e, nil
 		})

@@ -47,6 +47,7 @@ type Account struct {
 	Prices   []Price
 	Claims   map[deed.Name]bool // names with a trademark claim
 	Async    bool               // registrations are executed later, with an event
+	Renews   bool               // a restore also renews the name, by a year
 }
 
 // A Price is an entry of the price list.
