@@ -66,10 +66,13 @@ func (c *client) do(ctx context.Context, r request, out any) error {
 		}
 		err := c.send(ctx, r, body, out)
 		var putOff *postponed
-		if !errors.As(err, &putOff) || try == maxTries {
+		if !errors.As(err, &putOff) {
 			return err
 		}
 		c.pace.pause(putOff.pause)
+		if try == maxTries {
+			return err
+		}
 	}
 }
 

@@ -46,6 +46,7 @@ type Config struct {
 	Timeout           time.Duration // of one request; 15 seconds when zero
 	ClockSkew         time.Duration // difference between the clocks that is tolerated; 5 minutes when zero
 	PriceAge          time.Duration // how long a price list is used; 15 minutes when zero
+	MaxPremium        deed.USDC     // the most that is paid for a premium name at a price that no buyer was told by this process; 0 for nothing
 	PageSize          int           // of lists of names, at most 1000; 1000 when zero
 	ListWithoutDS     bool          // do not read the DS records of each name in a list, which takes a request each
 	Now               func() time.Time
@@ -120,7 +121,7 @@ func Open(c Config) (*Backend, error) {
 		api: &client{
 			base: base, key: c.Key, timeout: c.Timeout, pace: newPace(c.RequestsPerSecond),
 			http: &http.Client{
-				Transport:     &http.Transport{MaxIdleConnsPerHost: c.RequestsPerSecond, IdleConnTimeout: time.Minute, Proxy: http.ProxyFromEnvironment},
+				Transport:     &http.Transport{MaxIdleConnsPerHost: c.RequestsPerSecond, IdleConnTimeout: time.Minute},
 				CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 			},
 		},
@@ -156,8 +157,8 @@ func (c Config) check() error {
 		return fmt.Errorf("organization %q: it must be an ID such as organization_01h45ytscbebyvny4gc8cr8ma2", c.Organization)
 	case c.Contact != "" && !contactID.MatchString(c.Contact):
 		return fmt.Errorf("contact %q: it must be an ID such as contact_01h45ytscbebyvny4gc8cr8ma2", c.Contact)
-	case c.RequestsPerSecond < 0 || c.Timeout < 0 || c.ClockSkew < 0 || c.PriceAge < 0:
-		return fmt.Errorf("requests per second, timeout, clock skew and price age cannot be negative")
+	case c.RequestsPerSecond < 0 || c.Timeout < 0 || c.ClockSkew < 0 || c.PriceAge < 0 || c.MaxPremium < 0:
+		return fmt.Errorf("requests per second, timeout, clock skew, price age and the price of premium names cannot be negative")
 	case c.PageSize < 0 || c.PageSize == 1 || c.PageSize > namesPerPage:
 		return fmt.Errorf("page size %d: it must be 2 to %d", c.PageSize, namesPerPage)
 	case c.Contact == "":

@@ -28,7 +28,6 @@ type domainReply struct {
 	Statuses     []string          `json:"registry_statuses"`
 	Locked       bool              `json:"transfer_lock"`
 	Premium      bool              `json:"is_premium"`
-	ReadOnly     bool              `json:"read_only"`
 	Verification *verificationData `json:"verification_required"`
 }
 
@@ -52,7 +51,6 @@ type domain struct {
 	statuses     []string
 	locked       bool
 	premium      bool
-	readOnly     bool
 	verification Verification
 }
 
@@ -115,7 +113,7 @@ func parseDomain(r domainReply) (domain, error) {
 	if err != nil {
 		return domain{}, noCode(err)
 	}
-	d := domain{name: name, code: deed.Secret(r.Code), canceled: r.Canceled != "", premium: r.Premium, readOnly: r.ReadOnly}
+	d := domain{name: name, code: deed.Secret(r.Code), canceled: r.Canceled != "", premium: r.Premium}
 	for _, t := range []struct {
 		text string
 		into *time.Time

@@ -76,7 +76,6 @@ const (
 	codeAlreadyOwned    = "ERROR_DOMAIN_TRANSFER_ALREADY_OWNED"
 	codeInvalidAuthCode = "ERROR_DOMAIN_TRANSFER_INVALID_AUTH_CODE"
 	codeMalformedCode   = "ERROR_DOMAIN_TRANSFER_AUTHINFO_MALFORMED"
-	codePriceMismatch   = "ERROR_PREMIUM_PRICE_MISMATCH"
 	codeTLDUnavailable  = "ERROR_TLD_NOT_AVAILABLE"
 	codeHostNotFound    = "ERROR_HOST_NOT_FOUND"
 	codeHostExists      = "ERROR_HOST_ALREADY_EXISTS"
@@ -92,7 +91,6 @@ var kindOf = map[string]string{
 	codeAlreadyOwned:    "domain-transfer-already-owned",
 	codeInvalidAuthCode: "domain-transfer-invalid-auth",
 	codeMalformedCode:   "domain-transfer-auth-info-malformed",
-	codePriceMismatch:   "premium-price-mismatch",
 	codeTLDUnavailable:  "domain-tld-not-available",
 	codeHostNotFound:    "host-not-found",
 	codeHostExists:      "host-already-exists",

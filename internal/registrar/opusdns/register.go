@@ -76,12 +76,31 @@ func (b *Backend) registration(ctx context.Context, o registrar.Order) (register
 	if in.Contacts, err = b.contacts(ctx, rules.roles); err != nil {
 		return in, err
 	}
-	if p, ok := b.quotedPremium(o.Name); ok {
-		if in.ExpectedPrice, err = formatPrice(p.create + times(p.renew, o.Years-1)); err != nil {
-			return in, deed.Errorf(deed.CodeRegistrationFailed, "%s: %v", o.Name, err)
-		}
+	p, premium, err := b.agreedPremium(ctx, o)
+	if err != nil || !premium {
+		return in, err
+	}
+	if in.ExpectedPrice, err = formatPrice(p.total(o)); err != nil {
+		return in, deed.Errorf(deed.CodeRegistrationFailed, "%s: %v", o.Name, err)
 	}
 	return in, nil
+}
+
+// agreedPremium returns the prices of a premium name that may be confirmed for the
+// order: those that the buyer was told. Another process may have told them; then they
+// are what the vendor says now, up to the configured limit.
+func (b *Backend) agreedPremium(ctx context.Context, o registrar.Order) (p premium, ok bool, err error) {
+	if p, ok = b.quotedPremium(o.Name); ok || b.config.MaxPremium == 0 {
+		return p, ok, nil
+	}
+	c, err := b.check(ctx, o.Name)
+	if err != nil || c.premium == nil {
+		return p, false, err
+	}
+	if total := c.premium.total(o); total > b.config.MaxPremium {
+		return p, false, deed.Errorf(deed.CodeRegistrationFailed, "%s costs more than is paid for a name whose price was not agreed on", o.Name)
+	}
+	return *c.premium, true, nil
 }
 
 // contacts returns the contacts of a name: the registrant in each role.

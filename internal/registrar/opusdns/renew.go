@@ -70,7 +70,7 @@ func (b *Backend) renew(ctx context.Context, o registrar.Order) error {
 	}
 	n := missingYears(d, o)
 	in := renewRequest{Period: years(n), Expiry: d.expiresExact.Format(time.RFC3339Nano)}
-	if in.ExpectedPrice, err = b.confirmed(d, func(p premium) deed.USDC { return times(p.renew, n) }); err != nil {
+	if in.ExpectedPrice, err = b.confirmed(ctx, d, o, func(p premium) deed.USDC { return times(p.renew, n) }); err != nil {
 		return err
 	}
 	var reply struct {
@@ -136,7 +136,7 @@ func (b *Backend) restored(d domain, now time.Time) bool {
 func (b *Backend) restore(ctx context.Context, d domain, o registrar.Order) (domain, error) {
 	in := restoreRequest{Reason: "the registrant has renewed the name"}
 	var err error
-	if in.ExpectedPrice, err = b.confirmed(d, func(p premium) deed.USDC { return p.restore }); err != nil {
+	if in.ExpectedPrice, err = b.confirmed(ctx, d, o, func(p premium) deed.USDC { return p.restore }); err != nil {
 		return d, err
 	}
 	err = b.api.do(ctx, request{lane: orderLane, method: http.MethodPost, path: domainPath(o.Name) + "/restore", in: in}, nil)
@@ -157,11 +157,14 @@ func (b *Backend) restore(ctx context.Context, d domain, o registrar.Order) (dom
 
 // confirmed returns the price that is confirmed with an order for a premium name. It
 // fails when the buyer was not told one: then it may be any.
-func (b *Backend) confirmed(d domain, price func(premium) deed.USDC) (string, error) {
+func (b *Backend) confirmed(ctx context.Context, d domain, o registrar.Order, price func(premium) deed.USDC) (string, error) {
 	if !d.premium {
 		return "", nil
 	}
-	p, ok := b.quotedPremium(d.name)
+	p, ok, err := b.agreedPremium(ctx, o)
+	if err != nil {
+		return "", err
+	}
 	if !ok || price(p) == 0 {
 		return "", deed.Errorf(deed.CodeRegistrationFailed, "%s has a price of its own, which was not agreed on", d.name)
 	}

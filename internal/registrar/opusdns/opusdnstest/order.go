@@ -225,6 +225,9 @@ func (s *Server) renew(c call) reply {
 	if _, ok := s.object(c.ctx, c.name); !ok || err != nil {
 		return invalid("the domain is not in the account, or the date not valid")
 	}
+	if out := s.confirmRenewal(c, in); out != nil {
+		return *out
+	}
 	done := func(to time.Time) reply {
 		return reply{status: http.StatusOK, body: map[string]any{
 			"name": string(c.name), "new_expiry_date": stamp(to), "period_extended": map[string]any{"unit": "y", "value": in.Period.Value},
@@ -246,6 +249,23 @@ func (s *Server) renew(c call) reply {
 		}
 		return done(from.AddDate(in.Period.Value, 0, 0))
 	})
+}
+
+// confirmRenewal refuses the renewal of a premium name at another price than its own.
+func (s *Server) confirmRenewal(c call, in orderBody) *reply {
+	a, err := s.registry.Available(c.ctx, c.name)
+	if err != nil {
+		return &reply{lost: true}
+	}
+	want := ""
+	if a.Premium {
+		want = (deed.USDC(in.Period.Value) * a.Renewal).String()
+	}
+	if in.Price != want {
+		out := refuse(http.StatusUnprocessableEntity, "ERROR_PREMIUM_PRICE_MISMATCH", "premium-price-mismatch")
+		return &out
+	}
+	return nil
 }
 
 // restore restores a name from redemption: it then has expired, and is in grace.
