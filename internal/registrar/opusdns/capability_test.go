@@ -13,9 +13,6 @@ import (
 	"deed.example/deed/internal/registrar/opusdns/opusdnstest"
 )
 
-// A premium name is ordered at the price that the buyer was told. If it changes
-// meanwhile, or nobody was told one, the vendor refuses the order.
-// A name that was not premium when it was sold is not bought as one.
 func TestTrademarkClaim(t *testing.T) {
 	e := open(t)
 	e.vendor.Configure(func(a *opusdnstest.Account) { a.Claims = map[deed.Name]bool{"famous.com": true} })
@@ -63,9 +60,6 @@ func TestBulkCheck(t *testing.T) {
 	e.conforms(t)
 }
 
-// Entries of the price list without sense are not used, and the operator is told.
-// What needs them is not sold; what does not is.
-// A price list is read again when it is old, and of two prices the higher counts.
 // The registrant is created once, and found again by another process.
 func TestRegistrant(t *testing.T) {
 	registrant := opusdns.Contact{
@@ -198,6 +192,3 @@ func TestDecideTransfer(t *testing.T) {
 		e.conforms(t)
 	}
 }
-
-// Events are acknowledged when they were stored, and not before.
-// The reply to an acknowledgement is lost: the message is passed again.

@@ -9,6 +9,7 @@ import (
 	"deed.example/deed/internal/registrar/opusdns/opusdnstest"
 )
 
+// Events are acknowledged when they were stored, and not before.
 func TestMessages(t *testing.T) {
 	e := open(t)
 	e.register(t, "news.com")
@@ -54,6 +55,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
+// The reply to an acknowledgement is lost: the message is passed again.
 func TestMessageIsRepeated(t *testing.T) {
 	e := open(t)
 	e.vendor.AddEvent(opusdnstest.Event{ObjectType: "ACCOUNT", Type: "BALANCE", Subtype: "NOTIFICATION", Message: "low"})

@@ -13,9 +13,11 @@ import (
 // The premium names of the embedded registry: two letters under com and io.
 const (
 	premiumName deed.Name = "ab.com"
-	premiumCost           = 2_500_000_000
+	premiumCost deed.USDC = 2_500_000_000
 )
 
+// A premium name is ordered at the price that the buyer was told. If it changes
+// meanwhile, or nobody was told one, the vendor refuses the order.
 func TestPremium(t *testing.T) {
 	e := open(t)
 	if err := e.Place(t.Context(), e.order(premiumName)); deed.CodeOf(err) != deed.CodeRegistrationFailed {
@@ -47,6 +49,49 @@ func TestPremium(t *testing.T) {
 	e.conforms(t)
 }
 
+// Another process may have told the price. Then the vendor's is confirmed, up to the
+// limit.
+func TestPremiumOfAnotherProcess(t *testing.T) {
+	for limit, want := range map[deed.USDC]deed.Code{0: deed.CodeRegistrationFailed, premiumCost - 1: deed.CodeRegistrationFailed, premiumCost: ""} {
+		e := open(t, func(c *opusdns.Config) { c.MaxPremium = limit })
+		if err := e.Place(t.Context(), e.order(premiumName)); deed.CodeOf(err) != want {
+			t.Errorf("at most %s: got %v, want %q", limit, err, want)
+		}
+		e.conforms(t)
+	}
+}
+
+// A premium name is renewed at the price that was told, and not at any other.
+func TestPremiumRenewal(t *testing.T) {
+	e := open(t)
+	if _, err := e.Available(t.Context(), premiumName); err != nil {
+		t.Fatal(err)
+	}
+	e.register(t, premiumName)
+	h, err := e.Holding(t.Context(), premiumName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	another, err := opusdns.Open(opusdns.Config{
+		BaseURL: e.url, Key: opusdnstest.Key, Secret: "a secret of the test", Organization: opusdnstest.Organization, Contact: e.vendor.AddContact(), Now: e.Now,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := registrar.Order{Kind: registrar.OrderRenew, Reference: "renewal", Name: premiumName, Years: 2, From: h.Expires, Submitted: e.Now()}
+	if err := another.Place(t.Context(), o); deed.CodeOf(err) != deed.CodeRegistrationFailed {
+		t.Errorf("without a price: got %v", err)
+	}
+	if err := e.Place(t.Context(), o); err != nil {
+		t.Error(err)
+	}
+	if got, err := e.Holding(t.Context(), premiumName); err != nil || !got.Expires.Equal(h.Expires.AddDate(2, 0, 0)) {
+		t.Errorf("got %+v, %v, want two more years", got, err)
+	}
+	e.conforms(t)
+}
+
+// A name that was not premium when it was sold is not bought as one.
 func TestPriceJumps(t *testing.T) {
 	e := open(t)
 	o := e.order("yz.io")
@@ -91,6 +136,8 @@ func TestPrices(t *testing.T) {
 	e.conforms(t)
 }
 
+// Entries of the price list without sense are not used, and the operator is told.
+// What needs them is not sold; what does not is.
 func TestHostilePrices(t *testing.T) {
 	for title, bad := range map[string]opusdnstest.Price{
 		"zero":             {Action: "create", Class: "com", Price: "0.00", Currency: "USD", Years: 1},
@@ -121,6 +168,7 @@ func TestHostilePrices(t *testing.T) {
 	}
 }
 
+// A price list is read again when it is old, and of two prices the higher counts.
 func TestPriceListIsRead(t *testing.T) {
 	e := open(t, func(c *opusdns.Config) { c.PriceAge = time.Nanosecond })
 	for _, want := range []string{"9.50", "19.50", "12.00"} {
