@@ -158,6 +158,21 @@ func TestDelete(t *testing.T) {
 	e.conforms(t)
 }
 
+// A name that the registry keeps until it expires is not deleted, whatever the vendor
+// replies: nothing may be refunded for it.
+func TestDeleteIsNotBelieved(t *testing.T) {
+	e := open(t)
+	e.register(t, "kept.com")
+	e.vendor.Configure(func(a *opusdnstest.Account) { a.Keeps = true })
+	if err := e.Delete(t.Context(), "kept.com"); !isUnknown(err) {
+		t.Errorf("got %v, want an error without a code", err)
+	}
+	if _, err := e.Holding(t.Context(), "kept.com"); err != nil {
+		t.Error(err)
+	}
+	e.conforms(t)
+}
+
 // A transfer away is approved or rejected, and a rejected one cannot be repeated with
 // the same code.
 func TestDecideTransfer(t *testing.T) {

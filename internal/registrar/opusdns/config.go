@@ -74,6 +74,8 @@ type Backend struct {
 	config Config
 	api    *client
 
+	contactMu sync.Mutex // held while the registrant's contact is found or created
+
 	mu       sync.Mutex // guards the fields below
 	contact  string     // ID of the registrant's contact, once known
 	rules    map[deed.TLD]tldRules

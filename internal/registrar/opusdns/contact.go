@@ -33,6 +33,8 @@ type contactReply struct {
 // is the configured one, or one with the same data that exists already, or else a new
 // one: several processes may make one each, which does no harm.
 func (b *Backend) registrant(ctx context.Context) (string, error) {
+	b.contactMu.Lock()
+	defer b.contactMu.Unlock()
 	b.mu.Lock()
 	id := b.contact
 	b.mu.Unlock()

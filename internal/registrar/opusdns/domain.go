@@ -23,7 +23,6 @@ type domainReply struct {
 	Registered   string            `json:"registered_on"`
 	Expires      string            `json:"expires_on"`
 	Updated      string            `json:"updated_on"`
-	Canceled     string            `json:"canceled_on"`
 	Nameservers  []nameserver      `json:"nameservers"`
 	Statuses     []string          `json:"registry_statuses"`
 	Locked       bool              `json:"transfer_lock"`
@@ -46,7 +45,6 @@ type domain struct {
 	expires      time.Time
 	expiresExact time.Time // with fractions of a second, to repeat it to the vendor
 	updated      time.Time
-	canceled     bool
 	nameservers  []string
 	statuses     []string
 	locked       bool
@@ -72,6 +70,10 @@ func (b *Backend) domain(ctx context.Context, l lane, name deed.Name) (domain, e
 	}
 	if !b.owns(reply) {
 		return domain{}, notInAccount(name)
+	}
+	if d.expires.After(b.config.Now().AddDate(maxYears+1, 0, 0)) {
+		b.warn(warnReplies, "a name expires later than is possible")
+		return domain{}, fmt.Errorf("look up %s: it cannot expire on %s", name, d.expires.Format(time.DateOnly))
 	}
 	return d, nil
 }
@@ -113,7 +115,7 @@ func parseDomain(r domainReply) (domain, error) {
 	if err != nil {
 		return domain{}, noCode(err)
 	}
-	d := domain{name: name, code: deed.Secret(r.Code), canceled: r.Canceled != "", premium: r.Premium}
+	d := domain{name: name, code: deed.Secret(r.Code), premium: r.Premium}
 	for _, t := range []struct {
 		text string
 		into *time.Time
@@ -161,7 +163,7 @@ func (d domain) has(status string) bool {
 
 // ending reports whether the name was deleted, and may only be restored.
 func (d domain) ending() bool {
-	return d.canceled || d.has("pendingDelete") || d.has("redemptionPeriod") || d.has("deleted") || d.has("free")
+	return d.has("pendingDelete") || d.has("redemptionPeriod") || d.has("deleted") || d.has("free")
 }
 
 // failed reports whether the vendor says that the order for this object failed.

@@ -33,6 +33,7 @@ func answering(t *testing.T, handle http.HandlerFunc) *opusdns.Backend {
 	b, err := opusdns.Open(opusdns.Config{
 		BaseURL: server.URL, Key: "key", Secret: "a secret of the test", Organization: opusdnstest.Organization,
 		Contact: "contact_01h45ytscbebyvny4gc8cr8ma2", RequestsPerSecond: 100_000, Timeout: time.Minute, PageSize: 10,
+		Now: func() time.Time { return time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC) },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +48,7 @@ const (
 
 // goodDomain is a domain object that is as documented.
 const goodDomain = `{"name":"one.com","sld":"one","tld":"com","roid":"D1","created_on":"2026-11-01T10:00:00","registered_on":"2026-11-01T10:00:00Z",
-	"expires_on":"2099-11-01T10:00:00.123456Z","registry_statuses":["ok"],"nameservers":[{"hostname":"ns1.example.net"}],"transfer_lock":false}`
+	"expires_on":"2029-11-01T10:00:00.123456Z","registry_statuses":["ok"],"nameservers":[{"hostname":"ns1.example.net"}],"transfer_lock":false}`
 
 // changed returns the domain object with a part replaced.
 func changed(t *testing.T, from, to string) string {
@@ -75,9 +76,11 @@ func TestHostileDomain(t *testing.T) {
 		"a list":             "[" + goodDomain + "]",
 		"null":               "null",
 		"nothing":            "",
-		"no expiry":          changed(t, `"2099-11-01T10:00:00.123456Z"`, `null`),
-		"a zero expiry":      changed(t, `2099-11-01T10:00:00.123456Z`, `0001-01-01T00:00:00Z`),
-		"the year 9999":      changed(t, `2099-11`, `9999-11`),
+		"no expiry":          changed(t, `"2029-11-01T10:00:00.123456Z"`, `null`),
+		"a zero expiry":      changed(t, `2029-11-01T10:00:00.123456Z`, `0001-01-01T00:00:00Z`),
+		"too late":           changed(t, `2029-11`, `2039-11`),
+		"too early":          changed(t, `2029-11`, `2027-08`),
+		"the year 9999":      changed(t, `2029-11`, `9999-11`),
 		"a time that is not": changed(t, `2026-11-01T10:00:00Z`, `yesterday`),
 		"no times":           strings.ReplaceAll(strings.ReplaceAll(goodDomain, `"2026-11-01T10:00:00"`, `null`), `"2026-11-01T10:00:00Z"`, `null`),
 		"a bad status":       changed(t, `"ok"`, `"ok <script>"`),
@@ -90,7 +93,7 @@ func TestHostileDomain(t *testing.T) {
 		if got, err := b.Order(t.Context(), order); !isUnknown(err) {
 			t.Errorf("%s: got %+v, %v, want an error without a code", title, got, err)
 		}
-		if title != "no times" && title != "no expiry" {
+		if title != "no times" && title != "no expiry" && title != "too early" {
 			if _, err := b.Holding(t.Context(), "one.com"); !isUnknown(err) {
 				t.Errorf("%s: got %v, want an error without a code", title, err)
 			}
@@ -101,23 +104,23 @@ func TestHostileDomain(t *testing.T) {
 // The expiry that guards a renewal is the vendor's own, whatever its precision, with a
 // zone.
 func TestExpiryIsRepeated(t *testing.T) {
-	for _, text := range []string{"2099-11-01T10:00:00.123456Z", "2099-11-01T10:00:00.123456", "2099-11-01T11:00:00.123456+01:00"} {
+	for _, text := range []string{"2029-11-01T10:00:00.123456Z", "2029-11-01T10:00:00.123456", "2029-11-01T11:00:00.123456+01:00"} {
 		sent := make(chan string, 1)
 		b := answering(t, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", asJSON)
 			if strings.HasSuffix(r.URL.Path, "/renew") {
 				body, _ := io.ReadAll(r.Body) // an empty one fails below
 				sent <- string(body)
-				_, _ = w.Write([]byte(`{"name":"one.com","new_expiry_date":"2100-11-01","period_extended":{"unit":"y","value":1}}`))
+				_, _ = w.Write([]byte(`{"name":"one.com","new_expiry_date":"2030-11-01","period_extended":{"unit":"y","value":1}}`))
 				return
 			}
-			_, _ = w.Write([]byte(changed(t, "2099-11-01T10:00:00.123456Z", text))) // the client may have left
+			_, _ = w.Write([]byte(changed(t, "2029-11-01T10:00:00.123456Z", text))) // the client may have left
 		})
-		from := time.Date(2099, 11, 1, 10, 0, 0, 0, time.UTC)
+		from := time.Date(2029, 11, 1, 10, 0, 0, 0, time.UTC)
 		if err := b.Place(t.Context(), registrar.Order{Kind: registrar.OrderRenew, Name: "one.com", Years: 1, From: from, Submitted: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
-		if got, want := <-sent, `{"period":{"unit":"y","value":1},"current_expiry_date":"2099-11-01T10:00:00.123456Z"}`; got != want {
+		if got, want := <-sent, `{"period":{"unit":"y","value":1},"current_expiry_date":"2029-11-01T10:00:00.123456Z"}`; got != want {
 			t.Errorf("%s: got %s, want %s", text, got, want)
 		}
 	}

@@ -2,6 +2,7 @@ package opusdns
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -120,13 +121,21 @@ func (b *Backend) changeError(doing string, name deed.Name, err error) error {
 	}
 }
 
-// Delete implements registrar.Deleter.
+// Delete implements registrar.Deleter. Some registries delete a name only when it
+// expires: the state of the name tells whether it is deleted.
 func (b *Backend) Delete(ctx context.Context, name deed.Name) error {
 	err := b.api.do(ctx, request{lane: orderLane, method: http.MethodDelete, path: domainPath(name)}, nil)
 	if err != nil {
 		return b.changeError("delete", name, err)
 	}
-	return nil
+	d, err := b.domain(ctx, orderLane, name)
+	switch {
+	case deed.CodeOf(err) == deed.CodeNotFound:
+		return nil
+	case err == nil && !d.ending():
+		return fmt.Errorf("delete %s: the registry has not deleted it yet", name)
+	}
+	return err
 }
 
 // A dsData is a DS record, as the vendor has it.

@@ -13,6 +13,10 @@ import (
 // maxYears is the longest term of one order.
 const maxYears = 10
 
+// termSlackDays is by how much a new name may expire too early: some registries count
+// in months.
+const termSlackDays = 32
+
 // A period is a number of years.
 type period struct {
 	Unit  string `json:"unit"`
@@ -71,6 +75,9 @@ func (b *Backend) status(d domain, o registrar.Order) (registrar.OrderStatus, er
 		return registrar.OrderStatus{State: registrar.OrderPending}, nil
 	case d.expires.IsZero():
 		return registrar.OrderStatus{}, fmt.Errorf("look up %s: the vendor does not say when it expires", d.name)
+	case o.Kind == registrar.OrderRegister && d.expires.Before(d.start().AddDate(o.Years, 0, -termSlackDays)):
+		b.warn(warnReplies, "a name was registered for fewer years than were ordered: "+string(d.name))
+		return registrar.OrderStatus{}, fmt.Errorf("look up %s: it expires on %s, before %d years are over", d.name, d.expires.Format(time.DateOnly), o.Years)
 	}
 	return registrar.OrderStatus{State: registrar.OrderDone, Created: d.start(), Expires: d.expires}, nil
 }

@@ -206,6 +206,9 @@ func (s *Server) remove(c call) reply {
 	if slices.Contains(object["registry_statuses"].([]any), any("pendingTransfer")) {
 		return refuse(http.StatusConflict, "ERROR_DOMAIN_DELETE_PROHIBITED", "domain-delete-prohibited")
 	}
+	if s.account.Keeps {
+		return reply{status: http.StatusNoContent}
+	}
 	now := s.now()
 	err := s.registry.Store.Change(c.ctx, c.name, now, func(e registry.Entry) (registry.Entry, error) {
 		days := e.GraceDays

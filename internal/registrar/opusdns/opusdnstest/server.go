@@ -48,6 +48,7 @@ type Account struct {
 	Claims   map[deed.Name]bool // names with a trademark claim
 	Async    bool               // registrations are executed later, with an event
 	Renews   bool               // a restore also renews the name, by a year
+	Keeps    bool               // a name is deleted when it expires, and not before
 }
 
 // A Price is an entry of the price list.
