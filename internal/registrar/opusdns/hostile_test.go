@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -74,6 +75,7 @@ func TestHostileDomain(t *testing.T) {
 		"two values":         goodDomain + goodDomain,
 		"a name twice":       changed(t, `"name":"one.com"`, `"name":"one.com","name":"one.com"`),
 		"a list":             "[" + goodDomain + "]",
+		"too large":          goodDomain + strings.Repeat(" ", 2<<20),
 		"null":               "null",
 		"nothing":            "",
 		"no expiry":          changed(t, `"2029-11-01T10:00:00.123456Z"`, `null`),
@@ -97,6 +99,20 @@ func TestHostileDomain(t *testing.T) {
 			if _, err := b.Holding(t.Context(), "one.com"); !isUnknown(err) {
 				t.Errorf("%s: got %v, want an error without a code", title, err)
 			}
+		}
+	}
+}
+
+// A name with the expiry of the renewal is not renewed while it is deleted.
+func TestRenewalOfDeletedName(t *testing.T) {
+	o := registrar.Order{Kind: registrar.OrderRenew, Name: "one.com", Years: 1, From: time.Date(2028, 11, 1, 10, 0, 0, 0, time.UTC), Submitted: time.Now()}
+	for status, want := range map[string]registrar.OrderState{
+		"ok": registrar.OrderDone, "autoRenewPeriod": registrar.OrderDone, "redemptionPeriod": registrar.OrderAbsent, "pendingDelete": registrar.OrderAbsent,
+		"pendingRestore": registrar.OrderPending, "pending_restore": registrar.OrderPending, "deleted": registrar.OrderAbsent,
+	} {
+		got, err := liar(t, 200, asJSON, changed(t, `"ok"`, strconv.Quote(status))).Order(t.Context(), o)
+		if err != nil || got.State != want {
+			t.Errorf("%s: got %+v, %v, want %s", status, got, err, want)
 		}
 	}
 }

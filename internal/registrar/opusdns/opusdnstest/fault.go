@@ -29,7 +29,7 @@ const (
 	Gateway      Fault = "gateway"       // 404 with a page of something before the API
 	Denied       Fault = "denied"        // 401
 	Broken       Fault = "broken"        // it is done, and the reply breaks the schema
-	Redirected   Fault = "redirected"    // 302 to another place
+	Redirected   Fault = "redirected"    // 307, and nothing is done
 	Huge         Fault = "huge"          // a reply without an end
 )
 
@@ -79,7 +79,7 @@ func (s *Server) faultBefore(w http.ResponseWriter, c call) bool {
 	case Denied:
 		writeReply(w, refuse(http.StatusUnauthorized, "ERROR_AUTHENTICATION", "authentication"), NoFault)
 	case Redirected:
-		http.Redirect(w, c.r, "http://192.0.2.1/v1/domains", http.StatusFound)
+		http.Redirect(w, c.r, c.r.URL.String(), http.StatusTemporaryRedirect)
 	case Huge:
 		writeHuge(c.ctx, w)
 	case NoFunds:
