@@ -30,6 +30,9 @@ func TestUnsupportedTLDs(t *testing.T) {
 			t.Errorf("%s: got %+v, %v", name, a, err)
 		}
 	}
+	if found, err := e.AvailableAll(t.Context(), []deed.Name{"one.us", "one.com"}); err != nil || len(found) != 1 || !found["one.com"].Available {
+		t.Errorf("got %+v, %v, want one.com only", found, err)
+	}
 	all, err := e.TLDs(t.Context())
 	if err != nil || !slices.Equal(all, []deed.TLD{"com", "de", "dev"}) {
 		t.Errorf("got %v, %v", all, err)
@@ -73,7 +76,9 @@ func TestRegistrant(t *testing.T) {
 	if got := e.vendor.Contacts(); got != 2 { // one was there before
 		t.Errorf("got %d contacts, want 2", got)
 	}
-	again, err := opusdns.Open(opusdns.Config{BaseURL: e.url, Key: opusdnstest.Key, Secret: "a secret of the test", Organization: opusdnstest.Organization, Registrant: registrant, RequestsPerSecond: 1000, Now: e.Now})
+	again, err := opusdns.Open(opusdns.Config{
+		BaseURL: e.url, Key: opusdnstest.Key, Secret: "a secret of the test", Organization: opusdnstest.Organization, Registrant: registrant, Now: e.Now,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,8 @@ func (b *Backend) Available(ctx context.Context, name deed.Name) (registrar.Avai
 	return c.availability(), nil
 }
 
-// AvailableAll implements registrar.BulkChecker.
+// AvailableAll implements registrar.BulkChecker. Names of TLDs that are known not to be
+// sold are left out.
 func (b *Backend) AvailableAll(ctx context.Context, names []deed.Name) (map[deed.Name]registrar.Availability, error) {
 	all := map[deed.Name]registrar.Availability{}
 	var failure error
@@ -63,7 +64,9 @@ func (b *Backend) AvailableAll(ctx context.Context, names []deed.Name) (map[deed
 			failure = err
 		}
 		for name, c := range checked {
-			all[name] = c.availability()
+			if rules, known := b.knownRules(name.TLD()); !known || rules.Unsupported == "" {
+				all[name] = c.availability()
+			}
 		}
 		names = names[n:]
 	}

@@ -126,9 +126,7 @@ type roleReply struct {
 // tldRules returns the rules of the TLD. When the vendor does not respond, older ones
 // or the defaults are used: the vendor checks every order anyway.
 func (b *Backend) tldRules(ctx context.Context, tld deed.TLD) (tldRules, error) {
-	b.mu.Lock()
-	known, ok := b.rules[tld]
-	b.mu.Unlock()
+	known, ok := b.knownRules(tld)
 	if ok && time.Since(known.at) < rulesAge {
 		return known, nil
 	}
@@ -151,6 +149,14 @@ func (b *Backend) tldRules(ctx context.Context, tld deed.TLD) (tldRules, error) 
 	b.rules[tld] = rules
 	b.mu.Unlock()
 	return rules, nil
+}
+
+// knownRules returns the rules of the TLD that were read last.
+func (b *Backend) knownRules(tld deed.TLD) (tldRules, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	rules, ok := b.rules[tld]
+	return rules, ok
 }
 
 // parseRules reads the rules of a TLD.
