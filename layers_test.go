@@ -92,6 +92,7 @@ var packages = []struct {
 	{"internal/nameserver/publishtest", tests},
 	{"internal/npmtest", tests},
 	{"internal/registrar/epp/epptest", tests},
+	{"internal/registrar/opusdns/opusdnstest", tests},
 	{"internal/servicetest", tests},
 	{"internal/signer/signertest", tests},
 	{"internal/sqldb/sqldbtest", tests},
