@@ -17,6 +17,7 @@ import (
 	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/registrar/epp"
 	"deed.example/deed/internal/registrar/local"
+	"deed.example/deed/internal/registrar/opusdns"
 	"deed.example/deed/internal/sqldb"
 )
 
@@ -31,7 +32,8 @@ type RegistrarConfig struct {
 // backends is the table of the types of registrar. A new one is a package below
 // internal/registrar and a row here.
 var backends = map[string]func(registrar.Settings) (registrar.Backend, error){
-	"epp": epp.New,
+	"epp":     epp.New,
+	"opusdns": opusdns.New,
 }
 
 // localKind is the type of the embedded registry, which needs more of the service
