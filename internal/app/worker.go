@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"deed.example/deed/internal/fulfil"
+	"deed.example/deed/internal/registration"
+	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/worker"
 )
 
@@ -23,6 +25,7 @@ func (a *App) startWorker() *backgroundWorker {
 	w := &backgroundWorker{cancel, make(chan struct{})}
 	loop := &worker.Loop{Log: a.log, Waiting: a.metrics.Waiting, Tasks: []worker.Task{
 		{Name: "clock", Interval: 5 * time.Second, Run: a.clock.Sync},
+		{Name: "messages of registries", Interval: messageInterval, Run: a.Messages().Read},
 		{Name: "name servers", Interval: 5 * time.Second, Run: a.dns.watchDrift(a.metrics, a.log)},
 	}}
 	if a.money != nil {
@@ -70,6 +73,14 @@ func (a *App) nameRows() []worker.Rows {
 			return a.Lifecycle.Due(ctx, limit)
 		}, Advance: a.Lifecycle.Advance},
 	}
+}
+
+// messageInterval is how often the queues of registries are read.
+const messageInterval = 30 * time.Second
+
+// Messages returns the reader of what registries have to say.
+func (a *App) Messages() *registration.Messages {
+	return &registration.Messages{Backends: a.registrar.Backends(), Store: sqldb.Messages{DB: a.DB, Now: a.now}, Log: a.log}
 }
 
 // The poll intervals of a real chain and of the embedded one, whose calls are free.

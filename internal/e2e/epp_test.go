@@ -185,3 +185,28 @@ func TestEPPRegistryIsDownForAnHour(t *testing.T) {
 	e.holds(t, "first.com")
 	e.audit(t)
 }
+
+// A message of the registry is written down, then acknowledged, and the name that it
+// is about is looked up; one without sense stops nothing.
+func TestEPPMessages(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		e := openEPPEnv(t, db)
+		e.bought(t, "first.com")
+		e.runLifecycle(t)
+		e.server.Notify(epptest.ClientID, "a message about nothing", `<x xmlns="urn:nobody:knows">?</x>`)
+		e.server.Notify(epptest.ClientID, "changed", `<domain:infData xmlns:domain="urn:ietf:params:xml:ns:domain-1.0"><domain:name>first.com</domain:name></domain:infData>`)
+		due, err := e.lifecycle.Due(t.Context(), 10)
+		if err != nil || len(due) != 0 {
+			t.Fatalf("got %v, %v, want nothing due", due, err)
+		}
+		if err := e.app.Messages().Read(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := e.server.Queued(epptest.ClientID); n != 0 {
+			t.Errorf("%d messages wait", n)
+		}
+		if due, err = e.lifecycle.Due(t.Context(), 10); err != nil || len(due) != 1 || due[0] != "first.com" {
+			t.Errorf("got %v, %v, want first.com to be due", due, err)
+		}
+	})
+}

@@ -1,0 +1,48 @@
+package sqldb
+
+import (
+	"context"
+	"encoding/base64"
+	"strings"
+	"time"
+
+	"deed.example/deed/internal/registrar"
+)
+
+// Messages implements registration.MessageStore. Fill every field.
+type Messages struct {
+	DB  *DB
+	Now func() time.Time
+}
+
+// maxMessageText bounds the readable part of a message; raw has all of it.
+const maxMessageText = 2000 // bytes
+
+// StoreMessage implements registration.MessageStore.
+func (s Messages) StoreMessage(ctx context.Context, backend string, m registrar.Message) error {
+	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		isNew, err := rowsAffected(tx.ExecContext(ctx, `
+			INSERT INTO registry_messages (backend, id, kind, domain, status, text, raw, sent_at, created_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+			ON CONFLICT DO NOTHING`,
+			backend, storable(m.ID), m.Kind, storable(string(m.Name)), storable(m.Status), storable(m.Text),
+			base64.StdEncoding.EncodeToString(m.Raw), unixOrZero(m.At), s.Now().Unix()))
+		if err != nil || !isNew || m.Name == "" {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE registrations SET next_at = 0 WHERE domain = $1`, storable(string(m.Name))); err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `UPDATE jobs SET next_at = $1 WHERE domain = $2 AND state = 'verifying'`, s.Now().Unix(), storable(string(m.Name)))
+		return err
+	})
+}
+
+// storable returns text from outside as both databases can store it: PostgreSQL takes
+// neither invalid UTF-8 nor zero bytes.
+func storable(text string) string {
+	if len(text) > maxMessageText {
+		text = text[:maxMessageText]
+	}
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "\x00", "\ufffd")
+}
