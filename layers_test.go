@@ -60,6 +60,7 @@ var packages = []struct {
 	{"internal/registration", services},
 	{"internal/secretfile", services},
 	{"internal/signin", services},
+	{"internal/webhook", services},
 	{"internal/zone", services},
 
 	{"internal/a2a", adapters},
@@ -67,6 +68,7 @@ var packages = []struct {
 	{"internal/cli", adapters},
 	{"internal/devchain", adapters},
 	{"internal/discovery", adapters},
+	{"internal/hook", adapters},
 	{"internal/httpapi", adapters},
 	{"internal/interfacedoc", adapters},
 	{"internal/keyfile", adapters},
