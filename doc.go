@@ -5,5 +5,6 @@
 // (internal/dnszone, dnssec, lifecycle, order) and the contracts
 // (internal/registrar, settle); none of them does I/O or holds state, so every rule
 // can be tested with plain values. Services order the steps, adapters translate,
-// and cmd/deed wires them: see docs/architecture.md; layers_test.go enforces it.
+// and internal/app builds the service of them: see docs/architecture.md;
+// layers_test.go enforces it.
 package deed

@@ -21,8 +21,9 @@ const (
 	core     layer = iota // rules and contracts, without I/O
 	services              // the order of the steps, one package for each part of the trade
 	adapters              // what translates: inbound (HTTP, MCP, time) and outbound (databases, chains, registrars)
+	root                  // internal/app, which builds the service
 	tests                 // what only tests import
-	wiring                // what puts everything together
+	wiring                // what runs it: commands, whole-service tests, the benchmark
 )
 
 // packages lists the layer of each package; a directory that ends in "/" stands for
@@ -83,11 +84,14 @@ var packages = []struct {
 	{"internal/sqldb", adapters},
 	{"internal/worker", adapters},
 
+	{"internal/app", root},
+
 	{"internal/apitest", tests},
 	{"internal/cache/cachetest", tests},
 	{"internal/nameserver/peer", tests},
 	{"internal/nameserver/publishtest", tests},
 	{"internal/npmtest", tests},
+	{"internal/registrar/epp/epptest", tests},
 	{"internal/servicetest", tests},
 	{"internal/signer/signertest", tests},
 	{"internal/sqldb/sqldbtest", tests},

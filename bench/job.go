@@ -13,7 +13,6 @@ import (
 	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/order"
-	"deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/sqldb"
@@ -27,25 +26,23 @@ const (
 
 // jobRows compares the jobs of paid names with the bare commits that they need.
 func jobRows() (rows []row, err error) {
-	dir, db, shut, err := openDatabase()
+	s, err := openService()
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, shut()) }()
-	bare, err := openBare(filepath.Join(dir, "bare.db"))
+	defer func() { err = errors.Join(err, s.close()) }()
+	bare, err := openBare(filepath.Join(s.dir, "bare.db"))
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, bare.Close()) }()
-	registry := &local.Registry{Store: sqldb.Registry{DB: db}, Now: time.Now}
-	names := &registration.Service{Store: sqldb.Jobs{DB: db, Now: time.Now, Zones: jobZones(db)}, Registrar: registry, Manager: registry, Now: time.Now, RegistryNow: time.Now}
 	var ours, limits []float64
 	for round := range 3 {
-		ids, err := paidJobs(db, round)
+		ids, err := paidJobs(s.DB, round)
 		if err != nil {
 			return nil, err
 		}
-		rate, err := finishJobs(names, ids)
+		rate, err := finishJobs(s.API.Registrations, ids)
 		if err != nil {
 			return nil, err
 		}

@@ -26,7 +26,7 @@ func main() {
 		return
 	}
 	var rows []row
-	for _, measure := range []func() ([]row, error){httpRows, searchRows, signInRows, paymentRows, jobRows, dnsRows, secondaryRows, zoneRows} {
+	for _, measure := range []func() ([]row, error){httpRows, searchRows, signInRows, paymentRows, jobRows, eppRows, dnsRows, secondaryRows, zoneRows} {
 		more, err := measure()
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "bench:", err)

@@ -4,15 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"sync/atomic"
 	"time"
 
 	"deed.example/deed"
 	"deed.example/deed/internal/catalog"
-	"deed.example/deed/internal/httpapi"
 	"deed.example/deed/internal/registrar/local"
-	"deed.example/deed/internal/sqldb"
 )
 
 // searches is how many searches one round makes, each for another label, so that
@@ -21,32 +18,19 @@ const searches = 3000
 
 // searchRows compares a search over the standard set with the reads that it needs.
 func searchRows() (rows []row, err error) {
-	_, db, shut, err := openDatabase()
+	s, err := openService()
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, shut()) }()
-	api, err := newAPI()
-	if err != nil {
-		return nil, err
-	}
-	registry := &local.Registry{Store: sqldb.Registry{DB: db}, Now: time.Now}
-	api.Search = &catalog.Searcher{
-		Prices: api.Catalog, Registrar: registry, CacheTTL: 3 * time.Second, Timeout: time.Minute, MaxParallel: 16, Slots: make(chan struct{}, 64),
-		OnError: func(error) {}, Now: time.Now,
-	}
-	addr, err := listen(func(l net.Listener) error { return api.Configure().Serve(httpapi.Listen(l, nil)) })
-	if err != nil {
-		return nil, err
-	}
+	defer func() { err = errors.Join(err, s.close()) }()
 	var ours, bare []float64
 	for i := range 3 {
-		rate, err := sendAll(addr, searchRequests(i))
+		rate, err := sendAll(s.addr, searchRequests(i))
 		if err != nil {
 			return nil, err
 		}
 		ours = append(ours, rate)
-		if rate, err = bareReads(registry, api.Catalog.Standard(), i); err != nil {
+		if rate, err = bareReads(s.Registry, s.API.Catalog.Standard(), i); err != nil {
 			return nil, err
 		}
 		bare = append(bare, rate)

@@ -21,10 +21,7 @@ import (
 
 	"deed.example/deed/api"
 	"deed.example/deed/internal/httpapi"
-	"deed.example/deed/internal/network"
-	"deed.example/deed/internal/settle/chain"
 	"deed.example/deed/internal/signin"
-	"deed.example/deed/internal/sqldb"
 )
 
 // signIns is how many sign-ins one round makes.
@@ -33,38 +30,21 @@ const signIns = 3000
 // signInRows compares a sign-in with the minimum work that it needs, and an
 // authenticated read with the same read without authentication.
 func signInRows() (rows []row, err error) {
-	dir, db, shut, err := openDatabase()
+	s, err := openService()
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, shut()) }()
-	bare, err := openBare(filepath.Join(dir, "bare.db"))
+	defer func() { err = errors.Join(err, s.close()) }()
+	bare, err := openBare(filepath.Join(s.dir, "bare.db"))
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, bare.Close()) }()
-	api, err := newAPI()
+	signing, err := compareSignIn(s.API.SignIn, s.addr, bare)
 	if err != nil {
 		return nil, err
 	}
-	api.SignIn = &signin.Service{
-		Store:    sqldb.NewSessions(db, time.Now),
-		Verifier: chain.Dial("http://127.0.0.1:1"), // plain wallets need no chain
-		Keys: func() []signin.TokenKey {
-			return []signin.TokenKey{{ID: "bench", Secret: "0123456789abcdef0123456789abcdef"}}
-		},
-		Site: signin.Site{Scheme: "https", Domain: "deed.example", URI: "https://deed.example", ChainID: network.EmbeddedChainID},
-		Now:  time.Now,
-	}
-	addr, err := listen(func(l net.Listener) error { return api.Configure().Serve(httpapi.Listen(l, nil)) })
-	if err != nil {
-		return nil, err
-	}
-	signing, err := compareSignIn(api.SignIn, addr, bare)
-	if err != nil {
-		return nil, err
-	}
-	bearer, err := compareBearer(api)
+	bearer, err := compareBearer(s.API)
 	return []row{signing, bearer}, err
 }
 

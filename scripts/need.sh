@@ -28,6 +28,7 @@ present() {
 	nsd | unbound) server "$1" ;;
 	bind) server named && command -v dnssec-verify ;;
 	ldns) command -v ldns-verify-zone ;;
+	net-epp) perl -MNet::EPP::Client -e 1 ;;
 	powerdns) server pdns_server && ls /usr/lib/*/pdns/libgsqlite3backend.so && ls /usr/lib/*/pdns/libbindbackend.so ;;
 	esac >/dev/null 2>&1
 }
@@ -42,6 +43,7 @@ package() {
 	setpriv) echo util-linux ;;
 	bind) echo bind9 bind9-utils ;;
 	ldns) echo ldnsutils ;;
+	net-epp) echo libnet-epp-perl ;;
 	powerdns) echo pdns-server pdns-backend-sqlite3 pdns-backend-bind ;;
 	*) echo "$1" ;;
 	esac

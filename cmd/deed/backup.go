@@ -2,15 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"deed.example/deed/internal/sqldb"
+	"deed.example/deed/internal/app"
 )
 
 func backupCommand() *cobra.Command {
@@ -30,13 +28,8 @@ func backupCommand() *cobra.Command {
 	return cmd
 }
 
-func backUp(ctx context.Context, c *config, path string, out io.Writer) (err error) {
-	db, err := openToRead(ctx, c)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	if err := db.BackUp(ctx, path); err != nil {
+func backUp(ctx context.Context, c *config, path string, out io.Writer) error {
+	if err := app.BackUp(ctx, c.Config, path); err != nil {
 		return err
 	}
 	info, err := os.Stat(path)
@@ -48,17 +41,8 @@ func backUp(ctx context.Context, c *config, path string, out io.Writer) (err err
 }
 
 // republish gives every zone a new serial, after a restore.
-func republish(ctx context.Context, c *config, out io.Writer) (err error) {
-	db, err := openDatabase(ctx, c)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	clock := sqldb.NewClock(db, time.Now)
-	if err := clock.Sync(ctx); err != nil {
-		return err
-	}
-	zones, err := sqldb.Zones{DB: db, Now: clock.Now}.Republish(ctx)
+func republish(ctx context.Context, c *config, out io.Writer) error {
+	zones, err := app.Republish(ctx, c.Config)
 	if err != nil {
 		return err
 	}

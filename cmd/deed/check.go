@@ -57,8 +57,8 @@ func explain(out io.Writer, c *config, settings []*setting) error {
 		return err
 	}
 	fmt.Fprintf(out, "\nThis would run:\n  database  %s\n  cache     %s\n  chain     %s\n  keys      %s\n  prices    %d TLDs\n",
-		databaseInWords(c), cacheInWords(c), chainInWords(c), keysFile(c), len(prices.Listings()))
-	warned, err := c.check()
+		c.DescribeDatabase(), c.DescribeCache(), c.DescribeChain(), c.SigninKeysFile(), len(prices.Listings()))
+	warned, err := c.Validate()
 	for _, w := range warned {
 		fmt.Fprintln(out, "  warning   "+w)
 	}

@@ -6,83 +6,28 @@ import (
 	"log/slog"
 	"net"
 	"net/mail"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/app"
 	"deed.example/deed/internal/catalog"
-	"deed.example/deed/internal/network"
-	"deed.example/deed/internal/payment"
-	"deed.example/deed/internal/rdap"
 )
 
-// config is the configuration. Its zero value is not usable; start with
-// defaultConfig.
+// config is the configuration: that of the service, and that of its log.
 type config struct {
-	Listen        string
-	PublicURL     string
-	Data          string
-	DatabaseURL   deed.Secret // empty: a SQLite file in Data
-	CacheURL      deed.Secret // empty: the memory of this process
-	ChainListen   string      // of the embedded chain
-	ChainRPCURL   deed.Secret // empty: the embedded chain
-	ChainFallback deed.Secret // used when ChainRPCURL does not respond
-	ChainID       uint64
-	ChainDepth    string // "auto", or how many blocks
-	ChainFirst    uint64 // first block of the treasury
-	PayTo         string // the treasury
-	GasKey        string // files of private keys
-	RefundKey     string
-	RefundFloor   deed.USDC // minimum of the refund wallet; below it there is a warning
-	SafeDepth     uint64    // blocks, if the chain has no "safe" block tag
-	Payments      payment.Terms
-	SigninKeys    string // empty: a file in Data
-	AllowEmbedded bool   // a rehearsal: the embedded registry on an external chain
-	Nameservers   []string
-	DNSListen     string
-	DNSKey        string // file that the keys of zones are derived from; empty: in Data
-	DNSSEC        string // on or off
-	PrimaryListen string
-	PrimaryAllow  []netip.Prefix
-	TSIG          string // file with the keys of transfers
-	Secondaries   []string
-	Registrar     rdap.Registrar // registrar data of RDAP
-	Contact       string         // e-mail address of the operator
-	AgentKey      string         // file of the key of the agent card; empty: in Data
-	MetricsListen string
-	Proxies       []netip.Prefix
-	LogLevel      slog.Level
-	LogFormat     string
-	Limits        deed.Limits
-	Pricing       catalog.Pricing
+	app.Config
+	LogLevel  slog.Level
+	LogFormat string
 }
 
 // defaultConfig returns the configuration of a sandbox.
 func defaultConfig() *config {
-	return &config{
-		Listen:        "127.0.0.1:8080",
-		Data:          "./deed-data",
-		ChainListen:   "127.0.0.1:8545",
-		ChainID:       network.EmbeddedChainID,
-		ChainDepth:    "auto",
-		Nameservers:   []string{"ns1.deed.example", "ns2.deed.example"},
-		DNSListen:     "127.0.0.1:5353",
-		DNSSEC:        "on",
-		PrimaryListen: "off",
-		Registrar:     rdap.Registrar{Name: "Deed", AbuseEmail: "abuse@deed.example", AbusePhone: "+1.2025550100"},
-		Contact:       "security@deed.example",
-		RefundFloor:   10_000 * deed.Cent,
-		SafeDepth:     network.SafeDepth,
-		Payments:      payment.DefaultTerms(),
-		MetricsListen: "127.0.0.1:8081",
-		LogLevel:      slog.LevelInfo,
-		LogFormat:     "auto",
-		Limits:        deed.DefaultLimits(),
-		Pricing:       catalog.DefaultPricing(),
-	}
+	c := &config{Config: app.Default(), LogLevel: slog.LevelInfo, LogFormat: "auto"}
+	c.Version, c.Hooks.Step = version(), failpoint
+	return c
 }
 
 // settings are the keys of the configuration, in the order in which they are

@@ -151,29 +151,6 @@ func TestSecretsAreReadFromFilesAndNotShown(t *testing.T) {
 	}
 }
 
-func TestWarnings(t *testing.T) {
-	c := defaultConfig()
-	if w := warnings(c); len(w) != 0 {
-		t.Errorf("the defaults: got %q", w)
-	}
-	c.MetricsListen, c.DatabaseURL = "0.0.0.0:8081", "postgres://db.example/deed"
-	if w := warnings(c); len(w) != 2 {
-		t.Errorf("got %q, want two", w)
-	}
-	c = defaultConfig()
-	c.ChainRPCURL, c.PayTo = "https://rpc.example", "0x71c7656ec7ab88b098defb751b7401b5f6d8976f"
-	if w := warnings(c); len(w) != 1 || !strings.Contains(w[0], "chain.from_block") {
-		t.Errorf("got %q, want one about old money", w)
-	}
-	if c.ChainFirst = 1; len(warnings(c)) != 0 {
-		t.Errorf("got %q, want none", warnings(c))
-	}
-	c.PayTo = ""
-	if w := warnings(c); len(w) != 1 || !strings.Contains(w[0], "pay_to") {
-		t.Errorf("got %q, want one about the treasury", w)
-	}
-}
-
 // Every setting is in docs/configuration.md.
 func TestSettingsAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/configuration.md")

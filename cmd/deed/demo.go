@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"log/slog"
 	"strings"
 )
 
@@ -18,7 +17,7 @@ func startSandbox(ctx context.Context, dir string, ready func(base string)) erro
 			}
 		}
 	}
-	return serve(ctx, c, welcomed(ready), slog.New(slog.DiscardHandler))
+	return serve(ctx, c, welcomed(ready))
 }
 
 // welcomed is a writer that calls itself with the service's URL when the welcome

@@ -12,13 +12,10 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"deed.example/deed/internal/app"
 	"deed.example/deed/internal/lifecycle"
-	"deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/registration"
-	"deed.example/deed/internal/sqldb"
 )
-
-var _ registration.NameLister = sqldb.Registrations{}
 
 // exportColumns is the header of the export.
 var exportColumns = []string{
@@ -28,25 +25,22 @@ var exportColumns = []string{
 // export writes every registered name as CSV, for a successor of the operator. Its
 // last line has their number and the SHA-256 of all lines before, so that a
 // truncated export is detected.
-func export(ctx context.Context, c *config, out io.Writer) (err error) {
-	db, err := openToRead(ctx, c)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
+func export(ctx context.Context, c *config, out io.Writer) error {
 	sum := sha256.New()
 	lines := csv.NewWriter(io.MultiWriter(out, sum))
 	if err := lines.Write(exportColumns); err != nil {
 		return err
 	}
 	count := 0
-	err = sqldb.Registrations{DB: db}.ForEach(ctx, func(r lifecycle.Registration, txHash string) error {
+	err := app.ForEachName(ctx, c.Config, func(r lifecycle.Registration, txHash string) error {
 		count++
 		return lines.Write(exported(r, txHash))
 	})
-	lines.Flush()
-	if err := errors.Join(err, lines.Error()); err != nil {
+	if err != nil {
 		return err
+	}
+	if lines.Flush(); lines.Error() != nil {
+		return lines.Error()
 	}
 	_, err = fmt.Fprintf(out, "# count %d sha256 %x\n", count, sum.Sum(nil))
 	return err
@@ -74,18 +68,8 @@ func exported(r lifecycle.Registration, txHash string) []string {
 var errDiffers = errors.New("we and the registry differ: the table says where")
 
 // reconcile compares every registered name with the registry, and changes nothing.
-func reconcile(ctx context.Context, c *config, out io.Writer) (err error) {
-	db, err := openToRead(ctx, c)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	calendar := sqldb.NewCalendar(db, time.Now)
-	if err := calendar.Sync(ctx); err != nil {
-		return err
-	}
-	registry := &local.Registry{Store: sqldb.Registry{DB: db}, Now: calendar.Now}
-	found, err := registration.Reconciler{Names: sqldb.Registrations{DB: db, Now: calendar.Now}, Inventory: registry, Manager: registry, Pause: settleDown}.Run(ctx)
+func reconcile(ctx context.Context, c *config, out io.Writer) error {
+	found, err := app.Reconcile(ctx, c.Config)
 	if err != nil {
 		return err
 	}
@@ -96,11 +80,6 @@ func reconcile(ctx context.Context, c *config, out io.Writer) (err error) {
 		return errDiffers
 	}
 	return nil
-}
-
-// settleDown waits for changes in progress to complete.
-func settleDown(ctx context.Context) {
-	_ = sleep(ctx, 3*time.Second) // the next call fails if ctx is done
 }
 
 func table(found registration.Reconciliation) string {

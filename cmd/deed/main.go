@@ -1,9 +1,9 @@
 // Command deed sells domain names and runs their DNS for anyone with a wallet.
 //
 // `deed serve` without any configuration is a sandbox: a SQLite file, a cache in
-// memory, an embedded chain with test money. This package reads the configuration
-// (config.go), opens the backends (backends.go), wires them (serve.go) and does
-// nothing else. The client commands are in internal/cli.
+// memory, an embedded chain with test money. This package has the commands of the
+// service and reads its configuration (config.go); internal/app builds the service.
+// The client commands are in internal/cli.
 package main
 
 import (

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/app"
 	"deed.example/deed/internal/secretfile"
 )
 
@@ -55,20 +55,7 @@ func secret(at *deed.Secret, schemes ...string) value[deed.Secret] {
 		}
 		return deed.Secret(s), nil
 	}
-	return value[deed.Secret]{at, parse, shown}
-}
-
-// shown returns a URL without its password.
-func shown(s deed.Secret) string {
-	if s == "" {
-		return ""
-	}
-	u, err := url.Parse(s.Reveal())
-	if err != nil {
-		return s.LogValue().String()
-	}
-	u.RawQuery = "" // it may have a password, too
-	return u.Redacted()
+	return value[deed.Secret]{at, parse, app.RedactURL}
 }
 
 func boolean(at *bool) value[bool] {

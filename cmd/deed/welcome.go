@@ -1,16 +1,18 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+
+	"deed.example/deed/internal/app"
 )
 
-// welcome prints the addresses of the listeners and examples. The first server is
-// the public one, and the last the operators', if there is one.
-func welcome(out io.Writer, c *config, servers []*listening, sandbox bool, dns string) {
-	callers, operators := servers[0].url(), "off"
-	if c.MetricsListen != "off" {
-		operators = servers[len(servers)-1].url()
+// welcome prints the addresses of the listeners and examples.
+func welcome(out io.Writer, c *config, a *app.App) {
+	callers, operators, dns := a.URL(), cmp.Or(a.OperatorsURL(), "off"), "off"
+	if a.DNS() != "" {
+		dns = a.DNS() + ", UDP and TCP"
 	}
 	fmt.Fprintf(out, `Deed %s is up.
 
@@ -20,8 +22,8 @@ func welcome(out io.Writer, c *config, servers []*listening, sandbox bool, dns s
   cache      %s
   chain      %s
   DNS        %s
-`, version(), callers, operators, databaseInWords(c), cacheInWords(c), chainInWords(c), dns)
-	if c.outside() {
+`, version(), callers, operators, c.DescribeDatabase(), c.DescribeCache(), c.DescribeChain(), dns)
+	if c.Outside() {
 		fmt.Fprintln(out, "  registry   embedded: this is a REHEARSAL, and nothing that is sold is in the public DNS")
 	}
 	fmt.Fprintf(out, `
@@ -29,7 +31,7 @@ Try:
   curl %s/domains/pricing/com
   curl %s/health
 `, callers, callers)
-	if sandbox {
+	if a.Sandbox() {
 		fmt.Fprintf(out, "  curl %s/sandbox\n", callers)
 	}
 	fmt.Fprintf(out, "  curl %s/openapi.json\n", callers)

@@ -10,8 +10,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/api"
-	"deed.example/deed/internal/catalog"
-	"deed.example/deed/internal/httpapi"
+	"deed.example/deed/internal/app"
 )
 
 // probe sends an empty request to a paid route, like a crawler, and returns the
@@ -104,14 +103,8 @@ func encoded(t *testing.T, v any) []byte {
 
 // openapi.json has the prices of paid calls, as the operator set them.
 func TestOpenAPIHasPrices(t *testing.T) {
-	h := open(t, options{setAPI: func(s *httpapi.Server) {
-		p := catalog.DefaultPricing()
-		p.Ceiling = 4_200 * deed.Cent
-		var err error
-		if s.Catalog, err = catalog.New(p); err != nil {
-			t.Fatal(err)
-		}
-		s.Contact = "ops@deed.example"
+	h := open(t, options{config: func(c *app.Config) {
+		c.Pricing.Ceiling, c.Contact = 4_200*deed.Cent, "ops@deed.example"
 	}})
 	var doc map[string]any
 	if err := json.Unmarshal([]byte(h.get(t, "/openapi.json").body), &doc); err != nil {

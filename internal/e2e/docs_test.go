@@ -5,9 +5,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"deed.example/deed/internal/devchain"
-	"deed.example/deed/internal/httpapi"
 )
 
 var routeRow = regexp.MustCompile("(?m)^\\| `([A-Z]+ [^`]+)` \\| (yes|not yet)")
@@ -18,13 +15,12 @@ func TestRoutesDocIsTrue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := open(t, options{limits: generous(), trusted: loopback, setAPI: func(s *httpapi.Server) {
-		s.Sandbox = &httpapi.Sandbox{RPCURL: "http://127.0.0.1:1", USDC: devchain.USDC}
-	}})
+	h, _, _ := openSandbox(t, options{trusted: loopback})
 	addr, wallet := caller(t)
 	bodies := map[string]string{
 		"POST /auth/verify":  `{"message":"m","signature":"0x00"}`,
 		"POST /auth/refresh": `{"refreshToken":"r"}`,
+		"POST /a2a":          `{"jsonrpc":"2.0","id":1,"method":"Fly"}`,
 	}
 	rows := routeRow.FindAllStringSubmatch(string(page), -1)
 	if len(rows) < 20 {

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"math/big"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -19,17 +21,14 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/api"
+	"deed.example/deed/internal/app"
 	"deed.example/deed/internal/devchain"
-	"deed.example/deed/internal/httpapi"
 	"deed.example/deed/internal/nameserver"
-	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/payment"
-	"deed.example/deed/internal/rdap"
 	"deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/settle/chain"
 	"deed.example/deed/internal/settle/signtest"
-	"deed.example/deed/internal/signer/file"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
 	"deed.example/deed/internal/zone"
@@ -55,7 +54,7 @@ type env struct {
 
 func openEnv(t *testing.T, o options) *env {
 	t.Helper()
-	h, c, rpc := openSandbox(t, o)
+	c, rpc := openChain(t)
 	keys := make([]*ecdsa.PrivateKey, 3)
 	for i := range keys {
 		keys[i] = newAccount(t).key
@@ -63,65 +62,52 @@ func openEnv(t *testing.T, o options) *env {
 			t.Fatal(err)
 		}
 	}
-	s := &env{service: h, keys: keys, chain: c, faults: &local.Faults{Slow: time.Millisecond}, payTo: crypto.PubkeyToAddress(keys[0].PublicKey), clock: newClock(), db: h.db, rpc: rpc.URL}
-	s.wire(t)
+	s := &env{keys: keys, chain: c, faults: &local.Faults{Slow: time.Millisecond}, payTo: crypto.PubkeyToAddress(keys[0].PublicKey), clock: newClock(), rpc: rpc.URL}
+	o.limits = generous()
+	o.config = func(c *app.Config) {
+		c.DNSListen, c.ChainBlockTime = "127.0.0.1:0", 5*time.Millisecond
+		c.Hooks.Chain, c.Hooks.Now, c.Hooks.Faults = s.chain, s.clock.Now, s.faults
+		s.setChain(t, c)
+	}
+	s.use(open(t, o))
 	return s
+}
+
+// setChain sets the endpoint of the chain, the treasury and the keys of the wallets.
+func (s *env) setChain(t *testing.T, c *app.Config) {
+	t.Helper()
+	c.ChainRPCURL, c.PayTo = deed.Secret(s.rpc), s.payTo.Hex()
+	dir := filepath.Join(c.Data, "chain")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range []string{"treasury.key", "gas.key", "refund.key"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(hex.EncodeToString(crypto.FromECDSA(s.keys[i]))), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// use makes a service the node that the env calls.
+func (s *env) use(h *service) {
+	s.service, s.db, s.settler = h, h.db, h.app.Settler
+	s.registry, s.lifecycle, s.dns, s.follower = h.app.Registry, h.app.Lifecycle, h.app.NameServer, h.app.Follower
+}
+
+// wire opens another node with the env's configuration, chain, treasury and keys, and
+// uses it from now on.
+func (s *env) wire(t *testing.T) {
+	t.Helper()
+	s.setChain(t, &s.config)
+	s.use(openConfig(t, s.config, options{}))
 }
 
 // secondNode returns another node of the same service.
 func (s *env) secondNode(t *testing.T) *env {
 	t.Helper()
-	o := options{db: s.db, limits: generous(), rpcURL: s.rpc}
 	n := *s
-	n.service = open(t, o)
 	n.wire(t)
 	return &n
-}
-
-// newChainClient returns a client with a timeout that a busy machine does not
-// reach.
-func newChainClient(url string) *chain.Client {
-	c := chain.Dial(url)
-	c.Timeout = time.Minute
-	return c
-}
-
-// wire adds payments, registrations, zones and RDAP to the service.
-func (s *env) wire(t *testing.T) {
-	t.Helper()
-	var err error
-	embedded := network.Embedded()
-	embedded.BlockTime = 5 * time.Millisecond
-	s.settler, err = chain.Open(t.Context(), chain.Config{
-		Client: newChainClient(s.rpc), Store: sqldb.Settlements{DB: s.db, ChainID: devchain.ChainID}, Now: time.Now,
-		Network: embedded, PayTo: s.payTo, GasSigner: file.New(s.keys[1]), RefundSigner: file.New(s.keys[2]),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	asset := deed.Wallet(strings.ToLower(devchain.USDC))
-	rows := sqldb.Payments{DB: s.db, ChainID: devchain.ChainID, Asset: asset, Now: s.clock.Now}
-	zones := sqldbtest.Zones(s.db, s.clock.Now)
-	zones.Generation = 1
-	jobs := sqldb.Jobs{DB: s.db, Now: s.clock.Now, Zones: zones}
-	held := sqldb.Registrations{DB: s.db, Now: s.clock.Now, Zones: zones}
-	s.wireDNS(t, zones, jobs)
-	s.registry = &local.Registry{Store: sqldb.Registry{DB: s.db}, Now: s.clock.Now, Faults: s.faults}
-	s.api.Search = openSearch(s.api.Catalog, s.registry)
-	terms := payment.DefaultTerms()
-	terms.ChainID, terms.Asset = devchain.ChainID, asset
-	s.api.Payments = &payment.Service{Store: rows, Books: rows, Queue: rows, Watch: rows, Settler: s.settler, Now: s.clock.Now, Terms: terms}
-	s.api.Registrations = &registration.Service{
-		Store: jobs, Queue: jobs, Finder: jobs, Names: held, Registrar: s.registry, Manager: s.registry, Prices: s.api.Catalog, Offers: sqldb.Prices{DB: s.db},
-		Nameservers: []string{"ns1.deed.example", "ns2.deed.example"}, Wait: time.Minute, Now: s.clock.Now, RegistryNow: s.clock.Now,
-	}
-	s.lifecycle = &registration.Lifecycle{Names: held, Manager: s.registry, Grace: s.api.Catalog.GraceDays, Now: s.clock.Now}
-	s.api.RDAP = &rdap.Server{
-		Names: s.api.Registrations, Nameservers: s.api.Registrations.Nameservers, PublicURL: s.api.PublicURL, Now: s.clock.Now, Log: s.api.Log,
-		Registrar: rdap.Registrar{Name: "Deed", IANAID: "9999", AbuseEmail: "abuse@deed.example", AbusePhone: "+1.2025550100", Contact: "https://deed.example/contact"},
-	}
-	s.api.Accounts.Now = s.clock.Now
-	s.api.Terms = httpapi.NewPaymentTerms(network.Embedded(), deed.Wallet(strings.ToLower(s.payTo.Hex())))
 }
 
 // eachEnv runs f with an env on each database.

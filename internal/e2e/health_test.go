@@ -28,7 +28,7 @@ func TestHealth(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			h := open(t, options{checks: []health.Check{
+			h, _, _ := openSandbox(t, options{checks: []health.Check{
 				{Name: "database", Essential: true, Ping: tt.database}, {Name: "cache", Ping: tt.cache}, {Name: "registrar"}, {Name: "chain"}, {Name: "dns"},
 			}})
 			got := h.get(t, "/health")

@@ -7,25 +7,14 @@ import (
 	"time"
 
 	"deed.example/deed"
-	"deed.example/deed/internal/catalog"
 	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/registrar"
-	"deed.example/deed/internal/sqldb"
 )
 
 // reprice restarts the env with another fee on every price.
 func (s *env) reprice(t *testing.T, fee deed.USDC) {
 	t.Helper()
-	p := catalog.DefaultPricing()
-	p.Markup.Fee = fee
-	prices, err := catalog.New(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := prices.Publish(t.Context(), sqldb.Prices{DB: s.db}, s.clock.Now); err != nil {
-		t.Fatal(err)
-	}
-	s.api.Catalog = prices
+	s.config.Pricing.Markup.Fee = fee
 	s.wire(t)
 }
 

@@ -12,6 +12,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/api"
 	"deed.example/deed/internal/agent"
+	"deed.example/deed/internal/app"
 	"deed.example/deed/internal/httpapi"
 )
 
@@ -187,7 +188,7 @@ func TestResourcesOverMCP(t *testing.T) {
 
 // Invalid messages get the usual error body.
 func TestInvalidMessagesOverMCP(t *testing.T) {
-	h := open(t, options{})
+	h := open(t, options{setAPI: func(s *httpapi.Server) { s.MCP = nil }})
 	h.do(t, "POST", "/mcp", `{}`).expect(t, 503, deed.CodeUnavailable) // MCP is not enabled yet
 	h.agent(t)
 	both := []string{"Accept", "application/json, text/event-stream"}
@@ -209,8 +210,7 @@ func TestHostNamesOverMCP(t *testing.T) {
 		"http://127.0.0.1:8080": {"127.0.0.1": 200, "localhost:8080": 200, "[::1]:8080": 200, "evil.example": 400, "evil.example:8080": 400},
 		"https://deed.example":  {"127.0.0.1": 200, "deed.example": 200, "node-1:8080": 200},
 	} {
-		h := open(t, options{setAPI: func(s *httpapi.Server) { s.PublicURL = public }})
-		h.enableMCP(func() {})
+		h := open(t, options{config: func(c *app.Config) { c.PublicURL = public }})
 		for host, status := range want {
 			req, err := http.NewRequestWithContext(t.Context(), "POST", "http://"+h.addr+"/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
 			if err != nil {

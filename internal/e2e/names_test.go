@@ -13,6 +13,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/api"
 	"deed.example/deed/internal/catalog"
+	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/registrar/local"
 )
 
@@ -182,7 +183,7 @@ func TestNameLifecycle(t *testing.T) {
 		if got := s.renew(t, "first.com", 1, s.promise(owner, restore).header(t)); got.status != 200 {
 			t.Errorf("in redemption: got %d %s", got.status, got.body)
 		}
-		d = at(78 * day)
+		d = at(time.Duration(s.api.Catalog.GraceDays("com")+lifecycle.RedemptionDays+3) * day)
 		if d.Status != "pending_delete" || d.Grace.Price != "" {
 			t.Errorf("pending delete: got %+v", d)
 		}

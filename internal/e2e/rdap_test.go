@@ -11,6 +11,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/api"
 	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/httpapi"
 )
 
 // rdap queries an object. Every exchange is validated against the schemas of RFC
@@ -218,7 +219,7 @@ func TestRDAPErrors(t *testing.T) {
 
 // A deployment without registrations has no RDAP.
 func TestRDAPWithoutNames(t *testing.T) {
-	open(t, options{}).get(t, "/rdap/domain/first.com").expect(t, 503, deed.CodeUnavailable)
+	open(t, options{setAPI: func(s *httpapi.Server) { s.RDAP = nil }}).get(t, "/rdap/domain/first.com").expect(t, 503, deed.CodeUnavailable)
 }
 
 // RDAP has no rate limit, like GET /domains/{domain}.

@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"math/big"
@@ -17,12 +16,12 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/api"
 	"deed.example/deed/contracts"
+	"deed.example/deed/internal/app"
 	"deed.example/deed/internal/devchain"
-	"deed.example/deed/internal/httpapi"
 )
 
-// openSandbox opens a service on an embedded chain.
-func openSandbox(t *testing.T, o options) (*service, *devchain.Chain, *httptest.Server) {
+// openChain opens an embedded chain and its JSON-RPC endpoint.
+func openChain(t *testing.T) (*devchain.Chain, *httptest.Server) {
 	t.Helper()
 	c, err := devchain.Open(devchain.Config{Dir: t.TempDir(), Now: time.Now})
 	if err != nil {
@@ -30,26 +29,17 @@ func openSandbox(t *testing.T, o options) (*service, *devchain.Chain, *httptest.
 	}
 	rpc := httptest.NewServer(c.Handler())
 	t.Cleanup(func() { rpc.Close(); c.Close() }) // the chain is removed after the test
-	o.limits, o.rpcURL = generous(), rpc.URL
-	o.setAPI = func(s *httpapi.Server) {
-		s.Sandbox = &httpapi.Sandbox{ChainID: devchain.ChainID, RPCURL: rpc.URL, USDC: devchain.USDC, Faucet: func(ctx context.Context, w deed.Wallet, amount deed.USDC) (string, deed.USDC, error) {
-			tx, balance, err := c.Faucet(ctx, string(w), int64(amount))
-			return tx, deed.USDC(balance), err
-		}, Faults: noFaults{}, Registry: noRegistry{}}
-	}
-	return open(t, o), c, rpc
+	return c, rpc
 }
 
-// noRegistry is a registry with the real clock.
-type noRegistry struct{ httpapi.SandboxRegistry }
-
-func (noRegistry) Now() time.Time { return time.Now() }
-
-// noFaults ignores injected faults.
-type noFaults struct{}
-
-func (noFaults) Set(string, int) error { return nil }
-func (noFaults) On() string            { return "none" }
+// openSandbox opens a service on an embedded chain.
+func openSandbox(t *testing.T, o options) (*service, *devchain.Chain, *httptest.Server) {
+	t.Helper()
+	chain, rpc := openChain(t)
+	o.limits, o.rpcURL = generous(), rpc.URL
+	o.config = func(c *app.Config) { c.Hooks.Chain = chain }
+	return open(t, o), chain, rpc
+}
 
 func TestFaucet(t *testing.T) {
 	h, _, _ := openSandbox(t, options{})

@@ -1,16 +1,12 @@
 package e2e_test
 
 import (
-	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
+	"encoding/base64"
 	"io"
-	"log/slog"
-	"net"
 	"net/http"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -19,18 +15,13 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/api"
-	accounts "deed.example/deed/internal/account"
 	"deed.example/deed/internal/apitest"
-	"deed.example/deed/internal/cache/memory"
+	"deed.example/deed/internal/app"
 	"deed.example/deed/internal/cache/redis"
 	"deed.example/deed/internal/catalog"
 	"deed.example/deed/internal/devchain"
-	"deed.example/deed/internal/discovery"
-	"deed.example/deed/internal/event"
 	"deed.example/deed/internal/health"
 	"deed.example/deed/internal/httpapi"
-	"deed.example/deed/internal/ratelimit"
-	registry "deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/signin"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
@@ -39,7 +30,9 @@ import (
 // service is the whole service behind a real listener. client validates every
 // exchange against openapi.yaml.
 type service struct {
-	api    *httpapi.Server
+	config app.Config
+	app    *app.App
+	api    *httpapi.Server // of app
 	http   *http.Server
 	db     *sqldb.DB
 	addr   string
@@ -55,6 +48,7 @@ type options struct {
 	now     func() time.Time
 	checks  []health.Check
 	trusted []netip.Prefix
+	config  func(*app.Config) // changes the rest
 	setHTTP func(*http.Server)
 	setAPI  func(*httpapi.Server)
 }
@@ -62,83 +56,77 @@ type options struct {
 // loopback is trusted by tests that send X-Forwarded-For for many addresses.
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 
+// open opens a service that takes no payments, unless the options say otherwise.
 func open(t *testing.T, o options) *service {
 	t.Helper()
+	c := testConfig(t)
+	c.Hooks.DB, c.Hooks.Cache, c.Hooks.SignInNow = o.db, o.shared, o.now
 	if o.db == nil {
-		o.db = sqldbtest.SQLite(t)
+		c.Hooks.DB = sqldbtest.SQLite(t)
 	}
-	if o.now == nil {
-		o.now = time.Now
+	if o.limits != nil {
+		c.Limits = *o.limits
 	}
-	if o.rpcURL == "" {
-		o.rpcURL = "http://127.0.0.1:1"
+	if o.rpcURL != "" {
+		c.ChainRPCURL = deed.Secret(o.rpcURL)
 	}
-	prices, err := catalog.New(catalog.DefaultPricing())
+	c.Proxies = o.trusted
+	if o.config != nil {
+		o.config(&c)
+	}
+	return openConfig(t, c, o)
+}
+
+// testConfig is the configuration of a node on an external chain that is down. No
+// timeout in it is reached on a busy machine.
+func testConfig(t *testing.T) app.Config {
+	t.Helper()
+	c := app.Default()
+	c.Data, c.Version, c.PublicURL = t.TempDir(), "test", testSite.URI
+	c.Listen, c.MetricsListen, c.DNSListen = "127.0.0.1:0", "off", "off"
+	c.ChainRPCURL, c.AllowEmbedded, c.ChainTimeout = "http://127.0.0.1:1", true, time.Minute
+	c.Search.CacheTTL, c.Search.Timeout = 0, time.Minute
+	c.RequestWait, c.PollInterval = time.Minute, 5*time.Millisecond
+	c.Registrar.IANAID, c.Registrar.Contact = "9999", "https://deed.example/contact"
+	c.SigninKeys = filepath.Join(c.Data, "signin.keys")
+	c.DNSKey = filepath.Join(c.Data, "dns.key")
+	for path, text := range map[string]string{
+		c.SigninKeys: testKeys[0].ID + " " + base64.StdEncoding.EncodeToString([]byte(testKeys[0].Secret.Reveal())),
+		c.DNSKey:     zoneSecret,
+	} {
+		if err := os.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c
+}
+
+// openConfig opens the service of a configuration and serves it. The worker does not
+// run: tests advance what is due themselves.
+func openConfig(t *testing.T, c app.Config, o options) *service {
+	t.Helper()
+	a, err := app.Open(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	local := &memory.Cache{Now: time.Now}
-	if o.shared == nil {
-		o.shared = local
+	t.Cleanup(func() {
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	h := &service{config: c, app: a, api: a.API, http: a.HTTP, db: a.DB}
+	h.http.WriteTimeout = 10 * time.Minute // no request of a busy machine is cut off
+	if o.checks != nil {
+		h.api.Health = &health.Service{Checks: o.checks, Now: time.Now}
 	}
-	limits := deed.DefaultLimits()
-	if o.limits != nil {
-		limits = *o.limits
-	}
-	if o.checks == nil {
-		o.checks = []health.Check{{Name: "database", Essential: true, Ping: o.db.Ping}, {Name: "cache"}, {Name: "registrar"}, {Name: "chain"}, {Name: "dns"}}
-	}
-	h := &service{db: o.db}
-	h.api = &httpapi.Server{
-		Catalog: prices,
-		Search:  openSearch(prices, &registry.Registry{Store: sqldb.Registry{DB: o.db}, Now: time.Now}),
-		Health:  &health.Service{Checks: o.checks, Now: time.Now},
-		Limiter: &ratelimit.Limiter{Shared: o.shared, Local: local, Durable: sqldb.Limits{DB: o.db, Now: time.Now}, Now: time.Now, OnCacheError: func(error) {}},
-		Limits:  limits,
-		SignIn: &signin.Service{
-			Store:    sqldb.NewSessions(o.db, o.now),
-			Verifier: newChainClient(o.rpcURL),
-			Keys:     func() []signin.TokenKey { return testKeys },
-			Site:     testSite,
-			Now:      o.now,
-		},
-		Events:    &event.Service{Store: sqldb.Events{DB: o.db}, Pause: func(ctx context.Context) error { return ctx.Err() }},
-		Accounts:  &accounts.Service{Store: sqldb.Accounts{DB: o.db}, Now: o.now},
-		Trusted:   o.trusted,
-		Version:   "test",
-		PublicURL: "https://deed.example",
-		Started:   time.Now(),
-		Now:       time.Now,
-		Log:       slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Observe:   func(string, int, time.Duration) {},
-	}
-	h.api.Discovery = describe(t, h.api)
 	if o.setAPI != nil {
 		o.setAPI(h.api)
 	}
-	h.http = h.api.Configure()
 	if o.setHTTP != nil {
 		o.setHTTP(h.http)
 	}
-	h.serve(t, o.trusted)
+	h.serve(t)
 	return h
-}
-
-// describe returns the handler of the discovery documents.
-func describe(t *testing.T, s *httpapi.Server) http.Handler {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := discovery.New(discovery.Site{
-		PublicURL: s.PublicURL, Version: s.Version, Contact: "security@deed.example", Limits: s.Limits, Listings: s.Catalog.Listings(),
-		Network: "base-sepolia", Sandbox: true, Now: time.Now, Key: key,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
 }
 
 // openSearch returns a searcher without a cache, with a timeout that a busy
@@ -147,24 +135,23 @@ func openSearch(prices *catalog.Service, r catalog.Checker) *catalog.Searcher {
 	return &catalog.Searcher{Prices: prices, Registrar: r, Timeout: time.Minute, MaxParallel: 16, Slots: make(chan struct{}, 64), OnError: func(error) {}, Now: time.Now}
 }
 
-func (h *service) serve(t *testing.T, trusted []netip.Prefix) {
+func (h *service) serve(t *testing.T) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := h.http.Serve(httpapi.Listen(l, trusted)); err != http.ErrServerClosed {
+		if err := h.http.Serve(httpapi.Listen(h.app.Callers, h.config.Proxies)); err != http.ErrServerClosed {
 			t.Error(err)
 		}
 	}()
 	t.Cleanup(func() { h.http.Close(); <-done })
-	h.addr = l.Addr().String()
+	h.addr = h.app.Callers.Addr().String()
 	h.client = apitest.Client(t, &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true})
 	t.Cleanup(h.client.CloseIdleConnections)
 }
+
+// zoneSecret is what the keys of zones are derived from, on every service, too.
+const zoneSecret = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
 // testKeys are the token keys of every service, so that services on one database
 // are nodes of one service.

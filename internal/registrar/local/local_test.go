@@ -64,14 +64,14 @@ func newEnv(db *sqldb.DB) registrartest.Env {
 func TestSuites(t *testing.T) {
 	for kind, database := range map[string]func(testing.TB) *sqldb.DB{"sqlite": sqldbtest.SQLite, "postgres": sqldbtest.Postgres} {
 		fresh := func(t *testing.T) registrartest.Env { return newEnv(database(t)) }
-		for suite, run := range map[string]func(*testing.T, func(*testing.T) registrartest.Env){
+		for suite, run := range map[string]func(*testing.T, registrartest.Idempotency, func(*testing.T) registrartest.Env){
 			"register":  registrartest.Run,
 			"renew":     registrartest.Renewals,
 			"transfer":  registrartest.Transfers,
 			"manager":   registrartest.Manager,
 			"inventory": registrartest.Inventory,
 		} {
-			t.Run(kind+"/"+suite, func(t *testing.T) { run(t, fresh) })
+			t.Run(kind+"/"+suite, func(t *testing.T) { run(t, registrartest.ByReference, fresh) })
 		}
 	}
 }

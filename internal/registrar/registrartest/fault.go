@@ -45,9 +45,9 @@ func refuse(t *testing.T, b Env) { denied(t, b, Refuse, deed.CodeRegistrationFai
 func taken(t *testing.T, b Env) { denied(t, b, Taken, deed.CodeDomainUnavailable) }
 
 // denied orders twice: an error with a code is final, so the order is never
-// executed.
+// executed. Without references the registry must refuse both.
 func denied(t *testing.T, b Env, f Fault, want deed.Code) {
-	b.Break(t, f, 1)
+	b.Break(t, f, b.refusals())
 	for range 2 {
 		wantCode(t, b.register(t, ref, name), want)
 		b.wantOrder(t, ref, name, registrar.OrderAbsent)
@@ -71,6 +71,29 @@ func late(t *testing.T, b Env) {
 	}
 	b.registered(t, ref, name)
 	b.wantAvailable(t, name, false, "taken")
+}
+
+// refusals is how often the registry must refuse so that an order that is placed
+// twice is refused twice.
+func (b Env) refusals() int {
+	if b.kind == ByState {
+		return 2
+	}
+	return 1
+}
+
+// Placed again, an order of which nothing is seen is executed; then the late one finds
+// the name taken.
+func lateAgain(t *testing.T, b Env) {
+	b.Break(t, Late, 1)
+	wantUnknown(t, b.register(t, ref, name))
+	b.wantOrder(t, ref, name, registrar.OrderAbsent)
+	b.registered(t, ref, name)
+	first := b.wantOrder(t, ref, name, registrar.OrderDone)
+	b.Advance(2 * b.Late)
+	if again := b.wantOrder(t, ref, name, registrar.OrderDone); again != first {
+		t.Errorf("got %+v after %+v, want no change", again, first)
+	}
 }
 
 func lateLoses(t *testing.T, b Env) {
@@ -141,7 +164,11 @@ func wrongAccount(t *testing.T, b Env) {
 
 // Checks are not affected by the faults of orders and do not count them down.
 func checksUnaffected(t *testing.T, b Env) {
-	for _, f := range []Fault{LostReply, Late, Parked, Taken, WrongAccount, Refuse} {
+	faults := []Fault{LostReply, Late, Taken, WrongAccount, Refuse}
+	if b.kind == ByReference {
+		faults = append([]Fault{Parked}, faults...)
+	}
+	for _, f := range faults {
 		b.Break(t, f, 1)
 		b.wantAvailable(t, name, true, "")
 		b.wantOrder(t, ref, name, registrar.OrderAbsent)
@@ -158,7 +185,14 @@ func slow(t *testing.T, b Env) {
 	go func() {
 		result <- b.Registrar.Place(ctx, registrar.Order{Kind: registrar.OrderRegister, Reference: ref, Name: name, Years: 1})
 	}()
+	b.received()
 	cancel()
 	wantUnknown(t, <-result)
 	b.registered(t, ref, name)
+}
+
+func (b Env) received() {
+	if b.Received != nil {
+		b.Received()
+	}
 }

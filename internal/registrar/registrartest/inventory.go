@@ -14,8 +14,8 @@ import (
 
 // Inventory runs the suite for the list of all names in the account. The Env has a
 // Manager.
-func Inventory(t *testing.T, open func(t *testing.T) Env) {
-	open = recorded(open)
+func Inventory(t *testing.T, kind Idempotency, open func(t *testing.T) Env) {
+	open = recorded(kind, open)
 	for title, f := range map[string]func(*testing.T, Env){
 		"pages":                     inventoryPages,
 		"only names in the account": inventoryInAccount,

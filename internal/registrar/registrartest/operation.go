@@ -2,6 +2,7 @@ package registrartest
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -47,26 +48,36 @@ func (a operation) wantApplied(t *testing.T, want bool) {
 }
 
 // actions are the cases for every kind of order.
-var actions = map[string]func(*testing.T, operation){
-	"placed":                                func(t *testing.T, a operation) { a.succeeds(t) },
-	"the same reference twice":              opRepeated,
-	"another reference is refused":          opSecondReference,
-	"32 callers with one reference":         opConcurrentSameReference,
-	"32 callers with their own references":  opRaced,
-	"failed, not done":                      opDown,
-	"failed, but done":                      opLost,
-	"refused by the registry":               func(t *testing.T, a operation) { a.denied(t, Refuse, deed.CodeRegistrationFailed) },
-	"another caller was faster":             func(t *testing.T, a operation) { a.denied(t, Taken, a.taken) },
-	"late":                                  opLate,
-	"late, and cancelled":                   opLateCancelled,
-	"parked, and cancelled":                 opParked,
-	"another account":                       opWrongAccount,
-	"a canceled caller":                     opCanceled,
-	"a caller canceled during a slow reply": opSlow,
+var actions = cases[operation]{
+	"": {
+		"placed":                                func(t *testing.T, a operation) { a.succeeds(t) },
+		"the same reference twice":              opRepeated,
+		"32 callers with one reference":         opConcurrentSameReference,
+		"failed, not done":                      opDown,
+		"failed, but done":                      opLost,
+		"refused by the registry":               func(t *testing.T, a operation) { a.denied(t, Refuse, deed.CodeRegistrationFailed) },
+		"another caller was faster":             func(t *testing.T, a operation) { a.denied(t, Taken, a.taken) },
+		"a canceled caller":                     opCanceled,
+		"a caller canceled during a slow reply": opSlow,
+	},
+	ByReference: {
+		"another reference is refused":         opSecondReference,
+		"32 callers with their own references": opRaced,
+		"late":                                 opLate,
+		"late, and cancelled":                  opLateCancelled,
+		"parked, and cancelled":                opParked,
+		"another account":                      opWrongAccount,
+	},
+	ByState: {
+		"another reference has no effect":      opSecondOrder,
+		"32 callers with their own references": opRacedOnce,
+		"late, and placed again":               opLateAgain,
+		"another account":                      opWrongAccountAbsent,
+	},
 }
 
-func runOperations(t *testing.T, open func(t *testing.T) Env, ready func(*testing.T, Env) operation) {
-	for title, f := range actions {
+func runOperations(t *testing.T, kind Idempotency, open func(t *testing.T) Env, ready func(*testing.T, Env) operation) {
+	for title, f := range actions.of(kind) {
 		t.Run(title, func(t *testing.T) { f(t, ready(t, open(t))) })
 	}
 }
@@ -148,7 +159,7 @@ func opLost(t *testing.T, a operation) {
 // denied orders twice: an error with a code is final, so the order is never
 // executed.
 func (a operation) denied(t *testing.T, f Fault, want deed.Code) {
-	a.Break(t, f, 1)
+	a.Break(t, f, a.refusals())
 	for range 2 {
 		wantCode(t, a.place(t.Context(), rival), want)
 		a.wantOrder(t, rival, name, registrar.OrderAbsent)
@@ -223,8 +234,63 @@ func opSlow(t *testing.T, a operation) {
 	ctx, cancel := context.WithCancel(t.Context())
 	result := make(chan error, 1)
 	go func() { result <- a.place(ctx, ref) }()
+	a.received()
 	cancel()
 	wantUnknown(t, <-result)
 	a.wantOrder(t, ref, name, registrar.OrderAbsent)
 	a.succeeds(t)
+}
+
+// A second order that wants what the first has done may be refused or be a success,
+// but has no effect of its own.
+func opSecondOrder(t *testing.T, a operation) {
+	a.succeeds(t)
+	if err := a.place(t.Context(), rival); err != nil {
+		wantFinal(t, err)
+	}
+	a.wantApplied(t, true)
+}
+
+func opRacedOnce(t *testing.T, a operation) {
+	winners := 0
+	for _, err := range together(32, func(i int) error { return a.place(t.Context(), ref+"-"+string(rune('a'+i))) }) {
+		if err == nil {
+			winners++
+			continue
+		}
+		wantFinal(t, err)
+	}
+	if winners == 0 {
+		t.Error("got no winner")
+	}
+	a.wantApplied(t, true)
+}
+
+// Placed again, an order of which nothing is seen is executed, and the late one has no
+// effect any more.
+func opLateAgain(t *testing.T, a operation) {
+	a.Break(t, Late, 1)
+	wantUnknown(t, a.place(t.Context(), ref))
+	a.wantOrder(t, ref, name, registrar.OrderAbsent)
+	if err := a.place(t.Context(), ref); err != nil {
+		t.Fatal(err)
+	}
+	a.Advance(2 * a.Late)
+	a.wantOrder(t, ref, name, a.placed)
+	a.succeeds(t)
+}
+
+func opWrongAccountAbsent(t *testing.T, a operation) {
+	a.Break(t, WrongAccount, 1)
+	_ = a.place(t.Context(), ref) // whatever it returns
+	a.wantOrder(t, ref, name, registrar.OrderAbsent)
+	a.wantApplied(t, false)
+}
+
+// wantFinal fails unless the error has a code.
+func wantFinal(t *testing.T, err error) {
+	t.Helper()
+	if _, coded := errors.AsType[*deed.Error](err); !coded {
+		t.Errorf("got %v, want an error with a code", err)
+	}
 }

@@ -3,6 +3,12 @@
 // Transfers, Manager and Inventory. A backend runs those for the contracts that it
 // implements.
 //
+// Backends are idempotent in different ways, and each runs the suites for its own.
+// With references (ByReference) every order has an outcome of its own, which stays.
+// Without them (ByState) an order is recognised by the state of the name: two orders
+// that want the same have one effect, a late one cannot be cancelled, and what has
+// been undone can be ordered again. Most cases are the same for both.
+//
 // They check each result of the contract, break the registry in every way that its
 // backend supports (not done, done but the reply lost, done later, parked, done for
 // another account) and race it. In all cases one reference has at most one effect,
@@ -12,6 +18,7 @@ package registrartest
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"testing"
 	"time"
@@ -59,7 +66,32 @@ type Env struct {
 	Leave     func(n deed.Name, code deed.Secret) error
 	Decide    func(n deed.Name, approve bool) error
 
+	// Received returns when the registry has received a call that the fault Slow
+	// holds. It is needed if a caller that leaves early sends nothing.
+	Received func()
+
+	kind Idempotency
 	sent *sync.Map // reference → registrar.Order, as it was last placed
+}
+
+// An Idempotency is how a backend knows that an order was executed.
+type Idempotency string
+
+// The kinds of idempotency.
+const (
+	ByReference Idempotency = "by reference"
+	ByState     Idempotency = "by the state of the name"
+)
+
+// cases are cases of a suite by their title: those for all kinds of idempotency, and
+// those for one.
+type cases[T any] map[Idempotency]map[string]func(*testing.T, T)
+
+// of returns the cases for a kind of idempotency.
+func (c cases[T]) of(kind Idempotency) map[string]func(*testing.T, T) {
+	all := maps.Clone(c[""])
+	maps.Copy(all, c[kind])
+	return all
 }
 
 // The names and references of the suite.
@@ -71,26 +103,28 @@ const (
 )
 
 // Run runs the suite for new names. open returns a fresh Env for each case.
-func Run(t *testing.T, open func(t *testing.T) Env) {
-	open = recorded(open)
-	for title, f := range map[string]func(*testing.T, Env){
+func Run(t *testing.T, kind Idempotency, open func(t *testing.T) Env) {
+	open = recorded(kind, open)
+	for title, f := range registrations.of(kind) {
+		t.Run(title, func(t *testing.T) { f(t, open(t)) })
+	}
+}
+
+var registrations = cases[Env]{
+	"": {
 		"available, then taken":                 available,
 		"reserved":                              reserved,
 		"done with its dates":                   dates,
 		"the same reference twice":              twice,
-		"a reference is for one order":          oneOrder,
 		"another reference is refused":          secondReferenceRefused,
 		"failed, not done":                      notDone,
 		"failed, but done":                      doneReplyLost,
 		"failed, and the name was taken":        lostRefusal,
 		"refused by the registry":               refuse,
 		"taken by another account":              taken,
-		"late":                                  late,
 		"late, and another caller was faster":   lateLoses,
 		"late, without a lookup":                lateWins,
-		"late, and cancelled":                   lateCancelled,
 		"late, and cancelled too late":          cancelledTooLate,
-		"parked, and cancelled":                 parked,
 		"nothing to cancel":                     nothingToCancel,
 		"another account":                       wrongAccount,
 		"order faults do not affect checks":     checksUnaffected,
@@ -101,16 +135,24 @@ func Run(t *testing.T, open func(t *testing.T) Env) {
 		"cancel races with a late order":        racedCancel,
 		"a canceled caller":                     callerCanceled,
 		"a caller canceled during a slow reply": slow,
-	} {
-		t.Run(title, func(t *testing.T) { f(t, open(t)) })
-	}
+	},
+	ByReference: {
+		"a reference is for one order": oneOrder,
+		"late":                         late,
+		"late, and cancelled":          lateCancelled,
+		"parked, and cancelled":        parked,
+	},
+	ByState: {
+		"late, and placed again": lateAgain,
+	},
 }
 
 // recorded returns Envs that remember the orders that are placed, because a lookup
 // needs the whole order.
-func recorded(open func(t *testing.T) Env) func(t *testing.T) Env {
+func recorded(kind Idempotency, open func(t *testing.T) Env) func(t *testing.T) Env {
 	return func(t *testing.T) Env {
 		b := open(t)
+		b.kind = kind
 		b.sent = &sync.Map{}
 		b.Registrar = recorder{b.Registrar, b}
 		return b
@@ -122,9 +164,12 @@ type recorder struct {
 	env Env
 }
 
-// Place places the order, submitted now.
+// Place places the order, submitted when it was first placed.
 func (r recorder) Place(ctx context.Context, o registrar.Order) error {
 	o.Submitted = r.env.Now()
+	if before, ok := r.env.sent.Load(o.Reference); ok && before.(registrar.Order).Name == o.Name {
+		o.Submitted = before.(registrar.Order).Submitted
+	}
 	r.env.sent.Store(o.Reference, o)
 	return r.Registrar.Place(ctx, o)
 }

@@ -12,8 +12,8 @@ import (
 
 // Transfers runs the suite for transfers, in and out. The Env has a Manager and the
 // functions of another registrar.
-func Transfers(t *testing.T, open func(t *testing.T) Env) {
-	open = recorded(open)
+func Transfers(t *testing.T, kind Idempotency, open func(t *testing.T) Env) {
+	open = recorded(kind, open)
 	ready := func(t *testing.T) Env {
 		b := open(t)
 		if b.Elsewhere == nil || b.Leave == nil || b.Decide == nil {
@@ -21,7 +21,7 @@ func Transfers(t *testing.T, open func(t *testing.T) Env) {
 		}
 		return b
 	}
-	runOperations(t, ready, transferring)
+	runOperations(t, kind, ready, transferring)
 	for title, f := range map[string]func(*testing.T, Env){
 		"pending, then in the account with another year": transferIn,
 		"pending, then cancelled":                        transferCancelled,
@@ -91,7 +91,7 @@ func transferIn(t *testing.T, b Env) {
 	b.Advance(time.Second)
 	got := b.wantOrder(t, ref, name, registrar.OrderDone)
 	h := b.holding(t, name)
-	if h.Reference != ref || !h.Expires.Equal(got.Expires) || !h.Created.Equal(got.Created) {
+	if b.otherReference(h, ref) || !h.Expires.Equal(got.Expires) || !h.Created.Equal(got.Created) {
 		t.Errorf("got %+v, want the dates of the order: %+v", h, got)
 	}
 	if least := b.Now().AddDate(1, 0, 0); h.Expires.Before(least) {
@@ -120,7 +120,9 @@ func transferRejected(t *testing.T, b Env) {
 	b.requested(t, ref, code)
 	b.decided(t, false)
 	b.wantOrder(t, ref, name, registrar.OrderAbsent)
-	wantCode(t, b.Registrar.Place(t.Context(), b.transfer(ref, code)), deed.CodeRegistrationFailed)
+	if b.kind == ByReference { // otherwise it could be requested again
+		wantCode(t, b.Registrar.Place(t.Context(), b.transfer(ref, code)), deed.CodeRegistrationFailed)
+	}
 	b.Advance(2 * transferTime)
 	b.wantNotInAccount(t, name)
 }
@@ -194,7 +196,9 @@ func transferOut(t *testing.T, b Env) {
 	wantCode(t, b.Manager.SetLock(t.Context(), name, true), deed.CodeValidation)
 	wantCode(t, b.Registrar.Place(t.Context(), b.renewal(rival, b.holding(t, name).Expires)), deed.CodeRegistrationFailed)
 	b.Advance(transferTime - time.Second)
-	b.wantOrder(t, "order-0", name, registrar.OrderDone)
+	if b.kind == ByReference { // otherwise the order was recognised by a code that has been replaced
+		b.wantOrder(t, "order-0", name, registrar.OrderDone)
+	}
 	b.Advance(time.Second)
 	b.wantNotInAccount(t, name)
 	b.wantOrder(t, "order-0", name, registrar.OrderAbsent)

@@ -1,0 +1,99 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/devchain"
+	"deed.example/deed/internal/httpapi"
+	"deed.example/deed/internal/network"
+	"deed.example/deed/internal/settle/chain"
+)
+
+// blockInterval is how often the embedded chain makes a block when nothing happens, so
+// that its clock does not stand still.
+const blockInterval = 15 * time.Second
+
+// A chainBackend is the chain: a real one, or the embedded one with its JSON-RPC
+// listener.
+type chainBackend struct {
+	*chain.Client
+	sandbox *httpapi.Sandbox // nil for a real chain
+	close   func() error
+}
+
+func openChain(c *Config, log *slog.Logger) (*chainBackend, error) {
+	keepOpen := func() error { return nil }
+	if c.Hooks.Chain != nil {
+		if err := os.MkdirAll(c.chainFolder(), 0o700); err != nil { // for the keys of our wallets
+			return nil, fmt.Errorf("make the folder of the chain: %w", err)
+		}
+		return &chainBackend{Client: dialChain(c), sandbox: newSandbox(c.Hooks.Chain, c.ChainRPCURL.Reveal()), close: keepOpen}, nil
+	}
+	if c.ChainRPCURL != "" {
+		return &chainBackend{Client: dialChain(c), close: keepOpen}, nil
+	}
+	return openEmbeddedChain(c, log)
+}
+
+func openEmbeddedChain(c *Config, log *slog.Logger) (*chainBackend, error) {
+	embedded, err := devchain.Open(devchain.Config{Dir: c.chainFolder(), Now: time.Now, BlockInterval: blockInterval})
+	if err != nil {
+		return nil, fmt.Errorf("open the embedded chain: %w", err)
+	}
+	l, err := net.Listen("tcp", c.ChainListen)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("listen for wallets: %w", err), embedded.Close())
+	}
+	// Serve from now on: opening the payments needs it.
+	server := &http.Server{Handler: embedded.Handler(), ReadHeaderTimeout: 5 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(l) }()
+	url := "http://" + l.Addr().String()
+	return &chainBackend{
+		Client:  newChainClient(c, network.EmbeddedChainID, url),
+		sandbox: newSandbox(embedded, url),
+		close: func() error {
+			err := server.Close()
+			if served := <-ended; !errors.Is(served, http.ErrServerClosed) {
+				err = errors.Join(err, served)
+			}
+			return errors.Join(err, embedded.Close())
+		},
+	}, nil
+}
+
+// newSandbox returns what callers see of the embedded chain, and its faucet.
+func newSandbox(embedded *devchain.Chain, url string) *httpapi.Sandbox {
+	return &httpapi.Sandbox{ChainID: network.EmbeddedChainID, RPCURL: url, USDC: devchain.USDC, Faucet: func(ctx context.Context, w deed.Wallet, amount deed.USDC) (string, deed.USDC, error) {
+		txHash, balance, err := embedded.Faucet(ctx, string(w), int64(amount))
+		return txHash, deed.USDC(balance), err
+	}}
+}
+
+// dialChain returns a client for the configured endpoints.
+func dialChain(c *Config) *chain.Client {
+	urls := []string{c.ChainRPCURL.Reveal()}
+	if c.ChainFallback != "" {
+		urls = append(urls, c.ChainFallback.Reveal())
+	}
+	return newChainClient(c, c.ChainID, urls...)
+}
+
+// newChainClient returns a client that checks the chain ID of every endpoint before
+// it uses it.
+func newChainClient(c *Config, chainID uint64, urls ...string) *chain.Client {
+	client := chain.Dial(urls...)
+	client.ChainID = chainID
+	if c.ChainTimeout > 0 {
+		client.Timeout = c.ChainTimeout
+	}
+	return client
+}

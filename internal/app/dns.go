@@ -1,0 +1,191 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"time"
+
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/keyfile"
+	"deed.example/deed/internal/nameserver"
+	"deed.example/deed/internal/primary"
+	"deed.example/deed/internal/registrar/local"
+	"deed.example/deed/internal/secretfile"
+	"deed.example/deed/internal/sqldb"
+	"deed.example/deed/internal/zone"
+)
+
+var (
+	_ dnssec.Publisher = (*nameserver.Server)(nil)
+	_ dnssec.Publisher = (*primary.Notifier)(nil)
+	_ primary.Store    = sqldb.Served{}
+	_ zone.Served      = sqldb.Served{}
+	_ zone.Store       = sqldb.Zones{}
+	_ zone.Names       = sqldb.Registrations{}
+	_ zone.History     = sqldb.Zones{}
+	_ zone.Delegations = sqldb.Zones{}
+	_ zone.Outbox      = sqldb.Zones{}
+	_ zone.Jobs        = sqldb.Jobs{}
+	_ local.Delegated  = sqldb.Registry{}
+)
+
+// dnsBackend stores, publishes and serves zones.
+type dnsBackend struct {
+	zones    sqldb.Zones
+	follower *zone.Follower
+	server   *nameserver.Server // nil if it is off
+	primary  *primary.Server    // likewise
+	notifier *primary.Notifier  // likewise
+	drift    primary.Drift
+	parents  *local.Parents // of the sandbox's names; nil outside a sandbox
+	served   chan error
+}
+
+// openDNS opens the name server and publishes every zone.
+func (a *App) openDNS(ctx context.Context) error {
+	c := &a.config
+	master, err := keyfile.OpenZoneSecret(c.zoneSecretFile())
+	if err != nil {
+		return fmt.Errorf("dns.key: %w", err)
+	}
+	zones := sqldb.Zones{DB: a.DB, Now: a.now, Publishing: dnssec.Publishing{
+		SOA: dnssec.NewSOA(c.Nameservers[0], "hostmaster."+parentOf(c.Nameservers[0])), Servers: c.Nameservers, Master: master,
+	}}
+	if err := zones.CheckMaster(ctx); err != nil {
+		return fmt.Errorf("dns.key: %w", err)
+	}
+	if c.DNSSEC == "on" {
+		zones.Generation = 1
+	}
+	d := &dnsBackend{zones: zones, served: make(chan error, 1), follower: &zone.Follower{Zones: sqldb.Served{DB: a.DB}, Now: a.now}}
+	a.dns = d // from here on there is something to close
+	if err := d.openServer(c); err != nil {
+		return err
+	}
+	if err := d.openPrimary(c, a.DB, a.log); err != nil {
+		return err
+	}
+	if a.chain.sandbox != nil && d.server != nil {
+		a.chain.sandbox.DNS = d.server.Addr().String()
+		d.parents = &local.Parents{
+			Names: sqldb.Registry{DB: a.DB}, Server: d.server, Publishing: d.zones.Publishing, Now: a.calendar.Now, Clock: a.now,
+		}
+	}
+	_, err = d.follower.Load(ctx)
+	return err
+}
+
+func parentOf(host string) string {
+	_, parent, _ := strings.Cut(host, ".")
+	return parent
+}
+
+func (d *dnsBackend) openServer(c *Config) (err error) {
+	if c.DNSListen == off {
+		return nil
+	}
+	conf := nameserver.Defaults()
+	conf.Listen = c.DNSListen
+	if d.server, err = nameserver.Open(conf); err != nil {
+		return fmt.Errorf("dns.listen: %w", err)
+	}
+	go func() { d.served <- d.server.Serve() }()
+	d.follower.Publishers = append(d.follower.Publishers, d.server)
+	return nil
+}
+
+// catalogOrigin is the zone that lists all others, as docs/secondaries.md has it.
+// It is not public (RFC 9432, 7), so its name is a reserved one (RFC 6761, 6.4).
+const catalogOrigin = "catalog.invalid"
+
+// openPrimary opens the primary for secondaries, if there are any.
+func (d *dnsBackend) openPrimary(c *Config, db *sqldb.DB, log *slog.Logger) error {
+	keys, err := readTSIG(c.TSIG)
+	if err != nil {
+		return fmt.Errorf("dns.tsig: %w", err)
+	}
+	catalog := &primary.Catalog{Origin: catalogOrigin, Store: sqldb.Served{DB: db}}
+	for _, word := range c.Secondaries {
+		name, addr, _ := strings.Cut(word, "@")
+		s := primary.Secondary{Name: name, Addr: addr}
+		if len(keys) > 0 {
+			s.Key = keys[0]
+		}
+		d.drift.Servers = append(d.drift.Servers, s)
+	}
+	if len(d.drift.Servers) > 0 {
+		d.notifier = &primary.Notifier{Secondaries: d.drift.Servers, Catalog: catalog, Now: time.Now, Log: log}
+		d.notifier.Start()
+		d.follower.Publishers = append(d.follower.Publishers, d.notifier)
+	}
+	if c.PrimaryListen == off {
+		return nil
+	}
+	d.primary = &primary.Server{Store: sqldb.Served{DB: db}, Catalog: catalog, Keys: keys, Allow: c.PrimaryAllow, Now: time.Now, Log: log}
+	if err := d.primary.Listen(c.PrimaryListen); err != nil {
+		return fmt.Errorf("dns.primary_listen: %w", err)
+	}
+	return nil
+}
+
+// readTSIG reads the keys of zone transfers: a name and a secret per line.
+func readTSIG(path string) (keys []primary.Key, err error) {
+	if path == "" {
+		return nil, nil
+	}
+	raw, err := secretfile.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(string(raw)) {
+		words := strings.Fields(line)
+		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
+			continue
+		}
+		if len(words) != 2 {
+			return nil, fmt.Errorf("%s: a line holds a name, a blank and a secret in base64", path) // does not quote the secret
+		}
+		key, err := primary.ParseKey(words[0], words[1])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		keys = append(keys, key)
+	}
+	return keys, nil
+}
+
+// ping returns the health check of the name server, or nil if it is off.
+func (d *dnsBackend) ping() func(ctx context.Context) error {
+	if d.server == nil {
+		return nil
+	}
+	return func(ctx context.Context) error {
+		var dialer net.Dialer
+		conn, err := dialer.DialContext(ctx, "tcp", d.server.Addr().String())
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	}
+}
+
+// close stops the servers.
+func (d *dnsBackend) close() error {
+	var err error
+	last, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if d.notifier != nil {
+		d.notifier.Close(last)
+	}
+	if d.primary != nil {
+		err = d.primary.Close(last)
+	}
+	if d.server != nil {
+		err = errors.Join(err, d.server.Close(), <-d.served)
+	}
+	return err
+}

@@ -1,0 +1,128 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"deed.example/deed/internal/a2a"
+	"deed.example/deed/internal/agent"
+	"deed.example/deed/internal/httpapi"
+	"deed.example/deed/internal/mcp"
+	"deed.example/deed/internal/rdap"
+)
+
+// openHTTP binds the listeners and puts the HTTP interface on the services.
+func (a *App) openHTTP(ctx context.Context) error {
+	c := &a.config
+	if c.Listen == off {
+		return nil
+	}
+	var err error
+	if a.Callers, err = net.Listen("tcp", c.Listen); err != nil {
+		return fmt.Errorf("listen for callers: %w", err)
+	}
+	base, err := publicBase(c, a.Callers.Addr())
+	if err != nil {
+		return err
+	}
+	if a.API, err = a.newAPI(ctx, base); err != nil {
+		return err
+	}
+	a.API.RDAP = &rdap.Server{Names: a.names, Nameservers: c.Nameservers, Registrar: c.Registrar, PublicURL: a.API.PublicURL, Now: a.calendar.Now, Log: a.log}
+	if a.API.Discovery, err = newDiscovery(c, a.API); err != nil {
+		return err
+	}
+	executor := newExecutor(a.API.Handler())
+	a.API.MCP, a.API.A2A = mcp.NewHandler(executor, c.Version, a.API.PublicURL), &a2a.Server{Executor: executor, Log: a.log, Stopping: a.API.Draining}
+	a.HTTP = a.API.Configure()
+	return a.listenForOperators()
+}
+
+// newAPI returns the HTTP interface of the services.
+func (a *App) newAPI(ctx context.Context, base *url.URL) (*httpapi.Server, error) {
+	signIn, err := a.newSignIn(ctx, base)
+	if err != nil {
+		return nil, err
+	}
+	api := &httpapi.Server{
+		Catalog:       a.prices,
+		Search:        a.newSearch(),
+		Health:        a.newHealth(),
+		Limiter:       a.newLimiter(),
+		Limits:        a.config.Limits,
+		SignIn:        signIn,
+		Registrations: a.names,
+		Accounts:      a.newAccounts(),
+		Events:        a.newEvents(),
+		Zones:         a.zones,
+		Propagation:   a.dns.propagation,
+		Sandbox:       a.chain.sandbox,
+		Trusted:       a.config.Proxies,
+		Version:       a.config.Version,
+		PublicURL:     base.String(),
+		Contact:       a.config.Contact,
+		Started:       time.Now(),
+		Now:           time.Now,
+		Log:           a.log,
+		Observe:       a.metrics.Observe,
+	}
+	a.wirePayments(api)
+	if a.money != nil {
+		a.money.watch(a.metrics, a.log)
+	}
+	return api, nil
+}
+
+// publicBase returns the public URL of the service.
+func publicBase(c *Config, addr net.Addr) (*url.URL, error) {
+	if c.PublicURL != "" {
+		u, err := url.Parse(c.PublicURL)
+		if err != nil {
+			return nil, fmt.Errorf("public_url: %w", err)
+		}
+		u.Path = ""
+		return u, nil
+	}
+	host, port, err := net.SplitHostPort(addr.String())
+	if err != nil {
+		return nil, fmt.Errorf("read our own address: %w", err)
+	}
+	if ip := net.ParseIP(host); ip.IsUnspecified() {
+		host = "localhost" // 0.0.0.0 is not an address to connect to
+	}
+	return &url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}, nil
+}
+
+// maxWaiting is how many agents may wait for a job at the same time.
+const maxWaiting = 256
+
+// newExecutor returns an executor that calls the HTTP interface of this process.
+func newExecutor(h http.Handler) *agent.Executor {
+	return &agent.Executor{Caller: agent.Local{Handler: h}, Now: time.Now, Pause: sleep, WaitSlots: make(chan struct{}, maxWaiting)}
+}
+
+// listenForOperators opens the private listener, unless it is off.
+func (a *App) listenForOperators() error {
+	if a.config.MetricsListen == off {
+		return nil
+	}
+	l, err := net.Listen("tcp", a.config.MetricsListen)
+	if err != nil {
+		return fmt.Errorf("listen for operators: %w", err)
+	}
+	a.operators = &listening{l, &http.Server{Handler: a.metrics.Handler(), ReadHeaderTimeout: 5 * time.Second, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug)}}
+	return nil
+}
+
+// listening is a server and its listener.
+type listening struct {
+	Listener net.Listener
+	*http.Server
+}
+
+func (l *listening) url() string { return "http://" + l.Listener.Addr().String() }

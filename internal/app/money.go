@@ -1,0 +1,191 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/httpapi"
+	"deed.example/deed/internal/metrics"
+	"deed.example/deed/internal/network"
+	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/payment"
+	"deed.example/deed/internal/settle"
+	"deed.example/deed/internal/settle/chain"
+	"deed.example/deed/internal/signer"
+	"deed.example/deed/internal/signer/file"
+	"deed.example/deed/internal/sqldb"
+)
+
+// money has the settler and the services that take payments.
+type money struct {
+	settler  *chain.Settler
+	payments *payment.Service
+	reserve  *payment.Reserve
+	terms    httpapi.PaymentTerms
+	stalled  atomic.Pointer[order.Stalled] // nil while every payment makes progress
+}
+
+// low returns what needs an operator's attention: low balances, and payments or
+// refunds that make no progress.
+func (m *money) low() error {
+	if s := m.stalled.Load(); s != nil {
+		return errors.Join(m.reserve.Low(), fmt.Errorf("%d payments or refunds make no progress", s.Count))
+	}
+	return m.reserve.Low()
+}
+
+// checkStalled logs and counts payments and refunds that make no progress.
+func (m *money) checkStalled(ctx context.Context, counters *metrics.Metrics, log *slog.Logger) error {
+	found, err := m.payments.Stalled(ctx)
+	if err != nil {
+		return fmt.Errorf("find stalled payments: %w", err)
+	}
+	counters.Stalled(found.Count)
+	before := m.stalled.Load()
+	if found.Count == 0 {
+		if before != nil {
+			m.stalled.Store(nil)
+			log.Info("payments and refunds make progress again")
+		}
+		return nil
+	}
+	m.stalled.Store(&found)
+	if before == nil || before.ID != found.ID {
+		log.Error("no progress for a minute", "payments", found.Count, "oldest", found.ID, "state", found.State, "since", found.Since.UTC(), "cause", found.Cause)
+	}
+	return nil
+}
+
+// clocks are those of the payments, and of the transactions that settle them.
+type clocks struct{ payments, chain func() time.Time }
+
+// openMoney opens the settler and the payment service. It returns nil when this
+// deployment takes no payments: on a public chain without a treasury.
+func openMoney(ctx context.Context, c *Config, db *sqldb.DB, b *chainBackend, now clocks) (*money, error) {
+	sandbox := b.sandbox != nil
+	if c.PayTo == "" && !sandbox {
+		return nil, nil
+	}
+	net, err := paymentNetwork(c, sandbox)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := openWallets(ctx, c, b)
+	if err != nil {
+		return nil, err
+	}
+	settler, err := chain.Open(ctx, chain.Config{
+		Client: b.Client, Store: sqldb.Settlements{DB: db, ChainID: net.ChainID}, Now: now.chain, Network: net,
+		PayTo: common.HexToAddress(string(keys.payTo)), GasSigner: keys.gas, RefundSigner: keys.refund, SafeDepth: c.SafeDepth, Step: c.Hooks.Step,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open the settlement: %w", err)
+	}
+	terms := c.Payments
+	terms.ChainID, terms.Asset, terms.First = net.ChainID, net.Token.Address, c.ChainFirst
+	rows := sqldb.Payments{DB: db, ChainID: net.ChainID, Asset: net.Token.Address, Now: now.payments}
+	reserve := &payment.Reserve{Wallets: settler, MinUSDC: c.RefundFloor}
+	return &money{
+		settler: settler,
+		reserve: reserve,
+		payments: &payment.Service{
+			Store: rows, Books: rows, Queue: rows, Watch: rows, Settler: settler, Now: now.payments, Reserve: reserve, Terms: terms, Step: c.Hooks.Step,
+		},
+		terms: httpapi.NewPaymentTerms(net, keys.payTo),
+	}, nil
+}
+
+// paymentNetwork returns the network that callers pay on, with the depth that the
+// configuration sets.
+func paymentNetwork(c *Config, sandbox bool) (network.Network, error) {
+	net, ok := network.ByChainID(c.ChainID)
+	if !ok {
+		return net, fmt.Errorf("chain.id %d is not a chain whose USDC we know; we know %s", c.ChainID, network.Titles())
+	}
+	if sandbox {
+		net = network.Embedded()
+		if c.ChainBlockTime > 0 {
+			net.BlockTime = c.ChainBlockTime
+		}
+	}
+	if n, err := strconv.ParseUint(c.ChainDepth, 10, 16); err == nil {
+		net.Finality = network.Blocks(n)
+	}
+	return net, nil
+}
+
+// watch exports the balances of our wallets as metrics, and logs when they are low.
+func (m *money) watch(counters *metrics.Metrics, log *slog.Logger) {
+	m.reserve.OnRefresh = counters.Reserves
+	m.reserve.Warn = func(low string, r settle.Reserves) {
+		if low == "" {
+			log.Info("our wallets have enough again")
+			return
+		}
+		log.Warn("our wallets run low: "+low, "gasWei", r.Gas.String(), "settlements", r.Settlements, "refunds", r.Refunds, "refundUsdc", r.USDC.String())
+	}
+}
+
+// wallets are the three addresses of the service: the treasury, whose key is not
+// here, the gas wallet and the refund wallet.
+type wallets struct {
+	payTo       deed.Wallet
+	gas, refund signer.Signer
+}
+
+func openWallets(ctx context.Context, c *Config, b *chainBackend) (w wallets, err error) {
+	if b.sandbox != nil {
+		return openSandboxWallets(ctx, c, b.sandbox)
+	}
+	if w.gas, err = file.Open(c.GasKey); err != nil {
+		return w, fmt.Errorf("chain.gas_key: %w", err)
+	}
+	if w.refund, err = file.Open(c.RefundKey); err != nil {
+		return w, fmt.Errorf("chain.refund_key: %w", err)
+	}
+	w.payTo, err = deed.ParseWallet(c.PayTo)
+	return w, err
+}
+
+// sandboxRefunds is the play USDC that refunds are paid from.
+const sandboxRefunds = 1_000_000_000_000
+
+// openSandboxWallets opens the wallets of the sandbox. It creates those that are
+// missing and gives them play money. Their files are in the folder of the chain, and
+// are deleted with it.
+func openSandboxWallets(ctx context.Context, c *Config, sandbox *httpapi.Sandbox) (w wallets, err error) {
+	open := func(name string, funds deed.USDC) (*file.Signer, error) {
+		s, created, err := file.OpenOrCreate(filepath.Join(c.chainFolder(), name))
+		if err != nil || !created || funds == 0 {
+			return s, err
+		}
+		if _, _, err := sandbox.Faucet(ctx, s.Address(), funds); err != nil {
+			return nil, fmt.Errorf("give play money to our own wallets: %w", err)
+		}
+		return s, nil
+	}
+	treasury, err := open("treasury.key", 0)
+	if err != nil {
+		return w, err
+	}
+	if w.gas, err = open("gas.key", 1); err != nil {
+		return w, err
+	}
+	if w.refund, err = open("refund.key", sandboxRefunds); err != nil {
+		return w, err
+	}
+	w.payTo = treasury.Address()
+	if c.PayTo != "" {
+		w.payTo, err = deed.ParseWallet(c.PayTo)
+	}
+	return w, err
+}

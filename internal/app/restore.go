@@ -1,0 +1,73 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/registration"
+	"deed.example/deed/internal/sqldb"
+)
+
+// FinishRestore reads the chain to its end, to find all payments that a restored
+// backup lacks, and decides on them. With dryRun it only reads, which the service
+// does anyway. On an error it returns what it has decided until then.
+func (a *App) FinishRestore(ctx context.Context, dryRun bool) ([]registration.Recovered, error) {
+	if a.money == nil {
+		return nil, errors.New("this configuration takes no payments: there is no money to decide on")
+	}
+	if err := a.checkRestored(ctx); err != nil {
+		return nil, err
+	}
+	a.money.payments.Restoring = true
+	if err := readChain(ctx, a.money.payments); err != nil {
+		return nil, err
+	}
+	restore := &registration.Restore{
+		Payments: a.paymentRows(), Jobs: a.jobs(), Chain: a.money.settler, Now: a.now,
+		Orders: a.registrar, Lookup: a.registrar, Servers: a.config.Nameservers,
+	}
+	return restore.Finish(ctx, dryRun)
+}
+
+// checkRestored makes sure that nothing is delivered that was refunded after the
+// backup of this database.
+func (a *App) checkRestored(ctx context.Context) error {
+	if a.money == nil {
+		return nil
+	}
+	found, err := a.money.payments.CheckRefunds(ctx, a.paymentRows())
+	if err != nil {
+		return err
+	}
+	if found > 0 {
+		a.log.Warn("this database is older than the chain: orders that were refunded since are not delivered", "orders", found)
+	}
+	return nil
+}
+
+// paymentRows returns the payments of this configuration.
+func (a *App) paymentRows() sqldb.Payments {
+	t := a.money.payments.Terms
+	return sqldb.Payments{DB: a.DB, ChainID: t.ChainID, Asset: t.Asset, Now: a.now}
+}
+
+// RefundDust marks a wallet's dust as due for refund, and returns it. The service
+// then sends it, in one transaction. With dryRun it only reads.
+func (a *App) RefundDust(ctx context.Context, wallet deed.Wallet, dryRun bool) ([]order.Payment, error) {
+	if a.money == nil {
+		return nil, errors.New("this configuration takes no payments: there is no dust")
+	}
+	dust, err := a.paymentRows().Dust(ctx, wallet)
+	if err != nil || dryRun {
+		return dust, err
+	}
+	for _, p := range dust {
+		if _, err := a.paymentRows().MovePayment(ctx, p, order.PaymentRefundDue, ""); err != nil {
+			return nil, fmt.Errorf("owe %s back: %w", p.ID, err)
+		}
+	}
+	return dust, nil
+}

@@ -1,0 +1,104 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/httpapi"
+	"deed.example/deed/internal/registrar/local"
+	"deed.example/deed/internal/registration"
+	"deed.example/deed/internal/sqldb"
+)
+
+var (
+	_ registration.Store          = sqldb.Jobs{}
+	_ registration.Queue          = sqldb.Jobs{}
+	_ registration.Names          = sqldb.Registrations{}
+	_ registration.LifecycleStore = sqldb.Registrations{}
+
+	_ httpapi.SandboxRegistry = (*sandboxRegistry)(nil)
+)
+
+// sandboxFaults injects faults into the embedded registry.
+type sandboxFaults struct{ *local.Faults }
+
+func (f sandboxFaults) Set(kind string, times int) error {
+	fault, err := local.ParseFault(kind)
+	if err != nil {
+		return err
+	}
+	return f.Faults.Set(fault, times)
+}
+
+func (f sandboxFaults) On() string {
+	kind, _, err := f.Faults.On(context.Background())
+	if err != nil {
+		return "unknown" // the database does not respond; the next call will report it
+	}
+	return string(kind)
+}
+
+// sandboxRegistry moves the clock and simulates other registrars. Its methods
+// return when all resulting work is done.
+type sandboxRegistry struct {
+	*local.Registry
+	calendar  *sqldb.Calendar
+	names     *registration.Service
+	lifecycle *registration.Lifecycle
+}
+
+func (r *sandboxRegistry) Now() time.Time { return r.calendar.Now() }
+
+func (r *sandboxRegistry) Advance(ctx context.Context, d time.Duration) (time.Time, error) {
+	now, err := r.calendar.Advance(ctx, d)
+	if err != nil {
+		return now, err
+	}
+	return now, r.catchUp(ctx)
+}
+
+func (r *sandboxRegistry) Leave(ctx context.Context, name deed.Name, code deed.Secret) error {
+	if err := r.Registry.Leave(ctx, name, code); err != nil {
+		return asMistake(err)
+	}
+	return errors.Join(r.lifecycle.Advance(ctx, string(name)), r.catchUp(ctx))
+}
+
+func (r *sandboxRegistry) Decide(ctx context.Context, name deed.Name, approve bool) error {
+	if err := r.Registry.Decide(ctx, name, approve); err != nil {
+		return asMistake(err)
+	}
+	return errors.Join(r.lifecycle.Advance(ctx, string(name)), r.catchUp(ctx))
+}
+
+// asMistake turns an error of the registry into a validation error: there is no
+// order that could fail.
+func asMistake(err error) error {
+	if e, ok := errors.AsType[*deed.Error](err); ok && e.Code == deed.CodeRegistrationFailed {
+		return deed.Errorf(deed.CodeValidation, "%s", e.Message)
+	}
+	return err
+}
+
+// catchUp advances every job and every name that is due, without waiting for the
+// worker.
+func (r *sandboxRegistry) catchUp(ctx context.Context) error {
+	if err := r.names.Queue.WakeJobs(ctx); err != nil {
+		return err
+	}
+	err := advanceAll(ctx, r.names.Due, r.names.Advance)
+	return errors.Join(err, advanceAll(ctx, r.lifecycle.Due, r.lifecycle.Advance))
+}
+
+// maxCatchUp is how many rows one call advances; the worker does the rest.
+const maxCatchUp = 10_000
+
+func advanceAll(ctx context.Context, due func(ctx context.Context, limit int) ([]string, error), advance func(ctx context.Context, id string) error) error {
+	ids, err := due(ctx, maxCatchUp)
+	for _, id := range ids {
+		err = errors.Join(err, advance(ctx, id))
+	}
+	return err
+}

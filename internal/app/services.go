@@ -1,0 +1,114 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/account"
+	"deed.example/deed/internal/catalog"
+	"deed.example/deed/internal/event"
+	"deed.example/deed/internal/httpapi"
+	"deed.example/deed/internal/network"
+	"deed.example/deed/internal/payment"
+	"deed.example/deed/internal/ratelimit"
+	"deed.example/deed/internal/registration"
+	"deed.example/deed/internal/sqldb"
+)
+
+// jobs returns the orders in the database.
+func (a *App) jobs() sqldb.Jobs { return sqldb.Jobs{DB: a.DB, Now: a.now, Zones: a.dns.zones} }
+
+// registrations returns the names in the database.
+func (a *App) registrations() sqldb.Registrations {
+	return sqldb.Registrations{DB: a.DB, Now: a.calendar.Now, Zones: a.dns.zones}
+}
+
+// wireServices builds the services that sell names and change zones.
+func (a *App) wireServices() {
+	jobs, held := a.jobs(), a.registrations()
+	a.names = &registration.Service{
+		Store: jobs, Queue: jobs, Finder: jobs, Names: held, Registrar: a.registrar, Route: a.registrar, Manager: a.registrar, Prices: a.prices, Offers: sqldb.Prices{DB: a.DB},
+		Nameservers: a.config.Nameservers, Wait: a.config.RequestWait, Now: a.now, RegistryNow: a.calendar.Now, Publish: a.dns.publish, Pause: a.pause, Step: a.config.Hooks.Step,
+	}
+	a.Lifecycle = &registration.Lifecycle{Names: held, Manager: a.registrar, Grace: a.prices.GraceDays, Now: a.calendar.Now}
+	if a.sandbox != nil {
+		a.sandbox.names, a.sandbox.lifecycle = a.names, a.Lifecycle
+	}
+	a.zones = a.newZones()
+}
+
+// pause waits for the poll interval of a request that waits for a job.
+func (a *App) pause(ctx context.Context) {
+	_ = sleep(ctx, a.config.PollInterval) // the caller checks ctx
+}
+
+// sleep waits for d, or until ctx is done.
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// newSearch returns the search service.
+func (a *App) newSearch() *catalog.Searcher {
+	s := a.config.Search
+	return &catalog.Searcher{
+		Prices:      a.prices,
+		Registrar:   a.registrar,
+		CacheTTL:    s.CacheTTL,
+		Timeout:     s.Timeout,
+		MaxParallel: s.MaxParallel,
+		Slots:       make(chan struct{}, s.MaxCalls),
+		OnError:     a.metrics.RegistrarMissed,
+		Now:         time.Now,
+	}
+}
+
+// newLimiter returns the counters of calls.
+func (a *App) newLimiter() *ratelimit.Limiter {
+	return &ratelimit.Limiter{
+		Shared:       a.cache,
+		Local:        a.local,
+		Durable:      sqldb.Limits{DB: a.DB, Now: time.Now},
+		Now:          time.Now,
+		OnCacheError: a.metrics.CacheMissed,
+	}
+}
+
+// newAccounts returns the service behind /account.
+func (a *App) newAccounts() *account.Service {
+	return &account.Service{Store: sqldb.Accounts{DB: a.DB}, Now: a.calendar.Now}
+}
+
+// eventPollInterval is how often the stream of a wallet looks for new events.
+const eventPollInterval = time.Second
+
+// newEvents returns the service behind /account/events.
+func (a *App) newEvents() *event.Service {
+	return &event.Service{Store: sqldb.Events{DB: a.DB}, Pause: func(ctx context.Context) error { return sleep(ctx, eventPollInterval) }}
+}
+
+// errNoTreasury is the error of a node on an external chain without pay_to.
+var errNoTreasury = deed.Errorf(deed.CodeUnavailable, "this node takes no payments: its operator has not set pay_to")
+
+// wirePayments sets the payment service. Without a treasury, earlier payments can
+// only be read.
+func (a *App) wirePayments(api *httpapi.Server) {
+	if a.money != nil {
+		api.Payments, api.Terms = a.money.payments, a.money.terms
+		return
+	}
+	chainID := a.config.ChainID
+	row, known := network.ByChainID(chainID) // on a chain that we do not know nothing was ever paid
+	api.NotReady = errNoTreasury
+	api.Payments = &payment.Service{Store: sqldb.Payments{DB: a.DB, ChainID: chainID, Asset: row.Token.Address, Now: a.now}, Now: a.now}
+	if known {
+		api.Terms = httpapi.PaymentTerms{NetworkV1: row.X402V1, NetworkV2: row.CAIP2()}
+	}
+}

@@ -1,0 +1,67 @@
+package app
+
+import (
+	"context"
+	"os"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/cache/memory"
+	"deed.example/deed/internal/cache/redis"
+	"deed.example/deed/internal/settle/chain"
+	"deed.example/deed/internal/signin"
+	"deed.example/deed/internal/sqldb"
+)
+
+// The backends implement the interfaces of the services.
+var (
+	_ deed.Counter = (*memory.Cache)(nil)
+	_ deed.Counter = (*redis.Cache)(nil)
+	_ deed.Counter = sqldb.Limits{}
+
+	_ signin.Store    = (*sqldb.Sessions)(nil)
+	_ signin.Verifier = (*chain.Client)(nil)
+)
+
+func openDatabase(ctx context.Context, c *Config) (*sqldb.DB, error) {
+	if c.Hooks.DB != nil {
+		return c.Hooks.DB, nil
+	}
+	if c.DatabaseURL != "" {
+		return sqldb.OpenPostgres(ctx, c.DatabaseURL.Reveal())
+	}
+	return sqldb.OpenSQLite(ctx, c.databaseFile())
+}
+
+// openReadOnly opens the database of a service, which may run.
+func openReadOnly(ctx context.Context, c *Config) (*sqldb.DB, error) {
+	if c.DatabaseURL != "" {
+		return sqldb.OpenPostgresReadOnly(ctx, c.DatabaseURL.Reveal())
+	}
+	if _, err := os.Stat(c.databaseFile()); err != nil {
+		return nil, err
+	}
+	return sqldb.OpenSQLiteReadOnly(c.databaseFile())
+}
+
+// A sharedCache is a cache in another process.
+type sharedCache struct {
+	deed.Counter
+	ping  func(context.Context) error
+	close func() error
+}
+
+func openCache(c *Config, local deed.Counter) (sharedCache, error) {
+	here := sharedCache{Counter: local, ping: func(context.Context) error { return nil }, close: func() error { return nil }} // memory is always available
+	if c.Hooks.Cache != nil {
+		here.Counter = c.Hooks.Cache
+		return here, nil
+	}
+	if c.CacheURL == "" {
+		return here, nil
+	}
+	r, err := redis.Open(c.CacheURL.Reveal(), redis.Timeout)
+	if err != nil {
+		return sharedCache{}, err
+	}
+	return sharedCache{Counter: r, ping: r.Ping, close: r.Close}, nil
+}

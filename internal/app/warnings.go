@@ -1,0 +1,39 @@
+package app
+
+import (
+	"net"
+	"net/netip"
+)
+
+// warnings returns settings that the operator may not have intended.
+func (c *Config) warnings() []string {
+	var out []string
+	if c.MetricsListen != off && !loopback(c.MetricsListen) {
+		out = append(out, "metrics.listen "+c.MetricsListen+" can be reached from other machines: profiles show what this process does")
+	}
+	if c.ChainRPCURL == "" && c.Listen != off && !loopback(c.Listen) {
+		out = append(out, "SANDBOX: callers from other machines reach a service that takes play money; set chain.rpc_url before anyone relies on it")
+	}
+	if c.ChainRPCURL == "" && !loopback(c.ChainListen) {
+		out = append(out, "SANDBOX: chain.listen "+c.ChainListen+" lets other machines use the embedded chain")
+	}
+	if c.ChainRPCURL != "" && c.PayTo != "" && c.ChainFirst == 0 {
+		out = append(out, "chain.from_block is 0: all earlier authorized transfers to pay_to are counted, and refunded if they belong to no order; set it to the newest block before the first start")
+	}
+	if c.Outside() && c.PayTo == "" {
+		out = append(out, "pay_to is not set: this node sells nothing, and /readyz says 503")
+	}
+	if c.DatabaseURL != "" && c.CacheURL == "" {
+		out = append(out, "database.url is shared but cache.url is not set: each node counts the short limits by itself")
+	}
+	return out
+}
+
+func loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}

@@ -1,0 +1,109 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"deed.example/deed/internal/payment"
+	"deed.example/deed/internal/worker"
+)
+
+// backgroundWorker is the running worker loop.
+type backgroundWorker struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+// startWorker starts the loop. It is stopped after the last request, so that it can
+// still advance what that one left behind.
+func (a *App) startWorker() *backgroundWorker {
+	ctx, cancel := context.WithCancel(context.Background())
+	w := &backgroundWorker{cancel, make(chan struct{})}
+	loop := &worker.Loop{Log: a.log, Waiting: a.metrics.Waiting, Tasks: []worker.Task{
+		{Name: "clock", Interval: 5 * time.Second, Run: a.clock.Sync},
+		{Name: "name servers", Interval: 5 * time.Second, Run: a.dns.watchDrift(a.metrics, a.log)},
+	}}
+	if a.money != nil {
+		loop.Rows = a.money.rows()
+		loop.Tasks = append(loop.Tasks, a.moneyTasks()...)
+	}
+	loop.Rows = append(loop.Rows, a.nameRows()...)
+	loop.Rows = append(loop.Rows, a.zoneRows()...)
+	go func() {
+		defer close(w.done)
+		var wg sync.WaitGroup
+		wg.Go(func() { loop.Run(ctx) })
+		wg.Go(func() { a.dns.listen(ctx, a.DB, a.log) })
+		wg.Wait()
+	}()
+	return w
+}
+
+func (w *backgroundWorker) stop() {
+	w.cancel()
+	<-w.done
+}
+
+// rows returns payments and refunds. Refunds have their own slots, so that
+// payments cannot delay them, as many as share a transaction.
+func (m *money) rows() []worker.Rows {
+	advance := func(ctx context.Context, id string) error {
+		_, err := m.payments.Advance(ctx, id)
+		return err
+	}
+	return []worker.Rows{
+		{Name: "payments", Due: m.payments.Due, Advance: advance, Slots: 32},
+		{Name: "refunds", Due: m.payments.DueRefunds, Advance: advance, Slots: 64},
+	}
+}
+
+// nameRows returns orders and registered names.
+func (a *App) nameRows() []worker.Rows {
+	return []worker.Rows{
+		{Name: "jobs", Due: a.names.Due, Advance: a.names.Advance},
+		{Name: "names", Due: func(ctx context.Context, limit int) ([]string, error) {
+			if err := a.calendar.Sync(ctx); err != nil { // another node may have moved it
+				return nil, err
+			}
+			return a.Lifecycle.Due(ctx, limit)
+		}, Advance: a.Lifecycle.Advance},
+	}
+}
+
+// The poll intervals of a real chain and of the embedded one, whose calls are free.
+// Pending payments are polled once per block by their settler.
+const (
+	watchInterval        = 30 * time.Second
+	watchIntervalSandbox = time.Second
+)
+
+func (a *App) moneyTasks() []worker.Task {
+	interval := watchInterval
+	if a.chain.sandbox != nil {
+		interval = watchIntervalSandbox
+	}
+	return []worker.Task{
+		{Name: "signed transactions", Interval: 5 * time.Second, Run: a.money.settler.Tick},
+		{Name: "watcher", Interval: interval, Run: func(ctx context.Context) error { return readChain(ctx, a.money.payments) }},
+		{Name: "put aside", Interval: time.Minute, Run: a.money.payments.RetryAside},
+		{Name: "our wallets", Interval: interval, Run: a.money.reserve.Refresh},
+		{Name: "stalled", Interval: 5 * time.Second, Run: func(ctx context.Context) error { return a.money.checkStalled(ctx, a.metrics, a.log) }},
+	}
+}
+
+// readChain reads the chain to its end. Transfers that were put aside are reported
+// at the end.
+func readChain(ctx context.Context, payments *payment.Service) error {
+	var aside []error
+	for {
+		more, err := payments.ReadChain(ctx)
+		if err != nil {
+			aside = append(aside, err)
+		}
+		if !more {
+			return errors.Join(aside...)
+		}
+	}
+}

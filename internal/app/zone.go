@@ -1,0 +1,105 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+
+	"deed.example/deed"
+	"deed.example/deed/api"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/metrics"
+	"deed.example/deed/internal/sqldb"
+	"deed.example/deed/internal/worker"
+	"deed.example/deed/internal/zone"
+)
+
+// newZones returns the zone service.
+func (a *App) newZones() *zone.Service {
+	return &zone.Service{
+		Store: a.dns.zones, Names: a.registrations(), Jobs: a.jobs(), History: a.dns.zones,
+		Publish: a.dns.publish,
+		NewID:   sqldb.NewRecordID,
+		Wait:    a.config.RequestWait, Now: a.now, RegistryNow: a.calendar.Now, Grace: a.prices.GraceDays, Step: a.config.Hooks.Step,
+		Pause: func(ctx context.Context) bool { a.pause(ctx); return ctx.Err() == nil },
+	}
+}
+
+// publish publishes a zone on this node immediately.
+func (d *dnsBackend) publish(ctx context.Context, name deed.Name) {
+	_ = d.follower.Refresh(context.WithoutCancel(ctx), string(name)) // the follower retries at its next poll
+}
+
+// zoneRows returns the rows of zones that the worker advances.
+func (a *App) zoneRows() []worker.Rows {
+	d, checker := a.dns, a.dns.propagationChecker()
+	ds := &zone.DSUpdater{
+		Names: d.zones, Manager: a.registrar, Servers: d.zones.Publishing.Servers,
+		DS:         func(name deed.Name) ([]dnssec.DS, error) { return d.zones.Publishing.DS(name, d.zones.Generation) },
+		Propagated: checker.Propagated,
+	}
+	return []worker.Rows{
+		{Name: "changes", Due: a.zones.Due, Advance: a.zones.Advance},
+		{Name: "signatures", Due: d.zones.DueZones, Advance: func(ctx context.Context, id string) error {
+			return d.zones.Resign(ctx, deed.Name(id))
+		}},
+		{Name: "delegations", Due: ds.Due, Advance: ds.Advance},
+		{Name: "outbox", Due: checker.Due, Advance: checker.Advance},
+		{Name: "published zones", Due: func(ctx context.Context, _ int) ([]string, error) {
+			if d.parents != nil {
+				if err := d.parents.Publish(ctx); err != nil {
+					return nil, err
+				}
+			}
+			return nil, d.follower.Follow(ctx)
+		}},
+	}
+}
+
+// listen receives notifications of changes by other nodes. The follower finds what
+// it misses.
+func (d *dnsBackend) listen(ctx context.Context, db *sqldb.DB, log *slog.Logger) {
+	db.Listen(ctx, sqldb.ZoneChannel, func(origin string) {
+		if err := d.follower.HandleNotification(ctx, origin); err != nil && ctx.Err() == nil {
+			log.Warn("publish what another node changed", "zone", origin, "error", err)
+		}
+	}, func(err error) { log.Warn("hear what other nodes change", "error", err) })
+}
+
+// propagationChecker checks whether every name server serves the latest change of a zone.
+func (d *dnsBackend) propagationChecker() *zone.PropagationChecker {
+	return &zone.PropagationChecker{Outbox: d.zones, Now: d.zones.Now, InSync: func(ctx context.Context, name deed.Name, serial uint32) bool {
+		_, servers := d.propagation(ctx, name, serial)
+		return !slices.ContainsFunc(servers, func(s api.ServerPropagation) bool { return !s.InSync })
+	}}
+}
+
+// watchDrift counts the zones that are not on all name servers after a while, and
+// warns if there are any.
+func (d *dnsBackend) watchDrift(counters *metrics.Metrics, log *slog.Logger) func(ctx context.Context) error {
+	monitor := zone.PropagationMonitor{Outbox: d.zones, Now: d.zones.Now, Count: counters.ZonesBehind, Warn: func(n int) {
+		log.Warn("changes of zones are not on every name server", "zones", n, "after", zone.MaxPropagation.String())
+	}}
+	return monitor.Check
+}
+
+// propagation queries every name server for its serial.
+func (d *dnsBackend) propagation(ctx context.Context, name deed.Name, serial uint32) (uint32, []api.ServerPropagation) {
+	servers := []api.ServerPropagation{}
+	if d.server != nil {
+		has, ok := d.server.Serial(string(name))
+		here := api.ServerPropagation{Server: "embedded", Serial: has, InSync: ok && int32(has-serial) >= 0}
+		if !ok {
+			here.Error = "it does not serve the zone"
+		}
+		servers = append(servers, here)
+	}
+	for _, s := range d.drift.Check(ctx, string(name), serial) {
+		out := api.ServerPropagation{Server: s.Server, Serial: s.Serial, InSync: s.Err == nil && s.Lag == 0, LagSeconds: int64(s.Lag)}
+		if s.Err != nil {
+			out.Error = "it did not answer"
+		}
+		servers = append(servers, out)
+	}
+	return serial, servers
+}

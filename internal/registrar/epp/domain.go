@@ -1,0 +1,202 @@
+package epp
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/lifecycle"
+)
+
+type domainCheck struct {
+	Names []struct {
+		Name struct {
+			Text  string `xml:",chardata"`
+			Avail string `xml:"avail,attr"`
+		} `xml:"name"`
+		Reason string `xml:"reason"`
+	} `xml:"cd"`
+}
+
+type domainInfo struct {
+	Name     string `xml:"name"`
+	Statuses []struct {
+		Value string `xml:"s,attr"`
+	} `xml:"status"`
+	HostObjects []string `xml:"ns>hostObj"`
+	HostNames   []string `xml:"ns>hostAttr>hostName"`
+	ClID        string   `xml:"clID"`
+	CrID        string   `xml:"crID"`
+	Created     string   `xml:"crDate"`
+	Expires     string   `xml:"exDate"`
+	Transferred string   `xml:"trDate"`
+	AuthInfo    string   `xml:"authInfo>pw"`
+}
+
+type domainDates struct {
+	Name    string `xml:"name"`
+	Created string `xml:"crDate"`
+	Expires string `xml:"exDate"`
+}
+
+type rgpInfo struct {
+	Statuses []struct {
+		Value string `xml:"s,attr"`
+	} `xml:"rgpStatus"`
+}
+
+type dsInfo struct {
+	DS []struct {
+		KeyTag     uint16 `xml:"keyTag"`
+		Algorithm  uint8  `xml:"alg"`
+		DigestType uint8  `xml:"digestType"`
+		Digest     string `xml:"digest"`
+	} `xml:"dsData"`
+}
+
+// A domain is what the registry says about a name.
+type domain struct {
+	name        deed.Name
+	statuses    []string // of RFC 5731, then those of RFC 3915
+	hosts       []string
+	ds          []dnssec.DS
+	holder      string // clID
+	creator     string // crID; may be empty
+	created     time.Time
+	expires     time.Time
+	transferred time.Time   // zero when it never was
+	authInfo    deed.Secret // "" when the registry does not show it
+}
+
+func (d domain) has(status string) bool { return slices.Contains(d.statuses, status) }
+
+// inRedemption reports whether the name can only be restored.
+func (d domain) inRedemption() bool {
+	return d.has("redemptionPeriod") || d.has("pendingRestore")
+}
+
+// ending reports whether the name is in redemption or about to be deleted.
+func (d domain) ending() bool { return d.has("pendingDelete") || d.inRedemption() }
+
+// phase returns the phase of the name.
+func (d domain) phase(now time.Time) lifecycle.Phase {
+	switch {
+	case d.inRedemption():
+		return lifecycle.PhaseRedemption
+	case d.has("pendingDelete"):
+		return lifecycle.PhasePendingDelete
+	case d.has("autoRenewPeriod"), !now.Before(d.expires):
+		return lifecycle.PhaseGrace
+	}
+	return lifecycle.PhaseActive
+}
+
+// ours reports whether the name is in our account.
+func (b *Backend) ours(d domain) bool { return d.holder == b.cfg.ClientID }
+
+// info looks a name up, in our account or not. It fails with CodeNotFound when it is
+// not registered, or only shown to others, with CodeValidation when the code is not the name's, and without a
+// code otherwise.
+func (b *Backend) info(ctx context.Context, name deed.Name, code deed.Secret) (domain, error) {
+	r, err := b.send(ctx, order{body: func(w *writer, _ menu) {
+		w.element("info", func() {
+			w.object("domain", "info", nsDomain, func() {
+				w.text("domain:name", string(name), "hosts", "del")
+				writeCode(w, code)
+			})
+		})
+	}})
+	switch {
+	case err != nil:
+		return domain{}, err
+	case r.code() == codeNotOurs && code == "": // some registries show only our own names
+		return domain{}, notInAccount(name)
+	case r.code() == codeNotOurs:
+		return domain{}, deed.Invalid("authCode", "is not the code of %s", name)
+	case r.code() != codeOK:
+		return domain{}, b.refused(r, string(name), beforeMoney)
+	case len(r.Data.Domains) != 1:
+		return domain{}, b.nonsensical("%d names for one", len(r.Data.Domains))
+	}
+	d, err := parseDomain(r, name)
+	if b.cfg.Profile.HiddenAuthInfo || strings.Trim(d.authInfo.Reveal(), "*xX") == "" {
+		d.authInfo = "" // not shown, or a placeholder
+	}
+	if err != nil {
+		return domain{}, b.nonsensical("info of %s: %w", name, err)
+	}
+	return d, nil
+}
+
+// held looks up a name in our account. It fails with CodeNotFound when it is not
+// there.
+func (b *Backend) held(ctx context.Context, name deed.Name) (domain, error) {
+	d, err := b.info(ctx, name, "")
+	if deed.CodeOf(err) == deed.CodeNotFound || err == nil && !b.ours(d) {
+		return d, notInAccount(name)
+	}
+	if err == nil && !d.expires.IsZero() && !b.plausible(d.expires) {
+		return d, b.nonsensical("%s expires on %s", name, d.expires)
+	}
+	return d, err
+}
+
+// plausible reports whether a name that is registered can expire at that time: it is
+// not sold for more than ten years, and does not stay registered long after.
+func (b *Backend) plausible(expires time.Time) bool {
+	now := b.cfg.Now()
+	return expires.Before(now.AddDate(11, 0, 0)) && expires.After(now.AddDate(-2, 0, 0))
+}
+
+func writeCode(w *writer, code deed.Secret) {
+	if code != "" {
+		w.element("domain:authInfo", func() { w.text("domain:pw", code.Reveal()) })
+	}
+}
+
+func parseDomain(r response, name deed.Name) (domain, error) {
+	in := r.Data.Domains[0]
+	d := domain{name: name, holder: strings.TrimSpace(in.ClID), creator: strings.TrimSpace(in.CrID), authInfo: deed.Secret(strings.TrimSpace(in.AuthInfo))}
+	var err error
+	if !sameName(in.Name, name) || d.holder == "" {
+		return d, errOtherName
+	}
+	if d.created, err = optionalTime(in.Created); err != nil {
+		return d, err
+	}
+	if d.expires, err = optionalTime(in.Expires); err != nil {
+		return d, err
+	}
+	if d.transferred, err = optionalTime(in.Transferred); err != nil {
+		return d, err
+	}
+	for _, s := range in.Statuses {
+		d.statuses = append(d.statuses, s.Value)
+	}
+	for _, g := range r.Ext.Grace {
+		for _, s := range g.Statuses {
+			if !d.has(s.Value) {
+				d.statuses = append(d.statuses, s.Value)
+			}
+		}
+	}
+	for _, h := range append(in.HostObjects, in.HostNames...) {
+		d.hosts = append(d.hosts, strings.ToLower(strings.TrimSuffix(strings.TrimSpace(h), ".")))
+	}
+	for _, x := range r.Ext.DNSSEC {
+		for _, ds := range x.DS {
+			d.ds = append(d.ds, dnssec.DS{KeyTag: ds.KeyTag, Algorithm: ds.Algorithm, DigestType: ds.DigestType, Digest: strings.ToLower(strings.TrimSpace(ds.Digest))})
+		}
+	}
+	return d, nil
+}
+
+func optionalTime(s string) (time.Time, error) {
+	if strings.TrimSpace(s) == "" {
+		return time.Time{}, nil
+	}
+	return parseTime(s)
+}

@@ -1,0 +1,198 @@
+// Package epp buys names at registries that speak EPP (RFC 5730 to 5734), over TLS
+// with a client certificate.
+//
+// EPP has no references, so an order is idempotent by the state of the name. A
+// registration is done when the name is in our account and has the authInfo that was
+// derived for this order; where the registry does not show it, when it was created by
+// us after the order was submitted. A renewal is done when the expiry is the start
+// and the years of the order; the registry refuses a second one by the expiry that
+// each renewal carries. A transfer is looked up with a transfer query.
+//
+// The state counts, not the result of a command: after a refusal the name is looked
+// up. Everything that is not clearly an answer to what was sent is an error without a
+// code, and the session is closed: a cut connection, a half frame, another identifier
+// or name, a date that cannot be, anything that is not plain XML.
+package epp
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/registrar"
+)
+
+// A Backend implements registrar.Registrar, registrar.Manager and the optional
+// capabilities of package registrar, except for an inventory: EPP has no list. Make it
+// with Open.
+type Backend struct {
+	cfg  Config
+	pool *pool
+	stop context.CancelFunc
+	done sync.WaitGroup
+
+	mu       sync.Mutex
+	expires  time.Time            // of the client's certificate
+	alarms   map[string]time.Time // when each was last raised
+	funds    bool                 // the last order was refused for lack of money
+	nonsense int                  // consecutive replies without sense
+	balance  registrar.Balance
+	hosts    map[string]bool // that the registry is known to have
+	contact  bool            // the registry is known to have the contact
+}
+
+// Close ends the sessions. Calls after it fail.
+func (b *Backend) Close() error {
+	b.stop()
+	b.done.Wait()
+	b.pool.close()
+	return nil
+}
+
+// Ping fails when the registry cannot be reached or does not let us in.
+func (b *Backend) Ping(ctx context.Context) error {
+	return b.pool.do(ctx, func(ctx context.Context, s *session) error { return s.hello(ctx) })
+}
+
+// send sends a command and returns the response, whatever its result. It fails
+// without a code.
+func (b *Backend) send(ctx context.Context, o order) (r response, err error) {
+	err = b.pool.do(ctx, func(ctx context.Context, s *session) error {
+		r, err = b.command(ctx, s, o)
+		if err == nil && r.code() >= codeClosing {
+			err = resultError(r) // the registry closes the session
+		}
+		return err
+	})
+	b.noteReply(r, err)
+	return r, err
+}
+
+// noteReply raises an alarm for a reply without sense, once until a good one came.
+func (b *Backend) noteReply(r response, err error) {
+	b.mu.Lock()
+	first := false
+	switch {
+	case errors.Is(err, errNonsense):
+		b.nonsense++
+		first = b.nonsense == 1
+	case err == nil && succeeded(r):
+		b.nonsense = 0
+	}
+	b.mu.Unlock()
+	if first {
+		b.alarm("nonsense", "the registry's replies make no sense", "err", err.Error())
+	}
+}
+
+// nonsensical returns the error of a reply that is well-formed but cannot be true.
+func (b *Backend) nonsensical(format string, args ...any) error {
+	err := fmt.Errorf("%w: %w", errNonsense, fmt.Errorf(format, args...))
+	b.noteReply(response{}, err)
+	return err
+}
+
+// services returns what the registry offers. It connects if that is not known yet.
+func (b *Backend) services(ctx context.Context) (menu, error) {
+	b.pool.mu.Lock()
+	m := b.pool.menu
+	b.pool.mu.Unlock()
+	if m.objects != nil {
+		return m, nil
+	}
+	err := b.pool.do(ctx, func(_ context.Context, s *session) error {
+		m = s.menu
+		return nil
+	})
+	return m, err
+}
+
+// alarmInterval is how often the same alarm is raised.
+const alarmInterval = time.Hour
+
+// alarm writes an error to the log, at most once an hour for each kind.
+func (b *Backend) alarm(kind, message string, args ...any) {
+	now := time.Now()
+	b.mu.Lock()
+	last, raised := b.alarms[kind]
+	again := !raised || now.Sub(last) > alarmInterval
+	if again {
+		if b.alarms == nil || len(b.alarms) > 1000 {
+			b.alarms = map[string]time.Time{}
+		}
+		b.alarms[kind] = now
+	}
+	if kind == "funds" {
+		b.funds = true
+	}
+	b.mu.Unlock()
+	if again {
+		b.cfg.Log.Error(message, append([]any{"registry", b.cfg.Address}, args...)...)
+	}
+}
+
+// certificateWarning is how long before its expiry a certificate is reported.
+const certificateWarning = 30 * 24 * time.Hour
+
+// Warnings implements registrar.Monitored.
+func (b *Backend) Warnings() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []string
+	if time.Until(b.expires) < certificateWarning {
+		out = append(out, fmt.Sprintf("the client certificate for %s expires on %s: have it renewed and replace %s",
+			b.cfg.Address, b.expires.UTC().Format(time.DateOnly), b.cfg.CertFile))
+	}
+	if b.funds {
+		out = append(out, fmt.Sprintf("the account at %s has too little money: pay in", b.cfg.Address))
+	}
+	if b.nonsense > 0 {
+		out = append(out, fmt.Sprintf("the replies of %s make no sense: see the log", b.cfg.Address))
+	}
+	return out
+}
+
+// CertificateExpires returns when the client's certificate expires.
+func (b *Backend) CertificateExpires() time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.expires
+}
+
+// tlsConfig reads the files, so that a renewed certificate is used without a restart.
+func (b *Backend) tlsConfig() (*tls.Config, error) {
+	cert, err := tls.LoadX509KeyPair(b.cfg.CertFile, b.cfg.KeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("read the client certificate for %s: %w", b.cfg.Address, err)
+	}
+	b.mu.Lock()
+	b.expires = cert.Leaf.NotAfter
+	b.mu.Unlock()
+	config := &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12, ServerName: b.cfg.ServerName}
+	if config.ServerName == "" {
+		config.ServerName, _, _ = net.SplitHostPort(b.cfg.Address) // checked by Open
+	}
+	if b.cfg.CAFile == "" {
+		return config, nil
+	}
+	pem, err := os.ReadFile(b.cfg.CAFile)
+	if err != nil {
+		return nil, fmt.Errorf("read who signs the certificate of %s: %w", b.cfg.Address, err)
+	}
+	config.RootCAs = x509.NewCertPool()
+	if !config.RootCAs.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%s has no certificate in PEM", b.cfg.CAFile)
+	}
+	return config, nil
+}
+
+func notInAccount(name deed.Name) error {
+	return deed.Errorf(deed.CodeNotFound, "%s is not in our account", name)
+}

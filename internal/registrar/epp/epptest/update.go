@@ -1,0 +1,103 @@
+package epptest
+
+import (
+	"slices"
+	"strings"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/registrar/registry"
+)
+
+func (s *Server) update(c *client, in *domain, ext added) answer {
+	e, a := s.holds(c, in.Name)
+	if a.code != 1000 {
+		return a
+	}
+	now := s.now()
+	if ext.RGP != nil {
+		return s.restore(e, ext.RGP.Restore.Op, ext.RGP.Restore.Report != nil)
+	}
+	if phase := e.Phase(now); phase == lifecycle.PhaseRedemption || phase == lifecycle.PhasePendingDelete {
+		return answer{code: 2304}
+	}
+	for _, h := range append(in.Add.HostObj, in.Add.HostAttr...) {
+		if a := s.known(&domain{HostAttr: in.Add.HostAttr}, []string{h}); a.code != 0 {
+			return a
+		}
+	}
+	code := 2306
+	err := s.cfg.Registry.Store.Change(s.ctx, e.Name, now, func(e registry.Entry) (next registry.Entry, err error) {
+		next = e
+		for _, v := range append(in.Add.Statuses, in.Rem.Statuses...) {
+			if v.Value != "clientTransferProhibited" {
+				return e, deed.Invalid("status", "%s", v.Value)
+			}
+			if next, err = next.WithLock(len(in.Add.Statuses) > 0, now); err != nil {
+				code = 2304
+				return e, err
+			}
+		}
+		return s.applied(next, in, ext)
+	})
+	if err != nil {
+		return answer{code: code}
+	}
+	if in.Chg.AuthInfo != nil {
+		s.mu.Lock()
+		s.auth[e.Reference] = *in.Chg.AuthInfo
+		s.mu.Unlock()
+	}
+	return answer{code: 1000}
+}
+
+// applied returns the entry with the other changes of an update.
+func (s *Server) applied(e registry.Entry, in *domain, ext added) (registry.Entry, error) {
+	rem := append(in.Rem.HostObj, in.Rem.HostAttr...)
+	e.Nameservers = slices.DeleteFunc(slices.Clone(e.Nameservers), func(h string) bool { return slices.Contains(rem, h) })
+	e.Nameservers = append(e.Nameservers, append(in.Add.HostObj, in.Add.HostAttr...)...)
+	if in.Chg.AuthInfo != nil {
+		e.AuthHash = hash(*in.Chg.AuthInfo)
+	}
+	if ext.DNSSEC == nil {
+		return e, nil
+	}
+	all := slices.Clone(e.DS)
+	if ext.DNSSEC.RemAll != nil && *ext.DNSSEC.RemAll {
+		all = nil
+	}
+	for _, d := range ext.DNSSEC.Rem {
+		all = slices.DeleteFunc(all, func(have dnssec.DS) bool { return have == dsOf(d) })
+	}
+	for _, d := range ext.DNSSEC.Add {
+		all = append(all, dsOf(d))
+	}
+	var err error
+	e.DS, err = dnssec.ParseDS(all)
+	return e, err
+}
+
+func dsOf(d ds) dnssec.DS {
+	return dnssec.DS{KeyTag: d.KeyTag, Algorithm: d.Algorithm, DigestType: d.DigestType, Digest: strings.ToLower(d.Digest)}
+}
+
+// restore restores a name from redemption; it stays expired until it is renewed.
+func (s *Server) restore(e registry.Entry, op string, report bool) answer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	state := s.restored[e.Name]
+	switch {
+	case e.Phase(s.now()) != lifecycle.PhaseRedemption:
+		return answer{code: 2304}
+	case op == "request" && state == "" && s.cfg.RestoreReport:
+		s.restored[e.Name] = "pending"
+	case op == "request" && state == "":
+		s.restored[e.Name] = "done"
+	case op == "report" && state == "pending" && report:
+		s.restored[e.Name] = "done"
+	default:
+		return answer{code: 2304}
+	}
+	return answer{code: 1000}
+}

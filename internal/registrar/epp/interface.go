@@ -1,0 +1,17 @@
+package epp
+
+import "deed.example/deed/internal/registrar"
+
+// What a Backend implements.
+var _ interface {
+	registrar.Registrar
+	registrar.Manager
+	registrar.BulkChecker
+	registrar.PriceLister
+	registrar.BalanceReader
+	registrar.MessageQueue
+	registrar.HostManager
+	registrar.Deleter
+	registrar.TransferDecider
+	registrar.Monitored
+} = (*Backend)(nil)

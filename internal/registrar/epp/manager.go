@@ -1,0 +1,239 @@
+package epp
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/lifecycle"
+)
+
+// transferLock is the status that forbids a transfer to another registrar.
+const transferLock = "clientTransferProhibited"
+
+// Holding implements registrar.Manager. At a registry that renews by itself, the
+// expiry is until when the owner has paid.
+func (b *Backend) Holding(ctx context.Context, name deed.Name) (lifecycle.Holding, error) {
+	d, err := b.held(ctx, name)
+	if err != nil {
+		return lifecycle.Holding{}, fmt.Errorf("look up %s: %w", name, err)
+	}
+	if d.created.IsZero() || d.expires.IsZero() || !d.expires.After(d.created) {
+		return lifecycle.Holding{}, b.nonsensical("%s is in our account and has no dates", name)
+	}
+	now := b.cfg.Now()
+	h := lifecycle.Holding{
+		Name: name, Created: d.created, Expires: d.expires, Phase: d.phase(now), EPPStatus: d.statuses,
+		Locked: d.has(transferLock), Nameservers: d.hosts, DS: d.ds,
+	}
+	if !b.cfg.Profile.AutoRenew {
+		return h, nil
+	}
+	paid, err := b.cfg.PaidUntil(ctx, name)
+	if err != nil {
+		return lifecycle.Holding{}, fmt.Errorf("until when %s is paid: %w", name, err)
+	}
+	return ownedUntil(h, paid, now), nil
+}
+
+// ownedUntil returns what the registry holds as the owner has it: the years that the
+// registry added by itself are not the owner's until they are paid for.
+func ownedUntil(h lifecycle.Holding, paid, now time.Time) lifecycle.Holding {
+	if paid.IsZero() {
+		return h
+	}
+	if h.Expires.After(paid) {
+		h.Expires = paid
+	}
+	switch {
+	case h.Phase != lifecycle.PhaseActive && h.Phase != lifecycle.PhaseGrace:
+	case now.Before(h.Expires):
+		h.Phase = lifecycle.PhaseActive
+	default:
+		h.Phase = lifecycle.PhaseGrace
+	}
+	return h
+}
+
+// SetNameservers implements registrar.Manager.
+func (b *Backend) SetNameservers(ctx context.Context, name deed.Name, hosts []string) error {
+	hosts, err := deed.ParseNameservers(hosts)
+	if err != nil {
+		return err
+	}
+	created := false
+	return b.change(ctx, name, func(d domain) (update, error) {
+		u := update{addHosts: without(hosts, d.hosts), remHosts: without(d.hosts, hosts)}
+		if created {
+			return u, nil
+		}
+		created = true
+		return u, b.ensureHosts(ctx, u.addHosts)
+	})
+}
+
+// SetLock implements registrar.Manager.
+func (b *Backend) SetLock(ctx context.Context, name deed.Name, locked bool) error {
+	return b.change(ctx, name, func(d domain) (u update, _ error) {
+		if locked && d.has("pendingTransfer") {
+			return u, deed.Invalid("locked", "a transfer of %s is pending, so it cannot be locked", name)
+		}
+		if locked && !d.has(transferLock) {
+			u.addStatus = []string{transferLock}
+		}
+		if !locked && d.has(transferLock) {
+			u.remStatus = []string{transferLock}
+		}
+		return u, nil
+	})
+}
+
+// SetDS implements registrar.Manager.
+func (b *Backend) SetDS(ctx context.Context, name deed.Name, ds []dnssec.DS) error {
+	ds, err := dnssec.ParseDS(ds)
+	if err != nil {
+		return err
+	}
+	m, err := b.services(ctx)
+	if err != nil {
+		return err
+	}
+	if !m.dnssec() && len(ds) > 0 {
+		return deed.Invalid("ds", "the registry of %s does not support DNSSEC", name)
+	}
+	return b.change(ctx, name, func(d domain) (update, error) {
+		return update{addDS: without(ds, d.ds), remDS: without(d.ds, ds)}, nil
+	})
+}
+
+// Delete implements registrar.Deleter.
+func (b *Backend) Delete(ctx context.Context, name deed.Name) error {
+	r, err := b.send(ctx, order{body: func(w *writer, _ menu) {
+		w.element("delete", func() {
+			w.object("domain", "delete", nsDomain, func() { w.text("domain:name", string(name)) })
+		})
+	}})
+	switch {
+	case err != nil:
+		return fmt.Errorf("delete %s: %w", name, err)
+	case r.code() == codeNotFound:
+		return notInAccount(name)
+	case !succeeded(r):
+		return b.refused(r, string(name), beforeMoney)
+	}
+	return nil
+}
+
+// An update is a change of a name.
+type update struct {
+	addHosts, remHosts   []string
+	addStatus, remStatus []string
+	addDS, remDS         []dnssec.DS
+	code                 deed.Secret
+}
+
+func (u update) empty() bool {
+	return len(u.addHosts)+len(u.remHosts)+len(u.addStatus)+len(u.remStatus)+len(u.addDS)+len(u.remDS) == 0 && u.code == ""
+}
+
+// change changes a name in the account. needed returns what is left to change in a
+// state; after a refusal it decides again, because a registry may have made the
+// change nevertheless.
+func (b *Backend) change(ctx context.Context, name deed.Name, needed func(domain) (update, error)) error {
+	var last error
+	for range 2 {
+		d, err := b.held(ctx, name)
+		if err != nil {
+			return fmt.Errorf("change %s: %w", name, err)
+		}
+		if d.ending() {
+			return deed.Invalid("domain", "%s is in redemption or about to be deleted: restore it first", name)
+		}
+		u, err := needed(d)
+		if err != nil || u.empty() {
+			return err
+		}
+		if last != nil {
+			return last
+		}
+		r, err := b.send(ctx, b.updateCommand(name, u))
+		if err != nil {
+			return fmt.Errorf("change %s: %w", name, err)
+		}
+		if succeeded(r) {
+			return nil
+		}
+		last = b.refused(r, string(name), beforeMoney)
+	}
+	return last
+}
+
+func (b *Backend) updateCommand(name deed.Name, u update) order {
+	return order{
+		body: func(w *writer, m menu) {
+			w.element("update", func() {
+				w.object("domain", "update", nsDomain, func() {
+					w.text("domain:name", string(name))
+					b.writePart(w, m, "domain:add", u.addHosts, u.addStatus)
+					b.writePart(w, m, "domain:rem", u.remHosts, u.remStatus)
+					if u.code != "" {
+						w.element("domain:chg", func() { writeCode(w, u.code) })
+					}
+				})
+			})
+		},
+		ext: func(w *writer, m menu) {
+			if len(u.addDS)+len(u.remDS) == 0 || !m.dnssec() {
+				return
+			}
+			w.object("secDNS", "update", nsSecDNS, func() {
+				writeDS(w, "secDNS:rem", u.remDS)
+				writeDS(w, "secDNS:add", u.addDS)
+			})
+		},
+	}
+}
+
+func (b *Backend) writePart(w *writer, m menu, element string, hosts, statuses []string) {
+	if len(hosts)+len(statuses) == 0 {
+		return
+	}
+	w.element(element, func() {
+		if len(hosts) > 0 {
+			w.element("domain:ns", func() { b.writeHosts(w, m, hosts) })
+		}
+		for _, s := range statuses {
+			w.element("domain:status", nil, "s", s)
+		}
+	})
+}
+
+func writeDS(w *writer, element string, all []dnssec.DS) {
+	if len(all) == 0 {
+		return
+	}
+	w.element(element, func() {
+		for _, ds := range all {
+			w.element("secDNS:dsData", func() {
+				w.text("secDNS:keyTag", strconv.Itoa(int(ds.KeyTag)))
+				w.number("secDNS:alg", int(ds.Algorithm))
+				w.number("secDNS:digestType", int(ds.DigestType))
+				w.text("secDNS:digest", ds.Digest)
+			})
+		}
+	})
+}
+
+// without returns the elements of a that are not in b.
+func without[T comparable](a, b []T) (out []T) {
+	for _, x := range a {
+		if !slices.Contains(b, x) {
+			out = append(out, x)
+		}
+	}
+	return out
+}

@@ -1,0 +1,68 @@
+package epp_test
+
+import (
+	"net/netip"
+	"slices"
+	"testing"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/registrar"
+)
+
+// Hosts below a name get their addresses (glue), and the name is delegated to them.
+func TestGlue(t *testing.T) {
+	e := open(t)
+	e.bought(t)
+	hosts := []string{"ns1.hostile.com", "ns2.hostile.com"}
+	wantCode(t, e.SetNameservers(t.Context(), name, hosts), deed.CodeValidation)
+	addrs := []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8::1")}
+	for _, h := range hosts {
+		for _, some := range [][]netip.Addr{addrs, addrs, addrs[:1]} {
+			if err := e.SetHost(t.Context(), h, some); err != nil {
+				t.Fatal(err)
+			}
+			if got, _ := e.server.Host(h); len(got) != len(some) || got[0] != "192.0.2.1" {
+				t.Errorf("%s: got %v, want %v", h, got, some)
+			}
+		}
+	}
+	if err := e.SetNameservers(t.Context(), name, hosts); err != nil {
+		t.Error(err)
+	}
+	if h, err := e.Holding(t.Context(), name); err != nil || !slices.Equal(h.Nameservers, hosts) {
+		t.Errorf("got %+v, %v", h, err)
+	}
+	wantCode(t, e.DeleteHost(t.Context(), hosts[0]), deed.CodeValidation)
+	wantCode(t, e.DeleteHost(t.Context(), "ns9.hostile.com"), deed.CodeNotFound)
+	wantCode(t, e.SetHost(t.Context(), "bad host", addrs), deed.CodeValidation)
+	if _, err := e.registry.Elsewhere(t.Context(), "foreign.com"); err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, e.SetHost(t.Context(), "ns1.foreign.com", addrs), deed.CodeNotFound)
+}
+
+// A name is deleted at once in its add grace period, and later goes to redemption.
+func TestDelete(t *testing.T) {
+	e := open(t)
+	e.bought(t)
+	if err := e.Delete(t.Context(), name); err != nil {
+		t.Fatal(err)
+	}
+	if a, err := e.Available(t.Context(), name); err != nil || !a.Available {
+		t.Errorf("got %+v, %v, want it to be free", a, err)
+	}
+	wantCode(t, e.Delete(t.Context(), name), deed.CodeNotFound)
+	o := registrar.Order{Kind: registrar.OrderRegister, Reference: "again", Name: name, Years: 1, Submitted: e.Now()}
+	if err := e.Place(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	e.Advance(10 * day)
+	if err := e.Delete(t.Context(), name); err != nil {
+		t.Fatal(err)
+	}
+	if h, err := e.Holding(t.Context(), name); err != nil || h.Phase != lifecycle.PhaseRedemption {
+		t.Errorf("got %+v, %v, want redemption", h, err)
+	}
+	wantCode(t, e.Delete(t.Context(), name), deed.CodeValidation)
+}

@@ -1,0 +1,227 @@
+package epp
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/registrar"
+)
+
+// Place implements registrar.Registrar.
+func (b *Backend) Place(ctx context.Context, o registrar.Order) error {
+	o, err := b.checkOrder(o)
+	if err != nil {
+		return err
+	}
+	place := map[registrar.OrderKind]func(context.Context, registrar.Order) error{
+		registrar.OrderRegister: b.register, registrar.OrderRenew: b.renew, registrar.OrderTransfer: b.transfer,
+	}[o.Kind]
+	if err := place(ctx, o); err != nil {
+		return fmt.Errorf("order %s: %w", o.Name, err)
+	}
+	b.mu.Lock()
+	b.funds = false
+	b.mu.Unlock()
+	return nil
+}
+
+// checkOrder returns the normalized order. It fails for an order that this registry
+// can never have accepted.
+func (b *Backend) checkOrder(o registrar.Order) (registrar.Order, error) {
+	refuse := func(format string, args ...any) (registrar.Order, error) {
+		return o, deed.Errorf(deed.CodeRegistrationFailed, format, args...)
+	}
+	o.From = o.From.UTC().Truncate(time.Second)
+	switch o.Kind {
+	case registrar.OrderRegister:
+		if len(o.Nameservers) > 0 {
+			hosts, err := deed.ParseNameservers(o.Nameservers)
+			if err != nil {
+				return o, err
+			}
+			o.Nameservers = hosts
+		}
+	case registrar.OrderRenew:
+	case registrar.OrderTransfer:
+		o.Years = 1 // a transfer adds one year everywhere
+		if o.AuthCode == "" {
+			return o, deed.Invalid("authCode", "is needed for the transfer of %s", o.Name)
+		}
+		return o, nil
+	default:
+		return refuse("the registry does not support orders of kind %q", o.Kind)
+	}
+	if o.Reference == "" {
+		return refuse("an order needs a reference")
+	}
+	if p := b.cfg.Profile; o.Years < p.MinYears || o.Years > p.MaxYears {
+		return refuse("%s is sold for %d to %d years at once, not for %d", o.Name, p.MinYears, p.MaxYears, o.Years)
+	}
+	return o, nil
+}
+
+// register creates a name. What it needs is created first, once.
+func (b *Backend) register(ctx context.Context, o registrar.Order) error {
+	if err := b.ensureContact(ctx); err != nil {
+		return err
+	}
+	if err := b.ensureHosts(ctx, o.Nameservers); err != nil {
+		return err
+	}
+	fee, err := b.premiumFee(ctx, o)
+	if err != nil {
+		return err
+	}
+	r, err := b.send(ctx, b.createCommand(o, fee))
+	if err != nil {
+		return err
+	}
+	b.noteBalance(r)
+	if !succeeded(r) {
+		return b.afterRefusal(ctx, o, r)
+	}
+	if r.code() == codeOK {
+		if err := b.checkDates(r.Data.Created, o.Name, func(d domainDates) error {
+			return sellsYears(d.Created, d.Expires, o.Years)
+		}); err != nil {
+			return err
+		}
+		b.lockNew(ctx, o.Name)
+	}
+	return nil
+}
+
+// checkDates checks the data that a successful order returns.
+func (b *Backend) checkDates(got []domainDates, name deed.Name, check func(domainDates) error) error {
+	if len(got) != 1 || !sameName(got[0].Name, name) {
+		return b.nonsensical("the result of the order for %s is about another name", name)
+	}
+	if err := check(got[0]); err != nil {
+		return b.nonsensical("order %s: %w", name, err)
+	}
+	return nil
+}
+
+// tolerance is how far a date may be from the expected one: registries differ in how
+// they add years to the 29th of February, and in time zones.
+const tolerance = 48 * time.Hour
+
+func near(a, b time.Time) bool { return a.Sub(b).Abs() <= tolerance }
+
+// sellsYears fails unless a new name has the years that were ordered.
+func sellsYears(created, expires string, years int) error {
+	from, err := parseTime(created)
+	if err != nil {
+		return err
+	}
+	to, err := parseTime(expires)
+	if err != nil {
+		return err
+	}
+	if !near(to, from.AddDate(years, 0, 0)) {
+		return fmt.Errorf("created %s, expires %s, ordered for %d years", from, to, years)
+	}
+	return nil
+}
+
+// lockNew locks a new name against transfers. If that fails, the name is sold
+// nevertheless, and its owner sees that it is unlocked.
+func (b *Backend) lockNew(ctx context.Context, name deed.Name) {
+	if b.cfg.Profile.Unlocked {
+		return
+	}
+	r, err := b.send(ctx, b.updateCommand(name, update{addStatus: []string{transferLock}}))
+	if err == nil && !succeeded(r) {
+		err = resultError(r)
+	}
+	if err != nil {
+		b.cfg.Log.Warn("a new name could not be locked", "name", name, "err", err.Error())
+	}
+}
+
+// afterRefusal returns the error of a refused order, unless the state of the name
+// shows that it is done: an earlier attempt was executed, and only its reply was
+// lost.
+func (b *Backend) afterRefusal(ctx context.Context, o registrar.Order, r response) error {
+	if r.code() == codeBilling || unknown(r.code()) {
+		return b.refused(r, string(o.Name), afterMoney)
+	}
+	st, err := b.lookUp(ctx, o)
+	switch {
+	case err != nil:
+		return fmt.Errorf("refused with %d, and then: %w", r.code(), err)
+	case st.State == registrar.OrderDone, st.State == registrar.OrderPending:
+		return nil
+	}
+	if o.Kind == registrar.OrderRegister && r.code() != codeExists {
+		if a, err := b.Available(ctx, o.Name); err == nil && !a.Available {
+			return deed.Errorf(deed.CodeDomainUnavailable, "%s is %s", o.Name, a.Reason)
+		}
+		if r.code() == codeNotFound { // a host or a contact, not the name
+			return deed.Invalid("nameservers", "the registry does not know a name server of %s", o.Name)
+		}
+	}
+	return b.refused(r, string(o.Name), afterMoney)
+}
+
+// authInfo returns the code that a name gets with its registration. It is different
+// for each purchase, and only this service can compute it.
+func (b *Backend) authInfo(o registrar.Order) deed.Secret {
+	return formatCode(b.cfg.derive("authInfo", b.cfg.Purchase(o.Reference), string(o.Name)))
+}
+
+// formatCode returns a code with letters of both cases, digits and a sign, because
+// many registries demand them, and with 128 random bits (RFC 9154, 4.1).
+func formatCode(random []byte) deed.Secret {
+	text := base64.RawURLEncoding.EncodeToString(random[:16])
+	return deed.Secret(strings.NewReplacer("-", "x", "_", "y").Replace(text) + "-aZ9")
+}
+
+func (b *Backend) createCommand(o registrar.Order, fee deed.USDC) order {
+	return order{
+		reference: o.Reference,
+		body: func(w *writer, m menu) {
+			w.element("create", func() {
+				w.object("domain", "create", nsDomain, func() {
+					w.text("domain:name", string(o.Name))
+					w.number("domain:period", o.Years, "unit", "y")
+					if len(o.Nameservers) > 0 {
+						w.element("domain:ns", func() { b.writeHosts(w, m, o.Nameservers) })
+					}
+					b.writeContacts(w)
+					w.element("domain:authInfo", func() {
+						if m.secure() { // RFC 9154, 5.1: no code until there is a transfer
+							w.text("domain:pw", "")
+						} else {
+							w.text("domain:pw", b.authInfo(o).Reveal())
+						}
+					})
+				})
+			})
+		},
+		ext: func(w *writer, m menu) {
+			b.writeFee(w, m, "create", fee)
+			if table := b.cfg.Profile.IDNTable; m.idn() && table != "" && o.Name.Label().IsIDN() {
+				w.object("idn", "data", nsIDN, func() {
+					w.text("idn:table", table)
+					w.text("idn:uname", o.Name.Unicode())
+				})
+			}
+		},
+	}
+}
+
+// writeFee writes the price that is agreed to; none is 0.
+func (b *Backend) writeFee(w *writer, m menu, command string, amount deed.USDC) {
+	if amount == 0 || !m.fee() {
+		return
+	}
+	w.object("fee", command, nsFee, func() {
+		w.text("fee:currency", b.cfg.Profile.Currency)
+		w.text("fee:fee", amount.String())
+	})
+}

@@ -1,0 +1,103 @@
+package epp
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/registrar"
+)
+
+// pendingAction is the result of a command that was pending (RFC 5731, 3.3).
+type pendingAction struct {
+	Name struct {
+		Text   string `xml:",chardata"`
+		Result string `xml:"paResult,attr"`
+	} `xml:"name"`
+}
+
+// NextMessage implements registrar.MessageQueue.
+func (b *Backend) NextMessage(ctx context.Context, store func(context.Context, registrar.Message) error) (bool, error) {
+	var m registrar.Message
+	err := b.pool.do(ctx, func(ctx context.Context, s *session) error {
+		trid := trid("")
+		frame, err := s.exchange(ctx, document(func(w *writer) {
+			w.element("command", func() {
+				w.element("poll", nil, "op", "req")
+				w.text("clTRID", trid)
+			})
+		}))
+		if err != nil {
+			return err
+		}
+		r, err := parseResponse(frame, trid)
+		if err == nil {
+			m, err = message(r, frame)
+		}
+		b.noteReply(r, err)
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("read a message: %w", err)
+	}
+	if m.ID == "" {
+		return false, nil
+	}
+	if err := store(ctx, m); err != nil {
+		return true, fmt.Errorf("store message %s: %w", m.ID, err)
+	}
+	r, err := b.send(ctx, order{body: func(w *writer, _ menu) {
+		w.element("poll", nil, "op", "ack", "msgID", m.ID)
+	}})
+	if err == nil && r.code() != codeOK && r.code() != codeNoMessages && r.code() != codeNotFound { // another process may have acknowledged it
+		err = resultError(r)
+	}
+	if err != nil {
+		return true, fmt.Errorf("acknowledge message %s: %w", m.ID, err)
+	}
+	return true, nil
+}
+
+// maxMessageID bounds the identifier of a message.
+const maxMessageID = 200
+
+// message returns the message of a response, or the zero message when there is none.
+// What it is about may be missing or unknown; the operator gets it all the same.
+func message(r response, raw []byte) (registrar.Message, error) {
+	switch {
+	case r.code() == codeNoMessages:
+		return registrar.Message{}, nil
+	case r.code() != codeMessage:
+		return registrar.Message{}, resultError(r)
+	case r.Queue == nil || r.Queue.ID == "" || len(r.Queue.ID) > maxMessageID:
+		return registrar.Message{}, fmt.Errorf("%w: a message without an identifier", errNonsense)
+	}
+	m := registrar.Message{ID: r.Queue.ID, Kind: registrar.MessageOther, Text: strings.TrimSpace(r.Queue.Message), Raw: raw}
+	if at, err := parseTime(r.Queue.Date); err == nil {
+		m.At = at.Truncate(time.Second)
+	}
+	about := ""
+	switch d := r.Data; {
+	case len(d.Transfers) == 1:
+		t := d.Transfers[0]
+		m.Kind, about, m.Status = registrar.MessageTransfer, t.Name, strings.TrimSpace(t.Status)
+		m.Done = strings.HasSuffix(m.Status, transferApproved)
+	case len(d.Pending) == 1:
+		p := d.Pending[0].Name
+		m.Kind, about, m.Done = registrar.MessagePending, p.Text, p.Result == "1" || p.Result == "true"
+	case len(d.Renewed) == 1:
+		m.Kind, about = registrar.MessageRenewal, d.Renewed[0].Name
+	case len(d.Domains) == 1:
+		m.Kind, about = registrar.MessageName, d.Domains[0].Name
+	case len(d.Created) == 1:
+		m.Kind, about = registrar.MessageName, d.Created[0].Name
+	}
+	if name, err := deed.ParseName(strings.TrimSpace(about)); err == nil {
+		m.Name = name
+	} else {
+		m.Kind = registrar.MessageOther
+	}
+	return m, nil
+}

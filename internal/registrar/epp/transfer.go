@@ -1,0 +1,197 @@
+package epp
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/registrar"
+)
+
+type transferData struct {
+	Name      string `xml:"name"`
+	Status    string `xml:"trStatus"`
+	Requester string `xml:"reID"`
+	Requested string `xml:"reDate"`
+	Acted     string `xml:"acDate"`
+}
+
+// The states of a transfer (RFC 5730, 2.9.3.4).
+const (
+	transferPending  = "pending"
+	transferApproved = "Approved" // by the client or the server
+)
+
+// transfer requests a transfer to our account.
+func (b *Backend) transfer(ctx context.Context, o registrar.Order) error {
+	fee, err := b.premiumFee(ctx, o)
+	if err != nil {
+		return err
+	}
+	request := transferCommand(o, "request")
+	request.ext = func(w *writer, m menu) { b.writeFee(w, m, "transfer", fee) }
+	r, err := b.send(ctx, request)
+	if err != nil {
+		return err
+	}
+	b.noteBalance(r)
+	if !succeeded(r) {
+		return b.afterRefusal(ctx, o, r)
+	}
+	for _, t := range r.Data.Transfers {
+		if !sameName(t.Name, o.Name) {
+			return b.nonsensical("a transfer of %s instead of %s", deed.Quoted(t.Name), o.Name)
+		}
+	}
+	return nil
+}
+
+func transferCommand(o registrar.Order, op string) order {
+	return order{reference: o.Reference, body: func(w *writer, _ menu) {
+		w.element("transfer", func() {
+			w.object("domain", "transfer", nsDomain, func() {
+				w.text("domain:name", string(o.Name))
+				if op == "request" {
+					w.number("domain:period", o.Years, "unit", "y")
+				}
+				writeCode(w, o.AuthCode)
+			})
+		}, "op", op)
+	}}
+}
+
+// A transferState is what the registry says about the last transfer of a name.
+type transferState struct {
+	status    string
+	ours      bool      // we requested it
+	requested time.Time // zero when the registry does not say
+}
+
+// queryTransfer returns the state of the last transfer; the zero state when the
+// registry does not tell, because there was none or we are not part of it.
+func (b *Backend) queryTransfer(ctx context.Context, o registrar.Order) (transferState, error) {
+	r, err := b.send(ctx, transferCommand(o, "query"))
+	switch {
+	case err != nil:
+		return transferState{}, err
+	case unknown(r.code()) && !succeeded(r):
+		return transferState{}, resultError(r)
+	case !succeeded(r):
+		return transferState{}, nil
+	case len(r.Data.Transfers) != 1 || !sameName(r.Data.Transfers[0].Name, o.Name):
+		return transferState{}, b.nonsensical("a transfer query for %s is about something else", o.Name)
+	}
+	t := r.Data.Transfers[0]
+	requested, err := optionalTime(t.Requested)
+	if err != nil {
+		return transferState{}, b.nonsensical("transfer query for %s: %w", o.Name, err)
+	}
+	return transferState{status: strings.TrimSpace(t.Status), ours: strings.TrimSpace(t.Requester) == b.cfg.ClientID, requested: requested}, nil
+}
+
+// since reports whether something happened during the order, by the registry's clock.
+func since(at time.Time, o registrar.Order) bool { return !at.Before(o.Submitted.Add(-maxSkew)) }
+
+// lookUpTransfer returns the state of a transfer to our account.
+func (b *Backend) lookUpTransfer(ctx context.Context, o registrar.Order) (registrar.OrderStatus, error) {
+	absent := registrar.OrderStatus{State: registrar.OrderAbsent}
+	t, err := b.queryTransfer(ctx, o)
+	switch {
+	case err != nil:
+		return absent, err
+	case t.status == transferPending && t.ours:
+		return registrar.OrderStatus{State: registrar.OrderPending}, nil
+	case t.status == transferPending:
+		return absent, nil
+	case t.ours && t.status != "" && !strings.HasSuffix(t.status, transferApproved) && since(t.requested, o):
+		absent.Refusal = deed.CodeRegistrationFailed // it was rejected or cancelled
+		return absent, nil
+	}
+	d, err := b.held(ctx, o.Name)
+	switch {
+	case deed.CodeOf(err) == deed.CodeNotFound:
+		return absent, nil
+	case err != nil:
+		return absent, uncoded(err)
+	case d.transferred.IsZero() || !since(d.transferred, o):
+		return absent, nil // it was in our account before
+	case d.created.IsZero() || d.expires.IsZero():
+		return absent, b.nonsensical("%s came to us and has no dates", o.Name)
+	}
+	if d.authInfo != "" && d.authInfo == o.AuthCode {
+		b.rotate(ctx, o.Name) // the last holder knows it
+	}
+	return registrar.OrderStatus{State: registrar.OrderDone, Created: d.created, Expires: d.expires}, nil
+}
+
+// rotate replaces the code of a name. If that fails, the next code that the owner
+// asks for replaces it.
+func (b *Backend) rotate(ctx context.Context, name deed.Name) {
+	if _, err := b.AuthCode(ctx, name); err != nil {
+		b.cfg.Log.Warn("a used code could not be replaced", "name", name, "err", err.Error())
+	}
+}
+
+// cancelTransfer cancels our request.
+func (b *Backend) cancelTransfer(ctx context.Context, o registrar.Order) error {
+	r, err := b.send(ctx, transferCommand(o, "cancel"))
+	switch {
+	case err != nil:
+		return err
+	case succeeded(r):
+		return nil
+	case unknown(r.code()):
+		return b.refused(r, string(o.Name), beforeMoney)
+	}
+	t, err := b.queryTransfer(ctx, o)
+	switch {
+	case err != nil:
+		return err
+	case t.ours && t.status == "clientCancelled" && since(t.requested, o):
+		return nil // an earlier reply was lost
+	case t.ours && t.status == transferPending:
+		return b.refused(r, string(o.Name), beforeMoney)
+	}
+	return deed.Errorf(deed.CodeNotFound, "no transfer of %s to this account is pending", o.Name)
+}
+
+// DecideTransfer implements registrar.TransferDecider.
+func (b *Backend) DecideTransfer(ctx context.Context, name deed.Name, approve bool) error {
+	op := "reject"
+	if approve {
+		op = "approve"
+	}
+	r, err := b.send(ctx, transferCommand(registrar.Order{Name: name}, op))
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s the transfer of %s: %w", op, name, err)
+	case r.code() == codeNoTransfer:
+		return deed.Errorf(deed.CodeNotFound, "no transfer of %s is pending", name)
+	case !succeeded(r):
+		return b.refused(r, string(name), beforeMoney)
+	}
+	if !approve {
+		b.rotate(ctx, name) // the other registrar knows it
+	}
+	return nil
+}
+
+// AuthCode implements registrar.Manager.
+func (b *Backend) AuthCode(ctx context.Context, name deed.Name) (deed.Secret, error) {
+	var random [16]byte
+	_, _ = rand.Read(random[:]) // it never fails
+	code := formatCode(random[:])
+	err := b.change(ctx, name, func(d domain) (update, error) {
+		if d.authInfo == code {
+			return update{}, nil
+		}
+		return update{code: code}, nil
+	})
+	if err != nil {
+		return "", err
+	}
+	return code, nil
+}
