@@ -55,6 +55,7 @@ var packages = []struct {
 	{"internal/agent", services},
 	{"internal/catalog", services},
 	{"internal/event", services},
+	{"internal/feed", services},
 	{"internal/health", services},
 	{"internal/payment", services},
 	{"internal/ratelimit", services},

@@ -43,7 +43,9 @@ type Config struct {
 	SafeDepth   uint64    // blocks, if the chain has no "safe" block tag
 	Payments    payment.Terms
 
-	AllowEmbedded bool     // a rehearsal: the embedded registry on an external chain
+	AllowEmbedded      bool // a rehearsal: the embedded registry on an external chain
+	WebhooksAllowLocal bool // webhooks may use http and any address; for a sandbox only
+
 	Nameservers   []string // that names are delegated to; at least one
 	DNSListen     string   // "off": no name server
 	DNSKey        string   // file that the keys of zones are derived from; empty: in Data

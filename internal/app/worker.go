@@ -25,6 +25,9 @@ func (a *App) startWorker() *backgroundWorker {
 		{Name: "clock", Interval: 5 * time.Second, Run: a.clock.Sync},
 		{Name: "name servers", Interval: 5 * time.Second, Run: a.dns.watchDrift(a.metrics, a.log)},
 	}}
+	if a.Webhooks != nil {
+		loop.Tasks = append(loop.Tasks, a.webhookTasks()...)
+	}
 	if a.money != nil {
 		loop.Rows = a.money.rows()
 		loop.Tasks = append(loop.Tasks, a.moneyTasks()...)

@@ -81,7 +81,7 @@ func (s Webhooks) Test(ctx context.Context, owner deed.Wallet, id string) (d web
 		if !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
-		d = webhook.Delivery{Webhook: id, EventID: newPublicID("evt_"), Type: webhook.TestType, State: webhook.Pending, Created: s.Now()}
+		d = webhook.Delivery{Webhook: id, EventID: newPublicID("evt_"), Type: webhook.TestType, State: webhook.Pending, Created: s.Now().Truncate(time.Second)}
 		_, err = tx.ExecContext(ctx, `
 			INSERT INTO webhook_deliveries (webhook, event, n, type, aggregate, host, state, created_at)
 			VALUES ($1, $2, 0, $3, '', $4, 'pending', $5)`, id, d.EventID, d.Type, w.Host, d.Created.Unix())

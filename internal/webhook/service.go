@@ -53,7 +53,7 @@ func (s *Service) Create(ctx context.Context, owner deed.Wallet, url string) (We
 	if err != nil {
 		return Webhook{}, err
 	}
-	w, err := s.Store.Create(ctx, Webhook{Owner: owner, URL: url, Host: host, Secret: newSecret(), Created: s.Now()})
+	w, err := s.Store.Create(ctx, Webhook{Owner: owner, URL: url, Host: host, Secret: newSecret(), Created: s.Now().Truncate(time.Second)})
 	return w, wrap(err, "create a webhook of %s", owner)
 }
 
