@@ -22,7 +22,7 @@ present() {
 	ca-certificates) [ -s /etc/ssl/certs/ca-certificates.crt ] || [ -s /etc/pki/tls/certs/ca-bundle.crt ] || [ "$(uname)" = Darwin ] ;;
 	postgres) ls -d /usr/lib/postgresql/*/bin/initdb || command -v initdb ;;
 	redis) command -v redis-server || command -v valkey-server ;;
-	npm) command -v npm ;;
+	npm | chromium) command -v "$1" ;;
 	setpriv) [ "$(id -u)" != 0 ] || command -v setpriv ;;
 	knot) server knotd ;;
 	nsd | unbound) server "$1" ;;

@@ -8,8 +8,8 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/catalog"
+	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/network"
-	"deed.example/deed/internal/payment"
 	"deed.example/deed/internal/rdap"
 )
 
@@ -41,16 +41,15 @@ type Config struct {
 	RefundKey   string
 	RefundFloor deed.USDC // minimum of the refund wallet; below it there is a warning
 	SafeDepth   uint64    // blocks, if the chain has no "safe" block tag
-	Payments    payment.Terms
+	Payments    fulfil.Terms
 
-	AllowEmbedded      bool // a rehearsal: the embedded registry on an external chain
-	WebhooksAllowLocal bool // webhooks may use http and any address; for a sandbox only
-
-	Nameservers   []string // that names are delegated to; at least one
-	DNSListen     string   // "off": no name server
-	DNSKey        string   // file that the keys of zones are derived from; empty: in Data
-	DNSSEC        string   // "on" or "off"
-	PrimaryListen string   // where secondaries fetch zones; "off": nowhere
+	Registrars    []RegistrarConfig // where names are bought; empty: the embedded registry
+	AllowEmbedded bool              // a rehearsal: the embedded registry on an external chain
+	Nameservers   []string          // that names are delegated to; at least one
+	DNSListen     string            // "off": no name server
+	DNSKey        string            // file that the keys of zones are derived from; empty: in Data
+	DNSSEC        string            // "on" or "off"
+	PrimaryListen string            // where secondaries fetch zones; "off": nowhere
 	PrimaryAllow  []netip.Prefix
 	TSIG          string   // file with the keys of transfers; empty: none
 	Secondaries   []string // name@host:port
@@ -60,6 +59,8 @@ type Config struct {
 	Registrar  rdap.Registrar // registrar data of RDAP
 	Contact    string         // e-mail address of the operator
 	Proxies    []netip.Prefix // whose X-Forwarded-For is trusted
+
+	WebhooksAllowLocal bool // webhooks may use http and any address; for a sandbox only
 
 	Limits       deed.Limits
 	Pricing      catalog.Pricing
@@ -96,7 +97,7 @@ func Default() Config {
 		Contact:       "security@deed.example",
 		RefundFloor:   10_000 * deed.Cent,
 		SafeDepth:     network.SafeDepth,
-		Payments:      payment.DefaultTerms(),
+		Payments:      fulfil.DefaultTerms(),
 		MetricsListen: "127.0.0.1:8081",
 		Limits:        deed.DefaultLimits(),
 		Pricing:       catalog.DefaultPricing(),

@@ -39,6 +39,9 @@ func (a *App) openHTTP(ctx context.Context) error {
 	if a.API.Discovery, err = newDiscovery(c, a.API); err != nil {
 		return err
 	}
+	if a.API.Page, err = newPage(c, a.API); err != nil {
+		return err
+	}
 	executor := newExecutor(a.API.Handler())
 	a.API.MCP, a.API.A2A = mcp.NewHandler(executor, c.Version, a.API.PublicURL), &a2a.Server{Executor: executor, Log: a.log, Stopping: a.API.Draining}
 	a.HTTP = a.API.Configure()

@@ -21,7 +21,7 @@ func (s *Server) card() api.AgentCard {
 		SupportedInterfaces: []api.AgentInterface{{URL: s.at("/a2a"), ProtocolBinding: "JSONRPC", ProtocolVersion: protocolVersion}},
 		Provider:            api.AgentProvider{Organization: name, URL: s.at("/")},
 		Version:             s.site.Version,
-		DocumentationURL:    s.at("/llms-full.txt"),
+		DocumentationURL:    s.at("/docs/"),
 		Capabilities: api.AgentCapabilities{Streaming: true, Extensions: []api.AgentExtension{{
 			URI: api.A2APaymentExtension, Description: "What costs money is paid in USDC by x402, in the metadata x402.payment.*.",
 		}}},

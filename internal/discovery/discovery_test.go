@@ -121,11 +121,11 @@ func TestDocsNameEveryDocument(t *testing.T) {
 
 var address = regexp.MustCompile(`https://names\.deed\.example[^\s")'\x60>,]*`)
 
-// Every URL of the service in a document is a call of openapi.yaml, or the
-// endpoint of MCP or A2A.
+// Every URL of the service in a document is a call of openapi.yaml, the endpoint of
+// MCP or A2A, or a page of the docs.
 func TestEveryURLExists(t *testing.T) {
 	s := open(t, testSite())
-	known := []string{"", "/", "/a2a", "/mcp"}
+	known := []string{"", "/", "/a2a", "/mcp", "/docs/", "/docs/api"}
 	for _, c := range s.calls {
 		known = append(known, c.path)
 	}

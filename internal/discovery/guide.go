@@ -25,6 +25,8 @@ func (s *Server) llms() string {
 	for _, l := range []struct{ title, path, note string }{
 		{"Skill", "/SKILL.md", "how to buy a name and set its DNS, step by step"},
 		{"Everything in one text", "/llms-full.txt", "every call, price, limit and error"},
+		{"Docs", "/docs/", "for people: tutorial, payments, DNS, errors"},
+		{"API reference", "/docs/api", "every call with an example, for people"},
 		{"OpenAPI 3.1", "/openapi.json", "every call with its schemas; `x-payment-info` marks those that cost money"},
 		{"Agent card", "/.well-known/agent-card.json", "A2A: JSON-RPC at `/a2a`, signed with the keys at `/.well-known/jwks.json`"},
 		{"MCP server card", "/mcp/server-card", "MCP: streamable HTTP at `/mcp`"},

@@ -235,7 +235,7 @@ func TestPathsAndMethods(t *testing.T) {
 		status       int
 		allow        string
 	}{
-		{"GET", "/", 404, ""},
+		{"POST", "/", 405, "GET, HEAD"}, // the page
 		{"GET", "/nope", 404, ""},
 		{"POST", "//domains/register", 404, ""},
 		{"POST", "/domains//register", 404, ""},

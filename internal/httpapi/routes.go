@@ -134,7 +134,7 @@ func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	known := map[string]bool{}
-	for _, r := range s.routes() {
+	for _, r := range append(s.routes(), s.pageRoutes()...) {
 		mux.Handle(r.pattern, r.handler)
 		known[r.pattern] = true
 	}

@@ -24,8 +24,8 @@ import (
 	"deed.example/deed/internal/catalog"
 	"deed.example/deed/internal/event"
 	"deed.example/deed/internal/feed"
+	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/health"
-	"deed.example/deed/internal/payment"
 	"deed.example/deed/internal/ratelimit"
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/signin"
@@ -44,7 +44,7 @@ type Server struct {
 	SignIn *signin.Service
 
 	Registrations *registration.Service
-	Payments      *payment.Service
+	Payments      *fulfil.Service
 	Accounts      *account.Service
 	Events        *event.Service
 	Webhooks      *webhook.Service
@@ -64,6 +64,7 @@ type Server struct {
 	MCP  http.Handler // of POST /mcp; nil if disabled
 	A2A  http.Handler // of POST /a2a; nil if disabled
 
+	Page      Page         // for browsers; nil if disabled
 	Discovery http.Handler // of the discovery documents
 	Contact   string       // e-mail address of the operator for openapi.json; optional
 

@@ -1,0 +1,213 @@
+package fulfil
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/settle"
+)
+
+// Checkout returns a checkout for one request. The authorization is nil if the
+// request has none; signedIn is the wallet of its access token, or "".
+func (s *Service) Checkout(a *settle.Authorization, signedIn deed.Wallet) order.Checkout {
+	return &checkout{s, a, signedIn}
+}
+
+// Known reports whether the same payment was accepted before: repeating a paid
+// request is free and not rate limited. A payment that ended without a transfer does
+// not count, since such a request starts over.
+func (s *Service) Known(ctx context.Context, a *settle.Authorization) (bool, error) {
+	if a == nil {
+		return false, nil
+	}
+	p, err := s.Store.Payment(ctx, s.id(a))
+	if deed.CodeOf(err) == deed.CodeNotFound {
+		return false, nil
+	}
+	return err == nil && p.SignedBy(a.Signature) && !p.State.EndedUnpaid(), err
+}
+
+// Find returns the payment with the ID, or the one it is an alias of.
+func (s *Service) Find(ctx context.Context, id string) (order.Payment, error) {
+	p, err := s.Store.Payment(ctx, id)
+	if err == nil && p.AliasOf != "" {
+		return s.Store.Payment(ctx, p.AliasOf)
+	}
+	return p, err
+}
+
+func (s *Service) id(a *settle.Authorization) string {
+	return a.PaymentID(s.Terms.ChainID, s.Terms.Asset)
+}
+
+type checkout struct {
+	s        *Service
+	auth     *settle.Authorization
+	signedIn deed.Wallet
+}
+
+// Resume implements order.Checkout. Only the original signature proves that the
+// caller made the payment: payer and nonce are public.
+func (c *checkout) Resume(ctx context.Context, want order.Purchase) (order.Payment, bool, error) {
+	if c.auth == nil {
+		return order.Payment{}, false, nil
+	}
+	p, err := c.s.Store.Payment(ctx, c.s.id(c.auth))
+	if deed.CodeOf(err) == deed.CodeNotFound {
+		return order.Payment{}, false, nil
+	}
+	if err != nil {
+		return p, false, fmt.Errorf("look up an earlier request: %w", err)
+	}
+	if !p.SignedBy(c.auth.Signature) {
+		return order.Payment{}, false, nil
+	}
+	p, err = c.proceed(ctx, p, want)
+	return p, true, err
+}
+
+// Collect implements order.Checkout.
+func (c *checkout) Collect(ctx context.Context, q order.Quote, want order.Purchase) (order.Payment, error) {
+	if err := c.s.Reserve.Enough(); err != nil {
+		return order.Payment{}, err
+	}
+	if c.auth == nil {
+		return order.Payment{}, &deed.Error{Code: deed.CodePaymentRequired, Message: fmt.Sprintf("%s costs %s USDC", q.For, q.Amount), Next: deed.Next{Action: deed.ActionPay}}
+	}
+	if !q.Accepts(c.auth.Amount) {
+		return order.Payment{}, c.wrongAmount(ctx, q)
+	}
+	open, err := c.s.Store.OpenNonces(ctx, c.auth.Payer)
+	if err != nil {
+		return order.Payment{}, fmt.Errorf("read the open payments of %s: %w", c.auth.Payer, err)
+	}
+	funds, err := c.s.Verifier.Check(ctx, *c.auth, open)
+	if errors.Is(err, settle.ErrAlreadyPaid) {
+		return c.collectPaid(ctx, want)
+	}
+	if err != nil {
+		return order.Payment{}, fmt.Errorf("check the payment: %w", err)
+	}
+	return c.authorize(ctx, want, func(who order.Payer) error {
+		return who.Admit(funds, c.auth.Payer, c.auth.Amount, c.s.Terms.MaxOpen, c.s.Now())
+	})
+}
+
+// wrongAmount returns the error for an authorization of another amount than the price.
+// One that bought something is not offered another payment: after a restore its
+// signature may be missing in our database, and the price may have changed since.
+func (c *checkout) wrongAmount(ctx context.Context, q order.Quote) error {
+	p, err := c.s.Store.Payment(ctx, c.s.id(c.auth))
+	switch {
+	case err == nil && p.Purchase.Kind != order.PurchaseNothing && !p.State.EndedUnpaid():
+		return errOtherSignature
+	case err != nil && deed.CodeOf(err) != deed.CodeNotFound:
+		return fmt.Errorf("look up the payment: %w", err)
+	}
+	return deed.Errorf(deed.CodePaymentInvalid, "%s costs %s USDC, neither less nor more", q.For, q.Amount)
+}
+
+// errOtherSignature is the error for an authorization that we have under another
+// signature. Its payer must not be asked to pay again.
+var errOtherSignature = &deed.Error{
+	Code: deed.CodePaymentInvalid, Err: order.ErrNoOffer,
+	Message: "this authorization was given before with another signature: repeat the request exactly as it was",
+}
+
+// authorize stores the payment and advances it.
+func (c *checkout) authorize(ctx context.Context, want order.Purchase, admit func(order.Payer) error) (order.Payment, error) {
+	p, err := c.s.Store.AuthorizePayment(ctx, order.Payment{ID: c.s.id(c.auth), Source: order.SourceX402Exact, Auth: *c.auth, Purchase: want}, admit)
+	if err != nil {
+		return p, fmt.Errorf("authorize the payment: %w", err)
+	}
+	if p.Purchase.Kind == order.PurchaseNothing {
+		return c.collectPaid(ctx, want) // its transfer was found in between
+	}
+	return c.proceed(ctx, p, want)
+}
+
+// collectPaid handles an authorization whose transfer preceded the request. It is
+// public on the chain by then, so it can be used only by its payer, signed in; in
+// any other case the transfer is refunded.
+func (c *checkout) collectPaid(ctx context.Context, want order.Purchase) (order.Payment, error) {
+	p, err := c.s.Store.Payment(ctx, c.s.id(c.auth))
+	known := err == nil
+	if err != nil && deed.CodeOf(err) != deed.CodeNotFound {
+		return p, fmt.Errorf("look up the payment: %w", err)
+	}
+	switch {
+	case known && p.Purchase.Kind != order.PurchaseNothing:
+		return order.Payment{}, errOtherSignature
+	case c.signedIn != c.auth.Payer || known && p.State != order.PaymentUnclaimed:
+		return order.Payment{}, c.goesBack()
+	case known:
+		p, err = c.s.Books.ClaimPayment(ctx, order.Payment{ID: p.ID, Source: order.SourceX402Exact, Auth: *c.auth, Purchase: want}, 0)
+		if errors.Is(err, settle.ErrAlreadyPaid) || err == nil && p.Purchase.Kind == order.PurchaseNothing {
+			return order.Payment{}, c.goesBack()
+		}
+		if err != nil {
+			return p, fmt.Errorf("claim the payment: %w", err)
+		}
+		return c.proceed(ctx, p, want)
+	}
+	return c.authorize(ctx, want, func(order.Payer) error { return nil }) // already paid
+}
+
+// goesBack returns the error for an authorization that was already used on the
+// chain: the caller must not pay again, and the transfer is refunded.
+func (c *checkout) goesBack() error {
+	return &deed.Error{
+		Code:    deed.CodeUnavailable,
+		Message: fmt.Sprintf("this authorization was used on the chain before it came with a request, so its money goes back to %s: do not pay again before it is there", c.auth.Payer),
+		Next:    deed.Next{Action: deed.ActionClaimPayment, Wallet: c.auth.Payer, Within: c.s.Terms.ClaimWindow},
+		Retry:   time.Minute,
+		Err:     errors.Join(order.ErrPending, settle.ErrAlreadyPaid),
+	}
+}
+
+// proceed advances a known payment as far as possible, provided that it belongs to
+// this purchase. A pending outcome is not an error here: the state of the returned
+// payment shows it.
+func (c *checkout) proceed(ctx context.Context, p order.Payment, want order.Purchase) (order.Payment, error) {
+	if p.Auth.Amount != c.auth.Amount || p.Auth.PayTo != c.auth.PayTo || p.Fingerprint != want.Fingerprint() {
+		return p, deed.Errorf(deed.CodePaymentInvalid, "this payment was given for another request")
+	}
+	alias := p.AliasOf != ""
+	if alias {
+		p.ID = p.AliasOf
+	}
+	p, err := c.s.Advance(ctx, p.ID)
+	if err != nil && !errors.Is(err, order.ErrPending) {
+		return p, err
+	}
+	if alias && p.State.EndedUnpaid() {
+		if err := c.checkUnused(ctx); err != nil {
+			return p, err
+		}
+	}
+	switch p.State {
+	case order.PaymentVoid:
+		return p, deed.Errorf(deed.CodePaymentInvalid, "this payment is void and nothing was charged: sign a new one")
+	case order.PaymentReleased:
+		return p, deed.Errorf(deed.CodePaymentInvalid, "this payment could not be settled and was given up: have the money in the wallet, and sign a new one")
+	}
+	return p, nil
+}
+
+// checkUnused fails when the authorization of an alias was used on the chain, or may
+// have been. We do not settle an alias, but its payer or a third party can: then its
+// transfer is refunded, and the payer must not be asked to pay again.
+func (c *checkout) checkUnused(ctx context.Context) error {
+	_, err := c.s.Verifier.Check(ctx, *c.auth, nil)
+	switch {
+	case errors.Is(err, settle.ErrAlreadyPaid):
+		return c.goesBack()
+	case err != nil && !settle.Refused(err):
+		return order.Pending(fmt.Errorf("check the payment: %w", err))
+	}
+	return nil
+}

@@ -1,0 +1,258 @@
+// Package fulfil is the engine for everything that is paid: it settles signed
+// authorizations exactly once, has what they paid for delivered, and refunds payments
+// that cannot be delivered exactly once.
+//
+// Buy quotes, collects, and waits a while for the job that the payment started. What
+// is sold, and how it is delivered, is up to an order.Kind. The steps of a payment
+// are: store the authorization and its purchase; mark it as settling; submit the
+// transfer; store the result. Each is one step of Advance, and a crash between any
+// two leaves a row from which the next request, or the worker, continues with the
+// same code (see order.PaymentState). Invariants: a settled payment ends in
+// one delivered purchase or in one refund to the payer; while its outcome is unknown
+// the payer is never asked to pay again; and transfers that arrive without a request
+// are found on the chain and refunded.
+package fulfil
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/settle"
+)
+
+// Store stores payments.
+type Store interface {
+	// OpenNonces returns the nonces of the wallet's payments that have not settled.
+	OpenNonces(ctx context.Context, w deed.Wallet) ([]string, error)
+
+	// AuthorizePayment stores p and its job and claims the name, or returns the
+	// existing payment with the same ID. When the payer has an open payment for the
+	// same purchase, p is stored as its alias. Admit decides whether the payment
+	// may be opened, while the payer is locked; its error is returned. It fails
+	// with CodeDomainUnavailable when the name is claimed.
+	AuthorizePayment(ctx context.Context, p order.Payment, admit func(order.Payer) error) (order.Payment, error)
+
+	// Payment returns the payment, or CodeNotFound.
+	Payment(ctx context.Context, id string) (order.Payment, error)
+
+	// MovePayment moves p from p.State to the next state and returns the result.
+	// When another process has moved it already, it is left unchanged. The job and
+	// the ledger are updated in the same transaction.
+	MovePayment(ctx context.Context, p order.Payment, to order.PaymentState, txHash string) (order.Payment, error)
+
+	// DelayPayment sets when an open payment is retried.
+	DelayPayment(ctx context.Context, id string, d order.Delay) error
+}
+
+// Books stores claims and reverts of payments.
+type Books interface {
+	// ClaimPayment assigns a transfer that arrived without a request to p.Purchase,
+	// and returns the resulting payment. Attempts is how many orders were placed
+	// for it before.
+	ClaimPayment(ctx context.Context, p order.Payment, attempts int) (order.Payment, error)
+
+	// RecordRevert stores that a transfer reverted, at the cost of our gas.
+	RecordRevert(ctx context.Context, p order.Payment) error
+}
+
+// Queue returns the payments that are due.
+type Queue interface {
+	// DuePayments returns payments to settle, round-robin over wallets.
+	DuePayments(ctx context.Context, limit int) ([]string, error)
+
+	// DueRefunds returns payments to refund.
+	DueRefunds(ctx context.Context, limit int) ([]string, error)
+
+	// Stalled returns the payments without progress since the time.
+	Stalled(ctx context.Context, since time.Time) (order.Stalled, error)
+}
+
+// Retry delays and thresholds.
+const (
+	firstRetry = 2 * time.Second
+	maxRetry   = time.Minute
+	stallAfter = time.Minute // without progress for so long, a payment is reported to operators
+)
+
+// Service sells, settles and refunds. Fill every field but Reserve, Restoring, Pause
+// and Step.
+type Service struct {
+	Jobs     JobStore
+	JobQueue JobQueue
+	Kinds    []order.Kind
+	Wait     time.Duration // how long a request waits for its job
+
+	// Pause waits briefly before a job is read again that a request waits for. It
+	// returns false when the request must not wait. If nil, no request waits.
+	Pause func(ctx context.Context, j order.Job) bool
+
+	Store    Store
+	Books    Books
+	Queue    Queue
+	Watch    WatchStore
+	Verifier settle.Verifier
+	Settler  settle.Settler
+	Refunder settle.Refunder
+	Watcher  settle.Watcher
+	Terms    Terms
+	Now      func() time.Time
+	Reserve  *Reserve // may be nil
+
+	// Restoring is set while a backup is being restored: a transfer without a row
+	// may have bought something since, so it waits for registration.Restore.
+	Restoring bool
+
+	// Step is called between any two steps, so that a test can crash there.
+	Step func(name string)
+}
+
+// Terms are the network, the token and the limits of payments.
+type Terms struct {
+	ChainID uint64
+	Asset   deed.Wallet // the token
+	First   uint64      // first block to read; earlier transfers to the treasury are ignored
+
+	MaxOpen      int           // maximum of unsettled payments per wallet
+	ReleaseAfter time.Duration // how long a payment may be stuck before it is released
+	ClaimWindow  time.Duration // how long a transfer without a request can be claimed
+	Dust         deed.USDC     // smaller transfers are not refunded automatically
+}
+
+// DefaultTerms are the terms that an operator need not set.
+func DefaultTerms() Terms {
+	return Terms{MaxOpen: 5, ReleaseAfter: time.Minute, ClaimWindow: 5 * time.Minute, Dust: 5 * deed.Cent}
+}
+
+// Advance moves the payment as far as possible and returns the result. It is
+// idempotent and safe for concurrent use.
+//
+// It fails with order.Pending while the outcome of a settlement or a refund is
+// pending. A payment that the chain refuses permanently becomes void, which is not
+// an error.
+func (s *Service) Advance(ctx context.Context, id string) (order.Payment, error) {
+	p, err := s.Store.Payment(ctx, id)
+	for err == nil {
+		s.step(string(p.State))
+		// Each step makes at most one outside call and one transaction.
+		switch p.State {
+		case order.PaymentAuthorized:
+			if p.AliasOf != "" {
+				return p, nil
+			}
+			p, err = s.Store.MovePayment(ctx, p, order.PaymentSettling, "")
+		case order.PaymentSettling:
+			p, err = s.settle(ctx, p)
+		case order.PaymentUnclaimed:
+			if p, err = s.giveUpClaim(ctx, p); p.State == order.PaymentUnclaimed {
+				return p, err
+			}
+		case order.PaymentRefundDue:
+			p, err = s.Store.MovePayment(ctx, p, order.PaymentRefunding, "")
+		case order.PaymentRefunding:
+			p, err = s.refund(ctx, p)
+		default:
+			return p, nil
+		}
+	}
+	return p, fmt.Errorf("advance payment %s: %w", id, err)
+}
+
+// settle is the point of no return: once the settler was called, only its own
+// answer tells whether the money moved.
+func (s *Service) settle(ctx context.Context, p order.Payment) (order.Payment, error) {
+	txHash, err := s.Settler.Settle(ctx, p.Auth)
+	s.step("money moved")
+	switch {
+	case err == nil:
+		return s.record(ctx, p, order.PaymentSettled, txHash)
+	case settle.Refused(err):
+		return s.record(ctx, p, order.PaymentVoid, "")
+	case errors.Is(err, settle.ErrReverted):
+		if recorded := s.Books.RecordRevert(context.WithoutCancel(ctx), p); recorded != nil {
+			return p, fmt.Errorf("record the failed transfer: %w", recorded)
+		}
+		return s.release(ctx, p, err)
+	case errors.Is(err, settle.ErrUnsettleable):
+		if p.StuckAt.IsZero() || s.Now().Before(p.StuckAt.Add(s.Terms.ReleaseAfter)) {
+			return p, s.later(ctx, p, err, true)
+		}
+		return s.release(ctx, p, err)
+	}
+	return p, s.later(ctx, p, err, false)
+}
+
+// release gives up a payment that cannot be settled: it is never submitted again, its
+// name is free, and a transfer that arrives after all is refunded. The settler
+// abandons it first, so that no process submits it afterwards. If it cannot abandon
+// payments, they are retried until they expire.
+func (s *Service) release(ctx context.Context, p order.Payment, cause error) (order.Payment, error) {
+	settler, ok := s.Settler.(settle.Abandoner)
+	if !ok {
+		return p, s.later(ctx, p, cause, true)
+	}
+	if err := settler.Abandon(context.WithoutCancel(ctx), p.Auth); err != nil {
+		return p, s.later(ctx, p, errors.Join(cause, err), true)
+	}
+	s.step("abandoned")
+	return s.record(ctx, p, order.PaymentReleased, "")
+}
+
+// refund pays the amount back to the payer.
+func (s *Service) refund(ctx context.Context, p order.Payment) (order.Payment, error) {
+	txHash, err := s.Refunder.Refund(ctx, settle.Refund{PaymentID: p.ID, Payer: p.Auth.Payer, Nonce: p.Auth.Nonce, Amount: p.Auth.Amount})
+	s.step("money returned")
+	if err != nil {
+		return p, s.later(ctx, p, err, false)
+	}
+	return s.record(ctx, p, order.PaymentRefunded, txHash)
+}
+
+// giveUpClaim makes an unclaimed payment due for refund after the claim window.
+func (s *Service) giveUpClaim(ctx context.Context, p order.Payment) (order.Payment, error) {
+	if s.Now().Before(p.Created.Add(s.Terms.ClaimWindow)) {
+		return p, nil
+	}
+	return s.Store.MovePayment(ctx, p, order.PaymentRefundDue, "")
+}
+
+// record stores an outcome even if the caller's context was cancelled: the transfer
+// has happened.
+func (s *Service) record(ctx context.Context, p order.Payment, to order.PaymentState, txHash string) (order.Payment, error) {
+	return s.Store.MovePayment(context.WithoutCancel(ctx), p, to, txHash)
+}
+
+// later leaves the payment to the worker with exponential backoff, and returns
+// order.Pending.
+func (s *Service) later(ctx context.Context, p order.Payment, cause error, stuck bool) error {
+	wait := min(firstRetry<<min(p.Tries, 10), maxRetry)
+	d := order.Delay{Until: s.Now().Add(wait), Stuck: stuck, Cause: order.WaitingFor(cause)}
+	if err := s.Store.DelayPayment(context.WithoutCancel(ctx), p.ID, d); err != nil {
+		return fmt.Errorf("leave it to the worker: %w", err)
+	}
+	return order.Pending(cause)
+}
+
+func (s *Service) step(name string) {
+	if s.Step != nil {
+		s.Step("payment: " + name)
+	}
+}
+
+// Due returns payments that Advance should be called for now.
+func (s *Service) Due(ctx context.Context, limit int) ([]string, error) {
+	return s.Queue.DuePayments(ctx, limit)
+}
+
+// DueRefunds returns payments whose refund Advance should be called for now.
+func (s *Service) DueRefunds(ctx context.Context, limit int) ([]string, error) {
+	return s.Queue.DueRefunds(ctx, limit)
+}
+
+// Stalled returns the payments without progress for stallAfter.
+func (s *Service) Stalled(ctx context.Context) (order.Stalled, error) {
+	return s.Queue.Stalled(ctx, s.Now().Add(-stallAfter))
+}

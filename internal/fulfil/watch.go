@@ -1,0 +1,116 @@
+package fulfil
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/settle"
+)
+
+// WatchStore stores how far the chain was read, and the transfers found there.
+type WatchStore interface {
+	// Watched returns the block to read from.
+	Watched(ctx context.Context) (next uint64, err error)
+
+	// SetWatched stores that the chain was read up to next, except for the unread
+	// blocks.
+	SetWatched(ctx context.Context, next uint64, unread []settle.UnreadBlock) error
+
+	// Adopt assigns the transfer to its payment, or makes it due for refund, or
+	// stores it as unsolicited if there is no payment. It is idempotent.
+	Adopt(ctx context.Context, t settle.Transfer, u order.Unsolicited) error
+
+	// PutAside stores a transfer that could not be adopted, to be retried at next.
+	PutAside(ctx context.Context, t settle.Transfer, reason string, next time.Time) error
+
+	// DueAside returns transfers that were put aside and are due for a retry.
+	DueAside(ctx context.Context, limit int) ([]settle.Transfer, error)
+}
+
+// A Tracer identifies the sender of transactions. A Watcher may implement it.
+type Tracer interface {
+	// SentByUs reports whether one of our wallets sent the transaction.
+	SentByUs(ctx context.Context, txHash string) (bool, error)
+}
+
+const (
+	retryAside = 10 * time.Minute
+	maxAside   = 16 // retried per call
+)
+
+// ReadChain looks for transfers that we did not submit: a refused payment that its
+// payer submitted, or a nonce that was signed twice. What cannot be adopted is put
+// aside, so that one transfer never blocks the next ones. It returns what it put
+// aside as an error, and whether there is more to read.
+func (s *Service) ReadChain(ctx context.Context) (more bool, err error) {
+	from, err := s.Watch.Watched(ctx)
+	if err != nil {
+		return false, fmt.Errorf("read the next block number: %w", err)
+	}
+	from = max(from, s.Terms.First)
+	found, err := s.Watcher.Incoming(ctx, from)
+	if err != nil {
+		return false, fmt.Errorf("read the chain from block %d: %w", from, err)
+	}
+	var aside []error
+	for _, t := range found.Transfers {
+		if err := s.adopt(ctx, t); err != nil {
+			if put := s.Watch.PutAside(ctx, t, order.WaitingFor(err), s.Now().Add(retryAside)); put != nil {
+				return false, fmt.Errorf("put transfer %s aside: %w", t.TxHash, errors.Join(put, err))
+			}
+			aside = append(aside, fmt.Errorf("transfer %s of %s was put aside: %w", t.TxHash, t.Payer, err))
+		}
+	}
+	for _, b := range found.Unread {
+		aside = append(aside, fmt.Errorf("block %d was put aside: %s", b.Number, b.Reason))
+	}
+	if found.Next > from {
+		if err := s.Watch.SetWatched(ctx, found.Next, found.Unread); err != nil {
+			return false, fmt.Errorf("store the next block %d: %w", found.Next, err)
+		}
+	}
+	return found.Next > from, errors.Join(aside...)
+}
+
+// RetryAside retries transfers that were put aside.
+func (s *Service) RetryAside(ctx context.Context) error {
+	due, err := s.Watch.DueAside(ctx, maxAside)
+	if err != nil {
+		return fmt.Errorf("read transfers that were put aside: %w", err)
+	}
+	var errs []error
+	for _, t := range due {
+		if err := s.adopt(ctx, t); err != nil {
+			errs = append(errs, err, s.Watch.PutAside(ctx, t, order.WaitingFor(err), s.Now().Add(retryAside)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// adopt stores one transfer. A transfer of zero is ignored.
+func (s *Service) adopt(ctx context.Context, t settle.Transfer) error {
+	if t.Amount <= 0 {
+		return nil
+	}
+	u := order.Unsolicited{State: order.PaymentUnclaimed, Next: s.Now().Add(s.Terms.ClaimWindow)}
+	_, err := s.Store.Payment(ctx, settle.Authorization{Payer: t.Payer, Nonce: t.Nonce}.PaymentID(s.Terms.ChainID, s.Terms.Asset))
+	if err != nil && deed.CodeOf(err) != deed.CodeNotFound {
+		return fmt.Errorf("look up the payment of %s: %w", t.TxHash, err)
+	}
+	if err != nil {
+		if tracer, ok := s.Watcher.(Tracer); ok {
+			if u.Lost, err = tracer.SentByUs(ctx, t.TxHash); err != nil {
+				return fmt.Errorf("look up the sender of %s: %w", t.TxHash, err)
+			}
+		}
+		if t.Amount < s.Terms.Dust && !u.Lost {
+			u.State = order.PaymentDust
+		}
+		u.Lost = u.Lost || s.Restoring && u.State != order.PaymentDust
+	}
+	return s.Watch.Adopt(ctx, t, u)
+}

@@ -1,0 +1,195 @@
+// One payment, from the price to the answer:
+//
+//   idle ─► asking ─► review ─► signing ─► sending ─► done
+//
+// asking connects the wallet, selects the chain, checks the balance and asks the
+// service for its offer. review shows what will be signed. From sending on the
+// payment is in the journal, and is repeated until the service has answered.
+import { ApiError, call as callApi, isLost, type Answer } from './api'
+import { config } from './config'
+import { micros, money } from './format'
+import { journal, type Entry } from './journal'
+import { authorize, isUndeployed, paymentHeader, readOffer, typedData, type Authorization, type Offer } from './payment'
+import { describe, type Problem } from './problem'
+import { session } from './session.svelte'
+import { balance, isRefusal, useChain, type Provider } from './wallet'
+
+export interface Purchase {
+  key: string // what it is for; one payment at a time
+  title: string
+  method: string
+  path: string
+  json?: unknown
+  text?: string
+  auth: boolean
+  price: string // that the page has shown
+}
+
+export class Checkout {
+  step = $state<'idle' | 'asking' | 'review' | 'signing' | 'sending' | 'done'>('idle')
+  problem = $state.raw<Problem | null>(null)
+  offer = $state.raw<Offer | null>(null)
+  authorization = $state.raw<Authorization | null>(null)
+  typed = $state('')
+  retrying = $state(false) // the answer to a sent payment was lost
+  balance = $state.raw<bigint | null>(null)
+  purchase = $state.raw<Purchase | null>(null)
+  private payer = ''
+
+  constructor(private done: (a: Answer<any>) => void) {}
+
+  cancel(): void {
+    this.step = 'idle'
+    this.problem = null
+    this.offer = null
+  }
+
+  /** Asks for the offer and shows it. */
+  async start(p: Purchase): Promise<void> {
+    this.purchase = p
+    this.problem = null
+    this.step = 'asking'
+    try {
+      if (!(await session.connect())) return this.cancel()
+      await this.prepareWallet(p.price)
+      const offer = await this.ask(p)
+      if (!offer) return
+      this.show(offer)
+      if (micros(offer.price) !== micros(p.price)) {
+        this.problem = { kind: 'price', title: 'The price has changed', text: `It was ${money(p.price)} and is now ${money(offer.price)}. Nothing was paid.` }
+      }
+    } catch (e) {
+      this.fail(e)
+    }
+  }
+
+  private async prepareWallet(price: string): Promise<void> {
+    const { wallet, address } = session
+    if (!wallet) throw new Error('No wallet is connected.')
+    await selectChain(wallet.provider)
+    this.balance = await balance(wallet.provider, address)
+    if (this.balance !== null && this.balance < micros(price)) {
+      throw new Told({ kind: 'poor', title: 'Not enough USDC', text: `This costs ${money(price)}, and your wallet holds ${money(this.balance)} on ${config.chainName}.` })
+    }
+  }
+
+  /** Sends the call without a payment, which is answered 402 with an offer. */
+  private async ask(p: Purchase): Promise<Offer | null> {
+    try {
+      const answer = await this.send(p)
+      this.finish(answer) // it was free after all
+      return null
+    } catch (e) {
+      if (e instanceof ApiError && e.code === 'PAYMENT_REQUIRED') return readOffer(e.headers.get('PAYMENT-REQUIRED'))
+      throw e
+    }
+  }
+
+  private show(offer: Offer): void {
+    this.payer = session.address
+    this.offer = offer
+    this.authorization = authorize(offer, session.address)
+    this.typed = typedData(offer, this.authorization)
+    this.step = 'review'
+  }
+
+  /** Has the wallet sign what is shown, and pays. */
+  async sign(): Promise<void> {
+    const { offer, authorization, purchase } = this
+    if (!offer || !authorization || !purchase || !session.wallet) return
+    this.problem = null
+    if (session.address !== this.payer) return this.switched()
+    if (Number(authorization.validBefore) * 1000 < Date.now() + 30_000) {
+      this.show(offer)
+      this.problem = { kind: 'stale', title: 'Please check again', text: 'The time limit of the payment was about to pass. It has been renewed.' }
+      return
+    }
+    this.step = 'signing'
+    try {
+      await selectChain(session.wallet.provider) // it may have been changed since
+      const signature: string = await session.wallet.provider.request({ method: 'eth_signTypedData_v4', params: [authorization.from, this.typed] })
+      if (isUndeployed(signature)) {
+        throw new Told({ kind: 'undeployed', title: 'Your wallet is not on the chain yet', text: `Contract wallets can pay once they are deployed: send any transaction on ${config.chainName} from it first, then try again. Nothing was paid.` })
+      }
+      const entry: Entry = { ...purchase, payment: paymentHeader(offer, authorization, signature), price: offer.price, payer: this.payer }
+      journal.write(entry)
+      await this.deliver(entry)
+    } catch (e) {
+      this.fail(e, 'review')
+    }
+  }
+
+  private switched(): void {
+    this.step = 'idle'
+    this.problem = { kind: 'switched', title: 'You changed the account', text: 'The payment was prepared for the other account. Nothing was signed: start again to pay with this one.' }
+  }
+
+  /** Repeats a payment that was signed before a reload. */
+  async resume(key: string): Promise<boolean> {
+    const entry = journal.read(key)
+    if (!entry) return false
+    this.purchase = entry
+    try {
+      await this.deliver(entry)
+    } catch (e) {
+      this.fail(e)
+    }
+    return true
+  }
+
+  private async deliver(entry: Entry): Promise<void> {
+    this.step = 'sending'
+    for (let wait = 500; ; wait = Math.min(2 * wait, 8000)) {
+      try {
+        const answer = await this.send(entry, entry.payment)
+        journal.remove(entry.key)
+        this.retrying = false
+        return this.finish(answer)
+      } catch (e) {
+        if (!isLost(e)) {
+          const kept = e instanceof ApiError && (e.status === 401 || e.status === 429)
+          if (!kept) journal.remove(entry.key)
+          this.retrying = false
+          throw e
+        }
+        this.retrying = true
+        await new Promise((resolve) => {
+          setTimeout(resolve, wait)
+          addEventListener('online', resolve, { once: true })
+        })
+      }
+    }
+  }
+
+  private send(p: Purchase, payment?: string): Promise<Answer<any>> {
+    const o = { json: p.json, text: p.text, payment }
+    return p.auth ? session.call(p.method, p.path, o) : callApi(p.method, p.path, o)
+  }
+
+  private finish(answer: Answer<any>): void {
+    this.step = 'done'
+    this.done(answer)
+  }
+
+  private fail(e: any, back: 'idle' | 'review' = 'idle'): void {
+    this.problem = e instanceof Told ? e.problem : describe(e)
+    if (e instanceof ApiError && e.body.jobId && e.code === 'REGISTRATION_FAILED') return this.finish({ status: e.status, body: e.body, headers: e.headers })
+    this.step = isRefusal(e) ? back : 'idle'
+  }
+}
+
+async function selectChain(provider: Provider): Promise<void> {
+  try {
+    await useChain(provider)
+  } catch (e: any) {
+    const text = isRefusal(e) ? 'You declined to change the network.' : 'The wallet could not change the network by itself.'
+    throw new Told({ kind: 'chain', title: 'Wrong network', text: `${text} Select ${config.chainName} in your wallet, then try again.` })
+  }
+}
+
+/** An error that is already in words. */
+class Told extends Error {
+  constructor(readonly problem: Problem) {
+    super(problem.text)
+  }
+}

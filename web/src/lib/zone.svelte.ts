@@ -1,0 +1,83 @@
+// The records of a name and the changes that wait to be paid.
+import { session } from './session.svelte'
+import type { DNSRecord, RecordInput } from './types'
+
+export interface Change {
+  op: 'add' | 'update' | 'delete'
+  id: string // of the record; of an added one until it has its own
+  record?: RecordInput
+}
+
+export const pricePerChange = 100_000n // millionths: interface document, 4, rule 1
+
+export class Zone {
+  records = $state.raw<DNSRecord[] | null>(null)
+  revision = $state(0)
+  changes = $state.raw<Change[]>([])
+  private key: string
+
+  constructor(readonly domain: string) {
+    this.key = 'deed.changes.' + domain
+    try {
+      this.changes = JSON.parse(sessionStorage.getItem(this.key) ?? '[]')
+    } catch {
+      // Changes that are not signed yet are a draft.
+    }
+  }
+
+  async load(): Promise<void> {
+    const { body } = await session.call<{ records: DNSRecord[]; revision: number }>('GET', '/dns/' + this.domain)
+    this.records = body.records
+    this.revision = body.revision
+    const known = new Set(body.records.map((r) => r.id))
+    this.set(this.changes.filter((c) => c.op === 'add' || known.has(c.id)))
+  }
+
+  set(list: Change[]): void {
+    this.changes = list
+    if (list.length) sessionStorage.setItem(this.key, JSON.stringify(list))
+    else sessionStorage.removeItem(this.key)
+  }
+
+  add(record: RecordInput): void {
+    this.set([...this.changes, { op: 'add', id: 'new' + Date.now() + this.changes.length, record }])
+  }
+
+  update(id: string, record: RecordInput): void {
+    const added = this.changes.find((c) => c.id === id && c.op === 'add')
+    const before = this.records?.find((r) => r.id === id)
+    const rest = this.changes.filter((c) => c.id !== id)
+    const same = before && before.host === record.host && before.value === record.value && before.ttl === record.ttl && before.distance === (record.distance ?? null)
+    if (added) this.set(this.changes.map((c) => (c.id === id ? { ...c, record } : c)))
+    else this.set(same ? rest : [...rest, { op: 'update', id, record }])
+  }
+
+  delete(id: string): void {
+    const added = this.changes.some((c) => c.id === id && c.op === 'add')
+    const rest = this.changes.filter((c) => c.id !== id)
+    this.set(added ? rest : [...rest, { op: 'delete', id }])
+  }
+
+  undo(id: string): void {
+    this.set(this.changes.filter((c) => c.id !== id))
+  }
+
+  /** The body of POST /dns/{domain}/batch. */
+  batch(): unknown {
+    const changes = this.changes.map((c) => {
+      if (c.op === 'delete') return { op: 'delete', id: c.id }
+      const { type, host, value, ttl, distance } = c.record!
+      const fields = { host, value, ...(ttl ? { ttl } : {}), ...(distance != null ? { distance } : {}) }
+      return c.op === 'add' ? { op: 'add', type, ...fields } : { op: 'update', id: c.id, ...fields }
+    })
+    return { changes, ifRevision: this.revision }
+  }
+}
+
+export const types = ['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'NS', 'SRV', 'CAA', 'HTTPS', 'SVCB', 'TLSA', 'SSHFP', 'PTR', 'DS', 'NAPTR']
+
+export const examples: Record<string, string> = {
+  A: '192.0.2.10', AAAA: '2001:db8::10', CNAME: 'host.example.com', MX: 'mail.example.com', TXT: 'any text', NS: 'ns1.example.com',
+  SRV: '10 5 443 host.example.com', CAA: '0 issue "letsencrypt.org"', HTTPS: '1 . alpn=h2', SVCB: '1 host.example.com', TLSA: '3 1 1 …',
+  SSHFP: '4 2 …', PTR: 'host.example.com', DS: '12345 13 2 …', NAPTR: '10 10 "u" "" "" .',
+}

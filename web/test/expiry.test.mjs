@@ -1,0 +1,25 @@
+// The last test: it moves the clock of the sandbox.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { api, axe, base, button, buyName, connect, newAccount, newName, openPage, pay, picture } from './lib.mjs'
+
+test('an expired name: the notice, the clock of the sandbox, and a renewal by anyone', async () => {
+  const name = newName()
+  await buyName(newAccount(), name)
+  await api('POST', '/sandbox/clock', { advance: '370d' })
+  const account = newAccount()
+  await api('POST', '/sandbox/faucet', { walletAddress: account.address })
+  const { page, context } = await openPage({ account })
+  await page.goto(`${base}/app/names/${name}`)
+  await page.getByText(/Renew it before/).waitFor()
+  await page.getByText(/The registry's clock says/).waitFor()
+  await axe(page, 'an expired name')
+  await picture(page, 'expired')
+  await page.goto(`${base}/app/names/${name}?tab=renew`)
+  await button(page, 'Renew for 13.06 USDC').click()
+  await connect(page)
+  await pay(page)
+  await page.getByText('Confirmed by the registry').waitFor()
+  assert.equal((await api('GET', '/domains/' + name)).body.status, 'active')
+  await context.close()
+})

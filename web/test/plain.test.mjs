@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { axe, base, button, heading, openPage, picture } from './lib.mjs'
+
+test('without JavaScript: results, docs and reference', async () => {
+  const { page, context } = await openPage({ noWallet: true, browser: { javaScriptEnabled: false, viewport: { width: 390, height: 844 } } })
+  await page.goto(base)
+  await page.getByLabel('Domain name').fill('example.io')
+  await button(page, 'Search').click()
+  assert.match(await page.locator('.result').first().textContent(), /example\.io\s+60\.50 USDC\s*first year, then 60\.50 a year/)
+  await page.goto(base + '/app/names')
+  assert.match(await page.locator('noscript').textContent(), /This view needs JavaScript/)
+  assert.ok(await page.locator('noscript').isVisible())
+  await page.goto(base + '/docs/')
+  await page.getByLabel('Search the docs').fill('refund gas')
+  await page.keyboard.press('Enter')
+  await page.getByRole('link', { name: 'Money: Settlement' }).click()
+  await heading(page, 'Settlement').waitFor()
+  await page.goto(base + '/docs/api')
+  await heading(page, 'GET /domains/search').waitFor()
+  await context.close()
+})
+
+test('the docs: an example runs, and is accessible', async () => {
+  const { page, context, errors } = await openPage({ noWallet: true })
+  await page.goto(base + '/docs/payments')
+  await axe(page, 'a page of the docs')
+  await picture(page, 'docs')
+  await page.goto(base + '/docs/api')
+  const call = page.locator('section.call').filter({ has: page.getByRole('heading', { name: 'GET /domains/pricing/{tld}' }) })
+  await call.getByRole('button', { name: 'Run against this server' }).click()
+  await call.getByText('"registration_price_usd": "13.06"').first().waitFor()
+  assert.deepEqual(errors, [])
+  await context.close()
+})
+
+test('search: keyboard only, stale answers, all endings, filters, share link', async () => {
+  const { page, context, errors } = await openPage({ noWallet: true, browser: { locale: 'de-DE', viewport: { width: 390, height: 844 } } })
+  await page.goto(base)
+  await page.keyboard.press('Tab')
+  await page.getByText('Skip to content').and(page.locator(':focus')).waitFor()
+  await page.getByLabel('Domain name').focus()
+  // The answer to the first word comes after that to the second.
+  let release
+  const held = new Promise((resolve) => (release = resolve))
+  await page.route('**/domains/search?query=first&*', async (route) => {
+    await held
+    await route.continue().catch(() => {}) // the page has given it up
+  })
+  const [asked] = await Promise.all([page.waitForRequest('**/domains/search?query=first&*'), page.keyboard.type('first')])
+  await page.keyboard.type('-and-second.dev')
+  await page.getByText('first-and-second.dev').waitFor()
+  release()
+  assert.ok(asked)
+  assert.match(await page.locator('.result').first().textContent(), /first-and-second\.dev\s*15,14 USDC/, 'the locale writes a comma')
+  await page.getByRole('button', { name: 'Search all 500+ endings' }).click()
+  await page.getByText(/of 543 available/).waitFor()
+  await page.getByLabel('Highest price in USDC').fill('10')
+  await page.keyboard.press('Tab')
+  await page.getByText(/, \d+ shown/).waitFor()
+  const shared = page.url()
+  assert.match(shared, /q=first-and-second\.dev&all&max=10$/)
+  await page.unrouteAll({ behavior: 'ignoreErrors' })
+  await page.goto(shared)
+  await page.getByText(/of 543 available, \d+ shown/).waitFor()
+  await page.getByLabel('Domain name').fill('example.nope')
+  await page.getByText('We do not sell .nope names').waitFor()
+  await page.getByLabel('Domain name').fill('a_b')
+  await page.getByText('Use letters, digits and hyphens.').waitFor()
+  await axe(page, 'a name that is none')
+  assert.deepEqual(errors, [])
+  await context.close()
+})

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { api, axe, button, buyName, heading, newAccount, newName, openPage, pay, picture, signIn } from './lib.mjs'
+
+test('settings: lock, name servers, auth code, hand-over; and renewal', async () => {
+  const account = newAccount()
+  const name = newName()
+  await buyName(account, name)
+  const { page, errors } = await openPage({ account })
+  await signIn(page, `/app/names/${name}?tab=settings`)
+  await button(page, 'Unlock').click()
+  await page.getByText('The name is unlocked.').waitFor()
+  await button(page, 'Lock').click()
+  await page.getByText('The name is locked.').waitFor()
+  await axe(page, 'the settings')
+  await picture(page, 'settings')
+  await page.getByLabel(/One per line/).fill('ns1.example.net\nns2.example.net')
+  await button(page, 'Save name servers').click()
+  await page.getByText(/The name servers (are changed|change as soon)/).waitFor()
+
+  await page.getByRole('link', { name: 'Renew', exact: true }).click()
+  await page.getByLabel('Years').selectOption('2')
+  await axe(page, 'the renewal')
+  await button(page, 'Renew for 26.12 USDC').click()
+  await pay(page)
+  await page.getByText('Confirmed by the registry').waitFor()
+
+  await page.goto(page.url().replace(/\/app.*/, `/app/names/${name}?tab=settings`))
+  const heir = newAccount().address
+  await page.getByLabel('Address of the new owner').fill(heir)
+  await button(page, 'Hand over…').click()
+  assert.ok(await button(page, 'Hand over for good').isDisabled(), 'a second confirmation is needed')
+  await page.getByLabel(`Type ${name} to confirm`).fill(name)
+  await button(page, 'Hand over for good').click()
+  await page.getByText('This name belongs to').waitFor()
+  assert.equal((await api('GET', '/domains/' + name)).body.walletAddress, heir.toLowerCase())
+  assert.deepEqual(errors, [])
+})
