@@ -137,6 +137,7 @@ var noCalls = map[string]string{
 	"GET /.well-known/agent-registration.json": "crawlers",
 	"GET /.well-known/security.txt":            "people",
 	"GET /robots.txt":                          "crawlers",
+	"GET /calendar/{file}":                     "calendar programs",
 	"GET /llms.txt":                            "language models",
 	"GET /llms-full.txt":                       "language models",
 	"GET /SKILL.md":                            "language models",

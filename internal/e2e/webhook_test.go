@@ -236,3 +236,24 @@ func TestCalendarFeed(t *testing.T) {
 		s.do(t, "DELETE", "/account/calendar", "", auth...).expect(t, 404, deed.CodeNotFound)
 	})
 }
+
+// A name that ends soon is in the warnings of the list, whatever it filters, and of the
+// name.
+func TestExpiryWarnings(t *testing.T) {
+	eachEnv(t, func(t *testing.T, s *env) {
+		a := s.buyer(t)
+		s.register(t, "soon.com", s.promise(a, comPrice).header(t)).expect(t, 201, "")
+		warnings := func() (list, one []string) {
+			list = read[api.AccountDomains](t, s.get(t, "/account/domains?status=expired", "Authorization", s.bearer(t, a))).Warnings
+			return list, read[api.Domain](t, s.get(t, "/domains/soon.com")).Warnings
+		}
+		if list, one := warnings(); len(list) != 0 || len(one) != 0 {
+			t.Errorf("a year before: got %q, %q", list, one)
+		}
+		s.clock.advance(355 * 24 * time.Hour)
+		list, one := warnings()
+		if len(list) != 1 || !strings.Contains(list[0], "soon.com expires on ") || !strings.Contains(list[0], "in 10 days") && !strings.Contains(list[0], "in 9 days") || !slices.Equal(list, one) {
+			t.Errorf("ten days before: got %q, %q", list, one)
+		}
+	})
+}
