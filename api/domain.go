@@ -52,10 +52,11 @@ type DomainEvent struct {
 
 // AccountDomains is a page of the names of a wallet.
 type AccountDomains struct {
-	Domains []AccountDomain `json:"domains"`
-	Total   int             `json:"total"`
-	Limit   int             `json:"limit"`
-	Offset  int             `json:"offset"`
+	Domains  []AccountDomain `json:"domains"`
+	Warnings []string        `json:"warnings"` // about names that end soon, on whatever page
+	Total    int             `json:"total"`
+	Limit    int             `json:"limit"`
+	Offset   int             `json:"offset"`
 }
 
 // AccountDomain is a summary of a wallet's name.

@@ -32,5 +32,6 @@ type EventData struct {
 	DaysLeft  int       `json:"daysLeft,omitzero"`
 	Serial    uint32    `json:"serial,omitzero"`
 	NewOwner  string    `json:"newOwner,omitzero"`
+	WebhookID string    `json:"webhookId,omitzero"`
 	Reason    string    `json:"reason,omitzero"`
 }

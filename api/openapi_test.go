@@ -210,12 +210,24 @@ func TestLimitsAreDocumented(t *testing.T) {
 	doc := document(t)
 	limited := map[string]bool{ // extensions, each counted with a group of the interface document
 		"GET /account/events":               true,
+		"POST /account/webhooks":            true,
+		"GET /account/webhooks":             true,
+		"POST /account/calendar":            true,
+		"GET /account/calendar":             true,
+		"DELETE /account/calendar":          true,
+		"GET /calendar/{file}":              true,
 		"GET /domains/check":                true,
 		"POST /domains/transfer":            true,
 		"POST /domains/{domain}/authcode":   true,
 		"PUT /domains/{domain}/lock":        true,
 		"PUT /domains/{domain}/nameservers": true,
 		"PUT /domains/{domain}/owner":       true,
+
+		"DELETE /account/webhooks/{webhookId}":                           true,
+		"POST /account/webhooks/{webhookId}/rotate":                      true,
+		"POST /account/webhooks/{webhookId}/test":                        true,
+		"GET /account/webhooks/{webhookId}/deliveries":                   true,
+		"POST /account/webhooks/{webhookId}/deliveries/{eventId}/replay": true,
 
 		"POST /dns/{domain}/batch":               true,
 		"GET /dns/{domain}/export":               true,

@@ -63,6 +63,22 @@ var calls = map[string]func(ctx context.Context, c *client.Client) error{
 		_, err := c.EventPage(ctx, "", 10)
 		return err
 	},
+	"POST /account/webhooks":                    says((*client.Client).CreateWebhook, "https://example.com/"),
+	"GET /account/webhooks":                     asks((*client.Client).Webhooks),
+	"DELETE /account/webhooks/{webhookId}":      says((*client.Client).DeleteWebhook, "wh_0"),
+	"POST /account/webhooks/{webhookId}/rotate": says((*client.Client).RotateWebhook, "wh_0"),
+	"POST /account/webhooks/{webhookId}/test":   says((*client.Client).TestWebhook, "wh_0"),
+	"GET /account/webhooks/{webhookId}/deliveries": func(ctx context.Context, c *client.Client) error {
+		_, err := c.DeliveryPage(ctx, "wh_0", client.Page{})
+		return err
+	},
+	"POST /account/webhooks/{webhookId}/deliveries/{eventId}/replay": func(ctx context.Context, c *client.Client) error {
+		_, err := c.ReplayDelivery(ctx, "wh_0", "evt_0")
+		return err
+	},
+	"POST /account/calendar":   asks((*client.Client).CreateCalendar),
+	"GET /account/calendar":    asks((*client.Client).Calendar),
+	"DELETE /account/calendar": asks((*client.Client).DeleteCalendar),
 	"GET /domains/search": func(ctx context.Context, c *client.Client) error {
 		_, err := c.Search(ctx, "unregistered")
 		return err
@@ -121,6 +137,7 @@ var noCalls = map[string]string{
 	"GET /.well-known/agent-registration.json": "crawlers",
 	"GET /.well-known/security.txt":            "people",
 	"GET /robots.txt":                          "crawlers",
+	"GET /calendar/{file}":                     "calendar programs",
 	"GET /llms.txt":                            "language models",
 	"GET /llms-full.txt":                       "language models",
 	"GET /SKILL.md":                            "language models",

@@ -57,6 +57,7 @@ func (c *config) settings() []*setting {
 		{key: "payments.dust_usd", help: "money that came without a request goes back by itself from this amount on", value: amount(&c.Payments.Dust)},
 		{key: "signin.keys", help: "file with the keys of tokens, the same on every node; default: signin.keys in the data folder", value: text(&c.SigninKeys, anything)},
 		{key: "registrar.allow_embedded", help: "true: a rehearsal, the embedded registry sells names on a chain that is not the embedded one", value: boolean(&c.AllowEmbedded)},
+		{key: "webhooks.allow_local", help: "true: webhooks of a sandbox may use http and addresses that are not public", value: boolean(&c.WebhooksAllowLocal)},
 		{key: "dns.nameservers", help: "host names of our name servers, which names are delegated to", value: hosts(&c.Nameservers)},
 		{key: "rdap.registrar", help: "name of the registrar in RDAP", value: text(&c.Registrar.Name, notEmpty)},
 		{key: "rdap.iana_id", help: "number of the accreditation by ICANN, when there is one", value: text(&c.Registrar.IANAID, numberOrNone)},

@@ -25,6 +25,11 @@ type Store interface {
 	// do not filter.
 	Domains(ctx context.Context, w deed.Wallet, status lifecycle.Status, before time.Time, p Page) (list []OwnedDomain, total int, err error)
 
+	// Expiring returns the names of the wallet that expire before a time or have
+	// expired and can be renewed, at most limit, the next to expire first, and their
+	// total number.
+	Expiring(ctx context.Context, w deed.Wallet, before time.Time, limit int) (list []lifecycle.Registration, total int, err error)
+
 	// Transactions returns a page of the wallet's payments and refunds, newest
 	// first, and their total number.
 	Transactions(ctx context.Context, w deed.Wallet, limit, offset int) (list []order.Movement, total int, err error)

@@ -2,6 +2,7 @@ package account_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 type store struct {
 	soon, before time.Time
 	status       lifecycle.Status
+	expiring     []lifecycle.Registration
 }
 
 func (s *store) Wallet(_ context.Context, w deed.Wallet, soon time.Time) (account.Account, error) {
@@ -29,6 +31,44 @@ func (s *store) Domains(_ context.Context, _ deed.Wallet, status lifecycle.Statu
 
 func (s *store) Transactions(context.Context, deed.Wallet, int, int) ([]order.Movement, int, error) {
 	return nil, 0, nil
+}
+
+func (s *store) Expiring(_ context.Context, _ deed.Wallet, before time.Time, limit int) ([]lifecycle.Registration, int, error) {
+	s.before = before
+	return slices.Clone(s.expiring[:min(limit, len(s.expiring))]), len(s.expiring), nil
+}
+
+// Owners are warned of what ends within thirty days, most urgent first, and of how
+// much more there is.
+func TestWarnings(t *testing.T) {
+	now := time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
+	s := &store{}
+	service := &account.Service{Store: s, Now: func() time.Time { return now }}
+	if got, err := service.Warnings(t.Context(), "0x01"); err != nil || got == nil || len(got) != 0 || !s.before.Equal(now.AddDate(0, 0, 30)) {
+		t.Errorf("without names: got %#v, %v", got, err)
+	}
+	name := func(status lifecycle.Status, left time.Duration) lifecycle.Registration {
+		return lifecycle.Registration{Name: "a.com", Status: status, Expires: now.Add(left)}
+	}
+	const day = 24 * time.Hour
+	for want, r := range map[string]lifecycle.Registration{
+		"a.com expires on 2026-03-31, in 30 days: renew it to keep it":                                             name(lifecycle.StatusActive, 30*day),
+		"a.com expires on 2026-03-03, in 1 day: renew it to keep it":                                               name(lifecycle.StatusActive, 47*time.Hour),
+		"a.com expires on 2026-03-01, in less than a day: renew it to keep it":                                     name(lifecycle.StatusTransferring, time.Hour),
+		"a.com expired on 2026-02-28: renew it, or it stops working when its grace ends":                           name(lifecycle.StatusExpired, -day),
+		"a.com expired on 2026-01-20 and does not work any more: renew it, with its restore fee, or it is deleted": name(lifecycle.StatusRedemption, -40*day),
+		"": name(lifecycle.StatusActive, 30*day+1),
+	} {
+		if got := account.Warning(r, now); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	for range 13 {
+		s.expiring = append(s.expiring, name(lifecycle.StatusActive, day))
+	}
+	if got, err := service.Warnings(t.Context(), "0x01"); err != nil || len(got) != 11 || got[10] != "3 more names end soon, too" {
+		t.Errorf("got %q, %v", got, err)
+	}
 }
 
 // A name expires soon when it has thirty days left or fewer, by the registry's clock.

@@ -36,6 +36,7 @@ import (
 	"deed.example/deed/internal/seal"
 	"deed.example/deed/internal/settle/chain"
 	"deed.example/deed/internal/sqldb"
+	"deed.example/deed/internal/webhook"
 	"deed.example/deed/internal/zone"
 )
 
@@ -52,6 +53,8 @@ type App struct {
 	Settler    *chain.Settler     // nil if no payments are taken
 	NameServer *nameserver.Server // nil if it is off
 	Follower   *zone.Follower     // publishes zones on this node
+
+	Webhooks *webhook.Dispatcher // nil if Listen is off
 
 	config    Config
 	log       *slog.Logger

@@ -60,6 +60,8 @@ type Config struct {
 	Contact    string         // e-mail address of the operator
 	Proxies    []netip.Prefix // whose X-Forwarded-For is trusted
 
+	WebhooksAllowLocal bool // webhooks may use http and any address; for a sandbox only
+
 	Limits       deed.Limits
 	Pricing      catalog.Pricing
 	Search       SearchConfig

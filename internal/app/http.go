@@ -11,9 +11,11 @@ import (
 
 	"deed.example/deed/internal/a2a"
 	"deed.example/deed/internal/agent"
+	"deed.example/deed/internal/feed"
 	"deed.example/deed/internal/httpapi"
 	"deed.example/deed/internal/mcp"
 	"deed.example/deed/internal/rdap"
+	"deed.example/deed/internal/sqldb"
 )
 
 // openHTTP binds the listeners and puts the HTTP interface on the services.
@@ -62,6 +64,8 @@ func (a *App) newAPI(ctx context.Context, base *url.URL) (*httpapi.Server, error
 		Registrations: a.names,
 		Accounts:      a.newAccounts(),
 		Events:        a.newEvents(),
+		Webhooks:      a.newWebhooks(base),
+		Feeds:         &feed.Service{Store: sqldb.Feeds{DB: a.DB}, Now: a.now},
 		Zones:         a.zones,
 		Propagation:   a.dns.propagation,
 		Sandbox:       a.chain.sandbox,

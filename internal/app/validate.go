@@ -38,6 +38,9 @@ func (c *Config) Validate() ([]string, error) {
 	if c.ChainRPCURL == "" {
 		return out, fmt.Errorf("chain.id is %d and the embedded chain is %d: set chain.rpc_url too", c.ChainID, network.EmbeddedChainID)
 	}
+	if c.WebhooksAllowLocal {
+		return out, errors.New("webhooks.allow_local is for a sandbox: strangers could reach what only this machine can reach")
+	}
 	keys, err := c.sandboxKeysInUse()
 	if err != nil {
 		return out, err

@@ -28,6 +28,9 @@ func (a *App) startWorker() *backgroundWorker {
 		{Name: "messages of registries", Interval: messageInterval, Run: a.Messages().Read},
 		{Name: "name servers", Interval: 5 * time.Second, Run: a.dns.watchDrift(a.metrics, a.log)},
 	}}
+	if a.Webhooks != nil {
+		loop.Tasks = append(loop.Tasks, a.webhookTasks()...)
+	}
 	if a.money != nil {
 		loop.Rows = a.money.rows()
 		loop.Tasks = append(loop.Tasks, a.moneyTasks()...)

@@ -19,7 +19,7 @@ func Commands(start Start, speak Speak) []*cobra.Command {
 	all := []*cobra.Command{
 		searchCommand(), checkCommand(), priceCommand(),
 		registerCommand(), renewCommand(), transferCommand(), jobCommand(),
-		domainCommand(), dnsCommand(), accountCommand(), transactionCommand(), eventsCommand(),
+		domainCommand(), dnsCommand(), accountCommand(), transactionCommand(), eventsCommand(), webhookCommand(), calendarCommand(),
 		walletCommand(), loginCommand(), logoutCommand(), whoamiCommand(), demoCommand(start), mcpCommand(speak),
 	}
 	for _, cmd := range all {

@@ -60,10 +60,15 @@ func (s *session) showDomain(d api.Domain) error {
 	if d.Grace != nil {
 		l.add("phase", fmt.Sprintf("%s until %s, %s USDC to keep it", d.Grace.Phase, day(d.Grace.EndsAt), orDash(d.Grace.Price)))
 	}
-	for _, w := range d.Warnings {
+	s.warn(d.Warnings)
+	return s.show(d, l)
+}
+
+// warn prints what the service warns of.
+func (s *session) warn(warnings []string) {
+	for _, w := range warnings {
 		fmt.Fprintln(s.errs, "note:", clean(w))
 	}
-	return s.show(d, l)
 }
 
 func domainListCommand() *cobra.Command {
@@ -77,15 +82,20 @@ func domainListCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		out := api.AccountDomains{Domains: []api.AccountDomain{}}
+		out := api.AccountDomains{Domains: []api.AccountDomain{}, Warnings: []string{}}
 		l := list{heads: []string{"NAME", "STATUS", "EXPIRES", "LOCKED", "RENEWAL"}}
-		for d, err := range c.Domains(s.ctx, f) {
+		for more := true; more; {
+			page, err := c.DomainPage(s.ctx, f, client.Page{Limit: 100, Offset: len(out.Domains)})
 			if err != nil {
 				return err
 			}
-			out.Domains = append(out.Domains, d)
+			out.Domains, out.Warnings = append(out.Domains, page.Domains...), page.Warnings // each page has all warnings
+			more = len(page.Domains) > 0 && len(out.Domains) < page.Total
+		}
+		for _, d := range out.Domains {
 			l.add(d.Domain, d.Status, day(d.ExpiresAt), yesNo(d.Locked), d.RenewalPrice)
 		}
+		s.warn(out.Warnings)
 		out.Total, out.Limit = len(out.Domains), len(out.Domains)
 		return s.show(out, l)
 	})

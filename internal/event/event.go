@@ -38,7 +38,17 @@ type Data struct {
 	DaysLeft  int                `json:"daysLeft,omitzero"`
 	Serial    uint32             `json:"serial,omitzero"`
 	NewOwner  deed.Wallet        `json:"newOwner,omitzero"`
+	WebhookID string             `json:"webhookId,omitzero"`
 	Reason    string             `json:"reason,omitzero"`
+}
+
+// Aggregate returns what the event is about. Events of one aggregate are delivered in
+// order: those of the payments, jobs and zone of a name belong to the name.
+func (e Event) Aggregate() string {
+	if e.Data.Domain == "" {
+		return e.Data.WebhookID
+	}
+	return string(e.Data.Domain)
 }
 
 // A Type says what happened.
@@ -69,6 +79,8 @@ const (
 	DomainHandedOver    Type = "domain.handed_over"
 	DomainCorrected     Type = "domain.corrected_by_registry"
 	DomainMissing       Type = "domain.missing_at_registry"
+
+	WebhookDisabled Type = "webhook.disabled"
 )
 
 // domainTypes maps what happens to a registration.

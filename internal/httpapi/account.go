@@ -41,7 +41,11 @@ func (s *Server) accountDomains(w http.ResponseWriter, r *http.Request, who deed
 	if err != nil {
 		return err
 	}
-	out := api.AccountDomains{Domains: make([]api.AccountDomain, 0, len(names)), Total: total, Limit: limit, Offset: offset}
+	warnings, err := s.Accounts.Warnings(r.Context(), who)
+	if err != nil {
+		return err
+	}
+	out := api.AccountDomains{Domains: make([]api.AccountDomain, 0, len(names)), Warnings: warnings, Total: total, Limit: limit, Offset: offset}
 	for _, n := range names {
 		out.Domains = append(out.Domains, s.fromHolding(n))
 	}

@@ -5,6 +5,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/api"
+	"deed.example/deed/internal/account"
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/registration"
 )
@@ -40,6 +41,9 @@ func (s *Server) fromView(v registration.View) api.Domain {
 		out.DNSSEC.DS = append(out.DNSSEC.DS, api.DS(ds))
 	}
 	if v.Lifecycle.Phase == lifecycle.PhaseActive {
+		if text := account.Warning(v.Registration, s.Accounts.Now()); text != "" {
+			out.Warnings = append(out.Warnings, text)
+		}
 		return out
 	}
 	out.Grace = &api.Grace{Phase: string(v.Lifecycle.Phase), EndsAt: v.Lifecycle.Ends}

@@ -50,6 +50,17 @@ func (s *Server) extensionRoutes() []route {
 	l := s.Limits
 	return []route{
 		{"GET /account/events", s.wallet(l.Account, s.events)},
+		{"POST /account/webhooks", s.wallet(l.Account, s.createWebhook)},
+		{"GET /account/webhooks", s.wallet(l.Account, s.listWebhooks)},
+		{"DELETE /account/webhooks/{webhookId}", s.wallet(l.Account, s.deleteWebhook)},
+		{"POST /account/webhooks/{webhookId}/rotate", s.wallet(l.Account, s.rotateWebhook)},
+		{"POST /account/webhooks/{webhookId}/test", s.wallet(l.Account, s.testWebhook)},
+		{"GET /account/webhooks/{webhookId}/deliveries", s.wallet(l.Account, s.listDeliveries)},
+		{"POST /account/webhooks/{webhookId}/deliveries/{eventId}/replay", s.wallet(l.Account, s.replayDelivery)},
+		{"POST /account/calendar", s.wallet(l.Account, s.createCalendar)},
+		{"GET /account/calendar", s.wallet(l.Account, s.showCalendar)},
+		{"DELETE /account/calendar", s.wallet(l.Account, s.deleteCalendar)},
+		{"GET /calendar/{file}", s.address(l.Search, s.calendar)},
 		{"GET /domains/check", s.address(l.Search, s.check)},
 		{"POST /domains/transfer", s.handle(s.order(readTransfer))},
 		{"POST /domains/{domain}/authcode", s.wallet(l.DNS, s.owner(s.authCode))},

@@ -23,11 +23,13 @@ import (
 	"deed.example/deed/internal/account"
 	"deed.example/deed/internal/catalog"
 	"deed.example/deed/internal/event"
+	"deed.example/deed/internal/feed"
 	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/health"
 	"deed.example/deed/internal/ratelimit"
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/signin"
+	"deed.example/deed/internal/webhook"
 	"deed.example/deed/internal/zone"
 )
 
@@ -45,6 +47,8 @@ type Server struct {
 	Payments      *fulfil.Service
 	Accounts      *account.Service
 	Events        *event.Service
+	Webhooks      *webhook.Service
+	Feeds         *feed.Service
 	Zones         *zone.Service
 	Terms         PaymentTerms
 

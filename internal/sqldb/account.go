@@ -71,6 +71,26 @@ func (s Accounts) Domains(ctx context.Context, w deed.Wallet, status lifecycle.S
 	return list, total, nil
 }
 
+// Expiring implements account.Store.
+func (s Accounts) Expiring(ctx context.Context, w deed.Wallet, before time.Time, limit int) (list []lifecycle.Registration, total int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
+	defer cancel()
+	const where = `WHERE owner = $1 AND expires_at <= $2 AND status IN ('active', 'transferring', 'expired', 'redemption')`
+	if err := s.DB.read.QueryRowContext(ctx, `SELECT count(*) FROM registrations `+where, w, before.Unix()).Scan(&total); err != nil || total == 0 {
+		return nil, 0, err
+	}
+	rows, err := s.DB.read.QueryContext(ctx, selectRegistration+where+` ORDER BY expires_at, domain LIMIT $3`, w, before.Unix(), limit)
+	if err != nil {
+		return nil, 0, err
+	}
+	err = eachRow(rows, func() error {
+		r, err := scanRegistration(rows)
+		list = append(list, r)
+		return err
+	})
+	return list, total, err
+}
+
 // listedPayments and listedRefunds select the transactions of a wallet: every payment
 // that is not an alias, and every refund as a separate transaction. A transfer without
 // a request is listed as its refund only.

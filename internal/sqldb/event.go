@@ -78,9 +78,13 @@ func insertEvents(ctx context.Context, tx *Tx, owner deed.Wallet, events []event
 		if err != nil {
 			return err
 		}
+		e.ID, e.N = newPublicID("evt_"), last-int64(len(events)-1-i)
 		_, err = tx.ExecContext(ctx, `INSERT INTO owner_events (owner, n, id, type, data, at) VALUES ($1, $2, $3, $4, $5, $6)`,
-			owner, last-int64(len(events)-1-i), newPublicID("evt_"), e.Type, string(data), e.At.Unix())
+			owner, e.N, e.ID, e.Type, string(data), e.At.Unix())
 		if err != nil {
+			return err
+		}
+		if err := queueDeliveries(ctx, tx, e); err != nil {
 			return err
 		}
 	}

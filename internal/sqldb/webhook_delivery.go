@@ -1,0 +1,135 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/event"
+	"deed.example/deed/internal/webhook"
+)
+
+// queueDeliveries adds a delivery of the event for each webhook of its owner that is
+// on. They are due at once: next_at is 0, because the time of an event may be that of
+// a registry whose clock differs from ours.
+func queueDeliveries(ctx context.Context, tx *Tx, e event.Event) error {
+	_, err := tx.ExecContext(ctx, `
+		INSERT INTO webhook_deliveries (webhook, event, n, type, aggregate, host, state, created_at)
+		SELECT id, $2, $3, $4, $5, host, 'pending', $6 FROM webhooks WHERE owner = $1 AND disabled_at = 0`,
+		e.Owner, e.ID, e.N, e.Type, e.Aggregate(), e.At.Unix())
+	return err
+}
+
+const selectDelivery = `SELECT webhook, event, type, state, attempts, created_at, first_at, last_at, next_at, status, failure FROM webhook_deliveries `
+
+func scanDelivery(row interface{ Scan(...any) error }, more ...any) (webhook.Delivery, error) {
+	var d webhook.Delivery
+	var created, first, last, next int64
+	err := row.Scan(append([]any{
+		&d.Webhook, &d.EventID, &d.Type, &d.State, &d.Attempts, &created, &first, &last, &next, &d.Status, &d.LastFailure,
+	}, more...)...)
+	d.Created, d.FirstTry, d.LastTry = timeOrZero(created), timeOrZero(first), timeOrZero(last)
+	if d.State == webhook.Pending {
+		d.NextTry = timeOrZero(next)
+	}
+	return d, err
+}
+
+// Page implements webhook.Deliveries.
+func (s Webhooks) Page(ctx context.Context, owner deed.Wallet, id string, limit, offset int) (list []webhook.Delivery, total int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
+	defer cancel()
+	err = s.DB.read.QueryRowContext(ctx, `
+		SELECT (SELECT count(*) FROM webhook_deliveries WHERE webhook = id) FROM webhooks WHERE id = $1 AND owner = $2`, id, owner).Scan(&total)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, 0, errNoWebhook
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	rows, err := s.DB.read.QueryContext(ctx, selectDelivery+`WHERE webhook = $1 ORDER BY created_at DESC, n DESC, event LIMIT $2 OFFSET $3`, id, limit, offset)
+	if err != nil {
+		return nil, 0, err
+	}
+	err = eachRow(rows, func() error {
+		d, err := scanDelivery(rows)
+		list = append(list, d)
+		return err
+	})
+	return list, total, err
+}
+
+// Test implements webhook.Deliveries.
+func (s Webhooks) Test(ctx context.Context, owner deed.Wallet, id string) (d webhook.Delivery, err error) {
+	err = s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		w, err := lockWebhook(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if w.Owner != owner {
+			return errNoWebhook
+		}
+		// A test that waits is sent now; with the webhook's row locked there is one.
+		_, err = tx.ExecContext(ctx, `
+			UPDATE webhook_deliveries SET next_at = 0 WHERE webhook = $1 AND aggregate = '' AND state = 'pending' AND n = 0`, id)
+		if err != nil {
+			return err
+		}
+		d, err = scanDelivery(tx.QueryRowContext(ctx, selectDelivery+`WHERE webhook = $1 AND aggregate = '' AND state = 'pending' AND n = 0`, id))
+		if !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		d = webhook.Delivery{Webhook: id, EventID: newPublicID("evt_"), Type: webhook.TestType, State: webhook.Pending, Created: s.Now().Truncate(time.Second)}
+		_, err = tx.ExecContext(ctx, `
+			INSERT INTO webhook_deliveries (webhook, event, n, type, aggregate, host, state, created_at)
+			VALUES ($1, $2, 0, $3, '', $4, 'pending', $5)`, id, d.EventID, d.Type, w.Host, d.Created.Unix())
+		return err
+	})
+	return d, err
+}
+
+// Replay implements webhook.Deliveries.
+func (s Webhooks) Replay(ctx context.Context, owner deed.Wallet, id, eventID string) (d webhook.Delivery, err error) {
+	err = s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		w, err := lockWebhook(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if w.Owner != owner {
+			return errNoWebhook
+		}
+		if !w.Disabled.IsZero() {
+			return deed.Errorf(deed.CodeValidation, "this webhook is off: send it a test; when that is delivered, it is on again")
+		}
+		_, err = tx.ExecContext(ctx, `
+			UPDATE webhook_deliveries SET state = 'pending', attempts = 0, next_at = 0, first_at = 0
+			 WHERE webhook = $1 AND event = $2 AND state <> 'pending'`, id, eventID)
+		if err != nil {
+			return err
+		}
+		d, err = scanDelivery(tx.QueryRowContext(ctx, selectDelivery+`WHERE webhook = $1 AND event = $2`, id, eventID))
+		if errors.Is(err, sql.ErrNoRows) {
+			return deed.Errorf(deed.CodeNotFound, "this webhook has no delivery of such an event")
+		}
+		return err
+	})
+	return d, err
+}
+
+// deliveryTTL is how long deliveries that have ended are listed.
+const deliveryTTL = 30 * 24 * time.Hour
+
+// Prune deletes old deliveries that have ended, and hosts that nothing is sent to any
+// more.
+func (s Webhooks) Prune(ctx context.Context) error {
+	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		old := s.Now().Add(-deliveryTTL).Unix()
+		if _, err := tx.ExecContext(ctx, `DELETE FROM webhook_deliveries WHERE state <> 'pending' AND last_at < $1`, old); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, `DELETE FROM webhook_hosts WHERE served_at < $1 AND lease_until < $1`, old)
+		return err
+	})
+}

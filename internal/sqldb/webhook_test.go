@@ -1,0 +1,348 @@
+package sqldb_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/event"
+	"deed.example/deed/internal/seal"
+	"deed.example/deed/internal/sqldb"
+	"deed.example/deed/internal/sqldb/sqldbtest"
+	"deed.example/deed/internal/webhook"
+)
+
+// hooks is a webhook service on a database with a clock that the test moves.
+type hooks struct {
+	*webhook.Service
+	db    *sqldb.DB
+	store sqldb.Webhooks
+
+	mu   sync.Mutex
+	time time.Time
+}
+
+func openHooks(t *testing.T, db *sqldb.DB) *hooks {
+	t.Helper()
+	h := &hooks{db: db, time: time.Unix(1_800_000_000, 0)}
+	var err error
+	if db.Sealer, err = seal.New("a secret of this test, long enough for it"); err != nil {
+		t.Fatal(err)
+	}
+	h.store = sqldb.Webhooks{DB: db, Now: h.now}
+	h.Service = &webhook.Service{Store: h.store, Deliveries: h.store, Now: h.now}
+	return h
+}
+
+func (h *hooks) now() time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.time
+}
+
+func (h *hooks) advance(d time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.time = h.time.Add(d)
+}
+
+func (h *hooks) create(t *testing.T, owner deed.Wallet, url string) webhook.Webhook {
+	t.Helper()
+	w, err := h.Create(t.Context(), owner, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// emit emits an event about each name, in order.
+func (h *hooks) emit(t *testing.T, owner deed.Wallet, names ...deed.Name) {
+	t.Helper()
+	for _, name := range names {
+		e := event.Event{Owner: owner, Type: event.DomainRenewed, At: h.now(), Data: event.Data{Domain: name}}
+		if err := sqldb.Emit(t.Context(), h.db, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// receivers answers requests, in place of the network.
+type receivers struct {
+	answer func(ctx context.Context, url, body string) webhook.Outcome
+
+	mu  sync.Mutex
+	got []string // URL, space, subject and cursor of what was answered
+}
+
+func (r *receivers) Send(ctx context.Context, url string, _ http.Header, body []byte) webhook.Outcome {
+	o := webhook.OutcomeOf(200)
+	if r.answer != nil {
+		o = r.answer(ctx, url, string(body))
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.got = append(r.got, url+" "+subject(string(body)))
+	return o
+}
+
+func (r *receivers) take() (got []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	got, r.got = r.got, nil
+	return got
+}
+
+// subject returns the subject and cursor of a body: "a.com 1".
+func subject(body string) string {
+	value := func(key string) string {
+		_, rest, _ := strings.Cut(body, `"`+key+`":"`)
+		text, _, _ := strings.Cut(rest, `"`)
+		return text
+	}
+	return value("subject") + " " + value("cursor")
+}
+
+func (h *hooks) dispatcher(t *testing.T, s webhook.Sender) *webhook.Dispatcher {
+	return &webhook.Dispatcher{Queue: h.store, Sender: s, Source: "https://deed.example", Now: h.now, OnError: func(err error) { t.Error(err) }}
+}
+
+// deliver polls once and waits for what it began.
+func deliver(t *testing.T, d *webhook.Dispatcher) {
+	t.Helper()
+	if err := d.Poll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	d.Wait()
+}
+
+func (h *hooks) page(t *testing.T, w webhook.Webhook) []webhook.Delivery {
+	t.Helper()
+	list, total, err := h.Page(t.Context(), w.Owner, w.ID, 100, 0)
+	if err != nil || total < len(list) {
+		t.Fatalf("got %d of %d, %v", len(list), total, err)
+	}
+	return list
+}
+
+const hookURL = "https://a.example/hook"
+
+// While one event fails, later ones of the same name wait for it, and those of other
+// names are delivered.
+func TestDeliveriesKeepTheOrderOfAnAggregate(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		h := openHooks(t, db)
+		w := h.create(t, "0xa", hookURL)
+		h.emit(t, "0xa", "a.com", "b.com", "a.com", "b.com", "a.com")
+		h.emit(t, "0xb", "other.com")
+		down := true
+		r := &receivers{answer: func(_ context.Context, _, body string) webhook.Outcome {
+			if down && subject(body) == "a.com 1" {
+				return webhook.OutcomeOf(500)
+			}
+			return webhook.OutcomeOf(200)
+		}}
+		d := h.dispatcher(t, r)
+		deliver(t, d)
+		got := r.take()
+		slices.Sort(got)
+		if want := []string{hookURL + " a.com 1", hookURL + " b.com 2", hookURL + " b.com 4"}; !slices.Equal(got, want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
+		h.emit(t, "0xa", "a.com")
+		deliver(t, d)
+		if got := r.take(); len(got) != 0 {
+			t.Fatalf("before the retry: got %v", got)
+		}
+		down = false
+		h.advance(5 * time.Second)
+		deliver(t, d)
+		if got, want := r.take(), []string{hookURL + " a.com 1", hookURL + " a.com 3", hookURL + " a.com 5", hookURL + " a.com 6"}; !slices.Equal(got, want) {
+			t.Fatalf("after the retry: got %v, want %v", got, want)
+		}
+		for _, d := range h.page(t, w) {
+			if d.State != webhook.Delivered || d.Status != 200 {
+				t.Errorf("got %+v", d)
+			}
+		}
+	})
+}
+
+// A node that dies between sending and recording leaves the delivery pending: another
+// one sends it again, with the same id, when the lease has ended.
+func TestDeliveriesSurviveADeadNode(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		h := openHooks(t, db)
+		h.create(t, "0xa", hookURL)
+		h.emit(t, "0xa", "a.com")
+		// What a node does before it is killed: it has the lease, and has sent.
+		if free, err := h.store.Lease(t.Context(), "a.example", h.now().Add(time.Minute)); err != nil || !free {
+			t.Fatal(free, err)
+		}
+		due, err := h.store.Due(t.Context(), "a.example", 10)
+		if err != nil || len(due) != 1 {
+			t.Fatal(due, err)
+		}
+		r := &receivers{}
+		d := h.dispatcher(t, r)
+		deliver(t, d)
+		if got := r.take(); len(got) != 0 {
+			t.Fatalf("while the lease holds: got %v", got)
+		}
+		if free, err := h.store.Lease(t.Context(), "a.example", h.now().Add(time.Minute)); err != nil || free {
+			t.Fatalf("a second lease: %v, %v", free, err)
+		}
+		h.advance(time.Minute)
+		deliver(t, d)
+		if got, want := r.take(), []string{hookURL + " a.com 1"}; !slices.Equal(got, want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
+		// The dead node wakes up and records a failure: what was delivered stays so.
+		if err := h.store.Record(t.Context(), due[0], webhook.OutcomeOf(500)); err != nil {
+			t.Fatal(err)
+		}
+		deliver(t, d)
+		if got := r.take(); len(got) != 0 {
+			t.Errorf("it was sent again: %v", got)
+		}
+	})
+}
+
+// A dispatcher that is stopped does not count the attempts that it abandons, and
+// leaves the host to the next one at once.
+func TestStoppedDispatcherAbandonsAttempts(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		h := openHooks(t, db)
+		w := h.create(t, "0xa", hookURL)
+		h.emit(t, "0xa", "a.com")
+		ctx, stop := context.WithCancel(t.Context())
+		d := h.dispatcher(t, &receivers{answer: func(ctx context.Context, _, _ string) webhook.Outcome {
+			stop()
+			<-ctx.Done()
+			return webhook.Outcome{Failure: webhook.FailureConnection}
+		}})
+		if err := d.Run(ctx); err != nil && ctx.Err() == nil {
+			t.Fatal(err)
+		}
+		if list := h.page(t, w); list[0].State != webhook.Pending || list[0].Attempts != 0 {
+			t.Errorf("got %+v", list)
+		}
+		r := &receivers{}
+		deliver(t, h.dispatcher(t, r))
+		if got := r.take(); len(got) != 1 {
+			t.Errorf("got %v", got)
+		}
+	})
+}
+
+// With 10,000 due deliveries to a host that hangs, others get theirs while it hangs,
+// and it has few requests at a time.
+func TestDeadHostDelaysNobody(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		h := openHooks(t, db)
+		dead := h.create(t, "0xd", "https://dead.example/")
+		err := db.Exec(t.Context(), `
+			WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 10000)
+			INSERT INTO webhook_deliveries (webhook, event, n, type, aggregate, host, state, created_at)
+			SELECT $1, 'evt_' || n, n, 'domain.renewed', 'name' || n || '.com', 'dead.example', 'pending', 0 FROM numbers`, dead.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var mu sync.Mutex
+		hanging, most := 0, 0
+		begun := make(chan struct{}, 10000)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		r := &receivers{answer: func(_ context.Context, url, _ string) webhook.Outcome {
+			if !strings.Contains(url, "dead") {
+				return webhook.OutcomeOf(200)
+			}
+			mu.Lock()
+			hanging++
+			most = max(most, hanging)
+			mu.Unlock()
+			begun <- struct{}{}
+			<-ctx.Done() // until the end of the test
+			return webhook.Outcome{Failure: webhook.FailureTimeout}
+		}}
+		d := h.dispatcher(t, r)
+		d.OnError = func(error) {} // the end of the test
+		if err := d.Poll(ctx); err != nil {
+			t.Fatal(err)
+		}
+		<-begun // it hangs
+		for i := range 20 {
+			owner := deed.Wallet(fmt.Sprint("0x", i))
+			h.create(t, owner, fmt.Sprintf("https://alive%d.example/", i))
+			h.emit(t, owner, "a.com")
+		}
+		for h.waiting(t, "alive") {
+			if err := d.Poll(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		mu.Lock()
+		if hanging == 0 || most > 4 {
+			t.Errorf("the dead host had %d requests at a time, %d now", most, hanging)
+		}
+		mu.Unlock()
+		cancel()
+		d.Wait()
+	})
+}
+
+// waiting reports whether a delivery to hosts with the prefix is pending.
+func (h *hooks) waiting(t *testing.T, prefix string) bool {
+	t.Helper()
+	n, err := h.db.Text(t.Context(), `SELECT count(*) FROM webhook_deliveries WHERE state = 'pending' AND host LIKE '`+prefix+`%'`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n != "0"
+}
+
+// A host that does not answer gets pauses, and is in another lane than those that do;
+// it comes back with its first answer.
+func TestSilentHosts(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		h := openHooks(t, db)
+		h.create(t, "0xa", hookURL)
+		h.emit(t, "0xa", "a.com", "b.com", "c.com", "d.com", "e.com", "f.com")
+		silent := true
+		r := &receivers{answer: func(context.Context, string, string) webhook.Outcome {
+			if silent {
+				return webhook.Outcome{Failure: webhook.FailureTimeout}
+			}
+			return webhook.OutcomeOf(200)
+		}}
+		d := h.dispatcher(t, r)
+		deliver(t, d)
+		if got := r.take(); len(got) != 4 {
+			t.Fatalf("the first turn of a silent host: got %v, want 4 attempts", got)
+		}
+		deliver(t, d)
+		if got := r.take(); len(got) != 0 {
+			t.Fatalf("during its pause: got %v", got)
+		}
+		silent = false
+		h.advance(time.Minute)
+		for lane, want := range map[webhook.Lane]int{webhook.LaneAnswered: 0, webhook.LaneOther: 1} {
+			if hosts, err := h.store.Hosts(t.Context(), lane, 10); err != nil || len(hosts) != want {
+				t.Errorf("lane %d: got %v, %v", lane, hosts, err)
+			}
+		}
+		deliver(t, d)
+		if got := r.take(); len(got) != 6 {
+			t.Errorf("when it answers again: got %v", got)
+		}
+		h.emit(t, "0xa", "a.com")
+		if hosts, err := h.store.Hosts(t.Context(), webhook.LaneAnswered, 10); err != nil || len(hosts) != 1 {
+			t.Errorf("got %v, %v", hosts, err)
+		}
+	})
+}
