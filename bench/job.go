@@ -11,8 +11,10 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/sqldb"
@@ -42,7 +44,7 @@ func jobRows() (rows []row, err error) {
 		if err != nil {
 			return nil, err
 		}
-		rate, err := finishJobs(s.API.Registrations, ids)
+		rate, err := finishJobs(s.API.Payments, ids)
 		if err != nil {
 			return nil, err
 		}
@@ -81,7 +83,7 @@ func paidJob(db *sqldb.DB, nonce int, what order.Purchase) (string, error) {
 	const payTo = "0x0000000000000000000000000000000000000002"
 	payments := sqldb.Payments{DB: db, ChainID: network.EmbeddedChainID, Asset: payTo, Now: time.Now}
 	a := settle.Authorization{Payer: benchWallet, PayTo: payTo, Amount: 13_060_000, ValidBefore: time.Now().Add(time.Hour).Unix(), Nonce: fmt.Sprintf("0x%064x", nonce)}
-	p, err := payments.AuthorizePayment(context.Background(), order.Payment{ID: a.PaymentID(network.EmbeddedChainID, payTo), Auth: a, Purchase: what}, admitAll)
+	p, err := payments.AuthorizePayment(context.Background(), order.Payment{ID: a.PaymentID(network.EmbeddedChainID, payTo), Source: order.SourceX402Exact, Auth: a, Purchase: what}, admitAll)
 	if err == nil {
 		p, err = payments.MovePayment(context.Background(), p, order.PaymentSettling, "")
 	}
@@ -91,8 +93,14 @@ func paidJob(db *sqldb.DB, nonce int, what order.Purchase) (string, error) {
 	return order.JobID(p.ID), err
 }
 
+// newEngine returns an engine that delivers names.
+func newEngine(jobs sqldb.Jobs, registry *local.Registry) *fulfil.Service {
+	names := &registration.Service{Store: jobs, Registrar: registry, Manager: registry, Now: time.Now, RegistryNow: time.Now}
+	return &fulfil.Service{Jobs: jobs, Kinds: []order.Kind{names}, Now: time.Now}
+}
+
 // finishJobs advances the jobs until each is completed.
-func finishJobs(s *registration.Service, ids []string) (float64, error) {
+func finishJobs(s *fulfil.Service, ids []string) (float64, error) {
 	var next atomic.Int64
 	began := time.Now()
 	err := atOnce(jobsAtOnce, func() error {
@@ -102,11 +110,11 @@ func finishJobs(s *registration.Service, ids []string) (float64, error) {
 				return nil
 			}
 			for range 2 { // submit, then verify
-				if err := s.Advance(context.Background(), ids[i]); err != nil {
+				if err := s.AdvanceJob(context.Background(), ids[i]); err != nil {
 					return err
 				}
 			}
-			if j, err := s.Store.Job(context.Background(), ids[i]); err != nil || j.State != order.JobCompleted {
+			if j, err := s.Jobs.Job(context.Background(), ids[i]); err != nil || j.State != order.JobCompleted {
 				return errors.Join(fmt.Errorf("job %s is %s", ids[i], j.State), err)
 			}
 		}

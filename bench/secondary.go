@@ -18,7 +18,6 @@ import (
 	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/primary"
 	"deed.example/deed/internal/registrar/local"
-	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/zone"
 )
@@ -94,7 +93,7 @@ func (f *fleet) name(i int) deed.Name { return deed.Name(fmt.Sprintf("fleet%d.co
 // sell creates the zones by completed registrations.
 func (f *fleet) sell() error {
 	registry := &local.Registry{Store: sqldb.Registry{DB: f.db}, Now: time.Now}
-	names := &registration.Service{Store: sqldb.Jobs{DB: f.db, Now: time.Now, Zones: f.zones}, Registrar: registry, Manager: registry, Now: time.Now, RegistryNow: time.Now}
+	names := newEngine(sqldb.Jobs{DB: f.db, Now: time.Now, Zones: f.zones}, registry)
 	var ids []string
 	for i := range fleetZones {
 		id, err := paidJob(f.db, f.paid, order.Purchase{Kind: order.PurchaseRegistration, Name: f.name(i), Years: 1})

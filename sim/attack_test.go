@@ -6,7 +6,6 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/order"
-	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/settle"
 )
 
@@ -84,7 +83,7 @@ func (w *world) promise(p *process) {
 			w.chain.mine()
 		}
 		for range 1 + w.rng.IntN(4) {
-			r := w.sign(promiser, registration.Order{Kind: order.PurchaseRegistration, Name: w.anyName(), Years: 1})
+			r := w.sign(promiser, order.Request{Purchase: order.Purchase{Kind: order.PurchaseRegistration, Name: w.anyName(), Years: 1}})
 			w.wishes[id(r.auth)] = append(w.wishes[id(r.auth)], wish(r.Kind, r.Name))
 			w.send(p, r, "")
 		}
@@ -150,8 +149,8 @@ func (w *world) steal(p *process, a settle.Authorization) {
 		return
 	}
 	for range 4 {
-		r, who := &request{Order: w.order(), auth: a}, w.buyers[w.rng.IntN(len(w.buyers))]
-		if w.offer(r.Order) == a.Amount && who != a.Payer && !slices.Contains(w.wishes[id(a)], wish(r.Kind, r.Name)) {
+		r, who := &request{Request: w.order(), auth: a}, w.buyers[w.rng.IntN(len(w.buyers))]
+		if w.offer(r.Request) == a.Amount && who != a.Payer && !slices.Contains(w.wishes[id(a)], wish(r.Kind, r.Name)) {
 			w.send(p, r, who)
 			return
 		}

@@ -10,13 +10,12 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/order"
-	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/settle"
 )
 
 // A request is one that a client made and may repeat.
 type request struct {
-	registration.Order
+	order.Request
 	auth settle.Authorization
 }
 
@@ -36,10 +35,14 @@ func (w *world) ask(p *process) {
 func (w *world) send(p *process, r *request, signedIn deed.Wallet) {
 	p.do(fmt.Sprintf("%q asks for %s of %s, %d years, with %s", signedIn, r.Kind, r.Name, r.Years, id(r.auth)), func(ctx context.Context) {
 		before := w.chain.final()
-		out, err := p.names.Buy(ctx, r.Order, p.pay.Checkout(&r.auth, signedIn))
+		out, err := p.pay.Buy(ctx, r.Request, p.pay.Checkout(&r.auth, signedIn))
+		var bought lifecycle.Registration
+		if err == nil && out.Job.State == order.JobCompleted {
+			bought, err = p.names.Result(ctx, out.Job)
+		}
 		w.tell("%d: answer: job %s is %s, %v", p.id, out.Job.ID, out.Job.State, err)
 		if w.broken == nil {
-			w.broken = w.answered(r, out, err)
+			w.broken = w.answered(r, out, bought, err)
 		}
 		if w.broken == nil && offered(out, err) && out.Quote.Amount == r.auth.Amount {
 			w.broken = w.askedAgain(r.auth, before)
@@ -48,7 +51,7 @@ func (w *world) send(p *process, r *request, signedIn deed.Wallet) {
 }
 
 // offered says whether a client is asked to pay.
-func offered(out registration.Outcome, err error) bool {
+func offered(out order.Outcome, err error) bool {
 	return settle.Refused(err) && !errors.Is(err, order.ErrNoOffer) && out.Quote.Amount > 0
 }
 
@@ -75,17 +78,17 @@ func (w *world) request() *request {
 		}
 		return &r
 	}
-	order, payer := w.order(), w.buyers[w.rng.IntN(len(w.buyers))]
+	wanted, payer := w.order(), w.buyers[w.rng.IntN(len(w.buyers))]
 	if n := len(w.requests); n > 0 && w.rng.IntN(4) == 0 { // signs anew for what was asked for before
 		last := w.requests[w.rng.IntN(n)]
-		payer, order = last.auth.Payer, last.Order
+		payer, wanted = last.auth.Payer, last.Request
 	}
-	return w.sign(payer, order)
+	return w.sign(payer, wanted)
 }
 
 // sign makes a new request.
-func (w *world) sign(payer deed.Wallet, o registration.Order) *request {
-	r := &request{Order: o}
+func (w *world) sign(payer deed.Wallet, o order.Request) *request {
+	r := &request{Request: o}
 	r.auth = settle.Authorization{Payer: payer, PayTo: w.payTo, Amount: w.offer(o), Nonce: w.nonce(), Signature: []byte{1}}
 	r.auth.ValidBefore = w.now.Add([]time.Duration{time.Minute, 5 * time.Minute, time.Hour}[w.rng.IntN(3)]).Unix()
 	if w.fault(12) {
@@ -104,22 +107,22 @@ func (w *world) nonce() string { return fmt.Sprintf("0x%064x", len(w.signed)+1) 
 
 // order is what somebody may want: more years for a name that is ours, a name
 // that is elsewhere, or else a new one. Who renews is seldom alone.
-func (w *world) order() registration.Order {
+func (w *world) order() order.Request {
 	name := w.anyName()
 	if last := w.lastRenewal(); last != "" && w.rng.IntN(3) > 0 {
 		name = last
 	}
 	switch e := w.registry.entries[name]; {
 	case w.registry.ours(name):
-		o := registration.Order{Kind: order.PurchaseRenewal, Name: name, Years: 1 + w.rng.IntN(2)}
+		o := order.Request{Purchase: order.Purchase{Kind: order.PurchaseRenewal, Name: name, Years: 1 + w.rng.IntN(2)}}
 		if w.rng.IntN(3) == 0 {
 			o.From = e.Expires
 		}
 		return o
 	case slices.Contains(w.away, name):
-		return registration.Order{Kind: order.PurchaseTransfer, Name: name, Years: 1, AuthCode: code}
+		return order.Request{Purchase: order.Purchase{Kind: order.PurchaseTransfer, Name: name, Years: 1, AuthCode: code}}
 	}
-	return registration.Order{Kind: order.PurchaseRegistration, Name: name, Years: 1}
+	return order.Request{Purchase: order.Purchase{Kind: order.PurchaseRegistration, Name: name, Years: 1}}
 }
 
 // lastRenewal is the name that somebody wanted to renew just now, or "".
@@ -133,7 +136,7 @@ func (w *world) lastRenewal() deed.Name {
 }
 
 // offer is what a client was told that its order costs.
-func (w *world) offer(o registration.Order) deed.USDC {
+func (w *world) offer(o order.Request) deed.USDC {
 	restore := w.registry.entries[o.Name].Phase(w.registry.now()) == lifecycle.PhaseRedemption
 	return cost(order.Purchase{Kind: o.Kind, Name: o.Name, Years: o.Years, Facts: order.PurchaseFacts{Restore: restore}})
 }
@@ -142,7 +145,7 @@ func id(a settle.Authorization) string { return a.PaymentID(chainID, asset) }
 
 // answered checks what a client is told. It is told of one job for ever, and
 // never to pay again while its money may still buy what it was given for.
-func (w *world) answered(r *request, out registration.Outcome, err error) error {
+func (w *world) answered(r *request, out order.Outcome, bought lifecycle.Registration, err error) error {
 	key := id(r.auth)
 	if deed.CodeOf(err) == deed.CodeNotFound && r.Kind == order.PurchaseRegistration {
 		return fmt.Errorf("%s was told that something is not there: %w", key, err)
@@ -163,9 +166,9 @@ func (w *world) answered(r *request, out registration.Outcome, err error) error 
 		}
 	}
 	// It may have been handed over since it was read.
-	own := r.Kind == order.PurchaseRenewal || out.Registration.Owner == r.auth.Payer || out.Registration.Owner == w.owner(out.Registration.Reference, r.auth.Payer)
-	if err == nil && out.Job.State == order.JobCompleted && (!own || out.Registration.Name != r.Name) {
-		return fmt.Errorf("%s was told that it bought %+v", key, out.Registration)
+	own := r.Kind == order.PurchaseRenewal || bought.Owner == r.auth.Payer || bought.Owner == w.owner(bought.Reference, r.auth.Payer)
+	if err == nil && out.Job.State == order.JobCompleted && (!own || bought.Name != r.Name) {
+		return fmt.Errorf("%s was told that it bought %+v", key, bought)
 	}
 	return nil
 }

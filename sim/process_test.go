@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/order"
-	"deed.example/deed/internal/payment"
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
@@ -27,7 +27,7 @@ type process struct {
 	payTo deed.Wallet         // as it was configured when it started
 	seen  map[string][]*block // by payment: the blocks at which it was checked
 	ahead time.Duration       // of the registry's clock, as it knows it
-	pay   *payment.Service
+	pay   *fulfil.Service
 	names *registration.Service
 	life  *registration.Lifecycle
 	heal  *registration.Restore
@@ -49,10 +49,12 @@ func newProcess(w *world, id int) *process {
 	jobs := jobStore{p, sqldb.Jobs{DB: w.db, Now: clock, Zones: sqldbtest.Zones(w.db, clock)}}
 	life := func() time.Time { return p.clock.Now().Add(p.ahead) }
 	chain := outside{p, settler{w.chain, func() deed.Wallet { return p.payTo }}}
-	p.pay = &payment.Service{Store: rows, Books: rows, Queue: rows, Watch: watch{p, rows.s}, Settler: chain, Terms: terms(), Now: clock}
+	p.pay = &fulfil.Service{Store: rows, Books: rows, Queue: rows, Watch: watch{p, rows.s}, Terms: terms(), Now: clock,
+		Verifier: chain, Settler: chain, Refunder: chain, Watcher: chain, Jobs: jobs, JobQueue: jobs, Wait: time.Hour}
 	held := nameStore{p, sqldb.Registrations{DB: w.db, Now: life, Zones: sqldbtest.Zones(w.db, clock)}}
-	p.names = &registration.Service{Store: jobs, Queue: jobs, Finder: jobs.s, Names: held, Registrar: registrarCalls{p, w.registry}, Manager: manager{p: p, r: w.registry},
-		Prices: prices{}, Offers: sqldb.Prices{DB: w.db}, Nameservers: ourServers, Wait: time.Hour, Now: clock, RegistryNow: life}
+	p.names = &registration.Service{Store: jobs, Names: held, Registrar: registrarCalls{p, w.registry}, Manager: manager{p: p, r: w.registry},
+		Prices: prices{}, Offers: sqldb.Prices{DB: w.db}, Nameservers: ourServers, Now: clock, RegistryNow: life}
+	p.pay.Kinds = []order.Kind{p.names}
 	p.life = &registration.Lifecycle{Names: held, Manager: manager{p: p, r: w.registry}, Grace: prices{}.GraceDays, Now: life}
 	p.heal = &registration.Restore{Payments: rows, Jobs: jobs, Chain: chain, Now: clock,
 		Orders: registrarCalls{p, w.registry}, Lookup: registrarCalls{p, w.registry}, Servers: ourServers}
@@ -60,8 +62,8 @@ func newProcess(w *world, id int) *process {
 }
 
 // terms are ours but for the number of open payments: three are reached sooner.
-func terms() payment.Terms {
-	t := payment.DefaultTerms()
+func terms() fulfil.Terms {
+	t := fulfil.DefaultTerms()
 	t.ChainID, t.Asset, t.MaxOpen = chainID, asset, 3
 	return t
 }
@@ -207,6 +209,14 @@ func (s jobStore) CompleteRenewal(ctx context.Context, j order.Job, attempt int,
 
 func (s jobStore) ResumeJob(ctx context.Context, j order.Job, attempt int) error {
 	return act(s.p, "ResumeJob", func() error { return s.s.ResumeJob(ctx, j, attempt) })
+}
+
+func (s jobStore) PublicJob(ctx context.Context, publicID string) (order.Job, error) {
+	return s.s.PublicJob(ctx, publicID)
+}
+
+func (s jobStore) DueChanges(ctx context.Context, most int) ([]string, error) {
+	return s.s.DueChanges(ctx, most)
 }
 
 func (s jobStore) DueJobs(ctx context.Context, most int) ([]string, error) {

@@ -11,7 +11,7 @@ import (
 	"deed.example/deed/internal/settle"
 )
 
-// A settler implements settle.Settler and payment.Tracer on the chain, as their
+// A settler implements the contracts of package settle and fulfil.Tracer on the chain, as their
 // contracts say.
 type settler struct {
 	c     *chain
@@ -41,7 +41,7 @@ func (b *block) fails(a settle.Authorization) string {
 	return ""
 }
 
-// Check implements settle.Settler.
+// Check implements settle.Verifier.
 func (s settler) Check(_ context.Context, a settle.Authorization, open []string) (settle.Funds, error) {
 	b := s.c.head()
 	u, used := b.used[keyOf(a)]
@@ -105,7 +105,7 @@ func (s settler) send(a settle.Authorization) error {
 	return nil
 }
 
-// Abandon implements settle.Settler: what was given up takes the place of a
+// Abandon implements settle.Abandoner: what was given up takes the place of a
 // transaction, so that nobody signs one.
 func (s settler) Abandon(_ context.Context, a settle.Authorization) error {
 	purpose := "settle " + keyOf(a)
@@ -162,7 +162,7 @@ func (c *chain) sign(purpose string, t transaction) {
 	c.add(&t)
 }
 
-// Refund implements settle.Settler. Its nonce follows from what goes back, so that
+// Refund implements settle.Refunder. Its nonce follows from what goes back, so that
 // the chain takes it once, whatever was signed before.
 func (s settler) Refund(_ context.Context, r settle.Refund) (string, error) {
 	of := keyOf(settle.Authorization{Payer: r.Payer, Nonce: r.Nonce})
@@ -187,12 +187,12 @@ func (s settler) Refunded(_ context.Context, r settle.Refund) (bool, error) {
 	return len(s.c.head().refunds[keyOf(settle.Authorization{Payer: r.Payer, Nonce: r.Nonce})]) > 0, nil
 }
 
-// SentByUs implements payment.Tracer.
+// SentByUs implements fulfil.Tracer.
 func (s settler) SentByUs(_ context.Context, txHash string) (bool, error) {
 	return s.c.sent[txHash], nil
 }
 
-// Incoming implements settle.Settler. It may stop before the last final block. It
+// Incoming implements settle.Watcher. It may stop before the last final block. It
 // goes below its contract in one thing: it tells of transfers of nothing.
 func (s settler) Incoming(_ context.Context, from uint64) (found settle.Arrivals, err error) {
 	to := uint64(s.c.finalHeight())

@@ -7,7 +7,6 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/order"
-	"deed.example/deed/internal/registration"
 )
 
 // A renewal that waits for another of its name is not due all the time: many of
@@ -31,7 +30,7 @@ func TestWaitingRenewalStepsBack(t *testing.T) {
 	if first.State != order.JobVerifying || second.State != order.JobQueued {
 		t.Fatalf("got %s and %s, want one that is at work and one that waits", first.State, second.State)
 	}
-	due, err := w.procs[0].names.Due(context.Background(), 8)
+	due, err := w.procs[0].pay.DueJobs(context.Background(), 8)
 	if err != nil || slices.Contains(due, second.ID) {
 		t.Errorf("got %v, %v, want the waiting job later", due, err)
 	}
@@ -41,9 +40,9 @@ func TestWaitingRenewalStepsBack(t *testing.T) {
 func (w *world) buy(t *testing.T, buyer int, kind order.PurchaseKind, name deed.Name) order.Job {
 	t.Helper()
 	p := w.procs[0]
-	r := w.sign(w.buyers[buyer], registration.Order{Kind: kind, Name: name, Years: 1})
+	r := w.sign(w.buyers[buyer], order.Request{Purchase: order.Purchase{Kind: kind, Name: name, Years: 1}})
 	for range 100 {
-		out, err := p.names.Buy(context.Background(), r.Order, p.pay.Checkout(&r.auth, ""))
+		out, err := p.pay.Buy(context.Background(), r.Request, p.pay.Checkout(&r.auth, ""))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -28,10 +28,10 @@ func (w *world) advance(p *process, ids []string) {
 
 func (w *world) advanceJobs(p *process) {
 	p.do("due jobs", func(ctx context.Context) {
-		ids, _ := p.names.Due(ctx, 8) // a worker that cannot read tries again
+		ids, _ := p.pay.DueJobs(ctx, 8) // a worker that cannot read tries again
 		for _, id := range ids {
 			p.do("advance "+id, func(ctx context.Context) {
-				err := p.names.Advance(ctx, id)
+				err := p.pay.AdvanceJob(ctx, id)
 				w.tell("%d: %s was advanced, %v", p.id, id, err)
 			})
 		}

@@ -248,7 +248,7 @@ func (w *world) happen(p *process, n int) {
 	case n < 98:
 		w.registry.jump()
 		p.do("wake the jobs", func(ctx context.Context) {
-			_ = p.names.Queue.WakeJobs(ctx) // who is not woken looks by himself, later
+			_ = p.pay.WakeJobs(ctx) // who is not woken looks by himself, later
 		})
 	case n < 99:
 		w.registry.leave(w.anyName())

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"deed.example/deed/internal/app"
-	"deed.example/deed/internal/payment"
+	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/sqldb"
 )
 
@@ -66,7 +66,7 @@ func printFindings(findings []sqldb.Finding, out io.Writer) (broken int, err err
 }
 
 // printComparison prints how the books and the chain compare.
-func printComparison(cmp payment.Comparison, out io.Writer) {
+func printComparison(cmp fulfil.Comparison, out io.Writer) {
 	if cmp.From > 0 {
 		fmt.Fprintf(out, "from block %d on; with --full from the first\n", cmp.From)
 	}

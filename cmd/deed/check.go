@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -58,6 +59,9 @@ func explain(out io.Writer, c *config, settings []*setting) error {
 	}
 	fmt.Fprintf(out, "\nThis would run:\n  database  %s\n  cache     %s\n  chain     %s\n  keys      %s\n  prices    %d TLDs\n",
 		c.DescribeDatabase(), c.DescribeCache(), c.DescribeChain(), c.SigninKeysFile(), len(prices.Listings()))
+	for _, r := range c.EffectiveRegistrars() {
+		fmt.Fprintf(out, "  registrar %s: type %s, sells %s\n", r.Name, r.Type, strings.Join(r.TLDs, " "))
+	}
 	warned, err := c.Validate()
 	for _, w := range warned {
 		fmt.Fprintln(out, "  warning   "+w)

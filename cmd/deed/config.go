@@ -88,6 +88,31 @@ func (c *config) settings() []*setting {
 	}
 }
 
+// isRegistrarKey reports whether the key is in a block [registrar.NAME]. Blocks can be
+// set in the file only.
+func isRegistrarKey(key string) bool {
+	return strings.HasPrefix(key, "registrar.") && strings.Count(key, ".") == 2
+}
+
+// setRegistrar sets one key of a block. The registrar checks its values when it is
+// opened.
+func (c *config) setRegistrar(key, value string) {
+	parts := strings.SplitN(key, ".", 3)
+	i := slices.IndexFunc(c.Registrars, func(r app.RegistrarConfig) bool { return r.Name == parts[1] })
+	if i < 0 {
+		i = len(c.Registrars)
+		c.Registrars = append(c.Registrars, app.RegistrarConfig{Name: parts[1], Values: map[string]string{}})
+	}
+	switch r := &c.Registrars[i]; parts[2] {
+	case "type":
+		r.Type = value
+	case "tlds":
+		r.TLDs = strings.FieldsFunc(value, func(c rune) bool { return c == ',' || c == ' ' })
+	default:
+		r.Values[parts[2]] = value
+	}
+}
+
 // perTLD is the prefix of keys such as catalog.tld.com.markup, which override the
 // markup of one TLD. They can be set in the file only.
 const perTLD = "catalog.tld."

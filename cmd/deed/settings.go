@@ -92,6 +92,8 @@ func readFile(c *config, settings []*setting, path string) error {
 		switch {
 		case s != nil:
 			err = s.set(values[key], path)
+		case isRegistrarKey(key):
+			c.setRegistrar(key, values[key])
 		case !strings.HasPrefix(key, perTLD):
 			err = unknown("key", key, settings, func(s *setting) string { return s.key })
 		}

@@ -26,6 +26,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/internal/cache/memory"
 	"deed.example/deed/internal/catalog"
+	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/httpapi"
 	"deed.example/deed/internal/metrics"
 	"deed.example/deed/internal/nameserver"
@@ -69,8 +70,11 @@ type App struct {
 	money     *money // nil if no payments are taken
 	names     *registration.Service
 	zones     *zone.Service
+	engine    *fulfil.Service   // sells what names and zones deliver
 	operators *listening        // nil if off
 	worker    *backgroundWorker // nil until Start
+	closers   []func() error    // of registrars
+	master    deed.Secret       // that the keys of zones and registrars are derived from
 }
 
 // Open builds the service, or nothing. It fails when the configuration must not
@@ -120,10 +124,10 @@ func (a *App) openBackends(ctx context.Context) (err error) {
 	if a.chain, err = openChain(c, a.log); err != nil {
 		return err
 	}
-	if err = a.openRegistrars(); err != nil {
+	if err = a.openDNS(ctx); err != nil {
 		return err
 	}
-	if err = a.openDNS(ctx); err != nil {
+	if err = a.openRegistrars(); err != nil {
 		return err
 	}
 	a.NameServer, a.Follower = a.dns.server, a.dns.follower
@@ -160,8 +164,7 @@ func (a *App) openPrices(ctx context.Context) (err error) {
 
 // Close stops the worker, closes the listeners and then all backends, in reverse
 // order.
-func (a *App) Close() error {
-	var err error
+func (a *App) Close() (err error) {
 	if a.worker != nil {
 		a.worker.stop()
 	}
@@ -171,8 +174,9 @@ func (a *App) Close() error {
 	if a.operators != nil {
 		_ = a.operators.Listener.Close() // likewise
 	}
+	err = a.closeRegistrars()
 	if a.dns != nil {
-		err = a.dns.close()
+		err = errors.Join(err, a.dns.close())
 	}
 	if a.chain != nil {
 		err = errors.Join(err, a.chain.close())

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"deed.example/deed/internal/payment"
+	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/settle/chain"
 	"deed.example/deed/internal/signer/file"
 	"deed.example/deed/internal/sqldb"
@@ -16,11 +16,11 @@ import (
 
 // An AuditReport is the result of an audit.
 type AuditReport struct {
-	Findings []sqldb.Finding     // one for each invariant of the database
-	Chain    *payment.Comparison // of the books with the chain; nil if it could not be asked
-	ChainErr error               // why not
-	Notices  []sqldb.Notice      // what is waiting
-	Open     int                 // payments and jobs
+	Findings []sqldb.Finding    // one for each invariant of the database
+	Chain    *fulfil.Comparison // of the books with the chain; nil if it could not be asked
+	ChainErr error              // why not
+	Notices  []sqldb.Notice     // what is waiting
+	Open     int                // payments and jobs
 }
 
 // Audit checks every invariant of the database, then compares the books with the
@@ -109,23 +109,23 @@ func (c *Config) checkpoint() checkpoint {
 
 // readCheckpoint returns where to start: at the first block if the file is
 // missing, unreadable or for another chain or database.
-func (c *Config) readCheckpoint() payment.Checkpoint {
+func (c *Config) readCheckpoint() fulfil.Checkpoint {
 	raw, err := os.ReadFile(c.checkpointFile())
 	if err != nil {
-		return payment.Checkpoint{}
+		return fulfil.Checkpoint{}
 	}
 	was, is := checkpoint{}, c.checkpoint()
 	if json.Unmarshal(raw, &was) != nil {
-		return payment.Checkpoint{}
+		return fulfil.Checkpoint{}
 	}
 	is.Block, is.At = was.Block, was.At
 	if is != was {
-		return payment.Checkpoint{}
+		return fulfil.Checkpoint{}
 	}
-	return payment.Checkpoint{Block: was.Block, At: was.At}
+	return fulfil.Checkpoint{Block: was.Block, At: was.At}
 }
 
-func (c *Config) writeCheckpoint(p payment.Checkpoint) error {
+func (c *Config) writeCheckpoint(p fulfil.Checkpoint) error {
 	point := c.checkpoint()
 	point.Block, point.At = p.Block, p.At.UTC().Truncate(time.Second)
 	raw, err := json.Marshal(point)

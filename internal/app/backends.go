@@ -1,33 +1,76 @@
 package app
 
 import (
+	"context"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/registrar"
+	"deed.example/deed/internal/registrar/epp"
 	"deed.example/deed/internal/registrar/local"
+	"deed.example/deed/internal/registrar/opusdns"
 	"deed.example/deed/internal/sqldb"
 )
 
-// backends is the table of registrars. A new one is a package below
-// internal/registrar and a row here.
-var backends = []struct {
-	name string
-	open func(a *App) (registrar.Backend, error)
-}{
-	{"local", openLocal},
+// A RegistrarConfig is one [registrar.NAME] block of the configuration.
+type RegistrarConfig struct {
+	Name   string
+	Type   string            // a row of the table of backends
+	TLDs   []string          // that it sells; "*" for all that no other block lists
+	Values map[string]string // the settings of its type
 }
 
-// openRegistrars opens the registrars of the table, and the router that sends each
-// call to the one that the name belongs to.
+// backends is the table of the types of registrar. A new one is a package below
+// internal/registrar and a row here.
+var backends = map[string]func(registrar.Settings) (registrar.Backend, error){
+	"epp":     epp.New,
+	"opusdns": opusdns.New,
+}
+
+// localKind is the type of the embedded registry, which needs more of the service
+// than its settings.
+const localKind = "local"
+
+// RegistrarTypes returns the types that a block can have.
+func RegistrarTypes() []string {
+	return append(slices.Sorted(maps.Keys(backends)), localKind)
+}
+
+// EffectiveRegistrars returns the configured registrars: by default the embedded registry,
+// which sells everything.
+func (c *Config) EffectiveRegistrars() []RegistrarConfig {
+	if len(c.Registrars) > 0 {
+		return c.Registrars
+	}
+	return []RegistrarConfig{{Name: localKind, Type: localKind, TLDs: []string{"*"}}}
+}
+
+// sellsEmbedded reports whether names come from the embedded registry.
+func (c *Config) sellsEmbedded() bool {
+	return slices.ContainsFunc(c.EffectiveRegistrars(), func(r RegistrarConfig) bool { return r.Type == localKind })
+}
+
+// openRegistrars opens the configured registrars, and the router that sends each call
+// to the one that the name belongs to.
 func (a *App) openRegistrars() error {
 	var all []registrar.Backend
-	for _, row := range backends {
-		b, err := row.open(a)
+	for _, c := range a.config.EffectiveRegistrars() {
+		b, err := a.openRegistrar(c)
 		if err != nil {
-			return fmt.Errorf("open the registrar %s: %w", row.name, err)
+			return fmt.Errorf("registrar.%s: %w", c.Name, err)
 		}
-		b.Name = row.name
+		if b.Close != nil {
+			a.closers = append(a.closers, b.Close)
+		}
 		all = append(all, b)
 	}
 	var err error
@@ -35,9 +78,80 @@ func (a *App) openRegistrars() error {
 	return err
 }
 
+func (a *App) closeRegistrars() (err error) {
+	for _, shut := range a.closers {
+		err = errors.Join(err, shut())
+	}
+	return err
+}
+
+// openRegistrar opens one registrar. It does not connect: one that is down must not
+// keep the others from selling.
+func (a *App) openRegistrar(c RegistrarConfig) (b registrar.Backend, err error) {
+	settings, err := a.registrarSettings(c)
+	if err != nil {
+		return b, err
+	}
+	open, known := backends[c.Type]
+	switch {
+	case c.Type == localKind:
+		open = a.openLocal
+	case !known:
+		return b, fmt.Errorf("type %q: there are %s", c.Type, strings.Join(RegistrarTypes(), ", "))
+	}
+	if b, err = open(settings); err != nil {
+		return b, err
+	}
+	b.Name = c.Name
+	return b, setTLDs(&b, c.TLDs)
+}
+
+// setTLDs sets what the registrar sells.
+func setTLDs(b *registrar.Backend, tlds []string) error {
+	if len(tlds) == 0 {
+		return fmt.Errorf(`tlds must be set: a list of TLDs, or "*" for all that no other registrar lists`)
+	}
+	for _, text := range tlds {
+		if text == "*" {
+			b.Rest = true
+			continue
+		}
+		tld, err := deed.ParseTLD(strings.TrimPrefix(text, "."))
+		if err != nil {
+			return fmt.Errorf("tlds: %w", err)
+		}
+		b.TLDs = append(b.TLDs, tld)
+	}
+	return nil
+}
+
+// registrarSettings returns what a registrar is opened with.
+func (a *App) registrarSettings(c RegistrarConfig) (registrar.Settings, error) {
+	secret, err := hkdf.Key(sha256.New, []byte(a.master.Reveal()), nil, "deed registrar "+c.Name, 32)
+	if err != nil {
+		return registrar.Settings{}, fmt.Errorf("derive a key: %w", err)
+	}
+	return registrar.Settings{
+		Name: c.Name, Values: c.Values, Secret: deed.Secret(hex.EncodeToString(secret)), Purchase: order.JobOfReference,
+		PaidUntil: a.paidUntil, Now: a.calendar.Now, Log: a.log.With("registrar", c.Name),
+	}, nil
+}
+
+// paidUntil returns until when the owner has paid for a name.
+func (a *App) paidUntil(ctx context.Context, name deed.Name) (time.Time, error) {
+	r, err := sqldb.Registrations{DB: a.DB}.Registration(ctx, name)
+	if deed.CodeOf(err) == deed.CodeNotFound {
+		return time.Time{}, nil
+	}
+	return r.Expires, err
+}
+
 // openLocal opens the embedded registry, and in a sandbox the controls that simulate
 // time, faults and other registrars.
-func openLocal(a *App) (registrar.Backend, error) {
+func (a *App) openLocal(s registrar.Settings) (registrar.Backend, error) {
+	if err := s.Read().Err(); err != nil {
+		return registrar.Backend{}, err
+	}
 	faults := a.config.Hooks.Faults
 	if faults == nil {
 		faults = &local.Faults{Store: sqldb.Faults{DB: a.DB}}
@@ -47,7 +161,7 @@ func openLocal(a *App) (registrar.Backend, error) {
 		a.sandbox = &sandboxRegistry{Registry: a.Registry, calendar: a.calendar}
 		a.chain.sandbox.Faults, a.chain.sandbox.Registry = sandboxFaults{faults}, a.sandbox
 	}
-	return registrar.Backend{Rest: true, Registrar: a.Registry, Manager: a.Registry, Ping: a.Registry.Ping}, nil
+	return registrar.Backend{Registrar: a.Registry, Manager: a.Registry, Ping: a.Registry.Ping}, nil
 }
 
 // localRules returns the rules of the embedded registry for a TLD: those of the

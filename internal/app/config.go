@@ -8,8 +8,8 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/catalog"
+	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/network"
-	"deed.example/deed/internal/payment"
 	"deed.example/deed/internal/rdap"
 )
 
@@ -41,14 +41,15 @@ type Config struct {
 	RefundKey   string
 	RefundFloor deed.USDC // minimum of the refund wallet; below it there is a warning
 	SafeDepth   uint64    // blocks, if the chain has no "safe" block tag
-	Payments    payment.Terms
+	Payments    fulfil.Terms
 
-	AllowEmbedded bool     // a rehearsal: the embedded registry on an external chain
-	Nameservers   []string // that names are delegated to; at least one
-	DNSListen     string   // "off": no name server
-	DNSKey        string   // file that the keys of zones are derived from; empty: in Data
-	DNSSEC        string   // "on" or "off"
-	PrimaryListen string   // where secondaries fetch zones; "off": nowhere
+	Registrars    []RegistrarConfig // where names are bought; empty: the embedded registry
+	AllowEmbedded bool              // a rehearsal: the embedded registry on an external chain
+	Nameservers   []string          // that names are delegated to; at least one
+	DNSListen     string            // "off": no name server
+	DNSKey        string            // file that the keys of zones are derived from; empty: in Data
+	DNSSEC        string            // "on" or "off"
+	PrimaryListen string            // where secondaries fetch zones; "off": nowhere
 	PrimaryAllow  []netip.Prefix
 	TSIG          string   // file with the keys of transfers; empty: none
 	Secondaries   []string // name@host:port
@@ -94,7 +95,7 @@ func Default() Config {
 		Contact:       "security@deed.example",
 		RefundFloor:   10_000 * deed.Cent,
 		SafeDepth:     network.SafeDepth,
-		Payments:      payment.DefaultTerms(),
+		Payments:      fulfil.DefaultTerms(),
 		MetricsListen: "127.0.0.1:8081",
 		Limits:        deed.DefaultLimits(),
 		Pricing:       catalog.DefaultPricing(),

@@ -29,7 +29,6 @@ var (
 	_ zone.History     = sqldb.Zones{}
 	_ zone.Delegations = sqldb.Zones{}
 	_ zone.Outbox      = sqldb.Zones{}
-	_ zone.Jobs        = sqldb.Jobs{}
 	_ local.Delegated  = sqldb.Registry{}
 )
 
@@ -52,6 +51,7 @@ func (a *App) openDNS(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("dns.key: %w", err)
 	}
+	a.master = master
 	zones := sqldb.Zones{DB: a.DB, Now: a.now, Publishing: dnssec.Publishing{
 		SOA: dnssec.NewSOA(c.Nameservers[0], "hostmaster."+parentOf(c.Nameservers[0])), Servers: c.Nameservers, Master: master,
 	}}

@@ -13,11 +13,11 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/httpapi"
 	"deed.example/deed/internal/metrics"
 	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/order"
-	"deed.example/deed/internal/payment"
 	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/settle/chain"
 	"deed.example/deed/internal/signer"
@@ -28,8 +28,8 @@ import (
 // money has the settler and the services that take payments.
 type money struct {
 	settler  *chain.Settler
-	payments *payment.Service
-	reserve  *payment.Reserve
+	payments *fulfil.Service
+	reserve  *fulfil.Reserve
 	terms    httpapi.PaymentTerms
 	stalled  atomic.Pointer[order.Stalled] // nil while every payment makes progress
 }
@@ -93,12 +93,13 @@ func openMoney(ctx context.Context, c *Config, db *sqldb.DB, b *chainBackend, no
 	terms := c.Payments
 	terms.ChainID, terms.Asset, terms.First = net.ChainID, net.Token.Address, c.ChainFirst
 	rows := sqldb.Payments{DB: db, ChainID: net.ChainID, Asset: net.Token.Address, Now: now.payments}
-	reserve := &payment.Reserve{Wallets: settler, MinUSDC: c.RefundFloor}
+	reserve := &fulfil.Reserve{Wallets: settler, MinUSDC: c.RefundFloor}
 	return &money{
 		settler: settler,
 		reserve: reserve,
-		payments: &payment.Service{
-			Store: rows, Books: rows, Queue: rows, Watch: rows, Settler: settler, Now: now.payments, Reserve: reserve, Terms: terms, Step: c.Hooks.Step,
+		payments: &fulfil.Service{
+			Store: rows, Books: rows, Queue: rows, Watch: rows, Now: now.payments, Reserve: reserve, Terms: terms, Step: c.Hooks.Step,
+			Verifier: settler, Settler: settler, Refunder: settler, Watcher: settler,
 		},
 		terms: httpapi.NewPaymentTerms(net, keys.payTo),
 	}, nil

@@ -3,10 +3,12 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
+	"deed.example/deed/internal/catalog"
+	"deed.example/deed/internal/keyfile"
 	"deed.example/deed/internal/lifecycle"
-	"deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/sqldb"
 )
@@ -24,20 +26,39 @@ func ForEachName(ctx context.Context, c Config, f func(r lifecycle.Registration,
 	return sqldb.Registrations{DB: db}.ForEach(ctx, f)
 }
 
-// Reconcile compares every name in the database with the registry, and changes
+// Reconcile compares every name in the database with its registrar, and changes
 // nothing. The service may run meanwhile.
 func Reconcile(ctx context.Context, c Config) (found registration.Reconciliation, err error) {
+	return found, withRegistrars(ctx, c, func(a *App) error {
+		names := sqldb.Registrations{DB: a.DB, Now: a.calendar.Now}
+		found, err = registration.Reconciler{Names: names, Inventory: a.registrar, Manager: a.registrar, Pause: settleDown}.Run(ctx)
+		return err
+	})
+}
+
+// withRegistrars calls f with an App that has the registrars, on a database that it
+// only reads: the service may run meanwhile.
+func withRegistrars(ctx context.Context, c Config, f func(a *App) error) (err error) {
 	db, err := openReadOnly(ctx, &c)
 	if err != nil {
-		return found, err
+		return err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	calendar := sqldb.NewCalendar(db, time.Now)
-	if err := calendar.Sync(ctx); err != nil {
-		return found, err
+	a := &App{DB: db, config: c, log: c.logger(), chain: &chainBackend{}}
+	defer func() { err = errors.Join(err, a.closeRegistrars(), db.Close()) }()
+	a.calendar = sqldb.NewCalendar(db, time.Now)
+	if err := a.calendar.Sync(ctx); err != nil {
+		return err
 	}
-	registry := &local.Registry{Store: sqldb.Registry{DB: db}, Now: calendar.Now}
-	return registration.Reconciler{Names: sqldb.Registrations{DB: db, Now: calendar.Now}, Inventory: registry, Manager: registry, Pause: settleDown}.Run(ctx)
+	if a.prices, err = catalog.New(c.Pricing); err != nil {
+		return err
+	}
+	if a.master, err = keyfile.OpenZoneSecret(c.zoneSecretFile()); err != nil {
+		return fmt.Errorf("dns.key: %w", err)
+	}
+	if err := a.openRegistrars(); err != nil {
+		return err
+	}
+	return f(a)
 }
 
 // settleDown waits for changes in progress to complete.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/httpapi"
 	"deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/registration"
@@ -14,7 +15,8 @@ import (
 
 var (
 	_ registration.Store          = sqldb.Jobs{}
-	_ registration.Queue          = sqldb.Jobs{}
+	_ fulfil.JobStore             = sqldb.Jobs{}
+	_ fulfil.JobQueue             = sqldb.Jobs{}
 	_ registration.Names          = sqldb.Registrations{}
 	_ registration.LifecycleStore = sqldb.Registrations{}
 
@@ -45,7 +47,7 @@ func (f sandboxFaults) On() string {
 type sandboxRegistry struct {
 	*local.Registry
 	calendar  *sqldb.Calendar
-	names     *registration.Service
+	jobs      *fulfil.Service
 	lifecycle *registration.Lifecycle
 }
 
@@ -85,10 +87,10 @@ func asMistake(err error) error {
 // catchUp advances every job and every name that is due, without waiting for the
 // worker.
 func (r *sandboxRegistry) catchUp(ctx context.Context) error {
-	if err := r.names.Queue.WakeJobs(ctx); err != nil {
+	if err := r.jobs.WakeJobs(ctx); err != nil {
 		return err
 	}
-	err := advanceAll(ctx, r.names.Due, r.names.Advance)
+	err := advanceAll(ctx, r.jobs.DueJobs, r.jobs.AdvanceJob)
 	return errors.Join(err, advanceAll(ctx, r.lifecycle.Due, r.lifecycle.Advance))
 }
 

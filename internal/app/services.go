@@ -8,9 +8,10 @@ import (
 	"deed.example/deed/internal/account"
 	"deed.example/deed/internal/catalog"
 	"deed.example/deed/internal/event"
+	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/httpapi"
 	"deed.example/deed/internal/network"
-	"deed.example/deed/internal/payment"
+	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/ratelimit"
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/sqldb"
@@ -28,19 +29,35 @@ func (a *App) registrations() sqldb.Registrations {
 func (a *App) wireServices() {
 	jobs, held := a.jobs(), a.registrations()
 	a.names = &registration.Service{
-		Store: jobs, Queue: jobs, Finder: jobs, Names: held, Registrar: a.registrar, Route: a.registrar, Manager: a.registrar, Prices: a.prices, Offers: sqldb.Prices{DB: a.DB},
-		Nameservers: a.config.Nameservers, Wait: a.config.RequestWait, Now: a.now, RegistryNow: a.calendar.Now, Publish: a.dns.publish, Pause: a.pause, Step: a.config.Hooks.Step,
+		Store: jobs, Names: held, Registrar: a.registrar, Route: a.registrar, Manager: a.registrar, Prices: a.prices, Offers: sqldb.Prices{DB: a.DB},
+		Nameservers: a.config.Nameservers, Now: a.now, RegistryNow: a.calendar.Now, Publish: a.dns.publish, Step: a.config.Hooks.Step,
 	}
 	a.Lifecycle = &registration.Lifecycle{Names: held, Manager: a.registrar, Grace: a.prices.GraceDays, Now: a.calendar.Now}
-	if a.sandbox != nil {
-		a.sandbox.names, a.sandbox.lifecycle = a.names, a.Lifecycle
-	}
 	a.zones = a.newZones()
+	a.engine = a.newEngine()
+	if a.sandbox != nil {
+		a.sandbox.jobs, a.sandbox.lifecycle = a.engine, a.Lifecycle
+	}
 }
 
-// pause waits for the poll interval of a request that waits for a job.
-func (a *App) pause(ctx context.Context) {
-	_ = sleep(ctx, a.config.PollInterval) // the caller checks ctx
+// newEngine returns the engine that sells what the services deliver. Without a
+// treasury, earlier payments can only be read.
+func (a *App) newEngine() *fulfil.Service {
+	jobs := a.jobs()
+	s := &fulfil.Service{Store: a.readablePayments(), Now: a.now}
+	if a.money != nil {
+		s = a.money.payments
+	}
+	s.Jobs, s.JobQueue, s.Kinds, s.Wait = jobs, jobs, []order.Kind{a.names, a.zones}, a.config.RequestWait
+	s.Pause = func(ctx context.Context, _ order.Job) bool { return sleep(ctx, a.config.PollInterval) == nil }
+	return s
+}
+
+// readablePayments returns the payments of the configured chain. On a chain that we do
+// not know nothing was ever paid.
+func (a *App) readablePayments() sqldb.Payments {
+	row, _ := network.ByChainID(a.config.ChainID)
+	return sqldb.Payments{DB: a.DB, ChainID: a.config.ChainID, Asset: row.Token.Address, Now: a.now}
 }
 
 // sleep waits for d, or until ctx is done.
@@ -97,18 +114,15 @@ func (a *App) newEvents() *event.Service {
 // errNoTreasury is the error of a node on an external chain without pay_to.
 var errNoTreasury = deed.Errorf(deed.CodeUnavailable, "this node takes no payments: its operator has not set pay_to")
 
-// wirePayments sets the payment service. Without a treasury, earlier payments can
-// only be read.
+// wirePayments sets the payment service and its terms.
 func (a *App) wirePayments(api *httpapi.Server) {
+	api.Payments = a.engine
 	if a.money != nil {
-		api.Payments, api.Terms = a.money.payments, a.money.terms
+		api.Terms = a.money.terms
 		return
 	}
-	chainID := a.config.ChainID
-	row, known := network.ByChainID(chainID) // on a chain that we do not know nothing was ever paid
 	api.NotReady = errNoTreasury
-	api.Payments = &payment.Service{Store: sqldb.Payments{DB: a.DB, ChainID: chainID, Asset: row.Token.Address, Now: a.now}, Now: a.now}
-	if known {
+	if row, known := network.ByChainID(a.config.ChainID); known {
 		api.Terms = httpapi.PaymentTerms{NetworkV1: row.X402V1, NetworkV2: row.CAIP2()}
 	}
 }

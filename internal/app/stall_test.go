@@ -12,16 +12,16 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/metrics"
 	"deed.example/deed/internal/order"
-	"deed.example/deed/internal/payment"
 	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
 // silent is a chain that does not answer.
-type silent struct{ settle.Settler }
+type silent struct{}
 
 func (silent) Settle(context.Context, settle.Authorization) (string, error) {
 	return "", errors.New("the endpoint answered 503")
@@ -33,11 +33,11 @@ func TestStalledPaymentIsVisible(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		now := time.Now().Add(-2 * time.Minute)
 		rows := sqldb.Payments{DB: db, ChainID: 1, Now: func() time.Time { return now }}
-		m := &money{reserve: &payment.Reserve{}, payments: &payment.Service{
-			Store: rows, Books: rows, Queue: rows, Watch: rows, Settler: silent{}, Terms: payment.DefaultTerms(), Now: func() time.Time { return now },
+		m := &money{reserve: &fulfil.Reserve{}, payments: &fulfil.Service{
+			Store: rows, Books: rows, Queue: rows, Watch: rows, Settler: silent{}, Terms: fulfil.DefaultTerms(), Now: func() time.Time { return now },
 		}}
 		auth := settle.Authorization{Payer: "0x01", PayTo: "0x02", Amount: 5 * deed.Cent, Nonce: "0x0a", Signature: []byte{1}}
-		p := order.Payment{ID: auth.PaymentID(1, ""), Auth: auth, Purchase: order.Purchase{Kind: order.PurchaseRegistration, Name: "first.com", Years: 1}}
+		p := order.Payment{ID: auth.PaymentID(1, ""), Source: order.SourceX402Exact, Auth: auth, Purchase: order.Purchase{Kind: order.PurchaseRegistration, Name: "first.com", Years: 1}}
 		p, err := rows.AuthorizePayment(t.Context(), p, sqldbtest.AdmitAll)
 		if err != nil {
 			t.Fatal(err)

@@ -42,8 +42,14 @@ func (c *Config) Validate() ([]string, error) {
 	if err != nil {
 		return out, err
 	}
-	problems := append([]string{"registrar: names come from the embedded registry, so nothing that is sold is in the public DNS; there is no other registry yet"}, c.placeholders()...)
+	problems := c.placeholders()
+	if c.sellsEmbedded() {
+		problems = append([]string{"registrar: names come from the embedded registry, so nothing that is sold is in the public DNS: configure a [registrar.NAME] block of another type"}, problems...)
+	}
 	problems = append(problems, keys...)
+	if len(problems) == 0 {
+		return out, nil
+	}
 	if !c.AllowEmbedded {
 		return out, fmt.Errorf("chain %d is not the embedded one, so callers may pay with real money, and this must not meet it:\n  %s\nset these, or say that this is a rehearsal: registrar.allow_embedded = true",
 			c.ChainID, strings.Join(problems, "\n  "))

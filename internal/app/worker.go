@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"deed.example/deed/internal/payment"
+	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/worker"
 )
 
@@ -62,7 +62,7 @@ func (m *money) rows() []worker.Rows {
 // nameRows returns orders and registered names.
 func (a *App) nameRows() []worker.Rows {
 	return []worker.Rows{
-		{Name: "jobs", Due: a.names.Due, Advance: a.names.Advance},
+		{Name: "jobs", Due: a.engine.DueJobs, Advance: a.engine.AdvanceJob},
 		{Name: "names", Due: func(ctx context.Context, limit int) ([]string, error) {
 			if err := a.calendar.Sync(ctx); err != nil { // another node may have moved it
 				return nil, err
@@ -95,7 +95,7 @@ func (a *App) moneyTasks() []worker.Task {
 
 // readChain reads the chain to its end. Transfers that were put aside are reported
 // at the end.
-func readChain(ctx context.Context, payments *payment.Service) error {
+func readChain(ctx context.Context, payments *fulfil.Service) error {
 	var aside []error
 	for {
 		more, err := payments.ReadChain(ctx)

@@ -17,11 +17,10 @@ import (
 // newZones returns the zone service.
 func (a *App) newZones() *zone.Service {
 	return &zone.Service{
-		Store: a.dns.zones, Names: a.registrations(), Jobs: a.jobs(), History: a.dns.zones,
+		Store: a.dns.zones, Names: a.registrations(), History: a.dns.zones,
 		Publish: a.dns.publish,
 		NewID:   sqldb.NewRecordID,
-		Wait:    a.config.RequestWait, Now: a.now, RegistryNow: a.calendar.Now, Grace: a.prices.GraceDays, Step: a.config.Hooks.Step,
-		Pause: func(ctx context.Context) bool { a.pause(ctx); return ctx.Err() == nil },
+		Now:     a.now, RegistryNow: a.calendar.Now, Grace: a.prices.GraceDays, Step: a.config.Hooks.Step,
 	}
 }
 
@@ -39,7 +38,7 @@ func (a *App) zoneRows() []worker.Rows {
 		Propagated: checker.Propagated,
 	}
 	return []worker.Rows{
-		{Name: "changes", Due: a.zones.Due, Advance: a.zones.Advance},
+		{Name: "changes", Due: a.engine.DueChanges, Advance: a.engine.AdvanceJob},
 		{Name: "signatures", Due: d.zones.DueZones, Advance: func(ctx context.Context, id string) error {
 			return d.zones.Resign(ctx, deed.Name(id))
 		}},

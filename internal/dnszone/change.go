@@ -33,19 +33,18 @@ const (
 type RecordOp struct {
 	Op     OpKind
 	ID     RecordID    // the record, as the caller wrote its ID; for OpAdd the new ID, set by the creator of the op
-	Record Record      `json:",omitzero"` // for OpAdd; its own ID is ignored
-	Patch  RecordPatch `json:",omitzero"` // for OpUpdate
+	Record Record      // for OpAdd; its own ID is ignored
+	Patch  RecordPatch // for OpUpdate
 }
 
 // A Change is one change of a zone, as plain data: it is stored with the payment
-// that buys it and may be applied later, by another process. Its fields are stored
-// by name, so renaming a field needs a migration.
+// that buys it and may be applied later, by another process.
 type Change struct {
 	Kind       ChangeKind
 	Zone       deed.Name
 	By         deed.Wallet // the caller; must own the zone when the change is applied
 	Ops        []RecordOp
-	IfRevision uint32 `json:",omitzero"` // the required serial of the zone; 0 for any
+	IfRevision uint32 // the required serial of the zone; 0 for any
 }
 
 // maxOps is enough to delete every record of a full zone and to fill it again.

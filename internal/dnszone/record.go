@@ -42,12 +42,12 @@ func (in RecordInput) Record(zone deed.Name) (Record, error) {
 
 // A RecordPatch has the new fields of a record; nil fields are unchanged.
 type RecordPatch struct {
-	Type     *string `json:",omitempty"` // may be given, but not changed
-	Host     *string `json:",omitempty"`
-	Value    *string `json:",omitempty"`
-	TTL      *int    `json:",omitempty"`
-	Distance *int    `json:",omitempty"` // alone, of an SRV: its new weight
-	Priority *int    `json:",omitempty"` // as in RecordInput
+	Type     *string // may be given, but not changed
+	Host     *string
+	Value    *string
+	TTL      *int
+	Distance *int // alone, of an SRV: its new weight
+	Priority *int // as in RecordInput
 }
 
 // Canonical validates the record as the caller wrote it and returns its canonical

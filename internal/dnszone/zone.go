@@ -34,13 +34,13 @@ func (id RecordID) Short() RecordID {
 // Canonical returns its canonical form; the records of a Zone have it.
 type Record struct {
 	ID       RecordID
-	Type     string    // "A", "MX", …
-	Host     string    // relative to the zone; "@" is the apex
-	Value    string    // names in it are absolute and without the trailing dot; a TXT is its text
-	TTL      int       // seconds
-	Distance *int      `json:",omitempty"` // MX preference or SRV weight; nil for other types
-	Created  time.Time `json:",omitzero"`
-	Updated  time.Time `json:",omitzero"`
+	Type     string // "A", "MX", …
+	Host     string // relative to the zone; "@" is the apex
+	Value    string // names in it are absolute and without the trailing dot; a TXT is its text
+	TTL      int    // seconds
+	Distance *int   // MX preference or SRV weight; nil for other types
+	Created  time.Time
+	Updated  time.Time
 }
 
 // A Zone is the full set of records of one registered name. Serial is the SOA

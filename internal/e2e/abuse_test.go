@@ -70,7 +70,7 @@ func (s *env) behindGate(t *testing.T) *gate {
 }
 
 // waits sets how long a request waits for its job.
-func (s *env) waits(d time.Duration) { s.api.Registrations.Wait, s.api.Zones.Wait = d, d }
+func (s *env) waits(d time.Duration) { s.api.Payments.Wait = d }
 
 // pending repeats an order with a growing wait until it is accepted and pending,
 // and returns that response. A busy machine may take longer to accept it than the

@@ -12,15 +12,10 @@ import (
 	"deed.example/deed/internal/settle"
 )
 
-// wrongRefunds is a settler with a faulty Refund.
-type wrongRefunds struct {
-	settle.Settler
-	refund func(ctx context.Context, r settle.Refund) (string, error)
-}
+// wrongRefunds is a faulty Refunder.
+type wrongRefunds func(ctx context.Context, r settle.Refund) (string, error)
 
-func (c wrongRefunds) Refund(ctx context.Context, r settle.Refund) (string, error) {
-	return c.refund(ctx, r)
-}
+func (f wrongRefunds) Refund(ctx context.Context, r settle.Refund) (string, error) { return f(ctx, r) }
 
 // Transfers to the treasury before the first block of the service are neither
 // counted nor refunded.
@@ -83,7 +78,7 @@ func TestAuditOfRefunds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachEnv(t, func(t *testing.T, s *env) {
-				s.api.Payments.Settler = wrongRefunds{s.settler, tt.refund(s)}
+				s.api.Payments.Refunder = wrongRefunds(tt.refund(s))
 				s.faults.Set(local.FaultRefuse, 1)
 				s.register(t, "first.com", s.promise(s.buyer(t), comPrice).header(t)).expect(t, 500, deed.CodeRegistrationFailed)
 				s.runWorker(t)

@@ -23,8 +23,8 @@ import (
 	"deed.example/deed/api"
 	"deed.example/deed/internal/app"
 	"deed.example/deed/internal/devchain"
+	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/nameserver"
-	"deed.example/deed/internal/payment"
 	"deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/settle/chain"
@@ -64,10 +64,14 @@ func openEnv(t *testing.T, o options) *env {
 	}
 	s := &env{keys: keys, chain: c, faults: &local.Faults{Slow: time.Millisecond}, payTo: crypto.PubkeyToAddress(keys[0].PublicKey), clock: newClock(), rpc: rpc.URL}
 	o.limits = generous()
+	more := o.config
 	o.config = func(c *app.Config) {
 		c.DNSListen, c.ChainBlockTime = "127.0.0.1:0", 5*time.Millisecond
 		c.Hooks.Chain, c.Hooks.Now, c.Hooks.Faults = s.chain, s.clock.Now, s.faults
 		s.setChain(t, c)
+		if more != nil {
+			more(c)
+		}
 	}
 	s.use(open(t, o))
 	return s
@@ -243,19 +247,19 @@ func (s *env) runWorker(t *testing.T) {
 		for _, id := range payments {
 			_, _ = s.api.Payments.Advance(t.Context(), id) // what is open stays due
 		}
-		jobs, err := s.api.Registrations.Due(t.Context(), 100)
+		jobs, err := s.api.Payments.DueJobs(t.Context(), 100)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, id := range jobs {
-			_ = s.api.Registrations.Advance(t.Context(), id) // likewise
+			_ = s.api.Payments.AdvanceJob(t.Context(), id) // likewise
 		}
-		changes, err := s.api.Zones.Due(t.Context(), 100)
+		changes, err := s.api.Payments.DueChanges(t.Context(), 100)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, id := range changes {
-			_ = s.api.Zones.Advance(t.Context(), id) // likewise
+			_ = s.api.Payments.AdvanceJob(t.Context(), id) // likewise
 		}
 		if s.open(t) == 0 {
 			return
@@ -295,9 +299,9 @@ func (s *env) audit(t *testing.T) {
 }
 
 // compare compares the books with the chain.
-func (s *env) compare(t *testing.T) payment.Comparison {
+func (s *env) compare(t *testing.T) fulfil.Comparison {
 	t.Helper()
-	c, err := s.api.Payments.Compare(t.Context(), sqldb.Audit{DB: s.db}, s.settler, payment.Checkpoint{})
+	c, err := s.api.Payments.Compare(t.Context(), sqldb.Audit{DB: s.db}, s.settler, fulfil.Checkpoint{})
 	if err != nil {
 		t.Fatal(err)
 	}

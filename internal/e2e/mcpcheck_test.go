@@ -59,7 +59,7 @@ func (s *env) step(t *testing.T) {
 	_, err := s.api.Payments.ReadChain(t.Context())
 	payments, err2 := s.api.Payments.Due(t.Context(), 100)
 	refunds, err3 := s.api.Payments.DueRefunds(t.Context(), 100)
-	jobs, err4 := s.api.Registrations.Due(t.Context(), 100)
+	jobs, err4 := s.api.Payments.DueJobs(t.Context(), 100)
 	if err := errors.Join(err, err2, err3, err4); err != nil {
 		t.Error(err)
 	}
@@ -67,6 +67,6 @@ func (s *env) step(t *testing.T) {
 		_, _ = s.api.Payments.Advance(t.Context(), id) // what is open stays due
 	}
 	for _, id := range jobs {
-		_ = s.api.Registrations.Advance(t.Context(), id) // likewise
+		_ = s.api.Payments.AdvanceJob(t.Context(), id) // likewise
 	}
 }

@@ -294,7 +294,7 @@ func TestVoidPayment(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.waits(time.Minute)
-		j, err := s.api.Registrations.Job(t.Context(), pending.JobID)
+		j, err := s.api.Payments.PublicJob(t.Context(), pending.JobID)
 		if err != nil {
 			t.Fatal(err)
 		}

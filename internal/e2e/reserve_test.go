@@ -7,7 +7,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"deed.example/deed"
-	"deed.example/deed/internal/payment"
+	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/settle"
 )
 
@@ -22,7 +22,7 @@ func TestNoGasNoSale(t *testing.T) {
 		s.keys[1] = newAccount(t).key // without funds
 		s.wire(t)
 		var warned []string
-		reserve := &payment.Reserve{Wallets: s.settler, MinUSDC: 100 * deed.Cent, OnRefresh: func(settle.Reserves) {}, Warn: func(low string, _ settle.Reserves) { warned = append(warned, low) }}
+		reserve := &fulfil.Reserve{Wallets: s.settler, MinUSDC: 100 * deed.Cent, OnRefresh: func(settle.Reserves) {}, Warn: func(low string, _ settle.Reserves) { warned = append(warned, low) }}
 		s.api.Payments.Reserve = reserve
 		checkReserve := func() {
 			t.Helper()

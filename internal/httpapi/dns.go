@@ -9,7 +9,6 @@ import (
 	"deed.example/deed/internal/dnszone"
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/order"
-	"deed.example/deed/internal/zone"
 )
 
 // paidWallet authenticates the wallet, reads its payment, checks the rate limit
@@ -47,8 +46,9 @@ type dnsCall struct {
 	pay  offered
 }
 
-func (c dnsCall) checkout(s *Server) order.Checkout {
-	return s.checkout(c.pay)
+// buyChange buys a change with the payment of the call.
+func (s *Server) buyChange(r *http.Request, c dnsCall, change dnszone.Change) (order.Outcome, error) {
+	return s.Payments.Buy(r.Context(), order.Request{Purchase: order.PurchaseOf(change)}, s.checkout(c.pay))
 }
 
 func (c dnsCall) change(kind dnszone.ChangeKind, ops ...dnszone.RecordOp) dnszone.Change {
@@ -95,7 +95,7 @@ func (s *Server) addRecord(w http.ResponseWriter, r *http.Request, c dnsCall) er
 	if err != nil {
 		return s.ownershipErrorFirst(r, c, err)
 	}
-	out, err := s.Zones.Change(r.Context(), c.change(dnszone.ChangeAdd, dnszone.RecordOp{Op: dnszone.OpAdd, Record: rec}), c.checkout(s))
+	out, err := s.buyChange(r, c, c.change(dnszone.ChangeAdd, dnszone.RecordOp{Op: dnszone.OpAdd, Record: rec}))
 	if err != nil {
 		return s.failChange(w, r, c, out, err)
 	}
@@ -117,7 +117,7 @@ func (s *Server) updateRecord(w http.ResponseWriter, r *http.Request, c dnsCall)
 		return err
 	}
 	op := dnszone.RecordOp{Op: dnszone.OpUpdate, ID: dnszone.RecordID(r.PathValue("recordId")), Patch: toPatch(in)}
-	out, err := s.Zones.Change(r.Context(), c.change(dnszone.ChangeUpdate, op), c.checkout(s))
+	out, err := s.buyChange(r, c, c.change(dnszone.ChangeUpdate, op))
 	if err != nil {
 		return s.failChange(w, r, c, out, err)
 	}
@@ -132,7 +132,7 @@ func toPatch(in api.RecordUpdate) dnszone.RecordPatch {
 
 func (s *Server) deleteRecord(w http.ResponseWriter, r *http.Request, c dnsCall) error {
 	id := dnszone.RecordID(r.PathValue("recordId"))
-	out, err := s.Zones.Change(r.Context(), c.change(dnszone.ChangeDelete, dnszone.RecordOp{Op: dnszone.OpDelete, ID: id}), c.checkout(s))
+	out, err := s.buyChange(r, c, c.change(dnszone.ChangeDelete, dnszone.RecordOp{Op: dnszone.OpDelete, ID: id}))
 	if err != nil {
 		return s.failChange(w, r, c, out, err)
 	}
@@ -144,8 +144,8 @@ func (s *Server) deleteRecord(w http.ResponseWriter, r *http.Request, c dnsCall)
 }
 
 // replyRecord sends the record as it is after a change of one record.
-func (s *Server) replyRecord(w http.ResponseWriter, r *http.Request, c dnsCall, out zone.Outcome, shape func(api.Record) (int, any)) error {
-	rec, err := s.Zones.Record(r.Context(), out)
+func (s *Server) replyRecord(w http.ResponseWriter, r *http.Request, c dnsCall, out order.Outcome, shape func(api.Record) (int, any)) error {
+	rec, err := s.Zones.Record(r.Context(), out.Job)
 	if err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (s *Server) replyRecord(w http.ResponseWriter, r *http.Request, c dnsCall, 
 	return nil
 }
 
-func (s *Server) setChangeReceipt(w http.ResponseWriter, r *http.Request, c dnsCall, out zone.Outcome) error {
+func (s *Server) setChangeReceipt(w http.ResponseWriter, r *http.Request, c dnsCall, out order.Outcome) error {
 	p, err := s.Payments.Find(r.Context(), out.Job.PaymentID)
 	if err == nil {
 		s.setReceipt(w.Header(), c.pay.version, p)
@@ -168,7 +168,7 @@ func (s *Server) setChangeReceipt(w http.ResponseWriter, r *http.Request, c dnsC
 // failChange sends the response for a change that was not made: 402 with an
 // offer, 503 while the payment is pending, 500 with the refund when the payment
 // settled but the change could no longer be made.
-func (s *Server) failChange(w http.ResponseWriter, r *http.Request, c dnsCall, out zone.Outcome, err error) error {
+func (s *Server) failChange(w http.ResponseWriter, r *http.Request, c dnsCall, out order.Outcome, err error) error {
 	switch code := deed.CodeOf(err); {
 	case code == deed.CodePaymentRequired || code == deed.CodePaymentInvalid || code == deed.CodePaymentInsufficient:
 		return s.failUnpaid(w, r, err, offer{quote: out.Quote, domain: c.name, jobID: ""})

@@ -9,6 +9,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/api"
 	"deed.example/deed/internal/dnszone"
+	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/zone"
 )
 
@@ -40,7 +41,7 @@ func (s *Server) changeRecords(w http.ResponseWriter, r *http.Request, c dnsCall
 		}
 		return s.replyPlan(w, z, change)
 	}
-	out, err := s.Zones.Change(r.Context(), change, c.checkout(s))
+	out, err := s.buyChange(r, c, change)
 	return s.replyChanged(w, r, c, out, err)
 }
 
@@ -125,7 +126,7 @@ func (s *Server) changed(was, is dnszone.Zone, c dnszone.Change, dryRun bool) ap
 }
 
 // replyChanged sends the result of a change of several records.
-func (s *Server) replyChanged(w http.ResponseWriter, r *http.Request, c dnsCall, out zone.Outcome, err error) error {
+func (s *Server) replyChanged(w http.ResponseWriter, r *http.Request, c dnsCall, out order.Outcome, err error) error {
 	if err != nil {
 		return s.failChange(w, r, c, out, err)
 	}
@@ -136,7 +137,7 @@ func (s *Server) replyChanged(w http.ResponseWriter, r *http.Request, c dnsCall,
 	if err := s.setChangeReceipt(w, r, c, out); err != nil {
 		return err
 	}
-	s.reply(w, http.StatusOK, s.changed(was, is, out.Change, false))
+	s.reply(w, http.StatusOK, s.changed(was, is, out.Job.Purchase.Change, false))
 	return nil
 }
 
@@ -182,7 +183,7 @@ func (s *Server) importZone(w http.ResponseWriter, r *http.Request, c dnsCall) e
 			return s.replyUnchanged(w, z, change, err)
 		}
 	}
-	out, err := s.Zones.Import(r.Context(), in, c.checkout(s))
+	out, err := s.Payments.Buy(r.Context(), in.Request(), s.checkout(c.pay))
 	return s.replyChanged(w, r, c, out, err)
 }
 
@@ -251,7 +252,7 @@ func (s *Server) rollBack(w http.ResponseWriter, r *http.Request, c dnsCall) err
 			return s.replyUnchanged(w, z, change, nil)
 		}
 	}
-	out, err := s.Zones.Rollback(r.Context(), back, c.checkout(s))
+	out, err := s.Payments.Buy(r.Context(), back.Request(), s.checkout(c.pay))
 	return s.replyChanged(w, r, c, out, err)
 }
 

@@ -37,7 +37,7 @@ func (s *Server) job(w http.ResponseWriter, r *http.Request) error {
 
 // readJob returns a job in the form of the API, with its result.
 func (s *Server) readJob(ctx context.Context, id string) (out api.Job, err error) {
-	j, err := s.Registrations.Job(ctx, id)
+	j, err := s.Payments.PublicJob(ctx, id)
 	if err != nil {
 		return out, err
 	}
@@ -94,10 +94,8 @@ func (s *Server) fromJob(j order.Job, p order.Payment) api.Job {
 		out.Code, out.Message = string(deed.CodePaymentInvalid), "the payer could not pay, and the payment was given up: have the money in the wallet, and sign a new one"
 	case j.State == order.JobCancelled:
 		out.Code, out.Message = string(deed.CodePaymentInvalid), "the payment became void before it moved any money: sign a new one"
-	case j.State == order.JobFailed && j.Refusal == deed.CodeDomainUnavailable:
-		out.Code, out.Message = string(deed.CodeDomainUnavailable), j.Failure
 	case j.State == order.JobFailed:
-		out.Code, out.Message = string(deed.CodeRegistrationFailed), j.Failure
+		out.Code, out.Message = string(j.FailureCode()), j.Failure
 	}
 	if out.Code != "" {
 		out.Error = statuses[deed.Code(out.Code)].title

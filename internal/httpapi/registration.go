@@ -9,7 +9,6 @@ import (
 	"deed.example/deed/api"
 	"deed.example/deed/internal/dnszone"
 	"deed.example/deed/internal/order"
-	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/settle"
 )
 
@@ -22,7 +21,7 @@ const (
 var errNoPayments = deed.Errorf(deed.CodeUnavailable, "this deployment takes no payments: its operator has not set pay_to")
 
 // order returns the handler of a paid route about a name; read parses its body.
-func (s *Server) order(read func(w http.ResponseWriter, r *http.Request) (o registration.Order, dryRun bool, err error)) handler {
+func (s *Server) order(read func(w http.ResponseWriter, r *http.Request) (o order.Request, dryRun bool, err error)) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		pay, err := s.countPaid(w, r, s.Limits.Register, clientKey(clientAddr(r, s.Trusted)))
 		if err != nil {
@@ -84,7 +83,7 @@ func (s *Server) indicativeOffer(w http.ResponseWriter, r *http.Request) error {
 	}, offer{quote: q, extensions: map[string]any{"bazaar": how}})
 }
 
-func readRegister(w http.ResponseWriter, r *http.Request) (o registration.Order, dryRun bool, err error) {
+func readRegister(w http.ResponseWriter, r *http.Request) (o order.Request, dryRun bool, err error) {
 	var in api.RegisterRequest
 	if err := decode(w, r, maxBody, &in); err != nil {
 		return o, false, err
@@ -99,7 +98,7 @@ func readRegister(w http.ResponseWriter, r *http.Request) (o registration.Order,
 	return o, in.DryRun, err
 }
 
-func readRenew(w http.ResponseWriter, r *http.Request) (o registration.Order, dryRun bool, err error) {
+func readRenew(w http.ResponseWriter, r *http.Request) (o order.Request, dryRun bool, err error) {
 	var in api.RenewRequest
 	if err := decode(w, r, maxBody, &in); err != nil {
 		return o, false, err
@@ -109,7 +108,7 @@ func readRenew(w http.ResponseWriter, r *http.Request) (o registration.Order, dr
 	return o, in.DryRun, err
 }
 
-func readTransfer(w http.ResponseWriter, r *http.Request) (o registration.Order, dryRun bool, err error) {
+func readTransfer(w http.ResponseWriter, r *http.Request) (o order.Request, dryRun bool, err error) {
 	var in api.TransferRequest
 	if err := decode(w, r, maxBody, &in); err != nil {
 		return o, false, err
@@ -158,12 +157,12 @@ func parseNameservers(hosts []string) ([]string, error) {
 
 // toOrder parses the fields that all orders have. nil means absent; an explicit
 // zero is invalid.
-func toOrder(kind order.PurchaseKind, domain string, years *int, maxPrice *string) (registration.Order, error) {
+func toOrder(kind order.PurchaseKind, domain string, years *int, maxPrice *string) (order.Request, error) {
 	name, err := deed.ParseName(domain)
 	if err != nil {
-		return registration.Order{}, err
+		return order.Request{}, err
 	}
-	o := registration.Order{Kind: kind, Name: name}
+	o := order.Request{Purchase: order.Purchase{Kind: kind, Name: name}}
 	if years != nil {
 		if *years < 1 || *years > 10 {
 			return o, deed.Invalid("years", "must be from 1 to 10, not %d: leave it out for the fewest that can be had", *years)
@@ -184,7 +183,7 @@ func toOrder(kind order.PurchaseKind, domain string, years *int, maxPrice *strin
 	return o, nil
 }
 
-func (s *Server) dryRun(w http.ResponseWriter, r *http.Request, o registration.Order) error {
+func (s *Server) dryRun(w http.ResponseWriter, r *http.Request, o order.Request) error {
 	q, _, err := s.Registrations.Quote(r.Context(), o)
 	if err != nil {
 		return err
@@ -216,11 +215,11 @@ func samePayer(who deed.Wallet, kind order.PurchaseKind, auth *settle.Authorizat
 	return deed.Errorf(deed.CodeOwnershipDenied, "you are signed in as %s and %s would pay, and so own the name: use one wallet, or no token", who, auth.Payer)
 }
 
-func (s *Server) buy(w http.ResponseWriter, r *http.Request, o registration.Order, pay offered) error {
+func (s *Server) buy(w http.ResponseWriter, r *http.Request, o order.Request, pay offered) error {
 	if pay.auth != nil {
 		o.Offered = pay.auth.Amount
 	}
-	out, err := s.Registrations.Buy(r.Context(), o, s.checkout(pay))
+	out, err := s.Payments.Buy(r.Context(), o, s.checkout(pay))
 	if code := deed.CodeOf(err); code == deed.CodePaymentRequired || code == deed.CodePaymentInvalid || code == deed.CodePaymentInsufficient {
 		return s.failUnpaid(w, r, err, offer{quote: out.Quote, domain: o.Name, jobID: out.Job.PublicID})
 	}
@@ -236,14 +235,24 @@ func (s *Server) buy(w http.ResponseWriter, r *http.Request, o registration.Orde
 	case err != nil:
 		s.replyFailed(w, out.Job, p)
 	case out.Job.State == order.JobCompleted:
-		status := http.StatusCreated
-		if o.Kind == order.PurchaseRenewal {
-			status = http.StatusOK
-		}
-		s.reply(w, status, s.fromRegistration(r.Context(), out.Job, p, out.Registration))
+		return s.replyRegistration(w, r, out.Job, p)
 	default:
 		s.replyPending(w, out.Job, p)
 	}
+	return nil
+}
+
+// replyRegistration sends the registration that a completed job created or renewed.
+func (s *Server) replyRegistration(w http.ResponseWriter, r *http.Request, j order.Job, p order.Payment) error {
+	reg, err := s.Registrations.Result(context.WithoutCancel(r.Context()), j)
+	if err != nil {
+		return err
+	}
+	status := http.StatusCreated
+	if j.Purchase.Kind == order.PurchaseRenewal {
+		status = http.StatusOK
+	}
+	s.reply(w, status, s.fromRegistration(r.Context(), j, p, reg))
 	return nil
 }
 

@@ -23,8 +23,8 @@ import (
 	"deed.example/deed/internal/account"
 	"deed.example/deed/internal/catalog"
 	"deed.example/deed/internal/event"
+	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/health"
-	"deed.example/deed/internal/payment"
 	"deed.example/deed/internal/ratelimit"
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/signin"
@@ -42,7 +42,7 @@ type Server struct {
 	SignIn *signin.Service
 
 	Registrations *registration.Service
-	Payments      *payment.Service
+	Payments      *fulfil.Service
 	Accounts      *account.Service
 	Events        *event.Service
 	Zones         *zone.Service

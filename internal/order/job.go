@@ -41,6 +41,14 @@ func JobID(paymentID string) string { return "job_" + strings.TrimPrefix(payment
 // even after the database has lost it.
 func OrderReference(jobID string, attempt int) string { return fmt.Sprintf("%s-%d", jobID, attempt) }
 
+// JobOfReference returns the ID of the job that a reference belongs to.
+func JobOfReference(reference string) string {
+	if i := strings.LastIndexByte(reference, '-'); i >= 0 {
+		return reference[:i]
+	}
+	return reference
+}
+
 // A Step is a state of a job and the time it was reached.
 type Step struct {
 	State JobState
@@ -56,14 +64,6 @@ const (
 
 	TransferDeadline = 8 * 24 * time.Hour // the losing registrar has five days to object
 )
-
-// Deadline returns the deadline of a job created at that time.
-func (p Purchase) Deadline(created time.Time) time.Time {
-	if p.Kind == PurchaseTransfer {
-		return created.Add(TransferDeadline)
-	}
-	return created.Add(JobDeadline)
-}
 
 // A JobState is the state of a job:
 //

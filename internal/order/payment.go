@@ -12,6 +12,7 @@ import (
 // A Payment is one authorization, what it buys, and the state of both.
 type Payment struct {
 	ID          string
+	Source      Source
 	PublicID    string // random, so it cannot be guessed
 	RefundID    string // of its refund, likewise; "" while there is none
 	Auth        settle.Authorization
@@ -137,29 +138,4 @@ type Checkout interface {
 	// when the transfer preceded the request, and without a code when that is
 	// unknown; no money moves then.
 	Collect(ctx context.Context, q Quote, p Purchase) (Payment, error)
-}
-
-// Pay returns the payment for a purchase: that of an earlier request, or a new one
-// at the price that quote returns. Quote also completes the purchase with the facts
-// it found. Known reports whether a payment exists: if it is known and there is an
-// error, it is void, released, or belongs to another purchase.
-func Pay(ctx context.Context, pay Checkout, want Purchase, quote func(ctx context.Context) (Quote, Purchase, error)) (p Payment, q Quote, known bool, err error) {
-	p, known, err = pay.Resume(ctx, want)
-	if err != nil || known {
-		return p, q, known, err
-	}
-	q, full, err := quote(ctx)
-	if err == nil {
-		p, err = pay.Collect(ctx, q, full)
-	}
-	if err != nil {
-		// The same payment may have come twice at once, and the other request was
-		// faster: then its answer is ours, and nobody pays again.
-		no := err
-		if p, known, err = pay.Resume(ctx, want); !known && err == nil {
-			return p, q, false, no
-		}
-		return p, q, known, err
-	}
-	return p, q, true, nil
 }

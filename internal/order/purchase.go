@@ -1,10 +1,6 @@
 package order
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"deed.example/deed"
@@ -12,46 +8,29 @@ import (
 )
 
 // A Purchase is what a payment buys, as plain data: it is stored with the payment
-// and may be delivered later, by another process. Its JSON names are stored, so they
-// must not change without a migration.
+// and may be delivered later, by another process.
 type Purchase struct {
 	Kind  PurchaseKind
 	Name  deed.Name
-	Years int `json:",omitzero"`
+	Years int
 
-	Nameservers []string         `json:",omitempty"` // of a new name; empty means our own
-	Records     []dnszone.Record `json:",omitempty"` // initial records of a new name
-	AuthCode    string           `json:",omitzero"`  // of a transfer
-	From        time.Time        `json:",omitzero"`  // the expiry that a renewal must start at; zero for any
+	Nameservers []string         // of a new name; empty means our own
+	Records     []dnszone.Record // initial records of a new name
+	AuthCode    deed.Secret      // of a transfer
+	From        time.Time        // the expiry that a renewal must start at; zero for any
 
-	Change     dnszone.Change `json:",omitzero"`      // to the DNS
-	RequestKey string         `json:"Asked,omitzero"` // identifies the request, when the change is derived from it
+	Change     dnszone.Change // to the DNS
+	RequestKey string         // identifies the request, when the change is derived from it
 
-	Facts PurchaseFacts `json:",omitzero"`
+	Facts PurchaseFacts
 }
 
 // PurchaseFacts is what was found out about a purchase when its price was quoted. It
 // is not part of the request.
 type PurchaseFacts struct {
-	Restore        bool      `json:",omitzero"` // a renewal restores the name from redemption
-	PremiumRenewal deed.USDC `json:",omitzero"` // wholesale price of each further year of a premium name
+	Restore        bool      // a renewal restores the name from redemption
+	PremiumRenewal deed.USDC // wholesale price of each further year of a premium name
 }
-
-// A PurchaseKind is the kind of a Purchase.
-type PurchaseKind string
-
-// The kinds of purchase. A transfer without a request buys nothing and is
-// refunded.
-const (
-	PurchaseRegistration PurchaseKind = "registration"
-	PurchaseRenewal      PurchaseKind = "renewal"
-	PurchaseTransfer     PurchaseKind = "transfer"
-	PurchaseDNSAdd       PurchaseKind = "dns_add"
-	PurchaseDNSUpdate    PurchaseKind = "dns_update"
-	PurchaseDNSDelete    PurchaseKind = "dns_delete"
-	PurchaseDNSBatch     PurchaseKind = "dns_batch"
-	PurchaseNothing      PurchaseKind = "nothing"
-)
 
 // changePurchases maps kinds of DNS changes to kinds of purchase.
 var changePurchases = map[dnszone.ChangeKind]PurchaseKind{
@@ -65,35 +44,3 @@ var changePurchases = map[dnszone.ChangeKind]PurchaseKind{
 func PurchaseOf(c dnszone.Change) Purchase {
 	return Purchase{Kind: changePurchases[c.Kind], Name: c.Zone, Change: c}
 }
-
-// ChangesDNS reports whether the purchase is a DNS change.
-func (k PurchaseKind) ChangesDNS() bool {
-	return k == PurchaseDNSAdd || k == PurchaseDNSUpdate || k == PurchaseDNSDelete || k == PurchaseDNSBatch
-}
-
-// ClaimsName reports whether the purchase reserves its name from the moment of
-// authorization, so that no other buyer can order it.
-func (k PurchaseKind) ClaimsName() bool {
-	return k == PurchaseRegistration || k == PurchaseTransfer
-}
-
-// Fingerprint is equal for equal purchases. A payment is bound to it, because
-// its signature covers neither the path nor the body of the request.
-func (p Purchase) Fingerprint() string {
-	plain := fmt.Appendf(nil, "%q %q %d", p.Kind, p.Name, p.Years)
-	request := p
-	request.Facts = PurchaseFacts{}
-	request.Kind, request.Name, request.Years = "", "", 0
-	request.Change.Ops = dnszone.WithoutGivenIDs(p.Change.Ops)
-	if p.RequestKey != "" {
-		request.Change = dnszone.Change{By: p.Change.By}
-	}
-	if more, err := json.Marshal(request); err == nil && string(more) != emptyPurchase { // plain data cannot fail
-		plain = append(plain, more...)
-	}
-	sum := sha256.Sum256(plain)
-	return hex.EncodeToString(sum[:])
-}
-
-// emptyPurchase is the JSON of a purchase without details.
-const emptyPurchase = `{"Kind":"","Name":""}`

@@ -24,6 +24,10 @@ type Settings struct {
 	// on all nodes and after a restart.
 	Secret deed.Secret
 
+	// Purchase returns what the references of all attempts of one purchase have in
+	// common.
+	Purchase func(reference string) string
+
 	// PaidUntil returns until when the owner has paid for the name; zero if that is
 	// not known.
 	PaidUntil func(ctx context.Context, name deed.Name) (time.Time, error)

@@ -20,25 +20,18 @@ const pollInterval = 2 * time.Second
 // pollIntervals are the intervals for orders that wait for a third party.
 var pollIntervals = map[registrar.OrderState]time.Duration{registrar.OrderParked: pollInterval, registrar.OrderPending: time.Minute}
 
-// Advance makes the next step of the job, if one can be made now. It is safe for
-// concurrent use by any number of processes: exactly one of them makes the step.
-func (s *Service) Advance(ctx context.Context, id string) error {
-	j, err := s.Store.Job(ctx, id)
-	if err != nil {
-		return err
-	}
+// Advance implements order.Kind.
+func (s *Service) Advance(ctx context.Context, j order.Job) error {
 	s.step(string(j.State))
 	switch j.State {
 	case order.JobQueued:
-		err = s.submit(ctx, j)
+		return s.submit(ctx, j)
 	case order.JobSubmitting:
-		err = s.takeOver(ctx, j)
+		return s.takeOver(ctx, j)
 	case order.JobVerifying:
-		err = s.verify(ctx, j)
-		s.publish(ctx, j) // the lookup may have completed the registration
-	}
-	if err != nil {
-		return fmt.Errorf("advance job %s: %w", id, err)
+		err := s.verify(ctx, j)
+		s.Delivered(ctx, j) // the lookup may have completed the registration
+		return err
 	}
 	return nil
 }
@@ -118,7 +111,7 @@ func (s *Service) order(j order.Job) registrar.Order {
 	case order.PurchaseRenewal:
 		o.Kind, o.From, o.Restore, o.Nameservers = registrar.OrderRenew, j.From, p.Facts.Restore, nil
 	case order.PurchaseTransfer:
-		o.Kind, o.AuthCode, o.Nameservers = registrar.OrderTransfer, deed.Secret(p.AuthCode), p.Nameservers
+		o.Kind, o.AuthCode, o.Nameservers = registrar.OrderTransfer, p.AuthCode, p.Nameservers
 	}
 	return o
 }
@@ -129,12 +122,6 @@ func (s *Service) servers(p order.Purchase) []string {
 		return p.Nameservers
 	}
 	return s.Nameservers
-}
-
-func (s *Service) publish(ctx context.Context, j order.Job) {
-	if s.Publish != nil {
-		s.Publish(ctx, j.Purchase.Name)
-	}
 }
 
 // takeOver continues the job of a process that placed an order and then crashed.

@@ -8,6 +8,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/catalog"
+	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/registrar"
@@ -27,6 +28,7 @@ var ownServers = []string{"ns1.deed.example", "ns2.deed.example"}
 type env struct {
 	*registration.Service
 	t        *testing.T
+	engine   *fulfil.Service
 	payments sqldb.Payments
 	jobs     sqldb.Jobs
 	names    sqldb.Registrations
@@ -49,9 +51,10 @@ func newEnv(t *testing.T) *env {
 		t.Fatal(err)
 	}
 	e.Service = &registration.Service{
-		Store: e.jobs, Queue: e.jobs, Finder: e.jobs, Names: e.names, Registrar: e.registry, Manager: e.registry, Prices: prices, Offers: sqldb.Prices{DB: db},
-		Nameservers: ownServers, Wait: time.Minute, Now: clock, RegistryNow: clock,
+		Store: e.jobs, Names: e.names, Registrar: e.registry, Manager: e.registry, Prices: prices, Offers: sqldb.Prices{DB: db},
+		Nameservers: ownServers, Now: clock, RegistryNow: clock,
 	}
+	e.engine = &fulfil.Service{Jobs: e.jobs, Kinds: []order.Kind{e.Service}, Wait: time.Minute, Now: clock}
 	return e
 }
 
@@ -81,7 +84,7 @@ func (w *wallet) Resume(context.Context, order.Purchase) (order.Payment, bool, e
 
 func (w *wallet) Collect(ctx context.Context, q order.Quote, p order.Purchase) (order.Payment, error) {
 	auth := settle.Authorization{Payer: payer, PayTo: "0x02", Amount: q.Amount, Nonce: w.nonce, Signature: []byte(w.nonce)}
-	paid, err := w.e.payments.AuthorizePayment(ctx, order.Payment{ID: auth.PaymentID(1, ""), Auth: auth, Purchase: p}, sqldbtest.AdmitAll)
+	paid, err := w.e.payments.AuthorizePayment(ctx, order.Payment{ID: auth.PaymentID(1, ""), Source: order.SourceX402Exact, Auth: auth, Purchase: p}, sqldbtest.AdmitAll)
 	for _, to := range []order.PaymentState{order.PaymentSettling, order.PaymentSettled} {
 		if err == nil {
 			paid, err = w.e.payments.MovePayment(ctx, paid, to, "0xpaid"+w.nonce)
@@ -91,20 +94,30 @@ func (w *wallet) Collect(ctx context.Context, q order.Quote, p order.Purchase) (
 	return paid, err
 }
 
-func (e *env) register(name deed.Name, nonce string) (registration.Outcome, error) {
-	return e.Buy(e.t.Context(), registration.Order{Kind: order.PurchaseRegistration, Name: name}, &wallet{e: e, nonce: nonce})
+// buy buys what is requested, and returns its job and the registration that it
+// resulted in.
+func (e *env) buy(p order.Purchase, pay order.Checkout) (j order.Job, r lifecycle.Registration, err error) {
+	out, err := e.engine.Buy(e.t.Context(), order.Request{Purchase: p}, pay)
+	if err == nil && out.Job.State == order.JobCompleted {
+		r, err = e.Result(e.t.Context(), out.Job)
+	}
+	return out.Job, r, err
+}
+
+func (e *env) register(name deed.Name, nonce string) (order.Job, lifecycle.Registration, error) {
+	return e.buy(order.Purchase{Kind: order.PurchaseRegistration, Name: name}, &wallet{e: e, nonce: nonce})
 }
 
 // A paid order makes the payer the owner; the same name is then refused before any
 // money moves.
 func TestBuy(t *testing.T) {
 	e := newEnv(t)
-	out, err := e.register("first.com", "1")
-	if err != nil || out.Job.State != order.JobCompleted || out.Registration.Owner != payer || !out.Registration.Expires.Equal(e.now.AddDate(1, 0, 0)) {
-		t.Fatalf("got %+v, %v", out, err)
+	j, r, err := e.register("first.com", "1")
+	if err != nil || j.State != order.JobCompleted || r.Owner != payer || !r.Expires.Equal(e.now.AddDate(1, 0, 0)) {
+		t.Fatalf("got %+v, %+v, %v", j, r, err)
 	}
 	second := &wallet{e: e, nonce: "2"}
-	_, err = e.Buy(t.Context(), registration.Order{Kind: order.PurchaseRegistration, Name: "first.com"}, second)
+	_, _, err = e.buy(order.Purchase{Kind: order.PurchaseRegistration, Name: "first.com"}, second)
 	if deed.CodeOf(err) != deed.CodeDomainUnavailable || second.paid != nil {
 		t.Errorf("got %v, paid %v", err, second.paid)
 	}
@@ -121,14 +134,14 @@ func TestFaultsOfTheRegistry(t *testing.T) {
 			if err := e.registry.Faults.Set(fault, 1); err != nil {
 				t.Fatal(err)
 			}
-			out, _ := e.register("first.com", "1") // the payment says what came of it
+			j, _, _ := e.register("first.com", "1") // the payment says what came of it
 			for range 30 {
 				e.now = e.now.Add(10 * time.Second)
-				if err := e.Advance(t.Context(), out.Job.ID); err != nil {
+				if err := e.engine.AdvanceJob(t.Context(), j.ID); err != nil {
 					t.Fatal(err)
 				}
 			}
-			p, err := e.payments.Payment(t.Context(), out.Job.PaymentID)
+			p, err := e.payments.Payment(t.Context(), j.PaymentID)
 			if err != nil || p.State != want {
 				t.Errorf("got %s, %v, want %s", p.State, err, want)
 			}
@@ -143,17 +156,17 @@ func TestFaultsOfTheRegistry(t *testing.T) {
 // A renewal that was ordered for one expiry is refused when the name has another.
 func TestRenewalFromAnotherExpiry(t *testing.T) {
 	e := newEnv(t)
-	if _, err := e.register("first.com", "1"); err != nil {
+	if _, _, err := e.register("first.com", "1"); err != nil {
 		t.Fatal(err)
 	}
-	o := registration.Order{Kind: order.PurchaseRenewal, Name: "first.com", Years: 1, From: e.now}
-	if _, err := e.Buy(t.Context(), o, &wallet{e: e, nonce: "2"}); deed.CodeOf(err) != deed.CodeValidation {
+	p := order.Purchase{Kind: order.PurchaseRenewal, Name: "first.com", Years: 1, From: e.now}
+	if _, _, err := e.buy(p, &wallet{e: e, nonce: "2"}); deed.CodeOf(err) != deed.CodeValidation {
 		t.Errorf("got %v", err)
 	}
-	o.From = e.now.AddDate(1, 0, 0)
-	out, err := e.Buy(t.Context(), o, &wallet{e: e, nonce: "3"})
-	if err != nil || !out.Registration.Expires.Equal(e.now.AddDate(2, 0, 0)) {
-		t.Errorf("got %s, %v", out.Registration.Expires, err)
+	p.From = e.now.AddDate(1, 0, 0)
+	_, r, err := e.buy(p, &wallet{e: e, nonce: "3"})
+	if err != nil || !r.Expires.Equal(e.now.AddDate(2, 0, 0)) {
+		t.Errorf("got %s, %v", r.Expires, err)
 	}
 }
 
@@ -204,7 +217,7 @@ func TestFinishRestore(t *testing.T) {
 	if p, err := e.payments.Payment(t.Context(), lost); err != nil || p.State != order.PaymentRefundDue {
 		t.Errorf("what bought nothing is %s, %v", p.State, err)
 	}
-	if err := e.Advance(t.Context(), order.JobID(delivered)); err != nil {
+	if err := e.engine.AdvanceJob(t.Context(), order.JobID(delivered)); err != nil {
 		t.Fatal(err)
 	}
 	r, err := e.names.Registration(t.Context(), "kept.com")

@@ -1,5 +1,7 @@
-// Package settle has the contract of what moves money for us: a Settler settles
-// signed authorizations (EIP-3009), pays refunds, and reads incoming transfers.
+// Package settle has the contracts of what moves money for us, split by who can
+// implement them. A Verifier checks signed authorizations (EIP-3009) and a Settler
+// settles them: a remote x402 facilitator can do both. Abandoner, Refunder, Watcher
+// and RefundFinder need a chain, and wallets of our own on it.
 //
 // The implementation for EVM chains is in chain/, the suite in settletest/.
 package settle
@@ -13,16 +15,8 @@ import (
 	"deed.example/deed"
 )
 
-// A Settler moves money on the chain: in, for signed authorizations, and back,
-// for refunds.
-//
-// Implementations must be safe for concurrent use, by several processes on one
-// database, and idempotent: a repeated request, also after the process crashed or
-// its response was lost, is continued and never done twice. They store the exact
-// signed bytes of a transaction before they send it. Nothing that a third party
-// puts on the chain may stop them, and payments never delay refunds. Every
-// implementation passes the suite in settletest.
-type Settler interface {
+// A Verifier checks authorizations. Implementations must be safe for concurrent use.
+type Verifier interface {
 	// Check checks whether the authorization could be settled now, and returns the
 	// payer's funds at that block; open are the nonces of the payer's other open
 	// payments. It fails with CodePaymentInvalid when the authorization is malformed,
@@ -30,8 +24,22 @@ type Settler interface {
 	// CodePaymentInsufficient when the payer's balance is too low, with ErrAlreadyPaid
 	// when its transfer to us is on the chain already, and without a code when the
 	// chain does not respond. It changes nothing.
+	//
+	// A Verifier that cannot read balances returns the amount of the authorization as
+	// the balance, since that much is there. Its payers can have one open payment at
+	// a time.
 	Check(ctx context.Context, a Authorization, open []string) (Funds, error)
+}
 
+// A Settler moves the money of signed authorizations to us.
+//
+// Implementations must be safe for concurrent use, by several processes on one
+// database, and idempotent: a repeated request, also after the process crashed or
+// its response was lost, is continued and never done twice. One that sends
+// transactions itself stores their exact signed bytes before it sends them. Nothing
+// that a third party puts on the chain may stop it. Every implementation passes the
+// suite in settletest.
+type Settler interface {
 	// Settle returns one of four outcomes:
 	//
 	//	settled     the transaction, once its transfer is as deep as its amount requires
@@ -41,30 +49,44 @@ type Settler interface {
 	//	            carries it can still be mined; the payer may still move the money
 	//	unknown     any other error: the money may have moved, or may move later;
 	//	            call again, with the same authorization
+	//
+	// An authorization for another chain or token has an unknown outcome.
 	Settle(ctx context.Context, a Authorization) (txHash string, err error)
+}
 
+// An Abandoner gives authorizations up. A Settler may implement it; payments of one
+// that does not are retried until they expire.
+type Abandoner interface {
 	// Abandon abandons an authorization for which Settle returned stuck: from then on
 	// no process sends it, and Settle returns settled, refused or stuck. It fails when
 	// one of our transactions may still carry it.
 	Abandon(ctx context.Context, a Authorization) error
+}
 
+// A Refunder pays refunds. What is said of a Settler applies to it, too, and payments
+// never delay refunds.
+type Refunder interface {
 	// Refund refunds the payment of an authorization, once for each payer and nonce,
 	// whatever our database has stored. It returns settled or unknown, as Settle does.
 	Refund(ctx context.Context, r Refund) (txHash string, err error)
+}
 
+// A Watcher finds transfers to us, whoever sent them. Implementations must be safe for
+// concurrent use.
+type Watcher interface {
 	// Incoming returns the final transfers by authorization into our treasuries,
 	// beginning at the block.
 	Incoming(ctx context.Context, from uint64) (Arrivals, error)
 }
 
 // A RefundFinder finds refunds that our database does not have, as after a restore.
-// A Settler may implement it.
+// A Refunder may implement it.
 type RefundFinder interface {
 	// Refunded reports whether the chain has the refund.
 	Refunded(ctx context.Context, r Refund) (bool, error)
 }
 
-// Errors of a Settler.
+// Errors of a Verifier and a Settler.
 var (
 	// ErrAlreadyPaid says that the chain has the transfer already.
 	ErrAlreadyPaid = errors.New("the authorization was used to pay us before it was given to us")
@@ -136,7 +158,7 @@ type Reserves struct {
 	USDC        deed.USDC // in the refund wallet
 }
 
-// Refused reports whether an error of a Settler is a refusal. After any other error
+// Refused reports whether an error of a Verifier or a Settler is a refusal. After any other error
 // the outcome is unknown.
 func Refused(err error) bool {
 	code := deed.CodeOf(err)

@@ -26,7 +26,7 @@ func TestTransactionPages(t *testing.T) {
 			}
 			auth := settle.Authorization{Payer: wallet, PayTo: wallet, Amount: deed.USDC(1000 + n), Nonce: fmt.Sprint(n)}
 			what := order.Purchase{Kind: order.PurchaseRegistration, Name: deed.Name(fmt.Sprintf("name%d.com", n)), Years: 1}
-			p, err := payments.AuthorizePayment(t.Context(), order.Payment{ID: auth.PaymentID(84532, payments.Asset), Auth: auth, Purchase: what}, sqldbtest.AdmitAll)
+			p, err := payments.AuthorizePayment(t.Context(), order.Payment{ID: auth.PaymentID(84532, payments.Asset), Source: order.SourceX402Exact, Auth: auth, Purchase: what}, sqldbtest.AdmitAll)
 			if n < before+refunded && n >= before { // the money went back within the same second
 				for _, to := range []order.PaymentState{order.PaymentSettling, order.PaymentSettled, order.PaymentRefundDue} {
 					if err == nil {

@@ -118,7 +118,7 @@ func (a Audit) Open(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// Moved implements payment.Ledger.
+// Moved implements fulfil.Ledger.
 func (a Audit) Moved(ctx context.Context, since time.Time) (map[string]order.Movement, error) {
 	moved := map[string]order.Movement{}
 	err := a.movements(ctx, func(m order.Movement) { moved[m.PaymentID] = m }, `
@@ -128,21 +128,21 @@ func (a Audit) Moved(ctx context.Context, since time.Time) (map[string]order.Mov
 	return moved, err
 }
 
-// Movement implements payment.Ledger.
+// Movement implements fulfil.Ledger.
 func (a Audit) Movement(ctx context.Context, id string) (found order.Movement, ok bool, err error) {
 	err = a.movements(ctx, func(m order.Movement) { found, ok = m, true }, `
 		SELECT id, payer, amount, tx_hash, state FROM payments WHERE id = $1 AND tx_hash <> ''`, id)
 	return found, ok, err
 }
 
-// Refunds implements payment.Ledger.
+// Refunds implements fulfil.Ledger.
 func (a Audit) Refunds(ctx context.Context, since time.Time) (refunds []order.Movement, err error) {
 	err = a.movements(ctx, func(m order.Movement) { refunds = append(refunds, m) }, `
 		SELECT id, payer, amount, refund_tx, state FROM payments WHERE state IN ('refunding', 'refunded') AND changed_at >= $1`, unixOrZero(since))
 	return refunds, err
 }
 
-// RefundsIn implements payment.Ledger.
+// RefundsIn implements fulfil.Ledger.
 func (a Audit) RefundsIn(ctx context.Context, txHash string) (refunds []order.Movement, err error) {
 	err = a.movements(ctx, func(m order.Movement) { refunds = append(refunds, m) }, `
 		SELECT id, payer, amount, refund_tx, state FROM payments WHERE state = 'refunded' AND refund_tx = $1`, txHash)

@@ -24,7 +24,7 @@ func sample(t *testing.T, db *sqldb.DB) {
 	jobs := sqldb.Jobs{DB: db, Now: now, Zones: zones}
 	buy := func(n int, what order.Purchase, to ...order.PaymentState) order.Payment {
 		auth := settle.Authorization{Payer: deed.Wallet(fmt.Sprintf("0x%040d", n)), PayTo: wallet, Amount: deed.USDC(1000 + n), Nonce: fmt.Sprint(n)}
-		p := order.Payment{ID: auth.PaymentID(84532, payments.Asset), Auth: auth, Purchase: what}
+		p := order.Payment{ID: auth.PaymentID(84532, payments.Asset), Source: order.SourceX402Exact, Auth: auth, Purchase: what}
 		p, err := payments.AuthorizePayment(t.Context(), p, sqldbtest.AdmitAll)
 		for _, next := range to {
 			if err == nil {

@@ -11,7 +11,7 @@ import (
 	"deed.example/deed/internal/settle"
 )
 
-// ClaimPayment implements payment.Books: an unclaimed transfer is assigned to a purchase.
+// ClaimPayment implements fulfil.Books: an unclaimed transfer is assigned to a purchase.
 // Attempts is how many orders were placed for it before a restore of the database; the
 // last of them is looked up.
 func (s Payments) ClaimPayment(ctx context.Context, p order.Payment, attempts int) (order.Payment, error) {
@@ -51,11 +51,11 @@ func (s Payments) claim(ctx context.Context, tx *Tx, p order.Payment, attempts i
 		return err
 	}
 	moved, err := rowsAffected(tx.ExecContext(ctx, `
-		UPDATE payments SET state = 'settled', kind = $1, domain = $2, years = $3, purchase = $4, fingerprint = $5, signature = $6,
+		UPDATE payments SET state = 'settled', source = $12, kind = $1, domain = $2, years = $3, purchase = $4, fingerprint = $5, signature = $6,
 		                    valid_after = $7, valid_before = $8, refund_id = '', changed_at = $9, next_at = NULL, tries = 0, cause = '', lost_at = NULL
 		 WHERE id = $10 AND state = 'unclaimed' AND (lost_at IS NULL OR $11 > 0)`,
 		p.Purchase.Kind, p.Purchase.Name, p.Purchase.Years, column, p.Fingerprint, hex.EncodeToString(p.Auth.Signature),
-		p.Auth.ValidAfter, p.Auth.ValidBefore, now.Unix(), p.ID, attempts))
+		p.Auth.ValidAfter, p.Auth.ValidBefore, now.Unix(), p.ID, attempts, p.Source))
 	if err != nil || !moved {
 		return err
 	}
@@ -99,7 +99,7 @@ func (s Payments) Lost(ctx context.Context) (lost []order.Payment, err error) {
 	return lost, err
 }
 
-// Dust implements payment.DustStore.
+// Dust implements fulfil.DustStore.
 func (s Payments) Dust(ctx context.Context, w deed.Wallet) (dust []order.Payment, err error) {
 	rows, err := s.DB.read.QueryContext(ctx, selectPayment+`WHERE state = 'dust' AND payer = $1 ORDER BY created_at, id`, w)
 	if err != nil {
@@ -113,7 +113,7 @@ func (s Payments) Dust(ctx context.Context, w deed.Wallet) (dust []order.Payment
 	return dust, err
 }
 
-// Undelivered implements payment.RestoreStore.
+// Undelivered implements fulfil.RestoreStore.
 func (s Payments) Undelivered(ctx context.Context) (open []order.Payment, err error) {
 	rows, err := s.DB.read.QueryContext(ctx, selectPayment+`WHERE state = 'settled' ORDER BY created_at, id`)
 	if err != nil {
@@ -127,7 +127,7 @@ func (s Payments) Undelivered(ctx context.Context) (open []order.Payment, err er
 	return open, err
 }
 
-// FailRefunded implements payment.RestoreStore.
+// FailRefunded implements fulfil.RestoreStore.
 func (s Payments) FailRefunded(ctx context.Context, p order.Payment) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		now := s.Now()

@@ -12,7 +12,8 @@ import (
 	"deed.example/deed/internal/order"
 )
 
-// Jobs implements registration.Store. Fill every field.
+// Jobs implements registration.Store, fulfil.JobStore and fulfil.JobQueue. Fill every
+// field.
 type Jobs struct {
 	DB    *DB
 	Now   func() time.Time

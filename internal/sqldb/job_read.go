@@ -10,7 +10,7 @@ import (
 	"deed.example/deed/internal/order"
 )
 
-// Job implements registration.Store.
+// Job implements fulfil.JobStore.
 func (s Jobs) Job(ctx context.Context, id string) (order.Job, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
@@ -35,7 +35,7 @@ func (s Jobs) Job(ctx context.Context, id string) (order.Job, error) {
 	return j, rows.Err()
 }
 
-// JobOf implements registration.Store.
+// JobOf implements fulfil.JobStore.
 func (s Jobs) JobOf(ctx context.Context, p order.Payment) (order.Job, error) {
 	if p.AliasOf != "" {
 		return s.Job(ctx, order.JobID(p.AliasOf))
@@ -43,7 +43,7 @@ func (s Jobs) JobOf(ctx context.Context, p order.Payment) (order.Job, error) {
 	return s.Job(ctx, order.JobID(p.ID))
 }
 
-// PublicJob implements registration.Store.
+// PublicJob implements fulfil.JobStore.
 func (s Jobs) PublicJob(ctx context.Context, publicID string) (order.Job, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()

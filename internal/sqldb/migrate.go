@@ -44,7 +44,7 @@ func (db *DB) migrations() (*goose.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	kind, options := goose.DialectSQLite3, []goose.ProviderOption{goose.WithGoMigrations(db.paymentsMigration()), goose.WithDisableGlobalRegistry(true)}
+	kind, options := goose.DialectSQLite3, []goose.ProviderOption{goose.WithGoMigrations(db.paymentsMigration(), db.purchasesMigration()), goose.WithDisableGlobalRegistry(true)}
 	if db.dialect == postgres {
 		// Retried once a second, for at most five minutes.
 		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))

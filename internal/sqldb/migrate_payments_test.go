@@ -76,7 +76,7 @@ func migratePayments(t *testing.T, openOld, open func(context.Context) (*sqldb.D
 	rows, jobs := sqldb.Payments{DB: db, ChainID: 1, Now: time.Now}, sqldb.Jobs{DB: db, Now: time.Now}
 	for id, code := range map[string]string{"a": "", "b": "Secret-B", "c": "", "d": ""} {
 		p, err := rows.Payment(t.Context(), "pay_"+id)
-		if err != nil || p.PublicID != "pay_"+id || p.Fingerprint != "print "+id || p.Purchase.AuthCode != code {
+		if err != nil || p.PublicID != "pay_"+id || p.Fingerprint != "print "+id || p.Purchase.AuthCode.Reveal() != code {
 			t.Errorf("got %+v, %v", p, err)
 		}
 		if j, err := jobs.PublicJob(t.Context(), "job_"+id); err != nil || !j.Legacy() {

@@ -17,7 +17,7 @@ import (
 // openRegistration is a payment of a wallet for a name.
 func openRegistration(payer deed.Wallet, n int, amount deed.USDC) order.Payment {
 	auth := settle.Authorization{Payer: payer, PayTo: "0x02", Amount: amount, Nonce: fmt.Sprintf("%s-%d", payer, n), Signature: []byte{byte(n)}}
-	return order.Payment{ID: auth.PaymentID(1, ""), Auth: auth, Purchase: order.Purchase{Kind: order.PurchaseRegistration, Name: deed.Name(fmt.Sprintf("name%d.com", n)), Years: 1}}
+	return order.Payment{ID: auth.PaymentID(1, ""), Source: order.SourceX402Exact, Auth: auth, Purchase: order.Purchase{Kind: order.PurchaseRegistration, Name: deed.Name(fmt.Sprintf("name%d.com", n)), Years: 1}}
 }
 
 // Of forty concurrent orders of a wallet that can pay for one, one is admitted: admission

@@ -14,7 +14,7 @@ import (
 	"deed.example/deed/internal/order"
 )
 
-// Payments implements payment.Store, payment.Queue and payment.WatchStore. Fill
+// Payments implements fulfil.Store, fulfil.Queue and fulfil.WatchStore. Fill
 // every field.
 type Payments struct {
 	DB      *DB
@@ -30,7 +30,7 @@ func newPublicID(kind string) string {
 	return kind + hex.EncodeToString(b)
 }
 
-// OpenNonces implements payment.Store.
+// OpenNonces implements fulfil.Store.
 func (s Payments) OpenNonces(ctx context.Context, w deed.Wallet) (nonces []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
@@ -62,7 +62,7 @@ func (s Payments) openPayments(ctx context.Context, from querier, w deed.Wallet,
 	return open, err
 }
 
-// AuthorizePayment implements payment.Store.
+// AuthorizePayment implements fulfil.Store.
 func (s Payments) AuthorizePayment(ctx context.Context, p order.Payment, admit func(order.Payer) error) (order.Payment, error) {
 	err := s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		refused, err := lockPayer(ctx, tx, p.Auth.Payer)
@@ -149,22 +149,22 @@ func (s Payments) insertPayment(ctx context.Context, tx *Tx, p order.Payment, no
 	}
 	_, err = tx.ExecContext(ctx, `
 		INSERT INTO payments (id, public_id, chain_id, asset, payer, nonce, pay_to, amount, valid_after, valid_before, signature,
-		                      kind, domain, years, fingerprint, state, tx_hash, refund_tx, alias_of, created_at, changed_at, next_at, purchase)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, '', '', $17, $18, $18, $19, $20)`,
+		                      kind, domain, years, fingerprint, state, tx_hash, refund_tx, alias_of, created_at, changed_at, next_at, purchase, source)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, '', '', $17, $18, $18, $19, $20, $21)`,
 		p.ID, newPublicID("pay_"), s.ChainID, s.Asset, p.Auth.Payer, p.Auth.Nonce, p.Auth.PayTo, p.Auth.Amount, p.Auth.ValidAfter, p.Auth.ValidBefore,
 		hex.EncodeToString(p.Auth.Signature), p.Purchase.Kind, p.Purchase.Name, p.Purchase.Years, p.Fingerprint,
-		order.PaymentAuthorized, sql.NullString{String: p.AliasOf, Valid: p.AliasOf != ""}, now.Unix(), next, purchase)
+		order.PaymentAuthorized, sql.NullString{String: p.AliasOf, Valid: p.AliasOf != ""}, now.Unix(), next, purchase, p.Source)
 	return err
 }
 
-// Payment implements payment.Store.
+// Payment implements fulfil.Store.
 func (s Payments) Payment(ctx context.Context, id string) (order.Payment, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	return readPayment(ctx, s.DB.read, id)
 }
 
-// MovePayment implements payment.Store.
+// MovePayment implements fulfil.Store.
 func (s Payments) MovePayment(ctx context.Context, p order.Payment, to order.PaymentState, txHash string) (order.Payment, error) {
 	err := s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		now := s.Now()
@@ -249,7 +249,7 @@ func post(ctx context.Context, tx *Tx, p order.Payment, entry, to, from string, 
 	return nil
 }
 
-// DelayPayment implements payment.Store.
+// DelayPayment implements fulfil.Store.
 func (s Payments) DelayPayment(ctx context.Context, id string, d order.Delay) error {
 	stuck := int64(0)
 	if d.Stuck {
@@ -263,41 +263,4 @@ func (s Payments) DelayPayment(ctx context.Context, id string, d order.Delay) er
 			d.Until.Unix(), d.Cause, stuck, id)
 		return err
 	})
-}
-
-const selectPayment = `
-	SELECT id, public_id, refund_id, chain_id, asset, payer, nonce, pay_to, amount, valid_after, valid_before, signature, kind, domain, years, purchase, fingerprint,
-	       state, tx_hash, refund_tx, alias_of, created_at, tries, coalesce(stuck_at, 0)
-	  FROM payments `
-
-func readPayment(ctx context.Context, from rowQuerier, id string) (order.Payment, error) {
-	p, err := scanPayment(from.QueryRowContext(ctx, selectPayment+`WHERE id = $1`, id))
-	if errors.Is(err, sql.ErrNoRows) {
-		return p, deed.Errorf(deed.CodeNotFound, "no payment %s", id)
-	}
-	return p, err
-}
-
-// scanPayment reads one row of selectPayment, without the secrets of its purchase.
-func scanPayment(row interface{ Scan(...any) error }) (p order.Payment, err error) {
-	var signature, purchase string
-	var alias sql.NullString
-	var created, stuck int64
-	err = row.Scan(&p.ID, &p.PublicID, &p.RefundID, &p.Auth.Asset.ChainID, &p.Auth.Asset.Token, &p.Auth.Payer, &p.Auth.Nonce, &p.Auth.PayTo, &p.Auth.Amount, &p.Auth.ValidAfter, &p.Auth.ValidBefore,
-		&signature, &p.Purchase.Kind, &p.Purchase.Name, &p.Purchase.Years, &purchase, &p.Fingerprint,
-		&p.State, &p.TxHash, &p.RefundTx, &alias, &created, &p.Tries, &stuck)
-	if err != nil {
-		return p, err
-	}
-	p.AliasOf, p.Created, p.StuckAt = alias.String, time.Unix(created, 0), timeOrZero(stuck)
-	if p.Auth.Signature, err = hex.DecodeString(signature); err != nil {
-		return p, err
-	}
-	_, err = readPurchase(&p.Purchase, purchase)
-	return p, err
-}
-
-// rowQuerier is implemented by transactions and pools.
-type rowQuerier interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }

@@ -9,7 +9,7 @@ import (
 	"deed.example/deed/internal/order"
 )
 
-// DuePayments implements payment.Queue. It is round-robin: the first payment of each
+// DuePayments implements fulfil.Queue. It is round-robin: the first payment of each
 // wallet comes before the second of any.
 func (s Payments) DuePayments(ctx context.Context, limit int) ([]string, error) {
 	return due(ctx, s.DB, `
@@ -19,7 +19,7 @@ func (s Payments) DuePayments(ctx context.Context, limit int) ([]string, error) 
 		 ORDER BY turn, next_at LIMIT $2`, s.Now(), limit)
 }
 
-// DueRefunds implements payment.Queue.
+// DueRefunds implements fulfil.Queue.
 func (s Payments) DueRefunds(ctx context.Context, limit int) ([]string, error) {
 	return due(ctx, s.DB, `
 		SELECT id FROM payments WHERE next_at <= $1 AND state IN ('refund_due', 'refunding', 'unclaimed')
@@ -43,7 +43,7 @@ func due(ctx context.Context, db *DB, query string, now time.Time, limit int) ([
 	return ids, err
 }
 
-// Stalled implements payment.Queue. A payment whose payer cannot pay does not count.
+// Stalled implements fulfil.Queue. A payment whose payer cannot pay does not count.
 func (s Payments) Stalled(ctx context.Context, since time.Time) (found order.Stalled, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
@@ -65,7 +65,7 @@ func (s Payments) Stalled(ctx context.Context, since time.Time) (found order.Sta
 	return found, err
 }
 
-// RecordRevert implements payment.Store. After the third in a day the payer is refused
+// RecordRevert implements fulfil.Store. After the third in a day the payer is refused
 // for a day.
 func (s Payments) RecordRevert(ctx context.Context, p order.Payment) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"deed.example/deed"
 	"deed.example/deed/internal/order"
 )
 
@@ -16,18 +17,11 @@ type Sealer interface {
 	Open(about, sealed string) (plain string, err error)
 }
 
-// storedPurchase is a purchase as stored in its column. The auth code of a transfer is
-// sealed, and erased when its job has ended.
-type storedPurchase struct {
-	order.Purchase
-	Sealed string `json:",omitzero"`
-}
-
-// purchaseColumn returns the stored form of a purchase.
+// purchaseColumn returns the column of a purchase.
 func (db *DB) purchaseColumn(paymentID string, p order.Purchase) (string, error) {
-	stored := storedPurchase{Purchase: p}
+	stored := storePurchase(p)
 	if p.AuthCode != "" && db.Sealer != nil {
-		sealed, err := db.Sealer.Seal(paymentID, p.AuthCode)
+		sealed, err := db.Sealer.Seal(paymentID, p.AuthCode.Reveal())
 		if err != nil {
 			return "", fmt.Errorf("seal the auth code: %w", err)
 		}
@@ -37,19 +31,19 @@ func (db *DB) purchaseColumn(paymentID string, p order.Purchase) (string, error)
 	return string(text), err
 }
 
-// readPurchase decodes the stored form of a purchase, and returns its sealed secret. Old
+// readPurchase decodes the column of a purchase, and returns its sealed secret. Old
 // rows have an empty column.
 func readPurchase(p *order.Purchase, column string) (sealed string, err error) {
 	if column == "" {
 		return "", nil
 	}
-	stored := storedPurchase{Purchase: *p}
-	err = json.Unmarshal([]byte(column), &stored)
-	*p = stored.Purchase
+	stored := storePurchase(*p)
+	err = stored.decode(column)
+	*p = stored.purchase()
 	return stored.Sealed, err
 }
 
-func (db *DB) open(paymentID, sealed string) (string, error) {
+func (db *DB) open(paymentID, sealed string) (deed.Secret, error) {
 	if db.Sealer == nil {
 		return "", errors.New("open the auth code: there is no key")
 	}
@@ -57,7 +51,7 @@ func (db *DB) open(paymentID, sealed string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("open the auth code: %w", err)
 	}
-	return plain, nil
+	return deed.Secret(plain), nil
 }
 
 // eraseAuthCode deletes the auth code of a transfer that has ended. The fingerprint is

@@ -2,7 +2,7 @@ package sqldb
 
 import "context"
 
-// WakeJobs implements registration.Queue.
+// WakeJobs implements fulfil.JobQueue.
 func (s Jobs) WakeJobs(ctx context.Context) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		_, err := tx.ExecContext(ctx, `UPDATE jobs SET next_at = $1 WHERE next_at > $1 AND state = 'verifying'`, s.Now().Unix())
@@ -10,12 +10,12 @@ func (s Jobs) WakeJobs(ctx context.Context) error {
 	})
 }
 
-// DueJobs implements registration.Queue.
+// DueJobs implements fulfil.JobQueue.
 func (s Jobs) DueJobs(ctx context.Context, limit int) ([]string, error) {
 	return due(ctx, s.DB, `SELECT id FROM jobs WHERE next_at <= $1 AND kind NOT LIKE 'dns%' ORDER BY next_at LIMIT $2`, s.Now(), limit)
 }
 
-// DueChanges implements zone.Store.
+// DueChanges implements fulfil.JobQueue.
 func (s Jobs) DueChanges(ctx context.Context, limit int) ([]string, error) {
 	return due(ctx, s.DB, `SELECT id FROM jobs WHERE next_at <= $1 AND kind LIKE 'dns%' ORDER BY next_at LIMIT $2`, s.Now(), limit)
 }

@@ -44,7 +44,7 @@ func (s *testEnv) paid(t testing.TB, what order.Purchase) order.Job {
 	t.Helper()
 	s.sold++
 	auth := settle.Authorization{Payer: wallet, PayTo: wallet, Amount: deed.Cent, Nonce: fmt.Sprint(s.sold)}
-	p, err := s.payments.AuthorizePayment(t.Context(), order.Payment{ID: auth.PaymentID(84532, s.payments.Asset), Auth: auth, Purchase: what}, sqldbtest.AdmitAll)
+	p, err := s.payments.AuthorizePayment(t.Context(), order.Payment{ID: auth.PaymentID(84532, s.payments.Asset), Source: order.SourceX402Exact, Auth: auth, Purchase: what}, sqldbtest.AdmitAll)
 	for _, to := range []order.PaymentState{order.PaymentSettling, order.PaymentSettled} {
 		if err == nil {
 			p, err = s.payments.MovePayment(t.Context(), p, to, fmt.Sprintf("0xfeed%d", s.sold))

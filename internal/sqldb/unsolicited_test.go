@@ -175,7 +175,7 @@ func TestAuthCodesAreSealedAndErased(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if has := textOf(t, db, `SELECT purchase FROM payments`); strings.Contains(has, "Sealed") || strings.Contains(has, "AuthCode") {
+		if has := textOf(t, db, `SELECT purchase FROM payments`); strings.Contains(has, "sealed") || strings.Contains(has, "authCode") {
 			t.Errorf("the row has %s", has)
 		}
 		if stored.Fingerprint != p.Purchase.Fingerprint() {

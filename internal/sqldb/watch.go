@@ -12,7 +12,7 @@ import (
 	"deed.example/deed/internal/settle"
 )
 
-// Watched implements payment.WatchStore.
+// Watched implements fulfil.WatchStore.
 func (s Payments) Watched(ctx context.Context) (next uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
@@ -23,7 +23,7 @@ func (s Payments) Watched(ctx context.Context) (next uint64, err error) {
 	return next, err
 }
 
-// SetWatched implements payment.WatchStore. Unread blocks are put aside in the same
+// SetWatched implements fulfil.WatchStore. Unread blocks are put aside in the same
 // transaction.
 func (s Payments) SetWatched(ctx context.Context, next uint64, unread []settle.UnreadBlock) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
@@ -41,7 +41,7 @@ func (s Payments) SetWatched(ctx context.Context, next uint64, unread []settle.U
 	})
 }
 
-// Adopt implements payment.WatchStore. A transfer of the authorized amount settles its
+// Adopt implements fulfil.WatchStore. A transfer of the authorized amount settles its
 // payment; one without a payment becomes a payment for nothing.
 func (s Payments) Adopt(ctx context.Context, t settle.Transfer, u order.Unsolicited) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
@@ -59,7 +59,7 @@ func (s Payments) Adopt(ctx context.Context, t settle.Transfer, u order.Unsolici
 	})
 }
 
-// PutAside implements payment.WatchStore.
+// PutAside implements fulfil.WatchStore.
 func (s Payments) PutAside(ctx context.Context, t settle.Transfer, reason string, next time.Time) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error { return s.putAside(ctx, tx, t, reason, next.Unix()) })
 }
@@ -73,7 +73,7 @@ func (s Payments) putAside(ctx context.Context, tx *Tx, t settle.Transfer, reaso
 	return err
 }
 
-// DueAside implements payment.WatchStore.
+// DueAside implements fulfil.WatchStore.
 func (s Payments) DueAside(ctx context.Context, limit int) (found []settle.Transfer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
@@ -107,7 +107,7 @@ func (s Payments) adopt(ctx context.Context, tx *Tx, t settle.Transfer, u order.
 // insertUnsolicited stores a transfer that arrived without a request.
 func (s Payments) insertUnsolicited(ctx context.Context, tx *Tx, id string, t settle.Transfer, u order.Unsolicited) error {
 	now := s.Now()
-	p := order.Payment{ID: id, Auth: settle.Authorization{Payer: t.Payer, PayTo: t.PayTo, Amount: t.Amount, Nonce: t.Nonce}, Purchase: order.Purchase{Kind: order.PurchaseNothing}}
+	p := order.Payment{ID: id, Source: order.SourceX402Exact, Auth: settle.Authorization{Payer: t.Payer, PayTo: t.PayTo, Amount: t.Amount, Nonce: t.Nonce}, Purchase: order.Purchase{Kind: order.PurchaseNothing}}
 	state, next, lost := u.State, any(u.Next.Unix()), any(nil)
 	switch {
 	case u.Lost:
@@ -117,10 +117,10 @@ func (s Payments) insertUnsolicited(ctx context.Context, tx *Tx, id string, t se
 	}
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO payments (id, public_id, refund_id, chain_id, asset, payer, nonce, pay_to, amount, valid_after, valid_before, signature,
-		                      kind, domain, years, fingerprint, state, tx_hash, refund_tx, created_at, changed_at, next_at, lost_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 0, '', $10, '', 0, $11, $12, $13, '', $14, $14, $15, $16)`,
+		                      kind, domain, years, fingerprint, state, tx_hash, refund_tx, created_at, changed_at, next_at, lost_at, source)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 0, '', $10, '', 0, $11, $12, $13, '', $14, $14, $15, $16, $17)`,
 		p.ID, newPublicID("pay_"), newPublicID("ref_"), s.ChainID, s.Asset, t.Payer, t.Nonce, t.PayTo, t.Amount,
-		p.Purchase.Kind, p.Purchase.Fingerprint(), state, t.TxHash, now.Unix(), next, lost)
+		p.Purchase.Kind, p.Purchase.Fingerprint(), state, t.TxHash, now.Unix(), next, lost, p.Source)
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func TestAdoptKnownPayments(t *testing.T) {
 			sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 				rows := sqldb.Payments{DB: db, ChainID: 1, Now: time.Now}
 				promise := func(nonce string) order.Payment {
-					p := order.Payment{Auth: settle.Authorization{Payer: "0x01", PayTo: "0x02", Amount: promised, Nonce: nonce}}
+					p := order.Payment{Source: order.SourceX402Exact, Auth: settle.Authorization{Payer: "0x01", PayTo: "0x02", Amount: promised, Nonce: nonce}}
 					p.ID, p.Purchase = p.Auth.PaymentID(1, ""), order.Purchase{Kind: order.PurchaseRegistration, Name: "first.com", Years: 1}
 					p, err := rows.AuthorizePayment(t.Context(), p, sqldbtest.AdmitAll)
 					if err != nil {

@@ -19,16 +19,17 @@ type Import struct {
 	Replace bool // delete records that are not in the file
 }
 
-// purchase returns what an import buys. The resulting change depends on the zone,
-// so the payment is bound to the file instead.
-func (in Import) purchase() order.Purchase {
+// Request returns the request to buy the import, for the price of each record that
+// changes. The resulting change depends on the zone, so the payment is bound to the
+// file instead.
+func (in Import) Request() order.Request {
 	mode := "merge"
 	if in.Replace {
 		mode = "replace"
 	}
 	p := order.PurchaseOf(dnszone.Change{Kind: dnszone.ChangeBatch, Zone: in.Name, By: in.By})
 	p.RequestKey = fmt.Sprintf("import %s %x", mode, sha256.Sum256(in.File))
-	return p
+	return order.Request{Purchase: p, Basis: in}
 }
 
 // PlanImport returns the change that the import results in, and the zone it is
@@ -59,19 +60,19 @@ func (s *Service) plan(z dnszone.Zone, by deed.Wallet, ops []dnszone.RecordOp) (
 	return c, z, err
 }
 
-// Import applies the file to the zone, for the price of each record that changes.
-func (s *Service) Import(ctx context.Context, in Import, pay order.Checkout) (Outcome, error) {
-	return s.buy(ctx, in.purchase(), pay, func(ctx context.Context) (dnszone.Change, error) {
-		c, _, err := s.PlanImport(ctx, in)
-		return c, err
-	})
-}
-
 // A Rollback restores the records of an earlier revision.
 type Rollback struct {
 	Name     deed.Name
 	By       deed.Wallet
 	Revision uint32
+}
+
+// Request returns the request to buy the rollback. As for an import, the payment is
+// bound to the request and not to the change.
+func (r Rollback) Request() order.Request {
+	p := order.PurchaseOf(dnszone.Change{Kind: dnszone.ChangeBatch, Zone: r.Name, By: r.By})
+	p.RequestKey = fmt.Sprintf("rollback %d", r.Revision)
+	return order.Request{Purchase: p, Basis: r}
 }
 
 // PlanRollback returns the change that the rollback results in, and the zone it is
@@ -86,16 +87,6 @@ func (s *Service) PlanRollback(ctx context.Context, r Rollback) (dnszone.Change,
 		return dnszone.Change{}, z, err
 	}
 	return s.plan(z, r.By, z.Diff(want))
-}
-
-// Rollback restores the records of the revision.
-func (s *Service) Rollback(ctx context.Context, r Rollback, pay order.Checkout) (Outcome, error) {
-	want := order.PurchaseOf(dnszone.Change{Kind: dnszone.ChangeBatch, Zone: r.Name, By: r.By})
-	want.RequestKey = fmt.Sprintf("rollback %d", r.Revision)
-	return s.buy(ctx, want, pay, func(ctx context.Context) (dnszone.Change, error) {
-		c, _, err := s.PlanRollback(ctx, r)
-		return c, err
-	})
 }
 
 // Revisions returns the history of a zone to its owner.

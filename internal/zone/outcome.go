@@ -6,14 +6,15 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/dnszone"
+	"deed.example/deed/internal/order"
 )
 
 // Record returns the record of a change of one record, as it is after the change.
-func (s *Service) Record(ctx context.Context, out Outcome) (dnszone.Record, error) {
-	if len(out.Change.Ops) == 0 {
-		return dnszone.Record{}, fmt.Errorf("job %s changed no record", out.Job.ID)
+func (s *Service) Record(ctx context.Context, j order.Job) (dnszone.Record, error) {
+	if len(j.Purchase.Change.Ops) == 0 {
+		return dnszone.Record{}, fmt.Errorf("job %s changed no record", j.ID)
 	}
-	return s.Store.RecordAt(ctx, out.Change.Ops[0].ID, out.Job.Revision)
+	return s.Store.RecordAt(ctx, j.Purchase.Change.Ops[0].ID, j.Revision)
 }
 
 // Around returns the zone before and after a revision, even if it has ended since,

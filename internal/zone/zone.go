@@ -1,8 +1,9 @@
 // Package zone sells changes to the DNS of registered names and publishes them.
 //
-// A change is data. It is first validated on a copy of the zone: ownership, then
-// the DNS rules. Then its price is collected, with the change stored beside the
-// payment. Once the payment has settled, one transaction applies the change,
+// A change is data. Service is an order.Kind: Quote validates the change on a copy of
+// the zone, ownership first, then the DNS rules. Its price is collected, with the
+// change stored beside the payment. Once the payment has settled, one transaction of
+// Advance applies the change,
 // raises the serial and consumes the payment. If a concurrent change has made it
 // impossible, the payment is refunded. Publishing comes last and never undoes a
 // change.
@@ -40,15 +41,6 @@ type Names interface {
 	Registration(ctx context.Context, name deed.Name) (lifecycle.Registration, error)
 }
 
-// Jobs reads the jobs of changes.
-type Jobs interface {
-	Job(ctx context.Context, id string) (order.Job, error)
-	JobOf(ctx context.Context, p order.Payment) (order.Job, error)
-
-	// DueChanges returns jobs that Advance should be called for now.
-	DueChanges(ctx context.Context, limit int) ([]string, error)
-}
-
 // History reads earlier revisions of a zone.
 type History interface {
 	// Revisions returns the newest revisions, newest first.
@@ -62,32 +54,19 @@ type History interface {
 	Around(ctx context.Context, name deed.Name, revision uint32) (before, after []dnszone.Record, err error)
 }
 
-// Service changes zones. Fill every field but Pause and Step.
+// Service changes zones. Fill every field but Step.
 type Service struct {
 	Store       Store
 	Names       Names
-	Jobs        Jobs
 	History     History
 	Publish     func(ctx context.Context, name deed.Name) // publishes a change on this node at once
 	NewID       func() dnszone.RecordID
-	Wait        time.Duration // how long a request waits for settlement
 	Now         func() time.Time
 	RegistryNow func() time.Time       // the registry's clock
 	Grace       func(tld deed.TLD) int // days
 
-	// Pause waits before the next check of a pending payment. It returns false when
-	// the request has waited long enough. If nil, the request does not wait.
-	Pause func(ctx context.Context) bool
-
 	// Step is called between any two steps, so that a test can crash there.
 	Step func(name string)
-}
-
-// An Outcome is how far a change got while its request waited.
-type Outcome struct {
-	Job    order.Job
-	Quote  order.Quote
-	Change dnszone.Change // as it was stored, with the IDs of new records
 }
 
 // Zone returns a zone to its owner.
@@ -116,18 +95,6 @@ func (s *Service) zone(ctx context.Context, name deed.Name) (dnszone.Zone, error
 	return z, nil
 }
 
-// Change collects the price of a change and applies it.
-//
-// It fails with CodeNotFound, CodeOwnershipDenied or CodeValidation before any
-// money moves, with the codes of order.Checkout, with order.ErrPending while the
-// payment is pending, and with CodeDNS when the change can no longer be applied; the
-// payment is then being refunded.
-func (s *Service) Change(ctx context.Context, c dnszone.Change, pay order.Checkout) (Outcome, error) {
-	return s.buy(ctx, order.PurchaseOf(c), pay, func(ctx context.Context) (dnszone.Change, error) {
-		return c, s.Try(ctx, c)
-	})
-}
-
 // Try checks whether the change could be applied now. It changes nothing.
 func (s *Service) Try(ctx context.Context, c dnszone.Change) error {
 	z, err := s.zone(ctx, c.Zone)
@@ -138,27 +105,32 @@ func (s *Service) Try(ctx context.Context, c dnszone.Change) error {
 	return err
 }
 
-// buy collects the price of a change and applies it. It calls plan for the change
-// unless the purchase is already known.
-func (s *Service) buy(ctx context.Context, want order.Purchase, pay order.Checkout, plan func(ctx context.Context) (dnszone.Change, error)) (Outcome, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.Wait)
-	defer cancel()
-	p, q, known, err := order.Pay(ctx, pay, want, func(ctx context.Context) (order.Quote, order.Purchase, error) {
-		c, err := plan(ctx)
-		full := want
-		full.Change = s.withIDs(c)
-		return quote(c), full, err
-	})
-	switch {
-	case err == nil:
-		return s.await(ctx, p, func() (order.Payment, error) {
-			p, _, err := pay.Resume(ctx, want)
-			return p, err
-		})
-	case known:
-		return s.refused(ctx, p, plan), err
+// Sells implements order.Kind.
+func (s *Service) Sells() []order.PurchaseKind {
+	return []order.PurchaseKind{order.PurchaseDNSAdd, order.PurchaseDNSUpdate, order.PurchaseDNSDelete, order.PurchaseDNSBatch}
+}
+
+// Complete implements order.Kind: there is nothing to fill in.
+func (s *Service) Complete(p order.Purchase) order.Purchase { return p }
+
+// Quote implements order.Kind. The change of an import or a rollback is planned here.
+// It fails with CodeNotFound, CodeOwnershipDenied or CodeValidation.
+func (s *Service) Quote(ctx context.Context, r order.Request) (order.Quote, order.Purchase, error) {
+	c, err := r.Change, error(nil)
+	switch basis := r.Basis.(type) {
+	case Import:
+		c, _, err = s.PlanImport(ctx, basis)
+	case Rollback:
+		c, _, err = s.PlanRollback(ctx, basis)
+	default:
+		err = s.Try(ctx, c)
 	}
-	return Outcome{Quote: q}, err
+	if err != nil {
+		return order.Quote{}, r.Purchase, err
+	}
+	full := r.Purchase
+	full.Change = s.withIDs(c)
+	return quote(c), full, nil
 }
 
 // quote returns the price of a change.
@@ -183,82 +155,26 @@ func (s *Service) withIDs(c dnszone.Change) dnszone.Change {
 	return c
 }
 
-// refused returns the outcome of a known payment that was not accepted. A void or
-// released one may be replaced, so the price is quoted again.
-func (s *Service) refused(ctx context.Context, p order.Payment, plan func(ctx context.Context) (dnszone.Change, error)) Outcome {
-	if p.State.EndedUnpaid() {
-		if c, err := plan(context.WithoutCancel(ctx)); err == nil {
-			return Outcome{Quote: quote(c)}
-		}
-		return Outcome{} // no price to quote
-	}
-	j, err := s.Jobs.JobOf(context.WithoutCancel(ctx), p)
-	if err != nil {
-		return Outcome{} // no job to refer to
-	}
-	return Outcome{Job: j}
-}
-
-// await advances the job of a payment to its end once the payment has settled.
-// Until then it re-reads the payment with again.
-func (s *Service) await(ctx context.Context, p order.Payment, again func() (order.Payment, error)) (Outcome, error) {
-	read := context.WithoutCancel(ctx)
-	for {
-		j, err := s.Jobs.JobOf(read, p)
-		if deed.CodeOf(err) == deed.CodeNotFound {
-			return Outcome{}, deed.Errorf(deed.CodePaymentInvalid, "this payment came on top of another for the same change: it goes back to the payer")
-		}
-		if err != nil {
-			return Outcome{}, fmt.Errorf("read the job of payment %s: %w", p.ID, err)
-		}
-		out := Outcome{Job: j, Quote: quote(j.Purchase.Change), Change: j.Purchase.Change}
-		switch j.State {
-		case order.JobCompleted:
-			s.Publish(read, j.Purchase.Name) // the process that applied it may not have published it
-			return out, nil
-		case order.JobFailed:
-			return out, &deed.Error{Code: deed.CodeDNS, Message: j.Failure}
-		case order.JobQueued:
-			if err := s.Advance(ctx, j.ID); err != nil {
-				return out, order.Pending(err)
-			}
-		default:
-			if s.Pause == nil || !s.Pause(ctx) {
-				return out, order.Pending(fmt.Errorf("job %s is %s", j.ID, j.State))
-			}
-			if p, err = again(); err != nil {
-				return out, err
-			}
-		}
-	}
-}
-
-// Advance applies the change of a job whose payment has settled. It is idempotent
-// and safe for concurrent use.
-func (s *Service) Advance(ctx context.Context, id string) error {
-	j, err := s.Jobs.Job(ctx, id)
-	if err != nil {
-		return err
-	}
+// Advance implements order.Kind: it applies the change of a job whose payment has
+// settled.
+func (s *Service) Advance(ctx context.Context, j order.Job) error {
 	s.step(string(j.State))
 	if j.State != order.JobQueued {
 		return nil
 	}
 	done, err := s.Store.ChangeZone(context.WithoutCancel(ctx), j)
 	if err != nil {
-		return fmt.Errorf("change the zone of job %s: %w", id, err)
+		return fmt.Errorf("change the zone: %w", err)
 	}
 	s.step("changed")
 	if done {
-		s.Publish(ctx, j.Purchase.Name)
+		s.Delivered(ctx, j)
 	}
 	return nil
 }
 
-// Due returns jobs that Advance should be called for now.
-func (s *Service) Due(ctx context.Context, limit int) ([]string, error) {
-	return s.Jobs.DueChanges(ctx, limit)
-}
+// Delivered implements order.Kind: it publishes the zone on this node.
+func (s *Service) Delivered(ctx context.Context, j order.Job) { s.Publish(ctx, j.Purchase.Name) }
 
 func (s *Service) step(name string) {
 	if s.Step != nil {

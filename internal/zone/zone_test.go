@@ -9,6 +9,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/dnszone"
+	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/settle"
@@ -27,6 +28,7 @@ const (
 type env struct {
 	*zone.Service
 	t         *testing.T
+	engine    *fulfil.Service
 	payments  sqldb.Payments
 	published int
 	nonce     int
@@ -47,11 +49,12 @@ func newEnv(t *testing.T) *env {
 	e.payments = sqldb.Payments{DB: db, ChainID: 1, Now: clock}
 	ids := 0
 	e.Service = &zone.Service{
-		Store: zones, Names: sqldb.Registrations{DB: db, Now: clock, Zones: zones}, Jobs: jobs, History: zones,
+		Store: zones, Names: sqldb.Registrations{DB: db, Now: clock, Zones: zones}, History: zones,
 		Publish: func(context.Context, deed.Name) { e.published++ },
 		NewID:   func() dnszone.RecordID { ids++; return dnszone.RecordID(fmt.Sprintf("record%08d", ids)) },
-		Wait:    time.Minute, Now: clock, RegistryNow: clock, Grace: func(deed.TLD) int { return 30 },
+		Now:     clock, RegistryNow: clock, Grace: func(deed.TLD) int { return 30 },
 	}
+	e.engine = &fulfil.Service{Jobs: jobs, Kinds: []order.Kind{e.Service}, Wait: time.Minute, Now: clock}
 	e.register(jobs)
 	return e
 }
@@ -103,7 +106,7 @@ func (w *wallet) Collect(ctx context.Context, q order.Quote, p order.Purchase) (
 	}
 	w.e.nonce++
 	auth := settle.Authorization{Payer: owner, PayTo: "0x02", Amount: q.Amount, Nonce: fmt.Sprint(w.e.nonce), Signature: []byte{1}}
-	paid, err := w.e.payments.AuthorizePayment(ctx, order.Payment{ID: auth.PaymentID(1, ""), Auth: auth, Purchase: p}, sqldbtest.AdmitAll)
+	paid, err := w.e.payments.AuthorizePayment(ctx, order.Payment{ID: auth.PaymentID(1, ""), Source: order.SourceX402Exact, Auth: auth, Purchase: p}, sqldbtest.AdmitAll)
 	for _, to := range []order.PaymentState{order.PaymentSettling, order.PaymentSettled} {
 		if err == nil {
 			paid, err = w.e.payments.MovePayment(ctx, paid, to, "0xpaid"+auth.Nonce)
@@ -111,6 +114,11 @@ func (w *wallet) Collect(ctx context.Context, q order.Quote, p order.Purchase) (
 	}
 	w.paid = &paid
 	return paid, err
+}
+
+// change buys a change.
+func (e *env) change(c dnszone.Change, pay order.Checkout) (order.Outcome, error) {
+	return e.engine.Buy(e.t.Context(), order.Request{Purchase: order.PurchaseOf(c)}, pay)
 }
 
 func add(by deed.Wallet, kind, host, value string) dnszone.Change {
@@ -127,8 +135,8 @@ func TestChange(t *testing.T) {
 	e := newEnv(t)
 	pay := &wallet{e: e}
 	for range 2 {
-		out, err := e.Change(t.Context(), add(owner, "A", "www", "192.0.2.1"), pay)
-		if err != nil || out.Job.State != order.JobCompleted || out.Quote.Amount != zone.Price {
+		out, err := e.change(add(owner, "A", "www", "192.0.2.1"), pay)
+		if err != nil || out.Job.State != order.JobCompleted || pay.paid.Auth.Amount != zone.Price {
 			t.Fatalf("got %+v, %v", out, err)
 		}
 	}
@@ -145,7 +153,7 @@ func TestChange(t *testing.T) {
 // is not there, a record that exists, and a name whose last day is over.
 func TestRefusedBeforeMoney(t *testing.T) {
 	e := newEnv(t)
-	if _, err := e.Change(t.Context(), add(owner, "A", "www", "192.0.2.1"), &wallet{e: e}); err != nil {
+	if _, err := e.change(add(owner, "A", "www", "192.0.2.1"), &wallet{e: e}); err != nil {
 		t.Fatal(err)
 	}
 	elsewhere := add(owner, "A", "www", "192.0.2.2")
@@ -156,13 +164,13 @@ func TestRefusedBeforeMoney(t *testing.T) {
 		deed.CodeValidation:      add(owner, "A", "www", "192.0.2.1"),
 	} {
 		pay := &wallet{e: e}
-		if _, err := e.Change(t.Context(), c, pay); deed.CodeOf(err) != want || pay.paid != nil {
+		if _, err := e.change(c, pay); deed.CodeOf(err) != want || pay.paid != nil {
 			t.Errorf("got %v, paid %v, want %s", err, pay.paid, want)
 		}
 	}
 	e.now = e.now.AddDate(2, 0, 0)
 	pay := &wallet{e: e}
-	if _, err := e.Change(t.Context(), add(owner, "A", "mail", "192.0.2.3"), pay); deed.CodeOf(err) != deed.CodeNotFound || pay.paid != nil {
+	if _, err := e.change(add(owner, "A", "mail", "192.0.2.3"), pay); deed.CodeOf(err) != deed.CodeNotFound || pay.paid != nil {
 		t.Errorf("after the last day: got %v, paid %v", err, pay.paid)
 	}
 }
@@ -172,11 +180,11 @@ func TestRefusedBeforeMoney(t *testing.T) {
 func TestConflictingChangeIsRefunded(t *testing.T) {
 	e := newEnv(t)
 	pay := &wallet{e: e, meanwhile: func() {
-		if _, err := e.Change(t.Context(), add(owner, "A", "www", "192.0.2.1"), &wallet{e: e}); err != nil {
+		if _, err := e.change(add(owner, "A", "www", "192.0.2.1"), &wallet{e: e}); err != nil {
 			t.Fatal(err)
 		}
 	}}
-	_, err := e.Change(t.Context(), add(owner, "CNAME", "www", "host.example.net"), pay)
+	_, err := e.change(add(owner, "CNAME", "www", "host.example.net"), pay)
 	if deed.CodeOf(err) != deed.CodeDNS {
 		t.Errorf("got %v", err)
 	}
@@ -189,7 +197,7 @@ func TestConflictingChangeIsRefunded(t *testing.T) {
 func TestPendingChange(t *testing.T) {
 	e := newEnv(t)
 	c := add(owner, "A", "www", "192.0.2.1")
-	_, err := e.Change(t.Context(), c, late{&wallet{e: e}})
+	_, err := e.change(c, late{&wallet{e: e}})
 	if !errors.Is(err, order.ErrPending) {
 		t.Errorf("got %v", err)
 	}
@@ -203,5 +211,25 @@ type late struct{ *wallet }
 
 func (w late) Collect(ctx context.Context, q order.Quote, p order.Purchase) (order.Payment, error) {
 	auth := settle.Authorization{Payer: owner, PayTo: "0x02", Amount: q.Amount, Nonce: "late", Signature: []byte{1}}
-	return w.e.payments.AuthorizePayment(ctx, order.Payment{ID: auth.PaymentID(1, ""), Auth: auth, Purchase: p}, sqldbtest.AdmitAll)
+	return w.e.payments.AuthorizePayment(ctx, order.Payment{ID: auth.PaymentID(1, ""), Source: order.SourceX402Exact, Auth: auth, Purchase: p}, sqldbtest.AdmitAll)
+}
+
+// An import is priced by what it changes, is bought once for one file, and is free of
+// the file once it is stored.
+func TestImport(t *testing.T) {
+	e := newEnv(t)
+	in := zone.Import{Name: name, By: owner, File: []byte("www 300 IN A 192.0.2.1\nmail 300 IN A 192.0.2.2\n")}
+	pay := &wallet{e: e}
+	out, err := e.engine.Buy(t.Context(), in.Request(), pay)
+	if err != nil || pay.paid.Auth.Amount != 2*zone.Price || len(out.Job.Purchase.Change.Ops) != 2 {
+		t.Fatalf("got %+v, %v", out, err)
+	}
+	back := zone.Rollback{Name: name, By: other, Revision: out.Job.Revision}
+	refused := &wallet{e: e}
+	if _, err := e.engine.Buy(t.Context(), back.Request(), refused); deed.CodeOf(err) != deed.CodeOwnershipDenied || refused.paid != nil {
+		t.Errorf("a rollback by another wallet: got %v, paid %v", err, refused.paid)
+	}
+	if in.Request().Fingerprint() == (zone.Import{Name: name, By: owner, File: in.File, Replace: true}).Request().Fingerprint() {
+		t.Error("merging and replacing are the same purchase")
+	}
 }

@@ -4,16 +4,16 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base32"
-	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/go-json-experiment/json"
 )
 
 // contactID returns the identifier of the registrant's contact. It depends on the
 // content, so that all nodes use the same and a changed registrant gets a new one.
 func (b *Backend) contactID() string {
-	content, _ := json.Marshal(b.cfg.Registrant) // strings only
-	sum := sha256.Sum256(append(content, b.cfg.ClientID...))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q", b.cfg.ClientID, b.cfg.Registrant))
 	return "D" + base32.StdEncoding.EncodeToString(sum[:])[:13]
 }
 

@@ -51,6 +51,7 @@ func (b *Backend) ensureHosts(ctx context.Context, hosts []string) error {
 		case unknown(r.code()) && !succeeded(r):
 			return fmt.Errorf("create host %s: %w", host, resultError(r))
 		case !succeeded(r) && r.code() != codeExists:
+			b.alarm("host "+host, "the registry does not accept a name server", "host", host, "result", resultError(r).Error())
 			return &deed.Error{Code: deed.CodeValidation, Message: fmt.Sprintf("the registry does not accept %s as a name server: below a name that it has, a host needs its addresses first", host), Err: resultError(r)}
 		}
 		b.knowHost(host, true)
@@ -68,6 +69,18 @@ func (b *Backend) knowHost(host string, exists bool) {
 		b.hosts = map[string]bool{}
 	}
 	b.hosts[host] = exists
+}
+
+// forgetObjects is called when a host or a contact that a name needs is missing: the
+// registry has deleted it since. It is created again with the next attempt.
+func (b *Backend) forgetObjects(name deed.Name, hosts []string) error {
+	for _, host := range hosts {
+		b.knowHost(host, false)
+	}
+	b.mu.Lock()
+	b.contact = false
+	b.mu.Unlock()
+	return fmt.Errorf("%s: the registry no longer has a host or a contact: try again", name)
 }
 
 // SetHost implements registrar.HostManager.

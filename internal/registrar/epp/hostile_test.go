@@ -38,51 +38,51 @@ type operation struct {
 }
 
 // operations prepare the registry for each kind of order.
-var operations = map[string]func(t *testing.T, e env) operation{
-	"register": func(t *testing.T, e env) operation {
+var operations = map[string]func(t *testing.T, e env, n deed.Name) operation{
+	"register": func(t *testing.T, e env, n deed.Name) operation {
 		return operation{
-			order: registrar.Order{Kind: registrar.OrderRegister, Reference: "order-1", Name: name, Years: 2, Nameservers: []string{"ns1.example.net", "ns2.example.net"}, Submitted: e.Now()},
+			order: registrar.Order{Kind: registrar.OrderRegister, Reference: "order-1", Name: n, Years: 2, Nameservers: []string{"ns1.example.net", "ns2.example.net"}, Submitted: e.Now()},
 			state: registrar.OrderDone, steps: []string{"create"},
 			applied: func() bool {
-				h, err := e.registry.Holding(t.Context(), name)
+				h, err := e.registry.Holding(t.Context(), n)
 				return err == nil && h.Expires.Equal(h.Created.AddDate(2, 0, 0))
 			},
 		}
 	},
-	"renew": func(t *testing.T, e env) operation {
-		from := e.bought(t)
+	"renew": func(t *testing.T, e env, n deed.Name) operation {
+		from := e.bought(t, n)
 		return operation{
-			order: registrar.Order{Kind: registrar.OrderRenew, Reference: "order-2", Name: name, Years: 2, From: from, Submitted: e.Now()},
+			order: registrar.Order{Kind: registrar.OrderRenew, Reference: "order-2", Name: n, Years: 2, From: from, Submitted: e.Now()},
 			state: registrar.OrderDone, steps: []string{"renew"},
 			applied: func() bool {
-				h, err := e.registry.Holding(t.Context(), name)
+				h, err := e.registry.Holding(t.Context(), n)
 				return err == nil && h.Expires.Equal(from.AddDate(2, 0, 0))
 			},
 		}
 	},
-	"restore": func(t *testing.T, e env) operation {
-		from := e.bought(t)
+	"restore": func(t *testing.T, e env, n deed.Name) operation {
+		from := e.bought(t, n)
 		e.Advance(from.AddDate(0, 0, 46).Sub(e.Now()))
 		return operation{
-			order: registrar.Order{Kind: registrar.OrderRenew, Reference: "order-2", Name: name, Years: 1, From: from, Restore: true, Submitted: e.Now()},
+			order: registrar.Order{Kind: registrar.OrderRenew, Reference: "order-2", Name: n, Years: 1, From: from, Restore: true, Submitted: e.Now()},
 			state: registrar.OrderDone, steps: []string{"restore request", "restore report", "renew"},
 			applied: func() bool {
-				h, err := e.registry.Holding(t.Context(), name)
+				h, err := e.registry.Holding(t.Context(), n)
 				return err == nil && h.Expires.Equal(from.AddDate(1, 0, 0))
 			},
 		}
 	},
-	"transfer": func(t *testing.T, e env) operation {
-		code, err := e.registry.Elsewhere(t.Context(), name)
+	"transfer": func(t *testing.T, e env, n deed.Name) operation {
+		code, err := e.registry.Elsewhere(t.Context(), n)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return operation{
-			order: registrar.Order{Kind: registrar.OrderTransfer, Reference: "order-3", Name: name, Years: 1, AuthCode: code, Submitted: e.Now()},
+			order: registrar.Order{Kind: registrar.OrderTransfer, Reference: "order-3", Name: n, Years: 1, AuthCode: code, Submitted: e.Now()},
 			state: registrar.OrderPending, steps: []string{"transfer request"},
 			applied: func() bool {
 				e.Advance(6 * 24 * time.Hour)
-				_, err := e.registry.Holding(t.Context(), name)
+				_, err := e.registry.Holding(t.Context(), n)
 				return err == nil
 			},
 		}
@@ -90,13 +90,13 @@ var operations = map[string]func(t *testing.T, e env) operation{
 }
 
 // bought registers the name and returns its expiry.
-func (e env) bought(t *testing.T) time.Time {
+func (e env) bought(t *testing.T, n deed.Name) time.Time {
 	t.Helper()
-	o := registrar.Order{Kind: registrar.OrderRegister, Reference: "order-0", Name: name, Years: 1, Submitted: e.Now()}
+	o := registrar.Order{Kind: registrar.OrderRegister, Reference: "order-0", Name: n, Years: 1, Submitted: e.Now()}
 	if err := e.Place(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	h, err := e.Holding(t.Context(), name)
+	h, err := e.Holding(t.Context(), n)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,13 +147,11 @@ func TestFaultsInEveryStep(t *testing.T) {
 	for title, prepare := range operations {
 		t.Run(title, func(t *testing.T) {
 			e := open(t, reporting)
-			steps := prepare(t, e).steps
-			for _, step := range steps {
+			for _, step := range prepare(t, e, name).steps {
 				for _, kind := range faults {
 					count++
 					t.Run(fmt.Sprint(step, ", ", kind), func(t *testing.T) {
-						e := open(t, reporting)
-						op := prepare(t, e)
+						op := prepare(t, e, deed.Name(fmt.Sprintf("fault-%d.com", count)))
 						e.server.Break(epptest.Fault{Kind: kind, Code: 2400, Times: 1, Only: []string{step}})
 						err := e.Place(t.Context(), op.order)
 						uncoded(t, err)
@@ -181,7 +179,7 @@ func TestLookupsAnsweredWithNonsense(t *testing.T) {
 	for title, prepare := range operations {
 		t.Run(title, func(t *testing.T) {
 			e := open(t, reporting)
-			op := prepare(t, e)
+			op := prepare(t, e, name)
 			lookups := []string{"info", "transfer query"}
 			try := func(kind epptest.Kind, want registrar.OrderState) {
 				t.Helper()
@@ -215,7 +213,7 @@ func TestLookupsAnsweredWithNonsense(t *testing.T) {
 // The other calls fail without a code too, and nothing that was not said is believed.
 func TestChecksAnsweredWithNonsense(t *testing.T) {
 	e := open(t)
-	e.bought(t)
+	e.bought(t, name)
 	for _, kind := range append([]epptest.Kind{epptest.Refuse}, append(epptest.Cuts, epptest.Nonsense...)...) {
 		broken := func(only ...string) {
 			e.server.Break(epptest.Fault{Kind: kind, Code: 2400, Times: 1, Only: only})

@@ -167,7 +167,9 @@ func (b *Backend) change(ctx context.Context, name deed.Name, needed func(domain
 		if succeeded(r) {
 			return nil
 		}
-		last = b.refused(r, string(name), beforeMoney)
+		if last = b.refused(r, string(name), beforeMoney); r.code() == codeNotFound && len(u.addHosts) > 0 {
+			last = b.forgetObjects(name, u.addHosts)
+		}
 	}
 	return last
 }

@@ -13,7 +13,7 @@ import (
 // Hosts below a name get their addresses (glue), and the name is delegated to them.
 func TestGlue(t *testing.T) {
 	e := open(t)
-	e.bought(t)
+	e.bought(t, name)
 	hosts := []string{"ns1.hostile.com", "ns2.hostile.com"}
 	wantCode(t, e.SetNameservers(t.Context(), name, hosts), deed.CodeValidation)
 	addrs := []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8::1")}
@@ -42,10 +42,36 @@ func TestGlue(t *testing.T) {
 	wantCode(t, e.SetHost(t.Context(), "ns1.foreign.com", addrs), deed.CodeNotFound)
 }
 
+// A host that the registry has deleted since is created again.
+func TestHostVanishes(t *testing.T) {
+	e := open(t)
+	hosts := []string{"ns1.example.net", "ns2.example.net"}
+	o := registrar.Order{Kind: registrar.OrderRegister, Reference: "a", Name: name, Years: 1, Nameservers: hosts, Submitted: e.Now()}
+	if err := e.Place(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	e.server.DropHosts()
+	o.Name = "another.com"
+	if err := e.Place(t.Context(), o); err == nil {
+		t.Error("a host that does not exist was accepted")
+	} else {
+		uncoded(t, err)
+	}
+	if err := e.Place(t.Context(), o); err != nil {
+		t.Errorf("the next attempt: %v", err)
+	}
+	e.bought(t, "third.com")
+	e.server.DropHosts()
+	uncoded(t, e.SetNameservers(t.Context(), "third.com", hosts))
+	if err := e.SetNameservers(t.Context(), "third.com", hosts); err != nil {
+		t.Errorf("the next attempt: %v", err)
+	}
+}
+
 // A name is deleted at once in its add grace period, and later goes to redemption.
 func TestDelete(t *testing.T) {
 	e := open(t)
-	e.bought(t)
+	e.bought(t, name)
 	if err := e.Delete(t.Context(), name); err != nil {
 		t.Fatal(err)
 	}

@@ -97,7 +97,7 @@ func TestPoisonedMessage(t *testing.T) {
 // After a rejection its code is no longer valid.
 func TestDecideTransfer(t *testing.T) {
 	e := open(t)
-	e.bought(t)
+	e.bought(t, name)
 	other := e.as(t, epptest.OtherID)
 	e.Advance(61 * day)
 	if err := e.SetLock(t.Context(), name, false); err != nil {

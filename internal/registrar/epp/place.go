@@ -161,8 +161,8 @@ func (b *Backend) afterRefusal(ctx context.Context, o registrar.Order, r respons
 		if a, err := b.Available(ctx, o.Name); err == nil && !a.Available {
 			return deed.Errorf(deed.CodeDomainUnavailable, "%s is %s", o.Name, a.Reason)
 		}
-		if r.code() == codeNotFound { // a host or a contact, not the name
-			return deed.Invalid("nameservers", "the registry does not know a name server of %s", o.Name)
+		if r.code() == codeNotFound {
+			return b.forgetObjects(o.Name, o.Nameservers)
 		}
 	}
 	return b.refused(r, string(o.Name), afterMoney)

@@ -159,6 +159,26 @@ func TestCallerLeaves(t *testing.T) {
 	}
 }
 
+// A registry that does not answer in time leaves the outcome unknown, and so does one
+// without names.
+func TestTimeout(t *testing.T) {
+	e := open(t)
+	hurried := e
+	hurried.config.Timeout = 100 * time.Millisecond
+	e.server.Break(epptest.Fault{Kind: epptest.Slow, Times: 1000})
+	_, err := hurried.node(t).Available(t.Context(), name)
+	if err == nil {
+		t.Error("got an answer of a registry that gives none")
+	}
+	uncoded(t, err)
+	other := open(t, func(s *epptest.Config, _ *eppConfig) { s.Without = []string{"urn:ietf:params:xml:ns:domain-1.0"} })
+	_, err = other.Available(t.Context(), name)
+	if err == nil {
+		t.Error("got an answer of a registry without names")
+	}
+	uncoded(t, err)
+}
+
 // Nobody is let in with another password or without a certificate of the registry's
 // authority, and the registry must be who it says.
 func TestCredentials(t *testing.T) {

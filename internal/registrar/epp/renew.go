@@ -41,7 +41,7 @@ func planRenewal(d domain, o registrar.Order, autoRenew bool) (plan, error) {
 		return refuse("%s is not in redemption: renew it without restoring it")
 	case d.has("pendingTransfer"):
 		return refuse("%s is being transferred and cannot be renewed until then")
-	case d.expires.Equal(o.From):
+	case d.expires.Equal(o.From), autoRenew && near(d.expires, o.From): // then ours is computed
 		return plan{years: o.Years}, nil
 	}
 	for years := 1; years < o.Years && (autoRenew || o.Restore); years++ {

@@ -88,7 +88,7 @@ func (s *session) usable() bool { return len(s.replies) == 0 }
 func (s *session) close() {
 	s.once.Do(func() {
 		close(s.closed)
-		_ = s.conn.Close() // nothing is lost: what was not answered is unknown
+		_ = s.conn.NetConn().Close() // without a last message of TLS, for which a dead peer would be waited
 	})
 }
 

@@ -116,7 +116,7 @@ func (b *Backend) lookUpTransfer(ctx context.Context, o registrar.Order) (regist
 		return absent, nil
 	case err != nil:
 		return absent, uncoded(err)
-	case d.transferred.IsZero() || !since(d.transferred, o):
+	case !b.cameWith(d, t, o):
 		return absent, nil // it was in our account before
 	case d.created.IsZero() || d.expires.IsZero():
 		return absent, b.nonsensical("%s came to us and has no dates", o.Name)
@@ -125,6 +125,16 @@ func (b *Backend) lookUpTransfer(ctx context.Context, o registrar.Order) (regist
 		b.rotate(ctx, o.Name) // the last holder knows it
 	}
 	return registrar.OrderStatus{State: registrar.OrderDone, Created: d.created, Expires: d.expires}, nil
+}
+
+// cameWith reports whether a name in our account came with the order. Not every
+// registry shows the date of the last transfer.
+func (b *Backend) cameWith(d domain, t transferState, o registrar.Order) bool {
+	if !d.transferred.IsZero() {
+		return since(d.transferred, o)
+	}
+	approved := t.ours && strings.HasSuffix(t.status, transferApproved) && (t.requested.IsZero() || since(t.requested, o))
+	return approved || d.creator != "" && d.creator != b.cfg.ClientID
 }
 
 // rotate replaces the code of a name. If that fails, the next code that the owner

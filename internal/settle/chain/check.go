@@ -18,7 +18,7 @@ const (
 	maxValidity = 65 * time.Minute // some clients sign an hour, and clocks differ
 )
 
-// Check implements settle.Settler. One batched call reads the chain's time, the
+// Check implements settle.Verifier. One batched call reads the chain's time, the
 // payer's balance and the states of the nonces, and simulates the transfer with
 // the fees and the sender that we would use. The simulation is authoritative: it
 // covers contract wallets, blacklists and every other rule of the token.

@@ -135,9 +135,10 @@ func (env *testEnv) settler() *chain.Settler {
 }
 
 func (env *testEnv) fixture() settletest.Fixture {
+	s := env.settler()
 	return settletest.Fixture{
-		Settler: env.settler(),
-		Pay:     env.pay, Cancel: env.cancel, ThirdParty: env.thirdParty,
+		Verifier: s, Settler: s, Chain: s,
+		Pay: env.pay, Cancel: env.cancel, ThirdParty: env.thirdParty,
 		Expire: func() {
 			env.pass(2 * time.Hour)
 			env.mine(1)

@@ -11,7 +11,7 @@ import (
 	"deed.example/deed/internal/settle"
 )
 
-// Incoming implements settle.Settler. One call reads up to 2,000 blocks, and
+// Incoming implements settle.Watcher. One call reads up to 2,000 blocks, and
 // fewer when the endpoint limits the range: the caller continues from Next until
 // it no longer grows.
 func (s *Settler) Incoming(ctx context.Context, from uint64) (settle.Arrivals, error) {

@@ -9,7 +9,7 @@ import (
 	"deed.example/deed/internal/settle"
 )
 
-// Outgoing implements payment.Chain: the transfers out of every refund wallet
+// Outgoing implements fulfil.Chain: the transfers out of every refund wallet
 // that we ever used. One call reads up to 2,000 blocks: the caller continues from
 // next until it no longer grows. Logs exist only of transactions that succeeded.
 // Transfers of zero, which anyone can make from any wallet, are skipped; a block
@@ -37,7 +37,7 @@ func (s *Settler) Outgoing(ctx context.Context, from uint64) (payouts []settle.P
 	return payouts, unread, to + 1, nil
 }
 
-// Since implements payment.Chain: it reports whether the transaction is in that
+// Since implements fulfil.Chain: it reports whether the transaction is in that
 // block or a later one. It does not read logs, which may be a third party's;
 // final ones are in Incoming or Outgoing.
 func (s *Settler) Since(ctx context.Context, txHash string, block uint64) (bool, error) {

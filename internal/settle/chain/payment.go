@@ -48,7 +48,7 @@ func (s *Settler) parseForTreasury(ctx context.Context, a settle.Authorization) 
 	return auth, nil
 }
 
-// Abandon implements settle.Settler.
+// Abandon implements settle.Abandoner.
 func (s *Settler) Abandon(ctx context.Context, a settle.Authorization) error {
 	auth, err := s.parseForTreasury(ctx, a)
 	if err != nil {

@@ -33,7 +33,7 @@ func RefundNonce(chainID uint64, token, payer common.Address, nonce common.Hash)
 		common.LeftPadBytes(token[:], 32), common.LeftPadBytes(payer[:], 32), nonce[:])
 }
 
-// Refund implements settle.Settler. For a refund that would fail now it returns
+// Refund implements settle.Refunder. For a refund that would fail now it returns
 // at once, without waiting for the context to end.
 func (s *Settler) Refund(ctx context.Context, r settle.Refund) (txHash string, err error) {
 	w, err := s.refundWait(ctx, r)

@@ -71,7 +71,7 @@ type Config struct {
 	Step      func(name string) // called at points where a test may crash; nil
 }
 
-// A Settler implements settle.Settler. Make one with Open.
+// A Settler implements every contract of package settle. Make one with Open.
 type Settler struct {
 	Config
 	token, multicall, feeOracle common.Address // of the network

@@ -1,4 +1,6 @@
-// Package settletest is the suite that every settle.Settler passes.
+// Package settletest is the suite of the contracts of package settle: Run for what
+// settles on a chain with wallets of our own, RunFacilitator for what only verifies
+// and settles, such as a remote facilitator.
 //
 // It tests the four outcomes of the contract, breaks the connection to the chain in
 // both ways (not done; done, but the response is lost), lets third parties and
@@ -19,7 +21,9 @@ import (
 
 // A Fixture is a new settler with its chain, and the functions that control them.
 type Fixture struct {
+	Verifier   settle.Verifier
 	Settler    settle.Settler
+	Chain      Chain                                    // what only a chain can do; nil for a facilitator
 	Pay        func(nonce string) settle.Authorization  // signs a valid payment
 	Cancel     func(a settle.Authorization)             // cancels the authorization on the chain
 	Expire     func()                                   // moves the chain's time past the end of every authorization
@@ -32,25 +36,44 @@ type Fixture struct {
 	Balance    func(w deed.Wallet) deed.USDC
 }
 
-// Run runs the suite. open returns a new fixture for each case.
+// Chain is what only a chain can do, with wallets of our own on it.
+type Chain interface {
+	settle.Abandoner
+	settle.Refunder
+	settle.Watcher
+}
+
+// Run runs the whole suite. open returns a new fixture for each case.
 func Run(t *testing.T, open func(t *testing.T) Fixture) {
+	RunFacilitator(t, open)
+	for name, f := range map[string]func(*testing.T, Fixture){
+		"funds are read":         funds,
+		"stuck without money":    stuck,
+		"abandoned":              abandoned,
+		"carried, not abandoned": carried,
+		"abandon raced":          abandonRaced,
+		"refunded once":          refundedOnce,
+		"refund fails, not done": func(t *testing.T, b Fixture) { failedRefund(t, b, false) },
+		"refund fails, but done": func(t *testing.T, b Fixture) { failedRefund(t, b, true) },
+		"incoming sees all":      incoming,
+	} {
+		t.Run(name, func(t *testing.T) { f(t, open(t)) })
+	}
+}
+
+// RunFacilitator runs the part of the suite for a Verifier and a Settler. It uses
+// neither Chain nor Fill.
+func RunFacilitator(t *testing.T, open func(t *testing.T) Fixture) {
 	for name, f := range map[string]func(*testing.T, Fixture){
 		"settled once":             settledOnce,
 		"good ones pass":           checked,
+		"another network":          anotherNetwork,
 		"refused when cancelled":   cancelled,
 		"refused when expired":     expired,
 		"failed, not done":         func(t *testing.T, b Fixture) { failed(t, b, false) },
 		"failed, but done":         func(t *testing.T, b Fixture) { failed(t, b, true) },
 		"raced":                    raced,
 		"a third party was faster": thirdParty,
-		"stuck without money":      stuck,
-		"abandoned":                abandoned,
-		"carried, not abandoned":   carried,
-		"abandon raced":            abandonRaced,
-		"refunded once":            refundedOnce,
-		"refund fails, not done":   func(t *testing.T, b Fixture) { failedRefund(t, b, false) },
-		"refund fails, but done":   func(t *testing.T, b Fixture) { failedRefund(t, b, true) },
-		"incoming sees all":        incoming,
 	} {
 		t.Run(name, func(t *testing.T) { f(t, open(t)) })
 	}
@@ -73,32 +96,50 @@ func settledOnce(t *testing.T, b Fixture) {
 func checked(t *testing.T, b Fixture) {
 	good, second, third := b.Pay("1"), b.Pay("2"), b.Pay("3")
 	b.Cancel(second)
-	funds, err := b.Settler.Check(t.Context(), good, []string{second.Nonce, third.Nonce})
-	if err != nil || b.Moved() != 0 || funds.Balance != b.Balance(good.Payer) || !funds.Used[second.Nonce] || funds.Used[third.Nonce] {
+	funds, err := b.Verifier.Check(t.Context(), good, nil)
+	if err != nil || b.Moved() != 0 || funds.Balance < good.Amount {
 		t.Errorf("got %+v, %v and %d transfers, want none", funds, err, b.Moved())
 	}
 	other := good
 	other.Amount++
-	if _, err := b.Settler.Check(t.Context(), other, nil); deed.CodeOf(err) != deed.CodePaymentInvalid {
+	if _, err := b.Verifier.Check(t.Context(), other, nil); deed.CodeOf(err) != deed.CodePaymentInvalid {
 		t.Errorf("another amount than signed: got %v, want %s", err, deed.CodePaymentInvalid)
 	}
-	if _, err := b.Settler.Check(t.Context(), second, nil); deed.CodeOf(err) != deed.CodePaymentInvalid {
+	if _, err := b.Verifier.Check(t.Context(), second, nil); deed.CodeOf(err) != deed.CodePaymentInvalid {
 		t.Errorf("a cancelled one: got %v, want %s", err, deed.CodePaymentInvalid)
 	}
 	b.settled(t, good)
 	b.ThirdParty(third)
 	for _, a := range []settle.Authorization{good, third} {
-		if _, err := b.Settler.Check(t.Context(), a, nil); !errors.Is(err, settle.ErrAlreadyPaid) {
+		if _, err := b.Verifier.Check(t.Context(), a, nil); !errors.Is(err, settle.ErrAlreadyPaid) {
 			t.Errorf("one that is paid: got %v, want %v", err, settle.ErrAlreadyPaid)
 		}
 	}
-	if _, err := b.Settler.Check(t.Context(), other, nil); deed.CodeOf(err) != deed.CodePaymentInvalid {
+	if _, err := b.Verifier.Check(t.Context(), other, nil); deed.CodeOf(err) != deed.CodePaymentInvalid {
 		t.Errorf("another amount than paid: got %v, want %s", err, deed.CodePaymentInvalid)
 	}
 	b.Drain()
-	if _, err := b.Settler.Check(t.Context(), b.Pay("4"), nil); deed.CodeOf(err) != deed.CodePaymentInsufficient {
+	if _, err := b.Verifier.Check(t.Context(), b.Pay("4"), nil); deed.CodeOf(err) != deed.CodePaymentInsufficient {
 		t.Errorf("an empty wallet: got %v, want %s", err, deed.CodePaymentInsufficient)
 	}
+}
+
+// An authorization carries its network. For another one it is not accepted, and it is
+// neither settled nor refused.
+func anotherNetwork(t *testing.T, b Fixture) {
+	a := b.Pay("1")
+	elsewhere, otherToken := a, a
+	elsewhere.Asset.ChainID++
+	otherToken.Asset.Token = payee
+	for _, other := range []settle.Authorization{elsewhere, otherToken} {
+		if _, err := b.Verifier.Check(t.Context(), other, nil); deed.CodeOf(err) != deed.CodePaymentInvalid {
+			t.Errorf("got %v, want %s", err, deed.CodePaymentInvalid)
+		}
+		if txHash, err := b.Settler.Settle(t.Context(), other); err == nil || settle.Refused(err) || b.Moved() != 0 {
+			t.Errorf("got %q, %v and %d transfers, want an error that is not a refusal", txHash, err, b.Moved())
+		}
+	}
+	b.settled(t, a)
 }
 
 func cancelled(t *testing.T, b Fixture) {
@@ -196,71 +237,6 @@ func thirdParty(t *testing.T, b Fixture) {
 
 const payee = deed.Wallet("0x00000000000000000000000000000000000000bb")
 
-// nonce returns a well-formed nonce.
-func nonce(n int) string { return fmt.Sprintf("0x%064x", n) }
-
-func refundedOnce(t *testing.T, b Fixture) {
-	var wg sync.WaitGroup
-	hashes := make([]string, 8)
-	for i := range hashes {
-		wg.Go(func() { hashes[i] = b.refund(t, "1", nonce(1), 70_000) })
-	}
-	wg.Wait()
-	// The payer's nonce identifies a refund, not our ID.
-	for _, got := range append(hashes, b.refund(t, "1", nonce(1), 70_000), b.refund(t, "another id", nonce(1), 70_000)) {
-		if got != hashes[0] {
-			t.Errorf("got %s and %s for one refund", hashes[0], got)
-		}
-	}
-	if got := b.Balance(payee); got != 70_000 {
-		t.Errorf("got %s back, want 0.07", got)
-	}
-	if b.refund(t, "1", nonce(2), 1); b.Balance(payee) != 70_001 {
-		t.Errorf("another refund: got %s back", b.Balance(payee))
-	}
-}
-
-func failedRefund(t *testing.T, b Fixture, done bool) {
-	r := settle.Refund{PaymentID: "1", Payer: payee, Nonce: nonce(1), Amount: 70_000}
-	b.cut(t, done, func(ctx context.Context) (string, error) { return b.Settler.Refund(ctx, r) })
-	b.refund(t, "1", nonce(1), 70_000)
-	if got := b.Balance(payee); got != 70_000 {
-		t.Errorf("got %s back, want 0.07", got)
-	}
-}
-
-func incoming(t *testing.T, b Fixture) {
-	want := map[string]string{} // transaction by nonce
-	ours := b.Pay("1")
-	want[ours.Nonce] = b.settled(t, ours)
-	thirdParties := []settle.Authorization{b.Pay("2"), b.Pay("3")}
-	txHash := b.ThirdParty(thirdParties...)
-	for _, a := range thirdParties {
-		want[a.Nonce] = txHash
-	}
-	b.Cancel(b.Pay("4"))
-	var from uint64
-	for {
-		got, err := b.Settler.Incoming(t.Context(), from)
-		if err != nil || got.Next < from || len(got.Unread) != 0 {
-			t.Fatalf("got %+v, %v, from %d", got, err, from)
-		}
-		for _, tr := range got.Transfers {
-			if tr.TxHash != want[tr.Nonce] || tr.Payer != ours.Payer || tr.PayTo != ours.PayTo || tr.Amount != ours.Amount || tr.Block < from || tr.At.IsZero() {
-				t.Errorf("got %+v, want transaction %s", tr, want[tr.Nonce])
-			}
-			delete(want, tr.Nonce)
-		}
-		if got.Next == from {
-			break
-		}
-		from = got.Next
-	}
-	if len(want) > 0 {
-		t.Errorf("not seen: %v", want)
-	}
-}
-
 func (b Fixture) settled(t *testing.T, a settle.Authorization) string {
 	t.Helper()
 	txHash, err := b.Settler.Settle(t.Context(), a)
@@ -276,13 +252,4 @@ func (b Fixture) refused(t *testing.T, a settle.Authorization) {
 	if txHash, err := b.Settler.Settle(t.Context(), a); !settle.Refused(err) || b.Moved() != moved {
 		t.Errorf("got %q, %v and %d more transfers, want a refusal", txHash, err, b.Moved()-moved)
 	}
-}
-
-func (b Fixture) refund(t *testing.T, id, nonce string, amount deed.USDC) string {
-	t.Helper()
-	txHash, err := b.Settler.Refund(t.Context(), settle.Refund{PaymentID: id, Payer: payee, Nonce: nonce, Amount: amount})
-	if err != nil || txHash == "" {
-		t.Errorf("refund %s: got %q, %v, want a transaction", id, txHash, err)
-	}
-	return txHash
 }

@@ -40,7 +40,7 @@ func abandoned(t *testing.T, b Fixture) {
 	for _, a := range []settle.Authorization{moves, expires} {
 		b.stuck(t, a)
 		for range 2 {
-			if err := b.Settler.Abandon(t.Context(), a); err != nil {
+			if err := b.Chain.Abandon(t.Context(), a); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -59,7 +59,7 @@ func abandoned(t *testing.T, b Fixture) {
 func carried(t *testing.T, b Fixture) {
 	a := b.Pay("1")
 	b.cut(t, false, func(ctx context.Context) (string, error) { return b.Settler.Settle(ctx, a) })
-	if err := b.Settler.Abandon(t.Context(), a); err == nil {
+	if err := b.Chain.Abandon(t.Context(), a); err == nil {
 		t.Error("it was abandoned")
 	}
 	if b.settled(t, a); b.Moved() != 1 {
@@ -73,7 +73,7 @@ func abandonRaced(t *testing.T, b Fixture) {
 	all, gone, settled := make([]settle.Authorization, 16), make([]bool, 16), make([]bool, 16)
 	for i := range all {
 		all[i] = b.Pay(fmt.Sprint(i))
-		wg.Go(func() { gone[i] = b.Settler.Abandon(t.Context(), all[i]) == nil })
+		wg.Go(func() { gone[i] = b.Chain.Abandon(t.Context(), all[i]) == nil })
 		wg.Go(func() {
 			_, err := b.Settler.Settle(t.Context(), all[i])
 			if settled[i] = err == nil; err != nil && !errors.Is(err, settle.ErrUnsettleable) {

@@ -40,6 +40,9 @@ func (s *Server) execute(c *client, cmd command) answer {
 	if c.clID == "" {
 		return answer{code: 2002, reason: "log in first"}
 	}
+	if err := s.cfg.Registry.Ping(s.ctx); err != nil {
+		return answer{} // the embedded registry is down
+	}
 	switch {
 	case cmd.Logout != nil:
 		return answer{code: 1500}

@@ -127,7 +127,7 @@ func (f *fault) after(c *client, body []byte, cmd command) bool {
 	case OtherName:
 		return replace(domainNames, "${1}another-name.com")
 	case OtherExpiry:
-		return replace(expiryDates, "${1}2099-01-01T00:00:00.0Z")
+		return replace(expiryDates, "${1}2190-01-01T00:00:00.0Z")
 	case OldExpiry:
 		return replace(allDates, "${1}"+stamp(time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC)))
 	case Empty:

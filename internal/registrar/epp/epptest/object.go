@@ -100,6 +100,13 @@ func (s *Server) hostDelete(c *client, in host) answer {
 	return answer{code: 1000}
 }
 
+// DropHosts deletes all hosts.
+func (s *Server) DropHosts() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.hosts)
+}
+
 // Host returns the addresses of a host.
 func (s *Server) Host(name string) ([]string, bool) {
 	s.mu.Lock()

@@ -1,4 +1,4 @@
-package payment
+package fulfil
 
 import (
 	"context"
@@ -79,13 +79,13 @@ func (c *checkout) Collect(ctx context.Context, q order.Quote, want order.Purcha
 		return order.Payment{}, &deed.Error{Code: deed.CodePaymentRequired, Message: fmt.Sprintf("%s costs %s USDC", q.For, q.Amount), Next: deed.Next{Action: deed.ActionPay}}
 	}
 	if !q.Accepts(c.auth.Amount) {
-		return order.Payment{}, deed.Errorf(deed.CodePaymentInvalid, "%s costs %s USDC, neither less nor more", q.For, q.Amount)
+		return order.Payment{}, c.wrongAmount(ctx, q)
 	}
 	open, err := c.s.Store.OpenNonces(ctx, c.auth.Payer)
 	if err != nil {
 		return order.Payment{}, fmt.Errorf("read the open payments of %s: %w", c.auth.Payer, err)
 	}
-	funds, err := c.s.Settler.Check(ctx, *c.auth, open)
+	funds, err := c.s.Verifier.Check(ctx, *c.auth, open)
 	if errors.Is(err, settle.ErrAlreadyPaid) {
 		return c.collectPaid(ctx, want)
 	}
@@ -97,9 +97,30 @@ func (c *checkout) Collect(ctx context.Context, q order.Quote, want order.Purcha
 	})
 }
 
+// wrongAmount returns the error for an authorization of another amount than the price.
+// One that bought something is not offered another payment: after a restore its
+// signature may be missing in our database, and the price may have changed since.
+func (c *checkout) wrongAmount(ctx context.Context, q order.Quote) error {
+	p, err := c.s.Store.Payment(ctx, c.s.id(c.auth))
+	switch {
+	case err == nil && p.Purchase.Kind != order.PurchaseNothing && !p.State.EndedUnpaid():
+		return errOtherSignature
+	case err != nil && deed.CodeOf(err) != deed.CodeNotFound:
+		return fmt.Errorf("look up the payment: %w", err)
+	}
+	return deed.Errorf(deed.CodePaymentInvalid, "%s costs %s USDC, neither less nor more", q.For, q.Amount)
+}
+
+// errOtherSignature is the error for an authorization that we have under another
+// signature. Its payer must not be asked to pay again.
+var errOtherSignature = &deed.Error{
+	Code: deed.CodePaymentInvalid, Err: order.ErrNoOffer,
+	Message: "this authorization was given before with another signature: repeat the request exactly as it was",
+}
+
 // authorize stores the payment and advances it.
 func (c *checkout) authorize(ctx context.Context, want order.Purchase, admit func(order.Payer) error) (order.Payment, error) {
-	p, err := c.s.Store.AuthorizePayment(ctx, order.Payment{ID: c.s.id(c.auth), Auth: *c.auth, Purchase: want}, admit)
+	p, err := c.s.Store.AuthorizePayment(ctx, order.Payment{ID: c.s.id(c.auth), Source: order.SourceX402Exact, Auth: *c.auth, Purchase: want}, admit)
 	if err != nil {
 		return p, fmt.Errorf("authorize the payment: %w", err)
 	}
@@ -120,14 +141,11 @@ func (c *checkout) collectPaid(ctx context.Context, want order.Purchase) (order.
 	}
 	switch {
 	case known && p.Purchase.Kind != order.PurchaseNothing:
-		return order.Payment{}, &deed.Error{
-			Code: deed.CodePaymentInvalid, Err: order.ErrNoOffer,
-			Message: "this authorization was given before with another signature: repeat the request exactly as it was",
-		}
+		return order.Payment{}, errOtherSignature
 	case c.signedIn != c.auth.Payer || known && p.State != order.PaymentUnclaimed:
 		return order.Payment{}, c.goesBack()
 	case known:
-		p, err = c.s.Books.ClaimPayment(ctx, order.Payment{ID: p.ID, Auth: *c.auth, Purchase: want}, 0)
+		p, err = c.s.Books.ClaimPayment(ctx, order.Payment{ID: p.ID, Source: order.SourceX402Exact, Auth: *c.auth, Purchase: want}, 0)
 		if errors.Is(err, settle.ErrAlreadyPaid) || err == nil && p.Purchase.Kind == order.PurchaseNothing {
 			return order.Payment{}, c.goesBack()
 		}
@@ -158,12 +176,18 @@ func (c *checkout) proceed(ctx context.Context, p order.Payment, want order.Purc
 	if p.Auth.Amount != c.auth.Amount || p.Auth.PayTo != c.auth.PayTo || p.Fingerprint != want.Fingerprint() {
 		return p, deed.Errorf(deed.CodePaymentInvalid, "this payment was given for another request")
 	}
-	if p.AliasOf != "" {
+	alias := p.AliasOf != ""
+	if alias {
 		p.ID = p.AliasOf
 	}
 	p, err := c.s.Advance(ctx, p.ID)
 	if err != nil && !errors.Is(err, order.ErrPending) {
 		return p, err
+	}
+	if alias && p.State.EndedUnpaid() {
+		if err := c.checkUnused(ctx); err != nil {
+			return p, err
+		}
 	}
 	switch p.State {
 	case order.PaymentVoid:
@@ -172,4 +196,18 @@ func (c *checkout) proceed(ctx context.Context, p order.Payment, want order.Purc
 		return p, deed.Errorf(deed.CodePaymentInvalid, "this payment could not be settled and was given up: have the money in the wallet, and sign a new one")
 	}
 	return p, nil
+}
+
+// checkUnused fails when the authorization of an alias was used on the chain, or may
+// have been. We do not settle an alias, but its payer or a third party can: then its
+// transfer is refunded, and the payer must not be asked to pay again.
+func (c *checkout) checkUnused(ctx context.Context) error {
+	_, err := c.s.Verifier.Check(ctx, *c.auth, nil)
+	switch {
+	case errors.Is(err, settle.ErrAlreadyPaid):
+		return c.goesBack()
+	case err != nil && !settle.Refused(err):
+		return order.Pending(fmt.Errorf("check the payment: %w", err))
+	}
+	return nil
 }

@@ -1,4 +1,4 @@
-package payment
+package fulfil
 
 import (
 	"context"
@@ -31,7 +31,7 @@ type WatchStore interface {
 	DueAside(ctx context.Context, limit int) ([]settle.Transfer, error)
 }
 
-// A Tracer identifies the sender of transactions. A Settler may implement it.
+// A Tracer identifies the sender of transactions. A Watcher may implement it.
 type Tracer interface {
 	// SentByUs reports whether one of our wallets sent the transaction.
 	SentByUs(ctx context.Context, txHash string) (bool, error)
@@ -52,7 +52,7 @@ func (s *Service) ReadChain(ctx context.Context) (more bool, err error) {
 		return false, fmt.Errorf("read the next block number: %w", err)
 	}
 	from = max(from, s.Terms.First)
-	found, err := s.Settler.Incoming(ctx, from)
+	found, err := s.Watcher.Incoming(ctx, from)
 	if err != nil {
 		return false, fmt.Errorf("read the chain from block %d: %w", from, err)
 	}
@@ -102,7 +102,7 @@ func (s *Service) adopt(ctx context.Context, t settle.Transfer) error {
 		return fmt.Errorf("look up the payment of %s: %w", t.TxHash, err)
 	}
 	if err != nil {
-		if tracer, ok := s.Settler.(Tracer); ok {
+		if tracer, ok := s.Watcher.(Tracer); ok {
 			if u.Lost, err = tracer.SentByUs(ctx, t.TxHash); err != nil {
 				return fmt.Errorf("look up the sender of %s: %w", t.TxHash, err)
 			}

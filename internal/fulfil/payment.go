@@ -1,14 +1,17 @@
-// Package payment settles signed authorizations exactly once, and refunds payments
+// Package fulfil is the engine for everything that is paid: it settles signed
+// authorizations exactly once, has what they paid for delivered, and refunds payments
 // that cannot be delivered exactly once.
 //
-// The steps are: store the authorization and its purchase; mark it as settling;
-// submit the transfer; store the result. Each is one step of Advance, and a crash
-// between any two leaves a row from which the next request, or the worker, continues
-// with the same code (see order.PaymentState). Invariants: a settled payment ends in
+// Buy quotes, collects, and waits a while for the job that the payment started. What
+// is sold, and how it is delivered, is up to an order.Kind. The steps of a payment
+// are: store the authorization and its purchase; mark it as settling; submit the
+// transfer; store the result. Each is one step of Advance, and a crash between any
+// two leaves a row from which the next request, or the worker, continues with the
+// same code (see order.PaymentState). Invariants: a settled payment ends in
 // one delivered purchase or in one refund to the payer; while its outcome is unknown
 // the payer is never asked to pay again; and transfers that arrive without a request
 // are found on the chain and refunded.
-package payment
+package fulfil
 
 import (
 	"context"
@@ -75,17 +78,29 @@ const (
 	stallAfter = time.Minute // without progress for so long, a payment is reported to operators
 )
 
-// Service settles and refunds payments. Fill every field but Reserve, Restoring and
-// Step.
+// Service sells, settles and refunds. Fill every field but Reserve, Restoring, Pause
+// and Step.
 type Service struct {
-	Store   Store
-	Books   Books
-	Queue   Queue
-	Watch   WatchStore
-	Settler settle.Settler
-	Terms   Terms
-	Now     func() time.Time
-	Reserve *Reserve // may be nil
+	Jobs     JobStore
+	JobQueue JobQueue
+	Kinds    []order.Kind
+	Wait     time.Duration // how long a request waits for its job
+
+	// Pause waits briefly before a job is read again that a request waits for. It
+	// returns false when the request must not wait. If nil, no request waits.
+	Pause func(ctx context.Context, j order.Job) bool
+
+	Store    Store
+	Books    Books
+	Queue    Queue
+	Watch    WatchStore
+	Verifier settle.Verifier
+	Settler  settle.Settler
+	Refunder settle.Refunder
+	Watcher  settle.Watcher
+	Terms    Terms
+	Now      func() time.Time
+	Reserve  *Reserve // may be nil
 
 	// Restoring is set while a backup is being restored: a transfer without a row
 	// may have bought something since, so it waits for registration.Restore.
@@ -172,9 +187,14 @@ func (s *Service) settle(ctx context.Context, p order.Payment) (order.Payment, e
 
 // release gives up a payment that cannot be settled: it is never submitted again, its
 // name is free, and a transfer that arrives after all is refunded. The settler
-// abandons it first, so that no process submits it afterwards.
+// abandons it first, so that no process submits it afterwards. If it cannot abandon
+// payments, they are retried until they expire.
 func (s *Service) release(ctx context.Context, p order.Payment, cause error) (order.Payment, error) {
-	if err := s.Settler.Abandon(context.WithoutCancel(ctx), p.Auth); err != nil {
+	settler, ok := s.Settler.(settle.Abandoner)
+	if !ok {
+		return p, s.later(ctx, p, cause, true)
+	}
+	if err := settler.Abandon(context.WithoutCancel(ctx), p.Auth); err != nil {
 		return p, s.later(ctx, p, errors.Join(cause, err), true)
 	}
 	s.step("abandoned")
@@ -183,7 +203,7 @@ func (s *Service) release(ctx context.Context, p order.Payment, cause error) (or
 
 // refund pays the amount back to the payer.
 func (s *Service) refund(ctx context.Context, p order.Payment) (order.Payment, error) {
-	txHash, err := s.Settler.Refund(ctx, settle.Refund{PaymentID: p.ID, Payer: p.Auth.Payer, Nonce: p.Auth.Nonce, Amount: p.Auth.Amount})
+	txHash, err := s.Refunder.Refund(ctx, settle.Refund{PaymentID: p.ID, Payer: p.Auth.Payer, Nonce: p.Auth.Nonce, Amount: p.Auth.Amount})
 	s.step("money returned")
 	if err != nil {
 		return p, s.later(ctx, p, err, false)

@@ -1,4 +1,4 @@
-package payment_test
+package fulfil_test
 
 import (
 	"context"
@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/order"
-	"deed.example/deed/internal/payment"
 	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/sqldb"
+	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
 const (
@@ -24,9 +25,11 @@ const (
 // env is a service on an in-memory database, with a clock that tests control and a
 // scripted chain.
 type env struct {
-	*payment.Service
+	*fulfil.Service
 	t     *testing.T
 	rows  sqldb.Payments
+	jobs  sqldb.Jobs
+	kind  *scriptedKind
 	chain *scripted
 	now   time.Time
 }
@@ -83,9 +86,15 @@ func newEnv(t *testing.T) *env {
 	e := &env{t: t, now: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC), chain: &scripted{funds: settle.Funds{Balance: 1000 * price}}}
 	clock := func() time.Time { return e.now }
 	e.rows = sqldb.Payments{DB: db, ChainID: chainID, Now: clock}
-	terms := payment.DefaultTerms()
+	terms := fulfil.DefaultTerms()
 	terms.ChainID = chainID
-	e.Service = &payment.Service{Store: e.rows, Books: e.rows, Queue: e.rows, Watch: e.rows, Settler: e.chain, Terms: terms, Now: clock}
+	e.jobs = sqldb.Jobs{DB: db, Now: clock, Zones: sqldbtest.Zones(db, clock)}
+	e.kind = &scriptedKind{jobs: e.jobs}
+	e.Service = &fulfil.Service{
+		Store: e.rows, Books: e.rows, Queue: e.rows, Watch: e.rows, Terms: terms, Now: clock,
+		Verifier: e.chain, Settler: e.chain, Refunder: e.chain, Watcher: e.chain,
+		Jobs: e.jobs, JobQueue: e.jobs, Kinds: []order.Kind{e.kind}, Wait: time.Minute,
+	}
 	return e
 }
 
@@ -99,10 +108,11 @@ func name(n int) order.Purchase {
 
 // buy orders a name as a request does.
 func (e *env) buy(a *settle.Authorization, signedIn deed.Wallet, what order.Purchase) (order.Payment, error) {
-	p, _, _, err := order.Pay(e.t.Context(), e.Checkout(a, signedIn), what, func(context.Context) (order.Quote, order.Purchase, error) {
-		return order.Quote{Amount: price, For: string(what.Name)}, what, nil
-	})
-	return p, err
+	out, err := e.Buy(e.t.Context(), order.Request{Purchase: what}, e.Checkout(a, signedIn))
+	if err != nil {
+		return order.Payment{}, err
+	}
+	return e.rows.Payment(e.t.Context(), out.Job.PaymentID)
 }
 
 func (e *env) state(a *settle.Authorization) order.PaymentState {

@@ -1,4 +1,4 @@
-package payment
+package fulfil
 
 import (
 	"context"
@@ -22,7 +22,7 @@ type RestoreStore interface {
 // settled and undelivered, which happens after a backup was restored. Call it before
 // anything is delivered. It returns how many it found.
 func (s *Service) CheckRefunds(ctx context.Context, rows RestoreStore) (found int, err error) {
-	finder, ok := s.Settler.(settle.RefundFinder)
+	finder, ok := s.Refunder.(settle.RefundFinder)
 	if !ok {
 		return 0, nil
 	}

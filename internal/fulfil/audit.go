@@ -1,4 +1,4 @@
-package payment
+package fulfil
 
 import (
 	"context"
@@ -27,7 +27,7 @@ type Ledger interface {
 	RefundsIn(ctx context.Context, txHash string) ([]order.Movement, error)
 }
 
-// Chain is what an audit reads from the chain in addition to settle.Settler.
+// Chain is what an audit reads from the chain in addition to settle.Watcher.
 type Chain interface {
 	// Outgoing returns the final transfers out of our refund wallets starting at a
 	// block, the blocks that could not be read, and the block to continue from.
@@ -98,7 +98,7 @@ func (s *Service) Compare(ctx context.Context, ledger Ledger, on Chain, from Che
 func (s *Service) compareIncoming(ctx context.Context, ledger Ledger, on Chain, since time.Time, c *Comparison) error {
 	var transfers []settle.Transfer
 	next, err := readAll(c.From, func(from uint64) (uint64, error) {
-		found, err := s.Settler.Incoming(ctx, from)
+		found, err := s.Watcher.Incoming(ctx, from)
 		transfers = append(transfers, found.Transfers...)
 		c.leaveOut(found.Unread)
 		return found.Next, err

@@ -1,0 +1,61 @@
+package e2e_test
+
+import (
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/app"
+	"deed.example/deed/internal/registrar/local"
+	"deed.example/deed/internal/registrar/opusdns/opusdnstest"
+	"deed.example/deed/internal/sqldb"
+	"deed.example/deed/internal/sqldb/sqldbtest"
+)
+
+// Names of a wholesaler are bought, renewed and managed like all others; an order
+// whose reply was lost is delivered once.
+func TestNamesOfAWholesaler(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		outside := &local.Registry{Store: sqldb.Registry{DB: sqldbtest.SQLite(t)}, Faults: &local.Faults{Slow: time.Millisecond}}
+		vendor := opusdnstest.NewServer(outside)
+		checker := &opusdnstest.Checker{Next: vendor}
+		server := httptest.NewServer(checker)
+		t.Cleanup(server.Close)
+		key := filepath.Join(t.TempDir(), "key")
+		if err := os.WriteFile(key, []byte(opusdnstest.Key), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := openEnv(t, options{db: db, config: func(c *app.Config) {
+			outside.Now = c.Hooks.Now
+			c.Registrars = []app.RegistrarConfig{{Name: "wholesaler", Type: "opusdns", TLDs: []string{"com"}, Values: map[string]string{
+				"environment": "custom", "base_url": server.URL, "key_file": key, "organization": opusdnstest.Organization,
+				"contact": vendor.AddContact(), "requests_per_second": "1000", "timeout": "1m",
+			}}}
+		}})
+		owner := s.buyer(t)
+		s.register(t, "first.com", s.promise(owner, comPrice).header(t)).expect(t, 201, "")
+		vendor.Break(opusdnstest.LostReply, 1)
+		s.register(t, "second.com", s.promise(owner, comPrice).header(t))
+		s.runWorker(t)
+		for _, name := range []deed.Name{"first.com", "second.com"} {
+			if _, err := outside.Holding(t.Context(), name); err != nil {
+				t.Errorf("the vendor does not hold %s: %v", name, err)
+			}
+			s.get(t, "/domains/"+string(name)).expect(t, 200, "")
+		}
+		was := s.domain(t, "first.com").ExpiresAt
+		s.renew(t, "first.com", 1, s.promise(owner, comRenewal).header(t)).expect(t, 200, "")
+		if got := s.domain(t, "first.com").ExpiresAt; !got.Equal(was.AddDate(1, 0, 0)) {
+			t.Errorf("renewed: got %s, was %s", got, was)
+		}
+		s.do(t, "PUT", "/domains/first.com/lock", `{"locked":false}`, "Authorization", s.bearer(t, owner)).expect(t, 200, "")
+		s.register(t, "nowhere.dev", "").expect(t, 400, deed.CodeTLDNotSupported)
+		for _, v := range checker.Violations() {
+			t.Errorf("the vendor's rules are broken: %s", v)
+		}
+		s.audit(t)
+	})
+}

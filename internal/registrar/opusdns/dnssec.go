@@ -1,0 +1,53 @@
+package opusdns
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+)
+
+// maxDS bounds the DS records of one name.
+const maxDS = 30
+
+// ds returns the DS records of the name. Keys that are not DS records are left out:
+// the service never sets one.
+func (b *Backend) ds(ctx context.Context, l lane, name deed.Name) ([]dnssec.DS, error) {
+	var reply []dsData
+	err := b.api.do(ctx, request{lane: l, method: http.MethodGet, path: domainPath(name) + "/dnssec"}, &reply)
+	if err != nil {
+		if p := refusal(err); p != nil && p.is(codeDomainNotFound) {
+			return nil, notInAccount(name)
+		}
+		return nil, b.unknown("look up the DS records of "+string(name), err)
+	}
+	if len(reply) > maxDS {
+		return nil, fmt.Errorf("look up the DS records of %s: there are %d", name, len(reply))
+	}
+	var all []dnssec.DS
+	for _, r := range reply {
+		if r.Type != dsRecord {
+			continue
+		}
+		key, err := r.parse()
+		if err != nil {
+			return nil, fmt.Errorf("look up the DS records of %s: %w", name, err)
+		}
+		all = append(all, key)
+	}
+	return all, nil
+}
+
+// parse checks a DS record of the vendor. Its algorithm may be one that the service
+// would not set.
+func (r dsData) parse() (dnssec.DS, error) {
+	digest := strings.ToLower(r.Digest)
+	if r.KeyTag == nil || r.DigestType == nil || *r.KeyTag < 0 || *r.KeyTag > 65535 || *r.DigestType < 0 || *r.DigestType > 255 ||
+		r.Algorithm < 0 || r.Algorithm > 255 || len(digest) > 128 || strings.Trim(digest, "0123456789abcdef") != "" {
+		return dnssec.DS{}, fmt.Errorf("one of them is not valid")
+	}
+	return dnssec.DS{KeyTag: uint16(*r.KeyTag), Algorithm: uint8(r.Algorithm), DigestType: uint8(*r.DigestType), Digest: digest}, nil
+}

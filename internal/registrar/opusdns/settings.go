@@ -1,0 +1,66 @@
+package opusdns
+
+import (
+	"strings"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/registrar"
+	"deed.example/deed/internal/secretfile"
+)
+
+// defaultDeadline is how long an order may take: some registries behind the vendor
+// have maintenance windows of hours.
+const defaultDeadline = 24 * time.Hour
+
+// New opens the account of a [registrar.NAME] block. docs/registrar-opusdns.md lists
+// its keys.
+func New(s registrar.Settings) (registrar.Backend, error) {
+	r := s.Read()
+	cfg := Config{
+		BaseURL: baseURLs[r.Choice("environment", "production", "sandbox", "custom")], Secret: s.Secret,
+		Organization: r.Needed("organization"), Contact: r.Text("contact"), Registrant: readContact(r),
+		RequestsPerSecond: r.Int("requests_per_second", 1, 1000), Timeout: r.Duration("timeout"), ClockSkew: r.Duration("clock_skew"),
+		PriceAge: r.Duration("price_age"), ListWithoutDS: r.Bool("list_without_ds"), Now: s.Now,
+	}
+	if url := r.Text("base_url"); url != "" {
+		cfg.BaseURL = url
+	}
+	if text := r.Text("max_premium_usd"); text != "" {
+		amount, err := deed.ParseUSDC(text)
+		if err != nil {
+			r.Fail("max_premium_usd", err)
+		}
+		cfg.MaxPremium = amount
+	}
+	deadline := r.Duration("deadline")
+	if deadline == 0 {
+		deadline = defaultDeadline
+	}
+	if path := r.Needed("key_file"); path != "" {
+		key, err := secretfile.Read(path)
+		if err != nil {
+			r.Fail("key_file", err)
+		}
+		cfg.Key = deed.Secret(strings.TrimSpace(string(key)))
+	}
+	if err := r.Err(); err != nil {
+		return registrar.Backend{}, err
+	}
+	b, err := Open(cfg)
+	if err != nil {
+		return registrar.Backend{}, err
+	}
+	return registrar.Backend{Registrar: b, Manager: b, Ping: b.Ping, Deadline: deadline}, nil
+}
+
+// baseURLs are the addresses of the vendor; a custom one is in base_url.
+var baseURLs = map[string]string{"production": ProductionURL, "sandbox": SandboxURL}
+
+func readContact(r *registrar.Reader) Contact {
+	return Contact{
+		FirstName: r.Text("registrant_first_name"), LastName: r.Text("registrant_last_name"), Organization: r.Text("registrant_organization"),
+		Email: r.Text("registrant_email"), Phone: r.Text("registrant_phone"), Street: r.Text("registrant_street"), City: r.Text("registrant_city"),
+		State: r.Text("registrant_state"), PostalCode: r.Text("registrant_postal_code"), Country: r.Text("registrant_country"),
+	}
+}

@@ -1,0 +1,49 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/order"
+)
+
+const selectPayment = `
+	SELECT id, source, public_id, refund_id, chain_id, asset, payer, nonce, pay_to, amount, valid_after, valid_before, signature, kind, domain, years, purchase, fingerprint,
+	       state, tx_hash, refund_tx, alias_of, created_at, tries, coalesce(stuck_at, 0)
+	  FROM payments `
+
+func readPayment(ctx context.Context, from rowQuerier, id string) (order.Payment, error) {
+	p, err := scanPayment(from.QueryRowContext(ctx, selectPayment+`WHERE id = $1`, id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return p, deed.Errorf(deed.CodeNotFound, "no payment %s", id)
+	}
+	return p, err
+}
+
+// scanPayment reads one row of selectPayment, without the secrets of its purchase.
+func scanPayment(row interface{ Scan(...any) error }) (p order.Payment, err error) {
+	var signature, purchase string
+	var alias sql.NullString
+	var created, stuck int64
+	err = row.Scan(&p.ID, &p.Source, &p.PublicID, &p.RefundID, &p.Auth.Asset.ChainID, &p.Auth.Asset.Token, &p.Auth.Payer, &p.Auth.Nonce, &p.Auth.PayTo, &p.Auth.Amount, &p.Auth.ValidAfter, &p.Auth.ValidBefore,
+		&signature, &p.Purchase.Kind, &p.Purchase.Name, &p.Purchase.Years, &purchase, &p.Fingerprint,
+		&p.State, &p.TxHash, &p.RefundTx, &alias, &created, &p.Tries, &stuck)
+	if err != nil {
+		return p, err
+	}
+	p.AliasOf, p.Created, p.StuckAt = alias.String, time.Unix(created, 0), timeOrZero(stuck)
+	if p.Auth.Signature, err = hex.DecodeString(signature); err != nil {
+		return p, err
+	}
+	_, err = readPurchase(&p.Purchase, purchase)
+	return p, err
+}
+
+// rowQuerier is implemented by transactions and pools.
+type rowQuerier interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
