@@ -160,3 +160,28 @@ func TestEPPRegistryIsDown(t *testing.T) {
 		t.Errorf("%s were charged", got)
 	}
 }
+
+// A registry that is down for an hour after the payment refunds nobody: the job waits,
+// and delivers when it is back.
+func TestEPPRegistryIsDownForAnHour(t *testing.T) {
+	e := openEPPEnv(t, nil)
+	owner := e.buyer(t)
+	e.server.Break(epptest.Fault{Kind: epptest.CutBefore, Times: 1, Only: []string{"create"}})
+	e.register(t, "first.com", e.promise(owner, comPrice).header(t))
+	e.server.Maintain(true)
+	for range 60 {
+		e.clock.advance(time.Minute)
+		jobs, err := e.api.Payments.DueJobs(t.Context(), 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range jobs {
+			_ = e.api.Payments.AdvanceJob(t.Context(), id) // the registry is down
+		}
+	}
+	e.server.Maintain(false)
+	e.runWorker(t)
+	e.get(t, "/domains/first.com").expect(t, 200, "")
+	e.holds(t, "first.com")
+	e.audit(t)
+}

@@ -94,6 +94,15 @@ func (r *Router) BackendOf(ctx context.Context, name deed.Name) (string, error) 
 	return b.Name, err
 }
 
+// Deadline returns how long an order at the backend may take; zero for the usual
+// time.
+func (r *Router) Deadline(backend string) time.Duration {
+	if i := r.index(backend); i >= 0 {
+		return r.backends[i].Deadline
+	}
+	return 0
+}
+
 // of returns the backend that holds the name, or that would sell it.
 func (r *Router) of(ctx context.Context, name deed.Name) (Backend, error) {
 	holds, err := r.holder.BackendOf(ctx, name)

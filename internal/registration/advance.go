@@ -56,6 +56,9 @@ func (s *Service) submit(ctx context.Context, j order.Job) error {
 			return err
 		}
 		j.Backend = backend
+		if until := j.Created.Add(s.Route.Deadline(backend)); until.After(j.Deadline) {
+			j.Deadline = until // its registry may be down for maintenance for hours
+		}
 	}
 	j.Attempts++
 	j.Reference = order.OrderReference(j.ID, j.Attempts)

@@ -55,6 +55,15 @@ type Names interface {
 	RecordAction(ctx context.Context, is lifecycle.Registration, a lifecycle.OwnerAction) error
 }
 
+// Route chooses the registrar of an order.
+type Route interface {
+	// BackendOf returns the registrar that holds the name, or that sells it.
+	BackendOf(ctx context.Context, name deed.Name) (string, error)
+
+	// Deadline returns how long its orders may take; zero for the usual time.
+	Deadline(backend string) time.Duration
+}
+
 // Prices quotes orders.
 type Prices interface {
 	NewName(name deed.Name, years int, a registrar.Availability) (order.Quote, error)
@@ -76,7 +85,7 @@ type Service struct {
 	Store       Store
 	Names       Names
 	Registrar   registrar.Registrar
-	Route       registrar.Holder // chooses the registrar of an order; nil if there is only one
+	Route       Route // chooses the registrar of an order; nil if there is only one
 	Manager     registrar.Manager
 	Prices      Prices
 	Offers      Offers

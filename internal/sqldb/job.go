@@ -161,9 +161,9 @@ func (s Jobs) move(ctx context.Context, tx *Tx, j order.Job, to order.JobState, 
 	}
 	moved, err := rowsAffected(tx.ExecContext(ctx, `
 		UPDATE jobs SET state = $1, reference = $2, attempts = $3, submitted_at = $4, lease_until = $5, refusal = $6, failure = $7,
-		                updated_at = $8, next_at = $9, from_at = $10, until_at = $11, revision = $12, backend = $13
-		 WHERE id = $14 AND state = $15 AND attempts = $16`,
-		to, j.Reference, j.Attempts, j.Submitted.Unix(), j.Lease.Unix(), j.Refusal, j.Failure, now.Unix(), nextAt, unixOrZero(j.From), unixOrZero(j.Until), j.Revision, j.Backend,
+		                updated_at = $8, next_at = $9, from_at = $10, until_at = $11, revision = $12, backend = $13, deadline_at = $14
+		 WHERE id = $15 AND state = $16 AND attempts = $17`,
+		to, j.Reference, j.Attempts, j.Submitted.Unix(), j.Lease.Unix(), j.Refusal, j.Failure, now.Unix(), nextAt, unixOrZero(j.From), unixOrZero(j.Until), j.Revision, j.Backend, j.Deadline.Unix(),
 		j.ID, j.State, attempts))
 	if err != nil || !moved || j.State == to {
 		return moved, err

@@ -6,8 +6,6 @@ import (
 	"encoding/base32"
 	"fmt"
 	"strings"
-
-	"github.com/go-json-experiment/json"
 )
 
 // contactID returns the identifier of the registrant's contact. It depends on the
