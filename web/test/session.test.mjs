@@ -15,6 +15,7 @@ test('an expired token is renewed once, silently', async () => {
   )
   await page.getByRole('link', { name: 'Account' }).click()
   await heading(page, 'Payments and refunds').waitFor()
+  await page.getByRole('cell', { name: '13.06 USDC paid' }).waitFor() // an event
   assert.equal(spoilt, 2, 'the call was not repeated')
   assert.equal(wallet.asked('personal_sign').length, 1)
   await axe(page, 'the account')

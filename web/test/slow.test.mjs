@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { api, atReview, axe, heading, pay, picture } from './lib.mjs'
+import { api, atReview, axe, base, fund, heading, pay, picture } from './lib.mjs'
 
 test('a registry that takes its time: the order goes on through reloads', async () => {
   const { page, wallet, context, name } = await atReview()
@@ -12,5 +12,21 @@ test('a registry that takes its time: the order goes on through reloads', async 
   await page.reload()
   await heading(page, `${name} is yours.`).waitFor()
   assert.equal(wallet.asked('eth_signTypedData_v4').length, 1)
+  await context.close()
+})
+
+test('two tabs with one payment: it is charged once, and both arrive', async () => {
+  const { page, wallet, context, name, account } = await atReview()
+  await page.route('**/domains/register', (route) => (route.request().headers()['payment-signature'] ? route.abort() : route.continue()))
+  await pay(page)
+  await page.getByText('Your payment is kept').waitFor()
+  const second = await context.newPage()
+  await second.goto(`${base}/app/buy/${name}`)
+  await heading(second, `${name} is yours.`).waitFor()
+  await page.unrouteAll({ behavior: 'ignoreErrors' })
+  await heading(page, `${name} is yours.`).waitFor()
+  assert.equal(second.url(), page.url())
+  assert.equal(wallet.asked('eth_signTypedData_v4').length, 1)
+  assert.equal((await fund(account.address, '1.00')).body.balance_usd, '987.94')
   await context.close()
 })
