@@ -14,6 +14,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/catalog"
+	"deed.example/deed/internal/nameserver"
 	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/payment"
 	"deed.example/deed/internal/rdap"
@@ -43,8 +44,9 @@ type config struct {
 	AllowEmbedded bool   // a rehearsal: the embedded registry on an external chain
 	Nameservers   []string
 	DNSListen     string
-	DNSKey        string // file that the keys of zones are derived from; empty: in Data
-	DNSSEC        string // on or off
+	DNSAnswers    nameserver.Config // limits of the name server; Listen is DNSListen
+	DNSKey        string            // file that the keys of zones are derived from; empty: in Data
+	DNSSEC        string            // on or off
 	PrimaryListen string
 	PrimaryAllow  []netip.Prefix
 	TSIG          string // file with the keys of transfers
@@ -70,6 +72,7 @@ func defaultConfig() *config {
 		ChainDepth:    "auto",
 		Nameservers:   []string{"ns1.deed.example", "ns2.deed.example"},
 		DNSListen:     "127.0.0.1:5353",
+		DNSAnswers:    nameserver.Defaults(),
 		DNSSEC:        "on",
 		PrimaryListen: "off",
 		Registrar:     rdap.Registrar{Name: "Deed", AbuseEmail: "abuse@deed.example", AbusePhone: "+1.2025550100"},
@@ -121,6 +124,13 @@ func (c *config) settings() []*setting {
 		{key: "contact", help: "e-mail address for those who find something wrong with us", value: text(&c.Contact, email)},
 		{key: "agent.key", help: "file with the key that signs the agent card, the same on every node; default: agent.key in the data folder", value: text(&c.AgentKey, anything)},
 		{key: "dns.listen", help: "address of the name server, UDP and TCP; off turns it off", value: text(&c.DNSListen, addressOrOff)},
+		{key: "dns.rate_limit", help: "equal answers a second over UDP to one network; 0: no limit", value: between(&c.DNSAnswers.RatePerSecond, 0, 100_000)},
+		{key: "dns.rate_slip", help: "above the limit, one answer in so many is sent truncated; 0: none", value: between(&c.DNSAnswers.Slip, 0, 100)},
+		{key: "dns.rate_ipv4_prefix", help: "length of the prefix that counts as one network, of IPv4", value: between(&c.DNSAnswers.IPv4Prefix, 8, 32)},
+		{key: "dns.rate_ipv6_prefix", help: "likewise, of IPv6", value: between(&c.DNSAnswers.IPv6Prefix, 16, 64)},
+		{key: "dns.rate_exempt", help: "networks without a limit", value: prefixes(&c.DNSAnswers.Exempt)},
+		{key: "dns.cookies", help: "true or false: whether clients may prove their address with DNS cookies, which lift the limit", value: boolean(&c.DNSAnswers.Cookies)},
+		{key: "dns.nsid", help: "what identifies this node to clients that ask (NSID); at most 64 bytes", value: text(&c.DNSAnswers.NSID, nsid)},
 		{key: "dns.key", help: "file with the secret that the keys of all zones are derived from, the same on every node; default: dns.key in the data folder", value: text(&c.DNSKey, anything)},
 		{key: "dns.dnssec", help: "on or off: whether new zones are signed", value: text(&c.DNSSEC, oneOf("on", "off"))},
 		{key: "dns.primary_listen", help: "address where secondaries fetch zones; off turns it off", value: text(&c.PrimaryListen, addressOrOff)},

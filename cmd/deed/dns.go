@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"deed.example/deed"
 	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/keyfile"
 	"deed.example/deed/internal/nameserver"
@@ -62,7 +63,7 @@ func openDNS(ctx context.Context, c *config, b *backends) (d *dnsBackend, err er
 		d.zones.Generation = 1
 	}
 	d.follower = &zone.Follower{Zones: sqldb.Served{DB: b.db}, Now: b.clock.Now}
-	if err := d.openServer(c); err != nil {
+	if err := d.openServer(c, master); err != nil {
 		return d, err
 	}
 	if err := d.openPrimary(c, b); err != nil {
@@ -83,12 +84,15 @@ func parentOf(host string) string {
 	return parent
 }
 
-func (d *dnsBackend) openServer(c *config) (err error) {
+func (d *dnsBackend) openServer(c *config, master deed.Secret) (err error) {
 	if c.DNSListen == "off" {
 		return nil
 	}
-	conf := nameserver.Defaults()
+	conf := c.DNSAnswers
 	conf.Listen = c.DNSListen
+	if conf.CookieSecret, err = dnssec.DeriveCookieSecret(master); err != nil {
+		return fmt.Errorf("dns.key: %w", err)
+	}
 	if d.server, err = nameserver.Open(conf); err != nil {
 		return fmt.Errorf("dns.listen: %w", err)
 	}

@@ -171,9 +171,7 @@ func TestEDNS(t *testing.T) {
 }
 
 func TestTruncation(t *testing.T) {
-	cfg := config()
-	cfg.Amplification = 0
-	s := serve(t, cfg)
+	s := serve(t, config())
 	publish(t, s, "hotel.test", big()...)
 	for _, c := range []struct {
 		name string
@@ -205,7 +203,6 @@ func TestTruncation(t *testing.T) {
 // truncated if they do not fit; others are added as far as they fit (RFC 9471, 3).
 func TestGlueTruncation(t *testing.T) {
 	cfg := config()
-	cfg.Amplification = 0
 	s := serve(t, cfg)
 	lines := []string{"@ 300 NS ns.example.net."}
 	for i := range 16 {

@@ -26,9 +26,7 @@ func compareWith(t *testing.T, name string, questions int) {
 	r := rand.New(rand.NewPCG(1, uint64(questions)))
 	zones := comparedZones(t, r)
 	var files []peer.Zone
-	cfg := config()
-	cfg.Amplification = 0 // the other servers have no such limit
-	server := serve(t, cfg)
+	server := serve(t, config())
 	for _, z := range zones {
 		files = append(files, file(t, z))
 		if err := server.Publish(t.Context(), z); err != nil {

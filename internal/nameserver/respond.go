@@ -10,11 +10,12 @@ const maxHops = 10
 
 // A worker answers one query at a time. Each reader of a socket has its own.
 type worker struct {
-	q    query
-	r    reply
-	zone *zone
-	keys [maxHops + 1][maxKey]byte // of the query name and of its CNAME targets
-	seen [maxHops][]byte           // of them, those already answered
+	q     query
+	r     reply
+	zone  *zone
+	found place                     // where the query name was found in zone
+	keys  [maxHops + 1][maxKey]byte // of the query name and of its CNAME targets
+	seen  [maxHops][]byte           // of them, those already answered
 }
 
 func newWorker(longest int) *worker {
@@ -24,7 +25,8 @@ func newWorker(longest int) *worker {
 // answer writes the response to a parsed query, no longer than limit.
 func (w *worker) answer(zones *table, msg []byte, rcode, limit int) []byte {
 	w.r.begin(msg, &w.q, limit)
-	if rcode == rcodeOK {
+	w.zone = nil
+	if rcode == rcodeOK && w.q.end > 0 {
 		rcode = w.respond(zones)
 	}
 	return w.r.finish(&w.q, rcode)
@@ -55,6 +57,9 @@ func (w *worker) follow(key []byte) (rcode int) {
 	o := owner{at: headerSize}
 	for hop := 1; ; hop++ {
 		p := z.find(key)
+		if hop == 1 {
+			w.found = p
+		}
 		if p.cut >= 0 && (q.typ != typeDS || len(key) != len(z.key(p.cut))) {
 			w.refer(p.cut, hop == 1)
 			return rcodeOK
