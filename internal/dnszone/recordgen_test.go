@@ -101,6 +101,7 @@ func genRecord(t *rapid.T) dnszone.Record {
 		r.Value = genText.Draw(t, "text")
 		if rapid.Bool().Draw(t, "presentation") {
 			r.Value = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(r.Value) + `"`
+			r.Value += rapid.SampledFrom([]string{"", ` "second; \"string\""`, ` ""`}).Draw(t, "second")
 		}
 	case "SRV":
 		r.Value = fmt.Sprintf("%d %d %d %s", number(), number(), number(), genName(t, genWord))

@@ -50,11 +50,11 @@ func (r Record) data(t recordType) (datum, error) {
 		if r.Distance != nil {
 			return datum{}, noDistance(t)
 		}
-		text, err := readText(r.Value)
+		list, err := readText(r.Value)
 		if err != nil {
 			return datum{}, deed.Invalid("value", "%v", err)
 		}
-		return datum{textData(text), showText(text)}, nil
+		return datum{textData(list), showText(list)}, nil
 	}
 	fields, err := splitFields(r.Value)
 	if err != nil {
@@ -197,8 +197,8 @@ func RecordOf(zone deed.Name, rr RR) (Record, error) {
 // valueOf returns the value of the rdata.
 func (t recordType) valueOf(data string) (string, error) {
 	if t.code == dns.TypeTXT {
-		text, err := textOf(data)
-		return showText(text), err
+		list, err := textOf(data)
+		return showText(list), err
 	}
 	if data == "" || len(data) > 65535 {
 		return "", fmt.Errorf("there are %d bytes", len(data))

@@ -46,13 +46,13 @@ func apexFirst(host string) string {
 func (r Record) zoneFileData() string {
 	switch r.Type {
 	case "TXT":
-		text, err := readText(r.Value)
+		list, err := readText(r.Value)
 		if err != nil {
-			text = r.Value // does not fail for a canonical record
+			list = splitText(r.Value) // does not fail for a canonical record
 		}
-		var parts []string
-		for chunk := range slices.Chunk([]byte(text), stringLength) {
-			parts = append(parts, quoted(string(chunk)))
+		parts := make([]string, len(list))
+		for i, s := range list {
+			parts[i] = quoted(s)
 		}
 		return strings.Join(parts, " ")
 	case "MX":
@@ -209,7 +209,7 @@ func (p *zoneFileParser) value(kind string, data []string) (value string, distan
 
 // zoneFileText returns the value of a TXT record from its strings in the file.
 func zoneFileText(data []string) (string, error) {
-	var b strings.Builder
+	var list []string
 	for _, word := range data {
 		if strings.Contains(word, `="`) && word[0] != '"' {
 			return "", fmt.Errorf("%s has a quote in the middle: put the whole text in quotes", deed.Quoted(word))
@@ -221,9 +221,9 @@ func zoneFileText(data []string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		b.WriteString(text)
+		list = append(list, splitText(text)...)
 	}
-	return showText(b.String()), checkText(b.String())
+	return showText(list), checkText(list)
 }
 
 // target returns a name inside the data with the trailing dot. An address is

@@ -64,9 +64,9 @@ var sampleRecords = []string{
 	"SRV _sip._tcp 1 2 3 sip.example.com 3600 2",
 	`SVCB web 1 svc.example.com port="8443" 3600 -`,
 	"TXT @ apex 3600 -",
-	`TXT key v=DKIM1; p="x"\ü 3600 -`,
-	"TXT txt bare;wordtwo 3600 -",
-	"TXT txt semi;colonand (more) 3600 -",
+	`TXT key "v=DKIM1; " "p=\"x\"\\ü" 3600 -`,
+	`TXT txt "bare;word" "two" 3600 -`,
+	`TXT txt "semi;colon" "and (more)" 3600 -`,
 }
 
 func TestParseZoneFile(t *testing.T) {
