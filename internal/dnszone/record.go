@@ -6,6 +6,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/miekg/dns"
+
 	"deed.example/deed"
 )
 
@@ -83,7 +85,20 @@ func (r Record) Canonical(zone deed.Name) (Record, error) {
 	if err := checkTTL(r.TTL); err != nil {
 		return Record{}, err
 	}
+	if isGeneric(r.Value) && t.code != dns.TypeTXT && t.read != nil {
+		// Any type may be written in the generic form (RFC 3597, 5).
+		data, err := readGeneric(r.Value)
+		if err != nil {
+			return Record{}, deed.Invalid("value", "%v", err)
+		}
+		if r, err = r.withRdata(t, data); err != nil {
+			return Record{}, err
+		}
+	}
 	if r, err = r.withData(t); err != nil {
+		return Record{}, err
+	}
+	if err := r.checkPunycode(t); err != nil {
 		return Record{}, err
 	}
 	if r.Type == "CNAME" && r.Value == absolute(r.Host, zone) {

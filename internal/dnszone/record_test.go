@@ -144,6 +144,9 @@ func TestCanonicalValue(t *testing.T) {
 		{"NAPTR", `1 2 S SIP+D2U "" _sip._udp.Example.com.`, `1 2 "S" "SIP+D2U" "" _sip._udp.example.com`},
 		{"SRV", "10 60 5060 Sip.Example.com.", "10 60 5060 sip.example.com"},
 		{"SRV", "0 0 0 .", "0 0 0 ."},
+		{"TYPE65280", `\#  3 AB cd00`, `\# 3 abcd00`},
+		{"type17", `\# 8 0141014200 016300`, `\# 8 0161016200016300`},
+		{"TXT", `\# 2 0161`, `\# 2 0161`},
 	} {
 		got, err := rec(tt.kind, "h", tt.in).Canonical(zoneName)
 		if err != nil || got.Value != tt.want || got.Type != strings.ToUpper(tt.kind) {
@@ -177,7 +180,7 @@ func TestCanonicalRefusesValue(t *testing.T) {
 		"DS":    {"", "1 13 2 ab", "65536 13 2 " + hex64, "1 0 0 00", "1 13 3 " + hex64, "1 1 2 " + hex64, "1 13 1 " + hex64},
 		"NAPTR": {"", `1 2 "U" "x" "y"`, `1 2 "U" "x" "!y!" a.example.com`, `65536 2 "U" "x" "y" .`, `1 2 "` + long(256) + `" "x" "y" .`, `1 2 "U" "x" "y" host`, `1 2 "ü" "x" "" .`, `1 2 "U" "x" "y" .`, `1 2 "U" "x" "!a!b" .`, `1 2 "U" "x" "!a!b!x" .`, `1 2 "U" "x" "!(!b!" .`, `1 2 "U" "x" "!!b!" .`, `1 2 "U" "x" "iaibi" .`, `1 2 "U" "x" "!a!\\1!" .`, `1 2 "U" "x" "!(a)!\\0!" .`, `1 2 "U" "x" "!(a)!\\2!" .`, `1 2 "U" "x" "!a!b!i!" .`, `1 2 "U" "x" "!a\\!b!" .`},
 		"MX":    {"", "mail", "192.0.2.1", "10 mail.example.com", "mail_1.example.com", "mail.example.com."[:4] + ".", "."},
-		"ALIAS": {"host.example.net"}, "ANAME": {"host.example.net"}, "SOA": {"a b 1 2 3 4 5"}, "": {"x"}, "ANY": {"x"}, "TYPE1": {"x"}, "A\n": {"192.0.2.1"}, "RRSIG": {"x"}, "DNSKEY": {"x"}, "SPF": {"x"},
+		"ALIAS": {"host.example.net"}, "ANAME": {"host.example.net"}, "SOA": {"a b 1 2 3 4 5"}, "": {"x"}, "ANY": {"x"}, "TYPE1": {"x"}, "TYPE65536": {`\# 1 00`}, "TYPE6": {`\# 1 00`}, "TYPE65280": {"x", `\#`, `\# 2 00`, `\# 1 0`, `\# 0`, `"\# 1 00"`}, "A\n": {"192.0.2.1"}, "RRSIG": {"x"}, "DNSKEY": {"x"}, "SPF": {"x"},
 	} {
 		for _, value := range values {
 			r := rec(kind, "h", value)
@@ -190,6 +193,44 @@ func TestCanonicalRefusesValue(t *testing.T) {
 				continue
 			}
 			refused(t, kind+" "+value, err)
+		}
+	}
+}
+
+// The generic form is accepted for every type, and stands for the type that has the
+// number (RFC 3597, 5).
+func TestGenericFormOfKnownTypes(t *testing.T) {
+	for _, c := range []struct{ kind, value, want string }{
+		{"A", `\# 4 c0000201`, "A h 192.0.2.1 3600 -"},
+		{"TYPE1", `\# 4 C000 0201`, "A h 192.0.2.1 3600 -"},
+		{"TYPE28", "2001:db8::1", "AAAA h 2001:db8::1 3600 -"},
+		{"TYPE15", `\# 9 000a0161036E657400`, "MX h a.net 3600 10"},
+		{"TYPE33", `\# 13 000100020003016103636f6d00`, "SRV h 1 2 3 a.com 3600 2"},
+	} {
+		got, err := rec(c.kind, "h", c.value).Canonical(zoneName)
+		if err != nil || got.Type+" "+show(got) != c.want {
+			t.Errorf("%s %s: got %s %s, %v, want %s", c.kind, c.value, got.Type, show(got), err, c.want)
+		}
+	}
+}
+
+func TestBrokenPunycodeIsRefused(t *testing.T) {
+	for _, r := range []dnszone.Record{
+		rec("A", "xn--a", "192.0.2.1"), rec("A", "xn--", "192.0.2.1"), rec("A", "a.xn--99999999999", "192.0.2.1"), rec("CNAME", "h", "xn--99999999999.com"),
+		dist(rec("MX", "h", "xn--a.com"), 1), rec("HTTPS", "h", "1 xn--a.com"), rec("A", "xn--BCHER-kvA9z9z9z9", "192.0.2.1"),
+	} {
+		got, err := r.Canonical(zoneName)
+		if err == nil {
+			t.Errorf("%s %s: got %v, want it refused", r.Host, r.Value, got)
+			continue
+		}
+		refused(t, r.Host+" "+r.Value, err)
+	}
+	for _, r := range []dnszone.Record{
+		rec("A", "xn--bcher-kva", "192.0.2.1"), rec("CNAME", "h", "xn--ls8h.la"), rec("TXT", "h", "xn--a"), rec("CAA", "h", `0 issue "xn--a.com"`),
+	} {
+		if _, err := r.Canonical(zoneName); err != nil {
+			t.Errorf("%s %s: %v", r.Host, r.Value, err)
 		}
 	}
 }

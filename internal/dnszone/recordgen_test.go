@@ -188,7 +188,7 @@ func TestZoneFileRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		z := genZone(t)
 		file := dnszone.FormatZone(z, []string{"ns1.example.net", "ns2.example.net."})
-		got, err := dnszone.ParseZoneFile(z.Name, strings.NewReader(file))
+		got, err := dnszone.ParseZoneFile(dnszone.ZoneFile{Zone: z.Name, Text: strings.NewReader(file)})
 		if diff := cmp.Diff(lines(z.Records), lines(got)); err != nil || diff != "" {
 			t.Errorf("%v\n%s\n%s", err, diff, file)
 		}

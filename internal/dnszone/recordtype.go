@@ -54,6 +54,9 @@ func recordTypeOf(name string) (recordType, error) {
 	if i >= 0 {
 		return recordTypes[i], nil
 	}
+	if t, ok, err := genericType(upper); ok {
+		return t, err
+	}
 	var all []string
 	for _, t := range recordTypes {
 		all = append(all, t.name)
@@ -71,7 +74,7 @@ func recordTypeOf(name string) (recordType, error) {
 	case "SOA":
 		return recordType{}, deed.Invalid("type", "the SOA is managed by the service and changes with every record: leave it out")
 	}
-	return recordType{}, deed.Invalid("type", "%s is not one of %s", deed.Quoted(name), strings.Join(all, ", "))
+	return recordType{}, deed.Invalid("type", "%s is not one of %s; others are written TYPE and their number, with a value such as \\# 4 c0000201", deed.Quoted(name), strings.Join(all, ", "))
 }
 
 func readA(f []field) (string, error) {

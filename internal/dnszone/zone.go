@@ -155,9 +155,18 @@ func checkHost(zone deed.Name, recs []Record) error {
 func checkCoexistence(host string, recs []Record) error {
 	count := map[string]int{}
 	nullMX := false
+	aliases := map[string]int{} // HTTPS and SVCB in alias mode, by type
 	for _, r := range recs {
 		count[r.Type]++
 		nullMX = nullMX || r.Type == "MX" && r.Value == "."
+		if (r.Type == "HTTPS" || r.Type == "SVCB") && strings.HasPrefix(r.Value, "0 ") {
+			aliases[r.Type]++
+		}
+	}
+	for kind, n := range aliases {
+		if n < count[kind] { // RFC 9460, 2.4.1
+			return deed.Invalid("value", "%s records of %s are either aliases (priority 0) or services (priority from 1), not both: clients would ignore the services", kind, deed.Quoted(host))
+		}
 	}
 	switch {
 	case count["CNAME"] > 0 && len(recs) > 1: // RFC 1034, 3.6.2

@@ -252,7 +252,7 @@ func TestRecordOfRefuses(t *testing.T) {
 		"another zone":            func(rr *dnszone.RR) { rr.Owner = "www.example.net" },
 		"a longer name":           func(rr *dnszone.RR) { rr.Owner = "wwwexample.com" },
 		"SOA":                     func(rr *dnszone.RR) { rr.Type = 6 },
-		"an unknown type":         func(rr *dnszone.RR) { rr.Type = 65280 },
+		"a type for queries":      func(rr *dnszone.RR) { rr.Type = 255 },
 		"no data":                 func(rr *dnszone.RR) { rr.Data = "" },
 		"short data":              func(rr *dnszone.RR) { rr.Data = "\xc0" },
 		"long data":               func(rr *dnszone.RR) { rr.Data += "\x00" },
