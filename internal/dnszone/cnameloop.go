@@ -10,14 +10,18 @@ import (
 type aliases struct {
 	zone   deed.Name
 	target map[string]string // host of a CNAME → its target, absolute
+	below  map[string]string // host of a DNAME → its target
 	exists map[string]bool   // hosts that have records, or names below them
 }
 
 func newAliases(z Zone) aliases {
-	a := aliases{z.Name, map[string]string{}, map[string]bool{"@": true}}
+	a := aliases{z.Name, map[string]string{}, map[string]string{}, map[string]bool{"@": true}}
 	for _, r := range z.Records {
 		if r.Type == "CNAME" {
 			a.target[r.Host] = r.Value
+		}
+		if r.Type == "DNAME" {
+			a.below[r.Host] = r.Value
 		}
 		for host := r.Host; host != "" && !a.exists[host]; _, host, _ = strings.Cut(host, ".") {
 			a.exists[host] = true
@@ -33,8 +37,12 @@ func (a aliases) next(host string) (target string, ok bool) {
 		target, ok = a.target[host]
 		return target, ok
 	}
+	name := host
 	for {
 		_, parent, below := strings.Cut(host, ".")
+		if dname, ok := a.below[parent]; ok {
+			return strings.TrimSuffix(name, parent) + dname, true
+		}
 		switch {
 		case !below:
 			target, ok = a.target["*"]
@@ -49,7 +57,7 @@ func (a aliases) next(host string) (target string, ok bool) {
 
 // loops reports whether the CNAMEs that begin at the host never end.
 func (a aliases) loops(host string) bool {
-	for range len(a.target) + 1 {
+	for range len(a.target) + maxDNAMEHops {
 		target, ok := a.next(host)
 		if !ok {
 			return false
@@ -60,6 +68,10 @@ func (a aliases) loops(host string) bool {
 	}
 	return true
 }
+
+// maxDNAMEHops is how often DNAMEs may redirect one name: each may make it longer, so
+// it never repeats.
+const maxDNAMEHops = 8
 
 // checkLoops refuses a zone in which CNAMEs form a loop that before does not have. An
 // old loop does not keep the rest of its zone from being changed.

@@ -19,6 +19,8 @@ func TestCNAMELoops(t *testing.T) {
 		{"into a loop", []dnszone.Record{rec("CNAME", "x", "a.example.com"), rec("CNAME", "a", "b.example.com"), rec("CNAME", "b", "a.example.com")}, true},
 		{"a wildcard that matches its target", []dnszone.Record{rec("CNAME", "*", "any.example.com")}, true},
 		{"a wildcard deeper down", []dnszone.Record{rec("CNAME", "*.a", "x.y.a.example.com")}, true},
+		{"through a DNAME", []dnszone.Record{rec("DNAME", "d", "e.example.com"), rec("CNAME", "x.e", "x.d.example.com")}, true},
+		{"a DNAME", []dnszone.Record{rec("DNAME", "d", "e.example.com"), rec("CNAME", "a", "x.d.example.com"), rec("A", "x.e", "192.0.2.1")}, false},
 		{"a chain", []dnszone.Record{rec("CNAME", "a", "b.example.com"), rec("CNAME", "b", "c.example.com"), rec("A", "c", "192.0.2.1")}, false},
 		{"out of the zone", []dnszone.Record{rec("CNAME", "a", "b.example.com"), rec("CNAME", "b", "a.example.net")}, false},
 		{"a wildcard whose target exists", []dnszone.Record{rec("CNAME", "*", "www.example.com"), rec("A", "www", "192.0.2.1")}, false},

@@ -38,14 +38,23 @@ func typeByCode(code uint16) (recordType, error) {
 	if code == 0 || code == 65535 || code >= 128 && code <= 255 || slices.Contains(refusedTypes, code) {
 		return recordType{}, deed.Invalid("type", "%s is managed by the service, obsolete, reserved, or only for queries: leave it out", dns.Type(code))
 	}
+	if name, ok := uncheckedTypes[code]; ok {
+		return recordType{}, deed.Invalid("type", "TYPE%d, %s, is not supported: its data cannot be checked here, and name servers refuse a zone where it is wrong", code, name)
+	}
 	return recordType{name: "TYPE" + strconv.Itoa(int(code)), code: code}, nil
 }
 
 // refusedTypes cannot be written: the service generates them, or they have no place
 // in a zone. Types 128 to 255 are for queries (RFC 6895, 3.1).
 var refusedTypes = []uint16{
-	dns.TypeSOA, dns.TypeNULL, dns.TypeSIG, dns.TypeKEY, dns.TypeNXT, 38 /* A6 */, dns.TypeOPT, dns.TypeRRSIG, dns.TypeNSEC, dns.TypeDNSKEY,
+	dns.TypeSOA, dns.TypeMD, dns.TypeMF, dns.TypeNULL, dns.TypeSIG, dns.TypeKEY, dns.TypeNXT, 38 /* A6 */, dns.TypeOPT, dns.TypeRRSIG, dns.TypeNSEC, dns.TypeDNSKEY,
 	dns.TypeNSEC3, dns.TypeNSEC3PARAM, dns.TypeCDS, dns.TypeCDNSKEY, dns.TypeZONEMD,
+}
+
+// uncheckedTypes cannot be written either: BIND or NSD checks their data, and this
+// package cannot, so a mistake would keep the whole zone from being transferred.
+var uncheckedTypes = map[uint16]string{
+	11: "WKS", 19: "X25", 20: "ISDN", 34: "ATMA", 40: "SINK", 45: "IPSECKEY", 55: "HIP", 57: "RKEY", 66: "DSYNC", 259: "DOA", 260: "AMTRELAY", 262: "WALLET",
 }
 
 // isGeneric reports whether the value is in the generic form.
@@ -94,6 +103,9 @@ func checkGeneric(code uint16, data string) (string, error) {
 	if data == "" || len(data) > maxRecordBytes {
 		return "", fmt.Errorf("it has %d bytes, the maximum is %d and the minimum 1", len(data), maxRecordBytes)
 	}
+	if size := fixedSizes[code]; size > 0 && len(data) != size || code == dns.TypeCERT && len(data) < 6 {
+		return "", fmt.Errorf("it is not the data of a record of type %s, which does not have %d bytes", dns.Type(code), len(data))
+	}
 	if _, known := dns.TypeToRR[code]; known {
 		rr, err := unpackData(code, data)
 		if err != nil {
@@ -122,11 +134,14 @@ func checkGeneric(code uint16, data string) (string, error) {
 	return data[:form.before] + lower, nil
 }
 
+// fixedSizes are the lengths of types that the library does not check.
+var fixedSizes = map[uint16]int{dns.TypeNID: 10, dns.TypeL32: 6, dns.TypeL64: 10, dns.TypeEUI48: 6, dns.TypeEUI64: 8}
+
 // namesIn says which types end in names, and after how many bytes. The canonical
 // form of a name is in lower case (RFC 4034, 6.2).
 var namesIn = map[uint16]struct{ before, names int }{
-	dns.TypeMD: {0, 1}, dns.TypeMF: {0, 1}, dns.TypeMB: {0, 1}, dns.TypeMG: {0, 1}, dns.TypeMR: {0, 1},
-	dns.TypeMINFO: {0, 2}, dns.TypeRP: {0, 2}, dns.TypeAFSDB: {2, 1}, dns.TypeRT: {2, 1}, dns.TypePX: {2, 2}, dns.TypeKX: {2, 1},
+	dns.TypeMB: {0, 1}, dns.TypeMG: {0, 1}, dns.TypeMR: {0, 1},
+	dns.TypeMINFO: {0, 2}, dns.TypeRP: {0, 2}, dns.TypeAFSDB: {2, 1}, dns.TypeRT: {2, 1}, dns.TypePX: {2, 2}, dns.TypeKX: {2, 1}, dns.TypeLP: {2, 1}, dns.TypeTALINK: {0, 2},
 }
 
 // nameLength returns the length of the uncompressed name at the start of data, or 0.

@@ -104,6 +104,9 @@ func (r Record) Canonical(zone deed.Name) (Record, error) {
 	if r.Type == "CNAME" && r.Value == absolute(r.Host, zone) {
 		return Record{}, deed.Invalid("value", "%s is the host itself: a CNAME names another one", deed.Quoted(r.Value))
 	}
+	if name := absolute(r.Host, zone); r.Type == "DNAME" && (r.Value == name || strings.HasSuffix(r.Value, "."+name)) {
+		return Record{}, deed.Invalid("value", "%s is at or below the host: a DNAME redirects to another part of the DNS", deed.Quoted(r.Value))
+	}
 	return r, nil
 }
 
@@ -117,6 +120,8 @@ func (r Record) checkPlace(zone deed.Name) error {
 		return deed.Invalid("host", "the NS records of %s itself are managed by the service: change its servers with PUT /domains/%s/nameservers", zone, zone)
 	case r.Type == "DS" && r.Host == "@":
 		return deed.Invalid("host", "the DS of %s itself is at the registry and managed by the service: write one only for a delegated host", zone)
+	case wildcard && r.Type == "DNAME": // RFC 4592, 4.4
+		return deed.Invalid("host", "a wildcard cannot have a DNAME: write a CNAME")
 	case wildcard && (r.Type == "NS" || r.Type == "DS"):
 		return deed.Invalid("host", "a wildcard cannot be delegated: write one %s record for each host", r.Type)
 	}

@@ -288,6 +288,12 @@ func TestLongChain(t *testing.T) {
 		lines = append(lines, fmt.Sprintf("c%d 300 CNAME c%d", i, i+1))
 	}
 	publish(t, s, "hotel.test", lines...)
+	publish(t, s, "loop.test", "@ 300 NS ns.example.net.", "a 300 DNAME x.b", "b 300 DNAME x.a", "c 300 DNAME d", "d 300 CNAME e", "e 300 CNAME d")
+	for name, want := range map[string]int{"w.a.loop.test": 2 * 10, "a.loop.test": 0, "d.loop.test": 2} {
+		if got := ask(t, s, "tcp", query(name, dns.TypeA)); len(got.Answer) != want {
+			t.Errorf("%s: got %d records, want %d", name, len(got.Answer), want)
+		}
+	}
 	if got := ask(t, s, "tcp", query("c0.hotel.test", dns.TypeA)); len(got.Answer) != 10 || got.Rcode != dns.RcodeSuccess {
 		t.Errorf("got %d records, %s, want 10", len(got.Answer), dns.RcodeToString[got.Rcode])
 	}

@@ -9,6 +9,7 @@ const (
 	rcodeNoName  = 3
 	rcodeNoImpl  = 4
 	rcodeRefused = 5
+	rcodeYXName  = 6 // a name that a DNAME leads to is too long (RFC 6672, 2.2)
 	rcodeBadVers = 16
 )
 

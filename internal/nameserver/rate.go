@@ -114,7 +114,7 @@ func (l *rateLimit) network(a netip.Addr) uint64 {
 }
 
 // Classes of responses. Those that a client can vary without end by inventing names
-// are one class per zone, wildcard or delegation; others one class per name.
+// are one class per zone, wildcard, DNAME or delegation; others one class per name.
 const (
 	classError = iota
 	classNoName
@@ -131,6 +131,8 @@ func (w *worker) class(seed maphash.Seed, rcode int) uint64 {
 		return classError<<8 | uint64(rcode)
 	case w.found.cut >= 0:
 		kind, node = classReferral, w.found.cut
+	case w.found.dname >= 0:
+		kind, node = classWildcard, w.found.dname+1
 	case w.found.wildcard:
 		kind, node = classWildcard, w.found.node+1
 	case !w.found.exists:

@@ -16,6 +16,9 @@ type worker struct {
 	found place                     // where the query name was found in zone
 	keys  [maxHops + 1][maxKey]byte // of the query name and of its CNAME targets
 	seen  [maxHops][]byte           // of them, those already answered
+
+	target [maxName]byte            // of the CNAME of a DNAME
+	cname  [rrHeader + maxName]byte // the CNAME itself
 }
 
 func newWorker(longest int) *worker {
@@ -50,8 +53,8 @@ func (w *worker) respond(zones *table) (rcode int) {
 	return rcode
 }
 
-// follow answers for a name and, while it is a CNAME, for its target within the
-// zone (RFC 1034, 4.3.2, 3).
+// follow answers for a name and, while it is a CNAME or below a DNAME, for its target
+// within the zone (RFC 1034, 4.3.2, 3; RFC 6672, 3.2).
 func (w *worker) follow(key []byte) (rcode int) {
 	z, q, r := w.zone, &w.q, &w.r
 	o := owner{at: headerSize}
@@ -65,6 +68,18 @@ func (w *worker) follow(key []byte) (rcode int) {
 			return rcodeOK
 		}
 		r.aa = true
+		if p.dname >= 0 {
+			target, at, ok := w.synthesize(key, p.dname, &o)
+			if !ok {
+				return rcodeYXName
+			}
+			next, inside := z.keyOf(w.keys[hop][:], target)
+			if q.typ == typeCNAME || q.typ == typeANY || !inside || hop == maxHops || r.full || w.loops(hop, key, next) {
+				return rcodeOK
+			}
+			key, o = next, owner{at: at, key: next}
+			continue
+		}
 		s := z.pick(p.node, q.typ)
 		if s == nil {
 			return w.lack(key, p)

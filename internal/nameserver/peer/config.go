@@ -18,7 +18,7 @@ type recipe struct {
 var recipes = map[string]recipe{
 	"knot":     {"knotd", func(dir string) []string { return []string{"-c", dir + "/knot.conf"} }, knot},
 	"nsd":      {"nsd", func(dir string) []string { return []string{"-d", "-c", dir + "/nsd.conf"} }, nsd},
-	"bind":     {"named", func(dir string) []string { return []string{"-f", "-n", "1", "-c", dir + "/named.conf"} }, bind},
+	"bind":     {"named", func(dir string) []string { return []string{"-g", "-n", "1", "-c", dir + "/named.conf"} }, bind},
 	"powerdns": {"pdns_server", func(dir string) []string { return []string{"--config-dir=" + dir, "--daemon=no", "--guardian=no"} }, powerdns},
 }
 
@@ -88,6 +88,10 @@ options {
     dnssec-validation no;
     minimal-responses yes;
     max-udp-size 1232;
+    max-records-per-type 0;
+    max-types-per-name 0;
+    check-names primary ignore;
+    zero-no-soa-ttl no;
     notify no;
 };
 controls { };
