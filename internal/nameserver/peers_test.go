@@ -275,7 +275,7 @@ func isDNAME(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeDNAME }
 // tolerated reports whether the standards permit the difference.
 func tolerated(name string, q question, got, want *dns.Msg) bool {
 	switch {
-	case q.typ == dns.TypeNSEC && name == "nsd" && len(got.Answer) == 0 && len(want.Answer) > 0 && want.Answer[0].Header().Rrtype == dns.TypeCNAME:
+	case q.typ == dns.TypeNSEC && name == "nsd" && len(want.Answer) > len(got.Answer) && containsRecords(want.Answer, got.Answer) && want.Answer[len(got.Answer)].Header().Rrtype == dns.TypeCNAME:
 		// An NSEC may coexist with a CNAME (RFC 4035, 2.5), so a query for NSEC
 		// does not follow the CNAME. NSD follows it where there is no NSEC.
 		return true
