@@ -182,8 +182,9 @@ func words(at *[]string) value[[]string] {
 		all := strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
 		for _, w := range all {
 			name, addr, ok := strings.Cut(w, "@")
+			addr, _, _ = strings.Cut(addr, "/")
 			if !ok || name == "" || address(addr) != nil {
-				return nil, fmt.Errorf("%q is no name server: write name@host:port", w)
+				return nil, fmt.Errorf("%q is no name server: write name@host:port, or name@host:port/key", w)
 			}
 		}
 		return all, nil

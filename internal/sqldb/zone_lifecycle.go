@@ -25,6 +25,17 @@ func (s Zones) setServing(ctx context.Context, tx *Tx, name deed.Name, serving b
 	if err != nil || !moved {
 		return err
 	}
+	if serving {
+		// Secondaries without a catalog have an empty zone with the next serial.
+		z, err := s.lockZone(ctx, tx, name)
+		if err != nil {
+			return err
+		}
+		z.Serial = max(z.Serial+2, uint32(now.Unix()))
+		if err := s.serve(ctx, tx, z); err != nil {
+			return err
+		}
+	}
 	if err := bumpCatalog(ctx, tx, now); err != nil {
 		return err
 	}
