@@ -17,7 +17,7 @@ import (
 func dnsCommand() *cobra.Command {
 	return group("dns", "The DNS records of a name",
 		recordListCommand(), recordAddCommand(), recordSetCommand(), recordRemoveCommand(),
-		zoneExportCommand(), zoneImportCommand(), zoneDiffCommand(), zoneHistoryCommand(), zoneRollbackCommand())
+		zoneBatchCommand(), zoneExportCommand(), zoneImportCommand(), zoneDiffCommand(), zoneHistoryCommand(), zoneRollbackCommand(), propagationCommand())
 }
 
 func recordListCommand() *cobra.Command {
@@ -95,6 +95,7 @@ func recordAddCommand() *cobra.Command {
 		return s.show(out, list{rows: [][]string{recordRow(out)}})
 	})
 	n.flags(cmd)
+	allowDashValue(cmd, 3)
 	return cmd
 }
 
