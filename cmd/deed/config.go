@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"deed.example/deed"
 	"deed.example/deed/internal/catalog"
@@ -18,6 +19,7 @@ import (
 	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/payment"
 	"deed.example/deed/internal/rdap"
+	"deed.example/deed/internal/registration"
 )
 
 // config is the configuration. Its zero value is not usable; start with
@@ -47,6 +49,7 @@ type config struct {
 	DNSAnswers    nameserver.Config // limits of the name server; Listen is DNSListen
 	DNSKey        string            // file that the keys of zones are derived from; empty: in Data
 	DNSSEC        string            // on or off
+	ParentTTL     registration.ParentTTL
 	PrimaryListen string
 	PrimaryAllow  []netip.Prefix
 	TSIG          string // file with the keys of transfers
@@ -74,6 +77,7 @@ func defaultConfig() *config {
 		DNSListen:     "127.0.0.1:5353",
 		DNSAnswers:    nameserver.Defaults(),
 		DNSSEC:        "on",
+		ParentTTL:     registration.ParentTTL{DS: 25 * time.Hour, NS: 49 * time.Hour},
 		PrimaryListen: "off",
 		Registrar:     rdap.Registrar{Name: "Deed", AbuseEmail: "abuse@deed.example", AbusePhone: "+1.2025550100"},
 		Contact:       "security@deed.example",
@@ -133,6 +137,8 @@ func (c *config) settings() []*setting {
 		{key: "dns.nsid", help: "what identifies this node to clients that ask (NSID); at most 64 bytes", value: text(&c.DNSAnswers.NSID, nsid)},
 		{key: "dns.key", help: "file with the secret that the keys of all zones are derived from, the same on every node; default: dns.key in the data folder", value: text(&c.DNSKey, anything)},
 		{key: "dns.dnssec", help: "on or off: whether new zones are signed", value: text(&c.DNSSEC, oneOf("on", "off"))},
+		{key: "dns.parent_ds_ttl", help: "how long resolvers may have the DS of a name after its removal: its TTL in the TLD, and the delay of the registry", value: duration(&c.ParentTTL.DS)},
+		{key: "dns.parent_ns_ttl", help: "how long resolvers may have the name servers of a name after their change, likewise", value: duration(&c.ParentTTL.NS)},
 		{key: "dns.primary_listen", help: "address where secondaries fetch zones; off turns it off", value: text(&c.PrimaryListen, addressOrOff)},
 		{key: "dns.primary_allow", help: "networks that may fetch zones without a key", value: prefixes(&c.PrimaryAllow)},
 		{key: "dns.tsig", help: "file with the keys of transfers: name and base64 secret, one a line", value: text(&c.TSIG, anything)},

@@ -108,7 +108,7 @@ func (r *sandboxRegistry) catchUp(ctx context.Context) error {
 		return err
 	}
 	err := advanceAll(ctx, r.names.Due, r.names.Advance)
-	return errors.Join(err, advanceAll(ctx, r.lifecycle.Due, r.lifecycle.Advance))
+	return errors.Join(err, advanceAll(ctx, r.names.Moves.DueMoves, r.names.AdvanceMove), advanceAll(ctx, r.lifecycle.Due, r.lifecycle.Advance))
 }
 
 // maxCatchUp is how many rows one call advances; the worker does the rest.

@@ -173,6 +173,7 @@ func wireNames(c *config, b *backends) *registration.Service {
 	names := &registration.Service{
 		Store: jobs, Queue: jobs, Finder: jobs, Names: held, Registrar: b.registrar, Manager: b.registrar, Prices: b.prices, Offers: sqldb.Prices{DB: b.db},
 		Nameservers: c.Nameservers, Wait: requestWait, Now: b.clock.Now, RegistryNow: b.calendar.Now, Publish: b.dns.publish, Pause: pause, Step: failpoint,
+		Moves: sqldb.Moves{DB: b.db, Now: b.calendar.Now}, ParentTTL: c.ParentTTL,
 	}
 	b.lifecycle = &registration.Lifecycle{Names: held, Manager: b.registrar, Grace: b.prices.GraceDays, Now: b.calendar.Now}
 	if b.sandbox != nil {

@@ -72,6 +72,7 @@ func nameRows(b *backends, api *httpapi.Server) []worker.Rows {
 			}
 			return b.lifecycle.Due(ctx, limit)
 		}, Advance: b.lifecycle.Advance},
+		{Name: "moves", Due: api.Registrations.Moves.DueMoves, Advance: api.Registrations.AdvanceMove},
 	}
 }
 

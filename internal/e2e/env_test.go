@@ -114,6 +114,7 @@ func (s *env) wire(t *testing.T) {
 	s.api.Registrations = &registration.Service{
 		Store: jobs, Queue: jobs, Finder: jobs, Names: held, Registrar: s.registry, Manager: s.registry, Prices: s.api.Catalog, Offers: sqldb.Prices{DB: s.db},
 		Nameservers: []string{"ns1.deed.example", "ns2.deed.example"}, Wait: time.Minute, Now: s.clock.Now, RegistryNow: s.clock.Now,
+		Moves: sqldb.Moves{DB: s.db, Now: s.clock.Now}, ParentTTL: registration.ParentTTL{DS: 25 * time.Hour, NS: 49 * time.Hour},
 	}
 	s.lifecycle = &registration.Lifecycle{Names: held, Manager: s.registry, Grace: s.api.Catalog.GraceDays, Now: s.clock.Now}
 	s.api.RDAP = &rdap.Server{

@@ -107,6 +107,8 @@ type Service struct {
 	Wait        time.Duration    // how long a request waits for its job
 	Now         func() time.Time // shared by all nodes
 	RegistryNow func() time.Time // the registry's clock
+	Moves       Moves            // nil: name servers change at once
+	ParentTTL   ParentTTL
 
 	// Publish publishes the zone of a new name on this node at once; other nodes
 	// follow shortly.
