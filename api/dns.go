@@ -12,8 +12,8 @@ type Record struct {
 	Value     string    `json:"value"`
 	TTL       int       `json:"ttl"`
 	Distance  *int      `json:"distance"`
-	CreatedAt time.Time `json:"createdAt"`
-	UpdatedAt time.Time `json:"updatedAt"`
+	CreatedAt time.Time `json:"createdAt,omitzero"` // none for a record that is only planned
+	UpdatedAt time.Time `json:"updatedAt,omitzero"`
 }
 
 // RecordList is the response of GET /dns/{domain} (interface document, 2.4).

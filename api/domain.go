@@ -4,22 +4,23 @@ import "time"
 
 // Domain is a registered name.
 type Domain struct {
-	Domain        string        `json:"domain"`
-	TLD           string        `json:"tld"`
-	Status        string        `json:"status"`
-	RegisteredAt  time.Time     `json:"registeredAt"`
-	ExpiresAt     time.Time     `json:"expiresAt"`
-	AutoRenew     bool          `json:"autoRenew"`
-	Locked        bool          `json:"locked"`
-	Privacy       bool          `json:"privacy"`
-	Nameservers   []string      `json:"nameservers"`
-	WalletAddress string        `json:"walletAddress"`
-	EPPStatus     []string      `json:"eppStatus"`
-	DNSSEC        DNSSEC        `json:"dnssec"`
-	Grace         *Grace        `json:"grace,omitzero"`
-	Events        []DomainEvent `json:"events"`
-	Warnings      []string      `json:"warnings"`
-	UpdatedAt     time.Time     `json:"updatedAt"`
+	Domain        string          `json:"domain"`
+	TLD           string          `json:"tld"`
+	Status        string          `json:"status"`
+	RegisteredAt  time.Time       `json:"registeredAt"`
+	ExpiresAt     time.Time       `json:"expiresAt"`
+	AutoRenew     bool            `json:"autoRenew"`
+	Locked        bool            `json:"locked"`
+	Privacy       bool            `json:"privacy"`
+	Nameservers   []string        `json:"nameservers"`
+	WalletAddress string          `json:"walletAddress"`
+	EPPStatus     []string        `json:"eppStatus"`
+	DNSSEC        DNSSEC          `json:"dnssec"`
+	Move          *DelegationMove `json:"move,omitzero"`
+	Grace         *Grace          `json:"grace,omitzero"`
+	Events        []DomainEvent   `json:"events"`
+	Warnings      []string        `json:"warnings"`
+	UpdatedAt     time.Time       `json:"updatedAt"`
 }
 
 // DNSSEC says whether the zone of a name is signed, with its DS records at the
@@ -86,6 +87,19 @@ type LockRequest struct {
 // list restores the default name servers; nil is invalid.
 type NameserversRequest struct {
 	Nameservers []string `json:"nameservers"`
+	Force       bool     `json:"force,omitzero"` // at once, even if resolvers treat the name as bogus for a while
+}
+
+// DelegationMove is a change of name servers that waits for the caches of resolvers.
+type DelegationMove struct {
+	Step        string    `json:"step"` // "withdrawing" or "settling"
+	Nameservers []string  `json:"nameservers"`
+	EffectiveAt time.Time `json:"effectiveAt"` // when the step ends
+}
+
+// DSRequest is the body of PUT /domains/{domain}/ds.
+type DSRequest struct {
+	DS []DS `json:"ds"`
 }
 
 // OwnerRequest is the body of PUT /domains/{domain}/owner.

@@ -221,6 +221,7 @@ func TestLimitsAreDocumented(t *testing.T) {
 		"POST /domains/{domain}/authcode":   true,
 		"PUT /domains/{domain}/lock":        true,
 		"PUT /domains/{domain}/nameservers": true,
+		"PUT /domains/{domain}/ds":          true,
 		"PUT /domains/{domain}/owner":       true,
 
 		"DELETE /account/webhooks/{webhookId}":                           true,

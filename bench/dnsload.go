@@ -19,7 +19,7 @@ const (
 )
 
 // benchQueries returns queries as resolvers send them: mostly existing addresses,
-// some aliases, and some names that do not exist.
+// some aliases, and some names that do not exist, all with a cookie.
 func benchQueries() ([][]byte, error) {
 	var queries [][]byte
 	for i := range dnsZones {
@@ -31,6 +31,7 @@ func benchQueries() ([][]byte, error) {
 			{"x.dev.", dns.TypeA}, {"missing.", dns.TypeA}, {"", dns.TypeNS}, {"api.", dns.TypeA},
 		} {
 			m := new(dns.Msg).SetQuestion(fmt.Sprintf("%szone%d.test.", q.host, (i*617)%dnsZones), q.typ).SetEdns0(1232, false)
+			m.IsEdns0().Option = []dns.EDNS0{&dns.EDNS0_COOKIE{Code: dns.EDNS0COOKIE, Cookie: "0123456789abcdef"}}
 			b, err := m.Pack()
 			if err != nil {
 				return nil, err

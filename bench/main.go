@@ -7,6 +7,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"text/tabwriter"
 )
 
@@ -15,6 +16,16 @@ type row struct {
 	what, against string
 	ours, limit   float64 // per second
 	aim           float64 // 0 if there is none
+}
+
+// groups are the rows in the order in which they are measured. The arguments of the
+// program name those to run; without arguments all run.
+var groups = []struct {
+	name    string
+	measure func() ([]row, error)
+}{
+	{"http", httpRows}, {"search", searchRows}, {"signin", signInRows}, {"payment", paymentRows},
+	{"job", jobRows}, {"epp", eppRows}, {"dns", dnsRows}, {"secondary", secondaryRows}, {"zones", zoneRows},
 }
 
 func main() {
@@ -26,8 +37,11 @@ func main() {
 		return
 	}
 	var rows []row
-	for _, measure := range []func() ([]row, error){httpRows, searchRows, signInRows, paymentRows, jobRows, eppRows, dnsRows, secondaryRows, zoneRows} {
-		more, err := measure()
+	for _, g := range groups {
+		if len(os.Args) > 1 && !slices.Contains(os.Args[1:], g.name) {
+			continue
+		}
+		more, err := g.measure()
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "bench:", err)
 			os.Exit(1)

@@ -190,7 +190,7 @@ func composed(signed bool, yield func(dnssec.ServedZone) error) error {
 // compose returns one zone, composed like a customer's.
 func compose(i int, signed bool) (dnssec.ServedZone, error) {
 	z := benchZone(i)
-	records, err := dnszone.ParseZoneFile(deed.Name(z.Origin), strings.NewReader(z.File))
+	records, err := dnszone.ParseZoneFile(dnszone.ZoneFile{Zone: deed.Name(z.Origin), Text: strings.NewReader(z.File)})
 	if err != nil {
 		return dnssec.ServedZone{}, err
 	}

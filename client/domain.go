@@ -31,6 +31,23 @@ func (c *Client) SetNameservers(ctx context.Context, name string, servers ...str
 	return c.setDomain(ctx, name, "nameservers", api.NameserversRequest{Nameservers: servers})
 }
 
+// ForceNameservers is SetNameservers at once: a signed name does not wait until its DS
+// has left all caches, and may be bogus for validating resolvers until then.
+func (c *Client) ForceNameservers(ctx context.Context, name string, servers ...string) (api.Domain, error) {
+	if servers == nil {
+		servers = []string{}
+	}
+	return c.setDomain(ctx, name, "nameservers", api.NameserversRequest{Nameservers: servers, Force: true})
+}
+
+// SetDS sets the DS records of a name whose zone is served elsewhere.
+func (c *Client) SetDS(ctx context.Context, name string, ds ...api.DS) (api.Domain, error) {
+	if ds == nil {
+		ds = []api.DS{}
+	}
+	return c.setDomain(ctx, name, "ds", api.DSRequest{DS: ds})
+}
+
 // SetOwner transfers a name to another wallet. Only that wallet can undo it.
 func (c *Client) SetOwner(ctx context.Context, name, wallet string) (api.Domain, error) {
 	return c.setDomain(ctx, name, "owner", api.OwnerRequest{WalletAddress: wallet})

@@ -53,6 +53,7 @@ func (c *Client) ExportZone(ctx context.Context, domain string) ([]byte, error) 
 type Import struct {
 	Replace bool // delete records that are not in the file
 	DryRun  bool // only return the difference, for free
+	Clamp   bool // change TTLs that are not allowed to the nearest allowed ones
 }
 
 // ImportZone imports a master file and returns the difference. Each changed
@@ -63,6 +64,9 @@ func (c *Client) ImportZone(ctx context.Context, domain string, file []byte, how
 	r.query = url.Values{"mode": {"merge"}}
 	if how.Replace {
 		r.query.Set("mode", "replace")
+	}
+	if how.Clamp {
+		r.query.Set("ttl", "clamp")
 	}
 	if how.DryRun {
 		r.query.Set("dryRun", "true")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/registrar/registry"
@@ -48,7 +49,7 @@ func (w *world) own(p *process) {
 			if yes {
 				hosts = otherServers
 			}
-			err = p.names.SetNameservers(ctx, who, name, hosts)
+			err = p.names.Delegate(ctx, who, name, registration.Delegation{Hosts: hosts, Force: true})
 		case 2:
 			var code deed.Secret
 			if code, err = p.names.AuthCode(ctx, who, name); err == nil {

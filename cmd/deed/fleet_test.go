@@ -1,6 +1,8 @@
 package main
 
 import (
+	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,16 +11,23 @@ import (
 	"testing"
 
 	"github.com/miekg/dns"
+	_ "modernc.org/sqlite" // PowerDNS keeps its zones in a file of SQLite
 
 	"deed.example/deed/api"
 	"deed.example/deed/client"
 	"deed.example/deed/internal/nameserver/peer"
 )
 
-// startFleet runs the service as the primary of a Knot and a BIND, which are
-// configured as docs/secondaries.md says. It returns the addresses of all name
-// servers; the first is the embedded one.
-func startFleet(t *testing.T) (n *node, primary string, servers []string) {
+// A fleet is the service as the primary of other name servers, which are configured
+// as docs/secondaries.md says.
+type fleet struct {
+	*node
+	primary string   // its address
+	servers []string // addresses of all name servers; the first is the embedded one
+	nsd     *peer.Daemon
+}
+
+func startFleet(t *testing.T) *fleet {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/secondaries.md")
 	if err != nil {
@@ -34,20 +43,37 @@ func startFleet(t *testing.T) (n *node, primary string, servers []string) {
 	bind := alongside(t, func(dir string) (*peer.Daemon, error) {
 		return peer.StartBIND(dir, string(page), addr.Port(), fleetSecret)
 	})
+	nsd := alongside(t, func(dir string) (*peer.Daemon, error) {
+		return peer.StartNSD(dir, string(page), addr.Port(), fleetSecret)
+	})
+	pdns := alongside(t, func(dir string) (*peer.Daemon, error) {
+		return peer.StartPowerDNS(dir, string(page), addr.Port(), execSQLite)
+	})
 	keys := filepath.Join(t.TempDir(), "tsig")
 	if err := os.WriteFile(keys, []byte("# of the fleet\nfleet-2026 "+fleetSecret+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	n = start(t, t.TempDir(), "DEED_LIMITS_REGISTER=1000", "DEED_LIMITS_DNS=100000", "DEED_DNS_TSIG="+keys, "DEED_DNS_PRIMARY_LISTEN="+addr.String(),
-		fmt.Sprintf("DEED_DNS_SECONDARIES=knot@%s,bind@%s", knot.Addr, bind.Addr))
-	return n, addr.String(), []string{n.sandbox(t).DNS, knot.Addr.String(), bind.Addr.String()}
+	n := start(t, t.TempDir(), "DEED_LIMITS_REGISTER=1000", "DEED_LIMITS_DNS=100000", "DEED_DNS_TSIG="+keys, "DEED_DNS_PRIMARY_LISTEN="+addr.String(), "DEED_DNS_PRIMARY_ALLOW=127.0.0.1/32",
+		fmt.Sprintf("DEED_DNS_SECONDARIES=knot@%s/fleet-2026,bind@%s/fleet-2026,nsd@%s/fleet-2026,pdns@%s", knot.Addr, bind.Addr, nsd.Addr, pdns.Addr))
+	return &fleet{n, addr.String(), []string{n.sandbox(t).DNS, knot.Addr.String(), bind.Addr.String(), nsd.Addr.String(), pdns.Addr.String()}, nsd}
 }
 
-// A name that is bought, changed and lost over HTTP comes to a Knot and a BIND
-// by itself: they answer as the embedded server does, the service says so, and
-// they remove the name when it is no longer served.
+func execSQLite(file, statements string) error {
+	db, err := sql.Open("sqlite", file)
+	if err != nil {
+		return err
+	}
+	_, err = db.Exec(statements)
+	return errors.Join(err, db.Close())
+}
+
+// A name that is bought, changed and lost over HTTP comes to Knot, BIND and PowerDNS
+// by itself, and to NSD, which has no catalog, by a command: they answer as the
+// embedded server does, the service says so, and nothing of the name is answered
+// when it is no longer served.
 func TestFleetFollows(t *testing.T) {
-	n, primary, servers := startFleet(t)
+	n := startFleet(t)
+	servers := n.servers
 	c := n.owner(t)
 	const domain = "fleet.com"
 	sell(t, c, domain, api.RecordRequest{Type: "A", Host: "@", Value: "192.0.2.1"})
@@ -61,34 +87,47 @@ func TestFleetFollows(t *testing.T) {
 			t.Fatalf("%+v: %v", rec, err)
 		}
 	}
-	inSync(t, c, domain, "embedded", "knot", "bind")
+	lacks := func() string {
+		seen, err := c.Propagation(t.Context(), domain)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return seen.Servers[3].Error
+	}
+	waitFor(t, func() bool {
+		return strings.Contains(lacks(), "REFUSED: it does not have the zone") || strings.Contains(lacks(), "SERVFAIL")
+	})
+	if err := n.nsd.NSDControl("addzone", domain, "member"); err != nil {
+		t.Fatal(err)
+	}
+	inSync(t, c, domain, "embedded", "knot", "bind", "nsd", "pdns")
 	for _, q := range []string{"@ A", "@ AAAA", "@ MX", "@ SOA", "@ NS", "@ DNSKEY", "@ CDS", "www A", "www TXT", "x.any TXT", "y.x.any TXT",
 		"any A", "alias A", "missing A", "sub NS", "host.sub A"} {
 		sameAnswers(t, domain, q, servers)
 	}
-	verifyTransfer(t, primary, domain)
+	verifyTransfer(t, n.primary, domain)
 
 	n.age(t, "401d") // past its grace
 	n.see(t, domain, "redemption")
 	for _, addr := range servers {
-		waitFor(t, func() bool { return !serves(t, domain, addr) })
+		waitFor(t, func() bool { return !answers(t, "www."+domain, addr) })
 	}
 	if _, err := c.Renew(t.Context(), api.RenewRequest{Domain: domain}); err != nil {
 		t.Fatal(err)
 	}
 	for _, addr := range servers { // restored, as it was
-		waitFor(t, func() bool { return serves(t, domain, addr) })
+		waitFor(t, func() bool { return answers(t, "www."+domain, addr) })
 	}
+	inSync(t, c, domain, "embedded", "knot", "bind", "nsd", "pdns")
 	sameAnswers(t, domain, "www A", servers)
 	n.stop(t)
 }
 
-// serves says whether the server answers for the zone. The embedded one may
-// answer for its parent, too, which says that the name is not there.
-func serves(t *testing.T, domain, addr string) bool {
+// answers says whether the server has an address of the host.
+func answers(t *testing.T, host, addr string) bool {
 	t.Helper()
-	r := exchange(t, ask(domain+".", dns.TypeSOA), addr)
-	return r.Rcode == dns.RcodeSuccess && r.Authoritative && len(r.Answer) > 0
+	r := exchange(t, ask(host+".", dns.TypeA), addr)
+	return r.Rcode == dns.RcodeSuccess && len(r.Answer) > 0
 }
 
 // inSync waits until the service says that all its name servers have the zone as

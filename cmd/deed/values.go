@@ -72,6 +72,24 @@ func positive(at *int) value[int] {
 	}, strconv.Itoa}
 }
 
+// between is a whole number within both limits.
+func between(at *int, low, high int) value[int] {
+	return value[int]{at, func(s string) (int, error) {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < low || n > high {
+			return 0, fmt.Errorf("%q is not a number from %d to %d", s, low, high)
+		}
+		return n, nil
+	}, strconv.Itoa}
+}
+
+func nsid(s string) error {
+	if len(s) > 64 {
+		return fmt.Errorf("%q has more than 64 bytes", s)
+	}
+	return nil
+}
+
 func chainID(at *uint64) value[uint64] {
 	return value[uint64]{at, func(s string) (uint64, error) {
 		n, err := strconv.ParseUint(s, 10, 64)
@@ -151,8 +169,9 @@ func words(at *[]string) value[[]string] {
 		all := strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
 		for _, w := range all {
 			name, addr, ok := strings.Cut(w, "@")
+			addr, _, _ = strings.Cut(addr, "/")
 			if !ok || name == "" || address(addr) != nil {
-				return nil, fmt.Errorf("%q is no name server: write name@host:port", w)
+				return nil, fmt.Errorf("%q is no name server: write name@host:port, or name@host:port/key", w)
 			}
 		}
 		return all, nil

@@ -9,8 +9,10 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/internal/catalog"
 	"deed.example/deed/internal/fulfil"
+	"deed.example/deed/internal/nameserver"
 	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/rdap"
+	"deed.example/deed/internal/registration"
 )
 
 // off turns a listener off.
@@ -43,13 +45,15 @@ type Config struct {
 	SafeDepth   uint64    // blocks, if the chain has no "safe" block tag
 	Payments    fulfil.Terms
 
-	Registrars    []RegistrarConfig // where names are bought; empty: the embedded registry
-	AllowEmbedded bool              // a rehearsal: the embedded registry on an external chain
-	Nameservers   []string          // that names are delegated to; at least one
-	DNSListen     string            // "off": no name server
-	DNSKey        string            // file that the keys of zones are derived from; empty: in Data
-	DNSSEC        string            // "on" or "off"
-	PrimaryListen string            // where secondaries fetch zones; "off": nowhere
+	Registrars    []RegistrarConfig      // where names are bought; empty: the embedded registry
+	AllowEmbedded bool                   // a rehearsal: the embedded registry on an external chain
+	Nameservers   []string               // that names are delegated to; at least one
+	DNSListen     string                 // "off": no name server
+	DNSAnswers    nameserver.Config      // limits of the name server; its Listen is DNSListen
+	ParentTTL     registration.ParentTTL // how long resolvers may have the old delegation of a name
+	DNSKey        string                 // file that the keys of zones are derived from; empty: in Data
+	DNSSEC        string                 // "on" or "off"
+	PrimaryListen string                 // where secondaries fetch zones; "off": nowhere
 	PrimaryAllow  []netip.Prefix
 	TSIG          string   // file with the keys of transfers; empty: none
 	Secondaries   []string // name@host:port
@@ -91,7 +95,9 @@ func Default() Config {
 		ChainDepth:    "auto",
 		Nameservers:   []string{"ns1.deed.example", "ns2.deed.example"},
 		DNSListen:     "127.0.0.1:5353",
+		DNSAnswers:    nameserver.Defaults(),
 		DNSSEC:        "on",
+		ParentTTL:     registration.ParentTTL{DS: 25 * time.Hour, NS: 49 * time.Hour},
 		PrimaryListen: off,
 		Registrar:     rdap.Registrar{Name: "Deed", AbuseEmail: "abuse@deed.example", AbusePhone: "+1.2025550100"},
 		Contact:       "security@deed.example",

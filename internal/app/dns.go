@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
+	"deed.example/deed"
 	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/keyfile"
 	"deed.example/deed/internal/nameserver"
@@ -63,7 +65,7 @@ func (a *App) openDNS(ctx context.Context) error {
 	}
 	d := &dnsBackend{zones: zones, served: make(chan error, 1), follower: &zone.Follower{Zones: sqldb.Served{DB: a.DB}, Now: a.now}}
 	a.dns = d // from here on there is something to close
-	if err := d.openServer(c); err != nil {
+	if err := d.openServer(c, master); err != nil {
 		return err
 	}
 	if err := d.openPrimary(c, a.DB, a.log); err != nil {
@@ -84,12 +86,15 @@ func parentOf(host string) string {
 	return parent
 }
 
-func (d *dnsBackend) openServer(c *Config) (err error) {
+func (d *dnsBackend) openServer(c *Config, master deed.Secret) (err error) {
 	if c.DNSListen == off {
 		return nil
 	}
-	conf := nameserver.Defaults()
+	conf := c.DNSAnswers
 	conf.Listen = c.DNSListen
+	if conf.CookieSecret, err = dnssec.DeriveCookieSecret(master); err != nil {
+		return fmt.Errorf("dns.key: %w", err)
+	}
 	if d.server, err = nameserver.Open(conf); err != nil {
 		return fmt.Errorf("dns.listen: %w", err)
 	}
@@ -109,27 +114,41 @@ func (d *dnsBackend) openPrimary(c *Config, db *sqldb.DB, log *slog.Logger) erro
 		return fmt.Errorf("dns.tsig: %w", err)
 	}
 	catalog := &primary.Catalog{Origin: catalogOrigin, Store: sqldb.Served{DB: db}}
-	for _, word := range c.Secondaries {
-		name, addr, _ := strings.Cut(word, "@")
-		s := primary.Secondary{Name: name, Addr: addr}
-		if len(keys) > 0 {
-			s.Key = keys[0]
-		}
-		d.drift.Servers = append(d.drift.Servers, s)
+	if d.drift.Servers, err = secondaries(c.Secondaries, keys); err != nil {
+		return fmt.Errorf("dns.secondaries: %w", err)
 	}
 	if len(d.drift.Servers) > 0 {
-		d.notifier = &primary.Notifier{Secondaries: d.drift.Servers, Catalog: catalog, Now: time.Now, Log: log}
+		d.notifier = &primary.Notifier{Secondaries: d.drift.Servers, Catalog: catalog, Withdrawn: d.zones, Now: time.Now, Log: log}
 		d.notifier.Start()
 		d.follower.Publishers = append(d.follower.Publishers, d.notifier)
 	}
 	if c.PrimaryListen == off {
 		return nil
 	}
-	d.primary = &primary.Server{Store: sqldb.Served{DB: db}, Catalog: catalog, Keys: keys, Allow: c.PrimaryAllow, Now: time.Now, Log: log}
+	d.primary = &primary.Server{Store: sqldb.Served{DB: db}, Withdrawn: d.zones, Catalog: catalog, Keys: keys, Allow: c.PrimaryAllow, Now: time.Now, Log: log}
 	if err := d.primary.Listen(c.PrimaryListen); err != nil {
 		return fmt.Errorf("dns.primary_listen: %w", err)
 	}
 	return nil
+}
+
+// secondaries parses name@host:port/key. Notices to a server without a key are not
+// signed: PowerDNS refuses a signature by a key that it does not have.
+func secondaries(words []string, keys []primary.Key) (list []primary.Secondary, err error) {
+	for _, word := range words {
+		name, rest, _ := strings.Cut(word, "@")
+		addr, keyName, signed := strings.Cut(rest, "/")
+		s := primary.Secondary{Name: name, Addr: addr}
+		if signed {
+			i := slices.IndexFunc(keys, func(k primary.Key) bool { return k.Named(keyName) })
+			if i < 0 {
+				return nil, fmt.Errorf("%s: dns.tsig has no key %q", name, keyName)
+			}
+			s.Key = keys[i]
+		}
+		list = append(list, s)
+	}
+	return list, nil
 }
 
 // readTSIG reads the keys of zone transfers: a name and a secret per line.
@@ -176,13 +195,15 @@ func (d *dnsBackend) ping() func(ctx context.Context) error {
 // close stops the servers.
 func (d *dnsBackend) close() error {
 	var err error
-	last, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
 	if d.notifier != nil {
+		last, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		d.notifier.Close(last)
+		cancel()
 	}
 	if d.primary != nil {
+		last, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		err = d.primary.Close(last)
+		cancel()
 	}
 	if d.server != nil {
 		err = errors.Join(err, d.server.Close(), <-d.served)

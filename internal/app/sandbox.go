@@ -48,6 +48,7 @@ type sandboxRegistry struct {
 	*local.Registry
 	calendar  *sqldb.Calendar
 	jobs      *fulfil.Service
+	names     *registration.Service
 	lifecycle *registration.Lifecycle
 }
 
@@ -91,7 +92,7 @@ func (r *sandboxRegistry) catchUp(ctx context.Context) error {
 		return err
 	}
 	err := advanceAll(ctx, r.jobs.DueJobs, r.jobs.AdvanceJob)
-	return errors.Join(err, advanceAll(ctx, r.lifecycle.Due, r.lifecycle.Advance))
+	return errors.Join(err, advanceAll(ctx, r.names.Moves.DueMoves, r.names.AdvanceMove), advanceAll(ctx, r.lifecycle.Due, r.lifecycle.Advance))
 }
 
 // maxCatchUp is how many rows one call advances; the worker does the rest.

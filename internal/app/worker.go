@@ -75,6 +75,7 @@ func (a *App) nameRows() []worker.Rows {
 			}
 			return a.Lifecycle.Due(ctx, limit)
 		}, Advance: a.Lifecycle.Advance},
+		{Name: "moves", Due: a.names.Moves.DueMoves, Advance: a.names.AdvanceMove},
 	}
 }
 

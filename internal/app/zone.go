@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"time"
 
 	"deed.example/deed"
 	"deed.example/deed/api"
@@ -35,7 +36,7 @@ func (a *App) zoneRows() []worker.Rows {
 	ds := &zone.DSUpdater{
 		Names: d.zones, Manager: a.registrar, Servers: d.zones.Publishing.Servers,
 		DS:         func(name deed.Name) ([]dnssec.DS, error) { return d.zones.Publishing.DS(name, d.zones.Generation) },
-		Propagated: checker.Propagated,
+		Propagated: func(ctx context.Context, name deed.Name) (bool, error) { return d.readyForDS(ctx, name, a.log) },
 	}
 	return []worker.Rows{
 		{Name: "changes", Due: a.engine.DueChanges, Advance: a.engine.AdvanceJob},
@@ -82,6 +83,31 @@ func (d *dnsBackend) watchDrift(counters *metrics.Metrics, log *slog.Logger) fun
 	return monitor.Check
 }
 
+// readyForDS reports whether the DS of the zone may be published.
+func (d *dnsBackend) readyForDS(ctx context.Context, name deed.Name, log *slog.Logger) (bool, error) {
+	z, err := d.zones.Zone(ctx, name)
+	if err != nil {
+		return false, err
+	}
+	var copies []zone.ServerCopy
+	for _, s := range d.drift.Check(ctx, string(name), z.Serial) {
+		copies = append(copies, zone.ServerCopy{Server: s.Server, InSync: s.Err == nil && s.Lag == 0, Absent: s.Absent})
+	}
+	if d.server != nil {
+		has, ok := d.server.Serial(string(name))
+		here := zone.ServerCopy{Server: "embedded", InSync: ok && int32(has-z.Serial) >= 0}
+		if len(copies) == 0 || !here.InSync { // it counts for others only if it is the only one
+			copies = append(copies, here)
+		}
+	}
+	changed := time.Unix(int64(z.Serial), 0) // a serial is the time of the change, or slightly later
+	ready, without := zone.DSReady(copies, d.zones.Now().Sub(changed))
+	if ready && len(without) > 0 {
+		log.Warn("publish a DS although name servers do not have the zone", "zone", string(name), "servers", without, "after", zone.AbsentServerTimeout.String())
+	}
+	return ready, nil
+}
+
 // propagation queries every name server for its serial.
 func (d *dnsBackend) propagation(ctx context.Context, name deed.Name, serial uint32) (uint32, []api.ServerPropagation) {
 	servers := []api.ServerPropagation{}
@@ -96,7 +122,7 @@ func (d *dnsBackend) propagation(ctx context.Context, name deed.Name, serial uin
 	for _, s := range d.drift.Check(ctx, string(name), serial) {
 		out := api.ServerPropagation{Server: s.Server, Serial: s.Serial, InSync: s.Err == nil && s.Lag == 0, LagSeconds: int64(s.Lag)}
 		if s.Err != nil {
-			out.Error = "it did not answer"
+			out.Error = s.Reason
 		}
 		servers = append(servers, out)
 	}

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -22,7 +24,7 @@ func domainCommand() *cobra.Command {
 		onDomain("unlock NAME", "Let a name be transferred away", cobra.ExactArgs(1), true, func(s *session, c *client.Client, args []string) (api.Domain, error) {
 			return c.SetLock(s.ctx, args[0], false)
 		}),
-		nameserverCommand(), authCodeCommand(),
+		nameserverCommand(), dsCommand(), authCodeCommand(),
 		onDomain("handover NAME WALLET", "Give a name to another wallet, for good", cobra.ExactArgs(2), true, func(s *session, c *client.Client, args []string) (api.Domain, error) {
 			if err := s.confirm(fmt.Sprintf("Give %s to %s? Only that wallet can give it back.", clean(args[0]), clean(args[1]))); err != nil {
 				return api.Domain{}, err
@@ -105,7 +107,7 @@ func domainListCommand() *cobra.Command {
 }
 
 func nameserverCommand() *cobra.Command {
-	var home bool
+	var home, force bool
 	cmd := command("ns NAME [SERVER]...", "Set the name servers of a name, or show them", cobra.MinimumNArgs(1), func(s *session, args []string) error {
 		name, servers := args[0], args[1:]
 		if home && len(servers) > 0 {
@@ -121,7 +123,11 @@ func nameserverCommand() *cobra.Command {
 		}
 		var d api.Domain
 		if home || len(servers) > 0 {
-			d, err = c.SetNameservers(s.ctx, name, servers...)
+			set := c.SetNameservers
+			if force {
+				set = c.ForceNameservers
+			}
+			d, err = set(s.ctx, name, servers...)
 		} else {
 			d, err = c.Domain(s.ctx, name)
 		}
@@ -132,10 +138,74 @@ func nameserverCommand() *cobra.Command {
 		for _, server := range d.Nameservers {
 			l.add(server)
 		}
-		return s.show(d, l)
+		if err := s.show(d, l); err != nil || d.Move == nil {
+			return err
+		}
+		fmt.Fprintf(s.errs, "%s until %s, then: %s\n", d.Move.Step, d.Move.EffectiveAt.Format(time.RFC3339), moveOutcome(*d.Move))
+		return nil
 	})
+	cmd.Flags().BoolVar(&force, "force", false, "change them at once: validating resolvers may treat a signed name as bogus until their caches expire")
 	cmd.Flags().BoolVar(&home, "default", false, "use the service's own name servers")
 	return cmd
+}
+
+// moveOutcome says what follows the step of a move.
+func moveOutcome(m api.DelegationMove) string {
+	if m.Step == "withdrawing" {
+		return "the name servers change to " + strings.Join(m.Nameservers, " ")
+	}
+	return "the name is signed again"
+}
+
+func dsCommand() *cobra.Command {
+	var none bool
+	cmd := command("ds NAME [TAG ALGORITHM TYPE DIGEST]...", "Set the DS records of a name that is served elsewhere, or show them", cobra.MinimumNArgs(1), func(s *session, args []string) error {
+		records, err := parseDS(args[1:])
+		if err != nil {
+			return err
+		}
+		open, change := s.open, none || len(records) > 0
+		if change {
+			open = s.openOwner
+		}
+		c, err := open()
+		if err != nil {
+			return err
+		}
+		var d api.Domain
+		if change {
+			d, err = c.SetDS(s.ctx, args[0], records...)
+		} else {
+			d, err = c.Domain(s.ctx, args[0])
+		}
+		if err != nil {
+			return err
+		}
+		var l list
+		for _, ds := range d.DNSSEC.DS {
+			l.add(fmt.Sprint(ds.KeyTag), fmt.Sprint(ds.Algorithm), fmt.Sprint(ds.DigestType), ds.Digest)
+		}
+		return s.show(d, l)
+	})
+	cmd.Flags().BoolVar(&none, "none", false, "remove all DS records")
+	return cmd
+}
+
+// parseDS parses DS records of four words each.
+func parseDS(words []string) (list []api.DS, err error) {
+	if len(words)%4 != 0 {
+		return nil, usagef("a DS has four parts: key tag, algorithm, digest type and digest")
+	}
+	for i := 0; i < len(words); i += 4 {
+		var n [3]uint64
+		for j, limit := range []int{16, 8, 8} {
+			if n[j], err = strconv.ParseUint(words[i+j], 10, limit); err != nil {
+				return nil, usagef("%q is not a number of a DS", words[i+j])
+			}
+		}
+		list = append(list, api.DS{KeyTag: uint16(n[0]), Algorithm: uint8(n[1]), DigestType: uint8(n[2]), Digest: words[i+3]})
+	}
+	return list, nil
 }
 
 func authCodeCommand() *cobra.Command {

@@ -17,7 +17,7 @@ import (
 func dnsCommand() *cobra.Command {
 	return group("dns", "The DNS records of a name",
 		recordListCommand(), recordAddCommand(), recordSetCommand(), recordRemoveCommand(),
-		zoneExportCommand(), zoneImportCommand(), zoneDiffCommand(), zoneHistoryCommand(), zoneRollbackCommand())
+		zoneBatchCommand(), zoneExportCommand(), zoneImportCommand(), zoneDiffCommand(), zoneHistoryCommand(), zoneRollbackCommand(), propagationCommand())
 }
 
 func recordListCommand() *cobra.Command {
@@ -95,6 +95,7 @@ func recordAddCommand() *cobra.Command {
 		return s.show(out, list{rows: [][]string{recordRow(out)}})
 	})
 	n.flags(cmd)
+	allowDashValue(cmd, 3)
 	return cmd
 }
 
@@ -165,13 +166,21 @@ func zoneImportCommand() *cobra.Command {
 	})
 	cmd.Flags().BoolVar(&how.Replace, "replace", false, "delete records that are not in the file")
 	cmd.Flags().BoolVar(&how.DryRun, "dry-run", false, "only show the changes")
+	clampFlag(cmd, &how)
 	return cmd
 }
 
+func clampFlag(cmd *cobra.Command, how *client.Import) {
+	cmd.Flags().BoolVar(&how.Clamp, "clamp-ttl", false, "change a TTL that is not allowed to the nearest one that is")
+}
+
 func zoneDiffCommand() *cobra.Command {
-	return command("diff NAME FILE", "Show what would change if the zone became this master file", cobra.ExactArgs(2), func(s *session, args []string) error {
-		return s.importZone(args[0], args[1], client.Import{Replace: true, DryRun: true})
+	how := client.Import{Replace: true, DryRun: true}
+	cmd := command("diff NAME FILE", "Show what would change if the zone became this master file", cobra.ExactArgs(2), func(s *session, args []string) error {
+		return s.importZone(args[0], args[1], how)
 	})
+	clampFlag(cmd, &how)
+	return cmd
 }
 
 func (s *session) importZone(name, path string, how client.Import) error {

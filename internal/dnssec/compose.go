@@ -34,7 +34,7 @@ type SOA struct {
 // at most an hour behind, and serves the zone for two weeks without the primary;
 // for a signed zone it is shorter (see Publishing.Serve).
 func NewSOA(primary, mailbox string) SOA {
-	return SOA{Primary: primary, Mailbox: mailbox, Refresh: 3600, Retry: 600, Expire: 1209600, Minimum: 300}
+	return SOA{Primary: primary, Mailbox: mailbox, Refresh: dnszone.SOARefresh, Retry: dnszone.SOARetry, Expire: dnszone.SOAExpire, Minimum: dnszone.SOAMinimum}
 }
 
 // A Composition is the input of Compose.

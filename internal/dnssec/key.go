@@ -73,6 +73,14 @@ func derivePrivate(master deed.Secret, name string, generation int) (*ecdsa.Priv
 	return ecdsa.ParseRawPrivateKey(elliptic.P256(), d.FillBytes(make([]byte, 32)))
 }
 
+// DeriveCookieSecret returns the secret of DNS cookies (RFC 9018). All nodes have the
+// same, since they have the same master secret, so a cookie of one is valid at all.
+func DeriveCookieSecret(master deed.Secret) (secret [16]byte, err error) {
+	key, err := hkdf.Key(sha256.New, []byte(master.Reveal()), nil, "deed dns cookies", len(secret))
+	copy(secret[:], key)
+	return secret, err
+}
+
 // keyData returns the rdata of a DNSKEY that signs both keys and records.
 func keyData(point []byte) string {
 	const protocol = 3

@@ -27,6 +27,11 @@ var (
 		allowed: [][]int{{0, 1, 2, 3}, {0, 1}, {0, 1, 2}},
 		bytes:   map[int]int{0: 0, 1: 32, 2: 64},
 	}
+	smimeaForm = digestForm{
+		example: "an SMIMEA record holds usage (0-3), selector (0-1), matching type (0-2) and hex digits, such as 3 1 1 and 64 digits",
+		allowed: tlsaForm.allowed,
+		bytes:   tlsaForm.bytes,
+	}
 	sshfpForm = digestForm{
 		example: "an SSHFP record holds algorithm (1, 2, 3, 4 or 6), type (1 or 2) and hex digits, such as 4 2 and 64 digits",
 		allowed: [][]int{{1, 2, 3, 4, 6}, {1, 2}},

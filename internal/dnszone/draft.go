@@ -122,5 +122,19 @@ func (d *draft) zone() (Zone, error) {
 			return Zone{}, err
 		}
 	}
+	if host, err := checkDNAMEs(z); err != nil {
+		d.failedOp = d.ops - 1
+		if op, ok := d.changed[host]; ok {
+			d.failedOp = op
+		}
+		return Zone{}, err
+	}
+	if host, err := checkLoops(d.before, z); err != nil {
+		d.failedOp = d.ops - 1
+		if op, ok := d.changed[host]; ok {
+			d.failedOp = op
+		}
+		return Zone{}, err
+	}
 	return z, nil
 }

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"net/netip"
 	"strings"
+	"unicode"
 
+	"github.com/miekg/dns"
 	"golang.org/x/net/idna"
 
 	"deed.example/deed"
@@ -106,6 +108,42 @@ func labelCharacters(s string) bool {
 		}
 	}
 	return true
+}
+
+// checkPunycode refuses labels that begin like an internationalised one and are not
+// (RFC 5891, 4.4): no client can show or look them up. Only new records are checked,
+// not those that are served already.
+func (r Record) checkPunycode(t recordType) error {
+	if label := brokenLabel(r.Host); label != "" {
+		return deed.Invalid("host", "%s begins with xn-- but is not punycode: write the name in Unicode", deed.Quoted(label))
+	}
+	if t.code == dns.TypeTXT || t.read == nil {
+		return nil
+	}
+	for word := range strings.FieldsSeq(r.Value) {
+		if label := brokenLabel(word); label != "" && !strings.Contains(word, `"`) {
+			return deed.Invalid("value", "%s begins with xn-- but is not punycode: write the name in Unicode", deed.Quoted(label))
+		}
+	}
+	return nil
+}
+
+// brokenLabel returns the first label of the name that is not punycode although it
+// begins with xn--, or "".
+func brokenLabel(name string) string {
+	for label := range strings.SplitSeq(name, ".") {
+		if !strings.HasPrefix(label, "xn--") {
+			continue
+		}
+		decoded, err := idna.Punycode.ToUnicode(label)
+		if err != nil || decoded == label || strings.IndexFunc(decoded, func(r rune) bool { return !unicode.IsGraphic(r) && r != '\u200d' }) >= 0 {
+			return label
+		}
+		if back, err := idna.Punycode.ToASCII(decoded); err != nil || back != label {
+			return label
+		}
+	}
+	return ""
 }
 
 // A nameRule says which names are allowed inside a value, beyond letters, digits

@@ -6,6 +6,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/miekg/dns"
+
 	"deed.example/deed"
 )
 
@@ -83,11 +85,27 @@ func (r Record) Canonical(zone deed.Name) (Record, error) {
 	if err := checkTTL(r.TTL); err != nil {
 		return Record{}, err
 	}
+	if isGeneric(r.Value) && t.code != dns.TypeTXT && t.read != nil {
+		// Any type may be written in the generic form (RFC 3597, 5).
+		data, err := readGeneric(r.Value)
+		if err != nil {
+			return Record{}, deed.Invalid("value", "%v", err)
+		}
+		if r, err = r.withRdata(t, data); err != nil {
+			return Record{}, err
+		}
+	}
 	if r, err = r.withData(t); err != nil {
+		return Record{}, err
+	}
+	if err := r.checkPunycode(t); err != nil {
 		return Record{}, err
 	}
 	if r.Type == "CNAME" && r.Value == absolute(r.Host, zone) {
 		return Record{}, deed.Invalid("value", "%s is the host itself: a CNAME names another one", deed.Quoted(r.Value))
+	}
+	if name := absolute(r.Host, zone); r.Type == "DNAME" && (r.Value == name || strings.HasSuffix(r.Value, "."+name)) {
+		return Record{}, deed.Invalid("value", "%s is at or below the host: a DNAME redirects to another part of the DNS", deed.Quoted(r.Value))
 	}
 	return r, nil
 }
@@ -104,6 +122,8 @@ func (r Record) checkPlace(zone deed.Name) error {
 			deed.Next{Action: deed.ActionSetNameservers, Domain: zone})
 	case r.Type == "DS" && r.Host == "@":
 		return deed.Invalid("host", "the DS of %s itself is at the registry and managed by the service: write one only for a delegated host", zone)
+	case wildcard && r.Type == "DNAME": // RFC 4592, 4.4
+		return deed.Invalid("host", "a wildcard cannot have a DNAME: write a CNAME")
 	case wildcard && (r.Type == "NS" || r.Type == "DS"):
 		return deed.Invalid("host", "a wildcard cannot be delegated: write one %s record for each host", r.Type)
 	}

@@ -105,7 +105,11 @@ func TestCanonicalValue(t *testing.T) {
 		{"TXT", " ", " "},
 		{"TXT", "naïve", "naïve"},
 		{"TXT", `"plain"`, "plain"},
-		{"TXT", `"one" "two"`, "onetwo"},
+		{"TXT", `"one" "two"`, `"one" "two"`},
+		{"TXT", `"path=/a b" "" "x\"y\\"`, `"path=/a b" "" "x\"y\\"`},
+		{"TXT", `"` + long(255) + `" "b"`, long(255) + "b"},
+		{"TXT", `"b" "` + long(255) + `"`, `"b" "` + long(255) + `"`},
+		{"TXT", `"\195" "\188"`, `"\195" "\188"`},
 		{"TXT", `"a\"b\\c\059d"`, `a"b\c;d`},
 		{"TXT", `"\"hi\" there"`, `"\"hi\" there"`},
 		{"TXT", `"\195\188"`, "ü"},
@@ -140,6 +144,14 @@ func TestCanonicalValue(t *testing.T) {
 		{"NAPTR", `1 2 S SIP+D2U "" _sip._udp.Example.com.`, `1 2 "S" "SIP+D2U" "" _sip._udp.example.com`},
 		{"SRV", "10 60 5060 Sip.Example.com.", "10 60 5060 sip.example.com"},
 		{"SRV", "0 0 0 .", "0 0 0 ."},
+		{"LOC", "52 31 12.3 n 13 24 36.1 E 34", "52 31 12.300 N 13 24 36.100 E 34m 1m 10000m 10m"},
+		{"URI", `10 1 https://example.com/`, `10 1 "https://example.com/"`},
+		{"OPENPGPKEY", "aGVs bG8=", "aGVsbG8="},
+		{"SMIMEA", "3 1 1 " + sha256, "3 1 1 " + strings.ToLower(sha256)},
+		{"DNAME", "Other.example.net.", "other.example.net"},
+		{"TYPE65280", `\#  3 AB cd00`, `\# 3 abcd00`},
+		{"type17", `\# 8 0141014200 016300`, `\# 8 0161016200016300`},
+		{"TXT", `\# 2 0161`, `\# 2 0161`},
 	} {
 		got, err := rec(tt.kind, "h", tt.in).Canonical(zoneName)
 		if err != nil || got.Value != tt.want || got.Type != strings.ToUpper(tt.kind) {
@@ -159,21 +171,26 @@ func TestCanonicalRefusesValue(t *testing.T) {
 			"", " ", "256.1.1.1", "192.0.2", "192.0.2.01", "0300.0.2.1", "0xc0.0.2.1", "3221225985", "192.0.2.1 ; x", "192.0.2.1 192.0.2.2",
 			"::1", "host.example.com", "192.0.2.1\n@ IN A 192.0.2.2", "192.0.2.1/24", `"192.0.2.1"`, `192.0.2".1"`, "١٩٢.0.2.1",
 		},
-		"AAAA":  {"", "fe80::1%eth0", "192.0.2.1", "::g", "2001:db8::1::", "[::1]", "2001:db8::1/64"},
-		"CNAME": {"", ".", "foo", "foo.", "192.0.2.1", "2001:db8::1", "1.2.3", "a..b", "a b.example.com", "*.example.net", "h.example.com", "H.Example.com.", `a\.b.c`, long(64) + ".com", "a.com\x00", "a.com;", "(a.com", "$x.com", strings.Repeat("aa.", 90) + "com"},
-		"NS":    {"", ".", "ns", "192.0.2.1", "ns_1.example.net", "-a.example.net", "a-.example.net"},
-		"PTR":   {"", ".", "localhost"},
-		"TXT":   {"", `""`, `"" ""`, `"open`, `"\`, `"a\"`, `"a" b`, `"a"b`, `"\256"`, `"\0"`, `"\000"`, `"\010"`, `"\255"`, "a\nb", "a\n@ IN A 192.0.2.1", "a\x00", "a\rb", "a\x7f", "a\u0085b", "a\xffb", "tab\there", long(4097), long(4081), long(100_000)},
-		"CAA":   {"", "0 issue", "1 issue \"x\"", "256 issue x", "-1 issue x", `0 is-sue "x"`, `0 issue ;`, `0 issue a b`, `0 issue "ü"`, `0 issue "x`, `0 issue a="b"`, `"0" issue x`, `0 "issue" x`, `0 issue "` + `\007"`, `0 ` + long(256) + ` x`},
-		"SRV":   {"", "1 2", "1 2 3", "1 2 3 4 5", "1 2 65536 a.example.com", "-1 2 3 a.example.com", "1 2 3 192.0.2.1", "1 2 3 a_b.example.com", "1 2 3 host", "a 2 3 a.example.com"},
-		"HTTPS": {"", "1", "0 . alpn=h2", "0 host.example.net port=1", "1 . alpn=h2 alpn=h3", "1 . alpn=h2 ALPN=h3", "1 . key1=h2", "1 . key65535=x", "1 . key01=x", "1 . alpn=", "1 . alpn", "1 . alpn=h2,,h3", "1 . port=65536", "1 . port=", "1 . ipv4hint=::1", "1 . ipv4hint=256.1.1.1", "1 . ipv6hint=192.0.2.1", "1 . ipv6hint=::ffff:192.0.2.1", "1 . ipv6hint=fe80::1%eth0", "1 . ech=!", "1 . no-default-alpn", "1 . no-default-alpn=x alpn=h2", "1 . mandatory=port", "1 . mandatory=mandatory alpn=h2", "1 . mandatory=alpn,alpn alpn=h2", "1 . mandatory= alpn=h2", "1 . unknown=x", "1 . =x", "65536 .", "1 host", "1 192.0.2.1", `1 . "alpn=h2"`, `1 . alpn="h2"port=1`, `1 . alpn="h 2"`, `1 . alpn="h\\2"`, `1 . key667="\001"`, "1 . alpn=h2;port=1"},
-		"SVCB":  {"0 . port=1", "1 . dohpath=x", "1 . dohpath=/x"},
-		"TLSA":  {"", "3 1 1", "3 1 1 ab", "4 1 1 " + hex64, "3 2 1 " + hex64, "3 1 3 " + hex64, "3 1 1 " + hex64[:63] + "g", "3 1 2 " + hex64, "3 1 0 a", "3 1 1 \"" + hex64 + "\""},
-		"SSHFP": {"", "4 2 ab", "0 2 " + hex64, "5 2 " + hex64, "4 3 " + hex64, "4 1 " + hex64},
-		"DS":    {"", "1 13 2 ab", "65536 13 2 " + hex64, "1 0 0 00", "1 13 3 " + hex64, "1 1 2 " + hex64, "1 13 1 " + hex64},
-		"NAPTR": {"", `1 2 "U" "x" "y"`, `1 2 "U" "x" "!y!" a.example.com`, `65536 2 "U" "x" "y" .`, `1 2 "` + long(256) + `" "x" "y" .`, `1 2 "U" "x" "y" host`, `1 2 "ü" "x" "" .`, `1 2 "U" "x" "y" .`, `1 2 "U" "x" "!a!b" .`, `1 2 "U" "x" "!a!b!x" .`, `1 2 "U" "x" "!(!b!" .`, `1 2 "U" "x" "!!b!" .`, `1 2 "U" "x" "iaibi" .`, `1 2 "U" "x" "!a!\\1!" .`, `1 2 "U" "x" "!(a)!\\0!" .`, `1 2 "U" "x" "!(a)!\\2!" .`, `1 2 "U" "x" "!a!b!i!" .`, `1 2 "U" "x" "!a\\!b!" .`},
-		"MX":    {"", "mail", "192.0.2.1", "10 mail.example.com", "mail_1.example.com", "mail.example.com."[:4] + ".", "."},
-		"ALIAS": {"host.example.net"}, "ANAME": {"host.example.net"}, "SOA": {"a b 1 2 3 4 5"}, "": {"x"}, "ANY": {"x"}, "TYPE1": {"x"}, "A\n": {"192.0.2.1"}, "RRSIG": {"x"}, "DNSKEY": {"x"}, "SPF": {"x"},
+		"AAAA":       {"", "fe80::1%eth0", "192.0.2.1", "::g", "2001:db8::1::", "[::1]", "2001:db8::1/64"},
+		"CNAME":      {"", ".", "foo", "foo.", "192.0.2.1", "2001:db8::1", "1.2.3", "a..b", "a b.example.com", "*.example.net", "h.example.com", "H.Example.com.", `a\.b.c`, long(64) + ".com", "a.com\x00", "a.com;", "(a.com", "$x.com", strings.Repeat("aa.", 90) + "com"},
+		"NS":         {"", ".", "ns", "192.0.2.1", "ns_1.example.net", "-a.example.net", "a-.example.net"},
+		"PTR":        {"", ".", "localhost"},
+		"TXT":        {"", `""`, `"" ""`, `"open`, `"\`, `"a\"`, `"a" b`, `"a"b`, `"\256"`, `"\0"`, `"\000"`, `"\010"`, `"\255"`, "a\nb", "a\n@ IN A 192.0.2.1", "a\x00", "a\rb", "a\x7f", "a\u0085b", "a\xffb", "tab\there", long(4097), long(4081), long(100_000)},
+		"CAA":        {"", "0 issue", "1 issue \"x\"", "256 issue x", "-1 issue x", `0 is-sue "x"`, `0 issue ;`, `0 issue a b`, `0 issue "ü"`, `0 issue "x`, `0 issue a="b"`, `"0" issue x`, `0 "issue" x`, `0 issue "` + `\007"`, `0 ` + long(256) + ` x`},
+		"SRV":        {"", "1 2", "1 2 3", "1 2 3 4 5", "1 2 65536 a.example.com", "-1 2 3 a.example.com", "1 2 3 192.0.2.1", "1 2 3 a_b.example.com", "1 2 3 host", "a 2 3 a.example.com"},
+		"HTTPS":      {"", "1", "0 . alpn=h2", "0 host.example.net port=1", "1 . alpn=h2 alpn=h3", "1 . alpn=h2 ALPN=h3", "1 . key1=h2", "1 . key65535=x", "1 . key01=x", "1 . alpn=", "1 . alpn", "1 . alpn=h2,,h3", "1 . port=65536", "1 . port=", "1 . ipv4hint=::1", "1 . ipv4hint=256.1.1.1", "1 . ipv6hint=192.0.2.1", "1 . ipv6hint=::ffff:192.0.2.1", "1 . ipv6hint=fe80::1%eth0", "1 . ech=!", "1 . no-default-alpn", "1 . no-default-alpn=x alpn=h2", "1 . mandatory=port", "1 . mandatory=mandatory alpn=h2", "1 . mandatory=alpn,alpn alpn=h2", "1 . mandatory= alpn=h2", "1 . unknown=x", "1 . =x", "65536 .", "1 host", "1 192.0.2.1", `1 . "alpn=h2"`, `1 . alpn="h2"port=1`, `1 . alpn="h 2"`, `1 . alpn="h\\2"`, `1 . key667="\001"`, "1 . alpn=h2;port=1"},
+		"SVCB":       {"0 . port=1", "1 . dohpath=x", "1 . dohpath=/x"},
+		"TLSA":       {"", "3 1 1", "3 1 1 ab", "4 1 1 " + hex64, "3 2 1 " + hex64, "3 1 3 " + hex64, "3 1 1 " + hex64[:63] + "g", "3 1 2 " + hex64, "3 1 0 a", "3 1 1 \"" + hex64 + "\""},
+		"SSHFP":      {"", "4 2 ab", "0 2 " + hex64, "5 2 " + hex64, "4 3 " + hex64, "4 1 " + hex64},
+		"DS":         {"", "1 13 2 ab", "65536 13 2 " + hex64, "1 0 0 00", "1 13 3 " + hex64, "1 1 2 " + hex64, "1 13 1 " + hex64},
+		"NAPTR":      {"", `1 2 "U" "x" "y"`, `1 2 "U" "x" "!y!" a.example.com`, `65536 2 "U" "x" "y" .`, `1 2 "` + long(256) + `" "x" "y" .`, `1 2 "U" "x" "y" host`, `1 2 "ü" "x" "" .`, `1 2 "U" "x" "y" .`, `1 2 "U" "x" "!a!b" .`, `1 2 "U" "x" "!a!b!x" .`, `1 2 "U" "x" "!(!b!" .`, `1 2 "U" "x" "!!b!" .`, `1 2 "U" "x" "iaibi" .`, `1 2 "U" "x" "!a!\\1!" .`, `1 2 "U" "x" "!(a)!\\0!" .`, `1 2 "U" "x" "!(a)!\\2!" .`, `1 2 "U" "x" "!a!b!i!" .`, `1 2 "U" "x" "!a\\!b!" .`},
+		"LOC":        {"", "91 N 0 E 0m", "52 60 N 0 E 0m", "52 N 181 E 0m", "52 N 13 E", "N 13 E 0m", "52 31 12.3 N 13 24 36.1 E 34m 1 2 3 4", "52 31 12.3 N 13 24 36.1 E x"},
+		"URI":        {"", "1 2", "1 2 x", `1 2 ""`, `1 2 "no scheme"`, `65536 1 "https://a"`, `1 2 "https://a" x`, `1 2 "https://a b"`},
+		"OPENPGPKEY": {"", "!", "aGVsbG8", `"aGVsbG8="`},
+		"SMIMEA":     {"", "3 1 1", "3 1 1 ab", "4 0 0 ab"},
+		"DNAME":      {"", ".", "foo", "192.0.2.1", "h.example.com", "x.h.example.com", "*.example.net"},
+		"MX":         {"", "mail", "192.0.2.1", "10 mail.example.com", "mail_1.example.com", "mail.example.com."[:4] + ".", "."},
+		"ALIAS":      {"host.example.net"}, "ANAME": {"host.example.net"}, "SOA": {"a b 1 2 3 4 5"}, "": {"x"}, "ANY": {"x"}, "TYPE1": {"x"}, "TYPE65536": {`\# 1 00`}, "TYPE6": {`\# 1 00`}, "TYPE65280": {"x", `\#`, `\# 2 00`, `\# 1 0`, `\# 0`, `"\# 1 00"`}, "A\n": {"192.0.2.1"}, "RRSIG": {"x"}, "DNSKEY": {"x"}, "SPF": {"x"},
 	} {
 		for _, value := range values {
 			r := rec(kind, "h", value)
@@ -186,6 +203,44 @@ func TestCanonicalRefusesValue(t *testing.T) {
 				continue
 			}
 			refused(t, kind+" "+value, err)
+		}
+	}
+}
+
+// The generic form is accepted for every type, and stands for the type that has the
+// number (RFC 3597, 5).
+func TestGenericFormOfKnownTypes(t *testing.T) {
+	for _, c := range []struct{ kind, value, want string }{
+		{"A", `\# 4 c0000201`, "A h 192.0.2.1 3600 -"},
+		{"TYPE1", `\# 4 C000 0201`, "A h 192.0.2.1 3600 -"},
+		{"TYPE28", "2001:db8::1", "AAAA h 2001:db8::1 3600 -"},
+		{"TYPE15", `\# 9 000a0161036E657400`, "MX h a.net 3600 10"},
+		{"TYPE33", `\# 13 000100020003016103636f6d00`, "SRV h 1 2 3 a.com 3600 2"},
+	} {
+		got, err := rec(c.kind, "h", c.value).Canonical(zoneName)
+		if err != nil || got.Type+" "+show(got) != c.want {
+			t.Errorf("%s %s: got %s %s, %v, want %s", c.kind, c.value, got.Type, show(got), err, c.want)
+		}
+	}
+}
+
+func TestBrokenPunycodeIsRefused(t *testing.T) {
+	for _, r := range []dnszone.Record{
+		rec("A", "xn--a", "192.0.2.1"), rec("A", "xn--", "192.0.2.1"), rec("A", "a.xn--99999999999", "192.0.2.1"), rec("CNAME", "h", "xn--99999999999.com"),
+		dist(rec("MX", "h", "xn--a.com"), 1), rec("HTTPS", "h", "1 xn--a.com"), rec("A", "xn--BCHER-kvA9z9z9z9", "192.0.2.1"),
+	} {
+		got, err := r.Canonical(zoneName)
+		if err == nil {
+			t.Errorf("%s %s: got %v, want it refused", r.Host, r.Value, got)
+			continue
+		}
+		refused(t, r.Host+" "+r.Value, err)
+	}
+	for _, r := range []dnszone.Record{
+		rec("A", "xn--bcher-kva", "192.0.2.1"), rec("CNAME", "h", "xn--ls8h.la"), rec("TXT", "h", "xn--a"), rec("CAA", "h", `0 issue "xn--a.com"`),
+	} {
+		if _, err := r.Canonical(zoneName); err != nil {
+			t.Errorf("%s %s: %v", r.Host, r.Value, err)
 		}
 	}
 }

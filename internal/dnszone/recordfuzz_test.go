@@ -60,7 +60,7 @@ func checkFile(t *testing.T, recs []dnszone.Record) {
 	if n := strings.Count(file, "\n"); n != 3+len(recs) {
 		t.Errorf("%d records have %d lines:\n%s", len(recs), n, file)
 	}
-	back, err := dnszone.ParseZoneFile(zoneName, strings.NewReader(file))
+	back, err := dnszone.ParseZoneFile(dnszone.ZoneFile{Zone: zoneName, Text: strings.NewReader(file)})
 	if diff := cmp.Diff(lines(recs), lines(back)); err != nil || diff != "" {
 		t.Errorf("%v\n%s\n%s", err, diff, file)
 	}
@@ -75,7 +75,7 @@ func FuzzZoneFile(f *testing.F) {
 	f.Add("$TTL 1w2d3h4m5s\n@ HTTPS 1 . alpn=\"h2\"")
 	f.Add("a TXT a\\\"b\\065;c\n$INCLUDE x")
 	f.Fuzz(func(t *testing.T, file string) {
-		recs, err := dnszone.ParseZoneFile(zoneName, strings.NewReader(file))
+		recs, err := dnszone.ParseZoneFile(dnszone.ZoneFile{Zone: zoneName, Text: strings.NewReader(file)})
 		if err != nil {
 			refused(t, file, err)
 			return

@@ -1,6 +1,7 @@
 package dnszone_test
 
 import (
+	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"net/netip"
@@ -81,7 +82,7 @@ func genParams(t *rapid.T) string {
 // CNAME may be at the apex.
 func genRecord(t *rapid.T) dnszone.Record {
 	r := dnszone.Record{
-		Type: rapid.SampledFrom([]string{"A", "AAAA", "CNAME", "MX", "TXT", "NS", "SRV", "CAA", "HTTPS", "SVCB", "TLSA", "SSHFP", "PTR", "DS", "NAPTR"}).Draw(t, "type"),
+		Type: rapid.SampledFrom([]string{"A", "AAAA", "CNAME", "MX", "TXT", "NS", "SRV", "CAA", "HTTPS", "SVCB", "TLSA", "SSHFP", "PTR", "DS", "NAPTR", "LOC", "URI", "OPENPGPKEY", "SMIMEA", "DNAME", "TYPE65280", "TYPE13"}).Draw(t, "type"),
 		Host: genHost(t),
 		TTL:  rapid.SampledFrom([]int{0, 60, 300, 86400}).Draw(t, "ttl"),
 	}
@@ -91,7 +92,20 @@ func genRecord(t *rapid.T) dnszone.Record {
 		r.Value = genAddress(t, 4)
 	case "AAAA":
 		r.Value = genAddress(t, 16)
-	case "CNAME", "PTR":
+	case "LOC":
+		r.Value = rapid.SampledFrom([]string{"52 31 12.3 N 13 24 36.1 E 34m", "0 S 0 w -100000.00", "1 2 3.004 s 179 59 59.999 E 42849672.95m 90000000.00m 1m 0m", "33 40 0 n 106 28 29 W 10m 20 2000m 0.05m"}).Draw(t, "loc")
+	case "URI":
+		r.Value = fmt.Sprintf(`%d %d "%s"`, number(), number(), rapid.SampledFrom([]string{"https://www.example.com/a;b?c=d#e", "mailto:a@b", "tel:+1"}).Draw(t, "uri"))
+	case "OPENPGPKEY":
+		r.Value = base64.StdEncoding.EncodeToString(rapid.SliceOfN(rapid.Byte(), 1, 600).Draw(t, "key"))
+	case "SMIMEA":
+		r.Value = "3 0 0 " + genHex(t, rapid.IntRange(1, 400).Draw(t, "length"))
+	case "TYPE65280":
+		b := genHex(t, rapid.IntRange(1, 300).Draw(t, "length"))
+		r.Value = fmt.Sprintf(`\# %d %s`, len(b)/2, b)
+	case "TYPE13": // HINFO
+		r.Value = `\# 6 0161 03626344`
+	case "CNAME", "PTR", "DNAME":
 		r.Value = genName(t, genLabel)
 	case "NS":
 		r.Value = genName(t, genWord)
@@ -101,6 +115,7 @@ func genRecord(t *rapid.T) dnszone.Record {
 		r.Value = genText.Draw(t, "text")
 		if rapid.Bool().Draw(t, "presentation") {
 			r.Value = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(r.Value) + `"`
+			r.Value += rapid.SampledFrom([]string{"", ` "second; \"string\""`, ` ""`}).Draw(t, "second")
 		}
 	case "SRV":
 		r.Value = fmt.Sprintf("%d %d %d %s", number(), number(), number(), genName(t, genWord))
@@ -153,7 +168,7 @@ func genZone(t *rapid.T) dnszone.Zone {
 func TestGeneratedRecordsAreValid(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := genRecord(t)
-		if _, err := r.Canonical(zoneName); err != nil && !strings.HasPrefix(err.Error(), "VALIDATION_ERROR: host: ") && r.Type != "CNAME" && r.Type != "TXT" {
+		if _, err := r.Canonical(zoneName); err != nil && !strings.HasPrefix(err.Error(), "VALIDATION_ERROR: host: ") && r.Type != "CNAME" && r.Type != "DNAME" && r.Type != "TXT" {
 			t.Errorf("%+v: %v", r, err)
 		}
 	})
@@ -187,7 +202,7 @@ func TestZoneFileRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		z := genZone(t)
 		file := dnszone.FormatZone(z, []string{"ns1.example.net", "ns2.example.net."})
-		got, err := dnszone.ParseZoneFile(z.Name, strings.NewReader(file))
+		got, err := dnszone.ParseZoneFile(dnszone.ZoneFile{Zone: z.Name, Text: strings.NewReader(file)})
 		if diff := cmp.Diff(lines(z.Records), lines(got)); err != nil || diff != "" {
 			t.Errorf("%v\n%s\n%s", err, diff, file)
 		}

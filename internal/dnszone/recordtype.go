@@ -45,6 +45,11 @@ var recordTypes = []recordType{
 	{"PTR", dns.TypePTR, nameRule{underscore: true}.read, showName},
 	{"DS", dns.TypeDS, readDS, showDS},
 	{"NAPTR", dns.TypeNAPTR, readNAPTR, showNAPTR},
+	{"LOC", dns.TypeLOC, readLOC, showLOC},
+	{"URI", dns.TypeURI, readURI, showURI},
+	{"OPENPGPKEY", dns.TypeOPENPGPKEY, readOPENPGPKEY, showOPENPGPKEY},
+	{"SMIMEA", dns.TypeSMIMEA, readSMIMEA, showSMIMEA},
+	{"DNAME", dns.TypeDNAME, nameRule{underscore: true}.read, showName},
 }
 
 // recordTypeOf finds a type by its name in any letter case.
@@ -53,6 +58,9 @@ func recordTypeOf(name string) (recordType, error) {
 	i := slices.IndexFunc(recordTypes, func(t recordType) bool { return t.name == upper })
 	if i >= 0 {
 		return recordTypes[i], nil
+	}
+	if t, ok, err := genericType(upper); ok {
+		return t, err
 	}
 	var all []string
 	for _, t := range recordTypes {
@@ -71,7 +79,7 @@ func recordTypeOf(name string) (recordType, error) {
 	case "SOA":
 		return recordType{}, deed.Invalid("type", "the SOA is managed by the service and changes with every record: leave it out")
 	}
-	return recordType{}, deed.Invalid("type", "%s is not one of %s", deed.Quoted(name), strings.Join(all, ", "))
+	return recordType{}, deed.Invalid("type", "%s is not a type that has a name here (other types are written TYPE123, with a value such as \\# 4 c0000201): it is not one of %s", deed.Quoted(name), strings.Join(all, ", "))
 }
 
 func readA(f []field) (string, error) {
@@ -129,6 +137,8 @@ func showName(rr dns.RR) string {
 		return undot(rr.Ns)
 	case *dns.PTR:
 		return undot(rr.Ptr)
+	case *dns.DNAME:
+		return undot(rr.Target)
 	}
 	return ""
 }

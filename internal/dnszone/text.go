@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"deed.example/deed"
 )
@@ -127,72 +125,4 @@ func quoted(text string) string {
 // printable reports whether all of s are printable ASCII characters.
 func printable(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) < 0
-}
-
-// readText returns the text of a TXT value. One that begins with a double quote is
-// in presentation format, one or more strings that make up the text.
-func readText(value string) (string, error) {
-	if !strings.HasPrefix(value, `"`) {
-		return value, nil
-	}
-	fields, err := splitFields(value)
-	if err != nil {
-		return "", err
-	}
-	var text strings.Builder
-	for _, f := range fields {
-		if !f.quoted {
-			return "", errors.New("a quoted string is followed by something else: put all of it in quotes")
-		}
-		text.WriteString(f.text)
-	}
-	return text.String(), checkText(text.String())
-}
-
-func checkText(text string) error {
-	switch {
-	case text == "":
-		return errors.New("the text is empty")
-	case !utf8.ValidString(text) || strings.IndexFunc(text, unicode.IsControl) >= 0:
-		return errors.New("the text has control characters or is not UTF-8")
-	}
-	return nil
-}
-
-// showText returns the canonical value of a text: the text itself, quoted only if
-// it would be taken for presentation format.
-func showText(text string) string {
-	if !strings.HasPrefix(text, `"`) {
-		return text
-	}
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
-}
-
-// stringLength is the maximum length of one string of a TXT record.
-const stringLength = 255
-
-// textData returns the rdata of a text: strings of up to 255 bytes.
-func textData(text string) string {
-	var b strings.Builder
-	for len(text) > 0 {
-		n := min(len(text), stringLength)
-		b.WriteByte(byte(n))
-		b.WriteString(text[:n])
-		text = text[n:]
-	}
-	return b.String()
-}
-
-// textOf returns the text of the rdata of a TXT record.
-func textOf(data string) (string, error) {
-	var b strings.Builder
-	for len(data) > 0 {
-		n := int(data[0])
-		if len(data) < 1+n {
-			return "", errors.New("a string of the TXT record is cut off")
-		}
-		b.WriteString(data[1 : 1+n])
-		data = data[1+n:]
-	}
-	return b.String(), checkText(b.String())
 }

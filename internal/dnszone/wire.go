@@ -50,11 +50,17 @@ func (r Record) data(t recordType) (datum, error) {
 		if r.Distance != nil {
 			return datum{}, noDistance(t)
 		}
-		text, err := readText(r.Value)
+		list, err := readText(r.Value)
 		if err != nil {
 			return datum{}, deed.Invalid("value", "%v", err)
 		}
-		return datum{textData(text), showText(text)}, nil
+		return datum{textData(list), showText(list)}, nil
+	}
+	if t.read == nil {
+		if r.Distance != nil {
+			return datum{}, noDistance(t)
+		}
+		return t.generic(r.Value)
 	}
 	fields, err := splitFields(r.Value)
 	if err != nil {
@@ -165,20 +171,27 @@ func (r Record) served(zone deed.Name) (RR, error) {
 // RecordOf returns the record of rr in the zone, in canonical form and without an
 // ID. It fails with CodeValidation when it is not a valid record.
 func RecordOf(zone deed.Name, rr RR) (Record, error) {
-	i := slices.IndexFunc(recordTypes, func(t recordType) bool { return t.code == rr.Type })
-	if i < 0 {
-		return Record{}, deed.Invalid("type", "%s is not a supported type", dns.Type(rr.Type))
+	t, err := typeByCode(rr.Type)
+	if err != nil {
+		return Record{}, err
 	}
 	host, inside := cutZone(rr.Owner, zone)
 	if !inside {
 		return Record{}, deed.Invalid("host", "%s is not in %s", deed.Quoted(rr.Owner), zone)
 	}
-	t := recordTypes[i]
 	r := Record{Type: t.name, Host: host, TTL: int(rr.TTL)}
 	if err := checkTTL(r.TTL); err != nil {
 		return Record{}, err
 	}
-	value, err := t.valueOf(rr.Data)
+	if r, err = r.withRdata(t, rr.Data); err != nil {
+		return Record{}, err
+	}
+	return r.Canonical(zone)
+}
+
+// withRdata returns r with the value and distance of the rdata.
+func (r Record) withRdata(t recordType, data string) (Record, error) {
+	value, err := t.valueOf(data)
 	if err != nil {
 		return Record{}, deed.Invalid("value", "it is not the data of a %s record: %v", t.name, err)
 	}
@@ -191,17 +204,20 @@ func RecordOf(zone deed.Name, rr RR) (Record, error) {
 		}
 		r.Value, r.Distance = name, &n
 	}
-	return r.Canonical(zone)
+	return r, nil
 }
 
 // valueOf returns the value of the rdata.
 func (t recordType) valueOf(data string) (string, error) {
 	if t.code == dns.TypeTXT {
-		text, err := textOf(data)
-		return showText(text), err
+		list, err := textOf(data)
+		return showText(list), err
 	}
 	if data == "" || len(data) > 65535 {
 		return "", fmt.Errorf("there are %d bytes", len(data))
+	}
+	if t.show == nil {
+		return showGeneric(data), nil
 	}
 	rr, err := unpackData(t.code, data)
 	if err != nil {

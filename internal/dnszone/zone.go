@@ -155,13 +155,26 @@ func checkHost(zone deed.Name, recs []Record) error {
 func checkCoexistence(host string, recs []Record) error {
 	count := map[string]int{}
 	nullMX := false
+	aliases := map[string]int{} // HTTPS and SVCB in alias mode, by type
 	for _, r := range recs {
 		count[r.Type]++
 		nullMX = nullMX || r.Type == "MX" && r.Value == "."
+		if (r.Type == "HTTPS" || r.Type == "SVCB") && strings.HasPrefix(r.Value, "0 ") {
+			aliases[r.Type]++
+		}
+	}
+	for kind, n := range aliases {
+		if n < count[kind] { // RFC 9460, 2.4.1
+			return deed.Invalid("value", "%s records of %s are either aliases (priority 0) or services (priority from 1), not both: clients would ignore the services", kind, deed.Quoted(host))
+		}
 	}
 	switch {
 	case count["CNAME"] > 0 && len(recs) > 1: // RFC 1034, 3.6.2
 		return deed.Invalid("host", "a CNAME must be the only record at %s: delete the others or choose another host", deed.Quoted(host))
+	case count["DNAME"] > 1: // RFC 6672, 2.4
+		return deed.Invalid("host", "%s has a DNAME: there is at most one at a host", deed.Quoted(host))
+	case count["DNAME"] > 0 && count["NS"] > 0:
+		return deed.Invalid("host", "%s cannot be delegated by NS records and redirected by a DNAME: delete one of them", deed.Quoted(host))
 	case nullMX && count["MX"] > 1: // RFC 7505, 3
 		return deed.Invalid("value", `the MX "." means that %s accepts no mail, so it must be the only MX record`, deed.Quoted(host))
 	case count["DS"] > 0 && count["NS"] == 0: // RFC 4035, 2.4

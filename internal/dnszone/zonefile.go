@@ -1,7 +1,6 @@
 package dnszone
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -10,147 +9,150 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/miekg/dns"
+
 	"deed.example/deed"
 )
 
-// maxZoneFile is the maximum size of a zone file, in bytes.
-const maxZoneFile = 1 << 20
+const (
+	maxZoneFile       = 1 << 20 // bytes of a zone file
+	maxZoneFileErrors = 100     // errors that are reported at once
+)
 
-// FormatZone returns the zone as a zone file (RFC 1035, 5) that ParseZoneFile can
-// parse. Its nameservers are managed by the service, so they are only in comments.
-func FormatZone(z Zone, nameservers []string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "; %s, revision %d\n$ORIGIN %s.\n$TTL %d\n", z.Name, z.Serial, z.Name, defaultTTL)
-	for _, ns := range nameservers {
-		fmt.Fprintf(&b, "; @\tIN\tNS\t%s.\n", strings.TrimSuffix(ns, "."))
-	}
-	records := slices.Clone(z.Records)
-	slices.SortStableFunc(records, func(a, b Record) int {
-		return cmp.Or(cmp.Compare(apexFirst(a.Host), apexFirst(b.Host)), cmp.Compare(a.Type, b.Type))
-	})
-	for _, r := range records {
-		fmt.Fprintf(&b, "%s\t%d\tIN\t%s\t%s\n", r.Host, r.TTL, r.Type, r.zoneFileData())
-	}
-	return b.String()
+// A ZoneFile is the input of ParseZoneFile.
+type ZoneFile struct {
+	Zone     deed.Name
+	Text     io.Reader
+	ClampTTL bool // a TTL that is too short or too long becomes the nearest allowed one
 }
-
-func apexFirst(host string) string {
-	if host == "@" {
-		return ""
-	}
-	return host
-}
-
-// zoneFileData returns the data of a canonical record in zone file format: names end
-// in a dot, and texts are quoted.
-func (r Record) zoneFileData() string {
-	switch r.Type {
-	case "TXT":
-		text, err := readText(r.Value)
-		if err != nil {
-			text = r.Value // does not fail for a canonical record
-		}
-		var parts []string
-		for chunk := range slices.Chunk([]byte(text), stringLength) {
-			parts = append(parts, quoted(string(chunk)))
-		}
-		return strings.Join(parts, " ")
-	case "MX":
-		return strconv.Itoa(r.preference()) + " " + dotted(r.Value)
-	case "CNAME", "NS", "PTR", "SRV", "NAPTR": // the name comes last
-		return dotted(r.Value)
-	case "HTTPS", "SVCB":
-		parts := strings.SplitN(r.Value, " ", 3)
-		parts[1] = dotted(parts[1])
-		return strings.Join(parts, " ")
-	}
-	return r.Value
-}
-
-func dotted(name string) string { return strings.TrimSuffix(name, ".") + "." }
 
 // ParseZoneFile parses the records of a zone file, in canonical form and without
 // IDs. The SOA, the NS records at the apex and the records of another signer are
 // skipped: the service generates its own. Duplicate records count once (RFC 2181,
 // 5).
 //
-// It fails with CodeValidation and the line number at the first record that is
-// invalid in the zone, and at $INCLUDE and $GENERATE.
-func ParseZoneFile(zone deed.Name, r io.Reader) ([]Record, error) {
-	text, err := io.ReadAll(io.LimitReader(r, maxZoneFile+1))
+// It fails with CodeValidation when there are records that are invalid in the zone,
+// or $INCLUDE or $GENERATE; the details have the line and column of each.
+func ParseZoneFile(in ZoneFile) ([]Record, error) {
+	text, err := io.ReadAll(io.LimitReader(in.Text, maxZoneFile+1))
 	if err != nil {
-		return nil, fmt.Errorf("read the zone file of %s: %w", zone, err)
+		return nil, fmt.Errorf("read the zone file of %s: %w", in.Zone, err)
 	}
 	if len(text) > maxZoneFile {
-		return nil, deed.Invalid("body", "a master file has at most %d bytes: import it in parts", maxZoneFile)
+		return nil, deed.Invalid("body", "a zone file has at most %d bytes: import it in parts", maxZoneFile)
 	}
-	p := zoneFileParser{zone: zone, origin: string(zone), ttl: -1, seen: map[dataKey]bool{}}
-	s := zoneFileScanner{rest: strings.ReplaceAll(strings.TrimPrefix(string(text), "\ufeff"), "\r\n", "\n"), line: 1}
+	p := zoneFileParser{zone: in.Zone, clamp: in.ClampTTL, origin: string(in.Zone), ttl: -1, seen: map[dataKey]bool{}}
+	s := newZoneFileScanner(strings.ReplaceAll(strings.TrimPrefix(string(text), "\ufeff"), "\r\n", "\n"))
+	var errs zoneFileErrors
 	for {
 		entry, err := s.next()
 		if errors.Is(err, io.EOF) {
-			return p.records, nil
+			return p.records, errs.join()
 		}
+		at := entry.end
 		if err == nil {
 			err = p.entry(entry)
+			at = entry.places[min(p.at, len(entry.places)-1)]
+		} else {
+			s.skipLine()
 		}
 		if err != nil {
-			return nil, atLine(entry.line, err)
+			errs.add(s.position(at), err)
+		}
+		if errors.Is(err, errTooMany) || len(errs.list) == maxZoneFileErrors {
+			return nil, errs.join()
 		}
 	}
 }
 
-// atLine adds the line number to an error.
-func atLine(line int, err error) error {
-	reason, next := err.Error(), deed.Next{}
-	if e, ok := errors.AsType[*deed.Error](err); ok {
-		reason, next = e.Message, e.Next
-		if e.Hint != "" {
-			reason += ": " + e.Hint
+// zoneFileErrors collects what is wrong with a file.
+type zoneFileErrors struct{ list []deed.Detail }
+
+func (e *zoneFileErrors) add(field string, err error) {
+	reason := err.Error()
+	if coded, ok := errors.AsType[*deed.Error](err); ok {
+		reason = coded.Message
+		if coded.Hint != "" {
+			reason += ": " + coded.Hint
 		}
 	}
-	return deed.WithNext(deed.Invalid(fmt.Sprintf("line %d", line), "%s", reason), next)
+	e.list = append(e.list, deed.Detail{Field: field, Reason: reason})
+}
+
+// join returns the error of the whole file, or nil.
+func (e *zoneFileErrors) join() error {
+	switch n := len(e.list); n {
+	case 0:
+		return nil
+	case 1:
+		return &deed.Error{Code: deed.CodeValidation, Message: e.list[0].Field + ": " + e.list[0].Reason, Details: e.list}
+	default:
+		return &deed.Error{
+			Code: deed.CodeValidation, Details: e.list,
+			Message: fmt.Sprintf("%s: %s (the first of %d errors, which details lists)", e.list[0].Field, e.list[0].Reason, n),
+		}
+	}
 }
 
 // A zoneFileParser converts the entries of a zone file to records.
 type zoneFileParser struct {
 	zone    deed.Name
+	clamp   bool
 	origin  string // without the trailing dot; "" for the root
 	owner   string // the previous one, absolute with the trailing dot
 	ttl     int    // of $TTL, or else of the previous record; -1 before either
 	fixed   bool   // there was a $TTL
 	seen    map[dataKey]bool
 	records []Record
+
+	at int // index of the word that an error of the current entry is about
 }
 
 func (p *zoneFileParser) entry(e zoneFileEntry) error {
 	words := e.words
+	p.at = 0
 	if !e.indented && strings.HasPrefix(words[0], "$") {
 		return p.directive(words)
 	}
+	first := 0
 	if !e.indented {
 		p.owner = p.whole(words[0])
-		words = words[1:]
+		first = 1
 	}
 	if p.owner == "" {
 		return errors.New("the first record has no host")
 	}
-	ttl, kind, data, err := p.head(words)
+	h, err := p.head(words[first:])
 	if err != nil {
+		p.at = first + h.data - 1
 		return err
 	}
 	host, err := relativeHost(p.owner, p.zone)
 	if err != nil {
 		return err
 	}
-	if host == "@" && (kind == "SOA" || kind == "NS") || slices.Contains(signerTypes, kind) {
+	if host == "@" && (h.kind == "SOA" || h.kind == "NS") || slices.Contains(signerTypes, h.kind) {
 		return nil
 	}
-	return p.record(Record{Type: kind, Host: host, TTL: ttl}, data)
+	err = p.record(Record{Type: h.kind, Host: host, TTL: h.ttl}, words[first+h.data:])
+	p.at = first + h.data
+	if coded, ok := errors.AsType[*deed.Error](err); ok && len(coded.Details) > 0 {
+		switch coded.Details[0].Field {
+		case "host":
+			p.at = 0
+		case "type":
+			p.at = first + h.data - 1
+		case "ttl":
+			p.at = first + h.ttlAt
+		}
+	}
+	return err
 }
 
 // signerTypes are the types that a signer adds to a zone; the service adds its own.
 var signerTypes = []string{"RRSIG", "NSEC", "NSEC3", "NSEC3PARAM", "DNSKEY", "CDNSKEY", "CDS", "ZONEMD"}
+
+var errTooMany = fmt.Errorf("there are more than %d records, the maximum of a zone", maxRecords)
 
 // record adds one record whose data is still in zone file format.
 func (p *zoneFileParser) record(r Record, data []string) error {
@@ -158,10 +160,13 @@ func (p *zoneFileParser) record(r Record, data []string) error {
 	if err != nil {
 		return err
 	}
-	if err := checkTTL(r.TTL); err != nil {
-		return err
+	if p.clamp {
+		r.TTL = min(max(r.TTL, minTTL), maxTTL)
 	}
-	if r.Value, r.Distance, err = p.value(t.name, data); err != nil {
+	if err := checkTTL(r.TTL); err != nil {
+		return deed.Invalid("ttl", "%d is not from %d to %d seconds: change it, or import with ttl=clamp", r.TTL, minTTL, maxTTL)
+	}
+	if r.Value, r.Distance, err = p.value(t, data); err != nil {
 		return err
 	}
 	if r, err = r.Canonical(p.zone); err != nil {
@@ -172,7 +177,7 @@ func (p *zoneFileParser) record(r Record, data []string) error {
 		return nil
 	}
 	if len(p.records) == maxRecords {
-		return fmt.Errorf("there are more than %d records, the maximum of a zone", maxRecords)
+		return errTooMany
 	}
 	p.seen[key] = true
 	p.records = append(p.records, r)
@@ -180,23 +185,29 @@ func (p *zoneFileParser) record(r Record, data []string) error {
 }
 
 // value returns the data in the format of Canonical.
-func (p *zoneFileParser) value(kind string, data []string) (value string, distance *int, err error) {
+func (p *zoneFileParser) value(t recordType, data []string) (value string, distance *int, err error) {
 	if len(data) == 0 {
-		return "", nil, fmt.Errorf("the %s record has no data", kind)
+		return "", nil, fmt.Errorf("the %s record has no data", t.name)
+	}
+	if data[0] == `\#` && t.code == dns.TypeTXT {
+		return genericText(strings.Join(data, " "))
+	}
+	if data[0] == `\#` {
+		return strings.Join(data, " "), nil, nil
 	}
 	data = slices.Clone(data)
-	switch kind {
+	switch t.name {
 	case "TXT":
 		text, err := zoneFileText(data)
 		return text, nil, err
-	case "CNAME", "NS", "PTR", "MX", "SRV", "NAPTR":
+	case "CNAME", "DNAME", "NS", "PTR", "MX", "SRV", "NAPTR":
 		data[len(data)-1] = p.target(data[len(data)-1])
 	case "HTTPS", "SVCB":
 		if len(data) > 1 {
 			data[1] = p.target(data[1])
 		}
 	}
-	if kind != "MX" {
+	if t.name != "MX" {
 		return strings.Join(data, " "), nil, nil
 	}
 	n, err := strconv.ParseUint(data[0], 10, 16)
@@ -207,9 +218,20 @@ func (p *zoneFileParser) value(kind string, data []string) (value string, distan
 	return data[1], &preference, nil
 }
 
+// genericText returns the value of a TXT record in the generic form. Canonical does
+// not know it: there it is a text like any other.
+func genericText(generic string) (value string, distance *int, err error) {
+	data, err := readGeneric(generic)
+	if err != nil {
+		return "", nil, err
+	}
+	list, err := textOf(data)
+	return showText(list), nil, err
+}
+
 // zoneFileText returns the value of a TXT record from its strings in the file.
 func zoneFileText(data []string) (string, error) {
-	var b strings.Builder
+	var list []string
 	for _, word := range data {
 		if strings.Contains(word, `="`) && word[0] != '"' {
 			return "", fmt.Errorf("%s has a quote in the middle: put the whole text in quotes", deed.Quoted(word))
@@ -221,9 +243,9 @@ func zoneFileText(data []string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		b.WriteString(text)
+		list = append(list, splitText(text)...)
 	}
-	return showText(b.String()), checkText(b.String())
+	return showText(list), checkText(list)
 }
 
 // target returns a name inside the data with the trailing dot. An address is

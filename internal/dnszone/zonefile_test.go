@@ -64,9 +64,9 @@ var sampleRecords = []string{
 	"SRV _sip._tcp 1 2 3 sip.example.com 3600 2",
 	`SVCB web 1 svc.example.com port="8443" 3600 -`,
 	"TXT @ apex 3600 -",
-	`TXT key v=DKIM1; p="x"\ü 3600 -`,
-	"TXT txt bare;wordtwo 3600 -",
-	"TXT txt semi;colonand (more) 3600 -",
+	`TXT key "v=DKIM1; " "p=\"x\"\\ü" 3600 -`,
+	`TXT txt "bare;word" "two" 3600 -`,
+	`TXT txt "semi;colon" "and (more)" 3600 -`,
 }
 
 func TestParseZoneFile(t *testing.T) {
@@ -77,13 +77,13 @@ func TestParseZoneFile(t *testing.T) {
 		"no last newline": strings.TrimSuffix(sampleFile, "\n"),
 		"twice":           sampleFile + "$ORIGIN example.com.\n" + sampleFile,
 	} {
-		got, err := dnszone.ParseZoneFile(zoneName, strings.NewReader(file))
+		got, err := dnszone.ParseZoneFile(dnszone.ZoneFile{Zone: zoneName, Text: strings.NewReader(file)})
 		if diff := cmp.Diff(sampleRecords, lines(got)); err != nil || diff != "" {
 			t.Errorf("%s: %v\n%s", name, err, diff)
 		}
 	}
 	for _, file := range []string{"", "\n\n", " \n\t\n; x", "; only a comment"} {
-		if got, err := dnszone.ParseZoneFile(zoneName, strings.NewReader(file)); err != nil || len(got) > 0 {
+		if got, err := dnszone.ParseZoneFile(dnszone.ZoneFile{Zone: zoneName, Text: strings.NewReader(file)}); err != nil || len(got) > 0 {
 			t.Errorf("%q: got %v, %v", file, got, err)
 		}
 	}
@@ -100,7 +100,7 @@ func TestParseZoneFileTTL(t *testing.T) {
 		"$TTL 60\n$TTL 120\na A 192.0.2.1":                   120,
 		"$TTL 604800\n@ SOA a b 1 2 3 4 5\na 1h A 192.0.2.1": 3600, // an unused default is not an error
 	} {
-		got, err := dnszone.ParseZoneFile(zoneName, strings.NewReader(file))
+		got, err := dnszone.ParseZoneFile(dnszone.ZoneFile{Zone: zoneName, Text: strings.NewReader(file)})
 		if err != nil || got[len(got)-1].TTL != want {
 			t.Errorf("%q: got %+v, %v, want %d", file, got, err, want)
 		}
@@ -159,8 +159,19 @@ func TestParseZoneFileRefuses(t *testing.T) {
 		"a CNAME a":                              1,
 		"a ALIAS b":                              1,
 		"a SOA x y 1 2 3 4 5":                    1, // not at the apex
-		"a TYPE1 \\# 4 c0000201":                 1,
-		"a A \\# 4 c0000201":                     1,
+		"a TYPE1 \\# 5 c0000201":                 1,
+		"a TYPE1 \\# 5 c000020101":               1,
+		"a A \\# x c0000201":                     1,
+		"a A \\# 4 c00002":                       1,
+		"a TYPE65536 \\# 1 00":                   1,
+		"a TYPE41 \\# 1 00":                      1,
+		"a TYPE255 \\# 1 00":                     1,
+		"a TYPE17 \\# 2 0001":                    1, // an RP has two names
+		"a TYPE999 c0":                           1,
+		"a TYPE999 \\# 0":                        1,
+		"a CLASS3 A 192.0.2.1":                   1,
+		"xn--a A 192.0.2.1":                      1, // not punycode
+		"a CNAME xn--zzzzzzzz99999999999.com.":   1,
 		"\"a\" A 192.0.2.1":                      1,
 		"a\\032b A 192.0.2.1":                    1,
 		"a A " + strings.Repeat("1 ", 500_000):   1,
@@ -171,9 +182,9 @@ func TestParseZoneFileRefuses(t *testing.T) {
 		"a TXT x\n" + thousand(t) + "b A 192.0.2.1":                  1001,
 		strings.Repeat("; 345678901234567890123456789012\n", 40_000): 0, // the file is too large
 	} {
-		got, err := dnszone.ParseZoneFile(zoneName, strings.NewReader(file))
+		got, err := dnszone.ParseZoneFile(dnszone.ZoneFile{Zone: zoneName, Text: strings.NewReader(file)})
 		refused(t, file, err)
-		if want := fmt.Sprintf("line %d: ", line); err != nil && line > 0 && !strings.Contains(err.Error(), want) {
+		if want := fmt.Sprintf("line %d, column ", line); err != nil && line > 0 && !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60q: got %v, want it on line %d", file, err, line)
 		}
 		if err == nil {
@@ -194,7 +205,7 @@ func thousand(t *testing.T) string {
 
 func TestParseZoneFileReadError(t *testing.T) {
 	cause := errors.New("the line is dead")
-	_, err := dnszone.ParseZoneFile(zoneName, io.MultiReader(strings.NewReader("a A 192.0.2.1\n"), iotest.ErrReader(cause)))
+	_, err := dnszone.ParseZoneFile(dnszone.ZoneFile{Zone: zoneName, Text: io.MultiReader(strings.NewReader("a A 192.0.2.1\n"), iotest.ErrReader(cause))})
 	if !errors.Is(err, cause) || deed.CodeOf(err) != deed.CodeUnavailable {
 		t.Errorf("got %v, want %v", err, cause)
 	}
@@ -203,7 +214,8 @@ func TestParseZoneFileReadError(t *testing.T) {
 func TestFormatZone(t *testing.T) {
 	z := zoneOf(t, rec("TXT", "b", `"\"a\" ü"`), rec("HTTPS", "b", "0 host.example.net"), dist(rec("MX", "@", "mail.example.com"), 10), rec("TXT", "a", long(256)),
 		rec("SRV", "a", "0 0 0 ."), rec("NAPTR", "a", `1 2 "" "" "" x.example.net`))
-	want := "; example.com, revision 7\n$ORIGIN example.com.\n$TTL 3600\n; @\tIN\tNS\tns1.example.net.\n" +
+	want := "; example.com, revision 7\n$ORIGIN example.com.\n$TTL 3600\n" +
+		"@\t3600\tIN\tSOA\tns1.example.net. hostmaster.example.net. 7 3600 600 1209600 300\n@\t3600\tIN\tNS\tns1.example.net.\n" +
 		"@\t3600\tIN\tMX\t10 mail.example.com.\n" +
 		"a\t3600\tIN\tNAPTR\t1 2 \"\" \"\" \"\" x.example.net.\n" +
 		"a\t3600\tIN\tSRV\t0 0 0 .\n" +

@@ -63,6 +63,7 @@ var namedRoutes = []namedRoute{
 	{endpoint: "GET /domains/{domain}"},
 	{endpoint: "POST /domains/{domain}/authcode", bearer: true},
 	{endpoint: "PUT /domains/{domain}/lock", body: `{"locked":false}`, bearer: true},
+	{endpoint: "PUT /domains/{domain}/ds", body: `{"ds":[]}`, bearer: true},
 	{endpoint: "PUT /domains/{domain}/nameservers", body: `{"nameservers":["ns1.example.net","ns2.example.net"]}`, bearer: true},
 	{endpoint: "PUT /domains/{domain}/owner", body: `{"walletAddress":"0x71c7656ec7ab88b098defb751b7401b5f6d8976f"}`, bearer: true},
 	{endpoint: "GET /dns/{domain}", bearer: true},

@@ -190,6 +190,17 @@ func TestBatchImportRollback(t *testing.T) {
 		if plan.Count != 2 || plan.Price != "0.20" {
 			t.Errorf("got %+v", plan)
 		}
+		if dry := s.do(t, "POST", "/dns/first.com/import?dryRun=true", "new 300 IN A 192.0.2.3\n", append(text, "Authorization", token)...); strings.Contains(dry.body, "0001-01-01") {
+			t.Errorf("a planned record has a time: %s", dry.body)
+		}
+		wrong := s.do(t, "POST", "/dns/first.com/import", "a 5 IN A 192.0.2.1\nb 300 IN A x\n", append(text, "Authorization", token)...)
+		if e := wrong.error(t); len(e.Details) != 2 || e.Details[0].Field != "line 1, column 3" || e.Details[1].Field != "line 2, column 12" {
+			t.Errorf("two errors: got %s", wrong.body)
+		}
+		clamped := read[api.ZoneChanged](t, s.do(t, "POST", "/dns/first.com/import?dryRun=true&ttl=clamp", "a 5 IN A 192.0.2.1\n", append(text, "Authorization", token)...))
+		if clamped.Count != 1 || clamped.Changes[0].After.TTL != 60 {
+			t.Errorf("clamped: got %+v", clamped)
+		}
 		header := s.promise(owner, 2*change).header(t)
 		imported := func() answer {
 			return s.do(t, "POST", "/dns/first.com/import?mode=replace", other, append(text, "Authorization", token, "PAYMENT-SIGNATURE", header)...)

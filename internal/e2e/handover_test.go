@@ -10,6 +10,7 @@ import (
 	"deed.example/deed/api"
 	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/registrar/local"
+	"deed.example/deed/internal/registration"
 )
 
 // handOver transfers first.com to another wallet.
@@ -115,7 +116,7 @@ func TestOwnerActionsDuringHandOver(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		err := s.api.Registrations.SetNameservers(t.Context(), heir.wallet, "first.com", []string{"ns1.evil.example", "ns2.evil.example"})
+		err := s.api.Registrations.Delegate(t.Context(), heir.wallet, "first.com", registration.Delegation{Hosts: []string{"ns1.evil.example", "ns2.evil.example"}})
 		if deed.CodeOf(err) != deed.CodeOwnershipDenied {
 			t.Errorf("got %v", err)
 		}

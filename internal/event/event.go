@@ -77,6 +77,8 @@ const (
 	DomainLeaving       Type = "domain.transfer_out_started"
 	DomainTransferred   Type = "domain.transferred"
 	DomainHandedOver    Type = "domain.handed_over"
+	DomainDSWithdrawn   Type = "domain.ds_withdrawn"
+	DomainDelegated     Type = "domain.delegated"
 	DomainCorrected     Type = "domain.corrected_by_registry"
 	DomainMissing       Type = "domain.missing_at_registry"
 
@@ -99,6 +101,8 @@ var domainTypes = map[lifecycle.EventType]Type{
 	lifecycle.EventLeaving:       DomainLeaving,
 	lifecycle.EventLeft:          DomainTransferred,
 	lifecycle.EventHandedOver:    DomainHandedOver,
+	lifecycle.EventDSWithdrawn:   DomainDSWithdrawn,
+	lifecycle.EventDelegated:     DomainDelegated,
 	lifecycle.EventCorrected:     DomainCorrected,
 	lifecycle.EventMissing:       DomainMissing,
 }
@@ -114,7 +118,9 @@ var daysLeft = map[lifecycle.EventType]int{
 // OfRegistration returns the event for the owner of a name.
 func OfRegistration(e lifecycle.Event, owner deed.Wallet) Event {
 	out := Event{Owner: owner, Type: domainTypes[e.Type], At: e.At, Data: Data{Domain: e.Name, DaysLeft: daysLeft[e.Type]}}
-	if e.Type != lifecycle.EventHandedOver { // it is about the owner, not about an expiry
+	switch e.Type {
+	case lifecycle.EventHandedOver, lifecycle.EventDSWithdrawn, lifecycle.EventDelegated: // not about an expiry
+	default:
 		out.Data.ExpiresAt = e.About
 	}
 	return out

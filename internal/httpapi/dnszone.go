@@ -161,6 +161,9 @@ func (s *Server) importZone(w http.ResponseWriter, r *http.Request, c dnsCall) e
 		return err
 	}
 	in.Replace = mode == "replace"
+	if in.Clamp, err = clampParameter(r); err != nil {
+		return err
+	}
 	if noBody(r) {
 		return deed.Errorf(deed.CodeValidation, "the body is empty: send a master file; one with nothing but a comment is an empty zone")
 	}
@@ -206,6 +209,16 @@ func importMode(r *http.Request) (mode string, dryRun bool, err error) {
 	}
 	dryRun, err = dryRunParameter(r)
 	return mode, dryRun, err
+}
+
+func clampParameter(r *http.Request) (bool, error) {
+	switch r.URL.Query().Get("ttl") {
+	case "", "strict":
+		return false, nil
+	case "clamp":
+		return true, nil
+	}
+	return false, deed.Invalid("ttl", "is strict or clamp")
 }
 
 func dryRunParameter(r *http.Request) (bool, error) {

@@ -6,6 +6,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/api"
 	"deed.example/deed/internal/account"
+	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/registration"
 )
@@ -37,6 +38,10 @@ func (s *Server) fromView(v registration.View) api.Domain {
 		Locked: v.Locked, Privacy: listing.Privacy, Nameservers: list(v.Nameservers), WalletAddress: string(v.Owner), EPPStatus: v.EPPStatus(),
 		DNSSEC: api.DNSSEC{Enabled: len(v.DS) > 0, DS: []api.DS{}}, Events: fromEvents(v.Events), Warnings: []string{}, UpdatedAt: v.Updated,
 	}
+	if v.Move != nil {
+		out.Move = &api.DelegationMove{Step: string(v.Move.Step), Nameservers: v.Move.Hosts, EffectiveAt: v.Move.EffectiveAt}
+		out.Warnings = append(out.Warnings, moveWarnings[v.Move.Step])
+	}
 	for _, ds := range v.DS {
 		out.DNSSEC.DS = append(out.DNSSEC.DS, api.DS(ds))
 	}
@@ -52,6 +57,12 @@ func (s *Server) fromView(v registration.View) api.Domain {
 	}
 	out.Warnings = append(out.Warnings, phaseWarnings[v.Lifecycle.Phase])
 	return out
+}
+
+// moveWarnings explain to the owner what a step means.
+var moveWarnings = map[lifecycle.MoveStep]string{
+	lifecycle.MoveWithdrawing: "the DS of the name has been removed, and its name servers change at move.effectiveAt, when no resolver has it in its cache any more: keep the zone here and there until then",
+	lifecycle.MoveSettling:    "the name is served by us again; it is signed again at move.effectiveAt, when no resolver asks the old name servers any more",
 }
 
 // phaseWarnings explain to the owner what a phase means.
@@ -121,7 +132,29 @@ func (s *Server) setNameservers(w http.ResponseWriter, r *http.Request, who deed
 	if err != nil {
 		return err
 	}
-	if err := s.Registrations.SetNameservers(r.Context(), who, name, hosts); err != nil {
+	if err := s.Registrations.Delegate(r.Context(), who, name, registration.Delegation{Hosts: hosts, Force: in.Force}); err != nil {
+		return err
+	}
+	return s.replyDomain(w, r, name)
+}
+
+func (s *Server) setDS(w http.ResponseWriter, r *http.Request, who deed.Wallet, name deed.Name) error {
+	var in api.DSRequest
+	if err := decode(w, r, maxAuthBody, &in); err != nil {
+		return err
+	}
+	if in.DS == nil {
+		return deed.Invalid("ds", "is required: send DS records, or an empty list for none")
+	}
+	list := make([]dnssec.DS, len(in.DS))
+	for i, ds := range in.DS {
+		list[i] = dnssec.DS(ds)
+	}
+	list, err := dnssec.ParseDS(list)
+	if err != nil {
+		return err
+	}
+	if err := s.Registrations.SetDS(r.Context(), who, name, list); err != nil {
 		return err
 	}
 	return s.replyDomain(w, r, name)

@@ -9,6 +9,7 @@ import (
 	"deed.example/deed/api"
 	"deed.example/deed/internal/dnszone"
 	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/settle"
 )
 
@@ -94,7 +95,9 @@ func readRegister(w http.ResponseWriter, r *http.Request) (o order.Request, dryR
 	if o.Records, err = startingRecords(o.Name, in.DNSRecords); err != nil {
 		return o, false, err
 	}
-	o.Nameservers, err = parseNameservers(in.Nameservers)
+	if o.Nameservers, err = parseNameservers(in.Nameservers); err == nil {
+		err = registration.CheckGlue(o.Name, o.Nameservers)
+	}
 	return o, in.DryRun, err
 }
 
@@ -120,7 +123,9 @@ func readTransfer(w http.ResponseWriter, r *http.Request) (o order.Request, dryR
 		return o, false, deed.Invalid("authCode", "is the code that the present registrar gives out, of 1 to 255 characters")
 	}
 	o.AuthCode = deed.Secret(in.AuthCode)
-	o.Nameservers, err = parseNameservers(in.Nameservers)
+	if o.Nameservers, err = parseNameservers(in.Nameservers); err == nil {
+		err = registration.CheckGlue(o.Name, o.Nameservers)
+	}
 	return o, in.DryRun, err
 }
 

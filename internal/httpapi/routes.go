@@ -66,6 +66,7 @@ func (s *Server) extensionRoutes() []route {
 		{"POST /domains/{domain}/authcode", s.wallet(l.DNS, s.owner(s.authCode))},
 		{"PUT /domains/{domain}/lock", s.wallet(l.DNS, s.owner(s.setLock))},
 		{"PUT /domains/{domain}/nameservers", s.wallet(l.DNS, s.owner(s.setNameservers))},
+		{"PUT /domains/{domain}/ds", s.wallet(l.DNS, s.owner(s.setDS))},
 		{"PUT /domains/{domain}/owner", s.wallet(l.DNS, s.owner(s.setOwner))},
 		{"POST /dns/{domain}/batch", s.paidWallet(s.changeRecords)},
 		{"GET /dns/{domain}/export", s.wallet(l.DNS, s.owner(s.exportZone))},

@@ -85,6 +85,8 @@ const (
 	EventLeaving       EventType = "transfer_out_started"
 	EventLeft          EventType = "transferred_out"
 	EventHandedOver    EventType = "handed_over"
+	EventDSWithdrawn   EventType = "ds_withdrawn"
+	EventDelegated     EventType = "delegated"
 	EventCorrected     EventType = "corrected_by_registry"
 	EventMissing       EventType = "missing_at_registry"
 )

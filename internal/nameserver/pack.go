@@ -86,7 +86,7 @@ func (p *packer) add(rr dnszone.RR) error {
 		return errors.New("it is outside the zone")
 	case len(rr.Data) > math.MaxUint16:
 		return errors.New("it is longer than 65535 bytes")
-	case rr.Type == typeDNAME || rr.Type == typeNSEC3:
+	case rr.Type == typeNSEC3:
 		return errors.New("this server does not support its type")
 	}
 	packed := packedRR{key: string(appendKey(nil, []byte(labels))), typ: rr.Type, rr: rr}
@@ -218,6 +218,12 @@ func (z *zone) inspect(soa dnszone.RR) error {
 		key := z.key(i)
 		if cname := z.set(i, typeCNAME); cname != nil && cname.count > 1 {
 			return errors.New("a name in it has more than one CNAME")
+		}
+		if dname := z.set(i, typeDNAME); dname != nil {
+			if dname.count > 1 {
+				return errors.New("a name in it has more than one DNAME")
+			}
+			z.dnames = true
 		}
 		if bytes.HasPrefix(key, []byte("*\x00")) || bytes.Contains(key, []byte("\x00*\x00")) {
 			z.wild = true

@@ -17,18 +17,17 @@ import (
 	"deed.example/deed/internal/nameserver/publishtest"
 )
 
-// Knot and NSD, with the same zones and the same queries, respond like this server:
+// Knot, NSD and BIND, with the same zones and the same queries, respond like this server:
 // in code, flags, answer and authority. See tolerated for the exceptions.
 func TestAnswersLikeKnot(t *testing.T) { compareWith(t, "knot", 3000) }
 func TestAnswersLikeNSD(t *testing.T)  { compareWith(t, "nsd", 3000) }
+func TestAnswersLikeBIND(t *testing.T) { compareWith(t, "bind", 3000) }
 
 func compareWith(t *testing.T, name string, questions int) {
 	r := rand.New(rand.NewPCG(1, uint64(questions)))
 	zones := comparedZones(t, r)
 	var files []peer.Zone
-	cfg := config()
-	cfg.Amplification = 0 // the other servers have no such limit
-	server := serve(t, cfg)
+	server := serve(t, config())
 	for _, z := range zones {
 		files = append(files, file(t, z))
 		if err := server.Publish(t.Context(), z); err != nil {
@@ -138,7 +137,8 @@ func newGenerator(r *rand.Rand, zones []dnssec.ServedZone) *generator {
 
 var askedTypes = []uint16{
 	dns.TypeA, dns.TypeA, dns.TypeA, dns.TypeAAAA, dns.TypeTXT, dns.TypeMX, dns.TypeNS, dns.TypeSOA, dns.TypeCNAME, dns.TypeDS,
-	dns.TypeDNSKEY, dns.TypeNSEC, dns.TypeSRV, dns.TypeCAA, dns.TypePTR, dns.TypeHTTPS, dns.TypeTLSA, 65280, 65281,
+	dns.TypeDNSKEY, dns.TypeNSEC, dns.TypeSRV, dns.TypeCAA, dns.TypePTR, dns.TypeHTTPS, dns.TypeTLSA, dns.TypeSVCB, dns.TypeSSHFP,
+	dns.TypeNAPTR, dns.TypeLOC, dns.TypeURI, dns.TypeOPENPGPKEY, dns.TypeSMIMEA, dns.TypeDNAME, dns.TypeHINFO, 65280, 65281,
 }
 
 func (g *generator) next() question {
@@ -270,10 +270,12 @@ func recordTexts(rrs []dns.RR) []string {
 	return slices.Compact(texts) // Knot follows a loop of CNAMEs once more
 }
 
+func isDNAME(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeDNAME }
+
 // tolerated reports whether the standards permit the difference.
 func tolerated(name string, q question, got, want *dns.Msg) bool {
 	switch {
-	case q.typ == dns.TypeNSEC && name == "nsd" && len(got.Answer) == 0 && len(want.Answer) > 0 && want.Answer[0].Header().Rrtype == dns.TypeCNAME:
+	case q.typ == dns.TypeNSEC && name == "nsd" && len(want.Answer) > len(got.Answer) && containsRecords(want.Answer, got.Answer) && want.Answer[len(got.Answer)].Header().Rrtype == dns.TypeCNAME:
 		// An NSEC may coexist with a CNAME (RFC 4035, 2.5), so a query for NSEC
 		// does not follow the CNAME. NSD follows it where there is no NSEC.
 		return true
@@ -286,6 +288,16 @@ func tolerated(name string, q question, got, want *dns.Msg) bool {
 		// from a wildcard like any other (RFC 4592, 2.3), and needs the same proof.
 		// Knot omits it.
 		return containsRecords(got.Ns, want.Ns)
+	case name == "nsd" && sameRecords(got.Answer, want.Answer) && slices.ContainsFunc(got.Answer, isDNAME) && !got.Truncated && !want.Truncated:
+		// NSD omits the proof that the target of a DNAME does not exist, which a
+		// validator needs (RFC 4035, 3.1.3.2).
+		return containsRecords(got.Ns, want.Ns)
+	case name == "bind" && q.typ == dns.TypeNSEC && !got.Authoritative && want.Authoritative:
+		return true // BIND answers for the NSEC at a delegation, the others refer
+	case name == "bind" && want.Rcode == dns.RcodeServerFailure && sameRecords(got.Answer, want.Answer):
+		return true // BIND reports a loop of CNAMEs as an error, after the same answer
+	case name == "knot" && want.Truncated && got.Rcode == want.Rcode && len(recordTexts(want.Answer)) < len(want.Answer):
+		return true // Knot follows a loop of CNAMEs once more, which may not fit
 	case got.Rcode != want.Rcode || got.Truncated == want.Truncated:
 		return false
 	}
@@ -295,6 +307,6 @@ func tolerated(name string, q question, got, want *dns.Msg) bool {
 	if got.Truncated {
 		whole = want
 	}
-	whole.Compress = true
+	whole.Compress = !slices.ContainsFunc(whole.Answer, isDNAME) // only some compress with the target of a DNAME
 	return whole.Len() > limit-64
 }

@@ -9,6 +9,7 @@ const (
 	rcodeNoName  = 3
 	rcodeNoImpl  = 4
 	rcodeRefused = 5
+	rcodeYXName  = 6 // a name that a DNAME leads to is too long (RFC 6672, 2.2)
 	rcodeBadVers = 16
 )
 
@@ -33,6 +34,10 @@ type query struct {
 	dnssec  bool // the DO bit (RFC 3225)
 	version uint8
 	size    int // the client's limit over UDP
+
+	// Options of EDNS. The cookie is a part of the message.
+	cookie          []byte
+	nsid, keepalive bool
 }
 
 // read parses a message. It returns rcodeOK or the error to respond with. ok is
@@ -45,35 +50,46 @@ func (q *query) read(msg []byte) (rcode int, ok bool) {
 	q.opcode = msg[2] >> 3 & 0xf
 	q.rd = msg[2]&1 != 0
 	q.end, q.edns, q.dnssec, q.version, q.size = 0, false, false, 0, minUDP
-	if q.opcode != 0 {
-		return rcodeNoImpl, true
-	}
+	q.cookie, q.nsid, q.keepalive = nil, false, false
+	ok = q.readSections(msg)
 	// One question and no answer (RFC 9619). An IXFR has a SOA in its authority
 	// section, but it is refused whatever it contains.
-	questions, answers := binary.BigEndian.Uint16(msg[4:]), binary.BigEndian.Uint16(msg[6:])
-	if questions != 1 || !q.readQuestion(msg) {
-		return rcodeFormat, true
-	}
-	at, ok := q.end, true
-	for n := int(answers) + int(binary.BigEndian.Uint16(msg[8:])); n > 0 && ok; n-- {
-		at, ok = skipRR(msg, at)
-	}
-	for n := binary.BigEndian.Uint16(msg[10:]); n > 0 && ok; n-- {
-		at, ok = q.readAdditional(msg, at)
-	}
+	answers := binary.BigEndian.Uint16(msg[6:])
 	switch {
-	case !ok || at != len(msg):
+	case q.opcode != 0:
+		return rcodeNoImpl, true
+	case !ok:
 		return rcodeFormat, true
 	case q.version != 0:
 		return rcodeBadVers, true
 	case q.typ == typeAXFR || q.typ == typeIXFR:
 		return rcodeRefused, true
+	case q.end == 0:
+		return rcodeOK, true // asks for a cookie only
 	case answers != 0 || msg[8] != 0 || msg[9] != 0 || q.typ == typeOPT:
 		return rcodeFormat, true
 	case q.class != classIN:
 		return rcodeRefused, true
 	}
 	return rcodeOK, true
+}
+
+// readSections parses the whole message and reports whether it is well formed. One
+// without a question is, if it has a cookie: it asks for a server cookie (RFC 7873,
+// 5.4).
+func (q *query) readSections(msg []byte) (ok bool) {
+	questions := binary.BigEndian.Uint16(msg[4:])
+	if questions > 1 || questions == 1 && !q.readQuestion(msg) {
+		return false
+	}
+	at, ok := max(headerSize, q.end), true
+	for n := int(binary.BigEndian.Uint16(msg[6:])) + int(binary.BigEndian.Uint16(msg[8:])); n > 0 && ok; n-- {
+		at, ok = skipRR(msg, at)
+	}
+	for n := binary.BigEndian.Uint16(msg[10:]); n > 0 && ok; n-- {
+		at, ok = q.readAdditional(msg, at)
+	}
+	return ok && at == len(msg) && (questions == 1 || q.cookie != nil)
 }
 
 // readQuestion parses the name in one pass: it lowers its case and records the
@@ -123,26 +139,14 @@ func (q *query) readAdditional(msg []byte, at int) (next int, ok bool) {
 	if !ok || at+11 > len(msg) || msg[at] != 0 || binary.BigEndian.Uint16(msg[at+1:]) != typeOPT {
 		return next, ok
 	}
-	if q.edns || !validOptions(msg[at+11:next]) {
+	if q.edns {
 		return next, false
 	}
 	q.edns = true
 	q.size = max(minUDP, int(binary.BigEndian.Uint16(msg[at+3:])))
 	q.version = msg[at+6]
 	q.dnssec = msg[at+7]&0x80 != 0
-	return next, true
-}
-
-// validOptions reports whether the options fill the data exactly.
-func validOptions(data []byte) bool {
-	for len(data) >= 4 {
-		n := 4 + int(binary.BigEndian.Uint16(data[2:]))
-		if n > len(data) {
-			return false
-		}
-		data = data[n:]
-	}
-	return len(data) == 0
+	return next, q.readOptions(msg[at+11 : next])
 }
 
 // skipRR returns the end of the record that starts at at. A name ends at its first

@@ -27,6 +27,9 @@ type reply struct {
 	counts [3]uint16
 	aa     bool
 	proofs proofs
+
+	options   []byte // of EDNS, in optionBuf
+	optionBuf [maxOptions]byte
 }
 
 // An owner is the owner name of a record: an offset in the message where it was
@@ -44,7 +47,7 @@ func (r *reply) begin(msg []byte, q *query, limit int) {
 		r.n = copy(r.buf[:q.end], msg)
 	}
 	if q.edns {
-		limit -= optSize
+		limit -= optSize + len(r.options)
 	}
 	r.limit = max(limit, r.n)
 	r.full, r.aa, r.counts = false, false, [3]uint16{}
@@ -133,7 +136,8 @@ func (r *reply) finish(q *query, rcode int) []byte {
 	h[3] = byte(rcode & 0xf)
 	binary.BigEndian.PutUint16(h[4:], uint16(bit(q.end > 0)))
 	if q.edns {
-		r.n += copy(r.buf[r.n:], []byte{0, 0, typeOPT, maxUDPSize >> 8, maxUDPSize & 0xff, byte(rcode >> 4), 0, bit(q.dnssec) << 7, 0, 0, 0})
+		r.n += copy(r.buf[r.n:], []byte{0, 0, typeOPT, maxUDPSize >> 8, maxUDPSize & 0xff, byte(rcode >> 4), 0, bit(q.dnssec) << 7, 0, 0, byte(len(r.options))})
+		r.n += copy(r.buf[r.n:], r.options)
 		r.counts[additional]++
 	}
 	for i, n := range r.counts {

@@ -10,11 +10,15 @@ const maxHops = 10
 
 // A worker answers one query at a time. Each reader of a socket has its own.
 type worker struct {
-	q    query
-	r    reply
-	zone *zone
-	keys [maxHops + 1][maxKey]byte // of the query name and of its CNAME targets
-	seen [maxHops][]byte           // of them, those already answered
+	q     query
+	r     reply
+	zone  *zone
+	found place                     // where the query name was found in zone
+	keys  [maxHops + 1][maxKey]byte // of the query name and of its CNAME targets
+	seen  [maxHops][]byte           // of them, those already answered
+
+	target [maxName]byte            // of the CNAME of a DNAME
+	cname  [rrHeader + maxName]byte // the CNAME itself
 }
 
 func newWorker(longest int) *worker {
@@ -24,7 +28,8 @@ func newWorker(longest int) *worker {
 // answer writes the response to a parsed query, no longer than limit.
 func (w *worker) answer(zones *table, msg []byte, rcode, limit int) []byte {
 	w.r.begin(msg, &w.q, limit)
-	if rcode == rcodeOK {
+	w.zone = nil
+	if rcode == rcodeOK && w.q.end > 0 {
 		rcode = w.respond(zones)
 	}
 	return w.r.finish(&w.q, rcode)
@@ -48,18 +53,33 @@ func (w *worker) respond(zones *table) (rcode int) {
 	return rcode
 }
 
-// follow answers for a name and, while it is a CNAME, for its target within the
-// zone (RFC 1034, 4.3.2, 3).
+// follow answers for a name and, while it is a CNAME or below a DNAME, for its target
+// within the zone (RFC 1034, 4.3.2, 3; RFC 6672, 3.2).
 func (w *worker) follow(key []byte) (rcode int) {
 	z, q, r := w.zone, &w.q, &w.r
 	o := owner{at: headerSize}
 	for hop := 1; ; hop++ {
 		p := z.find(key)
+		if hop == 1 {
+			w.found = p
+		}
 		if p.cut >= 0 && (q.typ != typeDS || len(key) != len(z.key(p.cut))) {
 			w.refer(p.cut, hop == 1)
 			return rcodeOK
 		}
 		r.aa = true
+		if p.dname >= 0 {
+			target, at, ok := w.synthesize(key, p.dname, &o)
+			if !ok {
+				return rcodeYXName
+			}
+			next, inside := z.keyOf(w.keys[hop][:], target)
+			if q.typ == typeCNAME || q.typ == typeANY || !inside || hop == maxHops || r.full || w.loops(hop, key, next) {
+				return rcodeOK
+			}
+			key, o = next, owner{at: at, key: next}
+			continue
+		}
 		s := z.pick(p.node, q.typ)
 		if s == nil {
 			return w.lack(key, p)

@@ -14,11 +14,12 @@ import (
 
 // Server answers queries for the published zones. Create one with Open.
 type Server struct {
-	cfg   Config
-	zones table
-	rate  *rateLimit
-	udp   []*net.UDPConn
-	tcp   net.Listener
+	cfg     Config
+	zones   table
+	rate    *rateLimit
+	cookies *cookies // nil if they are off
+	udp     []*net.UDPConn
+	tcp     net.Listener
 	counts
 
 	conns conns
@@ -46,8 +47,14 @@ type counts struct {
 // server from starting: the UDP port is shared by design, with the server's other
 // sockets and, on 5353, with multicast DNS.
 func Open(cfg Config) (*Server, error) {
+	if len(cfg.NSID) > maxNSID {
+		return nil, fmt.Errorf("name server: the NSID is longer than %d bytes", maxNSID)
+	}
 	s := &Server{cfg: cfg, closing: make(chan struct{})}
 	s.rate = newRateLimit(cfg)
+	if cfg.Cookies {
+		s.cookies = newCookies(cfg.CookieSecret)
+	}
 	s.zones.open()
 	s.conns.open(cfg)
 	var err error

@@ -111,6 +111,7 @@ var workers = sync.Pool{New: func() any { return newWorker(math.MaxUint16) }}
 // 7766, 6.2.1.1). It returns when the connection ends, at the first message that is
 // not a query, or when the client is too slow.
 func (s *Server) serveTCP(conn net.Conn) {
+	from := conn.RemoteAddr().(*net.TCPAddr).AddrPort().Addr()
 	in, out := bufio.NewReaderSize(conn, 2+maxQuerySize), bufio.NewWriterSize(conn, 4096)
 	for {
 		// The deadline covers reading the whole next query, and is renewed for
@@ -122,7 +123,7 @@ func (s *Server) serveTCP(conn net.Conn) {
 		if err != nil {
 			return
 		}
-		if err := s.answerTCP(out, msg); err != nil {
+		if err := s.answerTCP(out, msg, from); err != nil {
 			return
 		}
 		if _, err := in.Discard(2 + len(msg)); err != nil {
@@ -157,7 +158,7 @@ func nextMessage(in *bufio.Reader, out *bufio.Writer) ([]byte, error) {
 	}
 }
 
-func (s *Server) answerTCP(out io.Writer, msg []byte) error {
+func (s *Server) answerTCP(out io.Writer, msg []byte, from netip.Addr) error {
 	w := workers.Get().(*worker)
 	defer workers.Put(w)
 	s.counts.tcp.Add(1)
@@ -166,6 +167,7 @@ func (s *Server) answerTCP(out io.Writer, msg []byte) error {
 		s.dropped.Add(1)
 		return errNoQuery
 	}
+	s.setOptions(w, sender{addr: from, second: s.cfg.Now().Unix(), tcp: true})
 	answer := w.answer(&s.zones, msg, rcode, math.MaxUint16)
 	var head [2]byte
 	binary.BigEndian.PutUint16(head[:], uint16(len(answer)))

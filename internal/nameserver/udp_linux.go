@@ -125,7 +125,7 @@ func (b *batch) answer(s *Server, w *worker) {
 	for i := range b.got {
 		l := &b.datagrams[i]
 		w.r.buf = l.out[:]
-		out := s.answerUDP(w, l.in[:b.incoming[i].size], l.client(), second)
+		out := s.answerUDP(w, l.in[:b.incoming[i].size], sender{addr: l.client(), second: second})
 		if len(out) > 0 {
 			b.address(i)
 			b.outVec[b.ready].Base = &out[0]

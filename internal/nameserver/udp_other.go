@@ -22,7 +22,7 @@ func (s *Server) serveUDP(c *net.UDPConn) error {
 			return err
 		}
 		s.counts.udp.Add(1)
-		if out := s.answerUDP(w, buf[:n], from.Addr(), s.cfg.Now().Unix()); len(out) > 0 {
+		if out := s.answerUDP(w, buf[:n], sender{addr: from.Addr(), second: s.cfg.Now().Unix()}); len(out) > 0 {
 			// An unreachable client retries.
 			_, _ = c.WriteToUDPAddrPort(out, from)
 		}

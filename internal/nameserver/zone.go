@@ -38,6 +38,7 @@ type zone struct {
 	negTTL uint32 // of the SOA in negative responses (RFC 2308, 5)
 	signed bool   // there are NSEC records
 	wild   bool   // there are wildcards
+	dnames bool   // there are DNAMEs
 	data   []byte // keys and packed records
 	nodes  []node // in canonical order, the apex first; the last is a sentinel that ends the sets
 	sets   []set  // grouped by node
@@ -115,6 +116,7 @@ type place struct {
 	node     int  // the name's own, or its wildcard's; -1 when it has no records
 	before   int  // the last node in canonical order at or before the name
 	cut      int  // the delegation that the name is at or below; -1 when there is none
+	dname    int  // the DNAME that the name is below; -1 when there is none
 	exists   bool // it has records, or names below it do
 	wildcard bool // it is synthesized from a wildcard: the name itself does not exist
 	encloser int  // when it does not exist: length of the key of its closest encloser
@@ -124,7 +126,7 @@ type place struct {
 // or below it (RFC 1034, 4.3.2, 3b).
 func (z *zone) find(key []byte) place {
 	at, found := z.search(key)
-	p := place{node: -1, before: at - 1, cut: -1, exists: found}
+	p := place{node: -1, before: at - 1, cut: -1, dname: -1, exists: found}
 	if found {
 		p.node, p.before = at, at
 	}
@@ -141,7 +143,17 @@ func (z *zone) find(key []byte) place {
 	if at < len(z.nodes)-1 {
 		p.encloser = max(p.encloser, sharedKey(key, z.key(at)))
 	}
-	if p.exists = p.encloser == len(key); p.exists || !z.wild {
+	if p.exists = p.encloser == len(key); p.exists {
+		return p
+	}
+	if z.dnames {
+		// Nothing exists below a DNAME, so it is the closest encloser.
+		if i, found := z.search(key[:p.encloser]); found && z.set(i, typeDNAME) != nil {
+			p.dname = i
+			return p
+		}
+	}
+	if !z.wild {
 		return p
 	}
 	var buf [maxKey + 2]byte

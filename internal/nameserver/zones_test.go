@@ -84,7 +84,14 @@ func big() []string {
 	for i := range 12 {
 		lines = append(lines, fmt.Sprintf("text 300 TXT %q", strings.Repeat(string(rune('a'+i)), 200)))
 	}
-	return append(lines, "bigalias 300 CNAME many", "*.bigwild 300 CNAME many")
+	return append(lines, "bigalias 300 CNAME many", "*.bigwild 300 CNAME many",
+		"types 300 LOC 52 31 12.3 N 13 24 36.1 E 34m", `types 300 URI 10 1 "https://www.example.com/"`, "types 300 OPENPGPKEY aGVsbG8=", "types 300 SMIMEA 3 0 0 abcdef",
+		"types 300 SSHFP 4 2 "+strings.Repeat("ab", 32), "types 300 TLSA 3 1 1 "+strings.Repeat("ab", 32), `types 300 CAA 0 issue "ca.example.net"`,
+		`types 300 NAPTR 1 2 "u" "E2U+sip" "!^.*$!sip:a@b!" .`, "types 300 SRV 1 2 3 www", "types 300 PTR www", `types 300 HTTPS 1 . alpn="h2,h3"`, `types 300 SVCB 1 www port="8443"`,
+		"types 300 AAAA 2001:db8::1", "types 300 A 192.0.2.1", "types 300 MX 10 www", `types 300 TXT "one" "two"`, `types 300 TYPE65280 \# 3 abcdef`, "types 300 HINFO a b",
+		"old 300 DNAME new", "old 300 TXT beside", "www.new 300 A 192.0.2.80", "*.w.new 300 A 192.0.2.81", "c.new 300 CNAME x.old", "sub.new 300 NS ns.example.net.",
+		"outd 300 DNAME example.net.", "todname 300 CNAME www.old", "*.wdname 300 CNAME www.old",
+		"longd 300 DNAME "+strings.Repeat("abcdefghijklmnopqrstuvwxyz012345678901234567890123456789012.", 4)+"example.net.")
 }
 
 // random returns a zone of random records at names made of few labels, so that most

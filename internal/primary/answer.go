@@ -70,10 +70,7 @@ func (s *Server) serve(x *exchange) error {
 	defer cancel()
 	q := x.r.Question[0]
 	origin := strings.TrimSuffix(dns.CanonicalName(q.Name), ".")
-	var src source = s.Store
-	if s.Catalog != nil && origin == s.Catalog.Origin {
-		src = s.Catalog
-	}
+	src := s.source(ctx, origin)
 	switch {
 	case q.Qclass != dns.ClassINET:
 		return s.refuse(x, dns.RcodeRefused)

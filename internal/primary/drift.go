@@ -2,8 +2,11 @@ package primary
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/miekg/dns"
@@ -26,6 +29,8 @@ type ServerState struct {
 	Serial uint32 // of the zone on that server; 0 when Err is not nil
 	Lag    uint32 // how far that serial is behind the current one; 0 when it is not
 	Err    error  // why there is no serial: a timeout, or the server does not have the zone
+	Absent bool   // it has no copy of the zone, or cannot be reached, so resolvers use other servers
+	Reason string // what it responded instead of a serial, for people; "" with a serial
 }
 
 // Check queries every server for the zone, as any resolver would, and compares its
@@ -48,6 +53,9 @@ func checkServer(ctx context.Context, server Secondary, origin string, want uint
 		if state.Err == nil || ctx.Err() != nil {
 			break
 		}
+	}
+	if state.Err != nil {
+		state.Absent, state.Reason = true, reasonOf(state.Err)
 	}
 	if state.Err == nil && newer(want, state.Serial) {
 		state.Lag = want - state.Serial
@@ -72,5 +80,36 @@ func querySerial(ctx context.Context, server Secondary, origin string) (uint32, 
 			return soa.Serial, nil
 		}
 	}
-	return 0, fmt.Errorf("%s responded %s without a SOA of %s", server.Name, dns.RcodeToString[r.Rcode], origin)
+	return 0, fmt.Errorf("%s: %w", server.Name, answerError{r.Rcode, origin})
+}
+
+// An answerError is a response without the SOA.
+type answerError struct {
+	rcode  int
+	origin string
+}
+
+func (e answerError) Error() string {
+	word := dns.RcodeToString[e.rcode]
+	switch e.rcode {
+	case dns.RcodeRefused, dns.RcodeNotAuth:
+		return fmt.Sprintf("it answered %s: it does not have the zone %s", word, e.origin)
+	case dns.RcodeServerFailure:
+		return fmt.Sprintf("it answered %s: it has not transferred the zone %s, or its copy has expired", word, e.origin)
+	}
+	return fmt.Sprintf("it answered %s without the SOA of %s", word, e.origin)
+}
+
+// reasonOf describes why there is no serial, without addresses of the network.
+func reasonOf(err error) string {
+	if e, ok := errors.AsType[answerError](err); ok {
+		return e.Error()
+	}
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return "it cannot be reached: nothing listens at its address"
+	}
+	if e, ok := errors.AsType[net.Error](err); ok && e.Timeout() || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, net.ErrClosed) {
+		return fmt.Sprintf("it did not answer within %s, asked %d times", driftTimeout, driftAttempts)
+	}
+	return "it cannot be reached"
 }

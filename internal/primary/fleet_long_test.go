@@ -8,11 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -23,88 +19,27 @@ import (
 	"deed.example/deed/internal/nameserver/peer"
 )
 
-// docSection returns the configuration in docs/secondaries.md under the heading.
-func (h *testPrimary) docSection(t *testing.T, heading string) string {
-	t.Helper()
-	text, err := peer.ConfigFromDocs(page(t), heading, h.server.Addr().Port(), secret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
-}
-
-// NSD of Debian 12 does not support catalog zones: each zone is in its configuration.
+// NSD of Debian 12 does not support catalog zones: each zone is added by a command.
 var nsd = serverKind{name: "NSD", signs: true, run: func(t *testing.T, h *testPrimary, dir string, zones []string) (*peer.Daemon, error) {
-	d, err := peer.NewDaemon("nsd", "nsd", dir)
-	if err != nil {
-		return nil, err
-	}
-	text := `
-server:
-	ip-address: 127.0.0.1@{port}
-	username: ""
-	chroot: ""
-	zonesdir: "{dir}"
-	database: ""
-	pidfile: "{dir}/nsd.pid"
-	xfrdfile: "{dir}/xfrd.state"
-	xfrdir: "{dir}"
-	zonelistfile: "{dir}/zone.list"
-	server-count: 1
-	verbosity: 1
-remote-control:
-	control-enable: no
-`
-	all, one, _ := strings.Cut(h.docSection(t, "NSD"), "zone:\n")
-	text += all
+	d, err := peer.StartNSD(dir, page(t), h.server.Addr().Port(), secret)
 	for _, zone := range zones {
-		text += "zone:\n" + strings.ReplaceAll(one, "example.com", zone)
+		if err == nil {
+			err = d.NSDControl("addzone", zone, "member")
+		}
 	}
-	if err := d.Write("nsd.conf", text); err != nil {
-		return nil, err
-	}
-	return d, d.Start("-d", "-c", "{dir}/nsd.conf")
+	return d, err
 }}
 
 // PowerDNS transfers the zones of a catalog without a signature.
 var powerDNS = serverKind{name: "PowerDNS", signs: false, run: func(t *testing.T, h *testPrimary, dir string, _ []string) (*peer.Daemon, error) {
-	d, err := peer.NewDaemon("pdns_server", "pdns-server pdns-backend-sqlite3", dir)
-	if err != nil {
-		return nil, err
-	}
-	schema, err := os.ReadFile("/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql")
-	if err != nil {
-		t.Skip("PowerDNS has no SQLite here: apt-get install --no-install-recommends pdns-backend-sqlite3")
-	}
-	db, err := sql.Open("sqlite", filepath.Join(dir, "pdns.sqlite"))
-	if err != nil {
-		return nil, err
-	}
-	_, err = db.Exec(string(schema))
-	err = errors.Join(err, db.Close(), d.Write("pdns.conf", h.docSection(t, "PowerDNS")+`
-gsqlite3-database={dir}/pdns.sqlite
-gsqlite3-pragma-synchronous=0
-local-address=127.0.0.1
-local-port={port}
-socket-dir={dir}
-setuid=
-setgid=
-daemon=no
-guardian=no
-cache-ttl=0
-query-cache-ttl=0
-negquery-cache-ttl=0
-loglevel=4
-`))
-	if err != nil {
-		return nil, err
-	}
-	for _, command := range [][]string{{"create-secondary-zone", catalog, h.addr}, {"set-kind", catalog, "consumer"}} {
-		if out, err := exec.Command("pdnsutil", append([]string{"--config-dir", dir}, command...)...).CombinedOutput(); err != nil {
-			t.Fatalf("pdnsutil %v: %v: %s", command, err, out)
+	return peer.StartPowerDNS(dir, page(t), h.server.Addr().Port(), func(file, statements string) error {
+		db, err := sql.Open("sqlite", file)
+		if err != nil {
+			return err
 		}
-	}
-	return d, d.Start("--config-dir={dir}")
+		_, err = db.Exec(statements)
+		return errors.Join(err, db.Close())
+	})
 }}
 
 // Every kind of secondary has the same zones as the primary after a thousand edits.

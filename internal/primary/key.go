@@ -42,6 +42,9 @@ func ParseKey(name, secret string) (Key, error) {
 // Format writes the name of the key, whatever the verb.
 func (k Key) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(k.name)) } // fmt has nowhere to report it
 
+// Named reports whether the key has this name.
+func (k Key) Named(name string) bool { return k.name == dns.CanonicalName(name) }
+
 func (k Key) zero() bool { return k.name == "" }
 
 // sign adds a TSIG record to m; the signature is computed when m is written.

@@ -32,7 +32,8 @@ const (
 // for a few minutes. A newer serial replaces it.
 type Notifier struct {
 	Secondaries []Secondary
-	Catalog     *Catalog // nil when there is none
+	Catalog     *Catalog  // nil when there is none
+	Withdrawn   Withdrawn // nil: secondaries hear of removed zones by the catalog only
 	Now         func() time.Time
 	Log         *slog.Logger
 
@@ -119,18 +120,31 @@ func (n *Notifier) Publish(_ context.Context, z dnssec.ServedZone) error {
 }
 
 // Withdraw implements dnssec.Publisher.
-func (n *Notifier) Withdraw(_ context.Context, origin string) error {
+func (n *Notifier) Withdraw(ctx context.Context, origin string) error {
+	known, err := n.forget(origin)
+	if err != nil {
+		return err
+	}
+	if known {
+		n.notifyWithdrawn(ctx, origin)
+	}
+	n.triggerCatalogCheck()
+	return nil
+}
+
+// forget drops the pending notices of a zone, and reports whether it was published.
+func (n *Notifier) forget(origin string) (known bool, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.serials == nil {
-		return errStopped
+		return false, errStopped
 	}
+	_, known = n.serials[origin]
 	delete(n.serials, origin)
 	for _, q := range n.queues {
 		q.cancel(origin)
 	}
-	n.triggerCatalogCheck()
-	return nil
+	return known, nil
 }
 
 // Waiting returns the number of unconfirmed notices, of all secondaries together.
@@ -190,7 +204,9 @@ func (n *Notifier) checkCatalog(ctx context.Context) {
 	}
 	n.catalogFailed = false
 	if soa != n.lastCatalogSOA {
-		n.notify(soa)
+		for _, q := range n.queues {
+			q.addCatalog(soa)
+		}
 		n.lastCatalogSOA = soa
 	}
 }

@@ -2,6 +2,7 @@ package primary
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -17,6 +18,7 @@ const (
 	maxZones          = 4096                  // pending zones of one secondary; it finds any others at its next refresh
 	maxInFlight       = 16                    // unconfirmed notices to one secondary on the wire
 	maxAttempts       = 14                    // about five minutes
+	maxRefusals       = 4                     // attempts after which a refusal of the catalog is accepted
 	firstRetryDelay   = 100 * time.Millisecond
 	maxRetryDelay     = time.Minute
 	firstAckTimeout   = 500 * time.Millisecond // doubles with every attempt
@@ -39,8 +41,10 @@ type notifyQueue struct {
 // A notice is the pending NOTIFY of one zone. Its SOA is guarded by the mutex of
 // the queue.
 type notice struct {
-	soa  dnszone.RR
-	news chan struct{} // holds a value when soa was replaced
+	soa   dnszone.RR
+	final bool          // the zone is being removed: any response confirms the notice
+	list  bool          // the zone is the catalog, which not every server supports
+	news  chan struct{} // holds a value when soa was replaced
 }
 
 func newNotifyQueue(ctx context.Context, to Secondary, now func() time.Time, log *slog.Logger) *notifyQueue {
@@ -48,18 +52,28 @@ func newNotifyQueue(ctx context.Context, to Secondary, now func() time.Time, log
 }
 
 // add queues a notice with the SOA, which replaces an older one.
-func (q *notifyQueue) add(soa dnszone.RR) {
+func (q *notifyQueue) add(soa dnszone.RR) { q.put(notice{soa: soa}) }
+
+// addFinal queues the last notice of a zone.
+func (q *notifyQueue) addFinal(soa dnszone.RR) { q.put(notice{soa: soa, final: true}) }
+
+// addCatalog queues a notice of the catalog.
+func (q *notifyQueue) addCatalog(soa dnszone.RR) { q.put(notice{soa: soa, list: true}) }
+
+func (q *notifyQueue) put(want notice) {
+	soa := want.soa
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if n := q.zones[soa.Owner]; n != nil {
-		n.soa = soa
+		n.soa, n.final = soa, want.final
 		n.wake()
 		return
 	}
 	if len(q.zones) >= maxZones || q.ctx.Err() != nil {
 		return
 	}
-	n := &notice{soa: soa, news: make(chan struct{}, 1)}
+	n := &want
+	n.news = make(chan struct{}, 1)
 	q.zones[soa.Owner] = n
 	q.wg.Go(func() { q.run(n) })
 }
@@ -134,7 +148,11 @@ func (q *notifyQueue) sendUntilConfirmed(n *notice, soa dnszone.RR) {
 		if q.current(n) != soa {
 			return
 		}
-		if err = q.send(soa, min(firstAckTimeout<<try, maxAckTimeout)); err == nil {
+		if err = q.send(soa, min(firstAckTimeout<<try, maxAckTimeout)); err == nil || q.isFinal(n) && errors.Is(err, errRefused) {
+			return
+		}
+		if n.list && errors.Is(err, errRefused) && try+1 >= maxRefusals {
+			q.log.Info("a secondary does not take the catalog: it needs a command for each zone", "secondary", q.to.Name, "err", err)
 			return
 		}
 		if q.wait(min(firstRetryDelay<<try, maxRetryDelay), n.news) {
@@ -142,6 +160,14 @@ func (q *notifyQueue) sendUntilConfirmed(n *notice, soa dnszone.RR) {
 		}
 	}
 	q.log.Warn("a secondary does not confirm a NOTIFY", "secondary", q.to.Name, "zone", soa.Owner, "err", err)
+}
+
+var errRefused = errors.New("the secondary responded")
+
+func (q *notifyQueue) isFinal(n *notice) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return n.final
 }
 
 // wait waits for d or for a value in news, and reports whether the queue was closed.
@@ -178,7 +204,7 @@ func (q *notifyQueue) send(soa dnszone.RR, timeout time.Duration) error {
 		return err
 	}
 	if r.Rcode != dns.RcodeSuccess {
-		return fmt.Errorf("the secondary responded %s", dns.RcodeToString[r.Rcode])
+		return fmt.Errorf("%w %s", errRefused, dns.RcodeToString[r.Rcode])
 	}
 	return nil
 }

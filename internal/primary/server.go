@@ -23,9 +23,10 @@ const (
 // A Server answers SOA, AXFR and IXFR queries of the secondaries, and nothing else.
 // Set the exported fields, then call Listen.
 type Server struct {
-	Store   Store
-	Catalog *Catalog // nil when there is none
-	Keys    []Key    // a peer that signs with one of them may read everything
+	Store     Store
+	Withdrawn Withdrawn // nil: zones that are no longer served are NOTAUTH
+	Catalog   *Catalog  // nil when there is none
+	Keys      []Key     // a peer that signs with one of them may read everything
 
 	// Allow lists the addresses that may read everything without a signature, for
 	// secondaries that cannot sign queries for the zones of a catalog (PowerDNS).

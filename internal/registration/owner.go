@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"deed.example/deed"
@@ -18,7 +16,8 @@ type View struct {
 	lifecycle.Registration
 	Lifecycle lifecycle.State
 	Events    []lifecycle.Event
-	Renewal   order.Quote // for one year, at the current price; zero when it is too late
+	Renewal   order.Quote     // for one year, at the current price; zero when it is too late
+	Move      *lifecycle.Move // of its name servers; nil when there is none
 }
 
 // Name returns a registration with its events, or CodeNotFound.
@@ -30,6 +29,9 @@ func (s *Service) Name(ctx context.Context, name deed.Name) (View, error) {
 	v := View{Registration: r, Lifecycle: r.StateAt(s.RegistryNow(), s.Prices.GraceDays(name.TLD()))}
 	if v.Events, err = s.Names.Events(ctx, r.Reference); err != nil {
 		return v, fmt.Errorf("read the events of %s: %w", name, err)
+	}
+	if v.Move, err = s.pendingMove(ctx, r); err != nil {
+		return v, fmt.Errorf("read the move of %s: %w", name, err)
 	}
 	if r.Status == lifecycle.StatusActive || r.Status == lifecycle.StatusExpired || r.Status == lifecycle.StatusRedemption {
 		v.Renewal, _ = s.Prices.Renewal(r, 1, r.Status == lifecycle.StatusRedemption) // a TLD that is no longer sold has no price
@@ -79,32 +81,6 @@ func (s *Service) SetLock(ctx context.Context, who deed.Wallet, name deed.Name, 
 		action.Kind = lifecycle.ActionLock
 	}
 	return s.recordAction(ctx, r, action)
-}
-
-// SetNameservers delegates the name to these servers; no hosts means our own.
-func (s *Service) SetNameservers(ctx context.Context, who deed.Wallet, name deed.Name, hosts []string) error {
-	r, err := s.owned(ctx, who, name)
-	if err != nil {
-		return err
-	}
-	if len(hosts) == 0 {
-		hosts = s.Nameservers
-	}
-	if len(r.DS) > 0 && !slices.Equal(hosts, s.Nameservers) {
-		// The DS record must be removed before servers answer that do not have
-		// our key.
-		if err := s.Manager.SetDS(ctx, name, nil); err != nil {
-			return fmt.Errorf("remove the DS of %s: %w", name, err)
-		}
-	}
-	if err := s.Manager.SetNameservers(ctx, name, hosts); err != nil {
-		return fmt.Errorf("delegate %s: %w", name, err)
-	}
-	if !slices.Equal(hosts, s.Nameservers) {
-		r.DS = nil
-	}
-	r.Nameservers = hosts
-	return s.recordAction(ctx, r, lifecycle.OwnerAction{Wallet: who, Kind: lifecycle.ActionNameservers, Detail: strings.Join(hosts, " ")})
 }
 
 // HandOver transfers the name to another wallet, which then counts as the one that

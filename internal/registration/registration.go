@@ -92,6 +92,8 @@ type Service struct {
 	Nameservers []string         // our own, for new names whose buyer specifies none
 	Now         func() time.Time // shared by all nodes
 	RegistryNow func() time.Time // the registry's clock
+	Moves       Moves            // nil: name servers change at once
+	ParentTTL   ParentTTL
 
 	// Publish publishes the zone of a new name on this node at once; other nodes
 	// follow shortly.

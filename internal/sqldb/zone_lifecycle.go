@@ -25,6 +25,17 @@ func (s Zones) setServing(ctx context.Context, tx *Tx, name deed.Name, serving b
 	if err != nil || !moved {
 		return err
 	}
+	if serving {
+		// Secondaries without a catalog have an empty zone with the next serial.
+		z, err := s.lockZone(ctx, tx, name)
+		if err != nil {
+			return err
+		}
+		z.Serial = max(z.Serial+2, uint32(now.Unix()))
+		if err := s.serve(ctx, tx, z); err != nil {
+			return err
+		}
+	}
 	if err := bumpCatalog(ctx, tx, now); err != nil {
 		return err
 	}
@@ -115,6 +126,7 @@ func (s Zones) DueDelegations(ctx context.Context, servers []string, limit int) 
 	rows, err := s.DB.read.QueryContext(ctx, `
 		SELECT r.domain FROM registrations r JOIN zones z ON z.domain = r.domain
 		 WHERE r.ds = '' AND r.nameservers = $1 AND r.status = $2 AND z.generation > 0 AND`+isServed+`
+		   AND NOT EXISTS (SELECT 1 FROM delegation_moves m WHERE m.domain = r.domain AND m.reference = r.reference)
 		 LIMIT $3`,
 		strings.Join(servers, " "), lifecycle.StatusActive, limit)
 	if err != nil {

@@ -17,6 +17,7 @@ type Import struct {
 	By      deed.Wallet
 	File    []byte
 	Replace bool // delete records that are not in the file
+	Clamp   bool // change TTLs that are not allowed to the nearest allowed ones
 }
 
 // Request returns the request to buy the import, for the price of each record that
@@ -26,6 +27,9 @@ func (in Import) Request() order.Request {
 	mode := "merge"
 	if in.Replace {
 		mode = "replace"
+	}
+	if in.Clamp {
+		mode += " clamp"
 	}
 	p := order.PurchaseOf(dnszone.Change{Kind: dnszone.ChangeBatch, Zone: in.Name, By: in.By})
 	p.RequestKey = fmt.Sprintf("import %s %x", mode, sha256.Sum256(in.File))
@@ -39,7 +43,7 @@ func (s *Service) PlanImport(ctx context.Context, in Import) (dnszone.Change, dn
 	if err != nil {
 		return dnszone.Change{}, z, err
 	}
-	want, err := dnszone.ParseZoneFile(in.Name, bytes.NewReader(in.File))
+	want, err := dnszone.ParseZoneFile(dnszone.ZoneFile{Zone: in.Name, Text: bytes.NewReader(in.File), ClampTTL: in.Clamp})
 	if err != nil {
 		return dnszone.Change{}, z, err
 	}

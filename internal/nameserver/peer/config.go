@@ -6,8 +6,9 @@ import (
 )
 
 // A recipe says how to start a server. Its configuration turns off everything that
-// would make the servers differ in more than their responses: rate limits, size
-// limits of datagrams, journals and control sockets.
+// would make the servers differ in more than their responses: size limits of
+// datagrams, journals and control sockets. NSD counts responses and answers cookies,
+// so that it can be compared with a server that does; its limits are never reached.
 type recipe struct {
 	program string
 	args    func(dir string) []string
@@ -17,7 +18,7 @@ type recipe struct {
 var recipes = map[string]recipe{
 	"knot":     {"knotd", func(dir string) []string { return []string{"-c", dir + "/knot.conf"} }, knot},
 	"nsd":      {"nsd", func(dir string) []string { return []string{"-d", "-c", dir + "/nsd.conf"} }, nsd},
-	"bind":     {"named", func(dir string) []string { return []string{"-f", "-n", "1", "-c", dir + "/named.conf"} }, bind},
+	"bind":     {"named", func(dir string) []string { return []string{"-g", "-n", "1", "-c", dir + "/named.conf"} }, bind},
 	"powerdns": {"pdns_server", func(dir string) []string { return []string{"--config-dir=" + dir, "--daemon=no", "--guardian=no"} }, powerdns},
 }
 
@@ -64,8 +65,9 @@ server:
     ipv4-edns-size: 1232
     refuse-any: no
     minimal-responses: yes
-    rrl-ratelimit: 0
-    rrl-whitelist-ratelimit: 0
+    rrl-ratelimit: 100000
+    rrl-whitelist-ratelimit: 100000
+    answer-cookie: yes
 remote-control:
     control-enable: no
 `, dir, port) + perZone(zones, func(z Zone) string {
@@ -86,6 +88,10 @@ options {
     dnssec-validation no;
     minimal-responses yes;
     max-udp-size 1232;
+    max-records-per-type 0;
+    max-types-per-name 0;
+    check-names primary ignore;
+    zero-no-soa-ttl no;
     notify no;
 };
 controls { };

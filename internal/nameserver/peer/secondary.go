@@ -1,7 +1,11 @@
 package peer
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 )
 
@@ -78,4 +82,103 @@ func StartBIND(dir, page string, primary uint16, secret string) (*Daemon, error)
 		return nil, err
 	}
 	return d, d.Start("-g", "-n", "1", "-c", "{dir}/named.conf")
+}
+
+// nsdLocal is like knotLocal. A control interface that is a path needs no
+// certificates.
+const nsdLocal = `
+server:
+	ip-address: 127.0.0.1@{port}
+	username: ""
+	chroot: ""
+	zonesdir: "{dir}"
+	database: ""
+	pidfile: "{dir}/nsd.pid"
+	xfrdfile: "{dir}/xfrd.state"
+	xfrdir: "{dir}"
+	zonelistfile: "{dir}/zone.list"
+	server-count: 1
+	verbosity: 1
+remote-control:
+	control-enable: yes
+	control-interface: "{dir}/control.sock"
+`
+
+// StartNSD starts NSD as a secondary that is configured as in docs/secondaries.md.
+// NSD before 4.9 does not support catalog zones: NSDControl adds and removes zones.
+func StartNSD(dir, page string, primary uint16, secret string) (*Daemon, error) {
+	d, err := NewDaemon("nsd", "nsd", dir)
+	if err != nil {
+		return nil, err
+	}
+	text, err := ConfigFromDocs(page, "NSD", primary, secret)
+	if err == nil {
+		err = d.Write("nsd.conf", nsdLocal+text)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d, d.Start("-d", "-c", "{dir}/nsd.conf")
+}
+
+// NSDControl runs nsd-control, such as "addzone example.com member".
+func (d *Daemon) NSDControl(args ...string) error {
+	path, err := lookPath("nsd-control")
+	if err != nil {
+		return fmt.Errorf("nsd-control is %w", ErrMissing)
+	}
+	out, err := exec.Command(path, append([]string{"-c", filepath.Join(d.Dir, "nsd.conf")}, args...)...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("nsd-control %v: %w: %s", args, err, out)
+	}
+	return nil
+}
+
+// powerDNSLocal is like knotLocal.
+const powerDNSLocal = `
+gsqlite3-database={dir}/pdns.sqlite
+gsqlite3-pragma-synchronous=0
+local-address=127.0.0.1
+local-port={port}
+socket-dir={dir}
+setuid=
+setgid=
+daemon=no
+guardian=no
+cache-ttl=0
+query-cache-ttl=0
+negquery-cache-ttl=0
+loglevel=4
+`
+
+// powerDNSSchema is where Debian installs the schema of its database.
+const powerDNSSchema = "/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql"
+
+// StartPowerDNS starts PowerDNS as a secondary that is configured as in
+// docs/secondaries.md. execSQL creates the database file with these statements.
+func StartPowerDNS(dir, page string, primary uint16, execSQL func(file, statements string) error) (*Daemon, error) {
+	d, err := NewDaemon("pdns_server", "pdns-server pdns-backend-sqlite3", dir)
+	if err != nil {
+		return nil, err
+	}
+	schema, err := os.ReadFile(powerDNSSchema)
+	if err != nil {
+		return nil, fmt.Errorf("the SQLite backend of PowerDNS is %w: apt-get install --no-install-recommends pdns-backend-sqlite3", ErrMissing)
+	}
+	text, err := ConfigFromDocs(page, "PowerDNS", primary, "")
+	if err == nil {
+		err = errors.Join(execSQL(filepath.Join(dir, "pdns.sqlite"), string(schema)), d.Write("pdns.conf", text+powerDNSLocal))
+	}
+	if err != nil {
+		return nil, err
+	}
+	_, commands, _ := strings.Cut(page, "Then, once:\n\n```sh\n")
+	commands, _, _ = strings.Cut(commands, "```")
+	for line := range strings.Lines(strings.NewReplacer("192.0.2.53", "127.0.0.1", "5354", fmt.Sprint(primary)).Replace(commands)) {
+		words := strings.Fields(line)
+		if out, err := exec.Command(words[0], append([]string{"--config-dir", dir}, words[1:]...)...).CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("%s: %w: %s", line, err, out)
+		}
+	}
+	return d, d.Start("--config-dir={dir}")
 }

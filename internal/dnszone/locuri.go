@@ -1,0 +1,116 @@
+package dnszone
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/miekg/dns"
+
+	"deed.example/deed"
+)
+
+const locForm = "a LOC record holds latitude, longitude, altitude and optionally size and precisions, such as 52 31 12.3 N 13 24 36.1 E 34m"
+
+// locPattern is the text form of RFC 1876, 3, which the library's parser reads too
+// generously.
+var locPattern = regexp.MustCompile(
+	`^(?i:([0-9]{1,2})( [0-9]{1,2}( [0-9]{1,2}(\.[0-9]{1,3})?)?)? [NS] ([0-9]{1,3})( [0-9]{1,2}( [0-9]{1,2}(\.[0-9]{1,3})?)?)? [EW] -?[0-9]{1,8}(\.[0-9]{1,2})?m?( [0-9]{1,8}(\.[0-9]{1,2})?m?){0,3})$`)
+
+// readLOC parses the value of a LOC record (RFC 1876).
+func readLOC(f []field) (string, error) {
+	words := make([]string, len(f))
+	for i, part := range f {
+		if part.quoted || part.param {
+			return "", errors.New(locForm)
+		}
+		words[i] = strings.ToUpper(part.text)
+	}
+	value := strings.Join(words, " ")
+	if !locPattern.MatchString(value) {
+		return "", errors.New(locForm + ", not " + deed.Quoted(value))
+	}
+	return strings.ReplaceAll(value, "M", "m"), nil
+}
+
+func showLOC(rr dns.RR) string { return dataText(rr) }
+
+// dataText returns the data of a record as the library writes it.
+func dataText(rr dns.RR) string {
+	return strings.Join(strings.Fields(strings.TrimPrefix(rr.String(), rr.Header().String())), " ")
+}
+
+// readURI parses the value of a URI record (RFC 7553).
+func readURI(f []field) (string, error) {
+	const form = `a URI record holds priority, weight and the URI in quotes, such as 10 1 "https://www.example.com/path"`
+	if len(f) != 3 || f[2].param {
+		return "", errors.New(form)
+	}
+	numbers, err := readNumbers(f[:2], 65535, 65535)
+	if err != nil {
+		return "", errors.New(form + ": " + err.Error())
+	}
+	scheme, rest, ok := strings.Cut(f[2].text, ":")
+	if !ok || rest == "" || !schemePattern.MatchString(scheme) || !printable(f[2].text) || strings.ContainsAny(f[2].text, ` "\<>`) {
+		return "", errors.New(form + ", not " + deed.Quoted(f[2].text))
+	}
+	return numbers + " " + quoted(f[2].text), nil
+}
+
+var schemePattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*$`)
+
+func showURI(rr dns.RR) string {
+	u := rr.(*dns.URI)
+	return fmt.Sprintf("%d %d %s", u.Priority, u.Weight, quoted(u.Target))
+}
+
+// readOPENPGPKEY parses the value of an OPENPGPKEY record (RFC 7929).
+func readOPENPGPKEY(f []field) (string, error) {
+	const form = "an OPENPGPKEY record holds a public key in base64"
+	var b strings.Builder
+	for _, part := range f { // long keys are often split into groups
+		if part.quoted || part.param {
+			return "", errors.New(form)
+		}
+		b.WriteString(part.text)
+	}
+	key, err := base64.StdEncoding.Strict().DecodeString(b.String())
+	if err != nil || len(key) == 0 {
+		return "", errors.New(form + ", not " + deed.Quoted(b.String()))
+	}
+	return b.String(), nil
+}
+
+func showOPENPGPKEY(rr dns.RR) string { return rr.(*dns.OPENPGPKEY).PublicKey }
+
+func readSMIMEA(f []field) (string, error) { return smimeaForm.read(f) }
+
+func showSMIMEA(rr dns.RR) string {
+	s := rr.(*dns.SMIMEA)
+	return fmt.Sprintf("%d %d %d %s", s.Usage, s.Selector, s.MatchingType, strings.ToLower(s.Certificate))
+}
+
+// checkDNAMEs refuses names below a DNAME (RFC 6672, 2.4): a resolver would never see
+// them, and secondaries refuse such a zone.
+func checkDNAMEs(z Zone) (host string, err error) {
+	var owners []string
+	for _, r := range z.Records {
+		if r.Type == "DNAME" {
+			owners = append(owners, r.Host)
+		}
+	}
+	if len(owners) == 0 {
+		return "", nil
+	}
+	for _, r := range z.Records {
+		for _, owner := range owners {
+			if owner == "@" && r.Host != "@" || strings.HasSuffix(r.Host, "."+owner) {
+				return r.Host, deed.Invalid("host", "%s is below the DNAME at %s, which redirects all names below it: delete one of them",
+					deed.Quoted(absolute(r.Host, z.Name)), deed.Quoted(absolute(owner, z.Name)))
+			}
+		}
+	}
+	return "", nil
+}

@@ -1,0 +1,75 @@
+package dnszone_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/dnszone"
+)
+
+// Every error of a file is reported, each with its line and column.
+func TestZoneFileErrors(t *testing.T) {
+	file := "$TTL 1h\n" +
+		"a\t5\tIN\tA\t192.0.2.1\n" +
+		"b A 192.0.2.1\n" +
+		"ü A 192.0.2.256\n" +
+		"c (\n\tMX\n\t10 192.0.2.1 )\n" +
+		"d TXT \"open\n" +
+		"e WKS 192.0.2.1\n" +
+		"f 1y A 192.0.2.1\n" +
+		"$INCLUDE x\n" +
+		"g.example.net. A 192.0.2.1\n"
+	got, err := dnszone.ParseZoneFile(dnszone.ZoneFile{Zone: zoneName, Text: strings.NewReader(file)})
+	coded, ok := errors.AsType[*deed.Error](err)
+	if !ok {
+		t.Fatalf("got %v, %v", got, err)
+	}
+	var fields []string
+	for _, d := range coded.Details {
+		fields = append(fields, d.Field)
+	}
+	want := []string{
+		"line 2, column 3", "line 4, column 5", "line 7, column 2", "line 8, column 7", "line 9, column 3", "line 10, column 3", "line 11, column 1", "line 12, column 1",
+	}
+	if diff := cmp.Diff(want, fields); diff != "" || !strings.Contains(err.Error(), "the first of 8 errors") {
+		t.Errorf("%v\n%s", err, diff)
+	}
+}
+
+func TestZoneFileErrorsAreLimited(t *testing.T) {
+	_, err := dnszone.ParseZoneFile(dnszone.ZoneFile{Zone: zoneName, Text: strings.NewReader(strings.Repeat("a A x\n", 5000))})
+	if coded, ok := errors.AsType[*deed.Error](err); !ok || len(coded.Details) != 100 {
+		t.Errorf("got %v, want 100 details", err)
+	}
+}
+
+func TestZoneFileClampsTTL(t *testing.T) {
+	const file = "a 5 A 192.0.2.1\nb 1w A 192.0.2.1\nc 300 A 192.0.2.1\n"
+	got, err := dnszone.ParseZoneFile(dnszone.ZoneFile{Zone: zoneName, Text: strings.NewReader(file), ClampTTL: true})
+	want := []string{"A a 192.0.2.1 60 -", "A b 192.0.2.1 86400 -", "A c 192.0.2.1 300 -"}
+	if diff := cmp.Diff(want, lines(got)); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+}
+
+func TestZoneFileGenericForms(t *testing.T) {
+	const file = `a CLASS1 TYPE1 \# 4 c0000201
+b IN MX \# 9 000a 0161036e657400
+c TXT \# 6 0161 03 626364
+d TYPE65280 \# ( 3 ab
+	cdef )
+e TYPE62 \# 4 00000001 ; malformed below
+`
+	got, err := dnszone.ParseZoneFile(dnszone.ZoneFile{Zone: zoneName, Text: strings.NewReader(file[:strings.Index(file, "e TYPE62")])})
+	want := []string{"A a 192.0.2.1 3600 -", "MX b a.net 3600 10", `TXT c "a" "bcd" 3600 -`, `TYPE65280 d \# 3 abcdef 3600 -`}
+	if diff := cmp.Diff(want, lines(got)); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+	if got, err := dnszone.ParseZoneFile(dnszone.ZoneFile{Zone: zoneName, Text: strings.NewReader(file)}); err == nil {
+		t.Errorf("a CSYNC that is cut off: got %v", got)
+	}
+}

@@ -1,0 +1,103 @@
+package dnszone
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Times of the SOA that the service generates, in seconds (RFC 1912, 2.2): a
+// secondary that missed a NOTIFY is at most an hour behind, and serves the zone for
+// two weeks without the primary.
+const (
+	SOARefresh = 3600
+	SOARetry   = 600
+	SOAExpire  = 1209600
+	SOAMinimum = 300
+)
+
+// FormatZone returns the zone as a zone file (RFC 1035, 5) that name servers load
+// and ParseZoneFile can parse. Its SOA and the NS records at the apex are those of
+// the service; ParseZoneFile skips them. Records are in canonical order (RFC 4034,
+// 6), so equal zones have equal files.
+func FormatZone(z Zone, nameservers []string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "; %s, revision %d\n$ORIGIN %s.\n$TTL %d\n", z.Name, z.Serial, z.Name, defaultTTL)
+	if len(nameservers) > 0 {
+		first := dotted(nameservers[0])
+		_, parent, _ := strings.Cut(first, ".")
+		fmt.Fprintf(&b, "@\t%d\tIN\tSOA\t%s hostmaster.%s %d %d %d %d %d\n", defaultTTL, first, parent, z.Serial, SOARefresh, SOARetry, SOAExpire, SOAMinimum)
+	}
+	for _, ns := range slices.Sorted(slices.Values(nameservers)) {
+		fmt.Fprintf(&b, "@\t%d\tIN\tNS\t%s\n", defaultTTL, dotted(ns))
+	}
+	for _, r := range inCanonicalOrder(z) {
+		fmt.Fprintf(&b, "%s\t%d\tIN\t%s\t%s\n", r.Host, r.TTL, r.Type, r.zoneFileData())
+	}
+	return b.String()
+}
+
+// inCanonicalOrder returns the records sorted by host, type and data.
+func inCanonicalOrder(z Zone) []Record {
+	type keyed struct {
+		Record
+		labels []string // of the host, the last one first
+		data   string
+	}
+	list := make([]keyed, len(z.Records))
+	for i, r := range z.Records {
+		list[i].Record = r
+		if r.Host != "@" {
+			list[i].labels = strings.Split(r.Host, ".")
+			slices.Reverse(list[i].labels)
+		}
+		if rr, err := r.served(z.Name); err == nil { // does not fail for a canonical record
+			list[i].data = rr.Data
+		}
+	}
+	slices.SortStableFunc(list, func(a, b keyed) int {
+		return cmp.Or(slices.Compare(a.labels, b.labels), cmp.Compare(a.Type, b.Type), cmp.Compare(a.data, b.data))
+	})
+	out := make([]Record, len(list))
+	for i, k := range list {
+		out[i] = k.Record
+	}
+	return out
+}
+
+// zoneFileData returns the data of a canonical record in zone file format: names end
+// in a dot, and texts are quoted.
+func (r Record) zoneFileData() string {
+	switch r.Type {
+	case "TXT":
+		list, err := readText(r.Value)
+		if err != nil {
+			list = splitText(r.Value) // does not fail for a canonical record
+		}
+		parts := make([]string, len(list))
+		for i, s := range list {
+			parts[i] = quoted(s)
+		}
+		return strings.Join(parts, " ")
+	case "MX":
+		return strconv.Itoa(r.preference()) + " " + dotted(r.Value)
+	case "CNAME", "DNAME", "NS", "PTR", "SRV", "NAPTR": // the name comes last
+		return dotted(r.Value)
+	case "HTTPS", "SVCB":
+		parts := strings.Split(r.Value, " ")
+		parts[1] = dotted(parts[1])
+		if t, err := recordTypeOf(r.Type); err == nil && slices.Contains(parts, "ohttp") {
+			// The servers of Debian 12 do not know this key, and others refuse its
+			// number.
+			if d, err := r.data(t); err == nil {
+				return showGeneric(d.data)
+			}
+		}
+		return strings.Join(parts, " ")
+	}
+	return r.Value
+}
+
+func dotted(name string) string { return strings.TrimSuffix(name, ".") + "." }

@@ -1,0 +1,178 @@
+package e2e_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/api"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/sqldb"
+	"deed.example/deed/internal/zone"
+)
+
+// A mover is an owner who changes the name servers of first.com.
+type mover struct {
+	*env
+	t     *testing.T
+	token string
+	ds    *zone.DSUpdater
+}
+
+func openMover(t *testing.T, s *env) *mover {
+	t.Helper()
+	zones := s.api.Zones.Store.(sqldb.Zones)
+	key := []dnssec.DS{{KeyTag: 7, Algorithm: 13, DigestType: 2, Digest: strings.Repeat("ab", 32)}}
+	m := &mover{env: s, t: t, token: s.bearer(t, s.bought(t, "first.com")), ds: &zone.DSUpdater{
+		Names: zones, Manager: s.registry, Servers: s.api.Registrations.Nameservers, DS: func(deed.Name) ([]dnssec.DS, error) { return key, nil },
+	}}
+	if err := s.registry.SetDS(t.Context(), "first.com", key); err != nil {
+		t.Fatal(err)
+	}
+	if err := zones.SetDS(t.Context(), "first.com", key); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func (m *mover) put(what, body string) answer {
+	m.t.Helper()
+	return m.do(m.t, "PUT", "/domains/first.com/"+what, body, "Authorization", m.token)
+}
+
+// due advances the clock and the moves.
+func (m *mover) due(d time.Duration) api.Domain {
+	m.t.Helper()
+	m.pass(m.t, d)
+	names, err := m.api.Registrations.Moves.DueMoves(m.t.Context(), 10)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	for range 2 { // twice is like once
+		for _, name := range names {
+			if err := m.api.Registrations.AdvanceMove(m.t.Context(), name); err != nil && deed.CodeOf(err) != deed.CodeNotFound {
+				m.t.Fatal(err)
+			}
+		}
+	}
+	return m.domain(m.t, "first.com")
+}
+
+// is fails unless the name has these servers, this step and this many DS records.
+func (m *mover) is(what string, d api.Domain, server, step string, ds int) {
+	m.t.Helper()
+	got := ""
+	if d.Move != nil {
+		got = d.Move.Step
+	}
+	h, err := m.registry.Holding(m.t.Context(), "first.com")
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	if d.Nameservers[0] != server || got != step || len(d.DNSSEC.DS) != ds || h.Nameservers[0] != server || len(h.DS) != ds {
+		m.t.Errorf("%s: got %v, step %q, %d DS; at the registry %v and %d DS; want %s, %q, %d", what, d.Nameservers, got, len(d.DNSSEC.DS), h.Nameservers, len(h.DS), server, step, ds)
+	}
+}
+
+const (
+	away   = `{"nameservers":["ns1.example.net","ns2.example.net"]}`
+	home   = `{"nameservers":[]}`
+	forced = `{"nameservers":["ns1.example.net","ns2.example.net"],"force":true}`
+)
+
+// A signed name moves out and back in steps, each visible with its end.
+func TestMoveOfASignedNameWaits(t *testing.T) {
+	eachEnv(t, func(t *testing.T, s *env) {
+		m := openMover(t, s)
+		m.is("before", m.domain(t, "first.com"), "ns1.deed.example", "", 1)
+		out := read[api.Domain](t, m.put("nameservers", away))
+		m.is("out", out, "ns1.deed.example", "withdrawing", 0)
+		if len(out.Warnings) != 1 || out.Move.EffectiveAt.Sub(s.clock.Now()) < 24*time.Hour || out.Move.Nameservers[0] != "ns1.example.net" {
+			t.Errorf("got %+v", out.Move)
+		}
+		m.is("after a day", m.due(24*time.Hour), "ns1.deed.example", "withdrawing", 0)
+		if due, err := m.ds.Due(t.Context(), 10); err != nil || len(due) > 0 {
+			t.Errorf("a DS would be published meanwhile: %v, %v", due, err)
+		}
+		m.put("ds", `{"ds":[]}`).expect(t, 400, deed.CodeValidation)
+		m.is("after 25 hours", m.due(time.Hour), "ns1.example.net", "", 0)
+
+		foreign := `{"ds":[{"keyTag":1,"algorithm":13,"digestType":2,"digest":"` + strings.Repeat("CD", 32) + `"}]}`
+		m.is("a DS of others", read[api.Domain](t, m.put("ds", foreign)), "ns1.example.net", "", 1)
+		m.is("back, with a DS", read[api.Domain](t, m.put("nameservers", home)), "ns1.example.net", "withdrawing", 0)
+		m.is("back", m.due(25*time.Hour), "ns1.deed.example", "settling", 0)
+		m.put("ds", foreign).expect(t, 400, deed.CodeValidation)
+		if due, err := m.ds.Due(t.Context(), 10); err != nil || len(due) > 0 {
+			t.Errorf("a DS would be published too early: %v, %v", due, err)
+		}
+		done := m.due(49 * time.Hour)
+		m.is("settled", done, "ns1.deed.example", "", 0)
+		if due, err := m.ds.Due(t.Context(), 10); err != nil || len(due) != 1 {
+			t.Errorf("the DS is due: got %v, %v", due, err)
+		}
+		var events []string
+		for _, e := range done.Events {
+			events = append(events, e.Type)
+		}
+		if got := strings.Join(events, " "); strings.Count(got, "ds_withdrawn") != 2 || strings.Count(got, "delegated") != 2 {
+			t.Errorf("got the events %s", got)
+		}
+		s.audit(t)
+	})
+}
+
+// A move can be canceled, changed and forced, and a handover cancels it.
+func TestMoveCanBeCanceledChangedAndForced(t *testing.T) {
+	eachEnv(t, func(t *testing.T, s *env) {
+		m := openMover(t, s)
+		m.put("nameservers", `{"nameservers":["ns1.first.com","ns2.example.net"]}`).expect(t, 400, deed.CodeValidation)
+		read[api.Domain](t, m.put("nameservers", away))
+		m.is("canceled", read[api.Domain](t, m.put("nameservers", home)), "ns1.deed.example", "", 0)
+		if due, err := m.ds.Due(t.Context(), 10); err != nil || len(due) != 1 {
+			t.Errorf("the DS is due again: got %v, %v", due, err)
+		}
+		m.ds.Propagated = nil
+		key := []dnssec.DS{{KeyTag: 7, Algorithm: 13, DigestType: 2, Digest: strings.Repeat("ab", 32)}}
+		publish := func() {
+			t.Helper()
+			if err := s.registry.SetDS(t.Context(), "first.com", key); err != nil {
+				t.Fatal(err)
+			}
+			if err := m.ds.Names.SetDS(t.Context(), "first.com", key); err != nil {
+				t.Fatal(err)
+			}
+		}
+		publish()
+		read[api.Domain](t, m.put("nameservers", away))
+		read[api.Domain](t, m.put("nameservers", `{"nameservers":["ns7.example.net","ns8.example.net"]}`))
+		m.is("changed", m.due(25*time.Hour), "ns7.example.net", "", 0)
+		m.is("home", read[api.Domain](t, m.put("nameservers", home)), "ns1.deed.example", "settling", 0)
+		m.is("settled", m.due(49*time.Hour), "ns1.deed.example", "", 0)
+		publish()
+		m.is("forced", read[api.Domain](t, m.put("nameservers", forced)), "ns1.example.net", "", 0)
+		m.is("forced home", read[api.Domain](t, m.put("nameservers", `{"nameservers":[],"force":true}`)), "ns1.deed.example", "", 0)
+		publish()
+		read[api.Domain](t, m.put("nameservers", away))
+		if got := s.handOver(t, m.token, s.buyer(t)); got.status != 200 {
+			t.Fatalf("got %d %s", got.status, got.body)
+		}
+		m.is("handed over", m.due(25*time.Hour), "ns1.deed.example", "", 0)
+		s.audit(t)
+	})
+}
+
+// After a crash between storing a move and removing the DS, the DS is removed before
+// the servers change.
+func TestMoveAfterACrash(t *testing.T) {
+	eachEnv(t, func(t *testing.T, s *env) {
+		m := openMover(t, s)
+		read[api.Domain](t, m.put("nameservers", away))
+		key := []dnssec.DS{{KeyTag: 7, Algorithm: 13, DigestType: 2, Digest: strings.Repeat("ab", 32)}}
+		if err := s.registry.SetDS(t.Context(), "first.com", key); err != nil { // as if it had never been removed
+			t.Fatal(err)
+		}
+		m.is("it waits again", m.due(25*time.Hour), "ns1.deed.example", "withdrawing", 0)
+		m.is("and moves", m.due(25*time.Hour), "ns1.example.net", "", 0)
+	})
+}

@@ -1,0 +1,37 @@
+package lifecycle
+
+import (
+	"time"
+
+	"deed.example/deed"
+)
+
+// A Move is a change of the name servers of a name, in steps that wait until the
+// caches of resolvers cannot make the name bogus (RFC 6781, 4.3.5):
+//
+//	withdrawing ──► the DS has been removed; until EffectiveAt resolvers may have it
+//	     │          in their caches and need the old, signed servers
+//	     ▼
+//	the name servers change ──► (to servers of others: done)
+//	     │
+//	     ▼
+//	settling ──► the service's servers answer again; until EffectiveAt resolvers may
+//	             query the old ones, so the DS is not published yet
+type Move struct {
+	Name        deed.Name
+	Reference   string      // of the registration
+	Wallet      deed.Wallet // the owner who asked for it
+	Step        MoveStep
+	Hosts       []string // the new name servers
+	EffectiveAt time.Time
+	Created     time.Time
+}
+
+// A MoveStep is the current step of a Move.
+type MoveStep string
+
+// The steps of a Move.
+const (
+	MoveWithdrawing MoveStep = "withdrawing"
+	MoveSettling    MoveStep = "settling"
+)

@@ -1,0 +1,82 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/lifecycle"
+)
+
+// Moves stores changes of name servers that wait. Fill every field.
+type Moves struct {
+	DB  *DB
+	Now func() time.Time // the registry's clock
+}
+
+// Move implements registration.Moves.
+func (s Moves) Move(ctx context.Context, name deed.Name) (m lifecycle.Move, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
+	defer cancel()
+	var hosts string
+	var effective, created int64
+	err = s.DB.read.QueryRowContext(ctx, `
+		SELECT domain, reference, wallet, step, hosts, effective_at, created_at FROM delegation_moves WHERE domain = $1`, name).
+		Scan(&m.Name, &m.Reference, &m.Wallet, &m.Step, &hosts, &effective, &created)
+	if errors.Is(err, sql.ErrNoRows) {
+		return m, deed.Errorf(deed.CodeNotFound, "the name servers of %s are not being changed", name)
+	}
+	m.Hosts, m.EffectiveAt, m.Created = strings.Fields(hosts), time.Unix(effective, 0).UTC(), time.Unix(created, 0).UTC()
+	return m, err
+}
+
+// PutMove implements registration.Moves.
+func (s Moves) PutMove(ctx context.Context, m lifecycle.Move, event lifecycle.EventType) error {
+	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		_, err := tx.ExecContext(ctx, `
+			INSERT INTO delegation_moves (domain, reference, wallet, step, hosts, effective_at, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)
+			ON CONFLICT (domain) DO UPDATE SET reference = excluded.reference, wallet = excluded.wallet, step = excluded.step,
+			       hosts = excluded.hosts, effective_at = excluded.effective_at, created_at = excluded.created_at`,
+			m.Name, m.Reference, m.Wallet, m.Step, strings.Join(m.Hosts, " "), m.EffectiveAt.Unix(), m.Created.Unix())
+		if err != nil {
+			return err
+		}
+		return s.addMoveEvent(ctx, tx, m, event)
+	})
+}
+
+// EndMove implements registration.Moves. A move that was replaced meanwhile stays.
+func (s Moves) EndMove(ctx context.Context, m lifecycle.Move, event lifecycle.EventType) error {
+	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		ended, err := rowsAffected(tx.ExecContext(ctx, `
+			DELETE FROM delegation_moves WHERE domain = $1 AND step = $2 AND hosts = $3 AND effective_at = $4`,
+			m.Name, m.Step, strings.Join(m.Hosts, " "), m.EffectiveAt.Unix()))
+		if err != nil || !ended {
+			return err
+		}
+		return s.addMoveEvent(ctx, tx, m, event)
+	})
+}
+
+// DueMoves implements registration.Moves.
+func (s Moves) DueMoves(ctx context.Context, limit int) ([]string, error) {
+	return due(ctx, s.DB, `SELECT domain FROM delegation_moves WHERE effective_at <= $1 ORDER BY effective_at LIMIT $2`, s.Now(), limit)
+}
+
+func (s Moves) addMoveEvent(ctx context.Context, tx *Tx, m lifecycle.Move, event lifecycle.EventType) error {
+	if event == "" {
+		return nil
+	}
+	r, err := readRegistration(ctx, tx, m.Name)
+	if deed.CodeOf(err) == deed.CodeNotFound {
+		return nil // it has ended
+	}
+	if err != nil {
+		return err
+	}
+	now := s.Now()
+	return addEvent(ctx, tx, lifecycle.Event{Name: m.Name, Reference: m.Reference, Type: event, At: now, About: now}, r.Owner)
+}

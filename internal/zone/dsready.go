@@ -1,0 +1,34 @@
+package zone
+
+import "time"
+
+// AbsentServerTimeout is how long a name server that does not have a zone, or cannot
+// be reached, keeps the DS of the zone from being published.
+const AbsentServerTimeout = time.Hour
+
+// A ServerCopy is the copy of a zone on one name server that resolvers query.
+type ServerCopy struct {
+	Server string
+	InSync bool
+	Absent bool // it does not have the zone, or cannot be reached
+}
+
+// DSReady reports whether the DS of a zone may be published, and without which
+// servers. A server with an old copy always prevents it: resolvers that query it
+// would treat the name as bogus. One without the zone prevents it only until
+// AbsentServerTimeout after the last change, if another one has the zone: resolvers
+// query that one then, with or without a DS.
+func DSReady(servers []ServerCopy, sinceChange time.Duration) (ready bool, without []string) {
+	inSync := 0
+	for _, s := range servers {
+		switch {
+		case s.InSync:
+			inSync++
+		case s.Absent && sinceChange >= AbsentServerTimeout:
+			without = append(without, s.Server)
+		default:
+			return false, nil
+		}
+	}
+	return inSync > 0, without
+}
