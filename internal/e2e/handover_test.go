@@ -9,8 +9,8 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/api"
 	"deed.example/deed/internal/registrar"
-	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/registrar/local"
+	"deed.example/deed/internal/registration"
 )
 
 // handOver transfers first.com to another wallet.
