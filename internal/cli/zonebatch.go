@@ -2,9 +2,9 @@ package cli
 
 import (
 	"bytes"
-	"encoding/json"
 	"strconv"
 
+	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
 	"deed.example/deed/api"
@@ -48,9 +48,8 @@ func parseBatch(raw []byte) (in api.BatchRequest, err error) {
 	if bytes.HasPrefix(bytes.TrimSpace(raw), []byte("[")) {
 		at = &in.Changes
 	}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.DisallowUnknownFields()
-	return in, d.Decode(at)
+	err = json.Unmarshal(raw, at, json.RejectUnknownMembers(true))
+	return in, err
 }
 
 func propagationCommand() *cobra.Command {

@@ -12,6 +12,7 @@ import (
 	"deed.example/deed/api"
 	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/httpapi"
+	"deed.example/deed/internal/lifecycle"
 )
 
 // rdap queries an object. Every exchange is validated against the schemas of RFC
@@ -155,9 +156,14 @@ func TestRDAPOfInternationalNames(t *testing.T) {
 
 func TestRDAPNameserver(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
-		token := s.bearer(t, s.bought(t, "first.com"))
-		if got := s.do(t, "PUT", "/domains/first.com/nameservers", `{"nameservers":["ns1.first.com","ns2.example.net"]}`, "Authorization", token); got.status != 200 {
-			t.Fatalf("got %d %s", got.status, got.body)
+		s.bought(t, "first.com")
+		r, err := s.api.Registrations.Names.Registration(t.Context(), "first.com")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Nameservers = []string{"ns1.first.com", "ns2.example.net"} // as of a name that was transferred in with them
+		if err := s.api.Registrations.Names.RecordAction(t.Context(), r, lifecycle.OwnerAction{Wallet: r.Owner, Kind: lifecycle.ActionNameservers}); err != nil {
+			t.Fatal(err)
 		}
 		for _, host := range []string{"ns1.deed.example", "NS2.DEED.EXAMPLE.", "ns1.first.com"} {
 			if got := s.rdap(t, "nameserver/"+host); got.Class != "nameserver" || got.LDHName != strings.ToLower(strings.TrimSuffix(host, ".")) {
