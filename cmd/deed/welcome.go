@@ -23,14 +23,15 @@ func welcome(out io.Writer, c *config, a *app.App) {
   chain      %s
   DNS        %s
 `, version(), callers, operators, c.DescribeDatabase(), c.DescribeCache(), c.DescribeChain(), dns)
-	if c.Outside() {
+	if c.Outside() && c.SellsEmbedded() {
 		fmt.Fprintln(out, "  registry   embedded: this is a REHEARSAL, and nothing that is sold is in the public DNS")
 	}
 	fmt.Fprintf(out, `
 Try:
+  open %s in a browser
   curl %s/domains/pricing/com
   curl %s/health
-`, callers, callers)
+`, callers, callers, callers)
 	if a.Sandbox() {
 		fmt.Fprintf(out, "  curl %s/sandbox\n", callers)
 	}

@@ -54,8 +54,8 @@ func (c *Config) EffectiveRegistrars() []RegistrarConfig {
 	return []RegistrarConfig{{Name: localKind, Type: localKind, TLDs: []string{"*"}}}
 }
 
-// sellsEmbedded reports whether names come from the embedded registry.
-func (c *Config) sellsEmbedded() bool {
+// SellsEmbedded reports whether names come from the embedded registry.
+func (c *Config) SellsEmbedded() bool {
 	return slices.ContainsFunc(c.EffectiveRegistrars(), func(r RegistrarConfig) bool { return r.Type == localKind })
 }
 

@@ -46,7 +46,7 @@ func (c *Config) Validate() ([]string, error) {
 		return out, err
 	}
 	problems := c.placeholders()
-	if c.sellsEmbedded() {
+	if c.SellsEmbedded() {
 		problems = append([]string{"registrar: names come from the embedded registry, so nothing that is sold is in the public DNS: configure a [registrar.NAME] block of another type"}, problems...)
 	}
 	problems = append(problems, keys...)
