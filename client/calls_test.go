@@ -106,6 +106,10 @@ var calls = map[string]func(ctx context.Context, c *client.Client) error{
 		_, err := c.SetNameservers(ctx, unregistered)
 		return err
 	},
+	"PUT /domains/{domain}/ds": func(ctx context.Context, c *client.Client) error {
+		_, err := c.SetDS(ctx, unregistered)
+		return err
+	},
 	"PUT /domains/{domain}/owner": func(ctx context.Context, c *client.Client) error {
 		_, err := c.SetOwner(ctx, unregistered, "0x0")
 		return err

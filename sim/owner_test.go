@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"deed.example/deed"
-	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/registrar/registry"
+	"deed.example/deed/internal/registration"
 )
 
 // otherServers are what an owner may delegate a name to.
@@ -49,7 +49,7 @@ func (w *world) own(p *process) {
 			if yes {
 				hosts = otherServers
 			}
-			err = p.names.Delegate(ctx, who, name, registration.Delegation{Hosts: hosts, Force: true})
+			err = p.names.Delegate(ctx, who, name, registration.Delegation{Hosts: hosts})
 		case 2:
 			var code deed.Secret
 			if code, err = p.names.AuthCode(ctx, who, name); err == nil {

@@ -3,6 +3,8 @@ package nameserver
 import (
 	"encoding/binary"
 	"hash/maphash"
+	"math/bits"
+	"math/rand/v2"
 	"net/netip"
 	"sync/atomic"
 )
@@ -35,6 +37,7 @@ type rateLimit struct {
 	bits6  int
 	exempt []netip.Prefix
 	seed   maphash.Seed
+	secret uint64
 	slots  []atomic.Uint64
 }
 
@@ -51,7 +54,7 @@ func newRateLimit(cfg Config) *rateLimit {
 	l := &rateLimit{
 		limit: uint64(min(max(0, cfg.RatePerSecond), maxRate)), slip: uint64(max(0, cfg.Slip)),
 		bits4: min(max(cfg.IPv4Prefix, 1), 32), bits6: min(max(cfg.IPv6Prefix, 1), 64),
-		exempt: cfg.Exempt, seed: maphash.MakeSeed(),
+		exempt: cfg.Exempt, seed: maphash.MakeSeed(), secret: rand.Uint64(),
 	}
 	if l.limit > 0 {
 		l.slots = make([]atomic.Uint64, rateSlots)
@@ -73,12 +76,17 @@ func (l *rateLimit) limits(client netip.Addr) bool {
 	return true
 }
 
-// A rateKey is what is counted: the responses of one class to one network.
-type rateKey struct{ network, class uint64 }
+// hash mixes network and class. Both are mixed with secrets, so that nobody can find
+// two with the same slot.
+func (l *rateLimit) hash(network, class uint64) uint64 {
+	hi, lo := bits.Mul64(network^l.secret, 0x9e3779b97f4a7c15)
+	hi, lo = bits.Mul64(hi^lo^class, l.secret|1)
+	return hi ^ lo
+}
 
 // spend counts one response to the client in this second.
 func (l *rateLimit) spend(client netip.Addr, class uint64, second int64) verdict {
-	h := maphash.Comparable(l.seed, rateKey{l.network(client.Unmap()), class})
+	h := l.hash(l.network(client.Unmap()), class)
 	slot := &l.slots[h%rateSlots]
 	for {
 		old := slot.Load()
