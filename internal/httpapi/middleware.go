@@ -62,7 +62,7 @@ func (s *Server) setCommonHeaders(h http.Header, r *http.Request) {
 // signatures, never by a cookie that a browser would add (CORS).
 var (
 	allowOrigin   = []string{"*"}
-	exposeHeaders = []string{"PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Location, ETag, A2A-Extensions, X-Request-Id"}
+	exposeHeaders = []string{"PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Location, ETag, A2A-Extensions, X-Request-Id, Deed-Next"}
 	allowMethods  = []string{"GET, HEAD, POST, PUT, DELETE, OPTIONS"}
 	allowHeaders  = []string{"Authorization, Content-Type, PAYMENT-SIGNATURE, X-PAYMENT, X-Request-Id, If-None-Match, Access-Control-Expose-Headers, Mcp-Session-Id, Mcp-Protocol-Version, Mcp-Method, Mcp-Name, A2A-Version, A2A-Extensions, Last-Event-ID"}
 	allowFor      = []string{"7200"} // two hours, the most that browsers accept
