@@ -106,7 +106,7 @@ func isRegistrarKey(key string) bool {
 
 // setRegistrar sets one key of a block. The registrar checks its values when it is
 // opened.
-func (c *config) setRegistrar(key, value string) {
+func (c *config) setRegistrar(key, value string) error {
 	parts := strings.SplitN(key, ".", 3)
 	i := slices.IndexFunc(c.Registrars, func(r app.RegistrarConfig) bool { return r.Name == parts[1] })
 	if i < 0 {
@@ -118,9 +118,16 @@ func (c *config) setRegistrar(key, value string) {
 		r.Type = value
 	case "tlds":
 		r.TLDs = strings.FieldsFunc(value, func(c rune) bool { return c == ',' || c == ' ' })
+	case "reserve_usd":
+		amount, err := deed.ParseUSDC(value)
+		if err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+		r.Reserve = amount
 	default:
 		r.Values[parts[2]] = value
 	}
+	return nil
 }
 
 // perTLD is the prefix of keys such as catalog.tld.com.markup, which override the

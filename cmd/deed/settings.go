@@ -93,7 +93,7 @@ func readFile(c *config, settings []*setting, path string) error {
 		case s != nil:
 			err = s.set(values[key], path)
 		case isRegistrarKey(key):
-			c.setRegistrar(key, values[key])
+			err = c.setRegistrar(key, values[key])
 		case !strings.HasPrefix(key, perTLD):
 			err = unknown("key", key, settings, func(s *setting) string { return s.key })
 		}

@@ -23,10 +23,11 @@ import (
 
 // A RegistrarConfig is one [registrar.NAME] block of the configuration.
 type RegistrarConfig struct {
-	Name   string
-	Type   string            // a row of the table of backends
-	TLDs   []string          // that it sells; "*" for all that no other block lists
-	Values map[string]string // the settings of its type
+	Name    string
+	Type    string            // a row of the table of backends
+	TLDs    []string          // that it sells; "*" for all that no other block lists
+	Reserve deed.USDC         // that stays in the account; orders that would need it are refused before money moves
+	Values  map[string]string // the settings of its type
 }
 
 // backends is the table of the types of registrar. A new one is a package below
@@ -102,7 +103,7 @@ func (a *App) openRegistrar(c RegistrarConfig) (b registrar.Backend, err error) 
 	if b, err = open(settings); err != nil {
 		return b, err
 	}
-	b.Name = c.Name
+	b.Name, b.Reserve = c.Name, c.Reserve
 	return b, setTLDs(&b, c.TLDs)
 }
 

@@ -25,6 +25,7 @@ func (a *App) startWorker() *backgroundWorker {
 	w := &backgroundWorker{cancel, make(chan struct{})}
 	loop := &worker.Loop{Log: a.log, Waiting: a.metrics.Waiting, Tasks: []worker.Task{
 		{Name: "clock", Interval: 5 * time.Second, Run: a.clock.Sync},
+		{Name: "balances at registrars", Interval: time.Minute, Run: a.ReadBalances},
 		{Name: "messages of registries", Interval: messageInterval, Run: a.Messages().Read},
 		{Name: "name servers", Interval: 5 * time.Second, Run: a.dns.watchDrift(a.metrics, a.log)},
 	}}
@@ -81,6 +82,9 @@ func (a *App) nameRows() []worker.Rows {
 
 // messageInterval is how often the queues of registries are read.
 const messageInterval = 30 * time.Second
+
+// ReadBalances reads how much money is left at the registrars.
+func (a *App) ReadBalances(ctx context.Context) error { return a.registrar.ReadBalances(ctx) }
 
 // Messages returns the reader of what registries have to say.
 func (a *App) Messages() *registration.Messages {

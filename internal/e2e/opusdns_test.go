@@ -30,7 +30,7 @@ func TestNamesOfAWholesaler(t *testing.T) {
 		}
 		s := openEnv(t, options{db: db, config: func(c *app.Config) {
 			outside.Now = c.Hooks.Now
-			c.Registrars = []app.RegistrarConfig{{Name: "wholesaler", Type: "opusdns", TLDs: []string{"com"}, Values: map[string]string{
+			c.Registrars = []app.RegistrarConfig{{Name: "wholesaler", Type: "opusdns", TLDs: []string{"com"}, Reserve: 10_000_000, Values: map[string]string{
 				"environment": "custom", "base_url": server.URL, "key_file": key, "organization": opusdnstest.Organization,
 				"contact": vendor.AddContact(), "requests_per_second": "1000", "timeout": "1m",
 			}}}
@@ -53,6 +53,21 @@ func TestNamesOfAWholesaler(t *testing.T) {
 		}
 		s.do(t, "PUT", "/domains/first.com/lock", `{"locked":false}`, "Authorization", s.bearer(t, owner)).expect(t, 200, "")
 		s.register(t, "nowhere.dev", "").expect(t, 400, deed.CodeTLDNotSupported)
+
+		// An account that is nearly empty sells nothing, before money moves.
+		if err := s.app.ReadBalances(t.Context()); err != nil {
+			t.Error(err)
+		}
+		vendor.Configure(func(a *opusdnstest.Account) { a.Balance = "20.00" })
+		if err := s.app.ReadBalances(t.Context()); err != nil {
+			t.Error(err)
+		}
+		before := s.balance(t, s.payTo)
+		s.register(t, "third.com", s.promise(owner, comPrice).header(t)).expect(t, 503, deed.CodeUnavailable)
+		s.renew(t, "first.com", 1, s.promise(owner, comRenewal).header(t)).expect(t, 503, deed.CodeUnavailable)
+		if after := s.balance(t, s.payTo); after != before {
+			t.Errorf("%s were charged", after-before)
+		}
 		for _, v := range checker.Violations() {
 			t.Errorf("the vendor's rules are broken: %s", v)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"deed.example/deed"
@@ -23,6 +24,7 @@ type Backend struct {
 	Manager   Manager
 	Ping      func(ctx context.Context) error
 	Close     func() error // nil if there is nothing to close
+	Reserve   deed.USDC    // that stays in the account; below it the operator is told
 
 	// Deadline is how long an order may take before it is given up; zero for
 	// order.JobDeadline. Registries have maintenance windows of hours.
@@ -45,12 +47,15 @@ type Router struct {
 	holder   Holder
 	sells    map[deed.TLD]int // index in backends
 	rest     int              // index in backends, or -1
+
+	mu       sync.Mutex // guards balances
+	balances map[string]deed.USDC
 }
 
 // NewRouter returns a router over the backends. It fails when two of them have the
 // same name, list the same TLD, or claim the rest.
 func NewRouter(holder Holder, backends ...Backend) (*Router, error) {
-	r := &Router{backends: backends, holder: holder, sells: map[deed.TLD]int{}, rest: -1}
+	r := &Router{backends: backends, holder: holder, sells: map[deed.TLD]int{}, rest: -1, balances: map[string]deed.USDC{}}
 	for i, b := range backends {
 		if b.Name == "" || r.index(b.Name) != i {
 			return nil, fmt.Errorf("registrar %q: every backend needs a name of its own", b.Name)

@@ -118,3 +118,51 @@ func TestRouterMerges(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// poor is a backend with a balance.
+type poor struct {
+	recorder
+	left deed.USDC
+	err  error
+}
+
+func (p *poor) Balance(context.Context) (registrar.Balance, error) {
+	return registrar.Balance{Available: p.left}, p.err
+}
+
+// An order must leave the reserve in the account. A balance that is not known, or
+// cannot be read any more, changes nothing.
+func TestAffords(t *testing.T) {
+	b := &poor{left: 30_000_000}
+	r, err := registrar.NewRouter(rows{}, registrar.Backend{Name: "a", Rest: true, Registrar: b, Manager: b, Reserve: 10_000_000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(price deed.USDC, want deed.Code) {
+		t.Helper()
+		err := r.Affords(t.Context(), "new.com", price)
+		if got := deed.CodeOf(err); err == nil && want != "" || err != nil && got != want {
+			t.Errorf("%s: got %v, want %q", price, err, want)
+		}
+	}
+	check(1_000_000_000, "") // not known yet
+	if err := r.ReadBalances(t.Context()); err != nil {
+		t.Error(err)
+	}
+	check(20_000_000, "")
+	check(20_000_001, deed.CodeUnavailable)
+	b.left = 9_000_000
+	if err := r.ReadBalances(t.Context()); !errors.Is(err, registrar.ErrFunds) {
+		t.Errorf("got %v, want the operator to be told", err)
+	}
+	check(1, deed.CodeUnavailable)
+	b.err = errors.New("no answer")
+	if err := r.ReadBalances(t.Context()); err == nil {
+		t.Error("a balance that cannot be read is not reported")
+	}
+	check(1, deed.CodeUnavailable)
+	b.err = deed.Errorf(deed.CodeNotFound, "not reported")
+	if err := r.ReadBalances(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

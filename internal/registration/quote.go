@@ -37,6 +37,9 @@ func (s *Service) Quote(ctx context.Context, r order.Request) (q order.Quote, fu
 	default:
 		q, full.Facts, err = s.quoteNew(ctx, r)
 	}
+	if err == nil && s.Route != nil {
+		err = s.Route.Affords(ctx, r.Name, q.Amount)
+	}
 	return q, full, err
 }
 

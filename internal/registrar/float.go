@@ -1,0 +1,60 @@
+package registrar
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"deed.example/deed"
+)
+
+// ReadBalances reads how much money is left at each backend that says so. A backend
+// that does not answer keeps the balance that was read before.
+func (r *Router) ReadBalances(ctx context.Context) error {
+	var errs []error
+	for _, b := range r.backends {
+		reader, ok := b.Registrar.(BalanceReader)
+		if !ok {
+			continue
+		}
+		balance, err := reader.Balance(ctx)
+		switch {
+		case err == nil:
+			r.setBalance(b.Name, balance.Available)
+			if balance.Available < b.Reserve {
+				errs = append(errs, fmt.Errorf("registrar %s: %w: %s USD are left, and the reserve is %s", b.Name, ErrFunds, balance.Available, b.Reserve))
+			}
+		case deed.CodeOf(err) != deed.CodeNotFound: // not reported yet
+			errs = append(errs, fmt.Errorf("read the balance at registrar %s: %w", b.Name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (r *Router) setBalance(backend string, left deed.USDC) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.balances[backend] = left
+}
+
+// Affords fails with CodeUnavailable when the account at the backend of the name
+// could not pay for an order that we sell at this price, and keep its reserve. Our
+// price is never below the backend's. An unknown balance is no obstacle: the backend
+// refuses what it is not paid for.
+func (r *Router) Affords(ctx context.Context, name deed.Name, price deed.USDC) error {
+	b, err := r.of(ctx, name)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	left, known := r.balances[b.Name]
+	r.mu.Unlock()
+	if !known || left >= price+b.Reserve {
+		return nil
+	}
+	return &deed.Error{
+		Code: deed.CodeUnavailable, Err: fmt.Errorf("registrar %s: %w", b.Name, ErrFunds), Retry: 10 * time.Minute,
+		Message: fmt.Sprintf("%s cannot be ordered at the moment, because our account at its registry must be filled up first: nothing was charged, try again later", name),
+	}
+}
