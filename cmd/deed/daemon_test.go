@@ -44,15 +44,24 @@ func ask(name string, qtype uint16) *dns.Msg {
 	return m
 }
 
-// exchange asks over TCP, where every answer fits.
+// exchange asks over TCP, where every answer fits. A server that loads a zone may
+// close its connections (NSD does): then it is asked again.
 func exchange(t *testing.T, m *dns.Msg, addr string) *dns.Msg {
 	t.Helper()
 	c := dns.Client{Net: "tcp", Timeout: 30 * time.Second}
-	r, _, err := c.ExchangeContext(t.Context(), m, addr)
-	if err != nil {
-		t.Fatalf("ask %s for %s: %v", addr, m.Question[0].String(), err)
+	var r *dns.Msg
+	var err error
+	for range 50 {
+		if r, _, err = c.ExchangeContext(t.Context(), m, addr); err == nil {
+			return r
+		}
+		select {
+		case <-t.Context().Done():
+		case <-time.After(100 * time.Millisecond):
+		}
 	}
-	return r
+	t.Fatalf("ask %s for %s: %v", addr, m.Question[0].String(), err)
+	return nil
 }
 
 // owner returns a client with play money.
