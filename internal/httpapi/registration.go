@@ -9,7 +9,6 @@ import (
 	"deed.example/deed/api"
 	"deed.example/deed/internal/dnszone"
 	"deed.example/deed/internal/order"
-	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/settle"
 )
 
@@ -95,9 +94,7 @@ func readRegister(w http.ResponseWriter, r *http.Request) (o order.Request, dryR
 	if o.Records, err = startingRecords(o.Name, in.DNSRecords); err != nil {
 		return o, false, err
 	}
-	if o.Nameservers, err = parseNameservers(in.Nameservers); err == nil {
-		err = registration.CheckGlue(o.Name, o.Nameservers)
-	}
+	o.Nameservers, err = parseNameservers(in.Nameservers)
 	return o, in.DryRun, err
 }
 
@@ -123,9 +120,7 @@ func readTransfer(w http.ResponseWriter, r *http.Request) (o order.Request, dryR
 		return o, false, deed.Invalid("authCode", "is the code that the present registrar gives out, of 1 to 255 characters")
 	}
 	o.AuthCode = deed.Secret(in.AuthCode)
-	if o.Nameservers, err = parseNameservers(in.Nameservers); err == nil {
-		err = registration.CheckGlue(o.Name, o.Nameservers)
-	}
+	o.Nameservers, err = parseNameservers(in.Nameservers)
 	return o, in.DryRun, err
 }
 

@@ -50,7 +50,7 @@ func (s *Service) Delegate(ctx context.Context, who deed.Wallet, name deed.Name,
 	if len(d.Hosts) == 0 {
 		d.Hosts = s.Nameservers
 	}
-	if err := CheckGlue(name, d.Hosts); err != nil {
+	if err := checkGlue(name, d.Hosts); err != nil {
 		return err
 	}
 	pending, err := s.pendingMove(ctx, r)
@@ -77,9 +77,9 @@ func (s *Service) Delegate(ctx context.Context, who deed.Wallet, name deed.Name,
 	return s.changeServers(ctx, r, d)
 }
 
-// CheckGlue refuses servers below the name itself, which resolvers cannot find
+// checkGlue refuses servers below the name itself, which resolvers cannot find
 // without addresses at the registry.
-func CheckGlue(name deed.Name, hosts []string) error {
+func checkGlue(name deed.Name, hosts []string) error {
 	for _, host := range hosts {
 		if host == string(name) || strings.HasSuffix(host, "."+string(name)) {
 			return deed.Invalid("nameservers", "%s is below %s itself, so the registry would need its addresses, which it cannot be given here: use servers with names elsewhere", host, name)

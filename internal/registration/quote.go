@@ -29,6 +29,9 @@ func (s *Service) Complete(p order.Purchase) order.Purchase {
 func (s *Service) Quote(ctx context.Context, r order.Request) (q order.Quote, full order.Purchase, err error) {
 	r.Purchase = s.Complete(r.Purchase)
 	full = r.Purchase
+	if err := checkGlue(r.Name, r.Nameservers); err != nil {
+		return q, full, err
+	}
 	switch r.Kind {
 	case order.PurchaseRenewal:
 		q, full.Facts, err = s.quoteRenewal(ctx, r)
