@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/event"
 	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/settle"
 )
@@ -147,6 +148,13 @@ func (s Payments) FailRefunded(ctx context.Context, p order.Payment) error {
 		}
 		if err := dropClaim(ctx, tx, id); err != nil {
 			return err
+		}
+		j, err := s.DB.readJob(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if e, ok := event.OfJob(j, now); ok {
+			tx.emit(e)
 		}
 		return addStep(ctx, tx, id, order.JobFailed, now)
 	})
