@@ -40,7 +40,7 @@ func (r *Router) setBalance(backend string, left deed.USDC) {
 
 // Affords fails with CodeUnavailable when the account at the backend of the name
 // could not pay for an order that we sell at this price, and keep its reserve. Our
-// price is never below the backend's. An unknown balance is no obstacle: the backend
+// price includes a markup, so it stands for the backend's. An unknown balance is no obstacle: the backend
 // refuses what it is not paid for.
 func (r *Router) Affords(ctx context.Context, name deed.Name, price deed.USDC) error {
 	b, err := r.of(ctx, name)
