@@ -91,6 +91,7 @@ var packages = []struct {
 
 	{"internal/apitest", tests},
 	{"internal/cache/cachetest", tests},
+	{"internal/logtest", tests},
 	{"internal/nameserver/peer", tests},
 	{"internal/nameserver/publishtest", tests},
 	{"internal/npmtest", tests},

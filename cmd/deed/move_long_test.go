@@ -158,16 +158,7 @@ stub-zone:
     name: example
     stub-addr: %s
 `, key, tldServer, hostsServer)
-	return alongside(t, func(dir string) (*peer.Daemon, error) {
-		unbound, err := peer.NewDaemon("unbound", "unbound", dir)
-		if err != nil {
-			return nil, err
-		}
-		if err := unbound.Write("unbound.conf", conf); err != nil {
-			return nil, err
-		}
-		return unbound, unbound.Start("-d", "-p", "-c", "{dir}/unbound.conf")
-	})
+	return startUnbound(t, conf)
 }
 
 // A timeline is what a resolver answered for the hosts of a zone, asked all the time.

@@ -95,6 +95,12 @@ stub-zone:
     name: elsewhere.com
     stub-addr: 127.0.0.1@%d
 `, key, port, other, other)
+	return startUnbound(t, conf)
+}
+
+// startUnbound runs Unbound with the configuration.
+func startUnbound(t *testing.T, conf string) *peer.Daemon {
+	t.Helper()
 	return alongside(t, func(dir string) (*peer.Daemon, error) {
 		unbound, err := peer.NewDaemon("unbound", "unbound", dir)
 		if err != nil {

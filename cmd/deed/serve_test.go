@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"io"
 	"net"
@@ -11,12 +10,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"deed.example/deed/internal/apitest"
+	"deed.example/deed/internal/logtest"
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
@@ -48,24 +47,7 @@ type node struct {
 	dns                string // address of its name server
 	token              string // of who signed in, for send and payment; "" for nobody
 	client             *http.Client
-	log                *lockedBuffer
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
+	log                *logtest.Buffer
 }
 
 // start runs `deed serve` on free ports with dir as its data folder.
@@ -76,7 +58,7 @@ func start(t *testing.T, dir string, environ ...string) *node {
 
 func startBinary(t *testing.T, path, dir string, environ ...string) *node {
 	t.Helper()
-	n := &node{log: &lockedBuffer{}, client: apitest.Client(t, nil)}
+	n := &node{log: &logtest.Buffer{}, client: apitest.Client(t, nil)}
 	n.cmd = exec.Command(path, "serve", "--data", dir, "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0", "--chain-listen", "127.0.0.1:0", "--dns-listen", "127.0.0.1:0")
 	n.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH")}, environ...) // not even a home
 	n.cmd.Stderr = n.log

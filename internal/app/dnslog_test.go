@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"github.com/miekg/dns"
+
+	"deed.example/deed/internal/logtest"
 )
 
 // The notifier and the primary log where everything else does, in the format and at
 // the level of the configured logger.
 func TestNotifierAndPrimaryLogThroughOurLogger(t *testing.T) {
-	logs := &lockedBuffer{}
+	logs := &logtest.Buffer{}
 	c := sandbox(t)
 	c.DNSListen, c.Log = "off", slog.New(slog.NewJSONHandler(logs, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	c.PrimaryListen, c.PrimaryAllow = "127.0.0.1:0", []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}

@@ -1,49 +1,31 @@
 package e2e_test
 
 import (
-	"bytes"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/go-json-experiment/json"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/logtest"
 )
 
 // watchLog collects the log of a service, and fails the test at its end if an
 // error was logged: a panic or an internal error.
 func (h *service) watchLog(t *testing.T) {
 	t.Helper()
-	log := &lockedBuffer{}
+	log := &logtest.Buffer{}
 	h.api.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelError}))
 	t.Cleanup(func() {
 		if text := log.String(); text != "" {
 			t.Errorf("the log says %.4000s", text)
 		}
 	})
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex // guards b
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // A path that is not UTF-8, percent-encoded or raw, gets the response of any other
