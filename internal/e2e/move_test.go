@@ -127,6 +127,8 @@ func TestMoveCanBeCanceledChangedAndForced(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		m := openMover(t, s)
 		m.put("nameservers", `{"nameservers":["ns1.first.com","ns2.example.net"]}`).expect(t, 400, deed.CodeValidation)
+		m.do(t, "POST", "/domains/register", `{"domain":"second.com","nameservers":["ns1.second.com","ns2.example.net"]}`).expect(t, 400, deed.CodeValidation)
+		m.do(t, "POST", "/domains/transfer", `{"domain":"third.com","authCode":"code","nameservers":["third.com","ns2.example.net"]}`).expect(t, 400, deed.CodeValidation)
 		read[api.Domain](t, m.put("nameservers", away))
 		m.is("canceled", read[api.Domain](t, m.put("nameservers", home)), "ns1.deed.example", "", 0)
 		if due, err := m.ds.Due(t.Context(), 10); err != nil || len(due) != 1 {
