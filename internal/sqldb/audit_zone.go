@@ -32,11 +32,11 @@ var zoneInvariants = []invariant{
 		 WHERE o.propagated_serial > o.serial OR o.serial > z.serial OR z.ended_at IS NOT NULL`},
 	{"every paid change is one revision", `
 		SELECT count(*) FROM jobs j JOIN payments p ON p.id = j.payment_id
-		 WHERE p.kind LIKE 'dns%' AND p.state = 'consumed' AND 1 <>
+		 WHERE p.kind LIKE 'dns%' AND j.state = 'completed' AND 1 <>
 		       (SELECT count(*) FROM revisions v JOIN zones z ON z.id = v.zone_id WHERE z.domain = p.domain AND v.serial = j.revision)`},
 	{"every revision but the first of its zone was paid for once", `
 		SELECT count(*) FROM revisions v JOIN zones z ON z.id = v.zone_id
 		 WHERE v.serial > (SELECT min(w.serial) FROM revisions w WHERE w.zone_id = v.zone_id) AND 1 <>
 		       (SELECT count(*) FROM jobs j JOIN payments p ON p.id = j.payment_id
-		         WHERE p.kind LIKE 'dns%' AND p.state = 'consumed' AND p.domain = z.domain AND j.revision = v.serial)`},
+		         WHERE p.kind LIKE 'dns%' AND j.state = 'completed' AND p.domain = z.domain AND j.revision = v.serial)`},
 }

@@ -185,7 +185,7 @@ func (s Payments) MovePayment(ctx context.Context, p order.Payment, to order.Pay
 func (s Payments) afterMove(ctx context.Context, tx *Tx, p order.Payment, to order.PaymentState, now time.Time) error {
 	switch to {
 	case order.PaymentSettled:
-		if err := post(ctx, tx, p, "settled", "treasury", "owed", now); err != nil {
+		if err := post(ctx, tx, p, settledEntry(p), now); err != nil {
 			return err
 		}
 		return moveJob(ctx, tx, p.ID, order.JobAwaitingPayment, order.JobQueued, now)
@@ -195,7 +195,7 @@ func (s Payments) afterMove(ctx context.Context, tx *Tx, p order.Payment, to ord
 		}
 		return moveJob(ctx, tx, p.ID, order.JobAwaitingPayment, order.JobCancelled, now)
 	case order.PaymentRefunded:
-		return post(ctx, tx, p, "refunded", "owed", "refunds", now)
+		return post(ctx, tx, p, ledgerEntry{name: "refunded", to: "owed", from: "refunds", amount: p.Refund().Amount}, now)
 	}
 	return nil
 }
@@ -205,6 +205,9 @@ func (s Payments) afterMove(ctx context.Context, tx *Tx, p order.Payment, to ord
 func movePayment(ctx context.Context, tx *Tx, p order.Payment, to order.PaymentState, txHash string, now time.Time) (bool, error) {
 	if !p.State.CanBecome(to) {
 		return false, fmt.Errorf("payment %s: there is no transition from %s to %s", p.ID, p.State, to)
+	}
+	if p.State == order.PaymentConsumed && !p.Part.Valid(p) {
+		return false, fmt.Errorf("payment %s: %+v of it cannot be refunded", p.ID, p.Part)
 	}
 	settled, refunded, refundID := p.TxHash, "", p.RefundID
 	switch to {
@@ -234,19 +237,6 @@ func movePayment(ctx context.Context, tx *Tx, p order.Payment, to order.PaymentS
 		}
 	}
 	return moved, err
-}
-
-// post writes a ledger entry that transfers the amount between two accounts.
-func post(ctx context.Context, tx *Tx, p order.Payment, entry, to, from string, now time.Time) error {
-	for account, amount := range map[string]deed.USDC{to: p.Auth.Amount, from: -p.Auth.Amount} {
-		_, err := tx.ExecContext(ctx, `
-			INSERT INTO ledger (payment_id, entry, account, amount, at) VALUES ($1, $2, $3, $4, $5)`,
-			p.ID, entry, account, amount, now.Unix())
-		if err != nil {
-			return fmt.Errorf("post %s of %s: %w", entry, p.ID, err)
-		}
-	}
-	return nil
 }
 
 // DelayPayment implements fulfil.Store.
