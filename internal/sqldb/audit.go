@@ -83,8 +83,11 @@ var invariants = []invariant{
 	{"the attempts of a refund are consecutive", `
 		SELECT count(*) FROM (SELECT purpose FROM attempts WHERE purpose LIKE 'refund%' GROUP BY chain, purpose HAVING count(*) <> max(attempt)) d`},
 	{"only payments due for refund have refund attempts", `
-		SELECT count(*) FROM payments p WHERE p.state NOT IN ('refund_due', 'refunding', 'refunded')
-		   AND EXISTS (SELECT 1 FROM attempts a WHERE a.purpose LIKE 'refund%' AND (a.purpose LIKE '%' || p.id OR a.purpose LIKE '%' || p.payer || ' ' || p.nonce || '%'))`},
+		SELECT (SELECT count(*) FROM payments p JOIN attempts a ON a.chain = p.chain_id AND a.purpose = 'refund ' || substr(p.asset, 3) || ' ' || p.id
+		         WHERE p.state NOT IN ('refund_due', 'refunding', 'refunded'))
+		     + (SELECT count(*) FROM payments p
+		          JOIN attempts a ON a.chain = p.chain_id AND a.purpose = rtrim('refund ' || substr(p.asset, 3) || ' ' || p.payer || ' ' || p.nonce || ' ' || p.refund_label)
+		         WHERE p.state NOT IN ('refund_due', 'refunding', 'refunded'))`},
 	{"the nonces of our wallets have no gaps", `
 		SELECT count(*) FROM signers s
 		 WHERE (SELECT count(DISTINCT nonce) FROM transactions t WHERE t.chain = s.chain AND t.signer = s.address) +

@@ -118,7 +118,7 @@ func TestAuditFindsViolations(t *testing.T) {
 		"consumed and refunded payments match the ledger":                             {`DELETE FROM ledger WHERE entry = 'consumed' AND account = 'revenue'`, `DELETE FROM ledger WHERE entry = 'refunded' AND account = 'refunds'`, `UPDATE ledger SET entry = 'refunded' WHERE entry = 'consumed'`},
 		"the owed balance equals the payments that are neither consumed nor refunded": {`UPDATE ledger SET amount = amount + 1 WHERE account = 'owed' AND entry = 'settled'`},
 		"the attempts of a refund are consecutive":                                    {`INSERT INTO attempts VALUES (84532, 'refund x pay_none', 2, '0x', 0)`},
-		"only payments due for refund have refund attempts":                           {`INSERT INTO attempts SELECT 84532, 'refund x ' || id, 1, '0x', 0 FROM payments WHERE state = 'consumed'`},
+		"only payments due for refund have refund attempts":                           {`INSERT INTO attempts SELECT 84532, 'refund ' || substr(asset, 3) || ' ' || id, 1, '0x', 0 FROM payments WHERE state = 'consumed'`},
 		"the nonces of our wallets have no gaps": {`INSERT INTO signers VALUES (84532, '0x', 3)`,
 			`INSERT INTO transactions VALUES (84532, '0x', 0, 'a', '', 0), (84532, '0x', 2, 'b', '', 0)`},
 		"no job is open an hour after its deadline": {job(`updated_at = deadline_at + 7200`, 3)},
