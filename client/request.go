@@ -25,11 +25,12 @@ type request struct {
 	query        url.Values
 	header       http.Header // additional headers
 	body         []byte
-	contentType  string  // of the body; "": JSON
-	accept       string  // "": JSON
-	bearer       bool    // it needs a token
-	paid         bool    // it may cost money
-	maxPrice     *string // limit of this call; nil: the client's
+	contentType  string                             // of the body; "": JSON
+	accept       string                             // "": JSON
+	bearer       bool                               // it needs a token
+	paid         bool                               // it may cost money
+	maxPrice     *string                            // limit of this call; nil: the client's
+	confirm      func(context.Context, Offer) error // nil: the client's
 }
 
 // answer is a response with its whole body.
