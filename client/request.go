@@ -110,6 +110,7 @@ func (c *Client) open(ctx context.Context, r request, token, payment string) (*h
 	} else {
 		req.Header.Set("Accept", orJSON(r.accept))
 	}
+	req.Header.Set("User-Agent", c.agent)
 	if r.body != nil && req.Header.Get("Content-Type") == "" {
 		req.Header.Set("Content-Type", orJSON(r.contentType))
 	}
