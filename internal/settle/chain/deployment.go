@@ -14,9 +14,9 @@ import (
 	"deed.example/deed/internal/settle"
 )
 
-// deployGas is what the creation of a payer's wallet may use. It is below the gas of
-// a full batch, so a gas wallet that can pay for a batch can pay for it, and low
-// enough that the receipt fits into maxResponse, however many logs the wallet writes.
+// deployGas is added to the gas of a payment that deploys its wallet. The sum is below
+// the gas of a full batch, so a gas wallet that can pay for a batch can pay for it, and
+// low enough that the receipt fits into maxResponse, however many logs there are.
 const deployGas = 1_000_000
 
 // wrapperABI is the form of a wrapped signature, without its suffix.
