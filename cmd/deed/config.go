@@ -51,6 +51,7 @@ func (c *config) settings() []*setting {
 		{key: "chain.refund_key", help: "file with the key that pays refunds, in hex", value: text(&c.RefundKey, anything)},
 		{key: "chain.refund_floor_usd", help: "warn when the refund wallet has less", value: amount(&c.RefundFloor)},
 		{key: "chain.safe_depth", help: "how many blocks deep counts as safe where the chain does not say", value: blockNumber(&c.SafeDepth)},
+		{key: "chain.wallet_factories", help: "contracts that may deploy a wallet with its first payment (ERC-6492), separated by commas; auto: those known on the chain; none", value: text(&c.WalletFactories, walletFactories)},
 		{key: "payments.max_open", help: "payments of one wallet that may wait to be settled at the same time", value: positive(&c.Payments.MaxOpen)},
 		{key: "payments.release_after", help: "how long a payment that cannot be settled keeps its name from other buyers, such as 1m", value: duration(&c.Payments.ReleaseAfter)},
 		{key: "payments.claim_window", help: "how long money that came without a request waits for its payer before it goes back, such as 5m", value: duration(&c.Payments.ClaimWindow)},
@@ -178,6 +179,14 @@ func walletOrNone(s string) error {
 		return nil
 	}
 	_, err := deed.ParseWallet(s)
+	return err
+}
+
+func walletFactories(s string) error {
+	if s == "auto" {
+		return nil
+	}
+	_, err := app.ParseWalletFactories(s)
 	return err
 }
 
