@@ -95,6 +95,7 @@ var packages = []struct {
 	{"internal/nameserver/peer", tests},
 	{"internal/nameserver/publishtest", tests},
 	{"internal/npmtest", tests},
+	{"internal/postgrestest", tests},
 	{"internal/registrar/epp/epptest", tests},
 	{"internal/registrar/opusdns/opusdnstest", tests},
 	{"internal/servicetest", tests},
