@@ -75,6 +75,7 @@ var packages = []struct {
 	{"internal/httpapi", adapters},
 	{"internal/interfacedoc", adapters},
 	{"internal/keyfile", adapters},
+	{"internal/logcause", adapters},
 	{"internal/mcp", adapters},
 	{"internal/metrics", adapters},
 	{"internal/nameserver", adapters},

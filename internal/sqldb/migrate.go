@@ -14,7 +14,7 @@ import (
 
 // A released migration is never edited; a later one corrects it.
 //
-//go:embed migrations/*.sql migrations/payments/*.sql
+//go:embed migrations/*.sql migrations/payments/*.sql migrations/operations/*.sql
 var migrations embed.FS
 
 // migrate applies the pending migrations in order. On PostgreSQL several processes may
@@ -58,7 +58,7 @@ func (db *DB) migrations(pool *sql.DB) (*goose.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	kind, options := goose.DialectSQLite3, []goose.ProviderOption{goose.WithGoMigrations(db.paymentsMigration(), db.purchasesMigration()), goose.WithDisableGlobalRegistry(true)}
+	kind, options := goose.DialectSQLite3, []goose.ProviderOption{goose.WithGoMigrations(db.paymentsMigration(), db.purchasesMigration(), db.operationsMigration()), goose.WithDisableGlobalRegistry(true)}
 	if db.dialect == postgres {
 		// Retried once a second, for at most five minutes.
 		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))

@@ -42,7 +42,7 @@ func OpenSQLite(ctx context.Context, path string) (*DB, error) {
 	}
 	read.SetMaxOpenConns(4 * runtime.NumCPU())
 	read.SetMaxIdleConns(4 * runtime.NumCPU())
-	return (&DB{Timeout: defaultTimeout, write: write, read: read, dialect: sqlite, group: newGroup(write), release: release}).ready(ctx)
+	return (&DB{Timeout: defaultTimeout, write: write, read: read, dialect: sqlite, group: newGroup(write), path: path, release: release}).ready(ctx)
 }
 
 // OpenSQLiteReadOnly opens the file at path read-only, even while another process owns

@@ -38,6 +38,7 @@ type DB struct {
 	write, read *sql.DB
 	dialect     dialect
 	group       *group       // nil on PostgreSQL, which has its own group commit
+	path        string       // of a SQLite file
 	readOnly    bool         // never writes, not even due orders
 	release     func() error // releases the lock of the file
 	closing     sync.Once
