@@ -86,7 +86,7 @@ func openMoney(ctx context.Context, c *Config, db *sqldb.DB, b *chainBackend, no
 	}
 	settler, err := chain.Open(ctx, chain.Config{
 		Client: b.Client, Store: sqldb.Settlements{DB: db, ChainID: net.ChainID}, Now: now.chain, Network: net,
-		PayTo: common.HexToAddress(string(keys.payTo)), GasSigner: keys.gas, RefundSigner: keys.refund, SafeDepth: c.SafeDepth, Step: c.Hooks.Step,
+		PayTo: common.HexToAddress(string(keys.payTo)), GasSigner: keys.gas, RefundSigner: keys.refund, SafeDepth: c.SafeDepth, Step: c.Hooks.Step, Log: c.logger(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open the settlement: %w", err)
