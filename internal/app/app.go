@@ -77,7 +77,7 @@ type App struct {
 	operators *listening        // nil if off
 	worker    *backgroundWorker // nil until Start
 	closers   []func() error    // of registrars
-	master    deed.Secret       // that the keys of zones and registrars are derived from
+	master    deed.Secret       // the oldest of dns.key: registrars recognise orders by keys derived from it
 }
 
 // Open builds the service, or nothing. It fails when the configuration must not
@@ -134,7 +134,7 @@ func (a *App) openBackends(ctx context.Context) (err error) {
 		return err
 	}
 	a.NameServer, a.Follower = a.dns.server, a.dns.follower
-	if a.DB.Sealer, err = seal.New(a.dns.zones.Publishing.Master); err != nil {
+	if a.DB.Sealer, err = seal.New(append([]deed.Secret{a.dns.zones.Publishing.Master}, a.dns.zones.Publishing.Earlier...)...); err != nil {
 		return err
 	}
 	if a.money, err = openMoney(ctx, c, a.DB, a.chain, clocks{a.now, a.clock.Now}); err == nil && a.money != nil {
