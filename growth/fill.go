@@ -69,11 +69,11 @@ func (f filler) fill(ctx context.Context) (err error) {
 	if err := f.fillTables(ctx, conn); err != nil {
 		return err
 	}
-	secret, err := keyfile.OpenZoneSecret(f.zoneSecretFile())
+	secrets, err := keyfile.OpenZoneSecrets(f.zoneSecretFile())
 	if err != nil {
 		return err
 	}
-	if err := f.fillZones(ctx, conn, secret); err != nil {
+	if err := f.fillZones(ctx, conn, secrets[0]); err != nil {
 		return err
 	}
 	_, err = conn.Exec(ctx, "VACUUM ANALYZE")

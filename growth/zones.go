@@ -54,7 +54,7 @@ func (f filler) compose(ctx context.Context, master deed.Secret, out chan<- comp
 	for range runtime.NumCPU() {
 		go func() {
 			for i := int(next.Add(1)) - 1; i < f.names; i = int(next.Add(1)) - 1 {
-				z, err := publishing.Serve(zoneOf(domain(i)), dnssec.ServedZone{}, 1, time.Now())
+				z, err := publishing.Serve(zoneOf(domain(i)), dnssec.ServedZone{}, dnssec.Serving{Keys: []dnssec.KeyID{{Generation: 1}}, Now: time.Now()})
 				select {
 				case out <- composed{z, err}:
 				case <-ctx.Done():

@@ -79,7 +79,7 @@ type App struct {
 	worker    *backgroundWorker // nil until Start
 	closers   []func() error    // of registrars
 	node      sqldb.Node        // this process
-	master    deed.Secret       // that the keys of zones and registrars are derived from
+	master    deed.Secret       // the oldest of dns.key: registrars recognise orders by keys derived from it
 }
 
 // Open builds the service, or nothing. It fails when the configuration must not
@@ -141,7 +141,7 @@ func (a *App) openBackends(ctx context.Context) (err error) {
 		return err
 	}
 	a.NameServer, a.Follower = a.dns.server, a.dns.follower
-	if a.DB.Sealer, err = seal.New(a.dns.zones.Publishing.Master); err != nil {
+	if a.DB.Sealer, err = seal.New(append([]deed.Secret{a.dns.zones.Publishing.Master}, a.dns.zones.Publishing.Earlier...)...); err != nil {
 		return err
 	}
 	if a.money, err = openMoney(ctx, c, a.DB, a.chain, clocks{a.now, a.clock.Now}); err == nil && a.money != nil {

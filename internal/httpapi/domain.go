@@ -43,6 +43,12 @@ func (s *Server) fromView(v registration.View) api.Domain {
 		out.Move = &api.DelegationMove{Step: string(v.Move.Step), Nameservers: v.Move.Hosts, Glue: fromGlue(v.Move.Glue), EffectiveAt: v.Move.EffectiveAt}
 		out.Warnings = append(out.Warnings, moveWarnings[v.Move.Step])
 	}
+	if v.KeyRoll != nil {
+		out.DNSSEC.KeyRoll = &api.KeyRoll{Step: string(v.KeyRoll.Step)}
+		if at := v.KeyRoll.EffectiveAt; !at.IsZero() {
+			out.DNSSEC.KeyRoll.EffectiveAt = &at
+		}
+	}
 	for _, ds := range v.DS {
 		out.DNSSEC.DS = append(out.DNSSEC.DS, api.DS(ds))
 	}

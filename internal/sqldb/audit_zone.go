@@ -30,6 +30,8 @@ var zoneInvariants = []invariant{
 	{"the outbox is never ahead of the zone", `
 		SELECT count(*) FROM outbox o JOIN zones z ON z.id = o.zone_id
 		 WHERE o.propagated_serial > o.serial OR o.serial > z.serial OR z.ended_at IS NOT NULL`},
+	{"only a signed zone that has not ended has its key replaced", `
+		SELECT count(*) FROM key_rolls k JOIN zones z ON z.id = k.zone_id WHERE z.ended_at IS NOT NULL OR z.generation = 0`},
 	{"every paid change is one revision", `
 		SELECT count(*) FROM jobs j JOIN payments p ON p.id = j.payment_id
 		  LEFT JOIN (SELECT z.domain, v.serial, count(*) AS n FROM revisions v JOIN zones z ON z.id = v.zone_id GROUP BY z.domain, v.serial) r
