@@ -14,7 +14,7 @@ func (a *App) newHealth() *health.Service {
 	return &health.Service{Now: time.Now, Checks: []health.Check{
 		{Name: "database", Essential: true, Ping: a.DB.Ping},
 		{Name: "cache", Ping: a.cache.ping},
-		{Name: "registrar", Ping: a.registrar.Ping},
+		{Name: "registrar", Ping: a.registrar.Ping, Warning: a.attention.warning},
 		a.chainCheck(),
 		{Name: "dns", Ping: a.dns.ping()},
 	}}
