@@ -169,10 +169,25 @@ func (s *Service) verify(ctx context.Context, j order.Job) error {
 		return s.fail(ctx, j, refusalMessage(j))
 	case j.Refusal != "":
 		return s.fail(ctx, j, refusalMessage(j))
-	case now.Before(j.Lease.Add(order.QuietWindow)):
+	case now.Before(j.Lease.Add(s.quietWindow(j))):
+		j.Waiting = waitUnconfirmed
 		return s.later(ctx, j, pollInterval)
 	}
 	return s.absent(ctx, j, now)
+}
+
+// quietWindow is how long an order must be absent before it counts as not placed. A
+// registry with maintenance windows may execute an order late or refuse all of them for
+// a while, so there each attempt waits longer than the one before.
+func (s *Service) quietWindow(j order.Job) time.Duration {
+	quiet := order.QuietWindow
+	if s.Route == nil || s.Route.Deadline(j.Backend) == 0 {
+		return quiet
+	}
+	for range j.Attempts - 1 {
+		quiet *= 6
+	}
+	return quiet
 }
 
 // registrationOf returns the registration that a completed order resulted in. The
@@ -225,6 +240,9 @@ func (s *Service) fail(ctx context.Context, j order.Job, why string) error {
 
 // waitUnanswered is what a buyer is told while the registry does not answer.
 const waitUnanswered = "the registry does not answer at the moment: the order is looked up until it does, and the payment goes back if there is no name"
+
+// waitUnconfirmed is what a buyer is told while an order has no known outcome.
+const waitUnconfirmed = "the registry has not confirmed the order: it is looked up, and sent again if it was lost"
 
 // waitingFor is what a buyer is told about an order that waits for a third party.
 var waitingFor = map[registrar.OrderState]string{
