@@ -133,6 +133,12 @@ func (c *config) setRegistrar(key, value string) error {
 			return fmt.Errorf("%s: %w", key, err)
 		}
 		r.Reserve = amount
+	case "delete_orphans":
+		allowed, err := strconv.ParseBool(value)
+		if err != nil {
+			return fmt.Errorf("%s must be true or false", key)
+		}
+		r.DeleteOrphans = allowed
 	default:
 		r.Values[parts[2]] = value
 	}

@@ -51,6 +51,8 @@ type App struct {
 	Registry  *local.Registry // the embedded one
 	Lifecycle *registration.Lifecycle
 
+	LateOrders *registration.LateOrders // refunded orders that a registry may still execute
+
 	Settler    *chain.Settler     // nil if no payments are taken
 	NameServer *nameserver.Server // nil if it is off
 	Follower   *zone.Follower     // publishes zones on this node
@@ -69,6 +71,7 @@ type App struct {
 	cache     sharedCache
 	chain     *chainBackend
 	registrar *registrar.Router
+	attention attention        // names that need an operator
 	sandbox   *sandboxRegistry // nil outside a sandbox
 	dns       *dnsBackend
 	money     *money // nil if no payments are taken

@@ -99,7 +99,7 @@ func TestAuditFindsViolations(t *testing.T) {
 	corruptions := map[string][]string{
 		"": nil, // a sound database
 		"a payment has at most one job": {`DROP INDEX jobs_payment`,
-			`INSERT INTO jobs SELECT 'job_twin', payment_id, domain, owner, state, '', 0, 0, 0, '', '', 0, 0, 0, NULL, kind, 0, 0, 0, 'job_public', '' FROM jobs WHERE state = 'cancelled'`},
+			`INSERT INTO jobs SELECT 'job_twin', payment_id, domain, owner, state, '', 0, 0, 0, '', '', 0, 0, 0, NULL, kind, 0, 0, 0, 'job_public', '', '' FROM jobs WHERE state = 'cancelled'`},
 		"the payment of a job in progress is settled":                                             {job(`state = 'queued', next_at = 1`, 1)},
 		"a job is completed if and only if its payment is consumed, or a part of it was refunded": {job(`state = 'verifying', next_at = 1`, 4), `INSERT INTO claims SELECT domain, id FROM jobs WHERE state = 'verifying'`},
 		"a job is failed if and only if its payment is refunded":                                  {job(`state = 'failed', failure = 'x', next_at = NULL`, 3), `DELETE FROM claims WHERE domain = 'name3.com'`},
@@ -112,7 +112,8 @@ func TestAuditFindsViolations(t *testing.T) {
 		"a consumed registration payment has a registration, current or former":       {`DELETE FROM registrations`},
 		"a name does not expire before the end of its last renewal":                   {`UPDATE jobs SET kind = 'renewal', until_at = until_at + 9, created_at = 2000000000 WHERE state = 'completed'`},
 		"every open order has a claim":                                                {`DELETE FROM claims WHERE domain = 'name3.com'`},
-		"every claim has an open order":                                               {`INSERT INTO claims SELECT 'other.com', id FROM jobs WHERE state = 'completed' AND kind = 'registration'`},
+		"every claim has an open order, or a name to delete":                          {`INSERT INTO claims SELECT 'other.com', id FROM jobs WHERE state = 'completed' AND kind = 'registration'`},
+		"an order that failed after it was placed is looked up":                       {`DELETE FROM late_orders`},
 		"every ledger entry sums to zero":                                             {`UPDATE ledger SET amount = amount - 1 WHERE account = 'revenue' AND entry = 'consumed'`},
 		"a payment is in the ledger as settled if and only if it has a transaction":   {`UPDATE payments SET amount = amount + 1 WHERE state = 'consumed'`},
 		"consumed and refunded payments match the ledger":                             {`DELETE FROM ledger WHERE entry = 'consumed' AND account = 'revenue'`, `DELETE FROM ledger WHERE entry = 'refunded' AND account = 'refunds'`, `UPDATE ledger SET entry = 'refunded' WHERE entry = 'consumed'`},
