@@ -99,6 +99,7 @@ func Open(ctx context.Context, c Config) (*App, error) {
 	a := &App{config: c, log: c.Log, warnings: warnings, metrics: metrics.New(c.Version), local: &memory.Cache{Now: time.Now}}
 	err = a.openBackends(ctx)
 	if err == nil {
+		a.exportBackends()
 		a.wireServices()
 		err = a.openHTTP(ctx)
 	}
@@ -124,6 +125,9 @@ func (a *App) openBackends(ctx context.Context) (err error) {
 	c := &a.config
 	if a.DB, err = openDatabase(ctx, c); err != nil {
 		return err
+	}
+	if a.DB.Observer == nil {
+		a.DB.Observer = &observer{a.log, a.metrics}
 	}
 	if err = a.openClocks(ctx); err != nil {
 		return err

@@ -53,6 +53,9 @@ func (a *App) databasePing() func(ctx context.Context) error {
 	}
 }
 
+// healthInterval is how often dependencies are checked when nobody asks.
+const healthInterval = 5 * time.Second
+
 // nodeInterval is how often a node writes its row when nobody asks for its health.
 const nodeInterval = 15 * time.Second
 

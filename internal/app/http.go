@@ -77,6 +77,7 @@ func (a *App) newAPI(ctx context.Context, base *url.URL) (*httpapi.Server, error
 		Now:           time.Now,
 		Log:           a.log,
 		Observe:       a.metrics.Observe,
+		AccessLog:     a.config.AccessLog,
 	}
 	a.wirePayments(api)
 	if a.money != nil {

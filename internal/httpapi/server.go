@@ -80,6 +80,8 @@ type Server struct {
 	Now     func() time.Time
 	Log     *slog.Logger
 
+	AccessLog bool // whether every response is logged
+
 	// Observe is called for every response. The route is its pattern, "" if no
 	// route matched.
 	Observe func(route string, status int, took time.Duration)

@@ -30,6 +30,7 @@ type Metrics struct {
 	dependencies    *prometheus.GaugeVec
 	orphans         prometheus.Gauge
 	missing         prometheus.Gauge
+	work            work
 }
 
 // wallets are the balance gauges of our own wallets.
@@ -93,6 +94,8 @@ func New(version string) *Metrics {
 		Name: "deed_build_info", Help: "Always 1; the label is the running version.", ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
+	m.work = newWork()
+	m.work.register(m.registry)
 	m.registry.MustRegister(m.requests, m.cacheErrors, m.registrarErrors, m.behind, m.waiting, m.stalled, m.dependencies, m.orphans, m.missing, build, m.wallets.gas, m.wallets.settlements, m.wallets.refunds, m.wallets.usdc,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m

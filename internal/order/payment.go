@@ -24,6 +24,7 @@ type Payment struct {
 	Part        PartRefund
 	AliasOf     string // the payment that is delivered instead; usually ""
 	Created     time.Time
+	Changed     time.Time // when it got its state
 
 	Tries   int       // since the last change of state
 	StuckAt time.Time // since when its transfer would fail; zero if it would succeed

@@ -161,13 +161,17 @@ func (s Payments) insertPayment(ctx context.Context, tx *Tx, p order.Payment, no
 	if err != nil {
 		return err
 	}
+	p.PublicID, p.State, p.Created = newPublicID("pay_"), order.PaymentAuthorized, now
 	_, err = tx.ExecContext(ctx, `
 		INSERT INTO payments (id, public_id, chain_id, asset, payer, nonce, pay_to, amount, valid_after, valid_before, signature,
 		                      kind, domain, years, fingerprint, state, tx_hash, refund_tx, alias_of, created_at, changed_at, next_at, purchase, source)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, '', '', $17, $18, $18, $19, $20, $21)`,
-		p.ID, newPublicID("pay_"), s.ChainID, s.Asset, p.Auth.Payer, p.Auth.Nonce, p.Auth.PayTo, p.Auth.Amount, p.Auth.ValidAfter, p.Auth.ValidBefore,
+		p.ID, p.PublicID, s.ChainID, s.Asset, p.Auth.Payer, p.Auth.Nonce, p.Auth.PayTo, p.Auth.Amount, p.Auth.ValidAfter, p.Auth.ValidBefore,
 		hex.EncodeToString(p.Auth.Signature), p.Purchase.Kind, p.Purchase.Name, p.Purchase.Years, p.Fingerprint,
 		order.PaymentAuthorized, sql.NullString{String: p.AliasOf, Valid: p.AliasOf != ""}, now.Unix(), next, purchase, p.Source)
+	if err == nil && p.AliasOf == "" {
+		tx.moves = append(tx.moves, PaymentMove{Payment: p, At: now})
+	}
 	return err
 }
 
@@ -245,7 +249,9 @@ func movePayment(ctx context.Context, tx *Tx, p order.Payment, to order.PaymentS
 		 WHERE id = $7 AND state = $8 AND alias_of IS NULL`,
 		to, settled, refunded, refundID, now.Unix(), next, p.ID, p.State))
 	if moved {
+		from := p.State
 		p.State, p.TxHash, p.RefundTx, p.RefundID = to, settled, refunded, refundID
+		tx.moves = append(tx.moves, PaymentMove{Payment: p, From: from, Since: p.Changed, At: now})
 		if e, ok := event.OfPayment(p, now); ok {
 			tx.emit(e)
 		}

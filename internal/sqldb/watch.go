@@ -129,15 +129,17 @@ func (s Payments) insertUnsolicited(ctx context.Context, tx *Tx, id string, t se
 	case state == order.PaymentDust:
 		next = nil
 	}
+	p.PublicID, p.State, p.Created, p.TxHash = newPublicID("pay_"), state, now, t.TxHash
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO payments (id, public_id, refund_id, chain_id, asset, payer, nonce, pay_to, amount, valid_after, valid_before, signature,
 		                      kind, domain, years, fingerprint, state, tx_hash, refund_tx, created_at, changed_at, next_at, lost_at, source)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 0, '', $10, '', 0, $11, $12, $13, '', $14, $14, $15, $16, $17)`,
-		p.ID, newPublicID("pay_"), newPublicID("ref_"), s.ChainID, s.Asset, t.Payer, t.Nonce, t.PayTo, t.Amount,
+		p.ID, p.PublicID, newPublicID("ref_"), s.ChainID, s.Asset, t.Payer, t.Nonce, t.PayTo, t.Amount,
 		p.Purchase.Kind, p.Purchase.Fingerprint(), state, t.TxHash, now.Unix(), next, lost, p.Source)
 	if err != nil {
 		return err
 	}
+	tx.moves = append(tx.moves, PaymentMove{Payment: p, At: now})
 	return post(ctx, tx, p, settledEntry(p), now)
 }
 
