@@ -28,6 +28,7 @@ import (
 	"deed.example/deed/internal/catalog"
 	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/httpapi"
+	"deed.example/deed/internal/logcause"
 	"deed.example/deed/internal/metrics"
 	"deed.example/deed/internal/nameserver"
 	"deed.example/deed/internal/registrar"
@@ -77,6 +78,7 @@ type App struct {
 	operators *listening        // nil if off
 	worker    *backgroundWorker // nil until Start
 	closers   []func() error    // of registrars
+	node      sqldb.Node        // this process
 	master    deed.Secret       // the oldest of dns.key: registrars recognise orders by keys derived from it
 }
 
@@ -90,7 +92,8 @@ func Open(ctx context.Context, c Config) (*App, error) {
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data folder: %w", err)
 	}
-	a := &App{config: c, log: c.logger(), warnings: warnings, metrics: metrics.New(c.Version), local: &memory.Cache{Now: time.Now}}
+	c.Log = c.logger()
+	a := &App{config: c, log: c.Log, warnings: warnings, metrics: metrics.New(c.Version), local: &memory.Cache{Now: time.Now}}
 	err = a.openBackends(ctx)
 	if err == nil {
 		a.wireServices()
@@ -102,11 +105,15 @@ func Open(ctx context.Context, c Config) (*App, error) {
 	return a, nil
 }
 
+// logger returns the log, with one line for each cause and minute.
 func (c *Config) logger() *slog.Logger {
 	if c.Log == nil {
 		return slog.New(slog.DiscardHandler)
 	}
-	return c.Log
+	if _, done := c.Log.Handler().(*logcause.Handler); done {
+		return c.Log
+	}
+	return slog.New(logcause.New(c.Log.Handler(), time.Now))
 }
 
 // openBackends opens what the services stand on.
@@ -152,6 +159,8 @@ func (a *App) openClocks(ctx context.Context) error {
 	if a.now = a.config.Hooks.Now; a.now == nil {
 		a.now = a.clock.Now
 	}
+	host, _ := os.Hostname() // only for operators
+	a.node = sqldb.NewNode(host, a.config.Version, a.now())
 	a.calendar = sqldb.NewCalendar(a.DB, a.now)
 	return a.calendar.Sync(ctx)
 }

@@ -25,6 +25,7 @@ func (a *App) startWorker() *backgroundWorker {
 	w := &backgroundWorker{cancel, make(chan struct{})}
 	loop := &worker.Loop{Log: a.log, Waiting: a.metrics.Waiting, Tasks: []worker.Task{
 		{Name: "clock", Interval: 5 * time.Second, Run: a.clock.Sync},
+		{Name: "node", Interval: nodeInterval, Run: a.writeNode},
 		{Name: "balances at registrars", Interval: time.Minute, Run: a.ReadBalances},
 		{Name: "messages of registries", Interval: messageInterval, Run: a.Messages().Read},
 		{Name: "name servers", Interval: 5 * time.Second, Run: a.dns.watchDrift(a.metrics, a.log)},

@@ -145,7 +145,7 @@ func OfPayment(p order.Payment, at time.Time) (Event, bool) {
 		Domain: p.Purchase.Name, Kind: p.Purchase.Kind, PaymentID: p.PublicID, Amount: p.Auth.Amount.String(), TxHash: p.TxHash,
 	}}
 	if p.State.Refunds() {
-		e.Data.RefundID, e.Data.TxHash = p.RefundID, p.RefundTx
+		e.Data.RefundID, e.Data.TxHash, e.Data.Amount, e.Data.Reason = p.RefundID, p.RefundTx, p.Refund().Amount.String(), p.Part.Reason
 	}
 	return e, ok
 }

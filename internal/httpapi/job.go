@@ -120,7 +120,7 @@ func fromRefund(p order.Payment) *api.Refund {
 	if !ok {
 		return nil
 	}
-	return &api.Refund{Status: status, Amount: p.Auth.Amount.String(), TxHash: textOrNull(p.RefundTx)}
+	return &api.Refund{Status: status, Amount: p.Refund().Amount.String(), TxHash: textOrNull(p.RefundTx), Reason: p.Part.Reason}
 }
 
 func (s *Server) fromRegistration(ctx context.Context, j order.Job, p order.Payment, r lifecycle.Registration) api.Registration {

@@ -161,6 +161,7 @@ func (r Registration) Corrected(h Holding, at time.Time) (Registration, []Event)
 		is.Expires = h.Expires
 	}
 	is.Locked, is.Nameservers, is.DS = h.Locked, h.Nameservers, h.DS
+	is.Glue = r.Glue.Corrected(r.Name, h.Nameservers, h.Glue)
 	if is.Equal(r) {
 		return is, nil
 	}

@@ -27,6 +27,7 @@ type Metrics struct {
 	behind          prometheus.Gauge
 	waiting         *prometheus.CounterVec
 	stalled         prometheus.Gauge
+	dependencies    *prometheus.GaugeVec
 }
 
 // wallets are the balance gauges of our own wallets.
@@ -57,6 +58,10 @@ func New(version string) *Metrics {
 			Name: "deed_payments_stalled",
 			Help: "Payments and refunds without progress for a minute.",
 		}),
+		dependencies: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "deed_dependency_up",
+			Help: "1 if the last check of /health found the dependency to work, 0 if not.",
+		}, []string{"name"}),
 		registrarErrors: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "deed_registrar_missed_total",
 			Help: "Search queries that the registrar did not answer.",
@@ -78,7 +83,7 @@ func New(version string) *Metrics {
 		Name: "deed_build_info", Help: "Always 1; the label is the running version.", ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
-	m.registry.MustRegister(m.requests, m.cacheErrors, m.registrarErrors, m.behind, m.waiting, m.stalled, build, m.wallets.gas, m.wallets.settlements, m.wallets.refunds, m.wallets.usdc,
+	m.registry.MustRegister(m.requests, m.cacheErrors, m.registrarErrors, m.behind, m.waiting, m.stalled, m.dependencies, build, m.wallets.gas, m.wallets.settlements, m.wallets.refunds, m.wallets.usdc,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -91,6 +96,15 @@ func (m *Metrics) Waiting(rows, _ string) { m.waiting.WithLabelValues(rows).Inc(
 
 // Stalled sets the number of payments and refunds without progress.
 func (m *Metrics) Stalled(n int) { m.stalled.Set(float64(n)) }
+
+// Dependency sets whether a dependency works.
+func (m *Metrics) Dependency(name string, up bool) {
+	value := 0.0
+	if up {
+		value = 1
+	}
+	m.dependencies.WithLabelValues(name).Set(value)
+}
 
 // Observe records one response. The route is a pattern, so that the number of series
 // does not depend on request paths; "" means that no route matched.

@@ -179,7 +179,7 @@ func (s *Service) registrationOf(ctx context.Context, j order.Job, o registrar.O
 		return r
 	}
 	if h, err := s.Manager.Holding(ctx, r.Name); err == nil {
-		r.Locked, r.Nameservers, r.DS = h.Locked, h.Nameservers, h.DS
+		r.Locked, r.Nameservers, r.Glue, r.DS = h.Locked, h.Nameservers, h.Glue, h.DS
 	}
 	return r
 }

@@ -157,7 +157,7 @@ func (s *Service) recordAction(ctx context.Context, r lifecycle.Registration, a 
 	if readErr != nil || is.Reference != r.Reference {
 		return err // it has ended, or was registered again
 	}
-	restoreErr := errors.Join(s.Manager.SetLock(ctx, is.Name, is.Locked), s.Manager.SetNameservers(ctx, is.Name, is.Nameservers), s.Manager.SetDS(ctx, is.Name, is.DS))
+	restoreErr := errors.Join(s.Manager.SetLock(ctx, is.Name, is.Locked), s.setServers(ctx, is, r.Glue), s.Manager.SetDS(ctx, is.Name, is.DS))
 	if restoreErr != nil {
 		return fmt.Errorf("%s was handed over while its previous owner changed it, and the registry has the previous owner's settings: %w", is.Name, restoreErr)
 	}

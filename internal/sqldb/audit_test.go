@@ -63,13 +63,19 @@ func sample(t *testing.T, db *sqldb.DB) {
 	advance(consumed, func(j order.Job) error {
 		return jobs.CompleteJob(t.Context(), j, lifecycle.Registration{Name: j.Purchase.Name, Owner: j.Owner, Status: lifecycle.StatusActive, Reference: j.Reference, PaymentID: j.PaymentID, Created: noon, Expires: noon.AddDate(1, 0, 0), Updated: noon})
 	})
-	add := dnszone.RecordOp{Op: dnszone.OpAdd, ID: "rec_1", Record: dnszone.Record{Type: "A", Host: "www", Value: "192.0.2.1", TTL: 300}}
-	change := buy(6, order.PurchaseOf(dnszone.Change{Kind: dnszone.ChangeAdd, Zone: "name4.com", By: consumed.Auth.Payer, Ops: []dnszone.RecordOp{add}}), settled...)
-	j, err := jobs.Job(t.Context(), order.JobID(change.ID))
-	if err != nil {
-		t.Fatal(err)
+	var change order.Payment
+	for n := 6; n <= 7; n++ {
+		add := dnszone.RecordOp{Op: dnszone.OpAdd, ID: dnszone.RecordID(fmt.Sprint("rec_", n)), Record: dnszone.Record{Type: "A", Host: "www", Value: fmt.Sprint("192.0.2.", n), TTL: 300}}
+		change = buy(n, order.PurchaseOf(dnszone.Change{Kind: dnszone.ChangeAdd, Zone: "name4.com", By: consumed.Auth.Payer, Ops: []dnszone.RecordOp{add}}), settled...)
+		j, err := jobs.Job(t.Context(), order.JobID(change.ID))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if done, err := zones.ChangeZone(t.Context(), j); err != nil || !done {
+			t.Fatal(done, err)
+		}
 	}
-	if done, err := zones.ChangeZone(t.Context(), j); err != nil || !done {
+	if done, err := payments.RefundPart(t.Context(), change.ID, order.PartRefund{Label: order.RefundChange, Amount: 7, Reason: "the price was lower"}); err != nil || !done {
 		t.Fatal(done, err)
 	}
 	refunded := pay(5, settled...)
@@ -94,12 +100,12 @@ func TestAuditFindsViolations(t *testing.T) {
 		"": nil, // a sound database
 		"a payment has at most one job": {`DROP INDEX jobs_payment`,
 			`INSERT INTO jobs SELECT 'job_twin', payment_id, domain, owner, state, '', 0, 0, 0, '', '', 0, 0, 0, NULL, kind, 0, 0, 0, 'job_public', '' FROM jobs WHERE state = 'cancelled'`},
-		"the payment of a job in progress is settled":               {job(`state = 'queued', next_at = 1`, 1)},
-		"a job is completed if and only if its payment is consumed": {job(`state = 'verifying', next_at = 1`, 4), `INSERT INTO claims SELECT domain, id FROM jobs WHERE state = 'verifying'`},
-		"a job is failed if and only if its payment is refunded":    {job(`state = 'failed', failure = 'x', next_at = NULL`, 3), `DELETE FROM claims WHERE domain = 'name3.com'`},
+		"the payment of a job in progress is settled":                                             {job(`state = 'queued', next_at = 1`, 1)},
+		"a job is completed if and only if its payment is consumed, or a part of it was refunded": {job(`state = 'verifying', next_at = 1`, 4), `INSERT INTO claims SELECT domain, id FROM jobs WHERE state = 'verifying'`},
+		"a job is failed if and only if its payment is refunded":                                  {job(`state = 'failed', failure = 'x', next_at = NULL`, 3), `DELETE FROM claims WHERE domain = 'name3.com'`},
 		"an unsolicited transfer buys nothing": {`INSERT INTO payments (id, public_id, chain_id, asset, payer, nonce, pay_to, amount, valid_after, valid_before, signature, kind, domain, years, fingerprint, state, tx_hash, refund_tx, created_at, changed_at)
 			VALUES ('pay_x', 'pay_x', 1, '', '0x', '', '', 5, 0, 0, '', 'registration', '', 0, '', 'dust', '0xx', '', 0, 0)`,
-			`INSERT INTO ledger VALUES ('pay_x', 'settled', 'treasury', 5, 0), ('pay_x', 'settled', 'owed', -5, 0)`},
+			`INSERT INTO ledger VALUES ('pay_x', 'settled', 'treasury', 5, 0, ''), ('pay_x', 'settled', 'owed', -5, 0, '')`},
 		"a job is cancelled if and only if its payment is void or released":           {job(`state = 'cancelled'`, 1), `DELETE FROM claims WHERE domain = 'name1.com'`},
 		"a payment for a purchase has a job":                                          {`DELETE FROM job_steps`, `DELETE FROM claims WHERE domain = 'name3.com'`, `DELETE FROM jobs WHERE domain = 'name3.com'`},
 		"the owner of a name is its payer, or the wallet it was handed over to":       {`UPDATE registrations SET owner = '0x1'`},
@@ -107,12 +113,12 @@ func TestAuditFindsViolations(t *testing.T) {
 		"a name does not expire before the end of its last renewal":                   {`UPDATE jobs SET kind = 'renewal', until_at = until_at + 9, created_at = 2000000000 WHERE state = 'completed'`},
 		"every open order has a claim":                                                {`DELETE FROM claims WHERE domain = 'name3.com'`},
 		"every claim has an open order":                                               {`INSERT INTO claims SELECT 'other.com', id FROM jobs WHERE state = 'completed' AND kind = 'registration'`},
-		"every ledger entry sums to zero":                                             {`UPDATE ledger SET amount = amount - 1 WHERE account = 'revenue'`},
+		"every ledger entry sums to zero":                                             {`UPDATE ledger SET amount = amount - 1 WHERE account = 'revenue' AND entry = 'consumed'`},
 		"a payment is in the ledger as settled if and only if it has a transaction":   {`UPDATE payments SET amount = amount + 1 WHERE state = 'consumed'`},
 		"consumed and refunded payments match the ledger":                             {`DELETE FROM ledger WHERE entry = 'consumed' AND account = 'revenue'`, `DELETE FROM ledger WHERE entry = 'refunded' AND account = 'refunds'`, `UPDATE ledger SET entry = 'refunded' WHERE entry = 'consumed'`},
 		"the owed balance equals the payments that are neither consumed nor refunded": {`UPDATE ledger SET amount = amount + 1 WHERE account = 'owed' AND entry = 'settled'`},
 		"the attempts of a refund are consecutive":                                    {`INSERT INTO attempts VALUES (84532, 'refund x pay_none', 2, '0x', 0)`},
-		"only payments due for refund have refund attempts":                           {`INSERT INTO attempts SELECT 84532, 'refund x ' || id, 1, '0x', 0 FROM payments WHERE state = 'consumed'`},
+		"only payments due for refund have refund attempts":                           {`INSERT INTO attempts SELECT 84532, 'refund ' || substr(asset, 3) || ' ' || id, 1, '0x', 0 FROM payments WHERE state = 'consumed'`},
 		"the nonces of our wallets have no gaps": {`INSERT INTO signers VALUES (84532, '0x', 3)`,
 			`INSERT INTO transactions VALUES (84532, '0x', 0, 'a', '', 0), (84532, '0x', 2, 'b', '', 0)`},
 		"no job is open an hour after its deadline": {job(`updated_at = deadline_at + 7200`, 3)},
@@ -132,11 +138,11 @@ func TestAuditFindsViolations(t *testing.T) {
 	}
 	// Some rows violate a second invariant, because of the missing rows.
 	also := map[string]string{
-		"a job is completed if and only if its payment is consumed":                   "the payment of a job in progress is settled",
-		"consumed and refunded payments match the ledger":                             "every ledger entry sums to zero",
-		"the owed balance equals the payments that are neither consumed nor refunded": "every ledger entry sums to zero",
-		"a consumed registration payment has a registration, current or former":       "every registered name has one zone, and every active zone a registered name",
-		"every paid change is one revision":                                           "every revision but the first of its zone was paid for once",
+		"a job is completed if and only if its payment is consumed, or a part of it was refunded": "the payment of a job in progress is settled",
+		"consumed and refunded payments match the ledger":                                         "every ledger entry sums to zero",
+		"the owed balance equals the payments that are neither consumed nor refunded":             "every ledger entry sums to zero",
+		"a consumed registration payment has a registration, current or former":                   "every registered name has one zone, and every active zone a registered name",
+		"every paid change is one revision":                                                       "every revision but the first of its zone was paid for once",
 	}
 	for name, statements := range corruptions {
 		t.Run(name, func(t *testing.T) {

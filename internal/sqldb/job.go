@@ -228,5 +228,5 @@ func (s Jobs) settleAccounts(ctx context.Context, tx *Tx, j order.Job, to order.
 	if err != nil || to != order.PaymentConsumed {
 		return err
 	}
-	return post(ctx, tx, p, "consumed", "owed", "revenue", s.Now())
+	return post(ctx, tx, p, ledgerEntry{name: "consumed", to: "owed", from: "revenue", amount: p.Auth.Amount}, s.Now())
 }

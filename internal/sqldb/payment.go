@@ -12,6 +12,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/internal/event"
 	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/settle"
 )
 
 // Payments implements fulfil.Store, fulfil.Queue and fulfil.WatchStore. Fill
@@ -108,6 +109,9 @@ func (s Payments) authorize(ctx context.Context, tx *Tx, p order.Payment, admit 
 	} else {
 		who.Open, err = s.openPayments(ctx, tx, p.Auth.Payer, p.ID)
 	}
+	if err == nil && p.Auth.Wrapped() {
+		who.Deployments, err = deployments(ctx, tx, now)
+	}
 	if err != nil {
 		return p, err
 	}
@@ -123,6 +127,16 @@ func (s Payments) authorize(ctx context.Context, tx *Tx, p order.Payment, admit 
 		}
 	}
 	return readPayment(ctx, tx, p.ID)
+}
+
+// deployments counts the payments with the deployment of a wallet that are open or
+// reverted of late.
+func deployments(ctx context.Context, tx *Tx, now time.Time) (n int, err error) {
+	err = tx.QueryRowContext(ctx, `
+		SELECT (SELECT count(*) FROM payments WHERE state IN ('authorized', 'settling') AND alias_of IS NULL AND signature LIKE $1)
+		     + (SELECT count(*) FROM reverts JOIN payments ON payments.id = reverts.payment_id WHERE reverts.at > $2 AND signature LIKE $1)`,
+		"%"+hex.EncodeToString(settle.WrapperSuffix), now.Add(-order.RevertWindow).Unix()).Scan(&n)
+	return n, err
 }
 
 // openFor returns the open payment of the same payer for the same purchase, or "".
@@ -185,7 +199,7 @@ func (s Payments) MovePayment(ctx context.Context, p order.Payment, to order.Pay
 func (s Payments) afterMove(ctx context.Context, tx *Tx, p order.Payment, to order.PaymentState, now time.Time) error {
 	switch to {
 	case order.PaymentSettled:
-		if err := post(ctx, tx, p, "settled", "treasury", "owed", now); err != nil {
+		if err := post(ctx, tx, p, settledEntry(p), now); err != nil {
 			return err
 		}
 		return moveJob(ctx, tx, p.ID, order.JobAwaitingPayment, order.JobQueued, now)
@@ -195,7 +209,7 @@ func (s Payments) afterMove(ctx context.Context, tx *Tx, p order.Payment, to ord
 		}
 		return moveJob(ctx, tx, p.ID, order.JobAwaitingPayment, order.JobCancelled, now)
 	case order.PaymentRefunded:
-		return post(ctx, tx, p, "refunded", "owed", "refunds", now)
+		return post(ctx, tx, p, ledgerEntry{name: "refunded", to: "owed", from: "refunds", amount: p.Refund().Amount}, now)
 	}
 	return nil
 }
@@ -205,6 +219,9 @@ func (s Payments) afterMove(ctx context.Context, tx *Tx, p order.Payment, to ord
 func movePayment(ctx context.Context, tx *Tx, p order.Payment, to order.PaymentState, txHash string, now time.Time) (bool, error) {
 	if !p.State.CanBecome(to) {
 		return false, fmt.Errorf("payment %s: there is no transition from %s to %s", p.ID, p.State, to)
+	}
+	if p.State == order.PaymentConsumed && !p.Part.Valid(p) {
+		return false, fmt.Errorf("payment %s: %+v of it cannot be refunded", p.ID, p.Part)
 	}
 	settled, refunded, refundID := p.TxHash, "", p.RefundID
 	switch to {
@@ -234,19 +251,6 @@ func movePayment(ctx context.Context, tx *Tx, p order.Payment, to order.PaymentS
 		}
 	}
 	return moved, err
-}
-
-// post writes a ledger entry that transfers the amount between two accounts.
-func post(ctx context.Context, tx *Tx, p order.Payment, entry, to, from string, now time.Time) error {
-	for account, amount := range map[string]deed.USDC{to: p.Auth.Amount, from: -p.Auth.Amount} {
-		_, err := tx.ExecContext(ctx, `
-			INSERT INTO ledger (payment_id, entry, account, amount, at) VALUES ($1, $2, $3, $4, $5)`,
-			p.ID, entry, account, amount, now.Unix())
-		if err != nil {
-			return fmt.Errorf("post %s of %s: %w", entry, p.ID, err)
-		}
-	}
-	return nil
 }
 
 // DelayPayment implements fulfil.Store.

@@ -124,7 +124,7 @@ func (s Payments) insertUnsolicited(ctx context.Context, tx *Tx, id string, t se
 	if err != nil {
 		return err
 	}
-	return post(ctx, tx, p, "settled", "treasury", "owed", now)
+	return post(ctx, tx, p, settledEntry(p), now)
 }
 
 // adoptKnown handles a transfer with the nonce of a known payment. If it has the
@@ -176,7 +176,7 @@ func (s Payments) owe(ctx context.Context, tx *Tx, p order.Payment, t settle.Tra
 		return err
 	}
 	p.Auth.Amount = t.Amount
-	if err := post(ctx, tx, p, "settled", "treasury", "owed", now); err != nil {
+	if err := post(ctx, tx, p, settledEntry(p), now); err != nil {
 		return err
 	}
 	if err := s.DB.eraseAuthCode(ctx, tx, p); err != nil {

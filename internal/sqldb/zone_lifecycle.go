@@ -6,7 +6,6 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/dnssec"
-	"deed.example/deed/internal/lifecycle"
 )
 
 // setServing starts or stops serving the zone.
@@ -102,11 +101,11 @@ func (s Zones) DueDelegations(ctx context.Context, servers []string, limit int) 
 	defer cancel()
 	rows, err := s.DB.read.QueryContext(ctx, `
 		SELECT r.domain FROM registrations r JOIN zones z ON z.domain = r.domain
-		 WHERE r.ds = '' AND r.nameservers = $1 AND r.status = $2 AND z.generation > 0 AND`+isServed+`
+		 WHERE r.ds = '' AND r.nameservers = $1 AND r.status = 'active' AND z.generation > 0 AND`+isServed+`
 		   AND NOT EXISTS (SELECT 1 FROM delegation_moves m WHERE m.domain = r.domain AND m.reference = r.reference)
 		   AND NOT EXISTS (SELECT 1 FROM key_rolls k WHERE k.zone_id = z.id)
-		 LIMIT $3`,
-		strings.Join(servers, " "), lifecycle.StatusActive, limit)
+		 LIMIT $2`,
+		strings.Join(servers, " "), limit)
 	if err != nil {
 		return nil, err
 	}

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
-	"strings"
 	"time"
 
 	"deed.example/deed"
 	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/registrar/registry"
 )
 
@@ -63,7 +63,7 @@ func (p *Parents) Publish(ctx context.Context) error {
 func (p *Parents) refresh(ctx context.Context, tld deed.TLD, names []registry.Entry) error {
 	h := fnv.New64a()
 	for _, e := range names {
-		fmt.Fprintln(h, e.Name, e.Nameservers, e.DS)
+		fmt.Fprintln(h, e.Name, e.Nameservers, e.Glue, e.DS)
 	}
 	now := p.Clock()
 	old := p.last[tld]
@@ -97,10 +97,11 @@ func (p *Parents) compose(tld deed.TLD, names []registry.Entry, serial uint32) (
 	for _, e := range names {
 		d := dnssec.Delegation{Name: e.Name, DS: e.DS}
 		for _, host := range e.Nameservers {
-			if host == string(e.Name) || strings.HasSuffix(host, "."+string(e.Name)) {
-				continue // the embedded registry has no addresses of hosts, so there is no glue
+			addrs := e.Glue.Of(host)
+			if lifecycle.Below(host, e.Name) && len(addrs) == 0 {
+				continue // it was delegated before glue existed: nobody could find it
 			}
-			d.Nameservers = append(d.Nameservers, dnssec.Nameserver{Host: host})
+			d.Nameservers = append(d.Nameservers, dnssec.Nameserver{Host: host, Addresses: addrs})
 		}
 		if len(d.Nameservers) == 0 {
 			continue
