@@ -68,7 +68,9 @@ func TestPurchaseIsInTheLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, func() bool { return containsAll(linesOf(t, logged.String(), "logged.com"), "order.fulfilled", "domain.registered", "order") })
+	waitFor(t, func() bool {
+		return containsAll(linesOf(t, logged.String(), "logged.com"), "order.fulfilled", "domain.registered", "order")
+	})
 	if !containsAll(linesOf(t, logged.String(), "logged.com"), "order.accepted", "payment.sent", "payment.settled", "job.completed") {
 		t.Errorf("got %v", linesOf(t, logged.String(), "logged.com"))
 	}
@@ -81,7 +83,9 @@ func TestPurchaseIsInTheLog(t *testing.T) {
 	if _, err := buyer.Register(t.Context(), api.RegisterRequest{Domain: "refused.com"}); err == nil {
 		t.Fatal("it was sold")
 	}
-	waitFor(t, func() bool { return containsAll(linesOf(t, logged.String(), "refused.com"), "job.failed", "refund.due", "refund.sending", "refund.sent") })
+	waitFor(t, func() bool {
+		return containsAll(linesOf(t, logged.String(), "refused.com"), "job.failed", "refund.due", "refund.sending", "refund.sent")
+	})
 }
 
 func containsAll(got []string, want ...string) bool {
