@@ -37,9 +37,9 @@ func (c *Client) authorize(ctx context.Context, o Offer) (string, error) {
 // authorization is a transfer that anyone with its signature can execute, once
 // and before its expiry (EIP-3009).
 type authorization struct {
-	from, to      common.Address
-	value, before int64
-	nonce         [32]byte
+	from, to             common.Address
+	value, after, before int64
+	nonce                [32]byte
 }
 
 // digest returns the EIP-712 digest that the wallet signs.
@@ -50,16 +50,21 @@ func (a authorization) digest(c coin) [32]byte {
 	site := crypto.Keccak256(hash("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"),
 		hash(c.name), hash(c.version), number(c.chainID), address(c.address))
 	message := crypto.Keccak256(hash("TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"),
-		address(a.from), address(a.to), number(a.value), number(0), number(a.before), a.nonce[:])
+		address(a.from), address(a.to), number(a.value), number(a.after), number(a.before), a.nonce[:])
 	return crypto.Keccak256Hash([]byte{0x19, 1}, site, message)
 }
 
 func (a authorization) header(terms api.RequirementsV2, signature []byte) api.PaymentHeader {
 	h := api.PaymentHeader{X402Version: 2, Scheme: terms.Scheme, Network: terms.Network, Accepted: &terms}
 	h.Payload.Signature = "0x" + hex.EncodeToString(signature)
-	h.Payload.Authorization = &api.PaymentAuthorization{
-		From: a.from.Hex(), To: a.to.Hex(), Value: strconv.FormatInt(a.value, 10),
-		ValidAfter: "0", ValidBefore: strconv.FormatInt(a.before, 10), Nonce: "0x" + hex.EncodeToString(a.nonce[:]),
-	}
+	h.Payload.Authorization = new(a.fields())
 	return h
+}
+
+// fields returns the authorization as x402 has it.
+func (a authorization) fields() api.PaymentAuthorization {
+	return api.PaymentAuthorization{
+		From: a.from.Hex(), To: a.to.Hex(), Value: strconv.FormatInt(a.value, 10),
+		ValidAfter: strconv.FormatInt(a.after, 10), ValidBefore: strconv.FormatInt(a.before, 10), Nonce: "0x" + hex.EncodeToString(a.nonce[:]),
+	}
 }

@@ -36,8 +36,9 @@ func (a *App) wireServices() {
 	a.Lifecycle = &registration.Lifecycle{Names: held, Manager: a.registrar, Grace: a.prices.GraceDays, Now: a.calendar.Now}
 	a.zones = a.newZones()
 	a.engine = a.newEngine()
+	a.mandates = a.newMandates()
 	if a.sandbox != nil {
-		a.sandbox.jobs, a.sandbox.names, a.sandbox.lifecycle = a.engine, a.names, a.Lifecycle
+		a.sandbox.jobs, a.sandbox.names, a.sandbox.lifecycle, a.sandbox.mandates = a.engine, a.names, a.Lifecycle, a.mandates
 	}
 }
 
