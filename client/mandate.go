@@ -101,7 +101,7 @@ func (c *Client) signMandate(ctx context.Context, plan api.MandatePlan, slot api
 		return api.MandateRequest{}, &OverCap{Offer: Offer{Price: USDC(value), For: "a renewal of " + plan.Domain, Domain: plan.Domain, PayTo: t.To}, Cap: *c.cap}
 	}
 	rand.Read(a.nonce[:]) // it never fails
-	signature, err := c.wallet.Sign(ctx, a.digest(token))
+	signature, err := c.wallet.SignTypedData(ctx, a.typedData(token))
 	if err != nil {
 		return api.MandateRequest{}, fmt.Errorf("sign the mandate: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/sqldb"
+	"deed.example/deed/internal/zone"
 )
 
 var (
@@ -53,6 +54,8 @@ type sandboxRegistry struct {
 	jobs      *fulfil.Service
 	names     *registration.Service
 	lifecycle *registration.Lifecycle
+	zones     sqldb.Zones
+	keys      *zone.KeyRoller
 }
 
 func (r *sandboxRegistry) Now() time.Time { return r.calendar.Now() }
@@ -110,7 +113,12 @@ func (r *sandboxRegistry) catchUp(ctx context.Context) error {
 	if r.mandates != nil {
 		err = errors.Join(err, advanceAll(ctx, r.mandates.Due, r.mandates.Advance)) // before the names expire
 	}
-	return errors.Join(err, advanceAll(ctx, r.names.Moves.DueMoves, r.names.AdvanceMove), advanceAll(ctx, r.lifecycle.Due, r.lifecycle.Advance))
+	resign := func(ctx context.Context, id string) error { return r.zones.Resign(ctx, deed.Name(id)) }
+	return errors.Join(err,
+		advanceAll(ctx, r.names.Moves.DueMoves, r.names.AdvanceMove),
+		advanceAll(ctx, r.lifecycle.Due, r.lifecycle.Advance),
+		advanceAll(ctx, r.zones.DueZones, resign),
+		advanceAll(ctx, r.keys.Due, r.keys.Advance))
 }
 
 // maxCatchUp is how many rows one call advances; the worker does the rest.

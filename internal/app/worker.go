@@ -25,7 +25,9 @@ func (a *App) startWorker() *backgroundWorker {
 	w := &backgroundWorker{cancel, make(chan struct{})}
 	loop := &worker.Loop{Log: a.log, Waiting: a.metrics.Waiting, Tasks: []worker.Task{
 		{Name: "clock", Interval: 5 * time.Second, Run: a.clock.Sync},
+		{Name: "node", Interval: nodeInterval, Run: a.writeNode},
 		{Name: "balances at registrars", Interval: time.Minute, Run: a.ReadBalances},
+		{Name: "names that need an operator", Interval: attentionInterval, Run: a.CountNames},
 		{Name: "messages of registries", Interval: messageInterval, Run: a.Messages().Read},
 		{Name: "name servers", Interval: 5 * time.Second, Run: a.dns.watchDrift(a.metrics, a.log)},
 	}}
@@ -77,9 +79,14 @@ func (a *App) nameRows() []worker.Rows {
 			}
 			return a.Lifecycle.Due(ctx, limit)
 		}, Advance: a.Lifecycle.Advance},
+		{Name: "late orders", Due: a.LateOrders.Due, Advance: a.LateOrders.Advance, Slots: lateOrderSlots},
 		{Name: "moves", Due: a.names.Moves.DueMoves, Advance: a.names.AdvanceMove},
 	}
 }
+
+// lateOrderSlots bounds how many refunded orders are looked up at a time: those who wait
+// for an order go first.
+const lateOrderSlots = 2
 
 // messageInterval is how often the queues of registries are read.
 const messageInterval = 30 * time.Second

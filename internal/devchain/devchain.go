@@ -33,8 +33,8 @@ import (
 // ChainID is the ID of the chain; network.EmbeddedChainID says why it is this one.
 const ChainID = network.EmbeddedChainID
 
-// WalletFactory is the address of a contract that creates wallets, for tests.
-const WalletFactory = "0xDeedfAC70000000000000000000000000000FAC7"
+// WalletFactory is the address of a contract that creates wallets.
+const WalletFactory = string(network.EmbeddedFactory)
 
 // The addresses of the token and of Multicall3 are those of the row of the embedded
 // chain in package network.

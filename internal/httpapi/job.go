@@ -96,6 +96,8 @@ func (s *Server) fromJob(j order.Job, p order.Payment) api.Job {
 		out.Code, out.Message = string(deed.CodePaymentInvalid), "the payment became void before it moved any money: sign a new one"
 	case j.State == order.JobFailed:
 		out.Code, out.Message = string(j.FailureCode()), j.Failure
+	case !j.State.Ended():
+		out.Message = j.Waiting
 	}
 	if out.Code != "" {
 		out.Error = statuses[deed.Code(out.Code)].title

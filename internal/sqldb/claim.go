@@ -156,6 +156,9 @@ func (s Payments) FailRefunded(ctx context.Context, p order.Payment) error {
 		if err != nil {
 			return err
 		}
+		if err := watchLateOrder(ctx, tx, j, now); err != nil {
+			return err
+		}
 		if e, ok := event.OfJob(j, now); ok {
 			tx.emit(e)
 		}

@@ -155,15 +155,18 @@ func (s Jobs) move(ctx context.Context, tx *Tx, j order.Job, to order.JobState, 
 	if !next.IsZero() {
 		nextAt = next.Unix()
 	}
+	if to != j.State {
+		j.Waiting = "" // it makes progress
+	}
 	attempts := j.Attempts
 	if to == order.JobSubmitting {
 		attempts-- // the move is the attempt
 	}
 	moved, err := rowsAffected(tx.ExecContext(ctx, `
 		UPDATE jobs SET state = $1, reference = $2, attempts = $3, submitted_at = $4, lease_until = $5, refusal = $6, failure = $7,
-		                updated_at = $8, next_at = $9, from_at = $10, until_at = $11, revision = $12, backend = $13, deadline_at = $14
-		 WHERE id = $15 AND state = $16 AND attempts = $17`,
-		to, j.Reference, j.Attempts, j.Submitted.Unix(), j.Lease.Unix(), j.Refusal, j.Failure, now.Unix(), nextAt, unixOrZero(j.From), unixOrZero(j.Until), j.Revision, j.Backend, j.Deadline.Unix(),
+		                updated_at = $8, next_at = $9, from_at = $10, until_at = $11, revision = $12, backend = $13, deadline_at = $14, cause = $15
+		 WHERE id = $16 AND state = $17 AND attempts = $18`,
+		to, j.Reference, j.Attempts, j.Submitted.Unix(), j.Lease.Unix(), j.Refusal, j.Failure, now.Unix(), nextAt, unixOrZero(j.From), unixOrZero(j.Until), j.Revision, j.Backend, j.Deadline.Unix(), storable(j.Waiting),
 		j.ID, j.State, attempts))
 	if err != nil || !moved || j.State == to {
 		return moved, err
@@ -202,6 +205,9 @@ func (s Jobs) FailJob(ctx context.Context, j order.Job) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		moved, err := s.move(ctx, tx, j, order.JobFailed, time.Time{})
 		if err != nil || !moved {
+			return err
+		}
+		if err := watchLateOrder(ctx, tx, j, s.Now()); err != nil {
 			return err
 		}
 		return s.settleAccounts(ctx, tx, j, order.PaymentRefundDue)

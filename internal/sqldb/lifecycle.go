@@ -21,12 +21,14 @@ func (s Registrations) UpdateRegistration(ctx context.Context, was, is lifecycle
 			changed = now
 		}
 		written, err = rowsAffected(tx.ExecContext(ctx, `
-			UPDATE registrations SET status = $1, expires_at = $2, locked_at = $3, nameservers = $4, ds = $5, updated_at = $6, next_at = $7
+			UPDATE registrations SET status = $1, expires_at = $2, locked_at = $3, nameservers = $4, ds = $5, updated_at = $6, next_at = $7,
+			       glue = $16, epp_status = $17, phase = $18, phase_at = $19
 			 WHERE domain = $8 AND reference = $9 AND expires_at = $10 AND status = $11 AND updated_at = $12
-			   AND (locked_at IS NOT NULL) = $13 AND nameservers = $14 AND ds = $15`,
+			   AND (locked_at IS NOT NULL) = $13 AND nameservers = $14 AND ds = $15 AND glue = $20`,
 			is.Status, is.Expires.Unix(), lockedAt(is.Locked, now), strings.Join(is.Nameservers, " "), dsColumn(is.DS), changed.Unix(), next.Unix(),
 			was.Name, was.Reference, was.Expires.Unix(), was.Status, was.Updated.Unix(),
-			was.Locked, strings.Join(was.Nameservers, " "), dsColumn(was.DS)))
+			was.Locked, strings.Join(was.Nameservers, " "), dsColumn(was.DS),
+			is.Glue.String(), storable(strings.Join(is.Registry.Statuses, " ")), is.Registry.Phase, unixOrZero(is.Registry.Since), was.Glue.String()))
 		if err != nil || !written {
 			return err
 		}
@@ -141,7 +143,7 @@ func actionColumns(is lifecycle.Registration, kind lifecycle.ActionKind, now tim
 	case lifecycle.ActionHandover:
 		return "owner = $6, locked_at = $7", []any{is.Owner, lockedAt(is.Locked, now)}
 	case lifecycle.ActionNameservers:
-		return "nameservers = $6, ds = $7", []any{strings.Join(is.Nameservers, " "), dsColumn(is.DS)}
+		return "nameservers = $6, ds = $7, glue = $8", []any{strings.Join(is.Nameservers, " "), dsColumn(is.DS), is.Glue.String()}
 	}
 	return "locked_at = $6", []any{lockedAt(is.Locked, now)}
 }

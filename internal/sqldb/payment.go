@@ -12,6 +12,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/internal/event"
 	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/settle"
 )
 
 // Payments implements fulfil.Store, fulfil.Queue and fulfil.WatchStore. Fill
@@ -113,6 +114,9 @@ func (s Payments) authorize(ctx context.Context, tx *Tx, p order.Payment, admit 
 	} else {
 		who.Open, err = s.openPayments(ctx, tx, p.Auth.Payer, p.ID)
 	}
+	if err == nil && p.Auth.Wrapped() {
+		who.Deployments, err = deployments(ctx, tx, now)
+	}
 	if err != nil {
 		return p, err
 	}
@@ -128,6 +132,16 @@ func (s Payments) authorize(ctx context.Context, tx *Tx, p order.Payment, admit 
 		}
 	}
 	return readPayment(ctx, tx, p.ID)
+}
+
+// deployments counts the payments with the deployment of a wallet that are open or
+// reverted of late.
+func deployments(ctx context.Context, tx *Tx, now time.Time) (n int, err error) {
+	err = tx.QueryRowContext(ctx, `
+		SELECT (SELECT count(*) FROM payments WHERE state IN ('authorized', 'settling') AND alias_of IS NULL AND signature LIKE $1)
+		     + (SELECT count(*) FROM reverts JOIN payments ON payments.id = reverts.payment_id WHERE reverts.at > $2 AND signature LIKE $1)`,
+		"%"+hex.EncodeToString(settle.WrapperSuffix), now.Add(-order.RevertWindow).Unix()).Scan(&n)
+	return n, err
 }
 
 // openFor returns the open payment of the same payer for the same purchase, or "".

@@ -20,7 +20,8 @@ import (
 // defaultTimeout bounds one transaction, including the wait for a connection.
 const defaultTimeout = 2 * time.Second
 
-// DB is an open database. On PostgreSQL both pools are the same.
+// DB is an open database. Reads have a pool of their own, so that transactions which
+// wait for a lock do not keep them waiting, too.
 type DB struct {
 	// Timeout bounds one transaction. Change it before the first use only; tests
 	// raise it for busy machines.
@@ -37,10 +38,14 @@ type DB struct {
 	write, read *sql.DB
 	dialect     dialect
 	group       *group       // nil on PostgreSQL, which has its own group commit
+	path        string       // of a SQLite file
 	readOnly    bool         // never writes, not even due orders
 	release     func() error // releases the lock of the file
 	closing     sync.Once
-	dial        *pgx.ConnConfig // of PostgreSQL, for connections outside the pool
+	dial        *pgx.ConnConfig // of PostgreSQL itself, for connections outside the pool
+	limits      []string        // statements that limit a transaction behind a pooler
+	reset       func()          // drops all connections of PostgreSQL; nil on SQLite
+	pooled      bool            // behind a connection pooler
 	readStmts   sync.Map        // *sql.Stmt by query, for queryRow
 }
 
@@ -79,7 +84,13 @@ func (db *DB) tx(ctx context.Context, f func(context.Context, *Tx) error) error 
 	}
 	tx := &Tx{Tx: raw}
 	defer tx.Rollback() // no-op after Commit; otherwise the first error is returned
+	for _, limit := range db.limits {
+		if _, err := raw.ExecContext(ctx, limit); err != nil {
+			return fmt.Errorf("limit the transaction: %w", err)
+		}
+	}
 	if err := f(ctx, tx); err != nil {
+		db.checkPrimary(err)
 		return err
 	}
 	return tx.Commit()

@@ -186,7 +186,7 @@ func (c *Client) Ping(ctx context.Context, chainID uint64) error {
 		return err
 	}
 	if uint64(result) != chainID {
-		return fmt.Errorf("the endpoint is on chain %d, not on %d", result, chainID)
+		return fmt.Errorf("the endpoint is on chain %d, not on %d: %w", result, chainID, ErrWrongChain)
 	}
 	return nil
 }

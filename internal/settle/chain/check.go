@@ -37,6 +37,10 @@ func (s *Settler) Check(ctx context.Context, a settle.Authorization, open []stri
 // time.
 func (s *Settler) check(ctx context.Context, auth *authorization, open []string, inTime func(a settle.Authorization, now int64) error) (settle.Funds, error) {
 	a := auth.Authorization
+	deploy, err := s.deploymentOf(ctx, auth)
+	if err != nil {
+		return settle.Funds{}, err
+	}
 	members := []batchCall{
 		{s.multicall, true, pack(batchABI, "getBlockNumber")},
 		{s.multicall, true, pack(batchABI, "getCurrentBlockTimestamp")},
@@ -50,20 +54,33 @@ func (s *Settler) check(ctx context.Context, auth *authorization, open []string,
 		}
 		members = append(members, batchCall{s.token, true, pack(tokenABI, "authorizationState", auth.from, nonce)})
 	}
-	members = append(members, batchCall{s.token, true, auth.call()}) // last: it changes what the others would say
+	members = append(members, s.simulated(auth, deploy)) // last: it changes what the others would say
 	offer, err := s.reads.fees(ctx)
 	if err != nil {
 		return settle.Funds{}, fmt.Errorf("check the payment of %s: %w", a.Payer, err)
 	}
-	q := callMsg{from: s.gasWallet(), to: s.multicall, data: pack(batchABI, "aggregate3", members), gas: contractGas + stateGas*uint64(len(members)), fees: offer}
+	gas := contractGas + stateGas*uint64(len(members))
+	if deploy != nil {
+		gas += deployGas
+	}
+	q := callMsg{from: s.gasWallet(), to: s.multicall, data: pack(batchABI, "aggregate3", members), gas: gas, fees: offer}
 	results, err := s.Client.callBatch(ctx, q, "latest")
 	if err != nil {
 		return settle.Funds{}, fmt.Errorf("check the payment of %s: %w", a.Payer, err)
 	}
-	return s.evaluate(ctx, auth, open, results, inTime)
+	funds, err := s.evaluate(ctx, auth, open, results, inTime)
+	if err != nil {
+		return settle.Funds{}, err
+	}
+	ok, reason := transferResult(deploy, results[len(results)-1])
+	if !ok {
+		return settle.Funds{}, checkTransfer(a, reason, funds.Balance)
+	}
+	funds.Deploys = deploy != nil
+	return funds, nil
 }
 
-// evaluate reads the results of a check, in the order of its calls.
+// evaluate reads the results of a check but the last, in the order of its calls.
 func (s *Settler) evaluate(ctx context.Context, a *authorization, open []string, results []callResult, inTime func(settle.Authorization, int64) error) (settle.Funds, error) {
 	last := len(results) - 1
 	numbers := make([]*big.Int, last)
@@ -78,9 +95,6 @@ func (s *Settler) evaluate(ctx context.Context, a *authorization, open []string,
 		return settle.Funds{}, s.evaluateUsed(ctx, a, head.Uint64())
 	}
 	if err := inTime(a.Authorization, now.Int64()); err != nil {
-		return settle.Funds{}, err
-	}
-	if err := checkTransfer(a.Authorization, results[last], balance); err != nil {
 		return settle.Funds{}, err
 	}
 	funds := settle.Funds{Balance: toUSDC(balance), Used: map[string]bool{}}
@@ -137,11 +151,7 @@ func checkTime(a settle.Authorization, now int64) error {
 
 // checkTransfer returns why the simulated transfer failed, from the token's
 // revert reason.
-func checkTransfer(a settle.Authorization, o callResult, balance *big.Int) error {
-	if o.Success {
-		return nil
-	}
-	reason := o.reason()
+func checkTransfer(a settle.Authorization, reason string, balance deed.USDC) error {
 	has := func(part string) bool { return strings.Contains(reason, part) }
 	switch {
 	case has("paused"):
@@ -154,11 +164,13 @@ func checkTransfer(a settle.Authorization, o callResult, balance *big.Int) error
 		return invalid("it has expired")
 	case has("not yet valid"):
 		return invalid("it is not valid yet")
+	case has("deploy"):
+		return invalid("%s", reason)
 	case has("signature"):
 		return invalid("its signature is not the payer's")
-	case balance.Cmp(big.NewInt(int64(a.Amount))) < 0:
+	case balance < a.Amount:
 		return deed.Errorf(deed.CodePaymentInsufficient, "the wallet %s has %s USDC, and %s are asked",
-			a.Payer, toUSDC(balance), a.Amount)
+			a.Payer, balance, a.Amount)
 	}
 	return invalid("the chain refuses the transfer")
 }
