@@ -29,6 +29,7 @@ import (
 	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/httpapi"
 	"deed.example/deed/internal/logcause"
+	"deed.example/deed/internal/mandate"
 	"deed.example/deed/internal/metrics"
 	"deed.example/deed/internal/nameserver"
 	"deed.example/deed/internal/registrar"
@@ -78,6 +79,7 @@ type App struct {
 	names     *registration.Service
 	zones     *zone.Service
 	engine    *fulfil.Service   // sells what names and zones deliver
+	mandates  *mandate.Service  // nil if no payments are taken
 	operators *listening        // nil if off
 	worker    *backgroundWorker // nil until Start
 	closers   []func() error    // of registrars
@@ -140,6 +142,9 @@ func (a *App) openBackends(ctx context.Context) (err error) {
 	}
 	if a.chain, err = openChain(c, a.log); err != nil {
 		return err
+	}
+	if a.chain.setAhead != nil {
+		a.chain.setAhead(a.calendar.ChainAhead())
 	}
 	if err = a.openDNS(ctx); err != nil {
 		return err

@@ -67,6 +67,7 @@ func (a *App) newAPI(ctx context.Context, base *url.URL) (*httpapi.Server, error
 		Webhooks:      a.newWebhooks(base),
 		Feeds:         &feed.Service{Store: sqldb.Feeds{DB: a.DB}, Now: a.now},
 		Zones:         a.zones,
+		Mandates:      a.mandates,
 		Propagation:   a.dns.propagation,
 		Sandbox:       a.chain.sandbox,
 		Trusted:       a.config.Proxies,

@@ -40,8 +40,9 @@ func (a *App) wireServices() {
 	a.LateOrders = &registration.LateOrders{Store: a.lateOrders(), Backend: a.registrar.Backend, Now: a.now, RegistryNow: a.calendar.Now, Log: a.log}
 	a.zones = a.newZones()
 	a.engine = a.newEngine()
+	a.mandates = a.newMandates()
 	if a.sandbox != nil {
-		a.sandbox.jobs, a.sandbox.names, a.sandbox.lifecycle = a.engine, a.names, a.Lifecycle
+		a.sandbox.jobs, a.sandbox.names, a.sandbox.lifecycle, a.sandbox.mandates = a.engine, a.names, a.Lifecycle, a.mandates
 		a.sandbox.zones, a.sandbox.keys = a.dns.zones, a.keyRoller()
 	}
 }

@@ -56,7 +56,7 @@ func onDomain(use, short string, args cobra.PositionalArgs, owner bool, do func(
 
 func (s *session) showDomain(d api.Domain) error {
 	l := list{rows: [][]string{
-		{"name", d.Domain}, {"status", d.Status}, {"owner", d.WalletAddress}, {"registered", day(d.RegisteredAt)}, {"expires", day(d.ExpiresAt)},
+		{"name", d.Domain}, {"status", d.Status}, {"owner", d.WalletAddress}, {"registered", day(d.RegisteredAt)}, {"expires", day(d.ExpiresAt)}, {"renews itself", yesNo(d.AutoRenew)},
 		{"locked", yesNo(d.Locked)}, {"name servers", strings.Join(d.Nameservers, " ")}, {"signed", yesNo(d.DNSSEC.Enabled)},
 	}}
 	if roll := d.DNSSEC.KeyRoll; roll != nil {

@@ -23,6 +23,7 @@ type Payment struct {
 	RefundTx    string // of the refund, once refunded
 	Part        PartRefund
 	AliasOf     string // the payment that is delivered instead; usually ""
+	MandateID   string // of a new payment by mandate; not read back
 	Created     time.Time
 	Changed     time.Time // when it got its state
 

@@ -58,6 +58,16 @@ var invariants = []invariant{
 		SELECT count(*) FROM registrations r JOIN jobs j ON j.domain = r.domain
 		 WHERE j.kind = 'renewal' AND j.state = 'completed' AND j.created_at >= r.created_at AND r.expires_at < j.until_at
 		   AND NOT EXISTS (SELECT 1 FROM events e WHERE e.reference = r.reference AND e.type = 'corrected_by_registry')`},
+	{"an active mandate is of the owner of its name", `
+		SELECT count(*) FROM mandates m LEFT JOIN registrations r ON r.domain = m.domain
+		 WHERE m.state = 'active' AND (r.reference IS NULL OR r.reference <> m.reference OR r.owner <> m.owner)`},
+	{"a mandate that pays or has paid is one payment of its owner, name and amount", `
+		SELECT count(*) FROM mandates m LEFT JOIN payments p ON p.id = m.payment_id
+		 WHERE m.payment_id <> '' AND (p.id IS NULL OR p.source <> 'mandate' OR p.payer <> m.owner OR p.domain <> m.domain OR p.amount <> m.amount OR p.kind <> 'renewal')`},
+	{"a mandate is used if and only if its payment is consumed", `
+		SELECT count(*) FROM mandates m JOIN payments p ON p.id = m.payment_id
+		 WHERE (m.state = 'used') <> (p.state = 'consumed' OR p.refund_label <> '')
+		    OR (m.state = 'paying') <> (p.state IN ('authorized', 'settling', 'settled'))`},
 	{"every open order has a claim", `
 		SELECT count(*) FROM jobs j LEFT JOIN claims c ON c.job_id = j.id
 		 WHERE c.job_id IS NULL

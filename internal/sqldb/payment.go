@@ -98,6 +98,11 @@ func (s Payments) authorize(ctx context.Context, tx *Tx, p order.Payment, admit 
 	}
 	now := s.Now()
 	p.Fingerprint = p.Purchase.Fingerprint()
+	if p.Source == order.SourceMandate {
+		if err := takeMandate(ctx, tx, p, now); err != nil {
+			return p, err
+		}
+	}
 	// A client that lost its answer may have signed again: the earlier payment is
 	// delivered, and this one is not settled.
 	if p.AliasOf, err = openFor(ctx, tx, p); err != nil {
@@ -209,6 +214,9 @@ func (s Payments) afterMove(ctx context.Context, tx *Tx, p order.Payment, to ord
 		return moveJob(ctx, tx, p.ID, order.JobAwaitingPayment, order.JobQueued, now)
 	case order.PaymentVoid, order.PaymentReleased:
 		if err := s.DB.eraseAuthCode(ctx, tx, p); err != nil {
+			return err
+		}
+		if err := endMandateOf(ctx, tx, p, mandateEnd{order.MandateFailed, "the wallet could not pay: renew the name, or sign a new mandate", now}); err != nil {
 			return err
 		}
 		return moveJob(ctx, tx, p.ID, order.JobAwaitingPayment, order.JobCancelled, now)

@@ -198,6 +198,9 @@ func (s Payments) owe(ctx context.Context, tx *Tx, p order.Payment, t settle.Tra
 	if err := s.DB.eraseAuthCode(ctx, tx, p); err != nil {
 		return err
 	}
+	if err := endMandateOf(ctx, tx, p, mandateEnd{order.MandateFailed, "the payment came in another way than it was promised, and goes back to the payer", now}); err != nil {
+		return err
+	}
 	id := order.JobID(p.ID)
 	moved, err = rowsAffected(tx.ExecContext(ctx, `
 		UPDATE jobs SET state = $1, failure = $2, updated_at = $3 WHERE id = $4 AND state IN ('awaiting_payment', 'cancelled')`,
