@@ -26,6 +26,7 @@ func adminCommand() *cobra.Command {
 		keyCommand(),
 	)
 	admin.AddCommand(cli.AdminCommands()...)
+	hideSettings(admin)
 	return admin
 }
 
