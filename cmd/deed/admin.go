@@ -24,6 +24,7 @@ func adminCommand() *cobra.Command {
 		adminTask("republish", "Give every zone a new serial, after the database came from a backup", republish),
 		backupCommand(),
 	)
+	admin.AddCommand(operatorCommands()...)
 	admin.AddCommand(cli.AdminCommands()...)
 	return admin
 }

@@ -77,10 +77,11 @@ func runbookFaults(t *testing.T) map[string]fault {
 				t.Fatal(err)
 			}
 		}},
-		"Wallets run low":  {configure: func(_ *testing.T, c *Config) { c.RefundFloor = 100_000_000 * 100 * deed.Cent }},
-		"Payments stalled": {elsewhere: "internal/app: TestStalledPaymentIsVisible"},
-		"Zones behind":     {elsewhere: "internal/zone: the monitor, after a minute"},
-		"Node down":        {elsewhere: "deploy/prometheus/alerts_test.yml"},
+		"Wallets run low":        {configure: func(_ *testing.T, c *Config) { c.RefundFloor = 100_000_000 * 100 * deed.Cent }},
+		"An activity is stopped": {cause: func(t *testing.T, a *App, _ *client.Client) { operated(t, a)("stop", "purchases") }},
+		"Payments stalled":       {elsewhere: "internal/app: TestStalledPaymentIsVisible"},
+		"Zones behind":           {elsewhere: "internal/zone: the monitor, after a minute"},
+		"Node down":              {elsewhere: "deploy/prometheus/alerts_test.yml"},
 	}
 }
 
