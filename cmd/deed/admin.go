@@ -25,6 +25,7 @@ func adminCommand() *cobra.Command {
 		backupCommand(),
 		keyCommand(),
 	)
+	admin.AddCommand(operatorCommands()...)
 	admin.AddCommand(cli.AdminCommands()...)
 	hideSettings(admin)
 	return admin
