@@ -65,7 +65,7 @@ func TestToolsAreComplete(t *testing.T) {
 			}
 		}
 	}
-	if _, found := agent.Find("no_such_tool"); found || len(seen) != 19 {
+	if _, found := agent.Find("no_such_tool"); found || len(seen) != 20 {
 		t.Errorf("got %d tools", len(seen))
 	}
 }
@@ -90,7 +90,7 @@ func TestWhatToolsNeed(t *testing.T) {
 	orders := []string{"register_domain", "renew_domain", "transfer_domain"}
 	for what, pair := range map[string][2][]string{
 		"paid":   {paid, slices.Concat(orders, changes)},
-		"bearer": {bearer, slices.Concat([]string{"list_my_domains", "get_account", "list_transactions", "list_events", "list_dns_records"}, changes)},
+		"bearer": {bearer, slices.Concat([]string{"cancel_domain", "list_my_domains", "get_account", "list_transactions", "list_events", "list_dns_records"}, changes)},
 		"quotes": {quotes, slices.Concat(orders, changes[3:])},
 		"waits":  {waits, slices.Concat([]string{"get_job"}, orders)},
 	} {

@@ -53,6 +53,8 @@ var table = []row{
 		description: "Adds years to a name. Anyone may pay; the owner stays the owner. Say expected_expires_at so that two calls cannot renew twice."},
 	{name: "transfer_domain", title: "Transfer a domain in", endpoint: "POST /domains/transfer", flags: idempotent | waits,
 		description: "Brings a name here from another registrar, with the code that one gave. The wallet that pays owns it; the name gains a year."},
+	{name: "cancel_domain", title: "Cancel a registration", endpoint: "POST /domains/{domain}/cancel", flags: destructive | idempotent,
+		description: "Deletes a name that was registered a few days ago, and refunds its price, less what the registry keeps. The name is lost. Use dry_run first to see the amount."},
 	{name: "list_my_domains", title: "List my domains", endpoint: "GET /account/domains", flags: readOnly | idempotent,
 		description: "Lists the names of the wallet that is signed in."},
 	{name: "get_account", title: "Show my account", endpoint: "GET /account", flags: readOnly | idempotent,

@@ -64,6 +64,9 @@ type Config struct {
 	Contact    string         // e-mail address of the operator
 	Proxies    []netip.Prefix // whose X-Forwarded-For is trusted
 
+	MaxLoss          deed.USDC // on an order at a price that was quoted before the registrar raised its own
+	CancelsPerWallet int       // registrations that a wallet may cancel in 30 days; 0: none
+
 	WebhooksAllowLocal bool // webhooks may use http and any address; for a sandbox only
 
 	Limits       deed.Limits
@@ -88,28 +91,30 @@ type SearchConfig struct {
 // Default returns the configuration of a sandbox.
 func Default() Config {
 	return Config{
-		Listen:        "127.0.0.1:8080",
-		Data:          "./deed-data",
-		ChainListen:   "127.0.0.1:8545",
-		ChainID:       network.EmbeddedChainID,
-		ChainDepth:    "auto",
-		Nameservers:   []string{"ns1.deed.example", "ns2.deed.example"},
-		DNSListen:     "127.0.0.1:5353",
-		DNSAnswers:    nameserver.Defaults(),
-		DNSSEC:        "on",
-		ParentTTL:     registration.ParentTTL{DS: 25 * time.Hour, NS: 49 * time.Hour},
-		PrimaryListen: off,
-		Registrar:     rdap.Registrar{Name: "Deed", AbuseEmail: "abuse@deed.example", AbusePhone: "+1.2025550100"},
-		Contact:       "security@deed.example",
-		RefundFloor:   10_000 * deed.Cent,
-		SafeDepth:     network.SafeDepth,
-		Payments:      fulfil.DefaultTerms(),
-		MetricsListen: "127.0.0.1:8081",
-		Limits:        deed.DefaultLimits(),
-		Pricing:       catalog.DefaultPricing(),
-		Search:        SearchConfig{CacheTTL: 3 * time.Second, Timeout: 3 * time.Second, MaxParallel: 16, MaxCalls: 64},
-		RequestWait:   8 * time.Second,
-		PollInterval:  50 * time.Millisecond,
+		Listen:           "127.0.0.1:8080",
+		Data:             "./deed-data",
+		ChainListen:      "127.0.0.1:8545",
+		ChainID:          network.EmbeddedChainID,
+		ChainDepth:       "auto",
+		Nameservers:      []string{"ns1.deed.example", "ns2.deed.example"},
+		DNSListen:        "127.0.0.1:5353",
+		DNSAnswers:       nameserver.Defaults(),
+		DNSSEC:           "on",
+		ParentTTL:        registration.ParentTTL{DS: 25 * time.Hour, NS: 49 * time.Hour},
+		PrimaryListen:    off,
+		Registrar:        rdap.Registrar{Name: "Deed", AbuseEmail: "abuse@deed.example", AbusePhone: "+1.2025550100"},
+		Contact:          "security@deed.example",
+		RefundFloor:      10_000 * deed.Cent,
+		SafeDepth:        network.SafeDepth,
+		Payments:         fulfil.DefaultTerms(),
+		MetricsListen:    "127.0.0.1:8081",
+		Limits:           deed.DefaultLimits(),
+		Pricing:          catalog.DefaultPricing(),
+		MaxLoss:          100 * deed.Cent,
+		CancelsPerWallet: 3,
+		Search:           SearchConfig{CacheTTL: 3 * time.Second, Timeout: 3 * time.Second, MaxParallel: 16, MaxCalls: 64},
+		RequestWait:      8 * time.Second,
+		PollInterval:     50 * time.Millisecond,
 	}
 }
 

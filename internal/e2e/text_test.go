@@ -109,6 +109,7 @@ var jsonBodies = map[string]string{
 	"PUT /dns/{domain}/{recordId}":      `{"type":"TXT","host":"@","value":"v"}`,
 	"POST /dns/{domain}/batch":          `{"changes":[{"op":"add","type":"TXT","host":"@","value":"v"},{"op":"update","id":"r","value":"v"},{"op":"delete","id":"r"}]}`,
 	"POST /account/webhooks":            `{"url":"https://example.com/hook"}`,
+	"POST /domains/{domain}/cancel":     `{"dryRun":true}`,
 	"PUT /domains/{domain}/lock":        `{"locked":true}`,
 	"PUT /domains/{domain}/nameservers": `{"nameservers":["ns1.example.net","ns2.example.net"]}`,
 	"PUT /domains/{domain}/ds":          `{"ds":[{"keyTag":1,"algorithm":13,"digestType":2,"digest":"00"}]}`,

@@ -81,6 +81,7 @@ const (
 	DomainDelegated     Type = "domain.delegated"
 	DomainCorrected     Type = "domain.corrected_by_registry"
 	DomainMissing       Type = "domain.missing_at_registry"
+	DomainCancelled     Type = "domain.cancelled"
 
 	WebhookDisabled Type = "webhook.disabled"
 )
@@ -105,6 +106,7 @@ var domainTypes = map[lifecycle.EventType]Type{
 	lifecycle.EventDelegated:     DomainDelegated,
 	lifecycle.EventCorrected:     DomainCorrected,
 	lifecycle.EventMissing:       DomainMissing,
+	lifecycle.EventCancelled:     DomainCancelled,
 }
 
 // daysLeft is the number of days before the expiry of each notice; negative after it.

@@ -89,6 +89,7 @@ const (
 	EventDelegated     EventType = "delegated"
 	EventCorrected     EventType = "corrected_by_registry"
 	EventMissing       EventType = "missing_at_registry"
+	EventCancelled     EventType = "cancelled"
 )
 
 // notices are the expiry notices and their day relative to the expiry.

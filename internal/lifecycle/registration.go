@@ -26,6 +26,7 @@ type Registration struct {
 	Nameservers    []string
 	DS             []dnssec.DS
 	PremiumRenewal deed.USDC // wholesale price of a year of a premium name; 0 for the price of its TLD
+	Cancelling     bool      // a Cancellation is in progress
 }
 
 // OwnedBy fails with CodeOwnershipDenied unless who owns the name.

@@ -110,6 +110,9 @@ func (s *Service) renewalStart(ctx context.Context, j order.Job) (from time.Time
 func (s *Service) order(j order.Job) registrar.Order {
 	p := j.Purchase
 	o := registrar.Order{Kind: registrar.OrderRegister, Reference: j.Reference, Backend: j.Backend, Name: p.Name, Years: p.Years, Nameservers: s.servers(p), Submitted: j.Submitted}
+	if p.Facts.PremiumCost > 0 {
+		o.MaxCost = p.Facts.PremiumCost + s.MaxLoss
+	}
 	switch p.Kind {
 	case order.PurchaseRenewal:
 		o.Kind, o.From, o.Restore, o.Nameservers = registrar.OrderRenew, j.From, p.Facts.Restore, nil
