@@ -30,6 +30,9 @@ type RegistrarConfig struct {
 	Reserve deed.USDC         // that stays in the account; orders that would need it are refused before money moves
 	Markup  *catalog.Markup   // of its TLDs, unless a TLD has one of its own; nil for the usual one
 	Values  map[string]string // the settings of its type
+
+	// DeleteOrphans allows names that belong to nobody to be deleted; see docs/registrars.md.
+	DeleteOrphans bool
 }
 
 // backends is the table of the types of registrar. A new one is a package below
@@ -110,7 +113,7 @@ func (a *App) openRegistrar(c RegistrarConfig) (b registrar.Backend, err error) 
 	if b, err = open(settings); err != nil {
 		return b, err
 	}
-	b.Name, b.Reserve, b.Cancel = c.Name, c.Reserve, terms
+	b.Name, b.Reserve, b.Cancel, b.DeleteOrphans = c.Name, c.Reserve, terms, c.DeleteOrphans
 	return b, setTLDs(&b, c.TLDs)
 }
 
@@ -166,7 +169,7 @@ func (a *App) openLocal(s registrar.Settings) (registrar.Backend, error) {
 	}
 	a.Registry = &local.Registry{Store: sqldb.Registry{DB: a.DB}, Now: a.calendar.Now, Faults: faults, Rules: a.localRules}
 	if a.chain.sandbox != nil {
-		a.sandbox = &sandboxRegistry{Registry: a.Registry, calendar: a.calendar}
+		a.sandbox = &sandboxRegistry{Registry: a.Registry, calendar: a.calendar, setAhead: a.chain.setAhead}
 		a.chain.sandbox.Faults, a.chain.sandbox.Registry = sandboxFaults{faults}, a.sandbox
 	}
 	return registrar.Backend{Registrar: a.Registry, Manager: a.Registry, Ping: a.Registry.Ping}, nil

@@ -101,6 +101,7 @@ type Service struct {
 	RegistryNow func() time.Time // the registry's clock
 	Moves       Moves            // nil: name servers change at once
 	ParentTTL   ParentTTL
+	KeyRolls    KeyRolls      // nil: none
 	Cancels     Cancellations // nil: registrations cannot be cancelled
 
 	CancelsPerWallet int // cancellations of one wallet in 30 days

@@ -105,6 +105,7 @@ var (
 type Funds struct {
 	Balance deed.USDC
 	Used    map[string]bool // those of the requested nonces that were used or cancelled
+	Deploys bool            // the payment must deploy the payer's wallet, at the cost of our gas
 }
 
 // A Refund is the refund of one payment, or of a part of it.

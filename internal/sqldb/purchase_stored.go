@@ -38,6 +38,7 @@ type storedFacts struct {
 	Restore        bool      `json:"restore,omitzero"`
 	PremiumRenewal deed.USDC `json:"premiumRenewal,omitzero"`
 	PremiumCost    deed.USDC `json:"premiumCost,omitzero"`
+	Price          deed.USDC `json:"price,omitzero"`
 }
 
 type storedChange struct {
