@@ -157,3 +157,19 @@ type DSRequest struct {
 type OwnerRequest struct {
 	WalletAddress string `json:"walletAddress"`
 }
+
+// CancelRequest is the body of POST /domains/{domain}/cancel.
+type CancelRequest struct {
+	DryRun bool `json:"dryRun,omitzero"`
+}
+
+// Cancellation is the response to POST /domains/{domain}/cancel.
+type Cancellation struct {
+	Domain        string  `json:"domain"`
+	Status        string  `json:"status"` // possible, cancelling, cancelled
+	Price         string  `json:"price_usd"`
+	Kept          string  `json:"kept_usd"` // by the registry
+	RefundAmount  string  `json:"refund_usd"`
+	WalletAddress string  `json:"walletAddress"` // that the refund goes to
+	Refund        *Refund `json:"refund,omitzero"`
+}

@@ -219,6 +219,7 @@ func TestLimitsAreDocumented(t *testing.T) {
 		"GET /domains/check":                true,
 		"POST /domains/transfer":            true,
 		"POST /domains/{domain}/authcode":   true,
+		"POST /domains/{domain}/cancel":     true,
 		"PUT /domains/{domain}/lock":        true,
 		"PUT /domains/{domain}/nameservers": true,
 		"PUT /domains/{domain}/ds":          true,

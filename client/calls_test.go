@@ -98,6 +98,10 @@ var calls = map[string]func(ctx context.Context, c *client.Client) error{
 	"GET /domains/status/{jobId}":     says((*client.Client).Job, "job_0"),
 	"GET /domains/{domain}":           says((*client.Client).Domain, unregistered),
 	"POST /domains/{domain}/authcode": says((*client.Client).AuthCode, unregistered),
+	"POST /domains/{domain}/cancel": func(ctx context.Context, c *client.Client) error {
+		_, err := c.Cancel(ctx, unregistered, true)
+		return err
+	},
 	"PUT /domains/{domain}/lock": func(ctx context.Context, c *client.Client) error {
 		_, err := c.SetLock(ctx, unregistered, true)
 		return err

@@ -17,6 +17,12 @@ func (c *Client) AuthCode(ctx context.Context, name string) (api.AuthCode, error
 	return call[api.AuthCode](ctx, c, request{method: "POST", path: path("domains", name, "authcode"), bearer: true}, nil)
 }
 
+// Cancel cancels the registration of a name in its add grace period, or with dryRun
+// returns what that would refund.
+func (c *Client) Cancel(ctx context.Context, name string, dryRun bool) (api.Cancellation, error) {
+	return call[api.Cancellation](ctx, c, request{method: "POST", path: path("domains", name, "cancel"), bearer: true}, api.CancelRequest{DryRun: dryRun})
+}
+
 // SetLock locks a name of the wallet against transfers, or unlocks it.
 func (c *Client) SetLock(ctx context.Context, name string, locked bool) (api.Domain, error) {
 	return c.setDomain(ctx, name, "lock", api.LockRequest{Locked: &locked})

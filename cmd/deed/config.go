@@ -66,6 +66,8 @@ func (c *config) settings() []*setting {
 		{key: "payments.dust_usd", help: "money that came without a request goes back by itself from this amount on", value: amount(&c.Payments.Dust)},
 		{key: "signin.keys", help: "file with the keys of tokens, the same on every node; default: signin.keys in the data folder", value: text(&c.SigninKeys, anything)},
 		{key: "registrar.allow_embedded", help: "true: a rehearsal, the embedded registry sells names on a chain that is not the embedded one", value: boolean(&c.AllowEmbedded)},
+		{key: "registrar.max_loss_usd", help: "what we may lose on an order whose price was quoted before the registrar raised its own", value: amount(&c.MaxLoss)},
+		{key: "registrar.cancel_per_wallet", help: "registrations that one wallet may cancel in 30 days; 0: none", value: between(&c.CancelsPerWallet, 0, 1000)},
 		{key: "webhooks.allow_local", help: "true: webhooks of a sandbox may use http and addresses that are not public", value: boolean(&c.WebhooksAllowLocal)},
 		{key: "dns.nameservers", help: "host names of our name servers, which names are delegated to", value: hosts(&c.Nameservers)},
 		{key: "rdap.registrar", help: "name of the registrar in RDAP", value: text(&c.Registrar.Name, notEmpty)},
@@ -134,6 +136,8 @@ func (c *config) setRegistrar(key, value string) error {
 			return fmt.Errorf("%s: %w", key, err)
 		}
 		r.Reserve = amount
+	case "markup", "fee_usd":
+		return c.setRegistrarMarkup(r, parts[2], value)
 	case "delete_orphans":
 		allowed, err := strconv.ParseBool(value)
 		if err != nil {
@@ -144,6 +148,18 @@ func (c *config) setRegistrar(key, value string) error {
 		r.Values[parts[2]] = value
 	}
 	return nil
+}
+
+// setRegistrarMarkup sets what is added to the prices of one registrar.
+func (c *config) setRegistrarMarkup(r *app.RegistrarConfig, key, value string) error {
+	if r.Markup == nil {
+		usual := c.Pricing.Markup
+		r.Markup = &usual
+	}
+	if key == "markup" {
+		return percent(&r.Markup.BasisPoints).Set(value)
+	}
+	return amount(&r.Markup.Fee).Set(value)
 }
 
 // perTLD is the prefix of keys such as catalog.tld.com.markup, which override the

@@ -66,7 +66,7 @@ func TestToolsAreComplete(t *testing.T) {
 			}
 		}
 	}
-	if _, found := agent.Find("no_such_tool"); found || len(seen) != 36 {
+	if _, found := agent.Find("no_such_tool"); found || len(seen) != 37 {
 		t.Errorf("got %d tools", len(seen))
 	}
 }
@@ -88,7 +88,7 @@ func TestWhatToolsNeed(t *testing.T) {
 		}
 	}
 	changes := []string{"add_dns_record", "update_dns_record", "delete_dns_record", "change_dns_records", "import_dns_zone", "roll_back_dns_zone"}
-	account := []string{"list_my_domains", "get_account", "list_transactions", "list_events", "create_webhook", "list_webhooks", "test_webhook", "rotate_webhook_secret", "delete_webhook", "sign_out"}
+	account := []string{"cancel_domain", "list_my_domains", "get_account", "list_transactions", "list_events", "create_webhook", "list_webhooks", "test_webhook", "rotate_webhook_secret", "delete_webhook", "sign_out"}
 	zone := []string{"list_dns_records", "add_dns_record", "update_dns_record", "delete_dns_record", "change_dns_records", "export_dns_zone", "import_dns_zone", "list_dns_revisions", "roll_back_dns_zone", "check_dns_propagation"}
 	owner := []string{"set_lock", "set_nameservers", "set_ds_records", "get_auth_code", "change_owner"}
 	orders := []string{"register_domain", "renew_domain", "transfer_domain"}

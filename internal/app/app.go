@@ -184,7 +184,9 @@ func (a *App) openClocks(ctx context.Context) error {
 // openPrices publishes the price list; the prices that it replaces remain payable
 // for a while.
 func (a *App) openPrices(ctx context.Context) (err error) {
-	if a.prices, err = catalog.New(a.config.Pricing); err != nil {
+	pricing := a.config.Pricing
+	pricing.Registrar = registrarMarkup(a.config.EffectiveRegistrars())
+	if a.prices, err = catalog.New(pricing); err != nil {
 		return err
 	}
 	return a.prices.Publish(ctx, sqldb.Prices{DB: a.DB}, a.now)

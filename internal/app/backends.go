@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/catalog"
 	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/registrar/epp"
@@ -27,6 +28,7 @@ type RegistrarConfig struct {
 	Type    string            // a row of the table of backends
 	TLDs    []string          // that it sells; "*" for all that no other block lists
 	Reserve deed.USDC         // that stays in the account; orders that would need it are refused before money moves
+	Markup  *catalog.Markup   // of its TLDs, unless a TLD has one of its own; nil for the usual one
 	Values  map[string]string // the settings of its type
 
 	// DeleteOrphans allows names that belong to nobody to be deleted; see docs/registrars.md.
@@ -92,6 +94,11 @@ func (a *App) closeRegistrars() (err error) {
 // openRegistrar opens one registrar. It does not connect: one that is down must not
 // keep the others from selling.
 func (a *App) openRegistrar(c RegistrarConfig) (b registrar.Backend, err error) {
+	terms, values, err := commonValues(c)
+	if err != nil {
+		return b, err
+	}
+	c.Values = values
 	settings, err := a.registrarSettings(c)
 	if err != nil {
 		return b, err
@@ -106,7 +113,7 @@ func (a *App) openRegistrar(c RegistrarConfig) (b registrar.Backend, err error) 
 	if b, err = open(settings); err != nil {
 		return b, err
 	}
-	b.Name, b.Reserve, b.DeleteOrphans = c.Name, c.Reserve, c.DeleteOrphans
+	b.Name, b.Reserve, b.Cancel, b.DeleteOrphans = c.Name, c.Reserve, terms, c.DeleteOrphans
 	return b, setTLDs(&b, c.TLDs)
 }
 

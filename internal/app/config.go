@@ -72,6 +72,9 @@ type Config struct {
 	Contact    string         // e-mail address of the operator
 	Proxies    []netip.Prefix // whose X-Forwarded-For is trusted
 
+	MaxLoss          deed.USDC // on an order at a price that was quoted before the registrar raised its own
+	CancelsPerWallet int       // registrations that a wallet may cancel in 30 days; 0: none
+
 	WebhooksAllowLocal bool // webhooks may use http and any address; for a sandbox only
 
 	Limits       deed.Limits
@@ -118,12 +121,14 @@ func Default() Config {
 
 		WalletFactories: "auto",
 
-		MetricsListen: "127.0.0.1:8081",
-		Limits:        deed.DefaultLimits(),
-		Pricing:       catalog.DefaultPricing(),
-		Search:        SearchConfig{CacheTTL: 3 * time.Second, Timeout: 3 * time.Second, MaxParallel: 16, MaxCalls: 64},
-		RequestWait:   8 * time.Second,
-		PollInterval:  50 * time.Millisecond,
+		MetricsListen:    "127.0.0.1:8081",
+		Limits:           deed.DefaultLimits(),
+		Pricing:          catalog.DefaultPricing(),
+		MaxLoss:          100 * deed.Cent,
+		CancelsPerWallet: 3,
+		Search:           SearchConfig{CacheTTL: 3 * time.Second, Timeout: 3 * time.Second, MaxParallel: 16, MaxCalls: 64},
+		RequestWait:      8 * time.Second,
+		PollInterval:     50 * time.Millisecond,
 	}
 }
 

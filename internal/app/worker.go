@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"deed.example/deed/internal/catalog"
 	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/sqldb"
@@ -29,6 +30,7 @@ func (a *App) startWorker() *backgroundWorker {
 		{Name: "overview", Interval: overviewInterval, Run: a.readOverview},
 		{Name: "node", Interval: nodeInterval, Run: a.writeNode},
 		{Name: "balances at registrars", Interval: time.Minute, Run: a.ReadBalances},
+		{Name: "prices of registrars", Interval: time.Minute, Run: a.newRefresher().Refresh},
 		{Name: "names that need an operator", Interval: attentionInterval, Run: a.CountNames},
 		{Name: "messages of registries", Interval: messageInterval, Run: a.Messages().Read},
 		{Name: "name servers", Interval: 5 * time.Second, Run: a.dns.watchDrift(a.metrics, a.log)},
@@ -90,6 +92,7 @@ func (a *App) nameRows() []worker.Rows {
 		}, Advance: a.Lifecycle.Advance},
 		{Name: "late orders", Due: a.LateOrders.Due, Advance: a.LateOrders.Advance, Slots: lateOrderSlots},
 		{Name: "moves", Due: a.names.Moves.DueMoves, Advance: a.names.AdvanceMove},
+		{Name: "cancellations", Due: a.names.Cancels.DueCancellations, Advance: a.names.AdvanceCancellation},
 	}
 }
 
@@ -102,6 +105,15 @@ const messageInterval = 30 * time.Second
 
 // ReadBalances reads how much money is left at the registrars.
 func (a *App) ReadBalances(ctx context.Context) error { return a.registrar.ReadBalances(ctx) }
+
+// newRefresher returns the reader of what registrars charge.
+func (a *App) newRefresher() *catalog.Refresher {
+	rows := sqldb.Prices{DB: a.DB}
+	return &catalog.Refresher{Service: a.prices, Backends: a.registrar, Store: rows, Prices: rows, Now: a.now, Log: a.log}
+}
+
+// RefreshPrices reads the prices of registrars that are due, and quotes by them.
+func (a *App) RefreshPrices(ctx context.Context) error { return a.newRefresher().Refresh(ctx) }
 
 // Messages returns the reader of what registries have to say.
 func (a *App) Messages() *registration.Messages {

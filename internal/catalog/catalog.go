@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"deed.example/deed"
@@ -26,6 +27,10 @@ type Pricing struct {
 	Markup  Markup              // for every TLD
 	PerTLD  map[deed.TLD]Markup // instead of Markup
 	Ceiling deed.USDC           // maximum price of an order
+
+	// Registrar returns the markup of the registrar that sells the TLD, and false if
+	// it has none of its own. It may be nil.
+	Registrar func(tld deed.TLD) (Markup, bool)
 }
 
 // DefaultPricing is 20 % plus 0.50 USDC, and at most 500 USDC an order.
@@ -33,21 +38,35 @@ func DefaultPricing() Pricing {
 	return Pricing{Markup: Markup{BasisPoints: 2000, Fee: 50 * deed.Cent}, Ceiling: 50_000 * deed.Cent}
 }
 
+// markup returns the markup of a TLD: its own, that of its registrar, or the usual one.
 func (p Pricing) markup(tld deed.TLD) Markup {
 	if own, ok := p.PerTLD[tld]; ok {
 		return own
 	}
+	if p.Registrar != nil {
+		if own, ok := p.Registrar(tld); ok {
+			return own
+		}
+	}
 	return p.Markup
 }
 
-// Service quotes prices. Make one with New.
+// Service quotes prices. Make one with New. It is safe for concurrent use, also while
+// Apply replaces the prices.
 type Service struct {
-	updated  time.Time
-	pricing  Pricing
-	listings []Listing // retail, sorted by TLD
+	pricing   Pricing
+	catalogue []Listing // wholesale, sorted by TLD, as embedded
+	current   atomic.Pointer[prices]
+	now       func() time.Time
+}
 
-	before []ReplacedPrices // recently replaced price lists
-	now    func() time.Time
+// prices is what Service quotes from. It is not modified.
+type prices struct {
+	updated  time.Time
+	listings []Listing // retail, sorted by TLD
+	closed   []Listing // likewise, of TLDs in which no new names are sold
+	costs    []Listing // wholesale of both, sorted by TLD
+	before   []ReplacedPrices
 }
 
 // New prices the TLDs of the embedded file. It fails when the pricing names a TLD that
@@ -57,10 +76,8 @@ func New(p Pricing) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the embedded price list: %w", err)
 	}
-	s := &Service{updated: wholesaleDate, pricing: p}
-	for _, l := range wholesale {
-		s.listings = append(s.listings, l.Marked(p.markup(l.TLD)))
-	}
+	s := &Service{pricing: p, catalogue: wholesale}
+	s.current.Store(s.price(nil, wholesaleDate))
 	for tld := range p.PerTLD {
 		if _, err := s.Listing(tld); err != nil {
 			return nil, fmt.Errorf("markup for .%s: %w", tld, err)
@@ -70,14 +87,14 @@ func New(p Pricing) (*Service, error) {
 }
 
 // Updated returns the date of the wholesale prices.
-func (s *Service) Updated() time.Time { return s.updated }
+func (s *Service) Updated() time.Time { return s.current.Load().updated }
 
 // Listings returns every TLD that is sold, sorted. The caller must not modify it.
-func (s *Service) Listings() []Listing { return s.listings }
+func (s *Service) Listings() []Listing { return s.current.Load().listings }
 
 // Listing returns one TLD, or CodeTLDNotSupported.
 func (s *Service) Listing(tld deed.TLD) (Listing, error) {
-	if l, found := find(s.listings, tld); found {
+	if l, found := find(s.Listings(), tld); found {
 		return l, nil
 	}
 	return Listing{}, deed.WithNext(deed.Errorf(deed.CodeTLDNotSupported, "we do not sell .%s", tld), deed.Next{Action: deed.ActionListPrices})
@@ -96,7 +113,7 @@ func find(listings []Listing, tld deed.TLD) (Listing, bool) {
 // Range returns the lowest price of any TLD, and the maximum price of an order.
 func (s *Service) Range() (lowest, highest deed.USDC) {
 	lowest = s.pricing.Ceiling
-	for _, l := range s.listings {
+	for _, l := range s.Listings() {
 		lowest = min(lowest, l.Registration, l.Renewal, l.Transfer)
 	}
 	return lowest, s.pricing.Ceiling
@@ -117,6 +134,12 @@ func (s *Service) Offer(tld deed.TLD, a registrar.Availability) (Listing, error)
 	if err != nil || !a.Premium {
 		return l, err
 	}
+	return s.premium(l, a)
+}
+
+// premium returns the listing with the prices of a premium name.
+func (s *Service) premium(l Listing, a registrar.Availability) (Listing, error) {
+	tld := l.TLD
 	if a.Wholesale <= 0 || a.Wholesale > maxWholesale || a.Renewal < 0 || a.Renewal > maxWholesale {
 		return Listing{}, fmt.Errorf("price a premium name of .%s: the registry asks %s USDC, then %s", tld, a.Wholesale, a.Renewal)
 	}

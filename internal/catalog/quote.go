@@ -19,7 +19,7 @@ func (s *Service) MinYears(tld deed.TLD) (int, error) {
 
 // GraceDays returns how many days after its expiry a name can be renewed.
 func (s *Service) GraceDays(tld deed.TLD) int {
-	if l, found := find(s.listings, tld); found {
+	if l, found := find(s.catalogue, tld); found {
 		return l.GraceDays
 	}
 	return defaultGraceDays
@@ -50,7 +50,14 @@ func (s *Service) NewName(name deed.Name, years int, a registrar.Availability) (
 	if err != nil {
 		return order.Quote{}, err
 	}
-	q := order.Quote{Amount: amount, Years: years, For: fmt.Sprintf("%s for %s", name, inYears(years)), Premium: a.Premium}
+	cost := s.cost(l.TLD)
+	if a.Premium {
+		cost.Registration = a.Wholesale
+		if a.Renewal > 0 {
+			cost.Renewal = a.Renewal
+		}
+	}
+	q := order.Quote{Amount: amount, Cost: cost.Registration + deed.USDC(years-1)*cost.Renewal, Years: years, For: fmt.Sprintf("%s for %s", name, inYears(years)), Premium: a.Premium}
 	if !a.Premium {
 		q.Held = s.held(l.TLD, func(l Listing) (deed.USDC, error) { return l.RegistrationPrice(years) })
 	}
@@ -61,11 +68,18 @@ func (s *Service) NewName(name deed.Name, years int, a registrar.Availability) (
 // redemption.
 func (s *Service) Renewal(r lifecycle.Registration, years int, restore bool) (order.Quote, error) {
 	premium := r.PremiumRenewal > 0
-	l, err := s.Offer(r.Name.TLD(), registrar.Availability{Premium: premium, Wholesale: r.PremiumRenewal, Renewal: r.PremiumRenewal})
+	l, err := s.heldListing(r.Name.TLD())
+	if err == nil && premium {
+		l, err = s.premium(l, registrar.Availability{Premium: premium, Wholesale: r.PremiumRenewal, Renewal: r.PremiumRenewal})
+	}
 	if err != nil {
 		return order.Quote{}, err
 	}
-	q := order.Quote{Amount: l.RenewalPrice(years, restore), Years: years, For: fmt.Sprintf("%s for %s more", r.Name, inYears(years)), Premium: premium}
+	cost := s.cost(l.TLD)
+	if premium {
+		cost.Renewal = r.PremiumRenewal
+	}
+	q := order.Quote{Amount: l.RenewalPrice(years, restore), Cost: cost.RenewalPrice(years, restore), Years: years, For: fmt.Sprintf("%s for %s more", r.Name, inYears(years)), Premium: premium}
 	if !premium {
 		q.Held = s.held(l.TLD, func(l Listing) (deed.USDC, error) { return l.RenewalPrice(years, restore), nil })
 	}
@@ -82,7 +96,7 @@ func (s *Service) Transfer(name deed.Name) (order.Quote, error) {
 	if err != nil {
 		return order.Quote{}, err
 	}
-	q := order.Quote{Amount: l.Transfer, Years: 1, For: fmt.Sprintf("the transfer of %s and 1 year", name)}
+	q := order.Quote{Amount: l.Transfer, Cost: s.cost(l.TLD).Transfer, Years: 1, For: fmt.Sprintf("the transfer of %s and 1 year", name)}
 	q.Held = s.held(l.TLD, func(l Listing) (deed.USDC, error) { return l.Transfer, nil })
 	return q, q.Within(s.pricing.Ceiling)
 }
@@ -97,12 +111,20 @@ type PriceStore interface {
 // Publish stores the current prices for all nodes, and keeps accepting the prices
 // they replace for order.HoldPrice.
 func (s *Service) Publish(ctx context.Context, store PriceStore, now func() time.Time) error {
-	at := now()
-	before, err := store.PublishPrices(ctx, s.listings, at, at.Add(-order.HoldPrice))
+	s.now = now
+	return s.publish(ctx, store, s.current.Load())
+}
+
+// publish stores a price list and quotes from it.
+func (s *Service) publish(ctx context.Context, store PriceStore, p *prices) error {
+	at := s.now()
+	before, err := store.PublishPrices(ctx, p.listings, at, at.Add(-order.HoldPrice))
 	if err != nil {
 		return fmt.Errorf("publish the prices: %w", err)
 	}
-	s.before, s.now = before, now
+	next := *p
+	next.before = before
+	s.current.Store(&next)
 	return nil
 }
 
@@ -110,7 +132,7 @@ func (s *Service) Publish(ctx context.Context, store PriceStore, now func() time
 // list without such a price is skipped.
 func (s *Service) held(tld deed.TLD, price func(Listing) (deed.USDC, error)) []deed.USDC {
 	var prices []deed.USDC
-	for _, list := range s.before {
+	for _, list := range s.current.Load().before {
 		if l, found := find(list.Listings, tld); found && s.now().Before(list.At.Add(order.HoldPrice)) {
 			if p, err := price(l); err == nil {
 				prices = append(prices, p)

@@ -164,6 +164,7 @@ func TestAgentsSignAgain(t *testing.T) {
 
 // ownerTools are the tools that only the owner of a name may use.
 var ownerTools = map[string]string{
+	"cancel_domain":      `{"domain":"%s"}`,
 	"list_dns_records":   `{"domain":"%s"}`,
 	"add_dns_record":     `{"domain":"%s","type":"A","host":"www","value":"192.0.2.10"}`,
 	"update_dns_record":  `{"domain":"%s","record_id":"%s","ttl":60}`,

@@ -62,6 +62,7 @@ var namedRoutes = []namedRoute{
 	{endpoint: "GET /domains/check", query: "?domains=%s"},
 	{endpoint: "GET /domains/{domain}"},
 	{endpoint: "POST /domains/{domain}/authcode", bearer: true},
+	{endpoint: "POST /domains/{domain}/cancel", body: `{"dryRun":true}`, bearer: true},
 	{endpoint: "PUT /domains/{domain}/lock", body: `{"locked":false}`, bearer: true},
 	{endpoint: "PUT /domains/{domain}/ds", body: `{"ds":[]}`, bearer: true},
 	{endpoint: "PUT /domains/{domain}/nameservers", body: `{"nameservers":["ns1.example.net","ns2.example.net"]}`, bearer: true},

@@ -266,10 +266,17 @@ func (s *env) runWorker(t *testing.T) {
 		for _, id := range changes {
 			_ = s.api.Payments.AdvanceJob(t.Context(), id) // likewise
 		}
+		cancellations, err := s.api.Registrations.Cancels.DueCancellations(t.Context(), 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, reference := range cancellations {
+			_ = s.api.Registrations.AdvanceCancellation(t.Context(), reference) // likewise
+		}
 		if s.open(t) == 0 {
 			return
 		}
-		if len(payments)+len(jobs)+len(changes) == 0 {
+		if len(payments)+len(jobs)+len(changes)+len(cancellations) == 0 {
 			s.clock.advance(time.Second)
 		}
 	}

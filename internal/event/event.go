@@ -85,6 +85,7 @@ const (
 	DomainKeyReplaced   Type = "domain.key_replaced"
 	DomainCorrected     Type = "domain.corrected_by_registry"
 	DomainMissing       Type = "domain.missing_at_registry"
+	DomainCancelled     Type = "domain.cancelled"
 
 	WebhookDisabled Type = "webhook.disabled"
 )
@@ -111,6 +112,7 @@ var domainTypes = map[lifecycle.EventType]Type{
 	lifecycle.EventKeyReplaced:   DomainKeyReplaced,
 	lifecycle.EventCorrected:     DomainCorrected,
 	lifecycle.EventMissing:       DomainMissing,
+	lifecycle.EventCancelled:     DomainCancelled,
 }
 
 // daysLeft is the number of days before the expiry of each notice; negative after it.

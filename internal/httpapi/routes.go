@@ -64,6 +64,7 @@ func (s *Server) extensionRoutes() []route {
 		{"GET /domains/check", s.address(l.Search, s.check)},
 		{"POST /domains/transfer", s.handle(s.order(readTransfer))},
 		{"POST /domains/{domain}/authcode", s.wallet(l.DNS, s.owner(s.authCode))},
+		{"POST /domains/{domain}/cancel", s.wallet(l.DNS, s.owner(s.cancelDomain))},
 		{"PUT /domains/{domain}/lock", s.wallet(l.DNS, s.owner(s.setLock))},
 		{"PUT /domains/{domain}/nameservers", s.wallet(l.DNS, s.owner(s.setNameservers))},
 		{"PUT /domains/{domain}/ds", s.wallet(l.DNS, s.owner(s.setDS))},

@@ -91,6 +91,7 @@ const (
 	EventKeyReplaced   EventType = "key_replaced"
 	EventCorrected     EventType = "corrected_by_registry"
 	EventMissing       EventType = "missing_at_registry"
+	EventCancelled     EventType = "cancelled"
 )
 
 // notices are the expiry notices and their day relative to the expiry.

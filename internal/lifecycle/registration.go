@@ -27,6 +27,7 @@ type Registration struct {
 	Glue           Glue // of the name servers below the name
 	DS             []dnssec.DS
 	PremiumRenewal deed.USDC // wholesale price of a year of a premium name; 0 for the price of its TLD
+	Cancelling     bool      // a Cancellation is in progress
 
 	Registry RegistryState // what the registry said the last time
 }

@@ -30,6 +30,7 @@ type Purchase struct {
 type PurchaseFacts struct {
 	Restore        bool      // a renewal restores the name from redemption
 	PremiumRenewal deed.USDC // wholesale price of each further year of a premium name
+	PremiumCost    deed.USDC // wholesale price of the whole order, of a premium name
 	Price          deed.USDC // of a renewal by mandate, whose payment is of the cap; 0 for others
 }
 

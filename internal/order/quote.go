@@ -10,6 +10,7 @@ import (
 // A Quote is the price of one order.
 type Quote struct {
 	Amount deed.USDC
+	Cost   deed.USDC // what the registrar charges us for it
 	Years  int
 	For    string      // "example.com for 2 years"
 	Held   []deed.USDC // recently replaced prices that are still accepted
@@ -25,6 +26,13 @@ const HoldPrice = 300 * time.Second
 // exactly one of the held prices.
 func (q Quote) Accepts(amount deed.USDC) bool {
 	return amount == q.Amount || slices.Contains(q.Held, amount)
+}
+
+// WithoutLoss returns the quote without the held prices that are below our cost by more
+// than the loss.
+func (q Quote) WithoutLoss(loss deed.USDC) Quote {
+	q.Held = slices.DeleteFunc(slices.Clone(q.Held), func(price deed.USDC) bool { return q.Cost-price > loss })
+	return q
 }
 
 // Within fails with CodeTooExpensive when the quote is above the ceiling: a price

@@ -32,6 +32,11 @@ type PriceLister interface {
 	Price(ctx context.Context, o Order) (Price, error)
 }
 
+// A TLDLister knows which TLDs the backend sells. A Registrar may implement it.
+type TLDLister interface {
+	TLDs(ctx context.Context) ([]deed.TLD, error)
+}
+
 // A Price is what a registry charges for an order.
 type Price struct {
 	Total   deed.USDC // for all years of the order, with the fee of a restore

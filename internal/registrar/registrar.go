@@ -120,6 +120,7 @@ type Order struct {
 	From        time.Time   // the current expiry, for a renewal
 	Restore     bool        // the renewal first restores the name from redemption
 	AuthCode    deed.Secret // of a transfer
+	MaxCost     deed.USDC   // of a premium name: it is refused when it costs more; 0 for no limit
 	Submitted   time.Time   // when this attempt began, by the service's clock
 }
 

@@ -26,6 +26,8 @@ type Backend struct {
 	Close     func() error // nil if there is nothing to close
 	Reserve   deed.USDC    // that stays in the account; below it the operator is told
 
+	Cancel lifecycle.CancelTerms // of registrations in their add grace period
+
 	// DeleteOrphans allows the service to delete a name that belongs to nobody, because
 	// it was registered after its refund, while the registry returns its price.
 	DeleteOrphans bool
@@ -258,6 +260,32 @@ func (r *Router) SetDS(ctx context.Context, name deed.Name, ds []dnssec.DS) erro
 		return err
 	}
 	return r.observe(b, "set_ds", func() error { return b.Manager.SetDS(ctx, name, ds) })
+}
+
+// Delete implements Deleter with the backends that can delete names.
+func (r *Router) Delete(ctx context.Context, name deed.Name) error {
+	b, err := r.of(ctx, name)
+	if err != nil {
+		return err
+	}
+	deleter, ok := b.Manager.(Deleter)
+	if !ok {
+		return deed.Invalid("domain", "the registry of %s does not delete names", name)
+	}
+	return deleter.Delete(ctx, name)
+}
+
+// CancelTerms returns the conditions for cancellations of the backend's names; none are
+// allowed when it cannot delete names.
+func (r *Router) CancelTerms(backend string) lifecycle.CancelTerms {
+	i := r.index(backend)
+	if i < 0 {
+		return lifecycle.CancelTerms{}
+	}
+	if _, ok := r.backends[i].Manager.(Deleter); !ok {
+		return lifecycle.CancelTerms{}
+	}
+	return r.backends[i].Cancel
 }
 
 // Holdings implements Inventory over the backends that have one.

@@ -112,7 +112,13 @@ func (s *Service) renewalStart(ctx context.Context, j order.Job) (from time.Time
 }
 
 // order returns the order of the last attempt, to place it or to look it up.
-func (s *Service) order(j order.Job) registrar.Order { return orderOf(j, s.servers(j.Purchase)) }
+func (s *Service) order(j order.Job) registrar.Order {
+	o := orderOf(j, s.servers(j.Purchase))
+	if cost := j.Purchase.Facts.PremiumCost; cost > 0 {
+		o.MaxCost = cost + s.MaxLoss
+	}
+	return o
+}
 
 // orderOf returns the order of the last attempt, with the name servers of a new name.
 func orderOf(j order.Job, servers []string) registrar.Order {

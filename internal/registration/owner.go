@@ -66,7 +66,13 @@ func (s *Service) owned(ctx context.Context, who deed.Wallet, name deed.Name) (l
 	if err != nil {
 		return r, err
 	}
-	return r, r.OwnedBy(who)
+	if err := r.OwnedBy(who); err != nil {
+		return r, err
+	}
+	if r.Cancelling {
+		return r, deed.Invalid("domain", "%s is being cancelled", name)
+	}
+	return r, nil
 }
 
 // AuthCode unlocks the name and returns the code that authorizes a transfer to

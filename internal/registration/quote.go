@@ -40,6 +40,10 @@ func (s *Service) Quote(ctx context.Context, r order.Request) (q order.Quote, fu
 	default:
 		q, full.Facts, err = s.quoteNew(ctx, r)
 	}
+	q = q.WithoutLoss(s.MaxLoss)
+	if q.Premium {
+		full.Facts.PremiumCost = q.Cost
+	}
 	if err == nil && s.Route != nil {
 		err = s.Route.Affords(ctx, r.Name, q.Amount)
 	}
@@ -98,6 +102,8 @@ func (s *Service) quoteRenewal(ctx context.Context, want order.Request) (q order
 		return q, facts, deed.Invalid("domain", "%s waits to be deleted: it is too late to renew it", r.Name)
 	case r.Status == lifecycle.StatusTransferring:
 		return q, facts, deed.Invalid("domain", "%s is on its way to another registrar", r.Name)
+	case r.Cancelling:
+		return q, facts, deed.Invalid("domain", "%s is being cancelled by its owner", r.Name)
 	case !want.From.IsZero() && !want.From.Equal(r.Expires):
 		return q, facts, deed.Invalid("expectedExpiresAt", "%s expires at %s", r.Name, r.Expires.Format(time.RFC3339))
 	case r.Expires.AddDate(want.Years, 0, 0).After(now.AddDate(maxYears, 0, 0)):

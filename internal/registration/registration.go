@@ -66,6 +66,9 @@ type Route interface {
 
 	// Deadline returns how long its orders may take; zero for the usual time.
 	Deadline(backend string) time.Duration
+
+	// CancelTerms returns the conditions for cancelling its registrations.
+	CancelTerms(backend string) lifecycle.CancelTerms
 }
 
 // Prices quotes orders.
@@ -98,7 +101,14 @@ type Service struct {
 	RegistryNow func() time.Time // the registry's clock
 	Moves       Moves            // nil: name servers change at once
 	ParentTTL   ParentTTL
-	KeyRolls    KeyRolls // nil: none
+	KeyRolls    KeyRolls      // nil: none
+	Cancels     Cancellations // nil: registrations cannot be cancelled
+
+	CancelsPerWallet int // cancellations of one wallet in 30 days
+
+	// MaxLoss is what we may lose on an order at a held price, because the registrar
+	// has raised its own since.
+	MaxLoss deed.USDC
 
 	// Publish publishes the zone of a new name on this node at once; other nodes
 	// follow shortly.

@@ -66,9 +66,9 @@ type Abandoner interface {
 // A Refunder pays refunds. What is said of a Settler applies to it, too, and payments
 // never delay refunds.
 type Refunder interface {
-	// Refund refunds the payment of an authorization, once for each payer, nonce and
-	// label, whatever our database has stored. It returns settled or unknown, as
-	// Settle does.
+	// Refund refunds the payment of an authorization, or a part of it, once for each
+	// payer and nonce, whatever our database has stored: after a refund with one label
+	// another is an error. It returns settled or unknown, as Settle does.
 	Refund(ctx context.Context, r Refund) (txHash string, err error)
 }
 
@@ -114,8 +114,11 @@ type Refund struct {
 	Payer     deed.Wallet
 	Nonce     string // of the payer's authorization
 	Amount    deed.USDC
-	Label     string // of a refund of a part, lowercase letters; "" for the refund of a payment that bought nothing
+	Label     string // one of RefundLabels; "" for the refund of a payment that bought nothing
 }
+
+// RefundLabels are all labels of refunds.
+var RefundLabels = []string{"", "undo", "change"}
 
 // Arrivals are the result of one call of Incoming.
 type Arrivals struct {

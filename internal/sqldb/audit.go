@@ -76,7 +76,21 @@ var invariants = []invariant{
 		SELECT count(*) FROM claims c LEFT JOIN jobs j ON j.id = c.job_id
 		 WHERE j.id IS NULL OR j.domain <> c.domain
 		    OR j.state NOT IN ('awaiting_payment', 'queued', 'submitting', 'verifying')
-		       AND NOT EXISTS (SELECT 1 FROM late_orders l WHERE l.job_id = j.id AND l.state = 'deleting')`},
+		       AND NOT EXISTS (SELECT 1 FROM late_orders l WHERE l.job_id = j.id AND l.state = 'deleting')
+		       AND NOT EXISTS (SELECT 1 FROM cancellations x WHERE x.domain = c.domain AND x.payment_id = j.payment_id AND x.state = 'deleting')`},
+	{"a name is being cancelled if and only if its cancellation is open, and has its claim", `
+		SELECT (SELECT count(*) FROM registrations r
+		         WHERE (r.cancelling_at IS NOT NULL) <> EXISTS (SELECT 1 FROM cancellations c WHERE c.reference = r.reference AND c.state = 'deleting'))
+		     + (SELECT count(*) FROM cancellations c LEFT JOIN claims k ON k.domain = c.domain LEFT JOIN jobs j ON j.id = k.job_id
+		         WHERE c.state = 'deleting' AND (j.payment_id IS NULL OR j.payment_id <> c.payment_id))`},
+	{"a registration was cancelled if and only if it ended and its payer was refunded, less the fee", `
+		SELECT (SELECT count(*) FROM cancellations c JOIN payments p ON p.id = c.payment_id
+		         WHERE (c.state = 'done') <> (p.refund_label = 'undo' AND p.refund_amount = c.paid - c.fee AND p.amount = c.paid AND p.payer = c.wallet
+		               AND EXISTS (SELECT 1 FROM former_registrations f WHERE f.reference = c.reference AND f.payment_id = c.payment_id AND f.reason = 'cancelled')
+		               AND NOT EXISTS (SELECT 1 FROM registrations r WHERE r.reference = c.reference)))
+		     + (SELECT count(*) FROM payments p WHERE p.refund_label = 'undo' AND NOT EXISTS (SELECT 1 FROM cancellations c WHERE c.payment_id = p.id AND c.state = 'done'))
+		     + (SELECT count(*) FROM former_registrations f WHERE f.reason = 'cancelled'
+		           AND NOT EXISTS (SELECT 1 FROM cancellations c WHERE c.reference = f.reference AND c.state = 'done'))`},
 	{"an order that failed after it was placed is looked up", `
 		SELECT count(*) FROM jobs j LEFT JOIN late_orders l ON l.job_id = j.id
 		 WHERE j.state = 'failed' AND j.attempts > 0 AND j.kind IN ('registration', 'renewal', 'transfer') AND l.job_id IS NULL`},
@@ -130,11 +144,12 @@ func (a Audit) Run(ctx context.Context) ([]Finding, error) {
 	return findings, nil
 }
 
-// Open counts payments and jobs that have not ended.
+// Open counts payments, jobs and cancellations that have not ended.
 func (a Audit) Open(ctx context.Context) (n int, err error) {
 	err = a.DB.read.QueryRowContext(ctx, `
 		SELECT (SELECT count(*) FROM payments WHERE next_at IS NOT NULL OR state = 'settled') +
-		       (SELECT count(*) FROM jobs WHERE next_at IS NOT NULL)`).Scan(&n)
+		       (SELECT count(*) FROM jobs WHERE next_at IS NOT NULL) +
+		       (SELECT count(*) FROM cancellations WHERE next_at IS NOT NULL)`).Scan(&n)
 	return n, err
 }
 

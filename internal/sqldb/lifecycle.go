@@ -24,7 +24,7 @@ func (s Registrations) UpdateRegistration(ctx context.Context, was, is lifecycle
 			UPDATE registrations SET status = $1, expires_at = $2, locked_at = $3, nameservers = $4, ds = $5, updated_at = $6, next_at = $7,
 			       glue = $16, epp_status = $17, phase = $18, phase_at = $19
 			 WHERE domain = $8 AND reference = $9 AND expires_at = $10 AND status = $11 AND updated_at = $12
-			   AND (locked_at IS NOT NULL) = $13 AND nameservers = $14 AND ds = $15 AND glue = $20`,
+			   AND (locked_at IS NOT NULL) = $13 AND nameservers = $14 AND ds = $15 AND glue = $20 AND cancelling_at IS NULL`,
 			is.Status, is.Expires.Unix(), lockedAt(is.Locked, now), strings.Join(is.Nameservers, " "), dsColumn(is.DS), changed.Unix(), next.Unix(),
 			was.Name, was.Reference, was.Expires.Unix(), was.Status, was.Updated.Unix(),
 			was.Locked, strings.Join(was.Nameservers, " "), dsColumn(was.DS),
@@ -45,26 +45,31 @@ func (s Registrations) UpdateRegistration(ctx context.Context, was, is lifecycle
 func (s Registrations) EndRegistration(ctx context.Context, was lifecycle.Registration, reason string, events []lifecycle.Event) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		ended, err := rowsAffected(tx.ExecContext(ctx, `
-			DELETE FROM registrations WHERE domain = $1 AND reference = $2 AND expires_at = $3`,
+			DELETE FROM registrations WHERE domain = $1 AND reference = $2 AND expires_at = $3 AND cancelling_at IS NULL`,
 			was.Name, was.Reference, was.Expires.Unix()))
 		if err != nil || !ended {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `
-			INSERT INTO former_registrations (reference, domain, owner, payment_id, created_at, expires_at, ended_at, reason)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-			was.Reference, was.Name, was.Owner, was.PaymentID, was.Created.Unix(), was.Expires.Unix(), s.Now().Unix(), reason)
-		if err == nil {
-			err = s.Zones.endZone(ctx, tx, was.Name)
-		}
-		if err == nil {
-			err = endMandatesOf(ctx, tx, was.Name, "the name has ended", s.Now())
-		}
-		if err != nil {
-			return err
-		}
-		return addEvents(ctx, tx, events, was.Owner)
+		return s.ended(ctx, tx, was, reason, events)
 	})
+}
+
+// ended stores a registration whose row was deleted as a former one, and ends its zone.
+func (s Registrations) ended(ctx context.Context, tx *Tx, was lifecycle.Registration, reason string, events []lifecycle.Event) error {
+	_, err := tx.ExecContext(ctx, `
+		INSERT INTO former_registrations (reference, domain, owner, payment_id, created_at, expires_at, ended_at, reason)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		was.Reference, was.Name, was.Owner, was.PaymentID, was.Created.Unix(), was.Expires.Unix(), s.Now().Unix(), reason)
+	if err == nil {
+		err = s.Zones.endZone(ctx, tx, was.Name)
+	}
+	if err == nil {
+		err = endMandatesOf(ctx, tx, was.Name, "the name has ended", s.Now())
+	}
+	if err != nil {
+		return err
+	}
+	return addEvents(ctx, tx, events, was.Owner)
 }
 
 func addEvents(ctx context.Context, tx *Tx, events []lifecycle.Event, owner deed.Wallet) error {
@@ -88,10 +93,10 @@ func (s Registrations) RecordAction(ctx context.Context, is lifecycle.Registrati
 		columns, values := actionColumns(is, a.Kind, now)
 		moved, err := rowsAffected(tx.ExecContext(ctx, `
 			UPDATE registrations SET `+columns+`, updated_at = $1, next_at = CASE WHEN next_at > $2 THEN $2 ELSE next_at END
-			 WHERE domain = $3 AND reference = $4 AND owner = $5`,
+			 WHERE domain = $3 AND reference = $4 AND owner = $5 AND cancelling_at IS NULL`,
 			append([]any{now.Unix(), now.Add(compareDelay).Unix(), is.Name, is.Reference, a.Wallet}, values...)...))
 		if err == nil && !moved {
-			err = deed.Errorf(deed.CodeOwnershipDenied, "%s was handed over in the meantime", is.Name)
+			err = notChanged(ctx, tx, is.Name, a.Wallet)
 		}
 		if err == nil {
 			err = addAction(ctx, tx, is, a, now) // the row is locked by the update above
@@ -111,6 +116,14 @@ func (s Registrations) RecordAction(ctx context.Context, is lifecycle.Registrati
 		tx.emit(told) // the former owner; addEvent tells the new one
 		return addEvent(ctx, tx, happened, is.Owner)
 	})
+}
+
+// notChanged returns why the owner of a name could not change its registration.
+func notChanged(ctx context.Context, tx *Tx, name deed.Name, owner deed.Wallet) error {
+	if r, err := readRegistration(ctx, tx, name); err == nil && r.Cancelling && r.Owner == owner {
+		return deed.Invalid("domain", "%s is being cancelled", name)
+	}
+	return deed.Errorf(deed.CodeOwnershipDenied, "%s was handed over in the meantime", name)
 }
 
 func addAction(ctx context.Context, tx *Tx, is lifecycle.Registration, a lifecycle.OwnerAction, now time.Time) error {

@@ -105,7 +105,7 @@ func dsColumn(ds []dnssec.DS) string {
 // selectRegistration needs a WHERE clause appended.
 const selectRegistration = `
 	SELECT domain, owner, status, reference, backend, payment_id, created_at, expires_at, updated_at,
-	       locked_at, nameservers, ds, premium_renewal, glue, epp_status, phase, phase_at
+	       locked_at, nameservers, ds, premium_renewal, glue, epp_status, phase, phase_at, cancelling_at
 	  FROM registrations `
 
 // scanner is implemented by *sql.Row and *sql.Rows.
@@ -113,16 +113,16 @@ type scanner interface{ Scan(into ...any) error }
 
 func scanRegistration(row scanner) (r lifecycle.Registration, err error) {
 	var created, expires, updated int64
-	var locked sql.NullInt64
+	var locked, cancelling sql.NullInt64
 	var nameservers, ds, glue, statuses string
 	var since int64
 	err = row.Scan(&r.Name, &r.Owner, &r.Status, &r.Reference, &r.Backend, &r.PaymentID, &created, &expires, &updated,
-		&locked, &nameservers, &ds, &r.PremiumRenewal, &glue, &statuses, &r.Registry.Phase, &since)
+		&locked, &nameservers, &ds, &r.PremiumRenewal, &glue, &statuses, &r.Registry.Phase, &since, &cancelling)
 	if err != nil {
 		return r, err
 	}
 	r.Created, r.Expires, r.Updated = timeOrZero(created), timeOrZero(expires), timeOrZero(updated)
-	r.Locked, r.Nameservers = locked.Valid, strings.Fields(nameservers)
+	r.Locked, r.Nameservers, r.Cancelling = locked.Valid, strings.Fields(nameservers), cancelling.Valid
 	r.Registry.Statuses, r.Registry.Since = strings.Fields(statuses), timeOrZero(since)
 	if r.Glue, err = lifecycle.ParseGlue(glue); err != nil {
 		return r, err
@@ -174,7 +174,7 @@ func (s Registrations) Ordered(ctx context.Context, name deed.Name) (ordered boo
 func (s Registrations) ForEach(ctx context.Context, f func(r lifecycle.Registration, txHash string) error) error {
 	rows, err := s.DB.read.QueryContext(ctx, `
 		SELECT r.domain, r.owner, r.status, r.reference, r.backend, p.public_id, r.created_at, r.expires_at, r.updated_at,
-		       r.locked_at, r.nameservers, r.ds, r.premium_renewal, r.glue, r.epp_status, r.phase, r.phase_at, p.tx_hash
+		       r.locked_at, r.nameservers, r.ds, r.premium_renewal, r.glue, r.epp_status, r.phase, r.phase_at, r.cancelling_at, p.tx_hash
 		  FROM registrations r JOIN payments p ON p.id = r.payment_id
 		 ORDER BY r.domain`)
 	if err != nil {
@@ -222,5 +222,5 @@ func (s Registrations) Events(ctx context.Context, reference string) (events []l
 
 // DueNames implements registration.LifecycleStore.
 func (s Registrations) DueNames(ctx context.Context, limit int) ([]string, error) {
-	return due(ctx, s.DB, `SELECT domain FROM registrations WHERE next_at <= $1 ORDER BY next_at LIMIT $2`, s.Now(), limit)
+	return due(ctx, s.DB, `SELECT domain FROM registrations WHERE next_at <= $1 AND cancelling_at IS NULL ORDER BY next_at LIMIT $2`, s.Now(), limit)
 }

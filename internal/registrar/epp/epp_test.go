@@ -122,6 +122,7 @@ func TestSuites(t *testing.T) {
 		"renew":    registrartest.Renewals,
 		"transfer": registrartest.Transfers,
 		"manager":  registrartest.Manager,
+		"delete":   registrartest.Deletions,
 	} {
 		t.Run(suite, func(t *testing.T) { run(t, registrartest.ByState, fresh) })
 	}

@@ -201,6 +201,8 @@ func (b *Backend) premiumFee(ctx context.Context, o registrar.Order) (deed.USDC,
 		return 0, err
 	case !p.Premium:
 		return 0, nil
+	case o.MaxCost > 0 && p.Total > o.MaxCost:
+		return 0, deed.Errorf(deed.CodeRegistrationFailed, "%s costs %s by now, which is more than was agreed on", o.Name, p.Total)
 	}
 	return p.Total, nil
 }

@@ -69,6 +69,7 @@ func TestSuites(t *testing.T) {
 			"renew":     registrartest.Renewals,
 			"transfer":  registrartest.Transfers,
 			"manager":   registrartest.Manager,
+			"delete":    registrartest.Deletions,
 			"inventory": registrartest.Inventory,
 		} {
 			t.Run(kind+"/"+suite, func(t *testing.T) { run(t, registrartest.ByReference, fresh) })

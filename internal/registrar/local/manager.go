@@ -87,6 +87,24 @@ func (r *Registry) SetDS(ctx context.Context, name deed.Name, ds []dnssec.DS) er
 	})
 }
 
+// Delete implements registrar.Deleter. The faults of orders affect it, too.
+func (r *Registry) Delete(ctx context.Context, name deed.Name) error {
+	fault, err := r.Faults.meet(ctx, order)
+	switch {
+	case err != nil:
+		return fmt.Errorf("delete %s: %w", name, err)
+	case fault == FaultRefuse:
+		return deed.Invalid("domain", "the registry does not delete %s now", name)
+	case fault == FaultParked, fault == FaultLate:
+		return fmt.Errorf("delete %s: %w", name, errLost) // it is not done, and nobody says so
+	}
+	err = r.change(ctx, name, func(e registry.Entry, now time.Time) (registry.Entry, error) { return e.Deleted(now) })
+	if err == nil && fault == FaultLostReply {
+		return fmt.Errorf("delete %s: %w", name, errLost)
+	}
+	return err
+}
+
 // change changes a name in the account.
 func (r *Registry) change(ctx context.Context, name deed.Name, f func(registry.Entry, time.Time) (registry.Entry, error)) error {
 	if _, err := r.Faults.meet(ctx, check); err != nil {

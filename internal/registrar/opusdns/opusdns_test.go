@@ -121,6 +121,7 @@ func TestSuites(t *testing.T) {
 		"renew":     registrartest.Renewals,
 		"transfer":  registrartest.Transfers,
 		"manager":   registrartest.Manager,
+		"delete":    registrartest.Deletions,
 		"inventory": registrartest.Inventory,
 	} {
 		t.Run(suite, func(t *testing.T) { run(t, registrartest.ByState, suiteEnv) })

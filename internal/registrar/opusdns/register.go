@@ -80,6 +80,9 @@ func (b *Backend) registration(ctx context.Context, o registrar.Order) (register
 	if err != nil || !premium {
 		return in, err
 	}
+	if o.MaxCost > 0 && p.total(o) > o.MaxCost {
+		return in, deed.Errorf(deed.CodeRegistrationFailed, "%s costs %s by now, which is more than was agreed on", o.Name, p.total(o))
+	}
 	if in.ExpectedPrice, err = formatPrice(p.total(o)); err != nil {
 		return in, deed.Errorf(deed.CodeRegistrationFailed, "%s: %v", o.Name, err)
 	}

@@ -168,6 +168,9 @@ func (b *Backend) confirmed(ctx context.Context, d domain, o registrar.Order, pr
 	if !ok || price(p) == 0 {
 		return "", deed.Errorf(deed.CodeRegistrationFailed, "%s has a price of its own, which was not agreed on", d.name)
 	}
+	if o.MaxCost > 0 && price(p) > o.MaxCost {
+		return "", deed.Errorf(deed.CodeRegistrationFailed, "%s costs %s by now, which is more than was agreed on", d.name, price(p))
+	}
 	text, err := formatPrice(price(p))
 	if err != nil {
 		return "", deed.Errorf(deed.CodeRegistrationFailed, "%s: %v", d.name, err)

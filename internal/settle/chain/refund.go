@@ -85,7 +85,7 @@ func (s *Settler) Refunded(ctx context.Context, r settle.Refund) (bool, error) {
 // refundWait signs the authorization of a refund. Signing it does not commit us:
 // the nonce can be used once, and the signature is stored before it is sent.
 func (s *Settler) refundWait(ctx context.Context, r settle.Refund) (*wait, error) {
-	if r.Amount <= 0 || !isWallet(r.Payer) || strings.Trim(r.Label, "abcdefghijklmnopqrstuvwxyz") != "" {
+	if r.Amount <= 0 || !isWallet(r.Payer) || !slices.Contains(settle.RefundLabels, r.Label) {
 		return nil, fmt.Errorf("a refund of %d to %q is invalid", r.Amount, r.Payer)
 	}
 	payer := addressOf(r.Payer)
@@ -212,6 +212,9 @@ func (l *lane) nextRefundAttempt(ctx context.Context, v *view, w *wait) (*transf
 // would fail does not affect the others.
 func (l *lane) planRefunds(ctx context.Context, v *view, pending []*transferAttempt, wallets []common.Address) (signed bool, err error) {
 	pending, err = l.unpaid(ctx, v, onePerPurpose(pending), wallets)
+	if err == nil {
+		pending, err = l.onlyRefunds(ctx, v, pending, wallets)
+	}
 	if err != nil {
 		return false, err
 	}

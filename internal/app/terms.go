@@ -1,0 +1,70 @@
+package app
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/catalog"
+	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/registrar"
+)
+
+// The default terms of cancellations: ICANN's AGP Limits Policy lets a registrar delete
+// 50 names of a TLD each month, or one in ten of those it registered.
+const (
+	defaultCancelFee     = 20 * deed.Cent
+	defaultCancelMonthly = 50
+	defaultCancelPercent = 10
+)
+
+// commonValues takes the keys that every block can have out of its values. It returns
+// the other values.
+func commonValues(c RegistrarConfig) (terms lifecycle.CancelTerms, rest map[string]string, err error) {
+	own, rest := map[string]string{}, maps.Clone(c.Values)
+	for _, key := range []string{"cancel_fee_usd", "cancel_monthly", "cancel_percent", "cancel_premium"} {
+		if text, set := rest[key]; set {
+			own[key] = text
+			delete(rest, key)
+		}
+	}
+	in := registrar.Settings{Values: own}.Read()
+	terms = lifecycle.CancelTerms{Fee: defaultCancelFee, Monthly: defaultCancelMonthly, Percent: defaultCancelPercent, Premium: in.Bool("cancel_premium")}
+	if in.Text("cancel_monthly") != "" {
+		terms.Monthly = in.Int("cancel_monthly", 0, 1_000_000)
+	}
+	if in.Text("cancel_percent") != "" {
+		terms.Percent = in.Int("cancel_percent", 0, 100)
+	}
+	if text := in.Text("cancel_fee_usd"); text != "" {
+		fee, err := deed.ParseUSDC(text)
+		if err != nil {
+			in.Fail("cancel_fee_usd", err)
+		}
+		terms.Fee = fee
+	}
+	return terms, rest, in.Err()
+}
+
+// registrarMarkup returns the markup of the registrar that sells a TLD, if its block has
+// one.
+func registrarMarkup(blocks []RegistrarConfig) func(deed.TLD) (catalog.Markup, bool) {
+	return func(tld deed.TLD) (catalog.Markup, bool) {
+		sells := func(text string) *catalog.Markup {
+			for _, c := range blocks {
+				if slices.ContainsFunc(c.TLDs, func(t string) bool { return strings.TrimPrefix(t, ".") == text }) {
+					return cmp.Or(c.Markup, new(catalog.Markup))
+				}
+			}
+			return nil
+		}
+		for _, text := range []string{string(tld), "*"} {
+			if m := sells(text); m != nil {
+				return *m, *m != catalog.Markup{}
+			}
+		}
+		return catalog.Markup{}, false
+	}
+}

@@ -1,0 +1,248 @@
+package catalog
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/registrar"
+)
+
+// A BackendPrice is what one registrar charged for a TLD when it was last asked.
+type BackendPrice struct {
+	Backend string
+	Wholesale
+	Missing  int       // how often in a row the registrar did not sell the TLD
+	Odd      string    // why its newest prices are doubted; "" if they are not
+	OddSince time.Time // since when
+	Read     time.Time
+}
+
+// A WholesaleStore stores the prices of registrars, for all nodes.
+type WholesaleStore interface {
+	WholesalePrices(ctx context.Context) ([]BackendPrice, error)
+	StoreWholesale(ctx context.Context, p BackendPrice) error
+}
+
+// Backends are the registrars, and which of them sells a TLD.
+type Backends interface {
+	Backends() []registrar.Backend
+	Seller(tld deed.TLD) (registrar.Backend, error)
+}
+
+// A Refresher reads the prices of registrars that have them, and makes them the basis
+// of all quotes. Fill every field; it must not be copied.
+type Refresher struct {
+	Service  *Service
+	Backends Backends
+	Store    WholesaleStore
+	Prices   PriceStore
+	Now      func() time.Time
+	Log      *slog.Logger
+
+	mu      sync.Mutex        // guards failing
+	failing map[string]string // by registrar: what was logged last
+}
+
+const (
+	priceAge     = time.Hour      // after which the price of a TLD is read again
+	maxPriceRead = 20             // TLDs of one registrar, in one call of Refresh
+	missingReads = 2              // after which a TLD is closed
+	doubtFor     = 24 * time.Hour // after which a doubted price is believed
+)
+
+// Refresh reads the prices that are due, stores them, and applies the prices of all
+// registrars. A registrar that does not respond keeps its prices. Call it every minute.
+func (r *Refresher) Refresh(ctx context.Context) error {
+	rows, err := r.Store.WholesalePrices(ctx)
+	if err != nil {
+		return fmt.Errorf("read the wholesale prices: %w", err)
+	}
+	for _, b := range r.Backends.Backends() {
+		if err := r.read(ctx, b, rows); err != nil {
+			r.failed(b.Name, err)
+			continue
+		}
+		r.failed(b.Name, nil)
+	}
+	if rows, err = r.Store.WholesalePrices(ctx); err != nil {
+		return fmt.Errorf("read the wholesale prices: %w", err)
+	}
+	return r.Service.Apply(ctx, r.Prices, r.today(rows))
+}
+
+// today returns the prices of the registrars that sell each TLD now.
+func (r *Refresher) today(rows []BackendPrice) (live []Wholesale) {
+	for _, l := range r.Service.Catalogue() {
+		b, err := r.Backends.Seller(l.TLD)
+		if err != nil {
+			live = append(live, Wholesale{TLD: l.TLD, Closed: true})
+			continue
+		}
+		i := slices.IndexFunc(rows, func(p BackendPrice) bool { return p.Backend == b.Name && p.TLD == l.TLD })
+		if i >= 0 {
+			live = append(live, rows[i].Wholesale)
+		}
+	}
+	return live
+}
+
+// read reads the prices of one registrar that are due, the oldest first.
+func (r *Refresher) read(ctx context.Context, b registrar.Backend, rows []BackendPrice) error {
+	lister, ok := b.Registrar.(registrar.PriceLister)
+	if !ok {
+		return nil
+	}
+	due := r.due(b.Name, rows)
+	if len(due) == 0 {
+		return nil
+	}
+	sold, err := soldBy(ctx, b.Registrar)
+	if err != nil {
+		return err
+	}
+	for _, row := range due {
+		l, _ := find(r.Service.Catalogue(), row.TLD) // it is one of them
+		now, err := readPrices(ctx, lister, l)
+		if err != nil {
+			return fmt.Errorf("read the prices of .%s: %w", row.TLD, err)
+		}
+		row.Missing++
+		if sold == nil || slices.Contains(sold, row.TLD) {
+			row.Missing = 0
+		}
+		if err := r.Store.StoreWholesale(ctx, r.judge(row, l, now)); err != nil {
+			return fmt.Errorf("store the prices of .%s: %w", row.TLD, err)
+		}
+	}
+	return nil
+}
+
+// due returns the rows of the TLDs whose price should be read again.
+func (r *Refresher) due(backend string, rows []BackendPrice) (due []BackendPrice) {
+	for _, l := range r.Service.Catalogue() {
+		if b, err := r.Backends.Seller(l.TLD); err != nil || b.Name != backend {
+			continue
+		}
+		row := BackendPrice{Backend: backend, Wholesale: Wholesale{TLD: l.TLD}}
+		if i := slices.IndexFunc(rows, func(p BackendPrice) bool { return p.Backend == backend && p.TLD == l.TLD }); i >= 0 {
+			row = rows[i]
+		}
+		if !r.Now().Before(row.Read.Add(priceAge)) {
+			due = append(due, row)
+		}
+	}
+	slices.SortStableFunc(due, func(a, b BackendPrice) int { return a.Read.Compare(b.Read) })
+	return due[:min(len(due), maxPriceRead)]
+}
+
+// judge returns the row with today's prices. Prices that cannot be true are not used:
+// the former ones remain if they are the higher ones, and otherwise the TLD is closed,
+// until the registrar has corrected it, or it has stayed for a day.
+func (r *Refresher) judge(row BackendPrice, l Listing, now Wholesale) BackendPrice {
+	row.Read = r.Now()
+	before := merged(l, row.Wholesale)
+	d := doubtOf(before, now)
+	switch {
+	case d.why == "":
+		row.Odd, row.OddSince = "", time.Time{}
+	case row.Odd != d.why:
+		row.Odd, row.OddSince = d.why, r.Now()
+		r.Log.Error("a registrar has prices that cannot be true: look at its price list", "registrar", row.Backend, "tld", string(row.TLD), "prices", d.why, "sold", !d.dangerous)
+	case !d.impossible && !r.Now().Before(row.OddSince.Add(doubtFor)):
+		d = doubt{}
+	}
+	if d.why == "" {
+		was := row.Wholesale
+		row.Wholesale = now
+		for into, price := range map[*deed.USDC]deed.USDC{&row.Registration: was.Registration, &row.Renewal: was.Renewal, &row.Transfer: was.Transfer, &row.Restore: was.Restore} {
+			if *into == 0 {
+				*into = price // the registrar did not say it this time
+			}
+		}
+	}
+	row.Closed = d.dangerous || row.Missing >= missingReads
+	return row
+}
+
+// merged returns the listing with the known prices of a registrar.
+func merged(l Listing, w Wholesale) Listing {
+	for into, price := range map[*deed.USDC]deed.USDC{&l.Registration: w.Registration, &l.Renewal: w.Renewal, &l.Transfer: w.Transfer, &l.Restore: w.Restore} {
+		if price > 0 {
+			*into = price
+		}
+	}
+	return l
+}
+
+// soldBy returns the TLDs that the registrar sells, or nil if it does not say.
+func soldBy(ctx context.Context, r registrar.Registrar) ([]deed.TLD, error) {
+	lister, ok := r.(registrar.TLDLister)
+	if !ok {
+		return nil, nil
+	}
+	sold, err := lister.TLDs(ctx)
+	if err == nil && len(sold) == 0 {
+		err = fmt.Errorf("the list of TLDs is empty")
+	}
+	return sold, err
+}
+
+// readPrices reads the prices of a TLD, by those of a name that nobody has.
+func readPrices(ctx context.Context, lister registrar.PriceLister, l Listing) (Wholesale, error) {
+	w := Wholesale{TLD: l.TLD}
+	name := deed.Name("p" + strings.ToLower(rand.Text()) + "." + string(l.TLD))
+	price := func(o registrar.Order) (deed.USDC, error) {
+		o.Name = name
+		p, err := lister.Price(ctx, o)
+		if deed.CodeOf(err) == deed.CodeNotFound || err == nil && p.Premium {
+			return 0, nil
+		}
+		return p.Total, err
+	}
+	years := max(l.MinYears, 1)
+	renewal, err := price(registrar.Order{Kind: registrar.OrderRenew, Years: 1})
+	if err != nil {
+		return w, err
+	}
+	total, err := price(registrar.Order{Kind: registrar.OrderRegister, Years: years})
+	if err != nil {
+		return w, err
+	}
+	if w.Renewal = renewal; total > deed.USDC(years-1)*renewal && (years == 1 || renewal > 0) {
+		w.Registration = total - deed.USDC(years-1)*renewal
+	} else if total < 0 {
+		w.Registration = total
+	}
+	if w.Transfer, err = price(registrar.Order{Kind: registrar.OrderTransfer, Years: 1}); err != nil {
+		return w, err
+	}
+	restored, err := price(registrar.Order{Kind: registrar.OrderRenew, Years: 1, Restore: true})
+	if restored > renewal {
+		w.Restore = restored - renewal
+	}
+	return w, err
+}
+
+// failed logs why the prices of a registrar cannot be read, once for each cause.
+func (r *Refresher) failed(backend string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	if r.failing == nil {
+		r.failing = map[string]string{}
+	}
+	if err != nil && r.failing[backend] == "" {
+		r.Log.Error("the prices of a registrar cannot be read: those that were read before remain", "registrar", backend, "error", text)
+	}
+	r.failing[backend] = text
+}
