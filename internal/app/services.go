@@ -33,7 +33,7 @@ func (a *App) wireServices() {
 		Nameservers: a.config.Nameservers, Now: a.now, RegistryNow: a.calendar.Now, Publish: a.dns.publish, Step: a.config.Hooks.Step,
 		Moves: sqldb.Moves{DB: a.DB, Now: a.calendar.Now}, ParentTTL: a.config.ParentTTL,
 	}
-	a.Lifecycle = &registration.Lifecycle{Names: held, Manager: a.registrar, Grace: a.prices.GraceDays, Now: a.calendar.Now}
+	a.Lifecycle = &registration.Lifecycle{Names: held, Manager: a.registrar, Grace: a.prices.GraceDays, Now: a.calendar.Now, Delete: a.registrar.DeleteUnpaid, Log: a.log}
 	a.zones = a.newZones()
 	a.engine = a.newEngine()
 	if a.sandbox != nil {

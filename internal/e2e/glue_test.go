@@ -59,7 +59,9 @@ func TestGlue(t *testing.T) {
 func TestBadGlue(t *testing.T) {
 	e := openEnv(t, options{})
 	bearer := e.bearer(t, e.bought(t, "first.com"))
-	server := func(rest string) string { return `{"nameservers":[{"host":"ns1.first.com"` + rest + `},"ns2.example.net"]}` }
+	server := func(rest string) string {
+		return `{"nameservers":[{"host":"ns1.first.com"` + rest + `},"ns2.example.net"]}`
+	}
 	for title, body := range map[string]string{
 		"no addresses":               `{"nameservers":["ns1.first.com","ns2.example.net"]}`,
 		"an empty list":              server(`,"addresses":[]`),

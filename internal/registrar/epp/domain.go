@@ -2,6 +2,7 @@ package epp
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/registrar"
 )
 
 type domainCheck struct {
@@ -144,13 +146,30 @@ func (b *Backend) infoWith(ctx context.Context, name deed.Name, code deed.Secret
 // there.
 func (b *Backend) held(ctx context.Context, name deed.Name) (domain, error) {
 	d, err := b.info(ctx, name, "")
-	if deed.CodeOf(err) == deed.CodeNotFound || err == nil && !b.ours(d) {
+	if deed.CodeOf(err) == deed.CodeNotFound {
 		return d, notInAccount(name)
+	}
+	if err == nil && !b.ours(d) {
+		return d, b.elsewhere(d)
 	}
 	if err == nil && !d.expires.IsZero() && !b.plausible(d.expires) {
 		return d, b.nonsensical("%s expires on %s", name, d.expires)
 	}
 	return d, err
+}
+
+// maxTransferAge is how long after it a transfer explains that a name of ours is in
+// another account.
+const maxTransferAge = 60 * 24 * time.Hour
+
+// elsewhere returns the error of a name that another registrar has. The date of a
+// transfer shows that it left; without one it may be an error of the registry.
+func (b *Backend) elsewhere(d domain) error {
+	err := &deed.Error{Code: deed.CodeNotFound, Message: fmt.Sprintf("%s is not in our account", d.name)}
+	if age := b.cfg.Now().Sub(d.transferred); !d.transferred.IsZero() && age < maxTransferAge && age > -maxSkew {
+		err.Err = registrar.ErrElsewhere
+	}
+	return err
 }
 
 // plausible reports whether a name that is registered can expire at that time: it is

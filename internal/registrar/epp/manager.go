@@ -33,7 +33,7 @@ func (b *Backend) Holding(ctx context.Context, name deed.Name) (lifecycle.Holdin
 	if h.Glue, err = b.glue(ctx, d); err != nil {
 		return lifecycle.Holding{}, fmt.Errorf("look up %s: %w", name, err)
 	}
-	if !b.cfg.Profile.AutoRenew {
+	if !b.autoRenews(d) || b.cfg.PaidUntil == nil {
 		return h, nil
 	}
 	paid, err := b.cfg.PaidUntil(ctx, name)
@@ -43,13 +43,27 @@ func (b *Backend) Holding(ctx context.Context, name deed.Name) (lifecycle.Holdin
 	return ownedUntil(h, paid, now), nil
 }
 
+// autoRenews reports whether the registry renews the name by itself: it is known to,
+// or shows that it just did.
+func (b *Backend) autoRenews(d domain) bool {
+	if b.cfg.Profile.AutoRenew {
+		return true
+	}
+	if !d.has("autoRenewPeriod") || !d.expires.After(b.cfg.Now()) {
+		return false
+	}
+	b.alarm("auto_renew", "the registry renews names by itself: set auto_renew for this registrar", "name", d.name)
+	return true
+}
+
 // ownedUntil returns what the registry holds as the owner has it: the years that the
 // registry added by itself are not the owner's until they are paid for.
 func ownedUntil(h lifecycle.Holding, paid, now time.Time) lifecycle.Holding {
 	if paid.IsZero() {
 		return h
 	}
-	if h.Expires.After(paid) {
+	h.Unpaid = h.Expires.After(paid.Add(tolerance))
+	if h.Unpaid || near(h.Expires, paid) { // then ours is computed
 		h.Expires = paid
 	}
 	switch {

@@ -59,7 +59,7 @@ func (b *Backend) renewalStatus(d domain, o registrar.Order) (registrar.OrderSta
 		return absent, nil // it was never placed
 	}
 	want := o.From.AddDate(o.Years, 0, 0)
-	p, _ := planRenewal(d, o, b.cfg.Profile.AutoRenew) // an error means that it is not done
+	p, _ := planRenewal(d, o, b.autoRenews(d)) // an error means that it is not done
 	switch {
 	case p.done && near(d.expires, want):
 		return registrar.OrderStatus{State: registrar.OrderDone, Created: d.created, Expires: d.expires}, nil
@@ -79,7 +79,7 @@ func (b *Backend) renew(ctx context.Context, o registrar.Order) error {
 	if err != nil {
 		return err
 	}
-	p, err := planRenewal(d, o, b.cfg.Profile.AutoRenew)
+	p, err := planRenewal(d, o, b.autoRenews(d))
 	if err != nil || p.done {
 		return err
 	}
@@ -87,7 +87,7 @@ func (b *Backend) renew(ctx context.Context, o registrar.Order) error {
 		if d, err = b.restored(ctx, o, d); err != nil {
 			return err
 		}
-		if p, err = planRenewal(d, o, b.cfg.Profile.AutoRenew); err != nil || p.done {
+		if p, err = planRenewal(d, o, b.autoRenews(d)); err != nil || p.done {
 			return uncoded(err) // the restore was paid for: the state must become clear first
 		}
 	}

@@ -57,6 +57,7 @@ type data struct {
 	Transfers []transferData  `xml:"urn:ietf:params:xml:ns:domain-1.0 trnData"`
 	Pending   []pendingAction `xml:"urn:ietf:params:xml:ns:domain-1.0 panData"`
 	Hosts     []hostInfo      `xml:"urn:ietf:params:xml:ns:host-1.0 infData"`
+	HostsDone []pendingAction `xml:"urn:ietf:params:xml:ns:host-1.0 panData"`
 }
 
 // ext is what the extensions add to a response.
@@ -67,6 +68,7 @@ type ext struct {
 	FeeCreate *feeBalance `xml:"urn:ietf:params:xml:ns:epp:fee-1.0 creData"`
 	FeeRenew  *feeBalance `xml:"urn:ietf:params:xml:ns:epp:fee-1.0 renData"`
 	FeeTrans  *feeBalance `xml:"urn:ietf:params:xml:ns:epp:fee-1.0 trnData"`
+	Change    *changeData `xml:"urn:ietf:params:xml:ns:changePoll-1.0 changeData"`
 }
 
 // code returns the result code of the response.

@@ -224,7 +224,7 @@ func (b *Backend) choose(g greeting) (menu, error) {
 			m.objects = append(m.objects, uri)
 		}
 	}
-	for _, uri := range []string{nsSecDNS, nsRGP, nsFee, nsIDN, nsSecure} {
+	for _, uri := range []string{nsSecDNS, nsRGP, nsFee, nsIDN, nsSecure, nsChange, nsOther} {
 		if slices.Contains(offered.exts, uri) && !slices.Contains(b.cfg.Profile.Without, uri) {
 			m.exts = append(m.exts, uri)
 		}
