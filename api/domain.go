@@ -32,8 +32,15 @@ type Domain struct {
 // DNSSEC says whether the zone of a name is signed, with its DS records at the
 // parent.
 type DNSSEC struct {
-	Enabled bool `json:"enabled"`
-	DS      []DS `json:"ds"`
+	Enabled bool     `json:"enabled"`
+	DS      []DS     `json:"ds"`
+	KeyRoll *KeyRoll `json:"keyRoll,omitzero"`
+}
+
+// KeyRoll is the replacement of the key of a zone.
+type KeyRoll struct {
+	Step        string     `json:"step"`                 // "requested", "introducing" or "replacing"
+	EffectiveAt *time.Time `json:"effectiveAt,omitzero"` // when the step ends; nil while it waits for name servers or the registry
 }
 
 // DS is a DS record (RFC 4034, 5).

@@ -56,9 +56,16 @@ func onDomain(use, short string, args cobra.PositionalArgs, owner bool, do func(
 
 func (s *session) showDomain(d api.Domain) error {
 	l := list{rows: [][]string{
-		{"name", d.Domain}, {"status", d.Status}, {"owner", d.WalletAddress}, {"registered", day(d.RegisteredAt)}, {"expires", day(d.ExpiresAt)},
+		{"name", d.Domain}, {"status", d.Status}, {"owner", d.WalletAddress}, {"registered", day(d.RegisteredAt)}, {"expires", day(d.ExpiresAt)}, {"renews itself", yesNo(d.AutoRenew)},
 		{"locked", yesNo(d.Locked)}, {"name servers", strings.Join(d.Nameservers, " ")}, {"signed", yesNo(d.DNSSEC.Enabled)},
 	}}
+	if roll := d.DNSSEC.KeyRoll; roll != nil {
+		until := "waiting for name servers or the registry"
+		if roll.EffectiveAt != nil {
+			until = "until " + roll.EffectiveAt.Format(time.RFC3339)
+		}
+		l.add("key roll", clean(roll.Step)+", "+until)
+	}
 	if d.Grace != nil {
 		l.add("phase", fmt.Sprintf("%s until %s, %s USDC to keep it", d.Grace.Phase, day(d.Grace.EndsAt), orDash(d.Grace.Price)))
 	}

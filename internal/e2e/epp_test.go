@@ -25,12 +25,13 @@ type eppEnv struct {
 	server  *epptest.Server
 }
 
-func openEPPEnv(t *testing.T, db *sqldb.DB) eppEnv {
-	return openEPPEnvWith(t, db, epptest.Config{}, nil)
+// openEPPEnv opens one; the changes are applied to its configuration at the end.
+func openEPPEnv(t *testing.T, db *sqldb.DB, changes ...func(*app.Config)) eppEnv {
+	return openEPPEnvWith(t, db, epptest.Config{}, nil, changes...)
 }
 
 // openEPPEnvWith opens an eppEnv whose registry behaves like that, with more settings.
-func openEPPEnvWith(t *testing.T, db *sqldb.DB, config epptest.Config, settings map[string]string) eppEnv {
+func openEPPEnvWith(t *testing.T, db *sqldb.DB, config epptest.Config, settings map[string]string, changes ...func(*app.Config)) eppEnv {
 	t.Helper()
 	e := eppEnv{outside: &local.Registry{Store: sqldb.Registry{DB: sqldbtest.SQLite(t)}, Faults: &local.Faults{Slow: time.Millisecond}}}
 	files := epptest.ClientFiles(t, 90*24*time.Hour)
@@ -50,6 +51,9 @@ func openEPPEnvWith(t *testing.T, db *sqldb.DB, config epptest.Config, settings 
 		c.Registrars = []app.RegistrarConfig{
 			{Name: "outside", Type: "epp", TLDs: []string{"com"}, Values: values},
 			{Name: "local", Type: "local", TLDs: []string{"*"}},
+		}
+		for _, change := range changes {
+			change(c)
 		}
 	}})
 	return e

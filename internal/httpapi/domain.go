@@ -28,7 +28,11 @@ func (s *Server) replyDomain(w http.ResponseWriter, r *http.Request, name deed.N
 	if err != nil {
 		return err
 	}
-	s.reply(w, http.StatusOK, s.fromView(v))
+	out := s.fromView(v)
+	if out.AutoRenew, err = s.renews(r, v.Registration); err != nil {
+		return err
+	}
+	s.reply(w, http.StatusOK, out)
 	return nil
 }
 
@@ -45,6 +49,12 @@ func (s *Server) fromView(v registration.View) api.Domain {
 	}
 	if v.Status == lifecycle.StatusSuspended {
 		out.Warnings = append(out.Warnings, suspendedWarning(v.Registration))
+	}
+	if v.KeyRoll != nil {
+		out.DNSSEC.KeyRoll = &api.KeyRoll{Step: string(v.KeyRoll.Step)}
+		if at := v.KeyRoll.EffectiveAt; !at.IsZero() {
+			out.DNSSEC.KeyRoll.EffectiveAt = &at
+		}
 	}
 	for _, ds := range v.DS {
 		out.DNSSEC.DS = append(out.DNSSEC.DS, api.DS(ds))

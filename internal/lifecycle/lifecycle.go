@@ -91,6 +91,8 @@ const (
 	EventHandedOver    EventType = "handed_over"
 	EventDSWithdrawn   EventType = "ds_withdrawn"
 	EventDelegated     EventType = "delegated"
+	EventKeyIntroduced EventType = "key_introduced"
+	EventKeyReplaced   EventType = "key_replaced"
 	EventCorrected     EventType = "corrected_by_registry"
 	EventMissing       EventType = "missing_at_registry"
 )

@@ -35,17 +35,17 @@ type LifecycleStore interface {
 
 // Lifecycle synchronizes registrations with the registry, which is authoritative,
 // moves them through their phases, and records the events that owners are notified
-// of. Delete and Log are optional.
+// of. Fill every field.
 type Lifecycle struct {
 	Names   LifecycleStore
 	Manager registrar.Manager
+	Grace   func(tld deed.TLD) int // days
+	Now     func() time.Time       // the registry's clock
 	Log     *slog.Logger
 
 	// Delete deletes a name that its registry renewed by itself and that nobody paid
-	// for.
+	// for. It is optional.
 	Delete func(ctx context.Context, name deed.Name) error
-	Grace  func(tld deed.TLD) int // days
-	Now    func() time.Time       // the registry's clock
 }
 
 const (
@@ -156,9 +156,7 @@ func (l *Lifecycle) deleteUnpaid(ctx context.Context, was lifecycle.Registration
 		return h, err
 	}
 	if err := l.Delete(ctx, was.Name); err != nil {
-		if l.Log != nil {
-			l.Log.Error("an unpaid name could not be deleted at the registry, and its renewal is charged to us", "domain", string(was.Name), "err", err.Error())
-		}
+		l.Log.Error("an unpaid name could not be deleted at the registry, and its renewal is charged to us", "domain", string(was.Name), "err", err.Error())
 		return h, nil // it is tried again in an hour; meanwhile it counts as expired
 	}
 	after, err := l.Manager.Holding(ctx, was.Name)
@@ -186,9 +184,10 @@ func (l *Lifecycle) absent(ctx context.Context, was lifecycle.Registration, caus
 	// registration stays with its owner.
 	is := was
 	is.Status, happened.Type = lifecycle.StatusSuspended, lifecycle.EventMissing
-	if was.Status != lifecycle.StatusSuspended && l.Log != nil {
-		l.Log.Error("the registry does not have a name that we sold", "domain", string(was.Name), "registrar", was.Backend)
+	written, err := l.Names.UpdateRegistration(ctx, was, is, []lifecycle.Event{happened}, now.Add(missingCheckInterval))
+	if err == nil && written && was.Status != is.Status {
+		l.Log.Error("a name of ours is not in our account at its registry: ask the registry, its owner keeps it meanwhile",
+			"domain", string(was.Name), "registrar", was.Backend, "owner", string(was.Owner), "expires", was.Expires.UTC().Format(time.RFC3339))
 	}
-	_, err := l.Names.UpdateRegistration(ctx, was, is, []lifecycle.Event{happened}, now.Add(missingCheckInterval))
 	return err
 }

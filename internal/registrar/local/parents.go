@@ -26,8 +26,8 @@ type Parents struct {
 	Names      Delegated
 	Server     dnssec.Publisher
 	Publishing dnssec.Publishing
-	Now        func() time.Time // the registry's clock
-	Clock      func() time.Time // for serials and signatures
+	Now        func() time.Time // the registry's clock, by which signatures are renewed
+	Clock      func() time.Time // for serials, and the begin of signatures
 
 	prints map[deed.TLD]uint64 // hashes of the delegations in the zone last published
 	last   map[deed.TLD]dnssec.ServedZone
@@ -67,18 +67,22 @@ func (p *Parents) refresh(ctx context.Context, tld deed.TLD, names []registry.En
 	}
 	now := p.Clock()
 	old := p.last[tld]
-	if p.prints[tld] == h.Sum64() && old.Serial != 0 && now.Before(old.RenewAt()) {
+	if p.prints[tld] == h.Sum64() && old.Serial != 0 && p.Now().Before(old.RenewAt()) {
 		return nil
 	}
 	next, err := p.compose(tld, names, max(old.Serial+1, uint32(now.Unix())))
 	if err != nil {
 		return err
 	}
-	key, err := dnssec.DeriveKey(p.Publishing.Master, string(tld), 1)
+	master := p.Publishing.Master
+	if n := len(p.Publishing.Earlier); n > 0 {
+		master = p.Publishing.Earlier[n-1] // resolvers are configured with the key, which must not change
+	}
+	key, err := dnssec.DeriveKey(master, string(tld), 1)
 	if err != nil {
 		return err
 	}
-	if next, err = dnssec.Sign(old, next, key, now); err != nil {
+	if next, err = dnssec.Sign(old, next, dnssec.Signing{Keys: []dnssec.Key{key}, Now: p.Now(), Since: now}); err != nil {
 		return err
 	}
 	if err := p.Server.Publish(ctx, next); err != nil {
