@@ -58,6 +58,7 @@ type dsInfo struct {
 		DigestType uint8  `xml:"digestType"`
 		Digest     string `xml:"digest"`
 	} `xml:"dsData"`
+	Keys []struct{} `xml:"keyData"`
 }
 
 // A domain is what the registry says about a name.
@@ -68,10 +69,12 @@ type domain struct {
 	glue        lifecycle.Glue // of host attributes
 	below       []string       // hosts below the name, if they were asked for
 	ds          []dnssec.DS
+	keys        int    // that the registry has instead of DS records (RFC 5910, 4.2)
 	holder      string // clID
 	creator     string // crID; may be empty
 	created     time.Time
 	expires     time.Time
+	expiresDay  string      // as the registry writes it, in its own time zone
 	transferred time.Time   // zero when it never was
 	authInfo    deed.Secret // "" when the registry does not show it
 }
@@ -198,6 +201,10 @@ func parseDomain(r response, name deed.Name) (domain, error) {
 	if d.expires, err = optionalTime(in.Expires); err != nil {
 		return d, err
 	}
+	d.expiresDay = d.expires.Format(time.DateOnly)
+	if text := strings.TrimSpace(in.Expires); len(text) >= len(time.DateOnly) {
+		d.expiresDay = text[:len(time.DateOnly)]
+	}
 	if d.transferred, err = optionalTime(in.Transferred); err != nil {
 		return d, err
 	}
@@ -224,6 +231,7 @@ func parseDomain(r response, name deed.Name) (domain, error) {
 		d.below = append(d.below, hostName(h))
 	}
 	for _, x := range r.Ext.DNSSEC {
+		d.keys += len(x.Keys)
 		for _, ds := range x.DS {
 			d.ds = append(d.ds, dnssec.DS{KeyTag: ds.KeyTag, Algorithm: ds.Algorithm, DigestType: ds.DigestType, Digest: strings.ToLower(strings.TrimSpace(ds.Digest))})
 		}

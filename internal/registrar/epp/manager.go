@@ -123,6 +123,9 @@ func (b *Backend) SetDS(ctx context.Context, name deed.Name, ds []dnssec.DS) err
 		return deed.Invalid("ds", "the registry of %s does not support DNSSEC", name)
 	}
 	return b.change(ctx, name, func(d domain) (update, error) {
+		if len(ds) == 0 {
+			return update{noDS: len(d.ds)+d.keys > 0}, nil
+		}
 		return update{addDS: without(ds, d.ds), remDS: without(d.ds, ds)}, nil
 	})
 }
@@ -161,11 +164,12 @@ type update struct {
 	glue                 lifecycle.Glue // of addHosts that are attributes
 	addStatus, remStatus []string
 	addDS, remDS         []dnssec.DS
+	noDS                 bool // remove all, and keys that the registry has instead
 	code                 deed.Secret
 }
 
 func (u update) empty() bool {
-	return len(u.addHosts)+len(u.remHosts)+len(u.addStatus)+len(u.remStatus)+len(u.addDS)+len(u.remDS) == 0 && u.code == ""
+	return len(u.addHosts)+len(u.remHosts)+len(u.addStatus)+len(u.remStatus)+len(u.addDS)+len(u.remDS) == 0 && u.code == "" && !u.noDS
 }
 
 // change changes a name in the account. needed returns what is left to change in a
@@ -217,10 +221,13 @@ func (b *Backend) updateCommand(name deed.Name, u update) order {
 			})
 		},
 		ext: func(w *writer, m menu) {
-			if len(u.addDS)+len(u.remDS) == 0 || !m.dnssec() {
+			if len(u.addDS)+len(u.remDS) == 0 && !u.noDS || !m.dnssec() {
 				return
 			}
 			w.object("secDNS", "update", nsSecDNS, func() {
+				if u.noDS {
+					w.element("secDNS:rem", func() { w.text("secDNS:all", "true") })
+				}
 				writeDS(w, "secDNS:rem", u.remDS)
 				writeDS(w, "secDNS:add", u.addDS)
 			})
