@@ -27,6 +27,11 @@ type FaultsRequest struct {
 	Times     *int   `json:"times,omitzero"` // nil means until the next request
 }
 
+// LimitsReset says that every limit starts anew.
+type LimitsReset struct {
+	Message string `json:"message"`
+}
+
 // FaucetRequest asks for test USDC.
 type FaucetRequest struct {
 	WalletAddress string `json:"walletAddress"`

@@ -139,6 +139,7 @@ var calls = map[string]func(ctx context.Context, c *client.Client) error{
 	"POST /sandbox/faucet":             says((*client.Client).Faucet, api.FaucetRequest{}),
 	"POST /sandbox/faults":             says((*client.Client).SetFaults, api.FaultsRequest{}),
 	"POST /sandbox/clock":              says((*client.Client).AdvanceClock, "nonsense"),
+	"POST /sandbox/limits/reset":       asks((*client.Client).ResetLimits),
 	"POST /sandbox/elsewhere":          says((*client.Client).Elsewhere, api.ElsewhereRequest{}),
 	"POST /sandbox/transfers":          says((*client.Client).DecideTransfer, api.DecisionRequest{}),
 }

@@ -29,6 +29,11 @@ func (c *Client) AdvanceAllClocks(ctx context.Context, by string) (api.Clock, er
 	return call[api.Clock](ctx, c, request{method: "POST", path: "/sandbox/clock"}, api.ClockRequest{Advance: by, Chain: true})
 }
 
+// ResetLimits gives every caller of a sandbox a fresh window of every limit.
+func (c *Client) ResetLimits(ctx context.Context) (api.LimitsReset, error) {
+	return call[api.LimitsReset](ctx, c, request{method: "POST", path: "/sandbox/limits/reset"}, nil)
+}
+
 // SetFaults injects faults into the embedded registry.
 func (c *Client) SetFaults(ctx context.Context, in api.FaultsRequest) (api.SandboxFaults, error) {
 	return call[api.SandboxFaults](ctx, c, request{method: "POST", path: "/sandbox/faults"}, in)

@@ -84,6 +84,7 @@ type App struct {
 	worker    *backgroundWorker // nil until Start
 	closers   []func() error    // of registrars
 	node      sqldb.Node        // this process
+	switches  switches          // what operators have stopped
 	master    deed.Secret       // the oldest of dns.key: registrars recognise orders by keys derived from it
 }
 
@@ -103,7 +104,10 @@ func Open(ctx context.Context, c Config) (*App, error) {
 	if err == nil {
 		a.exportBackends()
 		a.wireServices()
-		err = a.openHTTP(ctx)
+		a.wireSwitches()
+		if err = a.readSwitches(ctx); err == nil {
+			err = a.openHTTP(ctx)
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(err, a.Close())

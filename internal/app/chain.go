@@ -95,6 +95,7 @@ func dialChain(c *Config) *chain.Client {
 func newChainClient(c *Config, chainID uint64, urls ...string) *chain.Client {
 	client := chain.Dial(urls...)
 	client.ChainID = chainID
+	client.SetLogger(c.logger())
 	if c.ChainTimeout > 0 {
 		client.Timeout = c.ChainTimeout
 	}

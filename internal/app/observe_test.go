@@ -2,11 +2,13 @@ package app
 
 import (
 	"bufio"
+	"crypto/ecdsa"
 	"log/slog"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
+	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/go-json-experiment/json"
 
 	"deed.example/deed/api"
@@ -14,8 +16,8 @@ import (
 	"deed.example/deed/internal/logtest"
 )
 
-// serveSandbox serves a sandbox with its worker, and returns a client with play money.
-func serveSandbox(t *testing.T, c Config) (*App, *client.Client) {
+// serveNode serves a node with its worker, and returns a client without money.
+func serveNode(t *testing.T, c Config, key *ecdsa.PrivateKey) (*App, *client.Client) {
 	t.Helper()
 	a, err := Open(t.Context(), c)
 	if err != nil {
@@ -31,12 +33,19 @@ func serveSandbox(t *testing.T, c Config) (*App, *client.Client) {
 	}
 	node := httptest.NewServer(a.API.Handler())
 	t.Cleanup(node.Close)
-	key := client.NewKey(newKey(t))
-	buyer, err := client.New(node.URL, client.WithWallet(key), client.WithMaxPayment(100*client.Dollar))
+	buyer, err := client.New(node.URL, client.WithWallet(client.NewKey(key)), client.WithMaxPayment(100*client.Dollar))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := buyer.Faucet(t.Context(), api.FaucetRequest{WalletAddress: key.Address().Hex()}); err != nil {
+	return a, buyer
+}
+
+// serveSandbox is serveNode with play money for the client.
+func serveSandbox(t *testing.T, c Config) (*App, *client.Client) {
+	t.Helper()
+	key := newKey(t)
+	a, buyer := serveNode(t, c, key)
+	if _, err := buyer.Faucet(t.Context(), api.FaucetRequest{WalletAddress: crypto.PubkeyToAddress(key.PublicKey).Hex()}); err != nil {
 		t.Fatal(err)
 	}
 	return a, buyer

@@ -25,6 +25,7 @@ func (a *App) startWorker() *backgroundWorker {
 	w := &backgroundWorker{cancel, make(chan struct{})}
 	loop := &worker.Loop{Log: a.log, Waiting: a.metrics.Waiting, Due: a.metrics.Due, Failed: a.metrics.WorkFailed, Tasks: []worker.Task{
 		{Name: "clock", Interval: 5 * time.Second, Run: a.clock.Sync},
+		{Name: "stop switches", Interval: switchInterval, Run: a.readSwitches},
 		{Name: "overview", Interval: overviewInterval, Run: a.readOverview},
 		{Name: "node", Interval: nodeInterval, Run: a.writeNode},
 		{Name: "balances at registrars", Interval: time.Minute, Run: a.ReadBalances},

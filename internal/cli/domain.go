@@ -92,7 +92,7 @@ func domainListCommand() *cobra.Command {
 			return err
 		}
 		out := api.AccountDomains{Domains: []api.AccountDomain{}, Warnings: []string{}}
-		l := list{heads: []string{"NAME", "STATUS", "EXPIRES", "LOCKED", "RENEWAL"}}
+		l := list{heads: []string{"NAME", "STATUS", "EXPIRES", "LOCKED", "RENEWAL"}, empty: "no names; `deed register NAME` buys one"}
 		for more := true; more; {
 			page, err := c.DomainPage(s.ctx, f, client.Page{Limit: 100, Offset: len(out.Domains)})
 			if err != nil {

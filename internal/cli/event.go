@@ -28,7 +28,7 @@ func eventsCommand() *cobra.Command {
 			return s.followEvents(c, after)
 		}
 		out := api.Events{Events: []api.Event{}, Cursor: after}
-		l := list{heads: []string{"AT", "EVENT", "NAME", "DETAILS"}}
+		l := list{heads: []string{"AT", "EVENT", "NAME", "DETAILS"}, empty: "no events"}
 		for e, err := range c.Events(s.ctx, after) {
 			if err != nil {
 				return err

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -155,8 +156,12 @@ func (s *session) await(c *client.Client, name, id string) error {
 	return s.showRegistration(*job.Result)
 }
 
-// explainCap adds the flag to an error about a missing price limit.
+// explainCap adds the flag to an error about a missing price limit, and says of an
+// interrupt whether anything was signed.
 func (s *session) explainCap(err error) error {
+	if errors.Is(err, context.Canceled) && !isUnknown(err) {
+		return notPaid{err}
+	}
 	e := asError(err)
 	if e != nil && e.Code == client.CodePaymentRequired && e.Offer != nil && s.maxPrice == nil {
 		return paymentError{fmt.Errorf("%s costs %s USDC: allow it with --max-price %s", clean(e.Offer.For), e.Offer.Price, e.Offer.Price)}

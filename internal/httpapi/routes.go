@@ -101,6 +101,7 @@ func (s *Server) extensionRoutes() []route {
 		{"POST /sandbox/faucet", s.sandboxed(s.faucet)},
 		{"POST /sandbox/faults", s.sandboxed(s.setFaults)},
 		{"POST /sandbox/clock", s.sandboxed(s.moveClock)},
+		{"POST /sandbox/limits/reset", s.sandboxed(s.resetLimits)},
 		{"POST /sandbox/elsewhere", s.sandboxed(s.elsewhere)},
 		{"POST /sandbox/transfers", s.sandboxed(s.decideTransfer)},
 	}

@@ -135,6 +135,15 @@ func (s *Server) faucet(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// resetLimits gives every caller a fresh window.
+func (s *Server) resetLimits(w http.ResponseWriter, r *http.Request) error {
+	if err := s.Limiter.Reset(r.Context()); err != nil {
+		return err
+	}
+	s.reply(w, http.StatusOK, api.LimitsReset{Message: "every limit starts anew"})
+	return nil
+}
+
 // maxAdvance is how far one call can move the clock: ten years and the phases
 // after expiry.
 const maxAdvance = 4000 * 24 * time.Hour
