@@ -38,6 +38,10 @@ func (s nameStore) RecordAction(ctx context.Context, is lifecycle.Registration, 
 	})
 }
 
+func (s nameStore) HasOpenOrder(ctx context.Context, name deed.Name) (bool, error) {
+	return call(s.p, "HasOpenOrder", func() (bool, error) { return s.s.HasOpenOrder(ctx, name) })
+}
+
 func (s nameStore) DueNames(ctx context.Context, most int) ([]string, error) {
 	return call(s.p, "DueNames", func() ([]string, error) { return s.s.DueNames(ctx, most) })
 }

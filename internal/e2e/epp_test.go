@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -26,6 +27,11 @@ type eppEnv struct {
 
 // openEPPEnv opens one; the changes are applied to its configuration at the end.
 func openEPPEnv(t *testing.T, db *sqldb.DB, changes ...func(*app.Config)) eppEnv {
+	return openEPPEnvWith(t, db, epptest.Config{}, nil, changes...)
+}
+
+// openEPPEnvWith opens an eppEnv whose registry behaves like that, with more settings.
+func openEPPEnvWith(t *testing.T, db *sqldb.DB, config epptest.Config, settings map[string]string, changes ...func(*app.Config)) eppEnv {
 	t.Helper()
 	e := eppEnv{outside: &local.Registry{Store: sqldb.Registry{DB: sqldbtest.SQLite(t)}, Faults: &local.Faults{Slow: time.Millisecond}}}
 	files := epptest.ClientFiles(t, 90*24*time.Hour)
@@ -35,12 +41,15 @@ func openEPPEnv(t *testing.T, db *sqldb.DB, changes ...func(*app.Config)) eppEnv
 	}
 	e.env = openEnv(t, options{db: db, config: func(c *app.Config) {
 		e.outside.Now = c.Hooks.Now
-		e.server = epptest.Start(t, epptest.Config{Registry: e.outside})
+		config.Registry = e.outside
+		e.server = epptest.Start(t, config)
+		values := map[string]string{
+			"address": e.server.Addr(), "client_id": epptest.ClientID, "password_file": password,
+			"cert_file": files.Cert, "key_file": files.Key, "ca_file": files.CA, "timeout": "1m",
+		}
+		maps.Copy(values, settings)
 		c.Registrars = []app.RegistrarConfig{
-			{Name: "outside", Type: "epp", TLDs: []string{"com"}, Values: map[string]string{
-				"address": e.server.Addr(), "client_id": epptest.ClientID, "password_file": password,
-				"cert_file": files.Cert, "key_file": files.Key, "ca_file": files.CA, "timeout": "1m",
-			}},
+			{Name: "outside", Type: "epp", TLDs: []string{"com"}, Values: values},
 			{Name: "local", Type: "local", TLDs: []string{"*"}},
 		}
 		for _, change := range changes {

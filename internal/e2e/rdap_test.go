@@ -47,7 +47,7 @@ func TestRDAPDomain(t *testing.T) {
 		}
 		s.pass(t, 25*time.Hour)
 		page, got := s.domain(t, "first.com"), s.rdap(t, "domain/first.com")
-		if got.Class != "domain" || got.LDHName != "first.com" || got.UnicodeName != "" || fmt.Sprint(got.Status) != "[client transfer prohibited]" {
+		if got.Class != "domain" || got.LDHName != "first.com" || got.UnicodeName != "" || fmt.Sprint(got.Status) != "[client transfer prohibited server transfer prohibited]" {
 			t.Errorf("got %+v", got)
 		}
 		if len(got.Nameservers) != len(page.Nameservers) || got.Nameservers[0].LDHName != page.Nameservers[0] {

@@ -77,7 +77,10 @@ const (
 	DomainPendingDelete Type = "domain.pending_delete"
 	DomainDeleted       Type = "domain.deleted"
 	DomainLeaving       Type = "domain.transfer_out_started"
+	DomainStayed        Type = "domain.transfer_out_stopped"
 	DomainTransferred   Type = "domain.transferred"
+	DomainSuspended     Type = "domain.suspended"
+	DomainResumed       Type = "domain.resumed"
 	DomainHandedOver    Type = "domain.handed_over"
 	DomainDSWithdrawn   Type = "domain.ds_withdrawn"
 	DomainDelegated     Type = "domain.delegated"
@@ -104,7 +107,10 @@ var domainTypes = map[lifecycle.EventType]Type{
 	lifecycle.EventPendingDelete: DomainPendingDelete,
 	lifecycle.EventDeleted:       DomainDeleted,
 	lifecycle.EventLeaving:       DomainLeaving,
+	lifecycle.EventStayed:        DomainStayed,
 	lifecycle.EventLeft:          DomainTransferred,
+	lifecycle.EventSuspended:     DomainSuspended,
+	lifecycle.EventResumed:       DomainResumed,
 	lifecycle.EventHandedOver:    DomainHandedOver,
 	lifecycle.EventDSWithdrawn:   DomainDSWithdrawn,
 	lifecycle.EventDelegated:     DomainDelegated,
@@ -127,7 +133,8 @@ var daysLeft = map[lifecycle.EventType]int{
 func OfRegistration(e lifecycle.Event, owner deed.Wallet) Event {
 	out := Event{Owner: owner, Type: domainTypes[e.Type], At: e.At, Data: Data{Domain: e.Name, DaysLeft: daysLeft[e.Type]}}
 	switch e.Type {
-	case lifecycle.EventHandedOver, lifecycle.EventDSWithdrawn, lifecycle.EventDelegated, lifecycle.EventKeyIntroduced, lifecycle.EventKeyReplaced: // not about an expiry
+	case lifecycle.EventHandedOver, lifecycle.EventDSWithdrawn, lifecycle.EventDelegated, lifecycle.EventKeyIntroduced, lifecycle.EventKeyReplaced,
+		lifecycle.EventLeaving, lifecycle.EventStayed, lifecycle.EventSuspended, lifecycle.EventResumed: // not about an expiry
 	default:
 		out.Data.ExpiresAt = e.About
 	}

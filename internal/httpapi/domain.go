@@ -47,6 +47,9 @@ func (s *Server) fromView(v registration.View) api.Domain {
 		out.Move = &api.DelegationMove{Step: string(v.Move.Step), Nameservers: v.Move.Hosts, Glue: fromGlue(v.Move.Glue), EffectiveAt: v.Move.EffectiveAt}
 		out.Warnings = append(out.Warnings, moveWarnings[v.Move.Step])
 	}
+	if v.Status == lifecycle.StatusSuspended {
+		out.Warnings = append(out.Warnings, suspendedWarning(v.Registration))
+	}
 	if v.KeyRoll != nil {
 		out.DNSSEC.KeyRoll = &api.KeyRoll{Step: string(v.KeyRoll.Step)}
 		if at := v.KeyRoll.EffectiveAt; !at.IsZero() {
@@ -68,6 +71,14 @@ func (s *Server) fromView(v registration.View) api.Domain {
 	}
 	out.Warnings = append(out.Warnings, phaseWarnings[v.Lifecycle.Phase])
 	return out
+}
+
+// suspendedWarning explains to the owner why a name does not work.
+func suspendedWarning(r lifecycle.Registration) string {
+	if r.OnHold() {
+		return "the registry has put the name on hold (see eppStatus): it does not resolve until the registry ends that; ask the operator for the reason"
+	}
+	return "the registry does not show the name in our account, and it may not resolve: the operator is looking into it"
 }
 
 // moveWarnings explain to the owner what a step means.

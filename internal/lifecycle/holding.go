@@ -19,4 +19,9 @@ type Holding struct {
 	Nameservers []string
 	Glue        Glue // of the name servers below the name, as far as the registry reports it
 	DS          []dnssec.DS
+
+	// Unpaid means that the registry has renewed the name by itself for time that
+	// its owner has not paid for. It is deleted at the end of the grace period,
+	// otherwise the operator pays.
+	Unpaid bool
 }

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"slices"
 	"time"
 
 	"deed.example/deed"
@@ -83,7 +84,10 @@ const (
 	EventPendingDelete EventType = "pending_delete"
 	EventDeleted       EventType = "deleted"
 	EventLeaving       EventType = "transfer_out_started"
+	EventStayed        EventType = "transfer_out_stopped"
 	EventLeft          EventType = "transferred_out"
+	EventSuspended     EventType = "suspended"
+	EventResumed       EventType = "resumed"
 	EventHandedOver    EventType = "handed_over"
 	EventDSWithdrawn   EventType = "ds_withdrawn"
 	EventDelegated     EventType = "delegated"
@@ -118,11 +122,59 @@ type State struct {
 	Next   time.Time
 }
 
+// laterPhases are the phases after the expiry, with their length, in their order.
+func laterPhases(graceDays int) []phaseDays {
+	return []phaseDays{{PhaseGrace, graceDays}, {PhaseRedemption, RedemptionDays}, {PhasePendingDelete, PendingDeleteDays}, {PhaseGone, 0}}
+}
+
+type phaseDays struct {
+	phase Phase
+	days  int
+}
+
+// past reports whether a name can no longer be renewed at the usual price.
+func (p Phase) past() bool { return p != PhaseActive && p != PhaseGrace }
+
+// phaseAt returns the phase at a time and its end: that of the calendar, unless the
+// registry has said something else.
+func (r Registration) phaseAt(at time.Time, graceDays int) (Phase, time.Time) {
+	phase, ends := PhaseAt(r.Expires, graceDays, at)
+	switch word := r.Registry.Phase; {
+	case word == PhaseRedemption:
+		return word, r.Registry.Since.AddDate(0, 0, RedemptionDays)
+	case word == PhasePendingDelete:
+		return word, r.Registry.Since.AddDate(0, 0, PendingDeleteDays)
+	case word == PhaseGrace && phase.past():
+		return word, at.AddDate(0, 0, 1) // until when is not known: one more day
+	}
+	return phase, ends
+}
+
+// Said returns what is stored of the phase that the registry reports: nothing when it
+// is the one that the calendar has, otherwise with the time when it was first seen.
+func (r Registration) Said(h Holding, graceDays int, at time.Time) RegistryState {
+	out := RegistryState{Statuses: h.EPPStatus}
+	calendar, _ := PhaseAt(r.Expires, graceDays, at)
+	word := h.Phase
+	if word == PhaseActive {
+		word = PhaseGrace // if the calendar differs, it is expired
+	}
+	switch {
+	case word == "" || word == PhaseGone || word == calendar, !word.past() && !calendar.past():
+		return out
+	case word == r.Registry.Phase:
+		out.Phase, out.Since = word, r.Registry.Since
+	default:
+		out.Phase, out.Since = word, at
+	}
+	return out
+}
+
 // StateAt returns the lifecycle state of a registration at a time, given the grace
 // period of its registry. It depends on its arguments only, so calling it late or
 // twice does no harm.
 func (r Registration) StateAt(at time.Time, graceDays int) State {
-	phase, ends := PhaseAt(r.Expires, graceDays, at)
+	phase, ends := r.phaseAt(at, graceDays)
 	st := State{Phase: phase, Ends: ends, Status: phaseStatus[phase], Next: ends}
 	if r.Status == StatusTransferring && phase == PhaseActive {
 		st.Status = StatusTransferring
@@ -137,17 +189,30 @@ func (r Registration) StateAt(at time.Time, graceDays int) State {
 			st.Next = when
 		}
 	}
+	st.Events = append(st.Events, r.phaseEvents(phase, graceDays, at)...)
+	return st
+}
+
+// phaseEvents returns the events of the phases up to the current one. One that the
+// registry began earlier than the calendar has the time when that was seen.
+func (r Registration) phaseEvents(current Phase, graceDays int, at time.Time) (events []Event) {
+	if current == PhaseActive {
+		return nil
+	}
 	begin := r.Expires
-	for _, p := range []struct {
-		phase Phase
-		days  int
-	}{{PhaseGrace, graceDays}, {PhaseRedemption, RedemptionDays}, {PhasePendingDelete, PendingDeleteDays}, {PhaseGone, 0}} {
-		if !at.Before(begin) {
-			st.Events = append(st.Events, r.event(phaseEvents[p.phase], begin))
+	for _, p := range laterPhases(graceDays) {
+		switch {
+		case !at.Before(begin):
+			events = append(events, r.event(phaseEvents[p.phase], begin))
+		case p.phase == current:
+			events = append(events, r.event(phaseEvents[p.phase], r.Registry.Since))
+		}
+		if p.phase == current {
+			return events
 		}
 		begin = begin.AddDate(0, 0, p.days)
 	}
-	return st
+	return events
 }
 
 func (r Registration) event(t EventType, at time.Time) Event {
@@ -175,6 +240,13 @@ func (s Status) Resolves() bool {
 	return s == StatusActive || s == StatusExpired || s == StatusTransferring
 }
 
+// registryStatuses are the statuses of RFC 5731 that only the registry knows; the
+// others follow from our record.
+var registryStatuses = []string{
+	"clientDeleteProhibited", "clientHold", "clientRenewProhibited", "clientUpdateProhibited",
+	"serverDeleteProhibited", "serverHold", "serverRenewProhibited", "serverTransferProhibited", "serverUpdateProhibited",
+}
+
 // EPPStatus returns the EPP status codes of the name (RFC 5731, RFC 3915).
 func (r Registration) EPPStatus() []string {
 	var words []string
@@ -188,13 +260,36 @@ func (r Registration) EPPStatus() []string {
 	case StatusTransferring:
 		words = append(words, "pendingTransfer")
 	case StatusSuspended:
-		words = append(words, "serverHold")
+		if !onHold(r.Registry.Statuses) {
+			words = append(words, "serverHold")
+		}
 	}
 	if r.Locked {
 		words = append(words, "clientTransferProhibited")
+	}
+	for _, s := range r.Registry.Statuses {
+		if slices.Contains(registryStatuses, s) && !slices.Contains(words, s) {
+			words = append(words, s)
+		}
 	}
 	if len(words) == 0 {
 		words = append(words, "ok")
 	}
 	return words
+}
+
+func onHold(statuses []string) bool {
+	return slices.Contains(statuses, "serverHold") || slices.Contains(statuses, "clientHold")
+}
+
+// OnHold reports whether the registry does not publish the delegation of the name.
+func (r Registration) OnHold() bool { return onHold(r.Registry.Statuses) }
+
+// Held returns the status with the registry's hold taken into account: a name on hold
+// does not resolve, whatever its phase.
+func (s Status) Held(statuses []string) Status {
+	if s.Resolves() && onHold(statuses) {
+		return StatusSuspended
+	}
+	return s
 }

@@ -180,3 +180,46 @@ func TestResolves(t *testing.T) {
 func date(year int, month time.Month, day int) time.Time {
 	return time.Date(year, month, day, 12, 0, 0, 0, time.UTC)
 }
+
+// What the registry says about the phase counts where it differs from the calendar.
+func TestStateByTheRegistry(t *testing.T) {
+	expires := date(2028, time.March, 1)
+	r := lifecycle.Registration{Name: "example.com", Reference: "a", Created: date(2027, time.March, 1), Expires: expires}
+	for title, c := range map[string]struct {
+		at     time.Time
+		word   lifecycle.Phase
+		later  time.Duration // the state is asked for this long after the registry
+		status lifecycle.Status
+		ends   time.Time
+		events string
+	}{
+		"agrees":                  {date(2027, time.June, 1), lifecycle.PhaseActive, 0, lifecycle.StatusActive, expires, ""},
+		"does not say":            {date(2028, time.April, 20), "", 0, lifecycle.StatusRedemption, date(2028, time.May, 15), "expired redemption"},
+		"deletes early":           {date(2027, time.June, 1), lifecycle.PhaseRedemption, 0, lifecycle.StatusRedemption, date(2027, time.July, 1), "redemption"},
+		"deletes early, later":    {date(2027, time.June, 1), lifecycle.PhaseRedemption, 40 * 24 * time.Hour, lifecycle.StatusRedemption, date(2027, time.July, 1), "redemption"},
+		"is about to delete":      {date(2027, time.June, 1), lifecycle.PhasePendingDelete, 0, lifecycle.StatusPendingDelete, date(2027, time.June, 6), "pending_delete"},
+		"deletes in grace":        {date(2028, time.March, 2), lifecycle.PhaseRedemption, 0, lifecycle.StatusRedemption, date(2028, time.April, 1), "expired redemption"},
+		"keeps it longer":         {date(2028, time.April, 20), lifecycle.PhaseGrace, 0, lifecycle.StatusExpired, date(2028, time.April, 21), "expired"},
+		"keeps it, active":        {date(2028, time.June, 20), lifecycle.PhaseActive, 0, lifecycle.StatusExpired, date(2028, time.June, 21), "expired"},
+		"keeps it in redemption":  {date(2028, time.May, 17), lifecycle.PhaseRedemption, 0, lifecycle.StatusRedemption, date(2028, time.June, 16), "expired redemption"},
+		"calls it expired early":  {date(2028, time.February, 20), lifecycle.PhaseGrace, 0, lifecycle.StatusActive, expires, ""},
+		"calls it expired on day": {expires, lifecycle.PhaseActive, 0, lifecycle.StatusExpired, date(2028, time.April, 15), "expired"},
+	} {
+		is := r
+		is.Registry = r.Said(lifecycle.Holding{Phase: c.word}, 45, c.at)
+		again := is.Said(lifecycle.Holding{Phase: c.word}, 45, c.at.Add(time.Hour))
+		if again.Since != is.Registry.Since {
+			t.Errorf("%s: the phase began at %s, and then at %s", title, is.Registry.Since, again.Since)
+		}
+		got := is.StateAt(c.at.Add(c.later), 45)
+		var types []lifecycle.Event
+		for _, e := range got.Events {
+			if !strings.HasPrefix(string(e.Type), "expire") || e.Type == lifecycle.EventExpired {
+				types = append(types, e)
+			}
+		}
+		if got.Status != c.status || !got.Ends.Equal(c.ends) || eventTypes(types) != c.events {
+			t.Errorf("%s: got %s until %s with [%s], want %s until %s with [%s]", title, got.Status, got.Ends, eventTypes(types), c.status, c.ends, c.events)
+		}
+	}
+}

@@ -15,6 +15,10 @@ import (
 // in: to the caller the service is unavailable.
 var ErrFunds = errors.New("the account at the registry has too little money")
 
+// ErrElsewhere is in the chain of an error of Holding, beside CodeNotFound, when the
+// registry shows that the name was transferred to another registrar.
+var ErrElsewhere = errors.New("another registrar has the name")
+
 // A BulkChecker checks many names with few calls. A Registrar may implement it.
 type BulkChecker interface {
 	// AvailableAll returns the availability of each name that the registry answered
@@ -71,6 +75,7 @@ type Message struct {
 	At     time.Time
 	Kind   MessageKind
 	Name   deed.Name // "" when the message is about no name
+	Host   string    // "" when the message is about no host
 	Status string    // of a transfer, as the registry writes it: "clientApproved"
 	Done   bool      // a pending action was executed, or a transfer approved
 	Text   string    // for the operator, as the registry wrote it
@@ -86,6 +91,7 @@ const (
 	MessagePending  MessageKind = "pending"  // the result of an order that was pending
 	MessageRenewal  MessageKind = "renewal"  // the registry renewed the name
 	MessageName     MessageKind = "name"     // the name was changed or deleted
+	MessageHost     MessageKind = "host"     // a host was changed, renamed or deleted
 	MessageOther    MessageKind = "other"    // for the operator
 )
 

@@ -24,6 +24,20 @@ func (r *Router) SetDelegation(ctx context.Context, name deed.Name, hosts []stri
 	return m.SetDelegation(ctx, name, hosts, glue)
 }
 
+// DeleteUnpaid deletes a name that its registry renewed by itself and that nobody paid
+// for. It fails like a Deleter.
+func (r *Router) DeleteUnpaid(ctx context.Context, name deed.Name) error {
+	b, err := r.of(ctx, name)
+	if err != nil {
+		return err
+	}
+	d, ok := b.Manager.(Deleter)
+	if !ok {
+		return deed.Invalid("domain", "the registrar of %s cannot delete names", name)
+	}
+	return d.Delete(ctx, name)
+}
+
 func (r *Router) glueManager(ctx context.Context, name deed.Name) (GlueManager, error) {
 	b, err := r.of(ctx, name)
 	if err != nil {

@@ -2,6 +2,7 @@ package registration
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -25,6 +26,9 @@ type LifecycleStore interface {
 	// longer equals was.
 	UpdateRegistration(ctx context.Context, was, is lifecycle.Registration, events []lifecycle.Event, next time.Time) (written bool, err error)
 
+	// HasOpenOrder reports whether an order for the name has not ended.
+	HasOpenOrder(ctx context.Context, name deed.Name) (bool, error)
+
 	// EndRegistration removes a name that is no longer registered through us.
 	EndRegistration(ctx context.Context, was lifecycle.Registration, reason string, events []lifecycle.Event) error
 }
@@ -38,6 +42,10 @@ type Lifecycle struct {
 	Grace   func(tld deed.TLD) int // days
 	Now     func() time.Time       // the registry's clock
 	Log     *slog.Logger
+
+	// Delete deletes a name that its registry renewed by itself and that nobody paid
+	// for. It is optional.
+	Delete func(ctx context.Context, name deed.Name) error
 }
 
 const (
@@ -66,7 +74,7 @@ func (l *Lifecycle) Advance(ctx context.Context, name string) error {
 	h, err := l.Manager.Holding(ctx, was.Name)
 	switch {
 	case deed.CodeOf(err) == deed.CodeNotFound, err == nil && h.Reference != "" && h.Reference != was.Reference:
-		err = l.absent(ctx, was, now) // or it was registered again, under another order
+		err = l.absent(ctx, was, err, now) // or it was registered again, under another order
 	case err != nil:
 		_, err = l.Names.UpdateRegistration(ctx, was, was, nil, now.Add(registryRetryDelay))
 	default:
@@ -80,37 +88,97 @@ func (l *Lifecycle) Advance(ctx context.Context, name string) error {
 
 // update applies the registry's record and moves the name to its current phase.
 func (l *Lifecycle) update(ctx context.Context, was lifecycle.Registration, h lifecycle.Holding, now time.Time) error {
-	is, events := was.Corrected(h, now)
-	state := is.StateAt(now, l.Grace(is.Name.TLD()))
-	next := now.Add(compareInterval)
-	if state.Next.Before(next) {
-		next = state.Next
+	grace := l.Grace(was.Name.TLD())
+	h, err := l.deleteUnpaid(ctx, was, h, now)
+	if err != nil {
+		return err
 	}
-	is.Status = state.Status
+	is, events := was.Corrected(h, now)
+	is.Registry, is.Status = is.Said(h, grace, now), "" // a transfer may have been rejected
+	state := is.StateAt(now, grace)
+	is.Status = state.Status.Held(h.EPPStatus)
+	next := nextCheck(state.Next, now)
 	switch {
 	case state.Phase == lifecycle.PhaseGone: // by our calculation; the registry still has it
 		is.Status, next = lifecycle.StatusPendingDelete, now.Add(missingCheckInterval)
 	case slices.Contains(h.EPPStatus, "pendingTransfer"):
-		is.Status = lifecycle.StatusTransferring
-		if next.After(now.Add(transferPollInterval)) {
-			next = now.Add(transferPollInterval)
-		}
-		events = append(events, lifecycle.Event{Name: is.Name, Reference: is.Reference, Type: lifecycle.EventLeaving, At: now, About: is.Expires})
+		is.Status, next = lifecycle.StatusTransferring, earlier(next, now.Add(transferPollInterval))
+	case is.Status == lifecycle.StatusSuspended, is.Registry.Phase != "":
+		next = earlier(next, now.Add(missingCheckInterval))
 	}
-	_, err := l.Names.UpdateRegistration(ctx, was, is, append(events, state.Events...), next)
+	events = append(events, statusEvents(was, is, now)...)
+	_, err = l.Names.UpdateRegistration(ctx, was, is, append(events, state.Events...), next)
 	return err
+}
+
+// nextCheck returns when to compare the name again: at its next transition, or in a
+// day. A transition that is overdue at the registry is looked for every hour.
+func nextCheck(transition, now time.Time) time.Time {
+	if !transition.After(now) {
+		return now.Add(missingCheckInterval)
+	}
+	return earlier(transition, now.Add(compareInterval))
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// statusEvents returns what a change of the status means for the owner.
+func statusEvents(was, is lifecycle.Registration, now time.Time) (events []lifecycle.Event) {
+	add := func(happened bool, t lifecycle.EventType) {
+		if happened && was.Status != is.Status {
+			events = append(events, lifecycle.Event{Name: is.Name, Reference: is.Reference, Type: t, At: now, About: now})
+		}
+	}
+	add(is.Status == lifecycle.StatusTransferring, lifecycle.EventLeaving)
+	add(was.Status == lifecycle.StatusTransferring, lifecycle.EventStayed)
+	add(is.Status == lifecycle.StatusSuspended, lifecycle.EventSuspended)
+	add(was.Status == lifecycle.StatusSuspended, lifecycle.EventResumed)
+	return events
+}
+
+// deleteUnpaid deletes a name that the registry has renewed by itself and that nobody
+// paid for by the end of its grace period, which begins its redemption; otherwise the
+// operator would pay for a year that is nobody's. It waits for an open order. It
+// returns the registry's record after that.
+func (l *Lifecycle) deleteUnpaid(ctx context.Context, was lifecycle.Registration, h lifecycle.Holding, now time.Time) (lifecycle.Holding, error) {
+	phase, _ := lifecycle.PhaseAt(was.Expires, l.Grace(was.Name.TLD()), now)
+	ended := phase != lifecycle.PhaseActive && phase != lifecycle.PhaseGrace
+	if !h.Unpaid || !ended || l.Delete == nil || h.Phase == lifecycle.PhaseRedemption || h.Phase == lifecycle.PhasePendingDelete {
+		return h, nil
+	}
+	open, err := l.Names.HasOpenOrder(ctx, was.Name)
+	if err != nil || open {
+		return h, err
+	}
+	if err := l.Delete(ctx, was.Name); err != nil {
+		l.Log.Error("an unpaid name could not be deleted at the registry, and its renewal is charged to us", "domain", string(was.Name), "err", err.Error())
+		return h, nil // it is tried again in an hour; meanwhile it counts as expired
+	}
+	after, err := l.Manager.Holding(ctx, was.Name)
+	if err != nil {
+		return h, fmt.Errorf("look up %s after its deletion: %w", was.Name, err)
+	}
+	return after, nil
 }
 
 // absent handles a name that is no longer in our account at the registry: it was
 // deleted, transferred to another registrar, or needs an operator.
-func (l *Lifecycle) absent(ctx context.Context, was lifecycle.Registration, now time.Time) error {
+func (l *Lifecycle) absent(ctx context.Context, was lifecycle.Registration, cause error, now time.Time) error {
 	state := was.StateAt(now, l.Grace(was.Name.TLD()))
 	happened := lifecycle.Event{Name: was.Name, Reference: was.Reference, Type: lifecycle.EventLeft, At: now, About: was.Expires}
 	switch {
-	case was.Status == lifecycle.StatusTransferring:
+	case was.Status == lifecycle.StatusTransferring, errors.Is(cause, registrar.ErrElsewhere):
 		return l.Names.EndRegistration(ctx, was, "transferred_out", []lifecycle.Event{happened})
 	case state.Phase == lifecycle.PhaseGone:
 		return l.Names.EndRegistration(ctx, was, "deleted", state.Events)
+	case was.Registry.Phase == lifecycle.PhasePendingDelete, was.Registry.Phase == lifecycle.PhaseRedemption && !now.Before(state.Ends):
+		happened.Type = lifecycle.EventDeleted // the registry had begun that earlier than our calculation
+		return l.Names.EndRegistration(ctx, was, "deleted", append(state.Events, happened))
 	}
 	// It may be an error of the registry: an operator must investigate, and the
 	// registration stays with its owner.

@@ -37,8 +37,8 @@ func (s *Service) Name(ctx context.Context, name deed.Name) (View, error) {
 	if v.KeyRoll, err = s.keyRoll(ctx, name); err != nil {
 		return v, fmt.Errorf("read the key roll of %s: %w", name, err)
 	}
-	if r.Status == lifecycle.StatusActive || r.Status == lifecycle.StatusExpired || r.Status == lifecycle.StatusRedemption {
-		v.Renewal, _ = s.Prices.Renewal(r, 1, r.Status == lifecycle.StatusRedemption) // a TLD that is no longer sold has no price
+	if r.Status == lifecycle.StatusActive || r.Status == lifecycle.StatusExpired || r.Status == lifecycle.StatusRedemption || r.Status == lifecycle.StatusSuspended {
+		v.Renewal, _ = s.Prices.Renewal(r, 1, v.Lifecycle.Phase == lifecycle.PhaseRedemption) // a TLD that is no longer sold has no price
 	}
 	return v, nil
 }

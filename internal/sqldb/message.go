@@ -27,8 +27,15 @@ func (s Messages) StoreMessage(ctx context.Context, backend string, m registrar.
 			ON CONFLICT DO NOTHING`,
 			backend, storable(m.ID), m.Kind, storable(string(m.Name)), storable(m.Status), storable(m.Text),
 			base64.StdEncoding.EncodeToString(m.Raw), unixOrZero(m.At), s.Now().Unix()))
-		if err != nil || !isNew || m.Name == "" {
+		if err != nil || !isNew {
 			return err
+		}
+		if m.Host != "" { // it may have been renamed: names that use it have others now
+			_, err := tx.ExecContext(ctx, `UPDATE registrations SET next_at = 0 WHERE ' ' || nameservers || ' ' LIKE $1`, "% "+storable(m.Host)+" %")
+			return err
+		}
+		if m.Name == "" {
+			return nil
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE registrations SET next_at = 0 WHERE domain = $1`, storable(string(m.Name))); err != nil {
 			return err

@@ -55,18 +55,20 @@ func (s Jobs) insertRegistration(ctx context.Context, tx *Tx, j order.Job, r lif
 func (s Jobs) extendRegistration(ctx context.Context, tx *Tx, j order.Job, r lifecycle.Registration) error {
 	var reference string
 	var owner deed.Wallet
+	var status lifecycle.Status
 	err := tx.QueryRowContext(ctx, `
-		UPDATE registrations SET expires_at = $1, status = $2, updated_at = $3, next_at = 0
+		UPDATE registrations SET expires_at = $1, status = CASE WHEN status = $5 THEN status ELSE $2 END, updated_at = $3, next_at = 0,
+		       phase = '', phase_at = 0
 		 WHERE domain = $4 AND expires_at <= $1
-		RETURNING reference, owner`,
-		r.Expires.Unix(), lifecycle.StatusActive, r.Updated.Unix(), r.Name).Scan(&reference, &owner)
+		RETURNING reference, owner, status`,
+		r.Expires.Unix(), lifecycle.StatusActive, r.Updated.Unix(), r.Name, lifecycle.StatusSuspended).Scan(&reference, &owner, &status)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if err := s.Zones.setServing(ctx, tx, r.Name, true); err != nil {
+	if err := s.Zones.setServing(ctx, tx, r.Name, status.Resolves()); err != nil {
 		return err
 	}
 	return addEvent(ctx, tx, lifecycle.Event{Name: r.Name, Reference: reference, Type: lifecycle.EventRenewed, At: r.Updated, About: j.Until}, owner)
@@ -167,6 +169,16 @@ func (s Registrations) BackendOf(ctx context.Context, name deed.Name) (backend s
 func (s Registrations) Ordered(ctx context.Context, name deed.Name) (ordered bool, err error) {
 	err = s.DB.read.QueryRowContext(ctx, `SELECT count(*) > 0 FROM claims WHERE domain = $1`, name).Scan(&ordered)
 	return ordered, err
+}
+
+// HasOpenOrder implements registration.LifecycleStore.
+func (s Registrations) HasOpenOrder(ctx context.Context, name deed.Name) (open bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
+	defer cancel()
+	err = s.DB.read.QueryRowContext(ctx, `
+		SELECT count(*) > 0 FROM jobs
+		 WHERE domain = $1 AND state IN ('awaiting_payment', 'queued', 'submitting', 'verifying') AND kind NOT LIKE 'dns%'`, name).Scan(&open)
+	return open, err
 }
 
 // ForEach calls f for every registration, sorted by name, with the transaction that paid

@@ -20,7 +20,7 @@ type Config struct {
 	ClientID string      // the identifier of the registrar (clID)
 	Password deed.Secret // of the registrar
 
-	CertFile   string // PEM, the client's certificate; it is read for each connection
+	CertFile   string // PEM, the client's certificate; it is read for each connection. "" for none
 	KeyFile    string // PEM, its key
 	CAFile     string // PEM, who signs the registry's certificate; "" for the system's
 	ServerName string // in the registry's certificate; "" for the host of Address
@@ -134,8 +134,8 @@ func (c Config) check() error {
 		return fmt.Errorf("address: %w", err)
 	case c.ClientID == "" || c.Password == "":
 		return errors.New("the client identifier and the password are both needed")
-	case c.CertFile == "" || c.KeyFile == "":
-		return errors.New("a client certificate and its key are both needed")
+	case (c.CertFile == "") != (c.KeyFile == ""):
+		return errors.New("a client certificate needs its key, and a key its certificate")
 	case len(c.Secret) < minSecret:
 		return fmt.Errorf("the secret that authInfo is derived from needs at least %d characters", minSecret)
 	case c.Profile.Contacts != ContactsNone && !complete:

@@ -2,6 +2,7 @@ package epp
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/registrar"
 )
 
 type domainCheck struct {
@@ -56,6 +58,7 @@ type dsInfo struct {
 		DigestType uint8  `xml:"digestType"`
 		Digest     string `xml:"digest"`
 	} `xml:"dsData"`
+	Keys []struct{} `xml:"keyData"`
 }
 
 // A domain is what the registry says about a name.
@@ -66,10 +69,12 @@ type domain struct {
 	glue        lifecycle.Glue // of host attributes
 	below       []string       // hosts below the name, if they were asked for
 	ds          []dnssec.DS
+	keys        int    // that the registry has instead of DS records (RFC 5910, 4.2)
 	holder      string // clID
 	creator     string // crID; may be empty
 	created     time.Time
 	expires     time.Time
+	expiresDay  string      // as the registry writes it, in its own time zone
 	transferred time.Time   // zero when it never was
 	authInfo    deed.Secret // "" when the registry does not show it
 }
@@ -144,13 +149,30 @@ func (b *Backend) infoWith(ctx context.Context, name deed.Name, code deed.Secret
 // there.
 func (b *Backend) held(ctx context.Context, name deed.Name) (domain, error) {
 	d, err := b.info(ctx, name, "")
-	if deed.CodeOf(err) == deed.CodeNotFound || err == nil && !b.ours(d) {
+	if deed.CodeOf(err) == deed.CodeNotFound {
 		return d, notInAccount(name)
+	}
+	if err == nil && !b.ours(d) {
+		return d, b.elsewhere(d)
 	}
 	if err == nil && !d.expires.IsZero() && !b.plausible(d.expires) {
 		return d, b.nonsensical("%s expires on %s", name, d.expires)
 	}
 	return d, err
+}
+
+// maxTransferAge is how long after it a transfer explains that a name of ours is in
+// another account.
+const maxTransferAge = 60 * 24 * time.Hour
+
+// elsewhere returns the error of a name that another registrar has. The date of a
+// transfer shows that it left; without one it may be an error of the registry.
+func (b *Backend) elsewhere(d domain) error {
+	err := &deed.Error{Code: deed.CodeNotFound, Message: fmt.Sprintf("%s is not in our account", d.name)}
+	if age := b.cfg.Now().Sub(d.transferred); !d.transferred.IsZero() && age < maxTransferAge && age > -maxSkew {
+		err.Err = registrar.ErrElsewhere
+	}
+	return err
 }
 
 // plausible reports whether a name that is registered can expire at that time: it is
@@ -179,6 +201,10 @@ func parseDomain(r response, name deed.Name) (domain, error) {
 	if d.expires, err = optionalTime(in.Expires); err != nil {
 		return d, err
 	}
+	d.expiresDay = d.expires.Format(time.DateOnly)
+	if text := strings.TrimSpace(in.Expires); len(text) >= len(time.DateOnly) {
+		d.expiresDay = text[:len(time.DateOnly)]
+	}
 	if d.transferred, err = optionalTime(in.Transferred); err != nil {
 		return d, err
 	}
@@ -205,6 +231,7 @@ func parseDomain(r response, name deed.Name) (domain, error) {
 		d.below = append(d.below, hostName(h))
 	}
 	for _, x := range r.Ext.DNSSEC {
+		d.keys += len(x.Keys)
 		for _, ds := range x.DS {
 			d.ds = append(d.ds, dnssec.DS{KeyTag: ds.KeyTag, Algorithm: ds.Algorithm, DigestType: ds.DigestType, Digest: strings.ToLower(strings.TrimSpace(ds.Digest))})
 		}

@@ -146,7 +146,7 @@ func (b *Backend) Warnings() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var out []string
-	if time.Until(b.expires) < certificateWarning {
+	if !b.expires.IsZero() && time.Until(b.expires) < certificateWarning {
 		out = append(out, fmt.Sprintf("the client certificate for %s expires on %s: have it renewed and replace %s",
 			b.cfg.Address, b.expires.UTC().Format(time.DateOnly), b.cfg.CertFile))
 	}
@@ -168,14 +168,17 @@ func (b *Backend) CertificateExpires() time.Time {
 
 // tlsConfig reads the files, so that a renewed certificate is used without a restart.
 func (b *Backend) tlsConfig() (*tls.Config, error) {
-	cert, err := tls.LoadX509KeyPair(b.cfg.CertFile, b.cfg.KeyFile)
-	if err != nil {
-		return nil, fmt.Errorf("read the client certificate for %s: %w", b.cfg.Address, err)
+	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: b.cfg.ServerName}
+	if b.cfg.CertFile != "" {
+		cert, err := tls.LoadX509KeyPair(b.cfg.CertFile, b.cfg.KeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("read the client certificate for %s: %w", b.cfg.Address, err)
+		}
+		b.mu.Lock()
+		b.expires = cert.Leaf.NotAfter
+		b.mu.Unlock()
+		config.Certificates = []tls.Certificate{cert}
 	}
-	b.mu.Lock()
-	b.expires = cert.Leaf.NotAfter
-	b.mu.Unlock()
-	config := &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12, ServerName: b.cfg.ServerName}
 	if config.ServerName == "" {
 		config.ServerName, _, _ = net.SplitHostPort(b.cfg.Address) // checked by Open
 	}

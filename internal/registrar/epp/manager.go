@@ -33,7 +33,7 @@ func (b *Backend) Holding(ctx context.Context, name deed.Name) (lifecycle.Holdin
 	if h.Glue, err = b.glue(ctx, d); err != nil {
 		return lifecycle.Holding{}, fmt.Errorf("look up %s: %w", name, err)
 	}
-	if !b.cfg.Profile.AutoRenew {
+	if !b.autoRenews(d) || b.cfg.PaidUntil == nil {
 		return h, nil
 	}
 	paid, err := b.cfg.PaidUntil(ctx, name)
@@ -43,13 +43,27 @@ func (b *Backend) Holding(ctx context.Context, name deed.Name) (lifecycle.Holdin
 	return ownedUntil(h, paid, now), nil
 }
 
+// autoRenews reports whether the registry renews the name by itself: it is known to,
+// or shows that it just did.
+func (b *Backend) autoRenews(d domain) bool {
+	if b.cfg.Profile.AutoRenew {
+		return true
+	}
+	if !d.has("autoRenewPeriod") || !d.expires.After(b.cfg.Now()) {
+		return false
+	}
+	b.alarm("auto_renew", "the registry renews names by itself: set auto_renew for this registrar", "name", d.name)
+	return true
+}
+
 // ownedUntil returns what the registry holds as the owner has it: the years that the
 // registry added by itself are not the owner's until they are paid for.
 func ownedUntil(h lifecycle.Holding, paid, now time.Time) lifecycle.Holding {
 	if paid.IsZero() {
 		return h
 	}
-	if h.Expires.After(paid) {
+	h.Unpaid = h.Expires.After(paid.Add(tolerance))
+	if h.Unpaid || near(h.Expires, paid) { // then ours is computed
 		h.Expires = paid
 	}
 	switch {
@@ -109,6 +123,9 @@ func (b *Backend) SetDS(ctx context.Context, name deed.Name, ds []dnssec.DS) err
 		return deed.Invalid("ds", "the registry of %s does not support DNSSEC", name)
 	}
 	return b.change(ctx, name, func(d domain) (update, error) {
+		if len(ds) == 0 {
+			return update{noDS: len(d.ds)+d.keys > 0}, nil
+		}
 		return update{addDS: without(ds, d.ds), remDS: without(d.ds, ds)}, nil
 	})
 }
@@ -147,11 +164,12 @@ type update struct {
 	glue                 lifecycle.Glue // of addHosts that are attributes
 	addStatus, remStatus []string
 	addDS, remDS         []dnssec.DS
+	noDS                 bool // remove all, and keys that the registry has instead
 	code                 deed.Secret
 }
 
 func (u update) empty() bool {
-	return len(u.addHosts)+len(u.remHosts)+len(u.addStatus)+len(u.remStatus)+len(u.addDS)+len(u.remDS) == 0 && u.code == ""
+	return len(u.addHosts)+len(u.remHosts)+len(u.addStatus)+len(u.remStatus)+len(u.addDS)+len(u.remDS) == 0 && u.code == "" && !u.noDS
 }
 
 // change changes a name in the account. needed returns what is left to change in a
@@ -203,10 +221,13 @@ func (b *Backend) updateCommand(name deed.Name, u update) order {
 			})
 		},
 		ext: func(w *writer, m menu) {
-			if len(u.addDS)+len(u.remDS) == 0 || !m.dnssec() {
+			if len(u.addDS)+len(u.remDS) == 0 && !u.noDS || !m.dnssec() {
 				return
 			}
 			w.object("secDNS", "update", nsSecDNS, func() {
+				if u.noDS {
+					w.element("secDNS:rem", func() { w.text("secDNS:all", "true") })
+				}
 				writeDS(w, "secDNS:rem", u.remDS)
 				writeDS(w, "secDNS:add", u.addDS)
 			})

@@ -78,6 +78,11 @@ func TestPoisonedMessage(t *testing.T) {
 			t.Errorf("%s: got %+v", data, m)
 		}
 	}
+	e.server.NotifyWith(epptest.ClientID, "Changed.", `<h:infData xmlns:h="urn:ietf:params:xml:ns:host-1.0"><h:name>NS1.Example.net.</h:name></h:infData>`,
+		`<c:changeData xmlns:c="urn:ietf:params:xml:ns:changePoll-1.0" state="after"><c:operation op="rename">custom</c:operation><c:who>registry</c:who><c:reason>the name above was deleted</c:reason></c:changeData>`)
+	if m, ok := e.next(t); !ok || m.Kind != registrar.MessageHost || m.Host != "ns1.example.net" || m.Text != "Changed. (custom by registry the name above was deleted)" {
+		t.Errorf("a host: got %+v", m)
+	}
 	for data, want := range map[string]registrar.Message{
 		`<domain:panData ` + ns + `><domain:name paResult="1">HOSTILE.com</domain:name></domain:panData>`:                                     {Kind: registrar.MessagePending, Name: name, Done: true},
 		`<domain:panData ` + ns + `><domain:name paResult="0">hostile.com</domain:name></domain:panData>`:                                     {Kind: registrar.MessagePending, Name: name},

@@ -118,8 +118,8 @@ func sellsYears(created, expires string, years int) error {
 	if err != nil {
 		return err
 	}
-	to, err := parseTime(expires)
-	if err != nil {
+	to, err := optionalTime(expires)
+	if err != nil || to.IsZero() { // RFC 5731, 3.2.1: it is optional, and a lookup tells
 		return err
 	}
 	if !near(to, from.AddDate(years, 0, 0)) {

@@ -18,6 +18,20 @@ type pendingAction struct {
 	} `xml:"name"`
 }
 
+// changeData says who changed an object, and why (RFC 8590).
+type changeData struct {
+	State     string `xml:"state,attr"`
+	Operation string `xml:"operation"`
+	Who       string `xml:"who"`
+	Case      string `xml:"caseId"`
+	Reason    string `xml:"reason"`
+}
+
+// text returns the change for the operator.
+func (c changeData) text() string {
+	return strings.Join(strings.Fields(strings.Join([]string{c.Operation, "by", c.Who, c.Case, c.Reason}, " ")), " ")
+}
+
 // NextMessage implements registrar.MessageQueue.
 func (b *Backend) NextMessage(ctx context.Context, store func(context.Context, registrar.Message) error) (bool, error) {
 	var m registrar.Message
@@ -78,8 +92,15 @@ func message(r response, raw []byte) (registrar.Message, error) {
 	if at, err := parseTime(r.Queue.Date); err == nil {
 		m.At = at.Truncate(time.Second)
 	}
+	if c := r.Ext.Change; c != nil {
+		m.Text = strings.TrimSpace(m.Text + " (" + c.text() + ")")
+	}
 	about := ""
 	switch d := r.Data; {
+	case len(d.Hosts) == 1:
+		return ofHost(m, d.Hosts[0].Name), nil
+	case len(d.HostsDone) == 1:
+		return ofHost(m, d.HostsDone[0].Name.Text), nil
 	case len(d.Transfers) == 1:
 		t := d.Transfers[0]
 		m.Kind, about, m.Status = registrar.MessageTransfer, t.Name, strings.TrimSpace(t.Status)
@@ -100,4 +121,12 @@ func message(r response, raw []byte) (registrar.Message, error) {
 		m.Kind = registrar.MessageOther
 	}
 	return m, nil
+}
+
+// ofHost returns the message as one about a host.
+func ofHost(m registrar.Message, text string) registrar.Message {
+	if host, err := deed.ParseHost(strings.TrimSpace(text)); err == nil {
+		m.Kind, m.Host = registrar.MessageHost, host
+	}
+	return m
 }

@@ -32,6 +32,9 @@ type pool struct {
 // refused one more.
 const sessionLimitTime = time.Minute
 
+// loginPause is the time until the next attempt after a password was refused.
+const loginPause = 10 * time.Minute
+
 var errClosed = errors.New("the backend is closed")
 
 func newPool(limits Limits, dial func(ctx context.Context) (*session, error)) *pool {
@@ -129,6 +132,9 @@ func (p *pool) connect(ctx context.Context) (*session, error) {
 	if ctx.Err() == nil { // otherwise it was the caller who left
 		p.failures++
 		p.retry, p.last = time.Now().Add(p.backoff()), err
+		if refusedLogin(err) { // registries lock accounts after some attempts
+			p.retry = time.Now().Add(loginPause)
+		}
 	}
 	return nil, err
 }

@@ -59,7 +59,7 @@ func (b *Backend) renewalStatus(d domain, o registrar.Order) (registrar.OrderSta
 		return absent, nil // it was never placed
 	}
 	want := o.From.AddDate(o.Years, 0, 0)
-	p, _ := planRenewal(d, o, b.cfg.Profile.AutoRenew) // an error means that it is not done
+	p, _ := planRenewal(d, o, b.autoRenews(d)) // an error means that it is not done
 	switch {
 	case p.done && near(d.expires, want):
 		return registrar.OrderStatus{State: registrar.OrderDone, Created: d.created, Expires: d.expires}, nil
@@ -79,7 +79,7 @@ func (b *Backend) renew(ctx context.Context, o registrar.Order) error {
 	if err != nil {
 		return err
 	}
-	p, err := planRenewal(d, o, b.cfg.Profile.AutoRenew)
+	p, err := planRenewal(d, o, b.autoRenews(d))
 	if err != nil || p.done {
 		return err
 	}
@@ -87,7 +87,7 @@ func (b *Backend) renew(ctx context.Context, o registrar.Order) error {
 		if d, err = b.restored(ctx, o, d); err != nil {
 			return err
 		}
-		if p, err = planRenewal(d, o, b.cfg.Profile.AutoRenew); err != nil || p.done {
+		if p, err = planRenewal(d, o, b.autoRenews(d)); err != nil || p.done {
 			return uncoded(err) // the restore was paid for: the state must become clear first
 		}
 	}
@@ -97,7 +97,7 @@ func (b *Backend) renew(ctx context.Context, o registrar.Order) error {
 	if err != nil {
 		return uncoded(err)
 	}
-	r, err := b.send(ctx, b.renewCommand(left, d.expires, fee))
+	r, err := b.send(ctx, b.renewCommand(left, d.expiresDay, fee))
 	if err != nil {
 		return err
 	}
@@ -109,22 +109,22 @@ func (b *Backend) renew(ctx context.Context, o registrar.Order) error {
 		return nil
 	}
 	return b.checkDates(r.Data.Renewed, o.Name, func(got domainDates) error {
-		expires, err := parseTime(got.Expires)
-		if err == nil && !near(expires, d.expires.AddDate(p.years, 0, 0)) {
+		expires, err := optionalTime(got.Expires)
+		if err == nil && !expires.IsZero() && !near(expires, d.expires.AddDate(p.years, 0, 0)) {
 			err = fmt.Errorf("renewed from %s by %d years to %s", d.expires, p.years, expires)
 		}
 		return err
 	})
 }
 
-func (b *Backend) renewCommand(o registrar.Order, expires time.Time, fee deed.USDC) order {
+func (b *Backend) renewCommand(o registrar.Order, expiresDay string, fee deed.USDC) order {
 	return order{
 		reference: o.Reference,
 		body: func(w *writer, _ menu) {
 			w.element("renew", func() {
 				w.object("domain", "renew", nsDomain, func() {
 					w.text("domain:name", string(o.Name))
-					w.text("domain:curExpDate", expires.Format(time.DateOnly))
+					w.text("domain:curExpDate", expiresDay)
 					w.number("domain:period", o.Years, "unit", "y")
 				})
 			})

@@ -57,6 +57,7 @@ type data struct {
 	Transfers []transferData  `xml:"urn:ietf:params:xml:ns:domain-1.0 trnData"`
 	Pending   []pendingAction `xml:"urn:ietf:params:xml:ns:domain-1.0 panData"`
 	Hosts     []hostInfo      `xml:"urn:ietf:params:xml:ns:host-1.0 infData"`
+	HostsDone []pendingAction `xml:"urn:ietf:params:xml:ns:host-1.0 panData"`
 }
 
 // ext is what the extensions add to a response.
@@ -67,6 +68,7 @@ type ext struct {
 	FeeCreate *feeBalance `xml:"urn:ietf:params:xml:ns:epp:fee-1.0 creData"`
 	FeeRenew  *feeBalance `xml:"urn:ietf:params:xml:ns:epp:fee-1.0 renData"`
 	FeeTrans  *feeBalance `xml:"urn:ietf:params:xml:ns:epp:fee-1.0 trnData"`
+	Change    *changeData `xml:"urn:ietf:params:xml:ns:changePoll-1.0 changeData"`
 }
 
 // code returns the result code of the response.
@@ -78,7 +80,8 @@ func parseReply(frame []byte) (reply, error) {
 	if declares(frame) {
 		return reply{}, fmt.Errorf("%w: a document type declaration", errNonsense)
 	}
-	d := xml.NewDecoder(bytes.NewReader(frame))
+	d := xml.NewDecoder(bytes.NewReader(bytes.TrimPrefix(frame, []byte("\ufeff"))))
+	d.CharsetReader = charsetReader
 	if err := d.Decode(&r); err != nil {
 		return reply{}, fmt.Errorf("%w: %w", errNonsense, err)
 	}
@@ -117,10 +120,27 @@ func parseResponse(frame []byte, trid string) (response, error) {
 		}
 	}
 	// A registry that could not read the command may not know its identifier.
-	if got := resp.TRID.Client; got != trid && (got != "" || resp.code() < 2000) {
+	if got := strings.TrimSpace(resp.TRID.Client); got != trid && (got != "" || resp.code() < 2000) {
 		return response{}, fmt.Errorf("%w: it is for the command %s, not for %s", errNonsense, deed.Quoted(got), trid)
 	}
 	return resp, nil
+}
+
+// charsetReader reads documents that declare another encoding than UTF-8. Registries
+// that name a subset of it, or Latin-1, exist.
+func charsetReader(charset string, r io.Reader) (io.Reader, error) {
+	switch strings.ToLower(charset) {
+	case "us-ascii", "ascii", "utf8":
+		return r, nil
+	case "iso-8859-1", "latin1":
+		text, err := io.ReadAll(r) // a frame is bounded
+		out := make([]rune, len(text))
+		for i, b := range text {
+			out[i] = rune(b)
+		}
+		return strings.NewReader(string(out)), err
+	}
+	return nil, fmt.Errorf("%w: the encoding %s", errNonsense, deed.Quoted(charset))
 }
 
 // declares reports whether a document has a declaration, as of a document type or of
@@ -140,7 +160,10 @@ func declares(frame []byte) bool {
 
 // timeFormats are the formats of a time in replies. A time without a zone is in UTC
 // (RFC 5731, 2.4).
-var timeFormats = []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", time.DateOnly}
+var timeFormats = []string{
+	time.RFC3339Nano, "2006-01-02T15:04:05.999999999", time.DateOnly,
+	"2006-01-02T15:04:05.999999999Z0700", "2006-01-02 15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02Z07:00",
+}
 
 // parseTime parses a time of a reply, to the second.
 func parseTime(s string) (time.Time, error) {
@@ -155,5 +178,10 @@ func parseTime(s string) (time.Time, error) {
 
 // sameName reports whether the registry's text is the name.
 func sameName(text string, name deed.Name) bool {
-	return strings.EqualFold(strings.TrimSuffix(strings.TrimSpace(text), "."), string(name))
+	text = strings.TrimSuffix(strings.TrimSpace(text), ".")
+	if strings.EqualFold(text, string(name)) {
+		return true
+	}
+	parsed, err := deed.ParseName(text) // some write names in Unicode
+	return err == nil && parsed == name
 }

@@ -23,6 +23,13 @@ func TestRepliesThatAreUnderstood(t *testing.T) {
 		"comments and CDATA":       strings.Replace(good, "<msg>ok", "<!-- a <b> --><msg><![CDATA[ok]]>", 1) + "<!-- end -->",
 		"unknown elements":         strings.Replace(good, "<resData>", `<resData><x:y xmlns:x="urn:example:x"><x:z/></x:y>`, 1),
 		"an unknown result detail": strings.Replace(good, "</msg>", `</msg><value><x xmlns="urn:example:x">1</x></value>`, 1),
+		"Latin-1":                  strings.NewReplacer("UTF-8", "ISO-8859-1", ">ok<", ">\xe9t\xe9<").Replace(good),
+		"ASCII":                    strings.Replace(good, "UTF-8", "US-ASCII", 1),
+		"a byte order mark":        "\ufeff" + good,
+		"space in the identifier":  strings.Replace(good, "<clTRID>a-1<", "<clTRID>\n a-1 <", 1),
+		"no server identifier":     strings.Replace(good, "<svTRID>s-1</svTRID>", "", 1),
+		"a queue in it":            strings.Replace(good, "<resData>", `<msgQ count="5" id="12345"/><resData>`, 1),
+		"attributes":               strings.NewReplacer("<msg>", `<msg lang="fr">`, "<epp ", `<epp xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="urn:ietf:params:xml:ns:epp-1.0 epp-1.0.xsd" `).Replace(good),
 		"two results":              strings.Replace(good, "<resData>", `<result code="1000"><msg>ok</msg></result><resData>`, 1),
 	} {
 		r, err := parseResponse([]byte(text), "a-1")
@@ -45,7 +52,7 @@ func TestRepliesThatAreNonsense(t *testing.T) {
 		"no code":             strings.Replace(good, `code="1000"`, "", 1),
 		"a code of text":      strings.Replace(good, `code="1000"`, `code="ok"`, 1),
 		"no identifier":       strings.Replace(good, "<clTRID>a-1</clTRID>", "", 1),
-		"another encoding":    strings.Replace(good, "UTF-8", "ISO-8859-1", 1),
+		"another encoding":    strings.Replace(good, "UTF-8", "UTF-7", 1),
 		"a document type":     strings.Replace(good, "<epp", "<!DOCTYPE epp><epp", 1),
 		"an entity":           strings.Replace(good, "ok", "&ok;", 1),
 		"not closed":          strings.TrimSuffix(good, "</epp>"),

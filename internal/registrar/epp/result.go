@@ -20,6 +20,7 @@ const (
 	codeSyntax          = 2005
 	codeBilling         = 2104
 	codeNotEligible     = 2106
+	codeNoLogin         = 2200
 	codeNotOurs         = 2201
 	codeWrongAuth       = 2202
 	codePendingTransfer = 2300
@@ -32,6 +33,7 @@ const (
 	codePolicy          = 2308
 	codeFailed          = 2400
 	codeClosing         = 2500 // and above: the registry closes the session
+	codeNoLoginClosing  = 2501
 	codeSessionLimit    = 2502
 )
 
@@ -60,6 +62,12 @@ func resultError(r response) *refusal {
 func limitReached(err error) bool {
 	r, ok := errors.AsType[*refusal](err)
 	return ok && r.code == codeSessionLimit
+}
+
+// refusedLogin reports whether the registry does not accept our password.
+func refusedLogin(err error) bool {
+	r, ok := errors.AsType[*refusal](err)
+	return ok && (r.code == codeNoLogin || r.code == codeNoLoginClosing)
 }
 
 // succeeded reports whether the command was executed or is going to be.

@@ -173,19 +173,41 @@ func (b *Backend) login(ctx context.Context, s *session) error {
 	}
 	r, err := b.command(ctx, s, order{body: func(w *writer, m menu) {
 		w.element("login", func() { b.writeLogin(w, m) })
-	}})
+	}, ext: b.writeLongPassword})
 	switch {
 	case err != nil:
 		return fmt.Errorf("log in at %s: %w", b.cfg.Address, err)
+	case r.code() == codeNoLogin || r.code() == codeNoLoginClosing:
+		b.alarm("login", "the registry does not let us in: check client_id and password_file", "result", resultError(r).Error())
+		return fmt.Errorf("log in at %s: %w", b.cfg.Address, resultError(r))
 	case r.code() != codeOK:
 		return fmt.Errorf("log in at %s: %w", b.cfg.Address, resultError(r))
 	}
 	return nil
 }
 
+// maxPassword is the maximum length of a password without RFC 8807.
+const maxPassword = 16
+
+// longPassword reports whether the password is sent as RFC 8807 says.
+func (b *Backend) longPassword(m menu) bool {
+	return len(b.cfg.Password) > maxPassword && slices.Contains(m.exts, nsLogin)
+}
+
+// writeLongPassword writes a password that is too long for RFC 5730.
+func (b *Backend) writeLongPassword(w *writer, m menu) {
+	if b.longPassword(m) {
+		w.object("loginSec", "loginSec", nsLogin, func() { w.text("loginSec:pw", b.cfg.Password.Reveal()) })
+	}
+}
+
 func (b *Backend) writeLogin(w *writer, m menu) {
+	password := b.cfg.Password.Reveal()
+	if b.longPassword(m) {
+		password = "[LOGIN-SECURITY]"
+	}
 	w.text("clID", b.cfg.ClientID)
-	w.text("pw", b.cfg.Password.Reveal())
+	w.text("pw", password)
 	w.element("options", func() {
 		w.text("version", "1.0")
 		w.text("lang", m.language)
@@ -224,7 +246,7 @@ func (b *Backend) choose(g greeting) (menu, error) {
 			m.objects = append(m.objects, uri)
 		}
 	}
-	for _, uri := range []string{nsSecDNS, nsRGP, nsFee, nsIDN, nsSecure} {
+	for _, uri := range []string{nsSecDNS, nsRGP, nsFee, nsIDN, nsSecure, nsChange, nsOther, nsLogin} {
 		if slices.Contains(offered.exts, uri) && !slices.Contains(b.cfg.Profile.Without, uri) {
 			m.exts = append(m.exts, uri)
 		}

@@ -18,7 +18,7 @@ const defaultDeadline = 24 * time.Hour
 func New(s registrar.Settings) (registrar.Backend, error) {
 	r := s.Read()
 	cfg := Config{
-		Address: r.Needed("address"), ClientID: r.Needed("client_id"), CertFile: r.Needed("cert_file"), KeyFile: r.Needed("key_file"),
+		Address: r.Needed("address"), ClientID: r.Needed("client_id"), CertFile: r.Text("cert_file"), KeyFile: r.Text("key_file"),
 		CAFile: r.Text("ca_file"), ServerName: r.Text("server_name"),
 		Secret: s.Secret, Purchase: s.Purchase, PaidUntil: s.PaidUntil, Now: s.Now, Log: s.Log,
 		Limits:     Limits{Sessions: r.Int("sessions", 1, 64), Timeout: r.Duration("timeout"), KeepAlive: r.Duration("keep_alive")},

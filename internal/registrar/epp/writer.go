@@ -16,6 +16,9 @@ const (
 	nsRGP     = "urn:ietf:params:xml:ns:rgp-1.0"
 	nsFee     = "urn:ietf:params:xml:ns:epp:fee-1.0"
 	nsIDN     = "urn:ietf:params:xml:ns:idn-1.0"
+	nsChange  = "urn:ietf:params:xml:ns:changePoll-1.0"                   // RFC 8590
+	nsOther   = "urn:ietf:params:xml:ns:epp:unhandled-namespaces-1.0"     // RFC 9038
+	nsLogin   = "urn:ietf:params:xml:ns:epp:loginSec-1.0"                 // RFC 8807
 	nsSecure  = "urn:ietf:params:xml:ns:epp:secure-authinfo-transfer-1.0" // RFC 9154
 )
 

@@ -80,7 +80,7 @@ func (s *Server) statuses(e registry.Entry) (epp, rgp []string) {
 	s.mu.Lock()
 	restored, auto := s.restored[e.Name], s.renewed[e.Name]
 	s.mu.Unlock()
-	for _, status := range e.EPPStatus(now) {
+	for _, status := range append(e.EPPStatus(now), s.extraOf(e.Name)...) {
 		switch status {
 		case "addPeriod", "transferPeriod", "autoRenewPeriod", "redemptionPeriod":
 			rgp = append(rgp, status)
@@ -159,7 +159,7 @@ func (s *Server) describe(e registry.Entry, shows bool, c *client) (data, ext st
 	for _, h := range s.hostsBelow(e.Name) {
 		b.WriteString(element("domain:host", h))
 	}
-	b.WriteString(element("domain:clID", clientOf(e.Account)) + element("domain:crID", clientOf(e.Account)) + element("domain:crDate", stamp(e.Created)) + element("domain:exDate", stamp(e.Expires)))
+	b.WriteString(element("domain:clID", clientOf(e.Account)) + element("domain:crID", clientOf(e.Account)) + element("domain:crDate", stamp(e.Created)) + element("domain:exDate", stamp(s.expiry(e))))
 	if !e.Moved.IsZero() {
 		b.WriteString(element("domain:trDate", stamp(e.Moved)))
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/registrar/registry"
 )
 
 // state is what the registry knows beyond the names of the embedded one. It is lost
@@ -13,9 +14,10 @@ type state struct {
 	auth      map[string]string // authInfo by the reference of the registration or transfer
 	transfers map[deed.Name]string
 	renewed   map[deed.Name]renewal
-	restored  map[deed.Name]string // "pending" or "done"
-	deleted   map[deed.Name]bool
-	pending   map[deed.Name]bool // creates that wait for a decision
+	restored  map[deed.Name]string         // "pending" or "done"
+	deleted   map[deed.Name]registry.Entry // as they were before
+	extra     map[deed.Name][]string       // statuses that the registry has set
+	pending   map[deed.Name]bool           // creates that wait for a decision
 	waiting   map[deed.Name]string
 	hosts     map[string][]string // addresses
 	hostOwner map[string]string
@@ -27,7 +29,7 @@ type state struct {
 func newState() state {
 	return state{
 		auth: map[string]string{}, transfers: map[deed.Name]string{}, renewed: map[deed.Name]renewal{}, restored: map[deed.Name]string{},
-		deleted: map[deed.Name]bool{}, pending: map[deed.Name]bool{}, waiting: map[deed.Name]string{},
+		deleted: map[deed.Name]registry.Entry{}, extra: map[deed.Name][]string{}, pending: map[deed.Name]bool{}, waiting: map[deed.Name]string{},
 		hosts: map[string][]string{}, hostOwner: map[string]string{}, contacts: map[string]bool{}, queues: map[string][]queued{},
 	}
 }

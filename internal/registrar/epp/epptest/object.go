@@ -156,15 +156,18 @@ func (s *Server) Contacts() int {
 }
 
 // A queued message waits for a registrar.
-type queued struct{ id, date, text, data string }
+type queued struct{ id, date, text, data, ext string }
 
 // notify queues a message.
-func (s *Server) notify(clID, text, data string) {
+func (s *Server) notify(clID, text, data string) { s.NotifyWith(clID, text, data, "") }
+
+// NotifyWith queues a message with any content in its data and its extension.
+func (s *Server) NotifyWith(clID, text, data, ext string) {
 	now := stamp(s.now())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lastID++
-	s.queues[clID] = append(s.queues[clID], queued{strconv.Itoa(s.lastID), now, text, data})
+	s.queues[clID] = append(s.queues[clID], queued{strconv.Itoa(s.lastID), now, text, data, ext})
 }
 
 // Notify queues a message with any content in its data.
@@ -185,7 +188,7 @@ func (s *Server) poll(c *client, in poll) answer {
 	case in.Op == "req" && len(q) == 0:
 		return answer{code: 1300}
 	case in.Op == "req":
-		return answer{code: 1301, data: q[0].data, queue: fmt.Sprintf(`<msgQ count="%d" id="%s">%s%s</msgQ>`, len(q), q[0].id, element("qDate", q[0].date), element("msg", q[0].text))}
+		return answer{code: 1301, data: q[0].data, ext: q[0].ext, queue: fmt.Sprintf(`<msgQ count="%d" id="%s">%s%s</msgQ>`, len(q), q[0].id, element("qDate", q[0].date), element("msg", q[0].text))}
 	case len(q) == 0 || q[0].id != in.MsgID:
 		return answer{code: 2303}
 	}

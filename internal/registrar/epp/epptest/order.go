@@ -2,6 +2,7 @@ package epptest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -77,6 +78,8 @@ func (s *Server) forget(name deed.Name) {
 	delete(s.transfers, name)
 	delete(s.renewed, name)
 	delete(s.restored, name)
+	delete(s.deleted, name)
+	delete(s.extra, name)
 }
 
 // known fails when a host or a contact does not exist.
@@ -219,6 +222,18 @@ func (s *Server) delete(c *client, in *domain, _ added) answer {
 	if len(s.hostsBelow(e.Name)) > 0 {
 		return answer{code: 2305, reason: "hosts below the name"}
 	}
+	if slices.Contains(s.extraOf(e.Name), "serverDeleteProhibited") {
+		return answer{code: 2304}
+	}
+	if err := s.remove(e); err != nil {
+		return answer{}
+	}
+	return answer{code: 1001}
+}
+
+// remove deletes a name: in its add grace period at once, later it begins redemption.
+func (s *Server) remove(e registry.Entry) error {
+	now := s.now()
 	err := s.cfg.Registry.Store.Change(s.ctx, e.Name, now, func(e registry.Entry) (registry.Entry, error) {
 		if now.Before(e.Created.AddDate(0, 0, registry.AddGraceDays)) {
 			e.Expires = now.AddDate(0, 0, -lifecycle.RedemptionDays-lifecycle.PendingDeleteDays-1)
@@ -230,8 +245,11 @@ func (s *Server) delete(c *client, in *domain, _ added) answer {
 		return e, nil
 	})
 	if err != nil {
-		return answer{}
+		return err
 	}
 	s.forget(e.Name)
-	return answer{code: 1001}
+	s.mu.Lock()
+	s.deleted[e.Name] = e
+	s.mu.Unlock()
+	return nil
 }

@@ -111,12 +111,30 @@ func (s *Server) restore(e registry.Entry, op string, report bool) answer {
 		return answer{code: 2304}
 	case op == "request" && state == "" && s.cfg.RestoreReport:
 		s.restored[e.Name] = "pending"
-	case op == "request" && state == "":
-		s.restored[e.Name] = "done"
-	case op == "report" && state == "pending" && report:
-		s.restored[e.Name] = "done"
+	case op == "request" && state == "", op == "report" && state == "pending" && report:
+		return s.undelete(e.Name)
 	default:
 		return answer{code: 2304}
 	}
+	return answer{code: 1000}
+}
+
+// undelete ends the redemption of a name. One that was deleted is as before. The caller
+// holds mu.
+func (s *Server) undelete(name deed.Name) answer {
+	before, deleted := s.deleted[name]
+	if !deleted {
+		s.restored[name] = "done"
+		return answer{code: 1000}
+	}
+	err := s.cfg.Registry.Store.Change(s.ctx, name, s.now(), func(e registry.Entry) (registry.Entry, error) {
+		e.Expires, e.GraceDays = before.Expires, before.GraceDays
+		return e, nil
+	})
+	if err != nil {
+		return answer{}
+	}
+	delete(s.deleted, name)
+	delete(s.restored, name)
 	return answer{code: 1000}
 }
