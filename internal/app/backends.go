@@ -162,7 +162,7 @@ func (a *App) openLocal(s registrar.Settings) (registrar.Backend, error) {
 	}
 	a.Registry = &local.Registry{Store: sqldb.Registry{DB: a.DB}, Now: a.calendar.Now, Faults: faults, Rules: a.localRules}
 	if a.chain.sandbox != nil {
-		a.sandbox = &sandboxRegistry{Registry: a.Registry, calendar: a.calendar}
+		a.sandbox = &sandboxRegistry{Registry: a.Registry, calendar: a.calendar, setAhead: a.chain.setAhead}
 		a.chain.sandbox.Faults, a.chain.sandbox.Registry = sandboxFaults{faults}, a.sandbox
 	}
 	return registrar.Backend{Registrar: a.Registry, Manager: a.Registry, Ping: a.Registry.Ping}, nil

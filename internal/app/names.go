@@ -3,11 +3,9 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"deed.example/deed/internal/catalog"
-	"deed.example/deed/internal/keyfile"
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/sqldb"
@@ -57,8 +55,8 @@ func withRegistrars(ctx context.Context, c Config, f func(a *App) error) (err er
 	if a.prices, err = catalog.New(c.Pricing); err != nil {
 		return err
 	}
-	if a.master, err = keyfile.OpenZoneSecret(c.zoneSecretFile()); err != nil {
-		return fmt.Errorf("dns.key: %w", err)
+	if _, err := a.openMasters(); err != nil {
+		return err
 	}
 	if err := a.openRegistrars(); err != nil {
 		return err

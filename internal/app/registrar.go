@@ -98,7 +98,7 @@ func capabilities(b registrar.Backend) (list []string) {
 	_, balance := b.Registrar.(registrar.BalanceReader)
 	_, messages := b.Registrar.(registrar.MessageQueue)
 	_, inventory := b.Registrar.(registrar.Inventory)
-	_, hosts := b.Manager.(registrar.HostManager)
+	_, hosts := registrar.GlueOf(b.Manager)
 	_, deletes := b.Manager.(registrar.Deleter)
 	add("bulk check", bulk)
 	add("prices", prices)

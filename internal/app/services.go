@@ -34,14 +34,16 @@ func (a *App) wireServices() {
 	a.names = &registration.Service{
 		Store: jobs, Names: held, Registrar: a.registrar, Route: a.registrar, Manager: a.registrar, Prices: a.prices, Offers: sqldb.Prices{DB: a.DB},
 		Nameservers: a.config.Nameservers, Now: a.now, RegistryNow: a.calendar.Now, Publish: a.dns.publish, Step: a.config.Hooks.Step,
-		Moves: sqldb.Moves{DB: a.DB, Now: a.calendar.Now}, ParentTTL: a.config.ParentTTL,
+		Moves: sqldb.Moves{DB: a.DB, Now: a.calendar.Now}, ParentTTL: a.config.ParentTTL, KeyRolls: a.dns.zones,
 	}
 	a.Lifecycle = &registration.Lifecycle{Names: held, Manager: a.registrar, Grace: a.prices.GraceDays, Now: a.calendar.Now, Log: a.log}
 	a.LateOrders = &registration.LateOrders{Store: a.lateOrders(), Backend: a.registrar.Backend, Now: a.now, RegistryNow: a.calendar.Now, Log: a.log}
 	a.zones = a.newZones()
 	a.engine = a.newEngine()
+	a.mandates = a.newMandates()
 	if a.sandbox != nil {
-		a.sandbox.jobs, a.sandbox.names, a.sandbox.lifecycle = a.engine, a.names, a.Lifecycle
+		a.sandbox.jobs, a.sandbox.names, a.sandbox.lifecycle, a.sandbox.mandates = a.engine, a.names, a.Lifecycle, a.mandates
+		a.sandbox.zones, a.sandbox.keys = a.dns.zones, a.keyRoller()
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"deed.example/deed"
@@ -32,6 +33,13 @@ func (r *Router) ReadBalances(ctx context.Context) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// Balances returns the balances that were read last, by backend.
+func (r *Router) Balances() map[string]deed.USDC {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.balances)
 }
 
 func (r *Router) setBalance(backend string, left deed.USDC) {

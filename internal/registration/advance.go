@@ -103,6 +103,8 @@ func (s *Service) renewalStart(ctx context.Context, j order.Job) (from time.Time
 		return from, "", err
 	case !j.Purchase.From.IsZero() && !j.Purchase.From.Equal(r.Expires):
 		return from, fmt.Sprintf("%s expires at %s by now; the payment goes back to the payer", r.Name, r.Expires.Format(time.RFC3339)), nil
+	case j.Purchase.ByMandate() && r.Owner != j.Owner:
+		return from, fmt.Sprintf("%s has another owner by now; the payment goes back to the payer", r.Name), nil
 	case !s.Now().Before(j.Deadline):
 		return from, "an earlier renewal of the name did not come to an end; the payment goes back to the payer", nil
 	}
@@ -201,7 +203,7 @@ func (s *Service) registrationOf(ctx context.Context, j order.Job, o registrar.O
 		return r
 	}
 	if h, err := s.Manager.Holding(ctx, r.Name); err == nil {
-		r.Locked, r.Nameservers, r.DS = h.Locked, h.Nameservers, h.DS
+		r.Locked, r.Nameservers, r.Glue, r.DS = h.Locked, h.Nameservers, h.Glue, h.DS
 	}
 	return r
 }

@@ -146,6 +146,9 @@ func (s Payments) FailRefunded(ctx context.Context, p order.Payment) error {
 		if err := s.DB.eraseAuthCode(ctx, tx, p); err != nil {
 			return err
 		}
+		if err := endMandateOf(ctx, tx, p, mandateEnd{order.MandateFailed, "the payment went back to the payer before the database was restored from a backup", now}); err != nil {
+			return err
+		}
 		if err := dropClaim(ctx, tx, id); err != nil {
 			return err
 		}

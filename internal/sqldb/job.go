@@ -231,8 +231,36 @@ func (s Jobs) settleAccounts(ctx context.Context, tx *Tx, j order.Job, to order.
 	if err == nil {
 		err = s.DB.eraseAuthCode(ctx, tx, p)
 	}
+	if err == nil {
+		err = endMandateOf(ctx, tx, p, mandateOutcome(j, to, s.Now()))
+	}
 	if err != nil || to != order.PaymentConsumed {
 		return err
 	}
-	return post(ctx, tx, p, "consumed", "owed", "revenue", s.Now())
+	if err := post(ctx, tx, p, ledgerEntry{name: "consumed", to: "owed", from: "revenue", amount: p.Auth.Amount}, s.Now()); err != nil {
+		return err
+	}
+	return s.returnChange(ctx, tx, p)
+}
+
+// returnChange makes what the price of a renewal by mandate left over due for refund.
+func (s Jobs) returnChange(ctx context.Context, tx *Tx, p order.Payment) error {
+	change := p.Change()
+	if change <= 0 {
+		return nil
+	}
+	part := order.PartRefund{Label: order.RefundChange, Amount: change, Reason: fmt.Sprintf("the renewal costs %s USDC, and the mandate paid %s USDC", p.Price(), p.Auth.Amount)}
+	returned, err := refundPart(ctx, tx, p.ID, part, s.Now())
+	if err == nil && !returned {
+		err = fmt.Errorf("the change of payment %s was not returned", p.ID)
+	}
+	return err
+}
+
+// mandateOutcome says how the mandate of a job ends that has ended.
+func mandateOutcome(j order.Job, to order.PaymentState, now time.Time) mandateEnd {
+	if to == order.PaymentConsumed {
+		return mandateEnd{state: order.MandateUsed, at: now}
+	}
+	return mandateEnd{order.MandateFailed, j.Failure, now}
 }
