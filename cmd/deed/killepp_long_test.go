@@ -98,7 +98,7 @@ func TestKillNineOverEPP(t *testing.T) {
 
 // orderSteps are the commands of each order, after the payment.
 var orderSteps = map[string][]string{
-	"register": {"host check", "host create", "check", "create", "update", "info"},
+	"register": {"host create", "check", "create", "update", "info"},
 	"renew":    {"info", "check", "renew"},
 	"transfer": {"check", "transfer request", "transfer query", "info", "update"},
 }

@@ -70,7 +70,11 @@ func (o *LateOrders) Advance(ctx context.Context, jobID string) error {
 	if err == nil {
 		return nil
 	}
-	if _, stored := o.Store.MoveLateOrder(context.WithoutCancel(ctx), l, l.State, o.Now().Add(lateRetryDelay)); stored != nil {
+	to, next := l.State, o.Now().Add(lateRetryDelay)
+	if l.State == order.LateWatching && o.Now().After(l.Failed.Add(2*order.LateWindow)) {
+		to, next, l.Detail = order.LateEnded, time.Time{}, "its registrar could not be asked" // for a week: an operator knows
+	}
+	if _, stored := o.Store.MoveLateOrder(context.WithoutCancel(ctx), l, to, next); stored != nil {
 		return fmt.Errorf("postpone the late order of %s: %w", jobID, stored)
 	}
 	return order.Pending(fmt.Errorf("look for a late order at registrar %s: %w", l.Job.Backend, err))
