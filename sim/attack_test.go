@@ -35,7 +35,9 @@ func (w *world) attack(p *process) {
 	case 12:
 		w.configure(p)
 	case 13:
-		w.backUp()
+		if w.outside == nil { // which has no list of what was bought since
+			w.backUp()
+		}
 	}
 }
 

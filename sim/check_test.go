@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -54,6 +55,9 @@ func (w *world) check() error {
 	if w.restored && w.faulty {
 		return nil // what it forgot is being found
 	}
+	if w.outside != nil {
+		return errors.Join(w.checkOutside(paid), w.checkCodes())
+	}
 	if err := w.checkOrders(paid); err != nil {
 		return err
 	}
@@ -70,8 +74,11 @@ func (w *world) checkChain() error {
 	bought := map[string]string{} // by job
 	for _, o := range w.registry.done {
 		job, _, _ := strings.Cut(o.Reference, "-")
-		if first := bought[job]; first != "" && o.Account == us {
+		if first := bought[job]; first != "" && o.Account == us && !o.late {
 			return fmt.Errorf("%s was delivered under %s and again under %s", job, first, o.Reference)
+		}
+		if o.late {
+			continue // it may be executed after its refund: see checkOutside
 		}
 		bought[job] = o.Reference
 	}

@@ -32,6 +32,7 @@ type process struct {
 	names *registration.Service
 	life  *registration.Lifecycle
 	heal  *registration.Restore
+	late  *registration.LateOrders // nil without an outside registry
 }
 
 // death is what a process panics with when it dies.
@@ -59,6 +60,9 @@ func newProcess(w *world, id int) *process {
 	p.life = &registration.Lifecycle{Names: held, Manager: manager{p: p, r: w.registry}, Grace: prices{}.GraceDays, Now: life, Log: slog.New(slog.DiscardHandler)}
 	p.heal = &registration.Restore{Payments: rows, Jobs: jobs, Chain: chain, Now: clock,
 		Orders: registrarCalls{p, w.registry}, Lookup: registrarCalls{p, w.registry}, Servers: ourServers}
+	if w.outside != nil {
+		p.useOutside(clock, life)
+	}
 	return p
 }
 
@@ -133,7 +137,7 @@ func call[T any](p *process, what string, f func() (T, error)) (T, error) {
 func writes(what string) bool {
 	verb, _, _ := strings.Cut(what, " ")
 	switch verb {
-	case "AuthorizePayment", "MovePayment", "ClaimPayment", "Adopt", "MoveJob", "CompleteJob", "FailJob", "UpdateRegistration", "EndRegistration":
+	case "AuthorizePayment", "MovePayment", "ClaimPayment", "Adopt", "MoveJob", "CompleteJob", "FailJob", "UpdateRegistration", "EndRegistration", "MoveLateOrder", "Delete":
 		return true
 	}
 	return false

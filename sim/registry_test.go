@@ -27,6 +27,7 @@ type sentOrder struct {
 	freed    time.Time // likewise: when a person lets a parked order go on
 	shows    time.Time // likewise: a look-up finds it from then on
 	objected bool      // a transfer that the other side stops when it is due
+	late     bool      // an outside registry may execute it after we gave it up
 }
 
 // open says whether the order may still be executed.
@@ -95,6 +96,9 @@ func (r *registryModel) run() {
 	}
 	for o := r.next(); o != nil; o = r.next() {
 		r.execute(o)
+	}
+	if r.w.outside != nil {
+		r.w.outside.renewExpired()
 	}
 }
 

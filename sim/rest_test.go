@@ -32,7 +32,7 @@ func (w *world) rest() {
 			tick = 50 * time.Minute
 		}
 	}
-	for range 3 {
+	for range w.lastDays() {
 		w.tick(25 * time.Hour)
 		w.work(w.procs[0])
 	}
@@ -42,6 +42,15 @@ func (w *world) rest() {
 	if w.broken = w.check(); w.broken == nil {
 		w.broken = w.checkRest()
 	}
+}
+
+// lastDays is how many days pass at the end. An order of an outside registry is looked
+// up for a week.
+func (w *world) lastDays() int {
+	if w.outside != nil {
+		return 10
+	}
+	return 3
 }
 
 // open counts what has not come to an end: payments, jobs, transfers that were
@@ -113,6 +122,9 @@ func (w *world) checkRest() error {
 	}
 	if in != consumed+back+dust+unread || has != in || left != plenty-back {
 		return fmt.Errorf("%s came in, %s was earned, %s went back, %s is dust and %s is unread; the treasuries have %s and the refund wallet %s", in, consumed, back, dust, unread, has, left)
+	}
+	if w.outside != nil {
+		return w.checkOutsideRest()
 	}
 	return w.checkHeld()
 }

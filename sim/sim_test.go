@@ -13,20 +13,30 @@ import (
 
 // TestSimulation runs many seeds. SIM_SEED=7 runs that one alone, and tells what
 // happened in it.
-func TestSimulation(t *testing.T) {
+func TestSimulation(t *testing.T) { simulateSeeds(t, run, allEnds, usualSeeds) }
+
+// TestOutsideSimulation runs many seeds with a registry that knows orders by the state
+// of their name only.
+func TestOutsideSimulation(t *testing.T) { simulateSeeds(t, runOutside, outsideEnds, usualSeeds/2) }
+
+// A runFunc runs a seed, and keeps the trace if it is loud.
+type runFunc func(seed uint64, loud bool) (*world, error)
+
+func simulateSeeds(t *testing.T, runner runFunc, ends []string, usual uint64) {
+	t.Helper()
 	if text := os.Getenv("SIM_SEED"); text != "" {
 		seed, err := strconv.ParseUint(text, 10, 64)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, err := run(seed, true)
+		w, err := runner(seed, true)
 		t.Log("\n" + strings.Join(w.trace, "\n"))
 		if err != nil {
 			t.Errorf("seed %d: %v", seed, err)
 		}
 		return
 	}
-	simulate(t, seeds())
+	simulate(t, seeds(usual), runner, ends)
 }
 
 // allEnds are the ends of payments and of names that a run of many seeds must
@@ -37,17 +47,17 @@ var allEnds = []string{
 	"adopted and dust", "registration released", "claimed", "put aside", "restored", "recovered",
 }
 
-// seeds is how many seeds a test runs: SIM_SEEDS, or the number of this build.
-func seeds() uint64 {
+// seeds is how many seeds a test runs: SIM_SEEDS, or the usual number.
+func seeds(usual uint64) uint64 {
 	if n, err := strconv.ParseUint(os.Getenv("SIM_SEEDS"), 10, 64); err == nil {
 		return n
 	}
-	return usualSeeds
+	return usual
 }
 
 // simulate runs the seeds from 1 on, on all processors, and tells of the first
 // that breaks something what happened in it.
-func simulate(t *testing.T, n uint64) {
+func simulate(t *testing.T, n uint64, runner runFunc, wanted []string) {
 	t.Helper()
 	start := time.Now()
 	var next, done atomic.Uint64
@@ -63,7 +73,7 @@ func simulate(t *testing.T, n uint64) {
 				if stop {
 					return
 				}
-				w, err := run(seed, false)
+				w, err := runner(seed, false)
 				done.Add(1)
 				mu.Lock()
 				for end, n := range w.ends {
@@ -81,14 +91,14 @@ func simulate(t *testing.T, n uint64) {
 	t.Logf("payments ended: %v", ends)
 	if worst == 0 {
 		// A world in which some end is never reached would prove nothing of it.
-		for _, end := range allEnds {
+		for _, end := range wanted {
 			if ends[end] == 0 && n >= 100 {
 				t.Errorf("in %d seeds nothing ended as %s", n, end)
 			}
 		}
 		return
 	}
-	w, again := run(worst, true)
+	w, again := runner(worst, true)
 	t.Log("\n" + strings.Join(w.trace, "\n"))
 	t.Errorf("seed %d: %v", worst, why)
 	if again == nil || again.Error() != why.Error() {

@@ -49,6 +49,23 @@ func (w *world) advanceNames(p *process) {
 			})
 		}
 	})
+	w.advanceLateOrders(p)
+}
+
+// advanceLateOrders looks for orders that an outside registry executed late.
+func (w *world) advanceLateOrders(p *process) {
+	if p.late == nil {
+		return
+	}
+	p.do("due late orders", func(ctx context.Context) {
+		ids, _ := p.late.Due(ctx, 8) // a worker that cannot read tries again
+		for _, id := range ids {
+			p.do("look for the late order of "+id, func(ctx context.Context) {
+				err := p.late.Advance(ctx, id)
+				w.tell("%d: the late order of %s was looked for, %v", p.id, id, err)
+			})
+		}
+	})
 }
 
 func (w *world) readChain(p *process) {

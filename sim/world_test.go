@@ -89,6 +89,7 @@ type world struct {
 	db       *sqldb.DB
 	chain    *chain
 	registry *registryModel
+	outside  *outsideModel // nil when the registry knows orders by their reference
 	procs    []*process
 	buyers   []deed.Wallet
 	names    []deed.Name // that anybody can buy
@@ -118,8 +119,13 @@ type world struct {
 }
 
 // run runs the seed and returns the world as it ended.
-func run(seed uint64, loud bool) (w *world, err error) {
-	w, err = newWorld(seed, loud)
+func run(seed uint64, loud bool) (w *world, err error) { return runWorld(seed, loud, false) }
+
+// runOutside runs the seed with an outside registry.
+func runOutside(seed uint64, loud bool) (w *world, err error) { return runWorld(seed, loud, true) }
+
+func runWorld(seed uint64, loud, outside bool) (w *world, err error) {
+	w, err = newWorld(seed, loud, outside)
 	if err != nil {
 		return &world{}, err
 	}
@@ -132,7 +138,7 @@ func run(seed uint64, loud bool) (w *world, err error) {
 }
 
 // newWorld returns the world of a seed as it begins.
-func newWorld(seed uint64, loud bool) (*world, error) {
+func newWorld(seed uint64, loud, outside bool) (*world, error) {
 	db, err := sqldb.OpenMemory(context.Background())
 	if err != nil {
 		return nil, err
@@ -148,6 +154,9 @@ func newWorld(seed uint64, loud bool) (*world, error) {
 	w.names = []deed.Name{"first.com", "second.com", "third.com", "fourth.com"}[:1+w.rng.IntN(4)] // the fewer, the more they are fought for
 	w.away = []deed.Name{"afar.com", "beyond.com"}[:1+w.rng.IntN(2)]
 	w.chain, w.registry = newChain(w, append(slices.Clone(w.buyers), promiser)), newRegistry(w)
+	if outside {
+		w.outside = newOutside(w)
+	}
 	w.procs = []*process{newProcess(w, 0), newProcess(w, 1)}
 	return w, nil
 }
@@ -250,12 +259,16 @@ func (w *world) happen(p *process, n int) {
 	case n < 95:
 		w.attack(p)
 	case n < 98:
-		w.registry.jump()
+		if w.outside == nil || w.outside.mayJump() {
+			w.registry.jump()
+		}
 		p.do("wake the jobs", func(ctx context.Context) {
 			_ = p.pay.WakeJobs(ctx) // who is not woken looks by himself, later
 		})
 	case n < 99:
-		w.registry.leave(w.anyName())
+		if name := w.anyName(); w.outside == nil || w.owned(name) {
+			w.registry.leave(name)
+		}
 	default:
 		w.registry.outbuy(w.anyName())
 	}

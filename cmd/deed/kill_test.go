@@ -100,6 +100,7 @@ type killCase struct {
 	seen  func(t *testing.T, n *node) // wants that what was bought is there; nil when the answer says it all
 
 	decision string // of the other registrar; "" when there is none
+	decide   func() // makes it, where it is not made in the sandbox
 	refused  bool   // and that it is a no
 }
 
@@ -141,6 +142,9 @@ func (o killCase) place(t *testing.T, n *node, body, payment string) (int, strin
 	status, answer := n.send(t, o.path, body, payment)
 	if o.decision != "" && status == 202 {
 		n.send(t, "/sandbox/transfers", o.decision, "") // it may come before the transfer, and is then sent again
+	}
+	if o.decide != nil && status == 202 {
+		o.decide()
 	}
 	return status, answer
 }

@@ -15,15 +15,16 @@ type LateOrder struct {
 
 // A LateOrderState is the state of a LateOrder:
 //
-//	watching ─► held ─► deleting ─► deleted
-//	   ├─► unpaid ▲  └─► ended ▲
-//	   └─► ended  └─────┘ (too late to delete it)
+//	watching ◄─► held ◄─► deleting ─► deleted
+//	   ├─► unpaid  └─► ended   └─► watching
+//	   └─► ended
 //
 // Watching: the registry has not executed it. Held: the registry holds the name for us,
 // and nobody owns it: an orphan. Deleting: the name is claimed, so that nobody buys it
-// meanwhile, and being deleted. Unpaid: a renewal was executed after its refund, and the
-// owner of the name keeps the years. Ended: it was not executed in time, or the name is
-// no longer an orphan.
+// meanwhile, and being deleted; if that becomes impossible, it is held. Until LateWindow
+// is over, what is no longer an orphan is watched again, since each attempt of the job
+// may be late. Unpaid: a renewal was executed after its refund, and the owner of the name
+// keeps the years. Deleted, ended: the time is over, and the name is not an orphan.
 type LateOrderState string
 
 // The states of a late order.

@@ -70,7 +70,11 @@ func (o *LateOrders) Advance(ctx context.Context, jobID string) error {
 	if err == nil {
 		return nil
 	}
-	if _, stored := o.Store.MoveLateOrder(context.WithoutCancel(ctx), l, l.State, o.Now().Add(lateRetryDelay)); stored != nil {
+	to, next := l.State, o.Now().Add(lateRetryDelay)
+	if l.State == order.LateWatching && o.Now().After(l.Failed.Add(2*order.LateWindow)) {
+		to, next, l.Detail = order.LateEnded, time.Time{}, "its registrar could not be asked" // for a week: an operator knows
+	}
+	if _, stored := o.Store.MoveLateOrder(context.WithoutCancel(ctx), l, to, next); stored != nil {
 		return fmt.Errorf("postpone the late order of %s: %w", jobID, stored)
 	}
 	return order.Pending(fmt.Errorf("look for a late order at registrar %s: %w", l.Job.Backend, err))
@@ -80,19 +84,15 @@ func (o *LateOrders) advance(ctx context.Context, b registrar.Backend, l order.L
 	if l.State == order.LateDeleting {
 		return o.remove(ctx, b, l)
 	}
+	if cancelled, err := o.cancelPending(ctx, b, l); cancelled || err != nil {
+		return err
+	}
 	h, held, err := o.executed(ctx, b, l)
 	switch {
 	case err != nil:
 		return err
-	case !held && l.State == order.LateHeld:
-		l.Detail = "it is no longer held for nobody"
-		return o.move(ctx, l, order.LateEnded, time.Time{})
 	case !held:
-		to, next := order.LateWatching, l.NextCheck(o.Now())
-		if next.IsZero() {
-			to = order.LateEnded
-		}
-		return o.move(ctx, l, to, next)
+		return o.watch(ctx, l, order.LateEnded)
 	case l.Job.Purchase.Kind == order.PurchaseRenewal:
 		l.Detail = "it expires on " + h.Expires.UTC().Format(time.RFC3339)
 		return o.found(ctx, l, order.LateUnpaid, time.Time{})
@@ -114,6 +114,38 @@ func (o *LateOrders) advance(ctx context.Context, b registrar.Backend, l order.L
 		return o.move(ctx, l, order.LateHeld, next)
 	}
 	return o.found(ctx, l, order.LateHeld, next)
+}
+
+// cancelPending cancels an order that the registry has accepted after its refund and
+// not decided yet.
+func (o *LateOrders) cancelPending(ctx context.Context, b registrar.Backend, l order.LateOrder) (bool, error) {
+	if l.Job.Purchase.Kind == order.PurchaseRenewal || l.State != order.LateWatching {
+		return false, nil
+	}
+	late := orderOf(l.Job, nil)
+	s, err := b.Registrar.Order(ctx, late)
+	if err != nil || s.State != registrar.OrderPending && s.State != registrar.OrderParked {
+		return false, err
+	}
+	owned, err := o.Store.Owned(ctx, l)
+	if err != nil || owned {
+		return false, err // it is the order of somebody else
+	}
+	if err := b.Registrar.Cancel(ctx, late); err != nil && deed.CodeOf(err) != deed.CodeNotFound {
+		return false, err
+	}
+	o.Log.Warn("an order that the registry accepted after its refund was cancelled", "domain", string(late.Name), "registrar", l.Job.Backend)
+	return true, o.move(ctx, l, order.LateWatching, o.Now().Add(lateRetryDelay))
+}
+
+// watch goes on looking, because another attempt of the same job may be late, too. When
+// the time is over, the order comes to its end.
+func (o *LateOrders) watch(ctx context.Context, l order.LateOrder, end order.LateOrderState) error {
+	next := l.NextCheck(o.Now())
+	if next.IsZero() {
+		return o.move(ctx, l, end, next)
+	}
+	return o.move(ctx, l, order.LateWatching, next)
 }
 
 // executed reports whether the registry executed the order and nobody owns the result.
@@ -177,7 +209,7 @@ func (o *LateOrders) remove(ctx context.Context, b registrar.Backend, l order.La
 	if deed.CodeOf(err) == deed.CodeNotFound || err == nil && ending(h) {
 		l.Detail = "it was deleted in its add grace period"
 		o.Log.Info("a name that was held for nobody was deleted", "domain", string(l.Job.Purchase.Name), "registrar", l.Job.Backend)
-		return o.move(ctx, l, order.LateDeleted, time.Time{})
+		return o.watch(ctx, l, order.LateDeleted)
 	}
 	if err != nil {
 		return err

@@ -20,6 +20,7 @@ const (
 	CutAfter    Kind = "cut after"    // the command is executed, and the connection is closed
 	CutInside   Kind = "cut inside"   // it is executed, and half of the reply is sent
 	Slow        Kind = "slow"         // nothing is executed until the client leaves, and nothing then
+	Silent      Kind = "silent"       // it is executed, and there is no reply until the client leaves
 	Refuse      Kind = "refuse"       // the reply has the fault's code, and nothing is executed
 	Deny        Kind = "deny"         // the reply has the fault's code, although it is executed
 	OtherTRID   Kind = "other TRID"   // the reply is for another command
@@ -82,20 +83,40 @@ func (s *Server) takeFault(kind string) *fault {
 	return &fault{f.Fault}
 }
 
+// endWith begins maintenance with the last command of a fault that asks for it. The
+// caller holds mu.
+func (s *Server) endWith(f *fault, c *client) {
+	if f == nil || !f.Down || s.fault != nil {
+		return
+	}
+	s.refusing = true
+	for conn := range s.conns {
+		if conn != c.conn {
+			_ = conn.Close() // the client is not told
+		}
+	}
+}
+
 // before reports whether the command is executed.
 func (f *fault) before(c *client, kind string) bool {
 	switch f.Kind {
 	case CutBefore:
 		return false
 	case Slow:
-		select {
-		case c.Received <- kind:
-		default:
-		}
-		_, _ = io.Copy(io.Discard, c.conn) // until the client leaves or the server stops
+		c.hold(kind)
 		return false
 	}
 	return true
+}
+
+// hold tells that a command was received, and waits until the client leaves or the
+// server stops.
+func (c *client) hold(kind string) {
+	select {
+	case c.Received <- kind:
+	default:
+	}
+	_, _ = io.Copy(io.Discard, c.conn) // it ends with an error, or with the connection
 }
 
 var (
@@ -120,6 +141,9 @@ func (f *fault) after(c *client, body []byte, cmd command) bool {
 	}
 	switch f.Kind {
 	case CutAfter:
+		return false
+	case Silent:
+		c.hold(cmd.kind())
 		return false
 	case CutInside:
 		return raw(uint32(len(body)+4), body[:len(body)/2])

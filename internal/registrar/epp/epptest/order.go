@@ -117,11 +117,19 @@ func (s *Server) SetBalance(left deed.USDC) {
 	s.balance = left
 }
 
+// Spent returns what all orders have cost.
+func (s *Server) Spent() deed.USDC {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.spent
+}
+
 // charge takes the price and returns what the response says about it.
 func (s *Server) charge(element string, cost deed.USDC, c *client) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.balance -= cost
+	s.spent += cost
 	if !c.exts[nsFee] {
 		return ""
 	}

@@ -50,7 +50,7 @@ type Server struct {
 	ctx      context.Context
 	stop     context.CancelFunc
 	done     sync.WaitGroup
-	Received chan string // gets the kind of a command that Slow holds
+	Received chan string // gets the kind of a command that Slow or Silent holds
 
 	mu       sync.Mutex
 	conns    map[net.Conn]bool
@@ -63,6 +63,7 @@ type Server struct {
 	hellos   int
 	trid     int
 	balance  deed.USDC
+	spent    deed.USDC // by all registrars
 	state
 }
 
@@ -246,14 +247,7 @@ func (s *Server) handle(c *client, cmd command) bool {
 		s.repeated++
 	}
 	f := s.takeFault(kind)
-	if f != nil && f.Down && s.fault == nil {
-		s.refusing = true
-		for conn := range s.conns {
-			if conn != c.conn {
-				_ = conn.Close() // the client is not told
-			}
-		}
-	}
+	s.endWith(f, c)
 	s.mu.Unlock()
 	if again && cmd.ClTRID != "" {
 		return false // as a registry did
