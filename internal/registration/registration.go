@@ -99,6 +99,7 @@ type Service struct {
 	Moves       Moves            // nil: name servers change at once
 	ParentTTL   ParentTTL
 	KeyRolls    KeyRolls // nil: none
+	Forwards    bool     // whether FORWARD records are served
 
 	// Publish publishes the zone of a new name on this node at once; other nodes
 	// follow shortly.
