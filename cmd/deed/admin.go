@@ -25,7 +25,9 @@ func adminCommand() *cobra.Command {
 		backupCommand(),
 		keyCommand(),
 	)
+	admin.AddCommand(operatorCommands()...)
 	admin.AddCommand(cli.AdminCommands()...)
+	hideSettings(admin)
 	return admin
 }
 

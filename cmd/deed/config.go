@@ -98,6 +98,7 @@ func (c *config) settings() []*setting {
 		{key: "proxies", help: "networks of proxies whose X-Forwarded-For is believed", value: prefixes(&c.Proxies)},
 		{key: "log.level", help: "debug, info, warn or error", value: level(&c.LogLevel)},
 		{key: "log.format", help: "json, text, or auto: text on a terminal", value: text(&c.LogFormat, oneOf("auto", "json", "text"))},
+		{key: "log.access", help: "true: log every response, with path, status, duration, client address and request id", value: boolean(&c.AccessLog)},
 		{key: "limits.search", help: "searches a minute, per address", value: positive(&c.Limits.Search.Max)},
 		{key: "limits.register", help: "orders a day, per address", value: positive(&c.Limits.Register.Max)},
 		{key: "limits.dns", help: "DNS calls an hour, per wallet", value: positive(&c.Limits.DNS.Max)},
@@ -136,6 +137,12 @@ func (c *config) setRegistrar(key, value string) error {
 			return fmt.Errorf("%s: %w", key, err)
 		}
 		r.Reserve = amount
+	case "delete_orphans":
+		allowed, err := strconv.ParseBool(value)
+		if err != nil {
+			return fmt.Errorf("%s must be true or false", key)
+		}
+		r.DeleteOrphans = allowed
 	default:
 		r.Values[parts[2]] = value
 	}

@@ -29,6 +29,7 @@ import (
 	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/httpapi"
 	"deed.example/deed/internal/logcause"
+	"deed.example/deed/internal/mandate"
 	"deed.example/deed/internal/metrics"
 	"deed.example/deed/internal/nameserver"
 	"deed.example/deed/internal/registrar"
@@ -51,6 +52,8 @@ type App struct {
 	Registry  *local.Registry // the embedded one
 	Lifecycle *registration.Lifecycle
 
+	LateOrders *registration.LateOrders // refunded orders that a registry may still execute
+
 	Settler    *chain.Settler     // nil if no payments are taken
 	NameServer *nameserver.Server // nil if it is off
 	Follower   *zone.Follower     // publishes zones on this node
@@ -69,17 +72,20 @@ type App struct {
 	cache     sharedCache
 	chain     *chainBackend
 	registrar *registrar.Router
+	attention attention        // names that need an operator
 	sandbox   *sandboxRegistry // nil outside a sandbox
 	dns       *dnsBackend
 	money     *money // nil if no payments are taken
 	names     *registration.Service
 	zones     *zone.Service
 	engine    *fulfil.Service   // sells what names and zones deliver
+	mandates  *mandate.Service  // nil if no payments are taken
 	operators *listening        // nil if off
 	redirects *listening        // likewise
 	worker    *backgroundWorker // nil until Start
 	closers   []func() error    // of registrars
 	node      sqldb.Node        // this process
+	switches  switches          // what operators have stopped
 	master    deed.Secret       // the oldest of dns.key: registrars recognise orders by keys derived from it
 }
 
@@ -97,8 +103,12 @@ func Open(ctx context.Context, c Config) (*App, error) {
 	a := &App{config: c, log: c.Log, warnings: warnings, metrics: metrics.New(c.Version), local: &memory.Cache{Now: time.Now}}
 	err = a.openBackends(ctx)
 	if err == nil {
+		a.exportBackends()
 		a.wireServices()
-		err = a.openHTTP(ctx)
+		a.wireSwitches()
+		if err = a.readSwitches(ctx); err == nil {
+			err = a.openHTTP(ctx)
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(err, a.Close())
@@ -123,6 +133,9 @@ func (a *App) openBackends(ctx context.Context) (err error) {
 	if a.DB, err = openDatabase(ctx, c); err != nil {
 		return err
 	}
+	if a.DB.Observer == nil {
+		a.DB.Observer = &observer{a.log, a.metrics}
+	}
 	if err = a.openClocks(ctx); err != nil {
 		return err
 	}
@@ -134,6 +147,9 @@ func (a *App) openBackends(ctx context.Context) (err error) {
 	}
 	if a.chain, err = openChain(c, a.log); err != nil {
 		return err
+	}
+	if a.chain.setAhead != nil {
+		a.chain.setAhead(a.calendar.ChainAhead())
 	}
 	if err = a.openDNS(ctx); err != nil {
 		return err

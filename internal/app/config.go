@@ -85,6 +85,8 @@ type Config struct {
 	RequestWait  time.Duration // how long a request waits for its job
 	PollInterval time.Duration // of a request that waits
 
+	AccessLog bool // whether every response of the HTTP interface is logged
+
 	Version string       // of this binary, for those who ask
 	Log     *slog.Logger // nil discards everything
 	Hooks   Hooks        // what tests replace

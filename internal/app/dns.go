@@ -46,6 +46,7 @@ type dnsBackend struct {
 	drift    primary.Drift
 	parents  *local.Parents // of the sandbox's names; nil outside a sandbox
 	served   chan error
+	stopped  func() bool // whether operators have stopped publishing
 }
 
 // openDNS opens the name server and publishes every zone.
@@ -62,7 +63,7 @@ func (a *App) openDNS(ctx context.Context) error {
 	if c.DNSSEC == "on" {
 		zones.Generation = 1
 	}
-	d := &dnsBackend{zones: zones, served: make(chan error, 1), follower: &zone.Follower{Zones: sqldb.Served{DB: a.DB}, Now: a.now}}
+	d := &dnsBackend{stopped: func() bool { return false }, zones: zones, served: make(chan error, 1), follower: &zone.Follower{Zones: sqldb.Served{DB: a.DB}, Now: a.now}}
 	a.dns = d // from here on there is something to close
 	if err := d.openServer(c, a.master); err != nil {
 		return err

@@ -16,7 +16,7 @@ func (a *App) newHealth() *health.Service {
 	checks := []health.Check{
 		{Name: "database", Essential: true, Ping: a.databasePing()},
 		{Name: "cache", Ping: a.cache.ping},
-		{Name: "registrar", Ping: a.registrar.Ping},
+		{Name: "registrar", Ping: a.registrar.Ping, Warning: a.attention.warning},
 		a.chainCheck(),
 		{Name: "dns", Ping: a.dns.ping()},
 	}
@@ -52,6 +52,9 @@ func (a *App) databasePing() func(ctx context.Context) error {
 		return write(ctx)
 	}
 }
+
+// healthInterval is how often dependencies are checked when nobody asks.
+const healthInterval = 5 * time.Second
 
 // nodeInterval is how often a node writes its row when nobody asks for its health.
 const nodeInterval = 15 * time.Second

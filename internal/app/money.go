@@ -32,6 +32,8 @@ type money struct {
 	payments *fulfil.Service
 	reserve  *fulfil.Reserve
 	terms    httpapi.PaymentTerms
+	asset    network.Asset
+	payTo    deed.Wallet
 	stalled  atomic.Pointer[order.Stalled] // nil while every payment makes progress
 }
 
@@ -103,6 +105,8 @@ func openMoney(ctx context.Context, c *Config, db *sqldb.DB, b *chainBackend, no
 			Verifier: settler, Settler: settler, Refunder: settler, Watcher: settler,
 		},
 		terms: httpapi.NewPaymentTerms(net, keys.payTo),
+		asset: net.Asset(),
+		payTo: keys.payTo,
 	}, nil
 }
 

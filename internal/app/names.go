@@ -28,10 +28,15 @@ func ForEachName(ctx context.Context, c Config, f func(r lifecycle.Registration,
 // nothing. The service may run meanwhile.
 func Reconcile(ctx context.Context, c Config) (found registration.Reconciliation, err error) {
 	return found, withRegistrars(ctx, c, func(a *App) error {
-		names := sqldb.Registrations{DB: a.DB, Now: a.calendar.Now}
-		found, err = registration.Reconciler{Names: names, Inventory: a.registrar, Manager: a.registrar, Pause: settleDown}.Run(ctx)
+		found, err = a.Reconciler().Run(ctx)
 		return err
 	})
+}
+
+// Reconciler returns what compares the names in the database with the registrars.
+func (a *App) Reconciler() registration.Reconciler {
+	names := sqldb.Registrations{DB: a.DB, Now: a.calendar.Now}
+	return registration.Reconciler{Names: names, Inventory: a.registrar, Manager: a.registrar, Pause: settleDown}
 }
 
 // withRegistrars calls f with an App that has the registrars, on a database that it

@@ -8,6 +8,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/httpapi"
+	"deed.example/deed/internal/mandate"
 	"deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/sqldb"
@@ -48,6 +49,8 @@ func (f sandboxFaults) On() string {
 type sandboxRegistry struct {
 	*local.Registry
 	calendar  *sqldb.Calendar
+	setAhead  func(time.Duration) // of the chain's clock
+	mandates  *mandate.Service    // nil if no payments are taken
 	jobs      *fulfil.Service
 	names     *registration.Service
 	lifecycle *registration.Lifecycle
@@ -56,6 +59,18 @@ type sandboxRegistry struct {
 }
 
 func (r *sandboxRegistry) Now() time.Time { return r.calendar.Now() }
+
+// ChainNow returns the time of the chain.
+func (r *sandboxRegistry) ChainNow() time.Time { return time.Now().Add(r.calendar.ChainAhead()) }
+
+func (r *sandboxRegistry) AdvanceAll(ctx context.Context, d time.Duration) (time.Time, error) {
+	now, err := r.calendar.AdvanceAll(ctx, d)
+	if err != nil {
+		return now, err
+	}
+	r.setAhead(r.calendar.ChainAhead())
+	return now, r.catchUp(ctx)
+}
 
 func (r *sandboxRegistry) Advance(ctx context.Context, d time.Duration) (time.Time, error) {
 	now, err := r.calendar.Advance(ctx, d)
@@ -95,6 +110,9 @@ func (r *sandboxRegistry) catchUp(ctx context.Context) error {
 		return err
 	}
 	err := advanceAll(ctx, r.jobs.DueJobs, r.jobs.AdvanceJob)
+	if r.mandates != nil {
+		err = errors.Join(err, advanceAll(ctx, r.mandates.Due, r.mandates.Advance)) // before the names expire
+	}
 	resign := func(ctx context.Context, id string) error { return r.zones.Resign(ctx, deed.Name(id)) }
 	return errors.Join(err,
 		advanceAll(ctx, r.names.Moves.DueMoves, r.names.AdvanceMove),

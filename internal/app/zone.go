@@ -29,6 +29,9 @@ func (a *App) newZones() *zone.Service {
 
 // publish publishes a zone on this node immediately.
 func (d *dnsBackend) publish(ctx context.Context, name deed.Name) {
+	if d.stopped() {
+		return // the follower publishes it when it goes on
+	}
 	_ = d.follower.Refresh(context.WithoutCancel(ctx), string(name)) // the follower retries at its next poll
 }
 
@@ -56,6 +59,9 @@ func (a *App) zoneRows() []worker.Rows {
 		{Name: "aliases", Due: aliases.Due, Advance: aliases.Advance},
 		{Name: "outbox", Due: checker.Due, Advance: checker.Advance},
 		{Name: "published zones", Due: func(ctx context.Context, _ int) ([]string, error) {
+			if d.stopped() {
+				return nil, nil
+			}
 			if d.parents != nil {
 				if err := d.parents.Publish(ctx); err != nil {
 					return nil, err
@@ -70,6 +76,9 @@ func (a *App) zoneRows() []worker.Rows {
 // it misses.
 func (d *dnsBackend) listen(ctx context.Context, db *sqldb.DB, log *slog.Logger) {
 	db.Listen(ctx, sqldb.ZoneChannel, func(origin string) {
+		if d.stopped() {
+			return
+		}
 		if err := d.follower.HandleNotification(ctx, origin); err != nil && ctx.Err() == nil {
 			log.Warn("publish what another node changed", "zone", origin, "error", err)
 		}

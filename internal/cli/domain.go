@@ -56,7 +56,7 @@ func onDomain(use, short string, args cobra.PositionalArgs, owner bool, do func(
 
 func (s *session) showDomain(d api.Domain) error {
 	l := list{rows: [][]string{
-		{"name", d.Domain}, {"status", d.Status}, {"owner", d.WalletAddress}, {"registered", day(d.RegisteredAt)}, {"expires", day(d.ExpiresAt)},
+		{"name", d.Domain}, {"status", d.Status}, {"owner", d.WalletAddress}, {"registered", day(d.RegisteredAt)}, {"expires", day(d.ExpiresAt)}, {"renews itself", yesNo(d.AutoRenew)},
 		{"locked", yesNo(d.Locked)}, {"name servers", strings.Join(d.Nameservers, " ")}, {"signed", yesNo(d.DNSSEC.Enabled)},
 	}}
 	if roll := d.DNSSEC.KeyRoll; roll != nil {
@@ -92,7 +92,7 @@ func domainListCommand() *cobra.Command {
 			return err
 		}
 		out := api.AccountDomains{Domains: []api.AccountDomain{}, Warnings: []string{}}
-		l := list{heads: []string{"NAME", "STATUS", "EXPIRES", "LOCKED", "RENEWAL"}}
+		l := list{heads: []string{"NAME", "STATUS", "EXPIRES", "LOCKED", "RENEWAL"}, empty: "no names; `deed register NAME` buys one"}
 		for more := true; more; {
 			page, err := c.DomainPage(s.ctx, f, client.Page{Limit: 100, Offset: len(out.Domains)})
 			if err != nil {

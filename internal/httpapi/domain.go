@@ -28,7 +28,11 @@ func (s *Server) replyDomain(w http.ResponseWriter, r *http.Request, name deed.N
 	if err != nil {
 		return err
 	}
-	s.reply(w, http.StatusOK, s.fromView(v))
+	out := s.fromView(v)
+	if out.AutoRenew, err = s.renews(r, v.Registration); err != nil {
+		return err
+	}
+	s.reply(w, http.StatusOK, out)
 	return nil
 }
 

@@ -23,7 +23,9 @@ type Payment struct {
 	RefundTx    string // of the refund, once refunded
 	Part        PartRefund
 	AliasOf     string // the payment that is delivered instead; usually ""
+	MandateID   string // of a new payment by mandate; not read back
 	Created     time.Time
+	Changed     time.Time // when it got its state
 
 	Tries   int       // since the last change of state
 	StuckAt time.Time // since when its transfer would fail; zero if it would succeed

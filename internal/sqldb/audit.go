@@ -58,13 +58,28 @@ var invariants = []invariant{
 		SELECT count(*) FROM registrations r JOIN jobs j ON j.domain = r.domain
 		 WHERE j.kind = 'renewal' AND j.state = 'completed' AND j.created_at >= r.created_at AND r.expires_at < j.until_at
 		   AND NOT EXISTS (SELECT 1 FROM events e WHERE e.reference = r.reference AND e.type = 'corrected_by_registry')`},
+	{"an active mandate is of the owner of its name", `
+		SELECT count(*) FROM mandates m LEFT JOIN registrations r ON r.domain = m.domain
+		 WHERE m.state = 'active' AND (r.reference IS NULL OR r.reference <> m.reference OR r.owner <> m.owner)`},
+	{"a mandate that pays or has paid is one payment of its owner, name and amount", `
+		SELECT count(*) FROM mandates m LEFT JOIN payments p ON p.id = m.payment_id
+		 WHERE m.payment_id <> '' AND (p.id IS NULL OR p.source <> 'mandate' OR p.payer <> m.owner OR p.domain <> m.domain OR p.amount <> m.amount OR p.kind <> 'renewal')`},
+	{"a mandate is used if and only if its payment is consumed", `
+		SELECT count(*) FROM mandates m JOIN payments p ON p.id = m.payment_id
+		 WHERE (m.state = 'used') <> (p.state = 'consumed' OR p.refund_label <> '')
+		    OR (m.state = 'paying') <> (p.state IN ('authorized', 'settling', 'settled'))`},
 	{"every open order has a claim", `
 		SELECT count(*) FROM jobs j LEFT JOIN claims c ON c.job_id = j.id
 		 WHERE c.job_id IS NULL
 		   AND (j.state IN ('submitting', 'verifying') OR j.kind IN ('registration', 'transfer') AND j.state IN ('awaiting_payment', 'queued'))`},
-	{"every claim has an open order", `
+	{"every claim has an open order, or a name to delete", `
 		SELECT count(*) FROM claims c LEFT JOIN jobs j ON j.id = c.job_id
-		 WHERE j.id IS NULL OR j.domain <> c.domain OR j.state NOT IN ('awaiting_payment', 'queued', 'submitting', 'verifying')`},
+		 WHERE j.id IS NULL OR j.domain <> c.domain
+		    OR j.state NOT IN ('awaiting_payment', 'queued', 'submitting', 'verifying')
+		       AND NOT EXISTS (SELECT 1 FROM late_orders l WHERE l.job_id = j.id AND l.state = 'deleting')`},
+	{"an order that failed after it was placed is looked up", `
+		SELECT count(*) FROM jobs j LEFT JOIN late_orders l ON l.job_id = j.id
+		 WHERE j.state = 'failed' AND j.attempts > 0 AND j.kind IN ('registration', 'renewal', 'transfer') AND l.job_id IS NULL`},
 	{"every ledger entry sums to zero", `
 		SELECT count(*) FROM (SELECT payment_id, entry FROM ledger GROUP BY payment_id, entry HAVING sum(amount) <> 0) d`},
 	{"a payment is in the ledger as settled if and only if it has a transaction", `
@@ -196,6 +211,21 @@ var notices = []invariant{
 		SELECT count(*), coalesce(sum(amount), 0), coalesce(min(created_at), 0), '' FROM payments WHERE state = 'dust'`},
 	{"was put aside by the watcher", `
 		SELECT count(*), coalesce(sum(amount), 0), coalesce(min(at), 0), coalesce((SELECT reason FROM put_aside ORDER BY at LIMIT 1), '') FROM put_aside`},
+	{"names are held by a registry for nobody: their orders were executed after the refund", `
+		SELECT count(*), coalesce(sum(p.amount), 0), coalesce(min(l.found_at), 0),
+		       coalesce((SELECT domain || ': ' || detail FROM late_orders WHERE state IN ('held', 'deleting') ORDER BY found_at LIMIT 1), '')
+		  FROM late_orders l JOIN jobs j ON j.id = l.job_id JOIN payments p ON p.id = j.payment_id WHERE l.state IN ('held', 'deleting')`},
+	{"renewals were executed after the refund: the owners keep the years", `
+		SELECT count(*), coalesce(sum(p.amount), 0), coalesce(min(l.found_at), 0),
+		       coalesce((SELECT domain || ': ' || detail FROM late_orders WHERE state = 'unpaid' ORDER BY found_at LIMIT 1), '')
+		  FROM late_orders l JOIN jobs j ON j.id = l.job_id JOIN payments p ON p.id = j.payment_id WHERE l.state = 'unpaid'`},
+	{"names are not held by their registry: ask it, they stay suspended", `
+		SELECT count(*), 0, coalesce(min(updated_at), 0), coalesce((SELECT domain FROM registrations WHERE status = 'suspended' ORDER BY updated_at LIMIT 1), '')
+		  FROM registrations WHERE status = 'suspended'`},
+	{"orders wait for their registry", `
+		SELECT count(*), coalesce(sum(p.amount), 0), coalesce(min(j.submitted_at), 0),
+		       coalesce((SELECT cause FROM jobs WHERE cause <> '' AND next_at IS NOT NULL ORDER BY submitted_at LIMIT 1), '')
+		  FROM jobs j JOIN payments p ON p.id = j.payment_id WHERE j.cause <> '' AND j.next_at IS NOT NULL`},
 }
 
 // Notices returns the notices with a count above zero.

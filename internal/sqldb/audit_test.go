@@ -3,6 +3,7 @@ package sqldb_test
 import (
 	"database/sql"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -92,6 +93,12 @@ func sample(t *testing.T, db *sqldb.DB) {
 	create(t, sqldb.NewSessions(db, now), "n1", "f1", "a0")
 }
 
+// mandateRow returns the statement that inserts a mandate.
+func mandateRow(name, state, payment, signature, next string) string {
+	return `INSERT INTO mandates (domain, reference, state, payment_id, signature, next_at, id, owner, expires_at, chain_id, asset, nonce, pay_to, amount, valid_after, valid_before, created_at, updated_at)
+		VALUES (` + strings.Join([]string{name, state, payment, signature, next}, ", ") + `, 'man_1', '0x1', 0, 84532, '', 'n', '', 1, 0, 0, 0, 0)`
+}
+
 // A wrong row is reported as a violation of exactly its invariant.
 func TestAuditFindsViolations(t *testing.T) {
 	const where = ` WHERE payment_id = (SELECT id FROM payments WHERE domain = 'name%d.com' AND kind = 'registration')`
@@ -99,20 +106,26 @@ func TestAuditFindsViolations(t *testing.T) {
 	corruptions := map[string][]string{
 		"": nil, // a sound database
 		"a payment has at most one job": {`DROP INDEX jobs_payment`,
-			`INSERT INTO jobs SELECT 'job_twin', payment_id, domain, owner, state, '', 0, 0, 0, '', '', 0, 0, 0, NULL, kind, 0, 0, 0, 'job_public', '' FROM jobs WHERE state = 'cancelled'`},
+			`INSERT INTO jobs SELECT 'job_twin', payment_id, domain, owner, state, '', 0, 0, 0, '', '', 0, 0, 0, NULL, kind, 0, 0, 0, 'job_public', '', '' FROM jobs WHERE state = 'cancelled'`},
 		"the payment of a job in progress is settled":                                             {job(`state = 'queued', next_at = 1`, 1)},
 		"a job is completed if and only if its payment is consumed, or a part of it was refunded": {job(`state = 'verifying', next_at = 1`, 4), `INSERT INTO claims SELECT domain, id FROM jobs WHERE state = 'verifying'`},
 		"a job is failed if and only if its payment is refunded":                                  {job(`state = 'failed', failure = 'x', next_at = NULL`, 3), `DELETE FROM claims WHERE domain = 'name3.com'`},
 		"an unsolicited transfer buys nothing": {`INSERT INTO payments (id, public_id, chain_id, asset, payer, nonce, pay_to, amount, valid_after, valid_before, signature, kind, domain, years, fingerprint, state, tx_hash, refund_tx, created_at, changed_at)
 			VALUES ('pay_x', 'pay_x', 1, '', '0x', '', '', 5, 0, 0, '', 'registration', '', 0, '', 'dust', '0xx', '', 0, 0)`,
 			`INSERT INTO ledger VALUES ('pay_x', 'settled', 'treasury', 5, 0, ''), ('pay_x', 'settled', 'owed', -5, 0, '')`},
-		"a job is cancelled if and only if its payment is void or released":           {job(`state = 'cancelled'`, 1), `DELETE FROM claims WHERE domain = 'name1.com'`},
-		"a payment for a purchase has a job":                                          {`DELETE FROM job_steps`, `DELETE FROM claims WHERE domain = 'name3.com'`, `DELETE FROM jobs WHERE domain = 'name3.com'`},
-		"the owner of a name is its payer, or the wallet it was handed over to":       {`UPDATE registrations SET owner = '0x1'`},
-		"a consumed registration payment has a registration, current or former":       {`DELETE FROM registrations`},
-		"a name does not expire before the end of its last renewal":                   {`UPDATE jobs SET kind = 'renewal', until_at = until_at + 9, created_at = 2000000000 WHERE state = 'completed'`},
+		"a job is cancelled if and only if its payment is void or released":            {job(`state = 'cancelled'`, 1), `DELETE FROM claims WHERE domain = 'name1.com'`},
+		"a payment for a purchase has a job":                                           {`DELETE FROM job_steps`, `DELETE FROM claims WHERE domain = 'name3.com'`, `DELETE FROM jobs WHERE domain = 'name3.com'`},
+		"the owner of a name is its payer, or the wallet it was handed over to":        {`UPDATE registrations SET owner = '0x1'`},
+		"a consumed registration payment has a registration, current or former":        {`DELETE FROM registrations`},
+		"a name does not expire before the end of its last renewal":                    {`UPDATE jobs SET kind = 'renewal', until_at = until_at + 9, created_at = 2000000000 WHERE state = 'completed'`},
+		"an active mandate is of the owner of its name":                                {mandateRow("'nobody.com', 'x'", "'active'", "''", "'sealed'", "0")},
+		"a mandate that pays or has paid is one payment of its owner, name and amount": {mandateRow("'name5.com', 'x'", "'failed'", "(SELECT id FROM payments WHERE domain = 'name5.com')", "''", "NULL")},
+		"a mandate is used if and only if its payment is consumed": {`UPDATE payments SET source = 'mandate', kind = 'renewal' WHERE domain = 'name5.com'`,
+			mandateRow("'name5.com', 'x'", "'used'", "(SELECT id FROM payments WHERE domain = 'name5.com')", "''", "NULL"),
+			`UPDATE mandates SET owner = (SELECT payer FROM payments WHERE domain = 'name5.com'), amount = (SELECT amount FROM payments WHERE domain = 'name5.com')`},
 		"every open order has a claim":                                                {`DELETE FROM claims WHERE domain = 'name3.com'`},
-		"every claim has an open order":                                               {`INSERT INTO claims SELECT 'other.com', id FROM jobs WHERE state = 'completed' AND kind = 'registration'`},
+		"every claim has an open order, or a name to delete":                          {`INSERT INTO claims SELECT 'other.com', id FROM jobs WHERE state = 'completed' AND kind = 'registration'`},
+		"an order that failed after it was placed is looked up":                       {`DELETE FROM late_orders`},
 		"every ledger entry sums to zero":                                             {`UPDATE ledger SET amount = amount - 1 WHERE account = 'revenue' AND entry = 'consumed'`},
 		"a payment is in the ledger as settled if and only if it has a transaction":   {`UPDATE payments SET amount = amount + 1 WHERE state = 'consumed'`},
 		"consumed and refunded payments match the ledger":                             {`DELETE FROM ledger WHERE entry = 'consumed' AND account = 'revenue'`, `DELETE FROM ledger WHERE entry = 'refunded' AND account = 'refunds'`, `UPDATE ledger SET entry = 'refunded' WHERE entry = 'consumed'`},

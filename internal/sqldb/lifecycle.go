@@ -8,6 +8,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/internal/event"
 	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/order"
 )
 
 // UpdateRegistration implements registration.LifecycleStore. The WHERE clause compares
@@ -56,6 +57,9 @@ func (s Registrations) EndRegistration(ctx context.Context, was lifecycle.Regist
 		if err == nil {
 			err = s.Zones.endZone(ctx, tx, was.Name)
 		}
+		if err == nil {
+			err = endMandatesOf(ctx, tx, was.Name, "the name has ended", s.Now())
+		}
 		if err != nil {
 			return err
 		}
@@ -96,6 +100,9 @@ func (s Registrations) RecordAction(ctx context.Context, is lifecycle.Registrati
 			return err
 		}
 		if err := s.Zones.relabel(ctx, tx, is.Name); err != nil {
+			return err
+		}
+		if err := endMandatesOf(ctx, tx, is.Name, order.ReasonOwnerChanged, now); err != nil {
 			return err
 		}
 		happened := lifecycle.Event{Name: is.Name, Reference: is.Reference, Type: lifecycle.EventHandedOver, At: now, About: now}

@@ -149,9 +149,17 @@ func connect(ctx context.Context, c PostgresConfig, options poolOptions) (*DB, e
 	return &DB{
 		Timeout: cmp.Or(c.Timeout, defaultTimeout), dialect: postgres, dial: direct.ConnConfig,
 		write: stdlib.OpenDBFromPool(write), read: stdlib.OpenDBFromPool(read),
-		reset:   func() { write.Reset(); read.Reset() },
-		release: func() error { write.Close(); read.Close(); return nil },
+		poolStats: map[string]func() PoolStats{"write": pgStats(write), "read": pgStats(read)},
+		reset:     func() { write.Reset(); read.Reset() },
+		release:   func() error { write.Close(); read.Close(); return nil },
 	}, nil
+}
+
+func pgStats(pool *pgxpool.Pool) func() PoolStats {
+	return func() PoolStats {
+		s := pool.Stat()
+		return PoolStats{Open: int(s.TotalConns()), Used: int(s.AcquiredConns()), Max: int(s.MaxConns()), Waits: s.EmptyAcquireCount()}
+	}
 }
 
 // parsePool parses the URL of PostgreSQL. Of several hosts, the one that accepts writes

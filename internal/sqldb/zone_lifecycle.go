@@ -10,6 +10,11 @@ import (
 
 // setServing starts or stops serving the zone.
 func (s Zones) setServing(ctx context.Context, tx *Tx, name deed.Name, serving bool) error {
+	if serving {
+		if stays, err := suspended(ctx, tx, name); err != nil || stays {
+			return err
+		}
+	}
 	now := s.Now()
 	var withdrawn any
 	if !serving {

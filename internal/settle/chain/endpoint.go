@@ -22,7 +22,9 @@ type endpoints struct {
 	all   []*endpoint // the preferred one first
 	log   atomic.Pointer[slog.Logger]
 	calls atomic.Int64
-	pause atomic.Int64 // nanoseconds instead of probeInterval; 0 in production
+	fails atomic.Int64         // calls without a usable response
+	head  atomic.Pointer[Head] // the newest block that was seen; nil before the first
+	pause atomic.Int64         // nanoseconds instead of probeInterval; 0 in production
 
 	mu    sync.Mutex
 	chain *identity // of the first verified endpoint; guarded by mu
@@ -134,6 +136,9 @@ func (c *Client) requestFrom(ctx context.Context, e *endpoint, out any, method s
 		err = c.post(ctx, e, out, method, body)
 	}
 	_, remote := errors.AsType[*RemoteError](err)
+	if err != nil && (!remote || isBusy(err)) {
+		c.endpoints.fails.Add(1)
+	}
 	if err != nil && !remote && !isBusy(err) && !errors.Is(err, errLargeResponse) && whole.Err() == nil {
 		c.fail(e, err)
 	}
