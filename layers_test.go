@@ -74,6 +74,8 @@ var packages = []struct {
 	{"internal/devchain", adapters},
 	{"internal/discovery", adapters},
 	{"internal/hook", adapters},
+	{"internal/redirect", adapters},
+	{"internal/resolver", adapters},
 	{"internal/httpapi", adapters},
 	{"internal/interfacedoc", adapters},
 	{"internal/keyfile", adapters},

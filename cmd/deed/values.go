@@ -11,6 +11,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/app"
+	"deed.example/deed/internal/resolver"
 	"deed.example/deed/internal/secretfile"
 )
 
@@ -174,6 +175,43 @@ func prefixes(at *[]netip.Prefix) value[[]netip.Prefix] {
 func hosts(at *[]string) value[[]string] {
 	parse := func(s string) ([]string, error) {
 		return deed.ParseNameservers(strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' }))
+	}
+	return value[[]string]{at, parse, func(all []string) string { return strings.Join(all, ",") }}
+}
+
+func addresses(at *[]netip.Addr) value[[]netip.Addr] {
+	parse := func(s string) ([]netip.Addr, error) {
+		var out []netip.Addr
+		for word := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == ',' || r == ' ' }) {
+			a, err := netip.ParseAddr(word)
+			if err != nil || a.Zone() != "" || a.IsUnspecified() {
+				return nil, fmt.Errorf("%q is not an address: write it like 192.0.2.1 or 2001:db8::1", word)
+			}
+			out = append(out, a.Unmap())
+		}
+		return out, nil
+	}
+	return value[[]netip.Addr]{at, parse, func(list []netip.Addr) string {
+		words := make([]string, len(list))
+		for i, a := range list {
+			words[i] = a.String()
+		}
+		return strings.Join(words, ",")
+	}}
+}
+
+func resolvers(at *[]string) value[[]string] {
+	parse := func(s string) ([]string, error) {
+		all := strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
+		if len(all) == 1 && all[0] == resolver.System {
+			return all, nil
+		}
+		for _, w := range all {
+			if address(w) != nil {
+				return nil, fmt.Errorf("%q is no resolver: write host:port, or system", w)
+			}
+		}
+		return all, nil
 	}
 	return value[[]string]{at, parse, func(all []string) string { return strings.Join(all, ",") }}
 }

@@ -81,6 +81,7 @@ type App struct {
 	engine    *fulfil.Service   // sells what names and zones deliver
 	mandates  *mandate.Service  // nil if no payments are taken
 	operators *listening        // nil if off
+	redirects *listening        // likewise
 	worker    *backgroundWorker // nil until Start
 	closers   []func() error    // of registrars
 	node      sqldb.Node        // this process
@@ -203,6 +204,9 @@ func (a *App) Close() (err error) {
 	}
 	if a.operators != nil {
 		_ = a.operators.Listener.Close() // likewise
+	}
+	if a.redirects != nil {
+		_ = a.redirects.Listener.Close() // likewise
 	}
 	err = a.closeRegistrars()
 	if a.dns != nil {

@@ -13,6 +13,7 @@ import (
 	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/rdap"
 	"deed.example/deed/internal/registration"
+	"deed.example/deed/internal/resolver"
 	"deed.example/deed/internal/sqldb"
 )
 
@@ -65,6 +66,10 @@ type Config struct {
 	PrimaryAllow  []netip.Prefix
 	TSIG          string   // file with the keys of transfers; empty: none
 	Secondaries   []string // name@host:port
+	Resolvers     []string // that look up the targets of ALIAS records: host:port, or "system"
+
+	RedirectListen    string       // where hosts with a FORWARD record are answered; "off": nowhere
+	RedirectAddresses []netip.Addr // of such listeners, as the world sees them; none: FORWARD is refused
 
 	SigninKeys string         // file of the token keys; empty: in Data
 	AgentKey   string         // file of the key of the agent card; empty: in Data
@@ -113,11 +118,14 @@ func Default() Config {
 		DNSSEC:        "on",
 		ParentTTL:     registration.ParentTTL{DS: 25 * time.Hour, NS: 49 * time.Hour},
 		PrimaryListen: off,
-		Registrar:     rdap.Registrar{Name: "Deed", AbuseEmail: "abuse@deed.example", AbusePhone: "+1.2025550100"},
-		Contact:       "security@deed.example",
-		RefundFloor:   10_000 * deed.Cent,
-		SafeDepth:     network.SafeDepth,
-		Payments:      fulfil.DefaultTerms(),
+		Resolvers:     []string{resolver.System},
+
+		RedirectListen: off,
+		Registrar:      rdap.Registrar{Name: "Deed", AbuseEmail: "abuse@deed.example", AbusePhone: "+1.2025550100"},
+		Contact:        "security@deed.example",
+		RefundFloor:    10_000 * deed.Cent,
+		SafeDepth:      network.SafeDepth,
+		Payments:       fulfil.DefaultTerms(),
 
 		WalletFactories: "auto",
 

@@ -32,6 +32,7 @@ var (
 	_ zone.Delegations = sqldb.Zones{}
 	_ zone.Outbox      = sqldb.Zones{}
 	_ zone.KeyRolls    = sqldb.Zones{}
+	_ zone.Aliases     = sqldb.Zones{}
 	_ local.Delegated  = sqldb.Registry{}
 )
 
@@ -94,7 +95,7 @@ func (a *App) openMasters() ([]deed.Secret, error) {
 func (c *Config) publishing(masters []deed.Secret) dnssec.Publishing {
 	return dnssec.Publishing{
 		SOA:     dnssec.NewSOA(c.Nameservers[0], "hostmaster."+parentOf(c.Nameservers[0])),
-		Servers: c.Nameservers, Master: masters[0], Earlier: masters[1:],
+		Servers: c.Nameservers, Master: masters[0], Earlier: masters[1:], Redirect: c.RedirectAddresses,
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"deed.example/deed/internal/httpapi"
 	"deed.example/deed/internal/mcp"
 	"deed.example/deed/internal/rdap"
+	"deed.example/deed/internal/redirect"
 	"deed.example/deed/internal/sqldb"
 )
 
@@ -46,7 +47,10 @@ func (a *App) openHTTP(ctx context.Context) error {
 	executor := newExecutor(a.API.Handler())
 	a.API.MCP, a.API.A2A = mcp.NewHandler(executor, mcp.Site{Version: c.Version, PublicURL: a.API.PublicURL, Sandbox: a.API.Sandbox != nil}), &a2a.Server{Executor: executor, Log: a.log, Stopping: a.API.Draining}
 	a.HTTP = a.API.Configure()
-	return a.listenForOperators()
+	if err := a.listenForOperators(); err != nil {
+		return err
+	}
+	return a.listenForRedirects()
 }
 
 // newAPI returns the HTTP interface of the services.
@@ -134,6 +138,24 @@ func (a *App) listenForOperators() error {
 	mux.Handle("/debug/pprof/", a.metrics.Handler())
 	mux.Handle("/", acts.Handler())
 	a.operators = &listening{l, &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug)}}
+	return nil
+}
+
+// listenForRedirects opens the listener for hosts with a FORWARD record, unless it is
+// off.
+func (a *App) listenForRedirects() error {
+	if a.config.RedirectListen == off {
+		return nil
+	}
+	l, err := net.Listen("tcp", a.config.RedirectListen)
+	if err != nil {
+		return fmt.Errorf("redirect.listen: %w", err)
+	}
+	a.redirects = &listening{l, &http.Server{
+		Handler:           redirect.Handler{Forward: a.dns.zones.Forward, Log: a.log},
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, IdleTimeout: 30 * time.Second, MaxHeaderBytes: 16 << 10,
+		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
+	}}
 	return nil
 }
 

@@ -33,6 +33,9 @@ func (a *App) Serve(ctx context.Context) error {
 	if a.operators != nil {
 		servers = append(servers, a.operators)
 	}
+	if a.redirects != nil {
+		servers = append(servers, a.redirects)
+	}
 	a.log.Info("serving", "listen", a.Callers.Addr().String(), "version", a.config.Version)
 	return run(ctx, servers, a.API.Drain, a.log)
 }

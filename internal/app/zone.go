@@ -10,6 +10,7 @@ import (
 	"deed.example/deed/api"
 	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/metrics"
+	"deed.example/deed/internal/resolver"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/worker"
 	"deed.example/deed/internal/zone"
@@ -22,6 +23,7 @@ func (a *App) newZones() *zone.Service {
 		Publish: a.dns.publish,
 		NewID:   sqldb.NewRecordID,
 		Now:     a.now, RegistryNow: a.calendar.Now, Grace: a.prices.GraceDays, Step: a.config.Hooks.Step,
+		Forwards: len(a.config.RedirectAddresses) > 0,
 	}
 }
 
@@ -33,6 +35,9 @@ func (d *dnsBackend) publish(ctx context.Context, name deed.Name) {
 	_ = d.follower.Refresh(context.WithoutCancel(ctx), string(name)) // the follower retries at its next poll
 }
 
+// aliasTimeout is how long a resolver may take to answer.
+const aliasTimeout = 4 * time.Second
+
 // zoneRows returns the rows of zones that the worker advances.
 func (a *App) zoneRows() []worker.Rows {
 	d, checker := a.dns, a.dns.propagationChecker()
@@ -43,6 +48,7 @@ func (a *App) zoneRows() []worker.Rows {
 		},
 	}
 	rolls := a.keyRoller()
+	aliases := &zone.AliasUpdater{Aliases: d.zones, Now: d.zones.Now, Lookup: resolver.Client{Servers: a.config.Resolvers, Timeout: aliasTimeout}.Lookup}
 	return []worker.Rows{
 		{Name: "changes", Due: a.engine.DueChanges, Advance: a.engine.AdvanceJob},
 		{Name: "signatures", Due: d.zones.DueZones, Advance: func(ctx context.Context, id string) error {
@@ -50,6 +56,7 @@ func (a *App) zoneRows() []worker.Rows {
 		}},
 		{Name: "delegations", Due: ds.Due, Advance: ds.Advance},
 		{Name: "key rolls", Due: rolls.Due, Advance: rolls.Advance},
+		{Name: "aliases", Due: aliases.Due, Advance: aliases.Advance},
 		{Name: "outbox", Due: checker.Due, Advance: checker.Advance},
 		{Name: "published zones", Due: func(ctx context.Context, _ int) ([]string, error) {
 			if d.stopped() {

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -17,6 +18,9 @@ type Publishing struct {
 	SOA     SOA
 	Servers []string    // host names of the service's name servers
 	Master  deed.Secret // from which the keys of new zones are derived
+
+	// Redirect are the addresses of the servers that redirect for FORWARD records.
+	Redirect []netip.Addr
 
 	// Earlier are the master secrets of zones whose keys have not been replaced
 	// since, newest first. It may be empty.
@@ -74,9 +78,11 @@ func (p Publishing) NextKey(name deed.Name, now KeyID, master string) (KeyID, er
 }
 
 // A Serving says how a zone is served: with which keys, of which the first signs all
-// record sets, and when (see Signing). Without keys it is unsigned.
+// record sets, and when (see Signing). Without keys it is unsigned. Aliases has what the
+// targets of its ALIAS records resolve to.
 type Serving struct {
 	Keys       []KeyID
+	Aliases    []dnszone.Alias
 	Now, Since time.Time
 }
 
@@ -87,7 +93,7 @@ func (p Publishing) Serve(z dnszone.Zone, prev ServedZone, how Serving) (ServedZ
 	if err != nil {
 		return ServedZone{}, fmt.Errorf("serve %s: %w", z.Name, err)
 	}
-	c := Composition{Origin: string(z.Name), Serial: z.Serial, SOA: p.SOA, Servers: p.Servers, RRs: rrs}
+	c := Composition{Origin: string(z.Name), Serial: z.Serial, SOA: p.SOA, Servers: p.Servers, RRs: append(rrs, z.SyntheticRRs(p.Redirect, how.Aliases)...)}
 	if len(how.Keys) == 0 {
 		return Compose(c)
 	}

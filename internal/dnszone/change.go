@@ -53,6 +53,16 @@ const maxOps = 2 * maxRecords
 // Count returns the number of ops; each is paid for.
 func (c Change) Count() int { return len(c.Ops) }
 
+// Added returns the records that the change adds.
+func (c Change) Added() (records []Record) {
+	for _, op := range c.Ops {
+		if op.Op == OpAdd {
+			records = append(records, op.Record)
+		}
+	}
+	return records
+}
+
 // Apply returns z after the change, or an error with CodeOwnershipDenied,
 // CodeValidation or CodeNotFound. All ops are applied or none, and the rules for
 // coexisting records are checked on the result, not on the intermediate states. The

@@ -116,6 +116,10 @@ func (d *draft) zone() (Zone, error) {
 		d.failedOp = d.ops - 1
 		return Zone{}, deed.Invalid("records", "%s would have %d records, the maximum is %d", z.Name, len(z.Records), maxRecords)
 	}
+	if err := checkAliases(z); err != nil {
+		d.failedOp = d.ops - 1
+		return Zone{}, err
+	}
 	for _, host := range slices.Sorted(maps.Keys(hosts)) {
 		if err := checkHost(z.Name, hosts[host]); err != nil {
 			d.failedOp = d.changed[host]

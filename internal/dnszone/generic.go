@@ -32,7 +32,7 @@ func genericType(name string) (recordType, bool, error) {
 
 // typeByCode returns the type with this number.
 func typeByCode(code uint16) (recordType, error) {
-	if i := slices.IndexFunc(recordTypes, func(t recordType) bool { return t.code == code }); i >= 0 {
+	if i := slices.IndexFunc(recordTypes, func(t recordType) bool { return t.code == code }); i >= 0 && code != 0 {
 		return recordTypes[i], nil
 	}
 	if code == 0 || code == 65535 || code >= 128 && code <= 255 || slices.Contains(refusedTypes, code) {

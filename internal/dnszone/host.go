@@ -117,7 +117,7 @@ func (r Record) checkPunycode(t recordType) error {
 	if label := brokenLabel(r.Host); label != "" {
 		return deed.Invalid("host", "%s begins with xn-- but is not punycode: write the name in Unicode", deed.Quoted(label))
 	}
-	if t.code == dns.TypeTXT || t.read == nil {
+	if t.code == dns.TypeTXT || t.read == nil && t.name != TypeAlias {
 		return nil
 	}
 	for word := range strings.FieldsSeq(r.Value) {

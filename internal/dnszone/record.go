@@ -101,8 +101,8 @@ func (r Record) Canonical(zone deed.Name) (Record, error) {
 	if err := r.checkPunycode(t); err != nil {
 		return Record{}, err
 	}
-	if r.Type == "CNAME" && r.Value == absolute(r.Host, zone) {
-		return Record{}, deed.Invalid("value", "%s is the host itself: a CNAME names another one", deed.Quoted(r.Value))
+	if (r.Type == "CNAME" || r.Type == TypeAlias) && r.Value == absolute(r.Host, zone) {
+		return Record{}, deed.Invalid("value", "%s is the host itself: the record names another one", deed.Quoted(r.Value))
 	}
 	if name := absolute(r.Host, zone); r.Type == "DNAME" && (r.Value == name || strings.HasSuffix(r.Value, "."+name)) {
 		return Record{}, deed.Invalid("value", "%s is at or below the host: a DNAME redirects to another part of the DNS", deed.Quoted(r.Value))
@@ -115,13 +115,15 @@ func (r Record) checkPlace(zone deed.Name) error {
 	wildcard := strings.HasPrefix(r.Host, "*")
 	switch {
 	case r.Type == "CNAME" && r.Host == "@":
-		return deed.Invalid("host", "%s itself cannot be a CNAME: write an HTTPS record, or A and AAAA records", zone)
+		return deed.Invalid("host", "%s itself cannot be a CNAME: write an ALIAS record", zone)
 	case r.Type == "NS" && r.Host == "@":
 		return deed.WithNext(
 			deed.Invalid("host", "the NS records of %s itself are managed by the service: change its name servers instead", zone),
 			deed.Next{Action: deed.ActionSetNameservers, Domain: zone})
 	case r.Type == "DS" && r.Host == "@":
 		return deed.Invalid("host", "the DS of %s itself is at the registry and managed by the service: write one only for a delegated host", zone)
+	case wildcard && isSynthetic(r.Type):
+		return deed.Invalid("host", "a wildcard cannot have an %s: write one for each host", r.Type)
 	case wildcard && r.Type == "DNAME": // RFC 4592, 4.4
 		return deed.Invalid("host", "a wildcard cannot have a DNAME: write a CNAME")
 	case wildcard && (r.Type == "NS" || r.Type == "DS"):

@@ -26,30 +26,32 @@ type recordType struct {
 	read func(f []field) (string, error)
 	// show returns the canonical value of a record of this type.
 	show func(rr dns.RR) string
+	// synthetic returns the canonical value of a type that is not in the DNS.
+	synthetic func(value string) (string, error)
 }
 
 // recordTypes are the supported types, in the order of error messages.
 var recordTypes = []recordType{
-	{"A", dns.TypeA, readA, showAddress},
-	{"AAAA", dns.TypeAAAA, readAAAA, showAddress},
-	{"CNAME", dns.TypeCNAME, nameRule{underscore: true}.read, showName},
-	{"MX", dns.TypeMX, readMX, showMX},
-	{"TXT", dns.TypeTXT, nil, nil}, // text.go; never through the parser
-	{"NS", dns.TypeNS, nameRule{}.read, showName},
-	{"SRV", dns.TypeSRV, readSRV, showSRV},
-	{"CAA", dns.TypeCAA, readCAA, showCAA},
-	{"HTTPS", dns.TypeHTTPS, readService, showService},
-	{"SVCB", dns.TypeSVCB, readService, showService},
-	{"TLSA", dns.TypeTLSA, readTLSA, showTLSA},
-	{"SSHFP", dns.TypeSSHFP, readSSHFP, showSSHFP},
-	{"PTR", dns.TypePTR, nameRule{underscore: true}.read, showName},
-	{"DS", dns.TypeDS, readDS, showDS},
-	{"NAPTR", dns.TypeNAPTR, readNAPTR, showNAPTR},
-	{"LOC", dns.TypeLOC, readLOC, showLOC},
-	{"URI", dns.TypeURI, readURI, showURI},
-	{"OPENPGPKEY", dns.TypeOPENPGPKEY, readOPENPGPKEY, showOPENPGPKEY},
-	{"SMIMEA", dns.TypeSMIMEA, readSMIMEA, showSMIMEA},
-	{"DNAME", dns.TypeDNAME, nameRule{underscore: true}.read, showName},
+	{name: "A", code: dns.TypeA, read: readA, show: showAddress},
+	{name: "AAAA", code: dns.TypeAAAA, read: readAAAA, show: showAddress},
+	{name: "CNAME", code: dns.TypeCNAME, read: nameRule{underscore: true}.read, show: showName},
+	{name: "MX", code: dns.TypeMX, read: readMX, show: showMX},
+	{name: "TXT", code: dns.TypeTXT}, // text.go; never through the parser
+	{name: "NS", code: dns.TypeNS, read: nameRule{}.read, show: showName},
+	{name: "SRV", code: dns.TypeSRV, read: readSRV, show: showSRV},
+	{name: "CAA", code: dns.TypeCAA, read: readCAA, show: showCAA},
+	{name: "HTTPS", code: dns.TypeHTTPS, read: readService, show: showService},
+	{name: "SVCB", code: dns.TypeSVCB, read: readService, show: showService},
+	{name: "TLSA", code: dns.TypeTLSA, read: readTLSA, show: showTLSA},
+	{name: "SSHFP", code: dns.TypeSSHFP, read: readSSHFP, show: showSSHFP},
+	{name: "PTR", code: dns.TypePTR, read: nameRule{underscore: true}.read, show: showName},
+	{name: "DS", code: dns.TypeDS, read: readDS, show: showDS},
+	{name: "NAPTR", code: dns.TypeNAPTR, read: readNAPTR, show: showNAPTR},
+	{name: "LOC", code: dns.TypeLOC, read: readLOC, show: showLOC},
+	{name: "URI", code: dns.TypeURI, read: readURI, show: showURI},
+	{name: "OPENPGPKEY", code: dns.TypeOPENPGPKEY, read: readOPENPGPKEY, show: showOPENPGPKEY},
+	{name: "SMIMEA", code: dns.TypeSMIMEA, read: readSMIMEA, show: showSMIMEA},
+	{name: "DNAME", code: dns.TypeDNAME, read: nameRule{underscore: true}.read, show: showName},
 }
 
 // recordTypeOf finds a type by its name in any letter case.
@@ -59,23 +61,21 @@ func recordTypeOf(name string) (recordType, error) {
 	if i >= 0 {
 		return recordTypes[i], nil
 	}
+	if i := slices.IndexFunc(syntheticTypes, func(t recordType) bool { return t.name == upper }); i >= 0 {
+		return syntheticTypes[i], nil
+	}
 	if t, ok, err := genericType(upper); ok {
 		return t, err
 	}
 	var all []string
-	for _, t := range recordTypes {
+	for _, t := range slices.Concat(recordTypes, syntheticTypes) {
 		all = append(all, t.name)
 	}
 	switch upper {
 	case "":
 		return recordType{}, deed.Invalid("type", "is missing: write one of %s", strings.Join(all, ", "))
-	case "ALIAS", "ANAME":
-		return recordType{}, &deed.Error{
-			Code:    deed.CodeValidation,
-			Message: "type: " + upper + " is not a type of the DNS",
-			Hint:    `write an HTTPS record, such as 0 host.example.net, with A and AAAA records for older clients`,
-			Details: []deed.Detail{{Field: "type", Reason: upper + " is not a type of the DNS: write an HTTPS record"}},
-		}
+	case "ANAME":
+		return recordType{}, deed.Invalid("type", "ANAME is called ALIAS here")
 	case "SOA":
 		return recordType{}, deed.Invalid("type", "the SOA is managed by the service and changes with every record: leave it out")
 	}

@@ -56,6 +56,16 @@ func (r Record) data(t recordType) (datum, error) {
 		}
 		return datum{textData(list), showText(list)}, nil
 	}
+	if t.synthetic != nil {
+		if r.Distance != nil {
+			return datum{}, noDistance(t)
+		}
+		value, err := t.synthetic(r.Value)
+		if err != nil {
+			return datum{}, deed.Invalid("value", "%v", err)
+		}
+		return datum{value, value}, nil
+	}
 	if t.read == nil {
 		if r.Distance != nil {
 			return datum{}, noDistance(t)
@@ -226,7 +236,8 @@ func (t recordType) valueOf(data string) (string, error) {
 	return t.show(rr), nil
 }
 
-// RRs returns the records of the zone as name servers serve them, in their order.
+// RRs returns the records of the zone as name servers serve them, in their order,
+// without those for ALIAS and FORWARD (see SyntheticRRs).
 // All records of one host and type have the smallest TTL among them (RFC 2181,
 // 5.2).
 func (z Zone) RRs() ([]RR, error) {
@@ -238,14 +249,17 @@ func (z Zone) RRs() ([]RR, error) {
 			ttls[s] = r.TTL
 		}
 	}
-	out := make([]RR, len(z.Records))
-	for i, r := range z.Records {
+	out := make([]RR, 0, len(z.Records))
+	for _, r := range z.Records {
+		if isSynthetic(r.Type) {
+			continue
+		}
 		rr, err := r.served(z.Name)
 		if err != nil {
 			return nil, fmt.Errorf("record %s of %s: %v", r.ID, z.Name, err) // no %w: the error is not about the input of this caller
 		}
 		rr.TTL = uint32(ttls[set{r.Host, r.Type}])
-		out[i] = rr
+		out = append(out, rr)
 	}
 	return out, nil
 }

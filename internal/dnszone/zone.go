@@ -168,6 +168,9 @@ func checkCoexistence(host string, recs []Record) error {
 			return deed.Invalid("value", "%s records of %s are either aliases (priority 0) or services (priority from 1), not both: clients would ignore the services", kind, deed.Quoted(host))
 		}
 	}
+	if err := checkSynthetic(host, count); err != nil {
+		return err
+	}
 	switch {
 	case count["CNAME"] > 0 && len(recs) > 1: // RFC 1034, 3.6.2
 		return deed.Invalid("host", "a CNAME must be the only record at %s: delete the others or choose another host", deed.Quoted(host))

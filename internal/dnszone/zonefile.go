@@ -42,7 +42,8 @@ func ParseZoneFile(in ZoneFile) ([]Record, error) {
 		return nil, deed.Invalid("body", "a zone file has at most %d bytes: import it in parts", maxZoneFile)
 	}
 	p := zoneFileParser{zone: in.Zone, clamp: in.ClampTTL, origin: string(in.Zone), ttl: -1, seen: map[dataKey]bool{}}
-	s := newZoneFileScanner(strings.ReplaceAll(strings.TrimPrefix(string(text), "\ufeff"), "\r\n", "\n"))
+	clean := strings.ReplaceAll(strings.TrimPrefix(string(text), "\ufeff"), "\r\n", "\n")
+	s := newZoneFileScanner(strings.ReplaceAll(clean, "\n"+syntheticPrefix, "\n"))
 	var errs zoneFileErrors
 	for {
 		entry, err := s.next()
@@ -200,7 +201,10 @@ func (p *zoneFileParser) value(t recordType, data []string) (value string, dista
 	case "TXT":
 		text, err := zoneFileText(data)
 		return text, nil, err
-	case "CNAME", "DNAME", "NS", "PTR", "MX", "SRV", "NAPTR":
+	case TypeForward:
+		text, err := unquotedWords(data)
+		return text, nil, err
+	case "CNAME", "DNAME", "NS", "PTR", "MX", "SRV", "NAPTR", TypeAlias:
 		data[len(data)-1] = p.target(data[len(data)-1])
 	case "HTTPS", "SVCB":
 		if len(data) > 1 {
@@ -227,6 +231,22 @@ func genericText(generic string) (value string, distance *int, err error) {
 	}
 	list, err := textOf(data)
 	return showText(list), nil, err
+}
+
+// unquotedWords returns words of the file as one text.
+func unquotedWords(data []string) (string, error) {
+	out := make([]string, len(data))
+	for i, word := range data {
+		if len(word) > 1 && word[0] == '"' {
+			word = word[1 : len(word)-1]
+		}
+		text, err := unescaped(word)
+		if err != nil {
+			return "", err
+		}
+		out[i] = text
+	}
+	return strings.Join(out, " "), nil
 }
 
 // zoneFileText returns the value of a TXT record from its strings in the file.

@@ -157,7 +157,10 @@ func TestParseZoneFileRefuses(t *testing.T) {
 		"a CNAME .":                              1,
 		"@ CNAME b":                              1,
 		"a CNAME a":                              1,
-		"a ALIAS b":                              1,
+		"a ANAME b":                              1,
+		"a ALIAS 192.0.2.1":                      1,
+		"a FORWARD \"ftp://example.net/\"":       1,
+		"\n;deed\t* 60 IN ALIAS b":               2,
 		"a SOA x y 1 2 3 4 5":                    1, // not at the apex
 		"a TYPE1 \\# 5 c0000201":                 1,
 		"a TYPE1 \\# 5 c000020101":               1,

@@ -34,10 +34,17 @@ func FormatZone(z Zone, nameservers []string) string {
 		fmt.Fprintf(&b, "@\t%d\tIN\tNS\t%s\n", defaultTTL, dotted(ns))
 	}
 	for _, r := range inCanonicalOrder(z) {
+		if isSynthetic(r.Type) {
+			b.WriteString(syntheticPrefix)
+		}
 		fmt.Fprintf(&b, "%s\t%d\tIN\t%s\t%s\n", r.Host, r.TTL, r.Type, r.zoneFileData())
 	}
 	return b.String()
 }
+
+// syntheticPrefix begins a line of a zone file with a record that is not in the DNS: a
+// comment for name servers, and a record for ParseZoneFile.
+const syntheticPrefix = ";deed\t"
 
 // inCanonicalOrder returns the records sorted by host, type and data.
 func inCanonicalOrder(z Zone) []Record {
@@ -83,7 +90,9 @@ func (r Record) zoneFileData() string {
 		return strings.Join(parts, " ")
 	case "MX":
 		return strconv.Itoa(r.preference()) + " " + dotted(r.Value)
-	case "CNAME", "DNAME", "NS", "PTR", "SRV", "NAPTR": // the name comes last
+	case TypeForward:
+		return quoted(r.Value)
+	case "CNAME", "DNAME", "NS", "PTR", "SRV", "NAPTR", TypeAlias: // the name comes last
 		return dotted(r.Value)
 	case "HTTPS", "SVCB":
 		parts := strings.Split(r.Value, " ")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/dnszone"
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/registrar"
@@ -30,6 +31,9 @@ func (s *Service) Quote(ctx context.Context, r order.Request) (q order.Quote, fu
 	r.Purchase = s.Complete(r.Purchase)
 	full = r.Purchase
 	if err := checkNewServers(r.Name, r.Nameservers); err != nil {
+		return q, full, err
+	}
+	if err := dnszone.CheckForwards(r.Records, s.Forwards); err != nil {
 		return q, full, err
 	}
 	switch r.Kind {

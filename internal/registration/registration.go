@@ -102,6 +102,7 @@ type Service struct {
 	Moves       Moves            // nil: name servers change at once
 	ParentTTL   ParentTTL
 	KeyRolls    KeyRolls      // nil: none
+	Forwards    bool          // whether FORWARD records are served
 	Cancels     Cancellations // nil: registrations cannot be cancelled
 
 	CancelsPerWallet int // cancellations of one wallet in 30 days

@@ -61,6 +61,7 @@ func (s Zones) endZone(ctx context.Context, tx *Tx, name deed.Name) error {
 		`DELETE FROM served WHERE zone_id = $2 AND added_serial <= $1`,
 		`DELETE FROM outbox WHERE zone_id = $2 AND serial <= $1`,
 		`DELETE FROM key_rolls WHERE zone_id = $2 AND $1 > 0`, // both parameters must be used
+		`DELETE FROM aliases WHERE zone_id = $2 AND $1 > 0`,
 	} {
 		if _, err := tx.ExecContext(ctx, query, serial, id); err != nil {
 			return err

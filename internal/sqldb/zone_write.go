@@ -116,6 +116,9 @@ func (s Zones) writeZone(ctx context.Context, tx *Tx, z zoneRow, was dnszone.Zon
 	if err != nil {
 		return err
 	}
+	if err := s.syncAliases(ctx, tx, z); err != nil {
+		return err
+	}
 	return s.serve(ctx, tx, z)
 }
 
@@ -184,7 +187,11 @@ func (s Zones) serve(ctx context.Context, tx *Tx, z zoneRow) error {
 		return err
 	}
 	prev.Origin = string(z.Name)
-	next, err := s.Publishing.Serve(z.Zone, prev, dnssec.Serving{Keys: z.keys, Now: s.signatureTime(), Since: now})
+	aliases, err := readAliases(ctx, tx, z.id)
+	if err != nil {
+		return err
+	}
+	next, err := s.Publishing.Serve(z.Zone, prev, dnssec.Serving{Keys: z.keys, Aliases: aliases, Now: s.signatureTime(), Since: now})
 	if err != nil {
 		return err
 	}

@@ -60,6 +60,9 @@ func (s *Service) plan(z dnszone.Zone, by deed.Wallet, ops []dnszone.RecordOp) (
 	if len(ops) == 0 {
 		return c, z, nil
 	}
+	if err := dnszone.CheckForwards(c.Added(), s.Forwards); err != nil {
+		return c, z, err
+	}
 	_, err := c.Apply(z, s.Now())
 	return c, z, err
 }

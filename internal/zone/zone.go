@@ -64,6 +64,7 @@ type Service struct {
 	Now         func() time.Time
 	RegistryNow func() time.Time       // the registry's clock
 	Grace       func(tld deed.TLD) int // days
+	Forwards    bool                   // whether FORWARD records are served
 
 	// Step is called between any two steps, so that a test can crash there.
 	Step func(name string)
@@ -99,6 +100,9 @@ func (s *Service) zone(ctx context.Context, name deed.Name) (dnszone.Zone, error
 func (s *Service) Try(ctx context.Context, c dnszone.Change) error {
 	z, err := s.zone(ctx, c.Zone)
 	if err != nil {
+		return err
+	}
+	if err := dnszone.CheckForwards(c.Added(), s.Forwards); err != nil {
 		return err
 	}
 	_, err = c.Apply(z, s.Now())

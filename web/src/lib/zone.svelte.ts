@@ -74,10 +74,12 @@ export class Zone {
   }
 }
 
-export const types = ['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'NS', 'SRV', 'CAA', 'HTTPS', 'SVCB', 'TLSA', 'SSHFP', 'PTR', 'DS', 'NAPTR']
+export const types = ['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'NS', 'SRV', 'CAA', 'HTTPS', 'SVCB', 'TLSA', 'SSHFP', 'PTR', 'DS', 'NAPTR', 'LOC', 'URI', 'OPENPGPKEY', 'SMIMEA', 'DNAME', 'ALIAS', 'FORWARD']
 
 export const examples: Record<string, string> = {
   A: '192.0.2.10', AAAA: '2001:db8::10', CNAME: 'host.example.com', MX: 'mail.example.com', TXT: 'any text', NS: 'ns1.example.com',
   SRV: '10 5 443 host.example.com', CAA: '0 issue "letsencrypt.org"', HTTPS: '1 . alpn=h2', SVCB: '1 host.example.com', TLSA: '3 1 1 …',
   SSHFP: '4 2 …', PTR: 'host.example.com', DS: '12345 13 2 …', NAPTR: '10 10 "u" "" "" .',
+  LOC: '52 31 0 N 13 24 0 E 34m', URI: '10 1 "https://example.com/"', OPENPGPKEY: 'base64 …', SMIMEA: '3 0 1 …', DNAME: 'example.net',
+  ALIAS: 'host.example.net', FORWARD: 'https://example.net/',
 }

@@ -1,0 +1,57 @@
+// Package redirect answers HTTP requests for hosts with a FORWARD record: with a
+// redirect to the value of the record. It needs nothing but the Host header, and sends
+// nothing of the request on.
+package redirect
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/dnszone"
+)
+
+// A Handler redirects. Fill every field.
+type Handler struct {
+	// Forward returns the FORWARD record of a host, or CodeNotFound.
+	Forward func(ctx context.Context, host string) (dnszone.Record, error)
+	Log     *slog.Logger
+}
+
+// ServeHTTP implements http.Handler.
+func (h Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "this host only redirects", http.StatusMethodNotAllowed)
+		return
+	}
+	record, err := h.Forward(r.Context(), hostOf(r))
+	switch {
+	case deed.CodeOf(err) == deed.CodeNotFound:
+		http.Error(w, "this host has no FORWARD record", http.StatusNotFound)
+		return
+	case err != nil:
+		h.Log.Warn("read a FORWARD record", "error", err)
+		w.Header().Set("Retry-After", "5")
+		http.Error(w, "try again later", http.StatusServiceUnavailable)
+		return
+	}
+	location, status := record.Redirect()
+	w.Header().Set("Location", location)
+	w.Header().Set("Cache-Control", fmt.Sprintf("max-age=%d", record.TTL))
+	w.Header().Set("Referrer-Policy", "no-referrer")
+	w.WriteHeader(status)
+}
+
+// hostOf returns the host of the request in the form of the DNS, without its port.
+func hostOf(r *http.Request) string {
+	host := r.Host
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return strings.TrimSuffix(strings.ToLower(host), ".")
+}
