@@ -128,6 +128,8 @@ func Report(w io.Writer, err error) int {
 		}
 		if words := hint(e); words != "" {
 			fmt.Fprintln(w, "  hint:", clean(words))
+		} else if e.DocURL != "" {
+			fmt.Fprintln(w, "  docs:", clean(e.DocURL))
 		}
 		if e.JobID != "" {
 			fmt.Fprintln(w, "  job:", clean(e.JobID))
