@@ -104,8 +104,9 @@ func (r *registryModel) meet(n *sentOrder, fate int) error {
 	case 1, 2: // still travelling
 		n.arrives = soon
 		return errSilent
-	case 3, 4: // executed late, and not found before
-		n.State, n.Due = registry.PlacementPlaced, r.now().Add(time.Duration(1+r.w.rng.IntN(90))*time.Second)
+	case 3, 4: // executed late, and not found before; with fate 4 also after a backup is restored
+		n.State, n.Due = registry.PlacementPlaced, r.now().Add(time.Duration(1+r.w.rng.IntN(90+(fate-3)*1800))*time.Second)
+		r.w.failing = fate == 4 && r.w.rng.IntN(4) == 0
 		return errSilent
 	case 5, 6:
 		n.State, n.freed = registry.PlacementParked, r.w.now.Add(time.Duration(r.w.rng.IntN(60))*time.Minute)

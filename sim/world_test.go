@@ -105,6 +105,7 @@ type world struct {
 	poison   map[string]bool        // by transaction: whether the store cannot take it
 	saved    *backup                // nil before the first
 	restored bool                   // the database went back to it
+	failing  bool                   // the database is lost while an order is under way
 
 	faulty bool // whether things fail
 	left   int  // steps
@@ -205,6 +206,9 @@ func (w *world) step() {
 	}
 	p := w.procs[w.rng.IntN(len(w.procs))]
 	switch n := w.rng.IntN(100); {
+	case w.failing && w.saved != nil:
+		w.failing = false
+		w.restore()
 	case n < 40 && w.acting != "":
 		w.own(p)
 	case n < 22:

@@ -13,6 +13,7 @@ import (
 	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/rdap"
 	"deed.example/deed/internal/registration"
+	"deed.example/deed/internal/sqldb"
 )
 
 // off turns a listener off.
@@ -28,6 +29,9 @@ type Config struct {
 	Data          string      // folder for everything that this node keeps
 	DatabaseURL   deed.Secret // empty: a SQLite file in Data
 	CacheURL      deed.Secret // empty: the memory of this process
+
+	DatabaseDirectURL deed.Secret          // of PostgreSQL itself, if DatabaseURL is that of a connection pooler
+	Database          sqldb.PostgresConfig // its URLs are those above; a SQLite file has only the Timeout
 
 	ChainListen    string        // address of the embedded chain
 	ChainRPCURL    deed.Secret   // empty: the embedded chain
@@ -76,6 +80,8 @@ type Config struct {
 	RequestWait  time.Duration // how long a request waits for its job
 	PollInterval time.Duration // of a request that waits
 
+	AccessLog bool // whether every response of the HTTP interface is logged
+
 	Version string       // of this binary, for those who ask
 	Log     *slog.Logger // nil discards everything
 	Hooks   Hooks        // what tests replace
@@ -94,6 +100,7 @@ func Default() Config {
 	return Config{
 		Listen:        "127.0.0.1:8080",
 		Data:          "./deed-data",
+		Database:      sqldb.DefaultPostgres(),
 		ChainListen:   "127.0.0.1:8545",
 		ChainID:       network.EmbeddedChainID,
 		ChainDepth:    "auto",

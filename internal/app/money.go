@@ -32,6 +32,8 @@ type money struct {
 	payments *fulfil.Service
 	reserve  *fulfil.Reserve
 	terms    httpapi.PaymentTerms
+	asset    network.Asset
+	payTo    deed.Wallet
 	stalled  atomic.Pointer[order.Stalled] // nil while every payment makes progress
 }
 
@@ -86,7 +88,7 @@ func openMoney(ctx context.Context, c *Config, db *sqldb.DB, b *chainBackend, no
 	}
 	settler, err := chain.Open(ctx, chain.Config{
 		Client: b.Client, Store: sqldb.Settlements{DB: db, ChainID: net.ChainID}, Now: now.chain, Network: net,
-		PayTo: common.HexToAddress(string(keys.payTo)), GasSigner: keys.gas, RefundSigner: keys.refund, SafeDepth: c.SafeDepth, Step: c.Hooks.Step,
+		PayTo: common.HexToAddress(string(keys.payTo)), GasSigner: keys.gas, RefundSigner: keys.refund, SafeDepth: c.SafeDepth, Step: c.Hooks.Step, Log: c.logger(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open the settlement: %w", err)
@@ -103,6 +105,8 @@ func openMoney(ctx context.Context, c *Config, db *sqldb.DB, b *chainBackend, no
 			Verifier: settler, Settler: settler, Refunder: settler, Watcher: settler,
 		},
 		terms: httpapi.NewPaymentTerms(net, keys.payTo),
+		asset: net.Asset(),
+		payTo: keys.payTo,
 	}, nil
 }
 

@@ -27,6 +27,7 @@ type session struct {
 	passwordFile string
 	maxPrice     *client.USDC // nil if not set
 	budget       *client.USDC // total of all calls; nil if not set
+	askAbove     *client.USDC // prices an agent need not ask about; nil if not set
 	json, yes    bool
 }
 
@@ -59,6 +60,11 @@ func newSession(cmd *cobra.Command) (*session, error) {
 	}
 	if cmd.Flag("budget") != nil { // only commands with several payments have it
 		if s.budget, err = amountSetting(cmd, "budget", "DEED_BUDGET"); err != nil {
+			return nil, err
+		}
+	}
+	if cmd.Flag("ask-above") != nil { // only agents have it
+		if s.askAbove, err = amountSetting(cmd, "ask-above", "DEED_ASK_ABOVE"); err != nil {
 			return nil, err
 		}
 	}

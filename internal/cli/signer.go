@@ -135,11 +135,20 @@ type lockedSigner struct {
 // Address returns the address in the file.
 func (l *lockedSigner) Address() common.Address { return l.address }
 
-// Sign unlocks the key and signs.
-func (l *lockedSigner) Sign(ctx context.Context, digest [32]byte) ([]byte, error) {
+// SignMessage unlocks the key and signs.
+func (l *lockedSigner) SignMessage(ctx context.Context, text string) ([]byte, error) {
 	key, err := l.unlock()
 	if err != nil {
 		return nil, err
 	}
-	return key.Sign(ctx, digest)
+	return key.SignMessage(ctx, text)
+}
+
+// SignTypedData unlocks the key and signs.
+func (l *lockedSigner) SignTypedData(ctx context.Context, data client.TypedData) ([]byte, error) {
+	key, err := l.unlock()
+	if err != nil {
+		return nil, err
+	}
+	return key.SignTypedData(ctx, data)
 }

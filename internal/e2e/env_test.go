@@ -50,6 +50,7 @@ type env struct {
 	follower  *zone.Follower
 	db        *sqldb.DB
 	rpc       string
+	ahead     time.Duration // of the chain's clock
 }
 
 func openEnv(t *testing.T, o options) *env {

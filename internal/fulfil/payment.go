@@ -201,9 +201,9 @@ func (s *Service) release(ctx context.Context, p order.Payment, cause error) (or
 	return s.record(ctx, p, order.PaymentReleased, "")
 }
 
-// refund pays the amount back to the payer.
+// refund pays the amount, or a part of it, back to the payer.
 func (s *Service) refund(ctx context.Context, p order.Payment) (order.Payment, error) {
-	txHash, err := s.Refunder.Refund(ctx, settle.Refund{PaymentID: p.ID, Payer: p.Auth.Payer, Nonce: p.Auth.Nonce, Amount: p.Auth.Amount})
+	txHash, err := s.Refunder.Refund(ctx, p.Refund())
 	s.step("money returned")
 	if err != nil {
 		return p, s.later(ctx, p, err, false)

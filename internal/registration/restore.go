@@ -131,7 +131,7 @@ func (r *Restore) resumeJob(ctx context.Context, j order.Job) error {
 	if err != nil {
 		return err
 	}
-	back, err := r.Chain.Refunded(ctx, settle.Refund{PaymentID: p.ID, Payer: p.Auth.Payer, Nonce: p.Auth.Nonce, Amount: p.Auth.Amount})
+	back, err := r.Chain.Refunded(ctx, p.Refund())
 	if err != nil || !back {
 		return err
 	}

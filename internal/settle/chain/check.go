@@ -30,6 +30,13 @@ func (s *Settler) Check(ctx context.Context, a settle.Authorization, open []stri
 	if err := s.checkForm(auth); err != nil {
 		return settle.Funds{}, err
 	}
+	return s.check(ctx, auth, open, checkTime)
+}
+
+// check does what Check says; inTime compares the validity period with the chain's
+// time.
+func (s *Settler) check(ctx context.Context, auth *authorization, open []string, inTime func(a settle.Authorization, now int64) error) (settle.Funds, error) {
+	a := auth.Authorization
 	deploy, err := s.deploymentOf(ctx, auth)
 	if err != nil {
 		return settle.Funds{}, err
@@ -61,7 +68,7 @@ func (s *Settler) Check(ctx context.Context, a settle.Authorization, open []stri
 	if err != nil {
 		return settle.Funds{}, fmt.Errorf("check the payment of %s: %w", a.Payer, err)
 	}
-	funds, err := s.evaluate(ctx, auth, open, results)
+	funds, err := s.evaluate(ctx, auth, open, results, inTime)
 	if err != nil {
 		return settle.Funds{}, err
 	}
@@ -74,7 +81,7 @@ func (s *Settler) Check(ctx context.Context, a settle.Authorization, open []stri
 }
 
 // evaluate reads the results of a check but the last, in the order of its calls.
-func (s *Settler) evaluate(ctx context.Context, a *authorization, open []string, results []callResult) (settle.Funds, error) {
+func (s *Settler) evaluate(ctx context.Context, a *authorization, open []string, results []callResult, inTime func(settle.Authorization, int64) error) (settle.Funds, error) {
 	last := len(results) - 1
 	numbers := make([]*big.Int, last)
 	for i := range numbers {
@@ -87,7 +94,7 @@ func (s *Settler) evaluate(ctx context.Context, a *authorization, open []string,
 	if used {
 		return settle.Funds{}, s.evaluateUsed(ctx, a, head.Uint64())
 	}
-	if err := checkTime(a.Authorization, now.Int64()); err != nil {
+	if err := inTime(a.Authorization, now.Int64()); err != nil {
 		return settle.Funds{}, err
 	}
 	funds := settle.Funds{Balance: toUSDC(balance), Used: map[string]bool{}}
@@ -113,9 +120,9 @@ func (s *Settler) evaluateUsed(ctx context.Context, a *authorization, head uint6
 	case u.paid(a.Amount, own.treasuries):
 		return fmt.Errorf("transaction %s: %w", u.txHash, settle.ErrAlreadyPaid)
 	case u.cancelled:
-		return invalid("it was cancelled before")
+		return spentError("it was cancelled before")
 	}
-	return invalid("its nonce was used for another transfer before")
+	return spentError("its nonce was used for another transfer before")
 }
 
 // toUSDC returns a balance as USDC, and the largest amount for one that does not
@@ -131,7 +138,7 @@ func toUSDC(n *big.Int) deed.USDC {
 func checkTime(a settle.Authorization, now int64) error {
 	switch {
 	case a.ValidAfter >= now:
-		return invalid("it is not valid yet")
+		return &deed.Error{Code: deed.CodePaymentInvalid, Message: "the payment is invalid: it is not valid yet", Err: settle.ErrNotYet}
 	case a.ValidBefore <= now:
 		return invalid("it has expired")
 	case a.ValidBefore < now+int64(minValidity/time.Second):
