@@ -49,7 +49,7 @@ func NewHandler(e *agent.Executor, site Site) http.Handler {
 	private := err == nil && loopback(base.Host)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(requestTimeout)) // fails for writers without deadlines only, such as in tests
-		plain := &jsonErrorWriter{ResponseWriter: w, publicURL: publicURL}
+		plain := &jsonErrorWriter{ResponseWriter: w, publicURL: site.PublicURL}
 		defer plain.finish()
 		if private && !loopback(r.Host) {
 			http.Error(plain, "this service is for its own machine only: call it as "+site.PublicURL, http.StatusBadRequest)
