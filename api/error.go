@@ -1,5 +1,7 @@
 package api
 
+import "strings"
+
 // Error is the body of every error response (interface document, 2.7). The fields
 // after Code are optional details.
 type Error struct {
@@ -10,6 +12,15 @@ type Error struct {
 	Details    []Detail `json:"details,omitzero"`
 	Hint       string   `json:"hint,omitzero"`
 	RetryAfter int      `json:"retryAfter,omitzero"` // seconds
+	DocURL     string   `json:"doc_url,omitzero"`    // where the code is explained
+}
+
+// DocURL returns where the docs of a service explain a code, or "" without its base URL.
+func DocURL(base, code string) string {
+	if base == "" {
+		return ""
+	}
+	return base + "/docs/errors#" + strings.ToLower(strings.ReplaceAll(code, "_", "-"))
 }
 
 // Detail says what is wrong with one field of a request.

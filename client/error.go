@@ -42,6 +42,7 @@ type Error struct {
 	Next       api.Next // what to do next, for programs
 	Details    []api.Detail
 	RequestID  string
+	DocURL     string // where the service explains the code; may be ""
 	RetryAfter time.Duration
 
 	Offer  *Offer      // of a 402
@@ -112,6 +113,7 @@ func (a answer) err() error {
 	}
 	said := in.Error
 	e.Code, e.Title, e.Message, e.Hint, e.Details, e.JobID = said.Code, said.Error, said.Message, said.Hint, said.Details, in.JobID
+	e.DocURL = said.DocURL
 	if in.Refund.Status != "" {
 		e.Refund = &in.Refund
 	}

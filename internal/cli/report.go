@@ -44,6 +44,7 @@ type report struct {
 	Code      string       `json:"code,omitzero"`
 	Details   []api.Detail `json:"details,omitempty"`
 	Hint      string       `json:"hint,omitzero"`
+	DocURL    string       `json:"doc_url,omitzero"`
 	RequestID string       `json:"requestId,omitzero"`
 	JobID     string       `json:"jobId,omitzero"`
 	Refund    *api.Refund  `json:"refund,omitzero"`
@@ -67,6 +68,7 @@ func newReport(err error) report {
 	}
 	if e, ok := errors.AsType[*client.Error](err); ok {
 		r.Title, r.Code, r.Details, r.Hint, r.RequestID, r.JobID, r.Refund = e.Title, e.Code, e.Details, clean(hint(e)), e.RequestID, e.JobID, e.Refund
+		r.DocURL = e.DocURL
 		if e.Message != "" && r.said == clean(e.Error()) {
 			r.Message = clean(e.Message)
 		}
@@ -102,7 +104,11 @@ func (r report) print(w io.Writer) {
 			fmt.Fprintf(w, "  %s: %s\n", clean(d.Field), clean(d.Reason))
 		}
 	}
-	for _, line := range [][2]string{{"hint", r.Hint}, {"job", r.JobID}} {
+	docs := r.DocURL
+	if r.Hint != "" {
+		docs = "" // the hint is enough
+	}
+	for _, line := range [][2]string{{"hint", r.Hint}, {"docs", docs}, {"job", r.JobID}} {
 		if line[1] != "" {
 			fmt.Fprintf(w, "  %s: %s\n", line[0], clean(line[1]))
 		}

@@ -125,7 +125,7 @@ var address = regexp.MustCompile(`https://names\.deed\.example[^\s")'\x60>,]*`)
 // MCP or A2A, or a page of the docs.
 func TestEveryURLExists(t *testing.T) {
 	s := open(t, testSite())
-	known := []string{"", "/", "/a2a", "/mcp", "/docs/", "/docs/api"}
+	known := []string{"", "/", "/a2a", "/mcp", "/docs/", "/docs/api", "/docs/errors"}
 	for _, c := range s.calls {
 		known = append(known, c.path)
 	}

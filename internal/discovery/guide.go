@@ -26,6 +26,7 @@ func (s *Server) llms() string {
 		{"Skill", "/SKILL.md", "how to buy a name and set its DNS, step by step"},
 		{"Everything in one text", "/llms-full.txt", "every call, price, limit and error"},
 		{"Docs", "/docs/", "for people: tutorial, payments, DNS, errors"},
+		{"Errors", "/docs/errors", "what each code means and what to do"},
 		{"API reference", "/docs/api", "every call with an example, for people"},
 		{"OpenAPI 3.1", "/openapi.json", "every call with its schemas; `x-payment-info` marks those that cost money"},
 		{"Agent card", "/.well-known/agent-card.json", "A2A: JSON-RPC at `/a2a`, signed with the keys at `/.well-known/jwks.json`"},
@@ -163,7 +164,7 @@ func window(d time.Duration) string {
 
 // errors lists the error codes of openapi.yaml.
 func (s *Server) errors(g *guide) {
-	g.line("Every error is JSON with `error`, `message`, `code`, and often a `hint`. The codes: %s.", strings.Join(s.codes, ", "))
+	g.line("Every error is JSON with `error`, `message`, `code`, and often a `hint`. The codes: %s. `doc_url` leads to the code in %s.", strings.Join(s.codes, ", "), s.at("/docs/errors"))
 	g.line("\nOn PAYMENT_INVALID with an empty `accepts`, and on 503 with `settlement_pending`, do not sign again: the first payment is under way. Repeat the same call with the same payment.")
 }
 

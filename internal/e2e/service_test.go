@@ -231,7 +231,11 @@ func (h *service) get(t *testing.T, path string, headers ...string) answer {
 // expect fails unless the response has the status and the code.
 func (a answer) expect(t *testing.T, status int, code deed.Code) {
 	t.Helper()
-	if e := a.error(t); a.status != status || e.Code != string(code) {
+	e := a.error(t)
+	if a.status != status || e.Code != string(code) {
 		t.Errorf("got %d %s, want %d %s", a.status, a.body, status, code)
+	}
+	if want := "/docs/errors#" + strings.ToLower(strings.ReplaceAll(e.Code, "_", "-")); e.Code != "" && !strings.HasSuffix(e.DocURL, want) {
+		t.Errorf("got doc_url %q, want one that ends with %s", e.DocURL, want)
 	}
 }

@@ -102,7 +102,7 @@ func rawError(status int) []byte {
 		status = http.StatusBadRequest
 	}
 	id := newRequestID()
-	raw := encode(errorBody(http.Header{"X-Request-Id": {id}}, status, e))
+	raw := encode(plainErrorBody(http.Header{"X-Request-Id": {id}}, status, e))
 	return fmt.Appendf(nil, "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\nX-Request-Id: %s\r\nCache-Control: no-store\r\nAccess-Control-Allow-Origin: *\r\nConnection: close\r\n\r\n%s",
 		status, http.StatusText(status), len(raw), id, raw)
 }

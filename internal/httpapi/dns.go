@@ -185,6 +185,6 @@ func (s *Server) failChange(w http.ResponseWriter, r *http.Request, c dnsCall, o
 	if !ok || e.Code != deed.CodeDNS || refund == nil {
 		return err
 	}
-	s.reply(w, http.StatusInternalServerError, api.FailedChange{Error: errorBody(w.Header(), http.StatusInternalServerError, e), Refund: *refund})
+	s.reply(w, http.StatusInternalServerError, api.FailedChange{Error: s.errorBody(w.Header(), http.StatusInternalServerError, e), Refund: *refund})
 	return nil
 }

@@ -101,7 +101,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	h.Del("ETag")
 	h.Set("Cache-Control", "no-store")
-	s.reply(w, status, errorBody(h, status, e))
+	s.reply(w, status, s.errorBody(h, status, e))
 }
 
 // statusOf returns the status of a refusal, or that of the error's code.
@@ -114,7 +114,14 @@ func statusOf(err error, e *deed.Error) int {
 
 // errorBody returns the body of an error response, and sets the header that goes
 // with it.
-func errorBody(h http.Header, status int, e *deed.Error) api.Error {
+func (s *Server) errorBody(h http.Header, status int, e *deed.Error) api.Error {
+	out := plainErrorBody(h, status, e)
+	out.DocURL = api.DocURL(s.PublicURL, out.Code)
+	return out
+}
+
+// plainErrorBody is errorBody without the address of the docs.
+func plainErrorBody(h http.Header, status int, e *deed.Error) api.Error {
 	setNext(h, e.Next)
 	out := api.Error{
 		Error:      statuses[e.Code].title,

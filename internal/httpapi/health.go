@@ -30,7 +30,7 @@ func (s *Server) health(w http.ResponseWriter, r *http.Request) error {
 	}
 	if report.Status == health.Down {
 		w.Header().Set("Retry-After", "2")
-		e := errorBody(w.Header(), http.StatusServiceUnavailable, down)
+		e := s.errorBody(w.Header(), http.StatusServiceUnavailable, down)
 		s.reply(w, http.StatusServiceUnavailable, api.Unhealthy{Error: e, Health: out})
 		return nil
 	}

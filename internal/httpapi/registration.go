@@ -292,5 +292,5 @@ func (s *Server) replyPending(w http.ResponseWriter, j order.Job, p order.Paymen
 func (s *Server) replyFailed(w http.ResponseWriter, j order.Job, p order.Payment) {
 	e := &deed.Error{Code: deed.CodeRegistrationFailed, Message: j.Failure}
 	refund := fromRefund(p)
-	s.reply(w, http.StatusInternalServerError, api.FailedOrder{Error: errorBody(w.Header(), http.StatusInternalServerError, e), JobID: j.PublicID, Refund: *refund})
+	s.reply(w, http.StatusInternalServerError, api.FailedOrder{Error: s.errorBody(w.Header(), http.StatusInternalServerError, e), JobID: j.PublicID, Refund: *refund})
 }

@@ -229,7 +229,7 @@ func (s *Server) failUnpaid(w http.ResponseWriter, r *http.Request, err error, o
 	resource := api.Resource{URL: s.PublicURL + r.URL.EscapedPath(), Description: o.quote.For, MimeType: "application/json"}
 	v2 := api.PaymentOffer{X402Version: 2, Error: reason, Resource: resource, Accepts: []api.RequirementsV2{}, Extensions: o.extensions}
 	out := api.PaymentRequired{
-		Error: errorBody(w.Header(), http.StatusPaymentRequired, e), Reason: reason, Domain: string(o.domain), Years: o.quote.Years,
+		Error: s.errorBody(w.Header(), http.StatusPaymentRequired, e), Reason: reason, Domain: string(o.domain), Years: o.quote.Years,
 		Currency: currency, Network: s.Terms.NetworkV1, JobID: o.jobID, X402Version: 1, Accepts: []api.RequirementsV1{},
 	}
 	if o.quote.Amount > 0 && !errors.Is(err, order.ErrNoOffer) {

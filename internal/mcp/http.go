@@ -49,7 +49,7 @@ func NewHandler(e *agent.Executor, site Site) http.Handler {
 	private := err == nil && loopback(base.Host)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(requestTimeout)) // fails for writers without deadlines only, such as in tests
-		plain := &jsonErrorWriter{ResponseWriter: w}
+		plain := &jsonErrorWriter{ResponseWriter: w, publicURL: site.PublicURL}
 		defer plain.finish()
 		if private && !loopback(r.Host) {
 			http.Error(plain, "this service is for its own machine only: call it as "+site.PublicURL, http.StatusBadRequest)
@@ -85,8 +85,9 @@ func originOf(h http.Header) agent.Origin {
 // JSON error body. Everything else passes unchanged.
 type jsonErrorWriter struct {
 	http.ResponseWriter
-	status int          // of an error in plain text; 0 if there is none
-	text   bytes.Buffer // of that error
+	publicURL string       // of the service
+	status    int          // of an error in plain text; 0 if there is none
+	text      bytes.Buffer // of that error
 }
 
 // WriteHeader implements http.ResponseWriter.
@@ -119,6 +120,7 @@ func (w *jsonErrorWriter) finish() {
 	}
 	raw, _ := wirejson.Marshal(api.Error{ // strings cannot make it fail
 		Error: http.StatusText(w.status), Message: strings.TrimSpace(w.text.String()), Code: string(code), RequestID: w.Header().Get("X-Request-Id"),
+		DocURL: api.DocURL(w.publicURL, string(code)),
 	})
 	w.Header().Set("Content-Type", "application/json")
 	w.ResponseWriter.WriteHeader(w.status)

@@ -121,7 +121,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	out := api.RDAPError{
 		RDAPAnswer: api.RDAPAnswer{Conformance: s.conformance()},
 		ErrorCode:  status, Title: http.StatusText(status), Description: []string{e.Message},
-		Error: api.Error{Error: http.StatusText(status), Message: e.Message, Code: string(e.Code), RequestID: h.Get("X-Request-Id"), Hint: e.Hint, RetryAfter: retry},
+		Error: api.Error{Error: http.StatusText(status), Message: e.Message, Code: string(e.Code), RequestID: h.Get("X-Request-Id"), Hint: e.Hint, RetryAfter: retry, DocURL: api.DocURL(s.PublicURL, string(e.Code))},
 	}
 	for _, d := range e.Details {
 		out.Details = append(out.Details, api.Detail{Field: d.Field, Reason: d.Reason})

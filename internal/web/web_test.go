@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"deed.example/deed"
+	"deed.example/deed/api"
 	"deed.example/deed/docs"
 	"deed.example/deed/internal/catalog"
 	"deed.example/deed/internal/network"
@@ -207,6 +208,25 @@ func TestDocs(t *testing.T) {
 	for _, want := range []string{`id="registerDomain"`, `data-get="/domains/search?query=example"`, "curl &#39;https://deed.example/domains/register&#39;", "Needs an access token."} {
 		if !strings.Contains(reference, want) {
 			t.Errorf("the reference lacks %q", want)
+		}
+	}
+}
+
+// The doc_url of every code leads to a heading of the page about errors.
+func TestEveryCodeHasAPlaceInTheDocs(t *testing.T) {
+	s := open(t, nil)
+	source, err := docs.Files.ReadFile("errors.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := regexp.MustCompile(`(?m)^\| ([A-Z_]+) \| \d{3} \|`).FindAllStringSubmatch(string(source), -1)
+	if len(rows) != 16 {
+		t.Fatalf("got %d codes", len(rows))
+	}
+	for _, row := range rows {
+		page, id, _ := strings.Cut(strings.TrimPrefix(api.DocURL("https://deed.example", row[1]), "https://deed.example"), "#")
+		if html := body(t, get(t, s, page)); !strings.Contains(html, `<h3 id="`+id+`">`) {
+			t.Errorf("%s has no heading %s", page, id)
 		}
 	}
 }

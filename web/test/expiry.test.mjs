@@ -1,7 +1,22 @@
 // The last test: it moves the clock of the sandbox.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { api, axe, base, button, buyName, connect, newAccount, newName, openPage, pay, picture } from './lib.mjs'
+import { api, axe, base, button, buyName, connect, newAccount, newName, openPage, pay, picture, signIn } from './lib.mjs'
+
+test('names that end soon: the notice with the price, and the way to renew', async () => {
+  const account = newAccount()
+  const name = newName()
+  await buyName(account, name)
+  await api('POST', '/sandbox/clock', { advance: '345d' })
+  const { page, context } = await openPage({ account })
+  await signIn(page, '/app/names')
+  await page.locator('[data-ending]').getByText('One name expires within 30 days.').waitFor()
+  await axe(page, 'names that end soon')
+  await picture(page, 'ending')
+  await page.getByRole('link', { name: 'Renew ' + name }).click()
+  await button(page, 'Renew for 13.06 USDC').waitFor()
+  await context.close()
+})
 
 test('an expired name: the notice, the clock of the sandbox, and a renewal by anyone', async () => {
   const name = newName()

@@ -28,6 +28,8 @@ test('the records of a name: edit, queue, undo, pay once, history, go back', asy
   const before = wallet.asked('eth_signTypedData_v4').length
   await pay(page)
   await page.getByText('The changes are made.').waitFor()
+  await page.getByText('Where the records are served').click()
+  await page.getByText('up to date').waitFor()
   const asked = wallet.asked('eth_signTypedData_v4')
   assert.equal(asked.length, before + 1, 'one payment for all changes')
   assert.equal(JSON.parse(asked.at(-1).params[1]).message.value, '200000')
