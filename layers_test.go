@@ -59,6 +59,7 @@ var packages = []struct {
 	{"internal/feed", services},
 	{"internal/health", services},
 	{"internal/fulfil", services},
+	{"internal/mandate", services},
 	{"internal/operator", services},
 	{"internal/ratelimit", services},
 	{"internal/registration", services},

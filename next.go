@@ -22,13 +22,14 @@ const (
 	ActionListRevisions  Action = "list_revisions"  // list the revisions of the zone of Domain
 	ActionSetNameservers Action = "set_nameservers" // change the name servers of Domain
 	ActionCheckHealth    Action = "check_health"    // ask which part of the service is down
+	ActionResetLimits    Action = "reset_limits"    // give everybody a fresh window; only in a sandbox
 )
 
 // Actions returns every action.
 func Actions() []Action {
 	return []Action{
 		ActionSignIn, ActionRefresh, ActionPay, ActionClaimPayment, ActionListPrices, ActionSearch,
-		ActionCheck, ActionListRecords, ActionListRevisions, ActionSetNameservers, ActionCheckHealth,
+		ActionCheck, ActionListRecords, ActionListRevisions, ActionSetNameservers, ActionCheckHealth, ActionResetLimits,
 	}
 }
 

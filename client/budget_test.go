@@ -101,7 +101,9 @@ type failing struct{ *client.Key }
 
 var errNoSignature = errors.New("no signature")
 
-func (failing) Sign(context.Context, [32]byte) ([]byte, error) { return nil, errNoSignature }
+func (failing) SignTypedData(context.Context, client.TypedData) ([]byte, error) {
+	return nil, errNoSignature
+}
 
 func TestBudgetCountsSignedPaymentsOnly(t *testing.T) {
 	no := errors.New("no")

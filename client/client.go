@@ -21,6 +21,7 @@ type Client struct {
 	journal Journal
 	tokens  TokenStore
 	site    string // the domain of sign-in messages; "": that of base
+	agent   string // User-Agent
 	now     func() time.Time
 }
 
@@ -60,6 +61,12 @@ func WithJournal(j Journal) Option { return func(c *Client) { c.journal = j } }
 // service's URL.
 func WithSite(domain string) Option { return func(c *Client) { c.site = domain } }
 
+// WithUserAgent puts the name and version of a program, such as "shop/1.2", before
+// those of this package in the User-Agent header.
+func WithUserAgent(program string) Option {
+	return func(c *Client) { c.agent = program + " " + userAgent() }
+}
+
 // New returns a client of the service at base, such as https://deed.example.
 func New(base string, opts ...Option) (*Client, error) {
 	u, err := url.Parse(base)
@@ -67,7 +74,7 @@ func New(base string, opts ...Option) (*Client, error) {
 		return nil, fmt.Errorf("%q is not the address of a service: write https://host", base)
 	}
 	u.Path, u.RawQuery, u.Fragment = strings.TrimRight(u.Path, "/"), "", ""
-	c := &Client{base: u, http: &http.Client{}, now: time.Now}
+	c := &Client{base: u, http: &http.Client{}, agent: userAgent(), now: time.Now}
 	for _, opt := range opts {
 		opt(c)
 	}

@@ -95,7 +95,7 @@ func (c *Client) signPayment(ctx context.Context, r request, a answer) (string, 
 	if err := c.budget.take(o); err != nil {
 		return "", err
 	}
-	payment, err := c.consent(ctx, o)
+	payment, err := c.consent(ctx, r, o)
 	if err != nil {
 		c.budget.giveBack(o)
 		return "", err
@@ -105,9 +105,13 @@ func (c *Client) signPayment(ctx context.Context, r request, a answer) (string, 
 }
 
 // consent asks for confirmation, and signs.
-func (c *Client) consent(ctx context.Context, o Offer) (string, error) {
-	if c.confirm != nil {
-		if err := c.confirm(ctx, o); err != nil {
+func (c *Client) consent(ctx context.Context, r request, o Offer) (string, error) {
+	confirm := c.confirm
+	if r.confirm != nil {
+		confirm = r.confirm
+	}
+	if confirm != nil {
+		if err := confirm(ctx, o); err != nil {
 			return "", err
 		}
 	}

@@ -95,11 +95,20 @@ type counting struct {
 	signed int
 }
 
-func (c *counting) Sign(ctx context.Context, digest [32]byte) ([]byte, error) {
+func (c *counting) SignMessage(ctx context.Context, text string) ([]byte, error) {
+	c.count()
+	return c.Key.SignMessage(ctx, text)
+}
+
+func (c *counting) SignTypedData(ctx context.Context, data client.TypedData) ([]byte, error) {
+	c.count()
+	return c.Key.SignTypedData(ctx, data)
+}
+
+func (c *counting) count() {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.signed++
-	c.mu.Unlock()
-	return c.Key.Sign(ctx, digest)
 }
 
 func TestWithoutWalletTheOfferIsReturned(t *testing.T) {

@@ -15,6 +15,10 @@ type Raw struct {
 	Header  http.Header // additional headers
 	SignIn  bool        // send the client's token
 	MayCost bool        // the client may pay for it
+
+	// Confirm is asked before a payment for this call is signed, in place of the
+	// client's (WithConfirm), if it is set.
+	Confirm func(ctx context.Context, o Offer) error
 }
 
 // A RawAnswer is the response to a Raw.
@@ -33,7 +37,7 @@ func (c *Client) Raw(ctx context.Context, r Raw) (RawAnswer, error) {
 		header = http.Header{}
 	}
 	header.Set("Accept", "application/json")
-	a, err := c.do(ctx, request{method: r.Method, path: r.Path, query: r.Query, header: header, body: r.Body, bearer: r.SignIn, paid: r.MayCost})
+	a, err := c.do(ctx, request{method: r.Method, path: r.Path, query: r.Query, header: header, body: r.Body, bearer: r.SignIn, paid: r.MayCost, confirm: r.Confirm})
 	if a.status != 0 {
 		err = nil // an error response is an answer here
 	}

@@ -25,11 +25,12 @@ type request struct {
 	query        url.Values
 	header       http.Header // additional headers
 	body         []byte
-	contentType  string  // of the body; "": JSON
-	accept       string  // "": JSON
-	bearer       bool    // it needs a token
-	paid         bool    // it may cost money
-	maxPrice     *string // limit of this call; nil: the client's
+	contentType  string                             // of the body; "": JSON
+	accept       string                             // "": JSON
+	bearer       bool                               // it needs a token
+	paid         bool                               // it may cost money
+	maxPrice     *string                            // limit of this call; nil: the client's
+	confirm      func(context.Context, Offer) error // nil: the client's
 }
 
 // answer is a response with its whole body.
@@ -109,6 +110,7 @@ func (c *Client) open(ctx context.Context, r request, token, payment string) (*h
 	} else {
 		req.Header.Set("Accept", orJSON(r.accept))
 	}
+	req.Header.Set("User-Agent", c.agent)
 	if r.body != nil && req.Header.Get("Content-Type") == "" {
 		req.Header.Set("Content-Type", orJSON(r.contentType))
 	}

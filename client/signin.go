@@ -10,8 +10,6 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/ethereum/go-ethereum/crypto"
-
 	"deed.example/deed/api"
 )
 
@@ -73,8 +71,7 @@ func (c *Client) signIn(ctx context.Context) (Tokens, error) {
 		return Tokens{}, errors.New("the service wants lines of its own in the message to sign")
 	}
 	text := message(n, c.wallet.Address().Hex(), c.now())
-	digest := crypto.Keccak256Hash(fmt.Appendf(nil, "\x19Ethereum Signed Message:\n%d%s", len(text), text)) // EIP-191
-	sig, err := c.wallet.Sign(ctx, digest)
+	sig, err := c.wallet.SignMessage(ctx, text)
 	if err != nil {
 		return Tokens{}, fmt.Errorf("sign in: %w", err)
 	}

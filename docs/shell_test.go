@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/creack/pty"
 	"github.com/go-json-experiment/json"
 
 	"deed.example/deed/api"
@@ -32,14 +33,22 @@ type shell struct {
 // end is what the shell prints after a command, with its exit code.
 const end = "--- that was all:"
 
-func open(t *testing.T) *shell {
+// run starts a service for pages.
+func run(t *testing.T) *servicetest.Service {
 	t.Helper()
-	s := &shell{dir: t.TempDir()}
-	var err error
-	if s.service, err = servicetest.Run(binary, s.dir); err != nil {
+	service, err := servicetest.Run(binary, t.TempDir())
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(s.service.Stop)
+	t.Cleanup(service.Stop)
+	return service
+}
+
+// open starts a bash beside a service. What it shows is shown on a terminal, so that
+// the pages have what a person sees; what is typed is not.
+func open(t *testing.T, service *servicetest.Service) *shell {
+	t.Helper()
+	s := &shell{dir: t.TempDir(), service: service}
 	s.mapPorts(t)
 	s.folders = map[string]string{"/var/lib/postgresql": s.postgresFolder(t)}
 	for _, folder := range []string{"/etc/deed", "/var/lib/deed"} {
@@ -51,29 +60,42 @@ func open(t *testing.T) *shell {
 	cmd.Env = []string{
 		"PATH=" + filepath.Join(s.dir, "bin") + ":" + filepath.Dir(binary) + ":" + os.Getenv("PATH"), "HOME=" + s.dir, "GO=" + goCommand(t), "REPOSITORY=" + repository(t),
 		"POSTGRES=" + s.folders["/var/lib/postgresql"],
-		"DEED_SERVER=" + s.service.URL, "DEED_CHAIN_LISTEN=127.0.0.1:" + s.ports["8545"], "LC_ALL=C", "TZ=UTC",
+		"NO_COLOR=1", "TERM=dumb", "DEED_SERVER=" + s.service.URL, "DEED_CHAIN_LISTEN=127.0.0.1:" + s.ports["8545"], "LC_ALL=C", "TZ=UTC",
 	}
 	for _, name := range []string{"GOCACHE", "GOMODCACHE"} { // they are in another home
 		cmd.Env = append(cmd.Env, name+"="+goSays(t, "env", name))
 	}
-	if s.in, err = cmd.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
+	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd.Stderr = cmd.Stdout
-	s.out = bufio.NewReader(out)
+	screen, tty := s.terminal(t)
+	s.in, s.out = in, bufio.NewReader(screen)
+	cmd.Stdout, cmd.Stderr = tty, tty
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	tty.Close() // the shell has it now
 	t.Cleanup(func() {
 		fmt.Fprintln(s.in, "kill $(jobs -p) 2>/dev/null; exit") // what the page left running
 		_, _ = io.Copy(io.Discard, s.out)                       // until all of it has ended
 		_ = cmd.Wait()                                          // kill may have found nothing
 	})
 	return s
+}
+
+// terminal returns both ends of a terminal that is wide enough for every table.
+func (s *shell) terminal(t *testing.T) (screen, tty *os.File) {
+	t.Helper()
+	screen, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := pty.Setsize(screen, &pty.Winsize{Rows: 50, Cols: 200}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { screen.Close() }) // after what is left on it was read
+	return screen, tty
 }
 
 // mapPorts maps the ports of the pages to those of the service, and others to free
@@ -177,6 +199,7 @@ func (s *shell) run(t *testing.T, command string) (shown, code string) {
 		if err != nil {
 			t.Fatalf("the shell ended: %v", err)
 		}
+		line = strings.ReplaceAll(line, "\r", "")
 		if code, ok := strings.CutPrefix(line, end+" "); ok {
 			return shown, strings.TrimSpace(code)
 		}

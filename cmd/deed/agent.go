@@ -4,11 +4,11 @@ import (
 	"context"
 	"io"
 
-	"deed.example/deed/internal/agent"
+	"deed.example/deed/internal/cli"
 	"deed.example/deed/internal/mcp"
 )
 
-// speakMCP serves an agent on two streams, within its spending limits.
-func speakMCP(ctx context.Context, d *agent.Executor, c agent.Consent, in io.ReadCloser, out io.WriteCloser) error {
-	return mcp.Stdio{Executor: d, Consent: c, Version: version()}.Serve(ctx, in, out)
+// speakMCP serves an agent on two streams (MCP).
+func speakMCP(ctx context.Context, a cli.Agent, in io.ReadCloser, out io.WriteCloser) error {
+	return mcp.Stdio{Executor: a.Executor, Consent: a.Consent, Version: version(), Sandbox: a.Sandbox}.Serve(ctx, in, out)
 }

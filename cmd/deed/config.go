@@ -62,6 +62,7 @@ func (c *config) settings() []*setting {
 		{key: "chain.refund_wallet", help: "address of the refund wallet at the signer", value: text(&c.RefundWallet, walletOrNone)},
 		{key: "chain.refund_floor_usd", help: "warn when the refund wallet has less", value: amount(&c.RefundFloor)},
 		{key: "chain.safe_depth", help: "how many blocks deep counts as safe where the chain does not say", value: blockNumber(&c.SafeDepth)},
+		{key: "chain.wallet_factories", help: "contracts that may deploy a wallet with its first payment (ERC-6492), separated by commas; auto: those known on the chain; none", value: text(&c.WalletFactories, walletFactories)},
 		{key: "payments.max_open", help: "payments of one wallet that may wait to be settled at the same time", value: positive(&c.Payments.MaxOpen)},
 		{key: "payments.release_after", help: "how long a payment that cannot be settled keeps its name from other buyers, such as 1m", value: duration(&c.Payments.ReleaseAfter)},
 		{key: "payments.claim_window", help: "how long money that came without a request waits for its payer before it goes back, such as 5m", value: duration(&c.Payments.ClaimWindow)},
@@ -136,6 +137,12 @@ func (c *config) setRegistrar(key, value string) error {
 			return fmt.Errorf("%s: %w", key, err)
 		}
 		r.Reserve = amount
+	case "delete_orphans":
+		allowed, err := strconv.ParseBool(value)
+		if err != nil {
+			return fmt.Errorf("%s must be true or false", key)
+		}
+		r.DeleteOrphans = allowed
 	default:
 		r.Values[parts[2]] = value
 	}
@@ -190,6 +197,14 @@ func walletOrNone(s string) error {
 		return nil
 	}
 	_, err := deed.ParseWallet(s)
+	return err
+}
+
+func walletFactories(s string) error {
+	if s == "auto" {
+		return nil
+	}
+	_, err := app.ParseWalletFactories(s)
 	return err
 }
 

@@ -22,7 +22,8 @@ func main() {
 	// default effect again, so that a second one ends the process.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
-	os.Exit(cli.Report(os.Stderr, rootCommand().ExecuteContext(ctx)))
+	cmd, err := rootCommand().ExecuteContextC(ctx)
+	os.Exit(cli.Report(os.Stderr, cmd, err))
 }
 
 func rootCommand() *cobra.Command {

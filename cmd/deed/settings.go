@@ -34,6 +34,23 @@ func addFlags(cmd *cobra.Command) {
 	}
 }
 
+// hideSettings hides the flags of settings in the help of a command and its
+// subcommands: few need more than --config, and `deed serve --help` lists them all.
+func hideSettings(cmd *cobra.Command) {
+	for _, child := range cmd.Commands() {
+		hideSettings(child)
+	}
+	hidden := false
+	for _, s := range defaultConfig().settings() {
+		if f := cmd.Flags().Lookup(s.flag()); f != nil {
+			f.Hidden, hidden = true, true
+		}
+	}
+	if hidden && cmd.Long == "" {
+		cmd.Long = cmd.Short + ".\n\nIt reads the configuration of the service: --config, DEED_CONFIG, or DEED_… variables. Every setting is a flag as well: see `deed serve --help`."
+	}
+}
+
 // readConfig reads the configuration: defaults, overridden by the file, then by the
 // environment, then by the flags. It also returns the settings with the source of
 // each value.
@@ -131,7 +148,7 @@ func flatten(prefix string, in map[string]any, out map[string]string) {
 
 // notSettings are variables that are not settings: the path of the file, and those
 // of the client commands.
-var notSettings = []string{"DEED_CONFIG", "DEED_SERVER", "DEED_PRIVATE_KEY", "DEED_WALLET", "DEED_MAX_PRICE", "DEED_BUDGET", "DEED_PASSWORD_FILE"}
+var notSettings = []string{"DEED_CONFIG", "DEED_SERVER", "DEED_PRIVATE_KEY", "DEED_WALLET", "DEED_MAX_PRICE", "DEED_BUDGET", "DEED_ASK_ABOVE", "DEED_PASSWORD_FILE", "DEED_SIGNER", "DEED_CONTEXT"}
 
 // readEnviron reads the variables that start with DEED_.
 func readEnviron(settings []*setting, environ []string) error {

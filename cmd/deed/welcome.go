@@ -14,24 +14,30 @@ func welcome(out io.Writer, c *config, a *app.App) {
 	if a.DNS() != "" {
 		dns = a.DNS() + ", UDP and TCP"
 	}
-	fmt.Fprintf(out, `Deed %s is up.
+	fmt.Fprintf(out, "Deed %s is up.\n\n", version())
+	if a.Sandbox() {
+		fmt.Fprintf(out, `This is a sandbox: the money, the registry and the names exist on this machine only.
 
-  callers    %s
+  open       %s in a browser
+  or type    deed demo --server %s
+
+`, callers, callers)
+	}
+	fmt.Fprintf(out, `  callers    %s
   operators  %s
   database   %s
   cache      %s
   chain      %s
   DNS        %s
-`, version(), callers, operators, c.DescribeDatabase(), c.DescribeCache(), c.DescribeChain(), dns)
+`, callers, operators, c.DescribeDatabase(), c.DescribeCache(), c.DescribeChain(), dns)
 	if c.Outside() && c.SellsEmbedded() {
 		fmt.Fprintln(out, "  registry   embedded: this is a REHEARSAL, and nothing that is sold is in the public DNS")
 	}
 	fmt.Fprintf(out, `
 Try:
-  open %s in a browser
   curl %s/domains/pricing/com
   curl %s/health
-`, callers, callers, callers)
+`, callers, callers)
 	if a.Sandbox() {
 		fmt.Fprintf(out, "  curl %s/sandbox\n", callers)
 	}

@@ -3,8 +3,9 @@
 //
 // A message has a data part {"skill": …, "arguments": {…}}. The skill is a tool
 // of the table; its answer is a message, or a task if it started an order: the
-// task's id is the job's, so that any node can serve it and none keeps state. The
-// response to text without a data part has the schemas of all skills.
+// task's id is the job's, so that any node can serve it and none keeps state. Text
+// without a data part is answered with what is known of the names in it, and the
+// schemas of all skills (prose.go).
 //
 // A paid skill without a payment returns a task in the state input-required, with
 // the offer in its metadata x402.payment.required. The task id encodes the
@@ -51,6 +52,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = out.control.SetWriteDeadline(time.Now().Add(requestTimeout)) // fails for writers without deadlines only, such as in tests
 	if asked := r.Header.Values(a2a.SvcParamExtensions); slices.ContainsFunc(asked, func(list string) bool { return strings.Contains(list, api.A2APaymentExtension) }) {
 		w.Header().Set(a2a.SvcParamExtensions, api.A2APaymentExtension)
+	}
+	if refuseLegacy(out, r) {
+		return
 	}
 	caller := &requestHandler{Server: s, bearer: bearer(r), from: agent.OriginOf(r)}
 	a2asrv.NewJSONRPCHandler(caller, a2asrv.WithTransportKeepAlive(keepAliveInterval), a2asrv.WithTransportPanicHandler(s.panicked)).ServeHTTP(out, r)
@@ -99,6 +103,9 @@ var _ a2asrv.RequestHandler = (*requestHandler)(nil)
 
 // SendMessage runs the skill that a message asks for.
 func (c *requestHandler) SendMessage(ctx context.Context, in *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
+	if hasOnlyText(in.Message) {
+		return c.answerText(ctx, in.Message), nil
+	}
 	r, other, err := read(in)
 	if err != nil || other != nil {
 		return other, err

@@ -88,13 +88,13 @@ func parse(data any) (r request, why string) {
 // help explains the format of messages, with the schemas of all skills.
 func help(m *a2a.Message, why string) *a2a.Message {
 	skills := []any{}
-	for _, t := range agent.Tools() {
+	for _, t := range agent.Tools(true) {
 		skills = append(skills, map[string]any{
-			"skill": t.Name, "title": t.Title, "description": t.Description, "arguments": t.Input, "paid": t.Paid, "signIn": t.Bearer,
+			"skill": t.Name, "title": t.Title, "description": t.Description, "arguments": t.Input, "example": jsontext.Value(t.Example), "paid": t.Paid, "signIn": t.Bearer,
 		})
 	}
 	out := a2a.NewMessage(a2a.MessageRoleAgent,
-		a2a.NewTextPart(why+` I read no prose. Send a data part such as {"skill":"search_domains","arguments":{"query":"example"}}; the skills and the schemas of their arguments are in the next part.`),
+		a2a.NewTextPart(why+` Send a data part such as {"skill":"search_domains","arguments":{"query":"example"}}; the next part has all skills, with the schemas of their arguments and an example of each.`),
 		a2a.NewDataPart(map[string]any{"skills": skills}))
 	out.ContextID = m.ContextID
 	return out

@@ -44,6 +44,12 @@ type Tool struct {
 	Paid        bool // it may cost money
 	Bearer      bool // it needs a sign-in
 	Waits       bool // it takes wait_seconds
+	Sandbox     bool // only a sandbox has it
+	OnCard      bool // the agent card lists it
+
+	Example string // arguments as JSON
+
+	question string // what a local user is asked first; optional
 
 	finish func(args arguments, e *Executor, a Answer) Answer // post-processes the answer; optional
 }
@@ -51,12 +57,13 @@ type Tool struct {
 // A Place is where an argument goes in a call.
 type Place string
 
-// The places of arguments. InExecutor marks those that the Executor handles
-// itself and does not send.
+// The places of arguments. InText is the whole body of a call that takes plain
+// text. InExecutor marks those that the Executor handles itself and does not send.
 const (
 	InPath     Place = "path"
 	InQuery    Place = "query"
 	InBody     Place = "body"
+	InText     Place = "text"
 	InExecutor Place = "executor"
 )
 
@@ -72,6 +79,9 @@ type Argument struct {
 // argDryRun asks for a quote.
 const argDryRun = "dry_run"
 
+// TokenArgument has the access token of a call that needs a sign-in.
+const TokenArgument = argToken
+
 // Arguments that are not part of an HTTP call.
 const (
 	argWait    = "wait_seconds"
@@ -79,8 +89,11 @@ const (
 	argAddress = "address"
 )
 
-// Tools returns the table.
-func Tools() []Tool { return slices.Clone(tools()) }
+// Tools returns the table. Tools that only a sandbox has are left out unless
+// sandbox is true.
+func Tools(sandbox bool) []Tool {
+	return slices.DeleteFunc(slices.Clone(tools()), func(t Tool) bool { return t.Sandbox && !sandbox })
+}
 
 // Find returns the tool with the given name.
 func Find(name string) (Tool, bool) {
@@ -110,17 +123,28 @@ func (t Tool) names() string {
 	return strings.Join(names, ", ")
 }
 
-// about returns the schema's description of an argument, after a colon.
+// about returns the note of an argument, after a colon.
 func (t Tool) about(name string) string {
-	var input struct {
-		Properties map[string]struct {
-			Description string `json:"description"`
-		} `json:"properties"`
+	if text := note(t.Name, name); text != "" {
+		return ": " + text
 	}
-	if json.Unmarshal(t.Input, &input) != nil || input.Properties[name].Description == "" {
-		return ""
+	return ""
+}
+
+// WithoutArgument returns the tool without an argument in its schema. The argument
+// is accepted all the same.
+func (t Tool) WithoutArgument(name string) Tool {
+	var in schema
+	if json.Unmarshal(t.Input, &in) != nil {
+		return t
 	}
-	return ": " + strings.TrimSpace(input.Properties[name].Description)
+	if fields, ok := in["properties"].(schema); ok {
+		delete(fields, name)
+	}
+	if raw, err := json.Marshal(in, json.Deterministic(true)); err == nil {
+		t.Input = raw
+	}
+	return t
 }
 
 // Quotes reports whether the tool can return its price in a dry run.

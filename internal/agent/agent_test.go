@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"deed.example/deed/internal/agent"
@@ -45,7 +46,7 @@ func judge(t *testing.T, s *jsonschema.Schema, text string) error {
 
 func TestToolsAreComplete(t *testing.T) {
 	seen := map[string]bool{}
-	for _, tool := range agent.Tools() {
+	for _, tool := range agent.Tools(true) {
 		if seen[tool.Name] {
 			t.Errorf("%s is there twice", tool.Name)
 		}
@@ -65,14 +66,14 @@ func TestToolsAreComplete(t *testing.T) {
 			}
 		}
 	}
-	if _, found := agent.Find("no_such_tool"); found || len(seen) != 19 {
+	if _, found := agent.Find("no_such_tool"); found || len(seen) != 36 {
 		t.Errorf("got %d tools", len(seen))
 	}
 }
 
 func TestWhatToolsNeed(t *testing.T) {
 	var paid, bearer, waits, quotes []string
-	for _, tool := range agent.Tools() {
+	for _, tool := range agent.Tools(true) {
 		if tool.Paid {
 			paid = append(paid, tool.Name)
 		}
@@ -86,11 +87,14 @@ func TestWhatToolsNeed(t *testing.T) {
 			quotes = append(quotes, tool.Name)
 		}
 	}
-	changes := []string{"add_dns_record", "update_dns_record", "delete_dns_record", "change_dns_records"}
+	changes := []string{"add_dns_record", "update_dns_record", "delete_dns_record", "change_dns_records", "import_dns_zone", "roll_back_dns_zone"}
+	account := []string{"list_my_domains", "get_account", "list_transactions", "list_events", "create_webhook", "list_webhooks", "test_webhook", "rotate_webhook_secret", "delete_webhook", "sign_out"}
+	zone := []string{"list_dns_records", "add_dns_record", "update_dns_record", "delete_dns_record", "change_dns_records", "export_dns_zone", "import_dns_zone", "list_dns_revisions", "roll_back_dns_zone", "check_dns_propagation"}
+	owner := []string{"set_lock", "set_nameservers", "set_ds_records", "get_auth_code", "change_owner"}
 	orders := []string{"register_domain", "renew_domain", "transfer_domain"}
 	for what, pair := range map[string][2][]string{
 		"paid":   {paid, slices.Concat(orders, changes)},
-		"bearer": {bearer, slices.Concat([]string{"list_my_domains", "get_account", "list_transactions", "list_events", "list_dns_records"}, changes)},
+		"bearer": {bearer, slices.Concat(account, zone, owner)},
 		"quotes": {quotes, slices.Concat(orders, changes[3:])},
 		"waits":  {waits, slices.Concat([]string{"get_job"}, orders)},
 	} {
@@ -141,6 +145,11 @@ func TestArgumentsArePlacedInTheCall(t *testing.T) {
 		{"update_dns_record", `{"domain":"example.com","record_id":"r 1","ttl":60}`, `PUT /dns/example.com/r%201 {"ttl":60}`},
 		{"delete_dns_record", `{"domain":"example.com","record_id":"r1","access_token":"a.b.c"}`, `DELETE /dns/example.com/r1  auth="Bearer a.b.c"`},
 		{"change_dns_records", `{"domain":"example.com","changes":[{"op":"delete","id":"r1"}],"if_revision":3}`, `POST /dns/example.com/batch {"changes":[{"op":"delete","id":"r1"}],"ifRevision":3}`},
+		{"import_dns_zone", `{"domain":"example.com","zone_file":"www A 192.0.2.1","mode":"replace","dry_run":true}`, `POST /dns/example.com/import?dryRun=true&mode=replace www A 192.0.2.1`},
+		{"roll_back_dns_zone", `{"domain":"example.com","revision":7}`, `POST /dns/example.com/rollback/7 `},
+		{"set_nameservers", `{"domain":"example.com","nameservers":[]}`, `PUT /domains/example.com/nameservers {"nameservers":[]}`},
+		{"change_owner", `{"domain":"example.com","wallet_address":"0x1"}`, `PUT /domains/example.com/owner {"walletAddress":"0x1"}`},
+		{"add_dns_record", `{"domain":"example.com","type":"MX","host":"@","value":"mx","priority":5}`, `POST /dns/example.com {"host":"@","priority":5,"type":"MX","value":"mx"}`},
 		{"sign_in", `{"message":"m","signature":"0x00"}`, `POST /auth/verify {"message":"m","signature":"0x00"}`},
 	} {
 		a := do(t, echo, c.tool, agent.Request{Arguments: []byte(c.args)})
@@ -206,7 +215,7 @@ func TestPanicEndsOneCall(t *testing.T) {
 // Models of some vendors reject tools with anyOf, oneOf or allOf at the top of
 // their input schema.
 func TestInputSchemasArePlain(t *testing.T) {
-	for _, tool := range agent.Tools() {
+	for _, tool := range agent.Tools(true) {
 		for _, word := range []string{"anyOf", "oneOf", "allOf", `"null"`, `"if"`} {
 			if strings.Contains(string(tool.Input), word) {
 				t.Errorf("%s: %s in %s", tool.Name, word, tool.Input)
@@ -222,10 +231,51 @@ func TestOutputSchemaAcceptsAnswersAndErrors(t *testing.T) {
 		`{"dryRun":true,"domain":"example.com","years":1,"price_usd":"12.99","currency":"USDC"}`:  true,
 		`{"error":"Invalid request","message":"domain: no","code":"VALIDATION_ERROR","hint":"h"}`: true,
 		`{"x402Version":2,"error":"payment_required","resource":{"url":"u"},"accepts":[]}`:        true,
-		`{"dryRun":true}`: false,
+		`{"price_usd":7}`: false,
 	} {
 		if err := judge(t, s, text); (err == nil) != want {
 			t.Errorf("%s: got %v, want good to be %v", text, err, want)
+		}
+	}
+}
+
+// Every argument that is listed has a description; it is all that an agent knows.
+func TestArgumentsAreDescribed(t *testing.T) {
+	for _, tool := range agent.Tools(true) {
+		var in struct {
+			Properties map[string]struct {
+				Description string
+				Items       struct {
+					Properties map[string]struct{ Description string }
+				}
+			}
+		}
+		if err := json.Unmarshal(tool.Input, &in, json.MatchCaseInsensitiveNames(true)); err != nil {
+			t.Fatal(err)
+		}
+		for name, p := range in.Properties {
+			if p.Description == "" {
+				t.Errorf("%s: %s has no description", tool.Name, name)
+			}
+			for field, f := range p.Items.Properties {
+				if f.Description == "" {
+					t.Errorf("%s: %s of %s has no description", tool.Name, field, name)
+				}
+			}
+		}
+		for _, a := range tool.Arguments {
+			if _, listed := in.Properties[a.Name]; !listed && (a.Required || a.Name != "priority") {
+				t.Errorf("%s: %s is not listed", tool.Name, a.Name)
+			}
+		}
+	}
+}
+
+// The examples of the agent card are calls that can be made.
+func TestExamplesAreArguments(t *testing.T) {
+	for _, tool := range agent.Tools(true) {
+		if err := judge(t, compile(t, tool.Name, tool.Input), tool.Example); err != nil {
+			t.Errorf("%s: %s: %v", tool.Name, tool.Example, err)
 		}
 	}
 }
@@ -237,7 +287,7 @@ func TestAgentsDocMatchesTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	var want strings.Builder
-	for _, tool := range agent.Tools() {
+	for _, tool := range agent.Tools(true) {
 		signIn, price := "no", "free"
 		if tool.Bearer {
 			signIn = "yes"

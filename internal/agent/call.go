@@ -29,13 +29,20 @@ type Call struct {
 	Method  string
 	Path    string // escaped
 	Query   url.Values
-	Body    []byte // JSON; nil without one
+	Body    []byte // JSON, unless Text is set; nil without one
+	Text    bool   // the body is a zone file
 	Bearer  string // access token; "" without one
 	Payment Payment
+	Agreed  string // the price in USDC that the user agreed to, when asked for this call
 	From    Origin
 
 	Paid     bool // it may cost money
+	Asks     bool // the user can be asked
 	SignedIn bool // it needs a sign-in, even if Bearer is empty
+
+	// Question is what a user with a local wallet must agree to first, because the
+	// call can lose a name; "" for other calls.
+	Question string
 }
 
 // An Origin is the address of the caller, which rate limits count.
@@ -54,6 +61,16 @@ type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte // JSON
+
+	// Question is set if nothing was done because the user has to agree to a price
+	// first. The call can be made again with the price as Agreed.
+	Question *Question
+}
+
+// A Question is what the user is asked before money is spent.
+type Question struct {
+	Price string // in USDC
+	Text  string
 }
 
 // Done reports whether the call succeeded.
@@ -147,7 +164,7 @@ func short(v jsontext.Value) string {
 
 // call turns arguments into the tool's HTTP call.
 func (t Tool) call(args arguments) (Call, *Answer) {
-	c := Call{Method: t.Method, Path: t.Path, Query: url.Values{}, Paid: t.Paid, SignedIn: t.Bearer}
+	c := Call{Method: t.Method, Path: t.Path, Query: url.Values{}, Paid: t.Paid, SignedIn: t.Bearer, Question: t.question}
 	body := map[string]jsontext.Value{}
 	for _, a := range t.Arguments {
 		v := args[a.Name]
@@ -155,22 +172,33 @@ func (t Tool) call(args arguments) (Call, *Answer) {
 		case v == nil || a.In == InExecutor:
 		case a.In == InBody:
 			body[a.Field] = v
+			c.Question = strings.ReplaceAll(c.Question, "{"+a.Name+"}", strings.Trim(short(v), `"`))
 		default:
 			text, ok := plain(v, a.List)
 			if !ok || a.In == InPath && text == "" {
 				rejected := refused(a.Name, "cannot be %s%s", short(v), t.about(a.Name))
 				return Call{}, &rejected
 			}
-			if a.In == InQuery {
-				c.Query.Set(a.Field, text)
-			}
-			c.Path = strings.ReplaceAll(c.Path, "{"+a.Field+"}", url.PathEscape(text))
+			c.place(a, text)
+			c.Question = strings.ReplaceAll(c.Question, "{"+a.Name+"}", text)
 		}
 	}
 	if t.hasBody() {
 		c.Body, _ = wirejson.Marshal(body) // its members are valid JSON
 	}
 	return c, nil
+}
+
+// place puts the text of an argument where it belongs.
+func (c *Call) place(a Argument, text string) {
+	switch a.In {
+	case InQuery:
+		c.Query.Set(a.Field, text)
+	case InText:
+		c.Body, c.Text = []byte(text), true
+	default:
+		c.Path = strings.ReplaceAll(c.Path, "{"+a.Field+"}", url.PathEscape(text))
+	}
 }
 
 func (t Tool) hasBody() bool {

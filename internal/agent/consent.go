@@ -7,6 +7,7 @@ type Consent struct {
 
 	MaxPrice string // USDC that one call may cost; "" if not set
 	Budget   string // USDC that all calls of this process may cost; "" if not set
+	AskAbove string // USDC above which the user is asked about each call, if the agent's client can ask
 }
 
 // Spends reports whether anything may be spent: there is a wallet that can sign,

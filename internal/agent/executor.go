@@ -36,6 +36,8 @@ type Request struct {
 	Bearer    string // access token of the request; the argument access_token takes precedence
 	Payment   Payment
 	From      Origin
+	Asks      bool   // the user can be asked before money is spent
+	Agreed    string // the price in USDC that the user agreed to
 }
 
 // Do runs a tool. An error of the service and invalid arguments are an Answer; an
@@ -53,13 +55,13 @@ func (e *Executor) Do(ctx context.Context, t Tool, r Request) (Answer, error) {
 	if rejected != nil {
 		return *rejected, nil
 	}
-	c.Bearer, c.Payment, c.From = r.Bearer, r.Payment, r.From
+	c.Bearer, c.Payment, c.From, c.Asks, c.Agreed = r.Bearer, r.Payment, r.From, r.Asks, r.Agreed
 	if token, ok := args.text(argToken); ok {
 		c.Bearer = token
 	}
 	a, err := e.Caller.Call(ctx, c)
 	if err != nil || !a.Done() {
-		return t.forAgents(a), err
+		return t.forAgents(a), err // a Question is not done either
 	}
 	if t.finish != nil {
 		return t.finish(args, e, a), nil

@@ -34,12 +34,15 @@ func (l Local) Call(ctx context.Context, c Call) (a Answer, err error) {
 		}
 	}()
 	l.Handler.ServeHTTP(w, r)
-	return Answer{w.status, w.header, w.body.Bytes()}, nil
+	return Answer{Status: w.status, Header: w.header, Body: w.body.Bytes()}, nil
 }
 
 // SetHeaders sets the headers of a call.
 func (c Call) SetHeaders(h http.Header) {
-	if c.Body != nil {
+	switch {
+	case c.Text:
+		h.Set("Content-Type", "text/dns")
+	case c.Body != nil:
 		h.Set("Content-Type", "application/json")
 	}
 	if c.Bearer != "" {

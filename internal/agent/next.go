@@ -35,6 +35,12 @@ var nextWords = map[deed.Action]func(api.Next) string{
 		}
 		return fmt.Sprintf("check_domains with domains [%q] checks this exact name", n.Domain)
 	},
+	deed.ActionListRevisions: func(n api.Next) string {
+		return fmt.Sprintf("list_dns_revisions with domain %q lists the revisions", n.Domain)
+	},
+	deed.ActionSetNameservers: func(n api.Next) string {
+		return fmt.Sprintf("set_nameservers with domain %q changes the name servers", n.Domain)
+	},
 	deed.ActionListRecords: func(n api.Next) string {
 		return fmt.Sprintf("list_dns_records with domain %q lists the records", n.Domain)
 	},

@@ -26,41 +26,47 @@ func (d description) tool(r row) (Tool, error) {
 	t := Tool{
 		Name: r.name, Title: r.title, Purpose: r.description, Description: r.description, Method: call.Method, Path: call.Path,
 		ReadOnly: r.flags&readOnly != 0, Destructive: r.flags&destructive != 0, Idempotent: r.flags&idempotent != 0, Waits: r.flags&waits != 0,
-		Bearer: call.Secured("bearer"), Paid: call.Secured("paymentSignature"), finish: r.finish,
+		Bearer: call.Secured("bearer"), Paid: call.Secured("paymentSignature"), Sandbox: r.flags&sandboxOnly != 0, OnCard: r.flags&notOnCard == 0, Example: r.example, question: r.question, finish: r.finish,
 	}
 	if t.Paid {
 		t.Description, t.Destructive = t.Description+paymentNote, true // spending money cannot be undone
 	}
 	properties := d.arguments(&t, r, call)
+	listed, required := schema{}, []string{}
 	for i, a := range t.Arguments {
-		p, _ := properties[a.Name].(schema)
-		if a.List {
-			properties[a.Name] = schema{"type": "array", "items": schema{"type": "string", "minLength": 1}, "description": r.hints[a.Field]}
-			if a.Required {
-				properties[a.Name].(schema)["minItems"] = 1
-			}
-		} else if a.In == InExecutor {
-			properties[a.Name] = executorSchemas[a.Name]
+		full, _ := portable(properties[a.Name], false).(schema)
+		switch {
+		case a.List:
+			full = schema{"type": "array", "items": schema{"type": "string"}}
+		case a.In == InText:
+			full = schema{"type": "string"}
+		case a.In == InExecutor:
+			full = executorSchemas[a.Name]
 			t.Arguments[i].Required = a.Name == argAddress
-		} else if p == nil {
+		case a.Name == argDryRun:
+			full = schema{"type": "boolean"} // in a query it is one of two texts
+		case full == nil:
 			return Tool{}, fmt.Errorf("%s has no schema", a.Name)
 		}
-	}
-	required := []string{}
-	for _, a := range t.Arguments {
-		if a.Required {
+		if note(t.Name, a.Name) != "" {
+			listed[a.Name] = compact(t.Name, a.Name, full)
+		}
+		if t.Arguments[i].Required {
 			required = append(required, a.Name)
 		}
 	}
-	in := schema{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
-	out, err := d.answers(call.Object, t)
+	in := schema{"type": "object", "properties": listed}
+	if len(required) > 0 {
+		in["required"] = required
+	}
+	out, err := d.answers(call.Object, t, r.returns)
 	if err != nil {
 		return Tool{}, err
 	}
-	if t.Input, err = json.Marshal(portable(in, false), json.Deterministic(true)); err != nil {
+	if t.Input, err = json.Marshal(in, json.Deterministic(true)); err != nil {
 		return Tool{}, err
 	}
-	t.Output, err = json.Marshal(portable(out, true), json.Deterministic(true))
+	t.Output, err = json.Marshal(out, json.Deterministic(true))
 	return t, err
 }
 
@@ -91,6 +97,9 @@ func (d description) arguments(t *Tool, r row, call openapi.Operation) schema {
 	for _, field := range slices.Sorted(maps.Keys(fields)) {
 		add(field, InBody, slices.Contains(required, any(field)), fields[field].(schema))
 	}
+	if r.text != "" {
+		t.Arguments = append(t.Arguments, Argument{Name: r.text, In: InText, Required: true})
+	}
 	handled := func(wanted bool, name string) {
 		if wanted {
 			t.Arguments = append(t.Arguments, Argument{Name: name, In: InExecutor})
@@ -117,35 +126,60 @@ func (d description) content(v any) (schema, bool) {
 	return s, ok
 }
 
-// answers returns the schema of a tool's answers: the successful responses of its
-// call, and errors. Clients validate both against it.
-func (d description) answers(op schema, t Tool) (schema, error) {
+// answers returns the schema of a tool's answers: the members of the successful
+// ones that matter. Clients validate errors against it, too, so that it requires
+// nothing.
+func (d description) answers(op schema, t Tool, members []string) (schema, error) {
 	responses, _ := op["responses"].(schema)
-	var shapes []any
+	found := schema{}
 	for _, status := range slices.Sorted(maps.Keys(responses)) {
-		if s, ok := d.content(responses[status]); ok && strings.HasPrefix(status, "2") {
-			shapes = append(shapes, s)
+		s, ok := d.content(responses[status])
+		if !ok || !strings.HasPrefix(status, "2") {
+			continue
+		}
+		fields := fieldsOf(s)
+		for _, name := range members {
+			if f, ok := fields[name].(schema); ok {
+				found[name] = typeOf(f)
+			}
 		}
 	}
-	if len(shapes) == 0 {
-		return nil, fmt.Errorf("%s %s has no response schema", t.Method, t.Path)
-	}
-	if t.finish != nil { // finish adds members
-		for _, s := range shapes {
-			s.(schema)["additionalProperties"] = true
+	for _, name := range members {
+		if found[name] == nil && t.finish == nil {
+			return nil, fmt.Errorf("%s %s has no %s in its answer", t.Method, t.Path, name)
+		}
+		if found[name] == nil {
+			found[name] = schema{"type": "string"} // finish adds it
 		}
 	}
-	shapes = append(shapes, schema{
-		"type": "object", "required": []any{"error", "message", "code"}, "description": "Why it was not done.",
-		"properties": schema{"error": schema{"type": "string"}, "message": schema{"type": "string"}, "code": schema{"type": "string"}},
-	})
-	if t.Paid {
-		shapes = append(shapes, schema{
-			"type": "object", "required": []any{"x402Version", "accepts"}, "description": "What it costs, in the words of x402: pay one of accepts.",
-			"properties": schema{"x402Version": schema{"type": "integer"}, "accepts": schema{"type": "array", "items": schema{"type": "object"}}},
-		})
+	if len(found) == 0 {
+		return schema{"type": "object"}, nil
 	}
-	return schema{"type": "object", "anyOf": shapes}, nil
+	return schema{"type": "object", "properties": found}, nil
+}
+
+// fieldsOf returns the properties of a schema and of its alternatives.
+func fieldsOf(s schema) schema {
+	out := schema{}
+	for _, key := range []string{"oneOf", "anyOf"} {
+		shapes, _ := s[key].([]any)
+		for _, shape := range shapes {
+			if one, ok := shape.(schema); ok {
+				maps.Copy(out, fieldsOf(one))
+			}
+		}
+	}
+	own, _ := s["properties"].(schema)
+	maps.Copy(out, own)
+	return out
+}
+
+// typeOf returns the type of a schema alone; a nullable one can be anything.
+func typeOf(s schema) schema {
+	if text, ok := s["type"].(string); ok {
+		return schema{"type": text}
+	}
+	return schema{}
 }
 
 // snake converts a field name to snake case: maxPriceUsd becomes max_price_usd.

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/go-json-experiment/json"
@@ -14,10 +15,13 @@ type row struct {
 	name, title string
 	endpoint    string // "POST /domains/register"
 	description string // what it does, without how to pay for it
+	example     string // arguments as JSON, for the agent card
 	flags       flag
 	lists       []string // fields that the call takes comma-separated
 	needs       []string // fields that are optional in the call, but required by the tool
-	hints       map[string]string
+	text        string   // the argument that is the body of a call that takes plain text
+	returns     []string // the members of the answer that the output schema names
+	question    string   // what a local user is asked first, with arguments in braces
 	finish      func(args arguments, e *Executor, a Answer) Answer
 }
 
@@ -28,53 +32,79 @@ const (
 	destructive
 	idempotent
 	waits
+	sandboxOnly
+	notOnCard // the agent card is too small for it
 )
 
 // paymentNote tells clients that send payments how to pay for a tool.
-const paymentNote = " It costs USDC: without a payment the answer is an offer (x402), with it the same call again does it, once."
+const paymentNote = " Costs USDC (x402)."
 
+// table lists the tools for finding and buying names, and for the account;
+// ownerTable has those that an owner manages names with.
 var table = []row{
-	{name: "search_domains", title: "Search domain names", endpoint: "GET /domains/search", flags: readOnly | idempotent, lists: []string{"tlds"},
-		description: "Says under which TLDs a label is free, with the price of the first year and of later ones. Free of charge.",
-		hints:       map[string]string{"tlds": "TLDs to look under, such as [\"com\", \"io\"], or [\"all\"]. Left out, a standard set."}},
-	{name: "check_domains", title: "Check exact names", endpoint: "GET /domains/check", flags: readOnly | idempotent, lists: []string{"domains"},
-		description: "Says which of up to 200 exact names are free, and their prices. Free of charge.",
-		hints:       map[string]string{"domains": "Full names, such as [\"example.com\", \"example.io\"]."}},
-	{name: "get_pricing", title: "Show prices", endpoint: "GET /domains/pricing", flags: readOnly | idempotent, lists: []string{"tlds"}, needs: []string{"tlds"}, // the whole list would fill an agent's context
-		description: "Lists what a year of registration, renewal and transfer costs under some TLDs, in USDC. There are more than 400; search_domains shows prices as well.",
-		hints:       map[string]string{"tlds": "The TLDs, such as [\"com\", \"io\"]."}},
-	{name: "get_domain", title: "Look up a domain", endpoint: "GET /domains/{domain}", flags: readOnly | idempotent,
-		description: "Shows a name that was bought here: its state, expiry, name servers and owner. For names that are free, use check_domains."},
-	{name: "get_job", title: "Look up an order", endpoint: "GET /domains/status/{jobId}", flags: readOnly | idempotent | waits,
+	{name: "search_domains", title: "Search domain names", endpoint: "GET /domains/search", flags: readOnly | idempotent, lists: []string{"tlds"}, returns: []string{"results"},
+		example:     `{"query":"example"}`,
+		description: "Says under which TLDs a label is free, with first-year and renewal prices."},
+	{name: "check_domains", title: "Check exact names", endpoint: "GET /domains/check", flags: readOnly | idempotent, lists: []string{"domains"}, returns: []string{"results"},
+		example:     `{"domains":["example.com"]}`,
+		description: "Says which of up to 200 exact names are free, and their prices."},
+	{name: "get_pricing", title: "Show prices", endpoint: "GET /domains/pricing", flags: readOnly | idempotent, lists: []string{"tlds"}, needs: []string{"tlds"}, returns: []string{"pricing"}, // the whole list would fill an agent's context
+		example:     `{"tlds":["com","io"]}`,
+		description: "Lists what a year of registration, renewal and transfer costs under some TLDs, in USDC."},
+	{name: "get_domain", title: "Look up a domain", endpoint: "GET /domains/{domain}", flags: readOnly | idempotent, returns: []string{"status", "expiresAt", "nameservers", "locked"},
+		example:     `{"domain":"example.com"}`,
+		description: "Shows a name that was bought here: state, expiry, name servers and owner. For free names use check_domains."},
+	{name: "get_job", title: "Look up an order", endpoint: "GET /domains/status/{jobId}", flags: readOnly | idempotent | waits, returns: []string{"status", "completed"},
+		example:     `{"job_id":"job_1"}`,
 		description: "Says how far a registration, renewal or transfer is, and what became of its payment or refund."},
-	{name: "register_domain", title: "Register a domain", endpoint: "POST /domains/register", flags: idempotent | waits,
-		description: "Buys a name. The wallet that pays owns it; no sign-in is needed. Use dry_run for a quote with every check made."},
-	{name: "renew_domain", title: "Renew a domain", endpoint: "POST /domains/renew", flags: waits,
-		description: "Adds years to a name. Anyone may pay; the owner stays the owner. Say expected_expires_at so that two calls cannot renew twice."},
-	{name: "transfer_domain", title: "Transfer a domain in", endpoint: "POST /domains/transfer", flags: idempotent | waits,
-		description: "Brings a name here from another registrar, with the code that one gave. The wallet that pays owns it; the name gains a year."},
-	{name: "list_my_domains", title: "List my domains", endpoint: "GET /account/domains", flags: readOnly | idempotent,
+	{name: "register_domain", title: "Register a domain", endpoint: "POST /domains/register", flags: idempotent | waits, returns: []string{"status", "jobId", "price_usd"},
+		example:     `{"domain":"example.com","max_price_usd":"20"}`,
+		description: "Buys a name. The wallet that pays owns it; no sign-in is needed. dry_run makes every check and gives the price."},
+	{name: "renew_domain", title: "Renew a domain", endpoint: "POST /domains/renew", flags: waits, returns: []string{"status", "jobId", "price_usd"},
+		example:     `{"domain":"example.com","years":1}`,
+		description: "Adds years to a name. Anyone may pay; the owner stays the owner. Give expected_expires_at so that two calls cannot renew twice."},
+	{name: "transfer_domain", title: "Transfer a domain in", endpoint: "POST /domains/transfer", flags: idempotent | waits, returns: []string{"status", "jobId", "price_usd"},
+		example:     `{"domain":"example.com","auth_code":"kQ3-9sd"}`,
+		description: "Moves a name here from another registrar. The wallet that pays owns it; the name gains a year."},
+	{name: "list_my_domains", title: "List my domains", endpoint: "GET /account/domains", flags: readOnly | idempotent, returns: []string{"domains"},
+		example:     `{}`,
 		description: "Lists the names of the wallet that is signed in."},
 	{name: "get_account", title: "Show my account", endpoint: "GET /account", flags: readOnly | idempotent,
-		description: "Shows what the wallet that is signed in has and has spent."},
-	{name: "list_transactions", title: "List my payments", endpoint: "GET /account/transactions", flags: readOnly | idempotent,
-		description: "Lists the payments of the wallet that is signed in, and their refunds, newest first."},
-	{name: "list_events", title: "List my events", endpoint: "GET /account/events", flags: readOnly | idempotent,
-		description: "Lists what happened to the names and payments of the wallet that is signed in, oldest first: expiries, renewals, refunds, DNS changes. Say after to continue."},
-	{name: "list_dns_records", title: "List DNS records", endpoint: "GET /dns/{domain}", flags: readOnly | idempotent,
-		description: "Lists the DNS records of a name of the wallet that is signed in, with the ids that changes need. Free of charge."},
-	{name: "add_dns_record", title: "Add a DNS record", endpoint: "POST /dns/{domain}", flags: idempotent,
-		description: "Adds one record to a name of the wallet that is signed in. A record that is there already is refused."},
-	{name: "update_dns_record", title: "Change a DNS record", endpoint: "PUT /dns/{domain}/{recordId}", flags: destructive | idempotent,
-		description: "Changes a record; what is left out stays as it is."},
-	{name: "delete_dns_record", title: "Delete a DNS record", endpoint: "DELETE /dns/{domain}/{recordId}", flags: destructive | idempotent,
-		description: "Deletes a record for good."},
-	{name: "change_dns_records", title: "Change many DNS records", endpoint: "POST /dns/{domain}/batch", flags: destructive,
-		description: "Adds, changes and deletes records of one name: all of it or nothing, for one payment. Use dry_run to see the difference first."},
-	{name: "sign_in_message", title: "Get the message to sign in with", endpoint: "GET /auth/nonce", flags: readOnly, finish: withMessage,
-		description: "Gives the text (EIP-4361) that a wallet signs with personal_sign to sign in. Hand text and signature to sign_in within five minutes."},
-	{name: "sign_in", title: "Sign in", endpoint: "POST /auth/verify",
-		description: "Trades a signed sign-in message for a token. Send accessToken as the header Authorization: Bearer, or as the argument access_token of tools that need a sign-in; it is good for an hour."},
+		example:     `{}`,
+		description: "Shows what the wallet that is signed in owns and has spent."},
+	{name: "list_transactions", title: "List my payments", endpoint: "GET /account/transactions", flags: readOnly | idempotent, returns: []string{"transactions"},
+		example:     `{}`,
+		description: "Lists the wallet's payments and refunds, newest first."},
+	{name: "list_events", title: "List my events", endpoint: "GET /account/events", flags: notOnCard | readOnly | idempotent, returns: []string{"events"},
+		example:     `{"after":"17"}`,
+		description: "Lists what happened to the wallet's names and payments, oldest first: expiries, renewals, refunds, DNS changes."},
+	{name: "create_webhook", title: "Create a webhook", endpoint: "POST /account/webhooks", flags: notOnCard, returns: []string{"id", "secret"},
+		example:     `{"url":"https://example.com/hook"}`,
+		description: "Has future events of the wallet sent to a URL. The signing secret is shown once."},
+	{name: "list_webhooks", title: "List my webhooks", endpoint: "GET /account/webhooks", flags: notOnCard | readOnly | idempotent, returns: []string{"webhooks"},
+		example:     `{}`,
+		description: "Lists the wallet's webhooks, without secrets."},
+	{name: "test_webhook", title: "Test a webhook", endpoint: "POST /account/webhooks/{webhookId}/test", flags: notOnCard,
+		example:     `{"webhook_id":"wh_1"}`,
+		description: "Sends a test message. If it is delivered, a disabled webhook is active again."},
+	{name: "rotate_webhook_secret", title: "Rotate a webhook secret", endpoint: "POST /account/webhooks/{webhookId}/rotate", flags: notOnCard, returns: []string{"secret"},
+		example:     `{"webhook_id":"wh_1"}`,
+		description: "Gives a webhook a new secret, shown once. Both sign for a day."},
+	{name: "delete_webhook", title: "Delete a webhook", endpoint: "DELETE /account/webhooks/{webhookId}", flags: notOnCard | destructive | idempotent,
+		example:     `{"webhook_id":"wh_1"}`,
+		description: "Deletes a webhook; pending messages are not sent."},
+	{name: "sign_in_message", title: "Get the sign-in message", endpoint: "GET /auth/nonce", flags: readOnly, finish: withMessage, returns: []string{"message"},
+		example:     `{"address":"0x…"}`,
+		description: "Gives the text (EIP-4361) that a wallet signs with personal_sign. Send both to sign_in within five minutes."},
+	{name: "sign_in", title: "Sign in", endpoint: "POST /auth/verify", returns: []string{"accessToken", "expiresIn"},
+		example:     `{"message":"…","signature":"0x…"}`,
+		description: "Trades a signed message for a token, valid for an hour. Send accessToken as the header Authorization: Bearer, or as the argument access_token."},
+	{name: "sign_out", title: "End all sessions", endpoint: "POST /auth/revoke", flags: notOnCard | destructive | idempotent,
+		example:     `{}`,
+		description: "Ends every session of the wallet at once; all its tokens stop working."},
+	{name: "get_test_money", title: "Get test USDC", endpoint: "POST /sandbox/faucet", flags: notOnCard | sandboxOnly,
+		example:     `{"wallet_address":"0x…"}`,
+		description: "Gives a wallet test USDC. Only this sandbox has it; it is worth nothing elsewhere."},
 }
 
 // tools returns the complete table. Only an error in the table or in openapi.yaml
@@ -84,21 +114,15 @@ var tools = sync.OnceValue(func() []Tool {
 	if err != nil {
 		panic(fmt.Sprintf("agent: %v", err))
 	}
-	d, out := description{doc}, make([]Tool, len(table))
-	for i, r := range table {
+	rows := slices.Concat(table, ownerTable)
+	d, out := description{doc}, make([]Tool, len(rows))
+	for i, r := range rows {
 		if out[i], err = d.tool(r); err != nil {
 			panic(fmt.Sprintf("agent: %s: %v", r.name, err))
 		}
 	}
 	return out
 })
-
-// executorSchemas are the schemas of arguments that are not sent.
-var executorSchemas = map[string]schema{
-	argWait:    {"type": "integer", "minimum": 0, "maximum": maxWait, "default": 0, "description": fmt.Sprintf("Wait this long for the order to end, %d seconds at the most. Left out, answer at once.", maxWait)},
-	argToken:   {"type": "string", "description": "The accessToken that sign_in gave, unless it is in the Authorization header."},
-	argAddress: {"type": "string", "pattern": "^0x[0-9A-Fa-f]{40}$", "description": "The wallet that will sign."},
-}
 
 // withMessage adds the message to sign to the values that it is made of.
 func withMessage(args arguments, e *Executor, a Answer) Answer {

@@ -29,6 +29,7 @@ import (
 	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/httpapi"
 	"deed.example/deed/internal/logcause"
+	"deed.example/deed/internal/mandate"
 	"deed.example/deed/internal/metrics"
 	"deed.example/deed/internal/nameserver"
 	"deed.example/deed/internal/registrar"
@@ -51,6 +52,8 @@ type App struct {
 	Registry  *local.Registry // the embedded one
 	Lifecycle *registration.Lifecycle
 
+	LateOrders *registration.LateOrders // refunded orders that a registry may still execute
+
 	Settler    *chain.Settler     // nil if no payments are taken
 	NameServer *nameserver.Server // nil if it is off
 	Follower   *zone.Follower     // publishes zones on this node
@@ -69,18 +72,20 @@ type App struct {
 	cache     sharedCache
 	chain     *chainBackend
 	registrar *registrar.Router
+	attention attention        // names that need an operator
 	sandbox   *sandboxRegistry // nil outside a sandbox
 	dns       *dnsBackend
 	money     *money // nil if no payments are taken
 	names     *registration.Service
 	zones     *zone.Service
 	engine    *fulfil.Service   // sells what names and zones deliver
+	mandates  *mandate.Service  // nil if no payments are taken
 	operators *listening        // nil if off
 	worker    *backgroundWorker // nil until Start
 	closers   []func() error    // of registrars
 	node      sqldb.Node        // this process
 	switches  switches          // what operators have stopped
-	master    deed.Secret       // that the keys of zones and registrars are derived from
+	master    deed.Secret       // the oldest of dns.key: registrars recognise orders by keys derived from it
 }
 
 // Open builds the service, or nothing. It fails when the configuration must not
@@ -142,6 +147,9 @@ func (a *App) openBackends(ctx context.Context) (err error) {
 	if a.chain, err = openChain(c, a.log); err != nil {
 		return err
 	}
+	if a.chain.setAhead != nil {
+		a.chain.setAhead(a.calendar.ChainAhead())
+	}
 	if err = a.openDNS(ctx); err != nil {
 		return err
 	}
@@ -149,7 +157,7 @@ func (a *App) openBackends(ctx context.Context) (err error) {
 		return err
 	}
 	a.NameServer, a.Follower = a.dns.server, a.dns.follower
-	if a.DB.Sealer, err = seal.New(a.dns.zones.Publishing.Master); err != nil {
+	if a.DB.Sealer, err = seal.New(append([]deed.Secret{a.dns.zones.Publishing.Master}, a.dns.zones.Publishing.Earlier...)...); err != nil {
 		return err
 	}
 	if a.money, err = openMoney(ctx, c, a.DB, a.chain, clocks{a.now, a.clock.Now}); err == nil && a.money != nil {

@@ -53,6 +53,10 @@ type Config struct {
 	SafeDepth   uint64    // blocks, if the chain has no "safe" block tag
 	Payments    fulfil.Terms
 
+	// WalletFactories are the contracts that may deploy a wallet that pays (ERC-6492),
+	// separated by commas; "auto": those of the network; "none": none.
+	WalletFactories string
+
 	Registrars    []RegistrarConfig      // where names are bought; empty: the embedded registry
 	AllowEmbedded bool                   // a rehearsal: the embedded registry on an external chain
 	Nameservers   []string               // that names are delegated to; at least one
@@ -115,6 +119,9 @@ func Default() Config {
 		RefundFloor:   10_000 * deed.Cent,
 		SafeDepth:     network.SafeDepth,
 		Payments:      fulfil.DefaultTerms(),
+
+		WalletFactories: "auto",
+
 		MetricsListen: "127.0.0.1:8081",
 		Limits:        deed.DefaultLimits(),
 		Pricing:       catalog.DefaultPricing(),

@@ -29,7 +29,7 @@ func (c *Config) DescribeChain() string {
 	if c.ChainRPCURL != "" {
 		return fmt.Sprintf("%d at %s", c.ChainID, RedactURL(c.ChainRPCURL))
 	}
-	return fmt.Sprintf("%d, embedded, with play money, in %s", c.ChainID, c.chainFolder())
+	return fmt.Sprintf("%d, embedded, with test money, in %s", c.ChainID, c.chainFolder())
 }
 
 // RedactURL returns a URL without its password.

@@ -16,7 +16,7 @@ func (a *App) newHealth() *health.Service {
 	checks := []health.Check{
 		{Name: "database", Essential: true, Ping: a.databasePing()},
 		{Name: "cache", Ping: a.cache.ping},
-		{Name: "registrar", Ping: a.registrar.Ping},
+		{Name: "registrar", Ping: a.registrar.Ping, Warning: a.attention.warning},
 		a.chainCheck(),
 		{Name: "dns", Ping: a.dns.ping()},
 	}

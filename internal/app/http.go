@@ -44,7 +44,7 @@ func (a *App) openHTTP(ctx context.Context) error {
 		return err
 	}
 	executor := newExecutor(a.API.Handler())
-	a.API.MCP, a.API.A2A = mcp.NewHandler(executor, c.Version, a.API.PublicURL), &a2a.Server{Executor: executor, Log: a.log, Stopping: a.API.Draining}
+	a.API.MCP, a.API.A2A = mcp.NewHandler(executor, mcp.Site{Version: c.Version, PublicURL: a.API.PublicURL, Sandbox: a.API.Sandbox != nil}), &a2a.Server{Executor: executor, Log: a.log, Stopping: a.API.Draining}
 	a.HTTP = a.API.Configure()
 	return a.listenForOperators()
 }
@@ -68,6 +68,7 @@ func (a *App) newAPI(ctx context.Context, base *url.URL) (*httpapi.Server, error
 		Webhooks:      a.newWebhooks(base),
 		Feeds:         &feed.Service{Store: sqldb.Feeds{DB: a.DB}, Now: a.now},
 		Zones:         a.zones,
+		Mandates:      a.mandates,
 		Propagation:   a.dns.propagation,
 		Sandbox:       a.chain.sandbox,
 		Trusted:       a.config.Proxies,

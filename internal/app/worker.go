@@ -29,6 +29,7 @@ func (a *App) startWorker() *backgroundWorker {
 		{Name: "overview", Interval: overviewInterval, Run: a.readOverview},
 		{Name: "node", Interval: nodeInterval, Run: a.writeNode},
 		{Name: "balances at registrars", Interval: time.Minute, Run: a.ReadBalances},
+		{Name: "names that need an operator", Interval: attentionInterval, Run: a.CountNames},
 		{Name: "messages of registries", Interval: messageInterval, Run: a.Messages().Read},
 		{Name: "name servers", Interval: 5 * time.Second, Run: a.dns.watchDrift(a.metrics, a.log)},
 	}}
@@ -48,6 +49,7 @@ func (a *App) startWorker() *backgroundWorker {
 	}
 	loop.Rows = append(loop.Rows, a.nameRows()...)
 	loop.Rows = append(loop.Rows, a.zoneRows()...)
+	loop.Rows = append(loop.Rows, a.mandateRows()...)
 	go func() {
 		defer close(w.done)
 		var wg sync.WaitGroup
@@ -86,9 +88,14 @@ func (a *App) nameRows() []worker.Rows {
 			}
 			return a.Lifecycle.Due(ctx, limit)
 		}, Advance: a.Lifecycle.Advance},
+		{Name: "late orders", Due: a.LateOrders.Due, Advance: a.LateOrders.Advance, Slots: lateOrderSlots},
 		{Name: "moves", Due: a.names.Moves.DueMoves, Advance: a.names.AdvanceMove},
 	}
 }
+
+// lateOrderSlots bounds how many refunded orders are looked up at a time: those who wait
+// for an order go first.
+const lateOrderSlots = 2
 
 // messageInterval is how often the queues of registries are read.
 const messageInterval = 30 * time.Second

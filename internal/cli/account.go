@@ -37,7 +37,7 @@ func transactionCommand() *cobra.Command {
 			return err
 		}
 		out := api.Transactions{Transactions: []api.Transaction{}}
-		l := list{heads: []string{"AT", "TYPE", "NAME", "USDC", "STATUS", "TRANSACTION"}}
+		l := list{heads: []string{"AT", "TYPE", "NAME", "USDC", "STATUS", "TRANSACTION"}, empty: "no payments yet"}
 		for tx, err := range c.Transactions(s.ctx) {
 			if err != nil {
 				return err

@@ -22,7 +22,7 @@ var errDeclined = errors.New("nothing was done")
 // limit is the consent.
 func (s *session) confirmPayment(ctx context.Context, o client.Offer) error {
 	if _, asks := terminal(s.in); s.yes || !asks {
-		fmt.Fprintf(s.errs, "paying %s USDC on %s for %s\n", o.Price, networkName(o.Network), clean(o.For))
+		fmt.Fprintf(s.errs, "authorizing %s USDC on %s for %s\n", o.Price, networkName(o.Network), clean(o.For))
 		return nil
 	}
 	return s.ask(ctx, fmt.Sprintf("Pay %s USDC on %s for %s?", o.Price, networkName(o.Network), clean(o.For)))
@@ -34,7 +34,7 @@ func networkName(id string) string {
 	case !ok:
 		return id
 	case n.Testnet:
-		return n.Title + ", play money,"
+		return n.Title + " (test money)"
 	}
 	return n.Title
 }

@@ -2,10 +2,12 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"deed.example/deed"
 	"deed.example/deed/api"
 	"deed.example/deed/client"
 )
@@ -34,12 +36,61 @@ func checkCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		out, err := c.Check(s.ctx, args...)
+		out, err := s.checkNames(c, args)
 		if err != nil {
 			return err
 		}
 		return s.show(out, foundList(out.Results))
 	})
+}
+
+// checkNames checks names. If some of several cannot be checked, because they are
+// malformed or their TLD is not sold, it checks the rest and says so of each.
+func (s *session) checkNames(c *client.Client, names []string) (api.CheckResult, error) {
+	out, err := c.Check(s.ctx, names...)
+	if code := client.CodeOf(err); len(names) < 2 || code != client.CodeTLDNotSupported && code != client.CodeValidation {
+		return out, err
+	}
+	sold, listErr := c.Pricing(s.ctx)
+	if listErr != nil {
+		return out, err
+	}
+	var good []string
+	reasons := map[string]string{}
+	for _, name := range names {
+		parsed, nameErr := deed.ParseName(name)
+		switch {
+		case nameErr != nil:
+			reasons[name] = "invalid"
+		case !slices.ContainsFunc(sold.Pricing, func(p api.TLDPrice) bool { return p.TLD == string(parsed.TLD()) }):
+			reasons[name] = "tld not sold"
+		default:
+			good = append(good, name)
+		}
+	}
+	if len(good) == 0 || len(good) == len(names) {
+		return out, err // all are bad, or the problem is another one
+	}
+	if out, err = c.Check(s.ctx, good...); err != nil {
+		return out, err
+	}
+	return mergeFound(names, out, reasons), nil
+}
+
+// mergeFound returns results in the order of the names.
+func mergeFound(names []string, checked api.CheckResult, reasons map[string]string) api.CheckResult {
+	var out api.CheckResult
+	next := 0
+	for _, name := range names {
+		if reason, bad := reasons[name]; bad {
+			_, tld, _ := strings.Cut(name, ".")
+			out.Results = append(out.Results, api.Found{Domain: name, TLD: tld, Reason: reason})
+		} else if next < len(checked.Results) {
+			out.Results = append(out.Results, checked.Results[next])
+			next++
+		}
+	}
+	return out
 }
 
 // affordable returns the names that cost no more than --max-price.
@@ -59,7 +110,7 @@ func (s *session) affordable(all []api.Found) []api.Found {
 }
 
 func foundList(all []api.Found) list {
-	l := list{heads: []string{"NAME", "STATE", "FIRST YEAR", "RENEWAL"}}
+	l := list{heads: []string{"NAME", "STATE", "FIRST YEAR", "RENEWAL"}, empty: "no names at that price"}
 	for _, f := range all {
 		state := "free"
 		if !f.Available {

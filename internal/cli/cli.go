@@ -18,9 +18,9 @@ type Start func(ctx context.Context, dir string, ready func(base string)) error
 func Commands(start Start, speak Speak) []*cobra.Command {
 	all := []*cobra.Command{
 		searchCommand(), checkCommand(), priceCommand(),
-		registerCommand(), renewCommand(), transferCommand(), jobCommand(),
+		registerCommand(), renewCommand(), mandatesCommand(), transferCommand(), jobCommand(),
 		domainCommand(), dnsCommand(), accountCommand(), transactionCommand(), eventsCommand(), webhookCommand(), calendarCommand(),
-		walletCommand(), loginCommand(), logoutCommand(), whoamiCommand(), demoCommand(start), mcpCommand(speak),
+		walletCommand(), loginCommand(), logoutCommand(), whoamiCommand(), contextCommand(), doctorCommand(), sandboxCommand(), demoCommand(start), mcpCommand(speak),
 	}
 	for _, cmd := range all {
 		addFlags(cmd)
@@ -37,10 +37,14 @@ func AdminCommands() []*cobra.Command {
 	return all
 }
 
-// Finish makes wrong arguments of root and its subcommands usage errors.
+// Finish adds help and completion to root and its subcommands, and makes wrong
+// arguments usage errors.
 func Finish(root *cobra.Command) {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
+	addHelp(root)
+	addCompletions(root)
 	finish(root)
 }
 

@@ -20,12 +20,18 @@ import (
 )
 
 func demoCommand(start Start) *cobra.Command {
-	return command("demo", "Buy a name with test money and resolve it, step by step", cobra.NoArgs, func(s *session, _ []string) error {
+	keep := false
+	cmd := command("demo", "Buy a name with test money and resolve it, step by step", cobra.NoArgs, func(s *session, _ []string) error {
 		if s.named {
-			return s.demo()
+			return s.demo(keep)
+		}
+		if keep {
+			return usagef("--keep needs a service that stays: start one with `deed serve`, and say --server http://127.0.0.1:8080")
 		}
 		return s.demoAlone(start)
 	})
+	cmd.Flags().BoolVar(&keep, "keep", false, "keep the wallet, encrypted with a password, and with it the name")
+	return cmd
 }
 
 // demoAlone runs the demo on a service of its own, which is removed afterwards.
@@ -45,7 +51,7 @@ func (s *session) demoAlone(start Start) error {
 	case s.server = <-ready:
 	}
 	s.say("A whole service runs at %s, in a folder that goes away.", s.server)
-	err = s.demo()
+	err = s.demo(false)
 	stop()
 	return errors.Join(err, <-ended)
 }
@@ -61,42 +67,79 @@ type demoRun struct {
 	key  *ecdsa.PrivateKey
 	name string
 	host string // with an address record
+	kept string // the name of the wallet, if it is kept
 }
 
 // demoLimit is what the demo may pay per call.
 const demoLimit = 50 * client.Dollar
 
-func (s *session) demo() error {
+func (s *session) demo(keep bool) error {
 	key, err := crypto.GenerateKey()
 	if err != nil {
 		return err
 	}
-	c, err := client.New(s.server, client.WithWallet(client.NewKey(key)), client.WithMaxPayment(demoLimit))
+	kept := ""
+	if keep {
+		if kept, err = s.keepDemoKey(key); err != nil {
+			return err
+		}
+	}
+	c, err := client.New(s.server, client.WithWallet(client.NewKey(key)), client.WithMaxPayment(demoLimit), client.WithUserAgent(s.program))
 	if err != nil {
 		return usageError{err}
 	}
-	d := &demoRun{session: s, c: c, key: key}
+	d := &demoRun{session: s, c: c, key: key, kept: kept}
 	d.name = fmt.Sprintf("demo-%x.com", crypto.PubkeyToAddress(key.PublicKey).Bytes()[:6])
 	for _, step := range []func() error{d.wallet, d.signIn, d.search, d.buy, d.records, d.resolve, d.receipt} {
 		if err := step(); err != nil {
 			return err
 		}
 	}
+	// The demo must not use up the ten orders a day of someone who is just starting.
+	if _, err := c.ResetLimits(s.ctx); err != nil && client.CodeOf(err) != client.CodeNotFound {
+		return err
+	}
+	if kept != "" {
+		s.say("The wallet stays here as %s, and it owns %s: deed domain ls --wallet %s.", kept, d.name, kept)
+		return nil
+	}
 	s.say("That was all. Next: deed wallet new, and deed register NAME.")
 	return nil
 }
 
+// keepDemoKey stores the wallet of the demo, and returns its name.
+func (s *session) keepDemoKey(key *ecdsa.PrivateKey) (string, error) {
+	name := "demo"
+	path, err := newWalletPath([]string{name})
+	if err != nil { // there is one from an earlier run
+		name = fmt.Sprintf("demo-%x", crypto.PubkeyToAddress(key.PublicKey).Bytes()[:3])
+		path, err = newWalletPath([]string{name})
+	}
+	if err != nil {
+		return "", err
+	}
+	password, err := s.newPassword()
+	if err != nil {
+		return "", err
+	}
+	return name, s.saveKey(path, key, password)
+}
+
 func (d *demoRun) wallet() error {
 	address := crypto.PubkeyToAddress(d.key.PublicKey).Hex()
-	d.say("A new wallet: %s. Its key is kept for this demo only.", address)
+	if d.kept == "" {
+		d.say("A new wallet: %s. Its key is kept for this demo only.", address)
+	} else {
+		d.say("A new wallet: %s. It is kept as %s.", address, d.kept)
+	}
 	got, err := d.c.Faucet(d.ctx, api.FaucetRequest{WalletAddress: address})
 	if client.CodeOf(err) == client.CodeNotFound {
-		return usagef("%s is no sandbox, and the demo spends play money only: leave --server out", d.server)
+		return usagef("%s is not a sandbox, and the demo spends test money only: leave --server out", d.server)
 	}
 	if err != nil {
 		return err
 	}
-	d.say("The faucet gave it play money: %s USDC.", got.Balance)
+	d.say("The faucet gave it test money: %s USDC.", got.Balance)
 	return nil
 }
 
@@ -144,7 +187,7 @@ func (d *demoRun) records() error {
 		return err
 	}
 	d.say("Added %s %s %s, for 0.10 USDC.", www.Host, www.Type, www.Value)
-	text, err := d.c.AddRecord(d.ctx, d.name, api.RecordRequest{Type: "TXT", Host: "@", Value: "bought with play money"})
+	text, err := d.c.AddRecord(d.ctx, d.name, api.RecordRequest{Type: "TXT", Host: "@", Value: "bought with test money"})
 	if err != nil {
 		return err
 	}

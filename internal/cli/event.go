@@ -28,7 +28,7 @@ func eventsCommand() *cobra.Command {
 			return s.followEvents(c, after)
 		}
 		out := api.Events{Events: []api.Event{}, Cursor: after}
-		l := list{heads: []string{"AT", "EVENT", "NAME", "DETAILS"}}
+		l := list{heads: []string{"AT", "EVENT", "NAME", "DETAILS"}, empty: "no events"}
 		for e, err := range c.Events(s.ctx, after) {
 			if err != nil {
 				return err
@@ -90,6 +90,7 @@ func eventRow(e api.Event) []string {
 		}
 	}
 	add(d.Amount != "", "%s USDC", d.Amount)
+	add(d.Price != "", "of which %s is the price", d.Price)
 	add(d.DaysLeft > 0, "%d days left", d.DaysLeft)
 	if !d.ExpiresAt.IsZero() {
 		add(true, "expires %s", day(d.ExpiresAt))

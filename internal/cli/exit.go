@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/url"
 	"slices"
-	"strings"
 
 	"deed.example/deed/api"
 	"deed.example/deed/client"
@@ -69,6 +66,9 @@ func ExitCode(err error) int {
 	if errors.Is(err, context.Canceled) {
 		return exitInterrupted
 	}
+	if errors.Is(err, errUnhealthy) {
+		return exitService
+	}
 	if e, ok := errors.AsType[*client.Error](err); ok && !isUnknown(err) {
 		return exitOf(e)
 	}
@@ -105,39 +105,4 @@ func isUnknown(err error) bool { return is[*client.Unknown](err) }
 func is[E error](err error) bool {
 	_, ok := errors.AsType[E](err)
 	return ok
-}
-
-// Report prints an error and what to do about it, and returns the exit code.
-func Report(w io.Writer, err error) int {
-	if err == nil {
-		return 0
-	}
-	if errors.Is(err, context.Canceled) && !isUnknown(err) {
-		fmt.Fprintln(w, "deed: interrupted")
-		return exitInterrupted
-	}
-	fmt.Fprintln(w, "deed:", clean(err.Error()))
-	if e, ok := errors.AsType[*net.OpError](err); ok && e.Op == "dial" {
-		fmt.Fprintln(w, "  hint: no service responds there; set --server or DEED_SERVER, or run `deed serve`")
-	}
-	if e, ok := errors.AsType[*client.Error](err); ok {
-		for _, d := range e.Details {
-			if !strings.Contains(e.Message, d.Reason) {
-				fmt.Fprintf(w, "  %s: %s\n", clean(d.Field), clean(d.Reason))
-			}
-		}
-		if words := hint(e); words != "" {
-			fmt.Fprintln(w, "  hint:", clean(words))
-		}
-		if e.JobID != "" {
-			fmt.Fprintln(w, "  job:", clean(e.JobID))
-		}
-		if e.Refund != nil {
-			fmt.Fprintf(w, "  refund: %s USDC, %s\n", clean(e.Refund.Amount), clean(e.Refund.Status))
-		}
-		if e.Status >= 500 && e.RequestID != "" {
-			fmt.Fprintln(w, "  request:", clean(e.RequestID))
-		}
-	}
-	return ExitCode(err)
 }

@@ -44,7 +44,29 @@ func jobCommand() *cobra.Command {
 		return s.watchJob(c, args[0])
 	})
 	watch.Flags().DurationVar(&timeout, "timeout", 0, "maximum time to wait, such as 5m")
-	return group("job", "Show and watch orders", show, watch)
+	return group("job", "Show and watch orders", jobListCommand(), show, watch)
+}
+
+func jobListCommand() *cobra.Command {
+	return command("ls", "List the orders that the wallet paid for, newest first", cobra.NoArgs, func(s *session, _ []string) error {
+		c, err := s.openOwner()
+		if err != nil {
+			return err
+		}
+		out := []api.Transaction{}
+		l := list{heads: []string{"JOB", "AT", "TYPE", "NAME", "USDC", "PAYMENT"}, empty: "no orders yet"}
+		for tx, err := range c.Transactions(s.ctx) {
+			if err != nil {
+				return err
+			}
+			if tx.JobID == "" || tx.Type == "refund" {
+				continue
+			}
+			out = append(out, tx)
+			l.add(tx.JobID, day(tx.CreatedAt), tx.Type, tx.Domain, tx.Price, tx.Status)
+		}
+		return s.show(map[string]any{"jobs": out}, l)
+	})
 }
 
 func jobList(j api.Job) list {

@@ -34,11 +34,17 @@ Wallet to use: its name, its address, or the path of a keystore file.
 .B DEED_PASSWORD_FILE, \-\-password\-file
 File with the password of the wallet.
 .TP
+.B DEED_SIGNER, \-\-signer
+Command that signs instead of a wallet here. It gets a request as JSON on its stdin and prints the signature.
+.TP
+.B DEED_CONTEXT, \-\-context
+Set of defaults to use (deed context).
+.TP
 .B DEED_MAX_PRICE, \-\-max\-price
 Maximum payment per call, in USDC.
 .TP
 .B \-\-json
-Print the objects of the service.
+Print the objects of the service, and errors as JSON.
 .TP
 .B \-\-yes
 Do not ask before paying.
@@ -67,7 +73,7 @@ func manualCommands(b *strings.Builder, cmd *cobra.Command) {
 		if !child.HasAvailableSubCommands() {
 			fmt.Fprintf(b, ".TP\n.B %s\n%s.\n", roff(child.CommandPath()+strings.TrimPrefix(child.Use, child.Name())), roff(child.Short))
 			child.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-				if f.Name != "help" {
+				if f.Name != "help" && !f.Hidden {
 					fmt.Fprintf(b, ".br\n.B \\-\\-%s\n%s\n", roff(f.Name), roff(f.Usage))
 				}
 			})

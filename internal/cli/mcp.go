@@ -15,7 +15,14 @@ import (
 
 // A Speak serves an agent on two streams until the input ends or ctx is done. It
 // tells the agent what it may spend.
-type Speak func(ctx context.Context, d *agent.Executor, c agent.Consent, in io.ReadCloser, out io.WriteCloser) error
+type Speak func(ctx context.Context, a Agent, in io.ReadCloser, out io.WriteCloser) error
+
+// An Agent is what a Speak serves.
+type Agent struct {
+	Executor *agent.Executor
+	Consent  agent.Consent
+	Sandbox  bool // the service has test money
+}
 
 func mcpCommand(speak Speak) *cobra.Command {
 	cmd := command("mcp", "Serve an agent on stdin and stdout (MCP); it spends nothing without --max-price and --budget", cobra.NoArgs, func(s *session, _ []string) error {
@@ -33,9 +40,10 @@ func mcpCommand(speak Speak) *cobra.Command {
 				return nil
 			}
 		}}
-		return speak(s.ctx, d, consent, io.NopCloser(s.in), unclosed{s.out})
+		return speak(s.ctx, Agent{d, consent, s.isSandbox(caller.client)}, io.NopCloser(s.in), unclosed{s.out})
 	})
 	cmd.Flags().String("budget", "", "maximum total of all payments of this run, in USDC (DEED_BUDGET)")
+	cmd.Flags().String("ask-above", "", "ask about each payment above this many USDC, if the agent's client can ask (DEED_ASK_ABOVE, default 0)")
 	return cmd
 }
 
@@ -53,7 +61,7 @@ func announce(c agent.Consent) string {
 	case !c.Spends():
 		return "nothing is spent from " + c.Wallet + " until both --max-price and --budget are given; tools that cost money only quote"
 	}
-	return fmt.Sprintf("agents may spend up to %s USDC in one call and %s USDC in this run, from %s, without asking", c.MaxPrice, c.Budget, c.Wallet)
+	return fmt.Sprintf("agents may spend up to %s USDC in one call and %s USDC in this run, from %s; above %s USDC you are asked first, if the agent's client can ask", c.MaxPrice, c.Budget, c.Wallet, c.AskAbove)
 }
 
 // openAgent returns the caller for an agent, and what it may spend.
@@ -63,8 +71,25 @@ func (s *session) openAgent() (localCaller, agent.Consent, error) {
 	if !consent.Spends() {
 		s.maxPrice, s.budget = nil, nil // makes the client refuse all payments
 	}
+	above := client.USDC(0)
+	if s.askAbove != nil {
+		above = *s.askAbove
+	}
+	consent.AskAbove = above.String()
 	c, err := s.client(w)
-	return localCaller{client: c, consent: consent}, consent, err
+	return localCaller{client: c, consent: consent, askAbove: above}, consent, err
+}
+
+// sandboxTimeout limits the question at the start. A service that does not answer
+// in time is not offered as a sandbox.
+const sandboxTimeout = 3 * time.Second
+
+// isSandbox reports whether the service has test money.
+func (s *session) isSandbox(c *client.Client) bool {
+	ctx, cancel := context.WithTimeout(s.ctx, sandboxTimeout)
+	defer cancel()
+	_, err := c.Sandbox(ctx)
+	return err == nil
 }
 
 // agentWallet returns the unlocked wallet, because there is no prompt for a

@@ -17,8 +17,8 @@ import (
 const comPrice = 13_060_000 * client.USDC(1)
 
 var (
-	paidTools  = []string{"register_domain", "renew_domain", "transfer_domain", "change_dns_records", "add_dns_record", "update_dns_record", "delete_dns_record"}
-	quoteTools = paidTools[:4] // those with a dry run
+	paidTools  = []string{"register_domain", "renew_domain", "transfer_domain", "change_dns_records", "import_dns_zone", "roll_back_dns_zone", "add_dns_record", "update_dns_record", "delete_dns_record"}
+	quoteTools = paidTools[:6] // those with a dry run
 )
 
 // Nothing is signed unless the user set both limits, and the instructions and the

@@ -51,15 +51,22 @@ func (b *buffer) String() string {
 	return b.text.String()
 }
 
-// serveAgent runs `deed mcp` with the given environment and arguments.
+// serveAgent runs `deed mcp` with the given environment and arguments. Its client
+// cannot ask a user.
 func serveAgent(t *testing.T, environ []string, args ...string) agentServer {
+	t.Helper()
+	return serveAsking(t, nil, environ, args...)
+}
+
+// serveAsking is serveAgent with a client of the given abilities.
+func serveAsking(t *testing.T, abilities *mcp.ClientOptions, environ []string, args ...string) agentServer {
 	t.Helper()
 	s := agentServer{said: &buffer{}}
 	cmd := exec.Command(service.Binary, append([]string{"mcp"}, args...)...)
 	cmd.Env = append([]string{"XDG_CONFIG_HOME=" + t.TempDir(), "DEED_SERVER=" + service.URL}, environ...)
 	cmd.Stderr = s.said
 	var err error
-	if s.ClientSession, err = mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil); err != nil {
+	if s.ClientSession, err = mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, abilities).Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil); err != nil {
 		t.Fatalf("%v: %s", err, s.said)
 	}
 	t.Cleanup(func() { s.Close() }) // the command ends with its input

@@ -76,7 +76,7 @@ func TestMCPSaysWhyNoWalletCanSign(t *testing.T) {
 	// With its password the same wallet can sign.
 	s := serveAgent(t, []string{"XDG_CONFIG_HOME=" + home}, append([]string{"--password-file", passwords["right"]}, limits...)...)
 	s.said.await(t, "agents may spend up to 20.00 USDC")
-	if got := s.tools(t); len(got) != 19 {
+	if got := s.tools(t); len(got) != 36 {
 		t.Errorf("got %d tools", len(got))
 	}
 }

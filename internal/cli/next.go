@@ -31,8 +31,12 @@ var nextWords = map[deed.Action]func(api.Next) string{
 		}
 		return fmt.Sprintf("deed check %s checks this exact name", n.Domain)
 	},
-	deed.ActionListRecords:    func(n api.Next) string { return fmt.Sprintf("deed dns ls %s lists the records", n.Domain) },
-	deed.ActionListRevisions:  func(n api.Next) string { return fmt.Sprintf("deed dns history %s lists the revisions", n.Domain) },
+	deed.ActionListRecords:   func(n api.Next) string { return fmt.Sprintf("deed dns ls %s lists the records", n.Domain) },
+	deed.ActionListRevisions: func(n api.Next) string { return fmt.Sprintf("deed dns history %s lists the revisions", n.Domain) },
+	deed.ActionResetLimits: func(api.Next) string {
+		return "this is a sandbox: deed sandbox reset-limits gives everybody a fresh window"
+	},
+	deed.ActionCheckHealth:    func(api.Next) string { return "deed doctor says what is wrong" },
 	deed.ActionSetNameservers: func(n api.Next) string { return fmt.Sprintf("deed domain ns %s SERVER... changes them", n.Domain) },
 }
 

@@ -138,11 +138,11 @@ func TestInterruptedPurchaseIsRepeated(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // the exit code is checked
-	if got := cmd.ProcessState.ExitCode(); got != 130 || !strings.Contains(said.String(), "make the same call again") {
+	if got := cmd.ProcessState.ExitCode(); got != 130 || !strings.Contains(said.String(), "run the same command again") {
 		t.Fatalf("got exit code %d: %s", got, said)
 	}
 	lose.Store(false)
-	if out := s.run(t, 0, order...); strings.Contains(out, "paying") {
+	if out := s.run(t, 0, order...); strings.Contains(out, "authorizing") {
 		t.Errorf("it signed anew: %s", out)
 	}
 	if out := s.run(t, 0, "wallet", "balance"); out != "986.94\n" {

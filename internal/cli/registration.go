@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -41,8 +42,12 @@ func registerCommand() *cobra.Command {
 func renewCommand() *cobra.Command {
 	var in api.RenewRequest
 	var years int
+	var auto string
 	var how ordering
 	cmd := command("renew NAME", "Add years to a name", cobra.ExactArgs(1), func(s *session, args []string) error {
+		if auto != "" {
+			return s.autoRenew(args[0], auto)
+		}
 		in.Domain, in.MaxPrice, in.Years = args[0], s.maxPriceText(), &years
 		c, err := s.open()
 		if err != nil {
@@ -58,6 +63,7 @@ func renewCommand() *cobra.Command {
 			func(ctx context.Context, c *client.Client) (client.Order, error) { return c.Renew(ctx, in) })
 	})
 	cmd.Flags().IntVar(&years, "years", 1, "number of years to add")
+	cmd.Flags().StringVar(&auto, "auto", "", autoHelp)
 	how.flags(cmd)
 	return cmd
 }
@@ -150,8 +156,12 @@ func (s *session) await(c *client.Client, name, id string) error {
 	return s.showRegistration(*job.Result)
 }
 
-// explainCap adds the flag to an error about a missing price limit.
+// explainCap adds the flag to an error about a missing price limit, and says of an
+// interrupt whether anything was signed.
 func (s *session) explainCap(err error) error {
+	if errors.Is(err, context.Canceled) && !isUnknown(err) {
+		return notPaid{err}
+	}
 	e := asError(err)
 	if e != nil && e.Code == client.CodePaymentRequired && e.Offer != nil && s.maxPrice == nil {
 		return paymentError{fmt.Errorf("%s costs %s USDC: allow it with --max-price %s", clean(e.Offer.For), e.Offer.Price, e.Offer.Price)}

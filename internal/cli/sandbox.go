@@ -4,7 +4,30 @@ import (
 	"github.com/spf13/cobra"
 
 	"deed.example/deed/api"
+	"deed.example/deed/client"
 )
+
+// sandboxCommand returns the commands that only a sandbox accepts.
+func sandboxCommand() *cobra.Command {
+	return group("sandbox", "Control a sandbox: limits, clock, faults", resetLimitsCommand(), clockCommand(), faultsCommand())
+}
+
+func resetLimitsCommand() *cobra.Command {
+	return command("reset-limits", "Give everybody a fresh window of every limit", cobra.NoArgs, func(s *session, _ []string) error {
+		c, err := s.open()
+		if err != nil {
+			return err
+		}
+		out, err := c.ResetLimits(s.ctx)
+		if client.CodeOf(err) == client.CodeNotFound {
+			return usagef("%s is not a sandbox on this machine: its limits cannot be reset", s.server)
+		}
+		if err != nil {
+			return err
+		}
+		return s.show(out, list{rows: [][]string{{out.Message}}})
+	})
+}
 
 func clockCommand() *cobra.Command {
 	return command("clock [36h | 400d]", "Show the clock of a sandbox, or move it forward", cobra.MaximumNArgs(1), func(s *session, args []string) error {

@@ -28,6 +28,9 @@ import (
 var service *servicetest.Service
 
 func TestMain(m *testing.M) {
+	if key := os.Getenv("TEST_SIGNER_KEY"); key != "" {
+		os.Exit(signAs(key))
+	}
 	os.Exit(func() int {
 		dir, err := os.MkdirTemp("", "deed-cli")
 		if err != nil {
@@ -104,6 +107,7 @@ func setUp(env *testscript.Env, service *servicetest.Service) error {
 	env.Setenv("DEED_PRIVATE_KEY", hex.EncodeToString(crypto.FromECDSA(key)))
 	env.Setenv("ADDRESS", address.Hex())
 	env.Setenv("WALLET", strings.ToLower(address.Hex()))
+	env.Setenv("SIGNER", os.Args[0]) // see signAs
 	env.Setenv("LABEL", fmt.Sprintf("s%x", address.Bytes()[:8]))
 	return nil
 }

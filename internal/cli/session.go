@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -21,12 +22,16 @@ type session struct {
 	out  io.Writer // data
 	errs io.Writer // everything else
 
+	program      string // name and version, for the User-Agent
 	server       string
 	named        bool   // the server was set explicitly
 	wallet       string // a name, an address or a path; "": the only one
+	signerLine   string // the command that signs; "": a wallet here
+	context      clientContext
 	passwordFile string
 	maxPrice     *client.USDC // nil if not set
 	budget       *client.USDC // total of all calls; nil if not set
+	askAbove     *client.USDC // prices an agent need not ask about; nil if not set
 	json, yes    bool
 }
 
@@ -39,32 +44,58 @@ func addFlags(cmd *cobra.Command) {
 	f.String("server", "", "address of the service (DEED_SERVER, default "+defaultServer+")")
 	f.String("wallet", "", "wallet to use: its name, its address, or the path of a keystore file (DEED_WALLET)")
 	f.String("password-file", "", "file with the password of the wallet (DEED_PASSWORD_FILE)")
+	f.String("signer", "", "command that signs instead of a wallet here, with a request as JSON on its stdin (DEED_SIGNER)")
+	f.String("context", "", "set of defaults to use (DEED_CONTEXT; deed context)")
 	f.String("max-price", "", "the most USDC that may be paid at once (DEED_MAX_PRICE)")
-	f.Bool("json", false, "print the objects of the service")
+	f.Bool("json", false, "print the objects of the service, and errors as JSON")
 	f.Bool("yes", false, "do not ask before paying")
 }
 
 func newSession(cmd *cobra.Command) (*session, error) {
-	s := &session{ctx: cmd.Context(), in: cmd.InOrStdin(), out: cmd.OutOrStdout(), errs: cmd.ErrOrStderr()}
-	s.server = setting(cmd, "server", "DEED_SERVER")
+	s := &session{ctx: cmd.Context(), in: cmd.InOrStdin(), out: cmd.OutOrStdout(), errs: cmd.ErrOrStderr(), program: "deed/" + cmp.Or(cmd.Root().Version, "devel")}
+	config, err := readClientConfig()
+	if err != nil {
+		return nil, err
+	}
+	if s.context, err = config.context(setting(cmd, "context", "DEED_CONTEXT")); err != nil {
+		return nil, err
+	}
+	s.server = cmp.Or(setting(cmd, "server", "DEED_SERVER"), s.context.Server)
 	if s.named = s.server != ""; !s.named {
 		s.server = defaultServer
 	}
 	s.server = strings.TrimRight(s.server, "/")
 	s.wallet = setting(cmd, "wallet", "") // DEED_PRIVATE_KEY takes precedence over DEED_WALLET
-	s.passwordFile = setting(cmd, "password-file", "DEED_PASSWORD_FILE")
-	var err error
+	s.passwordFile = cmp.Or(setting(cmd, "password-file", "DEED_PASSWORD_FILE"), s.context.PasswordFile)
+	s.signerLine = cmp.Or(setting(cmd, "signer", "DEED_SIGNER"), s.context.Signer)
+	return s, s.readAmounts(cmd)
+}
+
+// readAmounts reads the limits of payments, and the flags about output.
+func (s *session) readAmounts(cmd *cobra.Command) (err error) {
 	if s.maxPrice, err = amountSetting(cmd, "max-price", "DEED_MAX_PRICE"); err != nil {
-		return nil, err
+		return err
+	}
+	if s.maxPrice == nil && s.context.MaxPrice != "" {
+		limit, err := client.ParseUSDC(s.context.MaxPrice)
+		if err != nil {
+			return usagef("max_price of the context: %w", err)
+		}
+		s.maxPrice = &limit
 	}
 	if cmd.Flag("budget") != nil { // only commands with several payments have it
 		if s.budget, err = amountSetting(cmd, "budget", "DEED_BUDGET"); err != nil {
-			return nil, err
+			return err
+		}
+	}
+	if cmd.Flag("ask-above") != nil { // only agents have it
+		if s.askAbove, err = amountSetting(cmd, "ask-above", "DEED_ASK_ABOVE"); err != nil {
+			return err
 		}
 	}
 	s.json = cmd.Flag("json").Value.String() == "true"
 	s.yes = cmd.Flag("yes").Value.String() == "true"
-	return s, nil
+	return nil
 }
 
 // setting returns a flag, or the environment variable if the flag is not set.
@@ -137,7 +168,7 @@ func (s *session) client(w client.Signer) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts := []client.Option{client.WithTokens(newTokenFile(folder, s.server)), client.WithJournal(journal{folder: folder})}
+	opts := []client.Option{client.WithUserAgent(s.program), client.WithTokens(newTokenFile(folder, s.server)), client.WithJournal(journal{folder: folder})}
 	if w != nil {
 		opts = append(opts, client.WithWallet(w), client.WithConfirm(s.confirmPayment))
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -11,12 +12,14 @@ import (
 	"charm.land/lipgloss/v2/table"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"golang.org/x/term"
 )
 
 // A list is data in rows. The heads are printed on terminals only.
 type list struct {
 	heads []string
 	rows  [][]string
+	empty string // what to say if there are no rows; optional
 }
 
 func (l *list) add(cells ...string) { l.rows = append(l.rows, cells) }
@@ -35,8 +38,15 @@ func (s *session) show(v any, l list) error {
 			row[i] = clean(row[i])
 		}
 	}
-	if _, people := terminal(s.out); people {
-		return drawTable(s.out, l)
+	if len(l.rows) == 0 && len(l.heads) > 0 {
+		fmt.Fprintln(s.errs, cmp.Or(l.empty, "nothing to list")) // stdout stays empty for programs
+	}
+	if out, people := terminal(s.out); people {
+		width, _, err := term.GetSize(int(out.Fd()))
+		if err != nil {
+			width = 0
+		}
+		return drawTable(s.out, l, width)
 	}
 	for _, row := range l.rows {
 		if _, err := fmt.Fprintln(s.out, strings.Join(row, "\t")); err != nil {
@@ -46,8 +56,9 @@ func (s *session) show(v any, l list) error {
 	return nil
 }
 
-// drawTable prints a list as a table, in colour unless NO_COLOR is set.
-func drawTable(w io.Writer, l list) error {
+// drawTable prints a list as a table, in colour unless NO_COLOR is set. Cells wrap
+// if the table is wider than the terminal; a width of 0 means that it is unknown.
+func drawTable(w io.Writer, l list, width int) error {
 	if len(l.rows) == 0 {
 		return nil
 	}
@@ -65,6 +76,9 @@ func drawTable(w io.Writer, l list) error {
 		}).Rows(l.rows...)
 	if len(l.heads) > 0 {
 		t = t.Headers(l.heads...)
+	}
+	if width > 0 && lipgloss.Width(t.Render()) > width {
+		t = t.Width(width).Wrap(true)
 	}
 	_, err := lipgloss.Fprintln(w, t.Render())
 	return err

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -75,7 +76,7 @@ func findWallet(word string) (walletFile, error) {
 		case 1:
 			return all[0], nil
 		}
-		return walletFile{}, usagef("there are %d wallets: choose one with --wallet", len(all))
+		return walletFile{}, usagef("there are %d wallets: choose one with --wallet, or for good with `deed wallet use NAME`", len(all))
 	}
 	for _, w := range all {
 		address, ok := w.address()
@@ -89,10 +90,13 @@ func findWallet(word string) (walletFile, error) {
 // noWallet returns the error for a missing wallet.
 func noWallet(text string) error { return fmt.Errorf("%s: %w", text, client.ErrNotSignedIn) }
 
-// signer returns the wallet to use: that of --wallet, of DEED_PRIVATE_KEY, of
-// DEED_WALLET, or the only one.
+// signer returns the wallet to use: the command of --signer, or the wallet of
+// --wallet, of DEED_PRIVATE_KEY, of DEED_WALLET, of the context, or the only one.
 func (s *session) signer() (client.Signer, error) {
 	word := s.wallet
+	if s.signerLine != "" {
+		return s.newExternalSigner(s.signerLine, word)
+	}
 	if word == "" {
 		if secret := os.Getenv("DEED_PRIVATE_KEY"); secret != "" {
 			key, err := client.ParseKey(secret)
@@ -101,7 +105,7 @@ func (s *session) signer() (client.Signer, error) {
 			}
 			return key, nil
 		}
-		word = os.Getenv("DEED_WALLET")
+		word = cmp.Or(os.Getenv("DEED_WALLET"), s.context.Wallet)
 	}
 	w, err := findWallet(word)
 	if err != nil {
@@ -135,11 +139,20 @@ type lockedSigner struct {
 // Address returns the address in the file.
 func (l *lockedSigner) Address() common.Address { return l.address }
 
-// Sign unlocks the key and signs.
-func (l *lockedSigner) Sign(ctx context.Context, digest [32]byte) ([]byte, error) {
+// SignMessage unlocks the key and signs.
+func (l *lockedSigner) SignMessage(ctx context.Context, text string) ([]byte, error) {
 	key, err := l.unlock()
 	if err != nil {
 		return nil, err
 	}
-	return key.Sign(ctx, digest)
+	return key.SignMessage(ctx, text)
+}
+
+// SignTypedData unlocks the key and signs.
+func (l *lockedSigner) SignTypedData(ctx context.Context, data client.TypedData) ([]byte, error) {
+	key, err := l.unlock()
+	if err != nil {
+		return nil, err
+	}
+	return key.SignTypedData(ctx, data)
 }

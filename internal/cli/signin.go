@@ -2,10 +2,10 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
-	"deed.example/deed/api"
 	"deed.example/deed/client"
 )
 
@@ -56,20 +56,46 @@ func logoutCommand() *cobra.Command {
 			return err
 		}
 		defer unlock()
-		return tokens.Save(s.ctx, client.Tokens{})
+		if err := tokens.Save(s.ctx, client.Tokens{}); err != nil {
+			return err
+		}
+		fmt.Fprintf(s.errs, "signed out of %s on this machine; other sessions go on (--everywhere ends them)\n", s.server)
+		return nil
 	})
 	cmd.Flags().BoolVar(&everywhere, "everywhere", false, "end all sessions of the wallet, on every machine")
 	return cmd
 }
 
+// notSignedIn returns the error of whoami without a sign-in. It names the wallet
+// that `deed login` would use.
+func (s *session) notSignedIn() error {
+	text := "not signed in at " + s.server
+	if w, err := s.signer(); err == nil {
+		text += "; `deed login` signs in with the wallet " + w.Address().Hex()
+	}
+	return signedOut{errors.New(text)}
+}
+
+// A signedOut is the error of a command that needs a sign-in.
+type signedOut struct{ error }
+
+// Is makes it an ErrNotSignedIn, without its words.
+func (signedOut) Is(target error) bool { return target == client.ErrNotSignedIn }
+
 func whoamiCommand() *cobra.Command {
 	return command("whoami", "Show which wallet is signed in", cobra.NoArgs, func(s *session, _ []string) error {
+		if !s.signedIn() {
+			return s.notSignedIn()
+		}
 		c, err := s.open()
 		if err != nil {
 			return err
 		}
-		var a api.Account
-		if a, err = c.Account(s.ctx); err != nil {
+		a, err := c.Account(s.ctx)
+		if errors.Is(err, client.ErrNotSignedIn) || client.CodeOf(err) == client.CodeTokenInvalid {
+			return s.notSignedIn() // the session has ended elsewhere
+		}
+		if err != nil {
 			return err
 		}
 		return s.showSignIn(client.Tokens{Wallet: a.WalletAddress})

@@ -21,7 +21,7 @@ import (
 
 func walletCommand() *cobra.Command {
 	return group("wallet", "Wallets on this machine",
-		walletNewCommand(), walletImportCommand(), walletListCommand(), walletAddressCommand(), walletBalanceCommand(), walletFaucetCommand())
+		walletNewCommand(), walletImportCommand(), walletListCommand(), walletUseCommand(), walletAddressCommand(), walletBalanceCommand(), walletFaucetCommand())
 }
 
 // firstWallet is the default name of a wallet.
@@ -72,7 +72,8 @@ func (s *session) keepNewKey(path string, key *ecdsa.PrivateKey) error {
 	return s.keepKey(path, key, password)
 }
 
-func (s *session) keepKey(path string, key *ecdsa.PrivateKey, password string) error {
+// saveKey stores a key, encrypted with a password.
+func (s *session) saveKey(path string, key *ecdsa.PrivateKey, password string) error {
 	k, err := lockKey(key, password, scryptN)
 	if err != nil {
 		return err
@@ -81,7 +82,11 @@ func (s *session) keepKey(path string, key *ecdsa.PrivateKey, password string) e
 	if err != nil {
 		return err
 	}
-	if err := writeFile(path, raw); err != nil {
+	return writeFile(path, raw)
+}
+
+func (s *session) keepKey(path string, key *ecdsa.PrivateKey, password string) error {
+	if err := s.saveKey(path, key, password); err != nil {
 		return err
 	}
 	fmt.Fprintf(s.errs, "the wallet is in %s; without this file and its password, what it owns is lost\n", path)
@@ -154,7 +159,7 @@ func walletListCommand() *cobra.Command {
 			Path    string `json:"path"`
 		}
 		out := []walletObject{}
-		l := list{heads: []string{"NAME", "ADDRESS", "FILE"}}
+		l := list{heads: []string{"NAME", "ADDRESS", "FILE"}, empty: "no wallets; `deed wallet new` makes one"}
 		for _, w := range all {
 			a, _ := w.address() // wallets that this program wrote always have it
 			out = append(out, walletObject{w.name, strings.ToLower(a.Hex()), w.path})

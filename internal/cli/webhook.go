@@ -73,7 +73,7 @@ func listWebhooks(s *session, c *client.Client, _ []string) error {
 	if err != nil {
 		return err
 	}
-	l := list{heads: []string{"ID", "STATUS", "FAILING SINCE", "URL"}}
+	l := list{heads: []string{"ID", "STATUS", "FAILING SINCE", "URL"}, empty: "no webhooks; `deed webhook add URL` makes one"}
 	for _, w := range out.Webhooks {
 		l.add(w.ID, w.Status, day(w.FailingSince), w.URL)
 	}
@@ -98,7 +98,7 @@ func deliveriesCommand() *cobra.Command {
 }
 
 func (s *session) showDeliveries(v any, deliveries ...api.Delivery) error {
-	l := list{heads: []string{"AT", "EVENT", "TYPE", "STATUS", "ATTEMPTS", "ANSWER", "NEXT"}}
+	l := list{heads: []string{"AT", "EVENT", "TYPE", "STATUS", "ATTEMPTS", "ANSWER", "NEXT"}, empty: "nothing was sent yet"}
 	for _, d := range deliveries {
 		answer := orDash(d.Failure)
 		if d.HTTPStatus != 0 {

@@ -31,7 +31,7 @@ func recordListCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		l := list{heads: []string{"ID", "HOST", "TTL", "TYPE", "DISTANCE", "VALUE"}}
+		l := list{heads: []string{"ID", "HOST", "TTL", "TYPE", "DISTANCE", "VALUE"}, empty: "no records; `deed dns add NAME TYPE HOST VALUE` adds one"}
 		for _, r := range out.Records {
 			l.add(recordRow(r)...)
 		}
@@ -256,7 +256,7 @@ func zoneHistoryCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		l := list{heads: []string{"REVISION", "AT", "ADDED", "DELETED", "RECORDS"}}
+		l := list{heads: []string{"REVISION", "AT", "ADDED", "DELETED", "RECORDS"}, empty: "no revisions: the zone was never changed"}
 		for _, r := range out.Revisions {
 			l.add(fmt.Sprint(r.Revision), day(r.At), strconv.Itoa(r.Added), strconv.Itoa(r.Deleted), strconv.Itoa(r.Records))
 		}

@@ -2,6 +2,7 @@ package discovery
 
 import (
 	"fmt"
+	"strings"
 
 	"deed.example/deed/api"
 	"deed.example/deed/internal/agent"
@@ -17,7 +18,7 @@ const (
 // package agent.
 func (s *Server) card() api.AgentCard {
 	c := api.AgentCard{
-		Name: name, Description: summary + " Send a data part {\"skill\": …, \"arguments\": {…}}; any text is answered with the schemas of the skills.",
+		Name: name, Description: summary + " Send a data part {\"skill\": …, \"arguments\": {…}}; examples of skills are arguments. The answer to any text has all skills with their schemas.",
 		SupportedInterfaces: []api.AgentInterface{{URL: s.at("/a2a"), ProtocolBinding: "JSONRPC", ProtocolVersion: protocolVersion}},
 		Provider:            api.AgentProvider{Organization: name, URL: s.at("/")},
 		Version:             s.site.Version,
@@ -30,10 +31,20 @@ func (s *Server) card() api.AgentCard {
 		}}},
 		DefaultInputModes: []string{"application/json", "text/plain"}, DefaultOutputModes: []string{"application/json"},
 	}
-	for _, t := range agent.Tools() {
-		c.Skills = append(c.Skills, api.AgentSkill{ID: t.Name, Name: t.Title, Description: t.Description, Tags: tags(t)})
+	for _, t := range agent.Tools(s.site.Sandbox) {
+		if !t.OnCard {
+			continue
+		}
+		c.Skills = append(c.Skills, api.AgentSkill{ID: t.Name, Name: t.Title, Description: firstSentence(t.Purpose), Tags: tags(t), Examples: []string{t.Example}})
 	}
 	return c
+}
+
+// firstSentence shortens a description: the card is small, and the answer to any
+// text has the whole.
+func firstSentence(text string) string {
+	short, _, _ := strings.Cut(text, ". ")
+	return strings.TrimSuffix(short, ".") + "."
 }
 
 // tags returns the topic of a skill and its requirements.

@@ -26,10 +26,15 @@ func TestCardHasRequiredFields(t *testing.T) {
 	ids := []string{}
 	for _, skill := range got.Skills {
 		ids = append(ids, skill.ID)
+		if len(skill.Examples) == 0 {
+			t.Errorf("%s has no example", skill.ID)
+		}
 	}
 	names := []string{}
-	for _, tool := range agent.Tools() {
-		names = append(names, tool.Name)
+	for _, tool := range agent.Tools(true) {
+		if tool.OnCard {
+			names = append(names, tool.Name)
+		}
 	}
 	if len(ids) < 10 || !slices.Equal(ids, names) {
 		t.Errorf("got skills %v, want %v", ids, names)

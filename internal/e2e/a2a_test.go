@@ -33,7 +33,7 @@ func TestHelpOverA2A(t *testing.T) {
 			continue
 		}
 		skills, _ := got.Parts[1].Data().(map[string]any)["skills"].([]any)
-		if len(skills) != len(agent.Tools()) || skills[0].(map[string]any)["arguments"].(map[string]any)["type"] != "object" {
+		if len(skills) != len(agent.Tools(true)) || skills[0].(map[string]any)["arguments"].(map[string]any)["type"] != "object" {
 			t.Errorf("%s: got %v", name, skills)
 		}
 	}
@@ -41,6 +41,32 @@ func TestHelpOverA2A(t *testing.T) {
 	p.expect(t, ask("get_pricing", `{"tlds":["nosuchtld"]}`, nil), 400, deed.CodeTLDNotSupported)
 	if got := answerBody[api.SearchResult](t, p.send(t, ask("search_domains", `{"query":"example","tlds":["com"]}`, nil))); len(got.Results) != 1 {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// A text with names in it is answered with whether they are free, and what to send
+// to buy one; a client of A2A 0.3 is told what to send instead.
+func TestProseAndEarlierVersionOverA2A(t *testing.T) {
+	h := open(t, options{limits: generous()})
+	p := h.peer(t)
+	got, ok := p.send(t, &a2a.SendMessageRequest{Message: a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("Is Prose-Test.com free? Or prose-test.io, i.e. my 2nd choice."))}).(*a2a.Message)
+	want := []string{"prose-test.com is free and costs 13.06 USDC", `{"skill":"register_domain","arguments":{"domain":"prose-test.io"}}`}
+	if !ok || len(got.Parts) != 2 || !strings.Contains(got.Parts[0].Text(), want[0]) || !strings.Contains(got.Parts[0].Text(), want[1]) {
+		t.Errorf("got %+v", got)
+	}
+	res, err := http.Post("http://"+h.addr+"/a2a", "application/json", strings.NewReader(`{"jsonrpc":"2.0","id":"x","method":"message/send","params":{}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var reply struct {
+		ID    string `json:"id"`
+		Error struct {
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	if err := json.UnmarshalRead(res.Body, &reply); err != nil || reply.ID != "x" || !strings.Contains(reply.Error.Message, "A2A 1.0") || !strings.Contains(reply.Error.Message, "SendMessage") {
+		t.Errorf("got %+v, %v", reply, err)
 	}
 }
 
@@ -80,6 +106,8 @@ func TestBadRequestsOverA2A(t *testing.T) {
 		`{"jsonrpc":"1.0","id":1,"method":"GetTask"}`:                 -32600,
 		`{"jsonrpc":"2.0","id":1,"method":"Fly"}`:                     -32601,
 		`{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{}}`: -32602,
+		`{"jsonrpc":"2.0","id":1,"method":"message/send","params":{"message":{"kind":"message","role":"user","parts":[{"kind":"text","text":"hi"}]}}}`: -32009,
+		`{"jsonrpc":"2.0","method":"tasks/get"}`: -32009,
 	} {
 		// Not with do: JSON-RPC responds 200 to requests that openapi.yaml does not allow.
 		res, err := http.Post("http://"+h.addr+"/a2a", "application/json", strings.NewReader(body))

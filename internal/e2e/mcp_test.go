@@ -22,11 +22,11 @@ func TestToolsOverMCP(t *testing.T) {
 	for name, tool := range a.tools {
 		got = append(got, name)
 		row, known := agent.Find(name)
-		if n := tool.Annotations; !known || tool.Title != row.Title || n.ReadOnlyHint != row.ReadOnly || *n.DestructiveHint != row.Destructive || n.IdempotentHint != row.Idempotent || tool.OutputSchema == nil {
+		if n := tool.Annotations; !known || tool.Title != row.Title || n.ReadOnlyHint != row.ReadOnly || !row.ReadOnly && *n.DestructiveHint != row.Destructive || n.IdempotentHint != row.Idempotent || tool.OutputSchema == nil {
 			t.Errorf("got %+v", tool)
 		}
 	}
-	if len(got) != len(agent.Tools()) {
+	if len(got) != len(agent.Tools(false)) {
 		t.Errorf("got %v", got)
 	}
 	if init := a.InitializeResult(); init.ServerInfo.Version != "test" || !strings.Contains(init.Instructions, "x402") {
@@ -64,6 +64,43 @@ func TestAgentSignsInOverMCP(t *testing.T) {
 	})
 }
 
+// The tools of an owner do what their HTTP calls do; a zone file goes both ways.
+func TestOwnerToolsOverMCP(t *testing.T) {
+	eachEnv(t, func(t *testing.T, s *env) {
+		owner := s.bought(t, "first.com")
+		a := s.agent(t, "Authorization", s.bearer(t, owner))
+		if got := done[api.Domain](t, a.use(t, "set_lock", `{"domain":"first.com","locked":false}`, nil)); got.Locked {
+			t.Errorf("got %+v", got)
+		}
+		if got := done[api.AuthCode](t, a.use(t, "get_auth_code", `{"domain":"first.com"}`, nil)); got.AuthCode == "" {
+			t.Errorf("got %+v", got)
+		}
+		order := `{"domain":"first.com","zone_file":"www 300 IN A 192.0.2.10\n"`
+		if got := done[api.ZoneChanged](t, a.use(t, "import_dns_zone", order+`,"dry_run":true}`, nil)); !got.DryRun || got.Count != 1 {
+			t.Errorf("got %+v", got)
+		}
+		refused := a.use(t, "import_dns_zone", order+"}", nil)
+		refusedWith(t, refused, deed.CodePaymentRequired)
+		if text := body(t, refused); !strings.Contains(text, `"code":"PAYMENT_REQUIRED"`) || !strings.Contains(text, `"accepts"`) {
+			t.Errorf("the structured content: got %s", text)
+		}
+		zone := done[struct {
+			ZoneFile string `json:"zoneFile"`
+		}](t, a.use(t, "export_dns_zone", `{"domain":"first.com"}`, nil))
+		if !strings.Contains(zone.ZoneFile, "first.com.") {
+			t.Errorf("got %+v", zone)
+		}
+		if got := done[api.Revisions](t, a.use(t, "list_dns_revisions", `{"domain":"first.com"}`, nil)); got.Domain != "first.com" {
+			t.Errorf("got %+v", got)
+		}
+		other := newAccount(t)
+		if got := done[api.Domain](t, a.use(t, "change_owner", fmt.Sprintf(`{"domain":"first.com","wallet_address":%q}`, other.wallet), nil)); got.WalletAddress != string(other.wallet) {
+			t.Errorf("got %+v", got)
+		}
+		refusedWith(t, a.use(t, "set_lock", `{"domain":"first.com","locked":true}`, nil), deed.CodeOwnershipDenied)
+	})
+}
+
 func TestReadOnlyToolsOverMCP(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		s.bought(t, "first.com")
@@ -94,7 +131,7 @@ func TestReadOnlyToolsOverMCP(t *testing.T) {
 func TestErrorsNameToolsAndArguments(t *testing.T) {
 	s := openEnv(t, options{})
 	for _, c := range []struct{ tool, args, want string }{
-		{"search_domains", `{}`, "query: is needed: The label to look for"},
+		{"search_domains", `{}`, "query: is needed: Label without TLD"},
 		{"search_domains", `{"name":"env"}`, "it takes query, "},
 		{"search_domains", `{"query":"env","tlds":["nosuchtld"]}`, "get_pricing lists the TLDs we sell"},
 		{"register_domain", `{"domain":"env.com","maxPriceUsd":"20"}`, "max_price_usd"},

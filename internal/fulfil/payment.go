@@ -219,9 +219,9 @@ func (s *Service) Release(ctx context.Context, id string) error {
 	return err
 }
 
-// refund pays the amount back to the payer.
+// refund pays the amount, or a part of it, back to the payer.
 func (s *Service) refund(ctx context.Context, p order.Payment) (order.Payment, error) {
-	txHash, err := s.Refunder.Refund(ctx, settle.Refund{PaymentID: p.ID, Payer: p.Auth.Payer, Nonce: p.Auth.Nonce, Amount: p.Auth.Amount})
+	txHash, err := s.Refunder.Refund(ctx, p.Refund())
 	s.step("money returned")
 	if err != nil {
 		return p, s.later(ctx, p, err, false)

@@ -64,6 +64,9 @@ func (s *Server) spend(w http.ResponseWriter, r *http.Request, lim deed.Limit, c
 	if d != nil {
 		setLimitHeaders(w.Header(), d)
 	}
+	if s.Sandbox != nil && deed.CodeOf(err) == deed.CodeRateLimited {
+		return deed.WithNext(err, deed.Next{Action: deed.ActionResetLimits})
+	}
 	return err
 }
 

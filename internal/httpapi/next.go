@@ -31,7 +31,10 @@ var nextWords = map[deed.Action]func(deed.Next) string{
 	deed.ActionListRecords:    func(n deed.Next) string { return fmt.Sprintf("GET /dns/%s lists the records", n.Domain) },
 	deed.ActionListRevisions:  func(n deed.Next) string { return fmt.Sprintf("GET /dns/%s/revisions lists the revisions", n.Domain) },
 	deed.ActionSetNameservers: func(n deed.Next) string { return fmt.Sprintf("PUT /domains/%s/nameservers changes them", n.Domain) },
-	deed.ActionCheckHealth:    func(deed.Next) string { return "GET /health says what is wrong" },
+	deed.ActionResetLimits: func(deed.Next) string {
+		return "this is a sandbox: POST /sandbox/limits/reset gives everybody a fresh window"
+	},
+	deed.ActionCheckHealth: func(deed.Next) string { return "GET /health says what is wrong" },
 }
 
 // hint returns what to do after an error, in the words of HTTP.

@@ -68,6 +68,10 @@ func (s *Server) extensionRoutes() []route {
 		{"PUT /domains/{domain}/nameservers", s.wallet(l.DNS, s.owner(s.setNameservers))},
 		{"PUT /domains/{domain}/ds", s.wallet(l.DNS, s.owner(s.setDS))},
 		{"PUT /domains/{domain}/owner", s.wallet(l.DNS, s.owner(s.setOwner))},
+		{"GET /account/mandates/{domain}", s.wallet(l.Account, s.owner(s.listMandates))},
+		{"POST /account/mandates/{domain}", s.wallet(l.Account, s.owner(s.createMandates))},
+		{"DELETE /account/mandates/{domain}", s.wallet(l.Account, s.owner(s.revokeMandates))},
+		{"GET /account/mandates/{domain}/plan", s.wallet(l.Account, s.owner(s.planMandates))},
 		{"POST /dns/{domain}/batch", s.paidWallet(s.changeRecords)},
 		{"GET /dns/{domain}/export", s.wallet(l.DNS, s.owner(s.exportZone))},
 		{"POST /dns/{domain}/import", s.paidWallet(s.importZone)},
@@ -97,6 +101,7 @@ func (s *Server) extensionRoutes() []route {
 		{"POST /sandbox/faucet", s.sandboxed(s.faucet)},
 		{"POST /sandbox/faults", s.sandboxed(s.setFaults)},
 		{"POST /sandbox/clock", s.sandboxed(s.moveClock)},
+		{"POST /sandbox/limits/reset", s.sandboxed(s.resetLimits)},
 		{"POST /sandbox/elsewhere", s.sandboxed(s.elsewhere)},
 		{"POST /sandbox/transfers", s.sandboxed(s.decideTransfer)},
 	}

@@ -25,10 +25,17 @@ const (
 	requestTimeout = time.Minute
 )
 
-// NewHandler returns the handler of POST /mcp for a service with the given public
-// URL. Each request must hold one message, not a batch.
-func NewHandler(e *agent.Executor, version, publicURL string) http.Handler {
-	server := newServer(e, version, httpOptions)
+// A Site is the service that a handler belongs to.
+type Site struct {
+	Version   string
+	PublicURL string
+	Sandbox   bool // it has test money
+}
+
+// NewHandler returns the handler of POST /mcp. Each request must hold one message,
+// not a batch.
+func NewHandler(e *agent.Executor, site Site) http.Handler {
+	server := newServer(e, site.Version, httpOptions(site.Sandbox))
 	protocol := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{
 		Stateless:    true,
 		JSONResponse: true,
@@ -38,14 +45,14 @@ func NewHandler(e *agent.Executor, version, publicURL string) http.Handler {
 	})
 	// A web page whose host name resolves to this machine must not reach a service
 	// that is meant for local use only (DNS rebinding).
-	base, err := url.Parse(publicURL)
+	base, err := url.Parse(site.PublicURL)
 	private := err == nil && loopback(base.Host)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(requestTimeout)) // fails for writers without deadlines only, such as in tests
 		plain := &jsonErrorWriter{ResponseWriter: w}
 		defer plain.finish()
 		if private && !loopback(r.Host) {
-			http.Error(plain, "this service is for its own machine only: call it as "+publicURL, http.StatusBadRequest)
+			http.Error(plain, "this service is for its own machine only: call it as "+site.PublicURL, http.StatusBadRequest)
 			return
 		}
 		in := r.Clone(r.Context())

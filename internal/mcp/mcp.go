@@ -37,18 +37,23 @@ A tool that costs money answers with an offer (x402) until the call carries a pa
 type options struct {
 	instructions string
 	quickStart   string
-	prompt       bool // offer the prompt buy_domain
+	prompt       bool       // offer the prompt buy_domain
+	sandbox      bool       // offer the tools that only a sandbox has
+	questions    *questions // nil if the user is not asked
 
 	// present returns a tool as it is listed, or why it is not offered.
 	present func(t agent.Tool) (shown agent.Tool, refusal string)
 }
 
 // httpOptions are for agents that send payments with their calls.
-var httpOptions = options{
-	instructions: instructions,
-	quickStart:   quickStart,
-	prompt:       true,
-	present:      func(t agent.Tool) (agent.Tool, string) { return t, "" },
+func httpOptions(sandbox bool) options {
+	return options{
+		instructions: instructions,
+		quickStart:   quickStart,
+		prompt:       true,
+		sandbox:      sandbox,
+		present:      func(t agent.Tool) (agent.Tool, string) { return t, "" },
+	}
 }
 
 // newServer returns the server for either transport.
@@ -59,14 +64,14 @@ func newServer(e *agent.Executor, version string, m options) *mcp.Server {
 	})
 	var names []string
 	refusals := map[string]string{}
-	for _, t := range agent.Tools() {
+	for _, t := range agent.Tools(m.sandbox) {
 		shown, refusal := m.present(t)
 		if refusal != "" {
 			refusals[t.Name] = refusal
 			continue
 		}
 		names = append(names, t.Name)
-		s.AddTool(describe(shown), handle(e, t))
+		s.AddTool(describe(shown), handle(e, t, m.questions))
 	}
 	s.AddReceivingMiddleware(rejectUnknownTools(names, refusals))
 	addResources(s, e.Caller, m.quickStart)
@@ -96,12 +101,15 @@ func rejectUnknownTools(names []string, refusals map[string]string) mcp.Middlewa
 
 // describe returns the MCP definition of a tool.
 func describe(t agent.Tool) *mcp.Tool {
-	openWorld := true
+	destructive := &t.Destructive
+	if t.ReadOnly {
+		destructive = nil // it says nothing then
+	}
 	return &mcp.Tool{
 		Name: t.Name, Title: t.Title, Description: t.Description,
 		InputSchema: t.Input, OutputSchema: t.Output,
 		Annotations: &mcp.ToolAnnotations{
-			Title: t.Title, ReadOnlyHint: t.ReadOnly, DestructiveHint: &t.Destructive, IdempotentHint: t.Idempotent, OpenWorldHint: &openWorld,
+			ReadOnlyHint: t.ReadOnly, DestructiveHint: destructive, IdempotentHint: t.Idempotent, // openWorldHint is true by default
 		},
 	}
 }

@@ -27,9 +27,11 @@ func offerOf(a agent.Answer) (jsontext.Value, bool) {
 	return raw, a.Status == http.StatusPaymentRequired && err == nil && jsontext.Value(raw).IsValid()
 }
 
-// unpaid adds the offer to an error result. The first text is the offer again,
-// for programs; the second is for the model or the user, who decides.
+// unpaid adds the offer to an error result, with the code and the message of the
+// service beside it. The first text is the offer again, for programs; the second is
+// for the model or the user, who decides.
 func unpaid(r *mcp.CallToolResult, offer jsontext.Value, a agent.Answer) *mcp.CallToolResult {
+	offer = withCode(offer, a.Body)
 	r.StructuredContent = offer
 	r.Content = []mcp.Content{&mcp.TextContent{Text: string(offer)}}
 	if r.Meta == nil {
@@ -52,6 +54,25 @@ func unpaid(r *mcp.CallToolResult, offer jsontext.Value, a agent.Answer) *mcp.Ca
 	}
 	r.Content = append(r.Content, &mcp.TextContent{Text: text})
 	return r
+}
+
+// withCode adds the code, the message and the next step of an error to its offer.
+// x402 ignores members that it does not know.
+func withCode(offer jsontext.Value, body []byte) jsontext.Value {
+	var out, said map[string]jsontext.Value
+	if json.Unmarshal(offer, &out) != nil || json.Unmarshal(body, &said) != nil {
+		return offer
+	}
+	for _, key := range []string{"code", "message", "hint", "requestId"} {
+		if v, ok := said[key]; ok {
+			out[key] = v
+		}
+	}
+	raw, err := json.Marshal(out, json.Deterministic(true))
+	if err != nil {
+		return offer
+	}
+	return raw
 }
 
 // receipt returns the settlement response of a payment, or nil.

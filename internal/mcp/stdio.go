@@ -7,8 +7,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"deed.example/deed/internal/agent"
@@ -20,11 +18,14 @@ import (
 // Its instructions and tool descriptions say that a paid call buys at once,
 // without an offer to accept first. So they state how much may be spent, offer
 // only quotes if a limit is missing, and no paid tool if there is no wallet that
-// can sign. The Caller of the Executor, which signs, enforces the limits.
+// can sign. If the agent's client can ask the user (elicitation), a price above
+// Consent.AskAbove is asked about. The Caller of the Executor, which signs, enforces
+// the limits and asks.
 type Stdio struct {
 	Executor *agent.Executor
 	Consent  agent.Consent
 	Version  string
+	Sandbox  bool // the service has test money
 }
 
 // Serve serves the protocol until the input ends or ctx is done.
@@ -33,6 +34,8 @@ func (s Stdio) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) 
 		instructions: s.instructions(),
 		quickStart:   strings.ReplaceAll(quickStartStdio, "{{paying}}", s.paying()),
 		prompt:       s.Consent.Spends(),
+		sandbox:      s.Sandbox,
+		questions:    newQuestions(),
 		present:      s.present,
 	})
 	return server.Run(ctx, &mcp.IOTransport{Reader: in, Writer: out, MaxLineLength: maxMessage})
@@ -51,12 +54,12 @@ func (s Stdio) paying() string {
 	case c.Wallet == "":
 		return "Nothing can be bought here: " + c.Problem + ". Tools that cost money are not offered; prices are free to ask for (check_domains, get_pricing)."
 	case !c.Spends():
-		return "Nothing is spent here: " + spendingHelp + ". Until then register_domain, renew_domain, transfer_domain and change_dns_records only quote (dry_run true), " +
+		return "Nothing is spent here: " + spendingHelp + ". Until then the tools that buy only quote (dry_run true), " +
 			"and tools that cannot quote are not offered."
 	}
 	return fmt.Sprintf("A tool that costs money BUYS AT ONCE: the call itself signs a payment with this wallet, there is no offer to accept first, and money that is spent does not come back. "+
-		"At most %s USDC are signed for in one call, and %s USDC in all calls of this run. Know the price first (dry_run, check_domains) and have the person agree to it; max_price_usd lowers the limit of a call and never raises it. "+
-		"When an answer was lost, make the same call with the same arguments again: it repeats the same payment.", c.MaxPrice, c.Budget)
+		"At most %s USDC are signed for in one call, and %s USDC in all calls of this run. The person is asked about each price above %s USDC if your client can ask (elicitation); if it cannot, know the price first (dry_run, check_domains) and have the person agree to it. "+
+		"max_price_usd lowers the limit of a call and never raises it. When an answer was lost, make the same call with the same arguments again: it repeats the same payment.", c.MaxPrice, c.Budget, c.AskAbove)
 }
 
 func (s Stdio) instructions() string {
@@ -71,6 +74,7 @@ func (s Stdio) instructions() string {
 func (s Stdio) present(t agent.Tool) (agent.Tool, string) {
 	c := s.Consent
 	t.Description = t.Purpose
+	t = t.WithoutArgument(agent.TokenArgument) // the wallet signs in by itself
 	switch {
 	case !t.Paid:
 		return t, ""
@@ -79,34 +83,10 @@ func (s Stdio) present(t agent.Tool) (agent.Tool, string) {
 	case !c.Spends() && !t.Quotes():
 		return t, "nothing may be spent, and it cannot quote; " + spendingHelp
 	case !c.Spends():
-		t.Description += " HERE IT ONLY QUOTES: call it with dry_run true. To buy, " + spendingHelp + "."
+		t.Description += " HERE IT ONLY QUOTES: call it with dry_run true."
 		t.ReadOnly, t.Destructive, t.Idempotent = true, false, true
 	default:
-		t.Description += fmt.Sprintf(" IT BUYS AT ONCE: this call signs a payment in USDC with the local wallet and asks nobody; at most %s USDC now, and %s in all of this run. Know the price and have the person agree first.", c.MaxPrice, c.Budget)
+		t.Description += fmt.Sprintf(" IT BUYS AT ONCE with the local wallet: at most %s USDC now, %s in this run.", c.MaxPrice, c.Budget)
 	}
-	t.Output = withoutOffer(t.Output)
 	return t, ""
-}
-
-// withoutOffer removes the x402 offer from an output schema: with a local wallet
-// no tool returns one.
-func withoutOffer(schema []byte) []byte {
-	var full map[string]any
-	if json.Unmarshal(schema, &full) != nil {
-		return schema
-	}
-	shapes, _ := full["anyOf"].([]any)
-	var kept []any
-	for _, shape := range shapes {
-		properties, _ := shape.(map[string]any)["properties"].(map[string]any)
-		if properties["x402Version"] == nil {
-			kept = append(kept, shape)
-		}
-	}
-	full["anyOf"] = kept
-	out, err := json.Marshal(full, json.Deterministic(true), jsontext.EscapeForHTML(true)) // as the SDK encodes it
-	if err != nil {
-		return schema
-	}
-	return out
 }

@@ -14,18 +14,26 @@ import (
 	"deed.example/deed/internal/wirejson"
 )
 
-// handle returns the handler of a tool.
-func handle(e *agent.Executor, t agent.Tool) mcp.ToolHandler {
+// handle returns the handler of a tool. If it returns a question, the protocol asks
+// the user and calls the handler again with the answer.
+func handle(e *agent.Executor, t agent.Tool, q *questions) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		header := headerOf(req.Extra)
-		a, err := e.Do(ctx, t, agent.Request{
+		r := agent.Request{
 			Arguments: req.Params.Arguments,
 			Bearer:    bearerOf(header),
 			Payment:   agent.PaymentOf(req.Params.Meta[metaPayment]),
 			From:      originOf(header),
-		})
+		}
+		if declined := q.agreed(t, req, &r); declined != nil {
+			return declined, nil
+		}
+		a, err := e.Do(ctx, t, r)
 		if err != nil {
 			return broken(err), nil
+		}
+		if a.Question != nil && r.Asks {
+			return q.ask(t, req, *a.Question), nil
 		}
 		return result(a), nil
 	}

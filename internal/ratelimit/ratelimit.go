@@ -10,6 +10,8 @@ package ratelimit
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"sync/atomic"
 	"time"
 
 	"deed.example/deed"
@@ -30,6 +32,25 @@ type Limiter struct {
 	Durable      deed.Counter // for limits that survive a restart
 	Now          func() time.Time
 	OnCacheError func(error) // called each time Shared did not answer
+
+	resets atomic.Int64 // part of the keys of short windows
+}
+
+// A Resetter is a counter whose counts can be deleted.
+type Resetter interface {
+	Reset(ctx context.Context) error
+}
+
+// Reset gives every caller a fresh window, in the windows of all limits. It is for
+// sandboxes: the short windows of this process only start anew.
+func (l *Limiter) Reset(ctx context.Context) error {
+	if r, ok := l.Durable.(Resetter); ok {
+		if err := r.Reset(ctx); err != nil {
+			return fmt.Errorf("reset the limits: %w", err)
+		}
+	}
+	l.resets.Add(1)
+	return nil
 }
 
 // Spend counts one call by caller. When the caller is over the limit it fails
@@ -45,7 +66,7 @@ func (l *Limiter) Spend(ctx context.Context, lim deed.Limit, caller string) (*De
 	wait = (wait + time.Second - 1).Truncate(time.Second) // rounded up, so that a retry after it is allowed
 	return d, &deed.Error{
 		Code:    deed.CodeRateLimited,
-		Message: fmt.Sprintf("%d calls are allowed in %s: wait %d seconds", lim.Max, inWords(lim.Window), int(wait.Seconds())),
+		Message: fmt.Sprintf("%d calls are allowed in %s: wait %d seconds, until %s", lim.Max, inWords(lim.Window), int(wait.Seconds()), reset.UTC().Format("15:04:05 UTC")),
 		Retry:   wait,
 	}
 }
@@ -63,6 +84,8 @@ func (l *Limiter) count(ctx context.Context, lim deed.Limit, caller string, q co
 	counter, key := l.Shared, lim.Name+":"+caller
 	if lim.Durable {
 		counter = l.Durable
+	} else if n := l.resets.Load(); n > 0 {
+		key += "#" + strconv.FormatInt(n, 10)
 	}
 	n, reset, err := q(counter, ctx, key, lim.Window)
 	if err != nil && !lim.Durable {

@@ -26,6 +26,10 @@ type Backend struct {
 	Close     func() error // nil if there is nothing to close
 	Reserve   deed.USDC    // that stays in the account; below it the operator is told
 
+	// DeleteOrphans allows the service to delete a name that belongs to nobody, because
+	// it was registered after its refund, while the registry returns its price.
+	DeleteOrphans bool
+
 	// Deadline is how long an order may take before it is given up; zero for
 	// order.JobDeadline. Registries have maintenance windows of hours.
 	Deadline time.Duration
@@ -132,6 +136,9 @@ func (r *Router) named(name string) (Backend, error) {
 	}
 	return Backend{}, fmt.Errorf("registrar %s is not configured", name)
 }
+
+// Backend returns the backend with the name. The error has no code: see named.
+func (r *Router) Backend(name string) (Backend, error) { return r.named(name) }
 
 func (r *Router) index(name string) int {
 	return slices.IndexFunc(r.backends, func(b Backend) bool { return b.Name == name })

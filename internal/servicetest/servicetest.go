@@ -40,9 +40,14 @@ func Build(binary string) error {
 }
 
 // Run runs a built command, like Start.
-func Run(binary, dir string) (*Service, error) {
+func Run(binary, dir string) (*Service, error) { return run(binary, dir, true) }
+
+// RunLimited runs a built command with the limits that it has by default.
+func RunLimited(binary, dir string) (*Service, error) { return run(binary, dir, false) }
+
+func run(binary, dir string, unlimited bool) (*Service, error) {
 	s := &Service{Binary: binary, Dir: dir}
-	settings, err := testEnv(s.Binary)
+	settings, err := testEnv(s.Binary, unlimited)
 	if err != nil {
 		return nil, err
 	}
@@ -78,8 +83,8 @@ func Run(binary, dir string) (*Service, error) {
 }
 
 // testEnv returns the environment for a test service: every listener uses a free
-// port, and all rate limits are high.
-func testEnv(binary string) ([]string, error) {
+// port, and with unlimited all rate limits are high.
+func testEnv(binary string, unlimited bool) ([]string, error) {
 	check := exec.Command(binary, "config", "check")
 	check.Env = []string{} // the defaults, without the environment of the test
 	out, err := check.Output()
@@ -93,7 +98,7 @@ func testEnv(binary string) ([]string, error) {
 		switch {
 		case strings.HasSuffix(key, "listen"):
 			env = append(env, name+"=127.0.0.1:0")
-		case strings.HasPrefix(key, "limits."):
+		case unlimited && strings.HasPrefix(key, "limits."):
 			env = append(env, name+"=1000000")
 		}
 	}

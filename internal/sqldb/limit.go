@@ -35,6 +35,14 @@ func (s Limits) Count(ctx context.Context, key string, window time.Duration) (in
 	return n, reset, err
 }
 
+// Reset deletes all counts.
+func (s Limits) Reset(ctx context.Context) error {
+	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		_, err := tx.ExecContext(ctx, `DELETE FROM limits`)
+		return err
+	})
+}
+
 // Peek implements deed.Counter.
 func (s Limits) Peek(ctx context.Context, key string, window time.Duration) (int, time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)

@@ -97,7 +97,7 @@ function paid({ metadata }) {
 }
 
 const help = await client.sendMessage(message(text('hello')))
-assert.equal(dataOf(help.parts).skills.length, card.skills.length)
+assert.ok(dataOf(help.parts).skills.length >= card.skills.length)
 
 const found = dataOf((await ask('search_domains', { query: domain.split('.')[0], tlds: ['com'] })).parts).results[0]
 assert.deepEqual([found.domain, found.available], [domain, true])
