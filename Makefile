@@ -39,8 +39,13 @@ bench: ## Print our costs as ratios to their limits, measured in one run
 	@scripts/need.sh go ca-certificates
 	@go run ./bench
 
-release: ## Build static binaries for every platform into dist/, with checksums and licences
+release: ## Build static binaries for every platform into dist/, with checksums, bills of materials and licences
 	@scripts/need.sh go ca-certificates
 	@scripts/release.sh
 
-.PHONY: help run build install fmt quick test long lint bench release
+image: ## Build the OCI image from scratch into dist/, with buildah
+	@scripts/need.sh go ca-certificates buildah
+	@scripts/image.sh
+
+
+.PHONY: help run build install fmt quick test long lint bench release image

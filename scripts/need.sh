@@ -26,7 +26,7 @@ present() {
 	setpriv) [ "$(id -u)" != 0 ] || command -v setpriv ;;
 	knot) server knotd ;;
 	nsd | unbound | pgbouncer | haproxy | nginx) server "$1" ;;
-	promtool | caddy) command -v "$1" ;;
+	promtool | caddy | buildah) command -v "$1" ;;
 	systemd-analyze) command -v systemd-analyze ;;
 	bind) server named && command -v dnssec-verify ;;
 	ldns) command -v ldns-verify-zone ;;

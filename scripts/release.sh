@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds what a release consists of into dist/: one static binary per platform,
-# the licences of what is linked into them, and the checksums of all. The same
+# its bill of materials (CycloneDX), the licences of what is linked into them, and the
+# checksums of all. The same
 # commit, Go version and path of the module cache give the same bytes: assembly of
 # one dependency carries that path in spite of -trimpath.
 set -euo pipefail
@@ -19,6 +20,10 @@ for platform in "${platforms[@]}"; do
 	[ "$os" != windows ] || file=$file.exe
 	echo "deed: building $file"
 	CGO_ENABLED=0 GOOS=$os GOARCH=$arch go build -trimpath -buildvcs=false -ldflags "$flags" -o "$file" ./cmd/deed
+done
+
+for file in dist/deed_*; do
+	go run ./scripts/sbom "$file" "$version" >"$file.cdx.json"
 done
 
 echo "deed: collecting licences"

@@ -43,9 +43,13 @@ type Config struct {
 	ChainTimeout   time.Duration // of one call; 0: chain.Dial's
 	ChainBlockTime time.Duration // poll interval of the embedded chain; 0: network.Embedded's
 
-	PayTo       string // the treasury; empty: no payments are taken, except in a sandbox
-	GasKey      string // files of private keys
-	RefundKey   string
+	PayTo        string // the treasury; empty: no payments are taken, except in a sandbox
+	GasKey       string // files of private keys
+	RefundKey    string
+	SignerURL    deed.Secret // Web3Signer that holds both keys; empty: the files
+	GasWallet    string      // with SignerURL: the addresses of the keys
+	RefundWallet string
+
 	RefundFloor deed.USDC // minimum of the refund wallet; below it there is a warning
 	SafeDepth   uint64    // blocks, if the chain has no "safe" block tag
 	Payments    fulfil.Terms

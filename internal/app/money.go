@@ -23,6 +23,7 @@ import (
 	"deed.example/deed/internal/settle/chain"
 	"deed.example/deed/internal/signer"
 	"deed.example/deed/internal/signer/file"
+	"deed.example/deed/internal/signer/remote"
 	"deed.example/deed/internal/sqldb"
 )
 
@@ -175,14 +176,35 @@ func openWallets(ctx context.Context, c *Config, b *chainBackend) (w wallets, er
 	if b.sandbox != nil {
 		return openSandboxWallets(ctx, c, b.sandbox)
 	}
-	if w.gas, err = file.Open(c.GasKey); err != nil {
-		return w, fmt.Errorf("chain.gas_key: %w", err)
+	if w.gas, err = openSigner(ctx, c, "gas", c.GasKey, c.GasWallet); err != nil {
+		return w, err
 	}
-	if w.refund, err = file.Open(c.RefundKey); err != nil {
-		return w, fmt.Errorf("chain.refund_key: %w", err)
+	if w.refund, err = openSigner(ctx, c, "refund", c.RefundKey, c.RefundWallet); err != nil {
+		return w, err
 	}
 	w.payTo, err = deed.ParseWallet(c.PayTo)
 	return w, err
+}
+
+// openSigner opens the signer of one of our wallets: at a remote service, or with the
+// key in a file.
+func openSigner(ctx context.Context, c *Config, name, path, wallet string) (signer.Signer, error) {
+	if c.SignerURL == "" {
+		s, err := file.Open(path)
+		if err != nil {
+			return nil, fmt.Errorf("chain.%s_key: %w", name, err)
+		}
+		return s, nil
+	}
+	w, err := deed.ParseWallet(wallet)
+	if err != nil {
+		return nil, fmt.Errorf("chain.%s_wallet: %w", name, err)
+	}
+	s, err := remote.Open(ctx, c.SignerURL, w)
+	if err != nil {
+		return nil, fmt.Errorf("chain.signer_url: %w", err)
+	}
+	return s, nil
 }
 
 // sandboxRefunds is the play USDC that refunds are paid from.

@@ -71,6 +71,10 @@ func (c *Config) checkRequired() error {
 		return errors.New("data: name a folder")
 	case len(c.Nameservers) == 0:
 		return errors.New("dns.nameservers: name at least one host")
+	case c.SignerURL != "" && (c.GasWallet == "" || c.RefundWallet == "" || c.GasKey != "" || c.RefundKey != ""):
+		return errors.New("chain.signer_url needs chain.gas_wallet and chain.refund_wallet, and neither chain.gas_key nor chain.refund_key: the keys are at the signer")
+	case c.SignerURL == "" && (c.GasWallet != "" || c.RefundWallet != ""):
+		return errors.New("chain.gas_wallet and chain.refund_wallet are for chain.signer_url: set it, or the files of the keys")
 	case c.Search.MaxParallel < 1 || c.Search.MaxCalls < 1:
 		return errors.New("a search needs at least one call of the registrar")
 	}
@@ -139,6 +143,10 @@ func (c *Config) sandboxKeysInUse() ([]string, error) {
 		address common.Address
 	}{{"pay_to", common.HexToAddress(c.PayTo)}, {key: "chain.gas_key"}, {key: "chain.refund_key"}}
 	for i, path := range []string{c.GasKey, c.RefundKey} {
+		if c.SignerURL != "" {
+			ours[i+1].key, ours[i+1].address = []string{"chain.gas_wallet", "chain.refund_wallet"}[i], common.HexToAddress([]string{c.GasWallet, c.RefundWallet}[i])
+			continue
+		}
 		s, err := file.Open(path)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", ours[i+1].key, err)

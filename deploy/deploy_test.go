@@ -1,0 +1,237 @@
+// Package deploy_test checks the files that operators start from with the programs that
+// read them.
+package deploy_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"text/template"
+
+	"github.com/go-json-experiment/json"
+	"go.yaml.in/yaml/v3"
+)
+
+// tool returns the path of a program. It skips the test when that is not installed;
+// `make long` installs all of them.
+func tool(t *testing.T, name string) string {
+	t.Helper()
+	for _, path := range []string{name, "/usr/sbin/" + name} {
+		if found, err := exec.LookPath(path); err == nil {
+			return found
+		}
+	}
+	t.Skipf("%s is not installed: scripts/need.sh %s", name, name)
+	return ""
+}
+
+func run(t *testing.T, cmd *exec.Cmd) string {
+	t.Helper()
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %v: %s", cmd.Args, err, out)
+	}
+	return string(out)
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+// The alert rules are valid, and fire when and only when they should.
+func TestAlerts(t *testing.T) {
+	promtool := tool(t, "promtool")
+	for _, args := range [][]string{{"check", "config", "prometheus.yml"}, {"test", "rules", "alerts_test.yml"}} {
+		cmd := exec.Command(promtool, args...)
+		cmd.Dir = "prometheus"
+		run(t, cmd)
+	}
+	tested := read(t, "prometheus/alerts_test.yml")
+	for _, m := range regexp.MustCompile(`alert: (\w+)`).FindAllStringSubmatch(read(t, "prometheus/alerts.yml"), -1) {
+		if !regexp.MustCompile(`alertname: ` + m[1] + `, exp_alerts|alertname: ` + m[1] + `\n\s+exp_alerts`).MatchString(tested) {
+			t.Errorf("no test lets %s fire", m[1])
+		}
+	}
+}
+
+// exported returns the names of the metrics that the source exports.
+func exported(t *testing.T) map[string]bool {
+	t.Helper()
+	names := map[string]bool{}
+	for _, pattern := range []string{"../internal/metrics/*.go", "../internal/app/*.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %v", pattern, err)
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			for _, m := range regexp.MustCompile(`"(deed_[a-z_]+)"`).FindAllStringSubmatch(read(t, file), -1) {
+				names[m[1]] = true
+			}
+		}
+	}
+	return names
+}
+
+// Alerts and the dashboard use only metrics that exist.
+func TestMetricsExist(t *testing.T) {
+	names := exported(t)
+	for _, path := range []string{"prometheus/alerts.yml", "grafana/dashboard.json", "../docs/runbook.md"} {
+		for _, name := range regexp.MustCompile(`deed_[a-z_]+[a-z]`).FindAllString(read(t, path), -1) {
+			base := regexp.MustCompile(`_(count|sum|bucket)$`).ReplaceAllString(name, "")
+			if !names[name] && !names[base] {
+				t.Errorf("%s: there is no metric %s", path, name)
+			}
+		}
+	}
+	var dashboard struct {
+		Panels []struct{ Title string }
+	}
+	if err := json.Unmarshal([]byte(read(t, "grafana/dashboard.json")), &dashboard, json.MatchCaseInsensitiveNames(true)); err != nil || len(dashboard.Panels) < 15 {
+		t.Errorf("the dashboard has %d panels, %v", len(dashboard.Panels), err)
+	}
+}
+
+// The proxies accept their configurations.
+func TestProxies(t *testing.T) {
+	t.Run("caddy", func(t *testing.T) {
+		cmd := exec.Command(tool(t, "caddy"), "validate", "--adapter", "caddyfile", "--config", "caddy/Caddyfile")
+		cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
+		run(t, cmd)
+	})
+	t.Run("haproxy", func(t *testing.T) {
+		cmd := exec.Command(tool(t, "haproxy"), "-c", "-f", "haproxy/haproxy.cfg")
+		cmd.Env = append(os.Environ(), "DEED_FRONTEND=127.0.0.1:8080", "DEED_NODE_ONE=127.0.0.1:8000", "DEED_NODE_TWO=127.0.0.1:8010")
+		run(t, cmd)
+	})
+	t.Run("nginx", func(t *testing.T) {
+		nginx, dir := tool(t, "nginx"), t.TempDir()
+		run(t, exec.Command(tool(t, "openssl"), "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=deed.example", "-keyout", dir+"/privkey.pem", "-out", dir+"/fullchain.pem"))
+		site := strings.ReplaceAll(read(t, "nginx/deed.conf"), "/etc/deed/tls", dir)
+		conf := "pid " + dir + "/pid;\nerror_log stderr;\nevents {}\nhttp { access_log off;\n" + site + "}\n"
+		if err := os.WriteFile(dir+"/nginx.conf", []byte(conf), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		run(t, exec.Command(nginx, "-t", "-q", "-c", dir+"/nginx.conf"))
+	})
+}
+
+// systemd accepts the unit, and finds it exposed at most at 2.0 of 10.
+func TestUnit(t *testing.T) {
+	analyze := tool(t, "systemd-analyze")
+	unit := filepath.Join(t.TempDir(), "deed.service")
+	text := strings.ReplaceAll(read(t, "systemd/deed.service"), "/usr/local/bin/deed", "/bin/true") // it need not be installed
+	if err := os.WriteFile(unit, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run(t, exec.Command(analyze, "verify", unit))
+	out := run(t, exec.Command(analyze, "security", "--offline=true", unit))
+	m := regexp.MustCompile(`exposure level for deed.service: ([0-9.]+)`).FindStringSubmatch(out)
+	if m == nil {
+		t.Fatalf("got %s", out)
+	}
+	if level, err := strconv.ParseFloat(m[1], 64); err != nil || level > 2 {
+		t.Errorf("exposure %s, want at most 2.0", m[1])
+	}
+	t.Logf("exposure %s", m[1])
+}
+
+// chartFuncs are the functions of Helm that the chart uses.
+var chartFuncs = template.FuncMap{
+	"quote": strconv.Quote,
+	"indent": func(n int, s string) string {
+		return strings.Repeat(" ", n) + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n"+strings.Repeat(" ", n))
+	},
+}
+
+// render renders the chart and returns its objects by kind.
+func render(t *testing.T, change func(values map[string]any)) map[string][]map[string]any {
+	t.Helper()
+	var values map[string]any
+	if err := yaml.Unmarshal([]byte(read(t, "helm/deed/values.yaml")), &values); err != nil {
+		t.Fatal(err)
+	}
+	change(values)
+	files, err := filepath.Glob("helm/deed/templates/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	objects := map[string][]map[string]any{}
+	for _, file := range files {
+		var out bytes.Buffer
+		tmpl := template.Must(template.New(file).Option("missingkey=error").Funcs(chartFuncs).Parse(read(t, file)))
+		if err := tmpl.Execute(&out, map[string]any{"Values": values, "Release": map[string]any{"Name": "shop"}}); err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range strings.Split(out.String(), "\n---\n") {
+			var object map[string]any
+			if err := yaml.Unmarshal([]byte(text), &object); err != nil {
+				t.Fatalf("%s: %v: %s", file, err, text)
+			}
+			kind := object["kind"].(string)
+			objects[kind] = append(objects[kind], object)
+		}
+	}
+	return objects
+}
+
+// The chart renders to objects of Kubernetes whose container cannot write to its root
+// and does not run as root; its deed.toml is one that `deed config check` reads.
+func TestChart(t *testing.T) {
+	objects := render(t, func(map[string]any) {})
+	if len(objects["Deployment"]) != 1 || len(objects["Service"]) != 2 || len(objects["PodDisruptionBudget"]) != 1 || len(objects["ServiceMonitor"]) != 0 {
+		t.Errorf("got %v", objects)
+	}
+	text, err := yaml.Marshal(objects["Deployment"][0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"readOnlyRootFilesystem: true", "runAsNonRoot: true", "path: /readyz", "allowPrivilegeEscalation: false", "replicas: 2"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("the deployment lacks %q", want)
+		}
+	}
+	if config := objects["ConfigMap"][0]["data"].(map[string]any)["deed.toml"].(string); !strings.Contains(config, "[chain]\nid = 84532\n") {
+		t.Errorf("got %s", config)
+	}
+	if on := render(t, func(v map[string]any) { v["serviceMonitor"] = true }); len(on["ServiceMonitor"]) != 1 {
+		t.Error("there is no ServiceMonitor")
+	}
+}
+
+// compose.yaml has the services that it promises, and its nodes are locked down.
+func TestCompose(t *testing.T) {
+	var c struct {
+		Services map[string]struct {
+			Image    string
+			ReadOnly bool     `yaml:"read_only"`
+			CapDrop  []string `yaml:"cap_drop"`
+			User     string
+		}
+	}
+	if err := yaml.Unmarshal([]byte(read(t, "compose.yaml")), &c); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"one", "two", "postgres", "valkey", "ns1", "ns2", "caddy"} {
+		if c.Services[name].Image == "" {
+			t.Errorf("there is no service %s", name)
+		}
+	}
+	for _, name := range []string{"one", "two"} {
+		if s := c.Services[name]; !s.ReadOnly || len(s.CapDrop) != 1 || s.User != "65532:65532" {
+			t.Errorf("%s: got %+v", name, s)
+		}
+	}
+}
