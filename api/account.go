@@ -38,4 +38,5 @@ type Transaction struct {
 	Payer         string    `json:"payer"`
 	JobID         string    `json:"jobId,omitzero"`
 	CreatedAt     time.Time `json:"createdAt"`
+	Reason        string    `json:"reason,omitzero"` // of the refund of a part
 }

@@ -1,6 +1,11 @@
 package api
 
-import "time"
+import (
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
 
 // Domain is a registered name.
 type Domain struct {
@@ -13,6 +18,7 @@ type Domain struct {
 	Locked        bool            `json:"locked"`
 	Privacy       bool            `json:"privacy"`
 	Nameservers   []string        `json:"nameservers"`
+	Glue          []Glue          `json:"glue,omitzero"` // of name servers below the name itself
 	WalletAddress string          `json:"walletAddress"`
 	EPPStatus     []string        `json:"eppStatus"`
 	DNSSEC        DNSSEC          `json:"dnssec"`
@@ -26,8 +32,15 @@ type Domain struct {
 // DNSSEC says whether the zone of a name is signed, with its DS records at the
 // parent.
 type DNSSEC struct {
-	Enabled bool `json:"enabled"`
-	DS      []DS `json:"ds"`
+	Enabled bool     `json:"enabled"`
+	DS      []DS     `json:"ds"`
+	KeyRoll *KeyRoll `json:"keyRoll,omitzero"`
+}
+
+// KeyRoll is the replacement of the key of a zone.
+type KeyRoll struct {
+	Step        string     `json:"step"`                 // "requested", "introducing" or "replacing"
+	EffectiveAt *time.Time `json:"effectiveAt,omitzero"` // when the step ends; nil while it waits for name servers or the registry
 }
 
 // DS is a DS record (RFC 4034, 5).
@@ -86,14 +99,52 @@ type LockRequest struct {
 // NameserversRequest is the body of PUT /domains/{domain}/nameservers. An empty
 // list restores the default name servers; nil is invalid.
 type NameserversRequest struct {
-	Nameservers []string `json:"nameservers"`
-	Force       bool     `json:"force,omitzero"` // at once, even if resolvers treat the name as bogus for a while
+	Nameservers []Nameserver `json:"nameservers"`
+	Force       bool         `json:"force,omitzero"` // at once, even if resolvers treat the name as bogus for a while
+}
+
+// Glue has the addresses of a name server below the name itself, which the registry
+// publishes.
+type Glue struct {
+	Host      string   `json:"host"`
+	Addresses []string `json:"addresses"`
+}
+
+// Nameserver is a name server in a request. In JSON it is the host name alone, or an
+// object when it has addresses.
+type Nameserver Glue
+
+// MarshalJSONTo implements json.MarshalerTo.
+func (n Nameserver) MarshalJSONTo(e *jsontext.Encoder) error {
+	if len(n.Addresses) == 0 {
+		return json.MarshalEncode(e, n.Host)
+	}
+	return json.MarshalEncode(e, Glue(n))
+}
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (n *Nameserver) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	if d.PeekKind() == '"' {
+		*n = Nameserver{}
+		return json.UnmarshalDecode(d, &n.Host)
+	}
+	return json.UnmarshalDecode(d, (*Glue)(n))
+}
+
+// Nameservers returns name servers without addresses, for a request.
+func Nameservers(hosts ...string) []Nameserver {
+	all := make([]Nameserver, len(hosts))
+	for i, h := range hosts {
+		all[i].Host = h
+	}
+	return all
 }
 
 // DelegationMove is a change of name servers that waits for the caches of resolvers.
 type DelegationMove struct {
 	Step        string    `json:"step"` // "withdrawing" or "settling"
 	Nameservers []string  `json:"nameservers"`
+	Glue        []Glue    `json:"glue,omitzero"`
 	EffectiveAt time.Time `json:"effectiveAt"` // when the step ends
 }
 

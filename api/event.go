@@ -33,5 +33,7 @@ type EventData struct {
 	Serial    uint32    `json:"serial,omitzero"`
 	NewOwner  string    `json:"newOwner,omitzero"`
 	WebhookID string    `json:"webhookId,omitzero"`
+	MandateID string    `json:"mandateId,omitzero"`
+	Price     string    `json:"price_usd,omitzero"` // of a renewal by mandate; Amount is what was paid
 	Reason    string    `json:"reason,omitzero"`
 }

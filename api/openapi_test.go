@@ -224,6 +224,11 @@ func TestLimitsAreDocumented(t *testing.T) {
 		"PUT /domains/{domain}/ds":          true,
 		"PUT /domains/{domain}/owner":       true,
 
+		"GET /account/mandates/{domain}":      true,
+		"POST /account/mandates/{domain}":     true,
+		"DELETE /account/mandates/{domain}":   true,
+		"GET /account/mandates/{domain}/plan": true,
+
 		"DELETE /account/webhooks/{webhookId}":                           true,
 		"POST /account/webhooks/{webhookId}/rotate":                      true,
 		"POST /account/webhooks/{webhookId}/test":                        true,

@@ -53,6 +53,7 @@ type Refund struct {
 	Status string  `json:"status"` // due, sent, confirmed
 	Amount string  `json:"amount_usd"`
 	TxHash *string `json:"txHash"`
+	Reason string  `json:"reason,omitzero"` // of the refund of a part
 }
 
 // Registration is the response to a completed order: a registration, renewal or

@@ -10,6 +10,9 @@ type Sandbox struct {
 	DNS     string    `json:"dns,omitzero"` // address of the embedded name server
 	Now     time.Time `json:"now"`
 
+	ChainNow time.Time `json:"chainNow"`
+	Note     string    `json:"note,omitzero"`
+
 	Faults SandboxFaults `json:"faults"`
 }
 
@@ -43,12 +46,14 @@ type Faucet struct {
 
 // ClockRequest moves the clock of the registry and of expiry forward.
 type ClockRequest struct {
-	Advance string `json:"advance"` // "36h", "400d"
+	Advance string `json:"advance"`        // "36h", "400d"
+	Chain   bool   `json:"chain,omitzero"` // also the chain's clock
 }
 
 // Clock is the new time of that clock.
 type Clock struct {
-	Now time.Time `json:"now"`
+	Now      time.Time `json:"now"`
+	ChainNow time.Time `json:"chainNow,omitzero"`
 }
 
 // ElsewhereRequest registers a name at another registrar or, with an auth code,

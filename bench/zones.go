@@ -194,9 +194,9 @@ func compose(i int, signed bool) (dnssec.ServedZone, error) {
 	if err != nil {
 		return dnssec.ServedZone{}, err
 	}
-	generation := 0
+	how := dnssec.Serving{Now: time.Now()}
 	if signed {
-		generation = 1
+		how.Keys = []dnssec.KeyID{{Generation: 1}}
 	}
-	return jobZones(nil).Publishing.Serve(dnszone.Zone{Name: deed.Name(z.Origin), Serial: 1, Records: records}, dnssec.ServedZone{}, generation, time.Now())
+	return jobZones(nil).Publishing.Serve(dnszone.Zone{Name: deed.Name(z.Origin), Serial: 1, Records: records}, dnssec.ServedZone{}, how)
 }

@@ -35,9 +35,9 @@ func (c *Client) authorize(ctx context.Context, o Offer) (string, error) {
 // authorization is a transfer that anyone with its signature can execute, once
 // and before its expiry (EIP-3009).
 type authorization struct {
-	from, to      common.Address
-	value, before int64
-	nonce         [32]byte
+	from, to             common.Address
+	value, after, before int64
+	nonce                [32]byte
 }
 
 // typedData returns the EIP-712 message that the wallet signs.
@@ -48,7 +48,7 @@ func (a authorization) typedData(c coin) TypedData {
 		Domain:      TypedDomain{c.name, c.version, c.chainID, c.address.Hex()},
 		Message: map[string]string{
 			"from": a.from.Hex(), "to": a.to.Hex(), "value": strconv.FormatInt(a.value, 10),
-			"validAfter": "0", "validBefore": strconv.FormatInt(a.before, 10), "nonce": "0x" + hex.EncodeToString(a.nonce[:]),
+			"validAfter": strconv.FormatInt(a.after, 10), "validBefore": strconv.FormatInt(a.before, 10), "nonce": "0x" + hex.EncodeToString(a.nonce[:]),
 		},
 	}
 }
@@ -56,9 +56,14 @@ func (a authorization) typedData(c coin) TypedData {
 func (a authorization) header(terms api.RequirementsV2, signature []byte) api.PaymentHeader {
 	h := api.PaymentHeader{X402Version: 2, Scheme: terms.Scheme, Network: terms.Network, Accepted: &terms}
 	h.Payload.Signature = "0x" + hex.EncodeToString(signature)
-	h.Payload.Authorization = &api.PaymentAuthorization{
-		From: a.from.Hex(), To: a.to.Hex(), Value: strconv.FormatInt(a.value, 10),
-		ValidAfter: "0", ValidBefore: strconv.FormatInt(a.before, 10), Nonce: "0x" + hex.EncodeToString(a.nonce[:]),
-	}
+	h.Payload.Authorization = new(a.fields())
 	return h
+}
+
+// fields returns the authorization as x402 has it.
+func (a authorization) fields() api.PaymentAuthorization {
+	return api.PaymentAuthorization{
+		From: a.from.Hex(), To: a.to.Hex(), Value: strconv.FormatInt(a.value, 10),
+		ValidAfter: strconv.FormatInt(a.after, 10), ValidBefore: strconv.FormatInt(a.before, 10), Nonce: "0x" + hex.EncodeToString(a.nonce[:]),
+	}
 }

@@ -114,6 +114,19 @@ var calls = map[string]func(ctx context.Context, c *client.Client) error{
 		_, err := c.SetOwner(ctx, unregistered, "0x0")
 		return err
 	},
+	"GET /account/mandates/{domain}/plan": func(ctx context.Context, c *client.Client) error {
+		_, err := c.MandatePlan(ctx, unregistered, 1, nil)
+		return err
+	},
+	"GET /account/mandates/{domain}": says((*client.Client).Mandates, unregistered),
+	"POST /account/mandates/{domain}": func(ctx context.Context, c *client.Client) error {
+		_, err := c.CreateMandates(ctx, unregistered, api.MandatesRequest{})
+		return err
+	},
+	"DELETE /account/mandates/{domain}": func(ctx context.Context, c *client.Client) error {
+		_, err := c.RevokeMandates(ctx, unregistered, "")
+		return err
+	},
 	"GET /health":                      asks((*client.Client).Health),
 	"GET /livez":                       func(ctx context.Context, c *client.Client) error { return c.Live(ctx) },
 	"GET /readyz":                      func(ctx context.Context, c *client.Client) error { return c.Ready(ctx) },

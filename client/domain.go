@@ -25,19 +25,19 @@ func (c *Client) SetLock(ctx context.Context, name string, locked bool) (api.Dom
 // SetNameservers delegates a name of the wallet to other name servers, or to the
 // service's own if none are given.
 func (c *Client) SetNameservers(ctx context.Context, name string, servers ...string) (api.Domain, error) {
-	if servers == nil {
-		servers = []string{}
-	}
-	return c.setDomain(ctx, name, "nameservers", api.NameserversRequest{Nameservers: servers})
+	return c.Delegate(ctx, name, api.NameserversRequest{Nameservers: api.Nameservers(servers...)})
 }
 
 // ForceNameservers is SetNameservers at once: a signed name does not wait until its DS
 // has left all caches, and may be bogus for validating resolvers until then.
 func (c *Client) ForceNameservers(ctx context.Context, name string, servers ...string) (api.Domain, error) {
-	if servers == nil {
-		servers = []string{}
-	}
-	return c.setDomain(ctx, name, "nameservers", api.NameserversRequest{Nameservers: servers, Force: true})
+	return c.Delegate(ctx, name, api.NameserversRequest{Nameservers: api.Nameservers(servers...), Force: true})
+}
+
+// Delegate sets the name servers of a name of the wallet. Those below the name itself
+// need addresses.
+func (c *Client) Delegate(ctx context.Context, name string, in api.NameserversRequest) (api.Domain, error) {
+	return c.setDomain(ctx, name, "nameservers", in)
 }
 
 // SetDS sets the DS records of a name whose zone is served elsewhere.

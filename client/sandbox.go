@@ -23,6 +23,12 @@ func (c *Client) AdvanceClock(ctx context.Context, by string) (api.Clock, error)
 	return call[api.Clock](ctx, c, request{method: "POST", path: "/sandbox/clock"}, api.ClockRequest{Advance: by})
 }
 
+// AdvanceAllClocks is AdvanceClock, and moves the clock of the embedded chain as much:
+// then wallets that sign by their own clock cannot pay any more, only mandates can.
+func (c *Client) AdvanceAllClocks(ctx context.Context, by string) (api.Clock, error) {
+	return call[api.Clock](ctx, c, request{method: "POST", path: "/sandbox/clock"}, api.ClockRequest{Advance: by, Chain: true})
+}
+
 // ResetLimits gives every caller of a sandbox a fresh window of every limit.
 func (c *Client) ResetLimits(ctx context.Context) (api.LimitsReset, error) {
 	return call[api.LimitsReset](ctx, c, request{method: "POST", path: "/sandbox/limits/reset"}, nil)

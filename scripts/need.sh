@@ -25,7 +25,9 @@ present() {
 	npm | chromium) command -v "$1" ;;
 	setpriv) [ "$(id -u)" != 0 ] || command -v setpriv ;;
 	knot) server knotd ;;
-	nsd | unbound) server "$1" ;;
+	nsd | unbound | pgbouncer | haproxy | nginx) server "$1" ;;
+	promtool | caddy) command -v "$1" ;;
+	systemd-analyze) command -v systemd-analyze ;;
 	bind) server named && command -v dnssec-verify ;;
 	ldns) command -v ldns-verify-zone ;;
 	net-epp) perl -MNet::EPP::Client -e 1 ;;
@@ -44,6 +46,8 @@ package() {
 	bind) echo bind9 bind9-utils ;;
 	ldns) echo ldnsutils ;;
 	net-epp) echo libnet-epp-perl ;;
+	promtool) echo prometheus ;;
+	systemd-analyze) echo systemd ;;
 	powerdns) echo pdns-server pdns-backend-sqlite3 pdns-backend-bind ;;
 	*) echo "$1" ;;
 	esac

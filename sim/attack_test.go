@@ -78,12 +78,16 @@ func (w *world) promise(p *process) {
 	switch n := w.rng.IntN(6); {
 	case n < 3:
 		if balance < price {
-			w.chain.strange(transaction{kind: move, from: faucet, to: promiser, amount: 5 * price})
+			w.chain.strange(transaction{kind: move, from: faucet, to: promiser, amount: 9 * price})
 			w.tick(2 * time.Second)
 			w.chain.mine()
 		}
-		for range 1 + w.rng.IntN(4) {
-			r := w.sign(promiser, order.Request{Purchase: order.Purchase{Kind: order.PurchaseRegistration, Name: w.anyName(), Years: 1}})
+		for range 1 + w.rng.IntN(7) {
+			what := order.Request{Purchase: order.Purchase{Kind: order.PurchaseRegistration, Name: w.anyName(), Years: 1}}
+			if w.rng.IntN(2) == 0 {
+				what = w.order() // anybody may renew any name, so there is more to promise than names to take
+			}
+			r := w.sign(promiser, what)
 			w.wishes[id(r.auth)] = append(w.wishes[id(r.auth)], wish(r.Kind, r.Name))
 			w.send(p, r, "")
 		}
@@ -105,7 +109,7 @@ func (w *world) promise(p *process) {
 // refill is a payer who has the money again, just after a process found that it
 // has not; another process tries once more.
 func (w *world) refill(p *process, a settle.Authorization) {
-	if w.nested >= 2 || !w.fault(5) {
+	if w.nested >= 2 || !w.fault(2) {
 		return
 	}
 	w.nested++

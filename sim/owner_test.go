@@ -120,7 +120,7 @@ func (k manager) SetLock(_ context.Context, name deed.Name, locked bool) error {
 func (k manager) SetNameservers(_ context.Context, name deed.Name, hosts []string) error {
 	return act(k.p, "SetNameservers", func() error {
 		return k.r.change(name, func(e registry.Entry, at time.Time) (registry.Entry, error) {
-			return e.WithNameservers(hosts, at)
+			return e.WithNameservers(hosts, e.Glue, at)
 		})
 	})
 }

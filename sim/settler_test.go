@@ -166,15 +166,16 @@ func (c *chain) sign(purpose string, t transaction) {
 // the chain takes it once, whatever was signed before.
 func (s settler) Refund(_ context.Context, r settle.Refund) (string, error) {
 	of := keyOf(settle.Authorization{Payer: r.Payer, Nonce: r.Nonce})
-	a := settle.Authorization{Payer: refundWallet, PayTo: r.Payer, Amount: r.Amount, ValidBefore: s.c.w.now.AddDate(1, 0, 0).Unix(), Nonce: "refund of " + of}
+	purpose := "refund " + r.Label + of
+	a := settle.Authorization{Payer: refundWallet, PayTo: r.Payer, Amount: r.Amount, ValidBefore: s.c.w.now.AddDate(1, 0, 0).Unix(), Nonce: purpose}
 	for range 1 + s.c.w.rng.IntN(depth+3) {
 		if u, used := s.c.final().used[keyOf(a)]; used {
 			return u.hash, nil
 		}
-		if _, live := s.c.last("refund " + of); live != nil {
+		if _, live := s.c.last(purpose); live != nil {
 			s.c.add(live)
 		} else {
-			s.c.sign("refund "+of, transaction{kind: refund, auth: a, of: of, fails: s.c.w.fault(10)})
+			s.c.sign(purpose, transaction{kind: refund, auth: a, of: of, fails: s.c.w.fault(10)})
 		}
 		s.c.w.tick(2 * time.Second)
 		s.c.mine()

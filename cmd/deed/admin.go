@@ -23,7 +23,9 @@ func adminCommand() *cobra.Command {
 		adminTask("reconcile", "Compare every name we hold with the registry, and fail when they differ; changes nothing", reconcile),
 		adminTask("republish", "Give every zone a new serial, after the database came from a backup", republish),
 		backupCommand(),
+		keyCommand(),
 	)
+	admin.AddCommand(operatorCommands()...)
 	admin.AddCommand(cli.AdminCommands()...)
 	hideSettings(admin)
 	return admin

@@ -14,6 +14,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/internal/app"
 	"deed.example/deed/internal/catalog"
+	"deed.example/deed/internal/sqldb"
 )
 
 // config is the configuration: that of the service, and that of its log.
@@ -39,6 +40,13 @@ func (c *config) settings() []*setting {
 		{key: "public_url", help: "where callers reach us; default: http:// and the address", value: text(&c.PublicURL, publicURL)},
 		{key: "data", help: "folder for everything this node keeps", value: text(&c.Data, notEmpty)},
 		{key: "database.url", help: "postgres://… instead of a SQLite file in the data folder", value: secret(&c.DatabaseURL, "postgres", "postgresql")},
+		{key: "database.direct_url", help: "address of PostgreSQL itself, when database.url is that of a connection pooler such as PgBouncer", value: secret(&c.DatabaseDirectURL, "postgres", "postgresql")},
+		{key: "database.max_connections", help: "connections of this node that write; half as many more only read", value: positive(&c.Database.MaxConns)},
+		{key: "database.statements", help: "prepared, unprepared, or auto: unprepared behind a connection pooler", value: text(&c.Database.Statements, oneOf(sqldb.StatementsAuto, sqldb.StatementsPrepared, sqldb.StatementsUnprepared))},
+		{key: "database.timeout", help: "how long a transaction may take, with the wait for a connection", value: positiveDuration(&c.Database.Timeout)},
+		{key: "database.lock_timeout", help: "how long PostgreSQL lets a statement wait for a lock; 0s: no limit", value: duration(&c.Database.LockTimeout)},
+		{key: "database.statement_timeout", help: "how long PostgreSQL lets a statement run; 0s: no limit", value: duration(&c.Database.StatementTimeout)},
+		{key: "database.idle_timeout", help: "PostgreSQL ends a transaction whose node sends nothing for so long; 0s: never", value: duration(&c.Database.IdleTimeout)},
 		{key: "cache.url", help: "redis://… instead of the memory of this process", value: secret(&c.CacheURL, "redis", "rediss", "unix")},
 		{key: "chain.listen", help: "address of the embedded chain's JSON-RPC", value: text(&c.ChainListen, address)},
 		{key: "chain.rpc_url", help: "JSON-RPC of a real chain instead of the embedded one", value: secret(&c.ChainRPCURL, "https", "http")},
@@ -51,6 +59,7 @@ func (c *config) settings() []*setting {
 		{key: "chain.refund_key", help: "file with the key that pays refunds, in hex", value: text(&c.RefundKey, anything)},
 		{key: "chain.refund_floor_usd", help: "warn when the refund wallet has less", value: amount(&c.RefundFloor)},
 		{key: "chain.safe_depth", help: "how many blocks deep counts as safe where the chain does not say", value: blockNumber(&c.SafeDepth)},
+		{key: "chain.wallet_factories", help: "contracts that may deploy a wallet with its first payment (ERC-6492), separated by commas; auto: those known on the chain; none", value: text(&c.WalletFactories, walletFactories)},
 		{key: "payments.max_open", help: "payments of one wallet that may wait to be settled at the same time", value: positive(&c.Payments.MaxOpen)},
 		{key: "payments.release_after", help: "how long a payment that cannot be settled keeps its name from other buyers, such as 1m", value: duration(&c.Payments.ReleaseAfter)},
 		{key: "payments.claim_window", help: "how long money that came without a request waits for its payer before it goes back, such as 5m", value: duration(&c.Payments.ClaimWindow)},
@@ -86,6 +95,7 @@ func (c *config) settings() []*setting {
 		{key: "proxies", help: "networks of proxies whose X-Forwarded-For is believed", value: prefixes(&c.Proxies)},
 		{key: "log.level", help: "debug, info, warn or error", value: level(&c.LogLevel)},
 		{key: "log.format", help: "json, text, or auto: text on a terminal", value: text(&c.LogFormat, oneOf("auto", "json", "text"))},
+		{key: "log.access", help: "true: log every response, with path, status, duration, client address and request id", value: boolean(&c.AccessLog)},
 		{key: "limits.search", help: "searches a minute, per address", value: positive(&c.Limits.Search.Max)},
 		{key: "limits.register", help: "orders a day, per address", value: positive(&c.Limits.Register.Max)},
 		{key: "limits.dns", help: "DNS calls an hour, per wallet", value: positive(&c.Limits.DNS.Max)},
@@ -124,6 +134,12 @@ func (c *config) setRegistrar(key, value string) error {
 			return fmt.Errorf("%s: %w", key, err)
 		}
 		r.Reserve = amount
+	case "delete_orphans":
+		allowed, err := strconv.ParseBool(value)
+		if err != nil {
+			return fmt.Errorf("%s must be true or false", key)
+		}
+		r.DeleteOrphans = allowed
 	default:
 		r.Values[parts[2]] = value
 	}
@@ -178,6 +194,14 @@ func walletOrNone(s string) error {
 		return nil
 	}
 	_, err := deed.ParseWallet(s)
+	return err
+}
+
+func walletFactories(s string) error {
+	if s == "auto" {
+		return nil
+	}
+	_, err := app.ParseWalletFactories(s)
 	return err
 }
 

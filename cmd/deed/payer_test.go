@@ -32,6 +32,7 @@ func TestStockPayers(t *testing.T) {
 	n := start(t, t.TempDir())
 	buyWith(t, n, "testdata/payers", "fetch.mjs", "fetched.com")
 	buyWith(t, n, "testdata/payers", "axios.mjs", "requested.com")
+	buyWith(t, n, "testdata/payers", "undeployed.mjs", "deployed.com")
 }
 
 // An audit of a running service counts every dollar, and finds one that is

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -44,22 +45,43 @@ func finishRestore(ctx context.Context, c *config, dryRun bool, out io.Writer) e
 	})
 }
 
-// refundCommand refunds what is not refunded automatically.
+// refundCommand refunds one order through a running node, or the dust of a wallet,
+// which is not refunded automatically.
 func refundCommand() *cobra.Command {
-	wallet, dryRun := "", false
-	cmd := adminTask("refund", "Have dust sent back: money below payments.dust_usd that came without a request",
-		func(ctx context.Context, c *config, out io.Writer) error {
-			return refundDust(ctx, c, wallet, dryRun, out)
-		})
-	cmd.Flags().StringVar(&wallet, "dust", "", "wallet whose dust goes back")
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "say what would be done, and do nothing")
+	cmd := &cobra.Command{
+		Use:   "refund [ID]",
+		Short: "Refund an order that was not placed yet, or dust: money below payments.dust_usd that came without a request",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				return act(cmd, "refund", args)
+			}
+			c, _, err := readConfig(cmd.Flags(), os.Environ())
+			if err != nil {
+				return err
+			}
+			wallet, err := cmd.Flags().GetString("dust")
+			if err != nil {
+				return err
+			}
+			dryRun, err := cmd.Flags().GetBool("dry-run")
+			if err != nil {
+				return err
+			}
+			return refundDust(cmd.Context(), c, wallet, dryRun, cmd.OutOrStdout())
+		},
+	}
+	addFlags(cmd)
+	addActFlags(cmd)
+	cmd.Flags().String("dust", "", "wallet whose dust goes back")
+	cmd.Flags().Bool("dry-run", false, "say what would be done, and do nothing")
 	return cmd
 }
 
 // refundDust has a wallet's dust sent back.
 func refundDust(ctx context.Context, c *config, wallet string, dryRun bool, out io.Writer) error {
 	if wallet == "" {
-		return errors.New("name the wallet: --dust 0x…")
+		return errors.New("name the order, or the wallet: --dust 0x…")
 	}
 	who, err := deed.ParseWallet(wallet)
 	if err != nil {

@@ -120,6 +120,20 @@ func duration(at *time.Duration) value[time.Duration] {
 	}, time.Duration.String}
 }
 
+// positiveDuration is a time above zero.
+func positiveDuration(at *time.Duration) value[time.Duration] {
+	v := duration(at)
+	parse := v.parse
+	v.parse = func(s string) (time.Duration, error) {
+		d, err := parse(s)
+		if err == nil && d == 0 {
+			err = fmt.Errorf("%q is not a time above 0", s)
+		}
+		return d, err
+	}
+	return v
+}
+
 func amount(at *deed.USDC) value[deed.USDC] {
 	return value[deed.USDC]{at, deed.ParseUSDC, deed.USDC.String}
 }

@@ -28,6 +28,8 @@ import (
 	"deed.example/deed/internal/catalog"
 	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/httpapi"
+	"deed.example/deed/internal/logcause"
+	"deed.example/deed/internal/mandate"
 	"deed.example/deed/internal/metrics"
 	"deed.example/deed/internal/nameserver"
 	"deed.example/deed/internal/registrar"
@@ -50,6 +52,8 @@ type App struct {
 	Registry  *local.Registry // the embedded one
 	Lifecycle *registration.Lifecycle
 
+	LateOrders *registration.LateOrders // refunded orders that a registry may still execute
+
 	Settler    *chain.Settler     // nil if no payments are taken
 	NameServer *nameserver.Server // nil if it is off
 	Follower   *zone.Follower     // publishes zones on this node
@@ -68,16 +72,20 @@ type App struct {
 	cache     sharedCache
 	chain     *chainBackend
 	registrar *registrar.Router
+	attention attention        // names that need an operator
 	sandbox   *sandboxRegistry // nil outside a sandbox
 	dns       *dnsBackend
 	money     *money // nil if no payments are taken
 	names     *registration.Service
 	zones     *zone.Service
 	engine    *fulfil.Service   // sells what names and zones deliver
+	mandates  *mandate.Service  // nil if no payments are taken
 	operators *listening        // nil if off
 	worker    *backgroundWorker // nil until Start
 	closers   []func() error    // of registrars
-	master    deed.Secret       // that the keys of zones and registrars are derived from
+	node      sqldb.Node        // this process
+	switches  switches          // what operators have stopped
+	master    deed.Secret       // the oldest of dns.key: registrars recognise orders by keys derived from it
 }
 
 // Open builds the service, or nothing. It fails when the configuration must not
@@ -90,11 +98,16 @@ func Open(ctx context.Context, c Config) (*App, error) {
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data folder: %w", err)
 	}
-	a := &App{config: c, log: c.logger(), warnings: warnings, metrics: metrics.New(c.Version), local: &memory.Cache{Now: time.Now}}
+	c.Log = c.logger()
+	a := &App{config: c, log: c.Log, warnings: warnings, metrics: metrics.New(c.Version), local: &memory.Cache{Now: time.Now}}
 	err = a.openBackends(ctx)
 	if err == nil {
+		a.exportBackends()
 		a.wireServices()
-		err = a.openHTTP(ctx)
+		a.wireSwitches()
+		if err = a.readSwitches(ctx); err == nil {
+			err = a.openHTTP(ctx)
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(err, a.Close())
@@ -102,11 +115,15 @@ func Open(ctx context.Context, c Config) (*App, error) {
 	return a, nil
 }
 
+// logger returns the log, with one line for each cause and minute.
 func (c *Config) logger() *slog.Logger {
 	if c.Log == nil {
 		return slog.New(slog.DiscardHandler)
 	}
-	return c.Log
+	if _, done := c.Log.Handler().(*logcause.Handler); done {
+		return c.Log
+	}
+	return slog.New(logcause.New(c.Log.Handler(), time.Now))
 }
 
 // openBackends opens what the services stand on.
@@ -114,6 +131,9 @@ func (a *App) openBackends(ctx context.Context) (err error) {
 	c := &a.config
 	if a.DB, err = openDatabase(ctx, c); err != nil {
 		return err
+	}
+	if a.DB.Observer == nil {
+		a.DB.Observer = &observer{a.log, a.metrics}
 	}
 	if err = a.openClocks(ctx); err != nil {
 		return err
@@ -127,6 +147,9 @@ func (a *App) openBackends(ctx context.Context) (err error) {
 	if a.chain, err = openChain(c, a.log); err != nil {
 		return err
 	}
+	if a.chain.setAhead != nil {
+		a.chain.setAhead(a.calendar.ChainAhead())
+	}
 	if err = a.openDNS(ctx); err != nil {
 		return err
 	}
@@ -134,7 +157,7 @@ func (a *App) openBackends(ctx context.Context) (err error) {
 		return err
 	}
 	a.NameServer, a.Follower = a.dns.server, a.dns.follower
-	if a.DB.Sealer, err = seal.New(a.dns.zones.Publishing.Master); err != nil {
+	if a.DB.Sealer, err = seal.New(append([]deed.Secret{a.dns.zones.Publishing.Master}, a.dns.zones.Publishing.Earlier...)...); err != nil {
 		return err
 	}
 	if a.money, err = openMoney(ctx, c, a.DB, a.chain, clocks{a.now, a.clock.Now}); err == nil && a.money != nil {
@@ -152,6 +175,8 @@ func (a *App) openClocks(ctx context.Context) error {
 	if a.now = a.config.Hooks.Now; a.now == nil {
 		a.now = a.clock.Now
 	}
+	host, _ := os.Hostname() // only for operators
+	a.node = sqldb.NewNode(host, a.config.Version, a.now())
 	a.calendar = sqldb.NewCalendar(a.DB, a.now)
 	return a.calendar.Sync(ctx)
 }

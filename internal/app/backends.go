@@ -28,6 +28,9 @@ type RegistrarConfig struct {
 	TLDs    []string          // that it sells; "*" for all that no other block lists
 	Reserve deed.USDC         // that stays in the account; orders that would need it are refused before money moves
 	Values  map[string]string // the settings of its type
+
+	// DeleteOrphans allows names that belong to nobody to be deleted; see docs/registrars.md.
+	DeleteOrphans bool
 }
 
 // backends is the table of the types of registrar. A new one is a package below
@@ -103,7 +106,7 @@ func (a *App) openRegistrar(c RegistrarConfig) (b registrar.Backend, err error) 
 	if b, err = open(settings); err != nil {
 		return b, err
 	}
-	b.Name, b.Reserve = c.Name, c.Reserve
+	b.Name, b.Reserve, b.DeleteOrphans = c.Name, c.Reserve, c.DeleteOrphans
 	return b, setTLDs(&b, c.TLDs)
 }
 
@@ -159,7 +162,7 @@ func (a *App) openLocal(s registrar.Settings) (registrar.Backend, error) {
 	}
 	a.Registry = &local.Registry{Store: sqldb.Registry{DB: a.DB}, Now: a.calendar.Now, Faults: faults, Rules: a.localRules}
 	if a.chain.sandbox != nil {
-		a.sandbox = &sandboxRegistry{Registry: a.Registry, calendar: a.calendar}
+		a.sandbox = &sandboxRegistry{Registry: a.Registry, calendar: a.calendar, setAhead: a.chain.setAhead}
 		a.chain.sandbox.Faults, a.chain.sandbox.Registry = sandboxFaults{faults}, a.sandbox
 	}
 	return registrar.Backend{Registrar: a.Registry, Manager: a.Registry, Ping: a.Registry.Ping}, nil

@@ -26,7 +26,9 @@ const blockInterval = 15 * time.Second
 type chainBackend struct {
 	*chain.Client
 	sandbox *httpapi.Sandbox // nil for a real chain
-	close   func() error
+
+	setAhead func(time.Duration) // of the embedded chain's clock; nil for a real chain
+	close    func() error
 }
 
 func openChain(c *Config, log *slog.Logger) (*chainBackend, error) {
@@ -35,7 +37,7 @@ func openChain(c *Config, log *slog.Logger) (*chainBackend, error) {
 		if err := os.MkdirAll(c.chainFolder(), 0o700); err != nil { // for the keys of our wallets
 			return nil, fmt.Errorf("make the folder of the chain: %w", err)
 		}
-		return &chainBackend{Client: dialChain(c), sandbox: newSandbox(c.Hooks.Chain, c.ChainRPCURL.Reveal()), close: keepOpen}, nil
+		return &chainBackend{Client: dialChain(c), sandbox: newSandbox(c.Hooks.Chain, c.ChainRPCURL.Reveal()), setAhead: c.Hooks.Chain.SetAhead, close: keepOpen}, nil
 	}
 	if c.ChainRPCURL != "" {
 		return &chainBackend{Client: dialChain(c), close: keepOpen}, nil
@@ -58,8 +60,9 @@ func openEmbeddedChain(c *Config, log *slog.Logger) (*chainBackend, error) {
 	go func() { ended <- server.Serve(l) }()
 	url := "http://" + l.Addr().String()
 	return &chainBackend{
-		Client:  newChainClient(c, network.EmbeddedChainID, url),
-		sandbox: newSandbox(embedded, url),
+		Client:   newChainClient(c, network.EmbeddedChainID, url),
+		sandbox:  newSandbox(embedded, url),
+		setAhead: embedded.SetAhead,
 		close: func() error {
 			err := server.Close()
 			if served := <-ended; !errors.Is(served, http.ErrServerClosed) {
@@ -92,6 +95,7 @@ func dialChain(c *Config) *chain.Client {
 func newChainClient(c *Config, chainID uint64, urls ...string) *chain.Client {
 	client := chain.Dial(urls...)
 	client.ChainID = chainID
+	client.SetLogger(c.logger())
 	if c.ChainTimeout > 0 {
 		client.Timeout = c.ChainTimeout
 	}

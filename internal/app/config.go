@@ -13,6 +13,7 @@ import (
 	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/rdap"
 	"deed.example/deed/internal/registration"
+	"deed.example/deed/internal/sqldb"
 )
 
 // off turns a listener off.
@@ -29,6 +30,9 @@ type Config struct {
 	DatabaseURL   deed.Secret // empty: a SQLite file in Data
 	CacheURL      deed.Secret // empty: the memory of this process
 
+	DatabaseDirectURL deed.Secret          // of PostgreSQL itself, if DatabaseURL is that of a connection pooler
+	Database          sqldb.PostgresConfig // its URLs are those above; a SQLite file has only the Timeout
+
 	ChainListen    string        // address of the embedded chain
 	ChainRPCURL    deed.Secret   // empty: the embedded chain
 	ChainFallback  deed.Secret   // used when ChainRPCURL does not respond; empty: none
@@ -44,6 +48,10 @@ type Config struct {
 	RefundFloor deed.USDC // minimum of the refund wallet; below it there is a warning
 	SafeDepth   uint64    // blocks, if the chain has no "safe" block tag
 	Payments    fulfil.Terms
+
+	// WalletFactories are the contracts that may deploy a wallet that pays (ERC-6492),
+	// separated by commas; "auto": those of the network; "none": none.
+	WalletFactories string
 
 	Registrars    []RegistrarConfig      // where names are bought; empty: the embedded registry
 	AllowEmbedded bool                   // a rehearsal: the embedded registry on an external chain
@@ -72,6 +80,8 @@ type Config struct {
 	RequestWait  time.Duration // how long a request waits for its job
 	PollInterval time.Duration // of a request that waits
 
+	AccessLog bool // whether every response of the HTTP interface is logged
+
 	Version string       // of this binary, for those who ask
 	Log     *slog.Logger // nil discards everything
 	Hooks   Hooks        // what tests replace
@@ -90,6 +100,7 @@ func Default() Config {
 	return Config{
 		Listen:        "127.0.0.1:8080",
 		Data:          "./deed-data",
+		Database:      sqldb.DefaultPostgres(),
 		ChainListen:   "127.0.0.1:8545",
 		ChainID:       network.EmbeddedChainID,
 		ChainDepth:    "auto",
@@ -104,6 +115,9 @@ func Default() Config {
 		RefundFloor:   10_000 * deed.Cent,
 		SafeDepth:     network.SafeDepth,
 		Payments:      fulfil.DefaultTerms(),
+
+		WalletFactories: "auto",
+
 		MetricsListen: "127.0.0.1:8081",
 		Limits:        deed.DefaultLimits(),
 		Pricing:       catalog.DefaultPricing(),

@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 	"net/url"
+	"strings"
 
 	"deed.example/deed"
 )
@@ -38,8 +39,21 @@ func RedactURL(s deed.Secret) string {
 	}
 	u, err := url.Parse(s.Reveal())
 	if err != nil {
-		return s.LogValue().String()
+		return redactHosts(s)
 	}
 	u.RawQuery = "" // it may have a password, too
 	return u.Redacted()
+}
+
+// redactHosts returns the URL of several hosts, which is none for net/url, without its
+// password.
+func redactHosts(s deed.Secret) string {
+	text, _, _ := strings.Cut(s.Reveal(), "?")
+	scheme, rest, isURL := strings.Cut(text, "://")
+	at := strings.LastIndexByte(rest, '@')
+	if !isURL || at < 0 {
+		return s.LogValue().String() // a part of it may be a password
+	}
+	user, _, _ := strings.Cut(rest[:at], ":")
+	return scheme + "://" + user + ":xxxxx" + rest[at:]
 }

@@ -31,6 +31,7 @@ var (
 	_ zone.History     = sqldb.Zones{}
 	_ zone.Delegations = sqldb.Zones{}
 	_ zone.Outbox      = sqldb.Zones{}
+	_ zone.KeyRolls    = sqldb.Zones{}
 	_ local.Delegated  = sqldb.Registry{}
 )
 
@@ -44,28 +45,26 @@ type dnsBackend struct {
 	drift    primary.Drift
 	parents  *local.Parents // of the sandbox's names; nil outside a sandbox
 	served   chan error
+	stopped  func() bool // whether operators have stopped publishing
 }
 
 // openDNS opens the name server and publishes every zone.
 func (a *App) openDNS(ctx context.Context) error {
 	c := &a.config
-	master, err := keyfile.OpenZoneSecret(c.zoneSecretFile())
+	masters, err := a.openMasters()
 	if err != nil {
-		return fmt.Errorf("dns.key: %w", err)
+		return err
 	}
-	a.master = master
-	zones := sqldb.Zones{DB: a.DB, Now: a.now, Publishing: dnssec.Publishing{
-		SOA: dnssec.NewSOA(c.Nameservers[0], "hostmaster."+parentOf(c.Nameservers[0])), Servers: c.Nameservers, Master: master,
-	}}
+	zones := sqldb.Zones{DB: a.DB, Now: a.now, SignatureClock: a.calendar.Now, Publishing: c.publishing(masters)}
 	if err := zones.CheckMaster(ctx); err != nil {
 		return fmt.Errorf("dns.key: %w", err)
 	}
 	if c.DNSSEC == "on" {
 		zones.Generation = 1
 	}
-	d := &dnsBackend{zones: zones, served: make(chan error, 1), follower: &zone.Follower{Zones: sqldb.Served{DB: a.DB}, Now: a.now}}
+	d := &dnsBackend{stopped: func() bool { return false }, zones: zones, served: make(chan error, 1), follower: &zone.Follower{Zones: sqldb.Served{DB: a.DB}, Now: a.now}}
 	a.dns = d // from here on there is something to close
-	if err := d.openServer(c, master); err != nil {
+	if err := d.openServer(c, a.master); err != nil {
 		return err
 	}
 	if err := d.openPrimary(c, a.DB, a.log); err != nil {
@@ -79,6 +78,24 @@ func (a *App) openDNS(ctx context.Context) error {
 	}
 	_, err = d.follower.Load(ctx)
 	return err
+}
+
+// openMasters reads the secrets that keys are derived from, newest first.
+func (a *App) openMasters() ([]deed.Secret, error) {
+	masters, err := keyfile.OpenZoneSecrets(a.config.zoneSecretFile())
+	if err != nil {
+		return nil, fmt.Errorf("dns.key: %w", err)
+	}
+	a.master = masters[len(masters)-1]
+	return masters, nil
+}
+
+// publishing returns with which settings zones are served.
+func (c *Config) publishing(masters []deed.Secret) dnssec.Publishing {
+	return dnssec.Publishing{
+		SOA:     dnssec.NewSOA(c.Nameservers[0], "hostmaster."+parentOf(c.Nameservers[0])),
+		Servers: c.Nameservers, Master: masters[0], Earlier: masters[1:],
+	}
 }
 
 func parentOf(host string) string {

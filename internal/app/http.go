@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -67,6 +68,7 @@ func (a *App) newAPI(ctx context.Context, base *url.URL) (*httpapi.Server, error
 		Webhooks:      a.newWebhooks(base),
 		Feeds:         &feed.Service{Store: sqldb.Feeds{DB: a.DB}, Now: a.now},
 		Zones:         a.zones,
+		Mandates:      a.mandates,
 		Propagation:   a.dns.propagation,
 		Sandbox:       a.chain.sandbox,
 		Trusted:       a.config.Proxies,
@@ -77,6 +79,7 @@ func (a *App) newAPI(ctx context.Context, base *url.URL) (*httpapi.Server, error
 		Now:           time.Now,
 		Log:           a.log,
 		Observe:       a.metrics.Observe,
+		AccessLog:     a.config.AccessLog,
 	}
 	a.wirePayments(api)
 	if a.money != nil {
@@ -122,7 +125,15 @@ func (a *App) listenForOperators() error {
 	if err != nil {
 		return fmt.Errorf("listen for operators: %w", err)
 	}
-	a.operators = &listening{l, &http.Server{Handler: a.metrics.Handler(), ReadHeaderTimeout: 5 * time.Second, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug)}}
+	acts, err := a.newOperatorAPI()
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/metrics", a.metrics.Handler())
+	mux.Handle("/debug/pprof/", a.metrics.Handler())
+	mux.Handle("/", acts.Handler())
+	a.operators = &listening{l, &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug)}}
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -31,6 +32,8 @@ type money struct {
 	payments *fulfil.Service
 	reserve  *fulfil.Reserve
 	terms    httpapi.PaymentTerms
+	asset    network.Asset
+	payTo    deed.Wallet
 	stalled  atomic.Pointer[order.Stalled] // nil while every payment makes progress
 }
 
@@ -85,7 +88,7 @@ func openMoney(ctx context.Context, c *Config, db *sqldb.DB, b *chainBackend, no
 	}
 	settler, err := chain.Open(ctx, chain.Config{
 		Client: b.Client, Store: sqldb.Settlements{DB: db, ChainID: net.ChainID}, Now: now.chain, Network: net,
-		PayTo: common.HexToAddress(string(keys.payTo)), GasSigner: keys.gas, RefundSigner: keys.refund, SafeDepth: c.SafeDepth, Step: c.Hooks.Step,
+		PayTo: common.HexToAddress(string(keys.payTo)), GasSigner: keys.gas, RefundSigner: keys.refund, SafeDepth: c.SafeDepth, Step: c.Hooks.Step, Log: c.logger(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open the settlement: %w", err)
@@ -102,6 +105,8 @@ func openMoney(ctx context.Context, c *Config, db *sqldb.DB, b *chainBackend, no
 			Verifier: settler, Settler: settler, Refunder: settler, Watcher: settler,
 		},
 		terms: httpapi.NewPaymentTerms(net, keys.payTo),
+		asset: net.Asset(),
+		payTo: keys.payTo,
 	}, nil
 }
 
@@ -118,10 +123,33 @@ func paymentNetwork(c *Config, sandbox bool) (network.Network, error) {
 			net.BlockTime = c.ChainBlockTime
 		}
 	}
+	if c.WalletFactories != "" && c.WalletFactories != "auto" {
+		all, err := ParseWalletFactories(c.WalletFactories)
+		if err != nil {
+			return net, err
+		}
+		net.WalletFactories = all
+	}
 	if n, err := strconv.ParseUint(c.ChainDepth, 10, 16); err == nil {
 		net.Finality = network.Blocks(n)
 	}
 	return net, nil
+}
+
+// ParseWalletFactories parses addresses of contracts, separated by commas. "none" is
+// an empty list.
+func ParseWalletFactories(s string) (all []deed.Wallet, err error) {
+	if s == "none" {
+		return nil, nil
+	}
+	for word := range strings.SplitSeq(s, ",") {
+		w, err := deed.ParseWallet(strings.TrimSpace(word))
+		if err != nil {
+			return nil, fmt.Errorf("chain.wallet_factories: %w", err)
+		}
+		all = append(all, w)
+	}
+	return all, nil
 }
 
 // watch exports the balances of our wallets as metrics, and logs when they are low.

@@ -3,11 +3,9 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"deed.example/deed/internal/catalog"
-	"deed.example/deed/internal/keyfile"
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/sqldb"
@@ -30,10 +28,15 @@ func ForEachName(ctx context.Context, c Config, f func(r lifecycle.Registration,
 // nothing. The service may run meanwhile.
 func Reconcile(ctx context.Context, c Config) (found registration.Reconciliation, err error) {
 	return found, withRegistrars(ctx, c, func(a *App) error {
-		names := sqldb.Registrations{DB: a.DB, Now: a.calendar.Now}
-		found, err = registration.Reconciler{Names: names, Inventory: a.registrar, Manager: a.registrar, Pause: settleDown}.Run(ctx)
+		found, err = a.Reconciler().Run(ctx)
 		return err
 	})
+}
+
+// Reconciler returns what compares the names in the database with the registrars.
+func (a *App) Reconciler() registration.Reconciler {
+	names := sqldb.Registrations{DB: a.DB, Now: a.calendar.Now}
+	return registration.Reconciler{Names: names, Inventory: a.registrar, Manager: a.registrar, Pause: settleDown}
 }
 
 // withRegistrars calls f with an App that has the registrars, on a database that it
@@ -52,8 +55,8 @@ func withRegistrars(ctx context.Context, c Config, f func(a *App) error) (err er
 	if a.prices, err = catalog.New(c.Pricing); err != nil {
 		return err
 	}
-	if a.master, err = keyfile.OpenZoneSecret(c.zoneSecretFile()); err != nil {
-		return fmt.Errorf("dns.key: %w", err)
+	if _, err := a.openMasters(); err != nil {
+		return err
 	}
 	if err := a.openRegistrars(); err != nil {
 		return err

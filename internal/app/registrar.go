@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"deed.example/deed"
 	"deed.example/deed/internal/registrar"
+	"deed.example/deed/internal/sqldb"
 )
 
 // A RegistrarReport is what a check of a registrar found. Nothing is bought.
@@ -25,9 +27,19 @@ type RegistrarReport struct {
 // logs in and reads the balance and prices.
 func CheckRegistrars(ctx context.Context, c Config, name string) (all []RegistrarReport, err error) {
 	return all, withRegistrars(ctx, c, func(a *App) error {
+		orphans, err := sqldb.LateOrders{DB: a.DB, Now: time.Now}.Orphans(ctx)
+		if err != nil {
+			return err
+		}
 		for i, b := range a.registrar.Backends() {
 			if name == "" || name == b.Name {
-				all = append(all, checkRegistrar(ctx, b, c.EffectiveRegistrars()[i]))
+				r := checkRegistrar(ctx, b, c.EffectiveRegistrars()[i])
+				for _, l := range orphans {
+					if l.Job.Backend == b.Name {
+						r.Warnings = append(r.Warnings, describeOrphan(l))
+					}
+				}
+				all = append(all, r)
 			}
 		}
 		if len(all) == 0 {
@@ -86,7 +98,7 @@ func capabilities(b registrar.Backend) (list []string) {
 	_, balance := b.Registrar.(registrar.BalanceReader)
 	_, messages := b.Registrar.(registrar.MessageQueue)
 	_, inventory := b.Registrar.(registrar.Inventory)
-	_, hosts := b.Manager.(registrar.HostManager)
+	_, hosts := registrar.GlueOf(b.Manager)
 	_, deletes := b.Manager.(registrar.Deleter)
 	add("bulk check", bulk)
 	add("prices", prices)

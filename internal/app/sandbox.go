@@ -8,9 +8,11 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/httpapi"
+	"deed.example/deed/internal/mandate"
 	"deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/sqldb"
+	"deed.example/deed/internal/zone"
 )
 
 var (
@@ -47,12 +49,28 @@ func (f sandboxFaults) On() string {
 type sandboxRegistry struct {
 	*local.Registry
 	calendar  *sqldb.Calendar
+	setAhead  func(time.Duration) // of the chain's clock
+	mandates  *mandate.Service    // nil if no payments are taken
 	jobs      *fulfil.Service
 	names     *registration.Service
 	lifecycle *registration.Lifecycle
+	zones     sqldb.Zones
+	keys      *zone.KeyRoller
 }
 
 func (r *sandboxRegistry) Now() time.Time { return r.calendar.Now() }
+
+// ChainNow returns the time of the chain.
+func (r *sandboxRegistry) ChainNow() time.Time { return time.Now().Add(r.calendar.ChainAhead()) }
+
+func (r *sandboxRegistry) AdvanceAll(ctx context.Context, d time.Duration) (time.Time, error) {
+	now, err := r.calendar.AdvanceAll(ctx, d)
+	if err != nil {
+		return now, err
+	}
+	r.setAhead(r.calendar.ChainAhead())
+	return now, r.catchUp(ctx)
+}
 
 func (r *sandboxRegistry) Advance(ctx context.Context, d time.Duration) (time.Time, error) {
 	now, err := r.calendar.Advance(ctx, d)
@@ -92,7 +110,15 @@ func (r *sandboxRegistry) catchUp(ctx context.Context) error {
 		return err
 	}
 	err := advanceAll(ctx, r.jobs.DueJobs, r.jobs.AdvanceJob)
-	return errors.Join(err, advanceAll(ctx, r.names.Moves.DueMoves, r.names.AdvanceMove), advanceAll(ctx, r.lifecycle.Due, r.lifecycle.Advance))
+	if r.mandates != nil {
+		err = errors.Join(err, advanceAll(ctx, r.mandates.Due, r.mandates.Advance)) // before the names expire
+	}
+	resign := func(ctx context.Context, id string) error { return r.zones.Resign(ctx, deed.Name(id)) }
+	return errors.Join(err,
+		advanceAll(ctx, r.names.Moves.DueMoves, r.names.AdvanceMove),
+		advanceAll(ctx, r.lifecycle.Due, r.lifecycle.Advance),
+		advanceAll(ctx, r.zones.DueZones, resign),
+		advanceAll(ctx, r.keys.Due, r.keys.Advance))
 }
 
 // maxCatchUp is how many rows one call advances; the worker does the rest.

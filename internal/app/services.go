@@ -25,19 +25,25 @@ func (a *App) registrations() sqldb.Registrations {
 	return sqldb.Registrations{DB: a.DB, Now: a.calendar.Now, Zones: a.dns.zones}
 }
 
+// lateOrders returns the refunded orders that may still be executed.
+func (a *App) lateOrders() sqldb.LateOrders { return sqldb.LateOrders{DB: a.DB, Now: a.now} }
+
 // wireServices builds the services that sell names and change zones.
 func (a *App) wireServices() {
 	jobs, held := a.jobs(), a.registrations()
 	a.names = &registration.Service{
 		Store: jobs, Names: held, Registrar: a.registrar, Route: a.registrar, Manager: a.registrar, Prices: a.prices, Offers: sqldb.Prices{DB: a.DB},
 		Nameservers: a.config.Nameservers, Now: a.now, RegistryNow: a.calendar.Now, Publish: a.dns.publish, Step: a.config.Hooks.Step,
-		Moves: sqldb.Moves{DB: a.DB, Now: a.calendar.Now}, ParentTTL: a.config.ParentTTL,
+		Moves: sqldb.Moves{DB: a.DB, Now: a.calendar.Now}, ParentTTL: a.config.ParentTTL, KeyRolls: a.dns.zones,
 	}
-	a.Lifecycle = &registration.Lifecycle{Names: held, Manager: a.registrar, Grace: a.prices.GraceDays, Now: a.calendar.Now}
+	a.Lifecycle = &registration.Lifecycle{Names: held, Manager: a.registrar, Grace: a.prices.GraceDays, Now: a.calendar.Now, Log: a.log}
+	a.LateOrders = &registration.LateOrders{Store: a.lateOrders(), Backend: a.registrar.Backend, Now: a.now, RegistryNow: a.calendar.Now, Log: a.log}
 	a.zones = a.newZones()
 	a.engine = a.newEngine()
+	a.mandates = a.newMandates()
 	if a.sandbox != nil {
-		a.sandbox.jobs, a.sandbox.names, a.sandbox.lifecycle = a.engine, a.names, a.Lifecycle
+		a.sandbox.jobs, a.sandbox.names, a.sandbox.lifecycle, a.sandbox.mandates = a.engine, a.names, a.Lifecycle, a.mandates
+		a.sandbox.zones, a.sandbox.keys = a.dns.zones, a.keyRoller()
 	}
 }
 

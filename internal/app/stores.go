@@ -27,15 +27,26 @@ func openDatabase(ctx context.Context, c *Config) (*sqldb.DB, error) {
 		return c.Hooks.DB, nil
 	}
 	if c.DatabaseURL != "" {
-		return sqldb.OpenPostgres(ctx, c.DatabaseURL.Reveal())
+		return sqldb.OpenPostgresWith(ctx, c.postgres())
 	}
-	return sqldb.OpenSQLite(ctx, c.databaseFile())
+	db, err := sqldb.OpenSQLite(ctx, c.databaseFile())
+	if err == nil && c.Database.Timeout > 0 {
+		db.Timeout = c.Database.Timeout
+	}
+	return db, err
+}
+
+// postgres returns how to connect to PostgreSQL.
+func (c *Config) postgres() sqldb.PostgresConfig {
+	out := c.Database
+	out.URL, out.DirectURL = c.DatabaseURL.Reveal(), c.DatabaseDirectURL.Reveal()
+	return out
 }
 
 // openReadOnly opens the database of a service, which may run.
 func openReadOnly(ctx context.Context, c *Config) (*sqldb.DB, error) {
 	if c.DatabaseURL != "" {
-		return sqldb.OpenPostgresReadOnly(ctx, c.DatabaseURL.Reveal())
+		return sqldb.OpenPostgresReadOnly(ctx, c.postgres())
 	}
 	if _, err := os.Stat(c.databaseFile()); err != nil {
 		return nil, err

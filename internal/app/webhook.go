@@ -20,7 +20,7 @@ func (a *App) newWebhooks(base *url.URL) *webhook.Service {
 		c.Allow = func(netip.Addr) bool { return true }
 	}
 	a.Webhooks = &webhook.Dispatcher{
-		Queue: store, Sender: hook.New(c), Source: base.JoinPath("account", "events").String(), Now: a.now,
+		Queue: store, Sender: countingSender{hook.New(c), a.metrics.WebhookSent}, Source: base.JoinPath("account", "events").String(), Now: a.now,
 		OnError: func(err error) { a.log.Error("webhooks", "err", err) },
 	}
 	return &webhook.Service{Store: store, Deliveries: store, AllowLocal: a.config.WebhooksAllowLocal, Now: a.now}

@@ -23,12 +23,23 @@ type backgroundWorker struct {
 func (a *App) startWorker() *backgroundWorker {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &backgroundWorker{cancel, make(chan struct{})}
-	loop := &worker.Loop{Log: a.log, Waiting: a.metrics.Waiting, Tasks: []worker.Task{
+	loop := &worker.Loop{Log: a.log, Waiting: a.metrics.Waiting, Due: a.metrics.Due, Failed: a.metrics.WorkFailed, Tasks: []worker.Task{
 		{Name: "clock", Interval: 5 * time.Second, Run: a.clock.Sync},
+		{Name: "stop switches", Interval: switchInterval, Run: a.readSwitches},
+		{Name: "overview", Interval: overviewInterval, Run: a.readOverview},
+		{Name: "node", Interval: nodeInterval, Run: a.writeNode},
 		{Name: "balances at registrars", Interval: time.Minute, Run: a.ReadBalances},
+		{Name: "names that need an operator", Interval: attentionInterval, Run: a.CountNames},
 		{Name: "messages of registries", Interval: messageInterval, Run: a.Messages().Read},
 		{Name: "name servers", Interval: 5 * time.Second, Run: a.dns.watchDrift(a.metrics, a.log)},
 	}}
+	if a.API != nil {
+		// Also when no load balancer asks, so that logs and metrics say what is down.
+		loop.Tasks = append(loop.Tasks, worker.Task{Name: "health", Interval: healthInterval, Run: func(ctx context.Context) error {
+			a.API.Health.Report(ctx)
+			return nil
+		}})
+	}
 	if a.Webhooks != nil {
 		loop.Tasks = append(loop.Tasks, a.webhookTasks()...)
 	}
@@ -38,6 +49,7 @@ func (a *App) startWorker() *backgroundWorker {
 	}
 	loop.Rows = append(loop.Rows, a.nameRows()...)
 	loop.Rows = append(loop.Rows, a.zoneRows()...)
+	loop.Rows = append(loop.Rows, a.mandateRows()...)
 	go func() {
 		defer close(w.done)
 		var wg sync.WaitGroup
@@ -76,9 +88,14 @@ func (a *App) nameRows() []worker.Rows {
 			}
 			return a.Lifecycle.Due(ctx, limit)
 		}, Advance: a.Lifecycle.Advance},
+		{Name: "late orders", Due: a.LateOrders.Due, Advance: a.LateOrders.Advance, Slots: lateOrderSlots},
 		{Name: "moves", Due: a.names.Moves.DueMoves, Advance: a.names.AdvanceMove},
 	}
 }
+
+// lateOrderSlots bounds how many refunded orders are looked up at a time: those who wait
+// for an order go first.
+const lateOrderSlots = 2
 
 // messageInterval is how often the queues of registries are read.
 const messageInterval = 30 * time.Second

@@ -27,6 +27,9 @@ func (a *App) newZones() *zone.Service {
 
 // publish publishes a zone on this node immediately.
 func (d *dnsBackend) publish(ctx context.Context, name deed.Name) {
+	if d.stopped() {
+		return // the follower publishes it when it goes on
+	}
 	_ = d.follower.Refresh(context.WithoutCancel(ctx), string(name)) // the follower retries at its next poll
 }
 
@@ -34,18 +37,24 @@ func (d *dnsBackend) publish(ctx context.Context, name deed.Name) {
 func (a *App) zoneRows() []worker.Rows {
 	d, checker := a.dns, a.dns.propagationChecker()
 	ds := &zone.DSUpdater{
-		Names: d.zones, Manager: a.registrar, Servers: d.zones.Publishing.Servers,
-		DS:         func(name deed.Name) ([]dnssec.DS, error) { return d.zones.Publishing.DS(name, d.zones.Generation) },
-		Propagated: func(ctx context.Context, name deed.Name) (bool, error) { return d.readyForDS(ctx, name, a.log) },
+		Names: d.zones, Manager: a.registrar, Servers: d.zones.Publishing.Servers, DS: d.dsOf,
+		Propagated: func(ctx context.Context, name deed.Name) (bool, error) {
+			return d.ready(ctx, name, zone.DSReady, a.log)
+		},
 	}
+	rolls := a.keyRoller()
 	return []worker.Rows{
 		{Name: "changes", Due: a.engine.DueChanges, Advance: a.engine.AdvanceJob},
 		{Name: "signatures", Due: d.zones.DueZones, Advance: func(ctx context.Context, id string) error {
 			return d.zones.Resign(ctx, deed.Name(id))
 		}},
 		{Name: "delegations", Due: ds.Due, Advance: ds.Advance},
+		{Name: "key rolls", Due: rolls.Due, Advance: rolls.Advance},
 		{Name: "outbox", Due: checker.Due, Advance: checker.Advance},
 		{Name: "published zones", Due: func(ctx context.Context, _ int) ([]string, error) {
+			if d.stopped() {
+				return nil, nil
+			}
 			if d.parents != nil {
 				if err := d.parents.Publish(ctx); err != nil {
 					return nil, err
@@ -60,6 +69,9 @@ func (a *App) zoneRows() []worker.Rows {
 // it misses.
 func (d *dnsBackend) listen(ctx context.Context, db *sqldb.DB, log *slog.Logger) {
 	db.Listen(ctx, sqldb.ZoneChannel, func(origin string) {
+		if d.stopped() {
+			return
+		}
 		if err := d.follower.HandleNotification(ctx, origin); err != nil && ctx.Err() == nil {
 			log.Warn("publish what another node changed", "zone", origin, "error", err)
 		}
@@ -83,8 +95,29 @@ func (d *dnsBackend) watchDrift(counters *metrics.Metrics, log *slog.Logger) fun
 	return monitor.Check
 }
 
-// readyForDS reports whether the DS of the zone may be published.
-func (d *dnsBackend) readyForDS(ctx context.Context, name deed.Name, log *slog.Logger) (bool, error) {
+// keyRoller replaces the keys of zones.
+func (a *App) keyRoller() *zone.KeyRoller {
+	d := a.dns
+	return &zone.KeyRoller{
+		Rolls: d.zones, Delegation: d.zones, Manager: a.registrar, Servers: d.zones.Publishing.Servers, DS: d.dsOf,
+		Propagated: func(ctx context.Context, name deed.Name) (bool, error) {
+			return d.ready(ctx, name, zone.KeyReady, a.log)
+		},
+		ParentTTL: a.config.ParentTTL.DS, Now: a.calendar.Now,
+	}
+}
+
+// dsOf returns the DS of the key that signs the zone.
+func (d *dnsBackend) dsOf(ctx context.Context, name deed.Name) ([]dnssec.DS, error) {
+	key, err := d.zones.ZoneKey(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return d.zones.Publishing.DS(name, key)
+}
+
+// ready reports whether enough name servers serve the current zone, by the given rule.
+func (d *dnsBackend) ready(ctx context.Context, name deed.Name, rule func([]zone.ServerCopy, time.Duration) (bool, []string), log *slog.Logger) (bool, error) {
 	z, err := d.zones.Zone(ctx, name)
 	if err != nil {
 		return false, err
@@ -101,9 +134,9 @@ func (d *dnsBackend) readyForDS(ctx context.Context, name deed.Name, log *slog.L
 		}
 	}
 	changed := time.Unix(int64(z.Serial), 0) // a serial is the time of the change, or slightly later
-	ready, without := zone.DSReady(copies, d.zones.Now().Sub(changed))
+	ready, without := rule(copies, d.zones.Now().Sub(changed))
 	if ready && len(without) > 0 {
-		log.Warn("publish a DS although name servers do not have the zone", "zone", string(name), "servers", without, "after", zone.AbsentServerTimeout.String())
+		log.Warn("the DS or the key of a zone changes although name servers do not have the zone", "zone", string(name), "servers", without)
 	}
 	return ready, nil
 }

@@ -18,7 +18,7 @@ type Start func(ctx context.Context, dir string, ready func(base string)) error
 func Commands(start Start, speak Speak) []*cobra.Command {
 	all := []*cobra.Command{
 		searchCommand(), checkCommand(), priceCommand(),
-		registerCommand(), renewCommand(), transferCommand(), jobCommand(),
+		registerCommand(), renewCommand(), mandatesCommand(), transferCommand(), jobCommand(),
 		domainCommand(), dnsCommand(), accountCommand(), transactionCommand(), eventsCommand(), webhookCommand(), calendarCommand(),
 		walletCommand(), loginCommand(), logoutCommand(), whoamiCommand(), contextCommand(), doctorCommand(), sandboxCommand(), demoCommand(start), mcpCommand(speak),
 	}

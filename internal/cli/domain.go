@@ -56,9 +56,16 @@ func onDomain(use, short string, args cobra.PositionalArgs, owner bool, do func(
 
 func (s *session) showDomain(d api.Domain) error {
 	l := list{rows: [][]string{
-		{"name", d.Domain}, {"status", d.Status}, {"owner", d.WalletAddress}, {"registered", day(d.RegisteredAt)}, {"expires", day(d.ExpiresAt)},
+		{"name", d.Domain}, {"status", d.Status}, {"owner", d.WalletAddress}, {"registered", day(d.RegisteredAt)}, {"expires", day(d.ExpiresAt)}, {"renews itself", yesNo(d.AutoRenew)},
 		{"locked", yesNo(d.Locked)}, {"name servers", strings.Join(d.Nameservers, " ")}, {"signed", yesNo(d.DNSSEC.Enabled)},
 	}}
+	if roll := d.DNSSEC.KeyRoll; roll != nil {
+		until := "waiting for name servers or the registry"
+		if roll.EffectiveAt != nil {
+			until = "until " + roll.EffectiveAt.Format(time.RFC3339)
+		}
+		l.add("key roll", clean(roll.Step)+", "+until)
+	}
 	if d.Grace != nil {
 		l.add("phase", fmt.Sprintf("%s until %s, %s USDC to keep it", d.Grace.Phase, day(d.Grace.EndsAt), orDash(d.Grace.Price)))
 	}
@@ -108,7 +115,7 @@ func domainListCommand() *cobra.Command {
 
 func nameserverCommand() *cobra.Command {
 	var home, force bool
-	cmd := command("ns NAME [SERVER]...", "Set the name servers of a name, or show them", cobra.MinimumNArgs(1), func(s *session, args []string) error {
+	cmd := command("ns NAME [SERVER[=ADDRESS,...]]...", "Set the name servers of a name, or show them", cobra.MinimumNArgs(1), func(s *session, args []string) error {
 		name, servers := args[0], args[1:]
 		if home && len(servers) > 0 {
 			return usagef("--default means the service's own name servers: use it without servers, or omit it")
@@ -123,11 +130,7 @@ func nameserverCommand() *cobra.Command {
 		}
 		var d api.Domain
 		if home || len(servers) > 0 {
-			set := c.SetNameservers
-			if force {
-				set = c.ForceNameservers
-			}
-			d, err = set(s.ctx, name, servers...)
+			d, err = c.Delegate(s.ctx, name, api.NameserversRequest{Nameservers: parseServers(servers), Force: force})
 		} else {
 			d, err = c.Domain(s.ctx, name)
 		}
@@ -136,7 +139,7 @@ func nameserverCommand() *cobra.Command {
 		}
 		l := list{}
 		for _, server := range d.Nameservers {
-			l.add(server)
+			l.add(append([]string{server}, glueOf(d.Glue, server)...)...)
 		}
 		if err := s.show(d, l); err != nil || d.Move == nil {
 			return err
@@ -147,6 +150,30 @@ func nameserverCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&force, "force", false, "change them at once: validating resolvers may treat a signed name as bogus until their caches expire")
 	cmd.Flags().BoolVar(&home, "default", false, "use the service's own name servers")
 	return cmd
+}
+
+// parseServers parses name servers, those below the name with their addresses:
+// "ns1.example.com=192.0.2.1,2001:db8::1". The service checks them.
+func parseServers(words []string) []api.Nameserver {
+	all := make([]api.Nameserver, len(words))
+	for i, word := range words {
+		host, addrs, _ := strings.Cut(word, "=")
+		all[i].Host = host
+		if addrs != "" {
+			all[i].Addresses = strings.Split(addrs, ",")
+		}
+	}
+	return all
+}
+
+// glueOf returns the addresses of a server as one cell, or none.
+func glueOf(glue []api.Glue, host string) []string {
+	for _, g := range glue {
+		if g.Host == host {
+			return []string{strings.Join(g.Addresses, " ")}
+		}
+	}
+	return nil
 }
 
 // moveOutcome says what follows the step of a move.

@@ -90,6 +90,7 @@ func eventRow(e api.Event) []string {
 		}
 	}
 	add(d.Amount != "", "%s USDC", d.Amount)
+	add(d.Price != "", "of which %s is the price", d.Price)
 	add(d.DaysLeft > 0, "%d days left", d.DaysLeft)
 	if !d.ExpiresAt.IsZero() {
 		add(true, "expires %s", day(d.ExpiresAt))

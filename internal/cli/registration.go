@@ -42,8 +42,12 @@ func registerCommand() *cobra.Command {
 func renewCommand() *cobra.Command {
 	var in api.RenewRequest
 	var years int
+	var auto string
 	var how ordering
 	cmd := command("renew NAME", "Add years to a name", cobra.ExactArgs(1), func(s *session, args []string) error {
+		if auto != "" {
+			return s.autoRenew(args[0], auto)
+		}
 		in.Domain, in.MaxPrice, in.Years = args[0], s.maxPriceText(), &years
 		c, err := s.open()
 		if err != nil {
@@ -59,6 +63,7 @@ func renewCommand() *cobra.Command {
 			func(ctx context.Context, c *client.Client) (client.Order, error) { return c.Renew(ctx, in) })
 	})
 	cmd.Flags().IntVar(&years, "years", 1, "number of years to add")
+	cmd.Flags().StringVar(&auto, "auto", "", autoHelp)
 	how.flags(cmd)
 	return cmd
 }

@@ -24,6 +24,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"deed.example/deed/internal/network"
@@ -32,8 +33,8 @@ import (
 // ChainID is the ID of the chain; network.EmbeddedChainID says why it is this one.
 const ChainID = network.EmbeddedChainID
 
-// WalletFactory is the address of a contract that creates wallets, for tests.
-const WalletFactory = "0xDeedfAC70000000000000000000000000000FAC7"
+// WalletFactory is the address of a contract that creates wallets.
+const WalletFactory = string(network.EmbeddedFactory)
 
 // The addresses of the token and of Multicall3 are those of the row of the embedded
 // chain in package network.
@@ -55,8 +56,10 @@ type Config struct {
 
 // A Chain is an open chain. It is safe for concurrent use.
 type Chain struct {
-	dir  string
-	now  func() time.Time
+	dir   string
+	wall  func() time.Time
+	ahead atomic.Int64 // nanoseconds that the chain's clock is ahead of the wall clock
+
 	key  *ecdsa.PrivateKey // of the faucet, which owns the token
 	lock *os.File
 
@@ -92,7 +95,7 @@ func Open(cfg Config) (*Chain, error) {
 	}
 	ctx, quit := context.WithCancel(context.Background())
 	c := &Chain{
-		dir: cfg.Dir, now: cfg.Now, lock: lock,
+		dir: cfg.Dir, wall: cfg.Now, lock: lock,
 		snapshotAt: snapshotEvery, state: newState(), history: newHistory(), headChanged: make(chan struct{}),
 		pool: newPool(), nextRound: newMiningRound(), wake: make(chan struct{}, 1),
 		quit: quit, done: make(chan struct{}),
@@ -104,6 +107,13 @@ func Open(cfg Config) (*Chain, error) {
 	go c.produceBlocks(ctx, cfg.BlockInterval)
 	return c, nil
 }
+
+// SetAhead moves the chain's clock ahead of the wall clock. It is not stored: set it
+// again after Open. The time of a block is never below that of its parent.
+func (c *Chain) SetAhead(d time.Duration) { c.ahead.Store(int64(d)) }
+
+// now returns the chain's time.
+func (c *Chain) now() time.Time { return c.wall().Add(time.Duration(c.ahead.Load())) }
 
 // load reads the chain's files, and creates missing ones.
 func (c *Chain) load() (err error) {

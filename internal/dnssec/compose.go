@@ -8,6 +8,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/miekg/dns"
 
@@ -18,6 +19,9 @@ import (
 // servedTTL is the TTL of the records that Compose and Sign add: SOA, NS at the
 // apex, keys, and delegations in a parent.
 const servedTTL = 3600
+
+// KeyTTL is how long resolvers have the keys of a zone in their caches.
+const KeyTTL = servedTTL * time.Second
 
 // A SOA is the start of authority of a zone (RFC 1035, 3.3.13). All times are
 // seconds.

@@ -38,7 +38,7 @@ func BenchmarkSignZone(b *testing.B) {
 	key := zoneKey(b, "example.com")
 	next := compose(b, "example.com", 1, append(tenRecords(b), key.Announce()...))
 	for b.Loop() {
-		if _, err := dnssec.Sign(dnssec.ServedZone{}, next, key, now); err != nil {
+		if _, err := dnssec.Sign(dnssec.ServedZone{}, next, dnssec.Signing{Keys: []dnssec.Key{key}, Now: now}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -172,7 +172,7 @@ func TestNewKeySignsEverything(t *testing.T) {
 	} {
 		next := compose(t, "example.com", 1, c.rrs)
 		old := sign(t, dnssec.ServedZone{}, next, now)
-		again, err := dnssec.Sign(old, next, c.key, now.Add(time.Hour))
+		again, err := dnssec.Sign(old, next, dnssec.Signing{Keys: []dnssec.Key{c.key}, Now: now.Add(time.Hour)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -200,7 +200,7 @@ func TestSignRefuses(t *testing.T) {
 		{"a signed zone", sign(t, dnssec.ServedZone{}, z, now), zoneKey(t, "example.com")},
 		{"a name too long", bad, zoneKey(t, "example.com")},
 	} {
-		if _, err := dnssec.Sign(dnssec.ServedZone{}, c.zone, c.key, now); err == nil {
+		if _, err := dnssec.Sign(dnssec.ServedZone{}, c.zone, dnssec.Signing{Keys: []dnssec.Key{c.key}, Now: now}); err == nil {
 			t.Errorf("%s: it was signed", c.name)
 		}
 	}

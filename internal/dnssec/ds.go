@@ -25,6 +25,21 @@ var (
 // maxDS is the maximum number of DS records of one name at a registry.
 const maxDS = 8
 
+// SameDS reports whether two lists have the same DS records, in any order.
+func SameDS(a, b []DS) bool {
+	has := func(list []DS, d DS) bool {
+		return slices.ContainsFunc(list, func(o DS) bool {
+			return o.KeyTag == d.KeyTag && o.Algorithm == d.Algorithm && o.DigestType == d.DigestType && strings.EqualFold(o.Digest, d.Digest)
+		})
+	}
+	for _, d := range a {
+		if !has(b, d) {
+			return false
+		}
+	}
+	return len(a) == len(b)
+}
+
 // ParseDS returns the DS records with their digests in lower case. It fails with
 // CodeValidation when a resolver could not or should not use one of them.
 func ParseDS(keys []DS) ([]DS, error) {

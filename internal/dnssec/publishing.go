@@ -1,7 +1,10 @@
 package dnssec
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"slices"
 	"time"
 
 	"deed.example/deed"
@@ -13,40 +16,104 @@ import (
 type Publishing struct {
 	SOA     SOA
 	Servers []string    // host names of the service's name servers
-	Master  deed.Secret // from which the keys of all zones are derived
+	Master  deed.Secret // from which the keys of new zones are derived
+
+	// Earlier are the master secrets of zones whose keys have not been replaced
+	// since, newest first. It may be empty.
+	Earlier []deed.Secret
 }
 
-// Serve returns the zone as name servers serve it, signed with the key of the
-// generation; generation 0 leaves it unsigned. Signatures of prev are reused where
-// possible.
-func (p Publishing) Serve(z dnszone.Zone, prev ServedZone, generation int, now time.Time) (ServedZone, error) {
+// A KeyID identifies the key of a zone.
+type KeyID struct {
+	Master     string // Fingerprint of the secret it is derived from; "" for Publishing.Master
+	Generation int
+}
+
+// Fingerprint returns a short text that tells a master secret from others, and
+// reveals nothing else about it.
+func Fingerprint(master deed.Secret) string {
+	sum := sha256.Sum256([]byte("print " + master.Reveal()))
+	return hex.EncodeToString(sum[:8])
+}
+
+// Fingerprints returns those of all master secrets, newest first.
+func (p Publishing) Fingerprints() []string {
+	list := []string{Fingerprint(p.Master)}
+	for _, m := range p.Earlier {
+		list = append(list, Fingerprint(m))
+	}
+	return list
+}
+
+// key derives a key of the zone.
+func (p Publishing) key(origin string, id KeyID) (Key, error) {
+	if id.Master == "" {
+		return DeriveKey(p.Master, origin, id.Generation)
+	}
+	i := slices.Index(p.Fingerprints(), id.Master)
+	if i < 0 {
+		return Key{}, fmt.Errorf("derive key of %s: this node does not have the master secret %s", origin, id.Master)
+	}
+	return DeriveKey(slices.Concat([]deed.Secret{p.Master}, p.Earlier)[i], origin, id.Generation)
+}
+
+// NextKey returns the key that replaces one of the zone, derived from the master
+// secret with this fingerprint. Their tags differ, so that a signature says which of
+// the two made it.
+func (p Publishing) NextKey(name deed.Name, now KeyID, master string) (KeyID, error) {
+	old, err := p.key(string(name), now)
+	if err != nil {
+		return KeyID{}, err
+	}
+	for next := (KeyID{master, now.Generation + 1}); ; next.Generation++ {
+		key, err := p.key(string(name), next)
+		if err != nil || key.tag != old.tag {
+			return next, err
+		}
+	}
+}
+
+// A Serving says how a zone is served: with which keys, of which the first signs all
+// record sets, and when (see Signing). Without keys it is unsigned.
+type Serving struct {
+	Keys       []KeyID
+	Now, Since time.Time
+}
+
+// Serve returns the zone as name servers serve it. Signatures of prev are reused
+// where possible.
+func (p Publishing) Serve(z dnszone.Zone, prev ServedZone, how Serving) (ServedZone, error) {
 	rrs, err := z.RRs()
 	if err != nil {
 		return ServedZone{}, fmt.Errorf("serve %s: %w", z.Name, err)
 	}
 	c := Composition{Origin: string(z.Name), Serial: z.Serial, SOA: p.SOA, Servers: p.Servers, RRs: rrs}
-	if generation == 0 {
+	if len(how.Keys) == 0 {
 		return Compose(c)
 	}
-	key, err := DeriveKey(p.Master, c.Origin, generation)
-	if err != nil {
-		return ServedZone{}, err
+	by := Signing{Now: how.Now, Since: how.Since}
+	for _, id := range how.Keys {
+		key, err := p.key(c.Origin, id)
+		if err != nil {
+			return ServedZone{}, err
+		}
+		by.Keys = append(by.Keys, key)
 	}
-	c.RRs = append(c.RRs, key.Announce()...)
-	c.SOA.Expire = min(c.SOA.Expire, uint32(signedExpire/time.Second))
+	c.RRs = append(c.RRs, by.Keys[0].Announce()...)
+	c.SOA.Expire = min(c.SOA.Expire, uint32(SignedExpire/time.Second))
 	plain, err := Compose(c)
 	if err != nil {
 		return ServedZone{}, err
 	}
-	return Sign(prev, plain, key, now)
+	return Sign(prev, plain, by)
 }
 
-// DS returns the DS records of a zone's key for its parent.
-func (p Publishing) DS(name deed.Name, generation int) ([]DS, error) {
-	if generation == 0 {
+// DS returns the DS records of a zone's key for its parent, none for an unsigned zone.
+func (p Publishing) DS(name deed.Name, id KeyID) ([]DS, error) {
+	if id.Generation == 0 {
 		return nil, nil
 	}
-	key, err := DeriveKey(p.Master, string(name), generation)
+	key, err := p.key(string(name), id)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ func TestZoneExpiresBeforeItsSignatures(t *testing.T) {
 	for i := range 50 {
 		name := deed.Name(fmt.Sprintf("zone%d.com", i))
 		z := dnszone.Zone{Name: name, Serial: 7, Records: []dnszone.Record{{Type: "A", Host: "www", Value: "192.0.2.1", TTL: 300}}}
-		signed, err := p.Serve(z, dnssec.ServedZone{}, 1, now)
+		signed, err := p.Serve(z, dnssec.ServedZone{}, dnssec.Serving{Keys: []dnssec.KeyID{{Generation: 1}}, Now: now})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -31,7 +31,7 @@ func TestZoneExpiresBeforeItsSignatures(t *testing.T) {
 				t.Errorf("%s: a signature over %s expires at %s, the zone at %s", name, dns.TypeToString[sig.TypeCovered], time.Unix(int64(sig.Expiration), 0).UTC(), silent)
 			}
 		}
-		plain, err := p.Serve(z, dnssec.ServedZone{}, 0, now)
+		plain, err := p.Serve(z, dnssec.ServedZone{}, dnssec.Serving{Now: now})
 		if err != nil || expireOf(t, plain) != 14*24*time.Hour {
 			t.Errorf("%s: an unsigned zone expires after %s: %v", name, expireOf(t, plain), err)
 		}

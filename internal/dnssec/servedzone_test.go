@@ -91,7 +91,7 @@ func zoneKey(t rapid.TB, origin string) dnssec.Key {
 // sign returns the signed zone.
 func sign(t rapid.TB, prev, next dnssec.ServedZone, now time.Time) dnssec.ServedZone {
 	t.Helper()
-	z, err := dnssec.Sign(prev, next, zoneKey(t, next.Origin), now)
+	z, err := dnssec.Sign(prev, next, dnssec.Signing{Keys: []dnssec.Key{zoneKey(t, next.Origin)}, Now: now})
 	if err != nil {
 		t.Fatalf("sign: %v", err)
 	}

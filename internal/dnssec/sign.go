@@ -25,30 +25,52 @@ const (
 	renewSpread   = 48 * time.Hour
 )
 
-// signedExpire is the SOA expire time of a signed zone. The signatures of a
+// SignedExpire is the SOA expire time of a signed zone. The signatures of a
 // secondary are valid for at least renewBefore, so it stops answering before they
 // expire, and resolvers use another server (RFC 6781, 4.4.1).
-const signedExpire = 4 * 24 * time.Hour
+const SignedExpire = 4 * 24 * time.Hour
 
-// Sign returns next, an unsigned zone, signed with the key: with its DNSKEY, a
-// chain of NSEC records, and a signature over every authoritative record set (RFC
-// 4035, 2). Delegations and the names below them stay unsigned, except for DS.
+// A Signing says how a zone is signed. Set Keys and Now.
+type Signing struct {
+	// Keys are published; the first signs every record set. During a key roll there
+	// is another one, which only signs the keys, so that resolvers accept them with
+	// the DS of either (RFC 6781, 4.1.3).
+	Keys []Key
+
+	// Now is the time by which signatures are renewed.
+	Now time.Time
+
+	// Since is from when on new signatures are valid, if that is earlier than Now: a
+	// sandbox whose clock was advanced must be valid by the clocks of others, too.
+	Since time.Time
+}
+
+// Sign returns next, an unsigned zone, signed: with its DNSKEYs, a chain of NSEC
+// records, and a signature over every authoritative record set (RFC 4035, 2).
+// Delegations and the names below them stay unsigned, except for DS.
 //
 // Signatures of prev, the previous signed zone, are reused where their records are
 // the same and they are not due for renewal; so a change of one record costs only a
 // few signatures. prev may be the zero ServedZone.
 //
-// It fails when next is not an unsigned zone with a SOA, or the key belongs to
-// another zone.
-func Sign(prev, next ServedZone, key Key, now time.Time) (ServedZone, error) {
-	if err := key.accept(next); err != nil {
-		return ServedZone{}, fmt.Errorf("sign zone %s: %w", next.Origin, err)
+// It fails when next is not an unsigned zone with a SOA, or a key belongs to another
+// zone.
+func Sign(prev, next ServedZone, by Signing) (ServedZone, error) {
+	var published []dnszone.RR
+	for _, key := range by.Keys {
+		if err := key.accept(next); err != nil {
+			return ServedZone{}, fmt.Errorf("sign zone %s: %w", next.Origin, err)
+		}
+		published = append(published, key.DNSKEY())
 	}
-	nodes, err := nsecChain(next.Origin, canonical(next.RRs, []dnszone.RR{key.DNSKEY()}))
+	if len(by.Keys) == 0 {
+		return ServedZone{}, fmt.Errorf("sign zone %s: there is no key", next.Origin)
+	}
+	nodes, err := nsecChain(next.Origin, canonical(next.RRs, published))
 	if err != nil {
 		return ServedZone{}, fmt.Errorf("sign zone %s: %w", next.Origin, err)
 	}
-	s := signing{key: key, now: now, old: key.signed(prev)}
+	s := signing{Signing: by, old: by.Keys[0].signed(prev), more: by.additional(prev)}
 	signed := ServedZone{Origin: next.Origin, Serial: next.Serial, RRs: make([]dnszone.RR, 0, 4*len(next.RRs))}
 	for _, n := range nodes {
 		rrs, err := s.sign(n)
@@ -102,9 +124,17 @@ func (k Key) accept(z ServedZone) error {
 
 // A signing is one run of Sign.
 type signing struct {
-	key Key
-	now time.Time
-	old map[setID]signedSet
+	Signing
+	old  map[setID]signedSet
+	more []map[setID]signedSet // of the keys after the first
+}
+
+// additional returns the previous signatures of the keys after the first.
+func (s Signing) additional(prev ServedZone) (more []map[setID]signedSet) {
+	for _, key := range s.Keys[1:] {
+		more = append(more, key.signed(prev))
+	}
+	return more
 }
 
 // A setID identifies a record set in a zone.
@@ -119,8 +149,8 @@ type signedSet struct {
 	sig dnszone.RR
 }
 
-// signed returns the record sets of a zone with their signatures. A signature
-// refers to its key by a 16-bit number only: if another key in the zone has the
+// signed returns the record sets of a zone with their signatures by the key. A
+// signature refers to its key by a 16-bit number only: if another key in the zone has the
 // same number, it is unknown which of them made it, and no signature is returned.
 func (k Key) signed(z ServedZone) map[setID]signedSet {
 	rrs := slices.Clone(z.RRs)
@@ -131,7 +161,7 @@ func (k Key) signed(z ServedZone) map[setID]signedSet {
 		found[id] = signedSet{set, found[id].sig}
 		for _, rr := range set {
 			switch {
-			case rr.Type == dns.TypeRRSIG:
+			case rr.Type == dns.TypeRRSIG && signatureTag(rr) == k.tag:
 				covered := setID{rr.Owner, binary.BigEndian.Uint16([]byte(rr.Data))}
 				found[covered] = signedSet{found[covered].rrs, rr}
 			case rr.Type == dns.TypeDNSKEY && rr.Data != k.data && keyTag(rr.Data) == k.tag:
@@ -149,11 +179,20 @@ func (s signing) sign(n zoneNode) ([]dnszone.RR, error) {
 		if !n.signs(set[0].Type) {
 			continue
 		}
-		sig, err := s.signature(n.name, set)
-		if err != nil {
-			return nil, err
+		for i, key := range s.Keys {
+			old := s.old
+			if i > 0 {
+				old = s.more[i-1]
+			}
+			if i > 0 && set[0].Type != dns.TypeDNSKEY {
+				break // the others sign the keys only
+			}
+			sig, err := s.signature(key, old, n.name, set)
+			if err != nil {
+				return nil, err
+			}
+			rrs = append(rrs, sig)
 		}
-		rrs = append(rrs, sig)
 	}
 	slices.SortFunc(rrs, compareRR)
 	return rrs, nil
@@ -161,11 +200,15 @@ func (s signing) sign(n zoneNode) ([]dnszone.RR, error) {
 
 // signature returns the signature over the set with the given owner in wire format:
 // the previous one if it can be reused, or a new one (RFC 4034, 3.1.8.1).
-func (s signing) signature(owner string, set []dnszone.RR) (dnszone.RR, error) {
-	if sig, ok := s.kept(set); ok {
+func (s signing) signature(key Key, old map[setID]signedSet, owner string, set []dnszone.RR) (dnszone.RR, error) {
+	if sig, ok := s.kept(key, old, set); ok {
 		return sig, nil
 	}
-	head := s.key.signatureHead(set[0], s.now.Add(-signatureLead), s.now.Add(signatureLife))
+	from := s.Now
+	if !s.Since.IsZero() && s.Since.Before(from) {
+		from = s.Since
+	}
+	head := key.signatureHead(set[0], from.Add(-signatureLead), s.Now.Add(signatureLife))
 	text := slices.Clone(head)
 	for _, rr := range set {
 		text = append(text, owner...)
@@ -175,7 +218,7 @@ func (s signing) signature(owner string, set []dnszone.RR) (dnszone.RR, error) {
 		text = binary.BigEndian.AppendUint16(text, uint16(len(rr.Data)))
 		text = append(text, rr.Data...)
 	}
-	sig, err := s.key.sign(text)
+	sig, err := key.sign(text)
 	if err != nil {
 		return dnszone.RR{}, err
 	}
@@ -184,15 +227,15 @@ func (s signing) signature(owner string, set []dnszone.RR) (dnszone.RR, error) {
 
 // kept returns the previous signature of the set, if the set is the same and the
 // signature is already valid and not due for renewal.
-func (s signing) kept(set []dnszone.RR) (dnszone.RR, bool) {
-	old := s.old[setID{set[0].Owner, set[0].Type}]
+func (s signing) kept(key Key, sets map[setID]signedSet, set []dnszone.RR) (dnszone.RR, bool) {
+	old := sets[setID{set[0].Owner, set[0].Type}]
 	if old.sig.Data == "" || !slices.Equal(old.rrs, set) {
 		return dnszone.RR{}, false
 	}
 	from, to := signatureTimes(old.sig)
-	head := s.key.signatureHead(set[0], from, to)
+	head := key.signatureHead(set[0], from, to)
 	good := strings.HasPrefix(old.sig.Data, string(head)) &&
-		!s.now.Before(from) && s.now.Before(renewalOf(s.key.origin, old.sig))
+		!s.Now.Before(from) && s.Now.Before(renewalOf(key.origin, old.sig))
 	return old.sig, good
 }
 
@@ -211,6 +254,9 @@ func (k Key) signatureHead(rr dnszone.RR, from, to time.Time) []byte {
 	head = binary.BigEndian.AppendUint16(head, k.tag)
 	return append(head, k.name...)
 }
+
+// signatureTag returns the number of the key that made the signature.
+func signatureTag(sig dnszone.RR) uint16 { return binary.BigEndian.Uint16([]byte(sig.Data[16:])) }
 
 // signatureTimes returns the validity period of the signature. Its numbers are
 // seconds since 1970 and last until 2106.

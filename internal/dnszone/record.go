@@ -14,7 +14,7 @@ import (
 // Limits of a TTL, in seconds.
 const (
 	minTTL     = 60
-	maxTTL     = 86400
+	MaxTTL     = 86400 // seconds
 	defaultTTL = 3600
 )
 
@@ -201,8 +201,8 @@ func (r Record) withPriority(priority *int, zone deed.Name) (Record, error) {
 }
 
 func checkTTL(ttl int) error {
-	if ttl < minTTL || ttl > maxTTL {
-		return deed.Invalid("ttl", "%d is not from %d to %d seconds", ttl, minTTL, maxTTL)
+	if ttl < minTTL || ttl > MaxTTL {
+		return deed.Invalid("ttl", "%d is not from %d to %d seconds", ttl, minTTL, MaxTTL)
 	}
 	return nil
 }

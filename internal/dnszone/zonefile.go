@@ -161,10 +161,10 @@ func (p *zoneFileParser) record(r Record, data []string) error {
 		return err
 	}
 	if p.clamp {
-		r.TTL = min(max(r.TTL, minTTL), maxTTL)
+		r.TTL = min(max(r.TTL, minTTL), MaxTTL)
 	}
 	if err := checkTTL(r.TTL); err != nil {
-		return deed.Invalid("ttl", "%d is not from %d to %d seconds: change it, or import with ttl=clamp", r.TTL, minTTL, maxTTL)
+		return deed.Invalid("ttl", "%d is not from %d to %d seconds: change it, or import with ttl=clamp", r.TTL, minTTL, MaxTTL)
 	}
 	if r.Value, r.Distance, err = p.value(t, data); err != nil {
 		return err

@@ -50,6 +50,7 @@ type env struct {
 	follower  *zone.Follower
 	db        *sqldb.DB
 	rpc       string
+	ahead     time.Duration // of the chain's clock
 }
 
 func openEnv(t *testing.T, o options) *env {
@@ -138,7 +139,8 @@ type promise struct {
 	network, asset, payTo string
 	token                 string // its name in what is signed
 	chainID               int64
-	malleate              bool // sign with the high s
+	malleate              bool                          // sign with the high s
+	wrap                  func(signature []byte) []byte // may be nil
 }
 
 // promise returns a valid authorization of the amount, to be changed and signed.
@@ -159,6 +161,9 @@ func (p *promise) sign() []byte {
 		n := crypto.S256().Params().N
 		new(big.Int).Sub(n, new(big.Int).SetBytes(sig[32:64])).FillBytes(sig[32:64])
 		sig[64] ^= 27 ^ 28
+	}
+	if p.wrap != nil {
+		return p.wrap(sig)
 	}
 	return sig
 }

@@ -24,7 +24,8 @@ type eppEnv struct {
 	server  *epptest.Server
 }
 
-func openEPPEnv(t *testing.T, db *sqldb.DB) eppEnv {
+// openEPPEnv opens one; the changes are applied to its configuration at the end.
+func openEPPEnv(t *testing.T, db *sqldb.DB, changes ...func(*app.Config)) eppEnv {
 	t.Helper()
 	e := eppEnv{outside: &local.Registry{Store: sqldb.Registry{DB: sqldbtest.SQLite(t)}, Faults: &local.Faults{Slow: time.Millisecond}}}
 	files := epptest.ClientFiles(t, 90*24*time.Hour)
@@ -41,6 +42,9 @@ func openEPPEnv(t *testing.T, db *sqldb.DB) eppEnv {
 				"cert_file": files.Cert, "key_file": files.Key, "ca_file": files.CA, "timeout": "1m",
 			}},
 			{Name: "local", Type: "local", TLDs: []string{"*"}},
+		}
+		for _, change := range changes {
+			change(c)
 		}
 	}})
 	return e

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -25,7 +26,7 @@ func openMover(t *testing.T, s *env) *mover {
 	zones := s.api.Zones.Store.(sqldb.Zones)
 	key := []dnssec.DS{{KeyTag: 7, Algorithm: 13, DigestType: 2, Digest: strings.Repeat("ab", 32)}}
 	m := &mover{env: s, t: t, token: s.bearer(t, s.bought(t, "first.com")), ds: &zone.DSUpdater{
-		Names: zones, Manager: s.registry, Servers: s.api.Registrations.Nameservers, DS: func(deed.Name) ([]dnssec.DS, error) { return key, nil },
+		Names: zones, Manager: s.registry, Servers: s.api.Registrations.Nameservers, DS: func(context.Context, deed.Name) ([]dnssec.DS, error) { return key, nil },
 	}}
 	if err := s.registry.SetDS(t.Context(), "first.com", key); err != nil {
 		t.Fatal(err)

@@ -70,11 +70,7 @@ func TestContractWalletsSignIn(t *testing.T) {
 	eachStore(t, func(t *testing.T, o options) {
 		h, chain, rpc := openSandbox(t, o)
 		owner, stranger := newAccount(t), newAccount(t)
-		salt := sha256.Sum256([]byte(owner.wallet))
-		argument := common.LeftPadBytes(common.HexToAddress(string(owner.wallet)).Bytes(), 32)
-		code := crypto.Keccak256(contracts.Compiled("Wallet").Create, argument)
-		w := deed.Wallet(strings.ToLower(crypto.CreateAddress2(common.HexToAddress(devchain.WalletFactory), salt, code).Hex()))
-		order := slices.Concat(crypto.Keccak256([]byte("createWallet(address,bytes32)"))[:4], argument, salt[:])
+		w, order := contractWallet(owner.wallet)
 
 		signIn := func(signer *account, wrapped bool) answer {
 			text := message(w, h.nonce(t).Nonce, time.Now())
@@ -106,6 +102,16 @@ func TestContractWalletsSignIn(t *testing.T) {
 	})
 }
 
+// contractWallet returns a contract wallet of the owner, and the call of the factory that
+// deploys it.
+func contractWallet(owner deed.Wallet) (w deed.Wallet, create []byte) {
+	salt := sha256.Sum256([]byte(owner))
+	argument := common.LeftPadBytes(common.HexToAddress(string(owner)).Bytes(), 32)
+	code := crypto.Keccak256(contracts.Compiled("Wallet").Create, argument)
+	w = deed.Wallet(strings.ToLower(crypto.CreateAddress2(common.HexToAddress(devchain.WalletFactory), salt, code).Hex()))
+	return w, slices.Concat(crypto.Keccak256([]byte("createWallet(address,bytes32)"))[:4], argument, salt[:])
+}
+
 // wrap adds the deployment data to a signature (ERC-6492).
 func wrap(t *testing.T, order []byte, signature string) string {
 	t.Helper()
@@ -113,8 +119,12 @@ func wrap(t *testing.T, order []byte, signature string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return "0x" + hex.EncodeToString(wrapBy(devchain.WalletFactory, order, sig))
+}
+
+func wrapBy(factory string, order, sig []byte) []byte {
 	word := func(n int) []byte { return common.LeftPadBytes(big.NewInt(int64(n)).Bytes(), 32) }
 	text := func(b []byte) []byte { return slices.Concat(word(len(b)), common.RightPadBytes(b, (len(b)+31)/32*32)) }
-	return "0x" + hex.EncodeToString(slices.Concat(common.LeftPadBytes(common.HexToAddress(devchain.WalletFactory).Bytes(), 32),
-		word(96), word(96+len(text(order))), text(order), text(sig), slices.Repeat([]byte{0x64, 0x92}, 16)))
+	return slices.Concat(common.LeftPadBytes(common.HexToAddress(factory).Bytes(), 32),
+		word(96), word(96+len(text(order))), text(order), text(sig), slices.Repeat([]byte{0x64, 0x92}, 16))
 }

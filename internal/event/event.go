@@ -39,6 +39,8 @@ type Data struct {
 	Serial    uint32             `json:"serial,omitzero"`
 	NewOwner  deed.Wallet        `json:"newOwner,omitzero"`
 	WebhookID string             `json:"webhookId,omitzero"`
+	MandateID string             `json:"mandateId,omitzero"`
+	Price     string             `json:"price_usd,omitzero"` // of a renewal by mandate; Amount is what was paid
 	Reason    string             `json:"reason,omitzero"`
 }
 
@@ -79,6 +81,8 @@ const (
 	DomainHandedOver    Type = "domain.handed_over"
 	DomainDSWithdrawn   Type = "domain.ds_withdrawn"
 	DomainDelegated     Type = "domain.delegated"
+	DomainKeyIntroduced Type = "domain.key_introduced"
+	DomainKeyReplaced   Type = "domain.key_replaced"
 	DomainCorrected     Type = "domain.corrected_by_registry"
 	DomainMissing       Type = "domain.missing_at_registry"
 
@@ -103,6 +107,8 @@ var domainTypes = map[lifecycle.EventType]Type{
 	lifecycle.EventHandedOver:    DomainHandedOver,
 	lifecycle.EventDSWithdrawn:   DomainDSWithdrawn,
 	lifecycle.EventDelegated:     DomainDelegated,
+	lifecycle.EventKeyIntroduced: DomainKeyIntroduced,
+	lifecycle.EventKeyReplaced:   DomainKeyReplaced,
 	lifecycle.EventCorrected:     DomainCorrected,
 	lifecycle.EventMissing:       DomainMissing,
 }
@@ -119,7 +125,7 @@ var daysLeft = map[lifecycle.EventType]int{
 func OfRegistration(e lifecycle.Event, owner deed.Wallet) Event {
 	out := Event{Owner: owner, Type: domainTypes[e.Type], At: e.At, Data: Data{Domain: e.Name, DaysLeft: daysLeft[e.Type]}}
 	switch e.Type {
-	case lifecycle.EventHandedOver, lifecycle.EventDSWithdrawn, lifecycle.EventDelegated: // not about an expiry
+	case lifecycle.EventHandedOver, lifecycle.EventDSWithdrawn, lifecycle.EventDelegated, lifecycle.EventKeyIntroduced, lifecycle.EventKeyReplaced: // not about an expiry
 	default:
 		out.Data.ExpiresAt = e.About
 	}
@@ -141,7 +147,7 @@ func OfPayment(p order.Payment, at time.Time) (Event, bool) {
 		Domain: p.Purchase.Name, Kind: p.Purchase.Kind, PaymentID: p.PublicID, Amount: p.Auth.Amount.String(), TxHash: p.TxHash,
 	}}
 	if p.State.Refunds() {
-		e.Data.RefundID, e.Data.TxHash = p.RefundID, p.RefundTx
+		e.Data.RefundID, e.Data.TxHash, e.Data.Amount, e.Data.Reason = p.RefundID, p.RefundTx, p.Refund().Amount.String(), p.Part.Reason
 	}
 	return e, ok
 }

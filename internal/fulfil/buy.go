@@ -2,6 +2,7 @@ package fulfil
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"deed.example/deed"
@@ -119,7 +120,8 @@ func (b buyer) await(ctx context.Context, p order.Payment) (order.Outcome, error
 		case waited:
 			last = order.Job{} // another process works on it
 		default:
-			if err := b.kind.Advance(ctx, j); err != nil {
+			err := b.kind.Advance(ctx, j)
+			if err != nil && !(errors.Is(err, order.ErrPending) && j.Purchase.Kind.Polled()) {
 				return out, unfinished(j, err)
 			}
 			last = j

@@ -75,6 +75,9 @@ func (c *checkout) Collect(ctx context.Context, q order.Quote, want order.Purcha
 	if err := c.s.Reserve.Enough(); err != nil {
 		return order.Payment{}, err
 	}
+	if err := c.admitted(ctx); err != nil {
+		return order.Payment{}, err
+	}
 	if c.auth == nil {
 		return order.Payment{}, &deed.Error{Code: deed.CodePaymentRequired, Message: fmt.Sprintf("%s costs %s USDC", q.For, q.Amount), Next: deed.Next{Action: deed.ActionPay}}
 	}
@@ -95,6 +98,18 @@ func (c *checkout) Collect(ctx context.Context, q order.Quote, want order.Purcha
 	return c.authorize(ctx, want, func(who order.Payer) error {
 		return who.Admit(funds, c.auth.Payer, c.auth.Amount, c.s.Terms.MaxOpen, c.s.Now())
 	})
+}
+
+// admitted fails when operators do not let this wallet buy, or nobody.
+func (c *checkout) admitted(ctx context.Context) error {
+	if c.s.Admit == nil {
+		return nil
+	}
+	payer := c.signedIn
+	if c.auth != nil {
+		payer = c.auth.Payer
+	}
+	return c.s.Admit(ctx, payer)
 }
 
 // wrongAmount returns the error for an authorization of another amount than the price.

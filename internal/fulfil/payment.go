@@ -78,8 +78,8 @@ const (
 	stallAfter = time.Minute // without progress for so long, a payment is reported to operators
 )
 
-// Service sells, settles and refunds. Fill every field but Reserve, Restoring, Pause
-// and Step.
+// Service sells, settles and refunds. Fill every field but Reserve, Admit, Restoring,
+// Pause and Step.
 type Service struct {
 	Jobs     JobStore
 	JobQueue JobQueue
@@ -101,6 +101,10 @@ type Service struct {
 	Terms    Terms
 	Now      func() time.Time
 	Reserve  *Reserve // may be nil
+
+	// Admit decides whether a wallet may buy something new; "" for a caller who has
+	// not said who pays. It may be nil.
+	Admit func(ctx context.Context, payer deed.Wallet) error
 
 	// Restoring is set while a backup is being restored: a transfer without a row
 	// may have bought something since, so it waits for registration.Restore.
@@ -201,9 +205,23 @@ func (s *Service) release(ctx context.Context, p order.Payment, cause error) (or
 	return s.record(ctx, p, order.PaymentReleased, "")
 }
 
-// refund pays the amount back to the payer.
+// Release gives up a payment that waits to be settled, when an operator asks for it.
+// It fails when the payment is in another state, or may still be settled.
+func (s *Service) Release(ctx context.Context, id string) error {
+	p, err := s.Store.Payment(ctx, id)
+	if err != nil {
+		return err
+	}
+	if p.State != order.PaymentSettling {
+		return deed.Errorf(deed.CodeValidation, "the payment is %s by now: only one that waits to be settled can be released", p.State)
+	}
+	_, err = s.release(ctx, p, errors.New("an operator releases it"))
+	return err
+}
+
+// refund pays the amount, or a part of it, back to the payer.
 func (s *Service) refund(ctx context.Context, p order.Payment) (order.Payment, error) {
-	txHash, err := s.Refunder.Refund(ctx, settle.Refund{PaymentID: p.ID, Payer: p.Auth.Payer, Nonce: p.Auth.Nonce, Amount: p.Auth.Amount})
+	txHash, err := s.Refunder.Refund(ctx, p.Refund())
 	s.step("money returned")
 	if err != nil {
 		return p, s.later(ctx, p, err, false)

@@ -31,7 +31,7 @@ func (s *Service) CheckRefunds(ctx context.Context, rows RestoreStore) (found in
 		return 0, fmt.Errorf("read undelivered payments: %w", err)
 	}
 	for _, p := range open {
-		refunded, err := finder.Refunded(ctx, settle.Refund{PaymentID: p.ID, Payer: p.Auth.Payer, Nonce: p.Auth.Nonce, Amount: p.Auth.Amount})
+		refunded, err := finder.Refunded(ctx, p.Refund())
 		if err != nil {
 			return found, fmt.Errorf("look up a refund of %s: %w", p.ID, err)
 		}

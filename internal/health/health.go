@@ -2,12 +2,13 @@
 //
 // A report runs all checks in parallel, each with a timeout of a second, and is
 // cached for a second, so that frequent requests do not load the database. The
-// service is down only when an essential dependency is; when another one is down, or
-// has a warning, it is degraded.
+// service is down only when an essential dependency is, or another one in a way that
+// makes it useless (see Fatal); otherwise, or with a warning, it is degraded.
 package health
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -36,6 +37,14 @@ type Check struct {
 	Warning   func() error                    // reports a resource that runs low; may be nil
 }
 
+// Fatal returns an error of a dependency that is not essential, with which the service
+// is down nevertheless: it responds, and is the wrong one.
+func Fatal(err error) error { return fatalError{err} }
+
+type fatalError struct{ error }
+
+func (e fatalError) Unwrap() error { return e.error }
+
 // A Result is the result of one check.
 type Result struct {
 	Status Status
@@ -54,6 +63,10 @@ type Report struct {
 type Service struct {
 	Checks []Check
 	Now    func() time.Time
+
+	// OnResult is called with every failed check, and with one that succeeds again
+	// after it failed. It may be nil.
+	OnResult func(name string, r Result)
 
 	mu   sync.Mutex
 	last Report // guarded by mu
@@ -78,17 +91,32 @@ func (s *Service) runChecks(ctx context.Context) Report {
 		wg.Go(func() { results[i] = s.runCheck(ctx, c) })
 	}
 	wg.Wait()
+	s.notify(results)
 	r := Report{Status: OK, At: s.Now(), Parts: map[string]Result{}}
 	for i, c := range s.Checks {
 		r.Parts[c.Name] = results[i]
+		_, fatal := errors.AsType[fatalError](results[i].Err)
 		switch down := results[i].Status == Down; {
-		case down && c.Essential:
+		case down && (c.Essential || fatal):
 			r.Status = Down
 		case r.Status == OK && (down || c.Warning != nil && c.Warning() != nil):
 			r.Status = Degraded
 		}
 	}
 	return r
+}
+
+// notify calls OnResult for the results that need it. The caller holds mu.
+func (s *Service) notify(results []Result) {
+	if s.OnResult == nil {
+		return
+	}
+	for i, c := range s.Checks {
+		failed := s.last.Parts[c.Name].Err != nil
+		if results[i].Err != nil || failed {
+			s.OnResult(c.Name, results[i])
+		}
+	}
 }
 
 func (s *Service) runCheck(ctx context.Context, c Check) Result {

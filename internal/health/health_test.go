@@ -3,6 +3,7 @@ package health_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -25,6 +26,7 @@ func TestReport(t *testing.T) {
 		{"cache down", up, down, health.Degraded},
 		{"database down", down, up, health.Down},
 		{"both down", down, down, health.Down},
+		{"another cache", up, func(context.Context) error { return health.Fatal(errors.New("not ours")) }, health.Down},
 	}
 	for _, tt := range tests {
 		s := &health.Service{Now: time.Now, Checks: []health.Check{
@@ -80,6 +82,21 @@ func TestReportIsCached(t *testing.T) {
 		mu.Lock()
 		now = now.Add(time.Second)
 		mu.Unlock()
+	}
+}
+
+// Failures are reported, and the first success after them.
+func TestOnResult(t *testing.T) {
+	var got []string
+	now, err := time.Unix(1_800_000_000, 0), error(nil)
+	s := &health.Service{Now: func() time.Time { return now }, OnResult: func(name string, r health.Result) { got = append(got, name+" "+string(r.Status)) },
+		Checks: []health.Check{{Name: "database", Ping: func(context.Context) error { return err }}, {Name: "cache", Ping: up}}}
+	for _, err = range []error{nil, errors.New("full"), errors.New("full"), nil, nil} {
+		s.Report(t.Context())
+		now = now.Add(time.Minute)
+	}
+	if want := []string{"database down", "database down", "database ok"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
 

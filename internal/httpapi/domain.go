@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"net/netip"
 
 	"deed.example/deed"
 	"deed.example/deed/api"
@@ -27,7 +28,11 @@ func (s *Server) replyDomain(w http.ResponseWriter, r *http.Request, name deed.N
 	if err != nil {
 		return err
 	}
-	s.reply(w, http.StatusOK, s.fromView(v))
+	out := s.fromView(v)
+	if out.AutoRenew, err = s.renews(r, v.Registration); err != nil {
+		return err
+	}
+	s.reply(w, http.StatusOK, out)
 	return nil
 }
 
@@ -35,12 +40,18 @@ func (s *Server) fromView(v registration.View) api.Domain {
 	listing, _ := s.Catalog.Listing(v.Name.TLD()) // the zero listing, without privacy, for a TLD that is no longer sold
 	out := api.Domain{
 		Domain: string(v.Name), TLD: string(v.Name.TLD()), Status: string(v.Status), RegisteredAt: v.Created, ExpiresAt: v.Expires,
-		Locked: v.Locked, Privacy: listing.Privacy, Nameservers: list(v.Nameservers), WalletAddress: string(v.Owner), EPPStatus: v.EPPStatus(),
+		Locked: v.Locked, Privacy: listing.Privacy, Nameservers: list(v.Nameservers), Glue: fromGlue(v.Glue), WalletAddress: string(v.Owner), EPPStatus: v.EPPStatus(),
 		DNSSEC: api.DNSSEC{Enabled: len(v.DS) > 0, DS: []api.DS{}}, Events: fromEvents(v.Events), Warnings: []string{}, UpdatedAt: v.Updated,
 	}
 	if v.Move != nil {
-		out.Move = &api.DelegationMove{Step: string(v.Move.Step), Nameservers: v.Move.Hosts, EffectiveAt: v.Move.EffectiveAt}
+		out.Move = &api.DelegationMove{Step: string(v.Move.Step), Nameservers: v.Move.Hosts, Glue: fromGlue(v.Move.Glue), EffectiveAt: v.Move.EffectiveAt}
 		out.Warnings = append(out.Warnings, moveWarnings[v.Move.Step])
+	}
+	if v.KeyRoll != nil {
+		out.DNSSEC.KeyRoll = &api.KeyRoll{Step: string(v.KeyRoll.Step)}
+		if at := v.KeyRoll.EffectiveAt; !at.IsZero() {
+			out.DNSSEC.KeyRoll.EffectiveAt = &at
+		}
 	}
 	for _, ds := range v.DS {
 		out.DNSSEC.DS = append(out.DNSSEC.DS, api.DS(ds))
@@ -128,14 +139,50 @@ func (s *Server) setNameservers(w http.ResponseWriter, r *http.Request, who deed
 	if in.Nameservers == nil {
 		return deed.Invalid("nameservers", "is required: send host names, or an empty list for our own servers")
 	}
-	hosts, err := parseNameservers(in.Nameservers)
+	d, err := toDelegation(name, in)
 	if err != nil {
 		return err
 	}
-	if err := s.Registrations.Delegate(r.Context(), who, name, registration.Delegation{Hosts: hosts, Force: in.Force}); err != nil {
+	if err := s.Registrations.Delegate(r.Context(), who, name, d); err != nil {
 		return err
 	}
 	return s.replyDomain(w, r, name)
+}
+
+func toDelegation(name deed.Name, in api.NameserversRequest) (d registration.Delegation, err error) {
+	d.Force = in.Force
+	hosts := make([]string, len(in.Nameservers))
+	for i, ns := range in.Nameservers {
+		hosts[i] = ns.Host
+	}
+	if d.Hosts, err = parseNameservers(hosts); err != nil {
+		return d, err
+	}
+	servers := make([]dnssec.Nameserver, len(d.Hosts))
+	for i, host := range d.Hosts {
+		servers[i].Host = host
+		for _, text := range in.Nameservers[i].Addresses {
+			a, err := netip.ParseAddr(text)
+			if err != nil {
+				return d, deed.Invalid("nameservers", "%s of %s is not an address", deed.Quoted(text), host)
+			}
+			servers[i].Addresses = append(servers[i].Addresses, a)
+		}
+	}
+	d.Glue, err = lifecycle.NewGlue(name, servers)
+	return d, err
+}
+
+// fromGlue returns glue as callers see it.
+func fromGlue(g lifecycle.Glue) (out []api.Glue) {
+	for _, s := range g {
+		one := api.Glue{Host: s.Host}
+		for _, a := range s.Addresses {
+			one.Addresses = append(one.Addresses, a.String())
+		}
+		out = append(out, one)
+	}
+	return out
 }
 
 func (s *Server) setDS(w http.ResponseWriter, r *http.Request, who deed.Wallet, name deed.Name) error {

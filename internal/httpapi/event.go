@@ -82,7 +82,8 @@ func fromEvent(e event.Event) api.Event {
 		ID: e.ID, Type: string(e.Type), CreatedAt: e.At.UTC(), Cursor: strconv.FormatInt(e.N, 10),
 		Data: api.EventData{
 			Domain: string(d.Domain), Kind: string(d.Kind), JobID: d.JobID, PaymentID: d.PaymentID, RefundID: d.RefundID, Amount: d.Amount,
-			TxHash: d.TxHash, ExpiresAt: d.ExpiresAt, DaysLeft: d.DaysLeft, Serial: d.Serial, NewOwner: string(d.NewOwner), WebhookID: d.WebhookID, Reason: d.Reason,
+			TxHash: d.TxHash, ExpiresAt: d.ExpiresAt, DaysLeft: d.DaysLeft, Serial: d.Serial, NewOwner: string(d.NewOwner), WebhookID: d.WebhookID,
+			MandateID: d.MandateID, Price: d.Price, Reason: d.Reason,
 		},
 	}
 }

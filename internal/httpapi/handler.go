@@ -50,7 +50,11 @@ func (s *Server) wallet(lim deed.Limit, h walletHandler) http.Handler {
 		if err := s.spend(w, r, lim, string(who)); err != nil {
 			return err
 		}
-		return h(w, r, who)
+		err = h(w, r, who)
+		if err == nil && r.Method != http.MethodGet {
+			s.Log.InfoContext(r.Context(), "owner.action", "route", r.Pattern, "owner", string(who), "domain", r.PathValue("domain"), "requestId", w.Header().Get("X-Request-Id"))
+		}
+		return err
 	})
 }
 

@@ -96,6 +96,8 @@ func (s *Server) fromJob(j order.Job, p order.Payment) api.Job {
 		out.Code, out.Message = string(deed.CodePaymentInvalid), "the payment became void before it moved any money: sign a new one"
 	case j.State == order.JobFailed:
 		out.Code, out.Message = string(j.FailureCode()), j.Failure
+	case !j.State.Ended():
+		out.Message = j.Waiting
 	}
 	if out.Code != "" {
 		out.Error = statuses[deed.Code(out.Code)].title
@@ -120,12 +122,12 @@ func fromRefund(p order.Payment) *api.Refund {
 	if !ok {
 		return nil
 	}
-	return &api.Refund{Status: status, Amount: p.Auth.Amount.String(), TxHash: textOrNull(p.RefundTx)}
+	return &api.Refund{Status: status, Amount: p.Refund().Amount.String(), TxHash: textOrNull(p.RefundTx), Reason: p.Part.Reason}
 }
 
 func (s *Server) fromRegistration(ctx context.Context, j order.Job, p order.Payment, r lifecycle.Registration) api.Registration {
 	out := api.Registration{
-		TransactionID: p.PublicID, JobID: j.PublicID, Domain: string(r.Name), Status: string(r.Status), Years: j.Purchase.Years, Price: p.Auth.Amount.String(),
+		TransactionID: p.PublicID, JobID: j.PublicID, Domain: string(r.Name), Status: string(r.Status), Years: j.Purchase.Years, Price: p.Price().String(),
 		RegisteredAt: r.Created.UTC(), ExpiresAt: j.Until.UTC(), Nameservers: list(r.Nameservers), DNSRecords: []api.Record{},
 		WalletAddress: string(r.Owner), Payment: s.fromPayment(p), Warnings: []string{},
 	}

@@ -31,7 +31,9 @@ func (s *Server) middleware(routes http.Handler) http.Handler {
 			if v := recover(); v != nil {
 				s.recovered(w, r, v)
 			}
-			s.Observe(r.Pattern, w.status, s.Now().Sub(began))
+			took := s.Now().Sub(began)
+			s.Observe(r.Pattern, w.status, took)
+			s.logAccess(w, r, took)
 		}()
 		switch {
 		case headerCount(r.Header) > maxHeaders:

@@ -220,6 +220,7 @@ func (s *Server) buy(w http.ResponseWriter, r *http.Request, o order.Request, pa
 		o.Offered = pay.auth.Amount
 	}
 	out, err := s.Payments.Buy(r.Context(), o, s.checkout(pay))
+	s.logOrder(w, r, out.Job)
 	if code := deed.CodeOf(err); code == deed.CodePaymentRequired || code == deed.CodePaymentInvalid || code == deed.CodePaymentInsufficient {
 		return s.failUnpaid(w, r, err, offer{quote: out.Quote, domain: o.Name, jobID: out.Job.PublicID})
 	}

@@ -41,6 +41,11 @@ type SandboxRegistry interface {
 	Now() time.Time
 	Advance(ctx context.Context, d time.Duration) (time.Time, error)
 
+	// ChainNow returns the time of the embedded chain's clock. AdvanceAll moves it as
+	// much as the registry's: then wallets that go by their own clock cannot pay.
+	ChainNow() time.Time
+	AdvanceAll(ctx context.Context, d time.Duration) (time.Time, error)
+
 	// Elsewhere registers a name at another registrar and returns its auth code.
 	Elsewhere(ctx context.Context, name deed.Name) (deed.Secret, error)
 
@@ -70,7 +75,15 @@ func (s *Server) sandboxed(h handler) http.Handler {
 }
 
 func (s *Server) showSandbox(w http.ResponseWriter, _ *http.Request) error {
-	s.reply(w, http.StatusOK, api.Sandbox{ChainID: s.Sandbox.ChainID, RPCURL: s.Sandbox.RPCURL, USDC: s.Sandbox.USDC, DNS: s.Sandbox.DNS, Now: s.Sandbox.Registry.Now().UTC(), Faults: s.faults()})
+	box := s.Sandbox
+	out := api.Sandbox{
+		ChainID: box.ChainID, RPCURL: box.RPCURL, USDC: box.USDC, DNS: box.DNS,
+		Now: box.Registry.Now().UTC(), ChainNow: box.Registry.ChainNow().UTC(), Faults: s.faults(),
+	}
+	if out.ChainNow.Sub(s.Now()) > time.Hour {
+		out.Note = "the clock of the chain is ahead: wallets that sign by their own clock cannot pay any more, only mandates can"
+	}
+	s.reply(w, http.StatusOK, out)
 	return nil
 }
 
@@ -159,11 +172,15 @@ func (s *Server) moveClock(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	now, err := s.Sandbox.Registry.Advance(r.Context(), d)
+	advance := s.Sandbox.Registry.Advance
+	if in.Chain {
+		advance = s.Sandbox.Registry.AdvanceAll
+	}
+	now, err := advance(r.Context(), d)
 	if err != nil {
 		return err
 	}
-	s.reply(w, http.StatusOK, api.Clock{Now: now.UTC()})
+	s.reply(w, http.StatusOK, api.Clock{Now: now.UTC(), ChainNow: s.Sandbox.Registry.ChainNow().UTC()})
 	return nil
 }
 

@@ -26,6 +26,7 @@ import (
 	"deed.example/deed/internal/feed"
 	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/health"
+	"deed.example/deed/internal/mandate"
 	"deed.example/deed/internal/ratelimit"
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/signin"
@@ -50,6 +51,7 @@ type Server struct {
 	Webhooks      *webhook.Service
 	Feeds         *feed.Service
 	Zones         *zone.Service
+	Mandates      *mandate.Service // nil if no payments are taken
 	Terms         PaymentTerms
 
 	// NotReady is the error of paid routes and of /readyz on a node that is not
@@ -79,6 +81,8 @@ type Server struct {
 	Started time.Time
 	Now     func() time.Time
 	Log     *slog.Logger
+
+	AccessLog bool // whether every response is logged
 
 	// Observe is called for every response. The route is its pattern, "" if no
 	// route matched.

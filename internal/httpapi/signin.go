@@ -32,6 +32,7 @@ func (s *Server) verify(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	s.Log.InfoContext(r.Context(), "signed in", "owner", string(t.Wallet), "requestId", w.Header().Get("X-Request-Id"))
 	s.reply(w, http.StatusOK, api.TokenSet{
 		AccessToken:   t.Access,
 		RefreshToken:  t.Refresh,

@@ -21,8 +21,11 @@ var opened = map[string]func(path string) (string, error){
 		return r.Keys()[0].ID + " " + r.Keys()[0].Secret.Reveal(), nil
 	},
 	"zone secret": func(path string) (string, error) {
-		secret, err := keyfile.OpenZoneSecret(path)
-		return secret.Reveal(), err
+		secrets, err := keyfile.OpenZoneSecrets(path)
+		if err != nil {
+			return "", err
+		}
+		return secrets[0].Reveal(), nil
 	},
 	"signing key": func(path string) (string, error) {
 		key, err := keyfile.OpenSigning(path)

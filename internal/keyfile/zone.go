@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
 	"deed.example/deed"
@@ -13,20 +14,27 @@ import (
 // zoneSecretBytes is the length of the master secret.
 const zoneSecretBytes = 32
 
-// OpenZoneSecret reads the master secret that all zone keys are derived from, in hex,
-// from the file at path, or creates it.
-func OpenZoneSecret(path string) (deed.Secret, error) {
+// OpenZoneSecrets reads the master secrets that all zone keys are derived from, in
+// hex, one in a line, from the file at path, or creates it with one secret. The first
+// is the newest: new keys are derived from it.
+func OpenZoneSecrets(path string) (secrets []deed.Secret, err error) {
 	raw, _, err := secretfile.ReadOrCreate(path, func() ([]byte, error) {
 		secret := make([]byte, zoneSecretBytes)
 		rand.Read(secret) // never fails
 		return []byte(hex.EncodeToString(secret) + "\n"), nil
 	})
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	secret := strings.TrimSpace(string(raw))
-	if len(secret) < 2*zoneSecretBytes {
-		return "", fmt.Errorf("%s has no secret of %d bytes in hex", path, zoneSecretBytes) // the content must not leak
+	for _, line := range strings.Fields(string(raw)) {
+		secret := deed.Secret(line)
+		if len(line) < 2*zoneSecretBytes || slices.Contains(secrets, secret) {
+			return nil, fmt.Errorf("%s must have different secrets of %d bytes in hex, one in a line", path, zoneSecretBytes) // the content must not leak
+		}
+		secrets = append(secrets, secret)
 	}
-	return deed.Secret(secret), nil
+	if len(secrets) == 0 {
+		return nil, fmt.Errorf("%s has no secret of %d bytes in hex", path, zoneSecretBytes)
+	}
+	return secrets, nil
 }

@@ -17,5 +17,6 @@ type Holding struct {
 	EPPStatus   []string // RFC 5731 and 3915: "ok", "clientTransferProhibited", …
 	Locked      bool
 	Nameservers []string
+	Glue        Glue // of the name servers below the name, as far as the registry reports it
 	DS          []dnssec.DS
 }

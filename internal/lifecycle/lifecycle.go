@@ -87,6 +87,8 @@ const (
 	EventHandedOver    EventType = "handed_over"
 	EventDSWithdrawn   EventType = "ds_withdrawn"
 	EventDelegated     EventType = "delegated"
+	EventKeyIntroduced EventType = "key_introduced"
+	EventKeyReplaced   EventType = "key_replaced"
 	EventCorrected     EventType = "corrected_by_registry"
 	EventMissing       EventType = "missing_at_registry"
 )
@@ -159,6 +161,7 @@ func (r Registration) Corrected(h Holding, at time.Time) (Registration, []Event)
 		is.Expires = h.Expires
 	}
 	is.Locked, is.Nameservers, is.DS = h.Locked, h.Nameservers, h.DS
+	is.Glue = r.Glue.Corrected(r.Name, h.Nameservers, h.Glue)
 	if is.Equal(r) {
 		return is, nil
 	}

@@ -23,6 +23,7 @@ type Move struct {
 	Wallet      deed.Wallet // the owner who asked for it
 	Step        MoveStep
 	Hosts       []string // the new name servers
+	Glue        Glue     // of those below the name
 	EffectiveAt time.Time
 	Created     time.Time
 }

@@ -27,6 +27,7 @@ const (
 	DiffersLock        DifferenceKind = "lock"
 	DiffersNameservers DifferenceKind = "name servers"
 	DiffersDS          DifferenceKind = "DS"
+	DiffersGlue        DifferenceKind = "glue"
 )
 
 // Differences compares the registration with the registry's record. The order of
@@ -45,6 +46,7 @@ func (r Registration) Differences(h Holding) (all []Difference) {
 	if !sameMembers(r.Nameservers, h.Nameservers) {
 		add(DiffersNameservers, strings.Join(r.Nameservers, " "), strings.Join(h.Nameservers, " "))
 	}
+	add(DiffersGlue, r.Glue.String(), r.Glue.Corrected(r.Name, h.Nameservers, h.Glue).String())
 	if !sameMembers(r.DS, h.DS) {
 		add(DiffersDS, fmt.Sprint(r.DS), fmt.Sprint(h.DS))
 	}

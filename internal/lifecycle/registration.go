@@ -24,8 +24,24 @@ type Registration struct {
 
 	Locked         bool // against a transfer to another registrar
 	Nameservers    []string
+	Glue           Glue // of the name servers below the name
 	DS             []dnssec.DS
 	PremiumRenewal deed.USDC // wholesale price of a year of a premium name; 0 for the price of its TLD
+
+	Registry RegistryState // what the registry said the last time
+}
+
+// A RegistryState is what a registry says about the state of a name. It is zero until
+// the registry was asked.
+type RegistryState struct {
+	Statuses []string  // of RFC 5731 and 3915
+	Phase    Phase     // "" if it is not known
+	Since    time.Time // when the name was first seen in that phase, by the registry's clock
+}
+
+// Equal reports whether s and o are the same.
+func (s RegistryState) Equal(o RegistryState) bool {
+	return s.Phase == o.Phase && s.Since.Equal(o.Since) && slices.Equal(s.Statuses, o.Statuses)
 }
 
 // OwnedBy fails with CodeOwnershipDenied unless who owns the name.
@@ -39,7 +55,7 @@ func (r Registration) OwnedBy(who deed.Wallet) error {
 // Equal reports whether r and o agree in all fields that callers see.
 func (r Registration) Equal(o Registration) bool {
 	return r.Owner == o.Owner && r.Status == o.Status && r.Expires.Equal(o.Expires) && r.Locked == o.Locked &&
-		slices.Equal(r.Nameservers, o.Nameservers) && slices.Equal(r.DS, o.DS)
+		slices.Equal(r.Nameservers, o.Nameservers) && r.Glue.String() == o.Glue.String() && slices.Equal(r.DS, o.DS)
 }
 
 // An OwnerAction is something that the owner of a name did to it. Actions are

@@ -27,6 +27,10 @@ type Metrics struct {
 	behind          prometheus.Gauge
 	waiting         *prometheus.CounterVec
 	stalled         prometheus.Gauge
+	dependencies    *prometheus.GaugeVec
+	orphans         prometheus.Gauge
+	missing         prometheus.Gauge
+	work            work
 }
 
 // wallets are the balance gauges of our own wallets.
@@ -51,18 +55,30 @@ func New(version string) *Metrics {
 		}),
 		waiting: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "deed_waiting_total",
-			Help: "Attempts to advance a row that had to wait for the chain, by kind of row; the log has the reasons.",
+			Help: "Attempts to advance a row that had to wait for the chain or a registry, by kind of row; the log has the reasons.",
 		}, []string{"rows"}),
 		stalled: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "deed_payments_stalled",
 			Help: "Payments and refunds without progress for a minute.",
+		}),
+		dependencies: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "deed_dependency_up",
+			Help: "1 if the last check of /health found the dependency to work, 0 if not.",
+		}, []string{"name"}),
+		orphans: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "deed_names_orphaned",
+			Help: "Names that a registry holds for nobody: their orders were executed after the refund.",
+		}),
+		missing: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "deed_names_missing",
+			Help: "Names of ours that their registry does not hold.",
 		}),
 		registrarErrors: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "deed_registrar_missed_total",
 			Help: "Search queries that the registrar did not answer.",
 		}),
 	}
-	for _, rows := range []string{"payments", "refunds"} {
+	for _, rows := range []string{"payments", "refunds", "jobs"} {
 		m.waiting.WithLabelValues(rows) // there from the start, at zero
 	}
 	gauge := func(name, help string) prometheus.Gauge {
@@ -78,7 +94,9 @@ func New(version string) *Metrics {
 		Name: "deed_build_info", Help: "Always 1; the label is the running version.", ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
-	m.registry.MustRegister(m.requests, m.cacheErrors, m.registrarErrors, m.behind, m.waiting, m.stalled, build, m.wallets.gas, m.wallets.settlements, m.wallets.refunds, m.wallets.usdc,
+	m.work = newWork()
+	m.work.register(m.registry)
+	m.registry.MustRegister(m.requests, m.cacheErrors, m.registrarErrors, m.behind, m.waiting, m.stalled, m.dependencies, m.orphans, m.missing, build, m.wallets.gas, m.wallets.settlements, m.wallets.refunds, m.wallets.usdc,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -91,6 +109,21 @@ func (m *Metrics) Waiting(rows, _ string) { m.waiting.WithLabelValues(rows).Inc(
 
 // Stalled sets the number of payments and refunds without progress.
 func (m *Metrics) Stalled(n int) { m.stalled.Set(float64(n)) }
+
+// Dependency sets whether a dependency works.
+func (m *Metrics) Dependency(name string, up bool) {
+	value := 0.0
+	if up {
+		value = 1
+	}
+	m.dependencies.WithLabelValues(name).Set(value)
+}
+
+// Names sets the number of names that need an operator.
+func (m *Metrics) Names(orphans, missing int) {
+	m.orphans.Set(float64(orphans))
+	m.missing.Set(float64(missing))
+}
 
 // Observe records one response. The route is a pattern, so that the number of series
 // does not depend on request paths; "" means that no route matched.

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -51,9 +52,10 @@ func cookieOf(t *testing.T, m *dns.Msg) string {
 // A cookie is kept for half an hour, renewed until an hour has passed, and then
 // replaced; one of another secret is replaced, too (RFC 9018, 4.3).
 func TestCookieLifetime(t *testing.T) {
-	now := time.Unix(1_800_000_000, 0)
+	var seconds atomic.Int64 // read by the server
+	seconds.Store(1_800_000_000)
 	cfg := config()
-	cfg.Now, cfg.Sockets = func() time.Time { return now }, 1
+	cfg.Now, cfg.Sockets = func() time.Time { return time.Unix(seconds.Load(), 0) }, 1
 	s, other := serve(t, cfg), serve(t, config())
 	for _, srv := range []*nameserver.Server{s, other} {
 		publish(t, srv, "hotel.test", testZone...)
@@ -72,7 +74,7 @@ func TestCookieLifetime(t *testing.T) {
 	if got := exchange(other, "udp", first); got == first {
 		t.Error("a server with another secret accepted the cookie")
 	}
-	now = now.Add(31 * time.Minute)
+	seconds.Add(31 * 60)
 	if got := exchange(s, "udp", first); got == first || !strings.HasPrefix(got, client) {
 		t.Errorf("after 31 minutes: got %s, want a new one", got)
 	}

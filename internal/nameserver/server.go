@@ -36,11 +36,23 @@ type Counts struct {
 	Truncated int64 // truncated because they did not fit
 	Limited   int64 // dropped or truncated by the rate limit
 	Refused   int64 // TCP connections above the limits
+
+	Answers [16]int64 // sent, by response code
+	Zones   int64     // served now
 }
 
 // counts are the live counters. UDP readers add a batch at a time.
 type counts struct {
 	udp, tcp, dropped, truncated, limited, refused atomic.Int64
+	answers                                        [16]atomic.Int64
+}
+
+// answered counts a message that is sent, by the response code in its header (RFC
+// 1035, 4.1.1).
+func (c *counts) answered(msg []byte) {
+	if len(msg) > 3 {
+		c.answers[msg[3]&15].Add(1)
+	}
 }
 
 // Open binds the port. The TCP port is bound exclusively, which prevents a second
@@ -158,7 +170,8 @@ func (s *Server) Serial(origin string) (serial uint32, ok bool) {
 
 // Counts returns the current counters.
 func (s *Server) Counts() Counts {
-	return Counts{
+	out := Counts{
+		Zones:     s.zones.count.Load(),
 		UDP:       s.counts.udp.Load(),
 		TCP:       s.counts.tcp.Load(),
 		Dropped:   s.dropped.Load(),
@@ -166,6 +179,10 @@ func (s *Server) Counts() Counts {
 		Limited:   s.limited.Load(),
 		Refused:   s.refused.Load(),
 	}
+	for i := range out.Answers {
+		out.Answers[i] = s.answers[i].Load()
+	}
+	return out
 }
 
 // newer compares serials (RFC 1982, 3.2).

@@ -16,6 +16,7 @@ type table struct {
 	seed   maphash.Seed
 	depth  atomic.Int32 // the maximum number of labels of any origin so far: longer suffixes need no lookup
 	shards [shardCount]shard
+	count  atomic.Int64 // of zones
 }
 
 type shard struct {
@@ -85,6 +86,7 @@ func (t *table) put(z *zone) {
 	switch {
 	case old == nil:
 		s.used++
+		t.count.Add(1)
 	case !newer(z.serial, old.serial):
 		return
 	}
@@ -108,6 +110,7 @@ func (t *table) remove(origin string) {
 	defer s.mu.Unlock()
 	if at, old := s.place(h, wire); old != nil {
 		at.Store(removed)
+		t.count.Add(-1)
 	}
 }
 

@@ -169,6 +169,7 @@ func (s *Server) answerTCP(out io.Writer, msg []byte, from netip.Addr) error {
 	}
 	s.setOptions(w, sender{addr: from, second: s.cfg.Now().Unix(), tcp: true})
 	answer := w.answer(&s.zones, msg, rcode, math.MaxUint16)
+	s.answered(answer)
 	var head [2]byte
 	binary.BigEndian.PutUint16(head[:], uint16(len(answer)))
 	if _, err := out.Write(head[:]); err != nil {

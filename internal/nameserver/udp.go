@@ -24,11 +24,14 @@ func (s *Server) answerUDP(w *worker, msg []byte, from sender) []byte {
 			s.limited.Add(1)
 			w.r.begin(msg, &w.q, limit)
 			w.r.full = true
-			return w.r.finish(&w.q, rcodeOK)
+			out = w.r.finish(&w.q, rcodeOK)
+			s.answered(out)
+			return out
 		}
 	}
 	if w.r.full {
 		s.truncated.Add(1)
 	}
+	s.answered(out)
 	return out
 }

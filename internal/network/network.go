@@ -26,10 +26,15 @@ type Network struct {
 	Multicall deed.Wallet   // the Multicall3 contract
 	FeeOracle deed.Wallet   // the contract of OP-stack chains that prices the publishing of data; "" on other chains
 	BlockTime time.Duration // between two blocks
-	Finality  Finality
-	MaxFee    uint64 // the highest price of gas that we pay, in wei
-	Testnet   bool   // its money is worth nothing
-	Embedded  bool   // it is the chain in our own process
+
+	// WalletFactories deploy wallets that pay before they are on the chain (ERC-6492).
+	// Each must run no code of its caller's choice beyond its own wallets.
+	WalletFactories []deed.Wallet
+
+	Finality Finality
+	MaxFee   uint64 // the highest price of gas that we pay, in wei
+	Testnet  bool   // its money is worth nothing
+	Embedded bool   // it is the chain in our own process
 }
 
 // A Token is a USDC contract. It has six decimals, as deed.USDC does.
@@ -88,7 +93,7 @@ func Titles() string {
 
 // clone returns a copy that the caller may change.
 func (n Network) clone() Network {
-	n.Finality = slices.Clone(n.Finality)
+	n.Finality, n.WalletFactories = slices.Clone(n.Finality), slices.Clone(n.WalletFactories)
 	return n
 }
 

@@ -37,6 +37,11 @@ func TestRowsAreComplete(t *testing.T) {
 				t.Errorf("%s: the address of its %s is %q, want 0x and 40 lowercase hex digits", n.Title, what, address)
 			}
 		}
+		for _, address := range n.WalletFactories {
+			if w, err := deed.ParseWallet(string(address)); err != nil || w != address {
+				t.Errorf("%s: the wallet factory %q is not 0x and 40 lowercase hex digits", n.Title, address)
+			}
+		}
 		checkFinality(t, n)
 	}
 }
@@ -103,8 +108,8 @@ func TestEmbeddedReplacesATestnet(t *testing.T) {
 // What a caller changes in its copy changes no row.
 func TestCopiesAreSeparate(t *testing.T) {
 	n, _ := ByChainID(8453)
-	n.Finality[0].Depth = 99
-	if again, _ := ByChainID(8453); again.Finality[0].Depth == 99 {
+	n.Finality[0].Depth, n.WalletFactories[0] = 99, "0x01"
+	if again, _ := ByChainID(8453); again.Finality[0].Depth == 99 || again.WalletFactories[0] == "0x01" {
 		t.Error("the table was changed through a copy")
 	}
 }

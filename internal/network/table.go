@@ -18,6 +18,13 @@ const (
 	opOracle   deed.Wallet = "0x420000000000000000000000000000000000000f" // GasPriceOracle, a predeploy of the OP stack
 )
 
+// coinbaseFactories deploy Coinbase Smart Wallet 1.1 and 1, at one address on many
+// chains: https://github.com/coinbase/smart-wallet.
+var coinbaseFactories = []deed.Wallet{"0xba5ed110efdba3d005bfc882d75358acbbb85842", "0x0ba5ed0c6aa8c49038f819e587e2633c4a9f428a"}
+
+// EmbeddedFactory deploys wallets on the embedded chain.
+const EmbeddedFactory deed.Wallet = "0xdeedfac70000000000000000000000000000fac7"
+
 const gwei = 1_000_000_000
 
 // byAmount requires more of a chain where more is at stake: one block for a change
@@ -31,12 +38,14 @@ var public = []Network{
 		Token:     Token{Address: "0x833589fcd6edb6e08f4c7c32d4f71b54bda02913", Name: "USD Coin", Version: "2"},
 		Multicall: multicall3, FeeOracle: opOracle,
 		BlockTime: 2 * time.Second, Finality: byAmount, MaxFee: 20 * gwei,
+		WalletFactories: coinbaseFactories,
 	},
 	{
 		ChainID: EmbeddedChainID, Title: "Base Sepolia", X402V1: "base-sepolia",
 		Token:     Token{Address: "0x036cbd53842c5426634e7929541ec2318f3dcf7e", Name: "USDC", Version: "2"},
 		Multicall: multicall3, FeeOracle: opOracle,
 		BlockTime: 2 * time.Second, Finality: byAmount, MaxFee: 20 * gwei, Testnet: true,
+		WalletFactories: coinbaseFactories,
 	},
 }
 
@@ -46,5 +55,6 @@ var public = []Network{
 func Embedded() Network {
 	n, _ := ByChainID(EmbeddedChainID) // a test says that it is there
 	n.BlockTime, n.Finality, n.Embedded = 20*time.Millisecond, Blocks(1), true
+	n.WalletFactories = []deed.Wallet{EmbeddedFactory}
 	return n
 }

@@ -27,6 +27,7 @@ type Job struct {
 	Revision  uint32    // of the zone, after a completed DNS change
 	Refusal   deed.Code // the registrar's final refusal of the last attempt; "" if none
 	Failure   string    // message for the buyer of a failed job
+	Waiting   string    // what an open job waits for; "" while it makes progress
 	Created   time.Time
 	Updated   time.Time
 	Deadline  time.Time

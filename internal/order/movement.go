@@ -18,5 +18,6 @@ type Movement struct {
 	Amount    deed.USDC
 	TxHash    string
 	Payer     deed.Wallet
+	Reason    string // of the refund of a part
 	At        time.Time
 }

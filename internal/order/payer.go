@@ -13,6 +13,10 @@ type Payer struct {
 	Open         []OpenPayment // payments of the wallet that have not settled
 	Aliases      int           // open payments for the same purchase, which are not settled
 	RefusedUntil time.Time     // after transfers that reverted; usually zero
+
+	// Deployments counts the payments of all wallets that deploy their wallet, and are
+	// open or reverted within RevertWindow.
+	Deployments int
 }
 
 // An OpenPayment is a payment that has not settled.
@@ -27,6 +31,10 @@ const (
 	MaxReverts   = 3
 	RevertWindow = 24 * time.Hour
 )
+
+// MaxDeployments limits what strangers can make us spend on deployments that fail. An
+// address that has no wallet yet costs nothing, so the limit of a payer is none.
+const MaxDeployments = 50
 
 // RefusedUntil returns until when a payer is refused whose transfers reverted at the
 // given times, newest first; zero if not refused.
@@ -52,6 +60,10 @@ func (p Payer) Admit(f settle.Funds, w deed.Wallet, amount deed.USDC, limit int,
 			Message: fmt.Sprintf("payments of %s failed on the chain three times in a day: it can pay again after %s", w, p.RefusedUntil.UTC().Format(time.RFC3339)),
 			Retry:   p.RefusedUntil.Sub(now),
 		}
+	}
+	if f.Deploys && p.Deployments >= MaxDeployments {
+		return deed.Errorf(deed.CodePaymentInvalid,
+			"the wallet %s is not deployed yet, and too many deployments are open or have failed: deploy the wallet first, with any transaction of its own, then sign again", w)
 	}
 	count, left := 1, f.Balance-amount
 	for _, o := range p.Open {

@@ -21,8 +21,11 @@ type Payment struct {
 	State       PaymentState
 	TxHash      string // of the settlement, from settled on
 	RefundTx    string // of the refund, once refunded
+	Part        PartRefund
 	AliasOf     string // the payment that is delivered instead; usually ""
+	MandateID   string // of a new payment by mandate; not read back
 	Created     time.Time
+	Changed     time.Time // when it got its state
 
 	Tries   int       // since the last change of state
 	StuckAt time.Time // since when its transfer would fail; zero if it would succeed
@@ -44,14 +47,16 @@ func normalSignature(sig []byte) []byte {
 // A PaymentState is the state of a payment:
 //
 //	authorized ─► settling ─► settled ─► consumed
-//	    ├────────────┤  ▲         └────► refund_due ─► refunding ─► refunded
+//	    ├────────────┤  ▲         │          │ a part
+//	    │            │  │         └────► refund_due ─► refunding ─► refunded
 //	    │            │  └──┐             ▲  ▲  └── reverted ──┘
 //	    ├─► void ◄───┤     unclaimed ────┘  │
 //	    └─► released ◄         └─► dust ────┘
 //
 // Authorized: the payment and its purchase are stored. Settling: the transfer may
 // happen at any time. Settled: it has happened. Consumed: the purchase was delivered,
-// in the same transaction. Refund due: it can no longer be delivered. Void: the
+// in the same transaction. Refund due: it can no longer be delivered, or a PartRefund
+// of what was delivered is due. Void: the
 // authorization was not used and never can be. Released: the payer could not pay, and
 // we never submit it again, although the payer still can. A transfer that arrives for
 // a void or released payment is refunded. Unclaimed: it arrived without a request, and
@@ -79,6 +84,7 @@ var paymentTransitions = map[PaymentState][]PaymentState{
 	PaymentAuthorized: {PaymentSettling, PaymentVoid},
 	PaymentSettling:   {PaymentSettled, PaymentVoid, PaymentReleased},
 	PaymentSettled:    {PaymentConsumed, PaymentRefundDue},
+	PaymentConsumed:   {PaymentRefundDue},
 	PaymentUnclaimed:  {PaymentSettled, PaymentRefundDue},
 	PaymentDust:       {PaymentRefundDue},
 	PaymentRefundDue:  {PaymentRefunding},

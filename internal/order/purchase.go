@@ -30,7 +30,11 @@ type Purchase struct {
 type PurchaseFacts struct {
 	Restore        bool      // a renewal restores the name from redemption
 	PremiumRenewal deed.USDC // wholesale price of each further year of a premium name
+	Price          deed.USDC // of a renewal by mandate, whose payment is of the cap; 0 for others
 }
+
+// ByMandate reports whether the purchase is a renewal that its owner signed in advance.
+func (p Purchase) ByMandate() bool { return p.Facts.Price > 0 }
 
 // changePurchases maps kinds of DNS changes to kinds of purchase.
 var changePurchases = map[dnszone.ChangeKind]PurchaseKind{

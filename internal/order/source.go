@@ -4,6 +4,10 @@ package order
 // refund it, and is stored with the payment.
 type Source string
 
-// SourceX402Exact is an x402 payment of the scheme "exact": one transfer that the payer
-// signed (EIP-3009), for one purchase.
-const SourceX402Exact Source = "x402_exact"
+// The sources. An x402 payment of the scheme "exact" is one transfer that the payer
+// signed (EIP-3009), for one purchase. A mandate is such a transfer that the owner of a
+// name signed long before, for a renewal; its amount is a cap.
+const (
+	SourceX402Exact Source = "x402_exact"
+	SourceMandate   Source = "mandate"
+)

@@ -7,17 +7,23 @@ import (
 	"deed.example/deed/internal/order"
 )
 
-// A settled payment ends as consumed or refunded, and final states are final.
+// A settled payment ends as consumed or refunded, and final states are final. Only a
+// part of what was consumed can be refunded.
 func TestPaymentTransitions(t *testing.T) {
 	all := []order.PaymentState{
 		order.PaymentAuthorized, order.PaymentSettling, order.PaymentSettled, order.PaymentConsumed,
 		order.PaymentRefundDue, order.PaymentRefunding, order.PaymentRefunded, order.PaymentVoid,
 	}
 	checkTransitions(t, all, order.PaymentState.CanBecome, map[order.PaymentState][]order.PaymentState{
-		order.PaymentAuthorized: {order.PaymentConsumed, order.PaymentRefunded, order.PaymentVoid},
-		order.PaymentSettled:    {order.PaymentConsumed, order.PaymentRefunded},
+		order.PaymentAuthorized: {order.PaymentRefunded, order.PaymentVoid},
+		order.PaymentSettled:    {order.PaymentRefunded},
 		order.PaymentRefundDue:  {order.PaymentRefunded},
 	})
+	for _, to := range all {
+		if got := order.PaymentConsumed.CanBecome(to); got != (to == order.PaymentRefundDue) {
+			t.Errorf("from consumed to %s: got %t", to, got)
+		}
+	}
 }
 
 // A job whose payment has settled never ends as cancelled.

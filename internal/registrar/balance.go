@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"deed.example/deed"
@@ -25,17 +26,32 @@ func (r *Router) ReadBalances(ctx context.Context) error {
 			if balance.Available < b.Reserve {
 				errs = append(errs, fmt.Errorf("registrar %s: %w: %s USD are left, and the reserve is %s", b.Name, ErrFunds, balance.Available, b.Reserve))
 			}
-		case deed.CodeOf(err) != deed.CodeNotFound: // not reported yet
+		case deed.CodeOf(err) == deed.CodeNotFound:
+			r.forgetBalance(b.Name) // not reported, or too long ago
+		default:
 			errs = append(errs, fmt.Errorf("read the balance at registrar %s: %w", b.Name, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
+// Balances returns the balances that were read last, by backend.
+func (r *Router) Balances() map[string]deed.USDC {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.balances)
+}
+
 func (r *Router) setBalance(backend string, left deed.USDC) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.balances[backend] = left
+}
+
+func (r *Router) forgetBalance(backend string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.balances, backend)
 }
 
 // Affords fails with CodeUnavailable when the account at the backend of the name

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/lifecycle"
 )
 
 // ErrFunds is in the chain of an error of Place when the account at the registry has
@@ -93,6 +94,17 @@ type HostManager interface {
 	// DeleteHost deletes the host. It fails with CodeValidation while a name uses
 	// it, and with CodeNotFound when it does not exist.
 	DeleteHost(ctx context.Context, host string) error
+}
+
+// A GlueManager delegates names to servers below themselves, whose addresses the
+// registry publishes. A Manager may implement it; one that implements HostManager
+// need not.
+type GlueManager interface {
+	// SetDelegation sets the name servers of the name, and the addresses of those
+	// below it. A host below the name that is no longer its server is deleted, unless
+	// another name uses it. It fails like a Manager, with CodeValidation also when a
+	// server below the name has no addresses.
+	SetDelegation(ctx context.Context, name deed.Name, hosts []string, glue lifecycle.Glue) error
 }
 
 // A Deleter deletes names from the account. A Manager may implement it.

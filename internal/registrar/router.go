@@ -26,6 +26,10 @@ type Backend struct {
 	Close     func() error // nil if there is nothing to close
 	Reserve   deed.USDC    // that stays in the account; below it the operator is told
 
+	// DeleteOrphans allows the service to delete a name that belongs to nobody, because
+	// it was registered after its refund, while the registry returns its price.
+	DeleteOrphans bool
+
 	// Deadline is how long an order may take before it is given up; zero for
 	// order.JobDeadline. Registries have maintenance windows of hours.
 	Deadline time.Duration
@@ -47,6 +51,10 @@ type Router struct {
 	holder   Holder
 	sells    map[deed.TLD]int // index in backends
 	rest     int              // index in backends, or -1
+
+	// Observe is called after each call of a backend; it may be nil. Set it before
+	// the first call only.
+	Observe func(backend, call string, took time.Duration, err error)
 
 	mu       sync.Mutex // guards balances
 	balances map[string]deed.USDC
@@ -129,6 +137,9 @@ func (r *Router) named(name string) (Backend, error) {
 	return Backend{}, fmt.Errorf("registrar %s is not configured", name)
 }
 
+// Backend returns the backend with the name. The error has no code: see named.
+func (r *Router) Backend(name string) (Backend, error) { return r.named(name) }
+
 func (r *Router) index(name string) int {
 	return slices.IndexFunc(r.backends, func(b Backend) bool { return b.Name == name })
 }
@@ -147,7 +158,7 @@ func (r *Router) Available(ctx context.Context, name deed.Name) (Availability, e
 	if err != nil {
 		return Availability{}, err
 	}
-	return b.Registrar.Available(ctx, name)
+	return observed(r, b, "available", func() (Availability, error) { return b.Registrar.Available(ctx, name) })
 }
 
 // Transferable implements Registrar.
@@ -156,7 +167,7 @@ func (r *Router) Transferable(ctx context.Context, name deed.Name, code deed.Sec
 	if err != nil {
 		return err
 	}
-	return b.Registrar.Transferable(ctx, name, code)
+	return r.observe(b, "transferable", func() error { return b.Registrar.Transferable(ctx, name, code) })
 }
 
 // Place implements Registrar.
@@ -165,7 +176,7 @@ func (r *Router) Place(ctx context.Context, o Order) error {
 	if err != nil {
 		return err
 	}
-	return b.Registrar.Place(ctx, o)
+	return r.observe(b, "place", func() error { return b.Registrar.Place(ctx, o) })
 }
 
 // Order implements Registrar.
@@ -174,7 +185,7 @@ func (r *Router) Order(ctx context.Context, o Order) (OrderStatus, error) {
 	if err != nil {
 		return OrderStatus{}, err
 	}
-	return b.Registrar.Order(ctx, o)
+	return observed(r, b, "order", func() (OrderStatus, error) { return b.Registrar.Order(ctx, o) })
 }
 
 // Cancel implements Registrar.
@@ -183,7 +194,7 @@ func (r *Router) Cancel(ctx context.Context, o Order) error {
 	if err != nil {
 		return err
 	}
-	return b.Registrar.Cancel(ctx, o)
+	return r.observe(b, "cancel", func() error { return b.Registrar.Cancel(ctx, o) })
 }
 
 // FindOrder implements OrderFinder with the backends that can find orders by their
@@ -210,7 +221,7 @@ func (r *Router) Holding(ctx context.Context, name deed.Name) (lifecycle.Holding
 	if err != nil {
 		return lifecycle.Holding{}, err
 	}
-	return b.Manager.Holding(ctx, name)
+	return observed(r, b, "holding", func() (lifecycle.Holding, error) { return b.Manager.Holding(ctx, name) })
 }
 
 // SetNameservers implements Manager.
@@ -219,7 +230,7 @@ func (r *Router) SetNameservers(ctx context.Context, name deed.Name, hosts []str
 	if err != nil {
 		return err
 	}
-	return b.Manager.SetNameservers(ctx, name, hosts)
+	return r.observe(b, "set_nameservers", func() error { return b.Manager.SetNameservers(ctx, name, hosts) })
 }
 
 // SetLock implements Manager.
@@ -228,7 +239,7 @@ func (r *Router) SetLock(ctx context.Context, name deed.Name, locked bool) error
 	if err != nil {
 		return err
 	}
-	return b.Manager.SetLock(ctx, name, locked)
+	return r.observe(b, "set_lock", func() error { return b.Manager.SetLock(ctx, name, locked) })
 }
 
 // AuthCode implements Manager.
@@ -237,7 +248,7 @@ func (r *Router) AuthCode(ctx context.Context, name deed.Name) (deed.Secret, err
 	if err != nil {
 		return "", err
 	}
-	return b.Manager.AuthCode(ctx, name)
+	return observed(r, b, "auth_code", func() (deed.Secret, error) { return b.Manager.AuthCode(ctx, name) })
 }
 
 // SetDS implements Manager.
@@ -246,7 +257,7 @@ func (r *Router) SetDS(ctx context.Context, name deed.Name, ds []dnssec.DS) erro
 	if err != nil {
 		return err
 	}
-	return b.Manager.SetDS(ctx, name, ds)
+	return r.observe(b, "set_ds", func() error { return b.Manager.SetDS(ctx, name, ds) })
 }
 
 // Holdings implements Inventory over the backends that have one.

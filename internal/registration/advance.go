@@ -78,13 +78,16 @@ func (s *Service) submit(ctx context.Context, j order.Job) error {
 	}
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), left)
 	defer cancel()
-	err = s.Registrar.Place(call, s.order(j))
+	placed := s.Registrar.Place(call, s.order(j))
 	s.step("ordered")
-	if code := deed.CodeOf(err); err != nil && code != deed.CodeUnavailable {
+	if code := deed.CodeOf(placed); placed != nil && code != deed.CodeUnavailable {
 		j.Refusal = code
 	}
 	j.Lease = s.Now() // release the lease: nothing more is sent after this
 	_, err = s.Store.MoveJob(context.WithoutCancel(ctx), j, order.JobVerifying, s.Now())
+	if err == nil && placed != nil && j.Refusal == "" {
+		err = order.Pending(placed) // the outcome is unknown: the operator is told why
+	}
 	return err
 }
 
@@ -100,6 +103,8 @@ func (s *Service) renewalStart(ctx context.Context, j order.Job) (from time.Time
 		return from, "", err
 	case !j.Purchase.From.IsZero() && !j.Purchase.From.Equal(r.Expires):
 		return from, fmt.Sprintf("%s expires at %s by now; the payment goes back to the payer", r.Name, r.Expires.Format(time.RFC3339)), nil
+	case j.Purchase.ByMandate() && r.Owner != j.Owner:
+		return from, fmt.Sprintf("%s has another owner by now; the payment goes back to the payer", r.Name), nil
 	case !s.Now().Before(j.Deadline):
 		return from, "an earlier renewal of the name did not come to an end; the payment goes back to the payer", nil
 	}
@@ -107,9 +112,12 @@ func (s *Service) renewalStart(ctx context.Context, j order.Job) (from time.Time
 }
 
 // order returns the order of the last attempt, to place it or to look it up.
-func (s *Service) order(j order.Job) registrar.Order {
+func (s *Service) order(j order.Job) registrar.Order { return orderOf(j, s.servers(j.Purchase)) }
+
+// orderOf returns the order of the last attempt, with the name servers of a new name.
+func orderOf(j order.Job, servers []string) registrar.Order {
 	p := j.Purchase
-	o := registrar.Order{Kind: registrar.OrderRegister, Reference: j.Reference, Backend: j.Backend, Name: p.Name, Years: p.Years, Nameservers: s.servers(p), Submitted: j.Submitted}
+	o := registrar.Order{Kind: registrar.OrderRegister, Reference: j.Reference, Backend: j.Backend, Name: p.Name, Years: p.Years, Nameservers: servers, Submitted: j.Submitted}
 	switch p.Kind {
 	case order.PurchaseRenewal:
 		o.Kind, o.From, o.Restore, o.Nameservers = registrar.OrderRenew, j.From, p.Facts.Restore, nil
@@ -145,8 +153,9 @@ func (s *Service) takeOver(ctx context.Context, j order.Job) error {
 func (s *Service) verify(ctx context.Context, j order.Job) error {
 	o, err := s.Registrar.Order(ctx, s.order(j))
 	if err != nil {
-		return s.later(ctx, j, pollInterval)
+		return s.unanswered(ctx, j, err)
 	}
+	j.Waiting = waitingFor[o.State]
 	s.step("looked up")
 	now := s.Now()
 	switch {
@@ -162,10 +171,25 @@ func (s *Service) verify(ctx context.Context, j order.Job) error {
 		return s.fail(ctx, j, refusalMessage(j))
 	case j.Refusal != "":
 		return s.fail(ctx, j, refusalMessage(j))
-	case now.Before(j.Lease.Add(order.QuietWindow)):
+	case now.Before(j.Lease.Add(s.quietWindow(j))):
+		j.Waiting = waitUnconfirmed
 		return s.later(ctx, j, pollInterval)
 	}
 	return s.absent(ctx, j, now)
+}
+
+// quietWindow is how long an order must be absent before it counts as not placed. A
+// registry with maintenance windows may execute an order late or refuse all of them for
+// a while, so there each attempt waits longer than the one before.
+func (s *Service) quietWindow(j order.Job) time.Duration {
+	quiet := order.QuietWindow
+	if s.Route == nil || s.Route.Deadline(j.Backend) == 0 {
+		return quiet
+	}
+	for range j.Attempts - 1 {
+		quiet *= 6
+	}
+	return quiet
 }
 
 // registrationOf returns the registration that a completed order resulted in. The
@@ -179,7 +203,7 @@ func (s *Service) registrationOf(ctx context.Context, j order.Job, o registrar.O
 		return r
 	}
 	if h, err := s.Manager.Holding(ctx, r.Name); err == nil {
-		r.Locked, r.Nameservers, r.DS = h.Locked, h.Nameservers, h.DS
+		r.Locked, r.Nameservers, r.Glue, r.DS = h.Locked, h.Nameservers, h.Glue, h.DS
 	}
 	return r
 }
@@ -189,7 +213,7 @@ func (s *Service) registrationOf(ctx context.Context, j order.Job, o registrar.O
 // that is executed late can never be a duplicate.
 func (s *Service) absent(ctx context.Context, j order.Job, now time.Time) error {
 	if err := s.Registrar.Cancel(ctx, s.order(j)); err != nil && deed.CodeOf(err) != deed.CodeNotFound {
-		return s.later(ctx, j, pollInterval)
+		return s.unanswered(ctx, j, err)
 	}
 	if o, err := s.Registrar.Order(ctx, s.order(j)); err != nil || o.State != registrar.OrderAbsent {
 		return s.later(ctx, j, pollInterval) // it was executed while being cancelled
@@ -214,6 +238,28 @@ func refusalMessage(j order.Job) string {
 func (s *Service) fail(ctx context.Context, j order.Job, why string) error {
 	j.Failure = why
 	return s.Store.FailJob(ctx, j)
+}
+
+// waitUnanswered is what a buyer is told while the registry does not answer.
+const waitUnanswered = "the registry does not answer at the moment: the order is looked up until it does, and the payment goes back if there is no name"
+
+// waitUnconfirmed is what a buyer is told while an order has no known outcome.
+const waitUnconfirmed = "the registry has not confirmed the order: it is looked up, and sent again if it was lost"
+
+// waitingFor is what a buyer is told about an order that waits for a third party.
+var waitingFor = map[registrar.OrderState]string{
+	registrar.OrderParked:  "the registry has the order, and a person there must approve it",
+	registrar.OrderPending: "the registry has the order and has not decided yet",
+}
+
+// unanswered postpones a job whose registry does not answer, and says so to the buyer
+// and to the operator.
+func (s *Service) unanswered(ctx context.Context, j order.Job, cause error) error {
+	j.Waiting = waitUnanswered
+	if err := s.later(ctx, j, pollInterval); err != nil {
+		return err
+	}
+	return order.Pending(fmt.Errorf("the registrar does not answer: %w", cause))
 }
 
 // later postpones the job without changing its state.

@@ -3,6 +3,7 @@ package registration
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -36,6 +37,7 @@ type Lifecycle struct {
 	Manager registrar.Manager
 	Grace   func(tld deed.TLD) int // days
 	Now     func() time.Time       // the registry's clock
+	Log     *slog.Logger
 }
 
 const (
@@ -114,6 +116,10 @@ func (l *Lifecycle) absent(ctx context.Context, was lifecycle.Registration, now 
 	// registration stays with its owner.
 	is := was
 	is.Status, happened.Type = lifecycle.StatusSuspended, lifecycle.EventMissing
-	_, err := l.Names.UpdateRegistration(ctx, was, is, []lifecycle.Event{happened}, now.Add(missingCheckInterval))
+	written, err := l.Names.UpdateRegistration(ctx, was, is, []lifecycle.Event{happened}, now.Add(missingCheckInterval))
+	if err == nil && written && was.Status != is.Status {
+		l.Log.Error("a name of ours is not in our account at its registry: ask the registry, its owner keeps it meanwhile",
+			"domain", string(was.Name), "registrar", was.Backend, "owner", string(was.Owner), "expires", was.Expires.UTC().Format(time.RFC3339))
+	}
 	return err
 }

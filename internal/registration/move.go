@@ -10,6 +10,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/registrar"
 )
 
 // Moves stores changes of name servers that wait for the caches of resolvers.
@@ -34,14 +35,15 @@ type ParentTTL struct{ DS, NS time.Duration }
 
 // A Delegation is a request to change the name servers of a name.
 type Delegation struct {
-	Hosts []string // none: the service's own
-	Force bool     // change them at once, even if resolvers treat the name as bogus for a while
+	Hosts []string       // none: the service's own
+	Glue  lifecycle.Glue // of those below the name
+	Force bool           // change them at once, even if resolvers treat the name as bogus for a while
 }
 
 // Delegate delegates the name to these servers. A name with a DS that the new servers
 // do not match waits: first the DS is removed, and the servers change when it has
-// left all caches. It fails with CodeValidation when a server is below the name
-// itself: the registry would need its address.
+// left all caches. It fails with CodeValidation, before anything is changed, when a
+// server below the name itself has no addresses, or its registrar cannot publish them.
 func (s *Service) Delegate(ctx context.Context, who deed.Wallet, name deed.Name, d Delegation) error {
 	r, err := s.owned(ctx, who, name)
 	if err != nil {
@@ -50,7 +52,7 @@ func (s *Service) Delegate(ctx context.Context, who deed.Wallet, name deed.Name,
 	if len(d.Hosts) == 0 {
 		d.Hosts = s.Nameservers
 	}
-	if err := checkGlue(name, d.Hosts); err != nil {
+	if err := s.checkGlue(ctx, name, d); err != nil {
 		return err
 	}
 	pending, err := s.pendingMove(ctx, r)
@@ -58,16 +60,19 @@ func (s *Service) Delegate(ctx context.Context, who deed.Wallet, name deed.Name,
 		return err
 	}
 	waits := pending != nil && pending.Step == lifecycle.MoveWithdrawing
+	sameHosts, sameGlue := slices.Equal(d.Hosts, r.Nameservers), d.Glue.String() == r.Glue.String()
 	switch {
-	case !d.Force && pending != nil && !waits && slices.Equal(d.Hosts, r.Nameservers):
+	case !d.Force && pending != nil && !waits && sameHosts && sameGlue:
 		return nil // it has them, and waits until its DS can be published
-	case !d.Force && waits && slices.Equal(d.Hosts, r.Nameservers):
+	case !d.Force && pending != nil && !waits && sameHosts:
+		return s.changeServers(ctx, r, d) // only their addresses change
+	case !d.Force && waits && sameHosts && sameGlue:
 		return s.Moves.EndMove(ctx, *pending, "") // the DS is published again
-	case !d.Force && waits:
-		pending.Hosts, pending.Wallet = d.Hosts, who
+	case !d.Force && waits && !sameHosts:
+		pending.Hosts, pending.Glue, pending.Wallet = d.Hosts, d.Glue, who
 		return s.Moves.PutMove(ctx, *pending, "")
 	case !d.Force && s.Moves != nil && len(r.DS) > 0 && s.crosses(r.Nameservers, d.Hosts):
-		return s.withdrawDS(ctx, r, d.Hosts)
+		return s.withdrawDS(ctx, r, d)
 	}
 	if pending != nil {
 		if err := s.Moves.EndMove(ctx, *pending, ""); err != nil {
@@ -77,15 +82,60 @@ func (s *Service) Delegate(ctx context.Context, who deed.Wallet, name deed.Name,
 	return s.changeServers(ctx, r, d)
 }
 
-// checkGlue refuses servers below the name itself, which resolvers cannot find
-// without addresses at the registry.
-func checkGlue(name deed.Name, hosts []string) error {
+// checkGlue fails when a server below the name itself, which resolvers cannot find
+// without addresses at the registry, has none, or the registrar does not publish them.
+func (s *Service) checkGlue(ctx context.Context, name deed.Name, d Delegation) error {
+	needed := false
+	for _, host := range d.Hosts {
+		if !lifecycle.Below(host, name) {
+			continue
+		}
+		if needed = true; len(d.Glue.Of(host)) == 0 {
+			return deed.Invalid("nameservers", `%s is below %s itself, so the registry needs its addresses: {"host": %q, "addresses": ["192.0.2.1"]}`, host, name, host)
+		}
+	}
+	if !needed {
+		return nil
+	}
+	if m, ok := s.Manager.(interface {
+		GlueSupported(ctx context.Context, name deed.Name) error
+	}); ok {
+		return m.GlueSupported(ctx, name)
+	}
+	_, err := s.glueManager(name)
+	return err
+}
+
+// checkNewServers fails when a server is below a name that is only ordered: the
+// registry accepts addresses for hosts below names that it has.
+func checkNewServers(name deed.Name, hosts []string) error {
 	for _, host := range hosts {
-		if host == string(name) || strings.HasSuffix(host, "."+string(name)) {
-			return deed.Invalid("nameservers", "%s is below %s itself, so the registry would need its addresses, which it cannot be given here: use servers with names elsewhere", host, name)
+		if lifecycle.Below(host, name) {
+			return deed.Invalid("nameservers", "%s is below %s itself: order the name without it, and then set its name servers with their addresses", host, name)
 		}
 	}
 	return nil
+}
+
+func (s *Service) glueManager(name deed.Name) (registrar.GlueManager, error) {
+	m, ok := registrar.GlueOf(s.Manager)
+	if !ok {
+		return nil, deed.Invalid("nameservers", "the registrar of %s cannot publish addresses of name servers below it: use servers with names elsewhere", name)
+	}
+	return m, nil
+}
+
+// setServers sets the name servers at the registry, with their glue; had is the glue
+// before.
+func (s *Service) setServers(ctx context.Context, r lifecycle.Registration, had lifecycle.Glue) error {
+	if len(r.Glue)+len(had) == 0 {
+		return s.Manager.SetNameservers(ctx, r.Name, r.Nameservers)
+	}
+	m, err := s.glueManager(r.Name)
+	if err != nil {
+		return err
+	}
+	return m.SetDelegation(ctx, r.Name, r.Nameservers, r.Glue)
 }
 
 // crosses reports whether exactly one of the two lists is the service's own, so that
@@ -108,10 +158,10 @@ func (s *Service) pendingMove(ctx context.Context, r lifecycle.Registration) (*l
 
 // withdrawDS removes the DS and has the servers change when it has left all caches.
 // The move is stored first: after a crash, AdvanceMove removes the DS.
-func (s *Service) withdrawDS(ctx context.Context, r lifecycle.Registration, hosts []string) error {
+func (s *Service) withdrawDS(ctx context.Context, r lifecycle.Registration, d Delegation) error {
 	now := s.RegistryNow().UTC().Truncate(time.Second)
 	m := lifecycle.Move{
-		Name: r.Name, Reference: r.Reference, Wallet: r.Owner, Step: lifecycle.MoveWithdrawing, Hosts: hosts,
+		Name: r.Name, Reference: r.Reference, Wallet: r.Owner, Step: lifecycle.MoveWithdrawing, Hosts: d.Hosts, Glue: d.Glue,
 		EffectiveAt: now.Add(s.ParentTTL.DS), Created: now,
 	}
 	if err := s.Moves.PutMove(ctx, m, lifecycle.EventDSWithdrawn); err != nil {
@@ -121,7 +171,7 @@ func (s *Service) withdrawDS(ctx context.Context, r lifecycle.Registration, host
 		return fmt.Errorf("remove the DS of %s: %w", r.Name, err)
 	}
 	r.DS = nil
-	return s.recordAction(ctx, r, lifecycle.OwnerAction{Wallet: r.Owner, Kind: lifecycle.ActionNameservers, Detail: "DS removed before " + strings.Join(hosts, " ")})
+	return s.recordAction(ctx, r, lifecycle.OwnerAction{Wallet: r.Owner, Kind: lifecycle.ActionNameservers, Detail: "DS removed before " + strings.Join(d.Hosts, " ")})
 }
 
 // changeServers changes the name servers at once. Unless that is forced, the DS of a
@@ -138,18 +188,19 @@ func (s *Service) changeServers(ctx context.Context, r lifecycle.Registration, d
 	if crossing && !d.Force && s.Moves != nil && slices.Equal(d.Hosts, s.Nameservers) {
 		now := s.RegistryNow().UTC().Truncate(time.Second)
 		m := lifecycle.Move{
-			Name: r.Name, Reference: r.Reference, Wallet: r.Owner, Step: lifecycle.MoveSettling, Hosts: d.Hosts,
+			Name: r.Name, Reference: r.Reference, Wallet: r.Owner, Step: lifecycle.MoveSettling, Hosts: d.Hosts, Glue: d.Glue,
 			EffectiveAt: now.Add(s.ParentTTL.NS), Created: now,
 		}
 		if err := s.Moves.PutMove(ctx, m, lifecycle.EventDelegated); err != nil {
 			return err
 		}
 	}
-	if err := s.Manager.SetNameservers(ctx, r.Name, d.Hosts); err != nil {
+	had := r.Glue
+	r.Nameservers, r.Glue = d.Hosts, d.Glue
+	if err := s.setServers(ctx, r, had); err != nil {
 		return fmt.Errorf("delegate %s: %w", r.Name, err)
 	}
-	r.Nameservers = d.Hosts
-	return s.recordAction(ctx, r, lifecycle.OwnerAction{Wallet: r.Owner, Kind: lifecycle.ActionNameservers, Detail: strings.Join(d.Hosts, " ")})
+	return s.recordAction(ctx, r, lifecycle.OwnerAction{Wallet: r.Owner, Kind: lifecycle.ActionNameservers, Detail: strings.TrimSpace(strings.Join(d.Hosts, " ") + " " + d.Glue.String())})
 }
 
 // AdvanceMove takes the next step of a move whose step has ended. It is idempotent.
@@ -172,10 +223,10 @@ func (s *Service) AdvanceMove(ctx context.Context, id string) error {
 		return fmt.Errorf("read the DS of %s: %w", m.Name, err)
 	}
 	if len(h.DS) > 0 { // it crashed before the DS was removed
-		return s.withdrawDS(ctx, r, m.Hosts)
+		return s.withdrawDS(ctx, r, Delegation{Hosts: m.Hosts, Glue: m.Glue})
 	}
 	r.DS = nil
-	if err := s.changeServers(ctx, r, Delegation{Hosts: m.Hosts}); err != nil {
+	if err := s.changeServers(ctx, r, Delegation{Hosts: m.Hosts, Glue: m.Glue}); err != nil {
 		return err
 	}
 	return s.Moves.EndMove(ctx, m, lifecycle.EventDelegated) // of a name that comes back, it was replaced by the next step

@@ -16,8 +16,9 @@ type View struct {
 	lifecycle.Registration
 	Lifecycle lifecycle.State
 	Events    []lifecycle.Event
-	Renewal   order.Quote     // for one year, at the current price; zero when it is too late
-	Move      *lifecycle.Move // of its name servers; nil when there is none
+	Renewal   order.Quote        // for one year, at the current price; zero when it is too late
+	Move      *lifecycle.Move    // of its name servers; nil when there is none
+	KeyRoll   *lifecycle.KeyRoll // of its zone; nil when there is none
 }
 
 // Name returns a registration with its events, or CodeNotFound.
@@ -33,10 +34,30 @@ func (s *Service) Name(ctx context.Context, name deed.Name) (View, error) {
 	if v.Move, err = s.pendingMove(ctx, r); err != nil {
 		return v, fmt.Errorf("read the move of %s: %w", name, err)
 	}
+	if v.KeyRoll, err = s.keyRoll(ctx, name); err != nil {
+		return v, fmt.Errorf("read the key roll of %s: %w", name, err)
+	}
 	if r.Status == lifecycle.StatusActive || r.Status == lifecycle.StatusExpired || r.Status == lifecycle.StatusRedemption {
 		v.Renewal, _ = s.Prices.Renewal(r, 1, r.Status == lifecycle.StatusRedemption) // a TLD that is no longer sold has no price
 	}
 	return v, nil
+}
+
+// KeyRolls reads which keys of zones are being replaced.
+type KeyRolls interface {
+	// KeyRoll returns the roll of a name's zone, or CodeNotFound.
+	KeyRoll(ctx context.Context, name deed.Name) (lifecycle.KeyRoll, error)
+}
+
+func (s *Service) keyRoll(ctx context.Context, name deed.Name) (*lifecycle.KeyRoll, error) {
+	if s.KeyRolls == nil {
+		return nil, nil
+	}
+	r, err := s.KeyRolls.KeyRoll(ctx, name)
+	if deed.CodeOf(err) == deed.CodeNotFound {
+		return nil, nil
+	}
+	return &r, err
 }
 
 // owned returns a registration that the wallet owns.
@@ -136,7 +157,7 @@ func (s *Service) recordAction(ctx context.Context, r lifecycle.Registration, a 
 	if readErr != nil || is.Reference != r.Reference {
 		return err // it has ended, or was registered again
 	}
-	restoreErr := errors.Join(s.Manager.SetLock(ctx, is.Name, is.Locked), s.Manager.SetNameservers(ctx, is.Name, is.Nameservers), s.Manager.SetDS(ctx, is.Name, is.DS))
+	restoreErr := errors.Join(s.Manager.SetLock(ctx, is.Name, is.Locked), s.setServers(ctx, is, r.Glue), s.Manager.SetDS(ctx, is.Name, is.DS))
 	if restoreErr != nil {
 		return fmt.Errorf("%s was handed over while its previous owner changed it, and the registry has the previous owner's settings: %w", is.Name, restoreErr)
 	}

@@ -29,7 +29,7 @@ func (s *Service) Complete(p order.Purchase) order.Purchase {
 func (s *Service) Quote(ctx context.Context, r order.Request) (q order.Quote, full order.Purchase, err error) {
 	r.Purchase = s.Complete(r.Purchase)
 	full = r.Purchase
-	if err := checkGlue(r.Name, r.Nameservers); err != nil {
+	if err := checkNewServers(r.Name, r.Nameservers); err != nil {
 		return q, full, err
 	}
 	switch r.Kind {

@@ -22,6 +22,9 @@ type NameLister interface {
 
 	// Ordered reports whether an order for the name is in progress.
 	Ordered(ctx context.Context, name deed.Name) (bool, error)
+
+	// Refunded returns the names of refunded orders that may still be executed.
+	Refunded(ctx context.Context) ([]deed.Name, error)
 }
 
 // A Reconciler compares every registration with every name in our account at the
@@ -74,6 +77,13 @@ func (c Reconciler) Run(ctx context.Context) (out Reconciliation, err error) {
 		}
 	}
 	for name := range stored {
+		mismatched[name] = true
+	}
+	refunded, err := c.Names.Refunded(ctx) // a registry without a list is asked about each
+	if err != nil {
+		return out, fmt.Errorf("read the refunded orders: %w", err)
+	}
+	for _, name := range refunded {
 		mismatched[name] = true
 	}
 	if err = c.recheck(ctx, mismatched, &out); err == nil && len(mismatched) > 0 {

@@ -98,6 +98,7 @@ type Service struct {
 	RegistryNow func() time.Time // the registry's clock
 	Moves       Moves            // nil: name servers change at once
 	ParentTTL   ParentTTL
+	KeyRolls    KeyRolls // nil: none
 
 	// Publish publishes the zone of a new name on this node at once; other nodes
 	// follow shortly.

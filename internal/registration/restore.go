@@ -69,10 +69,10 @@ type Recovered struct {
 
 // Finish decides on all lost payments: one that paid for an order that the
 // registrar has is recorded again with a job for that order, and the others are
-// refunded. Jobs that were open in the backup continue from their last known
-// attempt, or end when their payment was refunded since. With dryRun nothing is
-// written. It is idempotent, and must run while none of our transactions is pending
-// and no node is running.
+// refunded, renewals that are not done among them. Jobs that were open in the backup
+// continue from their last known attempt, or end when their payment was refunded
+// since. With dryRun nothing is written. It is idempotent, and must run while none
+// of our transactions is pending and no node is running.
 func (r *Restore) Finish(ctx context.Context, dryRun bool) (all []Recovered, err error) {
 	lost, err := r.Payments.Lost(ctx)
 	if err != nil {
@@ -81,6 +81,9 @@ func (r *Restore) Finish(ctx context.Context, dryRun bool) (all []Recovered, err
 	errs := []error{r.resume(ctx, dryRun)}
 	for _, p := range lost {
 		placed, attempts, err := r.find(ctx, order.JobID(p.ID), dryRun)
+		if err == nil && placed.Kind == registrar.OrderRenew && !dryRun {
+			_, err = r.doneRenewal(ctx, placed)
+		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("find the order of payment %s: %w", p.ID, err))
 			continue // with the next payment
@@ -131,7 +134,7 @@ func (r *Restore) resumeJob(ctx context.Context, j order.Job) error {
 	if err != nil {
 		return err
 	}
-	back, err := r.Chain.Refunded(ctx, settle.Refund{PaymentID: p.ID, Payer: p.Auth.Payer, Nonce: p.Auth.Nonce, Amount: p.Auth.Amount})
+	back, err := r.Chain.Refunded(ctx, p.Refund())
 	if err != nil || !back {
 		return err
 	}
@@ -151,20 +154,27 @@ func (r *Restore) resumeJob(ctx context.Context, j order.Job) error {
 	return r.Jobs.FailJob(ctx, j)
 }
 
-// resumeRenewal completes a renewal that is done, and cancels one that is not: it
-// would start at an expiry from which another renewal may start by now.
+// resumeRenewal completes a renewal that is done, and cancels one that is not.
 func (r *Restore) resumeRenewal(ctx context.Context, j order.Job, placed registrar.Order, attempt int) error {
-	status, err := r.Lookup.Order(ctx, placed)
+	expires, err := r.doneRenewal(ctx, placed)
 	if err != nil {
 		return err
 	}
-	if status.State == registrar.OrderDone {
-		return r.Jobs.CompleteRenewal(ctx, j, attempt, status.Expires)
+	return r.Jobs.CompleteRenewal(ctx, j, attempt, expires)
+}
+
+// doneRenewal returns the expiry that a renewal led to. One that is not done is
+// cancelled, with an error: by now it would start at an expiry from which another
+// renewal may have started. The next run finds that its payment paid for nothing.
+func (r *Restore) doneRenewal(ctx context.Context, placed registrar.Order) (expires time.Time, err error) {
+	status, err := r.Lookup.Order(ctx, placed)
+	if err != nil || status.State == registrar.OrderDone {
+		return status.Expires, err
 	}
 	if err := r.Lookup.Cancel(ctx, placed); err != nil && deed.CodeOf(err) != deed.CodeNotFound {
-		return err
+		return time.Time{}, err
 	}
-	return fmt.Errorf("order %s was cancelled: run this again", placed.Reference)
+	return time.Time{}, fmt.Errorf("order %s was cancelled: run this again", placed.Reference)
 }
 
 // settled records the settlement of a payment that was refunded since.

@@ -1,6 +1,7 @@
 package settle
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -21,6 +22,13 @@ type Authorization struct {
 	Nonce       string // 0x and 64 lowercase hex digits; the token accepts it once per payer
 	Signature   []byte
 }
+
+// WrapperSuffix is the end of a signature that includes how to deploy its wallet
+// (ERC-6492).
+var WrapperSuffix = bytes.Repeat([]byte{0x64, 0x92}, 16)
+
+// Wrapped reports whether the signature includes how to deploy the payer's wallet.
+func (a Authorization) Wrapped() bool { return bytes.HasSuffix(a.Signature, WrapperSuffix) }
 
 // PaymentID returns the ID of the payment on one chain and token, for our own
 // database. It is derived from the payer and the nonce, and not from the signature

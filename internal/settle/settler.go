@@ -66,8 +66,9 @@ type Abandoner interface {
 // A Refunder pays refunds. What is said of a Settler applies to it, too, and payments
 // never delay refunds.
 type Refunder interface {
-	// Refund refunds the payment of an authorization, once for each payer and nonce,
-	// whatever our database has stored. It returns settled or unknown, as Settle does.
+	// Refund refunds the payment of an authorization, once for each payer, nonce and
+	// label, whatever our database has stored. It returns settled or unknown, as
+	// Settle does.
 	Refund(ctx context.Context, r Refund) (txHash string, err error)
 }
 
@@ -104,14 +105,16 @@ var (
 type Funds struct {
 	Balance deed.USDC
 	Used    map[string]bool // those of the requested nonces that were used or cancelled
+	Deploys bool            // the payment must deploy the payer's wallet, at the cost of our gas
 }
 
-// A Refund is the refund of one payment.
+// A Refund is the refund of one payment, or of a part of it.
 type Refund struct {
 	PaymentID string // for messages; refunds that were signed as plain transfers are found by it
 	Payer     deed.Wallet
 	Nonce     string // of the payer's authorization
 	Amount    deed.USDC
+	Label     string // of a refund of a part, lowercase letters; "" for the refund of a payment that bought nothing
 }
 
 // Arrivals are the result of one call of Incoming.

@@ -27,8 +27,8 @@ func (s Accounts) Wallet(ctx context.Context, w deed.Wallet, soon time.Time) (ac
 	}
 	a.Created, a.LastActive = time.Unix(created, 0), time.Unix(active, 0)
 	err = s.DB.read.QueryRowContext(ctx, `
-		SELECT coalesce(sum(CASE WHEN state IN ('settled', 'consumed') THEN amount ELSE 0 END), 0),
-		       coalesce(sum(CASE WHEN state = 'refunded' THEN amount ELSE 0 END), 0)
+		SELECT coalesce(sum(CASE WHEN state IN ('settled', 'consumed') OR refund_label <> '' THEN amount - refund_amount ELSE 0 END), 0),
+		       coalesce(sum(CASE WHEN state = 'refunded' THEN `+refundAmount+` ELSE 0 END), 0)
 		  FROM payments WHERE payer = $1`,
 		w).Scan(&a.Spent, &a.Refunded)
 	if err != nil {
@@ -91,6 +91,9 @@ func (s Accounts) Expiring(ctx context.Context, w deed.Wallet, before time.Time,
 	return list, total, err
 }
 
+// refundAmount is the amount of the refund of a payment: a part, or all of it.
+const refundAmount = `(CASE WHEN refund_label = '' THEN amount ELSE refund_amount END)`
+
 // listedPayments and listedRefunds select the transactions of a wallet: every payment
 // that is not an alias, and every refund as a separate transaction. A transfer without
 // a request is listed as its refund only.
@@ -109,10 +112,11 @@ func (s Accounts) Transactions(ctx context.Context, w deed.Wallet, limit, offset
 		return nil, 0, err
 	}
 	rows, err := s.DB.read.QueryContext(ctx, `
-		SELECT t.id, t.public_id, coalesce(j.public_id, ''), t.refund, t.kind, t.domain, t.state, t.amount, t.tx_hash, t.at
-		  FROM (SELECT id, public_id, 0 AS refund, kind, domain, state, amount, tx_hash, created_at AS at `+listedPayments+`
+		SELECT t.id, t.public_id, coalesce(j.public_id, ''), t.refund, t.kind, t.domain, t.state, t.amount, t.tx_hash, t.at, t.reason
+		  FROM (SELECT id, public_id, 0 AS refund, kind, domain, CASE WHEN refund_label = '' THEN state ELSE 'consumed' END AS state, amount, tx_hash,
+		               created_at AS at, '' AS reason `+listedPayments+`
 		        UNION ALL
-		        SELECT id, refund_id, 1, kind, domain, state, amount, refund_tx, changed_at `+listedRefunds+`) t
+		        SELECT id, refund_id, 1, kind, domain, state, `+refundAmount+`, refund_tx, changed_at, refund_reason `+listedRefunds+`) t
 		  LEFT JOIN jobs j ON j.payment_id = t.id
 		 ORDER BY t.at DESC, t.id, t.refund DESC LIMIT $2 OFFSET $3`,
 		w, limit, offset)
@@ -122,7 +126,7 @@ func (s Accounts) Transactions(ctx context.Context, w deed.Wallet, limit, offset
 	err = eachRow(rows, func() error {
 		m := order.Movement{Payer: w}
 		var refund, at int64
-		err := rows.Scan(&m.PaymentID, &m.PublicID, &m.JobID, &refund, &m.Kind, &m.Name, &m.State, &m.Amount, &m.TxHash, &at)
+		err := rows.Scan(&m.PaymentID, &m.PublicID, &m.JobID, &refund, &m.Kind, &m.Name, &m.State, &m.Amount, &m.TxHash, &at, &m.Reason)
 		m.Refund, m.At = refund == 1, time.Unix(at, 0)
 		list = append(list, m)
 		return err

@@ -29,12 +29,12 @@ var invariants = []invariant{
 	{"the payment of a job in progress is settled", `
 		SELECT count(*) FROM jobs j JOIN payments p ON p.id = j.payment_id
 		 WHERE j.state IN ('queued', 'submitting', 'verifying') AND p.state <> 'settled'`},
-	{"a job is completed if and only if its payment is consumed", `
+	{"a job is completed if and only if its payment is consumed, or a part of it was refunded", `
 		SELECT count(*) FROM jobs j JOIN payments p ON p.id = j.payment_id
-		 WHERE (j.state = 'completed') <> (p.state = 'consumed')`},
+		 WHERE (j.state = 'completed') <> (p.state = 'consumed' OR p.refund_label <> '')`},
 	{"a job is failed if and only if its payment is refunded", `
 		SELECT count(*) FROM jobs j JOIN payments p ON p.id = j.payment_id
-		 WHERE (j.state = 'failed') <> (p.state IN ('refund_due', 'refunding', 'refunded'))`},
+		 WHERE (j.state = 'failed') <> (p.state IN ('refund_due', 'refunding', 'refunded') AND p.refund_label = '')`},
 	{"a job is cancelled if and only if its payment is void or released", `
 		SELECT count(*) FROM jobs j JOIN payments p ON p.id = j.payment_id
 		 WHERE (j.state = 'cancelled') <> (p.state IN ('void', 'released'))`},
@@ -46,25 +46,40 @@ var invariants = []invariant{
 		 WHERE p.kind <> 'nothing' AND p.alias_of IS NULL AND p.state IN ('settling', 'settled', 'consumed') AND j.id IS NULL`},
 	{"the owner of a name is its payer, or the wallet it was handed over to", `
 		SELECT count(*) FROM registrations r JOIN payments p ON p.id = r.payment_id
-		 WHERE p.state <> 'consumed' OR r.domain <> p.domain OR p.kind NOT IN ('registration', 'transfer')
+		 WHERE p.state <> 'consumed' AND p.refund_label = '' OR r.domain <> p.domain OR p.kind NOT IN ('registration', 'transfer')
 		    OR r.owner <> coalesce((SELECT a.detail FROM owner_actions a WHERE a.reference = r.reference AND a.action = 'handover'
 		                             ORDER BY a.n DESC LIMIT 1), p.payer)`},
 	{"a consumed registration payment has a registration, current or former", `
 		SELECT count(*) FROM payments p
-		 WHERE p.state = 'consumed' AND p.kind IN ('registration', 'transfer')
+		 WHERE (p.state = 'consumed' OR p.refund_label <> '') AND p.kind IN ('registration', 'transfer')
 		   AND NOT EXISTS (SELECT 1 FROM registrations r WHERE r.payment_id = p.id)
 		   AND NOT EXISTS (SELECT 1 FROM former_registrations f WHERE f.payment_id = p.id)`},
 	{"a name does not expire before the end of its last renewal", `
 		SELECT count(*) FROM registrations r JOIN jobs j ON j.domain = r.domain
 		 WHERE j.kind = 'renewal' AND j.state = 'completed' AND j.created_at >= r.created_at AND r.expires_at < j.until_at
 		   AND NOT EXISTS (SELECT 1 FROM events e WHERE e.reference = r.reference AND e.type = 'corrected_by_registry')`},
+	{"an active mandate is of the owner of its name", `
+		SELECT count(*) FROM mandates m LEFT JOIN registrations r ON r.domain = m.domain
+		 WHERE m.state = 'active' AND (r.reference IS NULL OR r.reference <> m.reference OR r.owner <> m.owner)`},
+	{"a mandate that pays or has paid is one payment of its owner, name and amount", `
+		SELECT count(*) FROM mandates m LEFT JOIN payments p ON p.id = m.payment_id
+		 WHERE m.payment_id <> '' AND (p.id IS NULL OR p.source <> 'mandate' OR p.payer <> m.owner OR p.domain <> m.domain OR p.amount <> m.amount OR p.kind <> 'renewal')`},
+	{"a mandate is used if and only if its payment is consumed", `
+		SELECT count(*) FROM mandates m JOIN payments p ON p.id = m.payment_id
+		 WHERE (m.state = 'used') <> (p.state = 'consumed' OR p.refund_label <> '')
+		    OR (m.state = 'paying') <> (p.state IN ('authorized', 'settling', 'settled'))`},
 	{"every open order has a claim", `
 		SELECT count(*) FROM jobs j LEFT JOIN claims c ON c.job_id = j.id
 		 WHERE c.job_id IS NULL
 		   AND (j.state IN ('submitting', 'verifying') OR j.kind IN ('registration', 'transfer') AND j.state IN ('awaiting_payment', 'queued'))`},
-	{"every claim has an open order", `
+	{"every claim has an open order, or a name to delete", `
 		SELECT count(*) FROM claims c LEFT JOIN jobs j ON j.id = c.job_id
-		 WHERE j.id IS NULL OR j.domain <> c.domain OR j.state NOT IN ('awaiting_payment', 'queued', 'submitting', 'verifying')`},
+		 WHERE j.id IS NULL OR j.domain <> c.domain
+		    OR j.state NOT IN ('awaiting_payment', 'queued', 'submitting', 'verifying')
+		       AND NOT EXISTS (SELECT 1 FROM late_orders l WHERE l.job_id = j.id AND l.state = 'deleting')`},
+	{"an order that failed after it was placed is looked up", `
+		SELECT count(*) FROM jobs j LEFT JOIN late_orders l ON l.job_id = j.id
+		 WHERE j.state = 'failed' AND j.attempts > 0 AND j.kind IN ('registration', 'renewal', 'transfer') AND l.job_id IS NULL`},
 	{"every ledger entry sums to zero", `
 		SELECT count(*) FROM (SELECT payment_id, entry FROM ledger GROUP BY payment_id, entry HAVING sum(amount) <> 0) d`},
 	{"a payment is in the ledger as settled if and only if it has a transaction", `
@@ -72,17 +87,22 @@ var invariants = []invariant{
 		 WHERE (p.tx_hash <> '') <> EXISTS (SELECT 1 FROM ledger l WHERE l.payment_id = p.id AND l.entry = 'settled' AND l.account = 'treasury' AND l.amount = p.amount)`},
 	{"consumed and refunded payments match the ledger", `
 		SELECT count(*) FROM payments p
-		 WHERE (p.state = 'consumed') <> EXISTS (SELECT 1 FROM ledger l WHERE l.payment_id = p.id AND l.entry = 'consumed')
-		    OR (p.state = 'refunded') <> EXISTS (SELECT 1 FROM ledger l WHERE l.payment_id = p.id AND l.entry = 'refunded')`},
+		 WHERE (p.state = 'consumed' OR p.refund_label <> '') <> EXISTS (SELECT 1 FROM ledger l WHERE l.payment_id = p.id AND l.entry = 'consumed')
+		    OR (p.state = 'refunded') <> EXISTS (SELECT 1 FROM ledger l WHERE l.payment_id = p.id AND l.entry = 'refunded' AND l.account = 'owed' AND l.amount = ` + refundAmount + `)
+		    OR (p.refund_label <> '') <> EXISTS (SELECT 1 FROM ledger l WHERE l.payment_id = p.id AND l.entry = 'returned' AND l.account = 'revenue'
+		                                            AND l.amount = p.refund_amount AND l.reason = p.refund_reason)`},
 	{"the owed balance equals the payments that are neither consumed nor refunded", `
 		SELECT CASE WHEN coalesce((SELECT sum(-amount) FROM ledger WHERE account = 'owed'), 0) =
-		                 coalesce((SELECT sum(amount) FROM payments WHERE state IN ('settled', 'unclaimed', 'dust', 'refund_due', 'refunding')), 0)
+		                 coalesce((SELECT sum(` + refundAmount + `) FROM payments WHERE state IN ('settled', 'unclaimed', 'dust', 'refund_due', 'refunding')), 0)
 		            THEN 0 ELSE 1 END`},
 	{"the attempts of a refund are consecutive", `
 		SELECT count(*) FROM (SELECT purpose FROM attempts WHERE purpose LIKE 'refund%' GROUP BY chain, purpose HAVING count(*) <> max(attempt)) d`},
 	{"only payments due for refund have refund attempts", `
-		SELECT count(*) FROM payments p WHERE p.state NOT IN ('refund_due', 'refunding', 'refunded')
-		   AND EXISTS (SELECT 1 FROM attempts a WHERE a.purpose LIKE 'refund%' AND (a.purpose LIKE '%' || p.id OR a.purpose LIKE '%' || p.payer || ' ' || p.nonce))`},
+		SELECT (SELECT count(*) FROM payments p JOIN attempts a ON a.chain = p.chain_id AND a.purpose = 'refund ' || substr(p.asset, 3) || ' ' || p.id
+		         WHERE p.state NOT IN ('refund_due', 'refunding', 'refunded'))
+		     + (SELECT count(*) FROM payments p
+		          JOIN attempts a ON a.chain = p.chain_id AND a.purpose = rtrim('refund ' || substr(p.asset, 3) || ' ' || p.payer || ' ' || p.nonce || ' ' || p.refund_label)
+		         WHERE p.state NOT IN ('refund_due', 'refunding', 'refunded'))`},
 	{"the nonces of our wallets have no gaps", `
 		SELECT count(*) FROM signers s
 		 WHERE (SELECT count(DISTINCT nonce) FROM transactions t WHERE t.chain = s.chain AND t.signer = s.address) +
@@ -138,14 +158,14 @@ func (a Audit) Movement(ctx context.Context, id string) (found order.Movement, o
 // Refunds implements fulfil.Ledger.
 func (a Audit) Refunds(ctx context.Context, since time.Time) (refunds []order.Movement, err error) {
 	err = a.movements(ctx, func(m order.Movement) { refunds = append(refunds, m) }, `
-		SELECT id, payer, amount, refund_tx, state FROM payments WHERE state IN ('refunding', 'refunded') AND changed_at >= $1`, unixOrZero(since))
+		SELECT id, payer, `+refundAmount+`, refund_tx, state FROM payments WHERE state IN ('refunding', 'refunded') AND changed_at >= $1`, unixOrZero(since))
 	return refunds, err
 }
 
 // RefundsIn implements fulfil.Ledger.
 func (a Audit) RefundsIn(ctx context.Context, txHash string) (refunds []order.Movement, err error) {
 	err = a.movements(ctx, func(m order.Movement) { refunds = append(refunds, m) }, `
-		SELECT id, payer, amount, refund_tx, state FROM payments WHERE state = 'refunded' AND refund_tx = $1`, txHash)
+		SELECT id, payer, `+refundAmount+`, refund_tx, state FROM payments WHERE state = 'refunded' AND refund_tx = $1`, txHash)
 	return refunds, err
 }
 
@@ -180,7 +200,7 @@ var notices = []invariant{
 		       coalesce((SELECT cause FROM payments WHERE state IN ('authorized', 'settling') AND next_at IS NOT NULL ORDER BY changed_at LIMIT 1), '')
 		  FROM payments WHERE state IN ('authorized', 'settling') AND next_at IS NOT NULL`},
 	{"refunds wait for the chain", `
-		SELECT count(*), coalesce(sum(amount), 0), coalesce(min(changed_at), 0),
+		SELECT count(*), coalesce(sum(` + refundAmount + `), 0), coalesce(min(changed_at), 0),
 		       coalesce((SELECT cause FROM payments WHERE state IN ('refund_due', 'refunding') ORDER BY changed_at LIMIT 1), '')
 		  FROM payments WHERE state IN ('refund_due', 'refunding')`},
 	{"came without a request and waits for its payer", `
@@ -191,6 +211,21 @@ var notices = []invariant{
 		SELECT count(*), coalesce(sum(amount), 0), coalesce(min(created_at), 0), '' FROM payments WHERE state = 'dust'`},
 	{"was put aside by the watcher", `
 		SELECT count(*), coalesce(sum(amount), 0), coalesce(min(at), 0), coalesce((SELECT reason FROM put_aside ORDER BY at LIMIT 1), '') FROM put_aside`},
+	{"names are held by a registry for nobody: their orders were executed after the refund", `
+		SELECT count(*), coalesce(sum(p.amount), 0), coalesce(min(l.found_at), 0),
+		       coalesce((SELECT domain || ': ' || detail FROM late_orders WHERE state IN ('held', 'deleting') ORDER BY found_at LIMIT 1), '')
+		  FROM late_orders l JOIN jobs j ON j.id = l.job_id JOIN payments p ON p.id = j.payment_id WHERE l.state IN ('held', 'deleting')`},
+	{"renewals were executed after the refund: the owners keep the years", `
+		SELECT count(*), coalesce(sum(p.amount), 0), coalesce(min(l.found_at), 0),
+		       coalesce((SELECT domain || ': ' || detail FROM late_orders WHERE state = 'unpaid' ORDER BY found_at LIMIT 1), '')
+		  FROM late_orders l JOIN jobs j ON j.id = l.job_id JOIN payments p ON p.id = j.payment_id WHERE l.state = 'unpaid'`},
+	{"names are not held by their registry: ask it, they stay suspended", `
+		SELECT count(*), 0, coalesce(min(updated_at), 0), coalesce((SELECT domain FROM registrations WHERE status = 'suspended' ORDER BY updated_at LIMIT 1), '')
+		  FROM registrations WHERE status = 'suspended'`},
+	{"orders wait for their registry", `
+		SELECT count(*), coalesce(sum(p.amount), 0), coalesce(min(j.submitted_at), 0),
+		       coalesce((SELECT cause FROM jobs WHERE cause <> '' AND next_at IS NOT NULL ORDER BY submitted_at LIMIT 1), '')
+		  FROM jobs j JOIN payments p ON p.id = j.payment_id WHERE j.cause <> '' AND j.next_at IS NOT NULL`},
 }
 
 // Notices returns the notices with a count above zero.

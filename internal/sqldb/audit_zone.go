@@ -30,13 +30,18 @@ var zoneInvariants = []invariant{
 	{"the outbox is never ahead of the zone", `
 		SELECT count(*) FROM outbox o JOIN zones z ON z.id = o.zone_id
 		 WHERE o.propagated_serial > o.serial OR o.serial > z.serial OR z.ended_at IS NOT NULL`},
+	{"only a signed zone that has not ended has its key replaced", `
+		SELECT count(*) FROM key_rolls k JOIN zones z ON z.id = k.zone_id WHERE z.ended_at IS NOT NULL OR z.generation = 0`},
 	{"every paid change is one revision", `
 		SELECT count(*) FROM jobs j JOIN payments p ON p.id = j.payment_id
-		 WHERE p.kind LIKE 'dns%' AND p.state = 'consumed' AND 1 <>
-		       (SELECT count(*) FROM revisions v JOIN zones z ON z.id = v.zone_id WHERE z.domain = p.domain AND v.serial = j.revision)`},
+		  LEFT JOIN (SELECT z.domain, v.serial, count(*) AS n FROM revisions v JOIN zones z ON z.id = v.zone_id GROUP BY z.domain, v.serial) r
+		    ON r.domain = p.domain AND r.serial = j.revision
+		 WHERE p.kind LIKE 'dns%' AND j.state = 'completed' AND coalesce(r.n, 0) <> 1`},
 	{"every revision but the first of its zone was paid for once", `
 		SELECT count(*) FROM revisions v JOIN zones z ON z.id = v.zone_id
-		 WHERE v.serial > (SELECT min(w.serial) FROM revisions w WHERE w.zone_id = v.zone_id) AND 1 <>
-		       (SELECT count(*) FROM jobs j JOIN payments p ON p.id = j.payment_id
-		         WHERE p.kind LIKE 'dns%' AND p.state = 'consumed' AND p.domain = z.domain AND j.revision = v.serial)`},
+		  JOIN (SELECT zone_id, min(serial) AS serial FROM revisions GROUP BY zone_id) f ON f.zone_id = v.zone_id
+		  LEFT JOIN (SELECT p.domain, j.revision, count(*) AS n FROM jobs j JOIN payments p ON p.id = j.payment_id
+		              WHERE p.kind LIKE 'dns%' AND j.state = 'completed' GROUP BY p.domain, j.revision) c
+		    ON c.domain = z.domain AND c.revision = v.serial
+		 WHERE v.serial > f.serial AND coalesce(c.n, 0) <> 1`},
 }

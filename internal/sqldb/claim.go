@@ -146,11 +146,17 @@ func (s Payments) FailRefunded(ctx context.Context, p order.Payment) error {
 		if err := s.DB.eraseAuthCode(ctx, tx, p); err != nil {
 			return err
 		}
+		if err := endMandateOf(ctx, tx, p, mandateEnd{order.MandateFailed, "the payment went back to the payer before the database was restored from a backup", now}); err != nil {
+			return err
+		}
 		if err := dropClaim(ctx, tx, id); err != nil {
 			return err
 		}
 		j, err := s.DB.readJob(ctx, tx, id)
 		if err != nil {
+			return err
+		}
+		if err := watchLateOrder(ctx, tx, j, now); err != nil {
 			return err
 		}
 		if e, ok := event.OfJob(j, now); ok {

@@ -45,7 +45,7 @@ func (tx *Tx) emit(e event.Event) { tx.events = append(tx.events, e) }
 // withEvents returns f followed by the writing of the events that it emitted. They
 // come last, and in the order of their owners, because each owner's counter stays
 // locked until the commit: a transaction that holds one waits for nothing else.
-func withEvents(f func(context.Context, *Tx) error) func(context.Context, *Tx) error {
+func withEvents(f func(context.Context, *Tx) error, seen *committed) func(context.Context, *Tx) error {
 	return func(ctx context.Context, shared *Tx) error {
 		tx := &Tx{Tx: shared.Tx, prepared: shared.prepared}
 		if err := f(ctx, tx); err != nil {
@@ -60,6 +60,7 @@ func withEvents(f func(context.Context, *Tx) error) func(context.Context, *Tx) e
 				return fmt.Errorf("write the events of %s: %w", owner, err)
 			}
 		}
+		seen.events, seen.moves = tx.events, tx.moves
 		return nil
 	}
 }

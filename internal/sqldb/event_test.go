@@ -52,6 +52,7 @@ func TestEventsAreNumberedInCommitOrder(t *testing.T) {
 				}
 			}
 		}
+		<-done // the last writer may not have its answer yet
 		page, err := sqldb.Events{DB: db}.Events(t.Context(), "0xb", writers*each-1, 10)
 		if err != nil || len(page) != 1 || page[0].Type != event.JobFailed {
 			t.Errorf("got %+v, %v, want the last event of the other wallet", page, err)

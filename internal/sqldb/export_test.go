@@ -19,7 +19,7 @@ func OpenSQLiteAt(ctx context.Context, path string, version int64) (*DB, error) 
 }
 
 func OpenPostgresAt(ctx context.Context, url string, version int64) (*DB, error) {
-	db, err := connect(ctx, url, nil)
+	db, err := connect(ctx, PostgresConfig{URL: url}, poolOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +27,9 @@ func OpenPostgresAt(ctx context.Context, url string, version int64) (*DB, error)
 }
 
 func (db *DB) migrateTo(ctx context.Context, version int64) error {
-	provider, err := db.migrations()
+	pool, done := db.migrationPool()
+	defer done()
+	provider, err := db.migrations(pool)
 	if err != nil {
 		return err
 	}
@@ -65,4 +67,20 @@ func EmitAndFail(ctx context.Context, db *DB, e event.Event) error {
 		tx.emit(e)
 		return errors.New("failed")
 	})
+}
+
+// InTx runs f in a transaction, with a function that runs a statement in it.
+func (db *DB) InTx(ctx context.Context, f func(exec func(query string) error) error) error {
+	return db.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		return f(func(query string) error {
+			_, err := tx.ExecContext(ctx, query)
+			return err
+		})
+	})
+}
+
+// TextInTx reads one value in a transaction.
+func (db *DB) TextInTx(ctx context.Context, query string) (s string, err error) {
+	err = db.tx(ctx, func(ctx context.Context, tx *Tx) error { return tx.QueryRowContext(ctx, query).Scan(&s) })
+	return s, err
 }

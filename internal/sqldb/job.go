@@ -155,15 +155,18 @@ func (s Jobs) move(ctx context.Context, tx *Tx, j order.Job, to order.JobState, 
 	if !next.IsZero() {
 		nextAt = next.Unix()
 	}
+	if to != j.State {
+		j.Waiting = "" // it makes progress
+	}
 	attempts := j.Attempts
 	if to == order.JobSubmitting {
 		attempts-- // the move is the attempt
 	}
 	moved, err := rowsAffected(tx.ExecContext(ctx, `
 		UPDATE jobs SET state = $1, reference = $2, attempts = $3, submitted_at = $4, lease_until = $5, refusal = $6, failure = $7,
-		                updated_at = $8, next_at = $9, from_at = $10, until_at = $11, revision = $12, backend = $13, deadline_at = $14
-		 WHERE id = $15 AND state = $16 AND attempts = $17`,
-		to, j.Reference, j.Attempts, j.Submitted.Unix(), j.Lease.Unix(), j.Refusal, j.Failure, now.Unix(), nextAt, unixOrZero(j.From), unixOrZero(j.Until), j.Revision, j.Backend, j.Deadline.Unix(),
+		                updated_at = $8, next_at = $9, from_at = $10, until_at = $11, revision = $12, backend = $13, deadline_at = $14, cause = $15
+		 WHERE id = $16 AND state = $17 AND attempts = $18`,
+		to, j.Reference, j.Attempts, j.Submitted.Unix(), j.Lease.Unix(), j.Refusal, j.Failure, now.Unix(), nextAt, unixOrZero(j.From), unixOrZero(j.Until), j.Revision, j.Backend, j.Deadline.Unix(), storable(j.Waiting),
 		j.ID, j.State, attempts))
 	if err != nil || !moved || j.State == to {
 		return moved, err
@@ -204,6 +207,9 @@ func (s Jobs) FailJob(ctx context.Context, j order.Job) error {
 		if err != nil || !moved {
 			return err
 		}
+		if err := watchLateOrder(ctx, tx, j, s.Now()); err != nil {
+			return err
+		}
 		return s.settleAccounts(ctx, tx, j, order.PaymentRefundDue)
 	})
 }
@@ -225,8 +231,36 @@ func (s Jobs) settleAccounts(ctx context.Context, tx *Tx, j order.Job, to order.
 	if err == nil {
 		err = s.DB.eraseAuthCode(ctx, tx, p)
 	}
+	if err == nil {
+		err = endMandateOf(ctx, tx, p, mandateOutcome(j, to, s.Now()))
+	}
 	if err != nil || to != order.PaymentConsumed {
 		return err
 	}
-	return post(ctx, tx, p, "consumed", "owed", "revenue", s.Now())
+	if err := post(ctx, tx, p, ledgerEntry{name: "consumed", to: "owed", from: "revenue", amount: p.Auth.Amount}, s.Now()); err != nil {
+		return err
+	}
+	return s.returnChange(ctx, tx, p)
+}
+
+// returnChange makes what the price of a renewal by mandate left over due for refund.
+func (s Jobs) returnChange(ctx context.Context, tx *Tx, p order.Payment) error {
+	change := p.Change()
+	if change <= 0 {
+		return nil
+	}
+	part := order.PartRefund{Label: order.RefundChange, Amount: change, Reason: fmt.Sprintf("the renewal costs %s USDC, and the mandate paid %s USDC", p.Price(), p.Auth.Amount)}
+	returned, err := refundPart(ctx, tx, p.ID, part, s.Now())
+	if err == nil && !returned {
+		err = fmt.Errorf("the change of payment %s was not returned", p.ID)
+	}
+	return err
+}
+
+// mandateOutcome says how the mandate of a job ends that has ended.
+func mandateOutcome(j order.Job, to order.PaymentState, now time.Time) mandateEnd {
+	if to == order.PaymentConsumed {
+		return mandateEnd{state: order.MandateUsed, at: now}
+	}
+	return mandateEnd{order.MandateFailed, j.Failure, now}
 }

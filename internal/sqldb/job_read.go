@@ -64,11 +64,11 @@ func (db *DB) readJob(ctx context.Context, from rowQuerier, id string) (order.Jo
 	var purchase string
 	err := from.QueryRowContext(ctx, `
 		SELECT j.public_id, j.payment_id, p.kind, p.domain, p.years, p.purchase, j.owner, j.state, j.reference, j.backend, j.attempts, j.submitted_at, j.lease_until,
-		       j.from_at, j.until_at, j.revision, j.refusal, j.failure, j.created_at, j.updated_at, j.deadline_at
+		       j.from_at, j.until_at, j.revision, j.refusal, j.failure, j.cause, j.created_at, j.updated_at, j.deadline_at
 		  FROM jobs j JOIN payments p ON p.id = j.payment_id
 		 WHERE j.id = $1`,
 		id).Scan(&j.PublicID, &j.PaymentID, &j.Purchase.Kind, &j.Purchase.Name, &j.Purchase.Years, &purchase, &j.Owner, &j.State, &j.Reference, &j.Backend, &j.Attempts,
-		&submitted, &lease, &since, &until, &revision, &j.Refusal, &j.Failure, &created, &updated, &deadline)
+		&submitted, &lease, &since, &until, &revision, &j.Refusal, &j.Failure, &j.Waiting, &created, &updated, &deadline)
 	if errors.Is(err, sql.ErrNoRows) {
 		return j, deed.Errorf(deed.CodeNotFound, "there is no job %s", id)
 	}

@@ -8,6 +8,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/internal/event"
 	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/order"
 )
 
 // UpdateRegistration implements registration.LifecycleStore. The WHERE clause compares
@@ -20,12 +21,14 @@ func (s Registrations) UpdateRegistration(ctx context.Context, was, is lifecycle
 			changed = now
 		}
 		written, err = rowsAffected(tx.ExecContext(ctx, `
-			UPDATE registrations SET status = $1, expires_at = $2, locked_at = $3, nameservers = $4, ds = $5, updated_at = $6, next_at = $7
+			UPDATE registrations SET status = $1, expires_at = $2, locked_at = $3, nameservers = $4, ds = $5, updated_at = $6, next_at = $7,
+			       glue = $16, epp_status = $17, phase = $18, phase_at = $19
 			 WHERE domain = $8 AND reference = $9 AND expires_at = $10 AND status = $11 AND updated_at = $12
-			   AND (locked_at IS NOT NULL) = $13 AND nameservers = $14 AND ds = $15`,
+			   AND (locked_at IS NOT NULL) = $13 AND nameservers = $14 AND ds = $15 AND glue = $20`,
 			is.Status, is.Expires.Unix(), lockedAt(is.Locked, now), strings.Join(is.Nameservers, " "), dsColumn(is.DS), changed.Unix(), next.Unix(),
 			was.Name, was.Reference, was.Expires.Unix(), was.Status, was.Updated.Unix(),
-			was.Locked, strings.Join(was.Nameservers, " "), dsColumn(was.DS)))
+			was.Locked, strings.Join(was.Nameservers, " "), dsColumn(was.DS),
+			is.Glue.String(), storable(strings.Join(is.Registry.Statuses, " ")), is.Registry.Phase, unixOrZero(is.Registry.Since), was.Glue.String()))
 		if err != nil || !written {
 			return err
 		}
@@ -53,6 +56,9 @@ func (s Registrations) EndRegistration(ctx context.Context, was lifecycle.Regist
 			was.Reference, was.Name, was.Owner, was.PaymentID, was.Created.Unix(), was.Expires.Unix(), s.Now().Unix(), reason)
 		if err == nil {
 			err = s.Zones.endZone(ctx, tx, was.Name)
+		}
+		if err == nil {
+			err = endMandatesOf(ctx, tx, was.Name, "the name has ended", s.Now())
 		}
 		if err != nil {
 			return err
@@ -96,6 +102,9 @@ func (s Registrations) RecordAction(ctx context.Context, is lifecycle.Registrati
 		if err := s.Zones.relabel(ctx, tx, is.Name); err != nil {
 			return err
 		}
+		if err := endMandatesOf(ctx, tx, is.Name, order.ReasonOwnerChanged, now); err != nil {
+			return err
+		}
 		happened := lifecycle.Event{Name: is.Name, Reference: is.Reference, Type: lifecycle.EventHandedOver, At: now, About: now}
 		told := event.OfRegistration(happened, a.Wallet)
 		told.Data.NewOwner = is.Owner
@@ -134,7 +143,7 @@ func actionColumns(is lifecycle.Registration, kind lifecycle.ActionKind, now tim
 	case lifecycle.ActionHandover:
 		return "owner = $6, locked_at = $7", []any{is.Owner, lockedAt(is.Locked, now)}
 	case lifecycle.ActionNameservers:
-		return "nameservers = $6, ds = $7", []any{strings.Join(is.Nameservers, " "), dsColumn(is.DS)}
+		return "nameservers = $6, ds = $7, glue = $8", []any{strings.Join(is.Nameservers, " "), dsColumn(is.DS), is.Glue.String()}
 	}
 	return "locked_at = $6", []any{lockedAt(is.Locked, now)}
 }

@@ -2,17 +2,19 @@ package sqldb
 
 import (
 	"context"
+	"database/sql"
 	"embed"
 	"fmt"
 	"io/fs"
 
+	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 )
 
 // A released migration is never edited; a later one corrects it.
 //
-//go:embed migrations/*.sql migrations/payments/*.sql
+//go:embed migrations/*.sql migrations/payments/*.sql migrations/operations/*.sql
 var migrations embed.FS
 
 // migrate applies the pending migrations in order. On PostgreSQL several processes may
@@ -20,7 +22,9 @@ var migrations embed.FS
 // file has one process (see lockFile). A database with unknown migrations was upgraded
 // by a newer binary: writing to it might violate its rules, so we do not start.
 func (db *DB) migrate(ctx context.Context) error {
-	provider, err := db.migrations()
+	pool, done := db.migrationPool()
+	defer done()
+	provider, err := db.migrations(pool)
 	if err != nil {
 		return err
 	}
@@ -38,13 +42,23 @@ func (db *DB) migrate(ctx context.Context) error {
 	return err
 }
 
+// migrationPool returns the connections for migrations. On PostgreSQL they have no
+// time limits, and bypass a connection pooler: their lock belongs to a session.
+func (db *DB) migrationPool() (pool *sql.DB, done func()) {
+	if db.dialect != postgres {
+		return db.write, func() {}
+	}
+	pool = stdlib.OpenDB(*db.dial)
+	return pool, func() { _ = pool.Close() } // only idle connections are left
+}
+
 // migrations returns the migration provider.
-func (db *DB) migrations() (*goose.Provider, error) {
+func (db *DB) migrations(pool *sql.DB) (*goose.Provider, error) {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return nil, err
 	}
-	kind, options := goose.DialectSQLite3, []goose.ProviderOption{goose.WithGoMigrations(db.paymentsMigration(), db.purchasesMigration()), goose.WithDisableGlobalRegistry(true)}
+	kind, options := goose.DialectSQLite3, []goose.ProviderOption{goose.WithGoMigrations(db.paymentsMigration(), db.purchasesMigration(), db.operationsMigration()), goose.WithDisableGlobalRegistry(true)}
 	if db.dialect == postgres {
 		// Retried once a second, for at most five minutes.
 		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
@@ -53,5 +67,5 @@ func (db *DB) migrations() (*goose.Provider, error) {
 		}
 		kind, options = goose.DialectPostgres, append(options, goose.WithSessionLocker(locker))
 	}
-	return goose.NewProvider(kind, db.write, files, options...)
+	return goose.NewProvider(kind, pool, files, options...)
 }

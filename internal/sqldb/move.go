@@ -21,15 +21,19 @@ type Moves struct {
 func (s Moves) Move(ctx context.Context, name deed.Name) (m lifecycle.Move, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
-	var hosts string
+	var hosts, glue string
 	var effective, created int64
 	err = s.DB.read.QueryRowContext(ctx, `
-		SELECT domain, reference, wallet, step, hosts, effective_at, created_at FROM delegation_moves WHERE domain = $1`, name).
-		Scan(&m.Name, &m.Reference, &m.Wallet, &m.Step, &hosts, &effective, &created)
+		SELECT domain, reference, wallet, step, hosts, glue, effective_at, created_at FROM delegation_moves WHERE domain = $1`, name).
+		Scan(&m.Name, &m.Reference, &m.Wallet, &m.Step, &hosts, &glue, &effective, &created)
 	if errors.Is(err, sql.ErrNoRows) {
 		return m, deed.Errorf(deed.CodeNotFound, "the name servers of %s are not being changed", name)
 	}
+	if err != nil {
+		return m, err
+	}
 	m.Hosts, m.EffectiveAt, m.Created = strings.Fields(hosts), time.Unix(effective, 0).UTC(), time.Unix(created, 0).UTC()
+	m.Glue, err = lifecycle.ParseGlue(glue)
 	return m, err
 }
 
@@ -37,10 +41,10 @@ func (s Moves) Move(ctx context.Context, name deed.Name) (m lifecycle.Move, err 
 func (s Moves) PutMove(ctx context.Context, m lifecycle.Move, event lifecycle.EventType) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		_, err := tx.ExecContext(ctx, `
-			INSERT INTO delegation_moves (domain, reference, wallet, step, hosts, effective_at, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)
+			INSERT INTO delegation_moves (domain, reference, wallet, step, hosts, effective_at, created_at, glue) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 			ON CONFLICT (domain) DO UPDATE SET reference = excluded.reference, wallet = excluded.wallet, step = excluded.step,
-			       hosts = excluded.hosts, effective_at = excluded.effective_at, created_at = excluded.created_at`,
-			m.Name, m.Reference, m.Wallet, m.Step, strings.Join(m.Hosts, " "), m.EffectiveAt.Unix(), m.Created.Unix())
+			       hosts = excluded.hosts, glue = excluded.glue, effective_at = excluded.effective_at, created_at = excluded.created_at`,
+			m.Name, m.Reference, m.Wallet, m.Step, strings.Join(m.Hosts, " "), m.EffectiveAt.Unix(), m.Created.Unix(), m.Glue.String())
 		if err != nil {
 			return err
 		}
@@ -52,8 +56,8 @@ func (s Moves) PutMove(ctx context.Context, m lifecycle.Move, event lifecycle.Ev
 func (s Moves) EndMove(ctx context.Context, m lifecycle.Move, event lifecycle.EventType) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		ended, err := rowsAffected(tx.ExecContext(ctx, `
-			DELETE FROM delegation_moves WHERE domain = $1 AND step = $2 AND hosts = $3 AND effective_at = $4`,
-			m.Name, m.Step, strings.Join(m.Hosts, " "), m.EffectiveAt.Unix()))
+			DELETE FROM delegation_moves WHERE domain = $1 AND step = $2 AND hosts = $3 AND effective_at = $4 AND glue = $5`,
+			m.Name, m.Step, strings.Join(m.Hosts, " "), m.EffectiveAt.Unix(), m.Glue.String()))
 		if err != nil || !ended {
 			return err
 		}

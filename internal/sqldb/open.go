@@ -5,13 +5,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"maps"
 	"net/url"
 	"runtime"
 	"sync"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/jackc/pgx/v5/stdlib"
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
@@ -45,7 +42,7 @@ func OpenSQLite(ctx context.Context, path string) (*DB, error) {
 	}
 	read.SetMaxOpenConns(4 * runtime.NumCPU())
 	read.SetMaxIdleConns(4 * runtime.NumCPU())
-	return (&DB{Timeout: defaultTimeout, write: write, read: read, dialect: sqlite, group: newGroup(write), release: release}).ready(ctx)
+	return (&DB{Timeout: defaultTimeout, write: write, read: read, dialect: sqlite, group: newGroup(write), path: path, release: release}).ready(ctx)
 }
 
 // OpenSQLiteReadOnly opens the file at path read-only, even while another process owns
@@ -142,43 +139,6 @@ func withConn(ctx context.Context, pool *sql.DB, f func(imager) error) error {
 	}
 	err = conn.Raw(func(c any) error { return f(c.(imager)) })
 	return errors.Join(err, conn.Close())
-}
-
-// OpenPostgres connects to the database at url and migrates its schema. Any number of
-// processes may share it.
-func OpenPostgres(ctx context.Context, url string) (*DB, error) {
-	db, err := connect(ctx, url, nil)
-	if err != nil {
-		return nil, err
-	}
-	return db.ready(ctx)
-}
-
-// OpenPostgresReadOnly connects to the database at url read-only. Its schema must be up
-// to date.
-func OpenPostgresReadOnly(ctx context.Context, url string) (*DB, error) {
-	db, err := connect(ctx, url, map[string]string{"default_transaction_read_only": "on"})
-	if err != nil {
-		return nil, err
-	}
-	db.readOnly = true
-	return db, nil
-}
-
-func connect(ctx context.Context, url string, params map[string]string) (*DB, error) {
-	conf, err := pgxpool.ParseConfig(url)
-	if err != nil {
-		return nil, fmt.Errorf("read the address of PostgreSQL: %w", err)
-	}
-	conf.ConnConfig.ConnectTimeout = defaultTimeout
-	maps.Copy(conf.ConnConfig.RuntimeParams, params)
-	pool, err := pgxpool.NewWithConfig(ctx, conf)
-	if err != nil {
-		return nil, fmt.Errorf("open PostgreSQL: %w", err)
-	}
-	db := stdlib.OpenDBFromPool(pool)
-	release := func() error { pool.Close(); return nil }
-	return &DB{Timeout: defaultTimeout, write: db, read: db, dialect: postgres, dial: conf.ConnConfig.Copy(), release: release}, nil
 }
 
 func (db *DB) ready(ctx context.Context) (*DB, error) {

@@ -28,7 +28,7 @@ func TestOpenReadOnly(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { db.Close() }) // likewise
-			return sqldb.OpenPostgresReadOnly(t.Context(), url)
+			return sqldb.OpenPostgresReadOnly(t.Context(), sqldb.PostgresConfig{URL: url})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

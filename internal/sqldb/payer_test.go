@@ -191,3 +191,50 @@ func TestThreeRevertsInADay(t *testing.T) {
 }
 
 var errStop = errors.New("looked enough")
+
+// Payments that deploy their wallet are limited over all wallets while they are open and
+// for a day after they reverted: a new address costs a stranger nothing.
+func TestDeploymentsAreLimitedOverAllWallets(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		now := noon
+		rows := sqldb.Payments{DB: db, ChainID: 1, Now: func() time.Time { return now }}
+		undeployed := func(n int) order.Payment {
+			p := openRegistration(deed.Wallet(fmt.Sprintf("0x%02x", n)), n, 1)
+			p.Auth.Signature = append(p.Auth.Signature, settle.WrapperSuffix...)
+			return p
+		}
+		open := func(p order.Payment, deploys bool) (order.Payment, error) {
+			return rows.AuthorizePayment(t.Context(), p, func(who order.Payer) error {
+				return who.Admit(settle.Funds{Balance: 1, Deploys: deploys}, p.Auth.Payer, 1, 5, now)
+			})
+		}
+		for n := range order.MaxDeployments {
+			p, err := open(undeployed(n), true)
+			if err == nil && n%2 == 0 { // half of them fail on the chain
+				err = rows.RecordRevert(t.Context(), p)
+				if err == nil {
+					p, err = rows.MovePayment(t.Context(), p, order.PaymentSettling, "")
+				}
+				if err == nil {
+					_, err = rows.MovePayment(t.Context(), p, order.PaymentReleased, "")
+				}
+			}
+			if err != nil {
+				t.Fatal(n, err)
+			}
+		}
+		if _, err := open(undeployed(1000), true); deed.CodeOf(err) != deed.CodePaymentInvalid {
+			t.Errorf("one more: got %v, want %s", err, deed.CodePaymentInvalid)
+		}
+		if _, err := open(undeployed(1001), false); err != nil {
+			t.Errorf("a wallet that is deployed by now: %v", err)
+		}
+		if _, err := open(openRegistration("0x99", 1002, 1), false); err != nil {
+			t.Errorf("a plain wallet: %v", err)
+		}
+		now = now.Add(order.RevertWindow + time.Second)
+		if _, err := open(undeployed(1003), true); err != nil {
+			t.Errorf("a day later: %v", err)
+		}
+	})
+}

@@ -12,6 +12,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/internal/event"
 	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/settle"
 )
 
 // Payments implements fulfil.Store, fulfil.Queue and fulfil.WatchStore. Fill
@@ -97,6 +98,11 @@ func (s Payments) authorize(ctx context.Context, tx *Tx, p order.Payment, admit 
 	}
 	now := s.Now()
 	p.Fingerprint = p.Purchase.Fingerprint()
+	if p.Source == order.SourceMandate {
+		if err := takeMandate(ctx, tx, p, now); err != nil {
+			return p, err
+		}
+	}
 	// A client that lost its answer may have signed again: the earlier payment is
 	// delivered, and this one is not settled.
 	if p.AliasOf, err = openFor(ctx, tx, p); err != nil {
@@ -107,6 +113,9 @@ func (s Payments) authorize(ctx context.Context, tx *Tx, p order.Payment, admit 
 		err = tx.QueryRowContext(ctx, `SELECT count(*) FROM payments WHERE alias_of = $1`, p.AliasOf).Scan(&who.Aliases)
 	} else {
 		who.Open, err = s.openPayments(ctx, tx, p.Auth.Payer, p.ID)
+	}
+	if err == nil && p.Auth.Wrapped() {
+		who.Deployments, err = deployments(ctx, tx, now)
 	}
 	if err != nil {
 		return p, err
@@ -123,6 +132,16 @@ func (s Payments) authorize(ctx context.Context, tx *Tx, p order.Payment, admit 
 		}
 	}
 	return readPayment(ctx, tx, p.ID)
+}
+
+// deployments counts the payments with the deployment of a wallet that are open or
+// reverted of late.
+func deployments(ctx context.Context, tx *Tx, now time.Time) (n int, err error) {
+	err = tx.QueryRowContext(ctx, `
+		SELECT (SELECT count(*) FROM payments WHERE state IN ('authorized', 'settling') AND alias_of IS NULL AND signature LIKE $1)
+		     + (SELECT count(*) FROM reverts JOIN payments ON payments.id = reverts.payment_id WHERE reverts.at > $2 AND signature LIKE $1)`,
+		"%"+hex.EncodeToString(settle.WrapperSuffix), now.Add(-order.RevertWindow).Unix()).Scan(&n)
+	return n, err
 }
 
 // openFor returns the open payment of the same payer for the same purchase, or "".
@@ -147,13 +166,17 @@ func (s Payments) insertPayment(ctx context.Context, tx *Tx, p order.Payment, no
 	if err != nil {
 		return err
 	}
+	p.PublicID, p.State, p.Created = newPublicID("pay_"), order.PaymentAuthorized, now
 	_, err = tx.ExecContext(ctx, `
 		INSERT INTO payments (id, public_id, chain_id, asset, payer, nonce, pay_to, amount, valid_after, valid_before, signature,
 		                      kind, domain, years, fingerprint, state, tx_hash, refund_tx, alias_of, created_at, changed_at, next_at, purchase, source)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, '', '', $17, $18, $18, $19, $20, $21)`,
-		p.ID, newPublicID("pay_"), s.ChainID, s.Asset, p.Auth.Payer, p.Auth.Nonce, p.Auth.PayTo, p.Auth.Amount, p.Auth.ValidAfter, p.Auth.ValidBefore,
+		p.ID, p.PublicID, s.ChainID, s.Asset, p.Auth.Payer, p.Auth.Nonce, p.Auth.PayTo, p.Auth.Amount, p.Auth.ValidAfter, p.Auth.ValidBefore,
 		hex.EncodeToString(p.Auth.Signature), p.Purchase.Kind, p.Purchase.Name, p.Purchase.Years, p.Fingerprint,
 		order.PaymentAuthorized, sql.NullString{String: p.AliasOf, Valid: p.AliasOf != ""}, now.Unix(), next, purchase, p.Source)
+	if err == nil && p.AliasOf == "" {
+		tx.moves = append(tx.moves, PaymentMove{Payment: p, At: now})
+	}
 	return err
 }
 
@@ -185,7 +208,7 @@ func (s Payments) MovePayment(ctx context.Context, p order.Payment, to order.Pay
 func (s Payments) afterMove(ctx context.Context, tx *Tx, p order.Payment, to order.PaymentState, now time.Time) error {
 	switch to {
 	case order.PaymentSettled:
-		if err := post(ctx, tx, p, "settled", "treasury", "owed", now); err != nil {
+		if err := post(ctx, tx, p, settledEntry(p), now); err != nil {
 			return err
 		}
 		return moveJob(ctx, tx, p.ID, order.JobAwaitingPayment, order.JobQueued, now)
@@ -193,9 +216,12 @@ func (s Payments) afterMove(ctx context.Context, tx *Tx, p order.Payment, to ord
 		if err := s.DB.eraseAuthCode(ctx, tx, p); err != nil {
 			return err
 		}
+		if err := endMandateOf(ctx, tx, p, mandateEnd{order.MandateFailed, "the wallet could not pay: renew the name, or sign a new mandate", now}); err != nil {
+			return err
+		}
 		return moveJob(ctx, tx, p.ID, order.JobAwaitingPayment, order.JobCancelled, now)
 	case order.PaymentRefunded:
-		return post(ctx, tx, p, "refunded", "owed", "refunds", now)
+		return post(ctx, tx, p, ledgerEntry{name: "refunded", to: "owed", from: "refunds", amount: p.Refund().Amount}, now)
 	}
 	return nil
 }
@@ -205,6 +231,9 @@ func (s Payments) afterMove(ctx context.Context, tx *Tx, p order.Payment, to ord
 func movePayment(ctx context.Context, tx *Tx, p order.Payment, to order.PaymentState, txHash string, now time.Time) (bool, error) {
 	if !p.State.CanBecome(to) {
 		return false, fmt.Errorf("payment %s: there is no transition from %s to %s", p.ID, p.State, to)
+	}
+	if p.State == order.PaymentConsumed && !p.Part.Valid(p) {
+		return false, fmt.Errorf("payment %s: %+v of it cannot be refunded", p.ID, p.Part)
 	}
 	settled, refunded, refundID := p.TxHash, "", p.RefundID
 	switch to {
@@ -228,25 +257,14 @@ func movePayment(ctx context.Context, tx *Tx, p order.Payment, to order.PaymentS
 		 WHERE id = $7 AND state = $8 AND alias_of IS NULL`,
 		to, settled, refunded, refundID, now.Unix(), next, p.ID, p.State))
 	if moved {
+		from := p.State
 		p.State, p.TxHash, p.RefundTx, p.RefundID = to, settled, refunded, refundID
+		tx.moves = append(tx.moves, PaymentMove{Payment: p, From: from, Since: p.Changed, At: now})
 		if e, ok := event.OfPayment(p, now); ok {
 			tx.emit(e)
 		}
 	}
 	return moved, err
-}
-
-// post writes a ledger entry that transfers the amount between two accounts.
-func post(ctx context.Context, tx *Tx, p order.Payment, entry, to, from string, now time.Time) error {
-	for account, amount := range map[string]deed.USDC{to: p.Auth.Amount, from: -p.Auth.Amount} {
-		_, err := tx.ExecContext(ctx, `
-			INSERT INTO ledger (payment_id, entry, account, amount, at) VALUES ($1, $2, $3, $4, $5)`,
-			p.ID, entry, account, amount, now.Unix())
-		if err != nil {
-			return fmt.Errorf("post %s of %s: %w", entry, p.ID, err)
-		}
-	}
-	return nil
 }
 
 // DelayPayment implements fulfil.Store.

@@ -14,6 +14,7 @@ type Tx struct {
 	*sql.Tx
 	prepared *prepared     // nil on PostgreSQL
 	events   []event.Event // to be written before the commit
+	moves    []PaymentMove // to be observed after the commit
 }
 
 // ExecContext runs a statement.

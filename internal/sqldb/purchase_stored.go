@@ -37,6 +37,7 @@ type storedPurchase struct {
 type storedFacts struct {
 	Restore        bool      `json:"restore,omitzero"`
 	PremiumRenewal deed.USDC `json:"premiumRenewal,omitzero"`
+	Price          deed.USDC `json:"price,omitzero"`
 }
 
 type storedChange struct {

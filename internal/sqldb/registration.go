@@ -28,10 +28,10 @@ type Registrations struct {
 func (s Jobs) insertRegistration(ctx context.Context, tx *Tx, j order.Job, r lifecycle.Registration) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO registrations (domain, owner, status, reference, backend, payment_id, created_at, expires_at, updated_at,
-		                           locked_at, nameservers, ds, premium_renewal, next_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0)`,
+		                           locked_at, nameservers, ds, premium_renewal, glue, next_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 0)`,
 		r.Name, r.Owner, r.Status, r.Reference, r.Backend, r.PaymentID, r.Created.Unix(), r.Expires.Unix(), r.Updated.Unix(),
-		lockedAt(r.Locked, r.Updated), strings.Join(r.Nameservers, " "), dsColumn(r.DS), r.PremiumRenewal)
+		lockedAt(r.Locked, r.Updated), strings.Join(r.Nameservers, " "), dsColumn(r.DS), r.PremiumRenewal, r.Glue.String())
 	if err != nil {
 		return fmt.Errorf("insert the registration of %s: %w", r.Name, err)
 	}
@@ -105,7 +105,7 @@ func dsColumn(ds []dnssec.DS) string {
 // selectRegistration needs a WHERE clause appended.
 const selectRegistration = `
 	SELECT domain, owner, status, reference, backend, payment_id, created_at, expires_at, updated_at,
-	       locked_at, nameservers, ds, premium_renewal
+	       locked_at, nameservers, ds, premium_renewal, glue, epp_status, phase, phase_at
 	  FROM registrations `
 
 // scanner is implemented by *sql.Row and *sql.Rows.
@@ -114,14 +114,19 @@ type scanner interface{ Scan(into ...any) error }
 func scanRegistration(row scanner) (r lifecycle.Registration, err error) {
 	var created, expires, updated int64
 	var locked sql.NullInt64
-	var nameservers, ds string
+	var nameservers, ds, glue, statuses string
+	var since int64
 	err = row.Scan(&r.Name, &r.Owner, &r.Status, &r.Reference, &r.Backend, &r.PaymentID, &created, &expires, &updated,
-		&locked, &nameservers, &ds, &r.PremiumRenewal)
+		&locked, &nameservers, &ds, &r.PremiumRenewal, &glue, &statuses, &r.Registry.Phase, &since)
 	if err != nil {
 		return r, err
 	}
 	r.Created, r.Expires, r.Updated = timeOrZero(created), timeOrZero(expires), timeOrZero(updated)
 	r.Locked, r.Nameservers = locked.Valid, strings.Fields(nameservers)
+	r.Registry.Statuses, r.Registry.Since = strings.Fields(statuses), timeOrZero(since)
+	if r.Glue, err = lifecycle.ParseGlue(glue); err != nil {
+		return r, err
+	}
 	if ds != "" {
 		err = json.Unmarshal([]byte(ds), &r.DS)
 	}
@@ -169,7 +174,7 @@ func (s Registrations) Ordered(ctx context.Context, name deed.Name) (ordered boo
 func (s Registrations) ForEach(ctx context.Context, f func(r lifecycle.Registration, txHash string) error) error {
 	rows, err := s.DB.read.QueryContext(ctx, `
 		SELECT r.domain, r.owner, r.status, r.reference, r.backend, p.public_id, r.created_at, r.expires_at, r.updated_at,
-		       r.locked_at, r.nameservers, r.ds, r.premium_renewal, p.tx_hash
+		       r.locked_at, r.nameservers, r.ds, r.premium_renewal, r.glue, r.epp_status, r.phase, r.phase_at, p.tx_hash
 		  FROM registrations r JOIN payments p ON p.id = r.payment_id
 		 ORDER BY r.domain`)
 	if err != nil {

@@ -110,7 +110,7 @@ func (s Registry) nextDue(ctx context.Context, at time.Time) (name deed.Name, er
 // $2. The states are literals, so that the partial indexes of placed orders are used.
 const entryColumns = `
 	name, coalesce(reference, ''), coalesce(account, ''), created_at, moved_at, expires_at,
-	grace_days, locked, auth_hash, nameservers, ds,
+	grace_days, locked, auth_hash, nameservers, glue, ds,
 	coalesce((SELECT o.reference FROM registry_orders o WHERE o.name = n.name AND o.state = 'placed' AND o.accepted_at IS NOT NULL), ''),
 	EXISTS (SELECT 1 FROM registry_orders o WHERE o.name = n.name AND o.state = 'placed' AND o.due_at <= $2)`
 
@@ -119,9 +119,9 @@ const selectEntry = `SELECT ` + entryColumns + ` FROM registry_names n WHERE nam
 // scanEntry returns the zero entry for a name that was never registered.
 func scanEntry(row interface{ Scan(...any) error }) (e registry.Entry, due bool, err error) {
 	var created, moved, expires sql.NullInt64
-	var hosts, ds string
+	var hosts, glue, ds string
 	err = row.Scan(&e.Name, &e.Reference, &e.Account, &created, &moved, &expires,
-		&e.GraceDays, &e.Locked, &e.AuthHash, &hosts, &ds, &e.Transfer, &due)
+		&e.GraceDays, &e.Locked, &e.AuthHash, &hosts, &glue, &ds, &e.Transfer, &due)
 	if errors.Is(err, sql.ErrNoRows) {
 		return registry.Entry{}, false, nil // no order was ever placed for it
 	}
@@ -130,6 +130,9 @@ func scanEntry(row interface{ Scan(...any) error }) (e registry.Entry, due bool,
 	}
 	e.Created, e.Moved, e.Expires = nullableTime(created), nullableTime(moved), nullableTime(expires)
 	e.Nameservers = strings.Fields(hosts)
+	if e.Glue, err = lifecycle.ParseGlue(glue); err != nil {
+		return e, due, err
+	}
 	e.DS, err = parseDS(ds)
 	return e, due, err
 }
@@ -139,11 +142,11 @@ func saveEntry(ctx context.Context, tx *Tx, e, held registry.Entry) error {
 	moved, err := rowsAffected(tx.ExecContext(ctx, `
 		UPDATE registry_names
 		   SET reference = $1, account = $2, created_at = $3, moved_at = $4, expires_at = $5,
-		       grace_days = $6, locked = $7, auth_hash = $8, nameservers = $9, ds = $10
+		       grace_days = $6, locked = $7, auth_hash = $8, nameservers = $9, ds = $10, glue = $13
 		 WHERE name = $11 AND coalesce(reference, '') = $12`,
 		e.Reference, e.Account, e.Created.Unix(), secondsOrNull(e.Moved), e.Expires.Unix(),
 		e.GraceDays, boolInt(e.Locked), e.AuthHash, strings.Join(e.Nameservers, " "), formatDS(e.DS),
-		e.Name, held.Reference))
+		e.Name, held.Reference, e.Glue.String()))
 	if err == nil && !moved {
 		err = fmt.Errorf("%s was changed although its row was locked", e.Name)
 	}
@@ -179,18 +182,21 @@ func (s Registry) Delegated(ctx context.Context, at time.Time) (entries []regist
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	rows, err := s.DB.read.QueryContext(ctx, `
-		SELECT name, nameservers, ds FROM registry_names
+		SELECT name, nameservers, glue, ds FROM registry_names
 		 WHERE nameservers <> '' AND expires_at + 86400 * grace_days > $1 ORDER BY name`, at.Unix())
 	if err != nil {
 		return nil, err
 	}
 	err = eachRow(rows, func() error {
 		var e registry.Entry
-		var hosts, ds string
-		if err := rows.Scan(&e.Name, &hosts, &ds); err != nil {
+		var hosts, glue, ds string
+		if err := rows.Scan(&e.Name, &hosts, &glue, &ds); err != nil {
 			return err
 		}
 		e.Nameservers = strings.Fields(hosts)
+		if e.Glue, err = lifecycle.ParseGlue(glue); err != nil {
+			return err
+		}
 		e.DS, err = parseDS(ds)
 		entries = append(entries, e)
 		return err

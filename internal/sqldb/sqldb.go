@@ -20,7 +20,8 @@ import (
 // defaultTimeout bounds one transaction, including the wait for a connection.
 const defaultTimeout = 2 * time.Second
 
-// DB is an open database. On PostgreSQL both pools are the same.
+// DB is an open database. Reads have a pool of their own, so that transactions which
+// wait for a lock do not keep them waiting, too.
 type DB struct {
 	// Timeout bounds one transaction. Change it before the first use only; tests
 	// raise it for busy machines.
@@ -30,6 +31,10 @@ type DB struct {
 	// nodes; nil for all others. Set it before the first use only.
 	Time func() time.Time
 
+	// Observer sees what was committed; it may be nil. Set it before the first use
+	// only.
+	Observer Observer
+
 	// Sealer encrypts the secrets of purchases; without one they are stored in
 	// plain text until their job has ended. Set it before the first use only.
 	Sealer Sealer
@@ -37,11 +42,16 @@ type DB struct {
 	write, read *sql.DB
 	dialect     dialect
 	group       *group       // nil on PostgreSQL, which has its own group commit
+	path        string       // of a SQLite file
 	readOnly    bool         // never writes, not even due orders
 	release     func() error // releases the lock of the file
 	closing     sync.Once
-	dial        *pgx.ConnConfig // of PostgreSQL, for connections outside the pool
-	readStmts   sync.Map        // *sql.Stmt by query, for queryRow
+	dial        *pgx.ConnConfig             // of PostgreSQL itself, for connections outside the pool
+	limits      []string                    // statements that limit a transaction behind a pooler
+	reset       func()                      // drops all connections of PostgreSQL; nil on SQLite
+	pooled      bool                        // behind a connection pooler
+	poolStats   map[string]func() PoolStats // of PostgreSQL
+	readStmts   sync.Map                    // *sql.Stmt by query, for queryRow
 }
 
 // Close closes the database. A second call does nothing.
@@ -69,17 +79,28 @@ func (db *DB) Kind() string { return string(db.dialect) }
 func (db *DB) tx(ctx context.Context, f func(context.Context, *Tx) error) error {
 	ctx, cancel := context.WithTimeout(ctx, db.Timeout)
 	defer cancel()
-	f = withEvents(f)
+	var seen committed
+	f = withEvents(f, &seen)
 	if db.group != nil {
-		return db.group.tx(ctx, f)
+		return seen.tell(db.Observer, db.group.tx(ctx, f))
 	}
+	return seen.tell(db.Observer, db.postgresTx(ctx, f))
+}
+
+func (db *DB) postgresTx(ctx context.Context, f func(context.Context, *Tx) error) error {
 	raw, err := db.write.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
 	tx := &Tx{Tx: raw}
 	defer tx.Rollback() // no-op after Commit; otherwise the first error is returned
+	for _, limit := range db.limits {
+		if _, err := raw.ExecContext(ctx, limit); err != nil {
+			return fmt.Errorf("limit the transaction: %w", err)
+		}
+	}
 	if err := f(ctx, tx); err != nil {
+		db.checkPrimary(err)
 		return err
 	}
 	return tx.Commit()

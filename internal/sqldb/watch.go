@@ -41,9 +41,23 @@ func (s Payments) SetWatched(ctx context.Context, next uint64, unread []settle.U
 	})
 }
 
+// errMoved says that a payment got another state between reading and writing it.
+var errMoved = errors.New("the payment has another state by now")
+
 // Adopt implements fulfil.WatchStore. A transfer of the authorized amount settles its
-// payment; one without a payment becomes a payment for nothing.
-func (s Payments) Adopt(ctx context.Context, t settle.Transfer, u order.Unsolicited) error {
+// payment; one without a payment becomes a payment for nothing. The settler often
+// sees the same transfer at the same time and moves the payment first, which the
+// second attempt reads.
+func (s Payments) Adopt(ctx context.Context, t settle.Transfer, u order.Unsolicited) (err error) {
+	for range 3 {
+		if err = s.adoptOnce(ctx, t, u); !errors.Is(err, errMoved) {
+			break
+		}
+	}
+	return err
+}
+
+func (s Payments) adoptOnce(ctx context.Context, t settle.Transfer, u order.Unsolicited) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		// The same lock as in AuthorizePayment, which may open this payment now.
 		if _, err := lockPayer(ctx, tx, t.Payer); err != nil {
@@ -115,16 +129,18 @@ func (s Payments) insertUnsolicited(ctx context.Context, tx *Tx, id string, t se
 	case state == order.PaymentDust:
 		next = nil
 	}
+	p.PublicID, p.State, p.Created, p.TxHash = newPublicID("pay_"), state, now, t.TxHash
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO payments (id, public_id, refund_id, chain_id, asset, payer, nonce, pay_to, amount, valid_after, valid_before, signature,
 		                      kind, domain, years, fingerprint, state, tx_hash, refund_tx, created_at, changed_at, next_at, lost_at, source)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 0, '', $10, '', 0, $11, $12, $13, '', $14, $14, $15, $16, $17)`,
-		p.ID, newPublicID("pay_"), newPublicID("ref_"), s.ChainID, s.Asset, t.Payer, t.Nonce, t.PayTo, t.Amount,
+		p.ID, p.PublicID, newPublicID("ref_"), s.ChainID, s.Asset, t.Payer, t.Nonce, t.PayTo, t.Amount,
 		p.Purchase.Kind, p.Purchase.Fingerprint(), state, t.TxHash, now.Unix(), next, lost, p.Source)
 	if err != nil {
 		return err
 	}
-	return post(ctx, tx, p, "settled", "treasury", "owed", now)
+	tx.moves = append(tx.moves, PaymentMove{Payment: p, At: now})
+	return post(ctx, tx, p, settledEntry(p), now)
 }
 
 // adoptKnown handles a transfer with the nonce of a known payment. If it has the
@@ -153,7 +169,7 @@ func (s Payments) settleKnown(ctx context.Context, tx *Tx, p order.Payment, t se
 	}
 	moved, err := movePayment(ctx, tx, p, order.PaymentSettled, t.TxHash, now)
 	if err == nil && !moved {
-		err = fmt.Errorf("payment %s is no longer %s", p.ID, p.State) // the next attempt reads its new state
+		err = fmt.Errorf("payment %s was %s: %w", p.ID, p.State, errMoved)
 	}
 	if err != nil {
 		return err
@@ -170,16 +186,19 @@ func (s Payments) owe(ctx context.Context, tx *Tx, p order.Payment, t settle.Tra
 		 WHERE id = $5 AND state = $6`,
 		t.Amount, t.TxHash, newPublicID("ref_"), now.Unix(), p.ID, p.State))
 	if err == nil && !moved {
-		err = fmt.Errorf("payment %s is no longer %s", p.ID, p.State)
+		err = fmt.Errorf("payment %s was %s: %w", p.ID, p.State, errMoved)
 	}
 	if err != nil {
 		return err
 	}
 	p.Auth.Amount = t.Amount
-	if err := post(ctx, tx, p, "settled", "treasury", "owed", now); err != nil {
+	if err := post(ctx, tx, p, settledEntry(p), now); err != nil {
 		return err
 	}
 	if err := s.DB.eraseAuthCode(ctx, tx, p); err != nil {
+		return err
+	}
+	if err := endMandateOf(ctx, tx, p, mandateEnd{order.MandateFailed, "the payment came in another way than it was promised, and goes back to the payer", now}); err != nil {
 		return err
 	}
 	id := order.JobID(p.ID)

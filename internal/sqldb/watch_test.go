@@ -1,6 +1,7 @@
 package sqldb_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -84,4 +85,35 @@ func TestAdoptKnownPayments(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The watcher and the settler see the same transfer at the same time: neither fails,
+// whichever is first.
+func TestAdoptWhileSettling(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		rows := sqldb.Payments{DB: db, ChainID: 1, Now: time.Now}
+		for i := range 40 {
+			nonce := fmt.Sprintf("0x%02x", i)
+			p := order.Payment{Source: order.SourceX402Exact, Auth: settle.Authorization{Payer: "0x01", PayTo: "0x02", Amount: 10, Nonce: nonce}}
+			p.ID, p.Purchase = p.Auth.PaymentID(1, ""), order.Purchase{Kind: order.PurchaseRegistration, Name: deed.Name(fmt.Sprintf("name%d.com", i)), Years: 1}
+			p, err := rows.AuthorizePayment(t.Context(), p, sqldbtest.AdmitAll)
+			if err == nil {
+				p, err = rows.MovePayment(t.Context(), p, order.PaymentSettling, "")
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			adopted := make(chan error, 1)
+			go func() {
+				adopted <- rows.Adopt(t.Context(), settle.Transfer{Payer: "0x01", PayTo: "0x02", Nonce: nonce, Amount: 10, TxHash: "0xabc"}, order.Unsolicited{State: order.PaymentUnclaimed})
+			}()
+			_, err = rows.MovePayment(t.Context(), p, order.PaymentSettled, "0xabc")
+			if adoptErr := <-adopted; err != nil || adoptErr != nil {
+				t.Fatalf("payment %d: the settler got %v, the watcher %v", i, err, adoptErr)
+			}
+			if got, err := rows.Payment(t.Context(), p.ID); err != nil || got.State != order.PaymentSettled {
+				t.Errorf("payment %d: got %q, %v", i, got.State, err)
+			}
+		}
+	})
 }

@@ -90,6 +90,17 @@ func (s Webhooks) Test(ctx context.Context, owner deed.Wallet, id string) (d web
 	return d, err
 }
 
+// Owner returns the wallet that a webhook belongs to.
+func (s Webhooks) Owner(ctx context.Context, id string) (owner deed.Wallet, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
+	defer cancel()
+	err = s.DB.queryRow(ctx, `SELECT owner FROM webhooks WHERE id = $1`, id).Scan(&owner)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", errNoWebhook
+	}
+	return owner, err
+}
+
 // Replay implements webhook.Deliveries.
 func (s Webhooks) Replay(ctx context.Context, owner deed.Wallet, id, eventID string) (d webhook.Delivery, err error) {
 	err = s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {

@@ -18,18 +18,24 @@ import (
 )
 
 // Zones stores the zones of registered names: their records, and the served records,
-// which are generated in the same transaction. Fill every field but Generation.
+// which are generated in the same transaction. Fill every field but Generation and
+// SignatureClock.
 type Zones struct {
 	DB         *DB
 	Now        func() time.Time
 	Publishing dnssec.Publishing
 	Generation int // of the keys of new zones; 0 leaves them unsigned
+
+	// SignatureClock is the clock by which signatures are renewed and keys are
+	// replaced: the registry's, which a sandbox can advance. nil means Now.
+	SignatureClock func() time.Time
 }
 
 // A zoneRow is a stored zone.
 type zoneRow struct {
-	id         string
-	generation int
+	id   string
+	keys []dnssec.KeyID // the first signs; the second is of a key roll
+	roll lifecycle.KeyRollStep
 	dnszone.Zone
 
 	// stored maps short record IDs to the long ones in the database, which a node
@@ -37,9 +43,13 @@ type zoneRow struct {
 	stored map[dnszone.RecordID]dnszone.RecordID
 }
 
+// masterOf is the fingerprint of the secret that the key of a zone is derived from. A
+// node of an earlier version writes none, and knows one secret only.
+const masterOf = `CASE WHEN z.master <> '' THEN z.master ELSE coalesce((SELECT fingerprint FROM zone_master WHERE id = 1), '') END`
+
 const selectZone = `
-	SELECT z.id, z.serial, z.generation, r.owner
-	  FROM zones z JOIN registrations r ON r.domain = z.domain
+	SELECT z.id, z.serial, z.generation, ` + masterOf + `, r.owner, coalesce(k.step, ''), coalesce(k.master, ''), coalesce(k.generation, 0)
+	  FROM zones z JOIN registrations r ON r.domain = z.domain LEFT JOIN key_rolls k ON k.zone_id = z.id
 	 WHERE z.domain = $1 AND z.ended_at IS NULL`
 
 // Zone implements zone.Store.
@@ -60,7 +70,14 @@ func (s Zones) Zone(ctx context.Context, name deed.Name) (dnszone.Zone, error) {
 
 func scanZone(name deed.Name, row *sql.Row) (zoneRow, error) {
 	z := zoneRow{Zone: dnszone.Zone{Name: name}}
-	err := row.Scan(&z.id, &z.Serial, &z.generation, &z.Owner)
+	var key, other dnssec.KeyID
+	err := row.Scan(&z.id, &z.Serial, &key.Generation, &key.Master, &z.Owner, &z.roll, &other.Master, &other.Generation)
+	if key.Generation > 0 {
+		z.keys = append(z.keys, key)
+	}
+	if z.roll == lifecycle.KeyIntroducing || z.roll == lifecycle.KeyReplacing {
+		z.keys = append(z.keys, other)
+	}
 	if errors.Is(err, sql.ErrNoRows) {
 		return z, deed.Errorf(deed.CodeNotFound, "%s is not registered here", name)
 	}
@@ -203,7 +220,11 @@ func (s Zones) Revisions(ctx context.Context, name deed.Name) (list []dnszone.Re
 // createZone creates the zone of a new registration, and returns its first serial.
 func (s Zones) createZone(ctx context.Context, tx *Tx, r lifecycle.Registration, records []dnszone.Record) (serial uint32, err error) {
 	now := s.Now()
-	z := zoneRow{id: "zone_" + strings.ToLower(rand.Text()), generation: s.Generation, Zone: dnszone.Zone{Name: r.Name, Owner: r.Owner, Serial: uint32(now.Unix())}}
+	key := dnssec.KeyID{Master: dnssec.Fingerprint(s.Publishing.Master), Generation: s.Generation}
+	z := zoneRow{id: "zone_" + strings.ToLower(rand.Text()), Zone: dnszone.Zone{Name: r.Name, Owner: r.Owner, Serial: uint32(now.Unix())}}
+	if key.Generation > 0 {
+		z.keys = []dnssec.KeyID{key}
+	}
 	var last sql.NullInt64
 	if err := tx.QueryRowContext(ctx, `SELECT max(serial) FROM zones WHERE domain = $1`, r.Name).Scan(&last); err != nil {
 		return 0, err
@@ -215,8 +236,8 @@ func (s Zones) createZone(ctx context.Context, tx *Tx, r lifecycle.Registration,
 		z.Records = append(z.Records, rec)
 	}
 	_, err = tx.ExecContext(ctx, `
-		INSERT INTO zones (id, domain, serial, member, generation, renew_at, changed_at) VALUES ($1, $2, $3, $4, $5, 0, 0)`,
-		z.id, r.Name, z.Serial, newMember(), z.generation)
+		INSERT INTO zones (id, domain, serial, member, generation, master, renew_at, changed_at) VALUES ($1, $2, $3, $4, $5, $6, 0, 0)`,
+		z.id, r.Name, z.Serial, newMember(), key.Generation, key.Master)
 	if err != nil {
 		return 0, fmt.Errorf("create the zone of %s: %w", r.Name, err)
 	}

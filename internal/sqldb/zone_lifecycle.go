@@ -2,18 +2,19 @@ package sqldb
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 	"strings"
 
 	"deed.example/deed"
 	"deed.example/deed/internal/dnssec"
-	"deed.example/deed/internal/lifecycle"
 )
 
 // setServing starts or stops serving the zone.
 func (s Zones) setServing(ctx context.Context, tx *Tx, name deed.Name, serving bool) error {
+	if serving {
+		if stays, err := suspended(ctx, tx, name); err != nil || stays {
+			return err
+		}
+	}
 	now := s.Now()
 	var withdrawn any
 	if !serving {
@@ -59,6 +60,7 @@ func (s Zones) endZone(ctx context.Context, tx *Tx, name deed.Name) error {
 		`UPDATE records SET removed_serial = $1 WHERE zone_id = $2 AND removed_serial IS NULL`,
 		`DELETE FROM served WHERE zone_id = $2 AND added_serial <= $1`,
 		`DELETE FROM outbox WHERE zone_id = $2 AND serial <= $1`,
+		`DELETE FROM key_rolls WHERE zone_id = $2 AND $1 > 0`, // both parameters must be used
 	} {
 		if _, err := tx.ExecContext(ctx, query, serial, id); err != nil {
 			return err
@@ -80,31 +82,10 @@ func (s Zones) relabel(ctx context.Context, tx *Tx, name deed.Name) error {
 	return bumpCatalog(ctx, tx, s.Now())
 }
 
-// CheckMaster fails when zones in this database were signed with keys from another master
-// secret: a node with a different secret would make every zone it signs bogus. The first
-// node stores the fingerprint of its secret.
-func (s Zones) CheckMaster(ctx context.Context) error {
-	sum := sha256.Sum256([]byte("print " + s.Publishing.Master.Reveal()))
-	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO zone_master (id, fingerprint) VALUES (1, $1) ON CONFLICT DO NOTHING`, hex.EncodeToString(sum[:8]))
-		if err != nil {
-			return err
-		}
-		var fingerprint string
-		if err := tx.QueryRowContext(ctx, `SELECT fingerprint FROM zone_master WHERE id = 1`).Scan(&fingerprint); err != nil {
-			return err
-		}
-		if fingerprint != hex.EncodeToString(sum[:8]) {
-			return errors.New("the zones of this database are signed with keys from another secret: every node needs the same file")
-		}
-		return nil
-	})
-}
-
 // DueZones returns zones whose signatures must be renewed.
 func (s Zones) DueZones(ctx context.Context, limit int) ([]string, error) {
 	return due(ctx, s.DB, `
-		SELECT domain FROM zones WHERE renew_at <= $1 AND renew_at > 0 AND ended_at IS NULL ORDER BY renew_at LIMIT $2`, s.Now(), limit)
+		SELECT domain FROM zones WHERE renew_at <= $1 AND renew_at > 0 AND ended_at IS NULL ORDER BY renew_at LIMIT $2`, s.signatureTime(), limit)
 }
 
 // Resign renews expiring signatures of the zone, with a new serial.
@@ -125,10 +106,11 @@ func (s Zones) DueDelegations(ctx context.Context, servers []string, limit int) 
 	defer cancel()
 	rows, err := s.DB.read.QueryContext(ctx, `
 		SELECT r.domain FROM registrations r JOIN zones z ON z.domain = r.domain
-		 WHERE r.ds = '' AND r.nameservers = $1 AND r.status = $2 AND z.generation > 0 AND`+isServed+`
+		 WHERE r.ds = '' AND r.nameservers = $1 AND r.status = 'active' AND z.generation > 0 AND`+isServed+`
 		   AND NOT EXISTS (SELECT 1 FROM delegation_moves m WHERE m.domain = r.domain AND m.reference = r.reference)
-		 LIMIT $3`,
-		strings.Join(servers, " "), lifecycle.StatusActive, limit)
+		   AND NOT EXISTS (SELECT 1 FROM key_rolls k WHERE k.zone_id = z.id)
+		 LIMIT $2`,
+		strings.Join(servers, " "), limit)
 	if err != nil {
 		return nil, err
 	}

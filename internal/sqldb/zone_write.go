@@ -184,7 +184,7 @@ func (s Zones) serve(ctx context.Context, tx *Tx, z zoneRow) error {
 		return err
 	}
 	prev.Origin = string(z.Name)
-	next, err := s.Publishing.Serve(z.Zone, prev, z.generation, now)
+	next, err := s.Publishing.Serve(z.Zone, prev, dnssec.Serving{Keys: z.keys, Now: s.signatureTime(), Since: now})
 	if err != nil {
 		return err
 	}
@@ -210,6 +210,14 @@ func (s Zones) serve(ctx context.Context, tx *Tx, z zoneRow) error {
 		return err
 	}
 	return s.announce(ctx, tx, z, next.RenewAt(), now)
+}
+
+// signatureTime returns the time of SignatureClock.
+func (s Zones) signatureTime() time.Time {
+	if s.SignatureClock == nil {
+		return s.Now()
+	}
+	return s.SignatureClock()
 }
 
 // announce stores the new serial of the zone, and notifies other nodes.

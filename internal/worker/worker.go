@@ -39,7 +39,7 @@ type Task struct {
 	Run      func(ctx context.Context) error
 }
 
-// Loop advances due rows and runs tasks. Waiting is optional.
+// Loop advances due rows and runs tasks. The functions are optional.
 type Loop struct {
 	Rows  []Rows
 	Tasks []Task
@@ -47,6 +47,11 @@ type Loop struct {
 
 	// Waiting is called with the cause when a row waits for an external system.
 	Waiting func(rows, cause string)
+
+	// Due is called with how many rows a poll found, and Failed for each row and task
+	// that failed. Both may be nil.
+	Due    func(rows string, n int)
+	Failed func(rows string)
 
 	causes causeLog
 }
@@ -84,6 +89,9 @@ func (l *Loop) poll(ctx context.Context, rows Rows) {
 		l.report(rows.Name, "", err)
 		return
 	}
+	if l.Due != nil {
+		l.Due(rows.Name, len(ids))
+	}
 	var wg sync.WaitGroup
 	for _, id := range ids {
 		slots <- struct{}{}
@@ -118,6 +126,9 @@ func (l *Loop) report(name, id string, err error) {
 			l.Log.Warn("waiting", "rows", name, "id", id, "cause", cause, "times", n)
 		}
 	default:
+		if l.Failed != nil {
+			l.Failed(name)
+		}
 		l.Log.Error("work failed", "rows", name, "id", id, "err", err)
 	}
 }

@@ -28,7 +28,7 @@ type DSUpdater struct {
 	Names      Delegations
 	Manager    registrar.Manager
 	Servers    []string // our name servers
-	DS         func(name deed.Name) ([]dnssec.DS, error)
+	DS         func(ctx context.Context, name deed.Name) ([]dnssec.DS, error)
 	Propagated func(ctx context.Context, name deed.Name) (bool, error) // whether every server serves the current serial
 }
 
@@ -44,7 +44,7 @@ func (c *DSUpdater) Advance(ctx context.Context, id string) error {
 	if err != nil || !propagated {
 		return err
 	}
-	ds, err := c.DS(name)
+	ds, err := c.DS(ctx, name)
 	if err != nil {
 		return fmt.Errorf("derive the DS of %s: %w", name, err)
 	}

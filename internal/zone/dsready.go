@@ -1,6 +1,10 @@
 package zone
 
-import "time"
+import (
+	"time"
+
+	"deed.example/deed/internal/dnssec"
+)
 
 // AbsentServerTimeout is how long a name server that does not have a zone, or cannot
 // be reached, keeps the DS of the zone from being published.
@@ -19,12 +23,25 @@ type ServerCopy struct {
 // AbsentServerTimeout after the last change, if another one has the zone: resolvers
 // query that one then, with or without a DS.
 func DSReady(servers []ServerCopy, sinceChange time.Duration) (ready bool, without []string) {
+	return readyWithout(servers, sinceChange >= AbsentServerTimeout)
+}
+
+// KeyReady reports likewise whether the next step of a key roll may begin. A server that
+// we cannot reach may serve the old keys to resolvers, so it counts as absent only when
+// it must have stopped: after the expire time of a signed zone's SOA.
+func KeyReady(servers []ServerCopy, sinceChange time.Duration) (ready bool, without []string) {
+	return readyWithout(servers, sinceChange >= dnssec.SignedExpire)
+}
+
+// readyWithout reports whether all servers have the current copy, except for absent
+// ones if those may be left out.
+func readyWithout(servers []ServerCopy, leaveOut bool) (ready bool, without []string) {
 	inSync := 0
 	for _, s := range servers {
 		switch {
 		case s.InSync:
 			inSync++
-		case s.Absent && sinceChange >= AbsentServerTimeout:
+		case s.Absent && leaveOut:
 			without = append(without, s.Server)
 		default:
 			return false, nil

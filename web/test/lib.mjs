@@ -201,8 +201,8 @@ export const problem = (page, kind) => page.locator(`[data-problem="${kind}"]`)
 
 /** A page of a name for sale, with a funded wallet. */
 export async function atOrder(o = {}) {
-  const account = newAccount()
-  if (!o.poor) await fund(account.address)
+  const account = o.account ?? newAccount()
+  if (!o.poor && !o.account) await fund(account.address)
   const opened = await openPage({ account, ...o })
   const name = newName()
   await opened.page.goto(`${base}/app/buy/${name}`)

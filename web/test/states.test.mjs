@@ -173,14 +173,6 @@ test('a reload after signing repeats the same payment', async () => {
   await context.close()
 })
 
-test('a wallet that is not deployed yet is told what to do', async () => {
-  const { page, wallet, context } = await atReview()
-  wallet.signature = () => '0x' + '00'.repeat(96) + '6492'.repeat(16)
-  await pay(page)
-  await problem(page, 'undeployed').waitFor()
-  await context.close()
-})
-
 test('the service is gone', async () => {
   const { page, context } = await openPage({ noWallet: true })
   await page.goto(base)

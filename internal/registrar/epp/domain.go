@@ -26,14 +26,15 @@ type domainInfo struct {
 	Statuses []struct {
 		Value string `xml:"s,attr"`
 	} `xml:"status"`
-	HostObjects []string `xml:"ns>hostObj"`
-	HostNames   []string `xml:"ns>hostAttr>hostName"`
-	ClID        string   `xml:"clID"`
-	CrID        string   `xml:"crID"`
-	Created     string   `xml:"crDate"`
-	Expires     string   `xml:"exDate"`
-	Transferred string   `xml:"trDate"`
-	AuthInfo    string   `xml:"authInfo>pw"`
+	HostObjects []string   `xml:"ns>hostObj"`
+	HostAttrs   []hostAttr `xml:"ns>hostAttr"`
+	Below       []string   `xml:"host"` // hosts below the name, if they were asked for
+	ClID        string     `xml:"clID"`
+	CrID        string     `xml:"crID"`
+	Created     string     `xml:"crDate"`
+	Expires     string     `xml:"exDate"`
+	Transferred string     `xml:"trDate"`
+	AuthInfo    string     `xml:"authInfo>pw"`
 }
 
 type domainDates struct {
@@ -62,6 +63,8 @@ type domain struct {
 	name        deed.Name
 	statuses    []string // of RFC 5731, then those of RFC 3915
 	hosts       []string
+	glue        lifecycle.Glue // of host attributes
+	below       []string       // hosts below the name, if they were asked for
 	ds          []dnssec.DS
 	holder      string // clID
 	creator     string // crID; may be empty
@@ -101,10 +104,16 @@ func (b *Backend) ours(d domain) bool { return d.holder == b.cfg.ClientID }
 // not registered, or only shown to others, with CodeValidation when the code is not the name's, and without a
 // code otherwise.
 func (b *Backend) info(ctx context.Context, name deed.Name, code deed.Secret) (domain, error) {
+	return b.infoWith(ctx, name, code, "del")
+}
+
+// infoWith is info with these hosts: "del" for the name servers, "all" to add those
+// below the name.
+func (b *Backend) infoWith(ctx context.Context, name deed.Name, code deed.Secret, hosts string) (domain, error) {
 	r, err := b.send(ctx, order{body: func(w *writer, _ menu) {
 		w.element("info", func() {
 			w.object("domain", "info", nsDomain, func() {
-				w.text("domain:name", string(name), "hosts", "del")
+				w.text("domain:name", string(name), "hosts", hosts)
 				writeCode(w, code)
 			})
 		})
@@ -183,8 +192,17 @@ func parseDomain(r response, name deed.Name) (domain, error) {
 			}
 		}
 	}
-	for _, h := range append(in.HostObjects, in.HostNames...) {
-		d.hosts = append(d.hosts, strings.ToLower(strings.TrimSuffix(strings.TrimSpace(h), ".")))
+	for _, h := range in.HostObjects {
+		d.hosts = append(d.hosts, hostName(h))
+	}
+	for _, h := range in.HostAttrs {
+		d.hosts = append(d.hosts, hostName(h.Name))
+		if addrs := h.addresses(); len(addrs) > 0 && lifecycle.Below(hostName(h.Name), name) {
+			d.glue = append(d.glue, dnssec.Nameserver{Host: hostName(h.Name), Addresses: addrs})
+		}
+	}
+	for _, h := range in.Below {
+		d.below = append(d.below, hostName(h))
 	}
 	for _, x := range r.Ext.DNSSEC {
 		for _, ds := range x.DS {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"deed.example/deed"
 	"deed.example/deed/internal/registrar"
@@ -217,19 +218,28 @@ func (b *Backend) noteBalance(r response) {
 		if credit, err := deed.ParseUSDC(strings.TrimSpace(f.Credit)); err == nil && credit < maxFee && left < maxFee {
 			left += credit
 		}
-		b.mu.Lock()
-		b.balance = registrar.Balance{Available: left, At: b.cfg.Now()}
-		b.mu.Unlock()
+		b.setBalance(left)
 	}
 }
 
+func (b *Backend) setBalance(left deed.USDC) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.balance = registrar.Balance{Available: left, At: b.cfg.Now()}
+}
+
+// balanceAge is how long a balance is valid. The registry tells it with orders only:
+// without an end, an empty account would refuse the order that shows that it was filled
+// up.
+const balanceAge = 10 * time.Minute
+
 // Balance implements registrar.BalanceReader. EPP has no command for it: it is what
-// the response to the last order said.
+// the response to the last order said, for balanceAge.
 func (b *Backend) Balance(context.Context) (registrar.Balance, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.balance.At.IsZero() {
-		return registrar.Balance{}, deed.Errorf(deed.CodeNotFound, "the registry has not reported a balance yet")
+	if b.balance.At.IsZero() || b.cfg.Now().Sub(b.balance.At).Abs() > balanceAge {
+		return registrar.Balance{}, deed.Errorf(deed.CodeNotFound, "the registry has not reported a balance lately")
 	}
 	return b.balance, nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/lifecycle"
 )
 
 type hostInfo struct {
@@ -19,15 +20,32 @@ type hostInfo struct {
 // hostObjects reports whether the registry has hosts as objects of their own.
 func (b *Backend) hostObjects(m menu) bool { return m.host() && !b.cfg.Profile.HostAttributes }
 
-// writeHosts writes the name servers of a name.
-func (b *Backend) writeHosts(w *writer, m menu, hosts []string) {
+// hostName returns the canonical form of a host name in a reply.
+func hostName(text string) string {
+	return strings.ToLower(strings.TrimSuffix(strings.TrimSpace(text), "."))
+}
+
+// writeHosts writes the name servers of a name. An attribute has its addresses.
+func (b *Backend) writeHosts(w *writer, m menu, hosts []string, glue lifecycle.Glue) {
 	for _, host := range hosts {
 		if b.hostObjects(m) {
 			w.text("domain:hostObj", host)
 			continue
 		}
-		w.element("domain:hostAttr", func() { w.text("domain:hostName", host) })
+		w.element("domain:hostAttr", func() {
+			w.text("domain:hostName", host)
+			for _, a := range glue.Of(host) {
+				w.text("domain:hostAddr", a.Unmap().String(), "ip", ipVersion(a))
+			}
+		})
 	}
+}
+
+func ipVersion(a netip.Addr) string {
+	if a.Unmap().Is4() {
+		return "v4"
+	}
+	return "v6"
 }
 
 // ensureHosts creates the hosts that the registry does not have yet. It fails with
@@ -139,7 +157,7 @@ func (b *Backend) hostInfo(ctx context.Context, host string) ([]netip.Addr, erro
 		return nil, fmt.Errorf("look up host %s: %w", host, err)
 	case r.code() != codeOK:
 		return nil, b.refused(r, host, beforeMoney)
-	case len(r.Data.Hosts) != 1 || !strings.EqualFold(strings.TrimSuffix(r.Data.Hosts[0].Name, "."), host):
+	case len(r.Data.Hosts) != 1 || hostName(r.Data.Hosts[0].Name) != host:
 		return nil, b.nonsensical("info of host %s is about something else", host)
 	}
 	var addrs []netip.Addr
@@ -158,11 +176,7 @@ func (b *Backend) hostInfo(ctx context.Context, host string) ([]netip.Addr, erro
 func hostCommand(command, host string, add, rem []netip.Addr) order {
 	addrs := func(w *writer, all []netip.Addr) {
 		for _, a := range all {
-			version := "v6"
-			if a.Unmap().Is4() {
-				version = "v4"
-			}
-			w.text("host:addr", a.Unmap().String(), "ip", version)
+			w.text("host:addr", a.Unmap().String(), "ip", ipVersion(a))
 		}
 	}
 	return order{body: func(w *writer, _ menu) {

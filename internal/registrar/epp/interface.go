@@ -11,6 +11,7 @@ var _ interface {
 	registrar.BalanceReader
 	registrar.MessageQueue
 	registrar.HostManager
+	registrar.GlueManager
 	registrar.Deleter
 	registrar.TransferDecider
 	registrar.Monitored

@@ -30,6 +30,9 @@ func (b *Backend) Holding(ctx context.Context, name deed.Name) (lifecycle.Holdin
 		Name: name, Created: d.created, Expires: d.expires, Phase: d.phase(now), EPPStatus: d.statuses,
 		Locked: d.has(transferLock), Nameservers: d.hosts, DS: d.ds,
 	}
+	if h.Glue, err = b.glue(ctx, d); err != nil {
+		return lifecycle.Holding{}, fmt.Errorf("look up %s: %w", name, err)
+	}
 	if !b.cfg.Profile.AutoRenew {
 		return h, nil
 	}
@@ -110,13 +113,15 @@ func (b *Backend) SetDS(ctx context.Context, name deed.Name, ds []dnssec.DS) err
 	})
 }
 
-// Delete implements registrar.Deleter.
+// Delete implements registrar.Deleter. Hosts below the name are deleted first where
+// the registry demands it.
 func (b *Backend) Delete(ctx context.Context, name deed.Name) error {
-	r, err := b.send(ctx, order{body: func(w *writer, _ menu) {
-		w.element("delete", func() {
-			w.object("domain", "delete", nsDomain, func() { w.text("domain:name", string(name)) })
-		})
-	}})
+	r, err := b.send(ctx, deleteCommand(name))
+	if err == nil && r.code() == codeAssociation {
+		if err = b.releaseHosts(ctx, name); err == nil {
+			r, err = b.send(ctx, deleteCommand(name))
+		}
+	}
 	switch {
 	case err != nil:
 		return fmt.Errorf("delete %s: %w", name, err)
@@ -128,9 +133,18 @@ func (b *Backend) Delete(ctx context.Context, name deed.Name) error {
 	return nil
 }
 
+func deleteCommand(name deed.Name) order {
+	return order{body: func(w *writer, _ menu) {
+		w.element("delete", func() {
+			w.object("domain", "delete", nsDomain, func() { w.text("domain:name", string(name)) })
+		})
+	}}
+}
+
 // An update is a change of a name.
 type update struct {
 	addHosts, remHosts   []string
+	glue                 lifecycle.Glue // of addHosts that are attributes
 	addStatus, remStatus []string
 	addDS, remDS         []dnssec.DS
 	code                 deed.Secret
@@ -180,8 +194,8 @@ func (b *Backend) updateCommand(name deed.Name, u update) order {
 			w.element("update", func() {
 				w.object("domain", "update", nsDomain, func() {
 					w.text("domain:name", string(name))
-					b.writePart(w, m, "domain:add", u.addHosts, u.addStatus)
-					b.writePart(w, m, "domain:rem", u.remHosts, u.remStatus)
+					b.writePart(w, m, "domain:add", u)
+					b.writePart(w, m, "domain:rem", update{addHosts: u.remHosts, addStatus: u.remStatus})
 					if u.code != "" {
 						w.element("domain:chg", func() { writeCode(w, u.code) })
 					}
@@ -200,15 +214,16 @@ func (b *Backend) updateCommand(name deed.Name, u update) order {
 	}
 }
 
-func (b *Backend) writePart(w *writer, m menu, element string, hosts, statuses []string) {
-	if len(hosts)+len(statuses) == 0 {
+// writePart writes what an update adds as the content of the element.
+func (b *Backend) writePart(w *writer, m menu, element string, u update) {
+	if len(u.addHosts)+len(u.addStatus) == 0 {
 		return
 	}
 	w.element(element, func() {
-		if len(hosts) > 0 {
-			w.element("domain:ns", func() { b.writeHosts(w, m, hosts) })
+		if len(u.addHosts) > 0 {
+			w.element("domain:ns", func() { b.writeHosts(w, m, u.addHosts, u.glue) })
 		}
-		for _, s := range statuses {
+		for _, s := range u.addStatus {
 			w.element("domain:status", nil, "s", s)
 		}
 	})

@@ -42,6 +42,42 @@ func TestGlue(t *testing.T) {
 	wantCode(t, e.SetHost(t.Context(), "ns1.foreign.com", addrs), deed.CodeNotFound)
 }
 
+// A name is deleted with the hosts below it, but not while another name uses one.
+func TestDeleteWithHosts(t *testing.T) {
+	e := open(t)
+	e.bought(t, name)
+	e.bought(t, "second.com")
+	hosts := []string{"ns1.hostile.com", "ns2.hostile.com"}
+	glue := lifecycle.Glue{
+		{Host: hosts[0], Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.1")}},
+		{Host: hosts[1], Addresses: []netip.Addr{netip.MustParseAddr("2001:db8::1")}},
+	}
+	if err := e.SetDelegation(t.Context(), name, hosts, glue); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.SetNameservers(t.Context(), "second.com", hosts); err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, e.Delete(t.Context(), name), deed.CodeValidation)
+	if h, err := e.Holding(t.Context(), name); err != nil || h.Phase != lifecycle.PhaseActive {
+		t.Errorf("got %+v, %v, want it to stay", h, err)
+	}
+	if err := e.SetNameservers(t.Context(), "second.com", []string{"ns1.example.net", "ns2.example.net"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Delete(t.Context(), name); err != nil {
+		t.Fatal(err)
+	}
+	if a, err := e.Available(t.Context(), name); err != nil || !a.Available {
+		t.Errorf("got %+v, %v, want it to be free", a, err)
+	}
+	for _, h := range hosts {
+		if _, ok := e.server.Host(h); ok {
+			t.Errorf("%s is left", h)
+		}
+	}
+}
+
 // A host that the registry has deleted since is created again.
 func TestHostVanishes(t *testing.T) {
 	e := open(t)

@@ -190,7 +190,7 @@ func (b *Backend) createCommand(o registrar.Order, fee deed.USDC) order {
 					w.text("domain:name", string(o.Name))
 					w.number("domain:period", o.Years, "unit", "y")
 					if len(o.Nameservers) > 0 {
-						w.element("domain:ns", func() { b.writeHosts(w, m, o.Nameservers) })
+						w.element("domain:ns", func() { b.writeHosts(w, m, o.Nameservers, nil) })
 					}
 					b.writeContacts(w)
 					w.element("domain:authInfo", func() {

@@ -88,6 +88,7 @@ func (b *Backend) refused(r response, name string, when moment) error {
 	case unknown(c):
 		return fmt.Errorf("%s: %w", name, cause)
 	case c == codeBilling:
+		b.setBalance(0)
 		b.alarm("funds", "the registry refuses orders: the account has too little money", "result", cause.Error())
 		return fmt.Errorf("%s: %w: %w", name, registrar.ErrFunds, cause)
 	case c == codeExists:

@@ -47,10 +47,17 @@ func (r *Registry) Holdings(ctx context.Context, after deed.Name, limit int) ([]
 	return holdings, nil
 }
 
-// SetNameservers implements registrar.Manager.
+// SetNameservers implements registrar.Manager. Glue stays as it is.
 func (r *Registry) SetNameservers(ctx context.Context, name deed.Name, hosts []string) error {
 	return r.change(ctx, name, func(e registry.Entry, now time.Time) (registry.Entry, error) {
-		return e.WithNameservers(hosts, now)
+		return e.WithNameservers(hosts, e.Glue, now)
+	})
+}
+
+// SetDelegation implements registrar.GlueManager.
+func (r *Registry) SetDelegation(ctx context.Context, name deed.Name, hosts []string, glue lifecycle.Glue) error {
+	return r.change(ctx, name, func(e registry.Entry, now time.Time) (registry.Entry, error) {
+		return e.WithNameservers(hosts, glue, now)
 	})
 }
 

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
-	"strings"
 	"time"
 
 	"deed.example/deed"
 	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/registrar/registry"
 )
 
@@ -26,8 +26,8 @@ type Parents struct {
 	Names      Delegated
 	Server     dnssec.Publisher
 	Publishing dnssec.Publishing
-	Now        func() time.Time // the registry's clock
-	Clock      func() time.Time // for serials and signatures
+	Now        func() time.Time // the registry's clock, by which signatures are renewed
+	Clock      func() time.Time // for serials, and the begin of signatures
 
 	prints map[deed.TLD]uint64 // hashes of the delegations in the zone last published
 	last   map[deed.TLD]dnssec.ServedZone
@@ -63,22 +63,26 @@ func (p *Parents) Publish(ctx context.Context) error {
 func (p *Parents) refresh(ctx context.Context, tld deed.TLD, names []registry.Entry) error {
 	h := fnv.New64a()
 	for _, e := range names {
-		fmt.Fprintln(h, e.Name, e.Nameservers, e.DS)
+		fmt.Fprintln(h, e.Name, e.Nameservers, e.Glue, e.DS)
 	}
 	now := p.Clock()
 	old := p.last[tld]
-	if p.prints[tld] == h.Sum64() && old.Serial != 0 && now.Before(old.RenewAt()) {
+	if p.prints[tld] == h.Sum64() && old.Serial != 0 && p.Now().Before(old.RenewAt()) {
 		return nil
 	}
 	next, err := p.compose(tld, names, max(old.Serial+1, uint32(now.Unix())))
 	if err != nil {
 		return err
 	}
-	key, err := dnssec.DeriveKey(p.Publishing.Master, string(tld), 1)
+	master := p.Publishing.Master
+	if n := len(p.Publishing.Earlier); n > 0 {
+		master = p.Publishing.Earlier[n-1] // resolvers are configured with the key, which must not change
+	}
+	key, err := dnssec.DeriveKey(master, string(tld), 1)
 	if err != nil {
 		return err
 	}
-	if next, err = dnssec.Sign(old, next, key, now); err != nil {
+	if next, err = dnssec.Sign(old, next, dnssec.Signing{Keys: []dnssec.Key{key}, Now: p.Now(), Since: now}); err != nil {
 		return err
 	}
 	if err := p.Server.Publish(ctx, next); err != nil {
@@ -93,10 +97,11 @@ func (p *Parents) compose(tld deed.TLD, names []registry.Entry, serial uint32) (
 	for _, e := range names {
 		d := dnssec.Delegation{Name: e.Name, DS: e.DS}
 		for _, host := range e.Nameservers {
-			if host == string(e.Name) || strings.HasSuffix(host, "."+string(e.Name)) {
-				continue // the embedded registry has no addresses of hosts, so there is no glue
+			addrs := e.Glue.Of(host)
+			if lifecycle.Below(host, e.Name) && len(addrs) == 0 {
+				continue // it was delegated before glue existed: nobody could find it
 			}
-			d.Nameservers = append(d.Nameservers, dnssec.Nameserver{Host: host})
+			d.Nameservers = append(d.Nameservers, dnssec.Nameserver{Host: host, Addresses: addrs})
 		}
 		if len(d.Nameservers) == 0 {
 			continue

@@ -3,6 +3,7 @@ package local_test
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"slices"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/sqldb"
@@ -77,7 +79,10 @@ func TestParents(t *testing.T) {
 		}
 		hosts := []string{"ns1.example.net", "ns2.example.net"}
 		must(t, r.SetNameservers(t.Context(), "first.com", hosts))
-		must(t, r.SetNameservers(t.Context(), "second.com", []string{"ns1.second.com", "ns2.second.com"})) // it would need glue
+		own := []string{"ns1.second.com", "ns2.second.com"}
+		if err := r.SetNameservers(t.Context(), "second.com", own); deed.CodeOf(err) != deed.CodeValidation {
+			t.Errorf("servers below the name without addresses: got %v", err)
+		}
 		b.broken = true
 		if err := p.Publish(t.Context()); err == nil {
 			t.Error("a failed Publish was not reported")
@@ -87,21 +92,31 @@ func TestParents(t *testing.T) {
 		if got := b.owners(t, 1, dns.TypeNS); !slices.Equal(got, []string{"first.com"}) {
 			t.Errorf("delegated: %v", got)
 		}
-		key, err := zones.Publishing.DS("first.com", 1)
+		key, err := zones.Publishing.DS("first.com", dnssec.KeyID{Generation: 1})
 		must(t, err)
 		must(t, r.SetDS(t.Context(), "first.com", key))
 		publish()
 		if got := b.owners(t, 2, dns.TypeDS); !slices.Equal(got, []string{"first.com"}) {
 			t.Errorf("secure: %v", got)
 		}
-		real = real.AddDate(0, 0, 12)
+		must(t, r.SetDelegation(t.Context(), "second.com", own, lifecycle.Glue{
+			{Host: own[0], Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.1")}},
+			{Host: own[1], Addresses: []netip.Addr{netip.MustParseAddr("2001:db8::1")}},
+		}))
 		publish()
-		if got := b.zones[2]; got.Serial <= b.zones[1].Serial || !got.RenewAt().After(real) {
-			t.Errorf("serial %d after %d, to be renewed at %s", got.Serial, b.zones[1].Serial, got.RenewAt())
+		if got := append(b.owners(t, 3, dns.TypeA), b.owners(t, 3, dns.TypeAAAA)...); !slices.Equal(got, own) {
+			t.Errorf("glue: %v", got)
+		}
+		real = real.AddDate(0, 0, 12)
+		publish() // only the registry's clock counts
+		c.Advance(12 * 24 * time.Hour)
+		publish()
+		if got := b.zones[3]; got.Serial <= b.zones[2].Serial || !got.RenewAt().After(c.Now()) {
+			t.Errorf("serial %d after %d, to be renewed at %s", got.Serial, b.zones[2].Serial, got.RenewAt())
 		}
 		c.Advance(3 * 366 * 24 * time.Hour) // not renewed
 		publish()
-		if got := b.owners(t, 4, dns.TypeNS); len(got) > 0 {
+		if got := b.owners(t, 5, dns.TypeNS); len(got) > 0 {
 			t.Errorf("after its end: %v", got)
 		}
 	})

@@ -30,7 +30,7 @@ func TestContract(t *testing.T) {
 	e.step(t, "register", func(ctx context.Context) error { return e.Place(ctx, o) })
 	e.step(t, "lock", func(ctx context.Context) error { return e.SetLock(ctx, o.Name, false) })
 	e.step(t, "name servers", func(ctx context.Context) error {
-		return e.SetNameservers(ctx, o.Name, []string{"ns1.contract.com", "ns2.example.net"})
+		return e.SetNameservers(ctx, o.Name, []string{"ns3.example.net", "ns2.example.net"})
 	})
 	keys := []dnssec.DS{{KeyTag: 12345, Algorithm: 13, DigestType: 2, Digest: strings.Repeat("0a", 32)}}
 	e.step(t, "sign", func(ctx context.Context) error { return e.SetDS(ctx, o.Name, keys) })

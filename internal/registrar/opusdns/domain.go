@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/lifecycle"
 )
 
@@ -35,6 +37,16 @@ type nameserver struct {
 	Addresses []string `json:"ip_addresses,omitempty"`
 }
 
+// addresses returns the addresses that can be read, at most maxAddresses.
+func (n nameserver) addresses() (addrs []netip.Addr) {
+	for _, text := range n.Addresses[:min(len(n.Addresses), maxAddresses)] {
+		if a, err := netip.ParseAddr(text); err == nil && a.Zone() == "" {
+			addrs = append(addrs, a.Unmap())
+		}
+	}
+	return addrs
+}
+
 // A domain is a domain object whose fields were checked. A time that the vendor does
 // not tell is zero.
 type domain struct {
@@ -46,6 +58,7 @@ type domain struct {
 	expiresExact time.Time // with fractions of a second, to repeat it to the vendor
 	updated      time.Time
 	nameservers  []string
+	glue         lifecycle.Glue // of those below the name, where the vendor tells it
 	statuses     []string
 	locked       bool
 	premium      bool
@@ -143,6 +156,9 @@ func parseDomain(r domainReply) (domain, error) {
 			return domain{}, noCode(err)
 		}
 		d.nameservers = append(d.nameservers, host)
+		if addrs := ns.addresses(); lifecycle.Below(host, name) && len(addrs) > 0 {
+			d.glue = append(d.glue, dnssec.Nameserver{Host: host, Addresses: addrs})
+		}
 	}
 	d.verification, err = parseVerification(r.Verification)
 	return d, err
@@ -203,7 +219,7 @@ func (d domain) holding(now time.Time) lifecycle.Holding {
 	}
 	return lifecycle.Holding{
 		Name: d.name, Created: d.start(), Expires: d.expires, Phase: d.phase(now), EPPStatus: statuses,
-		Locked: d.locked, Nameservers: d.nameservers,
+		Locked: d.locked, Nameservers: d.nameservers, Glue: d.glue,
 	}
 }
 

@@ -20,6 +20,7 @@ func Manager(t *testing.T, kind Idempotency, open func(t *testing.T) Env) {
 		"a new name":                       managerNew,
 		"nameservers":                      managerNameservers,
 		"nameservers of an order":          managerOrdered,
+		"glue":                             managerGlue,
 		"lock":                             managerLock,
 		"codes":                            managerCodes,
 		"keys":                             managerDS,

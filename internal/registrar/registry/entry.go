@@ -21,6 +21,7 @@ type Entry struct {
 	Locked      bool
 	AuthHash    string // of the valid code; "" when there is none
 	Nameservers []string
+	Glue        lifecycle.Glue // of the name servers below the name
 	DS          []dnssec.DS
 	Transfer    string // reference of the pending transfer; "" when there is none
 }
@@ -69,7 +70,7 @@ func (e Entry) Holding(at time.Time) lifecycle.Holding {
 	return lifecycle.Holding{
 		Name: e.Name, Reference: e.Reference, Created: e.Created, Expires: e.Expires,
 		Phase: e.Phase(at), EPPStatus: e.EPPStatus(at),
-		Locked: e.Locked, Nameservers: e.Nameservers, DS: e.DS,
+		Locked: e.Locked, Nameservers: e.Nameservers, Glue: e.Glue, DS: e.DS,
 	}
 }
 

@@ -8,14 +8,20 @@ import (
 	"deed.example/deed/internal/lifecycle"
 )
 
-// WithNameservers returns the entry delegated to the hosts.
-func (e Entry) WithNameservers(hosts []string, at time.Time) (Entry, error) {
+// WithNameservers returns the entry delegated to the hosts. It fails with
+// CodeValidation when one below the name has no glue.
+func (e Entry) WithNameservers(hosts []string, glue lifecycle.Glue, at time.Time) (Entry, error) {
 	hosts, err := deed.ParseNameservers(hosts)
-	if err == nil {
-		err = e.mayChange(at)
+	if err != nil {
+		return e, err
 	}
-	e.Nameservers = hosts
-	return e, err
+	for _, host := range hosts {
+		if lifecycle.Below(host, e.Name) && len(glue.Of(host)) == 0 {
+			return e, deed.Invalid("nameservers", "%s is below %s and needs its addresses", host, e.Name)
+		}
+	}
+	e.Nameservers, e.Glue = hosts, glue.Corrected(e.Name, hosts, nil)
+	return e, e.mayChange(at)
 }
 
 // WithLock returns the entry locked or unlocked. It cannot be locked while a

@@ -1,7 +1,6 @@
 package chain
 
 import (
-	"bytes"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -20,18 +19,13 @@ import (
 
 const maxSignature = 4096 // bytes
 
-var (
-	// wrappedEnd is the end of a signature that brings along how to make its
-	// wallet (ERC-6492). The token does not know that form.
-	erc6492Suffix = bytes.Repeat([]byte{0x64, 0x92}, 16)
-)
-
 // An authorization is a settle.Authorization in the types of the chain.
 type authorization struct {
 	settle.Authorization
 	from, to common.Address
 	nonce    common.Hash
-	sig      []byte // as the token wants it
+	sig      []byte      // as the token wants it
+	deploy   *deployment // of the payer's wallet, if the signature includes it
 }
 
 // read parses an authorization. It fails with CodePaymentInvalid when no token
@@ -48,13 +42,17 @@ func read(a settle.Authorization) (*authorization, error) {
 	case a.ValidAfter < 0 || a.ValidBefore <= a.ValidAfter:
 		return nil, invalid("it is valid at no time")
 	}
-	sig := slices.Clone(a.Signature)
+	deploy, inner, err := unwrap(a.Signature)
+	if err != nil {
+		return nil, invalid("%v", err)
+	}
+	sig := slices.Clone(inner)
 	if len(sig) == crypto.SignatureLength && sig[64] < 2 {
 		sig[64] += 27
 	}
 	return &authorization{
 		Authorization: a, from: common.HexToAddress(string(a.Payer)), to: common.HexToAddress(string(a.PayTo)),
-		nonce: nonce, sig: sig,
+		nonce: nonce, sig: sig, deploy: deploy,
 	}, nil
 }
 
@@ -75,10 +73,8 @@ func (s *Settler) checkForm(a *authorization) error {
 		return invalid("it pays to another address than ours")
 	case a.from == s.PayTo:
 		return invalid("it pays from our own address")
-	case len(a.sig) == 0 || len(a.sig) > maxSignature:
+	case len(a.sig) == 0 || len(a.Signature) > maxSignature:
 		return invalid("its signature is empty or too long")
-	case bytes.HasSuffix(a.sig, erc6492Suffix):
-		return invalid("its signature is wrapped (ERC-6492): deploy the wallet first, then sign plainly")
 	}
 	return nil
 }

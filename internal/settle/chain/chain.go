@@ -92,6 +92,34 @@ func (c *Client) separate(slots int) *Client {
 // Calls returns how many requests were sent to the endpoints.
 func (c *Client) Calls() int64 { return c.endpoints.calls.Load() }
 
+// Failures returns how many of them had no usable response.
+func (c *Client) Failures() int64 { return c.endpoints.fails.Load() }
+
+// A Head is the newest block of the chain.
+type Head struct {
+	Number uint64
+	Time   time.Time
+}
+
+// Head returns the newest block that was read, and false before the first.
+func (c *Client) Head() (Head, bool) {
+	if h := c.endpoints.head.Load(); h != nil {
+		return *h, true
+	}
+	return Head{}, false
+}
+
+// EndpointsUp reports for each endpoint, in the order of Dial, whether it is used.
+func (c *Client) EndpointsUp() []bool {
+	up := make([]bool, len(c.endpoints.all))
+	for i, e := range c.endpoints.all {
+		e.mu.Lock()
+		up[i] = e.retryAt.IsZero()
+		e.mu.Unlock()
+	}
+	return up
+}
+
 // A RemoteError is the error in a JSON-RPC response.
 type RemoteError struct {
 	Code    int    `json:"code"`
@@ -186,7 +214,7 @@ func (c *Client) Ping(ctx context.Context, chainID uint64) error {
 		return err
 	}
 	if uint64(result) != chainID {
-		return fmt.Errorf("the endpoint is on chain %d, not on %d", result, chainID)
+		return fmt.Errorf("the endpoint is on chain %d, not on %d: %w", result, chainID, ErrWrongChain)
 	}
 	return nil
 }

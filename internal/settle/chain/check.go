@@ -30,6 +30,17 @@ func (s *Settler) Check(ctx context.Context, a settle.Authorization, open []stri
 	if err := s.checkForm(auth); err != nil {
 		return settle.Funds{}, err
 	}
+	return s.check(ctx, auth, open, checkTime)
+}
+
+// check does what Check says; inTime compares the validity period with the chain's
+// time.
+func (s *Settler) check(ctx context.Context, auth *authorization, open []string, inTime func(a settle.Authorization, now int64) error) (settle.Funds, error) {
+	a := auth.Authorization
+	deploy, err := s.deploymentOf(ctx, auth)
+	if err != nil {
+		return settle.Funds{}, err
+	}
 	members := []batchCall{
 		{s.multicall, true, pack(batchABI, "getBlockNumber")},
 		{s.multicall, true, pack(batchABI, "getCurrentBlockTimestamp")},
@@ -43,21 +54,34 @@ func (s *Settler) Check(ctx context.Context, a settle.Authorization, open []stri
 		}
 		members = append(members, batchCall{s.token, true, pack(tokenABI, "authorizationState", auth.from, nonce)})
 	}
-	members = append(members, batchCall{s.token, true, auth.call()}) // last: it changes what the others would say
+	members = append(members, s.simulated(auth, deploy)) // last: it changes what the others would say
 	offer, err := s.reads.fees(ctx)
 	if err != nil {
 		return settle.Funds{}, fmt.Errorf("check the payment of %s: %w", a.Payer, err)
 	}
-	q := callMsg{from: s.gasWallet(), to: s.multicall, data: pack(batchABI, "aggregate3", members), gas: contractGas + stateGas*uint64(len(members)), fees: offer}
+	gas := contractGas + stateGas*uint64(len(members))
+	if deploy != nil {
+		gas += deployGas
+	}
+	q := callMsg{from: s.gasWallet(), to: s.multicall, data: pack(batchABI, "aggregate3", members), gas: gas, fees: offer}
 	results, err := s.Client.callBatch(ctx, q, "latest")
 	if err != nil {
 		return settle.Funds{}, fmt.Errorf("check the payment of %s: %w", a.Payer, err)
 	}
-	return s.evaluate(ctx, auth, open, results)
+	funds, err := s.evaluate(ctx, auth, open, results, inTime)
+	if err != nil {
+		return settle.Funds{}, err
+	}
+	ok, reason := transferResult(deploy, results[len(results)-1])
+	if !ok {
+		return settle.Funds{}, checkTransfer(a, reason, funds.Balance)
+	}
+	funds.Deploys = deploy != nil
+	return funds, nil
 }
 
-// evaluate reads the results of a check, in the order of its calls.
-func (s *Settler) evaluate(ctx context.Context, a *authorization, open []string, results []callResult) (settle.Funds, error) {
+// evaluate reads the results of a check but the last, in the order of its calls.
+func (s *Settler) evaluate(ctx context.Context, a *authorization, open []string, results []callResult, inTime func(settle.Authorization, int64) error) (settle.Funds, error) {
 	last := len(results) - 1
 	numbers := make([]*big.Int, last)
 	for i := range numbers {
@@ -70,10 +94,7 @@ func (s *Settler) evaluate(ctx context.Context, a *authorization, open []string,
 	if used {
 		return settle.Funds{}, s.evaluateUsed(ctx, a, head.Uint64())
 	}
-	if err := checkTime(a.Authorization, now.Int64()); err != nil {
-		return settle.Funds{}, err
-	}
-	if err := checkTransfer(a.Authorization, results[last], balance); err != nil {
+	if err := inTime(a.Authorization, now.Int64()); err != nil {
 		return settle.Funds{}, err
 	}
 	funds := settle.Funds{Balance: toUSDC(balance), Used: map[string]bool{}}
@@ -99,9 +120,9 @@ func (s *Settler) evaluateUsed(ctx context.Context, a *authorization, head uint6
 	case u.paid(a.Amount, own.treasuries):
 		return fmt.Errorf("transaction %s: %w", u.txHash, settle.ErrAlreadyPaid)
 	case u.cancelled:
-		return invalid("it was cancelled before")
+		return spentError("it was cancelled before")
 	}
-	return invalid("its nonce was used for another transfer before")
+	return spentError("its nonce was used for another transfer before")
 }
 
 // toUSDC returns a balance as USDC, and the largest amount for one that does not
@@ -117,7 +138,7 @@ func toUSDC(n *big.Int) deed.USDC {
 func checkTime(a settle.Authorization, now int64) error {
 	switch {
 	case a.ValidAfter >= now:
-		return invalid("it is not valid yet")
+		return &deed.Error{Code: deed.CodePaymentInvalid, Message: "the payment is invalid: it is not valid yet", Err: settle.ErrNotYet}
 	case a.ValidBefore <= now:
 		return invalid("it has expired")
 	case a.ValidBefore < now+int64(minValidity/time.Second):
@@ -130,11 +151,7 @@ func checkTime(a settle.Authorization, now int64) error {
 
 // checkTransfer returns why the simulated transfer failed, from the token's
 // revert reason.
-func checkTransfer(a settle.Authorization, o callResult, balance *big.Int) error {
-	if o.Success {
-		return nil
-	}
-	reason := o.reason()
+func checkTransfer(a settle.Authorization, reason string, balance deed.USDC) error {
 	has := func(part string) bool { return strings.Contains(reason, part) }
 	switch {
 	case has("paused"):
@@ -147,11 +164,13 @@ func checkTransfer(a settle.Authorization, o callResult, balance *big.Int) error
 		return invalid("it has expired")
 	case has("not yet valid"):
 		return invalid("it is not valid yet")
+	case has("deploy"):
+		return invalid("%s", reason)
 	case has("signature"):
 		return invalid("its signature is not the payer's")
-	case balance.Cmp(big.NewInt(int64(a.Amount))) < 0:
+	case balance < a.Amount:
 		return deed.Errorf(deed.CodePaymentInsufficient, "the wallet %s has %s USDC, and %s are asked",
-			a.Payer, toUSDC(balance), a.Amount)
+			a.Payer, balance, a.Amount)
 	}
 	return invalid("the chain refuses the transfer")
 }

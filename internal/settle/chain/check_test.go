@@ -67,7 +67,7 @@ func TestCheck(t *testing.T) {
 			"no signature":        {without(func(a *settle.Authorization) { a.Signature = nil }), invalid},
 			"66 bytes":            {without(func(a *settle.Authorization) { a.Signature = append(a.Signature, 0) }), invalid},
 			"long signature":      {without(func(a *settle.Authorization) { a.Signature = make([]byte, 5000) }), invalid},
-			"wrapped":             {without(func(a *settle.Authorization) { a.Signature = wrap(env.token, nil, a.Signature) }), invalid},
+			"wrapped":             {without(func(a *settle.Authorization) { a.Signature = wrap(env.token, nil, a.Signature) }), good},
 			"its twin":            {without(func(a *settle.Authorization) { a.Signature = twin(a.Signature) }), invalid},
 			"barred":              {env.payFrom(barredKey, "1"), invalid},
 			"cancelled":           {env.pay("cancelled"), invalid},
@@ -171,6 +171,7 @@ func TestOpenMakesSure(t *testing.T) {
 		"another version": func(c *chain.Config) { c.Network.Token.Version = "1" },
 		"another token":   func(c *chain.Config) { c.Network.Token.Address = c.Network.Multicall },
 		"one key for two": func(c *chain.Config) { c.RefundSigner = c.GasSigner },
+		"a bad factory":   func(c *chain.Config) { c.Network.WalletFactories = []deed.Wallet{c.Network.Multicall} },
 		"the treasury's":  func(c *chain.Config) { c.PayTo = addressOf(c.GasSigner.Address()) },
 	} {
 		cfg := env.cfg

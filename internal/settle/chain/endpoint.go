@@ -22,7 +22,9 @@ type endpoints struct {
 	all   []*endpoint // the preferred one first
 	log   atomic.Pointer[slog.Logger]
 	calls atomic.Int64
-	pause atomic.Int64 // nanoseconds instead of probeInterval; 0 in production
+	fails atomic.Int64         // calls without a usable response
+	head  atomic.Pointer[Head] // the newest block that was seen; nil before the first
+	pause atomic.Int64         // nanoseconds instead of probeInterval; 0 in production
 
 	mu    sync.Mutex
 	chain *identity // of the first verified endpoint; guarded by mu
@@ -134,13 +136,17 @@ func (c *Client) requestFrom(ctx context.Context, e *endpoint, out any, method s
 		err = c.post(ctx, e, out, method, body)
 	}
 	_, remote := errors.AsType[*RemoteError](err)
+	if err != nil && (!remote || isBusy(err)) {
+		c.endpoints.fails.Add(1)
+	}
 	if err != nil && !remote && !isBusy(err) && !errors.Is(err, errLargeResponse) && whole.Err() == nil {
 		c.fail(e, err)
 	}
 	return err
 }
 
-var errWrongChain = errors.New("it is on another chain than the others")
+// ErrWrongChain is the error of an endpoint that is on another chain than it should be.
+var ErrWrongChain = errors.New("it is on another chain than the others")
 
 // verify compares the endpoint's chain with ours. The chain ID of an endpoint
 // that was busy is not requested again.
@@ -154,7 +160,7 @@ func (c *Client) verify(ctx context.Context, e *endpoint) error {
 		return err
 	}
 	if first == nil {
-		return fmt.Errorf("%w: it has no first block", errWrongChain)
+		return fmt.Errorf("%w: it has no first block", ErrWrongChain)
 	}
 	if err := c.endpoints.compare(identity{id, first.Hash}, c.ChainID); err != nil {
 		return err
@@ -192,13 +198,13 @@ func (p *endpoints) compare(got identity, chainID uint64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if chainID != 0 && got.id != chainID {
-		return fmt.Errorf("%w: its id is %d, want %d", errWrongChain, got.id, chainID)
+		return fmt.Errorf("%w: its id is %d, want %d", ErrWrongChain, got.id, chainID)
 	}
 	if p.chain == nil {
 		p.chain = &got
 	}
 	if got != *p.chain {
-		return fmt.Errorf("%w: its id is %d and its first block %s, want %d and %s", errWrongChain, got.id, got.genesis, p.chain.id, p.chain.genesis)
+		return fmt.Errorf("%w: its id is %d and its first block %s, want %d and %s", ErrWrongChain, got.id, got.genesis, p.chain.id, p.chain.genesis)
 	}
 	return nil
 }
@@ -232,7 +238,7 @@ func (c *Client) verifyAll(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("endpoint %d: %w", e.number, err))
 		}
 	}
-	if len(errs) == len(c.endpoints.all) && !errors.Is(errors.Join(errs...), errWrongChain) {
+	if len(errs) == len(c.endpoints.all) && !errors.Is(errors.Join(errs...), ErrWrongChain) {
 		return nil // the first call retries
 	}
 	if len(errs) == len(c.endpoints.all) {

@@ -83,15 +83,20 @@ func TestKilled(t *testing.T) {
 		"postgres": func(t *testing.T) string { return sqldbtest.PostgresURL(t) },
 	} {
 		for _, step := range []string{"before store", "after store", "after send"} {
-			t.Run(step+"/"+name, func(t *testing.T) { testKilled(t, step, where(t)) })
+			t.Run(step+"/"+name, func(t *testing.T) { testKilled(t, step, where(t), false) })
+			t.Run(step+"/undeployed wallet/"+name, func(t *testing.T) { testKilled(t, step, where(t), true) })
 		}
 	}
 }
 
-func testKilled(t *testing.T, step, database string) {
+func testKilled(t *testing.T, step, database string, undeployed bool) {
 	env := newEnv(t, nil)
+	payment := env.pay("1")
+	if undeployed {
+		payment = env.futureWallet().pays("1")
+	}
 	e := childTask{
-		Database: database, URL: env.url, Step: step, Auth: env.pay("1"),
+		Database: database, URL: env.url, Step: step, Auth: payment,
 		Gas:    hex.EncodeToString(crypto.FromECDSA(env.gasKey)),
 		Refund: hex.EncodeToString(crypto.FromECDSA(env.refundKey)), Treasury: env.cfg.PayTo.Hex(),
 	}
@@ -111,7 +116,7 @@ func testKilled(t *testing.T, step, database string) {
 	}
 	defer db.Close() // the file goes away with the test
 	env.cfg.Store = sqldb.Settlements{DB: db, ChainID: env.cfg.Network.ChainID}
-	env.settled(env.settleLater(env.settler(), env.pay("1")))
+	env.settled(env.settleLater(env.settler(), payment))
 	if env.moved() != 1 {
 		t.Errorf("got %d transfers, want 1", env.moved())
 	}

@@ -74,7 +74,7 @@ func (e *tooLargeError) Unwrap() error { return e.cause }
 // refused this one, returned too much, or timed out. One that is unreachable or
 // busy would fail again.
 func smallerMaySucceed(ctx context.Context, err error) bool {
-	if ctx.Err() != nil || isBusy(err) || errors.Is(err, errWrongChain) {
+	if ctx.Err() != nil || isBusy(err) || errors.Is(err, ErrWrongChain) {
 		return false
 	}
 	if _, ok := errors.AsType[*net.OpError](err); ok {

@@ -22,7 +22,7 @@ func (s *Settler) Settle(ctx context.Context, a settle.Authorization) (txHash st
 	}
 	purpose := auth.purpose(s.token)
 	// Two payments signed with one nonce are two waits, of which one can be settled.
-	key := fmt.Sprintf("%s %x %x", purpose, auth.typedData(s.Network.Domain()).Digest(), auth.sig)
+	key := fmt.Sprintf("%s %x %x %s", purpose, auth.typedData(s.Network.Domain()).Digest(), auth.sig, auth.deploy)
 	return s.payments.await(ctx, &wait{key: key, purpose: purpose, amount: a.Amount, auth: auth})
 }
 

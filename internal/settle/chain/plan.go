@@ -13,7 +13,7 @@ const (
 	settleGas   = 150_000 // for one payment of a plain wallet
 	memberGas   = 80_000  // for each in a batch
 	batchGas    = 100_000 // for the batch itself
-	contractGas = 600_000 // for one payment of a contract wallet, which may use all of it
+	contractGas = 600_000 // for one payment of a contract wallet, which may use all of it; see deployGas
 	refundGas   = 150_000 // for one refund
 )
 
@@ -21,7 +21,8 @@ const (
 type transferAttempt struct {
 	*wait
 	attempt int
-	plain   bool // the payer has no code
+	plain   bool        // the payer has no code
+	deploy  *deployment // must precede the transfer; nil for wallets that need none
 }
 
 // plan signs transactions for payments that are in none that can still be mined.
@@ -32,7 +33,7 @@ func (l *lane) plan(ctx context.Context, pending []*transferAttempt) (signed boo
 	if len(pending) == 0 {
 		return false, nil
 	}
-	if err := l.markPlainWallets(ctx, pending); err != nil {
+	if err := l.markWallets(ctx, pending); err != nil {
 		return false, err
 	}
 	var combined []*transferAttempt
@@ -41,7 +42,15 @@ func (l *lane) plan(ctx context.Context, pending []*transferAttempt) (signed boo
 			combined = append(combined, t)
 			continue
 		}
-		some, err := l.signAttempts(ctx, []*transferAttempt{t}, batchGas+contractGas, l.stuck)
+		gas := uint64(batchGas + contractGas)
+		if t.deploy != nil {
+			if err := l.s.checkFactory(t.auth); err != nil {
+				l.stuck(t.wait, err.Error()) // the list has changed
+				continue
+			}
+			gas += deployGas
+		}
+		some, err := l.signAttempts(ctx, []*transferAttempt{t}, gas, l.stuck)
 		note(err, t.wait)
 		signed = signed || some
 	}
@@ -81,12 +90,16 @@ func ofAttempt(pending []*transferAttempt, attempt int) (some []*transferAttempt
 	return some
 }
 
-// markPlainWallets finds out which payers are plain wallets.
-func (l *lane) markPlainWallets(ctx context.Context, pending []*transferAttempt) error {
+// markWallets finds out which payers are plain wallets, and whose wallet must be
+// deployed. A wrapped signature of a wallet that has code by now is used without its
+// deployment.
+func (l *lane) markWallets(ctx context.Context, pending []*transferAttempt) error {
 	var candidates []*transferAttempt
 	var accounts []common.Address
+	byKey := map[*transferAttempt]bool{}
 	for _, t := range pending {
-		if t.auth.signedByKey(l.s.Network.Domain()) {
+		byKey[t] = t.auth.signedByKey(l.s.Network.Domain())
+		if byKey[t] || t.auth.deploy != nil {
 			candidates = append(candidates, t)
 			accounts = append(accounts, t.auth.from)
 		}
@@ -99,7 +112,10 @@ func (l *lane) markPlainWallets(ctx context.Context, pending []*transferAttempt)
 		return err
 	}
 	for i, t := range candidates {
-		t.plain = !code[i]
+		t.plain = !code[i] && byKey[t]
+		if !code[i] && !byKey[t] {
+			t.deploy = t.auth.deploy
+		}
 	}
 	return nil
 }
@@ -120,12 +136,13 @@ func (l *lane) signAttempts(ctx context.Context, pending []*transferAttempt, gas
 		return false, fmt.Errorf("simulate %d transfers: %w", len(pending), err)
 	}
 	for i, t := range pending {
+		ok, reason := transferResult(t.deploy, results[i])
 		switch {
 		case used[i]:
 			// A third party was faster. The final block will show what it did.
 			note(fmt.Errorf("%w: its nonce is used in a block that is not final yet", errWaiting), t.wait)
-		case !results[i].Success:
-			fails(t.wait, results[i].reason())
+		case !ok:
+			fails(t.wait, reason)
 		default:
 			o.calls[t.purpose] = t.auth.call()
 		}
@@ -134,7 +151,7 @@ func (l *lane) signAttempts(ctx context.Context, pending []*transferAttempt, gas
 		return false, nil
 	}
 	if len(pending) == 1 && !pending[0].plain {
-		o.gas, o.alone = gas, true // through the batch contract, as in the simulation
+		o.gas, o.alone, o.deploy = gas, true, pending[0].deploy // through the batch contract, as in the simulation
 	}
 	for _, t := range pending {
 		t.again = l.s.Now().Add(l.s.Network.BlockTime) // another node may have signed or abandoned it
@@ -150,7 +167,7 @@ func (l *lane) simulate(ctx context.Context, pending []*transferAttempt, gas uin
 		members = append(members, batchCall{l.s.token, true, pack(tokenABI, "authorizationState", t.auth.from, t.auth.nonce)})
 	}
 	for _, t := range pending {
-		members = append(members, batchCall{l.s.token, true, t.auth.call()})
+		members = append(members, l.s.simulated(t.auth, t.deploy))
 	}
 	q := callMsg{
 		from: l.address(), to: l.s.multicall, data: pack(batchABI, "aggregate3", members),

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/big"
 	"slices"
+	"strings"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
@@ -14,8 +15,13 @@ import (
 	"deed.example/deed/internal/settle"
 )
 
-// refundPrefix is the first part of the preimage of a refund's nonce.
-var refundPrefix = crypto.Keccak256([]byte("deed refund"))
+// refundPrefix returns the first part of the preimage of a refund's nonce.
+func refundPrefix(label string) []byte {
+	if label == "" {
+		return crypto.Keccak256([]byte("deed refund"))
+	}
+	return crypto.Keccak256([]byte("deed refund " + label))
+}
 
 // refundValidBefore is the end of a refund's authorization, in 2106. A refund
 // stays due until it is paid, and the nonce makes it payable once.
@@ -27,9 +33,10 @@ const refundValidBefore = math.MaxUint32
 //
 //	keccak256(keccak256("deed refund") || chain id || token || payer || payer's nonce)
 //
-// Each part has 32 bytes; the id and the two addresses are padded on the left.
-func RefundNonce(chainID uint64, token, payer common.Address, nonce common.Hash) common.Hash {
-	return crypto.Keccak256Hash(refundPrefix, word(new(big.Int).SetUint64(chainID)),
+// Each part has 32 bytes; the id and the two addresses are padded on the left. The
+// refund of a part has its label after "deed refund", separated by a space.
+func RefundNonce(label string, chainID uint64, token, payer common.Address, nonce common.Hash) common.Hash {
+	return crypto.Keccak256Hash(refundPrefix(label), word(new(big.Int).SetUint64(chainID)),
 		common.LeftPadBytes(token[:], 32), common.LeftPadBytes(payer[:], 32), nonce[:])
 }
 
@@ -56,7 +63,7 @@ func (s *Settler) Refunded(ctx context.Context, r settle.Refund) (bool, error) {
 	}
 	var calls [][]byte
 	for _, wallet := range own.refunds {
-		calls = append(calls, pack(tokenABI, "authorizationState", wallet, RefundNonce(s.Network.ChainID, s.token, addressOf(r.Payer), hash)))
+		calls = append(calls, pack(tokenABI, "authorizationState", wallet, RefundNonce(r.Label, s.Network.ChainID, s.token, addressOf(r.Payer), hash)))
 	}
 	q := callMsg{from: s.refundWallet(), to: s.multicall, data: batch(s.token, calls...), gas: stateGas * uint64(len(calls)+1)}
 	results, err := s.Client.callBatch(ctx, q, "latest")
@@ -78,7 +85,7 @@ func (s *Settler) Refunded(ctx context.Context, r settle.Refund) (bool, error) {
 // refundWait signs the authorization of a refund. Signing it does not commit us:
 // the nonce can be used once, and the signature is stored before it is sent.
 func (s *Settler) refundWait(ctx context.Context, r settle.Refund) (*wait, error) {
-	if r.Amount <= 0 || !isWallet(r.Payer) {
+	if r.Amount <= 0 || !isWallet(r.Payer) || strings.Trim(r.Label, "abcdefghijklmnopqrstuvwxyz") != "" {
 		return nil, fmt.Errorf("a refund of %d to %q is invalid", r.Amount, r.Payer)
 	}
 	payer := addressOf(r.Payer)
@@ -91,7 +98,7 @@ func (s *Settler) refundWait(ctx context.Context, r settle.Refund) (*wait, error
 	}
 	auth := &authorization{
 		Authorization: settle.Authorization{Asset: s.Network.Asset(), Payer: walletAt(s.refundWallet()), PayTo: r.Payer, Amount: r.Amount, ValidBefore: refundValidBefore},
-		from:          s.refundWallet(), to: payer, nonce: RefundNonce(s.Network.ChainID, s.token, payer, nonce),
+		from:          s.refundWallet(), to: payer, nonce: RefundNonce(r.Label, s.Network.ChainID, s.token, payer, nonce),
 	}
 	if auth.sig, err = s.RefundSigner.SignTypedData(ctx, auth.typedData(s.Network.Domain())); err != nil {
 		return nil, fmt.Errorf("sign: %w", err)
@@ -99,7 +106,7 @@ func (s *Settler) refundWait(ctx context.Context, r settle.Refund) (*wait, error
 	if !auth.signedByKey(s.Network.Domain()) {
 		return nil, fmt.Errorf("the signer of %s returned a signature of another key", s.RefundSigner.Address())
 	}
-	purpose := fmt.Sprintf("refund %x %s %s", s.token, r.Payer, r.Nonce)
+	purpose := strings.TrimSuffix(fmt.Sprintf("refund %x %s %s %s", s.token, r.Payer, r.Nonce, r.Label), " ")
 	return &wait{key: fmt.Sprintf("%s %d %s", purpose, r.Amount, r.PaymentID), purpose: purpose, amount: r.Amount, auth: auth, refund: r}, nil
 }
 
@@ -176,8 +183,10 @@ func (l *lane) proveRefund(ctx context.Context, v *view, w *wait, wallet common.
 // nextRefundAttempt returns the next attempt of a refund whose nonce is unused,
 // or nil when there is nothing to sign.
 func (l *lane) nextRefundAttempt(ctx context.Context, v *view, w *wait) (*transferAttempt, error) {
-	if done, err := l.finishTransfer(ctx, v, w); done || err != nil {
-		return nil, err
+	if w.refund.Label == "" { // no part was ever refunded by a plain transfer
+		if done, err := l.finishTransfer(ctx, v, w); done || err != nil {
+			return nil, err
+		}
 	}
 	sent := v.sent[w.purpose]
 	where, err := l.progressOf(ctx, v, sent)

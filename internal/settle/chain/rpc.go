@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -54,6 +55,9 @@ func (c *Client) block(ctx context.Context, at string) (*block, error) {
 	}
 	if b == nil {
 		return nil, fmt.Errorf("read block %s: %w", at, errBlockNotFound)
+	}
+	if at == "latest" {
+		c.endpoints.head.Store(&Head{Number: uint64(b.Number), Time: time.Unix(int64(b.Time), 0)})
 	}
 	return b, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -75,6 +76,7 @@ type Config struct {
 type Settler struct {
 	Config
 	token, multicall, feeOracle common.Address // of the network
+	factories                   []common.Address
 
 	own      atomic.Pointer[ownWallets]
 	feeCache feeCache
@@ -105,6 +107,10 @@ func Open(ctx context.Context, cfg Config) (*Settler, error) {
 	s := &Settler{
 		Config: cfg,
 		token:  addressOf(cfg.Network.Token.Address), multicall: addressOf(cfg.Network.Multicall), feeOracle: addressOf(cfg.Network.FeeOracle),
+	}
+	s.factories = addresses(cfg.Network.WalletFactories)
+	if slices.Contains(s.factories, s.token) || slices.Contains(s.factories, s.multicall) {
+		return nil, errors.New("the token and the batch contract cannot be factories of wallets")
 	}
 	s.reads = &reader{s: s, c: s.Client}
 	s.payments = newLane(s, s.Client, s.GasSigner, roleGas)

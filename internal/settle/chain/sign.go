@@ -17,8 +17,9 @@ import (
 
 // A draft is a transaction to be signed.
 type draft struct {
-	gas     uint64 // when it makes one call
-	alone   bool   // use the batch contract although it is one call
+	gas     uint64      // when it makes one call
+	alone   bool        // use the batch contract although it is one call
+	deploy  *deployment // precedes the call of the only purpose; may be nil
 	attempt int
 	fees    *fees
 	calls   map[string][]byte // by purpose
@@ -54,6 +55,9 @@ func (l *lane) sign(ctx context.Context, o draft) error {
 func (s *Settler) combined(o draft, purposes []string) (to common.Address, gas uint64, data []byte) {
 	if len(purposes) == 1 && !o.alone {
 		return s.token, o.gas, o.calls[purposes[0]]
+	}
+	if o.deploy != nil {
+		return s.multicall, o.gas, s.deployAndSettle(o.deploy, o.calls[purposes[0]], false)
 	}
 	var calls [][]byte
 	for _, p := range purposes {

@@ -98,6 +98,10 @@ func (c *Client) callBatch(ctx context.Context, q callMsg, at string) ([]callRes
 	if err != nil {
 		return nil, err
 	}
+	return unpackBatch(raw)
+}
+
+func unpackBatch(raw []byte) ([]callResult, error) {
 	out, err := batchABI.Unpack("aggregate3", raw)
 	if err != nil {
 		return nil, fmt.Errorf("decode the results of a batch: %w", err)

@@ -42,6 +42,16 @@ func refundedOnce(t *testing.T, b Fixture) {
 	if b.refund(t, "1", nonce(2), 1); b.Balance(payee) != 70_001 {
 		t.Errorf("another refund: got %s back", b.Balance(payee))
 	}
+	part := settle.Refund{PaymentID: "1", Payer: payee, Nonce: nonce(3), Amount: 20, Label: "change"}
+	for range 2 {
+		if txHash, err := b.Chain.Refund(t.Context(), part); err != nil || txHash == "" || b.Balance(payee) != 70_021 {
+			t.Errorf("the refund of a part: got %q, %v, %s back", txHash, err, b.Balance(payee))
+		}
+	}
+	part.Label = "undo"
+	if txHash, err := b.Chain.Refund(t.Context(), part); err != nil || txHash == "" || b.Balance(payee) != 70_041 {
+		t.Errorf("the refund of a part with another label: got %q, %v, %s back", txHash, err, b.Balance(payee))
+	}
 }
 
 func failedRefund(t *testing.T, b Fixture, done bool) {

@@ -9,7 +9,7 @@ import { ApiError, call as callApi, isLost, type Answer } from './api'
 import { config } from './config'
 import { micros, money } from './format'
 import { journal, type Entry } from './journal'
-import { authorize, isUndeployed, paymentHeader, readOffer, typedData, type Authorization, type Offer } from './payment'
+import { authorize, paymentHeader, readOffer, typedData, type Authorization, type Offer } from './payment'
 import { describe, type Problem } from './problem'
 import { session } from './session.svelte'
 import { balance, isRefusal, useChain, type Provider } from './wallet'
@@ -108,9 +108,6 @@ export class Checkout {
     try {
       await selectChain(session.wallet.provider) // it may have been changed since
       const signature: string = await session.wallet.provider.request({ method: 'eth_signTypedData_v4', params: [authorization.from, this.typed] })
-      if (isUndeployed(signature)) {
-        throw new Told({ kind: 'undeployed', title: 'Your wallet is not on the chain yet', text: `Contract wallets can pay once they are deployed: send any transaction on ${config.chainName} from it first, then try again. Nothing was paid.` })
-      }
       const entry: Entry = { ...purchase, payment: paymentHeader(offer, authorization, signature), price: offer.price, payer: this.payer }
       journal.write(entry)
       await this.deliver(entry)

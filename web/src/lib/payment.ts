@@ -89,6 +89,3 @@ export function paymentHeader(offer: Offer, authorization: Authorization, signat
   const text = JSON.stringify({ x402Version: 2, accepted: offer.terms, payload: { signature, authorization } })
   return btoa(String.fromCharCode(...new TextEncoder().encode(text)))
 }
-
-/** Whether a signature is that of a contract wallet that is not deployed yet (ERC-6492). */
-export const isUndeployed = (signature: string) => signature.toLowerCase().endsWith('6492'.repeat(16))

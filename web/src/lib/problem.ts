@@ -1,5 +1,6 @@
 // What can go wrong, in words for people, with the next step.
 import { ApiError, LostError } from './api'
+import { config } from './config'
 import { money, sentence } from './format'
 import { ForeignSite, SignedOut } from './session.svelte'
 import { isRefusal } from './wallet'
@@ -43,6 +44,9 @@ function fromAnswer(e: ApiError): Problem {
       return { kind: 'limited', title: 'Too many requests', text: 'The service limits how often it can be called.', until: Date.now() + Math.max(1, e.retryAfter) * 1000 }
     case 'DOMAIN_UNAVAILABLE':
       return { kind: 'taken', title: 'Taken meanwhile', text: 'Somebody else has registered this name. You have not paid anything.' }
+    case 'PAYMENT_INVALID':
+      if (!e.message.includes('deploy the wallet first')) break
+      return { kind: 'undeployed', title: 'Your wallet is not on the chain yet', text: `The service does not deploy wallets of this kind. Send any transaction on ${config.chainName} from your wallet first, then try again. Nothing was paid.` }
     case 'PAYMENT_INSUFFICIENT':
       return { kind: 'poor', title: 'Not enough USDC', text: 'Your wallet does not hold enough USDC for this payment. Nothing was paid.' }
     case 'REGISTRATION_FAILED':

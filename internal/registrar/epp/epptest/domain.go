@@ -145,12 +145,19 @@ func (s *Server) describe(e registry.Entry, shows bool, c *client) (data, ext st
 		b.WriteString("<domain:ns>")
 		for _, h := range e.Nameservers {
 			if s.cfg.HostAttr {
-				b.WriteString("<domain:hostAttr>" + element("domain:hostName", h) + "</domain:hostAttr>")
+				b.WriteString("<domain:hostAttr>" + element("domain:hostName", h))
+				for _, a := range e.Glue.Of(h) {
+					b.WriteString(`<domain:hostAddr ip="v` + map[bool]string{true: "4", false: "6"}[a.Is4()] + `">` + a.String() + `</domain:hostAddr>`)
+				}
+				b.WriteString("</domain:hostAttr>")
 			} else {
 				b.WriteString(element("domain:hostObj", h))
 			}
 		}
 		b.WriteString("</domain:ns>")
+	}
+	for _, h := range s.hostsBelow(e.Name) {
+		b.WriteString(element("domain:host", h))
 	}
 	b.WriteString(element("domain:clID", clientOf(e.Account)) + element("domain:crID", clientOf(e.Account)) + element("domain:crDate", stamp(e.Created)) + element("domain:exDate", stamp(e.Expires)))
 	if !e.Moved.IsZero() {

@@ -53,6 +53,7 @@ type Fault struct {
 	Code  int      // of Refuse and Deny
 	Times int      // how many commands
 	Only  []string // kinds of commands that it affects; empty for all but login
+	Down  bool     // maintenance begins with the last of them
 }
 
 type fault struct {

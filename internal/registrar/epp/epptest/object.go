@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/lifecycle"
 )
 
 // above returns the name in the registry that the host is below, and who holds it.
@@ -21,6 +22,19 @@ func (s *Server) above(host string) (holder string, internal bool) {
 		}
 	}
 	return "", false
+}
+
+// hostsBelow returns the hosts below a name.
+func (s *Server) hostsBelow(name deed.Name) (hosts []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for h := range s.hosts {
+		if lifecycle.Below(h, name) {
+			hosts = append(hosts, h)
+		}
+	}
+	slices.Sort(hosts)
+	return hosts
 }
 
 func (s *Server) hostCheck(in names) answer {
@@ -43,7 +57,11 @@ func (s *Server) hostInfo(in host) answer {
 	}
 	data := `<host:infData xmlns:host="` + nsHost + `">` + element("host:name", in.Name) + `<host:status s="ok"/>`
 	for _, a := range addrs {
-		data += `<host:addr ip="v4">` + a + `</host:addr>`
+		version := "v4"
+		if strings.Contains(a, ":") {
+			version = "v6"
+		}
+		data += `<host:addr ip="` + version + `">` + a + `</host:addr>`
 	}
 	return answer{code: 1000, data: data + element("host:clID", s.hostOwner[in.Name]) + `</host:infData>`}
 }

@@ -23,7 +23,7 @@ func (s *Server) create(c *client, in *domain, ext added) answer {
 	if in.AuthInfo == nil || s.cfg.Contacts && in.Registrant == "" {
 		return answer{code: 2003}
 	}
-	hosts := append(in.HostObj, in.HostAttr...)
+	hosts := hostNames(in.HostObj, in.HostAttr)
 	if a := s.known(in, hosts); a.code != 0 {
 		return a
 	}
@@ -105,6 +105,13 @@ func (s *Server) cost(a registrar.Availability, years int) deed.USDC {
 	}
 	amount, _ := deed.ParseUSDC(price)
 	return amount * deed.USDC(years)
+}
+
+// SetBalance sets what every registrar has in its account.
+func (s *Server) SetBalance(left deed.USDC) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.balance = left
 }
 
 // charge takes the price and returns what the response says about it.
@@ -208,6 +215,9 @@ func (s *Server) delete(c *client, in *domain, _ added) answer {
 	now := s.now()
 	if phase := e.Phase(now); phase == lifecycle.PhaseRedemption || phase == lifecycle.PhasePendingDelete || e.Transfer != "" {
 		return answer{code: 2304}
+	}
+	if len(s.hostsBelow(e.Name)) > 0 {
+		return answer{code: 2305, reason: "hosts below the name"}
 	}
 	err := s.cfg.Registry.Store.Change(s.ctx, e.Name, now, func(e registry.Entry) (registry.Entry, error) {
 		if now.Before(e.Created.AddDate(0, 0, registry.AddGraceDays)) {

@@ -2,6 +2,7 @@ package epptest
 
 import (
 	"encoding/xml"
+	"slices"
 )
 
 // A request is a document of a client.
@@ -63,16 +64,16 @@ type names struct {
 }
 
 type domain struct {
-	Name       string   `xml:"name"`
-	Period     *period  `xml:"period"`
-	CurExpDate string   `xml:"curExpDate"`
-	HostObj    []string `xml:"ns>hostObj"`
-	HostAttr   []string `xml:"ns>hostAttr>hostName"`
-	Registrant string   `xml:"registrant"`
-	Contacts   []string `xml:"contact"`
-	AuthInfo   *string  `xml:"authInfo>pw"`
-	Add        part     `xml:"add"`
-	Rem        part     `xml:"rem"`
+	Name       string     `xml:"name"`
+	Period     *period    `xml:"period"`
+	CurExpDate string     `xml:"curExpDate"`
+	HostObj    []string   `xml:"ns>hostObj"`
+	HostAttr   []hostAttr `xml:"ns>hostAttr"`
+	Registrant string     `xml:"registrant"`
+	Contacts   []string   `xml:"contact"`
+	AuthInfo   *string    `xml:"authInfo>pw"`
+	Add        part       `xml:"add"`
+	Rem        part       `xml:"rem"`
 	Chg        struct {
 		AuthInfo *string `xml:"authInfo>pw"`
 	} `xml:"chg"`
@@ -84,11 +85,25 @@ type period struct {
 }
 
 type part struct {
-	HostObj  []string `xml:"ns>hostObj"`
-	HostAttr []string `xml:"ns>hostAttr>hostName"`
+	HostObj  []string   `xml:"ns>hostObj"`
+	HostAttr []hostAttr `xml:"ns>hostAttr"`
 	Statuses []struct {
 		Value string `xml:"s,attr"`
 	} `xml:"status"`
+}
+
+type hostAttr struct {
+	Name  string   `xml:"hostName"`
+	Addrs []string `xml:"hostAddr"`
+}
+
+// hostNames returns the names of hosts of both kinds.
+func hostNames(objects []string, attrs []hostAttr) []string {
+	all := slices.Clone(objects)
+	for _, a := range attrs {
+		all = append(all, a.Name)
+	}
+	return all
 }
 
 type host struct {

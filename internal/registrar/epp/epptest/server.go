@@ -246,6 +246,14 @@ func (s *Server) handle(c *client, cmd command) bool {
 		s.repeated++
 	}
 	f := s.takeFault(kind)
+	if f != nil && f.Down && s.fault == nil {
+		s.refusing = true
+		for conn := range s.conns {
+			if conn != c.conn {
+				_ = conn.Close() // the client is not told
+			}
+		}
+	}
 	s.mu.Unlock()
 	if again && cmd.ClTRID != "" {
 		return false // as a registry did

@@ -1,6 +1,7 @@
 package epptest
 
 import (
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -22,9 +23,14 @@ func (s *Server) update(c *client, in *domain, ext added) answer {
 	if phase := e.Phase(now); phase == lifecycle.PhaseRedemption || phase == lifecycle.PhasePendingDelete {
 		return answer{code: 2304}
 	}
-	for _, h := range append(in.Add.HostObj, in.Add.HostAttr...) {
+	for _, h := range hostNames(in.Add.HostObj, in.Add.HostAttr) {
 		if a := s.known(&domain{HostAttr: in.Add.HostAttr}, []string{h}); a.code != 0 {
 			return a
+		}
+	}
+	for _, h := range in.Add.HostAttr {
+		if lifecycle.Below(h.Name, e.Name) && len(h.Addrs) == 0 {
+			return answer{code: 2003, reason: h.Name}
 		}
 	}
 	code := 2306
@@ -54,9 +60,22 @@ func (s *Server) update(c *client, in *domain, ext added) answer {
 
 // applied returns the entry with the other changes of an update.
 func (s *Server) applied(e registry.Entry, in *domain, ext added) (registry.Entry, error) {
-	rem := append(in.Rem.HostObj, in.Rem.HostAttr...)
+	rem := hostNames(in.Rem.HostObj, in.Rem.HostAttr)
 	e.Nameservers = slices.DeleteFunc(slices.Clone(e.Nameservers), func(h string) bool { return slices.Contains(rem, h) })
-	e.Nameservers = append(e.Nameservers, append(in.Add.HostObj, in.Add.HostAttr...)...)
+	e.Nameservers = append(e.Nameservers, hostNames(in.Add.HostObj, in.Add.HostAttr)...)
+	var given lifecycle.Glue
+	for _, h := range in.Add.HostAttr {
+		server := dnssec.Nameserver{Host: h.Name}
+		for _, text := range h.Addrs {
+			a, err := netip.ParseAddr(text)
+			if err != nil {
+				return e, deed.Invalid("hostAddr", "%s", text)
+			}
+			server.Addresses = append(server.Addresses, a)
+		}
+		given = append(given, server)
+	}
+	e.Glue = e.Glue.Corrected(e.Name, e.Nameservers, given)
 	if in.Chg.AuthInfo != nil {
 		e.AuthHash = hash(*in.Chg.AuthInfo)
 	}

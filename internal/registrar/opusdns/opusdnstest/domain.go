@@ -3,6 +3,7 @@ package opusdnstest
 import (
 	"context"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -44,7 +45,15 @@ func (s *Server) isPending(ctx context.Context, name deed.Name, r record) bool {
 func (s *Server) describe(name deed.Name, r record, h lifecycle.Holding) map[string]any {
 	servers := []any{}
 	for _, host := range h.Nameservers {
-		servers = append(servers, map[string]any{"hostname": host})
+		server := map[string]any{"hostname": host}
+		if addrs := s.hosts[host]; addrs != nil {
+			list := []any{}
+			for _, a := range addrs {
+				list = append(list, a)
+			}
+			server["ip_addresses"] = list
+		}
+		servers = append(servers, server)
 	}
 	statuses := []any{}
 	for _, status := range h.EPPStatus {
@@ -169,10 +178,17 @@ func (s *Server) update(c call) reply {
 	var err error
 	if in.Nameservers != nil {
 		var hosts []string
+		var glue lifecycle.Glue
 		for _, ns := range in.Nameservers {
 			hosts = append(hosts, ns.Hostname)
+			server := dnssec.Nameserver{Host: ns.Hostname}
+			for _, text := range s.hosts[ns.Hostname] {
+				a, _ := netip.ParseAddr(text) // it was checked against the contract
+				server.Addresses = append(server.Addresses, a)
+			}
+			glue = append(glue, server)
 		}
-		err = s.registry.SetNameservers(c.ctx, c.name, hosts)
+		err = s.registry.SetDelegation(c.ctx, c.name, hosts, glue)
 	}
 	if in.Changes != nil && err == nil {
 		err = s.registry.SetLock(c.ctx, c.name, len(in.Changes.Add) > 0)

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"deed.example/deed/internal/sqldb"
+)
+
+// A column has the figures of one size.
+type column struct {
+	names  int
+	bytes  int64         // of the database
+	start  time.Duration // until the service answers
+	memory int64         // that it then uses
+	audit  time.Duration
+	calls  []figure
+	idle   figure // what the worker reads in a minute with nothing to do
+}
+
+// A figure is how long something takes, and how many rows the database reads for
+// it.
+type figure struct {
+	what     string
+	p50, p99 time.Duration
+	rows     float64
+}
+
+// measure measures the service on a filled database.
+func measure(ctx context.Context, f filler) (c column, err error) {
+	c.names = f.names
+	conn, err := pgx.Connect(ctx, f.url)
+	if err != nil {
+		return c, err
+	}
+	defer func() { err = errors.Join(err, conn.Close(ctx)) }()
+	if err := conn.QueryRow(ctx, "SELECT pg_database_size(current_database())").Scan(&c.bytes); err != nil {
+		return c, err
+	}
+	before, began := heap(), time.Now()
+	s, err := openService(ctx, f)
+	if err != nil {
+		return c, err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	c.start, c.memory = time.Since(began), heap()-before
+	progress("the service has started in %.1f s", c.start.Seconds())
+	if c.idle, err = idle(ctx, conn); err != nil {
+		return c, err
+	}
+	for _, call := range s.calls() {
+		fig, err := call.measure(ctx, conn)
+		if err != nil {
+			return c, fmt.Errorf("%s: %w", call.what, err)
+		}
+		c.calls = append(c.calls, fig)
+		progress("%s: %s", fig.what, fig.p50.Round(10*time.Microsecond))
+	}
+	began = time.Now()
+	findings, err := sqldb.Audit{DB: s.DB}.Run(ctx)
+	if err != nil {
+		return c, err
+	}
+	for _, finding := range findings {
+		if finding.Broken != 0 {
+			return c, fmt.Errorf("audit: %s: broken %d times", finding.Invariant, finding.Broken)
+		}
+	}
+	c.audit = time.Since(began)
+	return c, nil
+}
+
+// idleTime is how long the worker is watched.
+const idleTime = 15 * time.Second
+
+// idle returns what the worker reads in a minute.
+func idle(ctx context.Context, conn *pgx.Conn) (figure, error) {
+	before, err := rowsRead(ctx, conn)
+	if err != nil {
+		return figure{}, err
+	}
+	time.Sleep(idleTime)
+	after, err := rowsRead(ctx, conn)
+	return figure{what: "rows read by an idle node, a minute", rows: float64(after-before) * 60 / idleTime.Seconds()}, err
+}
+
+// measure calls once to warm up, then as often as the call says.
+func (c call) measure(ctx context.Context, conn *pgx.Conn) (figure, error) {
+	if err := c.do(ctx, 0); err != nil {
+		return figure{}, err
+	}
+	before, err := rowsRead(ctx, conn)
+	if err != nil {
+		return figure{}, err
+	}
+	took := make([]time.Duration, c.times)
+	for i := range took {
+		began := time.Now()
+		if err := c.do(ctx, i+1); err != nil {
+			return figure{}, err
+		}
+		took[i] = time.Since(began)
+	}
+	after, err := rowsRead(ctx, conn)
+	slices.SortFunc(took, cmp.Compare[time.Duration])
+	return figure{what: c.what, p50: took[c.times/2], p99: took[c.times*99/100], rows: float64(after-before) / float64(c.times)}, err
+}
+
+// rowsRead returns how many rows the database has read, by scans of tables and of
+// indexes. Connections report them once a second.
+func rowsRead(ctx context.Context, conn *pgx.Conn) (n int64, err error) {
+	time.Sleep(1500 * time.Millisecond)
+	err = conn.QueryRow(ctx, "SELECT sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::bigint FROM pg_stat_user_tables").Scan(&n)
+	return n, err
+}
+
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// print prints the figures of all sizes side by side, and how much the last is
+// above the first.
+func print(w io.Writer, columns []column) error {
+	first, last := columns[0], columns[len(columns)-1]
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	line := func(what string, cell func(c column) string, ratio float64) {
+		fmt.Fprintf(t, "%s\t", what)
+		for _, c := range columns {
+			fmt.Fprintf(t, "%s\t", cell(c))
+		}
+		if ratio > 0 {
+			fmt.Fprintf(t, "%.2f", ratio)
+		}
+		fmt.Fprintln(t, "\t")
+	}
+	line("names", func(c column) string { return fmt.Sprint(c.names) }, float64(last.names)/float64(first.names))
+	line("database, bytes a name", func(c column) string { return fmt.Sprint(c.bytes / int64(c.names)) }, 0)
+	line("start, s", func(c column) string { return fmt.Sprintf("%.1f", c.start.Seconds()) }, 0)
+	line("memory, bytes a name", func(c column) string { return fmt.Sprint(c.memory / int64(c.names)) }, 0)
+	line("audit of the database, s", func(c column) string { return fmt.Sprintf("%.1f", c.audit.Seconds()) }, 0)
+	line(first.idle.what, func(c column) string { return fmt.Sprintf("%.0f", c.idle.rows) }, 0)
+	for i, f := range first.calls {
+		line(f.what+", p50/p99 ms, rows", func(c column) string {
+			f := c.calls[i]
+			return fmt.Sprintf("%.1f/%.1f, %.0f", f.p50.Seconds()*1e3, f.p99.Seconds()*1e3, f.rows)
+		}, last.calls[i].p50.Seconds()/f.p50.Seconds())
+	}
+	return t.Flush()
+}

@@ -1,0 +1,55 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"deed.example/deed/internal/order"
+)
+
+// attentionInterval is how often the names that need an operator are counted.
+const attentionInterval = time.Minute
+
+// attention counts the names on which we and a registry disagree, so that an operator
+// must look. What was found is logged when it is found.
+type attention struct {
+	orphans atomic.Int64 // held by a registry for nobody
+	missing atomic.Int64 // of ours, and not held by their registry
+}
+
+// warning says what needs an operator, for /health.
+func (c *attention) warning() error {
+	var all []error
+	if n := c.orphans.Load(); n > 0 {
+		all = append(all, fmt.Errorf("%d names are held by a registry for nobody", n))
+	}
+	if n := c.missing.Load(); n > 0 {
+		all = append(all, fmt.Errorf("%d names of ours are not held by their registry", n))
+	}
+	return errors.Join(all...)
+}
+
+// CountNames counts the names that need an operator.
+func (a *App) CountNames(ctx context.Context) error {
+	orphans, err := a.lateOrders().Orphans(ctx)
+	if err != nil {
+		return fmt.Errorf("count the names that are held for nobody: %w", err)
+	}
+	missing, err := a.registrations().Missing(ctx)
+	if err != nil {
+		return fmt.Errorf("count the names that are missing at their registry: %w", err)
+	}
+	a.attention.orphans.Store(int64(len(orphans)))
+	a.attention.missing.Store(int64(missing))
+	a.metrics.Names(len(orphans), missing)
+	return nil
+}
+
+// describeOrphan says what an operator should know about a name that a registry holds
+// for nobody.
+func describeOrphan(l order.LateOrder) string {
+	return fmt.Sprintf("it holds %s for nobody since %s: its order was executed after the refund; %s", l.Job.Purchase.Name, l.Found.UTC().Format(time.RFC3339), l.Detail)
+}

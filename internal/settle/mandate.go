@@ -1,0 +1,29 @@
+package settle
+
+import (
+	"context"
+	"errors"
+)
+
+// A MandateVerifier checks authorizations that are signed long before they are used. A
+// Verifier may implement it; with one that does not, mandates are not accepted.
+type MandateVerifier interface {
+	// CheckSigned checks an authorization whose time has not come: its form, its
+	// signature, and that its nonce is unused. It fails as Check does; the payer need
+	// not have the money yet.
+	CheckSigned(ctx context.Context, a Authorization) error
+
+	// CheckDue is Check for an authorization of a mandate, which may be valid for
+	// months and may pay to a treasury that we used before.
+	CheckDue(ctx context.Context, a Authorization, open []string) (Funds, error)
+}
+
+// Errors of a Verifier that are wrapped by a CodePaymentInvalid.
+var (
+	// ErrSpent says that the nonce was cancelled, or used for another transfer.
+	ErrSpent = errors.New("the nonce is used")
+
+	// ErrNotYet says that the time of the authorization has not come by the chain's
+	// clock.
+	ErrNotYet = errors.New("the authorization is not valid yet")
+)

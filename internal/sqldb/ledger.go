@@ -1,0 +1,67 @@
+package sqldb
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/order"
+)
+
+// A ledgerEntry transfers an amount between two accounts. Reason is why a part of a
+// payment was returned.
+type ledgerEntry struct {
+	name, to, from string
+	amount         deed.USDC
+	reason         string
+}
+
+func settledEntry(p order.Payment) ledgerEntry {
+	return ledgerEntry{name: "settled", to: "treasury", from: "owed", amount: p.Auth.Amount}
+}
+
+// post writes an entry of the payment: two lines that sum to zero.
+func post(ctx context.Context, tx *Tx, p order.Payment, e ledgerEntry, now time.Time) error {
+	for account, amount := range map[string]deed.USDC{e.to: e.amount, e.from: -e.amount} {
+		_, err := tx.ExecContext(ctx, `
+			INSERT INTO ledger (payment_id, entry, account, amount, at, reason) VALUES ($1, $2, $3, $4, $5, $6)`,
+			p.ID, e.name, account, amount, now.Unix(), e.reason)
+		if err != nil {
+			return fmt.Errorf("post %s of %s: %w", e.name, p.ID, err)
+		}
+	}
+	return nil
+}
+
+// RefundPart makes a part of a consumed payment due for refund. It returns false, and
+// writes nothing, when the payment is not consumed, or no longer.
+func (s Payments) RefundPart(ctx context.Context, paymentID string, part order.PartRefund) (refunded bool, err error) {
+	err = s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		refunded, err = refundPart(ctx, tx, paymentID, part, s.Now())
+		return err
+	})
+	return refunded, err
+}
+
+// refundPart makes a part of a consumed payment due for refund: it is taken out of the
+// revenue, with the reason, and owed to the payer. It returns false when the payment is
+// not consumed, or no longer.
+func refundPart(ctx context.Context, tx *Tx, paymentID string, part order.PartRefund, now time.Time) (bool, error) {
+	p, err := readPayment(ctx, tx, paymentID)
+	if err != nil || p.State != order.PaymentConsumed {
+		return false, err
+	}
+	p.Part = part
+	moved, err := movePayment(ctx, tx, p, order.PaymentRefundDue, "", now)
+	if err != nil || !moved {
+		return false, err
+	}
+	_, err = tx.ExecContext(ctx, `
+		UPDATE payments SET refund_amount = $1, refund_label = $2, refund_reason = $3 WHERE id = $4`,
+		part.Amount, part.Label, part.Reason, p.ID)
+	if err != nil {
+		return false, err
+	}
+	return true, post(ctx, tx, p, ledgerEntry{name: "returned", to: "revenue", from: "owed", amount: part.Amount, reason: part.Reason}, now)
+}

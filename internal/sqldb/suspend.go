@@ -1,0 +1,46 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/lifecycle"
+)
+
+// SetSuspended implements operator.Rules. A name that is not served for another reason,
+// such as its expiry, is not served again by the end of a suspension.
+func (s Operators) SetSuspended(ctx context.Context, name deed.Name, suspend bool, reason string) error {
+	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		var status lifecycle.Status
+		err := tx.QueryRowContext(ctx, `SELECT status FROM registrations WHERE domain = $1`, name).Scan(&status)
+		if errors.Is(err, sql.ErrNoRows) {
+			return deed.Errorf(deed.CodeNotFound, "%s is not a name of this service", name)
+		}
+		if err != nil {
+			return err
+		}
+		if suspend {
+			if _, err := tx.ExecContext(ctx, `
+				INSERT INTO suspensions (domain, reason, suspended_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, name, reason, s.Now().Unix()); err != nil {
+				return err
+			}
+			return s.Zones.setServing(ctx, tx, name, false)
+		}
+		if _, err := tx.ExecContext(ctx, `DELETE FROM suspensions WHERE domain = $1`, name); err != nil {
+			return err
+		}
+		if !status.Resolves() {
+			return nil
+		}
+		return s.Zones.setServing(ctx, tx, name, true)
+	})
+}
+
+// suspended reports whether an operator has suspended the name.
+func suspended(ctx context.Context, tx *Tx, name deed.Name) (bool, error) {
+	var n int
+	err := tx.QueryRowContext(ctx, `SELECT count(*) FROM suspensions WHERE domain = $1`, name).Scan(&n)
+	return n > 0, err
+}

@@ -1,0 +1,137 @@
+package zone
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/dnszone"
+	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/registrar"
+)
+
+// KeyRolls stores the keys of zones that are being replaced.
+type KeyRolls interface {
+	// KeyRoll returns the roll of a zone, or CodeNotFound.
+	KeyRoll(ctx context.Context, name deed.Name) (lifecycle.KeyRoll, error)
+
+	// DueKeyRolls returns zones that are due for Advance.
+	DueKeyRolls(ctx context.Context, limit int) ([]string, error)
+
+	// DelayKeyRoll sets when the step is looked at again.
+	DelayKeyRoll(ctx context.Context, r lifecycle.KeyRoll, until time.Time) error
+
+	// StartKeyWait sets when the step ends.
+	StartKeyWait(ctx context.Context, r lifecycle.KeyRoll, until time.Time) error
+
+	// NextKeyStep begins the next step and signs the zone accordingly, unless
+	// another node has done so.
+	NextKeyStep(ctx context.Context, r lifecycle.KeyRoll) error
+}
+
+// KeyRoller replaces the keys of zones (see lifecycle.KeyRoll). Fill every field.
+type KeyRoller struct {
+	Rolls      KeyRolls
+	Delegation Delegations
+	Manager    registrar.Manager
+	Servers    []string // our name servers
+	DS         func(ctx context.Context, name deed.Name) ([]dnssec.DS, error)
+	Propagated func(ctx context.Context, name deed.Name) (bool, error) // whether every server serves the current serial
+	ParentTTL  time.Duration                                           // of the DS at the parent, with the delay of the registry
+	Now        func() time.Time                                        // the registry's clock
+}
+
+// registryRetryInterval is the pause after an error of the registry.
+const registryRetryInterval = time.Minute
+
+// Due returns zones that Advance should be called for now.
+func (k *KeyRoller) Due(ctx context.Context, limit int) ([]string, error) {
+	return k.Rolls.DueKeyRolls(ctx, limit)
+}
+
+// Advance takes the next step of one zone, if it is time. It is idempotent.
+func (k *KeyRoller) Advance(ctx context.Context, id string) error {
+	r, err := k.Rolls.KeyRoll(ctx, deed.Name(id))
+	switch {
+	case err != nil:
+		return err
+	case r.Step == lifecycle.KeyRequested:
+		return k.Rolls.NextKeyStep(ctx, r)
+	case r.EffectiveAt.IsZero():
+		return k.beginWait(ctx, r)
+	case k.Now().Before(r.EffectiveAt):
+		return nil
+	case r.Step == lifecycle.KeyReplacing:
+		return k.finish(ctx, r)
+	}
+	return k.Rolls.NextKeyStep(ctx, r)
+}
+
+// beginWait begins to wait for the caches of resolvers when no server gives them the
+// old data any more.
+func (k *KeyRoller) beginWait(ctx context.Context, r lifecycle.KeyRoll) error {
+	propagated, err := k.Propagated(ctx, r.Name)
+	if err != nil {
+		return err
+	}
+	if !propagated {
+		return k.Rolls.DelayKeyRoll(ctx, r, k.Now().Add(propagationPollInterval))
+	}
+	if r.Step == lifecycle.KeyIntroducing {
+		return k.Rolls.StartKeyWait(ctx, r, k.Now().Add(dnssec.KeyTTL))
+	}
+	if _, err := k.replaceDS(ctx, r); err != nil {
+		return err
+	}
+	return k.Rolls.StartKeyWait(ctx, r, k.Now().Add(k.oldDataTTL()))
+}
+
+// oldDataTTL is how long resolvers may have the old DS, or signatures by the old key.
+func (k *KeyRoller) oldDataTTL() time.Duration {
+	return max(k.ParentTTL, dnszone.MaxTTL*time.Second)
+}
+
+// finish removes the old key. If the DS of the old key was set meanwhile, by a call that
+// began before the roll, it waits again.
+func (k *KeyRoller) finish(ctx context.Context, r lifecycle.KeyRoll) error {
+	replaced, err := k.replaceDS(ctx, r)
+	if err != nil {
+		return err
+	}
+	if replaced {
+		return k.Rolls.StartKeyWait(ctx, r, k.Now().Add(k.oldDataTTL()))
+	}
+	return k.Rolls.NextKeyStep(ctx, r)
+}
+
+// replaceDS replaces the DS at the registry by that of the new key, and reports whether
+// it was another one. A name without a DS gets it after the roll, and the DS of a name
+// that is served elsewhere belongs to the keys there.
+func (k *KeyRoller) replaceDS(ctx context.Context, r lifecycle.KeyRoll) (replaced bool, err error) {
+	defer func() {
+		if err != nil {
+			// The error is returned; without the delay it would be retried at once.
+			_ = k.Rolls.DelayKeyRoll(ctx, r, k.Now().Add(registryRetryInterval))
+		}
+	}()
+	ds, err := k.DS(ctx, r.Name)
+	if err != nil {
+		return false, fmt.Errorf("derive the DS of %s: %w", r.Name, err)
+	}
+	h, err := k.Manager.Holding(ctx, r.Name)
+	if err != nil {
+		return false, fmt.Errorf("read the DS of %s: %w", r.Name, err)
+	}
+	if len(h.DS) == 0 || !slices.Equal(h.Nameservers, k.Servers) {
+		return false, nil
+	}
+	if replaced = !dnssec.SameDS(h.DS, ds); replaced {
+		if err := k.Manager.SetDS(ctx, r.Name, ds); err != nil {
+			return false, fmt.Errorf("set the DS of %s at the registry: %w", r.Name, err)
+		}
+	}
+	return replaced, k.Delegation.SetDS(ctx, r.Name, ds)
+}
