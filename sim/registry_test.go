@@ -64,8 +64,13 @@ func newRegistry(w *world) *registryModel {
 // now is the registry's own clock.
 func (r *registryModel) now() time.Time { return r.w.now.Add(r.ahead) }
 
-// jump moves the registry's own clock.
+// jump moves the registry's own clock. An operator finishes a restore before days
+// have passed.
 func (r *registryModel) jump() {
+	if lost, err := r.w.lost(); err != nil || r.w.restored && lost > 0 {
+		r.w.finish(r.w.procs[0])
+		return
+	}
 	days := 1 + r.w.rng.IntN(6)
 	switch r.w.rng.IntN(6) {
 	case 0:
