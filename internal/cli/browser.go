@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -34,7 +35,7 @@ func (s *session) signInByBrowser() error {
 		return err
 	}
 	state, signed := rand.Text(), make(chan api.VerifyRequest, 1)
-	srv := &http.Server{Handler: acceptSignature(state, signed), ReadHeaderTimeout: 10 * time.Second}
+	srv := &http.Server{Handler: acceptSignature(state, signed), ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
 	go srv.Serve(l)   // it ends with Close
 	defer srv.Close() // the browser has its answer
 	page := fmt.Sprintf("%s/app/login?port=%d&state=%s", s.server, l.Addr().(*net.TCPAddr).Port, state)
