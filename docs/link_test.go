@@ -10,13 +10,15 @@ import (
 
 var link = regexp.MustCompile(`\]\(([^)#:\s]+\.[a-z]+)\)`)
 
-// Every page that a page links to exists. The README links to every page of this
-// folder, and the index of the decision records to every record.
+// Every page that a page links to exists. The map links to every page of this
+// folder, the README to the map, and the index of the decision records to every
+// record.
 func TestLinks(t *testing.T) {
 	for pattern, index := range map[string]struct{ page, prefix string }{
-		"*.md":                {"../README.md", "docs/"},
+		"*.md":                {"map.md", ""},
 		"decisions/[0-9]*.md": {"decisions/README.md", ""},
-		"decisions/README.md": {"../README.md", "docs/decisions/"},
+		"decisions/README.md": {"map.md", "decisions/"},
+		"map.md":              {"../README.md", "docs/"},
 		"../*.md":             {},
 	} {
 		pages, err := filepath.Glob(pattern)

@@ -4,8 +4,11 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"net/http"
+	"net/url"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -19,6 +22,9 @@ func signAs(secret string) int {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
+	}
+	if len(os.Args) == 2 && strings.HasPrefix(os.Args[1], "http") {
+		return browse(key, os.Args[1])
 	}
 	var in struct {
 		Method    string           `json:"method"`
@@ -47,5 +53,37 @@ func signAs(secret string) int {
 		return 1
 	}
 	fmt.Println("0x" + hex.EncodeToString(sig))
+	return 0
+}
+
+// browse does what the page does in a browser: it signs a message and sends it to
+// the command that opened the page. A wrong state is refused.
+func browse(key *client.Key, page string) int {
+	u, err := url.Parse(page)
+	if err != nil {
+		return 1
+	}
+	c, err := client.New(u.Scheme + "://" + u.Host)
+	if err != nil {
+		return 1
+	}
+	n, err := c.Nonce(context.Background())
+	if err != nil {
+		return 1
+	}
+	message := fmt.Sprintf("%s wants you to sign in with your Ethereum account:\n%s\n\n\nURI: %s\nVersion: %s\nChain ID: %d\nNonce: %s\nIssued At: %s",
+		n.Domain, key.Address().Hex(), n.URI, n.Version, n.ChainID, n.Nonce, time.Now().UTC().Format(time.RFC3339))
+	sig, err := key.SignMessage(context.Background(), message)
+	if err != nil {
+		return 1
+	}
+	for _, state := range []string{"wrong", u.Query().Get("state")} {
+		q := url.Values{"state": {state}, "message": {message}, "signature": {"0x" + hex.EncodeToString(sig)}}
+		res, err := http.Get("http://127.0.0.1:" + u.Query().Get("port") + "/?" + q.Encode())
+		if err != nil || (res.StatusCode == http.StatusOK) != (state != "wrong") {
+			return 1
+		}
+		res.Body.Close() // its text is for people
+	}
 	return 0
 }

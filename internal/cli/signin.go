@@ -15,7 +15,11 @@ func asError(err error) *client.Error {
 }
 
 func loginCommand() *cobra.Command {
-	return command("login", "Sign in with the wallet; other commands do so when necessary", cobra.NoArgs, func(s *session, _ []string) error {
+	browser := false
+	cmd := command("login", "Sign in with the wallet; other commands do so when necessary", cobra.NoArgs, func(s *session, _ []string) error {
+		if browser {
+			return s.signInByBrowser()
+		}
 		c, err := s.openWallet()
 		if err != nil {
 			return err
@@ -26,6 +30,8 @@ func loginCommand() *cobra.Command {
 		}
 		return s.showSignIn(t)
 	})
+	cmd.Flags().BoolVar(&browser, "browser", false, "sign with the wallet of a browser: opens the page of the service")
+	return cmd
 }
 
 func (s *session) showSignIn(t client.Tokens) error {

@@ -17,6 +17,7 @@ var pagePatterns = []string{
 	"GET /app/names",
 	"GET /app/names/{domain}",
 	"GET /app/account",
+	"GET /app/login",
 	"GET /assets/{file}",
 	"GET /docs/{$}",
 	"GET /docs/{page...}",

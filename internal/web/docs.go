@@ -44,7 +44,7 @@ type section struct {
 }
 
 // front lists the pages that people read first; the others follow by their names.
-var front = []string{"tutorial", "page", "cli", "agents", "client", "names", "dns", "payments", "signin", "search", "prices", "errors", "limits", "api", "routes", "sandbox"}
+var front = []string{"map", "tutorial", "faq", "page", "cli", "agents", "client", "names", "dns", "payments", "signin", "search", "prices", "errors", "limits", "api", "routes", "sandbox"}
 
 func (s *Server) renderDocs() (*library, error) {
 	l := &library{server: s, pages: map[string]*doc{}, pictures: map[string][]byte{}}

@@ -70,15 +70,20 @@ class Session {
     dropTokens()
   }
 
-  /** Signs in with the connected wallet (EIP-4361). It throws what the wallet or the service throws. */
-  async signIn(): Promise<void> {
+  /** Has the connected wallet sign a sign-in message (EIP-4361). It throws what the wallet or the service throws. */
+  async signMessage(): Promise<{ message: string; signature: string }> {
     if (!this.wallet) throw new Error('No wallet is connected.')
     const { body: n } = await call<any>('GET', '/auth/nonce')
     if (n.domain !== location.host) throw new ForeignSite(n.uri)
     const address = checksum(this.address)
     const message = `${n.domain} wants you to sign in with your Ethereum account:\n${address}\n\n${statement}\n\nURI: ${n.uri}\nVersion: ${n.version}\nChain ID: ${n.chainId}\nNonce: ${n.nonce}\nIssued At: ${new Date().toISOString()}`
     const hex = '0x' + [...new TextEncoder().encode(message)].map((b) => b.toString(16).padStart(2, '0')).join('')
-    const signature = await this.wallet.provider.request({ method: 'personal_sign', params: [hex, address] })
+    return { message, signature: await this.wallet.provider.request({ method: 'personal_sign', params: [hex, address] }) }
+  }
+
+  /** Signs in with the connected wallet. It throws what the wallet or the service throws. */
+  async signIn(): Promise<void> {
+    const { message, signature } = await this.signMessage()
     const { body } = await call<any>('POST', '/auth/verify', { json: { message, signature } })
     keepTokens({ wallet: body.walletAddress, access: body.accessToken, refresh: body.refreshToken })
   }
