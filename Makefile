@@ -39,6 +39,9 @@ bench: ## Print our costs as ratios to their limits, measured in one run
 	@scripts/need.sh go ca-certificates
 	@go run ./bench
 
+growth: ## Measure the service with 10,000 and 100,000 names on PostgreSQL (SIZES="10000 1000000")
+	@scripts/growth.sh
+
 release: ## Build static binaries for every platform into dist/, with checksums, bills of materials and licences
 	@scripts/need.sh go ca-certificates
 	@scripts/release.sh
@@ -47,5 +50,4 @@ image: ## Build the OCI image from scratch into dist/, with buildah
 	@scripts/need.sh go ca-certificates buildah
 	@scripts/image.sh
 
-
-.PHONY: help run build install fmt quick test long lint bench release image
+.PHONY: help run build install fmt quick test long lint bench growth release image

@@ -27,7 +27,7 @@ suite "macOS compiles" cross darwin arm64
 
 # The minimization of interesting inputs is limited, because it could use up all
 # the time.
-fuzz() { go test -run '^$' -fuzz "^$2\$" -fuzztime "${FUZZ:-60s}" -fuzzminimizetime 10x "$1"; }
+fuzz() { go test -run '^$' -fuzz "^$2\$" -fuzztime "${FUZZ:-30s}" -fuzzminimizetime 10x "$1"; }
 while read -r package target; do
 	suite "fuzz $package $target" fuzz "$package" "$target"
 done < <(grep -rnoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' . | sed -E 's#^(.*)/[^/]*:[0-9]+:func #\1 #')
