@@ -100,7 +100,7 @@ func otherChain(t *testing.T) deed.Secret {
 	return deed.Secret(other.chain.sandbox.RPCURL)
 }
 
-var runbookLine = regexp.MustCompile("(?m)^- \\*\\*(Log|Metric|Alert)\\*\\*: (.*)$")
+var runbookLine = regexp.MustCompile(`(?m)^- \*\*(Log|Metric|Alert)\*\*: (.*)$`)
 
 // sections returns the signs of each fault in the runbook: log, metric and alerts.
 func sections(t *testing.T) map[string]map[string]string {
