@@ -102,24 +102,31 @@ const (
 	listedRefunds  = `FROM payments WHERE payer = $1 AND (state IN ('refund_due', 'refunding', 'refunded') OR state = 'unclaimed' AND lost_at IS NULL)`
 )
 
+// newestPayments and newestRefunds select as many of them as a page can show, so that
+// the page of a wallet with many payments reads only those.
+const (
+	newestPayments = `SELECT id, public_id, 0 AS refund, kind, domain, CASE WHEN refund_label = '' THEN state ELSE 'consumed' END AS state, amount, tx_hash,
+		created_at AS at, '' AS reason ` + listedPayments + ` ORDER BY created_at DESC, id LIMIT $4`
+	newestRefunds = `SELECT id, refund_id, 1, kind, domain, state, ` + refundAmount + `, refund_tx,
+		changed_at, refund_reason ` + listedRefunds + ` ORDER BY changed_at DESC, id LIMIT $4`
+)
+
 // Transactions implements account.Store. Times are whole seconds: within a second
 // rows are ordered by id, refunds first, so that pages are consistent.
 func (s Accounts) Transactions(ctx context.Context, w deed.Wallet, limit, offset int) (list []order.Movement, total int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	err = s.DB.read.QueryRowContext(ctx, `SELECT (SELECT count(*) `+listedPayments+`) + (SELECT count(*) `+listedRefunds+`)`, w).Scan(&total)
-	if err != nil {
-		return nil, 0, err
+	if err != nil || offset >= total {
+		return nil, total, err
 	}
 	rows, err := s.DB.read.QueryContext(ctx, `
 		SELECT t.id, t.public_id, coalesce(j.public_id, ''), t.refund, t.kind, t.domain, t.state, t.amount, t.tx_hash, t.at, t.reason
-		  FROM (SELECT id, public_id, 0 AS refund, kind, domain, CASE WHEN refund_label = '' THEN state ELSE 'consumed' END AS state, amount, tx_hash,
-		               created_at AS at, '' AS reason `+listedPayments+`
-		        UNION ALL
-		        SELECT id, refund_id, 1, kind, domain, state, `+refundAmount+`, refund_tx, changed_at, refund_reason `+listedRefunds+`) t
+		  FROM (SELECT * FROM (`+newestPayments+`) p UNION ALL SELECT * FROM (`+newestRefunds+`) r
+		         ORDER BY at DESC, id, refund DESC LIMIT $2 OFFSET $3) t
 		  LEFT JOIN jobs j ON j.payment_id = t.id
-		 ORDER BY t.at DESC, t.id, t.refund DESC LIMIT $2 OFFSET $3`,
-		w, limit, offset)
+		 ORDER BY t.at DESC, t.id, t.refund DESC`,
+		w, limit, offset, limit+offset)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -2,6 +2,7 @@ package sqldb_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -49,6 +50,9 @@ func TestTransactionPages(t *testing.T) {
 			}
 		}
 		wholeList(t, want, before+atOnce+refunded)
+		if page, _, err := (sqldb.Accounts{DB: db}).Transactions(t.Context(), wallet, 20, math.MaxInt); err != nil || len(page) != 0 {
+			t.Errorf("after the last page: got %v, %v", page, err)
+		}
 	})
 }
 
