@@ -35,7 +35,7 @@ func (n Next) String() string {
 }
 
 // ParseNext returns the next step that a value of NextHeader describes. A value
-// that cannot be read is none: a caller can always do without it.
+// that cannot be read is ignored: a caller can always do without it.
 func ParseNext(value string) Next {
 	action, args, err := mime.ParseMediaType(value)
 	if err != nil {

@@ -90,7 +90,7 @@ func (c *Client) signMandate(ctx context.Context, plan api.MandatePlan, slot api
 	case !ok || common.HexToAddress(plan.Token.Address) != token.address || plan.Token.Name != token.name || plan.Token.Version != token.version:
 		return api.MandateRequest{}, fmt.Errorf("%w: its token is not the USDC of a chain that we know", ErrBadOffer)
 	case errors.Join(err1, err2, err3) != nil || value <= 0:
-		return api.MandateRequest{}, fmt.Errorf("%w: it has a number that is none", ErrBadOffer)
+		return api.MandateRequest{}, fmt.Errorf("%w: one of its numbers is not a number", ErrBadOffer)
 	case USDC(value).String() != plan.Cap || limit != nil && USDC(value) > *limit:
 		return api.MandateRequest{}, fmt.Errorf("%w: it says %s USDC and asks for %s", ErrBadOffer, plan.Cap, USDC(value))
 	case window <= 0 || window > maxMandateWindow || after > slot.ExpiresAt.Unix() || before < slot.ExpiresAt.Unix():

@@ -34,7 +34,7 @@ func run(ctx context.Context, args []string) error {
 	for _, arg := range args {
 		names, err := strconv.Atoi(arg)
 		if err != nil || names < smallest {
-			return fmt.Errorf("%q is no size: write a number from %d on", arg, smallest)
+			return fmt.Errorf("%q is not a size: write a number from %d on", arg, smallest)
 		}
 		c, err := measureSize(ctx, server, names)
 		if err != nil {

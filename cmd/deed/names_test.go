@@ -50,7 +50,7 @@ func (n *node) age(t *testing.T, advance string) time.Time {
 	return c.Now
 }
 
-// see returns a name, and fails unless it has the status; "" is none of ours.
+// see returns a name, and fails unless it has the status; "" if it is not ours.
 func (n *node) see(t *testing.T, domain, want string) (d api.Domain) {
 	t.Helper()
 	status := n.call(t, "GET", "/domains/"+domain, "", nil, &d)

@@ -208,7 +208,7 @@ func resolvers(at *[]string) value[[]string] {
 		}
 		for _, w := range all {
 			if address(w) != nil {
-				return nil, fmt.Errorf("%q is no resolver: write host:port, or system", w)
+				return nil, fmt.Errorf("%q is not a resolver: write host:port, or system", w)
 			}
 		}
 		return all, nil
@@ -223,7 +223,7 @@ func words(at *[]string) value[[]string] {
 			name, addr, ok := strings.Cut(w, "@")
 			addr, _, _ = strings.Cut(addr, "/")
 			if !ok || name == "" || address(addr) != nil {
-				return nil, fmt.Errorf("%q is no name server: write name@host:port, or name@host:port/key", w)
+				return nil, fmt.Errorf("%q is not a name server: write name@host:port, or name@host:port/key", w)
 			}
 		}
 		return all, nil

@@ -45,7 +45,7 @@ func RedactURL(s deed.Secret) string {
 	return u.Redacted()
 }
 
-// redactHosts returns the URL of several hosts, which is none for net/url, without its
+// redactHosts returns the URL of several hosts, which net/url cannot parse, without its
 // password.
 func redactHosts(s deed.Secret) string {
 	text, _, _ := strings.Cut(s.Reveal(), "?")

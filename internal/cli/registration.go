@@ -182,7 +182,7 @@ func (s *session) showRegistration(r api.Registration) error {
 func parseRecord(text string) (api.RecordRequest, error) {
 	words := strings.SplitN(strings.TrimSpace(text), " ", 3)
 	if len(words) != 3 {
-		return api.RecordRequest{}, fmt.Errorf("%q is no record: write \"TYPE HOST VALUE\", such as \"A @ 192.0.2.10\"", text)
+		return api.RecordRequest{}, fmt.Errorf("%q is not a record: write \"TYPE HOST VALUE\", such as \"A @ 192.0.2.10\"", text)
 	}
 	return record(words[0], words[1], strings.TrimSpace(words[2])), nil
 }

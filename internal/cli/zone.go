@@ -269,7 +269,7 @@ func zoneRollbackCommand() *cobra.Command {
 	cmd := command("rollback NAME REVISION", "Roll the zone back to an earlier revision, for 0.10 USDC per change", cobra.ExactArgs(2), func(s *session, args []string) error {
 		revision, err := strconv.ParseUint(args[1], 10, 32)
 		if err != nil {
-			return usagef("%q is no revision: `deed dns history` lists them", args[1])
+			return usagef("%q is not a revision: `deed dns history` lists them", args[1])
 		}
 		c, err := s.openWallet()
 		if err != nil {

@@ -33,7 +33,7 @@ const (
 )
 
 // MaxDeployments limits what strangers can make us spend on deployments that fail. An
-// address that has no wallet yet costs nothing, so the limit of a payer is none.
+// address that has no wallet yet costs nothing, so a limit per payer would not limit anything.
 const MaxDeployments = 50
 
 // RefusedUntil returns until when a payer is refused whose transfers reverted at the

@@ -151,7 +151,7 @@ func focusable(html []byte) template.HTML {
 		"<pre>", `<pre tabindex="0">`,
 		"<table>", `<div class="scroll" tabindex="0"><table>`,
 		"</table>", "</table></div>",
-		"<th></th>", "<td></td>", // a heading without text is none
+		"<th></th>", "<td></td>", // a heading must have text
 	).Replace(string(html)))
 }
 

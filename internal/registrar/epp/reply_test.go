@@ -41,22 +41,22 @@ func TestRepliesThatAreUnderstood(t *testing.T) {
 
 func TestRepliesThatAreNonsense(t *testing.T) {
 	for title, text := range map[string]string{
-		"nothing":             "",
-		"another root":        strings.NewReplacer("<epp ", "<app ", "</epp>", "</app>").Replace(good),
-		"another namespace":   strings.Replace(good, "epp-1.0", "epp-2.0", 1),
-		"two responses":       strings.Replace(good, "</response>", "</response><response/>", 1),
-		"a greeting as well":  strings.Replace(good, "<response>", "<greeting/><response>", 1),
-		"two documents":       good + good,
-		"text after it":       good + "<",
-		"mixed results":       strings.Replace(good, "<resData>", `<result code="2400"><msg>no</msg></result><resData>`, 1),
-		"no code":             strings.Replace(good, `code="1000"`, "", 1),
-		"a code of text":      strings.Replace(good, `code="1000"`, `code="ok"`, 1),
-		"no identifier":       strings.Replace(good, "<clTRID>a-1</clTRID>", "", 1),
-		"another encoding":    strings.Replace(good, "UTF-8", "UTF-7", 1),
-		"a document type":     strings.Replace(good, "<epp", "<!DOCTYPE epp><epp", 1),
-		"an entity":           strings.Replace(good, "ok", "&ok;", 1),
-		"not closed":          strings.TrimSuffix(good, "</epp>"),
-		"bytes that are none": strings.Replace(good, "ok", "\xff\xfe", 1),
+		"nothing":                 "",
+		"another root":            strings.NewReplacer("<epp ", "<app ", "</epp>", "</app>").Replace(good),
+		"another namespace":       strings.Replace(good, "epp-1.0", "epp-2.0", 1),
+		"two responses":           strings.Replace(good, "</response>", "</response><response/>", 1),
+		"a greeting as well":      strings.Replace(good, "<response>", "<greeting/><response>", 1),
+		"two documents":           good + good,
+		"text after it":           good + "<",
+		"mixed results":           strings.Replace(good, "<resData>", `<result code="2400"><msg>no</msg></result><resData>`, 1),
+		"no code":                 strings.Replace(good, `code="1000"`, "", 1),
+		"a code of text":          strings.Replace(good, `code="1000"`, `code="ok"`, 1),
+		"no identifier":           strings.Replace(good, "<clTRID>a-1</clTRID>", "", 1),
+		"another encoding":        strings.Replace(good, "UTF-8", "UTF-7", 1),
+		"a document type":         strings.Replace(good, "<epp", "<!DOCTYPE epp><epp", 1),
+		"an entity":               strings.Replace(good, "ok", "&ok;", 1),
+		"not closed":              strings.TrimSuffix(good, "</epp>"),
+		"bytes that are not text": strings.Replace(good, "ok", "\xff\xfe", 1),
 	} {
 		if r, err := parseResponse([]byte(text), "a-1"); !errors.Is(err, errNonsense) {
 			t.Errorf("%s: got %+v, %v", title, r, err)

@@ -74,7 +74,7 @@ func refusedLogin(err error) bool {
 func succeeded(r response) bool { return r.code() == codeOK || r.code() == codePending }
 
 // unknown reports whether the result says nothing about the outcome: the registry
-// failed, or the code is none of a command's.
+// failed, or the code is not one of a command.
 func unknown(code int) bool {
 	return code < 2000 || code == codeFailed || code >= codeClosing
 }

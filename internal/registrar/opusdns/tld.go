@@ -248,7 +248,7 @@ func sells(terms []int, years int) bool {
 var isoDays = regexp.MustCompile(`^P?([0-9]{1,3})D$`)
 
 // parseDays parses a duration in days (ISO 8601), such as "P5D". It returns the other
-// number when it is none.
+// number when it is not one.
 func parseDays(s string, other int) int {
 	found := isoDays.FindStringSubmatch(s)
 	if found == nil {

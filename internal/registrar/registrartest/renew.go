@@ -154,7 +154,7 @@ func renewInTurn(t *testing.T, b Env) {
 }
 
 // wantNotDone fails when an order that was refused is done. A backend that goes by the
-// state of the name may see that the state is none the order could have led to.
+// state of the name may see that the order could not have led to the state.
 func (b Env) wantNotDone(t *testing.T, reference string) {
 	t.Helper()
 	got, err := b.Registrar.Order(t.Context(), b.order(reference, name))

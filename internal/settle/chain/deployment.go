@@ -53,7 +53,7 @@ func unwrap(signature []byte) (*deployment, []byte, error) {
 	}
 	parts, err := wrapperABI.Unpack(wrapped)
 	if err != nil {
-		return nil, nil, errors.New("its signature ends like a wrapped one (ERC-6492) and is none")
+		return nil, nil, errors.New("its signature ends like a wrapped one (ERC-6492), but cannot be decoded")
 	}
 	d, inner := &deployment{parts[0].(common.Address), parts[1].([]byte)}, parts[2].([]byte)
 	if bytes.HasSuffix(inner, settle.WrapperSuffix) {

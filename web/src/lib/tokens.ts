@@ -42,7 +42,7 @@ const isUsed = (refresh: string) => used().includes(fingerprint(refresh))
 peers?.addEventListener('message', ({ data }) => {
   // A tab that slept may still hold a used token: it neither gives nor overwrites one.
   if (data.ask && current && !isUsed(current.refresh)) peers.postMessage({ tokens: current })
-  // Another wallet of another tab is none of our business once we are signed in.
+  // Another wallet of another tab does not concern us once we are signed in.
   if (data.tokens && !isUsed(data.tokens.refresh) && (!current || current.wallet === data.tokens.wallet)) {
     const same = current?.refresh === data.tokens.refresh
     if (!same || data.tokens.access) set(data.tokens, false)
