@@ -45,8 +45,8 @@ type dnsBackend struct {
 	notifier *primary.Notifier  // likewise
 	drift    primary.Drift
 	parents  *local.Parents // of the sandbox's names; nil outside a sandbox
-	served   chan error
-	stopped  func() bool // whether operators have stopped publishing
+	served   chan error     // nil until the server answers
+	stopped  func() bool    // whether operators have stopped publishing
 }
 
 // openDNS opens the name server and publishes every zone.
@@ -63,7 +63,7 @@ func (a *App) openDNS(ctx context.Context) error {
 	if c.DNSSEC == "on" {
 		zones.Generation = 1
 	}
-	d := &dnsBackend{stopped: func() bool { return false }, zones: zones, served: make(chan error, 1), follower: &zone.Follower{Zones: sqldb.Served{DB: a.DB}, Now: a.now}}
+	d := &dnsBackend{stopped: func() bool { return false }, zones: zones, follower: &zone.Follower{Zones: sqldb.Served{DB: a.DB}, Now: a.now}}
 	a.dns = d // from here on there is something to close
 	if err := d.openServer(c, a.master); err != nil {
 		return err
@@ -77,8 +77,20 @@ func (a *App) openDNS(ctx context.Context) error {
 			Names: sqldb.Registry{DB: a.DB}, Server: d.server, Publishing: d.zones.Publishing, Now: a.calendar.Now, Clock: a.now,
 		}
 	}
-	_, err = d.follower.Load(ctx)
+	if _, err = d.follower.Load(ctx); err == nil {
+		d.serve()
+	}
 	return err
+}
+
+// serve answers from now on. Before every zone is loaded, the answers would refuse names
+// that are served here.
+func (d *dnsBackend) serve() {
+	if d.server == nil {
+		return
+	}
+	d.served = make(chan error, 1)
+	go func() { d.served <- d.server.Serve() }()
 }
 
 // openMasters reads the secrets that keys are derived from, newest first.
@@ -116,7 +128,6 @@ func (d *dnsBackend) openServer(c *Config, master deed.Secret) (err error) {
 	if d.server, err = nameserver.Open(conf); err != nil {
 		return fmt.Errorf("dns.listen: %w", err)
 	}
-	go func() { d.served <- d.server.Serve() }()
 	d.follower.Publishers = append(d.follower.Publishers, d.server)
 	return nil
 }
@@ -224,7 +235,10 @@ func (d *dnsBackend) close() error {
 		cancel()
 	}
 	if d.server != nil {
-		err = errors.Join(err, d.server.Close(), <-d.served)
+		err = errors.Join(err, d.server.Close())
+	}
+	if d.served != nil {
+		err = errors.Join(err, <-d.served)
 	}
 	return err
 }

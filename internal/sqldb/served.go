@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"time"
 
 	"deed.example/deed"
@@ -90,21 +91,25 @@ func (s Served) All(ctx context.Context, yield func(dnssec.ServedZone) error) er
 	return yield(z.Sorted())
 }
 
-// Changed implements zone.Served.
-func (s Served) Changed(ctx context.Context, since time.Time) (origins []string, err error) {
+// Changed implements zone.Served. A name may have several zones, one after the other.
+func (s Served) Changed(ctx context.Context, since time.Time) (versions map[string]string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
-	rows, err := s.DB.read.QueryContext(ctx, `SELECT DISTINCT domain FROM zones WHERE changed_at >= $1`, since.UnixMilli())
+	rows, err := s.DB.read.QueryContext(ctx, `
+		SELECT domain, id, serial, changed_at, coalesce(withdrawn_at, 0), coalesce(ended_at, 0)
+		  FROM zones WHERE changed_at >= $1 ORDER BY domain, id`, since.UnixMilli())
 	if err != nil {
 		return nil, err
 	}
+	versions = map[string]string{}
 	err = eachRow(rows, func() error {
-		var origin string
-		err := rows.Scan(&origin)
-		origins = append(origins, origin)
+		var origin, id string
+		var serial, changed, withdrawn, ended int64
+		err := rows.Scan(&origin, &id, &serial, &changed, &withdrawn, &ended)
+		versions[origin] += fmt.Sprintln(id, serial, changed, withdrawn, ended)
 		return err
 	})
-	return origins, err
+	return versions, err
 }
 
 // CatalogSerial implements primary.Store.

@@ -19,8 +19,9 @@ type Served interface {
 	// All yields every zone that is served.
 	All(ctx context.Context, yield func(dnssec.ServedZone) error) error
 
-	// Changed returns the zones that changed since, including withdrawn ones.
-	Changed(ctx context.Context, since time.Time) (origins []string, err error)
+	// Changed returns the origins of the zones that changed since, including withdrawn
+	// ones, each with a version that is a different one after every change.
+	Changed(ctx context.Context, since time.Time) (versions map[string]string, err error)
 }
 
 // Follower keeps the publishers of this process up to date with the database,
@@ -31,7 +32,8 @@ type Follower struct {
 	Now        func() time.Time // the clock of the changes' timestamps
 
 	mu    sync.Mutex
-	since time.Time // guarded by mu
+	since time.Time         // guarded by mu
+	seen  map[string]string // versions that the last poll has published; guarded by mu
 }
 
 // overlap is how far each poll reaches back before the previous one: a
@@ -51,22 +53,31 @@ func (f *Follower) Load(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// Follow publishes what has changed since the last call.
+// Follow publishes what has changed since the last call. A zone that cannot be
+// published does not stop the others, and is tried again by the next call.
 func (f *Follower) Follow(ctx context.Context) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := f.Now() // not the time of the last change: zones near it would be re-read on every poll
-	origins, err := f.Zones.Changed(ctx, f.since.Add(-overlap))
+	changed, err := f.Zones.Changed(ctx, f.since.Add(-overlap))
 	if err != nil {
 		return fmt.Errorf("read changed zones: %w", err)
 	}
-	for _, origin := range origins {
+	var failed error
+	for origin, version := range changed {
+		if f.seen[origin] == version {
+			continue // the last poll published it, and reaches back as far as this one
+		}
 		if err := f.Refresh(ctx, origin); err != nil {
-			return err
+			failed = errors.Join(failed, err)
+			delete(changed, origin)
 		}
 	}
-	f.since = now
-	return nil
+	f.seen = changed
+	if failed == nil {
+		f.since = now
+	}
+	return failed
 }
 
 // HandleNotification handles a notification from another node: the origin of a
