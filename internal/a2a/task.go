@@ -3,6 +3,7 @@ package a2a
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/go-json-experiment/json"
@@ -88,11 +89,14 @@ var states = map[string]a2a.TaskState{
 
 // statusText describes the state of a job.
 func statusText(j api.Job) string {
-	text := fmt.Sprintf("The order of %s is %s.", j.Domain, j.Status)
-	if len(j.Steps) > 0 && !j.Completed && j.Status != "failed" {
+	text, running := fmt.Sprintf("The order of %s is %s.", j.Domain, j.Status), !j.Completed && j.Status != "failed"
+	if len(j.Steps) > 0 && running {
 		text += fmt.Sprintf(" It is at step %d: %s.", len(j.Steps), j.Steps[len(j.Steps)-1].Name)
 	}
-	if j.Message != "" {
+	switch {
+	case j.Message != "" && running:
+		text += " It waits: " + strings.TrimSuffix(j.Message, ".") + "."
+	case j.Message != "":
 		text += " " + j.Message
 	}
 	if j.Refund != nil {
