@@ -77,6 +77,10 @@ var namedRoutes = []namedRoute{
 	{endpoint: "GET /dns/{domain}/revisions", bearer: true},
 	{endpoint: "POST /dns/{domain}/rollback/{revision}", bearer: true},
 	{endpoint: "GET /dns/{domain}/propagation", bearer: true},
+	{endpoint: "GET /account/mandates/{domain}", bearer: true},
+	{endpoint: "GET /account/mandates/{domain}/plan", bearer: true},
+	{endpoint: "POST /account/mandates/{domain}", body: `{"mandates":[]}`, bearer: true},
+	{endpoint: "DELETE /account/mandates/{domain}", bearer: true},
 	{endpoint: "GET /rdap/domain/{name}"},
 }
 

@@ -29,7 +29,7 @@ func TestMandatesEnd(t *testing.T) {
 			t.Errorf("got %+v", one)
 		}
 		s.do(t, "DELETE", "/account/mandates/first.com?id="+id, "", "Authorization", token).expect(t, 404, deed.CodeNotFound)
-		s.do(t, "DELETE", "/account/mandates/first.com", "", "Authorization", s.bearer(t, heir)).expect(t, 404, deed.CodeNotFound)
+		s.do(t, "DELETE", "/account/mandates/first.com", "", "Authorization", s.bearer(t, heir)).expect(t, 403, deed.CodeOwnershipDenied)
 		s.handOver(t, token, heir).expect(t, 200, "")
 		s.wantMandates(t, a, "first.com", order.MandateRevoked, order.MandateRevoked, order.MandateRevoked)
 		if d := s.domain(t, "first.com"); d.AutoRenew {

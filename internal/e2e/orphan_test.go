@@ -167,6 +167,37 @@ func TestOrphanIsNotWhatSomebodyBought(t *testing.T) {
 // A name that was transferred to us after the refund is reported and never deleted: it
 // is the name of somebody.
 func TestLateTransferIsNotDeleted(t *testing.T) {
+	e := openLateTransfer(t)
+	e.clock.advance(6 * 24 * time.Hour) // the other registrar did not object
+	e.runLateOrders(t)
+	e.holds(t, "moved.com")
+	if got := e.orphans(t); !strings.Contains(got["moved.com"], "transferred") {
+		t.Errorf("got %v", got)
+	}
+	e.audit(t)
+}
+
+// A transfer that the registry accepts after the refund is cancelled while it is
+// pending, and the name stays where it was.
+func TestLateTransferIsCancelled(t *testing.T) {
+	e := openLateTransfer(t)
+	e.clock.advance(2 * time.Hour)
+	e.runLateOrders(t)
+	e.clock.advance(6 * 24 * time.Hour)
+	e.runLateOrders(t)
+	if _, err := e.outside.Holding(t.Context(), "moved.com"); deed.CodeOf(err) != deed.CodeNotFound {
+		t.Errorf("got %v", err)
+	}
+	if got := e.orphans(t); len(got) != 0 {
+		t.Errorf("got %v", got)
+	}
+	e.audit(t)
+}
+
+// openLateTransfer returns a service that has refunded a transfer, which its registry
+// accepts an hour later.
+func openLateTransfer(t *testing.T) eppEnv {
+	t.Helper()
 	e := openEPPEnv(t, nil, func(c *app.Config) { c.Registrars[0].DeleteOrphans = true })
 	code, err := e.outside.Elsewhere(t.Context(), "moved.com")
 	if err != nil {
@@ -180,15 +211,7 @@ func TestLateTransferIsNotDeleted(t *testing.T) {
 	e.do(t, "POST", "/domains/transfer", body, "PAYMENT-SIGNATURE", e.promise(e.buyer(t), e.transferPrice(t)).header(t)).expect(t, 202, "")
 	e.runWorker(t)
 	e.get(t, "/domains/moved.com").expect(t, 404, deed.CodeNotFound)
-	e.clock.advance(2 * time.Hour)
-	e.runLateOrders(t)
-	e.clock.advance(6 * 24 * time.Hour) // the other registrar did not object
-	e.runLateOrders(t)
-	e.holds(t, "moved.com")
-	if got := e.orphans(t); !strings.Contains(got["moved.com"], "transferred") {
-		t.Errorf("got %v", got)
-	}
-	e.audit(t)
+	return e
 }
 
 // A renewal that is executed after its refund is reported once; the owner keeps the

@@ -42,10 +42,17 @@ func (s *Service) List(ctx context.Context, who deed.Wallet, name deed.Name) ([]
 // former owner may revoke, too. It fails with CodeNotFound when there is none.
 func (s *Service) Revoke(ctx context.Context, who deed.Wallet, name deed.Name, id string) ([]order.Mandate, error) {
 	ended, err := s.Store.Revoke(ctx, who, name, id)
-	if err == nil && len(ended) == 0 {
-		err = deed.Errorf(deed.CodeNotFound, "there is no active mandate of this wallet for %s", name)
+	if err != nil || len(ended) > 0 {
+		return ended, err
 	}
-	return ended, err
+	r, err := s.Names.Registration(ctx, name)
+	if err == nil {
+		err = r.OwnedBy(who)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return nil, deed.Errorf(deed.CodeNotFound, "there is no active mandate of this wallet for %s", name)
 }
 
 // Renews reports whether a mandate stands for the present expiry of a name.
