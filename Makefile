@@ -31,6 +31,9 @@ test: ## Run all tests, on both databases and both caches; below 15 minutes
 long: ## Run what takes longer: fuzzing, other platforms and the suites behind the tag "long"
 	@scripts/long.sh
 
+failover: ## Cause every fault of a real installation under load, and print what callers saw
+	@scripts/failover.sh -v $(ARGS)
+
 lint: ## Check format, vet, staticcheck, layers and loggers; print the largest files and functions
 	@scripts/need.sh go ca-certificates
 	@scripts/lint.sh
@@ -50,4 +53,4 @@ image: ## Build the OCI image from scratch into dist/, with buildah
 	@scripts/need.sh go ca-certificates buildah
 	@scripts/image.sh
 
-.PHONY: help run build install fmt quick test long lint bench growth release image
+.PHONY: help run build install fmt quick test long lint bench failover growth release image

@@ -109,6 +109,7 @@ var packages = []struct {
 	{"internal/sqldb/sqldbtest", tests},
 
 	{"bench", wiring},
+	{"failover", wiring},
 	{"growth", wiring},
 	{"internal/e2e", wiring},
 	{"client/example", wiring},

@@ -57,8 +57,8 @@ func explain(out io.Writer, c *config, settings []*setting) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "\nThis would run:\n  database  %s\n  cache     %s\n  chain     %s\n  keys      %s\n  prices    %d TLDs\n",
-		c.DescribeDatabase(), c.DescribeCache(), c.DescribeChain(), c.SigninKeysFile(), len(prices.Listings()))
+	fmt.Fprintf(out, "\nThis would run:\n  database  %s\n  cache     %s\n  chain     %s\n  signer    %s\n  keys      %s\n  prices    %d TLDs\n",
+		c.DescribeDatabase(), c.DescribeCache(), c.DescribeChain(), c.DescribeSigner(), c.SigninKeysFile(), len(prices.Listings()))
 	for _, r := range c.EffectiveRegistrars() {
 		fmt.Fprintf(out, "  registrar %s: type %s, sells %s\n", r.Name, r.Type, strings.Join(r.TLDs, " "))
 	}

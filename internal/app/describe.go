@@ -32,6 +32,20 @@ func (c *Config) DescribeChain() string {
 	return fmt.Sprintf("%d, embedded, with test money, in %s", c.ChainID, c.chainFolder())
 }
 
+// DescribeSigner says who signs for the gas wallet and the refund wallet, without the
+// password of a service.
+func (c *Config) DescribeSigner() string {
+	switch {
+	case c.SignerURL != "":
+		return fmt.Sprintf("Web3Signer at %s, for %s (gas) and %s (refunds)", RedactURL(c.SignerURL), c.GasWallet, c.RefundWallet)
+	case c.ChainRPCURL == "":
+		return "keys of the sandbox in " + c.chainFolder()
+	case c.PayTo == "":
+		return "none: no payments are taken"
+	}
+	return fmt.Sprintf("keys in %s (gas) and %s (refunds)", c.GasKey, c.RefundKey)
+}
+
 // RedactURL returns a URL without its password.
 func RedactURL(s deed.Secret) string {
 	if s == "" {

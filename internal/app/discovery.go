@@ -10,7 +10,7 @@ import (
 
 // newDiscovery returns the server of the discovery documents.
 func newDiscovery(c *Config, api *httpapi.Server) (*discovery.Server, error) {
-	key, err := keyfile.OpenSigning(c.agentKeyFile())
+	keys, err := keyfile.OpenSigning(c.agentKeyFile())
 	if err != nil {
 		return nil, err
 	}
@@ -20,6 +20,6 @@ func newDiscovery(c *Config, api *httpapi.Server) (*discovery.Server, error) {
 	}
 	return discovery.New(discovery.Site{
 		PublicURL: api.PublicURL, Version: api.Version, Contact: c.Contact, Limits: c.Limits, Listings: api.Catalog.Listings(),
-		Network: network, Sandbox: api.Sandbox != nil, Now: time.Now, Key: key,
+		Network: network, Sandbox: api.Sandbox != nil, Now: time.Now, Keys: keys,
 	})
 }

@@ -23,7 +23,6 @@ import (
 	"deed.example/deed/internal/settle/chain"
 	"deed.example/deed/internal/signer"
 	"deed.example/deed/internal/signer/file"
-	"deed.example/deed/internal/signer/remote"
 	"deed.example/deed/internal/sqldb"
 )
 
@@ -35,6 +34,7 @@ type money struct {
 	terms    httpapi.PaymentTerms
 	asset    network.Asset
 	payTo    deed.Wallet
+	signers  *remoteSigners
 	stalled  atomic.Pointer[order.Stalled] // nil while every payment makes progress
 }
 
@@ -97,9 +97,10 @@ func openMoney(ctx context.Context, c *Config, db *sqldb.DB, b *chainBackend, no
 	terms := c.Payments
 	terms.ChainID, terms.Asset, terms.First = net.ChainID, net.Token.Address, c.ChainFirst
 	rows := sqldb.Payments{DB: db, ChainID: net.ChainID, Asset: net.Token.Address, Now: now.payments}
-	reserve := &fulfil.Reserve{Wallets: settler, MinUSDC: c.RefundFloor}
+	reserve := &fulfil.Reserve{Wallets: settler, MinUSDC: c.RefundFloor, Signers: keys.remote.failure}
 	return &money{
 		settler: settler,
+		signers: keys.remote,
 		reserve: reserve,
 		payments: &fulfil.Service{
 			Store: rows, Books: rows, Queue: rows, Watch: rows, Now: now.payments, Reserve: reserve, Terms: terms, Step: c.Hooks.Step,
@@ -170,41 +171,18 @@ func (m *money) watch(counters *metrics.Metrics, log *slog.Logger) {
 type wallets struct {
 	payTo       deed.Wallet
 	gas, refund signer.Signer
+	remote      *remoteSigners // nil if the keys are in files
 }
 
 func openWallets(ctx context.Context, c *Config, b *chainBackend) (w wallets, err error) {
 	if b.sandbox != nil {
 		return openSandboxWallets(ctx, c, b.sandbox)
 	}
-	if w.gas, err = openSigner(ctx, c, "gas", c.GasKey, c.GasWallet); err != nil {
-		return w, err
-	}
-	if w.refund, err = openSigner(ctx, c, "refund", c.RefundKey, c.RefundWallet); err != nil {
+	if err := w.openSigners(ctx, c); err != nil {
 		return w, err
 	}
 	w.payTo, err = deed.ParseWallet(c.PayTo)
 	return w, err
-}
-
-// openSigner opens the signer of one of our wallets: at a remote service, or with the
-// key in a file.
-func openSigner(ctx context.Context, c *Config, name, path, wallet string) (signer.Signer, error) {
-	if c.SignerURL == "" {
-		s, err := file.Open(path)
-		if err != nil {
-			return nil, fmt.Errorf("chain.%s_key: %w", name, err)
-		}
-		return s, nil
-	}
-	w, err := deed.ParseWallet(wallet)
-	if err != nil {
-		return nil, fmt.Errorf("chain.%s_wallet: %w", name, err)
-	}
-	s, err := remote.Open(ctx, c.SignerURL, w)
-	if err != nil {
-		return nil, fmt.Errorf("chain.signer_url: %w", err)
-	}
-	return s, nil
 }
 
 // sandboxRefunds is the play USDC that refunds are paid from.

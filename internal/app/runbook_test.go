@@ -21,6 +21,7 @@ import (
 	"deed.example/deed/docs"
 	"deed.example/deed/internal/logtest"
 	"deed.example/deed/internal/postgrestest"
+	"deed.example/deed/internal/signer/signertest"
 )
 
 // A fault is caused on a node that is to be opened, or that runs. Those without a
@@ -38,6 +39,7 @@ const unreachable = "http://127.0.0.1:1"
 func runbookFaults(t *testing.T) map[string]fault {
 	var server *postgrestest.Server
 	var disk string
+	var signer *signertest.Web3Signer
 	onPostgres := func(t *testing.T, c *Config) {
 		server = postgrestest.Start(t)
 		c.DatabaseURL = deed.Secret(postgrestest.URL("postgres", server))
@@ -69,6 +71,10 @@ func runbookFaults(t *testing.T) map[string]fault {
 			c.ChainRPCURL, c.ChainFallback, c.AllowEmbedded = unreachable, otherChain(t), true
 		}},
 		"All RPC endpoints down": {configure: func(_ *testing.T, c *Config) { c.ChainRPCURL, c.AllowEmbedded = unreachable, true }},
+		"Signer down": {
+			configure: func(t *testing.T, c *Config) { signer = onSigner(t, c) },
+			cause:     func(*testing.T, *App, *client.Client) { signer.Down.Store(true) },
+		},
 		"Wrong chain": {configure: func(t *testing.T, c *Config) {
 			c.ChainID, c.ChainRPCURL, c.AllowEmbedded = 8453, otherChain(t), true
 		}},

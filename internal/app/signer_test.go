@@ -2,42 +2,154 @@ package app
 
 import (
 	"crypto/ecdsa"
+	"log/slog"
 	"net/http/httptest"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"deed.example/deed"
 	"deed.example/deed/api"
+	"deed.example/deed/client"
+	"deed.example/deed/internal/logtest"
 	"deed.example/deed/internal/network"
+	"deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/signer/signertest"
 )
 
-// A node whose keys are at a Web3Signer sells and refunds, and has no key itself.
-func TestRemoteSigner(t *testing.T) {
-	other, buyerOfOther := serveNode(t, sandbox(t), newKey(t))
-	gas, refund, key := newKey(t), newKey(t), newKey(t)
-	for _, k := range []*ecdsa.PrivateKey{gas, refund, key} {
-		if _, err := buyerOfOther.Faucet(t.Context(), api.FaucetRequest{WalletAddress: crypto.PubkeyToAddress(k.PublicKey).Hex()}); err != nil {
-			t.Fatal(err)
+// onOtherChain returns the configuration of a node on the chain of another sandbox, and
+// a function that gives play money.
+func onOtherChain(t *testing.T) (c Config, fund func(keys ...*ecdsa.PrivateKey)) {
+	t.Helper()
+	other, faucet := serveNode(t, sandbox(t), newKey(t))
+	c = sandbox(t)
+	c.ChainRPCURL, c.AllowEmbedded, c.ChainDepth = deed.Secret(other.chain.sandbox.RPCURL), true, "1"
+	c.PayTo, c.PublicURL = "0x71C7656EC7ab88b098defB751B7401B5f6d8976F", "http://deed.test"
+	return c, func(keys ...*ecdsa.PrivateKey) {
+		t.Helper()
+		for _, k := range keys {
+			if _, err := faucet.Faucet(t.Context(), api.FaucetRequest{WalletAddress: addressOf(k)}); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
+}
+
+func addressOf(key *ecdsa.PrivateKey) string { return crypto.PubkeyToAddress(key.PublicKey).Hex() }
+
+// onSigner changes the configuration to that of a node on another chain whose keys are
+// at a Web3Signer.
+func onSigner(t *testing.T, c *Config, fundToo ...*ecdsa.PrivateKey) *signertest.Web3Signer {
+	t.Helper()
+	there, fund := onOtherChain(t)
+	gas, refund := newKey(t), newKey(t)
+	fund(append(fundToo, gas, refund)...)
 	keys := &signertest.Web3Signer{ChainID: network.EmbeddedChainID, Keys: []*ecdsa.PrivateKey{gas, refund}}
 	service := httptest.NewServer(keys)
 	t.Cleanup(service.Close)
-	c := sandbox(t)
-	c.ChainRPCURL, c.AllowEmbedded, c.ChainDepth = deed.Secret(other.chain.sandbox.RPCURL), true, "1"
-	c.PayTo, c.SignerURL = "0x71C7656EC7ab88b098defB751B7401B5f6d8976F", deed.Secret(service.URL)
-	c.GasWallet, c.RefundWallet = crypto.PubkeyToAddress(gas.PublicKey).Hex(), crypto.PubkeyToAddress(refund.PublicKey).Hex()
-	c.PublicURL = "http://deed.test"
-	_, buyer := serveNode(t, c, key)
-	if _, err := buyer.Register(t.Context(), api.RegisterRequest{Domain: "remote.com"}); err != nil {
+	there.SignerURL, there.GasWallet, there.RefundWallet = deed.Secret(service.URL), addressOf(gas), addressOf(refund)
+	there.Log, there.Database = c.Log, c.Database
+	*c = there
+	return keys
+}
+
+// A signerEnv is a node whose keys are at a Web3Signer, which goes down when a
+// transaction is about to be signed.
+type signerEnv struct {
+	node   *App
+	buyer  *client.Client
+	keys   *signertest.Web3Signer
+	faults local.Faults
+	log    logtest.Buffer
+	downAt atomic.Int64 // the signature, counted down, that finds the signer down
+}
+
+func openSignerEnv(t *testing.T) *signerEnv {
+	t.Helper()
+	e := &signerEnv{}
+	c, key := sandbox(t), newKey(t)
+	e.keys = onSigner(t, &c, key)
+	c.RequestWait, c.Log, c.Hooks.Faults = time.Second, slog.New(slog.NewJSONHandler(&e.log, nil)), &e.faults
+	c.Hooks.Step = func(name string) {
+		if name == "before store" && e.downAt.Add(-1) == 0 {
+			e.keys.Down.Store(true)
+		}
+	}
+	e.node, e.buyer = serveNode(t, c, key)
+	return e
+}
+
+func (e *signerEnv) register(t *testing.T, domain string) string {
+	t.Helper()
+	_, err := e.buyer.Register(t.Context(), api.RegisterRequest{Domain: domain})
+	return client.CodeOf(err)
+}
+
+// reached reports whether the log has the line about the name.
+func (e *signerEnv) reached(t *testing.T, domain, line string) bool {
+	t.Helper()
+	return slices.Contains(linesOf(t, e.log.String(), domain), line)
+}
+
+// A node whose keys are at a Web3Signer sells and refunds, and has no key itself. While
+// the signer is down, orders are refused before anything is paid, and what was paid
+// waits: nothing is lost, and nothing is done twice.
+func TestRemoteSigner(t *testing.T) {
+	e := openSignerEnv(t)
+	if code := e.register(t, "remote.com"); code != "" || e.keys.Signed.Load() == 0 {
+		t.Fatalf("got %q, %d signatures", code, e.keys.Signed.Load())
+	}
+	e.downAt.Store(1) // the payment of the next order
+	e.register(t, "waits.com")
+	waitFor(t, func() bool { return strings.Contains(e.log.String(), "signer is down") })
+	if code := e.register(t, "later.com"); code != client.CodeUnavailable {
+		t.Errorf("a new order: got %q", code)
+	}
+	if shown := scrape(t, e.node); !strings.Contains(shown, `deed_dependency_up{name="signer"} 0`) {
+		t.Error("the metric does not say that the signer is down")
+	}
+	if e.reached(t, "waits.com", "payment.settled") {
+		t.Error("it is paid without a signer")
+	}
+	e.keys.Down.Store(false)
+	waitFor(t, func() bool { return e.reached(t, "waits.com", "order.fulfilled") })
+	waitFor(t, func() bool { return strings.Contains(e.log.String(), "signer is up again") })
+
+	if err := e.faults.Set(local.FaultRefuse, 1); err != nil {
 		t.Fatal(err)
 	}
-	if keys.Signed.Load() == 0 {
-		t.Error("the service signed nothing")
+	e.downAt.Store(2) // its payment is signed for, and its refund is not
+	e.register(t, "refused.com")
+	waitFor(t, e.keys.Down.Load)
+	if !e.reached(t, "refused.com", "refund.due") || e.reached(t, "refused.com", "refund.sent") {
+		t.Errorf("got %v", linesOf(t, e.log.String(), "refused.com"))
 	}
+	e.keys.Down.Store(false)
+	waitFor(t, func() bool { return e.reached(t, "refused.com", "refund.sent") })
+	waitFor(t, func() bool { return e.register(t, "later.com") == "" })
+	audited(t, e.node.config, 4, 1)
+}
+
+// audited waits until the books and the chain, of the configuration, agree about so many
+// payments and refunds and nothing is open. The invariants hold all the time.
+func audited(t *testing.T, c Config, payments, refunds int) {
+	t.Helper()
+	waitFor(t, func() bool {
+		r, err := Audit(t.Context(), c, true)
+		if err != nil || r.ChainErr != nil {
+			t.Fatal(err, r.ChainErr)
+		}
+		for _, f := range r.Findings {
+			if f.Broken > 0 {
+				t.Fatalf("%s: %d rows", f.Invariant, f.Broken)
+			}
+		}
+		return r.Open == 0 && r.Chain.Sound() && r.Chain.Transfers == payments && r.Chain.Payouts == refunds
+	})
 }
 
 // A configuration with a signer and key files, or with half of either, is refused.

@@ -133,6 +133,7 @@ func (a *App) moneyTasks() []worker.Task {
 		interval = watchIntervalSandbox
 	}
 	return []worker.Task{
+		{Name: "signer", Interval: healthInterval, Run: a.checkSigners},
 		{Name: "signed transactions", Interval: 5 * time.Second, Run: a.money.settler.Tick},
 		{Name: "watcher", Interval: interval, Run: func(ctx context.Context) error { return readChain(ctx, a.money.payments) }},
 		{Name: "put aside", Interval: time.Minute, Run: a.money.payments.RetryAside},

@@ -62,7 +62,7 @@ func tags(t agent.Tool) []string {
 // signedCard returns the card with its signature.
 func (s *Server) signedCard(key api.JWK) (api.AgentCard, error) {
 	c := s.card()
-	signature, err := signCard(c, s.site.Key, api.JOSEHeader{Algorithm: key.Algorithm, Type: "JOSE", KeyID: key.KeyID, KeysURL: s.at(keysPath)})
+	signature, err := signCard(c, s.site.Keys[0], api.JOSEHeader{Algorithm: key.Algorithm, Type: "JOSE", KeyID: key.KeyID, KeysURL: s.at(keysPath)})
 	if err != nil {
 		return c, fmt.Errorf("sign the agent card: %w", err)
 	}

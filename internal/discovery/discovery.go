@@ -39,7 +39,7 @@ type Site struct {
 	Sandbox   bool              // test money
 	Now       func() time.Time
 
-	Key *ecdsa.PrivateKey // on P-256, signs the agent card
+	Keys []*ecdsa.PrivateKey // on P-256, at least one; the first signs the agent card, all are published
 }
 
 const (
@@ -66,17 +66,17 @@ func New(site Site) (*Server, error) {
 	if s.calls, s.codes, err = readDescription(); err != nil {
 		return nil, err
 	}
-	key, err := publicKey(site.Key)
+	keys, err := publicKeys(site.Keys)
 	if err != nil {
 		return nil, err
 	}
-	card, err := s.signedCard(key)
+	card, err := s.signedCard(keys[0])
 	if err != nil {
 		return nil, err
 	}
 	s.pages = map[string]page{
 		cardPath:                               object("application/json", card),
-		keysPath:                               object("application/json", api.JWKS{Keys: []api.JWK{key}}),
+		keysPath:                               object("application/json", api.JWKS{Keys: keys}),
 		"/llms.txt":                            text("text/plain", s.llms()),
 		"/llms-full.txt":                       text("text/plain", s.llmsFull()),
 		"/SKILL.md":                            text("text/markdown", s.skill()),

@@ -26,7 +26,7 @@ func testSite() Site {
 		PublicURL: "https://names.deed.example", Version: "1.2.3", Contact: "security@deed.example", Limits: deed.DefaultLimits(), Network: "base",
 		Listings: []catalog.Listing{{TLD: "com", Registration: 1_306 * deed.Cent, Renewal: 1_407 * deed.Cent, Transfer: 1_508 * deed.Cent}},
 		Now:      func() time.Time { return today },
-		Key:      testKey,
+		Keys:     []*ecdsa.PrivateKey{testKey},
 	}
 }
 

@@ -54,6 +54,21 @@ func signDigest(key *ecdsa.PrivateKey, digest []byte) ([]byte, error) {
 	return out, nil
 }
 
+// publicKeys returns the JWKs of the keys.
+func publicKeys(keys []*ecdsa.PrivateKey) (all []api.JWK, err error) {
+	for _, key := range keys {
+		public, err := publicKey(key)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, public)
+	}
+	if len(all) == 0 {
+		return nil, errors.New("publish the key of the agent card: there is none")
+	}
+	return all, nil
+}
+
 // publicKey returns the JWK of a key. Its key ID is the thumbprint (RFC 7638).
 func publicKey(key *ecdsa.PrivateKey) (api.JWK, error) {
 	point, err := key.PublicKey.Bytes() // 4, x, y

@@ -22,10 +22,14 @@ type BalanceReader interface {
 
 // Reserve monitors our own wallets. A payment that we could not settle must not be
 // requested: such an order is refused before anything is signed for it. Fill every
-// exported field. A nil Reserve monitors nothing and refuses nothing.
+// exported field but Signers. A nil Reserve monitors nothing and refuses nothing.
 type Reserve struct {
 	Wallets BalanceReader
 	MinUSDC deed.USDC // of the refund wallet; below it, Warn is called
+
+	// Signers says why nothing can be signed for our wallets now; nil if it can. It may be
+	// nil itself.
+	Signers func() error
 
 	OnRefresh func(r settle.Reserves)             // called after every Refresh
 	Warn      func(low string, r settle.Reserves) // called when what runs low changes; "" if nothing does any more
@@ -73,12 +77,13 @@ func (r *Reserve) Low() error {
 }
 
 // Enough fails with CodeUnavailable when, at the last Refresh, the gas wallet could
-// not pay for the largest kind of transaction.
+// not pay for the largest kind of transaction, or nobody can sign one now.
 func (r *Reserve) Enough() error {
 	if r == nil {
 		return nil
 	}
-	if seen := r.last.Load(); seen == nil || seen.Batches > 0 {
+	signs := r.Signers == nil || r.Signers() == nil
+	if seen := r.last.Load(); signs && (seen == nil || seen.Batches > 0) {
 		return nil
 	}
 	return &deed.Error{

@@ -28,11 +28,11 @@ var opened = map[string]func(path string) (string, error){
 		return secrets[0].Reveal(), nil
 	},
 	"signing key": func(path string) (string, error) {
-		key, err := keyfile.OpenSigning(path)
+		keys, err := keyfile.OpenSigning(path)
 		if err != nil {
 			return "", err
 		}
-		raw, err := key.Bytes()
+		raw, err := keys[0].Bytes()
 		return string(raw), err
 	},
 }

@@ -13,25 +13,30 @@ import (
 	"deed.example/deed/internal/secretfile"
 )
 
-// OpenSigning reads the P-256 key in the file at path, PKCS #8 in PEM, or creates it.
-// Nodes that start concurrently end up with the same key.
-func OpenSigning(path string) (*ecdsa.PrivateKey, error) {
+// OpenSigning reads the P-256 keys in the file at path, PKCS #8 in PEM, or creates it
+// with one. The first signs, all are published: so a key is known before it signs, and
+// for as long as something that it signed is in a cache. Nodes that start concurrently
+// end up with the same key.
+func OpenSigning(path string) ([]*ecdsa.PrivateKey, error) {
 	raw, _, err := secretfile.ReadOrCreate(path, newSigning)
 	if err != nil {
 		return nil, fmt.Errorf("open the signing key: %w", err)
 	}
-	key, err := parseSigning(raw)
-	if err != nil {
-		return nil, fmt.Errorf("read the signing key in %s: %w", path, err)
+	var keys []*ecdsa.PrivateKey
+	for block, rest := pem.Decode(raw); block != nil; block, rest = pem.Decode(rest) {
+		key, err := parseSigning(block)
+		if err != nil {
+			return nil, fmt.Errorf("read the signing key in %s: %w", path, err)
+		}
+		keys = append(keys, key)
 	}
-	return key, nil
+	if len(keys) == 0 {
+		return nil, fmt.Errorf("read the signing key in %s: it is not PEM", path)
+	}
+	return keys, nil
 }
 
-func parseSigning(raw []byte) (*ecdsa.PrivateKey, error) {
-	block, _ := pem.Decode(raw)
-	if block == nil {
-		return nil, errors.New("it is not PEM")
-	}
+func parseSigning(block *pem.Block) (*ecdsa.PrivateKey, error) {
 	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 	if err != nil {
 		return nil, err

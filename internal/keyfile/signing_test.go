@@ -21,10 +21,11 @@ func TestSigningKeyIsRefused(t *testing.T) {
 		text string
 		mode os.FileMode
 	}{
-		"readable by others": {string(good), 0o640},
-		"empty":              {"", 0o600},
-		"not PEM":            {"secret", 0o600},
-		"not a key":          {"-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n", 0o600},
+		"readable by others":  {string(good), 0o640},
+		"empty":               {"", 0o600},
+		"not PEM":             {"secret", 0o600},
+		"a second key is bad": {string(good) + "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n", 0o600},
+		"not a key":           {"-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n", 0o600},
 	} {
 		bad := filepath.Join(t.TempDir(), "agent.key")
 		if err := os.WriteFile(bad, []byte(c.text), c.mode); err != nil {

@@ -46,14 +46,19 @@ func Open(ctx context.Context, address deed.Secret, wallet deed.Wallet) (*Signer
 	}}
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
+	return s, s.Ping(ctx)
+}
+
+// Ping fails if the service does not answer, or does not have the key.
+func (s *Signer) Ping(ctx context.Context) error {
 	var accounts []string
 	if err := s.call(ctx, &accounts, "eth_accounts"); err != nil {
-		return nil, err
+		return err
 	}
-	if !slices.ContainsFunc(accounts, func(a string) bool { return strings.EqualFold(a, string(wallet)) }) {
-		return nil, fmt.Errorf("the signer does not have the key of %s", wallet)
+	if !slices.ContainsFunc(accounts, func(a string) bool { return strings.EqualFold(a, string(s.wallet)) }) {
+		return fmt.Errorf("the signer does not have the key of %s", s.wallet)
 	}
-	return s, nil
+	return nil
 }
 
 // Address implements signer.Signer.
