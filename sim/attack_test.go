@@ -35,7 +35,7 @@ func (w *world) attack(p *process) {
 	case 12:
 		w.configure(p)
 	case 13:
-		if w.outside == nil { // which has no list of what was bought since
+		if w.outside == nil && w.mandates == nil { // the outside registry has no list of what was bought since
 			w.backUp()
 		}
 	}
@@ -54,7 +54,7 @@ func (w *world) interfere() {
 	case 1:
 		t.kind, t.from, t.to, t.amount = move, a.Payer, elsewhere, w.chain.head().balance[a.Payer]/2
 	case 2: // the payer signs the same nonce again
-		t.auth.ValidBefore = w.now.Add(time.Hour).Unix()
+		t.auth.ValidBefore = w.chain.now().Add(time.Hour).Unix()
 		if w.rng.IntN(2) == 0 {
 			t.auth.Amount = price / 2
 		}
@@ -65,7 +65,7 @@ func (w *world) interfere() {
 // sendNothing is a payer who sends nothing, or dust, by authorization.
 func (w *world) sendNothing() {
 	a := settle.Authorization{Payer: w.buyers[w.rng.IntN(len(w.buyers))], PayTo: treasuries[w.rng.IntN(len(treasuries))], Nonce: w.nonce(), Signature: []byte{1}}
-	a.ValidBefore = w.now.Add(time.Hour).Unix()
+	a.ValidBefore = w.chain.now().Add(time.Hour).Unix()
 	if w.rng.IntN(3) > 0 {
 		a.Amount = deed.USDC(1 + w.rng.IntN(int(terms().Dust)+20_000))
 	}

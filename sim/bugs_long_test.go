@@ -15,6 +15,9 @@ import (
 // firstOutsideBug is the first bug that the simulation with an outside registry finds.
 const firstOutsideBug = "58"
 
+// firstMandateBug is the first bug that the simulation with mandates finds.
+const firstMandateBug = "80"
+
 // bugSeeds is how many seeds the simulation may take to find a bug.
 const bugSeeds = "1000"
 
@@ -34,7 +37,10 @@ func TestBugsAreFound(t *testing.T) {
 				t.Fatal(err)
 			}
 			world := "TestSimulation"
-			if name >= firstOutsideBug {
+			switch {
+			case name >= firstMandateBug:
+				world = "TestMandateSimulation"
+			case name >= firstOutsideBug:
 				world = "TestOutsideSimulation"
 			}
 			child := exec.CommandContext(t.Context(), "go", "test", "-overlay="+overlay(t, files), "-count=1", "-timeout=1h", "-run=^"+world+"$", ".")

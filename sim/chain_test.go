@@ -91,6 +91,7 @@ func (b *block) next(at time.Time) *block {
 // the database when a backup is restored.
 type chain struct {
 	w       *world
+	ahead   time.Duration // of the world's time; it jumps only with mandates
 	blocks  []*block
 	highest int // the highest block that ever was final
 	pool    []*transaction
@@ -107,6 +108,9 @@ func newChain(w *world, buyers []deed.Wallet) *chain {
 	}
 	return &chain{w: w, blocks: []*block{genesis}, signed: map[string][]*transaction{}, sent: map[string]bool{}}
 }
+
+// now is the time of the next block.
+func (c *chain) now() time.Time { return c.w.now.Add(c.ahead) }
 
 func (c *chain) head() *block { return c.blocks[len(c.blocks)-1] }
 
@@ -143,7 +147,7 @@ func (c *chain) add(t *transaction) {
 
 // mine makes a block of some of the waiting transactions, and drops some.
 func (c *chain) mine() {
-	b := c.head().next(c.w.now)
+	b := c.head().next(c.now())
 	var left []*transaction
 	for _, t := range c.pool {
 		switch {

@@ -93,6 +93,7 @@ func (w *world) checkChain() error {
 		switch {
 		case len(back) > 1:
 			return fmt.Errorf("%s went back %d times", id(a), len(back))
+		case ref != "" && w.mandates.returns(a, back[0]):
 		case back[0].to != a.Payer || back[0].amount != u.amount || !u.paid:
 			return fmt.Errorf("%s of %s came in for %s, and %s went back to %s", u.amount, a.Payer, id(a), back[0].amount, back[0].to)
 		case ref != "":
@@ -168,6 +169,9 @@ func (w *world) checkPayment(p order.Payment) error {
 	case p.State == order.PaymentReleased && w.chain.carries(p.Auth) && !w.restored:
 		return fmt.Errorf("%s is released, and a transaction of ours may still carry it", p.ID)
 	}
+	if w.mandates != nil {
+		return w.mandates.check(p)
+	}
 	return nil
 }
 
@@ -195,10 +199,10 @@ func (w *world) checkOrders(paid paid) error {
 			continue
 		}
 		p := paid.of(ref)
-		if u := w.chain.final().used[keyOf(p.Auth)]; !u.paid || u.amount != cost(p.Purchase) {
+		if u := w.chain.final().used[keyOf(p.Auth)]; !u.paid || !w.pays(u.amount, p) {
 			return fmt.Errorf("%s of %s was ordered unpaid, for %s", o.Kind, o.Name, p.ID)
 		}
-		if p.State != order.PaymentSettled && (o.open() || p.State != order.PaymentConsumed) {
+		if p.State != order.PaymentSettled && (o.open() || !p.Delivered()) {
 			return fmt.Errorf("%s of %s is %q for %s, which is %s", o.Kind, o.Name, o.State, p.ID, p.State)
 		}
 		if o.open() {
@@ -210,11 +214,19 @@ func (w *world) checkOrders(paid paid) error {
 		done[p.ID] = ref
 	}
 	for _, a := range w.signed {
-		if p := paid[order.JobID(id(a))]; p.State == order.PaymentConsumed && done[p.ID] == "" {
+		if p := paid[order.JobID(id(a))]; p.Delivered() && done[p.ID] == "" {
 			return fmt.Errorf("%s is consumed, and the registry did nothing for it", p.ID)
 		}
 	}
 	return nil
+}
+
+// pays says whether the amount is what the order of a payment must have cost.
+func (w *world) pays(amount deed.USDC, p order.Payment) bool {
+	if w.mandates != nil && p.Purchase.Kind == order.PurchaseRenewal {
+		return w.mandates.pays(amount, p)
+	}
+	return amount == cost(p.Purchase)
 }
 
 func (w *world) registration(name deed.Name) (lifecycle.Registration, error) {
@@ -232,7 +244,7 @@ func (w *world) checkNames(paid paid) error {
 			continue
 		}
 		expires[o.Name] = expires[o.Name].AddDate(o.Years, 0, 0)
-		if paid.of(o.Reference).State == order.PaymentConsumed {
+		if paid.of(o.Reference).Delivered() {
 			told[o.Name] = expires[o.Name]
 		}
 	}

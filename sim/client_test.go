@@ -90,7 +90,7 @@ func (w *world) request() *request {
 func (w *world) sign(payer deed.Wallet, o order.Request) *request {
 	r := &request{Request: o}
 	r.auth = settle.Authorization{Payer: payer, PayTo: w.payTo, Amount: w.offer(o), Nonce: w.nonce(), Signature: []byte{1}}
-	r.auth.ValidBefore = w.now.Add([]time.Duration{time.Minute, 5 * time.Minute, time.Hour}[w.rng.IntN(3)]).Unix()
+	r.auth.ValidBefore = w.chain.now().Add([]time.Duration{time.Minute, 5 * time.Minute, time.Hour}[w.rng.IntN(3)]).Unix()
 	if w.fault(12) {
 		r.auth.Amount--
 	}
@@ -138,7 +138,11 @@ func (w *world) lastRenewal() deed.Name {
 // offer is what a client was told that its order costs.
 func (w *world) offer(o order.Request) deed.USDC {
 	restore := w.registry.entries[o.Name].Phase(w.registry.now()) == lifecycle.PhaseRedemption
-	return cost(order.Purchase{Kind: o.Kind, Name: o.Name, Years: o.Years, Facts: order.PurchaseFacts{Restore: restore}})
+	amount := cost(order.Purchase{Kind: o.Kind, Name: o.Name, Years: o.Years, Facts: order.PurchaseFacts{Restore: restore}})
+	if w.mandates != nil && o.Kind == order.PurchaseRenewal {
+		amount += w.mandates.raise() * deed.USDC(o.Years)
+	}
+	return amount
 }
 
 func id(a settle.Authorization) string { return a.PaymentID(chainID, asset) }

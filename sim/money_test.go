@@ -27,6 +27,9 @@ func (s payments) AuthorizePayment(ctx context.Context, a order.Payment, admit f
 		is, failed := s.s.AuthorizePayment(ctx, a, admit)
 		if deed.CodeOf(err) == deed.CodeNotFound && failed == nil && s.p.w.broken == nil {
 			s.p.w.broken = s.p.w.admitted(is, s.p.seen[a.ID])
+			if s.p.w.broken == nil && is.Source == order.SourceMandate {
+				s.p.w.broken = s.p.w.mandates.taken(is)
+			}
 		}
 		return is, failed
 	})
@@ -125,6 +128,17 @@ func (o outside) Check(ctx context.Context, a settle.Authorization, open []strin
 	return call(o.p, "Check", func() (settle.Funds, error) {
 		o.p.seen[id(a)] = append(o.p.seen[id(a)], o.s.c.head())
 		return o.s.Check(ctx, a, open)
+	})
+}
+
+func (o outside) CheckSigned(ctx context.Context, a settle.Authorization) error {
+	return act(o.p, "CheckSigned", func() error { return o.s.CheckSigned(ctx, a) })
+}
+
+func (o outside) CheckDue(ctx context.Context, a settle.Authorization, open []string) (settle.Funds, error) {
+	return call(o.p, "CheckDue", func() (settle.Funds, error) {
+		o.p.seen[id(a)] = append(o.p.seen[id(a)], o.s.c.head())
+		return o.s.CheckDue(ctx, a, open)
 	})
 }
 

@@ -36,7 +36,7 @@ type outsideRoute struct{}
 func (outsideRoute) BackendOf(context.Context, deed.Name) (string, error) { return outsideName, nil }
 func (outsideRoute) Affords(context.Context, deed.Name, deed.USDC) error  { return nil }
 func (outsideRoute) Deadline(string) time.Duration                        { return 24 * time.Hour }
-func (outsideRoute) CancelTerms(string) lifecycle.CancelTerms             { return lifecycle.CancelTerms{} }
+func (outsideRoute) CancelTerms(string) (none lifecycle.CancelTerms)      { return none }
 
 // outsideManager is the outside registry that keeps our names.
 type outsideManager struct {

@@ -11,6 +11,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/mandate"
 	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/sqldb"
@@ -33,6 +34,8 @@ type process struct {
 	life  *registration.Lifecycle
 	heal  *registration.Restore
 	late  *registration.LateOrders // nil without an outside registry
+
+	mandates *mandate.Service // nil when nobody signs renewals in advance
 }
 
 // death is what a process panics with when it dies.
@@ -63,6 +66,9 @@ func newProcess(w *world, id int) *process {
 	if w.outside != nil {
 		p.useOutside(clock, life)
 	}
+	if w.mandates != nil {
+		p.useMandates(life)
+	}
 	return p
 }
 
@@ -80,6 +86,9 @@ func (p *process) boot() {
 	p.clock = sqldb.NewClock(p.w.db, p.watch)
 	if err := p.clock.Sync(context.Background()); err != nil {
 		p.w.broken = err
+	}
+	if p.mandates != nil {
+		p.mandates.PayTo = p.payTo
 	}
 	p.w.tell("%d: starts with a watch that is %s off", p.id, p.skew)
 }
@@ -137,7 +146,8 @@ func call[T any](p *process, what string, f func() (T, error)) (T, error) {
 func writes(what string) bool {
 	verb, _, _ := strings.Cut(what, " ")
 	switch verb {
-	case "AuthorizePayment", "MovePayment", "ClaimPayment", "Adopt", "MoveJob", "CompleteJob", "FailJob", "UpdateRegistration", "EndRegistration", "MoveLateOrder", "Delete":
+	case "AuthorizePayment", "MovePayment", "ClaimPayment", "Adopt", "MoveJob", "CompleteJob", "FailJob", "UpdateRegistration", "EndRegistration", "MoveLateOrder", "Delete",
+		"CreateMandates", "RevokeMandates", "EndMandate":
 		return true
 	}
 	return false

@@ -18,7 +18,7 @@ import (
 // all that is open is a transfer that waits for the other side, it passes in
 // hours. In the end it lets a day pass, by which every name is compared.
 func (w *world) rest() {
-	w.faulty = false
+	w.faulty, w.chain.ahead = false, w.chain.ahead+w.chainLag()
 	w.tell("from here on nothing fails")
 	for i, tick := 0, 5*time.Second; i < 900 && w.broken == nil; i++ {
 		w.tick(tick)
@@ -35,6 +35,7 @@ func (w *world) rest() {
 	for range w.lastDays() {
 		w.tick(25 * time.Hour)
 		w.work(w.procs[0])
+		w.settleMandates()
 	}
 	if w.broken != nil {
 		return
@@ -75,6 +76,9 @@ func (w *world) work(p *process) {
 	w.advanceJobs(p)
 	w.advanceNames(p)
 	w.readChain(p)
+	if w.mandates != nil {
+		w.advanceMandates(p)
+	}
 	if lost, err := w.lost(); w.restored && lost > 0 && err == nil {
 		w.finish(p)
 	}
@@ -107,7 +111,7 @@ func (w *world) checkRest() error {
 		case p.State == order.PaymentRefunded && p.Purchase.Kind == order.PurchaseNothing && u.amount < terms().Dust && !w.restored:
 			return fmt.Errorf("%s went back at our cost: it is dust", p.ID)
 		case p.State == order.PaymentRefunded:
-			back += p.Auth.Amount
+			back, consumed = back+p.Refund().Amount, consumed+p.Auth.Amount-p.Refund().Amount
 		case p.State == order.PaymentDust:
 			dust += p.Auth.Amount
 		case u.paid:
@@ -125,6 +129,11 @@ func (w *world) checkRest() error {
 	}
 	if w.outside != nil {
 		return w.checkOutsideRest()
+	}
+	if w.mandates != nil {
+		if err := w.mandates.checkRest(); err != nil {
+			return err
+		}
 	}
 	return w.checkHeld()
 }

@@ -62,6 +62,32 @@ func (s settler) Check(_ context.Context, a settle.Authorization, open []string)
 	return funds, nil
 }
 
+// CheckSigned implements settle.MandateVerifier.
+func (s settler) CheckSigned(_ context.Context, a settle.Authorization) error {
+	if _, used := s.c.head().used[keyOf(a)]; used {
+		return &deed.Error{Code: deed.CodePaymentInvalid, Message: "its nonce is used", Err: settle.ErrSpent}
+	}
+	if len(a.Signature) == 0 {
+		return deed.Errorf(deed.CodePaymentInvalid, "it is not signed")
+	}
+	return nil
+}
+
+// CheckDue implements settle.MandateVerifier.
+func (s settler) CheckDue(ctx context.Context, a settle.Authorization, open []string) (settle.Funds, error) {
+	b := s.c.head()
+	u, used := b.used[keyOf(a)]
+	switch {
+	case used && !u.pays(a):
+		return settle.Funds{}, s.CheckSigned(ctx, a)
+	case !used && b.at.Unix() <= a.ValidAfter:
+		return settle.Funds{}, &deed.Error{Code: deed.CodePaymentInvalid, Message: "its time has not come", Err: settle.ErrNotYet}
+	case isTreasury(a.PayTo):
+		s.payTo = func() deed.Wallet { return a.PayTo }
+	}
+	return s.Check(ctx, a, open)
+}
+
 // Settle implements settle.Settler. It may wait for some blocks, as ours does.
 func (s settler) Settle(_ context.Context, a settle.Authorization) (string, error) {
 	for range 1 + s.c.w.rng.IntN(depth+3) {
@@ -167,7 +193,7 @@ func (c *chain) sign(purpose string, t transaction) {
 func (s settler) Refund(_ context.Context, r settle.Refund) (string, error) {
 	of := keyOf(settle.Authorization{Payer: r.Payer, Nonce: r.Nonce})
 	purpose := "refund " + r.Label + of
-	a := settle.Authorization{Payer: refundWallet, PayTo: r.Payer, Amount: r.Amount, ValidBefore: s.c.w.now.AddDate(1, 0, 0).Unix(), Nonce: purpose}
+	a := settle.Authorization{Payer: refundWallet, PayTo: r.Payer, Amount: r.Amount, ValidBefore: s.c.now().AddDate(1, 0, 0).Unix(), Nonce: purpose}
 	for range 1 + s.c.w.rng.IntN(depth+3) {
 		if u, used := s.c.final().used[keyOf(a)]; used {
 			return u.hash, nil

@@ -12,7 +12,7 @@ import (
 // A renewal that waits for another of its name is not due all the time: many of
 // them would leave the worker no slot for other jobs.
 func TestWaitingRenewalStepsBack(t *testing.T) {
-	w, err := newWorld(1, false, false)
+	w, err := newWorld(1, false, func(*world) {})
 	if err != nil {
 		t.Fatal(err)
 	}

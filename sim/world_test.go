@@ -10,6 +10,8 @@
 // before they ask; strangers use what they read on the chain, make blocks that
 // nobody can read, and send from our own wallets; operators change where we are
 // paid, and restore backups while the chain and the registry go on.
+// In some runs owners sign renewals in advance, cancel them, spend the money, and give
+// the names away, while prices rise and the chain's clock jumps with the registry's.
 // Whatever a process calls, a store or the outside, is a point where it can die,
 // where the call can be lost before or after it is done, and where all others can
 // go on for any time. The world knows
@@ -90,6 +92,7 @@ type world struct {
 	chain    *chain
 	registry *registryModel
 	outside  *outsideModel // nil when the registry knows orders by their reference
+	mandates *mandateModel // nil when nobody signs renewals in advance
 	procs    []*process
 	buyers   []deed.Wallet
 	names    []deed.Name // that anybody can buy
@@ -119,17 +122,24 @@ type world struct {
 }
 
 // run runs the seed and returns the world as it ended.
-func run(seed uint64, loud bool) (w *world, err error) { return runWorld(seed, loud, false) }
+func run(seed uint64, loud bool) (w *world, err error) {
+	return runWorld(seed, loud, func(*world) {})
+}
 
 // runOutside runs the seed with an outside registry.
-func runOutside(seed uint64, loud bool) (w *world, err error) { return runWorld(seed, loud, true) }
+func runOutside(seed uint64, loud bool) (w *world, err error) {
+	return runWorld(seed, loud, func(w *world) { w.outside = newOutside(w) })
+}
 
-func runWorld(seed uint64, loud, outside bool) (w *world, err error) {
-	w, err = newWorld(seed, loud, outside)
+func runWorld(seed uint64, loud bool, extend func(*world)) (w *world, err error) {
+	w, err = newWorld(seed, loud, extend)
 	if err != nil {
 		return &world{}, err
 	}
 	defer w.db.Close() // it is gone with the run
+	if w.mandates != nil {
+		w.mandates.begin()
+	}
 	for w.left > 0 && w.broken == nil {
 		w.step()
 	}
@@ -137,8 +147,8 @@ func runWorld(seed uint64, loud, outside bool) (w *world, err error) {
 	return w, w.broken
 }
 
-// newWorld returns the world of a seed as it begins.
-func newWorld(seed uint64, loud, outside bool) (*world, error) {
+// newWorld returns the world of a seed as it begins, with what extend adds to it.
+func newWorld(seed uint64, loud bool, extend func(*world)) (*world, error) {
 	db, err := sqldb.OpenMemory(context.Background())
 	if err != nil {
 		return nil, err
@@ -154,9 +164,7 @@ func newWorld(seed uint64, loud, outside bool) (*world, error) {
 	w.names = []deed.Name{"first.com", "second.com", "third.com", "fourth.com"}[:1+w.rng.IntN(4)] // the fewer, the more they are fought for
 	w.away = []deed.Name{"afar.com", "beyond.com"}[:1+w.rng.IntN(2)]
 	w.chain, w.registry = newChain(w, append(slices.Clone(w.buyers), promiser)), newRegistry(w)
-	if outside {
-		w.outside = newOutside(w)
-	}
+	extend(w)
 	w.procs = []*process{newProcess(w, 0), newProcess(w, 1)}
 	return w, nil
 }
@@ -218,6 +226,8 @@ func (w *world) step() {
 	case w.failing && w.saved != nil:
 		w.failing = false
 		w.restore()
+	case w.mandates != nil && w.acting == "" && w.rng.IntN(3) == 0:
+		w.mandateStep(p)
 	case n < 40 && w.acting != "":
 		w.own(p)
 	case n < 22:
@@ -259,7 +269,10 @@ func (w *world) happen(p *process, n int) {
 	case n < 95:
 		w.attack(p)
 	case n < 98:
-		if w.outside == nil || w.outside.mayJump() {
+		switch {
+		case w.mandates != nil:
+			w.mandates.jump()
+		case w.outside == nil || w.outside.mayJump():
 			w.registry.jump()
 		}
 		p.do("wake the jobs", func(ctx context.Context) {
