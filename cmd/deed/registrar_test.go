@@ -69,6 +69,9 @@ func TestAdminRegistrar(t *testing.T) {
 	if err != nil || !strings.Contains(out, "outside  epp    com net") || !strings.Contains(out, "rest     local  *") {
 		t.Errorf("got %q, %v", out, err)
 	}
+	if out, err = runAdmin("registrar", "check", "outside", "--config", path); err != nil || !strings.Contains(out, "responds") {
+		t.Errorf("before the first start: got %q, %v", out, err)
+	}
 	startOnce(t, path)
 	out, err = runAdmin("registrar", "check", "outside", "--config", path)
 	for _, want := range []string{"outside (epp)", "responds", "USD", ".com", "expires"} {

@@ -27,7 +27,7 @@ func ForEachName(ctx context.Context, c Config, f func(r lifecycle.Registration,
 // Reconcile compares every name in the database with its registrar, and changes
 // nothing. The service may run meanwhile.
 func Reconcile(ctx context.Context, c Config) (found registration.Reconciliation, err error) {
-	return found, withRegistrars(ctx, c, func(a *App) error {
+	return found, withRegistrars(ctx, c, openReadOnly, func(a *App) error {
 		found, err = a.Reconciler().Run(ctx)
 		return err
 	})
@@ -41,8 +41,8 @@ func (a *App) Reconciler() registration.Reconciler {
 
 // withRegistrars calls f with an App that has the registrars, on a database that it
 // only reads: the service may run meanwhile.
-func withRegistrars(ctx context.Context, c Config, f func(a *App) error) (err error) {
-	db, err := openReadOnly(ctx, &c)
+func withRegistrars(ctx context.Context, c Config, open func(context.Context, *Config) (*sqldb.DB, error), f func(a *App) error) (err error) {
+	db, err := open(ctx, &c)
 	if err != nil {
 		return err
 	}

@@ -24,9 +24,10 @@ type RegistrarReport struct {
 }
 
 // CheckRegistrars checks the named registrar, or all of them if the name is "": it
-// logs in and reads the balance and prices.
+// logs in and reads the balance and prices. The service may run meanwhile, or may never
+// have started.
 func CheckRegistrars(ctx context.Context, c Config, name string) (all []RegistrarReport, err error) {
-	return all, withRegistrars(ctx, c, func(a *App) error {
+	return all, withRegistrars(ctx, c, openReadOnlyOrEmpty, func(a *App) error {
 		orphans, err := sqldb.LateOrders{DB: a.DB, Now: time.Now}.Orphans(ctx)
 		if err != nil {
 			return err

@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 
 	"deed.example/deed"
@@ -52,6 +54,26 @@ func openReadOnly(ctx context.Context, c *Config) (*sqldb.DB, error) {
 		return nil, err
 	}
 	return sqldb.OpenSQLiteReadOnly(c.databaseFile())
+}
+
+// openReadOnlyOrEmpty opens the database like openReadOnly. Before the first start of the
+// service it returns an empty one in memory.
+func openReadOnlyOrEmpty(ctx context.Context, c *Config) (*sqldb.DB, error) {
+	db, err := openReadOnly(ctx, c)
+	if errors.Is(err, fs.ErrNotExist) {
+		return sqldb.OpenMemory(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	created, err := db.Created(ctx)
+	if err == nil && created {
+		return db, nil
+	}
+	if err = errors.Join(err, db.Close()); err != nil {
+		return nil, err
+	}
+	return sqldb.OpenMemory(ctx)
 }
 
 // A sharedCache is a cache in another process.

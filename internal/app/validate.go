@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -32,6 +33,10 @@ func (c *Config) Validate() ([]string, error) {
 		return nil, err
 	}
 	out := c.warnings()
+	notReal, err := c.checkBlocks()
+	if err != nil {
+		return out, err
+	}
 	if !c.Outside() {
 		return out, nil
 	}
@@ -45,7 +50,7 @@ func (c *Config) Validate() ([]string, error) {
 	if err != nil {
 		return out, err
 	}
-	problems := c.placeholders()
+	problems := slices.Concat(notReal, c.placeholders(), c.registrantPlaceholders())
 	if c.SellsEmbedded() {
 		problems = append([]string{"registrar: names come from the embedded registry, so nothing that is sold is in the public DNS: configure a [registrar.NAME] block of another type"}, problems...)
 	}

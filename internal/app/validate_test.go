@@ -2,6 +2,7 @@ package app
 
 import (
 	"encoding/hex"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -161,5 +162,75 @@ func TestRequiredFields(t *testing.T) {
 		if _, err := Open(t.Context(), c); err == nil {
 			t.Errorf("without %s it opens", name)
 		}
+	}
+}
+
+// Everything that is wrong with the blocks of registrars is found before the start, all
+// at once.
+func TestBlocksAreChecked(t *testing.T) {
+	key := filepath.Join(t.TempDir(), "key")
+	writeHexKey(t, key, "secret")
+	vendor := func(more map[string]string) map[string]string {
+		values := map[string]string{"key_file": key, "organization": "organization_01h45ytscbebyvny4gc8cr8ma2", "contact": "contact_01h45ytscbebyvny4gc8cr8ma2"}
+		maps.Copy(values, more)
+		return values
+	}
+	block := func(name, kind string, values map[string]string, tlds ...string) RegistrarConfig {
+		return RegistrarConfig{Name: name, Type: kind, TLDs: tlds, Values: values}
+	}
+	for title, c := range map[string]struct {
+		blocks []RegistrarConfig
+		want   []string
+	}{
+		"all is well":      {[]RegistrarConfig{block("a", "opusdns", vendor(nil), "com")}, nil},
+		"two blocks":       {[]RegistrarConfig{block("a", "opusdns", map[string]string{"key_fil": "x"}, "com"), block("b", "epp", nil, "net")}, []string{"registrar.a: ", "no key key_fil", "key_file must be set", "registrar.b: ", "address must be set", "password_file must be set"}},
+		"an unknown type":  {[]RegistrarConfig{block("a", "eep", nil, "com")}, []string{`registrar.a: type "eep": there are epp, opusdns, local`}},
+		"no TLDs":          {[]RegistrarConfig{block("a", "opusdns", vendor(nil))}, []string{"registrar.a: tlds must be set"}},
+		"not a TLD":        {[]RegistrarConfig{block("a", "opusdns", vendor(nil), "c om")}, []string{"registrar.a: tlds: "}},
+		"one TLD, twice":   {[]RegistrarConfig{block("a", "opusdns", vendor(nil), "com"), block("b", "opusdns", vendor(nil), "com")}, []string{"registrar b: .com is already sold by a"}},
+		"no file":          {[]RegistrarConfig{block("a", "opusdns", vendor(map[string]string{"key_file": key + "x"}), "com")}, []string{"registrar.a: key_file "}},
+		"a wrong number":   {[]RegistrarConfig{block("a", "opusdns", vendor(map[string]string{"requests_per_second": "0"}), "com")}, []string{"requests_per_second must be a number from 1 to 1000"}},
+		"a wrong common":   {[]RegistrarConfig{block("a", "opusdns", vendor(map[string]string{"cancel_percent": "101"}), "com")}, []string{"cancel_percent must be a number from 0 to 100"}},
+		"local has no key": {[]RegistrarConfig{block("a", "local", map[string]string{"address": "x"}, "*")}, []string{"no key address"}},
+	} {
+		config := Default()
+		config.Registrars = c.blocks
+		_, err := config.Validate()
+		if (err == nil) != (len(c.want) == 0) {
+			t.Errorf("%s: got %v", title, err)
+		}
+		for _, want := range c.want {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: got %v, want %q in it", title, err, want)
+			}
+		}
+	}
+}
+
+// Real money does not buy names of a test system, and a registrant that nobody can reach
+// is not sent to a registry.
+func TestBlocksWithRealMoney(t *testing.T) {
+	key := filepath.Join(t.TempDir(), "key")
+	writeHexKey(t, key, "secret")
+	c := realConfig(t)
+	values := map[string]string{
+		"key_file": key, "organization": "organization_01h45ytscbebyvny4gc8cr8ma2", "registrant_first_name": "Ada", "registrant_last_name": "Byron",
+		"registrant_email": "ada@acme.net", "registrant_phone": "+44.2079460000", "registrant_street": "1 Street", "registrant_city": "London",
+		"registrant_postal_code": "N1", "registrant_country": "GB",
+	}
+	c.Registrars = []RegistrarConfig{{Name: "a", Type: "opusdns", TLDs: []string{"*"}, Values: values}}
+	if warned, err := c.Validate(); err != nil || len(warned) != 0 {
+		t.Fatalf("got %q, %v", warned, err)
+	}
+	values["registrant_email"], values["registrant_phone"], values["environment"] = "ada@example.org", "+1.2025550100", "sandbox"
+	_, err := c.Validate()
+	for _, want := range []string{`registrar.a.registrant_email: "ada@example.org"`, `registrar.a.registrant_phone: "+1.2025550100"`, "registrar.a: it is a test system"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q in it", err, want)
+		}
+	}
+	c.AllowEmbedded = true
+	if warned, err := c.Validate(); err != nil || len(warned) != 3 {
+		t.Errorf("in a rehearsal: got %q, %v", warned, err)
 	}
 }

@@ -26,6 +26,10 @@ type Backend struct {
 	Close     func() error // nil if there is nothing to close
 	Reserve   deed.USDC    // that stays in the account; below it the operator is told
 
+	// NotReal says that its names are not in the public DNS: it is the test system of a
+	// registry or wholesaler.
+	NotReal bool
+
 	Cancel lifecycle.CancelTerms // of registrations in their add grace period
 
 	// DeleteOrphans allows the service to delete a name that belongs to nobody, because

@@ -55,6 +55,19 @@ func OpenSQLiteReadOnly(path string) (*DB, error) {
 	return &DB{Timeout: defaultTimeout, write: read, read: read, dialect: sqlite, readOnly: true, release: func() error { return nil }}, nil
 }
 
+// Created reports whether the database has a schema: a service has started on it.
+func (db *DB) Created(ctx context.Context) (bool, error) {
+	query := `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'goose_db_version'`
+	if db.dialect == postgres {
+		query = `SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'goose_db_version'`
+	}
+	var n int
+	if err := db.read.QueryRowContext(ctx, query).Scan(&n); err != nil {
+		return false, fmt.Errorf("look for the schema: %w", err)
+	}
+	return n > 0, nil
+}
+
 func openFile(path string, options ...string) (*sql.DB, error) {
 	dsn := (&url.URL{Scheme: "file", Opaque: url.PathEscape(path)}).String() + "?_pragma=busy_timeout(10000)&_pragma=foreign_keys(1)"
 	for _, o := range options {

@@ -17,8 +17,9 @@ const defaultDeadline = 24 * time.Hour
 // its keys.
 func New(s registrar.Settings) (registrar.Backend, error) {
 	r := s.Read()
+	environment := r.Choice("environment", "production", "sandbox", "custom")
 	cfg := Config{
-		BaseURL: baseURLs[r.Choice("environment", "production", "sandbox", "custom")], Secret: s.Secret,
+		BaseURL: baseURLs[environment], Secret: s.Secret,
 		Organization: r.Needed("organization"), Contact: r.Text("contact"), Registrant: readContact(r),
 		RequestsPerSecond: r.Int("requests_per_second", 1, 1000), Timeout: r.Duration("timeout"), ClockSkew: r.Duration("clock_skew"),
 		PriceAge: r.Duration("price_age"), ListWithoutDS: r.Bool("list_without_ds"), Now: s.Now,
@@ -51,7 +52,7 @@ func New(s registrar.Settings) (registrar.Backend, error) {
 	if err != nil {
 		return registrar.Backend{}, err
 	}
-	return registrar.Backend{Registrar: b, Manager: b, Ping: b.Ping, Deadline: deadline}, nil
+	return registrar.Backend{Registrar: b, Manager: b, Ping: b.Ping, Deadline: deadline, NotReal: environment == "sandbox"}, nil
 }
 
 // baseURLs are the addresses of the vendor; a custom one is in base_url.
