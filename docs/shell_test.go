@@ -33,17 +33,6 @@ type shell struct {
 // end is what the shell prints after a command, with its exit code.
 const end = "--- that was all:"
 
-// run starts a service for pages.
-func run(t *testing.T) *servicetest.Service {
-	t.Helper()
-	service, err := servicetest.Run(binary, t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(service.Stop)
-	return service
-}
-
 // open starts a bash beside a service. What it shows is shown on a terminal, so that
 // the pages have what a person sees; what is typed is not.
 func open(t *testing.T, service *servicetest.Service) *shell {
@@ -131,6 +120,9 @@ func (s *shell) prepare(t *testing.T) {
 	t.Helper()
 	s.write(t, "bin/go", "#!/bin/sh\ncd \"$REPOSITORY\" && exec \"$GO\" \"$@\"\n")
 	s.write(t, ".curlrc", "silent\n") // as on a terminal
+	if err := os.Symlink(filepath.Join(s.service.Dir, "deed-data"), filepath.Join(s.dir, "deed-data")); err != nil {
+		t.Fatal(err)
+	}
 	s.write(t, "bin/sudo", asPostgres)
 	s.write(t, "etc/deed/cache-url", os.Getenv("TEST_REDIS_URL"))
 	s.write(t, "etc/deed/rpc-url", "http://127.0.0.1:"+s.ports["8545"])

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/yuin/goldmark"
@@ -23,7 +22,8 @@ import (
 type library struct {
 	server   *Server
 	pages    map[string]*doc // by path below /docs/
-	order    []*doc          // of the navigation
+	groups   []group         // of the navigation
+	order    []*doc          // of the navigation, all groups in one
 	pictures map[string][]byte
 }
 
@@ -31,6 +31,7 @@ type library struct {
 type doc struct {
 	Path  string // below /docs/
 	Title string
+	About string // in a few words
 	HTML  template.HTML
 
 	sections []section
@@ -42,9 +43,6 @@ type section struct {
 	id, title, text string
 	lower           string // title of the page, title and text in lower case, to search
 }
-
-// front lists the pages that people read first; the others follow by their names.
-var front = []string{"map", "tutorial", "faq", "page", "cli", "agents", "client", "names", "dns", "payments", "signin", "search", "prices", "errors", "limits", "api", "routes", "sandbox"}
 
 func (s *Server) renderDocs() (*library, error) {
 	l := &library{server: s, pages: map[string]*doc{}, pictures: map[string][]byte{}}
@@ -70,7 +68,9 @@ func (s *Server) renderDocs() (*library, error) {
 		return nil, err
 	}
 	l.pages["api"] = reference
-	l.arrange()
+	if err := l.arrange(); err != nil {
+		return nil, err
+	}
 	for _, d := range l.pages {
 		for i, s := range d.sections {
 			d.sections[i].lower = strings.ToLower(d.Title + " " + s.title + " " + s.text)
@@ -128,7 +128,11 @@ func (l *library) add(name string, raw []byte) error {
 	if err := markdown.Renderer().Render(&b, raw, root); err != nil {
 		return err
 	}
-	d.HTML = focusable(b.Bytes())
+	page, err := drawDiagrams(b.Bytes())
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	d.HTML = focusable(page)
 	l.pages[d.Path] = d
 	return nil
 }
@@ -175,39 +179,17 @@ func destination(dir, to string) string {
 	return "/docs/" + strings.TrimSuffix(file, ".md") + fragment
 }
 
-// arrange sets the order of the navigation. The decision records are reached from
-// their index.
-func (l *library) arrange() {
-	rank := func(d *doc) int {
-		if i := slices.Index(front, d.Path); i >= 0 {
-			return i
-		}
-		return len(front)
-	}
-	for _, d := range l.pages {
-		if !strings.HasPrefix(d.Path, "decisions/0") {
-			l.order = append(l.order, d)
-		}
-	}
-	slices.SortFunc(l.order, func(a, b *doc) int {
-		if d := rank(a) - rank(b); d != 0 {
-			return d
-		}
-		return strings.Compare(a.Path, b.Path)
-	})
-}
-
 // docView has the data of docs.html.
 type docView struct {
 	view
-	Pages   []*doc
+	Groups  []group
 	Current string
 	Query   string
 }
 
 // frame puts a body into the page with the navigation.
 func (l *library) frame(title string, d *doc, body template.HTML) ([]byte, error) {
-	v := docView{view: l.server.view(title+" – Deed docs", l.server.assets.reader, "/docs/"), Pages: l.order}
+	v := docView{view: l.server.view(title+" – Deed docs", l.server.assets.reader, "/docs/"), Groups: l.groups}
 	v.Body = body
 	if d != nil {
 		v.Current = d.Path

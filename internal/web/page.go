@@ -59,6 +59,7 @@ type config struct {
 	TokenName string `json:"tokenName"`
 	TokenVer  string `json:"tokenVersion"`
 	Payments  bool   `json:"payments"`
+	Forwards  bool   `json:"forwarding"`
 	RPCURL    string `json:"rpcUrl,omitzero"`
 	Sandbox   bool   `json:"sandbox"`
 	Version   string `json:"version"`
@@ -70,7 +71,7 @@ func (s *Server) view(title, script, path string) view {
 		Title: title, Script: script, Style: s.assets.style, Icon: s.assets.icon, Path: path, Sandbox: s.site.RPCURL != "",
 		Config: jsonText(config{
 			ChainID: n.ChainID, ChainName: n.Title, USDC: string(n.Token.Address), TokenName: n.Token.Name, TokenVer: n.Token.Version,
-			Payments: s.site.Payments, RPCURL: s.site.RPCURL, Sandbox: s.site.RPCURL != "", Version: s.site.Version,
+			Payments: s.site.Payments, Forwards: s.site.Forwards, RPCURL: s.site.RPCURL, Sandbox: s.site.RPCURL != "", Version: s.site.Version,
 		}),
 	}
 }

@@ -23,10 +23,10 @@ func (l *library) serveIndex(w http.ResponseWriter, r *http.Request) error {
 	}
 	var b bytes.Buffer
 	if err := pages.ExecuteTemplate(&b, "index.html", struct {
-		Query string
-		Hits  []hit
-		Pages []*doc
-	}{query, l.find(query), l.order}); err != nil {
+		Query  string
+		Hits   []hit
+		Groups []group
+	}{query, l.find(query), l.groups}); err != nil {
 		return err
 	}
 	body, err := l.frame("Docs", nil, template.HTML(b.String()))

@@ -27,6 +27,7 @@ type Site struct {
 	Version   string
 	Network   network.Network // of payments
 	Payments  bool            // false on a node that takes none
+	Forwards  bool            // FORWARD records are accepted
 	RPCURL    string          // of the embedded chain; "" outside a sandbox
 }
 

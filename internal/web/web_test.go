@@ -212,6 +212,44 @@ func TestDocs(t *testing.T) {
 	}
 }
 
+// Every link to a section leads to one, and every diagram is a picture.
+func TestSectionsAndDiagrams(t *testing.T) {
+	s := open(t, nil)
+	entries, err := docs.Files.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	html, links, diagrams := map[string]string{}, 0, 0
+	for _, e := range entries {
+		if name, isPage := strings.CutSuffix(e.Name(), ".md"); isPage {
+			html["/docs/"+name] = body(t, get(t, s, "/docs/"+name))
+		}
+	}
+	html["/docs/api"] = body(t, get(t, s, "/docs/api"))
+	for path, page := range html {
+		for _, m := range regexp.MustCompile(`href="([^"#]*)#([^"]+)"`).FindAllStringSubmatch(page, -1) {
+			to := m[1]
+			if to == "" {
+				to = path
+			}
+			if target, ok := html[to]; ok && m[2] != "main" {
+				links++
+				if !strings.Contains(target, `id="`+m[2]+`"`) {
+					t.Errorf("%s links to %s#%s, which does not exist", path, to, m[2])
+				}
+			}
+		}
+		diagrams += strings.Count(page, `<div class="diagram scroll"`)
+		if strings.Contains(page, "language-mermaid") {
+			t.Errorf("%s shows the source of a diagram", path)
+		}
+	}
+	t.Logf("%d links to sections, %d diagrams", links, diagrams)
+	if links < 20 || diagrams < 5 {
+		t.Errorf("got %d links to sections and %d diagrams", links, diagrams)
+	}
+}
+
 // The doc_url of every code leads to a heading of the page about errors.
 func TestEveryCodeHasAPlaceInTheDocs(t *testing.T) {
 	s := open(t, nil)

@@ -9,12 +9,24 @@ for (const pre of document.querySelectorAll<HTMLElement>('article pre')) {
   pre.tabIndex = 0 // it may scroll
   const copy = button('Copy')
   copy.addEventListener('click', async () => {
-    await navigator.clipboard.writeText(pre.innerText.replace(/^\$ /gm, ''))
+    await navigator.clipboard.writeText(commands(pre.innerText))
     copy.textContent = 'Copied'
     setTimeout(() => (copy.textContent = 'Copy'), 2000)
   })
   box.append(copy)
   if (pre.dataset.get) runnable(pre, pre.dataset.get)
+}
+
+/** What to paste: of a terminal session the commands without their output, of anything else all of it. */
+function commands(text: string): string {
+  if (!/^\$ /m.test(text)) return text
+  const lines: string[] = []
+  let typing = false
+  for (const line of text.split('\n')) {
+    typing = line.startsWith('$ ') || (typing && line.startsWith('> '))
+    if (typing) lines.push(line.slice(2))
+  }
+  return lines.join('\n') + '\n'
 }
 
 function button(text: string): HTMLButtonElement {

@@ -2,6 +2,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { api, axe, button, buyName, heading, newAccount, newName, openPage, pay, picture, signIn } from './lib.mjs'
 
+/** Waits until the registry has the key of a name, because then a move has to wait. */
+async function signed(name) {
+  for (const end = Date.now() + 60_000; Date.now() < end; ) {
+    if ((await api('GET', '/domains/' + name)).body.dnssec.ds.length) return
+    await new Promise((resolve) => setTimeout(resolve, 200))
+  }
+  throw new Error(name + ' has no DS')
+}
+
 test('settings: lock, name servers, auth code, hand-over; and renewal', async () => {
   const account = newAccount()
   const name = newName()
@@ -14,11 +23,22 @@ test('settings: lock, name servers, auth code, hand-over; and renewal', async ()
   await page.getByText('The name is locked.').waitFor()
   await axe(page, 'the settings')
   await picture(page, 'settings')
+  await signed(name)
   await page.getByLabel(/One per line/).fill('ns1.example.net\nns2.example.net')
   await button(page, 'Save name servers').click()
-  await page.getByText(/The name servers (are changed|change as soon)/).waitFor()
+  await page.getByText('The name servers change as soon as DNSSEC allows it.').waitFor()
+  await page.locator('[data-move="withdrawing"]').getByText('ns1.example.net, ns2.example.net').waitFor()
+  await axe(page, 'a move')
+  await picture(page, 'move')
+  await button(page, 'Stay with the present servers').click()
+  await page.locator('[data-move]').waitFor({ state: 'detached' })
+  await page.getByLabel(/One per line/).fill(`ns1.${name} 192.0.2.1, 2001:db8::1\nns2.example.net`)
+  await button(page, 'Save name servers').click()
+  await page.locator('[data-move]').getByText(`ns1.${name}, ns2.example.net`).waitFor()
+  assert.deepEqual((await api('GET', '/domains/' + name)).body.move.glue, [{ host: 'ns1.' + name, addresses: ['192.0.2.1', '2001:db8::1'] }])
 
   await page.getByRole('link', { name: 'Renew', exact: true }).click()
+  assert.equal(await page.getByLabel('Years').locator('option').count(), 9, 'ten years from now, and one is there')
   await page.getByLabel('Years').selectOption('2')
   await axe(page, 'the renewal')
   await button(page, 'Renew for 26.12 USDC').click()

@@ -11,12 +11,13 @@ async function shoot(page, name) {
   if (!shots) return
   mkdirSync(shots + '/states', { recursive: true })
   await page.emulateMedia({ reducedMotion: 'reduce' })
+  await page.evaluate(() => (document.documentElement.style.scrollbarGutter = 'auto')) // pictures have no scrollbar
   await page.screenshot({ path: `${shots}/${name}.png` }) // docs/page.md shows those of the desktop
 }
 
 test('pictures of the main views', async () => {
   for (const [kind, o] of Object.entries({
-    desktop: { viewport: { width: 1100, height: 760 }, colorScheme: 'light' },
+    desktop: { viewport: { width: 1100, height: 900 }, colorScheme: 'light' },
     phone: { viewport: { width: 390, height: 760 }, colorScheme: 'dark', isMobile: true, hasTouch: true },
   })) {
     const folder = kind === 'desktop' ? '' : 'states/'
@@ -41,8 +42,13 @@ test('pictures of the main views', async () => {
     await page.goto(base + '/app/account')
     await heading(page, 'Payments and refunds').waitFor()
     await shoot(page, 'states/account-' + kind)
-    await page.goto(base + '/docs/dns')
+    await page.goto(base + '/docs/names')
     await shoot(page, 'states/docs-' + kind)
+    await page.goto(base + '/docs/payments')
+    await page.locator('.diagram').first().scrollIntoViewIfNeeded()
+    await shoot(page, 'states/diagram-' + kind)
+    await page.goto(base + '/docs/')
+    await shoot(page, 'states/map-' + kind)
     await page.goto(base + '/docs/api')
     await shoot(page, 'states/reference-' + kind)
     await context.close()

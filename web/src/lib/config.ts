@@ -6,6 +6,7 @@ export interface Config {
   tokenName: string
   tokenVersion: string
   payments: boolean
+  forwarding: boolean // FORWARD records are accepted
   rpcUrl?: string
   sandbox: boolean
   version: string

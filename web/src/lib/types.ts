@@ -60,9 +60,10 @@ export interface Domain {
   locked: boolean
   nameservers: string[]
   walletAddress: string
-  dnssec: { enabled: boolean; ds: { keyTag: number; algorithm: number; digestType: number; digest: string }[] }
+  dnssec: { enabled: boolean; ds: { keyTag: number; algorithm: number; digestType: number; digest: string }[]; keyRoll?: { step: string; effectiveAt?: string } }
   grace?: { phase: string; endsAt: string; price_usd?: string }
-  delegation?: { state: string; effectiveAt?: string }
+  move?: { step: 'withdrawing' | 'settling'; nameservers: string[]; effectiveAt: string }
+  glue?: { host: string; addresses: string[] }[]
   warnings: string[]
 }
 

@@ -1,4 +1,5 @@
 // The records of a name and the changes that wait to be paid.
+import { config } from './config'
 import { session } from './session.svelte'
 import type { DNSRecord, RecordInput } from './types'
 
@@ -74,7 +75,15 @@ export class Zone {
   }
 }
 
-export const types = ['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'NS', 'SRV', 'CAA', 'HTTPS', 'SVCB', 'TLSA', 'SSHFP', 'PTR', 'DS', 'NAPTR', 'LOC', 'URI', 'OPENPGPKEY', 'SMIMEA', 'DNAME', 'ALIAS', 'FORWARD']
+export const types = ['A', 'AAAA', 'CNAME', 'ALIAS', 'MX', 'TXT', 'NS', 'SRV', 'CAA', 'HTTPS', 'SVCB', 'TLSA', 'SSHFP', 'PTR', 'DS', 'NAPTR', 'LOC', 'URI', 'OPENPGPKEY', 'SMIMEA', 'DNAME', ...(config.forwarding ? ['FORWARD'] : [])]
+
+/** What a type does, where its name does not say it. */
+export const hints: Record<string, string> = {
+  ALIAS: 'Serves the addresses of another host, also at @, where a CNAME is not possible.',
+  FORWARD: 'Redirects visitors of http://… to this address. Begin with 301 for a permanent redirect.',
+  MX: 'Receives the mail. The smallest priority is tried first.',
+  CAA: 'Says which authorities may issue certificates.',
+}
 
 export const examples: Record<string, string> = {
   A: '192.0.2.10', AAAA: '2001:db8::10', CNAME: 'host.example.com', MX: 'mail.example.com', TXT: 'any text', NS: 'ns1.example.com',

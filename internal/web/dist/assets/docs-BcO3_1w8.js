@@ -1,0 +1,6 @@
+/* empty css            */for(let r of document.querySelectorAll(`article pre`)){let i=document.createElement(`div`);i.className=`code`,r.before(i),i.append(r),r.tabIndex=0;let a=t(`Copy`);a.addEventListener(`click`,async()=>{await navigator.clipboard.writeText(e(r.innerText)),a.textContent=`Copied`,setTimeout(()=>a.textContent=`Copy`,2e3)}),i.append(a),r.dataset.get&&n(r,r.dataset.get)}function e(e){if(!/^\$ /m.test(e))return e;let t=[],n=!1;for(let r of e.split(`
+`))n=r.startsWith(`$ `)||n&&r.startsWith(`> `),n&&t.push(r.slice(2));return t.join(`
+`)+`
+`}function t(e){let t=document.createElement(`button`);return t.className=`small`,t.textContent=e,t}function n(e,n){let r=t(`Run against this server`);r.classList.add(`run`);let i=document.createElement(`pre`);i.setAttribute(`aria-live`,`polite`),i.hidden=!0,i.tabIndex=0;let a=document.createElement(`p`);a.append(r),e.parentElement.after(a,i),r.addEventListener(`click`,async()=>{i.hidden=!1,i.textContent=`…`;try{let e=await fetch(n),t=await e.text(),r=t;try{r=JSON.stringify(JSON.parse(t),null,2)}catch{}i.textContent=e.status+`
+`+(r.length>4e3?r.slice(0,4e3)+`
+…`:r)}catch{i.textContent=`The service did not answer.`}})}
