@@ -53,7 +53,7 @@ func run(binary, dir string, unlimited bool) (*Service, error) {
 	}
 	s.cmd = exec.Command(s.Binary, "serve")
 	s.cmd.Dir = dir
-	s.cmd.Env = append(settings, "PATH="+os.Getenv("PATH"))
+	s.cmd.Env = append(settings, "PATH="+os.Getenv("PATH"), "DEED_DATABASE_TIMEOUT=2m") // a busy machine is not a fault
 	logs, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {
 		return nil, err
