@@ -97,12 +97,12 @@ func TestMistakesAreRefused(t *testing.T) {
 		args       []string
 		says       string
 	}{
-		{"unknown key", "lisen = \"127.0.0.1:1\"", nil, nil, "there is no key lisen"},
+		{"unknown key", "lisen = \"127.0.0.1:1\"", nil, nil, "there is no key lisen; similar ones are listen"},
 		{"unknown table", "[databse]\nurl = \"postgres://a\"", nil, nil, "databse.url"},
 		{"unknown key of a TLD", "[catalog.tld.com]\nprice = \"1\"", nil, nil, "markup and fee_usd"},
 		{"a TLD we do not sell", "[catalog.tld.cmo]\nmarkup = \"1%\"", nil, nil, "cmo"},
 		{"not TOML", "listen", nil, nil, "deed.toml"},
-		{"unknown variable", "", []string{"DEED_LISEN=1"}, nil, "there is no variable DEED_LISEN"},
+		{"unknown variable", "", []string{"DEED_LISEN=1"}, nil, "there is no variable DEED_LISEN; similar ones are DEED_LISTEN"},
 		{"unknown flag", "", nil, []string{"--lisen", "1"}, "lisen"},
 		{"no such file", "", nil, []string{"--config", "/nonexistent/deed.toml"}, "no such file"},
 		{"address", "", nil, []string{"--listen", "8080"}, "host:port"},

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -14,6 +13,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
+// envPrefix begins the variables of settings.
+const envPrefix = "DEED_"
+
 // A setting is one key of the configuration.
 type setting struct {
 	key, help string
@@ -22,7 +24,7 @@ type setting struct {
 }
 
 func (s *setting) env() string {
-	return "DEED_" + strings.ToUpper(strings.ReplaceAll(s.key, ".", "_"))
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(s.key, ".", "_"))
 }
 func (s *setting) flag() string { return strings.NewReplacer(".", "-", "_", "-").Replace(s.key) }
 
@@ -154,7 +156,7 @@ var notSettings = []string{"DEED_CONFIG", "DEED_SERVER", "DEED_PRIVATE_KEY", "DE
 func readEnviron(settings []*setting, environ []string) error {
 	for _, e := range environ {
 		name, text, _ := strings.Cut(e, "=")
-		if !strings.HasPrefix(name, "DEED_") || slices.Contains(notSettings, name) {
+		if !strings.HasPrefix(name, envPrefix) || slices.Contains(notSettings, name) {
 			continue
 		}
 		i := slices.IndexFunc(settings, func(s *setting) bool { return s.env() == name })
@@ -175,10 +177,19 @@ func find(settings []*setting, key string) *setting {
 	return nil
 }
 
+// unknown is the error for a setting that does not exist; it names the few that begin
+// alike.
 func unknown(what, name string, settings []*setting, spell func(*setting) string) error {
-	known := make([]string, len(settings))
-	for i, s := range settings {
-		known[i] = spell(s)
+	begin := strings.TrimPrefix(name, envPrefix)
+	begin = begin[:min(len(begin), 3)]
+	var similar []string
+	for _, s := range settings {
+		if known := spell(s); strings.HasPrefix(strings.TrimPrefix(known, envPrefix), begin) {
+			similar = append(similar, known)
+		}
 	}
-	return errors.New("there is no " + what + " " + name + "; there are " + strings.Join(known, ", "))
+	if len(similar) == 0 || len(similar) > 10 {
+		return fmt.Errorf("there is no %s %s: `deed config check` lists all settings", what, name)
+	}
+	return fmt.Errorf("there is no %s %s; similar ones are %s", what, name, strings.Join(similar, ", "))
 }
