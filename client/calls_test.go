@@ -79,6 +79,11 @@ var calls = map[string]func(ctx context.Context, c *client.Client) error{
 	"POST /account/calendar":   asks((*client.Client).CreateCalendar),
 	"GET /account/calendar":    asks((*client.Client).Calendar),
 	"DELETE /account/calendar": asks((*client.Client).DeleteCalendar),
+
+	"PUT /account/email":          says((*client.Client).SetEmail, "owner@example.com"),
+	"POST /account/email/confirm": says((*client.Client).ConfirmEmail, "code"),
+	"GET /account/email":          asks((*client.Client).Email),
+	"DELETE /account/email":       asks((*client.Client).DeleteEmail),
 	"GET /domains/search": func(ctx context.Context, c *client.Client) error {
 		_, err := c.Search(ctx, "unregistered")
 		return err
@@ -160,6 +165,8 @@ var noCalls = map[string]string{
 	"GET /.well-known/security.txt":            "people",
 	"GET /robots.txt":                          "crawlers",
 	"GET /calendar/{file}":                     "calendar programs",
+	"GET /email/unsubscribe/{token}":           "readers of messages",
+	"POST /email/unsubscribe/{token}":          "mail programs",
 	"GET /llms.txt":                            "language models",
 	"GET /llms-full.txt":                       "language models",
 	"GET /SKILL.md":                            "language models",

@@ -31,6 +31,7 @@ present() {
 	bind) server named && command -v dnssec-verify ;;
 	ldns) command -v ldns-verify-zone ;;
 	net-epp) perl -MNet::EPP::Client -e 1 ;;
+	aiosmtpd) /usr/bin/python3 -c 'import aiosmtpd' ;;
 	powerdns) server pdns_server && ls /usr/lib/*/pdns/libgsqlite3backend.so && ls /usr/lib/*/pdns/libbindbackend.so ;;
 	esac >/dev/null 2>&1
 }
@@ -46,6 +47,7 @@ package() {
 	bind) echo bind9 bind9-utils ;;
 	ldns) echo ldnsutils ;;
 	net-epp) echo libnet-epp-perl ;;
+	aiosmtpd) echo python3-aiosmtpd ;;
 	promtool) echo prometheus ;;
 	systemd-analyze) echo systemd ;;
 	powerdns) echo pdns-server pdns-backend-sqlite3 pdns-backend-bind ;;

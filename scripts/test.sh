@@ -2,7 +2,7 @@
 # All tests within the budget of docs/testing.md: 15 minutes on 2 cores, from cold.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-scripts/need.sh go ca-certificates cc postgres redis setpriv pgbouncer knot nsd bind ldns unbound net-epp chromium
+scripts/need.sh go ca-certificates cc postgres redis setpriv pgbouncer knot nsd bind ldns unbound net-epp aiosmtpd chromium
 . scripts/servers.sh
 . scripts/suites.sh
 . scripts/wait.sh

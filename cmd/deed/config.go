@@ -72,6 +72,8 @@ func (c *config) settings() []*setting {
 		{key: "registrar.max_loss_usd", help: "what we may lose on an order whose price was quoted before the registrar raised its own", value: amount(&c.MaxLoss)},
 		{key: "registrar.cancel_per_wallet", help: "registrations that one wallet may cancel in 30 days; 0: none", value: between(&c.CancelsPerWallet, 0, 1000)},
 		{key: "webhooks.allow_local", help: "true: webhooks of a sandbox may use http and addresses that are not public", value: boolean(&c.WebhooksAllowLocal)},
+		{key: "email.server", help: "mail server that notices to owners are sent through: smtps://USER:PASSWORD@HOST:465, or smtp:// for STARTTLS; empty: none are sent", value: secret(&c.EmailServer, "smtps", "smtp")},
+		{key: "email.from", help: "sender of the notices", value: text(&c.EmailFrom, anything)},
 		{key: "dns.nameservers", help: "host names of our name servers, which names are delegated to", value: hosts(&c.Nameservers)},
 		{key: "rdap.registrar", help: "name of the registrar in RDAP", value: text(&c.Registrar.Name, notEmpty)},
 		{key: "rdap.iana_id", help: "number of the accreditation by ICANN, when there is one", value: text(&c.Registrar.IANAID, numberOrNone)},

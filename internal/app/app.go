@@ -26,9 +26,11 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/internal/cache/memory"
 	"deed.example/deed/internal/catalog"
+	"deed.example/deed/internal/email"
 	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/httpapi"
 	"deed.example/deed/internal/logcause"
+	"deed.example/deed/internal/mailer"
 	"deed.example/deed/internal/mandate"
 	"deed.example/deed/internal/metrics"
 	"deed.example/deed/internal/nameserver"
@@ -59,6 +61,7 @@ type App struct {
 	Follower   *zone.Follower     // publishes zones on this node
 
 	Webhooks *webhook.Dispatcher // nil if Listen is off
+	Emails   *email.Dispatcher   // likewise, and without a mail server
 
 	config    Config
 	log       *slog.Logger
@@ -75,7 +78,8 @@ type App struct {
 	attention attention        // names that need an operator
 	sandbox   *sandboxRegistry // nil outside a sandbox
 	dns       *dnsBackend
-	money     *money // nil if no payments are taken
+	money     *money         // nil if no payments are taken
+	mailer    *mailer.Mailer // nil if no e-mail is sent
 	names     *registration.Service
 	zones     *zone.Service
 	engine    *fulfil.Service   // sells what names and zones deliver
@@ -150,6 +154,9 @@ func (a *App) openBackends(ctx context.Context) (err error) {
 	}
 	if a.chain.setAhead != nil {
 		a.chain.setAhead(a.calendar.ChainAhead())
+	}
+	if err = a.openMailer(); err != nil {
+		return err
 	}
 	if err = a.openDNS(ctx); err != nil {
 		return err

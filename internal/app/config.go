@@ -84,6 +84,9 @@ type Config struct {
 	MaxLoss          deed.USDC // on an order at a price that was quoted before the registrar raised its own
 	CancelsPerWallet int       // registrations that a wallet may cancel in 30 days; 0: none
 
+	EmailServer deed.Secret // smtps://USER:PASSWORD@HOST:PORT; empty: no e-mail is sent
+	EmailFrom   string      // the sender
+
 	WebhooksAllowLocal bool // webhooks may use http and any address; for a sandbox only
 
 	Limits       deed.Limits

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"crypto/x509"
 	"time"
 
 	"deed.example/deed"
@@ -32,4 +33,7 @@ type Hooks struct {
 	DB    *sqldb.DB
 	Cache deed.Counter
 	Chain *devchain.Chain
+
+	// MailRoots are the authorities of the mail server's certificate; nil: the system's.
+	MailRoots *x509.CertPool
 }

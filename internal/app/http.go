@@ -70,6 +70,7 @@ func (a *App) newAPI(ctx context.Context, base *url.URL) (*httpapi.Server, error
 		Accounts:      a.newAccounts(),
 		Events:        a.newEvents(),
 		Webhooks:      a.newWebhooks(base),
+		Emails:        a.newEmails(base),
 		Feeds:         &feed.Service{Store: sqldb.Feeds{DB: a.DB}, Now: a.now},
 		Zones:         a.zones,
 		Mandates:      a.mandates,

@@ -52,6 +52,7 @@ func (a *App) startWorker() *backgroundWorker {
 	loop.Rows = append(loop.Rows, a.nameRows()...)
 	loop.Rows = append(loop.Rows, a.zoneRows()...)
 	loop.Rows = append(loop.Rows, a.mandateRows()...)
+	loop.Rows = append(loop.Rows, a.emailRows()...)
 	go func() {
 		defer close(w.done)
 		var wg sync.WaitGroup

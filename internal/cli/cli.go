@@ -19,7 +19,7 @@ func Commands(start Start, speak Speak) []*cobra.Command {
 	all := []*cobra.Command{
 		searchCommand(), checkCommand(), priceCommand(),
 		registerCommand(), renewCommand(), mandatesCommand(), transferCommand(), jobCommand(),
-		domainCommand(), dnsCommand(), accountCommand(), transactionCommand(), eventsCommand(), webhookCommand(), calendarCommand(),
+		domainCommand(), dnsCommand(), accountCommand(), transactionCommand(), eventsCommand(), webhookCommand(), calendarCommand(), emailCommand(),
 		walletCommand(), loginCommand(), logoutCommand(), whoamiCommand(), contextCommand(), doctorCommand(), sandboxCommand(), demoCommand(start), mcpCommand(speak),
 	}
 	for _, cmd := range all {

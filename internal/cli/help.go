@@ -12,7 +12,7 @@ var helpGroups = []struct {
 	commands  []string
 }{
 	{"buy", "Find and buy names:", []string{"search", "check", "price", "register", "renew", "transfer", "job", "demo"}},
-	{"manage", "Manage names:", []string{"domain", "dns", "events", "webhook", "calendar", "rdap"}},
+	{"manage", "Manage names:", []string{"domain", "dns", "events", "webhook", "calendar", "email", "rdap"}},
 	{"wallet", "Wallet and account:", []string{"wallet", "login", "logout", "whoami", "account", "tx", "context"}},
 	{"automate", "Automate:", []string{"mcp", "completion", "man"}},
 	{"operate", "Run a service:", []string{"serve", "config", "keys", "admin", "sandbox"}},
@@ -49,6 +49,7 @@ var examples = map[string]string{
 	"dns propagation": "deed dns propagation example.com",
 	"events":          "deed events\ndeed events --follow --json",
 	"webhook add":     "deed webhook add https://example.com/hook",
+	"email set":       "deed email set owner@example.com\ndeed email confirm ab3de6gh2j",
 	"wallet new":      "deed wallet new\ndeed wallet new savings",
 	"wallet import":   "deed wallet import --from key.txt",
 	"wallet use":      "deed wallet use savings",

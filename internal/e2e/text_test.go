@@ -110,6 +110,8 @@ var jsonBodies = map[string]string{
 	"POST /dns/{domain}/batch":          `{"changes":[{"op":"add","type":"TXT","host":"@","value":"v"},{"op":"update","id":"r","value":"v"},{"op":"delete","id":"r"}]}`,
 	"POST /account/mandates/{domain}":   `{"mandates":[{"expiresAt":"2027-01-02T03:04:05Z","authorization":{"from":"0x71c7656ec7ab88b098defb751b7401b5f6d8976f","to":"0x71c7656ec7ab88b098defb751b7401b5f6d8976f","value":"1","validAfter":"0","validBefore":"1","nonce":"0x00"},"signature":"0x00"}]}`,
 	"POST /account/webhooks":            `{"url":"https://example.com/hook"}`,
+	"PUT /account/email":                `{"address":"owner@example.com"}`,
+	"POST /account/email/confirm":       `{"code":"ab3de6gh2j"}`,
 	"POST /domains/{domain}/cancel":     `{"dryRun":true}`,
 	"PUT /domains/{domain}/lock":        `{"locked":true}`,
 	"PUT /domains/{domain}/nameservers": `{"nameservers":["ns1.example.net","ns2.example.net"]}`,

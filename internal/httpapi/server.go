@@ -22,6 +22,7 @@ import (
 	"deed.example/deed/api"
 	"deed.example/deed/internal/account"
 	"deed.example/deed/internal/catalog"
+	"deed.example/deed/internal/email"
 	"deed.example/deed/internal/event"
 	"deed.example/deed/internal/feed"
 	"deed.example/deed/internal/fulfil"
@@ -49,6 +50,7 @@ type Server struct {
 	Accounts      *account.Service
 	Events        *event.Service
 	Webhooks      *webhook.Service
+	Emails        *email.Service
 	Feeds         *feed.Service
 	Zones         *zone.Service
 	Mandates      *mandate.Service // nil if no payments are taken

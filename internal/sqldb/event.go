@@ -89,7 +89,7 @@ func insertEvents(ctx context.Context, tx *Tx, owner deed.Wallet, events []event
 			return err
 		}
 	}
-	return nil
+	return queueEmail(ctx, tx, owner, events)
 }
 
 // emitPublished tells the owner of a zone that all name servers have its serial.
