@@ -106,7 +106,7 @@ func TestNamesPageIsComplete(t *testing.T) {
 			}
 		}
 	}
-	days := regexp.MustCompile(`by TLD, \.com 30 days +(\d+) days +(\d+) days`).FindStringSubmatch(string(page))
+	days := regexp.MustCompile(`(?s)"redemption\\n(\d+) days.*"pending delete\\n(\d+) days`).FindStringSubmatch(string(page))
 	if words < 20 || len(days) != 3 || days[1] != strconv.Itoa(lifecycle.RedemptionDays) || days[2] != strconv.Itoa(lifecycle.PendingDeleteDays) {
 		t.Errorf("%d words, and the days of the phases are %q", words, days)
 	}
