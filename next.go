@@ -23,6 +23,7 @@ const (
 	ActionSetNameservers Action = "set_nameservers" // change the name servers of Domain
 	ActionCheckHealth    Action = "check_health"    // ask which part of the service is down
 	ActionResetLimits    Action = "reset_limits"    // give everybody a fresh window; only in a sandbox
+	ActionGetTestMoney   Action = "get_test_money"  // have the faucet fill the wallet; only in a sandbox
 )
 
 // Actions returns every action.
@@ -30,6 +31,7 @@ func Actions() []Action {
 	return []Action{
 		ActionSignIn, ActionRefresh, ActionPay, ActionClaimPayment, ActionListPrices, ActionSearch,
 		ActionCheck, ActionListRecords, ActionListRevisions, ActionSetNameservers, ActionCheckHealth, ActionResetLimits,
+		ActionGetTestMoney,
 	}
 }
 

@@ -41,6 +41,9 @@ var nextWords = map[deed.Action]func(api.Next) string{
 	deed.ActionSetNameservers: func(n api.Next) string {
 		return fmt.Sprintf("set_nameservers with domain %q changes the name servers", n.Domain)
 	},
+	deed.ActionGetTestMoney: func(api.Next) string {
+		return "this is a sandbox: get_test_money fills the wallet with test money"
+	},
 	deed.ActionListRecords: func(n api.Next) string {
 		return fmt.Sprintf("list_dns_records with domain %q lists the records", n.Domain)
 	},

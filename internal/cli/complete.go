@@ -156,14 +156,14 @@ func completeContexts(*session, []string) []string {
 }
 
 // recordTypes are those that people add; the service accepts more.
-func completeTypes(*session, []string) []string {
-	return []string{"A", "AAAA", "ALIAS", "CAA", "CNAME", "DS", "HTTPS", "MX", "NAPTR", "NS", "PTR", "SRV", "SSHFP", "SVCB", "TLSA", "TXT"}
-}
+var recordTypes = []string{"A", "AAAA", "ALIAS", "CAA", "CNAME", "DNAME", "DS", "FORWARD", "HTTPS", "LOC", "MX", "NAPTR", "NS", "PTR", "SRV", "SSHFP", "SVCB", "TLSA", "TXT", "URI"}
+
+func completeTypes(*session, []string) []string { return recordTypes }
 
 // nameCompletions are the commands whose first argument is a name of the wallet,
 // and what their next ones are.
 var nameCompletions = map[string][]completer{
-	"renew": nil, "domain show": nil, "domain lock": nil, "domain unlock": nil, "domain ns": nil, "domain ds": nil, "domain authcode": nil, "domain handover": nil,
+	"renew": nil, "domain show": nil, "domain lock": nil, "domain unlock": nil, "domain ns": nil, "domain ds": nil, "domain authcode": nil, "domain handover": nil, "domain cancel": nil, "mandates": nil,
 	"dns ls": nil, "dns add": {completeTypes}, "dns set": {completeRecords}, "dns rm": {completeRecords}, "dns export": nil, "dns history": nil, "dns rollback": nil, "dns propagation": nil,
 }
 

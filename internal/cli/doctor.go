@@ -36,7 +36,7 @@ var errUnhealthy = errors.New("something is wrong: see the advice above")
 
 func doctorCommand() *cobra.Command {
 	var rpc string
-	cmd := command("doctor", "Check the service, the clock, the chain, the wallet, limits and DNS, and say what to do", cobra.NoArgs, func(s *session, _ []string) error {
+	cmd := command("doctor", "Check service, clock, chain, wallet, limits and DNS", cobra.NoArgs, func(s *session, _ []string) error {
 		found := s.examine(rpc)
 		l := list{heads: []string{"CHECK", "STATE", "DETAIL"}}
 		for _, f := range found {

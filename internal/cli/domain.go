@@ -66,6 +66,9 @@ func (s *session) showDomain(d api.Domain) error {
 		}
 		l.add("key roll", clean(roll.Step)+", "+until)
 	}
+	if d.Move != nil {
+		l.add("move", clean(d.Move.Step)+" until "+day(d.Move.EffectiveAt)+", then: "+moveOutcome(*d.Move))
+	}
 	if d.Grace != nil {
 		l.add("phase", fmt.Sprintf("%s until %s, %s USDC to keep it", d.Grace.Phase, day(d.Grace.EndsAt), orDash(d.Grace.Price)))
 	}

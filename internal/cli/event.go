@@ -19,7 +19,7 @@ const eventInterval = 2 * time.Second
 func eventsCommand() *cobra.Command {
 	var follow bool
 	var after string
-	cmd := command("events", "List what happened to the names and payments of the wallet, oldest first", cobra.NoArgs, func(s *session, _ []string) error {
+	cmd := command("events", "List what happened to your names and payments, oldest first", cobra.NoArgs, func(s *session, _ []string) error {
 		c, err := s.openOwner()
 		if err != nil {
 			return err

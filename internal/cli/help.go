@@ -12,7 +12,7 @@ var helpGroups = []struct {
 	commands  []string
 }{
 	{"buy", "Find and buy names:", []string{"search", "check", "price", "register", "renew", "transfer", "job", "demo"}},
-	{"manage", "Manage names:", []string{"domain", "dns", "events", "webhook", "calendar", "email", "rdap"}},
+	{"manage", "Manage names:", []string{"domain", "dns", "mandates", "events", "webhook", "calendar", "email"}},
 	{"wallet", "Wallet and account:", []string{"wallet", "login", "logout", "whoami", "account", "tx", "context"}},
 	{"automate", "Automate:", []string{"mcp", "completion", "man"}},
 	{"operate", "Run a service:", []string{"serve", "config", "keys", "admin", "sandbox"}},
@@ -25,6 +25,7 @@ var examples = map[string]string{
 	"check":           "deed check example.com example.io",
 	"price":           "deed price\ndeed price com io",
 	"register":        "deed register example.com --dry-run\ndeed register example.com\ndeed register example.com --years 2 --dns \"A @ 192.0.2.10\" --max-price 30 --yes --wait",
+	"mandates":        "deed mandates example.com",
 	"renew":           "deed renew example.com\ndeed renew example.com --years 3 --max-price 45 --yes",
 	"transfer":        "deed transfer example.com\ndeed transfer example.com --auth-code-file code.txt --wait",
 	"job ls":          "deed job ls",
@@ -36,6 +37,7 @@ var examples = map[string]string{
 	"domain ns":       "deed domain ns example.com\ndeed domain ns example.com ns1.example.net ns2.example.net\ndeed domain ns example.com --default",
 	"domain ds":       "deed domain ds example.com 2371 13 2 e3b0c442…\ndeed domain ds example.com --none",
 	"domain authcode": "deed domain authcode example.com",
+	"domain cancel":   "deed domain cancel example.com --dry-run",
 	"domain handover": "deed domain handover example.com 0x71C7656EC7ab88b098defB751B7401B5f6d8976F",
 	"dns ls":          "deed dns ls example.com\ndeed dns ls example.com --type MX",
 	"dns add":         "deed dns add example.com A www 192.0.2.10\ndeed dns add example.com MX @ 10 mail.example.net\ndeed dns add example.com TXT @ \"v=spf1 -all\" --ttl 300",

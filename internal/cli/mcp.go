@@ -25,7 +25,7 @@ type Agent struct {
 }
 
 func mcpCommand(speak Speak) *cobra.Command {
-	cmd := command("mcp", "Serve an agent on stdin and stdout (MCP); it spends nothing without --max-price and --budget", cobra.NoArgs, func(s *session, _ []string) error {
+	cmd := command("mcp", "Serve an agent on stdin and stdout (MCP), within limits", cobra.NoArgs, func(s *session, _ []string) error {
 		s.yes = true // stdin belongs to the agent: there is no one to ask
 		caller, consent, err := s.openAgent()
 		if err != nil {

@@ -36,6 +36,9 @@ var nextWords = map[deed.Action]func(api.Next) string{
 	deed.ActionResetLimits: func(api.Next) string {
 		return "this is a sandbox: deed sandbox reset-limits gives everybody a fresh window"
 	},
+	deed.ActionGetTestMoney: func(api.Next) string {
+		return "this is a sandbox: deed wallet faucet fills the wallet with test money"
+	},
 	deed.ActionCheckHealth:    func(api.Next) string { return "deed doctor says what is wrong" },
 	deed.ActionSetNameservers: func(n api.Next) string { return fmt.Sprintf("deed domain ns %s SERVER... changes them", n.Domain) },
 }

@@ -3,13 +3,10 @@ package cli
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 	"unicode"
 
-	"charm.land/lipgloss/v2"
-	"charm.land/lipgloss/v2/table"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/term"
@@ -54,34 +51,6 @@ func (s *session) show(v any, l list) error {
 		}
 	}
 	return nil
-}
-
-// drawTable prints a list as a table, in colour unless NO_COLOR is set. Cells wrap
-// if the table is wider than the terminal; a width of 0 means that it is unknown.
-func drawTable(w io.Writer, l list, width int) error {
-	if len(l.rows) == 0 {
-		return nil
-	}
-	cell, head, key := lipgloss.NewStyle().PaddingRight(2), lipgloss.NewStyle().PaddingRight(2).Bold(true), lipgloss.NewStyle().PaddingRight(2).Faint(true)
-	t := table.New().Border(lipgloss.HiddenBorder()).
-		BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).BorderColumn(false).BorderHeader(false).
-		StyleFunc(func(row, col int) lipgloss.Style {
-			switch {
-			case row == table.HeaderRow:
-				return head
-			case len(l.heads) == 0 && col == 0:
-				return key
-			}
-			return cell
-		}).Rows(l.rows...)
-	if len(l.heads) > 0 {
-		t = t.Headers(l.heads...)
-	}
-	if width > 0 && lipgloss.Width(t.Render()) > width {
-		t = t.Width(width).Wrap(true)
-	}
-	_, err := lipgloss.Fprintln(w, t.Render())
-	return err
 }
 
 // clean removes characters that could move the cursor or break a column. Records

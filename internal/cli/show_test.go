@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"strings"
 	"testing"
+
+	"charm.land/lipgloss/v2"
 
 	"deed.example/deed/api"
 	"deed.example/deed/client"
@@ -23,6 +26,38 @@ func TestCleanRemovesControlCharacters(t *testing.T) {
 	} {
 		if got := clean(in); got != want {
 			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+}
+
+// Only the widest columns of a table break, and no line is wider than the terminal.
+func TestTablesFitTheTerminal(t *testing.T) {
+	hash := "0x" + strings.Repeat("7f12f1ec", 8)
+	l := list{heads: []string{"AT", "TYPE", "USDC", "STATUS", "TRANSACTION"}, rows: [][]string{
+		{"2026-11-16T05:58:01Z", "registration", "13.06", "settled", hash}, {"2026-11-16T05:58:14Z", "dns_add", "0.10", "settled", hash},
+	}}
+	for _, width := range []int{0, 80, 100, 120, 200} {
+		var b strings.Builder
+		if err := drawTable(&b, l, width); err != nil {
+			t.Fatal(err)
+		}
+		for _, word := range []string{"2026-11-16T05:58:01Z", "registration", "13.06", "settled", "TRANSACTION"} {
+			if !strings.Contains(b.String(), word) {
+				t.Errorf("width %d: %s is broken in\n%s", width, word, b.String())
+			}
+		}
+		for line := range strings.Lines(b.String()) {
+			if got := lipgloss.Width(strings.TrimRight(line, "\n")); width > 0 && got > width {
+				t.Errorf("width %d: got a line of %d in\n%s", width, got, b.String())
+			}
+		}
+		if !strings.Contains(strings.Join(strings.Fields(b.String()), ""), hash[len(hash)-8:]) {
+			t.Errorf("width %d: the end of the transaction is missing in\n%s", width, b.String())
+		}
+	}
+	for _, width := range []int{1, 20} { // too narrow for any table
+		if err := drawTable(io.Discard, l, width); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -79,6 +80,9 @@ func recordAddCommand() *cobra.Command {
 	var n numbers
 	var cmd *cobra.Command
 	cmd = command("add NAME TYPE HOST VALUE", "Add a record, for 0.10 USDC", cobra.MinimumNArgs(4), func(s *session, args []string) error {
+		if !isRecordType(args[1]) && isRecordType(args[2]) {
+			return usagef("the type comes before the host: deed dns add %s %s %s %s", args[0], args[2], args[1], strings.Join(args[3:], " "))
+		}
 		in := record(args[1], args[2], strings.Join(args[3:], " "))
 		in.TTL = given(cmd, "ttl", n.ttl)
 		if d := given(cmd, "distance", n.distance); d != nil {
@@ -98,6 +102,9 @@ func recordAddCommand() *cobra.Command {
 	allowDashValue(cmd, 3)
 	return cmd
 }
+
+// isRecordType reports whether a word is a type that people add.
+func isRecordType(word string) bool { return slices.Contains(recordTypes, strings.ToUpper(word)) }
 
 func recordSetCommand() *cobra.Command {
 	var n numbers

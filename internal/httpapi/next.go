@@ -34,6 +34,9 @@ var nextWords = map[deed.Action]func(deed.Next) string{
 	deed.ActionResetLimits: func(deed.Next) string {
 		return "this is a sandbox: POST /sandbox/limits/reset gives everybody a fresh window"
 	},
+	deed.ActionGetTestMoney: func(deed.Next) string {
+		return "this is a sandbox: POST /sandbox/faucet fills the wallet with test money"
+	},
 	deed.ActionCheckHealth: func(deed.Next) string { return "GET /health says what is wrong" },
 }
 

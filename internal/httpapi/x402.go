@@ -225,6 +225,11 @@ func (s *Server) failUnpaid(w http.ResponseWriter, r *http.Request, err error, o
 	if !ok {
 		return err
 	}
+	if s.Sandbox != nil && e.Code == deed.CodePaymentInsufficient {
+		with := *e
+		with.Next = deed.Next{Action: deed.ActionGetTestMoney}
+		e = &with
+	}
 	reason := reasonOf(err)
 	resource := api.Resource{URL: s.PublicURL + r.URL.EscapedPath(), Description: o.quote.For, MimeType: "application/json"}
 	v2 := api.PaymentOffer{X402Version: 2, Error: reason, Resource: resource, Accepts: []api.RequirementsV2{}, Extensions: o.extensions}

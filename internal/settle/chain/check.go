@@ -169,7 +169,7 @@ func checkTransfer(a settle.Authorization, reason string, balance deed.USDC) err
 	case has("signature"):
 		return invalid("its signature is not the payer's")
 	case balance < a.Amount:
-		return deed.Errorf(deed.CodePaymentInsufficient, "the wallet %s has %s USDC, and %s are asked",
+		return deed.Errorf(deed.CodePaymentInsufficient, "the wallet %s has %s USDC, and the price is %s",
 			a.Payer, balance, a.Amount)
 	}
 	return invalid("the chain refuses the transfer")
