@@ -87,7 +87,11 @@ func TestDocsRun(t *testing.T) {
 				}
 			}
 			t.Parallel()
-			open(t, run(t)).read(t, blocks)
+			s := open(t, run(t))
+			if strings.Contains(string(raw), "epp.registry.example") {
+				s.openRegistries(t)
+			}
+			s.read(t, blocks)
 		})
 	}
 }
