@@ -24,6 +24,7 @@ type Domain struct {
 	DNSSEC        DNSSEC          `json:"dnssec"`
 	Move          *DelegationMove `json:"move,omitzero"`
 	Grace         *Grace          `json:"grace,omitzero"`
+	Verification  *Verification   `json:"verification,omitzero"`
 	Events        []DomainEvent   `json:"events"`
 	Warnings      []string        `json:"warnings"`
 	UpdatedAt     time.Time       `json:"updatedAt"`
@@ -56,6 +57,12 @@ type Grace struct {
 	Phase  string    `json:"phase"`
 	EndsAt time.Time `json:"endsAt"`
 	Price  string    `json:"price_usd,omitzero"` // of a year; "" if it cannot be renewed any more
+}
+
+// Verification is what a registry demands to be verified about the registrant of a name.
+type Verification struct {
+	Claims     []string   `json:"claims"`
+	DeadlineAt *time.Time `json:"deadlineAt,omitzero"` // when the name stops working otherwise; nil if the registry has not said
 }
 
 // DomainEvent is an event in the lifecycle of a name.

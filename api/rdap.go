@@ -34,6 +34,7 @@ type RDAPEvent struct {
 type RDAPDomain struct {
 	RDAPAnswer
 	Class       string           `json:"objectClassName"`
+	Handle      string           `json:"handle,omitzero"` // the registry's identifier (ROID), once it is known
 	LDHName     string           `json:"ldhName"`
 	UnicodeName string           `json:"unicodeName,omitzero"`
 	Status      []string         `json:"status"`

@@ -65,7 +65,8 @@ func TestDocsRun(t *testing.T) {
 	}
 	pages = slices.DeleteFunc(pages, func(path string) bool { return slices.Contains(firstHour, path) })
 	for _, path := range slices.Concat(firstHour, pages) {
-		blocks := parse(read(t, path))
+		raw := read(t, path)
+		blocks := parse(raw)
 		if !hasConsole(blocks) {
 			continue
 		}
@@ -75,7 +76,11 @@ func TestDocsRun(t *testing.T) {
 					t.Skip(name + " is not set; make test sets it")
 				}
 			}
-			open(t, service).read(t, blocks)
+			s := open(t, service)
+			if strings.Contains(raw, "epp.registry.example") {
+				s.openRegistries(t)
+			}
+			s.read(t, blocks)
 		})
 		if path == "tutorial.md" {
 			t.Run("a mistake", func(t *testing.T) { roomForAMistake(t, service) })

@@ -26,6 +26,7 @@ type shell struct {
 	service *servicetest.Service
 	ports   map[string]string // of the pages, to those of the service
 	folders map[string]string // of the pages, to temporary ones
+	words   map[string]string // other words of the page, to the actual ones
 	in      io.Writer
 	out     *bufio.Reader
 }
@@ -201,10 +202,12 @@ func (s *shell) run(t *testing.T, command string) (shown, code string) {
 
 var port = regexp.MustCompile(`\b\d{4}\b`)
 
-// typed maps ports and folders of a page to the actual ones.
+// typed maps ports, folders and words of a page to the actual ones.
 func (s *shell) typed(text string) string {
-	for page, here := range s.folders {
-		text = strings.ReplaceAll(text, page, here)
+	for _, names := range []map[string]string{s.words, s.folders} {
+		for page, here := range names {
+			text = strings.ReplaceAll(text, page, here)
+		}
 	}
 	return port.ReplaceAllStringFunc(text, func(p string) string {
 		if here := s.ports[p]; here != "" {
@@ -219,8 +222,10 @@ func (s *shell) shown(text string) string {
 	for page, here := range s.ports {
 		text = strings.ReplaceAll(text, "127.0.0.1:"+here, "127.0.0.1:"+page)
 	}
-	for page, here := range s.folders {
-		text = strings.ReplaceAll(text, here, page)
+	for _, names := range []map[string]string{s.words, s.folders} {
+		for page, here := range names {
+			text = strings.ReplaceAll(text, here, page)
+		}
 	}
 	return strings.ReplaceAll(text, s.dir, "~")
 }

@@ -42,8 +42,8 @@ func (s nameStore) HasOpenOrder(ctx context.Context, name deed.Name) (bool, erro
 	return call(s.p, "HasOpenOrder", func() (bool, error) { return s.s.HasOpenOrder(ctx, name) })
 }
 
-func (s nameStore) DueNames(ctx context.Context, most int) ([]string, error) {
-	return call(s.p, "DueNames", func() ([]string, error) { return s.s.DueNames(ctx, most) })
+func (s nameStore) DueNames(ctx context.Context, backend string, most int) ([]string, error) {
+	return call(s.p, "DueNames", func() ([]string, error) { return s.s.DueNames(ctx, backend, most) })
 }
 
 func (s nameStore) UpdateRegistration(ctx context.Context, was, is lifecycle.Registration, events []lifecycle.Event, next time.Time) (bool, error) {

@@ -20,7 +20,7 @@ func adminCommand() *cobra.Command {
 		refundCommand(),
 		registrarCommand(),
 		adminTask("export", "Write every name we hold as CSV, with a count and a SHA-256 at its end; changes nothing", export),
-		adminTask("reconcile", "Compare every name we hold with the registry, and fail when they differ; changes nothing", reconcile),
+		reconcileCommand(),
 		adminTask("republish", "Give every zone a new serial, after the database came from a backup", republish),
 		backupCommand(),
 		keyCommand(),

@@ -8,10 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"text/tabwriter"
 	"time"
 
+	"github.com/spf13/cobra"
+
+	"deed.example/deed"
 	"deed.example/deed/internal/app"
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/registration"
@@ -67,13 +71,47 @@ func exported(r lifecycle.Registration, txHash string) []string {
 // errDiffers is returned by a reconciliation with differences.
 var errDiffers = errors.New("we and the registry differ: the table says where")
 
-// reconcile compares every registered name with the registry, and changes nothing.
-func reconcile(ctx context.Context, c *config, out io.Writer) error {
-	found, err := app.Reconcile(ctx, c.Config)
-	if err != nil {
-		return err
+// reconcileCommand compares every registered name with the registry, and changes
+// nothing.
+func reconcileCommand() *cobra.Command {
+	var after string
+	cmd := &cobra.Command{
+		Use:   "reconcile",
+		Short: "Compare every name we hold with the registry, and fail when they differ; changes nothing",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, _, err := readConfig(cmd.Flags(), os.Environ())
+			if err != nil {
+				return err
+			}
+			return reconcile(cmd.Context(), c, deed.Name(after), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
 	}
-	if _, err := io.WriteString(out, table(found)); err != nil {
+	cmd.Flags().StringVar(&after, "after", "", "continue after this name, which the progress of an earlier run showed")
+	addFlags(cmd)
+	return cmd
+}
+
+// progressInterval is how often a long comparison says how far it is.
+const progressInterval = 10 * time.Second
+
+func reconcile(ctx context.Context, c *config, after deed.Name, out, progress io.Writer) error {
+	last, said := after, time.Now()
+	found, err := app.Reconcile(ctx, c.Config, after, func(name deed.Name, done, total int) {
+		if last = name; time.Since(said) >= progressInterval {
+			said = time.Now()
+			fmt.Fprintf(progress, "looked up %d of %d names, the last was %s\n", done, total, name)
+		}
+	})
+	if err == nil || len(found.Differences) > 0 {
+		if _, err := io.WriteString(out, table(found)); err != nil {
+			return err
+		}
+	}
+	if err != nil && last != "" {
+		return fmt.Errorf("%w; to continue: --after %s", err, last)
+	}
+	if err != nil {
 		return err
 	}
 	if len(found.Differences) > 0 {

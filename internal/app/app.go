@@ -75,6 +75,7 @@ type App struct {
 	cache     sharedCache
 	chain     *chainBackend
 	registrar *registrar.Router
+	pace      *registrar.Pace  // of comparisons
 	attention attention        // names that need an operator
 	sandbox   *sandboxRegistry // nil outside a sandbox
 	dns       *dnsBackend

@@ -42,6 +42,14 @@ func (a *App) CountNames(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("count the names that are missing at their registry: %w", err)
 	}
+	waiting, err := a.registrations().Waiting(ctx)
+	if err != nil {
+		return fmt.Errorf("count the names that wait to be compared: %w", err)
+	}
+	for _, backend := range a.pace.Backends() {
+		w := waiting[backend]
+		a.metrics.Comparisons(backend, w.Names, w.Longest)
+	}
 	a.attention.orphans.Store(int64(len(orphans)))
 	a.attention.missing.Store(int64(missing))
 	a.metrics.Names(len(orphans), missing)

@@ -80,7 +80,9 @@ func (a *App) openRegistrars() error {
 		all = append(all, b)
 	}
 	var err error
-	a.registrar, err = registrar.NewRouter(sqldb.Registrations{DB: a.DB}, all...)
+	if a.registrar, err = registrar.NewRouter(sqldb.Registrations{DB: a.DB}, all...); err == nil {
+		a.pace = registrar.NewPace(all, time.Now)
+	}
 	return err
 }
 
@@ -94,7 +96,7 @@ func (a *App) closeRegistrars() (err error) {
 // openRegistrar opens one registrar. It does not connect: one that is down must not
 // keep the others from selling.
 func (a *App) openRegistrar(c RegistrarConfig) (b registrar.Backend, err error) {
-	terms, values, err := commonValues(c)
+	common, values, err := commonValues(c)
 	if err != nil {
 		return b, err
 	}
@@ -113,7 +115,7 @@ func (a *App) openRegistrar(c RegistrarConfig) (b registrar.Backend, err error) 
 	if b, err = open(settings); err != nil {
 		return b, err
 	}
-	b.Name, b.Reserve, b.Cancel, b.DeleteOrphans = c.Name, c.Reserve, terms, c.DeleteOrphans
+	b.Name, b.Reserve, b.Cancel, b.DeleteOrphans, b.LookupsPerSecond = c.Name, c.Reserve, common.terms, c.DeleteOrphans, common.lookups
 	return b, setTLDs(&b, c.TLDs)
 }
 

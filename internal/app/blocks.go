@@ -57,3 +57,15 @@ func (c *Config) registrantPlaceholders() (out []string) {
 	}
 	return out
 }
+
+// registrantCountries returns the country of the registrant of record of each backend
+// whose block says it.
+func (c *Config) registrantCountries() map[string]string {
+	countries := map[string]string{}
+	for _, block := range c.EffectiveRegistrars() {
+		if country := block.Values["registrant_country"]; country != "" {
+			countries[block.Name] = strings.ToUpper(country)
+		}
+	}
+	return countries
+}

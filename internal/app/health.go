@@ -59,9 +59,18 @@ const healthInterval = 5 * time.Second
 // nodeInterval is how often a node writes its row when nobody asks for its health.
 const nodeInterval = 15 * time.Second
 
-// writeNode tells the others that this node runs.
+// writeNode tells the others that this node runs, and shares the limits of registrars
+// with them.
 func (a *App) writeNode(ctx context.Context) error {
-	return sqldb.Nodes{DB: a.DB, Now: a.now}.Write(ctx, a.node)
+	nodes := sqldb.Nodes{DB: a.DB, Now: a.now}
+	if err := nodes.Write(ctx, a.node); err != nil {
+		return err
+	}
+	all, err := nodes.All(ctx)
+	if err == nil {
+		a.pace.Share(len(all))
+	}
+	return err
 }
 
 // chainCheck checks whether the chain responds and the wallets have enough funds.

@@ -37,7 +37,7 @@ func (a *App) openHTTP(ctx context.Context) error {
 	if a.API, err = a.newAPI(ctx, base); err != nil {
 		return err
 	}
-	a.API.RDAP = &rdap.Server{Names: a.names, Nameservers: c.Nameservers, Registrar: c.Registrar, PublicURL: a.API.PublicURL, Now: a.calendar.Now, Log: a.log}
+	a.API.RDAP = &rdap.Server{Names: a.names, Nameservers: c.Nameservers, Registrar: c.Registrar, Countries: c.registrantCountries(), PublicURL: a.API.PublicURL, Now: a.calendar.Now, Log: a.log}
 	if a.API.Discovery, err = newDiscovery(c, a.API); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"deed.example/deed"
 	"deed.example/deed/internal/catalog"
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/registration"
@@ -25,10 +26,14 @@ func ForEachName(ctx context.Context, c Config, f func(r lifecycle.Registration,
 }
 
 // Reconcile compares every name in the database with its registrar, and changes
-// nothing. The service may run meanwhile.
-func Reconcile(ctx context.Context, c Config) (found registration.Reconciliation, err error) {
+// nothing: those after a name, or all if it is "". It tells progress, which may be nil,
+// the last name that was looked up, and how many of how many. The service may run
+// meanwhile.
+func Reconcile(ctx context.Context, c Config, after deed.Name, progress func(name deed.Name, done, total int)) (found registration.Reconciliation, err error) {
 	return found, withRegistrars(ctx, c, openReadOnly, func(a *App) error {
-		found, err = a.Reconciler().Run(ctx)
+		r := a.Reconciler()
+		r.After, r.Progress = after, progress
+		found, err = r.Run(ctx)
 		return err
 	})
 }
@@ -36,7 +41,7 @@ func Reconcile(ctx context.Context, c Config) (found registration.Reconciliation
 // Reconciler returns what compares the names in the database with the registrars.
 func (a *App) Reconciler() registration.Reconciler {
 	names := sqldb.Registrations{DB: a.DB, Now: a.calendar.Now}
-	return registration.Reconciler{Names: names, Inventory: a.registrar, Manager: a.registrar, Pause: settleDown}
+	return registration.Reconciler{Names: names, Inventory: a.registrar, Manager: a.registrar, Pace: a.pace, Pause: settleDown}
 }
 
 // withRegistrars calls f with an App that has the registrars, on a database that it

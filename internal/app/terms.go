@@ -20,18 +20,28 @@ const (
 	defaultCancelPercent = 10
 )
 
+// defaultLookups is how many names are compared with a backend in a second: twice what a
+// million names need in a day. The embedded registry has no limit.
+const defaultLookups = 24
+
+// commonSettings are what the keys say that every block can have.
+type commonSettings struct {
+	terms   lifecycle.CancelTerms
+	lookups int // per second; 0 for no limit
+}
+
 // commonValues takes the keys that every block can have out of its values. It returns
 // the other values.
-func commonValues(c RegistrarConfig) (terms lifecycle.CancelTerms, rest map[string]string, err error) {
+func commonValues(c RegistrarConfig) (common commonSettings, rest map[string]string, err error) {
 	own, rest := map[string]string{}, maps.Clone(c.Values)
-	for _, key := range []string{"cancel_fee_usd", "cancel_monthly", "cancel_percent", "cancel_premium"} {
+	for _, key := range []string{"cancel_fee_usd", "cancel_monthly", "cancel_percent", "cancel_premium", "lookups_per_second"} {
 		if text, set := rest[key]; set {
 			own[key] = text
 			delete(rest, key)
 		}
 	}
 	in := registrar.Settings{Values: own}.Read()
-	terms = lifecycle.CancelTerms{Fee: defaultCancelFee, Monthly: defaultCancelMonthly, Percent: defaultCancelPercent, Premium: in.Bool("cancel_premium")}
+	terms := lifecycle.CancelTerms{Fee: defaultCancelFee, Monthly: defaultCancelMonthly, Percent: defaultCancelPercent, Premium: in.Bool("cancel_premium")}
 	if in.Text("cancel_monthly") != "" {
 		terms.Monthly = in.Int("cancel_monthly", 0, 1_000_000)
 	}
@@ -45,7 +55,11 @@ func commonValues(c RegistrarConfig) (terms lifecycle.CancelTerms, rest map[stri
 		}
 		terms.Fee = fee
 	}
-	return terms, rest, in.Err()
+	common = commonSettings{terms: terms, lookups: in.Int("lookups_per_second", 1, 10_000)}
+	if common.lookups == 0 && c.Type != localKind {
+		common.lookups = defaultLookups
+	}
+	return common, rest, in.Err()
 }
 
 // registrarMarkup returns the markup of the registrar that sells a TLD, if its block has

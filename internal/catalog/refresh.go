@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -230,8 +231,12 @@ func readPrices(ctx context.Context, lister registrar.PriceLister, l Listing) (W
 	return w, err
 }
 
-// failed logs why the prices of a registrar cannot be read, once for each cause.
+// failed logs why the prices of a registrar cannot be read, once for each cause. A
+// service that stops says nothing about the registrar.
 func (r *Refresher) failed(backend string, err error) {
+	if errors.Is(err, context.Canceled) {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	text := ""

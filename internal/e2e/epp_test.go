@@ -45,7 +45,7 @@ func openEPPEnvWith(t *testing.T, db *sqldb.DB, config epptest.Config, settings 
 		e.server = epptest.Start(t, config)
 		values := map[string]string{
 			"address": e.server.Addr(), "client_id": epptest.ClientID, "password_file": password,
-			"cert_file": files.Cert, "key_file": files.Key, "ca_file": files.CA, "timeout": "1m",
+			"cert_file": files.Cert, "key_file": files.Key, "ca_file": files.CA, "timeout": "1m", "lookups_per_second": "10000",
 		}
 		maps.Copy(values, settings)
 		c.Registrars = []app.RegistrarConfig{

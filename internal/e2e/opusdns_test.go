@@ -34,7 +34,7 @@ func openWholesaler(t *testing.T, db *sqldb.DB) (*env, *opusdnstest.Server, *opu
 		outside.Now = c.Hooks.Now
 		c.Registrars = []app.RegistrarConfig{{Name: "wholesaler", Type: "opusdns", TLDs: []string{"com"}, Reserve: 10_000_000, Values: map[string]string{
 			"environment": "custom", "base_url": server.URL, "key_file": key, "organization": opusdnstest.Organization,
-			"contact": vendor.AddContact(), "requests_per_second": "1000", "timeout": "1m", "price_age": "1ns",
+			"contact": vendor.AddContact(), "requests_per_second": "1000", "timeout": "1m", "price_age": "1ns", "lookups_per_second": "10000",
 		}}}
 	}})
 	return s, vendor, checker, outside

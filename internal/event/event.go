@@ -89,6 +89,8 @@ const (
 	DomainCorrected     Type = "domain.corrected_by_registry"
 	DomainMissing       Type = "domain.missing_at_registry"
 	DomainCancelled     Type = "domain.cancelled"
+	DomainVerification  Type = "domain.verification_required"
+	DomainVerified      Type = "domain.verified"
 
 	WebhookDisabled Type = "webhook.disabled"
 )
@@ -119,6 +121,8 @@ var domainTypes = map[lifecycle.EventType]Type{
 	lifecycle.EventCorrected:     DomainCorrected,
 	lifecycle.EventMissing:       DomainMissing,
 	lifecycle.EventCancelled:     DomainCancelled,
+	lifecycle.EventVerification:  DomainVerification,
+	lifecycle.EventVerified:      DomainVerified,
 }
 
 // daysLeft is the number of days before the expiry of each notice; negative after it.
@@ -134,7 +138,8 @@ func OfRegistration(e lifecycle.Event, owner deed.Wallet) Event {
 	out := Event{Owner: owner, Type: domainTypes[e.Type], At: e.At, Data: Data{Domain: e.Name, DaysLeft: daysLeft[e.Type]}}
 	switch e.Type {
 	case lifecycle.EventHandedOver, lifecycle.EventDSWithdrawn, lifecycle.EventDelegated, lifecycle.EventKeyIntroduced, lifecycle.EventKeyReplaced,
-		lifecycle.EventLeaving, lifecycle.EventStayed, lifecycle.EventSuspended, lifecycle.EventResumed: // not about an expiry
+		lifecycle.EventLeaving, lifecycle.EventStayed, lifecycle.EventSuspended, lifecycle.EventResumed,
+		lifecycle.EventVerification, lifecycle.EventVerified: // not about an expiry
 	default:
 		out.Data.ExpiresAt = e.About
 	}

@@ -3,6 +3,8 @@ package httpapi
 import (
 	"net/http"
 	"net/netip"
+	"strings"
+	"time"
 
 	"deed.example/deed"
 	"deed.example/deed/api"
@@ -50,6 +52,10 @@ func (s *Server) fromView(v registration.View) api.Domain {
 	if v.Status == lifecycle.StatusSuspended {
 		out.Warnings = append(out.Warnings, suspendedWarning(v.Registration))
 	}
+	if demand := v.Registry.Verification; demand.Required() {
+		out.Verification = fromVerification(demand)
+		out.Warnings = append(out.Warnings, verificationWarning(demand))
+	}
 	if v.KeyRoll != nil {
 		out.DNSSEC.KeyRoll = &api.KeyRoll{Step: string(v.KeyRoll.Step)}
 		if at := v.KeyRoll.EffectiveAt; !at.IsZero() {
@@ -71,6 +77,23 @@ func (s *Server) fromView(v registration.View) api.Domain {
 	}
 	out.Warnings = append(out.Warnings, phaseWarnings[v.Lifecycle.Phase])
 	return out
+}
+
+func fromVerification(v lifecycle.Verification) *api.Verification {
+	out := &api.Verification{Claims: v.Claims}
+	if at := v.Deadline; !at.IsZero() {
+		out.DeadlineAt = &at
+	}
+	return out
+}
+
+// verificationWarning explains to the owner what the registry demands.
+func verificationWarning(v lifecycle.Verification) string {
+	text := "the registry demands that the registrant is verified (" + strings.Join(v.Claims, ", ") + "): the operator, who is the registrant of record, has to answer"
+	if v.Deadline.IsZero() {
+		return text
+	}
+	return text + " by " + v.Deadline.UTC().Format(time.RFC3339) + ", or the name stops working"
 }
 
 // suspendedWarning explains to the owner why a name does not work.

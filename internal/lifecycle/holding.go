@@ -1,6 +1,8 @@
 package lifecycle
 
 import (
+	"regexp"
+	"strings"
 	"time"
 
 	"deed.example/deed"
@@ -20,8 +22,22 @@ type Holding struct {
 	Glue        Glue // of the name servers below the name, as far as the registry reports it
 	DS          []dnssec.DS
 
+	ROID         string       // the registry's identifier of the name; "" if it does not say
+	Verification Verification // that the registry demands
+
 	// Unpaid means that the registry has renewed the name by itself for time that
 	// its owner has not paid for. It is deleted at the end of the grace period,
 	// otherwise the operator pays.
 	Unpaid bool
+}
+
+// roid is the form of a registry's identifiers (RFC 5730, 4: roidType).
+var roid = regexp.MustCompile(`^[A-Za-z0-9_]{1,80}-[A-Za-z0-9_]{1,8}$`)
+
+// ParseROID returns the identifier of a name at its registry, "" if it is not one.
+func ParseROID(text string) string {
+	if text = strings.TrimSpace(text); !roid.MatchString(text) {
+		return ""
+	}
+	return text
 }

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -96,6 +97,8 @@ const (
 	EventCorrected     EventType = "corrected_by_registry"
 	EventMissing       EventType = "missing_at_registry"
 	EventCancelled     EventType = "cancelled"
+	EventVerification  EventType = "verification_required"
+	EventVerified      EventType = "verified"
 )
 
 // notices are the expiry notices and their day relative to the expiry.
@@ -153,7 +156,7 @@ func (r Registration) phaseAt(at time.Time, graceDays int) (Phase, time.Time) {
 // Said returns what is stored of the phase that the registry reports: nothing when it
 // is the one that the calendar has, otherwise with the time when it was first seen.
 func (r Registration) Said(h Holding, graceDays int, at time.Time) RegistryState {
-	out := RegistryState{Statuses: h.EPPStatus}
+	out := RegistryState{Statuses: h.EPPStatus, ROID: cmp.Or(h.ROID, r.Registry.ROID), Verification: h.Verification}
 	calendar, _ := PhaseAt(r.Expires, graceDays, at)
 	word := h.Phase
 	if word == PhaseActive {

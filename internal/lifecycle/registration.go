@@ -38,11 +38,29 @@ type RegistryState struct {
 	Statuses []string  // of RFC 5731 and 3915
 	Phase    Phase     // "" if it is not known
 	Since    time.Time // when the name was first seen in that phase, by the registry's clock
+	ROID     string    // the registry's identifier of the name (RFC 5730, 2.8); "" if it is not known
+
+	Verification Verification // that the registry demands
+}
+
+// A Verification is what a registry demands to be verified about the registrant of a
+// name. The zero value demands nothing.
+type Verification struct {
+	Claims   []string  // "name", "address", "email", "phone", or what else the registry calls it
+	Deadline time.Time // when the name stops working otherwise; zero when the registry has not said
+}
+
+// Required reports whether anything is demanded.
+func (v Verification) Required() bool { return len(v.Claims) > 0 }
+
+// Equal reports whether v and o demand the same.
+func (v Verification) Equal(o Verification) bool {
+	return slices.Equal(v.Claims, o.Claims) && v.Deadline.Equal(o.Deadline)
 }
 
 // Equal reports whether s and o are the same.
 func (s RegistryState) Equal(o RegistryState) bool {
-	return s.Phase == o.Phase && s.Since.Equal(o.Since) && slices.Equal(s.Statuses, o.Statuses)
+	return s.Phase == o.Phase && s.Since.Equal(o.Since) && slices.Equal(s.Statuses, o.Statuses) && s.ROID == o.ROID && s.Verification.Equal(o.Verification)
 }
 
 // OwnedBy fails with CodeOwnershipDenied unless who owns the name.

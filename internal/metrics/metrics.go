@@ -30,6 +30,8 @@ type Metrics struct {
 	dependencies    *prometheus.GaugeVec
 	orphans         prometheus.Gauge
 	missing         prometheus.Gauge
+	comparing       *prometheus.GaugeVec
+	compareLag      *prometheus.GaugeVec
 	work            work
 }
 
@@ -69,6 +71,14 @@ func New(version string) *Metrics {
 			Name: "deed_names_orphaned",
 			Help: "Names that a registry holds for nobody: their orders were executed after the refund.",
 		}),
+		comparing: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "deed_names_to_compare",
+			Help: "Names that wait to be compared with their registrar.",
+		}, []string{"registrar"}),
+		compareLag: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "deed_names_compare_lag_seconds",
+			Help: "How long the name that waits longest is overdue to be compared with its registrar.",
+		}, []string{"registrar"}),
 		missing: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "deed_names_missing",
 			Help: "Names of ours that their registry does not hold.",
@@ -96,7 +106,7 @@ func New(version string) *Metrics {
 	build.Set(1)
 	m.work = newWork()
 	m.work.register(m.registry)
-	m.registry.MustRegister(m.requests, m.cacheErrors, m.registrarErrors, m.behind, m.waiting, m.stalled, m.dependencies, m.orphans, m.missing, build, m.wallets.gas, m.wallets.settlements, m.wallets.refunds, m.wallets.usdc,
+	m.registry.MustRegister(m.requests, m.cacheErrors, m.registrarErrors, m.behind, m.waiting, m.stalled, m.dependencies, m.orphans, m.missing, m.comparing, m.compareLag, build, m.wallets.gas, m.wallets.settlements, m.wallets.refunds, m.wallets.usdc,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -117,6 +127,13 @@ func (m *Metrics) Dependency(name string, up bool) {
 		value = 1
 	}
 	m.dependencies.WithLabelValues(name).Set(value)
+}
+
+// Comparisons sets how many names wait to be compared with a registrar, and how long
+// already.
+func (m *Metrics) Comparisons(registrar string, names int, longest time.Duration) {
+	m.comparing.WithLabelValues(registrar).Set(float64(names))
+	m.compareLag.WithLabelValues(registrar).Set(longest.Seconds())
 }
 
 // Names sets the number of names that need an operator.

@@ -24,12 +24,12 @@ func (s *Server) domain(ctx context.Context, requestURL, text string) (any, erro
 	self := s.PublicURL + "/rdap/domain/" + string(name)
 	out := api.RDAPDomain{
 		RDAPAnswer: s.commonMembers(requestURL),
-		Class:      "domain", LDHName: string(name), UnicodeName: unicodeName(string(name)),
+		Class:      "domain", Handle: v.Registry.ROID, LDHName: string(name), UnicodeName: unicodeName(string(name)),
 		Status: statusValues(v.EPPStatus()), Events: s.events(v), Nameservers: []api.RDAPNameserver{},
 		SecureDNS: api.RDAPSecureDNS{Signed: len(v.DS) > 0},
-		Entities:  []api.RDAPEntity{s.registrar(), s.registrant()},
+		Entities:  []api.RDAPEntity{s.registrar(), s.registrant(v.Backend)},
 		Links:     []api.RDAPLink{{Value: self, Rel: "self", Href: self, Type: media}},
-		Redacted:  s.redacted(),
+		Redacted:  s.redacted(v.Registry.ROID != ""),
 	}
 	for _, host := range v.Nameservers {
 		out.Nameservers = append(out.Nameservers, api.RDAPNameserver{Class: "nameserver", LDHName: host, UnicodeName: unicodeName(host)})

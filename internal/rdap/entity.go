@@ -20,12 +20,17 @@ func (s *Server) registrar() api.RDAPEntity {
 	return out
 }
 
-// registrant returns the redacted registrant entity, with a contact URI if the
-// operator has one.
-func (s *Server) registrant() api.RDAPEntity {
+// registrant returns the redacted registrant entity, with the country of the registrant
+// of record (RFC 8605, 3.1), which is never redacted, and a contact URI if the operator
+// has one.
+func (s *Server) registrant(backend string) api.RDAPEntity {
+	address := noParameters
+	if country := s.Countries[backend]; country != "" {
+		address = map[string]string{"cc": country}
+	}
 	properties := []any{
 		[]any{"fn", noParameters, "text", ""},
-		[]any{"adr", noParameters, "text", []string{"", "", "", "", "", "", ""}},
+		[]any{"adr", address, "text", []string{"", "", "", "", "", "", ""}},
 	}
 	if s.Registrar.Contact != "" {
 		properties = append(properties, []any{"contact-uri", noParameters, "uri", s.Registrar.Contact})
@@ -41,15 +46,18 @@ func vcard(properties ...any) []any {
 	return []any{"vcard", append([]any{[]any{"version", noParameters, "text", "4.0"}}, properties...)}
 }
 
-// redacted lists the redacted fields (RFC 9537, 4.2) by the names of the profile.
-// That includes the registry's ID of the domain, which is not known here.
-func (s *Server) redacted() []api.RDAPRedacted {
+// redacted lists the redacted fields (RFC 9537, 4.2) by the names of the profile. That
+// includes the registry's ID of the domain until the registry has said it.
+func (s *Server) redacted(identified bool) []api.RDAPRedacted {
 	email := removed("Registrant Email", registrantPath+".vcardArray[1][?(@[0]=='email')]")
 	if s.Registrar.Contact != "" {
 		email.Method, email.ReplacementPath = "replacementValue", registrantPath+".vcardArray[1][?(@[0]=='contact-uri')]"
 	}
-	return []api.RDAPRedacted{
-		removed("Registry Domain ID", "$.handle"),
+	var out []api.RDAPRedacted
+	if !identified {
+		out = append(out, removed("Registry Domain ID", "$.handle"))
+	}
+	return append(out,
 		removed("Registry Registrant ID", registrantPath+".handle"),
 		emptied("Registrant Name", "[?(@[0]=='fn')][3]"),
 		removed("Registrant Organization", registrantPath+".vcardArray[1][?(@[0]=='org')]"),
@@ -58,7 +66,7 @@ func (s *Server) redacted() []api.RDAPRedacted {
 		emptied("Registrant Postal Code", "[?(@[0]=='adr')][3][5]"),
 		removed("Registrant Phone", registrantPath+".vcardArray[1][?(@[1].type=='voice')]"),
 		email,
-	}
+	)
 }
 
 // registrantPath is the JSONPath of the registrant in a domain response.

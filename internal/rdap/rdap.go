@@ -49,8 +49,9 @@ type Server struct {
 	Names       Names
 	Nameservers []string // of this service
 	Registrar   Registrar
-	PublicURL   string           // base URL that callers use, without a path
-	Now         func() time.Time // the registry's clock
+	Countries   map[string]string // of the registrant of record, by backend; two letters
+	PublicURL   string            // base URL that callers use, without a path
+	Now         func() time.Time  // the registry's clock
 	Log         *slog.Logger
 }
 

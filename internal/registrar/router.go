@@ -26,6 +26,10 @@ type Backend struct {
 	Close     func() error // nil if there is nothing to close
 	Reserve   deed.USDC    // that stays in the account; below it the operator is told
 
+	// LookupsPerSecond bounds how many names are looked up to compare them; 0 for no
+	// limit. See Pace.
+	LookupsPerSecond int
+
 	// NotReal says that its names are not in the public DNS: it is the test system of a
 	// registry or wholesaler.
 	NotReal bool

@@ -15,8 +15,9 @@ import (
 
 // LifecycleStore stores the lifecycle of registrations.
 type LifecycleStore interface {
-	// DueNames returns names that Advance should be called for now.
-	DueNames(ctx context.Context, limit int) ([]string, error)
+	// DueNames returns names that Advance should be called for now, of one backend, or
+	// of all if it is "".
+	DueNames(ctx context.Context, backend string, limit int) ([]string, error)
 
 	// Registration returns the name, or CodeNotFound.
 	Registration(ctx context.Context, name deed.Name) (lifecycle.Registration, error)
@@ -43,6 +44,9 @@ type Lifecycle struct {
 	Now     func() time.Time       // the registry's clock
 	Log     *slog.Logger
 
+	// Pace bounds how many names are compared with each backend; nil for no limit.
+	Pace *registrar.Pace
+
 	// Delete deletes a name that its registry renewed by itself and that nobody paid
 	// for. It is optional.
 	Delete func(ctx context.Context, name deed.Name) error
@@ -55,9 +59,25 @@ const (
 	missingCheckInterval = time.Hour        // after it says that the name is not in our account
 )
 
-// Due returns names that Advance should be called for now.
-func (l *Lifecycle) Due(ctx context.Context, limit int) ([]string, error) {
-	return l.Names.DueNames(ctx, limit)
+// Due returns names that Advance should be called for now: of each backend no more than
+// it may be asked about, those that have waited longest first.
+func (l *Lifecycle) Due(ctx context.Context, limit int) (all []string, err error) {
+	if l.Pace == nil {
+		return l.Names.DueNames(ctx, "", limit)
+	}
+	for _, backend := range l.Pace.Backends() {
+		n := l.Pace.Take(backend, limit)
+		if n == 0 {
+			continue
+		}
+		some, err := l.Names.DueNames(ctx, backend, n)
+		l.Pace.Return(backend, n-len(some))
+		if err != nil {
+			return all, err
+		}
+		all = append(all, some...)
+	}
+	return all, nil
 }
 
 // Advance synchronizes one name. It is idempotent and safe for concurrent use: what
@@ -103,7 +123,7 @@ func (l *Lifecycle) update(ctx context.Context, was lifecycle.Registration, h li
 		is.Status, next = lifecycle.StatusPendingDelete, now.Add(missingCheckInterval)
 	case slices.Contains(h.EPPStatus, "pendingTransfer"):
 		is.Status, next = lifecycle.StatusTransferring, earlier(next, now.Add(transferPollInterval))
-	case is.Status == lifecycle.StatusSuspended, is.Registry.Phase != "":
+	case is.Status == lifecycle.StatusSuspended, is.Registry.Phase != "", is.Registry.Verification.Required():
 		next = earlier(next, now.Add(missingCheckInterval))
 	}
 	events = append(events, statusEvents(was, is, now)...)
@@ -138,7 +158,23 @@ func statusEvents(was, is lifecycle.Registration, now time.Time) (events []lifec
 	add(was.Status == lifecycle.StatusTransferring, lifecycle.EventStayed)
 	add(is.Status == lifecycle.StatusSuspended, lifecycle.EventSuspended)
 	add(was.Status == lifecycle.StatusSuspended, lifecycle.EventResumed)
-	return events
+	return append(events, verificationEvents(was, is, now)...)
+}
+
+// verificationEvents returns what the owner is told of a verification that the registry
+// demands: each demand once, and its end.
+func verificationEvents(was, is lifecycle.Registration, now time.Time) []lifecycle.Event {
+	e := lifecycle.Event{Name: is.Name, Reference: is.Reference, At: now, About: now}
+	demand := is.Registry.Verification
+	switch {
+	case demand.Equal(was.Registry.Verification):
+		return nil
+	case demand.Required():
+		e.Type = lifecycle.EventVerification
+	default:
+		e.Type = lifecycle.EventVerified
+	}
+	return []lifecycle.Event{e}
 }
 
 // deleteUnpaid deletes a name that the registry has renewed by itself and that nobody

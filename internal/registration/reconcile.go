@@ -28,12 +28,19 @@ type NameLister interface {
 }
 
 // A Reconciler compares every registration with every name in our account at the
-// registry. It is read-only: Lifecycle applies corrections. Fill every field.
+// registry. It is read-only: Lifecycle applies corrections.
 type Reconciler struct {
 	Names     NameLister
 	Inventory registrar.Inventory
 	Manager   registrar.Manager
 	Pause     func(ctx context.Context) // long enough for a change to reach both sides
+
+	Pace  *registrar.Pace // of lookups; nil for no limit
+	After deed.Name       // only names after this one are compared; "" for all
+
+	// Progress is told the last name that was looked up, and how many of how many; it may
+	// be nil.
+	Progress func(name deed.Name, done, total int)
 }
 
 // pageSize is how many names are read from the registry at once.
@@ -51,18 +58,43 @@ type Reconciliation struct {
 func (c Reconciler) Run(ctx context.Context) (out Reconciliation, err error) {
 	stored := map[deed.Name]lifecycle.Registration{}
 	err = c.Names.ForEach(ctx, func(r lifecycle.Registration, _ string) error {
-		stored[r.Name] = r
+		if r.Name > c.After {
+			stored[r.Name] = r
+		}
 		return nil
 	})
 	if err != nil {
 		return out, fmt.Errorf("read the registrations: %w", err)
 	}
 	out.Stored = len(stored)
+	mismatched, err := c.compareLists(ctx, stored, &out)
+	if err != nil {
+		return out, err
+	}
+	refunded, err := c.Names.Refunded(ctx) // a registry without a list is asked about each
+	if err != nil {
+		return out, fmt.Errorf("read the refunded orders: %w", err)
+	}
+	for _, name := range refunded {
+		if name > c.After {
+			mismatched[name] = true
+		}
+	}
+	if err = c.recheck(ctx, mismatched, stored, &out); err == nil && len(mismatched) > 0 {
+		c.Pause(ctx)
+		err = c.recheck(ctx, mismatched, stored, &out)
+	}
+	return out, err
+}
+
+// compareLists compares registrations with the lists of the registrars that have one. It
+// returns the names that differ or are in no list, and leaves the latter in stored.
+func (c Reconciler) compareLists(ctx context.Context, stored map[deed.Name]lifecycle.Registration, out *Reconciliation) (map[deed.Name]bool, error) {
 	mismatched := map[deed.Name]bool{}
-	for after := deed.Name(""); ; {
+	for after := c.After; ; {
 		page, err := c.Inventory.Holdings(ctx, after, pageSize)
 		if err != nil {
-			return out, fmt.Errorf("read the registry's names: %w", err)
+			return nil, fmt.Errorf("read the registry's names: %w", err)
 		}
 		for _, h := range page {
 			r, known := stored[h.Name]
@@ -79,31 +111,29 @@ func (c Reconciler) Run(ctx context.Context) (out Reconciliation, err error) {
 	for name := range stored {
 		mismatched[name] = true
 	}
-	refunded, err := c.Names.Refunded(ctx) // a registry without a list is asked about each
-	if err != nil {
-		return out, fmt.Errorf("read the refunded orders: %w", err)
-	}
-	for _, name := range refunded {
-		mismatched[name] = true
-	}
-	if err = c.recheck(ctx, mismatched, &out); err == nil && len(mismatched) > 0 {
-		c.Pause(ctx)
-		err = c.recheck(ctx, mismatched, &out)
-	}
-	return out, err
+	return mismatched, nil
 }
 
-// recheck compares names one by one, and drops those that no longer differ.
-func (c Reconciler) recheck(ctx context.Context, mismatched map[deed.Name]bool, out *Reconciliation) error {
+// recheck compares names one by one, and drops those that no longer differ. Names that
+// are in no list and at the registry are counted once.
+func (c Reconciler) recheck(ctx context.Context, mismatched map[deed.Name]bool, unlisted map[deed.Name]lifecycle.Registration, out *Reconciliation) error {
 	out.Ordered, out.Differences = 0, nil
-	for _, name := range slices.Sorted(maps.Keys(mismatched)) {
+	names := slices.Sorted(maps.Keys(mismatched))
+	for i, name := range names {
 		before, err := c.Names.Ordered(ctx, name)
 		if err != nil {
 			return fmt.Errorf("check for an order of %s: %w", name, err)
 		}
-		found, err := c.compare(ctx, name)
+		found, held, err := c.compare(ctx, name)
 		if err != nil {
 			return err
+		}
+		if _, counts := unlisted[name]; counts && held {
+			out.Registry++
+			delete(unlisted, name)
+		}
+		if c.Progress != nil {
+			c.Progress(name, i+1, len(names))
 		}
 		after, err := c.Names.Ordered(ctx, name) // it may have started in between
 		switch {
@@ -120,23 +150,29 @@ func (c Reconciler) recheck(ctx context.Context, mismatched map[deed.Name]bool, 
 	return nil
 }
 
-// compare compares the current state of one name.
-func (c Reconciler) compare(ctx context.Context, name deed.Name) ([]lifecycle.Difference, error) {
+// compare compares the current state of one name, and reports whether the registry
+// holds it for us.
+func (c Reconciler) compare(ctx context.Context, name deed.Name) (found []lifecycle.Difference, held bool, err error) {
 	r, storedErr := c.Names.Registration(ctx, name)
 	if storedErr != nil && deed.CodeOf(storedErr) != deed.CodeNotFound {
-		return nil, fmt.Errorf("read %s: %w", name, storedErr)
+		return nil, false, fmt.Errorf("read %s: %w", name, storedErr)
+	}
+	if c.Pace != nil && storedErr == nil {
+		if err := c.Pace.Wait(ctx, r.Backend); err != nil {
+			return nil, false, err
+		}
 	}
 	h, registryErr := c.Manager.Holding(ctx, name)
 	if registryErr != nil && deed.CodeOf(registryErr) != deed.CodeNotFound {
-		return nil, fmt.Errorf("read %s from the registry: %w", name, registryErr)
+		return nil, false, fmt.Errorf("read %s from the registry: %w", name, registryErr)
 	}
 	switch {
 	case storedErr != nil && registryErr != nil:
-		return nil, nil // it has ended in between
+		return nil, false, nil // it has ended in between
 	case storedErr != nil:
-		return []lifecycle.Difference{{Name: name, What: lifecycle.DiffersUnknown, Registry: "held until " + h.Expires.UTC().Format(time.RFC3339)}}, nil
+		return []lifecycle.Difference{{Name: name, What: lifecycle.DiffersUnknown, Registry: "held until " + h.Expires.UTC().Format(time.RFC3339)}}, true, nil
 	case registryErr != nil:
-		return []lifecycle.Difference{{Name: name, What: lifecycle.DiffersMissing, Stored: string(r.Status) + " of " + string(r.Owner)}}, nil
+		return []lifecycle.Difference{{Name: name, What: lifecycle.DiffersMissing, Stored: string(r.Status) + " of " + string(r.Owner)}}, false, nil
 	}
-	return r.Differences(h), nil
+	return r.Differences(h), true, nil
 }

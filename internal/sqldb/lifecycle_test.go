@@ -76,7 +76,7 @@ func TestConcurrentActions(t *testing.T) {
 			t.Errorf("got %+v, %v", got, err)
 		}
 		s.clock = s.clock.Add(time.Minute)
-		if due, err := s.names.DueNames(t.Context(), 10); err != nil || !slices.Contains(due, "first.com") {
+		if due, err := s.names.DueNames(t.Context(), "", 10); err != nil || !slices.Contains(due, "first.com") {
 			t.Errorf("it is not compared with the registry: %v, %v", due, err)
 		}
 	})

@@ -26,10 +26,10 @@ func (s Payments) DueRefunds(ctx context.Context, limit int) ([]string, error) {
 		 ORDER BY next_at LIMIT $2`, s.Now(), limit)
 }
 
-func due(ctx context.Context, db *DB, query string, now time.Time, limit int) ([]string, error) {
+func due(ctx context.Context, db *DB, query string, now time.Time, limit int, more ...any) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, db.Timeout)
 	defer cancel()
-	rows, err := db.read.QueryContext(ctx, query, now.Unix(), limit)
+	rows, err := db.read.QueryContext(ctx, query, append([]any{now.Unix(), limit}, more...)...)
 	if err != nil {
 		return nil, err
 	}

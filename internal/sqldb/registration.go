@@ -107,7 +107,7 @@ func dsColumn(ds []dnssec.DS) string {
 // selectRegistration needs a WHERE clause appended.
 const selectRegistration = `
 	SELECT domain, owner, status, reference, backend, payment_id, created_at, expires_at, updated_at,
-	       locked_at, nameservers, ds, premium_renewal, glue, epp_status, phase, phase_at, cancelling_at
+	       locked_at, nameservers, ds, premium_renewal, glue, epp_status, phase, phase_at, cancelling_at, roid, verify, verify_by
 	  FROM registrations `
 
 // scanner is implemented by *sql.Row and *sql.Rows.
@@ -116,16 +116,18 @@ type scanner interface{ Scan(into ...any) error }
 func scanRegistration(row scanner) (r lifecycle.Registration, err error) {
 	var created, expires, updated int64
 	var locked, cancelling sql.NullInt64
-	var nameservers, ds, glue, statuses string
-	var since int64
+	var nameservers, ds, glue, statuses, verify string
+	var since, verifyBy int64
 	err = row.Scan(&r.Name, &r.Owner, &r.Status, &r.Reference, &r.Backend, &r.PaymentID, &created, &expires, &updated,
-		&locked, &nameservers, &ds, &r.PremiumRenewal, &glue, &statuses, &r.Registry.Phase, &since, &cancelling)
+		&locked, &nameservers, &ds, &r.PremiumRenewal, &glue, &statuses, &r.Registry.Phase, &since, &cancelling,
+		&r.Registry.ROID, &verify, &verifyBy)
 	if err != nil {
 		return r, err
 	}
 	r.Created, r.Expires, r.Updated = timeOrZero(created), timeOrZero(expires), timeOrZero(updated)
 	r.Locked, r.Nameservers, r.Cancelling = locked.Valid, strings.Fields(nameservers), cancelling.Valid
 	r.Registry.Statuses, r.Registry.Since = strings.Fields(statuses), timeOrZero(since)
+	r.Registry.Verification = lifecycle.Verification{Claims: strings.Fields(verify), Deadline: timeOrZero(verifyBy)}
 	if r.Glue, err = lifecycle.ParseGlue(glue); err != nil {
 		return r, err
 	}
@@ -186,7 +188,8 @@ func (s Registrations) HasOpenOrder(ctx context.Context, name deed.Name) (open b
 func (s Registrations) ForEach(ctx context.Context, f func(r lifecycle.Registration, txHash string) error) error {
 	rows, err := s.DB.read.QueryContext(ctx, `
 		SELECT r.domain, r.owner, r.status, r.reference, r.backend, p.public_id, r.created_at, r.expires_at, r.updated_at,
-		       r.locked_at, r.nameservers, r.ds, r.premium_renewal, r.glue, r.epp_status, r.phase, r.phase_at, r.cancelling_at, p.tx_hash
+		       r.locked_at, r.nameservers, r.ds, r.premium_renewal, r.glue, r.epp_status, r.phase, r.phase_at, r.cancelling_at,
+		       r.roid, r.verify, r.verify_by, p.tx_hash
 		  FROM registrations r JOIN payments p ON p.id = r.payment_id
 		 ORDER BY r.domain`)
 	if err != nil {
@@ -233,6 +236,9 @@ func (s Registrations) Events(ctx context.Context, reference string) (events []l
 }
 
 // DueNames implements registration.LifecycleStore.
-func (s Registrations) DueNames(ctx context.Context, limit int) ([]string, error) {
+func (s Registrations) DueNames(ctx context.Context, backend string, limit int) ([]string, error) {
+	if backend != "" {
+		return due(ctx, s.DB, `SELECT domain FROM registrations WHERE backend = $3 AND next_at <= $1 AND cancelling_at IS NULL ORDER BY next_at LIMIT $2`, s.Now(), limit, backend)
+	}
 	return due(ctx, s.DB, `SELECT domain FROM registrations WHERE next_at <= $1 AND cancelling_at IS NULL ORDER BY next_at LIMIT $2`, s.Now(), limit)
 }

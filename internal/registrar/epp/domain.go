@@ -31,6 +31,7 @@ type domainInfo struct {
 	HostObjects []string   `xml:"ns>hostObj"`
 	HostAttrs   []hostAttr `xml:"ns>hostAttr"`
 	Below       []string   `xml:"host"` // hosts below the name, if they were asked for
+	ROID        string     `xml:"roid"`
 	ClID        string     `xml:"clID"`
 	CrID        string     `xml:"crID"`
 	Created     string     `xml:"crDate"`
@@ -64,6 +65,7 @@ type dsInfo struct {
 // A domain is what the registry says about a name.
 type domain struct {
 	name        deed.Name
+	roid        string   // "" when it is not one
 	statuses    []string // of RFC 5731, then those of RFC 3915
 	hosts       []string
 	glue        lifecycle.Glue // of host attributes
@@ -190,7 +192,7 @@ func writeCode(w *writer, code deed.Secret) {
 
 func parseDomain(r response, name deed.Name) (domain, error) {
 	in := r.Data.Domains[0]
-	d := domain{name: name, holder: strings.TrimSpace(in.ClID), creator: strings.TrimSpace(in.CrID), authInfo: deed.Secret(strings.TrimSpace(in.AuthInfo))}
+	d := domain{name: name, roid: lifecycle.ParseROID(in.ROID), holder: strings.TrimSpace(in.ClID), creator: strings.TrimSpace(in.CrID), authInfo: deed.Secret(strings.TrimSpace(in.AuthInfo))}
 	var err error
 	if !sameName(in.Name, name) || d.holder == "" {
 		return d, errOtherName

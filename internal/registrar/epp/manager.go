@@ -28,7 +28,7 @@ func (b *Backend) Holding(ctx context.Context, name deed.Name) (lifecycle.Holdin
 	now := b.cfg.Now()
 	h := lifecycle.Holding{
 		Name: name, Created: d.created, Expires: d.expires, Phase: d.phase(now), EPPStatus: d.statuses,
-		Locked: d.has(transferLock), Nameservers: d.hosts, DS: d.ds,
+		Locked: d.has(transferLock), Nameservers: d.hosts, DS: d.ds, ROID: d.roid,
 	}
 	if h.Glue, err = b.glue(ctx, d); err != nil {
 		return lifecycle.Holding{}, fmt.Errorf("look up %s: %w", name, err)

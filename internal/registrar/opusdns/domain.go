@@ -20,6 +20,7 @@ import (
 type domainReply struct {
 	Name         string            `json:"name"`
 	Owner        string            `json:"owner_id"`
+	ROID         string            `json:"roid"`
 	Code         string            `json:"auth_code"`
 	Created      string            `json:"created_on"`
 	Registered   string            `json:"registered_on"`
@@ -51,6 +52,7 @@ func (n nameserver) addresses() (addrs []netip.Addr) {
 // not tell is zero.
 type domain struct {
 	name         deed.Name
+	roid         string // "" when it is not one
 	code         deed.Secret
 	created      time.Time // of the object: when it was ordered
 	registered   time.Time // of the name
@@ -128,7 +130,7 @@ func parseDomain(r domainReply) (domain, error) {
 	if err != nil {
 		return domain{}, noCode(err)
 	}
-	d := domain{name: name, code: deed.Secret(r.Code), premium: r.Premium}
+	d := domain{name: name, roid: lifecycle.ParseROID(r.ROID), code: deed.Secret(r.Code), premium: r.Premium}
 	for _, t := range []struct {
 		text string
 		into *time.Time
@@ -219,7 +221,7 @@ func (d domain) holding(now time.Time) lifecycle.Holding {
 	}
 	return lifecycle.Holding{
 		Name: d.name, Created: d.start(), Expires: d.expires, Phase: d.phase(now), EPPStatus: statuses,
-		Locked: d.locked, Nameservers: d.nameservers, Glue: d.glue,
+		Locked: d.locked, Nameservers: d.nameservers, Glue: d.glue, ROID: d.roid, Verification: d.verification.demand(),
 	}
 }
 

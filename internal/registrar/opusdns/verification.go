@@ -3,9 +3,11 @@ package opusdns
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/lifecycle"
 )
 
 // A Verification is what a registry demands of the registrant of a name. The zero
@@ -23,6 +25,24 @@ func (v Verification) Deadline() time.Time {
 		return v.Deleted
 	}
 	return v.Suspended
+}
+
+// demand returns the verification as the service stores it. One that does not say what
+// must be verified is about the registrant.
+func (v Verification) demand() (out lifecycle.Verification) {
+	if !v.Required {
+		return out
+	}
+	for _, claim := range v.Claims {
+		if words := strings.Fields(claim); len(words) > 0 {
+			out.Claims = append(out.Claims, strings.Join(words, "_"))
+		}
+	}
+	if len(out.Claims) == 0 {
+		out.Claims = []string{"registrant"}
+	}
+	out.Deadline = v.Deadline()
+	return out
 }
 
 // Verification returns what the registry demands for the name. It fails with

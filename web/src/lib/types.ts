@@ -67,6 +67,14 @@ export interface Domain {
   warnings: string[]
 }
 
+export interface Cancellation {
+  status: 'possible' | 'cancelling' | 'cancelled'
+  price_usd: string
+  kept_usd: string
+  refund_usd: string
+  walletAddress: string
+}
+
 export interface AccountDomain {
   domain: string
   status: string

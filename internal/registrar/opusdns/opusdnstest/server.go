@@ -104,12 +104,15 @@ func (s *Server) Requests() int {
 	return s.requests
 }
 
-// DemandVerification lets the registry demand a verification of the name's
-// registrant.
+// DemandVerification lets the registry demand a verification of the name's registrant
+// by the deadline. A zero deadline ends the demand: the registrant was verified.
 func (s *Server) DemandVerification(name deed.Name, deadline time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.verify[name] = deadline
+	if deadline.IsZero() {
+		delete(s.verify, name)
+	}
 }
 
 // Received returns when a request has arrived that the fault Slow holds.
