@@ -84,6 +84,7 @@ type Config struct {
 	MaxLoss          deed.USDC // on an order at a price that was quoted before the registrar raised its own
 	CancelsPerWallet int       // registrations that a wallet may cancel in 30 days; 0: none
 
+	SandboxPublic      bool // other machines may use what only a sandbox has: faucet, clock, faults
 	WebhooksAllowLocal bool // webhooks may use http and any address; for a sandbox only
 
 	Limits       deed.Limits
