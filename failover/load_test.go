@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -35,8 +36,12 @@ func exhaustFiles(e *env) func() string {
 			e.t.Fatalf("prlimit: %v: %s", err, out)
 		}
 	}
+	var ours syscall.Rlimit // the node has the same hard limit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &ours); err != nil {
+		e.t.Fatal(err)
+	}
 	limit(len(open))
-	return func() string { limit(65536); return "" }
+	return func() string { limit(int(ours.Max)); return "" }
 }
 
 // occupy opens idle connections to the first node, half of which send a byte a second.
