@@ -22,7 +22,7 @@ import (
 	"deed.example/deed/internal/postgrestest"
 )
 
-// binary is the command deed, built once.
+// binary is the command deed, built once, with a clock that can be wrong.
 var binary string
 
 func TestMain(m *testing.M) {
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 		}
 		defer os.RemoveAll(dir) // it is temporary
 		binary = filepath.Join(dir, "deed")
-		if out, err := exec.Command("go", "build", "-o", binary, "../cmd/deed").CombinedOutput(); err != nil {
+		if out, err := exec.Command("go", "build", "-tags", "failpoint", "-o", binary, "../cmd/deed").CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
 			return 1
 		}
@@ -65,14 +65,14 @@ type node struct {
 	callers, operators string // base addresses
 }
 
-// open starts everything. With pooled, the nodes reach PostgreSQL through PgBouncer in
-// transaction mode.
-func open(t *testing.T, pooled bool) *env {
+// open starts everything that the fault needs. With a pooler, the nodes reach PostgreSQL
+// through PgBouncer in transaction mode.
+func open(t *testing.T, f fault) *env {
 	t.Helper()
 	e := &env{t: t, dir: t.TempDir()}
 	e.primary = postgrestest.Start(t)
 	e.standby = e.primary.Standby(t)
-	if pooled {
+	if f.pooled {
 		e.pooler = e.primary.PgBouncer(t, "transaction")
 	}
 	e.startRedis()
@@ -82,7 +82,7 @@ func open(t *testing.T, pooled bool) *env {
 	}
 	settings := e.settings()
 	for i := range e.nodes {
-		e.startNode(i, settings)
+		e.startNode(i, append(settings[:len(settings):len(settings)], "CLOCK_OFFSET="+f.offsets[i]))
 	}
 	e.startFront()
 	return e
@@ -160,7 +160,12 @@ func (e *env) startNode(i int, settings []string) {
 	}}
 	e.nodes[i] = n
 	n.start(e.t)
-	n.ready(e.t)
+	n.await(e.t, func() bool {
+		if n.ended() { // as a supervisor does: a busy machine may be too slow for the first connection
+			n.start(e.t)
+		}
+		return ok(n.callers + "/readyz")
+	})
 }
 
 // ready waits until the node is ready.

@@ -8,7 +8,6 @@ import (
 	"os"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"text/tabwriter"
 	"time"
@@ -22,6 +21,8 @@ type fault struct {
 	hold   time.Duration // how long the fault lasts
 	pooled bool          // PgBouncer is in front of PostgreSQL
 
+	offsets [2]string // of the clocks of the nodes, as time.ParseDuration reads them
+
 	// cause begins the fault, and returns a function that ends it and may add to what
 	// callers saw. The test fails if a node ends that neither of them ended.
 	cause func(e *env) (end func() (note string))
@@ -30,10 +31,7 @@ type fault struct {
 // A row is a line of the table.
 type row struct{ fault, saw, pause, lost, alert string }
 
-var (
-	tableMu sync.Mutex
-	table   []row // guarded by tableMu
-)
+var table []row
 
 // printTable prints what was seen.
 func printTable() {
@@ -53,7 +51,7 @@ func TestMatrix(t *testing.T) {
 }
 
 func (f fault) test(t *testing.T, label string) {
-	e := open(t, f.pooled)
+	e := open(t, f)
 	s := e.stream(label)
 	defer s.wg.Wait()
 	defer s.cancel()
@@ -71,11 +69,16 @@ func (f fault) test(t *testing.T, label string) {
 	if f.sign != "" && !shown {
 		t.Errorf("no node exported %s", f.sign)
 	}
+	for _, n := range e.nodes {
+		if n.ended() {
+			t.Errorf("%s has ended: %s", n.name, n.log)
+		}
+	}
 	lost := s.lost(t)
 	e.audit(t)
-	tableMu.Lock()
-	defer tableMu.Unlock()
-	table = append(table, row{f.name, strings.TrimSuffix(s.seen()+"; "+note, "; "), pause.Round(100 * time.Millisecond).String(), lost, f.alert})
+	r := row{f.name, strings.TrimSuffix(s.seen()+"; "+note, "; "), pause.Round(100 * time.Millisecond).String(), lost, f.alert}
+	t.Logf("callers saw %s; longest pause %s; lost %s", r.saw, r.pause, r.lost)
+	table = append(table, r)
 }
 
 // watch looks for a metric until the function that it returns is called, which reports

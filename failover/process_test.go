@@ -54,10 +54,18 @@ func (p *process) start(t *testing.T) {
 
 // signal sends a signal to the process, unless it has ended.
 func (p *process) signal(s syscall.Signal) {
+	if !p.ended() {
+		_ = p.cmd.Process.Signal(s) // it may end now
+	}
+}
+
+// ended reports whether the process has ended.
+func (p *process) ended() bool {
 	select {
 	case <-p.done:
+		return true
 	default:
-		_ = p.cmd.Process.Signal(s) // it may end now
+		return false
 	}
 }
 

@@ -53,7 +53,8 @@ func adminTask(use, short string, run func(ctx context.Context, c *config, out i
 // interface.
 func withServices(ctx context.Context, c *config, f func(a *app.App) error) (err error) {
 	conf := c.Config
-	conf.Listen = "off"
+	// A node may run beside the command, and has the ports.
+	conf.Listen, conf.DNSListen, conf.PrimaryListen, conf.RedirectListen = "off", "off", "off", "off"
 	a, err := app.Open(ctx, conf)
 	if err != nil {
 		return err

@@ -27,7 +27,7 @@ type config struct {
 // defaultConfig returns the configuration of a sandbox.
 func defaultConfig() *config {
 	c := &config{Config: app.Default(), LogLevel: slog.LevelInfo, LogFormat: "auto"}
-	c.Version, c.Hooks.Step = version(), failpoint
+	c.Version, c.Hooks.Step, c.Hooks.LocalNow = version(), failpoint, localNow
 	return c
 }
 
@@ -71,6 +71,7 @@ func (c *config) settings() []*setting {
 		{key: "registrar.allow_embedded", help: "true: a rehearsal, the embedded registry sells names on a chain that is not the embedded one", value: boolean(&c.AllowEmbedded)},
 		{key: "registrar.max_loss_usd", help: "what we may lose on an order whose price was quoted before the registrar raised its own", value: amount(&c.MaxLoss)},
 		{key: "registrar.cancel_per_wallet", help: "registrations that one wallet may cancel in 30 days; 0: none", value: between(&c.CancelsPerWallet, 0, 1000)},
+		{key: "sandbox.public", help: "true: other machines may use the faucet, the clock and the faults of a sandbox", value: boolean(&c.SandboxPublic)},
 		{key: "webhooks.allow_local", help: "true: webhooks of a sandbox may use http and addresses that are not public", value: boolean(&c.WebhooksAllowLocal)},
 		{key: "email.server", help: "mail server that notices to owners are sent through: smtps://USER:PASSWORD@HOST:465, or smtp:// for STARTTLS; empty: none are sent", value: secret(&c.EmailServer, "smtps", "smtp")},
 		{key: "email.from", help: "sender of the notices", value: text(&c.EmailFrom, anything)},

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -43,3 +44,7 @@ func rootCommand() *cobra.Command {
 // failpoint is called between the steps of payments, registrations and refunds. It
 // is nil except in the test binary that kills itself there (failpoint.go).
 var failpoint func(name string)
+
+// localNow is the clock of this machine. It is nil, which is time.Now, except in the
+// test binary, where it can be wrong.
+var localNow func() time.Time

@@ -23,6 +23,9 @@ func serveCommand() *cobra.Command {
 				return err
 			}
 			c.Log = newLogger(c, cmd.ErrOrStderr())
+			if err := forbidCoreDumps(); err != nil {
+				return err
+			}
 			slog.SetDefault(c.Log) // for libraries; our code gets its logger explicitly
 			return serve(cmd.Context(), c, cmd.OutOrStdout())
 		},

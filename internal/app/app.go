@@ -177,7 +177,11 @@ func (a *App) openBackends(ctx context.Context) (err error) {
 
 // openClocks opens the clock of all nodes and the calendar of the registry.
 func (a *App) openClocks(ctx context.Context) error {
-	a.clock = sqldb.NewClock(a.DB, time.Now)
+	local := a.config.Hooks.LocalNow
+	if local == nil {
+		local = time.Now
+	}
+	a.clock = sqldb.NewClock(a.DB, local)
 	if err := a.clock.Sync(ctx); err != nil {
 		return err
 	}

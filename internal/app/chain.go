@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
+	"net/url"
 	"os"
 	"time"
 
@@ -37,7 +39,7 @@ func openChain(c *Config, log *slog.Logger) (*chainBackend, error) {
 		if err := os.MkdirAll(c.chainFolder(), 0o700); err != nil { // for the keys of our wallets
 			return nil, fmt.Errorf("make the folder of the chain: %w", err)
 		}
-		return &chainBackend{Client: dialChain(c), sandbox: newSandbox(c.Hooks.Chain, c.ChainRPCURL.Reveal()), setAhead: c.Hooks.Chain.SetAhead, close: keepOpen}, nil
+		return &chainBackend{Client: dialChain(c), sandbox: newSandbox(c, c.Hooks.Chain, c.ChainRPCURL.Reveal()), setAhead: c.Hooks.Chain.SetAhead, close: keepOpen}, nil
 	}
 	if c.ChainRPCURL != "" {
 		return &chainBackend{Client: dialChain(c), close: keepOpen}, nil
@@ -58,10 +60,10 @@ func openEmbeddedChain(c *Config, log *slog.Logger) (*chainBackend, error) {
 	server := &http.Server{Handler: embedded.Handler(), ReadHeaderTimeout: 5 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
-	url := "http://" + l.Addr().String()
+	endpoint := "http://" + l.Addr().String()
 	return &chainBackend{
-		Client:   newChainClient(c, network.EmbeddedChainID, url),
-		sandbox:  newSandbox(embedded, url),
+		Client:   newChainClient(c, network.EmbeddedChainID, endpoint),
+		sandbox:  newSandbox(c, embedded, c.publicChainURL(l.Addr().String())),
 		setAhead: embedded.SetAhead,
 		close: func() error {
 			err := server.Close()
@@ -73,9 +75,20 @@ func openEmbeddedChain(c *Config, log *slog.Logger) (*chainBackend, error) {
 	}, nil
 }
 
+// publicChainURL returns where callers reach the embedded chain that listens at the
+// address: at the host of public_url, if it listens on all of its addresses.
+func (c *Config) publicChainURL(address string) string {
+	host, port, _ := net.SplitHostPort(address) // it is a listener's
+	ip, _ := netip.ParseAddr(host)              // likewise
+	if u, err := url.Parse(c.PublicURL); err == nil && u.Hostname() != "" && c.SandboxPublic && ip.IsUnspecified() {
+		host = u.Hostname()
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}
+
 // newSandbox returns what callers see of the embedded chain, and its faucet.
-func newSandbox(embedded *devchain.Chain, url string) *httpapi.Sandbox {
-	return &httpapi.Sandbox{ChainID: network.EmbeddedChainID, RPCURL: url, USDC: devchain.USDC, Faucet: func(ctx context.Context, w deed.Wallet, amount deed.USDC) (string, deed.USDC, error) {
+func newSandbox(c *Config, embedded *devchain.Chain, endpoint string) *httpapi.Sandbox {
+	return &httpapi.Sandbox{ChainID: network.EmbeddedChainID, RPCURL: endpoint, USDC: devchain.USDC, Public: c.SandboxPublic, Faucet: func(ctx context.Context, w deed.Wallet, amount deed.USDC) (string, deed.USDC, error) {
 		txHash, balance, err := embedded.Faucet(ctx, string(w), int64(amount))
 		return txHash, deed.USDC(balance), err
 	}}

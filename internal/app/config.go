@@ -87,6 +87,7 @@ type Config struct {
 	EmailServer deed.Secret // smtps://USER:PASSWORD@HOST:PORT; empty: no e-mail is sent
 	EmailFrom   string      // the sender
 
+	SandboxPublic      bool // other machines may use what only a sandbox has: faucet, clock, faults
 	WebhooksAllowLocal bool // webhooks may use http and any address; for a sandbox only
 
 	Limits       deed.Limits

@@ -16,7 +16,11 @@ type Hooks struct {
 	// clock of all nodes on the database. The chain always has the real clock.
 	Now func() time.Time
 
-	// SignInNow is the clock of nonces, tokens and sessions; nil: time.Now.
+	// LocalNow is the clock of this machine, which the common clock is based on; nil:
+	// time.Now.
+	LocalNow func() time.Time
+
+	// SignInNow is the clock of nonces, tokens and sessions; nil: the common clock.
 	SignInNow func() time.Time
 
 	// Step is called between the steps of payments, registrations and refunds, where

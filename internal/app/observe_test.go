@@ -51,6 +51,16 @@ func serveSandbox(t *testing.T, c Config) (*App, *client.Client) {
 	return a, buyer
 }
 
+// buyName buys a name and waits until it is registered, also on a slow machine.
+func buyName(t *testing.T, c *client.Client, domain string) error {
+	t.Helper()
+	o, err := c.Register(t.Context(), api.RegisterRequest{Domain: domain})
+	if err == nil && o.Done == nil {
+		_, err = c.WaitJob(t.Context(), o.JobID)
+	}
+	return err
+}
+
 // linesOf returns the messages of the lines about a name, in their order.
 func linesOf(t *testing.T, log, domain string) (messages []string) {
 	t.Helper()

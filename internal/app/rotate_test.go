@@ -127,7 +127,7 @@ func (r *rotation) roll(what string) {
 
 func (r *rotation) register(domain string) {
 	r.t.Helper()
-	if _, err := r.buyer.Register(r.t.Context(), api.RegisterRequest{Domain: domain}); err != nil {
+	if err := buyName(r.t, r.buyer, domain); err != nil {
 		r.t.Fatalf("%s: %v", domain, err)
 	}
 	r.paid++
@@ -211,7 +211,7 @@ func (r *rotation) refunded(domain string) {
 	if err := r.faults.Set(local.FaultRefuse, 1); err != nil {
 		r.t.Fatal(err)
 	}
-	if _, err := r.buyer.Register(r.t.Context(), api.RegisterRequest{Domain: domain}); err == nil {
+	if err := buyName(r.t, r.buyer, domain); err == nil {
 		r.t.Fatal("it was sold")
 	}
 	r.paid++

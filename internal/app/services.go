@@ -100,8 +100,8 @@ func (a *App) newLimiter() *ratelimit.Limiter {
 	return &ratelimit.Limiter{
 		Shared:       a.cache,
 		Local:        a.local,
-		Durable:      sqldb.Limits{DB: a.DB, Now: time.Now},
-		Now:          time.Now,
+		Durable:      sqldb.Limits{DB: a.DB, Now: a.clock.Now},
+		Now:          a.clock.Now, // nodes count in the same window
 		OnCacheError: a.metrics.CacheMissed,
 	}
 }

@@ -20,7 +20,7 @@ func (a *App) newSignIn(ctx context.Context, base *url.URL) (*signin.Service, er
 	}
 	now := a.config.Hooks.SignInNow
 	if now == nil {
-		now = time.Now
+		now = a.clock.Now // a token of one node is used at another
 	}
 	sessions := sqldb.NewSessions(a.DB, now)
 	prints := map[string]string{}

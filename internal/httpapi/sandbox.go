@@ -18,6 +18,7 @@ type Sandbox struct {
 	RPCURL  string
 	USDC    string // address of the token
 	DNS     string // address of the name server
+	Public  bool   // other machines may use it, too
 
 	// Faucet sends test USDC to a wallet. It returns the transaction and the
 	// wallet's balance once the transaction is confirmed.
@@ -62,13 +63,21 @@ const (
 	faucetMax     deed.USDC = 1_000_000_000_000
 )
 
-// sandboxed restricts h to loopback connections of a sandbox. Everyone else gets
-// 404.
+// sandboxLimit is for callers of a public sandbox on other machines, per address.
+var sandboxLimit = deed.Limit{Name: "sandbox", Max: 60, Window: time.Minute}
+
+// sandboxed restricts h to loopback connections of a sandbox, unless it is public.
+// Everyone else gets 404.
 func (s *Server) sandboxed(h handler) http.Handler {
 	return s.handle(func(w http.ResponseWriter, r *http.Request) error {
 		local, _ := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
-		if s.Sandbox == nil || local == nil || !local.IP.IsLoopback() {
-			return refuse(http.StatusNotFound, "there is nothing at %s: the sandbox is on a loopback address only", shownPath(r))
+		switch here := local != nil && local.IP.IsLoopback(); {
+		case s.Sandbox == nil || !here && !s.Sandbox.Public:
+			return refuse(http.StatusNotFound, "there is nothing at %s: the sandbox is on a loopback address only, unless sandbox.public is set", shownPath(r))
+		case !here:
+			if _, err := s.Limiter.Spend(r.Context(), sandboxLimit, clientKey(clientAddr(r, s.Trusted))); err != nil {
+				return &deed.Error{Code: deed.CodeUnavailable, Message: "a public sandbox takes 60 calls a minute of one address: try again in a minute", Retry: time.Minute}
+			}
 		}
 		return h(w, r)
 	})
