@@ -14,7 +14,7 @@ test('without JavaScript: results, docs and reference', async () => {
   await page.goto(base + '/docs/')
   await page.getByLabel('Search the docs').fill('refund gas')
   await page.keyboard.press('Enter')
-  await page.getByRole('link', { name: 'Money: Settlement' }).click()
+  await page.getByRole('link', { name: 'Payments: Settlement' }).click()
   await heading(page, 'Settlement').waitFor()
   await page.goto(base + '/docs/api')
   await heading(page, 'GET /domains/search').waitFor()
