@@ -29,7 +29,7 @@ func (a *App) Start(ctx context.Context) error {
 // Serve serves callers and operators until ctx is done or a listener fails, then
 // lets open requests finish.
 func (a *App) Serve(ctx context.Context) error {
-	servers := []*listening{{httpapi.Listen(a.Callers, a.config.Proxies), a.HTTP}}
+	servers := []*listening{{httpapi.Listen(a.Callers, a.config.Proxies, a.API.PublicURL), a.HTTP}}
 	if a.operators != nil {
 		servers = append(servers, a.operators)
 	}

@@ -17,15 +17,17 @@ import (
 const maxConns = 256
 
 // Listen wraps l: it limits the connections per client and rewrites the responses
-// that net/http sends itself, before any handler runs, as JSON like all others.
-func Listen(l net.Listener, trusted []netip.Prefix) net.Listener {
-	return &listener{Listener: l, trusted: trusted}
+// that net/http sends itself, before any handler runs, as JSON like all others. The
+// docs of errors are at publicURL.
+func Listen(l net.Listener, trusted []netip.Prefix, publicURL string) net.Listener {
+	return &listener{Listener: l, trusted: trusted, publicURL: publicURL}
 }
 
 type listener struct {
 	net.Listener
-	trusted []netip.Prefix
-	open    clientLimiter // connections
+	trusted   []netip.Prefix
+	publicURL string
+	open      clientLimiter // connections
 }
 
 // Accept implements net.Listener. A connection above the limit is closed without
@@ -39,11 +41,11 @@ func (l *listener) Accept() (net.Conn, error) {
 		peer, _ := netip.ParseAddrPort(c.RemoteAddr().String()) // all zero addresses count as one client
 		addr := peer.Addr().Unmap()
 		if within(addr, l.trusted) {
-			return &conn{Conn: c, release: func() {}}, nil
+			return &conn{Conn: c, publicURL: l.publicURL, release: func() {}}, nil
 		}
 		key := clientKey(addr)
 		if l.open.acquire(key, maxConns) {
-			return &conn{Conn: c, release: sync.OnceFunc(func() { l.open.release(key) })}, nil
+			return &conn{Conn: c, publicURL: l.publicURL, release: sync.OnceFunc(func() { l.open.release(key) })}, nil
 		}
 		_ = c.Close() // it was never used
 	}
@@ -51,7 +53,8 @@ func (l *listener) Accept() (net.Conn, error) {
 
 type conn struct {
 	net.Conn
-	release func()
+	publicURL string
+	release   func()
 }
 
 // Close implements net.Conn.
@@ -86,7 +89,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	if err != nil {
 		return c.Conn.Write(p)
 	}
-	if _, err := c.Conn.Write(rawError(status)); err != nil {
+	if _, err := c.Conn.Write(rawError(status, c.publicURL)); err != nil {
 		return 0, err
 	}
 	return len(p), nil
@@ -94,7 +97,7 @@ func (c *conn) Write(p []byte) (int, error) {
 
 // rawError returns a complete error response. Whatever net/http rejects itself is
 // a malformed request, except for headers that are too large.
-func rawError(status int) []byte {
+func rawError(status int, publicURL string) []byte {
 	e := &deed.Error{Code: deed.CodeValidation, Message: "this is not an HTTP/1.1 request we can read"}
 	if status == http.StatusRequestHeaderFieldsTooLarge {
 		e.Message = fmt.Sprintf("the headers are larger than %d bytes", maxHeaderBytes)
@@ -102,7 +105,7 @@ func rawError(status int) []byte {
 		status = http.StatusBadRequest
 	}
 	id := newRequestID()
-	raw := encode(plainErrorBody(http.Header{"X-Request-Id": {id}}, status, e))
+	raw := encode(errorBody(http.Header{"X-Request-Id": {id}}, status, e, publicURL))
 	return fmt.Appendf(nil, "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\nX-Request-Id: %s\r\nCache-Control: no-store\r\nAccess-Control-Allow-Origin: *\r\nConnection: close\r\n\r\n%s",
 		status, http.StatusText(status), len(raw), id, raw)
 }

@@ -115,19 +115,18 @@ func statusOf(err error, e *deed.Error) int {
 // errorBody returns the body of an error response, and sets the header that goes
 // with it.
 func (s *Server) errorBody(h http.Header, status int, e *deed.Error) api.Error {
-	out := plainErrorBody(h, status, e)
-	out.DocURL = api.DocURL(s.PublicURL, out.Code)
-	return out
+	return errorBody(h, status, e, s.PublicURL)
 }
 
-// plainErrorBody is errorBody without the address of the docs.
-func plainErrorBody(h http.Header, status int, e *deed.Error) api.Error {
+// errorBody is the method for a service at publicURL.
+func errorBody(h http.Header, status int, e *deed.Error, publicURL string) api.Error {
 	setNext(h, e.Next)
 	out := api.Error{
 		Error:      statuses[e.Code].title,
 		Message:    e.Message,
 		Code:       string(e.Code),
 		RequestID:  h.Get("X-Request-Id"),
+		DocURL:     api.DocURL(publicURL, string(e.Code)),
 		Hint:       hint(e),
 		RetryAfter: seconds(e.Retry),
 	}

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"deed.example/deed"
 	"deed.example/deed/api"
@@ -109,7 +111,11 @@ func (s *Server) revokeMandates(w http.ResponseWriter, r *http.Request, who deed
 	if err != nil {
 		return err
 	}
-	ended, err := service.Revoke(r.Context(), who, name, r.URL.Query().Get("id"))
+	id := r.URL.Query().Get("id")
+	if !utf8.ValidString(id) || strings.ContainsRune(id, 0) {
+		return deed.Invalid("id", "is not the id of a mandate")
+	}
+	ended, err := service.Revoke(r.Context(), who, name, id)
 	if err != nil {
 		return err
 	}
