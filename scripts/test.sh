@@ -12,14 +12,15 @@ scripts/need.sh curl dig openssl # the examples in the docs use them
 trap stop_servers EXIT
 start_servers
 
-# The race detector runs where state is shared: core, services and backends. It
-# slows a test about five times.
+# The race detector runs where state is shared: core and services. It slows a test
+# about five times, so `make long` runs it on the rest, among them the databases and
+# the chain.
 raced=(. ./api/... ./internal/catalog/... ./internal/health/... ./internal/ratelimit/... ./internal/signin/...
-	./internal/cache/... ./internal/keyfile/... ./internal/sqldb/... ./internal/settle/... ./internal/devchain/...)
+	./internal/cache/... ./internal/keyfile/... ./internal/devchain/...)
 rest=$(go list ./... | grep -vxFf <(go list "${raced[@]}"))
 
 suite "lint" scripts/lint.sh
-suite "core, services, databases, caches, chain (race detector)" go_tests -race -timeout 30m "${raced[@]}"
+suite "core, services, caches (race detector)" go_tests -race -timeout 30m "${raced[@]}"
 # shellcheck disable=SC2086
-suite "adapters, wiring" go_tests -timeout 30m $rest
+suite "databases, chain, adapters, wiring" go_tests -timeout 30m $rest
 close_suites
