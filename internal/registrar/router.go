@@ -14,37 +14,6 @@ import (
 	"deed.example/deed/internal/lifecycle"
 )
 
-// A Backend is a configured account at a registry or a wholesaler. Capabilities
-// beyond Registrar and Manager are optional interfaces of its Registrar.
-type Backend struct {
-	Name      string // from the configuration; stored with each name that it holds
-	TLDs      []deed.TLD
-	Rest      bool // sells every TLD that no other backend lists
-	Registrar Registrar
-	Manager   Manager
-	Ping      func(ctx context.Context) error
-	Close     func() error // nil if there is nothing to close
-	Reserve   deed.USDC    // that stays in the account; below it the operator is told
-
-	// LookupsPerSecond bounds how many names are looked up to compare them; 0 for no
-	// limit. See Pace.
-	LookupsPerSecond int
-
-	// NotReal says that its names are not in the public DNS: it is the test system of a
-	// registry or wholesaler.
-	NotReal bool
-
-	Cancel lifecycle.CancelTerms // of registrations in their add grace period
-
-	// DeleteOrphans allows the service to delete a name that belongs to nobody, because
-	// it was registered after its refund, while the registry returns its price.
-	DeleteOrphans bool
-
-	// Deadline is how long an order may take before it is given up; zero for
-	// order.JobDeadline. Registries have maintenance windows of hours.
-	Deadline time.Duration
-}
-
 // A Holder knows which backend holds a name.
 type Holder interface {
 	// BackendOf returns the backend that holds the name, or that the open order of
