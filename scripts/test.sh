@@ -17,10 +17,12 @@ start_servers
 # the chain.
 raced=(. ./api/... ./internal/catalog/... ./internal/health/... ./internal/ratelimit/... ./internal/signin/...
 	./internal/cache/... ./internal/keyfile/... ./internal/devchain/...)
-rest=$(go list ./... | grep -vxFf <(go list "${raced[@]}"))
+rest=$(go list ./... | grep -vxFf <(go list "${raced[@]}" ./internal/e2e))
 
 suite "lint" scripts/lint.sh
 suite "core, services, caches (race detector)" go_tests -race -timeout 30m "${raced[@]}"
+# These tests wait more than they compute, so four packages run at a time; the one that
+# takes longest is the first.
 # shellcheck disable=SC2086
-suite "databases, chain, adapters, wiring" go_tests -timeout 30m $rest
+suite "databases, chain, adapters, wiring" go_tests -p 4 -timeout 30m ./internal/e2e $rest
 close_suites

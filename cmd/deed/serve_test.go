@@ -152,10 +152,13 @@ func TestServeOnPostgresAndRedis(t *testing.T) {
 	one := start(t, t.TempDir(), environ...)
 	two := start(t, t.TempDir(), append(environ, "DEED_CHAIN_RPC_URL="+one.sandbox(t).RPCURL, "DEED_REGISTRAR_ALLOW_EMBEDDED=true")...)
 	for _, n := range []*node{one, two} {
-		status, body, _ := n.get(t, n.callers+"/health")
-		if status != 200 || !strings.Contains(body, `"cache":{"status":"ok"`) || !strings.Contains(n.welcome, "PostgreSQL") {
-			t.Errorf("got %d %s", status, body)
+		if !strings.Contains(n.welcome, "PostgreSQL") {
+			t.Errorf("got %s", n.welcome)
 		}
+		waitFor(t, func() bool { // a busy machine's first answers of Redis may come too late
+			status, body, _ := n.get(t, n.callers+"/health")
+			return status == 200 && strings.Contains(body, `"cache":{"status":"ok"`)
+		})
 	}
 	if status, _, _ := two.get(t, two.callers+"/sandbox"); status != 404 {
 		t.Errorf("the second node has a sandbox of its own: got %d", status)

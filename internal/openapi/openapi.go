@@ -8,9 +8,11 @@
 package openapi
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 
@@ -31,30 +33,69 @@ type Operation struct {
 	Object map[string]any // the operation itself
 }
 
-// Read returns the description of this service.
-func Read() (*Document, error) { return Parse(api.OpenAPIYAML) }
+// Read returns the description of this service. It is parsed once.
+func Read() (*Document, error) {
+	d, err := ours()
+	if err != nil {
+		return nil, err
+	}
+	return d.clone(), nil
+}
+
+var ours = sync.OnceValues(func() (*Document, error) { return Parse(api.OpenAPIYAML) })
 
 // Parse returns the description in text.
 func Parse(text []byte) (*Document, error) {
 	var tree struct {
-		Paths yaml.Node `yaml:"paths"`
+		Paths yaml.Node `yaml:"paths"` // a map has no order
 	}
+	var file yaml.Node
 	d := &Document{}
-	if err := yaml.Unmarshal(text, &d.Root); err != nil {
-		return nil, fmt.Errorf("read openapi.yaml: %w", err)
-	}
-	if err := yaml.Unmarshal(text, &tree); err != nil { // once more: a map has no order
+	err := yaml.Unmarshal(text, &file)
+	if err = cmp.Or(err, file.Decode(&d.Root), file.Decode(&tree)); err != nil {
 		return nil, fmt.Errorf("read openapi.yaml: %w", err)
 	}
 	for path, item := range members(tree.Paths) {
 		for method := range members(item) {
-			op := Operation{Method: strings.ToUpper(method), Path: path, Item: Object(d.Root, "paths", path)}
-			if op.Object = Object(op.Item, method); op.Object != nil { // parameters are a list
+			if op := d.operation(strings.ToUpper(method), path); op.Object != nil { // parameters are a list
 				d.Operations = append(d.Operations, op)
 			}
 		}
 	}
 	return d, nil
+}
+
+// operation returns the operation of a method and path in the tree.
+func (d *Document) operation(method, path string) Operation {
+	item := Object(d.Root, "paths", path)
+	return Operation{Method: method, Path: path, Item: item, Object: Object(item, strings.ToLower(method))}
+}
+
+// clone returns a copy that shares nothing with d.
+func (d *Document) clone() *Document {
+	c := &Document{Root: cloned(d.Root).(map[string]any)}
+	for _, op := range d.Operations {
+		c.Operations = append(c.Operations, c.operation(op.Method, op.Path))
+	}
+	return c
+}
+
+func cloned(v any) any {
+	switch v := v.(type) {
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = cloned(v[i])
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key := range v {
+			out[key] = cloned(v[key])
+		}
+		return out
+	}
+	return v
 }
 
 // members returns the keys and values of a YAML mapping in their order.

@@ -1,5 +1,5 @@
-// Package sqldbtest opens fresh databases for tests: a new SQLite file, and a new schema
-// in the PostgreSQL server that `make test` starts.
+// Package sqldbtest opens fresh databases for tests: a new SQLite file, and a new database
+// or schema in the PostgreSQL server that `make test` starts.
 package sqldbtest
 
 import (
@@ -69,11 +69,75 @@ var migrated = sync.OnceValues(func() (image []byte, err error) {
 	return os.ReadFile(path)
 })
 
-// Postgres opens a new schema that is dropped after the test.
+// Postgres opens a new database that is dropped after the test. It is a copy of what the
+// migrations left, like that of SQLite.
 func Postgres(t testing.TB) *sqldb.DB {
 	t.Helper()
-	db, err := sqldb.OpenPostgres(t.Context(), PostgresURL(t))
+	server := postgresServer(t)
+	template, err := migratedPostgres()
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := newName("test_")
+	if err := execute(server, "CREATE DATABASE "+name+" TEMPLATE "+template); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := execute(server, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+			t.Error(err)
+		}
+	})
+	db, err := sqldb.OpenPostgres(t.Context(), databaseOf(server, name))
 	return opened(t, db, err)
+}
+
+// migratedPostgres returns the name of an empty database of today's version. It stays on
+// the server, which ends with the tests.
+var migratedPostgres = sync.OnceValues(func() (name string, err error) {
+	server := os.Getenv("TEST_POSTGRES_URL")
+	name = newName("template_")
+	if err := execute(server, "CREATE DATABASE "+name); err != nil {
+		return "", err
+	}
+	db, err := sqldb.OpenPostgres(context.Background(), databaseOf(server, name))
+	if err != nil {
+		return "", err
+	}
+	return name, db.Close()
+})
+
+// newName returns a name that no other test has.
+func newName(prefix string) string { return prefix + strings.ToLower(rand.Text()) }
+
+// databaseOf returns the URL of a database on the server.
+func databaseOf(server, name string) string {
+	u, err := url.Parse(server)
+	if err != nil {
+		panic(err) // it was used before
+	}
+	u.Path = "/" + name
+	return u.String()
+}
+
+// postgresServer returns the URL of the server that `make test` starts.
+func postgresServer(t testing.TB) string {
+	t.Helper()
+	server := os.Getenv("TEST_POSTGRES_URL")
+	if server == "" {
+		t.Skip("TEST_POSTGRES_URL is not set: `make test` starts a PostgreSQL server and sets it")
+	}
+	return server
+}
+
+// execute executes a statement on a connection of its own.
+func execute(server, query string) error {
+	db, err := sql.Open("pgx", server)
+	if err != nil {
+		return err
+	}
+	defer db.Close() // only closes idle connections
+	_, err = db.ExecContext(context.Background(), query)
+	return err
 }
 
 func opened(t testing.TB, db *sqldb.DB, err error) *sqldb.DB {
@@ -86,26 +150,18 @@ func opened(t testing.TB, db *sqldb.DB, err error) *sqldb.DB {
 	return db
 }
 
-// PostgresURL returns the URL of a new schema that is dropped after the test.
+// PostgresURL returns the URL of a new, empty schema that is dropped after the test.
 func PostgresURL(t testing.TB) string {
 	t.Helper()
-	server := os.Getenv("TEST_POSTGRES_URL")
-	if server == "" {
-		t.Skip("TEST_POSTGRES_URL is not set: `make test` starts a PostgreSQL server and sets it")
+	server, schema := postgresServer(t), newName("test_")
+	if err := execute(server, "CREATE SCHEMA "+schema); err != nil {
+		t.Fatal(err)
 	}
-	schema := "test_" + strings.ToLower(rand.Text())
-	exec := func(query string) {
-		db, err := sql.Open("pgx", server)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer db.Close() // only closes idle connections
-		if _, err := db.ExecContext(context.Background(), query); err != nil {
+	t.Cleanup(func() {
+		if err := execute(server, "DROP SCHEMA "+schema+" CASCADE"); err != nil {
 			t.Error(err)
 		}
-	}
-	exec("CREATE SCHEMA " + schema)
-	t.Cleanup(func() { exec("DROP SCHEMA " + schema + " CASCADE") })
+	})
 	u, err := url.Parse(server)
 	if err != nil {
 		t.Fatal(err)
