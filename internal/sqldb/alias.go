@@ -43,6 +43,10 @@ func (s Zones) syncAliases(ctx context.Context, tx *Tx, z zoneRow) error {
 	return nil
 }
 
+func hasAlias(z dnszone.Zone) bool {
+	return slices.ContainsFunc(z.Records, func(r dnszone.Record) bool { return r.Type == dnszone.TypeAlias })
+}
+
 func readAliases(ctx context.Context, from querier, zoneID string) (list []dnszone.Alias, err error) {
 	rows, err := from.QueryContext(ctx, `SELECT host, target, addresses, ttl FROM aliases WHERE zone_id = $1 ORDER BY host`, zoneID)
 	if err != nil {

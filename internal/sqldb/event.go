@@ -67,25 +67,29 @@ func withEvents(f func(context.Context, *Tx) error, seen *committed) func(contex
 
 func insertEvents(ctx context.Context, tx *Tx, owner deed.Wallet, events []event.Event) error {
 	var last int64
+	var webhooks int
 	err := tx.QueryRowContext(ctx, `
 		INSERT INTO event_counters (owner, n) VALUES ($1, $2)
 		ON CONFLICT (owner) DO UPDATE SET n = event_counters.n + $2
-		RETURNING n`, owner, len(events)).Scan(&last)
+		RETURNING n, (SELECT count(*) FROM webhooks WHERE owner = $1 AND disabled_at = 0)`, owner, len(events)).Scan(&last, &webhooks)
 	if err != nil {
 		return err
 	}
-	for i, e := range events {
+	rows := make([][]any, len(events))
+	for i := range events {
+		e := &events[i]
 		data, err := json.Marshal(e.Data)
 		if err != nil {
 			return err
 		}
 		e.ID, e.N = newPublicID("evt_"), last-int64(len(events)-1-i)
-		_, err = tx.ExecContext(ctx, `INSERT INTO owner_events (owner, n, id, type, data, at) VALUES ($1, $2, $3, $4, $5, $6)`,
-			owner, e.N, e.ID, e.Type, string(data), e.At.Unix())
-		if err != nil {
-			return err
-		}
-		if err := queueDeliveries(ctx, tx, e); err != nil {
+		rows[i] = []any{owner, e.N, e.ID, e.Type, string(data), e.At.Unix()}
+	}
+	if err := insertRows(ctx, tx, "owner_events (owner, n, id, type, data, at)", rows); err != nil {
+		return err
+	}
+	for i := 0; i < len(events) && webhooks > 0; i++ {
+		if err := queueDeliveries(ctx, tx, events[i]); err != nil {
 			return err
 		}
 	}

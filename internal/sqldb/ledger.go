@@ -23,13 +23,12 @@ func settledEntry(p order.Payment) ledgerEntry {
 
 // post writes an entry of the payment: two lines that sum to zero.
 func post(ctx context.Context, tx *Tx, p order.Payment, e ledgerEntry, now time.Time) error {
-	for account, amount := range map[string]deed.USDC{e.to: e.amount, e.from: -e.amount} {
-		_, err := tx.ExecContext(ctx, `
-			INSERT INTO ledger (payment_id, entry, account, amount, at, reason) VALUES ($1, $2, $3, $4, $5, $6)`,
-			p.ID, e.name, account, amount, now.Unix(), e.reason)
-		if err != nil {
-			return fmt.Errorf("post %s of %s: %w", e.name, p.ID, err)
-		}
+	err := insertRows(ctx, tx, "ledger (payment_id, entry, account, amount, at, reason)", [][]any{
+		{p.ID, e.name, e.to, e.amount, now.Unix(), e.reason},
+		{p.ID, e.name, e.from, -e.amount, now.Unix(), e.reason},
+	})
+	if err != nil {
+		return fmt.Errorf("post %s of %s: %w", e.name, p.ID, err)
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"deed.example/deed"
@@ -165,15 +164,13 @@ func (s Settlements) Sent(ctx context.Context, purposes []string) (map[string][]
 
 func (s Settlements) sent(ctx context.Context, purposes []string, into map[string][]settle.Transaction) error {
 	args := []any{s.ChainID}
-	var places []string
-	for i, p := range purposes {
+	for _, p := range purposes {
 		args = append(args, p)
-		places = append(places, fmt.Sprintf("$%d", i+2))
 	}
 	rows, err := s.DB.read.QueryContext(ctx, `
 		SELECT a.purpose, a.attempt, coalesce(t.signer, ''), coalesce(t.nonce, 0), coalesce(t.hash, ''), coalesce(t.signed_at, 0)
 		  FROM attempts a LEFT JOIN transactions t ON t.chain = a.chain AND t.signer = a.signer AND t.nonce = a.nonce
-		 WHERE a.chain = $1 AND a.purpose IN (`+strings.Join(places, ", ")+`)
+		 WHERE a.chain = $1 AND a.purpose IN (`+places(2, len(purposes))+`)
 		 ORDER BY a.attempt, t.signed_at, t.hash`, args...)
 	if err != nil {
 		return err

@@ -116,8 +116,10 @@ func (s Zones) writeZone(ctx context.Context, tx *Tx, z zoneRow, was dnszone.Zon
 	if err != nil {
 		return err
 	}
-	if err := s.syncAliases(ctx, tx, z); err != nil {
-		return err
+	if hasAlias(was) || hasAlias(z.Zone) {
+		if err := s.syncAliases(ctx, tx, z); err != nil {
+			return err
+		}
 	}
 	return s.serve(ctx, tx, z)
 }
@@ -177,46 +179,6 @@ func insertRecord(ctx context.Context, tx *Tx, z zoneRow, r dnszone.Record, fres
 		err = errUsedID
 	}
 	return err
-}
-
-// serve regenerates the served records of the zone, and stores the difference.
-func (s Zones) serve(ctx context.Context, tx *Tx, z zoneRow) error {
-	now := s.Now()
-	prev, err := readServed(ctx, tx, z.id)
-	if err != nil {
-		return err
-	}
-	prev.Origin = string(z.Name)
-	aliases, err := readAliases(ctx, tx, z.id)
-	if err != nil {
-		return err
-	}
-	next, err := s.Publishing.Serve(z.Zone, prev, dnssec.Serving{Keys: z.keys, Aliases: aliases, Now: s.signatureTime(), Since: now})
-	if err != nil {
-		return err
-	}
-	removed, added := prev.Diff(next)
-	for _, rr := range removed {
-		_, err := tx.ExecContext(ctx, `
-			UPDATE served SET removed_serial = $1 WHERE zone_id = $2 AND owner = $3 AND type = $4 AND ttl = $5 AND data = $6 AND removed_serial IS NULL`,
-			z.Serial, z.id, rr.Owner, rr.Type, rr.TTL, hex.EncodeToString([]byte(rr.Data)))
-		if err != nil {
-			return err
-		}
-	}
-	for _, rr := range added {
-		_, err := tx.ExecContext(ctx, `
-			INSERT INTO served (zone_id, owner, type, ttl, data, added_serial) VALUES ($1, $2, $3, $4, $5, $6)`,
-			z.id, rr.Owner, rr.Type, rr.TTL, hex.EncodeToString([]byte(rr.Data)), z.Serial)
-		if err != nil {
-			return err
-		}
-	}
-	_, err = tx.ExecContext(ctx, `DELETE FROM served WHERE zone_id = $1 AND removed_serial < $2`, z.id, int64(z.Serial)-servedRetention)
-	if err != nil {
-		return err
-	}
-	return s.announce(ctx, tx, z, next.RenewAt(), now)
 }
 
 // signatureTime returns the time of SignatureClock.
