@@ -20,6 +20,7 @@ import (
 	"deed.example/deed/api"
 	"deed.example/deed/client"
 	"deed.example/deed/internal/postgrestest"
+	"deed.example/deed/internal/registrar/epp/epptest"
 )
 
 // binary is the command deed, built once, with a clock that can be wrong.
@@ -51,8 +52,11 @@ type env struct {
 	primary, standby *postgrestest.Server
 	pooler           *postgrestest.Server // nil without one
 	redis            *process
-	redisAddr        string
-	chain            *process // a sandbox, whose chain the nodes use
+	redisAddr        string // of the first Redis
+	cacheURL         string
+	disk             string          // of PostgreSQL; "" if it is not a small one
+	registry         *epptest.Server // nil if the nodes sell from the embedded one
+	chain            *process        // a sandbox, whose chain the nodes use
 	faucet           *client.Client
 	rpc              [2]*relay // the RPC endpoints of the nodes
 	nodes            [2]*node
@@ -70,17 +74,23 @@ type node struct {
 func open(t *testing.T, f fault) *env {
 	t.Helper()
 	e := &env{t: t, dir: t.TempDir()}
+	if f.smallDisk {
+		e.useSmallDisk()
+	}
 	e.primary = postgrestest.Start(t)
 	e.standby = e.primary.Standby(t)
 	if f.pooled {
 		e.pooler = e.primary.PgBouncer(t, "transaction")
 	}
-	e.startRedis()
+	e.startRedis(f.sentinel)
 	rpc := e.startChain()
 	for i := range e.rpc {
 		e.rpc[i] = newRelay(t, rpc)
 	}
 	settings := e.settings()
+	if f.outside {
+		settings = append(settings, "DEED_CONFIG="+e.startRegistry())
+	}
 	for i := range e.nodes {
 		e.startNode(i, append(settings[:len(settings):len(settings)], "CLOCK_OFFSET="+f.offsets[i]))
 	}
@@ -88,28 +98,19 @@ func open(t *testing.T, f fault) *env {
 	return e
 }
 
-func (e *env) startRedis() {
-	e.t.Helper()
-	port := postgrestest.FreePort(e.t)
-	e.redisAddr = local(port)
-	e.redis = &process{name: "redis", log: logFile(e.dir, "redis"), args: []string{"redis-server", "--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--save", "", "--dir", e.dir}}
-	e.redis.start(e.t)
-	e.redis.await(e.t, func() bool { return dials(e.redisAddr) })
-}
-
 // startChain starts a sandbox, and returns the address of its chain.
 func (e *env) startChain() (rpc string) {
 	e.t.Helper()
-	callers, port := local(postgrestest.FreePort(e.t)), postgrestest.FreePort(e.t)
+	callers, port := loopback(postgrestest.FreePort(e.t)), postgrestest.FreePort(e.t)
 	e.chain = &process{name: "chain", log: logFile(e.dir, "chain"), args: []string{
-		binary, "serve", "--data", filepath.Join(e.dir, "sandbox"), "--listen", callers, "--metrics-listen", "off", "--dns-listen", "off", "--chain-listen", local(port)}}
+		binary, "serve", "--data", filepath.Join(e.dir, "sandbox"), "--listen", callers, "--metrics-listen", "off", "--dns-listen", "off", "--chain-listen", loopback(port)}}
 	e.chain.start(e.t)
 	e.chain.await(e.t, func() bool { return ok("http://" + callers + "/readyz") })
 	var err error
 	if e.faucet, err = client.New("http://" + callers); err != nil {
 		e.t.Fatal(err)
 	}
-	return local(port)
+	return loopback(port)
 }
 
 // fund gives a new wallet play money.
@@ -137,7 +138,7 @@ func (e *env) settings() []string {
 	}
 	direct := postgrestest.URL("postgres", e.primary, e.standby)
 	all := []string{
-		"DEED_DATABASE_URL=" + direct, "DEED_CACHE_URL=redis://" + e.redisAddr + "/0",
+		"DEED_DATABASE_URL=" + direct, "DEED_CACHE_URL=" + e.cacheURL,
 		"DEED_CHAIN_RPC_URL=http://" + e.rpc[0].addr, "DEED_CHAIN_RPC_FALLBACK_URL=http://" + e.rpc[1].addr, "DEED_CHAIN_DEPTH=1",
 		"DEED_PAY_TO=0x71C7656EC7ab88b098defB751B7401B5f6d8976F", "DEED_CHAIN_GAS_KEY=" + keyFile("gas.key"), "DEED_CHAIN_REFUND_KEY=" + keyFile("refund.key"),
 		"DEED_REGISTRAR_ALLOW_EMBEDDED=true", "DEED_PUBLIC_URL=http://deed.test", "DEED_PROXIES=127.0.0.0/8",
@@ -152,11 +153,11 @@ func (e *env) settings() []string {
 
 func (e *env) startNode(i int, settings []string) {
 	e.t.Helper()
-	callers, operators := local(postgrestest.FreePort(e.t)), local(postgrestest.FreePort(e.t))
+	callers, operators := loopback(postgrestest.FreePort(e.t)), loopback(postgrestest.FreePort(e.t))
 	name := fmt.Sprint("node", i+1)
 	n := &node{callers: "http://" + callers, operators: "http://" + operators, process: &process{
 		name: name, log: logFile(e.dir, name), args: []string{binary, "serve"},
-		env: append([]string{"DEED_LISTEN=" + callers, "DEED_METRICS_LISTEN=" + operators, "DEED_DNS_LISTEN=" + local(postgrestest.FreePort(e.t)), "DEED_DATA=" + filepath.Join(e.dir, name)}, settings...),
+		env: append([]string{"DEED_LISTEN=" + callers, "DEED_METRICS_LISTEN=" + operators, "DEED_DNS_LISTEN=" + loopback(postgrestest.FreePort(e.t)), "DEED_DATA=" + filepath.Join(e.dir, name)}, settings...),
 	}}
 	e.nodes[i] = n
 	n.start(e.t)
@@ -188,7 +189,7 @@ func (n *node) metrics() string {
 
 func (e *env) startFront() {
 	e.t.Helper()
-	front := local(postgrestest.FreePort(e.t))
+	front := loopback(postgrestest.FreePort(e.t))
 	p := &process{name: "haproxy", log: logFile(e.dir, "haproxy"), args: []string{"haproxy", "-db", "-f", "../deploy/haproxy/haproxy.cfg"}, env: []string{
 		"DEED_FRONTEND=" + front, "DEED_NODE_ONE=" + strings.TrimPrefix(e.nodes[0].callers, "http://"), "DEED_NODE_TWO=" + strings.TrimPrefix(e.nodes[1].callers, "http://")}}
 	p.start(e.t)

@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	databaseDown = `deed_dependency_up\{name="database"\} 0`
-	cacheDown    = `deed_dependency_up\{name="cache"\} 0`
-	chainDown    = `deed_dependency_up\{name="chain"\} 0`
-	oneNode      = `deed_nodes 1$`
+	databaseDown  = `deed_dependency_up\{name="database"\} 0`
+	cacheDown     = `deed_dependency_up\{name="cache"\} 0`
+	chainDown     = `deed_dependency_up\{name="chain"\} 0`
+	registrarDown = `deed_dependency_up\{name="registrar"\} 0`
 )
 
 // faults is the matrix.
@@ -36,8 +36,17 @@ var faults = []fault{
 		e.redis.signal(syscall.SIGSTOP)
 		return func() string { e.redis.signal(syscall.SIGCONT); return "" }
 	}},
+	{name: "Redis killed, replica promoted by Sentinel", alert: "DeedCacheDown", sign: cacheDown, hold: 15 * time.Second, sentinel: true, cause: func(e *env) func() string {
+		e.redis.end(syscall.SIGKILL)
+		return func() string { return "" }
+	}},
 	{name: "one RPC endpoint down for 20 s", alert: "DeedRPCEndpointDown", sign: `deed_rpc_endpoint_up\{endpoint="1"\} 0`, hold: 20 * time.Second, cause: cut(0)},
 	{name: "all RPC endpoints down for 30 s", alert: "DeedChainDown", sign: chainDown, hold: 30 * time.Second, cause: cut(0, 1)},
+	{name: "registry down for 60 s", alert: "DeedRegistrarDown", sign: registrarDown, hold: time.Minute, outside: true, cause: func(e *env) func() string {
+		e.registry.Maintain(true)
+		return func() string { e.registry.Maintain(false); return "" }
+	}},
+	{name: "disk of PostgreSQL full for 20 s", alert: "DeedDatabaseDown", sign: databaseDown, hold: 20 * time.Second, smallDisk: true, cause: fillDisk},
 	{name: "node killed, and started 20 s later", alert: "DeedNodeDown", hold: 20 * time.Second, cause: func(e *env) func() string {
 		e.nodes[0].end(syscall.SIGKILL)
 		return func() string { e.nodes[0].start(e.t); e.nodes[0].ready(e.t); return "" }

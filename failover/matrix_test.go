@@ -21,6 +21,10 @@ type fault struct {
 	hold   time.Duration // how long the fault lasts
 	pooled bool          // PgBouncer is in front of PostgreSQL
 
+	sentinel  bool // Redis has a replica, and a Sentinel that promotes it
+	outside   bool // .com is sold from a registry that speaks EPP
+	smallDisk bool // PostgreSQL has a small disk
+
 	offsets [2]string // of the clocks of the nodes, as time.ParseDuration reads them
 
 	// cause begins the fault, and returns a function that ends it and may add to what

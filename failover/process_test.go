@@ -172,5 +172,5 @@ func (r *relay) cut(yes bool) {
 // logFile returns a file for the log of a process.
 func logFile(dir, name string) string { return filepath.Join(dir, name+".log") }
 
-// local returns an address of this machine.
-func local(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
+// loopback returns an address of this machine.
+func loopback(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }

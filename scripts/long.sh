@@ -15,9 +15,9 @@ start_servers
 # The simulator runs one step after the other: the race detector would see nothing
 # there, and take five times as long.
 rest=$(go list ./... | grep -v '/sim$\|/internal/e2e$')
-# As in `make test`: the package that takes longest is the first.
+# The package that takes longest is the first.
 # shellcheck disable=SC2086
-suite "everything but the simulator, with the race detector and the tag long" go_tests -p 4 -race -tags long -timeout 60m ./internal/e2e $rest
+suite "everything but the simulator, with the race detector and the tag long" go_tests -race -tags long -timeout 60m ./internal/e2e $rest
 suite "the simulator: thousands of seeds, and every known bug" go_tests -tags long -timeout 60m ./sim
 
 # Check that the other platforms of a release compile; nothing is run there. cgo is

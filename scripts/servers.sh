@@ -51,7 +51,7 @@ start_postgres() {
 		port=$(free_port)
 		if unprivileged "$pg_ctl" -D "$servers/postgres" -s -w -t 60 -l "$servers/home/postgres.log" \
 			-o "-p $port -h 127.0.0.1 -k $servers -c fsync=off -c full_page_writes=off -c synchronous_commit=off -c max_connections=300" start; then
-			export TEST_POSTGRES_URL="postgres://deed@127.0.0.1:$port/postgres?sslmode=disable"
+			export TEST_POSTGRES_URL="postgres://deed@127.0.0.1:$port/postgres?sslmode=disable&connect_timeout=60"
 			return
 		fi
 	done

@@ -23,6 +23,7 @@ func adminCommand() *cobra.Command {
 		reconcileCommand(),
 		adminTask("republish", "Give every zone a new serial, after the database came from a backup", republish),
 		backupCommand(),
+		schemaCommand(),
 		keyCommand(),
 	)
 	admin.AddCommand(operatorCommands()...)

@@ -84,6 +84,16 @@ func (s *Server) Restart(t testing.TB) {
 	s.wait(t)
 }
 
+// Ended reports whether the server has ended.
+func (s *Server) Ended() bool {
+	select {
+	case <-s.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // URL returns the address of a database of the servers, the first of which is tried
 // first.
 func URL(database string, servers ...*Server) string {

@@ -37,7 +37,7 @@ func (db *DB) migrate(ctx context.Context) error {
 	}
 	has, knows, err := provider.GetVersions(ctx)
 	if err == nil && has > knows {
-		err = fmt.Errorf("it is at version %d, and this binary knows %d: start the newer binary, or restore the backup from before it", has, knows)
+		err = fmt.Errorf("it is at version %d, and this binary knows %d: start the newer binary, whose `deed admin schema --since %d` lists what this one would lose, or restore the backup from before it", has, knows, knows)
 	}
 	return err
 }

@@ -31,27 +31,50 @@ type Cache struct {
 	timeout time.Duration // for one call
 }
 
-// Open parses the address, redis://[user:password@]host:port/database. It does not
-// connect: Redis may start later. Timeout applies to each call.
+// Open parses the address, redis://[user:password@]host:port/database. With the
+// parameter master_name it is the address of a Sentinel, which knows where Redis is; the
+// parameter addr, once or more, adds other Sentinels, and username and password are then
+// those of Redis. Open does not connect: Redis may start later. Timeout applies to each
+// call.
 func Open(address string, timeout time.Duration) (*Cache, error) {
-	opts, err := redis.ParseURL(address)
+	redis.SetLogger(silence{})
+	client, err := newClient(address, timeout)
 	if err != nil {
 		return nil, fmt.Errorf("read the address of redis: %w", withoutURL(err))
 	}
-	opts.DialTimeout, opts.ReadTimeout, opts.WriteTimeout = timeout, timeout, timeout
-	opts.PoolTimeout = timeout
-	opts.ContextTimeoutEnabled = true
-	opts.MaxRetries, opts.DialerRetries = -1, 1 // the caller has a fallback
-	redis.SetLogger(silence{})
 	return &Cache{
 		timeout: timeout,
-		client:  redis.NewClient(opts),
+		client:  client,
 		breaker: gobreaker.NewCircuitBreaker[[]int64](gobreaker.Settings{
 			Name:        "redis",
 			Timeout:     pause,
 			ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= failures },
 		}),
 	}, nil
+}
+
+// newClient returns a client that never tries twice: the caller has a fallback.
+func newClient(address string, timeout time.Duration) (*redis.Client, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, err
+	}
+	if u.Query().Has("master_name") {
+		opts, err := redis.ParseFailoverURL(address)
+		if err != nil {
+			return nil, err
+		}
+		opts.DialTimeout, opts.ReadTimeout, opts.WriteTimeout, opts.PoolTimeout = timeout, timeout, timeout, timeout
+		opts.ContextTimeoutEnabled, opts.MaxRetries, opts.DialerRetries = true, -1, 1
+		return redis.NewFailoverClient(opts), nil
+	}
+	opts, err := redis.ParseURL(address)
+	if err != nil {
+		return nil, err
+	}
+	opts.DialTimeout, opts.ReadTimeout, opts.WriteTimeout, opts.PoolTimeout = timeout, timeout, timeout, timeout
+	opts.ContextTimeoutEnabled, opts.MaxRetries, opts.DialerRetries = true, -1, 1
+	return redis.NewClient(opts), nil
 }
 
 // silence disables the log of the library: errors are returned, and the caller

@@ -1,0 +1,116 @@
+package redis_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	client "github.com/redis/go-redis/v9"
+
+	"deed.example/deed/internal/cache/redis"
+)
+
+// Behind Sentinel we count in the server that it promotes when the first one is killed.
+func TestSentinelFailsOver(t *testing.T) {
+	server(t) // redis-server is installed
+	first, second, sentinel := freePort(t), freePort(t), freePort(t)
+	master := run(t, "--port", first)
+	run(t, "--port", second, "--replicaof", "127.0.0.1 "+first)
+	run(t, configuration(t, "port "+sentinel+`
+sentinel monitor names 127.0.0.1 `+first+` 1
+sentinel down-after-milliseconds names 500
+sentinel failover-timeout names 5000
+`), "--sentinel")
+	c := openSentinel(t, sentinel)
+	if n, _, err := c.Count(t.Context(), "a", time.Hour); err != nil || n != 1 {
+		t.Fatalf("got %d, %v", n, err)
+	}
+	waitUntil(t, "the replica is connected and known to the Sentinel", func() bool {
+		replicas, err := sentinelClient(t, sentinel).Replicas(t.Context(), "names").Result()
+		return err == nil && len(replicas) == 1 && replicas[0]["master-link-status"] == "ok"
+	})
+	if err := master.Process.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	waitUntil(t, "the promoted server counts", func() bool {
+		_, _, err := c.Count(t.Context(), "a", time.Hour)
+		return err == nil
+	})
+	if err := c.Ping(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestPasswordsOfSentinelStayOutOfErrors(t *testing.T) {
+	if c, err := redis.Open("redis://127.0.0.1:1/zero?master_name=a&password=hunter2", time.Minute); err == nil {
+		t.Errorf("got %v", c)
+	} else if got := err.Error(); got != `read the address of redis: redis: invalid database number: "zero"` {
+		t.Errorf("got %s", got)
+	}
+}
+
+func openSentinel(t *testing.T, port string) *redis.Cache {
+	t.Helper()
+	c := open(t, "redis://127.0.0.1:"+port+"/0?master_name=names")
+	waitUntil(t, "the Sentinel answers", func() bool { return c.Ping(t.Context()) == nil })
+	return c
+}
+
+func sentinelClient(t *testing.T, port string) *client.SentinelClient {
+	t.Helper()
+	s := client.NewSentinelClient(&client.Options{Addr: "127.0.0.1:" + port})
+	t.Cleanup(func() { s.Close() }) // only a test's connection
+	return s
+}
+
+// run starts a redis-server that ends with the test.
+func run(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command("redis-server", append(args, "--dir", t.TempDir(), "--save", "", "--bind", "127.0.0.1")...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // it may have been killed
+		_ = cmd.Wait()
+	})
+	return cmd
+}
+
+// configuration writes a file that a Sentinel may write to.
+func configuration(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "sentinel.conf")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close() // the server binds it
+	return fmt.Sprint(l.Addr().(*net.TCPAddr).Port)
+}
+
+func waitUntil(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	for !holds() {
+		if ctx.Err() != nil {
+			t.Fatalf("never: %s", what)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
