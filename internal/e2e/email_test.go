@@ -167,3 +167,19 @@ func TestEmailAbuse(t *testing.T) {
 		s.confirmEmail(t, a, codeOf(t, m)).expect(t, 400, deed.CodeValidation) // too old
 	})
 }
+
+// A name that goes from wallet to wallet gets no more codes than one that stays: its
+// owners cannot use up the codes of all wallets.
+func TestEmailCodesOfAHandedOverName(t *testing.T) {
+	eachEnv(t, func(t *testing.T, s *env) {
+		s.withMail(t)
+		a, b := s.bought(t, "first.com"), s.buyer(t)
+		for _, address := range []string{"one@example.com", "two@example.com", "three@example.com"} {
+			s.setEmail(t, a, address).expect(t, 202, "")
+		}
+		s.handOver(t, s.bearer(t, a), b).expect(t, 200, "")
+		s.setEmail(t, b, "four@example.com").expect(t, 429, deed.CodeRateLimited)
+		s.clock.advance(25 * time.Hour)
+		s.setEmail(t, b, "four@example.com").expect(t, 202, "")
+	})
+}

@@ -28,6 +28,7 @@ import (
 // Limits of what is sent to addresses that are not confirmed.
 const (
 	MaxPerOwner   = 3   // codes that a wallet can ask for in a day
+	MaxPerName    = 3   // codes that are sent in a day for a name, whoever owns it
 	MaxPerAddress = 3   // codes that an address is sent in a day, whoever asks
 	MaxPerDay     = 500 // codes that are sent in a day
 	MaxTries      = 5   // of a code

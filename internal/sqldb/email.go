@@ -102,13 +102,33 @@ func (s Emails) admit(ctx context.Context, tx *Tx, r email.Request) error {
 	case blocked > 0:
 		return deed.Invalid("address", "its reader does not want messages from here: give another one")
 	case mine >= email.MaxPerOwner || address >= email.MaxPerAddress || all >= email.MaxPerDay:
-		return &deed.Error{
-			Code: deed.CodeRateLimited, Limit: email.MaxPerOwner, Retry: 24 * time.Hour,
-			Message: "too many codes were sent for this wallet or to this address: enter the last one, or try again tomorrow",
-		}
+		return errTooManyCodes
 	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO email_requests (owner, address_hash, at) VALUES ($1, $2, $3)`, r.Owner, r.AddressHash, s.Now().Unix())
+	name, err := nameWithCodes(ctx, tx, r.Owner)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO email_requests (owner, address_hash, at, domain) VALUES ($1, $2, $3, $4)`, r.Owner, r.AddressHash, s.Now().Unix(), name)
 	return err
+}
+
+var errTooManyCodes = &deed.Error{
+	Code: deed.CodeRateLimited, Limit: email.MaxPerOwner, Retry: 24 * time.Hour,
+	Message: "too many codes were sent for this wallet, for its names or to this address: enter the last one, or try again tomorrow",
+}
+
+// nameWithCodes returns a name of the wallet for which a code may be sent. Without this
+// limit, one name that is handed over from wallet to wallet could use up the codes of
+// all wallets.
+func nameWithCodes(ctx context.Context, tx *Tx, owner deed.Wallet) (name deed.Name, err error) {
+	err = tx.QueryRowContext(ctx, `
+		SELECT domain FROM registrations r
+		 WHERE owner = $1 AND (SELECT count(*) FROM email_requests e WHERE e.domain = r.domain) < $2 LIMIT 1`,
+		owner, email.MaxPerName).Scan(&name)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", errTooManyCodes
+	}
+	return name, err
 }
 
 const selectEmail = `SELECT owner, sealed, address_hash, code_hash, token_hash, state, n, failures, failing_since, failure, created_at, confirmed_at FROM emails `
