@@ -19,7 +19,7 @@ const maxHits = 30
 func (l *library) serveIndex(w http.ResponseWriter, r *http.Request) error {
 	query := strings.TrimSpace(r.URL.Query().Get("q"))
 	if len(query) > 200 {
-		query = query[:200]
+		query = strings.ToValidUTF8(query[:200], "")
 	}
 	var b bytes.Buffer
 	if err := pages.ExecuteTemplate(&b, "index.html", struct {
