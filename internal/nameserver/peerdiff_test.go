@@ -52,6 +52,12 @@ func recordTexts(rrs []dns.RR) []string {
 	return slices.Compact(texts) // Knot follows a loop of CNAMEs once more
 }
 
+// isProof reports whether the record is an NSEC, or its signature.
+func isProof(rr dns.RR) bool {
+	sig, signed := rr.(*dns.RRSIG)
+	return rr.Header().Rrtype == dns.TypeNSEC || signed && sig.TypeCovered == dns.TypeNSEC
+}
+
 func isDNAME(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeDNAME }
 
 // tolerated reports whether the standards permit the difference.
@@ -70,10 +76,14 @@ func tolerated(name string, q question, got, want *dns.Msg) bool {
 		// from a wildcard like any other (RFC 4592, 2.3), and needs the same proof.
 		// Knot omits it.
 		return containsRecords(got.Ns, want.Ns)
+	case strings.HasPrefix(q.name, "*.") && name == "knot" && q.do && got.Rcode == want.Rcode && got.Truncated && !want.Truncated:
+		return true // likewise: the whole proof does not fit
 	case name == "nsd" && sameRecords(got.Answer, want.Answer) && slices.ContainsFunc(got.Answer, isDNAME) && !got.Truncated && !want.Truncated:
 		// NSD omits the proof that the target of a DNAME does not exist, which a
-		// validator needs (RFC 4035, 3.1.3.2).
-		return containsRecords(got.Ns, want.Ns)
+		// validator needs (RFC 4035, 3.1.3.2), or has an NSEC that does not prove it.
+		return containsRecords(got.Ns, slices.DeleteFunc(slices.Clone(want.Ns), isProof))
+	case name == "nsd" && want.Truncated && !got.Truncated && got.Rcode == want.Rcode && !got.Authoritative:
+		return true // addresses of servers that are not below the delegation are optional (RFC 9471, 3), not for NSD
 	case name == "bind" && q.typ == dns.TypeNSEC && !got.Authoritative && want.Authoritative:
 		return true // BIND answers for the NSEC at a delegation, the others refer
 	case name == "bind" && want.Rcode == dns.RcodeServerFailure && sameRecords(got.Answer, want.Answer):
