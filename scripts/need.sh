@@ -26,7 +26,8 @@ present() {
 	setpriv) [ "$(id -u)" != 0 ] || command -v setpriv ;;
 	knot) server knotd ;;
 	nsd | unbound | pgbouncer | haproxy | nginx) server "$1" ;;
-	promtool | caddy | buildah) command -v "$1" ;;
+	promtool | caddy | buildah | dnsviz) command -v "$1" ;;
+	zonemaster) command -v zonemaster-cli ;;
 	systemd-analyze) command -v systemd-analyze ;;
 	bind) server named && command -v dnssec-verify ;;
 	ldns) command -v ldns-verify-zone ;;
@@ -50,6 +51,7 @@ package() {
 	aiosmtpd) echo python3-aiosmtpd ;;
 	promtool) echo prometheus ;;
 	systemd-analyze) echo systemd ;;
+	zonemaster) echo zonemaster-cli ;;
 	powerdns) echo pdns-server pdns-backend-sqlite3 pdns-backend-bind ;;
 	*) echo "$1" ;;
 	esac

@@ -60,6 +60,8 @@ type App struct {
 	NameServer *nameserver.Server // nil if it is off
 	Follower   *zone.Follower     // publishes zones on this node
 
+	Delegations *zone.DSUpdater // publishes DS records at registries
+
 	Webhooks *webhook.Dispatcher // nil if Listen is off
 	Emails   *email.Dispatcher   // likewise, and without a mail server
 
@@ -165,7 +167,7 @@ func (a *App) openBackends(ctx context.Context) (err error) {
 	if err = a.openRegistrars(); err != nil {
 		return err
 	}
-	a.NameServer, a.Follower = a.dns.server, a.dns.follower
+	a.NameServer, a.Follower, a.Delegations = a.dns.server, a.dns.follower, a.dsUpdater()
 	if a.DB.Sealer, err = seal.New(append([]deed.Secret{a.dns.zones.Publishing.Master}, a.dns.zones.Publishing.Earlier...)...); err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/api"
 	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/metrics"
 	"deed.example/deed/internal/resolver"
 	"deed.example/deed/internal/sqldb"
@@ -41,12 +42,6 @@ const aliasTimeout = 4 * time.Second
 // zoneRows returns the rows of zones that the worker advances.
 func (a *App) zoneRows() []worker.Rows {
 	d, checker := a.dns, a.dns.propagationChecker()
-	ds := &zone.DSUpdater{
-		Names: d.zones, Manager: a.registrar, Servers: d.zones.Publishing.Servers, DS: d.dsOf,
-		Propagated: func(ctx context.Context, name deed.Name) (bool, error) {
-			return d.ready(ctx, name, zone.DSReady, a.log)
-		},
-	}
 	rolls := a.keyRoller()
 	aliases := &zone.AliasUpdater{Aliases: d.zones, Now: d.zones.Now, Lookup: resolver.Client{Servers: a.config.Resolvers, Timeout: aliasTimeout}.Lookup}
 	return []worker.Rows{
@@ -54,7 +49,7 @@ func (a *App) zoneRows() []worker.Rows {
 		{Name: "signatures", Due: d.zones.DueZones, Advance: func(ctx context.Context, id string) error {
 			return d.zones.Resign(ctx, deed.Name(id))
 		}},
-		{Name: "delegations", Due: ds.Due, Advance: ds.Advance},
+		{Name: "delegations", Due: a.Delegations.Due, Advance: a.Delegations.Advance},
 		{Name: "key rolls", Due: rolls.Due, Advance: rolls.Advance},
 		{Name: "aliases", Due: aliases.Due, Advance: aliases.Advance},
 		{Name: "outbox", Due: checker.Due, Advance: checker.Advance},
@@ -102,13 +97,26 @@ func (d *dnsBackend) watchDrift(counters *metrics.Metrics, log *slog.Logger) fun
 	return monitor.Check
 }
 
+// dsUpdater publishes the DS records of zones.
+func (a *App) dsUpdater() *zone.DSUpdater {
+	d := a.dns
+	return &zone.DSUpdater{
+		Names: d.zones, Manager: a.registrar, Servers: d.zones.Publishing.Servers, DS: d.dsOf,
+		Ready: func(ctx context.Context, name deed.Name, waited time.Duration) (bool, error) {
+			return d.ready(ctx, name, func(s []zone.ServerCopy) (bool, []string) { return zone.DSReady(s, waited) }, a.log)
+		},
+		Now: d.zones.Now,
+	}
+}
+
 // keyRoller replaces the keys of zones.
 func (a *App) keyRoller() *zone.KeyRoller {
 	d := a.dns
 	return &zone.KeyRoller{
 		Rolls: d.zones, Delegation: d.zones, Manager: a.registrar, Servers: d.zones.Publishing.Servers, DS: d.dsOf,
-		Propagated: func(ctx context.Context, name deed.Name) (bool, error) {
-			return d.ready(ctx, name, zone.KeyReady, a.log)
+		Propagated: func(ctx context.Context, r lifecycle.KeyRoll) (bool, error) {
+			since := d.zones.Now().Sub(r.StepBegan)
+			return d.ready(ctx, r.Name, func(s []zone.ServerCopy) (bool, []string) { return zone.KeyReady(s, since) }, a.log)
 		},
 		ParentTTL: a.config.ParentTTL.DS, Now: a.calendar.Now,
 	}
@@ -124,7 +132,7 @@ func (d *dnsBackend) dsOf(ctx context.Context, name deed.Name) ([]dnssec.DS, err
 }
 
 // ready reports whether enough name servers serve the current zone, by the given rule.
-func (d *dnsBackend) ready(ctx context.Context, name deed.Name, rule func([]zone.ServerCopy, time.Duration) (bool, []string), log *slog.Logger) (bool, error) {
+func (d *dnsBackend) ready(ctx context.Context, name deed.Name, rule func([]zone.ServerCopy) (bool, []string), log *slog.Logger) (bool, error) {
 	z, err := d.zones.Zone(ctx, name)
 	if err != nil {
 		return false, err
@@ -140,8 +148,7 @@ func (d *dnsBackend) ready(ctx context.Context, name deed.Name, rule func([]zone
 			copies = append(copies, here)
 		}
 	}
-	changed := time.Unix(int64(z.Serial), 0) // a serial is the time of the change, or slightly later
-	ready, without := rule(copies, d.zones.Now().Sub(changed))
+	ready, without := rule(copies)
 	if ready && len(without) > 0 {
 		log.Warn("the DS or the key of a zone changes although name servers do not have the zone", "zone", string(name), "servers", without)
 	}

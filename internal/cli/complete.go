@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"deed.example/deed/client"
+	"deed.example/deed/internal/dnszone"
 )
 
 // completionTimeout limits a completion. The shell waits for it.
@@ -155,10 +156,7 @@ func completeContexts(*session, []string) []string {
 	return slices.Sorted(maps.Keys(c.Contexts))
 }
 
-// recordTypes are those that people add; the service accepts more.
-var recordTypes = []string{"A", "AAAA", "ALIAS", "CAA", "CNAME", "DNAME", "DS", "FORWARD", "HTTPS", "LOC", "MX", "NAPTR", "NS", "PTR", "SRV", "SSHFP", "SVCB", "TLSA", "TXT", "URI"}
-
-func completeTypes(*session, []string) []string { return recordTypes }
+func completeTypes(*session, []string) []string { return dnszone.TypeNames() }
 
 // nameCompletions are the commands whose first argument is a name of the wallet,
 // and what their next ones are.

@@ -13,6 +13,7 @@ import (
 
 	"deed.example/deed/api"
 	"deed.example/deed/client"
+	"deed.example/deed/internal/dnszone"
 )
 
 func dnsCommand() *cobra.Command {
@@ -103,8 +104,10 @@ func recordAddCommand() *cobra.Command {
 	return cmd
 }
 
-// isRecordType reports whether a word is a type that people add.
-func isRecordType(word string) bool { return slices.Contains(recordTypes, strings.ToUpper(word)) }
+// isRecordType reports whether a word is the name of a type.
+func isRecordType(word string) bool {
+	return slices.Contains(dnszone.TypeNames(), strings.ToUpper(word))
+}
 
 func recordSetCommand() *cobra.Command {
 	var n numbers

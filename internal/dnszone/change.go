@@ -86,9 +86,9 @@ func (c Change) Apply(z Zone, now time.Time) (Zone, error) {
 			return Zone{}, c.at(i, err)
 		}
 	}
-	next, err := d.zone()
-	if err != nil {
-		return Zone{}, c.at(d.failedOp, err)
+	next, found := d.zone()
+	if len(found) > 0 {
+		return Zone{}, c.at(found[0].op, found[0].err)
 	}
 	next.Serial = max(z.Serial+1, uint32(now.Unix()))
 	return next, nil

@@ -75,7 +75,7 @@ const maxDNAMEHops = 8
 
 // checkLoops refuses a zone in which CNAMEs form a loop that before does not have. An
 // old loop does not keep the rest of its zone from being changed.
-func checkLoops(before, after Zone) (host string, err error) {
+func checkLoops(before, after Zone, refuse func(host string, err error)) {
 	is := newAliases(after)
 	var was *aliases
 	for _, r := range after.Records {
@@ -89,8 +89,7 @@ func checkLoops(before, after Zone) (host string, err error) {
 		if _, ok := was.target[r.Host]; ok && was.loops(r.Host) {
 			continue
 		}
-		return r.Host, deed.Invalid("value", "the CNAME at %s leads back to itself through %s: no resolver can follow it",
-			deed.Quoted(absolute(r.Host, after.Name)), deed.Quoted(r.Value))
+		refuse(r.Host, deed.Invalid("value", "the CNAME at %s leads back to itself through %s: no resolver can follow it",
+			deed.Quoted(absolute(r.Host, after.Name)), deed.Quoted(r.Value)))
 	}
-	return "", nil
 }

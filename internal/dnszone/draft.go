@@ -19,13 +19,19 @@ const (
 // invalid for a zone (a CNAME is added before the address it replaces is deleted),
 // so the records of a host are checked once, at the end.
 type draft struct {
-	before   Zone
-	records  []Record
-	deleted  []bool           // by index in records
-	indexes  map[RecordID]int // of those not deleted
-	changed  map[string]int   // host → the last op that changed it
-	ops      int
-	failedOp int // the op that caused the error of zone
+	before  Zone
+	records []Record
+	deleted []bool           // by index in records
+	indexes map[RecordID]int // of those not deleted
+	changed map[string]int   // host → the last op that changed it
+	ops     int
+}
+
+// A violation is a rule that the result of the ops breaks.
+type violation struct {
+	op   int    // that caused it
+	host string // where it is; "" for the zone as a whole
+	err  error
 }
 
 func newDraft(z Zone) *draft {
@@ -98,8 +104,8 @@ func (d *draft) add(op RecordOp, now time.Time, at int) error {
 	return nil
 }
 
-// zone returns the result of the ops, if it is valid.
-func (d *draft) zone() (Zone, error) {
+// zone returns the result of the ops, and all rules that it breaks.
+func (d *draft) zone() (Zone, []violation) {
 	z := d.before
 	z.Records = make([]Record, 0, len(d.records))
 	hosts := map[string][]Record{}
@@ -113,32 +119,26 @@ func (d *draft) zone() (Zone, error) {
 		}
 	}
 	if len(z.Records) > maxRecords {
-		d.failedOp = d.ops - 1
-		return Zone{}, deed.Invalid("records", "%s would have %d records, the maximum is %d", z.Name, len(z.Records), maxRecords)
+		err := deed.Invalid("records", "%s would have %d records, the maximum is %d", z.Name, len(z.Records), maxRecords)
+		return z, []violation{{op: d.ops - 1, err: err}}
 	}
+	var found []violation
 	if err := checkAliases(z); err != nil {
-		d.failedOp = d.ops - 1
-		return Zone{}, err
+		found = append(found, violation{op: d.ops - 1, err: err})
+	}
+	add := func(host string, err error) {
+		op, ok := d.changed[host]
+		if !ok {
+			op = d.ops - 1
+		}
+		found = append(found, violation{op, host, err})
 	}
 	for _, host := range slices.Sorted(maps.Keys(hosts)) {
 		if err := checkHost(z.Name, hosts[host]); err != nil {
-			d.failedOp = d.changed[host]
-			return Zone{}, err
+			add(host, err)
 		}
 	}
-	if host, err := checkDNAMEs(z); err != nil {
-		d.failedOp = d.ops - 1
-		if op, ok := d.changed[host]; ok {
-			d.failedOp = op
-		}
-		return Zone{}, err
-	}
-	if host, err := checkLoops(d.before, z); err != nil {
-		d.failedOp = d.ops - 1
-		if op, ok := d.changed[host]; ok {
-			d.failedOp = op
-		}
-		return Zone{}, err
-	}
-	return z, nil
+	checkDNAMEs(z, add)
+	checkLoops(d.before, z, add)
+	return z, found
 }

@@ -94,7 +94,7 @@ func showSMIMEA(rr dns.RR) string {
 
 // checkDNAMEs refuses names below a DNAME (RFC 6672, 2.4): a resolver would never see
 // them, and secondaries refuse such a zone.
-func checkDNAMEs(z Zone) (host string, err error) {
+func checkDNAMEs(z Zone, refuse func(host string, err error)) {
 	var owners []string
 	for _, r := range z.Records {
 		if r.Type == "DNAME" {
@@ -102,15 +102,15 @@ func checkDNAMEs(z Zone) (host string, err error) {
 		}
 	}
 	if len(owners) == 0 {
-		return "", nil
+		return
 	}
 	for _, r := range z.Records {
 		for _, owner := range owners {
 			if owner == "@" && r.Host != "@" || strings.HasSuffix(r.Host, "."+owner) {
-				return r.Host, deed.Invalid("host", "%s is below the DNAME at %s, which redirects all names below it: delete one of them",
-					deed.Quoted(absolute(r.Host, z.Name)), deed.Quoted(absolute(owner, z.Name)))
+				refuse(r.Host, deed.Invalid("host", "%s is below the DNAME at %s, which redirects all names below it: delete one of them",
+					deed.Quoted(absolute(r.Host, z.Name)), deed.Quoted(absolute(owner, z.Name))))
+				break
 			}
 		}
 	}
-	return "", nil
 }

@@ -54,6 +54,14 @@ var recordTypes = []recordType{
 	{name: "DNAME", code: dns.TypeDNAME, read: nameRule{underscore: true}.read, show: showName},
 }
 
+// TypeNames returns the names of the supported types. Others are written TYPE123.
+func TypeNames() (names []string) {
+	for _, t := range slices.Concat(recordTypes, syntheticTypes) {
+		names = append(names, t.name)
+	}
+	return names
+}
+
 // recordTypeOf finds a type by its name in any letter case.
 func recordTypeOf(name string) (recordType, error) {
 	upper := strings.ToUpper(name)
@@ -67,10 +75,7 @@ func recordTypeOf(name string) (recordType, error) {
 	if t, ok, err := genericType(upper); ok {
 		return t, err
 	}
-	var all []string
-	for _, t := range slices.Concat(recordTypes, syntheticTypes) {
-		all = append(all, t.name)
-	}
+	all := TypeNames()
 	switch upper {
 	case "":
 		return recordType{}, deed.Invalid("type", "is missing: write one of %s", strings.Join(all, ", "))

@@ -125,7 +125,11 @@ func (z Zone) apply(op RecordOp) (Zone, error) {
 	if err := d.do(op, time.Time{}); err != nil {
 		return Zone{}, err
 	}
-	return d.zone()
+	next, found := d.zone()
+	if len(found) > 0 {
+		return Zone{}, found[0].err
+	}
+	return next, nil
 }
 
 // checkHost reports why the records of one host cannot coexist.

@@ -26,29 +26,38 @@ type ZoneFile struct {
 	ClampTTL bool // a TTL that is too short or too long becomes the nearest allowed one
 }
 
-// ParseZoneFile parses the records of a zone file, in canonical form and without
+// ParseZoneFile returns the records of ReadZoneFile.
+func ParseZoneFile(in ZoneFile) ([]Record, error) {
+	f, err := ReadZoneFile(in)
+	return f.Records, err
+}
+
+// ReadZoneFile parses the records of a zone file, in canonical form and without
 // IDs. The SOA, the NS records at the apex and the records of another signer are
 // skipped: the service generates its own. Duplicate records count once (RFC 2181,
 // 5).
 //
 // It fails with CodeValidation when there are records that are invalid in the zone,
-// or $INCLUDE or $GENERATE; the details have the line and column of each.
-func ParseZoneFile(in ZoneFile) ([]Record, error) {
+// or $INCLUDE or $GENERATE; the details have the line and column of each. Whether the
+// records can coexist is checked by CheckImport.
+func ReadZoneFile(in ZoneFile) (FileRecords, error) {
 	text, err := io.ReadAll(io.LimitReader(in.Text, maxZoneFile+1))
 	if err != nil {
-		return nil, fmt.Errorf("read the zone file of %s: %w", in.Zone, err)
+		return FileRecords{}, fmt.Errorf("read the zone file of %s: %w", in.Zone, err)
 	}
 	if len(text) > maxZoneFile {
-		return nil, deed.Invalid("body", "a zone file has at most %d bytes: import it in parts", maxZoneFile)
+		return FileRecords{}, deed.Invalid("body", "a zone file has at most %d bytes: import it in parts", maxZoneFile)
 	}
 	p := zoneFileParser{zone: in.Zone, clamp: in.ClampTTL, origin: string(in.Zone), ttl: -1, seen: map[dataKey]bool{}}
 	clean := strings.ReplaceAll(strings.TrimPrefix(string(text), "\ufeff"), "\r\n", "\n")
 	s := newZoneFileScanner(strings.ReplaceAll(clean, "\n"+syntheticPrefix, "\n"))
 	var errs zoneFileErrors
+	file := FileRecords{hosts: map[string]string{}}
 	for {
 		entry, err := s.next()
 		if errors.Is(err, io.EOF) {
-			return p.records, errs.join()
+			file.Records = p.records
+			return file, errs.join()
 		}
 		at := entry.end
 		if err == nil {
@@ -61,36 +70,10 @@ func ParseZoneFile(in ZoneFile) ([]Record, error) {
 			errs.add(s.position(at), err)
 		}
 		if errors.Is(err, errTooMany) || len(errs.list) == maxZoneFileErrors {
-			return nil, errs.join()
+			return FileRecords{}, errs.join()
 		}
-	}
-}
-
-// zoneFileErrors collects what is wrong with a file.
-type zoneFileErrors struct{ list []deed.Detail }
-
-func (e *zoneFileErrors) add(field string, err error) {
-	reason := err.Error()
-	if coded, ok := errors.AsType[*deed.Error](err); ok {
-		reason = coded.Message
-		if coded.Hint != "" {
-			reason += ": " + coded.Hint
-		}
-	}
-	e.list = append(e.list, deed.Detail{Field: field, Reason: reason})
-}
-
-// join returns the error of the whole file, or nil.
-func (e *zoneFileErrors) join() error {
-	switch n := len(e.list); n {
-	case 0:
-		return nil
-	case 1:
-		return &deed.Error{Code: deed.CodeValidation, Message: e.list[0].Field + ": " + e.list[0].Reason, Details: e.list}
-	default:
-		return &deed.Error{
-			Code: deed.CodeValidation, Details: e.list,
-			Message: fmt.Sprintf("%s: %s (the first of %d errors, which details lists)", e.list[0].Field, e.list[0].Reason, n),
+		if n := len(p.records); n > len(file.places) {
+			file.add(p.records[n-1], s.position(entry.places[0]))
 		}
 	}
 }

@@ -73,3 +73,41 @@ e TYPE62 \# 4 00000001 ; malformed below
 		t.Errorf("a CSYNC that is cut off: got %v", got)
 	}
 }
+
+// Records that cannot coexist, in the file or with those of the zone, are all reported
+// with their places in the file.
+func TestImportErrorsHavePlaces(t *testing.T) {
+	z := zoneOf(t, rec("A", "www", "192.0.2.1"), rec("A", "ok", "192.0.2.1"))
+	const text = `ok 300 A 192.0.2.2
+www 300 CNAME other.example.net.
+a 300 CNAME b
+  300 TXT "beside a CNAME"
+l1 300 CNAME l2
+l2 300 CNAME l1
+d 300 DNAME example.net.
+x.d 300 A 192.0.2.1
+sub 300 DS 1 13 2 ` + "abababababababababababababababababababababababababababababababab\n"
+	file, err := dnszone.ReadZoneFile(dnszone.ZoneFile{Zone: zoneName, Text: strings.NewReader(text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := batch(z.Merge(file.Records)...)
+	if _, err := c.Apply(z, start); err == nil {
+		t.Fatal("it was applied")
+	}
+	coded, ok := errors.AsType[*deed.Error](file.CheckImport(c, z))
+	if !ok {
+		t.Fatalf("got %v", file.CheckImport(c, z))
+	}
+	var got []string
+	for _, d := range coded.Details {
+		got = append(got, d.Field)
+	}
+	want := []string{"line 4, column 3", "line 9, column 1", "line 2, column 1", "line 8, column 1", "line 5, column 1", "line 6, column 1"} // by host, then below DNAMEs, then loops
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%v\n%s", coded.Details, diff)
+	}
+	if err := file.CheckImport(batch(z.Merge(file.Records[:1])...), z); err != nil {
+		t.Errorf("a good record: got %v", err)
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/api"
 	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/zone"
@@ -56,7 +57,7 @@ func openRoller(t *testing.T, s *env) *roller {
 	}
 	r.keys = &zone.KeyRoller{
 		Rolls: zones, Delegation: zones, Manager: r.manager, Servers: s.api.Registrations.Nameservers, DS: r.ds,
-		Propagated: func(context.Context, deed.Name) (bool, error) { return true, nil }, ParentTTL: 25 * time.Hour, Now: s.clock.Now,
+		Propagated: func(context.Context, lifecycle.KeyRoll) (bool, error) { return true, nil }, ParentTTL: 25 * time.Hour, Now: s.clock.Now,
 	}
 	ds, err := r.ds(t.Context(), "first.com")
 	if err == nil {

@@ -135,7 +135,6 @@ func TestMoveCanBeCanceledChangedAndForced(t *testing.T) {
 		if due, err := m.ds.Due(t.Context(), 10); err != nil || len(due) != 1 {
 			t.Errorf("the DS is due again: got %v, %v", due, err)
 		}
-		m.ds.Propagated = nil
 		key := []dnssec.DS{{KeyTag: 7, Algorithm: 13, DigestType: 2, Digest: strings.Repeat("ab", 32)}}
 		publish := func() {
 			t.Helper()

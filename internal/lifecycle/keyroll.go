@@ -21,6 +21,7 @@ type KeyRoll struct {
 	Step        KeyRollStep
 	EffectiveAt time.Time // when the step ends; zero while it waits for name servers or the registry
 	Created     time.Time
+	StepBegan   time.Time // by the clock of zones
 }
 
 // A KeyRollStep is the current step of a KeyRoll.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,13 +37,18 @@ func everyType() []dnszone.Record {
 // every owner is asked for every type, over UDP and TCP, with and without DNSSEC.
 func TestEveryTypeIsServedLikeByOthers(t *testing.T) {
 	z := dnszone.Zone{Name: "types.com", Serial: 1}
+	missing := dnszone.TypeNames()
 	for i, r := range everyType() {
+		missing = slices.DeleteFunc(missing, func(name string) bool { return name == r.Type })
 		r.ID, r.TTL = dnszone.RecordID(fmt.Sprint("r", i)), 300
 		next, err := z.Add(r)
 		if err != nil {
 			t.Fatalf("%s: %v", r.Type, err)
 		}
 		z = next
+	}
+	if len(missing) > 0 {
+		t.Errorf("no record of %v", missing)
 	}
 	file := dnszone.FormatZone(z, []string{"ns1.example.net"})
 	if back, err := dnszone.ParseZoneFile(dnszone.ZoneFile{Zone: z.Name, Text: strings.NewReader(file)}); err != nil || len(back) != len(z.Records) {
@@ -61,7 +67,7 @@ func TestEveryTypeIsServedLikeByOthers(t *testing.T) {
 		}
 		for _, name := range []string{"knot", "nsd", "bind"} {
 			n, skipped := compareTypes(t, name, served)
-			t.Logf("%s, %d keys: %d questions, %d differences that standards permit", name, len(keys), n, skipped)
+			t.Logf("%s, %d keys: %d questions, %d agree, %d differ as the standards permit", name, len(keys), n, n-skipped, skipped)
 		}
 	}
 }

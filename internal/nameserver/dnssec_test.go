@@ -15,7 +15,8 @@ import (
 func TestDNSSEC(t *testing.T) {
 	s := serve(t, config())
 	key := newSigner(t, "hotel.test")
-	lines := append(slices.Clone(testZone), "safe 300 NS ns.example.net.", "safe 300 DS 1 13 2 "+strings.Repeat("ab", 32))
+	lines := append(slices.Clone(testZone), "safe 300 NS ns.example.net.", "safe 300 DS 1 13 2 "+strings.Repeat("ab", 32),
+		"*.safea 300 CNAME x.safeb", "safeb 300 NS ns.safeb", "ns.safeb 300 A 192.0.2.99", "safeb 300 DS 1 13 2 "+strings.Repeat("ab", 32))
 	if err := s.Publish(t.Context(), key.sign(t, zoneOf(t, "hotel.test", lines))); err != nil {
 		t.Fatal(err)
 	}
@@ -35,6 +36,7 @@ func TestDNSSEC(t *testing.T) {
 		{"x.far", dns.TypeA, "far", "NSEC"},
 		{"x.safe", dns.TypeA, "", "DS"},
 		{"safe", dns.TypeDS, "", "DS"},
+		{"any.safea", dns.TypeA, "*.safea", "CNAME DS NSEC"}, // to a delegation with glue
 		{"far", dns.TypeDS, "far", "NSEC SOA"},
 		{"c1", dns.TypeA, "", "A CNAME CNAME CNAME"},
 		{"cd", dns.TypeA, "*.deeper.wild", "A CNAME CNAME NSEC"},
@@ -49,6 +51,9 @@ func TestDNSSEC(t *testing.T) {
 			}
 		}
 		for _, rr := range slices.Concat(m.Answer, m.Ns) {
+			if rr.Header().Rrtype == dns.TypeA && slices.Contains(m.Ns, rr) {
+				t.Errorf("%s %s: %v is in the authority section", c.name, dns.Type(c.typ), rr)
+			}
 			if sig, ok := rr.(*dns.RRSIG); ok {
 				signed = append(signed, dns.Type(sig.TypeCovered).String())
 			}

@@ -178,9 +178,9 @@ func (w *worker) refer(cut int, direct bool) {
 			r.add(authority, z, ds, &o, true)
 		} else {
 			w.proveNode(cut)
-			w.prove()
 		}
 	}
+	w.prove() // also of a wildcard that led here, since glue is in the next section
 	w.glue(cut, ns, begin, true)
 	w.glue(cut, ns, begin, false)
 }

@@ -77,6 +77,9 @@ func querySerial(ctx context.Context, server Secondary, origin string) (uint32, 
 	for _, rr := range r.Answer {
 		soa, ok := rr.(*dns.SOA)
 		if ok && r.Rcode == dns.RcodeSuccess && dns.CanonicalName(soa.Hdr.Name) == dns.CanonicalName(origin) {
+			if !r.Authoritative {
+				return 0, fmt.Errorf("%s: %w", server.Name, lameError{origin})
+			}
 			return soa.Serial, nil
 		}
 	}
@@ -100,9 +103,19 @@ func (e answerError) Error() string {
 	return fmt.Sprintf("it answered %s without the SOA of %s", word, e.origin)
 }
 
+// A lameError is a response from a cache: resolvers ignore the server (RFC 1912, 2.8).
+type lameError struct{ origin string }
+
+func (e lameError) Error() string {
+	return fmt.Sprintf("it answered without authority: it is a resolver, and no name server of %s", e.origin)
+}
+
 // reasonOf describes why there is no serial, without addresses of the network.
 func reasonOf(err error) string {
 	if e, ok := errors.AsType[answerError](err); ok {
+		return e.Error()
+	}
+	if e, ok := errors.AsType[lameError](err); ok {
 		return e.Error()
 	}
 	if errors.Is(err, syscall.ECONNREFUSED) {

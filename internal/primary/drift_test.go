@@ -3,6 +3,7 @@ package primary_test
 import (
 	"context"
 	"net"
+	"strings"
 	"testing"
 
 	"github.com/miekg/dns"
@@ -38,7 +39,7 @@ func serving(t *testing.T, origin string, serial uint32) func(*dns.Msg) {
 			t.Error(err)
 			return
 		}
-		m.Answer = []dns.RR{soa}
+		m.Answer, m.Authoritative = []dns.RR{soa}, true
 	}
 }
 
@@ -67,15 +68,19 @@ func TestDrift(t *testing.T) {
 		{Name: "refusing", Addr: nameserver(t, func(m *dns.Msg) { m.Rcode = dns.RcodeRefused })},
 		{Name: "elsewhere", Addr: nameserver(t, serving(t, "example.org", serial))},
 		{Name: "gone", Addr: gone.LocalAddr().String()},
+		{Name: "resolver", Addr: nameserver(t, func(m *dns.Msg) { serving(t, "example.com", serial)(m); m.Authoritative = false })},
 		{Name: "signing", Addr: nameserver(t, func(m *dns.Msg) { serving(t, "example.com", serial)(m); signed(m) })},
 	}}
 	want := []struct {
 		serial, lag uint32
-		fails       bool
-	}{{serial, 0, false}, {serial - 3, 3, false}, {serial + 1, 0, false}, {0, 0, true}, {0, 0, true}, {0, 0, true}, {0, 0, true}}
+		reason      string // a part of it; "" if it has the zone
+	}{
+		{serial, 0, ""}, {serial - 3, 3, ""}, {serial + 1, 0, ""}, {0, 0, "REFUSED: it does not have the zone"}, {0, 0, "NOERROR without the SOA"},
+		{0, 0, "nothing listens at its address"}, {0, 0, "without authority"}, {0, 0, "it cannot be reached"},
+	}
 	for i, s := range d.Check(t.Context(), "example.com", serial) {
 		w := want[i]
-		if s.Server != d.Servers[i].Name || s.Serial != w.serial || s.Lag != w.lag || (s.Err != nil) != w.fails {
+		if s.Server != d.Servers[i].Name || s.Serial != w.serial || s.Lag != w.lag || (s.Err != nil) != (w.reason != "") || s.Absent != (w.reason != "") || !strings.Contains(s.Reason, w.reason) {
 			t.Errorf("%s: got %+v, want %+v", d.Servers[i].Name, s, w)
 		}
 	}

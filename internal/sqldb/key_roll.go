@@ -55,15 +55,16 @@ func (s Zones) KeyRollCounts(ctx context.Context) (map[lifecycle.KeyRollStep]int
 func (s Zones) KeyRoll(ctx context.Context, name deed.Name) (r lifecycle.KeyRoll, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
-	var effective, created int64
+	var effective, created, began int64
+	// A step that a node of an earlier version began is at most as old as the zone's last change.
 	err = s.DB.read.QueryRowContext(ctx, `
-		SELECT z.domain, k.step, k.effective_at, k.created_at
+		SELECT z.domain, k.step, k.effective_at, k.created_at, CASE WHEN k.step_at > 0 THEN k.step_at ELSE z.serial END
 		  FROM key_rolls k JOIN zones z ON z.id = k.zone_id WHERE z.domain = $1 AND z.ended_at IS NULL`, name).
-		Scan(&r.Name, &r.Step, &effective, &created)
+		Scan(&r.Name, &r.Step, &effective, &created, &began)
 	if errors.Is(err, sql.ErrNoRows) {
 		return r, deed.Errorf(deed.CodeNotFound, "the key of %s is not being replaced", name)
 	}
-	r.EffectiveAt, r.Created = timeOrZero(effective), timeOrZero(created)
+	r.EffectiveAt, r.Created, r.StepBegan = timeOrZero(effective), timeOrZero(created), timeOrZero(began)
 	return r, err
 }
 
@@ -147,8 +148,8 @@ func (s Zones) setRoll(ctx context.Context, tx *Tx, z zoneRow, step lifecycle.Ke
 		return err
 	}
 	_, err = tx.ExecContext(ctx, `
-		UPDATE key_rolls SET step = $1, generation = $2, master = $3, effective_at = 0, next_at = $4 WHERE zone_id = $5`,
-		step, z.keys[1].Generation, z.keys[1].Master, s.signatureTime().Unix(), z.id)
+		UPDATE key_rolls SET step = $1, generation = $2, master = $3, effective_at = 0, next_at = $4, step_at = $5 WHERE zone_id = $6`,
+		step, z.keys[1].Generation, z.keys[1].Master, s.signatureTime().Unix(), s.Now().Unix(), z.id)
 	return err
 }
 

@@ -2,10 +2,8 @@ package sqldb
 
 import (
 	"context"
-	"strings"
 
 	"deed.example/deed"
-	"deed.example/deed/internal/dnssec"
 )
 
 // setServing starts or stops serving the zone.
@@ -98,36 +96,5 @@ func (s Zones) Resign(ctx context.Context, name deed.Name) error {
 		}
 		z.Serial = max(z.Serial+1, uint32(s.Now().Unix()))
 		return s.serve(ctx, tx, z)
-	})
-}
-
-// DueDelegations implements zone.Delegations.
-func (s Zones) DueDelegations(ctx context.Context, servers []string, limit int) (names []string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
-	defer cancel()
-	rows, err := s.DB.read.QueryContext(ctx, `
-		SELECT r.domain FROM registrations r JOIN zones z ON z.domain = r.domain
-		 WHERE r.ds = '' AND r.nameservers = $1 AND r.status = 'active' AND z.generation > 0 AND`+isServed+`
-		   AND NOT EXISTS (SELECT 1 FROM delegation_moves m WHERE m.domain = r.domain AND m.reference = r.reference)
-		   AND NOT EXISTS (SELECT 1 FROM key_rolls k WHERE k.zone_id = z.id)
-		 LIMIT $2`,
-		strings.Join(servers, " "), limit)
-	if err != nil {
-		return nil, err
-	}
-	err = eachRow(rows, func() error {
-		var name string
-		err := rows.Scan(&name)
-		names = append(names, name)
-		return err
-	})
-	return names, err
-}
-
-// SetDS implements zone.Delegations.
-func (s Zones) SetDS(ctx context.Context, name deed.Name, ds []dnssec.DS) error {
-	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE registrations SET ds = $1 WHERE domain = $2`, dsColumn(ds), name)
-		return err
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"deed.example/deed"
 	"deed.example/deed/internal/dnssec"
@@ -13,23 +14,51 @@ import (
 // Delegations stores which DS records the registry publishes for our names.
 type Delegations interface {
 	// DueDelegations returns names that are delegated to these servers and
-	// signed, but have no DS record at the registry.
+	// signed, but have no DS record at the registry, and whose DSWait is over. Those
+	// that have waited longest for it are first.
 	DueDelegations(ctx context.Context, servers []string, limit int) ([]string, error)
+
+	// DSWait returns how the DS of a name waits.
+	DSWait(ctx context.Context, name deed.Name) (DSWait, error)
+
+	// SetDSWait stores it.
+	SetDSWait(ctx context.Context, name deed.Name, w DSWait) error
 
 	// SetDS stores the DS records that the registry publishes.
 	SetDS(ctx context.Context, name deed.Name, ds []dnssec.DS) error
 }
 
+// A DSWait says since when the DS of a zone has waited for name servers, and when they
+// are asked again. It is zero before the first time.
+type DSWait struct{ Since, Next time.Time }
+
+// Checks of one zone are this far apart, the longer it has waited, the farther.
+const (
+	minDSCheckInterval = time.Second
+	maxDSCheckInterval = time.Minute
+)
+
+// next returns the wait after a check now. If nobody has looked for AbsentServerTimeout,
+// the name was not ours to look at meanwhile, and the wait begins anew.
+func (w DSWait) next(now time.Time) DSWait {
+	if now.Sub(w.Next) > AbsentServerTimeout {
+		w.Since = now
+	}
+	w.Next = now.Add(min(max(now.Sub(w.Since)/10, minDSCheckInterval), maxDSCheckInterval))
+	return w
+}
+
 // DSUpdater publishes the DS records of signed zones at the registry. It does so
-// only when every name server serves the signed zone: a DS record without
+// only when the name servers serve the signed zone (see DSReady): a DS record without
 // matching signatures makes a name bogus for validating resolvers (RFC 4035, 5).
 // Fill every field.
 type DSUpdater struct {
-	Names      Delegations
-	Manager    registrar.Manager
-	Servers    []string // our name servers
-	DS         func(ctx context.Context, name deed.Name) ([]dnssec.DS, error)
-	Propagated func(ctx context.Context, name deed.Name) (bool, error) // whether every server serves the current serial
+	Names   Delegations
+	Manager registrar.Manager
+	Servers []string // our name servers
+	DS      func(ctx context.Context, name deed.Name) ([]dnssec.DS, error)
+	Ready   func(ctx context.Context, name deed.Name, waited time.Duration) (bool, error) // by DSReady
+	Now     func() time.Time
 }
 
 // Due returns names that Advance should be called for now.
@@ -37,11 +66,21 @@ func (c *DSUpdater) Due(ctx context.Context, limit int) ([]string, error) {
 	return c.Names.DueDelegations(ctx, c.Servers, limit)
 }
 
-// Advance publishes the DS records of one zone, if all servers serve it signed.
+// Advance publishes the DS records of one zone, if the servers serve it signed. The time
+// of the next check is stored first, so that names that wait do not delay others.
 func (c *DSUpdater) Advance(ctx context.Context, id string) error {
 	name := deed.Name(id)
-	propagated, err := c.Propagated(ctx, name)
-	if err != nil || !propagated {
+	w, err := c.Names.DSWait(ctx, name)
+	if err != nil {
+		return err
+	}
+	now := c.Now()
+	w = w.next(now)
+	if err := c.Names.SetDSWait(ctx, name, w); err != nil {
+		return err
+	}
+	ready, err := c.Ready(ctx, name, now.Sub(w.Since))
+	if err != nil || !ready {
 		return err
 	}
 	ds, err := c.DS(ctx, name)

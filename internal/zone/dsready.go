@@ -19,18 +19,19 @@ type ServerCopy struct {
 
 // DSReady reports whether the DS of a zone may be published, and without which
 // servers. A server with an old copy always prevents it: resolvers that query it
-// would treat the name as bogus. One without the zone prevents it only until
-// AbsentServerTimeout after the last change, if another one has the zone: resolvers
-// query that one then, with or without a DS.
-func DSReady(servers []ServerCopy, sinceChange time.Duration) (ready bool, without []string) {
-	return readyWithout(servers, sinceChange >= AbsentServerTimeout)
+// would treat the name as bogus. One without the zone prevents it only until the DS has
+// waited for AbsentServerTimeout, however often the zone changes meanwhile, if another
+// one has the zone: resolvers query that one then, with or without a DS.
+func DSReady(servers []ServerCopy, waited time.Duration) (ready bool, without []string) {
+	return readyWithout(servers, waited >= AbsentServerTimeout)
 }
 
 // KeyReady reports likewise whether the next step of a key roll may begin. A server that
 // we cannot reach may serve the old keys to resolvers, so it counts as absent only when
-// it must have stopped: after the expire time of a signed zone's SOA.
-func KeyReady(servers []ServerCopy, sinceChange time.Duration) (ready bool, without []string) {
-	return readyWithout(servers, sinceChange >= dnssec.SignedExpire)
+// it must have stopped, or has transferred the zone since the step began: after the
+// expire time of a signed zone's SOA.
+func KeyReady(servers []ServerCopy, sinceStep time.Duration) (ready bool, without []string) {
+	return readyWithout(servers, sinceStep >= dnssec.SignedExpire)
 }
 
 // readyWithout reports whether all servers have the current copy, except for absent

@@ -43,15 +43,22 @@ func (s *Service) PlanImport(ctx context.Context, in Import) (dnszone.Change, dn
 	if err != nil {
 		return dnszone.Change{}, z, err
 	}
-	want, err := dnszone.ParseZoneFile(dnszone.ZoneFile{Zone: in.Name, Text: bytes.NewReader(in.File), ClampTTL: in.Clamp})
+	file, err := dnszone.ReadZoneFile(dnszone.ZoneFile{Zone: in.Name, Text: bytes.NewReader(in.File), ClampTTL: in.Clamp})
 	if err != nil {
 		return dnszone.Change{}, z, err
 	}
-	ops := z.Merge(want)
+	ops := z.Merge(file.Records)
 	if in.Replace {
-		ops = z.Diff(want)
+		ops = z.Diff(file.Records)
 	}
-	return s.plan(z, in.By, ops)
+	c, z, err := s.plan(z, in.By, ops)
+	if deed.CodeOf(err) == deed.CodeValidation {
+		// The caller sent a file, and knows nothing of our ops.
+		if located := file.CheckImport(c, z); located != nil {
+			err = located
+		}
+	}
+	return c, z, err
 }
 
 // plan returns a batch change of ops against z, after checking that it applies.

@@ -39,9 +39,9 @@ type KeyRoller struct {
 	Manager    registrar.Manager
 	Servers    []string // our name servers
 	DS         func(ctx context.Context, name deed.Name) ([]dnssec.DS, error)
-	Propagated func(ctx context.Context, name deed.Name) (bool, error) // whether every server serves the current serial
-	ParentTTL  time.Duration                                           // of the DS at the parent, with the delay of the registry
-	Now        func() time.Time                                        // the registry's clock
+	Propagated func(ctx context.Context, r lifecycle.KeyRoll) (bool, error) // whether the servers have the step, by KeyReady
+	ParentTTL  time.Duration                                                // of the DS at the parent, with the delay of the registry
+	Now        func() time.Time                                             // the registry's clock
 }
 
 // registryRetryInterval is the pause after an error of the registry.
@@ -73,7 +73,7 @@ func (k *KeyRoller) Advance(ctx context.Context, id string) error {
 // beginWait begins to wait for the caches of resolvers when no server gives them the
 // old data any more.
 func (k *KeyRoller) beginWait(ctx context.Context, r lifecycle.KeyRoll) error {
-	propagated, err := k.Propagated(ctx, r.Name)
+	propagated, err := k.Propagated(ctx, r)
 	if err != nil {
 		return err
 	}

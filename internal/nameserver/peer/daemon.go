@@ -19,8 +19,8 @@ import (
 var ErrMissing = errors.New("not installed")
 
 const (
-	timeout     = 10 * time.Second // for a server to start or stop
-	logTailSize = 8000             // bytes of a log that are shown
+	timeout     = time.Minute // for a server to start or stop
+	logTailSize = 8000        // bytes of a log that are shown
 )
 
 // A Daemon is a third-party DNS server, with all its files in its own directory.

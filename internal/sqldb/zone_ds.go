@@ -1,0 +1,64 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/zone"
+)
+
+// DueDelegations implements zone.Delegations.
+func (s Zones) DueDelegations(ctx context.Context, servers []string, limit int) (names []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
+	defer cancel()
+	rows, err := s.DB.read.QueryContext(ctx, `
+		SELECT r.domain FROM registrations r JOIN zones z ON z.domain = r.domain
+		 WHERE r.ds = '' AND r.nameservers = $1 AND r.status = 'active' AND z.generation > 0 AND`+isServed+`
+		   AND NOT EXISTS (SELECT 1 FROM delegation_moves m WHERE m.domain = r.domain AND m.reference = r.reference)
+		   AND NOT EXISTS (SELECT 1 FROM key_rolls k WHERE k.zone_id = z.id)
+		   AND z.ds_next_at <= $2 ORDER BY z.ds_next_at LIMIT $3`,
+		strings.Join(servers, " "), s.Now().Unix(), limit)
+	if err != nil {
+		return nil, err
+	}
+	err = eachRow(rows, func() error {
+		var name string
+		err := rows.Scan(&name)
+		names = append(names, name)
+		return err
+	})
+	return names, err
+}
+
+// DSWait implements zone.Delegations.
+func (s Zones) DSWait(ctx context.Context, name deed.Name) (w zone.DSWait, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
+	defer cancel()
+	var since, next int64
+	err = s.DB.read.QueryRowContext(ctx, `SELECT ds_wait_since, ds_next_at FROM zones WHERE domain = $1 AND ended_at IS NULL`, name).Scan(&since, &next)
+	if errors.Is(err, sql.ErrNoRows) {
+		return w, deed.Errorf(deed.CodeNotFound, "%s is not registered here", name)
+	}
+	return zone.DSWait{Since: timeOrZero(since), Next: timeOrZero(next)}, err
+}
+
+// SetDSWait implements zone.Delegations.
+func (s Zones) SetDSWait(ctx context.Context, name deed.Name, w zone.DSWait) error {
+	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE zones SET ds_wait_since = $1, ds_next_at = $2 WHERE domain = $3 AND ended_at IS NULL`,
+			w.Since.Unix(), w.Next.Unix(), name)
+		return err
+	})
+}
+
+// SetDS implements zone.Delegations.
+func (s Zones) SetDS(ctx context.Context, name deed.Name, ds []dnssec.DS) error {
+	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE registrations SET ds = $1 WHERE domain = $2`, dsColumn(ds), name)
+		return err
+	})
+}
