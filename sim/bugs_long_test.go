@@ -18,6 +18,9 @@ const firstOutsideBug = "58"
 // firstMandateBug is the first bug that the simulation with mandates finds.
 const firstMandateBug = "80"
 
+// firstCancelBug is the first bug that the simulation with cancellations finds.
+const firstCancelBug = "70"
+
 // bugSeeds is how many seeds the simulation may take to find a bug.
 const bugSeeds = "1000"
 
@@ -40,6 +43,8 @@ func TestBugsAreFound(t *testing.T) {
 			switch {
 			case name >= firstMandateBug:
 				world = "TestMandateSimulation"
+			case name >= firstCancelBug:
+				world = "TestCancelSimulation"
 			case name >= firstOutsideBug:
 				world = "TestOutsideSimulation"
 			}

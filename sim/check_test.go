@@ -93,7 +93,7 @@ func (w *world) checkChain() error {
 		switch {
 		case len(back) > 1:
 			return fmt.Errorf("%s went back %d times", id(a), len(back))
-		case ref != "" && w.mandates.returns(a, back[0]):
+		case ref != "" && (w.mandates.returns(a, back[0]) || w.cancels.returns(a, ref, back[0])):
 		case back[0].to != a.Payer || back[0].amount != u.amount || !u.paid:
 			return fmt.Errorf("%s of %s came in for %s, and %s went back to %s", u.amount, a.Payer, id(a), back[0].amount, back[0].to)
 		case ref != "":
@@ -171,6 +171,9 @@ func (w *world) checkPayment(p order.Payment) error {
 	}
 	if w.mandates != nil {
 		return w.mandates.check(p)
+	}
+	if w.cancels != nil {
+		return w.cancels.check(p)
 	}
 	return nil
 }
@@ -250,7 +253,7 @@ func (w *world) checkNames(paid paid) error {
 	}
 	for _, name := range slices.Concat(w.names, w.away) {
 		e := w.registry.entries[name]
-		if !w.registry.ours(name) {
+		if !w.registry.ours(name) || w.cancels.gone(e.Reference) {
 			continue
 		}
 		if !e.Expires.Equal(expires[name]) {

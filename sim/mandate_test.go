@@ -63,9 +63,8 @@ func (p *process) useMandates(registryNow func() time.Time) {
 	}
 }
 
-// begin sells every name, before anything fails.
-func (m *mandateModel) begin() {
-	w := m.w
+// sellNames sells every name, before anything fails.
+func (w *world) sellNames() {
 	w.faulty = false
 	for i, name := range w.names {
 		who := w.buyers[i%len(w.buyers)]

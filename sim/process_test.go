@@ -69,6 +69,9 @@ func newProcess(w *world, id int) *process {
 	if w.mandates != nil {
 		p.useMandates(life)
 	}
+	if w.cancels != nil {
+		p.useCancels(clock, life)
+	}
 	return p
 }
 
@@ -147,7 +150,7 @@ func writes(what string) bool {
 	verb, _, _ := strings.Cut(what, " ")
 	switch verb {
 	case "AuthorizePayment", "MovePayment", "ClaimPayment", "Adopt", "MoveJob", "CompleteJob", "FailJob", "UpdateRegistration", "EndRegistration", "MoveLateOrder", "Delete",
-		"CreateMandates", "RevokeMandates", "EndMandate":
+		"CreateMandates", "RevokeMandates", "EndMandate", "BeginCancellation", "FinishCancellation", "KeepName":
 		return true
 	}
 	return false

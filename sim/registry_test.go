@@ -100,6 +100,9 @@ func (r *registryModel) run() {
 	if r.w.outside != nil {
 		r.w.outside.renewExpired()
 	}
+	if r.w.cancels != nil {
+		r.w.cancels.run()
+	}
 }
 
 // next returns the order that is due first.
@@ -159,7 +162,7 @@ func (r *registryModel) outbuy(name deed.Name) {
 // leave begins to move a name of ours to another registrar.
 func (r *registryModel) leave(name deed.Name) {
 	e := r.entries[name]
-	if !r.ours(name) || e.Transfer != "" || r.now().AddDate(0, 0, registry.TransferDays).After(e.Expires) {
+	if !r.ours(name) || e.Transfer != "" || r.w.cancels != nil && e.Locked || r.now().AddDate(0, 0, registry.TransferDays).After(e.Expires) {
 		return
 	}
 	r.leaving++
@@ -167,6 +170,9 @@ func (r *registryModel) leave(name deed.Name) {
 		Order:   registrar.Order{Kind: registrar.OrderTransfer, Reference: fmt.Sprintf("%s-%d", them, r.leaving), Name: name, Years: 1},
 		Account: them, GraceDays: graceDays, State: registry.PlacementPlaced, Accepted: r.now(), Due: r.now().AddDate(0, 0, registry.TransferDays),
 	}}
+	if r.w.cancels != nil && r.w.rng.IntN(2) == 0 { // some registries let nobody wait
+		o.Due = r.now().Add(time.Duration(r.w.rng.IntN(40)) * time.Second)
+	}
 	e.Transfer = o.Reference
 	r.entries[name], r.orders[o.Reference], r.sent = e, o, append(r.sent, o.Reference)
 	r.w.tell("%s begins to leave us", name)

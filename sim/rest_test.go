@@ -61,6 +61,11 @@ func (w *world) open() (int, error) {
 	if err != nil || open > 0 {
 		return open, err
 	}
+	if w.cancels != nil {
+		if open, err = w.cancels.open(); err != nil || open > 0 {
+			return open, err
+		}
+	}
 	aside, err := w.aside()
 	if err != nil {
 		return 0, err
@@ -78,6 +83,9 @@ func (w *world) work(p *process) {
 	w.readChain(p)
 	if w.mandates != nil {
 		w.advanceMandates(p)
+	}
+	if w.cancels != nil {
+		w.advanceCancellations(p)
 	}
 	if lost, err := w.lost(); w.restored && lost > 0 && err == nil {
 		w.finish(p)
@@ -135,6 +143,11 @@ func (w *world) checkRest() error {
 			return err
 		}
 	}
+	if w.cancels != nil {
+		if err := w.cancels.checkRest(); err != nil {
+			return err
+		}
+	}
 	return w.checkHeld()
 }
 
@@ -145,6 +158,7 @@ func (w *world) checkHeld() error {
 		e := w.registry.entries[name]
 		r, err := w.registration(name)
 		switch ours := w.registry.ours(name); {
+		case ours && w.cancels.gone(e.Reference):
 		case ours && err != nil:
 			return fmt.Errorf("%s is ours under %s and belongs to nobody: %w", name, e.Reference, err)
 		case ours && !r.Expires.Equal(e.Expires):

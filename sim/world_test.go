@@ -12,6 +12,8 @@
 // paid, and restore backups while the chain and the registry go on.
 // In some runs owners sign renewals in advance, cancel them, spend the money, and give
 // the names away, while prices rise and the chain's clock jumps with the registry's.
+// In others owners cancel what they have just registered, while it is renewed, handed
+// over and moved away, at a registry that keeps a part, refuses, or says nothing.
 // Whatever a process calls, a store or the outside, is a point where it can die,
 // where the call can be lost before or after it is done, and where all others can
 // go on for any time. The world knows
@@ -93,6 +95,7 @@ type world struct {
 	registry *registryModel
 	outside  *outsideModel // nil when the registry knows orders by their reference
 	mandates *mandateModel // nil when nobody signs renewals in advance
+	cancels  *cancelModel  // nil when nobody cancels registrations
 	procs    []*process
 	buyers   []deed.Wallet
 	names    []deed.Name // that anybody can buy
@@ -137,8 +140,8 @@ func runWorld(seed uint64, loud bool, extend func(*world)) (w *world, err error)
 		return &world{}, err
 	}
 	defer w.db.Close() // it is gone with the run
-	if w.mandates != nil {
-		w.mandates.begin()
+	if w.mandates != nil || w.cancels != nil {
+		w.sellNames()
 	}
 	for w.left > 0 && w.broken == nil {
 		w.step()
@@ -228,6 +231,8 @@ func (w *world) step() {
 		w.restore()
 	case w.mandates != nil && w.acting == "" && w.rng.IntN(3) == 0:
 		w.mandateStep(p)
+	case w.cancels != nil && w.acting == "" && w.rng.IntN(3) == 0:
+		w.cancelStep(p)
 	case n < 40 && w.acting != "":
 		w.own(p)
 	case n < 22:

@@ -20,8 +20,8 @@ import (
 )
 
 // admin runs `deed admin` beside a node and returns what it printed.
-func admin(task, dir string, environ []string) (string, error) {
-	cmd := exec.Command(binary, "admin", task, "--data", dir)
+func admin(task, dir string, environ []string, more ...string) (string, error) {
+	cmd := exec.Command(binary, append([]string{"admin", task, "--data", dir}, more...)...)
 	cmd.Env = environ
 	out, err := cmd.Output()
 	return string(out), err
@@ -141,6 +141,14 @@ func TestReconcileCommand(t *testing.T) {
 		}
 		if strings.Join(lines, "\n") != strings.Join(want, "\n") {
 			t.Errorf("got %q, want %q", lines, want)
+		}
+		state := filepath.Join(t.TempDir(), "state") // of a run that was stopped after the first name
+		if err := os.WriteFile(state, []byte("first.com\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, err = admin("reconcile", dir, environ, "--state", state)
+		if _, gone := os.Stat(state); err == nil || strings.Contains(out, "first.com") || !strings.Contains(out, "1 names in the database, 0 at the registry, 1 differences") || !os.IsNotExist(gone) {
+			t.Errorf("continued: got %v, %v: %s", err, gone, out)
 		}
 	})
 }

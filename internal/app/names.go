@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"deed.example/deed"
 	"deed.example/deed/internal/catalog"
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/registration"
@@ -26,13 +25,11 @@ func ForEachName(ctx context.Context, c Config, f func(r lifecycle.Registration,
 }
 
 // Reconcile compares every name in the database with its registrar, and changes
-// nothing: those after a name, or all if it is "". It tells progress, which may be nil,
-// the last name that was looked up, and how many of how many. The service may run
-// meanwhile.
-func Reconcile(ctx context.Context, c Config, after deed.Name, progress func(name deed.Name, done, total int)) (found registration.Reconciliation, err error) {
+// nothing. With sets where it begins and who is told. The service may run meanwhile.
+func Reconcile(ctx context.Context, c Config, with func(r *registration.Reconciler)) (found registration.Reconciliation, err error) {
 	return found, withRegistrars(ctx, c, openReadOnly, func(a *App) error {
 		r := a.Reconciler()
-		r.After, r.Progress = after, progress
+		with(&r)
 		found, err = r.Run(ctx)
 		return err
 	})
@@ -41,7 +38,7 @@ func Reconcile(ctx context.Context, c Config, after deed.Name, progress func(nam
 // Reconciler returns what compares the names in the database with the registrars.
 func (a *App) Reconciler() registration.Reconciler {
 	names := sqldb.Registrations{DB: a.DB, Now: a.calendar.Now}
-	return registration.Reconciler{Names: names, Inventory: a.registrar, Manager: a.registrar, Pace: a.pace, Pause: settleDown}
+	return registration.Reconciler{Names: names, Inventory: a.registrar, Manager: a.registrar, Pace: a.pace, BackendOf: a.registrar.BackendOf, Pause: settleDown}
 }
 
 // withRegistrars calls f with an App that has the registrars, on a database that it

@@ -19,7 +19,7 @@ import (
 )
 
 // openWholesaler opens a service that buys .com from a wholesaler.
-func openWholesaler(t *testing.T, db *sqldb.DB) (*env, *opusdnstest.Server, *opusdnstest.Checker, *local.Registry) {
+func openWholesaler(t *testing.T, db *sqldb.DB, more ...func(*app.Config)) (*env, *opusdnstest.Server, *opusdnstest.Checker, *local.Registry) {
 	t.Helper()
 	outside := &local.Registry{Store: sqldb.Registry{DB: sqldbtest.SQLite(t)}, Faults: &local.Faults{Slow: time.Millisecond}}
 	vendor := opusdnstest.NewServer(outside)
@@ -36,6 +36,9 @@ func openWholesaler(t *testing.T, db *sqldb.DB) (*env, *opusdnstest.Server, *opu
 			"environment": "custom", "base_url": server.URL, "key_file": key, "organization": opusdnstest.Organization,
 			"contact": vendor.AddContact(), "requests_per_second": "1000", "timeout": "1m", "price_age": "1ns", "lookups_per_second": "10000",
 		}}}
+		for _, change := range more {
+			change(c)
+		}
 	}})
 	return s, vendor, checker, outside
 }

@@ -20,6 +20,7 @@ type Cancellation struct {
 	State     CancelState
 	Reason    string    // why the name was kept
 	Created   time.Time // by the clock of all nodes, like the times below
+	Secured   bool      // the name cannot be transferred away, and a deletion may have been sent
 	Tries     int       // how often the registry was asked
 	Lease     time.Time // until then a process may still be working on it
 	Quiet     time.Time // until then a deletion without an answer may still be executed

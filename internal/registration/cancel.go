@@ -9,7 +9,6 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/order"
-	"deed.example/deed/internal/registrar"
 )
 
 // Cancellations stores cancellations of registrations.
@@ -44,6 +43,10 @@ type CancellationSteps interface {
 	// LeaseCancellation stores that this process asks the registry. It returns false
 	// when another one does.
 	LeaseCancellation(ctx context.Context, c lifecycle.Cancellation, lease, quiet time.Time) (bool, error)
+
+	// SecureCancellation stores that the name can no longer leave our account by a
+	// transfer, before a deletion is sent.
+	SecureCancellation(ctx context.Context, c lifecycle.Cancellation) error
 
 	// DelayCancellation ends the lease, with c.Quiet, until the next attempt.
 	DelayCancellation(ctx context.Context, c lifecycle.Cancellation, next time.Time) error
@@ -167,6 +170,10 @@ const (
 // AdvanceCancellation makes the next step of a cancellation, if one can be made now. It
 // is safe for concurrent use by any number of processes.
 //
+// Before the first deletion is sent the name is locked, and gets a new auth code that
+// nobody receives: from then on a name that is not in our account was deleted, and did
+// not leave by a transfer.
+//
 // A deletion that was sent may be executed as late as the end of its quiet window. Until
 // then the cancellation does not end: not as kept, because the name may still be
 // deleted, and not as done, because the name could be registered again and that one
@@ -203,59 +210,4 @@ func (s *Service) AdvanceCancellation(ctx context.Context, reference string) err
 		next = now.Add(cancelDelay)
 	}
 	return s.Cancels.DelayCancellation(ctx, c, next)
-}
-
-// A deletion is the outcome of an attempt to delete a name.
-type deletion int
-
-const (
-	deletionUnknown deletion = iota // a deletion was sent, and there was no answer
-	deletionOpen                    // the registry could not be asked, or has not decided
-	deletionDone                    // the name is no longer ours
-	deletionRefused                 // the name is ours, and the registry does not delete it; the reason is stored
-)
-
-// deleteName has the name deleted, and returns what the state of the name then says,
-// whatever the registry answered.
-func (s *Service) deleteName(ctx context.Context, c *lifecycle.Cancellation, began time.Time) deletion {
-	h, err := s.Manager.Holding(ctx, c.Name)
-	switch {
-	case isDeleted(*c, h, err):
-		return deletionDone
-	case err != nil:
-		return deletionOpen
-	case !slices.Contains(h.EPPStatus, addPeriod):
-		c.Reason = fmt.Sprintf("the days in which %s could be cancelled are over: it stays yours, and nothing is refunded", c.Name)
-		return deletionRefused
-	case s.Now().Sub(began) > registrarTimeout/2:
-		return deletionOpen // this process was suspended: the lease may end before the deletion is answered
-	}
-	deleter, ok := s.Manager.(registrar.Deleter)
-	if !ok {
-		c.Reason = fmt.Sprintf("the registry of %s does not delete names: it stays yours, and nothing is refunded", c.Name)
-		return deletionRefused
-	}
-	answer := deleter.Delete(ctx, c.Name)
-	code := deed.CodeOf(answer)
-	known := answer == nil || code != deed.CodeUnavailable
-	h, err = s.Manager.Holding(ctx, c.Name)
-	switch {
-	case !known:
-		return deletionUnknown
-	case isDeleted(*c, h, err):
-		return deletionDone
-	case err != nil || answer == nil || code == deed.CodeNotFound:
-		return deletionOpen // it is being deleted, or the registry contradicts itself
-	}
-	c.Reason = fmt.Sprintf("the registry does not delete %s now: it stays yours, and nothing is refunded", c.Name)
-	return deletionRefused
-}
-
-// isDeleted reports whether the registry's answer says that the name is deleted. In
-// redemption it is, although it can be restored.
-func isDeleted(c lifecycle.Cancellation, h lifecycle.Holding, err error) bool {
-	if err != nil {
-		return deed.CodeOf(err) == deed.CodeNotFound
-	}
-	return h.Reference != "" && h.Reference != c.Reference || h.Phase == lifecycle.PhaseRedemption || h.Phase == lifecycle.PhasePendingDelete || h.Phase == lifecycle.PhaseGone
 }

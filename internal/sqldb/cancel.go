@@ -20,15 +20,17 @@ type Cancellations struct {
 }
 
 const selectCancellation = `
-	SELECT reference, domain, backend, payment_id, wallet, paid, fee, state, reason, created_at, tries, lease_until, quiet_until
+	SELECT reference, domain, backend, payment_id, wallet, paid, fee, state, reason, created_at, tries, lease_until, quiet_until, secured_at
 	  FROM cancellations `
 
 func scanCancellation(row *sql.Row) (c lifecycle.Cancellation, err error) {
 	var created, lease, quiet int64
-	err = row.Scan(&c.Reference, &c.Name, &c.Backend, &c.PaymentID, &c.Wallet, &c.Paid, &c.Fee, &c.State, &c.Reason, &created, &c.Tries, &lease, &quiet)
+	var secured sql.NullInt64
+	err = row.Scan(&c.Reference, &c.Name, &c.Backend, &c.PaymentID, &c.Wallet, &c.Paid, &c.Fee, &c.State, &c.Reason, &created, &c.Tries, &lease, &quiet, &secured)
 	if errors.Is(err, sql.ErrNoRows) {
 		return c, deed.Errorf(deed.CodeNotFound, "there is no such cancellation")
 	}
+	c.Secured = secured.Valid
 	c.Created, c.Lease, c.Quiet = timeOrZero(created), timeOrZero(lease), timeOrZero(quiet)
 	return c, err
 }
@@ -70,6 +72,20 @@ func (s Cancellations) LeaseCancellation(ctx context.Context, c lifecycle.Cancel
 		return err
 	})
 	return leased, err
+}
+
+// SecureCancellation implements registration.Cancellations. It fails when another
+// process has taken the cancellation over.
+func (s Cancellations) SecureCancellation(ctx context.Context, c lifecycle.Cancellation) error {
+	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		secured, err := rowsAffected(tx.ExecContext(ctx, `
+			UPDATE cancellations SET secured_at = $1 WHERE reference = $2 AND state = 'deleting' AND tries = $3`,
+			s.Now().Unix(), c.Reference, c.Tries))
+		if err == nil && !secured {
+			err = fmt.Errorf("another process cancels %s", c.Name)
+		}
+		return err
+	})
 }
 
 // DelayCancellation implements registration.Cancellations.
@@ -116,7 +132,7 @@ func (s Cancellations) FinishCancellation(ctx context.Context, c lifecycle.Cance
 }
 
 // KeepName implements registration.Cancellations. It gives the cancellation back to the
-// month's allowance.
+// allowance of the month in which it began.
 func (s Cancellations) KeepName(ctx context.Context, c lifecycle.Cancellation) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		ended, err := s.end(ctx, tx, c, lifecycle.CancelKept)
@@ -129,7 +145,7 @@ func (s Cancellations) KeepName(ctx context.Context, c lifecycle.Cancellation) e
 		}
 		_, err = tx.ExecContext(ctx, `
 			UPDATE cancel_allowances SET used = used - 1 WHERE backend = $1 AND tld = $2 AND month = $3 AND used > 0`,
-			c.Backend, c.Name.TLD(), month(s.Names.Now()))
+			c.Backend, c.Name.TLD(), month(s.Names.Now().Add(c.Created.Sub(s.Now()))))
 		return err
 	})
 }

@@ -34,7 +34,7 @@ func (s Cancellations) BeginCancellation(ctx context.Context, c lifecycle.Cancel
 			INSERT INTO cancellations (reference, domain, backend, payment_id, wallet, paid, fee, state, created_at, next_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, 'deleting', $8, $8)
 			ON CONFLICT (reference) DO UPDATE SET paid = excluded.paid, fee = excluded.fee, state = 'deleting', reason = '',
-			       created_at = excluded.created_at, tries = 0, lease_until = 0, quiet_until = 0, next_at = excluded.next_at
+			       created_at = excluded.created_at, tries = 0, lease_until = 0, quiet_until = 0, secured_at = NULL, next_at = excluded.next_at
 			 WHERE cancellations.state = 'kept'`,
 			c.Reference, c.Name, c.Backend, c.PaymentID, c.Wallet, c.Paid, c.Fee, now))
 		if err == nil && !stored {

@@ -123,21 +123,6 @@ func (s LateOrders) Orphans(ctx context.Context) (all []order.LateOrder, err err
 // maxReported is how many names are reported at once: more do not help an operator.
 const maxReported = 100
 
-// Refunded returns the names of refunded orders that may still be executed.
-func (s Registrations) Refunded(ctx context.Context) (names []deed.Name, err error) {
-	rows, err := s.DB.read.QueryContext(ctx, `SELECT DISTINCT domain FROM late_orders WHERE state IN ('watching', 'held', 'deleting') ORDER BY domain`)
-	if err != nil {
-		return nil, err
-	}
-	err = eachRow(rows, func() error {
-		var name deed.Name
-		err := rows.Scan(&name)
-		names = append(names, name)
-		return err
-	})
-	return names, err
-}
-
 // Missing counts the names of ours that their registry does not hold.
 func (s Registrations) Missing(ctx context.Context) (n int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)

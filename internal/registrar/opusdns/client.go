@@ -109,10 +109,13 @@ func (c *client) send(ctx context.Context, r request, body []byte, out any) erro
 		return fmt.Errorf("the reply is incomplete: %w", withoutURL(err))
 	}
 	if int64(len(raw)) > limit {
-		return fmt.Errorf("the reply has more than %d bytes", limit)
+		return fmt.Errorf("%w: it has more than %d bytes", errUndocumented, limit)
 	}
 	return decodeReply(reply, raw, out)
 }
+
+// errUndocumented is a reply that breaks the vendor's own description of it.
+var errUndocumented = errors.New("the reply is not as documented")
 
 // decodeReply decodes a complete reply.
 func decodeReply(reply *http.Response, raw []byte, out any) error {
@@ -127,10 +130,10 @@ func decodeReply(reply *http.Response, raw []byte, out any) error {
 	case out == nil:
 		return nil
 	case !isJSON:
-		return fmt.Errorf("the reply with status %d is not JSON", status)
+		return fmt.Errorf("%w: with status %d it is not JSON", errUndocumented, status)
 	}
 	if err := json.Unmarshal(raw, out); err != nil {
-		return fmt.Errorf("the reply is not as documented: %w", err)
+		return fmt.Errorf("%w: %w", errUndocumented, err)
 	}
 	return nil
 }

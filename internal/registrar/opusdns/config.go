@@ -3,6 +3,7 @@ package opusdns
 import (
 	"cmp"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -50,6 +51,7 @@ type Config struct {
 	PageSize          int           // of lists of names, at most 1000; 1000 when zero
 	ListWithoutDS     bool          // do not read the DS records of each name in a list, which takes a request each
 	Now               func() time.Time
+	Log               *slog.Logger // nil for none
 }
 
 // A Contact is the registrant of record.
@@ -117,6 +119,9 @@ func Open(c Config) (*Backend, error) {
 	c.PageSize = cmp.Or(c.PageSize, namesPerPage)
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Backend{
 		config: c,

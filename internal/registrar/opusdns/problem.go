@@ -121,6 +121,8 @@ func (p *problem) lacksFunds() bool {
 func (b *Backend) unknown(doing string, err error) error {
 	var p *problem
 	switch {
+	case errors.Is(err, errUndocumented):
+		b.warn(warnReplies, "a reply is not as documented: "+doing)
 	case errors.As(err, &p) && p.lacksFunds():
 		b.warn(warnFunds, "the account has too little money: pay in")
 		return fmt.Errorf("%s: %w: %w", doing, registrar.ErrFunds, err)

@@ -22,7 +22,7 @@ func New(s registrar.Settings) (registrar.Backend, error) {
 		BaseURL: baseURLs[environment], Secret: s.Secret,
 		Organization: r.Needed("organization"), Contact: r.Text("contact"), Registrant: readContact(r),
 		RequestsPerSecond: r.Int("requests_per_second", 1, 1000), Timeout: r.Duration("timeout"), ClockSkew: r.Duration("clock_skew"),
-		PriceAge: r.Duration("price_age"), ListWithoutDS: r.Bool("list_without_ds"), Now: s.Now,
+		PriceAge: r.Duration("price_age"), ListWithoutDS: r.Bool("list_without_ds"), Now: s.Now, Log: s.Log,
 	}
 	if url := r.Text("base_url"); url != "" {
 		cfg.BaseURL = url

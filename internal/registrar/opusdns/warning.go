@@ -16,26 +16,36 @@ const (
 	warnPrices
 )
 
-// warningAge is how long a warning is shown after it last occurred.
+// warningAge is how long a warning is shown after it last occurred, and how long it is
+// not written to the log again.
 const warningAge = time.Hour
 
 // warnings are the last warning of each kind.
 type warnings map[warningKind]warning
 
 type warning struct {
-	text string
-	at   time.Time
+	text   string
+	at     time.Time // when it last occurred
+	logged time.Time
 }
 
-// warn notes a warning. Of each kind the last is kept, so that the operator is told
-// once.
+// warn notes a warning, and writes it to the log unless one of its kind was there lately:
+// of each kind the last is kept, and the operator is told once.
 func (b *Backend) warn(kind warningKind, text string) {
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	if b.warnings == nil {
 		b.warnings = warnings{}
 	}
-	b.warnings[kind] = warning{text: text, at: time.Now()}
+	w := warning{text: text, at: time.Now(), logged: b.warnings[kind].logged}
+	again := w.at.Sub(w.logged) > warningAge
+	if again {
+		w.logged = w.at
+	}
+	b.warnings[kind] = w
+	b.mu.Unlock()
+	if again {
+		b.config.Log.Error("the wholesaler needs attention", "why", text)
+	}
 }
 
 // Warnings implements registrar.Monitored.
