@@ -15,6 +15,7 @@ type Domain struct {
 	RegisteredAt  time.Time       `json:"registeredAt"`
 	ExpiresAt     time.Time       `json:"expiresAt"`
 	AutoRenew     bool            `json:"autoRenew"`
+	RenewalPrice  string          `json:"renewal_price_usd,omitzero"` // of a year; "" when the TLD is no longer sold
 	Locked        bool            `json:"locked"`
 	Privacy       bool            `json:"privacy"`
 	Nameservers   []string        `json:"nameservers"`

@@ -9,7 +9,7 @@ import (
 // newPage returns the page for browsers.
 func newPage(c *Config, api *httpapi.Server) (*web.Server, error) {
 	row, _ := network.ByChainID(c.ChainID) // without a row there are no payments
-	site := web.Site{PublicURL: api.PublicURL, Version: api.Version, Network: row, Payments: api.NotReady == nil, Forwards: len(c.RedirectAddresses) > 0}
+	site := web.Site{PublicURL: api.PublicURL, Version: api.Version, Network: row, Payments: api.NotReady == nil, Forwards: len(c.RedirectAddresses) > 0, Email: c.EmailServer != ""}
 	if api.Sandbox != nil {
 		site.RPCURL = api.Sandbox.RPCURL
 	}

@@ -488,8 +488,9 @@ func TestPremiumNames(t *testing.T) {
 		}
 		more := read[api.Quote](t, s.paid(t, "/domains/renew", `{"domain":"ab.io","dryRun":true}`, ""))
 		list := read[api.AccountDomains](t, s.get(t, "/account/domains", "Authorization", s.bearer(t, a)))
-		if ordinary := read[api.Quote](t, s.do(t, "POST", "/domains/register", `{"domain":"abcdef.io","dryRun":true}`)); more.Price == ordinary.Price || list.Domains[0].RenewalPrice != more.Price {
-			t.Errorf("a year more costs %s, in the list %s, an ordinary name %s", more.Price, list.Domains[0].RenewalPrice, ordinary.Price)
+		one := read[api.Domain](t, s.get(t, "/domains/ab.io"))
+		if ordinary := read[api.Quote](t, s.do(t, "POST", "/domains/register", `{"domain":"abcdef.io","dryRun":true}`)); more.Price == ordinary.Price || list.Domains[0].RenewalPrice != more.Price || one.RenewalPrice != more.Price {
+			t.Errorf("a year more costs %s, in the list %s, of the name %s, an ordinary name %s", more.Price, list.Domains[0].RenewalPrice, one.RenewalPrice, ordinary.Price)
 		}
 		s.audit(t)
 	})

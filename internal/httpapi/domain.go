@@ -45,6 +45,9 @@ func (s *Server) fromView(v registration.View) api.Domain {
 		Locked: v.Locked, Privacy: listing.Privacy, Nameservers: list(v.Nameservers), Glue: fromGlue(v.Glue), WalletAddress: string(v.Owner), EPPStatus: v.EPPStatus(),
 		DNSSEC: api.DNSSEC{Enabled: len(v.DS) > 0, DS: []api.DS{}}, Events: fromEvents(v.Events), Warnings: []string{}, UpdatedAt: v.Updated,
 	}
+	if q, err := s.Catalog.Renewal(v.Registration, 1, false); err == nil || deed.CodeOf(err) == deed.CodeTooExpensive {
+		out.RenewalPrice = q.Amount.String()
+	}
 	if v.Move != nil {
 		out.Move = &api.DelegationMove{Step: string(v.Move.Step), Nameservers: v.Move.Hosts, Glue: fromGlue(v.Move.Glue), EffectiveAt: v.Move.EffectiveAt}
 		out.Warnings = append(out.Warnings, moveWarnings[v.Move.Step])

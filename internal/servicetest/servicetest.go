@@ -22,13 +22,13 @@ type Service struct {
 }
 
 // Start builds the command into dir and runs it there on free ports, with rate
-// limits that tests do not reach.
-func Start(dir string) (*Service, error) {
+// limits that tests do not reach, and with further settings (NAME=value).
+func Start(dir string, settings ...string) (*Service, error) {
 	binary := filepath.Join(dir, "deed")
 	if err := Build(binary); err != nil {
 		return nil, err
 	}
-	return Run(binary, dir)
+	return Run(binary, dir, settings...)
 }
 
 // Build builds the command.
@@ -40,20 +40,22 @@ func Build(binary string) error {
 }
 
 // Run runs a built command, like Start.
-func Run(binary, dir string) (*Service, error) { return run(binary, dir, true) }
+func Run(binary, dir string, settings ...string) (*Service, error) {
+	return run(binary, dir, true, settings)
+}
 
 // RunLimited runs a built command with the limits that it has by default.
-func RunLimited(binary, dir string) (*Service, error) { return run(binary, dir, false) }
+func RunLimited(binary, dir string) (*Service, error) { return run(binary, dir, false, nil) }
 
-func run(binary, dir string, unlimited bool) (*Service, error) {
+func run(binary, dir string, unlimited bool, settings []string) (*Service, error) {
 	s := &Service{Binary: binary, Dir: dir}
-	settings, err := testEnv(s.Binary, unlimited)
+	env, err := testEnv(s.Binary, unlimited)
 	if err != nil {
 		return nil, err
 	}
 	s.cmd = exec.Command(s.Binary, "serve")
 	s.cmd.Dir = dir
-	s.cmd.Env = append(settings, "PATH="+os.Getenv("PATH"), "DEED_DATABASE_TIMEOUT=2m") // a busy machine is not a fault
+	s.cmd.Env = append(append(env, settings...), "PATH="+os.Getenv("PATH"), "DEED_DATABASE_TIMEOUT=2m") // a busy machine is not a fault
 	logs, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {
 		return nil, err

@@ -28,6 +28,7 @@ type Site struct {
 	Network   network.Network // of payments
 	Payments  bool            // false on a node that takes none
 	Forwards  bool            // FORWARD records are accepted
+	Email     bool            // notices are sent by e-mail
 	RPCURL    string          // of the embedded chain; "" outside a sandbox
 }
 

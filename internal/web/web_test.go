@@ -152,6 +152,19 @@ func TestResultsWithoutJavaScript(t *testing.T) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
+	if got := strings.Count(body(t, get(t, s, "/?q=example&all")), `<li class="result`); got != len(s.Prices.Listings()) || got < 500 {
+		t.Errorf("all TLDs: got %d rows", got)
+	}
+	cheap := body(t, get(t, s, "/?q=example&max=13.06"))
+	if !strings.Contains(cheap, `href="/app/buy/example.com"`) || strings.Contains(cheap, `href="/app/buy/example.io"`) || strings.Contains(cheap, "<small>Taken</small>") {
+		t.Error("a highest price is not kept")
+	}
+	if got := body(t, get(t, s, "/?q=example&max=0.01")); !strings.Contains(got, "No name passes the filters.") {
+		t.Error("a filter that leaves nothing does not say so")
+	}
+	if got := body(t, get(t, s, "/?q=https%3A%2F%2Fwww.example.xyz%2Fpath")); !strings.Contains(got, `href="/app/buy/example.xyz"`) {
+		t.Error("an address is not understood")
+	}
 	exact := body(t, get(t, s, "/?q=example.xyz"))
 	if first, other := strings.Index(exact, ">example.xyz"), strings.Index(exact, ">example.com"); first < 0 || other < first {
 		t.Errorf("the exact match is at %d, another at %d", first, other)

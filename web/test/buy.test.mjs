@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { api, axe, base, button, connect, fund, heading, newAccount, newName, openPage, pay, picture } from './lib.mjs'
+import { alone, api, axe, base, button, connect, fund, heading, newAccount, newName, openPage, pay, picture, test } from './lib.mjs'
 
 test('from an empty page to an owned name', async () => {
   const account = newAccount()
@@ -62,7 +61,7 @@ test('from an empty page to an owned name', async () => {
   assert.deepEqual(await context.cookies(), [])
 })
 
-test('figures: from an empty page to an owned name', async (t) => {
+alone('figures: from an empty page to an owned name', async (t) => {
   const account = newAccount()
   await fund(account.address)
   const { page, wallet, context } = await openPage({ account })

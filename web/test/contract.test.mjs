@@ -1,9 +1,8 @@
 // Contract wallets: deployed ones (ERC-1271), and those that their first payment deploys
 // (ERC-6492).
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
 import { createPublicClient, createWalletClient, encodeFunctionData, http, parseAbi, serializeErc6492Signature } from 'viem'
-import { api, atOrder, axe, base, button, connect, fund, heading, newAccount, pay, picture, problem } from './lib.mjs'
+import { api, atOrder, axe, base, button, connect, fund, heading, newAccount, pay, picture, problem, test } from './lib.mjs'
 
 const factory = '0xdeedfac70000000000000000000000000000fac7'
 const abi = parseAbi(['function createWallet(address owner, bytes32 salt)', 'function walletOf(address owner, bytes32 salt) view returns (address)'])

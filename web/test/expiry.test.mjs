@@ -1,9 +1,8 @@
 // The last test: it moves the clock of the sandbox.
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { api, axe, base, button, buyName, connect, newAccount, newName, openPage, pay, picture, signIn } from './lib.mjs'
+import { alone, api, axe, base, button, buyName, connect, newAccount, newName, openPage, pay, picture, signIn } from './lib.mjs'
 
-test('names that end soon: the notice with the price, and the way to renew', async () => {
+alone('names that end soon: the notice with the price, and the way to renew', async () => {
   const account = newAccount()
   const name = newName()
   await buyName(account, name)
@@ -18,7 +17,7 @@ test('names that end soon: the notice with the price, and the way to renew', asy
   await context.close()
 })
 
-test('an expired name: the notice, the clock of the sandbox, and a renewal by anyone', async () => {
+alone('an expired name: the notice, the clock of the sandbox, and a renewal by anyone', async () => {
   const name = newName()
   await buyName(newAccount(), name)
   await api('POST', '/sandbox/clock', { advance: '370d' })

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { base, fund, heading, newAccount, newName, openPage } from './lib.mjs'
+import { base, fund, heading, newAccount, newName, openPage, test } from './lib.mjs'
 
 /** Presses Tab until the focus is on an element with this text or label. */
 async function tabTo(page, text) {

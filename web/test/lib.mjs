@@ -1,14 +1,14 @@
 // A browser with a wallet in it. The wallet is announced by EIP-6963; its key stays
 // in Node, and every request that the page makes of it is recorded.
 import { existsSync, mkdirSync } from 'node:fs'
-import { after } from 'node:test'
+import { after, describe, it } from 'node:test'
 import { AxeBuilder } from '@axe-core/playwright'
 import { chromium } from 'playwright-core'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
 export const base = process.env.DEED_URL
 export const shots = process.env.DEED_SCREENSHOTS // folder, or nothing
-const patience = 60_000 // a deadline, not a measurement
+const patience = 300_000 // a deadline, not a measurement: the machine may be busy
 
 async function openBrowser() {
   const paths = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].filter((p) => p && existsSync(p))
@@ -19,6 +19,19 @@ async function openBrowser() {
 /** One browser for all tests; each has a context of its own. */
 export const browser = await openBrowser()
 after(() => browser.close())
+
+// Tests mostly wait, so several run at a time. Those that change the whole service, its
+// faults or its clock, and those that measure, run alone afterwards.
+const together = []
+const last = []
+export const test = (name, run) => together.push([name, run])
+export const alone = (name, run) => last.push([name, run])
+
+/** Runs the tests of the files that were imported. */
+export function runTests() {
+  describe('together', { concurrency: 3 }, () => together.forEach(([name, run]) => it(name, run)))
+  describe('alone', () => last.forEach(([name, run]) => it(name, run)))
+}
 
 export const newAccount = () => privateKeyToAccount(generatePrivateKey())
 
@@ -138,7 +151,7 @@ function announce(injected) {
 
 /** Fails if axe finds a violation. */
 export async function axe(page, what) {
-  const { violations } = await new AxeBuilder({ page }).analyze()
+  const { violations } = await new AxeBuilder({ page }).setLegacyMode().analyze() // no page has frames, and the other mode opens a tab each time
   const found = violations.map((v) => `${v.id}: ${v.help}\n    ${v.nodes.map((n) => n.html.slice(0, 160)).join('\n    ')}`)
   if (found.length) throw new Error(`${what} is not accessible:\n  ${found.join('\n  ')}`)
 }

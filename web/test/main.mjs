@@ -5,3 +5,7 @@ import './states.test.mjs'
 import './session.test.mjs'
 import './plain.test.mjs'
 import './name.test.mjs'
+import './renewal.test.mjs'
+import { runTests } from './lib.mjs'
+
+runTests()

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { api, axe, button, buyName, heading, newAccount, newName, openPage, pay, picture, signIn } from './lib.mjs'
+import { api, axe, button, buyName, heading, newAccount, newName, openPage, pay, picture, signIn, test } from './lib.mjs'
 
 test('the records of a name: edit, queue, undo, pay once, history, go back', async () => {
   const account = newAccount()
   const name = newName()
   await buyName(account, name, [{ type: 'A', host: '@', value: '192.0.2.1' }, { type: 'TXT', host: '@', value: 'old' }])
-  const { page, wallet, errors } = await openPage({ account })
+  const { page, wallet, errors, context } = await openPage({ account })
   await signIn(page, '/app/names/' + name)
   await button(page, 'Edit A @').click()
   await page.getByLabel('Value').fill('192.0.2.2')
@@ -48,13 +47,14 @@ test('the records of a name: edit, queue, undo, pay once, history, go back', asy
   await pay(page)
   await page.getByText('The records are as they were.').waitFor()
   assert.deepEqual(errors, [])
+  await context.close()
 })
 
 test('a zone file is exported, dropped and imported', async () => {
   const account = newAccount()
   const name = newName()
   await buyName(account, name, [{ type: 'A', host: '@', value: '192.0.2.1' }])
-  const { page, errors } = await openPage({ account })
+  const { page, errors, context } = await openPage({ account })
   await signIn(page, '/app/names/' + name)
   await page.getByText('Import or export a zone file').click()
   const [download] = await Promise.all([page.waitForEvent('download'), button(page, `Download ${name}.zone`).click()])
@@ -71,4 +71,5 @@ test('a zone file is exported, dropped and imported', async () => {
   await page.getByText('The zone file is imported.').waitFor()
   await page.getByRole('cell', { name: 'blog' }).first().waitFor()
   assert.deepEqual(errors, [])
+  await context.close()
 })

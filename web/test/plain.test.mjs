@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { axe, base, button, heading, openPage, picture } from './lib.mjs'
+import { alone, api, axe, base, button, buyName, heading, newAccount, newName, openPage, picture, problem, test } from './lib.mjs'
 
 test('without JavaScript: results, docs and reference', async () => {
   const { page, context } = await openPage({ noWallet: true, browser: { javaScriptEnabled: false, viewport: { width: 390, height: 844 } } })
@@ -69,5 +68,51 @@ test('search: keyboard only, stale answers, all endings, filters, share link', a
   await page.getByText('Use letters, digits and hyphens.').waitFor()
   await axe(page, 'a name that is none')
   assert.deepEqual(errors, [])
+  await context.close()
+})
+
+test('results: taken, premium, and those that could not be checked', async () => {
+  const name = newName()
+  await buyName(newAccount(), name)
+  const { page, context } = await openPage({ noWallet: true })
+  const row = (domain) => page.locator('.result').filter({ hasText: domain })
+  await page.goto(base)
+  await page.getByLabel('Domain name').fill(name)
+  await row(name).getByText('Taken').waitFor()
+  assert.equal(await page.getByRole('link', { name: 'Buy ' + name }).count(), 0)
+  await page.getByLabel('Domain name').fill('zz.io') // two letters: premium in the sandbox
+  await row('zz.io').getByText('Premium').waitFor()
+  assert.match(await row('zz.io').textContent(), /300\.50 USDC\s*first year, then 96\.50 USDC a year/)
+  const label = newName().split('.')[0]
+  await page.route('**/domains/search?*', async (route) => {
+    const response = await route.fetch()
+    const { query, results } = await response.json()
+    await route.fulfill({ response, json: { query, results: results.map((r) => (r.tld === 'com' ? { domain: r.domain, tld: 'com', available: false, reason: 'unknown' } : r)) } })
+  })
+  await page.getByLabel('Domain name').fill(label)
+  await row(label + '.com').getByText('Could not check').waitFor()
+  assert.equal(await page.getByRole('link', { name: `Buy ${label}.com` }).count(), 0, 'what could not be checked is not for sale')
+  await axe(page, 'names that could not be checked')
+  await picture(page, 'unchecked')
+  await page.unrouteAll()
+  await button(page, `Check ${label}.com again`).click()
+  await page.getByRole('link', { name: `Buy ${label}.com` }).waitFor()
+  await context.close()
+})
+
+alone('a registry that does not answer: nothing is said to be available', async () => {
+  const { page, context } = await openPage({ noWallet: true })
+  await page.goto(base)
+  await api('POST', '/sandbox/faults', { registrar: 'down' })
+  try {
+    await page.getByLabel('Domain name').fill(newName())
+    await problem(page, 'lost').getByText('nothing could be checked').waitFor()
+    assert.equal(await page.locator('.result').count(), 0)
+    await axe(page, 'a registry that does not answer')
+  } finally {
+    await api('POST', '/sandbox/faults', { registrar: 'none' })
+  }
+  await page.getByRole('button', { name: 'Try again', exact: true }).click() // after a countdown
+  await page.locator('.result').first().waitFor()
   await context.close()
 })

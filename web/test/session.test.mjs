@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { api, axe, base, button, buyName, heading, newAccount, newName, openPage, picture, signIn } from './lib.mjs'
+import { api, axe, base, button, buyName, heading, newAccount, newName, openPage, picture, signIn, test } from './lib.mjs'
 
 test('an expired token is renewed once, silently', async () => {
   const account = newAccount()

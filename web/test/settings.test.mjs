@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { api, axe, button, buyName, heading, newAccount, newName, openPage, pay, picture, signIn } from './lib.mjs'
+import { api, axe, button, buyName, heading, newAccount, newName, openPage, pay, picture, signIn, test } from './lib.mjs'
 
 /** Waits until the registry has the key of a name, because then a move has to wait. */
 async function signed(name) {
-  for (const end = Date.now() + 60_000; Date.now() < end; ) {
+  for (const end = Date.now() + 300_000; Date.now() < end; ) {
     if ((await api('GET', '/domains/' + name)).body.dnssec.ds.length) return
     await new Promise((resolve) => setTimeout(resolve, 200))
   }
@@ -15,7 +14,7 @@ test('settings: lock, name servers, auth code, hand-over; and renewal', async ()
   const account = newAccount()
   const name = newName()
   await buyName(account, name)
-  const { page, errors } = await openPage({ account })
+  const { page, errors, context } = await openPage({ account })
   await signIn(page, `/app/names/${name}?tab=settings`)
   await button(page, 'Unlock').click()
   await page.getByText('The name is unlocked.').waitFor()
@@ -46,6 +45,10 @@ test('settings: lock, name servers, auth code, hand-over; and renewal', async ()
   await page.getByText('Confirmed by the registry').waitFor()
 
   await page.goto(page.url().replace(/\/app.*/, `/app/names/${name}?tab=settings`))
+  await button(page, 'Show the auth code').click()
+  await button(page, 'Yes, unlock and show the code').click()
+  await page.getByText('Auth code:').locator('strong').waitFor()
+  assert.equal((await api('GET', '/domains/' + name)).body.locked, false, 'the code unlocks the name')
   const heir = newAccount().address
   await page.getByLabel('Address of the new owner').fill(heir)
   await button(page, 'Hand over…').click()
@@ -55,13 +58,14 @@ test('settings: lock, name servers, auth code, hand-over; and renewal', async ()
   await page.getByText('This name belongs to').waitFor()
   assert.equal((await api('GET', '/domains/' + name)).body.walletAddress, heir.toLowerCase())
   assert.deepEqual(errors, [])
+  await context.close()
 })
 
 test('settings: a registration is undone, with the amount shown first', async () => {
   const account = newAccount()
   const name = newName()
   await buyName(account, name)
-  const { page, errors } = await openPage({ account })
+  const { page, errors, context } = await openPage({ account })
   await signIn(page, `/app/names/${name}?tab=settings`)
   await button(page, 'What would I get back?').click()
   await page.getByText('You paid 13.06 USDC, the registry keeps 0.20').waitFor()
@@ -73,4 +77,5 @@ test('settings: a registration is undone, with the amount shown first', async ()
   await button(page, 'Continue').click()
   await page.getByText('Not registered here').waitFor()
   assert.deepEqual(errors, [])
+  await context.close()
 })

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { api, atReview, axe, base, fund, heading, pay, picture } from './lib.mjs'
+import { alone, api, atReview, axe, base, buyName, fund, heading, newAccount, newName, openPage, pay, picture, test } from './lib.mjs'
 
-test('a registry that takes its time: the order goes on through reloads', async () => {
+alone('a registry that takes its time: the order goes on through reloads', async () => {
   const { page, wallet, context, name } = await atReview()
   await api('POST', '/sandbox/faults', { registrar: 'late', times: 1 })
   await pay(page)
@@ -12,6 +11,26 @@ test('a registry that takes its time: the order goes on through reloads', async 
   await page.reload()
   await heading(page, `${name} is yours.`).waitFor()
   assert.equal(wallet.asked('eth_signTypedData_v4').length, 1)
+  await context.close()
+})
+
+test('an order that takes minutes says by when it is done or paid back', async () => {
+  const account = newAccount()
+  const { body } = await buyName(account, newName())
+  const { page, context } = await openPage({ noWallet: true })
+  await page.clock.install()
+  await page.route('**/domains/status/*', async (route) => {
+    if (route.request().headers().accept.includes('event-stream')) return // a stream that is silent
+    const response = await route.fetch()
+    await route.fulfill({ response, json: { ...(await response.json()), status: 'processing', completed: false, createdAt: new Date().toISOString() } })
+  })
+  await page.goto(`${base}/app/jobs/${body.jobId}`)
+  await page.getByText('Waiting for the registry').waitFor()
+  assert.equal(await page.getByText('This takes longer than usual').count(), 0)
+  await page.clock.fastForward(60_000)
+  await page.getByText('This takes longer than usual').waitFor()
+  await axe(page, 'an order that takes minutes')
+  await picture(page, 'minutes')
   await context.close()
 })
 

@@ -1,8 +1,7 @@
 // Every state that a purchase can get into, on the real service. Faults come from
 // the sandbox; what a connection does is simulated by the browser.
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { api, atOrder, atReview, axe, base, button, buyName, connect, fund, heading, newAccount, openPage, pay, picture, problem } from './lib.mjs'
+import { alone, api, atOrder, atReview, axe, base, button, buyName, connect, fund, heading, newAccount, openPage, pay, picture, problem, test } from './lib.mjs'
 
 test('no wallet: on a desktop and on a phone', async () => {
   const desktop = await atOrder({ noWallet: true })
@@ -65,6 +64,17 @@ test('too little USDC: play money, and on', async () => {
   await context.close()
 })
 
+test('the sandbox says that it is one, and gives play money', async () => {
+  const { page, wallet, context } = await openPage()
+  await page.goto(base)
+  await page.getByText('Play money only: names bought here do not exist in the public DNS.').waitFor()
+  await button(page, 'Get play USDC').click()
+  await connect(page)
+  await page.getByText('Your wallet now has 1,000.00 USDC of play money.').waitFor()
+  assert.equal((await fund(wallet.account.address, '1.00')).body.balance_usd, '1001.00')
+  await context.close()
+})
+
 test('the account changes while the payment is on the page', async () => {
   const { page, wallet, context, name } = await atReview()
   const other = newAccount()
@@ -121,7 +131,7 @@ test('too many requests: a countdown', async () => {
   await context.close()
 })
 
-test('paid and not delivered: the refund is shown until it is confirmed', async () => {
+alone('paid and not delivered: the refund is shown until it is confirmed', async () => {
   const { page, context, account } = await atReview()
   await api('POST', '/sandbox/faults', { registrar: 'refuse', times: 1 })
   await pay(page)
@@ -153,9 +163,16 @@ test('the connection is lost while the payment is sent', async () => {
   await context.close()
 })
 
-test('a reload after signing repeats the same payment', async () => {
+test('a reload at every step: the payment that was sent is repeated', async () => {
   const { page, wallet, context, name, account } = await atReview()
   await page.reload() // before signing: nothing is lost, nothing is paid
+  await button(page, /^Buy for/).click()
+  let sign
+  wallet.held = new Promise((resolve) => (sign = resolve))
+  await pay(page)
+  await button(page, 'Sign in your wallet…').waitFor()
+  await page.reload() // while the wallet is open: what it signs then reaches nobody
+  sign()
   await button(page, /^Buy for/).click()
   await heading(page, 'Before you sign').waitFor()
   await page.route('**/domains/register', async (route) => {
@@ -168,7 +185,9 @@ test('a reload after signing repeats the same payment', async () => {
   await page.unrouteAll({ behavior: 'ignoreErrors' })
   await page.reload()
   await heading(page, `${name} is yours.`).waitFor()
-  assert.equal(wallet.asked('eth_signTypedData_v4').length, 1)
+  await page.reload() // at the receipt
+  await heading(page, `${name} is yours.`).waitFor()
+  assert.equal(wallet.asked('eth_signTypedData_v4').length, 2, 'once before the reload, once for the payment')
   assert.equal((await fund(account.address, '1.00')).body.balance_usd, '987.94', 'it was charged once')
   await context.close()
 })

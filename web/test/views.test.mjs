@@ -2,60 +2,92 @@
 // figures that Chromium measures.
 import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
-import { test } from 'node:test'
-import { axe, base, browser, button, buyName, connect, fund, heading, newAccount, openPage, shots } from './lib.mjs'
+import { alone, axe, base, browser, button, buyName, connect, heading, newAccount, openPage, shots, test } from './lib.mjs'
 
-async function shoot(page, name) {
-  await axe(page, name)
-  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), name + ' is wider than the screen')
-  if (!shots) return
-  mkdirSync(shots + '/states', { recursive: true })
-  await page.emulateMedia({ reducedMotion: 'reduce' })
-  await page.evaluate(() => (document.documentElement.style.scrollbarGutter = 'auto')) // pictures have no scrollbar
-  await page.screenshot({ path: `${shots}/${name}.png` }) // docs/page.md shows those of the desktop
+const inDocs = ['search', 'review', 'records', 'renewal'] // docs/page.md shows them, light on a desktop
+
+/** Checks a view in light and dark, and saves its pictures if a folder is given. */
+async function shoot(page, view, kind) {
+  for (const colorScheme of ['light', 'dark']) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    await axe(page, `${view}, ${kind}, ${colorScheme}`)
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${view} is wider than the screen of a ${kind}`)
+    if (!shots) continue
+    mkdirSync(shots + '/states', { recursive: true })
+    await page.evaluate(() => (document.documentElement.style.scrollbarGutter = 'auto')) // pictures have no scrollbar
+    await page.screenshot({ path: `${shots}/states/${view}-${kind}-${colorScheme}.png` })
+    if (inDocs.includes(view) && kind === 'desktop' && colorScheme === 'light') await page.screenshot({ path: `${shots}/${view}-desktop.png` })
+  }
 }
 
-test('pictures of the main views', async () => {
-  for (const [kind, o] of Object.entries({
-    desktop: { viewport: { width: 1100, height: 900 }, colorScheme: 'light' },
-    phone: { viewport: { width: 390, height: 760 }, colorScheme: 'dark', isMobile: true, hasTouch: true },
-  })) {
-    const folder = kind === 'desktop' ? '' : 'states/'
+const screens = {
+  desktop: { viewport: { width: 1100, height: 900 } },
+  phone: { viewport: { width: 390, height: 760 }, isMobile: true, hasTouch: true },
+}
+
+for (const [kind, o] of Object.entries(screens)) {
+  test(`pictures of the views, ${kind}`, async () => {
     const account = newAccount()
-    await fund(account.address)
     const name = `orchard-${kind}.com`
     await buyName(account, name, [{ type: 'A', host: '@', value: '192.0.2.10' }, { type: 'CNAME', host: 'www', value: name }, { type: 'MX', host: '@', value: 'mail.example.com', distance: 10 }])
     const { page, context } = await openPage({ account, browser: o })
+    await page.goto(base)
+    await shoot(page, 'home', kind)
     await page.goto(base + '/?q=harvest.io')
     await page.getByRole('link', { name: 'Buy harvest.io' }).waitFor()
-    await shoot(page, folder + 'search-' + kind)
+    await shoot(page, 'search', kind)
     await page.goto(base + '/app/buy/harvest.io')
+    await button(page, /^Buy for/).waitFor()
+    await shoot(page, 'buy', kind)
     await button(page, /^Buy for/).click()
+    await heading(page, 'Connect a wallet').waitFor()
+    await shoot(page, 'wallets', kind)
     await connect(page)
-    await heading(page, 'Before you sign').waitFor()
     await heading(page, 'Before you sign').scrollIntoViewIfNeeded()
-    await shoot(page, folder + 'review-' + kind)
-    await page.goto(base + '/app/names/' + name)
-    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-    await button(page, 'Edit A @').waitFor()
-    await shoot(page, folder + 'records-' + kind)
-    await page.goto(base + '/app/account')
-    await heading(page, 'Payments and refunds').waitFor()
-    await shoot(page, 'states/account-' + kind)
-    await page.goto(base + '/docs/names')
-    await shoot(page, 'states/docs-' + kind)
+    await shoot(page, 'review', kind)
+    await shootOwner(page, name, kind)
+    for (const [view, path] of [['docs', '/docs/names'], ['map', '/docs/'], ['reference', '/docs/api']]) {
+      await page.goto(base + path)
+      await shoot(page, view, kind)
+    }
     await page.goto(base + '/docs/payments')
     await page.locator('.diagram').first().scrollIntoViewIfNeeded()
-    await shoot(page, 'states/diagram-' + kind)
-    await page.goto(base + '/docs/')
-    await shoot(page, 'states/map-' + kind)
-    await page.goto(base + '/docs/api')
-    await shoot(page, 'states/reference-' + kind)
+    await shoot(page, 'diagram', kind)
     await context.close()
-  }
-})
+  })
+}
 
-test('figures: first paint, first result, layout shift', async (t) => {
+/** The views of an owner. */
+async function shootOwner(page, name, kind) {
+  await page.goto(base + '/app/names/' + name)
+  await button(page, 'Sign in').waitFor()
+  await shoot(page, 'signin', kind)
+  await button(page, 'Sign in').click()
+  await button(page, 'Edit A @').waitFor()
+  await shoot(page, 'records', kind)
+  await page.goto(`${base}/app/names/${name}?tab=history`)
+  await page.getByText('now', { exact: true }).waitFor()
+  await shoot(page, 'history', kind)
+  await page.goto(`${base}/app/names/${name}?tab=renew`)
+  await page.getByLabel('How many renewals').selectOption('3')
+  await button(page, /^Sign 3 renewals/).click()
+  await heading(page, 'Before you sign').scrollIntoViewIfNeeded()
+  await shoot(page, 'renewal', kind)
+  await page.goto(`${base}/app/names/${name}?tab=settings`)
+  await button(page, 'Unlock').waitFor()
+  await shoot(page, 'settings', kind)
+  await page.goto(base + '/app/names')
+  await page.getByRole('link', { name }).waitFor()
+  await shoot(page, 'names', kind)
+  await page.goto(base + '/app/account')
+  await heading(page, 'Payments and refunds').waitFor()
+  await shoot(page, 'account', kind)
+  await page.getByRole('link', { name: 'Registration' }).click()
+  await heading(page, `${name} is yours.`).waitFor()
+  await shoot(page, 'receipt', kind)
+}
+
+alone('figures: first paint, first result, layout shift', async (t) => {
   const context = await browser.newContext({ viewport: { width: 1100, height: 760 } })
   await context.addInitScript(() => {
     window.shifts = 0

@@ -6,6 +6,7 @@ package mailertest
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -42,6 +43,7 @@ type Server struct {
 	URL   deed.Secret // with the user and the password
 	Port  string
 	Roots *x509.CertPool
+	Cert  string // path of the certificate, for programs that read SSL_CERT_FILE
 	lines chan line
 }
 
@@ -72,6 +74,7 @@ func Start(t *testing.T) *Server {
 	dir := t.TempDir()
 	s := &Server{Port: freePort(t), lines: make(chan line, 1000)}
 	cert, key := s.certify(t, dir)
+	s.Cert = cert
 	script := filepath.Join(dir, "smtpd.py")
 	if err := os.WriteFile(script, program, 0o600); err != nil {
 		t.Fatal(err)
@@ -124,26 +127,35 @@ func (s *Server) read(from io.Reader) {
 // Next waits for the next message.
 func (s *Server) Next(t *testing.T) Message {
 	t.Helper()
-	select {
-	case l := <-s.lines:
-		return l.message(t)
-	case <-time.After(5 * time.Minute):
-		t.Fatal("there is no message")
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	m, err := s.Receive(ctx)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return Message{}
+	return m
 }
 
-func (l line) message(t *testing.T) Message {
-	t.Helper()
+// Receive waits for the next message until the context ends.
+func (s *Server) Receive(ctx context.Context) (Message, error) {
+	select {
+	case l := <-s.lines:
+		return l.message()
+	case <-ctx.Done():
+		return Message{}, fmt.Errorf("there is no message: %w", ctx.Err())
+	}
+}
+
+func (l line) message() (Message, error) {
 	m, err := mail.ReadMessage(strings.NewReader(l.Data))
 	if err != nil {
-		t.Fatalf("got %q: %v", l.Data, err)
+		return Message{}, fmt.Errorf("read %q: %w", l.Data, err)
 	}
 	body, err := io.ReadAll(quotedprintable.NewReader(m.Body))
 	if err != nil {
-		t.Fatalf("got %q: %v", l.Data, err)
+		return Message{}, fmt.Errorf("read %q: %w", l.Data, err)
 	}
-	return Message{From: l.From, To: l.To, TLS: l.TLS, Header: m.Header, Body: string(body)}
+	return Message{From: l.From, To: l.To, TLS: l.TLS, Header: m.Header, Body: string(body)}, nil
 }
 
 func freePort(t *testing.T) string {

@@ -5,12 +5,12 @@
 // asking connects the wallet, selects the chain, checks the balance and asks the
 // service for its offer. review shows what will be signed. From sending on the
 // payment is in the journal, and is repeated until the service has answered.
-import { ApiError, call as callApi, isLost, type Answer } from './api'
+import { ApiError, call as callApi, isLost, serverNow, type Answer } from './api'
 import { config } from './config'
 import { micros, money } from './format'
 import { journal, type Entry } from './journal'
 import { authorize, paymentHeader, readOffer, typedData, type Authorization, type Offer } from './payment'
-import { describe, type Problem } from './problem'
+import { describe, Told, type Problem } from './problem'
 import { session } from './session.svelte'
 import { balance, isRefusal, useChain, type Provider } from './wallet'
 
@@ -89,7 +89,7 @@ export class Checkout {
     this.payer = session.address
     this.offer = offer
     this.authorization = authorize(offer, session.address)
-    this.typed = typedData(offer, this.authorization)
+    this.typed = typedData(this.authorization)
     this.step = 'review'
   }
 
@@ -99,7 +99,7 @@ export class Checkout {
     if (!offer || !authorization || !purchase || !session.wallet) return
     this.problem = null
     if (session.address !== this.payer) return this.switched()
-    if (Number(authorization.validBefore) * 1000 < Date.now() + 30_000) {
+    if (Number(authorization.validBefore) * 1000 < serverNow() + 30_000) {
       this.show(offer)
       this.problem = { kind: 'stale', title: 'Please check again', text: 'The time limit of the payment was about to pass. It has been renewed.' }
       return
@@ -169,24 +169,18 @@ export class Checkout {
   }
 
   private fail(e: any, back: 'idle' | 'review' = 'idle'): void {
-    this.problem = e instanceof Told ? e.problem : describe(e)
+    this.problem = describe(e)
     if (e instanceof ApiError && e.body.jobId && e.code === 'REGISTRATION_FAILED') return this.finish({ status: e.status, body: e.body, headers: e.headers })
     this.step = isRefusal(e) ? back : 'idle'
   }
 }
 
-async function selectChain(provider: Provider): Promise<void> {
+/** Has the wallet use the chain of the payments, or says which one to select. */
+export async function selectChain(provider: Provider): Promise<void> {
   try {
     await useChain(provider)
   } catch (e: any) {
     const text = isRefusal(e) ? 'You declined to change the network.' : 'The wallet could not change the network by itself.'
     throw new Told({ kind: 'chain', title: 'Wrong network', text: `${text} Select ${config.chainName} in your wallet, then try again.` })
-  }
-}
-
-/** An error that is already in words. */
-class Told extends Error {
-  constructor(readonly problem: Problem) {
-    super(problem.text)
   }
 }

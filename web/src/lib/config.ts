@@ -7,6 +7,7 @@ export interface Config {
   tokenVersion: string
   payments: boolean
   forwarding: boolean // FORWARD records are accepted
+  email: boolean // notices are sent by e-mail
   rpcUrl?: string
   sandbox: boolean
   version: string

@@ -1,6 +1,7 @@
 // Amounts, times and addresses for people, in the notation of their locale.
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
+import { registryNow } from './clock.svelte'
 
 const amount = new Intl.NumberFormat(undefined, { minimumFractionDigits: 2, maximumFractionDigits: 6 })
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
@@ -48,7 +49,7 @@ const statuses: Record<string, [text: string, tone: string]> = {
 export const status = (s: string) => statuses[s] ?? [s, 'quiet']
 
 /** Days until a time; negative afterwards. */
-export const daysUntil = (text: string, now = Date.now()) => Math.ceil((Date.parse(text) - now) / 86_400_000)
+export const daysUntil = (text: string) => Math.ceil((Date.parse(text) - registryNow()) / 86_400_000)
 
 /** A message of the service as a sentence. */
 export const sentence = (text: string) => (text ? text[0]!.toUpperCase() + text.slice(1) + (/[.!?…]$/.test(text) ? '' : '.') : '')

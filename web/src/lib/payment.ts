@@ -46,20 +46,22 @@ export interface Authorization {
   nonce: string
 }
 
+/** A nonce that nobody has used. */
+export const newNonce = () => '0x' + [...crypto.getRandomValues(new Uint8Array(32))].map((b) => b.toString(16).padStart(2, '0')).join('')
+
 export function authorize(offer: Offer, from: string): Authorization {
-  const nonce = crypto.getRandomValues(new Uint8Array(32))
   return {
     from: checksum(from),
     to: checksum(offer.terms.payTo),
     value: offer.terms.amount,
     validAfter: '0',
     validBefore: String(Math.floor(serverNow() / 1000) + offer.terms.maxTimeoutSeconds),
-    nonce: '0x' + [...nonce].map((b) => b.toString(16).padStart(2, '0')).join(''),
+    nonce: newNonce(),
   }
 }
 
 /** The typed data exactly as the wallet gets it (EIP-712). */
-export function typedData(offer: Offer, message: Authorization): string {
+export function typedData(message: Authorization): string {
   const data = {
     domain: { name: config.tokenName, version: config.tokenVersion, chainId: config.chainId, verifyingContract: checksum(config.usdc) },
     primaryType: 'TransferWithAuthorization',

@@ -29,7 +29,15 @@ export interface Problem {
   link?: string
 }
 
+/** An error that is already in words. */
+export class Told extends Error {
+  constructor(readonly problem: Problem) {
+    super(problem.text)
+  }
+}
+
 export function describe(e: any): Problem {
+  if (e instanceof Told) return e.problem
   if (e instanceof SignedOut) return { kind: 'signedout', title: 'Please sign in again', text: 'Your session has ended.' }
   if (e instanceof ForeignSite) return { kind: 'foreign', title: 'Open the page at its own address', text: e.message, link: e.uri }
   if (e instanceof LostError) return { kind: 'lost', title: 'No connection to the service', text: 'Check your connection. The service may also be restarting.' }

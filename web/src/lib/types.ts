@@ -58,6 +58,8 @@ export interface Domain {
   registeredAt: string
   expiresAt: string
   locked: boolean
+  autoRenew: boolean
+  renewal_price_usd?: string // of a year; none when the TLD is no longer sold
   nameservers: string[]
   walletAddress: string
   dnssec: { enabled: boolean; ds: { keyTag: number; algorithm: number; digestType: number; digest: string }[]; keyRoll?: { step: string; effectiveAt?: string } }
