@@ -112,7 +112,7 @@ func (e *env) startChain() (rpc string) {
 	return local(port)
 }
 
-// fund gives a new wallet play money.
+// fund gives a new wallet test money.
 func (e *env) fund() *ecdsa.PrivateKey {
 	e.t.Helper()
 	key, err := crypto.GenerateKey()
