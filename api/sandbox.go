@@ -27,7 +27,7 @@ type FaultsRequest struct {
 	Times     *int   `json:"times,omitzero"` // nil means until the next request
 }
 
-// LimitsReset says that every limit starts anew.
+// LimitsReset says that all limits are reset.
 type LimitsReset struct {
 	Message string `json:"message"`
 }

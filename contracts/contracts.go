@@ -1,5 +1,5 @@
 // Package contracts has the Solidity sources of the service and their compiled
-// code: the play USDC and its supporting contracts on the embedded chain, and the
+// code: the test USDC and its supporting contracts on the embedded chain, and the
 // signature check that is sent to any chain.
 //
 // Each JSON file has a contract's ABI, its creation code and its runtime code. `npm

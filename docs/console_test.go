@@ -6,7 +6,8 @@
 //
 // In a block, a line that starts with "$ " is typed, "> " continues it, and all
 // others are the expected output; [..] stands for any text, and alone on a line for
-// any lines. A block of another language whose fence names a file is that file. The
+// any lines. A block marked `console terminal` is typed on a terminal, so that commands
+// ask questions. A block of another language whose fence names a file is that file. The
 // ports of the pages are mapped to those of the service, folders such as /etc/deed
 // to temporary ones.
 package docs_test
@@ -49,7 +50,7 @@ var needs = map[string][]string{"operate.md": {"TEST_POSTGRES_URL", "TEST_REDIS_
 
 // firstHour are the pages that a new user reads first, in order. The others follow by
 // their names.
-var firstHour = []string{"../README.md", "tutorial.md", "cli.md", "sandbox.md"}
+var firstHour = []string{"../README.md", "tutorial.md", "cli.md", "first-hour.md", "sandbox.md"}
 
 // TestDocsRun runs all pages, one after the other, against one service that has its
 // usual limits, from one address.

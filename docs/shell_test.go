@@ -27,6 +27,7 @@ type shell struct {
 	ports   map[string]string // of the pages, to those of the service
 	folders map[string]string // of the pages, to temporary ones
 	words   map[string]string // other words of the page, to the actual ones
+	environ []string
 	in      io.Writer
 	out     *bufio.Reader
 }
@@ -55,6 +56,7 @@ func open(t *testing.T, service *servicetest.Service) *shell {
 	for _, name := range []string{"GOCACHE", "GOMODCACHE"} { // they are in another home
 		cmd.Env = append(cmd.Env, name+"="+goSays(t, "env", name))
 	}
+	s.environ = cmd.Env
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -156,6 +158,10 @@ func (s *shell) write(t *testing.T, path, text string) {
 func (s *shell) read(t *testing.T, blocks []block) {
 	for _, b := range blocks {
 		switch {
+		case b.console() && b.file == "terminal":
+			for _, step := range b.steps() {
+				s.tryOnTerminal(t, step)
+			}
 		case b.console():
 			for _, step := range b.steps() {
 				s.try(t, step)

@@ -113,7 +113,7 @@ func (e *env) startChain() (rpc string) {
 	return loopback(port)
 }
 
-// fund gives a new wallet play money.
+// fund gives a new wallet test money.
 func (e *env) fund() *ecdsa.PrivateKey {
 	e.t.Helper()
 	key, err := crypto.GenerateKey()

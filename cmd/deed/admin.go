@@ -13,7 +13,7 @@ import (
 )
 
 func adminCommand() *cobra.Command {
-	admin := &cobra.Command{Use: "admin", Short: "Look after a service"}
+	admin := &cobra.Command{Use: "admin", Short: "Maintain a service"}
 	admin.AddCommand(
 		auditCommand(),
 		restoreCommand(),

@@ -25,6 +25,20 @@ func TestStockAgent(t *testing.T) {
 	compareTranscript(t, "## MCP", got)
 }
 
+// Another one uses the wallet of its user, through `deed mcp`: the user is asked
+// about each payment, and nothing is paid above the budget. Both ways to ask are
+// tried: that of the protocol until 2025, and the one since 2026.
+func TestStockAgentOnStdio(t *testing.T) {
+	const dir = "testdata/agents"
+	npmtest.Install(t, dir)
+	n := start(t, t.TempDir(), "DEED_LIMITS_REGISTER=100")
+	for mode, domain := range map[string]string{"legacy": "my-assistant.com", "auto": "my-other-assistant.com"} {
+		key := "0x" + hex.EncodeToString(crypto.FromECDSA(n.rich(t)))
+		got := npmtest.Run(t, dir, "node", "stdio.mjs", binary, n.callers, key, t.TempDir(), domain, mode)
+		compareTranscript(t, "### A transcript with `deed mcp`", strings.ReplaceAll(got, domain, "my-assistant.com"))
+	}
+}
+
 // Another does the same over A2A: it finds the service by its card, checks who
 // signed that, and follows an order whose registry is late.
 func TestStockAgentOverA2A(t *testing.T) {
@@ -60,6 +74,15 @@ func TestStockAgentOverA2A(t *testing.T) {
 		t.Fatalf("%v: %s\n%s", err, &got, &trouble)
 	}
 	compareTranscript(t, "## A2A", got.String())
+}
+
+// A stock client of A2A 0.3 is told what to speak, and prose gets a helpful reply.
+func TestOldClientAndProseOverA2A(t *testing.T) {
+	const dir = "testdata/finders"
+	npmtest.Install(t, dir)
+	n := start(t, t.TempDir())
+	got := npmtest.Run(t, dir, "node", "old.mjs", n.callers, "my-prose.com")
+	compareTranscript(t, "### Older clients, and prose", got)
 }
 
 // waitReason is the reason of a wait, which only an order has that waits long enough.

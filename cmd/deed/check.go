@@ -13,7 +13,7 @@ import (
 )
 
 func configCommand() *cobra.Command {
-	config := &cobra.Command{Use: "config", Short: "Look at the configuration"}
+	config := &cobra.Command{Use: "config", Short: "Check the configuration"}
 	check := &cobra.Command{
 		Use:   "check",
 		Short: "Explain what `deed serve` would run with the same configuration",

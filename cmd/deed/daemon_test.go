@@ -64,7 +64,7 @@ func exchange(t *testing.T, m *dns.Msg, addr string) *dns.Msg {
 	return nil
 }
 
-// owner returns a client with play money.
+// owner returns a client with test money.
 func (n *node) owner(t *testing.T) *client.Client {
 	t.Helper()
 	key := client.NewKey(n.rich(t))

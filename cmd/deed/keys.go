@@ -8,10 +8,10 @@ import (
 
 // keysCommand rotates the token keys.
 func keysCommand() *cobra.Command {
-	keys := &cobra.Command{Use: "keys", Short: "Look after the keys of tokens"}
+	keys := &cobra.Command{Use: "keys", Short: "Manage the keys that sign tokens"}
 	keys.AddCommand(&cobra.Command{
 		Use:   "rotate FILE",
-		Short: "Put a new key first in FILE; running nodes use it within a second and go on taking the old ones",
+		Short: "Put a new key first in FILE; running nodes use it within a second and still accept the old ones",
 		Args:  cobra.ExactArgs(1),
 		RunE:  func(_ *cobra.Command, args []string) error { return keyfile.Rotate(args[0]) },
 	})

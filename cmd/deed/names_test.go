@@ -14,7 +14,7 @@ import (
 	"deed.example/deed/api"
 )
 
-// rich returns the key of a wallet with play money.
+// rich returns the key of a wallet with test money.
 func (n *node) rich(t *testing.T) *ecdsa.PrivateKey {
 	t.Helper()
 	key := newKey(t)

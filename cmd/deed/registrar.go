@@ -16,7 +16,7 @@ import (
 
 // registrarCommand lists and checks the configured registrars.
 func registrarCommand() *cobra.Command {
-	group := &cobra.Command{Use: "registrar", Short: "Look at the registrars that names are bought from"}
+	group := &cobra.Command{Use: "registrar", Short: "List and check the registrars that names are bought from"}
 	check := &cobra.Command{
 		Use:   "check [NAME]",
 		Short: "Log in to a registrar, or to all, and read its balance and prices; nothing is bought",

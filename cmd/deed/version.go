@@ -16,7 +16,7 @@ var release, commit, date string
 func versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Print the version, its commit and date, and the Go version it was built with",
+		Short: "Print the version, its commit and date, and the Go version",
 		Args:  cobra.NoArgs,
 		Run:   func(cmd *cobra.Command, _ []string) { printVersion(cmd.OutOrStdout(), thisBuild()) },
 	}

@@ -47,12 +47,12 @@ func (c *requestHandler) answerText(ctx context.Context, m *a2a.Message) *a2a.Me
 	return help(m, text)
 }
 
-// sentence says whether a name is free, and how to buy it.
+// sentence says whether a name is available, and how to buy it.
 func sentence(r api.Found) string {
 	if !r.Available {
-		return fmt.Sprintf("%s is not free (%s).", r.Domain, r.Reason)
+		return fmt.Sprintf("%s is not available (%s).", r.Domain, r.Reason)
 	}
-	return fmt.Sprintf(`%s is free and costs %s USDC for the first year; to buy it, send {"skill":"register_domain","arguments":{"domain":%q}}.`, r.Domain, r.Price, r.Domain)
+	return fmt.Sprintf(`%s is available and costs %s USDC for the first year; to buy it, send {"skill":"register_domain","arguments":{"domain":%q}}.`, r.Domain, r.Price, r.Domain)
 }
 
 // namesIn returns the domain names in the texts of a message.

@@ -15,8 +15,8 @@ import (
 const signInWords = "sign in: sign_in_message with the address of your wallet gives a text, your wallet signs it (personal_sign), and sign_in turns both into an accessToken. " +
 	"Send that as the argument access_token, or as Authorization: Bearer."
 
-// nextWords are the tools that do each action. An action without a tool is not
-// listed: the words of HTTP stand, because an agent may be able to call it.
+// nextWords are the tools that do each action, or what the user can do. An action
+// that is not listed keeps the words of HTTP, because an agent may be able to call it.
 var nextWords = map[deed.Action]func(api.Next) string{
 	deed.ActionSignIn:  func(api.Next) string { return signInWords },
 	deed.ActionRefresh: func(api.Next) string { return signInWords }, // no tool refreshes a session
@@ -27,7 +27,7 @@ var nextWords = map[deed.Action]func(api.Next) string{
 		return "search_domains without tlds looks under TLDs we sell; get_pricing lists the TLDs we sell among those you name"
 	},
 	deed.ActionSearch: func(n api.Next) string {
-		return fmt.Sprintf("search_domains with query %q shows under which TLDs the label is free", deed.Name(n.Domain).Label())
+		return fmt.Sprintf("search_domains with query %q shows under which TLDs the label is available", deed.Name(n.Domain).Label())
 	},
 	deed.ActionCheck: func(n api.Next) string {
 		if n.Domain == "" {
@@ -40,6 +40,9 @@ var nextWords = map[deed.Action]func(api.Next) string{
 	},
 	deed.ActionSetNameservers: func(n api.Next) string {
 		return fmt.Sprintf("set_nameservers with domain %q changes the name servers", n.Domain)
+	},
+	deed.ActionResetLimits: func(api.Next) string {
+		return "this is a sandbox: the user can reset all limits with the command deed sandbox reset-limits"
 	},
 	deed.ActionGetTestMoney: func(api.Next) string {
 		return "this is a sandbox: get_test_money fills the wallet with test money"

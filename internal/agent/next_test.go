@@ -27,7 +27,7 @@ func refuseWith(n api.Next, body string) http.Handler {
 func TestNextStepsNameTools(t *testing.T) {
 	const overHTTP = "call it over HTTP"
 	withoutTool := map[deed.Action]bool{
-		deed.ActionPay: true, deed.ActionResetLimits: true, deed.ActionCheckHealth: true,
+		deed.ActionPay: true, deed.ActionCheckHealth: true,
 	}
 	tool := regexp.MustCompile(`\b[a-z]+(_[a-z]+)+\b`)
 	for _, action := range deed.Actions() {

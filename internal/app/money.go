@@ -185,11 +185,11 @@ func openWallets(ctx context.Context, c *Config, b *chainBackend) (w wallets, er
 	return w, err
 }
 
-// sandboxRefunds is the play USDC that refunds are paid from.
+// sandboxRefunds is the test USDC that refunds are paid from.
 const sandboxRefunds = 1_000_000_000_000
 
 // openSandboxWallets opens the wallets of the sandbox. It creates those that are
-// missing and gives them play money. Their files are in the folder of the chain, and
+// missing and gives them test money. Their files are in the folder of the chain, and
 // are deleted with it.
 func openSandboxWallets(ctx context.Context, c *Config, sandbox *httpapi.Sandbox) (w wallets, err error) {
 	open := func(name string, funds deed.USDC) (*file.Signer, error) {
@@ -198,7 +198,7 @@ func openSandboxWallets(ctx context.Context, c *Config, sandbox *httpapi.Sandbox
 			return s, err
 		}
 		if _, _, err := sandbox.Faucet(ctx, s.Address(), funds); err != nil {
-			return nil, fmt.Errorf("give play money to our own wallets: %w", err)
+			return nil, fmt.Errorf("give test money to our own wallets: %w", err)
 		}
 		return s, nil
 	}

@@ -40,7 +40,7 @@ func serveNode(t *testing.T, c Config, key *ecdsa.PrivateKey) (*App, *client.Cli
 	return a, buyer
 }
 
-// serveSandbox is serveNode with play money for the client.
+// serveSandbox is serveNode with test money for the client.
 func serveSandbox(t *testing.T, c Config) (*App, *client.Client) {
 	t.Helper()
 	key := newKey(t)

@@ -59,7 +59,7 @@ func (a *App) DNS() string {
 	return a.dns.server.Addr().String()
 }
 
-// Sandbox reports whether the money is play money of the embedded chain.
+// Sandbox reports whether the money is test money of the embedded chain.
 func (a *App) Sandbox() bool { return a.chain.sandbox != nil }
 
 // run serves on all listeners until ctx is done or one of them fails, then lets

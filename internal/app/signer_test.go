@@ -22,7 +22,7 @@ import (
 )
 
 // onOtherChain returns the configuration of a node on the chain of another sandbox, and
-// a function that gives play money.
+// a function that gives test money.
 func onOtherChain(t *testing.T) (c Config, fund func(keys ...*ecdsa.PrivateKey)) {
 	t.Helper()
 	other, faucet := serveNode(t, sandbox(t), newKey(t))

@@ -47,7 +47,7 @@ func (c *Config) Validate() ([]string, error) {
 		return out, errors.New("webhooks.allow_local is for a sandbox: strangers could reach what only this machine can reach")
 	}
 	if c.SandboxPublic {
-		return out, errors.New("sandbox.public is for the embedded chain, with play money: leave it out")
+		return out, errors.New("sandbox.public is for the embedded chain, with test money: leave it out")
 	}
 	keys, err := c.sandboxKeysInUse()
 	if err != nil {

@@ -12,10 +12,10 @@ func (c *Config) warnings() []string {
 		out = append(out, "metrics.listen "+c.MetricsListen+" can be reached from other machines: profiles show what this process does")
 	}
 	if c.ChainRPCURL == "" && c.Listen != off && !loopback(c.Listen) {
-		out = append(out, "SANDBOX: callers from other machines reach a service that takes play money; set chain.rpc_url before anyone relies on it")
+		out = append(out, "SANDBOX: callers from other machines reach a service that takes test money; set chain.rpc_url before anyone relies on it")
 	}
 	if c.SandboxPublic {
-		out = append(out, "PUBLIC SANDBOX: whoever reaches it can take play money, move its clock and cause faults; the names are not real, and the money is worthless")
+		out = append(out, "PUBLIC SANDBOX: whoever reaches it can take test money, move its clock and cause faults; the names are not real, and the money is worthless")
 	}
 	if c.ChainRPCURL == "" && !loopback(c.ChainListen) {
 		out = append(out, "SANDBOX: chain.listen "+c.ChainListen+" lets other machines use the embedded chain")

@@ -16,7 +16,7 @@ import (
 )
 
 // errDeclined is returned when the user answers no.
-var errDeclined = errors.New("nothing was done")
+var errDeclined = errors.New("cancelled: nothing was done")
 
 // confirmPayment asks before a payment is signed. Without a terminal, the price
 // limit is the consent.
@@ -46,7 +46,7 @@ func (s *session) confirm(question string) error {
 		return nil
 	}
 	if _, asks := terminal(s.in); !asks {
-		return usagef("this cannot be undone: say --yes")
+		return usagef("this cannot be undone: confirm it with --yes")
 	}
 	return s.ask(s.ctx, question)
 }
@@ -122,12 +122,12 @@ func (s *session) newPassword() (string, error) {
 	if err != nil || s.passwordFile != "" {
 		return first, err
 	}
-	again, err := s.password("The same again: ")
+	again, err := s.password("Repeat the password: ")
 	if err != nil {
 		return "", err
 	}
 	if first != again {
-		return "", errors.New("these are two passwords")
+		return "", errors.New("the two passwords differ: nothing was stored")
 	}
 	return first, nil
 }

@@ -8,7 +8,7 @@ import (
 
 func cancelCommand() *cobra.Command {
 	var dryRun bool
-	cmd := command("cancel NAME", "Undo a registration in its first days, for a refund", cobra.ExactArgs(1), func(s *session, args []string) error {
+	cmd := command("cancel NAME", "Cancel a registration in its first days, for a refund", cobra.ExactArgs(1), func(s *session, args []string) error {
 		c, err := s.openOwner()
 		if err != nil {
 			return err

@@ -112,7 +112,7 @@ func (s *session) affordable(all []api.Found) []api.Found {
 func foundList(all []api.Found) list {
 	l := list{heads: []string{"NAME", "STATE", "FIRST YEAR", "RENEWAL"}, empty: "no names at that price"}
 	for _, f := range all {
-		state := "free"
+		state := "available"
 		if !f.Available {
 			state = orDash(f.Reason)
 		}

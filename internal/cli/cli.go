@@ -2,9 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -55,7 +52,7 @@ func finish(cmd *cobra.Command) {
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
 			if err := check(cmd, args); err != nil {
-				return usageError{fmt.Errorf("%w; write: %s", err, cmd.UseLine())}
+				return argumentError(cmd, args, err)
 			}
 			return nil
 		}
@@ -63,19 +60,6 @@ func finish(cmd *cobra.Command) {
 	for _, child := range cmd.Commands() {
 		finish(child)
 	}
-}
-
-// noSuchCommand is the RunE of a command that only has subcommands.
-func noSuchCommand(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return cmd.Help()
-	}
-	cmd.SuggestionsMinimumDistance = 2
-	text := fmt.Sprintf("%s has no command %q", cmd.CommandPath(), args[0])
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		text += "; did you mean " + strings.Join(near, " or ") + "?"
-	}
-	return usageError{errors.New(text)}
 }
 
 // command returns a command that runs with a session made from its flags.

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,7 +22,7 @@ func allowDashValue(cmd *cobra.Command, n int) {
 		}
 		args = cmd.Flags().Args()
 		if err := check(cmd, args); err != nil {
-			return usageError{fmt.Errorf("%w; write: %s", err, cmd.UseLine())}
+			return argumentError(cmd, args, err)
 		}
 		return run(cmd, args)
 	}

@@ -161,7 +161,7 @@ func (d *demoRun) search() error {
 	for _, f := range found.Results {
 		state := "taken"
 		if f.Available {
-			state = "free, " + f.Price + " USDC for the first year"
+			state = "available, " + f.Price + " USDC for the first year"
 		}
 		d.say("Searched: %s is %s.", f.Domain, state)
 	}

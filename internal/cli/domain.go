@@ -18,14 +18,14 @@ func domainCommand() *cobra.Command {
 		onDomain("show NAME", "Show a name", cobra.ExactArgs(1), false, func(s *session, c *client.Client, args []string) (api.Domain, error) {
 			return c.Domain(s.ctx, args[0])
 		}),
-		onDomain("lock NAME", "Keep a name from being transferred away", cobra.ExactArgs(1), true, func(s *session, c *client.Client, args []string) (api.Domain, error) {
+		onDomain("lock NAME", "Prevent transfers to another registrar", cobra.ExactArgs(1), true, func(s *session, c *client.Client, args []string) (api.Domain, error) {
 			return c.SetLock(s.ctx, args[0], true)
 		}),
-		onDomain("unlock NAME", "Let a name be transferred away", cobra.ExactArgs(1), true, func(s *session, c *client.Client, args []string) (api.Domain, error) {
+		onDomain("unlock NAME", "Allow transfers to another registrar", cobra.ExactArgs(1), true, func(s *session, c *client.Client, args []string) (api.Domain, error) {
 			return c.SetLock(s.ctx, args[0], false)
 		}),
 		nameserverCommand(), dsCommand(), authCodeCommand(), cancelCommand(),
-		onDomain("handover NAME WALLET", "Give a name to another wallet, for good", cobra.ExactArgs(2), true, func(s *session, c *client.Client, args []string) (api.Domain, error) {
+		onDomain("handover NAME WALLET", "Give a name to another wallet; this cannot be undone", cobra.ExactArgs(2), true, func(s *session, c *client.Client, args []string) (api.Domain, error) {
 			if err := s.confirm(fmt.Sprintf("Give %s to %s? Only that wallet can give it back.", clean(args[0]), clean(args[1]))); err != nil {
 				return api.Domain{}, err
 			}
@@ -56,7 +56,7 @@ func onDomain(use, short string, args cobra.PositionalArgs, owner bool, do func(
 
 func (s *session) showDomain(d api.Domain) error {
 	l := list{rows: [][]string{
-		{"name", d.Domain}, {"status", d.Status}, {"owner", d.WalletAddress}, {"registered", day(d.RegisteredAt)}, {"expires", day(d.ExpiresAt)}, {"renews itself", yesNo(d.AutoRenew)},
+		{"name", d.Domain}, {"status", d.Status}, {"owner", d.WalletAddress}, {"registered", day(d.RegisteredAt)}, {"expires", day(d.ExpiresAt)}, {"auto-renewal", yesNo(d.AutoRenew)},
 		{"locked", yesNo(d.Locked)}, {"name servers", strings.Join(d.Nameservers, " ")}, {"signed", yesNo(d.DNSSEC.Enabled)},
 	}}
 	if roll := d.DNSSEC.KeyRoll; roll != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -100,8 +99,7 @@ func (s *session) agentWallet() (client.Signer, agent.Consent) {
 		_, err = locked.unlock()
 	}
 	if err != nil {
-		why := strings.TrimSuffix(err.Error(), ": "+client.ErrNotSignedIn.Error()) // redundant here
-		return nil, agent.Consent{Problem: "no wallet can sign here: " + clean(why)}
+		return nil, agent.Consent{Problem: "no wallet can sign here: " + clean(err.Error())}
 	}
 	return w, agent.Consent{Wallet: w.Address().Hex()}
 }

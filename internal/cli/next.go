@@ -23,7 +23,7 @@ var nextWords = map[deed.Action]func(api.Next) string{
 	deed.ActionListPrices: func(api.Next) string { return "deed price lists the TLDs that are sold" },
 	deed.ActionSearch: func(n api.Next) string {
 		label, _, _ := strings.Cut(n.Domain, ".")
-		return fmt.Sprintf("deed search %s shows under which TLDs the label is free", label)
+		return fmt.Sprintf("deed search %s shows under which TLDs the label is available", label)
 	},
 	deed.ActionCheck: func(n api.Next) string {
 		if n.Domain == "" {

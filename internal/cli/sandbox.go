@@ -13,7 +13,7 @@ func sandboxCommand() *cobra.Command {
 }
 
 func resetLimitsCommand() *cobra.Command {
-	return command("reset-limits", "Give everybody a fresh window of every limit", cobra.NoArgs, func(s *session, _ []string) error {
+	return command("reset-limits", "Reset all rate limits of a sandbox", cobra.NoArgs, func(s *session, _ []string) error {
 		c, err := s.open()
 		if err != nil {
 			return err

@@ -72,11 +72,11 @@ func findWallet(word string) (walletFile, error) {
 	if word == "" {
 		switch len(all) {
 		case 0:
-			return walletFile{}, noWallet("there is no wallet: make one with `deed wallet new`, or set DEED_PRIVATE_KEY")
+			return walletFile{}, noWallet("there is no wallet: create one with `deed wallet new`, or set DEED_PRIVATE_KEY")
 		case 1:
 			return all[0], nil
 		}
-		return walletFile{}, usagef("there are %d wallets: choose one with --wallet, or for good with `deed wallet use NAME`", len(all))
+		return walletFile{}, usagef("there are %d wallets: choose one with --wallet, or make one the default with `deed wallet use NAME`", len(all))
 	}
 	for _, w := range all {
 		address, ok := w.address()
@@ -87,8 +87,13 @@ func findWallet(word string) (walletFile, error) {
 	return walletFile{}, noWallet(fmt.Sprintf("there is no wallet %s: `deed wallet ls` lists them", word))
 }
 
-// noWallet returns the error for a missing wallet.
-func noWallet(text string) error { return fmt.Errorf("%s: %w", text, client.ErrNotSignedIn) }
+// noWallet is the error for a missing wallet.
+type noWallet string
+
+func (e noWallet) Error() string { return string(e) }
+
+// Is makes it an ErrNotSignedIn, without its words: not every call needs a sign-in.
+func (noWallet) Is(target error) bool { return target == client.ErrNotSignedIn }
 
 // signer returns the wallet to use: the command of --signer, or the wallet of
 // --wallet, of DEED_PRIVATE_KEY, of DEED_WALLET, of the context, or the only one.

@@ -65,7 +65,7 @@ func logoutCommand() *cobra.Command {
 		if err := tokens.Save(s.ctx, client.Tokens{}); err != nil {
 			return err
 		}
-		fmt.Fprintf(s.errs, "signed out of %s on this machine; other sessions go on (--everywhere ends them)\n", s.server)
+		fmt.Fprintf(s.errs, "signed out of %s on this machine; other sessions stay signed in (--everywhere ends them)\n", s.server)
 		return nil
 	})
 	cmd.Flags().BoolVar(&everywhere, "everywhere", false, "end all sessions of the wallet, on every machine")

@@ -89,7 +89,7 @@ func (s *session) keepKey(path string, key *ecdsa.PrivateKey, password string) e
 	if err := s.saveKey(path, key, password); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.errs, "the wallet is in %s; without this file and its password, what it owns is lost\n", path)
+	fmt.Fprintf(s.errs, "the wallet is in %s; back up this file and its password: without both, everything that the wallet owns is lost\n", path)
 	return s.showAddress(crypto.PubkeyToAddress(key.PublicKey))
 }
 

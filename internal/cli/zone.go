@@ -155,7 +155,7 @@ func recordRemoveCommand() *cobra.Command {
 }
 
 func zoneExportCommand() *cobra.Command {
-	return command("export NAME", "Print the zone as a master file", cobra.ExactArgs(1), func(s *session, args []string) error {
+	return command("export NAME", "Print the zone as a zone file", cobra.ExactArgs(1), func(s *session, args []string) error {
 		c, err := s.openOwner()
 		if err != nil {
 			return err
@@ -171,7 +171,7 @@ func zoneExportCommand() *cobra.Command {
 
 func zoneImportCommand() *cobra.Command {
 	var how client.Import
-	cmd := command("import NAME FILE", "Import a master file, for 0.10 USDC per change; - is stdin", cobra.ExactArgs(2), func(s *session, args []string) error {
+	cmd := command("import NAME FILE", "Import a zone file, for 0.10 USDC per change; - is stdin", cobra.ExactArgs(2), func(s *session, args []string) error {
 		return s.importZone(args[0], args[1], how)
 	})
 	cmd.Flags().BoolVar(&how.Replace, "replace", false, "delete records that are not in the file")
@@ -186,7 +186,7 @@ func clampFlag(cmd *cobra.Command, how *client.Import) {
 
 func zoneDiffCommand() *cobra.Command {
 	how := client.Import{Replace: true, DryRun: true}
-	cmd := command("diff NAME FILE", "Show what would change if the zone became this master file", cobra.ExactArgs(2), func(s *session, args []string) error {
+	cmd := command("diff NAME FILE", "Show what would change if the zone became this zone file", cobra.ExactArgs(2), func(s *session, args []string) error {
 		return s.importZone(args[0], args[1], how)
 	})
 	clampFlag(cmd, &how)

@@ -1,5 +1,5 @@
 // Package devchain is a small chain for the sandbox and the tests: a real EVM in
-// this process, play USDC at the address clients know, a faucet, and the JSON-RPC
+// this process, test USDC at the address clients know, a faucet, and the JSON-RPC
 // that wallets use.
 //
 // A transaction waits in the pool. As soon as there is one, all that wait are

@@ -16,11 +16,11 @@ import (
 // faucetGas is the gas limit of the faucet's transactions. Unused gas is refunded.
 const faucetGas = 10_000_000
 
-// gift is the play ETH, in wei, that is sent with play USDC to a wallet that has
+// gift is the test ETH, in wei, that is sent with test USDC to a wallet that has
 // less.
 var gift = big.NewInt(1e18)
 
-// Faucet mints amount millionths of play USDC to wallet, and sends some play ETH
+// Faucet mints amount millionths of test USDC to wallet, and sends some test ETH
 // for gas. It returns when both are mined, with the hash of the mint and the
 // wallet's new balance.
 func (c *Chain) Faucet(ctx context.Context, wallet string, amount int64) (txHash string, balance int64, err error) {
@@ -34,12 +34,12 @@ func (c *Chain) Faucet(ctx context.Context, wallet string, amount int64) (txHash
 	if c.ethOf(to).Cmp(gift) < 0 {
 		// Not awaited: the mint's nonce is higher, so the mint is mined later.
 		if _, err := c.sendFaucetTx(ctx, &to, gift, nil); err != nil {
-			return "", 0, fmt.Errorf("send play ETH to %s: %w", wallet, err)
+			return "", 0, fmt.Errorf("send test ETH to %s: %w", wallet, err)
 		}
 	}
 	mint := encodeCall("mint(address,uint256)", to[:], big.NewInt(amount).Bytes())
 	if txHash, _, err = c.SendFromFaucet(ctx, USDC, mint); err != nil {
-		return "", 0, fmt.Errorf("mint play USDC to %s: %w", wallet, err)
+		return "", 0, fmt.Errorf("mint test USDC to %s: %w", wallet, err)
 	}
 	if balance, err = c.usdcOf(ctx, to); err != nil {
 		return "", 0, fmt.Errorf("read the balance of %s: %w", wallet, err)

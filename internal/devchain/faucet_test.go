@@ -36,7 +36,7 @@ func TestFaucetRaced(t *testing.T) {
 	var eth hexutil.Big
 	b.mustRPC(t, &eth, "eth_getBalance", one.addr, "latest")
 	if eth.ToInt().Sign() <= 0 {
-		t.Error("no play ETH was sent with the play USDC")
+		t.Error("no test ETH was sent with the test USDC")
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 	"deed.example/deed/internal/secretfile"
 )
 
-// faucetETH is the initial balance of the faucet: a billion play ETH, in wei.
+// faucetETH is the initial balance of the faucet: a billion test ETH, in wei.
 var faucetETH = new(uint256.Int).Mul(uint256.NewInt(1e9), uint256.NewInt(1e18))
 
 // writeGenesis creates the genesis block. Like any other it goes through the log,

@@ -126,7 +126,7 @@ func newWallet(t testing.TB) wallet {
 	return wallet{key, crypto.PubkeyToAddress(key.PublicKey)}
 }
 
-// fundedWallet returns a wallet with play USDC and ETH.
+// fundedWallet returns a wallet with test USDC and ETH.
 func (b *env) fundedWallet(t testing.TB, amount int64) wallet {
 	t.Helper()
 	w := newWallet(t)

@@ -104,7 +104,7 @@ func (s *Server) network() string {
 // steps lists the calls from a search to a name that resolves.
 func (s *Server) steps(g *guide) {
 	for i, step := range []string{
-		"`GET %[1]s/domains/search?query=example` says under which TLDs a name is free and what it costs, the first year and later ones.",
+		"`GET %[1]s/domains/search?query=example` says under which TLDs a name is available and what it costs, the first year and later ones.",
 		"`POST %[1]s/domains/register` with `{\"domain\":\"example.com\",\"maxPriceUsd\":\"20.00\"}` is answered 402 with an offer: in the header `PAYMENT-REQUIRED` (x402 version 2) and in the body (version 1). With `\"dryRun\":true` every check is made and nothing is bought.",
 		"Sign the offer with the wallet that is to own the name (EIP-3009, scheme exact) and repeat the call with `PAYMENT-SIGNATURE` or `X-PAYMENT`. Stock x402 clients refuse more than 1 USDC: raise their cap.",
 		"201 is the name. 202 is a job: ask `poll_url` until it is completed, and never pay again for it. Repeating a paid call repeats its answer and never charges twice; what cannot be delivered is paid back.",

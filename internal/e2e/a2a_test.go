@@ -44,13 +44,13 @@ func TestHelpOverA2A(t *testing.T) {
 	}
 }
 
-// A text with names in it is answered with whether they are free, and what to send
+// A text with names in it is answered with whether they are available, and what to send
 // to buy one; a client of A2A 0.3 is told what to send instead.
 func TestProseAndEarlierVersionOverA2A(t *testing.T) {
 	h := open(t, options{limits: generous()})
 	p := h.peer(t)
 	got, ok := p.send(t, &a2a.SendMessageRequest{Message: a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("Is Prose-Test.com free? Or prose-test.io, i.e. my 2nd choice."))}).(*a2a.Message)
-	want := []string{"prose-test.com is free and costs 13.06 USDC", `{"skill":"register_domain","arguments":{"domain":"prose-test.io"}}`}
+	want := []string{"prose-test.com is available and costs 13.06 USDC", `{"skill":"register_domain","arguments":{"domain":"prose-test.io"}}`}
 	if !ok || len(got.Parts) != 2 || !strings.Contains(got.Parts[0].Text(), want[0]) || !strings.Contains(got.Parts[0].Text(), want[1]) {
 		t.Errorf("got %+v", got)
 	}

@@ -20,7 +20,7 @@ var nextWords = map[deed.Action]func(deed.Next) string{
 	},
 	deed.ActionListPrices: func(deed.Next) string { return "GET /domains/pricing lists the TLDs we sell" },
 	deed.ActionSearch: func(n deed.Next) string {
-		return fmt.Sprintf("GET /domains/search?query=%s shows under which TLDs the label is free", n.Domain.Label())
+		return fmt.Sprintf("GET /domains/search?query=%s shows under which TLDs the label is available", n.Domain.Label())
 	},
 	deed.ActionCheck: func(n deed.Next) string {
 		if n.Domain == "" {

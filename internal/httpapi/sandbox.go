@@ -149,7 +149,7 @@ func (s *Server) resetLimits(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Limiter.Reset(r.Context()); err != nil {
 		return err
 	}
-	s.reply(w, http.StatusOK, api.LimitsReset{Message: "every limit starts anew"})
+	s.reply(w, http.StatusOK, api.LimitsReset{Message: "all limits are reset"})
 	return nil
 }
 

@@ -52,7 +52,7 @@ func contents(uri, kind, text string) *mcp.ReadResourceResult {
 // addPrompt adds the prompt buy_domain.
 func addPrompt(s *mcp.Server) {
 	s.AddPrompt(&mcp.Prompt{
-		Name: "buy_domain", Title: "Find and buy a domain", Description: "Find a good free name for something, and buy it within a budget.",
+		Name: "buy_domain", Title: "Find and buy a domain", Description: "Find a good available name for something, and buy it within a budget.",
 		Arguments: []*mcp.PromptArgument{
 			{Name: "idea", Title: "Idea", Description: "What the name is for, or words it should hold.", Required: true},
 			{Name: "budget_usd", Title: "Budget", Description: "The most that the first year may cost, such as 15.", Required: false},
@@ -66,7 +66,7 @@ func addPrompt(s *mcp.Server) {
 		if budget != "" {
 			limit = fmt.Sprintf("Spend at most %s USDC on the first year: pass it as max_price_usd.", budget)
 		}
-		text := fmt.Sprintf("Find me a domain name for: %s\n\nThink of short labels, look them up with search_domains, and show me the best free names with the price of the first year and of renewal. %s "+
+		text := fmt.Sprintf("Find me a domain name for: %s\n\nThink of short labels, look them up with search_domains, and show me the best available names with the price of the first year and of renewal. %s "+
 			"When I have chosen one, make a dry run of register_domain, tell me the price, and buy it only when I say yes. If the order is still running, follow it with get_job.", idea, limit)
 		return &mcp.GetPromptResult{Description: "Find and buy a domain", Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: text}}}}, nil
 	})

@@ -51,7 +51,7 @@ say(`${tools.length} tools`)
 const found = await use('check_domains', { domains: [domain] })
 const [{ available, priceUsd }] = found.structuredContent.results
 assert.equal(available, true)
-say(`free, ${priceUsd} USDC a year`)
+say(`available, ${priceUsd} USDC a year`)
 const bought = await buy('register_domain', { domain, max_price_usd: '20' })
 assert.equal(bought.walletAddress, account.address.toLowerCase())
 

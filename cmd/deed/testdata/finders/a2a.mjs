@@ -101,7 +101,7 @@ assert.ok(dataOf(help.parts).skills.length >= card.skills.length)
 
 const found = dataOf((await ask('search_domains', { query: domain.split('.')[0], tlds: ['com'] })).parts).results[0]
 assert.deepEqual([found.domain, found.available], [domain, true])
-say(`${domain} is free, ${found.priceUsd} USDC a year`)
+say(`${domain} is available, ${found.priceUsd} USDC a year`)
 
 const offer = await offered('register_domain', { domain, max_price_usd: '20' })
 const payment = await sign(offer)

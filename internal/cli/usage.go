@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// argumentError is the error of a command with the wrong arguments. It says what to
+// write, and where the id of a record comes from.
+func argumentError(cmd *cobra.Command, args []string, err error) error {
+	text := err.Error()
+	if strings.HasPrefix(text, "accepts ") || strings.HasPrefix(text, "requires at least ") { // the words of cobra
+		text = fmt.Sprintf("%s got %s", cmd.CommandPath(), plural(len(args), "argument"))
+	}
+	text += "; write: " + cmd.CommandPath() + strings.TrimPrefix(cmd.Use, cmd.Name())
+	if strings.HasSuffix(cmd.Use, "NAME ID") && cmd.HasParent() && cmd.Parent().Name() == "dns" {
+		text += "; `deed dns ls NAME` lists the ids of the records"
+	}
+	return usageError{errors.New(text)}
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// noSuchCommand is the RunE of a command that only has subcommands.
+func noSuchCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return cmd.Help()
+	}
+	cmd.SuggestionsMinimumDistance = 2
+	text := fmt.Sprintf("%s has no command %q", cmd.CommandPath(), args[0])
+	near := cmd.SuggestionsFor(args[0])
+	if len(near) == 0 {
+		near = elsewhere(cmd.Root(), args[0])
+	}
+	if len(near) > 0 {
+		text += "; did you mean " + strings.Join(near, " or ") + "?"
+	} else {
+		text += "; `" + cmd.CommandPath() + " --help` lists the commands"
+	}
+	return usageError{errors.New(text)}
+}
+
+// maxElsewhere is how many commands of other groups are suggested.
+const maxElsewhere = 4
+
+// elsewhere returns the commands of that name in any group but admin, so that
+// whoever types `deed lock` finds `deed domain lock`.
+func elsewhere(root *cobra.Command, name string) (found []string) {
+	for _, group := range root.Commands() {
+		if group.Name() == "admin" || group.Name() == "help" || group.Name() == "completion" {
+			continue
+		}
+		for _, child := range group.Commands() {
+			if child.Name() == name || slices.Contains(child.Aliases, name) {
+				found = append(found, "`"+child.CommandPath()+"`")
+			}
+		}
+	}
+	return found[:min(len(found), maxElsewhere)]
+}
