@@ -108,6 +108,9 @@ func TestReconcileCommand(t *testing.T) {
 		var there api.Elsewhere
 		n.call(t, "POST", "/sandbox/elsewhere", "", api.ElsewhereRequest{Domain: "moving.com"}, &there)
 		n.buy(t, key, "/domains/transfer", map[string]string{"domain": "moving.com", "authCode": there.AuthCode}, 202)
+		for _, name := range []string{"first.com", "second.com"} { // a stop while a DS is set would leave a difference
+			waitFor(t, func() bool { return n.see(t, name, "active").DNSSEC.Enabled })
+		}
 		n.stop(t) // else it would mend what we break
 		if _, err := db.Exec(`UPDATE registry_orders SET due_at = placed_at WHERE name = 'moving.com'`); err != nil {
 			t.Fatal(err)

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { alone, api, axe, base, button, connect, fund, heading, newAccount, newName, openPage, pay, picture, test } from './lib.mjs'
+import { api, axe, base, button, connect, fund, heading, newAccount, newName, openPage, pay, picture, test } from './lib.mjs'
 
 test('from an empty page to an owned name', async () => {
   const account = newAccount()
@@ -59,23 +59,4 @@ test('from an empty page to an owned name', async () => {
   assert.equal(wallet.asked('personal_sign').length, 1)
   assert.deepEqual(errors, [])
   assert.deepEqual(await context.cookies(), [])
-})
-
-alone('figures: from an empty page to an owned name', async (t) => {
-  const account = newAccount()
-  await fund(account.address)
-  const { page, wallet, context } = await openPage({ account })
-  const name = newName()
-  const began = performance.now()
-  await page.goto(base)
-  await page.getByLabel('Domain name').fill(name)
-  await page.getByRole('link', { name: `Buy ${name}` }).click()
-  const chosen = performance.now()
-  await button(page, /^Buy for/).click()
-  await connect(page)
-  await pay(page)
-  await heading(page, `${name} is yours.`).waitFor()
-  const ended = performance.now()
-  t.diagnostic(`an empty page to an owned name: ${Math.round(ended - began)} ms, of which ${Math.round(ended - chosen)} ms from the choice of the name; ${wallet.asked('eth_signTypedData_v4').length} signature`)
-  await context.close()
 })

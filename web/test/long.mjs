@@ -2,7 +2,9 @@
 import './slow.test.mjs'
 import './settings.test.mjs'
 import './keyboard.test.mjs'
+import './webhooks.test.mjs'
 import './views.test.mjs'
+import './figures.test.mjs'
 import './expiry.test.mjs'
 import { runTests } from './lib.mjs'
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { api, axe, button, buyName, heading, newAccount, newName, openPage, pay, picture, signIn, test } from './lib.mjs'
+import { axe, button, buyName, heading, newAccount, newName, openPage, pay, picture, signIn, test } from './lib.mjs'
 
 test('the records of a name: edit, queue, undo, pay once, history, go back', async () => {
   const account = newAccount()

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { api, axe, button, buyName, heading, newAccount, newName, openPage, pay, picture, signIn, test } from './lib.mjs'
+import { api, axe, button, buyName, newAccount, newName, openPage, pay, picture, signIn, test } from './lib.mjs'
 
 /** Waits until the registry has the key of a name, because then a move has to wait. */
 async function signed(name) {

@@ -1,8 +1,7 @@
-// Pictures of the views for docs/page.md and for people who look at them, and the
-// figures that Chromium measures.
+// Pictures of the views, for docs/page.md and for people who look at them.
 import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
-import { alone, axe, base, browser, button, buyName, connect, heading, newAccount, openPage, shots, test } from './lib.mjs'
+import { axe, base, button, buyName, connect, heading, newAccount, openPage, shots, test } from './lib.mjs'
 
 const inDocs = ['search', 'review', 'records', 'renewal'] // docs/page.md shows them, light on a desktop
 
@@ -86,31 +85,3 @@ async function shootOwner(page, name, kind) {
   await heading(page, `${name} is yours.`).waitFor()
   await shoot(page, 'receipt', kind)
 }
-
-alone('figures: first paint, first result, layout shift', async (t) => {
-  const context = await browser.newContext({ viewport: { width: 1100, height: 760 } })
-  await context.addInitScript(() => {
-    window.shifts = 0
-    new PerformanceObserver((list) => list.getEntries().forEach((e) => (window.shifts += e.value))).observe({ type: 'layout-shift', buffered: true })
-  })
-  const page = await context.newPage()
-  await page.goto(base)
-  await page.getByLabel('Domain name').click()
-  const took = await page.evaluate(async () => {
-    const input = document.querySelector('#q')
-    const shown = new Promise((resolve) => {
-      new MutationObserver((_, o) => document.querySelector('.result') && (o.disconnect(), resolve())).observe(document.body, { childList: true, subtree: true })
-    })
-    const began = performance.now()
-    input.value = 'harvest'
-    input.dispatchEvent(new Event('input', { bubbles: true }))
-    await shown
-    return performance.now() - began
-  })
-  const paint = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime)
-  const bytes = await page.evaluate(() => [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')].filter((e) => !e.name.includes('/domains/')).reduce((n, e) => n + e.transferSize, 0))
-  const shifts = await page.evaluate(() => window.shifts)
-  t.diagnostic(`first contentful paint ${Math.round(paint)} ms; first result ${Math.round(took)} ms after typing; layout shift ${shifts.toFixed(4)}; first view ${bytes} bytes with headers`)
-  assert.ok(shifts < 0.05, `the layout shifts by ${shifts}`)
-  await context.close()
-})
