@@ -184,8 +184,18 @@ export async function connect(page) {
 export async function buyName(account, name, records = []) {
   await fund(account.address)
   const body = { domain: name, dns_records: records }
-  const offer = await api('POST', '/domains/register', body)
-  return api('POST', '/domains/register', body, { 'payment-signature': await signOffer(account, offer.headers) })
+  const offer = await untilReady(() => api('POST', '/domains/register', body))
+  const payment = await signOffer(account, offer.headers)
+  return untilReady(() => api('POST', '/domains/register', body, { 'payment-signature': payment })) // charged once
+}
+
+/** Repeats a call that a busy service answers with 503. */
+async function untilReady(send) {
+  for (const end = Date.now() + patience; ; ) {
+    const answer = await send()
+    if (answer.status !== 503 || Date.now() > end) return answer
+    await new Promise((resolve) => setTimeout(resolve, 1000))
+  }
 }
 
 async function signOffer(account, headers) {
