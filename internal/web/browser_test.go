@@ -78,16 +78,16 @@ func browse(t *testing.T, script string, settings ...string) {
 }
 
 // wantNoErrors fails if a service logged an error. On a busy machine a check of its
-// own parts may be too late, which is no fault.
+// own parts may be too late, which is no fault; and one test makes the registry fail.
 func wantNoErrors(t *testing.T, path string) {
 	t.Helper()
 	logs, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	failure, late := regexp.MustCompile(`"level":"ERROR"|panic`), regexp.MustCompile(`deadline exceeded|i/o timeout`)
+	failure, expected := regexp.MustCompile(`"level":"ERROR"|panic`), regexp.MustCompile(`deadline exceeded|i/o timeout|the registry is down|the registrar did not answer`)
 	for line := range strings.Lines(string(logs)) {
-		if failure.MatchString(line) && !late.MatchString(line) {
+		if failure.MatchString(line) && !expected.MatchString(line) {
 			t.Errorf("the service logged an error: %s", line)
 		}
 	}
