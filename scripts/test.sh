@@ -20,9 +20,9 @@ raced=(. ./api/... ./internal/catalog/... ./internal/health/... ./internal/ratel
 rest=$(go list ./... | grep -vxFf <(go list "${raced[@]}" ./internal/e2e))
 
 suite "lint" scripts/lint.sh
-suite "core, services, caches (race detector)" go_tests -race -timeout 30m "${raced[@]}"
+suite "core, services, caches (race detector)" go_tests -race -timeout 60m "${raced[@]}"
 # These tests wait more than they compute, so four packages run at a time; the one that
 # takes longest is the first.
 # shellcheck disable=SC2086
-suite "databases, chain, adapters, wiring" go_tests -p 4 -timeout 30m ./internal/e2e $rest
+suite "databases, chain, adapters, wiring" go_tests -p 4 -timeout 60m ./internal/e2e $rest
 close_suites
