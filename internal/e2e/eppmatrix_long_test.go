@@ -41,7 +41,7 @@ func (e eppEnv) matrixOrder(t *testing.T, kind string, name deed.Name) matrixOrd
 		if err != nil {
 			t.Fatal(err)
 		}
-		return matrixOrder{"/domains/transfer", fmt.Sprintf(`{"domain":%q,"authCode":%q}`, name, code.Reveal()), e.transferPrice(t), []string{"check", "transfer request", "transfer query", "info", "update"}}
+		return matrixOrder{"/domains/transfer", fmt.Sprintf(`{"domain":%q,"authCode":%q}`, name, code.Reveal()), e.transferPrice(t), []string{"check", "transfer request", "transfer query", "info"}}
 	}
 	return matrixOrder{"/domains/register", fmt.Sprintf(`{"domain":%q}`, name), comPrice, []string{"check", "create", "update", "info"}}
 }
@@ -88,6 +88,9 @@ func (e eppEnv) meetsFault(t *testing.T, kind string, name deed.Name, f epptest.
 		e.approve(t, name)
 	}
 	e.runWorker(t)
+	if e.server.Unmet() {
+		t.Errorf("the order never sent %v", f.Only)
+	}
 	e.get(t, "/domains/"+string(name)).expect(t, 200, "")
 	e.holds(t, name)
 	if got := e.balance(t, common.HexToAddress(string(buyer.wallet))); got != 1_000_000_000-o.price {

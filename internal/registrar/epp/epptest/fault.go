@@ -71,6 +71,13 @@ func (s *Server) Break(f Fault) {
 	}
 }
 
+// Unmet reports whether some of the commands that should fail have not come yet.
+func (s *Server) Unmet() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.fault != nil
+}
+
 // takeFault returns the fault that affects the command. The caller holds mu.
 func (s *Server) takeFault(kind string) *fault {
 	f := s.fault
