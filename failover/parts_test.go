@@ -80,7 +80,7 @@ tlds = "*"
 	return config
 }
 
-// useSmallDisk puts the data of PostgreSQL on a disk of its own, and returns its folder.
+// useSmallDisk puts the data of PostgreSQL on a small disk of its own.
 func (e *env) useSmallDisk() {
 	e.t.Helper()
 	e.disk = filepath.Join(e.dir, "disk")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"deed.example/deed/internal/app"
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/registration"
+	"deed.example/deed/internal/secretfile"
 )
 
 // errDiffers is returned by a reconciliation with differences.
@@ -120,7 +122,7 @@ func (r *reconciliation) resume() error {
 func (r *reconciliation) progress(compared deed.Name, done, total int) error {
 	if time.Since(r.said) >= progressInterval {
 		r.said = time.Now()
-		fmt.Fprintf(r.log, "compared %d of %d names, all up to %s\n", done, total, orDash(string(compared)))
+		fmt.Fprintf(r.log, "compared %d of %d names, all up to %s\n", done, total, cmp.Or(string(compared), "-"))
 	}
 	if compared == "" || compared == r.after {
 		return nil
@@ -129,14 +131,11 @@ func (r *reconciliation) progress(compared deed.Name, done, total int) error {
 	if r.state == "" {
 		return nil
 	}
-	text, next := string(compared), r.state+".new"
+	text := string(compared)
 	if r.differed {
 		text += " " + differs
 	}
-	if err := os.WriteFile(next, []byte(text+"\n"), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(next, r.state)
+	return secretfile.Write(r.state, []byte(text+"\n"))
 }
 
 // report prints the differences of a page of names.
@@ -147,7 +146,7 @@ func (r *reconciliation) report(found []lifecycle.Difference) error {
 	}
 	r.reported, r.differed = true, true
 	for _, d := range found {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", d.Name, d.What, orDash(d.Stored), orDash(d.Registry))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", d.Name, d.What, cmp.Or(d.Stored, "-"), cmp.Or(d.Registry, "-"))
 	}
 	return w.Flush()
 }
@@ -162,11 +161,4 @@ func (r *reconciliation) summary(found registration.Reconciliation) string {
 		fmt.Fprintf(&b, "%d more differ while an order for them is under way: look again when it is done\n", found.Ordered)
 	}
 	return b.String()
-}
-
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
 }

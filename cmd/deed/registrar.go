@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,7 +59,7 @@ func checkRegistrars(ctx context.Context, c *config, name string, out io.Writer)
 		}
 		table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 		fmt.Fprintf(table, "registrar\t%s (%s)\nstate\t%s\nsells\t%s\nbalance\t%s\nprices\t%s\ncan\t%s\n",
-			r.Name, r.Type, state, strings.Join(r.TLDs, " "), r.Balance, orDash(strings.Join(r.Prices, ", ")), orDash(strings.Join(r.Capabilities, ", ")))
+			r.Name, r.Type, state, strings.Join(r.TLDs, " "), r.Balance, cmp.Or(strings.Join(r.Prices, ", "), "-"), cmp.Or(strings.Join(r.Capabilities, ", "), "-"))
 		for _, w := range r.Warnings {
 			fmt.Fprintf(table, "warning\t%s\n", w)
 		}

@@ -118,7 +118,7 @@ func (s *Server) errorBody(h http.Header, status int, e *deed.Error) api.Error {
 	return errorBody(h, status, e, s.PublicURL)
 }
 
-// errorBody is the method for a service at publicURL.
+// errorBody does the same for connections that no Server has handled yet.
 func errorBody(h http.Header, status int, e *deed.Error, publicURL string) api.Error {
 	setNext(h, e.Next)
 	out := api.Error{

@@ -3,7 +3,6 @@ package redis_test
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	client "github.com/redis/go-redis/v9"
 
 	"deed.example/deed/internal/cache/redis"
+	"deed.example/deed/internal/postgrestest"
 )
 
 // Behind Sentinel we count in the server that it promotes when the first one is killed.
@@ -93,15 +93,7 @@ func configuration(t *testing.T, text string) string {
 	return path
 }
 
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close() // the server binds it
-	return fmt.Sprint(l.Addr().(*net.TCPAddr).Port)
-}
+func freePort(t *testing.T) string { return fmt.Sprint(postgrestest.FreePort(t)) }
 
 func waitUntil(t *testing.T, what string, holds func() bool) {
 	t.Helper()
