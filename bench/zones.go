@@ -89,10 +89,10 @@ func loadZones(ctx context.Context, db *sqldb.DB) (took time.Duration, used int6
 	before := heap()
 	follower := &zone.Follower{Zones: sqldb.Served{DB: db}, Publishers: []dnssec.Publisher{s}, Now: time.Now}
 	began := time.Now()
-	n, err := follower.Load(ctx)
+	loaded, err := follower.Load(ctx)
 	took = time.Since(began)
-	if err == nil && n != manyZones {
-		err = fmt.Errorf("loaded %d zones of %d", n, manyZones)
+	if err == nil && loaded.Zones != manyZones {
+		err = fmt.Errorf("loaded %d zones of %d", loaded.Zones, manyZones)
 	}
 	used = heap() - before
 	return took, used, errors.Join(err, s.Close(), <-done)

@@ -31,4 +31,5 @@ progress() {
 command=$1
 shift
 printf 'deed: building %s (the first build takes a few minutes)\n' "$(version)" >&2
+export CGO_ENABLED=0 # as a release is built
 go "$command" -v -ldflags "$(stamp)" "$@" ./cmd/deed 2>&1 | progress >&2

@@ -12,12 +12,14 @@ scripts/need.sh curl dig openssl # the examples in the docs use them
 trap stop_servers EXIT
 start_servers
 
+suite "lint" scripts/lint.sh
+
 # The simulator runs one step after the other: the race detector would see nothing
 # there, and take five times as long.
 rest=$(go list ./... | grep -v '/sim$\|/internal/e2e$')
 # The package that takes longest is the first.
 # shellcheck disable=SC2086
-suite "everything but the simulator, with the race detector and the tag long" go_tests -race -tags long -timeout 60m ./internal/e2e $rest
+suite "everything but the simulator, with the race detector and the tag long" go_tests -race -p 4 -tags long -timeout 60m ./internal/e2e $rest
 suite "the simulator: thousands of seeds, and every known bug" go_tests -tags long -timeout 60m ./sim
 
 # Check that the other platforms of a release compile; nothing is run there. cgo is
@@ -28,7 +30,7 @@ suite "macOS compiles" cross darwin arm64
 
 # The minimization of interesting inputs is limited, because it could use up all
 # the time.
-fuzz() { go test -run '^$' -fuzz "^$2\$" -fuzztime "${FUZZ:-30s}" -fuzzminimizetime 10x "$1"; }
+fuzz() { go test -run '^$' -fuzz "^$2\$" -fuzztime "${FUZZ:-10s}" -fuzzminimizetime 10x "$1"; }
 while read -r package target; do
 	suite "fuzz $package $target" fuzz "$package" "$target"
 done < <(grep -rnoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' . | sed -E 's#^(.*)/[^/]*:[0-9]+:func #\1 #')

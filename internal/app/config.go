@@ -158,6 +158,9 @@ func (c *Config) agentKeyFile() string { return c.file(c.AgentKey, "agent.key") 
 // from.
 func (c *Config) zoneSecretFile() string { return c.file(c.DNSKey, "dns.key") }
 
+// zoneSnapshotFile returns the file from which the name server starts.
+func (c *Config) zoneSnapshotFile() string { return filepath.Join(c.Data, "zones.snapshot") }
+
 func (c *Config) databaseFile() string { return filepath.Join(c.Data, "deed.db") }
 
 func (c *Config) chainFolder() string { return filepath.Join(c.Data, "chain") }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"slices"
@@ -40,9 +41,10 @@ var (
 type dnsBackend struct {
 	zones    sqldb.Zones
 	follower *zone.Follower
-	server   *nameserver.Server // nil if it is off
-	primary  *primary.Server    // likewise
-	notifier *primary.Notifier  // likewise
+	server   *nameserver.Server   // nil if it is off
+	snapshot *nameserver.Snapshot // of its zones; likewise
+	primary  *primary.Server      // likewise
+	notifier *primary.Notifier    // likewise
 	drift    primary.Drift
 	parents  *local.Parents // of the sandbox's names; nil outside a sandbox
 	served   chan error     // nil until the server answers
@@ -77,10 +79,44 @@ func (a *App) openDNS(ctx context.Context) error {
 			Names: sqldb.Registry{DB: a.DB}, Server: d.server, Publishing: d.zones.Publishing, Now: a.calendar.Now, Clock: a.now,
 		}
 	}
-	if _, err = d.follower.Load(ctx); err == nil {
-		d.serve()
+	if err := d.load(ctx, c.zoneSnapshotFile(), a.log); err != nil {
+		return err
+	}
+	d.serve()
+	return nil
+}
+
+// load publishes every zone: from the snapshot of the last run, as far as it has them.
+func (d *dnsBackend) load(ctx context.Context, path string, log *slog.Logger) error {
+	if d.server != nil {
+		d.snapshot = &nameserver.Snapshot{Server: d.server, Path: path}
+		d.follower.Snapshot = d.snapshot
+	}
+	loaded, err := d.follower.Load(ctx)
+	if loaded.Snapshot != nil && !errors.Is(loaded.Snapshot, fs.ErrNotExist) {
+		log.Warn("the zone snapshot could not be used; the zones were read from the database", "error", loaded.Snapshot)
+	}
+	if loaded.Failed > 0 {
+		log.Error("zones cannot be served", "zones", loaded.Failed, "error", loaded.FirstBad)
+	}
+	if err == nil && len(d.follower.Publishers) > 0 {
+		log.Info("zones loaded", "zones", loaded.Zones, "from_snapshot", loaded.Restored)
 	}
 	return err
+}
+
+// saveSnapshot writes the zones down when enough of them have changed.
+func (d *dnsBackend) saveSnapshot(log *slog.Logger) func(ctx context.Context) error {
+	return func(context.Context) error {
+		if d.snapshot == nil {
+			return nil
+		}
+		saved, err := d.snapshot.Save()
+		if saved {
+			log.Info("zone snapshot written", "file", d.snapshot.Path)
+		}
+		return err
+	}
 }
 
 // serve answers from now on. Before every zone is loaded, the answers would refuse names

@@ -2,6 +2,7 @@ package dnssec
 
 import (
 	"context"
+	"errors"
 
 	"deed.example/deed/internal/dnszone"
 )
@@ -12,7 +13,13 @@ type ServedZone struct {
 	Origin string // "example.com", without the trailing dot
 	Serial uint32 // of the SOA
 	RRs    []dnszone.RR
+
+	Version string // of the stored zone, different after every change; empty when it is not stored
 }
+
+// ErrUnservable is wrapped by errors about a zone that no server could serve, such as
+// one without a SOA.
+var ErrUnservable = errors.New("the zone cannot be served")
 
 // A Publisher makes zones visible in the public DNS.
 //

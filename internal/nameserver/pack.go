@@ -17,6 +17,14 @@ import (
 
 // pack builds a zone's snapshot.
 func pack(from dnssec.ServedZone) (*zone, error) {
+	z, err := packRecords(from)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %q: %w", dnssec.ErrUnservable, from.Origin, err)
+	}
+	return z, nil
+}
+
+func packRecords(from dnssec.ServedZone) (*zone, error) {
 	origin, err := wireName(from.Origin)
 	if err != nil {
 		return nil, err
@@ -31,7 +39,7 @@ func pack(from dnssec.ServedZone) (*zone, error) {
 		}
 	}
 	slices.SortStableFunc(p.rrs, compareRRs)
-	z := &zone{serial: from.Serial, labels: strings.Count(from.Origin, ".") + 1}
+	z := &zone{serial: from.Serial, labels: strings.Count(from.Origin, ".") + 1, version: hashVersion(from.Version)}
 	if from.Origin == "" {
 		z.labels = 0
 	}

@@ -147,7 +147,7 @@ func (s *Server) Publish(_ context.Context, z dnssec.ServedZone) error {
 	}
 	packed, err := pack(z)
 	if err != nil {
-		return fmt.Errorf("publish zone %q: %w", z.Origin, err)
+		return err
 	}
 	s.zones.put(packed)
 	return nil

@@ -114,6 +114,30 @@ func (t *table) remove(origin string) {
 	}
 }
 
+// swap replaces the zone by another form of it, unless it was replaced meanwhile.
+func (t *table) swap(old, z *zone) {
+	h := maphash.String(t.seed, old.origin)
+	s := &t.shards[h%shardCount]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if at, now := s.place(h, old.origin); now == old {
+		at.Store(z)
+	}
+}
+
+// stored returns the zones that have a version.
+func (t *table) stored() (zones []*zone) {
+	for i := range t.shards {
+		slots := *t.shards[i].slots.Load()
+		for j := range slots {
+			if z := slots[j].Load(); z != nil && z.version != 0 {
+				zones = append(zones, z)
+			}
+		}
+	}
+	return zones
+}
+
 // place returns the slot that holds the origin, or the empty slot at which the
 // search for it ends.
 func (s *shard) place(h uint64, origin string) (at *slot, old *zone) {

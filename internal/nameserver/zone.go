@@ -32,7 +32,7 @@ const (
 // A zone is a snapshot optimized for responses. It has few pointers, so that
 // 100,000 zones cost the garbage collector little.
 type zone struct {
-	origin string // in wire format; it shares its memory with data
+	origin string // in wire format
 	serial uint32
 	labels int    // of the origin
 	negTTL uint32 // of the SOA in negative responses (RFC 2308, 5)
@@ -42,6 +42,9 @@ type zone struct {
 	data   []byte // keys and packed records
 	nodes  []node // in canonical order, the apex first; the last is a sentinel that ends the sets
 	sets   []set  // grouped by node
+
+	version uint64   // of the stored zone, hashed; 0 when it is not stored
+	from    *mapping // that holds nodes, sets and data; nil when the heap does
 }
 
 // A node is a name that has records.

@@ -6,6 +6,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"deed.example/deed"
@@ -23,24 +26,25 @@ const isServed = ` z.ended_at IS NULL AND z.withdrawn_at IS NULL`
 func (s Served) Zone(ctx context.Context, origin string) (z dnssec.ServedZone, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
-	rows, err := s.DB.read.QueryContext(ctx, `
-		SELECT z.serial, s.owner, s.type, s.ttl, s.data
-		  FROM zones z JOIN served s ON s.zone_id = z.id
-		 WHERE z.domain = $1 AND s.removed_serial IS NULL AND`+isServed, origin)
+	rows, err := s.DB.read.QueryContext(ctx, servedRecords+` AND z.domain = $1`, origin)
 	if err != nil {
 		return z, err
 	}
-	z.Origin = origin
-	err = eachRow(rows, func() error {
-		rr, err := scanRR(rows, &z.Serial)
-		z.RRs = append(z.RRs, rr)
-		return err
+	err = eachZone(rows, func(found dnssec.ServedZone) error {
+		z = found
+		return nil
 	})
 	if err == nil && len(z.RRs) == 0 {
 		err = notServed(origin)
 	}
-	return z.Sorted(), err
+	return z, err
 }
+
+// servedRecords selects the records of zones, as eachZone reads them.
+const servedRecords = `
+	SELECT z.domain, z.id, z.serial, z.changed_at, s.owner, s.type, s.ttl, s.data
+	  FROM served s JOIN zones z ON z.id = s.zone_id
+	 WHERE s.removed_serial IS NULL AND` + isServed
 
 func notServed(origin string) error {
 	return deed.Errorf(deed.CodeNotFound, "%s is not served here", origin)
@@ -59,19 +63,39 @@ func scanRR(rows *sql.Rows, before ...any) (rr dnszone.RR, err error) {
 
 // All implements zone.Served.
 func (s Served) All(ctx context.Context, yield func(dnssec.ServedZone) error) error {
-	rows, err := s.DB.read.QueryContext(ctx, `
-		SELECT z.domain, z.serial, s.owner, s.type, s.ttl, s.data
-		  FROM served s JOIN zones z ON z.id = s.zone_id
-		 WHERE s.removed_serial IS NULL AND`+isServed+`
-		 ORDER BY s.zone_id`)
+	rows, err := s.DB.read.QueryContext(ctx, servedRecords+` ORDER BY s.zone_id`)
 	if err != nil {
 		return err
 	}
+	return eachZone(rows, yield)
+}
+
+// Some implements zone.Served.
+func (s Served) Some(ctx context.Context, origins []string, yield func(dnssec.ServedZone) error) error {
+	for chunk := range slices.Chunk(origins, rowsPerStatement) {
+		marks, args := make([]string, len(chunk)), make([]any, len(chunk))
+		for i, origin := range chunk {
+			marks[i], args[i] = fmt.Sprintf("$%d", i+1), origin
+		}
+		rows, err := s.DB.read.QueryContext(ctx, servedRecords+` AND z.domain IN (`+strings.Join(marks, ", ")+`) ORDER BY s.zone_id`, args...)
+		if err != nil {
+			return err
+		}
+		if err := eachZone(rows, yield); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachZone reads the records of servedRecords, zone by zone.
+func eachZone(rows *sql.Rows, yield func(dnssec.ServedZone) error) error {
 	var z dnssec.ServedZone
-	err = eachRow(rows, func() error {
-		var origin string
+	err := eachRow(rows, func() error {
+		var origin, id string
 		var serial uint32
-		rr, err := scanRR(rows, &origin, &serial)
+		var changed int64
+		rr, err := scanRR(rows, &origin, &id, &serial, &changed)
 		if err != nil {
 			return err
 		}
@@ -82,6 +106,9 @@ func (s Served) All(ctx context.Context, yield func(dnssec.ServedZone) error) er
 			z = dnssec.ServedZone{}
 		}
 		z.Origin, z.Serial = origin, serial
+		if z.Version == "" {
+			z.Version = zoneVersion(id, serial, changed)
+		}
 		z.RRs = append(z.RRs, rr)
 		return nil
 	})
@@ -89,6 +116,30 @@ func (s Served) All(ctx context.Context, yield func(dnssec.ServedZone) error) er
 		return err
 	}
 	return yield(z.Sorted())
+}
+
+// zoneVersion identifies the content of a zone: also after a backup was restored, it
+// is another one for every change.
+func zoneVersion(id string, serial uint32, changed int64) string {
+	return id + " " + strconv.FormatUint(uint64(serial), 10) + " " + strconv.FormatInt(changed, 10)
+}
+
+// Versions implements zone.Served.
+func (s Served) Versions(ctx context.Context, yield func(origin, version string, changed time.Time)) error {
+	rows, err := s.DB.read.QueryContext(ctx, `SELECT z.domain, z.id, z.serial, z.changed_at FROM zones z WHERE`+isServed)
+	if err != nil {
+		return err
+	}
+	return eachRow(rows, func() error {
+		var origin, id string
+		var serial uint32
+		var changed int64
+		err := rows.Scan(&origin, &id, &serial, &changed)
+		if err == nil {
+			yield(origin, zoneVersion(id, serial, changed), time.UnixMilli(changed))
+		}
+		return err
+	})
 }
 
 // Changed implements zone.Served. A name may have several zones, one after the other.

@@ -22,6 +22,13 @@ type Served interface {
 	// Changed returns the origins of the zones that changed since, including withdrawn
 	// ones, each with a version that is a different one after every change.
 	Changed(ctx context.Context, since time.Time) (versions map[string]string, err error)
+
+	// Some yields those of the zones that are served.
+	Some(ctx context.Context, origins []string, yield func(dnssec.ServedZone) error) error
+
+	// Versions yields the version of every zone that is served (dnssec.ServedZone), and
+	// when it changed last.
+	Versions(ctx context.Context, yield func(origin, version string, changed time.Time)) error
 }
 
 // Follower keeps the publishers of this process up to date with the database,
@@ -29,6 +36,7 @@ type Served interface {
 type Follower struct {
 	Zones      Served
 	Publishers []dnssec.Publisher
+	Snapshot   Snapshot         // of the first of them; nil: none
 	Now        func() time.Time // the clock of the changes' timestamps
 
 	mu    sync.Mutex
@@ -41,23 +49,14 @@ type Follower struct {
 // two nodes differ slightly.
 const overlap = 10 * time.Second
 
-// Load publishes every zone and returns how many there are.
-func (f *Follower) Load(ctx context.Context) (n int, err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.since = f.Now()
-	err = f.Zones.All(ctx, func(z dnssec.ServedZone) error {
-		n++
-		return f.publish(ctx, z)
-	})
-	return n, err
-}
-
 // Follow publishes what has changed since the last call. A zone that cannot be
 // published does not stop the others, and is tried again by the next call.
 func (f *Follower) Follow(ctx context.Context) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if len(f.Publishers) == 0 {
+		return nil // nothing is served here
+	}
 	now := f.Now() // not the time of the last change: zones near it would be re-read on every poll
 	changed, err := f.Zones.Changed(ctx, f.since.Add(-overlap))
 	if err != nil {
@@ -106,8 +105,12 @@ func (f *Follower) Refresh(ctx context.Context, origin string) error {
 }
 
 func (f *Follower) publish(ctx context.Context, z dnssec.ServedZone) error {
+	return publish(ctx, f.Publishers, z)
+}
+
+func publish(ctx context.Context, publishers []dnssec.Publisher, z dnssec.ServedZone) error {
 	var all error
-	for _, p := range f.Publishers {
+	for _, p := range publishers {
 		all = errors.Join(all, p.Publish(ctx, z))
 	}
 	if all != nil {

@@ -18,6 +18,7 @@ type servedZones struct {
 	versions map[string]string
 	reads    map[string]int
 	broken   map[string]bool
+	changed  time.Time
 }
 
 func (s *servedZones) Zone(_ context.Context, origin string) (dnssec.ServedZone, error) {
@@ -31,7 +32,29 @@ func (s *servedZones) Zone(_ context.Context, origin string) (dnssec.ServedZone,
 	return dnssec.ServedZone{Origin: origin}, nil
 }
 
-func (s *servedZones) All(context.Context, func(dnssec.ServedZone) error) error { return nil }
+func (s *servedZones) All(ctx context.Context, yield func(dnssec.ServedZone) error) error {
+	return s.Some(ctx, slices.Sorted(maps.Keys(s.versions)), yield)
+}
+
+func (s *servedZones) Some(ctx context.Context, origins []string, yield func(dnssec.ServedZone) error) error {
+	for _, origin := range origins {
+		z, err := s.Zone(ctx, origin)
+		if err == nil {
+			err = yield(z)
+		}
+		if err != nil && deed.CodeOf(err) != deed.CodeNotFound {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *servedZones) Versions(_ context.Context, yield func(origin, version string, changed time.Time)) error {
+	for origin, version := range s.versions {
+		yield(origin, version, s.changed)
+	}
+	return nil
+}
 
 func (s *servedZones) Changed(context.Context, time.Time) (map[string]string, error) {
 	return maps.Clone(s.versions), nil
