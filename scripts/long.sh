@@ -19,7 +19,7 @@ suite "lint" scripts/lint.sh
 rest=$(go list ./... | grep -v '/sim$\|/internal/e2e$')
 # The package that takes longest is the first.
 # shellcheck disable=SC2086
-suite "everything but the simulator, with the race detector and the tag long" go_tests -race -p 4 -tags long -timeout 60m ./internal/e2e $rest
+suite "everything but the simulator, with the race detector and the tag long" go_tests -race -tags long -timeout 60m ./internal/e2e $rest
 suite "the simulator: thousands of seeds, and every known bug" go_tests -tags long -timeout 60m ./sim
 
 # Check that the other platforms of a release compile; nothing is run there. cgo is

@@ -87,7 +87,7 @@ func TestKillNineInEveryRefundOfTheDNS(t *testing.T) {
 func databaseOf(t *testing.T, name string) []string {
 	t.Helper()
 	if name == "postgres" {
-		return []string{"DEED_DATABASE_URL=" + sqldbtest.PostgresURL(t)}
+		return []string{"DEED_DATABASE_URL=" + sqldbtest.MigratedPostgresURL(t)}
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func (n *node) dig(t *testing.T, host string) (addresses []string) {
 // What one process changes the other answers, having heard of it.
 func TestTwoProcessesServe(t *testing.T) {
 	dir := t.TempDir()
-	environ := []string{"DEED_DATABASE_URL=" + sqldbtest.PostgresURL(t), "DEED_SIGNIN_KEYS=" + filepath.Join(dir, "keys"), "DEED_DNS_KEY=" + filepath.Join(dir, "dns.key")}
+	environ := []string{"DEED_DATABASE_URL=" + sqldbtest.MigratedPostgresURL(t), "DEED_SIGNIN_KEYS=" + filepath.Join(dir, "keys"), "DEED_DNS_KEY=" + filepath.Join(dir, "dns.key")}
 	one := start(t, t.TempDir(), environ...)
 	two := start(t, t.TempDir(), append(environ, "DEED_CHAIN_RPC_URL="+one.sandbox(t).RPCURL, "DEED_REGISTRAR_ALLOW_EMBEDDED=true")...)
 	owner := newKey(t)

@@ -60,7 +60,8 @@ func startBinary(t *testing.T, path, dir string, environ ...string) *node {
 	t.Helper()
 	n := &node{log: &logtest.Buffer{}, client: apitest.Client(t, nil)}
 	n.cmd = exec.Command(path, "serve", "--data", dir, "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0", "--chain-listen", "127.0.0.1:0", "--dns-listen", "127.0.0.1:0")
-	n.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH")}, environ...) // not even a home
+	// Not even a home; and a busy machine must not fail a test.
+	n.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "DEED_DATABASE_TIMEOUT=1m"}, environ...)
 	n.cmd.Stderr = n.log
 	out, err := n.cmd.StdoutPipe()
 	if err != nil {

@@ -73,6 +73,14 @@ var migrated = sync.OnceValues(func() (image []byte, err error) {
 // migrations left, like that of SQLite.
 func Postgres(t testing.TB) *sqldb.DB {
 	t.Helper()
+	db, err := sqldb.OpenPostgres(t.Context(), MigratedPostgresURL(t))
+	return opened(t, db, err)
+}
+
+// MigratedPostgresURL returns the URL of a new, empty database of today's version, which
+// is dropped after the test.
+func MigratedPostgresURL(t testing.TB) string {
+	t.Helper()
 	server := postgresServer(t)
 	template, err := migratedPostgres()
 	if err != nil {
@@ -87,8 +95,7 @@ func Postgres(t testing.TB) *sqldb.DB {
 			t.Error(err)
 		}
 	})
-	db, err := sqldb.OpenPostgres(t.Context(), databaseOf(server, name))
-	return opened(t, db, err)
+	return databaseOf(server, name)
 }
 
 // migratedPostgres returns the name of an empty database of today's version. It stays on
