@@ -20,10 +20,27 @@ type Account struct {
 // Transactions is a page of a wallet's payments and refunds.
 type Transactions struct {
 	Transactions []Transaction `json:"transactions"`
-	Total        int           `json:"total"`
-	Limit        int           `json:"limit"`
-	Offset       int           `json:"offset"`
+	PageFields
 }
+
+// PageFields say which part of a list a page is. One that was requested by a cursor has
+// neither a total nor an offset.
+type PageFields struct {
+	Total  Count  `json:"total,omitzero"`
+	Limit  int    `json:"limit"`
+	Offset Count  `json:"offset,omitzero"`
+	Next   string `json:"next,omitzero"` // the cursor of the next page; empty on the last
+}
+
+// A Count is a number that may be missing, which is NoCount.
+type Count int
+
+// NoCount is a count that is not given.
+const NoCount Count = -1
+
+// IsZero makes JSON leave out a count that is not given.
+func (c Count) IsZero() bool { return c < 0 }
+
 
 // Transaction is one payment or refund.
 type Transaction struct {

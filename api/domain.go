@@ -76,9 +76,7 @@ type DomainEvent struct {
 type AccountDomains struct {
 	Domains  []AccountDomain `json:"domains"`
 	Warnings []string        `json:"warnings"` // about names that end soon, on whatever page
-	Total    int             `json:"total"`
-	Limit    int             `json:"limit"`
-	Offset   int             `json:"offset"`
+	PageFields
 }
 
 // AccountDomain is a summary of a wallet's name.

@@ -10,7 +10,14 @@ import (
 )
 
 // A Page selects a part of a list. A Limit of 0 means the default, 50.
-type Page struct{ Limit, Offset int }
+//
+// With a Cursor, which is the Next of an earlier page or "" for the beginning, a page
+// costs the service the same wherever it is in a list of any length; it then has no
+// total.
+type Page struct {
+	Limit, Offset int
+	Cursor        *string // nil: Offset counts
+}
 
 func (p Page) query() url.Values {
 	q := url.Values{}
@@ -19,6 +26,9 @@ func (p Page) query() url.Values {
 	}
 	if p.Offset > 0 {
 		q.Set("offset", strconv.Itoa(p.Offset))
+	}
+	if p.Cursor != nil {
+		q.Set("cursor", *p.Cursor)
 	}
 	return q
 }
@@ -88,28 +98,28 @@ func (c *Client) Events(ctx context.Context, after string) iter.Seq2[api.Event, 
 
 // Domains yields all names of the wallet, page by page. It stops after an error.
 func (c *Client) Domains(ctx context.Context, f DomainFilter) iter.Seq2[api.AccountDomain, error] {
-	return pages(func(p Page) ([]api.AccountDomain, int, error) {
+	return pages(func(p Page) ([]api.AccountDomain, string, error) {
 		out, err := c.DomainPage(ctx, f, p)
-		return out.Domains, out.Total, err
+		return out.Domains, out.Next, err
 	})
 }
 
 // Transactions yields all payments and refunds of the wallet, newest first. It
 // stops after an error.
 func (c *Client) Transactions(ctx context.Context) iter.Seq2[api.Transaction, error] {
-	return pages(func(p Page) ([]api.Transaction, int, error) {
+	return pages(func(p Page) ([]api.Transaction, string, error) {
 		out, err := c.TransactionPage(ctx, p)
-		return out.Transactions, out.Total, err
+		return out.Transactions, out.Next, err
 	})
 }
 
 // pageSize is the largest page that the service returns.
 const pageSize = 100
 
-func pages[T any](page func(Page) ([]T, int, error)) iter.Seq2[T, error] {
+func pages[T any](page func(Page) ([]T, string, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		for offset := 0; ; {
-			list, total, err := page(Page{Limit: pageSize, Offset: offset})
+		for cursor := ""; ; {
+			list, next, err := page(Page{Limit: pageSize, Cursor: &cursor})
 			if err != nil {
 				yield(*new(T), err)
 				return
@@ -119,9 +129,10 @@ func pages[T any](page func(Page) ([]T, int, error)) iter.Seq2[T, error] {
 					return
 				}
 			}
-			if offset += len(list); len(list) == 0 || offset >= total {
+			if next == "" || next == cursor {
 				return
 			}
+			cursor = next
 		}
 	}
 }

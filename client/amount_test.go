@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -30,12 +31,17 @@ func TestAmounts(t *testing.T) {
 
 func TestPages(t *testing.T) {
 	asked := 0
-	page := func(p Page) (out []int, total int, err error) {
+	page := func(p Page) (out []int, next string, err error) {
 		asked++
-		for i := p.Offset; i < min(p.Offset+p.Limit, 250); i++ {
+		from, _ := strconv.Atoi(*p.Cursor)
+		to := min(from+p.Limit, 250)
+		for i := from; i < to; i++ {
 			out = append(out, i)
 		}
-		return out, 250, nil
+		if to < 250 {
+			next = strconv.Itoa(to)
+		}
+		return out, next, nil
 	}
 	next := 0
 	for n, err := range pages(page) {
@@ -48,7 +54,7 @@ func TestPages(t *testing.T) {
 		t.Errorf("got %d in %d pages", next, asked)
 	}
 	bad := errors.New("bad")
-	for _, err := range pages(func(Page) ([]int, int, error) { return nil, 0, bad }) {
+	for _, err := range pages(func(Page) ([]int, string, error) { return nil, "", bad }) {
 		if err != bad {
 			t.Errorf("got %v", err)
 		}

@@ -151,7 +151,7 @@ func (s *buyer) spent(t *testing.T, want client.USDC, payments int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if page.Total != payments {
+	if int(page.Total) != payments {
 		t.Errorf("got %d payments, want %d: %+v", page.Total, payments, page.Transactions)
 	}
 }

@@ -21,7 +21,7 @@ type Store interface {
 	Wallet(ctx context.Context, w deed.Wallet, soon time.Time) (Account, error)
 
 	// Domains returns a page of the names of the wallet, sorted by name, and their
-	// total number. It filters by status and by expiry before a time; zero values
+	// total number, unless the page is one after a position. It filters by status and by expiry before a time; zero values
 	// do not filter.
 	Domains(ctx context.Context, w deed.Wallet, status lifecycle.Status, before time.Time, p Page) (list []OwnedDomain, total int, err error)
 
@@ -31,8 +31,8 @@ type Store interface {
 	Expiring(ctx context.Context, w deed.Wallet, before time.Time, limit int) (list []lifecycle.Registration, total int, err error)
 
 	// Transactions returns a page of the wallet's payments and refunds, newest
-	// first, and their total number.
-	Transactions(ctx context.Context, w deed.Wallet, limit, offset int) (list []order.Movement, total int, err error)
+	// first, and their total number, unless the page is one after a position.
+	Transactions(ctx context.Context, w deed.Wallet, p Page) (list []order.Movement, total int, err error)
 }
 
 // A Filter selects names of a wallet.
@@ -74,8 +74,8 @@ func (s *Service) Domains(ctx context.Context, w deed.Wallet, f Filter, p Page) 
 }
 
 // Transactions returns a page of the wallet's payments and refunds.
-func (s *Service) Transactions(ctx context.Context, w deed.Wallet, limit, offset int) ([]order.Movement, int, error) {
-	list, total, err := s.Store.Transactions(ctx, w, limit, offset)
+func (s *Service) Transactions(ctx context.Context, w deed.Wallet, p Page) ([]order.Movement, int, error) {
+	list, total, err := s.Store.Transactions(ctx, w, p)
 	if err != nil {
 		return nil, 0, fmt.Errorf("read the transactions of %s: %w", w, err)
 	}

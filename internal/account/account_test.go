@@ -29,7 +29,7 @@ func (s *store) Domains(_ context.Context, _ deed.Wallet, status lifecycle.Statu
 	return nil, 0, nil
 }
 
-func (s *store) Transactions(context.Context, deed.Wallet, int, int) ([]order.Movement, int, error) {
+func (s *store) Transactions(context.Context, deed.Wallet, account.Page) ([]order.Movement, int, error) {
 	return nil, 0, nil
 }
 

@@ -25,5 +25,18 @@ type OwnedDomain struct {
 	Events []lifecycle.Event
 }
 
-// A Page selects a part of a list.
-type Page struct{ Limit, Offset int }
+// A Page selects a part of a list: after Offset entries, whose total number is wanted,
+// or after an entry, which costs the same for every page of a list of any length.
+type Page struct {
+	Limit, Offset int
+
+	After *Position // nil: Offset counts
+}
+
+// A Position is where a page ended. The zero Position is the beginning.
+type Position struct {
+	Name    deed.Name // of a list of names
+	At      time.Time // of a list of transactions, like the other fields
+	Payment string
+	Refund  bool
+}

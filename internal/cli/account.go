@@ -48,7 +48,7 @@ func transactionCommand() *cobra.Command {
 				break
 			}
 		}
-		out.Total, out.Limit = len(out.Transactions), len(out.Transactions)
+		out.Total, out.Limit = api.Count(len(out.Transactions)), len(out.Transactions)
 		return s.show(out, l)
 	})
 	ls.Flags().IntVar(&limit, "limit", 0, "maximum number to list")

@@ -96,19 +96,19 @@ func domainListCommand() *cobra.Command {
 		}
 		out := api.AccountDomains{Domains: []api.AccountDomain{}, Warnings: []string{}}
 		l := list{heads: []string{"NAME", "STATUS", "EXPIRES", "LOCKED", "RENEWAL"}, empty: "no names; `deed register NAME` buys one"}
-		for more := true; more; {
-			page, err := c.DomainPage(s.ctx, f, client.Page{Limit: 100, Offset: len(out.Domains)})
+		for cursor, more := "", true; more; {
+			page, err := c.DomainPage(s.ctx, f, client.Page{Limit: 100, Cursor: &cursor})
 			if err != nil {
 				return err
 			}
 			out.Domains, out.Warnings = append(out.Domains, page.Domains...), page.Warnings // each page has all warnings
-			more = len(page.Domains) > 0 && len(out.Domains) < page.Total
+			more, cursor = page.Next != "" && page.Next != cursor, page.Next
 		}
 		for _, d := range out.Domains {
 			l.add(d.Domain, d.Status, day(d.ExpiresAt), yesNo(d.Locked), d.RenewalPrice)
 		}
 		s.warn(out.Warnings)
-		out.Total, out.Limit = len(out.Domains), len(out.Domains)
+		out.Total, out.Limit = api.Count(len(out.Domains)), len(out.Domains)
 		return s.show(out, l)
 	})
 	cmd.Flags().StringVar(&f.Status, "status", "", "only names in this state")

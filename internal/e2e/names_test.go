@@ -1,7 +1,9 @@
 package e2e_test
 
 import (
+	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -466,8 +468,39 @@ func TestAccountDomains(t *testing.T) {
 		if got := ask("?expiringWithinDays=30"); got.Total != 3 {
 			t.Errorf("got %+v", got)
 		}
-		for _, bad := range []string{"?limit=0", "?limit=101", "?offset=-1", "?status=old", "?expiringWithinDays=0"} {
+		var names, payments []string
+		for cursor := ""; ; {
+			got := s.get(t, "/account/domains?limit=1&expiringWithinDays=30&cursor="+cursor, "Authorization", token)
+			list := read[api.AccountDomains](t, got)
+			if strings.Contains(string(got.body), `"total"`) || strings.Contains(string(got.body), `"offset"`) {
+				t.Errorf("got %s", got.body)
+			}
+			if cursor = list.Next; cursor == "" {
+				break
+			}
+			names = append(names, list.Domains[0].Domain)
+		}
+		var cursorOfPayments string
+		for cursor := ""; ; {
+			list := read[api.Transactions](t, s.get(t, "/account/transactions?limit=2&cursor="+cursor, "Authorization", token))
+			for _, tx := range list.Transactions {
+				payments = append(payments, tx.Domain)
+			}
+			if cursor = list.Next; cursor == "" {
+				break
+			}
+			cursorOfPayments = cursor
+		}
+		slices.Sort(payments)
+		if want := []string{"xaaa.com", "xbbb.io", "xccc.com"}; !slices.Equal(names, want) || !slices.Equal(payments, want) {
+			t.Errorf("by cursor: got %v and payments for %v", names, payments)
+		}
+		for _, bad := range []string{"?limit=0", "?limit=101", "?offset=-1", "?status=old", "?expiringWithinDays=0", "?cursor=&offset=0", "?cursor=x", "?cursor=%ff",
+			"?cursor=" + cursorOfPayments, "?cursor=" + base64.RawURLEncoding.EncodeToString([]byte("names a\x00b.com")), "?cursor=" + strings.Repeat("A", 5000)} {
 			s.get(t, "/account/domains"+bad, "Authorization", token).expect(t, 400, deed.CodeValidation)
+		}
+		for _, bad := range []string{"x", "transactions x a true", "transactions 1 \x00 true", "transactions 1 \xff true", "transactions 99999999999999999999 a true", "names xaaa.com"} {
+			s.get(t, "/account/transactions?cursor="+base64.RawURLEncoding.EncodeToString([]byte(bad)), "Authorization", token).expect(t, 400, deed.CodeValidation)
 		}
 		s.get(t, "/account/domains").expect(t, 401, deed.CodeAuthRequired)
 	})

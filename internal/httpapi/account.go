@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"net/http"
-	"net/url"
 	"strconv"
 
 	"deed.example/deed"
@@ -27,7 +26,7 @@ func (s *Server) account(w http.ResponseWriter, r *http.Request, who deed.Wallet
 
 func (s *Server) accountDomains(w http.ResponseWriter, r *http.Request, who deed.Wallet) error {
 	q := r.URL.Query()
-	limit, offset, err := page(q)
+	p, err := listPage(q, nameCursor)
 	if err != nil {
 		return err
 	}
@@ -37,7 +36,7 @@ func (s *Server) accountDomains(w http.ResponseWriter, r *http.Request, who deed
 			return deed.Invalid("expiringWithinDays", "must be a number from 1 to 3650")
 		}
 	}
-	names, total, err := s.Accounts.Domains(r.Context(), who, f, account.Page{Limit: limit, Offset: offset})
+	names, total, err := s.Accounts.Domains(r.Context(), who, f, p)
 	if err != nil {
 		return err
 	}
@@ -45,9 +44,12 @@ func (s *Server) accountDomains(w http.ResponseWriter, r *http.Request, who deed
 	if err != nil {
 		return err
 	}
-	out := api.AccountDomains{Domains: make([]api.AccountDomain, 0, len(names)), Warnings: warnings, Total: total, Limit: limit, Offset: offset}
+	out := api.AccountDomains{Domains: make([]api.AccountDomain, 0, len(names)), Warnings: warnings, PageFields: pageFields(p, total)}
 	for _, n := range names {
 		out.Domains = append(out.Domains, s.fromHolding(n))
+	}
+	if len(names) == p.Limit {
+		out.Next = nameCursor.write(account.Position{Name: names[len(names)-1].Name})
 	}
 	s.reply(w, http.StatusOK, out)
 	return nil
@@ -64,36 +66,24 @@ func (s *Server) fromHolding(n account.OwnedDomain) api.AccountDomain {
 }
 
 func (s *Server) transactions(w http.ResponseWriter, r *http.Request, who deed.Wallet) error {
-	limit, offset, err := page(r.URL.Query())
+	p, err := listPage(r.URL.Query(), transactionCursor)
 	if err != nil {
 		return err
 	}
-	list, total, err := s.Accounts.Transactions(r.Context(), who, limit, offset)
+	list, total, err := s.Accounts.Transactions(r.Context(), who, p)
 	if err != nil {
 		return err
 	}
-	out := api.Transactions{Transactions: make([]api.Transaction, 0, len(list)), Total: total, Limit: limit, Offset: offset}
+	out := api.Transactions{Transactions: make([]api.Transaction, 0, len(list)), PageFields: pageFields(p, total)}
 	for _, m := range list {
 		out.Transactions = append(out.Transactions, s.fromMovement(m))
 	}
+	if len(list) == p.Limit {
+		last := list[len(list)-1]
+		out.Next = transactionCursor.write(account.Position{At: last.At, Payment: last.PaymentID, Refund: last.Refund})
+	}
 	s.reply(w, http.StatusOK, out)
 	return nil
-}
-
-// page reads limit and offset; they default to 50 and 0.
-func page(q url.Values) (limit, offset int, err error) {
-	limit = 50
-	if text := q.Get("limit"); text != "" {
-		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > 100 {
-			return 0, 0, deed.Invalid("limit", "must be a number from 1 to 100")
-		}
-	}
-	if text := q.Get("offset"); text != "" {
-		if offset, err = strconv.Atoi(text); err != nil || offset < 0 {
-			return 0, 0, deed.Invalid("offset", "must be a number, 0 or above")
-		}
-	}
-	return limit, offset, nil
 }
 
 // movementStatus maps the states of a payment to the values of the API.

@@ -4,6 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
+	"math"
+	"strings"
 	"time"
 
 	"deed.example/deed"
@@ -47,11 +50,17 @@ func (s Accounts) Domains(ctx context.Context, w deed.Wallet, status lifecycle.S
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	const where = `WHERE owner = $1 AND (status = $2 OR $2 = '') AND (expires_at <= $3 OR $3 = 0)`
-	err = s.DB.read.QueryRowContext(ctx, `SELECT count(*) FROM registrations `+where, w, string(status), unixOrZero(before)).Scan(&total)
+	var after deed.Name
+	if p.After != nil {
+		after = p.After.Name
+	} else {
+		err = s.DB.read.QueryRowContext(ctx, `SELECT count(*) FROM registrations `+where, w, string(status), unixOrZero(before)).Scan(&total)
+	}
 	if err != nil {
 		return nil, 0, err
 	}
-	rows, err := s.DB.read.QueryContext(ctx, selectRegistration+where+` ORDER BY domain LIMIT $4 OFFSET $5`, w, string(status), unixOrZero(before), p.Limit, p.Offset)
+	rows, err := s.DB.read.QueryContext(ctx, selectRegistration+where+` AND domain > $6 ORDER BY domain LIMIT $4 OFFSET $5`,
+		w, string(status), unixOrZero(before), p.Limit, p.Offset, after)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -63,12 +72,28 @@ func (s Accounts) Domains(ctx context.Context, w deed.Wallet, status lifecycle.S
 	if err != nil {
 		return nil, 0, err
 	}
-	for i, owned := range list {
-		if list[i].Events, err = (Registrations{DB: s.DB}).Events(ctx, owned.Reference); err != nil {
-			return nil, 0, err
-		}
+	return list, total, s.addEvents(ctx, list)
+}
+
+// addEvents reads the events of names with one statement.
+func (s Accounts) addEvents(ctx context.Context, list []account.OwnedDomain) error {
+	if len(list) == 0 {
+		return nil
 	}
-	return list, total, nil
+	at, marks, args := map[string]int{}, make([]string, len(list)), make([]any, len(list))
+	for i, owned := range list {
+		at[owned.Reference], marks[i], args[i] = i, fmt.Sprintf("$%d", i+1), owned.Reference
+	}
+	rows, err := s.DB.read.QueryContext(ctx, selectEvent+`WHERE reference IN (`+strings.Join(marks, ", ")+`) ORDER BY at, about_at, type`, args...)
+	if err != nil {
+		return err
+	}
+	return eachRow(rows, func() error {
+		e, err := scanEvent(rows)
+		i := at[e.Reference]
+		list[i].Events = append(list[i].Events, e)
+		return err
+	})
 }
 
 // Expiring implements account.Store.
@@ -106,19 +131,30 @@ const (
 // the page of a wallet with many payments reads only those.
 const (
 	newestPayments = `SELECT id, public_id, 0 AS refund, kind, domain, CASE WHEN refund_label = '' THEN state ELSE 'consumed' END AS state, amount, tx_hash,
-		created_at AS at, '' AS reason ` + listedPayments + ` ORDER BY created_at DESC, id LIMIT $4`
+		created_at AS at, '' AS reason ` + listedPayments + `
+		AND created_at <= $5 AND (created_at < $5 OR id > $6 OR id = $6 AND $7 = 1) ORDER BY created_at DESC, id LIMIT $4`
 	newestRefunds = `SELECT id, refund_id, 1, kind, domain, state, ` + refundAmount + `, refund_tx,
-		changed_at, refund_reason ` + listedRefunds + ` ORDER BY changed_at DESC, id LIMIT $4`
+		changed_at, refund_reason ` + listedRefunds + `
+		AND changed_at <= $5 AND (changed_at < $5 OR id > $6) ORDER BY changed_at DESC, id LIMIT $4`
 )
 
 // Transactions implements account.Store. Times are whole seconds: within a second
 // rows are ordered by id, refunds first, so that pages are consistent.
-func (s Accounts) Transactions(ctx context.Context, w deed.Wallet, limit, offset int) (list []order.Movement, total int, err error) {
+func (s Accounts) Transactions(ctx context.Context, w deed.Wallet, p account.Page) (list []order.Movement, total int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
-	err = s.DB.read.QueryRowContext(ctx, `SELECT (SELECT count(*) `+listedPayments+`) + (SELECT count(*) `+listedRefunds+`)`, w).Scan(&total)
-	if err != nil || offset >= total {
-		return nil, total, err
+	var after account.Position
+	if p.After != nil {
+		after = *p.After
+	} else {
+		err = s.DB.read.QueryRowContext(ctx, `SELECT (SELECT count(*) `+listedPayments+`) + (SELECT count(*) `+listedRefunds+`)`, w).Scan(&total)
+		if err != nil || p.Offset >= total {
+			return nil, total, err
+		}
+	}
+	upTo := int64(math.MaxInt64)
+	if !after.At.IsZero() {
+		upTo = after.At.Unix()
 	}
 	rows, err := s.DB.read.QueryContext(ctx, `
 		SELECT t.id, t.public_id, coalesce(j.public_id, ''), t.refund, t.kind, t.domain, t.state, t.amount, t.tx_hash, t.at, t.reason
@@ -126,7 +162,7 @@ func (s Accounts) Transactions(ctx context.Context, w deed.Wallet, limit, offset
 		         ORDER BY at DESC, id, refund DESC LIMIT $2 OFFSET $3) t
 		  LEFT JOIN jobs j ON j.payment_id = t.id
 		 ORDER BY t.at DESC, t.id, t.refund DESC`,
-		w, limit, offset, limit+offset)
+		w, p.Limit, p.Offset, p.Limit+p.Offset, upTo, after.Payment, boolInt(after.Refund))
 	if err != nil {
 		return nil, 0, err
 	}

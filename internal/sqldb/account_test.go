@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/account"
 	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/sqldb"
@@ -48,9 +49,12 @@ func TestTransactionPages(t *testing.T) {
 			if !slices.Equal(got, want) {
 				t.Errorf("in pages of %d: got another list", size)
 			}
+			if got := byPosition(t, sqldb.Accounts{DB: db}, size); !slices.Equal(got, want) {
+				t.Errorf("in pages of %d after positions: got another list", size)
+			}
 		}
 		wholeList(t, want, before+atOnce+refunded)
-		if page, _, err := (sqldb.Accounts{DB: db}).Transactions(t.Context(), wallet, 20, math.MaxInt); err != nil || len(page) != 0 {
+		if page, _, err := (sqldb.Accounts{DB: db}).Transactions(t.Context(), wallet, account.Page{Limit: 20, Offset: math.MaxInt}); err != nil || len(page) != 0 {
 			t.Errorf("after the last page: got %v, %v", page, err)
 		}
 	})
@@ -60,13 +64,30 @@ func TestTransactionPages(t *testing.T) {
 func inPages(t *testing.T, rows sqldb.Accounts, size, total int) (all []order.Movement) {
 	t.Helper()
 	for offset := 0; offset < total; offset += size {
-		page, n, err := rows.Transactions(t.Context(), wallet, size, offset)
+		page, n, err := rows.Transactions(t.Context(), wallet, account.Page{Limit: size, Offset: offset})
 		if err != nil || n != total {
 			t.Fatalf("got a total of %d, %v", n, err)
 		}
 		all = append(all, page...)
 	}
 	return all
+}
+
+// byPosition returns the list, each page after the last entry of the one before.
+func byPosition(t *testing.T, rows sqldb.Accounts, size int) (all []order.Movement) {
+	t.Helper()
+	for after := new(account.Position); ; {
+		page, n, err := rows.Transactions(t.Context(), wallet, account.Page{Limit: size, After: after})
+		if err != nil || n != 0 {
+			t.Fatalf("got a total of %d, %v", n, err)
+		}
+		if len(page) == 0 {
+			return all
+		}
+		all = append(all, page...)
+		last := page[len(page)-1]
+		after = &account.Position{At: last.At, Payment: last.PaymentID, Refund: last.Refund}
+	}
 }
 
 // wholeList fails unless a list has every transaction once, the newest first.

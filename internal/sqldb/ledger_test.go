@@ -8,6 +8,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/account"
 	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/sqldb"
@@ -114,7 +115,7 @@ func checkPart(t *testing.T, db *sqldb.DB, payments sqldb.Payments, id string, p
 	if err != nil || a.Spent != 1000-part.Amount || a.Refunded != part.Amount {
 		t.Errorf("the account: spent %s, refunded %s, %v", a.Spent, a.Refunded, err)
 	}
-	list, total, err := accounts.Transactions(t.Context(), wallet, 10, 0)
+	list, total, err := accounts.Transactions(t.Context(), wallet, account.Page{Limit: 10})
 	if err != nil || total != 2 || len(list) != 2 {
 		t.Fatalf("got %d transactions, %v", total, err)
 	}

@@ -217,22 +217,25 @@ func (l extraColumn) Scan(into ...any) error { return l.scanner.Scan(append(into
 func (s Registrations) Events(ctx context.Context, reference string) (events []lifecycle.Event, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
-	rows, err := s.DB.read.QueryContext(ctx, `
-		SELECT type, about_at, domain, at FROM events WHERE reference = $1 ORDER BY at, about_at, type`, reference)
+	rows, err := s.DB.read.QueryContext(ctx, selectEvent+`WHERE reference = $1 ORDER BY at, about_at, type`, reference)
 	if err != nil {
 		return nil, err
 	}
 	err = eachRow(rows, func() error {
-		e := lifecycle.Event{Reference: reference}
-		var about, at int64
-		if err := rows.Scan(&e.Type, &about, &e.Name, &at); err != nil {
-			return err
-		}
-		e.About, e.At = timeOrZero(about), timeOrZero(at)
+		e, err := scanEvent(rows)
 		events = append(events, e)
-		return nil
+		return err
 	})
 	return events, err
+}
+
+const selectEvent = `SELECT reference, type, about_at, domain, at FROM events `
+
+func scanEvent(rows *sql.Rows) (e lifecycle.Event, err error) {
+	var about, at int64
+	err = rows.Scan(&e.Reference, &e.Type, &about, &e.Name, &at)
+	e.About, e.At = timeOrZero(about), timeOrZero(at)
+	return e, err
 }
 
 // DueNames implements registration.LifecycleStore.
