@@ -41,7 +41,6 @@ const NoCount Count = -1
 // IsZero makes JSON leave out a count that is not given.
 func (c Count) IsZero() bool { return c < 0 }
 
-
 // Transaction is one payment or refund.
 type Transaction struct {
 	TransactionID string    `json:"transactionId"`

@@ -14,17 +14,28 @@ start_servers
 
 suite "lint" scripts/lint.sh
 
-# The simulator runs one step after the other: the race detector would see nothing
-# there, and take five times as long.
-rest=$(go list ./... | grep -v '/sim$\|/internal/e2e$')
-# The package that takes longest is the first.
+# The race detector slows a test about five times. It runs on every package, but not on
+# those that start the service as a process or compute step by step; of the tests of the
+# whole service, on those that do many things at once.
+raced=$(go list ./... | grep -vE '/(sim|cmd/deed|contracts|deploy|docs|failover|internal/(e2e|web))$')
 # shellcheck disable=SC2086
-suite "everything but the simulator, with the race detector and the tag long" go_tests -race -tags long -timeout 60m ./internal/e2e $rest
+suite "packages, with the race detector" go_tests -race -timeout 60m $raced
+suite "the whole service, many at once, with the race detector" go_tests -race -timeout 60m \
+	-run 'Race|Nodes|AtOnce|Flood|Thousand|Stream|Hang' ./internal/e2e
+
+# long_tests prints the names of the tests behind the tag, separated by |.
+long_tests() {
+	grep -rlE --include='*_test.go' '^//go:build.*\blong\b' . | xargs grep -hoE '^func Test[A-Za-z0-9_]+' | sed 's/^func //' | sort -u | paste -sd '|'
+}
+# Without cgo, as in make test, which has compiled most of it then.
+export CGO_ENABLED=0
+# shellcheck disable=SC2046
+suite "the tests behind the tag long" go_tests -tags long -timeout 60m -run "^($(long_tests)|TestDocsRun)\$" \
+	$(go list ./... | grep -v '/sim$')
 suite "the simulator: thousands of seeds, and every known bug" go_tests -tags long -timeout 60m ./sim
 
-# Check that the other platforms of a release compile; nothing is run there. cgo is
-# off, as in a release.
-cross() { CGO_ENABLED=0 GOOS=$1 GOARCH=$2 go build ./...; }
+# Check that the other platforms of a release compile; nothing is run there.
+cross() { GOOS=$1 GOARCH=$2 go build ./...; }
 suite "Windows compiles" cross windows amd64
 suite "macOS compiles" cross darwin arm64
 

@@ -28,13 +28,17 @@ func (a *App) newZones() *zone.Service {
 	}
 }
 
-// publish publishes a zone on this node immediately.
-func (d *dnsBackend) publish(ctx context.Context, name deed.Name) {
+// publish publishes a zone on this node immediately, unless it has this serial already;
+// 0 is any.
+func (d *dnsBackend) publish(ctx context.Context, name deed.Name, serial uint32) {
 	if d.stopped() {
 		return // the follower publishes it when it goes on
 	}
-	_ = d.follower.Refresh(context.WithoutCancel(ctx), string(name)) // the follower retries at its next poll
+	_ = d.follower.Ensure(context.WithoutCancel(ctx), string(name), serial) // the follower retries at its next poll
 }
+
+// publishNew publishes the zone of a new name.
+func (d *dnsBackend) publishNew(ctx context.Context, name deed.Name) { d.publish(ctx, name, 0) }
 
 // aliasTimeout is how long a resolver may take to answer.
 const aliasTimeout = 4 * time.Second

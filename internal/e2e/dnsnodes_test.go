@@ -53,7 +53,7 @@ func TestTwoNodesServe(t *testing.T) {
 	for i := range 10 {
 		host := fmt.Sprintf("heard%d", i)
 		add(host)
-		for word := <-heard; word != "first.com"; word = <-heard { // a zone of another test on the same server
+		for word := <-heard; !strings.HasPrefix(word, "first.com "); word = <-heard { // a zone of another test on the same server
 		}
 		if !answers(host) {
 			t.Errorf("%s: the other node has heard of it, and does not answer", host)

@@ -208,4 +208,3 @@ func native[T any](values []T) []byte {
 	}
 	return unsafe.Slice((*byte)(unsafe.Pointer(&values[0])), len(values)*int(unsafe.Sizeof(values[0])))
 }
-

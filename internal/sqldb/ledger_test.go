@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"deed.example/deed"
-	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/account"
+	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/sqldb"

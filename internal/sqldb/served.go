@@ -155,9 +155,14 @@ func (s Served) Changed(ctx context.Context, since time.Time) (versions map[stri
 	versions = map[string]string{}
 	err = eachRow(rows, func() error {
 		var origin, id string
-		var serial, changed, withdrawn, ended int64
+		var serial uint32
+		var changed, withdrawn, ended int64
 		err := rows.Scan(&origin, &id, &serial, &changed, &withdrawn, &ended)
-		versions[origin] += fmt.Sprintln(id, serial, changed, withdrawn, ended)
+		version := zoneVersion(id, serial, changed)
+		if withdrawn != 0 || ended != 0 {
+			version = fmt.Sprintln(version, withdrawn, ended)
+		}
+		versions[origin] += version
 		return err
 	})
 	return versions, err

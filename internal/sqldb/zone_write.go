@@ -203,19 +203,20 @@ func (s Zones) announce(ctx context.Context, tx *Tx, z zoneRow, renew, now time.
 	if err != nil {
 		return err
 	}
-	return s.DB.notifyZone(ctx, tx, string(z.Name))
+	return s.DB.notifyZone(ctx, tx, string(z.Name), z.Serial)
 }
 
 // ZoneChannel is the notification channel for changed zones (see Listen).
 const ZoneChannel = "zones"
 
-// notifyZone notifies other nodes of a changed zone when the transaction commits. On
-// SQLite there are none.
-func (db *DB) notifyZone(ctx context.Context, tx *Tx, name string) error {
+// notifyZone notifies all nodes of a changed zone when the transaction commits, as
+// zone.Follower reads it; serial 0 is a zone that was withdrawn. On SQLite there is one
+// node.
+func (db *DB) notifyZone(ctx context.Context, tx *Tx, name string, serial uint32) error {
 	if db.dialect != postgres {
 		return nil
 	}
-	_, err := tx.ExecContext(ctx, `SELECT pg_notify($1, $2)`, ZoneChannel, name)
+	_, err := tx.ExecContext(ctx, `SELECT pg_notify($1, $2)`, ZoneChannel, fmt.Sprint(name, " ", serial))
 	return err
 }
 

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -42,6 +45,9 @@ type Follower struct {
 	mu    sync.Mutex
 	since time.Time         // guarded by mu
 	seen  map[string]string // versions that the last poll has published; guarded by mu
+
+	recentMu sync.Mutex
+	recent   map[string]dnssec.ServedZone // published since the last poll but one, without records; guarded by recentMu
 }
 
 // overlap is how far each poll reaches back before the previous one: a
@@ -64,8 +70,8 @@ func (f *Follower) Follow(ctx context.Context) error {
 	}
 	var failed error
 	for origin, version := range changed {
-		if f.seen[origin] == version {
-			continue // the last poll published it, and reaches back as far as this one
+		if f.seen[origin] == version || f.recently(origin).Version == version {
+			continue // it was published, and the last poll reaches back as far as this one
 		}
 		if err := f.Refresh(ctx, origin); err != nil {
 			failed = errors.Join(failed, err)
@@ -73,25 +79,70 @@ func (f *Follower) Follow(ctx context.Context) error {
 		}
 	}
 	f.seen = changed
+	f.forget(changed)
 	if failed == nil {
 		f.since = now
 	}
 	return failed
 }
 
-// HandleNotification handles a notification from another node: the origin of a
-// changed zone, or "" when notifications may have been lost.
-func (f *Follower) HandleNotification(ctx context.Context, origin string) error {
-	if origin == "" {
+// HandleNotification handles a notification from a node: the origin of a changed zone
+// and its serial, or "" when notifications may have been lost.
+func (f *Follower) HandleNotification(ctx context.Context, text string) error {
+	if text == "" {
 		return f.Follow(ctx)
 	}
+	origin, number, _ := strings.Cut(text, " ")
+	serial, _ := strconv.ParseUint(number, 10, 32) // 0: a zone that was withdrawn
+	return f.Ensure(ctx, origin, uint32(serial))
+}
+
+// Ensure publishes or withdraws one zone, as the database has it, unless this serial of
+// it was published just now. Serial 0 is any.
+func (f *Follower) Ensure(ctx context.Context, origin string, serial uint32) error {
+	if z := f.recently(origin); serial != 0 && z.Origin != "" && int32(z.Serial-serial) >= 0 { // RFC 1982, 3.2
+		return nil
+	}
 	return f.Refresh(ctx, origin)
+}
+
+func (f *Follower) recently(origin string) dnssec.ServedZone {
+	f.recentMu.Lock()
+	defer f.recentMu.Unlock()
+	return f.recent[origin]
+}
+
+// remember remembers that a zone was published, or withdrawn if it has no version.
+func (f *Follower) remember(z dnssec.ServedZone) {
+	f.recentMu.Lock()
+	defer f.recentMu.Unlock()
+	switch {
+	case z.Version == "":
+		delete(f.recent, z.Origin)
+	case f.recent == nil:
+		f.recent = map[string]dnssec.ServedZone{}
+		fallthrough
+	default:
+		z.RRs = nil
+		f.recent[z.Origin] = z
+	}
+}
+
+// forget forgets what no poll will find as changed any more.
+func (f *Follower) forget(changed map[string]string) {
+	f.recentMu.Lock()
+	defer f.recentMu.Unlock()
+	maps.DeleteFunc(f.recent, func(origin string, _ dnssec.ServedZone) bool {
+		_, found := changed[origin]
+		return !found
+	})
 }
 
 // Refresh publishes or withdraws one zone, as the database has it.
 func (f *Follower) Refresh(ctx context.Context, origin string) error {
 	z, err := f.Zones.Zone(ctx, origin)
 	if deed.CodeOf(err) == deed.CodeNotFound {
+		f.remember(dnssec.ServedZone{Origin: origin})
 		var all error
 		for _, p := range f.Publishers {
 			all = errors.Join(all, p.Withdraw(ctx, origin))
@@ -101,7 +152,10 @@ func (f *Follower) Refresh(ctx context.Context, origin string) error {
 	if err != nil {
 		return fmt.Errorf("read the zone %s: %w", origin, err)
 	}
-	return f.publish(ctx, z)
+	if err = f.publish(ctx, z); err == nil {
+		f.remember(z)
+	}
+	return err
 }
 
 func (f *Follower) publish(ctx context.Context, z dnssec.ServedZone) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -29,7 +30,8 @@ func (s *servedZones) Zone(_ context.Context, origin string) (dnssec.ServedZone,
 	if s.versions[origin] == "withdrawn" {
 		return dnssec.ServedZone{}, deed.Errorf(deed.CodeNotFound, "withdrawn")
 	}
-	return dnssec.ServedZone{Origin: origin}, nil
+	serial, _ := strconv.Atoi(s.versions[origin])
+	return dnssec.ServedZone{Origin: origin, Serial: uint32(serial), Version: s.versions[origin]}, nil
 }
 
 func (s *servedZones) All(ctx context.Context, yield func(dnssec.ServedZone) error) error {
@@ -101,5 +103,42 @@ func TestFollowerReadsEachChangeOnce(t *testing.T) {
 	}
 	if got := slices.Sorted(maps.Keys(out)); !slices.Equal(got, []string{"a.com", "b.com"}) {
 		t.Errorf("published %v", got)
+	}
+}
+
+// A change that this node made is read once, although it is told of it by the job, by
+// its own notification and by the poll. Changes of others are read when they are heard.
+func TestFollowerReadsOwnChangeOnce(t *testing.T) {
+	zones := &servedZones{versions: map[string]string{"a.com": "7", "b.com": "3"}, reads: map[string]int{}}
+	out := published{}
+	f := &zone.Follower{Zones: zones, Publishers: []dnssec.Publisher{out}, Now: time.Now}
+	hear := func(text string) {
+		t.Helper()
+		if err := f.HandleNotification(t.Context(), text); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := errors.Join(f.Ensure(t.Context(), "a.com", 0), f.Ensure(t.Context(), "a.com", 7)); err != nil {
+		t.Error(err)
+	}
+	hear("a.com 7")
+	hear("a.com 6")
+	hear("")
+	if zones.reads["a.com"] != 1 || zones.reads["b.com"] != 1 {
+		t.Errorf("got reads %v", zones.reads)
+	}
+	zones.versions["a.com"] = "8"
+	hear("a.com 8")
+	hear("")
+	zones.versions["b.com"] = "withdrawn"
+	hear("b.com 0")
+	hear("b.com") // of a node of an older release
+	if zones.reads["a.com"] != 2 || zones.reads["b.com"] != 3 || !out["a.com"] || out["b.com"] {
+		t.Errorf("got reads %v, published %v", zones.reads, out)
+	}
+	zones.versions["b.com"] = "4" // after it was withdrawn any serial is new
+	hear("b.com 4")
+	if zones.reads["b.com"] != 4 || !out["b.com"] {
+		t.Errorf("got reads %v, published %v", zones.reads, out)
 	}
 }

@@ -59,7 +59,7 @@ type Service struct {
 	Store       Store
 	Names       Names
 	History     History
-	Publish     func(ctx context.Context, name deed.Name) // publishes a change on this node at once
+	Publish     func(ctx context.Context, name deed.Name, serial uint32) // publishes a change on this node at once, unless it has this serial
 	NewID       func() dnszone.RecordID
 	Now         func() time.Time
 	RegistryNow func() time.Time       // the registry's clock
@@ -178,7 +178,9 @@ func (s *Service) Advance(ctx context.Context, j order.Job) error {
 }
 
 // Delivered implements order.Kind: it publishes the zone on this node.
-func (s *Service) Delivered(ctx context.Context, j order.Job) { s.Publish(ctx, j.Purchase.Name) }
+func (s *Service) Delivered(ctx context.Context, j order.Job) {
+	s.Publish(ctx, j.Purchase.Name, j.Revision)
+}
 
 func (s *Service) step(name string) {
 	if s.Step != nil {
