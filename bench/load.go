@@ -14,8 +14,8 @@ import (
 
 const (
 	conns  = 32 // concurrent connections
-	rounds = 5  // of each side
-	round  = 1500 * time.Millisecond
+	rounds = 3  // of each side
+	round  = time.Second
 )
 
 // measure calls both servers alternately and returns the median rate of each.

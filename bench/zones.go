@@ -28,21 +28,21 @@ const manyZones = 100_000
 // new ones are.
 func zoneRows() (rows []row, err error) {
 	for _, signed := range []bool{false, true} {
-		r, err := startRow(signed)
+		more, err := startRows(signed)
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, r)
+		rows = append(rows, more...)
 	}
 	return rows, nil
 }
 
-// startRow compares loading the zones from SQLite into the name server with only
-// reading them, and measures their memory.
-func startRow(signed bool) (r row, err error) {
+// startRows compares loading the zones into the name server, from SQLite and from a
+// snapshot, with only reading them from SQLite, and measures their memory.
+func startRows(signed bool) (rows []row, err error) {
 	dir, err := os.MkdirTemp("", "deed-bench")
 	if err != nil {
-		return row{}, err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	ctx, path, kind := context.Background(), filepath.Join(dir, "deed.db"), "unsigned"
@@ -52,32 +52,39 @@ func startRow(signed bool) (r row, err error) {
 	began := time.Now()
 	wire, err := fillZones(ctx, path, signed)
 	if err != nil {
-		return row{}, err
+		return nil, err
 	}
 	made := time.Since(began)
 	db, err := sqldb.OpenSQLite(ctx, path)
 	if err != nil {
-		return row{}, err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	began = time.Now()
 	if err := (sqldb.Served{DB: db}).All(ctx, func(dnssec.ServedZone) error { return nil }); err != nil {
-		return row{}, err
+		return nil, err
 	}
 	read := time.Since(began)
-	loaded, used, err := loadZones(ctx, db)
-	if err != nil {
-		return row{}, err
+	for _, start := range []struct{ how, snapshot string }{
+		{"loaded at the start", ""},
+		{"loaded at the first start, which writes the snapshot", filepath.Join(dir, "snapshot")},
+		{"loaded at the next start, from the snapshot", filepath.Join(dir, "snapshot")},
+	} {
+		loaded, used, err := loadZones(ctx, db, start.snapshot)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Printf("%d %s zones, %s: %.1f s (only reading takes %.1f s) and %d MB of the heap; %d MB on the wire, made in %.0f s\n",
+			manyZones, kind, start.how, loaded.Seconds(), read.Seconds(), used>>20, wire>>20, made.Seconds())
+		rows = append(rows, row{what: kind + " zones of ten records, " + start.how, against: "only reading them from SQLite",
+			ours: manyZones / loaded.Seconds(), limit: manyZones / read.Seconds()})
 	}
-	fmt.Printf("a node starts with %d %s zones in %.1f s, of which %.1f s are reading; they take %d MB of memory, and %d MB on the wire; making them took %.0f s\n\n",
-		manyZones, kind, loaded.Seconds(), read.Seconds(), used>>20, wire>>20, made.Seconds())
-	return row{what: kind + " zones loaded at the start, of ten records", against: "only reading them from SQLite",
-		ours: manyZones / loaded.Seconds(), limit: manyZones / read.Seconds()}, nil
+	return rows, nil
 }
 
 // loadZones publishes all zones into a name server, and returns the duration and
 // the memory that they use.
-func loadZones(ctx context.Context, db *sqldb.DB) (took time.Duration, used int64, err error) {
+func loadZones(ctx context.Context, db *sqldb.DB, snapshot string) (took time.Duration, used int64, err error) {
 	cfg := nameserver.Defaults()
 	cfg.Listen = "127.0.0.1:0"
 	s, err := nameserver.Open(cfg)
@@ -88,6 +95,9 @@ func loadZones(ctx context.Context, db *sqldb.DB) (took time.Duration, used int6
 	go func() { done <- s.Serve() }()
 	before := heap()
 	follower := &zone.Follower{Zones: sqldb.Served{DB: db}, Publishers: []dnssec.Publisher{s}, Now: time.Now}
+	if snapshot != "" {
+		follower.Snapshot = &nameserver.Snapshot{Server: s, Path: snapshot}
+	}
 	began := time.Now()
 	loaded, err := follower.Load(ctx)
 	took = time.Since(began)
