@@ -67,6 +67,9 @@ func (s Registrations) ended(ctx context.Context, tx *Tx, was lifecycle.Registra
 	if err == nil {
 		err = endMandatesOf(ctx, tx, was.Name, "the name has ended", s.Now())
 	}
+	if err == nil {
+		err = eraseRegistrant(ctx, tx, was.Reference, lifecycle.RegistrantErasing)
+	}
 	if err != nil {
 		return err
 	}
@@ -103,6 +106,9 @@ func (s Registrations) RecordAction(ctx context.Context, is lifecycle.Registrati
 			err = addAction(ctx, tx, is, a, now) // the row is locked by the update above
 		}
 		if err != nil || a.Kind != lifecycle.ActionHandover {
+			return err
+		}
+		if err := eraseRegistrant(ctx, tx, is.Reference, lifecycle.RegistrantResetting); err != nil {
 			return err
 		}
 		if err := s.Zones.relabel(ctx, tx, is.Name); err != nil {
