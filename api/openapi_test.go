@@ -231,6 +231,10 @@ func TestLimitsAreDocumented(t *testing.T) {
 		"PUT /domains/{domain}/ds":          true,
 		"PUT /domains/{domain}/owner":       true,
 
+		"GET /domains/{domain}/registrant":    true,
+		"PUT /domains/{domain}/registrant":    true,
+		"DELETE /domains/{domain}/registrant": true,
+
 		"GET /account/mandates/{domain}":      true,
 		"POST /account/mandates/{domain}":     true,
 		"DELETE /account/mandates/{domain}":   true,

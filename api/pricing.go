@@ -13,6 +13,16 @@ type TLDPrice struct {
 	RestorePrice      string `json:"restore_price_usd"`
 	MinYears          int    `json:"minYears"`
 	MaxYears          int    `json:"maxYears"`
+
+	Sale *TLDSale `json:"sale,omitzero"` // not in the whole list
+}
+
+// TLDSale is what can be done with the names of a TLD, and what their buyers agree to.
+type TLDSale struct {
+	Capabilities []string `json:"capabilities"` // "cancel", "ds", "glue", "live_price", "owner_registrant"
+	Registrant   string   `json:"registrant"`   // "proxy", "owner_optional" or "owner_required"
+	Terms        string   `json:"terms,omitzero"`
+	TermsURL     string   `json:"termsUrl,omitzero"`
 }
 
 // Pricing is the price list.

@@ -110,6 +110,7 @@ type Job struct {
 	Result        *Registration `json:"result"`
 	Payment       Payment       `json:"payment"`
 	Refund        *Refund       `json:"refund,omitzero"`
+	Agreed        *Agreement    `json:"agreed,omitzero"`
 	Steps         []JobStep     `json:"steps"`
 	CreatedAt     time.Time     `json:"createdAt"`
 	UpdatedAt     time.Time     `json:"updatedAt"`

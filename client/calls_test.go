@@ -107,6 +107,12 @@ var calls = map[string]func(ctx context.Context, c *client.Client) error{
 		_, err := c.Cancel(ctx, unregistered, true)
 		return err
 	},
+	"GET /domains/{domain}/registrant":    says((*client.Client).Registrant, unregistered),
+	"DELETE /domains/{domain}/registrant": says((*client.Client).ResetRegistrant, unregistered),
+	"PUT /domains/{domain}/registrant": func(ctx context.Context, c *client.Client) error {
+		_, err := c.SetRegistrant(ctx, unregistered, api.Contact{Name: "Ada Example", Street: []string{"1 Any Street"}, City: "London", Country: "GB", Phone: "+44.2079460000", Email: "ada@example.com"})
+		return err
+	},
 	"PUT /domains/{domain}/lock": func(ctx context.Context, c *client.Client) error {
 		_, err := c.SetLock(ctx, unregistered, true)
 		return err

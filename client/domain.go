@@ -23,6 +23,23 @@ func (c *Client) Cancel(ctx context.Context, name string, dryRun bool) (api.Canc
 	return call[api.Cancellation](ctx, c, request{method: "POST", path: path("domains", name, "cancel"), bearer: true}, api.CancelRequest{DryRun: dryRun})
 }
 
+// Registrant returns whose contact data a name of the wallet has at the registry.
+func (c *Client) Registrant(ctx context.Context, name string) (api.Registrant, error) {
+	return call[api.Registrant](ctx, c, request{method: "GET", path: path("domains", name, "registrant"), bearer: true}, nil)
+}
+
+// SetRegistrant makes the owner the registrant of a name of the wallet, where its
+// registrar allows that. The data goes to the registry, and to nobody else.
+func (c *Client) SetRegistrant(ctx context.Context, name string, contact api.Contact) (api.Registrant, error) {
+	return call[api.Registrant](ctx, c, request{method: "PUT", path: path("domains", name, "registrant"), bearer: true}, contact)
+}
+
+// ResetRegistrant makes the operator's privacy service the registrant of a name of the
+// wallet again, and has the owner's data erased.
+func (c *Client) ResetRegistrant(ctx context.Context, name string) (api.Registrant, error) {
+	return call[api.Registrant](ctx, c, request{method: "DELETE", path: path("domains", name, "registrant"), bearer: true}, nil)
+}
+
 // SetLock locks a name of the wallet against transfers, or unlocks it.
 func (c *Client) SetLock(ctx context.Context, name string, locked bool) (api.Domain, error) {
 	return c.setDomain(ctx, name, "lock", api.LockRequest{Locked: &locked})

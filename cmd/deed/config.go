@@ -81,6 +81,8 @@ func (c *config) settings() []*setting {
 		{key: "rdap.abuse_email", help: "abuse contact in RDAP", value: text(&c.Registrar.AbuseEmail, notEmpty)},
 		{key: "rdap.abuse_phone", help: "who to call about abuse, such as +1.2025550100", value: text(&c.Registrar.AbusePhone, notEmpty)},
 		{key: "rdap.contact_url", help: "page that passes messages on to registrants, when there is one", value: text(&c.Registrar.Contact, webPageOrNone)},
+		{key: "terms.version", help: "version of the terms that buyers agree to, such as 2026-11-01; stored with each order", value: text(&c.Terms.Version, shortTextOrNone)},
+		{key: "terms.url", help: "page with these terms", value: text(&c.Terms.URL, webPageOrNone)},
 		{key: "contact", help: "e-mail address for those who find something wrong with us", value: text(&c.Contact, email)},
 		{key: "agent.key", help: "file with the key that signs the agent card, the same on every node; default: agent.key in the data folder", value: text(&c.AgentKey, anything)},
 		{key: "dns.listen", help: "address of the name server, UDP and TCP; off turns it off", value: text(&c.DNSListen, addressOrOff)},

@@ -84,6 +84,13 @@ func between(at *int, low, high int) value[int] {
 	}, strconv.Itoa}
 }
 
+func shortTextOrNone(s string) error {
+	if len(s) > 64 || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return fmt.Errorf("%q is not a version: write at most 64 ASCII characters without spaces", s)
+	}
+	return nil
+}
+
 func nsid(s string) error {
 	if len(s) > 64 {
 		return fmt.Errorf("%q has more than 64 bytes", s)

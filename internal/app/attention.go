@@ -49,6 +49,15 @@ func (a *App) CountNames(ctx context.Context) error {
 	for _, backend := range a.pace.Backends() {
 		w := waiting[backend]
 		a.metrics.Comparisons(backend, w.Names, w.Longest)
+		since, err := a.registrations().Compared(ctx, backend)
+		if err != nil {
+			return fmt.Errorf("find the name that was not compared for longest: %w", err)
+		}
+		age := time.Duration(0)
+		if !since.IsZero() {
+			age = max(a.calendar.Now().Sub(since), 0)
+		}
+		a.metrics.ComparedAll(backend, age)
 	}
 	a.attention.orphans.Store(int64(len(orphans)))
 	a.attention.missing.Store(int64(missing))

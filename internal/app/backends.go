@@ -14,6 +14,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/catalog"
+	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/registrar/epp"
@@ -52,12 +53,12 @@ func RegistrarTypes() []string {
 }
 
 // EffectiveRegistrars returns the configured registrars: by default the embedded registry,
-// which sells everything.
+// which sells everything, and lets owners be registrants.
 func (c *Config) EffectiveRegistrars() []RegistrarConfig {
 	if len(c.Registrars) > 0 {
 		return c.Registrars
 	}
-	return []RegistrarConfig{{Name: localKind, Type: localKind, TLDs: []string{"*"}}}
+	return []RegistrarConfig{{Name: localKind, Type: localKind, TLDs: []string{"*"}, Values: map[string]string{"registrant_mode": string(lifecycle.RegistrantOptional)}}}
 }
 
 // SellsEmbedded reports whether names come from the embedded registry.
@@ -116,6 +117,10 @@ func (a *App) openRegistrar(c RegistrarConfig) (b registrar.Backend, err error) 
 		return b, err
 	}
 	b.Name, b.Reserve, b.Cancel, b.DeleteOrphans, b.LookupsPerSecond = c.Name, c.Reserve, common.terms, c.DeleteOrphans, common.lookups
+	b.Registrant = common.registrant
+	if _, ok := registrar.RegistrantsOf(b.Manager); !ok && b.Registrant.AllowsOwner() {
+		return b, fmt.Errorf("registrant_mode is %s, and this registrar has no registrants: leave it out, or set contacts of an EPP registry", b.Registrant)
+	}
 	return b, setTLDs(&b, c.TLDs)
 }
 

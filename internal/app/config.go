@@ -82,6 +82,7 @@ type Config struct {
 	Proxies    []netip.Prefix // whose X-Forwarded-For is trusted
 
 	MaxLoss          deed.USDC // on an order at a price that was quoted before the registrar raised its own
+	Terms            Terms     // that buyers agree to
 	CancelsPerWallet int       // registrations that a wallet may cancel in 30 days; 0: none
 
 	EmailServer deed.Secret // smtps://USER:PASSWORD@HOST:PORT; empty: no e-mail is sent

@@ -67,6 +67,7 @@ func (a *App) newAPI(ctx context.Context, base *url.URL) (*httpapi.Server, error
 		Limits:        a.config.Limits,
 		SignIn:        signIn,
 		Registrations: a.names,
+		Sale:          a.sale,
 		Accounts:      a.newAccounts(),
 		Events:        a.newEvents(),
 		Webhooks:      a.newWebhooks(base),

@@ -108,6 +108,8 @@ func capabilities(b registrar.Backend) (list []string) {
 	add("inventory", inventory)
 	add("glue", hosts)
 	add("delete", deletes)
+	_, registrants := registrar.RegistrantsOf(b.Manager)
+	add("registrants", registrants)
 	slices.Sort(list)
 	return list
 }

@@ -28,13 +28,15 @@ const defaultLookups = 24
 type commonSettings struct {
 	terms   lifecycle.CancelTerms
 	lookups int // per second; 0 for no limit
+
+	registrant lifecycle.RegistrantPolicy
 }
 
 // commonValues takes the keys that every block can have out of its values. It returns
 // the other values.
 func commonValues(c RegistrarConfig) (common commonSettings, rest map[string]string, err error) {
 	own, rest := map[string]string{}, maps.Clone(c.Values)
-	for _, key := range []string{"cancel_fee_usd", "cancel_monthly", "cancel_percent", "cancel_premium", "lookups_per_second"} {
+	for _, key := range []string{"cancel_fee_usd", "cancel_monthly", "cancel_percent", "cancel_premium", "lookups_per_second", "registrant_mode"} {
 		if text, set := rest[key]; set {
 			own[key] = text
 			delete(rest, key)
@@ -56,6 +58,7 @@ func commonValues(c RegistrarConfig) (common commonSettings, rest map[string]str
 		terms.Fee = fee
 	}
 	common = commonSettings{terms: terms, lookups: in.Int("lookups_per_second", 1, 10_000)}
+	common.registrant = lifecycle.RegistrantPolicy(in.Choice("registrant_mode", string(lifecycle.RegistrantProxy), string(lifecycle.RegistrantOptional), string(lifecycle.RegistrantRequired)))
 	if common.lookups == 0 && c.Type != localKind {
 		common.lookups = defaultLookups
 	}

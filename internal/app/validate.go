@@ -77,6 +77,8 @@ func (c *Config) checkRequired() error {
 	switch {
 	case c.Data == "":
 		return errors.New("data: name a folder")
+	case (c.Terms.Version == "") != (c.Terms.URL == ""):
+		return errors.New("terms.version and terms.url: set both, or none")
 	case len(c.Nameservers) == 0:
 		return errors.New("dns.nameservers: name at least one host")
 	case c.SignerURL != "" && (c.GasWallet == "" || c.RefundWallet == "" || c.GasKey != "" || c.RefundKey != ""):

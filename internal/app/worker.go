@@ -95,12 +95,16 @@ func (a *App) nameRows() []worker.Rows {
 		{Name: "late orders", Due: a.LateOrders.Due, Advance: a.LateOrders.Advance, Slots: lateOrderSlots},
 		{Name: "moves", Due: a.names.Moves.DueMoves, Advance: a.names.AdvanceMove},
 		{Name: "cancellations", Due: a.names.Cancels.DueCancellations, Advance: a.names.AdvanceCancellation},
+		{Name: "registrants", Due: a.names.Registrants.DueRegistrants, Advance: a.names.AdvanceRegistrant, Slots: registrantSlots},
 	}
 }
 
 // lateOrderSlots bounds how many refunded orders are looked up at a time: those who wait
 // for an order go first.
 const lateOrderSlots = 2
+
+// registrantSlots bounds how many registrants are sent at a time, likewise.
+const registrantSlots = 2
 
 // messageInterval is how often the queues of registries are read.
 const messageInterval = 30 * time.Second

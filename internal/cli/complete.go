@@ -161,7 +161,7 @@ func completeTypes(*session, []string) []string { return dnszone.TypeNames() }
 // nameCompletions are the commands whose first argument is a name of the wallet,
 // and what their next ones are.
 var nameCompletions = map[string][]completer{
-	"renew": nil, "domain show": nil, "domain lock": nil, "domain unlock": nil, "domain ns": nil, "domain ds": nil, "domain authcode": nil, "domain handover": nil, "domain cancel": nil, "mandates": nil,
+	"renew": nil, "domain show": nil, "domain lock": nil, "domain unlock": nil, "domain ns": nil, "domain ds": nil, "domain authcode": nil, "domain handover": nil, "domain cancel": nil, "domain registrant show": nil, "domain registrant set": nil, "domain registrant reset": nil, "mandates": nil,
 	"dns ls": nil, "dns add": {completeTypes}, "dns set": {completeRecords}, "dns rm": {completeRecords}, "dns export": nil, "dns history": nil, "dns rollback": nil, "dns propagation": nil,
 }
 

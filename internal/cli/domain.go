@@ -24,7 +24,7 @@ func domainCommand() *cobra.Command {
 		onDomain("unlock NAME", "Allow transfers to another registrar", cobra.ExactArgs(1), true, func(s *session, c *client.Client, args []string) (api.Domain, error) {
 			return c.SetLock(s.ctx, args[0], false)
 		}),
-		nameserverCommand(), dsCommand(), authCodeCommand(), cancelCommand(),
+		nameserverCommand(), dsCommand(), authCodeCommand(), cancelCommand(), registrantCommand(),
 		onDomain("handover NAME WALLET", "Give a name to another wallet; this cannot be undone", cobra.ExactArgs(2), true, func(s *session, c *client.Client, args []string) (api.Domain, error) {
 			if err := s.confirm(fmt.Sprintf("Give %s to %s? Only that wallet can give it back.", clean(args[0]), clean(args[1]))); err != nil {
 				return api.Domain{}, err

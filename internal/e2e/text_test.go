@@ -116,6 +116,7 @@ var jsonBodies = map[string]string{
 	"PUT /domains/{domain}/lock":        `{"locked":true}`,
 	"PUT /domains/{domain}/nameservers": `{"nameservers":["ns1.example.net","ns2.example.net"]}`,
 	"PUT /domains/{domain}/ds":          `{"ds":[{"keyTag":1,"algorithm":13,"digestType":2,"digest":"00"}]}`,
+	"PUT /domains/{domain}/registrant":  `{"name":"Ada Example","street":["1 Any Street"],"city":"London","country":"GB","phone":"+44.2079460000","email":"ada@example.com"}`,
 	"PUT /domains/{domain}/owner":       `{"walletAddress":"0x71c7656ec7ab88b098defb751b7401b5f6d8976f"}`,
 	"POST /sandbox/faucet":              `{"walletAddress":"0x71c7656ec7ab88b098defb751b7401b5f6d8976f","amount_usd":"1"}`,
 	"POST /sandbox/faults":              `{"registrar":"none"}`,

@@ -92,6 +92,9 @@ const (
 	DomainVerification  Type = "domain.verification_required"
 	DomainVerified      Type = "domain.verified"
 
+	DomainRegistrantSent    Type = "domain.registrant_sent"
+	DomainRegistrantRefused Type = "domain.registrant_refused"
+
 	WebhookDisabled Type = "webhook.disabled"
 )
 
@@ -123,6 +126,9 @@ var domainTypes = map[lifecycle.EventType]Type{
 	lifecycle.EventCancelled:     DomainCancelled,
 	lifecycle.EventVerification:  DomainVerification,
 	lifecycle.EventVerified:      DomainVerified,
+
+	lifecycle.EventRegistrantSent:    DomainRegistrantSent,
+	lifecycle.EventRegistrantRefused: DomainRegistrantRefused,
 }
 
 // daysLeft is the number of days before the expiry of each notice; negative after it.
@@ -139,7 +145,7 @@ func OfRegistration(e lifecycle.Event, owner deed.Wallet) Event {
 	switch e.Type {
 	case lifecycle.EventHandedOver, lifecycle.EventDSWithdrawn, lifecycle.EventDelegated, lifecycle.EventKeyIntroduced, lifecycle.EventKeyReplaced,
 		lifecycle.EventLeaving, lifecycle.EventStayed, lifecycle.EventSuspended, lifecycle.EventResumed,
-		lifecycle.EventVerification, lifecycle.EventVerified: // not about an expiry
+		lifecycle.EventVerification, lifecycle.EventVerified, lifecycle.EventRegistrantSent, lifecycle.EventRegistrantRefused: // not about an expiry
 	default:
 		out.Data.ExpiresAt = e.About
 	}

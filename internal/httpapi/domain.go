@@ -57,7 +57,10 @@ func (s *Server) fromView(v registration.View) api.Domain {
 	}
 	if demand := v.Registry.Verification; demand.Required() {
 		out.Verification = fromVerification(demand)
-		out.Warnings = append(out.Warnings, verificationWarning(demand))
+		out.Warnings = append(out.Warnings, verificationWarning(demand, v.Registrant))
+	}
+	if text := registrantWarning(v); text != "" {
+		out.Warnings = append(out.Warnings, text)
 	}
 	if v.KeyRoll != nil {
 		out.DNSSEC.KeyRoll = &api.KeyRoll{Step: string(v.KeyRoll.Step)}
@@ -91,8 +94,8 @@ func fromVerification(v lifecycle.Verification) *api.Verification {
 }
 
 // verificationWarning explains to the owner what the registry demands.
-func verificationWarning(v lifecycle.Verification) string {
-	text := "the registry demands that the registrant is verified (" + strings.Join(v.Claims, ", ") + "): the operator, who is the registrant of record, has to answer"
+func verificationWarning(v lifecycle.Verification, r registration.RegistrantView) string {
+	text := "the registry demands that the registrant is verified (" + strings.Join(v.Claims, ", ") + "): " + whoAnswers(r)
 	if v.Deadline.IsZero() {
 		return text
 	}

@@ -84,7 +84,7 @@ func (s *Server) fromJob(j order.Job, p order.Payment) api.Job {
 		ID: j.PublicID, JobID: j.PublicID, Type: jobTypes[j.Purchase.Kind], Status: jobStatus[j.State], Completed: j.State == order.JobCompleted,
 		Domain: string(j.Purchase.Name), Years: j.Purchase.Years, WalletAddress: string(j.Owner),
 		Payment: s.fromPayment(p), Refund: fromRefund(p), Steps: make([]api.JobStep, 0, len(j.Steps)),
-		CreatedAt: j.Created.UTC(), UpdatedAt: j.Updated.UTC(), DeadlineAt: j.Deadline.UTC(), PollInterval: pollInterval,
+		Agreed: fromAgreement(j.Purchase.Facts), CreatedAt: j.Created.UTC(), UpdatedAt: j.Updated.UTC(), DeadlineAt: j.Deadline.UTC(), PollInterval: pollInterval,
 	}
 	for _, step := range j.Steps {
 		out.Steps = append(out.Steps, api.JobStep{Name: string(step.State), At: step.At.UTC()})

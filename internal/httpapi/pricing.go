@@ -34,7 +34,11 @@ func (s *Server) onePrice(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return newDocument(fromListing(l)).serve(w, r)
+	out := fromListing(l)
+	if s.Sale != nil {
+		out.Sale = s.Sale(tld)
+	}
+	return newDocument(out).serve(w, r)
 }
 
 // listings returns the listings of a comma-separated list of TLDs, without

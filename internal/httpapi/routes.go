@@ -75,6 +75,9 @@ func (s *Server) extensionRoutes() []route {
 		{"PUT /domains/{domain}/nameservers", s.wallet(l.DNS, s.owner(s.setNameservers))},
 		{"PUT /domains/{domain}/ds", s.wallet(l.DNS, s.owner(s.setDS))},
 		{"PUT /domains/{domain}/owner", s.wallet(l.DNS, s.owner(s.setOwner))},
+		{"GET /domains/{domain}/registrant", s.wallet(l.DNS, s.owner(s.showRegistrant))},
+		{"PUT /domains/{domain}/registrant", s.wallet(l.DNS, s.owner(s.setRegistrant))},
+		{"DELETE /domains/{domain}/registrant", s.wallet(l.DNS, s.owner(s.resetRegistrant))},
 		{"GET /account/mandates/{domain}", s.wallet(l.Account, s.owner(s.listMandates))},
 		{"POST /account/mandates/{domain}", s.wallet(l.Account, s.owner(s.createMandates))},
 		{"DELETE /account/mandates/{domain}", s.wallet(l.Account, s.owner(s.revokeMandates))},
@@ -147,16 +150,39 @@ func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	known := map[string]bool{}
-	for _, r := range append(s.routes(), s.pageRoutes()...) {
-		mux.Handle(r.pattern, r.handler)
-		known[r.pattern] = true
-	}
 	missing := s.handle(s.missing(mux, known))
+	for _, r := range append(s.routes(), s.pageRoutes()...) {
+		known[r.pattern] = true
+		if r.pattern == registrantRoute {
+			mux.Handle(partRoute, onlyRegistrant(r.handler, missing))
+			continue
+		}
+		mux.Handle(r.pattern, r.handler)
+	}
 	for _, pattern := range reservedPaths {
 		mux.Handle(pattern, missing)
 	}
 	mux.Handle("/", missing)
 	return s.middleware(mux)
+}
+
+// The ServeMux refuses registrantRoute, because /domains/pricing/registrant would match
+// it and the route of prices. So partRoute, which is less specific, is served for it.
+const (
+	registrantRoute = "GET /domains/{domain}/registrant"
+	partRoute       = "GET /domains/{domain}/{part}"
+)
+
+// onlyRegistrant serves registrantRoute from partRoute.
+func onlyRegistrant(h, missing http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.PathValue("part") != "registrant" {
+			missing.ServeHTTP(w, r)
+			return
+		}
+		r.Pattern = registrantRoute
+		h.ServeHTTP(w, r)
+	})
 }
 
 // methods are the methods of all routes, in the order of the Allow header.
@@ -171,6 +197,9 @@ func (s *Server) missing(mux *http.ServeMux, known map[string]bool) handler {
 			other := r.Clone(r.Context())
 			other.Method = m
 			_, pattern := mux.Handler(other)
+			if pattern == partRoute && strings.HasSuffix(r.URL.Path, "/registrant") {
+				pattern = registrantRoute
+			}
 			return !known[pattern]
 		})
 		preflight := r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != ""

@@ -56,6 +56,9 @@ type Server struct {
 	Mandates      *mandate.Service // nil if no payments are taken
 	Terms         PaymentTerms
 
+	// Sale returns what can be done with the names of a TLD; nil if nobody sells it.
+	Sale func(deed.TLD) *api.TLDSale
+
 	// NotReady is the error of paid routes and of /readyz on a node that is not
 	// fit to sell. It is nil on a healthy node.
 	NotReady error

@@ -99,6 +99,9 @@ const (
 	EventCancelled     EventType = "cancelled"
 	EventVerification  EventType = "verification_required"
 	EventVerified      EventType = "verified"
+
+	EventRegistrantSent    EventType = "registrant_sent"
+	EventRegistrantRefused EventType = "registrant_refused"
 )
 
 // notices are the expiry notices and their day relative to the expiry.

@@ -30,6 +30,7 @@ type Registration struct {
 	Cancelling     bool      // a Cancellation is in progress
 
 	Registry RegistryState // what the registry said the last time
+	Compared time.Time     // when that was, by the registry's clock
 }
 
 // A RegistryState is what a registry says about the state of a name. It is zero until

@@ -32,6 +32,9 @@ type Metrics struct {
 	missing         prometheus.Gauge
 	comparing       *prometheus.GaugeVec
 	compareLag      *prometheus.GaugeVec
+	comparedAll     *prometheus.GaugeVec
+	compared        *prometheus.CounterVec
+	differences     *prometheus.CounterVec
 	work            work
 }
 
@@ -79,6 +82,18 @@ func New(version string) *Metrics {
 			Name: "deed_names_compare_lag_seconds",
 			Help: "How long the name that waits longest is overdue to be compared with its registrar.",
 		}, []string{"registrar"}),
+		comparedAll: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "deed_names_compared_age_seconds",
+			Help: "Within this time every name of the registrar was compared with it; an attempt without an answer does not count.",
+		}, []string{"registrar"}),
+		compared: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "deed_names_compared_total",
+			Help: "Names that this node compared with their registrar.",
+		}, []string{"registrar"}),
+		differences: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "deed_names_differing_total",
+			Help: "Names that differed from their registrar, which is right: they were corrected, or are missing there.",
+		}, []string{"registrar"}),
 		missing: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "deed_names_missing",
 			Help: "Names of ours that their registry does not hold.",
@@ -106,7 +121,7 @@ func New(version string) *Metrics {
 	build.Set(1)
 	m.work = newWork()
 	m.work.register(m.registry)
-	m.registry.MustRegister(m.requests, m.cacheErrors, m.registrarErrors, m.behind, m.waiting, m.stalled, m.dependencies, m.orphans, m.missing, m.comparing, m.compareLag, build, m.wallets.gas, m.wallets.settlements, m.wallets.refunds, m.wallets.usdc,
+	m.registry.MustRegister(m.requests, m.cacheErrors, m.registrarErrors, m.behind, m.waiting, m.stalled, m.dependencies, m.orphans, m.missing, m.comparing, m.compareLag, m.comparedAll, m.compared, m.differences, build, m.wallets.gas, m.wallets.settlements, m.wallets.refunds, m.wallets.usdc,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -134,6 +149,19 @@ func (m *Metrics) Dependency(name string, up bool) {
 func (m *Metrics) Comparisons(registrar string, names int, longest time.Duration) {
 	m.comparing.WithLabelValues(registrar).Set(float64(names))
 	m.compareLag.WithLabelValues(registrar).Set(longest.Seconds())
+}
+
+// ComparedAll sets within which time every name of a registrar was compared with it.
+func (m *Metrics) ComparedAll(registrar string, age time.Duration) {
+	m.comparedAll.WithLabelValues(registrar).Set(age.Seconds())
+}
+
+// Compared counts a name that was compared with its registrar, and whether it differed.
+func (m *Metrics) Compared(registrar string, differs bool) {
+	m.compared.WithLabelValues(registrar).Inc()
+	if differs {
+		m.differences.WithLabelValues(registrar).Inc()
+	}
 }
 
 // Names sets the number of names that need an operator.

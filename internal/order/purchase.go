@@ -5,6 +5,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/dnszone"
+	"deed.example/deed/internal/lifecycle"
 )
 
 // A Purchase is what a payment buys, as plain data: it is stored with the payment
@@ -32,6 +33,11 @@ type PurchaseFacts struct {
 	PremiumRenewal deed.USDC // wholesale price of each further year of a premium name
 	PremiumCost    deed.USDC // wholesale price of the whole order, of a premium name
 	Price          deed.USDC // of a renewal by mandate, whose payment is of the cap; 0 for others
+
+	// What the buyer agreed to: the version of the terms, "" if there were none, and who
+	// may be the registrant of the name.
+	Terms      string
+	Registrant lifecycle.RegistrantPolicy
 }
 
 // ByMandate reports whether the purchase is a renewal that its owner signed in advance.

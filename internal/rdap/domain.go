@@ -27,7 +27,7 @@ func (s *Server) domain(ctx context.Context, requestURL, text string) (any, erro
 		Class:      "domain", Handle: v.Registry.ROID, LDHName: string(name), UnicodeName: unicodeName(string(name)),
 		Status: statusValues(v.EPPStatus()), Events: s.events(v), Nameservers: []api.RDAPNameserver{},
 		SecureDNS: api.RDAPSecureDNS{Signed: len(v.DS) > 0},
-		Entities:  []api.RDAPEntity{s.registrar(), s.registrant(v.Backend)},
+		Entities:  []api.RDAPEntity{s.registrar(), s.registrant(v)},
 		Links:     []api.RDAPLink{{Value: self, Rel: "self", Href: self, Type: media}},
 		Redacted:  s.redacted(v.Registry.ROID != ""),
 	}

@@ -1,6 +1,9 @@
 package rdap
 
-import "deed.example/deed/api"
+import (
+	"deed.example/deed/api"
+	"deed.example/deed/internal/registration"
+)
 
 // registrar returns the registrar entity with its abuse contact.
 func (s *Server) registrar() api.RDAPEntity {
@@ -21,11 +24,12 @@ func (s *Server) registrar() api.RDAPEntity {
 }
 
 // registrant returns the redacted registrant entity, with the country of the registrant
-// of record (RFC 8605, 3.1), which is never redacted, and a contact URI if the operator
-// has one.
-func (s *Server) registrant(backend string) api.RDAPEntity {
+// of record (RFC 8605, 3.1), which is not that of an owner who is the registrant, and a
+// contact URI if the operator has one.
+func (s *Server) registrant(v registration.View) api.RDAPEntity {
 	address := noParameters
-	if country := s.Countries[backend]; country != "" {
+	owners := v.Registrant.Given != nil && v.Registrant.Given.Current()
+	if country := s.Countries[v.Backend]; country != "" && !owners {
 		address = map[string]string{"cc": country}
 	}
 	properties := []any{

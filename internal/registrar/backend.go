@@ -30,6 +30,9 @@ type Backend struct {
 
 	Cancel lifecycle.CancelTerms // of registrations in their add grace period
 
+	// Registrant says whether owners may be the registrants of their names.
+	Registrant lifecycle.RegistrantPolicy
+
 	// DeleteOrphans allows the service to delete a name that belongs to nobody, because
 	// it was registered after its refund, while the registry returns its price.
 	DeleteOrphans bool

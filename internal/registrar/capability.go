@@ -125,6 +125,34 @@ type Deleter interface {
 	Delete(ctx context.Context, name deed.Name) error
 }
 
+// A RegistrantManager sets the registrants of names. A Manager may implement it; use
+// RegistrantsOf to find out.
+type RegistrantManager interface {
+	// SetRegistrant makes the contact the registrant of the name, and returns the
+	// registry's identifier of it. It may be called again after an unknown outcome. It
+	// fails like a Manager, with CodeValidation when the registry does not accept the
+	// contact: the message tells the owner why.
+	SetRegistrant(ctx context.Context, name deed.Name, c lifecycle.Contact) (handle string, err error)
+
+	// ResetRegistrant makes the registrant of record of the operator the registrant of
+	// the name again.
+	ResetRegistrant(ctx context.Context, name deed.Name) error
+
+	// DeleteContact deletes a contact that SetRegistrant returned. It may fail with
+	// CodeValidation while a name has it, and does nothing when it does not exist.
+	DeleteContact(ctx context.Context, handle string) error
+}
+
+// RegistrantsOf returns what sets the registrants of the manager's names, if the
+// registry has registrants.
+func RegistrantsOf(m Manager) (RegistrantManager, bool) {
+	if s, ok := m.(interface{ HasRegistrants() bool }); ok && !s.HasRegistrants() {
+		return nil, false
+	}
+	r, ok := m.(RegistrantManager)
+	return r, ok
+}
+
 // A TransferDecider answers the requests of other registrars for names in the
 // account. A Manager may implement it.
 type TransferDecider interface {

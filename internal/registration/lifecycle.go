@@ -47,6 +47,10 @@ type Lifecycle struct {
 	// Pace bounds how many names are compared with each backend; nil for no limit.
 	Pace *registrar.Pace
 
+	// Observe is called for each name that was compared with its registry, and whether
+	// they differed. It is optional.
+	Observe func(backend string, differs bool)
+
 	// Delete deletes a name that its registry renewed by itself and that nobody paid
 	// for. It is optional.
 	Delete func(ctx context.Context, name deed.Name) error
@@ -114,7 +118,7 @@ func (l *Lifecycle) update(ctx context.Context, was lifecycle.Registration, h li
 		return err
 	}
 	is, events := was.Corrected(h, now)
-	is.Registry, is.Status = is.Said(h, grace, now), "" // a transfer may have been rejected
+	is.Registry, is.Status, is.Compared = is.Said(h, grace, now), "", now // a transfer may have been rejected
 	state := is.StateAt(now, grace)
 	is.Status = state.Status.Held(h.EPPStatus)
 	next := nextCheck(state.Next, now)
@@ -126,9 +130,16 @@ func (l *Lifecycle) update(ctx context.Context, was lifecycle.Registration, h li
 	case is.Status == lifecycle.StatusSuspended, is.Registry.Phase != "", is.Registry.Verification.Required():
 		next = earlier(next, now.Add(missingCheckInterval))
 	}
+	l.observe(was.Backend, len(events) > 0)
 	events = append(events, statusEvents(was, is, now)...)
 	_, err = l.Names.UpdateRegistration(ctx, was, is, append(events, state.Events...), next)
 	return err
+}
+
+func (l *Lifecycle) observe(backend string, differs bool) {
+	if l.Observe != nil {
+		l.Observe(backend, differs)
+	}
 }
 
 // nextCheck returns when to compare the name again: at its next transition, or in a
@@ -218,8 +229,9 @@ func (l *Lifecycle) absent(ctx context.Context, was lifecycle.Registration, caus
 	}
 	// It may be an error of the registry: an operator must investigate, and the
 	// registration stays with its owner.
+	l.observe(was.Backend, true)
 	is := was
-	is.Status, happened.Type = lifecycle.StatusSuspended, lifecycle.EventMissing
+	is.Status, is.Compared, happened.Type = lifecycle.StatusSuspended, now, lifecycle.EventMissing
 	written, err := l.Names.UpdateRegistration(ctx, was, is, []lifecycle.Event{happened}, now.Add(missingCheckInterval))
 	if err == nil && written && was.Status != is.Status {
 		l.Log.Error("a name of ours is not in our account at its registry: ask the registry, its owner keeps it meanwhile",

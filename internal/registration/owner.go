@@ -19,6 +19,8 @@ type View struct {
 	Renewal   order.Quote        // for one year, at the current price; zero when it is too late
 	Move      *lifecycle.Move    // of its name servers; nil when there is none
 	KeyRoll   *lifecycle.KeyRoll // of its zone; nil when there is none
+
+	Registrant RegistrantView // without what the owner gave, where its registrar allows that
 }
 
 // Name returns a registration with its events, or CodeNotFound.
@@ -36,6 +38,9 @@ func (s *Service) Name(ctx context.Context, name deed.Name) (View, error) {
 	}
 	if v.KeyRoll, err = s.keyRoll(ctx, name); err != nil {
 		return v, fmt.Errorf("read the key roll of %s: %w", name, err)
+	}
+	if v.Registrant, err = s.publicRegistrant(ctx, r); err != nil {
+		return v, err
 	}
 	if r.Status == lifecycle.StatusActive || r.Status == lifecycle.StatusExpired || r.Status == lifecycle.StatusRedemption || r.Status == lifecycle.StatusSuspended {
 		v.Renewal, _ = s.Prices.Renewal(r, 1, v.Lifecycle.Phase == lifecycle.PhaseRedemption) // a TLD that is no longer sold has no price

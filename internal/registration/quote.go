@@ -48,6 +48,9 @@ func (s *Service) Quote(ctx context.Context, r order.Request) (q order.Quote, fu
 	if q.Premium {
 		full.Facts.PremiumCost = q.Cost
 	}
+	if err == nil {
+		full.Facts, err = s.agreement(ctx, r.Name, full.Facts)
+	}
 	if err == nil && s.Route != nil {
 		err = s.Route.Affords(ctx, r.Name, q.Amount)
 	}

@@ -105,6 +105,10 @@ type Service struct {
 	Forwards    bool          // whether FORWARD records are served
 	Cancels     Cancellations // nil: registrations cannot be cancelled
 
+	Registrants Registrants                                  // nil: the operator is the registrant of all names
+	Backend     func(name string) (registrar.Backend, error) // needed with Registrants
+	Terms       string                                       // version of the terms that buyers agree to; may be empty
+
 	CancelsPerWallet int // cancellations of one wallet in 30 days
 
 	// MaxLoss is what we may lose on an order at a held price, because the registrar

@@ -5,6 +5,16 @@ import (
 	"time"
 )
 
+// Compared returns since when every name of the backend was compared with it; zero if it
+// has no names.
+func (s Registrations) Compared(ctx context.Context, backend string) (time.Time, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
+	defer cancel()
+	var first int64
+	err := s.DB.read.QueryRowContext(ctx, `SELECT coalesce(min(compared_at), 0) FROM registrations WHERE backend = $1`, backend).Scan(&first)
+	return timeOrZero(first), err
+}
+
 // A Waiting is how many names wait to be compared with their registrar, and how long the
 // first of them is overdue.
 type Waiting struct {

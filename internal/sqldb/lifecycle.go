@@ -22,14 +22,15 @@ func (s Registrations) UpdateRegistration(ctx context.Context, was, is lifecycle
 		}
 		written, err = rowsAffected(tx.ExecContext(ctx, `
 			UPDATE registrations SET status = $1, expires_at = $2, locked_at = $3, nameservers = $4, ds = $5, updated_at = $6, next_at = $7,
-			       glue = $16, epp_status = $17, phase = $18, phase_at = $19, roid = $21, verify = $22, verify_by = $23
+			       glue = $16, epp_status = $17, phase = $18, phase_at = $19, roid = $21, verify = $22, verify_by = $23, compared_at = $24
 			 WHERE domain = $8 AND reference = $9 AND expires_at = $10 AND status = $11 AND updated_at = $12
 			   AND (locked_at IS NOT NULL) = $13 AND nameservers = $14 AND ds = $15 AND glue = $20 AND cancelling_at IS NULL`,
 			is.Status, is.Expires.Unix(), lockedAt(is.Locked, now), strings.Join(is.Nameservers, " "), dsColumn(is.DS), changed.Unix(), next.Unix(),
 			was.Name, was.Reference, was.Expires.Unix(), was.Status, was.Updated.Unix(),
 			was.Locked, strings.Join(was.Nameservers, " "), dsColumn(was.DS),
 			is.Glue.String(), storable(strings.Join(is.Registry.Statuses, " ")), is.Registry.Phase, unixOrZero(is.Registry.Since), was.Glue.String(),
-			storable(is.Registry.ROID), storable(strings.Join(is.Registry.Verification.Claims, " ")), unixOrZero(is.Registry.Verification.Deadline)))
+			storable(is.Registry.ROID), storable(strings.Join(is.Registry.Verification.Claims, " ")), unixOrZero(is.Registry.Verification.Deadline),
+			unixOrZero(is.Compared)))
 		if err != nil || !written {
 			return err
 		}
@@ -67,6 +68,9 @@ func (s Registrations) ended(ctx context.Context, tx *Tx, was lifecycle.Registra
 	if err == nil {
 		err = endMandatesOf(ctx, tx, was.Name, "the name has ended", s.Now())
 	}
+	if err == nil {
+		err = eraseRegistrant(ctx, tx, was.Reference, lifecycle.RegistrantErasing)
+	}
 	if err != nil {
 		return err
 	}
@@ -103,6 +107,9 @@ func (s Registrations) RecordAction(ctx context.Context, is lifecycle.Registrati
 			err = addAction(ctx, tx, is, a, now) // the row is locked by the update above
 		}
 		if err != nil || a.Kind != lifecycle.ActionHandover {
+			return err
+		}
+		if err := eraseRegistrant(ctx, tx, is.Reference, lifecycle.RegistrantResetting); err != nil {
 			return err
 		}
 		if err := s.Zones.relabel(ctx, tx, is.Name); err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/dnszone"
+	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/order"
 )
 
@@ -39,6 +40,9 @@ type storedFacts struct {
 	PremiumRenewal deed.USDC `json:"premiumRenewal,omitzero"`
 	PremiumCost    deed.USDC `json:"premiumCost,omitzero"`
 	Price          deed.USDC `json:"price,omitzero"`
+
+	Terms      string                     `json:"terms,omitzero"`
+	Registrant lifecycle.RegistrantPolicy `json:"registrant,omitzero"`
 }
 
 type storedChange struct {

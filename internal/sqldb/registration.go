@@ -28,8 +28,8 @@ type Registrations struct {
 func (s Jobs) insertRegistration(ctx context.Context, tx *Tx, j order.Job, r lifecycle.Registration) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO registrations (domain, owner, status, reference, backend, payment_id, created_at, expires_at, updated_at,
-		                           locked_at, nameservers, ds, premium_renewal, glue, next_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 0)`,
+		                           locked_at, nameservers, ds, premium_renewal, glue, next_at, compared_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 0, $9)`,
 		r.Name, r.Owner, r.Status, r.Reference, r.Backend, r.PaymentID, r.Created.Unix(), r.Expires.Unix(), r.Updated.Unix(),
 		lockedAt(r.Locked, r.Updated), strings.Join(r.Nameservers, " "), dsColumn(r.DS), r.PremiumRenewal, r.Glue.String())
 	if err != nil {
@@ -107,7 +107,7 @@ func dsColumn(ds []dnssec.DS) string {
 // selectRegistration needs a WHERE clause appended.
 const selectRegistration = `
 	SELECT domain, owner, status, reference, backend, payment_id, created_at, expires_at, updated_at,
-	       locked_at, nameservers, ds, premium_renewal, glue, epp_status, phase, phase_at, cancelling_at, roid, verify, verify_by
+	       locked_at, nameservers, ds, premium_renewal, glue, epp_status, phase, phase_at, cancelling_at, roid, verify, verify_by, compared_at
 	  FROM registrations `
 
 // scanner is implemented by *sql.Row and *sql.Rows.
@@ -117,14 +117,14 @@ func scanRegistration(row scanner) (r lifecycle.Registration, err error) {
 	var created, expires, updated int64
 	var locked, cancelling sql.NullInt64
 	var nameservers, ds, glue, statuses, verify string
-	var since, verifyBy int64
+	var since, verifyBy, compared int64
 	err = row.Scan(&r.Name, &r.Owner, &r.Status, &r.Reference, &r.Backend, &r.PaymentID, &created, &expires, &updated,
 		&locked, &nameservers, &ds, &r.PremiumRenewal, &glue, &statuses, &r.Registry.Phase, &since, &cancelling,
-		&r.Registry.ROID, &verify, &verifyBy)
+		&r.Registry.ROID, &verify, &verifyBy, &compared)
 	if err != nil {
 		return r, err
 	}
-	r.Created, r.Expires, r.Updated = timeOrZero(created), timeOrZero(expires), timeOrZero(updated)
+	r.Created, r.Expires, r.Updated, r.Compared = timeOrZero(created), timeOrZero(expires), timeOrZero(updated), timeOrZero(compared)
 	r.Locked, r.Nameservers, r.Cancelling = locked.Valid, strings.Fields(nameservers), cancelling.Valid
 	r.Registry.Statuses, r.Registry.Since = strings.Fields(statuses), timeOrZero(since)
 	r.Registry.Verification = lifecycle.Verification{Claims: strings.Fields(verify), Deadline: timeOrZero(verifyBy)}
@@ -189,7 +189,7 @@ func (s Registrations) ForEach(ctx context.Context, f func(r lifecycle.Registrat
 	rows, err := s.DB.read.QueryContext(ctx, `
 		SELECT r.domain, r.owner, r.status, r.reference, r.backend, p.public_id, r.created_at, r.expires_at, r.updated_at,
 		       r.locked_at, r.nameservers, r.ds, r.premium_renewal, r.glue, r.epp_status, r.phase, r.phase_at, r.cancelling_at,
-		       r.roid, r.verify, r.verify_by, p.tx_hash
+		       r.roid, r.verify, r.verify_by, r.compared_at, p.tx_hash
 		  FROM registrations r JOIN payments p ON p.id = r.payment_id
 		 ORDER BY r.domain`)
 	if err != nil {

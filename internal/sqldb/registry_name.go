@@ -110,7 +110,7 @@ func (s Registry) nextDue(ctx context.Context, at time.Time) (name deed.Name, er
 // $2. The states are literals, so that the partial indexes of placed orders are used.
 const entryColumns = `
 	name, coalesce(reference, ''), coalesce(account, ''), created_at, moved_at, expires_at,
-	grace_days, locked, auth_hash, nameservers, glue, ds,
+	grace_days, locked, auth_hash, nameservers, glue, ds, registrant,
 	coalesce((SELECT o.reference FROM registry_orders o WHERE o.name = n.name AND o.state = 'placed' AND o.accepted_at IS NOT NULL), ''),
 	EXISTS (SELECT 1 FROM registry_orders o WHERE o.name = n.name AND o.state = 'placed' AND o.due_at <= $2)`
 
@@ -121,7 +121,7 @@ func scanEntry(row interface{ Scan(...any) error }) (e registry.Entry, due bool,
 	var created, moved, expires sql.NullInt64
 	var hosts, glue, ds string
 	err = row.Scan(&e.Name, &e.Reference, &e.Account, &created, &moved, &expires,
-		&e.GraceDays, &e.Locked, &e.AuthHash, &hosts, &glue, &ds, &e.Transfer, &due)
+		&e.GraceDays, &e.Locked, &e.AuthHash, &hosts, &glue, &ds, &e.Registrant, &e.Transfer, &due)
 	if errors.Is(err, sql.ErrNoRows) {
 		return registry.Entry{}, false, nil // no order was ever placed for it
 	}
@@ -142,11 +142,11 @@ func saveEntry(ctx context.Context, tx *Tx, e, held registry.Entry) error {
 	moved, err := rowsAffected(tx.ExecContext(ctx, `
 		UPDATE registry_names
 		   SET reference = $1, account = $2, created_at = $3, moved_at = $4, expires_at = $5,
-		       grace_days = $6, locked = $7, auth_hash = $8, nameservers = $9, ds = $10, glue = $13
+		       grace_days = $6, locked = $7, auth_hash = $8, nameservers = $9, ds = $10, glue = $13, registrant = $14
 		 WHERE name = $11 AND coalesce(reference, '') = $12`,
 		e.Reference, e.Account, e.Created.Unix(), secondsOrNull(e.Moved), e.Expires.Unix(),
 		e.GraceDays, boolInt(e.Locked), e.AuthHash, strings.Join(e.Nameservers, " "), formatDS(e.DS),
-		e.Name, held.Reference, e.Glue.String()))
+		e.Name, held.Reference, e.Glue.String(), e.Registrant))
 	if err == nil && !moved {
 		err = fmt.Errorf("%s was changed although its row was locked", e.Name)
 	}

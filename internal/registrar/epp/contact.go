@@ -23,11 +23,7 @@ func (b *Backend) ensureContact(ctx context.Context) error {
 	if known {
 		return nil
 	}
-	r, err := b.send(ctx, order{body: func(w *writer, _ menu) {
-		w.element("create", func() {
-			w.object("contact", "create", nsContact, func() { b.writeContact(w) })
-		})
-	}})
+	r, err := b.send(ctx, b.contactCommand(b.contactID(), b.cfg.Registrant))
 	switch {
 	case err != nil:
 		return fmt.Errorf("create the registrant's contact: %w", err)
@@ -41,14 +37,22 @@ func (b *Backend) ensureContact(ctx context.Context) error {
 	return nil
 }
 
+// contactCommand returns the command that creates a contact.
+func (b *Backend) contactCommand(id string, c Contact) order {
+	return order{body: func(w *writer, _ menu) {
+		w.element("create", func() {
+			w.object("contact", "create", nsContact, func() { b.writeContact(w, id, c) })
+		})
+	}}
+}
+
 // writeContact writes the content of the command that creates the contact.
-func (b *Backend) writeContact(w *writer) {
-	c := b.cfg.Registrant
+func (b *Backend) writeContact(w *writer, id string, c Contact) {
 	form := "int"
 	if strings.ContainsFunc(strings.Join(append([]string{c.Name, c.Organization, c.City, c.Region}, c.Street...), ""), func(r rune) bool { return r > 0x7e }) {
 		form = "loc" // RFC 5733, 2.3: "int" is ASCII
 	}
-	w.text("contact:id", b.contactID())
+	w.text("contact:id", id)
 	w.element("contact:postalInfo", func() {
 		w.text("contact:name", c.Name)
 		if c.Organization != "" {
@@ -71,7 +75,7 @@ func (b *Backend) writeContact(w *writer) {
 	w.text("contact:voice", c.Phone)
 	w.text("contact:email", c.Email)
 	w.element("contact:authInfo", func() {
-		w.text("contact:pw", formatCode(b.cfg.derive("contact", b.contactID())).Reveal())
+		w.text("contact:pw", formatCode(b.cfg.derive("contact", id)).Reveal())
 	})
 }
 

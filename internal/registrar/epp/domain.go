@@ -32,6 +32,7 @@ type domainInfo struct {
 	HostAttrs   []hostAttr `xml:"ns>hostAttr"`
 	Below       []string   `xml:"host"` // hosts below the name, if they were asked for
 	ROID        string     `xml:"roid"`
+	Registrant  string     `xml:"registrant"`
 	ClID        string     `xml:"clID"`
 	CrID        string     `xml:"crID"`
 	Created     string     `xml:"crDate"`
@@ -72,6 +73,7 @@ type domain struct {
 	below       []string       // hosts below the name, if they were asked for
 	ds          []dnssec.DS
 	keys        int    // that the registry has instead of DS records (RFC 5910, 4.2)
+	registrant  string // identifier of its contact; may be empty
 	holder      string // clID
 	creator     string // crID; may be empty
 	created     time.Time
@@ -192,7 +194,7 @@ func writeCode(w *writer, code deed.Secret) {
 
 func parseDomain(r response, name deed.Name) (domain, error) {
 	in := r.Data.Domains[0]
-	d := domain{name: name, roid: lifecycle.ParseROID(in.ROID), holder: strings.TrimSpace(in.ClID), creator: strings.TrimSpace(in.CrID), authInfo: deed.Secret(strings.TrimSpace(in.AuthInfo))}
+	d := domain{name: name, roid: lifecycle.ParseROID(in.ROID), registrant: strings.TrimSpace(in.Registrant), holder: strings.TrimSpace(in.ClID), creator: strings.TrimSpace(in.CrID), authInfo: deed.Secret(strings.TrimSpace(in.AuthInfo))}
 	var err error
 	if !sameName(in.Name, name) || d.holder == "" {
 		return d, errOtherName

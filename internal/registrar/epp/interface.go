@@ -13,6 +13,7 @@ var _ interface {
 	registrar.HostManager
 	registrar.GlueManager
 	registrar.Deleter
+	registrar.RegistrantManager
 	registrar.TransferDecider
 	registrar.Monitored
 } = (*Backend)(nil)

@@ -164,12 +164,13 @@ type update struct {
 	glue                 lifecycle.Glue // of addHosts that are attributes
 	addStatus, remStatus []string
 	addDS, remDS         []dnssec.DS
-	noDS                 bool // remove all, and keys that the registry has instead
+	noDS                 bool   // remove all, and keys that the registry has instead
+	registrant           string // identifier of another contact
 	code                 deed.Secret
 }
 
 func (u update) empty() bool {
-	return len(u.addHosts)+len(u.remHosts)+len(u.addStatus)+len(u.remStatus)+len(u.addDS)+len(u.remDS) == 0 && u.code == "" && !u.noDS
+	return len(u.addHosts)+len(u.remHosts)+len(u.addStatus)+len(u.remStatus)+len(u.addDS)+len(u.remDS) == 0 && u.code == "" && u.registrant == "" && !u.noDS
 }
 
 // change changes a name in the account. needed returns what is left to change in a
@@ -214,8 +215,13 @@ func (b *Backend) updateCommand(name deed.Name, u update) order {
 					w.text("domain:name", string(name))
 					b.writePart(w, m, "domain:add", u)
 					b.writePart(w, m, "domain:rem", update{addHosts: u.remHosts, addStatus: u.remStatus})
-					if u.code != "" {
-						w.element("domain:chg", func() { writeCode(w, u.code) })
+					if u.code != "" || u.registrant != "" {
+						w.element("domain:chg", func() {
+							if u.registrant != "" {
+								w.text("domain:registrant", u.registrant)
+							}
+							writeCode(w, u.code)
+						})
 					}
 				})
 			})

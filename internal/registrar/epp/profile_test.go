@@ -27,6 +27,9 @@ func TestProfiles(t *testing.T) {
 	for title, change := range map[string]func(*epptest.Config, *eppConfig){
 		"authInfo is hidden": func(s *epptest.Config, _ *eppConfig) { s.HideAuth = true },
 		"host attributes":    func(s *epptest.Config, c *eppConfig) { s.HostAttr, c.Profile.HostAttributes = true, true },
+		"contacts": func(s *epptest.Config, c *eppConfig) {
+			s.Contacts, c.Profile.Contacts, c.Registrant = true, epp.ContactsAll, contact
+		},
 		"no extensions": func(s *epptest.Config, _ *eppConfig) {
 			s.Without = []string{"urn:ietf:params:xml:ns:epp:fee-1.0", "urn:example:unknown-extension-1.0"}
 		},

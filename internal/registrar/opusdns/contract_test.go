@@ -12,6 +12,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/registrar/opusdns"
 	"deed.example/deed/internal/registrar/opusdns/opusdnstest"
@@ -41,6 +42,11 @@ func TestContract(t *testing.T) {
 		})
 	}
 	e.step(t, "no host", func(ctx context.Context) error { return e.DeleteHost(ctx, "ns3.contract.com") })
+	owner := lifecycle.Contact{Name: "Ada Example", Street: []string{"1 Any Street", "Floor 2"}, City: "London", PostalCode: "N1 1AA", Country: "GB", Phone: "+44.2079460000", Email: "ada@example.com"}
+	var handle string
+	e.step(t, "registrant", func(ctx context.Context) (err error) { handle, err = e.SetRegistrant(ctx, o.Name, owner); return err })
+	e.step(t, "registrant of record", func(ctx context.Context) error { return e.ResetRegistrant(ctx, o.Name) })
+	e.step(t, "no contact", func(ctx context.Context) error { return e.DeleteContact(ctx, handle) })
 	e.step(t, "prices", func(ctx context.Context) error { _, err := e.Price(ctx, e.order("new.com")); return err })
 	e.step(t, "ping", e.Ping)
 	e.step(t, "TLDs", func(ctx context.Context) error { _, err := e.TLDs(ctx); return err })

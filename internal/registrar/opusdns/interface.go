@@ -13,5 +13,8 @@ var (
 	_ registrar.HostManager     = (*Backend)(nil)
 	_ registrar.Deleter         = (*Backend)(nil)
 	_ registrar.TransferDecider = (*Backend)(nil)
-	_ registrar.Monitored       = (*Backend)(nil)
+
+	_ registrar.RegistrantManager = (*Backend)(nil)
+
+	_ registrar.Monitored = (*Backend)(nil)
 )

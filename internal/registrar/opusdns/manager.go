@@ -19,9 +19,10 @@ const transferLock = "clientTransferProhibited"
 
 // An updateRequest changes a name. What is missing stays as it is.
 type updateRequest struct {
-	Nameservers []nameserver  `json:"nameservers,omitempty"`
-	Statuses    *statusChange `json:"status_changes,omitempty"`
-	Code        string        `json:"auth_code,omitempty"`
+	Nameservers []nameserver      `json:"nameservers,omitempty"`
+	Statuses    *statusChange     `json:"status_changes,omitempty"`
+	Contacts    map[string]string `json:"contacts,omitempty"` // by role
+	Code        string            `json:"auth_code,omitempty"`
 }
 
 type statusChange struct {

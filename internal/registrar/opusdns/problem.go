@@ -17,6 +17,8 @@ type problem struct {
 	kind   string // the type, such as "domain-not-found"
 	code   string // such as "ERROR_DOMAIN_NOT_FOUND"; may be empty
 	text   string
+
+	invalid []string // fields that are not valid, and why; not for logs, because it may repeat them
 }
 
 func (p *problem) Error() string {
@@ -33,6 +35,9 @@ func decodeProblem(status int, raw []byte) error {
 		Status *int    `json:"status"`
 		Detail *string `json:"detail"`
 		Code   *string `json:"code"`
+		Errors []struct {
+			Message string `json:"msg"`
+		} `json:"errors"`
 	}
 	if err := json.Unmarshal(raw, &doc); err != nil || doc.Type == nil || doc.Title == nil || doc.Status == nil {
 		return fmt.Errorf("the reply has status %d, and is not a problem document", status)
@@ -41,11 +46,17 @@ func decodeProblem(status int, raw []byte) error {
 	if doc.Code != nil {
 		p.code = short(*doc.Code)
 	}
+	for _, e := range doc.Errors[:min(len(doc.Errors), maxInvalid)] {
+		p.invalid = append(p.invalid, short(e.Message))
+	}
 	if doc.Detail != nil {
 		p.text += ": " + short(*doc.Detail)
 	}
 	return p
 }
+
+// maxInvalid is how many invalid fields are told.
+const maxInvalid = 4
 
 // short returns the vendor's text as it may be logged.
 func short(s string) string {
@@ -81,6 +92,7 @@ const (
 	codeHostExists      = "ERROR_HOST_ALREADY_EXISTS"
 	codeParentNotFound  = "ERROR_PARENT_DOMAIN_NOT_FOUND"
 	codeEventNotFound   = "ERROR_EVENT_NOT_FOUND"
+	codeContactNotFound = "ERROR_CONTACT_NOT_FOUND"
 )
 
 // kindOf has the types of these problems: the vendor's document requires the type
@@ -96,6 +108,7 @@ var kindOf = map[string]string{
 	codeHostExists:      "host-already-exists",
 	codeParentNotFound:  "parent-domain-not-found",
 	codeEventNotFound:   "event-not-found",
+	codeContactNotFound: "contact-not-found",
 }
 
 // refusal returns the problem in err, if it refuses what was asked for. It returns

@@ -21,6 +21,7 @@ func Manager(t *testing.T, kind Idempotency, open func(t *testing.T) Env) {
 		"nameservers":                      managerNameservers,
 		"nameservers of an order":          managerOrdered,
 		"glue":                             managerGlue,
+		"registrant":                       managerRegistrant,
 		"lock":                             managerLock,
 		"codes":                            managerCodes,
 		"keys":                             managerDS,

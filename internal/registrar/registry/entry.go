@@ -23,6 +23,7 @@ type Entry struct {
 	Nameservers []string
 	Glue        lifecycle.Glue // of the name servers below the name
 	DS          []dnssec.DS
+	Registrant  string // reference of the contact of its owner; "" for that of the account
 	Transfer    string // reference of the pending transfer; "" when there is none
 }
 

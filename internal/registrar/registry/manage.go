@@ -50,6 +50,12 @@ func (e Entry) WithDS(ds []dnssec.DS, at time.Time) (Entry, error) {
 	return e, err
 }
 
+// WithRegistrant returns the entry with the contact as its registrant.
+func (e Entry) WithRegistrant(handle string, at time.Time) (Entry, error) {
+	e.Registrant = handle
+	return e, e.mayChange(at)
+}
+
 // mayChange fails with CodeValidation in the phases in which only a restore may
 // change a name.
 func (e Entry) mayChange(at time.Time) error {

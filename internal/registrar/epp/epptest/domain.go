@@ -141,6 +141,9 @@ func (s *Server) describe(e registry.Entry, shows bool, c *client) (data, ext st
 	for _, status := range epp {
 		fmt.Fprintf(&b, `<domain:status s="%s"/>`, status)
 	}
+	if e.Registrant != "" {
+		b.WriteString(element("domain:registrant", e.Registrant))
+	}
 	if len(e.Nameservers) > 0 {
 		b.WriteString("<domain:ns>")
 		for _, h := range e.Nameservers {

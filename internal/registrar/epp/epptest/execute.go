@@ -21,7 +21,8 @@ type state struct {
 	waiting   map[deed.Name]string
 	hosts     map[string][]string // addresses
 	hostOwner map[string]string
-	contacts  map[string]bool
+	contacts  map[string]contact
+	refuses   string // why contacts are refused; "" if they are not
 	queues    map[string][]queued
 	lastID    int
 }
@@ -30,7 +31,7 @@ func newState() state {
 	return state{
 		auth: map[string]string{}, transfers: map[deed.Name]string{}, renewed: map[deed.Name]renewal{}, restored: map[deed.Name]string{},
 		deleted: map[deed.Name]registry.Entry{}, extra: map[deed.Name][]string{}, pending: map[deed.Name]bool{}, waiting: map[deed.Name]string{},
-		hosts: map[string][]string{}, hostOwner: map[string]string{}, contacts: map[string]bool{}, queues: map[string][]queued{},
+		hosts: map[string][]string{}, hostOwner: map[string]string{}, contacts: map[string]contact{}, queues: map[string][]queued{},
 	}
 }
 
@@ -94,6 +95,8 @@ func (s *Server) object(c *client, cmd command) answer {
 		return s.hostDelete(c, *cmd.Delete.HostDelete)
 	case cmd.Create != nil && cmd.Create.ContactCreate != nil:
 		return s.contactCreate(*cmd.Create.ContactCreate)
+	case cmd.Delete != nil && cmd.Delete.ContactDelete != nil:
+		return s.contactDelete(c, cmd.Delete.ContactDelete.ID)
 	}
 	return answer{code: 2307}
 }

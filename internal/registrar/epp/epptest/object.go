@@ -133,28 +133,6 @@ func (s *Server) Host(name string) ([]string, bool) {
 	return addrs, ok
 }
 
-func (s *Server) contactCreate(in contact) answer {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case in.Name == "" || in.Email == "" || in.Street == "" || in.PW == "":
-		return answer{code: 2003}
-	case len(in.ID) < 3 || len(in.ID) > 16:
-		return answer{code: 2005}
-	case s.contacts[in.ID]:
-		return answer{code: 2302}
-	}
-	s.contacts[in.ID] = true
-	return answer{code: 1000, data: `<contact:creData xmlns:contact="urn:ietf:params:xml:ns:contact-1.0">` + element("contact:id", in.ID) + element("contact:crDate", stamp(s.now())) + `</contact:creData>`}
-}
-
-// Contacts returns how many contacts there are.
-func (s *Server) Contacts() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.contacts)
-}
-
 // A queued message waits for a registrar.
 type queued struct{ id, date, text, data, ext string }
 

@@ -44,6 +44,9 @@ func (s *Server) create(c *client, in *domain, ext added) answer {
 		return orderAnswer(err, o.Kind)
 	}
 	s.forget(name)
+	if err := s.link(name, in.Registrant); err != nil {
+		return answer{}
+	}
 	e, ok := s.entry(name)
 	if !ok {
 		return answer{}
@@ -92,7 +95,7 @@ func (s *Server) known(in *domain, hosts []string) answer {
 		}
 	}
 	for _, id := range append(in.Contacts, in.Registrant) {
-		if id != "" && !s.contacts[id] {
+		if _, ok := s.contacts[id]; id != "" && !ok {
 			return answer{code: 2303, reason: id}
 		}
 	}

@@ -57,6 +57,7 @@ type objects struct {
 	HostUpdate     *host    `xml:"urn:ietf:params:xml:ns:host-1.0 update"`
 	HostDelete     *host    `xml:"urn:ietf:params:xml:ns:host-1.0 delete"`
 	ContactCreate  *contact `xml:"urn:ietf:params:xml:ns:contact-1.0 create"`
+	ContactDelete  *contact `xml:"urn:ietf:params:xml:ns:contact-1.0 delete"`
 }
 
 type names struct {
@@ -75,7 +76,8 @@ type domain struct {
 	Add        part       `xml:"add"`
 	Rem        part       `xml:"rem"`
 	Chg        struct {
-		AuthInfo *string `xml:"authInfo>pw"`
+		Registrant string  `xml:"registrant"`
+		AuthInfo   *string `xml:"authInfo>pw"`
 	} `xml:"chg"`
 }
 
@@ -118,6 +120,8 @@ type contact struct {
 	Name   string `xml:"postalInfo>name"`
 	Email  string `xml:"email"`
 	Street string `xml:"postalInfo>addr>street"`
+	City   string `xml:"postalInfo>addr>city"`
+	Phone  string `xml:"voice"`
 	PW     string `xml:"authInfo>pw"`
 }
 
@@ -170,7 +174,7 @@ func (c command) kind() string {
 		switch {
 		case k.o.HostCheck != nil, k.o.HostInfo != nil, k.o.HostCreate != nil, k.o.HostUpdate != nil, k.o.HostDelete != nil:
 			return "host " + k.name
-		case k.o.ContactCreate != nil:
+		case k.o.ContactCreate != nil, k.o.ContactDelete != nil:
 			return "contact " + k.name
 		case c.Ext.RGP != nil:
 			return "restore " + c.Ext.RGP.Restore.Op

@@ -28,6 +28,9 @@ func (s *Server) update(c *client, in *domain, ext added) answer {
 			return a
 		}
 	}
+	if a := s.known(&domain{Registrant: in.Chg.Registrant}, nil); a.code != 0 {
+		return a
+	}
 	for _, h := range in.Add.HostAttr {
 		if lifecycle.Below(h.Name, e.Name) && len(h.Addrs) == 0 {
 			return answer{code: 2003, reason: h.Name}
@@ -76,6 +79,9 @@ func (s *Server) applied(e registry.Entry, in *domain, ext added) (registry.Entr
 		given = append(given, server)
 	}
 	e.Glue = e.Glue.Corrected(e.Name, e.Nameservers, given)
+	if in.Chg.Registrant != "" {
+		e.Registrant = in.Chg.Registrant
+	}
 	if in.Chg.AuthInfo != nil {
 		e.AuthHash = hash(*in.Chg.AuthInfo)
 	}

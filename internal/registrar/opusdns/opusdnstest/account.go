@@ -9,54 +9,6 @@ import (
 	"deed.example/deed"
 )
 
-// A contact is a contact of the account.
-type contact struct {
-	Data map[string]any
-	ID   string
-}
-
-func (s *Server) listContacts(c call) reply {
-	all := []any{}
-	for _, k := range s.contacts {
-		if email := c.r.URL.Query().Get("email"); email == "" || k.Data["email"] == email {
-			all = append(all, k.Data)
-		}
-	}
-	return page(c, all)
-}
-
-func (s *Server) createContact(c call) reply {
-	var data map[string]any
-	if !decode(c, &data) {
-		return invalid("not JSON")
-	}
-	return reply{status: http.StatusCreated, body: s.addContact(data).Data}
-}
-
-// AddContact adds a contact to the account and returns its ID.
-func (s *Server) AddContact() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.addContact(map[string]any{
-		"first_name": "Ada", "last_name": "Example", "email": "other@example.com", "phone": "+1.2125552368", "street": "Main St 1",
-		"city": "Town", "postal_code": "12345", "country": "US", "disclose": false,
-	}).ID
-}
-
-func (s *Server) addContact(data map[string]any) contact {
-	k := contact{Data: data, ID: newID("contact")}
-	data["contact_id"], data["organization_id"], data["created_on"] = k.ID, Organization, stamp(s.now())
-	s.contacts = append(s.contacts, k)
-	return k
-}
-
-// Contacts returns the number of contacts of the account.
-func (s *Server) Contacts() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.contacts)
-}
-
 func (s *Server) organization(c call) reply {
 	if c.r.PathValue("organization") != Organization {
 		return refuse(http.StatusNotFound, "ERROR_ORGANIZATION_NOT_FOUND", "organization-not-found")

@@ -133,7 +133,7 @@ var endpoints = []endpoint{
 	}), map[int]schema{201: domainObject, 400: problem, 403: problem, 404: problem, 409: problem, 422: problemOrValidation}},
 	{"GET", "/v1/domains/{}", nil, nil, nil, map[int]schema{200: domainObject, 404: problem, 422: validation}},
 	{"PATCH", "/v1/domains/{}", nil, nil, object(fields{
-		"nameservers": may(servers), "auth_code": may(text(1, 255)), "renewal_mode": may(renewal),
+		"nameservers": may(servers), "auth_code": may(text(1, 255)), "renewal_mode": may(renewal), "contacts": may(contacts),
 		"status_changes": may(object(fields{"add": may(list(5, clients)), "remove": may(list(5, clients))})),
 	}), map[int]schema{200: domainObject, 404: problem, 422: validation}},
 	{"DELETE", "/v1/domains/{}", nil, nil, nil, map[int]schema{204: nil, 404: problem, 409: problem, 422: validation}},
@@ -150,6 +150,7 @@ var endpoints = []endpoint{
 	{"GET", "/v1/contacts", with(map[string]schema{"sort_by": enum("first_name", "last_name", "email", "created_on"), "email": anyText}), nil, nil,
 		map[int]schema{200: paged(contactObject), 422: validation}},
 	{"POST", "/v1/contacts", nil, nil, object(contactFields), map[int]schema{201: contactObject, 422: validation}},
+	{"DELETE", "/v1/contacts/{}", nil, nil, nil, map[int]schema{204: nil, 404: problem, 409: problem, 422: validation}},
 	{"POST", "/v1/hosts", nil, nil, object(fields{"hostname": need(text(1, 253)), "ip_addresses": need(list(13, address))}),
 		map[int]schema{201: hostObject, 404: problem, 409: problem, 422: problem}},
 	{"PUT", "/v1/hosts/{}", nil, nil, object(fields{"ip_addresses": need(list(13, address))}), map[int]schema{200: hostObject, 404: problem, 422: problem}},

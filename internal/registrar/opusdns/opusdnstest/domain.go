@@ -157,8 +157,9 @@ func (s *Server) update(c call) reply {
 		Nameservers []struct {
 			Hostname string `json:"hostname"`
 		} `json:"nameservers"`
-		Code    string `json:"auth_code"`
-		Changes *struct {
+		Code     string            `json:"auth_code"`
+		Contacts map[string]string `json:"contacts"`
+		Changes  *struct {
 			Add    []string `json:"add"`
 			Remove []string `json:"remove"`
 		} `json:"status_changes"`
@@ -192,6 +193,11 @@ func (s *Server) update(c call) reply {
 	}
 	if in.Changes != nil && err == nil {
 		err = s.registry.SetLock(c.ctx, c.name, len(in.Changes.Add) > 0)
+	}
+	if len(in.Contacts) > 0 && err == nil {
+		if a, ok := s.link(c.name, in.Contacts); !ok {
+			return a
+		}
 	}
 	if in.Code != "" && err == nil {
 		err = s.setCode(c.ctx, c.name, in.Code)

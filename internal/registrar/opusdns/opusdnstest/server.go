@@ -49,6 +49,8 @@ type Account struct {
 	Async    bool               // registrations are executed later, with an event
 	Renews   bool               // a restore also renews the name, by a year
 	Keeps    bool               // a name is deleted when it expires, and not before
+
+	RefuseContacts bool // new contacts are not accepted
 }
 
 // A Price is an entry of the price list.
@@ -136,6 +138,7 @@ func (s *Server) addRoutes() {
 		"DELETE /v1/domains/{domain}/dnssec":          s.deleteDS,
 		"GET /v1/contacts":                            s.listContacts,
 		"POST /v1/contacts":                           s.createContact,
+		"DELETE /v1/contacts/{contact}":               s.deleteContact,
 		"POST /v1/hosts":                              s.createHost,
 		"PUT /v1/hosts/{host}":                        s.updateHost,
 		"DELETE /v1/hosts/{host}":                     s.deleteHost,
