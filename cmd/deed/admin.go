@@ -55,7 +55,7 @@ func adminTask(use, short string, run func(ctx context.Context, c *config, out i
 func withServices(ctx context.Context, c *config, f func(a *app.App) error) (err error) {
 	conf := c.Config
 	// A node may run beside the command, and has the ports.
-	conf.Listen, conf.DNSListen, conf.PrimaryListen, conf.RedirectListen = "off", "off", "off", "off"
+	conf.Listen, conf.DNSListen, conf.PrimaryListen, conf.RedirectListen, conf.RedirectTLSListen = "off", "off", "off", "off", "off"
 	a, err := app.Open(ctx, conf)
 	if err != nil {
 		return err

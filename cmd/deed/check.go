@@ -62,6 +62,9 @@ func explain(out io.Writer, c *config, settings []*setting) error {
 	for _, r := range c.EffectiveRegistrars() {
 		fmt.Fprintf(out, "  registrar %s: type %s, sells %s\n", r.Name, r.Type, strings.Join(r.TLDs, " "))
 	}
+	if redirects := c.DescribeRedirects(); redirects != "" {
+		fmt.Fprintln(out, "  redirects "+redirects)
+	}
 	warned, err := c.Validate()
 	for _, w := range warned {
 		fmt.Fprintln(out, "  warning   "+w)

@@ -100,6 +100,11 @@ func (c *config) settings() []*setting {
 		{key: "dns.resolvers", help: "recursive resolvers that look up the targets of ALIAS records: host:port, or system for those of the machine", value: resolvers(&c.Resolvers)},
 		{key: "redirect.listen", help: "address where hosts with a FORWARD record are answered over HTTP; off turns it off", value: text(&c.RedirectListen, addressOrOff)},
 		{key: "redirect.addresses", help: "addresses of such listeners, as the world sees them: what is served for FORWARD records", value: addresses(&c.RedirectAddresses)},
+		{key: "redirect.tls_listen", help: "address where hosts with a FORWARD record are answered over HTTPS; needs redirect.acme_email; off turns it off", value: text(&c.RedirectTLSListen, addressOrOff)},
+		{key: "redirect.acme_email", help: "contact of the account at the certificate authority; setting it agrees to the authority's terms", value: text(&c.ACMEEmail, emailOrNone)},
+		{key: "redirect.acme_directory", help: "ACME directory of the certificate authority", value: text(&c.ACMEDirectory, directoryURL)},
+		{key: "redirect.acme_roots", help: "PEM file with the roots that the authority's own certificate is checked with; default: those of the system", value: text(&c.ACMERoots, anything)},
+		{key: "redirect.certificates_per_hour", help: "certificates that all nodes together may order in an hour", value: positive(&c.CertificatesHour)},
 		{key: "dns.primary_listen", help: "address where secondaries fetch zones; off turns it off", value: text(&c.PrimaryListen, addressOrOff)},
 		{key: "dns.primary_allow", help: "networks that may fetch zones without a key", value: prefixes(&c.PrimaryAllow)},
 		{key: "dns.tsig", help: "file with the keys of transfers: name and base64 secret, one a line", value: text(&c.TSIG, anything)},
@@ -249,6 +254,20 @@ func notEmpty(s string) error {
 func email(s string) error {
 	if a, err := mail.ParseAddress(s); err != nil || a.Address != s {
 		return fmt.Errorf("%q is not an e-mail address", s)
+	}
+	return nil
+}
+
+func emailOrNone(s string) error {
+	if s == "" {
+		return nil
+	}
+	return email(s)
+}
+
+func directoryURL(s string) error {
+	if u, err := url.Parse(s); err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil {
+		return fmt.Errorf("%q is not the address of a directory: write https://host/path", s)
 	}
 	return nil
 }

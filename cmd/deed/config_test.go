@@ -122,6 +122,8 @@ func TestMistakesAreRefused(t *testing.T) {
 		{"depth", "", []string{"DEED_CHAIN_DEPTH=0"}, nil, "auto"},
 		{"first block", "", []string{"DEED_CHAIN_FROM_BLOCK=latest"}, nil, "number of a block"},
 		{"treasury", "", []string{"DEED_PAY_TO=0x1"}, nil, "40 hex digits"},
+		{"certificate authority", "", []string{"DEED_REDIRECT_ACME_DIRECTORY=http://ca.example/dir"}, nil, "https://"},
+		{"contact at it", "", []string{"DEED_REDIRECT_ACME_EMAIL=hostmaster"}, nil, "e-mail"},
 		{"empty data folder", "", []string{"DEED_DATA="}, nil, "empty"},
 	}
 	for _, tt := range tests {

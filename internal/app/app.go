@@ -85,10 +85,10 @@ type App struct {
 	mailer    *mailer.Mailer // nil if no e-mail is sent
 	names     *registration.Service
 	zones     *zone.Service
-	engine    *fulfil.Service   // sells what names and zones deliver
-	mandates  *mandate.Service  // nil if no payments are taken
-	operators *listening        // nil if off
-	redirects *listening        // likewise
+	engine    *fulfil.Service  // sells what names and zones deliver
+	mandates  *mandate.Service // nil if no payments are taken
+	operators *listening       // nil if off
+	redirects redirects
 	worker    *backgroundWorker // nil until Start
 	closers   []func() error    // of registrars
 	node      sqldb.Node        // this process
@@ -219,9 +219,7 @@ func (a *App) Close() (err error) {
 	if a.operators != nil {
 		_ = a.operators.Listener.Close() // likewise
 	}
-	if a.redirects != nil {
-		_ = a.redirects.Listener.Close() // likewise
-	}
+	a.redirects.close()
 	err = a.closeRegistrars()
 	if a.dns != nil {
 		err = errors.Join(err, a.dns.close())

@@ -74,6 +74,11 @@ type Config struct {
 
 	RedirectListen    string       // where hosts with a FORWARD record are answered; "off": nowhere
 	RedirectAddresses []netip.Addr // of such listeners, as the world sees them; none: FORWARD is refused
+	RedirectTLSListen string       // where they are answered over HTTPS; "off": nowhere
+	ACMEEmail         string       // contact of the account at the certificate authority; needed for RedirectTLSListen
+	ACMEDirectory     string       // URL of the certificate authority
+	ACMERoots         string       // file with the roots that its own certificate is checked with; empty: those of the system
+	CertificatesHour  int          // certificates that all nodes may order in an hour
 
 	SigninKeys string         // file of the token keys; empty: in Data
 	AgentKey   string         // file of the key of the agent card; empty: in Data
@@ -129,12 +134,16 @@ func Default() Config {
 		PrimaryListen: off,
 		Resolvers:     []string{resolver.System},
 
-		RedirectListen: off,
-		Registrar:      rdap.Registrar{Name: "Deed", AbuseEmail: "abuse@deed.example", AbusePhone: "+1.2025550100"},
-		Contact:        "security@deed.example",
-		RefundFloor:    10_000 * deed.Cent,
-		SafeDepth:      network.SafeDepth,
-		Payments:       fulfil.DefaultTerms(),
+		RedirectListen:    off,
+		RedirectTLSListen: off,
+		ACMEDirectory:     "https://acme-v02.api.letsencrypt.org/directory",
+		CertificatesHour:  100,
+
+		Registrar:   rdap.Registrar{Name: "Deed", AbuseEmail: "abuse@deed.example", AbusePhone: "+1.2025550100"},
+		Contact:     "security@deed.example",
+		RefundFloor: 10_000 * deed.Cent,
+		SafeDepth:   network.SafeDepth,
+		Payments:    fulfil.DefaultTerms(),
 
 		WalletFactories: "auto",
 

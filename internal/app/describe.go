@@ -46,6 +46,20 @@ func (c *Config) DescribeSigner() string {
 	return fmt.Sprintf("keys in %s (gas) and %s (refunds)", c.GasKey, c.RefundKey)
 }
 
+// DescribeRedirects says where hosts with a FORWARD record are answered, and whose
+// certificates they have; "" if nowhere.
+func (c *Config) DescribeRedirects() string {
+	switch {
+	case c.RedirectListen == off && c.RedirectTLSListen == off:
+		return ""
+	case c.RedirectTLSListen == off:
+		return "HTTP at " + c.RedirectListen
+	case c.RedirectListen == off:
+		return fmt.Sprintf("HTTPS at %s, certificates from %s for %s", c.RedirectTLSListen, c.ACMEDirectory, c.ACMEEmail)
+	}
+	return fmt.Sprintf("HTTP at %s, HTTPS at %s, certificates from %s for %s", c.RedirectListen, c.RedirectTLSListen, c.ACMEDirectory, c.ACMEEmail)
+}
+
 // RedactURL returns a URL without its password.
 func RedactURL(s deed.Secret) string {
 	if s == "" {

@@ -190,7 +190,7 @@ func (d *dnsBackend) openPrimary(c *Config, db *sqldb.DB, log *slog.Logger) erro
 	if c.PrimaryListen == off {
 		return nil
 	}
-	d.primary = &primary.Server{Store: sqldb.Served{DB: db}, Withdrawn: d.zones, Catalog: catalog, Keys: keys, Allow: c.PrimaryAllow, Now: time.Now, Log: log}
+	d.primary = &primary.Server{Store: sqldb.Served{DB: db}, Withdrawn: d.zones, Catalog: catalog, Keys: keys, Allow: c.PrimaryAllow, NSID: c.DNSAnswers.NSID, Now: time.Now, Log: log}
 	if err := d.primary.Listen(c.PrimaryListen); err != nil {
 		return fmt.Errorf("dns.primary_listen: %w", err)
 	}

@@ -16,7 +16,6 @@ import (
 	"deed.example/deed/internal/httpapi"
 	"deed.example/deed/internal/mcp"
 	"deed.example/deed/internal/rdap"
-	"deed.example/deed/internal/redirect"
 	"deed.example/deed/internal/sqldb"
 )
 
@@ -143,28 +142,12 @@ func (a *App) listenForOperators() error {
 	return nil
 }
 
-// listenForRedirects opens the listener for hosts with a FORWARD record, unless it is
-// off.
-func (a *App) listenForRedirects() error {
-	if a.config.RedirectListen == off {
-		return nil
-	}
-	l, err := net.Listen("tcp", a.config.RedirectListen)
-	if err != nil {
-		return fmt.Errorf("redirect.listen: %w", err)
-	}
-	a.redirects = &listening{l, &http.Server{
-		Handler:           redirect.Handler{Forward: a.dns.zones.Forward, Log: a.log},
-		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, IdleTimeout: 30 * time.Second, MaxHeaderBytes: 16 << 10,
-		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
-	}}
-	return nil
-}
-
 // listening is a server and its listener.
 type listening struct {
 	Listener net.Listener
 	*http.Server
 }
+
+func (l *listening) addr() string { return l.Listener.Addr().String() }
 
 func (l *listening) url() string { return "http://" + l.Listener.Addr().String() }

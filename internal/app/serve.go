@@ -33,9 +33,7 @@ func (a *App) Serve(ctx context.Context) error {
 	if a.operators != nil {
 		servers = append(servers, a.operators)
 	}
-	if a.redirects != nil {
-		servers = append(servers, a.redirects)
-	}
+	servers = append(servers, a.redirects.servers()...)
 	a.log.Info("serving", "listen", a.Callers.Addr().String(), "version", a.config.Version)
 	return run(ctx, servers, a.API.Drain, a.log)
 }
@@ -49,6 +47,18 @@ func (a *App) OperatorsURL() string {
 		return ""
 	}
 	return a.operators.url()
+}
+
+// Redirects returns where hosts with a FORWARD record are answered over HTTP and HTTPS;
+// "" if it is off.
+func (a *App) Redirects() (http, https string) {
+	if a.redirects.http != nil {
+		http = a.redirects.http.addr()
+	}
+	if a.redirects.https != nil {
+		https = a.redirects.https.addr()
+	}
+	return http, https
 }
 
 // DNS returns the address of the name server; "" if it is off.

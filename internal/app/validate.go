@@ -85,6 +85,10 @@ func (c *Config) checkRequired() error {
 		return errors.New("chain.signer_url needs chain.gas_wallet and chain.refund_wallet, and neither chain.gas_key nor chain.refund_key: the keys are at the signer")
 	case c.SignerURL == "" && (c.GasWallet != "" || c.RefundWallet != ""):
 		return errors.New("chain.gas_wallet and chain.refund_wallet are for chain.signer_url: set it, or the files of the keys")
+	case c.RedirectTLSListen != off && c.ACMEEmail == "":
+		return errors.New("redirect.tls_listen needs certificates: set redirect.acme_email, which agrees to the terms of the certificate authority (redirect.acme_directory)")
+	case c.RedirectTLSListen != off && c.CertificatesHour < 1:
+		return errors.New("redirect.certificates_per_hour: at least one")
 	case c.Search.MaxParallel < 1 || c.Search.MaxCalls < 1:
 		return errors.New("a search needs at least one call of the registrar")
 	}

@@ -234,3 +234,32 @@ func TestBlocksWithRealMoney(t *testing.T) {
 		t.Errorf("in a rehearsal: got %q, %v", warned, err)
 	}
 }
+
+// HTTPS for FORWARD needs an account at a certificate authority, and says what it will
+// do.
+func TestRedirectsOverHTTPSNeedAnAccount(t *testing.T) {
+	c := Default()
+	if got := c.DescribeRedirects(); got != "" {
+		t.Errorf("by default: got %q", got)
+	}
+	c.RedirectTLSListen = "127.0.0.1:443"
+	if _, err := c.Validate(); err == nil || !strings.Contains(err.Error(), "redirect.acme_email") {
+		t.Errorf("without an account: got %v", err)
+	}
+	c.ACMEEmail = "hostmaster@acme.net"
+	warned, err := c.Validate()
+	if err != nil || !slices.ContainsFunc(warned, func(w string) bool { return strings.Contains(w, "redirect.addresses") }) {
+		t.Errorf("without addresses: got %q, %v", warned, err)
+	}
+	if got, want := c.DescribeRedirects(), "HTTPS at 127.0.0.1:443, certificates from https://acme-v02.api.letsencrypt.org/directory for hostmaster@acme.net"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	c.RedirectListen, c.RedirectTLSListen = "127.0.0.1:80", off
+	if warned, err := c.Validate(); err != nil || !slices.ContainsFunc(warned, func(w string) bool { return strings.Contains(w, "redirect.tls_listen is not") }) {
+		t.Errorf("without the listener: got %q, %v", warned, err)
+	}
+	c.RedirectTLSListen, c.CertificatesHour = "127.0.0.1:443", 0
+	if _, err := c.Validate(); err == nil {
+		t.Error("no certificate an hour was accepted")
+	}
+}

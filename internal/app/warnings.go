@@ -29,6 +29,12 @@ func (c *Config) warnings() []string {
 	if c.DatabaseURL != "" && c.CacheURL == "" {
 		out = append(out, "database.url is shared but cache.url is not set: each node counts the short limits by itself")
 	}
+	if c.RedirectTLSListen == off && c.RedirectListen != off && c.ACMEEmail != "" {
+		out = append(out, "redirect.acme_email is set but redirect.tls_listen is not: hosts with a FORWARD record are answered over HTTP only")
+	}
+	if c.RedirectTLSListen != off && len(c.RedirectAddresses) == 0 {
+		out = append(out, "redirect.tls_listen is set but redirect.addresses is not: FORWARD records are refused")
+	}
 	return out
 }
 

@@ -67,6 +67,13 @@ func readForward(value string) (string, error) {
 	return status + " " + u.String(), nil
 }
 
+// A Forward is a FORWARD record of a host, with its zone.
+type Forward struct {
+	Record Record
+	Name   deed.Name
+	Owner  deed.Wallet
+}
+
 // Redirect returns the URL and HTTP status of a canonical FORWARD record.
 func (r Record) Redirect() (location string, status int) {
 	if location, found := strings.CutPrefix(r.Value, "301 "); found {

@@ -25,38 +25,53 @@ type source interface {
 // that it cannot be held open. A transfer that fails midway cannot be repaired: the
 // connection is closed, and the secondary retries.
 func (s *Server) answer(w dns.ResponseWriter, r *dns.Msg) {
-	x := &exchange{w: w, r: r, now: s.Now}
-	admitted, err := s.admit(x)
-	if admitted {
+	x := &exchange{w: w, r: r, now: s.Now, nsid: s.NSID}
+	err := s.admit(x)
+	if x.open {
 		err = s.serve(x)
 	}
 	if err != nil {
-		s.Log.Warn("query of a secondary failed", "peer", w.RemoteAddr().String(), "zone", r.Question[0].Name, "err", err)
+		s.Log.Warn("query of a secondary failed", "peer", w.RemoteAddr().String(), "zone", questionName(r), "err", err)
 	}
-	if err != nil || !admitted {
+	if err != nil || !x.open {
 		_ = w.Close() // the peer gets nothing more on it
 	}
 }
 
-// admit reports whether the peer may read the zones, and replies when it may not.
-func (s *Server) admit(x *exchange) (bool, error) {
+// questionName returns the name in the question, for the log. A message that is not a query
+// may have none.
+func questionName(r *dns.Msg) string {
+	if len(r.Question) == 0 {
+		return ""
+	}
+	return r.Question[0].Name
+}
+
+// admit lets a peer in that may read the zones, and replies when it may not. Messages that
+// are not queries (updates, notices) are not implemented, for anyone.
+func (s *Server) admit(x *exchange) error {
+	if x.r.Opcode != dns.OpcodeQuery {
+		return s.refuse(x, dns.RcodeNotImplemented)
+	}
 	if opt := x.r.IsEdns0(); opt != nil && opt.Version() != 0 {
-		return false, s.refuse(x, dns.RcodeBadVers)
+		return s.refuse(x, dns.RcodeBadVers)
 	}
 	// TsigStatus is nil for an unsigned message, too, as if the signature were
 	// valid.
 	if x.r.IsTsig() == nil {
 		from := peer(x.w.RemoteAddr())
 		if slices.ContainsFunc(s.Allow, func(p netip.Prefix) bool { return p.Contains(from) }) {
-			return true, nil
+			x.open = true
+			return nil
 		}
-		return false, s.refuse(x, dns.RcodeRefused)
+		return s.refuse(x, dns.RcodeRefused)
 	}
 	if err := x.w.TsigStatus(); err != nil {
 		s.observe("refused")
-		return false, x.refuseSignature(err)
+		return x.refuseSignature(err)
 	}
-	return true, nil
+	x.open = true
+	return nil
 }
 
 func (s *Server) refuse(x *exchange, rcode int) error {

@@ -1,10 +1,12 @@
 package primary
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"iter"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/miekg/dns"
@@ -18,9 +20,11 @@ const chunk = 16 << 10
 
 // An exchange is one query and its response.
 type exchange struct {
-	w   dns.ResponseWriter
-	r   *dns.Msg
-	now func() time.Time
+	w    dns.ResponseWriter
+	r    *dns.Msg
+	now  func() time.Time
+	nsid string
+	open bool // whether the connection stays open after the response
 }
 
 // udp reports whether the response must fit into one packet.
@@ -44,10 +48,26 @@ func (x *exchange) message(rcode int) *dns.Msg {
 	m.SetRcode(x.r, rcode)
 	m.Authoritative = rcode == dns.RcodeSuccess
 	m.Compress = true
-	if x.r.IsEdns0() != nil {
+	if opt := x.r.IsEdns0(); opt != nil {
 		m.SetEdns0(udpSize, false)
+		m.IsEdns0().Option = x.options(opt)
 	}
 	return m
+}
+
+// options returns the options that the query asks for: the identifier of the server (RFC
+// 5001), and how long a connection may be idle (RFC 7828), which means nothing over UDP.
+func (x *exchange) options(asked *dns.OPT) (list []dns.EDNS0) {
+	for _, o := range asked.Option {
+		switch {
+		case slices.ContainsFunc(list, func(has dns.EDNS0) bool { return has.Option() == o.Option() }):
+		case o.Option() == dns.EDNS0NSID && x.nsid != "":
+			list = append(list, &dns.EDNS0_NSID{Code: dns.EDNS0NSID, Nsid: hex.EncodeToString([]byte(x.nsid))})
+		case o.Option() == dns.EDNS0TCPKEEPALIVE && x.open && !x.udp():
+			list = append(list, &dns.EDNS0_TCP_KEEPALIVE{Code: dns.EDNS0TCPKEEPALIVE, Timeout: uint16(idleTimeout / (100 * time.Millisecond))})
+		}
+	}
+	return list
 }
 
 // stream responds with all records, in as many messages as they need. Each is

@@ -32,6 +32,8 @@ type Server struct {
 	// secondaries that cannot sign queries for the zones of a catalog (PowerDNS).
 	Allow []netip.Prefix
 
+	NSID string // identifies this node to peers that ask; at most 64 bytes, or empty
+
 	Now func() time.Time
 	Log *slog.Logger
 
@@ -94,11 +96,19 @@ func (s *Server) configure() *dns.Server {
 	}
 }
 
-// accept rejects, unparsed, everything that is not a query: updates, notices,
-// responses.
+// maxOtherRecords is how many records a message that is not a query may have to be parsed.
+const maxOtherRecords = 64
+
+// accept rejects, unparsed, responses, and queries with other counts than those of a
+// query. Messages of other opcodes are parsed if they are not large, so that the refusal
+// has EDNS if they have.
 func accept(h dns.Header) dns.MsgAcceptAction {
 	action := dns.DefaultMsgAcceptFunc(h)
-	if opcode := int(h.Bits>>11) & 0xF; action == dns.MsgAccept && opcode != dns.OpcodeQuery {
+	small := int(h.Qdcount)+int(h.Ancount)+int(h.Nscount)+int(h.Arcount) <= maxOtherRecords
+	if opcode := int(h.Bits>>11) & 0xF; opcode != dns.OpcodeQuery && action != dns.MsgIgnore {
+		if small {
+			return dns.MsgAccept
+		}
 		return dns.MsgRejectNotImplemented
 	}
 	return action

@@ -48,7 +48,7 @@ func open(t *testing.T, allow ...netip.Prefix) *testPrimary {
 	h := &testPrimary{memory: newMemory(), answers: map[string]int{}}
 	h.catalog = &primary.Catalog{Origin: catalog, Store: h.memory}
 	h.server = &primary.Server{
-		Store: h.memory, Catalog: h.catalog, Keys: []primary.Key{key(t)}, Allow: allow,
+		Store: h.memory, Catalog: h.catalog, Keys: []primary.Key{key(t)}, Allow: allow, NSID: "ams1",
 		Now: time.Now, Log: slog.New(slog.DiscardHandler),
 		Observe: func(answer string) {
 			h.mu.Lock()

@@ -1,6 +1,10 @@
-// Package redirect answers HTTP requests for hosts with a FORWARD record: with a
-// redirect to the value of the record. It needs nothing but the Host header, and sends
-// nothing of the request on.
+// Package redirect answers requests for hosts with a FORWARD record: with a redirect to
+// the value of the record. It needs nothing but the host of the request, and sends nothing
+// of the request on.
+//
+// Over HTTPS a host needs a certificate. Certificates orders it when the first visitor
+// connects, but only for hosts with a FORWARD record, and within limits for each client,
+// host, name and wallet.
 package redirect
 
 import (
@@ -18,9 +22,13 @@ import (
 // A Handler redirects. Fill every field.
 type Handler struct {
 	// Forward returns the FORWARD record of a host, or CodeNotFound.
-	Forward func(ctx context.Context, host string) (dnszone.Record, error)
+	Forward func(ctx context.Context, host string) (dnszone.Forward, error)
+	Clients Clients
 	Log     *slog.Logger
 }
+
+// requestsPerMinute is how many requests of one client are answered.
+const requestsPerMinute = 600
 
 // ServeHTTP implements http.Handler.
 func (h Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -29,7 +37,12 @@ func (h Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "this host only redirects", http.StatusMethodNotAllowed)
 		return
 	}
-	record, err := h.Forward(r.Context(), hostOf(r))
+	if err := h.Clients.admit(r.Context(), "requests", r.RemoteAddr, requestsPerMinute); err != nil {
+		w.Header().Set("Retry-After", "60")
+		http.Error(w, err.Error(), http.StatusTooManyRequests)
+		return
+	}
+	forward, err := h.Forward(r.Context(), hostOf(r))
 	switch {
 	case deed.CodeOf(err) == deed.CodeNotFound:
 		http.Error(w, "this host has no FORWARD record", http.StatusNotFound)
@@ -40,9 +53,9 @@ func (h Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "try again later", http.StatusServiceUnavailable)
 		return
 	}
-	location, status := record.Redirect()
+	location, status := forward.Record.Redirect()
 	w.Header().Set("Location", location)
-	w.Header().Set("Cache-Control", fmt.Sprintf("max-age=%d", record.TTL))
+	w.Header().Set("Cache-Control", fmt.Sprintf("max-age=%d", forward.Record.TTL))
 	w.Header().Set("Referrer-Policy", "no-referrer")
 	w.WriteHeader(status)
 }

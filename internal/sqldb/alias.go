@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -136,29 +137,35 @@ func (s Zones) SetAlias(ctx context.Context, name deed.Name, a dnszone.Alias, ne
 }
 
 // Forward returns the FORWARD record of a host, which has up to maxHostLabels labels, or
-// CodeNotFound.
-func (s Zones) Forward(ctx context.Context, host string) (r dnszone.Record, err error) {
+// CodeNotFound. A host has one zone at most: the name above it that is registered here.
+func (s Zones) Forward(ctx context.Context, host string) (f dnszone.Forward, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	labels := strings.Split(host, ".")
 	if len(labels) > maxHostLabels {
-		return r, deed.Errorf(deed.CodeNotFound, "%s is not forwarded", deed.Quoted(host))
+		return f, deed.Errorf(deed.CodeNotFound, "%s is not forwarded", deed.Quoted(host))
 	}
+	args := []any{dnszone.TypeForward}
+	names, pairs := make([]string, len(labels)), make([]string, len(labels))
 	for i := range labels {
 		relative := "@"
 		if i > 0 {
 			relative = strings.Join(labels[:i], ".")
 		}
-		err = s.DB.read.QueryRowContext(ctx, `
-			SELECT r.type, r.host, r.value, r.ttl FROM zones z JOIN records r ON r.zone_id = z.id
-			 WHERE z.domain = $1 AND r.removed_serial IS NULL AND r.host = $2 AND r.type = $3 AND`+isServed,
-			strings.Join(labels[i:], "."), relative, dnszone.TypeForward).Scan(&r.Type, &r.Host, &r.Value, &r.TTL)
-		if err == nil || !errors.Is(err, sql.ErrNoRows) {
-			return r, err
-		}
+		names[i] = fmt.Sprintf("$%d", len(args)+1)
+		pairs[i] = fmt.Sprintf("z.domain = $%d AND r.host = $%d", len(args)+1, len(args)+2)
+		args = append(args, strings.Join(labels[i:], "."), relative)
 	}
-	return r, deed.Errorf(deed.CodeNotFound, "%s is not forwarded", deed.Quoted(host))
+	err = s.DB.read.QueryRowContext(ctx, `
+		SELECT r.type, r.host, r.value, r.ttl, z.domain, g.owner
+		  FROM zones z JOIN records r ON r.zone_id = z.id JOIN registrations g ON g.domain = z.domain
+		 WHERE z.domain IN (`+strings.Join(names, ", ")+`) AND (`+strings.Join(pairs, " OR ")+`) AND r.removed_serial IS NULL AND r.type = $1 AND`+isServed,
+		args...).Scan(&f.Record.Type, &f.Record.Host, &f.Record.Value, &f.Record.TTL, &f.Name, &f.Owner)
+	if errors.Is(err, sql.ErrNoRows) {
+		return f, deed.Errorf(deed.CodeNotFound, "%s is not forwarded", deed.Quoted(host))
+	}
+	return f, err
 }
 
-// maxHostLabels limits the queries for one request.
+// maxHostLabels limits the names that one request is compared with.
 const maxHostLabels = 10
