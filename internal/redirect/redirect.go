@@ -1,6 +1,6 @@
-// Package redirect answers HTTP requests for hosts with a FORWARD record: with a
-// redirect to the value of the record. It needs nothing but the Host header, and sends
-// nothing of the request on.
+// Package redirect answers HTTP requests for hosts with a FORWARD record with a redirect
+// to the value of the record. It uses only the Host header, and passes no part of the
+// request on.
 package redirect
 
 import (
