@@ -60,7 +60,8 @@ type Grace struct {
 	Price  string    `json:"price_usd,omitzero"` // of a year; "" if it cannot be renewed any more
 }
 
-// Verification is what a registry demands to be verified about the registrant of a name.
+// Verification says what a registry requires to be verified about the registrant of a
+// name.
 type Verification struct {
 	Claims     []string   `json:"claims"`
 	DeadlineAt *time.Time `json:"deadlineAt,omitzero"` // when the name stops working otherwise; nil if the registry has not said

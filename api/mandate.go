@@ -2,7 +2,7 @@ package api
 
 import "time"
 
-// MandatePlan is what the owner of a name signs to have it renewed by itself: an
+// MandatePlan is what the owner of a name signs to have it renewed automatically: an
 // authorization (EIP-3009) for each coming renewal.
 type MandatePlan struct {
 	Domain   string        `json:"domain"`

@@ -27,7 +27,7 @@ type FaultsRequest struct {
 	Times     *int   `json:"times,omitzero"` // nil means until the next request
 }
 
-// LimitsReset says that all limits are reset.
+// LimitsReset is the response to a reset of all limits.
 type LimitsReset struct {
 	Message string `json:"message"`
 }

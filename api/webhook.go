@@ -44,14 +44,14 @@ type Delivery struct {
 	Failure       string    `json:"failure,omitzero"`
 }
 
-// Calendar is the calendar feed of a wallet. Only when it is made, its address is
-// shown.
+// Calendar is the calendar feed of a wallet. Its address is shown only when the feed
+// is created.
 type Calendar struct {
 	URL       string    `json:"url,omitzero"`
 	CreatedAt time.Time `json:"createdAt"`
 }
 
-// Deleted says that something is gone.
+// Deleted is the response to a deletion.
 type Deleted struct {
 	Deleted bool `json:"deleted"`
 }

@@ -12,8 +12,8 @@ import (
 	"deed.example/deed/api"
 )
 
-// A Budget limits the total amount of all payments that are signed, also by
-// concurrent calls. Clients may share one. Create it with NewBudget; it is kept in
+// A Budget limits the total amount of all payments that are signed, including those
+// of concurrent calls. Clients may share one. Create it with NewBudget; it is kept in
 // memory only.
 //
 // An amount is reserved before its payment is signed, and released only if

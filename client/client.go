@@ -28,7 +28,7 @@ type Client struct {
 // An Option configures a Client.
 type Option func(*Client)
 
-// WithWallet lets the client sign in and, below a cap, pay.
+// WithWallet lets the client sign in and, up to a limit, pay.
 func WithWallet(w Signer) Option { return func(c *Client) { c.wallet = w } }
 
 // WithMaxPayment lets the client pay up to this amount per call. Without it, only

@@ -6,7 +6,7 @@ import (
 	"deed.example/deed/api"
 )
 
-// SetEmail has a code sent to an e-mail address, in place of the wallet's former one.
+// SetEmail sends a code to an e-mail address, which replaces the wallet's previous one.
 func (c *Client) SetEmail(ctx context.Context, address string) (api.Email, error) {
 	return call[api.Email](ctx, c, request{method: "PUT", path: "/account/email", bearer: true}, api.EmailRequest{Address: address})
 }

@@ -8,7 +8,7 @@ import (
 	"deed.example/deed/api"
 )
 
-// Health returns the state of the service, also if it is down; an error means that
+// Health returns the state of the service, even if it is down; an error means that
 // it did not respond.
 func (c *Client) Health(ctx context.Context) (api.Health, error) {
 	a, err := c.do(ctx, request{method: "GET", path: "/health"})

@@ -15,8 +15,8 @@ import (
 	"deed.example/deed/api"
 )
 
-// MandatePlan says what the owner of a name signs to have its next renewals paid by
-// themselves, one for each year. Limit is the most that each may cost; nil for the
+// MandatePlan returns what the owner of a name signs to have its next renewals paid
+// automatically, one for each year. Limit is the most that each may cost; nil means the
 // default of the service.
 func (c *Client) MandatePlan(ctx context.Context, domain string, years int, limit *USDC) (api.MandatePlan, error) {
 	q := url.Values{"years": {strconv.Itoa(years)}}
@@ -47,7 +47,7 @@ func (c *Client) RevokeMandates(ctx context.Context, domain, id string) (api.Man
 
 // AutoRenew signs mandates for the next renewals of a name, as many as there are years,
 // and stores them. Those that exist are left as they are. Limit is the most that each
-// may cost; nil for the default of the service. No cap may exceed the limit of the
+// may cost; nil means the default of the service. No cap may exceed the limit of the
 // client. Nothing is paid before a renewal is due.
 func (c *Client) AutoRenew(ctx context.Context, domain string, years int, limit *USDC) (api.Mandates, error) {
 	if c.wallet == nil {
@@ -78,7 +78,7 @@ func (c *Client) AutoRenew(ctx context.Context, domain string, years int, limit 
 // the expiry, and any grace period.
 const maxMandateWindow = 120 * 24 * time.Hour
 
-// signMandate signs one authorization, after it has checked what the service asks for.
+// signMandate checks what the service asks for, and signs one authorization.
 func (c *Client) signMandate(ctx context.Context, plan api.MandatePlan, slot api.MandateSlot, limit *USDC) (api.MandateRequest, error) {
 	token, ok := coins["eip155:"+strconv.FormatUint(plan.Token.ChainID, 10)]
 	t := slot.Authorization

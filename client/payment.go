@@ -68,7 +68,11 @@ func (c *Client) do(ctx context.Context, r request) (answer, error) {
 func (c *Client) callKey(r request) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\n%s\n%s\n%s\n%s\n", c.wallet.Address().Hex(), r.method, c.base, r.path, r.query.Encode())
-	h.Write(r.body)
+	if r.identity != nil {
+		h.Write(r.identity)
+	} else {
+		h.Write(r.body)
+	}
 	return hex.EncodeToString(h.Sum(nil))
 }
 
@@ -153,7 +157,7 @@ const (
 )
 
 // settle sends r with its payment until the outcome is known. From here on the
-// money may move, so that no other payment is signed for this call.
+// money may move, so no other payment is signed for this call.
 func (c *Client) settle(ctx context.Context, r request, key, payment string) (answer, error) {
 	for wait := firstPause; ; wait = min(2*wait, maxPause) {
 		a, err := c.send(ctx, r, payment)

@@ -182,7 +182,7 @@ func answering(when func(*http.Request) error, status int, body string) func(*ht
 }
 
 // A caller that stops while the outcome is unknown can resume: the same call
-// repeats the payment, also from another client with the same journal.
+// repeats the payment, even with another price limit.
 func TestUnknownOutcomeIsResumed(t *testing.T) {
 	s := newBuyer(t)
 	in := api.RegisterRequest{Domain: fresh(t)}
@@ -200,6 +200,7 @@ func TestUnknownOutcomeIsResumed(t *testing.T) {
 	}
 	s.wire.set(nil, nil)
 	before := s.wire.count("POST /domains/register")
+	in.MaxPrice = new("19.00")
 	order, err := s.Register(t.Context(), in)
 	if err != nil || order.Done == nil {
 		t.Fatalf("got %+v, %v", order, err)

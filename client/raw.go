@@ -16,8 +16,8 @@ type Raw struct {
 	SignIn  bool        // send the client's token
 	MayCost bool        // the client may pay for it
 
-	// Confirm is asked before a payment for this call is signed, in place of the
-	// client's (WithConfirm), if it is set.
+	// Confirm is called before a payment for this call is signed, instead of the
+	// client's function (WithConfirm), if it is set.
 	Confirm func(ctx context.Context, o Offer) error
 }
 
@@ -29,8 +29,8 @@ type RawAnswer struct {
 }
 
 // Raw makes a call under the same rules as all others: it signs in, and pays
-// within the limits. An error response is an answer; an error means that there is
-// none, or that the client did not pay.
+// within the limits. An error response is returned as an answer; an error means that
+// there was no response, or that the client did not pay.
 func (c *Client) Raw(ctx context.Context, r Raw) (RawAnswer, error) {
 	header := r.Header.Clone()
 	if header == nil {

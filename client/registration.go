@@ -24,7 +24,9 @@ type Order struct {
 // order, it returns an Error with the Refund.
 func (c *Client) Register(ctx context.Context, in api.RegisterRequest) (Order, error) {
 	in.DryRun = false
-	return c.order(ctx, "/domains/register", in, in.MaxPrice)
+	bought := in
+	bought.MaxPrice = nil
+	return c.order(ctx, "/domains/register", in, bought, in.MaxPrice)
 }
 
 // QuoteRegistration makes every check of Register and buys nothing.
@@ -36,7 +38,9 @@ func (c *Client) QuoteRegistration(ctx context.Context, in api.RegisterRequest) 
 // Renew adds years to a name. Any wallet may pay; the owner does not change.
 func (c *Client) Renew(ctx context.Context, in api.RenewRequest) (Order, error) {
 	in.DryRun = false
-	return c.order(ctx, "/domains/renew", in, in.MaxPrice)
+	bought := in
+	bought.MaxPrice = nil
+	return c.order(ctx, "/domains/renew", in, bought, in.MaxPrice)
 }
 
 // QuoteRenewal makes every check of Renew and buys nothing.
@@ -48,7 +52,9 @@ func (c *Client) QuoteRenewal(ctx context.Context, in api.RenewRequest) (api.Quo
 // Transfer transfers a name in from another registrar, for the wallet that pays.
 func (c *Client) Transfer(ctx context.Context, in api.TransferRequest) (Order, error) {
 	in.DryRun = false
-	return c.order(ctx, "/domains/transfer", in, in.MaxPrice)
+	bought := in
+	bought.MaxPrice = nil
+	return c.order(ctx, "/domains/transfer", in, bought, in.MaxPrice)
 }
 
 // QuoteTransfer makes every check of Transfer and buys nothing.
@@ -57,12 +63,18 @@ func (c *Client) QuoteTransfer(ctx context.Context, in api.TransferRequest) (api
 	return call[api.Quote](ctx, c, request{method: "POST", path: "/domains/transfer"}, in)
 }
 
-func (c *Client) order(ctx context.Context, path string, in any, maxPrice *string) (Order, error) {
+// order makes a paid call. Bought is the request without its price limit: a call
+// that differs only in the limit repeats an open payment instead of paying again.
+func (c *Client) order(ctx context.Context, path string, in, bought any, maxPrice *string) (Order, error) {
 	body, err := json.Marshal(in)
 	if err != nil {
 		return Order{}, fmt.Errorf("write the request: %w", err)
 	}
-	a, err := c.do(ctx, request{method: "POST", path: path, body: body, paid: true, maxPrice: maxPrice})
+	identity, err := json.Marshal(bought)
+	if err != nil {
+		return Order{}, fmt.Errorf("write the request: %w", err)
+	}
+	a, err := c.do(ctx, request{method: "POST", path: path, body: body, identity: identity, paid: true, maxPrice: maxPrice})
 	if err != nil {
 		return Order{}, err
 	}

@@ -25,6 +25,7 @@ type request struct {
 	query        url.Values
 	header       http.Header // additional headers
 	body         []byte
+	identity     []byte                             // what is bought, for the journal; nil: the body
 	contentType  string                             // of the body; "": JSON
 	accept       string                             // "": JSON
 	bearer       bool                               // it needs a token

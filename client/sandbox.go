@@ -23,8 +23,9 @@ func (c *Client) AdvanceClock(ctx context.Context, by string) (api.Clock, error)
 	return call[api.Clock](ctx, c, request{method: "POST", path: "/sandbox/clock"}, api.ClockRequest{Advance: by})
 }
 
-// AdvanceAllClocks is AdvanceClock, and moves the clock of the embedded chain as much:
-// then wallets that sign by their own clock cannot pay any more, only mandates can.
+// AdvanceAllClocks is AdvanceClock, and also moves the clock of the embedded chain by
+// the same time. Wallets that sign by their own clock can no longer pay then, only
+// mandates can.
 func (c *Client) AdvanceAllClocks(ctx context.Context, by string) (api.Clock, error) {
 	return call[api.Clock](ctx, c, request{method: "POST", path: "/sandbox/clock"}, api.ClockRequest{Advance: by, Chain: true})
 }

@@ -6,7 +6,7 @@ import (
 	"deed.example/deed/api"
 )
 
-// CreateWebhook has future events of the wallet sent to a URL. The answer has the
+// CreateWebhook has future events of the wallet sent to a URL. The result has the
 // secret that messages are signed with; it is not shown again.
 func (c *Client) CreateWebhook(ctx context.Context, url string) (api.Webhook, error) {
 	return call[api.Webhook](ctx, c, request{method: "POST", path: "/account/webhooks", bearer: true}, api.WebhookRequest{URL: url})
@@ -17,18 +17,18 @@ func (c *Client) Webhooks(ctx context.Context) (api.Webhooks, error) {
 	return call[api.Webhooks](ctx, c, request{method: "GET", path: "/account/webhooks", bearer: true}, nil)
 }
 
-// DeleteWebhook deletes a webhook and what it has not been sent yet.
+// DeleteWebhook deletes a webhook and its pending deliveries.
 func (c *Client) DeleteWebhook(ctx context.Context, id string) (api.Deleted, error) {
 	return call[api.Deleted](ctx, c, request{method: "DELETE", path: path("account", "webhooks", id), bearer: true}, nil)
 }
 
-// RotateWebhook gives a webhook a new secret and returns it. For a day messages are
-// signed with both.
+// RotateWebhook gives a webhook a new secret and returns it. For a day, messages are
+// signed with both secrets.
 func (c *Client) RotateWebhook(ctx context.Context, id string) (api.Webhook, error) {
 	return call[api.Webhook](ctx, c, request{method: "POST", path: path("account", "webhooks", id, "rotate"), bearer: true}, nil)
 }
 
-// TestWebhook sends a test message. If it is delivered, a disabled webhook is active
+// TestWebhook sends a test message. If it is delivered, a disabled webhook is enabled
 // again.
 func (c *Client) TestWebhook(ctx context.Context, id string) (api.Delivery, error) {
 	return call[api.Delivery](ctx, c, request{method: "POST", path: path("account", "webhooks", id, "test"), bearer: true}, nil)
@@ -44,13 +44,13 @@ func (c *Client) ReplayDelivery(ctx context.Context, id, eventID string) (api.De
 	return call[api.Delivery](ctx, c, request{method: "POST", path: path("account", "webhooks", id, "deliveries", eventID, "replay"), bearer: true}, nil)
 }
 
-// CreateCalendar returns a new address of the wallet's calendar feed, in place of its
-// former one. It is not shown again.
+// CreateCalendar returns a new address of the wallet's calendar feed, which replaces
+// the previous one. It is not shown again.
 func (c *Client) CreateCalendar(ctx context.Context) (api.Calendar, error) {
 	return call[api.Calendar](ctx, c, request{method: "POST", path: "/account/calendar", bearer: true}, nil)
 }
 
-// Calendar says when the wallet's calendar feed was made.
+// Calendar returns when the wallet's calendar feed was created.
 func (c *Client) Calendar(ctx context.Context) (api.Calendar, error) {
 	return call[api.Calendar](ctx, c, request{method: "GET", path: "/account/calendar", bearer: true}, nil)
 }

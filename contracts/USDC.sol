@@ -3,7 +3,7 @@ pragma solidity 0.8.37;
 
 import {Signature} from "./Signature.sol";
 
-/// USDC is play money with the interface of the real token.
+/// USDC is test money with the interface of the real token.
 ///
 /// It has the functions that wallets, payment clients and settlers use of Circle's
 /// FiatToken 2.2, with the same events and revert reasons, and omits the rest

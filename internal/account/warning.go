@@ -9,11 +9,11 @@ import (
 	"deed.example/deed/internal/lifecycle"
 )
 
-// maxWarnings bounds the list of warnings; one more says how many are left out.
+// maxWarnings limits the list of warnings; one more says how many are omitted.
 const maxWarnings = 10
 
-// Warnings tells which names of the wallet end soon, or have ended and can still be
-// renewed, the most urgent first.
+// Warnings returns a sentence for each name of the wallet that expires soon, or has
+// expired and can still be renewed, the most urgent first.
 func (s *Service) Warnings(ctx context.Context, w deed.Wallet) ([]string, error) {
 	now := s.Now()
 	names, total, err := s.Store.Expiring(ctx, w, now.Add(soon), maxWarnings)
@@ -32,7 +32,7 @@ func (s *Service) Warnings(ctx context.Context, w deed.Wallet) ([]string, error)
 	return out, nil
 }
 
-// Warning says that a name ends soon or has ended; it is "" for other names.
+// Warning says that a name expires soon or has expired; it is "" for other names.
 func Warning(r lifecycle.Registration, now time.Time) string {
 	left := r.Expires.Sub(now)
 	day := r.Expires.UTC().Format(time.DateOnly)

@@ -55,6 +55,7 @@ func (s *session) ask(ctx context.Context, question string) error {
 	fmt.Fprint(s.errs, question+" [y/N] ")
 	answer, err := s.readLine(ctx)
 	if err != nil {
+		fmt.Fprintln(s.errs) // the error begins on its own line
 		return err
 	}
 	if a := strings.ToLower(strings.TrimSpace(answer)); a != "y" && a != "yes" {

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"crypto/rand"
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,8 +12,11 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ethereum/go-ethereum/common"
 
 	"deed.example/deed/api"
 	"deed.example/deed/client"
@@ -23,57 +25,72 @@ import (
 // browserTimeout is how long a person has to sign in the browser.
 const browserTimeout = 10 * time.Minute
 
-// signInByBrowser opens the page of the service, where a browser's wallet signs the
-// sign-in message. The page sends message and signature to a listener on this
+// signInByBrowser opens the page of the service, where the wallet of a browser signs
+// the sign-in message. The page sends message and signature to a listener on this
 // machine; state proves that it is the page that this command opened. The tokens go
-// to this command only.
+// to this command only. The browser is told the outcome.
 func (s *session) signInByBrowser() error {
+	expected, err := s.expectedWallet()
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(s.ctx, browserTimeout)
 	defer cancel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	state, signed := rand.Text(), make(chan api.VerifyRequest, 1)
-	srv := &http.Server{Handler: acceptSignature(state, signed), ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
-	go srv.Serve(l)   // it ends with Close
-	defer srv.Close() // the browser has its answer
-	page := fmt.Sprintf("%s/app/login?port=%d&state=%s", s.server, l.Addr().(*net.TCPAddr).Port, state)
-	fmt.Fprintf(s.errs, "sign in at %s\n", page)
-	if err := openBrowser(page); err != nil {
-		fmt.Fprintf(s.errs, "no browser could be opened (%v): open that address yourself\n", err)
-	}
+	page := s.server + "/app/login"
+	h := &signatureHandler{page: page, state: rand.Text(), signed: make(chan signature, 1)}
+	srv := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
+	go srv.Serve(l) // it ends with Close
+	defer srv.Close()
+	s.openPage(page + "?" + h.query(l, time.Now().Add(browserTimeout), expected))
 	select {
-	case in := <-signed:
-		return s.finishSignIn(in)
+	case got := <-h.signed:
+		err := s.finishSignIn(got.VerifyRequest, expected)
+		got.finish(err)
+		return err
 	case <-ctx.Done():
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			return signedOut{errors.New("nobody signed in the browser within ten minutes")}
+			return signedOut{errors.New("nobody signed in the browser within ten minutes: run the command again")}
 		}
 		return ctx.Err()
 	}
 }
 
-// acceptSignature takes the first signature that comes with the state.
-func acceptSignature(state string, signed chan<- api.VerifyRequest) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		q := r.URL.Query()
-		if subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(state)) != 1 || q.Get("message") == "" || q.Get("signature") == "" {
-			http.Error(w, "This is not the answer that deed login waits for.", http.StatusBadRequest)
-			return
-		}
-		select {
-		case signed <- api.VerifyRequest{Message: q.Get("message"), Signature: q.Get("signature")}:
-			fmt.Fprintln(w, "The terminal has your signature. You can close this tab.")
-		default:
-			http.Error(w, "The terminal has a signature already.", http.StatusConflict)
-		}
-	})
+// query returns the query of the page's address: where it sends the signature, until
+// when, and which wallet signs; any if expected is empty.
+func (h *signatureHandler) query(l net.Listener, until time.Time, expected string) string {
+	q := url.Values{"port": {strconv.Itoa(l.Addr().(*net.TCPAddr).Port)}, "state": {h.state}, "until": {strconv.FormatInt(until.Unix(), 10)}}
+	if expected != "" {
+		q.Set("wallet", expected)
+	}
+	return q.Encode()
 }
 
+// expectedWallet returns the address of the wallet that commands use here, in lower
+// case. It is empty if there is none: any account of the browser can sign in then.
+func (s *session) expectedWallet() (string, error) {
+	named := s.namedWallet()
+	if common.IsHexAddress(named) { // it need not be on this machine
+		return strings.ToLower(common.HexToAddress(named).Hex()), nil
+	}
+	w, err := s.signer()
+	if err == nil {
+		return strings.ToLower(w.Address().Hex()), nil
+	}
+	if named == "" && errors.Is(err, client.ErrNotSignedIn) {
+		return "", nil
+	}
+	return "", err
+}
+
+// errOtherWallet is returned if another account signed than the commands here use.
+var errOtherWallet = errors.New("another account signed in the browser")
+
 // finishSignIn exchanges the signature for tokens and stores them.
-func (s *session) finishSignIn(in api.VerifyRequest) error {
+func (s *session) finishSignIn(in api.VerifyRequest, expected string) error {
 	c, err := s.open()
 	if err != nil {
 		return err
@@ -81,6 +98,10 @@ func (s *session) finishSignIn(in api.VerifyRequest) error {
 	set, err := c.Verify(s.ctx, in)
 	if err != nil {
 		return err
+	}
+	wallet := strings.ToLower(set.WalletAddress)
+	if expected != "" && wallet != expected {
+		return signedOut{fmt.Errorf("%w: %s, but commands here use %s; select that one in the browser, or run `deed login --browser --wallet %s`", errOtherWallet, wallet, expected, wallet)}
 	}
 	folder, err := configFolder()
 	if err != nil {
@@ -92,11 +113,19 @@ func (s *session) finishSignIn(in api.VerifyRequest) error {
 		return err
 	}
 	defer unlock()
-	t := client.Tokens{Wallet: strings.ToLower(set.WalletAddress), Access: set.AccessToken, Refresh: set.RefreshToken, Expires: time.Now().Add(time.Duration(set.ExpiresIn) * time.Second)}
+	t := client.Tokens{Wallet: wallet, Access: set.AccessToken, Refresh: set.RefreshToken, Expires: time.Now().Add(time.Duration(set.ExpiresIn) * time.Second)}
 	if err := tokens.Save(s.ctx, t); err != nil {
 		return err
 	}
 	return s.showSignIn(t)
+}
+
+// openPage prints an address and opens it in a browser.
+func (s *session) openPage(address string) {
+	fmt.Fprintf(s.errs, "sign in at %s\n", address)
+	if err := openBrowser(address); err != nil {
+		fmt.Fprintf(s.errs, "no browser could be opened (%v): open that address yourself\n", err)
+	}
 }
 
 // openBrowser opens an address in the browser of the desktop, or in that of BROWSER.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"slices"
@@ -74,7 +75,7 @@ func (s *session) examine(rpc string) []finding {
 	sent := time.Now()
 	a, err := c.Raw(ctx, client.Raw{Method: "GET", Path: "/health"})
 	if err != nil {
-		return []finding{{"service", stateFailed, err.Error(), "is it running? Set --server or DEED_SERVER, or start one with `deed serve`"}, s.examineWallet()}
+		return []finding{{"service", stateFailed, newReport(err).Message, "is it running? Set --server or DEED_SERVER, or start one with `deed serve`"}, s.examineWallet()}
 	}
 	var h api.Health
 	if json.Unmarshal(a.Body, &h) != nil {
@@ -113,19 +114,18 @@ func clockFinding(h http.Header, now time.Time) finding {
 	return f
 }
 
-// partFindings returns the parts of the service that users depend on.
+// partFindings returns the parts of the service that users depend on, and all others
+// that fail.
 func partFindings(h api.Health) []finding {
 	var out []finding
-	for _, name := range []string{"chain", "registrar"} {
-		part, ok := h.Checks[name]
-		if !ok {
-			continue
+	for _, name := range slices.Sorted(maps.Keys(h.Checks)) {
+		part := h.Checks[name]
+		switch {
+		case part.Status != "ok":
+			out = append(out, finding{name, stateWarning, part.Status, "the service cannot reach its " + name + " now; orders wait or are refused, and nothing is lost"})
+		case name == "chain" || name == "registrar":
+			out = append(out, finding{name, stateOK, part.Status, ""})
 		}
-		f := finding{name, stateOK, part.Status, ""}
-		if part.Status != "ok" {
-			f.State, f.Advice = stateWarning, "the service cannot reach its "+name+" now; orders wait or are refused, and nothing is lost"
-		}
-		out = append(out, f)
 	}
 	return out
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/ethereum/go-ethereum/common"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
@@ -153,13 +154,17 @@ func (s *session) openOwner() (*client.Client, error) {
 	return s.client(w)
 }
 
-// signedIn reports whether there is a stored sign-in.
+// signedIn reports whether there is a stored sign-in. If a wallet is named by its
+// address, it must be that of this wallet.
 func (s *session) signedIn() bool {
 	folder, err := configFolder()
 	if err != nil {
 		return false
 	}
 	t, err := newTokenFile(folder, s.server).Tokens(s.ctx)
+	if named := s.namedWallet(); common.IsHexAddress(named) && common.HexToAddress(named) != common.HexToAddress(t.Wallet) {
+		return false
+	}
 	return err == nil && t.Refresh != ""
 }
 

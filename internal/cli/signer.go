@@ -95,22 +95,28 @@ func (e noWallet) Error() string { return string(e) }
 // Is makes it an ErrNotSignedIn, without its words: not every call needs a sign-in.
 func (noWallet) Is(target error) bool { return target == client.ErrNotSignedIn }
 
+// namedWallet returns the wallet of --wallet, of DEED_WALLET or of the context. It is
+// empty if none is named, or if a key in DEED_PRIVATE_KEY takes precedence.
+func (s *session) namedWallet() string {
+	if s.wallet != "" || os.Getenv("DEED_PRIVATE_KEY") != "" {
+		return s.wallet
+	}
+	return cmp.Or(os.Getenv("DEED_WALLET"), s.context.Wallet)
+}
+
 // signer returns the wallet to use: the command of --signer, or the wallet of
 // --wallet, of DEED_PRIVATE_KEY, of DEED_WALLET, of the context, or the only one.
 func (s *session) signer() (client.Signer, error) {
-	word := s.wallet
 	if s.signerLine != "" {
-		return s.newExternalSigner(s.signerLine, word)
+		return s.newExternalSigner(s.signerLine, s.wallet)
 	}
-	if word == "" {
-		if secret := os.Getenv("DEED_PRIVATE_KEY"); secret != "" {
-			key, err := client.ParseKey(secret)
-			if err != nil {
-				return nil, usagef("DEED_PRIVATE_KEY: %w", err)
-			}
-			return key, nil
+	word := s.namedWallet()
+	if secret := os.Getenv("DEED_PRIVATE_KEY"); secret != "" && word == "" {
+		key, err := client.ParseKey(secret)
+		if err != nil {
+			return nil, usagef("DEED_PRIVATE_KEY: %w", err)
 		}
-		word = cmp.Or(os.Getenv("DEED_WALLET"), s.context.Wallet)
+		return key, nil
 	}
 	w, err := findWallet(word)
 	if err != nil {

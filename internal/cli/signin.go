@@ -73,11 +73,13 @@ func logoutCommand() *cobra.Command {
 }
 
 // notSignedIn returns the error of whoami without a sign-in. It names the wallet
-// that `deed login` would use.
+// that `deed login` would use, or the way without one.
 func (s *session) notSignedIn() error {
 	text := "not signed in at " + s.server
 	if w, err := s.signer(); err == nil {
 		text += "; `deed login` signs in with the wallet " + w.Address().Hex()
+	} else if errors.Is(err, client.ErrNotSignedIn) {
+		text += "; `deed login --browser` signs in with the wallet of a browser"
 	}
 	return signedOut{errors.New(text)}
 }

@@ -19,18 +19,21 @@ func drawTable(w io.Writer, l list, width int) error {
 	if len(l.rows) == 0 {
 		return nil
 	}
-	cell := lipgloss.NewStyle().PaddingRight(columnGap)
-	head, key := cell.Bold(true), cell.Faint(true)
+	columns := len(columnWidths(l))
 	t := table.New().Border(lipgloss.HiddenBorder()).
 		BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).BorderColumn(false).BorderHeader(false).
 		StyleFunc(func(row, col int) lipgloss.Style {
+			style := lipgloss.NewStyle()
+			if col < columns-1 {
+				style = style.PaddingRight(columnGap)
+			}
 			switch {
 			case row == table.HeaderRow:
-				return head
+				return style.Bold(true)
 			case len(l.heads) == 0 && col == 0:
-				return key
+				return style.Faint(true)
 			}
-			return cell
+			return style
 		}).Rows(fit(l, width)...)
 	if len(l.heads) > 0 {
 		t = t.Headers(l.heads...)
@@ -40,19 +43,25 @@ func drawTable(w io.Writer, l list, width int) error {
 }
 
 // fit returns the rows of a list with line breaks, so that the table has at most a
-// width. Only the widest columns are broken: an amount, a date or a status stays whole.
+// width. Long cells are broken first: an amount, a date or a status stays whole, unless
+// the terminal is too narrow for that.
 func fit(l list, width int) [][]string {
 	widths := columnWidths(l)
-	for width > 0 {
-		total := columnGap * len(widths)
-		for _, w := range widths {
-			total += w
+	full := slices.Clone(widths)
+	head := func(i int) int {
+		if i < len(l.heads) {
+			return lipgloss.Width(l.heads[i])
 		}
-		widest := slices.Index(widths, slices.Max(widths))
-		if total <= width || widths[widest] <= minColumn {
-			break
-		}
-		widths[widest]--
+		return 0
+	}
+	if width > 0 {
+		shrink(widths, width, func(i int) int {
+			if full[i] <= wholeColumn {
+				return full[i]
+			}
+			return max(minColumn, head(i))
+		})
+		shrink(widths, width, func(i int) int { return max(minNarrow, head(i)) })
 	}
 	rows := make([][]string, len(l.rows))
 	for i, row := range l.rows {
@@ -64,8 +73,29 @@ func fit(l list, width int) [][]string {
 	return rows
 }
 
-// minColumn is a width below which no column is broken.
-const minColumn = 10
+const (
+	wholeColumn = 20 // columns up to this width, such as a time, are broken last
+	minColumn   = 10 // the width that other columns are broken to before those
+	minNarrow   = 8  // the width that no column is broken below
+)
+
+// shrink narrows the widest columns until the table has at most a width. No column
+// becomes narrower than its floor.
+func shrink(widths []int, width int, floor func(column int) int) {
+	for {
+		total, widest := columnGap*(len(widths)-1), -1
+		for i, w := range widths {
+			total += w
+			if w > floor(i) && (widest < 0 || w > widths[widest]) {
+				widest = i
+			}
+		}
+		if total <= width || widest < 0 {
+			return
+		}
+		widths[widest]--
+	}
+}
 
 func columnWidths(l list) []int {
 	var widths []int

@@ -33,8 +33,8 @@ type KeyID struct {
 	Generation int
 }
 
-// Fingerprint returns a short text that tells a master secret from others, and
-// reveals nothing else about it.
+// Fingerprint returns a short text that identifies a master secret and reveals nothing
+// else about it.
 func Fingerprint(master deed.Secret) string {
 	sum := sha256.Sum256([]byte("print " + master.Reveal()))
 	return hex.EncodeToString(sum[:8])

@@ -52,11 +52,11 @@ type Queue interface {
 	Done(ctx context.Context, o Outgoing, a Attempt) error
 }
 
-// ErrRefused is wrapped by errors of a Sender after which trying again is of no use:
-// the mail server refused the address or the message.
+// ErrRefused is wrapped by errors of a Sender that are permanent: the mail server
+// refused the address or the message.
 var ErrRefused = errors.New("the mail server refused it")
 
-// Sender sends messages. It fails with ErrRefused, or in a way that may pass.
+// Sender sends messages. Any error but ErrRefused is temporary.
 type Sender interface {
 	Send(ctx context.Context, m Message) error
 }
@@ -94,7 +94,7 @@ func (d *Dispatcher) Advance(ctx context.Context, owner string) error {
 	return nil
 }
 
-// message returns the message, and false if nothing of what happened is sent.
+// message returns the message, and false if none of the events is sent by e-mail.
 func (d *Dispatcher) message(o Outgoing) (Message, bool) {
 	link := d.Link(o.Token)
 	if o.State == Pending {

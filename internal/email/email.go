@@ -4,12 +4,12 @@
 // An owner of a name gives an address, and is sent a code; with the code, the wallet
 // confirms it. From then on, events that need the owner's attention are sent, several of
 // them in one message and at most one message an hour. Every message has a link that
-// ends it, for the reader who has no wallet.
+// ends the subscription without a wallet.
 //
-// It must not become a relay for strangers: only a wallet with a name can ask for a
-// code, few times a day, for few times a day to one address; messages have no text of
-// the caller but the name; and whoever ends it before it was confirmed is never asked
-// again. Addresses are stored encrypted.
+// It must not become a relay for spam: only a wallet with a name can request a code;
+// the codes per day are limited for each wallet and for each address; messages have no
+// text of the caller except the name; and an address that is unsubscribed before it was
+// confirmed never gets another code. Addresses are stored encrypted.
 package email
 
 import (
@@ -61,7 +61,7 @@ type Subscription struct {
 	Confirmed time.Time // zero before
 }
 
-// A Request is a new subscription. Of the code and the token, hashes are compared; the
+// A Request is a new subscription. Code and token are compared by their hashes; their
 // texts are needed for the messages.
 type Request struct {
 	Subscription
@@ -70,12 +70,12 @@ type Request struct {
 
 // Store stores subscriptions.
 type Store interface {
-	// Request stores a pending subscription in place of the former one of the wallet.
+	// Request stores a pending subscription, which replaces the wallet's previous one.
 	// It fails with CodeValidation when the wallet has no name or the address is
 	// blocked, and with CodeRateLimited above the limits.
 	Request(ctx context.Context, r Request) error
 
-	// Subscription returns that of a wallet, or CodeNotFound.
+	// Subscription returns the subscription of a wallet, or CodeNotFound.
 	Subscription(ctx context.Context, owner deed.Wallet) (Subscription, error)
 
 	// Confirm confirms a pending subscription, or fails with CodeValidation when the
@@ -86,7 +86,7 @@ type Store interface {
 	Delete(ctx context.Context, owner deed.Wallet) error
 
 	// Unsubscribe deletes the subscription with the token, if there is one, and blocks
-	// its address for ever if it was not confirmed.
+	// its address permanently if it was not confirmed.
 	Unsubscribe(ctx context.Context, tokenHash string) error
 }
 
@@ -142,13 +142,13 @@ func (s *Service) Delete(ctx context.Context, owner deed.Wallet) error {
 	return s.Store.Delete(ctx, owner)
 }
 
-// Unsubscribe ends the subscription with the token of a message. One that is not there
-// any more has ended.
+// Unsubscribe ends the subscription with the token of a message. It is not an error if
+// the subscription has ended already.
 func (s *Service) Unsubscribe(ctx context.Context, token string) error {
 	return s.Store.Unsubscribe(ctx, hashOf(token))
 }
 
-// random returns so many random letters and digits.
+// random returns a text of random letters and digits.
 func random(n int) string {
 	b := make([]byte, n)
 	rand.Read(b) // never fails (crypto/rand)

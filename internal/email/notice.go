@@ -8,7 +8,7 @@ import (
 	"deed.example/deed"
 )
 
-// A Notice is an event that an owner is told of by e-mail.
+// A Notice is an event that an owner is notified of by e-mail.
 type Notice struct {
 	Type     string // of the event
 	Domain   deed.Name
@@ -19,7 +19,7 @@ type Notice struct {
 	NewOwner deed.Wallet
 }
 
-// sentences has the types of event that are sent, and what is said of each.
+// sentences has the types of event that are sent, and the sentence for each.
 var sentences = map[string]func(Notice) string{
 	"domain.expiring": func(n Notice) string {
 		return fmt.Sprintf("%s expires on %s, in %d days.", n.Domain, date(n.Expires), n.DaysLeft)
@@ -59,8 +59,8 @@ func date(at time.Time) string { return at.UTC().Format(time.DateOnly) }
 // Sends reports whether events of the type are sent.
 func Sends(eventType string) bool { return sentences[eventType] != nil }
 
-// A Message is one e-mail. Its texts are ASCII without control characters but line
-// breaks.
+// A Message is one e-mail. Its texts are ASCII without control characters other than
+// line breaks.
 type Message struct {
 	To          Address
 	Subject     string

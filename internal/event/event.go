@@ -98,7 +98,7 @@ const (
 	WebhookDisabled Type = "webhook.disabled"
 )
 
-// domainTypes maps what happens to a registration.
+// domainTypes maps the lifecycle events of a registration to types.
 var domainTypes = map[lifecycle.EventType]Type{
 	lifecycle.EventExpiresIn30:   DomainExpiring,
 	lifecycle.EventExpiresIn7:    DomainExpiring,
@@ -152,7 +152,7 @@ func OfRegistration(e lifecycle.Event, owner deed.Wallet) Event {
 	return out
 }
 
-// paymentTypes maps the states of a payment that its payer is told of.
+// paymentTypes maps the states of a payment that its payer is notified of.
 var paymentTypes = map[order.PaymentState]Type{
 	order.PaymentSettled:   PaymentSettled,
 	order.PaymentRefundDue: RefundDue,

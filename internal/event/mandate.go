@@ -7,7 +7,7 @@ import (
 )
 
 // The types of event about mandates. Due: its renewal is being paid. At risk: it could
-// not be used now, and the owner should act. Failed: it will not be used any more.
+// not be used now, and the owner should act. Failed: it will never be used.
 const (
 	MandateDue     Type = "mandate.due"
 	MandateAtRisk  Type = "mandate.at_risk"
@@ -16,7 +16,7 @@ const (
 	MandateRevoked Type = "mandate.revoked"
 )
 
-// mandateTypes maps the states of a mandate that its owner is told of.
+// mandateTypes maps the states of a mandate that its owner is notified of.
 var mandateTypes = map[order.MandateState]Type{
 	order.MandateActive:  MandateAtRisk,
 	order.MandatePaying:  MandateDue,

@@ -1,9 +1,9 @@
 // Package feed publishes the expiries of a wallet's names as a calendar (iCalendar,
 // RFC 5545), for calendar programs, which cannot sign in.
 //
-// The address of a feed has a random token and is as good as a password, so it is
-// shown once, when it is made, and only a hash of the token is stored. A new address
-// replaces the former one.
+// The address of a feed contains a random token and works like a password, so it is
+// shown once, when it is created, and only a hash of the token is stored. A new address
+// replaces the previous one.
 package feed
 
 import (
@@ -24,19 +24,19 @@ type Domain struct {
 	Expires time.Time
 }
 
-// Store keeps the tokens of feeds, as hashes.
+// Store stores the tokens of feeds, as hashes.
 type Store interface {
-	// SetToken gives the wallet a feed, in place of its former one.
+	// SetToken gives the wallet a feed, which replaces its previous one.
 	SetToken(ctx context.Context, owner deed.Wallet, hash string, at time.Time) error
 
-	// Created returns when the wallet's feed was made, or CodeNotFound.
+	// Created returns when the wallet's feed was created, or CodeNotFound.
 	Created(ctx context.Context, owner deed.Wallet) (time.Time, error)
 
 	// Revoke deletes the feed of the wallet, or fails with CodeNotFound.
 	Revoke(ctx context.Context, owner deed.Wallet) error
 
 	// Domains returns the names of the wallet whose feed has the token, or
-	// CodeNotFound. Names that have left or ended are not among them.
+	// CodeNotFound. Names that were transferred away or deleted are not included.
 	Domains(ctx context.Context, hash string) ([]Domain, error)
 }
 
@@ -46,7 +46,8 @@ type Service struct {
 	Now   func() time.Time
 }
 
-// Create gives the wallet a feed, in place of its former one, and returns its token.
+// Create gives the wallet a feed, which replaces its previous one, and returns the
+// token.
 func (s *Service) Create(ctx context.Context, owner deed.Wallet) (token string, created time.Time, err error) {
 	b := make([]byte, 32)
 	rand.Read(b) // never fails (crypto/rand)
@@ -57,12 +58,12 @@ func (s *Service) Create(ctx context.Context, owner deed.Wallet) (token string, 
 	return token, created, nil
 }
 
-// Created returns when the wallet's feed was made, or CodeNotFound.
+// Created returns when the wallet's feed was created, or CodeNotFound.
 func (s *Service) Created(ctx context.Context, owner deed.Wallet) (time.Time, error) {
 	return s.Store.Created(ctx, owner)
 }
 
-// Revoke deletes the feed of the wallet: its address answers 404 from now on.
+// Revoke deletes the feed of the wallet: from now on its address returns 404.
 func (s *Service) Revoke(ctx context.Context, owner deed.Wallet) error {
 	return s.Store.Revoke(ctx, owner)
 }

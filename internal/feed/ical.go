@@ -7,11 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// reminders are when calendar programs remind of an expiry, as the events do.
+// reminders are when calendar programs show a reminder of an expiry: at the same times
+// as the events.
 var reminders = []string{"-P30D", "-P7D", "-P1D"}
 
 // render returns the calendar of the names (RFC 5545). An expiry is an event of one
-// day, whose UID stays the same when the name is renewed, so that programs move it.
+// day, whose UID stays the same when the name is renewed, so that programs move the
+// event.
 func render(names []Domain, now time.Time) []byte {
 	var b strings.Builder
 	line := func(format string, args ...any) { fold(&b, fmt.Sprintf(format, args...)) }

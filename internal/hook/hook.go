@@ -1,11 +1,11 @@
-// Package hook makes the requests of webhooks: it implements webhook.Sender.
+// Package hook makes the HTTP requests of webhooks: it implements webhook.Sender.
 //
 // The receivers are chosen by strangers, so a request must not reach what only this
 // machine can reach. Names are resolved by the dialer, and every address that it
 // connects to is checked at that moment, after the resolution and for each address of
-// a name: a name that changes its address between a check and the connection gains
-// nothing. Connections are not reused, proxies are not used, redirects are not
-// followed, and what a receiver says is discarded, except for its status.
+// a name, so a name that changes its address (DNS rebinding) is refused, too.
+// Connections are not reused, proxies are not used, redirects are not followed, and of
+// the response only the status is used.
 package hook
 
 import (
@@ -96,7 +96,7 @@ func (s *Sender) Send(ctx context.Context, url string, h http.Header, body []byt
 	return webhook.OutcomeOf(res.StatusCode)
 }
 
-// failureOf returns which of the failures that owners are told an error is.
+// failureOf returns the failure that owners are shown for an error.
 func failureOf(err error) webhook.Failure {
 	var alert tls.AlertError
 	var record tls.RecordHeaderError

@@ -25,8 +25,8 @@ type Holding struct {
 	ROID         string       // the registry's identifier of the name; "" if it does not say
 	Verification Verification // that the registry demands
 
-	// Unpaid means that the registry has renewed the name by itself for time that
-	// its owner has not paid for. It is deleted at the end of the grace period,
+	// Unpaid means that the registry has renewed the name automatically, for time
+	// that its owner has not paid for. It is deleted at the end of the grace period,
 	// otherwise the operator pays.
 	Unpaid bool
 }

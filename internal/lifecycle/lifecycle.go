@@ -141,8 +141,8 @@ type phaseDays struct {
 // past reports whether a name can no longer be renewed at the usual price.
 func (p Phase) past() bool { return p != PhaseActive && p != PhaseGrace }
 
-// phaseAt returns the phase at a time and its end: that of the calendar, unless the
-// registry has said something else.
+// phaseAt returns the phase at a time and its end: the one that follows from the
+// expiry, unless the registry reports another one.
 func (r Registration) phaseAt(at time.Time, graceDays int) (Phase, time.Time) {
 	phase, ends := PhaseAt(r.Expires, graceDays, at)
 	switch word := r.Registry.Phase; {
@@ -156,8 +156,8 @@ func (r Registration) phaseAt(at time.Time, graceDays int) (Phase, time.Time) {
 	return phase, ends
 }
 
-// Said returns what is stored of the phase that the registry reports: nothing when it
-// is the one that the calendar has, otherwise with the time when it was first seen.
+// Said returns what is stored about the registry's record. Its phase is included, with
+// the time when it was first seen, only if it differs from that of the expiry.
 func (r Registration) Said(h Holding, graceDays int, at time.Time) RegistryState {
 	out := RegistryState{Statuses: h.EPPStatus, ROID: cmp.Or(h.ROID, r.Registry.ROID), Verification: h.Verification}
 	calendar, _ := PhaseAt(r.Expires, graceDays, at)
@@ -199,8 +199,8 @@ func (r Registration) StateAt(at time.Time, graceDays int) State {
 	return st
 }
 
-// phaseEvents returns the events of the phases up to the current one. One that the
-// registry began earlier than the calendar has the time when that was seen.
+// phaseEvents returns the events of the phases up to the current one. If the registry
+// began a phase early, its event has the time when that was noticed.
 func (r Registration) phaseEvents(current Phase, graceDays int, at time.Time) (events []Event) {
 	if current == PhaseActive {
 		return nil

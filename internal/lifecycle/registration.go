@@ -44,17 +44,17 @@ type RegistryState struct {
 	Verification Verification // that the registry demands
 }
 
-// A Verification is what a registry demands to be verified about the registrant of a
-// name. The zero value demands nothing.
+// A Verification says what a registry requires to be verified about the registrant of
+// a name. The zero value requires nothing.
 type Verification struct {
 	Claims   []string  // "name", "address", "email", "phone", or what else the registry calls it
 	Deadline time.Time // when the name stops working otherwise; zero when the registry has not said
 }
 
-// Required reports whether anything is demanded.
+// Required reports whether anything is required.
 func (v Verification) Required() bool { return len(v.Claims) > 0 }
 
-// Equal reports whether v and o demand the same.
+// Equal reports whether v and o require the same.
 func (v Verification) Equal(o Verification) bool {
 	return slices.Equal(v.Claims, o.Claims) && v.Deadline.Equal(o.Deadline)
 }

@@ -1,8 +1,8 @@
 // Package mailer sends e-mail through the operator's mail server (SMTP, RFC 5321): it
 // implements email.Sender.
 //
-// The connection is encrypted, and its certificate is checked, except to this machine
-// itself. One message has one recipient and no text of a caller in its header.
+// The connection is encrypted and its certificate is checked, except to a server on
+// this machine. A message has one recipient, and no text of a caller in its header.
 package mailer
 
 import (
@@ -96,8 +96,8 @@ func (m *Mailer) Send(ctx context.Context, msg email.Message) error {
 	return nil
 }
 
-// refused marks a permanent answer (5xx). That to MAIL FROM and to a sign-in is about
-// us, and so is not one.
+// refused marks a permanent reply (5xx). A reply to MAIL FROM or to the authentication
+// is about us and not about the recipient, so it is not marked.
 func refused(err error) error {
 	if reply, ok := errors.AsType[*textproto.Error](err); ok && reply.Code >= 500 {
 		return fmt.Errorf("%w: %w", email.ErrRefused, err)
@@ -105,7 +105,8 @@ func refused(err error) error {
 	return err
 }
 
-// connect opens a connection, encrypts it and signs in. It ends with the context.
+// connect opens a connection, encrypts it and authenticates. The connection ends with
+// the context.
 func (m *Mailer) connect(ctx context.Context) (*smtp.Client, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", m.address)
 	if err != nil {
@@ -131,7 +132,7 @@ func (m *Mailer) connect(ctx context.Context) (*smtp.Client, error) {
 	return c, nil
 }
 
-// secure encrypts the connection, if it is not, and signs in.
+// secure encrypts the connection, if it is not encrypted yet, and authenticates.
 func (m *Mailer) secure(c *smtp.Client) error {
 	if !m.implicit {
 		if ok, _ := c.Extension("STARTTLS"); ok {
@@ -153,8 +154,8 @@ func local(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// render returns the message as it is sent (RFC 5322), with the headers of a list that
-// can be left in one click (RFC 8058).
+// render returns the message as it is sent (RFC 5322), with the headers for
+// one-click unsubscription (RFC 8058).
 func (m *Mailer) render(msg email.Message) []byte {
 	id := make([]byte, 16)
 	rand.Read(id) // never fails (crypto/rand)

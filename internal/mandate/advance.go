@@ -55,7 +55,7 @@ func (s *Service) Revoke(ctx context.Context, who deed.Wallet, name deed.Name, i
 	return nil, deed.Errorf(deed.CodeNotFound, "there is no active mandate of this wallet for %s", name)
 }
 
-// Renews reports whether a mandate stands for the present expiry of a name.
+// Renews reports whether there is a mandate for the present expiry of a name.
 func (s *Service) Renews(ctx context.Context, r lifecycle.Registration) (bool, error) {
 	active, err := s.Store.Active(ctx, r.Name)
 	if err != nil {
@@ -103,7 +103,7 @@ func (s *Service) Advance(ctx context.Context, id string) error {
 	return nil
 }
 
-// watch looks whether a mandate whose time has not come can be used then.
+// watch checks whether a mandate that is not due yet could be used.
 func (s *Service) watch(ctx context.Context, m order.Mandate, r lifecycle.Registration, step order.MandateStep, now time.Time) error {
 	err := s.Engine.CheckMandate(ctx, m.Auth)
 	switch {
@@ -152,7 +152,7 @@ func (s *Service) use(ctx context.Context, m order.Mandate, r lifecycle.Registra
 	return errors.Join(err, s.Store.Delay(ctx, m, now.Add(retryLater), false))
 }
 
-// tell tells the owner, once, why a mandate may fail.
+// tell notifies the owner, once, why a mandate may fail.
 func (s *Service) tell(ctx context.Context, m *order.Mandate, told *bool, reason string, next time.Time) error {
 	tell := !*told
 	*told, m.Reason = true, reason

@@ -1,12 +1,13 @@
-// Package mandate renews names by themselves: the owner of a name signs the payments
+// Package mandate renews names automatically: the owner of a name signs the payments
 // of its coming renewals in advance (EIP-3009), and each is used once, when its renewal
 // is due.
 //
 // An authorization moves exactly its amount, so the amount is the most that the renewal
 // may cost. The price of the day is charged, and the rest goes back with the delivery.
-// A mandate is one payment like every other from the moment it is used: package fulfil
-// settles it, and refunds it when the renewal fails. Here is what comes before: which
-// authorizations are accepted, when they are used, and what their owner is told.
+// From the moment it is used, a mandate is a payment like any other: package fulfil
+// settles it, and refunds it when the renewal fails. This package does what comes
+// before: it decides which authorizations are accepted, when they are used, and what
+// their owner is told.
 package mandate
 
 import (

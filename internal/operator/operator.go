@@ -1,9 +1,9 @@
-// Package operator does what operators do by hand: find an order, try it again, refund
-// it, suspend a name, block a wallet, stop an activity.
+// Package operator has the actions of operators: find an order, retry it, refund it,
+// suspend a name, block a wallet, stop an activity.
 //
-// Every act that changes something has an operator and a reason, and is written down
-// before it is done, in a table that nothing can be removed from. A dry run says what
-// would be done, and changes nothing.
+// Every action that changes something has an operator and a reason, and is recorded
+// before it is done, in a table from which nothing can be deleted. A dry run returns
+// what would be done, and changes nothing.
 package operator
 
 import (
@@ -27,14 +27,14 @@ const (
 // Activities are all activities that can be stopped.
 var Activities = []string{Purchases, Refunds, Publishing}
 
-// An Act is who changes something, and why.
+// An Act says who changes something, and why.
 type Act struct {
 	Operator string
 	Reason   string
 	DryRun   bool
 }
 
-// An Action is an act that was written down.
+// An Action is an act that was recorded.
 type Action struct {
 	At       time.Time
 	Operator string
@@ -103,7 +103,7 @@ type Rules interface {
 	SetStopped(ctx context.Context, activity string, stopped bool, reason string) error
 }
 
-// Service does what operators ask for. Fill every field.
+// Service executes the actions of operators. Fill every field.
 type Service struct {
 	Finder Finder
 	Log    Log
@@ -117,7 +117,7 @@ type Service struct {
 	// Replay sends an event to a webhook again.
 	Replay func(ctx context.Context, webhookID, eventID string) error
 
-	// Changed is called after an act, so that this node follows it at once.
+	// Changed is called after an act, so that it takes effect on this node at once.
 	Changed func(ctx context.Context) error
 }
 
@@ -160,7 +160,7 @@ func (s *Service) one(ctx context.Context, query string) (Found, error) {
 // Actions returns the newest acts.
 func (s *Service) Actions(ctx context.Context) ([]Action, error) { return s.Log.Actions(ctx, 100) }
 
-// act writes an act down and does it. It returns what was done, or would be.
+// act records an act and executes it. It returns what was done, or would be.
 func (s *Service) act(ctx context.Context, a Act, action, target, outcome string, do func() error) (string, error) {
 	if a.Operator == "" || strings.TrimSpace(a.Reason) == "" {
 		return "", deed.Errorf(deed.CodeValidation, "say who you are and why: both are written down")
@@ -198,7 +198,7 @@ func (s *Service) Stop(ctx context.Context, a Act, activity string, stop bool) (
 	return s.act(ctx, a, action, activity, outcome, func() error { return s.Rules.SetStopped(ctx, activity, stop, a.Reason) })
 }
 
-// Block keeps a wallet from buying, or lets it buy again.
+// Block prevents a wallet from buying, or allows it again.
 func (s *Service) Block(ctx context.Context, a Act, wallet string, block bool) (string, error) {
 	w, err := deed.ParseWallet(wallet)
 	if err != nil {

@@ -27,9 +27,9 @@ func (f Found) open() bool {
 	return true
 }
 
-// Refund has a payment paid back. An order that was placed at a registrar is not
-// refunded by hand: the registrar may deliver it. It ends by itself, delivered or
-// refunded, at its deadline at the latest.
+// Refund refunds a payment. An order that was placed at a registrar is not refunded
+// manually, because the registrar may still deliver it: it is delivered or refunded
+// automatically, at its deadline at the latest.
 func (s *Service) Refund(ctx context.Context, a Act, query string) (string, error) {
 	f, err := s.one(ctx, query)
 	if err != nil {
@@ -53,8 +53,8 @@ func (s *Service) Refund(ctx context.Context, a Act, query string) (string, erro
 	return "", deed.Errorf(deed.CodeValidation, "%s is %s: there is nothing to refund", f.PaymentID, f.PaymentState)
 }
 
-// ReleaseOrder gives the name of an order whose payment cannot be settled back to other
-// buyers. The payment is never sent again, and is refunded if it arrives after all.
+// ReleaseOrder makes the name of an order whose payment cannot be settled available
+// again. The payment is never submitted again, and is refunded if it arrives anyway.
 func (s *Service) ReleaseOrder(ctx context.Context, a Act, query string) (string, error) {
 	f, err := s.one(ctx, query)
 	if err != nil {

@@ -3,7 +3,7 @@ package order
 import "time"
 
 // A LateOrder is an order whose job failed: its payment is refunded, and its registry
-// may execute it nevertheless. It is looked up for LateWindow after the failure.
+// may still execute it. It is looked up for LateWindow after the failure.
 type LateOrder struct {
 	Job    Job
 	State  LateOrderState
@@ -19,11 +19,11 @@ type LateOrder struct {
 //	   ├─► unpaid  └─► ended   └─► watching
 //	   └─► ended
 //
-// Watching: the registry has not executed it. Held: the registry holds the name for us,
-// and nobody owns it: an orphan. Deleting: the name is claimed, so that nobody buys it
-// meanwhile, and being deleted; if that becomes impossible, it is held. Until LateWindow
-// is over, what is no longer an orphan is watched again, since each attempt of the job
-// may be late. Unpaid: a renewal was executed after its refund, and the owner of the name
+// Watching: the registry has not executed it. Held: the registry has the name in our
+// account, and nobody owns it: an orphan. Deleting: the name is being deleted, and is
+// claimed so that nobody buys it in the meantime; if that becomes impossible, it is held.
+// Until LateWindow is over, what is no longer an orphan is watched again, since each
+// attempt of the job may be late. Unpaid: a renewal was executed after its refund, and the owner of the name
 // keeps the years. Deleted, ended: the time is over, and the name is not an orphan.
 type LateOrderState string
 

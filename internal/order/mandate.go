@@ -10,9 +10,9 @@ import (
 	"deed.example/deed/internal/settle"
 )
 
-// A Mandate is one coming renewal of a name that its owner has signed the payment of
-// in advance. The authorization moves exactly its amount, which is the most that the
-// renewal may cost (the cap): what the price of that day leaves over goes back.
+// A Mandate is the payment for one coming renewal of a name, signed by its owner in
+// advance. The authorization moves exactly its amount, which is the most that the
+// renewal may cost (the cap): the difference to the price of that day is refunded.
 type Mandate struct {
 	ID        string // public and random
 	Name      deed.Name
@@ -38,8 +38,8 @@ type Mandate struct {
 //	  ├─► unneeded  the name was renewed in another way
 //	  └─► revoked   by its owner, or because the name has another owner or has ended
 //
-// The signature is erased when a mandate leaves the state active: from then on the
-// payment has it, or nobody.
+// The signature is erased when a mandate leaves the state active: from then on only
+// the payment has it, if there is one.
 type MandateState string
 
 // The states of a mandate.
@@ -68,7 +68,7 @@ const (
 )
 
 // mandateTolerance is how much the expiry of a name may differ from the one that was
-// foreseen years before: registries treat the 29th of February differently.
+// computed years before: registries treat the 29th of February differently.
 const mandateTolerance = 5 * 24 * time.Hour
 
 // ErrMandateIdle is wrapped by errors after which a mandate was not used although it
@@ -171,7 +171,7 @@ func (m Mandate) priceDue(now time.Time) bool {
 	return !now.Before(m.Expires.AddDate(0, 0, -MandatePriceDays))
 }
 
-// FundsDue reports whether it is time to tell that the wallet cannot pay.
+// FundsDue reports whether it is time to warn the owner that the wallet cannot pay.
 func (m Mandate) FundsDue(now time.Time) bool {
 	return !now.Before(m.Expires.AddDate(0, 0, -MandateFundsDays))
 }
@@ -198,7 +198,7 @@ func (m Mandate) Purchase(r lifecycle.Registration) Purchase {
 	return Purchase{Kind: PurchaseRenewal, Name: m.Name, Years: 1, From: r.Expires.UTC()}
 }
 
-// TooLow returns the text of a cap below the price.
+// TooLow returns the message for a cap below the price.
 func (m Mandate) TooLow(price deed.USDC) string {
 	return fmt.Sprintf("a year costs %s USDC, and the mandate allows %s USDC: renew the name, or sign a new mandate", price, m.Auth.Amount)
 }

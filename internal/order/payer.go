@@ -32,8 +32,9 @@ const (
 	RevertWindow = 24 * time.Hour
 )
 
-// MaxDeployments limits what strangers can make us spend on deployments that fail. An
-// address that has no wallet yet costs nothing, so a limit per payer would not limit anything.
+// MaxDeployments limits how much gas others can make us spend on deployments that fail.
+// An address without a deployed wallet costs nothing, so a limit per payer would have no
+// effect.
 const MaxDeployments = 50
 
 // RefusedUntil returns until when a payer is refused whose transfers reverted at the

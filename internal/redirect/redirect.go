@@ -1,6 +1,6 @@
-// Package redirect answers requests for hosts with a FORWARD record: with a redirect to
-// the value of the record. It needs nothing but the host of the request, and sends nothing
-// of the request on.
+// Package redirect answers requests for hosts with a FORWARD record with a redirect to
+// the value of the record. It uses only the Host header, and passes no part of the
+// request on.
 //
 // Over HTTPS a host needs a certificate. Certificates orders it when the first visitor
 // connects, but only for hosts with a FORWARD record, and within limits for each client,

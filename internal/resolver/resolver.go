@@ -1,8 +1,8 @@
 // Package resolver looks up addresses with a recursive resolver, together with how long
 // they may be used, which net.Resolver does not say.
 //
-// It trusts the resolver for what is true, and nobody for the size of answers: of each
-// it uses the records that the chain of CNAMEs from the host leads to, and nothing else.
+// It trusts the contents of the resolver's answers, but not their size: it uses only the
+// records that the chain of CNAMEs from the host leads to.
 package resolver
 
 import (
@@ -29,7 +29,7 @@ type Client struct {
 // maxChain is how many CNAMEs are followed in one answer.
 const maxChain = 16
 
-// negativeTTL is how long it is believed that a host has no address.
+// negativeTTL is how long the result that a host has no address is valid.
 const negativeTTL = 5 * time.Minute
 
 // Lookup returns the IPv4 and IPv6 addresses of a host, and how long they are valid. A

@@ -1,4 +1,4 @@
-// Package settle has the contracts of what moves money for us, split by who can
+// Package settle has the interfaces of what moves money for us, split by who can
 // implement them. A Verifier checks signed authorizations (EIP-3009) and a Settler
 // settles them: a remote x402 facilitator can do both. Abandoner, Refunder, Watcher
 // and RefundFinder need a chain, and wallets of our own on it.
@@ -34,8 +34,8 @@ type Verifier interface {
 // A Settler moves the money of signed authorizations to us.
 //
 // Implementations must be safe for concurrent use, by several processes on one
-// database, and idempotent: a repeated request, also after the process crashed or
-// its response was lost, is continued and never done twice. One that sends
+// database, and idempotent: a repeated request, even after the process crashed or its
+// response was lost, is continued and never done twice. One that sends
 // transactions itself stores their exact signed bytes before it sends them. Nothing
 // that a third party puts on the chain may stop it. Every implementation passes the
 // suite in settletest.
@@ -63,8 +63,8 @@ type Abandoner interface {
 	Abandon(ctx context.Context, a Authorization) error
 }
 
-// A Refunder pays refunds. What is said of a Settler applies to it, too, and payments
-// never delay refunds.
+// A Refunder pays refunds. The rules for a Settler apply to it, too, and payments never
+// delay refunds.
 type Refunder interface {
 	// Refund refunds the payment of an authorization, or a part of it, once for each
 	// payer and nonce, whatever our database has stored: after a refund with one label

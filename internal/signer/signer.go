@@ -1,11 +1,11 @@
-// Package signer has the contract of those who sign for us: transactions, and
-// typed data (EIP-712).
+// Package signer has the interface of what signs for us: transactions and typed data
+// (EIP-712).
 //
 // A Signer is given what it signs and never a bare hash. So the key can be held
 // elsewhere, by a service that takes structured requests only and has rules of its
 // own about them (Web3Signer's eth_signTransaction and eth_signTypedData, or a KMS
 // behind an adapter that computes the hash), and a bug of ours cannot make it sign
-// what it does not understand.
+// something that it cannot check.
 //
 // file/ signs with a key in a file. Every implementation passes the suite in
 // signertest/, which also has a client of a small Web3Signer.

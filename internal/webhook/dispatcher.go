@@ -27,16 +27,16 @@ const (
 // A Lane is a class of hosts with slots of its own.
 type Lane int
 
-// The lanes: hosts that answered the last time, and the others. Who invents hosts
-// that hang delays only others that have not answered yet.
+// The lanes: hosts that responded the last time, and the others. A caller who adds
+// hosts that hang delays only hosts that have not responded yet.
 const (
 	LaneAnswered Lane = iota
 	LaneOther
 	lanes
 )
 
-// An Attempt is a delivery that is due, with all that is needed to send it. It has no
-// secrets if they cannot be decrypted.
+// An Attempt is a delivery that is due, with everything that is needed to send it. It
+// has no secrets if they cannot be decrypted.
 type Attempt struct {
 	Delivery
 	URL     string
@@ -54,13 +54,12 @@ type Queue interface {
 	// the deliveries to the host whose webhook is off or deleted.
 	Lease(ctx context.Context, host string, until time.Time) (bool, error)
 
-	// Due returns at most limit due deliveries to the host: of each webhook and
-	// aggregate the first that is pending, and of each webhook one before the second
-	// of another.
+	// Due returns at most limit due deliveries to the host: the first pending
+	// one of each webhook and aggregate, taken round-robin from the webhooks.
 	Due(ctx context.Context, host string, limit int) ([]Attempt, error)
 
-	// Record stores what came of an attempt, and turns the webhook off if TurnsOff
-	// says so. A delivery that is not pending any more stays as it is.
+	// Record stores the outcome of an attempt, and disables the webhook if TurnsOff
+	// says so. A delivery that is no longer pending is left unchanged.
 	Record(ctx context.Context, a Attempt, o Outcome) error
 
 	// Release ends the lease of a host. If it was silent, nothing is sent to it for
@@ -81,13 +80,13 @@ const (
 // A Sender makes one POST request.
 //
 // Implementations must be safe for concurrent use, must connect to public addresses
-// only, and must neither follow redirects nor pass on what the receiver says.
+// only, and must neither follow redirects nor return the receiver's response body.
 type Sender interface {
 	Send(ctx context.Context, url string, h http.Header, body []byte) Outcome
 }
 
-// Dispatcher sends what is due. Fill the exported fields. Several dispatchers, also
-// on several nodes, may share a queue.
+// Dispatcher sends what is due. Fill the exported fields. Several dispatchers, on the
+// same or on different nodes, may share a queue.
 type Dispatcher struct {
 	Queue   Queue
 	Sender  Sender
@@ -100,8 +99,8 @@ type Dispatcher struct {
 	wg    sync.WaitGroup
 }
 
-// Run dispatches until ctx is done. Attempts that are under way are abandoned, and
-// made again after the restart.
+// Run dispatches until ctx is done. Attempts in progress are abandoned, and repeated
+// after the restart.
 func (d *Dispatcher) Run(ctx context.Context) error {
 	defer d.Wait()
 	ticker := time.NewTicker(pollInterval)
@@ -205,8 +204,8 @@ func (d *Dispatcher) sendAll(ctx context.Context, chunk []Attempt) (Reachability
 	return Silent, nil
 }
 
-// attempt sends one delivery and records what came of it. Between the two the process
-// may die: then it is sent again.
+// attempt sends one delivery and records the outcome. If the process dies in between,
+// the delivery is sent again.
 func (d *Dispatcher) attempt(ctx context.Context, a Attempt) (Outcome, error) {
 	one, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A Failure says why an attempt had no answer that counts. The set is closed, because
-// owners read it: no text of a receiver or resolver is passed on.
+// A Failure says why an attempt failed. Owners see it, so the set is closed: no text of
+// a receiver or resolver is passed on.
 type Failure string
 
 // The failures.
@@ -19,14 +19,14 @@ const (
 	FailureSecret     Failure = "cannot sign: rotate the secret"
 )
 
-// An Outcome is what came of an attempt.
+// An Outcome is the result of an attempt.
 type Outcome struct {
 	Status  int     // 0 if there was no answer
 	Failure Failure // "" if the message was delivered
 }
 
-// OutcomeOf returns the outcome of an answer. Redirects are not followed, so they
-// are failures like every status but 2xx.
+// OutcomeOf returns the outcome of a response. Redirects are not followed, so they are
+// failures like every status other than 2xx.
 func OutcomeOf(status int) Outcome {
 	if status >= 200 && status < 300 {
 		return Outcome{Status: status}

@@ -8,7 +8,7 @@ import (
 	"deed.example/deed"
 )
 
-// Store keeps webhooks. A webhook of another wallet is CodeNotFound.
+// Store stores webhooks. A webhook of another wallet is CodeNotFound.
 type Store interface {
 	// Create stores a webhook, unless its owner has MaxPerWallet already.
 	Create(ctx context.Context, w Webhook) (Webhook, error)
@@ -19,11 +19,11 @@ type Store interface {
 	// Delete deletes a webhook and its deliveries.
 	Delete(ctx context.Context, owner deed.Wallet, id string) error
 
-	// Rotate replaces the secret; the former one signs too until the given time.
+	// Rotate replaces the secret; the previous one also signs until the given time.
 	Rotate(ctx context.Context, owner deed.Wallet, id string, secret deed.Secret, until time.Time) (Webhook, error)
 }
 
-// Deliveries keeps what was and will be sent. A webhook of another wallet is
+// Deliveries stores what was sent and what will be. A webhook of another wallet is
 // CodeNotFound.
 type Deliveries interface {
 	// Page returns a page of the deliveries of a webhook, newest first, and their
@@ -46,8 +46,7 @@ type Service struct {
 	Now        func() time.Time
 }
 
-// Create adds a webhook for future events. Only here and in Rotate its secret is
-// returned.
+// Create adds a webhook for future events. Only Create and Rotate return its secret.
 func (s *Service) Create(ctx context.Context, owner deed.Wallet, url string) (Webhook, error) {
 	host, err := parseTarget(url, s.AllowLocal)
 	if err != nil {
@@ -63,13 +62,13 @@ func (s *Service) List(ctx context.Context, owner deed.Wallet) ([]Webhook, error
 	return list, wrap(err, "read the webhooks of %s", owner)
 }
 
-// Delete deletes a webhook and what it has not been sent yet.
+// Delete deletes a webhook and its pending deliveries.
 func (s *Service) Delete(ctx context.Context, owner deed.Wallet, id string) error {
 	return wrap(s.Store.Delete(ctx, owner, id), "delete webhook %s", deed.Quoted(id))
 }
 
-// Rotate gives a webhook a new secret. For a day messages are signed with both, so
-// that the receiver can be changed meanwhile.
+// Rotate gives a webhook a new secret. For a day, messages are signed with both, so
+// that there is time to update the receiver.
 func (s *Service) Rotate(ctx context.Context, owner deed.Wallet, id string) (Webhook, error) {
 	w, err := s.Store.Rotate(ctx, owner, id, newSecret(), s.Now().Add(oldSecretTTL))
 	return w, wrap(err, "rotate the secret of webhook %s", deed.Quoted(id))
@@ -82,8 +81,8 @@ func (s *Service) Page(ctx context.Context, owner deed.Wallet, id string, limit,
 	return list, total, wrap(err, "read the deliveries of webhook %s", deed.Quoted(id))
 }
 
-// Test sends a message of type TestType. If it is delivered, a webhook that is off is
-// on again.
+// Test sends a message of type TestType. If it is delivered, a disabled webhook is
+// enabled again.
 func (s *Service) Test(ctx context.Context, owner deed.Wallet, id string) (Delivery, error) {
 	d, err := s.Deliveries.Test(ctx, owner, id)
 	return d, wrap(err, "test webhook %s", deed.Quoted(id))

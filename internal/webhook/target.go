@@ -29,7 +29,7 @@ var reserved = []netip.Prefix{
 	netip.MustParsePrefix("3fff::/20"),
 }
 
-// globalUnicast is what IANA has given out of IPv6. NAT64 (64:ff9b::/96), IPv4-mapped
+// globalUnicast is the IPv6 space that IANA has allocated. NAT64 (64:ff9b::/96), IPv4-mapped
 // and IPv4-compatible addresses are outside.
 var globalUnicast = netip.MustParsePrefix("2000::/3")
 

@@ -3,13 +3,13 @@
 // A delivery is written in the transaction of its event, and is sent until the
 // receiver answers 2xx: at least once, in order within an aggregate. Each attempt has
 // a CloudEvents 1.0 body and is signed as Standard Webhooks says. A delivery is tried
-// for three days; a webhook that has not taken anything for three days is turned off,
+// for three days; a webhook that has not accepted anything for three days is disabled,
 // and its owner is told by an event.
 //
-// Hosts are strangers: one that hangs must not delay the others. One node at a time
-// sends to a host, for a short turn with few parallel requests; a host that does not
-// answer has to wait longer each time, and hosts without a recent answer have slots of
-// their own.
+// Hosts are not trusted: one that hangs must not delay the others. One node at a time
+// sends to a host, for a short turn with few parallel requests; the pause of a host that
+// does not respond grows each time, and hosts without a recent response have separate
+// slots.
 package webhook
 
 import (
@@ -24,7 +24,7 @@ import (
 const MaxPerWallet = 10
 
 const (
-	// oldSecretTTL is how long the former secret signs too, after a rotation.
+	// oldSecretTTL is how long the previous secret also signs after a rotation.
 	oldSecretTTL = 24 * time.Hour
 
 	// giveUpAfter is how long a delivery is tried, and a webhook may fail.
@@ -45,8 +45,8 @@ type Webhook struct {
 	Disabled     time.Time // zero if it is on
 }
 
-// Secrets returns the secrets that sign at the time: the current one, and the former
-// one for a while.
+// Secrets returns the secrets that sign at the time: the current one and, for a while
+// after a rotation, the previous one.
 func (w Webhook) Secrets(at time.Time) []deed.Secret {
 	if w.OldSecret != "" && at.Before(w.OldUntil) {
 		return []deed.Secret{w.Secret, w.OldSecret}

@@ -7,7 +7,7 @@ import { api, atOrder, axe, base, button, connect, fund, heading, newAccount, pa
 const factory = '0xdeedfac70000000000000000000000000000fac7'
 const abi = parseAbi(['function createWallet(address owner, bytes32 salt)', 'function walletOf(address owner, bytes32 salt) view returns (address)'])
 
-/** A contract wallet of a new owner, with play money. It signs as wallet programs do. */
+/** A contract wallet of a new owner, with test money. It signs as wallet programs do. */
 async function contractWallet(by = factory) {
   const { body } = await api('GET', '/sandbox')
   const transport = http(body.rpcUrl)

@@ -51,7 +51,7 @@ test('wrong chain: switched, added, or told', async () => {
   await context.close()
 })
 
-test('too little USDC: play money, and on', async () => {
+test('too little USDC: test money, and on', async () => {
   const { page, wallet, context } = await atOrder({ poor: true })
   await button(page, /^Buy for/).click()
   await connect(page)
@@ -59,18 +59,18 @@ test('too little USDC: play money, and on', async () => {
   assert.equal(wallet.asked('eth_signTypedData_v4').length, 0, 'the balance is checked before signing')
   await axe(page, 'too little USDC')
   await picture(page, 'poor')
-  await button(page, 'Get play USDC and go on').click()
+  await button(page, 'Get test USDC and continue').click()
   await heading(page, 'Before you sign').waitFor()
   await context.close()
 })
 
-test('the sandbox says that it is one, and gives play money', async () => {
+test('the sandbox says that it is one, and gives test money', async () => {
   const { page, wallet, context } = await openPage()
   await page.goto(base)
-  await page.getByText('Play money only: names bought here do not exist in the public DNS.').waitFor()
-  await button(page, 'Get play USDC').click()
+  await page.getByText('Test money only: names bought here do not exist in the public DNS.').waitFor()
+  await button(page, 'Get test USDC').click()
   await connect(page)
-  await page.getByText('Your wallet now has 1,000.00 USDC of play money.').waitFor()
+  await page.getByText('Your wallet now has 1,000.00 USDC of test money.').waitFor()
   assert.equal((await fund(wallet.account.address, '1.00')).body.balance_usd, '1001.00')
   await context.close()
 })

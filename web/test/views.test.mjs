@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import { axe, base, button, buyName, connect, heading, newAccount, openPage, shots, test } from './lib.mjs'
 
-const inDocs = ['search', 'review', 'records', 'renewal'] // docs/page.md shows them, light on a desktop
+// docs/page.md shows these, light on a desktop; those that are longer than the screen as a whole.
+const inDocs = { search: false, review: true, records: false, renewal: true }
 
 /** Checks a view in light and dark, and saves its pictures if a folder is given. */
 async function shoot(page, view, kind) {
@@ -15,7 +16,7 @@ async function shoot(page, view, kind) {
     mkdirSync(shots + '/states', { recursive: true })
     await page.evaluate(() => (document.documentElement.style.scrollbarGutter = 'auto')) // pictures have no scrollbar
     await page.screenshot({ path: `${shots}/states/${view}-${kind}-${colorScheme}.png` })
-    if (inDocs.includes(view) && kind === 'desktop' && colorScheme === 'light') await page.screenshot({ path: `${shots}/${view}-desktop.png` })
+    if (view in inDocs && kind === 'desktop' && colorScheme === 'light') await page.screenshot({ path: `${shots}/${view}-desktop.png`, fullPage: inDocs[view] })
   }
 }
 
@@ -45,6 +46,11 @@ for (const [kind, o] of Object.entries(screens)) {
     await heading(page, 'Before you sign').scrollIntoViewIfNeeded()
     await shoot(page, 'review', kind)
     await shootOwner(page, name, kind)
+    for (const [view, query] of [['terminal', `port=40000&state=${'A'.repeat(26)}&wallet=${account.address}`], ['terminal-done', 'result=done']]) {
+      await page.goto(base + '/app/login?' + query)
+      await heading(page, /command line/).waitFor()
+      await shoot(page, view, kind)
+    }
     for (const [view, path] of [['docs', '/docs/names'], ['map', '/docs/'], ['reference', '/docs/api']]) {
       await page.goto(base + path)
       await shoot(page, view, kind)

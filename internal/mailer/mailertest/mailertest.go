@@ -64,11 +64,16 @@ type line struct {
 	Data  string   `json:"data"`
 }
 
+// Installed reports whether the program is installed.
+func Installed(t *testing.T) bool {
+	return exec.CommandContext(t.Context(), python, "-c", "import aiosmtpd").Run() == nil
+}
+
 // Start starts a server until the test ends. It skips the test where the program is
 // not installed.
 func Start(t *testing.T) *Server {
 	t.Helper()
-	if err := exec.CommandContext(t.Context(), python, "-c", "import aiosmtpd").Run(); err != nil {
+	if !Installed(t) {
 		t.Skip("python3-aiosmtpd is not installed: scripts/need.sh aiosmtpd")
 	}
 	dir := t.TempDir()

@@ -180,7 +180,7 @@ export async function selectChain(provider: Provider): Promise<void> {
   try {
     await useChain(provider)
   } catch (e: any) {
-    const text = isRefusal(e) ? 'You declined to change the network.' : 'The wallet could not change the network by itself.'
+    const text = isRefusal(e) ? 'You declined to change the network.' : 'The wallet could not change the network.'
     throw new Told({ kind: 'chain', title: 'Wrong network', text: `${text} Select ${config.chainName} in your wallet, then try again.` })
   }
 }

@@ -9,6 +9,7 @@ export type Kind =
   | 'refused'
   | 'chain'
   | 'switched'
+  | 'account'
   | 'poor'
   | 'price'
   | 'taken'
@@ -39,7 +40,7 @@ export class Told extends Error {
 export function describe(e: any): Problem {
   if (e instanceof Told) return e.problem
   if (e instanceof SignedOut) return { kind: 'signedout', title: 'Please sign in again', text: 'Your session has ended.' }
-  if (e instanceof ForeignSite) return { kind: 'foreign', title: 'Open the page at its own address', text: e.message, link: e.uri }
+  if (e instanceof ForeignSite) return { kind: 'foreign', title: 'Open the page at its own address', text: e.message, link: new URL(location.pathname + location.search, e.uri).href }
   if (e instanceof LostError) return { kind: 'lost', title: 'No connection to the service', text: 'Check your connection. The service may also be restarting.' }
   if (isRefusal(e)) return { kind: 'refused', title: 'You declined in your wallet', text: 'Nothing was signed and nothing was paid.' }
   if (!(e instanceof ApiError)) return { kind: 'other', title: 'That did not work', text: e?.message || 'Something unexpected happened.' }
@@ -51,7 +52,7 @@ function fromAnswer(e: ApiError): Problem {
     case 'RATE_LIMITED':
       return { kind: 'limited', title: 'Too many requests', text: 'The service limits how often it can be called.', until: Date.now() + Math.max(1, e.retryAfter) * 1000 }
     case 'DOMAIN_UNAVAILABLE':
-      return { kind: 'taken', title: 'Taken meanwhile', text: 'Somebody else has registered this name. You have not paid anything.' }
+      return { kind: 'taken', title: 'Taken in the meantime', text: 'Somebody else has registered this name. You have not paid anything.' }
     case 'PAYMENT_INVALID':
       if (!e.message.includes('deploy the wallet first')) break
       return { kind: 'undeployed', title: 'Your wallet is not on the chain yet', text: `The service does not deploy wallets of this kind. Send any transaction on ${config.chainName} from your wallet first, then try again. Nothing was paid.` }

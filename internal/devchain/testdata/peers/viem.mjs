@@ -2,7 +2,7 @@
 //
 //   node viem.mjs RPC_URL PRIVATE_KEY FOLDER_OF_CONTRACTS
 //
-// The key's account has play USDC and ETH. Whatever is not as it should be throws.
+// The key's account has test USDC and ETH. Whatever is not as it should be throws.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
