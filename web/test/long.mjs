@@ -1,5 +1,7 @@
 // The tests of `make long`.
 import './slow.test.mjs'
+import './contract.test.mjs'
+import './tabs.test.mjs'
 import './settings.test.mjs'
 import './keyboard.test.mjs'
 import './webhooks.test.mjs'

@@ -1,6 +1,5 @@
 // The tests of `make test`, in one process with one browser.
 import './buy.test.mjs'
-import './contract.test.mjs'
 import './states.test.mjs'
 import './session.test.mjs'
 import './terminal.test.mjs'
