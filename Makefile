@@ -40,7 +40,7 @@ lint: ## Check format, vet, staticcheck, layers and loggers; print the largest f
 
 bench: ## Print our costs as ratios to their limits, measured in one run (OUT=file writes them, BASE=file compares)
 	@scripts/need.sh go ca-certificates
-	@go run ./bench $(if $(OUT),-json $(OUT)) $(if $(BASE),-base $(BASE)) $(ARGS)
+	@go run ./bench $(if $(OUT),-json $(OUT)) $(if $(BASE),-compare $(BASE)) $(ARGS)
 
 growth: ## Measure the service with 10,000 and 100,000 names on PostgreSQL (SIZES="10000 1000000")
 	@scripts/growth.sh

@@ -40,7 +40,7 @@ func main() {
 		return
 	}
 	out := flag.String("json", "", "file for the results")
-	base := flag.String("base", "", "results of an earlier run to compare with")
+	base := flag.String("compare", "", "results of an earlier run to compare with")
 	flag.Parse()
 	earlier, err := readResults(*base)
 	fail(err)

@@ -14,6 +14,7 @@ var notes = map[string]string{
 	"nameservers":    `e.g. ["ns1.example.net","ns2.example.net"]`,
 	"limit":          "1 to 100, e.g. 50",
 	"offset":         "Entries to skip, e.g. 50",
+	"cursor":         "Instead of offset: next of the page before",
 	"record_id":      "Of list_dns_records, e.g. k3v9x2m7q4t8wz",
 	"type":           "e.g. A, AAAA, CNAME, MX, TXT",
 	"host":           "e.g. www; @ is the name itself",
