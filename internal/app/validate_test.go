@@ -154,6 +154,7 @@ func TestRequiredFields(t *testing.T) {
 		"everything":        func(c *Config) { *c = Config{} },
 		"data":              func(c *Config) { c.Data = "" },
 		"nameservers":       func(c *Config) { c.Nameservers = nil },
+		"the page of terms": func(c *Config) { c.Terms.Version = "1" },
 		"searches":          func(c *Config) { c.Search = SearchConfig{} },
 		"calls of searches": func(c *Config) { c.Search.MaxCalls = 0 },
 	} {
@@ -182,15 +183,19 @@ func TestBlocksAreChecked(t *testing.T) {
 		blocks []RegistrarConfig
 		want   []string
 	}{
-		"all is well":      {[]RegistrarConfig{block("a", "opusdns", vendor(nil), "com")}, nil},
-		"two blocks":       {[]RegistrarConfig{block("a", "opusdns", map[string]string{"key_fil": "x"}, "com"), block("b", "epp", nil, "net")}, []string{"registrar.a: ", "no key key_fil", "key_file must be set", "registrar.b: ", "address must be set", "password_file must be set"}},
-		"an unknown type":  {[]RegistrarConfig{block("a", "eep", nil, "com")}, []string{`registrar.a: type "eep": there are epp, opusdns, local`}},
-		"no TLDs":          {[]RegistrarConfig{block("a", "opusdns", vendor(nil))}, []string{"registrar.a: tlds must be set"}},
-		"not a TLD":        {[]RegistrarConfig{block("a", "opusdns", vendor(nil), "c om")}, []string{"registrar.a: tlds: "}},
-		"one TLD, twice":   {[]RegistrarConfig{block("a", "opusdns", vendor(nil), "com"), block("b", "opusdns", vendor(nil), "com")}, []string{"registrar b: .com is already sold by a"}},
-		"no file":          {[]RegistrarConfig{block("a", "opusdns", vendor(map[string]string{"key_file": key + "x"}), "com")}, []string{"registrar.a: key_file "}},
-		"a wrong number":   {[]RegistrarConfig{block("a", "opusdns", vendor(map[string]string{"requests_per_second": "0"}), "com")}, []string{"requests_per_second must be a number from 1 to 1000"}},
-		"a wrong common":   {[]RegistrarConfig{block("a", "opusdns", vendor(map[string]string{"cancel_percent": "101"}), "com")}, []string{"cancel_percent must be a number from 0 to 100"}},
+		"all is well":     {[]RegistrarConfig{block("a", "opusdns", vendor(nil), "com")}, nil},
+		"two blocks":      {[]RegistrarConfig{block("a", "opusdns", map[string]string{"key_fil": "x"}, "com"), block("b", "epp", nil, "net")}, []string{"registrar.a: ", "no key key_fil", "key_file must be set", "registrar.b: ", "address must be set", "password_file must be set"}},
+		"an unknown type": {[]RegistrarConfig{block("a", "eep", nil, "com")}, []string{`registrar.a: type "eep": there are epp, opusdns, local`}},
+		"no TLDs":         {[]RegistrarConfig{block("a", "opusdns", vendor(nil))}, []string{"registrar.a: tlds must be set"}},
+		"not a TLD":       {[]RegistrarConfig{block("a", "opusdns", vendor(nil), "c om")}, []string{"registrar.a: tlds: "}},
+		"one TLD, twice":  {[]RegistrarConfig{block("a", "opusdns", vendor(nil), "com"), block("b", "opusdns", vendor(nil), "com")}, []string{"registrar b: .com is already sold by a"}},
+		"no file":         {[]RegistrarConfig{block("a", "opusdns", vendor(map[string]string{"key_file": key + "x"}), "com")}, []string{"registrar.a: key_file "}},
+		"a wrong number":  {[]RegistrarConfig{block("a", "opusdns", vendor(map[string]string{"requests_per_second": "0"}), "com")}, []string{"requests_per_second must be a number from 1 to 1000"}},
+		"a wrong common":  {[]RegistrarConfig{block("a", "opusdns", vendor(map[string]string{"cancel_percent": "101"}), "com")}, []string{"cancel_percent must be a number from 0 to 100"}},
+		"owners":          {[]RegistrarConfig{block("a", "opusdns", vendor(map[string]string{"registrant_mode": "owner_required"}), "com")}, nil},
+		"a wrong mode":    {[]RegistrarConfig{block("a", "opusdns", vendor(map[string]string{"registrant_mode": "owner"}), "com")}, []string{"registrant_mode must be one of proxy, owner_optional, owner_required"}},
+		"no registrants": {[]RegistrarConfig{block("a", "epp", map[string]string{"address": "127.0.0.1:700", "client_id": "x", "password_file": key, "registrant_mode": "owner_optional"}, "com")},
+			[]string{"registrant_mode is owner_optional, and this registrar has no registrants"}},
 		"local has no key": {[]RegistrarConfig{block("a", "local", map[string]string{"address": "x"}, "*")}, []string{"no key address"}},
 	} {
 		config := Default()
