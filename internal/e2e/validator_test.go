@@ -33,7 +33,7 @@ type cached struct {
 }
 
 const (
-	maxValidators = 120 // more than the asks in the longest TTL while a key is replaced
+	maxValidators = 72 // more than the asks in the longest TTL while a key is replaced
 	parentTTL     = 24 * time.Hour
 )
 
@@ -44,10 +44,10 @@ func (v *validators) ask() {
 	if len(v.all) > maxValidators {
 		v.all = v.all[1:]
 	}
-	zone := v.served()
+	now := published{zone: v.served(), ds: v.parent()} // read once for all
 	for _, cache := range v.all {
 		for _, host := range []string{"www.first.com", "short.first.com"} {
-			if err := v.validate(cache, zone, host); err != nil {
+			if err := v.validate(cache, now, host); err != nil {
 				v.bogus++
 				v.why = fmt.Errorf("at %s: %w", v.now(), err)
 				continue
@@ -57,18 +57,24 @@ func (v *validators) ask() {
 	}
 }
 
+// published is what a resolver can read at one moment.
+type published struct {
+	zone dnssec.ServedZone
+	ds   []dnssec.DS
+}
+
 // validate follows the chain of trust from the DS (RFC 4035, 5).
-func (v *validators) validate(cache map[string]cached, zone dnssec.ServedZone, host string) error {
+func (v *validators) validate(cache map[string]cached, now published, host string) error {
 	anchors := v.read(cache, "DS", func() ([]dns.RR, time.Duration) {
 		var rrs []dns.RR
-		for _, ds := range v.parent() {
+		for _, ds := range now.ds {
 			rr := &dns.DS{Hdr: dns.RR_Header{Name: "first.com.", Rrtype: dns.TypeDS, Class: dns.ClassINET}, KeyTag: ds.KeyTag, Algorithm: ds.Algorithm, DigestType: ds.DigestType, Digest: ds.Digest}
 			rrs = append(rrs, rr)
 		}
 		return rrs, parentTTL
 	})
 	fetch := func(owner string, kind uint16) func() ([]dns.RR, time.Duration) {
-		return func() ([]dns.RR, time.Duration) { return v.set(zone, owner, kind) }
+		return func() ([]dns.RR, time.Duration) { return v.set(now.zone, owner, kind) }
 	}
 	keySet := v.read(cache, "DNSKEY", fetch("first.com", dns.TypeDNSKEY))
 	var trusted []*dns.DNSKEY
