@@ -80,7 +80,7 @@ export const types = ['A', 'AAAA', 'CNAME', 'ALIAS', 'MX', 'TXT', 'NS', 'SRV', '
 /** What a type does, where its name does not say it. */
 export const hints: Record<string, string> = {
   ALIAS: 'Serves the addresses of another host, also at @, where a CNAME is not possible.',
-  FORWARD: 'Redirects visitors of http://… to this address. Begin with 301 for a permanent redirect.',
+  FORWARD: 'Redirects visitors of this host to this address. Begin with 301 for a permanent redirect.',
   MX: 'Receives the mail. The smallest priority is tried first.',
   CAA: 'Says which authorities may issue certificates.',
 }
