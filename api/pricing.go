@@ -14,7 +14,7 @@ type TLDPrice struct {
 	MinYears          int    `json:"minYears"`
 	MaxYears          int    `json:"maxYears"`
 
-	Sale *TLDSale `json:"sale,omitzero"` // not in the whole list
+	*TLDSale // not in the whole list
 }
 
 // TLDSale is what can be done with the names of a TLD, and what their buyers agree to.

@@ -30,7 +30,7 @@ func TestPricing(t *testing.T) {
 		}
 		var one api.TLDPrice
 		err := json.Unmarshal([]byte(h.get(t, "/domains/pricing/"+p.TLD).body), &one)
-		if one.Sale = nil; err != nil || one != p { // the list has the prices only
+		if one.TLDSale = nil; err != nil || one != p { // the list has the prices only
 			t.Errorf("%s: got %+v, %v, want %+v", p.TLD, one, err, p)
 		}
 	}
@@ -38,7 +38,7 @@ func TestPricing(t *testing.T) {
 
 func TestPricingOfOneTLD(t *testing.T) {
 	h := open(t, options{})
-	const want = `{"tld":"com","registration_price_usd":"13.06","renewal_price_usd":"13.06","transfer_price_usd":"13.06","currency":"USDC","restore_price_usd":"54.50","minYears":1,"maxYears":10,"sale":{"capabilities":["cancel","ds","glue","owner_registrant"],"registrant":"owner_optional"}}` + "\n"
+	const want = `{"tld":"com","registration_price_usd":"13.06","renewal_price_usd":"13.06","transfer_price_usd":"13.06","currency":"USDC","restore_price_usd":"54.50","minYears":1,"maxYears":10,"capabilities":["cancel","ds","glue","owner_registrant"],"registrant":"owner_optional"}` + "\n"
 	for _, tld := range []string{"com", "COM", ".com", "com.", "%63om"} {
 		if got := h.get(t, "/domains/pricing/"+tld); got.status != 200 || got.body != want {
 			t.Errorf("%s: got %d %s", tld, got.status, got.body)

@@ -245,7 +245,7 @@ func TestOwnersAreAskedToAnswer(t *testing.T) {
 	if got := job(t, s.service, read[api.Registration](t, bought).JobID).Agreed; got == nil || got.Terms != "2026-11-01" || got.Registrant != "owner_required" {
 		t.Errorf("agreed: got %+v", got)
 	}
-	if got := read[api.TLDPrice](t, s.get(t, "/domains/pricing/com")).Sale; got == nil || got.Registrant != "owner_required" || got.TermsURL == "" || !slices.Contains(got.Capabilities, "owner_registrant") {
+	if got := read[api.TLDPrice](t, s.get(t, "/domains/pricing/com")).TLDSale; got == nil || got.Registrant != "owner_required" || got.TermsURL == "" || !slices.Contains(got.Capabilities, "owner_registrant") {
 		t.Errorf("sale: got %+v", got)
 	}
 	warned := func(words string) bool {

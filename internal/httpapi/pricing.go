@@ -36,7 +36,7 @@ func (s *Server) onePrice(w http.ResponseWriter, r *http.Request) error {
 	}
 	out := fromListing(l)
 	if s.Sale != nil {
-		out.Sale = s.Sale(tld)
+		out.TLDSale = s.Sale(tld)
 	}
 	return newDocument(out).serve(w, r)
 }
