@@ -47,7 +47,7 @@ func (s *session) demoAlone(start Start) error {
 	select {
 	case err = <-ended:
 		stop()
-		return errors.Join(errors.New("the service did not start"), err)
+		return fmt.Errorf("the service did not start: %w", err)
 	case s.server = <-ready:
 	}
 	s.say("A whole service runs at %s, in a folder that goes away.", s.server)
