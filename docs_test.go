@@ -94,7 +94,7 @@ func TestNamesPageIsComplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	words := 0
-	for file, pattern := range map[string]*regexp.Regexp{"internal/lifecycle/lifecycle.go": wordOfEvent, "internal/lifecycle/registration.go": wordOfStatus} {
+	for file, pattern := range map[string]*regexp.Regexp{"internal/lifecycle/event.go": wordOfEvent, "internal/lifecycle/registration.go": wordOfStatus} {
 		source, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

@@ -30,22 +30,21 @@ var groups = []struct {
 	{"job", jobRows, false}, {"epp", eppRows, false}, {"dns", dnsRows, false}, {"secondary", secondaryRows, true}, {"zones", zoneRows, true},
 }
 
-// repeats is how often each group is measured: between two rounds of a group, all others
-// are measured, so that a busy minute does not fall on one of them.
-const repeats = 3
-
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == dnsServerArg {
 		fail(answerQueries())
 		return
 	}
 	out := flag.String("json", "", "file for the results")
+	// Between two rounds of a group all others are measured, so that a busy minute does
+	// not fall on one of them.
+	repeats := flag.Int("rounds", 3, "how often each group is measured")
 	base := flag.String("compare", "", "results of an earlier run to compare with")
 	flag.Parse()
 	earlier, err := readResults(*base)
 	fail(err)
 	warnIfBusy(os.Stderr)
-	results, err := measureAll(flag.Args())
+	results, err := measureAll(flag.Args(), *repeats)
 	fail(err)
 	fail(printResults(os.Stdout, results, earlier))
 	fail(writeResults(*out, results))
@@ -59,7 +58,7 @@ func fail(err error) {
 }
 
 // measureAll measures the groups with these names, or all.
-func measureAll(names []string) (results []result, err error) {
+func measureAll(names []string, repeats int) (results []result, err error) {
 	for i := range repeats {
 		for _, g := range groups {
 			if i > 0 && g.once || len(names) > 0 && !slices.Contains(names, g.name) {

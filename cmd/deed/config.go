@@ -4,9 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
-	"net/mail"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -210,102 +207,4 @@ func (c *config) setPerTLD(key, value string) error {
 	}
 	c.Pricing.PerTLD[tld] = m
 	return err
-}
-
-func anything(string) error { return nil }
-
-func depth(s string) error {
-	if n, err := strconv.ParseUint(s, 10, 16); s != "auto" && (err != nil || n == 0) {
-		return fmt.Errorf("%q is neither auto nor a number of blocks", s)
-	}
-	return nil
-}
-
-func walletOrNone(s string) error {
-	if s == "" {
-		return nil
-	}
-	_, err := deed.ParseWallet(s)
-	return err
-}
-
-func walletFactories(s string) error {
-	if s == "auto" {
-		return nil
-	}
-	_, err := app.ParseWalletFactories(s)
-	return err
-}
-
-func numberOrNone(s string) error {
-	if _, err := strconv.ParseUint(s, 10, 32); s != "" && err != nil {
-		return fmt.Errorf("%q is not a number", s)
-	}
-	return nil
-}
-
-func notEmpty(s string) error {
-	if s == "" {
-		return errors.New("must not be empty")
-	}
-	return nil
-}
-
-func email(s string) error {
-	if a, err := mail.ParseAddress(s); err != nil || a.Address != s {
-		return fmt.Errorf("%q is not an e-mail address", s)
-	}
-	return nil
-}
-
-func emailOrNone(s string) error {
-	if s == "" {
-		return nil
-	}
-	return email(s)
-}
-
-func directoryURL(s string) error {
-	if u, err := url.Parse(s); err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil {
-		return fmt.Errorf("%q is not the address of a directory: write https://host/path", s)
-	}
-	return nil
-}
-
-func address(s string) error {
-	if _, _, err := net.SplitHostPort(s); err != nil {
-		return fmt.Errorf("%q is not an address: write host:port", s)
-	}
-	return nil
-}
-
-func addressOrOff(s string) error {
-	if s == "off" {
-		return nil
-	}
-	return address(s)
-}
-
-func publicURL(s string) error {
-	u, err := url.Parse(s)
-	if s != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "") {
-		return fmt.Errorf("%q is not a base address: write https://host", s)
-	}
-	return nil
-}
-
-func webPageOrNone(s string) error {
-	if u, err := url.Parse(s); s != "" && (err != nil || u.Scheme != "https" || u.Host == "") {
-		return fmt.Errorf("%q is not the address of a page: write https://host/path", s)
-	}
-	return nil
-}
-
-func oneOf(words ...string) func(string) error {
-	return func(s string) error {
-		if !slices.Contains(words, s) {
-			return fmt.Errorf("%q is not one of %s", s, strings.Join(words, ", "))
-		}
-		return nil
-	}
 }

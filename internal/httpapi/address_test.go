@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"net/netip"
 	"testing"
+
+	"deed.example/deed/internal/ratelimit"
 )
 
 func TestClientAddr(t *testing.T) {
@@ -45,7 +47,7 @@ func TestClientKey(t *testing.T) {
 		"2001:db8:1:2:3::4":   "2001:db8:1:2::/64",
 		"2001:db8:1:2:ffff::": "2001:db8:1:2::/64",
 	} {
-		if got := clientKey(netip.MustParseAddr(in)); got != want {
+		if got := ratelimit.AddressKey(netip.MustParseAddr(in)); got != want {
 			t.Errorf("%s: got %s, want %s", in, got, want)
 		}
 	}

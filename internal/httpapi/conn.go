@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/ratelimit"
 )
 
 // maxConns is how many connections one client may have open. Trusted proxies are
@@ -43,7 +44,7 @@ func (l *listener) Accept() (net.Conn, error) {
 		if within(addr, l.trusted) {
 			return &conn{Conn: c, publicURL: l.publicURL, release: func() {}}, nil
 		}
-		key := clientKey(addr)
+		key := ratelimit.AddressKey(addr)
 		if l.open.acquire(key, maxConns) {
 			return &conn{Conn: c, publicURL: l.publicURL, release: sync.OnceFunc(func() { l.open.release(key) })}, nil
 		}

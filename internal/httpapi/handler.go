@@ -28,7 +28,7 @@ func (s *Server) handle(h handler) http.Handler {
 // address applies a rate limit per client address.
 func (s *Server) address(lim deed.Limit, h handler) http.Handler {
 	return s.handle(func(w http.ResponseWriter, r *http.Request) error {
-		if err := s.spend(w, r, lim, clientKey(clientAddr(r, s.Trusted))); err != nil {
+		if err := s.spend(w, r, lim, ratelimit.AddressKey(clientAddr(r, s.Trusted))); err != nil {
 			return err
 		}
 		return h(w, r)

@@ -38,7 +38,7 @@ func (s *Server) message(w http.ResponseWriter, r *http.Request, next http.Handl
 	if next == nil {
 		return deed.Errorf(deed.CodeUnavailable, "this node does not speak %s: call the HTTP interface, GET /openapi.json describes it", protocol)
 	}
-	caller := clientKey(clientAddr(r, s.Trusted))
+	caller := ratelimit.AddressKey(clientAddr(r, s.Trusted))
 	if !s.activeMessages.acquire(caller, maxActiveMessages) {
 		return s.tooManyMessages(w)
 	}

@@ -1,6 +1,10 @@
 package httpapi
 
-import "net/http"
+import (
+	"net/http"
+
+	"deed.example/deed/internal/ratelimit"
+)
 
 // A Page serves what browsers show: the page, its assets and the docs. It returns
 // the errors that are answered like those of any other route.
@@ -38,5 +42,5 @@ func (s *Server) pageRoutes() []route {
 // LimitSearch counts a search that the page makes on the server like a call of
 // GET /domains/search by the same client.
 func (s *Server) LimitSearch(w http.ResponseWriter, r *http.Request) error {
-	return s.spend(w, r, s.Limits.Search, clientKey(clientAddr(r, s.Trusted)))
+	return s.spend(w, r, s.Limits.Search, ratelimit.AddressKey(clientAddr(r, s.Trusted)))
 }

@@ -9,6 +9,7 @@ import (
 	"deed.example/deed/api"
 	"deed.example/deed/internal/dnszone"
 	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/ratelimit"
 	"deed.example/deed/internal/settle"
 )
 
@@ -23,7 +24,7 @@ var errNoPayments = deed.Errorf(deed.CodeUnavailable, "this deployment takes no 
 // order returns the handler of a paid route about a name; read parses its body.
 func (s *Server) order(read func(w http.ResponseWriter, r *http.Request) (o order.Request, dryRun bool, err error)) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		pay, err := s.countPaid(w, r, s.Limits.Register, clientKey(clientAddr(r, s.Trusted)))
+		pay, err := s.countPaid(w, r, s.Limits.Register, ratelimit.AddressKey(clientAddr(r, s.Trusted)))
 		if err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/api"
+	"deed.example/deed/internal/ratelimit"
 )
 
 // A Sandbox is the embedded chain with test money, and the embedded registry.
@@ -75,7 +76,7 @@ func (s *Server) sandboxed(h handler) http.Handler {
 		case s.Sandbox == nil || !here && !s.Sandbox.Public:
 			return refuse(http.StatusNotFound, "there is nothing at %s: the sandbox is on a loopback address only, unless sandbox.public is set", shownPath(r))
 		case !here:
-			if _, err := s.Limiter.Spend(r.Context(), sandboxLimit, clientKey(clientAddr(r, s.Trusted))); err != nil {
+			if _, err := s.Limiter.Spend(r.Context(), sandboxLimit, ratelimit.AddressKey(clientAddr(r, s.Trusted))); err != nil {
 				return &deed.Error{Code: deed.CodeUnavailable, Message: "a public sandbox takes 60 calls a minute of one address: try again in a minute", Retry: time.Minute}
 			}
 		}

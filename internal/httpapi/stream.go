@@ -10,6 +10,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/api"
+	"deed.example/deed/internal/ratelimit"
 )
 
 const (
@@ -36,7 +37,7 @@ func (s *Server) streamJob(w http.ResponseWriter, r *http.Request, j api.Job) er
 // stream opens a stream of server-sent events, which f sends until ctx is done or
 // sending fails, which means that the client is gone.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request, f func(ctx context.Context, send func(text string) error)) error {
-	caller := clientKey(clientAddr(r, s.Trusted))
+	caller := ratelimit.AddressKey(clientAddr(r, s.Trusted))
 	if !s.activeStreams.acquire(caller, maxStreamsPerClient) {
 		return errStreams
 	}

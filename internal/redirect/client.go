@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/ratelimit"
 )
 
 // Clients limits what one client may cause in a minute.
@@ -22,7 +23,7 @@ func (c Clients) admit(ctx context.Context, what, from string, limit int) error 
 	if c.Counter == nil || c.trusts(addr) {
 		return nil
 	}
-	n, _, err := c.Counter.Count(ctx, what+":"+clientKey(addr), time.Minute)
+	n, _, err := c.Counter.Count(ctx, what+":"+ratelimit.AddressKey(addr), time.Minute)
 	if err == nil && n > limit {
 		return deed.Errorf(deed.CodeRateLimited, "more than %d %s in a minute from one address: wait a minute", limit, what)
 	}
@@ -37,14 +38,4 @@ func (c Clients) trusts(addr netip.Addr) bool {
 func parseAddr(from string) netip.Addr {
 	peer, _ := netip.ParseAddrPort(from) // the zero address, if there is none
 	return peer.Addr().Unmap().WithZone("")
-}
-
-// clientKey returns the key that an address counts by: an IPv6 address counts as its /64,
-// which providers assign to one customer.
-func clientKey(addr netip.Addr) string {
-	if addr.Is6() {
-		prefix, _ := addr.Prefix(64) // 64 always fits
-		return prefix.String()
-	}
-	return addr.String()
 }

@@ -3,6 +3,8 @@ package redirect
 import (
 	"net"
 	"sync"
+
+	"deed.example/deed/internal/ratelimit"
 )
 
 // maxConns limits the open connections of one client, and maxAllConns those of all.
@@ -34,7 +36,7 @@ func (l *listener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		addr := parseAddr(c.RemoteAddr().String())
-		key, limit := clientKey(addr), maxConns
+		key, limit := ratelimit.AddressKey(addr), maxConns
 		if l.clients.trusts(addr) {
 			limit = maxAllConns
 		}

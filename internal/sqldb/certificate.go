@@ -20,12 +20,10 @@ type Certificates struct {
 func certificateContext(key string) string { return "certificate " + key }
 
 // SaveFile implements redirect.Store.
-func (s Certificates) SaveFile(ctx context.Context, key string, value []byte) (err error) {
-	sealed := string(value)
-	if s.DB.Sealer != nil { // only tests leave it out
-		if sealed, err = s.DB.Sealer.Seal(certificateContext(key), sealed); err != nil {
-			return err
-		}
+func (s Certificates) SaveFile(ctx context.Context, key string, value []byte) error {
+	sealed, err := s.DB.seal(certificateContext(key), string(value))
+	if err != nil {
+		return err
 	}
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		_, err := tx.ExecContext(ctx, `
@@ -46,8 +44,8 @@ func (s Certificates) File(ctx context.Context, key string) ([]byte, time.Time, 
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, time.Time{}, deed.Errorf(deed.CodeNotFound, "there is no file %s", deed.Quoted(key))
 	}
-	if err == nil && s.DB.Sealer != nil {
-		text, err = s.DB.Sealer.Open(certificateContext(key), text)
+	if err == nil {
+		text, err = s.DB.unseal(certificateContext(key), text)
 	}
 	return []byte(text), time.Unix(saved, 0), err
 }

@@ -27,17 +27,12 @@ func emailContext(owner deed.Wallet) string { return "email " + string(owner) }
 // seal encrypts what is needed to write to the owner.
 func (s Emails) seal(r email.Request) (string, error) {
 	text := strings.Join([]string{string(r.Address), r.Code, r.Token}, "\n")
-	if s.DB.Sealer == nil {
-		return text, nil // only tests leave it out
-	}
-	return s.DB.Sealer.Seal(emailContext(r.Owner), text)
+	return s.DB.seal(emailContext(r.Owner), text)
 }
 
 func (s Emails) open(r *email.Request, sealed string) (err error) {
-	if s.DB.Sealer != nil {
-		if sealed, err = s.DB.Sealer.Open(emailContext(r.Owner), sealed); err != nil {
-			return err
-		}
+	if sealed, err = s.DB.unseal(emailContext(r.Owner), sealed); err != nil {
+		return err
 	}
 	parts := strings.Split(sealed, "\n")
 	if len(parts) != 3 {

@@ -26,24 +26,18 @@ type Mandates struct {
 func mandateContext(id string) string { return "mandate " + id }
 
 func (s Mandates) seal(id string, signature []byte) (string, error) {
-	text := hex.EncodeToString(signature)
-	if s.DB.Sealer == nil {
-		return text, nil // only tests leave it out
-	}
-	return s.DB.Sealer.Seal(mandateContext(id), text)
+	return s.DB.seal(mandateContext(id), hex.EncodeToString(signature))
 }
 
 func (s Mandates) openSignature(id, sealed string) ([]byte, error) {
 	if sealed == "" {
 		return nil, nil
 	}
-	if s.DB.Sealer != nil {
-		var err error
-		if sealed, err = s.DB.Sealer.Open(mandateContext(id), sealed); err != nil {
-			return nil, fmt.Errorf("open the signature of mandate %s: %w", id, err)
-		}
+	text, err := s.DB.unseal(mandateContext(id), sealed)
+	if err != nil {
+		return nil, fmt.Errorf("open the signature of mandate %s: %w", id, err)
 	}
-	return hex.DecodeString(sealed)
+	return hex.DecodeString(text)
 }
 
 // Create implements mandate.Store. The row of the registration is locked first, as by

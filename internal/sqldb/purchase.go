@@ -10,13 +10,6 @@ import (
 	"deed.example/deed/internal/order"
 )
 
-// A Sealer encrypts secrets for temporary storage. About is authenticated: what was
-// sealed for one subject cannot be opened for another.
-type Sealer interface {
-	Seal(about, plain string) (sealed string, err error)
-	Open(about, sealed string) (plain string, err error)
-}
-
 // purchaseColumn returns the column of a purchase.
 func (db *DB) purchaseColumn(paymentID string, p order.Purchase) (string, error) {
 	stored := storePurchase(p)

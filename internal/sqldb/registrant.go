@@ -39,20 +39,6 @@ func registrantContext(reference, column string) string {
 	return "registrant " + column + " " + reference
 }
 
-func (s Registrants) seal(reference, column, text string) (string, error) {
-	if s.DB.Sealer == nil || text == "" {
-		return text, nil // only tests leave it out
-	}
-	return s.DB.Sealer.Seal(registrantContext(reference, column), text)
-}
-
-func (s Registrants) unseal(reference, column, sealed string) (string, error) {
-	if s.DB.Sealer == nil || sealed == "" {
-		return sealed, nil
-	}
-	return s.DB.Sealer.Open(registrantContext(reference, column), sealed)
-}
-
 const selectRegistrant = `
 	SELECT reference, domain, backend, wallet, contact, handle, state, reason, version, tries, updated_at, lease_until FROM registrants `
 
@@ -71,8 +57,8 @@ func (s Registrants) Registrant(ctx context.Context, reference string) (g lifecy
 		return g, err
 	}
 	g.Updated, g.Lease = timeOrZero(updated), timeOrZero(lease)
-	if contact, err = s.unseal(reference, "contact", contact); err == nil {
-		g.Reason, err = s.unseal(reference, "reason", g.Reason)
+	if contact, err = s.DB.unseal(registrantContext(reference, "contact"), contact); err == nil {
+		g.Reason, err = s.DB.unseal(registrantContext(reference, "reason"), g.Reason)
 	}
 	if err != nil {
 		return lifecycle.Registrant{}, fmt.Errorf("open the registrant of %s: %w", g.Name, err)
@@ -94,7 +80,7 @@ func (s Registrants) PutRegistrant(ctx context.Context, g lifecycle.Registrant) 
 	if err != nil {
 		return err
 	}
-	sealed, err := s.seal(g.Reference, "contact", string(text))
+	sealed, err := s.DB.seal(registrantContext(g.Reference, "contact"), string(text))
 	if err != nil {
 		return fmt.Errorf("seal the registrant of %s: %w", g.Name, err)
 	}
@@ -171,7 +157,7 @@ func (s Registrants) DelayRegistrant(ctx context.Context, g lifecycle.Registrant
 
 // AnswerRegistrant implements registration.RegistrantSteps.
 func (s Registrants) AnswerRegistrant(ctx context.Context, g lifecycle.Registrant, event lifecycle.EventType) error {
-	reason, err := s.seal(g.Reference, "reason", g.Reason)
+	reason, err := s.DB.seal(registrantContext(g.Reference, "reason"), g.Reason)
 	if err != nil {
 		return fmt.Errorf("seal why the registrant of %s is refused: %w", g.Name, err)
 	}

@@ -22,21 +22,13 @@ var errNoWebhook = deed.Errorf(deed.CodeNotFound, "this wallet has no such webho
 // sealContext binds the encrypted secret to its row.
 func sealContext(id string) string { return "webhook " + id }
 
-// seal encrypts a secret. Without a Sealer, which only tests leave out, it is stored as
-// it is.
 func (s Webhooks) seal(id string, secret deed.Secret) (string, error) {
-	if s.DB.Sealer == nil {
-		return secret.Reveal(), nil
-	}
-	return s.DB.Sealer.Seal(sealContext(id), secret.Reveal())
+	return s.DB.seal(sealContext(id), secret.Reveal())
 }
 
 // openSecret decrypts a secret; one that cannot be decrypted is "".
 func (s Webhooks) openSecret(id, sealed string) deed.Secret {
-	if s.DB.Sealer == nil || sealed == "" {
-		return deed.Secret(sealed)
-	}
-	plain, err := s.DB.Sealer.Open(sealContext(id), sealed)
+	plain, err := s.DB.unseal(sealContext(id), sealed)
 	if err != nil {
 		return "" // attempts fail with FailureSecret, which says what to do
 	}
