@@ -38,7 +38,8 @@ var fillSQL string
 type filler struct {
 	names int
 	url   string // of the database
-	dir   string // data folder of the service
+	dir   string // of the data folders of the nodes
+	chain *sharedChain
 }
 
 func (f filler) zoneSecretFile() string { return filepath.Join(f.dir, "dns.key") }

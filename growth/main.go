@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -57,8 +58,13 @@ func measureSize(ctx context.Context, server string, names int) (c column, err e
 		return c, err
 	}
 	defer func() { err = errors.Join(err, drop()) }()
+	chain, err := openChain(filepath.Join(dir, "chain"))
+	if err != nil {
+		return c, err
+	}
+	defer func() { err = errors.Join(err, chain.close()) }()
 	began := time.Now()
-	f := filler{names: names, url: database, dir: dir}
+	f := filler{names: names, url: database, dir: dir, chain: chain}
 	if err := f.fill(ctx); err != nil {
 		return c, err
 	}

@@ -23,12 +23,14 @@ type service struct {
 	large, small *client.Client // owners of many names and of a few
 }
 
-// openService starts the service as `deed serve` does, with the limits out of the
-// way.
-func openService(ctx context.Context, f filler) (*service, error) {
+// openService starts a node as `deed serve` does, with its data in the folder and the
+// limits out of the way.
+func openService(ctx context.Context, f filler, folder string) (*service, error) {
 	c := app.Default()
-	c.Data, c.Version, c.DatabaseURL, c.DNSKey = filepath.Join(f.dir, "data"), "growth", deed.Secret(f.url), f.zoneSecretFile()
+	c.Data, c.Version, c.DatabaseURL, c.DNSKey = filepath.Join(f.dir, folder), "growth", deed.Secret(f.url), f.zoneSecretFile()
 	c.Log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+	c.Payments.MaxOpen = 1_000_000
+	c.ChainRPCURL, c.Hooks.Chain = deed.Secret(f.chain.url), f.chain.Chain
 	c.Listen, c.ChainListen, c.DNSListen, c.MetricsListen = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0", "off"
 	for _, l := range []*deed.Limit{&c.Limits.Search, &c.Limits.Register, &c.Limits.DNS, &c.Limits.Account, &c.Limits.SignIn, &c.Limits.Agents} {
 		l.Max = 1_000_000

@@ -19,7 +19,7 @@ suite "lint" scripts/lint.sh
 # whole service, on those that do many things at once.
 raced=$(go list ./... | grep -vE '/(sim|cmd/deed|contracts|deploy|docs|failover|internal/(e2e|web))$')
 # shellcheck disable=SC2086
-suite "packages, with the race detector" go_tests -race -timeout 60m $raced
+suite "packages, with the race detector" go_tests -race -p 4 -timeout 60m $raced
 suite "the whole service, many at once, with the race detector" go_tests -race -timeout 60m \
 	-run 'Race|Nodes|AtOnce|Flood|Thousand|Stream|Hang' ./internal/e2e
 
@@ -27,12 +27,14 @@ suite "the whole service, many at once, with the race detector" go_tests -race -
 long_tests() {
 	grep -rlE --include='*_test.go' '^//go:build.*\blong\b' . | xargs grep -hoE '^func Test[A-Za-z0-9_]+' | sed 's/^func //' | sort -u | paste -sd '|'
 }
-# Without cgo, as in make test, which has compiled most of it then.
+# Without cgo, as in make test, which has compiled most of it then. The packages that take
+# longest come first. Most tests wait for processes that they start, so there are more at
+# a time than processors. The simulator has more seeds with the tag.
 export CGO_ENABLED=0
 # shellcheck disable=SC2046
-suite "the tests behind the tag long" go_tests -tags long -timeout 60m -run "^($(long_tests)|TestDocsRun)\$" \
-	$(go list ./... | grep -v '/sim$')
-suite "the simulator: thousands of seeds, and every known bug" go_tests -tags long -timeout 60m ./sim
+suite "the tests behind the tag long" go_tests -tags long -p 4 -parallel 4 -timeout 60m \
+	-run "^($(long_tests)|TestDocsRun|Test(Outside|Mandate|Cancel)?Simulation)\$" \
+	./sim ./cmd/deed $(go list ./... | grep -vE '/(sim|cmd/deed)$')
 
 # Check that the other platforms of a release compile; nothing is run there.
 cross() { GOOS=$1 GOARCH=$2 go build ./...; }

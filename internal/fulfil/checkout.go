@@ -191,11 +191,12 @@ func (c *checkout) proceed(ctx context.Context, p order.Payment, want order.Purc
 	if p.Auth.Amount != c.auth.Amount || p.Auth.PayTo != c.auth.PayTo || p.Fingerprint != want.Fingerprint() {
 		return p, deed.Errorf(deed.CodePaymentInvalid, "this payment was given for another request")
 	}
-	alias := p.AliasOf != ""
+	alias, err := p.AliasOf != "", error(nil)
 	if alias {
-		p.ID = p.AliasOf
+		p, err = c.s.Advance(ctx, p.AliasOf)
+	} else {
+		p, err = c.s.advance(ctx, p)
 	}
-	p, err := c.s.Advance(ctx, p.ID)
 	if err != nil && !errors.Is(err, order.ErrPending) {
 		return p, err
 	}

@@ -139,6 +139,15 @@ func DefaultTerms() Terms {
 // an error.
 func (s *Service) Advance(ctx context.Context, id string) (order.Payment, error) {
 	p, err := s.Store.Payment(ctx, id)
+	if err != nil {
+		return p, fmt.Errorf("advance payment %s: %w", id, err)
+	}
+	return s.advance(ctx, p)
+}
+
+// advance is Advance for a payment that was just read.
+func (s *Service) advance(ctx context.Context, p order.Payment) (order.Payment, error) {
+	id, err := p.ID, error(nil)
 	for err == nil {
 		s.step(string(p.State))
 		// Each step makes at most one outside call and one transaction.

@@ -108,5 +108,9 @@ func (s JobState) Ended() bool { return len(jobTransitions[s]) == 0 }
 // job is disclosed for it.
 func (j Job) Legacy() bool { return j.PublicID == j.ID }
 
+// MayHoldClaim reports whether the job may have claimed its name: from the start, or for
+// an attempt.
+func (j Job) MayHoldClaim() bool { return j.Purchase.Kind.ClaimsName() || j.Attempts > 0 }
+
 // CanBecome reports whether there is a transition from s to next.
 func (s JobState) CanBecome(next JobState) bool { return slices.Contains(jobTransitions[s], next) }

@@ -217,14 +217,16 @@ func (s Jobs) FailJob(ctx context.Context, j order.Job) error {
 // settleAccounts ends a job: its claim is dropped, and its payment is consumed or due for
 // refund. A payment in any state but settled is a bug, and nothing is written.
 func (s Jobs) settleAccounts(ctx context.Context, tx *Tx, j order.Job, to order.PaymentState) error {
-	if err := dropClaim(ctx, tx, j.ID); err != nil {
-		return err
+	if j.MayHoldClaim() {
+		if err := dropClaim(ctx, tx, j.ID); err != nil {
+			return err
+		}
 	}
 	p, err := readPayment(ctx, tx, j.PaymentID)
 	if err != nil {
 		return err
 	}
-	moved, err := movePayment(ctx, tx, p, to, "", s.Now())
+	_, moved, err := movePayment(ctx, tx, p, to, "", s.Now())
 	if err == nil && !moved {
 		err = fmt.Errorf("payment %s of job %s is %s", p.ID, j.ID, p.State)
 	}

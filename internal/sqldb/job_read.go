@@ -4,6 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"deed.example/deed"
@@ -14,25 +17,7 @@ import (
 func (s Jobs) Job(ctx context.Context, id string) (order.Job, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
-	j, err := s.DB.readJob(ctx, s.DB.read, id)
-	if err != nil {
-		return j, err
-	}
-	rows, err := s.DB.read.QueryContext(ctx, `SELECT state, at FROM job_steps WHERE job_id = $1 ORDER BY n`, id)
-	if err != nil {
-		return j, err
-	}
-	defer rows.Close() // rows.Err below returns the error
-	for rows.Next() {
-		var step order.Step
-		var at int64
-		if err := rows.Scan(&step.State, &at); err != nil {
-			return j, err
-		}
-		step.At = time.Unix(at, 0)
-		j.Steps = append(j.Steps, step)
-	}
-	return j, rows.Err()
+	return s.DB.readJob(ctx, s.DB.read, id)
 }
 
 // JobOf implements fulfil.JobStore.
@@ -58,17 +43,19 @@ func (s Jobs) PublicJob(ctx context.Context, publicID string) (order.Job, error)
 	return s.Job(ctx, id)
 }
 
+// readJob returns the job with its steps, in one statement.
 func (db *DB) readJob(ctx context.Context, from rowQuerier, id string) (order.Job, error) {
 	j := order.Job{ID: id}
 	var submitted, lease, since, until, revision, created, updated, deadline int64
-	var purchase string
+	var purchase, steps string
 	err := from.QueryRowContext(ctx, `
 		SELECT j.public_id, j.payment_id, p.kind, p.domain, p.years, p.purchase, j.owner, j.state, j.reference, j.backend, j.attempts, j.submitted_at, j.lease_until,
-		       j.from_at, j.until_at, j.revision, j.refusal, j.failure, j.cause, j.created_at, j.updated_at, j.deadline_at
+		       j.from_at, j.until_at, j.revision, j.refusal, j.failure, j.cause, j.created_at, j.updated_at, j.deadline_at,
+		       coalesce((SELECT string_agg(state || ' ' || at, ',' ORDER BY n) FROM job_steps WHERE job_id = j.id), '')
 		  FROM jobs j JOIN payments p ON p.id = j.payment_id
 		 WHERE j.id = $1`,
 		id).Scan(&j.PublicID, &j.PaymentID, &j.Purchase.Kind, &j.Purchase.Name, &j.Purchase.Years, &purchase, &j.Owner, &j.State, &j.Reference, &j.Backend, &j.Attempts,
-		&submitted, &lease, &since, &until, &revision, &j.Refusal, &j.Failure, &j.Waiting, &created, &updated, &deadline)
+		&submitted, &lease, &since, &until, &revision, &j.Refusal, &j.Failure, &j.Waiting, &created, &updated, &deadline, &steps)
 	if errors.Is(err, sql.ErrNoRows) {
 		return j, deed.Errorf(deed.CodeNotFound, "there is no job %s", id)
 	}
@@ -77,6 +64,9 @@ func (db *DB) readJob(ctx context.Context, from rowQuerier, id string) (order.Jo
 	}
 	j.Submitted, j.Lease, j.Created, j.Updated, j.Deadline = time.Unix(submitted, 0), time.Unix(lease, 0), time.Unix(created, 0), time.Unix(updated, 0), time.Unix(deadline, 0)
 	j.From, j.Until, j.Revision = timeOrZero(since), timeOrZero(until), uint32(revision)
+	if j.Steps, err = readSteps(steps); err != nil {
+		return j, fmt.Errorf("read the steps of job %s: %w", id, err)
+	}
 	sealed, err := readPurchase(&j.Purchase, purchase)
 	if err != nil || sealed == "" || j.State.Ended() {
 		return j, err
@@ -85,6 +75,22 @@ func (db *DB) readJob(ctx context.Context, from rowQuerier, id string) (order.Jo
 	// it the registry refuses the order, and the payer gets the money back.
 	j.Purchase.AuthCode, _ = db.open(j.PaymentID, sealed)
 	return j, nil
+}
+
+// readSteps reads steps like "queued 1700000000", with commas between them.
+func readSteps(list string) (steps []order.Step, err error) {
+	if list == "" {
+		return nil, nil
+	}
+	for step := range strings.SplitSeq(list, ",") {
+		state, text, _ := strings.Cut(step, " ")
+		at, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		steps = append(steps, order.Step{State: order.JobState(state), At: time.Unix(at, 0)})
+	}
+	return steps, nil
 }
 
 // timeOrZero converts a column in which 0 means no time.

@@ -52,7 +52,7 @@ func refundPart(ctx context.Context, tx *Tx, paymentID string, part order.PartRe
 		return false, err
 	}
 	p.Part = part
-	moved, err := movePayment(ctx, tx, p, order.PaymentRefundDue, "", now)
+	_, moved, err := movePayment(ctx, tx, p, order.PaymentRefundDue, "", now)
 	if err != nil || !moved {
 		return false, err
 	}

@@ -148,6 +148,9 @@ func TestStoredPurchase(t *testing.T) {
 			tt.p.Name = deed.Name(fmt.Sprintf("name%d.com", i)) // a name is claimed once
 			auth := settle.Authorization{Payer: "0x01", PayTo: "0x02", Amount: 10, ValidBefore: 9, Nonce: fmt.Sprint(i), Signature: []byte{1}}
 			p, err := rows.AuthorizePayment(t.Context(), order.Payment{ID: auth.PaymentID(1, ""), Source: order.SourceX402Exact, Auth: auth, Purchase: tt.p}, sqldbtest.AdmitAll)
+			if err == nil {
+				p, err = rows.Payment(t.Context(), p.ID)
+			}
 			if err != nil || !reflect.DeepEqual(p.Purchase, tt.p) || p.Source != order.SourceX402Exact {
 				t.Errorf("got %+v, %v, want %+v", p.Purchase, err, tt.p)
 			}

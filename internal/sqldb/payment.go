@@ -11,6 +11,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/event"
+	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/settle"
 )
@@ -123,15 +124,10 @@ func (s Payments) authorize(ctx context.Context, tx *Tx, p order.Payment, admit 
 	if err := admit(who); err != nil {
 		return p, err
 	}
-	if err := s.insertPayment(ctx, tx, p, now); err != nil {
+	if p, err = s.insertPayment(ctx, tx, p, now); err != nil || p.AliasOf != "" {
 		return p, err
 	}
-	if p.AliasOf == "" {
-		if err := createJob(ctx, tx, p, order.JobAwaitingPayment, now); err != nil {
-			return p, err
-		}
-	}
-	return readPayment(ctx, tx, p.ID)
+	return p, createJob(ctx, tx, p, order.JobAwaitingPayment, now)
 }
 
 // deployments counts the payments with the deployment of a wallet that are open or
@@ -157,16 +153,18 @@ func openFor(ctx context.Context, tx *Tx, p order.Payment) (id string, err error
 	return id, err
 }
 
-func (s Payments) insertPayment(ctx context.Context, tx *Tx, p order.Payment, now time.Time) error {
+// insertPayment stores a new payment and returns it with what it got.
+func (s Payments) insertPayment(ctx context.Context, tx *Tx, p order.Payment, now time.Time) (order.Payment, error) {
 	var next any
 	if p.AliasOf == "" {
 		next = now.Unix()
 	}
 	purchase, err := s.DB.purchaseColumn(p.ID, p.Purchase)
 	if err != nil {
-		return err
+		return p, err
 	}
-	p.PublicID, p.State, p.Created = newPublicID("pay_"), order.PaymentAuthorized, now
+	p.PublicID, p.State, p.Created, p.Changed = newPublicID("pay_"), order.PaymentAuthorized, time.Unix(now.Unix(), 0), time.Unix(now.Unix(), 0)
+	p.Auth.Asset = network.Asset{ChainID: s.ChainID, Token: s.Asset}
 	_, err = tx.ExecContext(ctx, `
 		INSERT INTO payments (id, public_id, chain_id, asset, payer, nonce, pay_to, amount, valid_after, valid_before, signature,
 		                      kind, domain, years, fingerprint, state, tx_hash, refund_tx, alias_of, created_at, changed_at, next_at, purchase, source)
@@ -177,7 +175,7 @@ func (s Payments) insertPayment(ctx context.Context, tx *Tx, p order.Payment, no
 	if err == nil && p.AliasOf == "" {
 		tx.moves = append(tx.moves, PaymentMove{Payment: p, At: now})
 	}
-	return err
+	return p, err
 }
 
 // Payment implements fulfil.Store.
@@ -189,19 +187,22 @@ func (s Payments) Payment(ctx context.Context, id string) (order.Payment, error)
 
 // MovePayment implements fulfil.Store.
 func (s Payments) MovePayment(ctx context.Context, p order.Payment, to order.PaymentState, txHash string) (order.Payment, error) {
-	err := s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
-		now := s.Now()
-		moved, err := movePayment(ctx, tx, p, to, txHash, now)
-		if err == nil && moved {
-			err = s.afterMove(ctx, tx, p, to, now)
-		}
-		if err != nil {
+	next := p
+	err := s.DB.tx(ctx, func(ctx context.Context, tx *Tx) (err error) {
+		now, moved := s.Now(), false
+		if next, moved, err = movePayment(ctx, tx, p, to, txHash, now); err != nil {
 			return err
 		}
-		p, err = readPayment(ctx, tx, p.ID)
+		if moved {
+			return s.afterMove(ctx, tx, p, to, now)
+		}
+		next, err = readPayment(ctx, tx, p.ID)
 		return err
 	})
-	return p, err
+	if err != nil {
+		return p, err
+	}
+	return next, nil
 }
 
 // afterMove updates the ledger and the job after a transition.
@@ -226,14 +227,14 @@ func (s Payments) afterMove(ctx context.Context, tx *Tx, p order.Payment, to ord
 	return nil
 }
 
-// movePayment makes one state transition. It returns false when the payment is no
-// longer in p.State, because another process has moved it.
-func movePayment(ctx context.Context, tx *Tx, p order.Payment, to order.PaymentState, txHash string, now time.Time) (bool, error) {
+// movePayment makes one state transition and returns the payment after it. It returns
+// false when the payment is no longer in p.State, because another process has moved it.
+func movePayment(ctx context.Context, tx *Tx, p order.Payment, to order.PaymentState, txHash string, now time.Time) (order.Payment, bool, error) {
 	if !p.State.CanBecome(to) {
-		return false, fmt.Errorf("payment %s: there is no transition from %s to %s", p.ID, p.State, to)
+		return p, false, fmt.Errorf("payment %s: there is no transition from %s to %s", p.ID, p.State, to)
 	}
 	if p.State == order.PaymentConsumed && !p.Part.Valid(p) {
-		return false, fmt.Errorf("payment %s: %+v of it cannot be refunded", p.ID, p.Part)
+		return p, false, fmt.Errorf("payment %s: %+v of it cannot be refunded", p.ID, p.Part)
 	}
 	settled, refunded, refundID := p.TxHash, "", p.RefundID
 	switch to {
@@ -256,15 +257,18 @@ func movePayment(ctx context.Context, tx *Tx, p order.Payment, to order.PaymentS
 		                    tries = 0, stuck_at = NULL, cause = '', lost_at = NULL
 		 WHERE id = $7 AND state = $8 AND alias_of IS NULL`,
 		to, settled, refunded, refundID, now.Unix(), next, p.ID, p.State))
-	if moved {
-		from := p.State
-		p.State, p.TxHash, p.RefundTx, p.RefundID = to, settled, refunded, refundID
-		tx.moves = append(tx.moves, PaymentMove{Payment: p, From: from, Since: p.Changed, At: now})
-		if e, ok := event.OfPayment(p, now); ok {
-			tx.emit(e)
-		}
+	if err != nil || !moved {
+		return p, false, err
 	}
-	return moved, err
+	move := PaymentMove{From: p.State, Since: p.Changed, At: now}
+	p.State, p.TxHash, p.RefundTx, p.RefundID = to, settled, refunded, refundID
+	p.Changed, p.Tries, p.StuckAt = time.Unix(now.Unix(), 0), 0, time.Time{}
+	move.Payment = p
+	tx.moves = append(tx.moves, move)
+	if e, ok := event.OfPayment(p, now); ok {
+		tx.emit(e)
+	}
+	return p, true, nil
 }
 
 // DelayPayment implements fulfil.Store.

@@ -178,12 +178,12 @@ func parseDS(text string) (keys []dnssec.DS, err error) {
 
 // Delegated returns every name that the registry delegates at the time, sorted: those
 // with name servers and not on hold.
-func (s Registry) Delegated(ctx context.Context, at time.Time) (entries []registry.Entry, err error) {
+func (s Registry) Delegated(ctx context.Context, at time.Time, limit int) (entries []registry.Entry, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	rows, err := s.DB.read.QueryContext(ctx, `
 		SELECT name, nameservers, glue, ds FROM registry_names
-		 WHERE nameservers <> '' AND expires_at + 86400 * grace_days > $1 ORDER BY name`, at.Unix())
+		 WHERE nameservers <> '' AND expires_at + 86400 * grace_days > $1 ORDER BY name LIMIT $2`, at.Unix(), limit)
 	if err != nil {
 		return nil, err
 	}

@@ -162,12 +162,12 @@ func (s Payments) adoptKnown(ctx context.Context, tx *Tx, known order.Payment, t
 func (s Payments) settleKnown(ctx context.Context, tx *Tx, p order.Payment, t settle.Transfer) error {
 	now := s.Now()
 	if p.State == order.PaymentAuthorized {
-		if _, err := movePayment(ctx, tx, p, order.PaymentSettling, "", now); err != nil {
+		if _, _, err := movePayment(ctx, tx, p, order.PaymentSettling, "", now); err != nil {
 			return err
 		}
 		p.State = order.PaymentSettling
 	}
-	moved, err := movePayment(ctx, tx, p, order.PaymentSettled, t.TxHash, now)
+	_, moved, err := movePayment(ctx, tx, p, order.PaymentSettled, t.TxHash, now)
 	if err == nil && !moved {
 		err = fmt.Errorf("payment %s was %s: %w", p.ID, p.State, errMoved)
 	}

@@ -37,6 +37,7 @@ type zoneRow struct {
 	keys []dnssec.KeyID // the first signs; the second is of a key roll
 	roll lifecycle.KeyRollStep
 	dnszone.Zone
+	storedSerial uint32 // before a change
 
 	// stored maps short record IDs to the long ones in the database, which a node
 	// of an earlier version has written since the migration to short IDs.
@@ -72,6 +73,7 @@ func scanZone(name deed.Name, row *sql.Row) (zoneRow, error) {
 	z := zoneRow{Zone: dnszone.Zone{Name: name}}
 	var key, other dnssec.KeyID
 	err := row.Scan(&z.id, &z.Serial, &key.Generation, &key.Master, &z.Owner, &z.roll, &other.Master, &other.Generation)
+	z.storedSerial = z.Serial
 	if key.Generation > 0 {
 		z.keys = append(z.keys, key)
 	}

@@ -40,9 +40,11 @@ func (s Zones) serve(ctx context.Context, tx *Tx, z zoneRow) error {
 	if err := insertRows(ctx, tx, "served (zone_id, owner, type, ttl, data, added_serial)", rows); err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, `DELETE FROM served WHERE zone_id = $1 AND removed_serial < $2`, z.id, int64(z.Serial)-servedRetention)
-	if err != nil {
-		return err
+	if z.storedSerial/86400 != z.Serial/86400 { // once a day is enough
+		_, err = tx.ExecContext(ctx, `DELETE FROM served WHERE zone_id = $1 AND removed_serial < $2`, z.id, int64(z.Serial)-servedRetention)
+		if err != nil {
+			return err
+		}
 	}
 	return s.announce(ctx, tx, z, next.RenewAt(), now)
 }

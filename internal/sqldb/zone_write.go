@@ -32,10 +32,8 @@ func (s Zones) ChangeZone(ctx context.Context, j order.Job) (done bool, err erro
 		if err != nil && deed.CodeOf(err) != deed.CodeNotFound {
 			return err
 		}
-		// While this waited for the lock, another process may have applied the change.
-		if now, err := s.DB.readJob(ctx, tx, j.ID); err != nil || now.State != j.State {
-			return err
-		}
+		// While this waited for the lock, another process may have applied the change. Then
+		// neither of the moves below is made, whatever Apply says of the changed zone.
 		var next dnszone.Zone
 		if err == nil {
 			next, err = j.Purchase.Change.Apply(z.Zone, s.Now().UTC().Truncate(time.Second))

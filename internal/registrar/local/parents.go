@@ -14,14 +14,19 @@ import (
 
 // Delegated lists the delegated names of a registry's TLDs.
 type Delegated interface {
-	// Delegated returns the names that have name servers at the time at, sorted.
-	Delegated(ctx context.Context, at time.Time) ([]registry.Entry, error)
+	// Delegated returns up to limit names that have name servers at the time at, sorted.
+	Delegated(ctx context.Context, at time.Time, limit int) ([]registry.Entry, error)
 }
+
+// MaxDelegated is the largest number of delegated names whose parent zones are served: a
+// zone is held in memory, and every change rebuilds it.
+const MaxDelegated = 50_000
 
 // Parents publishes the zones of the registry's TLDs, with the delegations of all
 // its names, so that names of a sandbox resolve and validate from their parent
 // down. A parent zone is rebuilt when one of its delegations has changed, and when
-// its signatures are due for renewal. Set the exported fields.
+// its signatures are due for renewal. With more than MaxDelegated names the zones stay as
+// they are. Set the exported fields.
 type Parents struct {
 	Names      Delegated
 	Server     dnssec.Publisher
@@ -36,9 +41,12 @@ type Parents struct {
 // Publish rebuilds and publishes the zones that have changed. It is not safe for
 // concurrent use.
 func (p *Parents) Publish(ctx context.Context) error {
-	entries, err := p.Names.Delegated(ctx, p.Now())
+	entries, err := p.Names.Delegated(ctx, p.Now(), MaxDelegated+1)
 	if err != nil {
 		return fmt.Errorf("read the registry's delegations: %w", err)
+	}
+	if len(entries) > MaxDelegated {
+		return fmt.Errorf("the sandbox has more than %d delegated names: their TLDs are not updated any more", MaxDelegated)
 	}
 	children := map[deed.TLD][]registry.Entry{}
 	for _, e := range entries {

@@ -15,6 +15,7 @@ import (
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/registrar/local"
+	"deed.example/deed/internal/registrar/registry"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
@@ -120,4 +121,20 @@ func TestParents(t *testing.T) {
 			t.Errorf("after its end: %v", got)
 		}
 	})
+}
+
+// A manyNames is a registry with more names than parent zones are served for.
+type manyNames struct{}
+
+func (manyNames) Delegated(_ context.Context, _ time.Time, limit int) ([]registry.Entry, error) {
+	return make([]registry.Entry, limit), nil
+}
+
+// With too many names the parent zones stay as they are, and the worker says so.
+func TestParentsOfTooManyNames(t *testing.T) {
+	b := &recorder{}
+	p := local.Parents{Names: manyNames{}, Server: b, Now: time.Now, Clock: time.Now}
+	if err := p.Publish(t.Context()); err == nil || len(b.zones) > 0 {
+		t.Errorf("got %v and %d zones", err, len(b.zones))
+	}
 }

@@ -21,10 +21,17 @@ import (
 	"deed.example/deed/internal/sqldb"
 )
 
-// Each runs f once on every kind of database.
+// Each runs f on every kind of database, on all at the same time. It returns before they
+// have ended, so it must be the last call of a test.
 func Each(t *testing.T, f func(t *testing.T, db *sqldb.DB)) {
-	t.Run("sqlite", func(t *testing.T) { f(t, SQLite(t)) })
-	t.Run("postgres", func(t *testing.T) { f(t, Postgres(t)) })
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		f(t, SQLite(t))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		f(t, Postgres(t))
+	})
 }
 
 // SQLite opens a new file that is deleted after the test.
