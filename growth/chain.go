@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"log/slog"
 	"net"
 	"net/http"
 	"time"
@@ -17,7 +18,7 @@ type sharedChain struct {
 	served chan error
 }
 
-func openChain(dir string) (*sharedChain, error) {
+func openChain(dir string, log *slog.Logger) (*sharedChain, error) {
 	chain, err := devchain.Open(devchain.Config{Dir: dir, Now: time.Now})
 	if err != nil {
 		return nil, err
@@ -26,7 +27,8 @@ func openChain(dir string) (*sharedChain, error) {
 	if err != nil {
 		return nil, errors.Join(err, chain.Close())
 	}
-	c := &sharedChain{chain, "http://" + l.Addr().String(), &http.Server{Handler: chain.Handler(), ReadHeaderTimeout: time.Minute}, make(chan error, 1)}
+	server := &http.Server{Handler: chain.Handler(), ReadHeaderTimeout: time.Minute, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelError)}
+	c := &sharedChain{chain, "http://" + l.Addr().String(), server, make(chan error, 1)}
 	go func() { c.served <- c.server.Serve(l) }()
 	return c, nil
 }

@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -18,6 +19,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 )
+
+// logger prints errors only.
+var logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 
 func main() {
 	if err := run(context.Background(), os.Args[1:]); err != nil {
@@ -58,7 +62,7 @@ func measureSize(ctx context.Context, server string, names int) (c column, err e
 		return c, err
 	}
 	defer func() { err = errors.Join(err, drop()) }()
-	chain, err := openChain(filepath.Join(dir, "chain"))
+	chain, err := openChain(filepath.Join(dir, "chain"), logger)
 	if err != nil {
 		return c, err
 	}

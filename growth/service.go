@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,7 +27,7 @@ type service struct {
 func openService(ctx context.Context, f filler, folder string) (*service, error) {
 	c := app.Default()
 	c.Data, c.Version, c.DatabaseURL, c.DNSKey = filepath.Join(f.dir, folder), "growth", deed.Secret(f.url), f.zoneSecretFile()
-	c.Log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+	c.Log = logger
 	c.Payments.MaxOpen = 1_000_000
 	c.ChainRPCURL, c.Hooks.Chain = deed.Secret(f.chain.url), f.chain.Chain
 	c.Listen, c.ChainListen, c.DNSListen, c.MetricsListen = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0", "off"

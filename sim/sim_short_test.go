@@ -3,4 +3,4 @@
 package sim
 
 // usualSeeds is what fits into every test run.
-const usualSeeds = 120
+const usualSeeds = 60

@@ -8,6 +8,7 @@ import './webhooks.test.mjs'
 import './views.test.mjs'
 import './figures.test.mjs'
 import './expiry.test.mjs'
+import './terminalends.test.mjs'
 import { runTests } from './lib.mjs'
 
 runTests()
