@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"deed.example/deed"
-	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/order"
 )
 
@@ -127,6 +126,6 @@ const maxReported = 100
 func (s Registrations) Missing(ctx context.Context) (n int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
-	err = s.DB.read.QueryRowContext(ctx, `SELECT count(*) FROM registrations WHERE status = $1`, lifecycle.StatusSuspended).Scan(&n)
+	err = s.DB.read.QueryRowContext(ctx, `SELECT count(*) FROM registrations WHERE status = 'suspended'`).Scan(&n)
 	return n, err
 }

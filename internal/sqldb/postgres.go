@@ -38,6 +38,10 @@ type PostgresConfig struct {
 	LockTimeout      time.Duration // to wait for a lock
 	StatementTimeout time.Duration
 	IdleTimeout      time.Duration // of a transaction whose client sends nothing
+
+	// Trace is called with every statement, or with the name under which it was
+	// prepared; it may be nil. It must be safe for concurrent use.
+	Trace func(sql string)
 }
 
 // DefaultPostgres has the limits of a service. URL is empty.
@@ -96,6 +100,9 @@ func (db *DB) Pooled() bool { return db.pooled }
 type poolOptions struct{ pooled, readOnly bool }
 
 func (o poolOptions) apply(c PostgresConfig, conf *pgxpool.Config) {
+	if c.Trace != nil {
+		conf.ConnConfig.Tracer = tracer(c.Trace)
+	}
 	if !o.pooled && !o.readOnly { // a pooler rejects parameters
 		maps.Copy(conf.ConnConfig.RuntimeParams, c.limitParams())
 		maps.Copy(conf.ConnConfig.RuntimeParams, keepaliveParams)

@@ -1,0 +1,195 @@
+package app
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/jackc/pgx/v5"
+
+	"deed.example/deed"
+	"deed.example/deed/api"
+	"deed.example/deed/client"
+	"deed.example/deed/internal/sqldb/sqldbtest"
+)
+
+// grows are the tables with rows for each name or payment.
+var grows = []string{
+	"aliases", "attempts", "cancellations", "events", "event_counters", "former_registrations", "job_steps", "jobs", "late_orders", "ledger", "mandates",
+	"offers", "outbox", "owner_events", "payments", "records", "refresh_tokens", "registrations", "registry_names", "registry_orders", "revisions", "served",
+	"transactions", "used_nonces", "wallets", "webhook_deliveries", "zones",
+}
+
+// wholeReads are parts of statements that may read a whole table, and why.
+var wholeReads = map[string]string{
+	"FROM registry_names WHERE nameservers <> ''": "a sandbox reads up to local.MaxDelegated names",
+}
+
+// No statement of a node that sells, changes and lists names reads a whole table that
+// grows with the names: each finds its rows by an index, or reads an index of few rows.
+func TestStatementsUseIndexes(t *testing.T) {
+	if os.Getenv("TEST_POSTGRES_URL") == "" {
+		t.Skip("TEST_POSTGRES_URL is not set; make test sets it")
+	}
+	url := sqldbtest.MigratedPostgresURL(t)
+	var mu sync.Mutex
+	statements := map[string]bool{}
+	c := sandbox(t)
+	c.DatabaseURL = deed.Secret(url)
+	c.Database.Timeout = time.Minute
+	c.Database.Trace = func(sql string) {
+		mu.Lock()
+		defer mu.Unlock()
+		statements[sql] = true
+	}
+	_, buyer := serveSandbox(t, c)
+	useEverything(t, buyer)
+	mu.Lock()
+	all := slices.Sorted(maps.Keys(statements))
+	mu.Unlock()
+	p := newPlanner(t, url)
+	checked := 0
+	for _, sql := range all {
+		verb, _, ok := strings.Cut(strings.TrimSpace(sql), " ")
+		if !ok || !slices.Contains([]string{"SELECT", "UPDATE", "DELETE", "INSERT", "WITH"}, strings.TrimSpace(verb)) {
+			continue
+		}
+		checked++
+		for _, whole := range p.wholeReads(t, sql) {
+			t.Errorf("%s\n  of %s", whole, strings.Join(strings.Fields(sql), " "))
+		}
+	}
+	t.Logf("%d statements", checked)
+}
+
+// useEverything makes the calls of an owner.
+func useEverything(t *testing.T, c *client.Client) {
+	t.Helper()
+	for _, name := range []string{"plan-one.com", "plan-two.com"} {
+		if err := buyName(t, c, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	try := func(what string, err error) {
+		t.Helper()
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	const name = "plan-one.com"
+	_, err := c.AddRecord(t.Context(), name, api.RecordRequest{Type: "A", Host: "www", Value: "192.0.2.1"})
+	try("add", err)
+	_, err = c.Records(t.Context(), name, client.RecordFilter{})
+	try("records", err)
+	_, err = c.Revisions(t.Context(), name)
+	try("revisions", err)
+	_, err = c.Domain(t.Context(), name)
+	try("name", err)
+	_, err = c.RDAP(t.Context(), name)
+	try("RDAP", err)
+	_, err = c.Search(t.Context(), "plan")
+	try("search", err)
+	_, err = c.Account(t.Context())
+	try("account", err)
+	for _, f := range []client.DomainFilter{{}, {Status: "active"}, {ExpiringWithinDays: 30}} {
+		_, err = c.DomainPage(t.Context(), f, client.Page{Limit: 1})
+		try("names", err)
+	}
+	_, err = c.TransactionPage(t.Context(), client.Page{Limit: 1})
+	try("transactions", err)
+	_, err = c.EventPage(t.Context(), "", 10)
+	try("events", err)
+}
+
+// A planner asks PostgreSQL how it would execute statements if no table were small.
+type planner struct {
+	conn  *pgx.Conn
+	large map[string]bool // names of indexes of all rows of a table that grows
+	n     int
+}
+
+func newPlanner(t *testing.T, url string) *planner {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close(t.Context()) }) // the database is dropped
+	for _, setting := range []string{"SET enable_seqscan = off", "SET plan_cache_mode = force_generic_plan"} {
+		if _, err := conn.Exec(t.Context(), setting); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rows, err := conn.Query(t.Context(), "SELECT indexrelid::regclass::text FROM pg_index WHERE indpred IS NULL AND indrelid::regclass::text = ANY($1)", grows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &planner{conn: conn, large: map[string]bool{}}
+	for _, name := range names {
+		p.large[name] = true
+	}
+	return p
+}
+
+// A plan is a node of what EXPLAIN returns.
+type plan struct {
+	Kind  string `json:"Node Type"`
+	Table string `json:"Relation Name"`
+	Index string `json:"Index Name"`
+	Cond  string `json:"Index Cond"`
+	Plans []plan `json:"Plans"`
+}
+
+// wholeReads returns the nodes of the statement's plan that read a whole table.
+func (p *planner) wholeReads(t *testing.T, sql string) []string {
+	t.Helper()
+	p.n++
+	name := fmt.Sprint("plan", p.n)
+	prepared, err := p.conn.Prepare(t.Context(), name, sql)
+	if err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	args := ""
+	if n := len(prepared.ParamOIDs); n > 0 {
+		args = "(" + strings.Repeat("NULL, ", n-1) + "NULL)"
+	}
+	var text string
+	if err := p.conn.QueryRow(t.Context(), "EXPLAIN (FORMAT JSON) EXECUTE "+name+args, pgx.QueryExecModeSimpleProtocol).Scan(&text); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	var explained []struct {
+		Plan plan
+	}
+	if err := json.Unmarshal([]byte(text), &explained); err != nil {
+		t.Fatal(err)
+	}
+	for part := range wholeReads {
+		if strings.Contains(strings.Join(strings.Fields(sql), " "), part) {
+			return nil
+		}
+	}
+	return p.whole(explained[0].Plan)
+}
+
+func (p *planner) whole(n plan) (found []string) {
+	switch {
+	case n.Kind == "Seq Scan" && slices.Contains(grows, n.Table):
+		found = append(found, "all of "+n.Table+" is read")
+	case n.Cond == "" && p.large[n.Index]:
+		found = append(found, "all of the index "+n.Index+" is read")
+	}
+	for _, child := range n.Plans {
+		found = append(found, p.whole(child)...)
+	}
+	return found
+}
