@@ -28,11 +28,11 @@ long_tests() {
 	grep -rlE --include='*_test.go' '^//go:build.*\blong\b' . | xargs grep -hoE '^func Test[A-Za-z0-9_]+' | sed 's/^func //' | sort -u | paste -sd '|'
 }
 # Without cgo, as in make test, which has compiled most of it then. The packages that take
-# longest come first. Most tests wait for processes that they start, so there are more at
-# a time than processors. The simulator has more seeds with the tag.
+# longest come first. Most tests wait for processes that they start, so four packages run
+# at a time. The simulator has more seeds with the tag.
 export CGO_ENABLED=0
 # shellcheck disable=SC2046
-suite "the tests behind the tag long" go_tests -tags long -p 4 -parallel 4 -timeout 60m \
+suite "the tests behind the tag long" go_tests -tags long -p 4 -timeout 60m \
 	-run "^($(long_tests)|TestDocsRun|Test(Outside|Mandate|Cancel)?Simulation)\$" \
 	./sim ./cmd/deed $(go list ./... | grep -vE '/(sim|cmd/deed)$')
 

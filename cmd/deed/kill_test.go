@@ -42,7 +42,15 @@ var failpointBinary = sync.OnceValues(func() (string, error) {
 func (n *node) payment(t *testing.T, key *ecdsa.PrivateKey, path, order string) (string, deed.USDC) {
 	t.Helper()
 	var offer api.PaymentRequired
-	if status := n.call(t, "POST", path, n.token, json.RawMessage(order), &offer); status != 402 {
+	status := 0
+	waitFor(t, func() bool {
+		status = n.call(t, "POST", path, n.token, json.RawMessage(order), &offer)
+		if status == 503 { // on a busy machine the chain may not answer in time
+			time.Sleep(time.Second)
+		}
+		return status != 503
+	})
+	if status != 402 {
 		t.Fatalf("the offer for %s: got %d", order, status)
 	}
 	want := offer.Accepts[0]
@@ -117,9 +125,13 @@ func buyNames(t *testing.T, n *node, owner *ecdsa.PrivateKey) (string, deed.USDC
 	t.Helper()
 	n.call(t, "POST", "/sandbox/faucet", "", api.FaucetRequest{WalletAddress: crypto.PubkeyToAddress(owner.PublicKey).Hex()}, nil)
 	payment, price := n.payment(t, owner, "/domains/register", registerBody)
-	if status, body := n.send(t, "/domains/register", registerBody, payment); status != 201 {
-		t.Fatalf("got %d %s", status, body)
-	}
+	waitFor(t, func() bool {
+		status, body := n.send(t, "/domains/register", registerBody, payment)
+		if status != 201 && status != 202 && status != 503 {
+			t.Fatalf("got %d %s", status, body)
+		}
+		return status == 201
+	})
 	return `{"domain":"killed.com","years":1}`, price
 }
 

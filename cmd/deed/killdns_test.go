@@ -68,7 +68,7 @@ func TestTwoProcessesServe(t *testing.T) {
 	}
 	// A third one with a key of its own would sign what no parent vouches for.
 	cmd := exec.Command(binary, "serve", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--metrics-listen", "off", "--chain-listen", "127.0.0.1:0", "--dns-listen", "off")
-	cmd.Env = append(environ[:2:2], "DEED_DATABASE_TIMEOUT=2m") // on a busy machine, too
+	cmd.Env = append(environ[:2:2], "DEED_DATABASE_TIMEOUT=2m", "DEED_DATABASE_IDLE_TIMEOUT=2m") // on a busy machine, too
 	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "dns.key") {
 		t.Errorf("got %v: %s", err, out)
 	}

@@ -61,7 +61,7 @@ func startBinary(t *testing.T, path, dir string, environ ...string) *node {
 	n := &node{log: &logtest.Buffer{}, client: apitest.Client(t, nil)}
 	n.cmd = exec.Command(path, "serve", "--data", dir, "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0", "--chain-listen", "127.0.0.1:0", "--dns-listen", "127.0.0.1:0")
 	// Not even a home; and a busy machine must not fail a test.
-	n.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "DEED_DATABASE_TIMEOUT=1m"}, environ...)
+	n.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "DEED_DATABASE_TIMEOUT=1m", "DEED_DATABASE_LOCK_TIMEOUT=1m", "DEED_DATABASE_IDLE_TIMEOUT=1m"}, environ...)
 	n.cmd.Stderr = n.log
 	out, err := n.cmd.StdoutPipe()
 	if err != nil {

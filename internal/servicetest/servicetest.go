@@ -55,7 +55,7 @@ func run(binary, dir string, unlimited bool, settings []string) (*Service, error
 	}
 	s.cmd = exec.Command(s.Binary, "serve")
 	s.cmd.Dir = dir
-	s.cmd.Env = append(append(env, settings...), "PATH="+os.Getenv("PATH"), "DEED_DATABASE_TIMEOUT=2m") // a busy machine is not a fault
+	s.cmd.Env = append(append(env, settings...), "PATH="+os.Getenv("PATH"), "DEED_DATABASE_TIMEOUT=2m", "DEED_DATABASE_LOCK_TIMEOUT=2m", "DEED_DATABASE_IDLE_TIMEOUT=2m") // a busy machine is not a fault
 	logs, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {
 		return nil, err
