@@ -118,7 +118,7 @@ func (e *env) fund() *ecdsa.PrivateKey {
 	e.t.Helper()
 	key, err := crypto.GenerateKey()
 	if err == nil {
-		_, err = e.faucet.Faucet(e.t.Context(), api.FaucetRequest{WalletAddress: crypto.PubkeyToAddress(key.PublicKey).Hex()})
+		_, err = e.faucet.Faucet(e.t.Context(), api.FaucetRequest{WalletAddress: crypto.PubkeyToAddress(key.PublicKey).Hex(), Amount: "100000.00"})
 	}
 	if err != nil {
 		e.t.Fatal(err)

@@ -62,6 +62,7 @@ func newProcess(w *world, id int) *process {
 	p.pay.Kinds = []order.Kind{p.names}
 	p.life = &registration.Lifecycle{Names: held, Manager: manager{p: p, r: w.registry}, Grace: prices{}.GraceDays, Now: life, Log: slog.New(slog.DiscardHandler)}
 	p.heal = &registration.Restore{Payments: rows, Jobs: jobs, Chain: chain, Now: clock,
+		Names: held, Holdings: manager{p: p, r: w.registry},
 		Orders: registrarCalls{p, w.registry}, Lookup: registrarCalls{p, w.registry}, Servers: ourServers}
 	if w.outside != nil {
 		p.useOutside(clock, life)

@@ -27,6 +27,7 @@ func (a *App) FinishRestore(ctx context.Context, dryRun bool) ([]registration.Re
 	}
 	restore := &registration.Restore{
 		Payments: a.paymentRows(), Jobs: a.jobs(), Chain: a.money.settler, Now: a.now,
+		Names: a.registrations(), Holdings: a.registrar,
 		Orders: a.registrar, Lookup: a.registrar, Servers: a.config.Nameservers,
 	}
 	return restore.Finish(ctx, dryRun)

@@ -201,6 +201,7 @@ func TestFinishRestore(t *testing.T) {
 	}
 	restore := &registration.Restore{
 		Payments: e.payments, Jobs: e.jobs, Chain: noChain{}, Now: func() time.Time { return e.now },
+		Names: e.names, Holdings: e.registry,
 		Orders: e.registry, Lookup: e.registry, Servers: ownServers,
 	}
 	for _, dryRun := range []bool{true, false} {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/settle"
@@ -50,9 +51,22 @@ type RefundedPayments interface {
 	Settle(ctx context.Context, a settle.Authorization) (txHash string, err error)
 }
 
+// EndedNames stores registrations that may have ended since the backup.
+type EndedNames interface {
+	Registration(ctx context.Context, name deed.Name) (lifecycle.Registration, error)
+	EndRegistration(ctx context.Context, was lifecycle.Registration, reason string, events []lifecycle.Event) error
+}
+
+// HoldingReader reads which order a registry holds a name for.
+type HoldingReader interface {
+	Holding(ctx context.Context, name deed.Name) (lifecycle.Holding, error)
+}
+
 // Restore finishes the restore of a backup. Fill every field.
 type Restore struct {
 	Payments LostPayments
+	Names    EndedNames
+	Holdings HoldingReader
 	Jobs     OpenJobs
 	Chain    RefundedPayments
 	Now      func() time.Time
@@ -91,7 +105,7 @@ func (r *Restore) Finish(ctx context.Context, dryRun bool) (all []Recovered, err
 		if !dryRun {
 			if placed.Name != "" {
 				p.Purchase = r.purchase(placed)
-				_, err = r.Payments.ClaimPayment(ctx, p, attempts)
+				err = r.claim(ctx, p, attempts)
 			} else {
 				_, err = r.Payments.MovePayment(ctx, p, order.PaymentRefundDue, "")
 			}
@@ -103,6 +117,44 @@ func (r *Restore) Finish(ctx context.Context, dryRun bool) (all []Recovered, err
 		all = append(all, Recovered{p, placed})
 	}
 	return all, errors.Join(errs...)
+}
+
+// claim records a payment again, with the order that it paid for. The name may have left
+// us and have come back by this order, both since the backup: then the registration in
+// the backup has ended.
+func (r *Restore) claim(ctx context.Context, p order.Payment, attempts int) error {
+	_, err := r.Payments.ClaimPayment(ctx, p, attempts)
+	if deed.CodeOf(err) != deed.CodeDomainUnavailable || !p.Purchase.Kind.ClaimsName() {
+		return err
+	}
+	ended, endErr := r.endFormer(ctx, p.Purchase.Name)
+	if endErr != nil || !ended {
+		return errors.Join(err, endErr)
+	}
+	_, err = r.Payments.ClaimPayment(ctx, p, attempts)
+	return err
+}
+
+// endFormer ends the registration of a name that the registry holds for another order by
+// now, or not for us. It returns false when there is none.
+func (r *Restore) endFormer(ctx context.Context, name deed.Name) (bool, error) {
+	was, err := r.Names.Registration(ctx, name)
+	if deed.CodeOf(err) == deed.CodeNotFound {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	h, err := r.Holdings.Holding(ctx, name)
+	switch {
+	case deed.CodeOf(err) == deed.CodeNotFound: // its order is pending
+	case err != nil:
+		return false, err
+	case h.Reference == "" || h.Reference == was.Reference:
+		return false, nil
+	}
+	left := lifecycle.Event{Name: name, Reference: was.Reference, Type: lifecycle.EventLeft, At: r.Now(), About: was.Expires}
+	return true, r.Names.EndRegistration(ctx, was, "transferred_out", []lifecycle.Event{left})
 }
 
 // resume decides on the jobs that were open in the backup.
