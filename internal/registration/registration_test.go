@@ -232,3 +232,37 @@ func TestFinishRestore(t *testing.T) {
 		t.Errorf("a second time: %+v, %v", all, err)
 	}
 }
+
+// A name that left us and came back since the backup, for another payer, is theirs after
+// the restore: the registration in the backup has ended.
+func TestFinishRestoreOfANameThatCameBack(t *testing.T) {
+	e := newEnv(t)
+	if _, _, err := e.register("back.com", "0x0c"); err != nil {
+		t.Fatal(err)
+	}
+	again := e.lose("0x0d")
+	placed := registrar.Order{Kind: registrar.OrderRegister, Reference: order.OrderReference(order.JobID(again), 1), Name: "back.com", Years: 1, Nameservers: ownServers}
+	if err := e.registry.Delete(t.Context(), "back.com"); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.registry.Place(t.Context(), placed); err != nil {
+		t.Fatal(err)
+	}
+	restore := &registration.Restore{
+		Payments: e.payments, Jobs: e.jobs, Chain: noChain{}, Now: func() time.Time { return e.now },
+		Names: e.names, Holdings: e.registry,
+		Orders: e.registry, Lookup: e.registry, Servers: ownServers,
+	}
+	if all, err := restore.Finish(t.Context(), false); err != nil || len(all) != 1 || all[0].Order.Name != "back.com" {
+		t.Fatalf("got %+v, %v", all, err)
+	}
+	if err := e.engine.AdvanceJob(t.Context(), order.JobID(again)); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := e.names.Registration(t.Context(), "back.com"); err != nil || r.Reference != placed.Reference {
+		t.Errorf("got %+v, %v", r, err)
+	}
+	if p, err := e.payments.Payment(t.Context(), again); err != nil || p.State != order.PaymentConsumed {
+		t.Errorf("what bought the name is %s, %v", p.State, err)
+	}
+}
