@@ -89,9 +89,10 @@ func (r *registryModel) Place(o registrar.Order, left time.Duration) error {
 }
 
 // begins says what is wrong with where a renewal begins. Only one of a name is
-// under way at a time, so it always begins at the name's expiry.
+// under way at a time, so it always begins at the name's expiry. A name whose deletion
+// arrived meanwhile has no grace period, and its renewal is refused.
 func (r *registryModel) begins(o registrar.Order) error {
-	if e := r.entries[o.Name]; o.Kind == registrar.OrderRenew && r.ours(o.Name) && !e.Expires.Equal(o.From) {
+	if e := r.entries[o.Name]; o.Kind == registrar.OrderRenew && r.ours(o.Name) && e.GraceDays > 0 && !e.Expires.Equal(o.From) {
 		return fmt.Errorf("%s was to begin at %s, and %s expires at %s", o.Reference, o.From, o.Name, e.Expires)
 	}
 	return nil
