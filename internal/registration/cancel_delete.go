@@ -15,8 +15,8 @@ import (
 type deletion int
 
 const (
-	deletionUnknown deletion = iota // a deletion was sent, and there was no answer
-	deletionOpen                    // the registry could not be asked, or has not decided
+	deletionUnknown deletion = iota // a deletion was sent, and may still be executed
+	deletionOpen                    // the registry could not be asked
 	deletionDone                    // the name is no longer ours
 	deletionRefused                 // the name is not deleted by us; the reason is stored
 	deletionReady                   // the name can be deleted now
@@ -55,7 +55,7 @@ func (s *Service) deleteName(ctx context.Context, c *lifecycle.Cancellation, beg
 	case isDeleted(*c, h, err):
 		return deletionDone
 	case err != nil || answer == nil || deed.CodeOf(answer) == deed.CodeNotFound:
-		return deletionOpen // it is being deleted, or the registry contradicts itself
+		return deletionUnknown // it is being deleted, or the registry contradicts itself
 	}
 	c.Reason = fmt.Sprintf("the registry does not delete %s now: it stays yours, and nothing is refunded", c.Name)
 	return deletionRefused
