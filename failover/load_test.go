@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -102,6 +103,9 @@ func flood(e *env) func() string {
 	}
 }
 
+// pipelined is how many requests a sender of garbage writes before it reads answers.
+const pipelined = 64
+
 // garbage sends requests over one connection until it ends, and counts the answers.
 func garbage(ctx context.Context, n *node, seed int) (answers int64) {
 	c, err := dialFrom(ctx, "127.0.0.3", n)
@@ -111,23 +115,38 @@ func garbage(ctx context.Context, n *node, seed int) (answers int64) {
 	}
 	defer c.Close() // the node closes it after some of them
 	in := bufio.NewReader(c)
-	for i := 0; ctx.Err() == nil; i++ {
-		body := strings.Repeat("\xff{[", (seed*31+i*7)%200)
-		_, err := fmt.Fprintf(c, "POST /domains/register HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %d\r\nPAYMENT-SIGNATURE: !!!\r\nContent-Length: %d\r\n\r\n%s", i, len(body), body)
-		if err != nil {
+	for i := 0; ctx.Err() == nil; i += pipelined {
+		if _, err := io.WriteString(c, garbageRequests(seed, i)); err != nil {
 			return answers
 		}
-		res, err := http.ReadResponse(in, nil)
-		if err != nil {
-			return answers
-		}
-		_, _ = in.Discard(int(max(0, res.ContentLength))) // the next read fails, too
-		answers++
-		if res.Close {
-			return answers
+		for range pipelined {
+			res, err := http.ReadResponse(in, nil)
+			if err != nil {
+				return answers
+			}
+			_, _ = in.Discard(int(max(0, res.ContentLength))) // the next read fails, too
+			answers++
+			if res.Close {
+				return answers
+			}
 		}
 	}
 	return answers
+}
+
+// garbageRequests returns requests that make no sense: most are for paths that do not
+// exist, one of eight is an order with a token, a payment and a body that are none.
+func garbageRequests(seed, from int) string {
+	var all strings.Builder
+	for i := from; i < from+pipelined; i++ {
+		if i%8 != 0 {
+			fmt.Fprintf(&all, "GET /%%ff%d/\xff HTTP/1.1\r\nHost: x\r\n\r\n", i)
+			continue
+		}
+		body := strings.Repeat("\xff{[", (seed*31+i*7)%200)
+		fmt.Fprintf(&all, "POST /domains/register HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %d\r\nPAYMENT-SIGNATURE: !!!\r\nContent-Length: %d\r\n\r\n%s", i, len(body), body)
+	}
+	return all.String()
 }
 
 // dialFrom connects to a node from another address of this machine.
