@@ -53,7 +53,8 @@ func open(t *testing.T, service *servicetest.Service) *shell {
 		"POSTGRES=" + s.folders["/var/lib/postgresql"],
 		"NO_COLOR=1", "TERM=dumb", "DEED_SERVER=" + s.service.URL, "DEED_CHAIN_LISTEN=127.0.0.1:" + s.ports["8545"], "LC_ALL=C", "TZ=UTC",
 	}
-	for _, name := range []string{"GOCACHE", "GOMODCACHE"} { // they are in another home
+	// The first two are in another home; with the third nothing is compiled twice.
+	for _, name := range []string{"GOCACHE", "GOMODCACHE", "CGO_ENABLED"} {
 		cmd.Env = append(cmd.Env, name+"="+goSays(t, "env", name))
 	}
 	s.environ = cmd.Env
