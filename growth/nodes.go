@@ -47,8 +47,8 @@ func nodeFigures(ctx context.Context, conn *pgx.Conn, f filler, first *service) 
 		if err != nil {
 			return nil, err
 		}
-		progress("%d callers, %d nodes: %.0f paid changes a second", callers, len(nodes), 1/each.Seconds())
-		all = append(all, figure{what: fmt.Sprintf("paid changes at once, %d nodes, each", len(nodes)), p50: each, p99: each})
+		progress("callers: %d, nodes: %d, paid changes a second: %.0f", callers, len(nodes), 1/each.Seconds())
+		all = append(all, figure{what: fmt.Sprintf("paid changes at once, nodes: %d, each", len(nodes)), p50: each, p99: each})
 	}
 	return all, nil
 }
