@@ -99,6 +99,7 @@ var packages = []struct {
 
 	{"internal/apitest", tests},
 	{"internal/cache/cachetest", tests},
+	{"internal/freeport", tests},
 	{"internal/logtest", tests},
 	{"internal/mailer/mailertest", tests},
 	{"internal/nameserver/peer", tests},

@@ -2,21 +2,26 @@ package docs_test
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
-	"net"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/creack/pty"
 	"github.com/go-json-experiment/json"
 
 	"deed.example/deed/api"
+	"deed.example/deed/internal/freeport"
 	"deed.example/deed/internal/servicetest"
 )
 
@@ -28,6 +33,7 @@ type shell struct {
 	folders map[string]string // of the pages, to temporary ones
 	words   map[string]string // other words of the page, to the actual ones
 	environ []string
+	stop    func() // ends the shell
 	in      io.Writer
 	out     *bufio.Reader
 }
@@ -46,12 +52,19 @@ func open(t *testing.T, service *servicetest.Service) *shell {
 		s.folders[folder] = s.dir + folder
 	}
 	s.prepare(t)
-	cmd := exec.CommandContext(t.Context(), "bash", "--norc")
+	ctx, stop := context.WithCancel(t.Context())
+	s.stop = stop
+	cmd := exec.CommandContext(ctx, "bash", "--norc")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // with all that it started
 	cmd.Dir = s.dir
 	cmd.Env = []string{
 		"PATH=" + filepath.Join(s.dir, "bin") + ":" + filepath.Dir(binary) + ":" + os.Getenv("PATH"), "HOME=" + s.dir, "GO=" + goCommand(t), "REPOSITORY=" + repository(t),
 		"POSTGRES=" + s.folders["/var/lib/postgresql"],
 		"NO_COLOR=1", "TERM=dumb", "DEED_SERVER=" + s.service.URL, "DEED_CHAIN_LISTEN=127.0.0.1:" + s.ports["8545"], "LC_ALL=C", "TZ=UTC",
+	}
+	for _, name := range []string{"DATABASE_TIMEOUT", "DATABASE_LOCK_TIMEOUT", "DATABASE_IDLE_TIMEOUT"} {
+		cmd.Env = append(cmd.Env, "DEED_"+name+"=1m") // a busy machine is not a fault
 	}
 	// The first two are in another home; with the third nothing is compiled twice.
 	for _, name := range []string{"GOCACHE", "GOMODCACHE", "CGO_ENABLED"} {
@@ -107,12 +120,22 @@ func (s *shell) mapPorts(t *testing.T) {
 	operators := regexp.MustCompile(`operators +\S+:(\d+)`).FindStringSubmatch(s.service.Welcome)
 	s.ports = map[string]string{"8080": portOf(s.service.URL), "8081": operators[1], "8545": portOf(box.RPCURL), "5353": portOf(box.DNS)}
 	for _, port := range []string{"8000", "8001", "5300", "5354", "8010", "8011", "5310", "5364", "5432"} {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		s.ports[port] = s.freePort(t)
+	}
+}
+
+// freePort returns a port that no other one is mapped to.
+func (s *shell) freePort(t *testing.T) string {
+	t.Helper()
+	for {
+		addr, err := freeport.Find()
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer l.Close() // all are taken at once, so that they differ
-		s.ports[port] = portOf(l.Addr().String())
+		port := portOf(addr.String())
+		if !slices.Contains(slices.Collect(maps.Values(s.ports)), port) {
+			return port
+		}
 	}
 }
 
@@ -190,14 +213,19 @@ func (s *shell) try(t *testing.T, do step) {
 	}
 }
 
+// patience is how long a command may take on a busy machine.
+const patience = 10 * time.Minute
+
 // run types a command, and returns its output and exit code.
 func (s *shell) run(t *testing.T, command string) (shown, code string) {
 	t.Helper()
+	late := time.AfterFunc(patience, func() { s.stop() })
+	defer late.Stop()
 	fmt.Fprintf(s.in, "%s\nprintf '\\n%s %%d\\n' $?\n", s.typed(command), end)
 	for {
 		line, err := s.out.ReadString('\n')
 		if err != nil {
-			t.Fatalf("the shell ended: %v", err)
+			t.Fatalf("the shell ended at $ %s\n%s\n%v%s", command, shown, err, s.logs())
 		}
 		line = strings.ReplaceAll(line, "\r", "")
 		if code, ok := strings.CutPrefix(line, end+" "); ok {
@@ -205,6 +233,16 @@ func (s *shell) run(t *testing.T, command string) (shown, code string) {
 		}
 		shown += line
 	}
+}
+
+// logs returns what the services of the page have logged.
+func (s *shell) logs() (text string) {
+	files, _ := filepath.Glob(filepath.Join(s.dir, "*.log")) // fails on a bad pattern only
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		text += fmt.Sprintf("\n%s (%v):\n%s", filepath.Base(file), err, raw)
+	}
+	return text
 }
 
 var port = regexp.MustCompile(`\b\d{4}\b`)

@@ -15,6 +15,7 @@ import (
 
 	"deed.example/deed/api"
 	"deed.example/deed/client"
+	"deed.example/deed/internal/freeport"
 	"deed.example/deed/internal/nameserver/peer"
 )
 
@@ -33,7 +34,7 @@ func startFleet(t *testing.T) *fleet {
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr, err := peer.FreePort()
+	addr, err := freeport.Find()
 	if err != nil {
 		t.Fatal(err)
 	}

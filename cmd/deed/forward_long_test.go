@@ -22,8 +22,8 @@ import (
 	"time"
 
 	"deed.example/deed/api"
+	"deed.example/deed/internal/freeport"
 	"deed.example/deed/internal/logtest"
-	"deed.example/deed/internal/nameserver/peer"
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
@@ -131,7 +131,7 @@ func (a *authority) roots(t *testing.T) *x509.CertPool {
 
 func freePort(t *testing.T) string {
 	t.Helper()
-	addr, err := peer.FreePort()
+	addr, err := freeport.Find()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -126,7 +126,10 @@ func (d *dnsBackend) serve() {
 		return
 	}
 	d.served = make(chan error, 1)
-	go func() { d.served <- d.server.Serve() }()
+	go func() {
+		defer close(d.served)
+		d.served <- d.server.Serve()
+	}()
 }
 
 // openMasters reads the secrets that keys are derived from, newest first.

@@ -161,7 +161,8 @@ func TestRunbook(t *testing.T) {
 func (f fault) test(t *testing.T, signs map[string]string) {
 	var logged logtest.Buffer
 	c := sandbox(t)
-	c.Log, c.Database.Timeout = slog.New(slog.NewTextHandler(&logged, nil)), 10*time.Second
+	c.Log, c.Database = slog.New(slog.NewTextHandler(&logged, nil)), Default().Database // its limits are faults, too
+	c.Database.Timeout, c.ChainTimeout = 10*time.Second, Default().ChainTimeout
 	if f.configure != nil {
 		f.configure(t, &c)
 	}

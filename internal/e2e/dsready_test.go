@@ -7,7 +7,7 @@ import (
 
 	"deed.example/deed/api"
 	"deed.example/deed/internal/app"
-	servers "deed.example/deed/internal/nameserver/peer"
+	"deed.example/deed/internal/freeport"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
@@ -37,11 +37,11 @@ func (s *env) updateDS(t *testing.T) int {
 // wait do not keep others from being looked at.
 func TestAbsentServerHoldsTheDSBackForAnHour(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		here, err := servers.FreePort()
+		here, err := freeport.Find()
 		if err != nil {
 			t.Fatal(err)
 		}
-		nobody, err := servers.FreePort()
+		nobody, err := freeport.Find()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,6 @@ package postgrestest
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"os/user"
@@ -17,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"deed.example/deed/internal/freeport"
 )
 
 // startTimeout is how long a server may take to start.
@@ -287,10 +288,9 @@ func appendTo(t testing.TB, path, text string) {
 // FreePort returns a port that is free at the moment.
 func FreePort(t testing.TB) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	addr, err := freeport.Find()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close() // the server binds it
-	return l.Addr().(*net.TCPAddr).Port
+	return int(addr.Port())
 }

@@ -30,6 +30,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/freeport"
 )
 
 //go:embed smtpd.py
@@ -165,12 +166,11 @@ func (l line) message() (Message, error) {
 
 func freePort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	addr, err := freeport.Find()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close() // the server listens there next
-	return fmt.Sprint(l.Addr().(*net.TCPAddr).Port)
+	return fmt.Sprint(addr.Port())
 }
 
 // certify writes a certificate for 127.0.0.1 and its key, and trusts it.

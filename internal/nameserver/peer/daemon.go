@@ -3,7 +3,6 @@ package peer
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -13,6 +12,8 @@ import (
 	"time"
 
 	"github.com/miekg/dns"
+
+	"deed.example/deed/internal/freeport"
 )
 
 // ErrMissing means that a server is not installed.
@@ -41,7 +42,7 @@ func NewDaemon(program, debian, dir string) (*Daemon, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s is %w: apt-get install --no-install-recommends %s", program, ErrMissing, debian)
 	}
-	addr, err := FreePort()
+	addr, err := freeport.Find()
 	return &Daemon{Dir: dir, Addr: addr, path: path, exited: make(chan struct{})}, err
 }
 
@@ -52,24 +53,6 @@ func lookPath(program string) (string, error) {
 		return path, nil
 	}
 	return exec.LookPath("/usr/sbin/" + program)
-}
-
-// FreePort returns a port that is currently free for UDP and TCP.
-func FreePort() (netip.AddrPort, error) {
-	for range 32 {
-		tcp, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return netip.AddrPort{}, err
-		}
-		addr := tcp.Addr().(*net.TCPAddr).AddrPort()
-		udp, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(addr))
-		tcp.Close() // the server will bind it
-		if err == nil {
-			udp.Close() // likewise
-			return addr, nil
-		}
-	}
-	return netip.AddrPort{}, errors.New("no port is free for UDP and TCP")
 }
 
 // expand replaces the placeholders in braces.
