@@ -40,12 +40,10 @@ var faults = []fault{
 		e.redis.end(syscall.SIGKILL)
 		return func() string { return "" }
 	}},
-	{name: "one RPC endpoint down for 20 s", alert: "DeedRPCEndpointDown", sign: `deed_rpc_endpoint_up\{endpoint="1"\} 0`, hold: 20 * time.Second, cause: cut(0)},
+	{name: "first RPC endpoint down for 20 s", alert: "DeedRPCEndpointDown", sign: `deed_rpc_endpoint_up\{endpoint="1"\} 0`, hold: 20 * time.Second, cause: cut(0)},
+	{name: "second RPC endpoint down for 20 s", alert: "DeedRPCEndpointDown", sign: `deed_rpc_endpoint_up\{endpoint="2"\} 0`, hold: 20 * time.Second, cause: cut(1)},
 	{name: "all RPC endpoints down for 30 s", alert: "DeedChainDown", sign: chainDown, hold: 30 * time.Second, cause: cut(0, 1)},
-	{name: "registry down for 60 s", alert: "DeedRegistrarDown", sign: registrarDown, hold: time.Minute, outside: true, cause: func(e *env) func() string {
-		e.registry.Maintain(true)
-		return func() string { e.registry.Maintain(false); return "" }
-	}},
+	registryDown("registry down for 60 s", time.Minute),
 	{name: "disk of PostgreSQL full for 20 s", alert: "DeedDatabaseDown", sign: databaseDown, hold: 20 * time.Second, smallDisk: true, cause: fillDisk},
 	{name: "node killed, and started 20 s later", alert: "DeedNodeDown", hold: 20 * time.Second, cause: func(e *env) func() string {
 		e.nodes[0].end(syscall.SIGKILL)
@@ -60,6 +58,14 @@ var faults = []fault{
 	{name: "2,000 idle and slow connections to a node", hold: 30 * time.Second, cause: occupy},
 	{name: "garbage to a node for a minute", hold: time.Minute, cause: flood},
 	{name: "both nodes restarted, one after the other", cause: restart},
+}
+
+// registryDown is a registry that refuses every connection for a while.
+func registryDown(name string, hold time.Duration) fault {
+	return fault{name: name, alert: "DeedRegistrarDown", sign: registrarDown, hold: hold, outside: true, cause: func(e *env) func() string {
+		e.registry.Maintain(true)
+		return func() string { e.registry.Maintain(false); return "" }
+	}}
 }
 
 // promote kills the primary and promotes its standby. Writes must go on within 10 s.

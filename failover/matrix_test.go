@@ -4,6 +4,7 @@ package failover
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"regexp"
@@ -52,6 +53,16 @@ func TestMatrix(t *testing.T) {
 	for i, f := range faults {
 		t.Run(f.name, func(t *testing.T) { f.test(t, fmt.Sprint("f", i)) })
 	}
+}
+
+// hour is a flag because most who run the matrix do not have that long.
+var hour = flag.Bool("hour", false, "also keep the registry down for an hour")
+
+func TestRegistryDownForAnHour(t *testing.T) {
+	if !*hour {
+		t.Skip("run with -hour")
+	}
+	registryDown("registry down for an hour", time.Hour).test(t, "hour")
 }
 
 func (f fault) test(t *testing.T, label string) {

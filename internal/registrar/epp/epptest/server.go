@@ -84,7 +84,7 @@ func Open(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	cert, key, err := a.issue("registry", time.Hour)
+	cert, key, err := a.issue("registry", 24*time.Hour)
 	if err != nil {
 		return nil, err
 	}
