@@ -34,6 +34,10 @@ long: ## Run what takes longer: fuzzing, other platforms and the suites behind t
 failover: ## Cause every fault of a real installation under load, and print what callers saw
 	@scripts/failover.sh -v $(ARGS)
 
+bugs: ## Expect the simulator to find each of the known bugs in sim/testdata/bugs; more than an hour
+	@scripts/need.sh go ca-certificates
+	@go test -tags bugs -count=1 -timeout 6h -v -run TestBugsAreFound ./sim
+
 lint: ## Check format, vet, staticcheck, layers and loggers; print the largest files and functions
 	@scripts/need.sh go ca-certificates
 	@scripts/lint.sh
@@ -53,4 +57,4 @@ image: ## Build the OCI image from scratch into dist/, with buildah
 	@scripts/need.sh go ca-certificates buildah
 	@scripts/image.sh
 
-.PHONY: help run build install fmt quick test long lint bench failover growth release image
+.PHONY: help run build install fmt quick test long lint bench bugs failover growth release image

@@ -11,7 +11,7 @@ import (
 // root is the folder of the module, seen from here.
 const root = ".."
 
-// The bugs in testdata/bugs must be found by the simulation (see the tag long).
+// The bugs in testdata/bugs must be found by the simulation (see the tag bugs).
 // They are patches, so that the code that handles money has no switches.
 func TestBugsApply(t *testing.T) {
 	patches := bugs(t)

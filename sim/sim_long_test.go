@@ -3,4 +3,4 @@
 package sim
 
 // usualSeeds is what the long run does.
-const usualSeeds = 2000
+const usualSeeds = 1000
