@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +24,7 @@ import (
 func sandbox(t *testing.T) Config {
 	t.Helper()
 	c := Default()
-	c.Data, c.Version = t.TempDir(), "test"
+	c.Data, c.Version = filepath.Dir(sqldbtest.SQLiteFile(t)), "test"                                                                       // migrated, which takes longer than most tests
 	c.Database.Timeout, c.Database.LockTimeout, c.Database.IdleTimeout, c.ChainTimeout = time.Minute, time.Minute, time.Minute, time.Minute // a busy machine is not a fault
 	c.Listen, c.MetricsListen, c.ChainListen, c.DNSListen = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
 	return c

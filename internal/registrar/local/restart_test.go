@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/sqldb"
+	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
 // process simulates a process that opens the file, runs f and ends.
@@ -32,7 +32,7 @@ func process(t *testing.T, path string, f func(*local.Registry, *clock)) {
 
 // Names, late orders and faults survive a restart.
 func TestRestart(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "deed.db")
+	path := sqldbtest.SQLiteFile(t)
 	process(t, path, func(r *local.Registry, _ *clock) {
 		if err := r.Place(t.Context(), registrar.Order{Kind: registrar.OrderRegister, Reference: "a", Name: "one.dev", Years: 1}); err != nil {
 			t.Error(err)
@@ -57,7 +57,7 @@ func TestRestart(t *testing.T) {
 
 // The settings of a name survive a restart, and the code is not stored in plain text.
 func TestManagerSurvivesRestart(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "deed.db")
+	path := sqldbtest.SQLiteFile(t)
 	hosts := []string{"ns1.example.com", "ns2.example.com"}
 	keys := []dnssec.DS{{KeyTag: 1, Algorithm: 13, DigestType: 2, Digest: strings.Repeat("ab", 32)}}
 	var code deed.Secret

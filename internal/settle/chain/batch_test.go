@@ -121,7 +121,7 @@ func TestOneOfABatchFails(t *testing.T) {
 // Two nodes with one database and one gas wallet are asked for the same hundred
 // payments at once.
 func TestTwoNodes(t *testing.T) {
-	url := sqldbtest.PostgresURL(t)
+	url := sqldbtest.MigratedPostgresURL(t)
 	var env *testEnv
 	var nodes []*chain.Settler
 	for range 2 {

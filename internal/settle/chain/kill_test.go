@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -79,8 +78,8 @@ func TestChildProcess(t *testing.T) {
 // A process that is killed with -9 leaves all that its successor needs.
 func TestKilled(t *testing.T) {
 	for name, where := range map[string]func(t *testing.T) string{
-		"sqlite":   func(t *testing.T) string { return filepath.Join(t.TempDir(), "deed.db") },
-		"postgres": func(t *testing.T) string { return sqldbtest.PostgresURL(t) },
+		"sqlite":   func(t *testing.T) string { return sqldbtest.SQLiteFile(t) },
+		"postgres": func(t *testing.T) string { return sqldbtest.MigratedPostgresURL(t) },
 	} {
 		for _, step := range []string{"before store", "after store", "after send"} {
 			t.Run(step+"/"+name, func(t *testing.T) { testKilled(t, step, where(t), false) })

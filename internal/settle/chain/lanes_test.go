@@ -120,7 +120,7 @@ func TestRefundsBesideAThousandStuckPayments(t *testing.T) {
 
 // Two nodes: one gives up what the other settles. One of them wins, each time.
 func TestAbandonRacesSettleOnTwoNodes(t *testing.T) {
-	url := sqldbtest.PostgresURL(t)
+	url := sqldbtest.MigratedPostgresURL(t)
 	var env *testEnv
 	var nodes []*chain.Settler
 	signing, once := make(chan struct{}), new(sync.Once)
