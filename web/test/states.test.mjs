@@ -182,8 +182,9 @@ test('a reload at every step: the payment that was sent is repeated', async () =
   })
   await pay(page)
   await page.getByText('Your payment is kept').waitFor()
-  await page.unrouteAll({ behavior: 'ignoreErrors' })
   await page.reload()
+  await page.getByText('Your payment is kept').waitFor() // after the reload, too
+  await page.unrouteAll({ behavior: 'ignoreErrors' })
   await heading(page, `${name} is yours.`).waitFor()
   await page.reload() // at the receipt
   await heading(page, `${name} is yours.`).waitFor()
