@@ -27,9 +27,9 @@ const (
 )
 
 // packages lists the layer of each package; a directory that ends in "/" stands for
-// all packages below it that are not listed themselves. Within the core and the tests a package
-// imports only those listed before it. Services do not import each other, nor do
-// adapters.
+// all packages below it that are not listed themselves. Within the core, and within what
+// only tests import, a package imports only those listed before it. Services do not
+// import each other, nor do adapters.
 var packages = []struct {
 	dir   string
 	layer layer

@@ -9,7 +9,7 @@ if [ -n "$unformatted" ]; then
 	printf 'Run gofmt -w on:\n%s\n' "$unformatted" >&2
 	exit 1
 fi
-go vet -tags long ./...
+go vet -tags long,bugs ./...
 go test -run "TestImportsPointDown|TestLoggersArePassedIn" . >/dev/null || go test -run "TestImportsPointDown|TestLoggersArePassedIn" .
 echo "format, vet, layers and loggers are in order"
 go run ./scripts/sizes

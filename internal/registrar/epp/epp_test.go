@@ -116,16 +116,7 @@ func suiteEnv(t *testing.T, change ...func(*epptest.Config, *eppConfig)) registr
 }
 
 func TestSuites(t *testing.T) {
-	fresh := func(t *testing.T) registrartest.Env { return suiteEnv(t) }
-	for suite, run := range map[string]func(*testing.T, registrartest.Idempotency, func(*testing.T) registrartest.Env){
-		"register": registrartest.Run,
-		"renew":    registrartest.Renewals,
-		"transfer": registrartest.Transfers,
-		"manager":  registrartest.Manager,
-		"delete":   registrartest.Deletions,
-	} {
-		t.Run(suite, func(t *testing.T) { run(t, registrartest.ByState, fresh) })
-	}
+	registrartest.All(t, registrartest.ByState, func(t *testing.T) registrartest.Env { return suiteEnv(t) })
 }
 
 // A recorder counts the errors in a log.

@@ -63,30 +63,18 @@ func newEnv(db *sqldb.DB) registrartest.Env {
 }
 
 func TestSuites(t *testing.T) {
-	for kind, databases := range map[string]func(*testing.T) func(testing.TB) *sqldb.DB{
-		"sqlite":   func(*testing.T) func(testing.TB) *sqldb.DB { return sqldbtest.SQLite },
-		"postgres": emptyPostgres,
-	} {
-		t.Run(kind, func(t *testing.T) {
-			database := databases(t)
-			fresh := func(t *testing.T) registrartest.Env { return newEnv(database(t)) }
-			for suite, run := range map[string]func(*testing.T, registrartest.Idempotency, func(*testing.T) registrartest.Env){
-				"register":  registrartest.Run,
-				"renew":     registrartest.Renewals,
-				"transfer":  registrartest.Transfers,
-				"manager":   registrartest.Manager,
-				"delete":    registrartest.Deletions,
-				"inventory": registrartest.Inventory,
-			} {
-				t.Run(suite, func(t *testing.T) { run(t, registrartest.ByReference, fresh) })
-			}
-		})
-	}
+	t.Run("sqlite", func(t *testing.T) {
+		registrartest.All(t, registrartest.ByReference, func(t *testing.T) registrartest.Env { return newEnv(sqldbtest.SQLite(t)) })
+	})
+	t.Run("postgres", func(t *testing.T) {
+		empty := emptyPostgres(t)
+		registrartest.All(t, registrartest.ByReference, func(t *testing.T) registrartest.Env { return newEnv(empty(t)) })
+	})
 }
 
-// emptyPostgres opens a database, and returns a function that empties it: that is faster
-// than another one.
-func emptyPostgres(t *testing.T) func(testing.TB) *sqldb.DB {
+// emptyPostgres opens a database, and returns a function that deletes what the registry has
+// in it: that is faster than to create another one.
+func emptyPostgres(t *testing.T) func(*testing.T) *sqldb.DB {
 	t.Helper()
 	url := sqldbtest.MigratedPostgresURL(t)
 	db, err := sqldb.OpenPostgres(t.Context(), url)
@@ -94,7 +82,7 @@ func emptyPostgres(t *testing.T) func(testing.TB) *sqldb.DB {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() }) // the database is deleted
-	return func(t testing.TB) *sqldb.DB {
+	return func(t *testing.T) *sqldb.DB {
 		t.Helper()
 		raw, err := sql.Open("pgx", url)
 		if err != nil {

@@ -115,18 +115,7 @@ func suiteEnv(t *testing.T) registrartest.Env {
 	}
 }
 
-func TestSuites(t *testing.T) {
-	for suite, run := range map[string]func(*testing.T, registrartest.Idempotency, func(*testing.T) registrartest.Env){
-		"register":  registrartest.Run,
-		"renew":     registrartest.Renewals,
-		"transfer":  registrartest.Transfers,
-		"manager":   registrartest.Manager,
-		"delete":    registrartest.Deletions,
-		"inventory": registrartest.Inventory,
-	} {
-		t.Run(suite, func(t *testing.T) { run(t, registrartest.ByState, suiteEnv) })
-	}
-}
+func TestSuites(t *testing.T) { registrartest.All(t, registrartest.ByState, suiteEnv) }
 
 // register registers a name, or fails the test.
 func (e *env) register(t *testing.T, name deed.Name) {

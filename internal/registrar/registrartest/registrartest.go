@@ -1,7 +1,6 @@
 // Package registrartest has the conformance suites of registrar.Registrar,
 // registrar.Manager and registrar.Inventory: Run for new names, Renewals,
-// Transfers, Manager and Inventory. A backend runs those for the contracts that it
-// implements.
+// Transfers, Manager, Deletions and Inventory. A backend runs All.
 //
 // Backends are idempotent in different ways, and each runs the suites for its own.
 // With references (ByReference) every order has an outcome of its own, which stays.
@@ -26,6 +25,25 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/internal/registrar"
 )
+
+// All runs every suite. Inventory is skipped for a backend that lists no names.
+func All(t *testing.T, kind Idempotency, open func(t *testing.T) Env) {
+	for suite, run := range map[string]func(*testing.T, Idempotency, func(*testing.T) Env){
+		"register": Run,
+		"renew":    Renewals,
+		"transfer": Transfers,
+		"manager":  Manager,
+		"delete":   Deletions,
+	} {
+		t.Run(suite, func(t *testing.T) { run(t, kind, open) })
+	}
+	t.Run("inventory", func(t *testing.T) {
+		if open(t).Inventory == nil {
+			t.Skip("this backend lists no names")
+		}
+		Inventory(t, kind, open)
+	})
+}
 
 // A Fault is a failure of a registry, by its name in the sandbox.
 type Fault string
