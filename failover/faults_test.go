@@ -41,7 +41,7 @@ var faults = []fault{
 		return func() string { return "" }
 	}},
 	{name: "first RPC endpoint down for 20 s", alert: "DeedRPCEndpointDown", sign: `deed_rpc_endpoint_up\{endpoint="1"\} 0`, hold: 20 * time.Second, cause: cut(0)},
-	{name: "second RPC endpoint down for 20 s", hold: 20 * time.Second, cause: cut(1)}, // a known gap of docs/failover.md: nobody is told
+	{name: "second RPC endpoint down for 60 s", alert: "DeedRPCEndpointDown", sign: `deed_rpc_endpoint_up\{endpoint="2"\} 0`, hold: time.Minute, cause: cut(1)}, // it is probed every 30 s
 	{name: "all RPC endpoints down for 30 s", alert: "DeedChainDown", sign: chainDown, hold: 30 * time.Second, cause: cut(0, 1)},
 	registryDown("registry down for 60 s", time.Minute),
 	{name: "disk of PostgreSQL full for 20 s", alert: "DeedDatabaseDown", sign: databaseDown, hold: 20 * time.Second, smallDisk: true, cause: fillDisk},

@@ -114,7 +114,7 @@ func (c *Client) EndpointsUp() []bool {
 	up := make([]bool, len(c.endpoints.all))
 	for i, e := range c.endpoints.all {
 		e.mu.Lock()
-		up[i] = e.retryAt.IsZero()
+		up[i] = !e.down
 		e.mu.Unlock()
 	}
 	return up

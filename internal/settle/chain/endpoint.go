@@ -13,7 +13,8 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// probeInterval is how long an endpoint that failed is not called.
+// probeInterval is how long an endpoint that failed is not called, and how long
+// one that was not needed goes unchecked.
 const probeInterval = 30 * time.Second
 
 // endpoints are shared by several clients.
@@ -45,38 +46,41 @@ type endpoint struct {
 	mu       sync.Mutex // guards the fields below
 	chainID  *uint64    // as it reported; nil when it was not requested since it failed
 	verified bool
-	retryAt  time.Time // zero while it works
+	down     bool      // it failed, and was not verified since
+	probeAt  time.Time // when it is probed, unless it was used by then
 	probing  bool
 	logged   string // the last reason that was logged
 }
 
-// candidates returns the endpoints in the order of preference. Those that failed
-// are probed in the background, so that they are used again when they have
-// recovered.
+// candidates returns the endpoints in the order of preference. The others than the
+// first are probed in the background, so that those that failed are used again
+// when they have recovered, and a failure of those that were not needed is noticed
+// before they are.
 func (c *Client) candidates() []*endpoint {
 	var good, failed []*endpoint
 	for _, e := range c.endpoints.all {
 		e.mu.Lock()
-		if e.retryAt.IsZero() {
-			good = append(good, e)
-		} else {
+		if e.down {
 			failed = append(failed, e)
+		} else {
+			good = append(good, e)
 		}
 		e.mu.Unlock()
 	}
+	all := append(good, failed...)
 	if len(good) > 0 {
-		for _, e := range failed {
+		for _, e := range all[1:] {
 			c.probe(e)
 		}
 	}
-	return append(good, failed...)
+	return all
 }
 
-// probe checks in the background whether a failed endpoint has recovered.
+// probe checks an endpoint in the background when it is time.
 func (c *Client) probe(e *endpoint) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.probing || time.Now().Before(e.retryAt) {
+	if e.probing || time.Now().Before(e.probeAt) {
 		return
 	}
 	e.probing = true
@@ -139,10 +143,27 @@ func (c *Client) requestFrom(ctx context.Context, e *endpoint, out any, method s
 	if err != nil && (!remote || isBusy(err)) {
 		c.endpoints.fails.Add(1)
 	}
+	if err == nil {
+		c.used(e)
+	}
 	if err != nil && !remote && !isBusy(err) && !errors.Is(err, errLargeResponse) && whole.Err() == nil {
 		c.fail(e, err)
 	}
 	return err
+}
+
+// used postpones the probe of an endpoint that has responded.
+func (c *Client) used(e *endpoint) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.probeAt = time.Now().Add(c.probeInterval())
+}
+
+func (c *Client) probeInterval() time.Duration {
+	if n := c.endpoints.pause.Load(); n != 0 {
+		return time.Duration(n)
+	}
+	return probeInterval
 }
 
 // ErrWrongChain is the error of an endpoint that is on another chain than it should be.
@@ -170,7 +191,8 @@ func (c *Client) verify(ctx context.Context, e *endpoint) error {
 	if e.logged != "" {
 		loggerOf(&c.endpoints.log).Info("an RPC endpoint is used again", "endpoint", e.number)
 	}
-	e.verified, e.retryAt, e.logged = true, time.Time{}, ""
+	e.verified, e.down, e.logged = true, false, ""
+	e.probeAt = time.Now().Add(c.probeInterval())
 	return nil
 }
 
@@ -211,13 +233,10 @@ func (p *endpoints) compare(got identity, chainID uint64) error {
 
 // fail stops using an endpoint until the next probe, and logs each reason once.
 func (c *Client) fail(e *endpoint, cause error) {
-	pause := probeInterval
-	if n := c.endpoints.pause.Load(); n != 0 {
-		pause = time.Duration(n)
-	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.chainID, e.verified, e.retryAt = nil, false, time.Now().Add(pause)
+	e.chainID, e.verified, e.down = nil, false, true
+	e.probeAt = time.Now().Add(c.probeInterval())
 	if e.logged != cause.Error() {
 		loggerOf(&c.endpoints.log).Warn("an RPC endpoint is not used", "endpoint", e.number, "cause", cause.Error())
 	}

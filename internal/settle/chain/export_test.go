@@ -27,7 +27,7 @@ func (s *Settler) Waiting() (n int) {
 	return n
 }
 
-// ProbeAfter makes the client look sooner whether a failed endpoint is back.
+// ProbeAfter makes the client probe its endpoints sooner.
 func (c *Client) ProbeAfter(d time.Duration) { c.endpoints.pause.Store(int64(d)) }
 
 // Span is how many blocks one question for logs spans now.

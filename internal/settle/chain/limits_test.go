@@ -21,6 +21,7 @@ import (
 	"deed.example/deed/internal/devchain"
 	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/settle/chain"
+	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
 // rangeLimit refuses questions for logs of more blocks.
@@ -240,6 +241,8 @@ func TestFirstEndpointIsBack(t *testing.T) {
 			t.Error("the second was not asked")
 		}
 		env.proxy.repair()
+		env.wait(func() bool { ping(); return s.Client.EndpointsUp()[0] })
+		s.Client.ProbeAfter(time.Hour) // which is not a use
 		env.wait(func() bool {
 			second.counted()
 			ping()
@@ -247,6 +250,39 @@ func TestFirstEndpointIsBack(t *testing.T) {
 			return n == 0
 		})
 	})
+}
+
+// An endpoint that is not needed, because the first one works, is watched too: it
+// would be missed only when it is needed.
+func TestIdleEndpointIsWatched(t *testing.T) {
+	env := newEnv(t, sqldbtest.SQLite(t))
+	var said journal
+	env.cfg.Log = slog.New(slog.NewTextHandler(&said, nil))
+	second := &proxy{next: env.Handler()}
+	server := httptest.NewServer(second)
+	t.Cleanup(server.Close)
+	env.cfg.Client = chain.Dial(env.url, server.URL)
+	env.cfg.Client.ProbeAfter(time.Millisecond)
+	s := env.settler()
+	up := func(want bool) func() bool {
+		return func() bool {
+			if err := s.Client.Ping(t.Context(), devchain.ChainID); err != nil {
+				t.Error(err)
+			}
+			return s.Client.EndpointsUp()[1] == want
+		}
+	}
+	env.wait(up(true))
+	second.cut()
+	env.wait(up(false))
+	if !strings.Contains(said.String(), `msg="an RPC endpoint is not used" endpoint=2`) {
+		t.Errorf("it said %q", said.String())
+	}
+	second.repair()
+	env.wait(up(true))
+	if !s.Client.EndpointsUp()[0] {
+		t.Error("the first is not used")
+	}
 }
 
 // Why something waits is in the error of whoever stops waiting.
