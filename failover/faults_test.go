@@ -56,7 +56,7 @@ var faults = []fault{
 	{name: "clocks of the nodes 10 minutes ahead and behind", offsets: [2]string{"10m", "-10m"}, hold: 20 * time.Second, cause: func(*env) func() string { return func() string { return "" } }},
 	{name: "file descriptors of a node exhausted for 20 s", hold: 20 * time.Second, cause: exhaustFiles},
 	{name: "2,000 idle and slow connections to a node", hold: 30 * time.Second, cause: occupy},
-	{name: "garbage to a node for a minute", hold: time.Minute, cause: flood},
+	{name: "20,000 garbage requests a second to a node for a minute", hold: time.Minute, cause: flood},
 	{name: "both nodes restarted, one after the other", cause: restart},
 }
 

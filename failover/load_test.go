@@ -3,12 +3,10 @@
 package failover
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"strconv"
@@ -21,7 +19,9 @@ import (
 
 const (
 	idleConnections  = 2000
-	floodConnections = 64
+	floodRate        = 20_000 // requests a second over all connections
+	floodConnections = 20
+	floodBatch       = 100     // requests in one write
 	maxMemory        = 1 << 20 // KiB of a node, whatever strangers send
 )
 
@@ -82,71 +82,81 @@ func occupy(e *env) func() string {
 	}
 }
 
-// flood sends garbage to the first node, as fast as it is answered.
+// flood sends garbage to the first node at a steady rate, whether it is answered or not.
 func flood(e *env) func() string {
 	ctx, cancel := context.WithCancel(e.t.Context())
 	began := time.Now()
 	var wg sync.WaitGroup
-	var answers atomic.Int64
+	var sent, answered atomic.Int64
 	for i := range floodConnections {
 		wg.Go(func() {
-			for ctx.Err() == nil {
-				answers.Add(garbage(ctx, e.nodes[0], i))
+			requests := garbageRequests(i)
+			for next := began; ctx.Err() == nil; {
+				next = garbage(ctx, e.nodes[0], requests, next, &sent, &answered)
 			}
 		})
 	}
 	return func() string {
 		cancel()
 		wg.Wait()
-		rate := float64(answers.Load()) / time.Since(began).Seconds()
-		return fmt.Sprintf("%.0f garbage requests a second answered, %s", rate, e.memory(0))
+		seconds := time.Since(began).Seconds()
+		return fmt.Sprintf("%.0f garbage requests a second sent, %.0f of them answered, %s", float64(sent.Load())/seconds, float64(answered.Load())/seconds, e.memory(0))
 	}
 }
 
-// pipelined is how many requests a sender of garbage writes before it reads answers.
-const pipelined = 64
-
-// garbage sends requests over one connection until it ends, and counts the answers.
-func garbage(ctx context.Context, n *node, seed int) (answers int64) {
+// garbage sends requests over one connection, a batch at a time, until it ends. It
+// returns when the next batch is due: a sender who is late does not wait.
+func garbage(ctx context.Context, n *node, requests []byte, next time.Time, sent, answered *atomic.Int64) time.Time {
 	c, err := dialFrom(ctx, "127.0.0.3", n)
 	if err != nil {
 		time.Sleep(10 * time.Millisecond)
-		return 0
+		return next
 	}
-	defer c.Close() // the node closes it after some of them
-	in := bufio.NewReader(c)
-	for i := 0; ctx.Err() == nil; i += pipelined {
-		if _, err := io.WriteString(c, garbageRequests(seed, i)); err != nil {
-			return answers
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		countAnswers(c, answered)
+	}()
+	defer func() { c.Close(); <-read }() // the node closes it after some of them
+	for ctx.Err() == nil {
+		time.Sleep(time.Until(next))
+		next = next.Add(floodBatch * floodConnections * time.Second / floodRate)
+		if err := c.SetWriteDeadline(time.Now().Add(time.Second)); err != nil {
+			return next
 		}
-		for range pipelined {
-			res, err := http.ReadResponse(in, nil)
-			if err != nil {
-				return answers
-			}
-			_, _ = in.Discard(int(max(0, res.ContentLength))) // the next read fails, too
-			answers++
-			if res.Close {
-				return answers
-			}
+		if _, err := c.Write(requests); err != nil {
+			return next
+		}
+		sent.Add(floodBatch)
+	}
+	return next
+}
+
+// countAnswers reads answers until the connection ends.
+func countAnswers(c net.Conn, answered *atomic.Int64) {
+	buf := make([]byte, 64<<10)
+	for {
+		k, err := c.Read(buf)
+		answered.Add(int64(bytes.Count(buf[:k], []byte("HTTP/1.1 "))))
+		if err != nil {
+			return
 		}
 	}
-	return answers
 }
 
 // garbageRequests returns requests that make no sense: most are for paths that do not
 // exist, one of eight is an order with a token, a payment and a body that are none.
-func garbageRequests(seed, from int) string {
-	var all strings.Builder
-	for i := from; i < from+pipelined; i++ {
+func garbageRequests(seed int) []byte {
+	var all []byte
+	for i := range floodBatch {
 		if i%8 != 0 {
-			fmt.Fprintf(&all, "GET /%%ff%d/\xff HTTP/1.1\r\nHost: x\r\n\r\n", i)
+			all = fmt.Appendf(all, "GET /%%ff%d/\xff HTTP/1.1\r\nHost: x\r\n\r\n", i)
 			continue
 		}
 		body := strings.Repeat("\xff{[", (seed*31+i*7)%200)
-		fmt.Fprintf(&all, "POST /domains/register HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %d\r\nPAYMENT-SIGNATURE: !!!\r\nContent-Length: %d\r\n\r\n%s", i, len(body), body)
+		all = fmt.Appendf(all, "POST /domains/register HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %d\r\nPAYMENT-SIGNATURE: !!!\r\nContent-Length: %d\r\n\r\n%s", i, len(body), body)
 	}
-	return all.String()
+	return all
 }
 
 // dialFrom connects to a node from another address of this machine.
