@@ -24,7 +24,8 @@ type column struct {
 	again  time.Duration // until it answers with the snapshot that it wrote
 	memory int64         // that it uses after that, without the mapped snapshot
 	mapped int64         // size of the snapshot
-	audit  time.Duration
+	hourly time.Duration // an audit of the last hour
+	audit  time.Duration // of everything
 	calls  []figure
 	idle   figure // what the worker reads in a minute with nothing to do
 }
@@ -79,17 +80,26 @@ func measure(ctx context.Context, f filler) (c column, err error) {
 	}
 	c.calls = append(c.calls, many...)
 	began = time.Now()
-	findings, err := sqldb.Audit{DB: s.DB}.Run(ctx)
-	if err != nil {
+	if err := audit(ctx, s, began.Add(-time.Hour)); err != nil {
 		return c, err
 	}
-	for _, finding := range findings {
-		if finding.Broken != 0 {
-			return c, fmt.Errorf("audit: %s: broken %d times", finding.Invariant, finding.Broken)
+	c.hourly = time.Since(began)
+	progress("an audit of the last hour: %.1f s", c.hourly.Seconds())
+	began = time.Now()
+	err = audit(ctx, s, time.Time{})
+	c.audit = time.Since(began)
+	return c, err
+}
+
+// audit checks what changed since a time.
+func audit(ctx context.Context, s *service, since time.Time) error {
+	findings, err := sqldb.Audit{DB: s.DB}.RunSince(ctx, since)
+	for _, f := range findings {
+		if f.Broken != 0 {
+			err = errors.Join(err, fmt.Errorf("audit: %s: broken %d times", f.Invariant, f.Broken))
 		}
 	}
-	c.audit = time.Since(began)
-	return c, nil
+	return err
 }
 
 // firstStart starts the service for the first time, which writes the snapshot of the
@@ -177,6 +187,7 @@ func print(w io.Writer, columns []column) error {
 	line("start with a snapshot, s", func(c column) string { return fmt.Sprintf("%.1f", c.again.Seconds()) }, 0)
 	line("memory then, bytes a name", func(c column) string { return fmt.Sprint(c.memory / int64(c.names)) }, 0)
 	line("mapped snapshot, bytes a name", func(c column) string { return fmt.Sprint(c.mapped / int64(c.names)) }, 0)
+	line("audit of the last hour, s", func(c column) string { return fmt.Sprintf("%.1f", c.hourly.Seconds()) }, 0)
 	line("audit of the database, s", func(c column) string { return fmt.Sprintf("%.1f", c.audit.Seconds()) }, 0)
 	line(first.idle.what, func(c column) string { return fmt.Sprintf("%.0f", c.idle.rows) }, 0)
 	for i, f := range first.calls {

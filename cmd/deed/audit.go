@@ -20,7 +20,7 @@ func auditCommand() *cobra.Command {
 	full := false
 	cmd := adminTask("audit", "Check that every dollar is accounted for, in the database and on the chain; changes nothing",
 		func(ctx context.Context, c *config, out io.Writer) error { return audit(ctx, c, full, out) })
-	cmd.Flags().BoolVar(&full, "full", false, "read the chain from the first block on, and not from where the last audit ended")
+	cmd.Flags().BoolVar(&full, "full", false, "check the whole database and read the chain from the first block on, not from where the last audit ended")
 	return cmd
 }
 
@@ -33,6 +33,9 @@ func audit(ctx context.Context, c *config, full bool, out io.Writer) error {
 	broken, err := printFindings(r.Findings, out)
 	if err != nil {
 		return err
+	}
+	if !r.Since.IsZero() {
+		fmt.Fprintf(out, "of what changed since %s; with --full of everything\n", r.Since.UTC().Format(time.RFC3339))
 	}
 	if r.Chain != nil {
 		printComparison(*r.Chain, out)

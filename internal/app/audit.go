@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"deed.example/deed/internal/fulfil"
@@ -16,6 +17,7 @@ import (
 
 // An AuditReport is the result of an audit.
 type AuditReport struct {
+	Since    time.Time          // only what changed since then was checked; zero: everything
 	Findings []sqldb.Finding    // one for each invariant of the database
 	Chain    *fulfil.Comparison // of the books with the chain; nil if it could not be asked
 	ChainErr error              // why not
@@ -24,9 +26,10 @@ type AuditReport struct {
 }
 
 // Audit checks every invariant of the database, then compares the books with the
-// chain. It changes nothing but the file that says how far it came: the whole chain is
-// read once, and later audits continue after the last one without findings. With full
-// they do not. On an error it returns the report as far as it came.
+// chain. It changes nothing but the file that says how far it came: later audits
+// continue after the last one without findings. The chain is read once, and the
+// database as checkpoint.since says; with full, both are read from the start. On an
+// error it returns the report as far as it came.
 func Audit(ctx context.Context, c Config, full bool) (r AuditReport, err error) {
 	if full {
 		if err := os.Remove(c.checkpointFile()); err != nil && !os.IsNotExist(err) {
@@ -39,36 +42,60 @@ func Audit(ctx context.Context, c Config, full bool) (r AuditReport, err error) 
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	books := sqldb.Audit{DB: db}
-	if r.Findings, err = books.Run(ctx); err != nil {
+	next, err := c.startOfAudit(ctx, books)
+	if err != nil {
 		return r, err
 	}
-	if err := r.compare(ctx, &c, books); err != nil {
+	if err := r.check(ctx, books, &next); err != nil {
+		return r, err
+	}
+	if err := r.compare(ctx, &c, books, &next); err != nil {
 		return r, err
 	}
 	if r.Notices, err = books.Notices(ctx); err != nil {
 		return r, err
 	}
-	r.Open, err = books.Open(ctx)
-	return r, err
+	if r.Open, err = books.Open(ctx); err != nil || !r.sound() {
+		return r, err
+	}
+	return r, c.writeCheckpoint(next)
+}
+
+// sound reports whether everything was checked and nothing was found.
+func (r *AuditReport) sound() bool {
+	broken := slices.ContainsFunc(r.Findings, func(f sqldb.Finding) bool { return f.Broken > 0 })
+	return !broken && r.Chain != nil && r.Chain.Sound()
+}
+
+// check checks the invariants of the database.
+func (r *AuditReport) check(ctx context.Context, books sqldb.Audit, p *checkpoint) (err error) {
+	began := time.Now()
+	if r.Since = p.since(began); !r.Since.IsZero() {
+		r.Findings, err = books.RunSince(ctx, r.Since)
+		return err
+	}
+	r.Findings, err = books.Run(ctx)
+	p.FullAt, p.FullSeconds = wholeSecond(began), int(time.Since(began).Seconds())
+	return err
 }
 
 // compare compares the books with the chain, if it is available.
-func (r *AuditReport) compare(ctx context.Context, c *Config, books sqldb.Audit) error {
+func (r *AuditReport) compare(ctx context.Context, c *Config, books sqldb.Audit, p *checkpoint) error {
 	m, err := openMoneyToRead(ctx, c, books.DB)
 	if err != nil || m == nil {
 		r.ChainErr = err
 		return nil
 	}
-	cmp, err := m.payments.Compare(ctx, books, m.settler, c.readCheckpoint())
+	cmp, err := m.payments.Compare(ctx, books, m.settler, fulfil.Checkpoint{Block: p.Block, At: p.At})
 	if err != nil {
 		return err
 	}
 	r.Chain = &cmp
-	if !cmp.Sound() {
-		return nil
-	}
-	return c.writeCheckpoint(cmp.Next)
+	p.Block, p.At = cmp.Next.Block, wholeSecond(cmp.Next.At)
+	return nil
 }
+
+func wholeSecond(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 
 // openMoneyToRead opens the settlement of a running service, with the sandbox's
 // keys if it is a sandbox.
@@ -93,42 +120,66 @@ func openMoneyToRead(ctx context.Context, c *Config, db *sqldb.DB) (*money, erro
 // not a row, because an audit only reads the database.
 func (c *Config) checkpointFile() string { return filepath.Join(c.Data, "audit.checkpoint") }
 
-// A checkpoint is for one chain and one database: after a restore the audit starts
-// from the first block.
+// A checkpoint is for one chain and one database.
 type checkpoint struct {
-	ChainID  uint64    `json:"chainId"`
-	PayTo    string    `json:"payTo"`
-	Database string    `json:"database"`
-	Block    uint64    `json:"block"`
-	At       time.Time `json:"at"`
+	ChainID     uint64    `json:"chainId"`
+	PayTo       string    `json:"payTo"`
+	Database    string    `json:"database"`
+	Block       uint64    `json:"block"`
+	At          time.Time `json:"at"`
+	FullAt      time.Time `json:"fullAt"` // when the whole database was checked
+	FullSeconds int       `json:"fullSeconds"`
+	Newest      time.Time `json:"newest"` // when a payment had changed last
 }
 
-func (c *Config) checkpoint() checkpoint {
+const (
+	fullInterval = 7 * 24 * time.Hour
+	fullSeconds  = 10        // the whole database is checked each time if it takes less
+	auditOverlap = time.Hour // for transactions that were open, and clocks that differ
+)
+
+// since returns from when on the database is checked: zero for all of it, which is
+// read once a week, and every time while that is quick.
+func (p *checkpoint) since(now time.Time) time.Time {
+	if p.At.IsZero() || p.FullSeconds < fullSeconds || now.Sub(p.FullAt) >= fullInterval {
+		return time.Time{}
+	}
+	return p.At.Add(-auditOverlap)
+}
+
+// startOfAudit returns where to start. After a restore it is the beginning: if no
+// payment is as new as at the last audit, then the database is older than it.
+func (c *Config) startOfAudit(ctx context.Context, books sqldb.Audit) (checkpoint, error) {
+	newest, err := books.Newest(ctx)
+	p := c.readCheckpoint()
+	if newest.Before(p.Newest) {
+		p = c.firstCheckpoint()
+	}
+	p.Newest = newest
+	return p, err
+}
+
+func (c *Config) firstCheckpoint() checkpoint {
 	return checkpoint{ChainID: c.ChainID, PayTo: c.PayTo, Database: c.DescribeDatabase()}
 }
 
-// readCheckpoint returns where to start: at the first block if the file is
-// missing, unreadable or for another chain or database.
-func (c *Config) readCheckpoint() fulfil.Checkpoint {
+// readCheckpoint returns where to start: at the beginning if the file is missing,
+// unreadable or for another chain or database.
+func (c *Config) readCheckpoint() checkpoint {
+	first := c.firstCheckpoint()
 	raw, err := os.ReadFile(c.checkpointFile())
 	if err != nil {
-		return fulfil.Checkpoint{}
+		return first
 	}
-	was, is := checkpoint{}, c.checkpoint()
-	if json.Unmarshal(raw, &was) != nil {
-		return fulfil.Checkpoint{}
+	var last checkpoint
+	if json.Unmarshal(raw, &last) != nil || last.ChainID != first.ChainID || last.PayTo != first.PayTo || last.Database != first.Database {
+		return first
 	}
-	is.Block, is.At = was.Block, was.At
-	if is != was {
-		return fulfil.Checkpoint{}
-	}
-	return fulfil.Checkpoint{Block: was.Block, At: was.At}
+	return last
 }
 
-func (c *Config) writeCheckpoint(p fulfil.Checkpoint) error {
-	point := c.checkpoint()
-	point.Block, point.At = p.Block, p.At.UTC().Truncate(time.Second)
-	raw, err := json.Marshal(point)
+func (c *Config) writeCheckpoint(p checkpoint) error {
+	raw, err := json.Marshal(p)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/api"
 	"deed.example/deed/client"
+	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
@@ -60,19 +62,43 @@ func TestStatementsUseIndexes(t *testing.T) {
 			return slices.ContainsFunc(sent(), func(sql string) bool { return strings.Contains(sql, part) })
 		})
 	}
-	p := newPlanner(t, url)
-	checked := 0
-	for _, sql := range sent() {
-		words := strings.Fields(sql)
-		if len(words) < 2 || !slices.Contains([]string{"SELECT", "UPDATE", "DELETE", "INSERT", "WITH"}, words[0]) {
-			continue
-		}
-		checked++
-		for _, whole := range p.wholeReads(t, sql) {
-			t.Errorf("%s\n  of %s", whole, strings.Join(words, " "))
-		}
+	newPlanner(t, url).check(t, sent())
+}
+
+// What an audit reads besides the invariants, which make growth measures, is found by
+// indexes, too.
+func TestAuditUsesIndexes(t *testing.T) {
+	if os.Getenv("TEST_POSTGRES_URL") == "" {
+		t.Skip("TEST_POSTGRES_URL is not set; make test sets it")
 	}
-	t.Logf("%d statements", checked)
+	url := sqldbtest.MigratedPostgresURL(t)
+	var statements []string
+	c := sandbox(t)
+	c.DatabaseURL = deed.Secret(url)
+	c.Database.Trace = func(sql string) { statements = append(statements, sql) }
+	db, err := openReadOnly(t.Context(), &c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close() // it was only read
+	books, lately := sqldb.Audit{DB: db}, time.Now().Add(-time.Hour)
+	for _, read := range []func() error{
+		func() error { _, err := books.Newest(t.Context()); return err },
+		func() error { _, err := books.Moved(t.Context(), lately); return err },
+		func() error { _, err := books.Refunds(t.Context(), lately); return err },
+		func() error { _, err := books.Notices(t.Context()); return err },
+		func() error { _, err := books.Open(t.Context()); return err },
+	} {
+		err = errors.Join(err, read())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Few rows are joined with many, which an empty database does not show.
+	newPlanner(t, url, "SET enable_hashjoin = off", "SET enable_mergejoin = off").check(t, statements)
+	if findings, err := books.RunSince(t.Context(), lately); err != nil || len(findings) == 0 {
+		t.Errorf("got %v, %v", findings, err)
+	}
 }
 
 // useEverything makes the calls of an owner.
@@ -121,14 +147,14 @@ type planner struct {
 	n     int
 }
 
-func newPlanner(t *testing.T, url string) *planner {
+func newPlanner(t *testing.T, url string, settings ...string) *planner {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close(t.Context()) }) // the database is dropped
-	for _, setting := range []string{"SET enable_seqscan = off", "SET plan_cache_mode = force_generic_plan"} {
+	for _, setting := range append(settings, "SET enable_seqscan = off", "SET plan_cache_mode = force_generic_plan") {
 		if _, err := conn.Exec(t.Context(), setting); err != nil {
 			t.Fatal(err)
 		}
@@ -155,6 +181,25 @@ type plan struct {
 	Index string `json:"Index Name"`
 	Cond  string `json:"Index Cond"`
 	Plans []plan `json:"Plans"`
+}
+
+// check fails the test for every statement that reads a whole table.
+func (p *planner) check(t *testing.T, statements []string) {
+	t.Helper()
+	checked := 0
+	for _, sql := range statements {
+		words := strings.Fields(sql)
+		if len(words) < 2 || !slices.Contains([]string{"SELECT", "UPDATE", "DELETE", "INSERT", "WITH"}, words[0]) {
+			continue
+		}
+		checked++
+		for _, whole := range p.wholeReads(t, sql) {
+			t.Errorf("%s\n  of %s", whole, strings.Join(words, " "))
+		}
+	}
+	if t.Logf("%d statements", checked); checked == 0 {
+		t.Error("no statement was checked")
+	}
 }
 
 // wholeReads returns the nodes of the statement's plan that read a whole table.

@@ -296,7 +296,16 @@ func (s *env) open(t *testing.T) int {
 // audit fails the test if an invariant is violated.
 func (s *env) audit(t *testing.T) {
 	t.Helper()
-	findings, err := sqldb.Audit{DB: s.db}.Run(t.Context())
+	s.auditSince(t, time.Time{})
+	if c := s.compare(t); !c.Sound() || c.Transfers == 0 {
+		t.Errorf("the books and the chain differ: %+v", c)
+	}
+}
+
+// auditSince fails the test if what changed since a time violates an invariant.
+func (s *env) auditSince(t *testing.T, since time.Time) {
+	t.Helper()
+	findings, err := sqldb.Audit{DB: s.db}.RunSince(t.Context(), since)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,9 +313,6 @@ func (s *env) audit(t *testing.T) {
 		if f.Broken > 0 {
 			t.Errorf("%d × %s", f.Broken, f.Invariant)
 		}
-	}
-	if c := s.compare(t); !c.Sound() || c.Transfers == 0 {
-		t.Errorf("the books and the chain differ: %+v", c)
 	}
 }
 

@@ -53,5 +53,8 @@ func TestFiveYearsOfMandates(t *testing.T) {
 			t.Errorf("got %+v", box)
 		}
 		s.audit(t)
+		for i := range 12 { // an audit may start at any time between the renewals
+			s.auditSince(t, end.AddDate(0, -5*i, 0))
+		}
 	})
 }

@@ -132,7 +132,7 @@ func TestAuditFindsViolations(t *testing.T) {
 		"a payment is in the ledger as settled if and only if it has a transaction":                     {`UPDATE payments SET amount = amount + 1 WHERE state = 'consumed'`},
 		"consumed and refunded payments match the ledger":                                               {`DELETE FROM ledger WHERE entry = 'consumed' AND account = 'revenue'`, `DELETE FROM ledger WHERE entry = 'refunded' AND account = 'refunds'`, `UPDATE ledger SET entry = 'refunded' WHERE entry = 'consumed'`},
 		"the owed balance equals the payments that are neither consumed nor refunded":                   {`UPDATE ledger SET amount = amount + 1 WHERE account = 'owed' AND entry = 'settled'`},
-		"the attempts of a refund are consecutive":                                                      {`INSERT INTO attempts VALUES (84532, 'refund x pay_none', 2, '0x', 0)`},
+		"the attempts of a refund are consecutive":                                                      {`INSERT INTO attempts SELECT chain_id, 'refund ' || substr(asset, 3) || ' ' || id, 2, '0x', 0 FROM payments WHERE state = 'refunded'`},
 		"only payments due for refund have refund attempts":                                             {`INSERT INTO attempts SELECT 84532, 'refund ' || substr(asset, 3) || ' ' || id, 1, '0x', 0 FROM payments WHERE state = 'consumed'`},
 		"the nonces of our wallets have no gaps": {`INSERT INTO signers VALUES (84532, '0x', 3)`,
 			`INSERT INTO transactions VALUES (84532, '0x', 0, 'a', '', 0), (84532, '0x', 2, 'b', '', 0)`},
@@ -169,13 +169,16 @@ func TestAuditFindsViolations(t *testing.T) {
 			defer db.Close() // the file is deleted after the test
 			sample(t, db)
 			corrupt(t, path, statements)
-			findings, err := sqldb.Audit{DB: db}.Run(t.Context())
-			if err != nil || len(findings) != len(corruptions)-1 {
-				t.Fatalf("got %d findings, %v: every invariant needs a row above", len(findings), err)
-			}
-			for _, f := range findings {
-				if want := f.Invariant == name || f.Invariant == also[name]; (f.Broken > 0) != want {
-					t.Errorf("%s: broken %d times", f.Invariant, f.Broken)
+			for since, seen := range map[time.Time]bool{{}: true, time.Unix(-700, 0): true, noon.AddDate(99, 0, 0): false} {
+				findings, err := sqldb.Audit{DB: db}.RunSince(t.Context(), since)
+				if err != nil || len(findings) != len(corruptions)-1 {
+					t.Fatalf("got %d findings, %v: every invariant needs a row above", len(findings), err)
+				}
+				for _, f := range findings {
+					want := f.Invariant == name || f.Invariant == also[name]
+					if (f.Broken > 0) != want && (seen || !want) {
+						t.Errorf("since %s: %s: broken %d times", since, f.Invariant, f.Broken)
+					}
 				}
 			}
 		})

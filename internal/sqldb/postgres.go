@@ -84,7 +84,7 @@ func OpenPostgresWith(ctx context.Context, c PostgresConfig) (*DB, error) {
 // OpenPostgresReadOnly connects to the database read-only, without limits and not
 // through a pooler. Its schema must be up to date.
 func OpenPostgresReadOnly(ctx context.Context, c PostgresConfig) (*DB, error) {
-	c = PostgresConfig{URL: cmp.Or(c.DirectURL, c.URL), Timeout: c.Timeout}
+	c = PostgresConfig{URL: cmp.Or(c.DirectURL, c.URL), Timeout: c.Timeout, Trace: c.Trace}
 	db, err := connect(ctx, c, poolOptions{readOnly: true})
 	if err != nil {
 		return nil, err

@@ -1,0 +1,84 @@
+package app
+
+import (
+	"database/sql"
+	"os"
+	"testing"
+	"time"
+
+	"deed.example/deed/internal/freeport"
+)
+
+// An audit checks the whole database while that is quick, a week after the last time,
+// after a restore and with --full, and otherwise what changed since the last one.
+func TestAuditContinues(t *testing.T) {
+	c := sandbox(t)
+	rpc, err := freeport.Find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.ChainListen = rpc.String()
+	_, buyer := serveSandbox(t, c)
+	if err := buyName(t, buyer, "audited.com"); err != nil {
+		t.Fatal(err)
+	}
+	audit := func(full bool) AuditReport {
+		t.Helper()
+		r, err := Audit(t.Context(), c, full)
+		if err != nil || r.ChainErr != nil {
+			t.Fatal(err, r.ChainErr)
+		}
+		return r
+	}
+	waitFor(t, func() bool { r := audit(false); return r.sound() && r.Chain.Transfers == 1 })
+	quick := c.readCheckpoint()
+	if quick.FullAt.IsZero() || quick.Newest.IsZero() {
+		t.Fatalf("got %+v", quick)
+	}
+	for name, tt := range map[string]struct {
+		change func(p *checkpoint)
+		full   bool // the flag
+		whole  bool // the whole database is checked
+	}{
+		"it is quick":              {func(*checkpoint) {}, false, true},
+		"it takes long":            {func(p *checkpoint) { p.FullSeconds = 60 }, false, false},
+		"a week later":             {func(p *checkpoint) { p.FullSeconds, p.FullAt = 60, p.FullAt.AddDate(0, 0, -8) }, false, true},
+		"after a restore":          {func(p *checkpoint) { p.FullSeconds, p.Newest = 60, p.Newest.Add(time.Second) }, false, true},
+		"another database":         {func(p *checkpoint) { p.FullSeconds, p.Database = 60, "another" }, false, true},
+		"everything was asked for": {func(p *checkpoint) { p.FullSeconds = 60 }, true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := quick
+			tt.change(&p)
+			if err := c.writeCheckpoint(p); err != nil {
+				t.Fatal(err)
+			}
+			if r := audit(tt.full); r.Since.IsZero() != tt.whole || !r.sound() {
+				t.Errorf("got %+v", r)
+			}
+		})
+	}
+	long := quick
+	long.FullSeconds = 60
+	if err := c.writeCheckpoint(long); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", "file:"+c.databaseFile()+"?_pragma=busy_timeout(60000)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close() // only a test's connection
+	if _, err := db.ExecContext(t.Context(), `DELETE FROM ledger WHERE account = 'revenue'`); err != nil {
+		t.Fatal(err)
+	}
+	written, err := os.ReadFile(c.checkpointFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := audit(false); r.Since.IsZero() || r.sound() {
+		t.Errorf("got %+v, want that a recent payment is not in the ledger", r)
+	}
+	if after, err := os.ReadFile(c.checkpointFile()); err != nil || string(after) != string(written) {
+		t.Errorf("the next audit would not look at it: %s, %v", after, err)
+	}
+}
