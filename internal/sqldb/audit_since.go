@@ -46,10 +46,15 @@ recent_foreign_nonces AS (
 	SELECT f.chain, f.signer, CASE WHEN f.first_nonce < s.nonce THEN s.nonce ELSE f.first_nonce END AS first_nonce, f.last_nonce
 	  FROM recent_starts s JOIN foreign_nonces f ON f.chain = s.chain AND f.signer = s.signer AND f.last_nonce >= s.nonce)`
 
+var (
+	allRows    = strings.NewReplacer("{", "", "}", "")
+	recentRows = strings.NewReplacer("{", "recent_", "}", "")
+)
+
 // since returns the query, for all rows or for those that changed since a time.
 func (i invariant) since(t time.Time) (query string, args []any) {
 	if t.IsZero() {
-		return strings.NewReplacer("{", "", "}", "").Replace(i.query), nil
+		return allRows.Replace(i.query), nil
 	}
-	return recent + strings.NewReplacer("{", "recent_", "}", "").Replace(i.query), []any{t.Unix()}
+	return recent + recentRows.Replace(i.query), []any{t.Unix()}
 }
