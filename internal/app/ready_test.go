@@ -3,6 +3,7 @@
 package app
 
 import (
+	"errors"
 	"log/slog"
 	"net/http/httptest"
 	"os"
@@ -23,10 +24,8 @@ func smallDisk(t *testing.T) string {
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=64m"); err != nil {
 		t.Skipf("mount a small disk: %v", err)
 	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, 0); err != nil {
-			t.Errorf("unmount: %v", err)
-		}
+	t.Cleanup(func() { // a child process that was just forked may still have files of ours
+		waitFor(t, func() bool { return !errors.Is(syscall.Unmount(dir, 0), syscall.EBUSY) })
 	})
 	return dir
 }
