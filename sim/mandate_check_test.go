@@ -179,7 +179,7 @@ func (m *mandateModel) checkActive(one order.Mandate) error {
 	switch {
 	case step.End == order.MandateRevoked: // others end when they are looked at next
 		return fmt.Errorf("it should have ended: %s", step.Reason)
-	case step.Use && spent:
+	case step.Use && held && spent:
 		return fmt.Errorf("its nonce is used, and it never ends")
 	case step.Use && held && b.fails(one.Auth) == "" && one.Auth.Amount >= m.w.yearOf(r):
 		return fmt.Errorf("it is due and can be paid, and was not used")
