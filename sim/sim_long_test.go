@@ -3,4 +3,4 @@
 package sim
 
 // usualSeeds is what the long run does.
-const usualSeeds = 1000
+const usualSeeds = 600
