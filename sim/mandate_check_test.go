@@ -237,17 +237,3 @@ func (w *world) chainLag() time.Duration {
 	}
 	return w.registry.ahead - w.chain.ahead
 }
-
-// settleMandates does all that follows from a mandate that was used today.
-func (w *world) settleMandates() {
-	if w.mandates == nil {
-		return
-	}
-	for i := range 400 {
-		if open, err := w.open(); w.broken != nil || err != nil || open == 0 && i > depth && len(w.chain.pool) == 0 && w.registry.idle() {
-			return
-		}
-		w.tick(15 * time.Second)
-		w.work(w.procs[i%len(w.procs)])
-	}
-}

@@ -32,16 +32,29 @@ func (w *world) rest() {
 			tick = 50 * time.Minute
 		}
 	}
-	for range w.lastDays() {
+	for left := w.lastDays() - 1; left >= 0; left-- {
 		w.tick(25 * time.Hour)
 		w.work(w.procs[0])
-		w.settleMandates()
+		if w.mandates != nil || left == 0 {
+			w.endOpen() // what began on this day
+		}
 	}
 	if w.broken != nil {
 		return
 	}
 	if w.broken = w.check(); w.broken == nil {
 		w.broken = w.checkRest()
+	}
+}
+
+// endOpen works until nothing is open.
+func (w *world) endOpen() {
+	for i := range 400 {
+		if open, err := w.open(); w.broken != nil || err != nil || open == 0 && i > depth && len(w.chain.pool) == 0 && w.registry.idle() {
+			return
+		}
+		w.tick(15 * time.Second)
+		w.work(w.procs[i%len(w.procs)])
 	}
 }
 
