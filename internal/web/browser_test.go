@@ -1,8 +1,6 @@
 package web_test
 
 import (
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,9 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-json-experiment/json"
-
-	"deed.example/deed/internal/mailer/mailertest"
 	"deed.example/deed/internal/npmtest"
 	"deed.example/deed/internal/servicetest"
 )
@@ -29,36 +24,8 @@ func TestBuiltFilesAreUpToDate(t *testing.T) {
 	t.Log(npmtest.Run(t, pageSource, "node", "compare.mjs", dir, "../internal/web/dist"))
 }
 
-// The page in Chromium, with a wallet, against a sandbox that sends e-mail through a
-// mail server of others.
-func TestBrowser(t *testing.T) {
-	if !mailertest.Installed(t) {
-		t.Log("without e-mail: python3-aiosmtpd is not installed; make test installs it")
-		browse(t, "test/main.mjs")
-		return
-	}
-	server := mailertest.Start(t)
-	t.Setenv("DEED_MAILBOX", mailbox(t, server))
-	browse(t, "test/main.mjs", "DEED_EMAIL_SERVER="+server.URL.Reveal(), "DEED_EMAIL_FROM=notices@deed.example", "SSL_CERT_FILE="+server.Cert)
-}
-
-// mailbox returns the address of a server that answers each request with the next
-// message, as soon as there is one.
-func mailbox(t *testing.T, mails *mailertest.Server) string {
-	t.Helper()
-	box := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		m, err := mails.Receive(r.Context())
-		if err != nil {
-			return // the client has gone
-		}
-		link := strings.Trim(m.Header.Get("List-Unsubscribe"), "<>")
-		if err := json.MarshalWrite(w, map[string]any{"to": m.To, "body": m.Body, "unsubscribe": link}); err != nil {
-			t.Errorf("write a message: %v", err)
-		}
-	}))
-	t.Cleanup(box.Close)
-	return box.URL
-}
+// The page in Chromium, with a wallet, against a sandbox.
+func TestBrowser(t *testing.T) { browse(t, "test/main.mjs") }
 
 // browse runs a script against a sandbox with the settings.
 func browse(t *testing.T, script string, settings ...string) {

@@ -8,7 +8,10 @@ import './webhooks.test.mjs'
 import './views.test.mjs'
 import './figures.test.mjs'
 import './expiry.test.mjs'
+import './terminal.test.mjs'
 import './terminalends.test.mjs'
+import './renewal.test.mjs'
+import './email.test.mjs'
 import { runTests } from './lib.mjs'
 
 runTests()

@@ -2,11 +2,8 @@
 import './buy.test.mjs'
 import './states.test.mjs'
 import './session.test.mjs'
-import './terminal.test.mjs'
 import './plain.test.mjs'
 import './name.test.mjs'
-import './renewal.test.mjs'
-import './email.test.mjs'
 import { runTests } from './lib.mjs'
 
 runTests()

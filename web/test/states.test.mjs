@@ -193,6 +193,26 @@ test('a reload at every step: the payment that was sent is repeated', async () =
   await context.close()
 })
 
+test('an answer that arrives while the page is being left is asked for again', async () => {
+  const { page, context, name, account } = await atReview()
+  let deliver
+  const held = new Promise((resolve) => (deliver = resolve))
+  await page.route('**/domains/register', async (route) => {
+    if (route.request().headers()['payment-signature']) await held
+    await route.continue()
+  })
+  await pay(page)
+  const order = page.url()
+  await page.locator('[data-step=sending]').waitFor()
+  await page.evaluate(() => dispatchEvent(new Event('beforeunload'))) // what a reload does first
+  deliver()
+  await heading(page, `${name} is yours.`).waitFor()
+  await page.goto(order) // where the reload ends
+  await heading(page, `${name} is yours.`).waitFor()
+  assert.equal((await fund(account.address, '1.00')).body.balance_usd, '987.94', 'it was charged once')
+  await context.close()
+})
+
 test('the service is gone', async () => {
   const { page, context } = await openPage({ noWallet: true })
   await page.goto(base)
