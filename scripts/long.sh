@@ -2,7 +2,7 @@
 # What does not fit into `make test`. FUZZ is how long each fuzz target runs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-scripts/need.sh go ca-certificates cc postgres redis setpriv knot nsd bind ldns unbound zonemaster dnsviz net-epp powerdns chromium pgbouncer promtool haproxy nginx caddy systemd-analyze buildah
+scripts/need.sh go ca-certificates cc postgres redis setpriv knot nsd bind ldns unbound zonemaster dnsviz net-epp aiosmtpd powerdns chromium pgbouncer promtool haproxy nginx caddy systemd-analyze buildah
 . scripts/servers.sh
 . scripts/suites.sh
 . scripts/wait.sh
