@@ -91,11 +91,11 @@ func (a *App) nameRows() []worker.Rows {
 				return nil, err
 			}
 			return a.Lifecycle.Due(ctx, limit)
-		}, Advance: a.Lifecycle.Advance},
-		{Name: "late orders", Due: a.LateOrders.Due, Advance: a.LateOrders.Advance, Slots: lateOrderSlots},
+		}, Advance: a.Lifecycle.Advance, Paced: true},
+		{Name: "late orders", Due: a.LateOrders.Due, Advance: a.LateOrders.Advance, Slots: lateOrderSlots, Paced: true},
 		{Name: "moves", Due: a.names.Moves.DueMoves, Advance: a.names.AdvanceMove},
 		{Name: "cancellations", Due: a.names.Cancels.DueCancellations, Advance: a.names.AdvanceCancellation},
-		{Name: "registrants", Due: a.names.Registrants.DueRegistrants, Advance: a.names.AdvanceRegistrant, Slots: registrantSlots},
+		{Name: "registrants", Due: a.names.Registrants.DueRegistrants, Advance: a.names.AdvanceRegistrant, Slots: registrantSlots, Paced: true},
 	}
 }
 

@@ -52,10 +52,10 @@ func (a *App) zoneRows() []worker.Rows {
 		{Name: "changes", Due: a.engine.DueChanges, Advance: a.engine.AdvanceJob},
 		{Name: "signatures", Due: d.zones.DueZones, Advance: func(ctx context.Context, id string) error {
 			return d.zones.Resign(ctx, deed.Name(id))
-		}},
+		}, Paced: true},
 		{Name: "delegations", Due: a.Delegations.Due, Advance: a.Delegations.Advance},
 		{Name: "key rolls", Due: rolls.Due, Advance: rolls.Advance},
-		{Name: "aliases", Due: aliases.Due, Advance: aliases.Advance},
+		{Name: "aliases", Due: aliases.Due, Advance: aliases.Advance, Paced: true},
 		{Name: "outbox", Due: checker.Due, Advance: checker.Advance},
 		{Name: "published zones", Due: func(ctx context.Context, _ int) ([]string, error) {
 			if d.stopped() {

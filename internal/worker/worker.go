@@ -12,6 +12,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,7 +31,8 @@ type Rows struct {
 	Name    string
 	Due     func(ctx context.Context, limit int) ([]string, error)
 	Advance func(ctx context.Context, id string) error
-	Slots   int // rows advanced concurrently; 0 means 16
+	Slots   int  // rows advanced concurrently; 0 means 16
+	Paced   bool // nobody waits for them: only one batch is advanced at a time
 }
 
 // A Task runs periodically.
@@ -81,17 +84,33 @@ func every(ctx context.Context, d time.Duration, f func()) {
 	}
 }
 
-// poll advances the rows that are due now, as many at a time as there are slots.
+// poll advances the rows that are due now. While there are more than one query
+// returns, it goes on at once, unless some row is returned again: then nothing is
+// gained by haste.
 func (l *Loop) poll(ctx context.Context, rows Rows) {
+	limit := 4 * rows.slots()
+	for last := []string(nil); ctx.Err() == nil; {
+		ids, err := rows.Due(ctx, limit)
+		if err != nil {
+			l.report(rows.Name, "", err)
+			return
+		}
+		if l.Due != nil {
+			l.Due(rows.Name, len(ids))
+		}
+		// The other nodes have read the same rows, so each has its own order.
+		rand.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
+		l.advance(ctx, rows, ids)
+		if rows.Paced || len(ids) < limit || slices.ContainsFunc(ids, func(id string) bool { return slices.Contains(last, id) }) {
+			return
+		}
+		last = ids
+	}
+}
+
+// advance advances rows, as many at a time as there are slots.
+func (l *Loop) advance(ctx context.Context, rows Rows, ids []string) {
 	slots := make(chan struct{}, rows.slots())
-	ids, err := rows.Due(ctx, 4*cap(slots))
-	if err != nil {
-		l.report(rows.Name, "", err)
-		return
-	}
-	if l.Due != nil {
-		l.Due(rows.Name, len(ids))
-	}
 	var wg sync.WaitGroup
 	for _, id := range ids {
 		slots <- struct{}{}

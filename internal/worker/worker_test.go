@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -48,8 +51,49 @@ func TestKindsDoNotDelayEachOther(t *testing.T) {
 	})
 }
 
+// Rows are not limited by how often they are polled: while there are more, they are read
+// at once, each once, and rows that stay due are not read in haste.
+func TestManyRows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		left, polls := make([]string, 1000), 0
+		for i := range left {
+			left[i] = fmt.Sprint(i)
+		}
+		advanced := map[string]int{}
+		many := worker.Rows{Name: "many", Due: func(_ context.Context, limit int) ([]string, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			return slices.Clone(left[:min(limit, len(left))]), nil
+		}, Advance: func(_ context.Context, id string) error {
+			mu.Lock()
+			defer mu.Unlock()
+			advanced[id]++
+			left = slices.DeleteFunc(left, func(other string) bool { return other == id })
+			return nil
+		}}
+		stay := make([]string, 100)
+		for i := range stay {
+			stay[i] = fmt.Sprint("stays ", i)
+		}
+		stuck := worker.Rows{Name: "stuck", Due: func(_ context.Context, limit int) ([]string, error) {
+			polls++
+			return slices.Clone(stay[:limit]), nil
+		}, Advance: func(context.Context, string) error { return nil }}
+		run(t, &worker.Loop{Rows: []worker.Rows{many, stuck}}, 400*time.Millisecond) // before the second poll
+		if len(advanced) != 1000 || slices.Max(slices.Collect(maps.Values(advanced))) != 1 {
+			t.Errorf("advanced %d rows", len(advanced))
+		}
+		if polls > 2 {
+			t.Errorf("rows that stay due were read %d times", polls)
+		}
+	})
+}
+
 func due(ids ...string) func(context.Context, int) ([]string, error) {
-	return func(_ context.Context, limit int) ([]string, error) { return ids[:min(limit, len(ids))], nil }
+	return func(_ context.Context, limit int) ([]string, error) {
+		return slices.Clone(ids[:min(limit, len(ids))]), nil
+	}
 }
 
 // As many rows are advanced at the same time as there are slots, and no more.
