@@ -19,8 +19,21 @@ rest=$(go list ./... | grep -vx '.*/internal/e2e')
 # runs in `make long`, on everything.
 export CGO_ENABLED=0
 suite "format, vet, layers" scripts/vet.sh
-# These tests wait more than they compute, so four packages run at a time; the one that
-# takes longest is the first.
-# shellcheck disable=SC2086
-suite "tests" go_tests -p 4 -timeout 60m ./internal/e2e $rest
+
+# The tests of the whole service take longest, one after the other, so they run in two
+# processes beside all others. Most tests wait more than they compute.
+all_tests() {
+	local failed=0 half='^Test[A-L]'
+	go tool -modfile=tools/go.mod gotestsum --version >/dev/null # compiled once
+	go_tests -timeout 60m -run "$half" ./internal/e2e &
+	local first=$!
+	go_tests -timeout 60m -skip "$half" ./internal/e2e &
+	local second=$!
+	# shellcheck disable=SC2086
+	go_tests -p 3 -timeout 60m $rest || failed=1
+	wait $first || failed=1
+	wait $second || failed=1
+	return $failed
+}
+suite "tests" all_tests
 close_suites
