@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"deed.example/deed"
 	"deed.example/deed/internal/operator"
@@ -90,8 +91,8 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) reply(w http.ResponseWriter, status int, out Response) {
-	raw, err := json.Marshal(out)
-	if err != nil { // strings always encode
+	raw, err := json.Marshal(out, jsontext.AllowInvalidUTF8(true)) // what registries say may not be UTF-8
+	if err != nil {
 		status = http.StatusInternalServerError
 	}
 	w.Header().Set("Content-Type", "application/json")
