@@ -46,6 +46,7 @@ test('a session that was ended elsewhere', async () => {
   await api('POST', '/auth/refresh', { refreshToken: token }) // used twice: the service ends the session
   await page.reload()
   await heading(page, 'Your session has ended').waitFor()
+  await picture(page, 'session-ended')
   await button(page, 'Sign in').click()
   await heading(page, 'No names yet').waitFor()
   await context.close()
