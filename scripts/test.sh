@@ -12,7 +12,9 @@ scripts/need.sh curl dig openssl # the examples in the docs use them
 trap stop_servers EXIT
 start_servers
 
-rest=$(go list ./... | grep -vx '.*/internal/e2e')
+# The packages that take longest come first.
+slow='./cmd/deed ./internal/sqldb ./internal/settle/chain ./internal/web ./internal/app'
+rest="$slow $(go list ./... | grep -vE '/(cmd/deed|internal/(sqldb|settle/chain|web|app|e2e))$')"
 
 # Without cgo, as a release is built: there is nothing to compile twice. The race
 # detector needs it, doubles what is compiled and slows a test about five times, so it
