@@ -74,9 +74,10 @@ func (w *world) sendNothing() {
 }
 
 // promise is a payer who promises the same money many times, has it elsewhere by
-// then, and pays when nobody waits for it any more.
+// then or does not let it go, and pays when nobody waits for it any more.
 func (w *world) promise(p *process) {
 	balance := w.chain.head().balance[promiser]
+	w.refuses = w.rng.IntN(3) == 0
 	switch n := w.rng.IntN(6); {
 	case n < 3:
 		if balance < price {
@@ -109,13 +110,15 @@ func (w *world) promise(p *process) {
 }
 
 // refill is a payer who has the money again, just after a process found that it
-// has not; another process tries once more. It is not a fault, so it also happens when
-// nothing fails any more, which is when most payments are given up.
+// has not, or gave the payment up; another process tries once more. It is not a fault,
+// so it also happens when nothing fails any more, which is when most payments are given
+// up.
 func (w *world) refill(p *process, a settle.Authorization) {
-	if w.nested >= 2 || w.rng.IntN(3) > 0 {
+	if w.nested >= 2 || w.rng.IntN(3) == 0 {
 		return
 	}
 	w.nested++
+	w.refuses = false
 	w.chain.strange(transaction{kind: move, from: faucet, to: a.Payer, amount: a.Amount})
 	w.chain.mine()
 	w.advance(w.procs[1-p.id], []string{id(a)})

@@ -153,7 +153,13 @@ func (o outside) Settle(ctx context.Context, a settle.Authorization) (string, er
 }
 
 func (o outside) Abandon(ctx context.Context, a settle.Authorization) error {
-	return act(o.p, "Abandon", func() error { return o.s.Abandon(ctx, a) })
+	return act(o.p, "Abandon", func() error {
+		err := o.s.Abandon(ctx, a)
+		if err == nil {
+			o.p.w.refill(o.p, a)
+		}
+		return err
+	})
 }
 
 func (o outside) Refund(ctx context.Context, r settle.Refund) (string, error) {

@@ -12,6 +12,7 @@ import (
 	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/registrar/registry"
+	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/sqldb"
 )
 
@@ -162,7 +163,7 @@ func (w *world) checkOutsideRest() error {
 		e := w.registry.entries[name]
 		r, err := w.registration(name)
 		switch ours := w.registry.ours(name); {
-		case ours && err != nil && !w.reported(name) && e.Phase(w.registry.now()) != lifecycle.PhaseRedemption && e.Phase(w.registry.now()) != lifecycle.PhasePendingDelete:
+		case ours && err != nil && !w.reported(name) && !w.doneBefore(e.Reference) && e.Phase(w.registry.now()) != lifecycle.PhaseRedemption && e.Phase(w.registry.now()) != lifecycle.PhasePendingDelete:
 			return fmt.Errorf("%s is ours under %s and belongs to nobody, and nobody was told: %w", name, e.Reference, err)
 		case ours && err == nil && !w.outside.autoRenew && !r.Expires.Equal(e.Expires):
 			return fmt.Errorf("we say that %s expires at %s, the registry says %s", name, r.Expires, e.Expires)
@@ -177,9 +178,20 @@ func (w *world) checkOutsideRest() error {
 	return errors.Join(w.checkUnpaid(), w.checkReports())
 }
 
+// doneBefore says whether another attempt of the order was executed before: the name has
+// ended since, because the registry's clock jumped by years while this attempt was under
+// way.
+func (w *world) doneBefore(reference string) bool {
+	return slices.ContainsFunc(w.registry.done, func(o *sentOrder) bool {
+		return o.Reference != reference && order.JobOfReference(o.Reference) == order.JobOfReference(reference)
+	})
+}
+
 // checkReports says what an operator was told without need: of a name that has an owner,
-// or of a renewal that was never executed.
+// or of a renewal that was never executed. Renewals from the same expiry cannot be told
+// apart by the name's state: one of them is reported.
 func (w *world) checkReports() error {
+	renewals := map[string]int{} // by name and expiry: how many are reported
 	for _, a := range w.signed {
 		l, err := w.lateOrder(order.JobID(id(a)))
 		if deed.CodeOf(err) == deed.CodeNotFound {
@@ -188,12 +200,19 @@ func (w *world) checkReports() error {
 		if err != nil {
 			return err
 		}
-		executed := slices.ContainsFunc(w.registry.done, func(o *sentOrder) bool { return order.JobOfReference(o.Reference) == l.Job.ID })
+		if l.State == order.LateUnpaid {
+			renewals[fmt.Sprint(l.Job.Purchase.Name, l.Job.From.Unix())]++
+		}
+		executed := slices.ContainsFunc(w.registry.done, func(o *sentOrder) bool {
+			return o.Account == us && o.Kind == registrar.OrderRenew && o.Name == l.Job.Purchase.Name && o.From.Equal(l.Job.From)
+		})
 		switch name := l.Job.Purchase.Name; {
 		case l.Orphan() && w.owned(name):
 			return fmt.Errorf("%s has an owner, and is reported as held for nobody", name)
 		case l.State == order.LateUnpaid && !executed:
 			return fmt.Errorf("the renewal of %s is reported as executed after its refund, and never was", name)
+		case renewals[fmt.Sprint(name, l.Job.From.Unix())] > 1:
+			return fmt.Errorf("the renewal of %s from %s is reported twice", name, l.Job.From)
 		}
 	}
 	return nil
@@ -203,6 +222,15 @@ func (w *world) checkReports() error {
 func (w *world) reported(name deed.Name) bool {
 	all, err := sqldb.LateOrders{DB: w.db, Now: func() time.Time { return w.now.AddDate(1, 0, 0) }}.Orphans(context.Background())
 	return err == nil && slices.ContainsFunc(all, func(l order.LateOrder) bool { return l.Job.Purchase.Name == name })
+}
+
+// reportedRenewal says whether an operator knows of a renewal from the same expiry that
+// was executed after its refund.
+func (w *world) reportedRenewal(o *sentOrder) bool {
+	return slices.ContainsFunc(w.signed, func(a settle.Authorization) bool {
+		l, err := w.lateOrder(order.JobID(id(a)))
+		return err == nil && l.State == order.LateUnpaid && l.Job.Purchase.Name == o.Name && l.Job.From.Equal(o.From)
+	})
 }
 
 // checkUnpaid says which renewal was executed after its refund without a report, while
@@ -229,7 +257,7 @@ func (w *world) checkUnpaid() error {
 		}
 		_, accounted := renewals[o.Name][o.From.UTC()]
 		living := w.registry.ours(o.Name) && w.life(o.Name) != nil && slices.Index(w.registry.done, w.life(o.Name)) < i
-		if living && !accounted && l.State != order.LateUnpaid {
+		if living && !accounted && !w.reportedRenewal(o) {
 			return fmt.Errorf("%s was executed after its refund, and is %s", o.Reference, l.State)
 		}
 	}

@@ -127,6 +127,9 @@ func (s settler) send(a settle.Authorization) error {
 	if why := s.c.head().fails(a); why != "" {
 		return fmt.Errorf("%w: %s", settle.ErrUnsettleable, why)
 	}
+	if s.c.w.refuses && a.Payer == promiser {
+		return fmt.Errorf("%w: the wallet refuses it", settle.ErrUnsettleable)
+	}
 	s.c.sign(purpose, transaction{kind: transfer, auth: a, fails: s.c.w.fault(40)}) // a contract may lie to a simulation
 	return nil
 }

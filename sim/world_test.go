@@ -113,6 +113,7 @@ type world struct {
 	saved    *backup                // nil before the first
 	restored bool                   // the database went back to it
 	failing  bool                   // the database is lost while an order is under way
+	refuses  bool                   // the promiser's wallet is a contract that accepts checks only
 
 	faulty bool // whether things fail
 	left   int  // steps

@@ -94,10 +94,13 @@ func (s LateOrders) Owned(ctx context.Context, l order.LateOrder) (owned bool, e
 	defer cancel()
 	var n int
 	if l.Job.Purchase.Kind == order.PurchaseRenewal {
-		// A later renewal from the same expiry has the same effect.
+		// A later renewal from the same expiry has the same effect, and so has one that
+		// is reported already.
 		err = s.DB.read.QueryRowContext(ctx, `
-			SELECT count(*) FROM jobs WHERE domain = $1 AND kind = 'renewal' AND from_at = $2 AND state IN ('submitting', 'verifying', 'completed')`,
-			l.Job.Purchase.Name, unixOrZero(l.Job.From)).Scan(&n)
+			SELECT count(*) FROM jobs j LEFT JOIN late_orders o ON o.job_id = j.id
+			WHERE j.domain = $1 AND j.kind = 'renewal' AND j.from_at = $2 AND j.id <> $3
+				AND (j.state IN ('submitting', 'verifying', 'completed') OR o.state = 'unpaid')`,
+			l.Job.Purchase.Name, unixOrZero(l.Job.From), l.Job.ID).Scan(&n)
 		return n > 0, err
 	}
 	err = s.DB.read.QueryRowContext(ctx, `
