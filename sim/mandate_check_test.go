@@ -176,12 +176,13 @@ func (m *mandateModel) checkActive(one order.Mandate) error {
 	_, spent := b.used[keyOf(one.Auth)]
 	step := one.Step(r, now)
 	held := r.Status == lifecycle.StatusActive || r.Status == lifecycle.StatusExpired
+	due := step.Use && held && one.Auth.Amount >= m.w.yearOf(r) // its owner knows of one that allows too little
 	switch {
 	case step.End == order.MandateRevoked: // others end when they are looked at next
 		return fmt.Errorf("it should have ended: %s", step.Reason)
-	case step.Use && held && spent:
+	case due && spent:
 		return fmt.Errorf("its nonce is used, and it never ends")
-	case step.Use && held && b.fails(one.Auth) == "" && one.Auth.Amount >= m.w.yearOf(r):
+	case due && b.fails(one.Auth) == "":
 		return fmt.Errorf("it is due and can be paid, and was not used")
 	}
 	return nil
