@@ -84,6 +84,15 @@ func (m *cancelModel) open() (int, error) {
 	return len(due) + len(m.sent), err
 }
 
+// waiting says whether a cancellation has not ended.
+func (m *cancelModel) waiting() bool {
+	if m == nil {
+		return false
+	}
+	n, err := m.open()
+	return n > 0 || err != nil
+}
+
 // checkRest says what is not as it must be when all has come to its end: who lost a name
 // by a cancellation has the money, and who has the name was not refunded.
 func (m *cancelModel) checkRest() error {

@@ -66,17 +66,17 @@ func newRegistry(w *world) *registryModel {
 func (r *registryModel) now() time.Time { return r.w.now.Add(r.ahead) }
 
 // jump moves the registry's own clock. An operator finishes a restore before days
-// have passed.
+// have passed, and nobody waits years for a cancellation.
 func (r *registryModel) jump() {
 	if lost, err := r.w.lost(); err != nil || r.w.restored && lost > 0 {
 		r.w.finish(r.w.procs[0])
 		return
 	}
 	days := 1 + r.w.rng.IntN(6)
-	switch r.w.rng.IntN(6) {
-	case 0:
+	switch long := r.w.rng.IntN(6); {
+	case long == 0:
 		days = 25 + r.w.rng.IntN(40)
-	case 1:
+	case long == 1 && !r.w.cancels.waiting():
 		days = 300 + r.w.rng.IntN(100)
 	}
 	r.ahead += time.Duration(days) * 24 * time.Hour

@@ -151,11 +151,12 @@ func (s Cancellations) KeepName(ctx context.Context, c lifecycle.Cancellation) e
 }
 
 // end moves the cancellation to its last state and drops its claim. It returns false
-// when another process has ended it.
+// when another process has ended it, or taken it over.
 func (s Cancellations) end(ctx context.Context, tx *Tx, c lifecycle.Cancellation, to lifecycle.CancelState) (bool, error) {
 	ended, err := rowsAffected(tx.ExecContext(ctx, `
-		UPDATE cancellations SET state = $1, reason = $2, lease_until = 0, next_at = NULL WHERE reference = $3 AND state = 'deleting'`,
-		to, c.Reason, c.Reference))
+		UPDATE cancellations SET state = $1, reason = $2, lease_until = 0, next_at = NULL
+		 WHERE reference = $3 AND state = 'deleting' AND tries = $4`,
+		to, c.Reason, c.Reference, c.Tries))
 	if err != nil || !ended {
 		return false, err
 	}
