@@ -38,14 +38,13 @@ SELECT 84532, 'settle 0x036cbd53842c5426634e7929541ec2318f3dcf7e ' || payer || '
   FROM payments;
 
 INSERT INTO jobs (id, payment_id, domain, owner, state, reference, attempts, submitted_at, lease_until, refusal, failure,
-                  created_at, updated_at, deadline_at, kind, from_at, until_at, revision, public_id)
+                  created_at, updated_at, deadline_at, kind, from_at, until_at, revision, public_id, steps)
 SELECT 'job_' || right(p.id, 32), p.id, p.domain, p.payer, 'completed', CASE p.years WHEN 1 THEN 'job_' || right(p.id, 32) || '-1' ELSE '' END, p.years,
        p.created_at, p.created_at, '', '', p.created_at, p.created_at, p.created_at + 3600,
-       p.kind, 0, 0, 2 - p.years, 'j' || md5('public' || p.id)
+       p.kind, 0, 0, 2 - p.years, 'j' || md5('public' || p.id),
+       (SELECT string_agg(state || ' ' || p.created_at, ',' ORDER BY n)
+          FROM unnest(ARRAY['awaiting_payment', 'queued', 'submitting', 'verifying', 'completed']) WITH ORDINALITY AS step (state, n))
   FROM payments p;
-
-INSERT INTO job_steps (job_id, n, state, at)
-SELECT id, n, (ARRAY['awaiting_payment', 'queued', 'submitting', 'verifying', 'completed'])[n], created_at FROM jobs, generate_series(1, 5) n;
 
 INSERT INTO registry_orders (reference, name, years, account, state, refusal, placed_at, due_at, created_at, expires_at)
 SELECT 'job_' || id || '-1', domain, 1, 'deed', 'done', '', at, at, at, at + 31536000 FROM names;

@@ -28,7 +28,6 @@ var (
 	_ primary.Store    = sqldb.Served{}
 	_ zone.Served      = sqldb.Served{}
 	_ zone.Store       = sqldb.Zones{}
-	_ zone.Names       = sqldb.Registrations{}
 	_ zone.History     = sqldb.Zones{}
 	_ zone.Delegations = sqldb.Zones{}
 	_ zone.Outbox      = sqldb.Zones{}

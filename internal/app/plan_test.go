@@ -23,7 +23,7 @@ import (
 
 // grows are the tables with rows for each name or payment.
 var grows = []string{
-	"aliases", "attempts", "cancellations", "events", "event_counters", "former_registrations", "job_steps", "jobs", "late_orders", "ledger", "mandates",
+	"aliases", "attempts", "cancellations", "events", "event_counters", "former_registrations", "jobs", "late_orders", "ledger", "mandates",
 	"offers", "outbox", "owner_events", "payments", "records", "refresh_tokens", "registrations", "registry_names", "registry_orders", "revisions", "served",
 	"transactions", "used_nonces", "wallets", "webhook_deliveries", "zones",
 }

@@ -20,7 +20,7 @@ import (
 // newZones returns the zone service.
 func (a *App) newZones() *zone.Service {
 	return &zone.Service{
-		Store: a.dns.zones, Names: a.registrations(), History: a.dns.zones,
+		Store: a.dns.zones, History: a.dns.zones,
 		Publish: a.dns.publish,
 		NewID:   sqldb.NewRecordID,
 		Now:     a.now, RegistryNow: a.calendar.Now, Grace: a.prices.GraceDays, Step: a.config.Hooks.Step,

@@ -49,6 +49,7 @@ type Record struct {
 type Zone struct {
 	Name    deed.Name
 	Owner   deed.Wallet
+	Expires time.Time // of its registration
 	Serial  uint32
 	Records []Record
 }

@@ -99,7 +99,7 @@ func (b buyer) await(ctx context.Context, p order.Payment) (order.Outcome, error
 		if err != nil {
 			return order.Outcome{}, fmt.Errorf("read the job of payment %s: %w", p.ID, err)
 		}
-		out := order.Outcome{Job: j}
+		out := order.Outcome{Job: j, Payment: p}
 		working := j.State == order.JobSubmitting || j.State == order.JobQueued
 		waited := j.State == last.State && j.Attempts == last.Attempts
 		switch {

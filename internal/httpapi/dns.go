@@ -158,7 +158,10 @@ func (s *Server) replyRecord(w http.ResponseWriter, r *http.Request, c dnsCall, 
 }
 
 func (s *Server) setChangeReceipt(w http.ResponseWriter, r *http.Request, c dnsCall, out order.Outcome) error {
-	p, err := s.Payments.Find(r.Context(), out.Job.PaymentID)
+	p, err := out.Payment, error(nil)
+	if p.TxHash == "" || p.ID != out.Job.PaymentID { // another process has settled it since, or it is an alias
+		p, err = s.Payments.Find(r.Context(), out.Job.PaymentID)
+	}
 	if err == nil {
 		s.setReceipt(w.Header(), c.pay.version, p)
 	}

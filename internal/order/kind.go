@@ -62,8 +62,9 @@ func (r Request) CheckMaxPrice(q Quote) error {
 
 // An Outcome is how far a purchase got while its request waited.
 type Outcome struct {
-	Job   Job
-	Quote Quote // of what the caller may pay now, when nothing was bought
+	Job     Job
+	Payment Payment // of the job, as it was settled; its state may be an earlier one
+	Quote   Quote   // of what the caller may pay now, when nothing was bought
 }
 
 // A PurchaseKind is the kind of a Purchase.

@@ -106,7 +106,7 @@ func TestAuditFindsViolations(t *testing.T) {
 	corruptions := map[string][]string{
 		"": nil, // a sound database
 		"a payment has at most one job": {`DROP INDEX jobs_payment`,
-			`INSERT INTO jobs SELECT 'job_twin', payment_id, domain, owner, state, '', 0, 0, 0, '', '', 0, 0, 0, NULL, kind, 0, 0, 0, 'job_public', '', '' FROM jobs WHERE state = 'cancelled'`},
+			`INSERT INTO jobs SELECT 'job_twin', payment_id, domain, owner, state, '', 0, 0, 0, '', '', 0, 0, 0, NULL, kind, 0, 0, 0, 'job_public', '', '', '' FROM jobs WHERE state = 'cancelled'`},
 		"the payment of a job in progress is settled":                                             {job(`state = 'queued', next_at = 1`, 1)},
 		"a job is completed if and only if its payment is consumed, or a part of it was refunded": {job(`state = 'verifying', next_at = 1`, 4), `INSERT INTO claims SELECT domain, id FROM jobs WHERE state = 'verifying'`},
 		"a job is failed if and only if its payment is refunded":                                  {job(`state = 'failed', failure = 'x', next_at = NULL`, 3), `DELETE FROM claims WHERE domain = 'name3.com'`},
@@ -114,7 +114,7 @@ func TestAuditFindsViolations(t *testing.T) {
 			VALUES ('pay_x', 'pay_x', 1, '', '0x', '', '', 5, 0, 0, '', 'registration', '', 0, '', 'dust', '0xx', '', 0, 0)`,
 			`INSERT INTO ledger VALUES ('pay_x', 'settled', 'treasury', 5, 0, ''), ('pay_x', 'settled', 'owed', -5, 0, '')`},
 		"a job is cancelled if and only if its payment is void or released":            {job(`state = 'cancelled'`, 1), `DELETE FROM claims WHERE domain = 'name1.com'`},
-		"a payment for a purchase has a job":                                           {`DELETE FROM job_steps`, `DELETE FROM claims WHERE domain = 'name3.com'`, `DELETE FROM jobs WHERE domain = 'name3.com'`},
+		"a payment for a purchase has a job":                                           {`DELETE FROM claims WHERE domain = 'name3.com'`, `DELETE FROM jobs WHERE domain = 'name3.com'`},
 		"the owner of a name is its payer, or the wallet it was handed over to":        {`UPDATE registrations SET owner = '0x1'`},
 		"a consumed registration payment has a registration, current or former":        {`DELETE FROM registrations`},
 		"a name does not expire before the end of its last renewal":                    {`UPDATE jobs SET kind = 'renewal', until_at = until_at + 9, created_at = 2000000000 WHERE state = 'completed'`},

@@ -30,17 +30,11 @@ func createJob(ctx context.Context, tx *Tx, p order.Payment, state order.JobStat
 	}
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO jobs (id, public_id, payment_id, kind, domain, owner, state, reference, attempts, submitted_at, lease_until,
-		                  refusal, failure, created_at, updated_at, deadline_at, next_at, backend)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, '', 0, 0, 0, '', '', $8, $8, $9, $10, '')`,
-		id, newPublicID("job_"), p.ID, p.Purchase.Kind, p.Purchase.Name, p.Auth.Payer, state, now.Unix(), p.Purchase.Deadline(now).Unix(), next)
-	if err != nil {
+		                  refusal, failure, created_at, updated_at, deadline_at, next_at, backend, steps)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, '', 0, 0, 0, '', '', $8, $8, $9, $10, '', $11)`,
+		id, newPublicID("job_"), p.ID, p.Purchase.Kind, p.Purchase.Name, p.Auth.Payer, state, now.Unix(), p.Purchase.Deadline(now).Unix(), next, stepText(state, now))
+	if err != nil || !p.Purchase.Kind.ClaimsName() {
 		return err
-	}
-	if err := addStep(ctx, tx, id, state, now); err != nil {
-		return err
-	}
-	if !p.Purchase.Kind.ClaimsName() {
-		return nil
 	}
 	return claim(ctx, tx, p.Purchase.Name, id)
 }
@@ -66,13 +60,8 @@ func claim(ctx context.Context, tx *Tx, name deed.Name, id string) error {
 	return nil
 }
 
-func addStep(ctx context.Context, tx *Tx, id string, state order.JobState, now time.Time) error {
-	_, err := tx.ExecContext(ctx, `
-		INSERT INTO job_steps (job_id, n, state, at)
-		SELECT $1, count(*), $2, $3 FROM job_steps WHERE job_id = $1`,
-		id, state, now.Unix())
-	return err
-}
+// stepText returns a step as it is stored (see readSteps).
+func stepText(state order.JobState, at time.Time) string { return fmt.Sprint(state, " ", at.Unix()) }
 
 // moveJob moves the job of a payment, if any, after a transition of the payment.
 func moveJob(ctx context.Context, tx *Tx, paymentID string, from, to order.JobState, now time.Time) error {
@@ -82,17 +71,12 @@ func moveJob(ctx context.Context, tx *Tx, paymentID string, from, to order.JobSt
 		next = now.Unix()
 	}
 	moved, err := rowsAffected(tx.ExecContext(ctx, `
-		UPDATE jobs SET state = $1, updated_at = $2, next_at = $3 WHERE id = $4 AND state = $5`,
-		to, now.Unix(), next, id, from))
-	if err != nil || !moved {
+		UPDATE jobs SET state = $1, updated_at = $2, next_at = $3, steps = steps || $4 WHERE id = $5 AND state = $6`,
+		to, now.Unix(), next, ","+stepText(to, now), id, from))
+	if err != nil || !moved || to != order.JobCancelled {
 		return err
 	}
-	if to == order.JobCancelled {
-		if err := dropClaim(ctx, tx, id); err != nil {
-			return err
-		}
-	}
-	return addStep(ctx, tx, id, to, now)
+	return dropClaim(ctx, tx, id)
 }
 
 func dropClaim(ctx context.Context, tx *Tx, id string) error {
@@ -158,15 +142,19 @@ func (s Jobs) move(ctx context.Context, tx *Tx, j order.Job, to order.JobState, 
 	if to != j.State {
 		j.Waiting = "" // it makes progress
 	}
-	attempts := j.Attempts
+	attempts, step := j.Attempts, ""
 	if to == order.JobSubmitting {
 		attempts-- // the move is the attempt
 	}
+	if to != j.State {
+		step = "," + stepText(to, now)
+	}
 	moved, err := rowsAffected(tx.ExecContext(ctx, `
 		UPDATE jobs SET state = $1, reference = $2, attempts = $3, submitted_at = $4, lease_until = $5, refusal = $6, failure = $7,
-		                updated_at = $8, next_at = $9, from_at = $10, until_at = $11, revision = $12, backend = $13, deadline_at = $14, cause = $15
-		 WHERE id = $16 AND state = $17 AND attempts = $18`,
-		to, j.Reference, j.Attempts, j.Submitted.Unix(), j.Lease.Unix(), j.Refusal, j.Failure, now.Unix(), nextAt, unixOrZero(j.From), unixOrZero(j.Until), j.Revision, j.Backend, j.Deadline.Unix(), storable(j.Waiting),
+		                updated_at = $8, next_at = $9, from_at = $10, until_at = $11, revision = $12, backend = $13, deadline_at = $14, cause = $15,
+		                steps = steps || $16
+		 WHERE id = $17 AND state = $18 AND attempts = $19`,
+		to, j.Reference, j.Attempts, j.Submitted.Unix(), j.Lease.Unix(), j.Refusal, j.Failure, now.Unix(), nextAt, unixOrZero(j.From), unixOrZero(j.Until), j.Revision, j.Backend, j.Deadline.Unix(), storable(j.Waiting), step,
 		j.ID, j.State, attempts))
 	if err != nil || !moved || j.State == to {
 		return moved, err
@@ -175,7 +163,7 @@ func (s Jobs) move(ctx context.Context, tx *Tx, j order.Job, to order.JobState, 
 	if e, ok := event.OfJob(j, now); ok {
 		tx.emit(e)
 	}
-	return true, addStep(ctx, tx, j.ID, to, now)
+	return true, nil
 }
 
 // CompleteJob implements registration.Store.

@@ -43,15 +43,14 @@ func (s Jobs) PublicJob(ctx context.Context, publicID string) (order.Job, error)
 	return s.Job(ctx, id)
 }
 
-// readJob returns the job with its steps, in one statement.
+// readJob returns the job.
 func (db *DB) readJob(ctx context.Context, from rowQuerier, id string) (order.Job, error) {
 	j := order.Job{ID: id}
 	var submitted, lease, since, until, revision, created, updated, deadline int64
 	var purchase, steps string
 	err := from.QueryRowContext(ctx, `
 		SELECT j.public_id, j.payment_id, p.kind, p.domain, p.years, p.purchase, j.owner, j.state, j.reference, j.backend, j.attempts, j.submitted_at, j.lease_until,
-		       j.from_at, j.until_at, j.revision, j.refusal, j.failure, j.cause, j.created_at, j.updated_at, j.deadline_at,
-		       coalesce((SELECT string_agg(state || ' ' || at, ',' ORDER BY n) FROM job_steps WHERE job_id = j.id), '')
+		       j.from_at, j.until_at, j.revision, j.refusal, j.failure, j.cause, j.created_at, j.updated_at, j.deadline_at, j.steps
 		  FROM jobs j JOIN payments p ON p.id = j.payment_id
 		 WHERE j.id = $1`,
 		id).Scan(&j.PublicID, &j.PaymentID, &j.Purchase.Kind, &j.Purchase.Name, &j.Purchase.Years, &purchase, &j.Owner, &j.State, &j.Reference, &j.Backend, &j.Attempts,
@@ -79,10 +78,10 @@ func (db *DB) readJob(ctx context.Context, from rowQuerier, id string) (order.Jo
 
 // readSteps reads steps like "queued 1700000000", with commas between them.
 func readSteps(list string) (steps []order.Step, err error) {
-	if list == "" {
-		return nil, nil
-	}
-	for step := range strings.SplitSeq(list, ",") {
+	for step := range strings.SplitSeq(strings.Trim(list, ","), ",") {
+		if step == "" {
+			continue
+		}
 		state, text, _ := strings.Cut(step, " ")
 		at, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {

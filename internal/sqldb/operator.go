@@ -78,7 +78,6 @@ func (s Operators) Timeline(ctx context.Context, f operator.Found) (all []operat
 		arg   string
 	}{
 		{`SELECT at, 'ledger: ' || entry FROM ledger WHERE payment_id = $1 AND amount > 0 ORDER BY at, CASE entry WHEN 'settled' THEN 0 ELSE 1 END`, f.Internal},
-		{`SELECT at, 'job: ' || state FROM job_steps WHERE job_id = $1 ORDER BY n`, order.JobID(f.Internal)},
 		{`SELECT at / 1000, 'operator ' || operator || ': ' || action || ' (' || reason || '): ' || outcome FROM operator_actions WHERE target = $1 ORDER BY at`, f.PaymentID},
 	} {
 		rows, err := s.DB.read.QueryContext(ctx, q.query, q.arg)
@@ -97,11 +96,31 @@ func (s Operators) Timeline(ctx context.Context, f operator.Found) (all []operat
 			return nil, err
 		}
 	}
+	steps, err := s.steps(ctx, order.JobID(f.Internal))
+	if err != nil {
+		return nil, err
+	}
+	for _, step := range steps {
+		all = append(all, operator.Moment{At: step.At.UTC(), What: "job: " + string(step.State)})
+	}
 	if f.Cause != "" {
 		all = append(all, operator.Moment{At: f.Changed, What: "waits: " + f.Cause})
 	}
 	slices.SortStableFunc(all, func(a, b operator.Moment) int { return a.At.Compare(b.At) })
 	return all, nil
+}
+
+// steps returns the steps of a job, and none if there is no such job.
+func (s Operators) steps(ctx context.Context, id string) ([]order.Step, error) {
+	var text string
+	err := s.DB.read.QueryRowContext(ctx, `SELECT steps FROM jobs WHERE id = $1`, id).Scan(&text)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return readSteps(text)
 }
 
 // Record implements operator.Log.

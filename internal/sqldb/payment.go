@@ -187,6 +187,9 @@ func (s Payments) Payment(ctx context.Context, id string) (order.Payment, error)
 
 // MovePayment implements fulfil.Store.
 func (s Payments) MovePayment(ctx context.Context, p order.Payment, to order.PaymentState, txHash string) (order.Payment, error) {
+	if to == order.PaymentSettling || to == order.PaymentRefunding {
+		return s.beginPayment(ctx, p, to)
+	}
 	next := p
 	err := s.DB.tx(ctx, func(ctx context.Context, tx *Tx) (err error) {
 		now, moved := s.Now(), false
@@ -201,6 +204,23 @@ func (s Payments) MovePayment(ctx context.Context, p order.Payment, to order.Pay
 	})
 	if err != nil {
 		return p, err
+	}
+	return next, nil
+}
+
+// beginPayment stores that a payment is about to be settled or refunded, which changes
+// nothing else.
+func (s Payments) beginPayment(ctx context.Context, p order.Payment, to order.PaymentState) (next order.Payment, err error) {
+	moved := false
+	err = s.DB.single(ctx, func(ctx context.Context, tx *Tx) (err error) {
+		next, moved, err = movePayment(ctx, tx, p, to, "", s.Now())
+		return err
+	})
+	if err != nil {
+		return p, err
+	}
+	if !moved {
+		return s.Payment(ctx, p.ID)
 	}
 	return next, nil
 }
@@ -277,7 +297,7 @@ func (s Payments) DelayPayment(ctx context.Context, id string, d order.Delay) er
 	if d.Stuck {
 		stuck = s.Now().Unix()
 	}
-	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+	return s.DB.single(ctx, func(ctx context.Context, tx *Tx) error {
 		_, err := tx.ExecContext(ctx, `
 			UPDATE payments SET next_at = $1, tries = tries + 1, cause = $2,
 			                    stuck_at = CASE WHEN $3 = 0 THEN NULL ELSE coalesce(stuck_at, $3) END

@@ -12,6 +12,7 @@ import (
 // of the work. The driver of PostgreSQL does so by itself.
 type Tx struct {
 	*sql.Tx
+	pool     *sql.DB       // of a single statement, which needs no transaction; else nil
 	prepared *prepared     // nil on PostgreSQL
 	events   []event.Event // to be written before the commit
 	moves    []PaymentMove // to be observed after the commit
@@ -19,6 +20,9 @@ type Tx struct {
 
 // ExecContext runs a statement.
 func (tx *Tx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	if tx.pool != nil {
+		return tx.pool.ExecContext(ctx, query, args...)
+	}
 	if stmt := tx.prepared.find(query); stmt != nil {
 		return tx.StmtContext(ctx, stmt).ExecContext(ctx, args...)
 	}

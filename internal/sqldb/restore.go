@@ -58,12 +58,9 @@ func (s Jobs) ResumeJob(ctx context.Context, j order.Job, attempt int) error {
 		if err := setAttempts(ctx, tx, j, attempt); err != nil || j.State == order.JobVerifying {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `UPDATE jobs SET state = $1, lease_until = $2, next_at = $2, updated_at = $2 WHERE id = $3`,
-			order.JobVerifying, now.Unix(), j.ID)
-		if err != nil {
-			return err
-		}
-		return addStep(ctx, tx, j.ID, order.JobVerifying, now)
+		_, err = tx.ExecContext(ctx, `UPDATE jobs SET state = $1, lease_until = $2, next_at = $2, updated_at = $2, steps = steps || $3 WHERE id = $4`,
+			order.JobVerifying, now.Unix(), ","+stepText(order.JobVerifying, now), j.ID)
+		return err
 	})
 }
 

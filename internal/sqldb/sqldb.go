@@ -87,6 +87,23 @@ func (db *DB) tx(ctx context.Context, f func(context.Context, *Tx) error) error 
 	return seen.tell(db.Observer, db.postgresTx(ctx, f))
 }
 
+// single is tx for an f that executes one statement and emits no event. PostgreSQL
+// commits that by itself.
+func (db *DB) single(ctx context.Context, f func(context.Context, *Tx) error) error {
+	if db.group != nil || len(db.limits) > 0 {
+		return db.tx(ctx, f)
+	}
+	ctx, cancel := context.WithTimeout(ctx, db.Timeout)
+	defer cancel()
+	tx := &Tx{pool: db.write}
+	err := f(ctx, tx)
+	if err != nil {
+		db.checkPrimary(err)
+	}
+	seen := committed{moves: tx.moves}
+	return seen.tell(db.Observer, err)
+}
+
 func (db *DB) postgresTx(ctx context.Context, f func(context.Context, *Tx) error) error {
 	raw, err := db.write.BeginTx(ctx, nil)
 	if err != nil {

@@ -49,7 +49,7 @@ type zoneRow struct {
 const masterOf = `CASE WHEN z.master <> '' THEN z.master ELSE coalesce((SELECT fingerprint FROM zone_master WHERE id = 1), '') END`
 
 const selectZone = `
-	SELECT z.id, z.serial, z.generation, ` + masterOf + `, r.owner, coalesce(k.step, ''), coalesce(k.master, ''), coalesce(k.generation, 0)
+	SELECT z.id, z.serial, z.generation, ` + masterOf + `, r.owner, r.expires_at, coalesce(k.step, ''), coalesce(k.master, ''), coalesce(k.generation, 0)
 	  FROM zones z JOIN registrations r ON r.domain = z.domain LEFT JOIN key_rolls k ON k.zone_id = z.id
 	 WHERE z.domain = $1 AND z.ended_at IS NULL`
 
@@ -72,8 +72,9 @@ func (s Zones) Zone(ctx context.Context, name deed.Name) (dnszone.Zone, error) {
 func scanZone(name deed.Name, row *sql.Row) (zoneRow, error) {
 	z := zoneRow{Zone: dnszone.Zone{Name: name}}
 	var key, other dnssec.KeyID
-	err := row.Scan(&z.id, &z.Serial, &key.Generation, &key.Master, &z.Owner, &z.roll, &other.Master, &other.Generation)
-	z.storedSerial = z.Serial
+	var expires int64
+	err := row.Scan(&z.id, &z.Serial, &key.Generation, &key.Master, &z.Owner, &expires, &z.roll, &other.Master, &other.Generation)
+	z.storedSerial, z.Expires = z.Serial, timeOrZero(expires)
 	if key.Generation > 0 {
 		z.keys = append(z.keys, key)
 	}

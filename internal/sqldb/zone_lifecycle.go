@@ -38,7 +38,7 @@ func (s Zones) setServing(ctx context.Context, tx *Tx, name deed.Name, serving b
 	if err := bumpCatalog(ctx, tx, now); err != nil {
 		return err
 	}
-	return s.DB.notifyZone(ctx, tx, string(name), 0)
+	return s.DB.notifyWithdrawn(ctx, tx, name)
 }
 
 // endZone ends the zone of a name whose registration has ended. The next owner of the
@@ -68,7 +68,7 @@ func (s Zones) endZone(ctx context.Context, tx *Tx, name deed.Name) error {
 	if err := bumpCatalog(ctx, tx, now); err != nil {
 		return err
 	}
-	return s.DB.notifyZone(ctx, tx, string(name), 0)
+	return s.DB.notifyWithdrawn(ctx, tx, name)
 }
 
 // relabel gives the zone a new label in the catalog when the name is handed over, so that

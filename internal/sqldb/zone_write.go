@@ -82,12 +82,11 @@ func (s Jobs) failChange(ctx context.Context, tx *Tx, j order.Job, no *deed.Erro
 
 // lockZone returns the zone and locks its row until the transaction ends.
 func (s Zones) lockZone(ctx context.Context, tx *Tx, name deed.Name) (zoneRow, error) {
-	found, err := rowsAffected(tx.ExecContext(ctx, `UPDATE zones SET changed_at = changed_at WHERE domain = $1 AND ended_at IS NULL`, name))
-	if err != nil {
-		return zoneRow{}, err
-	}
-	if !found {
-		return zoneRow{}, deed.Errorf(deed.CodeNotFound, "%s is not registered here", name)
+	if s.DB.dialect == postgres { // SQLite has one writer
+		// It is read by a second statement, which sees what the last holder of the lock wrote.
+		if _, err := tx.ExecContext(ctx, `SELECT 1 FROM zones WHERE domain = $1 AND ended_at IS NULL FOR UPDATE`, name); err != nil {
+			return zoneRow{}, err
+		}
 	}
 	z, err := scanZone(name, tx.QueryRowContext(ctx, selectZone, name))
 	if err != nil {
@@ -194,27 +193,30 @@ func (s Zones) announce(ctx context.Context, tx *Tx, z zoneRow, renew, now time.
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, `
+	insert, args := `
 		INSERT INTO outbox (zone_id, serial, propagated_serial, next_at) VALUES ($1, $2, 0, $3)
-		ON CONFLICT (zone_id) DO UPDATE SET serial = excluded.serial, next_at = excluded.next_at`,
-		z.id, z.Serial, now.Unix())
-	if err != nil {
-		return err
+		ON CONFLICT (zone_id) DO UPDATE SET serial = excluded.serial, next_at = excluded.next_at`, []any{z.id, z.Serial, now.Unix()}
+	if s.DB.dialect == postgres {
+		insert, args = insert+` RETURNING pg_notify($4, $5)`, append(args, ZoneChannel, zoneNotice(string(z.Name), z.Serial))
 	}
-	return s.DB.notifyZone(ctx, tx, string(z.Name), z.Serial)
+	_, err = tx.ExecContext(ctx, insert, args...)
+	return err
 }
 
 // ZoneChannel is the notification channel for changed zones (see Listen).
 const ZoneChannel = "zones"
 
-// notifyZone notifies all nodes of a changed zone when the transaction commits, as
-// zone.Follower reads it; serial 0 is a zone that was withdrawn. On SQLite there is one
-// node.
-func (db *DB) notifyZone(ctx context.Context, tx *Tx, name string, serial uint32) error {
+// zoneNotice is what other nodes are sent of a changed zone when the transaction commits,
+// as zone.Follower reads it; serial 0 is a zone that was withdrawn.
+func zoneNotice(name string, serial uint32) string { return fmt.Sprint(name, " ", serial) }
+
+// notifyWithdrawn notifies all nodes of a zone that is no longer served. On SQLite there
+// is one node.
+func (db *DB) notifyWithdrawn(ctx context.Context, tx *Tx, name deed.Name) error {
 	if db.dialect != postgres {
 		return nil
 	}
-	_, err := tx.ExecContext(ctx, `SELECT pg_notify($1, $2)`, ZoneChannel, fmt.Sprint(name, " ", serial))
+	_, err := tx.ExecContext(ctx, `SELECT pg_notify($1, $2)`, ZoneChannel, zoneNotice(string(name), 0))
 	return err
 }
 

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"deed.example/deed"
 	"deed.example/deed/internal/dnssec"
 )
@@ -45,6 +47,8 @@ type Follower struct {
 	mu    sync.Mutex
 	since time.Time         // guarded by mu
 	seen  map[string]string // versions that the last poll has published; guarded by mu
+
+	reading singleflight.Group // by origin and serial
 
 	recentMu sync.Mutex
 	recent   map[string]dnssec.ServedZone // published since the last poll but one, without records; guarded by recentMu
@@ -98,12 +102,18 @@ func (f *Follower) HandleNotification(ctx context.Context, text string) error {
 }
 
 // Ensure publishes or withdraws one zone, as the database has it, unless this serial of
-// it was published just now. Serial 0 is any.
+// it was published just now, or is being published. Serial 0 is any.
 func (f *Follower) Ensure(ctx context.Context, origin string, serial uint32) error {
-	if z := f.recently(origin); serial != 0 && z.Origin != "" && int32(z.Serial-serial) >= 0 { // RFC 1982, 3.2
+	if serial == 0 {
+		return f.Refresh(ctx, origin)
+	}
+	if z := f.recently(origin); z.Origin != "" && int32(z.Serial-serial) >= 0 { // RFC 1982, 3.2
 		return nil
 	}
-	return f.Refresh(ctx, origin)
+	_, err, _ := f.reading.Do(fmt.Sprint(origin, " ", serial), func() (any, error) {
+		return nil, f.Refresh(context.WithoutCancel(ctx), origin) // others wait for it, too
+	})
+	return err
 }
 
 func (f *Follower) recently(origin string) dnssec.ServedZone {

@@ -36,11 +36,6 @@ type Store interface {
 	RecordAt(ctx context.Context, id dnszone.RecordID, revision uint32) (dnszone.Record, error)
 }
 
-// Names reads registrations.
-type Names interface {
-	Registration(ctx context.Context, name deed.Name) (lifecycle.Registration, error)
-}
-
 // History reads earlier revisions of a zone.
 type History interface {
 	// Revisions returns the newest revisions, newest first.
@@ -57,7 +52,6 @@ type History interface {
 // Service changes zones. Fill every field but Step.
 type Service struct {
 	Store       Store
-	Names       Names
 	History     History
 	Publish     func(ctx context.Context, name deed.Name, serial uint32) // publishes a change on this node at once, unless it has this serial
 	NewID       func() dnszone.RecordID
@@ -86,11 +80,7 @@ func (s *Service) zone(ctx context.Context, name deed.Name) (dnszone.Zone, error
 	if err != nil {
 		return z, err
 	}
-	r, err := s.Names.Registration(ctx, name)
-	if err != nil {
-		return z, err
-	}
-	if phase, ended := lifecycle.PhaseAt(r.Expires, s.Grace(name.TLD()), s.RegistryNow()); phase == lifecycle.PhaseGone {
+	if phase, ended := lifecycle.PhaseAt(z.Expires, s.Grace(name.TLD()), s.RegistryNow()); phase == lifecycle.PhaseGone {
 		return z, deed.Errorf(deed.CodeNotFound, "%s is not registered here any more: it was due to be deleted at %s", name, ended.UTC().Format(time.RFC3339))
 	}
 	return z, nil

@@ -49,7 +49,7 @@ func newEnv(t *testing.T) *env {
 	e.payments = sqldb.Payments{DB: db, ChainID: 1, Now: clock}
 	ids := 0
 	e.Service = &zone.Service{
-		Store: zones, Names: sqldb.Registrations{DB: db, Now: clock, Zones: zones}, History: zones,
+		Store: zones, History: zones,
 		Publish: func(context.Context, deed.Name, uint32) { e.published++ },
 		NewID:   func() dnszone.RecordID { ids++; return dnszone.RecordID(fmt.Sprintf("record%08d", ids)) },
 		Now:     clock, RegistryNow: clock, Grace: func(deed.TLD) int { return 30 },
