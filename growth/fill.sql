@@ -82,4 +82,4 @@ SELECT 'zone_' || id, substr(md5('record' || i || n), 1, 12), (ARRAY['A', 'AAAA'
 INSERT INTO revisions (zone_id, serial, at, added, deleted, records)
 SELECT 'zone_' || id, s, at + 60 * (s - 1), 5 - s, 0, 3 + s FROM names, generate_series(1, 2) s;
 
-INSERT INTO catalog (id, serial) VALUES (1, 2) ON CONFLICT (id) DO UPDATE SET serial = 2;
+INSERT INTO catalog (id, serial, since) VALUES (1, 2, 2) ON CONFLICT (id) DO UPDATE SET serial = 2, since = 2;

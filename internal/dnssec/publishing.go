@@ -132,3 +132,10 @@ type Member struct {
 	Label  string // random, and new when the name changes owner
 	Serial uint32
 }
+
+// A MemberChange is a member that was added to the catalog, or removed from it.
+type MemberChange struct {
+	Origin string
+	Label  string
+	Added  bool
+}

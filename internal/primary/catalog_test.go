@@ -85,31 +85,44 @@ func TestCatalogIXFR(t *testing.T) {
 	sameRecords(t, "catalog since an unknown snapshot", body(t, rrs), now)
 }
 
-// The history is bounded: after many steps the oldest serial causes a full transfer.
+// Changes are sent up to a number, and as far back as they are stored. Beyond, a
+// secondary gets the whole catalog.
 func TestCatalogHistoryIsBounded(t *testing.T) {
 	h := open(t)
 	h.add(t, "example.com", "a1")
 	first := serialIn(h.wholeCatalog(t)[0])
-	var last uint32
-	for i := range 300 {
+	for i := range 25_000 {
 		h.relabel("example.com", fmt.Sprintf("l%d", i))
-		z, err := h.catalog.Zone(t.Context(), catalog)
-		if err != nil {
-			t.Fatal(err)
+	}
+	changes := func(from uint32) (removed, added []dnszone.RR, err error) {
+		removed, added, serial, err := h.catalog.Changes(t.Context(), catalog, from)
+		if err == nil && serial != h.memory.catalog {
+			t.Errorf("since %d: got serial %d", from, serial)
 		}
-		if i == 200 {
-			last = z.Serial
-		}
+		return removed, added, err
 	}
-	if _, _, _, err := h.catalog.Changes(t.Context(), catalog, first); deed.CodeOf(err) != deed.CodeNotFound {
-		t.Errorf("the first snapshot: got %v", err)
+	removed, added, err := changes(first)
+	if err != nil || len(removed) != 2 || len(added) != 2 || !slices.Contains(added, rr(t, "l24999.zones.catalog.invalid. 0 IN PTR example.com.")) {
+		t.Errorf("got %v removed, %v added, %v", removed, added, err)
 	}
-	removed, added, serial, err := h.catalog.Changes(t.Context(), catalog, last)
-	if err != nil || len(removed) != 2 || len(added) != 2 || serial != h.memory.catalog {
-		t.Errorf("a later snapshot: got %d removed, %d added, serial %d, %v", len(removed), len(added), serial, err)
+	if removed, added, err := changes(h.memory.catalog); err != nil || len(removed)+len(added) != 0 {
+		t.Errorf("the current serial: got %v removed, %v added, %v", removed, added, err)
 	}
-	if !slices.Contains(added, rr(t, "l299.zones.catalog.invalid. 0 IN PTR example.com.")) {
-		t.Errorf("added: %v", added)
+	h.relabel("example.com", "last")
+	if _, _, err := changes(first); deed.CodeOf(err) != deed.CodeNotFound {
+		t.Errorf("more than are sent: got %v", err)
+	}
+	h.memory.mu.Lock()
+	h.memory.first = first + 10
+	h.memory.mu.Unlock()
+	if _, _, err := changes(first + 9); deed.CodeOf(err) != deed.CodeNotFound {
+		t.Errorf("before the history: got %v", err)
+	}
+	if _, _, err := changes(first + 10); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := changes(h.memory.catalog + 1); deed.CodeOf(err) != deed.CodeNotFound {
+		t.Errorf("a serial that is still to come: got %v", err)
 	}
 }
 

@@ -23,6 +23,8 @@ type memory struct {
 	mu      sync.Mutex
 	broken  bool // every call fails; mu guards this and the fields below
 	catalog uint32
+	changes []catalogChange // since the serial first
+	first   uint32
 	zones   map[string]*history
 }
 
@@ -31,7 +33,34 @@ type history struct {
 	snapshots []dnssec.ServedZone // oldest first
 }
 
-func newMemory() *memory { return &memory{catalog: 1, zones: map[string]*history{}} }
+func newMemory() *memory { return &memory{catalog: 1, first: 2, zones: map[string]*history{}} }
+
+type catalogChange struct {
+	serial uint32
+	primary.MemberChange
+}
+
+// member notes a change of the catalog at its next serial. The caller holds mu.
+func (m *memory) member(origin, label string, added bool) {
+	m.changes = append(m.changes, catalogChange{m.catalog + 1, primary.MemberChange{Origin: origin, Label: label, Added: added}})
+}
+
+func (m *memory) CatalogChanges(_ context.Context, from uint32, limit int) (changes []primary.MemberChange, serial uint32, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.broken {
+		return nil, 0, errBroken
+	}
+	for _, c := range m.changes {
+		if c.serial > from {
+			changes = append(changes, c.MemberChange)
+		}
+	}
+	if from < m.first || from > m.catalog || len(changes) > limit {
+		return nil, 0, deed.Errorf(deed.CodeNotFound, "the catalog has no changes since %d", from)
+	}
+	return changes, m.catalog, nil
+}
 
 var _ primary.Store = (*memory)(nil)
 
@@ -116,6 +145,7 @@ func (m *memory) add(t *testing.T, origin, label string, records ...string) dnss
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.zones[origin] = &history{label: label, snapshots: []dnssec.ServedZone{z}}
+	m.member(origin, label, true)
 	m.catalog++
 	return z
 }
@@ -137,6 +167,7 @@ func (m *memory) edit(origin string, edit func(others []dnszone.RR) []dnszone.RR
 func (m *memory) remove(origin string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.member(origin, m.zones[origin].label, false)
 	delete(m.zones, origin)
 	m.catalog++
 }
@@ -145,6 +176,8 @@ func (m *memory) remove(origin string) {
 func (m *memory) relabel(origin, label string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.member(origin, m.zones[origin].label, false)
+	m.member(origin, label, true)
 	m.zones[origin].label = label
 	m.catalog++
 }

@@ -25,6 +25,9 @@ import (
 // A Member is a zone as the catalog lists it.
 type Member = dnssec.Member
 
+// A MemberChange is a member that was added or removed.
+type MemberChange = dnssec.MemberChange
+
 // A Store reads the zones. Every method sees one snapshot of the database, the
 // latest that was committed before the call. A zone that is not served, or no
 // longer, is a CodeNotFound. Every other error is temporary.
@@ -37,6 +40,11 @@ type Store interface {
 	// Members returns all zones that are served, in any order, and the serial of
 	// the catalog in the same snapshot.
 	Members(ctx context.Context) ([]Member, uint32, error)
+
+	// CatalogChanges returns the changes of the catalog since it had the serial from,
+	// oldest first, and its current serial. It fails with CodeNotFound when there are
+	// more than limit, or its history does not reach back to from.
+	CatalogChanges(ctx context.Context, from uint32, limit int) ([]MemberChange, uint32, error)
 
 	// SOA returns the SOA of the zone. It is called often and must be cheap.
 	SOA(ctx context.Context, origin string) (dnszone.RR, error)

@@ -83,7 +83,11 @@ func (s Zones) Republish(ctx context.Context) (zones int64, err error) {
 		if zones, err = res.RowsAffected(); err != nil {
 			return err
 		}
-		return bumpCatalog(ctx, tx, s.Now())
+		serial, _, err := raiseCatalog(ctx, tx, s.Now())
+		if err != nil {
+			return err
+		}
+		return forgetCatalog(ctx, tx, serial)
 	})
 	return zones, err
 }

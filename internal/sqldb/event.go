@@ -42,7 +42,7 @@ func (s Events) Events(ctx context.Context, owner deed.Wallet, n int64, limit in
 // emit adds an event to the transaction. It is written just before the commit.
 func (tx *Tx) emit(e event.Event) { tx.events = append(tx.events, e) }
 
-// withEvents returns f followed by the writing of the events that it emitted. They
+// withEvents returns f followed by the writing of the catalog and the events. These
 // come last, and in the order of their owners, because each owner's counter stays
 // locked until the commit: a transaction that holds one waits for nothing else.
 func withEvents(f func(context.Context, *Tx) error, seen *committed) func(context.Context, *Tx) error {
@@ -50,6 +50,9 @@ func withEvents(f func(context.Context, *Tx) error, seen *committed) func(contex
 		tx := &Tx{Tx: shared.Tx, prepared: shared.prepared}
 		if err := f(ctx, tx); err != nil {
 			return err
+		}
+		if err := tx.members.write(ctx, tx); err != nil {
+			return fmt.Errorf("write the catalog: %w", err)
 		}
 		byOwner := map[deed.Wallet][]event.Event{}
 		for _, e := range tx.events {

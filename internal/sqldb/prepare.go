@@ -15,6 +15,7 @@ type Tx struct {
 	pool     *sql.DB       // of a single statement, which needs no transaction; else nil
 	prepared *prepared     // nil on PostgreSQL
 	events   []event.Event // to be written before the commit
+	members  memberChanges // likewise
 	moves    []PaymentMove // to be observed after the commit
 }
 

@@ -168,35 +168,6 @@ func (s Served) Changed(ctx context.Context, since time.Time) (versions map[stri
 	return versions, err
 }
 
-// CatalogSerial implements primary.Store.
-func (s Served) CatalogSerial(ctx context.Context) (serial uint32, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
-	defer cancel()
-	err = s.DB.read.QueryRowContext(ctx, `SELECT coalesce(max(serial), 1) FROM catalog`).Scan(&serial)
-	return serial, err
-}
-
-// Members implements primary.Store. It is one statement, so that the serial and the
-// members are consistent; without members, the only row has just the serial.
-func (s Served) Members(ctx context.Context) (members []dnssec.Member, serial uint32, err error) {
-	rows, err := s.DB.read.QueryContext(ctx, `
-		SELECT c.serial, z.domain, z.member, z.serial
-		  FROM (SELECT coalesce(max(serial), 1) AS serial FROM catalog) c LEFT JOIN zones z ON`+isServed)
-	if err != nil {
-		return nil, 0, err
-	}
-	err = eachRow(rows, func() error {
-		var origin, label sql.NullString
-		var own sql.NullInt64
-		if err := rows.Scan(&serial, &origin, &label, &own); err != nil || !origin.Valid {
-			return err
-		}
-		members = append(members, dnssec.Member{Origin: origin.String, Label: label.String, Serial: uint32(own.Int64)})
-		return nil
-	})
-	return members, serial, err
-}
-
 const soaType = 6 // RFC 1035, 3.2.2
 
 // SOA implements primary.Store.

@@ -2,6 +2,7 @@ package sqldb_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -217,6 +218,7 @@ func TestMembersThroughALife(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		const name = "example.com"
 		s := newTestEnv(db)
+		versions := map[uint32]map[string]string{}
 		label, serial := s.member(t, name)
 		if label != "" {
 			t.Fatalf("an empty catalog lists %s", label)
@@ -228,6 +230,7 @@ func TestMembersThroughALife(t *testing.T) {
 				t.Errorf("%s: the catalog went from %d to %d, the label from %q to %q", what, serial, next, label, now)
 			}
 			label, serial = now, next
+			s.checkCatalog(t, versions)
 			_, err := s.served.Zone(t.Context(), name)
 			_, missing := s.served.SOA(t.Context(), name)
 			_, _, _, unknown := s.served.Changes(t.Context(), name, 1)
@@ -271,6 +274,75 @@ func TestMembersThroughALife(t *testing.T) {
 		grown("sold again", fresh(held))
 		if z := s.zone(t, name); int32(z.Serial-first.Serial) <= 0 {
 			t.Errorf("the new zone starts at %d, and the old one had %d", z.Serial, first.Serial)
+		}
+	})
+}
+
+// checkCatalog adds the catalog to its versions, each a list of origins by label, and
+// checks that the stored changes lead from every earlier one to it.
+func (s *testEnv) checkCatalog(t testing.TB, versions map[uint32]map[string]string) {
+	t.Helper()
+	members, serial, err := s.served.Members(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	versions[serial] = map[string]string{}
+	for _, m := range members {
+		versions[serial][m.Label] = m.Origin
+	}
+	for from, was := range versions {
+		got := maps.Clone(was)
+		changes, at, err := s.served.CatalogChanges(t.Context(), from, 100)
+		for _, c := range changes {
+			if _, there := got[c.Label]; there == c.Added {
+				t.Errorf("from %d to %d: %+v changes nothing", from, serial, c)
+			}
+			if c.Added {
+				got[c.Label] = c.Origin
+			} else {
+				delete(got, c.Label)
+			}
+		}
+		if err != nil || at != serial || !maps.Equal(got, versions[serial]) {
+			t.Errorf("from %d: got %v at %d, %v, want %v at %d", from, got, at, err, versions[serial], serial)
+		}
+		if _, _, err := s.served.CatalogChanges(t.Context(), from, len(changes)-1); len(changes) > 0 && deed.CodeOf(err) != deed.CodeNotFound {
+			t.Errorf("more than asked for: got %v", err)
+		}
+	}
+	for _, unknown := range []uint32{1, serial + 1} {
+		if _, _, err := s.served.CatalogChanges(t.Context(), unknown, 100); deed.CodeOf(err) != deed.CodeNotFound {
+			t.Errorf("since %d: got %v", unknown, err)
+		}
+	}
+}
+
+// The history of the catalog is kept for about 30 days, and ends when a backup is
+// restored.
+func TestCatalogHistoryIsPruned(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		s := newTestEnv(db)
+		s.sell(t, "first.com")
+		_, first := s.member(t, "first.com")
+		s.clock = s.clock.AddDate(0, 0, 20)
+		s.sell(t, "second.com")
+		_, second := s.member(t, "second.com")
+		if changes, _, err := s.served.CatalogChanges(t.Context(), first, 10); err != nil || len(changes) != 1 {
+			t.Errorf("after 20 days: got %v, %v", changes, err)
+		}
+		s.clock = s.clock.AddDate(0, 0, 20)
+		s.sell(t, "third.com")
+		if _, _, err := s.served.CatalogChanges(t.Context(), first, 10); deed.CodeOf(err) != deed.CodeNotFound {
+			t.Errorf("after 40 days: got %v", err)
+		}
+		if changes, _, err := s.served.CatalogChanges(t.Context(), second, 10); err != nil || len(changes) != 1 {
+			t.Errorf("of the last 20 days: got %v, %v", changes, err)
+		}
+		if _, err := s.zones.Republish(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := s.served.CatalogChanges(t.Context(), second, 10); deed.CodeOf(err) != deed.CodeNotFound {
+			t.Errorf("after a restore: got %v", err)
 		}
 	})
 }

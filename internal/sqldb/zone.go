@@ -238,16 +238,15 @@ func (s Zones) createZone(ctx context.Context, tx *Tx, r lifecycle.Registration,
 		rec.Created, rec.Updated = now, now
 		z.Records = append(z.Records, rec)
 	}
+	label := newMember()
 	_, err = tx.ExecContext(ctx, `
 		INSERT INTO zones (id, domain, serial, member, generation, master, renew_at, changed_at) VALUES ($1, $2, $3, $4, $5, $6, 0, 0)`,
-		z.id, r.Name, z.Serial, newMember(), key.Generation, key.Master)
+		z.id, r.Name, z.Serial, label, key.Generation, key.Master)
 	if err != nil {
 		return 0, fmt.Errorf("create the zone of %s: %w", r.Name, err)
 	}
-	if err := s.writeZone(ctx, tx, z, dnszone.Zone{Name: r.Name}); err != nil {
-		return 0, err
-	}
-	return z.Serial, bumpCatalog(ctx, tx, now)
+	tx.members.add(r.Name, label, true, now)
+	return z.Serial, s.writeZone(ctx, tx, z, dnszone.Zone{Name: r.Name})
 }
 
 // NewRecordID returns the ID of a new record: 14 characters with 70 random bits.
@@ -256,12 +255,3 @@ func NewRecordID() dnszone.RecordID { return dnszone.RecordID(strings.ToLower(ra
 
 // newMember returns a random catalog label, which does not reveal the name.
 func newMember() string { return strings.ToLower(rand.Text()) }
-
-// bumpCatalog raises the serial of the catalog after a change of its members.
-func bumpCatalog(ctx context.Context, tx *Tx, now time.Time) error {
-	_, err := tx.ExecContext(ctx, `
-		INSERT INTO catalog (id, serial) VALUES (1, $1)
-		ON CONFLICT (id) DO UPDATE SET serial = CASE WHEN catalog.serial >= $1 THEN catalog.serial + 1 ELSE $1 END`,
-		now.Unix())
-	return err
-}

@@ -2,6 +2,8 @@ package sqldb
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 
 	"deed.example/deed"
 )
@@ -18,10 +20,15 @@ func (s Zones) setServing(ctx context.Context, tx *Tx, name deed.Name, serving b
 	if !serving {
 		withdrawn = now.Unix()
 	}
-	moved, err := rowsAffected(tx.ExecContext(ctx, `
-		UPDATE zones SET withdrawn_at = $1, changed_at = $2 WHERE domain = $3 AND ended_at IS NULL AND (withdrawn_at IS NULL) <> $4`,
-		withdrawn, now.UnixMilli(), name, serving))
-	if err != nil || !moved {
+	var label string
+	err := tx.QueryRowContext(ctx, `
+		UPDATE zones SET withdrawn_at = $1, changed_at = $2 WHERE domain = $3 AND ended_at IS NULL AND (withdrawn_at IS NULL) <> $4
+		RETURNING member`,
+		withdrawn, now.UnixMilli(), name, serving).Scan(&label)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil // it is so already
+	}
+	if err != nil {
 		return err
 	}
 	if serving {
@@ -35,9 +42,7 @@ func (s Zones) setServing(ctx context.Context, tx *Tx, name deed.Name, serving b
 			return err
 		}
 	}
-	if err := bumpCatalog(ctx, tx, now); err != nil {
-		return err
-	}
+	tx.members.add(name, label, serving, now)
 	return s.DB.notifyWithdrawn(ctx, tx, name)
 }
 
@@ -45,12 +50,12 @@ func (s Zones) setServing(ctx context.Context, tx *Tx, name deed.Name, serving b
 // name never sees its records.
 func (s Zones) endZone(ctx context.Context, tx *Tx, name deed.Name) error {
 	now := s.Now()
-	var id string
-	var serial int64
+	var id, label string
+	var serial, withdrawn int64
 	err := tx.QueryRowContext(ctx, `
 		UPDATE zones SET ended_at = $1, changed_at = $2, serial = serial + 1 WHERE domain = $3 AND ended_at IS NULL
-		RETURNING id, serial`,
-		now.Unix(), now.UnixMilli(), name).Scan(&id, &serial)
+		RETURNING id, serial, member, coalesce(withdrawn_at, 0)`,
+		now.Unix(), now.UnixMilli(), name).Scan(&id, &serial, &label, &withdrawn)
 	if err != nil {
 		return err
 	}
@@ -65,8 +70,8 @@ func (s Zones) endZone(ctx context.Context, tx *Tx, name deed.Name) error {
 			return err
 		}
 	}
-	if err := bumpCatalog(ctx, tx, now); err != nil {
-		return err
+	if withdrawn == 0 {
+		tx.members.add(name, label, false, now)
 	}
 	return s.DB.notifyWithdrawn(ctx, tx, name)
 }
@@ -74,11 +79,25 @@ func (s Zones) endZone(ctx context.Context, tx *Tx, name deed.Name) error {
 // relabel gives the zone a new label in the catalog when the name is handed over, so that
 // secondaries reset its state (RFC 9432, 5.4).
 func (s Zones) relabel(ctx context.Context, tx *Tx, name deed.Name) error {
-	_, err := tx.ExecContext(ctx, `UPDATE zones SET member = $1 WHERE domain = $2 AND ended_at IS NULL`, newMember(), name)
+	var old string
+	var withdrawn int64
+	err := tx.QueryRowContext(ctx, `SELECT member, coalesce(withdrawn_at, 0) FROM zones WHERE domain = $1 AND ended_at IS NULL`, name).Scan(&old, &withdrawn)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
-	return bumpCatalog(ctx, tx, s.Now())
+	label := newMember()
+	if _, err := tx.ExecContext(ctx, `UPDATE zones SET member = $1 WHERE domain = $2 AND ended_at IS NULL`, label, name); err != nil {
+		return err
+	}
+	if withdrawn == 0 {
+		now := s.Now()
+		tx.members.add(name, old, false, now)
+		tx.members.add(name, label, true, now)
+	}
+	return nil
 }
 
 // DueZones returns zones whose signatures must be renewed.
