@@ -80,20 +80,26 @@ func measure(ctx context.Context, f filler) (c column, err error) {
 	}
 	c.calls = append(c.calls, many...)
 	began = time.Now()
-	if err := audit(ctx, s, began.Add(-time.Hour)); err != nil {
+	if err := audit(ctx, f, began.Add(-time.Hour)); err != nil {
 		return c, err
 	}
 	c.hourly = time.Since(began)
 	progress("an audit of the last hour: %.1f s", c.hourly.Seconds())
 	began = time.Now()
-	err = audit(ctx, s, time.Time{})
+	err = audit(ctx, f, time.Time{})
 	c.audit = time.Since(began)
 	return c, err
 }
 
-// audit checks what changed since a time.
-func audit(ctx context.Context, s *service, since time.Time) error {
-	findings, err := sqldb.Audit{DB: s.DB}.RunSince(ctx, since)
+// audit checks what changed since a time, with a connection of its own like `deed admin
+// audit`.
+func audit(ctx context.Context, f filler, since time.Time) (err error) {
+	db, err := sqldb.OpenPostgresReadOnly(ctx, sqldb.PostgresConfig{URL: f.url})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	findings, err := sqldb.Audit{DB: db}.RunSince(ctx, since)
 	for _, f := range findings {
 		if f.Broken != 0 {
 			err = errors.Join(err, fmt.Errorf("audit: %s: broken %d times", f.Invariant, f.Broken))

@@ -84,3 +84,11 @@ func (db *DB) TextInTx(ctx context.Context, query string) (s string, err error) 
 	err = db.tx(ctx, func(ctx context.Context, tx *Tx) error { return tx.QueryRowContext(ctx, query).Scan(&s) })
 	return s, err
 }
+
+// SetZonesPerRead sets how many zones a statement of Served.All reads, and returns a
+// function that undoes it.
+func SetZonesPerRead(n int) (undo func()) {
+	was := zonesPerRead
+	zonesPerRead = n
+	return func() { zonesPerRead = was }
+}

@@ -61,13 +61,28 @@ func scanRR(rows *sql.Rows, before ...any) (rr dnszone.RR, err error) {
 	return rr, err
 }
 
-// All implements zone.Served.
+// zonesPerRead bounds a statement of All, which must end before PostgreSQL cancels it.
+var zonesPerRead = 5_000 // changed by tests
+
+// All implements zone.Served. A zone that changes meanwhile may be yielded as it was
+// before or after.
 func (s Served) All(ctx context.Context, yield func(dnssec.ServedZone) error) error {
-	rows, err := s.DB.read.QueryContext(ctx, servedRecords+` ORDER BY s.zone_id`)
-	if err != nil {
-		return err
+	for after := ""; ; {
+		var last sql.NullString
+		err := s.DB.read.QueryRowContext(ctx, `
+			SELECT max(id) FROM (SELECT z.id FROM zones z WHERE z.id > $1 AND`+isServed+` ORDER BY z.id LIMIT $2) page`, after, zonesPerRead).Scan(&last)
+		if err != nil || !last.Valid {
+			return err
+		}
+		rows, err := s.DB.read.QueryContext(ctx, servedRecords+` AND z.id > $1 AND z.id <= $2 ORDER BY s.zone_id`, after, last.String)
+		if err != nil {
+			return err
+		}
+		if err := eachZone(rows, yield); err != nil {
+			return err
+		}
+		after = last.String
 	}
-	return eachZone(rows, yield)
 }
 
 // Some implements zone.Served.

@@ -317,6 +317,30 @@ func (s *testEnv) checkCatalog(t testing.TB, versions map[uint32]map[string]stri
 	}
 }
 
+// All zones are read in parts, each of them once.
+func TestAllZonesAreRead(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		s := newTestEnv(db)
+		want := map[string]int{}
+		for i := range 7 {
+			name := deed.Name(fmt.Sprintf("name%d.com", i))
+			s.sell(t, name)
+			want[string(name)] = len(s.zone(t, name).RRs)
+		}
+		for _, size := range []int{1, 3, 7, 8} {
+			undo := sqldb.SetZonesPerRead(size)
+			got := map[string]int{}
+			err := s.served.All(t.Context(), func(z dnssec.ServedZone) error {
+				got[z.Origin] += len(z.RRs)
+				return nil
+			})
+			if undo(); err != nil || !maps.Equal(got, want) {
+				t.Errorf("%d at a time: got %v, %v, want %v", size, got, err, want)
+			}
+		}
+	})
+}
+
 // The history of the catalog is kept for about 30 days, and ends when a backup is
 // restored.
 func TestCatalogHistoryIsPruned(t *testing.T) {
