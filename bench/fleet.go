@@ -140,7 +140,7 @@ func (f *fleet) commit(name deed.Name) (began time.Time, took time.Duration, err
 		return began, 0, err
 	}
 	began = time.Now()
-	if done, err := f.zones.ChangeZone(ctx, j); err != nil || !done {
+	if _, done, err := f.zones.ChangeZone(ctx, j); err != nil || !done {
 		return began, 0, errors.Join(fmt.Errorf("the change of %s was not made", name), err)
 	}
 	return began, time.Since(began), nil

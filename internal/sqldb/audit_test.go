@@ -72,7 +72,7 @@ func sample(t *testing.T, db *sqldb.DB) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if done, err := zones.ChangeZone(t.Context(), j); err != nil || !done {
+		if _, done, err := zones.ChangeZone(t.Context(), j); err != nil || !done {
 			t.Fatal(done, err)
 		}
 	}

@@ -165,7 +165,7 @@ func TestChangesFromBeforeTheMigration(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if done, err := s.zones.ChangeZone(t.Context(), j); err != nil || !done {
+			if _, done, err := s.zones.ChangeZone(t.Context(), j); err != nil || !done {
 				t.Fatal(done, err)
 			}
 			if j, err = s.jobs.Job(t.Context(), id); err != nil || j.State != order.JobCompleted {
@@ -261,7 +261,7 @@ func TestRecordIDIsNeverUsedAgain(t *testing.T) {
 		s.change(t, "first.com", dnszone.RecordOp{Op: dnszone.OpDelete, ID: "gone"})
 		for _, id := range []dnszone.RecordID{"gone", "lives"} {
 			j := s.paid(t, order.PurchaseOf(dnszone.Change{Kind: dnszone.ChangeBatch, Zone: "first.com", By: wallet, Ops: []dnszone.RecordOp{add("fresh", "c"), add(id, "d")}}))
-			if done, err := s.zones.ChangeZone(t.Context(), j); err != nil || !done {
+			if _, done, err := s.zones.ChangeZone(t.Context(), j); err != nil || !done {
 				t.Fatal(done, err)
 			}
 			p, err := s.payments.Payment(t.Context(), j.PaymentID)

@@ -85,7 +85,7 @@ func (s *testEnv) change(t testing.TB, name deed.Name, ops ...dnszone.RecordOp) 
 	t.Helper()
 	c := dnszone.Change{Kind: dnszone.ChangeBatch, Zone: name, By: wallet, Ops: ops}
 	j := s.paid(t, order.PurchaseOf(c))
-	if done, err := s.zones.ChangeZone(t.Context(), j); err != nil || !done {
+	if _, done, err := s.zones.ChangeZone(t.Context(), j); err != nil || !done {
 		t.Fatal(done, err)
 	}
 	if j, err := s.jobs.Job(t.Context(), j.ID); err != nil || j.State != order.JobCompleted {

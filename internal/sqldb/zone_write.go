@@ -24,10 +24,10 @@ const servedRetention = 30 * 24 * 3600
 // raised, the served records regenerated, the outbox written, the job completed and the
 // payment consumed. When the change is not allowed, the job fails and the payment is due
 // for refund instead. It returns false when another process was first.
-func (s Zones) ChangeZone(ctx context.Context, j order.Job) (done bool, err error) {
+func (s Zones) ChangeZone(ctx context.Context, j order.Job) (revision uint32, done bool, err error) {
 	jobs := Jobs{DB: s.DB, Now: s.Now, Zones: s}
 	err = s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
-		done = false
+		revision, done = 0, false
 		z, err := s.lockZone(ctx, tx, j.Purchase.Name)
 		if err != nil && deed.CodeOf(err) != deed.CodeNotFound {
 			return err
@@ -54,6 +54,7 @@ func (s Zones) ChangeZone(ctx context.Context, j order.Job) (done bool, err erro
 			return err
 		}
 		tx.emit(event.Event{Owner: z.Owner, Type: event.DNSChanged, At: s.Now(), Data: event.Data{Domain: z.Name, Serial: z.Serial, JobID: j.PublicID}})
+		revision = next.Serial
 		return jobs.settleAccounts(ctx, tx, j, order.PaymentConsumed)
 	})
 	if errors.Is(err, errUsedID) {
@@ -62,7 +63,7 @@ func (s Zones) ChangeZone(ctx context.Context, j order.Job) (done bool, err erro
 			return err
 		})
 	}
-	return done, err
+	return revision, done, err
 }
 
 // errUsedID is returned for a new record whose ID is or was used in its zone. With 70

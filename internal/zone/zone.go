@@ -29,8 +29,9 @@ type Store interface {
 	Zone(ctx context.Context, name deed.Name) (dnszone.Zone, error)
 
 	// ChangeZone applies the change of a paid job, or fails the job when the change
-	// is not allowed. It returns false when another process did so first.
-	ChangeZone(ctx context.Context, j order.Job) (done bool, err error)
+	// is not allowed: then the revision is 0. It returns false when another process did
+	// so first.
+	ChangeZone(ctx context.Context, j order.Job) (revision uint32, done bool, err error)
 
 	// RecordAt returns a record as it was after the revision, or CodeNotFound.
 	RecordAt(ctx context.Context, id dnszone.RecordID, revision uint32) (dnszone.Record, error)
@@ -156,13 +157,13 @@ func (s *Service) Advance(ctx context.Context, j order.Job) error {
 	if j.State != order.JobQueued {
 		return nil
 	}
-	done, err := s.Store.ChangeZone(context.WithoutCancel(ctx), j)
+	revision, done, err := s.Store.ChangeZone(context.WithoutCancel(ctx), j)
 	if err != nil {
 		return fmt.Errorf("change the zone: %w", err)
 	}
 	s.step("changed")
-	if done {
-		s.Delivered(ctx, j)
+	if done && revision != 0 {
+		s.Publish(ctx, j.Purchase.Name, revision)
 	}
 	return nil
 }
