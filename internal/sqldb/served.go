@@ -74,7 +74,9 @@ func (s Served) All(ctx context.Context, yield func(dnssec.ServedZone) error) er
 		if err != nil || !last.Valid {
 			return err
 		}
-		rows, err := s.DB.read.QueryContext(ctx, servedRecords+` AND z.id > $1 AND z.id <= $2 ORDER BY s.zone_id`, after, last.String)
+		// Both tables are limited, or PostgreSQL reads all of served for each part.
+		rows, err := s.DB.read.QueryContext(ctx, servedRecords+`
+			AND z.id > $1 AND z.id <= $2 AND s.zone_id > $1 AND s.zone_id <= $2 ORDER BY s.zone_id`, after, last.String)
 		if err != nil {
 			return err
 		}
