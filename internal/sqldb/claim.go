@@ -139,7 +139,7 @@ func (s Payments) FailRefunded(ctx context.Context, p order.Payment) error {
 		id := order.JobID(p.ID)
 		_, err = tx.ExecContext(ctx, `
 			UPDATE jobs SET state = $1, failure = $2, updated_at = $3, next_at = NULL, steps = steps || $4 WHERE id = $5`,
-			order.JobFailed, "the payment went back to the payer before the database was restored from a backup", now.Unix(), ","+stepText(order.JobFailed, now), id)
+			order.JobFailed, "the payment went back to the payer before the database was restored from a backup", now.Unix(), nextStep(order.JobFailed, now), id)
 		if err != nil {
 			return err
 		}

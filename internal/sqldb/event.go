@@ -42,10 +42,11 @@ func (s Events) Events(ctx context.Context, owner deed.Wallet, n int64, limit in
 // emit adds an event to the transaction. It is written just before the commit.
 func (tx *Tx) emit(e event.Event) { tx.events = append(tx.events, e) }
 
-// withEvents returns f followed by the writing of the catalog and the events. These
-// come last, and in the order of their owners, because each owner's counter stays
-// locked until the commit: a transaction that holds one waits for nothing else.
-func withEvents(f func(context.Context, *Tx) error, seen *committed) func(context.Context, *Tx) error {
+// withLastWrites returns f followed by the writing of the catalog and then of the events,
+// in the order of their owners. They come last because the row of the catalog and each
+// owner's counter stay locked until the commit: a transaction that holds them waits for
+// nothing else.
+func withLastWrites(f func(context.Context, *Tx) error, seen *committed) func(context.Context, *Tx) error {
 	return func(ctx context.Context, shared *Tx) error {
 		tx := &Tx{Tx: shared.Tx, prepared: shared.prepared}
 		if err := f(ctx, tx); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/event"
 )
 
@@ -85,10 +86,7 @@ func (db *DB) TextInTx(ctx context.Context, query string) (s string, err error) 
 	return s, err
 }
 
-// SetZonesPerRead sets how many zones a statement of Served.All reads, and returns a
-// function that undoes it.
-func SetZonesPerRead(n int) (undo func()) {
-	was := zonesPerRead
-	zonesPerRead = n
-	return func() { zonesPerRead = was }
+// AllBy is All with so many zones in each statement.
+func (s Served) AllBy(ctx context.Context, zones int, yield func(dnssec.ServedZone) error) error {
+	return s.allBy(ctx, zones, yield)
 }

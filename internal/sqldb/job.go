@@ -63,6 +63,9 @@ func claim(ctx context.Context, tx *Tx, name deed.Name, id string) error {
 // stepText returns a step as it is stored (see readSteps).
 func stepText(state order.JobState, at time.Time) string { return fmt.Sprint(state, " ", at.Unix()) }
 
+// nextStep returns a step as it is appended to those before it.
+func nextStep(state order.JobState, at time.Time) string { return "," + stepText(state, at) }
+
 // moveJob moves the job of a payment, if any, after a transition of the payment.
 func moveJob(ctx context.Context, tx *Tx, paymentID string, from, to order.JobState, now time.Time) error {
 	id := order.JobID(paymentID)
@@ -72,7 +75,7 @@ func moveJob(ctx context.Context, tx *Tx, paymentID string, from, to order.JobSt
 	}
 	moved, err := rowsAffected(tx.ExecContext(ctx, `
 		UPDATE jobs SET state = $1, updated_at = $2, next_at = $3, steps = steps || $4 WHERE id = $5 AND state = $6`,
-		to, now.Unix(), next, ","+stepText(to, now), id, from))
+		to, now.Unix(), next, nextStep(to, now), id, from))
 	if err != nil || !moved || to != order.JobCancelled {
 		return err
 	}
@@ -139,15 +142,12 @@ func (s Jobs) move(ctx context.Context, tx *Tx, j order.Job, to order.JobState, 
 	if !next.IsZero() {
 		nextAt = next.Unix()
 	}
-	if to != j.State {
-		j.Waiting = "" // it makes progress
-	}
 	attempts, step := j.Attempts, ""
+	if to != j.State { // it makes progress
+		j.Waiting, step = "", nextStep(to, now)
+	}
 	if to == order.JobSubmitting {
 		attempts-- // the move is the attempt
-	}
-	if to != j.State {
-		step = "," + stepText(to, now)
 	}
 	moved, err := rowsAffected(tx.ExecContext(ctx, `
 		UPDATE jobs SET state = $1, reference = $2, attempts = $3, submitted_at = $4, lease_until = $5, refusal = $6, failure = $7,

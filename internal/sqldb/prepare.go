@@ -12,7 +12,7 @@ import (
 // of the work. The driver of PostgreSQL does so by itself.
 type Tx struct {
 	*sql.Tx
-	pool     *sql.DB       // of a single statement, which needs no transaction; else nil
+	pool     *sql.DB       // executes a single statement without a transaction; else nil
 	prepared *prepared     // nil on PostgreSQL
 	events   []event.Event // to be written before the commit
 	members  memberChanges // likewise

@@ -59,7 +59,7 @@ func (s Jobs) ResumeJob(ctx context.Context, j order.Job, attempt int) error {
 			return err
 		}
 		_, err = tx.ExecContext(ctx, `UPDATE jobs SET state = $1, lease_until = $2, next_at = $2, updated_at = $2, steps = steps || $3 WHERE id = $4`,
-			order.JobVerifying, now.Unix(), ","+stepText(order.JobVerifying, now), j.ID)
+			order.JobVerifying, now.Unix(), nextStep(order.JobVerifying, now), j.ID)
 		return err
 	})
 }

@@ -62,15 +62,20 @@ func scanRR(rows *sql.Rows, before ...any) (rr dnszone.RR, err error) {
 }
 
 // zonesPerRead bounds a statement of All, which must end before PostgreSQL cancels it.
-var zonesPerRead = 5_000 // changed by tests
+const zonesPerRead = 5_000
 
 // All implements zone.Served. A zone that changes meanwhile may be yielded as it was
 // before or after.
 func (s Served) All(ctx context.Context, yield func(dnssec.ServedZone) error) error {
+	return s.allBy(ctx, zonesPerRead, yield)
+}
+
+// allBy reads so many zones at a time.
+func (s Served) allBy(ctx context.Context, zones int, yield func(dnssec.ServedZone) error) error {
 	for after := ""; ; {
 		var last sql.NullString
 		err := s.DB.read.QueryRowContext(ctx, `
-			SELECT max(id) FROM (SELECT z.id FROM zones z WHERE z.id > $1 AND`+isServed+` ORDER BY z.id LIMIT $2) page`, after, zonesPerRead).Scan(&last)
+			SELECT max(id) FROM (SELECT z.id FROM zones z WHERE z.id > $1 AND`+isServed+` ORDER BY z.id LIMIT $2) page`, after, zones).Scan(&last)
 		if err != nil || !last.Valid {
 			return err
 		}

@@ -328,13 +328,12 @@ func TestAllZonesAreRead(t *testing.T) {
 			want[string(name)] = len(s.zone(t, name).RRs)
 		}
 		for _, size := range []int{1, 3, 7, 8} {
-			undo := sqldb.SetZonesPerRead(size)
 			got := map[string]int{}
-			err := s.served.All(t.Context(), func(z dnssec.ServedZone) error {
+			err := s.served.AllBy(t.Context(), size, func(z dnssec.ServedZone) error {
 				got[z.Origin] += len(z.RRs)
 				return nil
 			})
-			if undo(); err != nil || !maps.Equal(got, want) {
+			if err != nil || !maps.Equal(got, want) {
 				t.Errorf("%d at a time: got %v, %v, want %v", size, got, err, want)
 			}
 		}

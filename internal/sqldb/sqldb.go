@@ -80,14 +80,14 @@ func (db *DB) tx(ctx context.Context, f func(context.Context, *Tx) error) error 
 	ctx, cancel := context.WithTimeout(ctx, db.Timeout)
 	defer cancel()
 	var seen committed
-	f = withEvents(f, &seen)
+	f = withLastWrites(f, &seen)
 	if db.group != nil {
 		return seen.tell(db.Observer, db.group.tx(ctx, f))
 	}
 	return seen.tell(db.Observer, db.postgresTx(ctx, f))
 }
 
-// single is tx for an f that executes one statement and emits no event. PostgreSQL
+// single is tx for an f that only calls ExecContext once and emits no event. PostgreSQL
 // commits that by itself.
 func (db *DB) single(ctx context.Context, f func(context.Context, *Tx) error) error {
 	if db.group != nil || len(db.limits) > 0 {

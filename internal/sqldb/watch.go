@@ -204,7 +204,7 @@ func (s Payments) owe(ctx context.Context, tx *Tx, p order.Payment, t settle.Tra
 	id := order.JobID(p.ID)
 	moved, err = rowsAffected(tx.ExecContext(ctx, `
 		UPDATE jobs SET state = $1, failure = $2, updated_at = $3, steps = steps || $4 WHERE id = $5 AND state IN ('awaiting_payment', 'cancelled')`,
-		order.JobFailed, "the payment came in another way than it was promised, and goes back to the payer", now.Unix(), ","+stepText(order.JobFailed, now), id))
+		order.JobFailed, "the payment came in another way than it was promised, and goes back to the payer", now.Unix(), nextStep(order.JobFailed, now), id))
 	if err != nil || !moved {
 		return err
 	}
