@@ -35,7 +35,7 @@ func (w *world) ask(p *process) {
 func (w *world) send(p *process, r *request, signedIn deed.Wallet) {
 	p.do(fmt.Sprintf("%q asks for %s of %s, %d years, with %s", signedIn, r.Kind, r.Name, r.Years, id(r.auth)), func(ctx context.Context) {
 		before := w.chain.final()
-		out, err := p.pay.Buy(ctx, r.Request, p.pay.Checkout(&r.auth, signedIn))
+		out, err := p.pay.Buy(ctx, r.Request, p.pay.Checkout(&r.auth, signedIn, false))
 		var bought lifecycle.Registration
 		if err == nil && out.Job.State == order.JobCompleted {
 			bought, err = p.names.Result(ctx, out.Job)

@@ -42,7 +42,7 @@ func (w *world) buy(t *testing.T, buyer int, kind order.PurchaseKind, name deed.
 	p := w.procs[0]
 	r := w.sign(w.buyers[buyer], order.Request{Purchase: order.Purchase{Kind: kind, Name: name, Years: 1}})
 	for range 100 {
-		out, err := p.pay.Buy(context.Background(), r.Request, p.pay.Checkout(&r.auth, ""))
+		out, err := p.pay.Buy(context.Background(), r.Request, p.pay.Checkout(&r.auth, "", false))
 		if err != nil {
 			t.Fatal(err)
 		}

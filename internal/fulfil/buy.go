@@ -87,6 +87,7 @@ func (b buyer) refused(ctx context.Context, p order.Payment) order.Outcome {
 // await advances the job of a payment until it ends or the request has waited long
 // enough.
 func (b buyer) await(ctx context.Context, p order.Payment) (order.Outcome, error) {
+	defer b.s.working.begin(order.JobID(p.ID))()
 	read := context.WithoutCancel(ctx)
 	var last order.Job // as it was advanced before
 	for {

@@ -66,7 +66,7 @@ var change = order.PurchaseOf(dnszone.Change{
 })
 
 func (e *env) request(a *settle.Authorization, what order.Purchase) (order.Outcome, error) {
-	return e.Buy(e.t.Context(), order.Request{Purchase: what}, e.Checkout(a, ""))
+	return e.Buy(e.t.Context(), order.Request{Purchase: what}, e.Checkout(a, "", false))
 }
 
 // Each kind of purchase that cannot be delivered is refunded, its buyer gets the code

@@ -12,23 +12,35 @@ import (
 )
 
 // Checkout returns a checkout for one request. The authorization is nil if the
-// request has none; signedIn is the wallet of its access token, or "".
-func (s *Service) Checkout(a *settle.Authorization, signedIn deed.Wallet) order.Checkout {
-	return &checkout{s, a, signedIn}
+// request has none; signedIn is the wallet of its access token, or ""; isNew says that
+// Known has just reported the payment as New.
+func (s *Service) Checkout(a *settle.Authorization, signedIn deed.Wallet, isNew bool) order.Checkout {
+	return &checkout{s, a, signedIn, isNew}
 }
 
-// Known reports whether the same payment was accepted before: repeating a paid
-// request is free and not rate limited. A payment that ended without a transfer does
-// not count, since such a request starts over.
-func (s *Service) Known(ctx context.Context, a *settle.Authorization) (bool, error) {
+// Known is what is known of the payment of a request.
+type Known int
+
+const (
+	New      Known = iota // it has not come before
+	Rejected              // it came before, and this request gets nothing for it
+	Accepted              // it was accepted: repeating the request is free and not rate limited
+)
+
+// Known looks up whether the payment of a request came before. One that ended without a
+// transfer is not accepted, since such a request starts over.
+func (s *Service) Known(ctx context.Context, a *settle.Authorization) (Known, error) {
 	if a == nil {
-		return false, nil
+		return New, nil
 	}
 	p, err := s.Store.Payment(ctx, s.id(a))
-	if deed.CodeOf(err) == deed.CodeNotFound {
-		return false, nil
+	switch {
+	case deed.CodeOf(err) == deed.CodeNotFound:
+		return New, nil
+	case err == nil && p.SignedBy(a.Signature) && !p.State.EndedUnpaid():
+		return Accepted, nil
 	}
-	return err == nil && p.SignedBy(a.Signature) && !p.State.EndedUnpaid(), err
+	return Rejected, err
 }
 
 // Find returns the payment with the ID, or the one it is an alias of.
@@ -48,12 +60,14 @@ type checkout struct {
 	s        *Service
 	auth     *settle.Authorization
 	signedIn deed.Wallet
+	isNew    bool // the payment was just looked up, and was not found
 }
 
 // Resume implements order.Checkout. Only the original signature proves that the
 // caller made the payment: payer and nonce are public.
 func (c *checkout) Resume(ctx context.Context, want order.Purchase) (order.Payment, bool, error) {
-	if c.auth == nil {
+	if c.auth == nil || c.isNew {
+		c.isNew = false // from now on it may be there
 		return order.Payment{}, false, nil
 	}
 	p, err := c.s.Store.Payment(ctx, c.s.id(c.auth))
@@ -191,6 +205,7 @@ func (c *checkout) proceed(ctx context.Context, p order.Payment, want order.Purc
 	if p.Auth.Amount != c.auth.Amount || p.Auth.PayTo != c.auth.PayTo || p.Fingerprint != want.Fingerprint() {
 		return p, deed.Errorf(deed.CodePaymentInvalid, "this payment was given for another request")
 	}
+	defer c.s.working.begin(p.ID)()
 	alias, err := p.AliasOf != "", error(nil)
 	if alias {
 		p, err = c.s.Advance(ctx, p.AliasOf)

@@ -49,12 +49,14 @@ func (s *Service) AdvanceJob(ctx context.Context, id string) error {
 
 // DueJobs returns jobs, other than DNS changes, that AdvanceJob should be called for now.
 func (s *Service) DueJobs(ctx context.Context, limit int) ([]string, error) {
-	return s.JobQueue.DueJobs(ctx, limit)
+	due, err := s.JobQueue.DueJobs(ctx, limit)
+	return s.working.without(due), err
 }
 
 // DueChanges returns jobs of DNS changes that AdvanceJob should be called for now.
 func (s *Service) DueChanges(ctx context.Context, limit int) ([]string, error) {
-	return s.JobQueue.DueChanges(ctx, limit)
+	due, err := s.JobQueue.DueChanges(ctx, limit)
+	return s.working.without(due), err
 }
 
 // WakeJobs makes every open job due, after the registry's clock was moved.

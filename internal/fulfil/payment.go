@@ -112,6 +112,8 @@ type Service struct {
 
 	// Step is called between any two steps, so that a test can crash there.
 	Step func(name string)
+
+	working working
 }
 
 // Terms are the network, the token and the limits of payments.
@@ -271,7 +273,8 @@ func (s *Service) step(name string) {
 
 // Due returns payments that Advance should be called for now.
 func (s *Service) Due(ctx context.Context, limit int) ([]string, error) {
-	return s.Queue.DuePayments(ctx, limit)
+	due, err := s.Queue.DuePayments(ctx, limit)
+	return s.working.without(due), err
 }
 
 // DueRefunds returns payments whose refund Advance should be called for now.

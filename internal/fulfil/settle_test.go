@@ -108,7 +108,7 @@ func name(n int) order.Purchase {
 
 // buy orders a name as a request does.
 func (e *env) buy(a *settle.Authorization, signedIn deed.Wallet, what order.Purchase) (order.Payment, error) {
-	out, err := e.Buy(e.t.Context(), order.Request{Purchase: what}, e.Checkout(a, signedIn))
+	out, err := e.Buy(e.t.Context(), order.Request{Purchase: what}, e.Checkout(a, signedIn, false))
 	if err != nil {
 		return order.Payment{}, err
 	}
@@ -236,10 +236,10 @@ func TestReplayNeedsTheSignature(t *testing.T) {
 	if deed.CodeOf(err) != deed.CodePaymentInvalid || !errors.Is(err, order.ErrNoOffer) || p.PublicID != "" {
 		t.Errorf("another signature: got %+v, %v", p, err)
 	}
-	if known, err := e.Known(t.Context(), &forged); known || err != nil {
+	if known, err := e.Known(t.Context(), &forged); known != fulfil.Rejected || err != nil {
 		t.Errorf("another signature is known: %v", err)
 	}
-	if known, err := e.Known(t.Context(), a); !known || err != nil {
+	if known, err := e.Known(t.Context(), a); known != fulfil.Accepted || err != nil {
 		t.Errorf("the same is not known: %v", err)
 	}
 }
@@ -252,7 +252,7 @@ func TestVoidPaymentIsNotKnown(t *testing.T) {
 	if _, err := e.buy(a, "", name(1)); deed.CodeOf(err) != deed.CodePaymentInvalid {
 		t.Fatal(err)
 	}
-	if known, err := e.Known(t.Context(), a); known || err != nil {
+	if known, err := e.Known(t.Context(), a); known != fulfil.Rejected || err != nil {
 		t.Errorf("it is known: %v", err)
 	}
 }
@@ -266,8 +266,8 @@ func TestSignatureEncodings(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.Signature = make([]byte, 65)
-	if known, err := e.Known(t.Context(), a); !known || err != nil {
-		t.Errorf("with v = 0: %t, %v", known, err)
+	if known, err := e.Known(t.Context(), a); known != fulfil.Accepted || err != nil {
+		t.Errorf("with v = 0: %d, %v", known, err)
 	}
 }
 

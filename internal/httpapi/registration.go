@@ -8,6 +8,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/api"
 	"deed.example/deed/internal/dnszone"
+	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/ratelimit"
 	"deed.example/deed/internal/settle"
@@ -60,9 +61,10 @@ func (s *Server) countPaid(w http.ResponseWriter, r *http.Request, lim deed.Limi
 		if err != nil {
 			return pay, err
 		}
-		if known {
+		if known == fulfil.Accepted {
 			count, pay.err = s.peek, nil
 		}
+		pay.isNew = known == fulfil.New
 	}
 	return pay, count(w, r, lim, caller)
 }
@@ -263,7 +265,7 @@ func (s *Server) checkout(pay offered) order.Checkout {
 	if pay.err != nil {
 		return refusingCheckout{pay.err}
 	}
-	return s.Payments.Checkout(pay.auth, pay.signedIn)
+	return s.Payments.Checkout(pay.auth, pay.signedIn, pay.isNew)
 }
 
 // refusingCheckout is the checkout for a payment header that is invalid.

@@ -40,6 +40,7 @@ type offered struct {
 	version  int
 	err      error // CodePaymentInvalid: the header is malformed, or does not match the terms
 	signedIn deed.Wallet
+	isNew    bool // the payment did not come before
 }
 
 // by returns the payment with the wallet that is signed in.

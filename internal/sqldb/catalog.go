@@ -42,9 +42,7 @@ func (c memberChanges) write(ctx context.Context, tx *Tx) error {
 		}
 		rows[i] = []any{serial, m.Label, m.Origin, added}
 	}
-	if err := insertRows(ctx, tx, "catalog_changes (serial, label, origin, added)", rows); err != nil {
-		return err
-	}
+	tx.queueRows("catalog_changes", []string{"serial", "label", "origin", "added"}, rows)
 	if serial-since <= catalogRetention+24*3600 { // once a day is enough
 		return nil
 	}

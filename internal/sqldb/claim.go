@@ -132,7 +132,7 @@ func (s Payments) Undelivered(ctx context.Context) (open []order.Payment, err er
 func (s Payments) FailRefunded(ctx context.Context, p order.Payment) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		now := s.Now()
-		_, moved, err := movePayment(ctx, tx, p, order.PaymentRefundDue, "", now)
+		_, moved, err := movePayment(ctx, tx, p, paymentMove{to: order.PaymentRefundDue, at: now})
 		if err != nil || !moved {
 			return err
 		}

@@ -42,60 +42,55 @@ func (s Events) Events(ctx context.Context, owner deed.Wallet, n int64, limit in
 // emit adds an event to the transaction. It is written just before the commit.
 func (tx *Tx) emit(e event.Event) { tx.events = append(tx.events, e) }
 
-// withLastWrites returns f followed by the writing of the catalog and then of the events,
-// in the order of their owners. They come last because the row of the catalog and each
-// owner's counter stay locked until the commit: a transaction that holds them waits for
-// nothing else.
-func withLastWrites(f func(context.Context, *Tx) error, seen *committed) func(context.Context, *Tx) error {
-	return func(ctx context.Context, shared *Tx) error {
-		tx := &Tx{Tx: shared.Tx, prepared: shared.prepared}
-		if err := f(ctx, tx); err != nil {
-			return err
-		}
-		if err := tx.members.write(ctx, tx); err != nil {
-			return fmt.Errorf("write the catalog: %w", err)
-		}
-		byOwner := map[deed.Wallet][]event.Event{}
-		for _, e := range tx.events {
-			byOwner[e.Owner] = append(byOwner[e.Owner], e)
-		}
-		for _, owner := range slices.Sorted(maps.Keys(byOwner)) {
-			if err := insertEvents(ctx, tx, owner, byOwner[owner]); err != nil {
-				return fmt.Errorf("write the events of %s: %w", owner, err)
-			}
-		}
-		seen.events, seen.moves = tx.events, tx.moves
-		return nil
+// writeLast writes the catalog and then the events, in the order of their owners. They
+// come last because the row of the catalog and each owner's counter stay locked until the
+// commit: a transaction that holds them waits for nothing else.
+func (tx *Tx) writeLast(ctx context.Context) error {
+	if err := tx.members.write(ctx, tx); err != nil {
+		return fmt.Errorf("write the catalog: %w", err)
 	}
+	byOwner := map[deed.Wallet][]event.Event{}
+	for _, e := range tx.events {
+		byOwner[e.Owner] = append(byOwner[e.Owner], e)
+	}
+	for _, owner := range slices.Sorted(maps.Keys(byOwner)) {
+		if err := tx.writeEvents(ctx, owner, byOwner[owner]); err != nil {
+			return fmt.Errorf("write the events of %s: %w", owner, err)
+		}
+	}
+	if tx.pool != nil {
+		return nil // see sendAtOnce
+	}
+	return tx.flush(ctx)
 }
 
-func insertEvents(ctx context.Context, tx *Tx, owner deed.Wallet, events []event.Event) error {
-	var last int64
-	var webhooks int
-	err := tx.QueryRowContext(ctx, `
-		INSERT INTO event_counters (owner, n) VALUES ($1, $2)
-		ON CONFLICT (owner) DO UPDATE SET n = event_counters.n + $2
-		RETURNING n, (SELECT count(*) FROM webhooks WHERE owner = $1 AND disabled_at = 0)`, owner, len(events)).Scan(&last, &webhooks)
-	if err != nil {
-		return err
-	}
+// writeEvents numbers the events of an owner, stores them, and queues what is sent of them.
+func (tx *Tx) writeEvents(ctx context.Context, owner deed.Wallet, events []event.Event) error {
 	rows := make([][]any, len(events))
-	for i := range events {
-		e := &events[i]
+	for i, e := range events {
 		data, err := json.Marshal(e.Data)
 		if err != nil {
 			return err
 		}
-		e.ID, e.N = newPublicID("evt_"), last-int64(len(events)-1-i)
-		rows[i] = []any{owner, e.N, e.ID, e.Type, string(data), e.At.Unix()}
+		rows[i] = []any{newPublicID("evt_"), len(events) - 1 - i, e.Type, string(data), e.Aggregate(), e.At.Unix()}
 	}
-	if err := insertRows(ctx, tx, "owner_events (owner, n, id, type, data, at)", rows); err != nil {
-		return err
-	}
-	for i := 0; i < len(events) && webhooks > 0; i++ {
-		if err := queueDeliveries(ctx, tx, events[i]); err != nil {
-			return err
-		}
+	counter := tx.returned("event_counters")
+	tx.queue(`
+		INSERT INTO event_counters (owner, n) VALUES ($1, $2)
+		ON CONFLICT (owner) DO UPDATE SET n = event_counters.n + $2 RETURNING owner, n`, owner, len(events))
+	for chunk := range tx.chunks(rows) {
+		given, args := tx.rows(2, []string{"id", "back", "type", "data", "aggregate", "at"}, chunk)
+		args = append([]any{owner}, args...)
+		tx.queue(`
+			INSERT INTO owner_events (owner, n, id, type, data, at)
+			SELECT c.owner, c.n - given.back, given.id, given.type, given.data, given.at
+			  FROM `+counter+` c, `+given+` WHERE c.owner = $1`, args...)
+		// Deliveries are due at once: next_at is 0, because the time of an event may be that
+		// of a registry whose clock differs from ours.
+		tx.queue(`
+			INSERT INTO webhook_deliveries (webhook, event, n, type, aggregate, host, state, created_at)
+			SELECT w.id, given.id, c.n - given.back, given.type, given.aggregate, w.host, 'pending', given.at
+			  FROM `+counter+` c JOIN webhooks w ON w.owner = c.owner AND w.disabled_at = 0, `+given+` WHERE c.owner = $1`, args...)
 	}
 	return queueEmail(ctx, tx, owner, events)
 }

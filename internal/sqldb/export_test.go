@@ -90,3 +90,20 @@ func (db *DB) TextInTx(ctx context.Context, query string) (s string, err error) 
 func (s Served) AllBy(ctx context.Context, zones int, yield func(dnssec.ServedZone) error) error {
 	return s.allBy(ctx, zones, yield)
 }
+
+// What tests of transactions call.
+func (db *DB) RunTx(ctx context.Context, f func(context.Context, *Tx) error) error {
+	return db.tx(ctx, f)
+}
+
+func (db *DB) RunAtOnce(ctx context.Context, f func(context.Context, *Tx) error) error {
+	return db.atOnce(ctx, f)
+}
+
+func (tx *Tx) Queue(query string, args ...any) { tx.queue(query, args...) }
+
+func (tx *Tx) RequireFirst(none error, query string, args ...any) {
+	tx.requireFirst(none, query, args...)
+}
+
+func (tx *Tx) Require(none error, query string, args ...any) { tx.require(none, query, args...) }

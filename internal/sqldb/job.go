@@ -28,13 +28,13 @@ func createJob(ctx context.Context, tx *Tx, p order.Payment, state order.JobStat
 	if state == order.JobQueued || state == order.JobVerifying {
 		next = now.Unix()
 	}
-	_, err := tx.ExecContext(ctx, `
+	tx.queue(`
 		INSERT INTO jobs (id, public_id, payment_id, kind, domain, owner, state, reference, attempts, submitted_at, lease_until,
 		                  refusal, failure, created_at, updated_at, deadline_at, next_at, backend, steps)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, '', 0, 0, 0, '', '', $8, $8, $9, $10, '', $11)`,
 		id, newPublicID("job_"), p.ID, p.Purchase.Kind, p.Purchase.Name, p.Auth.Payer, state, now.Unix(), p.Purchase.Deadline(now).Unix(), next, stepText(state, now))
-	if err != nil || !p.Purchase.Kind.ClaimsName() {
-		return err
+	if !p.Purchase.Kind.ClaimsName() {
+		return nil
 	}
 	return claim(ctx, tx, p.Purchase.Name, id)
 }
@@ -73,10 +73,15 @@ func moveJob(ctx context.Context, tx *Tx, paymentID string, from, to order.JobSt
 	if to == order.JobQueued {
 		next = now.Unix()
 	}
-	moved, err := rowsAffected(tx.ExecContext(ctx, `
+	update, args := `
 		UPDATE jobs SET state = $1, updated_at = $2, next_at = $3, steps = steps || $4 WHERE id = $5 AND state = $6`,
-		to, now.Unix(), next, nextStep(to, now), id, from))
-	if err != nil || !moved || to != order.JobCancelled {
+		[]any{to, now.Unix(), next, nextStep(to, now), id, from}
+	if to != order.JobCancelled {
+		tx.queue(update, args...)
+		return nil
+	}
+	moved, err := rowsAffected(tx.ExecContext(ctx, update, args...))
+	if err != nil || !moved {
 		return err
 	}
 	return dropClaim(ctx, tx, id)
@@ -134,8 +139,22 @@ func takeTurn(ctx context.Context, tx *Tx, j order.Job) error {
 // move stores the job in its next state. It returns false when another process has moved
 // it, or has started another attempt.
 func (s Jobs) move(ctx context.Context, tx *Tx, j order.Job, to order.JobState, next time.Time) (bool, error) {
+	update, args, err := s.moveStatement(j, to, next)
+	if err != nil {
+		return false, err
+	}
+	moved, err := rowsAffected(tx.ExecContext(ctx, update, args...))
+	if err == nil && moved {
+		s.emitMove(tx, j, to)
+	}
+	return moved, err
+}
+
+// moveStatement returns the statement that stores a job in its next state, if no other
+// process has moved it.
+func (s Jobs) moveStatement(j order.Job, to order.JobState, next time.Time) (update string, args []any, err error) {
 	if !j.State.CanBecome(to) && j.State != to {
-		return false, fmt.Errorf("job %s: there is no transition from %s to %s", j.ID, j.State, to)
+		return "", nil, fmt.Errorf("job %s: there is no transition from %s to %s", j.ID, j.State, to)
 	}
 	now := s.Now()
 	var nextAt any
@@ -149,21 +168,24 @@ func (s Jobs) move(ctx context.Context, tx *Tx, j order.Job, to order.JobState, 
 	if to == order.JobSubmitting {
 		attempts-- // the move is the attempt
 	}
-	moved, err := rowsAffected(tx.ExecContext(ctx, `
+	return `
 		UPDATE jobs SET state = $1, reference = $2, attempts = $3, submitted_at = $4, lease_until = $5, refusal = $6, failure = $7,
 		                updated_at = $8, next_at = $9, from_at = $10, until_at = $11, revision = $12, backend = $13, deadline_at = $14, cause = $15,
 		                steps = steps || $16
-		 WHERE id = $17 AND state = $18 AND attempts = $19`,
-		to, j.Reference, j.Attempts, j.Submitted.Unix(), j.Lease.Unix(), j.Refusal, j.Failure, now.Unix(), nextAt, unixOrZero(j.From), unixOrZero(j.Until), j.Revision, j.Backend, j.Deadline.Unix(), storable(j.Waiting), step,
-		j.ID, j.State, attempts))
-	if err != nil || !moved || j.State == to {
-		return moved, err
+		 WHERE id = $17 AND state = $18 AND attempts = $19`, []any{
+			to, j.Reference, j.Attempts, j.Submitted.Unix(), j.Lease.Unix(), j.Refusal, j.Failure, now.Unix(), nextAt, unixOrZero(j.From), unixOrZero(j.Until), j.Revision, j.Backend, j.Deadline.Unix(), storable(j.Waiting), step,
+			j.ID, j.State, attempts}, nil
+}
+
+// emitMove tells the owner of a job that it has moved, if that is worth an event.
+func (s Jobs) emitMove(tx *Tx, j order.Job, to order.JobState) {
+	if j.State == to {
+		return
 	}
 	j.State = to
-	if e, ok := event.OfJob(j, now); ok {
+	if e, ok := event.OfJob(j, s.Now()); ok {
 		tx.emit(e)
 	}
-	return true, nil
 }
 
 // CompleteJob implements registration.Store.
@@ -214,23 +236,40 @@ func (s Jobs) settleAccounts(ctx context.Context, tx *Tx, j order.Job, to order.
 	if err != nil {
 		return err
 	}
-	_, moved, err := movePayment(ctx, tx, p, to, "", s.Now())
-	if err == nil && !moved {
-		err = fmt.Errorf("payment %s of job %s is %s", p.ID, j.ID, p.State)
-	}
-	if err == nil {
-		err = s.DB.eraseAuthCode(ctx, tx, p)
-	}
-	if err == nil {
-		err = endMandateOf(ctx, tx, p, mandateOutcome(j, to, s.Now()))
-	}
-	if err != nil || to != order.PaymentConsumed {
+	if err := s.queuePaymentMove(tx, j, p, to); err != nil {
 		return err
 	}
-	if err := post(ctx, tx, p, ledgerEntry{name: "consumed", to: "owed", from: "revenue", amount: p.Auth.Amount}, s.Now()); err != nil {
+	if err := s.DB.eraseAuthCode(ctx, tx, p); err != nil {
+		return err
+	}
+	if err := endMandateOf(ctx, tx, p, mandateOutcome(j, to, s.Now())); err != nil || to != order.PaymentConsumed {
 		return err
 	}
 	return s.returnChange(ctx, tx, p)
+}
+
+// queuePaymentMove queues that the payment of a job is consumed or due for refund.
+func (s Jobs) queuePaymentMove(tx *Tx, j order.Job, p order.Payment, to order.PaymentState) error {
+	none := fmt.Errorf("payment %s of job %s is %s", p.ID, j.ID, p.State)
+	if _, err := queueMove(tx, p, paymentMove{to: to, at: s.Now()}, none); err != nil {
+		return err
+	}
+	if to == order.PaymentConsumed {
+		post(tx, p, ledgerEntry{name: "consumed", to: "owed", from: "revenue", amount: p.Auth.Amount}, s.Now())
+	}
+	return nil
+}
+
+// completeChange queues the end of the job of a change, whose payment is p: it has no
+// claim, no secret and no mandate.
+func (s Jobs) completeChange(tx *Tx, j order.Job, p order.Payment) error {
+	update, args, err := s.moveStatement(j, order.JobCompleted, time.Time{})
+	if err != nil {
+		return err
+	}
+	tx.require(errNotMoved, update, args...)
+	s.emitMove(tx, j, order.JobCompleted)
+	return s.queuePaymentMove(tx, j, p, order.PaymentConsumed)
 }
 
 // returnChange makes what the price of a renewal by mandate left over due for refund.

@@ -2,7 +2,6 @@ package sqldb
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"deed.example/deed"
@@ -21,16 +20,12 @@ func settledEntry(p order.Payment) ledgerEntry {
 	return ledgerEntry{name: "settled", to: "treasury", from: "owed", amount: p.Auth.Amount}
 }
 
-// post writes an entry of the payment: two lines that sum to zero.
-func post(ctx context.Context, tx *Tx, p order.Payment, e ledgerEntry, now time.Time) error {
-	err := insertRows(ctx, tx, "ledger (payment_id, entry, account, amount, at, reason)", [][]any{
+// post queues an entry of the payment: two lines that sum to zero.
+func post(tx *Tx, p order.Payment, e ledgerEntry, now time.Time) {
+	tx.queueRows("ledger", []string{"payment_id", "entry", "account", "amount", "at", "reason"}, [][]any{
 		{p.ID, e.name, e.to, e.amount, now.Unix(), e.reason},
 		{p.ID, e.name, e.from, -e.amount, now.Unix(), e.reason},
 	})
-	if err != nil {
-		return fmt.Errorf("post %s of %s: %w", e.name, p.ID, err)
-	}
-	return nil
 }
 
 // RefundPart makes a part of a consumed payment due for refund. It returns false, and
@@ -52,7 +47,7 @@ func refundPart(ctx context.Context, tx *Tx, paymentID string, part order.PartRe
 		return false, err
 	}
 	p.Part = part
-	_, moved, err := movePayment(ctx, tx, p, order.PaymentRefundDue, "", now)
+	_, moved, err := movePayment(ctx, tx, p, paymentMove{to: order.PaymentRefundDue, at: now})
 	if err != nil || !moved {
 		return false, err
 	}
@@ -62,5 +57,6 @@ func refundPart(ctx context.Context, tx *Tx, paymentID string, part order.PartRe
 	if err != nil {
 		return false, err
 	}
-	return true, post(ctx, tx, p, ledgerEntry{name: "returned", to: "revenue", from: "owed", amount: part.Amount, reason: part.Reason}, now)
+	post(tx, p, ledgerEntry{name: "returned", to: "revenue", from: "owed", amount: part.Amount, reason: part.Reason}, now)
+	return true, nil
 }

@@ -63,37 +63,69 @@ func (s Payments) openPayments(ctx context.Context, from querier, w deed.Wallet,
 }
 
 // AuthorizePayment implements fulfil.Store.
-func (s Payments) AuthorizePayment(ctx context.Context, p order.Payment, admit func(order.Payer) error) (order.Payment, error) {
-	err := s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
-		refused, err := lockPayer(ctx, tx, p.Auth.Payer)
+func (s Payments) AuthorizePayment(ctx context.Context, p order.Payment, admit func(order.Payer) error) (stored order.Payment, err error) {
+	err = s.DB.atOnce(ctx, func(ctx context.Context, tx *Tx) error {
+		payer, err := lockPayer(ctx, tx, p.Auth.Payer)
 		if err != nil {
 			return err
 		}
-		p, err = s.authorize(ctx, tx, p, func(who order.Payer) error {
-			who.RefusedUntil = refused
+		stored, err = s.authorize(ctx, tx, p, func(who order.Payer) error {
+			who.RefusedUntil = payer.refusedUntil
 			return admit(who)
 		})
+		payer.requireSame(tx)
 		return err
 	})
-	return p, err
+	return stored, err
 }
 
-// lockPayer locks the row of the payer until the transaction ends, and returns until
-// when the wallet is refused.
-func lockPayer(ctx context.Context, tx *Tx, w deed.Wallet) (refusedUntil time.Time, err error) {
-	var until int64
-	err = tx.QueryRowContext(ctx, `
+// A payerRow is the row of a payer. Payments of one wallet are admitted one after the
+// other: each changes this row.
+type payerRow struct {
+	wallet       deed.Wallet
+	refusedUntil time.Time
+	version      string // every lock changes it; read by atOnce only
+}
+
+// lockPayer locks the row of the payer until the transaction ends. In one of atOnce it
+// only reads the row: call requireSame at the end.
+func lockPayer(ctx context.Context, tx *Tx, w deed.Wallet) (payerRow, error) {
+	row, until, err := payerRow{wallet: w}, int64(0), error(nil)
+	if tx.pool == nil {
+		err = tx.QueryRowContext(ctx, `
+			INSERT INTO payers (address) VALUES ($1)
+			ON CONFLICT (address) DO UPDATE SET refused_until = payers.refused_until
+			RETURNING refused_until`, w).Scan(&until)
+	} else {
+		err = tx.QueryRowContext(ctx, `SELECT refused_until, xmin::text FROM payers WHERE address = $1`, w).Scan(&until, &row.version)
+	}
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	row.refusedUntil = timeOrZero(until)
+	return row, err
+}
+
+// requireSame makes a transaction of atOnce fail if the row was locked since it was read.
+func (r payerRow) requireSame(tx *Tx) {
+	if tx.pool == nil {
+		return
+	}
+	tx.requireFirst(errNeedsTx, `
 		INSERT INTO payers (address) VALUES ($1)
-		ON CONFLICT (address) DO UPDATE SET refused_until = payers.refused_until
-		RETURNING refused_until`, w).Scan(&until)
-	return timeOrZero(until), err
+		ON CONFLICT (address) DO UPDATE SET refused_until = payers.refused_until WHERE payers.xmin::text = $2`, r.wallet, r.version)
 }
 
 // authorize stores the payment, or returns the existing one.
 func (s Payments) authorize(ctx context.Context, tx *Tx, p order.Payment, admit func(order.Payer) error) (order.Payment, error) {
-	known, err := readPayment(ctx, tx, p.ID)
-	if deed.CodeOf(err) != deed.CodeNotFound {
-		return known, err
+	// Unique indexes refuse a second payment with this ID or for this purchase: when they
+	// do, atOnce runs this in a transaction.
+	isNew := tx.pool != nil
+	if !isNew {
+		known, err := readPayment(ctx, tx, p.ID)
+		if deed.CodeOf(err) != deed.CodeNotFound {
+			return known, err
+		}
 	}
 	now := s.Now()
 	p.Fingerprint = p.Purchase.Fingerprint()
@@ -104,8 +136,11 @@ func (s Payments) authorize(ctx context.Context, tx *Tx, p order.Payment, admit 
 	}
 	// A client that lost its answer may have signed again: the earlier payment is
 	// delivered, and this one is not settled.
-	if p.AliasOf, err = openFor(ctx, tx, p); err != nil {
-		return p, err
+	var err error
+	if !isNew {
+		if p.AliasOf, err = openFor(ctx, tx, p); err != nil {
+			return p, err
+		}
 	}
 	who := order.Payer{}
 	if p.AliasOf != "" {
@@ -122,7 +157,7 @@ func (s Payments) authorize(ctx context.Context, tx *Tx, p order.Payment, admit 
 	if err := admit(who); err != nil {
 		return p, err
 	}
-	if p, err = s.insertPayment(ctx, tx, p, now); err != nil || p.AliasOf != "" {
+	if p, err = s.insertPayment(tx, p, now); err != nil || p.AliasOf != "" {
 		return p, err
 	}
 	return p, createJob(ctx, tx, p, order.JobAwaitingPayment, now)
@@ -151,8 +186,8 @@ func openFor(ctx context.Context, tx *Tx, p order.Payment) (id string, err error
 	return id, err
 }
 
-// insertPayment stores a new payment and returns it with what it got.
-func (s Payments) insertPayment(ctx context.Context, tx *Tx, p order.Payment, now time.Time) (order.Payment, error) {
+// insertPayment queues a new payment and returns it with what it got.
+func (s Payments) insertPayment(tx *Tx, p order.Payment, now time.Time) (order.Payment, error) {
 	var next any
 	if p.AliasOf == "" {
 		next = now.Unix()
@@ -163,17 +198,17 @@ func (s Payments) insertPayment(ctx context.Context, tx *Tx, p order.Payment, no
 	}
 	p.PublicID, p.State, p.Created, p.Changed = newPublicID("pay_"), order.PaymentAuthorized, time.Unix(now.Unix(), 0), time.Unix(now.Unix(), 0)
 	p.Auth.Asset = network.Asset{ChainID: s.ChainID, Token: s.Asset}
-	_, err = tx.ExecContext(ctx, `
+	tx.queue(`
 		INSERT INTO payments (id, public_id, chain_id, asset, payer, nonce, pay_to, amount, valid_after, valid_before, signature,
 		                      kind, domain, years, fingerprint, state, tx_hash, refund_tx, alias_of, created_at, changed_at, next_at, purchase, source)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, '', '', $17, $18, $18, $19, $20, $21)`,
 		p.ID, p.PublicID, s.ChainID, s.Asset, p.Auth.Payer, p.Auth.Nonce, p.Auth.PayTo, p.Auth.Amount, p.Auth.ValidAfter, p.Auth.ValidBefore,
 		hex.EncodeToString(p.Auth.Signature), p.Purchase.Kind, p.Purchase.Name, p.Purchase.Years, p.Fingerprint,
 		order.PaymentAuthorized, sql.NullString{String: p.AliasOf, Valid: p.AliasOf != ""}, now.Unix(), next, purchase, p.Source)
-	if err == nil && p.AliasOf == "" {
+	if p.AliasOf == "" {
 		tx.moves = append(tx.moves, PaymentMove{Payment: p, At: now})
 	}
-	return p, err
+	return p, nil
 }
 
 // Payment implements fulfil.Store.

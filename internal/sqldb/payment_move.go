@@ -2,6 +2,7 @@ package sqldb
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -10,41 +11,19 @@ import (
 )
 
 // MovePayment implements fulfil.Store.
-func (s Payments) MovePayment(ctx context.Context, p order.Payment, to order.PaymentState, txHash string) (order.Payment, error) {
-	if to == order.PaymentSettling || to == order.PaymentRefunding {
-		return s.beginPayment(ctx, p, to)
-	}
-	next := p
-	err := s.DB.tx(ctx, func(ctx context.Context, tx *Tx) (err error) {
-		now, moved := s.Now(), false
-		if next, moved, err = movePayment(ctx, tx, p, to, txHash, now); err != nil {
+func (s Payments) MovePayment(ctx context.Context, p order.Payment, to order.PaymentState, txHash string) (next order.Payment, err error) {
+	err = s.DB.atOnce(ctx, func(ctx context.Context, tx *Tx) error {
+		now := s.Now()
+		if next, err = queueMove(tx, p, paymentMove{to, txHash, now}, errNotMoved); err != nil {
 			return err
 		}
-		if moved {
-			return s.afterMove(ctx, tx, p, to, now)
-		}
-		next, err = readPayment(ctx, tx, p.ID)
-		return err
+		return s.afterMove(ctx, tx, p, to, now)
 	})
+	if errors.Is(err, errNotMoved) { // another process was faster
+		next, err = s.Payment(ctx, p.ID)
+	}
 	if err != nil {
 		return p, err
-	}
-	return next, nil
-}
-
-// beginPayment stores that a payment is about to be settled or refunded, which changes
-// nothing else.
-func (s Payments) beginPayment(ctx context.Context, p order.Payment, to order.PaymentState) (next order.Payment, err error) {
-	moved := false
-	err = s.DB.single(ctx, func(ctx context.Context, tx *Tx) (err error) {
-		next, moved, err = movePayment(ctx, tx, p, to, "", s.Now())
-		return err
-	})
-	if err != nil {
-		return p, err
-	}
-	if !moved {
-		return s.Payment(ctx, p.ID)
 	}
 	return next, nil
 }
@@ -53,9 +32,7 @@ func (s Payments) beginPayment(ctx context.Context, p order.Payment, to order.Pa
 func (s Payments) afterMove(ctx context.Context, tx *Tx, p order.Payment, to order.PaymentState, now time.Time) error {
 	switch to {
 	case order.PaymentSettled:
-		if err := post(ctx, tx, p, settledEntry(p), now); err != nil {
-			return err
-		}
+		post(tx, p, settledEntry(p), now)
 		return moveJob(ctx, tx, p.ID, order.JobAwaitingPayment, order.JobQueued, now)
 	case order.PaymentVoid, order.PaymentReleased:
 		if err := s.DB.eraseAuthCode(ctx, tx, p); err != nil {
@@ -66,53 +43,85 @@ func (s Payments) afterMove(ctx context.Context, tx *Tx, p order.Payment, to ord
 		}
 		return moveJob(ctx, tx, p.ID, order.JobAwaitingPayment, order.JobCancelled, now)
 	case order.PaymentRefunded:
-		return post(ctx, tx, p, ledgerEntry{name: "refunded", to: "owed", from: "refunds", amount: p.Refund().Amount}, now)
+		post(tx, p, ledgerEntry{name: "refunded", to: "owed", from: "refunds", amount: p.Refund().Amount}, now)
 	}
 	return nil
 }
 
-// movePayment makes one state transition and returns the payment after it. It returns
-// false when the payment is no longer in p.State, because another process has moved it.
-func movePayment(ctx context.Context, tx *Tx, p order.Payment, to order.PaymentState, txHash string, now time.Time) (order.Payment, bool, error) {
-	if !p.State.CanBecome(to) {
-		return p, false, fmt.Errorf("payment %s: there is no transition from %s to %s", p.ID, p.State, to)
+// A paymentMove is a transition of a payment.
+type paymentMove struct {
+	to     order.PaymentState
+	txHash string // of the transfer that settles or refunds it
+	at     time.Time
+}
+
+const updatePayment = `
+	UPDATE payments SET state = $1, tx_hash = $2, refund_tx = $3, refund_id = $4, changed_at = $5, next_at = $6,
+	                    tries = 0, stuck_at = NULL, cause = '', lost_at = NULL
+	 WHERE id = $7 AND state = $8 AND alias_of IS NULL`
+
+// apply returns the payment after the transition, and the arguments of updatePayment.
+func (m paymentMove) apply(p order.Payment) (next order.Payment, args []any, err error) {
+	if !p.State.CanBecome(m.to) {
+		return p, nil, fmt.Errorf("payment %s: there is no transition from %s to %s", p.ID, p.State, m.to)
 	}
 	if p.State == order.PaymentConsumed && !p.Part.Valid(p) {
-		return p, false, fmt.Errorf("payment %s: %+v of it cannot be refunded", p.ID, p.Part)
+		return p, nil, fmt.Errorf("payment %s: %+v of it cannot be refunded", p.ID, p.Part)
 	}
-	settled, refunded, refundID := p.TxHash, "", p.RefundID
-	switch to {
+	next = p
+	next.State, next.RefundTx = m.to, ""
+	next.Changed, next.Tries, next.StuckAt = time.Unix(m.at.Unix(), 0), 0, time.Time{}
+	switch m.to {
 	case order.PaymentSettled:
-		settled = txHash
+		next.TxHash = m.txHash
 	case order.PaymentRefunded:
-		refunded = txHash
+		next.RefundTx = m.txHash
 	case order.PaymentRefundDue:
-		if refundID == "" {
-			refundID = newPublicID("ref_")
+		if next.RefundID == "" {
+			next.RefundID = newPublicID("ref_")
 		}
 	}
-	var next any
-	switch to {
+	var due any
+	switch m.to {
 	case order.PaymentSettling, order.PaymentRefundDue, order.PaymentRefunding:
-		next = now.Unix()
+		due = m.at.Unix()
 	}
-	moved, err := rowsAffected(tx.ExecContext(ctx, `
-		UPDATE payments SET state = $1, tx_hash = $2, refund_tx = $3, refund_id = $4, changed_at = $5, next_at = $6,
-		                    tries = 0, stuck_at = NULL, cause = '', lost_at = NULL
-		 WHERE id = $7 AND state = $8 AND alias_of IS NULL`,
-		to, settled, refunded, refundID, now.Unix(), next, p.ID, p.State))
+	return next, []any{m.to, next.TxHash, next.RefundTx, next.RefundID, m.at.Unix(), due, p.ID, p.State}, nil
+}
+
+// movePayment makes a transition and returns the payment after it. It returns false when
+// the payment is no longer in p.State, because another process has moved it.
+func movePayment(ctx context.Context, tx *Tx, p order.Payment, m paymentMove) (order.Payment, bool, error) {
+	next, args, err := m.apply(p)
+	if err != nil {
+		return p, false, err
+	}
+	moved, err := rowsAffected(tx.ExecContext(ctx, updatePayment, args...))
 	if err != nil || !moved {
 		return p, false, err
 	}
-	move := PaymentMove{From: p.State, Since: p.Changed, At: now}
-	p.State, p.TxHash, p.RefundTx, p.RefundID = to, settled, refunded, refundID
-	p.Changed, p.Tries, p.StuckAt = time.Unix(now.Unix(), 0), 0, time.Time{}
-	move.Payment = p
-	tx.moves = append(tx.moves, move)
-	if e, ok := event.OfPayment(p, now); ok {
+	tx.observe(p, next, m.at)
+	return next, true, nil
+}
+
+// queueMove queues a transition and returns the payment after it. The transaction fails
+// with none when another process has moved the payment.
+func queueMove(tx *Tx, p order.Payment, m paymentMove, none error) (order.Payment, error) {
+	next, args, err := m.apply(p)
+	if err != nil {
+		return p, err
+	}
+	tx.require(none, updatePayment, args...)
+	tx.observe(p, next, m.at)
+	return next, nil
+}
+
+// observe adds a transition to what is told after the commit.
+func (tx *Tx) observe(before, after order.Payment, at time.Time) {
+	tx.moves = append(tx.moves, PaymentMove{Payment: after, From: before.State, Since: before.Changed, At: at})
+	if e, ok := event.OfPayment(after, at); ok {
 		tx.emit(e)
 	}
-	return p, true, nil
 }
 
 // DelayPayment implements fulfil.Store.
@@ -121,12 +130,12 @@ func (s Payments) DelayPayment(ctx context.Context, id string, d order.Delay) er
 	if d.Stuck {
 		stuck = s.Now().Unix()
 	}
-	return s.DB.single(ctx, func(ctx context.Context, tx *Tx) error {
-		_, err := tx.ExecContext(ctx, `
+	return s.DB.atOnce(ctx, func(_ context.Context, tx *Tx) error {
+		tx.queue(`
 			UPDATE payments SET next_at = $1, tries = tries + 1, cause = $2,
 			                    stuck_at = CASE WHEN $3 = 0 THEN NULL ELSE coalesce(stuck_at, $3) END
 			 WHERE id = $4 AND next_at IS NOT NULL`,
 			d.Until.Unix(), d.Cause, stuck, id)
-		return err
+		return nil
 	})
 }

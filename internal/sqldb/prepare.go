@@ -4,41 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"sync"
-
-	"deed.example/deed/internal/event"
 )
 
-// Tx is a transaction that uses cached prepared statements, which saves SQLite a third
-// of the work. The driver of PostgreSQL does so by itself.
-type Tx struct {
-	*sql.Tx
-	pool     *sql.DB       // executes a single statement without a transaction; else nil
-	prepared *prepared     // nil on PostgreSQL
-	events   []event.Event // to be written before the commit
-	members  memberChanges // likewise
-	moves    []PaymentMove // to be observed after the commit
-}
-
-// ExecContext runs a statement.
-func (tx *Tx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	if tx.pool != nil {
-		return tx.pool.ExecContext(ctx, query, args...)
-	}
-	if stmt := tx.prepared.find(query); stmt != nil {
-		return tx.StmtContext(ctx, stmt).ExecContext(ctx, args...)
-	}
-	return tx.Tx.ExecContext(ctx, query, args...)
-}
-
-// QueryRowContext queries one row.
-func (tx *Tx) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	if stmt := tx.prepared.find(query); stmt != nil {
-		return tx.StmtContext(ctx, stmt).QueryRowContext(ctx, args...)
-	}
-	return tx.Tx.QueryRowContext(ctx, query, args...)
-}
-
-// prepared caches the statements of one connection. A statement is first seen inside a
+// prepared caches the statements of one connection, which saves SQLite a third of the work.
+// The driver of PostgreSQL does so by itself. A statement is first seen inside a
 // transaction, which uses the only connection, so it is prepared before the next one.
 type prepared struct {
 	pool *sql.DB

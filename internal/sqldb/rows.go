@@ -1,30 +1,78 @@
 package sqldb
 
 import (
-	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 )
 
-// rowsPerStatement bounds the rows of one statement, and so the number of statements
+// maxRows bounds the rows of one statement on SQLite, and so the number of statements
 // that are kept prepared: their text depends on the number of rows.
-const rowsPerStatement = 20
+const maxRows = 20
 
-// insertRows inserts rows into a table, given with its columns, with as few statements
-// as it takes: each is a round trip to the database.
-func insertRows(ctx context.Context, tx *Tx, into string, rows [][]any) error {
-	for chunk := range slices.Chunk(rows, rowsPerStatement) {
-		values, args := make([]string, len(chunk)), []any(nil)
-		for i, row := range chunk {
-			values[i] = "(" + places(len(args)+1, len(row)) + ")"
-			args = append(args, row...)
+// queueRows queues statements that insert rows into a table with these columns.
+func (tx *Tx) queueRows(table string, columns []string, rows [][]any) {
+	for chunk := range tx.chunks(rows) {
+		values, args := tx.rows(1, columns, chunk)
+		names := strings.Join(columns, ", ")
+		tx.queue("INSERT INTO "+table+" ("+names+") SELECT "+names+" FROM "+values, args...)
+	}
+}
+
+// chunks splits rows into as many as one statement takes.
+func (tx *Tx) chunks(rows [][]any) func(func([][]any) bool) {
+	if tx.prepared == nil {
+		return slices.Chunk(rows, 1000)
+	}
+	return slices.Chunk(rows, maxRows)
+}
+
+// rows returns an expression for FROM that has the rows as a table named "given", and its
+// arguments, with placeholders from $first on. In each column all values are strings or
+// all are integers. On PostgreSQL each column is an array, so that the text of a
+// statement does not depend on the number of rows: it is prepared once.
+func (tx *Tx) rows(first int, columns []string, rows [][]any) (table string, args []any) {
+	if tx.prepared == nil {
+		return arrays(first, columns, rows)
+	}
+	return values(first, columns, rows)
+}
+
+func arrays(first int, columns []string, rows [][]any) (table string, args []any) {
+	arrays := make([]string, len(columns))
+	for i := range columns {
+		var texts []string
+		var numbers []int64
+		for _, row := range rows {
+			switch v := reflect.ValueOf(row[i]); {
+			case v.Kind() == reflect.String:
+				texts = append(texts, v.String())
+			case v.CanUint():
+				numbers = append(numbers, int64(v.Uint()))
+			default:
+				numbers = append(numbers, v.Int())
+			}
 		}
-		if _, err := tx.ExecContext(ctx, "INSERT INTO "+into+" VALUES "+strings.Join(values, ", "), args...); err != nil {
-			return err
+		if texts != nil {
+			arrays[i], args = fmt.Sprintf("$%d::text[]", first+i), append(args, texts)
+		} else {
+			arrays[i], args = fmt.Sprintf("$%d::bigint[]", first+i), append(args, numbers)
 		}
 	}
-	return nil
+	return fmt.Sprintf("unnest(%s) AS given (%s)", strings.Join(arrays, ", "), strings.Join(columns, ", ")), args
+}
+
+func values(first int, columns []string, rows [][]any) (table string, args []any) {
+	lines, names := make([]string, len(rows)), make([]string, len(columns))
+	for i, row := range rows {
+		lines[i] = "(" + places(first+len(args), len(row)) + ")"
+		args = append(args, row...)
+	}
+	for i, name := range columns {
+		names[i] = fmt.Sprintf("column%d AS %s", i+1, name)
+	}
+	return fmt.Sprintf("(SELECT %s FROM (VALUES %s)) AS given", strings.Join(names, ", "), strings.Join(lines, ", ")), args
 }
 
 // places returns n placeholders from $first on, with commas between them.

@@ -94,7 +94,7 @@ func (s Served) allBy(ctx context.Context, zones int, yield func(dnssec.ServedZo
 
 // Some implements zone.Served.
 func (s Served) Some(ctx context.Context, origins []string, yield func(dnssec.ServedZone) error) error {
-	for chunk := range slices.Chunk(origins, rowsPerStatement) {
+	for chunk := range slices.Chunk(origins, maxRows) {
 		marks, args := make([]string, len(chunk)), make([]any, len(chunk))
 		for i, origin := range chunk {
 			marks[i], args[i] = fmt.Sprintf("$%d", i+1), origin

@@ -93,16 +93,27 @@ func (s Settlements) skip(ctx context.Context, tx *Tx, in settle.Intent, stored 
 
 // take stores the attempts and returns the purposes that were not taken yet.
 func (s Settlements) take(ctx context.Context, tx *Tx, in settle.Intent, nonce uint64) (free []string, err error) {
-	for _, purpose := range in.Purposes {
-		taken, err := rowsAffected(tx.ExecContext(ctx, `
-			INSERT INTO attempts (chain, purpose, attempt, signer, nonce) VALUES ($1, $2, $3, $4, $5)
-			ON CONFLICT DO NOTHING`,
-			s.ChainID, purpose, in.Attempt, in.From, nonce))
-		if err != nil {
-			return nil, fmt.Errorf("take attempt %d of %s: %w", in.Attempt, purpose, err)
+	rows := make([][]any, len(in.Purposes))
+	for i, purpose := range in.Purposes {
+		rows[i] = []any{purpose}
+	}
+	for chunk := range tx.chunks(rows) {
+		given, args := tx.rows(5, []string{"purpose"}, chunk)
+		taken, err := tx.QueryContext(ctx, `
+			INSERT INTO attempts (chain, purpose, attempt, signer, nonce)
+			SELECT $1, given.purpose, $2, $3, $4 FROM `+given+` WHERE true
+			ON CONFLICT DO NOTHING RETURNING purpose`,
+			append([]any{s.ChainID, in.Attempt, in.From, nonce}, args...)...)
+		if err == nil {
+			err = eachRow(taken, func() error {
+				var purpose string
+				err := taken.Scan(&purpose)
+				free = append(free, purpose)
+				return err
+			})
 		}
-		if taken {
-			free = append(free, purpose)
+		if err != nil {
+			return nil, fmt.Errorf("take attempt %d of %d payments: %w", in.Attempt, len(in.Purposes), err)
 		}
 	}
 	return free, nil

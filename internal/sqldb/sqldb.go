@@ -80,28 +80,16 @@ func (db *DB) tx(ctx context.Context, f func(context.Context, *Tx) error) error 
 	ctx, cancel := context.WithTimeout(ctx, db.Timeout)
 	defer cancel()
 	var seen committed
-	f = withLastWrites(f, &seen)
+	run := func(ctx context.Context, shared *Tx) error {
+		tx := &Tx{Tx: shared.Tx, prepared: shared.prepared}
+		err := tx.run(ctx, f)
+		seen = committed{tx.events, tx.moves}
+		return err
+	}
 	if db.group != nil {
-		return seen.tell(db.Observer, db.group.tx(ctx, f))
+		return seen.tell(db.Observer, db.group.tx(ctx, run))
 	}
-	return seen.tell(db.Observer, db.postgresTx(ctx, f))
-}
-
-// single is tx for an f that only calls ExecContext once and emits no event. PostgreSQL
-// commits that by itself.
-func (db *DB) single(ctx context.Context, f func(context.Context, *Tx) error) error {
-	if db.group != nil || len(db.limits) > 0 {
-		return db.tx(ctx, f)
-	}
-	ctx, cancel := context.WithTimeout(ctx, db.Timeout)
-	defer cancel()
-	tx := &Tx{pool: db.write}
-	err := f(ctx, tx)
-	if err != nil {
-		db.checkPrimary(err)
-	}
-	seen := committed{moves: tx.moves}
-	return seen.tell(db.Observer, err)
+	return seen.tell(db.Observer, db.postgresTx(ctx, run))
 }
 
 func (db *DB) postgresTx(ctx context.Context, f func(context.Context, *Tx) error) error {

@@ -140,7 +140,8 @@ func (s Payments) insertUnsolicited(ctx context.Context, tx *Tx, id string, t se
 		return err
 	}
 	tx.moves = append(tx.moves, PaymentMove{Payment: p, At: now})
-	return post(ctx, tx, p, settledEntry(p), now)
+	post(tx, p, settledEntry(p), now)
+	return nil
 }
 
 // adoptKnown handles a transfer with the nonce of a known payment. If it has the
@@ -162,12 +163,12 @@ func (s Payments) adoptKnown(ctx context.Context, tx *Tx, known order.Payment, t
 func (s Payments) settleKnown(ctx context.Context, tx *Tx, p order.Payment, t settle.Transfer) error {
 	now := s.Now()
 	if p.State == order.PaymentAuthorized {
-		if _, _, err := movePayment(ctx, tx, p, order.PaymentSettling, "", now); err != nil {
+		if _, _, err := movePayment(ctx, tx, p, paymentMove{to: order.PaymentSettling, at: now}); err != nil {
 			return err
 		}
 		p.State = order.PaymentSettling
 	}
-	_, moved, err := movePayment(ctx, tx, p, order.PaymentSettled, t.TxHash, now)
+	_, moved, err := movePayment(ctx, tx, p, paymentMove{order.PaymentSettled, t.TxHash, now})
 	if err == nil && !moved {
 		err = fmt.Errorf("payment %s was %s: %w", p.ID, p.State, errMoved)
 	}
@@ -192,9 +193,7 @@ func (s Payments) owe(ctx context.Context, tx *Tx, p order.Payment, t settle.Tra
 		return err
 	}
 	p.Auth.Amount = t.Amount
-	if err := post(ctx, tx, p, settledEntry(p), now); err != nil {
-		return err
-	}
+	post(tx, p, settledEntry(p), now)
 	if err := s.DB.eraseAuthCode(ctx, tx, p); err != nil {
 		return err
 	}

@@ -7,20 +7,8 @@ import (
 	"time"
 
 	"deed.example/deed"
-	"deed.example/deed/internal/event"
 	"deed.example/deed/internal/webhook"
 )
-
-// queueDeliveries adds a delivery of the event for each webhook of its owner that is
-// on. They are due at once: next_at is 0, because the time of an event may be that of
-// a registry whose clock differs from ours.
-func queueDeliveries(ctx context.Context, tx *Tx, e event.Event) error {
-	_, err := tx.ExecContext(ctx, `
-		INSERT INTO webhook_deliveries (webhook, event, n, type, aggregate, host, state, created_at)
-		SELECT id, $2, $3, $4, $5, host, 'pending', $6 FROM webhooks WHERE owner = $1 AND disabled_at = 0`,
-		e.Owner, e.ID, e.N, e.Type, e.Aggregate(), e.At.Unix())
-	return err
-}
 
 const selectDelivery = `SELECT webhook, event, type, state, attempts, created_at, first_at, last_at, next_at, status, failure FROM webhook_deliveries `
 

@@ -1,13 +1,11 @@
 package sqldb
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -31,98 +29,12 @@ type Zones struct {
 	SignatureClock func() time.Time
 }
 
-// A zoneRow is a stored zone.
-type zoneRow struct {
-	id   string
-	keys []dnssec.KeyID // the first signs; the second is of a key roll
-	roll lifecycle.KeyRollStep
-	dnszone.Zone
-	storedSerial uint32 // before a change
-
-	// stored maps short record IDs to the long ones in the database, which a node
-	// of an earlier version has written since the migration to short IDs.
-	stored map[dnszone.RecordID]dnszone.RecordID
-}
-
-// masterOf is the fingerprint of the secret that the key of a zone is derived from. A
-// node of an earlier version writes none, and knows one secret only.
-const masterOf = `CASE WHEN z.master <> '' THEN z.master ELSE coalesce((SELECT fingerprint FROM zone_master WHERE id = 1), '') END`
-
-const selectZone = `
-	SELECT z.id, z.serial, z.generation, ` + masterOf + `, r.owner, r.expires_at, coalesce(k.step, ''), coalesce(k.master, ''), coalesce(k.generation, 0)
-	  FROM zones z JOIN registrations r ON r.domain = z.domain LEFT JOIN key_rolls k ON k.zone_id = z.id
-	 WHERE z.domain = $1 AND z.ended_at IS NULL`
-
 // Zone implements zone.Store.
 func (s Zones) Zone(ctx context.Context, name deed.Name) (dnszone.Zone, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
-	z, err := scanZone(name, s.DB.read.QueryRowContext(ctx, selectZone, name))
-	if err != nil {
-		return z.Zone, err
-	}
-	rows, err := s.DB.read.QueryContext(ctx, selectRecords+`zone_id = $1 AND removed_serial IS NULL`, z.id)
-	if err != nil {
-		return z.Zone, err
-	}
-	z.Records, err = scanRecords(rows)
+	z, err := readZone(ctx, s.DB.read, name)
 	return z.Zone, err
-}
-
-func scanZone(name deed.Name, row *sql.Row) (zoneRow, error) {
-	z := zoneRow{Zone: dnszone.Zone{Name: name}}
-	var key, other dnssec.KeyID
-	var expires int64
-	err := row.Scan(&z.id, &z.Serial, &key.Generation, &key.Master, &z.Owner, &expires, &z.roll, &other.Master, &other.Generation)
-	z.storedSerial, z.Expires = z.Serial, timeOrZero(expires)
-	if key.Generation > 0 {
-		z.keys = append(z.keys, key)
-	}
-	if z.roll == lifecycle.KeyIntroducing || z.roll == lifecycle.KeyReplacing {
-		z.keys = append(z.keys, other)
-	}
-	if errors.Is(err, sql.ErrNoRows) {
-		return z, deed.Errorf(deed.CodeNotFound, "%s is not registered here", name)
-	}
-	return z, err
-}
-
-const selectRecords = `
-	SELECT id, type, host, value, ttl, distance, created_at, updated_at FROM records WHERE `
-
-// scanRecords returns the records in a deterministic order, with short IDs.
-func scanRecords(rows *sql.Rows) ([]dnszone.Record, error) {
-	records, _, err := scanStored(rows)
-	return records, err
-}
-
-// scanStored also returns the IDs of records that have a long ID in the database.
-func scanStored(rows *sql.Rows) (records []dnszone.Record, stored map[dnszone.RecordID]dnszone.RecordID, err error) {
-	err = eachRow(rows, func() error {
-		var r dnszone.Record
-		var distance sql.NullInt64
-		var created, updated int64
-		if err := rows.Scan(&r.ID, &r.Type, &r.Host, &r.Value, &r.TTL, &distance, &created, &updated); err != nil {
-			return err
-		}
-		if distance.Valid {
-			n := int(distance.Int64)
-			r.Distance = &n
-		}
-		r.Created, r.Updated = timeOrZero(created), timeOrZero(updated)
-		if short := r.ID.Short(); short != r.ID {
-			if stored == nil {
-				stored = map[dnszone.RecordID]dnszone.RecordID{}
-			}
-			stored[short], r.ID = r.ID, short
-		}
-		records = append(records, r)
-		return nil
-	})
-	slices.SortFunc(records, func(a, b dnszone.Record) int {
-		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Value, b.Value), cmp.Compare(a.ID, b.ID))
-	})
-	return records, stored, err
 }
 
 // RecordAt implements zone.Store. The ID may be short or long.
@@ -233,6 +145,7 @@ func (s Zones) createZone(ctx context.Context, tx *Tx, r lifecycle.Registration,
 		return 0, err
 	}
 	z.Serial = max(z.Serial, uint32(last.Int64)+1) // name servers must see the new zone as newer
+	z.storedSerial = z.Serial
 	for _, rec := range records {
 		rec.ID = NewRecordID()
 		rec.Created, rec.Updated = now, now

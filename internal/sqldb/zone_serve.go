@@ -3,9 +3,6 @@ package sqldb
 import (
 	"context"
 	"encoding/hex"
-	"fmt"
-	"slices"
-	"strings"
 
 	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/dnszone"
@@ -30,39 +27,31 @@ func (s Zones) serve(ctx context.Context, tx *Tx, z zoneRow) error {
 		return err
 	}
 	removed, added := prev.Diff(next)
-	if err := retireServed(ctx, tx, z, removed); err != nil {
-		return err
-	}
+	retireServed(tx, z, removed)
 	rows := make([][]any, len(added))
 	for i, rr := range added {
 		rows[i] = []any{z.id, rr.Owner, rr.Type, rr.TTL, hex.EncodeToString([]byte(rr.Data)), z.Serial}
 	}
-	if err := insertRows(ctx, tx, "served (zone_id, owner, type, ttl, data, added_serial)", rows); err != nil {
-		return err
-	}
+	tx.queueRows("served", []string{"zone_id", "owner", "type", "ttl", "data", "added_serial"}, rows)
 	if z.storedSerial/86400 != z.Serial/86400 { // once a day is enough
-		_, err = tx.ExecContext(ctx, `DELETE FROM served WHERE zone_id = $1 AND removed_serial < $2`, z.id, int64(z.Serial)-servedRetention)
-		if err != nil {
-			return err
-		}
+		tx.queue(`DELETE FROM served WHERE zone_id = $1 AND removed_serial < $2`, z.id, int64(z.Serial)-servedRetention)
 	}
-	return s.announce(ctx, tx, z, next.RenewAt(), now)
+	s.announce(tx, z, next.RenewAt(), now)
+	return nil
 }
 
 // retireServed ends served records with the serial of the zone.
-func retireServed(ctx context.Context, tx *Tx, z zoneRow, removed []dnszone.RR) error {
-	for chunk := range slices.Chunk(removed, rowsPerStatement) {
-		those, args := make([]string, len(chunk)), []any{z.Serial, z.id}
-		for i, rr := range chunk {
-			n := len(args)
-			those[i] = fmt.Sprintf("owner = $%d AND type = $%d AND ttl = $%d AND data = $%d", n+1, n+2, n+3, n+4)
-			args = append(args, rr.Owner, rr.Type, rr.TTL, hex.EncodeToString([]byte(rr.Data)))
-		}
-		_, err := tx.ExecContext(ctx, `
-			UPDATE served SET removed_serial = $1 WHERE zone_id = $2 AND removed_serial IS NULL AND (`+strings.Join(those, " OR ")+`)`, args...)
-		if err != nil {
-			return err
-		}
+func retireServed(tx *Tx, z zoneRow, removed []dnszone.RR) {
+	rows := make([][]any, len(removed))
+	for i, rr := range removed {
+		rows[i] = []any{rr.Owner, rr.Type, rr.TTL, hex.EncodeToString([]byte(rr.Data))}
 	}
-	return nil
+	for chunk := range tx.chunks(rows) {
+		given, args := tx.rows(3, []string{"owner", "type", "ttl", "data"}, chunk)
+		tx.queue(`
+			UPDATE served SET removed_serial = $1 FROM `+given+`
+			 WHERE served.zone_id = $2 AND served.removed_serial IS NULL
+			   AND served.owner = given.owner AND served.type = given.type AND served.ttl = given.ttl AND served.data = given.data`,
+			append([]any{z.Serial, z.id}, args...)...)
+	}
 }

@@ -26,7 +26,7 @@ const servedRetention = 30 * 24 * 3600
 // for refund instead. It returns false when another process was first.
 func (s Zones) ChangeZone(ctx context.Context, j order.Job) (revision uint32, done bool, err error) {
 	jobs := Jobs{DB: s.DB, Now: s.Now, Zones: s}
-	err = s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+	err = s.DB.atOnce(ctx, func(ctx context.Context, tx *Tx) error {
 		revision, done = 0, false
 		z, err := s.lockZone(ctx, tx, j.Purchase.Name)
 		if err != nil && deed.CodeOf(err) != deed.CodeNotFound {
@@ -45,19 +45,24 @@ func (s Zones) ChangeZone(ctx context.Context, j order.Job) (revision uint32, do
 		if err != nil {
 			return err
 		}
-		was := z.Zone
-		z.Zone, j.Revision = next, next.Serial
-		if done, err = jobs.move(ctx, tx, j, order.JobCompleted, time.Time{}); err != nil || !done {
+		p, err := readPayment(ctx, tx, j.PaymentID)
+		if err != nil {
 			return err
 		}
+		was := z.Zone
+		z.Zone, j.Revision = next, next.Serial
 		if err := s.writeZone(ctx, tx, z, was); err != nil {
 			return err
 		}
 		tx.emit(event.Event{Owner: z.Owner, Type: event.DNSChanged, At: s.Now(), Data: event.Data{Domain: z.Name, Serial: z.Serial, JobID: j.PublicID}})
-		revision = next.Serial
-		return jobs.settleAccounts(ctx, tx, j, order.PaymentConsumed)
+		revision, done = next.Serial, true
+		return jobs.completeChange(tx, j, p)
 	})
-	if errors.Is(err, errUsedID) {
+	switch {
+	case errors.Is(err, errNotMoved):
+		return 0, false, nil
+	case errors.Is(err, errUsedID):
+		revision = 0
 		err = s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 			done, err = jobs.failChange(ctx, tx, j, errUsedID)
 			return err
@@ -81,48 +86,37 @@ func (s Jobs) failChange(ctx context.Context, tx *Tx, j order.Job, no *deed.Erro
 	return true, s.settleAccounts(ctx, tx, j, order.PaymentRefundDue)
 }
 
-// lockZone returns the zone and locks its row until the transaction ends.
+// lockZone returns the zone and locks its row until the transaction ends. A transaction
+// of atOnce locks nothing: announce requires that the zone is still the same.
 func (s Zones) lockZone(ctx context.Context, tx *Tx, name deed.Name) (zoneRow, error) {
-	if s.DB.dialect == postgres { // SQLite has one writer
+	if s.DB.dialect == postgres && tx.pool == nil { // SQLite has one writer
 		// It is read by a second statement, which sees what the last holder of the lock wrote.
 		if _, err := tx.ExecContext(ctx, `SELECT 1 FROM zones WHERE domain = $1 AND ended_at IS NULL FOR UPDATE`, name); err != nil {
 			return zoneRow{}, err
 		}
 	}
-	z, err := scanZone(name, tx.QueryRowContext(ctx, selectZone, name))
-	if err != nil {
-		return z, err
-	}
-	rows, err := tx.QueryContext(ctx, selectRecords+`zone_id = $1 AND removed_serial IS NULL`, z.id)
-	if err != nil {
-		return z, err
-	}
-	z.Records, z.stored, err = scanStored(rows)
-	return z, err
+	return readZone(ctx, tx, name)
 }
 
 // writeZone stores the new state of a zone: records, served records, serial, history and
 // outbox.
 func (s Zones) writeZone(ctx context.Context, tx *Tx, z zoneRow, was dnszone.Zone) error {
-	added, deleted, err := s.writeRecords(ctx, tx, z, was)
-	if err != nil {
-		return fmt.Errorf("write the records of %s: %w", z.Name, err)
-	}
-	_, err = tx.ExecContext(ctx, `
-		INSERT INTO revisions (zone_id, serial, at, added, deleted, records) VALUES ($1, $2, $3, $4, $5, $6)`,
-		z.id, z.Serial, s.Now().Unix(), added, deleted, len(z.Records))
-	if err != nil {
-		return err
-	}
 	if hasAlias(was) || hasAlias(z.Zone) {
 		if err := s.syncAliases(ctx, tx, z); err != nil {
 			return err
 		}
 	}
-	return s.serve(ctx, tx, z)
+	if err := s.serve(ctx, tx, z); err != nil {
+		return err
+	}
+	added, deleted := writeRecords(tx, z, was)
+	tx.queue(`
+		INSERT INTO revisions (zone_id, serial, at, added, deleted, records) VALUES ($1, $2, $3, $4, $5, $6)`,
+		z.id, z.Serial, s.Now().Unix(), added, deleted, len(z.Records))
+	return nil
 }
 
-func (s Zones) writeRecords(ctx context.Context, tx *Tx, z zoneRow, was dnszone.Zone) (added, deleted int, err error) {
+func writeRecords(tx *Tx, z zoneRow, was dnszone.Zone) (added, deleted int) {
 	old := map[dnszone.RecordID]dnszone.Record{}
 	for _, r := range was.Records {
 		old[r.ID] = r
@@ -134,49 +128,38 @@ func (s Zones) writeRecords(ctx context.Context, tx *Tx, z zoneRow, was dnszone.
 			continue
 		}
 		if known {
-			if err := retireRecord(ctx, tx, z, r.ID); err != nil {
-				return 0, 0, err
-			}
+			retireRecord(tx, z, r.ID)
 			deleted++
 		}
-		if err := insertRecord(ctx, tx, z, r, !known); err != nil {
-			return 0, 0, err
-		}
+		insertRecord(tx, z, r, !known)
 		added++
 	}
 	for id := range old {
-		if err := retireRecord(ctx, tx, z, id); err != nil {
-			return 0, 0, err
-		}
+		retireRecord(tx, z, id)
 		deleted++
 	}
-	return added, deleted, nil
+	return added, deleted
 }
 
-func retireRecord(ctx context.Context, tx *Tx, z zoneRow, id dnszone.RecordID) error {
+func retireRecord(tx *Tx, z zoneRow, id dnszone.RecordID) {
 	if stored, ok := z.stored[id]; ok {
 		id = stored
 	}
-	_, err := tx.ExecContext(ctx, `UPDATE records SET removed_serial = $1 WHERE zone_id = $2 AND id = $3 AND removed_serial IS NULL`, z.Serial, z.id, id)
-	return err
+	tx.queue(`UPDATE records SET removed_serial = $1 WHERE zone_id = $2 AND id = $3 AND removed_serial IS NULL`, z.Serial, z.id, id)
 }
 
 // insertRecord inserts a record, or a new version of one. A fresh record whose ID was
 // used in the zone before is refused with errUsedID.
-func insertRecord(ctx context.Context, tx *Tx, z zoneRow, r dnszone.Record, fresh bool) error {
+func insertRecord(tx *Tx, z zoneRow, r dnszone.Record, fresh bool) {
 	var distance any
 	if r.Distance != nil {
 		distance = *r.Distance
 	}
-	inserted, err := rowsAffected(tx.ExecContext(ctx, `
+	tx.require(errUsedID, `
 		INSERT INTO records (zone_id, id, type, host, value, ttl, distance, created_at, updated_at, added_serial)
 		SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10
 		 WHERE $11 = 0 OR NOT EXISTS (SELECT 1 FROM records WHERE zone_id = $1 AND id = $2)`,
-		z.id, r.ID, r.Type, r.Host, r.Value, r.TTL, distance, r.Created.Unix(), r.Updated.Unix(), z.Serial, boolInt(fresh)))
-	if err == nil && !inserted {
-		err = errUsedID
-	}
-	return err
+		z.id, r.ID, r.Type, r.Host, r.Value, r.TTL, distance, r.Created.Unix(), r.Updated.Unix(), z.Serial, boolInt(fresh))
 }
 
 // signatureTime returns the time of SignatureClock.
@@ -188,20 +171,18 @@ func (s Zones) signatureTime() time.Time {
 }
 
 // announce stores the new serial of the zone, and notifies other nodes.
-func (s Zones) announce(ctx context.Context, tx *Tx, z zoneRow, renew, now time.Time) error {
-	_, err := tx.ExecContext(ctx, `
-		UPDATE zones SET serial = $1, renew_at = $2, changed_at = $3 WHERE id = $4`, z.Serial, unixOrZero(renew), now.UnixMilli(), z.id)
-	if err != nil {
-		return err
-	}
+func (s Zones) announce(tx *Tx, z zoneRow, renew, now time.Time) {
+	changed := fmt.Errorf("the zone %s is no longer as it was read, with serial %d", z.Name, z.storedSerial)
+	tx.requireFirst(changed, `
+		UPDATE zones SET serial = $1, renew_at = $2, changed_at = $3 WHERE id = $4 AND serial = $5 AND ended_at IS NULL`,
+		z.Serial, unixOrZero(renew), now.UnixMilli(), z.id, z.storedSerial)
 	insert, args := `
 		INSERT INTO outbox (zone_id, serial, propagated_serial, next_at) VALUES ($1, $2, 0, $3)
 		ON CONFLICT (zone_id) DO UPDATE SET serial = excluded.serial, next_at = excluded.next_at`, []any{z.id, z.Serial, now.Unix()}
 	if s.DB.dialect == postgres {
 		insert, args = insert+` RETURNING pg_notify($4, $5)`, append(args, ZoneChannel, zoneNotice(string(z.Name), z.Serial))
 	}
-	_, err = tx.ExecContext(ctx, insert, args...)
-	return err
+	tx.queue(insert, args...)
 }
 
 // ZoneChannel is the notification channel for changed zones (see Listen).
