@@ -46,6 +46,9 @@ func (s Zones) ChangeZone(ctx context.Context, j order.Job) (revision uint32, do
 			return err
 		}
 		p, err := readPayment(ctx, tx, j.PaymentID)
+		if err == nil && p.State != order.PaymentSettled {
+			err = jobs.checkOpen(ctx, tx, j, p)
+		}
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,92 @@
+package sqldb
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"deed.example/deed/internal/order"
+)
+
+// settleAccounts ends a job: its claim is dropped, and its payment is consumed or due for
+// refund. A payment in any state but settled is a bug, and nothing is written.
+func (s Jobs) settleAccounts(ctx context.Context, tx *Tx, j order.Job, to order.PaymentState) error {
+	if j.MayHoldClaim() {
+		if err := dropClaim(ctx, tx, j.ID); err != nil {
+			return err
+		}
+	}
+	p, err := readPayment(ctx, tx, j.PaymentID)
+	if err != nil {
+		return err
+	}
+	if err := s.queuePaymentMove(tx, j, p, to); err != nil {
+		return err
+	}
+	if err := s.DB.eraseAuthCode(ctx, tx, p); err != nil {
+		return err
+	}
+	if err := endMandateOf(ctx, tx, p, mandateOutcome(j, to, s.Now())); err != nil || to != order.PaymentConsumed {
+		return err
+	}
+	return s.returnChange(ctx, tx, p)
+}
+
+// queuePaymentMove queues that the payment of a job is consumed or due for refund.
+func (s Jobs) queuePaymentMove(tx *Tx, j order.Job, p order.Payment, to order.PaymentState) error {
+	none := fmt.Errorf("payment %s of job %s is %s", p.ID, j.ID, p.State)
+	if _, err := queueMove(tx, p, paymentMove{to: to, at: s.Now()}, none); err != nil {
+		return err
+	}
+	if to == order.PaymentConsumed {
+		post(tx, p, ledgerEntry{name: "consumed", to: "owed", from: "revenue", amount: p.Auth.Amount}, s.Now())
+	}
+	return nil
+}
+
+// checkOpen returns errNotMoved for a job that another process has ended, and otherwise
+// an error about its payment, which has not settled.
+func (s Jobs) checkOpen(ctx context.Context, tx *Tx, j order.Job, p order.Payment) error {
+	stored, err := s.DB.readJob(ctx, tx, j.ID)
+	switch {
+	case err != nil:
+		return err
+	case stored.State != j.State:
+		return errNotMoved
+	}
+	return fmt.Errorf("payment %s of job %s is %s", p.ID, j.ID, p.State)
+}
+
+// completeChange queues the end of the job of a change, whose payment is p: it has no
+// claim, no secret and no mandate.
+func (s Jobs) completeChange(tx *Tx, j order.Job, p order.Payment) error {
+	update, args, err := s.moveStatement(j, order.JobCompleted, time.Time{})
+	if err != nil {
+		return err
+	}
+	tx.require(errNotMoved, update, args...)
+	s.emitMove(tx, j, order.JobCompleted)
+	return s.queuePaymentMove(tx, j, p, order.PaymentConsumed)
+}
+
+// returnChange makes what the price of a renewal by mandate left over due for refund.
+func (s Jobs) returnChange(ctx context.Context, tx *Tx, p order.Payment) error {
+	change := p.Change()
+	if change <= 0 {
+		return nil
+	}
+	part := order.PartRefund{Label: order.RefundChange, Amount: change, Reason: fmt.Sprintf("the renewal costs %s USDC, and the mandate paid %s USDC", p.Price(), p.Auth.Amount)}
+	returned, err := refundPart(ctx, tx, p.ID, part, s.Now())
+	if err == nil && !returned {
+		err = fmt.Errorf("the change of payment %s was not returned", p.ID)
+	}
+	return err
+}
+
+// mandateOutcome says how the mandate of a job ends that has ended.
+func mandateOutcome(j order.Job, to order.PaymentState, now time.Time) mandateEnd {
+	if to == order.PaymentConsumed {
+		return mandateEnd{state: order.MandateUsed, at: now}
+	}
+	return mandateEnd{order.MandateFailed, j.Failure, now}
+}
