@@ -26,35 +26,71 @@ const (
 	jobsCommits = 4   // per job: submitting, the order, verifying, the name
 )
 
-// jobRows compares the jobs of paid names with the bare commits that they need.
+// jobRows compares the jobs of paid names with the bare commits that they need, and on
+// PostgreSQL with the transactions of pgbench.
 func jobRows() (rows []row, err error) {
-	s, err := openService()
+	ours, limit, err := sqliteJobs()
 	if err != nil {
 		return nil, err
+	}
+	rows = []row{{"jobs of paid names, 16 at once, SQLite", "the four commits of each, one bare row, shared by 16", ours, limit, 0.06}}
+	if server == "" {
+		return rows, nil
+	}
+	if ours, err = postgresJobs(); err != nil {
+		return nil, err
+	}
+	if limit, err = pgbench(); err != nil {
+		return nil, err
+	}
+	return append(rows, row{"jobs of paid names, 16 at once, PostgreSQL", "transactions of pgbench", ours, limit, 0.10}), nil
+}
+
+func sqliteJobs() (rate, limit float64, err error) {
+	s, err := openService()
+	if err != nil {
+		return 0, 0, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 	bare, err := openBare(filepath.Join(s.dir, "bare.db"))
 	if err != nil {
-		return nil, err
+		return 0, 0, err
 	}
 	defer func() { err = errors.Join(err, bare.Close()) }()
 	var ours, limits []float64
 	for round := range 3 {
-		ids, err := paidJobs(s.DB, round)
-		if err != nil {
-			return nil, err
+		if rate, err = s.jobsPerSecond(round); err != nil {
+			return 0, 0, err
 		}
-		rate, err := finishJobs(s.API.Payments, ids)
-		if err != nil {
-			return nil, err
+		if limit, err = bareCommits(bare); err != nil {
+			return 0, 0, err
 		}
-		ours = append(ours, rate)
-		if rate, err = bareCommits(bare); err != nil {
-			return nil, err
-		}
-		limits = append(limits, rate)
+		ours, limits = append(ours, rate), append(limits, limit)
 	}
-	return []row{{"jobs of paid names, 16 at once, SQLite", "the four commits of each, one bare row, shared by 16", median(ours), median(limits), 0}}, nil
+	return median(ours), median(limits), nil
+}
+
+func postgresJobs() (rate float64, err error) {
+	database, drop, err := newDatabase()
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, drop()) }()
+	s, err := openServiceOn(database)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	return s.jobsPerSecond(0)
+}
+
+// jobsPerSecond completes the jobs of one round.
+func (s *service) jobsPerSecond(round int) (float64, error) {
+	ids, err := paidJobs(s.DB, round)
+	if err != nil {
+		return 0, err
+	}
+	return finishJobs(s.API.Payments, ids)
 }
 
 // paidJobs returns the jobs of names whose payment has settled.

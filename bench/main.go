@@ -27,7 +27,7 @@ var groups = []struct {
 	once    bool
 }{
 	{"http", httpRows, false}, {"search", searchRows, false}, {"signin", signInRows, false}, {"payment", paymentRows, false},
-	{"job", jobRows, false}, {"epp", eppRows, false}, {"dns", dnsRows, false}, {"secondary", secondaryRows, true}, {"zones", zoneRows, true},
+	{"job", jobRows, false}, {"change", changeRows, false}, {"epp", eppRows, false}, {"dns", dnsRows, false}, {"secondary", secondaryRows, true}, {"zones", zoneRows, true},
 }
 
 func main() {

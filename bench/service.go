@@ -6,26 +6,30 @@ import (
 	"os"
 	"time"
 
+	"deed.example/deed"
 	"deed.example/deed/internal/app"
 	"deed.example/deed/internal/httpapi"
 )
 
-// A service is the service as app.Open builds it, on SQLite in a temporary folder.
-// It takes no payments, and its worker does not run.
+// A service is the service as app.Open builds it, in a temporary folder. It takes no
+// payments, and its worker does not run.
 type service struct {
 	*app.App
 	dir  string
 	addr string // of its HTTP interface
 }
 
-// openService opens a service and serves its HTTP interface.
-func openService() (*service, error) {
+// openService opens a service on SQLite and serves its HTTP interface.
+func openService() (*service, error) { return openServiceOn("") }
+
+// openServiceOn is openService on PostgreSQL, unless the URL is empty.
+func openServiceOn(database string) (*service, error) {
 	dir, err := os.MkdirTemp("", "deed-bench")
 	if err != nil {
 		return nil, err
 	}
 	c := app.Default()
-	c.Data, c.Version, c.PublicURL = dir, "bench", "https://deed.example"
+	c.Data, c.Version, c.PublicURL, c.DatabaseURL = dir, "bench", "https://deed.example", deed.Secret(database)
 	c.Listen, c.MetricsListen, c.DNSListen = "127.0.0.1:0", "off", "off"
 	c.ChainRPCURL, c.AllowEmbedded = "http://127.0.0.1:1", true // plain wallets need no chain
 	c.Search.Timeout = time.Minute

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -17,12 +18,13 @@ import (
 	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/dnszone"
 	"deed.example/deed/internal/nameserver"
+	"deed.example/deed/internal/nameserver/peer"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/zone"
 )
 
 // manyZones is how many zones a node starts with, of ten records each.
-const manyZones = 100_000
+const manyZones = 20_000
 
 // zoneRows measures the start of a node with many zones, unsigned and signed as
 // new ones are.
@@ -50,7 +52,11 @@ func startRows(signed bool) (rows []row, err error) {
 		kind = "signed"
 	}
 	began := time.Now()
-	wire, err := fillZones(ctx, path, signed)
+	var files []peer.Zone // what other servers load
+	wire, err := fillZones(ctx, path, signed, func(z dnssec.ServedZone) error {
+		files = append(files, peer.Zone{Origin: z.Origin, File: zoneFile(z)})
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -65,6 +71,7 @@ func startRows(signed bool) (rows []row, err error) {
 		return nil, err
 	}
 	read := time.Since(began)
+	var last time.Duration
 	for _, start := range []struct{ how, snapshot string }{
 		{"loaded at the start", ""},
 		{"loaded at the first start, which writes the snapshot", filepath.Join(dir, "snapshot")},
@@ -78,8 +85,73 @@ func startRows(signed bool) (rows []row, err error) {
 			manyZones, kind, start.how, loaded.Seconds(), read.Seconds(), used>>20, wire>>20, made.Seconds())
 		rows = append(rows, row{what: kind + " zones of ten records, " + start.how, against: "only reading them from SQLite",
 			ours: manyZones / loaded.Seconds(), limit: manyZones / read.Seconds()})
+		last = loaded
+	}
+	for _, name := range []string{"knot", "nsd"} {
+		took, err := startPeer(name, kind, files)
+		if errors.Is(err, peer.ErrMissing) {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row{what: kind + " zones of ten records, loaded at the next start, from the snapshot", against: "the start of " + name + " with the same zones",
+			ours: manyZones / last.Seconds(), limit: manyZones / took.Seconds()})
 	}
 	return rows, nil
+}
+
+// startPeer returns how long another name server takes to serve all zones, and prints
+// its memory.
+func startPeer(name, kind string, zones []peer.Zone) (took time.Duration, err error) {
+	dir, err := os.MkdirTemp("", "deed-bench")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	began := time.Now()
+	p, err := peer.Start(name, dir, zones)
+	if err != nil {
+		return 0, err
+	}
+	took = time.Since(began)
+	fmt.Printf("%d %s zones, loaded by %s: %.1f s, with writing the files and a query for each, and %d MB of memory\n", manyZones, kind, name, took.Seconds(), resident(p.Pid)>>20)
+	return took, p.Stop()
+}
+
+// resident returns the memory of a process, with that of its children, where it is known.
+func resident(pid int) (bytes int64) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(status)) {
+		if number, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			kb, _ := strconv.ParseInt(strings.Fields(number)[0], 10, 64)
+			bytes = kb << 10
+		}
+	}
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	if err != nil {
+		return bytes
+	}
+	for field := range strings.FieldsSeq(string(children)) {
+		if child, err := strconv.Atoi(field); err == nil {
+			bytes += resident(child)
+		}
+	}
+	return bytes
+}
+
+// zoneFile returns a zone in zone file format.
+func zoneFile(z dnssec.ServedZone) string {
+	var file strings.Builder
+	for _, rr := range z.RRs {
+		// RFC 3597, 5: any type can be written as its octets.
+		fmt.Fprintf(&file, "%s. %d IN TYPE%d \\# %d %x\n", rr.Owner, rr.TTL, rr.Type, len(rr.Data), rr.Data)
+	}
+	return file.String()
 }
 
 // loadZones publishes all zones into a name server, and returns the duration and
@@ -117,7 +189,7 @@ func heap() int64 {
 
 // fillZones writes the zones to the database directly, without orders, and returns
 // the size of their records in wire format.
-func fillZones(ctx context.Context, path string, signed bool) (wire int64, err error) {
+func fillZones(ctx context.Context, path string, signed bool, each func(dnssec.ServedZone) error) (wire int64, err error) {
 	db, err := sqldb.OpenSQLite(ctx, path) // creates the tables
 	if err != nil {
 		return 0, err
@@ -155,7 +227,7 @@ func fillZones(ctx context.Context, path string, signed bool) (wire int64, err e
 				return err
 			}
 		}
-		return nil
+		return each(z)
 	})
 	if err != nil {
 		return 0, err

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/metrics"
+	"deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/resolver"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/worker"
@@ -81,6 +83,9 @@ func (d *dnsBackend) publishParents() func(ctx context.Context, _ int) ([]string
 		}
 		err := d.parents.Publish(ctx)
 		next = time.Now().Add(20 * time.Since(began))
+		if errors.Is(err, local.ErrTooMany) {
+			next = time.Now().Add(time.Hour) // reading them again and again would be all that a node does
+		}
 		return nil, err
 	}
 }

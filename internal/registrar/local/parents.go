@@ -38,15 +38,18 @@ type Parents struct {
 	last   map[deed.TLD]dnssec.ServedZone
 }
 
-// Publish rebuilds and publishes the zones that have changed. It is not safe for
-// concurrent use.
+// ErrTooMany is returned when there are more than MaxDelegated names.
+var ErrTooMany = fmt.Errorf("the sandbox has more than %d delegated names: their TLDs are not updated any more", MaxDelegated)
+
+// Publish rebuilds and publishes the zones that have changed. It fails with ErrTooMany. It
+// is not safe for concurrent use.
 func (p *Parents) Publish(ctx context.Context) error {
 	entries, err := p.Names.Delegated(ctx, p.Now(), MaxDelegated+1)
 	if err != nil {
 		return fmt.Errorf("read the registry's delegations: %w", err)
 	}
 	if len(entries) > MaxDelegated {
-		return fmt.Errorf("the sandbox has more than %d delegated names: their TLDs are not updated any more", MaxDelegated)
+		return ErrTooMany
 	}
 	children := map[deed.TLD][]registry.Entry{}
 	for _, e := range entries {

@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Prints what our code costs, as ratios to its limits, on both databases; the arguments
+# are those of the program.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+scripts/need.sh go ca-certificates postgres redis setpriv
+. scripts/servers.sh
+trap stop_servers EXIT
+start_servers
+go run ./bench "$@"
