@@ -44,12 +44,18 @@ func (s Payments) OpenNonces(ctx context.Context, w deed.Wallet) (nonces []strin
 // maxOpen bounds the query for the open payments of a wallet; far fewer are allowed.
 const maxOpen = 100
 
+// selectOpen is written so that SQLite, too, uses the index payments_open, which has few
+// payments, and not one that has all of the wallet.
+const selectOpen = `
+	SELECT nonce, amount FROM payments
+	 WHERE payer = $1 AND chain_id + 0 = $2 AND asset = $3 AND id <> $4 AND fingerprint > ''
+	   AND alias_of IS NULL AND state IN ('authorized', 'settling', 'settled') AND state <> 'settled'
+	 LIMIT $5`
+
+const countAliases = `SELECT count(*) FROM payments WHERE alias_of = $1`
+
 func (s Payments) openPayments(ctx context.Context, from querier, w deed.Wallet, except string) (open []order.OpenPayment, err error) {
-	rows, err := from.QueryContext(ctx, `
-		SELECT nonce, amount FROM payments
-		 WHERE payer = $1 AND chain_id = $2 AND asset = $3 AND id <> $4 AND alias_of IS NULL AND state IN ('authorized', 'settling')
-		 LIMIT $5`,
-		w, s.ChainID, s.Asset, except, maxOpen)
+	rows, err := from.QueryContext(ctx, selectOpen, w, s.ChainID, s.Asset, except, maxOpen)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +150,7 @@ func (s Payments) authorize(ctx context.Context, tx *Tx, p order.Payment, admit 
 	}
 	who := order.Payer{}
 	if p.AliasOf != "" {
-		err = tx.QueryRowContext(ctx, `SELECT count(*) FROM payments WHERE alias_of = $1`, p.AliasOf).Scan(&who.Aliases)
+		err = tx.QueryRowContext(ctx, countAliases, p.AliasOf).Scan(&who.Aliases)
 	} else {
 		who.Open, err = s.openPayments(ctx, tx, p.Auth.Payer, p.ID)
 	}
@@ -163,13 +169,16 @@ func (s Payments) authorize(ctx context.Context, tx *Tx, p order.Payment, admit 
 	return p, createJob(ctx, tx, p, order.JobAwaitingPayment, now)
 }
 
+// countDeployments uses the index payments_open, like selectOpen.
+const countDeployments = `
+	SELECT (SELECT count(*) FROM payments
+	         WHERE payer > '' AND alias_of IS NULL AND state IN ('authorized', 'settling', 'settled') AND state <> 'settled' AND signature LIKE $1)
+	     + (SELECT count(*) FROM reverts JOIN payments ON payments.id = reverts.payment_id WHERE reverts.at > $2 AND signature LIKE $1)`
+
 // deployments counts the payments with the deployment of a wallet that are open or
 // reverted of late.
 func deployments(ctx context.Context, tx *Tx, now time.Time) (n int, err error) {
-	err = tx.QueryRowContext(ctx, `
-		SELECT (SELECT count(*) FROM payments WHERE state IN ('authorized', 'settling') AND alias_of IS NULL AND signature LIKE $1)
-		     + (SELECT count(*) FROM reverts JOIN payments ON payments.id = reverts.payment_id WHERE reverts.at > $2 AND signature LIKE $1)`,
-		"%"+hex.EncodeToString(settle.WrapperSuffix), now.Add(-order.RevertWindow).Unix()).Scan(&n)
+	err = tx.QueryRowContext(ctx, countDeployments, "%"+hex.EncodeToString(settle.WrapperSuffix), now.Add(-order.RevertWindow).Unix()).Scan(&n)
 	return n, err
 }
 

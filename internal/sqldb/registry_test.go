@@ -2,7 +2,9 @@ package sqldb
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,28 +49,47 @@ func TestOldRegistryRows(t *testing.T) {
 
 // The queries of orders and availability checks use an index.
 func TestRegistryQueriesUseIndexes(t *testing.T) {
-	db, err := OpenSQLite(t.Context(), filepath.Join(t.TempDir(), "deed.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close() // the file is deleted after the test
+	db := openFresh(t)
 	for _, query := range []string{selectEntry, selectPlacement} {
-		rows, err := db.read.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, "a", 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for rows.Next() {
-			var id, parent, unused int
-			var plan string
-			if err := rows.Scan(&id, &parent, &unused, &plan); err != nil {
-				t.Fatal(err)
-			}
-			if len(plan) > 4 && plan[:4] == "SCAN" && plan != "SCAN CONSTANT ROW" {
+		for _, plan := range plans(t, db, query, "a", 0) {
+			if strings.HasPrefix(plan, "SCAN") && plan != "SCAN CONSTANT ROW" {
 				t.Errorf("%s in %s", plan, query)
 			}
 		}
-		if err := rows.Close(); err != nil {
-			t.Fatal(err)
+	}
+}
+
+// What is read before a payment is accepted does not grow with the payments, not even
+// with those of the wallet.
+func TestOpenPaymentsUseIndexes(t *testing.T) {
+	db := openFresh(t)
+	for index, query := range map[string]string{"payments_open": selectOpen, "payments_alias": countAliases, "payments_open (payer>?)": countDeployments} {
+		if all := fmt.Sprint(plans(t, db, query, 1, 2, 3, 4, 5)); !strings.Contains(all, "INDEX "+index) {
+			t.Errorf("%s in %s", all, query)
 		}
 	}
+}
+
+// plans returns how SQLite would execute a query. It takes as many of the arguments as it
+// has placeholders.
+func plans(t *testing.T, db *DB, query string, args ...any) (list []string) {
+	t.Helper()
+	for len(args) > 0 && !strings.Contains(query, fmt.Sprint("$", len(args))) {
+		args = args[:len(args)-1]
+	}
+	rows, err := db.read.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = eachRow(rows, func() error {
+		var id, parent, unused int
+		var plan string
+		err := rows.Scan(&id, &parent, &unused, &plan)
+		list = append(list, plan)
+		return err
+	})
+	if err != nil || len(list) == 0 {
+		t.Fatalf("%v: %v", list, err)
+	}
+	return list
 }
