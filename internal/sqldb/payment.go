@@ -70,7 +70,11 @@ func (s Payments) openPayments(ctx context.Context, from querier, w deed.Wallet,
 
 // AuthorizePayment implements fulfil.Store.
 func (s Payments) AuthorizePayment(ctx context.Context, p order.Payment, admit func(order.Payer) error) (stored order.Payment, err error) {
-	err = s.DB.atOnce(ctx, func(ctx context.Context, tx *Tx) error {
+	run := s.DB.atOnce
+	if p.Purchase.Kind.ClaimsName() || p.Source == order.SourceMandate {
+		run = s.DB.tx // it needs one for what else it writes
+	}
+	err = run(ctx, func(ctx context.Context, tx *Tx) error {
 		payer, err := lockPayer(ctx, tx, p.Auth.Payer)
 		if err != nil {
 			return err
