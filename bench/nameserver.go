@@ -22,7 +22,7 @@ import (
 
 const (
 	dnsZones     = 1000
-	dnsRounds    = 9 // many short ones, so that background load affects all servers alike
+	dnsRounds    = 5 // many short ones, so that background load affects all servers alike
 	dnsRound     = 500 * time.Millisecond
 	dnsProcesses = 5
 	dnsServerArg = "answer-queries" // the argument that makes this program the server

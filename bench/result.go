@@ -74,7 +74,7 @@ func printResults(w io.Writer, results, earlier []result) error {
 		if len(r.Ours) > 1 {
 			spread = fmt.Sprintf("%.0f %%", 100*r.noise())
 		}
-		if i := slices.IndexFunc(earlier, func(e result) bool { return e.What == r.What }); i >= 0 {
+		if i := slices.IndexFunc(earlier, func(e result) bool { return e.What == r.What && e.Against == r.Against }); i >= 0 {
 			before = fmt.Sprintf("%.2f", earlier[i].ratio())
 			if r.slower(earlier[i]) {
 				before += " SLOWER"

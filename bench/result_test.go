@@ -60,3 +60,15 @@ func TestAdd(t *testing.T) {
 		t.Errorf("got %+v", results)
 	}
 }
+
+// A row is compared with the one that has the same limit, too.
+func TestCompareSameLimit(t *testing.T) {
+	earlier := []result{
+		{What: "answers", Against: "one", Ours: []float64{1}, Limit: []float64{1}},
+		{What: "answers", Against: "other", Ours: []float64{1}, Limit: []float64{2}},
+	}
+	var out strings.Builder
+	if err := printResults(&out, earlier, earlier); err != nil || strings.Contains(out.String(), "SLOWER") || !strings.Contains(out.String(), "0.50    other") {
+		t.Errorf("got %v\n%s", err, &out)
+	}
+}
