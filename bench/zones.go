@@ -96,7 +96,7 @@ func startRows(signed bool) (rows []row, err error) {
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, row{what: kind + " zones of ten records, loaded at the next start, from the snapshot", against: "the start of " + name + " with the same zones",
+		rows = append(rows, row{what: kind + " zones of ten records, loaded at the next start, from the snapshot", against: "the start of " + name + " with the same zones, and writing their files",
 			ours: manyZones / last.Seconds(), limit: manyZones / took.Seconds()})
 	}
 	return rows, nil
