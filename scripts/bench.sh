@@ -3,7 +3,7 @@
 # are those of the program.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-scripts/need.sh go ca-certificates postgres redis setpriv
+scripts/need.sh go ca-certificates postgres redis setpriv knot nsd bind
 . scripts/servers.sh
 trap stop_servers EXIT
 start_servers

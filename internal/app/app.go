@@ -212,6 +212,7 @@ func (a *App) openPrices(ctx context.Context) (err error) {
 func (a *App) Close() (err error) {
 	if a.worker != nil {
 		a.worker.stop()
+		a.removeNode()
 	}
 	if a.Callers != nil {
 		_ = a.Callers.Close() // Serve has closed it already

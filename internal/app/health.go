@@ -59,18 +59,26 @@ const healthInterval = 5 * time.Second
 // nodeInterval is how often a node writes its row when nobody asks for its health.
 const nodeInterval = 15 * time.Second
 
-// writeNode tells the others that this node runs, and shares the limits of registrars
-// with them.
+// writeNode tells the others that this node runs, and shares the due rows and the limits
+// of registrars with them.
 func (a *App) writeNode(ctx context.Context) error {
 	nodes := sqldb.Nodes{DB: a.DB, Now: a.now}
 	if err := nodes.Write(ctx, a.node); err != nil {
 		return err
 	}
-	all, err := nodes.All(ctx)
+	running, err := nodes.Divide(ctx, a.node)
 	if err == nil {
-		a.pace.Share(len(all))
+		a.pace.Share(running)
 	}
 	return err
+}
+
+// removeNode tells the others that this node has ended. If it cannot, they notice a while
+// later.
+func (a *App) removeNode() {
+	if err := (sqldb.Nodes{DB: a.DB, Now: a.now}).Remove(context.Background(), a.node); err != nil {
+		a.log.Warn("the row of this node is still there", "err", err)
+	}
 }
 
 // chainCheck checks whether the chain responds and the wallets have enough funds.

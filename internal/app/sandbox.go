@@ -125,7 +125,7 @@ func (r *sandboxRegistry) catchUp(ctx context.Context) error {
 const maxCatchUp = 10_000
 
 func advanceAll(ctx context.Context, due func(ctx context.Context, limit int) ([]string, error), advance func(ctx context.Context, id string) error) error {
-	ids, err := due(ctx, maxCatchUp)
+	ids, err := due(sqldb.Undivided(ctx), maxCatchUp)
 	for _, id := range ids {
 		err = errors.Join(err, advance(ctx, id))
 	}

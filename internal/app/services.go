@@ -13,6 +13,7 @@ import (
 	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/ratelimit"
+	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/sqldb"
 )
@@ -80,6 +81,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 		return nil
 	}
 }
+
+var _ catalog.BulkChecker = (*registrar.Router)(nil)
 
 // newSearch returns the search service.
 func (a *App) newSearch() *catalog.Searcher {

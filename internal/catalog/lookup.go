@@ -21,10 +21,10 @@ type Checker interface {
 type BulkChecker interface {
 	Checker
 	AvailableAll(ctx context.Context, names []deed.Name) (map[deed.Name]registrar.Availability, error)
-}
 
-// bulkSize is how many names a BulkChecker checks in one call.
-const bulkSize = 100
+	// Batches divides names into those that one call should check.
+	Batches(names []deed.Name) [][]deed.Name
+}
 
 // lookup returns the availability of the names, as far as it is known within the
 // timeout.
@@ -35,18 +35,19 @@ func (s *Searcher) lookup(ctx context.Context, names []deed.Name) map[deed.Name]
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
-	size := 1
-	if _, ok := s.Registrar.(BulkChecker); ok {
-		size = bulkSize
+	batches := s.batches(missing)
+	if len(batches) == 1 {
+		maps.Copy(known, s.share(ctx, batches[0]))
+		return known
 	}
-	pending := make(chan []deed.Name, len(missing))
-	for names := range slices.Chunk(missing, size) {
+	pending := make(chan []deed.Name, len(batches))
+	for _, names := range batches {
 		pending <- names
 	}
 	close(pending)
 	var wg sync.WaitGroup
 	var mu sync.Mutex // guards known
-	for range min(s.MaxParallel, len(pending)) {
+	for range min(s.MaxParallel, len(batches)) {
 		wg.Go(func() {
 			for names := range pending {
 				answers := s.share(ctx, names)
@@ -58,6 +59,14 @@ func (s *Searcher) lookup(ctx context.Context, names []deed.Name) map[deed.Name]
 	}
 	wg.Wait()
 	return known
+}
+
+// batches divides names into those of one query.
+func (s *Searcher) batches(names []deed.Name) [][]deed.Name {
+	if bulk, ok := s.Registrar.(BulkChecker); ok {
+		return bulk.Batches(names)
+	}
+	return slices.Collect(slices.Chunk(names, 1))
 }
 
 // share runs a query, or joins an identical one in flight. It returns nil when ctx is
@@ -103,7 +112,7 @@ func (s *Searcher) query(ctx context.Context, names []deed.Name) map[deed.Name]r
 }
 
 func (s *Searcher) available(ctx context.Context, names []deed.Name) (map[deed.Name]registrar.Availability, error) {
-	if bulk, ok := s.Registrar.(BulkChecker); ok {
+	if bulk, ok := s.Registrar.(BulkChecker); ok && len(names) > 1 {
 		return bulk.AvailableAll(ctx, names)
 	}
 	a, err := s.Registrar.Available(ctx, names[0])

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -111,6 +112,10 @@ type bulk struct {
 	queries [][]deed.Name
 }
 
+func (b *bulk) Batches(names []deed.Name) [][]deed.Name {
+	return slices.Collect(slices.Chunk(names, 100))
+}
+
 func (b *bulk) AvailableAll(_ context.Context, names []deed.Name) (map[deed.Name]registrar.Availability, error) {
 	b.mu.Lock()
 	b.queries = append(b.queries, names)
@@ -147,7 +152,7 @@ func TestBulkQueries(t *testing.T) {
 	for _, q := range b.queries {
 		largest = max(largest, len(q))
 	}
-	if len(b.queries) != 2+6 || largest != bulkSize || b.calls.Load() != 0 {
+	if len(b.queries) != 1+6 || largest != 100 || b.calls.Load() != 1 {
 		t.Errorf("got %d queries of up to %d names, and %d single ones", len(b.queries), largest, b.calls.Load())
 	}
 }

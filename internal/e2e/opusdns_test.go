@@ -66,7 +66,13 @@ func TestPricesOfAWholesaler(t *testing.T) {
 			}
 		}
 		price := func() string {
-			return read[api.TLDPrice](t, s.get(t, "/domains/pricing/com")).RegistrationPrice
+			one := read[api.TLDPrice](t, s.get(t, "/domains/pricing/com")).RegistrationPrice
+			for _, p := range read[api.Pricing](t, s.get(t, "/domains/pricing")).Pricing {
+				if p.TLD == "com" && p.RegistrationPrice != one {
+					t.Errorf("the list has %s, and the TLD %s", p.RegistrationPrice, one)
+				}
+			}
+			return one
 		}
 		refresh("")
 		if got := price(); got != "11.90" { // 9.50 + 20 % + 0.50

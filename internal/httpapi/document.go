@@ -44,8 +44,8 @@ func (d *document) serve(w http.ResponseWriter, r *http.Request) error {
 	if zipped {
 		raw, tag = d.zipped, "W/"+d.tag
 	}
-	h.Set("ETag", tag)
-	h.Set("Cache-Control", "public, max-age=60")
+	h["Etag"] = []string{tag}
+	h["Cache-Control"] = forMinute
 	if d.matchesETag(r) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil

@@ -99,8 +99,8 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", "Bearer")
 	}
-	h.Del("ETag")
-	h.Set("Cache-Control", "no-store")
+	delete(h, "Etag")
+	h["Cache-Control"] = noStore
 	s.reply(w, status, s.errorBody(h, status, e))
 }
 

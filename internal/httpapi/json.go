@@ -197,8 +197,8 @@ func encode(v any) []byte {
 
 func write(w http.ResponseWriter, status int, raw []byte) {
 	h := w.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set("Content-Length", strconv.Itoa(len(raw)))
+	h["Content-Type"] = typeJSON
+	h["Content-Length"] = []string{strconv.Itoa(len(raw))}
 	w.WriteHeader(status)
 	_, _ = w.Write(raw) // the client is gone if this fails
 }

@@ -49,8 +49,8 @@ func (s *Server) middleware(routes http.Handler) http.Handler {
 // setCommonHeaders sets the headers that every response has.
 func (s *Server) setCommonHeaders(h http.Header, r *http.Request) {
 	h.Set("X-Request-Id", requestID(r))
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Cache-Control", "no-store")
+	h["X-Content-Type-Options"] = noSniff
+	h["Cache-Control"] = noStore
 	h["Access-Control-Allow-Origin"] = allowOrigin
 	h["Access-Control-Expose-Headers"] = exposeHeaders
 	if r.Method == http.MethodOptions {
@@ -68,6 +68,15 @@ var (
 	allowMethods  = []string{"GET, HEAD, POST, PUT, DELETE, OPTIONS"}
 	allowHeaders  = []string{"Authorization, Content-Type, PAYMENT-SIGNATURE, X-PAYMENT, X-Request-Id, If-None-Match, Access-Control-Expose-Headers, Mcp-Session-Id, Mcp-Protocol-Version, Mcp-Method, Mcp-Name, A2A-Version, A2A-Extensions, Last-Event-ID"}
 	allowFor      = []string{"7200"} // two hours, the most that browsers accept
+)
+
+// Values of headers that never change. The slices are shared by all responses: Set
+// replaces them, and Add copies them.
+var (
+	noSniff   = []string{"nosniff"}
+	noStore   = []string{"no-store"}
+	forMinute = []string{"public, max-age=60"}
+	typeJSON  = []string{"application/json"}
 )
 
 // requestID returns the caller's own request id if it is well-formed, so that

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 	"strings"
+	"sync"
 
 	"deed.example/deed"
 	"deed.example/deed/api"
@@ -17,18 +18,17 @@ func (s *Server) listPrices(w http.ResponseWriter, r *http.Request) error {
 		}
 		return newDocument(s.pricing(listings)).serve(w, r)
 	}
-	all := s.prices.Load()
-	if all == nil { // prices are fixed at start; concurrent first calls build the same list
-		all = newDocument(s.pricing(s.Catalog.Listings())).compressed()
-		s.prices.Store(all)
-	}
-	return all.serve(w, r)
+	return s.priceList().all().serve(w, r)
 }
 
 func (s *Server) onePrice(w http.ResponseWriter, r *http.Request) error {
 	tld, err := deed.ParseTLD(r.PathValue("tld"))
 	if err != nil {
 		return err
+	}
+	edition := s.priceList()
+	if d, ok := edition.each.Load(tld); ok {
+		return d.(*document).serve(w, r)
 	}
 	l, err := s.Catalog.Listing(tld)
 	if err != nil {
@@ -38,7 +38,35 @@ func (s *Server) onePrice(w http.ResponseWriter, r *http.Request) error {
 	if s.Sale != nil {
 		out.TLDSale = s.Sale(tld)
 	}
-	return newDocument(out).serve(w, r)
+	d := newDocument(out)
+	edition.each.Store(tld, d)
+	return d.serve(w, r)
+}
+
+// A priceList has the documents of one edition of the price list, built on first use.
+type priceList struct {
+	listings []catalog.Listing
+	all      func() *document
+	each     sync.Map // *document by deed.TLD
+}
+
+// priceList returns the documents of today's prices. Registrars change them while the
+// service runs.
+func (s *Server) priceList() *priceList {
+	listings := s.Catalog.Listings()
+	if p := s.prices.Load(); p != nil && sameSlice(p.listings, listings) {
+		return p
+	}
+	p := &priceList{listings: listings, all: sync.OnceValue(func() *document {
+		return newDocument(s.pricing(listings)).compressed()
+	})}
+	s.prices.Store(p)
+	return p
+}
+
+// sameSlice reports whether both are the same slice; each edition has its own.
+func sameSlice(a, b []catalog.Listing) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
 // listings returns the listings of a comma-separated list of TLDs, without

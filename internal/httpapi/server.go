@@ -94,10 +94,10 @@ type Server struct {
 	Observe func(route string, status int, took time.Duration)
 
 	draining       atomic.Bool
-	activeMessages clientLimiter            // of MCP and A2A
-	activeStreams  clientLimiter            // of job events
-	streamCount    atomic.Int64             // of all clients
-	prices         atomic.Pointer[document] // the whole price list, built on first use
+	activeMessages clientLimiter // of MCP and A2A
+	activeStreams  clientLimiter // of job events
+	streamCount    atomic.Int64  // of all clients
+	prices         atomic.Pointer[priceList]
 	description    atomic.Pointer[document] // openapi.json, likewise
 	bazaars        sync.Map                 // endpoint to api.Bazaar, likewise
 }

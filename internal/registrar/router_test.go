@@ -3,6 +3,7 @@ package registrar_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"deed.example/deed"
@@ -80,6 +81,62 @@ func TestRoute(t *testing.T) {
 	_, err = r.Holding(t.Context(), "removed.com")
 	if _, coded := errors.AsType[*deed.Error](err); err == nil || coded {
 		t.Errorf("a removed backend: got %v, want an error without a code", err)
+	}
+}
+
+// bulkRecorder is a recorder that checks many names with one call.
+type bulkRecorder struct {
+	recorder
+	calls int
+	err   error
+}
+
+func (b *bulkRecorder) AvailableAll(_ context.Context, names []deed.Name) (map[deed.Name]registrar.Availability, error) {
+	b.calls++
+	out := map[deed.Name]registrar.Availability{"never-asked.com": {Available: true}}
+	for _, name := range names {
+		out[name] = registrar.Availability{Reason: "taken"}
+	}
+	return out, b.err
+}
+
+// Names of a backend that can check many at once are checked with one call, those of
+// others one by one, and a backend that fails leaves only its own names unknown.
+func TestBulkChecks(t *testing.T) {
+	many, single := &bulkRecorder{}, &recorder{}
+	r, err := registrar.NewRouter(rows{},
+		registrar.Backend{Name: "many", TLDs: []deed.TLD{"com", "net"}, Registrar: many},
+		registrar.Backend{Name: "single", TLDs: []deed.TLD{"org", "dev"}, Registrar: single})
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []deed.Name{"a.com", "a.org", "a.net", "a.dev", "a.io"}
+	if got := fmt.Sprint(r.Batches(names)); got != "[[a.com a.net] [a.org] [a.dev] [a.io]]" {
+		t.Errorf("got %s", got)
+	}
+	all, err := r.AvailableAll(t.Context(), names)
+	if err != nil || len(all) != 4 || all["a.net"].Reason != "taken" || !all["a.dev"].Available {
+		t.Errorf("got %v, %v", all, err)
+	}
+	if many.calls != 1 || len(single.asked) != 2 {
+		t.Errorf("%d calls for many names, and %v one by one", many.calls, single.asked)
+	}
+	many.err = errors.New("no reply")
+	if all, err := r.AvailableAll(t.Context(), names); err != nil || len(all) != 2 {
+		t.Errorf("one is down: got %v, %v", all, err)
+	}
+	if all, err := r.AvailableAll(t.Context(), names[:1:1]); err != nil || !all["a.com"].Available {
+		t.Errorf("a single name: got %v, %v", all, err)
+	}
+	if _, err := r.AvailableAll(t.Context(), []deed.Name{"a.com", "a.net"}); !errors.Is(err, many.err) {
+		t.Errorf("nothing is known: got %v", err)
+	}
+	lots := make([]deed.Name, 120)
+	for i := range lots {
+		lots[i] = deed.Name(fmt.Sprintf("n%d.com", i))
+	}
+	if got := r.Batches(lots); len(got) != 3 || len(got[0]) != 50 || len(got[2]) != 20 {
+		t.Errorf("got batches of %d, %d and %d", len(got[0]), len(got[1]), len(got[2]))
 	}
 }
 

@@ -87,9 +87,9 @@ func formatAddresses(list []netip.Addr) string {
 
 // DueAliases implements zone.Aliases.
 func (s Zones) DueAliases(ctx context.Context, limit int) ([]string, error) {
-	return due(ctx, s.DB, `
-		SELECT a.host || '/' || z.domain FROM aliases a JOIN zones z ON z.id = a.zone_id
-		 WHERE a.next_at <= $1 AND`+isServed+` ORDER BY a.next_at LIMIT $2`, s.Now(), limit)
+	return due(ctx, s.DB, dueQuery{
+		id: "a.host || '/' || z.domain", from: "aliases a JOIN zones z ON z.id = a.zone_id", at: "a.next_at", where: isServed,
+	}, s.Now(), limit)
 }
 
 // Alias implements zone.Aliases.

@@ -59,7 +59,7 @@ func (s Cancellations) LastCancellation(ctx context.Context, name deed.Name, who
 
 // DueCancellations implements registration.Cancellations.
 func (s Cancellations) DueCancellations(ctx context.Context, limit int) ([]string, error) {
-	return due(ctx, s.DB, `SELECT reference FROM cancellations WHERE next_at <= $1 ORDER BY next_at LIMIT $2`, s.Now(), limit)
+	return due(ctx, s.DB, dueQuery{id: "reference", from: "cancellations", at: "next_at"}, s.Now(), limit)
 }
 
 // LeaseCancellation implements registration.Cancellations.

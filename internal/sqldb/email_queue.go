@@ -23,7 +23,7 @@ func queueEmail(ctx context.Context, tx *Tx, owner deed.Wallet, events []event.E
 
 // Due implements email.Queue.
 func (s Emails) Due(ctx context.Context, limit int) ([]string, error) {
-	return due(ctx, s.DB, `SELECT owner FROM emails WHERE next_at <= $1 ORDER BY next_at LIMIT $2`, s.Now(), limit)
+	return due(ctx, s.DB, dueQuery{id: "owner", from: "emails", at: "next_at"}, s.Now(), limit)
 }
 
 // maxPassed is how many events are read for one message.

@@ -70,9 +70,7 @@ func (s Zones) KeyRoll(ctx context.Context, name deed.Name) (r lifecycle.KeyRoll
 
 // DueKeyRolls implements zone.KeyRolls.
 func (s Zones) DueKeyRolls(ctx context.Context, limit int) ([]string, error) {
-	return due(ctx, s.DB, `
-		SELECT z.domain FROM key_rolls k JOIN zones z ON z.id = k.zone_id
-		 WHERE k.next_at <= $1 AND`+isServed+` ORDER BY k.next_at LIMIT $2`, s.signatureTime(), limit)
+	return due(ctx, s.DB, dueQuery{id: "z.domain", from: "key_rolls k JOIN zones z ON z.id = k.zone_id", at: "k.next_at", where: isServed}, s.signatureTime(), limit)
 }
 
 // DelayKeyRoll implements zone.KeyRolls.

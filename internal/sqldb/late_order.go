@@ -30,7 +30,7 @@ func watchLateOrder(ctx context.Context, tx *Tx, j order.Job, now time.Time) err
 
 // DueLateOrders implements registration.LateOrderStore.
 func (s LateOrders) DueLateOrders(ctx context.Context, limit int) ([]string, error) {
-	return due(ctx, s.DB, `SELECT job_id FROM late_orders WHERE next_at <= $1 ORDER BY next_at LIMIT $2`, s.Now(), limit)
+	return due(ctx, s.DB, dueQuery{id: "job_id", from: "late_orders", at: "next_at"}, s.Now(), limit)
 }
 
 // LateOrder implements registration.LateOrderStore.
@@ -111,7 +111,7 @@ func (s LateOrders) Owned(ctx context.Context, l order.LateOrder) (owned bool, e
 
 // Orphans returns the names that registries hold for nobody, the oldest first.
 func (s LateOrders) Orphans(ctx context.Context) (all []order.LateOrder, err error) {
-	ids, err := due(ctx, s.DB, `SELECT job_id FROM late_orders WHERE state IN ('held', 'deleting') AND failed_at <= $1 ORDER BY found_at LIMIT $2`, s.Now(), maxReported)
+	ids, err := s.DB.readIDs(ctx, `SELECT job_id FROM late_orders WHERE state IN ('held', 'deleting') AND failed_at <= $1 ORDER BY found_at LIMIT $2`, s.Now().Unix(), maxReported)
 	for _, id := range ids {
 		l, err := s.LateOrder(ctx, id)
 		if err != nil {

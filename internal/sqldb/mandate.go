@@ -192,7 +192,7 @@ func (s Mandates) Active(ctx context.Context, name deed.Name) (all []order.Manda
 
 // Due implements mandate.Store.
 func (s Mandates) Due(ctx context.Context, limit int) ([]string, error) {
-	return due(ctx, s.DB, `SELECT id FROM mandates WHERE next_at <= $1 ORDER BY next_at LIMIT $2`, s.Now(), limit)
+	return due(ctx, s.DB, dueQuery{id: "id", from: "mandates", at: "next_at"}, s.Now(), limit)
 }
 
 // Delay implements mandate.Store.

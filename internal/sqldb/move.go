@@ -67,7 +67,7 @@ func (s Moves) EndMove(ctx context.Context, m lifecycle.Move, event lifecycle.Ev
 
 // DueMoves implements registration.Moves.
 func (s Moves) DueMoves(ctx context.Context, limit int) ([]string, error) {
-	return due(ctx, s.DB, `SELECT domain FROM delegation_moves WHERE effective_at <= $1 ORDER BY effective_at LIMIT $2`, s.Now(), limit)
+	return due(ctx, s.DB, dueQuery{id: "domain", from: "delegation_moves", at: "effective_at"}, s.Now(), limit)
 }
 
 func (s Moves) addMoveEvent(ctx context.Context, tx *Tx, m lifecycle.Move, event lifecycle.EventType) error {

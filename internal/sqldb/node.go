@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -67,6 +68,38 @@ func (s Nodes) All(ctx context.Context) (all []Node, err error) {
 		return err
 	})
 	return all, err
+}
+
+// liveFor is how long after its last write a node counts as running: several times as
+// long as the interval of its writes.
+const liveFor = 30 * time.Second
+
+// Divide reads which nodes run and leaves to each its share of the due rows. It returns
+// their number. Nodes that disagree about it for a moment advance a row twice, or late,
+// and both do no harm.
+func (s Nodes) Divide(ctx context.Context, n Node) (nodes int, err error) {
+	if s.DB.dialect == sqlite { // one process has the file
+		return 1, nil
+	}
+	live, err := s.DB.readIDs(ctx, `SELECT id FROM nodes WHERE seen_at >= $1 ORDER BY id`, s.Now().Add(-liveFor).Unix())
+	if err != nil {
+		return 0, err
+	}
+	rank := slices.Index(live, n.ID)
+	if rank < 0 { // its own row is late: it works alone rather than not at all
+		s.DB.share.Store(nil)
+		return max(len(live), 1), nil
+	}
+	s.DB.share.Store(&share{rank, len(live)})
+	return len(live), nil
+}
+
+// Remove removes the row of a node that ends, so that the others take over its share.
+func (s Nodes) Remove(ctx context.Context, n Node) error {
+	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		_, err := tx.ExecContext(ctx, `DELETE FROM nodes WHERE id = $1`, n.ID)
+		return err
+	})
 }
 
 // minFreeBytes is what the file system of a SQLite file must have left: a small write

@@ -9,9 +9,10 @@ import (
 
 // DueOutbox implements zone.Outbox.
 func (s Zones) DueOutbox(ctx context.Context, limit int) ([]string, error) {
-	return due(ctx, s.DB, `
-		SELECT z.domain FROM outbox o JOIN zones z ON z.id = o.zone_id
-		 WHERE o.propagated_serial < o.serial AND o.next_at <= $1 AND`+isServed+` ORDER BY o.next_at LIMIT $2`, s.Now(), limit)
+	return due(ctx, s.DB, dueQuery{
+		id: "z.domain", from: "outbox o JOIN zones z ON z.id = o.zone_id",
+		at: "o.next_at", where: "o.propagated_serial < o.serial AND" + isServed,
+	}, s.Now(), limit)
 }
 
 // MarkPropagated implements zone.Outbox.

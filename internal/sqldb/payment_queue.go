@@ -12,35 +12,17 @@ import (
 // DuePayments implements fulfil.Queue. It is round-robin: the first payment of each
 // wallet comes before the second of any.
 func (s Payments) DuePayments(ctx context.Context, limit int) ([]string, error) {
-	return due(ctx, s.DB, `
-		SELECT id FROM (
-		    SELECT id, next_at, row_number() OVER (PARTITION BY payer ORDER BY next_at, id) AS turn FROM payments
-		     WHERE next_at <= $1 AND state IN ('authorized', 'settling')) d
-		 ORDER BY turn, next_at LIMIT $2`, s.Now(), limit)
+	return due(ctx, s.DB, dueQuery{
+		id: "id", from: `(
+			SELECT id, next_at, row_number() OVER (PARTITION BY payer ORDER BY next_at, id) AS turn FROM payments
+			 WHERE next_at <= $1 AND state IN ('authorized', 'settling')) d`,
+		at: "next_at", order: "turn, next_at",
+	}, s.Now(), limit)
 }
 
 // DueRefunds implements fulfil.Queue.
 func (s Payments) DueRefunds(ctx context.Context, limit int) ([]string, error) {
-	return due(ctx, s.DB, `
-		SELECT id FROM payments WHERE next_at <= $1 AND state IN ('refund_due', 'refunding', 'unclaimed')
-		 ORDER BY next_at LIMIT $2`, s.Now(), limit)
-}
-
-func due(ctx context.Context, db *DB, query string, now time.Time, limit int, more ...any) ([]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, db.Timeout)
-	defer cancel()
-	rows, err := db.read.QueryContext(ctx, query, append([]any{now.Unix(), limit}, more...)...)
-	if err != nil {
-		return nil, err
-	}
-	var ids []string
-	err = eachRow(rows, func() error {
-		var id string
-		err := rows.Scan(&id)
-		ids = append(ids, id)
-		return err
-	})
-	return ids, err
+	return due(ctx, s.DB, dueQuery{id: "id", from: "payments", at: "next_at", where: "state IN ('refund_due', 'refunding', 'unclaimed')"}, s.Now(), limit)
 }
 
 // Stalled implements fulfil.Queue. A payment whose payer cannot pay does not count.

@@ -52,18 +52,35 @@ func (p *prepared) catchUp(ctx context.Context) {
 // queryRow queries one row outside a transaction. On SQLite its statement is prepared
 // once per connection, since parsing a small query takes longer than running it.
 func (db *DB) queryRow(ctx context.Context, query string, args ...any) *sql.Row {
+	if stmt := db.readStmt(ctx, query); stmt != nil {
+		return stmt.QueryRowContext(ctx, args...)
+	}
+	return db.read.QueryRowContext(ctx, query, args...)
+}
+
+// query is queryRow for many rows.
+func (db *DB) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if stmt := db.readStmt(ctx, query); stmt != nil {
+		return stmt.QueryContext(ctx, args...)
+	}
+	return db.read.QueryContext(ctx, query, args...)
+}
+
+// readStmt returns the prepared statement of a query outside a transaction, or nil: on
+// PostgreSQL, and when it cannot be prepared, which returns the error again.
+func (db *DB) readStmt(ctx context.Context, query string) *sql.Stmt {
 	if db.dialect == postgres {
-		return db.read.QueryRowContext(ctx, query, args...)
+		return nil
 	}
 	known, ok := db.readStmts.Load(query)
 	if !ok {
 		stmt, err := db.read.PrepareContext(ctx, query)
 		if err != nil {
-			return db.read.QueryRowContext(ctx, query, args...) // returns the error
+			return nil
 		}
 		if known, ok = db.readStmts.LoadOrStore(query, stmt); ok {
 			_ = stmt.Close() // another goroutine was first
 		}
 	}
-	return known.(*sql.Stmt).QueryRowContext(ctx, args...)
+	return known.(*sql.Stmt)
 }

@@ -12,10 +12,10 @@ func (s Jobs) WakeJobs(ctx context.Context) error {
 
 // DueJobs implements fulfil.JobQueue.
 func (s Jobs) DueJobs(ctx context.Context, limit int) ([]string, error) {
-	return due(ctx, s.DB, `SELECT id FROM jobs WHERE next_at <= $1 AND kind NOT LIKE 'dns%' ORDER BY next_at LIMIT $2`, s.Now(), limit)
+	return due(ctx, s.DB, dueQuery{id: "id", from: "jobs", at: "next_at", where: "kind NOT LIKE 'dns%'"}, s.Now(), limit)
 }
 
 // DueChanges implements fulfil.JobQueue.
 func (s Jobs) DueChanges(ctx context.Context, limit int) ([]string, error) {
-	return due(ctx, s.DB, `SELECT id FROM jobs WHERE next_at <= $1 AND kind LIKE 'dns%' ORDER BY next_at LIMIT $2`, s.Now(), limit)
+	return due(ctx, s.DB, dueQuery{id: "id", from: "jobs", at: "next_at", where: "kind LIKE 'dns%'"}, s.Now(), limit)
 }

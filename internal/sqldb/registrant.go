@@ -130,7 +130,7 @@ func eraseRegistrant(ctx context.Context, tx *Tx, reference string, to lifecycle
 
 // DueRegistrants implements registration.Registrants.
 func (s Registrants) DueRegistrants(ctx context.Context, limit int) ([]string, error) {
-	return due(ctx, s.DB, `SELECT reference FROM registrants WHERE next_at <= $1 ORDER BY next_at LIMIT $2`, s.Now(), limit)
+	return due(ctx, s.DB, dueQuery{id: "reference", from: "registrants", at: "next_at"}, s.Now(), limit)
 }
 
 // LeaseRegistrant implements registration.RegistrantSteps.

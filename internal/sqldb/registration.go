@@ -240,8 +240,10 @@ func scanEvent(rows *sql.Rows) (e lifecycle.Event, err error) {
 
 // DueNames implements registration.LifecycleStore.
 func (s Registrations) DueNames(ctx context.Context, backend string, limit int) ([]string, error) {
-	if backend != "" {
-		return due(ctx, s.DB, `SELECT domain FROM registrations WHERE backend = $3 AND next_at <= $1 AND cancelling_at IS NULL ORDER BY next_at LIMIT $2`, s.Now(), limit, backend)
+	q := dueQuery{id: "domain", from: "registrations", at: "next_at", where: "cancelling_at IS NULL"}
+	if backend == "" {
+		return due(ctx, s.DB, q, s.Now(), limit)
 	}
-	return due(ctx, s.DB, `SELECT domain FROM registrations WHERE next_at <= $1 AND cancelling_at IS NULL ORDER BY next_at LIMIT $2`, s.Now(), limit)
+	q.where += " AND backend = $3"
+	return due(ctx, s.DB, q, s.Now(), limit, backend)
 }

@@ -34,6 +34,23 @@ func (s Registry) entry(ctx context.Context, name deed.Name, at time.Time) (regi
 	return scanEntry(s.DB.queryRow(ctx, selectEntry, name, at.Unix()))
 }
 
+// Ordered implements local.Store.
+func (s Registry) Ordered(ctx context.Context, names []deed.Name) (ordered []deed.Name, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
+	defer cancel()
+	rows, err := s.DB.query(ctx, `SELECT name FROM registry_names WHERE name IN (`+s.DB.elements("$1")+`)`, array(s.DB, names))
+	if err != nil {
+		return nil, err
+	}
+	err = eachRow(rows, func() error {
+		var name deed.Name
+		err := rows.Scan(&name)
+		ordered = append(ordered, name)
+		return err
+	})
+	return ordered, err
+}
+
 // Change implements local.Store.
 func (s Registry) Change(ctx context.Context, name deed.Name, at time.Time, change func(registry.Entry) (registry.Entry, error)) error {
 	return s.withLockedName(ctx, name, func(ctx context.Context, tx *Tx) error {

@@ -1,6 +1,7 @@
 package sqldb
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -82,4 +83,28 @@ func places(first, n int) string {
 		list[i] = fmt.Sprintf("$%d", first+i)
 	}
 	return strings.Join(list, ", ")
+}
+
+// elements returns a query for the elements of the array at a placeholder.
+func (db *DB) elements(place string) string {
+	if db.dialect == postgres {
+		return "SELECT unnest(" + place + "::text[])"
+	}
+	return "SELECT value FROM json_each(" + place + ")"
+}
+
+// array returns the argument that elements reads.
+func array[T ~string](db *DB, list []T) any {
+	texts := make([]string, len(list))
+	for i, s := range list {
+		texts[i] = string(s)
+	}
+	if db.dialect == postgres {
+		return texts
+	}
+	text, err := json.Marshal(texts)
+	if err != nil {
+		panic(err) // invalid UTF-8 is replaced, and there is nothing else that could fail
+	}
+	return string(text)
 }

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -52,6 +53,7 @@ type DB struct {
 	pooled      bool                        // behind a connection pooler
 	poolStats   map[string]func() PoolStats // of PostgreSQL
 	readStmts   sync.Map                    // *sql.Stmt by query, for queryRow
+	share       atomic.Pointer[share]       // of the due rows; nil for all
 }
 
 // Close closes the database. A second call does nothing.

@@ -12,26 +12,13 @@ import (
 )
 
 // DueDelegations implements zone.Delegations.
-func (s Zones) DueDelegations(ctx context.Context, servers []string, limit int) (names []string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
-	defer cancel()
-	rows, err := s.DB.read.QueryContext(ctx, `
-		SELECT r.domain FROM registrations r JOIN zones z ON z.domain = r.domain
-		 WHERE r.ds = '' AND r.nameservers = $1 AND r.status = 'active' AND z.generation > 0 AND`+isServed+`
-		   AND NOT EXISTS (SELECT 1 FROM delegation_moves m WHERE m.domain = r.domain AND m.reference = r.reference)
-		   AND NOT EXISTS (SELECT 1 FROM key_rolls k WHERE k.zone_id = z.id)
-		   AND z.ds_next_at <= $2 ORDER BY z.ds_next_at LIMIT $3`,
-		strings.Join(servers, " "), s.Now().Unix(), limit)
-	if err != nil {
-		return nil, err
-	}
-	err = eachRow(rows, func() error {
-		var name string
-		err := rows.Scan(&name)
-		names = append(names, name)
-		return err
-	})
-	return names, err
+func (s Zones) DueDelegations(ctx context.Context, servers []string, limit int) ([]string, error) {
+	return due(ctx, s.DB, dueQuery{
+		id: "r.domain", from: "registrations r JOIN zones z ON z.domain = r.domain", at: "z.ds_next_at",
+		where: `r.ds = '' AND r.nameservers = $3 AND r.status = 'active' AND z.generation > 0 AND` + isServed + `
+			AND NOT EXISTS (SELECT 1 FROM delegation_moves m WHERE m.domain = r.domain AND m.reference = r.reference)
+			AND NOT EXISTS (SELECT 1 FROM key_rolls k WHERE k.zone_id = z.id)`,
+	}, s.Now(), limit, strings.Join(servers, " "))
 }
 
 // DSWait implements zone.Delegations.

@@ -102,8 +102,7 @@ func (s Zones) relabel(ctx context.Context, tx *Tx, name deed.Name) error {
 
 // DueZones returns zones whose signatures must be renewed.
 func (s Zones) DueZones(ctx context.Context, limit int) ([]string, error) {
-	return due(ctx, s.DB, `
-		SELECT domain FROM zones WHERE renew_at <= $1 AND renew_at > 0 AND ended_at IS NULL ORDER BY renew_at LIMIT $2`, s.signatureTime(), limit)
+	return due(ctx, s.DB, dueQuery{id: "domain", from: "zones", at: "renew_at", where: "renew_at > 0 AND ended_at IS NULL"}, s.signatureTime(), limit)
 }
 
 // Resign renews expiring signatures of the zone, with a new serial.

@@ -62,6 +62,10 @@ type Names interface {
 	// entry when it was never registered.
 	Entry(ctx context.Context, name deed.Name, at time.Time) (registry.Entry, error)
 
+	// Ordered returns those of the names that were ever ordered. The others have the
+	// zero entry.
+	Ordered(ctx context.Context, names []deed.Name) ([]deed.Name, error)
+
 	// Change replaces the name's entry by the result of change, while the entry is
 	// locked. An error of change is returned, and nothing is changed.
 	Change(ctx context.Context, name deed.Name, at time.Time, change func(registry.Entry) (registry.Entry, error)) error
@@ -71,8 +75,8 @@ type Names interface {
 	Entries(ctx context.Context, account string, after deed.Name, limit int, at time.Time) ([]registry.Entry, error)
 }
 
-// A Registry implements registrar.Registrar, registrar.Manager and
-// registrar.Inventory. Set the fields before its first use.
+// A Registry implements registrar.Registrar, registrar.BulkChecker, registrar.Manager
+// and registrar.Inventory. Set the fields before its first use.
 type Registry struct {
 	Store  Store
 	Now    func() time.Time     // may jump forward by years
@@ -113,12 +117,46 @@ func (r *Registry) Available(ctx context.Context, name deed.Name) (registrar.Ava
 	if err != nil {
 		return registrar.Availability{}, fmt.Errorf("check %s: %w", name, err)
 	}
-	price, premium := premiumPrice(name)
-	a := registrar.Availability{Available: true, Premium: premium, Wholesale: price.first, Renewal: price.further}
-	if entry.HeldAt(now) {
-		a.Available, a.Reason = false, "taken"
+	return availability(name, entry.HeldAt(now)), nil
+}
+
+// AvailableAll implements registrar.BulkChecker. Most names were never ordered, and one
+// query finds those that were.
+func (r *Registry) AvailableAll(ctx context.Context, names []deed.Name) (map[deed.Name]registrar.Availability, error) {
+	if _, err := r.Faults.meet(ctx, check); err != nil {
+		return nil, fmt.Errorf("check %d names: %w", len(names), err)
 	}
-	return a, nil
+	ordered, err := r.Store.Ordered(ctx, names)
+	if err != nil {
+		return nil, fmt.Errorf("check %d names: %w", len(names), err)
+	}
+	out := make(map[deed.Name]registrar.Availability, len(names))
+	for _, name := range names {
+		out[name] = availability(name, false)
+		if r.reserved(name) {
+			out[name] = registrar.Availability{Reason: "reserved"}
+		}
+	}
+	now := r.now()
+	for _, name := range ordered {
+		entry, err := r.Store.Entry(ctx, name, now)
+		if err != nil {
+			return nil, fmt.Errorf("check %s: %w", name, err)
+		}
+		if !r.reserved(name) {
+			out[name] = availability(name, entry.HeldAt(now))
+		}
+	}
+	return out, nil
+}
+
+func availability(name deed.Name, held bool) registrar.Availability {
+	price, premium := premiumPrice(name)
+	a := registrar.Availability{Available: !held, Premium: premium, Wholesale: price.first, Renewal: price.further}
+	if held {
+		a.Reason = "taken"
+	}
+	return a
 }
 
 func (r *Registry) reserved(name deed.Name) bool {

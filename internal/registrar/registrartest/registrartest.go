@@ -236,6 +236,25 @@ func (b Env) wantAvailable(t *testing.T, n deed.Name, want bool, reason string) 
 	if err != nil || got.Available != want || got.Reason != reason {
 		t.Errorf("%s: got %+v, %v, want %t %q", n, got, err, want, reason)
 	}
+	b.wantSameInBulk(t, n, got)
+}
+
+// wantSameInBulk checks the name together with others, if the backend can. Its
+// availability must be the same.
+func (b Env) wantSameInBulk(t *testing.T, n deed.Name, want registrar.Availability) {
+	t.Helper()
+	r := b.Registrar
+	if wrapped, ok := r.(recorder); ok {
+		r = wrapped.Registrar
+	}
+	bulk, ok := r.(registrar.BulkChecker)
+	if !ok {
+		return
+	}
+	all, err := bulk.AvailableAll(t.Context(), []deed.Name{"suite-never-sold.com", n, "suite-unknown.com"})
+	if got := all[n]; err != nil || len(all) != 3 || got != want || !all["suite-unknown.com"].Available {
+		t.Errorf("%s among others: got %+v of %d, %v, want %+v", n, got, len(all), err, want)
+	}
 }
 
 // wantCode compares the code of a final error.
