@@ -93,6 +93,10 @@ func (s watch) SetWatched(ctx context.Context, next uint64, unread []settle.Unre
 	return act(s.p, "SetWatched", func() error { return s.s.SetWatched(ctx, next, unread) })
 }
 
+func (s watch) Received(ctx context.Context, ids []string) (map[string]bool, error) {
+	return call(s.p, "Received", func() (map[string]bool, error) { return s.s.Received(ctx, ids) })
+}
+
 // Adopt fails for a transfer that is poison, until somebody sees to it.
 func (s watch) Adopt(ctx context.Context, t settle.Transfer, u order.Unsolicited) error {
 	return act(s.p, "Adopt "+t.TxHash, func() error {

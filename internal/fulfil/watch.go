@@ -20,6 +20,10 @@ type WatchStore interface {
 	// blocks.
 	SetWatched(ctx context.Context, next uint64, unread []settle.UnreadBlock) error
 
+	// Received returns the IDs of those payments whose money is known to have arrived:
+	// Adopt would do nothing.
+	Received(ctx context.Context, ids []string) (map[string]bool, error)
+
 	// Adopt assigns the transfer to its payment, or makes it due for refund, or
 	// stores it as unsolicited if there is no payment. It is idempotent.
 	Adopt(ctx context.Context, t settle.Transfer, u order.Unsolicited) error
@@ -56,8 +60,12 @@ func (s *Service) ReadChain(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("read the chain from block %d: %w", from, err)
 	}
+	transfers, err := s.unknown(ctx, found.Transfers)
+	if err != nil {
+		return false, err
+	}
 	var aside []error
-	for _, t := range found.Transfers {
+	for _, t := range transfers {
 		if err := s.adopt(ctx, t); err != nil {
 			if put := s.Watch.PutAside(ctx, t, order.WaitingFor(err), s.Now().Add(retryAside)); put != nil {
 				return false, fmt.Errorf("put transfer %s aside: %w", t.TxHash, errors.Join(put, err))
@@ -74,6 +82,34 @@ func (s *Service) ReadChain(ctx context.Context) (more bool, err error) {
 		}
 	}
 	return found.Next > from, errors.Join(aside...)
+}
+
+// unknown returns the transfers of which it is not known yet that they arrived. Most are
+// payments that we have submitted ourselves.
+func (s *Service) unknown(ctx context.Context, all []settle.Transfer) ([]settle.Transfer, error) {
+	if len(all) == 0 {
+		return nil, nil
+	}
+	ids := make([]string, len(all))
+	for i, t := range all {
+		ids[i] = s.paymentOf(t)
+	}
+	received, err := s.Watch.Received(ctx, ids)
+	if err != nil {
+		return nil, fmt.Errorf("look up the payments of %d transfers: %w", len(all), err)
+	}
+	var unknown []settle.Transfer
+	for i, t := range all {
+		if !received[ids[i]] {
+			unknown = append(unknown, t)
+		}
+	}
+	return unknown, nil
+}
+
+// paymentOf returns the ID of the payment that a transfer belongs to, if there is one.
+func (s *Service) paymentOf(t settle.Transfer) string {
+	return settle.Authorization{Payer: t.Payer, Nonce: t.Nonce}.PaymentID(s.Terms.ChainID, s.Terms.Asset)
 }
 
 // RetryAside retries transfers that were put aside.
@@ -97,7 +133,7 @@ func (s *Service) adopt(ctx context.Context, t settle.Transfer) error {
 		return nil
 	}
 	u := order.Unsolicited{State: order.PaymentUnclaimed, Next: s.Now().Add(s.Terms.ClaimWindow)}
-	_, err := s.Store.Payment(ctx, settle.Authorization{Payer: t.Payer, Nonce: t.Nonce}.PaymentID(s.Terms.ChainID, s.Terms.Asset))
+	_, err := s.Store.Payment(ctx, s.paymentOf(t))
 	if err != nil && deed.CodeOf(err) != deed.CodeNotFound {
 		return fmt.Errorf("look up the payment of %s: %w", t.TxHash, err)
 	}

@@ -100,6 +100,12 @@ func (s PaymentState) CanBecome(next PaymentState) bool {
 // payer may pay again.
 func (s PaymentState) EndedUnpaid() bool { return s == PaymentVoid || s == PaymentReleased }
 
+// Received reports whether the money of the payment has arrived. That never changes
+// again.
+func (s PaymentState) Received() bool {
+	return s != PaymentAuthorized && s != PaymentSettling && !s.EndedUnpaid()
+}
+
 // Refunds reports whether the payment is being refunded, or was.
 func (s PaymentState) Refunds() bool {
 	return s == PaymentRefundDue || s == PaymentRefunding || s == PaymentRefunded

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"deed.example/deed"
 	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/event"
 )
@@ -107,3 +108,22 @@ func (tx *Tx) RequireFirst(none error, query string, args ...any) {
 }
 
 func (tx *Tx) Require(none error, query string, args ...any) { tx.require(none, query, args...) }
+
+// ForgetZones empties the cache of zones.
+func (db *DB) ForgetZones() {
+	db.zones.mu.Lock()
+	defer db.zones.mu.Unlock()
+	db.zones.young, db.zones.old, db.zones.size = nil, nil, 0
+}
+
+// CachedZones returns the number of zones and of their records that are cached.
+func (db *DB) CachedZones() (zones, records int) {
+	db.zones.mu.Lock()
+	defer db.zones.mu.Unlock()
+	return len(db.zones.young) + len(db.zones.old), db.zones.size
+}
+
+// SetServed serves the zone, or withdraws it.
+func (s Zones) SetServed(ctx context.Context, name deed.Name, serve bool) error {
+	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error { return s.setServing(ctx, tx, name, serve) })
+}

@@ -26,22 +26,30 @@ type PaymentMove struct {
 	At      time.Time
 }
 
-// committed is what an Observer sees of one transaction.
+// committed is what was committed by one transaction.
 type committed struct {
 	events []event.Event
 	moves  []PaymentMove
+	zones  []changedZone
 }
 
-// tell tells the observer, unless the transaction failed, and returns its error.
-func (c *committed) tell(o Observer, err error) error {
-	if err != nil || o == nil {
+// tell caches the zones and tells the observer, unless the transaction failed, and
+// returns its error.
+func (c *committed) tell(db *DB, err error) error {
+	if err != nil {
 		return err
 	}
+	for _, z := range c.zones {
+		db.zones.add(z.name, z.content)
+	}
+	if db.Observer == nil {
+		return nil
+	}
 	for _, m := range c.moves {
-		o.PaymentMoved(m)
+		db.Observer.PaymentMoved(m)
 	}
 	for _, e := range c.events {
-		o.Event(e)
+		db.Observer.Event(e)
 	}
 	return nil
 }

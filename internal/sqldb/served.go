@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -22,23 +21,44 @@ type Served struct{ DB *DB }
 // isServed is true for zones that have neither ended nor been withdrawn.
 const isServed = ` z.ended_at IS NULL AND z.withdrawn_at IS NULL`
 
-// Zone implements primary.Store and zone.Served.
+// Zone implements primary.Store and zone.Served. Of a zone that is cached, only the
+// version is read.
 func (s Served) Zone(ctx context.Context, origin string) (z dnssec.ServedZone, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
-	rows, err := s.DB.read.QueryContext(ctx, servedRecords+` AND z.domain = $1`, origin)
+	cached := s.DB.zones.find(origin)
+	skip := zoneVersion{}
+	if cached.served != nil {
+		skip = cached.version
+	}
+	rows, err := s.DB.query(ctx, `
+		SELECT z.id, z.serial, z.changed_at, coalesce(s.owner, ''), coalesce(s.type, 0), coalesce(s.ttl, 0), coalesce(s.data, '')
+		  FROM zones z LEFT JOIN served s ON s.zone_id = `+unlessVersion+` AND s.removed_serial IS NULL
+		 WHERE z.domain = $1 AND`+isServed, origin, skip.id, skip.serial, skip.changed)
 	if err != nil {
 		return z, err
 	}
-	err = eachZone(rows, func(found dnssec.ServedZone) error {
-		z = found
-		return nil
+	var v zoneVersion
+	err = eachRow(rows, func() error {
+		rr, err := scanRR(rows, &v.id, &v.serial, &v.changed)
+		if err == nil && rr.Type != 0 {
+			z.RRs = append(z.RRs, rr)
+		}
+		return err
 	})
-	if err == nil && len(z.RRs) == 0 {
-		err = notServed(origin)
+	z.Origin, z.Serial, z.Version = origin, v.serial, v.String()
+	if known, ok := cached.servedOf(v); ok && err == nil {
+		z.RRs = known
+		return z, nil
 	}
-	return z, err
+	if err == nil && len(z.RRs) == 0 {
+		return dnssec.ServedZone{}, notServed(origin)
+	}
+	return z.Sorted(), err
 }
+
+// unlessVersion is the ID of a zone, or NULL if it has the version of $2, $3 and $4.
+const unlessVersion = `CASE WHEN z.id = $2 AND z.serial = $3 AND z.changed_at = $4 THEN NULL ELSE z.id END`
 
 // servedRecords selects the records of zones, as eachZone reads them.
 const servedRecords = `
@@ -114,10 +134,9 @@ func (s Served) Some(ctx context.Context, origins []string, yield func(dnssec.Se
 func eachZone(rows *sql.Rows, yield func(dnssec.ServedZone) error) error {
 	var z dnssec.ServedZone
 	err := eachRow(rows, func() error {
-		var origin, id string
-		var serial uint32
-		var changed int64
-		rr, err := scanRR(rows, &origin, &id, &serial, &changed)
+		var origin string
+		var v zoneVersion
+		rr, err := scanRR(rows, &origin, &v.id, &v.serial, &v.changed)
 		if err != nil {
 			return err
 		}
@@ -127,9 +146,9 @@ func eachZone(rows *sql.Rows, yield func(dnssec.ServedZone) error) error {
 			}
 			z = dnssec.ServedZone{}
 		}
-		z.Origin, z.Serial = origin, serial
+		z.Origin, z.Serial = origin, v.serial
 		if z.Version == "" {
-			z.Version = zoneVersion(id, serial, changed)
+			z.Version = v.String()
 		}
 		z.RRs = append(z.RRs, rr)
 		return nil
@@ -140,12 +159,6 @@ func eachZone(rows *sql.Rows, yield func(dnssec.ServedZone) error) error {
 	return yield(z.Sorted())
 }
 
-// zoneVersion identifies the content of a zone: also after a backup was restored, it
-// is another one for every change.
-func zoneVersion(id string, serial uint32, changed int64) string {
-	return id + " " + strconv.FormatUint(uint64(serial), 10) + " " + strconv.FormatInt(changed, 10)
-}
-
 // Versions implements zone.Served.
 func (s Served) Versions(ctx context.Context, yield func(origin, version string, changed time.Time)) error {
 	rows, err := s.DB.read.QueryContext(ctx, `SELECT z.domain, z.id, z.serial, z.changed_at FROM zones z WHERE`+isServed)
@@ -153,12 +166,11 @@ func (s Served) Versions(ctx context.Context, yield func(origin, version string,
 		return err
 	}
 	return eachRow(rows, func() error {
-		var origin, id string
-		var serial uint32
-		var changed int64
-		err := rows.Scan(&origin, &id, &serial, &changed)
+		var origin string
+		var v zoneVersion
+		err := rows.Scan(&origin, &v.id, &v.serial, &v.changed)
 		if err == nil {
-			yield(origin, zoneVersion(id, serial, changed), time.UnixMilli(changed))
+			yield(origin, v.String(), time.UnixMilli(v.changed))
 		}
 		return err
 	})
@@ -176,11 +188,11 @@ func (s Served) Changed(ctx context.Context, since time.Time) (versions map[stri
 	}
 	versions = map[string]string{}
 	err = eachRow(rows, func() error {
-		var origin, id string
-		var serial uint32
-		var changed, withdrawn, ended int64
-		err := rows.Scan(&origin, &id, &serial, &changed, &withdrawn, &ended)
-		version := zoneVersion(id, serial, changed)
+		var origin string
+		var v zoneVersion
+		var withdrawn, ended int64
+		err := rows.Scan(&origin, &v.id, &v.serial, &v.changed, &withdrawn, &ended)
+		version := v.String()
 		if withdrawn != 0 || ended != 0 {
 			version = fmt.Sprintln(version, withdrawn, ended)
 		}

@@ -54,6 +54,7 @@ type DB struct {
 	poolStats   map[string]func() PoolStats // of PostgreSQL
 	readStmts   sync.Map                    // *sql.Stmt by query, for queryRow
 	share       atomic.Pointer[share]       // of the due rows; nil for all
+	zones       zoneCache
 }
 
 // Close closes the database. A second call does nothing.
@@ -85,13 +86,13 @@ func (db *DB) tx(ctx context.Context, f func(context.Context, *Tx) error) error 
 	run := func(ctx context.Context, shared *Tx) error {
 		tx := &Tx{Tx: shared.Tx, prepared: shared.prepared}
 		err := tx.run(ctx, f)
-		seen = committed{tx.events, tx.moves}
+		seen = committed{tx.events, tx.moves, tx.zones}
 		return err
 	}
 	if db.group != nil {
-		return seen.tell(db.Observer, db.group.tx(ctx, run))
+		return seen.tell(db, db.group.tx(ctx, run))
 	}
-	return seen.tell(db.Observer, db.postgresTx(ctx, run))
+	return seen.tell(db, db.postgresTx(ctx, run))
 }
 
 func (db *DB) postgresTx(ctx context.Context, f func(context.Context, *Tx) error) error {

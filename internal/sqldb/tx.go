@@ -26,6 +26,7 @@ type Tx struct {
 	events   []event.Event // to be written before the commit
 	members  memberChanges // likewise
 	moves    []PaymentMove // to be observed after the commit
+	zones    []changedZone // to be cached after the commit
 }
 
 // errNeedsTx is returned by a Tx of atOnce for what it cannot do.
@@ -62,8 +63,8 @@ func (db *DB) tryAtOnce(ctx context.Context, f func(context.Context, *Tx) error)
 		db.checkPrimary(err)
 		return err
 	}
-	seen := committed{tx.events, tx.moves}
-	return seen.tell(db.Observer, nil)
+	seen := committed{tx.events, tx.moves, tx.zones}
+	return seen.tell(db, nil)
 }
 
 // needsTx reports whether an f must be run again in a transaction.

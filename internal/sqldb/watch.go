@@ -150,14 +150,33 @@ func (s Payments) insertUnsolicited(ctx context.Context, tx *Tx, id string, t se
 // released payment was given up, and a payer can sign one nonce twice, for another
 // amount or a later time than the void authorization.
 func (s Payments) adoptKnown(ctx context.Context, tx *Tx, known order.Payment, t settle.Transfer) error {
-	open := known.State == order.PaymentAuthorized || known.State == order.PaymentSettling
 	switch {
-	case known.AliasOf != "", known.State.EndedUnpaid(), open && known.Auth.Amount != t.Amount:
+	case known.AliasOf == "" && known.State.Received():
+		return nil
+	case known.AliasOf != "", known.State.EndedUnpaid(), known.Auth.Amount != t.Amount:
 		return s.owe(ctx, tx, known, t)
-	case open:
-		return s.settleKnown(ctx, tx, known, t)
 	}
-	return nil
+	return s.settleKnown(ctx, tx, known, t)
+}
+
+// Received implements fulfil.WatchStore.
+func (s Payments) Received(ctx context.Context, ids []string) (map[string]bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
+	defer cancel()
+	rows, err := s.DB.query(ctx, `
+		SELECT id, state FROM payments WHERE id IN (`+s.DB.elements("$1")+`) AND alias_of IS NULL`, array(s.DB, ids))
+	if err != nil {
+		return nil, err
+	}
+	received := make(map[string]bool, len(ids))
+	err = eachRow(rows, func() error {
+		var id string
+		var state order.PaymentState
+		err := rows.Scan(&id, &state)
+		received[id] = state.Received()
+		return err
+	})
+	return received, err
 }
 
 func (s Payments) settleKnown(ctx context.Context, tx *Tx, p order.Payment, t settle.Transfer) error {

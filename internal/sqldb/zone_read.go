@@ -20,6 +20,7 @@ type zoneRow struct {
 	roll lifecycle.KeyRollStep
 	dnszone.Zone
 	storedSerial uint32 // before a change
+	changed      int64  // likewise, in Unix milliseconds
 
 	// stored maps short record IDs to the long ones in the database, which a node
 	// of an earlier version has written since the migration to short IDs.
@@ -31,19 +32,28 @@ type zoneRow struct {
 const masterOf = `CASE WHEN z.master <> '' THEN z.master ELSE coalesce((SELECT fingerprint FROM zone_master WHERE id = 1), '') END`
 
 const (
-	zoneColumns = `z.id, z.serial, z.generation, ` + masterOf + `, r.owner, r.expires_at, coalesce(k.step, ''), coalesce(k.master, ''), coalesce(k.generation, 0)`
+	zoneColumns = `z.id, z.serial, z.changed_at, z.generation, ` + masterOf + `, r.owner, r.expires_at, coalesce(k.step, ''), coalesce(k.master, ''), coalesce(k.generation, 0)`
 	zoneTables  = `zones z JOIN registrations r ON r.domain = z.domain LEFT JOIN key_rolls k ON k.zone_id = z.id`
 	selectZone  = `SELECT ` + zoneColumns + ` FROM ` + zoneTables + ` WHERE z.domain = $1 AND z.ended_at IS NULL`
 )
 
+// version returns the version that the zone was read in.
+func (z *zoneRow) version() zoneVersion { return zoneVersion{z.id, z.storedSerial, z.changed} }
+
 // readZone returns a zone with its records. They are read by one statement: a second one
-// would take longer than reading the columns of the zone with each record.
-func readZone(ctx context.Context, from querier, name deed.Name) (zoneRow, error) {
+// would take longer than reading the columns of the zone with each record. Records that
+// are cached in their current version are not read.
+func (db *DB) readZone(ctx context.Context, from querier, name deed.Name) (zoneRow, error) {
+	cached := db.zones.find(string(name))
+	skip := zoneVersion{}
+	if cached.records != nil {
+		skip = cached.version
+	}
 	rows, err := from.QueryContext(ctx, `
 		SELECT `+zoneColumns+`, coalesce(n.id, ''), coalesce(n.type, ''), coalesce(n.host, ''), coalesce(n.value, ''), coalesce(n.ttl, 0), n.distance,
 		       coalesce(n.created_at, 0), coalesce(n.updated_at, 0)
-		  FROM `+zoneTables+` LEFT JOIN records n ON n.zone_id = z.id AND n.removed_serial IS NULL
-		 WHERE z.domain = $1 AND z.ended_at IS NULL`, name)
+		  FROM `+zoneTables+` LEFT JOIN records n ON n.zone_id = `+unlessVersion+` AND n.removed_serial IS NULL
+		 WHERE z.domain = $1 AND z.ended_at IS NULL`, name, skip.id, skip.serial, skip.changed)
 	if err != nil {
 		return zoneRow{}, err
 	}
@@ -59,6 +69,10 @@ func readZone(ctx context.Context, from querier, name deed.Name) (zoneRow, error
 	z := columns.zone(name)
 	if err == nil && z.id == "" {
 		err = notRegistered(name)
+	}
+	var known bool
+	if z.Records, known = cached.recordsOf(z.version()); known {
+		return z, err
 	}
 	z.stored = shorten(records)
 	z.Records = sortRecords(records)
@@ -88,7 +102,7 @@ type zoneScan struct {
 
 func (s *zoneScan) all() []any {
 	z := &s.row
-	return []any{&z.id, &z.Serial, &s.key.Generation, &s.key.Master, &z.Owner, &s.expires, &z.roll, &s.other.Master, &s.other.Generation}
+	return []any{&z.id, &z.Serial, &z.changed, &s.key.Generation, &s.key.Master, &z.Owner, &s.expires, &z.roll, &s.other.Master, &s.other.Generation}
 }
 
 func (s *zoneScan) zone(name deed.Name) zoneRow {

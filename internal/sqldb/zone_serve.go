@@ -3,6 +3,7 @@ package sqldb
 import (
 	"context"
 	"encoding/hex"
+	"slices"
 
 	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/dnszone"
@@ -11,11 +12,10 @@ import (
 // serve regenerates the served records of the zone, and stores the difference.
 func (s Zones) serve(ctx context.Context, tx *Tx, z zoneRow) error {
 	now := s.Now()
-	prev, err := readServed(ctx, tx, z.id)
+	prev, err := s.served(ctx, tx, z)
 	if err != nil {
 		return err
 	}
-	prev.Origin = string(z.Name)
 	var aliases []dnszone.Alias
 	if hasAlias(z.Zone) {
 		if aliases, err = readAliases(ctx, tx, z.id); err != nil {
@@ -37,7 +37,28 @@ func (s Zones) serve(ctx context.Context, tx *Tx, z zoneRow) error {
 		tx.queue(`DELETE FROM served WHERE zone_id = $1 AND removed_serial < $2`, z.id, int64(z.Serial)-servedRetention)
 	}
 	s.announce(tx, z, next.RenewAt(), now)
+	if z.stored == nil { // a node of this version reads and writes the records
+		tx.zones = append(tx.zones, changedZone{string(z.Name), zoneContent{
+			version: zoneVersion{z.id, z.Serial, now.UnixMilli()}, records: sortRecords(slices.Clone(z.Records)), served: next.Sorted().RRs,
+		}})
+	}
 	return nil
+}
+
+// A changedZone is what a transaction has made of a zone.
+type changedZone struct {
+	name    string
+	content zoneContent
+}
+
+// served returns the records that are served of the zone as it was read.
+func (s Zones) served(ctx context.Context, tx *Tx, z zoneRow) (prev dnssec.ServedZone, err error) {
+	var known bool
+	if prev.RRs, known = s.DB.zones.find(string(z.Name)).servedOf(z.version()); !known {
+		prev, err = readServed(ctx, tx, z.id)
+	}
+	prev.Origin = string(z.Name)
+	return prev, err
 }
 
 // retireServed ends served records with the serial of the zone.
@@ -46,12 +67,16 @@ func retireServed(tx *Tx, z zoneRow, removed []dnszone.RR) {
 	for i, rr := range removed {
 		rows[i] = []any{rr.Owner, rr.Type, rr.TTL, hex.EncodeToString([]byte(rr.Data))}
 	}
+	among := ""
+	if tx.prepared == nil { // PostgreSQL would compare all records of the zone otherwise
+		among = ` AND served.owner = ANY($3::text[])`
+	}
 	for chunk := range tx.chunks(rows) {
 		given, args := tx.rows(3, []string{"owner", "type", "ttl", "data"}, chunk)
 		tx.queue(`
 			UPDATE served SET removed_serial = $1 FROM `+given+`
 			 WHERE served.zone_id = $2 AND served.removed_serial IS NULL
-			   AND served.owner = given.owner AND served.type = given.type AND served.ttl = given.ttl AND served.data = given.data`,
+			   AND served.owner = given.owner AND served.type = given.type AND served.ttl = given.ttl AND served.data = given.data`+among,
 			append([]any{z.Serial, z.id}, args...)...)
 	}
 }

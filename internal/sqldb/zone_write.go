@@ -98,7 +98,7 @@ func (s Zones) lockZone(ctx context.Context, tx *Tx, name deed.Name) (zoneRow, e
 			return zoneRow{}, err
 		}
 	}
-	return readZone(ctx, tx, name)
+	return s.DB.readZone(ctx, tx, name)
 }
 
 // writeZone stores the new state of a zone: records, served records, serial, history and

@@ -1,0 +1,173 @@
+package sqldb
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"deed.example/deed/internal/settle"
+)
+
+// errAllTaken rolls back a transaction with nothing to sign.
+var errAllTaken = errors.New("every attempt was made already")
+
+// Sign implements chain.Store. The nonce, the attempts and the signed bytes are written
+// by one statement, which requires that the nonce is still the next one: nobody waits
+// while a signer, which may be remote, signs. Who was too late signs again with the row
+// of the signer locked; what was signed before is never sent.
+func (s Settlements) Sign(ctx context.Context, in settle.Intent, sign func(nonce uint64, purposes []string) (settle.Transaction, error)) error {
+	err := s.DB.atOnce(ctx, func(ctx context.Context, tx *Tx) error {
+		if tx.pool != nil {
+			return s.signAtOnce(ctx, tx, in, sign)
+		}
+		stored, err := s.nextNonce(ctx, tx, in)
+		if err != nil {
+			return err
+		}
+		nonce := max(stored, in.First)
+		free, err := s.take(ctx, tx, in, nonce)
+		if err != nil {
+			return err
+		}
+		if len(free) == 0 {
+			return errAllTaken
+		}
+		signed, err := sign(nonce, free)
+		if err != nil {
+			return err
+		}
+		if err := s.skip(ctx, tx, in, stored, signed.SignedAt); err != nil {
+			return err
+		}
+		return s.insert(ctx, tx, signed)
+	})
+	if errors.Is(err, errAllTaken) {
+		return nil
+	}
+	return err
+}
+
+// signAtOnce signs with the next nonce as it was read, for the purposes that were not
+// taken then.
+func (s Settlements) signAtOnce(ctx context.Context, tx *Tx, in settle.Intent, sign func(nonce uint64, purposes []string) (settle.Transaction, error)) error {
+	rows, err := tx.QueryContext(ctx, `
+		SELECT '', next_nonce FROM signers WHERE chain = $1 AND address = $2
+		UNION ALL
+		SELECT purpose, 0 FROM attempts WHERE chain = $1 AND attempt = $3 AND purpose IN (`+s.DB.elements("$4")+`)`,
+		s.ChainID, in.From, in.Attempt, array(s.DB, in.Purposes))
+	if err != nil {
+		return fmt.Errorf("read the nonce of %s: %w", in.From, err)
+	}
+	taken, nonce, known := map[string]bool{}, uint64(0), false
+	err = eachRow(rows, func() error {
+		var purpose string
+		var next uint64
+		err := rows.Scan(&purpose, &next)
+		if taken[purpose] = true; purpose == "" {
+			nonce, known = next, true
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read the nonce of %s: %w", in.From, err)
+	}
+	if !known || nonce < in.First {
+		return errNeedsTx // a new signer, or nonces to skip
+	}
+	free := slices.DeleteFunc(slices.Clone(in.Purposes), func(purpose string) bool { return taken[purpose] })
+	if len(free) == 0 {
+		return errAllTaken
+	}
+	signed, err := sign(nonce, free)
+	if err != nil {
+		return err
+	}
+	tx.requireFirst(fmt.Errorf("nonce %d of %s was taken meanwhile", nonce, in.From), `
+		UPDATE signers SET next_nonce = next_nonce + 1 WHERE chain = $1 AND address = $2 AND next_nonce = $3`, s.ChainID, in.From, nonce)
+	attempts := make([][]any, len(free))
+	for i, purpose := range free {
+		attempts[i] = []any{s.ChainID, purpose, in.Attempt, string(in.From), nonce}
+	}
+	tx.queueRows("attempts", []string{"chain", "purpose", "attempt", "signer", "nonce"}, attempts)
+	tx.queue(insertTransaction, s.insertArgs(signed)...)
+	return nil
+}
+
+// nextNonce locks the row of the signer and takes its next nonce.
+func (s Settlements) nextNonce(ctx context.Context, tx *Tx, in settle.Intent) (nonce uint64, err error) {
+	err = tx.QueryRowContext(ctx, `
+		INSERT INTO signers (chain, address, next_nonce) VALUES ($1, $2, $3)
+		ON CONFLICT (chain, address) DO UPDATE SET next_nonce = signers.next_nonce + 1
+		RETURNING next_nonce`,
+		s.ChainID, in.From, in.First+1).Scan(&nonce)
+	if err != nil {
+		return 0, fmt.Errorf("take a nonce of %s: %w", in.From, err)
+	}
+	return nonce - 1, nil
+}
+
+// skip continues from the nonce of the chain when that is ahead of the stored one, and
+// stores the nonces in between as foreign: they were mined, and none of our stored
+// transactions can have them.
+func (s Settlements) skip(ctx context.Context, tx *Tx, in settle.Intent, stored uint64, at time.Time) error {
+	if stored >= in.First {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, `UPDATE signers SET next_nonce = $1 WHERE chain = $2 AND address = $3`, in.First+1, s.ChainID, in.From)
+	if err != nil {
+		return fmt.Errorf("continue from nonce %d of %s: %w", in.First, in.From, err)
+	}
+	_, err = tx.ExecContext(ctx, `
+		INSERT INTO foreign_nonces (chain, signer, first_nonce, last_nonce, seen_at) VALUES ($1, $2, $3, $4, $5)`,
+		s.ChainID, in.From, stored, in.First-1, at.Unix())
+	if err != nil {
+		return fmt.Errorf("store foreign nonces of %s: %w", in.From, err)
+	}
+	return nil
+}
+
+// take stores the attempts and returns the purposes that were not taken yet.
+func (s Settlements) take(ctx context.Context, tx *Tx, in settle.Intent, nonce uint64) (free []string, err error) {
+	rows := make([][]any, len(in.Purposes))
+	for i, purpose := range in.Purposes {
+		rows[i] = []any{purpose}
+	}
+	for chunk := range tx.chunks(rows) {
+		given, args := tx.rows(5, []string{"purpose"}, chunk)
+		taken, err := tx.QueryContext(ctx, `
+			INSERT INTO attempts (chain, purpose, attempt, signer, nonce)
+			SELECT $1, given.purpose, $2, $3, $4 FROM `+given+` WHERE true
+			ON CONFLICT DO NOTHING RETURNING purpose`,
+			append([]any{s.ChainID, in.Attempt, in.From, nonce}, args...)...)
+		if err == nil {
+			err = eachRow(taken, func() error {
+				var purpose string
+				err := taken.Scan(&purpose)
+				free = append(free, purpose)
+				return err
+			})
+		}
+		if err != nil {
+			return nil, fmt.Errorf("take attempt %d of %d payments: %w", in.Attempt, len(in.Purposes), err)
+		}
+	}
+	return free, nil
+}
+
+func (s Settlements) insert(ctx context.Context, tx *Tx, t settle.Transaction) error {
+	if _, err := tx.ExecContext(ctx, insertTransaction, s.insertArgs(t)...); err != nil {
+		return fmt.Errorf("store transaction %s: %w", t.Hash, err)
+	}
+	return nil
+}
+
+const insertTransaction = `
+	INSERT INTO transactions (chain, signer, nonce, hash, raw, signed_at) VALUES ($1, $2, $3, $4, $5, $6)
+	ON CONFLICT DO NOTHING`
+
+func (s Settlements) insertArgs(t settle.Transaction) []any {
+	return []any{s.ChainID, t.From, t.Nonce, t.Hash, hex.EncodeToString(t.Raw), t.SignedAt.Unix()}
+}

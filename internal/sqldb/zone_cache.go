@@ -1,0 +1,96 @@
+package sqldb
+
+import (
+	"slices"
+	"strconv"
+	"sync"
+
+	"deed.example/deed/internal/dnszone"
+)
+
+// A zoneVersion identifies the content of a zone: also after a backup was restored, no
+// other content has it.
+type zoneVersion struct {
+	id      string
+	serial  uint32
+	changed int64 // Unix milliseconds
+}
+
+// String returns the version for dnssec.ServedZone.
+func (v zoneVersion) String() string {
+	return v.id + " " + strconv.FormatUint(uint64(v.serial), 10) + " " + strconv.FormatInt(v.changed, 10)
+}
+
+// A zoneContent is what a zone has in one version. It is not modified.
+type zoneContent struct {
+	version zoneVersion
+	records []dnszone.Record // sorted; nil if they are not known
+	served  []dnszone.RR     // likewise
+}
+
+// maxCachedRecords bounds each of the two generations of a zoneCache, and the size of a
+// zone that is cached.
+const (
+	maxCachedRecords = 20_000
+	maxCachedZone    = 2_000
+)
+
+// A zoneCache has the content of zones that were changed lately: of a zone whose version
+// is still the same, nothing else needs to be read from the database.
+//
+// It has two generations. When the younger one is full, it replaces the older one, which
+// is dropped.
+type zoneCache struct {
+	mu         sync.Mutex // guards all below
+	young, old map[string]zoneContent
+	size       int // records in the younger one
+}
+
+// find returns the content of the zone that is cached, whatever its version is now.
+func (c *zoneCache) find(name string) zoneContent {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if content, ok := c.young[name]; ok {
+		return content
+	}
+	return c.old[name]
+}
+
+// add caches what a zone has. What is already known of the same version is kept.
+func (c *zoneCache) add(name string, content zoneContent) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before, ok := c.young[name]
+	if !ok {
+		before = c.old[name]
+	} else {
+		c.size -= before.size()
+	}
+	if before.version == content.version {
+		if content.records == nil {
+			content.records = before.records
+		}
+		if content.served == nil {
+			content.served = before.served
+		}
+	}
+	if c.young == nil || c.size+content.size() > maxCachedRecords {
+		c.old, c.young, c.size = c.young, map[string]zoneContent{}, 0
+	}
+	if content.size() <= maxCachedZone {
+		c.young[name] = content
+		c.size += content.size()
+	}
+}
+
+func (z zoneContent) size() int { return 1 + len(z.records) + len(z.served) }
+
+// recordsOf returns a copy of the records of this version, if they are known.
+func (z zoneContent) recordsOf(v zoneVersion) ([]dnszone.Record, bool) {
+	return slices.Clone(z.records), z.records != nil && z.version == v
+}
+
+// servedOf is recordsOf for the served records.
+func (z zoneContent) servedOf(v zoneVersion) ([]dnszone.RR, bool) {
+	return slices.Clone(z.served), z.served != nil && z.version == v
+}
