@@ -62,10 +62,14 @@ func (f filler) fill(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, conn.Close(ctx)) }()
-	for _, setting := range []string{"SET synchronous_commit = off", "SET session_replication_role = replica"} { // no foreign keys are checked
+	for _, setting := range []string{"SET synchronous_commit = off", "SET session_replication_role = replica", "SET maintenance_work_mem = '512MB'"} { // no foreign keys are checked
 		if _, err := conn.Exec(ctx, setting); err != nil {
 			return err
 		}
+	}
+	indexes, err := dropIndexes(ctx, conn)
+	if err != nil {
+		return err
 	}
 	if err := f.fillTables(ctx, conn); err != nil {
 		return err
@@ -77,8 +81,34 @@ func (f filler) fill(ctx context.Context) (err error) {
 	if err := f.fillZones(ctx, conn, secrets[0]); err != nil {
 		return err
 	}
-	_, err = conn.Exec(ctx, "VACUUM ANALYZE")
-	return err
+	progress("the tables are filled; %d indexes are made", len(indexes))
+	for _, statement := range append(indexes, "VACUUM ANALYZE") {
+		if _, err := conn.Exec(ctx, statement); err != nil {
+			return fmt.Errorf("%s: %w", statement, err)
+		}
+	}
+	return nil
+}
+
+// dropIndexes drops the indexes that are no constraints, which are made faster when the
+// tables are full, and returns the statements that make them again.
+func dropIndexes(ctx context.Context, conn *pgx.Conn) (create []string, err error) {
+	found, err := conn.Query(ctx, `
+		SELECT i.indexname, i.indexdef FROM pg_indexes i
+		 WHERE i.schemaname = current_schema() AND NOT EXISTS (SELECT 1 FROM pg_constraint c WHERE c.conname = i.indexname)`)
+	if err != nil {
+		return nil, err
+	}
+	var name, definition string
+	var drop []string
+	_, err = pgx.ForEachRow(found, []any{&name, &definition}, func() error {
+		drop, create = append(drop, name), append(create, definition)
+		return nil
+	})
+	if err == nil {
+		_, err = conn.Exec(ctx, "DROP INDEX "+strings.Join(drop, ", "))
+	}
+	return create, err
 }
 
 func (f filler) fillTables(ctx context.Context, conn *pgx.Conn) error {
