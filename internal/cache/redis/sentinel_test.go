@@ -6,11 +6,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	client "github.com/redis/go-redis/v9"
+	client "github.com/gomodule/redigo/redis"
 
 	"deed.example/deed/internal/cache/redis"
 	"deed.example/deed/internal/postgrestest"
@@ -32,8 +33,7 @@ sentinel failover-timeout names 5000
 		t.Fatalf("got %d, %v", n, err)
 	}
 	waitUntil(t, "the replica is connected and known to the Sentinel", func() bool {
-		replicas, err := sentinelClient(t, sentinel).Replicas(t.Context(), "names").Result()
-		return err == nil && len(replicas) == 1 && replicas[0]["master-link-status"] == "ok"
+		return strings.Contains(replicas(t, sentinel), "master-link-status ok")
 	})
 	if err := master.Process.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -50,7 +50,7 @@ sentinel failover-timeout names 5000
 func TestPasswordsOfSentinelStayOutOfErrors(t *testing.T) {
 	if c, err := redis.Open("redis://127.0.0.1:1/zero?master_name=a&password=hunter2", time.Minute); err == nil {
 		t.Errorf("got %v", c)
-	} else if got := err.Error(); got != `read the address of redis: redis: invalid database number: "zero"` {
+	} else if got := err.Error(); got != `read the address of redis: the database is a number, not "zero"` {
 		t.Errorf("got %s", got)
 	}
 }
@@ -62,11 +62,23 @@ func openSentinel(t *testing.T, port string) *redis.Cache {
 	return c
 }
 
-func sentinelClient(t *testing.T, port string) *client.SentinelClient {
+// replicas returns what the Sentinel knows of the only replica, as text.
+func replicas(t *testing.T, port string) string {
 	t.Helper()
-	s := client.NewSentinelClient(&client.Options{Addr: "127.0.0.1:" + port})
-	t.Cleanup(func() { s.Close() }) // only a test's connection
-	return s
+	conn, err := client.Dial("tcp", "127.0.0.1:"+port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close() // only a test's connection
+	all, err := client.Values(conn.Do("SENTINEL", "replicas", "names"))
+	if err != nil || len(all) != 1 {
+		return ""
+	}
+	fields, err := client.Strings(all[0], err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(fields, " ")
 }
 
 // run starts a redis-server that ends with the test.
