@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"net/netip"
+	"sync"
 	"sync/atomic"
 )
 
@@ -38,7 +39,7 @@ type rateLimit struct {
 	exempt []netip.Prefix
 	seed   maphash.Seed
 	secret uint64
-	slots  []atomic.Uint64
+	slots  func() *[rateSlots]atomic.Uint64 // made when the first response is counted
 }
 
 // A verdict says what may be sent.
@@ -55,9 +56,7 @@ func newRateLimit(cfg Config) *rateLimit {
 		limit: uint64(min(max(0, cfg.RatePerSecond), maxRate)), slip: uint64(max(0, cfg.Slip)),
 		bits4: min(max(cfg.IPv4Prefix, 1), 32), bits6: min(max(cfg.IPv6Prefix, 1), 64),
 		exempt: cfg.Exempt, seed: maphash.MakeSeed(), secret: rand.Uint64(),
-	}
-	if l.limit > 0 {
-		l.slots = make([]atomic.Uint64, rateSlots)
+		slots: sync.OnceValue(func() *[rateSlots]atomic.Uint64 { return new([rateSlots]atomic.Uint64) }),
 	}
 	return l
 }
@@ -87,7 +86,7 @@ func (l *rateLimit) hash(network, class uint64) uint64 {
 // spend counts one response to the client in this second.
 func (l *rateLimit) spend(client netip.Addr, class uint64, second int64) verdict {
 	h := l.hash(l.network(client.Unmap()), class)
-	slot := &l.slots[h%rateSlots]
+	slot := &l.slots()[h%rateSlots]
 	for {
 		old := slot.Load()
 		carry, count := uint64(0), uint64(0)

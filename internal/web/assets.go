@@ -6,7 +6,6 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
-	"mime"
 	"net/http"
 	"path"
 	"strconv"
@@ -40,6 +39,14 @@ type asset struct {
 // process, and compressed once.
 var embedded = sync.OnceValues(readAssets)
 
+// mediaTypes are those of the built files. Package mime would read the lists of the
+// machine, which differ and use a megabyte of memory.
+var mediaTypes = map[string]string{
+	".css": "text/css; charset=utf-8",
+	".js":  "text/javascript; charset=utf-8",
+	".svg": "image/svg+xml",
+}
+
 func readAssets() (*assets, error) {
 	a := &assets{files: map[string]asset{}}
 	entries, err := fs.ReadDir(dist, "dist/assets")
@@ -59,7 +66,11 @@ func readAssets() (*assets, error) {
 		if err != nil {
 			return nil, err
 		}
-		a.files["/assets/"+name] = asset{media: mime.TypeByExtension(path.Ext(name)), raw: raw, zipped: zip(raw), brotl: squeezed}
+		media, ok := mediaTypes[path.Ext(name)]
+		if !ok {
+			return nil, fmt.Errorf("the built page has a file %s of an unknown type", name)
+		}
+		a.files["/assets/"+name] = asset{media: media, raw: raw, zipped: zip(raw), brotl: squeezed}
 	}
 	return a, a.readEntries()
 }
