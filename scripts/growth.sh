@@ -5,6 +5,7 @@ cd "$(dirname "$0")/.."
 scripts/need.sh go ca-certificates postgres redis setpriv
 . scripts/servers.sh
 trap stop_servers EXIT
+POSTGRES_BUFFERS=2GB # a tenth of the largest database, as an operator would set it
 start_servers
 # shellcheck disable=SC2086
 go run ./growth ${SIZES:-10000 100000}

@@ -50,7 +50,7 @@ start_postgres() {
 	for _ in 1 2 3 4 5; do
 		port=$(free_port)
 		if unprivileged "$pg_ctl" -D "$servers/postgres" -s -w -t 60 -l "$servers/home/postgres.log" \
-			-o "-p $port -h 127.0.0.1 -k $servers -c fsync=off -c full_page_writes=off -c synchronous_commit=off -c autovacuum=off -c max_connections=300" start; then
+			-o "-p $port -h 127.0.0.1 -k $servers -c fsync=off -c full_page_writes=off -c synchronous_commit=off -c autovacuum=off -c max_connections=300 -c shared_buffers=${POSTGRES_BUFFERS:-128MB}" start; then
 			export TEST_POSTGRES_URL="postgres://deed@127.0.0.1:$port/postgres?sslmode=disable&connect_timeout=60"
 			return
 		fi

@@ -15,13 +15,18 @@ func (s Zones) DueOutbox(ctx context.Context, limit int) ([]string, error) {
 	}, s.Now(), limit)
 }
 
-// MarkPropagated implements zone.Outbox.
+// MarkPropagated implements zone.Outbox. The owner is told once, by whoever is first.
 func (s Zones) MarkPropagated(ctx context.Context, name deed.Name, serial uint32) error {
-	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
-		isNew, err := rowsAffected(tx.ExecContext(ctx, `
-			UPDATE outbox SET propagated_serial = $1
-			 WHERE zone_id = (SELECT id FROM zones WHERE domain = $2 AND ended_at IS NULL) AND propagated_serial < $1 AND serial >= $1`,
-			serial, name))
+	const update = `
+		UPDATE outbox SET propagated_serial = $1
+		 WHERE zone_id = (SELECT id FROM zones WHERE domain = $2 AND ended_at IS NULL) AND propagated_serial < $1 AND serial >= $1`
+	return s.DB.atOnce(ctx, func(ctx context.Context, tx *Tx) error {
+		if tx.pool != nil {
+			err := emitPublished(ctx, tx, name, serial, s.Now())
+			tx.requireFirst(errNeedsTx, update, serial, name)
+			return err
+		}
+		isNew, err := rowsAffected(tx.ExecContext(ctx, update, serial, name))
 		if err != nil || !isNew {
 			return err
 		}

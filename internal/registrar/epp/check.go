@@ -4,7 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"deed.example/deed"
 	"deed.example/deed/internal/registrar"
@@ -42,11 +46,8 @@ func (b *Backend) AvailableAll(ctx context.Context, names []deed.Name) (map[deed
 		}
 		if err != nil {
 			failed = err
-			continue
 		}
-		for name, a := range got {
-			out[name] = a
-		}
+		maps.Copy(out, got)
 	}
 	if len(out) == 0 && failed != nil {
 		return nil, fmt.Errorf("check names: %w", failed)
@@ -54,18 +55,25 @@ func (b *Backend) AvailableAll(ctx context.Context, names []deed.Name) (map[deed
 	return out, nil
 }
 
+// checkEach checks names one by one, on as many sessions as there are. It fails when the
+// registry does not answer for one of them, with what it answered for the others.
 func (b *Backend) checkEach(ctx context.Context, names []deed.Name) (map[deed.Name]registrar.Availability, error) {
 	out := map[deed.Name]registrar.Availability{}
+	var mu sync.Mutex // guards out
+	var all errgroup.Group
 	for _, name := range names {
-		got, err := b.check(ctx, []deed.Name{name})
-		if _, refused := errors.AsType[*deed.Error](err); err != nil && !refused {
-			return out, err
-		}
-		if a, ok := got[name]; ok {
-			out[name] = a
-		}
+		all.Go(func() error {
+			got, err := b.check(ctx, []deed.Name{name})
+			if _, refused := errors.AsType[*deed.Error](err); err != nil && !refused {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			maps.Copy(out, got)
+			return nil
+		})
 	}
-	return out, nil
+	return out, all.Wait()
 }
 
 // check checks names with one command, with their prices where the registry has them.
