@@ -24,6 +24,7 @@ import (
 const (
 	maxAuthBody = 16 << 10
 	maxDepth    = 16
+	smallBody   = 4 << 10 // bodies up to this size are read into a buffer of their length
 )
 
 // decode reads the JSON value of the body into v. It must be UTF-8 without
@@ -57,6 +58,11 @@ func decode(w http.ResponseWriter, r *http.Request, limit int64, v any) error {
 // then closes only its side of the connection at first: if it closed both, a client
 // that still sends would get a reset, and could lose the response.
 func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	if r.ContentLength >= 0 && r.ContentLength <= min(limit, smallBody) {
+		raw := make([]byte, r.ContentLength)
+		_, err := io.ReadFull(r.Body, raw)
+		return raw, err
+	}
 	return io.ReadAll(http.MaxBytesReader(unwrapped(w), r.Body, limit))
 }
 

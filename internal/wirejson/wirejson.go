@@ -8,6 +8,7 @@
 package wirejson
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -20,9 +21,10 @@ import (
 // Marshal returns v as JSON, the same bytes for the same value. It fails only when
 // v has a type without a JSON encoding, such as a channel.
 func Marshal(v any) ([]byte, error) {
-	raw, err := json.Marshal(v, json.Deterministic(true))
-	if err == nil {
-		return raw, nil
+	var b bytes.Buffer
+	b.Grow(512) // most responses are smaller
+	if err := json.MarshalWrite(&b, v, json.Deterministic(true)); err == nil {
+		return b.Bytes(), nil
 	}
 	// Rare, and slower. In text that escapeText does not see, such as that in raw
 	// JSON, invalid bytes become U+FFFD; two names may then be equal.
