@@ -25,14 +25,15 @@ func (c *memberChanges) add(name deed.Name, label string, added bool, at time.Ti
 // are seconds, or more when more than one name a second comes or goes.
 const catalogRetention = 30 * 24 * 3600
 
-// write raises the serial of the catalog and stores the changes, if there are any.
-func (c memberChanges) write(ctx context.Context, tx *Tx) error {
+// nextSerial is the serial of the catalog after a change at $1.
+const nextSerial = `(CASE WHEN catalog.serial >= $1 THEN catalog.serial + 1 ELSE $1 END)`
+
+// write raises the serial of the catalog and stores the changes, if there are any. Once a
+// day the history becomes a day shorter. It is queued as a whole: every sale waits for
+// the row of the catalog.
+func (c memberChanges) write(tx *Tx) {
 	if len(c.all) == 0 {
-		return nil
-	}
-	serial, since, err := raiseCatalog(ctx, tx, c.at)
-	if err != nil {
-		return err
+		return
 	}
 	rows := make([][]any, len(c.all))
 	for i, m := range c.all {
@@ -40,23 +41,30 @@ func (c memberChanges) write(ctx context.Context, tx *Tx) error {
 		if m.Added {
 			added = 1
 		}
-		rows[i] = []any{serial, m.Label, m.Origin, added}
+		rows[i] = []any{m.Label, m.Origin, added}
 	}
-	tx.queueRows("catalog_changes", []string{"serial", "label", "origin", "added"}, rows)
-	if serial-since <= catalogRetention+24*3600 { // once a day is enough
-		return nil
+	catalog := tx.returned("catalog")
+	tx.queue(`
+		INSERT INTO catalog (id, serial, since) VALUES (1, $1, $1)
+		ON CONFLICT (id) DO UPDATE SET serial = `+nextSerial+`,
+			since = CASE WHEN `+nextSerial+` - catalog.since > $2 THEN `+nextSerial+` - $3 ELSE catalog.since END
+		RETURNING id, serial, since`, c.at.Unix(), int64(catalogRetention+24*3600), int64(catalogRetention))
+	for chunk := range tx.chunks(rows) {
+		given, args := tx.rows(1, []string{"label", "origin", "added"}, chunk)
+		tx.queue(`
+			INSERT INTO catalog_changes (serial, label, origin, added)
+			SELECT c.serial, given.label, given.origin, given.added FROM `+catalog+` c, `+given+` WHERE c.id = 1`, args...)
 	}
-	return forgetCatalog(ctx, tx, serial-catalogRetention)
+	tx.queue(`DELETE FROM catalog_changes WHERE serial <= (SELECT since FROM ` + catalog + ` WHERE id = 1)`)
 }
 
-// raiseCatalog raises the serial of the catalog, and returns it with the serial from
-// which on its history is complete.
-func raiseCatalog(ctx context.Context, tx *Tx, now time.Time) (serial, since int64, err error) {
+// raiseCatalog raises the serial of the catalog, and returns it.
+func raiseCatalog(ctx context.Context, tx *Tx, now time.Time) (serial int64, err error) {
 	err = tx.QueryRowContext(ctx, `
 		INSERT INTO catalog (id, serial, since) VALUES (1, $1, $1)
-		ON CONFLICT (id) DO UPDATE SET serial = CASE WHEN catalog.serial >= $1 THEN catalog.serial + 1 ELSE $1 END
-		RETURNING serial, since`, now.Unix()).Scan(&serial, &since)
-	return serial, since, err
+		ON CONFLICT (id) DO UPDATE SET serial = `+nextSerial+`
+		RETURNING serial`, now.Unix()).Scan(&serial)
+	return serial, err
 }
 
 // forgetCatalog deletes the history up to a serial.

@@ -45,7 +45,11 @@ func TestCachedZones(t *testing.T) {
 	const name = "example.com"
 	steps := func(t *testing.T, nodes ...*testEnv) {
 		dice := rand.New(rand.NewPCG(5, 6))
+		for _, n := range nodes {
+			n.clock = n.clock.Add(123_456_789) // the database has whole seconds
+		}
 		nodes[0].sell(t, name, dnszone.Record{Type: "TXT", Host: "@", Value: "the first", TTL: 300})
+		nodes[0].compareCached(t, name)
 		for i := range 60 {
 			s := nodes[dice.IntN(len(nodes))]
 			s.sold = 1000 * (i + 1) // nonces and IDs that no node has used

@@ -39,10 +39,20 @@ func (s Zones) serve(ctx context.Context, tx *Tx, z zoneRow) error {
 	s.announce(tx, z, next.RenewAt(), now)
 	if z.stored == nil { // a node of this version reads and writes the records
 		tx.zones = append(tx.zones, changedZone{string(z.Name), zoneContent{
-			version: zoneVersion{z.id, z.Serial, now.UnixMilli()}, records: sortRecords(slices.Clone(z.Records)), served: next.Sorted().RRs,
+			version: zoneVersion{z.id, z.Serial, now.UnixMilli()}, records: asStored(z.Records), served: next.Sorted().RRs,
 		}})
 	}
 	return nil
+}
+
+// asStored returns the records as they are when they are read again: sorted, with times in
+// whole seconds.
+func asStored(records []dnszone.Record) []dnszone.Record {
+	stored := slices.Clone(records)
+	for i, r := range stored {
+		stored[i].Created, stored[i].Updated = timeOrZero(r.Created.Unix()), timeOrZero(r.Updated.Unix())
+	}
+	return sortRecords(stored)
 }
 
 // A changedZone is what a transaction has made of a zone.
