@@ -99,13 +99,23 @@ func openLegacyEnv(t *testing.T, db *sqldb.DB, err error, driver, dsn string) *l
 	return s
 }
 
-// asBefore restores the record ids of the previous version.
+// asBefore restores the record ids of the previous version, as if a node of that version
+// had changed the zone.
 func (s *legacyEnv) asBefore(t *testing.T) {
 	t.Helper()
 	for _, id := range s.ids {
 		if _, err := s.raw.ExecContext(t.Context(), `UPDATE records SET id = $1 WHERE id = $2`, id, id.Short()); err != nil {
 			t.Fatal(err)
 		}
+	}
+	s.changed(t)
+}
+
+// changed gives all zones new versions: nodes have what they changed themselves in memory.
+func (s *legacyEnv) changed(t *testing.T) {
+	t.Helper()
+	if _, err := s.raw.ExecContext(t.Context(), `UPDATE zones SET changed_at = changed_at + 1`); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -119,6 +129,7 @@ func (s *legacyEnv) migrate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.changed(t)
 }
 
 // After the migration records can be changed and deleted by either id, and every
