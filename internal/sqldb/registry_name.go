@@ -38,7 +38,7 @@ func (s Registry) entry(ctx context.Context, name deed.Name, at time.Time) (regi
 func (s Registry) Ordered(ctx context.Context, names []deed.Name) (ordered []deed.Name, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
-	rows, err := s.DB.query(ctx, `SELECT name FROM registry_names WHERE name IN (`+s.DB.elements("$1")+`)`, array(s.DB, names))
+	rows, err := s.DB.query(ctx, `SELECT name FROM registry_names WHERE `+s.DB.among("name", "$1"), array(s.DB, names))
 	if err != nil {
 		return nil, err
 	}

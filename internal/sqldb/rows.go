@@ -85,15 +85,17 @@ func places(first, n int) string {
 	return strings.Join(list, ", ")
 }
 
-// elements returns a query for the elements of the array at a placeholder.
-func (db *DB) elements(place string) string {
+// among returns the condition that the column is an element of the array at a placeholder.
+// PostgreSQL finds the elements by an index; of a query for them it would not know that
+// they are few.
+func (db *DB) among(column, place string) string {
 	if db.dialect == postgres {
-		return "SELECT unnest(" + place + "::text[])"
+		return column + " = ANY(" + place + "::text[])"
 	}
-	return "SELECT value FROM json_each(" + place + ")"
+	return column + " IN (SELECT value FROM json_each(" + place + "))"
 }
 
-// array returns the argument that elements reads.
+// array returns the argument of among.
 func array[T ~string](db *DB, list []T) any {
 	texts := make([]string, len(list))
 	for i, s := range list {

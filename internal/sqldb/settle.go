@@ -69,7 +69,7 @@ func (s Settlements) sent(ctx context.Context, purposes []string, into map[strin
 	rows, err := s.DB.query(ctx, `
 		SELECT a.purpose, a.attempt, coalesce(t.signer, ''), coalesce(t.nonce, 0), coalesce(t.hash, ''), coalesce(t.signed_at, 0)
 		  FROM attempts a LEFT JOIN transactions t ON t.chain = a.chain AND t.signer = a.signer AND t.nonce = a.nonce
-		 WHERE a.chain = $1 AND a.purpose IN (`+s.DB.elements("$2")+`)
+		 WHERE a.chain = $1 AND `+s.DB.among("a.purpose", "$2")+`
 		 ORDER BY a.attempt, t.signed_at, t.hash`, s.ChainID, array(s.DB, purposes))
 	if err != nil {
 		return err

@@ -164,7 +164,7 @@ func (s Payments) Received(ctx context.Context, ids []string) (map[string]bool, 
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	rows, err := s.DB.query(ctx, `
-		SELECT id, state FROM payments WHERE id IN (`+s.DB.elements("$1")+`) AND alias_of IS NULL`, array(s.DB, ids))
+		SELECT id, state FROM payments WHERE `+s.DB.among("id", "$1")+` AND alias_of IS NULL`, array(s.DB, ids))
 	if err != nil {
 		return nil, err
 	}
