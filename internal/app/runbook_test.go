@@ -5,6 +5,7 @@ package app
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -49,8 +50,11 @@ func runbookFaults(t *testing.T) map[string]fault {
 		"Database down": {configure: onPostgres, cause: kill},
 		"Requests fail": {configure: onPostgres, cause: func(t *testing.T, a *App, _ *client.Client) {
 			server.Kill()
-			w := httptest.NewRecorder()
-			a.API.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/domains/missing.com", nil))
+			waitFor(t, func() bool { // its last processes may still answer
+				w := httptest.NewRecorder()
+				a.API.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/domains/missing.com", nil))
+				return w.Code >= http.StatusInternalServerError
+			})
 		}},
 		"A row is locked": {configure: onPostgres, cause: func(t *testing.T, _ *App, _ *client.Client) {
 			conn, err := pgx.Connect(t.Context(), postgrestest.URL("postgres", server))
