@@ -116,8 +116,9 @@ func (db *DB) ForgetZones() {
 	db.zones.young, db.zones.old, db.zones.size = nil, nil, 0
 }
 
-// CachedZones returns the number of zones and of their records that are cached.
-func (db *DB) CachedZones() (zones, records int) {
+// CachedZones returns the number of zones that are cached, and the size of the younger
+// ones.
+func (db *DB) CachedZones() (zones, size int) {
 	db.zones.mu.Lock()
 	defer db.zones.mu.Unlock()
 	return len(db.zones.young) + len(db.zones.old), db.zones.size

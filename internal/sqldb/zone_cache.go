@@ -28,11 +28,11 @@ type zoneContent struct {
 	served  []dnszone.RR     // likewise
 }
 
-// maxCachedRecords bounds each of the two generations of a zoneCache, and the size of a
-// zone that is cached.
+// Limits of a zoneCache, in bytes: of each of its two generations, and of a zone that is
+// cached.
 const (
-	maxCachedRecords = 20_000
-	maxCachedZone    = 2_000
+	maxCached     = 4 << 20
+	maxCachedZone = 512 << 10
 )
 
 // A zoneCache has the content of zones that were changed lately: of a zone whose version
@@ -43,7 +43,7 @@ const (
 type zoneCache struct {
 	mu         sync.Mutex // guards all below
 	young, old map[string]zoneContent
-	size       int // records in the younger one
+	size       int // of the younger one
 }
 
 // find returns the content of the zone that is cached, whatever its version is now.
@@ -74,7 +74,7 @@ func (c *zoneCache) add(name string, content zoneContent) {
 			content.served = before.served
 		}
 	}
-	if c.young == nil || c.size+content.size() > maxCachedRecords {
+	if c.young == nil || c.size+content.size() > maxCached {
 		c.old, c.young, c.size = c.young, map[string]zoneContent{}, 0
 	}
 	if content.size() <= maxCachedZone {
@@ -83,7 +83,18 @@ func (c *zoneCache) add(name string, content zoneContent) {
 	}
 }
 
-func (z zoneContent) size() int { return 1 + len(z.records) + len(z.served) }
+// size returns about how much memory the content uses.
+func (z zoneContent) size() int {
+	const perZone, perRecord, perServed = 200, 200, 64
+	n := perZone
+	for _, r := range z.records {
+		n += perRecord + len(r.Host) + len(r.Value)
+	}
+	for _, rr := range z.served {
+		n += perServed + len(rr.Owner) + len(rr.Data)
+	}
+	return n
+}
 
 // recordsOf returns a copy of the records of this version, if they are known.
 func (z zoneContent) recordsOf(v zoneVersion) ([]dnszone.Record, bool) {

@@ -98,7 +98,7 @@ func (l *Loop) poll(ctx context.Context, rows Rows) {
 		if l.Due != nil {
 			l.Due(rows.Name, len(ids))
 		}
-		// The other nodes have read the same rows, so each has its own order.
+		// Other nodes may have read the same rows, if they are late, so each has its own order.
 		rand.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
 		l.advance(ctx, rows, ids)
 		if rows.Paced || len(ids) < limit || slices.ContainsFunc(ids, func(id string) bool { return slices.Contains(last, id) }) {
