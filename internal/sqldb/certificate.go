@@ -55,20 +55,8 @@ func (s Certificates) File(ctx context.Context, key string) ([]byte, time.Time, 
 const inFolder = ` substr(key, 1, length($1)) = $1`
 
 // Files implements redirect.Store.
-func (s Certificates) Files(ctx context.Context, folder string) (keys []string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
-	defer cancel()
-	rows, err := s.DB.read.QueryContext(ctx, `SELECT key FROM certificate_files WHERE`+inFolder+` ORDER BY key`, folder+"/")
-	if err != nil {
-		return nil, err
-	}
-	err = eachRow(rows, func() error {
-		var key string
-		err := rows.Scan(&key)
-		keys = append(keys, key)
-		return err
-	})
-	return keys, err
+func (s Certificates) Files(ctx context.Context, folder string) ([]string, error) {
+	return s.DB.readColumn(ctx, `SELECT key FROM certificate_files WHERE`+inFolder+` ORDER BY key`, folder+"/")
 }
 
 // DeleteFiles implements redirect.Store.

@@ -29,7 +29,7 @@ func due(ctx context.Context, db *DB, q dueQuery, now time.Time, limit int, more
 	if ctx.Value(undivided{}) != nil {
 		mine = nil
 	}
-	return db.readIDs(ctx, q.sql(mine), append([]any{now.Unix(), limit}, more...)...)
+	return db.readColumn(ctx, q.sql(mine), append([]any{now.Unix(), limit}, more...)...)
 }
 
 // undivided is the key of a context whose due rows are those of all nodes.
@@ -64,8 +64,8 @@ func (q dueQuery) part(until, share string) string {
 	return fmt.Sprintf("SELECT %s FROM %s WHERE %s <= %s%s%s ORDER BY %s LIMIT $2", q.id, q.from, q.at, until, where, share, order)
 }
 
-// readIDs returns the only column of a query.
-func (db *DB) readIDs(ctx context.Context, query string, args ...any) (ids []string, err error) {
+// readColumn returns the only column of a query, which is text.
+func (db *DB) readColumn(ctx context.Context, query string, args ...any) (column []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, db.Timeout)
 	defer cancel()
 	rows, err := db.read.QueryContext(ctx, query, args...)
@@ -73,10 +73,10 @@ func (db *DB) readIDs(ctx context.Context, query string, args ...any) (ids []str
 		return nil, err
 	}
 	err = eachRow(rows, func() error {
-		var id string
-		err := rows.Scan(&id)
-		ids = append(ids, id)
+		var text string
+		err := rows.Scan(&text)
+		column = append(column, text)
 		return err
 	})
-	return ids, err
+	return column, err
 }

@@ -111,7 +111,7 @@ func (s LateOrders) Owned(ctx context.Context, l order.LateOrder) (owned bool, e
 
 // Orphans returns the names that registries hold for nobody, the oldest first.
 func (s LateOrders) Orphans(ctx context.Context) (all []order.LateOrder, err error) {
-	ids, err := s.DB.readIDs(ctx, `SELECT job_id FROM late_orders WHERE state IN ('held', 'deleting') AND failed_at <= $1 ORDER BY found_at LIMIT $2`, s.Now().Unix(), maxReported)
+	ids, err := s.DB.readColumn(ctx, `SELECT job_id FROM late_orders WHERE state IN ('held', 'deleting') AND failed_at <= $1 ORDER BY found_at LIMIT $2`, s.Now().Unix(), maxReported)
 	for _, id := range ids {
 		l, err := s.LateOrder(ctx, id)
 		if err != nil {

@@ -81,7 +81,7 @@ func (s Nodes) Divide(ctx context.Context, n Node) (nodes int, err error) {
 	if s.DB.dialect == sqlite { // one process has the file
 		return 1, nil
 	}
-	live, err := s.DB.readIDs(ctx, `SELECT id FROM nodes WHERE seen_at >= $1 ORDER BY id`, s.Now().Add(-liveFor).Unix())
+	live, err := s.DB.readColumn(ctx, `SELECT id FROM nodes WHERE seen_at >= $1 ORDER BY id`, s.Now().Add(-liveFor).Unix())
 	if err != nil {
 		return 0, err
 	}

@@ -27,10 +27,7 @@ func (s Served) Zone(ctx context.Context, origin string) (z dnssec.ServedZone, e
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	cached := s.DB.zones.find(origin)
-	skip := zoneVersion{}
-	if cached.served != nil {
-		skip = cached.version
-	}
+	skip := cached.version
 	rows, err := s.DB.query(ctx, `
 		SELECT z.id, z.serial, z.changed_at, coalesce(s.owner, ''), coalesce(s.type, 0), coalesce(s.ttl, 0), coalesce(s.data, '')
 		  FROM zones z LEFT JOIN served s ON s.zone_id = `+unlessVersion+` AND s.removed_serial IS NULL

@@ -18,14 +18,12 @@ const isFirst = `NOT EXISTS (
 
 // Hosts implements webhook.Queue. It jumps from host to host in the index, so that the
 // number of deliveries to a host does not matter.
-func (s Webhooks) Hosts(ctx context.Context, lane webhook.Lane, limit int) (hosts []string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
-	defer cancel()
+func (s Webhooks) Hosts(ctx context.Context, lane webhook.Lane, limit int) ([]string, error) {
 	answered := 0
 	if lane == webhook.LaneAnswered {
 		answered = 1
 	}
-	rows, err := s.DB.read.QueryContext(ctx, `
+	return s.DB.readColumn(ctx, `
 		WITH RECURSIVE waiting (host) AS (
 			SELECT min(host) FROM webhook_deliveries WHERE state = 'pending'
 			UNION ALL
@@ -36,16 +34,6 @@ func (s Webhooks) Hosts(ctx context.Context, lane webhook.Lane, limit int) (host
 		   AND coalesce(h.lease_until, 0) <= $2 AND coalesce(h.retry_at, 0) <= $2
 		   AND EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.host = w.host AND d.state = 'pending' AND d.next_at <= $2 AND `+isFirst+`)
 		 ORDER BY coalesce(h.served_at, 0), w.host LIMIT $3`, answered, s.Now().Unix(), limit)
-	if err != nil {
-		return nil, err
-	}
-	err = eachRow(rows, func() error {
-		var host string
-		err := rows.Scan(&host)
-		hosts = append(hosts, host)
-		return err
-	})
-	return hosts, err
 }
 
 // Lease implements webhook.Queue.

@@ -24,8 +24,8 @@ func (v zoneVersion) String() string {
 // A zoneContent is what a zone has in one version. It is not modified.
 type zoneContent struct {
 	version zoneVersion
-	records []dnszone.Record // sorted; nil if they are not known
-	served  []dnszone.RR     // likewise
+	records []dnszone.Record // sorted, like served
+	served  []dnszone.RR
 }
 
 // Limits of a zoneCache, in bytes: of each of its two generations, and of a zone that is
@@ -56,31 +56,23 @@ func (c *zoneCache) find(name string) zoneContent {
 	return c.old[name]
 }
 
-// add caches what a zone has. What is already known of the same version is kept.
+// add caches what a zone has, unless it is too large.
 func (c *zoneCache) add(name string, content zoneContent) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	before, ok := c.young[name]
-	if !ok {
-		before = c.old[name]
-	} else {
+	if before, ok := c.young[name]; ok {
+		delete(c.young, name)
 		c.size -= before.size()
 	}
-	if before.version == content.version {
-		if content.records == nil {
-			content.records = before.records
-		}
-		if content.served == nil {
-			content.served = before.served
-		}
+	size := content.size()
+	if size > maxCachedZone {
+		return
 	}
-	if c.young == nil || c.size+content.size() > maxCached {
+	if c.young == nil || c.size+size > maxCached {
 		c.old, c.young, c.size = c.young, map[string]zoneContent{}, 0
 	}
-	if content.size() <= maxCachedZone {
-		c.young[name] = content
-		c.size += content.size()
-	}
+	c.young[name] = content
+	c.size += size
 }
 
 // size returns about how much memory the content uses.
@@ -96,12 +88,12 @@ func (z zoneContent) size() int {
 	return n
 }
 
-// recordsOf returns a copy of the records of this version, if they are known.
+// recordsOf returns a copy of the records, if this is the content of the version.
 func (z zoneContent) recordsOf(v zoneVersion) ([]dnszone.Record, bool) {
-	return slices.Clone(z.records), z.records != nil && z.version == v
+	return slices.Clone(z.records), z.version == v && v.id != ""
 }
 
 // servedOf is recordsOf for the served records.
 func (z zoneContent) servedOf(v zoneVersion) ([]dnszone.RR, bool) {
-	return slices.Clone(z.served), z.served != nil && z.version == v
+	return slices.Clone(z.served), z.version == v && v.id != ""
 }

@@ -45,10 +45,7 @@ func (z *zoneRow) version() zoneVersion { return zoneVersion{z.id, z.storedSeria
 // are cached in their current version are not read.
 func (db *DB) readZone(ctx context.Context, from querier, name deed.Name) (zoneRow, error) {
 	cached := db.zones.find(string(name))
-	skip := zoneVersion{}
-	if cached.records != nil {
-		skip = cached.version
-	}
+	skip := cached.version
 	rows, err := from.QueryContext(ctx, `
 		SELECT `+zoneColumns+`, coalesce(n.id, ''), coalesce(n.type, ''), coalesce(n.host, ''), coalesce(n.value, ''), coalesce(n.ttl, 0), n.distance,
 		       coalesce(n.created_at, 0), coalesce(n.updated_at, 0)
