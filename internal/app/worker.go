@@ -35,6 +35,7 @@ func (a *App) startWorker() *backgroundWorker {
 		{Name: "messages of registries", Interval: messageInterval, Run: a.Messages().Read},
 		{Name: "zone snapshot", Interval: time.Minute, Run: a.dns.saveSnapshot(a.log)},
 		{Name: "name servers", Interval: 5 * time.Second, Run: a.dns.watchDrift(a.metrics, a.log)},
+		{Name: "garbage collection", Interval: collectInterval, Run: newCollectPacer().adjust},
 	}}
 	if a.API != nil {
 		// Also when no load balancer asks, so that logs and metrics say what is down.
