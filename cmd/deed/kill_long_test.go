@@ -13,7 +13,7 @@ import (
 
 // The points at which money, names or memory could get lost.
 var killPoints = []string{
-	"payment: authorized", "payment: settling", "before store", "after store", "after send", "payment: money moved", "payment: settled",
+	"payment: settling", "before store", "after store", "after send", "payment: money moved", "payment: settled",
 	"job: queued", "job: about to order", "job: ordered", "job: verifying", "job: looked up",
 }
 

@@ -149,7 +149,7 @@ var errOtherSignature = &deed.Error{
 
 // authorize stores the payment and advances it.
 func (c *checkout) authorize(ctx context.Context, want order.Purchase, admit func(order.Payer) error) (order.Payment, error) {
-	p, err := c.s.Store.AuthorizePayment(ctx, order.Payment{ID: c.s.id(c.auth), Source: order.SourceX402Exact, Auth: *c.auth, Purchase: want}, admit)
+	p, err := c.s.Store.AuthorizePayment(ctx, order.Payment{ID: c.s.id(c.auth), Source: order.SourceX402Exact, Auth: *c.auth, Purchase: want, State: order.PaymentSettling}, admit)
 	if err != nil {
 		return p, fmt.Errorf("authorize the payment: %w", err)
 	}

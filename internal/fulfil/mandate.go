@@ -90,7 +90,7 @@ func (c *mandateCheckout) Collect(ctx context.Context, q order.Quote, want order
 		return order.Payment{}, fmt.Errorf("check the mandate: %w", err)
 	}
 	want.Facts.Price = q.Amount
-	p := order.Payment{ID: c.s.id(&c.m.Auth), Source: order.SourceMandate, Auth: c.m.Auth, Purchase: want, MandateID: c.m.ID}
+	p := order.Payment{ID: c.s.id(&c.m.Auth), Source: order.SourceMandate, Auth: c.m.Auth, Purchase: want, MandateID: c.m.ID, State: order.PaymentSettling}
 	p, err = c.s.Store.AuthorizePayment(ctx, p, func(who order.Payer) error {
 		return who.Admit(funds, c.m.Owner, c.m.Auth.Amount, c.s.Terms.MaxOpen, c.s.Now())
 	})

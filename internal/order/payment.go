@@ -53,8 +53,8 @@ func normalSignature(sig []byte) []byte {
 //	    ├─► void ◄───┤     unclaimed ────┘  │
 //	    └─► released ◄         └─► dust ────┘
 //
-// Authorized: the payment and its purchase are stored. Settling: the transfer may
-// happen at any time. Settled: it has happened. Consumed: the purchase was delivered,
+// Authorized: the payment and its purchase are stored. Only aliases stay so: any other
+// is stored as settling at once. Settling: the transfer may happen at any time. Settled: it has happened. Consumed: the purchase was delivered,
 // in the same transaction. Refund due: it can no longer be delivered, or a PartRefund
 // of what was delivered is due. Void: the
 // authorization was not used and never can be. Released: the payer could not pay, and

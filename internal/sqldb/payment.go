@@ -209,6 +209,10 @@ func (s Payments) insertPayment(tx *Tx, p order.Payment, now time.Time) (order.P
 	if err != nil {
 		return p, err
 	}
+	state := order.PaymentAuthorized
+	if p.State == order.PaymentSettling && p.AliasOf == "" {
+		state = order.PaymentSettling
+	}
 	p.PublicID, p.State, p.Created, p.Changed = newPublicID("pay_"), order.PaymentAuthorized, time.Unix(now.Unix(), 0), time.Unix(now.Unix(), 0)
 	p.Auth.Asset = network.Asset{ChainID: s.ChainID, Token: s.Asset}
 	tx.queue(`
@@ -217,9 +221,14 @@ func (s Payments) insertPayment(tx *Tx, p order.Payment, now time.Time) (order.P
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, '', '', $17, $18, $18, $19, $20, $21)`,
 		p.ID, p.PublicID, s.ChainID, s.Asset, p.Auth.Payer, p.Auth.Nonce, p.Auth.PayTo, p.Auth.Amount, p.Auth.ValidAfter, p.Auth.ValidBefore,
 		hex.EncodeToString(p.Auth.Signature), p.Purchase.Kind, p.Purchase.Name, p.Purchase.Years, p.Fingerprint,
-		order.PaymentAuthorized, sql.NullString{String: p.AliasOf, Valid: p.AliasOf != ""}, now.Unix(), next, purchase, p.Source)
+		state, sql.NullString{String: p.AliasOf, Valid: p.AliasOf != ""}, now.Unix(), next, purchase, p.Source)
 	if p.AliasOf == "" {
 		tx.moves = append(tx.moves, PaymentMove{Payment: p, At: now})
+	}
+	if state == order.PaymentSettling {
+		authorized := p
+		p.State = state
+		tx.observe(authorized, p, now)
 	}
 	return p, nil
 }

@@ -77,16 +77,22 @@ func retireServed(tx *Tx, z zoneRow, removed []dnszone.RR) {
 	for i, rr := range removed {
 		rows[i] = []any{rr.Owner, rr.Type, rr.TTL, hex.EncodeToString([]byte(rr.Data))}
 	}
-	among := ""
-	if tx.prepared == nil { // PostgreSQL would compare all records of the zone otherwise
-		among = ` AND served.owner = ANY($3::text[])`
-	}
 	for chunk := range tx.chunks(rows) {
 		given, args := tx.rows(3, []string{"owner", "type", "ttl", "data"}, chunk)
-		tx.queue(`
-			UPDATE served SET removed_serial = $1 FROM `+given+`
+		update := `
+			UPDATE served SET removed_serial = $1 FROM ` + given + `
 			 WHERE served.zone_id = $2 AND served.removed_serial IS NULL
-			   AND served.owner = given.owner AND served.type = given.type AND served.ttl = given.ttl AND served.data = given.data`+among,
-			append([]any{z.Serial, z.id}, args...)...)
+			   AND served.owner = given.owner AND served.type = given.type AND served.ttl = given.ttl AND served.data = given.data`
+		if tx.prepared == nil {
+			// PostgreSQL would compare all records of the zone while it has no statistics of
+			// the table. The row of the zone is changed first, so nobody else changes these.
+			update = `
+			UPDATE served SET removed_serial = $1 WHERE ctid = ANY(ARRAY(
+				SELECT live.ctid FROM ` + given + `, LATERAL (
+					SELECT s.ctid FROM served s
+					 WHERE s.zone_id = $2 AND s.removed_serial IS NULL
+					   AND s.owner = given.owner AND s.type = given.type AND s.ttl = given.ttl AND s.data = given.data OFFSET 0) live))`
+		}
+		tx.queue(update, append([]any{z.Serial, z.id}, args...)...)
 	}
 }
