@@ -19,7 +19,7 @@ const (
 )
 
 // Check implements settle.Verifier. One batched call reads the chain's time, the
-// payer's balance and the states of the nonces, and simulates the transfer with
+// payer's balance and the states of the open nonces, and simulates the transfer with
 // the fees and the sender that we would use. The simulation is authoritative: it
 // covers contract wallets, blacklists and every other rule of the token.
 func (s *Settler) Check(ctx context.Context, a settle.Authorization, open []string) (settle.Funds, error) {
@@ -36,74 +36,96 @@ func (s *Settler) Check(ctx context.Context, a settle.Authorization, open []stri
 // check does what Check says; inTime compares the validity period with the chain's
 // time.
 func (s *Settler) check(ctx context.Context, auth *authorization, open []string, inTime func(a settle.Authorization, now int64) error) (settle.Funds, error) {
-	a := auth.Authorization
 	deploy, err := s.deploymentOf(ctx, auth)
 	if err != nil {
 		return settle.Funds{}, err
 	}
 	members := []batchCall{
-		{s.multicall, true, pack(batchABI, "getBlockNumber")},
 		{s.multicall, true, pack(batchABI, "getCurrentBlockTimestamp")},
-		{s.token, true, pack(tokenABI, "authorizationState", auth.from, auth.nonce)},
 		{s.token, true, pack(tokenABI, "balanceOf", auth.from)},
 	}
 	for _, text := range open {
 		nonce, err := parseNonce(text)
 		if err != nil {
-			return settle.Funds{}, fmt.Errorf("check the payment of %s: %w", a.Payer, err)
+			return settle.Funds{}, checkError(auth, err)
 		}
 		members = append(members, batchCall{s.token, true, pack(tokenABI, "authorizationState", auth.from, nonce)})
 	}
 	members = append(members, s.simulated(auth, deploy)) // last: it changes what the others would say
 	offer, err := s.reads.fees(ctx)
 	if err != nil {
-		return settle.Funds{}, fmt.Errorf("check the payment of %s: %w", a.Payer, err)
+		return settle.Funds{}, checkError(auth, err)
 	}
 	gas := contractGas + stateGas*uint64(len(members))
 	if deploy != nil {
 		gas += deployGas
 	}
-	q := callMsg{from: s.gasWallet(), to: s.multicall, data: pack(batchABI, "aggregate3", members), gas: gas, fees: offer}
-	results, err := s.Client.callBatch(ctx, q, "latest")
+	results, err := s.Client.callBatch(ctx, callMsg{from: s.gasWallet(), to: s.multicall, gas: gas, fees: offer}, members, "latest")
 	if err != nil {
-		return settle.Funds{}, fmt.Errorf("check the payment of %s: %w", a.Payer, err)
-	}
-	funds, err := s.evaluate(ctx, auth, open, results, inTime)
-	if err != nil {
-		return settle.Funds{}, err
+		return settle.Funds{}, checkError(auth, err)
 	}
 	ok, reason := transferResult(deploy, results[len(results)-1])
 	if !ok {
-		return settle.Funds{}, checkTransfer(a, reason, funds.Balance)
+		if err := s.checkUnused(ctx, auth); err != nil {
+			return settle.Funds{}, err
+		}
+	}
+	now, funds, err := readFunds(open, results)
+	if err != nil {
+		return settle.Funds{}, checkError(auth, err)
+	}
+	if err := inTime(auth.Authorization, now); err != nil {
+		return settle.Funds{}, err
+	}
+	if !ok {
+		return settle.Funds{}, checkTransfer(auth.Authorization, reason, funds.Balance)
 	}
 	funds.Deploys = deploy != nil
 	return funds, nil
 }
 
-// evaluate reads the results of a check but the last, in the order of its calls.
-func (s *Settler) evaluate(ctx context.Context, a *authorization, open []string, results []callResult, inTime func(settle.Authorization, int64) error) (settle.Funds, error) {
-	last := len(results) - 1
-	numbers := make([]*big.Int, last)
+func checkError(a *authorization, err error) error {
+	return fmt.Errorf("check the payment of %s: %w", a.Payer, err)
+}
+
+// readFunds reads the results of a check but the last, in the order of its calls.
+func readFunds(open []string, results []callResult) (now int64, funds settle.Funds, err error) {
+	numbers := make([]*big.Int, len(results)-1)
 	for i := range numbers {
-		var err error
 		if numbers[i], err = results[i].number(); err != nil {
-			return settle.Funds{}, fmt.Errorf("check the payment of %s: %w", a.Payer, err)
+			return 0, funds, err
 		}
 	}
-	head, now, used, balance := numbers[0], numbers[1], numbers[2].Sign() != 0, numbers[3]
-	if used {
-		return settle.Funds{}, s.evaluateUsed(ctx, a, head.Uint64())
-	}
-	if err := inTime(a.Authorization, now.Int64()); err != nil {
-		return settle.Funds{}, err
-	}
-	funds := settle.Funds{Balance: toUSDC(balance), Used: map[string]bool{}}
+	funds = settle.Funds{Balance: toUSDC(numbers[1]), Used: map[string]bool{}}
 	for i, nonce := range open {
-		if numbers[4+i].Sign() != 0 {
+		if numbers[2+i].Sign() != 0 {
 			funds.Used[nonce] = true
 		}
 	}
-	return funds, nil
+	return numbers[0].Int64(), funds, nil
+}
+
+// checkUnused fails when the authorization, whose transfer would fail now, is used.
+func (s *Settler) checkUnused(ctx context.Context, a *authorization) error {
+	results, err := s.Client.callBatch(ctx, callMsg{to: s.multicall, gas: 3 * stateGas}, []batchCall{
+		{s.multicall, true, pack(batchABI, "getBlockNumber")},
+		{s.token, true, pack(tokenABI, "authorizationState", a.from, a.nonce)},
+	}, "latest")
+	if err != nil {
+		return checkError(a, err)
+	}
+	head, err := results[0].number()
+	if err != nil {
+		return checkError(a, err)
+	}
+	used, err := results[1].number()
+	if err != nil {
+		return checkError(a, err)
+	}
+	if used.Sign() == 0 {
+		return nil
+	}
+	return s.evaluateUsed(ctx, a, head.Uint64())
 }
 
 // evaluateUsed returns the error for an authorization that was used before we

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/accounts/abi"
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
 
 	"deed.example/deed"
 	"deed.example/deed/contracts"
@@ -216,5 +217,32 @@ func TestTransfersOfNothingFromOurRefundWallet(t *testing.T) {
 		if len(payouts) != 2 || len(unread) != 1 {
 			t.Errorf("got %+v, %v unread, want two payouts and a block", payouts, unread)
 		}
+	})
+}
+
+// An endpoint that returns fewer results than there were calls decides nothing: neither
+// that a payment is good, nor that it was not refunded.
+func TestTooFewResults(t *testing.T) {
+	eachEnv(t, func(t *testing.T, env *testEnv) {
+		s := env.settler()
+		refunded, a := refundOf("0x00000000000000000000000000000000000000bb", 1, 7), env.pay("1")
+		env.settled(env.refundLater(s, refunded))
+		empty := hexutil.Encode(slices.Concat(word(32), word(0)))
+		env.proxy.refusing(func(method string, _ []json.RawMessage) *refusal {
+			if method == "eth_call" {
+				return &refusal{result: empty}
+			}
+			return nil
+		})
+		if _, err := s.Check(t.Context(), a, nil); deed.CodeOf(err) != deed.CodeUnavailable {
+			t.Errorf("Check: got %v, want that nothing is known", err)
+		}
+		if was, err := s.Refunded(t.Context(), refunded); err == nil {
+			t.Errorf("Refunded: got %v, want an error", was)
+		}
+		waiting := env.settleLater(s, a)
+		env.rounds()
+		env.proxy.refusing(nil)
+		env.settled(waiting)
 	})
 }

@@ -21,9 +21,8 @@ func (s *Settler) CheckSigned(ctx context.Context, a settle.Authorization) error
 	if err != nil {
 		return err
 	}
-	calls := [][]byte{pack(tokenABI, "authorizationState", auth.from, auth.nonce)}
-	q := callMsg{from: s.gasWallet(), to: s.multicall, data: batch(s.token, calls...), gas: 2 * stateGas}
-	results, err := s.Client.callBatch(ctx, q, "latest")
+	members := []batchCall{{s.token, true, pack(tokenABI, "authorizationState", auth.from, auth.nonce)}}
+	results, err := s.Client.callBatch(ctx, callMsg{from: s.gasWallet(), to: s.multicall, gas: 2 * stateGas}, members, "latest")
 	if err != nil {
 		return fmt.Errorf("check the mandate of %s: %w", a.Payer, err)
 	}

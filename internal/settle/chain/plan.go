@@ -169,11 +169,8 @@ func (l *lane) simulate(ctx context.Context, pending []*transferAttempt, gas uin
 	for _, t := range pending {
 		members = append(members, l.s.simulated(t.auth, t.deploy))
 	}
-	q := callMsg{
-		from: l.address(), to: l.s.multicall, data: pack(batchABI, "aggregate3", members),
-		gas: gas + stateGas*uint64(len(pending)), fees: offer,
-	}
-	all, err := l.c.callBatch(ctx, q, "latest")
+	q := callMsg{from: l.address(), to: l.s.multicall, gas: gas + stateGas*uint64(len(pending)), fees: offer}
+	all, err := l.c.callBatch(ctx, q, members, "latest")
 	if err != nil {
 		return nil, nil, err
 	}

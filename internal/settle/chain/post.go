@@ -26,7 +26,12 @@ func encodeCall(method string, params []any) ([]byte, error) {
 	if params == nil {
 		params = []any{}
 	}
-	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+	body, err := json.Marshal(struct {
+		Version string `json:"jsonrpc"`
+		ID      int    `json:"id"`
+		Method  string `json:"method"`
+		Params  []any  `json:"params"`
+	}{"2.0", 1, method, params})
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", method, err)
 	}

@@ -27,9 +27,10 @@ type proxy struct {
 	calls  map[string]int                                         // by method
 }
 
-// A refusal is what an endpoint answers instead: a status, or an error of
+// A refusal is what an endpoint answers instead: a status, or a result or an error of
 // JSON-RPC with the status 200.
 type refusal struct {
+	result     string
 	status     int
 	retryAfter string
 	code       int
@@ -81,6 +82,10 @@ func (r *refusal) write(rw http.ResponseWriter) {
 			rw.Header().Set("Retry-After", r.retryAfter)
 		}
 		rw.WriteHeader(r.status)
+		return
+	}
+	if r.result != "" {
+		fmt.Fprintf(rw, `{"jsonrpc":"2.0","id":1,"result":%q}`, r.result)
 		return
 	}
 	fmt.Fprintf(rw, `{"jsonrpc":"2.0","id":1,"error":{"code":%d,"message":%q}}`, r.code, r.message)

@@ -61,12 +61,12 @@ func (s *Settler) Refunded(ctx context.Context, r settle.Refund) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	var calls [][]byte
+	var members []batchCall
 	for _, wallet := range own.refunds {
-		calls = append(calls, pack(tokenABI, "authorizationState", wallet, RefundNonce(r.Label, s.Network.ChainID, s.token, addressOf(r.Payer), hash)))
+		members = append(members, batchCall{s.token, true, pack(tokenABI, "authorizationState", wallet, RefundNonce(r.Label, s.Network.ChainID, s.token, addressOf(r.Payer), hash))})
 	}
-	q := callMsg{from: s.refundWallet(), to: s.multicall, data: batch(s.token, calls...), gas: stateGas * uint64(len(calls)+1)}
-	results, err := s.Client.callBatch(ctx, q, "latest")
+	q := callMsg{from: s.refundWallet(), to: s.multicall, gas: stateGas * uint64(len(members)+1)}
+	results, err := s.Client.callBatch(ctx, q, members, "latest")
 	if err != nil {
 		return false, fmt.Errorf("check whether %s of %s was refunded: %w", r.Nonce, r.Payer, err)
 	}

@@ -22,7 +22,7 @@ const (
 	largeSize  = singleSize + memberSize*maxBatch
 )
 
-// dataFeeCall encodes getL1FeeUpperBound(uint256), for the fee oracle. On a chain
+// l1FeeCall encodes getL1FeeUpperBound(uint256), for the fee oracle. On a chain
 // without one the call returns no number, and the fee counts as zero.
 func l1FeeCall(size int64) []byte {
 	return append([]byte{0xf1, 0xc7, 0xa5, 0x8b}, word(big.NewInt(size))...)
@@ -32,15 +32,14 @@ func l1FeeCall(size int64) []byte {
 // possible cost of a transaction, because endpoints reject a transaction whose
 // sender has less.
 func (s *Settler) Reserves(ctx context.Context) (r settle.Reserves, err error) {
-	calls := pack(batchABI, "aggregate3", []batchCall{
+	results, err := s.Client.callBatch(ctx, callMsg{to: s.multicall, gas: contractGas}, []batchCall{
 		{s.multicall, true, pack(batchABI, "getEthBalance", s.gasWallet())},
 		{s.multicall, true, pack(batchABI, "getEthBalance", s.refundWallet())},
 		{s.token, true, pack(tokenABI, "balanceOf", s.refundWallet())},
 		{s.multicall, true, pack(batchABI, "getBasefee")},
 		{s.feeOracle, true, l1FeeCall(singleSize)},
 		{s.feeOracle, true, l1FeeCall(largeSize)},
-	})
-	results, err := s.Client.callBatch(ctx, callMsg{to: s.multicall, data: calls, gas: contractGas}, "latest")
+	}, "latest")
 	if err != nil {
 		return r, fmt.Errorf("read the balances of our wallets: %w", err)
 	}

@@ -115,12 +115,12 @@ func (l *lane) advanceGroup(ctx context.Context, head *block, depth uint64, grou
 
 // states reads the states of nonces in the final block.
 func (r *reader) states(ctx context.Context, v *view, nonces []scanKey) (used []bool, err error) {
-	var calls [][]byte
+	var members []batchCall
 	for _, n := range nonces {
-		calls = append(calls, pack(tokenABI, "authorizationState", n.owner, n.nonce))
+		members = append(members, batchCall{r.s.token, true, pack(tokenABI, "authorizationState", n.owner, n.nonce)})
 	}
-	q := callMsg{to: r.s.multicall, data: batch(r.s.token, calls...), gas: stateGas * uint64(len(calls)+1)}
-	results, err := r.c.callBatch(ctx, q, number(v.final))
+	q := callMsg{to: r.s.multicall, gas: stateGas * uint64(len(members)+1)}
+	results, err := r.c.callBatch(ctx, q, members, number(v.final))
 	if err != nil {
 		return nil, fmt.Errorf("read the states of nonces: %w", err)
 	}

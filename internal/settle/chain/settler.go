@@ -143,11 +143,11 @@ func Open(ctx context.Context, cfg Config) (*Settler, error) {
 func (s *Settler) checkToken(ctx context.Context) error {
 	methods := []string{"name", "version", "decimals", "DOMAIN_SEPARATOR"}
 	want := []any{s.Network.Token.Name, s.Network.Token.Version, uint8(6), s.Network.Domain().Separator()}
-	var calls [][]byte
+	var members []batchCall
 	for _, method := range methods {
-		calls = append(calls, pack(tokenABI, method))
+		members = append(members, batchCall{s.token, true, pack(tokenABI, method)})
 	}
-	results, err := s.Client.callBatch(ctx, callMsg{to: s.multicall, data: batch(s.token, calls...), gas: settleGas * 4}, "latest")
+	results, err := s.Client.callBatch(ctx, callMsg{to: s.multicall, gas: settleGas * 4}, members, "latest")
 	if err != nil {
 		return err
 	}

@@ -91,14 +91,19 @@ func batch(target common.Address, calls ...[]byte) []byte {
 	return pack(batchABI, "aggregate3", members)
 }
 
-// callBatch runs many calls at once on the state after a block, with the sender
-// and the fees that a transaction would have.
-func (c *Client) callBatch(ctx context.Context, q callMsg, at string) ([]callResult, error) {
+// callBatch runs many calls at once on the state after a block, with the sender, the gas
+// and the fees of q, as a transaction would have them. There is one result for each.
+func (c *Client) callBatch(ctx context.Context, q callMsg, members []batchCall, at string) ([]callResult, error) {
+	q.data = pack(batchABI, "aggregate3", members)
 	raw, err := c.ethCall(ctx, q, at)
 	if err != nil {
 		return nil, err
 	}
-	return unpackBatch(raw)
+	results, err := unpackBatch(raw)
+	if err == nil && len(results) != len(members) {
+		err = fmt.Errorf("a batch of %d calls has %d results", len(members), len(results))
+	}
+	return results, err
 }
 
 func unpackBatch(raw []byte) ([]callResult, error) {
