@@ -23,9 +23,9 @@ import (
 func (a *App) newZones() *zone.Service {
 	return &zone.Service{
 		Store: a.dns.zones, History: a.dns.zones,
-		Publish: a.dns.publish,
-		NewID:   sqldb.NewRecordID,
-		Now:     a.now, RegistryNow: a.calendar.Now, Grace: a.prices.GraceDays, Step: a.config.Hooks.Step,
+		Publish: a.dns.publish, Changing: func(name deed.Name) func() { return a.dns.follower.Changing(string(name)) },
+		NewID: sqldb.NewRecordID,
+		Now:   a.now, RegistryNow: a.calendar.Now, Grace: a.prices.GraceDays, Step: a.config.Hooks.Step,
 		Forwards: len(a.config.RedirectAddresses) > 0,
 	}
 }

@@ -60,12 +60,10 @@ type Books interface {
 	RecordRevert(ctx context.Context, p order.Payment) error
 }
 
-// Queue returns the payments that are due.
+// Queue returns the payments that are due: to settle, round-robin over wallets, and to
+// refund.
 type Queue interface {
-	// DuePayments returns payments to settle, round-robin over wallets.
 	DuePayments(ctx context.Context, limit int) ([]string, error)
-
-	// DueRefunds returns payments to refund.
 	DueRefunds(ctx context.Context, limit int) ([]string, error)
 
 	// Stalled returns the payments without progress since the time.
@@ -184,7 +182,7 @@ func (s *Service) settle(ctx context.Context, p order.Payment) (order.Payment, e
 	s.step("money moved")
 	switch {
 	case err == nil:
-		return s.record(ctx, p, order.PaymentSettled, txHash)
+		return s.settled(ctx, p, txHash)
 	case settle.Refused(err):
 		return s.record(ctx, p, order.PaymentVoid, "")
 	case errors.Is(err, settle.ErrReverted):
@@ -199,6 +197,19 @@ func (s *Service) settle(ctx context.Context, p order.Payment) (order.Payment, e
 		return s.release(ctx, p, err)
 	}
 	return p, s.later(ctx, p, err, false)
+}
+
+// settled records that the payment was settled, and delivers in the same transaction where
+// that is possible.
+func (s *Service) settled(ctx context.Context, p order.Payment, txHash string) (order.Payment, error) {
+	kind, _ := s.kind(p.Purchase.Kind)
+	if d, ok := kind.(order.Deliverer); ok {
+		next, done, err := d.DeliverSettled(context.WithoutCancel(ctx), p, txHash)
+		if err == nil && done {
+			return next, nil
+		}
+	}
+	return s.record(ctx, p, order.PaymentSettled, txHash)
 }
 
 // release gives up a payment that cannot be settled: it is never submitted again, its

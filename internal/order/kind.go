@@ -36,6 +36,15 @@ type Kind interface {
 	Delivered(ctx context.Context, j Job)
 }
 
+// A Deliverer is a Kind that needs no third party to deliver.
+type Deliverer interface {
+	// DeliverSettled records that the payment was settled by the transaction, and
+	// delivers what it bought, in one transaction. It returns the payment after it. If
+	// that is not possible it returns false and changes nothing: then the settlement is
+	// recorded first, and Advance delivers or fails the job.
+	DeliverSettled(ctx context.Context, p Payment, txHash string) (next Payment, done bool, err error)
+}
+
 // A Request asks for a purchase. What is not part of the Purchase is not stored.
 type Request struct {
 	Purchase

@@ -139,7 +139,7 @@ func takeTurn(ctx context.Context, tx *Tx, j order.Job) error {
 // move stores the job in its next state. It returns false when another process has moved
 // it, or has started another attempt.
 func (s Jobs) move(ctx context.Context, tx *Tx, j order.Job, to order.JobState, next time.Time) (bool, error) {
-	update, args, err := s.moveStatement(j, to, next)
+	update, args, err := s.moveStatement(j, next, to)
 	if err != nil {
 		return false, err
 	}
@@ -150,21 +150,24 @@ func (s Jobs) move(ctx context.Context, tx *Tx, j order.Job, to order.JobState, 
 	return moved, err
 }
 
-// moveStatement returns the statement that stores a job in its next state, if no other
-// process has moved it.
-func (s Jobs) moveStatement(j order.Job, to order.JobState, next time.Time) (update string, args []any, err error) {
-	if !j.State.CanBecome(to) && j.State != to {
-		return "", nil, fmt.Errorf("job %s: there is no transition from %s to %s", j.ID, j.State, to)
+// moveStatement returns the statement that stores a job in its next state, or in the one
+// after several, if no other process has moved it.
+func (s Jobs) moveStatement(j order.Job, next time.Time, states ...order.JobState) (update string, args []any, err error) {
+	now, to, steps := s.Now(), j.State, ""
+	for _, state := range states {
+		if !to.CanBecome(state) && to != state {
+			return "", nil, fmt.Errorf("job %s: there is no transition from %s to %s", j.ID, to, state)
+		}
+		if state != to { // it makes progress
+			j.Waiting, steps = "", steps+nextStep(state, now)
+		}
+		to = state
 	}
-	now := s.Now()
 	var nextAt any
 	if !next.IsZero() {
 		nextAt = next.Unix()
 	}
-	attempts, step := j.Attempts, ""
-	if to != j.State { // it makes progress
-		j.Waiting, step = "", nextStep(to, now)
-	}
+	attempts := j.Attempts
 	if to == order.JobSubmitting {
 		attempts-- // the move is the attempt
 	}
@@ -173,7 +176,7 @@ func (s Jobs) moveStatement(j order.Job, to order.JobState, next time.Time) (upd
 		                updated_at = $8, next_at = $9, from_at = $10, until_at = $11, revision = $12, backend = $13, deadline_at = $14, cause = $15,
 		                steps = steps || $16
 		 WHERE id = $17 AND state = $18 AND attempts = $19`, []any{
-			to, j.Reference, j.Attempts, j.Submitted.Unix(), j.Lease.Unix(), j.Refusal, j.Failure, now.Unix(), nextAt, unixOrZero(j.From), unixOrZero(j.Until), j.Revision, j.Backend, j.Deadline.Unix(), storable(j.Waiting), step,
+			to, j.Reference, j.Attempts, j.Submitted.Unix(), j.Lease.Unix(), j.Refusal, j.Failure, now.Unix(), nextAt, unixOrZero(j.From), unixOrZero(j.Until), j.Revision, j.Backend, j.Deadline.Unix(), storable(j.Waiting), steps,
 			j.ID, j.State, attempts}, nil
 }
 

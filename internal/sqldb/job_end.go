@@ -35,11 +35,11 @@ func (s Jobs) settleAccounts(ctx context.Context, tx *Tx, j order.Job, to order.
 // queuePaymentMove queues that the payment of a job is consumed or due for refund.
 func (s Jobs) queuePaymentMove(tx *Tx, j order.Job, p order.Payment, to order.PaymentState) error {
 	none := fmt.Errorf("payment %s of job %s is %s", p.ID, j.ID, p.State)
-	if _, err := queueMove(tx, p, paymentMove{to: to, at: s.Now()}, none); err != nil {
+	if _, err := queueMove(tx, p, none, paymentMove{to: to, at: s.Now()}); err != nil {
 		return err
 	}
 	if to == order.PaymentConsumed {
-		post(tx, p, ledgerEntry{name: "consumed", to: "owed", from: "revenue", amount: p.Auth.Amount}, s.Now())
+		post(tx, p, s.Now(), consumedEntry(p))
 	}
 	return nil
 }
@@ -57,16 +57,27 @@ func (s Jobs) checkOpen(ctx context.Context, tx *Tx, j order.Job, p order.Paymen
 	return fmt.Errorf("payment %s of job %s is %s", p.ID, j.ID, p.State)
 }
 
-// completeChange queues the end of the job of a change, whose payment is p: it has no
-// claim, no secret and no mandate.
-func (s Jobs) completeChange(tx *Tx, j order.Job, p order.Payment) error {
-	update, args, err := s.moveStatement(j, order.JobCompleted, time.Time{})
+// completeChange queues the end of the job of a change: it has no claim, no secret and no
+// mandate. States are those that it goes through.
+func (s Jobs) completeChange(tx *Tx, j order.Job, states ...order.JobState) error {
+	update, args, err := s.moveStatement(j, time.Time{}, states...)
 	if err != nil {
 		return err
 	}
 	tx.require(errNotMoved, update, args...)
 	s.emitMove(tx, j, order.JobCompleted)
-	return s.queuePaymentMove(tx, j, p, order.PaymentConsumed)
+	return nil
+}
+
+// settleAndConsume queues that a payment was settled by the transaction and is consumed,
+// as one statement. It returns the payment after it.
+func (s Jobs) settleAndConsume(tx *Tx, p order.Payment, txHash string) (order.Payment, error) {
+	now := s.Now()
+	// The payment comes first, as in all transactions: the watcher may be recording the
+	// same settlement.
+	next, err := queueMove(tx, p, errNotMoved, paymentMove{order.PaymentSettled, txHash, now}, paymentMove{to: order.PaymentConsumed, at: now})
+	post(tx, p, now, settledEntry(p), consumedEntry(p))
+	return next, err
 }
 
 // returnChange makes what the price of a renewal by mandate left over due for refund.

@@ -20,12 +20,19 @@ func settledEntry(p order.Payment) ledgerEntry {
 	return ledgerEntry{name: "settled", to: "treasury", from: "owed", amount: p.Auth.Amount}
 }
 
-// post queues an entry of the payment: two lines that sum to zero.
-func post(tx *Tx, p order.Payment, e ledgerEntry, now time.Time) {
-	tx.queueRows("ledger", []string{"payment_id", "entry", "account", "amount", "at", "reason"}, [][]any{
-		{p.ID, e.name, e.to, e.amount, now.Unix(), e.reason},
-		{p.ID, e.name, e.from, -e.amount, now.Unix(), e.reason},
-	})
+func consumedEntry(p order.Payment) ledgerEntry {
+	return ledgerEntry{name: "consumed", to: "owed", from: "revenue", amount: p.Auth.Amount}
+}
+
+// post queues entries of the payment: each is two lines that sum to zero.
+func post(tx *Tx, p order.Payment, now time.Time, entries ...ledgerEntry) {
+	var lines [][]any
+	for _, e := range entries {
+		lines = append(lines,
+			[]any{p.ID, e.name, e.to, e.amount, now.Unix(), e.reason},
+			[]any{p.ID, e.name, e.from, -e.amount, now.Unix(), e.reason})
+	}
+	tx.queueRows("ledger", []string{"payment_id", "entry", "account", "amount", "at", "reason"}, lines)
 }
 
 // RefundPart makes a part of a consumed payment due for refund. It returns false, and
@@ -57,6 +64,6 @@ func refundPart(ctx context.Context, tx *Tx, paymentID string, part order.PartRe
 	if err != nil {
 		return false, err
 	}
-	post(tx, p, ledgerEntry{name: "returned", to: "revenue", from: "owed", amount: part.Amount, reason: part.Reason}, now)
+	post(tx, p, now, ledgerEntry{name: "returned", to: "revenue", from: "owed", amount: part.Amount, reason: part.Reason})
 	return true, nil
 }

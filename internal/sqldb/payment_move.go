@@ -14,7 +14,7 @@ import (
 func (s Payments) MovePayment(ctx context.Context, p order.Payment, to order.PaymentState, txHash string) (next order.Payment, err error) {
 	err = s.DB.atOnce(ctx, func(ctx context.Context, tx *Tx) error {
 		now := s.Now()
-		if next, err = queueMove(tx, p, paymentMove{to, txHash, now}, errNotMoved); err != nil {
+		if next, err = queueMove(tx, p, errNotMoved, paymentMove{to, txHash, now}); err != nil {
 			return err
 		}
 		return s.afterMove(ctx, tx, p, to, now)
@@ -32,7 +32,7 @@ func (s Payments) MovePayment(ctx context.Context, p order.Payment, to order.Pay
 func (s Payments) afterMove(ctx context.Context, tx *Tx, p order.Payment, to order.PaymentState, now time.Time) error {
 	switch to {
 	case order.PaymentSettled:
-		post(tx, p, settledEntry(p), now)
+		post(tx, p, now, settledEntry(p))
 		return moveJob(ctx, tx, p.ID, order.JobAwaitingPayment, order.JobQueued, now)
 	case order.PaymentVoid, order.PaymentReleased:
 		if err := s.DB.eraseAuthCode(ctx, tx, p); err != nil {
@@ -43,7 +43,7 @@ func (s Payments) afterMove(ctx context.Context, tx *Tx, p order.Payment, to ord
 		}
 		return moveJob(ctx, tx, p.ID, order.JobAwaitingPayment, order.JobCancelled, now)
 	case order.PaymentRefunded:
-		post(tx, p, ledgerEntry{name: "refunded", to: "owed", from: "refunds", amount: p.Refund().Amount}, now)
+		post(tx, p, now, ledgerEntry{name: "refunded", to: "owed", from: "refunds", amount: p.Refund().Amount})
 	}
 	return nil
 }
@@ -104,16 +104,21 @@ func movePayment(ctx context.Context, tx *Tx, p order.Payment, m paymentMove) (o
 	return next, true, nil
 }
 
-// queueMove queues a transition and returns the payment after it. The transaction fails
-// with none when another process has moved the payment.
-func queueMove(tx *Tx, p order.Payment, m paymentMove, none error) (order.Payment, error) {
-	next, args, err := m.apply(p)
-	if err != nil {
-		return p, err
+// queueMove queues a transition, or several as one statement, and returns the payment
+// after it. The transaction fails with none when another process has moved the payment.
+func queueMove(tx *Tx, p order.Payment, none error, moves ...paymentMove) (order.Payment, error) {
+	stored, args := p.State, []any(nil)
+	for _, m := range moves {
+		next, last, err := m.apply(p)
+		if err != nil {
+			return p, err
+		}
+		tx.observe(p, next, m.at)
+		p, args = next, last
 	}
+	args[len(args)-1] = stored
 	tx.require(none, updatePayment, args...)
-	tx.observe(p, next, m.at)
-	return next, nil
+	return p, nil
 }
 
 // observe adds a transition to what is told after the commit.

@@ -112,7 +112,7 @@ func TestMigrationMakesRecordIDsShort(t *testing.T) {
 		// a caller names it.
 		for _, id := range []dnszone.RecordID{oldWWW, oldWWW.Short()} {
 			for revision, want := range map[uint32]string{1_800_000_060: "192.0.2.10", 1_800_000_120: "192.0.2.11"} {
-				if r, err := s.zones.RecordAt(t.Context(), id, revision); err != nil || r.Value != want || r.ID != oldWWW.Short() {
+				if r, err := s.zones.RecordAt(t.Context(), "first.com", id, revision); err != nil || r.Value != want || r.ID != oldWWW.Short() {
 					t.Errorf("%s at %d: got %+v, %v", id, revision, r, err)
 				}
 			}
@@ -172,7 +172,7 @@ func TestChangesFromBeforeTheMigration(t *testing.T) {
 				t.Errorf("got %s: %s, %v", j.State, j.Failure, err)
 			}
 			if op := j.Purchase.Change.Ops[0]; op.Op == dnszone.OpAdd {
-				if r, err := s.zones.RecordAt(t.Context(), op.ID, j.Revision); err != nil || r.ID != oldAPI.Short() {
+				if r, err := s.zones.RecordAt(t.Context(), j.Purchase.Name, op.ID, j.Revision); err != nil || r.ID != oldAPI.Short() {
 					t.Errorf("got %+v, %v", r, err)
 				}
 			}

@@ -140,7 +140,7 @@ func (s Payments) insertUnsolicited(ctx context.Context, tx *Tx, id string, t se
 		return err
 	}
 	tx.moves = append(tx.moves, PaymentMove{Payment: p, At: now})
-	post(tx, p, settledEntry(p), now)
+	post(tx, p, now, settledEntry(p))
 	return nil
 }
 
@@ -212,7 +212,7 @@ func (s Payments) owe(ctx context.Context, tx *Tx, p order.Payment, t settle.Tra
 		return err
 	}
 	p.Auth.Amount = t.Amount
-	post(tx, p, settledEntry(p), now)
+	post(tx, p, now, settledEntry(p))
 	if err := s.DB.eraseAuthCode(ctx, tx, p); err != nil {
 		return err
 	}

@@ -38,7 +38,10 @@ func (s Zones) Zone(ctx context.Context, name deed.Name) (dnszone.Zone, error) {
 }
 
 // RecordAt implements zone.Store. The ID may be short or long.
-func (s Zones) RecordAt(ctx context.Context, id dnszone.RecordID, revision uint32) (dnszone.Record, error) {
+func (s Zones) RecordAt(ctx context.Context, name deed.Name, id dnszone.RecordID, revision uint32) (dnszone.Record, error) {
+	if r, ok := s.DB.zones.find(string(name)).record(id, revision); ok {
+		return r, nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	rows, err := s.DB.read.QueryContext(ctx, selectRecords+`id IN ($1, $3) AND added_serial <= $2 AND (removed_serial IS NULL OR removed_serial > $2)`, id, revision, id.Short())

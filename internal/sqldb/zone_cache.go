@@ -93,6 +93,15 @@ func (z zoneContent) recordsOf(v zoneVersion) ([]dnszone.Record, bool) {
 	return slices.Clone(z.records), z.version == v && v.id != ""
 }
 
+// record returns the record with the ID, if this is the content of the zone's revision.
+func (z zoneContent) record(id dnszone.RecordID, revision uint32) (dnszone.Record, bool) {
+	i := slices.IndexFunc(z.records, func(r dnszone.Record) bool { return r.ID == id })
+	if i < 0 || z.version.serial != revision {
+		return dnszone.Record{}, false
+	}
+	return z.records[i], true
+}
+
 // servedOf is recordsOf for the served records.
 func (z zoneContent) servedOf(v zoneVersion) ([]dnszone.RR, bool) {
 	return slices.Clone(z.served), z.version == v && v.id != ""

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"reflect"
 	"time"
@@ -12,82 +11,11 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/dnszone"
-	"deed.example/deed/internal/event"
-	"deed.example/deed/internal/order"
 )
 
 // servedRetention is for how many seconds removed served records are kept, for IXFR to
 // secondaries that were offline.
 const servedRetention = 30 * 24 * 3600
-
-// ChangeZone implements zone.Store: in one transaction the change is applied, the serial
-// raised, the served records regenerated, the outbox written, the job completed and the
-// payment consumed. When the change is not allowed, the job fails and the payment is due
-// for refund instead. It returns false when another process was first.
-func (s Zones) ChangeZone(ctx context.Context, j order.Job) (revision uint32, done bool, err error) {
-	jobs := Jobs{DB: s.DB, Now: s.Now, Zones: s}
-	err = s.DB.atOnce(ctx, func(ctx context.Context, tx *Tx) error {
-		revision, done = 0, false
-		z, err := s.lockZone(ctx, tx, j.Purchase.Name)
-		if err != nil && deed.CodeOf(err) != deed.CodeNotFound {
-			return err
-		}
-		// While this waited for the lock, another process may have applied the change. Then
-		// neither of the moves below is made, whatever Apply says of the changed zone.
-		var next dnszone.Zone
-		if err == nil {
-			next, err = j.Purchase.Change.Apply(z.Zone, s.Now().UTC().Truncate(time.Second))
-		}
-		if no, refused := errors.AsType[*deed.Error](err); refused {
-			done, err = jobs.failChange(ctx, tx, j, no)
-			return err
-		}
-		if err != nil {
-			return err
-		}
-		p, err := readPayment(ctx, tx, j.PaymentID)
-		if err == nil && p.State != order.PaymentSettled {
-			err = jobs.checkOpen(ctx, tx, j, p)
-		}
-		if err != nil {
-			return err
-		}
-		was := z.Zone
-		z.Zone, j.Revision = next, next.Serial
-		if err := s.writeZone(ctx, tx, z, was); err != nil {
-			return err
-		}
-		tx.emit(event.Event{Owner: z.Owner, Type: event.DNSChanged, At: s.Now(), Data: event.Data{Domain: z.Name, Serial: z.Serial, JobID: j.PublicID}})
-		revision, done = next.Serial, true
-		return jobs.completeChange(tx, j, p)
-	})
-	switch {
-	case errors.Is(err, errNotMoved):
-		return 0, false, nil
-	case errors.Is(err, errUsedID):
-		revision = 0
-		err = s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
-			done, err = jobs.failChange(ctx, tx, j, errUsedID)
-			return err
-		})
-	}
-	return revision, done, err
-}
-
-// errUsedID is returned for a new record whose ID is or was used in its zone. With 70
-// random bits this is very unlikely; the payment is refunded.
-var errUsedID = &deed.Error{Code: deed.CodeDNS, Message: "a new record got an id that was used before: ask for the change again"}
-
-// failChange fails the job of a change that can no longer be applied.
-func (s Jobs) failChange(ctx context.Context, tx *Tx, j order.Job, no *deed.Error) (bool, error) {
-	j.Refusal = no.Code
-	j.Failure = "the change could not be made any more: " + no.Message + "; the payment goes back to the payer"
-	moved, err := s.move(ctx, tx, j, order.JobFailed, time.Time{})
-	if err != nil || !moved {
-		return moved, err
-	}
-	return true, s.settleAccounts(ctx, tx, j, order.PaymentRefundDue)
-}
 
 // lockZone returns the zone and locks its row until the transaction ends. A transaction
 // of atOnce locks nothing: announce requires that the zone is still the same.

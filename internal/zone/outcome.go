@@ -14,7 +14,7 @@ func (s *Service) Record(ctx context.Context, j order.Job) (dnszone.Record, erro
 	if len(j.Purchase.Change.Ops) == 0 {
 		return dnszone.Record{}, fmt.Errorf("job %s changed no record", j.ID)
 	}
-	return s.Store.RecordAt(ctx, j.Purchase.Change.Ops[0].ID, j.Revision)
+	return s.Store.RecordAt(ctx, j.Purchase.Name, j.Purchase.Change.Ops[0].ID, j.Revision)
 }
 
 // Around returns the zone before and after a revision, even if it has ended since,

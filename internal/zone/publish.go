@@ -52,6 +52,7 @@ type Follower struct {
 
 	recentMu sync.Mutex
 	recent   map[string]dnssec.ServedZone // published since the last poll but one, without records; guarded by recentMu
+	changing map[string]int               // how many changes of a zone this process makes now; likewise
 }
 
 // overlap is how far each poll reaches back before the previous one: a
@@ -97,8 +98,36 @@ func (f *Follower) HandleNotification(ctx context.Context, text string) error {
 		return f.Follow(ctx)
 	}
 	origin, number, _ := strings.Cut(text, " ")
+	if f.isChanging(origin) {
+		return nil
+	}
 	serial, _ := strconv.ParseUint(number, 10, 32) // 0: a zone that was withdrawn
 	return f.Ensure(ctx, origin, uint32(serial))
+}
+
+// Changing is called before this process changes a zone, and end after it. In between,
+// notifications of the zone are ignored: the process publishes what it has changed itself,
+// as soon as it need not be read from the database.
+func (f *Follower) Changing(origin string) (end func()) {
+	f.recentMu.Lock()
+	defer f.recentMu.Unlock()
+	if f.changing == nil {
+		f.changing = map[string]int{}
+	}
+	f.changing[origin]++
+	return func() {
+		f.recentMu.Lock()
+		defer f.recentMu.Unlock()
+		if f.changing[origin]--; f.changing[origin] == 0 {
+			delete(f.changing, origin)
+		}
+	}
+}
+
+func (f *Follower) isChanging(origin string) bool {
+	f.recentMu.Lock()
+	defer f.recentMu.Unlock()
+	return f.changing[origin] > 0
 }
 
 // Ensure publishes or withdraws one zone, as the database has it, unless this serial of

@@ -142,3 +142,24 @@ func TestFollowerReadsOwnChangeOnce(t *testing.T) {
 		t.Errorf("got reads %v, published %v", zones.reads, out)
 	}
 }
+
+// While this node changes a zone it ignores notifications of it, which are of its own
+// change: it publishes that itself.
+func TestFollowerIgnoresNotificationsOfItsOwnChange(t *testing.T) {
+	zones := &servedZones{versions: map[string]string{"a.com": "7", "b.com": "3"}, reads: map[string]int{}}
+	f := &zone.Follower{Zones: zones, Publishers: []dnssec.Publisher{published{}}, Now: time.Now}
+	ends := []func(){f.Changing("a.com"), f.Changing("a.com")}
+	for i := range 3 { // two changes, one, none
+		for _, text := range []string{"a.com 7", "b.com 3"} {
+			if err := f.HandleNotification(t.Context(), text); err != nil {
+				t.Error(err)
+			}
+		}
+		if zones.reads["a.com"] != i/2 || zones.reads["b.com"] != 1 {
+			t.Errorf("after %d changes: got reads %v", i, zones.reads)
+		}
+		if i < 2 {
+			ends[i]()
+		}
+	}
+}

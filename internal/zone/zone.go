@@ -33,8 +33,13 @@ type Store interface {
 	// so first.
 	ChangeZone(ctx context.Context, j order.Job) (revision uint32, done bool, err error)
 
-	// RecordAt returns a record as it was after the revision, or CodeNotFound.
-	RecordAt(ctx context.Context, id dnszone.RecordID, revision uint32) (dnszone.Record, error)
+	// SettleChange records that the payment of a change was settled by the transaction,
+	// and applies the change. It returns false, and changes nothing, when the change is
+	// not allowed or another process did either first.
+	SettleChange(ctx context.Context, p order.Payment, txHash string) (next order.Payment, revision uint32, done bool, err error)
+
+	// RecordAt returns a record of a zone as it was after the revision, or CodeNotFound.
+	RecordAt(ctx context.Context, name deed.Name, id dnszone.RecordID, revision uint32) (dnszone.Record, error)
 }
 
 // History reads earlier revisions of a zone.
@@ -55,6 +60,7 @@ type Service struct {
 	Store       Store
 	History     History
 	Publish     func(ctx context.Context, name deed.Name, serial uint32) // publishes a change on this node at once, unless it has this serial
+	Changing    func(name deed.Name) (end func())                        // called before and after a change; Publish follows, also when it failed
 	NewID       func() dnszone.RecordID
 	Now         func() time.Time
 	RegistryNow func() time.Time       // the registry's clock
@@ -157,15 +163,41 @@ func (s *Service) Advance(ctx context.Context, j order.Job) error {
 	if j.State != order.JobQueued {
 		return nil
 	}
+	end := s.Changing(j.Purchase.Name)
 	revision, done, err := s.Store.ChangeZone(context.WithoutCancel(ctx), j)
+	end()
+	if err == nil {
+		s.step("changed")
+	}
+	s.publish(ctx, j.Purchase.Name, revision, done)
 	if err != nil {
 		return fmt.Errorf("change the zone: %w", err)
 	}
-	s.step("changed")
-	if done && revision != 0 {
-		s.Publish(ctx, j.Purchase.Name, revision)
-	}
 	return nil
+}
+
+// publish publishes a change. When none was made, it publishes what another process may
+// have changed meanwhile.
+func (s *Service) publish(ctx context.Context, name deed.Name, revision uint32, done bool) {
+	if !done {
+		revision = 0
+	}
+	s.Publish(ctx, name, revision)
+}
+
+// DeliverSettled implements order.Deliverer.
+func (s *Service) DeliverSettled(ctx context.Context, p order.Payment, txHash string) (order.Payment, bool, error) {
+	end := s.Changing(p.Purchase.Name)
+	next, revision, done, err := s.Store.SettleChange(ctx, p, txHash)
+	end()
+	if done {
+		s.step("changed")
+	}
+	s.publish(ctx, p.Purchase.Name, revision, done)
+	if err != nil {
+		return p, false, fmt.Errorf("change the zone: %w", err)
+	}
+	return next, done, nil
 }
 
 // Delivered implements order.Kind: it publishes the zone on this node.

@@ -50,9 +50,10 @@ func newEnv(t *testing.T) *env {
 	ids := 0
 	e.Service = &zone.Service{
 		Store: zones, History: zones,
-		Publish: func(context.Context, deed.Name, uint32) { e.published++ },
-		NewID:   func() dnszone.RecordID { ids++; return dnszone.RecordID(fmt.Sprintf("record%08d", ids)) },
-		Now:     clock, RegistryNow: clock, Grace: func(deed.TLD) int { return 30 },
+		Publish:  func(context.Context, deed.Name, uint32) { e.published++ },
+		Changing: func(deed.Name) func() { return func() {} },
+		NewID:    func() dnszone.RecordID { ids++; return dnszone.RecordID(fmt.Sprintf("record%08d", ids)) },
+		Now:      clock, RegistryNow: clock, Grace: func(deed.TLD) int { return 30 },
 	}
 	e.engine = &fulfil.Service{Jobs: jobs, Kinds: []order.Kind{e.Service}, Wait: time.Minute, Now: clock}
 	e.register(jobs)
