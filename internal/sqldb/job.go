@@ -87,14 +87,16 @@ func moveJob(ctx context.Context, tx *Tx, paymentID string, from, to order.JobSt
 	return dropClaim(ctx, tx, id)
 }
 
+const deleteClaim = `DELETE FROM claims WHERE job_id = $1`
+
 func dropClaim(ctx context.Context, tx *Tx, id string) error {
-	_, err := tx.ExecContext(ctx, `DELETE FROM claims WHERE job_id = $1`, id)
+	_, err := tx.ExecContext(ctx, deleteClaim, id)
 	return err
 }
 
 // MoveJob implements registration.Store.
 func (s Jobs) MoveJob(ctx context.Context, j order.Job, to order.JobState, next time.Time) (moved bool, err error) {
-	err = s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+	err = s.DB.atOnce(ctx, func(ctx context.Context, tx *Tx) error {
 		if to == order.JobSubmitting && !j.Purchase.Kind.ClaimsName() {
 			// Renewals of one name are serialized: each starts at the expiry
 			// that the previous one resulted in.
@@ -102,16 +104,12 @@ func (s Jobs) MoveJob(ctx context.Context, j order.Job, to order.JobState, next 
 				return err
 			}
 		}
-		moved, err = s.move(ctx, tx, j, to, next)
-		if err == nil && !moved {
-			return errNotMoved // roll back the claim, too
-		}
-		return err
+		return s.queueMove(tx, j, next, to)
 	})
 	if errors.Is(err, errNotMoved) {
 		return false, nil
 	}
-	return moved, err
+	return err == nil, err
 }
 
 // errNotMoved rolls back a transaction that came too late or too early.
@@ -193,21 +191,23 @@ func (s Jobs) emitMove(tx *Tx, j order.Job, to order.JobState) {
 
 // CompleteJob implements registration.Store.
 func (s Jobs) CompleteJob(ctx context.Context, j order.Job, r lifecycle.Registration) error {
-	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error { return s.complete(ctx, tx, j, r) })
+	err := s.DB.atOnce(ctx, func(ctx context.Context, tx *Tx) error { return s.complete(ctx, tx, j, r) })
+	if errors.Is(err, errNotMoved) {
+		return nil // by another process
+	}
+	return err
 }
 
 func (s Jobs) complete(ctx context.Context, tx *Tx, j order.Job, r lifecycle.Registration) error {
 	j.Until = r.Expires
+	if j.Purchase.Kind != order.PurchaseRenewal {
+		return s.completeOrder(ctx, tx, j, r)
+	}
 	moved, err := s.move(ctx, tx, j, order.JobCompleted, time.Time{})
 	if err != nil || !moved {
 		return err
 	}
-	if j.Purchase.Kind == order.PurchaseRenewal {
-		err = s.extendRegistration(ctx, tx, j, r)
-	} else {
-		err = s.insertRegistration(ctx, tx, j, r)
-	}
-	if err != nil {
+	if err := s.extendRegistration(ctx, tx, j, r); err != nil {
 		return err
 	}
 	return s.settleAccounts(ctx, tx, j, order.PaymentConsumed)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/order"
 )
 
@@ -57,16 +58,47 @@ func (s Jobs) checkOpen(ctx context.Context, tx *Tx, j order.Job, p order.Paymen
 	return fmt.Errorf("payment %s of job %s is %s", p.ID, j.ID, p.State)
 }
 
-// completeChange queues the end of the job of a change: it has no claim, no secret and no
-// mandate. States are those that it goes through.
-func (s Jobs) completeChange(tx *Tx, j order.Job, states ...order.JobState) error {
-	update, args, err := s.moveStatement(j, time.Time{}, states...)
+// queueMove queues that the job moves through the states. The transaction fails with
+// errNotMoved when another process has moved it.
+func (s Jobs) queueMove(tx *Tx, j order.Job, next time.Time, states ...order.JobState) error {
+	update, args, err := s.moveStatement(j, next, states...)
 	if err != nil {
 		return err
 	}
 	tx.require(errNotMoved, update, args...)
-	s.emitMove(tx, j, order.JobCompleted)
+	s.emitMove(tx, j, states[len(states)-1])
 	return nil
+}
+
+// settledPayment returns the payment of a job that is to be completed. It fails with
+// errNotMoved if another process has completed it.
+func (s Jobs) settledPayment(ctx context.Context, tx *Tx, j order.Job) (order.Payment, error) {
+	p, err := readPayment(ctx, tx, j.PaymentID)
+	if err == nil && p.State != order.PaymentSettled {
+		err = s.checkOpen(ctx, tx, j, p)
+	}
+	return p, err
+}
+
+// completeOrder completes the job of a new name: registration, zone, event, claim, payment
+// and ledger. All that it reads comes first.
+func (s Jobs) completeOrder(ctx context.Context, tx *Tx, j order.Job, r lifecycle.Registration) error {
+	p, err := s.settledPayment(ctx, tx, j)
+	if err != nil {
+		return err
+	}
+	if j.Revision, err = s.Zones.createZone(ctx, tx, r, j.Purchase.Records); err != nil {
+		return err
+	}
+	if err := s.queueMove(tx, j, time.Time{}, order.JobCompleted); err != nil {
+		return err
+	}
+	s.insertRegistration(tx, j, r)
+	tx.queue(deleteClaim, j.ID)
+	if err := s.queuePaymentMove(tx, j, p, order.PaymentConsumed); err != nil {
+		return err
+	}
+	return s.DB.eraseAuthCode(ctx, tx, p)
 }
 
 // settleAndConsume queues that a payment was settled by the transaction and is consumed,

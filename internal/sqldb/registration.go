@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -23,30 +22,21 @@ type Registrations struct {
 	Zones Zones            // of the names
 }
 
-// insertRegistration stores the registration of a completed job, and creates its zone.
-// Its times, and those of its events, are those of the registry's clock.
-func (s Jobs) insertRegistration(ctx context.Context, tx *Tx, j order.Job, r lifecycle.Registration) error {
-	_, err := tx.ExecContext(ctx, `
+// insertRegistration queues the registration of a completed job, and its event. Their
+// times are those of the registry's clock.
+func (s Jobs) insertRegistration(tx *Tx, j order.Job, r lifecycle.Registration) {
+	tx.queue(`
 		INSERT INTO registrations (domain, owner, status, reference, backend, payment_id, created_at, expires_at, updated_at,
 		                           locked_at, nameservers, ds, premium_renewal, glue, next_at, compared_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 0, $9)`,
 		r.Name, r.Owner, r.Status, r.Reference, r.Backend, r.PaymentID, r.Created.Unix(), r.Expires.Unix(), r.Updated.Unix(),
 		lockedAt(r.Locked, r.Updated), strings.Join(r.Nameservers, " "), dsColumn(r.DS), r.PremiumRenewal, r.Glue.String())
-	if err != nil {
-		return fmt.Errorf("insert the registration of %s: %w", r.Name, err)
-	}
-	serial, err := s.Zones.createZone(ctx, tx, r, j.Purchase.Records)
-	if err != nil {
-		return err
-	}
-	if _, err := tx.ExecContext(ctx, `UPDATE jobs SET revision = $1 WHERE id = $2`, serial, j.ID); err != nil {
-		return err
-	}
 	happened := lifecycle.Event{Name: r.Name, Reference: r.Reference, Type: lifecycle.EventRegistered, At: r.Created, About: r.Expires}
 	if j.Purchase.Kind == order.PurchaseTransfer {
 		happened.Type, happened.At = lifecycle.EventTransferredIn, r.Updated // it was created long before
 	}
-	return addEvent(ctx, tx, happened, r.Owner)
+	tx.queue(insertEvent, eventArgs(happened)...)
+	tx.emit(event.OfRegistration(happened, r.Owner))
 }
 
 // extendRegistration extends the expiry of a name. When the name was transferred away
@@ -74,12 +64,17 @@ func (s Jobs) extendRegistration(ctx context.Context, tx *Tx, j order.Job, r lif
 	return addEvent(ctx, tx, lifecycle.Event{Name: r.Name, Reference: reference, Type: lifecycle.EventRenewed, At: r.Updated, About: j.Until}, owner)
 }
 
+const insertEvent = `
+	INSERT INTO events (reference, type, about_at, domain, at) VALUES ($1, $2, $3, $4, $5)
+	ON CONFLICT DO NOTHING`
+
+func eventArgs(e lifecycle.Event) []any {
+	return []any{e.Reference, e.Type, e.About.Unix(), e.Name, e.At.Unix()}
+}
+
 // addEvent stores what happened to a name, once, and tells its owner.
 func addEvent(ctx context.Context, tx *Tx, e lifecycle.Event, owner deed.Wallet) error {
-	isNew, err := rowsAffected(tx.ExecContext(ctx, `
-		INSERT INTO events (reference, type, about_at, domain, at) VALUES ($1, $2, $3, $4, $5)
-		ON CONFLICT DO NOTHING`,
-		e.Reference, e.Type, e.About.Unix(), e.Name, e.At.Unix()))
+	isNew, err := rowsAffected(tx.ExecContext(ctx, insertEvent, eventArgs(e)...))
 	if isNew {
 		tx.emit(event.OfRegistration(e, owner))
 	}

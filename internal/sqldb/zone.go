@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -135,13 +134,12 @@ func (s Zones) Revisions(ctx context.Context, name deed.Name) (list []dnszone.Re
 	return list, err
 }
 
-// createZone creates the zone of a new registration, and returns its first serial.
+// createZone queues the zone of a new registration, and returns its first serial.
 func (s Zones) createZone(ctx context.Context, tx *Tx, r lifecycle.Registration, records []dnszone.Record) (serial uint32, err error) {
 	now := s.Now()
-	key := dnssec.KeyID{Master: dnssec.Fingerprint(s.Publishing.Master), Generation: s.Generation}
-	z := zoneRow{id: "zone_" + strings.ToLower(rand.Text()), Zone: dnszone.Zone{Name: r.Name, Owner: r.Owner, Serial: uint32(now.Unix())}}
-	if key.Generation > 0 {
-		z.keys = []dnssec.KeyID{key}
+	z := zoneRow{id: "zone_" + strings.ToLower(rand.Text()), member: newMember(), Zone: dnszone.Zone{Name: r.Name, Owner: r.Owner, Serial: uint32(now.Unix())}}
+	if s.Generation > 0 {
+		z.keys = []dnssec.KeyID{s.newKey()}
 	}
 	var last sql.NullInt64
 	if err := tx.QueryRowContext(ctx, `SELECT max(serial) FROM zones WHERE domain = $1`, r.Name).Scan(&last); err != nil {
@@ -154,15 +152,30 @@ func (s Zones) createZone(ctx context.Context, tx *Tx, r lifecycle.Registration,
 		rec.Created, rec.Updated = now, now
 		z.Records = append(z.Records, rec)
 	}
-	label := newMember()
-	_, err = tx.ExecContext(ctx, `
-		INSERT INTO zones (id, domain, serial, member, generation, master, renew_at, changed_at) VALUES ($1, $2, $3, $4, $5, $6, 0, 0)`,
-		z.id, r.Name, z.Serial, label, key.Generation, key.Master)
-	if err != nil {
-		return 0, fmt.Errorf("create the zone of %s: %w", r.Name, err)
+	tx.members.add(r.Name, z.member, true, now)
+	if hasAlias(z.Zone) { // its aliases refer to it
+		if _, err := tx.ExecContext(ctx, insertZone, s.insertArgs(z, time.Time{}, time.Time{})...); err != nil {
+			return 0, err
+		}
+		z.member = ""
 	}
-	tx.members.add(r.Name, label, true, now)
 	return z.Serial, s.writeZone(ctx, tx, z, dnszone.Zone{Name: r.Name})
+}
+
+// newKey identifies the key of a new zone.
+func (s Zones) newKey() dnssec.KeyID {
+	return dnssec.KeyID{Master: dnssec.Fingerprint(s.Publishing.Master), Generation: s.Generation}
+}
+
+const insertZone = `
+	INSERT INTO zones (id, domain, serial, member, generation, master, renew_at, changed_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
+
+func (s Zones) insertArgs(z zoneRow, renew, changed time.Time) []any {
+	key, at := s.newKey(), int64(0)
+	if !changed.IsZero() {
+		at = changed.UnixMilli()
+	}
+	return []any{z.id, z.Name, z.Serial, z.member, key.Generation, key.Master, unixOrZero(renew), at}
 }
 
 // NewRecordID returns the ID of a new record: 14 characters with 70 random bits.

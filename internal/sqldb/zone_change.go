@@ -29,10 +29,7 @@ func (s Zones) ChangeZone(ctx context.Context, j order.Job) (revision uint32, do
 		if err != nil {
 			return err
 		}
-		p, err := readPayment(ctx, tx, j.PaymentID)
-		if err == nil && p.State != order.PaymentSettled {
-			err = jobs.checkOpen(ctx, tx, j, p)
-		}
+		p, err := jobs.settledPayment(ctx, tx, j)
 		if err != nil {
 			return err
 		}
@@ -40,7 +37,7 @@ func (s Zones) ChangeZone(ctx context.Context, j order.Job) (revision uint32, do
 		if err := s.writeChange(ctx, tx, j, z, next); err != nil {
 			return err
 		}
-		if err := jobs.completeChange(tx, j, order.JobCompleted); err != nil {
+		if err := jobs.queueMove(tx, j, time.Time{}, order.JobCompleted); err != nil {
 			return err
 		}
 		return jobs.queuePaymentMove(tx, j, p, order.PaymentConsumed)
@@ -81,7 +78,7 @@ func (s Zones) SettleChange(ctx context.Context, p order.Payment, txHash string)
 		if err := s.writeChange(ctx, tx, j, z, changed); err != nil {
 			return err
 		}
-		return jobs.completeChange(tx, j, order.JobQueued, order.JobCompleted)
+		return jobs.queueMove(tx, j, time.Time{}, order.JobQueued, order.JobCompleted)
 	})
 	if _, refused := errors.AsType[*deed.Error](err); refused || errors.Is(err, errNotMoved) {
 		return p, 0, false, nil

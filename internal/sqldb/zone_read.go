@@ -19,6 +19,7 @@ type zoneRow struct {
 	keys []dnssec.KeyID // the first signs; the second is of a key roll
 	roll lifecycle.KeyRollStep
 	dnszone.Zone
+	member       string // the label in the catalog of a zone that is not stored yet; else ""
 	storedSerial uint32 // before a change
 	changed      int64  // likewise, in Unix milliseconds
 

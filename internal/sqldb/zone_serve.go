@@ -63,6 +63,9 @@ type changedZone struct {
 
 // served returns the records that are served of the zone as it was read.
 func (s Zones) served(ctx context.Context, tx *Tx, z zoneRow) (prev dnssec.ServedZone, err error) {
+	if z.member != "" {
+		return dnssec.ServedZone{Origin: string(z.Name)}, nil
+	}
 	var known bool
 	if prev.RRs, known = s.DB.zones.find(string(z.Name)).servedOf(z.version()); !known {
 		prev, err = readServed(ctx, tx, z.id)

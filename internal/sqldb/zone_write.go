@@ -101,12 +101,16 @@ func (s Zones) signatureTime() time.Time {
 	return s.SignatureClock()
 }
 
-// announce stores the new serial of the zone, and notifies other nodes.
+// announce stores a new zone, or the new serial of one, and notifies other nodes.
 func (s Zones) announce(tx *Tx, z zoneRow, renew, now time.Time) {
-	changed := fmt.Errorf("the zone %s is no longer as it was read, with serial %d", z.Name, z.storedSerial)
-	tx.requireFirst(changed, `
-		UPDATE zones SET serial = $1, renew_at = $2, changed_at = $3 WHERE id = $4 AND serial = $5 AND ended_at IS NULL`,
-		z.Serial, unixOrZero(renew), now.UnixMilli(), z.id, z.storedSerial)
+	if z.member != "" {
+		tx.requireFirst(nil, insertZone, s.insertArgs(z, renew, now)...)
+	} else {
+		changed := fmt.Errorf("the zone %s is no longer as it was read, with serial %d", z.Name, z.storedSerial)
+		tx.requireFirst(changed, `
+			UPDATE zones SET serial = $1, renew_at = $2, changed_at = $3 WHERE id = $4 AND serial = $5 AND ended_at IS NULL`,
+			z.Serial, unixOrZero(renew), now.UnixMilli(), z.id, z.storedSerial)
+	}
 	insert, args := `
 		INSERT INTO outbox (zone_id, serial, propagated_serial, next_at) VALUES ($1, $2, 0, $3)
 		ON CONFLICT (zone_id) DO UPDATE SET serial = excluded.serial, next_at = excluded.next_at`, []any{z.id, z.Serial, now.Unix()}
