@@ -74,8 +74,8 @@ func (f *fleet) start() error {
 		return err
 	}
 	quiet := slog.New(slog.DiscardHandler)
-	catalog := &primary.Catalog{Origin: "catalog.invalid", Store: sqldb.Served{DB: f.db}}
-	f.server = &primary.Server{Store: sqldb.Served{DB: f.db}, Catalog: catalog, Keys: []primary.Key{key}, Now: time.Now, Log: quiet}
+	catalog := &primary.Catalog{Origin: "catalog.invalid", Store: sqldb.Served{DB: f.db, Now: time.Now}}
+	f.server = &primary.Server{Store: sqldb.Served{DB: f.db, Now: time.Now}, Catalog: catalog, Keys: []primary.Key{key}, Now: time.Now, Log: quiet}
 	if err := f.server.Listen("127.0.0.1:0"); err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (f *fleet) start() error {
 	f.knot = knot
 	f.notifier = &primary.Notifier{Secondaries: []primary.Secondary{{Name: "knot", Addr: knot.Addr.String(), Key: key}}, Catalog: catalog, Now: time.Now, Log: quiet}
 	f.notifier.Start()
-	f.follower = &zone.Follower{Zones: sqldb.Served{DB: f.db}, Publishers: []dnssec.Publisher{f.notifier}, Now: time.Now}
+	f.follower = &zone.Follower{Zones: sqldb.Served{DB: f.db, Now: time.Now}, Publishers: []dnssec.Publisher{f.notifier}, Now: time.Now}
 	if _, err := f.follower.Load(ctx); err != nil {
 		return err
 	}

@@ -64,7 +64,7 @@ func (a *App) openDNS(ctx context.Context) error {
 	if c.DNSSEC == "on" {
 		zones.Generation = 1
 	}
-	d := &dnsBackend{stopped: func() bool { return false }, zones: zones, follower: &zone.Follower{Zones: sqldb.Served{DB: a.DB}, Now: a.now}}
+	d := &dnsBackend{stopped: func() bool { return false }, zones: zones, follower: &zone.Follower{Zones: sqldb.Served{DB: a.DB, Now: a.now}, Now: a.now}}
 	a.dns = d // from here on there is something to close
 	if err := d.openServer(c, a.master); err != nil {
 		return err
@@ -180,7 +180,7 @@ func (d *dnsBackend) openPrimary(c *Config, db *sqldb.DB, log *slog.Logger) erro
 	if err != nil {
 		return fmt.Errorf("dns.tsig: %w", err)
 	}
-	catalog := &primary.Catalog{Origin: catalogOrigin, Store: sqldb.Served{DB: db}}
+	catalog := &primary.Catalog{Origin: catalogOrigin, Store: sqldb.Served{DB: db, Now: d.zones.Now}}
 	if d.drift.Servers, err = secondaries(c.Secondaries, keys); err != nil {
 		return fmt.Errorf("dns.secondaries: %w", err)
 	}
@@ -192,7 +192,7 @@ func (d *dnsBackend) openPrimary(c *Config, db *sqldb.DB, log *slog.Logger) erro
 	if c.PrimaryListen == off {
 		return nil
 	}
-	d.primary = &primary.Server{Store: sqldb.Served{DB: db}, Withdrawn: d.zones, Catalog: catalog, Keys: keys, Allow: c.PrimaryAllow, NSID: c.DNSAnswers.NSID, Now: time.Now, Log: log}
+	d.primary = &primary.Server{Store: sqldb.Served{DB: db, Now: d.zones.Now}, Withdrawn: d.zones, Catalog: catalog, Keys: keys, Allow: c.PrimaryAllow, NSID: c.DNSAnswers.NSID, Now: time.Now, Log: log}
 	if err := d.primary.Listen(c.PrimaryListen); err != nil {
 		return fmt.Errorf("dns.primary_listen: %w", err)
 	}

@@ -33,6 +33,7 @@ func (a *App) startWorker() *backgroundWorker {
 		{Name: "prices of registrars", Interval: time.Minute, Run: a.newRefresher().Refresh},
 		{Name: "names that need an operator", Interval: attentionInterval, Run: a.CountNames},
 		{Name: "messages of registries", Interval: messageInterval, Run: a.Messages().Read},
+		{Name: "catalog", Interval: time.Minute, Run: sqldb.Served{DB: a.DB, Now: a.now}.NumberCatalog},
 		{Name: "zone snapshot", Interval: time.Minute, Run: a.dns.saveSnapshot(a.log)},
 		{Name: "name servers", Interval: 5 * time.Second, Run: a.dns.watchDrift(a.metrics, a.log)},
 		{Name: "garbage collection", Interval: collectInterval, Run: newCollectPacer().adjust},

@@ -10,52 +10,77 @@ import (
 )
 
 // memberChanges are the changes of the catalog in one transaction.
-type memberChanges struct {
-	all []dnssec.MemberChange
-	at  time.Time
+type memberChanges []dnssec.MemberChange
+
+// add adds a change. It is written just before the commit.
+func (c *memberChanges) add(name deed.Name, label string, added bool) {
+	*c = append(*c, dnssec.MemberChange{Origin: string(name), Label: label, Added: added})
 }
 
-// add adds a change. It is written just before the commit, because the row of the catalog
-// stays locked until then.
-func (c *memberChanges) add(name deed.Name, label string, added bool, at time.Time) {
-	c.all, c.at = append(c.all, dnssec.MemberChange{Origin: string(name), Label: label, Added: added}), at
+// write queues the changes. They get a serial when it is asked for, so that no sale waits
+// for the row of the catalog.
+func (c memberChanges) write(tx *Tx) {
+	rows := make([][]any, len(c))
+	for i, m := range c {
+		rows[i] = []any{m.Label, m.Origin, boolInt(m.Added)}
+	}
+	tx.queueRows("catalog_pending", []string{"label", "origin", "added"}, rows)
 }
 
 // catalogRetention is how many serials the history of the catalog has at least. Serials
-// are seconds, or more when more than one name a second comes or goes.
+// are seconds, or more when they are asked for more than once a second.
 const catalogRetention = 30 * 24 * 3600
 
 // nextSerial is the serial of the catalog after a change at $1.
 const nextSerial = `(CASE WHEN catalog.serial >= $1 THEN catalog.serial + 1 ELSE $1 END)`
 
-// write raises the serial of the catalog and stores the changes, if there are any. Once a
-// day the history becomes a day shorter. It is queued as a whole: every sale waits for
-// the row of the catalog.
-func (c memberChanges) write(tx *Tx) {
-	if len(c.all) == 0 {
-		return
+// netPending are the pending changes of a table, which has them, without those that undo
+// each other.
+func netPending(table string) string {
+	return `SELECT label, origin, CASE WHEN sum(2 * added - 1) > 0 THEN 1 ELSE 0 END AS added
+	          FROM ` + table + ` GROUP BY label, origin HAVING sum(2 * added - 1) <> 0`
+}
+
+// NumberCatalog gives the pending changes of the catalog a serial. Once a day the history
+// becomes a day shorter.
+func (s Served) NumberCatalog(ctx context.Context) error {
+	var pending bool
+	err := s.DB.queryRow(ctx, `SELECT EXISTS (SELECT 1 FROM catalog_pending)`).Scan(&pending)
+	if err != nil || !pending {
+		return err
 	}
-	rows := make([][]any, len(c.all))
-	for i, m := range c.all {
-		added := 0
-		if m.Added {
-			added = 1
+	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		var serial, since int64
+		err := tx.QueryRowContext(ctx, `
+			INSERT INTO catalog (id, serial, since) VALUES (1, $1, $1)
+			ON CONFLICT (id) DO UPDATE SET serial = `+nextSerial+`
+			RETURNING serial, since`, s.Now().Unix()).Scan(&serial, &since)
+		if err != nil {
+			return err
 		}
-		rows[i] = []any{m.Label, m.Origin, added}
+		if err := s.DB.movePending(ctx, tx, serial); err != nil {
+			return err
+		}
+		if serial-since <= catalogRetention+24*3600 {
+			return nil
+		}
+		return forgetCatalog(ctx, tx, serial-catalogRetention)
+	})
+}
+
+// movePending moves the pending changes to the history. On PostgreSQL it is one statement,
+// because others add more meanwhile; SQLite has one writer.
+func (db *DB) movePending(ctx context.Context, tx *Tx, serial int64) error {
+	const insert = `INSERT INTO catalog_changes (serial, label, origin, added) SELECT $1, label, origin, added FROM (`
+	if db.dialect == postgres {
+		_, err := tx.ExecContext(ctx, `WITH pending AS (DELETE FROM catalog_pending RETURNING label, origin, added) `+insert+netPending("pending")+`) net`, serial)
+		return err
 	}
-	catalog := tx.returned("catalog")
-	tx.queue(`
-		INSERT INTO catalog (id, serial, since) VALUES (1, $1, $1)
-		ON CONFLICT (id) DO UPDATE SET serial = `+nextSerial+`,
-			since = CASE WHEN `+nextSerial+` - catalog.since > $2 THEN `+nextSerial+` - $3 ELSE catalog.since END
-		RETURNING id, serial, since`, c.at.Unix(), int64(catalogRetention+24*3600), int64(catalogRetention))
-	for chunk := range tx.chunks(rows) {
-		given, args := tx.rows(1, []string{"label", "origin", "added"}, chunk)
-		tx.queue(`
-			INSERT INTO catalog_changes (serial, label, origin, added)
-			SELECT c.serial, given.label, given.origin, given.added FROM `+catalog+` c, `+given+` WHERE c.id = 1`, args...)
+	if _, err := tx.ExecContext(ctx, insert+netPending("catalog_pending")+`) net`, serial); err != nil {
+		return err
 	}
-	tx.queue(`DELETE FROM catalog_changes WHERE serial <= (SELECT since FROM ` + catalog + ` WHERE id = 1)`)
+	_, err := tx.ExecContext(ctx, `DELETE FROM catalog_pending`)
+	return err
 }
 
 // raiseCatalog raises the serial of the catalog, and returns it.
@@ -80,6 +105,9 @@ func forgetCatalog(ctx context.Context, tx *Tx, since int64) error {
 func (s Served) CatalogSerial(ctx context.Context) (serial uint32, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
+	if err := s.NumberCatalog(ctx); err != nil {
+		return 0, err
+	}
 	err = s.DB.read.QueryRowContext(ctx, `SELECT coalesce(max(serial), 1) FROM catalog`).Scan(&serial)
 	return serial, err
 }
@@ -89,6 +117,9 @@ func (s Served) CatalogSerial(ctx context.Context) (serial uint32, err error) {
 func (s Served) CatalogChanges(ctx context.Context, from uint32, limit int) (changes []dnssec.MemberChange, serial uint32, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
+	if err := s.NumberCatalog(ctx); err != nil {
+		return nil, 0, err
+	}
 	rows, err := s.DB.read.QueryContext(ctx, `
 		SELECT c.serial, c.since, h.label, h.origin, h.added
 		  FROM catalog c LEFT JOIN catalog_changes h ON h.serial > $1
@@ -114,11 +145,20 @@ func (s Served) CatalogChanges(ctx context.Context, from uint32, limit int) (cha
 }
 
 // Members implements primary.Store. It is one statement, so that the serial and the
-// members are consistent; without members, the only row has just the serial.
+// members are consistent: what has no serial yet is not listed, or still is. Without
+// members, the only row has just the serial.
 func (s Served) Members(ctx context.Context) (members []dnssec.Member, serial uint32, err error) {
+	if err := s.NumberCatalog(ctx); err != nil {
+		return nil, 0, err
+	}
 	rows, err := s.DB.read.QueryContext(ctx, `
-		SELECT c.serial, z.domain, z.member, z.serial
-		  FROM (SELECT coalesce(max(serial), 1) AS serial FROM catalog) c LEFT JOIN zones z ON`+isServed)
+		WITH net AS (`+netPending("catalog_pending")+`), members AS (
+			SELECT z.domain, z.member, z.serial FROM zones z LEFT JOIN net ON net.label = z.member AND net.added = 1
+			 WHERE net.label IS NULL AND`+isServed+`
+			UNION ALL
+			SELECT origin, label, 0 FROM net WHERE added = 0)
+		SELECT c.serial, m.domain, m.member, m.serial
+		  FROM (SELECT coalesce(max(serial), 1) AS serial FROM catalog) c LEFT JOIN members m ON true`)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -42,9 +42,9 @@ func (s Events) Events(ctx context.Context, owner deed.Wallet, n int64, limit in
 // emit adds an event to the transaction. It is written just before the commit.
 func (tx *Tx) emit(e event.Event) { tx.events = append(tx.events, e) }
 
-// writeLast writes the catalog and then the events, in the order of their owners. They
-// come last because the row of the catalog and each owner's counter stay locked until the
-// commit: a transaction that holds them waits for nothing else.
+// writeLast writes the catalog and then the events, in the order of their owners. Events
+// come last because each owner's counter stays locked until the commit: a transaction that
+// holds one waits for nothing else.
 func (tx *Tx) writeLast(ctx context.Context) error {
 	tx.members.write(tx)
 	byOwner := map[deed.Wallet][]event.Event{}

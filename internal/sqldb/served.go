@@ -15,8 +15,11 @@ import (
 	"deed.example/deed/internal/dnszone"
 )
 
-// Served reads the zones that name servers serve. Fill the field.
-type Served struct{ DB *DB }
+// Served reads the zones that name servers serve. Fill both fields.
+type Served struct {
+	DB  *DB
+	Now func() time.Time // for the serials of the catalog
+}
 
 // isServed is true for zones that have neither ended nor been withdrawn.
 const isServed = ` z.ended_at IS NULL AND z.withdrawn_at IS NULL`

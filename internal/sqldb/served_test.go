@@ -30,8 +30,9 @@ type testEnv struct {
 }
 
 func newTestEnv(db *sqldb.DB) *testEnv {
-	s := &testEnv{clock: noon, served: sqldb.Served{DB: db}}
+	s := &testEnv{clock: noon}
 	now := func() time.Time { return s.clock }
+	s.served = sqldb.Served{DB: db, Now: now}
 	s.zones = sqldbtest.Zones(db, now)
 	s.zones.Generation = 1
 	s.payments = sqldb.Payments{DB: db, ChainID: 84532, Asset: "0x036cbd53842c5426634e7929541ec2318f3dcf7e", Now: now}

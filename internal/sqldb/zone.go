@@ -152,7 +152,7 @@ func (s Zones) createZone(ctx context.Context, tx *Tx, r lifecycle.Registration,
 		rec.Created, rec.Updated = now, now
 		z.Records = append(z.Records, rec)
 	}
-	tx.members.add(r.Name, z.member, true, now)
+	tx.members.add(r.Name, z.member, true)
 	if hasAlias(z.Zone) { // its aliases refer to it
 		if _, err := tx.ExecContext(ctx, insertZone, s.insertArgs(z, time.Time{}, time.Time{})...); err != nil {
 			return 0, err

@@ -42,7 +42,7 @@ func (s Zones) setServing(ctx context.Context, tx *Tx, name deed.Name, serving b
 			return err
 		}
 	}
-	tx.members.add(name, label, serving, now)
+	tx.members.add(name, label, serving)
 	return s.DB.notifyWithdrawn(ctx, tx, name)
 }
 
@@ -71,7 +71,7 @@ func (s Zones) endZone(ctx context.Context, tx *Tx, name deed.Name) error {
 		}
 	}
 	if withdrawn == 0 {
-		tx.members.add(name, label, false, now)
+		tx.members.add(name, label, false)
 	}
 	return s.DB.notifyWithdrawn(ctx, tx, name)
 }
@@ -93,9 +93,8 @@ func (s Zones) relabel(ctx context.Context, tx *Tx, name deed.Name) error {
 		return err
 	}
 	if withdrawn == 0 {
-		now := s.Now()
-		tx.members.add(name, old, false, now)
-		tx.members.add(name, label, true, now)
+		tx.members.add(name, old, false)
+		tx.members.add(name, label, true)
 	}
 	return nil
 }
