@@ -58,7 +58,7 @@ var batchCase = killCase{path: "/dns/killed.com/batch", done: 200, owned: true, 
 
 // Every point of a change of the DNS, on both databases.
 func TestKillNineInTheDNS(t *testing.T) {
-	points := append(slices.Clone(killPoints[:7]), "change: queued", "change: changed")
+	points := append(slices.Clone(killPoints[:5]), "change: settled", "change: changed")
 	for _, database := range []string{"sqlite", "postgres"} {
 		for kind, order := range map[string]killCase{"record": recordCase, "batch": batchCase} {
 			for _, point := range points {

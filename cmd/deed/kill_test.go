@@ -247,7 +247,7 @@ func TestKillNine(t *testing.T) {
 		{"renewal", renewCase, "job: looked up", ""},
 		{"transfer", transferCase, "job: looked up", ""},
 		{"money for a record", recordCase, "payment: money moved", ""},
-		{"record", recordCase, "change: queued", ""},
+		{"record", recordCase, "change: settled", ""},
 		{"record made", recordCase, "change: changed", ""},
 		{"transfer refused", refusedCase, "payment: refund_due", ""},
 	} {

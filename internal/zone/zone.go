@@ -187,6 +187,7 @@ func (s *Service) publish(ctx context.Context, name deed.Name, revision uint32, 
 
 // DeliverSettled implements order.Deliverer.
 func (s *Service) DeliverSettled(ctx context.Context, p order.Payment, txHash string) (order.Payment, bool, error) {
+	s.step("settled")
 	end := s.Changing(p.Purchase.Name)
 	next, revision, done, err := s.Store.SettleChange(ctx, p, txHash)
 	end()
