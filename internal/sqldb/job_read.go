@@ -17,7 +17,7 @@ import (
 func (s Jobs) Job(ctx context.Context, id string) (order.Job, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
-	return s.DB.readJob(ctx, s.DB.read, id)
+	return s.DB.readJob(ctx, s.DB.prepared(), id)
 }
 
 // JobOf implements fulfil.JobStore.
@@ -33,7 +33,7 @@ func (s Jobs) PublicJob(ctx context.Context, publicID string) (order.Job, error)
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	var id string
-	err := s.DB.read.QueryRowContext(ctx, `SELECT id FROM jobs WHERE public_id = $1`, publicID).Scan(&id)
+	err := s.DB.queryRow(ctx, `SELECT id FROM jobs WHERE public_id = $1`, publicID).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return order.Job{}, deed.Errorf(deed.CodeNotFound, "there is no job %s", publicID)
 	}

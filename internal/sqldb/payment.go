@@ -34,7 +34,7 @@ func newPublicID(kind string) string {
 func (s Payments) OpenNonces(ctx context.Context, w deed.Wallet) (nonces []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
-	open, err := s.openPayments(ctx, s.DB.read, w, "")
+	open, err := s.openPayments(ctx, s.DB.prepared(), w, "")
 	for _, o := range open {
 		nonces = append(nonces, o.Nonce)
 	}
@@ -237,5 +237,5 @@ func (s Payments) insertPayment(tx *Tx, p order.Payment, now time.Time) (order.P
 func (s Payments) Payment(ctx context.Context, id string) (order.Payment, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
-	return readPayment(ctx, s.DB.read, id)
+	return readPayment(ctx, s.DB.prepared(), id)
 }

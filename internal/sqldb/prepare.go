@@ -66,6 +66,20 @@ func (db *DB) query(ctx context.Context, query string, args ...any) (*sql.Rows, 
 	return db.read.QueryContext(ctx, query, args...)
 }
 
+// prepared returns queryRow and query as what reads outside a transaction, for functions
+// that also read inside one.
+func (db *DB) prepared() preparedReads { return preparedReads{db} }
+
+type preparedReads struct{ db *DB }
+
+func (r preparedReads) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	return r.db.queryRow(ctx, query, args...)
+}
+
+func (r preparedReads) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return r.db.query(ctx, query, args...)
+}
+
 // readStmt returns the prepared statement of a query outside a transaction, or nil: on
 // PostgreSQL, and when it cannot be prepared, which returns the error again.
 func (db *DB) readStmt(ctx context.Context, query string) *sql.Stmt {

@@ -136,7 +136,7 @@ func scanRegistration(row scanner) (r lifecycle.Registration, err error) {
 func (s Registrations) Registration(ctx context.Context, name deed.Name) (lifecycle.Registration, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
-	return readRegistration(ctx, s.DB.read, name)
+	return readRegistration(ctx, s.DB.prepared(), name)
 }
 
 func readRegistration(ctx context.Context, from rowQuerier, name deed.Name) (lifecycle.Registration, error) {
@@ -151,7 +151,7 @@ func readRegistration(ctx context.Context, from rowQuerier, name deed.Name) (lif
 func (s Registrations) BackendOf(ctx context.Context, name deed.Name) (backend string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
-	err = s.DB.read.QueryRowContext(ctx, `
+	err = s.DB.queryRow(ctx, `
 		SELECT backend FROM registrations WHERE domain = $1
 		UNION ALL
 		SELECT j.backend FROM claims c JOIN jobs j ON j.id = c.job_id WHERE c.domain = $1
@@ -164,7 +164,7 @@ func (s Registrations) BackendOf(ctx context.Context, name deed.Name) (backend s
 
 // Ordered reports whether an order for the name is in progress.
 func (s Registrations) Ordered(ctx context.Context, name deed.Name) (ordered bool, err error) {
-	err = s.DB.read.QueryRowContext(ctx, `SELECT count(*) > 0 FROM claims WHERE domain = $1`, name).Scan(&ordered)
+	err = s.DB.queryRow(ctx, `SELECT count(*) > 0 FROM claims WHERE domain = $1`, name).Scan(&ordered)
 	return ordered, err
 }
 

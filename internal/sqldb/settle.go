@@ -91,7 +91,7 @@ func (s Settlements) sent(ctx context.Context, purposes []string, into map[strin
 func (s Settlements) Unmined(ctx context.Context, from deed.Wallet, nonce uint64) (all []settle.Transaction, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
-	rows, err := s.DB.read.QueryContext(ctx, `
+	rows, err := s.DB.query(ctx, `
 		SELECT nonce, hash, raw, signed_at FROM transactions
 		 WHERE chain = $1 AND signer = $2 AND nonce >= $3
 		 ORDER BY nonce, signed_at LIMIT $4`,
@@ -134,7 +134,7 @@ func (s Settlements) AddWallet(ctx context.Context, role string, w deed.Wallet, 
 func (s Settlements) Wallets(ctx context.Context) (map[string][]deed.Wallet, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
-	rows, err := s.DB.read.QueryContext(ctx, `
+	rows, err := s.DB.query(ctx, `
 		SELECT role, address FROM own_wallets WHERE chain = $1 ORDER BY first_used_at, address`, s.ChainID)
 	if err != nil {
 		return nil, fmt.Errorf("read our wallets: %w", err)

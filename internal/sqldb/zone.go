@@ -32,7 +32,7 @@ type Zones struct {
 func (s Zones) Zone(ctx context.Context, name deed.Name) (dnszone.Zone, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
-	z, err := s.DB.readZone(ctx, s.DB.read, name)
+	z, err := s.DB.readZone(ctx, s.DB.prepared(), name)
 	return z.Zone, err
 }
 
