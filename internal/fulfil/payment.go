@@ -5,12 +5,12 @@
 // Buy quotes, collects, and waits a while for the job that the payment started. What
 // is sold, and how it is delivered, is up to an order.Kind. The steps of a payment
 // are: store the authorization and its purchase, as settling; submit the transfer;
-// store the result. Each is one step of Advance, and a crash between any
-// two leaves a row from which the next request, or the worker, continues with the
-// same code (see order.PaymentState). Invariants: a settled payment ends in
-// one delivered purchase or in one refund to the payer; while its outcome is unknown
-// the payer is never asked to pay again; and transfers that arrive without a request
-// are found on the chain and refunded.
+// store the result. Each is one step of Advance, and a crash between any two leaves a
+// row from which the next request, or the worker, continues with the same code (see
+// order.PaymentState). Invariants: a settled payment ends in one delivered purchase or
+// in one refund to the payer; while its outcome is unknown the payer is never asked to
+// pay again; and transfers that arrive without a request are found on the chain and
+// refunded.
 package fulfil
 
 import (
@@ -31,10 +31,10 @@ type Store interface {
 
 	// AuthorizePayment stores p and its job and claims the name, or returns the
 	// existing payment with the same ID. It is settling if p.State says so, else
-	// authorized. When the payer has an open payment for the
-	// same purchase, p is stored as its alias. Admit decides whether the payment
-	// may be opened, while the payer is locked; its error is returned. It fails
-	// with CodeDomainUnavailable when the name is claimed.
+	// authorized. When the payer has an open payment for the same purchase, p is
+	// stored as its alias. Admit decides whether the payment may be opened, while the
+	// payer is locked; its error is returned. It fails with CodeDomainUnavailable when
+	// the name is claimed.
 	AuthorizePayment(ctx context.Context, p order.Payment, admit func(order.Payer) error) (order.Payment, error)
 
 	// Payment returns the payment, or CodeNotFound.

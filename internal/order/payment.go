@@ -54,14 +54,14 @@ func normalSignature(sig []byte) []byte {
 //	    └─► released ◄         └─► dust ────┘
 //
 // Authorized: the payment and its purchase are stored. Only aliases stay so: any other
-// is stored as settling at once. Settling: the transfer may happen at any time. Settled: it has happened. Consumed: the purchase was delivered,
-// in the same transaction. Refund due: it can no longer be delivered, or a PartRefund
-// of what was delivered is due. Void: the
-// authorization was not used and never can be. Released: the payer could not pay, and
-// we never submit it again, although the payer still can. A transfer that arrives for
-// a void or released payment is refunded. Unclaimed: it arrived without a request, and
-// its payer may still claim it. Dust: it arrived without a request and is not worth
-// the gas of a refund; an operator may refund it.
+// payment is stored as settling at once. Settling: the transfer may happen at any time.
+// Settled: it has happened. Consumed: the purchase was delivered, in the same
+// transaction. Refund due: it can no longer be delivered, or a PartRefund of what was
+// delivered is due. Void: the authorization was not used and never can be. Released: the
+// payer could not pay, and we never submit it again, although the payer still can. A
+// transfer that arrives for a void or released payment is refunded. Unclaimed: it
+// arrived without a request, and its payer may still claim it. Dust: it arrived without
+// a request and is not worth the gas of a refund; an operator may refund it.
 type PaymentState string
 
 // The states of a payment.
