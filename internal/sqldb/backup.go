@@ -83,7 +83,7 @@ func (s Zones) Republish(ctx context.Context) (zones int64, err error) {
 		if zones, err = res.RowsAffected(); err != nil {
 			return err
 		}
-		serial, err := raiseCatalog(ctx, tx, s.Now())
+		serial, _, err := raiseCatalog(ctx, tx, s.Now())
 		if err != nil {
 			return err
 		}

@@ -31,11 +31,7 @@ func (c memberChanges) write(tx *Tx) {
 // are seconds, or more when they are asked for more than once a second.
 const catalogRetention = 30 * 24 * 3600
 
-// nextSerial is the serial of the catalog after a change at $1.
-const nextSerial = `(CASE WHEN catalog.serial >= $1 THEN catalog.serial + 1 ELSE $1 END)`
-
-// netPending are the pending changes of a table, which has them, without those that undo
-// each other.
+// netPending selects the pending changes in a table, without those that undo each other.
 func netPending(table string) string {
 	return `SELECT label, origin, CASE WHEN sum(2 * added - 1) > 0 THEN 1 ELSE 0 END AS added
 	          FROM ` + table + ` GROUP BY label, origin HAVING sum(2 * added - 1) <> 0`
@@ -50,11 +46,7 @@ func (s Served) NumberCatalog(ctx context.Context) error {
 		return err
 	}
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
-		var serial, since int64
-		err := tx.QueryRowContext(ctx, `
-			INSERT INTO catalog (id, serial, since) VALUES (1, $1, $1)
-			ON CONFLICT (id) DO UPDATE SET serial = `+nextSerial+`
-			RETURNING serial, since`, s.Now().Unix()).Scan(&serial, &since)
+		serial, since, err := raiseCatalog(ctx, tx, s.Now())
 		if err != nil {
 			return err
 		}
@@ -83,13 +75,14 @@ func (db *DB) movePending(ctx context.Context, tx *Tx, serial int64) error {
 	return err
 }
 
-// raiseCatalog raises the serial of the catalog, and returns it.
-func raiseCatalog(ctx context.Context, tx *Tx, now time.Time) (serial int64, err error) {
+// raiseCatalog raises the serial of the catalog. It returns the new one, and the one that
+// the history begins after. The row of the catalog is locked until the commit.
+func raiseCatalog(ctx context.Context, tx *Tx, now time.Time) (serial, since int64, err error) {
 	err = tx.QueryRowContext(ctx, `
 		INSERT INTO catalog (id, serial, since) VALUES (1, $1, $1)
-		ON CONFLICT (id) DO UPDATE SET serial = `+nextSerial+`
-		RETURNING serial`, now.Unix()).Scan(&serial)
-	return serial, err
+		ON CONFLICT (id) DO UPDATE SET serial = CASE WHEN catalog.serial >= $1 THEN catalog.serial + 1 ELSE $1 END
+		RETURNING serial, since`, now.Unix()).Scan(&serial, &since)
+	return serial, since, err
 }
 
 // forgetCatalog deletes the history up to a serial.

@@ -66,8 +66,8 @@ func (db *DB) query(ctx context.Context, query string, args ...any) (*sql.Rows, 
 	return db.read.QueryContext(ctx, query, args...)
 }
 
-// prepared returns queryRow and query as what reads outside a transaction, for functions
-// that also read inside one.
+// prepared returns a reader that uses query and queryRow, for functions that are given
+// what to read from: this, or a transaction.
 func (db *DB) prepared() preparedReads { return preparedReads{db} }
 
 type preparedReads struct{ db *DB }
