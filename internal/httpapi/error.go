@@ -80,11 +80,7 @@ var errInternal = &deed.Error{
 // fail writes the error body. An error without a code is internal: the caller
 // gets SERVICE_UNAVAILABLE, and the cause goes to the log.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
-	e, ok := errors.AsType[*deed.Error](err)
-	if !ok {
-		e = errInternal
-	}
-	status := statusOf(err, e)
+	e, status := shown(err)
 	if status >= 500 {
 		s.Log.ErrorContext(r.Context(), "request failed", "route", r.Pattern, "status", status,
 			"requestId", w.Header().Get("X-Request-Id"), "err", err)
@@ -101,15 +97,24 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	delete(h, "Etag")
 	h["Cache-Control"] = noStore
-	s.reply(w, status, s.errorBody(h, status, e))
+	body := s.errorBody(h, status, e)
+	s.reply(w, status, &body)
 }
 
-// statusOf returns the status of a refusal, or that of the error's code.
-func statusOf(err error, e *deed.Error) int {
-	if r, ok := errors.AsType[refusal](err); ok {
-		return r.status
+// shown returns what the caller sees of an error, and the status of the response: that
+// of a refusal, or that of the error's code.
+func shown(err error) (*deed.Error, int) {
+	e, ok := err.(*deed.Error) // most are not wrapped
+	if ok {
+		return e, statuses[e.Code].status
 	}
-	return statuses[e.Code].status
+	if e, ok = errors.AsType[*deed.Error](err); !ok {
+		e = errInternal
+	}
+	if r, ok := errors.AsType[refusal](err); ok {
+		return e, r.status
+	}
+	return e, statuses[e.Code].status
 }
 
 // errorBody returns the body of an error response, and sets the header that goes

@@ -81,10 +81,9 @@ func (s *Server) peek(w http.ResponseWriter, r *http.Request, lim deed.Limit, ca
 }
 
 func setLimitHeaders(h http.Header, d *ratelimit.Decision) {
+	values := []string{strconv.Itoa(d.Limit.Max), strconv.Itoa(d.Remaining), strconv.FormatInt(d.Reset.Unix(), 10)}
 	// Not with Set, which would spell them X-Ratelimit-….
-	h["X-RateLimit-Limit"] = []string{strconv.Itoa(d.Limit.Max)}
-	h["X-RateLimit-Remaining"] = []string{strconv.Itoa(d.Remaining)}
-	h["X-RateLimit-Reset"] = []string{strconv.FormatInt(d.Reset.Unix(), 10)}
+	h["X-RateLimit-Limit"], h["X-RateLimit-Remaining"], h["X-RateLimit-Reset"] = values[0:1:1], values[1:2:2], values[2:3:3]
 }
 
 // bearer returns the one token of the Authorization header (interface document,

@@ -33,8 +33,7 @@ func decode(w http.ResponseWriter, r *http.Request, limit int64, v any) error {
 	if noBody(r) {
 		return errNoBody
 	}
-	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if charset := params["charset"]; err != nil || media != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") {
+	if !isJSON(r.Header.Get("Content-Type")) {
 		return refuse(http.StatusUnsupportedMediaType, "send the body as Content-Type: application/json")
 	}
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
@@ -51,6 +50,16 @@ func decode(w http.ResponseWriter, r *http.Request, limit int64, v any) error {
 		return malformed(err)
 	}
 	return nil
+}
+
+// isJSON reports whether a Content-Type is that of JSON in UTF-8.
+func isJSON(contentType string) bool {
+	if contentType == "application/json" { // as most callers write it
+		return true
+	}
+	media, params, err := mime.ParseMediaType(contentType)
+	charset := params["charset"]
+	return err == nil && media == "application/json" && (charset == "" || strings.EqualFold(charset, "utf-8"))
 }
 
 // readBody reads the body up to the limit. http.MaxBytesReader tells the writer of

@@ -8,7 +8,6 @@
 package wirejson
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -21,16 +20,18 @@ import (
 // Marshal returns v as JSON, the same bytes for the same value. It fails only when
 // v has a type without a JSON encoding, such as a channel.
 func Marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	b.Grow(512) // most responses are smaller
-	if err := json.MarshalWrite(&b, v, json.Deterministic(true)); err == nil {
-		return b.Bytes(), nil
+	if raw, err := json.Marshal(v, strict); err == nil {
+		return raw, nil
 	}
 	// Rare, and slower. In text that escapeText does not see, such as that in raw
 	// JSON, invalid bytes become U+FFFD; two names may then be equal.
-	return json.Marshal(v, json.Deterministic(true), json.WithMarshalers(escapeText),
-		jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	return json.Marshal(v, lenient)
 }
+
+var (
+	strict  = json.JoinOptions(json.Deterministic(true))
+	lenient = json.JoinOptions(strict, json.WithMarshalers(escapeText), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+)
 
 // escapeText encodes strings that are not UTF-8 and leaves all others to the
 // library.
