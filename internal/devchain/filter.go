@@ -2,13 +2,13 @@ package devchain
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/go-json-experiment/json/v1"
 )
 
 // Limits of one request for logs or fees.

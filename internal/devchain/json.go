@@ -1,12 +1,12 @@
 package devchain
 
 import (
-	"encoding/json"
 	"errors"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/go-json-experiment/json/v1"
 )
 
 // A blockRef refers to a block by tag, number or hash. The zero value is the

@@ -2,13 +2,13 @@ package devchain
 
 import (
 	"context"
-	"encoding/json"
 	"math/big"
 	"strconv"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/go-json-experiment/json/v1"
 )
 
 // A method handles one call. Its parameters are positional.

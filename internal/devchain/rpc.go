@@ -3,12 +3,13 @@ package devchain
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"time"
+
+	"github.com/go-json-experiment/json/v1"
 )
 
 // Limits of one request, whole batches included.
