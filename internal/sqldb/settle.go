@@ -68,8 +68,7 @@ func (s Settlements) Sent(ctx context.Context, purposes []string) (map[string][]
 func (s Settlements) sent(ctx context.Context, purposes []string, into map[string][]settle.Transaction) error {
 	rows, err := s.DB.query(ctx, `
 		SELECT a.purpose, a.attempt, coalesce(t.signer, ''), coalesce(t.nonce, 0), coalesce(t.hash, ''), coalesce(t.signed_at, 0)
-		  FROM attempts a LEFT JOIN transactions t ON t.chain = a.chain AND t.signer = a.signer AND t.nonce = a.nonce
-		 WHERE a.chain = $1 AND `+s.DB.among("a.purpose", "$2")+`
+		  FROM `+s.attemptsOf("$2")+` LEFT JOIN transactions t ON t.chain = a.chain AND t.signer = a.signer AND t.nonce = a.nonce
 		 ORDER BY a.attempt, t.signed_at, t.hash`, s.ChainID, array(s.DB, purposes))
 	if err != nil {
 		return err
@@ -85,6 +84,17 @@ func (s Settlements) sent(ctx context.Context, purposes []string, into map[strin
 		into[purpose] = append(into[purpose], t)
 		return nil
 	})
+}
+
+// attemptsOf returns the attempts for the purposes in the array at a placeholder, as the
+// table a, for a statement whose first argument is the chain. While PostgreSQL has no
+// statistics of the table, it would rather read all attempts of the chain.
+func (s Settlements) attemptsOf(place string) string {
+	if s.DB.dialect == postgres {
+		return `unnest(` + place + `::text[]) AS given(purpose)
+			CROSS JOIN LATERAL (SELECT * FROM attempts WHERE chain = $1 AND purpose = given.purpose OFFSET 0) a`
+	}
+	return `json_each(` + place + `) AS given CROSS JOIN attempts a ON a.chain = $1 AND a.purpose = given.value` // in this order
 }
 
 // Unmined implements chain.Store.

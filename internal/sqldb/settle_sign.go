@@ -56,7 +56,7 @@ func (s Settlements) signAtOnce(ctx context.Context, tx *Tx, in settle.Intent, s
 	rows, err := tx.QueryContext(ctx, `
 		SELECT '', next_nonce FROM signers WHERE chain = $1 AND address = $2
 		UNION ALL
-		SELECT purpose, 0 FROM attempts WHERE chain = $1 AND attempt = $3 AND `+s.DB.among("purpose", "$4"),
+		SELECT a.purpose, 0 FROM `+s.attemptsOf("$4")+` WHERE a.attempt = $3`,
 		s.ChainID, in.From, in.Attempt, array(s.DB, in.Purposes))
 	if err != nil {
 		return fmt.Errorf("read the nonce of %s: %w", in.From, err)

@@ -92,30 +92,25 @@ func ofAttempt(pending []*transferAttempt, attempt int) (some []*transferAttempt
 
 // markWallets finds out which payers are plain wallets, and whose wallet must be
 // deployed. A wrapped signature of a wallet that has code by now is used without its
-// deployment.
+// deployment. Whether a signature is that of a plain wallet is left to the simulation.
 func (l *lane) markWallets(ctx context.Context, pending []*transferAttempt) error {
-	var candidates []*transferAttempt
-	var accounts []common.Address
-	byKey := map[*transferAttempt]bool{}
-	for _, t := range pending {
-		byKey[t] = t.auth.signedByKey(l.s.Network.Domain())
-		if byKey[t] || t.auth.deploy != nil {
-			candidates = append(candidates, t)
-			accounts = append(accounts, t.auth.from)
-		}
-	}
-	if len(candidates) == 0 {
-		return nil
+	accounts := make([]common.Address, len(pending))
+	for i, t := range pending {
+		accounts[i] = t.auth.from
 	}
 	code, err := l.c.hasCode(ctx, accounts)
 	if err != nil {
 		return err
 	}
-	for i, t := range candidates {
-		t.plain = !code[i] && byKey[t]
-		if !code[i] && !byKey[t] {
-			t.deploy = t.auth.deploy
+	for i, t := range pending {
+		if code[i] {
+			continue
 		}
+		if t.auth.deploy != nil && !t.auth.signedByKey(l.s.Network.Domain()) {
+			t.deploy = t.auth.deploy
+			continue
+		}
+		t.plain = true
 	}
 	return nil
 }

@@ -90,17 +90,18 @@ func (l *lane) push(ctx context.Context, mined map[common.Address]uint64) error 
 }
 
 func (l *lane) pushFrom(ctx context.Context, from common.Address, counted map[common.Address]uint64) error {
-	waiting, err := l.s.Store.Unmined(ctx, walletAt(from), l.finalNonceOf(from))
+	mined, known := counted[from]
+	final := l.finalNonceOf(from)
+	waiting, err := l.s.Store.Unmined(ctx, walletAt(from), max(mined, final))
 	if err != nil || !l.anyDue(waiting) {
 		return err
 	}
-	mined, known := counted[from]
 	if !known {
 		if mined, err = l.c.count(ctx, from, "latest"); err != nil {
 			return err
 		}
 	}
-	mined = max(mined, l.finalNonceOf(from)) // an endpoint may lag behind
+	mined = max(mined, final) // an endpoint may lag behind
 	waiting = slices.DeleteFunc(waiting, func(t settle.Transaction) bool { return t.Nonce < mined && l.noteSent(t.Hash) })
 	var errs []error
 	for next := mined; len(waiting) > 0 && ctx.Err() == nil; next++ {
