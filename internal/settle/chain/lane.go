@@ -27,6 +27,9 @@ type lane struct {
 
 	mined map[common.Address]uint64 // transaction counts read in this round; used by the leader only
 
+	sending   sync.Mutex // held while what a round has signed is sent in the background
+	sendError error      // of that; guarded by sending
+
 	leader chan struct{} // holds a token while one caller works for all that wait
 	joined chan struct{} // holds a token when a caller has joined
 

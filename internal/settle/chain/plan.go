@@ -58,6 +58,9 @@ func (l *lane) plan(ctx context.Context, pending []*transferAttempt) (signed boo
 		// Payments with the same attempt number share a transaction.
 		for attempt := 1; attempt <= maxAttempts; attempt++ {
 			group := ofAttempt(some, attempt)
+			if len(group) > 0 {
+				l.sendMeanwhile(ctx)
+			}
 			ok, err := l.signAttempts(ctx, group, batchGas+memberGas*uint64(len(group)), l.stuck)
 			if err != nil {
 				return signed, err

@@ -46,10 +46,11 @@ func (l *lane) round(ctx context.Context) (head *block, sent bool) {
 			}
 		}
 	}
+	err = l.endSending()
 	// Signed transactions are sent until they are mined, also after an error above. Those
 	// that nobody waits for are sent by Tick.
 	if sent || slices.ContainsFunc(waits, func(w *wait) bool { return !w.resolved() }) {
-		err = l.push(ctx, l.mined)
+		err = errors.Join(err, l.push(ctx, l.mined))
 	}
 	if sent {
 		l.s.step("after send")

@@ -89,6 +89,28 @@ func (l *lane) push(ctx context.Context, mined map[common.Address]uint64) error 
 	return errors.Join(append(errs, ctx.Err())...)
 }
 
+// sendMeanwhile sends what this round has signed in the background, while the round
+// simulates and signs more.
+func (l *lane) sendMeanwhile(ctx context.Context) {
+	mined := l.mined
+	if mined == nil || !l.sending.TryLock() {
+		return // nothing is signed, or the last ones are still being sent
+	}
+	go func() {
+		defer l.sending.Unlock()
+		l.sendError = errors.Join(l.sendError, l.push(ctx, mined))
+	}()
+}
+
+// endSending waits for what sendMeanwhile began, and returns its error.
+func (l *lane) endSending() error {
+	l.sending.Lock()
+	defer l.sending.Unlock()
+	err := l.sendError
+	l.sendError = nil
+	return err
+}
+
 func (l *lane) pushFrom(ctx context.Context, from common.Address, counted map[common.Address]uint64) error {
 	mined, known := counted[from]
 	final := l.finalNonceOf(from)
