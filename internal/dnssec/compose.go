@@ -57,8 +57,12 @@ type Composition struct {
 // It fails when a name cannot be encoded, when a record is outside the zone, and
 // when it is of a type that only Compose or Sign may add.
 func Compose(c Composition) (ServedZone, error) {
-	for _, rr := range c.RRs {
-		if err := c.admit(rr); err != nil {
+	for i, rr := range c.RRs {
+		err := c.admit(rr)
+		if err == nil && (i == 0 || rr.Owner != c.RRs[i-1].Owner) {
+			err = checkOwner(rr.Owner)
+		}
+		if err != nil {
 			return ServedZone{}, fmt.Errorf("compose zone %s: %w", c.Origin, err)
 		}
 	}
@@ -73,9 +77,6 @@ func Compose(c Composition) (ServedZone, error) {
 func (c Composition) admit(rr dnszone.RR) error {
 	if rr.Owner != c.Origin && !below(rr.Owner, c.Origin) {
 		return fmt.Errorf("%s is outside of the zone", rr.Owner)
-	}
-	if err := checkOwner(rr.Owner); err != nil {
-		return err
 	}
 	if len(rr.Data) > 0xffff {
 		return fmt.Errorf("the data at %s is too long", rr.Owner)
@@ -134,7 +135,24 @@ func (s SOA) rr(origin string, serial uint32) (dnszone.RR, error) {
 // its zone's order: the old SOA is first in removed and the new one in added, as
 // IXFR needs them (RFC 1995, 4).
 func (z ServedZone) Diff(next ServedZone) (removed, added []dnszone.RR) {
-	return without(z.RRs, next.RRs), without(next.RRs, z.RRs)
+	at := make(map[dnszone.RR]int, len(z.RRs))
+	for i, rr := range z.RRs {
+		at[rr] = i
+	}
+	stays := make([]bool, len(z.RRs))
+	for _, rr := range next.RRs {
+		if i, ok := at[rr]; ok {
+			stays[i] = true
+		} else {
+			added = append(added, rr)
+		}
+	}
+	for i, rr := range z.RRs {
+		if !stays[i] {
+			removed = append(removed, rr)
+		}
+	}
+	return removed, added
 }
 
 // Sorted returns the zone in the order of Compose, for records that were stored
@@ -142,21 +160,6 @@ func (z ServedZone) Diff(next ServedZone) (removed, added []dnszone.RR) {
 func (z ServedZone) Sorted() ServedZone {
 	z.RRs = slices.SortedFunc(slices.Values(z.RRs), compareRR)
 	return z
-}
-
-// without returns the records of rrs that are not in others.
-func without(rrs, others []dnszone.RR) []dnszone.RR {
-	has := make(map[dnszone.RR]bool, len(others))
-	for _, rr := range others {
-		has[rr] = true
-	}
-	var rest []dnszone.RR
-	for _, rr := range rrs {
-		if !has[rr] {
-			rest = append(rest, rr)
-		}
-	}
-	return rest
 }
 
 // canonical returns the records of all parts in canonical order, with one TTL for

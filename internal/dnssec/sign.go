@@ -153,8 +153,10 @@ type signedSet struct {
 // signature refers to its key by a 16-bit number only: if another key in the zone has the
 // same number, it is unknown which of them made it, and no signature is returned.
 func (k Key) signed(z ServedZone) map[setID]signedSet {
-	rrs := slices.Clone(z.RRs)
-	slices.SortFunc(rrs, compareRR)
+	rrs := z.RRs
+	if !slices.IsSortedFunc(rrs, compareRR) { // it was stored unordered
+		rrs = z.Sorted().RRs
+	}
 	found := make(map[setID]signedSet, len(rrs)/2)
 	for set := range sets(rrs) {
 		id := setID{set[0].Owner, set[0].Type}
