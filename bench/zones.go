@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -54,7 +53,7 @@ func startRows(signed bool) (rows []row, err error) {
 	began := time.Now()
 	var files []peer.Zone // what other servers load
 	wire, err := fillZones(ctx, path, signed, func(z dnssec.ServedZone) error {
-		files = append(files, peer.Zone{Origin: z.Origin, File: zoneFile(z)})
+		files = append(files, peer.NewZone(z))
 		return nil
 	})
 	if err != nil {
@@ -116,42 +115,8 @@ func startPeer(name, kind string, zones []peer.Zone) (took time.Duration, err er
 		return 0, err
 	}
 	took = time.Since(began)
-	fmt.Printf("%d %s zones, loaded by %s: %.1f s, with writing the files and a query for each, and %d MB of memory\n", manyZones, kind, name, took.Seconds(), resident(p.Pid)>>20)
+	fmt.Printf("%d %s zones, loaded by %s: %.1f s, with writing the files and a query for each, and %d MB of memory\n", manyZones, kind, name, took.Seconds(), p.Memory()>>20)
 	return took, p.Stop()
-}
-
-// resident returns the memory of a process, with that of its children, where it is known.
-func resident(pid int) (bytes int64) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(status)) {
-		if number, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-			kb, _ := strconv.ParseInt(strings.Fields(number)[0], 10, 64)
-			bytes = kb << 10
-		}
-	}
-	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
-	if err != nil {
-		return bytes
-	}
-	for field := range strings.FieldsSeq(string(children)) {
-		if child, err := strconv.Atoi(field); err == nil {
-			bytes += resident(child)
-		}
-	}
-	return bytes
-}
-
-// zoneFile returns a zone in zone file format.
-func zoneFile(z dnssec.ServedZone) string {
-	var file strings.Builder
-	for _, rr := range z.RRs {
-		// RFC 3597, 5: any type can be written as its octets.
-		fmt.Fprintf(&file, "%s. %d IN TYPE%d \\# %d %x\n", rr.Owner, rr.TTL, rr.Type, len(rr.Data), rr.Data)
-	}
-	return file.String()
 }
 
 // loadZones publishes all zones into a name server, and returns the duration and

@@ -1,6 +1,7 @@
 // Command growth measures how the service grows with its names. For each size it
 // fills a PostgreSQL database with names, signed zones, jobs, payments and events,
-// starts the service on it, and measures what callers, the worker and operators do.
+// starts the service on it, and measures what callers, the worker and operators do. Then
+// it starts Knot and NSD with the same zones.
 // `make growth` runs it; TEST_POSTGRES_URL is the server, and the arguments are the
 // sizes, the smallest first. With GROWTH_KEEP=1 the databases are kept, to look at
 // their plans.
@@ -73,7 +74,11 @@ func measureSize(ctx context.Context, server string, names int) (c column, err e
 		return c, err
 	}
 	progress("%d names filled in %.0f s", names, time.Since(began).Seconds())
-	return measure(ctx, f)
+	if c, err = measure(ctx, f); err != nil {
+		return c, err
+	}
+	c.peers, err = peerFigures(ctx, f)
+	return c, err
 }
 
 // createDatabase returns the URL of a new database on the server.

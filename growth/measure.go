@@ -28,6 +28,7 @@ type column struct {
 	audit  time.Duration // of everything
 	calls  []figure
 	idle   figure // what the worker reads in a minute with nothing to do
+	peers  map[string]peerFigure
 }
 
 // A figure is how long something takes, and how many rows the database reads for
@@ -193,6 +194,15 @@ func print(w io.Writer, columns []column) error {
 	line("start with a snapshot, s", func(c column) string { return fmt.Sprintf("%.1f", c.again.Seconds()) }, 0)
 	line("memory then, bytes a name", func(c column) string { return fmt.Sprint(c.memory / int64(c.names)) }, 0)
 	line("mapped snapshot, bytes a name", func(c column) string { return fmt.Sprint(c.mapped / int64(c.names)) }, 0)
+	for _, name := range peerNames {
+		line("start of "+name+" with these zones, s; bytes a name", func(c column) string {
+			p := c.peers[name]
+			if p.took == 0 {
+				return "-"
+			}
+			return fmt.Sprintf("%.1f; %d", p.took.Seconds(), p.memory/int64(c.names))
+		}, 0)
+	}
 	line("audit of the last hour, s", func(c column) string { return fmt.Sprintf("%.1f", c.hourly.Seconds()) }, 0)
 	line("audit of the database, s", func(c column) string { return fmt.Sprintf("%.1f", c.audit.Seconds()) }, 0)
 	line(first.idle.what, func(c column) string { return fmt.Sprintf("%.0f", c.idle.rows) }, 0)

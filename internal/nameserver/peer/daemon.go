@@ -20,7 +20,7 @@ import (
 var ErrMissing = errors.New("not installed")
 
 const (
-	timeout     = time.Minute // for a server to start or stop
+	timeout     = time.Minute // for a server to start or stop, unless more is allowed
 	logTailSize = 8000        // bytes of a log that are shown
 )
 
@@ -30,6 +30,7 @@ type Daemon struct {
 	Addr netip.AddrPort // of UDP and TCP
 	Pid  int            // set by Start
 
+	within time.Duration // for it to start, and to stop
 	path   string
 	cmd    *exec.Cmd
 	exited chan struct{}
@@ -43,7 +44,7 @@ func NewDaemon(program, debian, dir string) (*Daemon, error) {
 		return nil, fmt.Errorf("%s is %w: apt-get install --no-install-recommends %s", program, ErrMissing, debian)
 	}
 	addr, err := freeport.Find()
-	return &Daemon{Dir: dir, Addr: addr, path: path, exited: make(chan struct{})}, err
+	return &Daemon{Dir: dir, Addr: addr, within: timeout, path: path, exited: make(chan struct{})}, err
 }
 
 // lookPath also searches where Debian installs servers, which is not in the PATH of
@@ -72,7 +73,7 @@ func (d *Daemon) Start(args ...string) error {
 	if err := d.run(args); err != nil {
 		return err
 	}
-	deadline := time.Now().Add(timeout)
+	deadline := time.Now().Add(d.within)
 	client := dns.Client{Timeout: time.Second}
 	for {
 		if _, _, err := client.Exchange(new(dns.Msg).SetQuestion("example.invalid.", dns.TypeSOA), d.Addr.String()); err == nil {
@@ -139,7 +140,7 @@ func (d *Daemon) Stop() error {
 	select {
 	case <-d.exited:
 		return nil
-	case <-time.After(timeout):
+	case <-time.After(d.within):
 		err := errors.Join(fmt.Errorf("%s did not exit on SIGTERM", d.path), d.cmd.Process.Kill())
 		<-d.exited
 		return err
