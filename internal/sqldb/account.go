@@ -4,9 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	"deed.example/deed"
@@ -80,11 +78,11 @@ func (s Accounts) addEvents(ctx context.Context, list []account.OwnedDomain) err
 	if len(list) == 0 {
 		return nil
 	}
-	at, marks, args := map[string]int{}, make([]string, len(list)), make([]any, len(list))
+	at, references := map[string]int{}, make([]string, len(list))
 	for i, owned := range list {
-		at[owned.Reference], marks[i], args[i] = i, fmt.Sprintf("$%d", i+1), owned.Reference
+		at[owned.Reference], references[i] = i, owned.Reference
 	}
-	rows, err := s.DB.read.QueryContext(ctx, selectEvent+`WHERE reference IN (`+strings.Join(marks, ", ")+`) ORDER BY at, about_at, type`, args...)
+	rows, err := s.DB.read.QueryContext(ctx, selectEvent+`WHERE `+s.DB.among("reference", "$1")+` ORDER BY at, about_at, type`, array(s.DB, references))
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"deed.example/deed"
@@ -114,12 +113,8 @@ func (s Served) allBy(ctx context.Context, zones int, yield func(dnssec.ServedZo
 
 // Some implements zone.Served.
 func (s Served) Some(ctx context.Context, origins []string, yield func(dnssec.ServedZone) error) error {
-	for chunk := range slices.Chunk(origins, maxRows) {
-		marks, args := make([]string, len(chunk)), make([]any, len(chunk))
-		for i, origin := range chunk {
-			marks[i], args[i] = fmt.Sprintf("$%d", i+1), origin
-		}
-		rows, err := s.DB.read.QueryContext(ctx, servedRecords+` AND z.domain IN (`+strings.Join(marks, ", ")+`) ORDER BY s.zone_id`, args...)
+	for chunk := range slices.Chunk(origins, zonesPerRead) {
+		rows, err := s.DB.read.QueryContext(ctx, servedRecords+` AND `+s.DB.among("z.domain", "$1")+` ORDER BY s.zone_id`, array(s.DB, chunk))
 		if err != nil {
 			return err
 		}
