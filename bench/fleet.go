@@ -52,7 +52,7 @@ func (f *fleet) sell() error {
 	names := newEngine(sqldb.Jobs{DB: f.db, Now: time.Now, Zones: f.zones}, registry)
 	var ids []string
 	for i := range fleetZones + otherZones {
-		id, err := paidJob(f.db, int(f.paid.Add(1)), order.Purchase{Kind: order.PurchaseRegistration, Name: f.zoneAt(i), Years: 1})
+		id, err := paidJob(f.db, benchWallet, int(f.paid.Add(1)), order.Purchase{Kind: order.PurchaseRegistration, Name: f.zoneAt(i), Years: 1})
 		if err != nil {
 			return err
 		}
@@ -131,7 +131,7 @@ func (f *fleet) commit(name deed.Name) (began time.Time, took time.Duration, err
 		Record: dnszone.Record{Type: "A", Host: fmt.Sprintf("h%d", n), Value: "192.0.2.1", TTL: 300}}}}
 	what := order.PurchaseOf(c)
 	what.Change = c
-	id, err := paidJob(f.db, n, what)
+	id, err := paidJob(f.db, benchWallet, n, what)
 	if err != nil {
 		return began, 0, err
 	}

@@ -33,7 +33,7 @@ func jobRows() (rows []row, err error) {
 	if err != nil {
 		return nil, err
 	}
-	rows = []row{{"jobs of paid names, 16 at once, SQLite", "the four commits of each, one bare row, shared by 16", ours, limit, 0.06}}
+	rows = []row{{"jobs of paid names, 16 wallets, SQLite", "the four commits of each, one bare row, shared by 16", ours, limit, 0.06}}
 	if server == "" {
 		return rows, nil
 	}
@@ -43,7 +43,7 @@ func jobRows() (rows []row, err error) {
 	if limit, err = pgbench(); err != nil {
 		return nil, err
 	}
-	return append(rows, row{"jobs of paid names, 16 at once, PostgreSQL", "transactions of pgbench", ours, limit, 0.10}), nil
+	return append(rows, row{"jobs of paid names, 16 wallets, PostgreSQL", "transactions of pgbench", ours, limit, 0.10}), nil
 }
 
 func sqliteJobs() (rate, limit float64, err error) {
@@ -81,7 +81,14 @@ func postgresJobs() (rate float64, err error) {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	return s.jobsPerSecond(0)
+	var rates []float64
+	for round := range 3 {
+		if rate, err = s.jobsPerSecond(round); err != nil {
+			return 0, err
+		}
+		rates = append(rates, rate)
+	}
+	return median(rates), nil
 }
 
 // jobsPerSecond completes the jobs of one round.
@@ -93,12 +100,14 @@ func (s *service) jobsPerSecond(round int) (float64, error) {
 	return finishJobs(s.API.Payments, ids)
 }
 
-// paidJobs returns the jobs of names whose payment has settled.
+// paidJobs returns the jobs of names whose payment has settled, of as many wallets as
+// there are jobs at once: those of one wallet wait for each other.
 func paidJobs(db *sqldb.DB, round int) ([]string, error) {
 	ids := make([]string, jobs)
 	for i := range ids {
 		what := order.Purchase{Kind: order.PurchaseRegistration, Name: deed.Name(fmt.Sprintf("bench-%d-%d.com", round, i)), Years: 1}
-		j, err := paidJob(db, round*jobs+i, what)
+		payer := deed.Wallet(fmt.Sprintf("0x%040x", 0x100+i%jobsAtOnce))
+		j, err := paidJob(db, payer, round*jobs+i, what)
 		if err != nil {
 			return nil, err
 		}
@@ -110,15 +119,15 @@ func paidJobs(db *sqldb.DB, round int) ([]string, error) {
 // admitAll admits every payment: the wallet has unlimited funds.
 func admitAll(order.Payer) error { return nil }
 
-// benchWallet is the payer of all payments.
+// benchWallet is the owner of the zones of a fleet.
 const benchWallet = "0x0000000000000000000000000000000000000001"
 
 // paidJob returns the job of a purchase whose payment has settled; nonce must be
 // unique.
-func paidJob(db *sqldb.DB, nonce int, what order.Purchase) (string, error) {
+func paidJob(db *sqldb.DB, payer deed.Wallet, nonce int, what order.Purchase) (string, error) {
 	const payTo = "0x0000000000000000000000000000000000000002"
 	payments := sqldb.Payments{DB: db, ChainID: network.EmbeddedChainID, Asset: payTo, Now: time.Now}
-	a := settle.Authorization{Payer: benchWallet, PayTo: payTo, Amount: 13_060_000, ValidBefore: time.Now().Add(time.Hour).Unix(), Nonce: fmt.Sprintf("0x%064x", nonce)}
+	a := settle.Authorization{Payer: payer, PayTo: payTo, Amount: 13_060_000, ValidBefore: time.Now().Add(time.Hour).Unix(), Nonce: fmt.Sprintf("0x%064x", nonce)}
 	p, err := payments.AuthorizePayment(context.Background(), order.Payment{ID: a.PaymentID(network.EmbeddedChainID, payTo), Source: order.SourceX402Exact, Auth: a, Purchase: what}, admitAll)
 	if err == nil {
 		p, err = payments.MovePayment(context.Background(), p, order.PaymentSettling, "")

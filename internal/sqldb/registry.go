@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"deed.example/deed"
@@ -27,10 +28,17 @@ func (s Registry) Place(ctx context.Context, p registry.Placement, at time.Time)
 		if err := insertPlacement(ctx, tx, p); err != nil {
 			return err
 		}
-		if err := executeDue(ctx, tx, p.Name, at); err != nil {
+		executed, err := executeDue(ctx, tx, p.Name, at)
+		if err != nil {
 			return err
 		}
-		placed, err = scanPlacement(p.Reference, tx.QueryRowContext(ctx, selectPlacement, p.Reference))
+		for _, e := range slices.Backward(executed) {
+			if e.Reference == p.Reference {
+				placed = e
+				return nil
+			}
+		}
+		placed, err = readPlacement(p.Reference, tx.QueryRowContext(ctx, selectPlacement, p.Reference))
 		return err
 	})
 	return placed, err
@@ -51,7 +59,7 @@ func (s Registry) Placement(ctx context.Context, reference string, at time.Time)
 func (s Registry) placement(ctx context.Context, reference string) (registry.Placement, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
-	return scanPlacement(reference, s.DB.queryRow(ctx, selectPlacement, reference))
+	return readPlacement(reference, s.DB.queryRow(ctx, selectPlacement, reference))
 }
 
 // Cancel implements local.Store.
@@ -61,7 +69,7 @@ func (s Registry) Cancel(ctx context.Context, reference string, at time.Time) er
 		return err
 	}
 	return s.withLockedName(ctx, p.Name, func(ctx context.Context, tx *Tx) error {
-		if err := executeDue(ctx, tx, p.Name, at); err != nil {
+		if _, err := executeDue(ctx, tx, p.Name, at); err != nil {
 			return err
 		}
 		// Cancelling twice is a no-op.
@@ -79,7 +87,7 @@ func (s Registry) Cancel(ctx context.Context, reference string, at time.Time) er
 // Decide implements local.Store.
 func (s Registry) Decide(ctx context.Context, name deed.Name, approve bool, at time.Time) error {
 	return s.withLockedName(ctx, name, func(ctx context.Context, tx *Tx) error {
-		if err := executeDue(ctx, tx, name, at); err != nil {
+		if _, err := executeDue(ctx, tx, name, at); err != nil {
 			return err
 		}
 		held, _, err := scanEntry(tx.QueryRowContext(ctx, selectEntry, name, at.Unix()))
@@ -89,7 +97,7 @@ func (s Registry) Decide(ctx context.Context, name deed.Name, approve bool, at t
 		if held.Transfer == "" {
 			return deed.Errorf(deed.CodeNotFound, "no transfer of %s is pending", name)
 		}
-		p, err := scanPlacement(held.Transfer, tx.QueryRowContext(ctx, selectPlacement, held.Transfer))
+		p, err := readPlacement(held.Transfer, tx.QueryRowContext(ctx, selectPlacement, held.Transfer))
 		if err != nil {
 			return err
 		}
@@ -99,7 +107,8 @@ func (s Registry) Decide(ctx context.Context, name deed.Name, approve bool, at t
 		if p.Due = at; at.Before(p.Accepted) {
 			p.Due = p.Accepted // another node's clock is ahead
 		}
-		return execute(ctx, tx, p)
+		_, err = execute(ctx, tx, p)
+		return err
 	})
 }
 
@@ -123,44 +132,44 @@ func (s Registry) catchUp(ctx context.Context, name deed.Name, at time.Time) err
 	if s.DB.readOnly {
 		return nil
 	}
-	return s.withLockedName(ctx, name, func(ctx context.Context, tx *Tx) error { return executeDue(ctx, tx, name, at) })
+	return s.withLockedName(ctx, name, func(ctx context.Context, tx *Tx) error {
+		_, err := executeDue(ctx, tx, name, at)
+		return err
+	})
 }
 
-// executeDue executes the due orders of the name, in order of time. The caller has locked
-// the row of the name.
-func executeDue(ctx context.Context, tx *Tx, name deed.Name, at time.Time) error {
+// executeDue executes the due orders of the name, in order of time, and returns them as
+// they are then; a transfer may be due twice. The caller has locked the row of the name.
+func executeDue(ctx context.Context, tx *Tx, name deed.Name, at time.Time) (executed []registry.Placement, err error) {
 	for {
-		var reference string
-		err := tx.QueryRowContext(ctx, `
-			SELECT reference FROM registry_orders
-			 WHERE name = $1 AND state = 'placed' AND due_at <= $2
-			 ORDER BY due_at, reference LIMIT 1`,
-			name, at.Unix()).Scan(&reference)
+		var due int
+		p, err := scanPlacement(tx.QueryRowContext(ctx, selectDue, name, at.Unix()), &due)
 		if errors.Is(err, sql.ErrNoRows) {
-			return nil
+			return executed, nil
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
-		p, err := scanPlacement(reference, tx.QueryRowContext(ctx, selectPlacement, reference))
-		if err == nil {
-			err = execute(ctx, tx, p)
+		if p, err = execute(ctx, tx, p); err != nil {
+			return nil, fmt.Errorf("execute order %s: %w", p.Reference, err)
 		}
-		if err != nil {
-			return fmt.Errorf("execute order %s: %w", reference, err)
+		executed = append(executed, p)
+		if due == 1 && (p.State != registry.PlacementPlaced || p.Due.After(at)) {
+			return executed, nil
 		}
 	}
 }
 
-// execute completes one placed order, or starts the waiting period of a transfer.
-func execute(ctx context.Context, tx *Tx, p registry.Placement) error {
+// execute completes one placed order, or starts the waiting period of a transfer, and
+// returns it as it is then.
+func execute(ctx context.Context, tx *Tx, p registry.Placement) (registry.Placement, error) {
 	held, _, err := scanEntry(tx.QueryRowContext(ctx, selectEntry, p.Name, p.Due.Unix()))
 	if err != nil {
-		return err
+		return p, err
 	}
 	p, entry := p.Execute(held)
 	if err := savePlacement(ctx, tx, p); err != nil || p.State != registry.PlacementDone {
-		return err
+		return p, err
 	}
-	return saveEntry(ctx, tx, entry, held)
+	return p, saveEntry(ctx, tx, entry, held)
 }

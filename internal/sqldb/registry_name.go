@@ -54,7 +54,7 @@ func (s Registry) Ordered(ctx context.Context, names []deed.Name) (ordered []dee
 // Change implements local.Store.
 func (s Registry) Change(ctx context.Context, name deed.Name, at time.Time, change func(registry.Entry) (registry.Entry, error)) error {
 	return s.withLockedName(ctx, name, func(ctx context.Context, tx *Tx) error {
-		if err := executeDue(ctx, tx, name, at); err != nil {
+		if _, err := executeDue(ctx, tx, name, at); err != nil {
 			return err
 		}
 		held, _, err := scanEntry(tx.QueryRowContext(ctx, selectEntry, name, at.Unix()))

@@ -13,20 +13,37 @@ import (
 	"deed.example/deed/internal/registrar/registry"
 )
 
-const selectPlacement = `
-	SELECT kind, name, years, nameservers, from_at, restore, auth_hash, account, grace_days,
-	       state, refusal, reason, placed_at, due_at, accepted_at, created_at, expires_at
-	  FROM registry_orders WHERE reference = $1`
+const placementColumns = `
+	reference, kind, name, years, nameservers, from_at, restore, auth_hash, account, grace_days,
+	state, refusal, reason, placed_at, due_at, accepted_at, created_at, expires_at`
 
-func scanPlacement(reference string, row *sql.Row) (registry.Placement, error) {
-	p := registry.Placement{Order: registrar.Order{Reference: reference}}
+const selectPlacement = `SELECT ` + placementColumns + ` FROM registry_orders WHERE reference = $1`
+
+// selectDue selects the first due order of a name, and how many there are.
+const selectDue = `
+	SELECT ` + placementColumns + `, count(*) OVER ()
+	  FROM registry_orders
+	 WHERE name = $1 AND state = 'placed' AND due_at <= $2
+	 ORDER BY due_at, reference LIMIT 1`
+
+// readPlacement reads an order by its reference. It fails with CodeNotFound.
+func readPlacement(reference string, row *sql.Row) (registry.Placement, error) {
+	p, err := scanPlacement(row)
+	if errors.Is(err, sql.ErrNoRows) {
+		return registry.Placement{}, deed.Errorf(deed.CodeNotFound, "there is no order %s", reference)
+	}
+	return p, err
+}
+
+// scanPlacement reads the columns of an order, and those after them into more.
+func scanPlacement(row *sql.Row, more ...any) (p registry.Placement, err error) {
 	var hosts string
 	var placed, due int64
 	var from, accepted, created, expires sql.NullInt64
-	err := row.Scan(&p.Kind, &p.Name, &p.Years, &hosts, &from, &p.Restore, &p.AuthHash, &p.Account, &p.GraceDays,
-		&p.State, &p.Refusal, &p.Reason, &placed, &due, &accepted, &created, &expires)
-	if errors.Is(err, sql.ErrNoRows) {
-		return registry.Placement{}, deed.Errorf(deed.CodeNotFound, "there is no order %s", reference)
+	err = row.Scan(append([]any{&p.Reference, &p.Kind, &p.Name, &p.Years, &hosts, &from, &p.Restore, &p.AuthHash, &p.Account, &p.GraceDays,
+		&p.State, &p.Refusal, &p.Reason, &placed, &due, &accepted, &created, &expires}, more...)...)
+	if err != nil {
+		return registry.Placement{}, err
 	}
 	p.Nameservers = strings.Fields(hosts)
 	p.From, p.Accepted = nullableTime(from), nullableTime(accepted)
@@ -36,7 +53,7 @@ func scanPlacement(reference string, row *sql.Row) (registry.Placement, error) {
 		// Completed by a version that did not store the dates; compute them.
 		p.Created, p.Expires = p.Due, p.Due.AddDate(p.Years, 0, 0)
 	}
-	return p, err
+	return p, nil
 }
 
 // insertPlacement stores an order, unless its reference exists.
