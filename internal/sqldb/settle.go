@@ -57,6 +57,7 @@ func (s Settlements) Sent(ctx context.Context, purposes []string) (map[string][]
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	sent := map[string][]settle.Transaction{}
+	purposes = slices.Compact(slices.Sorted(slices.Values(purposes))) // two payments may have one nonce
 	for some := range slices.Chunk(purposes, maxPurposes) {
 		if err := s.sent(ctx, some, sent); err != nil {
 			return nil, fmt.Errorf("read what was sent: %w", err)

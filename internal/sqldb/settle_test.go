@@ -49,7 +49,7 @@ func TestSettlements(t *testing.T) {
 			t.Error(err)
 		}
 
-		sent, err := s.Sent(t.Context(), []string{"a", "c", "d"})
+		sent, err := s.Sent(t.Context(), []string{"a", "c", "d", "a"})
 		if got, want := fmt.Sprint(brief(sent["a"]), brief(sent["c"]), brief(sent["d"])), "[7/1 one 9/2 three] [8/1 two 8/1 dearer] []"; err != nil || got != want {
 			t.Errorf("got %s, %v, want %s", got, err, want)
 		}

@@ -1,6 +1,7 @@
 package chain_test
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"errors"
 	"fmt"
@@ -70,6 +71,28 @@ func TestPaymentsThatWaitTogetherShareATransaction(t *testing.T) {
 		}
 		env.noGap(env.gasKey)
 		t.Logf("gas: %d alone, %d each in a batch of 64", env.gasUsed(hash), env.gasUsed(batch)/64)
+	})
+}
+
+// Payers without code whose signatures are long, as those of wallets that had code when
+// they paid, do not use up the gas of the others.
+func TestLongSignaturesOfABatch(t *testing.T) {
+	eachEnv(t, func(t *testing.T, env *testEnv) {
+		keys := env.payers(14)
+		others := []settle.Authorization{env.payFrom(keys[1], "1")}
+		for _, key := range keys[2:] {
+			long := env.payFrom(key, "1")
+			long.Signature = bytes.Repeat([]byte{0xab}, 4000)
+			others = append(others, long)
+		}
+		alone, all := env.together(env.settler(), env.payFrom(keys[0], "1"), others...)
+		env.settled(alone)
+		env.settled(all[0])
+		for _, c := range all[1:] {
+			if got := <-c; !errors.Is(got.err, settle.ErrUnsettleable) {
+				t.Errorf("a long signature: got %q, %v, want %v", got.txHash, got.err, settle.ErrUnsettleable)
+			}
+		}
 	})
 }
 

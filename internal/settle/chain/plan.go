@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
 )
 
 const (
@@ -95,7 +96,8 @@ func ofAttempt(pending []*transferAttempt, attempt int) (some []*transferAttempt
 
 // markWallets finds out which payers are plain wallets, and whose wallet must be
 // deployed. A wrapped signature of a wallet that has code by now is used without its
-// deployment. Whether a signature is that of a plain wallet is left to the simulation.
+// deployment. Whether a signature is that of the plain wallet is left to the simulation,
+// unless it has another length: long ones could use up the gas that others share.
 func (l *lane) markWallets(ctx context.Context, pending []*transferAttempt) error {
 	accounts := make([]common.Address, len(pending))
 	for i, t := range pending {
@@ -113,7 +115,7 @@ func (l *lane) markWallets(ctx context.Context, pending []*transferAttempt) erro
 			t.deploy = t.auth.deploy
 			continue
 		}
-		t.plain = true
+		t.plain = len(t.auth.sig) == crypto.SignatureLength
 	}
 	return nil
 }
