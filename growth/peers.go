@@ -16,7 +16,7 @@ import (
 
 const (
 	peerTime = 20 * time.Minute // for another name server to start
-	nsdZone  = 17 << 10         // bytes that NSD needs for one of these zones when there are many, about
+	nsdZone  = 17 << 10         // bytes that NSD needs for one of very many of these zones, about
 )
 
 // peerNames are the servers that load the same zones.

@@ -46,8 +46,9 @@ func Start(name, dir string, zones []Zone) (*Peer, error) {
 	return StartOn(name, dir, zones, timeout)
 }
 
-// StartOn is Start with zones whose files are in the directory already, and with a time
-// limit of its own. Of very many zones, it asks for some of all parts.
+// StartOn is Start with zones whose files are in the directory already, written by
+// Zone.Write, and with a time limit of its own. Of more than maxAsked zones, it asks the
+// server for some, at equal distances in the list.
 func StartOn(name, dir string, zones []Zone, within time.Duration) (*Peer, error) {
 	r := recipes[name]
 	d, err := NewDaemon(r.program, Package(name), dir)
