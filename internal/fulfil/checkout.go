@@ -102,16 +102,39 @@ func (c *checkout) Collect(ctx context.Context, q order.Quote, want order.Purcha
 	if err != nil {
 		return order.Payment{}, fmt.Errorf("read the open payments of %s: %w", c.auth.Payer, err)
 	}
+	p, opened, err := c.checkAndAuthorize(ctx, want, open)
+	if len(opened) > 0 {
+		p, _, err = c.checkAndAuthorize(ctx, want, opened)
+	}
+	return p, err
+}
+
+// checkAndAuthorize checks the authorization on the chain, stores the payment and advances
+// it. A check without open nonces has not read the whole balance: if the payer has opened
+// payments since, it stores nothing and returns their nonces.
+func (c *checkout) checkAndAuthorize(ctx context.Context, want order.Purchase, open []string) (p order.Payment, opened []string, err error) {
 	funds, err := c.s.Verifier.Check(ctx, *c.auth, open)
 	if errors.Is(err, settle.ErrAlreadyPaid) {
-		return c.collectPaid(ctx, want)
+		p, err = c.collectPaid(ctx, want)
+		return p, nil, err
 	}
 	if err != nil {
-		return order.Payment{}, fmt.Errorf("check the payment: %w", err)
+		return order.Payment{}, nil, fmt.Errorf("check the payment: %w", err)
 	}
-	return c.authorize(ctx, want, func(who order.Payer) error {
+	p, err = c.authorize(ctx, want, func(who order.Payer) error {
+		opened = nil // of an earlier run of the transaction
+		if len(open) == 0 && len(who.Open) > 0 {
+			for _, o := range who.Open {
+				opened = append(opened, o.Nonce)
+			}
+			return errors.New("the payer has opened another payment meanwhile")
+		}
 		return who.Admit(funds, c.auth.Payer, c.auth.Amount, c.s.Terms.MaxOpen, c.s.Now())
 	})
+	if err == nil {
+		opened = nil
+	}
+	return p, opened, err
 }
 
 // admitted fails when operators do not let this wallet buy, or nobody.

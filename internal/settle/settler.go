@@ -25,6 +25,9 @@ type Verifier interface {
 	// when its transfer to us is on the chain already, and without a code when the
 	// chain does not respond. It changes nothing.
 	//
+	// Without open nonces the balance may be less than the payer has, but not less than
+	// the amount of the authorization.
+	//
 	// A Verifier that cannot read balances returns the amount of the authorization as
 	// the balance, since that much is there. Its payers can have one open payment at
 	// a time.

@@ -3,14 +3,17 @@ package chain_test
 import (
 	"bytes"
 	"crypto/ecdsa"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
+	"deed.example/deed/contracts"
 	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/settle/chain"
 	"deed.example/deed/internal/sqldb"
@@ -92,6 +95,37 @@ func TestLongSignaturesOfABatch(t *testing.T) {
 			if got := <-c; !errors.Is(got.err, settle.ErrUnsettleable) {
 				t.Errorf("a long signature: got %q, %v, want %v", got.txHash, got.err, settle.ErrUnsettleable)
 			}
+		}
+	})
+}
+
+// A payer who gets code between the look at it and the simulation may use up the gas of
+// the others. They are settled alone then.
+func TestGasUsedUpInABatch(t *testing.T) {
+	eachEnv(t, func(t *testing.T, env *testEnv) {
+		burner := (&testChain{Chain: env.Chain}).deploy(t, "5b600056")
+		env.give(burner, int64(price))
+		greedy := env.payFrom(env.payers(1)[0], "1")
+		greedy.Payer = burner
+		var others []settle.Authorization
+		for _, key := range env.payers(12) {
+			others = append(others, env.payFrom(key, "1"))
+		}
+		env.proxy.refusing(func(method string, params []json.RawMessage) *refusal {
+			var question struct{ To, Data string }
+			if method != "eth_call" || json.Unmarshal(params[0], &question) != nil || question.To != "" {
+				return nil
+			}
+			accounts := (len(question.Data)/2-len(contracts.Compiled("CodeCheck").Create))/32 - 2
+			return &refusal{result: "0x" + strings.Repeat("00", accounts)} // none has code
+		})
+		alone, all := env.together(env.settler(), env.payFrom(env.payers(1)[0], "1"), append(others, greedy)...)
+		env.settled(alone)
+		for _, c := range all[:len(others)] {
+			env.settled(c)
+		}
+		if got := <-all[len(others)]; !errors.Is(got.err, settle.ErrUnsettleable) {
+			t.Errorf("the one that uses all gas: got %q, %v, want %v", got.txHash, got.err, settle.ErrUnsettleable)
 		}
 	})
 }

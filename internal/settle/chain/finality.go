@@ -114,6 +114,11 @@ type view struct {
 	counts   map[deed.Wallet]uint64 // transactions at the final block
 }
 
+// depth returns how deep the final block is, counted from 1.
+func (v *view) depth() time.Duration {
+	return 1 + time.Duration(uint64(v.head.Number)-min(v.final, uint64(v.head.Number)))
+}
+
 // receiptOf returns the receipt of one of our transactions if its block is
 // canonical and final, and nil otherwise.
 func (r *reader) receiptOf(ctx context.Context, v *view, hash string) (*receipt, error) {
@@ -125,7 +130,7 @@ func (r *reader) receiptOf(ctx context.Context, v *view, hash string) (*receipt,
 		return nil, err
 	}
 	if found != nil {
-		if err := r.canonical(ctx, v.final, uint64(found.Block), found.BlockHash.Hex()); err != nil {
+		if err := r.canonicalIn(ctx, v, found); err != nil {
 			if errors.Is(err, errNotCanonical) {
 				found = nil
 			} else {
@@ -140,6 +145,14 @@ func (r *reader) receiptOf(ctx context.Context, v *view, hash string) (*receipt,
 // errNotCanonical says that a block is not final, or was replaced by a
 // reorganisation.
 var errNotCanonical = errors.New("the block is not final, or the chain was reorganised")
+
+// canonicalIn is canonical for the block of a receipt. That of the head is known.
+func (r *reader) canonicalIn(ctx context.Context, v *view, found *receipt) error {
+	if found.Block == v.head.Number && found.BlockHash == v.head.Hash && v.final == uint64(v.head.Number) {
+		return nil
+	}
+	return r.canonical(ctx, v.final, uint64(found.Block), found.BlockHash.Hex())
+}
 
 // canonical fails with errNotCanonical unless the block is on the chain and not
 // above final.

@@ -105,19 +105,21 @@ func (r *reader) cannotMove(ctx context.Context, a *authorization, last settle.T
 // pay sets the outcome of the payments that the final block decides, and signs
 // transactions for the others that need one.
 func (l *lane) pay(ctx context.Context, v *view, payments []*wait) (signed bool, err error) {
-	var nonces []scanKey
+	var open []*wait
 	for _, w := range payments {
-		nonces = append(nonces, scanKey{w.auth.from, w.auth.nonce})
+		if !l.shown(ctx, v, w) {
+			open = append(open, w)
+		}
 	}
-	used, err := l.states(ctx, v, nonces)
+	used, err := l.used(ctx, v, open)
 	if err != nil {
 		return false, err
 	}
 	var pending []*transferAttempt
-	for i, w := range payments {
+	for _, w := range open {
 		expired, err := l.hasPassed(ctx, v, w.auth.ValidBefore)
 		switch {
-		case used[i]:
+		case used[w]:
 			note(l.prove(ctx, v, w), w)
 		case err != nil:
 			note(err, w)
@@ -125,7 +127,9 @@ func (l *lane) pay(ctx context.Context, v *view, payments []*wait) (signed bool,
 			// Block times never decrease, so the token accepts it in no later block.
 			l.resolve(w, "", invalid("it expired before it was settled"))
 		default:
-			w.low = withReorgMargin(v.final)
+			if _, read := used[w]; read {
+				w.low = withReorgMargin(v.final)
+			}
 			t, err := l.nextAttempt(ctx, v, w)
 			note(err, w)
 			if t != nil {
@@ -136,17 +140,61 @@ func (l *lane) pay(ctx context.Context, v *view, payments []*wait) (signed bool,
 	return l.plan(ctx, pending)
 }
 
+// shown sets the outcome of a payment that our only transaction for it has settled in
+// the final block, and reports whether it has.
+func (l *lane) shown(ctx context.Context, v *view, w *wait) bool {
+	sent := v.sent[w.purpose]
+	if len(sent) != 1 || l.s.Now().Before(sent[0].SignedAt.Add((v.depth()-1)*l.s.Network.BlockTime)) {
+		return false // there is none, it cannot be final yet, or it may be any of several
+	}
+	return l.proveOwn(ctx, v, w)
+}
+
+// proveOwn sets the outcome of a payment that a final transaction of ours has settled,
+// and reports whether one has.
+func (l *lane) proveOwn(ctx context.Context, v *view, w *wait) bool {
+	hash, err := l.ownProof(ctx, v, w.purpose, func(r *receipt) bool {
+		return l.s.spends(r, w.auth.from, w.auth.nonce, w.amount, l.s.own.Load().treasuries)
+	})
+	if err != nil || hash == "" {
+		return false
+	}
+	l.resolve(w, hash, nil)
+	return true
+}
+
+// used returns which payments have a used nonce in the final block. It is not read for
+// one that we have not sent: the simulation shows whether it can be.
+func (l *lane) used(ctx context.Context, v *view, payments []*wait) (map[*wait]bool, error) {
+	var nonces []scanKey
+	var asked []*wait
+	for _, w := range payments {
+		if len(v.sent[w.purpose]) > 0 || w.used || int64(v.head.Time) >= w.auth.ValidBefore {
+			nonces = append(nonces, scanKey{w.auth.from, w.auth.nonce})
+			asked = append(asked, w)
+		}
+	}
+	used := map[*wait]bool{}
+	if len(asked) == 0 {
+		return used, nil
+	}
+	states, err := l.states(ctx, v, nonces)
+	if err != nil {
+		return nil, err
+	}
+	for i, w := range asked {
+		used[w] = states[i]
+	}
+	return used, nil
+}
+
 // prove sets the outcome of a payment whose nonce is used in the final block: by
 // our transaction, by a third party's, or for something else.
 func (l *lane) prove(ctx context.Context, v *view, w *wait) error {
-	treasuries := l.s.own.Load().treasuries
-	hash, err := l.ownProof(ctx, v, w.purpose, func(r *receipt) bool {
-		return l.s.spends(r, w.auth.from, w.auth.nonce, w.amount, treasuries)
-	})
-	if err == nil && hash != "" {
-		l.resolve(w, hash, nil)
+	if l.proveOwn(ctx, v, w) {
 		return nil
 	}
+	treasuries := l.s.own.Load().treasuries
 	u, err := l.spentOn(ctx, w.auth.from, w.auth.nonce, w.low, v.final, treasuries)
 	if err != nil {
 		return err

@@ -2,8 +2,10 @@ package chain
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
@@ -28,7 +30,8 @@ type transferAttempt struct {
 
 // plan signs transactions for payments that are in none that can still be mined.
 // Payments of plain wallets share a transaction. Each payment of a contract
-// wallet has its own, because the code of the wallet may use up all the gas.
+// wallet has its own, because the code of the wallet may use up all the gas, and so has
+// one that had no gas left.
 func (l *lane) plan(ctx context.Context, pending []*transferAttempt) (signed bool, err error) {
 	pending = onePerPurpose(pending)
 	if len(pending) == 0 {
@@ -39,19 +42,17 @@ func (l *lane) plan(ctx context.Context, pending []*transferAttempt) (signed boo
 	}
 	var combined []*transferAttempt
 	for _, t := range pending {
-		if t.plain {
+		if t.plain && !t.alone {
 			combined = append(combined, t)
 			continue
 		}
-		gas := uint64(batchGas + contractGas)
 		if t.deploy != nil {
 			if err := l.s.checkFactory(t.auth); err != nil {
 				l.stuck(t.wait, err.Error()) // the list has changed
 				continue
 			}
-			gas += deployGas
 		}
-		some, err := l.signAttempts(ctx, []*transferAttempt{t}, gas, l.stuck)
+		some, err := l.signAttempts(ctx, []*transferAttempt{t}, l.stuck)
 		note(err, t.wait)
 		signed = signed || some
 	}
@@ -62,7 +63,7 @@ func (l *lane) plan(ctx context.Context, pending []*transferAttempt) (signed boo
 			if len(group) > 0 {
 				l.sendMeanwhile(ctx)
 			}
-			ok, err := l.signAttempts(ctx, group, batchGas+memberGas*uint64(len(group)), l.stuck)
+			ok, err := l.signAttempts(ctx, group, l.stuck)
 			if err != nil {
 				return signed, err
 			}
@@ -123,7 +124,7 @@ func (l *lane) markWallets(ctx context.Context, pending []*transferAttempt) erro
 // signAttempts simulates the transfers exactly as they would be sent: in this
 // order, from our sender, for the fees that we would pay. It signs one
 // transaction with all that succeed, and calls fails for the others.
-func (l *lane) signAttempts(ctx context.Context, pending []*transferAttempt, gas uint64, fails func(w *wait, reason string)) (signed bool, err error) {
+func (l *lane) signAttempts(ctx context.Context, pending []*transferAttempt, fails func(w *wait, reason string)) (signed bool, err error) {
 	if len(pending) == 0 {
 		return false, nil
 	}
@@ -131,55 +132,114 @@ func (l *lane) signAttempts(ctx context.Context, pending []*transferAttempt, gas
 	if o.fees, err = l.fees(ctx); err != nil {
 		return false, err
 	}
-	used, results, err := l.simulate(ctx, pending, gas, o.fees)
+	results, err := l.simulate(ctx, pending, o.fees, nil)
+	if usesAllGas(err) && len(pending) > 1 {
+		return l.signHalves(ctx, pending, fails)
+	}
 	if err != nil {
 		return false, fmt.Errorf("simulate %d transfers: %w", len(pending), err)
 	}
+	var failing []*transferAttempt
 	for i, t := range pending {
-		ok, reason := transferResult(t.deploy, results[i])
-		switch {
-		case used[i]:
-			// A third party was faster. The final block will show what it did.
-			note(fmt.Errorf("%w: its nonce is used in a block that is not final yet", errWaiting), t.wait)
-		case !ok:
-			fails(t.wait, reason)
-		default:
+		if ok, _ := transferResult(t.deploy, results[i]); ok {
 			o.calls[t.purpose] = t.auth.call()
+		} else {
+			failing = append(failing, t)
 		}
+	}
+	if err := l.examine(ctx, failing, o.fees, fails); err != nil {
+		return false, fmt.Errorf("simulate %d transfers that fail: %w", len(failing), err)
 	}
 	if len(o.calls) == 0 {
 		return false, nil
 	}
 	if len(pending) == 1 && !pending[0].plain {
-		o.gas, o.alone, o.deploy = gas, true, pending[0].deploy // through the batch contract, as in the simulation
+		o.gas, o.alone, o.deploy = gasOf(pending), true, pending[0].deploy // through the batch contract, as in the simulation
 	}
 	for _, t := range pending {
-		t.again = l.s.Now().Add(l.s.Network.BlockTime) // another node may have signed or abandoned it
+		if t.again.IsZero() {
+			t.again = l.s.Now().Add(l.s.Network.BlockTime) // another node may have signed or abandoned it
+		}
 	}
 	return true, l.sign(ctx, o)
 }
 
-// simulate returns, for each attempt, whether its nonce is used in the newest
-// block, and the result of its transfer.
-func (l *lane) simulate(ctx context.Context, pending []*transferAttempt, gas uint64, offer *fees) (used []bool, results []callResult, err error) {
-	var members []batchCall
-	for _, t := range pending {
-		members = append(members, batchCall{l.s.token, true, pack(tokenABI, "authorizationState", t.auth.from, t.auth.nonce)})
+// gasOf returns the gas of a transaction through the batch contract.
+func gasOf(pending []*transferAttempt) uint64 {
+	if len(pending) > 1 || pending[0].plain && !pending[0].alone {
+		return batchGas + memberGas*uint64(len(pending))
 	}
+	if pending[0].deploy != nil {
+		return batchGas + contractGas + deployGas
+	}
+	return batchGas + contractGas
+}
+
+// usesAllGas reports whether a simulation had no gas left for its last members.
+func usesAllGas(err error) bool {
+	e, ok := errors.AsType[*RemoteError](err)
+	return ok && (e.Code == codeReverted || strings.Contains(e.Message, "out of gas"))
+}
+
+// signHalves is signAttempts for each half. A payer who has got code since it was read may
+// use up the gas of the others, and is alone in the end.
+func (l *lane) signHalves(ctx context.Context, pending []*transferAttempt, fails func(w *wait, reason string)) (signed bool, err error) {
+	half := len(pending) / 2
+	for _, some := range [][]*transferAttempt{pending[:half], pending[half:]} {
+		ok, err := l.signAttempts(ctx, some, fails)
+		if err != nil {
+			return signed, err
+		}
+		signed = signed || ok
+	}
+	return signed, nil
+}
+
+// examine simulates transfers that failed once more, and reads at the same block whether
+// their nonces are used. It calls fails for those that fail for another reason.
+func (l *lane) examine(ctx context.Context, failing []*transferAttempt, offer *fees, fails func(w *wait, reason string)) error {
+	if len(failing) == 0 {
+		return nil
+	}
+	var states []batchCall
+	for _, t := range failing {
+		states = append(states, batchCall{l.s.token, true, pack(tokenABI, "authorizationState", t.auth.from, t.auth.nonce)})
+	}
+	results, err := l.simulate(ctx, failing, offer, states)
+	if err != nil {
+		return err
+	}
+	for i, t := range failing {
+		used, err := results[i].number()
+		if err != nil {
+			return err
+		}
+		ok, reason := transferResult(t.deploy, results[len(states)+i])
+		switch {
+		case used.Sign() != 0:
+			// A third party was faster. The final block will show what it did.
+			note(fmt.Errorf("%w: its nonce is used in a block that is not final yet", errWaiting), t.wait)
+			if !t.used {
+				t.used, t.again = true, l.s.Now() // the final block may be the same
+			}
+		case ok || reason == "" && len(failing) > 1:
+			// The chain has changed; or a payer who has code by now has used up the gas.
+			note(fmt.Errorf("%w: it is simulated again, alone", errWaiting), t.wait)
+			t.alone, t.again = true, l.s.Now().Add(l.s.Network.BlockTime)
+		default:
+			fails(t.wait, reason)
+		}
+	}
+	return nil
+}
+
+// simulate returns the results of the first calls and of the transfers, one after the
+// other in the newest block.
+func (l *lane) simulate(ctx context.Context, pending []*transferAttempt, offer *fees, first []batchCall) ([]callResult, error) {
+	members := slices.Clip(first)
 	for _, t := range pending {
 		members = append(members, l.s.simulated(t.auth, t.deploy))
 	}
-	q := callMsg{from: l.address(), to: l.s.multicall, gas: gas + stateGas*uint64(len(pending)), fees: offer}
-	all, err := l.c.callBatch(ctx, q, members, "latest")
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, a := range all[:len(pending)] {
-		n, err := a.number()
-		if err != nil {
-			return nil, nil, err
-		}
-		used = append(used, n.Sign() != 0)
-	}
-	return used, all[len(pending):], nil
+	q := callMsg{from: l.address(), to: l.s.multicall, gas: gasOf(pending) + stateGas*uint64(len(first)), fees: offer}
+	return l.c.callBatch(ctx, q, members, "latest")
 }

@@ -227,7 +227,7 @@ func (l *lane) planRefunds(ctx context.Context, v *view, pending []*transferAtte
 	}
 	for _, group := range attempts {
 		for some := range slices.Chunk(group, maxBatch) {
-			ok, err := l.signAttempts(ctx, some, batchGas+memberGas*uint64(len(some)), fails)
+			ok, err := l.signAttempts(ctx, some, fails)
 			if err != nil {
 				return signed, err
 			}

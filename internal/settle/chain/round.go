@@ -159,8 +159,7 @@ func (r *reader) progressOf(ctx context.Context, v *view, sent []settle.Transact
 	if last.Hash == "" {
 		return abandoned, nil
 	}
-	deep := 2 + time.Duration(uint64(v.head.Number)-min(v.final, uint64(v.head.Number)))
-	if r.s.Now().Before(last.SignedAt.Add(min(deep, 8) * r.s.Network.BlockTime)) {
+	if r.s.Now().Before(last.SignedAt.Add(min(1+v.depth(), 8) * r.s.Network.BlockTime)) {
 		return inFlight, nil // it cannot be final yet: save the request
 	}
 	n, err := r.countOf(ctx, v, last.From)
