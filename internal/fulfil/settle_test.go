@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"testing"
 	"time"
 
@@ -38,6 +39,8 @@ type env struct {
 type scripted struct {
 	funds     settle.Funds
 	check     error
+	checked   [][]string // the open nonces of each check
+	during    func()     // called once, during the next check
 	settle    error
 	abandon   error
 	refund    error
@@ -47,7 +50,15 @@ type scripted struct {
 	refunds   []settle.Refund
 }
 
-func (c *scripted) Check(context.Context, settle.Authorization, []string) (settle.Funds, error) {
+func (c *scripted) Check(_ context.Context, a settle.Authorization, open []string) (settle.Funds, error) {
+	c.checked = append(c.checked, open)
+	if during := c.during; during != nil {
+		c.during = nil
+		during()
+	}
+	if len(open) == 0 {
+		return settle.Funds{Balance: a.Amount}, c.check // the whole balance is not read
+	}
 	return c.funds, c.check
 }
 
@@ -136,6 +147,27 @@ func (e *env) advance() {
 			if _, err := e.Advance(e.t.Context(), id); err != nil && !errors.Is(err, order.ErrPending) {
 				e.t.Fatal(err)
 			}
+		}
+	}
+}
+
+// A payer who opens another payment during the check is checked again, with the whole
+// balance: enough is enough, and too little is refused.
+func TestOpenedDuringTheCheck(t *testing.T) {
+	for want, balance := range map[deed.Code]deed.USDC{"": 2 * price, deed.CodePaymentInsufficient: 2*price - 1} {
+		e := newEnv(t)
+		e.chain.funds, e.chain.settle = settle.Funds{Balance: balance}, settle.ErrUnsettleable
+		e.chain.during = func() {
+			if _, err := e.buy(authorization("1"), "", name(1)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := e.buy(authorization("2"), "", name(2))
+		if got := deed.CodeOf(err); err != nil && got != want || err == nil && want != "" {
+			t.Errorf("with %s: got %v, want %q", balance, err, want)
+		}
+		if want := [][]string{nil, nil, {"1"}}; !reflect.DeepEqual(e.chain.checked, want) {
+			t.Errorf("checked with %v, want %v", e.chain.checked, want)
 		}
 	}
 }
