@@ -20,7 +20,20 @@ func DocURL(base, code string) string {
 	if base == "" {
 		return ""
 	}
-	return base + "/docs/errors#" + strings.ToLower(strings.ReplaceAll(code, "_", "-"))
+	const page = "/docs/errors#"
+	var url strings.Builder
+	url.Grow(len(base) + len(page) + len(code))
+	url.WriteString(base)
+	url.WriteString(page)
+	for _, c := range []byte(code) {
+		if c == '_' {
+			c = '-'
+		} else if c >= 'A' && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		url.WriteByte(c)
+	}
+	return url.String()
 }
 
 // Detail says what is wrong with one field of a request.

@@ -56,20 +56,21 @@ func changeRow(database string) (r row, err error) {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	owners, err := s.owners()
+	callers, err := startCallers(s.URL())
 	if err != nil {
 		return r, err
 	}
-	if err := changeAll(owners, "warm"); err != nil { // connections prepare their statements
+	defer func() { err = errors.Join(err, callers.close()) }()
+	if err := callers.change("warm"); err != nil { // connections prepare their statements
 		return r, err
 	}
 	began, used, sent := time.Now(), ownCPU(), statements.Load()
-	if err := changeAll(owners, "host"); err != nil {
+	if err := callers.change("host"); err != nil {
 		return r, err
 	}
 	const n = changeWallets * changesEach
 	r.ours = n / time.Since(began).Seconds()
-	fmt.Printf("%s: %.1f ms of CPU each, with that of the callers and the chain", r.what, (ownCPU()-used).Seconds()*1000/n)
+	fmt.Printf("%s: %.1f ms of CPU each, with that of the embedded chain", r.what, (ownCPU()-used).Seconds()*1000/n)
 	if database == "PostgreSQL" {
 		fmt.Printf("; %.1f statements each, with those of the background", float64(statements.Load()-sent)/n)
 	}
@@ -152,13 +153,13 @@ func (s *sandbox) close() error {
 func benchName(i int) string { return fmt.Sprintf("bench%d.com", i) }
 
 // owners returns callers with money, each with a name.
-func (s *sandbox) owners() (all []*client.Client, err error) {
+func owners(url string) (all []*client.Client, err error) {
 	for i := range changeWallets {
 		var key *ecdsa.PrivateKey
 		if key, err = crypto.GenerateKey(); err != nil {
 			return nil, err
 		}
-		c, err := client.New(s.URL(), client.WithWallet(client.NewKey(key)), client.WithMaxPayment(100*client.Dollar))
+		c, err := client.New(url, client.WithWallet(client.NewKey(key)), client.WithMaxPayment(100*client.Dollar))
 		if err == nil {
 			_, err = c.Faucet(context.Background(), api.FaucetRequest{WalletAddress: crypto.PubkeyToAddress(key.PublicKey).Hex()})
 		}

@@ -35,6 +35,10 @@ func main() {
 		fail(answerQueries())
 		return
 	}
+	if len(os.Args) > 2 && os.Args[1] == callersArg {
+		fail(changeZones(os.Args[2]))
+		return
+	}
 	out := flag.String("json", "", "file for the results")
 	// Between two rounds of a group all others are measured, so that a busy minute does
 	// not fall on one of them.

@@ -20,12 +20,15 @@ var (
 	_ operator.Rules  = sqldb.Operators{}
 )
 
-// switchInterval is how often a node reads which activities are stopped.
+// switchInterval is how often a node reads which activities are stopped, and which wallets
+// are blocked.
 const switchInterval = 2 * time.Second
 
-// switches are the activities that operators have stopped, as this node knows them.
+// switches are the activities that operators have stopped, and the wallets that they have
+// blocked, as this node knows them.
 type switches struct {
 	stopped atomic.Pointer[map[string]string] // reasons by activity; nil before the first read
+	blocked atomic.Pointer[map[deed.Wallet]bool]
 }
 
 // check returns an error while the activity is stopped.
@@ -38,12 +41,19 @@ func (s *switches) check(activity string) error {
 	return nil
 }
 
-// readSwitches reads which activities are stopped, and logs what has changed.
+// readSwitches reads which activities are stopped and which wallets are blocked, and logs
+// which activities have changed.
 func (a *App) readSwitches(ctx context.Context) error {
-	now, err := sqldb.Switches{DB: a.DB}.Stopped(ctx)
+	store := sqldb.Switches{DB: a.DB}
+	now, err := store.Stopped(ctx)
 	if err != nil {
 		return fmt.Errorf("read the stop switches: %w", err)
 	}
+	blocked, err := store.Blocked(ctx)
+	if err != nil {
+		return fmt.Errorf("read which wallets are blocked: %w", err)
+	}
+	a.switches.blocked.Store(&blocked)
 	before := a.switches.stopped.Swap(&now)
 	for _, activity := range operator.Activities {
 		_, is := now[activity]
@@ -62,18 +72,11 @@ func (a *App) readSwitches(ctx context.Context) error {
 }
 
 // admit decides whether a wallet may buy something new.
-func (a *App) admit(ctx context.Context, payer deed.Wallet) error {
+func (a *App) admit(_ context.Context, payer deed.Wallet) error {
 	if a.switches.check(operator.Purchases) != nil {
 		return &deed.Error{Code: deed.CodeUnavailable, Message: "nothing is sold at the moment: nothing was charged, try again later", Retry: time.Minute}
 	}
-	if payer == "" {
-		return nil
-	}
-	blocked, err := a.operatorRows().Blocked(ctx, payer)
-	if err != nil {
-		return fmt.Errorf("look up whether %s is blocked: %w", payer, err)
-	}
-	if blocked {
+	if blocked := a.switches.blocked.Load(); blocked != nil && (*blocked)[payer] {
 		return deed.Errorf(deed.CodeOwnershipDenied, "this wallet may not buy anything here: ask %s why", a.config.Contact)
 	}
 	return nil

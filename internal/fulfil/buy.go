@@ -91,7 +91,7 @@ func (b buyer) await(ctx context.Context, p order.Payment) (order.Outcome, error
 	read := context.WithoutCancel(ctx)
 	var last order.Job // as it was advanced before
 	for {
-		j, err := b.s.Jobs.JobOf(read, p)
+		j, err := b.jobOf(read, p)
 		if deed.CodeOf(err) == deed.CodeNotFound {
 			// It is a second payment for a purchase that was already paid, and was
 			// submitted to the chain by someone else.
@@ -128,6 +128,15 @@ func (b buyer) await(ctx context.Context, p order.Payment) (order.Outcome, error
 			last = j
 		}
 	}
+}
+
+// jobOf returns the job of a payment. One that this process has just completed does not
+// change any more.
+func (b buyer) jobOf(ctx context.Context, p order.Payment) (order.Job, error) {
+	if p.Job != nil && p.Job.State == order.JobCompleted {
+		return *p.Job, nil
+	}
+	return b.s.Jobs.JobOf(ctx, p)
 }
 
 // awaitPayment waits for the payment of a job that cannot be polled, and returns the

@@ -1,10 +1,11 @@
 package httpapi
 
 import (
-	"crypto/rand"
+	"math/rand/v2"
 	"net/http"
 	"path"
 	"runtime/debug"
+	"strconv"
 	"strings"
 )
 
@@ -48,7 +49,7 @@ func (s *Server) middleware(routes http.Handler) http.Handler {
 
 // setCommonHeaders sets the headers that every response has.
 func (s *Server) setCommonHeaders(h http.Header, r *http.Request) {
-	h.Set("X-Request-Id", requestID(r))
+	h["X-Request-Id"] = []string{requestID(r)}
 	h["X-Content-Type-Options"] = noSniff
 	h["Cache-Control"] = noStore
 	h["Access-Control-Allow-Origin"] = allowOrigin
@@ -94,7 +95,8 @@ func requestID(r *http.Request) string {
 	return id
 }
 
-func newRequestID() string { return rand.Text() }
+// newRequestID returns an ID that is new, but not a secret.
+func newRequestID() string { return strconv.FormatUint(rand.Uint64(), 36) }
 
 func headerCount(h http.Header) int {
 	n := 0

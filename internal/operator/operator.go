@@ -204,9 +204,9 @@ func (s *Service) Block(ctx context.Context, a Act, wallet string, block bool) (
 	if err != nil {
 		return "", err
 	}
-	action, outcome := "unblock", string(w)+" may buy again"
+	action, outcome := "unblock", string(w)+" may buy again, on all nodes within seconds"
 	if block {
-		action, outcome = "block", string(w)+" may not buy anything; what it owns stays its own"
+		action, outcome = "block", string(w)+" may not buy anything, on all nodes within seconds; what it owns stays its own"
 	}
 	return s.act(ctx, a, action, string(w), outcome, func() error { return s.Rules.SetBlocked(ctx, w, block, a.Reason) })
 }

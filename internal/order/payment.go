@@ -27,6 +27,8 @@ type Payment struct {
 	Created     time.Time
 	Changed     time.Time // when it got its state
 
+	Job *Job // its job as this process has just stored it; nil: read it
+
 	Tries   int       // since the last change of state
 	StuckAt time.Time // since when its transfer would fail; zero if it would succeed
 }

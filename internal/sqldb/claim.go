@@ -61,7 +61,8 @@ func (s Payments) claim(ctx context.Context, tx *Tx, p order.Payment, attempts i
 		return err
 	}
 	if attempts == 0 {
-		return createJob(ctx, tx, p, order.JobQueued, now)
+		_, err := createJob(ctx, tx, p, order.JobQueued, now)
+		return err
 	}
 	return resumeJob(ctx, tx, p, attempts, now)
 }
@@ -70,7 +71,7 @@ func (s Payments) claim(ctx context.Context, tx *Tx, p order.Payment, attempts i
 // and not placed again: what a new order needs, such as the renewed registration, may not
 // be in the database yet.
 func resumeJob(ctx context.Context, tx *Tx, p order.Payment, attempts int, now time.Time) error {
-	if err := createJob(ctx, tx, p, order.JobVerifying, now); err != nil {
+	if _, err := createJob(ctx, tx, p, order.JobVerifying, now); err != nil {
 		return err
 	}
 	id := order.JobID(p.ID)

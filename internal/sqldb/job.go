@@ -22,8 +22,14 @@ type Jobs struct {
 
 // createJob stores the job of a payment in its first state, and claims the name if it
 // buys one. It fails with CodeDomainUnavailable when the name is claimed or registered.
-func createJob(ctx context.Context, tx *Tx, p order.Payment, state order.JobState, now time.Time) error {
-	id := order.JobID(p.ID)
+func createJob(ctx context.Context, tx *Tx, p order.Payment, state order.JobState, now time.Time) (order.Job, error) {
+	now = time.Unix(now.Unix(), 0)
+	never := time.Unix(0, 0)
+	j := order.Job{
+		ID: order.JobID(p.ID), PublicID: newPublicID("job_"), PaymentID: p.ID, Purchase: p.Purchase, Owner: p.Auth.Payer, State: state,
+		Submitted: never, Lease: never, Created: now, Updated: now, Deadline: time.Unix(p.Purchase.Deadline(now).Unix(), 0),
+		Steps: []order.Step{{State: state, At: now}},
+	}
 	var next any
 	if state == order.JobQueued || state == order.JobVerifying {
 		next = now.Unix()
@@ -32,11 +38,11 @@ func createJob(ctx context.Context, tx *Tx, p order.Payment, state order.JobStat
 		INSERT INTO jobs (id, public_id, payment_id, kind, domain, owner, state, reference, attempts, submitted_at, lease_until,
 		                  refusal, failure, created_at, updated_at, deadline_at, next_at, backend, steps)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, '', 0, 0, 0, '', '', $8, $8, $9, $10, '', $11)`,
-		id, newPublicID("job_"), p.ID, p.Purchase.Kind, p.Purchase.Name, p.Auth.Payer, state, now.Unix(), p.Purchase.Deadline(now).Unix(), next, stepText(state, now))
+		j.ID, j.PublicID, p.ID, p.Purchase.Kind, p.Purchase.Name, j.Owner, state, now.Unix(), j.Deadline.Unix(), next, stepText(state, now))
 	if !p.Purchase.Kind.ClaimsName() {
-		return nil
+		return j, nil
 	}
-	return claim(ctx, tx, p.Purchase.Name, id)
+	return j, claim(ctx, tx, p.Purchase.Name, j.ID)
 }
 
 // claim claims the name for a job. The claim comes first and the check for a registration

@@ -214,15 +214,6 @@ func (s Operators) SetBlocked(ctx context.Context, w deed.Wallet, blocked bool, 
 	})
 }
 
-// Blocked reports whether the wallet may not buy anything.
-func (s Operators) Blocked(ctx context.Context, w deed.Wallet) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
-	defer cancel()
-	var n int
-	err := s.DB.queryRow(ctx, `SELECT count(*) FROM blocked_wallets WHERE wallet = $1`, w).Scan(&n)
-	return n > 0, err
-}
-
 // SetStopped implements operator.Rules.
 func (s Operators) SetStopped(ctx context.Context, activity string, stopped bool, reason string) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {

@@ -139,7 +139,7 @@ func TestOperatorsRelease(t *testing.T) {
 // is done without an operator and a reason.
 func TestOperatorsStopAndBlock(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		s, rows := operators(t, db)
+		s, _ := operators(t, db)
 		const wallet = "0x71C7656EC7ab88b098defB751B7401B5f6d8976F"
 		for _, on := range []bool{true, true, false} {
 			if _, err := s.Stop(t.Context(), act, operator.Refunds, on); err != nil {
@@ -152,8 +152,8 @@ func TestOperatorsStopAndBlock(t *testing.T) {
 			if _, is := stopped[operator.Refunds]; err != nil || is != on {
 				t.Errorf("got %v, %v", stopped, err)
 			}
-			if blocked, err := rows.Blocked(t.Context(), deed.Wallet(strings.ToLower(wallet))); err != nil || blocked != on {
-				t.Errorf("blocked: got %t, %v", blocked, err)
+			if blocked, err := (sqldb.Switches{DB: db}).Blocked(t.Context()); err != nil || blocked[deed.Wallet(strings.ToLower(wallet))] != on {
+				t.Errorf("blocked: got %v, %v", blocked, err)
 			}
 		}
 		for name, a := range map[string]operator.Act{"nobody": {Reason: "x"}, "no reason": {Operator: "anna", Reason: " "}} {

@@ -75,14 +75,11 @@ func (s Payments) AuthorizePayment(ctx context.Context, p order.Payment, admit f
 		run = s.DB.tx // it needs one for what else it writes
 	}
 	err = run(ctx, func(ctx context.Context, tx *Tx) error {
-		payer, err := lockPayer(ctx, tx, p.Auth.Payer)
+		payer, err := s.payerOf(ctx, tx, p)
 		if err != nil {
 			return err
 		}
-		stored, err = s.authorize(ctx, tx, p, func(who order.Payer) error {
-			who.RefusedUntil = payer.refusedUntil
-			return admit(who)
-		})
+		stored, err = s.authorize(ctx, tx, p, payer, admit)
 		payer.requireSame(tx)
 		return err
 	})
@@ -94,25 +91,46 @@ func (s Payments) AuthorizePayment(ctx context.Context, p order.Payment, admit f
 type payerRow struct {
 	wallet       deed.Wallet
 	refusedUntil time.Time
-	version      string // every lock changes it; read by atOnce only
+	version      string // every lock changes it; read by atOnce only, like open
+	open         []order.OpenPayment
 }
 
-// lockPayer locks the row of the payer until the transaction ends. In one of atOnce it
-// only reads the row: call requireSame at the end.
+// lockPayer locks the row of the payer until the transaction ends.
 func lockPayer(ctx context.Context, tx *Tx, w deed.Wallet) (payerRow, error) {
-	row, until, err := payerRow{wallet: w}, int64(0), error(nil)
-	if tx.pool == nil {
-		err = tx.QueryRowContext(ctx, `
-			INSERT INTO payers (address) VALUES ($1)
-			ON CONFLICT (address) DO UPDATE SET refused_until = payers.refused_until
-			RETURNING refused_until`, w).Scan(&until)
-	} else {
-		err = tx.QueryRowContext(ctx, `SELECT refused_until, xmin::text FROM payers WHERE address = $1`, w).Scan(&until, &row.version)
-	}
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
+	row, until := payerRow{wallet: w}, int64(0)
+	err := tx.QueryRowContext(ctx, `
+		INSERT INTO payers (address) VALUES ($1)
+		ON CONFLICT (address) DO UPDATE SET refused_until = payers.refused_until
+		RETURNING refused_until`, w).Scan(&until)
 	row.refusedUntil = timeOrZero(until)
+	return row, err
+}
+
+// payerOf locks the row of the payer of a new payment. In a transaction of atOnce it only
+// reads the row, with the open payments: call requireSame at the end.
+func (s Payments) payerOf(ctx context.Context, tx *Tx, p order.Payment) (payerRow, error) {
+	if tx.pool == nil {
+		return lockPayer(ctx, tx, p.Auth.Payer)
+	}
+	row := payerRow{wallet: p.Auth.Payer}
+	rows, err := tx.QueryContext(ctx, `
+		SELECT '', refused_until, xmin::text FROM payers WHERE address = $1
+		UNION ALL
+		SELECT nonce, amount, '' FROM (`+selectOpen+`) open`, p.Auth.Payer, s.ChainID, s.Asset, p.ID, maxOpen)
+	if err != nil {
+		return row, err
+	}
+	err = eachRow(rows, func() error {
+		var nonce, version string
+		var number int64
+		err := rows.Scan(&nonce, &number, &version)
+		if nonce == "" {
+			row.refusedUntil, row.version = timeOrZero(number), version
+		} else {
+			row.open = append(row.open, order.OpenPayment{Nonce: nonce, Amount: deed.USDC(number)})
+		}
+		return err
+	})
 	return row, err
 }
 
@@ -127,7 +145,7 @@ func (r payerRow) requireSame(tx *Tx) {
 }
 
 // authorize stores the payment, or returns the existing one.
-func (s Payments) authorize(ctx context.Context, tx *Tx, p order.Payment, admit func(order.Payer) error) (order.Payment, error) {
+func (s Payments) authorize(ctx context.Context, tx *Tx, p order.Payment, payer payerRow, admit func(order.Payer) error) (order.Payment, error) {
 	// Unique indexes refuse a second payment with this ID or for this purchase: when they
 	// do, atOnce runs this in a transaction.
 	isNew := tx.pool != nil
@@ -152,10 +170,13 @@ func (s Payments) authorize(ctx context.Context, tx *Tx, p order.Payment, admit 
 			return p, err
 		}
 	}
-	who := order.Payer{}
-	if p.AliasOf != "" {
+	who := order.Payer{RefusedUntil: payer.refusedUntil}
+	switch {
+	case p.AliasOf != "":
 		err = tx.QueryRowContext(ctx, countAliases, p.AliasOf).Scan(&who.Aliases)
-	} else {
+	case isNew:
+		who.Open = payer.open
+	default:
 		who.Open, err = s.openPayments(ctx, tx, p.Auth.Payer, p.ID)
 	}
 	if err == nil && p.Auth.Wrapped() {
@@ -170,7 +191,9 @@ func (s Payments) authorize(ctx context.Context, tx *Tx, p order.Payment, admit 
 	if p, err = s.insertPayment(tx, p, now); err != nil || p.AliasOf != "" {
 		return p, err
 	}
-	return p, createJob(ctx, tx, p, order.JobAwaitingPayment, now)
+	j, err := createJob(ctx, tx, p, order.JobAwaitingPayment, now)
+	p.Job = &j
+	return p, err
 }
 
 // countDeployments uses the index payments_open, like selectOpen.

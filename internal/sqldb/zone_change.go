@@ -3,6 +3,7 @@ package sqldb
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"deed.example/deed"
@@ -60,7 +61,7 @@ func (s Zones) ChangeZone(ctx context.Context, j order.Job) (revision uint32, do
 func (s Zones) SettleChange(ctx context.Context, p order.Payment, txHash string) (next order.Payment, revision uint32, done bool, err error) {
 	jobs := Jobs{DB: s.DB, Now: s.Now, Zones: s}
 	err = s.DB.atOnce(ctx, func(ctx context.Context, tx *Tx) error {
-		j, err := s.DB.readJob(ctx, tx, order.JobID(p.ID))
+		j, err := s.jobOf(ctx, tx, p)
 		if err != nil {
 			return err
 		}
@@ -75,6 +76,7 @@ func (s Zones) SettleChange(ctx context.Context, p order.Payment, txHash string)
 		if next, err = jobs.settleAndConsume(tx, p, txHash); err != nil {
 			return err
 		}
+		next.Job = completed(j, s.Now())
 		if err := s.writeChange(ctx, tx, j, z, changed); err != nil {
 			return err
 		}
@@ -87,6 +89,25 @@ func (s Zones) SettleChange(ctx context.Context, p order.Payment, txHash string)
 		return p, 0, false, err
 	}
 	return next, revision, true, nil
+}
+
+// jobOf returns the job of a payment. Whoever changes it requires that its state is the
+// same: one that this process has stored need not be read.
+func (s Zones) jobOf(ctx context.Context, tx *Tx, p order.Payment) (order.Job, error) {
+	if p.Job != nil {
+		return *p.Job, nil
+	}
+	return s.DB.readJob(ctx, tx, order.JobID(p.ID))
+}
+
+// completed returns the job of a change as it is after it was queued and completed.
+func completed(j order.Job, now time.Time) *order.Job {
+	j.Updated = time.Unix(now.Unix(), 0)
+	j.State, j.Waiting = order.JobCompleted, ""
+	for _, state := range []order.JobState{order.JobQueued, order.JobCompleted} {
+		j.Steps = append(slices.Clip(j.Steps), order.Step{State: state, At: j.Updated})
+	}
+	return &j
 }
 
 // tryChange returns the zone of a change, which it locks, and what the change makes of it.
