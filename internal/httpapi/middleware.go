@@ -96,7 +96,10 @@ func requestID(r *http.Request) string {
 }
 
 // newRequestID returns an ID that is new, but not a secret.
-func newRequestID() string { return strconv.FormatUint(rand.Uint64(), 36) }
+func newRequestID() string {
+	text := strconv.FormatUint(rand.Uint64(), 36)
+	return "0000000000000"[len(text):] + text
+}
 
 func headerCount(h http.Header) int {
 	n := 0

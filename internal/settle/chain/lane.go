@@ -67,13 +67,14 @@ type wait struct {
 	// Used by the leader only: the reason why this round has no outcome; the head of
 	// the last round without an error; a block in which the nonce was unused; when to
 	// check again although the head is the same; whether the nonce was used in some block;
-	// whether it needs a transaction of its own.
+	// whether it needs a transaction of its own; the last one that this process signed.
 	found error
 	seen  common.Hash
 	low   uint64
 	again time.Time
 	used  bool
 	alone bool
+	own   settle.Transaction
 }
 
 // await waits for an outcome. One of the waiting callers is the leader: it works

@@ -105,18 +105,12 @@ func (r *reader) cannotMove(ctx context.Context, a *authorization, last settle.T
 // pay sets the outcome of the payments that the final block decides, and signs
 // transactions for the others that need one.
 func (l *lane) pay(ctx context.Context, v *view, payments []*wait) (signed bool, err error) {
-	var open []*wait
-	for _, w := range payments {
-		if !l.shown(ctx, v, w) {
-			open = append(open, w)
-		}
-	}
-	used, err := l.used(ctx, v, open)
+	used, err := l.used(ctx, v, payments)
 	if err != nil {
 		return false, err
 	}
 	var pending []*transferAttempt
-	for _, w := range open {
+	for _, w := range payments {
 		expired, err := l.hasPassed(ctx, v, w.auth.ValidBefore)
 		switch {
 		case used[w]:
@@ -140,20 +134,20 @@ func (l *lane) pay(ctx context.Context, v *view, payments []*wait) (signed bool,
 	return l.plan(ctx, pending)
 }
 
-// shown sets the outcome of a payment that our only transaction for it has settled in
-// the final block, and reports whether it has.
+// shown sets the outcome of a payment that the last transaction of this process for it has
+// settled in the final block, and reports whether it has. If not, or if this process has
+// signed none, the store and the chain decide.
 func (l *lane) shown(ctx context.Context, v *view, w *wait) bool {
-	sent := v.sent[w.purpose]
-	if len(sent) != 1 || l.s.Now().Before(sent[0].SignedAt.Add((v.depth()-1)*l.s.Network.BlockTime)) {
-		return false // there is none, it cannot be final yet, or it may be any of several
+	if w.own.Hash == "" || w.refund.PaymentID != "" || l.s.Now().Before(w.own.SignedAt.Add((v.depth()-1)*l.s.Network.BlockTime)) {
+		return false // it cannot be final yet
 	}
-	return l.proveOwn(ctx, v, w)
+	return l.proveOwn(ctx, v, w, []settle.Transaction{w.own})
 }
 
-// proveOwn sets the outcome of a payment that a final transaction of ours has settled,
-// and reports whether one has.
-func (l *lane) proveOwn(ctx context.Context, v *view, w *wait) bool {
-	hash, err := l.ownProof(ctx, v, w.purpose, func(r *receipt) bool {
+// proveOwn sets the outcome of a payment that one of our transactions has settled in the
+// final block, and reports whether one has.
+func (l *lane) proveOwn(ctx context.Context, v *view, w *wait, sent []settle.Transaction) bool {
+	hash, err := l.ownProof(ctx, v, sent, func(r *receipt) bool {
 		return l.s.spends(r, w.auth.from, w.auth.nonce, w.amount, l.s.own.Load().treasuries)
 	})
 	if err != nil || hash == "" {
@@ -191,7 +185,7 @@ func (l *lane) used(ctx context.Context, v *view, payments []*wait) (map[*wait]b
 // prove sets the outcome of a payment whose nonce is used in the final block: by
 // our transaction, by a third party's, or for something else.
 func (l *lane) prove(ctx context.Context, v *view, w *wait) error {
-	if l.proveOwn(ctx, v, w) {
+	if l.proveOwn(ctx, v, w, v.sent[w.purpose]) {
 		return nil
 	}
 	treasuries := l.s.own.Load().treasuries

@@ -2,10 +2,8 @@ package chain
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
@@ -56,19 +54,43 @@ func (l *lane) plan(ctx context.Context, pending []*transferAttempt) (signed boo
 		note(err, t.wait)
 		signed = signed || some
 	}
+	some, err := l.signBatches(ctx, batches(combined))
+	return signed || some, err
+}
+
+// batches divides attempts into those that share a transaction: they have the same number.
+func batches(combined []*transferAttempt) (all [][]*transferAttempt) {
 	for some := range slices.Chunk(combined, maxBatch) {
-		// Payments with the same attempt number share a transaction.
 		for attempt := 1; attempt <= maxAttempts; attempt++ {
-			group := ofAttempt(some, attempt)
-			if len(group) > 0 {
-				l.sendMeanwhile(ctx)
+			if group := ofAttempt(some, attempt); len(group) > 0 {
+				all = append(all, group)
 			}
-			ok, err := l.signAttempts(ctx, group, l.stuck)
-			if err != nil {
-				return signed, err
-			}
-			signed = signed || ok
 		}
+	}
+	return all
+}
+
+// signBatches signs a transaction for each batch. Meanwhile the next one is simulated, and
+// the last one is sent.
+func (l *lane) signBatches(ctx context.Context, all [][]*transferAttempt) (signed bool, err error) {
+	simulating, cancel := context.WithCancel(ctx)
+	defer cancel() // of one that is not needed after an error
+	var next *simulation
+	for i, batch := range all {
+		l.sendMeanwhile(ctx)
+		this := next
+		if this == nil {
+			this = l.simulateMeanwhile(simulating, batch)
+		}
+		<-this.done
+		if i+1 < len(all) {
+			next = l.simulateMeanwhile(simulating, all[i+1])
+		}
+		ok, err := l.signSimulated(ctx, this, l.stuck)
+		if err != nil {
+			return signed, err
+		}
+		signed = signed || ok
 	}
 	return signed, nil
 }
@@ -121,34 +143,33 @@ func (l *lane) markWallets(ctx context.Context, pending []*transferAttempt) erro
 	return nil
 }
 
-// signAttempts simulates the transfers exactly as they would be sent: in this
-// order, from our sender, for the fees that we would pay. It signs one
-// transaction with all that succeed, and calls fails for the others.
+// signAttempts simulates transfers. It signs one transaction with all that succeed, and
+// calls fails for the others.
 func (l *lane) signAttempts(ctx context.Context, pending []*transferAttempt, fails func(w *wait, reason string)) (signed bool, err error) {
-	if len(pending) == 0 {
-		return false, nil
-	}
-	o := draft{gas: settleGas, attempt: pending[0].attempt, calls: map[string][]byte{}}
-	if o.fees, err = l.fees(ctx); err != nil {
-		return false, err
-	}
-	results, err := l.simulate(ctx, pending, o.fees, nil)
-	if usesAllGas(err) && len(pending) > 1 {
+	return l.signSimulated(ctx, l.simulateMeanwhile(ctx, pending), fails)
+}
+
+// signSimulated is signAttempts for transfers whose simulation has begun.
+func (l *lane) signSimulated(ctx context.Context, s *simulation, fails func(w *wait, reason string)) (signed bool, err error) {
+	<-s.done
+	pending := s.pending
+	if usesAllGas(s.err) && len(pending) > 1 {
 		return l.signHalves(ctx, pending, fails)
 	}
-	if err != nil {
-		return false, fmt.Errorf("simulate %d transfers: %w", len(pending), err)
+	if s.err != nil {
+		return false, fmt.Errorf("simulate %d transfers: %w", len(pending), s.err)
 	}
+	o := draft{gas: settleGas, attempt: pending[0].attempt, fees: s.fees, calls: map[string][]byte{}}
 	var failing []*transferAttempt
 	for i, t := range pending {
-		if ok, _ := transferResult(t.deploy, results[i]); ok {
+		if ok, _ := transferResult(t.deploy, s.results[i]); ok {
 			o.calls[t.purpose] = t.auth.call()
 		} else {
 			failing = append(failing, t)
 		}
 	}
-	if err := l.examine(ctx, failing, o.fees, fails); err != nil {
-		return false, fmt.Errorf("simulate %d transfers that fail: %w", len(failing), err)
+	for _, t := range failing {
+		note(l.examine(ctx, t, o.fees, fails), t.wait)
 	}
 	if len(o.calls) == 0 {
 		return false, nil
@@ -161,24 +182,16 @@ func (l *lane) signAttempts(ctx context.Context, pending []*transferAttempt, fai
 			t.again = l.s.Now().Add(l.s.Network.BlockTime) // another node may have signed or abandoned it
 		}
 	}
-	return true, l.sign(ctx, o)
-}
-
-// gasOf returns the gas of a transaction through the batch contract.
-func gasOf(pending []*transferAttempt) uint64 {
-	if len(pending) > 1 || pending[0].plain && !pending[0].alone {
-		return batchGas + memberGas*uint64(len(pending))
+	own, err := l.sign(ctx, o)
+	if err != nil {
+		return true, err
 	}
-	if pending[0].deploy != nil {
-		return batchGas + contractGas + deployGas
+	for _, t := range pending {
+		if o.calls[t.purpose] != nil {
+			t.own = own
+		}
 	}
-	return batchGas + contractGas
-}
-
-// usesAllGas reports whether a simulation had no gas left for its last members.
-func usesAllGas(err error) bool {
-	e, ok := errors.AsType[*RemoteError](err)
-	return ok && (e.Code == codeReverted || strings.Contains(e.Message, "out of gas"))
+	return true, nil
 }
 
 // signHalves is signAttempts for each half. A payer who has got code since it was read may
@@ -193,53 +206,4 @@ func (l *lane) signHalves(ctx context.Context, pending []*transferAttempt, fails
 		signed = signed || ok
 	}
 	return signed, nil
-}
-
-// examine simulates transfers that failed once more, and reads at the same block whether
-// their nonces are used. It calls fails for those that fail for another reason.
-func (l *lane) examine(ctx context.Context, failing []*transferAttempt, offer *fees, fails func(w *wait, reason string)) error {
-	if len(failing) == 0 {
-		return nil
-	}
-	var states []batchCall
-	for _, t := range failing {
-		states = append(states, batchCall{l.s.token, true, pack(tokenABI, "authorizationState", t.auth.from, t.auth.nonce)})
-	}
-	results, err := l.simulate(ctx, failing, offer, states)
-	if err != nil {
-		return err
-	}
-	for i, t := range failing {
-		used, err := results[i].number()
-		if err != nil {
-			return err
-		}
-		ok, reason := transferResult(t.deploy, results[len(states)+i])
-		switch {
-		case used.Sign() != 0:
-			// A third party was faster. The final block will show what it did.
-			note(fmt.Errorf("%w: its nonce is used in a block that is not final yet", errWaiting), t.wait)
-			if !t.used {
-				t.used, t.again = true, l.s.Now() // the final block may be the same
-			}
-		case ok || reason == "" && len(failing) > 1:
-			// The chain has changed; or a payer who has code by now has used up the gas.
-			note(fmt.Errorf("%w: it is simulated again, alone", errWaiting), t.wait)
-			t.alone, t.again = true, l.s.Now().Add(l.s.Network.BlockTime)
-		default:
-			fails(t.wait, reason)
-		}
-	}
-	return nil
-}
-
-// simulate returns the results of the first calls and of the transfers, one after the
-// other in the newest block.
-func (l *lane) simulate(ctx context.Context, pending []*transferAttempt, offer *fees, first []batchCall) ([]callResult, error) {
-	members := slices.Clip(first)
-	for _, t := range pending {
-		members = append(members, l.s.simulated(t.auth, t.deploy))
-	}
-	q := callMsg{from: l.address(), to: l.s.multicall, gas: gasOf(pending) + stateGas*uint64(len(first)), fees: offer}
-	return l.c.callBatch(ctx, q, members, "latest")
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/settle"
 )
 
 var errUseNotFound = errors.New("the nonce is used, and the endpoint does not return the event")
@@ -164,8 +165,8 @@ func (m *scanMemory) forget(key scanKey) {
 
 // ownProof returns the hash of our final transaction that made the transfer, or
 // "".
-func (r *reader) ownProof(ctx context.Context, v *view, purpose string, made func(*receipt) bool) (string, error) {
-	for _, t := range slices.Backward(v.sent[purpose]) {
+func (r *reader) ownProof(ctx context.Context, v *view, sent []settle.Transaction, made func(*receipt) bool) (string, error) {
+	for _, t := range slices.Backward(sent) {
 		if t.Hash == "" {
 			continue
 		}

@@ -163,7 +163,7 @@ func (l *lane) paidBy(ctx context.Context, v *view, refunds []*wait, wallets []c
 // block.
 func (l *lane) proveRefund(ctx context.Context, v *view, w *wait, wallet common.Address) error {
 	payee := []common.Address{w.auth.to}
-	hash, err := l.ownProof(ctx, v, w.purpose, func(r *receipt) bool { return l.s.spends(r, wallet, w.auth.nonce, w.amount, payee) })
+	hash, err := l.ownProof(ctx, v, v.sent[w.purpose], func(r *receipt) bool { return l.s.spends(r, wallet, w.auth.nonce, w.amount, payee) })
 	if err == nil && hash != "" {
 		l.resolve(w, hash, nil)
 		return nil

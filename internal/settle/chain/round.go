@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	maxStates = 200             // in one call
+	maxStates = 3 * maxBatch    // in one call
 	stateGas  = 30_000          // to read one
 	maxPause  = 1 * time.Minute // between two attempts
 )
@@ -91,6 +91,11 @@ func (l *lane) advanceGroup(ctx context.Context, head *block, depth uint64, grou
 	if err != nil {
 		return false, fmt.Errorf("find the final block: %w", err)
 	}
+	v := &view{head: head, final: final, receipts: map[string]*receipt{}, counts: map[deed.Wallet]uint64{}}
+	group = slices.DeleteFunc(slices.Clone(group), func(w *wait) bool { return l.shown(ctx, v, w) })
+	if len(group) == 0 {
+		return false, ctx.Err()
+	}
 	var purposes []string
 	for _, w := range group {
 		purposes = append(purposes, w.purpose)
@@ -98,11 +103,9 @@ func (l *lane) advanceGroup(ctx context.Context, head *block, depth uint64, grou
 			purposes = append(purposes, l.s.transferPurpose(w.refund))
 		}
 	}
-	sent, err := l.s.Store.Sent(ctx, purposes)
-	if err != nil {
+	if v.sent, err = l.s.Store.Sent(ctx, purposes); err != nil {
 		return false, err
 	}
-	v := &view{head: head, final: final, sent: sent, receipts: map[string]*receipt{}, counts: map[deed.Wallet]uint64{}}
 	for len(group) > 0 && ctx.Err() == nil {
 		n := min(len(group), maxStates)
 		some, err := l.advance(ctx, v, group[:n])

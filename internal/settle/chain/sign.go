@@ -26,12 +26,13 @@ type draft struct {
 }
 
 // sign allocates a nonce for the draft, has it signed and stores it. Once it is
-// stored the money may move: any process that reads the store sends it.
-func (l *lane) sign(ctx context.Context, o draft) error {
+// stored the money may move: any process that reads the store sends it. What it returns
+// may not have been stored, if another process has signed for all purposes meanwhile.
+func (l *lane) sign(ctx context.Context, o draft) (last settle.Transaction, err error) {
 	from := l.address()
 	first, err := l.c.count(ctx, from, "latest")
 	if err != nil {
-		return err
+		return last, err
 	}
 	l.mined = map[common.Address]uint64{from: first}
 	in := settle.Intent{From: walletAt(from), First: first, Attempt: o.attempt}
@@ -42,13 +43,14 @@ func (l *lane) sign(ctx context.Context, o draft) error {
 	l.s.step("before store")
 	err = l.s.Store.Sign(ctx, in, func(nonce uint64, purposes []string) (settle.Transaction, error) {
 		to, gas, data := l.s.combined(o, purposes)
-		return l.signed(ctx, signer.Transaction{Nonce: nonce, MaxFee: o.fees.limit, MaxPriorityFee: o.fees.tip, Gas: gas, To: walletAt(to), Data: data})
+		last, err = l.signed(ctx, signer.Transaction{Nonce: nonce, MaxFee: o.fees.limit, MaxPriorityFee: o.fees.tip, Gas: gas, To: walletAt(to), Data: data})
+		return last, err
 	})
 	if err != nil {
-		return fmt.Errorf("store a transaction: %w", err)
+		return last, fmt.Errorf("store a transaction: %w", err)
 	}
 	l.s.step("after store")
-	return nil
+	return last, nil
 }
 
 // combined returns the call of one purpose, or a batch of several.
