@@ -74,8 +74,13 @@ func batches(combined []*transferAttempt) (all [][]*transferAttempt) {
 // the last one is sent.
 func (l *lane) signBatches(ctx context.Context, all [][]*transferAttempt) (signed bool, err error) {
 	simulating, cancel := context.WithCancel(ctx)
-	defer cancel() // of one that is not needed after an error
 	var next *simulation
+	defer func() { // after an error it is not needed
+		cancel()
+		if next != nil {
+			<-next.done
+		}
+	}()
 	for i, batch := range all {
 		l.sendMeanwhile(ctx)
 		this := next
