@@ -66,16 +66,9 @@ func (s *Settler) check(ctx context.Context, auth *authorization, open []string,
 	if err != nil {
 		return settle.Funds{}, err
 	}
-	members := []batchCall{
-		{s.multicall, true, pack(batchABI, "getCurrentBlockTimestamp")},
-		{s.token, true, pack(tokenABI, "balanceOf", auth.from)},
-	}
-	for _, text := range open {
-		nonce, err := parseNonce(text)
-		if err != nil {
-			return settle.Funds{}, checkError(auth, err)
-		}
-		members = append(members, batchCall{s.token, true, pack(tokenABI, "authorizationState", auth.from, nonce)})
+	members, err := s.checkCalls(auth, open)
+	if err != nil {
+		return settle.Funds{}, checkError(auth, err)
 	}
 	members = append(members, s.simulated(auth, deploy)) // last: it changes what the others would say
 	offer, err := s.reads.fees(ctx)
@@ -90,68 +83,71 @@ func (s *Settler) check(ctx context.Context, auth *authorization, open []string,
 	if err != nil {
 		return settle.Funds{}, checkError(auth, err)
 	}
-	ok, reason := transferResult(deploy, results[len(results)-1])
-	if !ok {
-		if err := s.checkUnused(ctx, auth); err != nil {
-			return settle.Funds{}, err
-		}
-	}
-	now, funds, err := readFunds(open, results)
+	last := len(results) - 1
+	ok, reason := transferResult(deploy, results[last])
+	read, err := readCheck(open, results[:last])
 	if err != nil {
 		return settle.Funds{}, checkError(auth, err)
 	}
-	if err := inTime(auth.Authorization, now); err != nil {
+	if !ok && read.used {
+		return settle.Funds{}, s.evaluateUsed(ctx, auth, read.head)
+	}
+	if err := inTime(auth.Authorization, read.now); err != nil {
 		return settle.Funds{}, err
 	}
 	if !ok {
-		return settle.Funds{}, checkTransfer(auth.Authorization, reason, funds.Balance)
+		return settle.Funds{}, checkTransfer(auth.Authorization, reason, read.funds.Balance)
 	}
-	funds.Deploys = deploy != nil
-	return funds, nil
+	read.funds.Deploys = deploy != nil
+	return read.funds, nil
 }
 
 func checkError(a *authorization, err error) error {
 	return fmt.Errorf("check the payment of %s: %w", a.Payer, err)
 }
 
-// readFunds reads the results of a check but the last, in the order of its calls.
-func readFunds(open []string, results []callResult) (now int64, funds settle.Funds, err error) {
-	numbers := make([]*big.Int, len(results)-1)
-	for i := range numbers {
-		if numbers[i], err = results[i].number(); err != nil {
-			return 0, funds, err
-		}
+// checkCalls returns the calls that a check makes before it simulates the transfer.
+func (s *Settler) checkCalls(a *authorization, open []string) ([]batchCall, error) {
+	calls := []batchCall{
+		{s.multicall, true, pack(batchABI, "getCurrentBlockTimestamp")},
+		{s.multicall, true, pack(batchABI, "getBlockNumber")},
+		{s.token, true, pack(tokenABI, "balanceOf", a.from)},
+		{s.token, true, pack(tokenABI, "authorizationState", a.from, a.nonce)},
 	}
-	funds = settle.Funds{Balance: toUSDC(numbers[1]), Used: map[string]bool{}}
-	for i, nonce := range open {
-		if numbers[2+i].Sign() != 0 {
-			funds.Used[nonce] = true
+	for _, text := range open {
+		nonce, err := parseNonce(text)
+		if err != nil {
+			return nil, err
 		}
+		calls = append(calls, batchCall{s.token, true, pack(tokenABI, "authorizationState", a.from, nonce)})
 	}
-	return numbers[0].Int64(), funds, nil
+	return calls, nil
 }
 
-// checkUnused fails when the authorization, whose transfer would fail now, is used.
-func (s *Settler) checkUnused(ctx context.Context, a *authorization) error {
-	results, err := s.Client.callBatch(ctx, callMsg{to: s.multicall, gas: 3 * stateGas}, []batchCall{
-		{s.multicall, true, pack(batchABI, "getBlockNumber")},
-		{s.token, true, pack(tokenABI, "authorizationState", a.from, a.nonce)},
-	}, "latest")
-	if err != nil {
-		return checkError(a, err)
+// checkResults is what checkCalls read.
+type checkResults struct {
+	now   int64  // the chain's time
+	head  uint64 // the number of the chain's last block
+	used  bool   // the authorization is used or cancelled
+	funds settle.Funds
+}
+
+// readCheck reads the results of checkCalls.
+func readCheck(open []string, results []callResult) (r checkResults, err error) {
+	numbers := make([]*big.Int, len(results))
+	for i := range numbers {
+		if numbers[i], err = results[i].number(); err != nil {
+			return r, err
+		}
 	}
-	head, err := results[0].number()
-	if err != nil {
-		return checkError(a, err)
+	r = checkResults{now: numbers[0].Int64(), head: numbers[1].Uint64(), used: numbers[3].Sign() != 0}
+	r.funds = settle.Funds{Balance: toUSDC(numbers[2]), Used: map[string]bool{}}
+	for i, nonce := range open {
+		if numbers[4+i].Sign() != 0 {
+			r.funds.Used[nonce] = true
+		}
 	}
-	used, err := results[1].number()
-	if err != nil {
-		return checkError(a, err)
-	}
-	if used.Sign() == 0 {
-		return nil
-	}
-	return s.evaluateUsed(ctx, a, head.Uint64())
+	return r, nil
 }
 
 // evaluateUsed returns the error for an authorization that was used before we
