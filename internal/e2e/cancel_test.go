@@ -82,6 +82,28 @@ func TestCancel(t *testing.T) {
 	})
 }
 
+// A new cancellation is not due for the worker at once: its request answers the outcome,
+// and a worker that was faster would leave it nothing to say.
+func TestCancelIsLeftToItsRequest(t *testing.T) {
+	eachEnv(t, func(t *testing.T, s *env) {
+		token := s.bearer(t, s.bought(t, "first.com"))
+		stored := false
+		s.api.Registrations.Step = func(name string) {
+			if name != "job: cancellation stored" {
+				return
+			}
+			stored = true
+			if due, err := s.api.Registrations.Cancels.DueCancellations(t.Context(), 10); err != nil || len(due) > 0 {
+				t.Errorf("due: got %v, %v", due, err)
+			}
+		}
+		s.cancel(t, "first.com", token, `{}`).expect(t, 200, "")
+		if !stored {
+			t.Error("no cancellation was stored")
+		}
+	})
+}
+
 // What cannot be cancelled is refused before anything is changed.
 func TestCancelRefusals(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {

@@ -10,6 +10,10 @@ import (
 	"deed.example/deed/internal/order"
 )
 
+// cancelHeadStart is how long a new cancellation is left to the request that began it,
+// which answers its outcome. Then the worker continues it: the process may have ended.
+const cancelHeadStart = 3 * time.Second
+
 // BeginCancellation implements registration.Cancellations. The claim of the name makes
 // renewals wait, and the mark on the registration forbids every other change of it.
 func (s Cancellations) BeginCancellation(ctx context.Context, c lifecycle.Cancellation, r lifecycle.Registration, limit lifecycle.CancelLimit) error {
@@ -29,14 +33,14 @@ func (s Cancellations) BeginCancellation(ctx context.Context, c lifecycle.Cancel
 		if err := s.mark(ctx, tx, c, r); err != nil {
 			return err
 		}
-		now := s.Now().Unix()
+		now := s.Now()
 		stored, err := rowsAffected(tx.ExecContext(ctx, `
 			INSERT INTO cancellations (reference, domain, backend, payment_id, wallet, paid, fee, state, created_at, next_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, 'deleting', $8, $8)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, 'deleting', $8, $9)
 			ON CONFLICT (reference) DO UPDATE SET paid = excluded.paid, fee = excluded.fee, state = 'deleting', reason = '',
 			       created_at = excluded.created_at, tries = 0, lease_until = 0, quiet_until = 0, secured_at = NULL, next_at = excluded.next_at
 			 WHERE cancellations.state = 'kept'`,
-			c.Reference, c.Name, c.Backend, c.PaymentID, c.Wallet, c.Paid, c.Fee, now))
+			c.Reference, c.Name, c.Backend, c.PaymentID, c.Wallet, c.Paid, c.Fee, now.Unix(), now.Add(cancelHeadStart).Unix()))
 		if err == nil && !stored {
 			err = fmt.Errorf("%s is being cancelled already", c.Name)
 		}

@@ -72,7 +72,13 @@ test('settings: a registration is undone, with the amount shown first', async ()
   await page.getByText('You paid 13.06 USDC, the registry keeps 0.20').waitFor()
   assert.equal((await api('GET', '/domains/' + name)).status, 200, 'the question changed nothing')
   await axe(page, 'the refund of a cancellation')
+  // The first answer is that of a registry which has not answered yet.
+  await page.route(`**/domains/${name}/cancel`, async (route) => {
+    const answer = await route.fetch()
+    await route.fulfill({ response: answer, status: 202, json: { ...(await answer.json()), status: 'cancelling' } })
+  }, { times: 1 })
   await button(page, 'Delete the name for 12.86 USDC').click()
+  await page.getByText('The registry has not answered yet').waitFor()
   await page.getByText('is cancelled, and 12.86 USDC go back').waitFor()
   assert.equal((await api('GET', '/domains/' + name)).status, 404)
   await button(page, 'Continue').click()
