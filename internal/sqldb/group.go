@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"sync/atomic"
 )
@@ -98,12 +99,16 @@ func (g *group) run() {
 // gather returns the first member and all that wait with it.
 func (g *group) gather(first *member) []*member {
 	members := []*member{first}
-	for len(members) < maxGroup {
+	for joined := true; len(members) < maxGroup; {
 		select {
 		case m := <-g.wait:
-			members = append(members, m)
+			members, joined = append(members, m), true
 		default:
-			return members
+			if !joined {
+				return members
+			}
+			joined = false
+			runtime.Gosched() // callers that are about to write join this commit
 		}
 	}
 	return members
