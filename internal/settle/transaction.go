@@ -17,10 +17,17 @@ type Transaction struct {
 	SignedAt time.Time
 }
 
+// Sent is what a store has of the transactions for some purposes.
+type Sent struct {
+	Next uint64                   // the next nonce of the account; 0 if it has signed nothing
+	For  map[string][]Transaction // by purpose, without their bytes, those of the last attempt last
+}
+
 // An Intent requests the next nonce of an account.
 type Intent struct {
 	From     deed.Wallet
 	First    uint64   // the nonce to use when the store has none for the account
+	Next     uint64   // the next nonce of the account as Sent has returned it; 0: unknown
 	Purposes []string // what the transaction is for; each attempt of a purpose is signed once
 	Attempt  int      // of each of them, counted from 1
 }

@@ -53,24 +53,27 @@ func (s Settlements) Outbid(ctx context.Context, t settle.Transaction) error {
 }
 
 // Sent implements chain.Store.
-func (s Settlements) Sent(ctx context.Context, purposes []string) (map[string][]settle.Transaction, error) {
+func (s Settlements) Sent(ctx context.Context, from deed.Wallet, purposes []string) (settle.Sent, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
-	sent := map[string][]settle.Transaction{}
+	sent := settle.Sent{For: map[string][]settle.Transaction{}}
 	purposes = slices.Compact(slices.Sorted(slices.Values(purposes))) // two payments may have one nonce
 	for some := range slices.Chunk(purposes, maxPurposes) {
-		if err := s.sent(ctx, some, sent); err != nil {
-			return nil, fmt.Errorf("read what was sent: %w", err)
+		if err := s.sent(ctx, from, some, &sent); err != nil {
+			return settle.Sent{}, fmt.Errorf("read what was sent: %w", err)
 		}
 	}
 	return sent, nil
 }
 
-func (s Settlements) sent(ctx context.Context, purposes []string, into map[string][]settle.Transaction) error {
+func (s Settlements) sent(ctx context.Context, from deed.Wallet, purposes []string, into *settle.Sent) error {
 	rows, err := s.DB.query(ctx, `
+		SELECT '' AS purpose, 0 AS attempt, '' AS signer, next_nonce AS nonce, '' AS hash, 0 AS signed_at
+		  FROM signers WHERE chain = $1 AND address = $3
+		UNION ALL
 		SELECT a.purpose, a.attempt, coalesce(t.signer, ''), coalesce(t.nonce, 0), coalesce(t.hash, ''), coalesce(t.signed_at, 0)
 		  FROM `+s.attemptsOf("$2")+` LEFT JOIN transactions t ON t.chain = a.chain AND t.signer = a.signer AND t.nonce = a.nonce
-		 ORDER BY a.attempt, t.signed_at, t.hash`, s.ChainID, array(s.DB, purposes))
+		 ORDER BY attempt, signed_at, hash`, s.ChainID, array(s.DB, purposes), from)
 	if err != nil {
 		return err
 	}
@@ -81,8 +84,12 @@ func (s Settlements) sent(ctx context.Context, purposes []string, into map[strin
 		if err := rows.Scan(&purpose, &t.Attempt, &t.From, &t.Nonce, &t.Hash, &at); err != nil {
 			return err
 		}
+		if purpose == "" {
+			into.Next = t.Nonce
+			return nil
+		}
 		t.SignedAt = time.Unix(at, 0)
-		into[purpose] = append(into[purpose], t)
+		into.For[purpose] = append(into.For[purpose], t)
 		return nil
 	})
 }

@@ -18,10 +18,11 @@ var errAllTaken = errors.New("every attempt was made already")
 // by one statement, which requires that the nonce is still the next one: nobody waits
 // while a signer, which may be remote, signs. Who was too late signs again with the row
 // of the signer locked; what was signed before is never sent.
-func (s Settlements) Sign(ctx context.Context, in settle.Intent, sign func(nonce uint64, purposes []string) (settle.Transaction, error)) error {
-	err := s.DB.atOnce(ctx, func(ctx context.Context, tx *Tx) error {
+func (s Settlements) Sign(ctx context.Context, in settle.Intent, sign func(nonce uint64, purposes []string) (settle.Transaction, error)) (signed settle.Transaction, err error) {
+	err = s.DB.atOnce(ctx, func(ctx context.Context, tx *Tx) error {
 		if tx.pool != nil {
-			return s.signAtOnce(ctx, tx, in, sign)
+			signed, err = s.signAtOnce(ctx, tx, in, sign)
+			return err
 		}
 		stored, err := s.nextNonce(ctx, tx, in)
 		if err != nil {
@@ -35,8 +36,7 @@ func (s Settlements) Sign(ctx context.Context, in settle.Intent, sign func(nonce
 		if len(free) == 0 {
 			return errAllTaken
 		}
-		signed, err := sign(nonce, free)
-		if err != nil {
+		if signed, err = sign(nonce, free); err != nil {
 			return err
 		}
 		if err := s.skip(ctx, tx, in, stored, signed.SignedAt); err != nil {
@@ -45,23 +45,51 @@ func (s Settlements) Sign(ctx context.Context, in settle.Intent, sign func(nonce
 		return s.insert(ctx, tx, signed)
 	})
 	if errors.Is(err, errAllTaken) {
-		return nil
+		return settle.Transaction{}, nil
 	}
-	return err
+	return signed, err
 }
 
 // signAtOnce signs with the next nonce as it was read, for the purposes that were not
 // taken then.
-func (s Settlements) signAtOnce(ctx context.Context, tx *Tx, in settle.Intent, sign func(nonce uint64, purposes []string) (settle.Transaction, error)) error {
+func (s Settlements) signAtOnce(ctx context.Context, tx *Tx, in settle.Intent, sign func(nonce uint64, purposes []string) (settle.Transaction, error)) (signed settle.Transaction, err error) {
+	nonce, free := in.Next, in.Purposes
+	if nonce == 0 {
+		if nonce, free, err = s.readFree(ctx, tx, in); err != nil {
+			return signed, err
+		}
+	}
+	if nonce < in.First {
+		return signed, errNeedsTx // there are nonces to skip
+	}
+	if len(free) == 0 {
+		return signed, errAllTaken
+	}
+	if signed, err = sign(nonce, free); err != nil {
+		return signed, err
+	}
+	tx.requireFirst(fmt.Errorf("nonce %d of %s was taken meanwhile", nonce, in.From), `
+		UPDATE signers SET next_nonce = next_nonce + 1 WHERE chain = $1 AND address = $2 AND next_nonce = $3`, s.ChainID, in.From, nonce)
+	attempts := make([][]any, len(free))
+	for i, purpose := range free {
+		attempts[i] = []any{s.ChainID, purpose, in.Attempt, string(in.From), nonce}
+	}
+	tx.queueRows("attempts", []string{"chain", "purpose", "attempt", "signer", "nonce"}, attempts)
+	tx.queue(insertTransaction, s.insertArgs(signed)...)
+	return signed, nil
+}
+
+// readFree reads the next nonce of the signer and which purposes are not taken.
+func (s Settlements) readFree(ctx context.Context, tx *Tx, in settle.Intent) (nonce uint64, free []string, err error) {
 	rows, err := tx.QueryContext(ctx, `
 		SELECT '', next_nonce FROM signers WHERE chain = $1 AND address = $2
 		UNION ALL
 		SELECT a.purpose, 0 FROM `+s.attemptsOf("$4")+` WHERE a.attempt = $3`,
 		s.ChainID, in.From, in.Attempt, array(s.DB, in.Purposes))
 	if err != nil {
-		return fmt.Errorf("read the nonce of %s: %w", in.From, err)
+		return 0, nil, fmt.Errorf("read the nonce of %s: %w", in.From, err)
 	}
-	taken, nonce, known := map[string]bool{}, uint64(0), false
+	taken, known := map[string]bool{}, false
 	err = eachRow(rows, func() error {
 		var purpose string
 		var next uint64
@@ -72,28 +100,12 @@ func (s Settlements) signAtOnce(ctx context.Context, tx *Tx, in settle.Intent, s
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("read the nonce of %s: %w", in.From, err)
+		return 0, nil, fmt.Errorf("read the nonce of %s: %w", in.From, err)
 	}
-	if !known || nonce < in.First {
-		return errNeedsTx // a new signer, or nonces to skip
+	if !known {
+		return 0, nil, errNeedsTx // a new signer
 	}
-	free := slices.DeleteFunc(slices.Clone(in.Purposes), func(purpose string) bool { return taken[purpose] })
-	if len(free) == 0 {
-		return errAllTaken
-	}
-	signed, err := sign(nonce, free)
-	if err != nil {
-		return err
-	}
-	tx.requireFirst(fmt.Errorf("nonce %d of %s was taken meanwhile", nonce, in.From), `
-		UPDATE signers SET next_nonce = next_nonce + 1 WHERE chain = $1 AND address = $2 AND next_nonce = $3`, s.ChainID, in.From, nonce)
-	attempts := make([][]any, len(free))
-	for i, purpose := range free {
-		attempts[i] = []any{s.ChainID, purpose, in.Attempt, string(in.From), nonce}
-	}
-	tx.queueRows("attempts", []string{"chain", "purpose", "attempt", "signer", "nonce"}, attempts)
-	tx.queue(insertTransaction, s.insertArgs(signed)...)
-	return nil
+	return nonce, slices.DeleteFunc(slices.Clone(in.Purposes), func(purpose string) bool { return taken[purpose] }), nil
 }
 
 // nextNonce locks the row of the signer and takes its next nonce.

@@ -30,16 +30,17 @@ func TestSettlements(t *testing.T) {
 		sign := func(hash string, attempt int, purposes ...string) {
 			t.Helper()
 			in := settle.Intent{From: signer, First: 7, Purposes: purposes, Attempt: attempt}
-			if err := s.Sign(t.Context(), in, signAs(hash)); err != nil {
-				t.Fatal(err)
+			got, err := s.Sign(t.Context(), in, signAs(hash))
+			if err != nil || got.Hash != hash && hash != "" {
+				t.Fatalf("got %v, %v, want %q", got, err, hash)
 			}
 		}
 		sign("one", 1, "a", "b")
-		sign("none", 1, "b", "a") // both are taken
+		sign("", 1, "b", "a") // both are taken
 		sign("two", 1, "b", "c")
 		sign("three", 2, "a")
 		unsigned := errors.New("no key")
-		err := s.Sign(t.Context(), settle.Intent{From: signer, Purposes: []string{"d"}, Attempt: 1},
+		_, err := s.Sign(t.Context(), settle.Intent{From: signer, Purposes: []string{"d"}, Attempt: 1},
 			func(uint64, []string) (settle.Transaction, error) { return settle.Transaction{}, unsigned })
 		if !errors.Is(err, unsigned) {
 			t.Errorf("got %v, want %v", err, unsigned)
@@ -49,8 +50,8 @@ func TestSettlements(t *testing.T) {
 			t.Error(err)
 		}
 
-		sent, err := s.Sent(t.Context(), []string{"a", "c", "d", "a"})
-		if got, want := fmt.Sprint(brief(sent["a"]), brief(sent["c"]), brief(sent["d"])), "[7/1 one 9/2 three] [8/1 two 8/1 dearer] []"; err != nil || got != want {
+		sent, err := s.Sent(t.Context(), signer, []string{"a", "c", "d", "a"})
+		if got, want := fmt.Sprint(sent.Next, brief(sent.For["a"]), brief(sent.For["c"]), brief(sent.For["d"])), "10 [7/1 one 9/2 three] [8/1 two 8/1 dearer] []"; err != nil || got != want {
 			t.Errorf("got %s, %v, want %s", got, err, want)
 		}
 		all, err := s.Unmined(t.Context(), signer, 8)
@@ -59,6 +60,41 @@ func TestSettlements(t *testing.T) {
 		}
 		if other, err := (sqldb.Settlements{DB: db, ChainID: 1}).Unmined(t.Context(), signer, 0); err != nil || len(other) != 0 {
 			t.Errorf("another chain: got %v, %v", other, err)
+		}
+	})
+}
+
+// A next nonce that is no longer right, and a purpose that was taken meanwhile, are noticed.
+func TestSignWithAStaleNonce(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		s := sqldb.Settlements{DB: db, ChainID: 84532}
+		sign := func(hash string, first, next uint64, want string, purposes ...string) {
+			t.Helper()
+			in := settle.Intent{From: signer, First: first, Next: next, Purposes: purposes, Attempt: 1}
+			got, err := s.Sign(t.Context(), in, signAs(hash))
+			if said := fmt.Sprintf("%d %s %s", got.Nonce, got.Hash, got.Raw); err != nil || said != want {
+				t.Errorf("%s: got %q, %v, want %q", hash, said, err, want)
+			}
+		}
+		sign("one", 3, 0, "3 one a", "a")
+		sign("two", 3, 4, "4 two b", "b")
+		sign("stale", 3, 4, "5 stale c", "c")      // another process was faster
+		sign("taken", 3, 6, "6 taken e", "a", "e") // and has signed for one of them
+		sign("all taken", 3, 7, "0  ", "a", "e")   // or for all
+		sign("ahead", 3, 9, "7 ahead f", "f")      // no process has said so
+		sign("skips", 20, 8, "20 skips g", "g")    // the chain is ahead of both
+		sign("after", 20, 21, "21 after h,i", "h", "i")
+		sent, err := s.Sent(t.Context(), signer, []string{"a", "b", "c", "e", "f", "g", "h", "i"})
+		if err != nil || sent.Next != 22 || len(sent.For) != 8 {
+			t.Errorf("got %d, %v, %v", sent.Next, sent.For, err)
+		}
+		for purpose, all := range sent.For {
+			if len(all) != 1 {
+				t.Errorf("%s: got %v", purpose, brief(all))
+			}
+		}
+		if other, err := s.Sent(t.Context(), "0x00000000000000000000000000000000000000bb", []string{"a"}); err != nil || other.Next != 0 {
+			t.Errorf("an account that has signed nothing: got %d, %v", other.Next, err)
 		}
 	})
 }
@@ -78,7 +114,7 @@ func TestSettlementsRaced(t *testing.T) {
 		for i := range 40 { // twenty purposes, twice
 			wg.Go(func() {
 				in := settle.Intent{From: signer, First: 3, Purposes: []string{fmt.Sprint(i % 20)}, Attempt: 1}
-				if err := s.Sign(t.Context(), in, signAs(fmt.Sprint(i))); err != nil {
+				if _, err := s.Sign(t.Context(), in, signAs(fmt.Sprint(i))); err != nil {
 					t.Error(err)
 				}
 			})

@@ -21,7 +21,7 @@ func TestForeignNonces(t *testing.T) {
 		sign := func(hash string, first uint64, purpose string) {
 			t.Helper()
 			in := settle.Intent{From: signer, First: first, Purposes: []string{purpose}, Attempt: 1}
-			if err := s.Sign(t.Context(), in, signAs(hash)); err != nil {
+			if _, err := s.Sign(t.Context(), in, signAs(hash)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -73,7 +73,7 @@ func TestAbandonRacesSign(t *testing.T) {
 			wg.Go(func() { abandoned[i] = s.Abandon(t.Context(), purpose, 1) })
 			wg.Go(func() {
 				in := settle.Intent{From: signer, Purposes: []string{purpose}, Attempt: 1}
-				if err := s.Sign(t.Context(), in, signAs(purpose)); err != nil {
+				if _, err := s.Sign(t.Context(), in, signAs(purpose)); err != nil {
 					t.Error(err)
 				}
 			})
@@ -81,8 +81,8 @@ func TestAbandonRacesSign(t *testing.T) {
 		wg.Wait()
 		var wins int
 		for i, err := range abandoned {
-			sent, sentErr := s.Sent(t.Context(), []string{fmt.Sprint(i)})
-			all := sent[fmt.Sprint(i)]
+			sent, sentErr := s.Sent(t.Context(), signer, []string{fmt.Sprint(i)})
+			all := sent.For[fmt.Sprint(i)]
 			if sentErr != nil || len(all) != 1 || (all[0].Hash == "") != (err == nil) {
 				t.Errorf("%d: got %v after %v, %v", i, brief(all), err, sentErr)
 			}
@@ -90,7 +90,7 @@ func TestAbandonRacesSign(t *testing.T) {
 				wins++
 				again := s.Abandon(t.Context(), fmt.Sprint(i), 1)
 				in := settle.Intent{From: signer, Purposes: []string{fmt.Sprint(i)}, Attempt: 1}
-				signed := s.Sign(t.Context(), in, func(uint64, []string) (settle.Transaction, error) {
+				_, signed := s.Sign(t.Context(), in, func(uint64, []string) (settle.Transaction, error) {
 					return settle.Transaction{}, errors.New("it was signed after all")
 				})
 				if again != nil || signed != nil {

@@ -25,7 +25,7 @@ type lane struct {
 	role    string // of the wallets that sign in it
 	advance func(ctx context.Context, v *view, waits []*wait) (signed bool, err error)
 
-	mined map[common.Address]uint64 // transaction counts read in this round; used by the leader only
+	now *roundState // used by the leader only
 
 	sending   sync.Mutex // held while what a round has signed is sent in the background
 	sendError error      // of that; guarded by sending
@@ -45,6 +45,16 @@ func newLane(s *Settler, c *Client, by signer.Signer, role string) *lane {
 		leader: make(chan struct{}, 1), joined: make(chan struct{}, 1),
 		waiting: map[string]*wait{}, sentAt: map[string]time.Time{}, finalNonce: map[common.Address]uint64{},
 	}
+}
+
+// roundState is what the current round of a lane has read, and signed.
+type roundState struct {
+	prepared *preparation
+	mined    map[common.Address]uint64 // transaction counts in the newest block
+	next     uint64                    // the next nonce of the signer, as the store has it; 0: unknown
+	minable  uint64                    // the nonce that is mined next after unsent and what was sent
+	unsent   []settle.Transaction      // signed, and minable in this order
+	waiting  bool                      // something was signed that earlier transactions must precede
 }
 
 // address returns the account that signs in the lane now.

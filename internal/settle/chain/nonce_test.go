@@ -195,7 +195,7 @@ func TestRefundSignedAsATransfer(t *testing.T) {
 			t.Helper()
 			purpose := "refund " + common.Bytes2Hex(env.token[:]) + " " + id
 			in := settle.Intent{From: walletAt(addressOfKey(env.refundKey)), First: nonce, Purposes: []string{purpose}, Attempt: 1}
-			err := store.Sign(t.Context(), in, func(nonce uint64, _ []string) (settle.Transaction, error) {
+			_, err := store.Sign(t.Context(), in, func(nonce uint64, _ []string) (settle.Transaction, error) {
 				tx := types.MustSignNewTx(env.refundKey, types.LatestSignerForChainID(big.NewInt(devchain.ChainID)), &types.DynamicFeeTx{
 					ChainID: big.NewInt(devchain.ChainID), Nonce: nonce, GasTipCap: big.NewInt(1e9), GasFeeCap: big.NewInt(2e9), Gas: gas, To: &env.token, Data: transferOf(addressOf(nonceBB), 7),
 				})
@@ -211,11 +211,11 @@ func TestRefundSignedAsATransfer(t *testing.T) {
 		sign(two.PaymentID, 0, 25_000) // too little gas: it fails
 		s := env.settler()
 		hash := env.settled(env.refundLater(s, one))
-		sent, err := store.Sent(t.Context(), []string{"refund " + common.Bytes2Hex(env.token[:]) + " " + one.PaymentID})
+		sent, err := store.Sent(t.Context(), walletAt(addressOfKey(env.refundKey)), []string{"refund " + common.Bytes2Hex(env.token[:]) + " " + one.PaymentID})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, all := range sent {
+		for _, all := range sent.For {
 			if len(all) != 1 || all[0].Hash != hash {
 				t.Errorf("got %s, want the transfer %v", hash, all)
 			}

@@ -55,12 +55,12 @@ func (s *Settler) Abandon(ctx context.Context, a settle.Authorization) error {
 		return err
 	}
 	purpose := auth.purpose(s.token)
-	sent, err := s.Store.Sent(ctx, []string{purpose})
+	sent, err := s.Store.Sent(ctx, walletAt(s.gasWallet()), []string{purpose})
 	if err != nil {
 		return err
 	}
 	attempt := 1
-	if all := sent[purpose]; len(all) > 0 {
+	if all := sent.For[purpose]; len(all) > 0 {
 		last := all[len(all)-1]
 		if last.Hash == "" {
 			return nil // it is abandoned already

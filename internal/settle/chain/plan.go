@@ -131,12 +131,12 @@ func (l *lane) markWallets(ctx context.Context, pending []*transferAttempt) erro
 	for i, t := range pending {
 		accounts[i] = t.auth.from
 	}
-	code, err := l.c.hasCode(ctx, accounts)
+	code, err := l.haveCode(ctx, accounts)
 	if err != nil {
 		return err
 	}
-	for i, t := range pending {
-		if code[i] {
+	for _, t := range pending {
+		if code[t.auth.from] {
 			continue
 		}
 		if t.auth.deploy != nil && !t.auth.signedByKey(l.s.Network.Domain()) {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ethereum/go-ethereum/common"
+
 	"deed.example/deed"
 	"deed.example/deed/internal/settle"
 )
@@ -21,7 +23,8 @@ const (
 // it sent something, so that it is worth running the next round at once.
 func (l *lane) round(ctx context.Context) (head *block, sent bool) {
 	waits := l.snapshot()
-	l.mined = nil
+	l.now = &roundState{prepared: l.prepare(ctx, waits), mined: map[common.Address]uint64{}}
+	defer l.now.prepared.ready()
 	head, err := l.c.block(ctx, "latest")
 	if err != nil {
 		note(fmt.Errorf("read the newest block: %w", err), waits...)
@@ -46,11 +49,11 @@ func (l *lane) round(ctx context.Context) (head *block, sent bool) {
 			}
 		}
 	}
-	err = l.endSending()
+	err = l.endSending(ctx)
 	// Signed transactions are sent until they are mined, also after an error above. Those
 	// that nobody waits for are sent by Tick.
-	if sent || slices.ContainsFunc(waits, func(w *wait) bool { return !w.resolved() }) {
-		err = errors.Join(err, l.push(ctx, l.mined))
+	if l.now.waiting || slices.ContainsFunc(waits, l.mayBeUnsent) {
+		err = errors.Join(err, l.push(ctx, l.now.mined))
 	}
 	if sent {
 		l.s.step("after send")
@@ -96,14 +99,7 @@ func (l *lane) advanceGroup(ctx context.Context, head *block, depth uint64, grou
 	if len(group) == 0 {
 		return false, ctx.Err()
 	}
-	var purposes []string
-	for _, w := range group {
-		purposes = append(purposes, w.purpose)
-		if w.refund.PaymentID != "" {
-			purposes = append(purposes, l.s.transferPurpose(w.refund))
-		}
-	}
-	if v.sent, err = l.s.Store.Sent(ctx, purposes); err != nil {
+	if v.sent, err = l.readSent(ctx, group); err != nil {
 		return false, err
 	}
 	for len(group) > 0 && ctx.Err() == nil {

@@ -92,23 +92,46 @@ func (l *lane) push(ctx context.Context, mined map[common.Address]uint64) error 
 // sendMeanwhile sends what this round has signed in the background, while the round
 // simulates and signs more.
 func (l *lane) sendMeanwhile(ctx context.Context) {
-	mined := l.mined
-	if mined == nil || !l.sending.TryLock() {
+	if len(l.now.unsent) == 0 || !l.sending.TryLock() {
 		return // nothing is signed, or the last ones are still being sent
 	}
+	list := l.now.unsent
+	l.now.unsent = nil
 	go func() {
 		defer l.sending.Unlock()
-		l.sendError = errors.Join(l.sendError, l.push(ctx, mined))
+		l.sendError = errors.Join(l.sendError, l.deliverAll(ctx, list))
 	}()
 }
 
-// endSending waits for what sendMeanwhile began, and returns its error.
-func (l *lane) endSending() error {
+// endSending waits for what sendMeanwhile began, sends the rest, and returns the errors.
+func (l *lane) endSending(ctx context.Context) error {
 	l.sending.Lock()
 	defer l.sending.Unlock()
-	err := l.sendError
-	l.sendError = nil
+	err := errors.Join(l.sendError, l.deliverAll(ctx, l.now.unsent))
+	l.sendError, l.now.unsent = nil, nil
 	return err
+}
+
+// deliverAll sends transactions for the first time.
+func (l *lane) deliverAll(ctx context.Context, list []settle.Transaction) error {
+	var errs []error
+	for _, t := range list {
+		l.noteSent(t.Hash)
+		errs = append(errs, l.deliver(ctx, t.Raw))
+	}
+	return errors.Join(errs...)
+}
+
+// mayBeUnsent reports whether a wait may need a transaction to be sent: all but those that
+// were sent for a moment ago.
+func (l *lane) mayBeUnsent(w *wait) bool {
+	if w.resolved() {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	at, sent := l.sentAt[w.own.Hash]
+	return !sent || time.Since(at) >= l.resendAfter()
 }
 
 func (l *lane) pushFrom(ctx context.Context, from common.Address, counted map[common.Address]uint64) error {

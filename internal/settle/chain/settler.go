@@ -26,16 +26,16 @@ type Store interface {
 	// both, all in one database transaction. When the chain's transaction count is
 	// ahead of the stored nonce it continues from there and stores the skipped nonces
 	// as foreign. sign gets the purposes whose attempt no process has signed before;
-	// it is not called when there are none.
-	Sign(ctx context.Context, in settle.Intent, sign func(nonce uint64, purposes []string) (settle.Transaction, error)) error
+	// it may be called twice, and is not called when there are none. Sign returns what
+	// it has stored, and a transaction without a hash when that is nothing.
+	Sign(ctx context.Context, in settle.Intent, sign func(nonce uint64, purposes []string) (settle.Transaction, error)) (settle.Transaction, error)
 
 	// Outbid stores a transaction that replaces another one with the same nonce.
 	Outbid(ctx context.Context, t settle.Transaction) error
 
-	// Sent returns the transactions of each purpose, without their bytes, those
-	// of the last attempt last. One without a hash says that the purpose was
-	// abandoned.
-	Sent(ctx context.Context, purposes []string) (map[string][]settle.Transaction, error)
+	// Sent returns the transactions of each purpose, and the next nonce of an account.
+	// One without a hash says that the purpose was abandoned.
+	Sent(ctx context.Context, from deed.Wallet, purposes []string) (settle.Sent, error)
 
 	// Unmined returns the transactions of an account from the nonce on, in ascending
 	// order. It may limit their number.

@@ -27,30 +27,43 @@ type draft struct {
 
 // sign allocates a nonce for the draft, has it signed and stores it. Once it is
 // stored the money may move: any process that reads the store sends it. What it returns
-// may not have been stored, if another process has signed for all purposes meanwhile.
-func (l *lane) sign(ctx context.Context, o draft) (last settle.Transaction, err error) {
-	from := l.address()
-	first, err := l.c.count(ctx, from, "latest")
+// has no hash if another process has signed for all purposes meanwhile.
+func (l *lane) sign(ctx context.Context, o draft) (stored settle.Transaction, err error) {
+	first, err := l.countMined(ctx)
 	if err != nil {
-		return last, err
+		return stored, err
 	}
-	l.mined = map[common.Address]uint64{from: first}
-	in := settle.Intent{From: walletAt(from), First: first, Attempt: o.attempt}
+	in := settle.Intent{From: walletAt(l.address()), First: first, Next: l.now.next, Attempt: o.attempt}
 	for purpose := range o.calls {
 		in.Purposes = append(in.Purposes, purpose)
 	}
 	slices.Sort(in.Purposes)
 	l.s.step("before store")
-	err = l.s.Store.Sign(ctx, in, func(nonce uint64, purposes []string) (settle.Transaction, error) {
+	stored, err = l.s.Store.Sign(ctx, in, func(nonce uint64, purposes []string) (settle.Transaction, error) {
 		to, gas, data := l.s.combined(o, purposes)
-		last, err = l.signed(ctx, signer.Transaction{Nonce: nonce, MaxFee: o.fees.limit, MaxPriorityFee: o.fees.tip, Gas: gas, To: walletAt(to), Data: data})
-		return last, err
+		return l.signed(ctx, signer.Transaction{Nonce: nonce, MaxFee: o.fees.limit, MaxPriorityFee: o.fees.tip, Gas: gas, To: walletAt(to), Data: data})
 	})
+	l.now.signed(stored, err)
 	if err != nil {
-		return last, fmt.Errorf("store a transaction: %w", err)
+		return stored, fmt.Errorf("store a transaction: %w", err)
 	}
 	l.s.step("after store")
-	return last, nil
+	return stored, nil
+}
+
+// signed notes what was stored.
+func (r *roundState) signed(t settle.Transaction, err error) {
+	switch {
+	case err != nil || t.Hash == "":
+		r.next = 0
+		return
+	case t.Nonce == r.minable:
+		r.minable++
+		r.unsent = append(r.unsent, t)
+	default:
+		r.waiting = true
+	}
+	r.next = t.Nonce + 1
 }
 
 // combined returns the call of one purpose, or a batch of several.
