@@ -101,6 +101,10 @@ func (db *DB) RunAtOnce(ctx context.Context, f func(context.Context, *Tx) error)
 	return db.atOnce(ctx, f)
 }
 
+func (db *DB) RunComposed(ctx context.Context, f func(context.Context, *Tx) error) error {
+	return db.composed(ctx, f)
+}
+
 func (tx *Tx) Queue(query string, args ...any) { tx.queue(query, args...) }
 
 func (tx *Tx) RequireFirst(none error, query string, args ...any) {

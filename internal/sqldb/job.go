@@ -197,7 +197,7 @@ func (s Jobs) emitMove(tx *Tx, j order.Job, to order.JobState) {
 
 // CompleteJob implements registration.Store.
 func (s Jobs) CompleteJob(ctx context.Context, j order.Job, r lifecycle.Registration) error {
-	err := s.DB.atOnce(ctx, func(ctx context.Context, tx *Tx) error { return s.complete(ctx, tx, j, r) })
+	err := s.DB.composed(ctx, func(ctx context.Context, tx *Tx) error { return s.complete(ctx, tx, j, r) })
 	if errors.Is(err, errNotMoved) {
 		return nil // by another process
 	}

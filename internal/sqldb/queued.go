@@ -55,7 +55,7 @@ func (tx *Tx) returned(table string) string {
 func (tx *Tx) flush(ctx context.Context) error {
 	list := tx.queued
 	tx.queued, tx.names = nil, 0 // so that the same statements have the same names
-	if len(list) > 0 && tx.pool != nil {
+	if len(list) > 0 && tx.reads != nil {
 		return errNeedsTx // it reads after it has written
 	}
 	for len(list) > 0 {

@@ -80,7 +80,7 @@ func TestRequiredStatement(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-				for kind, run := range map[string]func(context.Context, func(context.Context, *sqldb.Tx) error) error{"tx": db.RunTx, "atOnce": db.RunAtOnce} {
+				for kind, run := range map[string]runTx{"tx": db.RunTx, "atOnce": db.RunAtOnce, "composed": db.RunComposed} {
 					err := run(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
 						tx.Queue(insertCount, "a", 1)
 						tx.Require(missing, raiseCount, "b", 1)
@@ -96,10 +96,24 @@ func TestRequiredStatement(t *testing.T) {
 	}
 }
 
+// runTx runs a transaction.
+type runTx func(context.Context, func(context.Context, *sqldb.Tx) error) error
+
+// eachAtOnce runs a test with DB.atOnce and with DB.composed, on each database.
+func eachAtOnce(t *testing.T, test func(t *testing.T, db *sqldb.DB, atOnce runTx)) {
+	t.Helper()
+	t.Run("at once", func(t *testing.T) {
+		sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) { test(t, db, db.RunAtOnce) })
+	})
+	t.Run("composed", func(t *testing.T) {
+		sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) { test(t, db, db.RunComposed) })
+	})
+}
+
 // Of transactions that read the same and write at once, none overwrites what another has
 // written, and one that was too late is run again.
 func TestAtOnce(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+	eachAtOnce(t, func(t *testing.T, db *sqldb.DB, atOnce runTx) {
 		const callers, each = 8, 10
 		var runs atomic.Int64
 		raise := func(ctx context.Context, tx *sqldb.Tx) error {
@@ -114,7 +128,7 @@ func TestAtOnce(t *testing.T) {
 			return nil
 		}
 		for _, key := range []string{"a", "b"} {
-			if err := db.RunAtOnce(t.Context(), func(_ context.Context, tx *sqldb.Tx) error { tx.Queue(insertCount, key, 1); return nil }); err != nil {
+			if err := atOnce(t.Context(), func(_ context.Context, tx *sqldb.Tx) error { tx.Queue(insertCount, key, 1); return nil }); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -122,7 +136,7 @@ func TestAtOnce(t *testing.T) {
 		for range callers {
 			wg.Go(func() {
 				for range each {
-					if err := db.RunAtOnce(t.Context(), raise); err != nil {
+					if err := atOnce(t.Context(), raise); err != nil {
 						t.Error(err)
 					}
 				}
@@ -137,7 +151,7 @@ func TestAtOnce(t *testing.T) {
 
 // A row that exists already is found by a transaction, too, which can read it.
 func TestAtOnceFindsDuplicates(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+	eachAtOnce(t, func(t *testing.T, db *sqldb.DB, atOnce runTx) {
 		taken := errors.New("it is taken")
 		insert := func(ctx context.Context, tx *sqldb.Tx) error {
 			var n int
@@ -151,7 +165,7 @@ func TestAtOnceFindsDuplicates(t *testing.T) {
 			return nil
 		}
 		for i, want := range []error{nil, taken} {
-			if err := db.RunAtOnce(t.Context(), insert); !errors.Is(err, want) {
+			if err := atOnce(t.Context(), insert); !errors.Is(err, want) {
 				t.Errorf("time %d: got %v", i+1, err)
 			}
 		}

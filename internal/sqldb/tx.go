@@ -15,10 +15,12 @@ import (
 // Statements whose result nobody reads can be queued. PostgreSQL executes those that are
 // queued one after the other as one statement, which saves a round trip for each.
 //
-// A Tx of DB.atOnce reads from the pool, and all that it writes is one statement.
+// A Tx of DB.atOnce reads from the pool, and all that it writes is one statement. One of
+// DB.composed reads before it is a transaction.
 type Tx struct {
 	*sql.Tx
 	pool     *sql.DB       // of a Tx of atOnce; else nil
+	reads    reader        // of a Tx of atOnce or composed; else nil
 	prepared *prepared     // nil on PostgreSQL
 	queued   []queued      // to be executed before anything else
 	names    int           // of queued statements that were named
@@ -27,6 +29,12 @@ type Tx struct {
 	members  memberChanges // likewise
 	moves    []PaymentMove // to be observed after the commit
 	zones    []changedZone // to be cached after the commit
+}
+
+// A reader reads rows.
+type reader interface {
+	querier
+	rowQuerier
 }
 
 // errNeedsTx is returned by a Tx of atOnce for what it cannot do.
@@ -54,7 +62,7 @@ func (db *DB) atOnce(ctx context.Context, f func(context.Context, *Tx) error) er
 func (db *DB) tryAtOnce(ctx context.Context, f func(context.Context, *Tx) error) error {
 	ctx, cancel := context.WithTimeout(ctx, db.Timeout)
 	defer cancel()
-	tx := &Tx{pool: db.write}
+	tx := &Tx{pool: db.write, reads: db.write}
 	err := tx.run(ctx, f)
 	if err == nil {
 		err = tx.sendAtOnce(ctx)
@@ -65,6 +73,41 @@ func (db *DB) tryAtOnce(ctx context.Context, f func(context.Context, *Tx) error)
 	}
 	seen := committed{tx.events, tx.moves, tx.zones}
 	return seen.tell(db, nil)
+}
+
+// composed is atOnce for an f that computes for long, such as signatures. On SQLite, which
+// has one writer, f runs before its turn to write, and only what it has queued is executed
+// there. When that changes no row, f is run again, in the transaction.
+func (db *DB) composed(ctx context.Context, f func(context.Context, *Tx) error) error {
+	if db.group == nil {
+		return db.atOnce(ctx, f)
+	}
+	err := db.tryComposed(ctx, f)
+	if errors.Is(err, errNeedsTx) {
+		return db.tx(ctx, f)
+	}
+	return err
+}
+
+func (db *DB) tryComposed(ctx context.Context, f func(context.Context, *Tx) error) error {
+	draft := &Tx{reads: db.prepared(), prepared: db.group.prepared}
+	reading, cancel := context.WithTimeout(ctx, db.Timeout)
+	defer cancel()
+	err := f(reading, draft)
+	if draft.failed != nil {
+		return draft.failed // err is a consequence of it
+	}
+	if err != nil {
+		return err
+	}
+	return db.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		draft.Tx, draft.reads = tx.Tx, nil
+		*tx = *draft
+		if err := tx.flush(ctx); err != nil {
+			return errors.Join(errNeedsTx, err)
+		}
+		return nil
+	})
 }
 
 // needsTx reports whether an f must be run again in a transaction.
@@ -90,7 +133,7 @@ func (tx *Tx) run(ctx context.Context, f func(context.Context, *Tx) error) error
 
 // ExecContext runs a statement.
 func (tx *Tx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	if tx.pool != nil {
+	if tx.reads != nil {
 		return nil, errNeedsTx
 	}
 	if err := tx.flush(ctx); err != nil {
@@ -112,8 +155,8 @@ func (tx *Tx) QueryContext(ctx context.Context, query string, args ...any) (*sql
 	if err := tx.flush(ctx); err != nil {
 		return nil, err
 	}
-	if tx.pool != nil {
-		return tx.pool.QueryContext(ctx, query, args...)
+	if tx.reads != nil {
+		return tx.reads.QueryContext(ctx, query, args...)
 	}
 	if stmt := tx.prepared.find(query); stmt != nil {
 		return tx.StmtContext(ctx, stmt).QueryContext(ctx, args...)
@@ -129,8 +172,8 @@ func (tx *Tx) QueryRowContext(ctx context.Context, query string, args ...any) *s
 		cancel()
 		ctx = canceled // a row cannot be made of an error
 	}
-	if tx.pool != nil {
-		return tx.pool.QueryRowContext(ctx, query, args...)
+	if tx.reads != nil {
+		return tx.reads.QueryRowContext(ctx, query, args...)
 	}
 	if stmt := tx.prepared.find(query); stmt != nil {
 		return tx.StmtContext(ctx, stmt).QueryRowContext(ctx, args...)

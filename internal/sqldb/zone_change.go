@@ -18,7 +18,7 @@ import (
 // for refund instead. It returns false when another process was first.
 func (s Zones) ChangeZone(ctx context.Context, j order.Job) (revision uint32, done bool, err error) {
 	jobs := Jobs{DB: s.DB, Now: s.Now, Zones: s}
-	err = s.DB.atOnce(ctx, func(ctx context.Context, tx *Tx) error {
+	err = s.DB.composed(ctx, func(ctx context.Context, tx *Tx) error {
 		revision, done = 0, false
 		// While this waited for the lock, another process may have applied the change. Then
 		// neither of the moves below is made, whatever Apply says of the changed zone.
@@ -60,7 +60,7 @@ func (s Zones) ChangeZone(ctx context.Context, j order.Job) (revision uint32, do
 // same transaction.
 func (s Zones) SettleChange(ctx context.Context, p order.Payment, txHash string) (next order.Payment, revision uint32, done bool, err error) {
 	jobs := Jobs{DB: s.DB, Now: s.Now, Zones: s}
-	err = s.DB.atOnce(ctx, func(ctx context.Context, tx *Tx) error {
+	err = s.DB.composed(ctx, func(ctx context.Context, tx *Tx) error {
 		j, err := s.jobOf(ctx, tx, p)
 		if err != nil {
 			return err
