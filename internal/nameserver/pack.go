@@ -54,6 +54,8 @@ type packer struct {
 	origin string
 	rrs    []packedRR
 	size   int // of all keys and records
+
+	owner, key string // of the last record: most have that of the one before
 }
 
 type packedRR struct {
@@ -84,20 +86,16 @@ func compareBools(a, b bool) int {
 }
 
 func (p *packer) add(rr dnszone.RR) error {
-	owner, err := wireName(rr.Owner)
-	if err != nil {
-		return err
-	}
-	labels, below := cutOrigin(owner, p.origin)
+	key, err := p.keyOf(rr.Owner)
 	switch {
-	case !below:
-		return errors.New("it is outside the zone")
+	case err != nil:
+		return err
 	case len(rr.Data) > math.MaxUint16:
 		return errors.New("it is longer than 65535 bytes")
 	case rr.Type == typeNSEC3:
 		return errors.New("this server does not support its type")
 	}
-	packed := packedRR{key: string(appendKey(nil, []byte(labels))), typ: rr.Type, rr: rr}
+	packed := packedRR{key: key, typ: rr.Type, rr: rr}
 	switch rr.Type {
 	case typeRRSIG:
 		if len(rr.Data) < 18 {
@@ -110,6 +108,23 @@ func (p *packer) add(rr dnszone.RR) error {
 	p.rrs = append(p.rrs, packed)
 	p.size += len(packed.key) + rrHeader + len(packed.rr.Data)
 	return err
+}
+
+// keyOf returns the key of an owner.
+func (p *packer) keyOf(owner string) (string, error) {
+	if owner == p.owner && len(p.rrs) > 0 {
+		return p.key, nil
+	}
+	wire, err := wireName(owner)
+	if err != nil {
+		return "", err
+	}
+	labels, below := cutOrigin(wire, p.origin)
+	if !below {
+		return "", errors.New("it is outside the zone")
+	}
+	p.owner, p.key = owner, string(appendKey(nil, []byte(labels)))
+	return p.key, nil
 }
 
 // shorten cuts the origin from the name at the end of the data, and leaves two
