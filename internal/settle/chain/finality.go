@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"deed.example/deed"
 	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/settle"
@@ -125,21 +127,44 @@ func (r *reader) receiptOf(ctx context.Context, v *view, hash string) (*receipt,
 	if found, known := v.receipts[hash]; known {
 		return found, nil
 	}
+	found, err := r.readReceipt(ctx, v, hash)
+	if err == nil {
+		v.receipts[hash] = found
+	}
+	return found, err
+}
+
+func (r *reader) readReceipt(ctx context.Context, v *view, hash string) (*receipt, error) {
 	found, err := r.c.receipt(ctx, hashOf(hash))
-	if err != nil {
+	if err != nil || found == nil {
 		return nil, err
 	}
-	if found != nil {
-		if err := r.canonicalIn(ctx, v, found); err != nil {
-			if errors.Is(err, errNotCanonical) {
-				found = nil
-			} else {
-				return nil, err
-			}
+	err = r.canonicalIn(ctx, v, found)
+	if errors.Is(err, errNotCanonical) {
+		return nil, nil
+	}
+	return found, err
+}
+
+// readReceipts is receiptOf for many, some at a time. One that cannot be read is read again
+// when it is needed, which returns the error.
+func (r *reader) readReceipts(ctx context.Context, v *view, hashes []string) {
+	const atOnce = 4
+	found, errs := make([]*receipt, len(hashes)), make([]error, len(hashes))
+	var reads errgroup.Group
+	reads.SetLimit(atOnce)
+	for i, hash := range hashes {
+		reads.Go(func() error {
+			found[i], errs[i] = r.readReceipt(ctx, v, hash)
+			return nil
+		})
+	}
+	_ = reads.Wait() // errs has the errors
+	for i, hash := range hashes {
+		if errs[i] == nil {
+			v.receipts[hash] = found[i]
 		}
 	}
-	v.receipts[hash] = found
-	return found, nil
 }
 
 // errNotCanonical says that a block is not final, or was replaced by a

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"deed.example/deed"
@@ -138,10 +139,24 @@ func (l *lane) pay(ctx context.Context, v *view, payments []*wait) (signed bool,
 // settled in the final block, and reports whether it has. If not, or if this process has
 // signed none, the store and the chain decide.
 func (l *lane) shown(ctx context.Context, v *view, w *wait) bool {
-	if w.own.Hash == "" || w.refund.PaymentID != "" || l.s.Now().Before(w.own.SignedAt.Add((v.depth()-1)*l.s.Network.BlockTime)) {
-		return false // it cannot be final yet
+	return l.mayBeFinal(v, w) && l.proveOwn(ctx, v, w, []settle.Transaction{w.own})
+}
+
+// mayBeFinal reports whether the transaction that this process signed last for a payment
+// may be in the final block.
+func (l *lane) mayBeFinal(v *view, w *wait) bool {
+	return w.own.Hash != "" && w.refund.PaymentID == "" && !l.s.Now().Before(w.own.SignedAt.Add((v.depth()-1)*l.s.Network.BlockTime))
+}
+
+// readOwnReceipts reads the receipts that shown needs for the waits.
+func (l *lane) readOwnReceipts(ctx context.Context, v *view, waits []*wait) {
+	var hashes []string
+	for _, w := range waits {
+		if l.mayBeFinal(v, w) && !slices.Contains(hashes, w.own.Hash) {
+			hashes = append(hashes, w.own.Hash)
+		}
 	}
-	return l.proveOwn(ctx, v, w, []settle.Transaction{w.own})
+	l.readReceipts(ctx, v, hashes)
 }
 
 // proveOwn sets the outcome of a payment that one of our transactions has settled in the
