@@ -15,7 +15,7 @@ import (
 
 // maxStatements is how many statements a paid change of a zone may send to PostgreSQL,
 // with the request for its offer (docs/growth.md).
-const maxStatements = 16
+const maxStatements = 14
 
 // A paid change that is alone sends no more statements than that, besides those of the
 // worker.
