@@ -194,3 +194,24 @@ func TestSettleForAnotherChain(t *testing.T) {
 		t.Error("something was signed")
 	}
 }
+
+// Which payers have code is asked for any number of them: one call takes no more than the
+// initcode of a contract may have (EIP-3860).
+func TestCodeOfManyPayers(t *testing.T) {
+	env := newEnv(t, sqldbtest.SQLite(t))
+	s := env.settler()
+	accounts := make([]common.Address, 2000)
+	for i := range accounts {
+		accounts[i] = common.BigToAddress(big.NewInt(int64(0x10000 + i)))
+	}
+	accounts[0], accounts[700], accounts[1999] = env.token, env.token, env.token
+	code, err := s.Client.HasCode(t.Context(), accounts)
+	if err != nil || len(code) != len(accounts) {
+		t.Fatalf("got %d, %v", len(code), err)
+	}
+	for i, has := range code {
+		if has != (accounts[i] == env.token) {
+			t.Errorf("account %d: got %t", i, has)
+		}
+	}
+}

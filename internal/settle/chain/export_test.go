@@ -1,8 +1,11 @@
 package chain
 
 import (
+	"context"
 	"errors"
 	"time"
+
+	"github.com/ethereum/go-ethereum/common"
 )
 
 // Cause says what stands in the way of those who wait.
@@ -32,6 +35,11 @@ func (c *Client) ProbeAfter(d time.Duration) { c.endpoints.pause.Store(int64(d))
 
 // Span is how many blocks one question for logs spans now.
 func (s *Settler) Span() uint64 { return s.span.blocks() }
+
+// HasCode says which accounts have code.
+func (c *Client) HasCode(ctx context.Context, accounts []common.Address) ([]bool, error) {
+	return c.hasCode(ctx, accounts)
+}
 
 // ForgetFees makes the settler ask for the fees anew.
 func (s *Settler) ForgetFees() {

@@ -131,7 +131,7 @@ func (l *lane) markWallets(ctx context.Context, pending []*transferAttempt) erro
 	for i, t := range pending {
 		accounts[i] = t.auth.from
 	}
-	code, err := l.haveCode(ctx, accounts)
+	code, err := l.accountsWithCode(ctx, accounts)
 	if err != nil {
 		return err
 	}

@@ -107,8 +107,8 @@ func (l *lane) readSent(ctx context.Context, waits []*wait) (map[string][]settle
 	return more.For, nil
 }
 
-// haveCode returns which of the accounts have code.
-func (l *lane) haveCode(ctx context.Context, accounts []common.Address) (map[common.Address]bool, error) {
+// accountsWithCode returns which of the accounts have code.
+func (l *lane) accountsWithCode(ctx context.Context, accounts []common.Address) (map[common.Address]bool, error) {
 	known := l.now.prepared.ready().code
 	var unknown []common.Address
 	for _, a := range accounts {

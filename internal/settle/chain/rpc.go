@@ -99,7 +99,19 @@ func (c *Client) count(ctx context.Context, who common.Address, at string) (uint
 var codeCheck = contracts.Compiled("CodeCheck").Create
 
 // hasCode returns which accounts have code, their own or delegated (EIP-7702).
-func (c *Client) hasCode(ctx context.Context, accounts []common.Address) ([]bool, error) {
+func (c *Client) hasCode(ctx context.Context, accounts []common.Address) (all []bool, err error) {
+	const atOnce = 1024 // what is sent counts as initcode, which is limited (EIP-3860)
+	for some := range slices.Chunk(accounts, atOnce) {
+		have, err := c.askCode(ctx, some)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, have...)
+	}
+	return all, nil
+}
+
+func (c *Client) askCode(ctx context.Context, accounts []common.Address) ([]bool, error) {
 	data := slices.Concat(codeCheck, word(big.NewInt(32)), word(big.NewInt(int64(len(accounts)))))
 	for _, a := range accounts {
 		data = append(data, common.LeftPadBytes(a[:], 32)...)
