@@ -12,7 +12,7 @@ import (
 // The file has the zones one after the other (each its nodes, its sets and its data,
 // as they are in memory, aligned to eight bytes), then an entry per zone, and then the
 // trailer. The memory of another architecture or version has another layout.
-const layout = 1
+const layout = 2
 
 // An entry says where a zone is in the file.
 type entry struct {
@@ -33,6 +33,7 @@ const (
 	flagSigned = 1 << iota
 	flagWild
 	flagDNAMEs
+	flagShort
 )
 
 type trailer struct {
@@ -162,7 +163,7 @@ func (m *mappedZones) at(i int) *zone {
 	data := sets + uint64(e.sets)*setSize
 	*z = zone{
 		serial: e.serial, negTTL: e.negTTL, labels: int(e.labels), version: e.version, from: m.file,
-		signed: e.flags&flagSigned != 0, wild: e.flags&flagWild != 0, dnames: e.flags&flagDNAMEs != 0,
+		signed: e.flags&flagSigned != 0, wild: e.flags&flagWild != 0, dnames: e.flags&flagDNAMEs != 0, short: e.flags&flagShort != 0,
 		nodes: view[node](m.file.data, e.at, uint64(e.nodes)),
 		sets:  view[set](m.file.data, sets, uint64(e.sets)),
 		data:  view[byte](m.file.data, data, uint64(e.data)),
@@ -197,6 +198,9 @@ func (z *zone) flags() (f uint8) {
 	}
 	if z.dnames {
 		f |= flagDNAMEs
+	}
+	if z.short {
+		f |= flagShort
 	}
 	return f
 }

@@ -43,6 +43,7 @@ func packRecords(from dnssec.ServedZone) (*zone, error) {
 	if from.Origin == "" {
 		z.labels = 0
 	}
+	z.short = p.canShorten()
 	if err := p.fill(z); err != nil {
 		return nil, err
 	}
@@ -163,7 +164,7 @@ func (p *packer) fill(z *zone) error {
 	nodes, sets := p.count()
 	z.nodes = make([]node, 0, nodes+1)
 	z.sets = make([]set, 0, sets)
-	data := append(make([]byte, 0, len(p.origin)+p.size), p.origin...)
+	data := append(make([]byte, 0, len(p.origin)+p.size-p.saved(z)), p.origin...)
 	for i, rr := range p.rrs {
 		first := i == 0
 		if newNode := first || rr.key != p.rrs[i-1].key; newNode {
@@ -177,12 +178,31 @@ func (p *packer) fill(z *zone) error {
 		if err := z.sets[len(z.sets)-1].grow(rr); err != nil {
 			return fmt.Errorf("%s of type %d: %w", rr.rr.Owner, rr.typ, err)
 		}
-		data = appendRR(data, rr)
+		if rr.sig && z.short {
+			data = appendShort(data, rr)
+		} else {
+			data = appendRR(data, rr)
+		}
+	}
+	if z.short {
+		for i := range z.sets {
+			z.sets[i].sigSize = shortSig * uint16(z.sets[i].sigs)
+		}
 	}
 	z.nodes = append(z.nodes, node{sets: uint32(len(z.sets))})
 	z.data = data
 	z.origin = unsafe.String(&z.data[0], len(p.origin)) // data is immutable
 	return nil
+}
+
+// saved returns how many bytes the short form of signatures saves.
+func (p *packer) saved(z *zone) (n int) {
+	for _, rr := range p.rrs {
+		if rr.sig && z.short {
+			n += rrHeader + len(rr.rr.Data) - shortSig
+		}
+	}
+	return n
 }
 
 func (p *packer) count() (nodes, sets int) {

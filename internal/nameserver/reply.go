@@ -64,6 +64,10 @@ func (r *reply) add(to section, z *zone, s *set, o *owner, signed bool) {
 }
 
 func (r *reply) signatures(to section, z *zone, s *set, o *owner) {
+	if z.short {
+		r.shortSignatures(to, z, s, o)
+		return
+	}
 	at := s.at + uint32(s.size)
 	r.copy(to, z.data[at:at+uint32(s.sigSize)], int(s.sigs), 0, o)
 }

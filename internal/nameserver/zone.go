@@ -39,6 +39,7 @@ type zone struct {
 	signed bool   // there are NSEC records
 	wild   bool   // there are wildcards
 	dnames bool   // there are DNAMEs
+	short  bool   // signatures have the short form
 	data   []byte // keys and packed records
 	nodes  []node // in canonical order, the apex first; the last is a sentinel that ends the sets
 	sets   []set  // grouped by node
@@ -58,7 +59,7 @@ type node struct {
 // A set is all records of one name and type, packed: the owner as a pointer to the
 // query name, then type, class, TTL and data in wire format. Where data ends in a
 // name below the origin, that name ends in a pointer that is set per response to
-// the origin in the question; such records come first.
+// the origin in the question; such records come first. Signatures may have a short form.
 type set struct {
 	at      uint32 // its offset in data; its signatures follow it
 	size    uint16
