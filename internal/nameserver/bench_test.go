@@ -60,13 +60,18 @@ func BenchmarkAnswer(b *testing.B) {
 func TestAnswersWithoutAllocating(t *testing.T) {
 	var zones table
 	zones.open()
-	z, err := pack(tenRecords(t, "hotel.test"))
-	if err != nil {
-		t.Fatal(err)
+	for _, from := range []dnssec.ServedZone{tenRecords(t, "hotel.test"), signed(t, tenRecords(t, "safe.test"))} {
+		z, err := pack(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !z.short {
+			t.Errorf("%s: its signatures are not in the short form", from.Origin)
+		}
+		zones.put(z)
 	}
-	zones.put(z)
 	w := newWorker(maxUDPSize)
-	for _, name := range []string{"hotel.test.", "www.hotel.test.", "x.dev.hotel.test.", "missing.hotel.test.", "example."} {
+	for _, name := range []string{"hotel.test.", "www.hotel.test.", "x.dev.hotel.test.", "missing.hotel.test.", "example.", "api.safe.test.", "x.dev.safe.test.", "missing.safe.test."} {
 		msg, err := new(dns.Msg).SetQuestion(name, dns.TypeA).SetEdns0(1232, true).Pack()
 		if err != nil {
 			t.Fatal(err)
@@ -78,6 +83,19 @@ func TestAnswersWithoutAllocating(t *testing.T) {
 			t.Errorf("%s: got %v allocations, want none", name, n)
 		}
 	}
+}
+
+// signed returns the zone, signed as production does.
+func signed(t testing.TB, z dnssec.ServedZone) dnssec.ServedZone {
+	t.Helper()
+	key, err := dnssec.DeriveKey("0123456789abcdef0123456789abcdef", z.Origin, 1)
+	if err == nil {
+		z, err = dnssec.Sign(dnssec.ServedZone{}, z, dnssec.Signing{Keys: []dnssec.Key{key}, Now: time.Now()})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return z
 }
 
 // BenchmarkHundredThousandZones measures the time to publish them and their memory.
