@@ -20,7 +20,7 @@ const maxGroup = 64
 // goroutine runs all transactions: it takes every one that waits, runs them one after
 // the other, each behind its own savepoint, and commits them together. One that fails
 // is rolled back alone. None returns before the commit is durable, and without
-// concurrency a transaction is committed by itself.
+// concurrency a transaction is committed by itself, without a savepoint.
 type group struct {
 	pool     *sql.DB
 	prepared *prepared
@@ -135,6 +135,12 @@ func (g *group) runAll(members []*member, results []error) error {
 	}
 	tx := &Tx{Tx: raw, prepared: g.prepared}
 	defer tx.Rollback() // no-op after Commit; otherwise the first error is returned
+	if len(members) == 1 {
+		if results[0] = runAlone(tx, members[0]); results[0] != nil {
+			return nil // nothing is committed
+		}
+		return tx.Commit()
+	}
 	for i, m := range members {
 		var txErr error
 		if results[i], txErr = runOne(tx, m); txErr != nil {
@@ -142,6 +148,18 @@ func (g *group) runAll(members []*member, results []error) error {
 		}
 	}
 	return tx.Commit()
+}
+
+// runAlone runs a member that shares its transaction with no other: it needs no savepoint,
+// for which SQLite would keep what every page had.
+func runAlone(tx *Tx, m *member) error {
+	if err := m.ctx.Err(); err != nil {
+		return err
+	}
+	if !m.taken.CompareAndSwap(false, true) { // its caller is gone
+		return context.Canceled
+	}
+	return m.run(context.WithoutCancel(m.ctx), tx)
 }
 
 // runOne runs one member behind a savepoint. It returns the error of the member, and

@@ -37,41 +37,46 @@ func countLimits(t *testing.T, db *DB) (n int) {
 	return n
 }
 
-// Of many concurrent transactions, those that fail are rolled back alone, however they
-// fail, and all others are durable when they return.
+// Of many concurrent transactions, and of those that have a commit to themselves, those
+// that fail are rolled back alone, however they fail, and all others are durable when they
+// return.
 func TestTransactionsThatShareACommitFailAlone(t *testing.T) {
 	db := openFresh(t)
-	var wg sync.WaitGroup
 	wrong := errors.New("wrong")
-	for i := range 400 {
-		wg.Go(func() {
-			key := fmt.Sprint(i)
-			err := db.tx(t.Context(), func(ctx context.Context, tx *Tx) error {
-				if err := insertLimit(key)(ctx, tx); err != nil {
-					return err
-				}
-				switch i % 4 {
-				case 1:
-					return wrong
-				case 2:
-					return insertLimit(key)(ctx, tx) // breaks the primary key
-				case 3:
-					panic("a bug")
-				}
-				return nil
-			})
-			var n int
-			if scanErr := db.read.QueryRowContext(t.Context(), `SELECT count(*) FROM limits WHERE key = $1`, key).Scan(&n); scanErr != nil {
-				t.Error(scanErr)
+	run := func(i int) {
+		key := fmt.Sprint(i)
+		err := db.tx(t.Context(), func(ctx context.Context, tx *Tx) error {
+			if err := insertLimit(key)(ctx, tx); err != nil {
+				return err
 			}
-			if good := i%4 == 0; good != (err == nil) || good != (n == 1) || i%4 == 1 && !errors.Is(err, wrong) || i%4 == 3 && !strings.Contains(err.Error(), "a bug") {
-				t.Errorf("%d: got %v with %d rows", i, err, n)
+			switch i % 4 {
+			case 1:
+				return wrong
+			case 2:
+				return insertLimit(key)(ctx, tx) // breaks the primary key
+			case 3:
+				panic("a bug")
 			}
+			return nil
 		})
+		var n int
+		if scanErr := db.read.QueryRowContext(t.Context(), `SELECT count(*) FROM limits WHERE key = $1`, key).Scan(&n); scanErr != nil {
+			t.Error(scanErr)
+		}
+		if good := i%4 == 0; good != (err == nil) || good != (n == 1) || i%4 == 1 && !errors.Is(err, wrong) || i%4 == 3 && !strings.Contains(err.Error(), "a bug") {
+			t.Errorf("%d: got %v with %d rows", i, err, n)
+		}
+	}
+	var wg sync.WaitGroup
+	for i := range 400 {
+		wg.Go(func() { run(i) })
 	}
 	wg.Wait()
-	if n := countLimits(t, db); n != 100 {
-		t.Errorf("got %d rows, want 100", n)
+	for i := range 40 {
+		run(400 + i)
+	}
+	if n := countLimits(t, db); n != 110 {
+		t.Errorf("got %d rows, want 110", n)
 	}
 }
 
