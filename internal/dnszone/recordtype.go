@@ -26,14 +26,17 @@ type recordType struct {
 	read func(f []field) (string, error)
 	// show returns the canonical value of a record of this type.
 	show func(rr dns.RR) string
+	// pack returns the data of what read has returned, where it is simpler than the parser;
+	// else nil.
+	pack func(text string) datum
 	// synthetic returns the canonical value of a type that is not in the DNS.
 	synthetic func(value string) (string, error)
 }
 
 // recordTypes are the supported types, in the order of error messages.
 var recordTypes = []recordType{
-	{name: "A", code: dns.TypeA, read: readA, show: showAddress},
-	{name: "AAAA", code: dns.TypeAAAA, read: readAAAA, show: showAddress},
+	{name: "A", code: dns.TypeA, read: readA, show: showAddress, pack: packAddress},
+	{name: "AAAA", code: dns.TypeAAAA, read: readAAAA, show: showAddress, pack: packAddress},
 	{name: "CNAME", code: dns.TypeCNAME, read: nameRule{underscore: true}.read, show: showName},
 	{name: "MX", code: dns.TypeMX, read: readMX, show: showMX},
 	{name: "TXT", code: dns.TypeTXT}, // text.go; never through the parser
@@ -103,6 +106,12 @@ func readAAAA(f []field) (string, error) {
 		}
 	}
 	return "", errors.New("an AAAA record holds one IPv6 address without a zone, such as 2001:db8::1")
+}
+
+// packAddress saves the parser for addresses: most records have one, and all records of a
+// zone are composed with every change.
+func packAddress(text string) datum {
+	return datum{string(netip.MustParseAddr(text).AsSlice()), text}
 }
 
 func showAddress(rr dns.RR) string {

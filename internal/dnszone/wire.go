@@ -2,7 +2,6 @@ package dnszone
 
 import (
 	"fmt"
-	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -84,20 +83,14 @@ func (r Record) data(t recordType) (datum, error) {
 	if err != nil {
 		return datum{}, deed.Invalid("value", "%v", err)
 	}
-	if t.code == dns.TypeA || t.code == dns.TypeAAAA {
-		return addressData(text), nil
+	if t.pack != nil {
+		return t.pack(text), nil
 	}
 	d, err := t.roundTrip(text)
 	if err != nil {
 		return datum{}, deed.Invalid("value", "%s is not the value of a record of type %s: %v", deed.Quoted(r.Value), t.name, err)
 	}
 	return d, nil
-}
-
-// addressData is roundTrip for an address that was read. Most records have one, and all
-// records of a zone are composed with every change.
-func addressData(text string) datum {
-	return datum{string(netip.MustParseAddr(text).AsSlice()), text}
 }
 
 // roundTrip parses the checked text with the library, packs it and unpacks it.

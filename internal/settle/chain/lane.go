@@ -25,7 +25,7 @@ type lane struct {
 	role    string // of the wallets that sign in it
 	advance func(ctx context.Context, v *view, waits []*wait) (signed bool, err error)
 
-	now *roundState // used by the leader only
+	current *roundState // used by the leader only
 
 	sending   sync.Mutex // held while what a round has signed is sent in the background
 	sendError error      // of that; guarded by sending
@@ -54,7 +54,7 @@ type roundState struct {
 	next     uint64                    // the next nonce of the signer, as the store has it; 0: unknown
 	minable  uint64                    // the nonce that is mined next after unsent and what was sent
 	unsent   []settle.Transaction      // signed, and minable in this order
-	waiting  bool                      // something was signed that earlier transactions must precede
+	blocked  bool                      // something was signed that earlier transactions must precede
 }
 
 // address returns the account that signs in the lane now.

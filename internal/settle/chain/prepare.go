@@ -42,7 +42,7 @@ func (l *lane) prepare(ctx context.Context, waits []*wait) *preparation {
 		go func() {
 			defer close(p.done)
 			// What could not be read is read again when it is needed, which returns the error.
-			if have, err := l.read(ctx, purposes, payers); err == nil {
+			if have, err := l.readForNew(ctx, purposes, payers); err == nil {
 				p.have = have
 			}
 		}()
@@ -50,7 +50,8 @@ func (l *lane) prepare(ctx context.Context, waits []*wait) *preparation {
 	return p
 }
 
-func (l *lane) read(ctx context.Context, purposes []string, payers []common.Address) (p prepared, err error) {
+// readForNew reads what new payments of these payers need.
+func (l *lane) readForNew(ctx context.Context, purposes []string, payers []common.Address) (p prepared, err error) {
 	var sent settle.Sent
 	var code []bool
 	from := l.address()
@@ -82,7 +83,7 @@ func (p *preparation) ready() prepared {
 
 // readSent returns the transactions for the waits, by purpose.
 func (l *lane) readSent(ctx context.Context, waits []*wait) (map[string][]settle.Transaction, error) {
-	known := l.now.prepared.ready()
+	known := l.current.prepared.ready()
 	var purposes []string
 	for _, w := range waits {
 		if !known.purposes[w.purpose] {
@@ -93,8 +94,8 @@ func (l *lane) readSent(ctx context.Context, waits []*wait) (map[string][]settle
 		}
 	}
 	if len(purposes) == 0 {
-		if l.now.next == 0 {
-			l.now.next = known.next
+		if l.current.next == 0 {
+			l.current.next = known.next
 		}
 		return known.sent, nil
 	}
@@ -103,13 +104,13 @@ func (l *lane) readSent(ctx context.Context, waits []*wait) (map[string][]settle
 		return nil, err
 	}
 	maps.Copy(more.For, known.sent)
-	l.now.next = more.Next
+	l.current.next = more.Next
 	return more.For, nil
 }
 
 // accountsWithCode returns which of the accounts have code.
 func (l *lane) accountsWithCode(ctx context.Context, accounts []common.Address) (map[common.Address]bool, error) {
-	known := l.now.prepared.ready().code
+	known := l.current.prepared.ready().code
 	var unknown []common.Address
 	for _, a := range accounts {
 		if _, ok := known[a]; !ok {
@@ -137,10 +138,10 @@ func (l *lane) accountsWithCode(ctx context.Context, accounts []common.Address) 
 // round has read it first.
 func (l *lane) countMined(ctx context.Context) (uint64, error) {
 	from := l.address()
-	if n, known := l.now.mined[from]; known {
+	if n, known := l.current.mined[from]; known {
 		return n, nil
 	}
-	known := l.now.prepared.ready()
+	known := l.current.prepared.ready()
 	n := known.mined
 	if !known.counted {
 		var err error
@@ -148,6 +149,6 @@ func (l *lane) countMined(ctx context.Context) (uint64, error) {
 			return 0, err
 		}
 	}
-	l.now.mined[from], l.now.minable = n, n
+	l.current.mined[from], l.current.minable = n, n
 	return n, nil
 }

@@ -23,8 +23,8 @@ const (
 // it sent something, so that it is worth running the next round at once.
 func (l *lane) round(ctx context.Context) (head *block, sent bool) {
 	waits := l.snapshot()
-	l.now = &roundState{prepared: l.prepare(ctx, waits), mined: map[common.Address]uint64{}}
-	defer l.now.prepared.ready()
+	l.current = &roundState{prepared: l.prepare(ctx, waits), mined: map[common.Address]uint64{}}
+	defer l.current.prepared.ready() // no read outlives its round
 	head, err := l.c.block(ctx, "latest")
 	if err != nil {
 		note(fmt.Errorf("read the newest block: %w", err), waits...)
@@ -52,8 +52,8 @@ func (l *lane) round(ctx context.Context) (head *block, sent bool) {
 	err = l.endSending(ctx)
 	// Signed transactions are sent until they are mined, also after an error above. Those
 	// that nobody waits for are sent by Tick.
-	if l.now.waiting || slices.ContainsFunc(waits, l.mayBeUnsent) {
-		err = errors.Join(err, l.push(ctx, l.now.mined))
+	if l.current.blocked || slices.ContainsFunc(waits, l.mayBeUnsent) {
+		err = errors.Join(err, l.push(ctx, l.current.mined))
 	}
 	if sent {
 		l.s.step("after send")

@@ -92,11 +92,11 @@ func (l *lane) push(ctx context.Context, mined map[common.Address]uint64) error 
 // sendMeanwhile sends what this round has signed in the background, while the round
 // simulates and signs more.
 func (l *lane) sendMeanwhile(ctx context.Context) {
-	if len(l.now.unsent) == 0 || !l.sending.TryLock() {
+	if len(l.current.unsent) == 0 || !l.sending.TryLock() {
 		return // nothing is signed, or the last ones are still being sent
 	}
-	list := l.now.unsent
-	l.now.unsent = nil
+	list := l.current.unsent
+	l.current.unsent = nil
 	go func() {
 		defer l.sending.Unlock()
 		l.sendError = errors.Join(l.sendError, l.deliverAll(ctx, list))
@@ -107,8 +107,8 @@ func (l *lane) sendMeanwhile(ctx context.Context) {
 func (l *lane) endSending(ctx context.Context) error {
 	l.sending.Lock()
 	defer l.sending.Unlock()
-	err := errors.Join(l.sendError, l.deliverAll(ctx, l.now.unsent))
-	l.sendError, l.now.unsent = nil, nil
+	err := errors.Join(l.sendError, l.deliverAll(ctx, l.current.unsent))
+	l.sendError, l.current.unsent = nil, nil
 	return err
 }
 

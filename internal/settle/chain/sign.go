@@ -33,7 +33,7 @@ func (l *lane) sign(ctx context.Context, o draft) (stored settle.Transaction, er
 	if err != nil {
 		return stored, err
 	}
-	in := settle.Intent{From: walletAt(l.address()), First: first, Next: l.now.next, Attempt: o.attempt}
+	in := settle.Intent{From: walletAt(l.address()), First: first, Next: l.current.next, Attempt: o.attempt}
 	for purpose := range o.calls {
 		in.Purposes = append(in.Purposes, purpose)
 	}
@@ -43,7 +43,7 @@ func (l *lane) sign(ctx context.Context, o draft) (stored settle.Transaction, er
 		to, gas, data := l.s.combined(o, purposes)
 		return l.signed(ctx, signer.Transaction{Nonce: nonce, MaxFee: o.fees.limit, MaxPriorityFee: o.fees.tip, Gas: gas, To: walletAt(to), Data: data})
 	})
-	l.now.signed(stored, err)
+	l.current.noteSigned(stored, err)
 	if err != nil {
 		return stored, fmt.Errorf("store a transaction: %w", err)
 	}
@@ -51,8 +51,8 @@ func (l *lane) sign(ctx context.Context, o draft) (stored settle.Transaction, er
 	return stored, nil
 }
 
-// signed notes what was stored.
-func (r *roundState) signed(t settle.Transaction, err error) {
+// noteSigned notes what was stored.
+func (r *roundState) noteSigned(t settle.Transaction, err error) {
 	switch {
 	case err != nil || t.Hash == "":
 		r.next = 0
@@ -61,7 +61,7 @@ func (r *roundState) signed(t settle.Transaction, err error) {
 		r.minable++
 		r.unsent = append(r.unsent, t)
 	default:
-		r.waiting = true
+		r.blocked = true
 	}
 	r.next = t.Nonce + 1
 }
