@@ -226,6 +226,7 @@ func (s settler) SentByUs(_ context.Context, txHash string) (bool, error) {
 // goes below its contract in one thing: it tells of transfers of nothing.
 func (s settler) Incoming(_ context.Context, from uint64) (found settle.Arrivals, err error) {
 	to := uint64(s.c.finalHeight())
+	found.Final = to
 	if to > from && s.c.w.fault(5) {
 		to = from
 	}

@@ -81,7 +81,7 @@ func (s *Service) ReadChain(ctx context.Context) (more bool, err error) {
 			return false, fmt.Errorf("store the next block %d: %w", found.Next, err)
 		}
 	}
-	return found.Next > from, errors.Join(aside...)
+	return found.Next > from && found.Next <= found.Final, errors.Join(aside...)
 }
 
 // unknown returns the transfers of which it is not known yet that they arrived. Most are

@@ -128,6 +128,7 @@ type Arrivals struct {
 	Transfers []Transfer
 	Unread    []UnreadBlock
 	Next      uint64 // the block to read from next
+	Final     uint64 // the newest final block when it was read: there is more to read up to it
 }
 
 // An UnreadBlock could not be read, however small the request. It is stored for

@@ -13,7 +13,7 @@ import (
 
 // Incoming implements settle.Watcher. One call reads up to 2,000 blocks, and
 // fewer when the endpoint limits the range: the caller continues from Next until
-// it no longer grows.
+// it is beyond Final.
 func (s *Settler) Incoming(ctx context.Context, from uint64) (settle.Arrivals, error) {
 	a := settle.Arrivals{Next: from}
 	own, err := s.wallets(ctx)
@@ -21,7 +21,7 @@ func (s *Settler) Incoming(ctx context.Context, from uint64) (settle.Arrivals, e
 		return a, err
 	}
 	final, err := s.reads.lastFinal(ctx)
-	if err != nil || from > final {
+	if a.Final = final; err != nil || from > final {
 		return a, err
 	}
 	to := min(final, from+maxSpan-1)
