@@ -131,34 +131,39 @@ func (s SOA) rr(origin string, serial uint32) (dnszone.RR, error) {
 	return dnszone.RR{Owner: origin, Type: dns.TypeSOA, TTL: servedTTL, Data: string(data)}, nil
 }
 
-// Diff returns the records that were removed and added between z and next, each in
-// its zone's order: the old SOA is first in removed and the new one in added, as
-// IXFR needs them (RFC 1995, 4).
+// Diff returns the records that were removed and added between z and next, each in the
+// order of Compose: the old SOA is first in removed and the new one in added, as IXFR
+// needs them (RFC 1995, 4).
 func (z ServedZone) Diff(next ServedZone) (removed, added []dnszone.RR) {
-	at := make(map[dnszone.RR]int, len(z.RRs))
-	for i, rr := range z.RRs {
-		at[rr] = i
-	}
-	stays := make([]bool, len(z.RRs))
-	for _, rr := range next.RRs {
-		if i, ok := at[rr]; ok {
-			stays[i] = true
-		} else {
-			added = append(added, rr)
+	before, after := inOrder(z.RRs), inOrder(next.RRs)
+	for len(before) > 0 && len(after) > 0 {
+		if before[0] == after[0] {
+			before, after = before[1:], after[1:]
+			continue
+		}
+		c := compareRR(before[0], after[0]) // 0 if only the TTL differs
+		if c <= 0 {
+			removed, before = append(removed, before[0]), before[1:]
+		}
+		if c >= 0 {
+			added, after = append(added, after[0]), after[1:]
 		}
 	}
-	for i, rr := range z.RRs {
-		if !stays[i] {
-			removed = append(removed, rr)
-		}
+	return append(removed, before...), append(added, after...)
+}
+
+// inOrder returns the records in the order of Compose, in which most zones are already.
+func inOrder(rrs []dnszone.RR) []dnszone.RR {
+	if slices.IsSortedFunc(rrs, compareRR) {
+		return rrs
 	}
-	return removed, added
+	return slices.SortedFunc(slices.Values(rrs), compareRR)
 }
 
 // Sorted returns the zone in the order of Compose, for records that were stored
 // unordered.
 func (z ServedZone) Sorted() ServedZone {
-	z.RRs = slices.SortedFunc(slices.Values(z.RRs), compareRR)
+	z.RRs = inOrder(z.RRs)
 	return z
 }
 

@@ -25,6 +25,9 @@ const (
 	nodeBelow                         // below a delegation: the child zone
 )
 
+// owner returns the owner of the node's records.
+func (n zoneNode) owner() string { return n.rrs[0].Owner }
+
 // signs reports whether records of that type are signed at the node.
 func (n zoneNode) signs(kind uint16) bool {
 	switch n.kind {
@@ -51,7 +54,7 @@ func nsecChain(origin string, rrs []dnszone.RR) ([]zoneNode, error) {
 	next := nodes[0].name
 	for i, n := range slices.Backward(nodes) {
 		if n.kind != nodeBelow {
-			nodes[i].rrs = append(n.rrs, dnszone.RR{Owner: n.rrs[0].Owner, Type: dns.TypeNSEC, TTL: ttl, Data: next + typeBitmap(n.types())})
+			nodes[i].rrs = append(n.rrs, dnszone.RR{Owner: n.owner(), Type: dns.TypeNSEC, TTL: ttl, Data: next + typeBitmap(n.types())})
 			next = n.name
 		}
 	}

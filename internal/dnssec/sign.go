@@ -70,40 +70,39 @@ func Sign(prev, next ServedZone, by Signing) (ServedZone, error) {
 	if err != nil {
 		return ServedZone{}, fmt.Errorf("sign zone %s: %w", next.Origin, err)
 	}
-	s := signing{Signing: by, old: by.Keys[0].signed(prev), more: by.additional(prev)}
-	signed := ServedZone{Origin: next.Origin, Serial: next.Serial, RRs: make([]dnszone.RR, 0, 4*len(next.RRs))}
+	s := newSigning(prev, by)
+	s.out = make([]dnszone.RR, 0, max(4*len(next.RRs), len(prev.RRs)+8))
 	for _, n := range nodes {
-		rrs, err := s.sign(n)
-		if err != nil {
+		if err := s.sign(n); err != nil {
 			return ServedZone{}, fmt.Errorf("sign zone %s: %w", next.Origin, err)
 		}
-		signed.RRs = append(signed.RRs, rrs...)
 	}
-	return signed, nil
+	return ServedZone{Origin: next.Origin, Serial: next.Serial, RRs: s.out}, nil
 }
 
 // RenewAt returns when the zone must be signed again even without changes, or the
 // zero time when it is not signed.
 func (z ServedZone) RenewAt() time.Time {
-	var first time.Time
+	var first time.Time // that a signature expires
 	for _, rr := range z.RRs {
 		if rr.Type != dns.TypeRRSIG {
 			continue
 		}
-		if at := renewalOf(z.Origin, rr); first.IsZero() || at.Before(first) {
-			first = at
+		if _, expires := signatureTimes(rr); first.IsZero() || expires.Before(first) {
+			first = expires
 		}
 	}
-	return first
+	if first.IsZero() {
+		return first
+	}
+	return first.Add(-renewalLead(z.Origin))
 }
 
-// renewalOf returns when the signature must be renewed.
-func renewalOf(origin string, sig dnszone.RR) time.Time {
+// renewalLead returns how long before its expiration a signature of the zone is renewed.
+func renewalLead(origin string) time.Duration {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(origin)) // never fails
-	early := time.Duration(h.Sum64()%uint64(renewSpread/time.Second)) * time.Second
-	_, expires := signatureTimes(sig)
-	return expires.Add(-renewBefore - early)
+	return renewBefore + time.Duration(h.Sum64()%uint64(renewSpread/time.Second))*time.Second
 }
 
 // accept reports why the key cannot sign the zone.
@@ -125,92 +124,81 @@ func (k Key) accept(z ServedZone) error {
 // A signing is one run of Sign.
 type signing struct {
 	Signing
-	old  map[setID]signedSet
-	more []map[setID]signedSet // of the keys after the first
+	prev      nodeReader
+	ambiguous []bool        // by key: whether it is unknown which key made its signatures
+	lead      time.Duration // before the expiration of a signature
+	out       []dnszone.RR
 }
 
-// additional returns the previous signatures of the keys after the first.
-func (s Signing) additional(prev ServedZone) (more []map[setID]signedSet) {
-	for _, key := range s.Keys[1:] {
-		more = append(more, key.signed(prev))
+func newSigning(prev ServedZone, by Signing) *signing {
+	s := signing{Signing: by, prev: nodeReader{inOrder(prev.RRs)}, lead: renewalLead(by.Keys[0].origin)}
+	for _, key := range by.Keys {
+		s.ambiguous = append(s.ambiguous, slices.ContainsFunc(prev.RRs, key.hasTagOf))
 	}
-	return more
+	return &s
 }
 
-// A setID identifies a record set in a zone.
-type setID struct {
-	owner string
-	kind  uint16
+// hasTagOf reports whether the record is another key with the same tag. A signature refers
+// to its key by that 16-bit number only.
+func (k Key) hasTagOf(rr dnszone.RR) bool {
+	return rr.Type == dns.TypeDNSKEY && rr.Data != k.data && keyTag(rr.Data) == k.tag
 }
 
-// A signedSet is a set of records with its signature.
-type signedSet struct {
-	rrs []dnszone.RR
-	sig dnszone.RR
-}
+// A nodeReader reads a zone in canonical order, owner by owner.
+type nodeReader struct{ rest []dnszone.RR }
 
-// signed returns the record sets of a zone with their signatures by the key. A
-// signature refers to its key by a 16-bit number only: if another key in the zone has the
-// same number, it is unknown which of them made it, and no signature is returned.
-func (k Key) signed(z ServedZone) map[setID]signedSet {
-	rrs := z.RRs
-	if !slices.IsSortedFunc(rrs, compareRR) { // it was stored unordered
-		rrs = z.Sorted().RRs
+// at returns the records of the owner, none if there is no such owner. Owners must be read
+// in canonical order.
+func (r *nodeReader) at(owner string) []dnszone.RR {
+	for len(r.rest) > 0 && r.rest[0].Owner != owner && compareNames(r.rest[0].Owner, owner) < 0 {
+		r.rest = r.rest[1:]
 	}
-	found := make(map[setID]signedSet, len(rrs)/2)
-	for set := range sets(rrs) {
-		id := setID{set[0].Owner, set[0].Type}
-		found[id] = signedSet{set, found[id].sig}
-		for _, rr := range set {
-			switch {
-			case rr.Type == dns.TypeRRSIG && signatureTag(rr) == k.tag:
-				covered := setID{rr.Owner, binary.BigEndian.Uint16([]byte(rr.Data))}
-				found[covered] = signedSet{found[covered].rrs, rr}
-			case rr.Type == dns.TypeDNSKEY && rr.Data != k.data && keyTag(rr.Data) == k.tag:
-				return nil
-			}
-		}
+	n := 0
+	for n < len(r.rest) && r.rest[n].Owner == owner {
+		n++
 	}
-	return found
+	node := r.rest[:n]
+	r.rest = r.rest[n:]
+	return node
 }
 
-// sign returns the records of one owner in canonical order, signatures included.
-func (s signing) sign(n zoneNode) ([]dnszone.RR, error) {
-	rrs := n.rrs
+// sign appends the records of one owner in canonical order, signatures included.
+func (s *signing) sign(n zoneNode) error {
+	start, old := len(s.out), s.prev.at(n.owner())
+	s.out = append(s.out, n.rrs...)
 	for set := range sets(n.rrs) {
 		if !n.signs(set[0].Type) {
 			continue
 		}
-		for i, key := range s.Keys {
-			old := s.old
-			if i > 0 {
-				old = s.more[i-1]
-			}
-			if i > 0 && set[0].Type != dns.TypeDNSKEY {
-				break // the others sign the keys only
-			}
-			sig, err := s.signature(key, old, n.name, set)
+		keys := s.Keys
+		if set[0].Type != dns.TypeDNSKEY {
+			keys = keys[:1] // the others sign the keys only
+		}
+		for i := range keys {
+			sig, err := s.signature(i, old, n.name, set)
 			if err != nil {
-				return nil, err
+				return err
 			}
-			rrs = append(rrs, sig)
+			s.out = append(s.out, sig)
 		}
 	}
-	slices.SortFunc(rrs, compareRR)
-	return rrs, nil
+	slices.SortFunc(s.out[start:], compareRR)
+	return nil
 }
 
-// signature returns the signature over the set with the given owner in wire format:
-// the previous one if it can be reused, or a new one (RFC 4034, 3.1.8.1).
-func (s signing) signature(key Key, old map[setID]signedSet, owner string, set []dnszone.RR) (dnszone.RR, error) {
-	if sig, ok := s.kept(key, old, set); ok {
+// signature returns the signature over the set by a key, with the set's owner in wire
+// format: the previous one if it can be reused, or a new one (RFC 4034, 3.1.8.1). old has
+// the previous records of the owner.
+func (s *signing) signature(by int, old []dnszone.RR, owner string, set []dnszone.RR) (dnszone.RR, error) {
+	if sig, ok := s.kept(by, old, set); ok {
 		return sig, nil
 	}
 	from := s.Now
 	if !s.Since.IsZero() && s.Since.Before(from) {
 		from = s.Since
 	}
-	head := key.signatureHead(set[0], from.Add(-signatureLead), s.Now.Add(signatureLife))
+	key := s.Keys[by]
+	head := key.appendSignatureHead(nil, set[0], from.Add(-signatureLead), s.Now.Add(signatureLife))
 	text := slices.Clone(head)
 	for _, rr := range set {
 		text = append(text, owner...)
@@ -227,28 +215,44 @@ func (s signing) signature(key Key, old map[setID]signedSet, owner string, set [
 	return dnszone.RR{Owner: set[0].Owner, Type: dns.TypeRRSIG, TTL: set[0].TTL, Data: string(head) + string(sig)}, nil
 }
 
-// kept returns the previous signature of the set, if the set is the same and the
-// signature is already valid and not due for renewal.
-func (s signing) kept(key Key, sets map[setID]signedSet, set []dnszone.RR) (dnszone.RR, bool) {
-	old := sets[setID{set[0].Owner, set[0].Type}]
-	if old.sig.Data == "" || !slices.Equal(old.rrs, set) {
-		return dnszone.RR{}, false
+// kept returns the previous signature of the set by the key, if the set is the same and
+// the signature is already valid and not due for renewal.
+func (s *signing) kept(by int, old, set []dnszone.RR) (sig dnszone.RR, ok bool) {
+	if s.ambiguous[by] || !slices.Equal(ofType(old, set[0].Type), set) {
+		return sig, false
 	}
-	from, to := signatureTimes(old.sig)
-	head := key.signatureHead(set[0], from, to)
-	good := strings.HasPrefix(old.sig.Data, string(head)) &&
-		!s.Now.Before(from) && s.Now.Before(renewalOf(key.origin, old.sig))
-	return old.sig, good
+	var buf [256 + 18]byte
+	for _, sig = range ofType(old, dns.TypeRRSIG) {
+		from, to := signatureTimes(sig)
+		head := s.Keys[by].appendSignatureHead(buf[:0], set[0], from, to)
+		if len(sig.Data) > len(head) && sig.Data[:len(head)] == string(head) && !s.Now.Before(from) && s.Now.Before(to.Add(-s.lead)) {
+			return sig, true
+		}
+	}
+	return sig, false
 }
 
-// signatureHead returns the rdata of a signature over records like rr, up to
-// the signature itself (RFC 4034, 3.1).
-func (k Key) signatureHead(rr dnszone.RR, from, to time.Time) []byte {
+// ofType returns the records of the type, of records of one owner in canonical order.
+func ofType(rrs []dnszone.RR, kind uint16) []dnszone.RR {
+	start := 0
+	for start < len(rrs) && rrs[start].Type != kind {
+		start++
+	}
+	end := start
+	for end < len(rrs) && rrs[end].Type == kind {
+		end++
+	}
+	return rrs[start:end]
+}
+
+// appendSignatureHead appends the rdata of a signature over records like rr, up to the
+// signature itself (RFC 4034, 3.1).
+func (k Key) appendSignatureHead(head []byte, rr dnszone.RR, from, to time.Time) []byte {
 	labels := strings.Count(rr.Owner, ".") + 1
 	if strings.HasPrefix(rr.Owner, "*.") {
 		labels--
 	}
-	head := binary.BigEndian.AppendUint16(make([]byte, 0, 18+len(k.name)), rr.Type)
+	head = binary.BigEndian.AppendUint16(head, rr.Type)
 	head = append(head, dns.ECDSAP256SHA256, byte(labels))
 	head = binary.BigEndian.AppendUint32(head, rr.TTL)
 	head = binary.BigEndian.AppendUint32(head, uint32(to.Unix()))
@@ -256,9 +260,6 @@ func (k Key) signatureHead(rr dnszone.RR, from, to time.Time) []byte {
 	head = binary.BigEndian.AppendUint16(head, k.tag)
 	return append(head, k.name...)
 }
-
-// signatureTag returns the number of the key that made the signature.
-func signatureTag(sig dnszone.RR) uint16 { return binary.BigEndian.Uint16([]byte(sig.Data[16:])) }
 
 // signatureTimes returns the validity period of the signature. Its numbers are
 // seconds since 1970 and last until 2106.

@@ -39,7 +39,7 @@ func (s Zones) serve(ctx context.Context, tx *Tx, z zoneRow) error {
 	s.announce(tx, z, next.RenewAt(), now)
 	if z.stored == nil { // a node of this version reads and writes the records
 		tx.zones = append(tx.zones, changedZone{string(z.Name), zoneContent{
-			version: zoneVersion{z.id, z.Serial, now.UnixMilli()}, records: asStored(z.Records), served: next.Sorted().RRs,
+			version: zoneVersion{z.id, z.Serial, now.UnixMilli()}, records: asStored(z.Records), served: next.RRs,
 		}})
 	}
 	return nil
