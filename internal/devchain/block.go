@@ -98,12 +98,23 @@ func headerAfter(parent *block, now time.Time) *types.Header {
 	return h
 }
 
+// An environment is what the EVMs of a chain have in common.
+type environment struct {
+	hashOf func(number uint64) common.Hash
+
+	// What was computed once: the results of precompiled contracts, such as the signer of
+	// a payment, which is recovered when the payment is checked, simulated and mined; and
+	// where code may jump to. Both may be nil.
+	precompiles *vm.PrecompileCache
+	jumps       vm.JumpDestCache
+}
+
 // newEVM returns an EVM that writes to d in a block with header h.
-func newEVM(d *draft, h *types.Header, hashOf func(uint64) common.Hash, config vm.Config) *vm.EVM {
-	return vm.NewEVM(vm.BlockContext{
+func (e environment) newEVM(d *draft, h *types.Header, config vm.Config) *vm.EVM {
+	evm := vm.NewEVM(vm.BlockContext{
 		CanTransfer: core.CanTransfer,
 		Transfer:    core.Transfer,
-		GetHash:     hashOf,
+		GetHash:     e.hashOf,
 		Coinbase:    h.Coinbase,
 		GasLimit:    h.GasLimit,
 		BlockNumber: h.Number,
@@ -113,6 +124,9 @@ func newEVM(d *draft, h *types.Header, hashOf func(uint64) common.Hash, config v
 		BlobBaseFee: common.Big1,
 		Random:      &h.MixDigest,
 	}, d, rules, config)
+	evm.SetPrecompileCache(e.precompiles)
+	evm.SetJumpDestCache(e.jumps)
+	return evm
 }
 
 // A blockDraft is a block under construction.
@@ -123,12 +137,12 @@ type blockDraft struct {
 	gas   *core.GasPool
 }
 
-func newBlockDraft(base view, h *types.Header, hashOf func(uint64) common.Hash) *blockDraft {
+func newBlockDraft(base view, h *types.Header, e environment) *blockDraft {
 	d := newDraft(base)
 	return &blockDraft{
 		block: block{header: h},
 		draft: d,
-		evm:   newEVM(d, h, hashOf, vm.Config{}),
+		evm:   e.newEVM(d, h, vm.Config{}),
 		gas:   core.NewGasPool(h.GasLimit),
 	}
 }

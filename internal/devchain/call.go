@@ -102,7 +102,7 @@ func (c *Chain) call(ctx context.Context, args callArgs, gas uint64, at blockRef
 		h = types.CopyHeader(h)
 		h.Time = max(h.Time, uint64(c.now().Unix()))
 	}
-	evm := newEVM(newDraft(v), h, c.history.hashOf, vm.Config{NoBaseFee: true})
+	evm := c.environment().newEVM(newDraft(v), h, vm.Config{NoBaseFee: true})
 	defer context.AfterFunc(ctx, evm.Cancel)()
 	res, err := core.ApplyMessage(evm, msg, nil)
 	if evm.Cancelled() {

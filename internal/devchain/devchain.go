@@ -27,6 +27,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ethereum/go-ethereum/core"
+	"github.com/ethereum/go-ethereum/core/vm"
+
 	"deed.example/deed/internal/network"
 )
 
@@ -63,6 +66,9 @@ type Chain struct {
 	key  *ecdsa.PrivateKey // of the faucet, which owns the token
 	lock *os.File
 
+	precompiles *vm.PrecompileCache
+	jumps       vm.JumpDestCache
+
 	nonceMu sync.Mutex // serializes the faucet's nonces; locked before all others
 
 	blockMu    sync.Mutex // held while a block is produced or rewound; guards snapshotAt
@@ -95,7 +101,7 @@ func Open(cfg Config) (*Chain, error) {
 	}
 	ctx, quit := context.WithCancel(context.Background())
 	c := &Chain{
-		dir: cfg.Dir, wall: cfg.Now, lock: lock,
+		dir: cfg.Dir, wall: cfg.Now, lock: lock, precompiles: vm.NewPrecompileCache(), jumps: core.NewJumpDestCache(),
 		snapshotAt: snapshotEvery, state: newState(), history: newHistory(), headChanged: make(chan struct{}),
 		pool: newPool(), nextRound: newMiningRound(), wake: make(chan struct{}, 1),
 		quit: quit, done: make(chan struct{}),
@@ -114,6 +120,11 @@ func (c *Chain) SetAhead(d time.Duration) { c.ahead.Store(int64(d)) }
 
 // now returns the chain's time.
 func (c *Chain) now() time.Time { return c.wall().Add(time.Duration(c.ahead.Load())) }
+
+// environment returns what EVMs need. The caller holds mu or blockMu.
+func (c *Chain) environment() environment {
+	return environment{c.history.hashOf, c.precompiles, c.jumps}
+}
 
 // load reads the chain's files, and creates missing ones.
 func (c *Chain) load() (err error) {

@@ -21,7 +21,7 @@ var faucetETH = new(uint256.Int).Mul(uint256.NewInt(1e9), uint256.NewInt(1e18))
 // writeGenesis creates the genesis block. Like any other it goes through the log,
 // so a chain keeps the contracts it was created with.
 func (c *Chain) writeGenesis() error {
-	b := newBlockDraft(c.state, headerAfter(nil, c.now()), c.history.hashOf)
+	b := newBlockDraft(c.state, headerAfter(nil, c.now()), c.environment())
 	owner := crypto.PubkeyToAddress(c.key.PublicKey)
 	b.draft.AddBalance(owner, faucetETH, 0)
 	for at, name := range map[string]string{USDC: "USDC", Multicall: "Multicall", WalletFactory: "WalletFactory"} {

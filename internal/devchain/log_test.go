@@ -177,7 +177,7 @@ func FuzzDecodeRecord(f *testing.F) {
 	fundedWallet.apply(changes{Accounts: []accountChange{{from, &account{Balance: *faucetETH}}}})
 	h := headerAfter(nil, time.Unix(1_800_000_000, 0))
 	h.MixDigest = common.Hash{} // the same seed each time
-	draft := newBlockDraft(fundedWallet, h, func(uint64) common.Hash { return common.Hash{} })
+	draft := newBlockDraft(fundedWallet, h, environment{hashOf: func(uint64) common.Hash { return common.Hash{} }})
 	tx, err := types.SignNewTx(key, signer, &types.LegacyTx{Gas: 100_000, GasPrice: big.NewInt(1e9), Data: []byte{0x60, 1, 0x60, 1, 0x55, 0x60, 0, 0x60, 0, 0xa0}})
 	if err != nil {
 		f.Fatal(err)

@@ -117,7 +117,7 @@ func (c *Chain) produceBlock(trigger blockTrigger) error {
 	if paused && trigger < evenPaused {
 		return nil
 	}
-	b := newBlockDraft(c.state, headerAfter(c.head, c.now()), c.history.hashOf)
+	b := newBlockDraft(c.state, headerAfter(c.head, c.now()), c.environment())
 	if full := b.fill(ready); full {
 		defer c.wakeProducer()
 	}
