@@ -133,14 +133,14 @@ type signing struct {
 func newSigning(prev ServedZone, by Signing) *signing {
 	s := signing{Signing: by, prev: nodeReader{inOrder(prev.RRs)}, lead: renewalLead(by.Keys[0].origin)}
 	for _, key := range by.Keys {
-		s.ambiguous = append(s.ambiguous, slices.ContainsFunc(prev.RRs, key.hasTagOf))
+		s.ambiguous = append(s.ambiguous, slices.ContainsFunc(prev.RRs, key.sharesTag))
 	}
 	return &s
 }
 
-// hasTagOf reports whether the record is another key with the same tag. A signature refers
+// sharesTag reports whether the record is another key with the same tag. A signature refers
 // to its key by that 16-bit number only.
-func (k Key) hasTagOf(rr dnszone.RR) bool {
+func (k Key) sharesTag(rr dnszone.RR) bool {
 	return rr.Type == dns.TypeDNSKEY && rr.Data != k.data && keyTag(rr.Data) == k.tag
 }
 
