@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"golang.org/x/sync/errgroup"
 
 	"deed.example/deed/client"
 	"deed.example/deed/internal/keyfile"
@@ -48,7 +49,8 @@ func (f filler) zoneSecretFile() string { return filepath.Join(f.dir, "dns.key")
 // wallet, the next to the small one.
 func domain(i int) string { return fmt.Sprintf("n%07d.com", i) }
 
-// fill makes the tables, fills them and gathers their statistics.
+// fill makes the tables, fills them and gathers their statistics. Zones are signed while
+// the other tables are filled.
 func (f filler) fill(ctx context.Context) (err error) {
 	db, err := sqldb.OpenPostgres(ctx, f.url)
 	if err != nil {
@@ -57,34 +59,61 @@ func (f filler) fill(ctx context.Context) (err error) {
 	if err := db.Close(); err != nil {
 		return err
 	}
-	conn, err := pgx.Connect(ctx, f.url)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, conn.Close(ctx)) }()
-	for _, setting := range []string{"SET synchronous_commit = off", "SET session_replication_role = replica", "SET maintenance_work_mem = '512MB'"} { // no foreign keys are checked
-		if _, err := conn.Exec(ctx, setting); err != nil {
-			return err
-		}
-	}
-	indexes, err := dropIndexes(ctx, conn)
-	if err != nil {
-		return err
-	}
-	if err := f.fillTables(ctx, conn); err != nil {
-		return err
-	}
 	secrets, err := keyfile.OpenZoneSecrets(f.zoneSecretFile())
 	if err != nil {
 		return err
 	}
-	if err := f.fillZones(ctx, conn, secrets[0]); err != nil {
+	var conns [2]*pgx.Conn
+	for i := range conns {
+		if conns[i], err = f.connect(ctx); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, conns[i].Close(ctx)) }()
+	}
+	indexes, err := dropIndexes(ctx, conns[0])
+	if err != nil {
+		return err
+	}
+	if err := both(ctx,
+		func(ctx context.Context) error { return f.fillTables(ctx, conns[0]) },
+		func(ctx context.Context) error { return f.fillZones(ctx, conns[1], secrets[0]) }); err != nil {
 		return err
 	}
 	progress("the tables are filled; %d indexes are made", len(indexes))
-	for _, statement := range append(indexes, "VACUUM ANALYZE") {
-		if _, err := conn.Exec(ctx, statement); err != nil {
-			return fmt.Errorf("%s: %w", statement, err)
+	half := len(indexes) / 2
+	if err := both(ctx,
+		func(ctx context.Context) error { return execAll(ctx, conns[0], indexes[:half]) },
+		func(ctx context.Context) error { return execAll(ctx, conns[1], indexes[half:]) }); err != nil {
+		return err
+	}
+	return execAll(ctx, conns[0], []string{"VACUUM ANALYZE"})
+}
+
+// both runs two functions at the same time. The first error ends the other.
+func both(ctx context.Context, a, b func(context.Context) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return a(ctx) })
+	group.Go(func() error { return b(ctx) })
+	return group.Wait()
+}
+
+// connect returns a connection for filling tables, which checks no foreign keys.
+func (f filler) connect(ctx context.Context) (*pgx.Conn, error) {
+	conn, err := pgx.Connect(ctx, f.url)
+	if err != nil {
+		return nil, err
+	}
+	settings := []string{"SET synchronous_commit = off", "SET session_replication_role = replica", "SET maintenance_work_mem = '512MB'"}
+	if err := execAll(ctx, conn, settings); err != nil {
+		return nil, errors.Join(err, conn.Close(ctx))
+	}
+	return conn, nil
+}
+
+func execAll(ctx context.Context, conn *pgx.Conn, statements []string) error {
+	for _, s := range statements {
+		if _, err := conn.Exec(ctx, s); err != nil {
+			return fmt.Errorf("%s: %w", strings.TrimSpace(s), err)
 		}
 	}
 	return nil
@@ -124,12 +153,7 @@ func (f filler) fillTables(ctx context.Context, conn *pgx.Conn) error {
 		":names", fmt.Sprint(f.names), ":large_names", fmt.Sprint(largeOwner), ":small_names", fmt.Sprint(smallOwner),
 		":large", sqlText(strings.ToLower(large.Address().Hex())), ":small", sqlText(strings.ToLower(small.Address().Hex())),
 		":now", fmt.Sprint(time.Now().Unix()))
-	for statement := range strings.SplitSeq(fillSQL, "\n\n") {
-		if _, err := conn.Exec(ctx, values.Replace(statement)); err != nil {
-			return fmt.Errorf("%s: %w", strings.TrimSpace(statement), err)
-		}
-	}
-	return nil
+	return execAll(ctx, conn, strings.Split(values.Replace(fillSQL), "\n\n"))
 }
 
 func sqlText(s string) string { return "'" + s + "'" }

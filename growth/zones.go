@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"crypto/md5"
 	"encoding/hex"
+	"fmt"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,50 +22,47 @@ import (
 // fillZones copies what name servers answer into the database: each zone signed
 // with its own key, as the service signs it.
 func (f filler) fillZones(ctx context.Context, conn *pgx.Conn, master deed.Secret) error {
-	if _, err := conn.Exec(ctx, "CREATE TEMPORARY TABLE zone_ids AS SELECT domain, id FROM zones"); err != nil {
-		return err
-	}
-	rows := &servedRows{zones: make(chan composed, 256), ids: map[string]string{}}
-	found, err := conn.Query(ctx, "SELECT domain, id FROM zone_ids")
-	if err != nil {
-		return err
-	}
-	var name, id string
-	if _, err := pgx.ForEachRow(found, []any{&name, &id}, func() error { rows.ids[name] = id; return nil }); err != nil {
-		return err
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	rows := &servedRows{zones: make(chan composed, 256), left: f.names}
 	f.compose(ctx, master, rows.zones)
-	rows.left = f.names
-	_, err = conn.CopyFrom(ctx, pgx.Identifier{"served"}, []string{"zone_id", "owner", "type", "ttl", "data", "added_serial"}, rows)
+	_, err := conn.CopyFrom(ctx, pgx.Identifier{"served"}, []string{"zone_id", "owner", "type", "ttl", "data", "added_serial"}, rows)
 	return err
 }
 
 // A composed is a zone as name servers answer it.
 type composed struct {
+	id   string
 	zone dnssec.ServedZone
 	err  error
 }
 
-// compose sends every zone, composed on all processors.
+// zoneID returns the ID that fill.sql gives to the zone of the name with this number.
+func zoneID(i int) string { return fmt.Sprintf("zone_%x", md5.Sum(fmt.Appendf(nil, "deed%d", i))) }
+
+// compose sends every zone, composed on all processors, then closes the channel.
 func (f filler) compose(ctx context.Context, master deed.Secret, out chan<- composed) {
 	servers := app.Default().Nameservers
 	_, parent, _ := strings.Cut(servers[0], ".")
 	publishing := dnssec.Publishing{SOA: dnssec.NewSOA(servers[0], "hostmaster."+parent), Servers: servers, Master: master}
 	var next atomic.Int64
+	var all sync.WaitGroup
 	for range runtime.NumCPU() {
-		go func() {
+		all.Go(func() {
 			for i := int(next.Add(1)) - 1; i < f.names; i = int(next.Add(1)) - 1 {
 				z, err := publishing.Serve(zoneOf(domain(i)), dnssec.ServedZone{}, dnssec.Serving{Keys: []dnssec.KeyID{{Generation: 1}}, Now: time.Now()})
 				select {
-				case out <- composed{z, err}:
+				case out <- composed{zoneID(i), z, err}:
 				case <-ctx.Done():
 					return
 				}
 			}
-		}()
+		})
 	}
+	go func() {
+		all.Wait()
+		close(out)
+	}()
 }
 
 // zoneOf returns the zone of a name, with the records of fill.sql.
@@ -80,33 +80,33 @@ func zoneOf(name string) dnszone.Zone {
 // servedRows are the rows of all zones, for COPY.
 type servedRows struct {
 	zones chan composed
-	ids   map[string]string // by name
-	left  int               // zones that have not come yet
-	now   dnssec.ServedZone
+	left  int // zones that have not come yet
+	now   composed
 	next  int // row of the present zone
-	err   error
 }
 
 // Next implements pgx.CopyFromSource.
 func (r *servedRows) Next() bool {
-	for r.next++; r.next >= len(r.now.RRs); r.next = 0 {
-		if r.left == 0 || r.err != nil {
+	for r.next++; r.next >= len(r.now.zone.RRs); r.next = 0 {
+		if r.left == 0 || r.now.err != nil {
 			return false
 		}
 		if r.left--; r.left%100_000 == 0 && r.left > 0 {
 			progress("%d zones are left to be signed", r.left)
 		}
-		z := <-r.zones
-		r.now, r.err = z.zone, z.err
+		var ok bool
+		if r.now, ok = <-r.zones; !ok {
+			r.now.err = context.Canceled
+		}
 	}
 	return true
 }
 
 // Values implements pgx.CopyFromSource.
 func (r *servedRows) Values() ([]any, error) {
-	rr := r.now.RRs[r.next]
-	return []any{r.ids[r.now.Origin], rr.Owner, int64(rr.Type), int64(rr.TTL), hex.EncodeToString([]byte(rr.Data)), int64(2)}, nil
+	rr := r.now.zone.RRs[r.next]
+	return []any{r.now.id, rr.Owner, int64(rr.Type), int64(rr.TTL), hex.EncodeToString([]byte(rr.Data)), int64(2)}, nil
 }
 
 // Err implements pgx.CopyFromSource.
-func (r *servedRows) Err() error { return r.err }
+func (r *servedRows) Err() error { return r.now.err }
