@@ -97,11 +97,11 @@ func (s *Service) Compare(ctx context.Context, ledger Ledger, on Chain, from Che
 
 func (s *Service) compareIncoming(ctx context.Context, ledger Ledger, on Chain, since time.Time, c *Comparison) error {
 	var transfers []settle.Transfer
-	next, err := readAll(c.From, func(from uint64) (uint64, error) {
+	next, err := readAll(c.From, func(from uint64) (next uint64, more bool, err error) {
 		found, err := s.Watcher.Incoming(ctx, from)
 		transfers = append(transfers, found.Transfers...)
 		c.leaveOut(found.Unread)
-		return found.Next, err
+		return found.Next, found.Next <= found.Final, err
 	})
 	if err != nil {
 		return err
@@ -162,11 +162,11 @@ func wrapLookup(txHash string, err error) error {
 
 func (s *Service) compareOutgoing(ctx context.Context, ledger Ledger, on Chain, since time.Time, c *Comparison) error {
 	var payouts []settle.Payout
-	next, err := readAll(c.From, func(from uint64) (uint64, error) {
+	next, err := readAll(c.From, func(from uint64) (next uint64, more bool, err error) {
 		found, unread, next, err := on.Outgoing(ctx, from)
 		payouts = append(payouts, found...)
 		c.leaveOut(unread)
-		return next, err
+		return next, next < c.Next.Block, err // as far as incoming transfers were read
 	})
 	if err != nil {
 		return err
@@ -220,16 +220,17 @@ func refundOf(p settle.Payout, refunds []order.Movement) int {
 	return find("")
 }
 
-// readAll reads the chain from a block to the latest final one.
-func readAll(from uint64, read func(from uint64) (next uint64, err error)) (next uint64, err error) {
+// readAll reads the chain from a block on while there is more, but not blocks that come
+// meanwhile: on a busy chain that would never end.
+func readAll(from uint64, read func(from uint64) (next uint64, more bool, err error)) (next uint64, err error) {
 	for next = from; ; {
-		after, err := read(next)
+		after, more, err := read(next)
 		if err != nil {
 			return next, fmt.Errorf("read the chain from block %d: %w", next, err)
 		}
-		if after <= next {
+		before := next
+		if next = max(before, after); !more || next == before {
 			return next, nil
 		}
-		next = after
 	}
 }
