@@ -62,7 +62,7 @@ func TestRegister(t *testing.T) {
 		if paid := before - s.balance(t, common.HexToAddress(string(a.wallet))); paid != comPrice || s.balance(t, s.payTo) != 1_000_000_000_000+comPrice {
 			t.Errorf("paid %s", paid)
 		}
-		if j := job(t, s.service, bought.JobID); !j.Completed || j.Result == nil || j.Result.Domain != "first.com" || len(j.Steps) != 5 {
+		if j := job(t, s.service, bought.JobID); !j.Completed || j.Result == nil || j.Result.Domain != "first.com" || len(j.Steps) != 4 {
 			t.Errorf("got %+v", j)
 		}
 		s.register(t, "first.com", s.promise(s.buyer(t), comPrice).header(t)).expect(t, 409, deed.CodeDomainUnavailable)

@@ -130,6 +130,9 @@ type OrderStatus struct {
 	Refusal deed.Code // why the registry refused an absent order permanently, if it says so
 	Created time.Time // of the name, when the order is done
 	Expires time.Time // of the name after the order
+
+	// Holding is the name when the order is done, if it was read to look the order up.
+	Holding *lifecycle.Holding
 }
 
 // An OrderState is the state of an order.

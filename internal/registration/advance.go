@@ -50,15 +50,9 @@ func (s *Service) submit(ctx context.Context, j order.Job) error {
 		}
 		j.From = from
 	}
-	if j.Backend == "" && s.Route != nil {
-		backend, err := s.Route.BackendOf(ctx, j.Purchase.Name)
-		if err != nil {
-			return err
-		}
-		j.Backend = backend
-		if until := j.Created.Add(s.Route.Deadline(backend)); until.After(j.Deadline) {
-			j.Deadline = until // its registry may be down for maintenance for hours
-		}
+	j, err := s.routed(ctx, j)
+	if err != nil {
+		return err
 	}
 	j.Attempts++
 	j.Reference = order.OrderReference(j.ID, j.Attempts)
@@ -80,6 +74,9 @@ func (s *Service) submit(ctx context.Context, j order.Job) error {
 	defer cancel()
 	placed := s.Registrar.Place(call, s.order(j))
 	s.step("ordered")
+	if placed == nil && s.completeNow(ctx, j) {
+		return nil
+	}
 	if code := deed.CodeOf(placed); placed != nil && code != deed.CodeUnavailable {
 		j.Refusal = code
 	}
@@ -89,6 +86,37 @@ func (s *Service) submit(ctx context.Context, j order.Job) error {
 		err = order.Pending(placed) // the outcome is unknown: the operator is told why
 	}
 	return err
+}
+
+// routed returns the job with the registrar of its orders.
+func (s *Service) routed(ctx context.Context, j order.Job) (order.Job, error) {
+	if j.Backend != "" || s.Route == nil {
+		return j, nil
+	}
+	backend, err := s.Route.BackendOf(ctx, j.Purchase.Name)
+	if err != nil {
+		return j, err
+	}
+	j.Backend = backend
+	if until := j.Created.Add(s.Route.Deadline(backend)); until.After(j.Deadline) {
+		j.Deadline = until // its registry may be down for maintenance for hours
+	}
+	return j, nil
+}
+
+// completeNow completes the job of an order that was just accepted, if it is done. If not,
+// and after an error, verify looks it up again.
+func (s *Service) completeNow(ctx context.Context, j order.Job) bool {
+	o, err := s.Registrar.Order(ctx, s.order(j))
+	if err != nil || o.State != registrar.OrderDone {
+		return false
+	}
+	s.step("looked up")
+	if err := s.Store.CompleteJob(ctx, j, s.registrationOf(ctx, j, o)); err != nil {
+		return false
+	}
+	s.Delivered(ctx, j)
+	return true
 }
 
 // renewalStart returns the expiry that a renewal starts at, or why it can no
@@ -208,9 +236,15 @@ func (s *Service) registrationOf(ctx context.Context, j order.Job, o registrar.O
 	if j.Purchase.Kind == order.PurchaseRenewal {
 		return r
 	}
-	if h, err := s.Manager.Holding(ctx, r.Name); err == nil {
-		r.Locked, r.Nameservers, r.Glue, r.DS = h.Locked, h.Nameservers, h.Glue, h.DS
+	h := o.Holding
+	if h == nil {
+		read, err := s.Manager.Holding(ctx, r.Name)
+		if err != nil {
+			return r
+		}
+		h = &read
 	}
+	r.Locked, r.Nameservers, r.Glue, r.DS = h.Locked, h.Nameservers, h.Glue, h.DS
 	return r
 }
 

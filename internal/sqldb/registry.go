@@ -22,26 +22,52 @@ type Registry struct {
 	DB *DB
 }
 
-// Place implements local.Store.
+// Place implements local.Store. The first order of a name needs no lock: its row of the
+// name is the only one.
 func (s Registry) Place(ctx context.Context, p registry.Placement, at time.Time) (placed registry.Placement, err error) {
-	err = s.withLockedName(ctx, p.Name, func(ctx context.Context, tx *Tx) error {
-		if err := insertPlacement(ctx, tx, p); err != nil {
-			return err
+	err = s.DB.composed(ctx, func(ctx context.Context, tx *Tx) (err error) {
+		if tx.reads != nil {
+			placed, err = placeFirst(ctx, tx, p, at)
+		} else {
+			placed, err = placeLocked(ctx, tx, p, at)
 		}
-		executed, err := executeDue(ctx, tx, p.Name, at)
-		if err != nil {
-			return err
-		}
-		for _, e := range slices.Backward(executed) {
-			if e.Reference == p.Reference {
-				placed = e
-				return nil
-			}
-		}
-		placed, err = readPlacement(p.Reference, tx.QueryRowContext(ctx, selectPlacement, p.Reference))
 		return err
 	})
 	return placed, err
+}
+
+// placeFirst stores a name's first order, executed. It fails with errNeedsTx for any other.
+func placeFirst(ctx context.Context, tx *Tx, p registry.Placement, at time.Time) (registry.Placement, error) {
+	var ordered int
+	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM registry_names WHERE name = $1`, p.Name).Scan(&ordered); err != nil {
+		return p, err
+	}
+	done, entry := p.Execute(registry.Entry{})
+	if ordered > 0 || p.State != registry.PlacementPlaced || p.Due.After(at) || done.State != registry.PlacementDone {
+		return p, errNeedsTx
+	}
+	tx.require(errNeedsTx, insertPlacement, placementValues(done)...)
+	tx.queue(insertEntry, entryValues(entry)...)
+	return done, nil
+}
+
+func placeLocked(ctx context.Context, tx *Tx, p registry.Placement, at time.Time) (registry.Placement, error) {
+	if err := lockName(ctx, tx, p.Name); err != nil {
+		return p, err
+	}
+	if _, err := tx.ExecContext(ctx, insertPlacement, placementValues(p)...); err != nil {
+		return p, err
+	}
+	executed, err := executeDue(ctx, tx, p.Name, at)
+	if err != nil {
+		return p, err
+	}
+	for _, e := range slices.Backward(executed) {
+		if e.Reference == p.Reference {
+			return e, nil
+		}
+	}
+	return readPlacement(p.Reference, tx.QueryRowContext(ctx, selectPlacement, p.Reference))
 }
 
 // Placement implements local.Store.
@@ -112,19 +138,22 @@ func (s Registry) Decide(ctx context.Context, name deed.Name, approve bool, at t
 	})
 }
 
-// withLockedName runs f in a transaction that locks the row of the name, which is
-// created if missing.
+// withLockedName runs f in a transaction that locks the row of the name.
 func (s Registry) withLockedName(ctx context.Context, name deed.Name, f func(context.Context, *Tx) error) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
-		_, err := tx.ExecContext(ctx, `
-			INSERT INTO registry_names (name) VALUES ($1)
-			ON CONFLICT (name) DO UPDATE SET name = excluded.name`,
-			name)
-		if err != nil {
+		if err := lockName(ctx, tx, name); err != nil {
 			return err
 		}
 		return f(ctx, tx)
 	})
+}
+
+// lockName locks the row of the name, which is created if missing.
+func lockName(ctx context.Context, tx *Tx, name deed.Name) error {
+	_, err := tx.ExecContext(ctx, `
+		INSERT INTO registry_names (name) VALUES ($1)
+		ON CONFLICT (name) DO UPDATE SET name = excluded.name`, name)
+	return err
 }
 
 // catchUp executes the due orders of the name. A read-only database is left as it is.

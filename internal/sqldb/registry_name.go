@@ -154,16 +154,26 @@ func scanEntry(row interface{ Scan(...any) error }) (e registry.Entry, due bool,
 	return e, due, err
 }
 
+const insertEntry = `
+	INSERT INTO registry_names (reference, account, created_at, moved_at, expires_at, grace_days, locked, auth_hash, nameservers, ds, glue, registrant, name)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
+
+// entryValues returns the values that insertEntry and saveEntry store.
+func entryValues(e registry.Entry) []any {
+	return []any{
+		e.Reference, e.Account, e.Created.Unix(), secondsOrNull(e.Moved), e.Expires.Unix(), e.GraceDays, boolInt(e.Locked), e.AuthHash,
+		strings.Join(e.Nameservers, " "), formatDS(e.DS), e.Glue.String(), e.Registrant, e.Name,
+	}
+}
+
 // saveEntry replaces held by the entry. The caller has locked the row.
 func saveEntry(ctx context.Context, tx *Tx, e, held registry.Entry) error {
 	moved, err := rowsAffected(tx.ExecContext(ctx, `
 		UPDATE registry_names
-		   SET reference = $1, account = $2, created_at = $3, moved_at = $4, expires_at = $5,
-		       grace_days = $6, locked = $7, auth_hash = $8, nameservers = $9, ds = $10, glue = $13, registrant = $14
-		 WHERE name = $11 AND coalesce(reference, '') = $12`,
-		e.Reference, e.Account, e.Created.Unix(), secondsOrNull(e.Moved), e.Expires.Unix(),
-		e.GraceDays, boolInt(e.Locked), e.AuthHash, strings.Join(e.Nameservers, " "), formatDS(e.DS),
-		e.Name, held.Reference, e.Glue.String(), e.Registrant))
+		   SET reference = $1, account = $2, created_at = $3, moved_at = $4, expires_at = $5, grace_days = $6, locked = $7, auth_hash = $8,
+		       nameservers = $9, ds = $10, glue = $11, registrant = $12
+		 WHERE name = $13 AND coalesce(reference, '') = $14`,
+		append(entryValues(e), held.Reference)...))
 	if err == nil && !moved {
 		err = fmt.Errorf("%s was changed although its row was locked", e.Name)
 	}

@@ -57,15 +57,17 @@ func scanPlacement(row *sql.Row, more ...any) (p registry.Placement, err error) 
 }
 
 // insertPlacement stores an order, unless its reference exists.
-func insertPlacement(ctx context.Context, tx *Tx, p registry.Placement) error {
-	_, err := tx.ExecContext(ctx, `
-		INSERT INTO registry_orders (reference, kind, name, years, nameservers, from_at, restore, auth_hash,
-		                             account, grace_days, state, refusal, reason, placed_at, due_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
-		ON CONFLICT (reference) DO NOTHING`,
-		p.Reference, p.Kind, p.Name, p.Years, strings.Join(p.Nameservers, " "), secondsOrNull(p.From), boolInt(p.Restore), p.AuthHash,
-		p.Account, p.GraceDays, p.State, p.Refusal, p.Reason, p.Placed.Unix(), p.Due.Unix())
-	return err
+const insertPlacement = `
+	INSERT INTO registry_orders (` + placementColumns + `)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+	ON CONFLICT (reference) DO NOTHING`
+
+// placementValues returns the placementColumns of an order.
+func placementValues(p registry.Placement) []any {
+	return []any{
+		p.Reference, p.Kind, p.Name, p.Years, strings.Join(p.Nameservers, " "), secondsOrNull(p.From), boolInt(p.Restore), p.AuthHash, p.Account, p.GraceDays,
+		p.State, p.Refusal, p.Reason, p.Placed.Unix(), p.Due.Unix(), secondsOrNull(p.Accepted), secondsOrNull(p.Created), secondsOrNull(p.Expires),
+	}
 }
 
 // savePlacement updates the state of a placed order.

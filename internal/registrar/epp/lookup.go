@@ -32,7 +32,13 @@ func (b *Backend) lookUp(ctx context.Context, o registrar.Order) (registrar.Orde
 	case o.Kind == registrar.OrderRenew:
 		return b.renewalStatus(d, o)
 	}
-	return b.registrationStatus(d, o)
+	st, err := b.registrationStatus(d, o)
+	if err == nil && st.State == registrar.OrderDone {
+		if h, err := b.holding(ctx, o.Name, d); err == nil {
+			st.Holding = &h
+		}
+	}
+	return st, err
 }
 
 // uncoded hides the code of an error that says nothing final about an order.

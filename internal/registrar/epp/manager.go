@@ -22,11 +22,16 @@ func (b *Backend) Holding(ctx context.Context, name deed.Name) (lifecycle.Holdin
 	if err != nil {
 		return lifecycle.Holding{}, fmt.Errorf("look up %s: %w", name, err)
 	}
+	return b.holding(ctx, name, d)
+}
+
+// holding returns the name, of which the registry has returned d.
+func (b *Backend) holding(ctx context.Context, name deed.Name, d domain) (h lifecycle.Holding, err error) {
 	if d.created.IsZero() || d.expires.IsZero() || !d.expires.After(d.created) {
 		return lifecycle.Holding{}, b.nonsensical("%s is in our account and has no dates", name)
 	}
 	now := b.cfg.Now()
-	h := lifecycle.Holding{
+	h = lifecycle.Holding{
 		Name: name, Created: d.created, Expires: d.expires, Phase: d.phase(now), EPPStatus: d.statuses,
 		Locked: d.has(transferLock), Nameservers: d.hosts, DS: d.ds, ROID: d.roid,
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/registrar/registry"
 )
@@ -131,7 +132,7 @@ func (r *Registry) outcome(ctx context.Context, p registry.Placement, now time.T
 	case p.State == registry.PlacementCancelled:
 		return deed.Errorf(deed.CodeRegistrationFailed, "the order for %s was cancelled", p.Name)
 	case p.State == registry.PlacementDone, p.Pending():
-		inAccount, err := r.inAccount(ctx, p, now)
+		inAccount, _, err := r.inAccount(ctx, p, now)
 		if err != nil || inAccount {
 			return err
 		}
@@ -168,15 +169,16 @@ func (r *Registry) Order(ctx context.Context, o registrar.Order) (registrar.Orde
 	case p.State != registry.PlacementDone && !p.Pending():
 		return absent, nil
 	}
-	switch inAccount, err := r.inAccount(ctx, p, now); {
+	switch inAccount, h, err := r.inAccount(ctx, p, now); {
 	case err != nil:
 		return registrar.OrderStatus{}, err
 	case !inAccount:
 		return absent, nil
 	case p.Pending():
 		return registrar.OrderStatus{State: registrar.OrderPending}, nil
+	default:
+		return registrar.OrderStatus{State: registrar.OrderDone, Created: p.Created, Expires: p.Expires, Holding: h}, nil
 	}
-	return registrar.OrderStatus{State: registrar.OrderDone, Created: p.Created, Expires: p.Expires}, nil
 }
 
 // FindOrder implements registrar.OrderFinder.
@@ -193,16 +195,17 @@ func (r *Registry) FindOrder(ctx context.Context, reference string) (registrar.O
 
 // inAccount reports whether a pending or done order is for the service's account
 // and, for a registration or transfer, whether the account still has the name under
-// its reference.
-func (r *Registry) inAccount(ctx context.Context, p registry.Placement, now time.Time) (bool, error) {
+// its reference. It returns the name if it had to be read.
+func (r *Registry) inAccount(ctx context.Context, p registry.Placement, now time.Time) (bool, *lifecycle.Holding, error) {
 	if p.Account != account || p.Kind == registrar.OrderRenew || p.Pending() {
-		return p.Account == account, nil
+		return p.Account == account, nil, nil
 	}
 	entry, err := r.Store.Entry(ctx, p.Name, now)
 	if err != nil {
-		return false, fmt.Errorf("look up %s: %w", p.Name, err)
+		return false, nil, fmt.Errorf("look up %s: %w", p.Name, err)
 	}
-	return entry.HeldBy(account, now) && entry.Reference == p.Reference, nil
+	h := entry.Holding(now)
+	return entry.HeldBy(account, now) && entry.Reference == p.Reference, &h, nil
 }
 
 // Cancel implements registrar.Registrar. It also cancels an order that would have

@@ -1,6 +1,7 @@
 package registrartest
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -20,6 +21,7 @@ func Manager(t *testing.T, kind Idempotency, open func(t *testing.T) Env) {
 		"a new name":                       managerNew,
 		"nameservers":                      managerNameservers,
 		"nameservers of an order":          managerOrdered,
+		"the name in its order":            managerInOrder,
 		"glue":                             managerGlue,
 		"registrant":                       managerRegistrant,
 		"lock":                             managerLock,
@@ -62,6 +64,22 @@ func managerNew(t *testing.T, b Env) {
 // stores it.
 func (b Env) otherReference(h lifecycle.Holding, reference string) bool {
 	return h.Reference != reference && (b.kind == ByReference || h.Reference != "")
+}
+
+// managerInOrder compares the name that the lookup of its order returns, if it does, with
+// the name itself.
+func managerInOrder(t *testing.T, b Env) {
+	o := registrar.Order{Kind: registrar.OrderRegister, Reference: ref, Name: name, Years: 1, Nameservers: hosts}
+	if err := b.Registrar.Place(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	st, err := b.Registrar.Order(t.Context(), b.order(ref, name))
+	if err != nil || st.State != registrar.OrderDone {
+		t.Fatalf("got %+v, %v", st, err)
+	}
+	if want := b.holding(t, name); st.Holding != nil && !reflect.DeepEqual(*st.Holding, want) {
+		t.Errorf("got %+v, want %+v", *st.Holding, want)
+	}
 }
 
 func managerNameservers(t *testing.T, b Env) {

@@ -84,10 +84,7 @@ func runOperations(t *testing.T, kind Idempotency, open func(t *testing.T) Env, 
 
 func opRepeated(t *testing.T, a operation) {
 	a.succeeds(t)
-	first, err := a.Registrar.Order(t.Context(), a.order(ref, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := a.wantOrder(t, ref, name, registrar.OrderDone)
 	for _, later := range []time.Duration{0, time.Hour, 40 * 24 * time.Hour} {
 		a.Advance(later)
 		if err := a.place(t.Context(), ref); err != nil {

@@ -55,6 +55,14 @@ func oneOrder(t *testing.T, b Env) {
 	b.wantOrder(t, ref, other, registrar.OrderAbsent)
 	b.wantOrder(t, ref, name, registrar.OrderDone)
 	b.wantAvailable(t, other, true, "")
+
+	const third = "suite-third.com" // never ordered before
+	wantCode(t, b.register(t, rival, name), deed.CodeDomainUnavailable)
+	if err := b.register(t, rival, third); err == nil {
+		t.Error("the reference of a refused order bought another name")
+	}
+	b.wantOrder(t, rival, third, registrar.OrderAbsent)
+	b.wantAvailable(t, third, true, "")
 }
 
 func secondReferenceRefused(t *testing.T, b Env) {

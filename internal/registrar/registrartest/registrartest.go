@@ -217,7 +217,8 @@ func (b Env) registered(t *testing.T, reference string, n deed.Name) {
 	b.wantOrder(t, reference, n, registrar.OrderDone)
 }
 
-// wantOrder compares the state of an order, and checks its dates for consistency.
+// wantOrder compares the state of an order, and checks its dates for consistency. It
+// returns the status without the name, which may change after the order is done.
 func (b Env) wantOrder(t *testing.T, reference string, n deed.Name, want registrar.OrderState) registrar.OrderStatus {
 	t.Helper()
 	got, err := b.Registrar.Order(t.Context(), b.order(reference, n))
@@ -227,6 +228,10 @@ func (b Env) wantOrder(t *testing.T, reference string, n deed.Name, want registr
 	if done := got.State == registrar.OrderDone; got.Created.IsZero() == done || got.Expires.IsZero() == done {
 		t.Errorf("order %s is %s with dates %s and %s", reference, got.State, got.Created, got.Expires)
 	}
+	if got.Holding != nil && (got.State != registrar.OrderDone || got.Holding.Name != n) {
+		t.Errorf("order %s of %s is %s with the name %+v", reference, n, got.State, *got.Holding)
+	}
+	got.Holding = nil
 	return got
 }
 
