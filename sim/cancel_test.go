@@ -73,6 +73,7 @@ func (p *process) useCancels(now, registryNow func() time.Time) {
 type cancelRoute struct{ m *cancelModel }
 
 func (cancelRoute) BackendOf(context.Context, deed.Name) (string, error) { return "", nil }
+func (cancelRoute) SellerOf(deed.TLD) (string, error)                    { return "", nil }
 func (cancelRoute) Affords(context.Context, deed.Name, deed.USDC) error  { return nil }
 func (cancelRoute) Deadline(string) time.Duration                        { return 0 }
 func (r cancelRoute) CancelTerms(string) lifecycle.CancelTerms           { return r.m.terms }

@@ -34,6 +34,7 @@ func (p *process) useOutside(now, registryNow func() time.Time) {
 type outsideRoute struct{}
 
 func (outsideRoute) BackendOf(context.Context, deed.Name) (string, error) { return outsideName, nil }
+func (outsideRoute) SellerOf(deed.TLD) (string, error)                    { return outsideName, nil }
 func (outsideRoute) Affords(context.Context, deed.Name, deed.USDC) error  { return nil }
 func (outsideRoute) Deadline(string) time.Duration                        { return 24 * time.Hour }
 func (outsideRoute) CancelTerms(string) (none lifecycle.CancelTerms)      { return none }

@@ -79,6 +79,12 @@ func (r *Router) Seller(tld deed.TLD) (Backend, error) {
 	return r.backends[i], nil
 }
 
+// SellerOf returns the name of the backend that sells new names of the TLD.
+func (r *Router) SellerOf(tld deed.TLD) (string, error) {
+	b, err := r.Seller(tld)
+	return b.Name, err
+}
+
 // BackendOf returns the name of the backend that holds the name, or that would sell
 // it.
 func (r *Router) BackendOf(ctx context.Context, name deed.Name) (string, error) {

@@ -89,16 +89,19 @@ func (s *Service) submit(ctx context.Context, j order.Job) error {
 }
 
 // routed returns the job with the registrar of its orders.
-func (s *Service) routed(ctx context.Context, j order.Job) (order.Job, error) {
+func (s *Service) routed(ctx context.Context, j order.Job) (routed order.Job, err error) {
 	if j.Backend != "" || s.Route == nil {
 		return j, nil
 	}
-	backend, err := s.Route.BackendOf(ctx, j.Purchase.Name)
+	if j.Purchase.Kind.ClaimsName() { // nobody here holds it
+		j.Backend, err = s.Route.SellerOf(j.Purchase.Name.TLD())
+	} else {
+		j.Backend, err = s.Route.BackendOf(ctx, j.Purchase.Name)
+	}
 	if err != nil {
 		return j, err
 	}
-	j.Backend = backend
-	if until := j.Created.Add(s.Route.Deadline(backend)); until.After(j.Deadline) {
+	if until := j.Created.Add(s.Route.Deadline(j.Backend)); until.After(j.Deadline) {
 		j.Deadline = until // its registry may be down for maintenance for hours
 	}
 	return j, nil

@@ -60,6 +60,9 @@ type Route interface {
 	// BackendOf returns the registrar that holds the name, or that sells it.
 	BackendOf(ctx context.Context, name deed.Name) (string, error)
 
+	// SellerOf returns the registrar that sells new names of the TLD.
+	SellerOf(tld deed.TLD) (string, error)
+
 	// Affords fails with CodeUnavailable when our account at the registrar cannot pay
 	// for an order that we sell at this price.
 	Affords(ctx context.Context, name deed.Name, price deed.USDC) error

@@ -48,6 +48,7 @@ func placeFirst(ctx context.Context, tx *Tx, p registry.Placement, at time.Time)
 	}
 	tx.require(errNeedsTx, insertPlacement, placementValues(done)...)
 	tx.queue(insertEntry, entryValues(entry)...)
+	done.Executed = true
 	return done, nil
 }
 
@@ -64,6 +65,7 @@ func placeLocked(ctx context.Context, tx *Tx, p registry.Placement, at time.Time
 	}
 	for _, e := range slices.Backward(executed) {
 		if e.Reference == p.Reference {
+			e.Executed = true
 			return e, nil
 		}
 	}

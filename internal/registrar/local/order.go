@@ -131,6 +131,8 @@ func (r *Registry) outcome(ctx context.Context, p registry.Placement, now time.T
 		return deed.Errorf(p.Refusal, "%s", p.Reason)
 	case p.State == registry.PlacementCancelled:
 		return deed.Errorf(deed.CodeRegistrationFailed, "the order for %s was cancelled", p.Name)
+	case p.State == registry.PlacementDone && p.Executed && p.Account == account:
+		return nil
 	case p.State == registry.PlacementDone, p.Pending():
 		inAccount, _, err := r.inAccount(ctx, p, now)
 		if err != nil || inAccount {

@@ -23,6 +23,7 @@ type Placement struct {
 	Accepted  time.Time // when a transfer became pending; zero before
 	Created   time.Time // of the name, as a done order left it
 	Expires   time.Time // of the name, as a done order left it
+	Executed  bool      // by the call that returned it; not stored
 }
 
 // A PlacementState is the state of an order at the registry:
