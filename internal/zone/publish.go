@@ -179,6 +179,9 @@ func (f *Follower) forget(changed map[string]string) {
 
 // Refresh publishes or withdraws one zone, as the database has it.
 func (f *Follower) Refresh(ctx context.Context, origin string) error {
+	if len(f.Publishers) == 0 {
+		return nil // nothing is served here
+	}
 	z, err := f.Zones.Zone(ctx, origin)
 	if deed.CodeOf(err) == deed.CodeNotFound {
 		f.remember(dnssec.ServedZone{Origin: origin})
