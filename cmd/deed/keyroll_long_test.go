@@ -3,8 +3,6 @@
 package main
 
 import (
-	"fmt"
-	"net"
 	"os/exec"
 	"strings"
 	"testing"
@@ -37,49 +35,10 @@ func openRollTimeline(t *testing.T, maxTTL int) *rollTimeline {
 	ttl := 60
 	sell(t, c, "rolled.com", api.RecordRequest{Type: "A", Host: "*", Value: "192.0.2.1", TTL: &ttl})
 	waitFor(t, func() bool { return len(l.records(t, l.ours, dns.TypeDS)) == 1 })
-	l.resolver = startUnbound(t, l.unboundConfig(t, maxTTL))
+	l.resolver = startCachingResolver(t, l.ours, maxTTL, stubZone{name: "com", server: strings.ReplaceAll(l.ours, ":", "@")})
 	l.seen, l.stop = watch(t, l.resolver, "rolled.com.", false)
 	l.seen.is(t, "192.0.2.1+ad")
 	return l
-}
-
-func (l *rollTimeline) unboundConfig(t *testing.T, maxTTL int) string {
-	t.Helper()
-	_, port, err := net.SplitHostPort(l.ours)
-	if err != nil {
-		t.Fatal(err)
-	}
-	key := ""
-	for _, rr := range exchange(t, ask("com.", dns.TypeDNSKEY), l.ours).Answer {
-		if k, ok := rr.(*dns.DNSKEY); ok {
-			key = strings.ReplaceAll(k.String(), "\t", " ")
-		}
-	}
-	return fmt.Sprintf(`
-server:
-    directory: "{dir}"
-    chroot: ""
-    username: ""
-    pidfile: "{dir}/pid"
-    use-syslog: no
-    verbosity: 1
-    val-log-level: 2
-    num-threads: 1
-    interface: 127.0.0.1
-    port: {port}
-    do-ip6: no
-    do-not-query-localhost: no
-    module-config: "validator iterator"
-    aggressive-nsec: no
-    cache-max-ttl: %d
-    cache-max-negative-ttl: 1
-    trust-anchor: "%s"
-remote-control:
-    control-enable: no
-stub-zone:
-    name: com
-    stub-addr: 127.0.0.1@%s
-`, maxTTL, key, port)
 }
 
 // records returns the keys or DS records of rolled.com that a server answers with.

@@ -132,10 +132,17 @@ func startParents(t *testing.T, ours string, to func() referral) {
 		"ns1.deed.example. 60 IN A "+ownServer, "ns2.deed.example. 60 IN A "+ownServer, "ns1.other.example. 60 IN A "+otherServer, "ns2.other.example. 60 IN A "+otherServer))
 }
 
+// A stubZone is a zone that a resolver asks one server for.
+type stubZone struct {
+	name, server string
+	unsigned     bool
+}
+
 // startCachingResolver starts an Unbound that follows delegations and keeps what it
-// learns for up to maxTTL seconds. It asks for each host: with aggressive-nsec it would
-// answer for the wildcard itself, and not notice a change of servers.
-func startCachingResolver(t *testing.T, ours string, maxTTL int) *peer.Daemon {
+// learns for up to maxTTL seconds. It trusts the key that our server has for com. It asks
+// for each host: with aggressive-nsec it would answer for the wildcard itself, and not
+// notice a change of servers.
+func startCachingResolver(t *testing.T, ours string, maxTTL int, stubs ...stubZone) *peer.Daemon {
 	t.Helper()
 	key := ""
 	for _, rr := range exchange(t, ask("com.", dns.TypeDNSKEY), ours).Answer {
@@ -143,7 +150,14 @@ func startCachingResolver(t *testing.T, ours string, maxTTL int) *peer.Daemon {
 			key = strings.ReplaceAll(k.String(), "\t", " ")
 		}
 	}
-	conf := fmt.Sprintf(`
+	insecure, zones := "", ""
+	for _, z := range stubs {
+		if z.unsigned {
+			insecure += fmt.Sprintf("    domain-insecure: %q\n", z.name)
+		}
+		zones += fmt.Sprintf("stub-zone:\n    name: %s\n    stub-addr: %s\n", z.name, z.server)
+	}
+	return startUnbound(t, fmt.Sprintf(`
 server:
     directory: "{dir}"
     chroot: ""
@@ -162,17 +176,15 @@ server:
     cache-max-ttl: %d
     cache-max-negative-ttl: 1
     trust-anchor: "%s"
-    domain-insecure: "example"
-remote-control:
+%sremote-control:
     control-enable: no
-stub-zone:
-    name: com
-    stub-addr: %s
-stub-zone:
-    name: example
-    stub-addr: %s
-`, maxTTL, key, tldServer, hostsServer)
-	return startUnbound(t, conf)
+%s`, maxTTL, key, insecure, zones))
+}
+
+// startMoveResolver starts a resolver that asks the servers of a move.
+func startMoveResolver(t *testing.T, ours string, maxTTL int) *peer.Daemon {
+	t.Helper()
+	return startCachingResolver(t, ours, maxTTL, stubZone{name: "com", server: tldServer}, stubZone{name: "example", server: hostsServer, unsigned: true})
 }
 
 // A timeline is what a resolver answered for the hosts of a zone, asked all the time.
@@ -295,7 +307,7 @@ func (m *moving) back(t *testing.T) {
 func TestMoveNeverMakesANameBogus(t *testing.T) {
 	m := openMoving(t, "8s")
 	m.ttl.Store(1)
-	first, second := startCachingResolver(t, m.ours, 3), startCachingResolver(t, m.ours, 3)
+	first, second := startMoveResolver(t, m.ours, 3), startMoveResolver(t, m.ours, 3)
 	seen, stop := watch(t, first, "moving.com.", false)
 	seen.is(t, "192.0.2.1+ad")
 	m.out(t)
@@ -334,7 +346,7 @@ func TestMoveNeverMakesANameBogus(t *testing.T) {
 func TestMoveWithoutWaitsIsBogus(t *testing.T) {
 	m := openMoving(t, "0s")
 	m.ttl.Store(1)
-	first, second := startCachingResolver(t, m.ours, 120), startCachingResolver(t, m.ours, 120)
+	first, second := startMoveResolver(t, m.ours, 120), startMoveResolver(t, m.ours, 120)
 	seen, stop := watch(t, first, "moving.com.", false)
 	seen.is(t, "192.0.2.1+ad")
 	m.out(t)
