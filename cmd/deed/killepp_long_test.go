@@ -77,6 +77,9 @@ func (r outsideRegistry) sold(t *testing.T, kind string) {
 	}
 }
 
+// doneBy is the command that an order is done by at once.
+var doneBy = map[string]string{"register": "create", "renew": "renew"}
+
 // A server that is killed at any point of an order over EPP delivers it once.
 func TestKillNineOverEPP(t *testing.T) {
 	count := 0
@@ -87,6 +90,9 @@ func TestKillNineOverEPP(t *testing.T) {
 				t.Run(database+" "+kind+" "+point, func(t *testing.T) {
 					t.Parallel()
 					r := openOutside(t, database)
+					if command := doneBy[kind]; point == "job: verifying" && command != "" { // an order that is known to be done is not verified later
+						r.server.Break(epptest.Fault{Kind: epptest.CutAfter, Times: 1, Only: []string{command}})
+					}
 					killAt(t, r.killCase(kind), point, "", r.environ...)
 					r.sold(t, kind)
 				})
