@@ -52,6 +52,8 @@ func placeFirst(ctx context.Context, tx *Tx, p registry.Placement, at time.Time)
 	return done, nil
 }
 
+// placeLocked stores any order and executes what is due, while the row of its name is
+// locked.
 func placeLocked(ctx context.Context, tx *Tx, p registry.Placement, at time.Time) (registry.Placement, error) {
 	if err := lockName(ctx, tx, p.Name); err != nil {
 		return p, err
