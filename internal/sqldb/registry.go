@@ -27,7 +27,7 @@ type Registry struct {
 func (s Registry) Place(ctx context.Context, p registry.Placement, at time.Time) (placed registry.Placement, err error) {
 	err = s.DB.composed(ctx, func(ctx context.Context, tx *Tx) (err error) {
 		if tx.reads != nil {
-			placed, err = placeFirst(ctx, tx, p, at)
+			placed, err = placeFirst(tx, p, at)
 		} else {
 			placed, err = placeLocked(ctx, tx, p, at)
 		}
@@ -36,14 +36,11 @@ func (s Registry) Place(ctx context.Context, p registry.Placement, at time.Time)
 	return placed, err
 }
 
-// placeFirst stores a name's first order, executed. It fails with errNeedsTx for any other.
-func placeFirst(ctx context.Context, tx *Tx, p registry.Placement, at time.Time) (registry.Placement, error) {
-	var ordered int
-	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM registry_names WHERE name = $1`, p.Name).Scan(&ordered); err != nil {
-		return p, err
-	}
+// placeFirst stores a name's first order, executed. For any other, it fails with errNeedsTx
+// or what it queues does.
+func placeFirst(tx *Tx, p registry.Placement, at time.Time) (registry.Placement, error) {
 	done, entry := p.Execute(registry.Entry{})
-	if ordered > 0 || p.State != registry.PlacementPlaced || p.Due.After(at) || done.State != registry.PlacementDone {
+	if p.State != registry.PlacementPlaced || p.Due.After(at) || done.State != registry.PlacementDone {
 		return p, errNeedsTx
 	}
 	tx.require(errNeedsTx, insertPlacement, placementValues(done)...)
@@ -74,27 +71,35 @@ func placeLocked(ctx context.Context, tx *Tx, p registry.Placement, at time.Time
 	return readPlacement(p.Reference, tx.QueryRowContext(ctx, selectPlacement, p.Reference))
 }
 
-// Placement implements local.Store.
-func (s Registry) Placement(ctx context.Context, reference string, at time.Time) (registry.Placement, error) {
-	p, err := s.placement(ctx, reference)
-	if err != nil || p.State != registry.PlacementPlaced || p.Due.After(at) {
-		return p, err
+// Placement implements local.Store. One query reads the order, the entry of its name and
+// whether an order for it is due; usually none is, and nothing is written.
+func (s Registry) Placement(ctx context.Context, reference string, at time.Time) (registry.Placement, registry.Entry, error) {
+	p, entry, due, err := s.placement(ctx, reference, at)
+	if err != nil || !due {
+		return p, entry, err
 	}
 	if err := s.catchUp(ctx, p.Name, at); err != nil {
-		return registry.Placement{}, err
+		return registry.Placement{}, registry.Entry{}, err
 	}
-	return s.placement(ctx, reference)
+	p, entry, _, err = s.placement(ctx, reference, at)
+	return p, entry, err
 }
 
-func (s Registry) placement(ctx context.Context, reference string) (registry.Placement, error) {
+func (s Registry) placement(ctx context.Context, reference string, at time.Time) (registry.Placement, registry.Entry, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
-	return readPlacement(reference, s.DB.queryRow(ctx, selectPlacement, reference))
+	var row entryRow
+	p, err := readPlacement(reference, s.DB.queryRow(ctx, selectPlacementAndEntry, reference, at.Unix()), row.columns()...)
+	if err != nil {
+		return p, registry.Entry{}, false, err
+	}
+	entry, err := row.entry()
+	return p, entry, row.due, err
 }
 
 // Cancel implements local.Store.
 func (s Registry) Cancel(ctx context.Context, reference string, at time.Time) error {
-	p, err := s.placement(ctx, reference) // its name never changes
+	p, _, _, err := s.placement(ctx, reference, at) // its name never changes
 	if err != nil {
 		return err
 	}

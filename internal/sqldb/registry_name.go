@@ -126,32 +126,56 @@ func (s Registry) nextDue(ctx context.Context, at time.Time) (name deed.Name, er
 // entryColumns include the pending transfer, and whether an order for the name is due by
 // $2. The states are literals, so that the partial indexes of placed orders are used.
 const entryColumns = `
-	name, coalesce(reference, ''), coalesce(account, ''), created_at, moved_at, expires_at,
-	grace_days, locked, auth_hash, nameservers, glue, ds, registrant,
+	n.name, coalesce(n.reference, ''), coalesce(n.account, ''), n.created_at, n.moved_at, n.expires_at,
+	n.grace_days, n.locked, n.auth_hash, n.nameservers, n.glue, n.ds, n.registrant,
 	coalesce((SELECT o.reference FROM registry_orders o WHERE o.name = n.name AND o.state = 'placed' AND o.accepted_at IS NOT NULL), ''),
 	EXISTS (SELECT 1 FROM registry_orders o WHERE o.name = n.name AND o.state = 'placed' AND o.due_at <= $2)`
 
 const selectEntry = `SELECT ` + entryColumns + ` FROM registry_names n WHERE name = $1`
 
+// An entryRow has the entryColumns.
+type entryRow struct {
+	e                       registry.Entry
+	created, moved, expires sql.NullInt64
+	hosts, glue, ds         string
+	due                     bool
+}
+
+// columns returns where to scan the entryColumns.
+func (r *entryRow) columns() []any {
+	return []any{
+		&r.e.Name, &r.e.Reference, &r.e.Account, &r.created, &r.moved, &r.expires,
+		&r.e.GraceDays, &r.e.Locked, &r.e.AuthHash, &r.hosts, &r.glue, &r.ds, &r.e.Registrant, &r.e.Transfer, &r.due,
+	}
+}
+
+// entry returns the zero entry for a name that was never registered.
+func (r *entryRow) entry() (e registry.Entry, err error) {
+	if r.e.Reference == "" {
+		return registry.Entry{}, nil
+	}
+	e = r.e
+	e.Created, e.Moved, e.Expires = nullableTime(r.created), nullableTime(r.moved), nullableTime(r.expires)
+	e.Nameservers = strings.Fields(r.hosts)
+	if e.Glue, err = lifecycle.ParseGlue(r.glue); err != nil {
+		return e, err
+	}
+	e.DS, err = parseDS(r.ds)
+	return e, err
+}
+
 // scanEntry returns the zero entry for a name that was never registered.
 func scanEntry(row interface{ Scan(...any) error }) (e registry.Entry, due bool, err error) {
-	var created, moved, expires sql.NullInt64
-	var hosts, glue, ds string
-	err = row.Scan(&e.Name, &e.Reference, &e.Account, &created, &moved, &expires,
-		&e.GraceDays, &e.Locked, &e.AuthHash, &hosts, &glue, &ds, &e.Registrant, &e.Transfer, &due)
+	var r entryRow
+	err = row.Scan(r.columns()...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return registry.Entry{}, false, nil // no order was ever placed for it
 	}
-	if err != nil || e.Reference == "" {
-		return registry.Entry{}, due, err
+	if err != nil {
+		return registry.Entry{}, false, err
 	}
-	e.Created, e.Moved, e.Expires = nullableTime(created), nullableTime(moved), nullableTime(expires)
-	e.Nameservers = strings.Fields(hosts)
-	if e.Glue, err = lifecycle.ParseGlue(glue); err != nil {
-		return e, due, err
-	}
-	e.DS, err = parseDS(ds)
-	return e, due, err
+	e, err = r.entry()
+	return e, r.due, err
 }
 
 const insertEntry = `

@@ -19,6 +19,10 @@ const placementColumns = `
 
 const selectPlacement = `SELECT ` + placementColumns + ` FROM registry_orders WHERE reference = $1`
 
+// selectPlacementAndEntry selects an order with the entry of its name.
+const selectPlacementAndEntry = `
+	SELECT p.*, ` + entryColumns + ` FROM (` + selectPlacement + `) p JOIN registry_names n ON n.name = p.name`
+
 // selectDue selects the first due order of a name, and how many there are.
 const selectDue = `
 	SELECT ` + placementColumns + `, count(*) OVER ()
@@ -26,9 +30,9 @@ const selectDue = `
 	 WHERE name = $1 AND state = 'placed' AND due_at <= $2
 	 ORDER BY due_at, reference LIMIT 1`
 
-// readPlacement reads an order by its reference. It fails with CodeNotFound.
-func readPlacement(reference string, row *sql.Row) (registry.Placement, error) {
-	p, err := scanPlacement(row)
+// readPlacement is scanPlacement for an order by its reference. It fails with CodeNotFound.
+func readPlacement(reference string, row *sql.Row, more ...any) (registry.Placement, error) {
+	p, err := scanPlacement(row, more...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return registry.Placement{}, deed.Errorf(deed.CodeNotFound, "there is no order %s", reference)
 	}

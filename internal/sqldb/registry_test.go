@@ -37,7 +37,7 @@ func TestOldRegistryRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := Registry{DB: db}
-	p, err := s.Placement(t.Context(), "a", created)
+	p, _, err := s.Placement(t.Context(), "a", created)
 	if err != nil || p.Kind != registrar.OrderRegister || !p.Created.Equal(created) || !p.Expires.Equal(expires) {
 		t.Errorf("got %+v, %v", p, err)
 	}
@@ -50,7 +50,7 @@ func TestOldRegistryRows(t *testing.T) {
 // The queries of orders and availability checks use an index.
 func TestRegistryQueriesUseIndexes(t *testing.T) {
 	db := openFresh(t)
-	for _, query := range []string{selectEntry, selectPlacement} {
+	for _, query := range []string{selectEntry, selectPlacement, selectPlacementAndEntry} {
 		for _, plan := range plans(t, db, query, "a", 0) {
 			if strings.HasPrefix(plan, "SCAN") && plan != "SCAN CONSTANT ROW" {
 				t.Errorf("%s in %s", plan, query)

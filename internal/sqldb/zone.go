@@ -141,11 +141,13 @@ func (s Zones) createZone(ctx context.Context, tx *Tx, r lifecycle.Registration,
 	if s.Generation > 0 {
 		z.keys = []dnssec.KeyID{s.newKey()}
 	}
-	var last sql.NullInt64
-	if err := tx.QueryRowContext(ctx, `SELECT max(serial) FROM zones WHERE domain = $1`, r.Name).Scan(&last); err != nil {
-		return 0, err
+	if tx.reads == nil { // otherwise insertZone decides whether the serial is the largest
+		var last sql.NullInt64
+		if err := tx.QueryRowContext(ctx, `SELECT max(serial) FROM zones WHERE domain = $1`, r.Name).Scan(&last); err != nil {
+			return 0, err
+		}
+		z.Serial = max(z.Serial, uint32(last.Int64)+1)
 	}
-	z.Serial = max(z.Serial, uint32(last.Int64)+1) // name servers must see the new zone as newer
 	z.storedSerial = z.Serial
 	for _, rec := range records {
 		rec.ID = NewRecordID()
@@ -167,8 +169,12 @@ func (s Zones) newKey() dnssec.KeyID {
 	return dnssec.KeyID{Master: dnssec.Fingerprint(s.Publishing.Master), Generation: s.Generation}
 }
 
+// insertZone inserts a zone, if its serial is larger than those of earlier zones of the
+// name: name servers must see it as newer.
 const insertZone = `
-	INSERT INTO zones (id, domain, serial, member, generation, master, renew_at, changed_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
+	INSERT INTO zones (id, domain, serial, member, generation, master, renew_at, changed_at)
+	SELECT $1, $2, $3, $4, $5, $6, $7, $8
+	 WHERE NOT EXISTS (SELECT 1 FROM zones WHERE domain = $2 AND serial >= $3)`
 
 func (s Zones) insertArgs(z zoneRow, renew, changed time.Time) []any {
 	key, at := s.newKey(), int64(0)

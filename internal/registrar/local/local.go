@@ -43,8 +43,9 @@ type Orders interface {
 	// reference is not placed again: it returns the first one.
 	Place(ctx context.Context, p registry.Placement, at time.Time) (registry.Placement, error)
 
-	// Placement returns an order. It fails with CodeNotFound.
-	Placement(ctx context.Context, reference string, at time.Time) (registry.Placement, error)
+	// Placement returns an order, and the entry of its name as Entry does. It fails
+	// with CodeNotFound.
+	Placement(ctx context.Context, reference string, at time.Time) (registry.Placement, registry.Entry, error)
 
 	// Cancel cancels an order that is placed or parked, permanently and
 	// idempotently. It fails with CodeNotFound when the order is unknown, done or

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"deed.example/deed"
-	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/registrar/registry"
 )
@@ -134,9 +133,12 @@ func (r *Registry) outcome(ctx context.Context, p registry.Placement, now time.T
 	case p.State == registry.PlacementDone && p.Executed && p.Account == account:
 		return nil
 	case p.State == registry.PlacementDone, p.Pending():
-		inAccount, _, err := r.inAccount(ctx, p, now)
-		if err != nil || inAccount {
-			return err
+		entry, err := r.Store.Entry(ctx, p.Name, now)
+		if err != nil {
+			return fmt.Errorf("look up %s: %w", p.Name, err)
+		}
+		if inAccount(p, entry, now) {
+			return nil
 		}
 		code := deed.CodeRegistrationFailed
 		if p.Kind == registrar.OrderRegister {
@@ -155,7 +157,7 @@ func (r *Registry) Order(ctx context.Context, o registrar.Order) (registrar.Orde
 		return registrar.OrderStatus{}, fmt.Errorf("look up order %s: %w", o.Reference, err)
 	}
 	now := r.now()
-	p, err := r.Store.Placement(ctx, o.Reference, now)
+	p, entry, err := r.Store.Placement(ctx, o.Reference, now)
 	switch {
 	case deed.CodeOf(err) == deed.CodeNotFound:
 		return absent, nil
@@ -168,19 +170,17 @@ func (r *Registry) Order(ctx context.Context, o registrar.Order) (registrar.Orde
 	case p.State == registry.PlacementRefused:
 		absent.Refusal = p.Refusal
 		return absent, nil
-	case p.State != registry.PlacementDone && !p.Pending():
-		return absent, nil
-	}
-	switch inAccount, h, err := r.inAccount(ctx, p, now); {
-	case err != nil:
-		return registrar.OrderStatus{}, err
-	case !inAccount:
+	case p.State != registry.PlacementDone && !p.Pending(), !inAccount(p, entry, now):
 		return absent, nil
 	case p.Pending():
 		return registrar.OrderStatus{State: registrar.OrderPending}, nil
-	default:
-		return registrar.OrderStatus{State: registrar.OrderDone, Created: p.Created, Expires: p.Expires, Holding: h}, nil
 	}
+	done := registrar.OrderStatus{State: registrar.OrderDone, Created: p.Created, Expires: p.Expires}
+	if entry.HeldBy(account, now) {
+		h := entry.Holding(now)
+		done.Holding = &h
+	}
+	return done, nil
 }
 
 // FindOrder implements registrar.OrderFinder.
@@ -188,7 +188,7 @@ func (r *Registry) FindOrder(ctx context.Context, reference string) (registrar.O
 	if _, err := r.Faults.meet(ctx, check); err != nil {
 		return registrar.Order{}, fmt.Errorf("find order %s: %w", reference, err)
 	}
-	p, err := r.Store.Placement(ctx, reference, r.now())
+	p, _, err := r.Store.Placement(ctx, reference, r.now())
 	if err != nil {
 		return registrar.Order{}, err
 	}
@@ -196,18 +196,13 @@ func (r *Registry) FindOrder(ctx context.Context, reference string) (registrar.O
 }
 
 // inAccount reports whether a pending or done order is for the service's account
-// and, for a registration or transfer, whether the account still has the name under
-// its reference. It returns the name if it had to be read.
-func (r *Registry) inAccount(ctx context.Context, p registry.Placement, now time.Time) (bool, *lifecycle.Holding, error) {
-	if p.Account != account || p.Kind == registrar.OrderRenew || p.Pending() {
-		return p.Account == account, nil, nil
+// and, for a registration or transfer, whether the account still has the name, whose
+// entry it is, under its reference.
+func inAccount(p registry.Placement, entry registry.Entry, now time.Time) bool {
+	if p.Kind == registrar.OrderRenew || p.Pending() {
+		return p.Account == account
 	}
-	entry, err := r.Store.Entry(ctx, p.Name, now)
-	if err != nil {
-		return false, nil, fmt.Errorf("look up %s: %w", p.Name, err)
-	}
-	h := entry.Holding(now)
-	return entry.HeldBy(account, now) && entry.Reference == p.Reference, &h, nil
+	return p.Account == account && entry.HeldBy(account, now) && entry.Reference == p.Reference
 }
 
 // Cancel implements registrar.Registrar. It also cancels an order that would have

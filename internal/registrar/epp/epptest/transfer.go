@@ -75,7 +75,7 @@ func (s *Server) query(c *client, e registry.Entry, code string) answer {
 	if reference == "" {
 		return answer{code: 2301}
 	}
-	p, err := s.cfg.Registry.Store.Placement(s.ctx, reference, s.now())
+	p, _, err := s.cfg.Registry.Store.Placement(s.ctx, reference, s.now())
 	if err != nil {
 		return answer{}
 	}
@@ -87,7 +87,7 @@ func (s *Server) query(c *client, e registry.Entry, code string) answer {
 
 // describeTransfer returns the state of a transfer.
 func (s *Server) describeTransfer(name deed.Name, reference, holder string) string {
-	p, err := s.cfg.Registry.Store.Placement(context.WithoutCancel(s.ctx), reference, s.now())
+	p, _, err := s.cfg.Registry.Store.Placement(context.WithoutCancel(s.ctx), reference, s.now())
 	if err != nil {
 		return ""
 	}
@@ -104,7 +104,7 @@ func (s *Server) cancel(c *client, e registry.Entry) answer {
 	if e.Transfer == "" {
 		return answer{code: 2301}
 	}
-	p, err := s.cfg.Registry.Store.Placement(s.ctx, e.Transfer, s.now())
+	p, _, err := s.cfg.Registry.Store.Placement(s.ctx, e.Transfer, s.now())
 	if err != nil {
 		return answer{}
 	}
@@ -128,7 +128,7 @@ func (s *Server) decide(c *client, e registry.Entry, approve bool) answer {
 		return answer{code: 2301}
 	}
 	s.lastTransfer(e)
-	p, err := s.cfg.Registry.Store.Placement(s.ctx, e.Transfer, s.now())
+	p, _, err := s.cfg.Registry.Store.Placement(s.ctx, e.Transfer, s.now())
 	if err != nil {
 		return answer{}
 	}
