@@ -123,8 +123,9 @@ func (s Registry) nextDue(ctx context.Context, at time.Time) (name deed.Name, er
 	return name, err
 }
 
-// entryColumns include the pending transfer, and whether an order for the name is due by
-// $2. The states are literals, so that the partial indexes of placed orders are used.
+// entryColumns are the columns of registry_names n, its pending transfer, and whether an
+// order for the name is due by $2. The states are literals, so that the partial indexes of
+// placed orders are used.
 const entryColumns = `
 	n.name, coalesce(n.reference, ''), coalesce(n.account, ''), n.created_at, n.moved_at, n.expires_at,
 	n.grace_days, n.locked, n.auth_hash, n.nameservers, n.glue, n.ds, n.registrant,

@@ -104,7 +104,7 @@ func (s Zones) signatureTime() time.Time {
 // announce stores a new zone, or the new serial of one, and notifies other nodes.
 func (s Zones) announce(tx *Tx, z zoneRow, renew, now time.Time) {
 	if z.member != "" {
-		older := fmt.Errorf("the new zone %s has the serial %d, and an earlier one had a larger one", z.Name, z.Serial)
+		older := fmt.Errorf("the new zone %s has the serial %d, and an earlier one had it or a larger one", z.Name, z.Serial)
 		tx.requireFirst(older, insertZone, s.insertArgs(z, renew, now)...)
 	} else {
 		changed := fmt.Errorf("the zone %s is no longer as it was read, with serial %d", z.Name, z.storedSerial)
