@@ -19,6 +19,18 @@ const (
 	postgres dialect = "PostgreSQL"
 )
 
+// writerOptions are those of the connection that writes. What a savepoint keeps of the pages
+// that change after it is in memory: a file for it took a seventh of the processor time of a job. The
+// log is copied into the database every 16 MB instead of 4, so that a page that changes with
+// every sale is copied less often.
+var writerOptions = []string{
+	"_txlock=immediate",
+	"_pragma=journal_mode(WAL)",
+	"_pragma=synchronous(FULL)",
+	"_pragma=temp_store(MEMORY)",
+	"_pragma=wal_autocheckpoint(4000)", // pages of 4 kB
+}
+
 // OpenSQLite opens or creates the file at path and migrates its schema. It fails when
 // another process has the file open.
 //
@@ -31,7 +43,7 @@ func OpenSQLite(ctx context.Context, path string) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	write, err := openFile(path, "_txlock=immediate", "_pragma=journal_mode(WAL)", "_pragma=synchronous(FULL)")
+	write, err := openFile(path, writerOptions...)
 	if err != nil {
 		return nil, errors.Join(err, release())
 	}
