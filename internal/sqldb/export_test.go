@@ -35,7 +35,7 @@ func (db *DB) migrateTo(ctx context.Context, version int64) error {
 	if err != nil {
 		return err
 	}
-	return db.withoutForeignKeys(ctx, func() error {
+	return db.forMigrations(ctx, provider, func() error {
 		_, err := provider.UpTo(ctx, version)
 		return err
 	})

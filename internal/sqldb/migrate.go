@@ -28,7 +28,7 @@ func (db *DB) migrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = db.withoutForeignKeys(ctx, func() error {
+	err = db.forMigrations(ctx, provider, func() error {
 		_, err := provider.Up(ctx)
 		return err
 	})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/pressly/goose/v3"
@@ -18,28 +17,6 @@ func (db *DB) paymentsMigration() *goose.Migration {
 	return goose.NewGoMigration(13, &goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
 		return migratePayments(ctx, tx, own)
 	}}, nil)
-}
-
-// withoutForeignKeys runs f with the foreign keys of SQLite disabled, so that tables can
-// be recreated, and checks them afterwards. The pool has one connection.
-func (db *DB) withoutForeignKeys(ctx context.Context, f func() error) error {
-	if db.dialect == postgres {
-		return f()
-	}
-	if _, err := db.write.ExecContext(ctx, `PRAGMA foreign_keys = OFF`); err != nil {
-		return err
-	}
-	err := f()
-	_, on := db.write.ExecContext(context.WithoutCancel(ctx), `PRAGMA foreign_keys = ON`)
-	if err = errors.Join(err, on); err != nil {
-		return err
-	}
-	var table string
-	err = db.write.QueryRowContext(ctx, `SELECT "table" FROM pragma_foreign_key_check LIMIT 1`).Scan(&table)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	return errors.Join(err, fmt.Errorf("rows of %s violate a foreign key", table))
 }
 
 func migratePayments(ctx context.Context, tx *sql.Tx, own string) error {

@@ -45,3 +45,25 @@ func refuses(t *testing.T, driver, dsn string, open func(context.Context) (*sqld
 		t.Errorf("got %v", err)
 	}
 }
+
+// A row without its parent stops the start after a migration, and every later one.
+func TestForeignKeysAreCheckedAfterMigrations(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "deed.db")
+	older, err := sqldb.OpenSQLiteAt(t.Context(), path, 49)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, query := range []string{`PRAGMA foreign_keys = OFF`, `INSERT INTO outbox (zone_id, serial, propagated_serial, next_at) VALUES ('none', 1, 0, 0)`} {
+		if err := older.Exec(t.Context(), query); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := older.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := sqldb.OpenSQLite(t.Context(), path); err == nil || !strings.Contains(err.Error(), "rows of outbox violate a foreign key") {
+			t.Errorf("got %v", err)
+		}
+	}
+}
