@@ -31,7 +31,7 @@ func openDatabase(ctx context.Context, c *Config) (*sqldb.DB, error) {
 	if c.DatabaseURL != "" {
 		return sqldb.OpenPostgresWith(ctx, c.postgres())
 	}
-	db, err := sqldb.OpenSQLite(ctx, c.databaseFile())
+	db, err := sqldb.OpenSQLiteWith(ctx, sqldb.SQLiteConfig{Path: c.databaseFile(), Trace: c.Database.Trace})
 	if err == nil && c.Database.Timeout > 0 {
 		db.Timeout = c.Database.Timeout
 	}

@@ -48,7 +48,7 @@ func (db *DB) BackUp(ctx context.Context, path string) (err error) {
 
 // checkFile runs the integrity check of SQLite.
 func checkFile(ctx context.Context, path string) error {
-	db, err := openFile(path, "mode=ro")
+	db, err := SQLiteConfig{Path: path}.open("mode=ro")
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 
 // OpenSQLiteAt and OpenPostgresAt open a database as an older binary left it.
 func OpenSQLiteAt(ctx context.Context, path string, version int64) (*DB, error) {
-	write, err := openFile(path, "_txlock=immediate")
+	write, err := SQLiteConfig{Path: path}.open("_txlock=immediate")
 	if err != nil {
 		return nil, err
 	}

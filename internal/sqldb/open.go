@@ -31,36 +31,49 @@ var writerOptions = []string{
 	"_pragma=wal_autocheckpoint(4000)", // pages of 4 kB
 }
 
+// SQLiteConfig says which file is opened. Only Path is required.
+type SQLiteConfig struct {
+	Path string
+
+	// Trace is called with every statement. It must be safe for concurrent use.
+	Trace func(sql string)
+}
+
 // OpenSQLite opens or creates the file at path and migrates its schema. It fails when
 // another process has the file open.
+func OpenSQLite(ctx context.Context, path string) (*DB, error) {
+	return OpenSQLiteWith(ctx, SQLiteConfig{Path: path})
+}
+
+// OpenSQLiteWith is OpenSQLite with a configuration.
 //
 // SQLite has one writer at a time: writers queue for the only connection of the write
 // pool, not for the lock of the file, and concurrent ones share a commit (see group).
 // Readers have a separate read-only pool, which writers do not block (WAL). A commit is
 // durable before it returns (synchronous FULL), because the rows are money.
-func OpenSQLite(ctx context.Context, path string) (*DB, error) {
-	release, err := lockFile(path + ".lock")
+func OpenSQLiteWith(ctx context.Context, c SQLiteConfig) (*DB, error) {
+	release, err := lockFile(c.Path + ".lock")
 	if err != nil {
 		return nil, err
 	}
-	write, err := openFile(path, writerOptions...)
+	write, err := c.open(writerOptions...)
 	if err != nil {
 		return nil, errors.Join(err, release())
 	}
 	write.SetMaxOpenConns(1)
-	read, err := openFile(path, "mode=ro")
+	read, err := c.open("mode=ro")
 	if err != nil {
 		return nil, errors.Join(err, write.Close(), release())
 	}
 	read.SetMaxOpenConns(4 * runtime.NumCPU())
 	read.SetMaxIdleConns(4 * runtime.NumCPU())
-	return (&DB{Timeout: defaultTimeout, write: write, read: read, dialect: sqlite, group: newGroup(write), path: path, release: release}).ready(ctx)
+	return (&DB{Timeout: defaultTimeout, write: write, read: read, dialect: sqlite, group: newGroup(write), path: c.Path, release: release}).ready(ctx)
 }
 
 // OpenSQLiteReadOnly opens the file at path read-only, even while another process owns
 // it. Its schema must be up to date.
 func OpenSQLiteReadOnly(path string) (*DB, error) {
-	read, err := openFile(path, "mode=ro")
+	read, err := SQLiteConfig{Path: path}.open("mode=ro")
 	if err != nil {
 		return nil, err
 	}
@@ -80,14 +93,17 @@ func (db *DB) Created(ctx context.Context) (bool, error) {
 	return n > 0, nil
 }
 
-func openFile(path string, options ...string) (*sql.DB, error) {
-	dsn := (&url.URL{Scheme: "file", Opaque: url.PathEscape(path)}).String() + "?_pragma=busy_timeout(10000)&_pragma=foreign_keys(1)"
+func (c SQLiteConfig) open(options ...string) (*sql.DB, error) {
+	dsn := (&url.URL{Scheme: "file", Opaque: url.PathEscape(c.Path)}).String() + "?_pragma=busy_timeout(10000)&_pragma=foreign_keys(1)"
 	for _, o := range options {
 		dsn += "&" + o
 	}
 	db, err := sql.Open("sqlite", dsn)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
+		return nil, fmt.Errorf("open %s: %w", c.Path, err)
+	}
+	if c.Trace != nil {
+		return sql.OpenDB(tracedFile{db.Driver(), dsn, c.Trace}), nil
 	}
 	return db, nil
 }

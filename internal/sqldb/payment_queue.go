@@ -29,16 +29,17 @@ func (s Payments) DueRefunds(ctx context.Context, limit int) ([]string, error) {
 func (s Payments) Stalled(ctx context.Context, since time.Time) (found order.Stalled, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
+	// Nearly all payments changed before: the sum is not in their index.
 	const where = `
 		  FROM payments
-		 WHERE next_at IS NOT NULL AND changed_at <= $1 AND stuck_at IS NULL
+		 WHERE next_at IS NOT NULL AND changed_at + 0 <= $1 AND stuck_at IS NULL
 		   AND state IN ('authorized', 'settling', 'refund_due', 'refunding')`
 	err = s.DB.read.QueryRowContext(ctx, `SELECT count(*)`+where, since.Unix()).Scan(&found.Count)
 	if err != nil || found.Count == 0 {
 		return found, err
 	}
 	var at int64
-	err = s.DB.read.QueryRowContext(ctx, `SELECT id, state, cause, changed_at`+where+` ORDER BY changed_at, id LIMIT 1`, since.Unix()).
+	err = s.DB.read.QueryRowContext(ctx, `SELECT id, state, cause, changed_at`+where+` ORDER BY changed_at + 0, id LIMIT 1`, since.Unix()).
 		Scan(&found.ID, &found.State, &found.Cause, &at)
 	if errors.Is(err, sql.ErrNoRows) {
 		return order.Stalled{}, nil // it made progress in between

@@ -171,13 +171,14 @@ func (s Served) Versions(ctx context.Context, yield func(origin, version string,
 	})
 }
 
-// Changed implements zone.Served. A name may have several zones, one after the other.
+// Changed implements zone.Served. A name may have several zones, one after the other. They
+// are in the order of the index that finds them.
 func (s Served) Changed(ctx context.Context, since time.Time) (versions map[string]string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	rows, err := s.DB.read.QueryContext(ctx, `
 		SELECT domain, id, serial, changed_at, coalesce(withdrawn_at, 0), coalesce(ended_at, 0)
-		  FROM zones WHERE changed_at >= $1 ORDER BY domain, id`, since.UnixMilli())
+		  FROM zones WHERE changed_at >= $1 ORDER BY changed_at, id`, since.UnixMilli())
 	if err != nil {
 		return nil, err
 	}

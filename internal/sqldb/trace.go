@@ -2,6 +2,7 @@ package sqldb
 
 import (
 	"context"
+	"database/sql/driver"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -23,3 +24,50 @@ func (t tracer) TracePrepareStart(ctx context.Context, _ *pgx.Conn, data pgx.Tra
 }
 
 func (t tracer) TracePrepareEnd(context.Context, *pgx.Conn, pgx.TracePrepareEndData) {}
+
+// A tracedFile opens connections to a SQLite file that pass the text of every statement on.
+// It implements driver.Connector.
+type tracedFile struct {
+	driver driver.Driver
+	dsn    string
+	trace  func(sql string)
+}
+
+func (f tracedFile) Driver() driver.Driver { return f.driver }
+
+func (f tracedFile) Connect(context.Context) (driver.Conn, error) {
+	c, err := f.driver.Open(f.dsn)
+	if err != nil {
+		return nil, err
+	}
+	return tracedConn{c.(sqliteConn), f.trace}, nil
+}
+
+// sqliteConn is what database/sql uses of a connection to SQLite.
+type sqliteConn interface {
+	driver.Conn
+	driver.ConnBeginTx
+	driver.ConnPrepareContext
+	driver.ExecerContext
+	driver.QueryerContext
+}
+
+type tracedConn struct {
+	sqliteConn
+	trace func(sql string)
+}
+
+func (c tracedConn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
+	c.trace(query)
+	return c.sqliteConn.PrepareContext(ctx, query)
+}
+
+func (c tracedConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	c.trace(query)
+	return c.sqliteConn.ExecContext(ctx, query, args)
+}
+
+func (c tracedConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	c.trace(query)
+	return c.sqliteConn.QueryContext(ctx, query, args)
+}
