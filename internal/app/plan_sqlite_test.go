@@ -52,9 +52,9 @@ func (p *filePlanner) check(t *testing.T, statements []string) {
 }
 
 // A plan has lines like "SCAN z", "SCAN z USING INDEX name" and "SEARCH z USING INDEX name
-// (changed_at<?)". Nearly all rows changed before some time.
+// (changed_at<?)". Nearly all rows changed before some time, and a payer may have many.
 var (
-	scanned = regexp.MustCompile(`^(?:SCAN|SEARCH) (\w+)(?: USING (?:COVERING )?INDEX (\w+)(?: \((?:changed|created|updated)_at<\?\))?)?$`)
+	scanned = regexp.MustCompile(`^(?:SCAN|SEARCH) (\w+)(?: USING (?:COVERING )?INDEX (\w+)(?: \((?:(?:changed|created|updated)_at<|payer=)\?\))?)?$`)
 	aliased = regexp.MustCompile(`(?i)\b(?:FROM|JOIN|,)\s+(\w+)(?:\s+AS)?\s+(\w+)`)
 )
 

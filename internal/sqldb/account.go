@@ -119,10 +119,11 @@ const refundAmount = `(CASE WHEN refund_label = '' THEN amount ELSE refund_amoun
 
 // listedPayments and listedRefunds select the transactions of a wallet: every payment
 // that is not an alias, and every refund as a separate transaction. A transfer without
-// a request is listed as its refund only.
+// a request is listed as its refund only. The states of refunds are written as those of the
+// index payments_refunded, or SQLite would not use it.
 const (
 	listedPayments = `FROM payments WHERE payer = $1 AND kind <> 'nothing' AND alias_of IS NULL`
-	listedRefunds  = `FROM payments WHERE payer = $1 AND (state IN ('refund_due', 'refunding', 'refunded') OR state = 'unclaimed' AND lost_at IS NULL)`
+	listedRefunds  = `FROM payments WHERE payer = $1 AND state IN ('refund_due', 'refunding', 'refunded', 'unclaimed') AND (state <> 'unclaimed' OR lost_at IS NULL)`
 )
 
 // newestPayments and newestRefunds select as many of them as a page can show, so that
