@@ -20,9 +20,9 @@ type Addition struct {
 }
 
 var (
-	addsTable    = regexp.MustCompile(`(?m)^CREATE TABLE (\w+)`)
-	addsColumn   = regexp.MustCompile(`(?m)^ALTER TABLE (\w+)\s+ADD COLUMN (\w+)`)
-	changesTable = regexp.MustCompile(`(?m)^(?:DROP TABLE|ALTER TABLE) (\w+)(?:;| RENAME TO| DROP COLUMN)`)
+	addsTable  = regexp.MustCompile(`(?m)^CREATE TABLE (\w+)`)
+	addsColumn = regexp.MustCompile(`(?m)^ALTER TABLE (\w+)\s+ADD COLUMN (\w+)`)
+	removes    = regexp.MustCompile(`(?m)^(?:DROP TABLE|ALTER TABLE) (\w+)(?:;| RENAME TO| DROP COLUMN (\w+))`)
 )
 
 // Schema returns the version of the schema, and what was added after an earlier version:
@@ -55,7 +55,7 @@ func additions(since int64) (list []Addition, err error) {
 		return nil, err
 	}
 	slices.SortFunc(files, func(a, b string) int { return cmp.Compare(b, a) })
-	changed := map[string]bool{} // tables that a later migration dropped, renamed or took columns from
+	gone := map[Addition]bool{} // tables that a later migration dropped or renamed, and columns that it dropped
 	for _, file := range files {
 		number, _, _ := strings.Cut(path.Base(file), "_")
 		version, err := strconv.ParseInt(number, 10, 64)
@@ -66,17 +66,17 @@ func additions(since int64) (list []Addition, err error) {
 		if err != nil {
 			return nil, err
 		}
-		text := string(raw)
-		for _, m := range changesTable.FindAllStringSubmatch(text, -1) {
-			changed[m[1]] = true
+		text, _, _ := strings.Cut(string(raw), "-- +goose Down")
+		for _, m := range removes.FindAllStringSubmatch(text, -1) {
+			gone[Addition{Table: m[1], Column: m[2]}] = true
 		}
 		for _, m := range addsTable.FindAllStringSubmatch(text, -1) {
-			if !changed[m[1]] {
+			if !gone[Addition{Table: m[1]}] {
 				list = append(list, Addition{Version: version, Table: m[1]})
 			}
 		}
 		for _, m := range addsColumn.FindAllStringSubmatch(text, -1) {
-			if !changed[m[1]] {
+			if !gone[Addition{Table: m[1]}] && !gone[Addition{Table: m[1], Column: m[2]}] {
 				list = append(list, Addition{Version: version, Table: m[1], Column: m[2]})
 			}
 		}

@@ -21,7 +21,7 @@ func TestSchemaSaysWhatAnOlderBinaryLoses(t *testing.T) {
 			}
 			found[a.Table+"."+a.Column] = true
 		}
-		if !found["aliases."] || !found["registrations.roid"] || found["mandates."] {
+		if !found["aliases."] || !found["registrations.roid"] || !found["registrations.ds_next_at"] || found["mandates."] || found["zones.ds_next_at"] {
 			t.Errorf("got %v", found)
 		}
 		if _, _, err := db.Schema(t.Context(), 21); err != nil {

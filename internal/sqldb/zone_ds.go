@@ -14,7 +14,7 @@ import (
 // DueDelegations implements zone.Delegations.
 func (s Zones) DueDelegations(ctx context.Context, servers []string, limit int) ([]string, error) {
 	return due(ctx, s.DB, dueQuery{
-		id: "r.domain", from: "registrations r JOIN zones z ON z.domain = r.domain", at: "z.ds_next_at",
+		id: "r.domain", from: "registrations r JOIN zones z ON z.domain = r.domain", at: "r.ds_next_at",
 		where: `r.ds = '' AND r.nameservers = $3 AND r.status = 'active' AND z.generation > 0 AND` + isServed + `
 			AND NOT EXISTS (SELECT 1 FROM delegation_moves m WHERE m.domain = r.domain AND m.reference = r.reference)
 			AND NOT EXISTS (SELECT 1 FROM key_rolls k WHERE k.zone_id = z.id)`,
@@ -26,7 +26,7 @@ func (s Zones) DSWait(ctx context.Context, name deed.Name) (w zone.DSWait, err e
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	var since, next int64
-	err = s.DB.read.QueryRowContext(ctx, `SELECT ds_wait_since, ds_next_at FROM zones WHERE domain = $1 AND ended_at IS NULL`, name).Scan(&since, &next)
+	err = s.DB.read.QueryRowContext(ctx, `SELECT ds_wait_since, ds_next_at FROM registrations WHERE domain = $1`, name).Scan(&since, &next)
 	if errors.Is(err, sql.ErrNoRows) {
 		return w, deed.Errorf(deed.CodeNotFound, "%s is not registered here", name)
 	}
@@ -36,7 +36,7 @@ func (s Zones) DSWait(ctx context.Context, name deed.Name) (w zone.DSWait, err e
 // SetDSWait implements zone.Delegations.
 func (s Zones) SetDSWait(ctx context.Context, name deed.Name, w zone.DSWait) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE zones SET ds_wait_since = $1, ds_next_at = $2 WHERE domain = $3 AND ended_at IS NULL`,
+		_, err := tx.ExecContext(ctx, `UPDATE registrations SET ds_wait_since = $1, ds_next_at = $2 WHERE domain = $3`,
 			w.Since.Unix(), w.Next.Unix(), name)
 		return err
 	})

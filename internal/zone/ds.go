@@ -2,6 +2,7 @@ package zone
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -32,10 +33,12 @@ type Delegations interface {
 // are asked again. It is zero before the first time.
 type DSWait struct{ Since, Next time.Time }
 
-// Checks of one zone are this far apart, the longer it has waited, the farther.
+// Checks of one zone are this far apart, the longer it has waited, the farther. A registry
+// that refuses the DS, such as one without DNSSEC, is asked again after up to a day.
 const (
-	minDSCheckInterval = time.Second
-	maxDSCheckInterval = time.Minute
+	minDSCheckInterval   = time.Second
+	maxDSCheckInterval   = time.Minute
+	maxDSRefusedInterval = 24 * time.Hour
 )
 
 // next returns the wait after a check now. If nobody has looked for AbsentServerTimeout,
@@ -45,6 +48,12 @@ func (w DSWait) next(now time.Time) DSWait {
 		w.Since = now
 	}
 	w.Next = now.Add(min(max(now.Sub(w.Since)/10, minDSCheckInterval), maxDSCheckInterval))
+	return w
+}
+
+// refused returns the wait after the registry has refused the DS now.
+func (w DSWait) refused(now time.Time) DSWait {
+	w.Next = now.Add(min(max(now.Sub(w.Since), maxDSCheckInterval), maxDSRefusedInterval))
 	return w
 }
 
@@ -92,7 +101,11 @@ func (c *DSUpdater) Advance(ctx context.Context, id string) error {
 		return err // delegated to other servers, which sign with other keys
 	}
 	if err := c.Manager.SetDS(ctx, name, ds); err != nil {
-		return fmt.Errorf("set the DS of %s at the registry: %w", name, err)
+		var stored error
+		if deed.CodeOf(err) != deed.CodeUnavailable {
+			stored = c.Names.SetDSWait(ctx, name, w.refused(now))
+		}
+		return errors.Join(fmt.Errorf("set the DS of %s at the registry: %w", name, err), stored)
 	}
 	return c.Names.SetDS(ctx, name, ds)
 }
