@@ -20,9 +20,9 @@ const (
 )
 
 // writerOptions are those of the connection that writes. What a savepoint keeps of the pages
-// that change after it is in memory: a file for it took a seventh of the processor time of a job. The
-// log is copied into the database every 16 MB instead of 4, so that a page that changes with
-// every sale is copied less often.
+// that change after it stays in memory: a file for it took a seventh of the processor time of
+// a job. The log is copied into the database every 16 MB, not every 4, which is the default:
+// a page that changes with every sale is copied less often.
 var writerOptions = []string{
 	"_txlock=immediate",
 	"_pragma=journal_mode(WAL)",
@@ -103,7 +103,7 @@ func (c SQLiteConfig) open(options ...string) (*sql.DB, error) {
 		return nil, fmt.Errorf("open %s: %w", c.Path, err)
 	}
 	if c.Trace != nil {
-		return sql.OpenDB(tracedFile{db.Driver(), dsn, c.Trace}), nil
+		return sql.OpenDB(tracedFile{db.Driver(), dsn, c.Trace}), db.Close()
 	}
 	return db, nil
 }
