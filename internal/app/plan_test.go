@@ -225,8 +225,8 @@ func (p *planner) check(t *testing.T, statements []string) {
 	checkPlans(t, statements, p.wholeReads)
 }
 
-// checkPlans fails the test for every statement of which wholeReads returns something.
-func checkPlans(t *testing.T, statements []string, wholeReads func(*testing.T, string) []string) {
+// checkPlans fails the test for every statement of which explain returns a whole read.
+func checkPlans(t *testing.T, statements []string, explain func(*testing.T, string) []string) {
 	t.Helper()
 	checked := 0
 	for _, sql := range statements {
@@ -238,7 +238,7 @@ func checkPlans(t *testing.T, statements []string, wholeReads func(*testing.T, s
 		if mayReadAll(sql) {
 			continue
 		}
-		for _, whole := range wholeReads(t, sql) {
+		for _, whole := range explain(t, sql) {
 			t.Errorf("%s\n  of %s", whole, strings.Join(words, " "))
 		}
 	}
@@ -273,14 +273,14 @@ func (p *planner) wholeReads(t *testing.T, sql string) []string {
 	return p.whole(explained[0].Plan)
 }
 
-// before matches a condition that is true for nearly all rows.
-var before = regexp.MustCompile(`^\((?:changed|created|updated)_at <=? \$\d+\)$`)
+// nearlyAll matches a condition that is true for nearly all rows.
+var nearlyAll = regexp.MustCompile(`^\((?:changed|created|updated)_at <=? \$\d+\)$`)
 
 func (p *planner) whole(n plan) (found []string) {
 	switch {
 	case n.Kind == "Seq Scan" && slices.Contains(grows, n.Table):
 		found = append(found, "all of "+n.Table+" is read")
-	case (n.Cond == "" || before.MatchString(n.Cond)) && p.large[n.Index]:
+	case (n.Cond == "" || nearlyAll.MatchString(n.Cond)) && p.large[n.Index]:
 		found = append(found, "all of the index "+n.Index+" is read")
 	}
 	for _, child := range n.Plans {

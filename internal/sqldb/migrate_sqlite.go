@@ -12,8 +12,8 @@ import (
 // forMigrations runs f, which migrates. On SQLite it does so only if a migration is pending,
 // with the settings for it: foreign keys are disabled, so that tables can be recreated; the
 // rows of a new index are sorted in a file, because a table may be larger than memory. The
-// foreign keys are checked afterwards, or at the next start if this process ends before that:
-// it takes seconds in a large database. The pool has one connection.
+// foreign keys are checked afterwards, or at the next start if this process ends before that,
+// but not at every start: it takes seconds in a large database. The pool has one connection.
 func (db *DB) forMigrations(ctx context.Context, provider *goose.Provider, f func() error) error {
 	if db.dialect == postgres {
 		return f()

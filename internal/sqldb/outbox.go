@@ -44,9 +44,9 @@ func (s Zones) DelayOutbox(ctx context.Context, name deed.Name, until time.Time)
 	})
 }
 
-// Behind implements zone.Outbox. It begins with the changes that are under way, which are few
-// (SQLite keeps the order of a CROSS JOIN), and not with the zones, of which nearly all
-// changed before: the sum is not in their index.
+// Behind implements zone.Outbox. Few changes are under way, and nearly all zones changed
+// before, so the zones must not be read first: SQLite keeps the order of a CROSS JOIN, and a
+// sum is not looked up in the index of changed_at.
 func (s Zones) Behind(ctx context.Context, before time.Time) (n int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()

@@ -29,7 +29,7 @@ func (s Payments) DueRefunds(ctx context.Context, limit int) ([]string, error) {
 func (s Payments) Stalled(ctx context.Context, since time.Time) (found order.Stalled, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
-	// Nearly all payments changed before: the sum is not in their index.
+	// Nearly all payments changed before: a sum is not looked up in the index of changed_at.
 	const where = `
 		  FROM payments
 		 WHERE next_at IS NOT NULL AND changed_at + 0 <= $1 AND stuck_at IS NULL
