@@ -15,12 +15,12 @@ import (
 var errAllTaken = errors.New("every attempt was made already")
 
 // Sign implements chain.Store. The nonce, the attempts and the signed bytes are written
-// by one statement, which requires that the nonce is still the next one: nobody waits
-// while a signer, which may be remote, signs. Who was too late signs again with the row
-// of the signer locked; what was signed before is never sent.
+// together, provided that the nonce is still the next one: nobody waits while a signer,
+// which may be remote, signs. Who was too late signs again with the row of the signer
+// locked; what was signed before is never sent. Behind a pooler the row is always locked.
 func (s Settlements) Sign(ctx context.Context, in settle.Intent, sign func(nonce uint64, purposes []string) (settle.Transaction, error)) (signed settle.Transaction, err error) {
-	err = s.DB.atOnce(ctx, func(ctx context.Context, tx *Tx) error {
-		if tx.pool != nil {
+	err = s.DB.composed(ctx, func(ctx context.Context, tx *Tx) error {
+		if tx.reads != nil {
 			signed, err = s.signAtOnce(ctx, tx, in, sign)
 			return err
 		}

@@ -99,6 +99,31 @@ func TestSignWithAStaleNonce(t *testing.T) {
 	})
 }
 
+// While a signer signs, which may take long, others write.
+func TestSignLetsOthersWrite(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		s := sqldb.Settlements{DB: db, ChainID: 84532}
+		const other = deed.Wallet("0x00000000000000000000000000000000000000bb")
+		intent := func(from deed.Wallet, purpose string) settle.Intent {
+			return settle.Intent{From: from, First: 1, Purposes: []string{purpose}, Attempt: 1}
+		}
+		for _, from := range []deed.Wallet{signer, other} { // the first transaction stores the account
+			if _, err := s.Sign(t.Context(), intent(from, "first of "+string(from)), signAs("first of "+string(from))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := s.Sign(t.Context(), intent(signer, "a"), func(nonce uint64, purposes []string) (settle.Transaction, error) {
+			if _, err := s.Sign(t.Context(), intent(other, "b"), signAs("meanwhile")); err != nil {
+				return settle.Transaction{}, err
+			}
+			return signAs("slow")(nonce, purposes)
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func brief(all []settle.Transaction) (words []string) {
 	for _, tx := range all {
 		words = append(words, fmt.Sprintf("%d/%d %s", tx.Nonce, tx.Attempt, tx.Hash))

@@ -44,9 +44,10 @@ type Follower struct {
 	Snapshot   Snapshot         // of the first of them; nil: none
 	Now        func() time.Time // the clock of the changes' timestamps
 
-	mu    sync.Mutex
-	since time.Time         // guarded by mu
-	seen  map[string]string // versions that the last poll has published; guarded by mu
+	mu     sync.Mutex
+	since  time.Time           // guarded by mu
+	seen   map[string]string   // versions that the last poll has published; guarded by mu
+	failed map[string]struct{} // zones that the last poll could not publish; guarded by mu
 
 	reading singleflight.Group // by origin and serial
 
@@ -73,21 +74,25 @@ func (f *Follower) Follow(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read changed zones: %w", err)
 	}
+	for origin := range f.failed {
+		if _, found := changed[origin]; !found {
+			changed[origin] = "" // it changed before the time of this poll
+		}
+	}
+	f.failed = map[string]struct{}{}
 	var failed error
 	for origin, version := range changed {
-		if f.seen[origin] == version || f.recently(origin).Version == version {
+		if version != "" && (f.seen[origin] == version || f.recently(origin).Version == version) {
 			continue // it was published, and the last poll reaches back as far as this one
 		}
 		if err := f.Refresh(ctx, origin); err != nil {
 			failed = errors.Join(failed, err)
+			f.failed[origin] = struct{}{}
 			delete(changed, origin)
 		}
 	}
-	f.seen = changed
+	f.seen, f.since = changed, now
 	f.forget(changed)
-	if failed == nil {
-		f.since = now
-	}
 	return failed
 }
 

@@ -19,7 +19,7 @@ type servedZones struct {
 	versions map[string]string
 	reads    map[string]int
 	broken   map[string]bool
-	changed  time.Time
+	changed  time.Time // of all of them; zero: just now
 }
 
 func (s *servedZones) Zone(_ context.Context, origin string) (dnssec.ServedZone, error) {
@@ -58,7 +58,10 @@ func (s *servedZones) Versions(_ context.Context, yield func(origin, version str
 	return nil
 }
 
-func (s *servedZones) Changed(context.Context, time.Time) (map[string]string, error) {
+func (s *servedZones) Changed(_ context.Context, since time.Time) (map[string]string, error) {
+	if !s.changed.IsZero() && s.changed.Before(since) {
+		return map[string]string{}, nil
+	}
 	return maps.Clone(s.versions), nil
 }
 
@@ -103,6 +106,41 @@ func TestFollowerReadsEachChangeOnce(t *testing.T) {
 	}
 	if got := slices.Sorted(maps.Keys(out)); !slices.Equal(got, []string{"a.com", "b.com"}) {
 		t.Errorf("published %v", got)
+	}
+}
+
+// A zone that cannot be published is tried again for as long as it takes, and does not
+// make the polls read everything that changed since.
+func TestFollowerGoesOnAfterAFailure(t *testing.T) {
+	now := time.Now()
+	zones := &servedZones{
+		versions: map[string]string{"a.com": "1", "b.com": "1"}, changed: now,
+		reads: map[string]int{}, broken: map[string]bool{"b.com": true},
+	}
+	out := published{}
+	f := &zone.Follower{Zones: zones, Publishers: []dnssec.Publisher{out}, Now: func() time.Time { return now }}
+	poll := func() error {
+		now = now.Add(time.Minute)
+		return f.Follow(t.Context())
+	}
+	_ = poll()
+	zones.versions["a.com"] = "2" // not read: it is not among the changes since the last poll
+	for range 2 {
+		if err := poll(); err == nil {
+			t.Error("a zone that cannot be read: got no error")
+		}
+	}
+	if zones.reads["a.com"] != 1 || zones.reads["b.com"] != 3 {
+		t.Errorf("got reads %v", zones.reads)
+	}
+	zones.broken = nil
+	for range 2 {
+		if err := poll(); err != nil {
+			t.Error(err)
+		}
+	}
+	if zones.reads["b.com"] != 4 || !out["b.com"] {
+		t.Errorf("got reads %v, published %v", zones.reads, out)
 	}
 }
 

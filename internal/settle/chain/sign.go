@@ -81,8 +81,8 @@ func (s *Settler) combined(o draft, purposes []string) (to common.Address, gas u
 	return s.multicall, max(o.gas, batchGas+memberGas*uint64(len(calls))), batch(s.token, calls...)
 }
 
-// signTimeout limits how long the row of a nonce is locked for a signer that does
-// not respond.
+// signTimeout limits how long the payments of a round, and the row of the nonce where it
+// is locked, wait for a signer that does not respond.
 const signTimeout = time.Second
 
 // signed has the signer of the lane sign the transaction for our chain. A signer may
