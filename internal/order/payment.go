@@ -49,11 +49,15 @@ func normalSignature(sig []byte) []byte {
 // A PaymentState is the state of a payment:
 //
 //	authorized ─► settling ─► settled ─► consumed
-//	    ├────────────┤  ▲         │          │ a part
-//	    │            │  │         └────► refund_due ─► refunding ─► refunded
-//	    │            │  └──┐             ▲  ▲  └── reverted ──┘
-//	    ├─► void ◄───┤     unclaimed ────┘  │
-//	    └─► released ◄         └─► dust ────┘
+//	                             │           │ a part
+//	                             ├───────────┘
+//	                             └─► refund_due ─► refunding ─► refunded
+//
+//	authorized, settling ─► void
+//	settling ─► released
+//	unclaimed ─► settled
+//	unclaimed, dust ─► refund_due
+//	authorized, settling, void, released ─► refund_due, by a transfer that arrives and is not the authorized one
 //
 // Authorized: the payment and its purchase are stored. Only aliases stay so: any other
 // payment is stored as settling at once. Settling: the transfer may happen at any time.
@@ -81,7 +85,8 @@ const (
 	PaymentDust       PaymentState = "dust"
 )
 
-// paymentTransitions are the arrows of the diagram above.
+// paymentTransitions are the arrows above, except those of a transfer that arrives: only
+// the watcher makes them, together with the entry of the transfer in the ledger.
 var paymentTransitions = map[PaymentState][]PaymentState{
 	PaymentAuthorized: {PaymentSettling, PaymentVoid},
 	PaymentSettling:   {PaymentSettled, PaymentVoid, PaymentReleased},
@@ -90,7 +95,7 @@ var paymentTransitions = map[PaymentState][]PaymentState{
 	PaymentUnclaimed:  {PaymentSettled, PaymentRefundDue},
 	PaymentDust:       {PaymentRefundDue},
 	PaymentRefundDue:  {PaymentRefunding},
-	PaymentRefunding:  {PaymentRefunded, PaymentRefundDue},
+	PaymentRefunding:  {PaymentRefunded},
 }
 
 // CanBecome reports whether there is a transition from s to next.

@@ -30,6 +30,9 @@ func (s Payments) ClaimPayment(ctx context.Context, p order.Payment, attempts in
 			}
 		}
 		p, err = readPayment(ctx, tx, p.ID)
+		if err == nil && p.State != known.State {
+			tx.observe(known, p, s.Now())
+		}
 		return err
 	})
 	return p, err

@@ -199,19 +199,20 @@ func (s Payments) settleKnown(ctx context.Context, tx *Tx, p order.Payment, t se
 
 // owe makes the transfer due for refund, and ends its job.
 func (s Payments) owe(ctx context.Context, tx *Tx, p order.Payment, t settle.Transfer) error {
-	now := s.Now()
+	now, before := s.Now(), p
+	p.State, p.AliasOf, p.Auth.Amount, p.TxHash, p.RefundID = order.PaymentRefundDue, "", t.Amount, t.TxHash, newPublicID("ref_")
 	moved, err := rowsAffected(tx.ExecContext(ctx, `
-		UPDATE payments SET alias_of = NULL, state = 'refund_due', amount = $1, tx_hash = $2, refund_id = $3, changed_at = $4, next_at = $4,
+		UPDATE payments SET alias_of = NULL, state = $1, amount = $2, tx_hash = $3, refund_id = $4, changed_at = $5, next_at = $5,
 		                    tries = 0, stuck_at = NULL, cause = ''
-		 WHERE id = $5 AND state = $6`,
-		t.Amount, t.TxHash, newPublicID("ref_"), now.Unix(), p.ID, p.State))
+		 WHERE id = $6 AND state = $7`,
+		p.State, p.Auth.Amount, p.TxHash, p.RefundID, now.Unix(), p.ID, before.State))
 	if err == nil && !moved {
-		err = fmt.Errorf("payment %s was %s: %w", p.ID, p.State, errMoved)
+		err = fmt.Errorf("payment %s was %s: %w", p.ID, before.State, errMoved)
 	}
 	if err != nil {
 		return err
 	}
-	p.Auth.Amount = t.Amount
+	tx.observe(before, p, now)
 	post(tx, p, now, settledEntry(p))
 	if err := s.DB.eraseAuthCode(ctx, tx, p); err != nil {
 		return err

@@ -6,14 +6,24 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/event"
 	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
+// An observer remembers what it was told.
+type observer struct {
+	events []event.Event
+	moves  []sqldb.PaymentMove
+}
+
+func (o *observer) Event(e event.Event)              { o.events = append(o.events, e) }
+func (o *observer) PaymentMoved(m sqldb.PaymentMove) { o.moves = append(o.moves, m) }
+
 // A transfer with the nonce of a known payment settles it if the amount matches, and is
-// refunded otherwise.
+// refunded otherwise. Its payer is told.
 func TestAdoptKnownPayments(t *testing.T) {
 	const promised, other = deed.USDC(10), deed.USDC(3)
 	tests := map[string]struct {
@@ -36,6 +46,8 @@ func TestAdoptKnownPayments(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+				told := &observer{}
+				db.Observer = told
 				rows := sqldb.Payments{DB: db, ChainID: 1, Now: time.Now}
 				promise := func(nonce string) order.Payment {
 					p := order.Payment{Source: order.SourceX402Exact, Auth: settle.Authorization{Payer: "0x01", PayTo: "0x02", Amount: promised, Nonce: nonce}}
@@ -68,6 +80,13 @@ func TestAdoptKnownPayments(t *testing.T) {
 				got, err := rows.Payment(t.Context(), p.ID)
 				if err != nil || got.State != tt.want || got.Auth.Amount != tt.amount || got.TxHash != "0xabc" {
 					t.Errorf("got %+v, %v", got, err)
+				}
+				last := told.moves[len(told.moves)-1].Payment
+				if last.State != got.State || last.Auth.Amount != got.Auth.Amount || last.RefundID != got.RefundID {
+					t.Errorf("observed last: %+v", last)
+				}
+				if n := len(told.events); n == 0 || told.events[n-1].Type != map[order.PaymentState]event.Type{order.PaymentSettled: event.PaymentSettled, order.PaymentRefundDue: event.RefundDue}[tt.want] {
+					t.Errorf("got events %+v", told.events)
 				}
 				job, err := sqldb.Jobs{DB: db, Now: time.Now}.Job(t.Context(), order.JobID(p.ID))
 				if job.State != tt.job || err != nil && tt.job != "" {
