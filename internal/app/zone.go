@@ -124,7 +124,11 @@ func (d *dnsBackend) watchDrift(counters *metrics.Metrics, log *slog.Logger) fun
 func (a *App) dsUpdater() *zone.DSUpdater {
 	d := a.dns
 	return &zone.DSUpdater{
-		Names: d.zones, Manager: a.registrar, Servers: d.zones.Publishing.Servers, DS: d.dsOf,
+		Names: d.zones, Manager: a.registrar, Servers: d.zones.Publishing.Servers,
+		DS: func(ctx context.Context, name deed.Name) ([]dnssec.DS, error) {
+			current, _, err := d.dsOf(ctx, name)
+			return current, err
+		},
 		Ready: func(ctx context.Context, name deed.Name, waited time.Duration) (bool, error) {
 			return d.ready(ctx, name, func(s []zone.ServerCopy) (bool, []string) { return zone.DSReady(s, waited) }, a.log)
 		},
@@ -145,13 +149,13 @@ func (a *App) keyRoller() *zone.KeyRoller {
 	}
 }
 
-// dsOf returns the DS of the key that signs the zone.
-func (d *dnsBackend) dsOf(ctx context.Context, name deed.Name) ([]dnssec.DS, error) {
-	key, err := d.zones.ZoneKey(ctx, name)
+// dsOf returns the DS of the key that signs the zone, and of the one that it replaces.
+func (d *dnsBackend) dsOf(ctx context.Context, name deed.Name) (current, old []dnssec.DS, err error) {
+	keys, err := d.zones.ZoneKeys(ctx, name)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return d.zones.Publishing.DS(name, key)
+	return d.zones.Publishing.DSOf(name, keys)
 }
 
 // ready reports whether enough name servers serve the current zone, by the given rule.

@@ -27,17 +27,16 @@ const maxDS = 8
 
 // SameDS reports whether two lists have the same DS records, in any order.
 func SameDS(a, b []DS) bool {
-	has := func(list []DS, d DS) bool {
-		return slices.ContainsFunc(list, func(o DS) bool {
+	return len(a) == len(b) && !slices.ContainsFunc(a, func(d DS) bool { return !AnyDS(b, []DS{d}) })
+}
+
+// AnyDS reports whether the list has any of these DS records.
+func AnyDS(list, of []DS) bool {
+	return slices.ContainsFunc(list, func(o DS) bool {
+		return slices.ContainsFunc(of, func(d DS) bool {
 			return o.KeyTag == d.KeyTag && o.Algorithm == d.Algorithm && o.DigestType == d.DigestType && strings.EqualFold(o.Digest, d.Digest)
 		})
-	}
-	for _, d := range a {
-		if !has(b, d) {
-			return false
-		}
-	}
-	return len(a) == len(b)
+	})
 }
 
 // ParseDS returns the DS records with their digests in lower case. It fails with

@@ -114,16 +114,21 @@ func (p Publishing) Serve(z dnszone.Zone, prev ServedZone, how Serving) (ServedZ
 	return Sign(prev, plain, by)
 }
 
-// DS returns the DS records of a zone's key for its parent, none for an unsigned zone.
-func (p Publishing) DS(name deed.Name, id KeyID) ([]DS, error) {
-	if id.Generation == 0 {
-		return nil, nil
+// DSOf returns the DS records for the parent of a zone: those of its first key, and those
+// of the others.
+func (p Publishing) DSOf(name deed.Name, keys []KeyID) (first, others []DS, err error) {
+	for i, id := range keys {
+		key, err := p.key(string(name), id)
+		if err != nil {
+			return nil, nil, err
+		}
+		if i == 0 {
+			first = key.DS()
+		} else {
+			others = append(others, key.DS()...)
+		}
 	}
-	key, err := p.key(string(name), id)
-	if err != nil {
-		return nil, err
-	}
-	return key.DS(), nil
+	return first, others, nil
 }
 
 // A Member is a zone as the catalog of all zones lists it (RFC 9432).

@@ -59,23 +59,33 @@ func openRoller(t *testing.T, s *env) *roller {
 		Rolls: zones, Delegation: zones, Manager: r.manager, Servers: s.api.Registrations.Nameservers, DS: r.ds,
 		Propagated: func(context.Context, lifecycle.KeyRoll) (bool, error) { return true, nil }, ParentTTL: 25 * time.Hour, Now: s.clock.Now,
 	}
-	ds, err := r.ds(t.Context(), "first.com")
-	if err == nil {
-		err = errors.Join(s.registry.SetDS(t.Context(), "first.com", ds), zones.SetDS(t.Context(), "first.com", ds))
-	}
+	ds, _, err := r.ds(t.Context(), "first.com")
 	if err != nil || len(ds) != 1 {
 		t.Fatal(ds, err)
 	}
+	publishDS(t, s, "first.com", ds)
 	r.seen = &validators{t: t, now: s.clock.Now, parent: r.parent, served: r.served}
 	return r
 }
 
-func (r *roller) ds(ctx context.Context, name deed.Name) ([]dnssec.DS, error) {
-	key, err := r.zones.ZoneKey(ctx, name)
+func (r *roller) ds(ctx context.Context, name deed.Name) (current, old []dnssec.DS, err error) {
+	keys, err := r.zones.ZoneKeys(ctx, name)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return r.zones.Publishing.DS(name, key)
+	return r.zones.Publishing.DSOf(name, keys)
+}
+
+// publishDS has the registry publish a DS, and stores that.
+func publishDS(t *testing.T, s *env, name deed.Name, ds []dnssec.DS) {
+	t.Helper()
+	if err := s.registry.SetDS(t.Context(), name, ds); err != nil {
+		t.Fatal(err)
+	}
+	stored, err := s.api.Zones.Store.(sqldb.Zones).StoreDS(t.Context(), name, s.api.Registrations.Nameservers, ds)
+	if err != nil || !stored {
+		t.Fatalf("store the DS of %s: got %t, %v", name, stored, err)
+	}
 }
 
 func (r *roller) parent() []dnssec.DS {
@@ -176,6 +186,31 @@ func TestKeyRollIsNeverBogus(t *testing.T) {
 		t.Logf("%d answers secure, %d bogus", r.seen.secure, r.seen.bogus)
 		s.audit(t)
 	})
+}
+
+// A key is replaced with its DS, also when the name servers of the name are listed in
+// another order, or the configuration has another one since.
+func TestKeyRollWithOtherServers(t *testing.T) {
+	for what, servers := range map[string][]string{
+		"another order": {"ns2.deed.example", "ns1.deed.example"},
+		"one more":      {"ns1.deed.example", "ns2.deed.example", "ns3.deed.example"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			eachEnv(t, func(t *testing.T, s *env) {
+				r := openRoller(t, s)
+				r.keys.Servers = servers
+				was := r.parent()[0]
+				r.request(1)
+				r.rollThrough(t)
+				for range 4 { // days
+					r.tick(24 * time.Hour)
+				}
+				if is := r.parent(); len(is) != 1 || is[0] == was || r.seen.bogus > 0 {
+					t.Errorf("the DS was %v and is %v; %d answers were bogus: %s", was, is, r.seen.bogus, r.seen.why)
+				}
+			})
+		})
+	}
 }
 
 // rollThrough advances the roll in half hours to its end and returns its steps.

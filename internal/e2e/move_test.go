@@ -28,12 +28,7 @@ func openMover(t *testing.T, s *env) *mover {
 	m := &mover{env: s, t: t, token: s.bearer(t, s.bought(t, "first.com")), ds: &zone.DSUpdater{
 		Names: zones, Manager: s.registry, Servers: s.api.Registrations.Nameservers, DS: func(context.Context, deed.Name) ([]dnssec.DS, error) { return key, nil },
 	}}
-	if err := s.registry.SetDS(t.Context(), "first.com", key); err != nil {
-		t.Fatal(err)
-	}
-	if err := zones.SetDS(t.Context(), "first.com", key); err != nil {
-		t.Fatal(err)
-	}
+	publishDS(t, s, "first.com", key)
 	return m
 }
 
@@ -138,12 +133,7 @@ func TestMoveCanBeCanceledChangedAndForced(t *testing.T) {
 		key := []dnssec.DS{{KeyTag: 7, Algorithm: 13, DigestType: 2, Digest: strings.Repeat("ab", 32)}}
 		publish := func() {
 			t.Helper()
-			if err := s.registry.SetDS(t.Context(), "first.com", key); err != nil {
-				t.Fatal(err)
-			}
-			if err := m.ds.Names.SetDS(t.Context(), "first.com", key); err != nil {
-				t.Fatal(err)
-			}
+			publishDS(t, s, "first.com", key)
 		}
 		publish()
 		read[api.Domain](t, m.put("nameservers", away))

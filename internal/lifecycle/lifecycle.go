@@ -184,7 +184,10 @@ func (r Registration) Corrected(h Holding, at time.Time) (Registration, []Event)
 	if !h.Expires.IsZero() {
 		is.Expires = h.Expires
 	}
-	is.Locked, is.Nameservers, is.DS = h.Locked, h.Nameservers, h.DS
+	is.Locked, is.Nameservers = h.Locked, KeepOrder(r.Nameservers, h.Nameservers)
+	if !sameMembers(r.DS, h.DS) {
+		is.DS = h.DS
+	}
 	is.Glue = r.Glue.Corrected(r.Name, h.Nameservers, h.Glue)
 	if is.Equal(r) {
 		return is, nil

@@ -124,7 +124,7 @@ func TestCorrected(t *testing.T) {
 		"an earlier one":   {func(h *lifecycle.Holding) { h.Expires = date(2027, time.March, 1) }, func(r *lifecycle.Registration) { r.Expires = date(2027, time.March, 1) }},
 		"unlocked":         {func(h *lifecycle.Holding) { h.Locked = false }, func(r *lifecycle.Registration) { r.Locked = false }},
 		"no name servers":  {func(h *lifecycle.Holding) { h.Nameservers = nil }, func(r *lifecycle.Registration) { r.Nameservers = nil }},
-		"in another order": {func(h *lifecycle.Holding) { h.Nameservers = []string{hosts[1], hosts[0]} }, func(r *lifecycle.Registration) { r.Nameservers = []string{hosts[1], hosts[0]} }},
+		"in another order": {func(h *lifecycle.Holding) { h.Nameservers = []string{hosts[1], hosts[0]} }, func(*lifecycle.Registration) {}},
 		"unsigned":         {func(h *lifecycle.Holding) { h.DS = nil }, func(r *lifecycle.Registration) { r.DS = nil }},
 	} {
 		h, want := same, r

@@ -60,6 +60,18 @@ func lockWord(locked bool) string {
 	return "unlocked"
 }
 
+// SameServers reports whether these are the same name servers: their order has no meaning,
+// and registries do not keep it.
+func SameServers(a, b []string) bool { return sameMembers(a, b) }
+
+// KeepOrder returns the servers in the order of known, if they are the same.
+func KeepOrder(known, servers []string) []string {
+	if SameServers(known, servers) {
+		return known
+	}
+	return servers
+}
+
 // sameMembers reports whether a and b have the same elements, in any order.
 func sameMembers[T comparable](a, b []T) bool {
 	count := map[T]int{}

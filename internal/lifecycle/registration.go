@@ -85,10 +85,13 @@ type OwnerAction struct {
 	Kind   ActionKind
 	Detail string // the new owner, the new name servers
 	After  int    // of a handover: how many actions precede it
+
+	// HadDS is the DS of the name before an ActionNameservers.
+	HadDS []dnssec.DS
 }
 
 // ErrConcurrentAction means that the owner acted on the name between two steps of
-// a handover.
+// a handover, or that its DS was published while its name servers were changed.
 var ErrConcurrentAction = errors.New("the owner changed the name concurrently")
 
 // An ActionKind is the kind of an OwnerAction.

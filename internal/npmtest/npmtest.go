@@ -13,7 +13,7 @@ import (
 var installed sync.Map // folder to *sync.Once
 
 // An installation sometimes never ends after it has fetched all packages, so it is ended
-// and repeated.
+// and repeated, with more time: the machine may only be slow.
 const (
 	installTime  = 3 * time.Minute
 	installTimes = 3
@@ -29,7 +29,8 @@ func Install(t testing.TB, dir string) {
 func install(t testing.TB, dir string) {
 	t.Helper()
 	for n := 1; ; n++ {
-		ctx, cancel := context.WithTimeout(t.Context(), installTime)
+		limit := time.Duration(n) * installTime
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
 		out, err := run(ctx, dir, "npm", "ci", "--no-audit", "--no-fund", "--prefer-offline")
 		ended := ctx.Err() == nil
 		cancel()
@@ -39,7 +40,7 @@ func install(t testing.TB, dir string) {
 		case ended || n == installTimes || t.Context().Err() != nil:
 			t.Fatalf("npm ci (Node and npm must be on the PATH), attempt %d: %v\n%s", n, err, out)
 		}
-		t.Logf("npm ci did not end in %s: it is repeated", installTime)
+		t.Logf("npm ci did not end in %s: it is repeated", limit)
 	}
 }
 

@@ -108,7 +108,7 @@ func (s *Service) registrationOf(ctx context.Context, j order.Job, o registrar.O
 		}
 		h = &read
 	}
-	r.Locked, r.Nameservers, r.Glue, r.DS = h.Locked, h.Nameservers, h.Glue, h.DS
+	r.Locked, r.Nameservers, r.Glue, r.DS = h.Locked, lifecycle.KeepOrder(r.Nameservers, h.Nameservers), h.Glue, h.DS
 	return r
 }
 

@@ -2,8 +2,8 @@ package registration
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -45,6 +45,16 @@ type Delegation struct {
 // left all caches. It fails with CodeValidation, before anything is changed, when a
 // server below the name itself has no addresses, or its registrar cannot publish them.
 func (s *Service) Delegate(ctx context.Context, who deed.Wallet, name deed.Name, d Delegation) error {
+	for range 3 {
+		err := s.delegate(ctx, who, name, d)
+		if !errors.Is(err, lifecycle.ErrConcurrentAction) {
+			return err
+		}
+	}
+	return deed.Invalid("nameservers", "the DS of %s changes at this moment: try again in a minute", name)
+}
+
+func (s *Service) delegate(ctx context.Context, who deed.Wallet, name deed.Name, d Delegation) error {
 	r, err := s.owned(ctx, who, name)
 	if err != nil {
 		return err
@@ -52,6 +62,7 @@ func (s *Service) Delegate(ctx context.Context, who deed.Wallet, name deed.Name,
 	if len(d.Hosts) == 0 {
 		d.Hosts = s.Nameservers
 	}
+	d.Hosts = lifecycle.KeepOrder(s.Nameservers, d.Hosts)
 	if err := s.checkGlue(ctx, name, d); err != nil {
 		return err
 	}
@@ -60,7 +71,7 @@ func (s *Service) Delegate(ctx context.Context, who deed.Wallet, name deed.Name,
 		return err
 	}
 	waits := pending != nil && pending.Step == lifecycle.MoveWithdrawing
-	sameHosts, sameGlue := slices.Equal(d.Hosts, r.Nameservers), d.Glue.String() == r.Glue.String()
+	sameHosts, sameGlue := lifecycle.SameServers(d.Hosts, r.Nameservers), d.Glue.String() == r.Glue.String()
 	switch {
 	case !d.Force && pending != nil && !waits && sameHosts && sameGlue:
 		return nil // it has them, and waits until its DS can be published
@@ -141,7 +152,7 @@ func (s *Service) setServers(ctx context.Context, r lifecycle.Registration, had 
 // crosses reports whether exactly one of the two lists is the service's own, so that
 // the keys change with the servers.
 func (s *Service) crosses(from, to []string) bool {
-	return slices.Equal(from, s.Nameservers) != slices.Equal(to, s.Nameservers)
+	return lifecycle.SameServers(from, s.Nameservers) != lifecycle.SameServers(to, s.Nameservers)
 }
 
 // pendingMove returns the move of the registration, or nil.
@@ -170,22 +181,23 @@ func (s *Service) withdrawDS(ctx context.Context, r lifecycle.Registration, d De
 	if err := s.Manager.SetDS(ctx, r.Name, nil); err != nil {
 		return fmt.Errorf("remove the DS of %s: %w", r.Name, err)
 	}
+	a := lifecycle.OwnerAction{Wallet: r.Owner, Kind: lifecycle.ActionNameservers, Detail: "DS removed before " + strings.Join(d.Hosts, " "), HadDS: r.DS}
 	r.DS = nil
-	return s.recordAction(ctx, r, lifecycle.OwnerAction{Wallet: r.Owner, Kind: lifecycle.ActionNameservers, Detail: "DS removed before " + strings.Join(d.Hosts, " ")})
+	return s.recordAction(ctx, r, a)
 }
 
 // changeServers changes the name servers at once. Unless that is forced, the DS of a
 // name that comes back is not published before resolvers have forgotten the old
 // servers.
 func (s *Service) changeServers(ctx context.Context, r lifecycle.Registration, d Delegation) error {
-	crossing := s.crosses(r.Nameservers, d.Hosts)
+	crossing, hadDS := s.crosses(r.Nameservers, d.Hosts), r.DS
 	if len(r.DS) > 0 && crossing {
 		if err := s.Manager.SetDS(ctx, r.Name, nil); err != nil {
 			return fmt.Errorf("remove the DS of %s: %w", r.Name, err)
 		}
 		r.DS = nil
 	}
-	if crossing && !d.Force && s.Moves != nil && slices.Equal(d.Hosts, s.Nameservers) {
+	if crossing && !d.Force && s.Moves != nil && lifecycle.SameServers(d.Hosts, s.Nameservers) {
 		now := s.RegistryNow().UTC().Truncate(time.Second)
 		m := lifecycle.Move{
 			Name: r.Name, Reference: r.Reference, Wallet: r.Owner, Step: lifecycle.MoveSettling, Hosts: d.Hosts, Glue: d.Glue,
@@ -200,12 +212,16 @@ func (s *Service) changeServers(ctx context.Context, r lifecycle.Registration, d
 	if err := s.setServers(ctx, r, had); err != nil {
 		return fmt.Errorf("delegate %s: %w", r.Name, err)
 	}
-	return s.recordAction(ctx, r, lifecycle.OwnerAction{Wallet: r.Owner, Kind: lifecycle.ActionNameservers, Detail: strings.TrimSpace(strings.Join(d.Hosts, " ") + " " + d.Glue.String())})
+	detail := strings.TrimSpace(strings.Join(d.Hosts, " ") + " " + d.Glue.String())
+	return s.recordAction(ctx, r, lifecycle.OwnerAction{Wallet: r.Owner, Kind: lifecycle.ActionNameservers, Detail: detail, HadDS: hadDS})
 }
 
 // AdvanceMove takes the next step of a move whose step has ended. It is idempotent.
 func (s *Service) AdvanceMove(ctx context.Context, id string) error {
 	m, err := s.Moves.Move(ctx, deed.Name(id))
+	if deed.CodeOf(err) == deed.CodeNotFound {
+		return nil // it was canceled, or another node has ended it
+	}
 	if err != nil || s.RegistryNow().Before(m.EffectiveAt) {
 		return err
 	}
@@ -225,7 +241,6 @@ func (s *Service) AdvanceMove(ctx context.Context, id string) error {
 	if len(h.DS) > 0 { // it crashed before the DS was removed
 		return s.withdrawDS(ctx, r, Delegation{Hosts: m.Hosts, Glue: m.Glue})
 	}
-	r.DS = nil
 	if err := s.changeServers(ctx, r, Delegation{Hosts: m.Hosts, Glue: m.Glue}); err != nil {
 		return err
 	}
@@ -242,7 +257,7 @@ func (s *Service) SetDS(ctx context.Context, who deed.Wallet, name deed.Name, ds
 	switch {
 	case err != nil:
 		return err
-	case slices.Equal(r.Nameservers, s.Nameservers):
+	case lifecycle.SameServers(r.Nameservers, s.Nameservers):
 		return deed.Invalid("ds", "%s is served by us, and its DS is managed by the service: it can be set for a name that is served elsewhere", name)
 	case pending != nil:
 		return deed.Invalid("ds", "the name servers of %s change at %s: set the DS after that", name, pending.EffectiveAt.Format(time.RFC3339))
@@ -250,6 +265,7 @@ func (s *Service) SetDS(ctx context.Context, who deed.Wallet, name deed.Name, ds
 	if err := s.Manager.SetDS(ctx, name, ds); err != nil {
 		return fmt.Errorf("set the DS of %s: %w", name, err)
 	}
+	a := lifecycle.OwnerAction{Wallet: who, Kind: lifecycle.ActionNameservers, Detail: fmt.Sprintf("DS set: %v", ds), HadDS: r.DS}
 	r.DS = ds
-	return s.recordAction(ctx, r, lifecycle.OwnerAction{Wallet: who, Kind: lifecycle.ActionNameservers, Detail: fmt.Sprintf("DS set: %v", ds)})
+	return s.recordAction(ctx, r, a)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/registrar"
 )
@@ -144,7 +145,7 @@ func orderOf(j order.Job, servers []string) registrar.Order {
 // servers returns the name servers of a new name.
 func (s *Service) servers(p order.Purchase) []string {
 	if len(p.Nameservers) > 0 {
-		return p.Nameservers
+		return lifecycle.KeepOrder(s.Nameservers, p.Nameservers)
 	}
 	return s.Nameservers
 }

@@ -160,10 +160,11 @@ func (s Zones) addKeyEvent(ctx context.Context, tx *Tx, name deed.Name, what lif
 	return addEvent(ctx, tx, lifecycle.Event{Name: name, Reference: r.Reference, Type: what, At: now, About: now}, r.Owner)
 }
 
-// ZoneKey returns the key that signs the zone.
-func (s Zones) ZoneKey(ctx context.Context, name deed.Name) (dnssec.KeyID, error) {
+// ZoneKeys returns the keys of the zone: the first signs its records, another one is
+// introduced or replaced. An unsigned zone has none.
+func (s Zones) ZoneKeys(ctx context.Context, name deed.Name) ([]dnssec.KeyID, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	z, err := scanZone(name, s.DB.read.QueryRowContext(ctx, selectZone, name))
-	return z.key(), err
+	return z.keys, err
 }

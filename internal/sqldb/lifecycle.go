@@ -95,13 +95,13 @@ const compareDelay = time.Minute
 func (s Registrations) RecordAction(ctx context.Context, is lifecycle.Registration, a lifecycle.OwnerAction) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		now := s.Now()
-		columns, values := actionColumns(is, a.Kind, now)
+		columns, condition, values := actionColumns(is, a, now)
 		moved, err := rowsAffected(tx.ExecContext(ctx, `
 			UPDATE registrations SET `+columns+`, updated_at = $1, next_at = CASE WHEN next_at > $2 THEN $2 ELSE next_at END
-			 WHERE domain = $3 AND reference = $4 AND owner = $5 AND cancelling_at IS NULL`,
+			 WHERE domain = $3 AND reference = $4 AND owner = $5 AND cancelling_at IS NULL`+condition,
 			append([]any{now.Unix(), now.Add(compareDelay).Unix(), is.Name, is.Reference, a.Wallet}, values...)...))
 		if err == nil && !moved {
-			err = notChanged(ctx, tx, is.Name, a.Wallet)
+			err = notRecorded(ctx, tx, is, a)
 		}
 		if err == nil {
 			err = addAction(ctx, tx, is, a, now) // the row is locked by the update above
@@ -124,6 +124,15 @@ func (s Registrations) RecordAction(ctx context.Context, is lifecycle.Registrati
 		tx.emit(told) // the former owner; addEvent tells the new one
 		return addEvent(ctx, tx, happened, is.Owner)
 	})
+}
+
+// notRecorded returns why an action could not be recorded.
+func notRecorded(ctx context.Context, tx *Tx, is lifecycle.Registration, a lifecycle.OwnerAction) error {
+	r, err := readRegistration(ctx, tx, is.Name)
+	if err == nil && r.Owner == a.Wallet && r.Reference == is.Reference && !r.Cancelling {
+		return lifecycle.ErrConcurrentAction
+	}
+	return notChanged(ctx, tx, is.Name, a.Wallet)
 }
 
 // notChanged returns why the owner of a name could not change its registration.
@@ -158,13 +167,14 @@ func countActions(ctx context.Context, q rowQuerier, reference string) (n int, e
 	return n, err
 }
 
-// actionColumns returns the columns that an action sets, starting at $6.
-func actionColumns(is lifecycle.Registration, kind lifecycle.ActionKind, now time.Time) (columns string, values []any) {
-	switch kind {
+// actionColumns returns the columns that an action sets, and a condition; their values
+// start at $6.
+func actionColumns(is lifecycle.Registration, a lifecycle.OwnerAction, now time.Time) (columns, condition string, values []any) {
+	switch a.Kind {
 	case lifecycle.ActionHandover:
-		return "owner = $6, locked_at = $7", []any{is.Owner, lockedAt(is.Locked, now)}
+		return "owner = $6, locked_at = $7", "", []any{is.Owner, lockedAt(is.Locked, now)}
 	case lifecycle.ActionNameservers:
-		return "nameservers = $6, ds = $7, glue = $8", []any{strings.Join(is.Nameservers, " "), dsColumn(is.DS), is.Glue.String()}
+		return "nameservers = $6, ds = $7, glue = $8", " AND ds = $9", []any{strings.Join(is.Nameservers, " "), dsColumn(is.DS), is.Glue.String(), dsColumn(a.HadDS)}
 	}
-	return "locked_at = $6", []any{lockedAt(is.Locked, now)}
+	return "locked_at = $6", "", []any{lockedAt(is.Locked, now)}
 }

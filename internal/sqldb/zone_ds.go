@@ -42,10 +42,26 @@ func (s Zones) SetDSWait(ctx context.Context, name deed.Name, w zone.DSWait) err
 	})
 }
 
-// SetDS implements zone.Delegations.
-func (s Zones) SetDS(ctx context.Context, name deed.Name, ds []dnssec.DS) error {
-	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE registrations SET ds = $1 WHERE domain = $2`, dsColumn(ds), name)
+// StoreDS implements zone.Delegations.
+func (s Zones) StoreDS(ctx context.Context, name deed.Name, servers []string, ds []dnssec.DS) (stored bool, err error) {
+	return s.setDS(ctx, `nameservers = $3`, dsColumn(ds), name, strings.Join(servers, " "))
+}
+
+// ReplaceDS implements zone.Delegations.
+func (s Zones) ReplaceDS(ctx context.Context, name deed.Name, ds []dnssec.DS) (stored bool, err error) {
+	return s.setDS(ctx, `ds <> ''`, dsColumn(ds), name)
+}
+
+// setDS stores the DS of a name that fulfils the condition, unless its name servers are
+// about to change.
+func (s Zones) setDS(ctx context.Context, condition string, args ...any) (stored bool, err error) {
+	err = s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		stored, err = rowsAffected(tx.ExecContext(ctx, `
+			UPDATE registrations SET ds = $1
+			 WHERE domain = $2 AND `+condition+`
+			   AND NOT EXISTS (SELECT 1 FROM delegation_moves m WHERE m.domain = registrations.domain AND m.reference = registrations.reference)`,
+			args...))
 		return err
 	})
+	return stored, err
 }

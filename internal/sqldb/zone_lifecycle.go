@@ -108,6 +108,9 @@ func (s Zones) DueZones(ctx context.Context, limit int) ([]string, error) {
 func (s Zones) Resign(ctx context.Context, name deed.Name) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		z, err := s.lockZone(ctx, tx, name)
+		if deed.CodeOf(err) == deed.CodeNotFound {
+			return nil // it has ended meanwhile
+		}
 		if err != nil {
 			return err
 		}

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"deed.example/deed"
 	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/registrar"
 )
 
@@ -25,8 +25,13 @@ type Delegations interface {
 	// SetDSWait stores it.
 	SetDSWait(ctx context.Context, name deed.Name, w DSWait) error
 
-	// SetDS stores the DS records that the registry publishes.
-	SetDS(ctx context.Context, name deed.Name, ds []dnssec.DS) error
+	// StoreDS stores the DS records that the registry publishes now. It stores nothing
+	// when the name servers of the name were changed meanwhile, or are about to be.
+	StoreDS(ctx context.Context, name deed.Name, servers []string, ds []dnssec.DS) (stored bool, err error)
+
+	// ReplaceDS stores the DS records in place of others. It stores nothing when there are
+	// none any more, or the name servers of the name are about to change.
+	ReplaceDS(ctx context.Context, name deed.Name, ds []dnssec.DS) (stored bool, err error)
 }
 
 // A DSWait says since when the DS of a zone has waited for name servers, and when they
@@ -80,6 +85,9 @@ func (c *DSUpdater) Due(ctx context.Context, limit int) ([]string, error) {
 func (c *DSUpdater) Advance(ctx context.Context, id string) error {
 	name := deed.Name(id)
 	w, err := c.Names.DSWait(ctx, name)
+	if deed.CodeOf(err) == deed.CodeNotFound {
+		return nil // the name has ended
+	}
 	if err != nil {
 		return err
 	}
@@ -97,7 +105,7 @@ func (c *DSUpdater) Advance(ctx context.Context, id string) error {
 		return fmt.Errorf("derive the DS of %s: %w", name, err)
 	}
 	h, err := c.Manager.Holding(ctx, name)
-	if err != nil || !slices.Equal(h.Nameservers, c.Servers) {
+	if err != nil || !lifecycle.SameServers(h.Nameservers, c.Servers) {
 		return err // delegated to other servers, which sign with other keys
 	}
 	if err := c.Manager.SetDS(ctx, name, ds); err != nil {
@@ -107,5 +115,18 @@ func (c *DSUpdater) Advance(ctx context.Context, id string) error {
 		}
 		return errors.Join(fmt.Errorf("set the DS of %s at the registry: %w", name, err), stored)
 	}
-	return c.Names.SetDS(ctx, name, ds)
+	stored, err := c.Names.StoreDS(ctx, name, c.Servers, ds)
+	if err == nil && !stored {
+		err = removeDS(ctx, c.Manager, name)
+	}
+	return err
+}
+
+// removeDS removes a DS that was set while the owner of the name changed its name servers,
+// so that nobody else removes it.
+func removeDS(ctx context.Context, m registrar.Manager, name deed.Name) error {
+	if err := m.SetDS(ctx, name, nil); err != nil {
+		return fmt.Errorf("remove the DS of %s, whose name servers were changed meanwhile: %w", name, err)
+	}
+	return nil
 }

@@ -3,7 +3,6 @@ package zone
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"deed.example/deed"
@@ -38,7 +37,7 @@ type KeyRoller struct {
 	Delegation Delegations
 	Manager    registrar.Manager
 	Servers    []string // our name servers
-	DS         func(ctx context.Context, name deed.Name) ([]dnssec.DS, error)
+	DS         func(ctx context.Context, name deed.Name) (current, old []dnssec.DS, err error)
 	Propagated func(ctx context.Context, r lifecycle.KeyRoll) (bool, error) // whether the servers have the step, by KeyReady
 	ParentTTL  time.Duration                                                // of the DS at the parent, with the delay of the registry
 	Now        func() time.Time                                             // the registry's clock
@@ -56,6 +55,8 @@ func (k *KeyRoller) Due(ctx context.Context, limit int) ([]string, error) {
 func (k *KeyRoller) Advance(ctx context.Context, id string) error {
 	r, err := k.Rolls.KeyRoll(ctx, deed.Name(id))
 	switch {
+	case deed.CodeOf(err) == deed.CodeNotFound:
+		return nil // another node has ended it, or the name has ended
 	case err != nil:
 		return err
 	case r.Step == lifecycle.KeyRequested:
@@ -109,7 +110,8 @@ func (k *KeyRoller) finish(ctx context.Context, r lifecycle.KeyRoll) error {
 
 // replaceDS replaces the DS at the registry by that of the new key, and reports whether
 // it was another one. A name without a DS gets it after the roll, and the DS of a name
-// that is served elsewhere belongs to the keys there.
+// that is served elsewhere belongs to the keys there, unless it is that of the old key:
+// a name may have other servers than those of today's configuration, and be ours.
 func (k *KeyRoller) replaceDS(ctx context.Context, r lifecycle.KeyRoll) (replaced bool, err error) {
 	defer func() {
 		if err != nil {
@@ -117,7 +119,7 @@ func (k *KeyRoller) replaceDS(ctx context.Context, r lifecycle.KeyRoll) (replace
 			_ = k.Rolls.DelayKeyRoll(ctx, r, k.Now().Add(registryRetryInterval))
 		}
 	}()
-	ds, err := k.DS(ctx, r.Name)
+	ds, old, err := k.DS(ctx, r.Name)
 	if err != nil {
 		return false, fmt.Errorf("derive the DS of %s: %w", r.Name, err)
 	}
@@ -125,7 +127,7 @@ func (k *KeyRoller) replaceDS(ctx context.Context, r lifecycle.KeyRoll) (replace
 	if err != nil {
 		return false, fmt.Errorf("read the DS of %s: %w", r.Name, err)
 	}
-	if len(h.DS) == 0 || !slices.Equal(h.Nameservers, k.Servers) {
+	if len(h.DS) == 0 || !lifecycle.SameServers(h.Nameservers, k.Servers) && !dnssec.AnyDS(h.DS, old) {
 		return false, nil
 	}
 	if replaced = !dnssec.SameDS(h.DS, ds); replaced {
@@ -133,5 +135,9 @@ func (k *KeyRoller) replaceDS(ctx context.Context, r lifecycle.KeyRoll) (replace
 			return false, fmt.Errorf("set the DS of %s at the registry: %w", r.Name, err)
 		}
 	}
-	return replaced, k.Delegation.SetDS(ctx, r.Name, ds)
+	stored, err := k.Delegation.ReplaceDS(ctx, r.Name, ds)
+	if err == nil && !stored && replaced {
+		err = removeDS(ctx, k.Manager, r.Name)
+	}
+	return replaced, err
 }

@@ -93,7 +93,7 @@ func TestParents(t *testing.T) {
 		if got := b.owners(t, 1, dns.TypeNS); !slices.Equal(got, []string{"first.com"}) {
 			t.Errorf("delegated: %v", got)
 		}
-		key, err := zones.Publishing.DS("first.com", dnssec.KeyID{Generation: 1})
+		key, _, err := zones.Publishing.DSOf("first.com", []dnssec.KeyID{{Generation: 1}})
 		must(t, err)
 		must(t, r.SetDS(t.Context(), "first.com", key))
 		publish()
