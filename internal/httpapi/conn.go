@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"deed.example/deed"
 	"deed.example/deed/internal/ratelimit"
@@ -17,11 +18,11 @@ import (
 // not limited.
 const maxConns = 256
 
-// Listen wraps l: it limits the connections per client and rewrites the responses
-// that net/http sends itself, before any handler runs, as JSON like all others. The
-// docs of errors are at publicURL.
+// Listen wraps l: it limits the connections per client and of all clients, and rewrites
+// the responses that net/http sends itself, before any handler runs, as JSON like all
+// others. The docs of errors are at publicURL.
 func Listen(l net.Listener, trusted []netip.Prefix, publicURL string) net.Listener {
-	return &listener{Listener: l, trusted: trusted, publicURL: publicURL}
+	return &listener{Listener: l, trusted: trusted, publicURL: publicURL, all: conns{limit: connLimit()}}
 }
 
 type listener struct {
@@ -29,6 +30,7 @@ type listener struct {
 	trusted   []netip.Prefix
 	publicURL string
 	open      clientLimiter // connections
+	all       conns         // of clients that are not trusted
 }
 
 // Accept implements net.Listener. A connection above the limit is closed without
@@ -44,18 +46,35 @@ func (l *listener) Accept() (net.Conn, error) {
 		if within(addr, l.trusted) {
 			return &conn{Conn: c, publicURL: l.publicURL, release: func() {}}, nil
 		}
-		key := ratelimit.AddressKey(addr)
-		if l.open.acquire(key, maxConns) {
-			return &conn{Conn: c, publicURL: l.publicURL, release: sync.OnceFunc(func() { l.open.release(key) })}, nil
+		if n, ok := l.admit(c, ratelimit.AddressKey(addr)); ok {
+			return n, nil
 		}
 		_ = c.Close() // it was never used
 	}
+}
+
+// admit counts the connection of a client, unless there are too many.
+func (l *listener) admit(c net.Conn, client string) (n *conn, ok bool) {
+	if !l.open.acquire(client, maxConns) {
+		return nil, false
+	}
+	n = &conn{Conn: c, publicURL: l.publicURL}
+	n.release = sync.OnceFunc(func() {
+		l.open.release(client)
+		l.all.remove(n)
+	})
+	if !l.all.add(n) {
+		n.release()
+		return nil, false
+	}
+	return n, true
 }
 
 type conn struct {
 	net.Conn
 	publicURL string
 	release   func()
+	idleSince atomic.Int64 // in nanoseconds; 0 while it is in use (connState)
 }
 
 // Close implements net.Conn.

@@ -120,6 +120,7 @@ func (s *Server) Configure() *http.Server {
 		IdleTimeout:                  60 * time.Second,
 		MaxHeaderBytes:               maxHeaderBytes - 4096, // net/http adds 4096 bytes
 		DisableGeneralOptionsHandler: true,                  // OPTIONS * reaches the middleware
+		ConnState:                    connState,
 		ErrorLog:                     slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -22,27 +23,49 @@ type conns struct {
 	limit, limitPerClient int
 
 	mu     sync.Mutex
-	all    map[net.Conn]netip.Addr // guarded by mu
-	client map[netip.Addr]int      // guarded by mu
-	closed bool                    // guarded by mu
+	all    map[*tcpConn]struct{} // guarded by mu
+	client map[netip.Addr]int    // guarded by mu
+	closed bool                  // guarded by mu
+}
+
+// A tcpConn is a connection of a client.
+type tcpConn struct {
+	net.Conn
+	from  netip.Addr   // what counts as one client
+	since atomic.Int64 // when it began to wait for its next query, in nanoseconds
 }
 
 func (c *conns) open(cfg Config) {
 	c.limit, c.limitPerClient = cfg.Conns, cfg.ConnsPerClient
-	c.all, c.client = map[net.Conn]netip.Addr{}, map[netip.Addr]int{}
+	c.all, c.client = map[*tcpConn]struct{}{}, map[netip.Addr]int{}
 }
 
-// enter adds the connection and reports whether the limits allow it.
-func (c *conns) enter(conn net.Conn) bool {
-	from := clientOf(conn.RemoteAddr().(*net.TCPAddr).AddrPort().Addr().Unmap())
+// enter adds the connection and reports whether the limits allow it. When there are as many
+// as the limit, the one that has waited longest for its next query is closed, so that nobody
+// keeps others out by holding connections open.
+func (c *conns) enter(conn *tcpConn) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed || len(c.all) >= c.limit || c.client[from] >= c.limitPerClient {
+	if c.closed || c.client[conn.from] >= c.limitPerClient {
 		return false
 	}
-	c.all[conn] = from
-	c.client[from]++
+	if len(c.all) >= c.limit {
+		longest := c.longestWaiting()
+		c.remove(longest)
+		longest.Close() // ends its reader
+	}
+	c.all[conn] = struct{}{}
+	c.client[conn.from]++
 	return true
+}
+
+func (c *conns) longestWaiting() (longest *tcpConn) {
+	for conn := range c.all {
+		if longest == nil || conn.since.Load() < longest.since.Load() {
+			longest = conn
+		}
+	}
+	return longest
 }
 
 // clientOf returns what counts as one client: an IPv4 address, or an IPv6 /56,
@@ -56,13 +79,20 @@ func clientOf(a netip.Addr) netip.Addr {
 	return netip.AddrFrom16(b)
 }
 
-func (c *conns) leave(conn net.Conn) {
+func (c *conns) leave(conn *tcpConn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	from := c.all[conn]
+	c.remove(conn)
+}
+
+// remove removes a connection, if it is still there. The caller holds mu.
+func (c *conns) remove(conn *tcpConn) {
+	if _, open := c.all[conn]; !open {
+		return
+	}
 	delete(c.all, conn)
-	if c.client[from]--; c.client[from] <= 0 {
-		delete(c.client, from)
+	if c.client[conn.from]--; c.client[conn.from] == 0 {
+		delete(c.client, conn.from)
 	}
 }
 
@@ -78,7 +108,7 @@ func (c *conns) closeAll() {
 // acceptAll serves connections until the listener is closed.
 func (s *Server) acceptAll() error {
 	for {
-		conn, err := s.tcp.Accept()
+		accepted, err := s.tcp.Accept()
 		if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
 			select {
 			case <-s.closing:
@@ -90,6 +120,8 @@ func (s *Server) acceptAll() error {
 		if err != nil {
 			return err
 		}
+		conn := &tcpConn{Conn: accepted, from: clientOf(accepted.RemoteAddr().(*net.TCPAddr).AddrPort().Addr().Unmap())}
+		conn.since.Store(time.Now().UnixNano())
 		if !s.conns.enter(conn) {
 			s.refused.Add(1)
 			conn.Close() // nothing was sent on it
@@ -110,13 +142,15 @@ var workers = sync.Pool{New: func() any { return newWorker(math.MaxUint16) }}
 // serveTCP answers a connection's queries in order, including pipelined ones (RFC
 // 7766, 6.2.1.1). It returns when the connection ends, at the first message that is
 // not a query, or when the client is too slow.
-func (s *Server) serveTCP(conn net.Conn) {
+func (s *Server) serveTCP(conn *tcpConn) {
 	from := conn.RemoteAddr().(*net.TCPAddr).AddrPort().Addr()
 	in, out := bufio.NewReaderSize(conn, 2+maxQuerySize), bufio.NewWriterSize(conn, 4096)
 	for {
 		// The deadline covers reading the whole next query, and is renewed for
 		// writing the responses.
-		if err := conn.SetDeadline(time.Now().Add(s.cfg.Idle)); err != nil {
+		now := time.Now()
+		conn.since.Store(now.UnixNano())
+		if err := conn.SetDeadline(now.Add(s.cfg.Idle)); err != nil {
 			return
 		}
 		msg, err := nextMessage(in, out)
