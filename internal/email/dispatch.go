@@ -86,7 +86,11 @@ func (d *Dispatcher) Advance(ctx context.Context, owner string) error {
 	}
 	a := Attempt{N: o.N, Next: d.Now(), State: o.State}
 	if m, ok := d.message(o); ok {
-		a = o.after(d.Sender.Send(ctx, m), d.Now())
+		err := d.Sender.Send(ctx, m)
+		if ctx.Err() != nil {
+			return ctx.Err() // we stopped, the mail server did not fail: it is due again when the lease ends
+		}
+		a = o.after(err, d.Now())
 	}
 	if err := d.Queue.Done(context.WithoutCancel(ctx), o, a); err != nil {
 		return fmt.Errorf("store the result of the e-mail for %s: %w", owner, err)

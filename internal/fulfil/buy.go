@@ -72,7 +72,8 @@ func (b buyer) pay(ctx context.Context) (p order.Payment, q order.Quote, known b
 // released one may be replaced, so the price is quoted again. For one that belongs
 // to another purchase, that purchase's job is returned.
 func (b buyer) refused(ctx context.Context, p order.Payment) order.Outcome {
-	ctx = context.WithoutCancel(ctx)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.s.Wait)
+	defer cancel()
 	if p.State.EndedUnpaid() {
 		q, _, _ := b.kind.Quote(ctx, b.request) // after an error there may be no price
 		return order.Outcome{Quote: q}

@@ -207,7 +207,7 @@ func (s *Service) settled(ctx context.Context, p order.Payment, txHash string) (
 		next, done, err := d.DeliverSettled(context.WithoutCancel(ctx), p, txHash)
 		if err == nil && done {
 			return next, nil
-		}
+		} // otherwise, also after an error, the job delivers it when the payment is settled
 	}
 	return s.record(ctx, p, order.PaymentSettled, txHash)
 }

@@ -115,7 +115,7 @@ func (s *Service) watch(ctx context.Context, m order.Mandate, r lifecycle.Regist
 		return errors.Join(err, s.Store.Delay(ctx, m, now.Add(retryLater), false))
 	}
 	if step.Warn {
-		if q, err := s.Prices.Renewal(r, 1, false); err == nil && q.Amount > m.Auth.Amount {
+		if q, err := s.Prices.Renewal(r, 1, false); err == nil && q.Amount > m.Auth.Amount { // without a price there is nothing to warn of
 			return s.tell(ctx, &m, &m.ToldPrice, m.TooLow(q.Amount), step.Next)
 		}
 	}

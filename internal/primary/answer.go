@@ -85,7 +85,10 @@ func (s *Server) serve(x *exchange) error {
 	defer cancel()
 	q := x.r.Question[0]
 	origin := strings.TrimSuffix(dns.CanonicalName(q.Name), ".")
-	src := s.source(ctx, origin)
+	src, err := s.source(ctx, origin)
+	if err != nil {
+		return s.fail(x, err)
+	}
 	switch {
 	case q.Qclass != dns.ClassINET:
 		return s.refuse(x, dns.RcodeRefused)

@@ -40,19 +40,18 @@ func (z emptyZone) Changes(context.Context, string, uint32) (removed, added []dn
 }
 
 // source returns where the zone is read from.
-func (s *Server) source(ctx context.Context, origin string) source {
+func (s *Server) source(ctx context.Context, origin string) (source, error) {
 	if s.Catalog != nil && origin == s.Catalog.Origin {
-		return s.Catalog
+		return s.Catalog, nil
 	}
 	if s.Withdrawn == nil {
-		return s.Store
+		return s.Store, nil
 	}
-	if _, err := s.Store.SOA(ctx, origin); deed.CodeOf(err) == deed.CodeNotFound {
-		if z, err := s.Withdrawn.Empty(ctx, origin); err == nil {
-			return emptyZone{z}
-		}
+	if _, err := s.Store.SOA(ctx, origin); deed.CodeOf(err) != deed.CodeNotFound {
+		return s.Store, nil // an error of it is reported when it is read again
 	}
-	return s.Store
+	z, err := s.Withdrawn.Empty(ctx, origin)
+	return emptyZone{z}, err
 }
 
 // notifyWithdrawn announces the empty zone. A secondary that follows the catalog may
@@ -63,7 +62,10 @@ func (n *Notifier) notifyWithdrawn(ctx context.Context, origin string) {
 	}
 	z, err := n.Withdrawn.Empty(ctx, strings.TrimSuffix(origin, "."))
 	if err != nil {
-		return // it is served again, or nothing is left of it
+		if deed.CodeOf(err) != deed.CodeNotFound { // else it is served again, or nothing is left of it
+			n.Log.Warn("cannot tell secondaries that a zone is no longer served: they keep it until they ask again", "zone", origin, "err", err.Error())
+		}
+		return
 	}
 	soa, err := emptyZone{z}.SOA(ctx, origin)
 	if err != nil {

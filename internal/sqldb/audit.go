@@ -250,8 +250,8 @@ var notices = []invariant{
 		       coalesce((SELECT domain || ': ' || detail FROM late_orders WHERE state = 'unpaid' ORDER BY found_at LIMIT 1), '')
 		  FROM late_orders l JOIN jobs j ON j.id = l.job_id JOIN payments p ON p.id = j.payment_id WHERE l.state = 'unpaid'`},
 	{"names are not held by their registry: ask it, they stay suspended", `
-		SELECT count(*), 0, coalesce(min(updated_at), 0), coalesce((SELECT domain FROM registrations WHERE status = 'suspended' ORDER BY updated_at LIMIT 1), '')
-		  FROM registrations WHERE status = 'suspended'`},
+		SELECT count(*), 0, coalesce(min(updated_at), 0), coalesce((SELECT domain FROM registrations WHERE ` + isMissing + ` ORDER BY updated_at LIMIT 1), '')
+		  FROM registrations WHERE ` + isMissing},
 	{"orders wait for their registry", `
 		SELECT count(*), coalesce(sum(p.amount), 0), coalesce(min(j.submitted_at), 0),
 		       coalesce((SELECT cause FROM jobs WHERE cause <> '' AND next_at IS NOT NULL ORDER BY submitted_at LIMIT 1), '')

@@ -80,10 +80,10 @@ func (s Cancellations) useAllowance(ctx context.Context, tx *Tx, c lifecycle.Can
 	begin := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
 	var registered int
 	err = tx.QueryRowContext(ctx, `
-		SELECT (SELECT count(*) FROM registrations WHERE created_at >= $1 AND backend = $2 AND domain LIKE $3) +
+		SELECT (SELECT count(*) FROM registrations WHERE created_at >= $1 AND backend = $2 AND domain LIKE $3 AND domain NOT LIKE $4) +
 		       (SELECT count(*) FROM cancellations c JOIN former_registrations f ON f.reference = c.reference
-		         WHERE f.created_at >= $1 AND c.backend = $2 AND c.domain LIKE $3)`,
-		begin.Unix(), c.Backend, "%."+string(c.Name.TLD())).Scan(&registered)
+		         WHERE f.created_at >= $1 AND c.backend = $2 AND c.domain LIKE $3 AND c.domain NOT LIKE $4)`,
+		begin.Unix(), c.Backend, "%."+string(c.Name.TLD()), "%.%."+string(c.Name.TLD())).Scan(&registered) // a.uk, and not a.co.uk
 	if err != nil || terms.Allows(used-1, registered) {
 		return err
 	}

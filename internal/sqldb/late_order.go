@@ -125,10 +125,14 @@ func (s LateOrders) Orphans(ctx context.Context) (all []order.LateOrder, err err
 // maxReported is how many names are reported at once: more do not help an operator.
 const maxReported = 100
 
+// isMissing is the condition of names of ours that their registry does not hold. Those that
+// it has put on hold are suspended, too.
+const isMissing = `status = 'suspended' AND epp_status NOT LIKE '%Hold%'`
+
 // Missing counts the names of ours that their registry does not hold.
 func (s Registrations) Missing(ctx context.Context) (n int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
-	err = s.DB.read.QueryRowContext(ctx, `SELECT count(*) FROM registrations WHERE status = 'suspended'`).Scan(&n)
+	err = s.DB.read.QueryRowContext(ctx, `SELECT count(*) FROM registrations WHERE `+isMissing).Scan(&n)
 	return n, err
 }

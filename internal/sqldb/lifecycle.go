@@ -159,6 +159,8 @@ func addAction(ctx context.Context, tx *Tx, is lifecycle.Registration, a lifecyc
 
 // CountActions implements registration.Names.
 func (s Registrations) CountActions(ctx context.Context, reference string) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
+	defer cancel()
 	return countActions(ctx, s.DB.read, reference)
 }
 

@@ -164,6 +164,8 @@ func (s Registrations) BackendOf(ctx context.Context, name deed.Name) (backend s
 
 // Ordered reports whether an order for the name is in progress.
 func (s Registrations) Ordered(ctx context.Context, name deed.Name) (ordered bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
+	defer cancel()
 	err = s.DB.queryRow(ctx, `SELECT count(*) > 0 FROM claims WHERE domain = $1`, name).Scan(&ordered)
 	return ordered, err
 }
