@@ -12,6 +12,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/app"
+	"deed.example/deed/internal/registration"
 )
 
 // restoreCommand is for a database that was restored from a backup.
@@ -25,24 +26,42 @@ func restoreCommand() *cobra.Command {
 	return restore
 }
 
-// finishRestore prints what is decided on the payments that the backup lacks.
+// errUndecided is returned when payments are left to the operator.
+var errUndecided = errors.New("some payments are undecided: find out what each of them bought, and refund it if it bought nothing: deed admin refund ID")
+
+// finishRestore prints what is decided on the payments that the backup lacks, and fails
+// if some are left to the operator.
 func finishRestore(ctx context.Context, c *config, dryRun bool, out io.Writer) error {
 	return withServices(ctx, c, func(a *app.App) error {
 		all, err := a.FinishRestore(ctx, dryRun)
-		table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-		for _, r := range all {
-			what := "goes back to its payer"
-			if r.Order.Name != "" {
-				what = fmt.Sprintf("paid to %s %s: put back into the books", r.Order.Kind, r.Order.Name)
-			}
-			fmt.Fprintf(table, "%s USDC\t%s\t%s\n", r.Payment.Auth.Amount, r.Payment.Auth.Payer, what)
+		undecided, printErr := printRecovered(all, out)
+		if err = errors.Join(err, printErr); err != nil {
+			return err
 		}
-		err = errors.Join(err, table.Flush())
-		if err == nil {
-			fmt.Fprintf(out, "%d payments decided on; a service that runs does the rest\n", len(all))
+		fmt.Fprintf(out, "%d payments decided on; a service that runs does the rest\n", len(all)-undecided)
+		if undecided > 0 {
+			return errUndecided
 		}
-		return err
+		return nil
 	})
+}
+
+// printRecovered prints the decision on each payment, and returns how many are
+// undecided.
+func printRecovered(all []registration.Recovered, out io.Writer) (undecided int, err error) {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, r := range all {
+		what := "goes back to its payer"
+		switch {
+		case r.Undecided != "":
+			what = "UNDECIDED: " + r.Undecided
+			undecided++
+		case r.Order.Name != "":
+			what = fmt.Sprintf("paid to %s %s: put back into the books", r.Order.Kind, r.Order.Name)
+		}
+		fmt.Fprintf(table, "%s\t%s USDC\t%s\t%s\n", r.Payment.PublicID, r.Payment.Auth.Amount, r.Payment.Auth.Payer, what)
+	}
+	return undecided, table.Flush()
 }
 
 // refundCommand refunds one order through a running node, or the dust of a wallet,

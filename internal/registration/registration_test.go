@@ -2,7 +2,6 @@ package registration_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -11,7 +10,6 @@ import (
 	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/order"
-	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/settle"
@@ -167,102 +165,5 @@ func TestRenewalFromAnotherExpiry(t *testing.T) {
 	_, r, err := e.buy(p, &wallet{e: e, nonce: "3"})
 	if err != nil || !r.Expires.Equal(e.now.AddDate(2, 0, 0)) {
 		t.Errorf("got %s, %v", r.Expires, err)
-	}
-}
-
-// noChain is a chain on which nothing was refunded.
-type noChain struct{}
-
-func (noChain) Refunded(context.Context, settle.Refund) (bool, error) { return false, nil }
-
-func (noChain) Settle(context.Context, settle.Authorization) (string, error) {
-	return "", errors.New("it is not asked")
-}
-
-// lose writes down money that we settled and have no request for, as after a
-// restore, and returns its payment's ID.
-func (e *env) lose(nonce string) string {
-	e.t.Helper()
-	transfer := settle.Transfer{Payer: payer, PayTo: "0x02", Nonce: nonce, Amount: 1306 * deed.Cent, TxHash: "0xlost" + nonce}
-	if err := e.payments.Adopt(e.t.Context(), transfer, order.Unsolicited{State: order.PaymentUnclaimed, Next: e.now, Lost: true}); err != nil {
-		e.t.Fatal(err)
-	}
-	return settle.Authorization{Payer: payer, Nonce: nonce}.PaymentID(1, "")
-}
-
-// After a restore, money that bought a name which the registrar has is put back into
-// the books, and its payer owns the name; money that bought nothing goes back.
-func TestFinishRestore(t *testing.T) {
-	e := newEnv(t)
-	delivered, lost := e.lose("0x0a"), e.lose("0x0b")
-	placed := registrar.Order{Kind: registrar.OrderRegister, Reference: order.OrderReference(order.JobID(delivered), 1), Name: "kept.com", Years: 1, Nameservers: ownServers}
-	if err := e.registry.Place(t.Context(), placed); err != nil {
-		t.Fatal(err)
-	}
-	restore := &registration.Restore{
-		Payments: e.payments, Jobs: e.jobs, Chain: noChain{}, Now: func() time.Time { return e.now },
-		Names: e.names, Holdings: e.registry,
-		Orders: e.registry, Lookup: e.registry, Servers: ownServers,
-	}
-	for _, dryRun := range []bool{true, false} {
-		all, err := restore.Finish(t.Context(), dryRun)
-		if err != nil || len(all) != 2 {
-			t.Fatalf("got %+v, %v", all, err)
-		}
-		for _, r := range all {
-			if bought := r.Order.Name == "kept.com"; bought != (r.Payment.ID == delivered) {
-				t.Errorf("got %+v", r)
-			}
-		}
-	}
-	if p, err := e.payments.Payment(t.Context(), lost); err != nil || p.State != order.PaymentRefundDue {
-		t.Errorf("what bought nothing is %s, %v", p.State, err)
-	}
-	if err := e.engine.AdvanceJob(t.Context(), order.JobID(delivered)); err != nil {
-		t.Fatal(err)
-	}
-	r, err := e.names.Registration(t.Context(), "kept.com")
-	if err != nil || r.Owner != payer || r.Status != lifecycle.StatusActive {
-		t.Errorf("got %+v, %v", r, err)
-	}
-	if p, err := e.payments.Payment(t.Context(), delivered); err != nil || p.State != order.PaymentConsumed {
-		t.Errorf("what bought the name is %s, %v", p.State, err)
-	}
-	if all, err := restore.Finish(t.Context(), false); err != nil || len(all) != 0 {
-		t.Errorf("a second time: %+v, %v", all, err)
-	}
-}
-
-// A name that left us and came back since the backup, for another payer, is theirs after
-// the restore: the registration in the backup has ended.
-func TestFinishRestoreOfANameThatCameBack(t *testing.T) {
-	e := newEnv(t)
-	if _, _, err := e.register("back.com", "0x0c"); err != nil {
-		t.Fatal(err)
-	}
-	again := e.lose("0x0d")
-	placed := registrar.Order{Kind: registrar.OrderRegister, Reference: order.OrderReference(order.JobID(again), 1), Name: "back.com", Years: 1, Nameservers: ownServers}
-	if err := e.registry.Delete(t.Context(), "back.com"); err != nil {
-		t.Fatal(err)
-	}
-	if err := e.registry.Place(t.Context(), placed); err != nil {
-		t.Fatal(err)
-	}
-	restore := &registration.Restore{
-		Payments: e.payments, Jobs: e.jobs, Chain: noChain{}, Now: func() time.Time { return e.now },
-		Names: e.names, Holdings: e.registry,
-		Orders: e.registry, Lookup: e.registry, Servers: ownServers,
-	}
-	if all, err := restore.Finish(t.Context(), false); err != nil || len(all) != 1 || all[0].Order.Name != "back.com" {
-		t.Fatalf("got %+v, %v", all, err)
-	}
-	if err := e.engine.AdvanceJob(t.Context(), order.JobID(again)); err != nil {
-		t.Fatal(err)
-	}
-	if r, err := e.names.Registration(t.Context(), "back.com"); err != nil || r.Reference != placed.Reference {
-		t.Errorf("got %+v, %v", r, err)
-	}
-	if p, err := e.payments.Payment(t.Context(), again); err != nil || p.State != order.PaymentConsumed {
-		t.Errorf("what bought the name is %s, %v", p.State, err)
 	}
 }
