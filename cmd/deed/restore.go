@@ -27,7 +27,7 @@ func restoreCommand() *cobra.Command {
 }
 
 // errUndecided is returned when payments are left to the operator.
-var errUndecided = errors.New("some payments are undecided: find out what each of them bought, and refund it if it bought nothing: deed admin refund ID")
+var errUndecided = errors.New("some payments are undecided: find out what each of them bought; those that bought nothing are refunded with deed admin refund ID")
 
 // finishRestore prints what is decided on the payments that the backup lacks, and fails
 // if some are left to the operator.

@@ -25,10 +25,14 @@ func (a *App) FinishRestore(ctx context.Context, dryRun bool) ([]registration.Re
 	if err := readChain(ctx, a.money.payments); err != nil {
 		return nil, err
 	}
+	if err := a.RefreshPrices(ctx); err != nil {
+		return nil, err
+	}
 	restore := &registration.Restore{
 		Payments: a.paymentRows(), Jobs: a.jobs(), Chain: a.money.settler, Now: a.now,
 		Names: a.registrations(), Holdings: a.registrar,
 		Orders: a.registrar, Lookup: a.registrar, Servers: a.config.Nameservers,
+		Mandates: sqldb.Mandates{DB: a.DB, Asset: a.money.asset, Now: a.calendar.Now}, Prices: a.prices,
 	}
 	return restore.Finish(ctx, dryRun)
 }

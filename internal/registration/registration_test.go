@@ -9,9 +9,11 @@ import (
 	"deed.example/deed/internal/catalog"
 	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/registration"
+	"deed.example/deed/internal/seal"
 	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
@@ -30,6 +32,7 @@ type env struct {
 	payments sqldb.Payments
 	jobs     sqldb.Jobs
 	names    sqldb.Registrations
+	mandates sqldb.Mandates
 	registry *local.Registry
 	now      time.Time
 }
@@ -38,16 +41,20 @@ func newEnv(t *testing.T) *env {
 	t.Helper()
 	e := &env{t: t, now: time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)}
 	clock := func() time.Time { return e.now }
+	prices, err := catalog.New(catalog.DefaultPricing())
+	if err != nil {
+		t.Fatal(err)
+	}
 	db, theirs := openMemory(t), openMemory(t)
 	zones := sqldbtest.Zones(db, clock)
 	e.payments = sqldb.Payments{DB: db, ChainID: 1, Now: clock}
 	e.jobs = sqldb.Jobs{DB: db, Now: clock, Zones: zones}
 	e.names = sqldb.Registrations{DB: db, Now: clock, Zones: zones}
-	e.registry = &local.Registry{Store: sqldb.Registry{DB: theirs}, Now: clock, Faults: &local.Faults{}}
-	prices, err := catalog.New(catalog.DefaultPricing())
-	if err != nil {
+	if db.Sealer, err = seal.New("a secret of the service"); err != nil {
 		t.Fatal(err)
 	}
+	e.mandates = sqldb.Mandates{DB: db, Asset: network.Asset{ChainID: 1}, Now: clock}
+	e.registry = &local.Registry{Store: sqldb.Registry{DB: theirs}, Now: clock, Faults: &local.Faults{}}
 	e.Service = &registration.Service{
 		Store: e.jobs, Names: e.names, Registrar: e.registry, Manager: e.registry, Prices: prices, Offers: sqldb.Prices{DB: db},
 		Nameservers: ownServers, Now: clock, RegistryNow: clock,

@@ -49,6 +49,8 @@ type Restore struct {
 	Now      func() time.Time
 	Orders   registrar.OrderFinder
 	Lookup   registrar.Registrar
+	Mandates LostMandates
+	Prices   RenewalPrices
 	Servers  []string // our own, used unless the buyer specified others
 }
 
@@ -62,7 +64,8 @@ type Recovered struct {
 // Finish decides on all lost payments: one that paid for an order that the
 // registrar has is recorded again with a job for that order, and the others are
 // refunded, renewals that are not done among them. A payment whose order may be at a
-// registrar that cannot find it is left undecided, unless it was refunded before.
+// registrar that cannot find it is left undecided, unless it was refunded before, and
+// so is one for a renewal whose price is not clear.
 // Jobs that were open in the backup continue from their last known attempt, or end
 // when their payment was refunded since. With dryRun nothing is written. It is
 // idempotent, and must run while none of our transactions is pending and no node is
@@ -101,10 +104,13 @@ func (r *Restore) decide(ctx context.Context, p order.Payment, dryRun bool) (Rec
 		return Recovered{}, fmt.Errorf("find its order: %w", err)
 	}
 	found := Recovered{Payment: p, Order: placed}
-	switch {
-	case dryRun:
-	case placed.Name != "":
+	if placed.Name != "" {
 		p.Purchase = r.purchase(placed)
+		found.Undecided, err = r.setSource(ctx, &p)
+	}
+	switch {
+	case err != nil || found.Undecided != "" || dryRun:
+	case placed.Name != "":
 		err = r.claim(ctx, p, attempts)
 	default:
 		_, err = r.Payments.MovePayment(ctx, p, order.PaymentRefundDue, "")

@@ -28,9 +28,11 @@ func (refundedOn) Settle(context.Context, settle.Authorization) (string, error) 
 
 // lose writes down money that we settled and have no request for, as after a
 // restore, and returns its payment's ID.
-func (e *env) lose(nonce string) string {
+func (e *env) lose(nonce string) string { return e.loseAmount(nonce, 1306*deed.Cent) }
+
+func (e *env) loseAmount(nonce string, amount deed.USDC) string {
 	e.t.Helper()
-	transfer := settle.Transfer{Payer: payer, PayTo: "0x02", Nonce: nonce, Amount: 1306 * deed.Cent, TxHash: "0xlost" + nonce}
+	transfer := settle.Transfer{Payer: payer, PayTo: "0x02", Nonce: nonce, Amount: amount, TxHash: "0xlost" + nonce}
 	if err := e.payments.Adopt(e.t.Context(), transfer, order.Unsolicited{State: order.PaymentUnclaimed, Next: e.now, Lost: true}); err != nil {
 		e.t.Fatal(err)
 	}
@@ -43,6 +45,7 @@ func (e *env) restore() *registration.Restore {
 		Payments: e.payments, Jobs: e.jobs, Chain: refundedOn{}, Now: func() time.Time { return e.now },
 		Names: e.names, Holdings: e.registry,
 		Orders: e.registry, Lookup: e.registry, Servers: ownServers,
+		Mandates: e.mandates, Prices: e.Prices,
 	}
 }
 
@@ -153,5 +156,92 @@ func TestFinishRestoreWithoutSearch(t *testing.T) {
 	}
 	if r, err := e.names.Registration(t.Context(), "open.com"); err != nil || r.Owner != payer {
 		t.Errorf("got %+v, %v", r, err)
+	}
+}
+
+// mandateCap is the amount of the mandate of a test; a year of a .com costs less.
+const mandateCap = 2000 * deed.Cent
+
+// giveMandate stores a mandate for the renewal of a name that was just bought.
+func (e *env) giveMandate(r lifecycle.Registration, nonce string) {
+	e.t.Helper()
+	m := order.Mandate{Name: r.Name, Owner: r.Owner, Reference: r.Reference, Expires: r.Expires, State: order.MandateActive,
+		Auth: settle.Authorization{Payer: r.Owner, PayTo: "0x02", Amount: mandateCap, ValidAfter: 1, ValidBefore: 2, Nonce: nonce, Signature: []byte("signed")}}
+	if _, err := e.mandates.Create(e.t.Context(), r.Name, []order.Mandate{m}); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+// A renewal by mandate is paid with the cap. After a restore its owner gets back what it
+// did not cost, and the mandate is used. If the mandate is not in the backup, what the
+// renewal cost is not known, and an operator decides.
+func TestFinishRestoreOfAMandate(t *testing.T) {
+	for name, inBackup := range map[string]bool{"in the backup": true, "not in the backup": false} {
+		t.Run(name, func(t *testing.T) {
+			e := newEnv(t)
+			_, held, err := e.register("kept.com", "0x0c")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if inBackup {
+				e.giveMandate(held, "0x0d")
+			}
+			lost := e.loseAmount("0x0d", mandateCap)
+			placed := registrar.Order{Kind: registrar.OrderRenew, Reference: order.OrderReference(order.JobID(lost), 1), Name: "kept.com", Years: 1, From: held.Expires}
+			if err := e.registry.Place(t.Context(), placed); err != nil {
+				t.Fatal(err)
+			}
+			all, err := e.restore().Finish(t.Context(), false)
+			if err != nil || len(all) != 1 || (all[0].Undecided == "") != inBackup {
+				t.Fatalf("got %+v, %v", all, err)
+			}
+			if !inBackup {
+				if p, err := e.payments.Payment(t.Context(), lost); err != nil || p.State != order.PaymentUnclaimed {
+					t.Errorf("got %s, %v", p.State, err)
+				}
+				return
+			}
+			if err := e.engine.AdvanceJob(t.Context(), order.JobID(lost)); err != nil {
+				t.Fatal(err)
+			}
+			price, err := e.Prices.Renewal(held, 1, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := e.payments.Payment(t.Context(), lost)
+			if err != nil || p.State != order.PaymentRefundDue || p.Part.Amount != mandateCap-price.Amount || p.Part.Label != order.RefundChange {
+				t.Errorf("got %+v, %v", p, err)
+			}
+			if m, err := e.mandates.List(t.Context(), payer, "kept.com"); err != nil || len(m) != 1 || m[0].State != order.MandateUsed || m[0].PaymentID != lost {
+				t.Errorf("got %+v, %v", m, err)
+			}
+		})
+	}
+}
+
+// A lost renewal that was paid with its price is recorded again as it was.
+func TestFinishRestoreOfARenewal(t *testing.T) {
+	e := newEnv(t)
+	_, held, err := e.register("kept.com", "0x0c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	price, err := e.Prices.Renewal(held, 2, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := e.loseAmount("0x0d", price.Amount)
+	placed := registrar.Order{Kind: registrar.OrderRenew, Reference: order.OrderReference(order.JobID(lost), 1), Name: "kept.com", Years: 2, From: held.Expires}
+	if err := e.registry.Place(t.Context(), placed); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := e.restore().Finish(t.Context(), false); err != nil || len(all) != 1 || all[0].Undecided != "" {
+		t.Fatalf("got %+v, %v", all, err)
+	}
+	if err := e.engine.AdvanceJob(t.Context(), order.JobID(lost)); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := e.payments.Payment(t.Context(), lost); err != nil || p.State != order.PaymentConsumed || p.Source != order.SourceX402Exact {
+		t.Errorf("got %+v, %v", p, err)
 	}
 }

@@ -60,6 +60,11 @@ func (s Payments) claim(ctx context.Context, tx *Tx, p order.Payment, attempts i
 	if err != nil || !moved {
 		return err
 	}
+	if p.Source == order.SourceMandate {
+		if err := retakeMandate(ctx, tx, p, now); err != nil {
+			return err
+		}
+	}
 	if attempts == 0 {
 		_, err := createJob(ctx, tx, p, order.JobQueued, now)
 		return err
