@@ -68,8 +68,10 @@ type Recovered struct {
 // so is one for a renewal whose price is not clear.
 // Jobs that were open in the backup continue from their last known attempt, or end
 // when their payment was refunded since. With dryRun nothing is written. It is
-// idempotent, and must run while none of our transactions is pending and no node is
-// running.
+// idempotent. Nodes may run on the restored database: nothing is written about a
+// payment or job that they have moved since it was read. The nodes that used the lost
+// one must have stopped order.QuietWindow ago, and none of our transactions may be
+// pending.
 func (r *Restore) Finish(ctx context.Context, dryRun bool) (all []Recovered, err error) {
 	lost, err := r.Payments.Lost(ctx)
 	if err != nil {
