@@ -173,7 +173,7 @@ func restoredAgain(t *testing.T, dir string, db restorable, site []string, o res
 		t.Errorf("restore finish with a registrar that cannot search: %v: %s", err, out)
 	}
 	out, err = finishRestored(dir, db)
-	if err != nil || !strings.Contains(out, lost+"goes back to its payer") {
+	if err != nil || !strings.Contains(out, lost+"is refunded") {
 		t.Errorf("restore finish: %v: %s", err, out)
 	}
 	n = start(t, dir, site...)
