@@ -12,6 +12,7 @@ import (
 	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/mandate"
+	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/sqldb"
@@ -63,7 +64,8 @@ func newProcess(w *world, id int) *process {
 	p.life = &registration.Lifecycle{Names: held, Manager: manager{p: p, r: w.registry}, Grace: prices{}.GraceDays, Now: life, Log: slog.New(slog.DiscardHandler)}
 	p.heal = &registration.Restore{Payments: rows, Jobs: jobs, Chain: chain, Now: clock,
 		Names: held, Holdings: manager{p: p, r: w.registry},
-		Orders: registrarCalls{p, w.registry}, Lookup: registrarCalls{p, w.registry}, Servers: ourServers}
+		Orders: registrarCalls{p, w.registry}, Lookup: registrarCalls{p, w.registry}, Servers: ourServers,
+		Mandates: sqldb.Mandates{DB: w.db, Asset: network.Asset{ChainID: chainID, Token: asset}, Now: life}, Prices: prices{}}
 	if w.outside != nil {
 		p.useOutside(clock, life)
 	}

@@ -27,6 +27,9 @@ func auditCommand() *cobra.Command {
 // errUnsound is returned by an audit with findings.
 var errUnsound = errors.New("the audit found something: do not sell anything before it is understood")
 
+// errIncomplete is returned by an audit that could not read every block.
+var errIncomplete = errors.New("some blocks could not be read and were not compared: try another endpoint of the chain")
+
 // audit prints what an audit finds, and fails if something is wrong.
 func audit(ctx context.Context, c *config, full bool, out io.Writer) error {
 	r, auditErr := app.Audit(ctx, c.Config, full)
@@ -43,15 +46,28 @@ func audit(ctx context.Context, c *config, full bool, out io.Writer) error {
 	if auditErr != nil {
 		return auditErr
 	}
-	if r.Chain == nil {
-		fmt.Fprintf(out, "skipped  the chain could not be asked: %v\n", r.ChainErr)
+	if r.Chain == nil && r.ChainErr == nil {
+		fmt.Fprintln(out, "no payments are taken: there is nothing to compare with the chain")
 	}
 	printNotices(r.Notices, out)
 	fmt.Fprintf(out, "\n%d invariants, %d broken; %d payments and jobs are open\n", len(r.Findings), broken, r.Open)
+	return verdict(r, broken)
+}
+
+// verdict returns what an audit that came to its end fails with: findings, or what was
+// not checked.
+func verdict(r app.AuditReport, broken int) error {
+	var errs []error
 	if broken > 0 || r.Chain != nil && !r.Chain.Sound() {
-		return errUnsound
+		errs = append(errs, errUnsound)
 	}
-	return nil
+	if r.ChainErr != nil {
+		errs = append(errs, fmt.Errorf("the books were not compared with the chain: %w", r.ChainErr))
+	}
+	if r.Chain != nil && !r.Chain.Complete() {
+		errs = append(errs, errIncomplete)
+	}
+	return errors.Join(errs...)
 }
 
 // printFindings prints every invariant and returns how many are broken.

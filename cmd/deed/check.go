@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -51,7 +53,8 @@ func explain(out io.Writer, c *config, settings []*setting) error {
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\n", s.key, value, from)
 	}
-	for tld, m := range c.Pricing.PerTLD {
+	for _, tld := range slices.Sorted(maps.Keys(c.Pricing.PerTLD)) {
+		m := c.Pricing.PerTLD[tld]
 		fmt.Fprintf(table, "%s%s\t%s + %s USDC\tfile\n", perTLD, tld, percent(&m.BasisPoints), m.Fee)
 	}
 	if err := table.Flush(); err != nil {

@@ -91,7 +91,7 @@ func act(cmd *cobra.Command, action string, args []string) error {
 		return err
 	}
 	if reason == "" {
-		return errors.New("say why: --reason \"…\"")
+		return errors.New("--reason is required")
 	}
 	dryRun, err := cmd.Flags().GetBool("dry-run")
 	if err != nil {

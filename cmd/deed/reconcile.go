@@ -22,7 +22,7 @@ import (
 )
 
 // errDiffers is returned by a reconciliation with differences.
-var errDiffers = errors.New("we and the registry differ: the table says where")
+var errDiffers = errors.New("differences found: see the table")
 
 // reconcileCommand compares every registered name with the registry, and changes
 // nothing.

@@ -52,10 +52,11 @@ func checkRegistrars(ctx context.Context, c *config, name string, out io.Writer)
 	if err != nil {
 		return err
 	}
+	var down error
 	for _, r := range reports {
 		state := "responds"
 		if r.Down != nil {
-			state, err = "DOES NOT RESPOND: "+r.Down.Error(), errRegistrarDown
+			state, down = "DOES NOT RESPOND: "+r.Down.Error(), errRegistrarDown
 		}
 		table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 		fmt.Fprintf(table, "registrar\t%s (%s)\nstate\t%s\nsells\t%s\nbalance\t%s\nprices\t%s\ncan\t%s\n",
@@ -65,5 +66,5 @@ func checkRegistrars(ctx context.Context, c *config, name string, out io.Writer)
 		}
 		err = errors.Join(err, table.Flush())
 	}
-	return err
+	return errors.Join(err, down)
 }

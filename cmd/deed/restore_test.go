@@ -2,6 +2,7 @@ package main
 
 import (
 	"database/sql"
+	"fmt"
 	"net/url"
 	"os"
 	"os/exec"
@@ -166,10 +167,13 @@ func restoredAgain(t *testing.T, dir string, db restorable, site []string, o res
 		t.Errorf("money without a row did not wait: the wallet has %s", got)
 	}
 	n.stop(t)
-	cmd := exec.Command(binary, "admin", "restore", "finish", "--data", dir, "--chain-listen", "127.0.0.1:0", "--dns-listen", "off")
-	cmd.Env = append(slices.Clone(db.environ), "PATH="+os.Getenv("PATH"))
-	out, err := cmd.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "13.06 USDC  "+strings.ToLower(o.lost)+"  goes back to its payer") {
+	lost := "  13.06 USDC  " + strings.ToLower(o.lost) + "  "
+	out, err := finishRestored(dir, db, "--config", unsearchable(t))
+	if err == nil || !strings.Contains(out, lost+"UNDECIDED: registrar outside: orders cannot be found by their reference") || !strings.Contains(out, "0 payments decided on") {
+		t.Errorf("restore finish with a registrar that cannot search: %v: %s", err, out)
+	}
+	out, err = finishRestored(dir, db)
+	if err != nil || !strings.Contains(out, lost+"is refunded") {
 		t.Errorf("restore finish: %v: %s", err, out)
 	}
 	n = start(t, dir, site...)
@@ -188,6 +192,36 @@ func restoredAgain(t *testing.T, dir string, db restorable, site []string, o res
 	}
 	n.audit(t, dir, db.environ, "3 transfers of 39.18 USDC", "2 refunds of 26.12 USDC", "0 payments and jobs are open")
 	n.stop(t)
+}
+
+// finishRestored runs the command that decides on lost payments.
+func finishRestored(dir string, db restorable, more ...string) (string, error) {
+	args := append([]string{"admin", "restore", "finish", "--data", dir, "--chain-listen", "127.0.0.1:0", "--dns-listen", "off"}, more...)
+	cmd := exec.Command(binary, args...)
+	cmd.Env = append(slices.Clone(db.environ), "PATH="+os.Getenv("PATH"))
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// unsearchable returns a configuration with a registrar that cannot find orders by their
+// reference. Nobody listens at its address.
+func unsearchable(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	path, password := filepath.Join(dir, "deed.toml"), filepath.Join(dir, "password")
+	for file, text := range map[string]string{password: "secret", path: fmt.Sprintf(`
+[registrar.outside]
+type = "epp"
+tlds = "*"
+address = "127.0.0.1:1"
+client_id = "us"
+password_file = %q
+`, password)} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return path
 }
 
 // give gives a wallet money, and returns what it has then.

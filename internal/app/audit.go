@@ -9,9 +9,10 @@ import (
 	"slices"
 	"time"
 
+	"deed.example/deed"
 	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/settle/chain"
-	"deed.example/deed/internal/signer/file"
+	"deed.example/deed/internal/signer"
 	"deed.example/deed/internal/sqldb"
 )
 
@@ -19,8 +20,8 @@ import (
 type AuditReport struct {
 	Since    time.Time          // only what changed since then was checked; zero: everything
 	Findings []sqldb.Finding    // one for each invariant of the database
-	Chain    *fulfil.Comparison // of the books with the chain; nil if it could not be asked
-	ChainErr error              // why not
+	Chain    *fulfil.Comparison // of the books with the chain; nil if there was none
+	ChainErr error              // why not; nil if this deployment takes no payments
 	Notices  []sqldb.Notice     // what is waiting
 	Open     int                // payments and jobs
 }
@@ -64,7 +65,7 @@ func Audit(ctx context.Context, c Config, full bool) (r AuditReport, err error) 
 // sound reports whether everything was checked and nothing was found.
 func (r *AuditReport) sound() bool {
 	broken := slices.ContainsFunc(r.Findings, func(f sqldb.Finding) bool { return f.Broken > 0 })
-	return !broken && r.Chain != nil && r.Chain.Sound()
+	return !broken && r.Chain != nil && r.Chain.Complete() && r.Chain.Sound()
 }
 
 // check checks the invariants of the database.
@@ -97,23 +98,45 @@ func (r *AuditReport) compare(ctx context.Context, c *Config, books sqldb.Audit,
 
 func wholeSecond(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 
-// openMoneyToRead opens the settlement of a running service, with the sandbox's
-// keys if it is a sandbox.
+// openMoneyToRead opens the settlement of a running service without its keys. It returns
+// nil when this deployment takes no payments.
 func openMoneyToRead(ctx context.Context, c *Config, db *sqldb.DB) (*money, error) {
-	conf := *c
 	rpc := c.ChainRPCURL.Reveal()
 	if rpc == "" {
 		rpc = "http://" + c.ChainListen
-		treasury, err := file.Open(filepath.Join(c.chainFolder(), "treasury.key"))
-		if err != nil {
-			return nil, err
-		}
-		conf.GasKey, conf.RefundKey = filepath.Join(c.chainFolder(), "gas.key"), filepath.Join(c.chainFolder(), "refund.key")
-		if conf.PayTo == "" {
-			conf.PayTo = string(treasury.Address())
-		}
+	} else if c.PayTo == "" {
+		return nil, nil
 	}
-	return openMoney(ctx, &conf, db, &chainBackend{Client: chain.Dial(rpc)}, clocks{time.Now, time.Now})
+	treasury, gas, refund, err := chain.LastWallets(ctx, sqldb.Settlements{DB: db, ChainID: c.ChainID})
+	if err == nil && (treasury == "" || gas == "" || refund == "") {
+		err = errors.New("the service has not taken payments on this chain yet")
+	}
+	if err == nil && c.PayTo != "" {
+		treasury, err = deed.ParseWallet(c.PayTo)
+	}
+	if err != nil {
+		return nil, err
+	}
+	keys := wallets{payTo: treasury, gas: readOnlySigner(gas), refund: readOnlySigner(refund)}
+	return openMoneyWith(ctx, c, db, &chainBackend{Client: chain.Dial(rpc)}, moneyParts{keys, clocks{time.Now, time.Now}})
+}
+
+// A readOnlySigner is a wallet that only its address is known of.
+type readOnlySigner deed.Wallet
+
+var errReadOnly = errors.New("an audit signs nothing")
+
+// Address implements signer.Signer.
+func (s readOnlySigner) Address() deed.Wallet { return deed.Wallet(s) }
+
+// SignTransaction implements signer.Signer.
+func (readOnlySigner) SignTransaction(context.Context, signer.Transaction) ([]byte, error) {
+	return nil, errReadOnly
+}
+
+// SignTypedData implements signer.Signer.
+func (readOnlySigner) SignTypedData(context.Context, signer.TypedData) ([]byte, error) {
+	return nil, errReadOnly
 }
 
 // checkpointFile is where the last audit stored how far it came. It is a file and

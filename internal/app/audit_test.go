@@ -3,10 +3,13 @@ package app
 import (
 	"database/sql"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
+	"deed.example/deed"
 	"deed.example/deed/internal/freeport"
+	"deed.example/deed/internal/fulfil"
 )
 
 // An audit checks the whole database while that is quick, a week after the last time,
@@ -58,6 +61,7 @@ func TestAuditContinues(t *testing.T) {
 			}
 		})
 	}
+	testUncompared(t, c)
 	long := quick
 	long.FullSeconds = 60
 	if err := c.writeCheckpoint(long); err != nil {
@@ -80,5 +84,63 @@ func TestAuditContinues(t *testing.T) {
 	}
 	if after, err := os.ReadFile(c.checkpointFile()); err != nil || string(after) != string(written) {
 		t.Errorf("the next audit would not look at it: %s, %v", after, err)
+	}
+}
+
+// testUncompared audits a deployment whose chain is not there, and one that takes no
+// payments.
+func testUncompared(t *testing.T, c Config) {
+	t.Helper()
+	port, err := freeport.Find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	down, free := c, c
+	down.ChainListen = port.String()
+	free.ChainRPCURL, free.PayTo = deed.Secret("http://"+port.String()), ""
+	for _, tt := range []struct {
+		config Config
+		fails  bool
+	}{{down, true}, {free, false}} {
+		r, err := Audit(t.Context(), tt.config, false)
+		if err != nil || r.Chain != nil || (r.ChainErr != nil) != tt.fails {
+			t.Errorf("got %+v, %v", r, err)
+		}
+	}
+}
+
+// An audit needs the addresses of our wallets, and none of their keys.
+func TestAuditWithoutKeys(t *testing.T) {
+	c := sandbox(t)
+	rpc, err := freeport.Find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.ChainListen = rpc.String()
+	serveSandbox(t, c)
+	for _, key := range []string{"treasury.key", "gas.key", "refund.key"} {
+		if err := os.Remove(filepath.Join(c.chainFolder(), key)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r, err := Audit(t.Context(), c, false); err != nil || r.ChainErr != nil || r.Chain == nil {
+		t.Errorf("got %+v, %v", r, err)
+	}
+}
+
+// What was not compared is compared by the next audit: the checkpoint stays.
+func TestAuditWithUnreadBlocksIsNotSound(t *testing.T) {
+	for name, tt := range map[string]struct {
+		chain *fulfil.Comparison
+		want  bool
+	}{
+		"all was read":   {&fulfil.Comparison{}, true},
+		"a block is not": {&fulfil.Comparison{Unread: []string{"block 3: too large"}}, false},
+		"nothing is":     {nil, false},
+	} {
+		r := AuditReport{Chain: tt.chain}
+		if got := r.sound(); got != tt.want {
+			t.Errorf("%s: got %t, want %t", name, got, tt.want)
+		}
 	}
 }

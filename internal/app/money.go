@@ -75,15 +75,26 @@ type clocks struct{ payments, chain func() time.Time }
 // openMoney opens the settler and the payment service. It returns nil when this
 // deployment takes no payments: on a public chain without a treasury.
 func openMoney(ctx context.Context, c *Config, db *sqldb.DB, b *chainBackend, now clocks) (*money, error) {
-	sandbox := b.sandbox != nil
-	if c.PayTo == "" && !sandbox {
+	if c.PayTo == "" && b.sandbox == nil {
 		return nil, nil
 	}
-	net, err := paymentNetwork(c, sandbox)
+	keys, err := openWallets(ctx, c, b)
 	if err != nil {
 		return nil, err
 	}
-	keys, err := openWallets(ctx, c, b)
+	return openMoneyWith(ctx, c, db, b, moneyParts{keys, now})
+}
+
+// moneyParts is what openMoneyWith needs in addition.
+type moneyParts struct {
+	keys wallets
+	now  clocks
+}
+
+// openMoneyWith opens the settler and the payment service with these wallets.
+func openMoneyWith(ctx context.Context, c *Config, db *sqldb.DB, b *chainBackend, with moneyParts) (*money, error) {
+	keys, now := with.keys, with.now
+	net, err := paymentNetwork(c, b.sandbox != nil)
 	if err != nil {
 		return nil, err
 	}

@@ -3,10 +3,7 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 
-	"deed.example/deed"
-	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/sqldb"
 )
@@ -25,10 +22,14 @@ func (a *App) FinishRestore(ctx context.Context, dryRun bool) ([]registration.Re
 	if err := readChain(ctx, a.money.payments); err != nil {
 		return nil, err
 	}
+	if err := a.RefreshPrices(ctx); err != nil {
+		return nil, err
+	}
 	restore := &registration.Restore{
 		Payments: a.paymentRows(), Jobs: a.jobs(), Chain: a.money.settler, Now: a.now,
 		Names: a.registrations(), Holdings: a.registrar,
 		Orders: a.registrar, Lookup: a.registrar, Servers: a.config.Nameservers,
+		Mandates: sqldb.Mandates{DB: a.DB, Asset: a.money.asset, Now: a.calendar.Now}, Prices: a.prices,
 	}
 	return restore.Finish(ctx, dryRun)
 }
@@ -53,22 +54,4 @@ func (a *App) checkRestored(ctx context.Context) error {
 func (a *App) paymentRows() sqldb.Payments {
 	t := a.money.payments.Terms
 	return sqldb.Payments{DB: a.DB, ChainID: t.ChainID, Asset: t.Asset, Now: a.now}
-}
-
-// RefundDust marks a wallet's dust as due for refund, and returns it. The service
-// then sends it, in one transaction. With dryRun it only reads.
-func (a *App) RefundDust(ctx context.Context, wallet deed.Wallet, dryRun bool) ([]order.Payment, error) {
-	if a.money == nil {
-		return nil, errors.New("this configuration takes no payments: there is no dust")
-	}
-	dust, err := a.paymentRows().Dust(ctx, wallet)
-	if err != nil || dryRun {
-		return dust, err
-	}
-	for _, p := range dust {
-		if _, err := a.paymentRows().MovePayment(ctx, p, order.PaymentRefundDue, ""); err != nil {
-			return nil, fmt.Errorf("owe %s back: %w", p.ID, err)
-		}
-	}
-	return dust, nil
 }

@@ -58,11 +58,16 @@ type Comparison struct {
 	Unowed   []string  // payouts without a matching refund in the ledger
 	Unpaid   []string  // refunds in the ledger that are missing on the chain
 
-	Next Checkpoint // of the next comparison, when this one is sound
+	Next Checkpoint // of the next comparison, when this one is complete and sound
 }
 
-// Sound reports whether the ledger and the chain agree.
+// Sound reports whether the ledger and the chain agree, as far as the chain could be
+// read.
 func (c Comparison) Sound() bool { return len(c.Differences()) == 0 }
+
+// Complete reports whether every block was read. The next comparison must start no later
+// than this one unless it is both complete and sound.
+func (c Comparison) Complete() bool { return len(c.Unread) == 0 }
 
 // Differences returns everything on which the two sides differ.
 func (c Comparison) Differences() []string {

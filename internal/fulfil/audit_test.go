@@ -47,3 +47,26 @@ func TestReadingEndsWhileTheChainGrows(t *testing.T) {
 		t.Errorf("got %t, %v", more, err)
 	}
 }
+
+// unreadable is a chain of which two blocks cannot be read.
+type unreadable struct{ growing }
+
+func (u *unreadable) Incoming(context.Context, uint64) (settle.Arrivals, error) {
+	return settle.Arrivals{Next: 10, Final: 9, Unread: []settle.UnreadBlock{{Number: 3, Reason: "too large"}}}, nil
+}
+
+func (u *unreadable) Outgoing(context.Context, uint64) ([]settle.Payout, []settle.UnreadBlock, uint64, error) {
+	return nil, []settle.UnreadBlock{{Number: 4, Reason: "too large"}}, 10, nil
+}
+
+// A comparison without blocks that could not be read is not complete, although nothing
+// differs.
+func TestComparisonWithUnreadBlocks(t *testing.T) {
+	e := newEnv(t)
+	chain := &unreadable{}
+	e.Watcher = chain
+	c, err := e.Compare(t.Context(), sqldb.Audit{DB: e.rows.DB}, chain, fulfil.Checkpoint{})
+	if err != nil || !c.Sound() || c.Complete() || len(c.Unread) != 2 {
+		t.Errorf("got %+v, %v", c, err)
+	}
+}

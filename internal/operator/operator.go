@@ -94,6 +94,12 @@ type Rows interface {
 
 	// Refund makes a payment that bought nothing due for refund.
 	Refund(ctx context.Context, f Found) error
+
+	// Dust returns how many transfers of a wallet are in the state dust, and their sum.
+	Dust(ctx context.Context, w deed.Wallet) (count int, sum deed.USDC, err error)
+
+	// RefundDust makes them due for refund.
+	RefundDust(ctx context.Context, w deed.Wallet) error
 }
 
 // Rules stores what is suspended, blocked and stopped.

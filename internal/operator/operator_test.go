@@ -20,6 +20,7 @@ type records struct {
 	done   []string
 	logged []operator.Action
 
+	dust    int   // transfers
 	placed  bool  // an order that was queued is at a registrar by now
 	failing error // of what is done
 	full    error // of the log
@@ -54,6 +55,14 @@ func (r *records) do(what string) error {
 
 func (r *records) Wake(context.Context, operator.Found) error   { return r.do("wake") }
 func (r *records) Refund(context.Context, operator.Found) error { return r.do("refund") }
+
+func (r *records) Dust(context.Context, deed.Wallet) (int, deed.USDC, error) {
+	return r.dust, deed.USDC(r.dust) * deed.Cent, nil
+}
+
+func (r *records) RefundDust(_ context.Context, w deed.Wallet) error {
+	return r.do("refund the dust of " + string(w))
+}
 
 func (r *records) FailQueued(context.Context, operator.Found) (bool, error) {
 	return !r.placed, r.do("fail the job")
@@ -105,6 +114,9 @@ var actions = map[string]struct {
 	"refund what nobody asked for": {order.PaymentUnclaimed, "", refund, "refund"},
 	"refund dust":                  {order.PaymentDust, "", refund, "refund"},
 	"refund what was not placed":   {order.PaymentSettled, order.JobQueued, refund, "fail the job"},
+	"refund all dust": {"", "", func(s *operator.Service, a operator.Act) (string, error) {
+		return s.RefundDust(context.Background(), a, wallet)
+	}, "refund the dust of " + wallet},
 	"release": {order.PaymentSettling, "", func(s *operator.Service, a operator.Act) (string, error) {
 		return s.ReleaseOrder(context.Background(), a, "pay_1")
 	}, "release internal"},
@@ -136,7 +148,7 @@ func refund(s *operator.Service, a operator.Act) (string, error) {
 }
 
 func rowsIn(payment order.PaymentState, job order.JobState) *records {
-	return &records{found: []operator.Found{{PaymentID: "pay_1", Internal: "internal", PaymentState: payment, JobState: job, Wallet: wallet, Amount: deed.Cent}}}
+	return &records{dust: 2, found: []operator.Found{{PaymentID: "pay_1", Internal: "internal", PaymentState: payment, JobState: job, Wallet: wallet, Amount: deed.Cent}}}
 }
 
 // An act is written down before it is done. A dry run, an act without a reason and one
@@ -190,7 +202,9 @@ func TestRefusedActs(t *testing.T) {
 		do      func(s *operator.Service) (string, error)
 		says    string
 	}{
-		"retry what has ended": {order.PaymentConsumed, order.JobCompleted, func(s *operator.Service) (string, error) { return s.Retry(ctx, because, "pay_1") }, "nothing to try again"},
+		"retry what has ended":              {order.PaymentConsumed, order.JobCompleted, func(s *operator.Service) (string, error) { return s.Retry(ctx, because, "pay_1") }, "nothing to try again"},
+		"retry what came without a request": {order.PaymentUnclaimed, "", func(s *operator.Service) (string, error) { return s.Retry(ctx, because, "pay_1") }, "refund it (refund pay_1)"},
+		"refund dust of nobody":             {"", "", func(s *operator.Service) (string, error) { return s.RefundDust(ctx, because, "nobody") }, "wallet"},
 		"refund what is at a registrar": {order.PaymentSettled, order.JobSubmitting, func(s *operator.Service) (string, error) {
 			return s.Refund(ctx, because, "pay_1")
 		}, "ends by itself"},

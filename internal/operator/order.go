@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"fmt"
 
 	"deed.example/deed"
 	"deed.example/deed/internal/order"
@@ -12,6 +13,10 @@ func (s *Service) Retry(ctx context.Context, a Act, query string) (string, error
 	f, err := s.one(ctx, query)
 	if err != nil {
 		return "", err
+	}
+	if f.PaymentState == order.PaymentUnclaimed {
+		return "", deed.Errorf(deed.CodeValidation,
+			"%s came without a request, so there is nothing to try again: refund it (refund %s), or decide on it after a restore (restore finish)", f.PaymentID, f.PaymentID)
 	}
 	if !f.open() {
 		return "", deed.Errorf(deed.CodeValidation, "%s is %s: there is nothing to try again", f.PaymentID, f.PaymentState)
@@ -51,6 +56,24 @@ func (s *Service) Refund(ctx context.Context, a Act, query string) (string, erro
 		return "", deed.Errorf(deed.CodeValidation, "the order is %s at a registrar, which may deliver it: it ends by itself, delivered or refunded", f.JobState)
 	}
 	return "", deed.Errorf(deed.CodeValidation, "%s is %s: there is nothing to refund", f.PaymentID, f.PaymentState)
+}
+
+// RefundDust refunds all transfers of a wallet that came without a request and were too
+// small to be refunded automatically. The service sends them in one transaction.
+func (s *Service) RefundDust(ctx context.Context, a Act, wallet string) (string, error) {
+	w, err := deed.ParseWallet(wallet)
+	if err != nil {
+		return "", err
+	}
+	count, sum, err := s.Rows.Dust(ctx, w)
+	if err != nil {
+		return "", err
+	}
+	if count == 0 {
+		return "", deed.Errorf(deed.CodeNotFound, "%s has no dust", w)
+	}
+	outcome := fmt.Sprintf("%d payments of %s USDC in all go back to %s", count, sum, w)
+	return s.act(ctx, a, "refund dust", string(w), outcome, func() error { return s.Rows.RefundDust(ctx, w) })
 }
 
 // ReleaseOrder makes the name of an order whose payment cannot be settled available

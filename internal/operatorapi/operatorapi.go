@@ -112,6 +112,9 @@ var acts = map[string]struct {
 	"refund": {1, func(ctx context.Context, s *operator.Service, a operator.Act, args []string) (string, error) {
 		return s.Refund(ctx, a, args[0])
 	}},
+	"refund-dust": {1, func(ctx context.Context, s *operator.Service, a operator.Act, args []string) (string, error) {
+		return s.RefundDust(ctx, a, args[0])
+	}},
 	"release": {1, func(ctx context.Context, s *operator.Service, a operator.Act, args []string) (string, error) {
 		return s.ReleaseOrder(ctx, a, args[0])
 	}},

@@ -83,13 +83,6 @@ type Inventory interface {
 	Holdings(ctx context.Context, after deed.Name, limit int) ([]lifecycle.Holding, error)
 }
 
-// An OrderFinder finds an order by its reference alone, for orders that are no
-// longer in the database. A Registrar may implement it.
-type OrderFinder interface {
-	// FindOrder returns the order, without its auth code, or CodeNotFound.
-	FindOrder(ctx context.Context, reference string) (Order, error)
-}
-
 // An Availability is a registry's answer about a name.
 type Availability struct {
 	Available bool

@@ -182,24 +182,6 @@ func (r *Router) Cancel(ctx context.Context, o Order) error {
 	return r.observe(b, "cancel", func() error { return b.Registrar.Cancel(ctx, o) })
 }
 
-// FindOrder implements OrderFinder with the backends that can find orders by their
-// reference.
-func (r *Router) FindOrder(ctx context.Context, reference string) (Order, error) {
-	for _, b := range r.backends {
-		finder, ok := b.Registrar.(OrderFinder)
-		if !ok {
-			continue
-		}
-		o, err := finder.FindOrder(ctx, reference)
-		if deed.CodeOf(err) == deed.CodeNotFound {
-			continue
-		}
-		o.Backend = b.Name
-		return o, err
-	}
-	return Order{}, deed.Errorf(deed.CodeNotFound, "no registrar has an order %s", reference)
-}
-
 // Holding implements Manager.
 func (r *Router) Holding(ctx context.Context, name deed.Name) (lifecycle.Holding, error) {
 	b, err := r.of(ctx, name)

@@ -176,6 +176,54 @@ func TestRouterMerges(t *testing.T) {
 	}
 }
 
+// finder is a backend that finds orders by their reference.
+type finder struct {
+	recorder
+	orders map[string]registrar.Order
+}
+
+func (f *finder) FindOrder(_ context.Context, reference string) (registrar.Order, error) {
+	o, ok := f.orders[reference]
+	if !ok {
+		return o, deed.Errorf(deed.CodeNotFound, "no order %s", reference)
+	}
+	return o, nil
+}
+
+// An order that was not found is known to be absent only if every backend can search.
+func TestRouterFindsOrders(t *testing.T) {
+	able := &finder{orders: map[string]registrar.Order{"job_1-1": {Name: "a.com"}}}
+	first := registrar.Backend{Name: "first", Rest: true, Registrar: able, Ping: up}
+	second := registrar.Backend{Name: "second", TLDs: []deed.TLD{"net"}, Registrar: &recorder{}, Ping: up}
+	for _, c := range []struct {
+		backends  []registrar.Backend
+		reference string
+		name      deed.Name
+		code      deed.Code
+		unable    bool
+	}{
+		{[]registrar.Backend{first}, "job_1-1", "a.com", "", false},
+		{[]registrar.Backend{first}, "job_2-1", "", deed.CodeNotFound, false},
+		{[]registrar.Backend{second, first}, "job_1-1", "a.com", "", false},
+		{[]registrar.Backend{first, second}, "job_2-1", "", "", true},
+	} {
+		r, err := registrar.NewRouter(rows{}, c.backends...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := r.FindOrder(t.Context(), c.reference)
+		if o.Name != c.name || o.Name != "" && o.Backend != "first" {
+			t.Errorf("%s: got %+v", c.reference, o)
+		}
+		if unable := errors.Is(err, registrar.ErrOrdersNotSearchable); unable != c.unable || c.code != "" && deed.CodeOf(err) != c.code {
+			t.Errorf("%s: got %v", c.reference, err)
+		}
+		if c.unable && err.Error() != "registrar second: orders cannot be found by their reference" {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
 // poor is a backend with a balance.
 type poor struct {
 	recorder

@@ -2,7 +2,6 @@ package registration_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -10,10 +9,11 @@ import (
 	"deed.example/deed/internal/catalog"
 	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/order"
-	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/registration"
+	"deed.example/deed/internal/seal"
 	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
@@ -32,6 +32,7 @@ type env struct {
 	payments sqldb.Payments
 	jobs     sqldb.Jobs
 	names    sqldb.Registrations
+	mandates sqldb.Mandates
 	registry *local.Registry
 	now      time.Time
 }
@@ -40,16 +41,20 @@ func newEnv(t *testing.T) *env {
 	t.Helper()
 	e := &env{t: t, now: time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)}
 	clock := func() time.Time { return e.now }
+	prices, err := catalog.New(catalog.DefaultPricing())
+	if err != nil {
+		t.Fatal(err)
+	}
 	db, theirs := openMemory(t), openMemory(t)
 	zones := sqldbtest.Zones(db, clock)
 	e.payments = sqldb.Payments{DB: db, ChainID: 1, Now: clock}
 	e.jobs = sqldb.Jobs{DB: db, Now: clock, Zones: zones}
 	e.names = sqldb.Registrations{DB: db, Now: clock, Zones: zones}
-	e.registry = &local.Registry{Store: sqldb.Registry{DB: theirs}, Now: clock, Faults: &local.Faults{}}
-	prices, err := catalog.New(catalog.DefaultPricing())
-	if err != nil {
+	if db.Sealer, err = seal.New("a secret of the service"); err != nil {
 		t.Fatal(err)
 	}
+	e.mandates = sqldb.Mandates{DB: db, Asset: network.Asset{ChainID: 1}, Now: clock}
+	e.registry = &local.Registry{Store: sqldb.Registry{DB: theirs}, Now: clock, Faults: &local.Faults{}}
 	e.Service = &registration.Service{
 		Store: e.jobs, Names: e.names, Registrar: e.registry, Manager: e.registry, Prices: prices, Offers: sqldb.Prices{DB: db},
 		Nameservers: ownServers, Now: clock, RegistryNow: clock,
@@ -167,102 +172,5 @@ func TestRenewalFromAnotherExpiry(t *testing.T) {
 	_, r, err := e.buy(p, &wallet{e: e, nonce: "3"})
 	if err != nil || !r.Expires.Equal(e.now.AddDate(2, 0, 0)) {
 		t.Errorf("got %s, %v", r.Expires, err)
-	}
-}
-
-// noChain is a chain on which nothing was refunded.
-type noChain struct{}
-
-func (noChain) Refunded(context.Context, settle.Refund) (bool, error) { return false, nil }
-
-func (noChain) Settle(context.Context, settle.Authorization) (string, error) {
-	return "", errors.New("it is not asked")
-}
-
-// lose writes down money that we settled and have no request for, as after a
-// restore, and returns its payment's ID.
-func (e *env) lose(nonce string) string {
-	e.t.Helper()
-	transfer := settle.Transfer{Payer: payer, PayTo: "0x02", Nonce: nonce, Amount: 1306 * deed.Cent, TxHash: "0xlost" + nonce}
-	if err := e.payments.Adopt(e.t.Context(), transfer, order.Unsolicited{State: order.PaymentUnclaimed, Next: e.now, Lost: true}); err != nil {
-		e.t.Fatal(err)
-	}
-	return settle.Authorization{Payer: payer, Nonce: nonce}.PaymentID(1, "")
-}
-
-// After a restore, money that bought a name which the registrar has is put back into
-// the books, and its payer owns the name; money that bought nothing goes back.
-func TestFinishRestore(t *testing.T) {
-	e := newEnv(t)
-	delivered, lost := e.lose("0x0a"), e.lose("0x0b")
-	placed := registrar.Order{Kind: registrar.OrderRegister, Reference: order.OrderReference(order.JobID(delivered), 1), Name: "kept.com", Years: 1, Nameservers: ownServers}
-	if err := e.registry.Place(t.Context(), placed); err != nil {
-		t.Fatal(err)
-	}
-	restore := &registration.Restore{
-		Payments: e.payments, Jobs: e.jobs, Chain: noChain{}, Now: func() time.Time { return e.now },
-		Names: e.names, Holdings: e.registry,
-		Orders: e.registry, Lookup: e.registry, Servers: ownServers,
-	}
-	for _, dryRun := range []bool{true, false} {
-		all, err := restore.Finish(t.Context(), dryRun)
-		if err != nil || len(all) != 2 {
-			t.Fatalf("got %+v, %v", all, err)
-		}
-		for _, r := range all {
-			if bought := r.Order.Name == "kept.com"; bought != (r.Payment.ID == delivered) {
-				t.Errorf("got %+v", r)
-			}
-		}
-	}
-	if p, err := e.payments.Payment(t.Context(), lost); err != nil || p.State != order.PaymentRefundDue {
-		t.Errorf("what bought nothing is %s, %v", p.State, err)
-	}
-	if err := e.engine.AdvanceJob(t.Context(), order.JobID(delivered)); err != nil {
-		t.Fatal(err)
-	}
-	r, err := e.names.Registration(t.Context(), "kept.com")
-	if err != nil || r.Owner != payer || r.Status != lifecycle.StatusActive {
-		t.Errorf("got %+v, %v", r, err)
-	}
-	if p, err := e.payments.Payment(t.Context(), delivered); err != nil || p.State != order.PaymentConsumed {
-		t.Errorf("what bought the name is %s, %v", p.State, err)
-	}
-	if all, err := restore.Finish(t.Context(), false); err != nil || len(all) != 0 {
-		t.Errorf("a second time: %+v, %v", all, err)
-	}
-}
-
-// A name that left us and came back since the backup, for another payer, is theirs after
-// the restore: the registration in the backup has ended.
-func TestFinishRestoreOfANameThatCameBack(t *testing.T) {
-	e := newEnv(t)
-	if _, _, err := e.register("back.com", "0x0c"); err != nil {
-		t.Fatal(err)
-	}
-	again := e.lose("0x0d")
-	placed := registrar.Order{Kind: registrar.OrderRegister, Reference: order.OrderReference(order.JobID(again), 1), Name: "back.com", Years: 1, Nameservers: ownServers}
-	if err := e.registry.Delete(t.Context(), "back.com"); err != nil {
-		t.Fatal(err)
-	}
-	if err := e.registry.Place(t.Context(), placed); err != nil {
-		t.Fatal(err)
-	}
-	restore := &registration.Restore{
-		Payments: e.payments, Jobs: e.jobs, Chain: noChain{}, Now: func() time.Time { return e.now },
-		Names: e.names, Holdings: e.registry,
-		Orders: e.registry, Lookup: e.registry, Servers: ownServers,
-	}
-	if all, err := restore.Finish(t.Context(), false); err != nil || len(all) != 1 || all[0].Order.Name != "back.com" {
-		t.Fatalf("got %+v, %v", all, err)
-	}
-	if err := e.engine.AdvanceJob(t.Context(), order.JobID(again)); err != nil {
-		t.Fatal(err)
-	}
-	if r, err := e.names.Registration(t.Context(), "back.com"); err != nil || r.Reference != placed.Reference {
-		t.Errorf("got %+v, %v", r, err)
-	}
-	if p, err := e.payments.Payment(t.Context(), again); err != nil || p.State != order.PaymentConsumed {
-		t.Errorf("what bought the name is %s, %v", p.State, err)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/registrar"
-	"deed.example/deed/internal/settle"
 )
 
 // LostPayments stores payments that we settled but have no request for, because the
@@ -27,28 +26,6 @@ type LostPayments interface {
 	ClaimPayment(ctx context.Context, p order.Payment, attempts int) (order.Payment, error)
 
 	MovePayment(ctx context.Context, p order.Payment, to order.PaymentState, txHash string) (order.Payment, error)
-}
-
-// OpenJobs stores jobs that have not ended.
-type OpenJobs interface {
-	Unfinished(ctx context.Context) ([]order.Job, error)
-
-	// ResumeJob makes the job look up the order of an attempt that was made after
-	// the backup.
-	ResumeJob(ctx context.Context, j order.Job, attempt int) error
-
-	// CompleteRenewal ends a job whose renewal was done in that attempt: it need
-	// not wait for other renewals of the name any more.
-	CompleteRenewal(ctx context.Context, j order.Job, attempt int, expires time.Time) error
-
-	MoveJob(ctx context.Context, j order.Job, to order.JobState, next time.Time) (moved bool, err error)
-	FailJob(ctx context.Context, j order.Job) error
-}
-
-// RefundedPayments reads settlements and refunds from the chain.
-type RefundedPayments interface {
-	settle.RefundFinder
-	Settle(ctx context.Context, a settle.Authorization) (txHash string, err error)
 }
 
 // EndedNames stores registrations that may have ended since the backup.
@@ -70,23 +47,31 @@ type Restore struct {
 	Jobs     OpenJobs
 	Chain    RefundedPayments
 	Now      func() time.Time
-	Orders   registrar.OrderFinder // nil when the registrar cannot find orders by reference alone
+	Orders   registrar.OrderFinder
 	Lookup   registrar.Registrar
+	Mandates LostMandates
+	Prices   RenewalPrices
 	Servers  []string // our own, used unless the buyer specified others
 }
 
 // A Recovered is the decision on one lost payment.
 type Recovered struct {
-	Payment order.Payment
-	Order   registrar.Order // that it paid for; without a name the payment is refunded
+	Payment   order.Payment
+	Order     registrar.Order // that it paid for; without a name the payment is refunded
+	Undecided string          // why the decision is left to an operator; "" if it is not
 }
 
 // Finish decides on all lost payments: one that paid for an order that the
 // registrar has is recorded again with a job for that order, and the others are
-// refunded, renewals that are not done among them. Jobs that were open in the backup
-// continue from their last known attempt, or end when their payment was refunded
-// since. With dryRun nothing is written. It is idempotent, and must run while none
-// of our transactions is pending and no node is running.
+// refunded, renewals that are not done among them. A payment whose order may be at a
+// registrar that cannot find it is left undecided, unless it was refunded before, and
+// so is one for a renewal whose price is not clear.
+// Jobs that were open in the backup continue from their last known attempt, or end
+// when their payment was refunded since. With dryRun nothing is written. It is
+// idempotent. Nodes may run on the restored database: nothing is written about a
+// payment or job that they have moved since it was read. The nodes that used the lost
+// one must have stopped order.QuietWindow ago, and none of our transactions may be
+// pending.
 func (r *Restore) Finish(ctx context.Context, dryRun bool) (all []Recovered, err error) {
 	lost, err := r.Payments.Lost(ctx)
 	if err != nil {
@@ -94,29 +79,45 @@ func (r *Restore) Finish(ctx context.Context, dryRun bool) (all []Recovered, err
 	}
 	errs := []error{r.resume(ctx, dryRun)}
 	for _, p := range lost {
-		placed, attempts, err := r.find(ctx, order.JobID(p.ID), dryRun)
-		if err == nil && placed.Kind == registrar.OrderRenew && !dryRun {
-			_, err = r.doneRenewal(ctx, placed)
-		}
+		one, err := r.decide(ctx, p, dryRun)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("find the order of payment %s: %w", p.ID, err))
+			errs = append(errs, fmt.Errorf("decide on payment %s: %w", p.ID, err))
 			continue // with the next payment
 		}
-		if !dryRun {
-			if placed.Name != "" {
-				p.Purchase = r.purchase(placed)
-				err = r.claim(ctx, p, attempts)
-			} else {
-				_, err = r.Payments.MovePayment(ctx, p, order.PaymentRefundDue, "")
-			}
-			if err != nil {
-				errs = append(errs, fmt.Errorf("decide on payment %s: %w", p.ID, err))
-				continue
-			}
-		}
-		all = append(all, Recovered{p, placed})
+		all = append(all, one)
 	}
 	return all, errors.Join(errs...)
+}
+
+// decide decides on one lost payment.
+func (r *Restore) decide(ctx context.Context, p order.Payment, dryRun bool) (Recovered, error) {
+	placed, attempts, err := r.find(ctx, order.JobID(p.ID), dryRun)
+	if errors.Is(err, registrar.ErrOrdersNotSearchable) {
+		var back bool
+		undecided := err.Error()
+		if back, err = r.Chain.Refunded(ctx, p.Refund()); err == nil && !back {
+			return Recovered{Payment: p, Undecided: undecided}, nil
+		}
+	}
+	if err == nil && placed.Kind == registrar.OrderRenew && !dryRun {
+		_, err = r.doneRenewal(ctx, placed)
+	}
+	if err != nil {
+		return Recovered{}, fmt.Errorf("find its order: %w", err)
+	}
+	found := Recovered{Payment: p, Order: placed}
+	if placed.Name != "" {
+		p.Purchase = r.purchase(placed)
+		found.Undecided, err = r.setSource(ctx, &p)
+	}
+	switch {
+	case err != nil || found.Undecided != "" || dryRun:
+	case placed.Name != "":
+		err = r.claim(ctx, p, attempts)
+	default:
+		_, err = r.Payments.MovePayment(ctx, p, order.PaymentRefundDue, "")
+	}
+	return found, err
 }
 
 // claim records a payment again, with the order that it paid for. The name may have left
@@ -157,106 +158,21 @@ func (r *Restore) endFormer(ctx context.Context, name deed.Name) (bool, error) {
 	return true, r.Names.EndRegistration(ctx, was, "transferred_out", []lifecycle.Event{left})
 }
 
-// resume decides on the jobs that were open in the backup.
-func (r *Restore) resume(ctx context.Context, dryRun bool) error {
-	jobs, err := r.Jobs.Unfinished(ctx)
-	if err != nil || dryRun {
-		return err
-	}
-	var errs []error
-	for _, j := range jobs {
-		if err := r.resumeJob(ctx, j); err != nil {
-			errs = append(errs, fmt.Errorf("decide on job %s: %w", j.ID, err))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-func (r *Restore) resumeJob(ctx context.Context, j order.Job) error {
-	placed, attempt, err := r.find(ctx, j.ID, false)
-	switch {
-	case err != nil:
-		return err
-	case placed.Name != "" && placed.Kind == registrar.OrderRenew && j.State != order.JobAwaitingPayment:
-		return r.resumeRenewal(ctx, j, placed, attempt)
-	case placed.Name != "":
-		return r.Jobs.ResumeJob(ctx, j, attempt)
-	}
-	p, err := r.Payments.Payment(ctx, j.PaymentID)
-	if err != nil {
-		return err
-	}
-	back, err := r.Chain.Refunded(ctx, p.Refund())
-	if err != nil || !back {
-		return err
-	}
-	if j.State == order.JobAwaitingPayment {
-		if p, err = r.settled(ctx, p); err != nil || p.State != order.PaymentSettled {
-			return err
-		}
-		j.State = order.JobQueued
-	}
-	if j.State == order.JobSubmitting {
-		if _, err := r.Jobs.MoveJob(ctx, j, order.JobVerifying, r.Now()); err != nil {
-			return err
-		}
-		j.State = order.JobVerifying
-	}
-	j.Failure = "the order failed, and the payment went back to the payer"
-	return r.Jobs.FailJob(ctx, j)
-}
-
-// resumeRenewal completes a renewal that is done, and cancels one that is not.
-func (r *Restore) resumeRenewal(ctx context.Context, j order.Job, placed registrar.Order, attempt int) error {
-	expires, err := r.doneRenewal(ctx, placed)
-	if err != nil {
-		return err
-	}
-	return r.Jobs.CompleteRenewal(ctx, j, attempt, expires)
-}
-
-// doneRenewal returns the expiry that a renewal led to. One that is not done is
-// cancelled, with an error: by now it would start at an expiry from which another
-// renewal may have started. The next run finds that its payment paid for nothing.
-func (r *Restore) doneRenewal(ctx context.Context, placed registrar.Order) (expires time.Time, err error) {
-	status, err := r.Lookup.Order(ctx, placed)
-	if err != nil || status.State == registrar.OrderDone {
-		return status.Expires, err
-	}
-	if err := r.Lookup.Cancel(ctx, placed); err != nil && deed.CodeOf(err) != deed.CodeNotFound {
-		return time.Time{}, err
-	}
-	return time.Time{}, fmt.Errorf("order %s was cancelled: run this again", placed.Reference)
-}
-
-// settled records the settlement of a payment that was refunded since.
-func (r *Restore) settled(ctx context.Context, p order.Payment) (order.Payment, error) {
-	txHash, err := r.Chain.Settle(ctx, p.Auth)
-	if settle.Refused(err) {
-		return p, nil // another transfer used its nonce, and the watcher handles it
-	}
-	if err == nil && p.State == order.PaymentAuthorized {
-		p, err = r.Payments.MovePayment(ctx, p, order.PaymentSettling, "")
-	}
-	if err == nil && p.State == order.PaymentSettling {
-		p, err = r.Payments.MovePayment(ctx, p, order.PaymentSettled, txHash)
-	}
-	return p, err
-}
-
 // find returns the order that a payment paid for, and its attempt. An order that
-// may still be executed counts: its job waits for the outcome.
+// may still be executed counts: its job waits for the outcome. It fails with
+// registrar.ErrOrdersNotSearchable when no order was found but there may be one.
 func (r *Restore) find(ctx context.Context, job string, dryRun bool) (registrar.Order, int, error) {
-	if r.Orders == nil {
-		return registrar.Order{}, 0, nil
-	}
+	var unknown error
 	for attempt := order.JobAttempts; attempt > 0; attempt-- {
 		reference := order.OrderReference(job, attempt)
 		o, err := r.Orders.FindOrder(ctx, reference)
-		if deed.CodeOf(err) == deed.CodeNotFound {
+		switch {
+		case deed.CodeOf(err) == deed.CodeNotFound:
 			continue
-		}
-		if err != nil {
+		case errors.Is(err, registrar.ErrOrdersNotSearchable):
+			unknown = err
+			continue
+		case err != nil:
 			return o, 0, err
 		}
 		status, err := r.close(ctx, o, dryRun)
@@ -267,7 +183,7 @@ func (r *Restore) find(ctx context.Context, job string, dryRun bool) (registrar.
 			return o, attempt, nil
 		}
 	}
-	return registrar.Order{}, 0, nil
+	return registrar.Order{}, 0, unknown
 }
 
 // close returns the status of an order. An absent one is cancelled first, so that it

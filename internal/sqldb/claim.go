@@ -63,6 +63,11 @@ func (s Payments) claim(ctx context.Context, tx *Tx, p order.Payment, attempts i
 	if err != nil || !moved {
 		return err
 	}
+	if p.Source == order.SourceMandate {
+		if err := retakeMandate(ctx, tx, p, now); err != nil {
+			return err
+		}
+	}
 	if attempts == 0 {
 		_, err := createJob(ctx, tx, p, order.JobQueued, now)
 		return err
@@ -104,7 +109,8 @@ func (s Payments) Lost(ctx context.Context) (lost []order.Payment, err error) {
 	return lost, err
 }
 
-// Dust implements fulfil.DustStore.
+// Dust returns the transfers of a wallet that were too small to be refunded
+// automatically.
 func (s Payments) Dust(ctx context.Context, w deed.Wallet) (dust []order.Payment, err error) {
 	rows, err := s.DB.read.QueryContext(ctx, selectPayment+`WHERE state = 'dust' AND payer = $1 ORDER BY created_at, id`, w)
 	if err != nil {

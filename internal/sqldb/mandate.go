@@ -12,6 +12,7 @@ import (
 	"deed.example/deed/internal/event"
 	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/settle"
 )
 
 // Mandates implements mandate.Store. Signatures are encrypted with the Sealer of the
@@ -154,6 +155,18 @@ func (s Mandates) Mandate(ctx context.Context, id string) (order.Mandate, error)
 	}
 	if err == nil {
 		m.Auth.Signature, err = s.openSignature(id, sealed)
+	}
+	return m, err
+}
+
+// MandateOf implements registration.LostMandates.
+func (s Mandates) MandateOf(ctx context.Context, a settle.Authorization) (order.Mandate, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
+	defer cancel()
+	m, _, err := scanMandate(s.DB.read.QueryRowContext(ctx, selectMandate+`WHERE chain_id = $1 AND asset = $2 AND owner = $3 AND nonce = $4`,
+		s.Asset.ChainID, s.Asset.Token, a.Payer, a.Nonce))
+	if errors.Is(err, sql.ErrNoRows) {
+		return m, deed.Errorf(deed.CodeNotFound, "no mandate with this nonce")
 	}
 	return m, err
 }

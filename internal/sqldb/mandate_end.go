@@ -107,6 +107,15 @@ func takeMandate(ctx context.Context, tx *Tx, p order.Payment, now time.Time) er
 	return err
 }
 
+// retakeMandate binds a mandate to the payment that used it before the database was
+// restored. One that has ended by now is left as it is.
+func retakeMandate(ctx context.Context, tx *Tx, p order.Payment, now time.Time) error {
+	_, err := tx.ExecContext(ctx, `
+		UPDATE mandates SET state = 'paying', payment_id = $1, reason = '', updated_at = $2, signature = '', next_at = NULL
+		 WHERE id = $3 AND state = 'active'`, p.ID, now.Unix(), p.MandateID)
+	return err
+}
+
 // endMandateOf ends the mandate of a payment whose outcome is known.
 func endMandateOf(ctx context.Context, tx *Tx, p order.Payment, end mandateEnd) error {
 	if p.Source != order.SourceMandate {

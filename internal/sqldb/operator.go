@@ -201,6 +201,29 @@ func (s Operators) Refund(ctx context.Context, f operator.Found) error {
 	return err
 }
 
+// Dust implements operator.Rows.
+func (s Operators) Dust(ctx context.Context, w deed.Wallet) (count int, sum deed.USDC, err error) {
+	dust, err := s.Payments.Dust(ctx, w)
+	for _, p := range dust {
+		sum += p.Auth.Amount
+	}
+	return len(dust), sum, err
+}
+
+// RefundDust implements operator.Rows.
+func (s Operators) RefundDust(ctx context.Context, w deed.Wallet) error {
+	dust, err := s.Payments.Dust(ctx, w)
+	if err != nil {
+		return err
+	}
+	for _, p := range dust {
+		if _, err := s.Payments.MovePayment(ctx, p, order.PaymentRefundDue, ""); err != nil {
+			return fmt.Errorf("make %s due for refund: %w", p.PublicID, err)
+		}
+	}
+	return nil
+}
+
 // SetBlocked implements operator.Rules.
 func (s Operators) SetBlocked(ctx context.Context, w deed.Wallet, blocked bool, reason string) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {

@@ -176,3 +176,27 @@ func TestOperatorsStopAndBlock(t *testing.T) {
 }
 
 func noChange(context.Context) error { return nil }
+
+// All dust of a wallet is refunded at once, and nothing else.
+func TestOperatorsRefundDust(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		now := func() time.Time { return noon }
+		payments := sqldb.Payments{DB: db, ChainID: 84532, Now: now}
+		s := sqldb.Operators{DB: db, Now: now, Payments: payments}
+		for nonce, state := range map[string]order.PaymentState{"0x01": order.PaymentDust, "0x02": order.PaymentDust, "0x03": order.PaymentUnclaimed} {
+			if err := payments.Adopt(t.Context(), settle.Transfer{Payer: wallet, PayTo: wallet, Nonce: nonce, Amount: 7, TxHash: nonce}, order.Unsolicited{State: state, Next: noon}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n, sum, err := s.Dust(t.Context(), wallet); err != nil || n != 2 || sum != 14 {
+			t.Errorf("got %d of %s, %v", n, sum, err)
+		}
+		if err := s.RefundDust(t.Context(), wallet); err != nil {
+			t.Fatal(err)
+		}
+		due, err := db.Text(t.Context(), `SELECT count(*) FROM payments WHERE state = 'refund_due'`)
+		if n, _, dustErr := s.Dust(t.Context(), wallet); err != nil || dustErr != nil || n != 0 || due != "2" {
+			t.Errorf("got %d left, %s due, %v, %v", n, due, err, dustErr)
+		}
+	})
+}

@@ -36,10 +36,14 @@ func (s Jobs) Unfinished(ctx context.Context) (jobs []order.Job, err error) {
 
 // ResumeJob implements registration.OpenJobs. A job whose payment is not settled, or
 // whose name is claimed by another job, continues with that attempt later: placing an
-// existing order again has no effect.
+// existing order again has no effect. A job that a node has moved since it was read is
+// left to that node.
 func (s Jobs) ResumeJob(ctx context.Context, j order.Job, attempt int) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		now := s.Now()
+		if same, err := lockUnmoved(ctx, tx, j); err != nil || !same {
+			return err
+		}
 		if j.State == order.JobAwaitingPayment {
 			return setAttempts(ctx, tx, j, attempt-1)
 		}
@@ -64,9 +68,18 @@ func (s Jobs) ResumeJob(ctx context.Context, j order.Job, attempt int) error {
 	})
 }
 
-// CompleteRenewal implements registration.OpenJobs.
+// lockUnmoved locks the row of a job, and reports whether it is as it was read.
+func lockUnmoved(ctx context.Context, tx *Tx, j order.Job) (bool, error) {
+	return rowsAffected(tx.ExecContext(ctx, `UPDATE jobs SET attempts = attempts WHERE id = $1 AND state = $2 AND attempts = $3`, j.ID, j.State, j.Attempts))
+}
+
+// CompleteRenewal implements registration.OpenJobs. A job that a node has moved since it
+// was read is left to that node.
 func (s Jobs) CompleteRenewal(ctx context.Context, j order.Job, attempt int, expires time.Time) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		if same, err := lockUnmoved(ctx, tx, j); err != nil || !same {
+			return err
+		}
 		if err := setAttempts(ctx, tx, j, attempt); err != nil {
 			return err
 		}

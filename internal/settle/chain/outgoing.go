@@ -2,6 +2,7 @@ package chain
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -37,10 +38,24 @@ func (s *Settler) Outgoing(ctx context.Context, from uint64) (payouts []settle.P
 	return payouts, unread, to + 1, nil
 }
 
-// Since implements fulfil.Chain: it reports whether the transaction is in that
-// block or a later one. It does not read logs, which may be a third party's;
-// final ones are in Incoming or Outgoing.
+// Since implements fulfil.Chain: it reports whether the transaction succeeded in that
+// block or a later one. It does not look at the logs in the receipt, which may be a
+// third party's; final ones are in Incoming or Outgoing. A receipt that is too large to
+// read has logs, and only a transaction that succeeded has any.
 func (s *Settler) Since(ctx context.Context, txHash string, block uint64) (bool, error) {
-	tx, err := s.Client.transaction(ctx, hashOf(txHash))
-	return tx != nil && tx.Block != nil && uint64(*tx.Block) >= block, err
+	hash := hashOf(txHash)
+	tx, err := s.Client.transaction(ctx, hash)
+	if err != nil || tx == nil || tx.Block == nil || uint64(*tx.Block) < block {
+		return false, err
+	}
+	r, err := s.Client.receipt(ctx, hash)
+	switch {
+	case errors.Is(err, errLargeResponse):
+		return true, nil
+	case err != nil:
+		return false, err
+	case r == nil:
+		return false, fmt.Errorf("the endpoint has transaction %s in block %d, but no receipt", txHash, uint64(*tx.Block))
+	}
+	return r.Status == 1, nil
 }

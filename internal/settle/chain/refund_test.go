@@ -5,8 +5,11 @@ import (
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/devchain"
 	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/sqldb/sqldbtest"
@@ -81,6 +84,29 @@ func TestOutgoing(t *testing.T) {
 		}
 		if young, err := s.Since(t.Context(), common.Hash{1}.Hex(), 0); err != nil || young {
 			t.Errorf("one that nobody knows: young is %v, %v", young, err)
+		}
+	})
+}
+
+// A transaction that was reverted moved nothing, in whatever block it is.
+func TestSinceOfARevertedTransaction(t *testing.T) {
+	eachEnv(t, func(t *testing.T, env *testEnv) {
+		s, a := env.settler(), env.pay("1")
+		done := env.thirdParty(a)
+		tx := types.MustSignNewTx(env.gasKey, types.LatestSignerForChainID(big.NewInt(devchain.ChainID)), &types.DynamicFeeTx{
+			ChainID: big.NewInt(devchain.ChainID), GasTipCap: big.NewInt(1), GasFeeCap: big.NewInt(1e10), Gas: 200_000, To: &env.token, Data: transferCall(a),
+		})
+		raw, err := tx.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		reverted := ""
+		env.rpc(&reverted, "eth_sendRawTransaction", hexutil.Encode(raw)) // the nonce of the payment is used
+		env.mine(1)
+		for hash, want := range map[string]bool{done: true, reverted: false} {
+			if got, err := s.Since(t.Context(), hash, 0); err != nil || got != want {
+				t.Errorf("got %v, %v, want %v", got, err, want)
+			}
 		}
 	})
 }

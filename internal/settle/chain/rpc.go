@@ -64,8 +64,8 @@ func (c *Client) block(ctx context.Context, at string) (*block, error) {
 
 func number(n uint64) string { return fmt.Sprintf("0x%x", n) }
 
-// receipt returns nil for a transaction that is in no block. Use it for our own
-// transactions only: those of third parties may be of any size.
+// receipt returns nil for a transaction that is in no block. It fails with
+// errLargeResponse for some transactions of third parties, which may be of any size.
 func (c *Client) receipt(ctx context.Context, hash common.Hash) (*receipt, error) {
 	var r *receipt
 	err := c.call(ctx, &r, "eth_getTransactionReceipt", hash)

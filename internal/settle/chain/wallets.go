@@ -58,6 +58,22 @@ func topics(all []common.Address) (out []common.Hash) {
 	return out
 }
 
+// LastWallets returns the wallets that were added to the store last; all are "" if the
+// service has never taken payments.
+func LastWallets(ctx context.Context, store WalletStore) (treasury, gas, refund deed.Wallet, err error) {
+	byRole, err := store.Wallets(ctx)
+	if err != nil {
+		return "", "", "", fmt.Errorf("read our wallets: %w", err)
+	}
+	last := func(role string) (w deed.Wallet) {
+		if all := byRole[role]; len(all) > 0 {
+			w = all[len(all)-1]
+		}
+		return w
+	}
+	return last(roleTreasury), last(roleGas), last(roleRefund), nil
+}
+
 // isTreasury reports whether the address is or was our treasury. One that is not
 // cached is looked up in the store.
 func (s *Settler) isTreasury(ctx context.Context, a common.Address) (bool, error) {

@@ -1,0 +1,124 @@
+package registration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/registrar"
+	"deed.example/deed/internal/settle"
+)
+
+// OpenJobs stores jobs that have not ended.
+type OpenJobs interface {
+	Unfinished(ctx context.Context) ([]order.Job, error)
+
+	// ResumeJob makes the job look up the order of an attempt that was made after
+	// the backup.
+	ResumeJob(ctx context.Context, j order.Job, attempt int) error
+
+	// CompleteRenewal ends a job whose renewal was done in that attempt: it need
+	// not wait for other renewals of the name any more.
+	CompleteRenewal(ctx context.Context, j order.Job, attempt int, expires time.Time) error
+
+	MoveJob(ctx context.Context, j order.Job, to order.JobState, next time.Time) (moved bool, err error)
+	FailJob(ctx context.Context, j order.Job) error
+}
+
+// RefundedPayments reads settlements and refunds from the chain.
+type RefundedPayments interface {
+	settle.RefundFinder
+	Settle(ctx context.Context, a settle.Authorization) (txHash string, err error)
+}
+
+// resume decides on the jobs that were open in the backup.
+func (r *Restore) resume(ctx context.Context, dryRun bool) error {
+	jobs, err := r.Jobs.Unfinished(ctx)
+	if err != nil || dryRun {
+		return err
+	}
+	var errs []error
+	for _, j := range jobs {
+		if err := r.resumeJob(ctx, j); err != nil {
+			errs = append(errs, fmt.Errorf("decide on job %s: %w", j.ID, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (r *Restore) resumeJob(ctx context.Context, j order.Job) error {
+	placed, attempt, err := r.find(ctx, j.ID, false)
+	switch {
+	case errors.Is(err, registrar.ErrOrdersNotSearchable):
+		// Its registrar recognises the order when it is placed or looked up again.
+	case err != nil:
+		return err
+	case placed.Name != "" && placed.Kind == registrar.OrderRenew && j.State != order.JobAwaitingPayment:
+		return r.resumeRenewal(ctx, j, placed, attempt)
+	case placed.Name != "":
+		return r.Jobs.ResumeJob(ctx, j, attempt)
+	}
+	p, err := r.Payments.Payment(ctx, j.PaymentID)
+	if err != nil {
+		return err
+	}
+	back, err := r.Chain.Refunded(ctx, p.Refund())
+	if err != nil || !back {
+		return err
+	}
+	if j.State == order.JobAwaitingPayment {
+		if p, err = r.settled(ctx, p); err != nil || p.State != order.PaymentSettled {
+			return err
+		}
+		j.State = order.JobQueued
+	}
+	if j.State == order.JobSubmitting {
+		if _, err := r.Jobs.MoveJob(ctx, j, order.JobVerifying, r.Now()); err != nil {
+			return err
+		}
+		j.State = order.JobVerifying
+	}
+	j.Failure = "the order failed, and the payment went back to the payer"
+	return r.Jobs.FailJob(ctx, j)
+}
+
+// resumeRenewal completes a renewal that is done, and cancels one that is not.
+func (r *Restore) resumeRenewal(ctx context.Context, j order.Job, placed registrar.Order, attempt int) error {
+	expires, err := r.doneRenewal(ctx, placed)
+	if err != nil {
+		return err
+	}
+	return r.Jobs.CompleteRenewal(ctx, j, attempt, expires)
+}
+
+// doneRenewal returns the expiry that a renewal led to. One that is not done is
+// cancelled, with an error: by now it would start at an expiry from which another
+// renewal may have started. The next run finds that its payment paid for nothing.
+func (r *Restore) doneRenewal(ctx context.Context, placed registrar.Order) (expires time.Time, err error) {
+	status, err := r.Lookup.Order(ctx, placed)
+	if err != nil || status.State == registrar.OrderDone {
+		return status.Expires, err
+	}
+	if err := r.Lookup.Cancel(ctx, placed); err != nil && deed.CodeOf(err) != deed.CodeNotFound {
+		return time.Time{}, err
+	}
+	return time.Time{}, fmt.Errorf("order %s was cancelled: run this again", placed.Reference)
+}
+
+// settled records the settlement of a payment that was refunded since.
+func (r *Restore) settled(ctx context.Context, p order.Payment) (order.Payment, error) {
+	txHash, err := r.Chain.Settle(ctx, p.Auth)
+	if settle.Refused(err) {
+		return p, nil // another transfer used its nonce, and the watcher handles it
+	}
+	if err == nil && p.State == order.PaymentAuthorized {
+		p, err = r.Payments.MovePayment(ctx, p, order.PaymentSettling, "")
+	}
+	if err == nil && p.State == order.PaymentSettling {
+		p, err = r.Payments.MovePayment(ctx, p, order.PaymentSettled, txHash)
+	}
+	return p, err
+}

@@ -1,0 +1,55 @@
+package registration
+
+import (
+	"context"
+	"fmt"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/settle"
+)
+
+// LostMandates reads the mandates that lost payments may have been made with.
+type LostMandates interface {
+	// MandateOf returns the mandate with the payer and the nonce of the authorization,
+	// without its signature, or CodeNotFound.
+	MandateOf(ctx context.Context, a settle.Authorization) (order.Mandate, error)
+}
+
+// RenewalPrices quotes renewals.
+type RenewalPrices interface {
+	Renewal(r lifecycle.Registration, years int, restore bool) (order.Quote, error)
+}
+
+// setSource finds out how a lost payment for a renewal was made. The amount of one by
+// mandate is a cap: its purchase gets the price of today, and the rest is refunded with
+// the delivery. It returns why this is left to an operator, or "". The mandate may be
+// newer than the backup, so an amount other than the price is not taken for the price.
+func (r *Restore) setSource(ctx context.Context, p *order.Payment) (undecided string, err error) {
+	if p.Purchase.Kind != order.PurchaseRenewal {
+		return "", nil
+	}
+	held, err := r.Names.Registration(ctx, p.Purchase.Name)
+	if deed.CodeOf(err) == deed.CodeNotFound {
+		return "", nil // the name is newer than the backup, and no mandate of it can be due yet
+	}
+	if err != nil {
+		return "", err
+	}
+	m, err := r.Mandates.MandateOf(ctx, p.Auth)
+	if err != nil && deed.CodeOf(err) != deed.CodeNotFound {
+		return "", err
+	}
+	byMandate := err == nil && m.Name == p.Purchase.Name && m.Auth.Amount == p.Auth.Amount
+	q, err := r.Prices.Renewal(held, p.Purchase.Years, p.Purchase.Facts.Restore)
+	switch {
+	case err != nil:
+		return fmt.Sprintf("it renewed %s, whose price is unknown: %v", held.Name, err), nil
+	case byMandate:
+		p.Source, p.MandateID, p.Purchase.Facts.Price = order.SourceMandate, m.ID, min(q.Amount, p.Auth.Amount)
+	case !q.Accepts(p.Auth.Amount):
+		return fmt.Sprintf("it renewed %s, which costs %s USDC, perhaps by a mandate that is not in the backup", held.Name, q.Amount), nil
+	}
+	return "", nil
+}
