@@ -28,7 +28,7 @@ func (b *Backend) ensureContact(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("create the registrant's contact: %w", err)
 	case !succeeded(r) && r.code() != codeExists:
-		b.alarm("contact", "the registry does not accept the registrant's contact", "result", resultError(r).Error())
+		b.logOnce("contact", "the registry does not accept the registrant's contact", "result", resultError(r).Error())
 		return fmt.Errorf("create the registrant's contact: %w", resultError(r)) // the operator can correct it
 	}
 	b.mu.Lock()
@@ -38,8 +38,8 @@ func (b *Backend) ensureContact(ctx context.Context) error {
 }
 
 // contactCommand returns the command that creates a contact.
-func (b *Backend) contactCommand(id string, c Contact) order {
-	return order{body: func(w *writer, _ menu) {
+func (b *Backend) contactCommand(id string, c Contact) command {
+	return command{body: func(w *writer, _ services) {
 		w.element("create", func() {
 			w.object("contact", "create", nsContact, func() { b.writeContact(w, id, c) })
 		})

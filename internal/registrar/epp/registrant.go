@@ -57,7 +57,7 @@ func (b *Backend) DeleteContact(ctx context.Context, handle string) error {
 	if handle == b.contactID() {
 		return deed.Invalid("registrant", "this is the contact of all names")
 	}
-	r, err := b.send(ctx, order{body: func(w *writer, _ menu) {
+	r, err := b.send(ctx, command{body: func(w *writer, _ services) {
 		w.element("delete", func() {
 			w.object("contact", "delete", nsContact, func() { w.text("contact:id", handle) })
 		})
