@@ -110,8 +110,8 @@ func (d domain) phase(now time.Time) lifecycle.Phase {
 func (b *Backend) ours(d domain) bool { return d.holder == b.cfg.ClientID }
 
 // info looks a name up, in our account or not. It fails with CodeNotFound when it is
-// not registered, or only shown to others, with CodeValidation when the code is not the name's, and without a
-// code otherwise.
+// not registered, or only shown to others, with CodeValidation when the code is not
+// the name's, and without a code otherwise.
 func (b *Backend) info(ctx context.Context, name deed.Name, code deed.Secret) (domain, error) {
 	return b.infoWith(ctx, name, code, "del")
 }

@@ -69,9 +69,8 @@ type Contact struct {
 }
 
 // A Backend implements registrar.Registrar, registrar.Manager and
-// registrar.Inventory, and the capabilities BulkChecker, PriceLister, BalanceReader,
-// MessageQueue, HostManager, Deleter, TransferDecider and Monitored. Make it with
-// Open. It is safe for concurrent use.
+// registrar.Inventory, and the capabilities that interface.go lists. Make it with Open.
+// It is safe for concurrent use.
 type Backend struct {
 	config Config
 	api    *client
