@@ -55,6 +55,7 @@ var packages = []struct {
 
 	{"internal/logcause", support},
 	{"internal/secretfile", support},
+	{"internal/urlerror", support},
 
 	{"client", services},
 	{"internal/account", services},
