@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/secretfile"
 )
@@ -63,8 +64,8 @@ func readProfile(r *registrar.Reader) Profile {
 
 var contactChoices = map[string]Contacts{"none": ContactsNone, "registrant": ContactsRegistrant, "all": ContactsAll}
 
-func readContact(r *registrar.Reader) Contact {
-	return Contact{
+func readContact(r *registrar.Reader) lifecycle.Contact {
+	return lifecycle.Contact{
 		Name: r.Text("registrant_name"), Organization: r.Text("registrant_organization"), Street: r.List("registrant_street"),
 		City: r.Text("registrant_city"), Region: r.Text("registrant_region"), PostalCode: r.Text("registrant_postal_code"),
 		Country: r.Text("registrant_country"), Phone: r.Text("registrant_phone"), Email: r.Text("registrant_email"),
