@@ -1,18 +1,10 @@
 package epp
 
 import (
-	"strings"
-	"time"
-
-	"deed.example/deed"
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/secretfile"
 )
-
-// defaultDeadline is how long an order may take: registries have maintenance windows
-// of hours.
-const defaultDeadline = 24 * time.Hour
 
 // New opens the account of a [registrar.NAME] block. docs/registrars.md lists its
 // keys.
@@ -26,17 +18,8 @@ func New(s registrar.Settings) (registrar.Backend, error) {
 		Profile:    readProfile(r),
 		Registrant: readContact(r),
 	}
-	deadline := r.Duration("deadline")
-	if deadline == 0 {
-		deadline = defaultDeadline
-	}
-	if path := r.Needed("password_file"); path != "" {
-		password, err := secretfile.Read(path)
-		if err != nil {
-			r.Fail("password_file", err)
-		}
-		cfg.Password = deed.Secret(strings.TrimSpace(string(password)))
-	}
+	cfg.Password = r.SecretFile("password_file", secretfile.Read)
+	deadline := r.Deadline()
 	if err := r.Err(); err != nil {
 		return registrar.Backend{}, err
 	}
