@@ -120,6 +120,7 @@ var packages = []struct {
 	{"failover", wiring},
 	{"growth", wiring},
 	{"internal/e2e", wiring},
+	{"internal/sandbox", wiring},
 	{"client/example", wiring},
 	{"cmd/", wiring},
 	{"scripts/", wiring},
