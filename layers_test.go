@@ -4,6 +4,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -19,6 +20,7 @@ type layer int
 
 const (
 	core     layer = iota // rules and contracts, without I/O
+	support               // technical packages that know nothing of the trade, for all layers above the core
 	services              // the order of the steps, one package for each part of the trade
 	adapters              // what translates: inbound (HTTP, MCP, time) and outbound (databases, chains, registrars)
 	root                  // internal/app, which builds the service
@@ -29,7 +31,7 @@ const (
 // packages lists the layer of each package; a directory that ends in "/" stands for
 // all packages below it that are not listed themselves. Within the core, and within what
 // only tests import, a package imports only those listed before it. Services do not
-// import each other, nor do adapters.
+// import each other, nor do adapters or support packages.
 var packages = []struct {
 	dir   string
 	layer layer
@@ -51,6 +53,10 @@ var packages = []struct {
 	{"internal/registrar/registry", core},
 	{"internal/order", core},
 
+	{"internal/logcause", support},
+	{"internal/secretfile", support},
+	{"internal/urlerror", support},
+
 	{"client", services},
 	{"internal/account", services},
 	{"internal/agent", services},
@@ -64,7 +70,6 @@ var packages = []struct {
 	{"internal/operator", services},
 	{"internal/ratelimit", services},
 	{"internal/registration", services},
-	{"internal/secretfile", services},
 	{"internal/signin", services},
 	{"internal/webhook", services},
 	{"internal/zone", services},
@@ -78,9 +83,7 @@ var packages = []struct {
 	{"internal/redirect", adapters},
 	{"internal/resolver", adapters},
 	{"internal/httpapi", adapters},
-	{"internal/interfacedoc", adapters},
 	{"internal/keyfile", adapters},
-	{"internal/logcause", adapters},
 	{"internal/mailer", adapters},
 	{"internal/mcp", adapters},
 	{"internal/metrics", adapters},
@@ -100,6 +103,7 @@ var packages = []struct {
 	{"internal/apitest", tests},
 	{"internal/cache/cachetest", tests},
 	{"internal/freeport", tests},
+	{"internal/interfacedoc", tests},
 	{"internal/logtest", tests},
 	{"internal/mailer/mailertest", tests},
 	{"internal/nameserver/peer", tests},
@@ -116,6 +120,7 @@ var packages = []struct {
 	{"failover", wiring},
 	{"growth", wiring},
 	{"internal/e2e", wiring},
+	{"internal/sandbox", wiring},
 	{"client/example", wiring},
 	{"cmd/", wiring},
 	{"scripts/", wiring},
@@ -213,6 +218,45 @@ func checkImports(t *testing.T, path string) {
 		}
 		if target, ok := placeOf(toDir); !ok || !mayImport(from, target) {
 			t.Errorf("%s imports %s, which is not below it", path, to)
+		}
+	}
+}
+
+// The picture in docs/architecture.md has every package of the service, in its layer.
+func TestPictureHasAllPackages(t *testing.T) {
+	page, err := os.ReadFile("docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := map[layer][]string{}
+	var current layer
+	headings := map[string]layer{"core": core, "support": support, "services": services, "adapters": adapters, "internal/app": root}
+	for line := range strings.Lines(string(page)) {
+		text, indented := strings.CutPrefix(line, "    ")
+		if !indented {
+			continue
+		}
+		fields := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \n():,│", r) })
+		if len(fields) > 0 && !strings.HasPrefix(text, " ") {
+			current = wiring
+			if l, ok := headings[fields[0]]; ok {
+				current = l
+			}
+		}
+		words[current] = append(words[current], fields...)
+	}
+	for _, p := range packages {
+		name := strings.TrimPrefix(p.dir, "internal/")
+		switch {
+		case p.layer >= root || p.dir == "internal/registrar/registry": // the table has it
+			continue
+		case p.dir == ".":
+			name = "deed"
+		case strings.HasSuffix(name, "/"):
+			name += "*"
+		}
+		if !slices.Contains(words[p.layer], name) {
+			t.Errorf("%s is missing in its layer of docs/architecture.md", p.dir)
 		}
 	}
 }

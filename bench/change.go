@@ -17,6 +17,7 @@ import (
 	"deed.example/deed/api"
 	"deed.example/deed/client"
 	"deed.example/deed/internal/app"
+	"deed.example/deed/internal/sandbox"
 )
 
 const (
@@ -51,11 +52,11 @@ func changeRow(database string) (r row, err error) {
 	defer func() { err = errors.Join(err, close()) }()
 	var statements atomic.Int64
 	c.Database.Trace = func(string) { statements.Add(1) }
-	s, err := startSandbox(c)
+	s, err := sandbox.Start(context.Background(), c)
 	if err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
+	defer func() { err = errors.Join(err, s.Stop()) }()
 	callers, err := startCallers(s.URL())
 	if err != nil {
 		return r, err
@@ -107,12 +108,7 @@ func sandboxConfig(database string) (c app.Config, close func() error, err error
 		return c, nil, err
 	}
 	close = func() error { return os.RemoveAll(dir) }
-	c = app.Default()
-	c.Data, c.Version, c.Log = dir, "bench", slog.New(slog.DiscardHandler)
-	c.Listen, c.ChainListen, c.DNSListen, c.MetricsListen = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0", "off"
-	for _, l := range []*deed.Limit{&c.Limits.Search, &c.Limits.Register, &c.Limits.DNS, &c.Limits.Account, &c.Limits.SignIn} {
-		l.Max = 1_000_000
-	}
+	c = sandbox.Config(dir, "bench", slog.New(slog.DiscardHandler))
 	if database == "PostgreSQL" {
 		url, drop, err := newDatabase()
 		if err != nil {
@@ -122,32 +118,6 @@ func sandboxConfig(database string) (c app.Config, close func() error, err error
 		close = func() error { return errors.Join(drop(), os.RemoveAll(dir)) }
 	}
 	return c, close, nil
-}
-
-// A sandbox is the whole service, as `deed serve` starts it.
-type sandbox struct {
-	*app.App
-	stop   context.CancelFunc
-	served chan error
-}
-
-func startSandbox(c app.Config) (*sandbox, error) {
-	a, err := app.Open(context.Background(), c)
-	if err != nil {
-		return nil, err
-	}
-	if err := a.Start(context.Background()); err != nil {
-		return nil, errors.Join(err, a.Close())
-	}
-	serving, stop := context.WithCancel(context.Background())
-	s := &sandbox{a, stop, make(chan error, 1)}
-	go func() { s.served <- a.Serve(serving) }()
-	return s, nil
-}
-
-func (s *sandbox) close() error {
-	s.stop()
-	return errors.Join(<-s.served, s.Close())
 }
 
 func benchName(i int) string { return fmt.Sprintf("bench%d.com", i) }

@@ -42,7 +42,7 @@ func benchQueries() ([][]byte, error) {
 	return queries, nil
 }
 
-// answersPerCPUSecond sends queries for one round, and returns the number of
+// answersPerCPUSecond sends queries for one sample, and returns the number of
 // responses per second of the server's CPU time.
 func answersPerCPUSecond(s *dnsServer, window int, queries [][]byte) (float64, error) {
 	before, err := cpuTime(s.pid)
@@ -76,7 +76,7 @@ func askUntil(until time.Time, addr string, window int, queries [][]byte) (answe
 	if err != nil {
 		return 0, err
 	}
-	defer c.Close() // the round is over
+	defer c.Close() // the sample is over
 	conn := ipv4.NewPacketConn(c.(*net.UDPConn))
 	out, in := make([]ipv4.Message, window), make([]ipv4.Message, window)
 	for i := range in {

@@ -23,8 +23,8 @@ import (
 )
 
 const (
-	eppNames    = 128 // registered in one round
-	eppRounds   = 9   // of each side
+	eppNames    = 128 // registered in one sample
+	eppSamples  = 9   // of each side
 	eppSessions = 4
 )
 
@@ -53,7 +53,7 @@ func eppRows() (rows []row, err error) {
 	}
 	defer func() { err = errors.Join(err, backend.Close()) }()
 	var ours, limits []float64
-	for i := range eppRounds {
+	for i := range eppSamples {
 		rate, err := eppBackend(backend, i)
 		if err != nil {
 			return nil, err
@@ -69,9 +69,9 @@ func eppRows() (rows []row, err error) {
 }
 
 // eppBackend registers names and looks up each order.
-func eppBackend(b *epp.Backend, round int) (float64, error) {
+func eppBackend(b *epp.Backend, sample int) (float64, error) {
 	return eppEach(func(i int64) error {
-		o := registrar.Order{Kind: registrar.OrderRegister, Reference: fmt.Sprint("bench-", round, "-", i), Name: deed.Name(fmt.Sprintf("ours-%d-%d.com", round, i)), Years: 1, Submitted: time.Now()}
+		o := registrar.Order{Kind: registrar.OrderRegister, Reference: fmt.Sprint("bench-", sample, "-", i), Name: deed.Name(fmt.Sprintf("ours-%d-%d.com", sample, i)), Years: 1, Submitted: time.Now()}
 		if err := b.Place(context.Background(), o); err != nil {
 			return err
 		}
@@ -83,7 +83,7 @@ func eppBackend(b *epp.Backend, round int) (float64, error) {
 	}, func() (func(), error) { return func() {}, nil })
 }
 
-// eppEach runs f for each name of a round, as many at once as there are sessions.
+// eppEach runs f for each name of a sample, as many at once as there are sessions.
 // Every caller prepares itself before the time is measured.
 func eppEach(f func(i int64) error, prepare func() (func(), error)) (float64, error) {
 	done, err := prepare()
@@ -116,11 +116,11 @@ const eppLogin = `<login><clID>` + epptest.ClientID + `</clID><pw>` + epptest.Pa
 
 // eppBare sends the frames of registrations and reads the replies, without looking at
 // them.
-func eppBare(addr string, files epptest.Files, round int) (float64, error) {
+func eppBare(addr string, files epptest.Files, sample int) (float64, error) {
 	sessions := make(chan net.Conn, eppSessions)
 	prepare := func() (func(), error) {
 		for i := range eppSessions {
-			c, err := eppDial(addr, files, fmt.Sprintf("login-%d-%d", round, i))
+			c, err := eppDial(addr, files, fmt.Sprintf("login-%d-%d", sample, i))
 			if err != nil {
 				return nil, err
 			}
@@ -128,7 +128,7 @@ func eppBare(addr string, files epptest.Files, round int) (float64, error) {
 		}
 		return func() {
 			for range eppSessions {
-				(<-sessions).Close() // the round is over
+				(<-sessions).Close() // the sample is over
 			}
 		}, nil
 	}
@@ -136,7 +136,7 @@ func eppBare(addr string, files epptest.Files, round int) (float64, error) {
 		c := <-sessions
 		defer func() { sessions <- c }()
 		for step, f := range eppFrames {
-			reply, err := eppExchange(c, fmt.Sprintf(f, fmt.Sprintf("bare-%d-%d.com", round, i)), fmt.Sprintf("bare-%d-%d-%d", round, i, step))
+			reply, err := eppExchange(c, fmt.Sprintf(f, fmt.Sprintf("bare-%d-%d.com", sample, i)), fmt.Sprintf("bare-%d-%d-%d", sample, i, step))
 			if err == nil && step == 1 && !strings.Contains(reply, `code="1000"`) {
 				err = errors.New(reply)
 			}

@@ -21,9 +21,9 @@ import (
 )
 
 const (
-	jobs        = 512 // completed in one round
+	jobs        = 512 // completed in one sample
 	jobsAtOnce  = 16  // as many as the worker advances concurrently
-	jobsCommits = 4   // that a job is compared with: it needed as many when this was first measured, and needs three
+	jobsCommits = 3   // of a job: its order is stored, executed by the registry, and completed
 )
 
 // jobRows compares the jobs of paid names with bare commits, and on PostgreSQL with the
@@ -33,7 +33,7 @@ func jobRows() (rows []row, err error) {
 	if err != nil {
 		return nil, err
 	}
-	rows = []row{{"jobs of paid names, 16 wallets, SQLite", "four commits of one bare row for each, shared by 16", ours, limit, 0.06}}
+	rows = []row{{"jobs of paid names, 16 wallets, SQLite", "three commits of one bare row for each, shared by 16", ours, limit, 0.06}}
 	if server == "" {
 		return rows, nil
 	}
@@ -58,8 +58,8 @@ func sqliteJobs() (rate, limit float64, err error) {
 	}
 	defer func() { err = errors.Join(err, bare.Close()) }()
 	var ours, limits []float64
-	for round := range 3 {
-		if rate, err = s.jobsPerSecond(round); err != nil {
+	for sample := range samples {
+		if rate, err = s.jobsPerSecond(sample); err != nil {
 			return 0, 0, err
 		}
 		if limit, err = bareCommits(bare); err != nil {
@@ -82,8 +82,8 @@ func postgresJobs() (rate float64, err error) {
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 	var rates []float64
-	for round := range 3 {
-		if rate, err = s.jobsPerSecond(round); err != nil {
+	for sample := range samples {
+		if rate, err = s.jobsPerSecond(sample); err != nil {
 			return 0, err
 		}
 		rates = append(rates, rate)
@@ -91,9 +91,9 @@ func postgresJobs() (rate float64, err error) {
 	return median(rates), nil
 }
 
-// jobsPerSecond completes the jobs of one round.
-func (s *service) jobsPerSecond(round int) (float64, error) {
-	ids, err := paidJobs(s.DB, round)
+// jobsPerSecond completes the jobs of one sample.
+func (s *service) jobsPerSecond(sample int) (float64, error) {
+	ids, err := paidJobs(s.DB, sample)
 	if err != nil {
 		return 0, err
 	}
@@ -102,12 +102,12 @@ func (s *service) jobsPerSecond(round int) (float64, error) {
 
 // paidJobs returns the jobs of names whose payment has settled, of as many wallets as
 // there are jobs at once: those of one wallet wait for each other.
-func paidJobs(db *sqldb.DB, round int) ([]string, error) {
+func paidJobs(db *sqldb.DB, sample int) ([]string, error) {
 	ids := make([]string, jobs)
 	for i := range ids {
-		what := order.Purchase{Kind: order.PurchaseRegistration, Name: deed.Name(fmt.Sprintf("bench-%d-%d.com", round, i)), Years: 1}
+		what := order.Purchase{Kind: order.PurchaseRegistration, Name: deed.Name(fmt.Sprintf("bench-%d-%d.com", sample, i)), Years: 1}
 		payer := deed.Wallet(fmt.Sprintf("0x%040x", 0x100+i%jobsAtOnce))
-		j, err := paidJob(db, payer, round*jobs+i, what)
+		j, err := paidJob(db, payer, sample*jobs+i, what)
 		if err != nil {
 			return nil, err
 		}
@@ -180,7 +180,7 @@ func checkCompleted(s *fulfil.Service, ids []string) error {
 	return nil
 }
 
-// bareCommits makes as many group commits as the jobs are compared with.
+// bareCommits makes as many group commits as the jobs need at least.
 func bareCommits(db *sql.DB) (float64, error) {
 	began := time.Now()
 	for range jobs / jobsAtOnce * jobsCommits {

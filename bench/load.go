@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	conns  = 32 // concurrent connections
-	rounds = 3  // of each side
-	round  = time.Second
+	conns      = 32 // concurrent connections
+	samples    = 3  // of each side, in each round
+	sampleTime = time.Second
 )
 
 // measure calls both servers alternately and returns the median rate of each.
 func measure(ours, limit, request string) (oursRate, limitRate float64, err error) {
 	var a, b []float64
-	for i := range 2 * rounds {
+	for i := range 2 * samples {
 		addr, rates := ours, &a
 		if i%2 == 1 {
 			addr, rates = limit, &b
@@ -40,7 +40,7 @@ func median(v []float64) float64 {
 	return v[len(v)/2]
 }
 
-// load repeats the request for one round and returns the responses per second. It
+// load repeats the request for one sample and returns the responses per second. It
 // does as little as a client can, so that the cost of the servers dominates: all
 // responses have the same length, and only that many bytes are read.
 func load(addr, request string) (float64, error) {
@@ -51,7 +51,7 @@ func load(addr, request string) (float64, error) {
 	var answers atomic.Int64
 	began := time.Now()
 	err = atOnce(conns, func() error {
-		n, err := loadConn(addr, request, length, began.Add(round))
+		n, err := loadConn(addr, request, length, began.Add(sampleTime))
 		answers.Add(n)
 		return err
 	})
@@ -63,7 +63,7 @@ func loadConn(addr, request string, length int, until time.Time) (int64, error) 
 	if err != nil {
 		return 0, err
 	}
-	defer c.Close() // the round is over
+	defer c.Close() // the sample is over
 	var n int64
 	out, in := []byte(request), make([]byte, length)
 	for time.Now().Before(until) {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 )
 
 // A row is one ratio.
@@ -41,14 +42,15 @@ func main() {
 	}
 	out := flag.String("json", "", "file for the results")
 	// Between two rounds of a group all others are measured, so that a busy minute does
-	// not fall on one of them.
-	repeats := flag.Int("rounds", 3, "how often each group is measured")
+	// not fall on one of them. In each round, a group takes the median of some samples.
+	rounds := flag.Int("rounds", 3, "how often each group is measured")
 	base := flag.String("compare", "", "results of an earlier run to compare with")
 	flag.Parse()
+	fail(checkNames(flag.Args()))
 	earlier, err := readResults(*base)
 	fail(err)
 	warnIfBusy(os.Stderr)
-	results, err := measureAll(flag.Args(), *repeats)
+	results, err := measureAll(flag.Args(), *rounds)
 	fail(err)
 	fail(printResults(os.Stdout, results, earlier))
 	fail(writeResults(*out, results))
@@ -61,14 +63,28 @@ func fail(err error) {
 	}
 }
 
+// checkNames fails when a name is not that of a group.
+func checkNames(names []string) error {
+	var known []string
+	for _, g := range groups {
+		known = append(known, g.name)
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return fmt.Errorf("there is no group %q: use %s", name, strings.Join(known, ", "))
+		}
+	}
+	return nil
+}
+
 // measureAll measures the groups with these names, or all.
-func measureAll(names []string, repeats int) (results []result, err error) {
-	for i := range repeats {
+func measureAll(names []string, rounds int) (results []result, err error) {
+	for i := range rounds {
 		for _, g := range groups {
 			if i > 0 && g.once || len(names) > 0 && !slices.Contains(names, g.name) {
 				continue
 			}
-			fmt.Fprintf(os.Stderr, "round %d of %d: %s\n", i+1, repeats, g.name)
+			fmt.Fprintf(os.Stderr, "round %d of %d: %s\n", i+1, rounds, g.name)
 			rows, err := g.measure()
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", g.name, err)

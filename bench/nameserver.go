@@ -22,7 +22,7 @@ import (
 
 const (
 	dnsZones     = 1000
-	dnsRounds    = 5 // many short ones, so that background load affects all servers alike
+	dnsSamples   = 5 // many short ones, so that background load affects all servers alike
 	dnsRound     = 500 * time.Millisecond
 	dnsProcesses = 5
 	dnsServerArg = "answer-queries" // the argument that makes this program the server
@@ -105,13 +105,13 @@ func (l dnsLoad) compare(servers []*dnsServer, queries [][]byte) (rows []row, er
 // rates queries all servers alternately and returns the median rate of each.
 func (l dnsLoad) rates(servers []*dnsServer, queries [][]byte) (medians []float64, err error) {
 	rates := make([][]float64, len(servers))
-	for i := range (1 + dnsRounds) * len(servers) {
+	for i := range (1 + dnsSamples) * len(servers) {
 		at := i % len(servers)
 		rate, err := answersPerCPUSecond(servers[at], l.window, queries)
 		if err != nil {
 			return nil, err
 		}
-		if i >= len(servers) { // the first round is a warm-up
+		if i >= len(servers) { // the first sample is a warm-up
 			rates[at] = append(rates[at], rate)
 		}
 	}

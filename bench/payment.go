@@ -33,7 +33,7 @@ import (
 	"deed.example/deed/internal/sqldb"
 )
 
-// payments is how many payments one round makes.
+// payments is how many payments one sample makes.
 const payments = 512
 
 // paymentBench is a chain, a funded payer, and a settler.
@@ -60,7 +60,7 @@ func paymentRows() (rows []row, err error) {
 	}
 	defer func() { err = errors.Join(err, t.chain.Close()) }()
 	var check, call, settled, bare []float64
-	for range 3 {
+	for range samples {
 		for _, m := range []struct {
 			measure func([]settle.Authorization) (float64, error)
 			rates   *[]float64
@@ -107,7 +107,7 @@ func openPaymentBench(dir string, db *sqldb.DB) (*paymentBench, error) {
 	return t, err
 }
 
-// authorizations signs the payments of one round.
+// authorizations signs the payments of one sample.
 func (t *paymentBench) authorizations() []settle.Authorization {
 	coin := signtest.Token{Name: network.Embedded().Token.Name, ChainID: devchain.ChainID, Address: common.HexToAddress(devchain.USDC)}
 	from, before := crypto.PubkeyToAddress(t.payer.PublicKey), time.Now().Add(5*time.Minute).Unix()

@@ -12,7 +12,7 @@ import (
 	"deed.example/deed/internal/registrar/local"
 )
 
-// searches is how many searches one round makes, each for another label, so that
+// searches is how many searches one sample makes, each for another label, so that
 // no result comes from the cache.
 const searches = 3000
 
@@ -24,7 +24,7 @@ func searchRows() (rows []row, err error) {
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 	var ours, bare []float64
-	for i := range 3 {
+	for i := range samples {
 		rate, err := sendAll(s.addr, searchRequests(i))
 		if err != nil {
 			return nil, err
@@ -38,18 +38,18 @@ func searchRows() (rows []row, err error) {
 	return []row{{"search over 10 TLDs, SQLite: GET /domains/search", "ten bare questions to the registry, without HTTP", median(ours), median(bare), 0.70}}, nil
 }
 
-func label(round, i int) string { return fmt.Sprintf("label-%d-%d", round, i) }
+func label(sample, i int) string { return fmt.Sprintf("label-%d-%d", sample, i) }
 
-func searchRequests(round int) []string {
+func searchRequests(sample int) []string {
 	requests := make([]string, searches)
 	for i := range requests {
-		requests[i] = fmt.Sprintf("GET /domains/search?query=%s HTTP/1.1\r\nHost: deed.example\r\n\r\n", label(round, i))
+		requests[i] = fmt.Sprintf("GET /domains/search?query=%s HTTP/1.1\r\nHost: deed.example\r\n\r\n", label(sample, i))
 	}
 	return requests
 }
 
 // bareReads makes the registry calls of a search, with the same concurrency.
-func bareReads(r *local.Registry, under []catalog.Listing, round int) (float64, error) {
+func bareReads(r *local.Registry, under []catalog.Listing, sample int) (float64, error) {
 	var next atomic.Int64
 	began := time.Now()
 	err := atOnce(conns, func() error {
@@ -59,7 +59,7 @@ func bareReads(r *local.Registry, under []catalog.Listing, round int) (float64, 
 				return nil
 			}
 			for _, l := range under {
-				if _, err := r.Available(context.Background(), deed.Name(label(round, i)+"."+string(l.TLD))); err != nil {
+				if _, err := r.Available(context.Background(), deed.Name(label(sample, i)+"."+string(l.TLD))); err != nil {
 					return err
 				}
 			}

@@ -24,7 +24,7 @@ import (
 	"deed.example/deed/internal/signin"
 )
 
-// signIns is how many sign-ins one round makes.
+// signIns is how many sign-ins one sample makes.
 const signIns = 3000
 
 // signInRows compares a sign-in with the minimum work that it needs, and an
@@ -56,7 +56,7 @@ func compareSignIn(s *signin.Service, addr string, bare *sql.DB) (row, error) {
 		return row{}, err
 	}
 	var ours, limits []float64
-	for range 3 {
+	for range samples {
 		requests, err := signedRequests(s, key)
 		if err != nil {
 			return row{}, err
@@ -146,7 +146,7 @@ func sendAll(addr string, requests []string) (float64, error) {
 		if err != nil {
 			return err
 		}
-		defer c.Close() // the round is over
+		defer c.Close() // the sample is over
 		in := make([]byte, 8<<10)
 		for {
 			i := int(next.Add(1)) - 1

@@ -58,7 +58,7 @@ func measure(ctx context.Context, f filler) (c column, err error) {
 	if err != nil {
 		return c, err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
+	defer func() { err = errors.Join(err, s.Stop()) }()
 	c.again, c.memory = time.Since(began), heap()-before
 	if c.mapped, err = f.snapshotSize("data"); err != nil {
 		return c, err
@@ -119,7 +119,7 @@ func firstStart(ctx context.Context, f filler) (time.Duration, error) {
 	}
 	took := time.Since(began)
 	progress("the service has started in %.1f s", took.Seconds())
-	return took, s.close()
+	return took, s.Stop()
 }
 
 // idleTime is how long the worker is watched.

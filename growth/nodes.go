@@ -33,7 +33,7 @@ func nodeFigures(ctx context.Context, conn *pgx.Conn, f filler, first *service) 
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, second.close()) }()
+	defer func() { err = errors.Join(err, second.Stop()) }()
 	seen := call{"a change of one node in the answers of another", seenChanges, func(ctx context.Context, i int) error {
 		return changeSeen(ctx, first, second, i)
 	}}

@@ -11,47 +11,35 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/api"
 	"deed.example/deed/client"
-	"deed.example/deed/internal/app"
+	"deed.example/deed/internal/sandbox"
 )
 
 // A service is the service on a filled database, and two of its callers.
 type service struct {
-	*app.App
-	stop         context.CancelFunc
-	served       chan error
+	*sandbox.Sandbox
 	large, small *client.Client // owners of many names and of a few
 }
 
 // openService starts a node as `deed serve` does, with its data in the folder and the
 // limits out of the way.
 func openService(ctx context.Context, f filler, folder string) (*service, error) {
-	c := app.Default()
-	c.Data, c.Version, c.DatabaseURL, c.DNSKey = filepath.Join(f.dir, folder), "growth", deed.Secret(f.url), f.zoneSecretFile()
-	c.Log = logger
+	c := sandbox.Config(filepath.Join(f.dir, folder), "growth", logger)
+	c.DatabaseURL, c.DNSKey = deed.Secret(f.url), f.zoneSecretFile()
 	c.Payments.MaxOpen = 1_000_000
 	c.ChainRPCURL, c.Hooks.Chain = deed.Secret(f.chain.url), f.chain.Chain
-	c.Listen, c.ChainListen, c.DNSListen, c.MetricsListen = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0", "off"
-	for _, l := range []*deed.Limit{&c.Limits.Search, &c.Limits.Register, &c.Limits.DNS, &c.Limits.Account, &c.Limits.SignIn, &c.Limits.Agents} {
-		l.Max = 1_000_000
-	}
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
 		return nil, err
 	}
-	a, err := app.Open(ctx, c)
+	node, err := sandbox.Start(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.Start(ctx); err != nil {
-		return nil, errors.Join(err, a.Close())
-	}
-	serving, stop := context.WithCancel(ctx)
-	s := &service{App: a, stop: stop, served: make(chan error, 1)}
-	go func() { s.served <- a.Serve(serving) }()
+	s := &service{Sandbox: node}
 	if s.large, err = s.caller(ctx, largeKey); err == nil {
 		s.small, err = s.caller(ctx, smallKey)
 	}
 	if err != nil {
-		return nil, errors.Join(err, s.close())
+		return nil, errors.Join(err, s.Stop())
 	}
 	return s, nil
 }
@@ -73,11 +61,6 @@ func (s *service) caller(ctx context.Context, hex string) (*client.Client, error
 	}
 	_, err = c.SignIn(ctx)
 	return c, err
-}
-
-func (s *service) close() error {
-	s.stop()
-	return errors.Join(<-s.served, s.Close())
 }
 
 // A call is something that a caller does; i is different each time.

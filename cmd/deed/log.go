@@ -21,13 +21,13 @@ func newLogger(c *config, out io.Writer) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: c.LogLevel, ReplaceAttr: redact}))
 }
 
-// telltale are parts of attribute names whose values are secret.
-var telltale = []string{"authorization", "token", "secret", "password", "signature", "payment-", "x-payment", "privatekey", "url"}
+// secretKeyParts are parts of attribute names whose values are secret.
+var secretKeyParts = []string{"authorization", "token", "secret", "password", "signature", "payment-", "x-payment", "privatekey", "url"}
 
 // redact hides values by their attribute name, in addition to deed.Secret.
 func redact(_ []string, a slog.Attr) slog.Attr {
 	name := strings.ToLower(a.Key)
-	if slices.ContainsFunc(telltale, func(w string) bool { return strings.Contains(name, w) }) {
+	if slices.ContainsFunc(secretKeyParts, func(w string) bool { return strings.Contains(name, w) }) {
 		return slog.Any(a.Key, slog.StringValue("***"))
 	}
 	return a

@@ -97,7 +97,7 @@ func (a *App) chainCheck() health.Check {
 	if a.money == nil {
 		return health.Check{Name: "chain", Ping: there, Warning: func() error { return errNoTreasury }}
 	}
-	return health.Check{Name: "chain", Warning: a.money.low, Ping: func(ctx context.Context) error {
+	return health.Check{Name: "chain", Warning: a.money.warning, Ping: func(ctx context.Context) error {
 		return errors.Join(there(ctx), a.money.reserve.Enough())
 	}}
 }

@@ -38,9 +38,9 @@ type money struct {
 	stalled  atomic.Pointer[order.Stalled] // nil while every payment makes progress
 }
 
-// low returns what needs an operator's attention: low balances, and payments or
+// warning returns what needs an operator's attention: low balances, and payments or
 // refunds that make no progress.
-func (m *money) low() error {
+func (m *money) warning() error {
 	if s := m.stalled.Load(); s != nil {
 		return errors.Join(m.reserve.Low(), fmt.Errorf("%d payments or refunds make no progress", s.Count))
 	}

@@ -121,7 +121,7 @@ func (a *App) moneyRows(o sqldb.Overview) (rows []operatorapi.Row) {
 	if a.money == nil {
 		return rows
 	}
-	if err := a.money.low(); err != nil {
+	if err := a.money.warning(); err != nil {
 		rows = append(rows, operatorapi.Row{Name: "our wallets", Value: err.Error(), Bad: true})
 	} else {
 		rows = append(rows, operatorapi.Row{Name: "our wallets", Value: "enough"})

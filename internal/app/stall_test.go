@@ -60,13 +60,13 @@ func TestStalledPaymentIsVisible(t *testing.T) {
 			}
 			return string(text)
 		}
-		if shown := look(); !strings.Contains(shown, "deed_payments_stalled 0") || m.low() != nil {
-			t.Errorf("too early: %v", m.low())
+		if shown := look(); !strings.Contains(shown, "deed_payments_stalled 0") || m.warning() != nil {
+			t.Errorf("too early: %v", m.warning())
 		}
 		now = now.Add(2 * time.Minute)
 		for range 3 { // told once
-			if shown := look(); !strings.Contains(shown, "deed_payments_stalled 1") || m.low() == nil {
-				t.Errorf("nobody is told: %v", m.low())
+			if shown := look(); !strings.Contains(shown, "deed_payments_stalled 1") || m.warning() == nil {
+				t.Errorf("nobody is told: %v", m.warning())
 			}
 		}
 		if n := strings.Count(logged.String(), "no progress for a minute"); n != 1 || !strings.Contains(logged.String(), "the endpoint answered 503") {
@@ -75,8 +75,8 @@ func TestStalledPaymentIsVisible(t *testing.T) {
 		if _, err := rows.MovePayment(t.Context(), mustPayment(t, rows, p.ID), order.PaymentVoid, ""); err != nil {
 			t.Fatal(err)
 		}
-		if shown := look(); !strings.Contains(shown, "deed_payments_stalled 0") || m.low() != nil {
-			t.Errorf("it does not end: %v", m.low())
+		if shown := look(); !strings.Contains(shown, "deed_payments_stalled 0") || m.warning() != nil {
+			t.Errorf("it does not end: %v", m.warning())
 		}
 	})
 }

@@ -46,7 +46,7 @@ func (s *Server) accountDomains(w http.ResponseWriter, r *http.Request, who deed
 	}
 	out := api.AccountDomains{Domains: make([]api.AccountDomain, 0, len(names)), Warnings: warnings, PageFields: pageFields(p, total)}
 	for _, n := range names {
-		out.Domains = append(out.Domains, s.fromHolding(n))
+		out.Domains = append(out.Domains, s.fromOwnedDomain(n))
 	}
 	if len(names) == p.Limit {
 		out.Next = nameCursor.write(account.Position{Name: names[len(names)-1].Name})
@@ -55,7 +55,7 @@ func (s *Server) accountDomains(w http.ResponseWriter, r *http.Request, who deed
 	return nil
 }
 
-func (s *Server) fromHolding(n account.OwnedDomain) api.AccountDomain {
+func (s *Server) fromOwnedDomain(n account.OwnedDomain) api.AccountDomain {
 	out := api.AccountDomain{
 		Domain: string(n.Name), Status: string(n.Status), RegisteredAt: n.Created, ExpiresAt: n.Expires, Locked: n.Locked, Events: fromEvents(n.Events),
 	}

@@ -35,7 +35,8 @@ import (
 	"deed.example/deed/internal/zone"
 )
 
-// Server serves the HTTP interface. Set every exported field.
+// Server serves the HTTP interface. Set every exported field, unless it says what nil
+// means.
 type Server struct {
 	Catalog *catalog.Service
 	Search  *catalog.Searcher

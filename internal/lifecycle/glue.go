@@ -46,6 +46,8 @@ func NewGlue(name deed.Name, servers []dnssec.Nameserver) (Glue, error) {
 	return g, nil
 }
 
+// glueAddresses checks the addresses of a server. We only publish them, so those of
+// documentation are accepted, which sandboxes use; see webhook.Public.
 func glueAddresses(s dnssec.Nameserver) ([]netip.Addr, error) {
 	if len(s.Addresses) == 0 || len(s.Addresses) > maxGlueAddresses {
 		return nil, deed.Invalid("nameservers", `%s needs 1 to %d addresses, which the registry publishes: {"host": %q, "addresses": ["192.0.2.1"]}`, s.Host, maxGlueAddresses, s.Host)

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +31,13 @@ type Holding struct {
 	// otherwise the operator pays.
 	Unpaid bool
 }
+
+// eppPendingTransfer is the status of a name that another registrar has asked for (RFC
+// 5731, 2.3).
+const eppPendingTransfer = "pendingTransfer"
+
+// PendingTransfer reports whether another registrar has asked for the name.
+func (h Holding) PendingTransfer() bool { return slices.Contains(h.EPPStatus, eppPendingTransfer) }
 
 // roid is the form of a registry's identifiers (RFC 5730, 4: roidType).
 var roid = regexp.MustCompile(`^[A-Za-z0-9_]{1,80}-[A-Za-z0-9_]{1,8}$`)

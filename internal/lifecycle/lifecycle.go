@@ -219,7 +219,7 @@ func (r Registration) EPPStatus() []string {
 	case StatusPendingDelete:
 		words = append(words, "pendingDelete", "serverHold")
 	case StatusTransferring:
-		words = append(words, "pendingTransfer")
+		words = append(words, eppPendingTransfer)
 	case StatusSuspended:
 		if !onHold(r.Registry.Statuses) {
 			words = append(words, "serverHold")

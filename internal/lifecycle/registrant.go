@@ -103,6 +103,14 @@ var (
 		`@([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$`)
 )
 
+// ValidPhone reports whether text is a telephone number as registries want it (RFC 5733,
+// 2.5).
+func ValidPhone(text string) bool { return phoneNumber.MatchString(text) }
+
+// ValidCountry reports whether text has the form of a country code of ISO 3166-1: two
+// capital letters.
+func ValidCountry(text string) bool { return countryCode.MatchString(text) }
+
 // ParseContact returns the contact in its usual form. It fails with CodeValidation when
 // a field is missing, too long, or has characters that no address has. The message has
 // the name of the field and never its value.
@@ -133,9 +141,9 @@ func ParseContact(c Contact) (Contact, error) {
 	switch {
 	case err != nil:
 		return Contact{}, err
-	case !countryCode.MatchString(c.Country):
+	case !ValidCountry(c.Country):
 		return Contact{}, deed.Invalid("country", "must be a country of ISO 3166-1, such as DE")
-	case !phoneNumber.MatchString(c.Phone):
+	case !ValidPhone(c.Phone):
 		return Contact{}, deed.Invalid("phone", "must be written like +49.301234567: country code, dot, number")
 	case !mailAddress.MatchString(c.Email) || strings.IndexByte(c.Email, '@') > 64:
 		return Contact{}, deed.Invalid("email", "must be one e-mail address such as owner@example.com, in ASCII")

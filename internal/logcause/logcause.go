@@ -3,9 +3,10 @@
 // of the log, too.
 //
 // A cause is the error at the root of what is logged, without what differs from one
-// attempt to the next. Repeated lines are counted, and the next line of the cause says
-// how many there were; at the level debug they are all there. Lines without an error
-// are never left out.
+// attempt to the next. Lines of the worker about different kinds of rows are different
+// causes: each says what is delayed. Repeated lines are counted, and the next line of
+// the cause says how many there were; at the level debug they are all there. Lines
+// without an error are never left out.
 package logcause
 
 import (
@@ -62,11 +63,11 @@ func (h *Handler) WithGroup(name string) slog.Handler {
 
 // Handle implements slog.Handler.
 func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
-	cause := causeOf(r)
+	cause, rows := causeOf(r)
 	if r.Level < slog.LevelWarn || cause == "" {
 		return h.next.Handle(ctx, r)
 	}
-	times, log := h.state.add(r.Message + "\x00" + cause)
+	times, log := h.state.add(r.Message + "\x00" + rows + "\x00" + cause)
 	switch {
 	case log && times > 1:
 		r = r.Clone()
@@ -102,21 +103,23 @@ func (s *state) add(cause string) (times int, log bool) {
 	return times, true
 }
 
-// causeOf returns the cause that a line names, or "".
-func causeOf(r slog.Record) (cause string) {
+// causeOf returns the cause that a line names and the kind of rows that it is about;
+// each may be "".
+func causeOf(r slog.Record) (cause, rows string) {
 	r.Attrs(func(a slog.Attr) bool {
 		switch a.Key {
+		case "rows":
+			rows = a.Value.String()
 		case "err", "error", "cause", "panic":
 			if err, ok := a.Value.Any().(error); ok {
 				cause = Of(err)
 			} else {
 				cause = normalize(a.Value.String())
 			}
-			return false
 		}
 		return true
 	})
-	return cause
+	return cause, rows
 }
 
 // Of returns the cause of an error: the text of the error at its root, without

@@ -16,8 +16,8 @@ import (
 
 var errFull = errors.New("database or disk is full (13)")
 
-// A cause is logged once a minute, however many loops and requests meet it, and the
-// next line says how often.
+// A cause is logged once a minute, however many rows and requests meet it, and the next
+// line says how often. Kinds of rows do not hide each other.
 func TestOneLineForEachCauseAndMinute(t *testing.T) {
 	var out bytes.Buffer
 	now := time.Unix(1_800_000_000, 0)
@@ -26,11 +26,16 @@ func TestOneLineForEachCauseAndMinute(t *testing.T) {
 		for _, rows := range []string{"payments", "jobs", "names"} {
 			log.Error("work failed", "rows", rows, "err", fmt.Errorf("advance %s %d: %w", rows, second, errFull))
 		}
+		for _, path := range []string{"/buy", "/renew", "/dns"} {
+			log.Error("request failed", "path", path, "err", fmt.Errorf("%s %d: %w", path, second, errFull))
+		}
 		log.With("node", 1).Warn("waiting", "cause", fmt.Sprintf("no answer about 0xabcdef%d", second))
 		log.Info("bought", "err", errFull) // only an account of what happened
 		now = now.Add(time.Second)
 	}
-	for text, want := range map[string]int{"work failed": 3, "waiting": 3, "bought": 150, "times=180": 2, "times=60": 2} {
+	for text, want := range map[string]int{
+		"work failed": 9, "rows=payments": 3, "rows=jobs": 3, "request failed": 3, "waiting": 3, "bought": 150, "times=180": 2, "times=60": 8,
+	} {
 		if got := strings.Count(out.String(), text); got != want {
 			t.Errorf("%q is in %d lines, want %d", text, got, want)
 		}

@@ -23,8 +23,9 @@ type LateOrder struct {
 // account, and nobody owns it: an orphan. Deleting: the name is being deleted, and is
 // claimed so that nobody buys it in the meantime; if that becomes impossible, it is held.
 // Until LateWindow is over, what is no longer an orphan is watched again, since each
-// attempt of the job may be late. Unpaid: a renewal was executed after its refund, and the owner of the name
-// keeps the years. Deleted, ended: the time is over, and the name is not an orphan.
+// attempt of the job may be late. Unpaid: a renewal was executed after its refund, and
+// the owner of the name keeps the years. Deleted, ended: the time is over, and the name
+// is not an orphan.
 type LateOrderState string
 
 // The states of a late order.

@@ -19,7 +19,7 @@ func (r *Router) ReadBalances(ctx context.Context) error {
 		if !ok {
 			continue
 		}
-		balance, err := reader.Balance(ctx)
+		balance, err := observed(r, b, "balance", func() (Balance, error) { return reader.Balance(ctx) })
 		switch {
 		case err == nil:
 			r.setBalance(b.Name, balance.Available)
@@ -56,8 +56,8 @@ func (r *Router) forgetBalance(backend string) {
 
 // Affords fails with CodeUnavailable when the account at the backend of the name
 // could not pay for an order that we sell at this price, and keep its reserve. Our
-// price includes a markup, so it stands for the backend's. An unknown balance is no obstacle: the backend
-// refuses what it is not paid for.
+// price includes a markup, so it stands for the backend's. An unknown balance is no
+// obstacle: the backend refuses what it is not paid for.
 func (r *Router) Affords(ctx context.Context, name deed.Name, price deed.USDC) error {
 	b, err := r.of(ctx, name)
 	if err != nil {

@@ -165,6 +165,6 @@ type TransferDecider interface {
 // Registrar may implement it.
 type Monitored interface {
 	// Warnings returns one sentence for each, and none when all is well: a
-	// certificate that expires soon, an empty account, replies without sense.
+	// certificate that expires soon, an empty account, invalid replies.
 	Warnings() []string
 }

@@ -11,42 +11,29 @@ import (
 // GlueSupported fails with CodeValidation when the registrar of the name cannot
 // publish addresses of servers below it.
 func (r *Router) GlueSupported(ctx context.Context, name deed.Name) error {
-	_, err := r.glueManager(ctx, name)
+	_, _, err := r.glueManager(ctx, name)
 	return err
 }
 
 // SetDelegation implements GlueManager.
 func (r *Router) SetDelegation(ctx context.Context, name deed.Name, hosts []string, glue lifecycle.Glue) error {
-	m, err := r.glueManager(ctx, name)
+	b, m, err := r.glueManager(ctx, name)
 	if err != nil {
 		return err
 	}
-	return m.SetDelegation(ctx, name, hosts, glue)
+	return r.observe(b, "set_delegation", func() error { return m.SetDelegation(ctx, name, hosts, glue) })
 }
 
-// DeleteUnpaid deletes a name that its registry renewed by itself and that nobody paid
-// for. It fails like a Deleter.
-func (r *Router) DeleteUnpaid(ctx context.Context, name deed.Name) error {
+// glueManager returns the backend of the name, and what publishes addresses there.
+func (r *Router) glueManager(ctx context.Context, name deed.Name) (Backend, GlueManager, error) {
 	b, err := r.of(ctx, name)
 	if err != nil {
-		return err
-	}
-	d, ok := b.Manager.(Deleter)
-	if !ok {
-		return deed.Invalid("domain", "the registrar of %s cannot delete names", name)
-	}
-	return d.Delete(ctx, name)
-}
-
-func (r *Router) glueManager(ctx context.Context, name deed.Name) (GlueManager, error) {
-	b, err := r.of(ctx, name)
-	if err != nil {
-		return nil, err
+		return Backend{}, nil, err
 	}
 	if m, ok := GlueOf(b.Manager); ok {
-		return m, nil
+		return b, m, nil
 	}
-	return nil, deed.Invalid("nameservers", "the registrar of %s cannot publish addresses of name servers below it: use servers with names elsewhere", name)
+	return Backend{}, nil, deed.Invalid("nameservers", "the registrar of %s cannot publish addresses of name servers below it: use servers with names elsewhere", name)
 }
 
 // GlueOf returns what publishes addresses of servers below the names of the manager.

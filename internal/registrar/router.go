@@ -31,8 +31,8 @@ type Router struct {
 	sells    map[deed.TLD]int // index in backends
 	rest     int              // index in backends, or -1
 
-	// Observe is called after each call of a backend; it may be nil. Set it before
-	// the first call only.
+	// Observe is called after each call of a backend by a method of the router; it may
+	// be nil. Set it before the first call only.
 	Observe func(backend, call string, took time.Duration, err error)
 
 	mu       sync.Mutex // guards balances
@@ -237,7 +237,7 @@ func (r *Router) Delete(ctx context.Context, name deed.Name) error {
 	if !ok {
 		return deed.Invalid("domain", "the registry of %s does not delete names", name)
 	}
-	return deleter.Delete(ctx, name)
+	return r.observe(b, "delete", func() error { return deleter.Delete(ctx, name) })
 }
 
 // CancelTerms returns the conditions for cancellations of the backend's names; none are
@@ -260,7 +260,7 @@ func (r *Router) Holdings(ctx context.Context, after deed.Name, limit int) (all 
 		if !ok {
 			continue
 		}
-		some, err := inventory.Holdings(ctx, after, limit)
+		some, err := observed(r, b, "holdings", func() ([]lifecycle.Holding, error) { return inventory.Holdings(ctx, after, limit) })
 		if err != nil {
 			return nil, fmt.Errorf("list the names at registrar %s: %w", b.Name, err)
 		}
@@ -274,7 +274,7 @@ func (r *Router) Holdings(ctx context.Context, after deed.Name, limit int) (all 
 func (r *Router) Ping(ctx context.Context) error {
 	var down []error
 	for _, b := range r.backends {
-		if err := b.Ping(ctx); err != nil {
+		if err := r.observe(b, "ping", func() error { return b.Ping(ctx) }); err != nil {
 			down = append(down, fmt.Errorf("registrar %s: %w", b.Name, err))
 		}
 	}

@@ -1,6 +1,7 @@
 package registrar
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -117,6 +118,27 @@ func (r *Reader) Duration(key string) time.Duration {
 		return 0
 	}
 	return d
+}
+
+// defaultDeadline is how long an order may take: registries have maintenance windows of
+// hours.
+const defaultDeadline = 24 * time.Hour
+
+// Deadline returns how long an order may take, from the key deadline.
+func (r *Reader) Deadline() time.Duration { return cmp.Or(r.Duration("deadline"), defaultDeadline) }
+
+// SecretFile returns the secret in the file that a key names, which must be set. The
+// file is read with read.
+func (r *Reader) SecretFile(key string, read func(path string) ([]byte, error)) deed.Secret {
+	path := r.Needed(key)
+	if path == "" {
+		return ""
+	}
+	secret, err := read(path)
+	if err != nil {
+		r.Fail(key, err)
+	}
+	return deed.Secret(strings.TrimSpace(string(secret)))
 }
 
 // Fail records that the value of a key is wrong.

@@ -1,6 +1,7 @@
 package registrar_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -38,5 +39,26 @@ func TestWrongSettings(t *testing.T) {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("got %q, want %q in it", err, want)
 		}
+	}
+}
+
+// A secret is read from its file without the line break at its end; one that cannot be
+// read is reported with its key.
+func TestSecretFile(t *testing.T) {
+	read := func(path string) ([]byte, error) {
+		if path != "password" {
+			return nil, errors.New("is missing")
+		}
+		return []byte("hunter2\n"), nil
+	}
+	r := registrar.Settings{Values: map[string]string{"password_file": "password", "deadline": "3h"}}.Read()
+	if got := r.SecretFile("password_file", read); got.Reveal() != "hunter2" || r.Deadline() != 3*time.Hour || r.Err() != nil {
+		t.Errorf("got %q, %v", got.Reveal(), r.Err())
+	}
+	r = registrar.Settings{Values: map[string]string{"password_file": "nothing"}}.Read()
+	r.SecretFile("password_file", read)
+	r.SecretFile("key_file", read)
+	if err := r.Err(); r.Deadline() != 24*time.Hour || err == nil || !strings.Contains(err.Error(), "password_file is missing") || !strings.Contains(err.Error(), "key_file must be set") {
+		t.Errorf("got %v", err)
 	}
 }

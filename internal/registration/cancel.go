@@ -151,7 +151,7 @@ func (s *Service) checkAddGrace(ctx context.Context, r lifecycle.Registration) e
 	switch {
 	case err != nil:
 		return &deed.Error{Code: deed.CodeUnavailable, Message: fmt.Sprintf("the registry cannot be asked about %s now: try again in a minute", r.Name), Err: err, Retry: time.Minute}
-	case h.Reference != "" && h.Reference != r.Reference, slices.Contains(h.EPPStatus, "pendingTransfer"):
+	case h.Reference != "" && h.Reference != r.Reference, h.PendingTransfer():
 		return deed.Invalid("domain", "%s is on its way to another registrar", r.Name)
 	case !slices.Contains(h.EPPStatus, addPeriod):
 		return deed.Invalid("domain", "the days in which %s could be cancelled are over (add grace period)", r.Name)

@@ -95,7 +95,7 @@ func mayDelete(c *lifecycle.Cancellation, h lifecycle.Holding, err error) deleti
 		return deletionRefused
 	case err != nil:
 		return deletionOpen
-	case slices.Contains(h.EPPStatus, "pendingTransfer"):
+	case h.PendingTransfer():
 		c.Reason = fmt.Sprintf("%s is on its way to another registrar: it is not deleted, and nothing is refunded", c.Name)
 		return deletionRefused
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"deed.example/deed"
@@ -126,7 +125,7 @@ func (l *Lifecycle) update(ctx context.Context, was lifecycle.Registration, h li
 	switch {
 	case state.Phase == lifecycle.PhaseGone: // by our calculation; the registry still has it
 		is.Status, next = lifecycle.StatusPendingDelete, now.Add(missingCheckInterval)
-	case slices.Contains(h.EPPStatus, "pendingTransfer"):
+	case h.PendingTransfer():
 		is.Status, next = lifecycle.StatusTransferring, earlier(next, now.Add(transferPollInterval))
 	case is.Status == lifecycle.StatusSuspended, is.Registry.Phase != "", is.Registry.Verification.Required():
 		next = earlier(next, now.Add(missingCheckInterval))

@@ -6,9 +6,8 @@
 // Its steps are: store that the order is being submitted, place it at the registrar,
 // store that it is being verified, look it up by our own reference, and only then
 // record the registration. A missing answer is never taken for success or failure.
-// From then on Lifecycle synchronizes the name with the
-// registry, which is authoritative, and records the events its owner is notified
-// of.
+// From then on Lifecycle synchronizes the name with the registry, which is
+// authoritative, and records the events its owner is notified of.
 package registration
 
 import (

@@ -34,7 +34,9 @@ var reserved = []netip.Prefix{
 var globalUnicast = netip.MustParsePrefix("2000::/3")
 
 // Public reports whether an address is on the public internet, so that a webhook may
-// be sent to it.
+// be sent to it. It is stricter than the checks of addresses that are only published
+// (lifecycle.NewGlue, aliases of zones), because we connect to this one ourselves: it
+// refuses all that IANA has reserved, the addresses of documentation included.
 func Public(a netip.Addr) bool {
 	a = a.Unmap()
 	if !a.IsGlobalUnicast() || a.IsPrivate() || a.Zone() != "" || a.Is6() && !globalUnicast.Contains(a) {

@@ -42,21 +42,19 @@ type Task struct {
 	Run      func(ctx context.Context) error
 }
 
-// Loop advances due rows and runs tasks. The functions are optional.
+// Loop advances due rows and runs tasks. Waiting, Due and Failed may be nil.
 type Loop struct {
 	Rows  []Rows
 	Tasks []Task
-	Log   *slog.Logger
+	Log   *slog.Logger // gets a line for each row, so it should limit them, as logcause does
 
 	// Waiting is called with the cause when a row waits for an external system.
 	Waiting func(rows, cause string)
 
 	// Due is called with how many rows a poll found, and Failed for each row and task
-	// that failed. Both may be nil.
+	// that failed.
 	Due    func(rows string, n int)
 	Failed func(rows string)
-
-	causes causeLog
 }
 
 // Run runs until ctx is done, and returns when all work has ended.
@@ -131,8 +129,7 @@ func (r Rows) slots() int {
 	return r.Slots
 }
 
-// report logs an error. For rows that wait for an external system it logs each
-// cause at most once a minute.
+// report logs an error, and counts what waits for an external system and what failed.
 func (l *Loop) report(name, id string, err error) {
 	switch {
 	case err == nil || errors.Is(err, context.Canceled):
@@ -141,9 +138,7 @@ func (l *Loop) report(name, id string, err error) {
 		if l.Waiting != nil {
 			l.Waiting(name, cause)
 		}
-		if n, now := l.causes.add(name, cause, time.Now()); now {
-			l.Log.Warn("waiting", "rows", name, "id", id, "cause", cause, "times", n)
-		}
+		l.Log.Warn("waiting", "rows", name, "id", id, "cause", cause)
 	default:
 		if l.Failed != nil {
 			l.Failed(name)

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"deed.example/deed/internal/logcause"
 	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/worker"
 )
@@ -23,7 +24,7 @@ import (
 func run(t *testing.T, l *worker.Loop, d time.Duration) string {
 	t.Helper()
 	var logged bytes.Buffer
-	l.Log = slog.New(slog.NewTextHandler(&logged, nil))
+	l.Log = slog.New(logcause.New(slog.NewTextHandler(&logged, nil), time.Now)) // as the service does
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {
@@ -119,35 +120,46 @@ func TestSlots(t *testing.T) {
 	})
 }
 
-// Why something waits is logged once a minute for each cause, and counted each
-// time; a mistake is logged each time.
+// Why something waits is logged once a minute for each cause and kind of rows, and
+// counted each time.
 func TestCausesAreLoggedOnceAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var counted atomic.Int64
+		waits := func(_ context.Context, id string) error {
+			return order.Pending(errors.New("no answer about 0xabcdef to " + strings.Repeat(id, 20)))
+		}
 		l := &worker.Loop{
-			Rows: []worker.Rows{{Name: "payments", Due: due("a", "b"), Advance: func(_ context.Context, id string) error {
-				return order.Pending(errors.New("no answer about 0xabcdef to " + strings.Repeat(id, 20)))
-			}}},
+			Rows:    []worker.Rows{{Name: "payments", Due: due("a", "b"), Advance: waits}, {Name: "jobs", Due: due("a", "b"), Advance: waits}},
 			Waiting: func(string, string) { counted.Add(1) },
 		}
 		logged := run(t, l, 150*time.Second)
-		if n := strings.Count(logged, "waiting"); n != 3 {
-			t.Errorf("logged %d times in two and a half minutes: %s", n, logged)
+		for _, rows := range []string{"payments", "jobs"} {
+			if n := strings.Count(logged, "msg=waiting rows="+rows); n != 3 {
+				t.Errorf("%s: logged %d times in two and a half minutes: %s", rows, n, logged)
+			}
 		}
-		if counted.Load() < 400 {
+		for line := range strings.Lines(logged) {
+			if strings.Count(line, "times=") > 1 {
+				t.Errorf("counted twice in one line: %s", line)
+			}
+		}
+		if counted.Load() < 800 {
 			t.Errorf("counted %d", counted.Load())
 		}
 	})
 }
 
-// A task runs at its interval, and one that fails is logged and runs again.
+// A task runs at its interval, and one that fails runs again.
 func TestTasks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var ran atomic.Int64
-		l := &worker.Loop{Tasks: []worker.Task{{Name: "task", Interval: time.Second, Run: func(context.Context) error { ran.Add(1); return errors.New("broken") }}}}
+		var ran, failed atomic.Int64
+		l := &worker.Loop{
+			Tasks:  []worker.Task{{Name: "task", Interval: time.Second, Run: func(context.Context) error { ran.Add(1); return errors.New("broken") }}},
+			Failed: func(string) { failed.Add(1) },
+		}
 		logged := run(t, l, 4500*time.Millisecond)
-		if n := ran.Load(); n != 5 || strings.Count(logged, "broken") != 5 {
-			t.Errorf("ran %d times: %s", n, logged)
+		if ran.Load() != 5 || failed.Load() != 5 || strings.Count(logged, "broken") != 1 {
+			t.Errorf("ran %d times, failed %d times: %s", ran.Load(), failed.Load(), logged)
 		}
 	})
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/gomodule/redigo/redis"
+
+	"deed.example/deed/internal/urlerror"
 )
 
 // An address says how to connect to Redis.
@@ -34,10 +36,7 @@ var parameters = []string{"addr", "db", "master_name", "password", "username"}
 func parse(text string) (a address, err error) {
 	u, err := url.Parse(text)
 	if err != nil {
-		if e, ok := errors.AsType[*url.Error](err); ok {
-			err = e.Err // without the URL
-		}
-		return a, err
+		return a, urlerror.Cause(err)
 	}
 	query := u.Query()
 	for name := range query {

@@ -79,8 +79,8 @@ func (b *Backend) checkEach(ctx context.Context, names []deed.Name) (map[deed.Na
 // check checks names with one command, with their prices where the registry has them.
 // A name is missing from the result when it is free but its price is not known.
 func (b *Backend) check(ctx context.Context, names []deed.Name) (map[deed.Name]registrar.Availability, error) {
-	r, err := b.send(ctx, order{
-		body: func(w *writer, _ menu) {
+	r, err := b.send(ctx, command{
+		body: func(w *writer, _ services) {
 			w.element("check", func() {
 				w.object("domain", "check", nsDomain, func() {
 					for _, name := range names {
@@ -89,8 +89,8 @@ func (b *Backend) check(ctx context.Context, names []deed.Name) (map[deed.Name]r
 				})
 			})
 		},
-		ext: func(w *writer, m menu) {
-			if m.fee() {
+		ext: func(w *writer, svc services) {
+			if svc.fee() {
 				b.writeFeeCheck(w, []feeQuery{{"create", 1}, {"renew", 1}})
 			}
 		},
@@ -101,17 +101,17 @@ func (b *Backend) check(ctx context.Context, names []deed.Name) (map[deed.Name]r
 	case r.code() != codeOK:
 		return nil, b.refused(r, fmt.Sprint(len(names), " names"), beforeMoney)
 	case len(r.Data.Checks) != 1 || len(r.Data.Checks[0].Names) != len(names):
-		return nil, b.nonsensical("a check of %d names", len(names))
+		return nil, b.invalidReply("a check of %d names", len(names))
 	}
 	out := map[deed.Name]registrar.Availability{}
 	for _, cd := range r.Data.Checks[0].Names {
 		name, ok := among(cd.Name.Text, names)
 		if _, twice := out[name]; !ok || twice {
-			return nil, b.nonsensical("a check of other names")
+			return nil, b.invalidReply("a check of other names")
 		}
 		a, err := availability(cd.Name.Avail, cd.Reason)
 		if err != nil {
-			return nil, b.nonsensical("check %s: %w", name, err)
+			return nil, b.invalidReply("check %s: %w", name, err)
 		}
 		out[name] = a
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/lifecycle"
 )
 
 // A Config is the account at one registry.
@@ -35,7 +36,7 @@ type Config struct {
 	Purchase func(reference string) string
 
 	Profile    Profile
-	Registrant Contact // of the operator, for all names
+	Registrant lifecycle.Contact // of the operator, for all names
 	Limits
 
 	// PaidUntil returns until when the owner has paid for the name, zero when it is
@@ -84,16 +85,6 @@ const (
 	ContactsRegistrant Contacts = "registrant"
 	ContactsAll        Contacts = "all" // registrant, admin, tech, billing
 )
-
-// A Contact is the registrant of record.
-type Contact struct {
-	Name, Organization       string
-	Street                   []string // one to three lines
-	City, Region, PostalCode string
-	Country                  string // two letters
-	Phone                    string // "+49.301234567"
-	Email                    string
-}
 
 // Open returns a backend for the account. It reads the files but does not connect: a
 // registry that is down must not keep the service from starting. Close it.

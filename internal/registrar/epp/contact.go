@@ -6,6 +6,8 @@ import (
 	"encoding/base32"
 	"fmt"
 	"strings"
+
+	"deed.example/deed/internal/lifecycle"
 )
 
 // contactID returns the identifier of the registrant's contact. It depends on the
@@ -28,7 +30,7 @@ func (b *Backend) ensureContact(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("create the registrant's contact: %w", err)
 	case !succeeded(r) && r.code() != codeExists:
-		b.alarm("contact", "the registry does not accept the registrant's contact", "result", resultError(r).Error())
+		b.logOnce("contact", "the registry does not accept the registrant's contact", "result", resultError(r).Error())
 		return fmt.Errorf("create the registrant's contact: %w", resultError(r)) // the operator can correct it
 	}
 	b.mu.Lock()
@@ -38,8 +40,8 @@ func (b *Backend) ensureContact(ctx context.Context) error {
 }
 
 // contactCommand returns the command that creates a contact.
-func (b *Backend) contactCommand(id string, c Contact) order {
-	return order{body: func(w *writer, _ menu) {
+func (b *Backend) contactCommand(id string, c lifecycle.Contact) command {
+	return command{body: func(w *writer, _ services) {
 		w.element("create", func() {
 			w.object("contact", "create", nsContact, func() { b.writeContact(w, id, c) })
 		})
@@ -47,7 +49,7 @@ func (b *Backend) contactCommand(id string, c Contact) order {
 }
 
 // writeContact writes the content of the command that creates the contact.
-func (b *Backend) writeContact(w *writer, id string, c Contact) {
+func (b *Backend) writeContact(w *writer, id string, c lifecycle.Contact) {
 	form := "int"
 	if strings.ContainsFunc(strings.Join(append([]string{c.Name, c.Organization, c.City, c.Region}, c.Street...), ""), func(r rune) bool { return r > 0x7e }) {
 		form = "loc" // RFC 5733, 2.3: "int" is ASCII

@@ -110,8 +110,8 @@ func (d domain) phase(now time.Time) lifecycle.Phase {
 func (b *Backend) ours(d domain) bool { return d.holder == b.cfg.ClientID }
 
 // info looks a name up, in our account or not. It fails with CodeNotFound when it is
-// not registered, or only shown to others, with CodeValidation when the code is not the name's, and without a
-// code otherwise.
+// not registered, or only shown to others, with CodeValidation when the code is not
+// the name's, and without a code otherwise.
 func (b *Backend) info(ctx context.Context, name deed.Name, code deed.Secret) (domain, error) {
 	return b.infoWith(ctx, name, code, "del")
 }
@@ -119,7 +119,7 @@ func (b *Backend) info(ctx context.Context, name deed.Name, code deed.Secret) (d
 // infoWith is info with these hosts: "del" for the name servers, "all" to add those
 // below the name.
 func (b *Backend) infoWith(ctx context.Context, name deed.Name, code deed.Secret, hosts string) (domain, error) {
-	r, err := b.send(ctx, order{body: func(w *writer, _ menu) {
+	r, err := b.send(ctx, command{body: func(w *writer, _ services) {
 		w.element("info", func() {
 			w.object("domain", "info", nsDomain, func() {
 				w.text("domain:name", string(name), "hosts", hosts)
@@ -137,14 +137,14 @@ func (b *Backend) infoWith(ctx context.Context, name deed.Name, code deed.Secret
 	case r.code() != codeOK:
 		return domain{}, b.refused(r, string(name), beforeMoney)
 	case len(r.Data.Domains) != 1:
-		return domain{}, b.nonsensical("%d names for one", len(r.Data.Domains))
+		return domain{}, b.invalidReply("%d names for one", len(r.Data.Domains))
 	}
 	d, err := parseDomain(r, name)
 	if b.cfg.Profile.HiddenAuthInfo || strings.Trim(d.authInfo.Reveal(), "*xX") == "" {
 		d.authInfo = "" // not shown, or a placeholder
 	}
 	if err != nil {
-		return domain{}, b.nonsensical("info of %s: %w", name, err)
+		return domain{}, b.invalidReply("info of %s: %w", name, err)
 	}
 	return d, nil
 }
@@ -160,7 +160,7 @@ func (b *Backend) held(ctx context.Context, name deed.Name) (domain, error) {
 		return d, b.elsewhere(d)
 	}
 	if err == nil && !d.expires.IsZero() && !b.plausible(d.expires) {
-		return d, b.nonsensical("%s expires on %s", name, d.expires)
+		return d, b.invalidReply("%s expires on %s", name, d.expires)
 	}
 	return d, err
 }

@@ -29,23 +29,23 @@ import (
 	"deed.example/deed/internal/registrar"
 )
 
-// A Backend implements registrar.Registrar, registrar.Manager and the optional
-// capabilities of package registrar, except for an inventory: EPP has no list. Make it
-// with Open.
+// A Backend implements registrar.Registrar, registrar.Manager and those optional
+// capabilities of package registrar that EPP allows (interface.go): it has no list of
+// names, TLDs or orders. Make it with Open.
 type Backend struct {
 	cfg  Config
 	pool *pool
 	stop context.CancelFunc
 	done sync.WaitGroup
 
-	mu       sync.Mutex
-	expires  time.Time            // of the client's certificate
-	alarms   map[string]time.Time // when each was last raised
-	funds    bool                 // the last order was refused for lack of money
-	nonsense int                  // consecutive replies without sense
-	balance  registrar.Balance
-	hosts    map[string]bool // that the registry is known to have
-	contact  bool            // the registry is known to have the contact
+	mu      sync.Mutex
+	expires time.Time            // of the client's certificate
+	logged  map[string]time.Time // when each kind of line was last logged
+	funds   bool                 // the last order was refused for lack of money
+	invalid int                  // consecutive invalid replies
+	balance registrar.Balance
+	hosts   map[string]bool // that the registry is known to have
+	contact bool            // the registry is known to have the contact
 }
 
 // Close ends the sessions. Calls after it fail.
@@ -63,9 +63,9 @@ func (b *Backend) Ping(ctx context.Context) error {
 
 // send sends a command and returns the response, whatever its result. It fails
 // without a code.
-func (b *Backend) send(ctx context.Context, o order) (r response, err error) {
+func (b *Backend) send(ctx context.Context, c command) (r response, err error) {
 	err = b.pool.do(ctx, func(ctx context.Context, s *session) error {
-		r, err = b.command(ctx, s, o)
+		r, err = b.run(ctx, s, c)
 		if err == nil && r.code() >= codeClosing {
 			err = resultError(r) // the registry closes the session
 		}
@@ -75,65 +75,66 @@ func (b *Backend) send(ctx context.Context, o order) (r response, err error) {
 	return r, err
 }
 
-// noteReply raises an alarm for a reply without sense, once until a good one came.
+// noteReply logs an invalid reply, once until a valid one came.
 func (b *Backend) noteReply(r response, err error) {
 	b.mu.Lock()
 	first := false
 	switch {
-	case errors.Is(err, errNonsense):
-		b.nonsense++
-		first = b.nonsense == 1
+	case errors.Is(err, errInvalidReply):
+		b.invalid++
+		first = b.invalid == 1
 	case err == nil && succeeded(r):
-		b.nonsense = 0
+		b.invalid = 0
 	}
 	b.mu.Unlock()
 	if first {
-		b.alarm("nonsense", "the registry's replies make no sense", "err", err.Error())
+		b.logOnce("invalid", "the registry's replies make no sense", "err", err.Error())
 	}
 }
 
-// nonsensical returns the error of a reply that is well-formed but cannot be true.
-func (b *Backend) nonsensical(format string, args ...any) error {
-	err := fmt.Errorf("%w: %w", errNonsense, fmt.Errorf(format, args...))
+// invalidReply notes a reply that is well-formed but cannot be true, and returns its
+// error.
+func (b *Backend) invalidReply(format string, args ...any) error {
+	err := fmt.Errorf("%w: %w", errInvalidReply, fmt.Errorf(format, args...))
 	b.noteReply(response{}, err)
 	return err
 }
 
 // services returns what the registry offers. It connects if that is not known yet.
-func (b *Backend) services(ctx context.Context) (menu, error) {
+func (b *Backend) services(ctx context.Context) (services, error) {
 	b.pool.mu.Lock()
-	m := b.pool.menu
+	svc := b.pool.services
 	b.pool.mu.Unlock()
-	if m.objects != nil {
-		return m, nil
+	if svc.objects != nil {
+		return svc, nil
 	}
 	err := b.pool.do(ctx, func(_ context.Context, s *session) error {
-		m = s.menu
+		svc = s.services
 		return nil
 	})
-	return m, err
+	return svc, err
 }
 
-// alarmInterval is how often the same alarm is raised.
-const alarmInterval = time.Hour
+// logInterval is how often lines of one kind are logged.
+const logInterval = time.Hour
 
-// alarm writes an error to the log, at most once an hour for each kind.
-func (b *Backend) alarm(kind, message string, args ...any) {
+// logOnce logs an error, at most once an hour for each kind.
+func (b *Backend) logOnce(kind, message string, args ...any) {
 	now := time.Now()
 	b.mu.Lock()
-	last, raised := b.alarms[kind]
-	again := !raised || now.Sub(last) > alarmInterval
-	if again {
-		if b.alarms == nil || len(b.alarms) > 1000 {
-			b.alarms = map[string]time.Time{}
+	last, found := b.logged[kind]
+	due := !found || now.Sub(last) > logInterval
+	if due {
+		if b.logged == nil || len(b.logged) > 1000 {
+			b.logged = map[string]time.Time{}
 		}
-		b.alarms[kind] = now
+		b.logged[kind] = now
 	}
 	if kind == "funds" {
 		b.funds = true
 	}
 	b.mu.Unlock()
-	if again {
+	if due {
 		b.cfg.Log.Error(message, append([]any{"registry", b.cfg.Address}, args...)...)
 	}
 }
@@ -153,7 +154,7 @@ func (b *Backend) Warnings() []string {
 	if b.funds {
 		out = append(out, fmt.Sprintf("the account at %s has too little money: pay in", b.cfg.Address))
 	}
-	if b.nonsense > 0 {
+	if b.invalid > 0 {
 		out = append(out, fmt.Sprintf("the replies of %s make no sense: see the log", b.cfg.Address))
 	}
 	return out

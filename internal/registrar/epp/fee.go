@@ -156,13 +156,13 @@ func (b *Backend) Price(ctx context.Context, o registrar.Order) (registrar.Price
 	if !m.fee() {
 		return registrar.Price{}, noPrice
 	}
-	r, err := b.send(ctx, order{
-		body: func(w *writer, _ menu) {
+	r, err := b.send(ctx, command{
+		body: func(w *writer, _ services) {
 			w.element("check", func() {
 				w.object("domain", "check", nsDomain, func() { w.text("domain:name", string(o.Name)) })
 			})
 		},
-		ext: func(w *writer, _ menu) { b.writeFeeCheck(w, queries) },
+		ext: func(w *writer, _ services) { b.writeFeeCheck(w, queries) },
 	})
 	if err != nil {
 		return registrar.Price{}, fmt.Errorf("price of %s: %w", o.Name, err)

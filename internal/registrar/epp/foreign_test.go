@@ -142,7 +142,7 @@ func TestLongPassword(t *testing.T) {
 	} {
 		b := &Backend{cfg: Config{ClientID: "us", Password: c.password}}
 		var login, ext writer
-		m := menu{language: "en", objects: []string{nsDomain}, exts: c.exts}
+		m := services{language: "en", objects: []string{nsDomain}, exts: c.exts}
 		b.writeLogin(&login, m)
 		b.writeLongPassword(&ext, m)
 		if hidden := strings.Contains(login.String(), "<pw>[LOGIN-SECURITY]</pw>"); hidden != c.long || strings.Contains(ext.String(), c.password.Reveal()) != c.long {

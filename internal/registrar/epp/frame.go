@@ -14,9 +14,9 @@ const maxFrame = 1 << 20
 // has (RFC 5734, 4).
 const headerSize = 4
 
-// errNonsense is in the chain of the error of a reply that cannot be the registry's
+// errInvalidReply is in the chain of the error of a reply that cannot be the registry's
 // answer to what was sent. It has no code: the outcome is unknown.
-var errNonsense = errors.New("the registry's reply makes no sense")
+var errInvalidReply = errors.New("the registry's reply makes no sense")
 
 // readFrame reads the next frame, without its header.
 func readFrame(r io.Reader) ([]byte, error) {
@@ -26,7 +26,7 @@ func readFrame(r io.Reader) ([]byte, error) {
 	}
 	size := binary.BigEndian.Uint32(header[:])
 	if size <= headerSize || size > maxFrame {
-		return nil, fmt.Errorf("a frame of %d bytes: %w", size, errNonsense)
+		return nil, fmt.Errorf("a frame of %d bytes: %w", size, errInvalidReply)
 	}
 	body := make([]byte, size-headerSize)
 	if _, err := io.ReadFull(r, body); err != nil {

@@ -96,7 +96,7 @@ func (b *Backend) changeAttributes(ctx context.Context, name deed.Name, hosts []
 			return err
 		}
 	}
-	return b.nonsensical("%s does not get the addresses of its name servers", name)
+	return b.invalidReply("%s does not get the addresses of its name servers", name)
 }
 
 // releaseHosts deletes the hosts below a name, so that the name can be deleted (RFC
@@ -124,7 +124,7 @@ func (b *Backend) releaseHosts(ctx context.Context, name deed.Name) error {
 	for _, host := range append(without(d.below, used), used...) {
 		err := b.DeleteHost(ctx, host)
 		if deed.CodeOf(err) == deed.CodeValidation {
-			b.alarm("host "+host, "a name cannot be deleted, because other names use a host below it", "name", name, "host", host)
+			b.logOnce("host "+host, "a name cannot be deleted, because other names use a host below it", "name", name, "host", host)
 			return deed.Invalid("domain", "%s cannot be deleted while other names use the name server %s", name, host)
 		}
 		if err != nil && deed.CodeOf(err) != deed.CodeNotFound {

@@ -18,7 +18,7 @@ type hostInfo struct {
 }
 
 // hostObjects reports whether the registry has hosts as objects of their own.
-func (b *Backend) hostObjects(m menu) bool { return m.host() && !b.cfg.Profile.HostAttributes }
+func (b *Backend) hostObjects(svc services) bool { return svc.host() && !b.cfg.Profile.HostAttributes }
 
 // hostName returns the canonical form of a host name in a reply.
 func hostName(text string) string {
@@ -26,9 +26,9 @@ func hostName(text string) string {
 }
 
 // writeHosts writes the name servers of a name. An attribute has its addresses.
-func (b *Backend) writeHosts(w *writer, m menu, hosts []string, glue lifecycle.Glue) {
+func (b *Backend) writeHosts(w *writer, svc services, hosts []string, glue lifecycle.Glue) {
 	for _, host := range hosts {
-		if b.hostObjects(m) {
+		if b.hostObjects(svc) {
 			w.text("domain:hostObj", host)
 			continue
 		}
@@ -69,7 +69,7 @@ func (b *Backend) ensureHosts(ctx context.Context, hosts []string) error {
 		case unknown(r.code()) && !succeeded(r):
 			return fmt.Errorf("create host %s: %w", host, resultError(r))
 		case !succeeded(r) && r.code() != codeExists:
-			b.alarm("host "+host, "the registry does not accept a name server", "host", host, "result", resultError(r).Error())
+			b.logOnce("host "+host, "the registry does not accept a name server", "host", host, "result", resultError(r).Error())
 			return &deed.Error{Code: deed.CodeValidation, Message: fmt.Sprintf("the registry does not accept %s as a name server: below a name that it has, a host needs its addresses first", host), Err: resultError(r)}
 		}
 		b.knowHost(host, true)
@@ -138,8 +138,8 @@ func (b *Backend) DeleteHost(ctx context.Context, host string) error {
 	return b.hostChange(ctx, host, hostCommand("delete", host, nil, nil))
 }
 
-func (b *Backend) hostChange(ctx context.Context, host string, o order) error {
-	r, err := b.send(ctx, o)
+func (b *Backend) hostChange(ctx context.Context, host string, c command) error {
+	r, err := b.send(ctx, c)
 	if err != nil {
 		return fmt.Errorf("change host %s: %w", host, err)
 	}
@@ -158,13 +158,13 @@ func (b *Backend) hostInfo(ctx context.Context, host string) ([]netip.Addr, erro
 	case r.code() != codeOK:
 		return nil, b.refused(r, host, beforeMoney)
 	case len(r.Data.Hosts) != 1 || hostName(r.Data.Hosts[0].Name) != host:
-		return nil, b.nonsensical("info of host %s is about something else", host)
+		return nil, b.invalidReply("info of host %s is about something else", host)
 	}
 	var addrs []netip.Addr
 	for _, text := range r.Data.Hosts[0].Addrs {
 		a, err := netip.ParseAddr(strings.TrimSpace(text))
 		if err != nil {
-			return nil, b.nonsensical("host %s: %w", host, err)
+			return nil, b.invalidReply("host %s: %w", host, err)
 		}
 		addrs = append(addrs, a)
 	}
@@ -173,17 +173,17 @@ func (b *Backend) hostInfo(ctx context.Context, host string) ([]netip.Addr, erro
 
 // hostCommand returns a command for a host; create has addresses to add, update may
 // have both.
-func hostCommand(command, host string, add, rem []netip.Addr) order {
+func hostCommand(verb, host string, add, rem []netip.Addr) command {
 	addrs := func(w *writer, all []netip.Addr) {
 		for _, a := range all {
 			w.text("host:addr", a.Unmap().String(), "ip", ipVersion(a))
 		}
 	}
-	return order{body: func(w *writer, _ menu) {
-		w.element(command, func() {
-			w.object("host", command, nsHost, func() {
+	return command{body: func(w *writer, _ services) {
+		w.element(verb, func() {
+			w.object("host", verb, nsHost, func() {
 				w.text("host:name", host)
-				if command == "create" {
+				if verb == "create" {
 					addrs(w, add)
 					return
 				}

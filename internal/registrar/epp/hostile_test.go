@@ -238,7 +238,7 @@ func TestChecksAnsweredWithNonsense(t *testing.T) {
 	}
 }
 
-// Nonsense wakes the operator once, and is a warning until a good reply comes.
+// An invalid reply is logged once, and is a warning until a valid one comes.
 func TestNonsenseIsReportedOnce(t *testing.T) {
 	var errs recorder
 	e := open(t, func(_ *epptest.Config, c *eppConfig) { c.Log = errs.logger() })
@@ -249,7 +249,7 @@ func TestNonsenseIsReportedOnce(t *testing.T) {
 		}
 	}
 	if n := errs.count(); n != 1 {
-		t.Errorf("got %d alarms, want 1", n)
+		t.Errorf("got %d lines, want 1", n)
 	}
 	if len(e.Warnings()) != 1 {
 		t.Errorf("got %q, want one warning", e.Warnings())

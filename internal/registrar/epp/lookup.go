@@ -63,7 +63,7 @@ func (b *Backend) registrationStatus(d domain, o registrar.Order) (registrar.Ord
 	case d.has("pendingCreate"):
 		return registrar.OrderStatus{State: registrar.OrderPending}, nil
 	case d.created.IsZero() || !near(d.expires, d.created.AddDate(o.Years, 0, 0)):
-		return absent, b.nonsensical("%s was ordered for %d years, created %s and expires %s", d.name, o.Years, d.created, d.expires)
+		return absent, b.invalidReply("%s was ordered for %d years, created %s and expires %s", d.name, o.Years, d.created, d.expires)
 	}
 	return registrar.OrderStatus{State: registrar.OrderDone, Created: d.created, Expires: d.expires}, nil
 }

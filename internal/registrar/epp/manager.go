@@ -28,7 +28,7 @@ func (b *Backend) Holding(ctx context.Context, name deed.Name) (lifecycle.Holdin
 // holding returns the name, of which the registry has returned d.
 func (b *Backend) holding(ctx context.Context, name deed.Name, d domain) (h lifecycle.Holding, err error) {
 	if d.created.IsZero() || d.expires.IsZero() || !d.expires.After(d.created) {
-		return lifecycle.Holding{}, b.nonsensical("%s is in our account and has no dates", name)
+		return lifecycle.Holding{}, b.invalidReply("%s is in our account and has no dates", name)
 	}
 	now := b.cfg.Now()
 	h = lifecycle.Holding{
@@ -57,7 +57,7 @@ func (b *Backend) autoRenews(d domain) bool {
 	if !d.has("autoRenewPeriod") || !d.expires.After(b.cfg.Now()) {
 		return false
 	}
-	b.alarm("auto_renew", "the registry renews names by itself: set auto_renew for this registrar", "name", d.name)
+	b.logOnce("auto_renew", "the registry renews names by itself: set auto_renew for this registrar", "name", d.name)
 	return true
 }
 
@@ -155,8 +155,8 @@ func (b *Backend) Delete(ctx context.Context, name deed.Name) error {
 	return nil
 }
 
-func deleteCommand(name deed.Name) order {
-	return order{body: func(w *writer, _ menu) {
+func deleteCommand(name deed.Name) command {
+	return command{body: func(w *writer, _ services) {
 		w.element("delete", func() {
 			w.object("domain", "delete", nsDomain, func() { w.text("domain:name", string(name)) })
 		})
@@ -212,14 +212,14 @@ func (b *Backend) change(ctx context.Context, name deed.Name, needed func(domain
 	return last
 }
 
-func (b *Backend) updateCommand(name deed.Name, u update) order {
-	return order{
-		body: func(w *writer, m menu) {
+func (b *Backend) updateCommand(name deed.Name, u update) command {
+	return command{
+		body: func(w *writer, svc services) {
 			w.element("update", func() {
 				w.object("domain", "update", nsDomain, func() {
 					w.text("domain:name", string(name))
-					b.writePart(w, m, "domain:add", u)
-					b.writePart(w, m, "domain:rem", update{addHosts: u.remHosts, addStatus: u.remStatus})
+					b.writePart(w, svc, "domain:add", u)
+					b.writePart(w, svc, "domain:rem", update{addHosts: u.remHosts, addStatus: u.remStatus})
 					if u.code != "" || u.registrant != "" {
 						w.element("domain:chg", func() {
 							if u.registrant != "" {
@@ -231,8 +231,8 @@ func (b *Backend) updateCommand(name deed.Name, u update) order {
 				})
 			})
 		},
-		ext: func(w *writer, m menu) {
-			if len(u.addDS)+len(u.remDS) == 0 && !u.noDS || !m.dnssec() {
+		ext: func(w *writer, svc services) {
+			if len(u.addDS)+len(u.remDS) == 0 && !u.noDS || !svc.dnssec() {
 				return
 			}
 			w.object("secDNS", "update", nsSecDNS, func() {
@@ -247,13 +247,13 @@ func (b *Backend) updateCommand(name deed.Name, u update) order {
 }
 
 // writePart writes what an update adds as the content of the element.
-func (b *Backend) writePart(w *writer, m menu, element string, u update) {
+func (b *Backend) writePart(w *writer, svc services, element string, u update) {
 	if len(u.addHosts)+len(u.addStatus) == 0 {
 		return
 	}
 	w.element(element, func() {
 		if len(u.addHosts) > 0 {
-			w.element("domain:ns", func() { b.writeHosts(w, m, u.addHosts, u.glue) })
+			w.element("domain:ns", func() { b.writeHosts(w, svc, u.addHosts, u.glue) })
 		}
 		for _, s := range u.addStatus {
 			w.element("domain:status", nil, "s", s)

@@ -98,10 +98,10 @@ func (b *Backend) register(ctx context.Context, o registrar.Order) error {
 // checkDates checks the data that a successful order returns.
 func (b *Backend) checkDates(got []domainDates, name deed.Name, check func(domainDates) error) error {
 	if len(got) != 1 || !sameName(got[0].Name, name) {
-		return b.nonsensical("the result of the order for %s is about another name", name)
+		return b.invalidReply("the result of the order for %s is about another name", name)
 	}
 	if err := check(got[0]); err != nil {
-		return b.nonsensical("order %s: %w", name, err)
+		return b.invalidReply("order %s: %w", name, err)
 	}
 	return nil
 }
@@ -181,20 +181,20 @@ func formatCode(random []byte) deed.Secret {
 	return deed.Secret(strings.NewReplacer("-", "x", "_", "y").Replace(text) + "-aZ9")
 }
 
-func (b *Backend) createCommand(o registrar.Order, fee deed.USDC) order {
-	return order{
+func (b *Backend) createCommand(o registrar.Order, fee deed.USDC) command {
+	return command{
 		reference: o.Reference,
-		body: func(w *writer, m menu) {
+		body: func(w *writer, svc services) {
 			w.element("create", func() {
 				w.object("domain", "create", nsDomain, func() {
 					w.text("domain:name", string(o.Name))
 					w.number("domain:period", o.Years, "unit", "y")
 					if len(o.Nameservers) > 0 {
-						w.element("domain:ns", func() { b.writeHosts(w, m, o.Nameservers, nil) })
+						w.element("domain:ns", func() { b.writeHosts(w, svc, o.Nameservers, nil) })
 					}
 					b.writeContacts(w)
 					w.element("domain:authInfo", func() {
-						if m.secure() { // RFC 9154, 5.1: no code until there is a transfer
+						if svc.secure() { // RFC 9154, 5.1: no code until there is a transfer
 							w.text("domain:pw", "")
 						} else {
 							w.text("domain:pw", b.authInfo(o).Reveal())
@@ -203,9 +203,9 @@ func (b *Backend) createCommand(o registrar.Order, fee deed.USDC) order {
 				})
 			})
 		},
-		ext: func(w *writer, m menu) {
-			b.writeFee(w, m, "create", fee)
-			if table := b.cfg.Profile.IDNTable; m.idn() && table != "" && o.Name.Label().IsIDN() {
+		ext: func(w *writer, svc services) {
+			b.writeFee(w, svc, "create", fee)
+			if table := b.cfg.Profile.IDNTable; svc.idn() && table != "" && o.Name.Label().IsIDN() {
 				w.object("idn", "data", nsIDN, func() {
 					w.text("idn:table", table)
 					w.text("idn:uname", o.Name.Unicode())
@@ -216,11 +216,11 @@ func (b *Backend) createCommand(o registrar.Order, fee deed.USDC) order {
 }
 
 // writeFee writes the price that is agreed to; none is 0.
-func (b *Backend) writeFee(w *writer, m menu, command string, amount deed.USDC) {
-	if amount == 0 || !m.fee() {
+func (b *Backend) writeFee(w *writer, svc services, verb string, amount deed.USDC) {
+	if amount == 0 || !svc.fee() {
 		return
 	}
-	w.object("fee", command, nsFee, func() {
+	w.object("fee", verb, nsFee, func() {
 		w.text("fee:currency", b.cfg.Profile.Currency)
 		w.text("fee:fee", amount.String())
 	})

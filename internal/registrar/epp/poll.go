@@ -62,7 +62,7 @@ func (b *Backend) NextMessage(ctx context.Context, store func(context.Context, r
 	if err := store(ctx, m); err != nil {
 		return true, fmt.Errorf("store message %s: %w", m.ID, err)
 	}
-	r, err := b.send(ctx, order{body: func(w *writer, _ menu) {
+	r, err := b.send(ctx, command{body: func(w *writer, _ services) {
 		w.element("poll", nil, "op", "ack", "msgID", m.ID)
 	}})
 	if err == nil && r.code() != codeOK && r.code() != codeNoMessages && r.code() != codeNotFound { // another process may have acknowledged it
@@ -86,7 +86,7 @@ func message(r response, raw []byte) (registrar.Message, error) {
 	case r.code() != codeMessage:
 		return registrar.Message{}, resultError(r)
 	case r.Queue == nil || r.Queue.ID == "" || len(r.Queue.ID) > maxMessageID:
-		return registrar.Message{}, fmt.Errorf("%w: a message without an identifier", errNonsense)
+		return registrar.Message{}, fmt.Errorf("%w: a message without an identifier", errInvalidReply)
 	}
 	m := registrar.Message{ID: r.Queue.ID, Kind: registrar.MessageOther, Text: strings.TrimSpace(r.Queue.Message), Raw: raw}
 	if at, err := parseTime(r.Queue.Date); err == nil {

@@ -25,7 +25,7 @@ type pool struct {
 	last     error         // of those failures
 	changed  chan struct{} // closed when a session comes back or ends
 	closed   bool
-	menu     menu // of the last session
+	services services // of the last session
 }
 
 // sessionLimitTime is how long the pool uses fewer sessions after the registry has
@@ -120,7 +120,7 @@ func (p *pool) connect(ctx context.Context) (*session, error) {
 		err = errClosed
 	}
 	if err == nil {
-		p.failures, p.menu = 0, s.menu
+		p.failures, p.services = 0, s.services
 		return s, nil
 	}
 	p.open--

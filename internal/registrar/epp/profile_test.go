@@ -18,7 +18,7 @@ import (
 const day = 24 * time.Hour
 
 // contact is a registrant whose data must be escaped.
-var contact = epp.Contact{
+var contact = lifecycle.Contact{
 	Name: "R & D <team>", Organization: "Deed", Street: []string{"Straße 1"}, City: "Berlin", PostalCode: "10115", Country: "de", Phone: "+49.301234567", Email: "names@example.com",
 }
 

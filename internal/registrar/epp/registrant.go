@@ -18,7 +18,7 @@ func (b *Backend) HasRegistrants() bool { return b.cfg.Profile.Contacts != Conta
 // finds the contact of the first.
 func (b *Backend) SetRegistrant(ctx context.Context, name deed.Name, c lifecycle.Contact) (string, error) {
 	id := b.ownerContactID(name, c)
-	r, err := b.send(ctx, b.contactCommand(id, Contact(c)))
+	r, err := b.send(ctx, b.contactCommand(id, c))
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("create the contact of the owner of %s: %w", name, err)
@@ -57,7 +57,7 @@ func (b *Backend) DeleteContact(ctx context.Context, handle string) error {
 	if handle == b.contactID() {
 		return deed.Invalid("registrant", "this is the contact of all names")
 	}
-	r, err := b.send(ctx, order{body: func(w *writer, _ menu) {
+	r, err := b.send(ctx, command{body: func(w *writer, _ services) {
 		w.element("delete", func() {
 			w.object("contact", "delete", nsContact, func() { w.text("contact:id", handle) })
 		})

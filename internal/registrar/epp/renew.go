@@ -68,7 +68,7 @@ func (b *Backend) renewalStatus(d domain, o registrar.Order) (registrar.OrderSta
 	case d.ending():
 		return absent, nil
 	case d.expires.Before(o.From.Add(-tolerance)) || d.expires.After(want):
-		return absent, b.nonsensical("%s was to be renewed from %s to %s and expires on %s", d.name, o.From, want, d.expires)
+		return absent, b.invalidReply("%s was to be renewed from %s to %s and expires on %s", d.name, o.From, want, d.expires)
 	}
 	return absent, nil
 }
@@ -117,10 +117,10 @@ func (b *Backend) renew(ctx context.Context, o registrar.Order) error {
 	})
 }
 
-func (b *Backend) renewCommand(o registrar.Order, expiresDay string, fee deed.USDC) order {
-	return order{
+func (b *Backend) renewCommand(o registrar.Order, expiresDay string, fee deed.USDC) command {
+	return command{
 		reference: o.Reference,
-		body: func(w *writer, _ menu) {
+		body: func(w *writer, _ services) {
 			w.element("renew", func() {
 				w.object("domain", "renew", nsDomain, func() {
 					w.text("domain:name", string(o.Name))
@@ -129,7 +129,7 @@ func (b *Backend) renewCommand(o registrar.Order, expiresDay string, fee deed.US
 				})
 			})
 		},
-		ext: func(w *writer, m menu) { b.writeFee(w, m, "renew", fee) },
+		ext: func(w *writer, svc services) { b.writeFee(w, svc, "renew", fee) },
 	}
 }
 
@@ -167,16 +167,16 @@ func (b *Backend) restored(ctx context.Context, o registrar.Order, before domain
 		return before, uncoded(err)
 	}
 	if d.inRedemption() {
-		return before, b.nonsensical("%s was restored and is still in redemption", o.Name)
+		return before, b.invalidReply("%s was restored and is still in redemption", o.Name)
 	}
 	return d, nil
 }
 
 // restoreCommand returns the request to restore a name, or the report of it.
-func restoreCommand(o registrar.Order, report func(w *writer)) order {
-	return order{
+func restoreCommand(o registrar.Order, report func(w *writer)) command {
+	return command{
 		reference: o.Reference,
-		body: func(w *writer, _ menu) {
+		body: func(w *writer, _ services) {
 			w.element("update", func() {
 				w.object("domain", "update", nsDomain, func() {
 					w.text("domain:name", string(o.Name))
@@ -184,7 +184,7 @@ func restoreCommand(o registrar.Order, report func(w *writer)) order {
 				})
 			})
 		},
-		ext: func(w *writer, _ menu) {
+		ext: func(w *writer, _ services) {
 			w.object("rgp", "update", nsRGP, func() {
 				if report == nil {
 					w.element("rgp:restore", nil, "op", "request")

@@ -78,24 +78,24 @@ func (r response) code() int { return r.Results[0].Code }
 func parseReply(frame []byte) (reply, error) {
 	var r reply
 	if declares(frame) {
-		return reply{}, fmt.Errorf("%w: a document type declaration", errNonsense)
+		return reply{}, fmt.Errorf("%w: a document type declaration", errInvalidReply)
 	}
 	d := xml.NewDecoder(bytes.NewReader(bytes.TrimPrefix(frame, []byte("\ufeff"))))
 	d.CharsetReader = charsetReader
 	if err := d.Decode(&r); err != nil {
-		return reply{}, fmt.Errorf("%w: %w", errNonsense, err)
+		return reply{}, fmt.Errorf("%w: %w", errInvalidReply, err)
 	}
 	for { // a comment may follow, and nothing else
 		token, err := d.Token()
 		switch token.(type) {
 		case xml.StartElement, xml.EndElement:
-			return reply{}, fmt.Errorf("%w: more than one document", errNonsense)
+			return reply{}, fmt.Errorf("%w: more than one document", errInvalidReply)
 		}
 		if errors.Is(err, io.EOF) {
 			return r, nil
 		}
 		if err != nil {
-			return reply{}, fmt.Errorf("%w: %w", errNonsense, err)
+			return reply{}, fmt.Errorf("%w: %w", errInvalidReply, err)
 		}
 	}
 }
@@ -108,20 +108,20 @@ func parseResponse(frame []byte, trid string) (response, error) {
 		return response{}, err
 	}
 	if len(r.Responses) != 1 || len(r.Greetings) > 0 {
-		return response{}, fmt.Errorf("%w: %d responses", errNonsense, len(r.Responses))
+		return response{}, fmt.Errorf("%w: %d responses", errInvalidReply, len(r.Responses))
 	}
 	resp := r.Responses[0]
 	if len(resp.Results) == 0 {
-		return response{}, fmt.Errorf("%w: no result", errNonsense)
+		return response{}, fmt.Errorf("%w: no result", errInvalidReply)
 	}
 	for _, one := range resp.Results {
 		if (one.Code < 2000) != (resp.code() < 2000) || one.Code < 1000 || one.Code > 2599 {
-			return response{}, fmt.Errorf("%w: result codes %d and %d", errNonsense, resp.code(), one.Code)
+			return response{}, fmt.Errorf("%w: result codes %d and %d", errInvalidReply, resp.code(), one.Code)
 		}
 	}
 	// A registry that could not read the command may not know its identifier.
 	if got := strings.TrimSpace(resp.TRID.Client); got != trid && (got != "" || resp.code() < 2000) {
-		return response{}, fmt.Errorf("%w: it is for the command %s, not for %s", errNonsense, deed.Quoted(got), trid)
+		return response{}, fmt.Errorf("%w: it is for the command %s, not for %s", errInvalidReply, deed.Quoted(got), trid)
 	}
 	return resp, nil
 }
@@ -140,7 +140,7 @@ func charsetReader(charset string, r io.Reader) (io.Reader, error) {
 		}
 		return strings.NewReader(string(out)), err
 	}
-	return nil, fmt.Errorf("%w: the encoding %s", errNonsense, deed.Quoted(charset))
+	return nil, fmt.Errorf("%w: the encoding %s", errInvalidReply, deed.Quoted(charset))
 }
 
 // declares reports whether a document has a declaration, as of a document type or of
@@ -173,7 +173,7 @@ func parseTime(s string) (time.Time, error) {
 			return t.UTC().Truncate(time.Second), nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%w: %s is not a time", errNonsense, deed.Quoted(s))
+	return time.Time{}, fmt.Errorf("%w: %s is not a time", errInvalidReply, deed.Quoted(s))
 }
 
 // sameName reports whether the registry's text is the name.

@@ -58,7 +58,7 @@ func TestRepliesThatAreNonsense(t *testing.T) {
 		"not closed":              strings.TrimSuffix(good, "</epp>"),
 		"bytes that are not text": strings.Replace(good, "ok", "\xff\xfe", 1),
 	} {
-		if r, err := parseResponse([]byte(text), "a-1"); !errors.Is(err, errNonsense) {
+		if r, err := parseResponse([]byte(text), "a-1"); !errors.Is(err, errInvalidReply) {
 			t.Errorf("%s: got %+v, %v", title, r, err)
 		}
 	}
@@ -80,7 +80,7 @@ func FuzzReply(f *testing.F) {
 			return
 		}
 		r, err := parseResponse(got, "a-1")
-		if err == nil && len(r.Results) == 0 || err != nil && !errors.Is(err, errNonsense) {
+		if err == nil && len(r.Results) == 0 || err != nil && !errors.Is(err, errInvalidReply) {
 			t.Errorf("got %+v, %v", r, err)
 		}
 		if err == nil && len(r.Data.Domains) == 1 {

@@ -97,14 +97,14 @@ func (b *Backend) refused(r response, name string, when moment) error {
 		return fmt.Errorf("%s: %w", name, cause)
 	case c == codeBilling:
 		b.setBalance(0)
-		b.alarm("funds", "the registry refuses orders: the account has too little money", "result", cause.Error())
+		b.logOnce("funds", "the registry refuses orders: the account has too little money", "result", cause.Error())
 		return fmt.Errorf("%s: %w: %w", name, registrar.ErrFunds, cause)
 	case c == codeExists:
 		code, message = deed.CodeDomainUnavailable, "%s is taken"
 	case c == codeNotFound:
 		code, message = deed.CodeNotFound, "%s is not registered"
 	case c == codeNotOurs:
-		b.alarm("not ours "+name, "the registry says that a name is not in our account", "name", name)
+		b.logOnce("not ours "+name, "the registry says that a name is not in our account", "name", name)
 		code, message = deed.CodeNotFound, "%s is not in our account"
 	case c == codeWrongAuth:
 		code, message = deed.CodeValidation, "this is not the code of %s"

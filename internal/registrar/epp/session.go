@@ -16,12 +16,12 @@ import (
 // any failure the session is closed, because a late reply could be mistaken for that
 // of the next command.
 type session struct {
-	conn    *tls.Conn
-	menu    menu
-	replies chan frame
-	closed  chan struct{}
-	once    sync.Once
-	used    time.Time // time of the last command, by the monotonic clock; guarded by pool.mu
+	conn     *tls.Conn
+	services services
+	replies  chan frame
+	closed   chan struct{}
+	once     sync.Once
+	used     time.Time // time of the last command, by the monotonic clock; guarded by pool.mu
 }
 
 // A frame is a received frame, or the reason why there are no more.
@@ -30,19 +30,20 @@ type frame struct {
 	err  error
 }
 
-// A menu is what a registry offers: the objects and extensions of its greeting.
-type menu struct {
+// services are what a registry offers: the objects and extensions of its greeting
+// (RFC 5730, 2.4).
+type services struct {
 	language string
 	objects  []string
 	exts     []string
 }
 
-func (m menu) host() bool   { return slices.Contains(m.objects, nsHost) }
-func (m menu) dnssec() bool { return slices.Contains(m.exts, nsSecDNS) }
-func (m menu) rgp() bool    { return slices.Contains(m.exts, nsRGP) }
-func (m menu) fee() bool    { return slices.Contains(m.exts, nsFee) }
-func (m menu) idn() bool    { return slices.Contains(m.exts, nsIDN) }
-func (m menu) secure() bool { return slices.Contains(m.exts, nsSecure) }
+func (svc services) host() bool   { return slices.Contains(svc.objects, nsHost) }
+func (svc services) dnssec() bool { return slices.Contains(svc.exts, nsSecDNS) }
+func (svc services) rgp() bool    { return slices.Contains(svc.exts, nsRGP) }
+func (svc services) fee() bool    { return slices.Contains(svc.exts, nsFee) }
+func (svc services) idn() bool    { return slices.Contains(svc.exts, nsIDN) }
+func (svc services) secure() bool { return slices.Contains(svc.exts, nsSecure) }
 
 // dial opens a connection, reads the greeting and logs in.
 func (b *Backend) dial(ctx context.Context) (*session, error) {
@@ -146,22 +147,22 @@ func (s *session) logout() {
 	}))
 }
 
-// An order is a command before it is sent.
-type order struct {
-	reference string // of the order that it is for; may be empty
-	body      func(w *writer, m menu)
-	ext       func(w *writer, m menu) // nil for none; may write nothing
+// A command is an EPP command before it is sent.
+type command struct {
+	reference string // of the registrar.Order that it is for; may be empty
+	body      func(w *writer, svc services)
+	ext       func(w *writer, svc services) // nil for none; may write nothing
 }
 
-// command sends a command and returns the response to it, whatever its result.
-func (b *Backend) command(ctx context.Context, s *session, o order) (response, error) {
-	trid := trid(o.reference)
+// run sends a command and returns the response to it, whatever its result.
+func (b *Backend) run(ctx context.Context, s *session, c command) (response, error) {
+	trid := trid(c.reference)
 	frame, err := s.exchange(ctx, document(func(w *writer) {
 		w.element("command", func() {
-			o.body(w, s.menu)
+			c.body(w, s.services)
 			var added writer
-			if o.ext != nil {
-				o.ext(&added, s.menu)
+			if c.ext != nil {
+				c.ext(&added, s.services)
 			}
 			if added.Len() > 0 {
 				w.element("extension", func() { w.Write(added.Bytes()) })

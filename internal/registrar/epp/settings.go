@@ -1,17 +1,10 @@
 package epp
 
 import (
-	"strings"
-	"time"
-
-	"deed.example/deed"
+	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/secretfile"
 )
-
-// defaultDeadline is how long an order may take: registries have maintenance windows
-// of hours.
-const defaultDeadline = 24 * time.Hour
 
 // New opens the account of a [registrar.NAME] block. docs/registrars.md lists its
 // keys.
@@ -25,17 +18,8 @@ func New(s registrar.Settings) (registrar.Backend, error) {
 		Profile:    readProfile(r),
 		Registrant: readContact(r),
 	}
-	deadline := r.Duration("deadline")
-	if deadline == 0 {
-		deadline = defaultDeadline
-	}
-	if path := r.Needed("password_file"); path != "" {
-		password, err := secretfile.Read(path)
-		if err != nil {
-			r.Fail("password_file", err)
-		}
-		cfg.Password = deed.Secret(strings.TrimSpace(string(password)))
-	}
+	cfg.Password = r.SecretFile("password_file", secretfile.Read)
+	deadline := r.Deadline()
 	if err := r.Err(); err != nil {
 		return registrar.Backend{}, err
 	}
@@ -63,8 +47,8 @@ func readProfile(r *registrar.Reader) Profile {
 
 var contactChoices = map[string]Contacts{"none": ContactsNone, "registrant": ContactsRegistrant, "all": ContactsAll}
 
-func readContact(r *registrar.Reader) Contact {
-	return Contact{
+func readContact(r *registrar.Reader) lifecycle.Contact {
+	return lifecycle.Contact{
 		Name: r.Text("registrant_name"), Organization: r.Text("registrant_organization"), Street: r.List("registrant_street"),
 		City: r.Text("registrant_city"), Region: r.Text("registrant_region"), PostalCode: r.Text("registrant_postal_code"),
 		Country: r.Text("registrant_country"), Phone: r.Text("registrant_phone"), Email: r.Text("registrant_email"),

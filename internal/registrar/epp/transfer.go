@@ -32,7 +32,7 @@ func (b *Backend) transfer(ctx context.Context, o registrar.Order) error {
 		return err
 	}
 	request := transferCommand(o, "request")
-	request.ext = func(w *writer, m menu) { b.writeFee(w, m, "transfer", fee) }
+	request.ext = func(w *writer, svc services) { b.writeFee(w, svc, "transfer", fee) }
 	r, err := b.send(ctx, request)
 	if err != nil {
 		return err
@@ -43,14 +43,14 @@ func (b *Backend) transfer(ctx context.Context, o registrar.Order) error {
 	}
 	for _, t := range r.Data.Transfers {
 		if !sameName(t.Name, o.Name) {
-			return b.nonsensical("a transfer of %s instead of %s", deed.Quoted(t.Name), o.Name)
+			return b.invalidReply("a transfer of %s instead of %s", deed.Quoted(t.Name), o.Name)
 		}
 	}
 	return nil
 }
 
-func transferCommand(o registrar.Order, op string) order {
-	return order{reference: o.Reference, body: func(w *writer, _ menu) {
+func transferCommand(o registrar.Order, op string) command {
+	return command{reference: o.Reference, body: func(w *writer, _ services) {
 		w.element("transfer", func() {
 			w.object("domain", "transfer", nsDomain, func() {
 				w.text("domain:name", string(o.Name))
@@ -82,12 +82,12 @@ func (b *Backend) queryTransfer(ctx context.Context, o registrar.Order) (transfe
 	case !succeeded(r):
 		return transferState{}, nil
 	case len(r.Data.Transfers) != 1 || !sameName(r.Data.Transfers[0].Name, o.Name):
-		return transferState{}, b.nonsensical("a transfer query for %s is about something else", o.Name)
+		return transferState{}, b.invalidReply("a transfer query for %s is about something else", o.Name)
 	}
 	t := r.Data.Transfers[0]
 	requested, err := optionalTime(t.Requested)
 	if err != nil {
-		return transferState{}, b.nonsensical("transfer query for %s: %w", o.Name, err)
+		return transferState{}, b.invalidReply("transfer query for %s: %w", o.Name, err)
 	}
 	return transferState{status: strings.TrimSpace(t.Status), ours: strings.TrimSpace(t.Requester) == b.cfg.ClientID, requested: requested}, nil
 }
@@ -119,7 +119,7 @@ func (b *Backend) lookUpTransfer(ctx context.Context, o registrar.Order) (regist
 	case !b.cameWith(d, t, o):
 		return absent, nil // it was in our account before
 	case d.created.IsZero() || d.expires.IsZero():
-		return absent, b.nonsensical("%s came to us and has no dates", o.Name)
+		return absent, b.invalidReply("%s came to us and has no dates", o.Name)
 	}
 	if d.authInfo != "" && d.authInfo == o.AuthCode {
 		b.rotate(ctx, o.Name) // the last holder knows it

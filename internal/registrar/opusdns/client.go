@@ -16,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/urlerror"
 )
 
 // Limits of a reply.
@@ -97,7 +98,7 @@ func (c *client) send(ctx context.Context, r request, body []byte, out any) erro
 	}
 	reply, err := c.http.Do(req)
 	if err != nil {
-		return fmt.Errorf("no reply: %w", withoutURL(err))
+		return fmt.Errorf("no reply: %w", urlerror.Cause(err))
 	}
 	defer func() { _ = reply.Body.Close() }() // it was read
 	limit := r.limit
@@ -106,7 +107,7 @@ func (c *client) send(ctx context.Context, r request, body []byte, out any) erro
 	}
 	raw, err := io.ReadAll(io.LimitReader(reply.Body, limit+1))
 	if err != nil {
-		return fmt.Errorf("the reply is incomplete: %w", withoutURL(err))
+		return fmt.Errorf("the reply is incomplete: %w", urlerror.Cause(err))
 	}
 	if int64(len(raw)) > limit {
 		return fmt.Errorf("%w: it has more than %d bytes", errUndocumented, limit)
@@ -159,13 +160,4 @@ func retryAfter(header string) time.Duration {
 		return time.Until(at)
 	}
 	return time.Second
-}
-
-// withoutURL returns the cause of an error of package http: its URL is not for logs.
-func withoutURL(err error) error {
-	var outer *url.Error
-	if errors.As(err, &outer) {
-		return outer.Err
-	}
-	return err
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/lifecycle"
 )
 
 // The base URLs of the vendor.
@@ -69,9 +70,8 @@ type Contact struct {
 }
 
 // A Backend implements registrar.Registrar, registrar.Manager and
-// registrar.Inventory, and the capabilities BulkChecker, PriceLister, BalanceReader,
-// MessageQueue, HostManager, Deleter, TransferDecider and Monitored. Make it with
-// Open. It is safe for concurrent use.
+// registrar.Inventory, and the capabilities that interface.go lists. Make it with Open.
+// It is safe for concurrent use.
 type Backend struct {
 	config Config
 	api    *client
@@ -93,8 +93,6 @@ var (
 	organizationID = typeID("organization")
 	contactID      = typeID("contact")
 	eventID        = typeID("event")
-	phoneNumber    = regexp.MustCompile(`^\+[0-9]{1,3}\.[0-9]{4,14}$`)
-	countryCode    = regexp.MustCompile(`^[A-Z]{2}$`)
 )
 
 // typeID matches the vendor's IDs of one kind.
@@ -186,9 +184,9 @@ func (c Contact) check() error {
 	switch {
 	case len(c.Organization) > 255 || len(c.State) > 255:
 		return fmt.Errorf("registrant: organization and state have at most 255 characters")
-	case !phoneNumber.MatchString(c.Phone):
+	case !lifecycle.ValidPhone(c.Phone):
 		return fmt.Errorf("registrant: phone %q: write it like +1.2125552368", c.Phone)
-	case !countryCode.MatchString(c.Country):
+	case !lifecycle.ValidCountry(c.Country):
 		return fmt.Errorf("registrant: country %q: write two capital letters (ISO 3166-1)", c.Country)
 	case !strings.Contains(c.Email, "@"):
 		return fmt.Errorf("registrant: e-mail %q has no @", c.Email)

@@ -1,17 +1,10 @@
 package opusdns
 
 import (
-	"strings"
-	"time"
-
 	"deed.example/deed"
 	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/secretfile"
 )
-
-// defaultDeadline is how long an order may take: some registries behind the vendor
-// have maintenance windows of hours.
-const defaultDeadline = 24 * time.Hour
 
 // New opens the account of a [registrar.NAME] block. docs/registrar-opusdns.md lists
 // its keys.
@@ -34,17 +27,8 @@ func New(s registrar.Settings) (registrar.Backend, error) {
 		}
 		cfg.MaxPremium = amount
 	}
-	deadline := r.Duration("deadline")
-	if deadline == 0 {
-		deadline = defaultDeadline
-	}
-	if path := r.Needed("key_file"); path != "" {
-		key, err := secretfile.Read(path)
-		if err != nil {
-			r.Fail("key_file", err)
-		}
-		cfg.Key = deed.Secret(strings.TrimSpace(string(key)))
-	}
+	cfg.Key = r.SecretFile("key_file", secretfile.Read)
+	deadline := r.Deadline()
 	if err := r.Err(); err != nil {
 		return registrar.Backend{}, err
 	}

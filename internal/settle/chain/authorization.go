@@ -28,9 +28,9 @@ type authorization struct {
 	deploy   *deployment // of the payer's wallet, if the signature includes it
 }
 
-// read parses an authorization. It fails with CodePaymentInvalid when no token
+// parseAuthorization parses an authorization. It fails with CodePaymentInvalid when no token
 // could accept it.
-func read(a settle.Authorization) (*authorization, error) {
+func parseAuthorization(a settle.Authorization) (*authorization, error) {
 	nonce, err := parseNonce(a.Nonce)
 	switch {
 	case err != nil:

@@ -243,7 +243,9 @@ func (c *Client) fail(e *endpoint, cause error) {
 	e.logged = cause.Error()
 }
 
-// verifyAll verifies every endpoint. It fails when none can be used.
+// verifyAll verifies every endpoint. It fails when none can be used and one of them
+// belongs to another chain. Endpoints that only do not respond are tried again by the
+// first call.
 func (c *Client) verifyAll(ctx context.Context) error {
 	var errs []error
 	for _, e := range c.endpoints.all {
@@ -257,11 +259,9 @@ func (c *Client) verifyAll(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("endpoint %d: %w", e.number, err))
 		}
 	}
-	if len(errs) == len(c.endpoints.all) && !errors.Is(errors.Join(errs...), ErrWrongChain) {
-		return nil // the first call retries
-	}
-	if len(errs) == len(c.endpoints.all) {
-		return errors.Join(errs...)
+	all := errors.Join(errs...)
+	if len(errs) == len(c.endpoints.all) && errors.Is(all, ErrWrongChain) {
+		return all
 	}
 	return nil
 }

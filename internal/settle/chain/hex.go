@@ -2,7 +2,6 @@ package chain
 
 import (
 	"errors"
-	"net/url"
 	"strconv"
 	"strings"
 )
@@ -19,12 +18,4 @@ func (q *quantity) UnmarshalText(text []byte) error {
 	}
 	*q = quantity(n)
 	return nil
-}
-
-// withoutURL keeps the endpoint's address, which may hold a key, out of an error.
-func withoutURL(err error) error {
-	if e, ok := errors.AsType[*url.Error](err); ok {
-		return e.Err
-	}
-	return err
 }

@@ -14,7 +14,7 @@ import (
 // before its time, so the signature is checked as the token does it: by the wallet's
 // code if it has any (ERC-1271), else by its key.
 func (s *Settler) CheckSigned(ctx context.Context, a settle.Authorization) error {
-	auth, err := read(a)
+	auth, err := parseAuthorization(a)
 	if err == nil {
 		err = s.checkForm(auth)
 	}

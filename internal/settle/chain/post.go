@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+
+	"deed.example/deed/internal/urlerror"
 )
 
 // requestPlain calls one endpoint once, verified or not.
@@ -50,7 +52,7 @@ func (c *Client) post(ctx context.Context, e *endpoint, out any, method string, 
 	c.endpoints.calls.Add(1)
 	res, err := c.endpoints.http.Do(req)
 	if err != nil {
-		return withoutURL(err)
+		return urlerror.Cause(err)
 	}
 	defer res.Body.Close() // it is read below, or not wanted
 	if res.StatusCode != http.StatusOK {

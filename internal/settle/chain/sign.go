@@ -81,8 +81,9 @@ func (s *Settler) combined(o draft, purposes []string) (to common.Address, gas u
 	return s.multicall, max(o.gas, batchGas+memberGas*uint64(len(calls))), batch(s.token, calls...)
 }
 
-// signTimeout limits how long the payments of a round, and the row of the nonce where it
-// is locked, wait for a signer that does not respond.
+// signTimeout limits how long others wait for a signer that does not respond: it may sign
+// with the row of its nonce locked, behind a pooler always, and elsewhere when somebody else
+// took the nonce meanwhile.
 const signTimeout = time.Second
 
 // signed has the signer of the lane sign the transaction for our chain. A signer may

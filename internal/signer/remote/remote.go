@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -21,6 +20,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/signer"
+	"deed.example/deed/internal/urlerror"
 )
 
 const (
@@ -108,11 +108,8 @@ func (s *Signer) call(ctx context.Context, out any, method string, params ...any
 	}
 	req.Header.Set("Content-Type", "application/json")
 	res, err := s.http.Do(req)
-	if e, ok := errors.AsType[*url.Error](err); ok {
-		err = e.Err
-	}
 	if err != nil {
-		return fmt.Errorf("%s of the signer: %w", method, err)
+		return fmt.Errorf("%s of the signer: %w", method, urlerror.Cause(err))
 	}
 	defer res.Body.Close() // it is read below
 	raw, err := io.ReadAll(http.MaxBytesReader(nil, res.Body, maxResponse))
