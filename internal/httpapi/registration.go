@@ -219,8 +219,9 @@ func samePayer(who deed.Wallet, kind order.PurchaseKind, auth *settle.Authorizat
 }
 
 func (s *Server) buy(w http.ResponseWriter, r *http.Request, o order.Request, pay offered) error {
+	o.Payer = pay.signedIn
 	if pay.auth != nil {
-		o.Offered = pay.auth.Amount
+		o.Offered, o.Payer = pay.auth.Amount, pay.auth.Payer
 	}
 	out, err := s.Payments.Buy(r.Context(), o, s.checkout(pay))
 	s.logOrder(w, r, out.Job)
