@@ -104,7 +104,7 @@ func (s *Service) checkUnclaimed(ctx context.Context, r order.Request) error {
 		return fmt.Errorf("check whether %s is being bought: %w", r.Name, err)
 	}
 	if len(taken) > 0 {
-		return deed.WithNext(deed.Errorf(deed.CodeDomainUnavailable, "%s is registered here, or is being bought by somebody else", r.Name), deed.Next{Action: deed.ActionSearch, Domain: r.Name})
+		return deed.WithNext(deed.Errorf(deed.CodeDomainUnavailable, "%s is registered here, or has been paid for and is being bought", r.Name), deed.Next{Action: deed.ActionSearch, Domain: r.Name})
 	}
 	return nil
 }
