@@ -132,10 +132,4 @@ func (p Purchase) Deadline(created time.Time) time.Time {
 }
 
 // FailureCode returns the code that the buyer of a failed job gets.
-func (j Job) FailureCode() deed.Code {
-	code := kinds[j.Purchase.Kind].failure
-	if code == deed.CodeRegistrationFailed && j.Refusal == deed.CodeDomainUnavailable {
-		return deed.CodeDomainUnavailable
-	}
-	return code
-}
+func (j Job) FailureCode() deed.Code { return kinds[j.Purchase.Kind].failure }
