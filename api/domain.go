@@ -9,26 +9,26 @@ import (
 
 // Domain is a registered name.
 type Domain struct {
-	Domain        string          `json:"domain"`
-	TLD           string          `json:"tld"`
-	Status        string          `json:"status"`
-	RegisteredAt  time.Time       `json:"registeredAt"`
-	ExpiresAt     time.Time       `json:"expiresAt"`
-	AutoRenew     bool            `json:"autoRenew"`
-	RenewalPrice  string          `json:"renewal_price_usd,omitzero"` // of a year; "" when the TLD is no longer sold
-	Locked        bool            `json:"locked"`
-	Privacy       bool            `json:"privacy"`
-	Nameservers   []string        `json:"nameservers"`
-	Glue          []Glue          `json:"glue,omitzero"` // of name servers below the name itself
-	WalletAddress string          `json:"walletAddress"`
-	EPPStatus     []string        `json:"eppStatus"`
-	DNSSEC        DNSSEC          `json:"dnssec"`
-	Move          *DelegationMove `json:"move,omitzero"`
-	Grace         *Grace          `json:"grace,omitzero"`
-	Verification  *Verification   `json:"verification,omitzero"`
-	Events        []DomainEvent   `json:"events"`
-	Warnings      []string        `json:"warnings"`
-	UpdatedAt     time.Time       `json:"updatedAt"`
+	Domain        string        `json:"domain"`
+	TLD           string        `json:"tld"`
+	Status        string        `json:"status"`
+	RegisteredAt  time.Time     `json:"registeredAt"`
+	ExpiresAt     time.Time     `json:"expiresAt"`
+	AutoRenew     bool          `json:"autoRenew"`
+	RenewalPrice  string        `json:"renewal_price_usd,omitzero"` // of a year; "" when the TLD is no longer sold
+	Locked        bool          `json:"locked"`
+	Privacy       bool          `json:"privacy"`
+	Nameservers   []string      `json:"nameservers"`
+	Glue          []Glue        `json:"glue,omitzero"` // of name servers below the name itself
+	WalletAddress string        `json:"walletAddress"`
+	EPPStatus     []string      `json:"eppStatus"`
+	DNSSEC        DNSSEC        `json:"dnssec"`
+	Delegation    *Delegation   `json:"delegation,omitzero"` // nil when no change of name servers is pending
+	Grace         *Grace        `json:"grace,omitzero"`
+	Verification  *Verification `json:"verification,omitzero"`
+	Events        []DomainEvent `json:"events"`
+	Warnings      []string      `json:"warnings"`
+	UpdatedAt     time.Time     `json:"updatedAt"`
 }
 
 // DNSSEC says whether the zone of a name is signed, with its DS records at the
@@ -147,12 +147,12 @@ func Nameservers(hosts ...string) []Nameserver {
 	return all
 }
 
-// DelegationMove is a change of name servers that waits for the caches of resolvers.
-type DelegationMove struct {
-	Step        string    `json:"step"` // "withdrawing" or "settling"
-	Nameservers []string  `json:"nameservers"`
+// Delegation is a change of name servers that waits for the caches of resolvers.
+type Delegation struct {
+	State       string    `json:"state"`       // "withdrawing" or "settling"
+	Nameservers []string  `json:"nameservers"` // the new ones
 	Glue        []Glue    `json:"glue,omitzero"`
-	EffectiveAt time.Time `json:"effectiveAt"` // when the step ends
+	EffectiveAt time.Time `json:"effectiveAt"` // when the state ends
 }
 
 // DSRequest is the body of PUT /domains/{domain}/ds.

@@ -89,6 +89,7 @@ func (w *world) request() *request {
 // sign makes a new request.
 func (w *world) sign(payer deed.Wallet, o order.Request) *request {
 	r := &request{Request: o}
+	r.Payer = payer
 	r.auth = settle.Authorization{Payer: payer, PayTo: w.payTo, Amount: w.offer(o), Nonce: w.nonce(), Signature: []byte{1}}
 	r.auth.ValidBefore = w.chain.now().Add([]time.Duration{time.Minute, 5 * time.Minute, time.Hour}[w.rng.IntN(3)]).Unix()
 	if w.fault(12) {

@@ -20,6 +20,10 @@ func (s nameStore) Registration(ctx context.Context, name deed.Name) (lifecycle.
 	return call(s.p, "Registration", func() (lifecycle.Registration, error) { return s.s.Registration(ctx, name) })
 }
 
+func (s nameStore) Taken(ctx context.Context, names []deed.Name, buyer deed.Wallet) ([]deed.Name, error) {
+	return call(s.p, "Taken", func() ([]deed.Name, error) { return s.s.Taken(ctx, names, buyer) })
+}
+
 func (s nameStore) Events(ctx context.Context, reference string) ([]lifecycle.Event, error) {
 	return call(s.p, "Events", func() ([]lifecycle.Event, error) { return s.s.Events(ctx, reference) })
 }

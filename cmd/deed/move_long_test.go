@@ -286,7 +286,7 @@ func (m *moving) out(t *testing.T) {
 	t.Helper()
 	m.ttl.Store(1)
 	d, err := m.c.SetNameservers(t.Context(), "moving.com", "ns1.other.example", "ns2.other.example")
-	if err != nil || len(d.DNSSEC.DS) != 0 || d.Move != nil && (d.Move.Step != "withdrawing" || d.Nameservers[0] != "ns1.deed.example") {
+	if err != nil || len(d.DNSSEC.DS) != 0 || d.Delegation != nil && (d.Delegation.State != "withdrawing" || d.Nameservers[0] != "ns1.deed.example") {
 		t.Fatalf("out: got %+v, %v, want the DS withdrawn first", d, err)
 	}
 }
@@ -323,7 +323,7 @@ func TestMoveNeverMakesANameBogus(t *testing.T) {
 		t.Errorf("no DS: %v", err)
 	}
 	m.back(t)
-	if d, err := m.c.Domain(t.Context(), "moving.com"); err != nil || d.Move == nil || d.Move.Step != "settling" {
+	if d, err := m.c.Domain(t.Context(), "moving.com"); err != nil || d.Delegation == nil || d.Delegation.State != "settling" {
 		t.Fatalf("back: got %+v, %v, want it to settle", d, err)
 	}
 	waitFor(t, func() bool { return m.inParent(t) })
@@ -354,7 +354,7 @@ func TestMoveWithoutWaitsIsBogus(t *testing.T) {
 	stop()
 	waitFor(t, func() bool {
 		d, err := m.c.Domain(t.Context(), "moving.com")
-		return err == nil && d.Move == nil && d.Nameservers[0] == "ns1.other.example"
+		return err == nil && d.Delegation == nil && d.Nameservers[0] == "ns1.other.example"
 	})
 	m.ttl.Store(3600)
 	backSeen, backStop := watch(t, second, "moving.com.", true)

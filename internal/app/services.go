@@ -90,6 +90,7 @@ func (a *App) newSearch() *catalog.Searcher {
 	return &catalog.Searcher{
 		Prices:      a.prices,
 		Registrar:   a.registrar,
+		Names:       a.registrations(),
 		CacheTTL:    s.CacheTTL,
 		Timeout:     s.Timeout,
 		MaxParallel: s.MaxParallel,

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -46,17 +47,26 @@ type Result struct {
 	Offer   Listing // its prices
 }
 
+// Names knows the names that are sold here.
+type Names interface {
+	// Taken returns those of the names that are registered here, or that are being
+	// bought by anybody but the buyer, who may be "".
+	Taken(ctx context.Context, names []deed.Name, buyer deed.Wallet) ([]deed.Name, error)
+}
+
 // A Searcher finds available names. Its results may be a few seconds old, so a
 // purchase queries the registrar again.
 //
 // Recent answers come from a cache. Other names are queried in parallel, and those
 // without an answer within the timeout stay unknown. Identical concurrent queries
-// share one call, which therefore continues when its first caller is gone.
+// share one call, which therefore continues when its first caller is gone. A name that
+// somebody has paid for is taken from that moment on, before the registrar knows it.
 //
 // It is safe for concurrent use. Fill every field.
 type Searcher struct {
 	Prices      *Service
 	Registrar   Checker
+	Names       Names
 	CacheTTL    time.Duration // how long answers of the registrar are cached
 	Timeout     time.Duration // of a search, and of one query
 	MaxParallel int           // queries per search
@@ -148,6 +158,29 @@ func (s *Searcher) fill(ctx context.Context, results []Result) error {
 	}
 	if len(results) > 0 && !slices.ContainsFunc(results, func(r Result) bool { return r.Reason != Unknown }) {
 		return errNotChecked
+	}
+	return s.markTaken(ctx, results)
+}
+
+// markTaken marks the available names that are registered here or being bought.
+func (s *Searcher) markTaken(ctx context.Context, results []Result) error {
+	var names []deed.Name
+	for _, r := range results {
+		if r.Available {
+			names = append(names, deed.Name(r.Domain))
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	taken, err := s.Names.Taken(ctx, names, "")
+	if err != nil {
+		return fmt.Errorf("check which names are being bought: %w", err)
+	}
+	for i, r := range results {
+		if r.Available && slices.Contains(taken, deed.Name(r.Domain)) {
+			results[i] = Result{Domain: r.Domain, TLD: r.TLD, Reason: Taken}
+		}
 	}
 	return nil
 }

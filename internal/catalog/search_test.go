@@ -76,11 +76,48 @@ func (r *registry) set(name deed.Name, a registrar.Availability) {
 	r.answers[name] = a
 }
 
+// sold is the names that are sold here, or being bought.
+type sold map[deed.Name]error
+
+func (s sold) Taken(_ context.Context, names []deed.Name, _ deed.Wallet) (taken []deed.Name, err error) {
+	for _, name := range names {
+		if failure, ok := s[name]; ok {
+			taken, err = append(taken, name), errors.Join(err, failure)
+		}
+	}
+	return taken, err
+}
+
+// A name that is being bought is taken although the registrar, or its cached answer,
+// says that it is available. When this cannot be read, nothing is called available.
+func TestBeingBoughtIsTaken(t *testing.T) {
+	r := &registry{}
+	s := searcher(t, r)
+	if got := s.find(t, "example", "com", "net"); got != "13.06 14.74" {
+		t.Errorf("got %s", got)
+	}
+	s.Names = sold{"example.com": nil}
+	if got := s.find(t, "example", "com", "net"); got != "taken 14.74" || r.calls.Load() != 2 {
+		t.Errorf("got %s after %d calls", got, r.calls.Load())
+	}
+	if results, err := s.Check(t.Context(), []deed.Name{"example.com"}); err != nil || len(results) != 1 || results[0] != (Result{Domain: "example.com", TLD: "com", Reason: Taken}) {
+		t.Errorf("got %+v, %v", results, err)
+	}
+	s.Names = sold{}
+	if got := s.find(t, "example", "com"); got != "13.06" {
+		t.Errorf("after the order failed: got %s", got)
+	}
+	s.Names = sold{"example.com": errors.New("no database")}
+	if results, err := s.Check(t.Context(), []deed.Name{"example.com"}); err == nil {
+		t.Errorf("got %+v", results)
+	}
+}
+
 func searcher(t *testing.T, r Checker) *Searcher {
 	t.Helper()
 	now := time.Now()
 	return &Searcher{
-		Prices: open(t, DefaultPricing()), Registrar: r, CacheTTL: time.Hour, Timeout: time.Minute, MaxParallel: 16, Slots: make(chan struct{}, 64),
+		Prices: open(t, DefaultPricing()), Registrar: r, Names: sold{}, CacheTTL: time.Hour, Timeout: time.Minute, MaxParallel: 16, Slots: make(chan struct{}, 64),
 		OnError: func(error) {}, Now: func() time.Time { return now },
 	}
 }

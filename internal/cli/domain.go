@@ -66,8 +66,8 @@ func (s *session) showDomain(d api.Domain) error {
 		}
 		l.add("key roll", clean(roll.Step)+", "+until)
 	}
-	if d.Move != nil {
-		l.add("move", clean(d.Move.Step)+" until "+day(d.Move.EffectiveAt)+", then: "+moveOutcome(*d.Move))
+	if d.Delegation != nil {
+		l.add("delegation", clean(d.Delegation.State)+" until "+day(d.Delegation.EffectiveAt)+", then: "+delegationOutcome(*d.Delegation))
 	}
 	if d.Grace != nil {
 		l.add("phase", fmt.Sprintf("%s until %s, %s USDC to keep it", d.Grace.Phase, day(d.Grace.EndsAt), orDash(d.Grace.Price)))
@@ -144,10 +144,10 @@ func nameserverCommand() *cobra.Command {
 		for _, server := range d.Nameservers {
 			l.add(append([]string{server}, glueOf(d.Glue, server)...)...)
 		}
-		if err := s.show(d, l); err != nil || d.Move == nil {
+		if err := s.show(d, l); err != nil || d.Delegation == nil {
 			return err
 		}
-		fmt.Fprintf(s.errs, "%s until %s, then: %s\n", d.Move.Step, d.Move.EffectiveAt.Format(time.RFC3339), moveOutcome(*d.Move))
+		fmt.Fprintf(s.errs, "%s until %s, then: %s\n", d.Delegation.State, d.Delegation.EffectiveAt.Format(time.RFC3339), delegationOutcome(*d.Delegation))
 		return nil
 	})
 	cmd.Flags().BoolVar(&force, "force", false, "change them at once: validating resolvers may treat a signed name as bogus until their caches expire")
@@ -179,10 +179,10 @@ func glueOf(glue []api.Glue, host string) []string {
 	return nil
 }
 
-// moveOutcome says what follows the step of a move.
-func moveOutcome(m api.DelegationMove) string {
-	if m.Step == "withdrawing" {
-		return "the name servers change to " + strings.Join(m.Nameservers, " ")
+// delegationOutcome says what follows the state of a delegation.
+func delegationOutcome(d api.Delegation) string {
+	if d.State == "withdrawing" {
+		return "the name servers change to " + strings.Join(d.Nameservers, " ")
 	}
 	return "the name is signed again"
 }

@@ -32,6 +32,7 @@ func (s *env) badPayments(t *testing.T, a *account, price deed.USDC) map[string]
 	}
 	barred := s.promise(outlaw, price).header(t)
 	value := fmt.Sprintf(`"value":"%d"`, price)
+	accepted := fmt.Sprintf(`"amount":"%d"`, price)
 	return map[string]badPayment{
 		"a millionth less":    {change(func(p *promise) { p.value.Sub(p.value, big.NewInt(1)) }), deed.CodePaymentInvalid},
 		"a millionth more":    {change(func(p *promise) { p.value.Add(p.value, big.NewInt(1)) }), deed.CodePaymentInvalid},
@@ -56,6 +57,8 @@ func (s *env) badPayments(t *testing.T, a *account, price deed.USDC) map[string]
 		"a leading zero":      {reencode(t, good, value, fmt.Sprintf(`"value":"0%d"`, price)), deed.CodePaymentInvalid},
 		"the other version":   {reencode(t, good, `"x402Version":2`, `"x402Version":1`), deed.CodePaymentInvalid},
 		"another scheme":      {reencode(t, good, `"scheme":"exact"`, `"scheme":"upto"`), deed.CodePaymentInvalid},
+		"less accepted":       {reencode(t, good, accepted, `"amount":"1"`), deed.CodePaymentInvalid},
+		"nothing accepted":    {reencode(t, good, accepted+",", ""), deed.CodePaymentInvalid},
 		"no authorization":    {reencode(t, good, `"authorization":`, `"permit2":`), deed.CodePaymentInvalid},
 		"larger than 8 KiB":   {base64.StdEncoding.EncodeToString([]byte(`{"x402Version":2,"a":"` + strings.Repeat("a", 8<<10) + `"}`)), deed.CodePaymentInvalid},
 	}

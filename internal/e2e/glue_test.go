@@ -26,14 +26,14 @@ func TestGlue(t *testing.T) {
 			t.Helper()
 			return e.do(t, "PUT", "/domains/"+name+"/nameservers", body, bearer...)
 		}
-		d := read[api.Domain](t, put("first.com", own))
+		d := delegated(t, put("first.com", own))
 		if len(d.Glue) != 1 || d.Glue[0].Host != "ns1.first.com" || !slices.Equal(d.Glue[0].Addresses, []string{"192.0.2.1", "2001:db8::1"}) {
 			t.Errorf("got %+v", d.Glue)
 		}
 		if addrs, ok := e.server.Host("ns1.first.com"); !ok || len(addrs) != 2 {
 			t.Errorf("at the registry: got %v, %t", addrs, ok)
 		}
-		read[api.Domain](t, put("first.com", `{"nameservers":[{"host":"ns1.first.com","addresses":["192.0.2.7"]},"ns2.example.net"]}`))
+		delegated(t, put("first.com", `{"nameservers":[{"host":"ns1.first.com","addresses":["192.0.2.7"]},"ns2.example.net"]}`))
 		if addrs, _ := e.server.Host("ns1.first.com"); !slices.Equal(addrs, []string{"192.0.2.7"}) {
 			t.Errorf("changed at the registry: got %v", addrs)
 		}
@@ -41,12 +41,12 @@ func TestGlue(t *testing.T) {
 		if got := e.domain(t, "first.com"); len(got.Glue) != 1 || got.Glue[0].Addresses[0] != "192.0.2.7" || slices.ContainsFunc(got.Events, func(ev api.DomainEvent) bool { return ev.Type == "corrected_by_registry" }) {
 			t.Errorf("got %+v, %+v", got.Glue, got.Events)
 		}
-		d = read[api.Domain](t, put("first.com", `{"nameservers":[]}`))
+		d = delegated(t, put("first.com", `{"nameservers":[]}`))
 		if _, left := e.server.Host("ns1.first.com"); left || len(d.Glue) != 0 {
 			t.Errorf("the host is left: %t, %v", left, d.Glue)
 		}
 
-		d = read[api.Domain](t, put("second.dev", `{"nameservers":[{"host":"second.dev","addresses":["192.0.2.1"]},{"host":"a.b.second.dev","addresses":["2001:db8::2"]}]}`))
+		d = delegated(t, put("second.dev", `{"nameservers":[{"host":"second.dev","addresses":["192.0.2.1"]},{"host":"a.b.second.dev","addresses":["2001:db8::2"]}]}`))
 		h, err := e.registry.Holding(t.Context(), "second.dev")
 		if err != nil || len(d.Glue) != 2 || h.Glue.String() != "a.b.second.dev=2001:db8::2 second.dev=192.0.2.1" {
 			t.Errorf("the embedded registry has %q, %v; answered %+v", h.Glue, err, d.Glue)
@@ -107,13 +107,13 @@ func TestGlueIsNotSupported(t *testing.T) {
 func TestMoveWithGlue(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		m := openMover(t, s)
-		out := read[api.Domain](t, m.put("nameservers", own))
+		out := m.delegate(own)
 		m.is("out", out, "ns1.deed.example", "withdrawing", 0)
-		if len(out.Glue) != 0 || len(out.Move.Glue) != 1 || len(out.Move.Glue[0].Addresses) != 2 {
-			t.Errorf("got %+v, moving to %+v", out.Glue, out.Move.Glue)
+		if len(out.Glue) != 0 || len(out.Delegation.Glue) != 1 || len(out.Delegation.Glue[0].Addresses) != 2 {
+			t.Errorf("got %+v, moving to %+v", out.Glue, out.Delegation.Glue)
 		}
-		read[api.Domain](t, m.put("nameservers", `{"nameservers":[{"host":"ns1.first.com","addresses":["192.0.2.9"]},"ns2.example.net"]}`))
-		done := m.due(m.domain(t, "first.com").Move.EffectiveAt.Sub(s.clock.Now()))
+		m.delegate(`{"nameservers":[{"host":"ns1.first.com","addresses":["192.0.2.9"]},"ns2.example.net"]}`)
+		done := m.due(m.domain(t, "first.com").Delegation.EffectiveAt.Sub(s.clock.Now()))
 		m.is("moved", done, "ns1.first.com", "", 0)
 		if len(done.Glue) != 1 || !slices.Equal(done.Glue[0].Addresses, []string{"192.0.2.9"}) {
 			t.Errorf("got %+v", done.Glue)

@@ -419,13 +419,13 @@ func TestOwnerActions(t *testing.T) {
 		if d := read[api.Domain](t, put("lock", `{"locked":false}`, mine)); d.Locked || len(d.EPPStatus) != 1 {
 			t.Errorf("got %+v", d)
 		}
-		if d := read[api.Domain](t, put("nameservers", `{"nameservers":["NS1.example.net.","ns2.example.net"]}`, mine)); fmt.Sprint(d.Nameservers) != "[ns1.example.net ns2.example.net]" {
+		if d := delegated(t, put("nameservers", `{"nameservers":["NS1.example.net.","ns2.example.net"]}`, mine)); fmt.Sprint(d.Nameservers) != "[ns1.example.net ns2.example.net]" {
 			t.Errorf("got %+v", d)
 		}
 		for _, bad := range []string{`["ns1.example.net"]`, `["192.0.2.1","ns2.example.net"]`, `["ns1.example.net","ns1.example.net"]`, `["a_b.example.net","ns2.example.net"]`} {
 			put("nameservers", `{"nameservers":`+bad+`}`, mine).expect(t, 400, deed.CodeValidation)
 		}
-		if d := read[api.Domain](t, put("nameservers", `{"nameservers":[]}`, mine)); fmt.Sprint(d.Nameservers) != "[ns1.deed.example ns2.deed.example]" {
+		if d := delegated(t, put("nameservers", `{"nameservers":[]}`, mine)); fmt.Sprint(d.Nameservers) != "[ns1.deed.example ns2.deed.example]" {
 			t.Errorf("got %+v", d)
 		}
 		put("owner", fmt.Sprintf(`{"walletAddress":%q}`, owner.wallet), mine).expect(t, 400, deed.CodeValidation)

@@ -472,12 +472,27 @@ func TestRegistryFaults(t *testing.T) {
 				if !delivered && (last.status != 500 || got != 0 || !strings.Contains(last.body, `"confirmed"`)) {
 					t.Errorf("got %d, then %d %s, and paid %s", first.status, last.status, last.body, got)
 				}
+				if !delivered {
+					s.wantSameCode(t, last)
+				}
 				if s.open(t) != 0 {
 					t.Error("something is open")
 				}
 				s.audit(t)
 			})
 		})
+	}
+}
+
+// wantSameCode fails unless a failed order and its job have the same code and message.
+func (s *env) wantSameCode(t *testing.T, got answer) {
+	t.Helper()
+	var failed api.FailedOrder
+	if err := json.Unmarshal([]byte(got.body), &failed); err != nil || failed.Code != string(deed.CodeRegistrationFailed) {
+		t.Errorf("got %s, %v", got.body, err)
+	}
+	if j := job(t, s.service, failed.JobID); j.Code != failed.Code || j.Message != failed.Message {
+		t.Errorf("the job says %s, %q; the answer was %s", j.Code, j.Message, got.body)
 	}
 }
 

@@ -131,8 +131,8 @@ func openConfig(t *testing.T, c app.Config, o options) *service {
 
 // openSearch returns a searcher without a cache, with a timeout that a busy
 // machine does not reach.
-func openSearch(prices *catalog.Service, r catalog.Checker) *catalog.Searcher {
-	return &catalog.Searcher{Prices: prices, Registrar: r, Timeout: time.Minute, MaxParallel: 16, Slots: make(chan struct{}, 64), OnError: func(error) {}, Now: time.Now}
+func openSearch(prices *catalog.Service, r catalog.Checker, names catalog.Names) *catalog.Searcher {
+	return &catalog.Searcher{Prices: prices, Registrar: r, Names: names, Timeout: time.Minute, MaxParallel: 16, Slots: make(chan struct{}, 64), OnError: func(error) {}, Now: time.Now}
 }
 
 func (h *service) serve(t *testing.T) {

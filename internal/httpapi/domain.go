@@ -23,19 +23,26 @@ func (s *Server) domain(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) replyDomain(w http.ResponseWriter, r *http.Request, name deed.Name) error {
-	if s.Registrations == nil {
-		return errNoPayments
-	}
-	v, err := s.Registrations.Name(r.Context(), name)
+	out, err := s.readDomain(r, name)
 	if err != nil {
-		return err
-	}
-	out := s.fromView(v)
-	if out.AutoRenew, err = s.renews(r, v.Registration); err != nil {
 		return err
 	}
 	s.reply(w, http.StatusOK, out)
 	return nil
+}
+
+// readDomain returns the name as it is now.
+func (s *Server) readDomain(r *http.Request, name deed.Name) (api.Domain, error) {
+	if s.Registrations == nil {
+		return api.Domain{}, errNoPayments
+	}
+	v, err := s.Registrations.Name(r.Context(), name)
+	if err != nil {
+		return api.Domain{}, err
+	}
+	out := s.fromView(v)
+	out.AutoRenew, err = s.renews(r, v.Registration)
+	return out, err
 }
 
 func (s *Server) fromView(v registration.View) api.Domain {
@@ -49,7 +56,7 @@ func (s *Server) fromView(v registration.View) api.Domain {
 		out.RenewalPrice = q.Amount.String()
 	}
 	if v.Move != nil {
-		out.Move = &api.DelegationMove{Step: string(v.Move.Step), Nameservers: v.Move.Hosts, Glue: fromGlue(v.Move.Glue), EffectiveAt: v.Move.EffectiveAt}
+		out.Delegation = &api.Delegation{State: string(v.Move.Step), Nameservers: v.Move.Hosts, Glue: fromGlue(v.Move.Glue), EffectiveAt: v.Move.EffectiveAt}
 		out.Warnings = append(out.Warnings, moveWarnings[v.Move.Step])
 	}
 	if v.Status == lifecycle.StatusSuspended {
@@ -110,10 +117,10 @@ func suspendedWarning(r lifecycle.Registration) string {
 	return "the registry does not show the name in our account, and it may not resolve: the operator is looking into it"
 }
 
-// moveWarnings explain to the owner what a step means.
+// moveWarnings explain to the owner what the state of a delegation means.
 var moveWarnings = map[lifecycle.MoveStep]string{
-	lifecycle.MoveWithdrawing: "the DS of the name has been removed, and its name servers change at move.effectiveAt, when no resolver has it in its cache any more: keep the zone here and there until then",
-	lifecycle.MoveSettling:    "the name is served by us again; it is signed again at move.effectiveAt, when no resolver asks the old name servers any more",
+	lifecycle.MoveWithdrawing: "the DS of the name has been removed, and its name servers change at delegation.effectiveAt, when no resolver has it in its cache any more: keep the zone here and there until then",
+	lifecycle.MoveSettling:    "the name is served by us again; it is signed again at delegation.effectiveAt, when no resolver asks the old name servers any more",
 }
 
 // phaseWarnings explain to the owner what a phase means.
@@ -186,7 +193,16 @@ func (s *Server) setNameservers(w http.ResponseWriter, r *http.Request, who deed
 	if err := s.Registrations.Delegate(r.Context(), who, name, d); err != nil {
 		return err
 	}
-	return s.replyDomain(w, r, name)
+	out, err := s.readDomain(r, name)
+	if err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if out.Delegation != nil { // it waits for the caches of resolvers
+		status = http.StatusAccepted
+	}
+	s.reply(w, status, out)
+	return nil
 }
 
 func toDelegation(name deed.Name, in api.NameserversRequest) (d registration.Delegation, err error) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/order"
 )
 
 func quietServer(log io.Writer) *Server {
@@ -105,5 +106,16 @@ func TestBearer(t *testing.T) {
 		if got != tt.want || tt.want == "" && deed.CodeOf(err) != deed.CodeAuthRequired {
 			t.Errorf("%s: got %q, %v, want %q", tt.name, got, err, tt.want)
 		}
+	}
+}
+
+// An order whose payment is still being settled has no refund: the error is returned, and
+// the caller repeats the request.
+func TestOrderWithoutRefund(t *testing.T) {
+	s, w := quietServer(io.Discard), httptest.NewRecorder()
+	broken := errors.New("the database is away")
+	err := s.failOrder(w, order.Job{State: order.JobAwaitingPayment}, order.Payment{State: order.PaymentSettling}, broken)
+	if err != broken || w.Body.Len() > 0 {
+		t.Errorf("got %v %s", err, w.Body)
 	}
 }

@@ -117,6 +117,18 @@ var refundStatus = map[order.PaymentState]string{
 }
 
 // fromRefund returns nil when there is no refund.
+// failOrder sends the response for an order that was not delivered: 500 with the refund
+// if the job has failed. While it is not known how a payment ends, err is returned.
+func (s *Server) failOrder(w http.ResponseWriter, j order.Job, p order.Payment, err error) error {
+	refund := fromRefund(p)
+	if j.State != order.JobFailed || refund == nil {
+		return err
+	}
+	e := &deed.Error{Code: j.FailureCode(), Message: j.Failure}
+	s.reply(w, http.StatusInternalServerError, api.FailedOrder{Error: s.errorBody(w.Header(), http.StatusInternalServerError, e), JobID: j.PublicID, Refund: *refund})
+	return nil
+}
+
 func fromRefund(p order.Payment) *api.Refund {
 	status, ok := refundStatus[p.State]
 	if !ok {

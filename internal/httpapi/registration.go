@@ -219,8 +219,9 @@ func samePayer(who deed.Wallet, kind order.PurchaseKind, auth *settle.Authorizat
 }
 
 func (s *Server) buy(w http.ResponseWriter, r *http.Request, o order.Request, pay offered) error {
+	o.Payer = pay.signedIn
 	if pay.auth != nil {
-		o.Offered = pay.auth.Amount
+		o.Offered, o.Payer = pay.auth.Amount, pay.auth.Payer
 	}
 	out, err := s.Payments.Buy(r.Context(), o, s.checkout(pay))
 	s.logOrder(w, r, out.Job)
@@ -237,7 +238,7 @@ func (s *Server) buy(w http.ResponseWriter, r *http.Request, o order.Request, pa
 	s.setReceipt(w.Header(), pay.version, p)
 	switch {
 	case err != nil:
-		s.replyFailed(w, out.Job, p)
+		return s.failOrder(w, out.Job, p, err)
 	case out.Job.State == order.JobCompleted:
 		return s.replyRegistration(w, r, out.Job, p)
 	default:
@@ -290,10 +291,4 @@ func (s *Server) replyPending(w http.ResponseWriter, j order.Job, p order.Paymen
 	s.reply(w, http.StatusAccepted, api.PendingOrder{
 		Status: "pending", JobID: j.PublicID, Domain: string(j.Purchase.Name), Message: message, PollURL: poll, PollInterval: pollInterval, Payment: s.fromPayment(p),
 	})
-}
-
-func (s *Server) replyFailed(w http.ResponseWriter, j order.Job, p order.Payment) {
-	e := &deed.Error{Code: deed.CodeRegistrationFailed, Message: j.Failure}
-	refund := fromRefund(p)
-	s.reply(w, http.StatusInternalServerError, api.FailedOrder{Error: s.errorBody(w.Header(), http.StatusInternalServerError, e), JobID: j.PublicID, Refund: *refund})
 }

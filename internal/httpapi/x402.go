@@ -90,7 +90,19 @@ func (s *Server) parsePayment(header string, version int) (*settle.Authorization
 	}
 	auth.Asset = assetOf(h)
 	// It is returned with the error: it may be a known payment under former terms.
-	return auth, errors.Join(s.checkTerms(h), s.checkPayee(auth))
+	return auth, errors.Join(s.checkTerms(h), s.checkPayee(auth), checkAccepted(h, auth))
+}
+
+// checkAccepted compares the amount that the payer accepted, which version 2 states
+// (x402, PaymentRequirements), with that of the authorization.
+func checkAccepted(h api.PaymentHeader, a *settle.Authorization) error {
+	if h.Accepted == nil {
+		return nil // version 1, or refused by checkTerms
+	}
+	if h.X402Version == 2 && h.Accepted.Amount != strconv.FormatInt(int64(a.Amount), 10) {
+		return unpayable("invalid_exact_evm_payload_authorization_value", "the authorization is of %d and accepted.amount says %s: send the offer that is paid", int64(a.Amount), deed.Quoted(h.Accepted.Amount))
+	}
+	return nil
 }
 
 func (s *Server) checkPayee(a *settle.Authorization) error {
@@ -101,7 +113,7 @@ func (s *Server) checkPayee(a *settle.Authorization) error {
 }
 
 // checkTerms compares what the payer accepted with the terms, except the amount:
-// only the service knows the price.
+// only the service knows the price (see checkAccepted).
 func (s *Server) checkTerms(h api.PaymentHeader) error {
 	scheme, network, want := h.Scheme, h.Network, s.Terms.NetworkV1
 	if h.X402Version == 2 {

@@ -51,6 +51,10 @@ type Request struct {
 	MaxPrice *deed.USDC // nil means no limit
 	Offered  deed.USDC  // the amount of the payment in the request; 0 without one
 
+	// Payer is the wallet of the payment, or without one the wallet that is signed in;
+	// it may be empty. What it has already paid for is not taken for it.
+	Payer deed.Wallet
+
 	// Basis is what the Kind derives the purchase from when that depends on the
 	// present state, such as a zone file. Purchase.RequestKey identifies it.
 	Basis any
@@ -128,10 +132,4 @@ func (p Purchase) Deadline(created time.Time) time.Time {
 }
 
 // FailureCode returns the code that the buyer of a failed job gets.
-func (j Job) FailureCode() deed.Code {
-	code := kinds[j.Purchase.Kind].failure
-	if code == deed.CodeRegistrationFailed && j.Refusal == deed.CodeDomainUnavailable {
-		return deed.CodeDomainUnavailable
-	}
-	return code
-}
+func (j Job) FailureCode() deed.Code { return kinds[j.Purchase.Kind].failure }

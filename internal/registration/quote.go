@@ -91,7 +91,22 @@ func (s *Service) quoteNew(ctx context.Context, r order.Request) (q order.Quote,
 	if !a.Available {
 		return q, facts, deed.WithNext(deed.Errorf(deed.CodeDomainUnavailable, "%s is %s", r.Name, a.Reason), deed.Next{Action: deed.ActionSearch, Domain: r.Name})
 	}
-	return q, facts, nil
+	return q, facts, s.checkUnclaimed(ctx, r)
+}
+
+// checkUnclaimed fails with CodeDomainUnavailable when the name is registered here, or
+// when somebody else has paid for it and the registrar does not know it yet. What the
+// payer itself is buying is found by the checkout. The claim of the name, which is
+// stored with the payment, decides.
+func (s *Service) checkUnclaimed(ctx context.Context, r order.Request) error {
+	taken, err := s.Names.Taken(ctx, []deed.Name{r.Name}, r.Payer)
+	if err != nil {
+		return fmt.Errorf("check whether %s is being bought: %w", r.Name, err)
+	}
+	if len(taken) > 0 {
+		return deed.WithNext(deed.Errorf(deed.CodeDomainUnavailable, "%s is registered here, or has been paid for and is being bought", r.Name), deed.Next{Action: deed.ActionSearch, Domain: r.Name})
+	}
+	return nil
 }
 
 // maxYears is how far ahead registries let a name be registered.
@@ -150,6 +165,9 @@ func (s *Service) quoteTransfer(ctx context.Context, r order.Request) (order.Quo
 	if _, err := s.Names.Registration(ctx, r.Name); err == nil {
 		return q, deed.Errorf(deed.CodeDomainUnavailable, "%s is registered here already", r.Name)
 	} else if deed.CodeOf(err) != deed.CodeNotFound {
+		return q, err
+	}
+	if err := s.checkUnclaimed(ctx, r); err != nil {
 		return q, err
 	}
 	if err := s.Registrar.Transferable(ctx, r.Name, r.AuthCode); err != nil {

@@ -42,6 +42,10 @@ type Names interface {
 	// Registration returns the name, or CodeNotFound.
 	Registration(ctx context.Context, name deed.Name) (lifecycle.Registration, error)
 
+	// Taken returns those of the names that are registered here, or that are being
+	// bought by anybody but the buyer, who may be "".
+	Taken(ctx context.Context, names []deed.Name, buyer deed.Wallet) ([]deed.Name, error)
+
 	// Events returns the events of a registration, oldest first.
 	Events(ctx context.Context, reference string) ([]lifecycle.Event, error)
 

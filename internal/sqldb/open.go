@@ -153,7 +153,8 @@ func (db *DB) Image(ctx context.Context) (image []byte, err error) {
 	return image, err
 }
 
-// SetImage replaces the content of an in-memory database. It must not be in use.
+// SetImage replaces the content of an in-memory database. It must not be in use, and
+// nothing may have called json_each before: SQLite keeps its table with the old schema.
 func (db *DB) SetImage(ctx context.Context, image []byte) error {
 	return withConn(ctx, db.write, func(c imager) error { return c.Deserialize(image) })
 }

@@ -162,6 +162,33 @@ func (s Registrations) BackendOf(ctx context.Context, name deed.Name) (backend s
 	return backend, err
 }
 
+// Taken implements registration.Names and catalog.Names.
+func (s Registrations) Taken(ctx context.Context, names []deed.Name, buyer deed.Wallet) (taken []deed.Name, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
+	defer cancel()
+	registered, claimed, arg := s.DB.among("domain", "$1"), s.DB.among("c.domain", "$1"), array(s.DB, names)
+	if len(names) == 1 { // of an order
+		registered, claimed, arg = "domain = $1", "c.domain = $1", string(names[0])
+	}
+	rows, err := s.DB.query(ctx, `
+		SELECT domain FROM registrations WHERE `+registered+`
+		UNION ALL
+		SELECT c.domain FROM claims c JOIN jobs j ON j.id = c.job_id
+		 WHERE `+claimed+`
+		   AND (j.owner <> $2 OR j.state NOT IN ('awaiting_payment', 'queued', 'submitting', 'verifying'))`,
+		arg, buyer)
+	if err != nil {
+		return nil, err
+	}
+	err = eachRow(rows, func() error {
+		var name deed.Name
+		err := rows.Scan(&name)
+		taken = append(taken, name)
+		return err
+	})
+	return taken, err
+}
+
 // Ordered reports whether an order for the name is in progress.
 func (s Registrations) Ordered(ctx context.Context, name deed.Name) (ordered bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)

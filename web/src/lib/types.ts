@@ -64,7 +64,7 @@ export interface Domain {
   walletAddress: string
   dnssec: { enabled: boolean; ds: { keyTag: number; algorithm: number; digestType: number; digest: string }[]; keyRoll?: { step: string; effectiveAt?: string } }
   grace?: { phase: string; endsAt: string; price_usd?: string }
-  move?: { step: 'withdrawing' | 'settling'; nameservers: string[]; effectiveAt: string }
+  delegation?: { state: 'withdrawing' | 'settling'; nameservers: string[]; effectiveAt: string }
   glue?: { host: string; addresses: string[] }[]
   warnings: string[]
 }
