@@ -115,7 +115,7 @@ func askNode(cmd *cobra.Command, in operatorapi.Request) error {
 	}
 	token, err := secretfile.Read(c.OperatorTokenFile())
 	if err != nil {
-		return fmt.Errorf("read the token of the node, which it makes when it starts: %w", err)
+		return fmt.Errorf("read the token of the node, which it makes when it starts: %w; name the configuration of the node with --config, or its folder with --data", err)
 	}
 	out, err := postOperator(cmd.Context(), node, strings.TrimSpace(string(token)), in)
 	if err != nil {

@@ -53,6 +53,10 @@ func Open(path string, now func() time.Time) (*Ring, error) {
 	return r, nil
 }
 
+// CheckTokenKeys returns the error that Open would, and creates nothing: that of a
+// missing file is fs.ErrNotExist.
+func CheckTokenKeys(path string) error { return (&Ring{path: path}).read() }
+
 // Keys returns the keys; the first signs new tokens. The caller must not modify the
 // slice. If the file becomes unreadable, the keys stay as they were.
 func (r *Ring) Keys() []signin.TokenKey {
