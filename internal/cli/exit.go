@@ -90,14 +90,22 @@ func ExitCode(err error) int {
 // exitOf returns the exit code of an error of the service. A price above the limit
 // of the request counts as a payment error.
 func exitOf(e *client.Error) int {
-	overCap := func(d api.Detail) bool { return d.Field == "maxPriceUsd" }
-	if slices.ContainsFunc(e.Details, overCap) {
+	if _, over := overCap(e); over {
 		return exitPayment
 	}
 	if code, known := exits[e.Code]; known {
 		return code
 	}
 	return exitService
+}
+
+// overCap returns what the service says about the limit of a request, if it refused that.
+func overCap(e *client.Error) (reason string, over bool) {
+	i := slices.IndexFunc(e.Details, func(d api.Detail) bool { return d.Field == "maxPriceUsd" })
+	if i < 0 {
+		return "", false
+	}
+	return e.Details[i].Reason, true
 }
 
 func isUnknown(err error) bool { return is[*client.Unknown](err) }
