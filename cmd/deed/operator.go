@@ -17,6 +17,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
+	"deed.example/deed/internal/cli"
 	"deed.example/deed/internal/operatorapi"
 	"deed.example/deed/internal/secretfile"
 )
@@ -91,7 +92,7 @@ func act(cmd *cobra.Command, action string, args []string) error {
 		return err
 	}
 	if reason == "" {
-		return errors.New("say why: --reason \"…\"")
+		return cli.Usage(errors.New("say why: --reason \"…\""))
 	}
 	dryRun, err := cmd.Flags().GetBool("dry-run")
 	if err != nil {
@@ -161,8 +162,14 @@ func postOperator(ctx context.Context, node, token string, in operatorapi.Reques
 	if err != nil {
 		return out, fmt.Errorf("read the answer of %s: %w", node, err)
 	}
-	if out.Error != "" {
-		return out, errors.New(out.Error)
+	if out.Error == "" {
+		return out, nil
 	}
-	return out, nil
+	switch err = errors.New(out.Error); res.StatusCode {
+	case http.StatusBadRequest:
+		err = cli.Usage(err)
+	case http.StatusNotFound:
+		err = cli.NotFound(err)
+	}
+	return out, err
 }

@@ -32,6 +32,15 @@ func (e usageError) Unwrap() error { return e.error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
+// Usage returns an error in the command line.
+func Usage(err error) error { return usageError{err} }
+
+// A notFoundError is about something that is not there.
+type notFoundError struct{ error }
+
+// NotFound returns an error about something that is not there.
+func NotFound(err error) error { return notFoundError{err} }
+
 // A paymentError is a payment that was not allowed.
 type paymentError struct{ error }
 
@@ -75,6 +84,8 @@ func ExitCode(err error) int {
 	switch {
 	case is[usageError](err):
 		return exitUsage
+	case is[notFoundError](err):
+		return exitNotFound
 	case errors.Is(err, client.ErrNotSignedIn):
 		return exitSignIn
 	case is[*client.OverCap](err), is[*client.OverBudget](err), is[paymentError](err), errors.Is(err, client.ErrBadOffer):
