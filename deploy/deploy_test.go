@@ -113,7 +113,7 @@ func TestProxies(t *testing.T) {
 	})
 	t.Run("haproxy", func(t *testing.T) {
 		cmd := exec.Command(tool(t, "haproxy"), "-c", "-f", "haproxy/haproxy.cfg")
-		cmd.Env = append(os.Environ(), "DEED_FRONTEND=127.0.0.1:8080", "DEED_NODE_ONE=127.0.0.1:8000", "DEED_NODE_TWO=127.0.0.1:8010")
+		cmd.Env = append(os.Environ(), "PROXY_FRONTEND=127.0.0.1:8080", "PROXY_NODE_ONE=127.0.0.1:8000", "PROXY_NODE_TWO=127.0.0.1:8010")
 		run(t, cmd)
 	})
 	t.Run("nginx", func(t *testing.T) {

@@ -191,7 +191,7 @@ func (e *env) startFront() {
 	e.t.Helper()
 	front := loopback(postgrestest.FreePort(e.t))
 	p := &process{name: "haproxy", log: logFile(e.dir, "haproxy"), args: []string{"haproxy", "-db", "-f", "../deploy/haproxy/haproxy.cfg"}, env: []string{
-		"DEED_FRONTEND=" + front, "DEED_NODE_ONE=" + strings.TrimPrefix(e.nodes[0].callers, "http://"), "DEED_NODE_TWO=" + strings.TrimPrefix(e.nodes[1].callers, "http://")}}
+		"PROXY_FRONTEND=" + front, "PROXY_NODE_ONE=" + strings.TrimPrefix(e.nodes[0].callers, "http://"), "PROXY_NODE_TWO=" + strings.TrimPrefix(e.nodes[1].callers, "http://")}}
 	p.start(e.t)
 	e.front = "http://" + front
 	p.await(e.t, func() bool { return ok(e.front + "/readyz") })

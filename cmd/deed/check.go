@@ -10,8 +10,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
-
-	"deed.example/deed/internal/catalog"
 )
 
 func configCommand() *cobra.Command {
@@ -36,7 +34,7 @@ func configCommand() *cobra.Command {
 // explain prints every setting with its source, and a summary. It fails if the
 // service must not run with them.
 func explain(out io.Writer, c *config, settings []*setting) error {
-	prices, err := catalog.New(c.Pricing)
+	prices, err := c.Prices()
 	if err != nil {
 		return err
 	}
@@ -68,7 +66,7 @@ func explain(out io.Writer, c *config, settings []*setting) error {
 	if redirects := c.DescribeRedirects(); redirects != "" {
 		fmt.Fprintln(out, "  redirects "+redirects)
 	}
-	warned, err := c.Validate()
+	warned, err := c.Check()
 	for _, w := range warned {
 		fmt.Fprintln(out, "  warning   "+w)
 	}

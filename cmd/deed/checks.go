@@ -29,9 +29,15 @@ func walletOrNone(s string) error {
 	if s == "" {
 		return nil
 	}
-	_, err := deed.ParseWallet(s)
+	w, err := deed.ParseWallet(s)
+	if err == nil && w == zeroWallet {
+		return errors.New("it is the zero address, whose key nobody has")
+	}
 	return err
 }
+
+// zeroWallet is the address that tokens are sent to when they are destroyed.
+const zeroWallet deed.Wallet = "0x0000000000000000000000000000000000000000"
 
 func walletFactories(s string) error {
 	if s == "auto" {
@@ -77,8 +83,12 @@ func directoryURL(s string) error {
 }
 
 func address(s string) error {
-	if _, _, err := net.SplitHostPort(s); err != nil {
+	_, port, err := net.SplitHostPort(s)
+	if err != nil {
 		return fmt.Errorf("%q is not an address: write host:port", s)
+	}
+	if _, err := net.LookupPort("tcp", port); err != nil {
+		return fmt.Errorf("%q is not an address: a port is a number up to 65535", s)
 	}
 	return nil
 }

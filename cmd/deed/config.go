@@ -71,11 +71,11 @@ func (c *config) settings() []*setting {
 		{key: "sandbox.public", help: "true: other machines may use the faucet, the clock and the faults of a sandbox", value: boolean(&c.SandboxPublic)},
 		{key: "webhooks.allow_local", help: "true: webhooks of a sandbox may use http and addresses that are not public", value: boolean(&c.WebhooksAllowLocal)},
 		{key: "email.server", help: "mail server that notices to owners are sent through: smtps://USER:PASSWORD@HOST:465, or smtp:// for STARTTLS; empty: none are sent", value: secret(&c.EmailServer, "smtps", "smtp")},
-		{key: "email.from", help: "sender of the notices", value: text(&c.EmailFrom, anything)},
+		{key: "email.from", help: "sender of the notices", value: text(&c.EmailFrom, emailOrNone)},
 		{key: "dns.nameservers", help: "host names of our name servers, which names are delegated to", value: hosts(&c.Nameservers)},
 		{key: "rdap.registrar", help: "name of the registrar in RDAP", value: text(&c.Registrar.Name, notEmpty)},
 		{key: "rdap.iana_id", help: "number of the accreditation by ICANN, when there is one", value: text(&c.Registrar.IANAID, numberOrNone)},
-		{key: "rdap.abuse_email", help: "abuse contact in RDAP", value: text(&c.Registrar.AbuseEmail, notEmpty)},
+		{key: "rdap.abuse_email", help: "abuse contact in RDAP", value: text(&c.Registrar.AbuseEmail, email)},
 		{key: "rdap.abuse_phone", help: "who to call about abuse, such as +1.2025550100", value: text(&c.Registrar.AbusePhone, notEmpty)},
 		{key: "rdap.contact_url", help: "page that passes messages on to registrants, when there is one", value: text(&c.Registrar.Contact, webPageOrNone)},
 		{key: "terms.version", help: "version of the terms that buyers agree to, such as 2026-11-01; stored with each order", value: text(&c.Terms.Version, shortTextOrNone)},
@@ -119,7 +119,7 @@ func (c *config) settings() []*setting {
 		{key: "limits.agents", help: "messages of MCP and A2A a minute, per address", value: positive(&c.Limits.Agents.Max)},
 		{key: "catalog.markup", help: "what we add to wholesale prices", value: percent(&c.Pricing.Markup.BasisPoints)},
 		{key: "catalog.fee_usd", help: "what we add after the markup", value: amount(&c.Pricing.Markup.Fee)},
-		{key: "catalog.ceiling_usd", help: "no order may cost more", value: amount(&c.Pricing.Ceiling)},
+		{key: "catalog.ceiling_usd", help: "no order may cost more", value: positiveAmount(&c.Pricing.Ceiling)},
 	}
 }
 
@@ -133,12 +133,7 @@ func isRegistrarKey(key string) bool {
 // opened.
 func (c *config) setRegistrar(key, value string) error {
 	parts := strings.SplitN(key, ".", 3)
-	i := slices.IndexFunc(c.Registrars, func(r app.RegistrarConfig) bool { return r.Name == parts[1] })
-	if i < 0 {
-		i = len(c.Registrars)
-		c.Registrars = append(c.Registrars, app.RegistrarConfig{Name: parts[1], Values: map[string]string{}})
-	}
-	switch r := &c.Registrars[i]; parts[2] {
+	switch r := c.registrar(parts[1]); parts[2] {
 	case "type":
 		r.Type = value
 	case "tlds":
@@ -146,11 +141,13 @@ func (c *config) setRegistrar(key, value string) error {
 	case "reserve_usd":
 		amount, err := deed.ParseUSDC(value)
 		if err != nil {
-			return fmt.Errorf("%s: %w", key, err)
+			return fmt.Errorf("%s: %w", key, plain(err))
 		}
 		r.Reserve = amount
 	case "markup", "fee_usd":
-		return c.setRegistrarMarkup(r, parts[2], value)
+		if err := c.setRegistrarMarkup(r, parts[2], value); err != nil {
+			return fmt.Errorf("%s: %w", key, plain(err))
+		}
 	case "delete_orphans":
 		allowed, err := strconv.ParseBool(value)
 		if err != nil {
@@ -161,6 +158,16 @@ func (c *config) setRegistrar(key, value string) error {
 		r.Values[parts[2]] = value
 	}
 	return nil
+}
+
+// registrar returns the block of that name, which it adds if there is none.
+func (c *config) registrar(name string) *app.RegistrarConfig {
+	i := slices.IndexFunc(c.Registrars, func(r app.RegistrarConfig) bool { return r.Name == name })
+	if i < 0 {
+		i = len(c.Registrars)
+		c.Registrars = append(c.Registrars, app.RegistrarConfig{Name: name, Values: map[string]string{}})
+	}
+	return &c.Registrars[i]
 }
 
 // setRegistrarMarkup sets what is added to the prices of one registrar.

@@ -56,7 +56,7 @@ func TestDefaults(t *testing.T) {
 func TestLastWordCounts(t *testing.T) {
 	const file = `
 		listen = "127.0.0.1:1001"
-		data = "/file"
+		data = "file"
 		public_url = "https://deed.example"
 		proxies = ["10.0.0.0/8", "2001:db8::/32"]
 		[limits]
@@ -69,11 +69,11 @@ func TestLastWordCounts(t *testing.T) {
 		markup = "0%"
 		[catalog.tld.io]
 		fee_usd = "1"`
-	c, out, err := read(t, file, []string{"DEED_LISTEN=127.0.0.1:1002", "DEED_DATA=/environment", "DEED_LIMITS_SEARCH=3", "PATH=/bin"}, []string{"--listen", "127.0.0.1:1003"})
+	c, out, err := read(t, file, []string{"DEED_LISTEN=127.0.0.1:1002", "DEED_DATA=environment", "DEED_LIMITS_SEARCH=3", "PATH=/bin"}, []string{"--listen", "127.0.0.1:1003"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Listen != "127.0.0.1:1003" || c.Data != "/environment" || c.PublicURL != "https://deed.example" || len(c.Proxies) != 2 {
+	if c.Listen != "127.0.0.1:1003" || c.Data != "environment" || c.PublicURL != "https://deed.example" || len(c.Proxies) != 2 {
 		t.Errorf("got %+v", c)
 	}
 	if c.Limits.Search.Max != 3 || c.Limits.DNS.Max != 2 || c.Limits.Account.Max != 30 {
@@ -99,9 +99,15 @@ func TestMistakesAreRefused(t *testing.T) {
 	}{
 		{"unknown key", "lisen = \"127.0.0.1:1\"", nil, nil, "there is no key lisen; similar ones are listen"},
 		{"unknown table", "[databse]\nurl = \"postgres://a\"", nil, nil, "databse.url"},
+		{"unknown table without keys", "[databse]", nil, nil, "there is no table databse; similar ones are data, database.url"},
+		{"registrar without keys", "[registrar.verisign]", nil, nil, "registrar.verisign: type must be set"},
+		{"registrar without a type", "[registrar.verisign]\ntlds = [\"com\"]", nil, nil, "registrar.verisign: type must be set"},
 		{"unknown key of a TLD", "[catalog.tld.com]\nprice = \"1\"", nil, nil, "markup and fee_usd"},
-		{"a TLD we do not sell", "[catalog.tld.cmo]\nmarkup = \"1%\"", nil, nil, "cmo"},
-		{"not TOML", "listen", nil, nil, "deed.toml"},
+		{"a TLD we do not sell", "[catalog.tld.cmo]\nmarkup = \"1%\"", nil, nil, "catalog.tld.cmo"},
+		{"not TOML", "listen", nil, nil, "deed.toml: line 1, column 6"},
+		{"wallet without the API's words", "", nil, []string{"--pay-to", "0x12"}, `pay_to (from --pay-to): "0x12" is not an address`},
+		{"the setting once", "", nil, []string{"--chain-wallet-factories", "x"}, `chain.wallet_factories (from --chain-wallet-factories): "x" is not`},
+		{"markup of a registrar", "[registrar.a]\nmarkup = \"x\"", nil, nil, "registrar.a.markup: "},
 		{"unknown variable", "", []string{"DEED_LISEN=1"}, nil, "there is no variable DEED_LISEN; similar ones are DEED_LISTEN"},
 		{"unknown flag", "", nil, []string{"--lisen", "1"}, "lisen"},
 		{"no such file", "", nil, []string{"--config", "/nonexistent/deed.toml"}, "no such file"},
@@ -124,6 +130,11 @@ func TestMistakesAreRefused(t *testing.T) {
 		{"treasury", "", []string{"DEED_PAY_TO=0x1"}, nil, "40 hex digits"},
 		{"certificate authority", "", []string{"DEED_REDIRECT_ACME_DIRECTORY=http://ca.example/dir"}, nil, "https://"},
 		{"contact at it", "", []string{"DEED_REDIRECT_ACME_EMAIL=hostmaster"}, nil, "e-mail"},
+		{"zero address", "", []string{"DEED_PAY_TO=0x0000000000000000000000000000000000000000"}, nil, "zero address"},
+		{"ceiling", "", []string{"DEED_CATALOG_CEILING_USD=0"}, nil, "above 0"},
+		{"abuse contact", "", []string{"DEED_RDAP_ABUSE_EMAIL=foo"}, nil, "e-mail"},
+		{"sender", "", []string{"DEED_EMAIL_FROM=foo"}, nil, "e-mail"},
+		{"port", "", nil, []string{"--listen", "127.0.0.1:99999"}, "65535"},
 		{"empty data folder", "", []string{"DEED_DATA="}, nil, "empty"},
 	}
 	for _, tt := range tests {

@@ -11,6 +11,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/app"
+	"deed.example/deed/internal/cli"
 	"deed.example/deed/internal/lifecycle"
 )
 
@@ -24,7 +25,7 @@ func keyCommand() *cobra.Command {
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if all == (len(args) == 1) {
-				return errors.New("name one zone, or say --all")
+				return cli.Usage(errors.New("name one zone, or say --all"))
 			}
 			c, _, err := readConfig(cmd.Flags(), os.Environ())
 			if err != nil {
@@ -33,7 +34,7 @@ func keyCommand() *cobra.Command {
 			var only deed.Name
 			if !all {
 				if only, err = deed.ParseName(args[0]); err != nil {
-					return err
+					return cli.Usage(plain(err))
 				}
 			}
 			return rollKeys(cmd.Context(), c, only, cmd.OutOrStdout())

@@ -21,7 +21,11 @@ import (
 func main() {
 	// The first signal starts a graceful shutdown; after it, signals have their
 	// default effect again, so that a second one ends the process.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as with nohup
+		signals = append(signals, syscall.SIGHUP) // the terminal is gone
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	context.AfterFunc(ctx, stop)
 	cmd, err := rootCommand().ExecuteContextC(ctx)
 	os.Exit(cli.Report(os.Stderr, cmd, err))

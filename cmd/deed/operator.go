@@ -17,6 +17,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
+	"deed.example/deed/internal/cli"
 	"deed.example/deed/internal/operatorapi"
 	"deed.example/deed/internal/secretfile"
 )
@@ -91,7 +92,7 @@ func act(cmd *cobra.Command, action string, args []string) error {
 		return err
 	}
 	if reason == "" {
-		return errors.New("--reason is required")
+		return cli.Usage(errors.New("--reason is required"))
 	}
 	dryRun, err := cmd.Flags().GetBool("dry-run")
 	if err != nil {
@@ -115,7 +116,7 @@ func askNode(cmd *cobra.Command, in operatorapi.Request) error {
 	}
 	token, err := secretfile.Read(c.OperatorTokenFile())
 	if err != nil {
-		return fmt.Errorf("read the token of the node, which it makes when it starts: %w", err)
+		return fmt.Errorf("read the token of the node, which it makes when it starts: %w; name the configuration of the node with --config, or its folder with --data", err)
 	}
 	out, err := postOperator(cmd.Context(), node, strings.TrimSpace(string(token)), in)
 	if err != nil {
@@ -161,8 +162,14 @@ func postOperator(ctx context.Context, node, token string, in operatorapi.Reques
 	if err != nil {
 		return out, fmt.Errorf("read the answer of %s: %w", node, err)
 	}
-	if out.Error != "" {
-		return out, errors.New(out.Error)
+	if out.Error == "" {
+		return out, nil
 	}
-	return out, nil
+	switch err = errors.New(out.Error); res.StatusCode {
+	case http.StatusBadRequest:
+		err = cli.Usage(err)
+	case http.StatusNotFound:
+		err = cli.NotFound(err)
+	}
+	return out, err
 }

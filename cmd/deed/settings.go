@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -11,6 +12,8 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"deed.example/deed"
 )
 
 // envPrefix begins the variables of settings.
@@ -87,10 +90,23 @@ func readConfig(flags *pflag.FlagSet, environ []string) (*config, []*setting, er
 
 func (s *setting) set(text, from string) error {
 	if err := s.value.Set(text); err != nil {
-		return fmt.Errorf("%s (from %s): %w", s.key, from, err)
+		return fmt.Errorf("%s (from %s): %w", s.key, from, plain(err))
 	}
 	s.from = from
 	return nil
+}
+
+// plain returns an error of the API in the words for a setting: without its code and
+// the name of a field.
+func plain(err error) error {
+	e, ok := errors.AsType[*deed.Error](err)
+	switch {
+	case !ok:
+		return err
+	case len(e.Details) == 1:
+		return errors.New(e.Details[0].Reason)
+	}
+	return errors.New(e.Message)
 }
 
 // readFile reads the keys of a TOML file. An unknown key is an error.
@@ -101,10 +117,18 @@ func readFile(c *config, settings []*setting, path string) error {
 	}
 	var tables map[string]any
 	if err := toml.Unmarshal(raw, &tables); err != nil {
+		if e, ok := errors.AsType[*toml.DecodeError](err); ok {
+			row, column := e.Position()
+			return fmt.Errorf("line %d, column %d: %w", row, column, err)
+		}
 		return err
 	}
 	values := map[string]string{}
-	flatten("", tables, values)
+	for _, table := range flatten("", tables, values) {
+		if err := c.addEmptyTable(table, settings); err != nil {
+			return err
+		}
+	}
 	keys := slices.Sorted(maps.Keys(values))
 	for _, key := range keys {
 		s := find(settings, key)
@@ -123,19 +147,38 @@ func readFile(c *config, settings []*setting, path string) error {
 	for _, key := range keys { // after the markup that they override
 		if strings.HasPrefix(key, perTLD) {
 			if err := c.setPerTLD(key, values[key]); err != nil {
-				return fmt.Errorf("%s: %w", key, err)
+				return fmt.Errorf("%s: %w", key, plain(err))
 			}
 		}
 	}
 	return nil
 }
 
-// flatten turns nested tables into dotted keys.
-func flatten(prefix string, in map[string]any, out map[string]string) {
+// addEmptyTable reads a table without keys. A registrar's is a block without a type, which
+// is refused later; one that could have no settings is an error.
+func (c *config) addEmptyTable(table string, settings []*setting) error {
+	switch {
+	case isRegistrarKey(table + "."):
+		c.registrar(strings.TrimPrefix(table, "registrar."))
+		return nil
+	case table == "registrar", strings.HasPrefix(table+".", perTLD):
+		return nil
+	case slices.ContainsFunc(settings, func(s *setting) bool { return strings.HasPrefix(s.key, table+".") }):
+		return nil
+	}
+	return unknown("table", table, settings, func(s *setting) string { return s.key })
+}
+
+// flatten turns nested tables into dotted keys. It returns the tables without keys,
+// sorted.
+func flatten(prefix string, in map[string]any, out map[string]string) (empty []string) {
 	for key, v := range in {
 		switch v := v.(type) {
 		case map[string]any:
-			flatten(prefix+key+".", v, out)
+			if len(v) == 0 {
+				empty = append(empty, prefix+key)
+			}
+			empty = append(empty, flatten(prefix+key+".", v, out)...)
 		case []any:
 			words := make([]string, len(v))
 			for i, w := range v {
@@ -146,6 +189,8 @@ func flatten(prefix string, in map[string]any, out map[string]string) {
 			out[prefix+key] = fmt.Sprint(v)
 		}
 	}
+	slices.Sort(empty)
+	return empty
 }
 
 // notSettings are variables that are not settings: the path of the file, and those

@@ -146,6 +146,19 @@ func amount(at *deed.USDC) value[deed.USDC] {
 	return value[deed.USDC]{at, deed.ParseUSDC, deed.USDC.String}
 }
 
+// positiveAmount is an amount above zero.
+func positiveAmount(at *deed.USDC) value[deed.USDC] {
+	v := amount(at)
+	v.parse = func(s string) (deed.USDC, error) {
+		n, err := deed.ParseUSDC(s)
+		if err == nil && n == 0 {
+			err = fmt.Errorf("%q is not an amount above 0", s)
+		}
+		return n, err
+	}
+	return v
+}
+
 // percent is a percentage such as 20% or 12.5%, stored in hundredths of a percent.
 func percent(at *int64) value[int64] {
 	return value[int64]{at, func(s string) (int64, error) {

@@ -104,7 +104,7 @@ func Open(ctx context.Context, c Config) (*App, error) {
 		return nil, err
 	}
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
-		return nil, fmt.Errorf("make the data folder: %w", err)
+		return nil, fmt.Errorf("data: make the folder: %w", err)
 	}
 	c.Log = c.logger()
 	a := &App{config: c, log: c.Log, warnings: warnings, metrics: metrics.New(c.Version), local: &memory.Cache{Now: time.Now}}
@@ -199,12 +199,17 @@ func (a *App) openClocks(ctx context.Context) error {
 // openPrices publishes the price list; the prices that it replaces remain payable
 // for a while.
 func (a *App) openPrices(ctx context.Context) (err error) {
-	pricing := a.config.Pricing
-	pricing.Registrar = registrarMarkup(a.config.EffectiveRegistrars())
-	if a.prices, err = catalog.New(pricing); err != nil {
+	if a.prices, err = a.config.Prices(); err != nil {
 		return err
 	}
 	return a.prices.Publish(ctx, sqldb.Prices{DB: a.DB}, a.now)
+}
+
+// Prices returns the price list.
+func (c *Config) Prices() (*catalog.Service, error) {
+	pricing := c.Pricing
+	pricing.Registrar = registrarMarkup(c.EffectiveRegistrars())
+	return catalog.New(pricing)
 }
 
 // Close stops the worker, closes the listeners and then all backends, in reverse

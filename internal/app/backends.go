@@ -110,6 +110,8 @@ func (a *App) openRegistrar(c RegistrarConfig) (b registrar.Backend, err error) 
 	switch {
 	case c.Type == localKind:
 		open = a.openLocal
+	case c.Type == "":
+		return b, fmt.Errorf("type must be set: one of %s", strings.Join(RegistrarTypes(), ", "))
 	case !known:
 		return b, fmt.Errorf("type %q: there are %s", c.Type, strings.Join(RegistrarTypes(), ", "))
 	}

@@ -21,7 +21,7 @@ func BackUp(ctx context.Context, c Config, path string) (err error) {
 // Republish gives every zone a new serial, after a restore. It returns how many
 // there are.
 func Republish(ctx context.Context, c Config) (zones int64, err error) {
-	db, err := openDatabase(ctx, &c)
+	db, err := openExisting(ctx, &c)
 	if err != nil {
 		return 0, err
 	}

@@ -52,9 +52,9 @@ func openEmbeddedChain(c *Config, log *slog.Logger) (*chainBackend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the embedded chain: %w", err)
 	}
-	l, err := net.Listen("tcp", c.ChainListen)
+	l, err := listen("chain.listen", c.ChainListen)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("listen for wallets: %w", err), embedded.Close())
+		return nil, errors.Join(err, embedded.Close())
 	}
 	// Serve from now on: opening the payments needs it.
 	server := &http.Server{Handler: embedded.Handler(), ReadHeaderTimeout: 5 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}

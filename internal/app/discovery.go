@@ -1,6 +1,7 @@
 package app
 
 import (
+	"fmt"
 	"time"
 
 	"deed.example/deed/internal/discovery"
@@ -12,7 +13,7 @@ import (
 func newDiscovery(c *Config, api *httpapi.Server) (*discovery.Server, error) {
 	keys, err := keyfile.OpenSigning(c.agentKeyFile())
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("agent.key: %w", err)
 	}
 	network := api.Terms.NetworkV1
 	if api.NotReady != nil {

@@ -164,7 +164,7 @@ func (d *dnsBackend) openServer(c *Config, master deed.Secret) (err error) {
 		return fmt.Errorf("dns.key: %w", err)
 	}
 	if d.server, err = nameserver.Open(conf); err != nil {
-		return fmt.Errorf("dns.listen: %w", err)
+		return listenError("dns.listen", err)
 	}
 	d.follower.Publishers = append(d.follower.Publishers, d.server)
 	return nil
@@ -176,14 +176,12 @@ const catalogOrigin = "catalog.invalid"
 
 // openPrimary opens the primary for secondaries, if there are any.
 func (d *dnsBackend) openPrimary(c *Config, db *sqldb.DB, log *slog.Logger) error {
-	keys, err := readTSIG(c.TSIG)
+	keys, servers, err := c.readSecondaries()
 	if err != nil {
-		return fmt.Errorf("dns.tsig: %w", err)
+		return err
 	}
 	catalog := &primary.Catalog{Origin: catalogOrigin, Store: sqldb.Served{DB: db, Now: d.zones.Now}}
-	if d.drift.Servers, err = secondaries(c.Secondaries, keys); err != nil {
-		return fmt.Errorf("dns.secondaries: %w", err)
-	}
+	d.drift.Servers = servers
 	if len(d.drift.Servers) > 0 {
 		d.notifier = &primary.Notifier{Secondaries: d.drift.Servers, Catalog: catalog, Withdrawn: d.zones, Now: time.Now, Log: log}
 		d.notifier.Start()
@@ -194,9 +192,20 @@ func (d *dnsBackend) openPrimary(c *Config, db *sqldb.DB, log *slog.Logger) erro
 	}
 	d.primary = &primary.Server{Store: sqldb.Served{DB: db, Now: d.zones.Now}, Withdrawn: d.zones, Catalog: catalog, Keys: keys, Allow: c.PrimaryAllow, NSID: c.DNSAnswers.NSID, Now: time.Now, Log: log}
 	if err := d.primary.Listen(c.PrimaryListen); err != nil {
-		return fmt.Errorf("dns.primary_listen: %w", err)
+		return listenError("dns.primary_listen", err)
 	}
 	return nil
+}
+
+// readSecondaries returns the keys of zone transfers, and the secondaries with theirs.
+func (c *Config) readSecondaries() (keys []primary.Key, servers []primary.Secondary, err error) {
+	if keys, err = readTSIG(c.TSIG); err != nil {
+		return nil, nil, fmt.Errorf("dns.tsig: %w", err)
+	}
+	if servers, err = secondaries(c.Secondaries, keys); err != nil {
+		return nil, nil, fmt.Errorf("dns.secondaries: %w", err)
+	}
+	return keys, servers, nil
 }
 
 // secondaries parses name@host:port/key. Notices to a server without a key are not

@@ -2,6 +2,7 @@ package app
 
 import (
 	"net/url"
+	"time"
 
 	"deed.example/deed/internal/email"
 	"deed.example/deed/internal/mailer"
@@ -24,9 +25,13 @@ func (a *App) newEmails(base *url.URL) *email.Service {
 // openMailer opens the mail server, if one is configured.
 func (a *App) openMailer() (err error) {
 	if a.config.EmailServer != "" {
-		a.mailer, err = mailer.New(mailer.Config{Server: a.config.EmailServer, From: a.config.EmailFrom, Roots: a.config.Hooks.MailRoots, Now: a.now})
+		a.mailer, err = a.config.newMailer(a.now)
 	}
 	return err
+}
+
+func (c *Config) newMailer(now func() time.Time) (*mailer.Mailer, error) {
+	return mailer.New(mailer.Config{Server: c.EmailServer, From: c.EmailFrom, Roots: c.Hooks.MailRoots, Now: now})
 }
 
 // emailRows returns the e-mail that is to be sent, for the worker.

@@ -26,8 +26,8 @@ func (a *App) openHTTP(ctx context.Context) error {
 		return nil
 	}
 	var err error
-	if a.Callers, err = net.Listen("tcp", c.Listen); err != nil {
-		return fmt.Errorf("listen for callers: %w", err)
+	if a.Callers, err = listen("listen", c.Listen); err != nil {
+		return err
 	}
 	base, err := publicBase(c, a.Callers.Addr())
 	if err != nil {
@@ -126,9 +126,9 @@ func (a *App) listenForOperators() error {
 	if a.config.MetricsListen == off {
 		return nil
 	}
-	l, err := net.Listen("tcp", a.config.MetricsListen)
+	l, err := listen("metrics.listen", a.config.MetricsListen)
 	if err != nil {
-		return fmt.Errorf("listen for operators: %w", err)
+		return err
 	}
 	acts, err := a.newOperatorAPI()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // RollKeys has the keys of all signed zones replaced, or that of one, and returns of how
 // many. The service does it when it runs.
 func RollKeys(ctx context.Context, c Config, only deed.Name) (zones int64, err error) {
-	db, err := openDatabase(ctx, &c)
+	db, err := openExisting(ctx, &c)
 	if err != nil {
 		return 0, err
 	}

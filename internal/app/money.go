@@ -102,6 +102,9 @@ func openMoneyWith(ctx context.Context, c *Config, db *sqldb.DB, b *chainBackend
 		Client: b.Client, Store: sqldb.Settlements{DB: db, ChainID: net.ChainID}, Now: now.chain, Network: net,
 		PayTo: common.HexToAddress(string(keys.payTo)), GasSigner: keys.gas, RefundSigner: keys.refund, SafeDepth: c.SafeDepth, Step: c.Hooks.Step, Log: c.logger(),
 	})
+	if err != nil && b.sandbox == nil {
+		return nil, fmt.Errorf("chain.rpc_url: open the settlement: %w", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open the settlement: %w", err)
 	}
@@ -139,7 +142,7 @@ func paymentNetwork(c *Config, sandbox bool) (network.Network, error) {
 	if c.WalletFactories != "" && c.WalletFactories != "auto" {
 		all, err := ParseWalletFactories(c.WalletFactories)
 		if err != nil {
-			return net, err
+			return net, fmt.Errorf("chain.wallet_factories: %w", err)
 		}
 		net.WalletFactories = all
 	}
@@ -158,7 +161,7 @@ func ParseWalletFactories(s string) (all []deed.Wallet, err error) {
 	for word := range strings.SplitSeq(s, ",") {
 		w, err := deed.ParseWallet(strings.TrimSpace(word))
 		if err != nil {
-			return nil, fmt.Errorf("chain.wallet_factories: %w", err)
+			return nil, err
 		}
 		all = append(all, w)
 	}
@@ -192,8 +195,18 @@ func openWallets(ctx context.Context, c *Config, b *chainBackend) (w wallets, er
 	if err := w.openSigners(ctx, c); err != nil {
 		return w, err
 	}
-	w.payTo, err = deed.ParseWallet(c.PayTo)
-	return w, err
+	if w.payTo, err = deed.ParseWallet(c.PayTo); err != nil {
+		return w, fmt.Errorf("pay_to: %w", err)
+	}
+	return w, nil
+}
+
+// checkDistinct returns an error unless the wallets are three, which the settler needs.
+func checkDistinct(payTo, gas, refund common.Address) error {
+	if payTo == gas || payTo == refund || gas == refund {
+		return errors.New("pay_to, the gas wallet and the refund wallet must be three addresses: create a key for each")
+	}
+	return nil
 }
 
 // sandboxRefunds is the test USDC that refunds are paid from.

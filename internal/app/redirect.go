@@ -3,10 +3,8 @@ package app
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"time"
@@ -37,17 +35,17 @@ func (a *App) listenForRedirects() (err error) {
 	clients := redirect.Clients{Counter: a.local, Trusted: c.Proxies}
 	var handler http.Handler = redirect.Handler{Forward: a.dns.zones.Forward, Clients: clients, Log: a.log}
 	if c.RedirectListen != off {
-		if a.redirects.http, err = a.listenForVisitors(c.RedirectListen, clients, 5*time.Second); err != nil {
-			return fmt.Errorf("redirect.listen: %w", err)
+		if a.redirects.http, err = a.listenForVisitors("redirect.listen", c.RedirectListen, clients, 5*time.Second); err != nil {
+			return err
 		}
 		a.redirects.http.Handler = handler
 	}
 	if c.RedirectTLSListen == off {
 		return nil
 	}
-	l, err := a.listenForVisitors(c.RedirectTLSListen, clients, handshakeTimeout)
+	l, err := a.listenForVisitors("redirect.tls_listen", c.RedirectTLSListen, clients, handshakeTimeout)
 	if err != nil {
-		return fmt.Errorf("redirect.tls_listen: %w", err)
+		return err
 	}
 	a.redirects.https, l.Handler = l, handler
 	if err := a.openCertificates(clients); err != nil {
@@ -60,9 +58,10 @@ func (a *App) listenForRedirects() (err error) {
 	return nil
 }
 
-// listenForVisitors returns a server without a handler, with limits for strangers.
-func (a *App) listenForVisitors(address string, clients redirect.Clients, timeout time.Duration) (*listening, error) {
-	l, err := net.Listen("tcp", address)
+// listenForVisitors returns a server without a handler, with limits for strangers, at
+// the address of a setting.
+func (a *App) listenForVisitors(setting, address string, clients redirect.Clients, timeout time.Duration) (*listening, error) {
+	l, err := listen(setting, address)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +76,7 @@ func (a *App) openCertificates(clients redirect.Clients) error {
 	c := &a.config
 	roots, err := readRoots(c.ACMERoots)
 	if err != nil {
-		return fmt.Errorf("redirect.acme_roots: %w", err)
+		return err
 	}
 	store := sqldb.Certificates{DB: a.DB, Now: a.clock.Now}
 	certificates := &redirect.Certificates{
@@ -96,18 +95,18 @@ func (a *App) openCertificates(clients redirect.Clients) error {
 	return nil
 }
 
-// readRoots reads certificates; none is not an error.
+// readRoots reads the certificates of redirect.acme_roots; none is not an error.
 func readRoots(path string) (*x509.CertPool, error) {
 	if path == "" {
 		return nil, nil
 	}
 	raw, err := os.ReadFile(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("redirect.acme_roots: %w", err)
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(raw) {
-		return nil, errors.New("there is no certificate in PEM in " + path)
+		return nil, fmt.Errorf("redirect.acme_roots: there is no certificate in PEM in %s", path)
 	}
 	return pool, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"net/url"
 	"time"
 
@@ -16,7 +17,7 @@ import (
 func (a *App) newSignIn(ctx context.Context, base *url.URL) (*signin.Service, error) {
 	ring, err := keyfile.Open(a.config.SigninKeysFile(), time.Now)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("signin.keys: %w", err)
 	}
 	now := a.config.Hooks.SignInNow
 	if now == nil {
@@ -29,7 +30,7 @@ func (a *App) newSignIn(ctx context.Context, base *url.URL) (*signin.Service, er
 		prints[key.ID] = hex.EncodeToString(sum[:8])
 	}
 	if err := sessions.CheckKeys(ctx, prints); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("signin.keys: %w", err)
 	}
 	return &signin.Service{
 		Store:    sessions,

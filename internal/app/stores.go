@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 
@@ -50,10 +51,29 @@ func openReadOnly(ctx context.Context, c *Config) (*sqldb.DB, error) {
 	if c.DatabaseURL != "" {
 		return sqldb.OpenPostgresReadOnly(ctx, c.postgres())
 	}
-	if _, err := os.Stat(c.databaseFile()); err != nil {
+	if err := c.findDatabase(); err != nil {
 		return nil, err
 	}
 	return sqldb.OpenSQLiteReadOnly(c.databaseFile())
+}
+
+// openExisting opens the database of a service that does not run, and creates none.
+func openExisting(ctx context.Context, c *Config) (*sqldb.DB, error) {
+	if err := c.findDatabase(); err != nil {
+		return nil, err
+	}
+	return openDatabase(ctx, c)
+}
+
+// findDatabase returns an error if the database would be a file, and there is none.
+func (c *Config) findDatabase() error {
+	if c.DatabaseURL != "" || c.Hooks.DB != nil {
+		return nil
+	}
+	if _, err := os.Stat(c.databaseFile()); err != nil {
+		return fmt.Errorf("find the database of the service: %w; name its configuration with --config, or its folder with --data", err)
+	}
+	return nil
 }
 
 // openReadOnlyOrEmpty opens the database like openReadOnly. Before the first start of the
@@ -94,7 +114,7 @@ func openCache(c *Config, local deed.Counter) (sharedCache, error) {
 	}
 	r, err := redis.Open(c.CacheURL.Reveal(), redis.Timeout)
 	if err != nil {
-		return sharedCache{}, err
+		return sharedCache{}, fmt.Errorf("cache.url: %w", err)
 	}
 	return sharedCache{Counter: r, ping: r.Ping, close: r.Close}, nil
 }

@@ -167,6 +167,9 @@ func (c *Config) sandboxKeysInUse() ([]string, error) {
 		}
 		ours[i+1].address = common.HexToAddress(string(s.Address()))
 	}
+	if err := checkDistinct(ours[0].address, ours[1].address, ours[2].address); err != nil {
+		return nil, err
+	}
 	whose := map[common.Address]string{}
 	for _, address := range developmentWallets {
 		whose[common.HexToAddress(address)] = "of a development chain, whose key everybody has"

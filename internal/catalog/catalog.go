@@ -80,7 +80,7 @@ func New(p Pricing) (*Service, error) {
 	s.current.Store(s.price(nil, wholesaleDate))
 	for tld := range p.PerTLD {
 		if _, err := s.Listing(tld); err != nil {
-			return nil, fmt.Errorf("markup for .%s: %w", tld, err)
+			return nil, fmt.Errorf("catalog.tld.%s: we do not sell .%s: remove the block; `deed price` lists the TLDs", tld, tld)
 		}
 	}
 	return s, nil

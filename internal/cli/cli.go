@@ -37,8 +37,9 @@ func AdminCommands() []*cobra.Command {
 // Finish adds help and completion to root and its subcommands, and makes wrong
 // arguments usage errors.
 func Finish(root *cobra.Command) {
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err) })
 	root.InitDefaultHelpCmd()
+	refuseUnknownHelp(root)
 	root.InitDefaultCompletionCmd()
 	addHelp(root)
 	addCompletions(root)

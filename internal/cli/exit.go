@@ -32,6 +32,15 @@ func (e usageError) Unwrap() error { return e.error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
+// Usage returns an error in the command line.
+func Usage(err error) error { return usageError{err} }
+
+// A notFoundError is about something that is not there.
+type notFoundError struct{ error }
+
+// NotFound returns an error about something that is not there.
+func NotFound(err error) error { return notFoundError{err} }
+
 // A paymentError is a payment that was not allowed.
 type paymentError struct{ error }
 
@@ -75,6 +84,8 @@ func ExitCode(err error) int {
 	switch {
 	case is[usageError](err):
 		return exitUsage
+	case is[notFoundError](err):
+		return exitNotFound
 	case errors.Is(err, client.ErrNotSignedIn):
 		return exitSignIn
 	case is[*client.OverCap](err), is[*client.OverBudget](err), is[paymentError](err), errors.Is(err, client.ErrBadOffer):
@@ -90,14 +101,22 @@ func ExitCode(err error) int {
 // exitOf returns the exit code of an error of the service. A price above the limit
 // of the request counts as a payment error.
 func exitOf(e *client.Error) int {
-	overCap := func(d api.Detail) bool { return d.Field == "maxPriceUsd" }
-	if slices.ContainsFunc(e.Details, overCap) {
+	if _, over := overCap(e); over {
 		return exitPayment
 	}
 	if code, known := exits[e.Code]; known {
 		return code
 	}
 	return exitService
+}
+
+// overCap returns what the service says about the limit of a request, if it refused that.
+func overCap(e *client.Error) (reason string, over bool) {
+	i := slices.IndexFunc(e.Details, func(d api.Detail) bool { return d.Field == "maxPriceUsd" })
+	if i < 0 {
+		return "", false
+	}
+	return e.Details[i].Reason, true
 }
 
 func isUnknown(err error) bool { return is[*client.Unknown](err) }

@@ -24,6 +24,9 @@ func Report(w io.Writer, cmd *cobra.Command, err error) int {
 		return 0
 	}
 	r := newReport(err)
+	if cmd == nil || cmd.Flag("server") == nil { // no client command: what was called is no Deed server
+		r = ownReport(err)
+	}
 	if cmd != nil {
 		if f := cmd.Flag("json"); f != nil && f.Value.String() == "true" {
 			if raw, err := json.Marshal(r, json.Deterministic(true)); err == nil {
@@ -53,7 +56,18 @@ type report struct {
 	said string // the message with its code
 }
 
-// newReport returns what to tell about an error.
+// ownReport returns what to tell about an error of a command that calls no Deed server:
+// its words name the setting.
+func ownReport(err error) report {
+	r := report{Message: clean(err.Error()), Exit: ExitCode(err)}
+	if errors.Is(err, context.Canceled) {
+		r.Message = "interrupted"
+	}
+	r.said = r.Message
+	return r
+}
+
+// newReport returns what to tell about an error of a client command.
 func newReport(err error) report {
 	r := report{Message: clean(err.Error()), Exit: ExitCode(err)}
 	r.said = r.Message
@@ -71,6 +85,10 @@ func newReport(err error) report {
 		r.DocURL = e.DocURL
 		if e.Message != "" && r.said == clean(e.Error()) {
 			r.Message = clean(e.Message)
+		}
+		if reason, over := overCap(e); over {
+			r.said = clean("--max-price: " + reason)
+			r.Hint = "give a higher --max-price (DEED_MAX_PRICE); nothing was paid"
 		}
 	}
 	switch {

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // argumentError is the error of a command with the wrong arguments. It says what to
@@ -21,6 +23,28 @@ func argumentError(cmd *cobra.Command, args []string, err error) error {
 		text += "; `deed dns ls NAME` lists the ids of the records"
 	}
 	return usageError{errors.New(text)}
+}
+
+// flagError is the error of a wrong flag, without the words of package strconv.
+func flagError(err error) error {
+	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok && is[*strconv.NumError](err) {
+		return usagef("--%s: %q is not a number", e.GetFlag().Name, e.GetValue())
+	}
+	return usageError{err}
+}
+
+// refuseUnknownHelp makes `deed help` fail for a command that does not exist.
+func refuseUnknownHelp(root *cobra.Command) {
+	help := findCommand(root, "help")
+	show := help.Run
+	help.Run = nil
+	help.RunE = func(cmd *cobra.Command, args []string) error {
+		if found, rest, err := root.Find(args); err != nil || len(rest) > 0 {
+			return noSuchCommand(found, rest)
+		}
+		show(cmd, args)
+		return nil
+	}
 }
 
 func plural(n int, noun string) string {

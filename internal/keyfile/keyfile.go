@@ -53,6 +53,10 @@ func Open(path string, now func() time.Time) (*Ring, error) {
 	return r, nil
 }
 
+// CheckTokenKeys returns the error that Open would, and creates nothing: that of a
+// missing file is fs.ErrNotExist.
+func CheckTokenKeys(path string) error { return (&Ring{path: path}).read() }
+
 // Keys returns the keys; the first signs new tokens. The caller must not modify the
 // slice. If the file becomes unreadable, the keys stay as they were.
 func (r *Ring) Keys() []signin.TokenKey {
@@ -105,16 +109,25 @@ func parse(text string) ([]signin.TokenKey, error) {
 		keys = append(keys, signin.TokenKey{ID: words[0], Secret: deed.Secret(secret)})
 	}
 	if len(keys) == 0 {
-		return nil, errors.New("the file has no keys")
+		return nil, errNoKeys
 	}
 	return keys, nil
 }
 
+// errNoKeys is the error for a file that is empty or has only comments.
+var errNoKeys = errors.New("the file has no keys")
+
 // Rotate adds a new first key to the file at path, or creates it. The write is atomic.
+// A file with anything but token keys is refused and left as it was: it may be another
+// file of the service, which could not be read any more.
 func Rotate(path string) error {
 	old, err := secretfile.Read(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("read the token keys: %w", err)
+	}
+	if _, err := parse(string(old)); err != nil && !errors.Is(err, errNoKeys) {
+		// Without that error: its words may be from a file with other secrets.
+		return fmt.Errorf("%s has lines that are not token keys, and was not changed: name the file of signin.keys, with an ID and a secret of %d bytes in base64 on each line", path, secretBytes)
 	}
 	if err := secretfile.Write(path, append([]byte(newTokenKey()), old...)); err != nil {
 		return fmt.Errorf("write the token keys: %w", err)

@@ -58,6 +58,39 @@ func TestRotate(t *testing.T) {
 	}
 }
 
+// Only token keys are rotated: a key in front of another file's content would make that
+// file unusable.
+func TestRotateRefusesOtherFiles(t *testing.T) {
+	for name, text := range map[string]string{
+		"configuration": "listen = \"127.0.0.1:8080\"\n",
+		"secret in hex": strings.Repeat("ab", 32) + "\n",
+		"PEM":           "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n",
+		"two words":     "carol hunter2\n",
+	} {
+		path := filepath.Join(t.TempDir(), "other")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := keyfile.Rotate(path)
+		if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "signin.keys") || strings.Contains(err.Error(), strings.Fields(text)[0]) {
+			t.Errorf("%s: got %v, want an error that names the file and not its content", name, err)
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != text {
+			t.Errorf("%s: the file is %q, %v", name, got, err)
+		}
+	}
+	empty := filepath.Join(t.TempDir(), "keys")
+	if err := os.WriteFile(empty, []byte("# token keys\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := keyfile.Rotate(empty); err != nil {
+		t.Error(err)
+	}
+	if _, err := keyfile.Open(empty, time.Now); err != nil {
+		t.Error(err)
+	}
+}
+
 // A file that becomes corrupt at run time does not replace the loaded keys.
 func TestCorruptFileIsNotLoaded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys")

@@ -22,6 +22,21 @@ func OpenSigning(path string) ([]*ecdsa.PrivateKey, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the signing key: %w", err)
 	}
+	return parseSigningKeys(path, raw)
+}
+
+// CheckSigning returns the error that OpenSigning would, and creates nothing: that of a
+// missing file is fs.ErrNotExist.
+func CheckSigning(path string) error {
+	raw, err := secretfile.Read(path)
+	if err != nil {
+		return fmt.Errorf("open the signing key: %w", err)
+	}
+	_, err = parseSigningKeys(path, raw)
+	return err
+}
+
+func parseSigningKeys(path string, raw []byte) ([]*ecdsa.PrivateKey, error) {
 	var keys []*ecdsa.PrivateKey
 	for block, rest := pem.Decode(raw); block != nil; block, rest = pem.Decode(rest) {
 		key, err := parseSigning(block)

@@ -17,7 +17,7 @@ const zoneSecretBytes = 32
 // OpenZoneSecrets reads the master secrets that all zone keys are derived from, in
 // hex, one in a line, from the file at path, or creates it with one secret. The first
 // is the newest: new keys are derived from it.
-func OpenZoneSecrets(path string) (secrets []deed.Secret, err error) {
+func OpenZoneSecrets(path string) ([]deed.Secret, error) {
 	raw, _, err := secretfile.ReadOrCreate(path, func() ([]byte, error) {
 		secret := make([]byte, zoneSecretBytes)
 		rand.Read(secret) // never fails
@@ -26,6 +26,21 @@ func OpenZoneSecrets(path string) (secrets []deed.Secret, err error) {
 	if err != nil {
 		return nil, err
 	}
+	return parseZoneSecrets(path, raw)
+}
+
+// CheckZoneSecrets returns the error that OpenZoneSecrets would, and creates nothing: that
+// of a missing file is fs.ErrNotExist.
+func CheckZoneSecrets(path string) error {
+	raw, err := secretfile.Read(path)
+	if err != nil {
+		return err
+	}
+	_, err = parseZoneSecrets(path, raw)
+	return err
+}
+
+func parseZoneSecrets(path string, raw []byte) (secrets []deed.Secret, err error) {
 	for _, line := range strings.Fields(string(raw)) {
 		secret := deed.Secret(line)
 		if len(line) < 2*zoneSecretBytes || slices.Contains(secrets, secret) {

@@ -56,7 +56,7 @@ func New(c Config) (*Mailer, error) {
 	}
 	sender, err := email.ParseAddress(c.From)
 	if err != nil {
-		return nil, fmt.Errorf("email.from: %w", err)
+		return nil, errors.New("email.from must be the e-mail address of the sender, in ASCII, if email.server is set")
 	}
 	port := u.Port()
 	if port == "" {

@@ -28,7 +28,8 @@ type Stdio struct {
 	Sandbox  bool // the service has test money
 }
 
-// Serve serves the protocol until the input ends or ctx is done.
+// Serve serves the protocol until the input ends, and what it asked for is answered, or
+// ctx is done.
 func (s Stdio) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	server := newServer(s.Executor, s.Version, options{
 		instructions: s.instructions(),
@@ -38,7 +39,8 @@ func (s Stdio) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) 
 		questions:    newQuestions(),
 		present:      s.present,
 	})
-	return server.Run(ctx, &mcp.IOTransport{Reader: in, Writer: out, MaxLineLength: maxMessage})
+	streams := newDrain(ctx, in, out)
+	return server.Run(ctx, &mcp.IOTransport{Reader: streams, Writer: streams, MaxLineLength: maxMessage})
 }
 
 //go:embed quickstart_stdio.md

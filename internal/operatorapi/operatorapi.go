@@ -79,6 +79,9 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) {
 		status, message := http.StatusInternalServerError, err.Error()
 		if e, ok := errors.AsType[*deed.Error](err); ok {
 			status, message = http.StatusBadRequest, e.Message
+			if e.Code == deed.CodeNotFound {
+				status = http.StatusNotFound
+			}
 		}
 		s.Log.Warn("operator's request failed", "action", in.Action, "operator", in.Operator, "err", err)
 		s.reply(w, status, Response{Error: message})
@@ -152,6 +155,9 @@ func (s *Server) do(ctx context.Context, in Request) ([]string, error) {
 	switch {
 	case in.Action == "find" && len(in.Args) == 1:
 		found, err := s.Operator.Find(ctx, in.Args[0])
+		if err == nil && len(found) == 0 {
+			err = deed.Errorf(deed.CodeNotFound, "nothing is known of %s", deed.Quoted(in.Args[0]))
+		}
 		return foundLines(found), err
 	case in.Action == "timeline" && len(in.Args) == 1:
 		f, moments, err := s.Operator.Timeline(ctx, in.Args[0])

@@ -17,10 +17,13 @@ import (
 	"deed.example/deed/internal/operatorapi"
 )
 
-// found is a Finder that finds one order for every query.
+// found is a Finder that finds one order for every query but one.
 type found struct{}
 
-func (found) Find(context.Context, string, int) ([]operator.Found, error) {
+func (found) Find(_ context.Context, query string, _ int) ([]operator.Found, error) {
+	if query == "nothing.com" {
+		return nil, nil
+	}
 	return []operator.Found{{PaymentID: "pay_1", Domain: "a.com", Cause: "\xff"}}, nil
 }
 
@@ -76,6 +79,8 @@ func TestRequests(t *testing.T) {
 		`{"action":"find","args":"a.com"}`: {400, "malformed"},
 		`{"action":"find","arguments":[]}`: {400, "malformed"},
 		`{"action":"find","args":["` + strings.Repeat("x", 20<<10) + `"]}`: {400, "malformed"},
+		`{"action":"find","args":["nothing.com"]}`:                         {404, "nothing is known of"},
+		`{"action":"timeline","args":["nothing.com"]}`:                     {404, "nothing is known of"},
 		`{"action":"find","args":[]}`:                                      {400, "no action"},
 		`{"action":"burn","args":[]}`:                                      {400, "no action"},
 		`{"action":"stop","args":["refunds","purchases"]}`:                 {400, "takes 1 arguments"},

@@ -91,6 +91,9 @@ func put(path string, content []byte, place func(temporary string) error) error 
 		return tooLarge(path)
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".secret-*") // mode 0600
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return fmt.Errorf("write in the folder %s: %w", filepath.Dir(path), e.Err) // not the temporary name
+	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}

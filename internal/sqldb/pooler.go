@@ -23,11 +23,11 @@ var errPooler = errors.New("database.url is that of a connection pooler such as 
 func detectPooler(ctx context.Context, c PostgresConfig) (bool, error) {
 	conf, err := parsePool(c.URL)
 	if err != nil {
-		return false, err
+		return false, fmt.Errorf("database.url: %w", err)
 	}
 	conn, err := pgx.ConnectConfig(ctx, conf.ConnConfig)
 	if err != nil {
-		return false, fmt.Errorf("connect to PostgreSQL: %w", err)
+		return false, notConnected(err)
 	}
 	defer conn.Close(context.WithoutCancel(ctx)) // it is not needed any more
 	var pid uint32
@@ -36,6 +36,11 @@ func detectPooler(ctx context.Context, c PostgresConfig) (bool, error) {
 		return false, fmt.Errorf("ask PostgreSQL for its process: %w", err)
 	}
 	return pid != conn.PgConn().PID(), nil
+}
+
+// notConnected is the error for a PostgreSQL that cannot be reached.
+func notConnected(err error) error {
+	return fmt.Errorf("database.url: connect to PostgreSQL: %w; start it, or correct the address", err)
 }
 
 // notifyTimeout is how long a notification may take in the check at the start.

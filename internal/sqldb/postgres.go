@@ -90,6 +90,9 @@ func OpenPostgresReadOnly(ctx context.Context, c PostgresConfig) (*DB, error) {
 		return nil, err
 	}
 	db.readOnly = true
+	if err := db.write.PingContext(ctx); err != nil {
+		return nil, errors.Join(notConnected(err), db.Close())
+	}
 	return db, nil
 }
 
@@ -167,6 +170,17 @@ func pgStats(pool *pgxpool.Pool) func() PoolStats {
 		s := pool.Stat()
 		return PoolStats{Open: int(s.TotalConns()), Used: int(s.AcquiredConns()), Max: int(s.MaxConns()), Waits: s.EmptyAcquireCount()}
 	}
+}
+
+// CheckURLs returns an error if the addresses cannot be parsed. It connects to neither.
+func (c PostgresConfig) CheckURLs() error {
+	if _, err := parsePool(c.URL); err != nil {
+		return fmt.Errorf("database.url: %w", err)
+	}
+	if _, err := parsePool(cmp.Or(c.DirectURL, c.URL)); err != nil {
+		return fmt.Errorf("database.direct_url: %w", err)
+	}
+	return nil
 }
 
 // parsePool parses the URL of PostgreSQL. Of several hosts, the one that accepts writes

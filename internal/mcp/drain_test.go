@@ -1,0 +1,70 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"deed.example/deed/internal/agent"
+)
+
+// sink collects what is written.
+type sink struct {
+	mu   sync.Mutex
+	text bytes.Buffer // guarded by mu
+}
+
+func (s *sink) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *sink) Close() error { return nil }
+
+func (s *sink) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+const handshake = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+`
+
+// What was asked before the end of the input is answered, the last line without a line
+// break included.
+func TestRequestsBeforeTheEndAreAnswered(t *testing.T) {
+	in := handshake + `{"jsonrpc":"2.0","id":2,"method":"tools/list"}` + "\n" + `{"jsonrpc":"2.0","id":"last","method":"ping"}`
+	var out sink
+	if err := (Stdio{Executor: &agent.Executor{}}).Serve(t.Context(), io.NopCloser(strings.NewReader(in)), &out); err != nil {
+		t.Error(err)
+	}
+	for _, want := range []string{`"id":1,`, `"id":2,`, `"id":"last",`} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("there is no answer with %s", want)
+		}
+	}
+}
+
+// The end is not held back for ever: not after the timeout, and not when the session is
+// to end.
+func TestTheEndIsHeldBackForALimitedTime(t *testing.T) {
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	for name, d := range map[string]*drain{
+		"timeout": newDrain(t.Context(), io.NopCloser(strings.NewReader(handshake)), &sink{}),
+		"stopped": newDrain(stopped, io.NopCloser(strings.NewReader(handshake)), &sink{}),
+	} {
+		if name == "timeout" {
+			d.timeout = time.Millisecond
+		}
+		if got, err := io.ReadAll(d); err != nil || string(got) != handshake {
+			t.Errorf("%s: got %q, %v", name, got, err)
+		}
+	}
+}
