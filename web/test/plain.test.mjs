@@ -36,6 +36,21 @@ test('the docs: an example runs, and is accessible', async () => {
   await context.close()
 })
 
+test('the docs fit the screen: no page and no table scrolls sideways', async () => {
+  const { page, context } = await openPage({ noWallet: true })
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({ width, height: 844 })
+    for (const path of ['/docs/api', '/docs/configuration', '/docs/errors', '/docs/testing']) {
+      await page.goto(base + path)
+      const wide = await page.evaluate(() => [document.documentElement, ...document.querySelectorAll('.scroll:not(.diagram)')].filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent.slice(0, 80)))
+      assert.deepEqual(wide, [], `${path} at ${width} px`)
+    }
+  }
+  await page.goto(base + '/docs/configuration')
+  await axe(page, 'a table on a phone')
+  await context.close()
+})
+
 test('search: keyboard only, stale answers, all endings, filters, share link', async () => {
   const { page, context, errors } = await openPage({ noWallet: true, browser: { locale: 'de-DE', viewport: { width: 390, height: 844 } } })
   await page.goto(base)
