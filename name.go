@@ -49,6 +49,17 @@ func ParseName(s string) (Name, error) {
 	return Name(ascii), nil
 }
 
+// ParseLabel returns the canonical form of one label: "MÜNCHEN" means
+// "xn--mnchen-3ya". It fails with CodeValidation when s is not a label of letters,
+// digits and hyphens. Whether a registry sells it depends on the TLD: see ParseName.
+func ParseLabel(s string) (Label, error) {
+	ascii, ok := toASCII(s)
+	if !ok || ascii == "" || len(ascii) > 63 || strings.Contains(ascii, ".") {
+		return "", Invalid("label", "%s is not a label of letters, digits and hyphens", Quoted(s))
+	}
+	return Label(ascii), nil
+}
+
 // ParseTLD returns the canonical form of s: "COM", ".com" and "com." mean "com". It
 // fails with CodeTLDNotSupported, since no registry sells an invalid TLD.
 func ParseTLD(s string) (TLD, error) {

@@ -55,6 +55,21 @@ func TestParseNameRefuses(t *testing.T) {
 	}
 }
 
+func TestParseLabel(t *testing.T) {
+	for in, want := range map[string]deed.Label{
+		"example": "example", "Example": "example", "münchen": "xn--mnchen-3ya", "MÜNCHEN": "xn--mnchen-3ya", "mu\u0308nchen": "xn--mnchen-3ya", "xn--mnchen-3ya": "xn--mnchen-3ya",
+	} {
+		if got, err := deed.ParseLabel(in); err != nil || got != want {
+			t.Errorf("%q: got %q, %v, want %q", in, got, err, want)
+		}
+	}
+	for _, in := range []string{"", ".", "a.b", "münchen.com", "a_b", "ä b", "-ä", "\xff", long(64), strings.Repeat("ä", 63)} {
+		if got, err := deed.ParseLabel(in); deed.CodeOf(err) != deed.CodeValidation {
+			t.Errorf("%q: got %q, %v, want %s", in, got, err, deed.CodeValidation)
+		}
+	}
+}
+
 func TestHostNameErrorHasRegisteredName(t *testing.T) {
 	for in, want := range map[string]string{"www.example.com": " example.com", "a.b.example.co.uk": " example.co.uk", "x.github.io": " github.io"} {
 		if _, err := deed.ParseName(in); !strings.HasSuffix(err.Error(), want) {

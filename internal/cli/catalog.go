@@ -19,7 +19,7 @@ func searchCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		out, err := c.Search(s.ctx, args[0], tlds...)
+		out, err := c.Search(s.ctx, searchLabel(args[0]), tlds...)
 		if err != nil {
 			return err
 		}
@@ -28,6 +28,15 @@ func searchCommand() *cobra.Command {
 	})
 	cmd.Flags().StringSliceVar(&tlds, "tlds", nil, "TLDs to search, or all")
 	return cmd
+}
+
+// searchLabel returns the A-label of a label in Unicode. Everything else is left as it
+// is: the service refuses what is not a label, and says why.
+func searchLabel(text string) string {
+	if label, err := deed.ParseLabel(text); err == nil && label.IsIDN() {
+		return string(label)
+	}
+	return text
 }
 
 func checkCommand() *cobra.Command {
@@ -122,9 +131,18 @@ func foundList(all []api.Found) list {
 		if f.MinYears > 1 {
 			state += fmt.Sprintf(" (%d years or more)", f.MinYears)
 		}
-		l.add(f.Domain, state, orDash(f.Price), orDash(f.RenewalPrice))
+		l.add(withUnicode(f.Domain), state, orDash(f.Price), orDash(f.RenewalPrice))
 	}
 	return l
+}
+
+// withUnicode returns a name with its Unicode form, if that is another. The A-label
+// comes first, because scripts read it.
+func withUnicode(name string) string {
+	if shown := deed.Name(name).Unicode(); shown != name {
+		return name + " (" + shown + ")"
+	}
+	return name
 }
 
 func priceCommand() *cobra.Command {

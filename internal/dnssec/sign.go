@@ -28,7 +28,7 @@ const (
 // SignedExpire is the SOA expire time of a signed zone. The signatures of a
 // secondary are valid for at least renewBefore, so it stops answering before they
 // expire, and resolvers use another server (RFC 6781, 4.4.1).
-const SignedExpire = 4 * 24 * time.Hour
+const SignedExpire = dnszone.SOASignedExpire * time.Second // 4 days
 
 // A Signing says how a zone is signed. Set Keys and Now.
 type Signing struct {

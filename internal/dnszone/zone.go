@@ -51,6 +51,7 @@ type Zone struct {
 	Owner   deed.Wallet
 	Expires time.Time // of its registration
 	Serial  uint32
+	Signed  bool // it is served with signatures, see dnssec
 	Records []Record
 }
 

@@ -228,4 +228,8 @@ func TestFormatZone(t *testing.T) {
 	if diff := cmp.Diff(want, dnszone.FormatZone(z, []string{"ns1.example.net."})); diff != "" {
 		t.Error(diff)
 	}
+	z.Signed = true
+	if diff := cmp.Diff(strings.Replace(want, " 1209600 ", " 345600 ", 1), dnszone.FormatZone(z, []string{"ns1.example.net."})); diff != "" {
+		t.Errorf("signed: %s", diff)
+	}
 }

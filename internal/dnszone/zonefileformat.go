@@ -10,17 +10,18 @@ import (
 
 // Times of the SOA that the service generates, in seconds (RFC 1912, 2.2): a
 // secondary that missed a NOTIFY is at most an hour behind, and serves the zone for
-// two weeks without the primary.
+// two weeks without the primary, or four days if it is signed: see dnssec.SignedExpire.
 const (
-	SOARefresh = 3600
-	SOARetry   = 600
-	SOAExpire  = 1209600
-	SOAMinimum = 300
+	SOARefresh      = 3600
+	SOARetry        = 600
+	SOAExpire       = 1209600
+	SOASignedExpire = 345600
+	SOAMinimum      = 300
 )
 
 // FormatZone returns the zone as a zone file (RFC 1035, 5) that name servers load
-// and ParseZoneFile can parse. Its SOA and the NS records at the apex are those of
-// the service; ParseZoneFile skips them. Records are in canonical order (RFC 4034,
+// and ParseZoneFile can parse. Its SOA and the NS records at the apex are those that
+// the service serves; ParseZoneFile skips them. Records are in canonical order (RFC 4034,
 // 6), so equal zones have equal files.
 func FormatZone(z Zone, nameservers []string) string {
 	var b strings.Builder
@@ -28,7 +29,11 @@ func FormatZone(z Zone, nameservers []string) string {
 	if len(nameservers) > 0 {
 		first := dotted(nameservers[0])
 		_, parent, _ := strings.Cut(first, ".")
-		fmt.Fprintf(&b, "@\t%d\tIN\tSOA\t%s hostmaster.%s %d %d %d %d %d\n", defaultTTL, first, parent, z.Serial, SOARefresh, SOARetry, SOAExpire, SOAMinimum)
+		expire := SOAExpire
+		if z.Signed {
+			expire = SOASignedExpire
+		}
+		fmt.Fprintf(&b, "@\t%d\tIN\tSOA\t%s hostmaster.%s %d %d %d %d %d\n", defaultTTL, first, parent, z.Serial, SOARefresh, SOARetry, expire, SOAMinimum)
 	}
 	for _, ns := range slices.Sorted(slices.Values(nameservers)) {
 		fmt.Fprintf(&b, "@\t%d\tIN\tNS\t%s\n", defaultTTL, dotted(ns))

@@ -181,6 +181,9 @@ func TestBatchImportRollback(t *testing.T) {
 		if file.status != 200 || !strings.HasPrefix(file.header.Get("Content-Type"), "text/dns") || !strings.Contains(file.body, "192.0.2.1") {
 			t.Errorf("got %d %s", file.status, file.body)
 		}
+		if _, soa := s.dig(t, "first.com", "SOA"); len(soa) != 1 || !strings.Contains(strings.ReplaceAll(file.body, "\t", " "), "@"+strings.TrimPrefix(soa[0], "first.com.")) || !strings.Contains(soa[0], " 345600 ") {
+			t.Errorf("served %q, exported %s", soa, file.body)
+		}
 		text := []string{"Content-Type", "text/dns"}
 		if same := read[api.ZoneChanged](t, s.do(t, "POST", "/dns/first.com/import?mode=replace", file.body, append(text, "Authorization", token)...)); same.Count != 0 || same.Price != "0.00" {
 			t.Errorf("its own file: got %+v", same)

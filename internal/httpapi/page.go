@@ -1,15 +1,21 @@
 package httpapi
 
 import (
+	"mime"
 	"net/http"
+	"slices"
+	"strings"
 
+	"deed.example/deed"
 	"deed.example/deed/internal/ratelimit"
 )
 
 // A Page serves what browsers show: the page, its assets and the docs. It returns
-// the errors that are answered like those of any other route.
+// the errors that are answered like those of any other route. ServeMissing answers 404
+// with a page, to people who follow a wrong address.
 type Page interface {
 	ServePage(w http.ResponseWriter, r *http.Request) error
+	ServeMissing(w http.ResponseWriter, r *http.Request) error
 }
 
 // pagePatterns are the routes of the page. They are no part of the interface that
@@ -34,9 +40,49 @@ func (s *Server) pageRoutes() []route {
 	}
 	out := make([]route, len(pagePatterns))
 	for i, pattern := range pagePatterns {
-		out[i] = route{pattern, s.handle(s.Page.ServePage)}
+		out[i] = route{pattern, s.handle(s.page)}
 	}
 	return out
+}
+
+func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
+	err := s.Page.ServePage(w, r)
+	if deed.CodeOf(err) == deed.CodeNotFound && acceptsHTML(r) {
+		return s.Page.ServeMissing(w, r)
+	}
+	return err
+}
+
+// wantsMissingPage reports whether the response to a path that does not exist is the
+// page of ServeMissing: a browser asks, and the path is not below one of the API.
+func (s *Server) wantsMissingPage(r *http.Request) bool {
+	if s.Page == nil || r.Method != http.MethodGet && r.Method != http.MethodHead || !acceptsHTML(r) {
+		return false
+	}
+	return !slices.ContainsFunc(s.routes(), func(known route) bool {
+		_, path, _ := strings.Cut(known.pattern, " ")
+		return firstPart(path) == firstPart(r.URL.Path)
+	})
+}
+
+// firstPart returns "domains" of "/domains/search".
+func firstPart(path string) string {
+	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	return first
+}
+
+// acceptsHTML reports whether Accept names HTML (RFC 9110, 12.5.1), as that of browsers
+// does. The wildcard, which most programs send, is not enough.
+func acceptsHTML(r *http.Request) bool {
+	for _, list := range r.Header.Values("Accept") {
+		for item := range strings.SplitSeq(list, ",") {
+			media, parameters, err := mime.ParseMediaType(item)
+			if q := parameters["q"]; err == nil && media == "text/html" && (q == "" || strings.Trim(q, "0.") != "") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // LimitSearch counts a search that the page makes on the server like a call of

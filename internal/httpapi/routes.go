@@ -189,7 +189,7 @@ func onlyRegistrant(h, missing http.Handler) http.Handler {
 var methods = []string{"GET", "HEAD", "POST", "PUT", "DELETE"}
 
 // missing serves requests that match no route: for a known path 204 to OPTIONS
-// and 405 to other methods, for any other path 404.
+// and 405 to other methods, for any other path 404, as a page to browsers.
 func (s *Server) missing(mux *http.ServeMux, known map[string]bool) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		r.Pattern = "" // the route that Observe gets
@@ -213,6 +213,9 @@ func (s *Server) missing(mux *http.ServeMux, known map[string]bool) handler {
 		case len(allowed) > 0:
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
 			return refuse(http.StatusMethodNotAllowed, "%s takes %s, not %s", shownPath(r), strings.Join(allowed, ", "), r.Method)
+		}
+		if s.wantsMissingPage(r) {
+			return s.Page.ServeMissing(w, r)
 		}
 		return refuse(http.StatusNotFound, "there is nothing at %s: GET /openapi.json describes every path", shownPath(r))
 	}

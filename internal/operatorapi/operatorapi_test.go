@@ -108,6 +108,9 @@ func TestPage(t *testing.T) {
 	if err != nil || w.Code != http.StatusOK || strings.Contains(string(body), "<b>1</b>") || !strings.Contains(w.Header().Get("Content-Security-Policy"), "default-src 'none'") {
 		t.Errorf("got %d, %v, %v: %s", w.Code, err, w.Header(), body)
 	}
+	if !strings.Contains(string(body), `<meta name="viewport" content="width=device-width`) {
+		t.Error("a phone would show it at the width of a desktop")
+	}
 	s := newServer()
 	s.Overview = func(context.Context) (operatorapi.Page, error) {
 		return operatorapi.Page{}, deed.Errorf(deed.CodeUnavailable, "secret detail")

@@ -112,6 +112,7 @@ func (s *zoneScan) zone(name deed.Name) zoneRow {
 	if z.roll == lifecycle.KeyIntroducing || z.roll == lifecycle.KeyReplacing {
 		z.keys = append(z.keys, s.other)
 	}
+	z.Signed = len(z.keys) > 0
 	return z
 }
 

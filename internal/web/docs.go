@@ -12,6 +12,7 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
+	extensionast "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 
@@ -113,6 +114,8 @@ func (l *library) add(name string, raw []byte) error {
 			if n.Level == 1 && d.Title == "" {
 				d.Title = here.title
 			}
+		case *extensionast.Table:
+			labelCells(n, raw)
 		case *ast.Text:
 			here.text += string(n.Segment.Value(raw)) + " "
 		case *ast.FencedCodeBlock, *ast.CodeBlock:
@@ -132,7 +135,7 @@ func (l *library) add(name string, raw []byte) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	d.HTML = focusable(page)
+	d.HTML = focusable(breakWords(page))
 	l.pages[d.Path] = d
 	return nil
 }

@@ -84,6 +84,19 @@ func (s *Server) renderPage(path string, found *searched) ([]byte, error) {
 	return render("page.html", v)
 }
 
+// ServeMissing answers 404 with a page that leads back. Its script is that of the docs,
+// which leaves the text as it is.
+func (s *Server) ServeMissing(w http.ResponseWriter, r *http.Request) error {
+	body, err := render("missing.html", s.view("No such page – Deed", s.assets.reader, r.URL.Path))
+	if err != nil {
+		return err
+	}
+	s.setHeaders(w.Header())
+	w.Header().Set("Cache-Control", "no-store")
+	send(w, r, http.StatusNotFound, asset{raw: body})
+	return nil
+}
+
 // servePage sends the page. The first one has the results of ?q=.
 func (s *Server) servePage(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Cache-Control", "no-cache")

@@ -37,10 +37,11 @@ func (o *searched) Shown() []found {
 // found is a result with its text.
 type found struct {
 	api.Found
-	Costly bool   // a premium name
-	State  string // such as "Taken"
-	Link   string // where it can be bought
-	first  deed.USDC
+	Unicode string // the name as people write it; "" if it is the same
+	Costly  bool   // a premium name
+	State   string // such as "Taken"
+	Link    string // where it can be bought
+	first   deed.USDC
 }
 
 // search runs a search and returns the status of the page. What goes wrong is said
@@ -80,7 +81,8 @@ func (o *searched) failed(err error) (*searched, int) {
 }
 
 // parseQuery splits "example.io" or "https://www.example.io/path" into the label and
-// the TLDs to look under: the given one first, then the standard set, or all.
+// the TLDs to look under: the given one first, then the standard set, or all. Unicode
+// becomes A-labels; a label that cannot is left to Search, which refuses it.
 func (s *Server) parseQuery(o *searched) (string, []catalog.Listing, error) {
 	query := strings.ToLower(o.Query)
 	if _, rest, isAddress := strings.Cut(query, "://"); isAddress {
@@ -92,6 +94,9 @@ func (s *Server) parseQuery(o *searched) (string, []catalog.Listing, error) {
 		query = strings.TrimPrefix(query, "www.")
 	}
 	label, tld, dotted := strings.Cut(query, ".")
+	if ascii, err := deed.ParseLabel(label); err == nil {
+		label = string(ascii)
+	}
 	under := s.Prices.Standard()
 	if o.All {
 		under = s.Prices.Listings()
@@ -99,7 +104,11 @@ func (s *Server) parseQuery(o *searched) (string, []catalog.Listing, error) {
 	if !dotted {
 		return label, under, nil
 	}
-	exact, err := s.Prices.Listing(deed.TLD(tld))
+	parsed, err := deed.ParseTLD(tld)
+	if err != nil {
+		return "", nil, err
+	}
+	exact, err := s.Prices.Listing(parsed)
 	if err != nil {
 		return "", nil, err
 	}
@@ -119,6 +128,9 @@ var states = map[string]string{
 
 func fromResult(r catalog.Result) found {
 	f := found{Found: api.Found{Domain: r.Domain, TLD: string(r.TLD), Available: r.Available, Reason: r.Reason}, State: states[r.Reason]}
+	if shown := deed.Name(r.Domain).Unicode(); shown != r.Domain {
+		f.Unicode = shown
+	}
 	if r.Available {
 		f.Premium, f.Costly = &r.Premium, r.Premium
 		f.first = r.Offer.Registration

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { base, fund, heading, newAccount, newName, openPage, test } from './lib.mjs'
+import { atOrder, base, button, fund, heading, newAccount, newName, openPage, test } from './lib.mjs'
 
 /** Presses Tab until the focus is on an element with this text or label. */
 async function tabTo(page, text) {
@@ -10,6 +10,22 @@ async function tabTo(page, text) {
   }
   assert.fail(`the keyboard does not reach ${text}`)
 }
+
+test('the focus returns to the button that opened the list of wallets', async () => {
+  const { page, context } = await atOrder()
+  const closed = async (opener) => {
+    await opener.focus()
+    await page.keyboard.press('Enter')
+    await heading(page, 'Connect a wallet').waitFor()
+    await page.keyboard.press('Escape')
+    await opener.and(page.locator(':focus')).waitFor()
+  }
+  await closed(button(page, /^Buy for/))
+  await closed(button(page, 'Connect wallet'))
+  await page.goto(base + '/app/names')
+  await closed(button(page, 'Connect and sign in'))
+  await context.close()
+})
 
 test('a name is bought with the keyboard alone', async (t) => {
   const account = newAccount()

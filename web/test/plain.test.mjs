@@ -7,6 +7,9 @@ test('without JavaScript: results, docs and reference', async () => {
   await page.getByLabel('Domain name').fill('example.io')
   await button(page, 'Search').click()
   assert.match(await page.locator('.result').first().textContent(), /example\.io\s+60\.50 USDC\s*first year, then 60\.50 a year/)
+  await page.getByLabel('Domain name').fill('münchen.com')
+  await button(page, 'Search').click()
+  assert.match(await page.locator('.result').first().textContent(), /münchen\.com xn--mnchen-3ya\.com\s+13\.06 USDC/)
   await page.goto(base + '/app/names')
   assert.match(await page.locator('noscript').textContent(), /This view needs JavaScript/)
   assert.ok(await page.locator('noscript').isVisible())
@@ -30,6 +33,21 @@ test('the docs: an example runs, and is accessible', async () => {
   await call.getByRole('button', { name: 'Run against this server' }).click()
   await call.getByText('"registration_price_usd": "13.06"').first().waitFor()
   assert.deepEqual(errors, [])
+  await context.close()
+})
+
+test('the docs fit the screen: no page and no table scrolls sideways', async () => {
+  const { page, context } = await openPage({ noWallet: true })
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({ width, height: 844 })
+    for (const path of ['/docs/api', '/docs/configuration', '/docs/errors', '/docs/testing']) {
+      await page.goto(base + path)
+      const wide = await page.evaluate(() => [document.documentElement, ...document.querySelectorAll('.scroll:not(.diagram)')].filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent.slice(0, 80)))
+      assert.deepEqual(wide, [], `${path} at ${width} px`)
+    }
+  }
+  await page.goto(base + '/docs/configuration')
+  await axe(page, 'a table on a phone')
   await context.close()
 })
 
@@ -97,6 +115,26 @@ test('results: taken, premium, and those that could not be checked', async () =>
   await page.unrouteAll()
   await button(page, `Check ${label}.com again`).click()
   await page.getByRole('link', { name: `Buy ${label}.com` }).waitFor()
+  await context.close()
+})
+
+test('a name in Unicode is shown in both forms', async () => {
+  const { page, context, errors } = await openPage({ noWallet: true })
+  await page.goto(base)
+  for (const [typed, label] of [['MÜNCHEN', 'xn--mnchen-3ya'], ['日本語テスト', 'xn--zckzah9945czlbtz6h'], ['straße', 'xn--strae-oqa']]) {
+    await page.getByLabel('Domain name').fill(typed + '.com')
+    const shown = typed.toLowerCase() + '.com'
+    await page.locator('.result.exact .name').getByText(`${shown} ${label}.com`).waitFor()
+    await page.getByRole('link', { name: 'Buy ' + shown }).waitFor()
+  }
+  await page.getByLabel('Domain name').fill('xn--99999999999.com') // no Punycode
+  assert.equal((await page.locator('.result.exact .name').filter({ hasText: 'xn--9' }).textContent()).trim(), 'xn--99999999999.com')
+  await page.goto(base + '/app/buy/münchen.com')
+  await heading(page, 'münchen.com xn--mnchen-3ya.com').waitFor()
+  await button(page, /^Buy for/).waitFor()
+  assert.equal(await page.title(), 'Buy münchen.com – Deed')
+  await axe(page, 'a name in Unicode')
+  assert.deepEqual(errors, [])
   await context.close()
 })
 

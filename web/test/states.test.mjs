@@ -158,7 +158,7 @@ test('the connection is lost while the payment is sent', async () => {
   await pay(page)
   await button(page, 'Sign in your wallet…').waitFor()
   await context.setOffline(true)
-  await page.getByText('You are offline').waitFor()
+  await page.getByText('No connection to the service. What you see').waitFor()
   sign()
   await page.getByText('The connection was lost. Your payment is kept').waitFor()
   await axe(page, 'offline')
@@ -216,6 +216,23 @@ test('an answer that arrives while the page is being left is asked for again', a
   await page.goto(order) // where the reload ends
   await heading(page, `${name} is yours.`).waitFor()
   assert.equal((await fund(account.address, '1.00')).body.balance_usd, '987.94', 'it was charged once')
+  await context.close()
+})
+
+test('a browser that says it is offline, and reaches the service', async () => {
+  const { page, context } = await openPage({ noWallet: true })
+  await page.addInitScript(() => Object.defineProperty(navigator, 'onLine', { get: () => false }))
+  const banner = page.getByText('No connection to the service. What you see')
+  await page.route('**/livez', (route) => route.abort())
+  await page.goto(base)
+  await banner.waitFor()
+  await page.unrouteAll()
+  await banner.waitFor({ state: 'detached' }) // it is asked again
+  const [answer] = await Promise.all([page.waitForResponse('**/livez'), page.reload()])
+  await answer.finished()
+  await page.getByLabel('Domain name').fill('example')
+  await page.getByText('example.com').waitFor()
+  assert.equal(await banner.count(), 0, 'a machine without a network may run the service itself')
   await context.close()
 })
 

@@ -3,7 +3,12 @@ import { axe, base, button, openPage, picture, signIn, test } from './lib.mjs'
 
 test('webhooks and the calendar: add, test, new secret, delete', async () => {
   const { page, context, errors } = await openPage()
+  const failed = []
+  page.on('response', (r) => r.status() >= 400 && failed.push(r.url()))
   await signIn(page, '/app/account')
+  await button(page, 'New address of the calendar').and(page.locator(':enabled')).waitFor()
+  await page.waitForLoadState('networkidle')
+  assert.deepEqual(failed, [], 'an account without anything is no error')
   await page.getByLabel('Address of a webhook').fill('http://example.com/hook')
   await button(page, 'Add a webhook').click()
   await page.getByRole('alert').waitFor() // only https
@@ -16,15 +21,18 @@ test('webhooks and the calendar: add, test, new secret, delete', async () => {
   assert.notEqual(await page.locator('.note strong.mono').textContent(), secret)
   await button(page, 'Test https://example.com/hook').click()
   await page.getByText('webhook.test').waitFor()
-  await button(page, 'Get a calendar of expiries').click()
+  await button(page, 'New address of the calendar').click()
   const feed = page.getByText(/\/calendar\/[\w-]+\.ics/)
   await feed.waitFor()
   await axe(page, 'webhooks')
   await picture(page, 'webhooks')
-  const calendar = await fetch(base + new URL(await feed.textContent()).pathname)
-  assert.equal(calendar.status, 200)
+  const path = new URL(await feed.textContent()).pathname
+  assert.equal((await fetch(base + path)).status, 200)
   await button(page, 'End the calendar').click()
-  await button(page, 'Get a calendar of expiries').waitFor()
+  await page.getByText('The calendar has ended.').waitFor()
+  assert.equal((await fetch(base + path)).status, 404)
+  await button(page, 'End the calendar').click()
+  await page.getByText('There is no calendar.').waitFor()
   await button(page, 'Delete https://example.com/hook').click()
   await button(page, 'Yes, delete').click()
   await page.getByText('The webhook is deleted.').waitFor()

@@ -36,7 +36,10 @@ export class Checkout {
   purchase = $state.raw<Purchase | null>(null)
   private payer = ''
 
-  constructor(private done: (a: Answer<any>) => void) {}
+  constructor(
+    private done: (a: Answer<any>) => void,
+    private explain: (e: unknown) => Problem = describe,
+  ) {}
 
   cancel(): void {
     this.step = 'idle'
@@ -169,7 +172,7 @@ export class Checkout {
   }
 
   private fail(e: any, back: 'idle' | 'review' = 'idle'): void {
-    this.problem = describe(e)
+    this.problem = this.explain(e)
     if (e instanceof ApiError && e.body.jobId && e.code === 'REGISTRATION_FAILED') return this.finish({ status: e.status, body: e.body, headers: e.headers })
     this.step = isRefusal(e) ? back : 'idle'
   }

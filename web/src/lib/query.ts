@@ -1,4 +1,6 @@
 // What people type into the search field.
+import { toASCII } from './idn'
+
 export interface Query {
   label: string // as the API wants it
   tld: string // "" when none was typed
@@ -8,13 +10,8 @@ export interface Query {
 export function parseQuery(text: string): Query | string {
   let t = text.trim().toLowerCase().replace(/^[a-z]+:\/\//, '').replace(/[/?#].*$/, '').replace(/\s+/g, '').replace(/^\.+|\.+$/g, '')
   if (!t) return { label: '', tld: '' }
-  if (/[^\x00-\x7f]/.test(t)) {
-    try {
-      t = new URL('http://' + t).hostname // browsers write Unicode names as xn--…
-    } catch {
-      return 'That cannot be a name.'
-    }
-  }
+  t = toASCII(t)
+  if (/[^\x00-\x7f]/.test(t)) return 'That cannot be a name.'
   const parts = t.split('.')
   if (parts.length > 2 && parts[0] === 'www') parts.shift()
   const label = parts[0] ?? ''

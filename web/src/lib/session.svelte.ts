@@ -30,8 +30,14 @@ class Session {
   /** Lets the person choose a wallet, unless one is connected. False when they close the list. */
   connect(): Promise<boolean> {
     if (this.address) return Promise.resolve(true)
+    const opener = document.activeElement as HTMLElement | null
     this.choosing = true
-    return new Promise((resolve) => (this.chosen = resolve))
+    return new Promise((resolve) => {
+      this.chosen = (ok) => {
+        resolve(ok)
+        if (!ok) setTimeout(() => opener?.focus()) // the caller has disabled it, and enables it again first
+      }
+    })
   }
 
   closeList(): void {
