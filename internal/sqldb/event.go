@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -91,16 +90,4 @@ func (tx *Tx) writeEvents(ctx context.Context, owner deed.Wallet, events []event
 			  FROM `+counter+` c JOIN webhooks w ON w.owner = c.owner AND w.disabled_at = 0, `+given+` WHERE c.owner = $1`, args...)
 	}
 	return queueEmail(ctx, tx, owner, events)
-}
-
-// emitPublished tells the owner of a zone that all name servers have its serial.
-func emitPublished(ctx context.Context, tx *Tx, name deed.Name, serial uint32, now time.Time) error {
-	r, err := readRegistration(ctx, tx, name)
-	if deed.CodeOf(err) == deed.CodeNotFound {
-		return nil // it has ended
-	}
-	if err == nil {
-		tx.emit(event.Event{Owner: r.Owner, Type: event.DNSPublished, At: now, Data: event.Data{Domain: name, Serial: serial}})
-	}
-	return err
 }
