@@ -23,6 +23,8 @@ type hooks struct {
 	*webhook.Service
 	db    *sqldb.DB
 	store sqldb.Webhooks
+	env   *testEnv
+	names map[deed.Wallet]bool // owners that have a name
 
 	mu   sync.Mutex
 	time time.Time
@@ -30,7 +32,7 @@ type hooks struct {
 
 func openHooks(t *testing.T, db *sqldb.DB) *hooks {
 	t.Helper()
-	h := &hooks{db: db, time: time.Unix(1_800_000_000, 0)}
+	h := &hooks{db: db, time: time.Unix(1_800_000_000, 0), env: newTestEnv(db), names: map[deed.Wallet]bool{}}
 	var err error
 	if db.Sealer, err = seal.New("a secret of this test, long enough for it"); err != nil {
 		t.Fatal(err)
@@ -52,8 +54,23 @@ func (h *hooks) advance(d time.Duration) {
 	h.time = h.time.Add(d)
 }
 
+// sell gives the owner a name, once.
+func (h *hooks) sell(t *testing.T, owner deed.Wallet) {
+	t.Helper()
+	if h.names[owner] {
+		return
+	}
+	name := deed.Name(fmt.Sprintf("of-%s.com", owner))
+	h.env.sell(t, name)
+	if err := h.db.Exec(t.Context(), `UPDATE registrations SET owner = $1 WHERE domain = $2`, owner, name); err != nil {
+		t.Fatal(err)
+	}
+	h.names[owner] = true
+}
+
 func (h *hooks) create(t *testing.T, owner deed.Wallet, url string) webhook.Webhook {
 	t.Helper()
+	h.sell(t, owner)
 	w, err := h.Create(t.Context(), owner, url)
 	if err != nil {
 		t.Fatal(err)

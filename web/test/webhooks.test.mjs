@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
-import { axe, base, button, openPage, picture, signIn, test } from './lib.mjs'
+import { axe, base, button, buyName, newAccount, newName, openPage, picture, signIn, test } from './lib.mjs'
 
 test('webhooks and the calendar: add, test, new secret, delete', async () => {
-  const { page, context, errors } = await openPage()
+  const account = newAccount()
+  await buyName(account, newName()) // webhooks are for owners
+  const { page, context, errors } = await openPage({ account })
   await signIn(page, '/app/account')
   await page.getByLabel('Address of a webhook').fill('http://example.com/hook')
   await button(page, 'Add a webhook').click()
