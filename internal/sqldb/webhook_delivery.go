@@ -133,9 +133,10 @@ func (s Webhooks) Replay(ctx context.Context, owner deed.Wallet, id, eventID str
 const deliveryTTL = 30 * 24 * time.Hour
 
 // Prune deletes old deliveries that have ended, those of events that were committed while
-// their webhook was deleted, and hosts that nothing is sent to any more.
+// their webhook was deleted, and hosts that nothing is sent to any more. It also finds what
+// nodes of an earlier version have added, which do not say when it is due.
 func (s Webhooks) Prune(ctx context.Context) error {
-	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+	err := s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		old := s.Now().Add(-deliveryTTL).Unix()
 		if _, err := tx.ExecContext(ctx, `DELETE FROM webhook_deliveries WHERE state <> 'pending' AND last_at < $1`, old); err != nil {
 			return err
@@ -148,4 +149,14 @@ func (s Webhooks) Prune(ctx context.Context) error {
 		_, err = tx.ExecContext(ctx, `DELETE FROM webhook_hosts WHERE served_at < $1 AND lease_until < $1`, old)
 		return err
 	})
+	if err != nil {
+		return err
+	}
+	missed, err := s.DB.readColumn(ctx, `
+		SELECT DISTINCT d.webhook FROM webhook_deliveries d
+		 WHERE d.state = 'pending' AND (SELECT w.due_at FROM webhooks w WHERE w.id = d.webhook) IS NULL`)
+	for _, id := range missed {
+		err = errors.Join(err, s.updateDue(ctx, id, 0))
+	}
+	return err
 }

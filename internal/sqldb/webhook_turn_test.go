@@ -142,6 +142,15 @@ func TestOnlyDueWebhooksAreRead(t *testing.T) {
 		if h.waiting(t, "bad") || !h.waiting(t, "dead") {
 			t.Error("what is due was not delivered, or what is not due was")
 		}
+		h.emit(t, "0xok", "a.com")
+		if err := db.Exec(t.Context(), `UPDATE webhooks SET due_at = NULL WHERE owner = '0xok'`); err != nil { // as an earlier version leaves it
+			t.Fatal(err)
+		}
+		due("0")
+		if err := h.store.Prune(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		due("1")
 	})
 }
 
